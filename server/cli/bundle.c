@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* hob bundle: downloads a tar that can repeat a cook. */
+/* hob bundle: downloads a tar file from which the cook can be repeated. */
 
 static int run_bundle(int argc, char **argv)
 {

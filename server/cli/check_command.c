@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- what the cooks report */
+/* ---- results of the cooks */
 
 static check_row *add_row(check_report *c, const cook_entry *entry, const check_row *like)
 {
@@ -50,7 +50,8 @@ static bool add_findings(check_report *c, const cook_entry *entry, check_row *ro
 	return found;
 }
 
-/* A note names its object in its text, whose numbers may change; budgets are of the model. */
+/* Notes of a rule count as one finding per object, which the text names; its numbers may change. A budget's
+ * object is the model. */
 static void add_note(check_report *c, const cook_entry *entry, check_row *row, const hob_note *note)
 {
 	hob_rule rule = hob_rules_of_note(note->code);
@@ -93,7 +94,7 @@ static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_o
 	if (error) {
 		c->uncooked++;
 		row.rule = hob_str_of(hob_err_name(error->code));
-		row.kind = (hob_str){0}; /* no baseline holds it */
+		row.kind = (hob_str){0}; /* excluded from baselines */
 		row.text = hob_str_of(error->context);
 		add_row(c, entry, &row);
 		return;

@@ -130,7 +130,7 @@ static check_row *find_old(check_report *c, const check_row *row)
 	return moved;
 }
 
-/* Objects of one name are one finding. */
+/* Joins the findings of objects with the same name: their values are added. */
 static void merge(check_report *c)
 {
 	uint32_t kept = 0;
@@ -237,7 +237,8 @@ static void print_text(const check_report *c, hob_buf *out)
 	hob_buf_put(out, "\n", 1);
 }
 
-/* The shape of a report of `hob cook`, so that its formats print it. fresh: without known findings. */
+/* The findings in the shape of a report of `hob cook`, so that the same formatters print them. fresh: leaves
+ * out known findings. */
 static cJSON *report_of(const check_report *c, bool fresh)
 {
 	cJSON *report = cJSON_CreateObject(), *assets = cJSON_AddArrayToObject(report, "assets");

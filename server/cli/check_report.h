@@ -1,4 +1,4 @@
-/* check_report.h - findings of `hob check`: held against a baseline, and printed. */
+/* check_report.h - compares the findings of `hob check` with a baseline and prints them. */
 #ifndef CLI_CHECK_REPORT_H
 #define CLI_CHECK_REPORT_H
 
@@ -7,22 +7,22 @@
 
 typedef struct check_row {
 	hob_str asset, rule, kind, name, text;
-	hob_sha256 source; /* bytes of the model */
+	hob_sha256 source; /* digest of the model's bytes */
 	double value;
 	hob_rule_level level;
 	bool fails, is_note;
-	bool known;	 /* in the baseline, and not grown */
+	bool known;	 /* in the baseline with at least this value */
 	hob_str why; /* reason in the baseline; empty: none */
 } check_row;
 
 typedef struct check_report {
 	hob_arena memory;
 	hob_str *assets;
-	check_row *rows, *old; /* old: the baseline; its `known`: there is such a finding */
+	check_row *rows, *old; /* old: the baseline; there, `known` means that this run found it, too */
 	uint32_t asset_count, asset_capacity, count, capacity, old_count, old_capacity;
-	uint32_t unchecked[HOB_RULE_COUNT]; /* models in which the rule could not be looked at */
-	uint32_t uncooked, cached, fresh;	/* fresh: findings that fail */
-	hob_str folder;						/* makes paths relative to the current folder */
+	uint32_t unchecked[HOB_RULE_COUNT]; /* number of models in which the rule could not be checked */
+	uint32_t uncooked, cached, fresh;	/* fresh: findings that fail the check */
+	hob_str folder;						/* prefix that makes paths relative to the current folder */
 	const char *baseline;
 	bool strict, failed; /* failed: memory ran out */
 } check_report;
@@ -37,7 +37,7 @@ typedef enum check_format {
 } check_format;
 check_format srv_check_format_of(const char *name); /* CHECK_FORMATS: none */
 
-/* Reads c->baseline; with `may_lack` it need not exist. Errors: USAGE. */
+/* Reads c->baseline; with `may_lack` the file need not exist. Errors: USAGE. */
 bool srv_check_baseline_read(check_report *c, bool may_lack, hob_error *err) HOB_MUST_CHECK;
 /* Sorts, compares with the baseline, prints to stdout and, with `update`, writes the baseline. */
 bool srv_check_tell(check_report *c, check_format format, bool update, hob_error *err) HOB_MUST_CHECK;

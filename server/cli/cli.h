@@ -1,4 +1,4 @@
-/* cli.h - what the subcommands share: the table of commands, options, exit codes.
+/* cli.h - shared by the subcommands: the table of commands, options, exit codes.
  *
  * Human text goes to stdout, progress and logs to stderr. Every command has --help; queries have --json. */
 #ifndef SRV_CLI_H
@@ -34,7 +34,7 @@ extern const cli_command srv_cli_serve, srv_cli_cook, srv_cli_status, srv_cli_ls
 
 typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_NUMBER, CLI_LIST } cli_kind;
 
-/* For an option that can be repeated. NULL-terminated. */
+/* The values of a repeatable option. NULL-terminated. */
 enum { CLI_LIST_MAX = 32 };
 typedef struct cli_list {
 	const char *texts[CLI_LIST_MAX + 1];
@@ -55,8 +55,8 @@ typedef struct cli_option {
  * operands than command->arguments names, it prints an error with a suggestion and returns -2. */
 int srv_cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
 				  char **argv);
-/* From now on srv_cli_parse passes the options of its command to `take` and returns -1, so that run() does
- * nothing. */
+/* For completion: from now on srv_cli_parse passes the options of its command to `take` and returns -1, so
+ * that run() returns at once. */
 void srv_cli_take_options(void (*take)(const cli_option *options, size_t count));
 /* The exit code of run() for a negative result of srv_cli_parse. */
 int srv_cli_parse_exit(int parsed);
@@ -67,9 +67,9 @@ const char *srv_cli_nearest(hob_str word, const char *const *words, size_t count
 /* Prints an error with its remedy on stderr. */
 void srv_cli_print_error(const char *who, const hob_error *error);
 
-/* `hob --version`; json: with the numbers of everything else that has a version. */
+/* `hob --version`; json: adds the versions of the API, file formats and cooks. */
 int srv_cli_print_version(bool json);
-/* Address of the daemon without --url: HOB_URL, otherwise that of the daemon of this folder (owner.h),
+/* Address of the daemon if there is no --url: HOB_URL, otherwise the daemon of this folder (owner.h),
  * otherwise srv_cli_fallback_url. */
 const char *srv_cli_default_url(void);
 extern const char srv_cli_fallback_url[]; /* http://127.0.0.1:7780 */

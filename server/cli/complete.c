@@ -40,7 +40,7 @@ static void offer(const char *prefix, const char *candidate, const char *what)
 		printf("%s%s%s\n", candidate, what ? "\t" : "", what ? what : "");
 }
 
-/* ---- from the usage line */
+/* ---- words of the usage line */
 
 static void offer_words(const char *prefix, const char *alternatives)
 {
@@ -51,7 +51,7 @@ static void offer_words(const char *prefix, const char *alternatives)
 	}
 }
 
-/* Comma-separated: the last is completed. */
+/* Comma-separated states: completes the last. */
 static void offer_states(const char *prefix)
 {
 	static const struct {
@@ -78,7 +78,7 @@ static void offer_choices(const char *prefix, const char *option)
 				offer(prefix, choices[i].value, NULL);
 }
 
-/* "lods.max=", then its values. */
+/* "lods.max=", then the setting's values. */
 static void offer_settings(const char *prefix)
 {
 	static const struct {
@@ -128,7 +128,7 @@ static void offer_kind(const char *prefix, const char *kind)
 			puts(":files");
 }
 
-/* The n-th word of "ASSET [OUTPUT]"; the last one of "PATH..." is used for all that follow. */
+/* Completes the n-th operand of "ASSET [OUTPUT]"; the last one of "PATH..." serves for all that follow. */
 static void offer_operand(const char *prefix, int n)
 {
 	char words[128], *kind = NULL, *state = NULL;
@@ -143,7 +143,7 @@ static void offer_operand(const char *prefix, int n)
 	offer_kind(prefix, kind);
 }
 
-/* ---- the words before the last */
+/* ---- the words before the last one */
 
 static const cli_option *find_option(const cli_option *options, size_t count, const char *word)
 {
@@ -154,7 +154,7 @@ static const cli_option *find_option(const cli_option *options, size_t count, co
 	return NULL;
 }
 
-/* "--log=te" is one word in some shells, three in bash. */
+/* "--log=te" is one word in some shells, three words in bash. */
 static bool offer_value(const cli_option *options, size_t count)
 {
 	char *last = asked.words[asked.count - 1], *equal = last[0] == '-' ? strchr(last, '=') : NULL;
@@ -172,7 +172,7 @@ static bool offer_value(const cli_option *options, size_t count)
 	if (!option || option->kind == CLI_FLAG)
 		return false;
 	if (equal)
-		return true; /* the candidates would have to repeat the option; bash and zsh split it */
+		return true; /* no candidates: each would have to repeat "--name="; bash and zsh split the word */
 	offer_choices(last, option->name);
 	offer_kind(last, option->placeholder);
 	return true;
@@ -182,7 +182,7 @@ static void take_options(const cli_option *options, size_t count)
 {
 	const char *last = asked.words[asked.count - 1];
 	int operands = 0;
-	bool ended = false; /* by "--" */
+	bool ended = false; /* "--" ended the options */
 	for (int i = 1; i < asked.count - 1; i++) {
 		const cli_option *option = ended ? NULL : find_option(options, count, asked.words[i]);
 		if (option && option->kind != CLI_FLAG) {

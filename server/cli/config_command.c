@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* As a person would write it: "20 GiB", "500 MB", "4097". */
+/* A size as a person would write it: "20 GiB", "500 MB", "4097". */
 static const char *exact_size(uint64_t bytes, char out[32])
 {
 	static const struct {

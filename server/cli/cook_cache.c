@@ -17,8 +17,8 @@ enum { LOOK_ARENA = 256 << 20 };
 
 struct cook_cache {
 	srv_store *store;
-	bool guest;			  /* `store` is for reading */
-	pthread_mutex_t lock; /* of the digests */
+	bool guest;			  /* `store` is opened read-only */
+	pthread_mutex_t lock; /* guards `digests` */
 	digest_map digests;	  /* hash of the path -> file_digest */
 };
 
@@ -123,7 +123,7 @@ static file_digest hash_now(int root_fd, const char *path)
 		return out;
 	}
 	bool known = fstat(fd, &info) == 0;
-	/* A cook does not read folders or devices: they count as missing. */
+	/* A cook reads regular files only: everything else counts as missing. */
 	if (known && !S_ISREG(info.st_mode))
 		out.state = SRV_INPUT_MISSING;
 	else if (known && srv_hash_rest(fd, NULL, &out.digest, NULL))
@@ -264,7 +264,7 @@ static bool fill(cook_cache *cache, const srv_record *record, bool only_report, 
 	read_stats(record, &result->stats);
 	hob_bytes report = {0};
 	bool ok = result->outputs;
-	/* Checks all of them, even after a failure: damaged ones are dropped here, so that the cook stores them
+	/* Checks all outputs, even after a failure: damaged ones are dropped here, so that the cook stores them
 	 * again. */
 	for (uint32_t i = 0; result->outputs && i < record->output_count; i++) {
 		if (only_report && !hob_str_equal(record->outputs[i].name, HOB_STR("report")))
@@ -278,7 +278,7 @@ static bool fill(cook_cache *cache, const srv_record *record, bool only_report, 
 	return ok && srv_kept_notes(report, &out->arena, &result->notes, &result->note_count);
 }
 
-/* By name and digest; nothing is known of the files that were read then. */
+/* Lists dependencies by name and digest; the record has no file sizes or times. */
 static bool fill_deps(hob_str model, const srv_record *record, srv_outcome *out)
 {
 	srv_result *result = &out->result;
@@ -352,8 +352,8 @@ bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *
 	*kept = false;
 	const srv_result *result = &outcome->result;
 	hob_str model = hob_str_of(look->path);
-	/* The source comes first. If it changed after it was hashed here, the result is not kept: its key would
-	 * be the worker's word, and could be that of another file. */
+	/* The first dependency is the source. If it changed after it was hashed here, the result is not kept:
+	 * only the worker would vouch for its key, which could be that of another file. */
 	if (result->dep_count == 0 || !hob_str_equal(result->deps[0].path, model) || result->deps[0].missing ||
 		!hob_sha256_equal(&result->deps[0].digest, &look->source) || result->stats.short_mib > 0)
 		return true;
@@ -391,7 +391,7 @@ int srv_cook_cache_part_get(cook_cache *cache, const uint8_t key[32])
 bool srv_cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes)
 {
 	hob_sha256 part, blob;
-	hob_error ignored; /* it is made again */
+	hob_error ignored; /* a missing hit is cooked again */
 	memcpy(part.bytes, key, sizeof part.bytes);
 	return !cache->guest && srv_blob_put(cache->store, bytes, &blob, &ignored) &&
 		   srv_store_put_part(cache->store, &part, &blob, &ignored);

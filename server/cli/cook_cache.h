@@ -19,8 +19,8 @@ bool srv_cook_cache_open(const char *dir, const srv_store_options *options, cook
 						 hob_error *err) HOB_MUST_CHECK;
 /* Opens a LOCKED cache for reading; nothing is kept in it. Errors: those of srv_guest_open. */
 bool srv_cook_cache_open_guest(const char *dir, cook_cache **out, hob_error *err) HOB_MUST_CHECK;
-/* Commits, and trims to max_bytes. Results stay if an asset of a daemon names them or `held` contains them
- * (NULL: none). NULL is allowed. */
+/* Commits, and trims the cache to max_bytes. Results that an asset of a daemon names or that `held` accepts
+ * (NULL: none) are not trimmed. `cache` may be NULL. */
 void srv_cook_cache_close(cook_cache *cache, bool (*held)(void *user, const hob_sha256 *key), void *user);
 srv_store *srv_cook_cache_store_of(cook_cache *cache);
 
@@ -30,47 +30,47 @@ typedef struct cook_look {
 	const char *path; /* below the root; owned by the caller */
 	hob_ingredients ingredients;
 	hob_sha256 source, lookup;
-	bool force;		  /* do not look for anything */
-	srv_record *kept; /* with this lookup */
+	bool force;		  /* skip the search for kept results */
+	srv_record *kept; /* [kept_count] results with this lookup */
 	uint32_t kept_count;
-	bool only_report;  /* `hit` has no other output */
-	bool foreign;	   /* they come from another cache, and their outputs are there */
-	hob_arena found;   /* their memory then */
-	srv_record *match; /* the one whose inputs are unchanged; NULL: none */
-	srv_outcome *hit;  /* owned until taken: the same as the result of a cook */
+	bool only_report;  /* only the output `report` of `hit` is needed */
+	bool foreign;	   /* `kept` comes from another cache, which has the outputs */
+	hob_arena found;   /* owns `kept` if `foreign` */
+	srv_record *match; /* member of `kept` whose inputs are unchanged; NULL: none */
+	srv_outcome *hit;  /* `match` as the outcome of a cook; owned until taken */
 } cook_look;
 
-/* The digest of a file below the root that need not be read for it. False without memory. */
+/* Sets the digest of a file below the root, so that the file is not read for it. False without memory. */
 bool srv_cook_cache_tell(cook_cache *cache, const char *path, const hob_sha256 *digest);
-/* The inputs of this cook are hashed once more. */
+/* Drops the digests of this cook's inputs: they are hashed again. */
 void srv_cook_cache_forget(cook_cache *cache, const srv_result *result);
 
 void srv_cook_look_init(cook_look *look, int root_fd, const char *path, const hob_settings *settings);
 void srv_cook_look_release(cook_look *look);
 /* Hashes the source. False: it cannot be read, and the cook will report why. */
 bool srv_cook_look_source(cook_cache *cache, cook_look *look);
-/* The lookup for this importer; any thread. */
+/* Sets look->lookup for this importer; any thread. */
 void srv_cook_look_name(cook_look *look, const srv_pool_importer *importer);
 /* Finds kept results for these bytes, settings and importer. Finding none is not an error. */
 void srv_cook_look_find(cook_cache *cache, cook_look *look, const srv_pool_importer *importer);
-/* Sets `match` if every input of a kept result is unchanged; and `hit` if all its outputs exist, which a
- * foreign one is not asked for. */
+/* Sets `match` if every input of a kept result is unchanged, and then `hit` if all its outputs exist; `hit`
+ * stays NULL for a foreign result. */
 void srv_cook_look_match(cook_cache *cache, cook_look *look);
-/* Loop: keeps `match`, which was foreign and whose outputs are now in the store, as the only result that
- * srv_cook_look_match considers. */
+/* Loop: stores the foreign `match`, whose outputs have been copied to the store. It becomes the only result
+ * that srv_cook_look_match considers. */
 bool srv_cook_look_adopt(cook_cache *cache, cook_look *look, hob_error *err) HOB_MUST_CHECK;
 
-/* Any thread: stores the outputs of a cook, which the caller has checked, for srv_cook_cache_keep. NULL with
- * *err, or if the cache is a guest's. */
+/* Any thread: stores the outputs of a cook, which the caller has checked; pass them to srv_cook_cache_keep.
+ * NULL on failure, with *err, or if the cache is read-only. */
 srv_record_output *srv_cook_cache_store(cook_cache *cache, const srv_result *result, hob_arena *arena,
 										hob_error *err);
-/* Loop: keeps the result under the bytes that the worker read, and returns its key. *kept: whether it was
- * kept, which requires that the source was read. */
+/* Loop: keeps the result under the digests that the worker read, and returns its key. *kept: whether it was
+ * kept, which requires that the worker read the source as it was hashed here. */
 bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *outcome,
 						 srv_record_output *outputs, hob_sha256 *key, bool *kept,
 						 hob_error *err) HOB_MUST_CHECK;
 
-/* Parts (textures) of cooks; loop. The same contract as the pool's callbacks. put: false if it is not
+/* Parts (textures) of cooks; loop. The same contract as the pool's callbacks. put: false if the part was not
  * kept. */
 int srv_cook_cache_part_get(cook_cache *cache, const uint8_t key[32]);
 bool srv_cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The daemon's cache, if one is configured: the built-in folder is that of a daemon on this machine. */
+/* The configured cache, which a daemon may share; NULL if only the built-in default applies, which belongs to
+ * this machine's daemon. */
 static const char *cook_cache_folder(const srv_config *config)
 {
 	return config->origin[SRV_CONFIG_cache] == SRV_CONFIG_DEFAULT ? NULL

@@ -11,11 +11,11 @@
 typedef struct list {
 	hob_buf *out;
 	const cook_plan *plan;
-	char here[PATH_MAX]; /* current folder, with a slash behind it */
+	char here[PATH_MAX]; /* the current folder, ending in a slash */
 	bool json, any;
 } list;
 
-/* Paths below the current folder begin there, as a build writes them. */
+/* Writes paths below the current folder relative to it, as build files do. */
 static void put(list *l, hob_str path, bool missing)
 {
 	hob_str here = hob_str_of(l->here);

@@ -1,12 +1,12 @@
-/* cook_depfile.h - the files that outputs are made of, for the build that runs `hob cook`. */
+/* cook_depfile.h - lists the files that outputs depend on, for the build system that runs `hob cook`. */
 #ifndef CLI_COOK_DEPFILE_H
 #define CLI_COOK_DEPFILE_H
 
 #include "cook_write.h"
 
 /* Appends one entry: outputs, source, dependencies, cook.json files and sidecar. In make's syntax, as ninja
- * reads it: the first output alone, and no files that were looked for and not found. As JSON, an object that
- * lists them with "missing". */
+ * reads it, the first output is the only target, and files that were looked for and not found are left out.
+ * As JSON, an object with all outputs, and with those files as "missing". */
 void srv_cook_depfile_add(hob_buf *out, bool json, const cook_write_options *write, const cook_plan *plan,
 						  const cook_entry *entry, const srv_result *result);
 /* Errors: those of srv_cook_write_file. */

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* U+FFFE and U+FFFF, which no XML may hold. */
+/* U+FFFE and U+FFFF, which XML forbids. */
 static bool is_no_character(const char *text)
 {
 	return strncmp(text, "\xEF\xBF\xBE", 3) == 0 || strncmp(text, "\xEF\xBF\xBF", 3) == 0;

@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-/* Before a model is cooked, its result is looked for: in the cache, then in the upstream. Then a farm is
- * asked for the lease, and a worker fetches the model's files.
+/* Searches for a model's result before the model is cooked: in the cache, then in the upstream. On a farm it
+ * then asks for the lease, and a worker fetches the model's files.
  *
- *   hash -> find -> match -> ask -> match -> fetch -> match -> claim -> bring -> the run goes on with it
+ *   hash -> find -> match -> ask -> match -> fetch -> match -> claim -> bring -> the run continues
  *                             ^------------------------------- again */
 
 enum { CLAIMS_MAX = 3, ROUNDS_MAX = 12 };
@@ -36,7 +36,7 @@ static void match(look_job *job)
 static void on_fetched(void *user, bool ok, const char *author)
 {
 	look_job *job = user;
-	hob_error ignored; /* it is cooked then */
+	hob_error ignored; /* the model is cooked then */
 	(void)author;
 	job->entry->fetched =
 		ok && srv_cook_look_adopt(job->r->cache, &job->look, &ignored) && srv_cook_run_goes_on(job->r);
@@ -66,7 +66,7 @@ static void source_hashed(uv_work_t *work, int status)
 	(void)status;
 	if (job->readable && srv_cook_run_goes_on(r))
 		srv_cook_look_find(r->cache, look, srv_pool_importer_for(r->pool, hob_str_of(job->entry->path)));
-	/* Made by another version of Hob. */
+	/* Another lookup: the offer was made by another version of Hob. */
 	job->elsewhere = r->offered && !hob_sha256_equal(&look->lookup, &job->entry->offered);
 	if (look->kept_count > 0 && !job->elsewhere)
 		match(job);
@@ -137,7 +137,7 @@ static bool ask(look_job *job)
 static void on_claimed(void *user, srv_upstream_verdict verdict)
 {
 	look_job *job = user;
-	bool more = job->seen > job->claim_seen; /* something new to look at */
+	bool more = job->seen > job->claim_seen; /* the upstream's last answer had more records */
 	bool again = verdict == SRV_UPSTREAM_AGAIN && (more || job->claims < CLAIMS_MAX);
 	job->claim_seen = job->seen;
 	job->claiming = false;
@@ -187,7 +187,7 @@ bool srv_cook_look_is_giving(const run *r)
 		   !facts.full;
 }
 
-/* ---- a worker's files */
+/* ---- files of an offered model */
 
 static void bring(uv_work_t *work)
 {
@@ -227,7 +227,7 @@ bool srv_cook_look_lacks(run *r, cook_entry *entry, srv_outcome *outcome)
 	return true;
 }
 
-/* ---- what is next */
+/* ---- the next step */
 
 static void go_on(look_job *job)
 {

@@ -37,7 +37,7 @@ static bool overlay_layer(void *user, const srv_layer *layer, hob_error *err)
 	return true;
 }
 
-/* The configured source that holds the model, and the model's path below it; NULL: none does. */
+/* The configured source that contains the model, and the model's path below it; NULL: none. */
 static const cook_plan_source *source_of(const cook_plan *plan, const char *path, hob_str *below)
 {
 	char full[PATH_MAX * 2];
@@ -76,8 +76,8 @@ static bool open_sources(cook_plan *plan, const srv_config *config, hob_error *e
 	return true;
 }
 
-/* The command line overrides everything else. Its budget is applied last: a check that a settings file could
- * switch off is no check. */
+/* The command line overrides everything else. Its budget comes last, so that no settings file can switch it
+ * off. */
 static bool overlay_command_line(const cook_plan_options *options, cook_entry *entry,
 								 setting_origins *origins, hob_error *err)
 {
@@ -141,7 +141,7 @@ static char *wrap_budget(const char *file, const char *text, size_t size, hob_er
 	return out;
 }
 
-/* The text of an option that is either JSON or the name of a file with JSON, for free(). */
+/* An option's value that is either JSON or the name of a file with JSON. Returns its text, for free(). */
 static char *inline_or_file(const char *given, const char *option, const char **origin, hob_error *err)
 {
 	size_t size = 0;
@@ -207,7 +207,7 @@ static int visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* The same rule as in the daemon: files that their source does not include, or excludes. */
+/* As in the daemon: the file's source does not include it, or excludes it. */
 static bool is_left_out(const cook_plan *plan, const char *path)
 {
 	hob_str below;
@@ -218,7 +218,7 @@ static bool is_left_out(const cook_plan *plan, const char *path)
 					   hob_glob_match_any(source->exclude, below)));
 }
 
-/* Reports settings that somebody relies on and that have no effect. */
+/* Reports a settings file that has no effect, since its author expects one. */
 static void tell_stray(const cook_plan *plan, const char *path, const char *name)
 {
 	char folder[PATH_MAX * 2], model[NAME_MAX + 1];
@@ -276,7 +276,7 @@ static bool below_root(const cook_plan *plan, const char *path, char out[PATH_MA
 	return true;
 }
 
-/* A .merge file for the parts, with names relative to the root. */
+/* Makes the text of a .merge file for the parts, with names relative to the root. */
 static bool merge_text(const cook_plan *plan, const scene_entry *scene, char **out, hob_error *err)
 {
 	char path[PATH_MAX];
@@ -297,7 +297,7 @@ static bool merge_text(const cook_plan *plan, const scene_entry *scene, char **o
 	return !ok || *out ? ok : hob_fail(err, MEMORY, "no memory left for the list of models");
 }
 
-/* "bistro" of "data/bistro.scene": the name of a merge, at the root, where the names of its parts begin. */
+/* The path of a merge: "bistro" for "data/bistro.scene", at the root, where names of parts begin. */
 static void merge_path(const scene_entry *scene, char path[PATH_MAX])
 {
 	hob_str name = hob_path_name(hob_str_of(scene->output_scene)), ending = hob_path_extension(name);
@@ -305,7 +305,7 @@ static void merge_path(const scene_entry *scene, char path[PATH_MAX])
 			 name.data);
 }
 
-/* A missing input is a failure of its entry only. */
+/* A missing input fails its own entry only. */
 static bool add_scene(cook_plan *plan, const cook_plan_options *options, scene_entry *scene, const char *list,
 					  hob_error *err)
 {
@@ -330,7 +330,8 @@ static bool add_scene(cook_plan *plan, const cook_plan_options *options, scene_e
 	entry->output_mesh = scene->output_mesh;
 	entry->output_scene = scene->output_scene;
 	entry->output_materials = scene->output_materials;
-	scene->output_mesh = scene->output_scene = scene->output_materials = NULL; /* taken */
+	/* now owned by the plan's entry */
+	scene->output_mesh = scene->output_scene = scene->output_materials = NULL;
 	return true;
 }
 
@@ -353,7 +354,7 @@ static bool is_list(const char *path)
 	return hob_str_equal_nocase(hob_path_extension(hob_str_of(path)), HOB_STR("json"));
 }
 
-/* The source that contains all of them; NULL: none does. A scene list itself says where its models are. */
+/* The source that contains all paths; NULL: none, or a scene list is among them. */
 static const cook_plan_source *common_source(const cook_plan *plan, char **paths, uint32_t count)
 {
 	for (uint32_t s = 0; s < plan->source_count; s++) {
@@ -419,7 +420,7 @@ static int by_output(const void *a, const void *b)
 	return order ? order : strcmp((*one)->path, (*other)->path);
 }
 
-/* The same model named twice is one output; two models with one name are an error. */
+/* A model named twice is cooked once; two models with one output name are an error. */
 static bool check_names(const cook_plan *plan, hob_error *err)
 {
 	bool ok = true;
@@ -570,7 +571,7 @@ void srv_cook_plan_release(cook_plan *plan)
 	*plan = (cook_plan){.root_fd = -1};
 }
 
-/* Two readers can accept the same extension; one is tried after the other. */
+/* Several importers can accept the same extension. */
 static void put_once(hob_buf *names, hob_str extension)
 {
 	char word[48];

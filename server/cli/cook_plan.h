@@ -1,5 +1,4 @@
-/* cook_plan.h - what one run of `hob cook` will cook: paths, settings, and where scene lists want their
- * outputs. */
+/* cook_plan.h - the plan of one run of `hob cook`: models, settings, and the output paths of scene lists. */
 #ifndef CLI_COOK_PLAN_H
 #define CLI_COOK_PLAN_H
 
@@ -12,22 +11,22 @@
 
 typedef struct cook_entry {
 	char *path;		  /* below the root */
-	const char *name; /* name of its outputs: the end of `path` */
-	char *text;		  /* content of a .merge file at `path`: "merge" of a scene list; NULL: the file itself */
+	const char *name; /* name of its outputs: the last part of `path` */
+	char *text;		  /* content of a .merge file at `path`, from "merge" of a scene list; NULL: a file */
 	hob_settings settings;
 	char *origins;										 /* setting_origins_text; NULL: not requested */
-	char *output_mesh, *output_scene, *output_materials; /* for a scene list, otherwise NULL */
+	char *output_mesh, *output_scene, *output_materials; /* from a scene list, otherwise NULL */
 	/* a cook.json or sidecar is invalid, or an input of a list is missing: only this entry fails */
 	hob_error settings_error;
-	hob_sha256 offered; /* a worker's: the lookup that the model's owner expects */
-	uint32_t rounds;	/* a worker's: cooks that lacked files */
+	hob_sha256 offered; /* worker: the lookup that the offer's owner computed */
+	uint32_t rounds;	/* worker: number of cooks that lacked files */
 	srv_tries tries;
-	cook_wait wait;		   /* for a program that writes its files */
-	bool named, again;	   /* named: on the command line; again: it is tried once more at the end */
-	bool queued;		   /* once, for a worker */
+	cook_wait wait;		   /* while another program writes its files */
+	bool named, again;	   /* named: on the command line; again: one more try at the end of the run */
+	bool queued;		   /* it has been in the run's queue */
 	bool cached;		   /* found in the cache */
-	bool fetched;		   /* the same, after the upstream answered */
-	struct look_job *look; /* of the run, while it is in progress; NULL without a cache */
+	bool fetched;		   /* found in the cache after a download from the upstream */
+	struct look_job *look; /* the look-up in progress; NULL without a cache */
 } cook_entry;
 
 /* A folder of the configuration's `sources` that exists. */
@@ -35,7 +34,7 @@ typedef struct cook_plan_source {
 	const srv_config_source *of;
 	char *root; /* absolute, without links */
 	int root_fd;
-	const char *const *exclude; /* with the patterns of its .hobignore */
+	const char *const *exclude; /* including the patterns of its .hobignore */
 } cook_plan_source;
 
 typedef struct cook_plan {
@@ -43,15 +42,16 @@ typedef struct cook_plan {
 	int root_fd;
 	cook_plan_source *sources;
 	uint32_t source_count;
-	cook_entry *entries; /* folders' models sorted by path */
+	cook_entry *entries; /* models from folders are sorted by path */
 	uint32_t count, capacity;
-	/* of the cooks: largest source first, so that the last one is not long; NULL before it is made */
+	/* Order of the cooks: largest source first, so that no long one runs last. NULL before
+	 * srv_cook_plan_order. */
 	cook_entry **order;
-	bool again;		/* set if any entry has this flag */
+	bool again;		/* some entry has this flag */
 	char **skipped; /* models below the root in formats that Hob knows but cannot read */
 	uint32_t skipped_count;
 	const char *const
-		*ignored; /* while the plan is made: the .hobignore of the named folder, where its paths begin */
+		*ignored; /* during planning: the .hobignore of the named folder; its paths begin at ignored_from */
 	size_t ignored_from;
 	hob_arena memory;
 } cook_plan;
@@ -59,42 +59,42 @@ typedef struct cook_plan {
 typedef struct cook_plan_options {
 	/* NULL: the source that contains every path, or the current folder, or the folder of the only path */
 	const char *root;
-	hob_settings settings; /* for all, before cook.json and sidecars */
-	/* Its sources. A model below a source has the source's settings instead of `settings`, its cook.json
-	 * files are read from the source's folder down, and models in a folder that the source leaves out are not
-	 * cooked. The plan refers to it. May be NULL. */
+	hob_settings settings; /* defaults, before cook.json and sidecars */
+	/* Provides the sources. A model below a source has the source's settings instead of `settings`, its
+	 * cook.json files are read from the source's folder down, and models in a folder that the source leaves
+	 * out are not cooked. The plan refers to it. May be NULL. */
 	const srv_config *config;
-	/* A settings object that overrides all of them, checked by the caller, and its name in messages; may be
-	 * NULL. */
+	/* Settings of the command line: a checked object that overrides all others, and its name in messages. May
+	 * be NULL. */
 	const char *over, *over_origin;
-	const char *budget, *budget_origin; /* the same, and it also overrides `over` */
+	const char *budget, *budget_origin; /* the same for --budget, which also overrides `over` */
 	bool strict;
 } cook_plan_options;
 
-/* Outputs are named relative to the given root or the source's; otherwise to the named folder, whatever else
- * was named with it. Errors: USAGE (a path that is missing or not below the root; two models with one name),
- * CONFIG (an invalid scene list or cook.json). */
+/* Plans the cooks of `paths`. Outputs are named relative to the given root or the source's; otherwise
+ * relative to the named folder, whatever else was named with it. Errors: USAGE (a path that is missing or not
+ * below the root; two models with one name), CONFIG (an invalid scene list or cook.json). */
 bool srv_cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
 						hob_error *err) HOB_MUST_CHECK;
-/* The value of --settings: an object, or the name of a file that has one. *out is for free(), *origin its
- * name in messages (`given`, or static). Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
+/* Reads the value of --settings: an object, or the name of a file that has one. *out is for free(), *origin
+ * its name in messages (`given`, or static). Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
 bool srv_cook_plan_read_settings(const char *given, char **out, const char **origin,
 								 hob_error *err) HOB_MUST_CHECK;
-/* The value of --budget, as a settings object for free(): {"triangles": 20000, "bytes": 4000000}, or a file
- * with that, bare or as the "budget" of a cook.json, whose other settings are ignored. *origin as above.
- * Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
+/* Reads the value of --budget as a settings object, for free(). The value is {"triangles": 20000, "bytes":
+ * 4000000}, or a file with such an object, bare or as the "budget" of a cook.json, whose other settings are
+ * ignored. *origin: its name in messages. Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
 bool srv_cook_plan_read_budget(const char *given, char **out, const char **origin,
 							   hob_error *err) HOB_MUST_CHECK;
-/* Drops what no importer reads. Models in known formats (server/fs/model_format.h) become `skipped`; other
- * files found in folders are ignored; other files that were named stay, and fail with a reason. */
+/* Drops files that no importer reads. Models in known formats (server/fs/model_format.h) become `skipped`;
+ * other files found in folders are ignored; named ones stay, and fail with a reason. */
 void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool);
 /* Makes plan->order. False: no memory. */
 bool srv_cook_plan_order(cook_plan *plan);
 void srv_cook_plan_release(cook_plan *plan);
-/* For a plan that is made by hand. NULL without memory. */
+/* Adds an entry to a plan that is made without srv_cook_plan_make. NULL without memory. */
 cook_entry *srv_cook_plan_add(cook_plan *plan, const char *path, hob_error *err);
 
-/* No model was found below root: lists the extensions that the pool's workers read. */
+/* Fails because no model was found below root: lists the extensions that the pool's workers read. */
 void srv_cook_plan_say_nothing(srv_pool *pool, const char *root, hob_error *err);
 
 #endif

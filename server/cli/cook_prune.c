@@ -21,8 +21,8 @@ static const char report_ending[] = ".report.json", materials_ending[] = ".mater
 typedef struct pruning {
 	const char *out;
 	const cook_plan *plan;
-	bool quiet, unsure; /* unsure: a materials file cannot be read */
-	digest_map used;	/* textures that are named */
+	bool quiet, unsure; /* unsure: a materials file could not be read */
+	digest_map used;	/* textures that materials files name */
 } pruning;
 
 static bool ends(const char *path, const char *ending)
@@ -53,7 +53,8 @@ static bool exists_below(const cook_plan *plan, const char *folder, size_t lengt
 		   (errno != ENOENT && errno != ENOTDIR);
 }
 
-/* The folders that output names are relative to: the beginnings of the entries' paths. */
+/* Whether the source `name` is in none of the folders that output names are relative to, which are the
+ * leading parts of the entries' paths. */
 static bool is_gone(const cook_plan *plan, const char *name)
 {
 	const char *last = NULL;
@@ -82,7 +83,7 @@ static bool is_written_now(const pruning *p, const char *report)
 	return false;
 }
 
-/* Also removes folders that become empty. */
+/* Removes the file, then its folders as they become empty. */
 static void remove_file(pruning *p, const char *file)
 {
 	char path[PATH_MAX];
@@ -141,7 +142,7 @@ static void note_textures(pruning *p, const char *path)
 	srv_unmap_file(&file);
 }
 
-/* OUT/textures/HASH.ktx2, and those that a classic file names beside it. */
+/* Looks at OUT/textures/HASH.ktx2, and at the textures that a classic file names, beside it. */
 static void look_at_texture(pruning *p, const char *path, const char *name)
 {
 	hob_sha256 digest;
@@ -202,7 +203,7 @@ bool srv_cook_prune(const char *out, const cook_plan *plan, bool quiet, hob_erro
 	while (length > 1 && out[length - 1] == '/')
 		length--;
 	if (snprintf(path, sizeof path, "%.*s", (int)length, out) >= (int)sizeof path || stat(path, &info) != 0)
-		return true; /* nothing was written */
+		return true; /* `out` does not exist: nothing was written */
 	pruning p = {.out = path, .plan = plan, .quiet = quiet};
 	srv_digest_map_init(&p.used, 0);
 	bool ok = walk(&p, visit_report, err) && walk(&p, visit_materials, err) &&

@@ -5,10 +5,10 @@
 #include "cook_plan.h"
 
 /* Removes the outputs that earlier runs wrote to `out` for sources that no longer exist, then the textures
- * that no materials file below `out` names, and folders that become empty. A file counts as an output if the
- * report of its cook (NAME.report.json) is beside it. Its source is gone if no folder that this plan's names
- * are relative to has NAME. Links are not followed. Textures stay if a materials file cannot be read. Prints
- * the sources on stderr, unless quiet. Errors: IO. */
+ * that no materials file below `out` names, and folders that become empty. A file is an output if the report
+ * of its cook (NAME.report.json) is beside it. Its source is gone if NAME is in none of the folders that this
+ * plan's names are relative to. Links are not followed. If a materials file cannot be read, all textures
+ * stay. Prints the removed sources on stderr, unless quiet. Errors: IO. */
 bool srv_cook_prune(const char *out, const cook_plan *plan, bool quiet, hob_error *err) HOB_MUST_CHECK;
 
 #endif

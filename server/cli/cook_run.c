@@ -16,17 +16,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LOOKS_MAX = 4, LOOKS_SHARED_MAX = 16 }; /* with an upstream, so that questions are sent together */
+/* LOOKS_SHARED_MAX: with an upstream, to send its questions together */
+enum { LOOKS_MAX = 4, LOOKS_SHARED_MAX = 16 };
 
 typedef struct write_job {
 	run *r;
 	uv_work_t work;
 	cook_entry *entry;
 	srv_outcome *outcome;
-	bool changed;			 /* a file is not what the cook read */
-	srv_record_output *kept; /* in the cache, to be named there; NULL: none */
+	bool changed;			 /* an input is no longer what the cook read */
+	srv_record_output *kept; /* the stored outputs, for srv_cook_cache_keep; NULL: none */
 	hob_error error, keep_error;
-	hob_notes notes; /* what the classic layout or glTF could not express */
+	hob_notes notes; /* about content that the classic layout or glTF cannot express */
 	cook_bytes bytes;
 } write_job;
 
@@ -65,7 +66,7 @@ static void show_progress(run *r)
 	fflush(stderr);
 }
 
-/* Formats that Hob knows but cannot read here: listed and counted, but not failures. */
+/* Lists and counts a file in a format that Hob knows but cannot read here. It is not a failure. */
 static void report_skipped(run *r, const char *file, const char *why)
 {
 	enum { SHOWN = 20 };
@@ -76,7 +77,7 @@ static void report_skipped(run *r, const char *file, const char *why)
 	srv_cook_report_skipped(&r->report_skipped, file, why);
 }
 
-/* False if it is no file of another program. */
+/* Writes why Hob does not read the file; false if its format is unknown. */
 static bool say_unread(hob_str path, char why[160])
 {
 	const srv_model_format *format = srv_model_format_of(path);
@@ -221,7 +222,7 @@ static void tell_waiting(run *r, cook_entry *entry)
 			show(entry->wait.file, &file));
 }
 
-/* False: it waits on. */
+/* False: the model keeps waiting. */
 static bool look_at_waiting(run *r, cook_entry *entry)
 {
 	cook_wait *wait = &entry->wait;
@@ -284,7 +285,7 @@ static void write_run(uv_work_t *work)
 						 &job->error);
 }
 
-/* A cache that cannot keep anything costs time, but does not fail the run. */
+/* A cache that cannot store anything costs time but does not fail the run. */
 static void keep(write_job *job)
 {
 	run *r = job->r;
@@ -398,7 +399,7 @@ bool srv_cook_run_goes_on(const run *r)
 	return r->started && !r->closing && !r->interrupted && !enough(r);
 }
 
-/* One that was in the queue before takes the place of one that has left it since. */
+/* An entry that was queued before takes the slot of one that has left; a new entry goes to the end. */
 static void enqueue(run *r, cook_entry *entry)
 {
 	assert(!entry->queued || r->next > 0);
@@ -432,8 +433,8 @@ void srv_cook_run_looked(run *r, cook_entry *entry, srv_outcome *hit)
 	srv_cook_run_feed(r);
 }
 
-/* Files that no importer reads, and those with invalid settings, fail later with their reason. A merge of a
- * scene list is not a file. */
+/* Starts the look-up of an entry, or queues it. Files that no importer reads, and those with invalid
+ * settings, are queued and fail later with their reason. A merge of a scene list is not a file. */
 static void look_first(run *r, cook_entry *entry)
 {
 	bool looks = r->cache && !entry->text && entry->settings_error.code == HOB_ERR_OK &&
@@ -444,8 +445,8 @@ static void look_first(run *r, cook_entry *entry)
 
 static void look_ahead(run *r)
 {
-	/* On a farm, claim only what this machine will cook soon; each run starts at another place of the list.
-	 * What others cook is waited for beside it. */
+	/* On a farm, claim only models that this machine will cook soon; each run starts at another position of
+	 * the plan. Models that others are cooking do not count against the limit. */
 	uint32_t most = r->upstream ? LOOKS_SHARED_MAX : LOOKS_MAX,
 			 ahead = r->farm ? 2 * srv_pool_size(r->pool) : UINT32_MAX,
 			 offset = r->farm ? (uint32_t)getpid() * 2654435761u : 0;
@@ -471,7 +472,7 @@ static cook_entry *next_entry(run *r)
 {
 	if (r->next < r->queued)
 		return r->queue[r->next++];
-	/* Models that killed their worker get a second chance at the end. */
+	/* Models whose worker died get a second chance at the end. */
 	for (uint32_t i = 0; r->plan.again && i < r->plan.count; i++)
 		if (r->plan.entries[i].again) {
 			r->plan.entries[i].again = false;
@@ -693,7 +694,7 @@ static bool open_upstream(run *r, const serve_upstream *options, const char *fol
 	return srv_upstream_new(&r->loop, &upstream, srv_cook_cache_store_of(r->cache), &r->upstream, err);
 }
 
-/* A cache that a daemon uses is opened for reading; an upstream without a cache gets a temporary one. */
+/* Opens a cache that a daemon uses read-only; an upstream without a cache gets a temporary one. */
 static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 {
 	shown text;
@@ -737,7 +738,7 @@ static void nothing_to_do(void *user)
 	(void)user;
 }
 
-/* A scene list names its own files, and so does an export. */
+/* Makes the folder for the results, unless scene lists and exports name all files themselves. */
 static bool has_out(const run *r, hob_error *err)
 {
 	bool needed = false;

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A thread lists and uploads the regular files below the plan's root, then the offer (see offer.h). Left out
- * are hidden folders, that of the results, and what is too large for a cook. */
+/* A thread lists and uploads the regular files below the plan's root, then the offer (see offer.h). Hidden
+ * folders, the folder of the results, and files too large for a cook are left out. */
 
 enum { DEPTH_MAX = 64 };
 
@@ -45,7 +45,7 @@ static bool upload(offering *o, int fd, uint64_t size, const hob_sha256 *digest)
 	return end == SRV_FARM_OK || hob_fail(&o->error, IO, "%s", why.text);
 }
 
-/* A file that cannot be read, or is too large, is left out: models that need it are cooked here. */
+/* Uploads a file. A large or unreadable one is left out: models that need it are cooked here. */
 static bool offer_file(offering *o, const char *path)
 {
 	struct stat info;
@@ -91,7 +91,7 @@ static bool offer_folder(offering *o, const char *folder, int depth)
 	return ok;
 }
 
-/* The look-up that a worker has to have, too. False: the model is not offered. */
+/* Computes the lookup that a worker must compute, too. False: the model is not offered. */
 static bool find_lookup(const offering *o, const cook_entry *entry, hob_sha256 *lookup)
 {
 	const srv_pool_importer *importer = srv_pool_importer_for(o->r->pool, hob_str_of(entry->path));
@@ -106,7 +106,7 @@ static bool find_lookup(const offering *o, const cook_entry *entry, hob_sha256 *
 	return readable;
 }
 
-/* Most models have the settings of the one before. */
+/* Lists the models. Equal settings of consecutive models are written once. */
 static bool put_models(offering *o)
 {
 	const hob_settings *last = NULL;
@@ -210,7 +210,7 @@ bool srv_cook_run_end_offer(run *r)
 		return false;
 	srv_farm_why why = {""};
 	if (o->made)
-		(void)srv_farm_withdraw(o->farm, &why); /* or it ends with our heartbeats */
+		(void)srv_farm_withdraw(o->farm, &why); /* on failure, the offer expires once our heartbeats stop */
 	free(o->without);
 	free(o);
 	r->offering = NULL;

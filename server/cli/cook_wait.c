@@ -45,7 +45,7 @@ bool srv_cook_wait_begin(cook_wait *wait, srv_outcome *outcome)
 	return true;
 }
 
-/* ---- the process that writes */
+/* ---- the writing process */
 
 static bool writes_to(int folder, const char *name, const struct stat *file)
 {
@@ -83,7 +83,7 @@ static void read_name(int proc, const char *pid, char out[32])
 		close(fd);
 }
 
-/* The processes of other users cannot be seen, nor one that opens the file for a moment only. */
+/* Finds neither processes of other users nor one that opens the file only briefly. */
 static void find_writer(cook_wait *wait, int root_fd)
 {
 	struct stat file;

@@ -60,21 +60,21 @@ static bool fail_write(const char *path, hob_error *err)
 	return hob_fail(err, IO, "'%s' cannot be written: %s", path, strerror(errno));
 }
 
-/* /dev/stdout and the like refer to what the process has open, which can be a file. */
+/* /dev/stdout and the like stand for a descriptor of the process, which can be a file. */
 static bool is_of_process(const char *path)
 {
 	return strncmp(path, "/dev/std", 8) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
 		   strncmp(path, "/proc/self/fd/", 14) == 0;
 }
 
-/* In a folder that others can write to, the name could be a link of theirs. */
+/* Creates a new file: in a folder that others can write to, an existing name could be a link of theirs. */
 static int make_new(const char *path)
 {
 	unlink(path);
 	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-/* Whether a file begins with these bytes, and ends there unless `more` may follow. */
+/* Whether a file begins with these bytes, and ends after them unless `more` may follow. */
 static bool has_bytes(const char *path, hob_bytes bytes, bool more)
 {
 	uint8_t piece[16384];
@@ -94,7 +94,7 @@ static bool has_bytes(const char *path, hob_bytes bytes, bool more)
 	return same;
 }
 
-/* Leaves a file that holds these bytes as it is, so that builds and copies behind it see no change. */
+/* Writes a file, unless it already has these bytes: then build systems and copies see no change. */
 static bool put_file(const char *path, hob_bytes bytes, cook_bytes *total, hob_error *err)
 {
 	if (!has_bytes(path, bytes, false))
@@ -103,7 +103,7 @@ static bool put_file(const char *path, hob_bytes bytes, cook_bytes *total, hob_e
 	return true;
 }
 
-/* Its end says how long each stage of the cook took. */
+/* The report's end has the times of stages, so only the rest is compared. */
 static bool put_report(const char *path, hob_bytes report, cook_bytes *total, hob_error *err)
 {
 	size_t end =
@@ -129,11 +129,11 @@ bool srv_cook_write_file(const char *path, hob_bytes bytes, uint64_t *total, hob
 		return hob_fail(err, IO, "the path '%.80s...' is too long", path);
 	if (!make_folders(name, err))
 		return false;
-	/* Never rename over a device or a pipe. */
+	/* Do not rename over a device or a pipe. */
 	struct stat info;
 	bool of_process = is_of_process(path);
 	bool direct = of_process || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
-	/* A separately opened file would have its own offset, and the next writer of standard output would
+	/* A separately opened file would have its own offset, and the next writer to standard output would
 	 * overwrite it. */
 	int fd = strcmp(path, "/dev/stdout") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
 			 : of_process					  ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
@@ -166,7 +166,7 @@ bool srv_cook_name_output(const char *out, const char *entry, const char *ending
 		digest[DIGEST_KEPT] = 0;
 		kept = room - DIGEST_KEPT - 1;
 		while (kept > 0 && ((unsigned char)name[kept] & 0xC0) == 0x80)
-			kept--; /* never half a character */
+			kept--; /* not inside a UTF-8 character */
 	}
 	int size = snprintf(path, PATH_MAX, "%s/%.*s%.*s%s%s%s", out, (int)(name - entry), entry, (int)kept, name,
 						len > kept ? "~" : "", digest, ending);
@@ -221,7 +221,7 @@ static bool make_classic(const srv_result *result, hob_notes *notes, hob_classic
 	return hob_classic_from_packed(&set, notes, classic, err);
 }
 
-/* ---- the pictures that a classic .materials file names, in out_textures beside it */
+/* ---- pictures that a classic .materials file names, in out_textures beside it */
 
 static hob_bytes find_texture(const srv_result *result, const hob_sha256 *digest)
 {
@@ -235,7 +235,7 @@ static hob_bytes find_texture(const srv_result *result, const hob_sha256 *digest
 	return (hob_bytes){0};
 }
 
-/* A second name for the same picture: a hard link, if the disk supports it. */
+/* Gives the same picture a second name: a hard link if the disk supports it, else a copy. */
 static bool write_again(const char *first, const char *path, hob_bytes picture, cook_bytes *bytes,
 						hob_error *err)
 {
@@ -248,8 +248,8 @@ static bool write_again(const char *first, const char *path, hob_bytes picture, 
 										  srv_cook_write_file(path, picture, &bytes->written, err));
 }
 
-/* `folder` is that of the .materials file, "" or ending in a slash; `others` is that of files that may be the
- * same pictures by name. */
+/* `folder` is that of the .materials file, "" or ending in a slash; `others` is a folder that may already
+ * hold the same pictures. */
 static bool write_named_textures(const char *folder, const char *others, const hob_buf *materials,
 								 const srv_result *result, cook_bytes *bytes, hob_error *err)
 {
@@ -281,8 +281,8 @@ static void folder_of(const char *path, char folder[PATH_MAX])
 	snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - path) + 1 : 0, path);
 }
 
-/* A scene list names three files. The pictures are also written so that a program finds them if it takes the
- * names in the .materials file relative to the current folder. */
+/* Writes the three files that a scene list names. Pictures are written twice, so that programs find them that
+ * resolve the names of the .materials file relative to the current folder. */
 static bool write_scene(const cook_entry *entry, const srv_result *result, hob_notes *notes,
 						cook_bytes *bytes, hob_error *err)
 {
@@ -404,7 +404,7 @@ void srv_cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_o
 
 static const char report_begin[] = "{\"hob\":\"";
 
-/* An earlier report, an empty file and anything that is not a file (a pipe, /dev/stdout) may be
+/* An earlier report, an empty file and anything that is not a regular file (a pipe, /dev/stdout) may be
  * overwritten. */
 static bool is_ours(const char *path)
 {
@@ -420,7 +420,7 @@ static bool is_ours(const char *path)
 					   strcmp(begin, COOK_JUNIT_BEGIN) == 0);
 }
 
-/* The real name of an existing folder, so that "out/../out/a" is "out/a". */
+/* The path with its folder resolved, so that "out/../out/a" equals "out/a". */
 static bool plain_path(const char *path, char out[PATH_MAX])
 {
 	char folder[PATH_MAX], real[PATH_MAX];
@@ -486,7 +486,7 @@ void srv_cook_folder_from_here(const char *root, char *out)
 	snprintf(out, PATH_MAX, "%.4000s%s", root, root[0] ? "/" : "");
 }
 
-/* The report in another format: *text becomes the JUnit file, or annotations are printed. */
+/* Converts the report: *text becomes the JUnit file, or annotations are printed. */
 static void apply_format(cook_format format, const char *root, hob_buf *text)
 {
 	char folder[PATH_MAX];
@@ -511,7 +511,7 @@ bool srv_cook_report_write(const char *path, cook_format format, const char *roo
 {
 	hob_buf text = {0};
 	uint64_t ignored = 0;
-	/* The meaning of "new/x/../a" depends on which folders exist. */
+	/* A path such as "new/x/../a" depends on which folders exist. */
 	char name[PATH_MAX];
 	if (path && snprintf(name, sizeof name, "%s", path) < (int)sizeof name && !make_folders(name, err))
 		return false;

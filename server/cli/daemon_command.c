@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* hob stop, hob open, hob sync, hob recook: what a person asks of a daemon that runs. */
+/* hob stop, hob open, hob sync, hob recook: requests to a running daemon. */
 
 /* ---- stop */
 
@@ -114,7 +114,7 @@ const cli_command srv_cli_open = {"open", "", "show the daemon's page in the bro
 
 /* ---- sync */
 
-/* Prints what failed; `only`: of these assets, NULL: of all. */
+/* Waits, then prints the assets that failed; `only`: limited to these assets, NULL: all. */
 static int wait_for_all(const char *who, const char *url, uint32_t seconds, bool json, char **only, int count)
 {
 	char body[64];

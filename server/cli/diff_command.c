@@ -23,9 +23,9 @@ static const char who[] = "hob diff";
 
 /* One side: a file, or an asset of a daemon at a revision. */
 typedef struct side {
-	const char *shown; /* the operand */
+	const char *shown; /* as typed */
 	hob_bytes file;
-	char name[1024], rev[24]; /* "art/duck.glb", "4100" or "latest" */
+	char name[1024], rev[24]; /* "art/duck.glb"; "4100" or "latest" */
 	uint64_t at;			  /* the revision that published it, 0 = unknown */
 	cJSON *outputs;			  /* [{name, hash, size}], detached */
 } side;
@@ -37,8 +37,8 @@ typedef struct comparison {
 	int code;
 } comparison;
 
-/* An asset can have the same name as a model below the current folder: only cooked files are taken as files,
- * complete or not. */
+/* An asset may have the same name as a model below the current folder. Only cooked files, complete or not,
+ * are treated as files. */
 static bool is_cooked_file(const char *path)
 {
 	static const char *const extensions[] = {"meshes", "materials", "scene", "animations", "ktx2"};
@@ -71,7 +71,7 @@ static void split(const char *operand, side *s)
 	snprintf(s->rev, sizeof s->rev, "%s", has_rev ? at + 1 : "latest");
 }
 
-/* ---- what a daemon has */
+/* ---- assets of the daemon */
 
 static const cJSON *find_output(const cJSON *outputs, const char *name)
 {
@@ -84,7 +84,7 @@ static const cJSON *find_output(const cJSON *outputs, const char *name)
 	return NULL;
 }
 
-/* No message if it is a guess. */
+/* With `guess`, prints no message if the request fails. */
 static cJSON *ask_manifest(comparison *c, const char *target, bool guess)
 {
 	cli_response response;
@@ -101,7 +101,7 @@ static cJSON *ask_manifest(comparison *c, const char *target, bool guess)
 }
 
 /* The asset as it was served at that revision ("4100", "latest"), in *manifest, which the caller frees; NULL:
- * it was not served. */
+ * it was not served then. */
 static const cJSON *served_at(comparison *c, const char *name, const char *rev, bool guess, cJSON **manifest)
 {
 	hob_buf target = {0};
@@ -132,8 +132,8 @@ static bool same_outputs(const cJSON *a, const cJSON *b)
 	return same;
 }
 
-/* The newest revision before `from` that served these outputs; there may be previews and failures in
- * between. */
+/* The newest revision before `from` that served these outputs; previews and failures in between are
+ * skipped. */
 static uint64_t rev_of(comparison *c, const char *name, uint64_t from, const cJSON *outputs)
 {
 	enum { STEPS_MAX = 8 };
@@ -150,7 +150,7 @@ static uint64_t rev_of(comparison *c, const char *name, uint64_t from, const cJS
 	return found;
 }
 
-/* The outputs of the version before the one that is served now; NULL: none. */
+/* The outputs of the version before the served one; NULL: none. */
 static cJSON *earlier_outputs(comparison *c, side *s, const side *now)
 {
 	char id[32], target[96];
@@ -160,7 +160,7 @@ static cJSON *earlier_outputs(comparison *c, side *s, const side *now)
 	snprintf(target, sizeof target, "/api/v1/assets/%s/history?limit=100", id);
 	cJSON *page = srv_cli_ask_json(who, c->url, target, false, &c->code);
 	const cJSON *version;
-	bool seen = false; /* the one that is served */
+	bool seen = false; /* past the served version */
 	cJSON_ArrayForEach(version, srv_cli_member(page, "items"))
 	{
 		const cJSON *outputs = srv_cli_member(version, "outputs");
@@ -259,7 +259,7 @@ static bool compare_bytes(comparison *c, hob_bytes a, hob_bytes b)
 	return false;
 }
 
-/* Pictures and reports are compared only by size. */
+/* Pictures and reports are compared by size only. */
 static bool compare_outputs(comparison *c, const cJSON *a, const cJSON *b)
 {
 	char from[32], to[32];
@@ -330,7 +330,7 @@ static bool compare_assets(comparison *c, const side *a, const side *b)
 	return false;
 }
 
-/* For a file and an asset: the asset's output of the file's kind. */
+/* When a file is compared with an asset: the asset's output of the file's kind. */
 static const char *output_for(const char *path)
 {
 	static const char *const kinds[] = {"materials", "scene", "animations"};
@@ -376,7 +376,7 @@ static bool is_version(const char *text, const char *word)
 		   (text[0] && strlen(text) < 20 && strspn(text, "0123456789") == strlen(text));
 }
 
-/* hob diff --from: a report for people. */
+/* hob diff --from: prints a report for people. */
 static int run_report(diff_report_options *how, int operands)
 {
 	static const char *const formats[] = {"text", "md", "html", "json"};
@@ -435,7 +435,7 @@ static int run_diff(int argc, char **argv)
 		return srv_cli_usage_error(&srv_cli_diff,
 								   "name two cooked files, or an asset of the daemon and its revisions");
 	for (int i = 1; i <= operands; i++)
-		/* "art/duck.glb" can be an asset with the same name as a model below the current folder. */
+		/* "art/duck.glb" can be both an asset and a model below the current folder. */
 		if (is_other_file(argv[i]) && (!strchr(argv[i], '/') || argv[i][0] == '/' || argv[i][0] == '.'))
 			return srv_cli_usage_error(&srv_cli_diff, OTHER_FILE, argv[i]);
 	side a, b;

@@ -17,22 +17,22 @@ static const char who[] = "hob diff";
 /* An asset that changed. */
 typedef struct diff_entry {
 	const char *asset; /* of a manifest */
-	cJSON *comparison; /* GET .../compare */
-	char *picture;	   /* path below the page, or NULL */
-	char *over;		   /* what grew more than allowed, or NULL */
+	cJSON *comparison; /* answer of GET .../compare */
+	char *picture;	   /* path relative to the page, or NULL */
+	char *over;		   /* text about numbers that grew more than allowed, or NULL */
 	double weight;
 } diff_entry;
 
 typedef struct diff_report {
 	const diff_report_options *how;
-	cJSON *before, *after; /* manifests; NULL for one asset against "previous" */
+	cJSON *before, *after; /* manifests; NULL when one asset is compared with "previous" */
 	char from[48], to[48]; /* "rev 4100", "rev 4182" */
 	const char **added, **gone;
 	uint32_t added_count, gone_count, entry_count, over_count;
-	diff_entry *entries; /* the largest change first */
+	diff_entry *entries; /* largest change first */
 } diff_report;
 
-/* "+5 %": the growth from one number of a comparison to the other; "" without a first number. */
+/* "+5 %", the growth from one number to another; "" if the first number is 0. */
 static const char *share_text(double from, double to, char out[32])
 {
 	out[0] = 0;
@@ -43,15 +43,15 @@ static const char *share_text(double from, double to, char out[32])
 
 /* ---- the formats: text, Markdown for a pull request, HTML, JSON */
 
-/* A format of the first three. In the texts $ is what comes there, escaped, and @ the same as it is. */
+/* Templates of the first three formats. $ is replaced by escaped text, @ by text as it is. */
 typedef struct form {
 	const char *(*escape)(char c);
 	const char *(*tone)(const char *tone, char out[8]);
 	const char *arrow;
 	const char *asset, *over, *picture, *change, *more;
-	const char *begin, *end;				  /* of the changes */
-	const char *numbers, *number, *asset_end; /* numbers: before the first */
-	const char *list, *item, *list_end;		  /* item: a word and a name */
+	const char *begin, *end;				  /* around the list of changes */
+	const char *numbers, *number, *asset_end; /* `numbers`: text before the first number */
+	const char *list, *item, *list_end;		  /* `item`: a word and a name */
 	bool words;
 } form;
 
@@ -463,7 +463,8 @@ static const char *const numbers[] = {
 #undef NUMBER
 };
 
-/* "5%" or 0.05 -> 0.05; negative: neither of them. A number above 1 is a percentage that lacks its sign. */
+/* "5%" or 0.05 gives 0.05; negative if it is neither. A number above 1 is taken for a percentage without its
+ * sign. */
 static double growth_of(const cJSON *limit)
 {
 	const char *text = cJSON_GetStringValue(limit);
@@ -500,8 +501,8 @@ static void check_growth(const cJSON *limits, diff_entry *entry)
 
 /* ---- pictures */
 
-/* The asset's name, so that people find it, as a file's name that also means nothing in Markdown, HTML or an
- * address. If that takes more than its slashes, a digest tells it from others. */
+/* Makes a file name from the asset's name, without characters that are special in Markdown, HTML or an
+ * address. If more than slashes were replaced, a digest keeps the name unique. */
 static char *picture_path(const diff_report_options *how, const char *asset)
 {
 	enum { KEPT = 180, DIGITS = 16 };
@@ -529,7 +530,8 @@ static char *picture_path(const diff_report_options *how, const char *asset)
 	return (char *)path.data;
 }
 
-/* Where nothing but clips differs, a picture at rest would show none of it: the first clip poses both. */
+/* If only clips differ, a picture at rest would show no difference: both sides are posed by the first such
+ * clip. */
 static const char *posed_by(const cJSON *comparison)
 {
 	const cJSON *change;
@@ -544,7 +546,7 @@ static const char *posed_by(const cJSON *comparison)
 	return clip;
 }
 
-/* A model that cannot be drawn has no picture; a file that cannot be written ends the run. */
+/* If the model cannot be drawn, there is no picture; if the file cannot be written, the run ends. */
 static bool fetch_picture(const diff_report_options *how, const char *id, diff_entry *entry, int *code)
 {
 	hob_buf target = {0};
@@ -663,7 +665,7 @@ static bool gather_one(diff_report *r, const cJSON *limits, int *code)
 		   look_at(r, limits, id, r->how->only, code);
 }
 
-/* Prints what is wrong with it. */
+/* Prints the error, if any. */
 static bool check_limit(const cJSON *limit)
 {
 	const char *near = srv_cli_nearest(hob_str_of(limit->string), numbers, HOB_COUNT_OF(numbers));
@@ -689,7 +691,7 @@ static bool check_limit(const cJSON *limit)
 	return false;
 }
 
-/* {"bytes": "10%"} as text or in a file, also as the member max_growth of an object. */
+/* Reads {"bytes": "10%"} from text or a file, where it may also be the member max_growth of an object. */
 static cJSON *read_growth(const char *given, int *code)
 {
 	hob_buf text = {0};

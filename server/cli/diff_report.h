@@ -1,5 +1,5 @@
-/* diff_report.h - what changed between two revisions of a daemon, as a report for people: hob diff --from
- * REV. */
+/* diff_report.h - hob diff --from REV: a report for people about the changes between two revisions of a
+ * daemon. */
 #ifndef CLI_DIFF_REPORT_H
 #define CLI_DIFF_REPORT_H
 
@@ -7,17 +7,17 @@
 
 typedef struct diff_report_options {
 	const char *url;
-	const char *from, *to; /* a rev, "latest" (to), "previous" (from; of one asset) */
-	const char *only;	   /* an asset, or a folder of them; NULL: all */
+	const char *from, *to; /* a rev, "latest" (only `to`), "previous" (only `from`, with one asset) */
+	const char *only;	   /* an asset or folder; NULL: all */
 	const char *format;	   /* "text", "md", "html", "json" */
-	const char *pictures;  /* a folder for them, made if it does not exist; NULL: none */
-	const char *view;	   /* of the pictures */
-	const char *growth;	   /* --max-growth as it was given, or NULL */
-	uint32_t rows;		   /* changes listed for each asset */
+	const char *pictures;  /* folder for pictures, created if needed; NULL: no pictures */
+	const char *view;	   /* camera of the pictures */
+	const char *growth;	   /* --max-growth as typed, or NULL */
+	uint32_t rows;		   /* most changes listed per asset */
 } diff_report_options;
 
-/* Prints it on stdout. Returns the exit code: GOOD if nothing differs, ASSETS_FAILED if something does,
- * OVER_BUDGET if something grew more than --max-growth allows; or the code of what prevented the report. */
+/* Prints the report on stdout. Returns GOOD if nothing differs, ASSETS_FAILED if something does, OVER_BUDGET
+ * if something grew more than --max-growth allows; or the code of the error that prevented the report. */
 int srv_diff_report_run(const diff_report_options *options);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* hob doctor: checks everything that `hob serve` needs. */
+/* hob doctor: checks the requirements of `hob serve`. */
 
 doctor_item *srv_doctor_say(doctor *d, doctor_state state, const char *name, const char *fmt, ...)
 {

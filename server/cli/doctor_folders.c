@@ -48,7 +48,7 @@ static void note_file(walk *w, int folder, const char *path, const char *name)
 		snprintf(w->first_future, sizeof w->first_future, "%.120s/%.120s", path, name);
 }
 
-/* As the daemon does: skips hidden folders, does not follow links. */
+/* Counts files as the daemon does: skips hidden folders, does not follow links. */
 static void walk_folder(walk *w, int parent, const char *name, const char *path, int depth)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (depth > 0 ? O_NOFOLLOW : 0));
@@ -140,14 +140,14 @@ static bool lies_in(const char *inner, const char *outer)
 	return strncmp(inner, outer, length) == 0 && (inner[length] == '/' || (length == 1 && inner[1]));
 }
 
-/* The name that `hob serve` gives it. */
+/* The name that `hob serve` gives the folder. */
 static const char *source_name(const srv_config_source *source, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return source->name[0] ? source->name : slash && slash[1] ? slash + 1 : "root";
 }
 
-/* sources: where the paths come from, NULL if they were given on the command line */
+/* sources: the configuration that has the paths; NULL if they were given on the command line */
 static void look_at_nesting(doctor *d, char **paths, uint32_t count, const srv_config_source *sources)
 {
 	for (uint32_t a = 0; a < count; a++)

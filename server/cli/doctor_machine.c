@@ -185,7 +185,7 @@ void srv_doctor_look_at_daemon(doctor *d)
 	srv_cli_response_release(&response);
 }
 
-/* ---- who uses the cache */
+/* ---- the cache's owner */
 
 void srv_doctor_look_at_lock(doctor *d)
 {
@@ -271,7 +271,7 @@ void srv_doctor_look_at_addresses(doctor *d)
 		look_at_address(d, address + strspn(address, " "));
 }
 
-/* ---- the other programs: starts one cook process, as the daemon does */
+/* ---- Hob's other programs: starts one cook process, as the daemon does */
 
 typedef struct trial {
 	uv_loop_t loop;

@@ -30,7 +30,7 @@ static void look_at_farm(doctor *d, const serve_upstream *upstream)
 	srv_farm_close(farm);
 }
 
-/* Asks the upstream a daemon's usual question, about nothing. */
+/* Sends the upstream a daemon's usual question, with nothing to look for. */
 void srv_doctor_look_at_upstream(doctor *d)
 {
 	serve_upstream upstream;

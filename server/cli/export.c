@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Three kinds of sources: models, which are cooked first; cooked files with their siblings; assets of a
- * daemon. */
+/* Three kinds of sources: models, which are cooked first; cooked files; assets of a daemon. */
 
 enum { PART_COUNT = 4 };
 static const char *const part_names[PART_COUNT] = {"meshes", "materials", "scene", "animations"};
@@ -110,7 +109,7 @@ static int export_cooked(const char *path, const char *out, bool quiet)
 	return code;
 }
 
-/* ---- assets of a daemon: one answer names all outputs, so that they are from one cook */
+/* ---- assets of a daemon: one answer names all outputs, so that they belong to one cook */
 
 typedef struct remote {
 	const char *url;
@@ -188,7 +187,7 @@ static int export_asset(const char *url, const char *name, const char *out, bool
 	return code;
 }
 
-/* ---- models: for glTF they are cooked with one level, exact vertices and pictures as PNG */
+/* ---- models: for glTF they are cooked with one level, exact vertices and PNG pictures */
 
 static int export_models(char **paths, uint32_t count, const char *root, const char *file,
 						 cook_run_options *how)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* hob farm: commands for the database and the blob store that many machines share. */
+/* hob farm: commands for the shared database and blob store of a farm. */
 
 /* ---- init */
 

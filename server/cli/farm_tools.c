@@ -10,7 +10,7 @@
 
 enum {
 	RECORD_ARENA = 64 << 20,
-	YOUNG_S = 24 * 3600, /* the record of a younger blob may still arrive */
+	YOUNG_S = 24 * 3600, /* the record of a younger blob may not have been written yet */
 	NAMES_TOGETHER = 1000
 };
 
@@ -27,7 +27,7 @@ int srv_farm_tools_fail(const farm_tools *t, const srv_farm_why *why)
 
 typedef struct walk {
 	farm_tools *tools;
-	hob_sha256 *odd; /* keys of texts that begin as records and are none */
+	hob_sha256 *odd; /* keys of records with a valid beginning that do not parse */
 	uint32_t rows, odd_count, odd_room;
 	uint64_t records;
 	bool failed;
@@ -94,12 +94,12 @@ static void on_count(void *user, const char *const *values, const size_t *sizes)
 	*(uint64_t *)user = values[0] ? strtoull(values[0], NULL, 10) : 0;
 }
 
-/* The rows that do not begin as records can be millions. others: how many. */
+/* Rows without a valid beginning are refused in the database, as there can be millions. *others: how many. */
 static srv_farm_end refuse_odd(walk *w, uint64_t *others, srv_farm_why *why)
 {
 	enum { TOGETHER = 256 };
 	static const char chosen[] = " from " SRV_FARM_RECORDS " r where not (" SRV_FARM_BEGINS_RIGHT ")";
-	/* As hob_refuse, for many. */
+	/* hob_refuse for many rows. */
 	static const char refuse[] =
 		"with page as (select key from hob_step where n between $1::bigint and $2::bigint), gone as "
 		"(delete from hob_action a using page p where a.key = p.key returning a.key, a.lookup, "
@@ -135,7 +135,7 @@ typedef struct sweep {
 	uint64_t removed, bytes;
 	srv_farm_end end;
 	srv_farm_why *why;
-	uint32_t count; /* old blobs; the database has not been asked yet whether they are named */
+	uint32_t count; /* old blobs not yet checked against the database */
 	hob_sha256 digests[NAMES_TOGETHER];
 	uint64_t sizes[NAMES_TOGETHER];
 } sweep;
@@ -180,8 +180,8 @@ static bool sweep_one(void *user, const char *name, uint64_t size, int64_t age_s
 	return s->count < NAMES_TOGETHER || sweep_batch(s);
 }
 
-/* In steps: whoever claims a lookup of many rows that go must not wait for all of them. hob_trim does the
- * rest. */
+/* Deletes in steps: a claim for a lookup of many deleted rows must not wait for all of them. hob_trim does
+ * the rest. */
 static srv_farm_end trim(farm_tools *t, uint64_t *trimmed, srv_farm_why *why)
 {
 	static const char change[] =
@@ -247,10 +247,10 @@ int srv_farm_tools_gc(farm_tools *t)
 typedef struct check {
 	farm_tools *tools;
 	hob_hasher hasher;
-	uint64_t blobs, damaged, found; /* found: good blobs that records name */
+	uint64_t blobs, damaged, found; /* found: undamaged blobs that records name */
 	srv_farm_why why;
 	bool failed;
-	uint32_t count; /* good blobs; the database has not been asked yet whether they are named */
+	uint32_t count; /* undamaged blobs not yet checked against the database */
 	hob_sha256 good[NAMES_TOGETHER];
 } check;
 

@@ -1,4 +1,4 @@
-/* farm_tools.h - what the subcommands of `hob farm` share. */
+/* farm_tools.h - shared by the subcommands of `hob farm`. */
 #ifndef CLI_FARM_TOOLS_H
 #define CLI_FARM_TOOLS_H
 
@@ -13,12 +13,12 @@ typedef struct farm_tools {
 	bool dry, json, adopt;
 } farm_tools;
 
-/* Prints why; returns the exit code. */
+/* Prints the reason; returns the exit code. */
 int srv_farm_tools_fail(const farm_tools *tools, const srv_farm_why *why);
 /* farm_tools.c; both walk every record and every blob. */
 int srv_farm_tools_gc(farm_tools *tools);
 int srv_farm_tools_verify(farm_tools *tools);
-/* farm_work.c; until SIGINT or SIGTERM. */
+/* farm_work.c; runs until SIGINT or SIGTERM. */
 int srv_farm_tools_work(farm_tools *tools);
 
 #endif

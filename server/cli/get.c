@@ -14,8 +14,8 @@
 
 /* hob get: downloads one output. */
 
-/* After a 404: the asset's full name, if another name was given (its path below a root) or if only the output
- * is missing; otherwise it has printed what exists. */
+/* After a 404: the asset's full name, if another form was given (its path below a root) or if only the output
+ * is missing; otherwise prints what exists. */
 static bool full_name(const char *url, const char *name, hob_buf *full, int *code)
 {
 	cJSON *asset = srv_cli_ask_asset("hob get", url, name, code);
@@ -26,8 +26,8 @@ static bool full_name(const char *url, const char *name, hob_buf *full, int *cod
 
 enum { STEP_MS = 50, START_MS = 2000 };
 
-/* A request just after the start of a daemon waits for it. While one of other folders answers, it waits for
- * this folder's: with the name of a file here to the end, without a name for the time that a start takes. */
+/* Waits for a daemon that is just starting. If another folder's daemon answers, waits for this folder's: up
+ * to wait_ms if `name` is a file here, without a name only as long as a start takes. */
 static void wait_until_ready(const char **url, const char *name, uint64_t wait_ms)
 {
 	bool chosen = *url != srv_cli_fallback_url, ours = name && access(name, F_OK) == 0;
@@ -46,7 +46,7 @@ static void wait_until_ready(const char **url, const char *name, uint64_t wait_m
 	}
 }
 
-/* ---- all of them */
+/* ---- all outputs */
 
 typedef struct getting {
 	const char *url, *out;
@@ -59,7 +59,7 @@ static bool is_one_part(const char *name)
 	return srv_tar_name_is_safe(hob_str_of(name)) && !strchr(name, '/');
 }
 
-/* The place of an output below the folder: as `hob cook` names it, below the asset's root. A name from the
+/* Path of an output below the folder: as `hob cook` names it, relative to the asset's root. A name from the
  * daemon never leads outside that folder. */
 static bool place_of(const getting *g, const cJSON *asset, const cJSON *output, char path[PATH_MAX],
 					 hob_error *err)
@@ -86,7 +86,7 @@ static bool fetch(const getting *g, const hob_sha256 *digest, cli_response *resp
 	return srv_cli_request(g->url, "GET", target, NULL, (hob_str){0}, response, err);
 }
 
-/* Blobs are named by their content, so an existing texture is the right one. */
+/* Texture files are named by their content, so an existing one is not downloaded. */
 static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int *code)
 {
 	char path[PATH_MAX];
@@ -129,7 +129,7 @@ static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int 
 	return good;
 }
 
-/* Every output of every asset, as the daemon has them; assets that were never cooked are counted and
+/* Downloads every output of every asset as the daemon has them; assets that were never cooked are counted and
  * reported. */
 static int get_all(const char *url, const char *out, uint32_t wait)
 {
@@ -162,7 +162,7 @@ static int get_all(const char *url, const char *out, uint32_t wait)
 	return g.lacking > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
 }
 
-/* ---- one of them */
+/* ---- one output */
 
 static bool ask_output(const char *url, hob_str name, const char *output, uint32_t wait,
 					   cli_response *response, hob_error *err)
@@ -235,7 +235,7 @@ static int run_get(int argc, char **argv)
 		fprintf(stderr, "hob get: it is not cooked yet; --wait SECONDS waits for it\n");
 		code = EXIT_ASSETS_FAILED;
 	} else if (!named) {
-		/* The error is already printed. */
+		/* The error has been printed. */
 	} else if (response.status >= 300) {
 		code = srv_cli_print_problem("hob get", &response);
 	} else if (hash) {

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* hob gc, hob verify: start housekeeping in a running daemon and wait for the job. */
+/* hob gc, hob verify: start a housekeeping job in a running daemon and wait for it. */
 
 static cJSON *wait_for_job(const char *who, const char *url, double id, bool progress, int *code)
 {

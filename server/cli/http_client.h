@@ -1,5 +1,5 @@
-/* http_client.h - the command line's HTTP: one request to the daemon (client/connection.h), with the token of
- * HOB_TOKEN. */
+/* http_client.h - HTTP for the command line: one request to the daemon (client/connection.h), with the token
+ * of HOB_TOKEN. */
 #ifndef CLI_HTTP_CLIENT_H
 #define CLI_HTTP_CLIENT_H
 
@@ -21,17 +21,17 @@ typedef struct cli_response {
 } cli_response;
 
 /* method "GET" or "POST" (body: JSON or empty); target begins with '/'. header: one more header line without
- * line end, or NULL. Errors: IO with a text that says how to start the daemon. Any status is success here. */
+ * line end, or NULL. Errors: IO with a text that says how to start the daemon. Any status is a success. */
 bool srv_cli_request(const char *url, const char *method, const char *target, const char *header,
 					 hob_str body, cli_response *out, hob_error *err) HOB_MUST_CHECK;
-/* Streams the body line by line (events). Returns if the server ends it, if nothing arrives for longer than
- * the heartbeat, or if `line` returns false. header: as above. USAGE if the daemon refuses; IO if it refuses
- * only for now (429, 5xx) or nobody answers. */
+/* Streams the body line by line (events). Returns when the server ends it, when nothing arrives for longer
+ * than the heartbeat, or when `line` returns false. header: one more header line, or NULL. Errors: USAGE if
+ * the daemon refuses; IO if it refuses temporarily (429, 5xx) or does not answer. */
 bool srv_cli_stream(const char *url, const char *target, const char *header,
 					bool (*line)(void *user, hob_str line), void *user, hob_error *err) HOB_MUST_CHECK;
 void srv_cli_response_release(cli_response *response);
 
-/* Appends text percent-encoded, except unreserved characters and '/'. */
+/* Appends text; all but unreserved characters and '/' is percent-encoded. */
 void srv_cli_encode(hob_buf *out, hob_str text);
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* hob init: writes a first hob.json, bare or from the reference converter's list of scenes. */
+/* hob init: writes a first hob.json, either minimal or from the reference converter's list of scenes. */
 
 static bool write_new(const char *path, hob_str text, hob_error *err)
 {
@@ -25,9 +25,9 @@ static bool write_new(const char *path, hob_str text, hob_error *err)
 	return ok || hob_fail(err, IO, "'%s' cannot be written: %s", path, strerror(errno));
 }
 
-/* ---- the models of a list */
+/* ---- models of a list */
 
-enum { MODELS_MAX = 200 }; /* patterns of one source */
+enum { MODELS_MAX = 200 }; /* most patterns of one source */
 
 typedef struct model {
 	char path[PATH_MAX]; /* absolute */
@@ -37,12 +37,12 @@ typedef struct model {
 typedef struct conversion {
 	scene_list list;
 	model *models;
-	char folder[PATH_MAX]; /* absolute: contains every model */
-	char shown[PATH_MAX];  /* its path in hob.json */
-	hob_buf sidecars;	   /* what else was written, for people */
+	char folder[PATH_MAX]; /* absolute; contains every model */
+	char shown[PATH_MAX];  /* `folder` as hob.json names it */
+	hob_buf sidecars;	   /* other files that were written, for the message */
 } conversion;
 
-/* The model may not exist yet, but its folder must. */
+/* Resolves the path of a model. The model need not exist yet, but its folder must. */
 static bool place(const char *input, char out[PATH_MAX], hob_error *err)
 {
 	char dir[PATH_MAX];
@@ -115,7 +115,7 @@ static void put_settings(hob_buf *out, const scene_entry *scene)
 				   scene->merge_materials ? "true" : "false", scene->name_rules ? "true" : "false");
 }
 
-/* A model whose entry differs from the first one's gets its own settings file beside it. */
+/* A model whose entry differs from the first one's gets a sidecar with its settings. */
 static bool write_sidecars(conversion *c, hob_error *err)
 {
 	for (uint32_t i = 1; i < c->list.count; i++) {
@@ -139,7 +139,7 @@ static bool write_sidecars(conversion *c, hob_error *err)
 	return true;
 }
 
-/* A pattern that matches only this name, or nearly: special characters become '?'. */
+/* A pattern that matches this name and hardly any other: special characters become '?'. */
 static void put_pattern(hob_buf *out, const char *path)
 {
 	hob_buf plain = {0};

@@ -55,7 +55,7 @@ typedef struct inspection {
 	int code;
 } inspection;
 
-/* name: instead of the path; NULL: the path, without a heading */
+/* name: shown in the heading; NULL: the path, without a heading */
 static bool inspect_one(const inspection *how, const char *path, const char *name, hob_error *err)
 {
 	hob_bytes file;
@@ -79,7 +79,7 @@ static bool inspect_one(const inspection *how, const char *path, const char *nam
 	}
 	if (!ok)
 		hob_fail_in(err, "%s", name ? name : path);
-	/* Another program gets JSON as it is. */
+	/* JSON for another program is printed byte for byte. */
 	if (out.size > 0 && how->json && !isatty(1))
 		fwrite(out.data, 1, out.size, stdout);
 	else if (out.size > 0)
@@ -100,7 +100,7 @@ static void look(void *user, const char *path, const char *name)
 	}
 }
 
-/* By extension; a file without one that is not cooked may be a model. */
+/* Decided by the extension; a file without one that is not a cooked file may be a model. */
 static bool is_model(const char *path)
 {
 	static const char *const cooked[] = {"", "meshes", "materials", "scene", "animations", "ktx2", "json"};

@@ -4,7 +4,7 @@
 
 #include "cli.h"
 
-/* Calls `look` with each cooked file and its name for display ("duck.glb: meshes"). The settings are those of
+/* Calls `look` for each cooked file, with its display name ("duck.glb: meshes"). The settings are those of
  * hob.json, cook.json and the sidecar; they are printed on stdout unless `json`. Returns the exit code;
  * errors go to stderr. */
 int srv_inspect_model(const char *path, bool json,

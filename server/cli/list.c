@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* hob ls: the assets, page by page as they come. */
+/* hob ls: prints the assets, page by page. */
 
 static void print_asset(const cJSON *item, bool detailed)
 {
@@ -31,7 +31,7 @@ static void print_json(const cJSON *item)
 	cJSON_free(text);
 }
 
-/* The root can be left out. */
+/* The root may be omitted from the pattern. */
 static bool matches(const char *glob, const cJSON *item)
 {
 	hob_buf full = {0};
@@ -73,7 +73,7 @@ static bool read_standings(const char *list, hob_buf *out)
 	return known;
 }
 
-/* Files that no reader accepts, of all roots. */
+/* Lists the files of all roots that no importer accepts. */
 static int list_skipped(const char *url, const char *text, bool json)
 {
 	int code = EXIT_GOOD;

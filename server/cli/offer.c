@@ -29,7 +29,7 @@ struct offer {
 	offer_file *files;
 	uint32_t file_count;
 	digest_map by_path;	  /* hash of the path -> uint32_t */
-	pthread_mutex_t lock; /* of `fetched` and `blobs` */
+	pthread_mutex_t lock; /* guards `fetched` and `blobs` */
 	srv_farm *farm;
 	void *blobs;
 };
@@ -39,11 +39,11 @@ static hob_sha256 hash_of_path(hob_str path)
 	return hob_sha256_of((hob_bytes){(const uint8_t *)path.data, path.len});
 }
 
-/* ---- what is fetched */
+/* ---- fetching */
 
 typedef struct reception {
 	hob_hasher hasher;
-	hob_buf *text; /* or: */
+	hob_buf *text; /* NULL: written to `fd` */
 	int fd;
 	uint64_t size, most;
 } reception;
@@ -73,7 +73,7 @@ static bool receive(offer *o, const hob_sha256 *digest, reception *r, srv_farm_w
 	return hob_sha256_equal(&found, digest);
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static bool fetch_file(offer *o, offer_file *file)
 {
 	static const char part[] = ".hob-part";
@@ -90,7 +90,7 @@ static bool fetch_file(offer *o, offer_file *file)
 
 /* ---- the folder */
 
-/* Each part of the path, but for the last, is a folder. */
+/* Creates an empty file, and its folders. */
 static bool make_empty(offer *o, const char *path)
 {
 	char folder[4096];
@@ -103,7 +103,7 @@ static bool make_empty(offer *o, const char *path)
 	return fd >= 0 && close(fd) == 0;
 }
 
-/* As hob_path_join leaves it, so that it stays below the root. */
+/* Whether hob_path_join would leave the path as it is, so that it stays below the root. */
 static bool is_plain_path(const char *path)
 {
 	hob_arena arena;
@@ -197,7 +197,7 @@ void srv_offer_close(offer *o)
 	free(o);
 }
 
-/* ---- what is cooked */
+/* ---- cooking */
 
 static bool read_settings(const cJSON *json, hob_settings *out, hob_error *err)
 {
@@ -208,7 +208,7 @@ static bool read_settings(const cJSON *json, hob_settings *out, hob_error *err)
 	return ok;
 }
 
-/* A model that is not listed, or whose settings another version of Hob has made, is left to others. */
+/* Adds a model, unless it is not listed or its settings come from another version of Hob. */
 static bool add_model(cook_plan *plan, const cJSON *model, const cJSON *settings, hob_error *err)
 {
 	hob_error ignored;
@@ -255,8 +255,8 @@ static offer_file *file_of(const offer *o, hob_str path)
 	return at ? &o->files[*at] : NULL;
 }
 
-/* The next file that this cook lacked; *at begins with 0. NULL: that was all. A cook that died tells only
- * what it looked for. */
+/* The next file that this cook lacked, NULL at the end; *at is 0 for the first. If the worker died, all that
+ * is known are the files it asked for. */
 static offer_file *next_lack(const offer *o, const srv_outcome *outcome, uint32_t *at)
 {
 	uint32_t count = outcome->has_result ? outcome->result.dep_count : outcome->touched_count;

@@ -71,7 +71,7 @@ static void print_help(const cli_command *command, const cli_option *options, si
 	hob_buf_release(&out);
 }
 
-/* Names that other programs use for it. */
+/* Hob's option for a name that other programs use. */
 static const char *own_name(const char *word)
 {
 	static const char *const others[][2] = {
@@ -85,7 +85,7 @@ static const char *own_name(const char *word)
 	return word;
 }
 
-/* NULL: nothing is near. */
+/* NULL: no option is similar. */
 static const char *suggest(const char *word, const cli_option *options, size_t count)
 {
 	enum { FAR = 3 };
@@ -190,7 +190,8 @@ int srv_cli_parse(const cli_command *command, const cli_option *options, size_t 
 			if (strcmp(options[o].name, name) == 0 ||
 				(options[o].letter && name[1] == options[o].letter && name[2] == 0))
 				option = &options[o];
-		if (joined && option && option->kind == CLI_FLAG && arg[2] != '-') { /* "-lq": the rest follows */
+		/* "-lq": the remaining letters follow */
+		if (joined && option && option->kind == CLI_FLAG && arg[2] != '-') {
 			(void)store(option, "");
 			arg[1] = '-';
 			argv[i--] = arg + 1;

@@ -31,7 +31,7 @@ void srv_owner_local_url(const char *url, char out[300])
 	snprintf(out, 300, "%.299s", url);
 }
 
-/* -1 also for a file that neither this user nor root has written: HOB_TOKEN is sent to the address in it. */
+/* Refuses (-1) a file that neither this user nor root has written, as HOB_TOKEN is sent to its address. */
 static ssize_t read_file(const char *path, char *out, size_t room)
 {
 	struct stat info;
@@ -44,7 +44,7 @@ static ssize_t read_file(const char *path, char *out, size_t room)
 	return got;
 }
 
-/* ---- the daemon's side */
+/* ---- used by the daemon */
 
 /* "hob.service", if a service manager started this very process. */
 static void find_unit(char out[100])
@@ -88,9 +88,9 @@ void srv_owner_forget(const char *cache)
 		(void)unlink(path);
 }
 
-/* ---- the side of commands */
+/* ---- used by commands */
 
-/* A daemon that was killed leaves its file behind. */
+/* The file of a killed daemon stays behind. */
 static bool is_running(const char *cache, long pid)
 {
 	char path[PATH_MAX], text[64];

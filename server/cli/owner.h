@@ -1,5 +1,5 @@
-/* owner.h - the daemon of a folder. `hob serve` notes in its cache where it answers (daemon.json); commands
- * that are run in or below the folder of that cache find it there. */
+/* owner.h - finds the daemon of a folder. `hob serve` writes its address into its cache (daemon.json), where
+ * commands run in or below the folder of that cache find it. */
 #ifndef CLI_OWNER_H
 #define CLI_OWNER_H
 
@@ -10,26 +10,26 @@
 typedef struct cli_owner {
 	long pid;
 	char url[300];
-	char unit[100]; /* of the service manager; empty: none */
+	char unit[100]; /* the service manager's name for it; empty: none */
 	char cache[PATH_MAX];
 } cli_owner;
 
-/* This process serves the cache at `url`. A failure costs only that commands need --url. */
+/* Notes that this process serves the cache at `url`. If that fails, commands only need --url. */
 void srv_owner_note(const char *cache, const char *url);
 void srv_owner_forget(const char *cache);
-/* The daemon that uses the cache now, if this user or root runs it. */
+/* The daemon that now uses the cache, if this user or root runs it. */
 bool srv_owner_of_cache(const char *cache, cli_owner *out);
-/* The same of a folder: the configured cache, or `.hob` in it or in a parent. */
+/* The daemon of a folder's cache: the configured cache, or `.hob` in the folder or a parent. */
 bool srv_owner_of_folder(const char *folder, cli_owner *out);
 
-/* The address of a daemon for a client on this machine: of 0.0.0.0 and [::], that of the loopback. */
+/* A daemon's address for a client on this machine: 0.0.0.0 and [::] become the loopback address. */
 void srv_owner_local_url(const char *url, char out[300]);
 
-/* Whether the daemon at `url`, which no folder and no user named, watches the current folder, a parent, or a
- * folder below. If not, says which folders it watches, once; not with who NULL. True if that is not known. */
+/* Whether the daemon at `url`, which was not named explicitly, watches the current folder, a parent, or a
+ * folder below. If not, prints once which folders it watches, unless `who` is NULL. True if unknown. */
 bool srv_owner_is_here(const char *who, const char *url);
-/* True, with a message and the exit code: `name` is a file here, and that daemon, which nobody named, watches
- * other folders. */
+/* Whether `name` is a file here but the daemon, which was not named explicitly, watches other folders. If so,
+ * prints a message and sets the exit code. */
 bool srv_owner_is_wrong(const char *who, const char *url, const char *name, int *code);
 
 #endif

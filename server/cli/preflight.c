@@ -75,7 +75,7 @@ bool srv_cli_loop_init(uv_loop_t *loop, hob_error *err)
 	int failed = uv_loop_init(loop);
 	if (failed)
 		return hob_fail(err, IO, "no event loop can be made: %s", uv_strerror(failed));
-	/* Its threads start with the first work: do that now, while threads can be started. */
+	/* libuv starts its threads with the first work: do that now, while threads can still be started. */
 	uv_queue_work(loop, &first, nothing, NULL);
 	return true;
 }

@@ -1,5 +1,5 @@
-/* preflight.h - makes a program's event loop, after checking what the system might refuse. libuv would end
- * the process if its first descriptors or threads were refused; this reports an error. */
+/* preflight.h - makes a program's event loop, after checking the resources it needs. libuv would abort if its
+ * first descriptors or threads were refused; this returns an error. */
 #ifndef CLI_PREFLIGHT_H
 #define CLI_PREFLIGHT_H
 
@@ -7,7 +7,7 @@
 
 #include <uv.h>
 
-/* IO: too few descriptors or threads, with the limit's name. On success the threads of libuv's pool run. */
+/* IO: too few descriptors or threads; the message names the limit. On success libuv's pool is running. */
 bool srv_cli_loop_init(uv_loop_t *loop, hob_error *err) HOB_MUST_CHECK;
 
 #endif

@@ -102,9 +102,9 @@ const char *srv_cli_count(double number, const char *word, char out[48])
 	return out;
 }
 
-/* ---- what went wrong */
+/* ---- errors */
 
-/* The daemon's hints are for programs; a person at a terminal has commands. */
+/* The daemon's hints are for programs; at a terminal a person uses commands. */
 static const char *own_hint(const char *problem)
 {
 	static const struct {
@@ -210,11 +210,12 @@ typedef struct near_names {
 	struct {
 		size_t distance;
 		char *text;
-	} items[NEAR_MAX + 1]; /* nearest first; the last place is spare */
+	} items[NEAR_MAX + 1]; /* nearest first; one spare place for insertion */
 	uint32_t count;
 } near_names;
 
-/* People remember the file, not the folder: compares whole names, and their last parts. */
+/* People remember the file, not the folder: the smaller of the distances between whole names and between
+ * their last parts. */
 static size_t distance_of(hob_str asked, hob_str full)
 {
 	size_t whole = hob_str_distance(asked, full);
@@ -302,7 +303,7 @@ void srv_cli_put_skipped(hob_buf *to, const cJSON *file)
 					   srv_cli_text(file, "remedy"));
 }
 
-/* Says why a file is not an asset; false if it is not skipped. */
+/* Prints why a file is not an asset; false if it is not skipped. */
 static bool tell_skipped(const char *who, const char *url, hob_str name)
 {
 	int code = EXIT_GOOD;

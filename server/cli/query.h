@@ -8,7 +8,7 @@
 
 #include <cjson/cJSON.h>
 
-/* The options that every such command has; `url` is a const char * with the initial value
+/* The options of every querying command; `url` is a const char * with the initial value
  * srv_cli_default_url(). */
 #define CLI_URL_OPTION(url)                                                                                  \
 	{"--url", 0,	 CLI_TEXT,                                                                               \
@@ -19,50 +19,51 @@
 const char *srv_cli_text(const cJSON *object, const char *key);
 double srv_cli_number(const cJSON *object, const char *key);
 const cJSON *srv_cli_member(const cJSON *object, const char *key);
-/* srv_plain for every text of an answer; the output of a cook ("log") keeps its lines. */
+/* Applies srv_plain to every text of an answer; the output of a cook ("log") keeps its lines. */
 void srv_cli_plain_json(cJSON *tree);
-/* Colours for an asset's state, on stdout; both "" without colours. */
-/* How the asset stands, also as a daemon of 0.2 says it; "" if it does not. */
+/* The asset's standing, converted if the daemon is a 0.2; "" if it has none. */
 const char *srv_cli_standing(const cJSON *asset);
-/* Appends ",broken": the standing of this name, or all that 0.2 called by it. False: there is none. */
+/* Appends ",broken": the standing called `word`, or all that 0.2 called so. False: there is none. */
 bool srv_cli_put_standings(hob_str word, hob_buf *out);
-const char *srv_cli_standing_color(const char *standing); /* a word that is none: as a good one */
+/* for stdout, "" without colours; an unknown word gets the colour of a good one */
+const char *srv_cli_standing_color(const char *standing);
 bool srv_cli_is_fresh(const char *standing);
 const char *srv_cli_color_off(void);
 const char *srv_cli_dim(void);
 /* "no warnings", "1 warning", "2 warnings" in `out`. */
 const char *srv_cli_count(double number, const char *word, char out[48]);
 
-/* GET, or POST if body is not NULL. NULL after an error message, with the exit code in *code. With `raw`, the
- * body goes to stdout unchanged, and NULL is returned with *code unchanged. */
+/* Sends a GET, or a POST if body is not NULL. NULL after an error message, with the exit code in *code. With
+ * `raw`, prints the body unchanged on stdout and returns NULL with *code unchanged. */
 cJSON *srv_cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code);
 cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code);
-/* The items of a list, page by page. `target` has a query, and is not encoded any more. */
+/* Iterates over the items of a list that the daemon sends in pages. `target` has a query and is already
+ * encoded. */
 typedef struct cli_pages {
 	const char *who, *url;
 	const char *target;
 	cJSON *page;
 	const cJSON *item;
 	bool over;
-	int code; /* EXIT_GOOD, or that of an error whose message is printed */
+	int code; /* EXIT_GOOD, or the exit code of an error that was printed */
 } cli_pages;
 
-/* NULL after the last item and after an error; nothing is left to be freed then. */
+/* NULL after the last item and after an error; everything is freed then. */
 const cJSON *srv_cli_next_item(cli_pages *pages);
-/* For a walk that ends earlier. */
+/* Frees the iteration if it ends earlier. */
 void srv_cli_end_pages(cli_pages *pages);
-/* Why a file in a root's skipped_files is skipped, as a sentence. */
+/* Appends the reason for which a file in a root's skipped_files is skipped, as a sentence. */
 void srv_cli_put_skipped(hob_buf *to, const cJSON *file);
-/* The id of the asset "root/path". False after a message that says why the file is skipped, or which assets
- * have similar names. */
+/* The id of the asset "root/path". On false it has printed why the file is skipped, or which assets have
+ * similar names. */
 bool srv_cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code);
-/* Everything known about one asset. */
+/* Asks for everything that is known about one asset. */
 cJSON *srv_cli_ask_asset(const char *who, const char *url, const char *name, int *code);
-/* Prints a problem+json body and what to do, or the status; returns EXIT_ASSETS_FAILED or EXIT_USAGE. */
+/* Prints a problem+json body and a remedy, or the status; returns EXIT_ASSETS_FAILED or EXIT_USAGE. */
 int srv_cli_print_problem(const char *who, const cli_response *response);
 
-/* hob verify --cook (replay.c): cooks each fresh asset once more, in a process of its own, from a bundle of
- * its inputs. EXIT_ASSETS_FAILED: outputs of some have other bytes. */
+/* hob verify --cook (replay.c): cooks each fresh asset again from a bundle of its inputs, each in a process
+ * of its own. EXIT_ASSETS_FAILED: some outputs have other bytes. */
 int srv_cli_verify_cooks(const char *url, bool json);
 
 #endif

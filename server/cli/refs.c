@@ -16,21 +16,21 @@
 #include <string.h>
 #include <unistd.h>
 
-/* hob refs: after a move, finds the names in other files that led to the former place, and writes the new
- * ones on request. */
+/* hob refs: after a move, finds references in other files to the former path, and on request writes the new
+ * ones. */
 
 typedef struct finder {
 	int root;
 	bool fix;
 	cli_refs refs;
-	hob_arena arena; /* of the paths */
+	hob_arena arena; /* owns the paths */
 	hob_str *files;
 	uint32_t count, room;
-	hob_str path; /* of the file that is looked at */
+	hob_str path; /* the file being examined */
 	uint32_t edits, edited, failed;
 } finder;
 
-/* A line about names out of foreign files. */
+/* Prints a line; names from foreign files are made printable. */
 static void HOB_PRINTF(2, 3) say(FILE *to, const char *fmt, ...)
 {
 	char line[8192];
@@ -61,7 +61,7 @@ static void complain(finder *f, hob_str path, const char *why)
 	f->failed++;
 }
 
-/* ---- the files of the folder; as when Hob watches it, nothing hidden and no links */
+/* ---- the files of the folder: as in a watched folder, without hidden files and links */
 
 static void list(finder *f, hob_str folder);
 
@@ -100,7 +100,7 @@ static int by_name(const void *a, const void *b)
 
 /* ---- one file */
 
-/* Beside the file, and then in its place: whoever reads it meets the old text or the new one. */
+/* Writes a temp file and renames it, so that readers see either the old text or the new one. */
 static bool save(finder *f, hob_str path, mode_t mode, hob_str text)
 {
 	hob_str name = hob_path_name(path), dir = hob_arena_str(&f->arena, hob_path_dir(path));

@@ -8,7 +8,7 @@ typedef struct scan {
 	const cli_refs *refs;
 	hob_str path, text;
 	hob_buf *out;
-	size_t copied; /* of the text */
+	size_t copied; /* bytes of `text` copied to `out` */
 	size_t counted;
 	uint32_t line, edits;
 } scan;
@@ -37,7 +37,7 @@ bool srv_refs_reads(hob_str path)
 
 /* ---- paths */
 
-/* `path`, if it is `from` or below it, in its place below `to`. */
+/* If `path` is `from` or below it, the corresponding path below `to`. */
 static hob_str moved(hob_arena *arena, hob_str path, hob_str from, hob_str to)
 {
 	bool below = hob_str_starts(path, from) && (path.len == from.len || path.data[from.len] == '/');
@@ -62,7 +62,7 @@ static hob_str relative(hob_arena *arena, hob_str dir, hob_str path)
 	return out;
 }
 
-/* The name that takes the place of `name`; empty: it stays. */
+/* The replacement for `name`; empty: it stays. */
 static hob_str new_name(const scan *s, hob_str name)
 {
 	const cli_refs *r = s->refs;
@@ -79,7 +79,7 @@ static hob_str new_name(const scan *s, hob_str name)
 
 /* ---- the text */
 
-/* The line on which `at` lies, from 1. */
+/* The line of `at`, from 1. */
 static uint32_t line_of(scan *s, size_t at)
 {
 	for (; s->counted < at; s->counted++)
@@ -147,7 +147,7 @@ static size_t skip_blanks(hob_str text, size_t at)
 	return at;
 }
 
-/* A glTF names files as "uri"; a merge as items of a list or as "file". */
+/* A glTF has file names as "uri"; a merge as items of a list or as "file". */
 static bool names_file(refs_kind kind, bool item, hob_str key)
 {
 	if (kind == KIND_GLTF)
@@ -199,8 +199,8 @@ static bool is_statement(refs_kind kind, hob_str word)
 	return false;
 }
 
-/* Names may hold blanks, and options or other names may stand beside them: the longest piece that can be a
- * name is one. */
+/* Names may contain blanks, and options or other names may precede or follow: the longest piece that can be a
+ * name is taken. */
 static size_t edit_name(scan *s, size_t begin, size_t line_end)
 {
 	size_t most = line_end - begin > NAME_MAX_BYTES ? begin + NAME_MAX_BYTES : line_end;

@@ -28,7 +28,7 @@ static const uint64_t bytes_max = 8ull << 30;
 
 typedef struct bundle {
 	char folder[300];
-	int fd; /* of its files */
+	int fd; /* the folder, opened */
 	hob_buf json;
 	uint64_t bytes;
 	uint32_t files;
@@ -67,7 +67,7 @@ static int make_file(int folder, const char *path, hob_error *err)
 static bool unpack_file(bundle *b, srv_tar_reader *reader, const char *path, hob_error *err)
 {
 	enum { CHUNK = 256 << 10 };
-	/* So that it can be removed by its name. */
+	/* Only a path that fits PATH_MAX can be removed again. */
 	if (strlen(b->folder) + strlen(path) + 2 > PATH_MAX)
 		return hob_fail(err, LIMIT, "'%.100s...' of the bundle lies too deep", path);
 	int file = make_file(b->fd, path, err);
@@ -144,7 +144,7 @@ static const char *text_of(const cJSON *object, const char *key)
 	return text ? text : "";
 }
 
-/* Its model becomes the plan, and its limits those of the run. */
+/* The bundle's model becomes the plan, its limits those of the run. */
 static bool read_task(const cJSON *root, cook_plan *plan, cook_run_options *how, hob_error *err)
 {
 	const cJSON *record = cJSON_GetObjectItemCaseSensitive(root, "record");
@@ -176,7 +176,7 @@ static bool read_task(const cJSON *root, cook_plan *plan, cook_run_options *how,
 	return ok;
 }
 
-/* Made in each cook, or on request after it. */
+/* False for outputs that depend on the run or are made later on request. */
 static bool is_compared(const char *name)
 {
 	return name[0] && strcmp(name, "report") != 0 && strncmp(name, "classic.", 8) != 0;
@@ -321,7 +321,7 @@ static int replay(const bundle *b, srv_sandbox_policy sandbox, hob_error *err)
 	return code == EXIT_GOOD ? r.code : code;
 }
 
-/* A child does everything that a signal could interrupt, so that the folder is always removed. */
+/* A child process does the work that a signal could interrupt, so that the folder is always removed. */
 static volatile sig_atomic_t worker, interrupted;
 
 static void pass_on(int number)

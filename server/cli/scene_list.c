@@ -56,7 +56,7 @@ static bool is_length(const cJSON *scale)
 	return cJSON_IsNumber(scale) && scale->valuedouble > 0 && scale->valuedouble <= 1e9;
 }
 
-/* A part that names the output of an earlier entry means that entry's input at its scale. */
+/* Reads a part. One that names the output of an earlier entry gets that entry's input and scale. */
 static bool read_part(const cJSON *item, const scene_list *above, scene_part *out)
 {
 	const char *file = cJSON_GetStringValue(item);

@@ -2,10 +2,10 @@
  * output_scene, output_materials, scale, calculate_LODs, merge_instances}. Keys that begin with "//" are
  * comments.
  *
- * Beyond the reference's keys: "merge": [...] in the place of "input_scene" makes one asset of several, each
- * the name of a model, {"file": NAME, "scale": NUMBER}, or the output_scene of an entry above, which means
- * that entry's input and scale (what the reference's mergeBistro does); "merge_materials": true joins the
- * meshes of each material; "name_rules": false leaves the guesses from names out. */
+ * Beyond the reference's keys: "merge": [...] instead of "input_scene" makes one asset of several; each item
+ * is the name of a model, {"file": NAME, "scale": NUMBER}, or the output_scene of an earlier entry, which
+ * stands for that entry's input and scale (as in the reference's mergeBistro); "merge_materials": true joins
+ * the meshes of each material; "name_rules": false turns off guesses from names. */
 #ifndef CLI_SCENE_LIST_H
 #define CLI_SCENE_LIST_H
 
@@ -17,7 +17,7 @@ typedef struct scene_part {
 } scene_part;
 
 typedef struct scene_entry {
-	char *input; /* as written; NULL: `parts` stand for it */
+	char *input; /* as written; NULL: `parts` replace it */
 	scene_part *parts;
 	uint32_t part_count;
 	char *output_mesh, *output_scene, *output_materials; /* as written; never NULL */
@@ -33,7 +33,7 @@ typedef struct scene_list {
 /* Errors: USAGE (it cannot be read), CONFIG (not a valid list: names the entry and the key), MEMORY. On
  * failure *list is empty. */
 bool srv_scene_list_read(const char *path, scene_list *list, hob_error *err) HOB_MUST_CHECK;
-/* Applies to *settings what the reference converter does for such an entry. */
+/* Changes *settings to what the reference converter does for such an entry. */
 void srv_scene_list_settings(const scene_entry *entry, hob_settings *settings);
 void srv_scene_list_release(scene_list *list);
 

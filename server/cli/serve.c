@@ -25,37 +25,38 @@
 
 enum { ROOTS_MAX = 256, EVENTS_KEPT = 16384, DRAIN_MS = 10000 };
 
-/* One struct per module; `serve` connects them and decides nothing. */
+/* One struct per module; `serve` only connects them. */
 typedef struct daemon_state {
 	uv_loop_t loop;
 	srv_store *store;
 	srv_events *events;
 	srv_views *views;
-	srv_engine *engine, *ended; /* ended: closed, and kept for the HTTP thread */
+	srv_engine *engine, *ended; /* `ended`: closed, but still readable by the HTTP thread */
 	srv_query *query;
-	srv_mirrors *mirrors; /* NULL: no root is one */
+	srv_mirrors *mirrors; /* NULL: no root is a mirror */
 	srv_http *http;
 	pthread_t loop_thread;
 	uv_signal_t signals[4];
 	uint64_t began_ns;
 	bool stopping;
 	serve_options options;
-	srv_config config; /* as at the start; cook settings and what serve_reload applies are updated */
+	/* as at the start, but cook settings and values that serve_reload applies are updated */
+	srv_config config;
 	serve_upstream upstream;
 	srv_service service;
 	serve_notify notify;
-	bool has_terminal; /* in whose foreground it began: when that closes, SIGHUP ends it */
+	bool has_terminal; /* started in the foreground of a terminal; once that closes, SIGHUP stops it */
 	serve_progress progress;
 	srv_engine_root roots[ROOTS_MAX];
-	int sources[ROOTS_MAX]; /* of the configuration, by root; -1: named on the command line */
+	int sources[ROOTS_MAX]; /* index in the configuration, by root; -1: from the command line */
 	uint32_t root_count;
-	srv_live *live; /* NULL: not wanted */
+	srv_live *live; /* NULL: live models are off */
 	uv_timer_t live_timer;
 } daemon_state;
 
 /* ---- roots */
 
-/* A folder that does not exist may be known from an earlier run; the cache tells. */
+/* A folder that does not exist may be known to the cache from an earlier run. */
 static bool add_root(daemon_state *d, const char *dir, const char *wanted, int source, hob_error *err)
 {
 	char *path = srv_whole_path(dir);
@@ -111,7 +112,7 @@ static bool add_roots(daemon_state *d, char **operands, hob_error *err)
 		ok = add_root(d, operands[i], "", -1, err);
 	for (uint32_t i = 0; d->options.operands == 0 && i < d->config.source_count && ok; i++) {
 		if (d->config.sources[i].mirror)
-			mkdir(d->config.sources[i].path, 0777); /* if it fails, opening the folder says why */
+			mkdir(d->config.sources[i].path, 0777); /* a failure is reported when the folder is opened */
 		ok = add_root(d, d->config.sources[i].path, d->config.sources[i].name, (int)i, err);
 	}
 	return ok && (d->root_count > 0 || add_root(d, ".", "", -1, err));
@@ -140,7 +141,7 @@ static void drop_idle(uv_timer_t *timer)
 				HOB_PLURAL(dropped));
 }
 
-/* After the cache is locked, before the roots are watched. */
+/* Called after the cache is locked and before the roots are watched. */
 static bool open_live(daemon_state *d, hob_error *err)
 {
 	if (!srv_config_flag(&d->config, SRV_CONFIG_live))
@@ -161,7 +162,7 @@ static bool open_live(daemon_state *d, hob_error *err)
 	return true;
 }
 
-/* ---- SIGHUP: applies what can change at run time, and names the rest */
+/* ---- SIGHUP: applies changes that are possible at run time, and names the others */
 
 static bool same_text(const char *a, const char *b)
 {
@@ -261,7 +262,7 @@ static void print_addresses(const srv_http *http, const paint *p)
 			printf("  %s➜%s  also at   %s\n", p->accent, p->off, url);
 }
 
-/* Prints the name of a root that differs from its folder's: a profile, the second of two folders with one
+/* Prints the name of a root if it differs from its folder's: a profile, the second of two folders with one
  * name, a name in hob.json. */
 static void print_roots(const srv_view *view, const paint *p)
 {
@@ -349,7 +350,7 @@ static void on_ready(void *user)
 	srv_serve_progress_begin(&d->progress, &d->loop, d->engine, d->views);
 }
 
-/* ---- stopping: drain, then the engine, then everything that is no longer used */
+/* ---- stopping: drain requests, close the engine, then the modules that it used */
 
 static void on_engine_closed(void *user)
 {
@@ -376,7 +377,7 @@ static void stop(void *user, const char *why)
 	srv_engine_close(d->engine, on_engine_closed, d);
 }
 
-/* State of the daemon: folders, queue, running cooks. */
+/* Logs the state of the daemon: folders, queue, running cooks. */
 static void log_state(const daemon_state *d)
 {
 	const srv_view *view = srv_views_take(d->views);
@@ -418,9 +419,9 @@ static void on_signal(uv_signal_t *handle, int number)
 	}
 }
 
-/* ---- the log as events, for clients that ask for them */
+/* ---- the log as events, for clients that subscribe */
 
-/* Only the loop thread may publish; the few lines of other threads go only to the terminal. */
+/* Only the loop thread may publish; the few lines of other threads appear only on the terminal. */
 static void publish_line(void *user, srv_log_level level, const char *verb, const char *text)
 {
 	daemon_state *d = user;
@@ -436,7 +437,7 @@ static void publish_line(void *user, srv_log_level level, const char *verb, cons
 
 /* ---- start */
 
-/* Numbers of an earlier run must be below those of this run, also those of transient events, which are not
+/* Numbers of this run must be above all numbers of earlier runs, including transient events, which are not
  * stored. */
 static uint64_t first_seq(srv_store *store)
 {
@@ -462,7 +463,7 @@ static void use_passed_sockets(daemon_state *d, srv_http_options *http)
 	http->socket_count = d->service.socket_count;
 }
 
-/* Says who serves the cache. Always false. */
+/* Adds the owner of the cache to the error. Always false. */
 static bool name_owner(const daemon_state *d, hob_error *err)
 {
 	cli_owner owner;
@@ -475,7 +476,7 @@ static bool name_owner(const daemon_state *d, hob_error *err)
 			   owner.pid, cache, owner.url);
 }
 
-/* If nobody chose an address: 7780 is often that of another folder's daemon. */
+/* If the user chose no address, tries others: 7780 is often taken by another folder's daemon. */
 static bool start_http(daemon_state *d, srv_http_options *http, const srv_http_sources *sources,
 					   hob_error *err)
 {
@@ -551,14 +552,14 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 								.schema = srv_config_schema,
 								.pulls = engine->upstream != NULL,
 								.version = HOB_VERSION};
-	/* Clients that got an answer can finish reading it. */
+	/* Started before HTTP: a signal then always stops cleanly, and clients get their answers. */
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 	for (size_t i = 0; i < HOB_COUNT_OF(d->signals); i++)
 		uv_signal_start(&d->signals[i], on_signal, numbers[i]);
 	return start_http(d, &http, &sources, err);
 }
 
-/* Every listener and every watched connection is a descriptor; most systems allow 1024 by default and far
+/* Each listener and each watched connection needs a descriptor; most systems allow 1024 by default and far
  * more on request. */
 static void raise_file_limit(void)
 {
@@ -590,7 +591,7 @@ static void release(daemon_state *d)
 	srv_service_end(&d->service);
 }
 
-/* With --log json every line is JSON, the last one, too. */
+/* With --log json every line is JSON, including this last one. */
 static void tell_failure(const daemon_state *d, const hob_error *error)
 {
 	if (logs_json(d))

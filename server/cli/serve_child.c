@@ -48,7 +48,7 @@ static void on_exit_of(uv_process_t *process, int64_t status, int number)
 	uv_close((uv_handle_t *)process, on_closed);
 }
 
-/* The daemon's own environment, without the variables for its workers. */
+/* The daemon's own environment without the variables that it sets for its workers, then `more`. */
 static char **make_environment(char *more[], size_t more_count)
 {
 	extern char **environ;

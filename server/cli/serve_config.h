@@ -15,24 +15,24 @@ typedef struct serve_options {
 	const char *texts[SRV_CONFIG_COUNT];
 	cli_list lists[SRV_CONFIG_COUNT];
 	bool verbose, open;
-	const char *once_ready; /* a command for the shell */
-	int operands;			/* at argv[1] */
+	const char *once_ready; /* shell command to run when ready */
+	int operands;			/* number of operands, from argv[1] */
 } serve_options;
 
-/* As srv_cli_parse: the number of operands, or negative. */
+/* Like srv_cli_parse: returns the number of operands, or a negative number. */
 int srv_serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv);
 /* hob.json and the environment, overridden by the options. Errors: CONFIG, IO, MEMORY. */
 bool srv_serve_options_load(const serve_options *options, srv_config *config, hob_error *err) HOB_MUST_CHECK;
-/* best-effort, require, off. False: it is none of them. */
+/* word: best-effort, require or off. False: none of them. */
 bool srv_serve_sandbox(const char *word, srv_sandbox_policy *out);
-/* The options of the modules. Texts stay in `config`. */
+/* Fills in the options of a module. Texts stay in `config`. */
 void srv_serve_engine_options(const srv_config *config, srv_engine_options *out);
-/* The upstream of this cache: cache.upstream or farm, and their settings. It must not move. */
+/* The upstream of this cache: cache.upstream or farm, with settings. It must not move in memory. */
 typedef struct serve_upstream {
 	const char *url; /* NULL: none; lives as long as the configuration */
 	char token[512]; /* empty: none */
 	bool push;
-	bool has_farm; /* `url` is then its database */
+	bool has_farm; /* the upstream is a farm, and `url` its database */
 	srv_farm_options farm;
 	char node[65], password[256], access[256], secret[256];
 } serve_upstream;

@@ -3,14 +3,14 @@
 #include <stdio.h>
 #include <time.h>
 
-/* A long scan is not a hung start: each tick asks for this much more time. */
+/* A slow start is not a hung one: each tick asks for this much more time. */
 enum { TICK_MS = 1000, START_EXTENDED_US = 60 * 1000 * 1000 };
 
 void srv_serve_counts(const srv_view *view, srv_engine *engine, hob_buf *out)
 {
 	uint32_t counts[SRV_STANDINGS_LISTED];
 	memcpy(counts, view->standings, sizeof counts);
-	counts[SRV_STANDING_WAITING] = 0; /* they are among those to cook */
+	counts[SRV_STANDING_WAITING] = 0; /* included in the number of assets to cook */
 	for (uint32_t i = 0; counts[SRV_STANDING_UPDATING] > 0 && i < view->count; i++) {
 		if (view->assets[i]->standing != SRV_STANDING_UPDATING)
 			continue;
@@ -40,7 +40,7 @@ static void tell_status(serve_notify *n)
 	srv_service_tell(n->service, "STATUS=%s", text);
 }
 
-/* The loop does all the work, so its timer shows that the daemon is alive. */
+/* The loop does all the work, so a running timer shows that the daemon is alive. */
 static void on_tick(uv_timer_t *timer)
 {
 	serve_notify *n = timer->data;

@@ -11,7 +11,7 @@ typedef struct serve_notify {
 	srv_views *views;
 	uv_timer_t timer;
 	bool ready, active;
-	bool failed;	  /* the last reload; its status remains */
+	bool failed;	  /* the last reload failed; the status says so */
 	char status[160]; /* as last reported */
 } serve_notify;
 
@@ -19,12 +19,13 @@ typedef struct serve_notify {
 void srv_serve_notify_begin(serve_notify *notify, uv_loop_t *loop, srv_service *service, srv_engine *engine,
 							srv_views *views);
 void srv_serve_notify_ready(serve_notify *notify);
-/* Call both around reading the configuration again; NULL: it was applied. */
+/* Call `reloading` before reading the configuration again, `reloaded` after it; error: NULL on success. */
 void srv_serve_notify_reloading(serve_notify *notify);
 void srv_serve_notify_reloaded(serve_notify *notify, const char *error);
-/* "34 fresh, 1 broken, 11 to cook". Assets that wait for a check, as after every start, count by their last
- * result. */
+/* Appends "34 fresh, 1 broken, 11 to cook". An asset that waits for a check, as all do after a start, counts
+ * by its last result. */
 void srv_serve_counts(const srv_view *view, srv_engine *engine, hob_buf *out);
-void srv_serve_notify_stop(serve_notify *notify); /* reports the stop and ends; can be called again */
+/* reports the stop and ends the reports; may be called again */
+void srv_serve_notify_stop(serve_notify *notify);
 
 #endif

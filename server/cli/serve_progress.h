@@ -1,9 +1,9 @@
-/* serve_progress.h - how the terminal of `hob serve` shows long work: one line that is updated, and a summary
- * at the end.
+/* serve_progress.h - progress of long work on the terminal of `hob serve`: one line that is updated, and a
+ * summary at the end.
  *
  *     cooking  1,204 of 5,000 (24 %)  2,460 a minute  about 92 s left  3 failed  props/duck.glb
  *
- * For a few models, or if stderr is not a terminal, every model has its own line instead. */
+ * For a few models, or if stderr is not a terminal, every model has a line of its own instead. */
 #ifndef CLI_SERVE_PROGRESS_H
 #define CLI_SERVE_PROGRESS_H
 
@@ -15,8 +15,8 @@ typedef struct serve_progress {
 	uv_timer_t timer;
 	srv_engine *engine;
 	srv_views *views;
-	int64_t run;		/* when the current run began; 0: none */
-	uint64_t began_rev; /* of the view when it was first shown */
+	int64_t run;		/* start of the current run; 0: none */
+	uint64_t began_rev; /* the view's revision at that time */
 	bool began;
 } serve_progress;
 

@@ -5,7 +5,8 @@
 
 /* hob set: asks the daemon to change the settings of one asset or folder. */
 
-/* Sets the value at "lods.max" of the patch. A value that is not JSON is a text; no value removes the key. */
+/* Sets the value at "lods.max" of the patch. A value that is not JSON is a text; a word without a value
+ * removes the key. */
 static bool put(cJSON *patch, const char *word)
 {
 	char path[128];
@@ -41,7 +42,7 @@ static void print_settings(const cJSON *patch, const char *prefix)
 	}
 }
 
-/* The id of a model below "root/folder/". */
+/* The id of some model below "root/folder/". */
 static bool find_below(const char *url, const char *folder, char id[32], int *code)
 {
 	hob_buf target = {0};
@@ -100,7 +101,7 @@ static int change(const char *url, const char *asset, const cJSON *patch)
 		srv_cli_print_error("hob set", &error);
 		code = EXIT_UNREACHABLE;
 	} else if (!good || answer.status >= 300) {
-		/* A wrong setting is a usage error: no asset failed. */
+		/* An invalid setting is a usage error, since no asset failed. */
 		srv_cli_print_problem("hob set", good ? &answer : &now);
 		code = EXIT_USAGE;
 	}

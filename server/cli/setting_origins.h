@@ -1,4 +1,4 @@
-/* setting_origins.h - finds out which file or option each cook setting of a model comes from. */
+/* setting_origins.h - records which file or option each cook setting of a model comes from. */
 #ifndef CLI_SETTING_ORIGINS_H
 #define CLI_SETTING_ORIGINS_H
 
@@ -14,15 +14,15 @@ enum {
 };
 
 typedef struct setting_origins {
-	hob_settings settings; /* after the layers so far */
+	hob_settings settings; /* settings after the layers added so far */
 	char *names[SETTING_ORIGINS];
 } setting_origins;
 
-/* Built-in values, which have no origin. */
+/* Starts with the built-in values, which have no origin. */
 void srv_setting_origins_init(setting_origins *origins);
-/* Settings after a layer called `name`: those that differ from before get it as origin. */
+/* Adds a layer called `name`: settings that differ from the previous layer's get it as origin. */
 void srv_setting_origins_layer(setting_origins *origins, const hob_settings *after, const char *name);
-/* {"lods.max":{"value":3,"origin":"props/cook.json"}}: settings that some layer changed; for free(), NULL
+/* {"lods.max":{"value":3,"origin":"props/cook.json"}}, the settings that some layer changed; for free(), NULL
  * without memory. */
 char *srv_setting_origins_text(const setting_origins *origins);
 void srv_setting_origins_release(setting_origins *origins);

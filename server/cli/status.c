@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* hob status: one screen about the daemon; with --watch again after each change; with --live or --ready yes
- * or no. */
+/* hob status: one screen about the daemon; --watch repeats it after each change; --live and --ready answer
+ * yes or no. */
 
 static void put_standings(const cJSON *standings, hob_buf *out)
 {
@@ -58,7 +58,7 @@ static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
 				   srv_text_duration((uint64_t)srv_cli_number(stats, "uptime_ms") * 1000000, a),
 				   srv_cli_count(srv_cli_number(assets, "total"), "asset", count),
 				   srv_cli_number(stats, "rev"));
-	const cJSON *standings = srv_cli_member(stats, "standings"); /* 0.2 has none */
+	const cJSON *standings = srv_cli_member(stats, "standings"); /* a daemon of 0.2 has none */
 	put_standings(standings ? standings : assets, out);
 	if (srv_cli_text(stats, "degraded")[0])
 		hob_buf_printf(out, "  %sdegraded%s   %s\n", srv_cli_standing_color("broken"), srv_cli_color_off(),
@@ -75,7 +75,7 @@ static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
 				   srv_text_bytes((uint64_t)srv_cli_number(cache, "disk_free_bytes"), b));
 }
 
-/* The cache above this one. */
+/* The upstream of the daemon's cache. */
 static void put_upstream(const cJSON *upstream, hob_buf *out)
 {
 	char bytes[32], count[48];
@@ -136,7 +136,7 @@ static int print_once(const char *url, hob_buf *out)
 	return code;
 }
 
-/* On a terminal each screen replaces the previous one; elsewhere it follows it. */
+/* On a terminal each screen replaces the previous one; elsewhere it is appended. */
 static void draw(const hob_buf *text, uint32_t *lines, bool terminal)
 {
 	if (terminal && *lines > 0)
@@ -150,12 +150,12 @@ static void draw(const hob_buf *text, uint32_t *lines, bool terminal)
 		*lines += text->data[i] == '\n';
 }
 
-/* Returns when something has changed since `since`, or after some seconds; false if the daemon is gone. */
+/* Returns when something has changed since `since`, or after WAIT_S; false if the daemon is gone. */
 static bool wait_for_change(const char *url, hob_buf *since)
 {
 	enum { WAIT_S = 20 };
-	static const struct timespec gather = {
-		0, 200000000}; /* waits a little, so that related changes are shown together */
+	static const struct timespec gather = {0,
+										   200000000}; /* collects related changes before the next screen */
 	char target[160];
 	snprintf(target, sizeof target, "/api/v1/changes?wait=%d&limit=1000&kinds=asset,job%s%.80s", WAIT_S,
 			 since->size > 0 ? "&since=" : "", since->size > 0 ? (const char *)since->data : "");
@@ -193,7 +193,8 @@ static int watch(const char *url)
 		}
 		while (going && !wait_for_change(url, &since)) {
 			nanosleep(&pause, NULL);
-			going = isatty(2); /* a person may restart the daemon; a script wants to know */
+			/* at a terminal, wait for a restart of the daemon; a script gets an exit code */
+			going = isatty(2);
 		}
 	}
 	hob_buf_release(&text);
@@ -202,7 +203,7 @@ static int watch(const char *url)
 	return code == EXIT_GOOD ? EXIT_UNREACHABLE : code;
 }
 
-/* For container engines, which have no curl. */
+/* For health checks of container engines: images have no curl. */
 static int check_health(const char *url, bool ready)
 {
 	cli_response response;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* hob token create|list|revoke: edits the file that hob serve --token-file reads. */
+/* hob token create|list|revoke: edits the file for hob serve --token-file. */
 
 static int create(const char *path, const char *name, bool write, const char *mirror)
 {

@@ -8,17 +8,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* hob watch: the event stream as lines, or a command for each change. */
+/* hob watch: prints the event stream as lines, or runs a command for each change. */
 
 typedef struct watcher {
-	const char *command; /* for sh, with {name} replaced; NULL: print */
-	const char *since;	 /* as given, until the daemon has answered */
+	const char *command; /* shell command with {name} replaced; NULL: print */
+	const char *since;	 /* as typed, until the daemon has answered */
 	bool marked;
 	char id[96], kind[32]; /* of the newest event */
 	bool met, lost, closed;
 } watcher;
 
-/* {asset} becomes "$HOB_ASSET": a shell never runs the content of a variable, whatever the file's name is. */
+/* Replaces {asset} by "$HOB_ASSET": a shell does not evaluate a variable's content, whatever the file's
+ * name. */
 static char *shell_text(const char *command)
 {
 	static const struct {
@@ -80,7 +81,7 @@ static void execute(const char *command, hob_str line)
 	cJSON_Delete(event);
 }
 
-/* {"event":"asset","event_id":"7c1e.4182", and the members of the data. */
+/* Prints {"event":"asset","event_id":"7c1e.4182", and the members of the data. */
 static void print_marked(const watcher *w, hob_str data)
 {
 	hob_str rest = hob_str_sub(data, 1, data.len);
@@ -146,7 +147,7 @@ static void pause_ms(uint32_t ms)
 	nanosleep(&time, NULL);
 }
 
-/* Follows the stream through lost connections; returns if retrying is useless. */
+/* Follows the stream and reconnects; returns if retrying is useless. */
 static int follow(watcher *w, const char *url, const char *target, bool once)
 {
 	enum { FIRST_MS = 250, MOST_MS = 4000 };

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* hob why, hob log: why a cook ran, what it printed, and how to repeat it. */
+/* hob why, hob log: why an asset was cooked, the output of its cook, and how to repeat it. */
 
 /* Follows the word "failed". */
 #define AS_KNOWN ", as known: the same inputs failed before"
@@ -63,7 +63,7 @@ static void print_error(const cJSON *error)
 	print_line("hint", srv_cli_text(error, "hint"));
 }
 
-/* The notes are in the report of the cook that is served. */
+/* The served cook's report has the notes. */
 static void print_warnings(const char *url, const cJSON *asset)
 {
 	hob_buf target = {0};
@@ -85,7 +85,7 @@ static void print_warnings(const char *url, const cJSON *asset)
 	hob_buf_release(&target);
 }
 
-/* ---- how to repeat it */
+/* ---- repeating a cook */
 
 /* Keeps the values of `settings` that differ from `initial`. */
 static void drop_equal(cJSON *settings, const cJSON *initial)
@@ -117,7 +117,7 @@ static char *changed_settings(const cJSON *settings)
 	return out;
 }
 
-/* For a shell: quoted unless it has only plain characters. */
+/* Prints a word for a shell: quoted unless it has only plain characters. */
 static void print_word(const char *text)
 {
 	if (text[0] &&
@@ -238,8 +238,8 @@ static void print_why(const char *url, const cJSON *why, const cJSON *asset, con
 
 /* ---- what if */
 
-/* "root/path" of a file on this machine, as the daemon names it; `name` itself if it is in no watched
- * folder. */
+/* "root/path" of a file on this machine, as the daemon names it; `name` itself if no watched folder contains
+ * it. */
 static void put_watched_name(const char *url, const char *name, hob_buf *out)
 {
 	int ignored;
@@ -408,7 +408,7 @@ const cli_command srv_cli_why = {"why", "ASSET | --if FILE | --job JOB",
 
 /* ---- log */
 
-/* Asks for root/path of an asset whose root may have been left out; false after a message. */
+/* Finds the root/path of an asset, whose root may have been omitted; false after a message. */
 static bool find_full(const char *url, const char *name, hob_buf *full, int *code)
 {
 	cJSON *asset = srv_cli_ask_asset("hob log", url, name, code);
@@ -419,7 +419,7 @@ static bool find_full(const char *url, const char *name, hob_buf *full, int *cod
 	return asset;
 }
 
-/* For ASSET, by its full name, its newest finished job; for JOB, that job. NULL after a message. */
+/* ASSET, a full name, gives its newest finished job; JOB gives that job. NULL after a message. */
 static cJSON *find_job(const char *url, const char *name, bool is_job, int *code)
 {
 	hob_buf target = {0};
@@ -494,7 +494,7 @@ static void print_job(const char *url, const cJSON *job)
 
 typedef struct follower {
 	const char *url, *asset;
-	double job; /* 0: of the asset, without an end */
+	double job; /* 0: the asset's newest job */
 	bool json;
 } follower;
 

@@ -21,7 +21,7 @@ uint32_t srv_cli_width(int fd)
 	return size.ws_col < WIDTH_MAX ? size.ws_col : WIDTH_MAX;
 }
 
-/* Columns, not bytes: continuation bytes of UTF-8 take none, nor do colours (ESC [ ... m). */
+/* Counts columns, not bytes: continuation bytes of UTF-8 and colours (ESC [ ... m) take none. */
 static uint32_t columns_of(hob_str word)
 {
 	uint32_t count = 0;
@@ -44,7 +44,7 @@ static void new_line(hob_buf *out, uint32_t indent, uint32_t *at)
 
 static void put_line(hob_buf *out, hob_str line, uint32_t *at, uint32_t indent, uint32_t width)
 {
-	bool first = true; /* of this line: its leading spaces are kept */
+	bool first = true; /* first word of this line: leading spaces are kept */
 	for (size_t i = 0; i < line.len;) {
 		size_t begin = i;
 		while (i < line.len && line.data[i] == ' ')
@@ -68,7 +68,7 @@ static void put_line(hob_buf *out, hob_str line, uint32_t *at, uint32_t indent, 
 
 void srv_cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint32_t width)
 {
-	bool filled = false; /* the previous line may have room for more words */
+	bool filled = false; /* the previous line may be continued */
 	for (size_t i = 0; i < text.len;) {
 		size_t end = hob_str_find(text, HOB_STR("\n"), i);
 		end = end == SIZE_MAX ? text.len : end;

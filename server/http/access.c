@@ -9,7 +9,7 @@
 
 /* Identity of a caller: tokens for programs (Bearer, or Basic with the token as password), sessions of the
  * dashboard (the token in a cookie that scripts cannot read), and the origins of other web pages that the
- * owner has allowed. */
+ * owner allows. */
 
 enum {
 	LOOK_AGAIN_MS = 200,
@@ -32,7 +32,7 @@ struct access_list {
 	srv_tokens tokens;
 	struct stat seen;
 	int64_t looked_ms;
-	uint32_t readings; /* of the file */
+	uint32_t readings; /* how often the file was read */
 	guesser guessers[GUESSERS];
 };
 
@@ -53,7 +53,7 @@ access_list *srv_access_new(const char *path, hob_error *err)
 		(void)failed;
 		return NULL;
 	}
-	/* Its state is taken before it is read, so that a change in between is noticed the next time. */
+	/* stat before reading: a change in between is noticed at the next look. */
 	if (stat(path, &access->seen) != 0)
 		access->seen = (struct stat){0};
 	if (!srv_tokens_read(path, &access->tokens, err)) {
@@ -77,7 +77,7 @@ uint32_t srv_access_count(const access_list *access)
 	return access ? access->tokens.count : 0;
 }
 
-/* If the file is missing or invalid, nobody gets in: a token that may have been revoked must not stay
+/* If the file is missing or invalid, all tokens are refused: one that may have been revoked must not stay
  * valid. */
 static void look_again(access_list *access, int64_t now_ms)
 {
@@ -121,7 +121,7 @@ bool srv_access_goes_on(const request *r)
 
 /* ---- sessions */
 
-/* Browsers send cookies to every port of a host: the name tells daemons apart. */
+/* Browsers send a host's cookies to all its ports, so the cookie's name contains the port. */
 static void session_cookie(const request *r, char name[16])
 {
 	hob_str host = r->head.host;
@@ -220,7 +220,7 @@ bool srv_access_guessed(request *r)
 	return g->failures > GUESSES_MAX;
 }
 
-/* Rights of a token for a mirror root: upload blobs, and feed that root. */
+/* Requests that a token for a mirror root allows: uploading blobs, and reporting that root's files. */
 static bool feeds_mirror(const request *r)
 {
 	static const route_id feeders[] = {ROUTE_blob_put, ROUTE_mirror_session, ROUTE_mirror_have,
@@ -243,7 +243,7 @@ hob_str srv_access_mirror_folder(const request *r)
 	return slash == SIZE_MAX ? (hob_str){0} : hob_str_sub(mirror, slash + 1, mirror.len);
 }
 
-/* Only reads, whatever its method. */
+/* Whether the route changes nothing, whatever the method. */
 static bool only_reads(const request *r)
 {
 	static const char *const readers[] = {"/api/v1/sync", "/blobs:batch", "/records:batch"};
@@ -253,7 +253,7 @@ static bool only_reads(const request *r)
 	return reads;
 }
 
-/* Routes that reveal nothing about assets: health, the dashboard's own files, and signing in. */
+/* Routes that reveal nothing about assets: health, the dashboard's own files, and the sign-in. */
 static bool is_open(const request *r)
 {
 	static const route_id always[] = {ROUTE_livez,	 ROUTE_healthz,		 ROUTE_readyz,

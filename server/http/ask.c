@@ -7,7 +7,7 @@
 struct mailbox {
 	pthread_mutex_t lock;
 	int wake_fd;
-	uint32_t references; /* one for the server, and one for each ask that is not answered yet */
+	uint32_t references; /* one for the server, and one for each unanswered ask */
 	ask *answered, **tail;
 };
 
@@ -166,7 +166,7 @@ void srv_ask_forget(request *r)
 	bool free_now = a->answered;
 	a->owner = NULL;
 	if (!free_now)
-		/* Answered while the server stops: it is still listed, and nobody will take it. */
+		/* Answered while the server stops: the ask is still in the list, and nobody will take it. */
 		for (ask **at = &a->box->answered; *at; at = &(*at)->next)
 			if (*at == a) {
 				*at = a->next;

@@ -53,7 +53,7 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 		break;
 	case FIELD_path:
 		hob_json_put_str(out, "path", a->path);
-		/* Names on disk are bytes: those that are no text are given exactly as well. */
+		/* A path that is not valid UTF-8 is also given exactly, percent-encoded. */
 		if (!hob_utf8_valid(a->path))
 			put_link(out, "path_encoded", "", a->path);
 		break;
@@ -153,7 +153,7 @@ void srv_put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields)
 	hob_json_close(out, '}');
 }
 
-/* Sets the bits of the names in `list`; false with a problem for an unknown one. */
+/* Sets a bit for each name in `list`; false after a problem for an unknown name. */
 static bool add_fields(request *r, hob_str list, uint32_t *out, enum MHD_Result *result)
 {
 	while (list.len > 0) {

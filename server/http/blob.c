@@ -12,11 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Measured: up to this size, one sendmsg of header and body costs less than header, sendfile and two socket
- * options. */
+/* Measured: up to MEMORY_BYTES_MAX, one sendmsg of header and body costs less than header, sendfile and two
+ * socket options. */
 enum { MEMORY_BYTES_MAX = 32 << 10, IDLE_MS = 60000, BUCKETS = 4096, ETAG_SIZE = 96, LOOK_AGAIN_MS = 20000 };
 
-/* Cached facts about an encoding of a blob. They expire, so that the store notices the use. */
+/* Cached state of one encoding of a blob. It expires, so that the store sees that the encoding is in use. */
 typedef struct encoded_form {
 	enum { FORM_UNKNOWN, FORM_ORDERED, FORM_MADE, FORM_USELESS } state;
 	int64_t looked_ms;
@@ -25,13 +25,13 @@ typedef struct encoded_form {
 
 struct blob {
 	hob_sha256 digest;
-	char etag[HOB_SHA256_TEXT + 3]; /* with its quotes */
+	char etag[HOB_SHA256_TEXT + 3]; /* including quotes */
 	uint64_t size;
-	uint8_t *data; /* small blobs */
-	int fd;		   /* large ones; `response` owns it */
+	uint8_t *data; /* content of a small blob */
+	int fd;		   /* file of a large one; `response` owns it */
 	struct timespec changed;
 	struct MHD_Response *response;
-	uint32_t references; /* one for the cache, and one for each response that points into data */
+	uint32_t references; /* one for the cache, and one for each response that uses `data` */
 	encoded_form forms[CODING_COUNT];
 	int64_t used_ms;
 	blob *next_in_bucket, *older, *newer;
@@ -40,8 +40,8 @@ struct blob {
 struct blob_cache {
 	srv_store *store;
 	uint32_t count, max_entries;
-	blob *oldest, *newest; /* by last use */
-	bool refused;		   /* the last blob that was not loaded exists, but cannot be read or is damaged */
+	blob *oldest, *newest; /* in order of last use */
+	bool refused;		   /* the last load failed although the blob exists: unreadable or damaged */
 	blob *buckets[BUCKETS];
 };
 
@@ -115,10 +115,10 @@ uint32_t srv_blob_cache_count(const blob_cache *cache)
 	return cache->count;
 }
 
-/* Body sent for a blob: its own bytes or encoded ones. */
+/* The body to send: the blob's own bytes or an encoding. */
 typedef struct chosen_form {
 	blob *bytes;
-	const char *coding; /* NULL: the plain bytes */
+	const char *coding; /* NULL: not encoded */
 	char etag[ETAG_SIZE];
 } chosen_form;
 
@@ -207,7 +207,7 @@ static blob *load(blob_cache *cache, const hob_sha256 *digest)
 	return b;
 }
 
-/* Somebody may have written to a file that is open here. */
+/* A blob of the store never changes, but a program may have written to its file. */
 static bool is_unchanged(const blob *b)
 {
 	struct stat info;
@@ -264,7 +264,7 @@ static encoded_form *form_of(srv_http *http, blob *b, coding_id which)
 	return form;
 }
 
-/* A strong tag of its own: after an update of the library, the same content can have other encoded bytes. */
+/* Differs for each encoding's content: another version of zstd or gzip can encode a blob differently. */
 static void form_etag(const blob *b, coding_id which, const encoded_form *form, char out[ETAG_SIZE])
 {
 	char text[HOB_SHA256_TEXT + 1];
@@ -287,7 +287,7 @@ static bool take_form(srv_http *http, blob *b, coding_id which, chosen_form *out
 	return true;
 }
 
-/* If the client's ETag names an encoding that it accepts, it gets that one. */
+/* Chooses the form whose ETag the client's field names, if the client accepts that form. */
 static bool take_named(request *r, blob *b, const codings *accepted, hob_str field, bool list,
 					   chosen_form *out)
 {
@@ -334,8 +334,8 @@ static bool waited_for(const request *r, const blob *b, coding_id which)
 		   hob_sha256_equal(&last->digest, &order.digest);
 }
 
-/* The accepted coding with the highest weight, zstd before gzip; CODING_COUNT if the client prefers the plain
- * bytes. */
+/* The accepted coding with the highest weight, zstd before gzip; CODING_COUNT if the client prefers the
+ * unencoded blob. */
 static coding_id best_coding(const codings *accepted)
 {
 	coding_id best = CODING_COUNT;
@@ -346,7 +346,7 @@ static coding_id best_coding(const codings *accepted)
 	return best;
 }
 
-/* False when the request was parked or refused. */
+/* False if the request was parked or refused. */
 static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum MHD_Result *result)
 {
 	codings accepted;
@@ -357,7 +357,7 @@ static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum
 		take_named(r, b, &accepted, r->head.if_none_match, true, out) ||
 		(ranged && take_named(r, b, &accepted, r->head.if_range, false, out)))
 		return true;
-	/* Ranges are of the plain bytes. To resume an encoded download, a client names its tag in If-Range. */
+	/* Ranges refer to the unencoded bytes. To resume an encoded download, name its ETag in If-Range. */
 	if (ranged && accepted.plain > 0)
 		return true;
 	if (fits && best != CODING_COUNT) {
@@ -386,7 +386,7 @@ static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum
 
 /* ---- answers */
 
-/* Over TLS the library cannot leave a file to the kernel. It would read it in pieces of 4 KB and make each a
+/* Over TLS the library cannot use sendfile: it would read the file in pieces of 4 KB and send each as a
  * record of its own. */
 enum { RECORD_BYTES = 16 << 10 };
 
@@ -425,7 +425,7 @@ static struct MHD_Response *read_in_records(int fd, uint64_t first, uint64_t siz
 	return response;
 }
 
-/* A response of its own for a part of the blob, or for the whole with other headers. */
+/* Makes a response for a part of the blob, or for the whole with other headers. */
 static struct MHD_Response *response_for(const chosen_form *form, uint64_t first, uint64_t size, bool tls,
 										 const blob_headers *extra)
 {
@@ -487,7 +487,7 @@ enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra)
 								 form.etag);
 	uint64_t first = 0, last = 0;
 	range_result range = RANGE_WHOLE;
-	/* The same object as for 200: an empty one would announce a length of zero. */
+	/* 304 uses the same response as 200: an empty one would announce a length of zero. */
 	bool unchanged = r->head.if_none_match.data && srv_etag_in_list(r->head.if_none_match, etag);
 	if (!unchanged && ranged && (!r->head.if_range.data || hob_str_equal(r->head.if_range, etag)))
 		range = srv_range_parse(r->head.range, b->size, &first, &last);

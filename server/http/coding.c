@@ -48,7 +48,7 @@ void srv_request_codings(const request *r, codings *out)
 	}
 	for (int i = 0; i < CODING_COUNT; i++)
 		out->weight[i] = (uint16_t)(said[i] != UNSAID ? said[i] : others != UNSAID ? others : 0);
-	/* If the header does not name it, the plain form is acceptable, as the last choice. */
+	/* Unless the header names it, the unencoded form is acceptable as the last choice. */
 	out->plain = (uint16_t)(plain != UNSAID ? plain : others == 0 ? 0 : 1);
 }
 

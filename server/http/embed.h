@@ -1,9 +1,9 @@
-/* embed.h - files that are part of the program, linked in unchanged. Paths are relative to the project's
- * folder; server/CMakeLists.txt lists them as dependencies of the object that uses this. */
+/* embed.h - links files into the program, unchanged. Paths are relative to the project's folder;
+ * server/CMakeLists.txt lists them as dependencies of the object that uses this. */
 #ifndef SRV_HTTP_EMBED_H
 #define SRV_HTTP_EMBED_H
 
-/* The bytes from name_begin to name_end. */
+/* Defines name_begin and name_end around the file's bytes. */
 #define EMBED(name, path)                                                                                    \
 	__asm__(".section .rodata\n"                                                                             \
 			".balign 16\n"                                                                                   \

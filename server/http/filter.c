@@ -45,14 +45,14 @@ void srv_event_filter_release(event_filter *filter)
 
 bool srv_event_filter_passes(const event_filter *filter, const srv_event *event)
 {
-	/* A reset is for everybody. */
+	/* A reset concerns all listeners. */
 	if (strcmp(event->kind, "reset") == 0)
 		return true;
-	/* Lines of the log go only to clients that ask for them. */
+	/* Log lines go only to clients that ask for them. */
 	bool kind = filter->kind_count == 0 && strcmp(event->kind, "log") != 0, asset = filter->glob_count == 0;
 	for (uint32_t i = 0; !kind && i < filter->kind_count; i++)
 		kind = strcmp(filter->kinds[i], event->kind) == 0;
-	/* Patterns match "root/path" or the path below the root. */
+	/* Patterns match "root/path", or the path below the root. */
 	size_t slash = hob_str_find(event->asset, HOB_STR("/"), 0);
 	hob_str path = slash == SIZE_MAX ? event->asset : hob_str_sub(event->asset, slash + 1, event->asset.len);
 	for (uint32_t i = 0; kind && !asset && i < filter->glob_count; i++) {

@@ -2,9 +2,9 @@
 
 #include <arpa/inet.h>
 
-/* Refuses what the library accepts and a careful server must not: field names with spaces (the library adds
- * folded lines to the name), no Host field or several, two lengths, bodies where none are allowed, and
- * requests that another web site made a browser send. */
+/* Refuses what the library accepts and a careful server must not: field names with spaces (the library
+ * appends folded lines to the name), no Host field or several, two lengths, bodies where none are allowed,
+ * and requests that another web site made a browser send. */
 
 static bool is_token(hob_str s)
 {
@@ -54,7 +54,7 @@ static bool holds_controls(hob_str value)
 		uint64_t eight, del;
 		memcpy(&eight, value.data + i, sizeof eight);
 		del = eight ^ 0x7F * each;
-		/* Eight bytes at a time: none below 0x20, none 0x7F. */
+		/* Checks eight bytes at a time: none is below 0x20, none is 0x7F. */
 		if ((((eight - 0x20 * each) & ~eight) | ((del - each) & ~del)) & 0x80 * each)
 			break;
 	}
@@ -64,8 +64,8 @@ static bool holds_controls(hob_str value)
 	return false;
 }
 
-/* The start of the line behind that of a value, if CR LF is between them: the library writes zeros over both.
- * Since 1.0 it leaves out the blanks at the end of a value, and writes its zero there. */
+/* The start of the line after a value, if CR LF separates them: the library overwrites both with zeros. Since
+ * 1.0 it strips trailing blanks of a value, and puts its zero there. */
 static const char *line_behind(hob_str value)
 {
 	const char *at = value.data + value.len + 1;
@@ -78,9 +78,9 @@ static const char *line_behind(hob_str value)
 	return at + 1;
 }
 
-/* The library ends a line at a bare CR or LF, ends a value at a NUL, and joins folded lines. It overwrites
- * these characters with zeros, so the only evidence is where the pieces are: name, colon, spaces, value, CR,
- * LF, next name. */
+/* The library ends a line at a bare CR or LF, ends a value at a NUL, and joins folded lines, overwriting
+ * these characters with zeros. The only evidence left is the position of the pieces: name, colon, spaces,
+ * value, CR, LF, next name. */
 static void follow_line(head *h, hob_str name, hob_str value)
 {
 	const char *at = name.data + name.len + 1;
@@ -116,7 +116,7 @@ static enum MHD_Result take_field(void *user, enum MHD_ValueKind kind, const cha
 	return MHD_YES;
 }
 
-/* Splits "name:port", "1.2.3.4:port", "[::1]:port". False if it is none of them. */
+/* Splits "name:port", "1.2.3.4:port" or "[::1]:port". False if it is none of them. */
 static bool split_host(hob_str host, hob_str *name)
 {
 	size_t end = 0;
@@ -203,7 +203,7 @@ bool srv_speaks_tls(const request *r)
 	return tls && MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_DAEMON)->daemon == tls;
 }
 
-/* The scheme that the browser uses, with the daemon or with a proxy in front that states it. A page of
+/* The scheme that the browser uses: the daemon's own, or the one that a proxy in front states. A page of
  * another site cannot set this header without a preflight. */
 static hob_str scheme_of(const request *r)
 {
@@ -247,7 +247,7 @@ static bool check_framing(request *r, uint64_t *length, enum MHD_Result *result)
 									"a %s request has no body", r->method);
 		return false;
 	}
-	/* The end of a chunk can be written so that a proxy and the library disagree about it. */
+	/* The end of a chunk can be written in ways that a proxy and the library read differently. */
 	if (r->head.chunked) {
 		r->distrusted = true;
 		*result =
@@ -289,8 +289,8 @@ static size_t head_size(const request *r)
 	return MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
 }
 
-/* RFC 9112: a target in absolute form is answered as its path, and names the host instead of the Host field
- * (3.2.2); HTTP/1.0 has no Host field (3.2), and no browser speaks it. */
+/* RFC 9112: a target in absolute form is answered as its path, and its host replaces the Host field (3.2.2);
+ * HTTP/1.0 has no Host field (3.2), and no browser uses it. */
 static void find_host(request *r, const char *version)
 {
 	hob_str target = hob_str_of(r->target);

@@ -17,7 +17,7 @@
 
 enum {
 	READY_BATCH = 64,
-	GONE_MS = 100 /* for the bytes that a peer sent before it closed its side */
+	GONE_MS = 100 /* time to read bytes that a peer sent before it closed its side */
 };
 
 static int64_t clock_ms(void)
@@ -27,7 +27,7 @@ static int64_t clock_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* ---- connections: a list in the order in which they entered their phase */
+/* ---- connections: listed in the order in which they entered their phase */
 
 static void list_remove(srv_http *http, request *r)
 {
@@ -75,16 +75,16 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 		r->since_ms = http->now_ms;
 		list_append(http, r);
 		http->connection_count++;
-		/* The library may miss that a peer closed right after its last byte, and notices nothing on a
-		 * suspended connection. */
+		/* The library may miss that a peer closed right after its last byte, and sees nothing on a suspended
+		 * connection, so this server watches for it itself. */
 		struct epoll_event event = {.events = EPOLLRDHUP | EPOLLET, .data.ptr = r};
 		epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, r->fd, &event);
 	} else if (*context) {
 		request *r = *context;
 		if (r->phase == BUSY)
 			enter(r, WAITING);
-		/* Closing the descriptor is not enough: a process that is being spawned has a copy until its exec,
-		 * and events for a freed request would continue. */
+		/* Closing the descriptor is not enough: a child process keeps a copy until its exec, so events for a
+		 * freed request would still arrive. */
 		epoll_ctl(http->epoll_fd, EPOLL_CTL_DEL, r->fd, NULL);
 		list_remove(http, r);
 		http->connection_count--;
@@ -110,8 +110,8 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *con
 		r->target_capacity = size + 256;
 	}
 	memcpy(r->target, target, size);
-	/* The library would store each parameter in its pool, and close the connection without an answer when the
-	 * pool is full. */
+	/* Removes the query: the library would store each parameter in its pool, and when the pool is full close
+	 * the connection without an answer. */
 	char *query = strchr((char *)(uintptr_t)target, '?');
 	if (query && query[1])
 		query[1] = 0;
@@ -126,7 +126,7 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *t
 	return strlen(text);
 }
 
-/* All checks that are possible before the body. False if the request was refused. */
+/* Performs all checks that are possible before the body. False if the request was refused. */
 static bool check(request *r, enum MHD_Result *result)
 {
 	r->checked = true;
@@ -157,8 +157,8 @@ static enum MHD_Result begin(request *r, const char *method, const char *version
 		srv_refuse_head(r);
 		return MHD_NO;
 	}
-	/* A srv_reply in the library's first call closes the connection, so only requests whose body is refused
-	 * get one there. */
+	/* srv_reply in the library's first call closes the connection, so only a request whose body is refused is
+	 * answered there. */
 	if (!srv_request_has_body(r))
 		return MHD_YES;
 	if (!check(r, &result))
@@ -202,7 +202,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 
 static void set_cork(request *r, int on)
 {
-	/* Unix sockets do not have it and do not need it. */
+	/* Fails on Unix sockets, which do not need it. */
 	r->corked = setsockopt(r->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0 && on;
 }
 
@@ -309,9 +309,9 @@ static void tick(srv_http *http)
 
 /* ---- accepting */
 
-/* A new connection replaces the one that has waited longest for a request; if none waits, the one that has
- * been served longest, longer than a head may take. What waits for the answer of another thread ends by
- * itself. */
+/* Closes a connection for a new one: the one that has waited longest for a request; if none waits, the one
+ * served longest, if that is longer than a head may take. A request that waits for another thread's answer is
+ * spared, since it will end soon. */
 static bool make_room(srv_http *http)
 {
 	request *least = NULL;
@@ -353,7 +353,7 @@ static void accept_some(srv_http *http, const int *listener)
 {
 	bool tls = http->daemons[LIBRARY_TLS] && !http->is_unix[listener - http->listeners];
 	struct MHD_Daemon *daemon = http->daemons[tls ? LIBRARY_TLS : LIBRARY_PLAIN];
-	/* Fewer than there is room for, so that each new connection is served before a later one can replace
+	/* Accepts a fraction of the limit, so that each new connection is served before a later one can replace
 	 * it. */
 	uint32_t batch = http->max_connections / 4 + 1;
 	for (uint32_t i = 0; i < batch && i < ACCEPT_BATCH; i++) {
@@ -368,7 +368,7 @@ static void accept_some(srv_http *http, const int *listener)
 		if (http->connection_count >= http->max_connections && !make_room(http))
 			turn_away(http, fd);
 		else
-			/* The library closes the socket when it refuses it. */
+			/* The library closes a socket that it refuses. */
 			MHD_add_connection(daemon, fd, (struct sockaddr *)&address, length);
 	}
 }
@@ -396,7 +396,7 @@ static void end(srv_http *http)
 	for (request *r = http->oldest; r; r = r->newer)
 		if (r->parked)
 			srv_request_unpark(r);
-	/* Stopping with suspended connections would abort, so resume them all once. */
+	/* Suspended connections would make the library abort at the stop, so resume them all once. */
 	srv_library_run(http);
 	srv_library_stop(http);
 	assert(http->connection_count == 0 && http->stream_count == 0);
@@ -426,7 +426,7 @@ static void on_gone(request *r)
 
 static void handle_events(srv_http *http, const struct epoll_event *events, int count)
 {
-	/* Connections first: accepting may free some of them. */
+	/* Handle connections first: that may free some before new ones are accepted. */
 	for (int i = 0; i < count; i++) {
 		void *what = events[i].data.ptr;
 		int *listener = what;
@@ -455,7 +455,7 @@ static void *run(void *arg)
 		if (http->now_ms >= http->next_tick_ms) {
 			if (http->accept_paused)
 				pause_accepting(http, false);
-			/* Unread bytes are not late, however long this thread was busy. */
+			/* Read before checking deadlines: a request is not late because this thread was busy. */
 			srv_library_run(http);
 			tick(http);
 		}
@@ -498,7 +498,7 @@ static void release(srv_http *http)
 		close(http->epoll_fd);
 	if (http->wake_fd >= 0)
 		srv_events_remove_waker(http->sources.events, http->wake_fd);
-	srv_mailbox_drop(http->box); /* closes wake_fd when every ask is answered */
+	srv_mailbox_drop(http->box); /* closes wake_fd once every ask is answered */
 	srv_access_free(http->access);
 	free_texts(http->allowed_hosts);
 	free_texts(http->cors_origins);
@@ -517,7 +517,7 @@ static void choose_limits(srv_http *http, const srv_http_options *options, uint3
 	getrlimit(RLIMIT_NOFILE, &files);
 	uint64_t room = files.rlim_cur > 256 ? files.rlim_cur - 64 : 192;
 	*blobs = room / 8 < 1024 ? (uint32_t)(room / 8) : 1024;
-	/* A request may have a file open: an upload, a range, a batch. */
+	/* A request may have a file open (an upload, a range, a batch), so half of the rest is left for those. */
 	room = (room - *blobs) / 2;
 	uint32_t wanted = options->max_connections > 0 ? options->max_connections : 16384;
 	http->max_connections = wanted < room ? wanted : (uint32_t)room;
@@ -536,7 +536,7 @@ static bool open_access(srv_http *http, const srv_http_options *options, hob_err
 	return http->access != NULL;
 }
 
-/* An address that other machines can reach requires tokens, unless the owner says that the network is
+/* An address that other machines can reach requires tokens, unless the owner states that the network is
  * trusted. */
 static bool check_exposed(const srv_http *http, const srv_http_options *options, hob_error *err)
 {
@@ -570,8 +570,8 @@ static void warn_exposed(const srv_http *http)
 				http->exposed);
 }
 
-/* For every address. The one to open is the first TCP address; for "all addresses", this machine's own is
- * used. */
+/* Sets the URL of every address. The one to open is the first TCP address; "all addresses" becomes this
+ * machine's loopback. */
 static void name_urls(srv_http *http)
 {
 	static const char four[] = "0.0.0.0:", six[] = "[::]:";

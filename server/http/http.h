@@ -1,8 +1,8 @@
-/* http.h - libmicrohttpd on a thread of its own: reads views, blobs and the change log; asks the loop for the
- * rest.
+/* http.h - the HTTP server: libmicrohttpd on a thread of its own. It reads views, blobs and the change log
+ * itself, and asks the loop for everything else.
  *
  * External epoll mode (the library's own thread stalls when a whole batch of connections is ready at once),
- * SIGPIPE handled by the application (else sendfile is off), 8 KiB pools, one cached response per blob, no
+ * SIGPIPE ignored by the application (else sendfile is off), 8 KiB pools, one cached response per blob, no
  * unescaping by the library: paths are decoded once, strictly, here. Routes come from schema/routes.def. */
 #ifndef SRV_HTTP_H
 #define SRV_HTTP_H
@@ -17,11 +17,11 @@ typedef struct srv_http_options {
 	/* "127.0.0.1:7780", "[::1]:7780", "localhost:7780" (both), "unix:/run/hob.sock", or several separated by
 	 * commas; port 0 = any free one */
 	const char *listen;
-	/* Listening sockets from a service manager: if there are any, they are used instead of `listen`, and the
-	 * server closes them. Addresses that other machines can reach need tokens here, too. */
+	/* Listening sockets from a service manager: if there are any, they replace `listen`, and the server
+	 * closes them. Addresses that other machines can reach need tokens here, too. */
 	const int *sockets;
 	uint32_t socket_count;
-	/* in addition to localhost, *.localhost and IP literals; NULL-terminated, may be NULL */
+	/* allowed besides localhost, *.localhost and IP literals; NULL-terminated, may be NULL */
 	const char *const *allowed_hosts;
 	const char *const
 		*cors_origins; /* other sites whose pages have full access: "https://tools.example:8080" */
@@ -30,12 +30,12 @@ typedef struct srv_http_options {
 	const char *token_file;
 	bool trust_network;
 	const char *tls_cert, *tls_key; /* PEM files: every TCP address then speaks TLS; Unix sockets never do */
-	bool hide_sources;				/* do not serve the files that assets were cooked from */
-	uint32_t max_connections;		/* 0 = 16384, bounded by half of the descriptors that there are */
+	bool hide_sources;				/* do not serve source files of assets */
+	uint32_t max_connections;		/* 0 = 16384, limited to half of the available descriptors */
 	uint32_t head_deadline_ms;		/* time limit for a request's head; 0 = 10000 */
 	uint32_t idle_ms;				/* keep-alive idle time; 0 = 60000 */
 	uint32_t max_events;			/* SSE listeners; 0 = 10000 */
-	const char *web_root; /* serve the dashboard's files from this folder; NULL = those in the program */
+	const char *web_root; /* serve the dashboard's files from this folder; NULL = the built-in ones */
 } srv_http_options;
 
 typedef struct srv_http_sources {
@@ -45,56 +45,56 @@ typedef struct srv_http_sources {
 	srv_live *live;			  /* NULL: live models are not accepted */
 	srv_control_port control; /* the loop */
 	srv_control_port query;	  /* for kinds from SRV_CONTROL_FIRST_QUESTION on */
-	srv_control_port mirrors; /* for SRV_CONTROL_MIRROR; without `post` there are no mirror roots */
-	/* Appends the Prometheus text of everything but HTTP itself (HTTP thread; it must only read atomics and
-	 * views). */
+	srv_control_port mirrors; /* for SRV_CONTROL_MIRROR; no mirror roots if its `post` is NULL */
+	/* Appends Prometheus metrics of everything but HTTP. Called on the HTTP thread: may only read atomics and
+	 * views. */
 	void (*metrics)(void *user, hob_buf *out);
 	void *metrics_user;
-	/* Appends members to the object of /api/v1/stats with json.h or as text ",\"queue\":{...}" (HTTP thread;
-	 * the same rule). May be NULL. */
+	/* Appends members to the object of /api/v1/stats, with json.h or as text ",\"queue\":{...}". Called on
+	 * the HTTP thread, like metrics. May be NULL. */
 	void (*stats)(void *user, hob_buf *out);
 	uint64_t (*input_bytes)(
-		void *user); /* of all files that assets are made from, each counted once; optional */
-	void (*farm)(void *stats_user, hob_buf *out); /* the same for /api/v1/farm */
+		void *user); /* total size of all files that assets depend on, each counted once; may be NULL */
+	void (*farm)(void *stats_user, hob_buf *out); /* appends the members of /api/v1/farm; called like stats */
 	void *stats_user;
-	/* Each appends what is wrong with the workers, the index or the disk of the cache, or nothing: /readyz.
-	 * The same rule; each may be NULL. */
+	/* For /readyz: append the problem of the workers, the index, or the cache's disk; nothing if there is
+	 * none. Called like metrics; each may be NULL. */
 	void (*workers_error)(void *health_user, hob_buf *out);
 	void (*index_error)(void *health_user, hob_buf *out);
 	void (*disk_error)(void *health_user, hob_buf *out);
 	void (*notes)(void *health_user, hob_buf *out); /* whole lines; it is ready nevertheless */
 	void *health_user;
-	/* Appends the members of the object of /api/v1/config. The same rule; may be NULL. */
+	/* Appends the members of /api/v1/config. Called like metrics; may be NULL. */
 	void (*config)(void *user, hob_buf *out);
 	void *config_user;
 	/* Appends the JSON Schema called `file` ("settings.json"); false: there is none. May be NULL. */
 	bool (*schema)(hob_str file, hob_buf *out);
 	const char *version; /* static text */
-	bool pulls;			 /* a blob that is not here may be at the upstream: SRV_CONTROL_PULL */
+	bool pulls;			 /* ask the upstream for missing blobs: SRV_CONTROL_PULL */
 } srv_http_sources;
 
 typedef struct srv_http srv_http;
 
 /* Binds and starts the thread. Options and sources are copied; what they point to must outlive the server.
- * The process must ignore SIGPIPE. Fails with LOCKED ("'127.0.0.1:7780' is in use by another program; use
- * --listen with another port"), IO (it cannot be bound) or CONFIG (an invalid address, an address that other
+ * The process must ignore SIGPIPE. Errors: LOCKED ("'127.0.0.1:7780' is in use by another program; use
+ * --listen with another port"), IO (it cannot be bound), CONFIG (an invalid address, an address that other
  * machines can reach without tokens, an invalid token file or certificate). */
 bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
 					hob_error *err) HOB_MUST_CHECK;
-/* Whether srv_http_start would accept one address of `listen`, without binding it. *exposed: other machines
- * can reach it. Errors: CONFIG. */
+/* Checks one address of `listen` as srv_http_start does, without binding it. *exposed: other machines can
+ * reach it. Errors: CONFIG. */
 bool srv_http_check_address(hob_str text, bool *exposed, hob_error *err) HOB_MUST_CHECK;
-/* "127.0.0.1:7780", the first bound address. */
+/* The first bound address: "127.0.0.1:7780". */
 const char *srv_http_address(const srv_http *http);
-/* The address for a browser on this machine: the first TCP address, "http://127.0.0.1:7780" also for 0.0.0.0;
+/* The URL for a browser on this machine: the first TCP address, with "http://127.0.0.1:7780" for 0.0.0.0;
  * without one, "unix:/run/hob.sock". */
 const char *srv_http_url(const srv_http *http);
 /* Each bound address, in order: "http://0.0.0.0:7780", "unix:/run/hob.sock"; NULL after the last. */
 const char *srv_http_url_at(const srv_http *http, uint32_t index);
 /* New requests get 503 with Retry-After and readyz fails; running answers continue. Any thread. */
 void srv_http_drain(srv_http *http);
-/* Number of answers in progress, without event streams: a clean stop waits for them after srv_http_drain. Any
- * thread. */
+/* Number of answers in progress, not counting event streams: a clean stop waits for them after
+ * srv_http_drain. Any thread. */
 uint32_t srv_http_busy(const srv_http *http);
 /* Ends every stream, closes every connection, joins the thread. NULL is allowed. */
 void srv_http_stop(srv_http *http);

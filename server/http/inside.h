@@ -1,8 +1,7 @@
-/* inside.h - what the files of server/http share: the server, its connections, and what a handler has at
- * hand.
+/* inside.h - shared by the files of server/http: the server, its connections, and the functions for handlers.
  *
- * Everything here runs on the HTTP thread; the mailbox of asks is the only door for other threads, except for
- * the one that decodes uploads (route_upload.c).
+ * Everything here runs on the HTTP thread. Other threads reach it only through the mailbox of asks; the
+ * exception is the thread that decodes uploads (route_upload.c).
  *
  *              head complete           handler replied            answer sent
  *   WAITING --------------> BUSY ------------------------> BUSY --------------> WAITING (keep-alive)
@@ -27,14 +26,14 @@ enum {
 	ARGS_MAX = 2,
 	LISTENERS_MAX = 8,
 	ACCEPT_BATCH = 64,
-	POOL_BYTES = 10240,		  /* the library clears the whole pool after each request: small is fast */
-	FIELD_BYTES = 64,		  /* of the pool, for each header field */
-	ANSWER_HEAD_BYTES = 1280, /* of the pool, for the head of an answer */
-	BODY_DEADLINE_MS = 30000, /* a request's body must be complete within */
-	UPLOAD_BYTES_PER_MS = 64, /* an upload has this deadline and the time that its bytes take at this speed */
-	HEARTBEAT_MS = 10000,	  /* silence of an event stream after which a comment is sent */
-	WAIT_MAX_MS = 60000,	  /* longest Prefer: wait and long poll */
-	TICK_MS = 250			  /* how exact deadlines are */
+	POOL_BYTES = 10240,		  /* the library clears the whole pool after each request, so it is small */
+	FIELD_BYTES = 64,		  /* bytes of the pool per header field */
+	ANSWER_HEAD_BYTES = 1280, /* bytes of the pool for the head of an answer */
+	BODY_DEADLINE_MS = 30000, /* time limit for a request's body */
+	UPLOAD_BYTES_PER_MS = 64, /* an upload gets 1 ms more per this many bytes */
+	HEARTBEAT_MS = 10000,	  /* after this silence an event stream sends a comment */
+	WAIT_MAX_MS = 60000,	  /* longest "Prefer: wait" and long poll */
+	TICK_MS = 250			  /* precision of deadlines */
 };
 
 typedef struct request request;
@@ -44,7 +43,7 @@ typedef enum route_id {
 #define ROUTE(method, pattern, handler, parameters, doc) ROUTE_##handler,
 #include "../../schema/routes.def"
 #undef ROUTE
-	ROUTE_NONE, /* refused before or without a route */
+	ROUTE_NONE, /* requests refused before or without a route */
 	ROUTE_COUNT
 } route_id;
 
@@ -72,27 +71,27 @@ typedef struct param {
 	hob_str name, value; /* value is decoded */
 } param;
 
-/* Header fields that anything here looks at; values as sent, empty when absent. */
+/* Header fields that this server uses; values as sent, empty when absent. */
 typedef struct head {
 	hob_str host, origin, fetch_site, authorization, preflight, content_type, content_length,
 		content_encoding, content_range, digest_size, accept, accept_encoding, range, if_range, if_match,
 		if_none_match, prefer, last_event_id, user_agent, forwarded_proto;
 	uint32_t host_count, length_count;
 	bool chunked, bad_coding, bad_name, bad_value, bad_line;
-	const char *next_line; /* where the next one of its lines begins, while it is read */
+	const char *next_line; /* while the head is read: where the next header line must begin */
 	uint32_t field_count;
-	size_t path_at;	   /* of the request's target: behind the scheme and host of the absolute form, else 0 */
-	bool session_over; /* it holds a cookie with an invalid token: the answer clears it */
+	size_t path_at;	   /* offset of the path in the target: behind scheme and host in absolute form, else 0 */
+	bool session_over; /* the request's cookie has an invalid token: the answer clears the cookie */
 } head;
 
 typedef struct ask {
 	srv_control control;
 	struct mailbox *box;
-	request *owner; /* NULL: the client has gone, the answer is dropped */
+	request *owner; /* NULL: the client is gone, the answer is dropped */
 	bool answered;
 	int status;
 	hob_buf body;
-	char *texts; /* of the control */
+	char *texts; /* owns the texts of `control` */
 	struct ask *next;
 } ask;
 
@@ -104,8 +103,8 @@ struct request {
 	int fd;
 	phase phase;
 	bool served_before, has_head, closing, corked;
-	int64_t gone_ms;  /* when the peer closed its side; 0 = open */
-	int64_t since_ms; /* of this phase */
+	int64_t gone_ms;  /* when the peer closed its side; 0 = not yet */
+	int64_t since_ms; /* start of this phase */
 	int64_t body_deadline_ms;
 	struct request *older, *newer; /* all open connections, longest in its phase first */
 
@@ -114,7 +113,7 @@ struct request {
 	const char *method;
 	route_id route;
 	bool begun, checked;
-	bool distrusted; /* where its message ends is not certain: the connection ends with the answer */
+	bool distrusted; /* the message's end is uncertain: close the connection after the answer */
 	head head;
 	hob_str path; /* as sent */
 	hob_str args[ARGS_MAX];
@@ -123,129 +122,127 @@ struct request {
 	uint32_t param_count;
 	hob_buf body;
 
-	struct upload *upload; /* of a blob, while its body comes */
-	bool shown_token;	   /* with a token, whose digest is: */
+	struct upload *upload; /* a blob, while its body arrives */
+	bool shown_token;	   /* the request has a token, with this digest: */
 	hob_sha256 token;
-	struct stream *stream; /* the event stream that it is, or NULL */
-	ask *ask;			   /* of this request; kept until it completes */
-	uint32_t asked;		   /* how many asks were made */
-	bool parked;		   /* suspended by us */
-	bool polling;		   /* parked for an event: in http->pollers */
-	int64_t deadline_ms;   /* of the poll; 0 before it began */
+	struct stream *stream; /* the event stream that this request is, or NULL */
+	ask *ask;			   /* kept until the request completes */
+	uint32_t asked;		   /* number of asks so far */
+	bool parked;		   /* suspended by the server */
+	bool polling;		   /* parked for an event, and in http->pollers */
+	int64_t deadline_ms;   /* of the poll; 0 before it starts */
 	uint64_t poll_since;
 	struct request *next_poller;
 };
 
-/* First parameter of that name; false when there is none. */
+/* First parameter with this name; false if there is none. */
 bool srv_request_param(const request *r, const char *name, hob_str *out);
-/* These and others below return false when they have sent a problem; *result is what the handler returns
- * then. A flag is "1", "true" or empty, or "0" or "false". A number is decimal and in [min,max]. */
+/* Parses a parameter. Like others below, it returns false after sending a problem; the handler then returns
+ * *result. A flag is "1", "true" or empty, or "0" or "false". A number is decimal and in [min,max]. */
 bool srv_request_flag(request *r, const char *name, bool fallback, enum MHD_Result *result,
 					  bool *out) HOB_MUST_CHECK;
 bool srv_request_number(request *r, const char *name, uint64_t min, uint64_t max, uint64_t fallback,
 						enum MHD_Result *result, uint64_t *out) HOB_MUST_CHECK;
-/* Seconds of "Prefer: wait=N" as milliseconds, bounded; 0 without one. */
+/* "Prefer: wait=N" in milliseconds, limited to WAIT_MAX_MS; 0 if absent. */
 uint32_t srv_request_wait_ms(const request *r);
-/* The Prefer field has that word. */
+/* Whether the Prefer field contains the word. */
 bool srv_request_prefers(const request *r, const char *what);
-/* True when the Accept field allows the type ("application/json"). */
+/* Whether the Accept field allows the type ("application/json"). */
 bool srv_request_accepts(const request *r, const char *type);
 typedef enum coding { CODING_ZSTD, CODING_GZIP, CODING_COUNT } coding_id;
-/* How much the client wants each form, in thousandths; 0: not at all. */
+/* The client's weight for each form, in thousandths; 0: not accepted. */
 typedef struct codings {
 	uint16_t weight[CODING_COUNT], plain;
 } codings;
-/* Codings of the field Accept-Encoding; without one only the plain form is wanted. */
+/* Parses Accept-Encoding; without it only the unencoded form is accepted. */
 void srv_request_codings(const request *r, codings *out);
 const char *srv_coding_name(coding_id which);
-/* gzip is at least as welcome as the plain form. */
+/* Whether gzip has at least the weight of the unencoded form. */
 bool srv_request_takes_gzip(const request *r);
 bool srv_parse_decimal(hob_str text, uint64_t *out);
-/* Takes the piece before the next mark off the front; false when nothing is left. */
+/* Takes the text up to the next `mark` off the front of *rest; false when nothing is left. */
 bool srv_next_piece(hob_str *rest, char mark, hob_str *piece);
-hob_str srv_trim(hob_str text); /* without blanks around it */
+hob_str srv_trim(hob_str text); /* removes blanks at both ends */
 
-/* Splits and decodes the target, finds the route. False when a problem was sent (*result is what to
- * return). */
+/* Splits and decodes the target, and finds the route. False after sending a problem; the caller then returns
+ * *result. */
 bool srv_request_route(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 route_handler srv_route_handler_of(route_id route);
 const char *srv_route_pattern(route_id route);
 /* Reads the header fields into r->head; `version` is the last word of the request line. */
 void srv_request_read_head(request *r, const char *version);
-/* False when the head leaves no room in the library's pool for the head of an answer. */
+/* False if the head leaves no room in the library's pool for the head of an answer. */
 bool srv_request_head_fits(const request *r);
-bool srv_request_has_body(const request *r); /* by what the head says */
-/* Checks what was read. False when a problem was sent. */
+bool srv_request_has_body(const request *r); /* according to the head */
+/* Checks the head. False after sending a problem. */
 bool srv_request_check_head(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
-/* Size and media type of a body, by its route. */
+/* Checks the size and media type of the body against the route. */
 bool srv_request_check_body(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
-/* A browser sent it for a page of another web site (Origin, Sec-Fetch-Site). */
+/* Whether a browser sent it for a page of another web site (Origin, Sec-Fetch-Site). */
 bool srv_request_is_foreign(const request *r);
-/* In place; false on a bad escape, NUL, or (unless raw) a control byte or invalid UTF-8. */
+/* Decodes in place; false on a bad escape, NUL, or (unless raw) a control byte or invalid UTF-8. */
 bool srv_decode_percent(hob_str *text, bool plus_is_space, bool raw);
-/* The client of srv_uses that asks; and it asked for this asset, or this folder of them. */
+/* The client's number in srv_uses; srv_request_uses notes that it requested this asset or folder. */
 uint64_t srv_request_client(const request *r);
 void srv_request_uses(const request *r, hob_str name);
-/* Appends s with everything but unreserved characters and '/' escaped. */
+/* Appends s; all but unreserved characters and '/' is escaped. */
 void srv_put_percent(hob_buf *out, hob_str s);
 
-/* ---- who asks ---- */
+/* ---- access ---- */
 
 typedef struct access_list access_list;
 /* Reads the token file; NULL with *err set. */
 access_list *srv_access_new(const char *path, hob_error *err);
 void srv_access_free(access_list *access);
 uint32_t srv_access_count(const access_list *access);
-/* The request's token allows its method (r->route is known). False when a problem was sent. */
-/* How often the token file was read, after a look whether it is another; 0 without tokens. */
+/* Reads the token file again if it has changed. Returns the number of readings; 0 without tokens. */
 uint32_t srv_access_readings(srv_http *http);
-/* False when the token of an answer that still goes on has been revoked. */
+/* srv_access_goes_on: false if the token of an answer in progress has been revoked. srv_access_check, after
+ * r->route is known: whether the token allows the method; false after sending a problem. */
 bool srv_access_goes_on(const request *r);
 bool srv_access_check(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
-/* Counts an invalid token. True when its sender has used up its guesses of this minute: srv_reply_guesses. */
+/* Counts an invalid token. True if its sender has used up the guesses of this minute: srv_reply_guesses. */
 bool srv_access_guessed(request *r);
 enum MHD_Result srv_reply_guesses(request *r);
-/* Counts it and answers 401, or 429 after many of them. */
+/* Counts an invalid token and answers 401, or 429 after many of them. */
 enum MHD_Result srv_reply_wrong_token(request *r);
-/* The folder below the request's mirror root ({root}) that the token is for; "" = all of it. */
+/* The folder below the mirror root {root} to which the request's token is limited; "" = the whole root. */
 hob_str srv_access_mirror_folder(const request *r);
-/* Scope of a token, and of the session whose cookie the request holds; WRITE where no tokens are asked
- * for. */
+/* The scope of a token, and of the session in the request's cookie; WRITE if the server has no tokens. */
 srv_scope srv_session_scope(request *r, hob_str token);
 srv_scope srv_session_now(request *r);
-/* Adds the cookie of a session with this token; an empty one ends it. */
+/* Sets the session's cookie to this token; an empty one ends the session. */
 void srv_session_put(const request *r, struct MHD_Response *response, hob_str token);
-/* It comes from a page of an origin that is allowed. */
+/* Whether it comes from a page of an allowed origin. */
 bool srv_origin_is_friend(const request *r);
-/* Adds what lets such a page read the answer. */
+/* Adds the headers that let such a page read the answer. */
 void srv_add_cors(const request *r, struct MHD_Response *response);
-/* True when it was a friend's preflight and was answered. */
+/* Answers a preflight of an allowed origin; false if the request is none. */
 bool srv_answer_preflight(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 
 /* ---- replies ---- */
 
-/* A response of our own making; takes the buffer's memory. NULL when memory was short. */
+/* Makes a response that owns the buffer's memory. NULL without memory. */
 struct MHD_Response *srv_response_of(hob_buf *body, const char *content_type);
 void srv_response_add(struct MHD_Response *response, const char *name, const char *value);
-/* Adds "name: value" of any bytes that a header may hold. */
+/* Adds "name: value"; the value may have any byte that a header may have. */
 void srv_response_add_str(struct MHD_Response *response, const char *name, hob_str value);
-/* Queues, counts and gives up the response (NULL: the connection is closed). `bytes`: the size of its
- * body. */
+/* Queues, counts and releases the response (NULL: closes the connection). `bytes`: size of its body. */
 enum MHD_Result srv_reply(request *r, int status, struct MHD_Response *response, uint64_t bytes);
 /* Queues a response that the caller keeps. */
 enum MHD_Result srv_reply_shared(request *r, int status, struct MHD_Response *response, uint64_t bytes);
-/* 200 with JSON; 406 when not acceptable. Takes the buffer. */
+/* Sends JSON with this status; 406 if the client does not accept it. Takes the buffer. */
 enum MHD_Result srv_reply_json(request *r, int status, hob_buf *body);
 
-/* A problem. `members` is appended to the JSON object when not NULL: ",\"outputs\":[...]". */
+/* Sends a problem. `detail` is a printf format; `hint` may be NULL. */
 enum MHD_Result srv_reply_problem(request *r, problem_id id, const char *hint, const char *detail, ...)
 	HOB_PRINTF(4, 5);
 typedef struct problem_text {
 	hob_str code, detail, hint, asset, instance;
-	hob_str members;   /* more members as JSON, beginning with a comma */
+	hob_str members;   /* additional JSON members, beginning with a comma */
 	const char *allow; /* Allow, NULL = none */
 	uint32_t retry_after_s;
-	bool has_size; /* Content-Range: bytes * / size */
+	bool has_size; /* sends Content-Range: bytes * / size */
 	uint64_t size;
 	uint64_t held; /* Upload-Offset, unless 0 */
 } problem_text;
@@ -253,27 +250,27 @@ enum MHD_Result srv_reply_problem_text(request *r, problem_id id, const problem_
 /* Appends a problem's JSON. */
 void srv_put_problem(hob_buf *out, problem_id id, const problem_text *text);
 void srv_count_reply(request *r, int status, uint64_t bytes);
-/* The loop's answer in r->ask as it is; from status 400 on as a problem with the code, detail and hint in its
+/* Sends the loop's answer in r->ask; from status 400 on as a problem with the code, detail and hint in its
  * body. */
 enum MHD_Result srv_reply_answer(request *r, const char *content_type);
-/* A file that is part of the program, from begin up to end: ETag, no-cache. */
+/* Sends an embedded file, with an ETag and no-cache. */
 enum MHD_Result srv_reply_file(request *r, const char *begin, const char *end, const char *type);
-/* The program, or --web-root, holds the dashboard. */
+/* Whether the program, or --web-root, contains the dashboard. */
 bool srv_has_dashboard(const srv_http *http);
-/* 202 with the loop's answer and, as Location, `folder` and the number of the job that it names. */
+/* Sends 202 with the loop's answer; Location is `folder` and the job's number in that answer. */
 enum MHD_Result srv_reply_accepted(request *r, const char *folder);
 
-/* ---- refusing where the library would close without an answer, or answer twice ---- */
+/* ---- refusals where the library would close without an answer, or answer twice ---- */
 
-/* Sends a problem past the library, as the last bytes of the connection; nothing over TLS. What the library
- * sends then is lost. */
+/* Sends a problem past the library, as the last bytes of the connection; nothing over TLS. Later output of
+ * the library is dropped. */
 void srv_refuse_raw(request *r, problem_id id, const char *hint, const char *detail);
-/* The head is complete and fills the library's pool: 414 or 431. */
+/* Refuses a complete head that fills the library's pool: 414 or 431. */
 void srv_refuse_head(request *r);
-/* The library reports an invalid Content-Length. */
+/* Called when the library reports an invalid Content-Length. */
 void srv_refuse_length(srv_http *http);
-/* While the library is about to answer `status` in HTML to a head that it cannot read, and does not say
- * whose: answers in its place where only one connection can be meant. */
+/* Called when the library is about to answer `status` in HTML to a head that it cannot parse. It does not say
+ * on which connection: if only one comes into question, sends a problem there instead. */
 void srv_refuse_unread(srv_http *http, unsigned status);
 
 /* ---- asking the loop ---- */
@@ -281,22 +278,22 @@ void srv_refuse_unread(srv_http *http, unsigned status);
 typedef struct mailbox mailbox;
 mailbox *srv_mailbox_new(int wake_fd);
 void srv_mailbox_drop(mailbox *box);
-/* Answered asks since the last call, as a list; those without an owner are freed already. */
+/* The asks answered since the last call, as a list; those without an owner are already freed. */
 ask *srv_mailbox_take(mailbox *box);
 
-/* Posts and parks; the handler is called again when r->ask->answered. `asset` and the texts of `rest` are
+/* Posts and parks; the handler is called again once r->ask->answered. `asset` and the texts of `rest` are
  * copied. */
 enum MHD_Result srv_ask(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest);
 void srv_ask_forget(request *r);
-/* The peer has closed its side: what is still to be made for it alone need not be. */
+/* The peer has closed its side: tells the loop that work for this request alone can be dropped. */
 void srv_ask_abandon(request *r);
-/* Posts, and nobody waits for the answer. `rest` has no texts. */
+/* Posts without waiting for the answer. `rest` has no texts. */
 void srv_ask_aside(srv_http *http, srv_control_kind kind, const srv_control *rest);
 
 /* Opens every address of a list "127.0.0.1:7780,[::1]:7780,unix:/run/hob.sock"; "localhost:7780" is both
- * loopbacks. Errors: CONFIG, IO. What was opened stays in http->listeners. */
+ * loopback addresses. Errors: CONFIG, IO. Sockets opened before an error stay in http->listeners. */
 bool srv_listeners_open(srv_http *http, const char *list, hob_error *err) HOB_MUST_CHECK;
-/* Takes sockets that listen already. */
+/* Takes over sockets that already listen. */
 bool srv_listeners_take(srv_http *http, const int *fds, uint32_t count, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- parking ---- */
@@ -304,22 +301,21 @@ bool srv_listeners_take(srv_http *http, const int *fds, uint32_t count, hob_erro
 /* Suspends the connection; on_request runs the handler again after unpark. */
 void srv_request_park(request *r);
 void srv_request_unpark(request *r);
-/* Lets the head and a body that the library sends by itself leave in the same packets; undone when the answer
- * is sent. */
+/* Holds back the head until the body follows, so that both share packets; undone when the answer is sent. */
 void srv_request_cork(request *r);
 bool srv_speaks_tls(const request *r); /* guard.c */
-/* Parks until an event newer than r->poll_since or r->deadline_ms. */
+/* Parks until there is an event newer than r->poll_since, or until r->deadline_ms. */
 void srv_request_park_for_event(request *r);
 
 /* ---- event streams ---- */
 
 typedef struct stream stream;
-/* After events were published or a tick: wakes those with something to send. */
+/* After events were published, and at ticks: wakes streams that have something to send. */
 void srv_streams_wake(srv_http *http);
 void srv_streams_tick(srv_http *http);
-/* Items of a list: who listens, since when, to what, and how far it has read. */
+/* Appends a list item per stream: client, start, filter, and last event sent. */
 void srv_streams_put(srv_http *http, hob_buf *out);
-/* The peer of a stream has closed: ends it. */
+/* Ends a stream whose peer has closed. */
 void srv_stream_hang_up(stream *s);
 
 enum { FILTER_KINDS = 8, FILTER_GLOBS = 8 };
@@ -328,14 +324,14 @@ typedef struct event_filter {
 	char *kinds[FILTER_KINDS];
 	uint32_t glob_count, kind_count;
 } event_filter;
-/* From the parameters asset= (may repeat) and kinds=. False when a problem was sent. */
+/* From the parameters asset= (repeatable) and kinds=. False after sending a problem. */
 bool srv_event_filter_init(event_filter *filter, request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 void srv_event_filter_release(event_filter *filter);
 bool srv_event_filter_passes(const event_filter *filter, const srv_event *event);
 
 typedef enum since_kind { SINCE_NOW, SINCE_SEQ, SINCE_LOST } since_kind;
-/* Last-Event-ID, else the parameter since: "<epoch>.<seq>" or "<seq>". LOST: it is of another epoch or not
- * readable. */
+/* Last-Event-ID, else the parameter since: "<epoch>.<seq>" or "<seq>". LOST: it has another epoch or cannot
+ * be parsed. */
 since_kind srv_event_since(request *r, uint64_t *seq);
 
 /* ---- blobs ---- */
@@ -344,42 +340,40 @@ typedef struct blob blob;
 typedef struct blob_cache blob_cache;
 blob_cache *srv_blob_cache_new(srv_store *store, uint32_t max_entries);
 void srv_blob_cache_free(blob_cache *cache);
-void srv_blob_cache_tick(blob_cache *cache,
-						 int64_t now_ms); /* lets go of what was not asked for in a minute */
+void srv_blob_cache_tick(blob_cache *cache, int64_t now_ms); /* drops entries not used for a minute */
 uint32_t srv_blob_cache_count(const blob_cache *cache);
-/* NULL when the store has no such blob or it cannot be read. Valid until the next call of a cache
+/* NULL if the store does not have the blob or cannot read it. Valid until the next call of a cache
  * function. */
 blob *srv_blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms);
-/* Answers conditional and range requests for the blob by name (its own headers) or, with extra == NULL, by
- * hash, in the form that Accept-Encoding asks for: an encoded one that is not there yet is ordered and the
- * plain one sent, unless the client would rather wait ("Prefer: encoded") or refuses the plain one; the
- * handler is called again then. */
+/* Answers conditional and range requests, for a blob by name (with headers of its own) or, with extra ==
+ * NULL, by hash. Accept-Encoding chooses the form: if the encoding has not been made yet, it is ordered and
+ * the unencoded blob sent; a client that prefers to wait ("Prefer: encoded") or refuses the unencoded form is
+ * parked until it is made, and the handler called again. */
 typedef struct blob_headers {
 	hob_str location, state, standing,
 		quality;	  /* Content-Location, Cook-State, Cook-Standing, Cook-Quality */
 	uint64_t rev;	  /* Cook-Rev */
-	const char *type; /* Content-Type; NULL: just bytes */
-	bool as_it_is;	  /* never encoded: it is compressed, or somebody else's file */
+	const char *type; /* Content-Type; NULL: generic bytes */
+	bool as_it_is;	  /* never encode: it is compressed, or a foreign file */
 } blob_headers;
 enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra);
-/* The blob whose digest the loop answered, or the loop's problem. what: for the message when it is gone
- * again. */
+/* Sends the blob whose digest is the loop's answer, or the loop's problem. what: for the message if the blob
+ * has disappeared. */
 enum MHD_Result srv_reply_made(request *r, const char *type, const char *what);
-/* Answers GET /blobs/{sha256}; type: Content-Type, NULL: just bytes. */
+/* Answers GET /blobs/{sha256}; type: Content-Type, NULL: generic bytes. */
 enum MHD_Result srv_reply_named_blob(request *r, const hob_sha256 *digest, const char *type);
 
-/* A blob that a client sends; its bytes go to the store as they come. begin: false when a problem was
- * sent. */
+/* The upload of a blob; its bytes go to the store as they arrive. begin: false after sending a problem. */
 typedef struct upload upload;
 typedef struct upload_decoders upload_decoders;
 bool srv_upload_begin(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
-/* Parks the request of an encoded blob until the bytes are decoded. */
+/* Takes the next bytes; parks the request of an encoded blob until they are decoded. */
 void srv_upload_put(upload *u, hob_bytes bytes);
-void srv_uploads_decoded(srv_http *http); /* unparks requests: after a wake */
-/* Keeps what has arrived of a plain blob for a client that continues it; drops everything else. NULL is
- * fine. */
+void srv_uploads_decoded(srv_http *http); /* called after a wake: unparks requests */
+/* Ends an upload. The bytes of an interrupted unencoded upload are kept for a client that resumes; all else
+ * is dropped. NULL is allowed. */
 void srv_upload_free(upload *u);
-/* How many bytes of the blob are held since an upload was cut. */
+/* Number of bytes kept from an interrupted upload of the blob. */
 uint64_t srv_upload_held(const srv_http *http, const hob_sha256 *digest);
 void srv_uploads_drop(srv_http *http);
 
@@ -387,7 +381,7 @@ typedef enum range_result { RANGE_WHOLE, RANGE_PART, RANGE_NOWHERE } range_resul
 /* RFC 9110 14: one byte range gives PART with *first <= *last < size; several ranges, other units and
  * malformed ones give WHOLE; a range without a byte of the blob gives NOWHERE. */
 range_result srv_range_parse(hob_str field, uint64_t size, uint64_t *first, uint64_t *last);
-/* Weak comparison of an If-None-Match list with the tag (with its quotes). */
+/* Weak comparison of an If-None-Match list with the tag, which includes its quotes. */
 bool srv_etag_in_list(hob_str list, hob_str tag);
 
 /* ---- JSON of assets ---- */
@@ -421,28 +415,28 @@ typedef enum asset_field {
 enum { FIELDS_LIST = (1 << (FIELD_links + 1)) - 1, FIELDS_ALL = (1 << FIELD_COUNT) - 1 };
 
 void srv_put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields);
-uint64_t srv_http_texture_bytes(const srv_view_asset *asset); /* of its cooked bytes */
-/* fields=id,path,state -> bits, those of expand=outputs,deps added; false when a problem was sent. */
+uint64_t srv_http_texture_bytes(const srv_view_asset *asset); /* size of its cooked textures */
+/* Parses fields=id,path,state and expand=outputs,deps to bits; false after sending a problem. */
 bool srv_request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_Result *result) HOB_MUST_CHECK;
-/* The asset of {id}; on false a 404 was sent and the view dropped. */
+/* Finds the asset of {id}; on false, a 404 was sent and the view dropped. */
 bool srv_request_asset(request *r, const srv_view **view, const srv_view_asset **asset,
 					   enum MHD_Result *result) HOB_MUST_CHECK;
-/* 422 with the asset's error. */
+/* Sends 422 with the asset's error. */
 enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset);
-/* True when outputs of an earlier or the present cook are there. */
+/* Whether outputs exist, of this cook or an earlier one. */
 bool srv_asset_has_good(const srv_view_asset *asset);
 
-/* ---- profiles: the same folder cooked with other options ---- */
+/* ---- profiles: the same folder cooked with other settings ---- */
 
-bool srv_is_profile(hob_str profile); /* not "" or "default", which are the root itself */
-/* Appends the name of the root that holds the profile. */
+bool srv_is_profile(hob_str profile); /* false for "" and "default", which are the root itself */
+/* Appends the name of the root for the profile. */
 void srv_put_profile_root(hob_buf *out, hob_str root, hob_str profile);
 bool srv_profile_exists(const srv_view *view, hob_str root, hob_str profile);
-/* 404 with the profiles that there are, and how to have this one. */
+/* Sends 404, with the existing profiles and how to add this one. */
 enum MHD_Result srv_reply_no_profile(request *r, const srv_view *view, hob_str root, hob_str profile);
 
-/* Checks the user of live models. False with a 400 in `result`: nobody can be called `user`, see
- * server/live/live.h. */
+/* Checks the name of a user of live models (server/live/live.h). On false, `result` is a 400 for an invalid
+ * name. */
 bool srv_check_live_user(request *r, hob_str user, enum MHD_Result *result);
 
 /* ---- the library ---- */
@@ -480,24 +474,24 @@ struct srv_http {
 	uint32_t max_connections, head_deadline_ms, idle_ms, max_events;
 	char **allowed_hosts, **cors_origins;
 	access_list *access;	   /* NULL: no tokens */
-	uint32_t streams_readings; /* srv_access_readings when the streams were last held against it */
+	uint32_t streams_readings; /* srv_access_readings when the streams' tokens were last checked */
 	int listeners[LISTENERS_MAX];
 	bool is_unix[LISTENERS_MAX];
 	uint32_t listener_count;
-	char *unix_path; /* to be unlinked at the end */
+	char *unix_path; /* unlinked at the end */
 	char addresses[LISTENERS_MAX][128], urls[LISTENERS_MAX][144], url[144];
-	char exposed[128];	  /* the first address that other machines reach */
-	const char *web_root; /* the dashboard's files are read from there instead; NULL = those in the program */
+	char exposed[128];	  /* the first address that other machines can reach */
+	const char *web_root; /* folder of the dashboard's files; NULL = the built-in ones */
 
 	pthread_t thread;
 	bool started;
 	atomic_bool stop, draining;
-	atomic_uint busy; /* requests in BUSY that are no stream; written by the HTTP thread */
+	atomic_uint busy; /* requests in BUSY except streams; written by the HTTP thread */
 	int epoll_fd, wake_fd;
 	struct MHD_Daemon *daemons[LIBRARY_COUNT];
 	char library_message[160];
 
-	/* All below: HTTP thread only. */
+	/* Below: HTTP thread only. */
 	bool stopping, accept_paused;
 	int64_t now_ms, next_tick_ms, start_ms;
 	request *oldest, *newest; /* connections in the order in which they entered their phase */
@@ -509,9 +503,10 @@ struct srv_http {
 	blob_cache *blobs;
 	route_counts requests[ROUTE_COUNT];
 	uint64_t response_bytes, refused_full, refused_token, closed_late, closed_for_room;
-	struct upload_decoders *decoders; /* of blobs that come encoded; NULL before the first */
-	upload *cut;					  /* uploads that may be continued, newest first */
-	uint64_t encoded[CODING_COUNT], encoded_saved_bytes; /* blobs sent so, and what that saved */
+	struct upload_decoders *decoders; /* of encoded uploads; NULL before the first */
+	upload *cut;					  /* interrupted uploads that can be resumed, newest first */
+	/* number of blobs sent encoded, and bytes saved thereby */
+	uint64_t encoded[CODING_COUNT], encoded_saved_bytes;
 };
 
 #endif

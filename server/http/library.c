@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The library's daemons: one for plain connections, and one for TLS if there is a certificate. */
+/* The daemons of libmicrohttpd: one for plain connections, and one for TLS if there is a certificate. */
 
 enum { PEM_BYTES_MAX = 256 << 10 };
 
@@ -38,8 +38,7 @@ static void keep_message(void *user, const char *format, va_list args)
 	srv_http *http = user;
 	vsnprintf(http->library_message, sizeof http->library_message, format, args);
 	http->library_message[strcspn(http->library_message, "\n")] = 0;
-	/* The library is about to send an answer whose head it would send twice; it makes no other call
-	 * before. */
+	/* The library is about to send an answer with two heads; this message is the only call before that. */
 	if (strstr(http->library_message, "Content-Length"))
 		srv_refuse_length(http);
 	unsigned status;
@@ -47,8 +46,8 @@ static void keep_message(void *user, const char *format, va_list args)
 		srv_refuse_unread(http, status);
 }
 
-/* Since 1.0 the library unfolds lines in place, which guard.c cannot see; level 1 refuses them, and a bare
- * CR, LF or NUL. */
+/* Since 1.0 the library unfolds lines in place, invisible to guard.c; level 1 refuses folded lines, and a
+ * bare CR, LF or NUL. */
 #if MHD_VERSION >= 0x01000000
 #define STRICTNESS MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
 #else

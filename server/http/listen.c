@@ -44,7 +44,7 @@ static void name_address(const struct sockaddr_storage *bound, char *out, size_t
 	}
 }
 
-/* Address of the last listener that was added. */
+/* Where the address of the last added listener is stored. */
 static char *newest_address(srv_http *http)
 {
 	return http->addresses[http->listener_count - 1];
@@ -97,7 +97,7 @@ static bool open_unix(srv_http *http, hob_str path, hob_str text, hob_error *err
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return hob_fail(err, IO, "cannot listen on '%.*s': %s", HOB_FMT(text), strerror(errno));
-	/* A socket file that nobody answers is left from a killed daemon. */
+	/* A socket file on which nobody listens was left by a killed daemon. */
 	if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED)
 		unlink(address.sun_path);
 	if (!bind_and_listen(http, fd, (struct sockaddr *)&address, sizeof address, text, err))
@@ -107,7 +107,7 @@ static bool open_unix(srv_http *http, hob_str path, hob_str text, hob_error *err
 	return true;
 }
 
-/* A parsed address. */
+/* A parsed address of the option --listen. */
 typedef struct written {
 	int family; /* AF_UNIX: `path`; 0: localhost, both families */
 	uint16_t port;
@@ -169,7 +169,7 @@ static bool open_one(srv_http *http, hob_str text, hob_error *err)
 						 err);
 	if (!open_inet(http, AF_INET, &w.four, w.port, text, err))
 		return false;
-	/* Both loopbacks, one port; on a machine without IPv6 only the first. */
+	/* Both loopback addresses with one port; only IPv4 on a machine without IPv6. */
 	unsigned bound = w.port;
 	sscanf(newest_address(http), "127.0.0.1:%u", &bound);
 	hob_error ignored;

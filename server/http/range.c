@@ -7,7 +7,7 @@ static hob_str skip_blanks(hob_str s)
 	return s;
 }
 
-/* Reads leading digits; a number that is too large for the type becomes its greatest value. */
+/* Reads leading digits; a number that is too large saturates. */
 static bool take_number(hob_str *s, uint64_t *out)
 {
 	size_t i = 0;

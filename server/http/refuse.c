@@ -68,7 +68,8 @@ static bool sent_much(const request *r)
 		   info.tcpi_bytes_received > POOL_BYTES / 2;
 }
 
-/* A first line that is too long is known by its size; since 1.0 its target may have been read as well. */
+/* Whether the head that the library could not parse may be this connection's. A too long first line shows in
+ * the number of bytes; since 1.0 its target may have been read already. */
 static bool may_be_meant(const request *r, unsigned status)
 {
 	if (r->closing)
@@ -84,7 +85,7 @@ void srv_refuse_unread(srv_http *http, unsigned status)
 {
 	request *found = NULL, *large = NULL;
 	unsigned meant = 0, meant_large = 0;
-	if (status == 505) /* before there is a target, on any connection */
+	if (status == 505) /* unsupported version: reported before there is a target, on any connection */
 		return;
 	for (request *r = http->newest; r; r = r->older) {
 		if (!may_be_meant(r, status))

@@ -15,7 +15,7 @@ static int hex(char c)
 
 bool srv_decode_percent(hob_str *text, bool plus_is_space, bool raw)
 {
-	/* The text is in the request's own copy of the target. */
+	/* The text is part of the request's own copy of the target. */
 	char *out = (char *)(uintptr_t)text->data;
 	size_t size = 0;
 	for (size_t i = 0; i < text->len; i++) {
@@ -163,7 +163,7 @@ bool srv_request_accepts(const request *r, const char *type)
 		hob_str range = piece, parameters = piece;
 		srv_next_piece(&parameters, ';', &range);
 		range = srv_trim(range);
-		/* Only a weight of zero refuses. */
+		/* Only a weight of zero means refusal. */
 		bool refused = false;
 		hob_str parameter;
 		while (srv_next_piece(&parameters, ';', &parameter)) {
@@ -199,7 +199,7 @@ static bool parse_query(request *r, hob_str query, enum MHD_Result *result)
 										PARAMS_MAX);
 			return false;
 		}
-		/* File names are bytes; everything else is text. */
+		/* File names are bytes; all other parameters are text. */
 		bool raw = hob_str_equal(name, HOB_STR("path")) || hob_str_equal(name, HOB_STR("file")) ||
 				   hob_str_equal(name, HOB_STR("asset"));
 		if (!srv_decode_percent(&value, true, raw)) {
@@ -213,7 +213,7 @@ static bool parse_query(request *r, hob_str query, enum MHD_Result *result)
 	return true;
 }
 
-/* The word is in the list, whose words are separated by spaces. */
+/* Whether a space-separated list contains the word. */
 static bool holds_word(hob_str list, hob_str word)
 {
 	hob_str piece;
@@ -239,7 +239,7 @@ static bool check_parameters(request *r, hob_str known, enum MHD_Result *result)
 	return true;
 }
 
-/* True if `path` matches the pattern; the parts that stand for {name} go to args, still encoded. */
+/* Whether `path` matches the pattern; the parts for {name} go to args, still encoded. */
 static bool match(const char *pattern, hob_str path, hob_str args[ARGS_MAX], uint32_t *count)
 {
 	const char *at = path.data, *end = path.data + path.len;

@@ -21,7 +21,7 @@ enum MHD_Result srv_route_asset(request *r)
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
-/* ---- what the loop knows about an asset */
+/* ---- answers of the loop about an asset */
 
 static enum MHD_Result relay(request *r, srv_control_kind kind, const srv_control *rest, const char *type)
 {
@@ -152,7 +152,7 @@ static enum MHD_Result cook(request *r, bool force)
 	return result;
 }
 
-/* The id of the asset's profile; false when a problem was sent. */
+/* The id of the asset in a profile; false after sending a problem. */
 static bool find_profile(request *r, hob_str profile, char id[SRV_ASSET_ID + 1], enum MHD_Result *result)
 {
 	const srv_view *view;

@@ -9,15 +9,15 @@
 
 enum { LOD_MAX = 255 };
 
-/* GET /a/{root}/{path...}: the renderer's door. The trunk below decides; what it lacks it asks the loop for
- * and is called again with a newer view:
+/* GET /a/{root}/{path...}: the route for renderers. The handler asks the loop for what is missing and is then
+ * called again with a newer view:
  *
  *   unknown name ---- Prefer: wait ----> SYNC (a file saved a moment ago) ---> again
  *   queued, cooking - Prefer: wait ----> WAIT ----------------------------> again
- *   classic.* that was never asked for -> CLASSIC -------------------------> again
- *   lod=k, glb, never asked for --------> DERIVE --------------------------> again
+ *   classic.* requested for the first time -> CLASSIC --------------------> again
+ *   lod=k, glb, requested for the first time -> DERIVE --------------------> again
  *
- * A classic .materials file names its pictures relative to its own place: FOLDER/out_textures/<sha256>.png is
+ * A classic .materials file names its pictures relative to its own path: FOLDER/out_textures/<sha256>.png is
  * the blob. */
 
 static const srv_view_output *find_output(const srv_view_asset *asset, hob_str name)
@@ -117,11 +117,11 @@ static enum MHD_Result reply_not_yet(request *r, const srv_view_asset *asset)
 	return srv_reply(r, MHD_HTTP_ACCEPTED, response, size);
 }
 
-/* The parts of the asset that the request wants. */
+/* The requested parts of the asset. */
 typedef struct wish {
 	hob_str full, output;
 	bool redirect, final;
-	uint64_t level; /* finest level of detail kept */
+	uint64_t level; /* finest level of detail to keep */
 } wish;
 
 static enum MHD_Result reply_bytes(request *r, const srv_view_asset *asset, const hob_sha256 *digest,
@@ -165,7 +165,7 @@ static enum MHD_Result reply_bytes(request *r, const srv_view_asset *asset, cons
 	return result;
 }
 
-/* The loop has answered and it is still not in the store. */
+/* Called if the loop has answered and the output is still not in the store. */
 static enum MHD_Result reply_not_made(request *r, const srv_view_asset *asset, const char *hint)
 {
 	const ask *a = r->ask;
@@ -188,15 +188,15 @@ static enum MHD_Result reply_not_made(request *r, const srv_view_asset *asset, c
 	return srv_reply_problem_text(r, PROBLEM_UNAVAILABLE, &text);
 }
 
-/* The derived blob is in the store and whole: this look-up drops a damaged one, which is then derived
- * again. */
+/* Finds a derived blob that is in the store and undamaged; the look-up drops a damaged one, which is then
+ * derived again. */
 static bool find_made(request *r, const hob_sha256 *key, hob_sha256 *digest)
 {
 	return srv_store_part(r->http->sources.store, key, digest) &&
 		   srv_blob_find(r->http->blobs, digest, r->http->now_ms);
 }
 
-/* The output as it is, or without its finest levels: that is made once, and then a blob like any other. */
+/* Sends the output as cooked, or without its finest levels: that form is derived once and is then a blob. */
 static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, const srv_view_output *output,
 									const wish *w)
 {
@@ -213,7 +213,7 @@ static enum MHD_Result reply_output(request *r, const srv_view_asset *asset, con
 	return reply_not_made(r, asset, "lod=0 is the output as it is, greater numbers are coarser");
 }
 
-/* Binary glTF of all outputs together. A newer cook may come while it is made: then it is made of that. */
+/* Sends all outputs as one binary glTF. If a newer cook finishes meanwhile, starts over with its outputs. */
 static enum MHD_Result reply_glb(request *r, const srv_view_asset *asset, const wish *w)
 {
 	static const char *const names[] = {"meshes", "materials", "scene", "animations"};
@@ -295,7 +295,7 @@ static const char *picture_type(hob_str ending)
 													: "application/octet-stream";
 }
 
-/* The live asset that replaces the saved one for the user of live=; its name is written to `full`. */
+/* The live asset that replaces the saved one for the user in live=; its name is written to `full`. */
 static const srv_view_asset *find_live(request *r, const srv_view *view, hob_buf *full)
 {
 	hob_str user;

@@ -5,8 +5,8 @@
 #include "../../core/base/text_order.h"
 #include "../../core/base/json_write.h"
 
-/* GET /api/v1/assets: filters, an order, and a cursor that names the last item of the page. So every page
- * costs the same, and no item appears twice while assets come and go. */
+/* GET /api/v1/assets: filters, sorts and pages. The cursor names the last item of the page, so every page
+ * costs the same, and no item appears twice while assets are added and removed. */
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, NEXT_LINK_MAX = 2048 };
 
@@ -34,7 +34,7 @@ typedef struct query {
 	uint64_t changed_since, limit;
 	uint32_t fields;
 	order order;
-	uint64_t after_key; /* the cursor */
+	uint64_t after_key; /* position of the cursor */
 	hob_buf after;
 } query;
 
@@ -119,7 +119,7 @@ static const char *const standings[] = {
 #undef STANDING
 };
 
-/* The bits of a list of words; 0 when it is empty. */
+/* Bits for a list of words; 0 if it is empty. */
 static bool read_words(request *r, const char *name, const char *const *words, uint32_t count, uint32_t *bits,
 					   enum MHD_Result *result)
 {
@@ -183,7 +183,7 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 {
 	hob_str format = HOB_STR("json");
 	if (srv_request_param(r, "q", &q->q))
-		/* The parameter is in the request's own copy of the target. */
+		/* The parameter is part of the request's own copy of the target. */
 		for (char *c = (char *)(uintptr_t)q->q.data; c < q->q.data + q->q.len; c++)
 			*c = lower(*c);
 	hob_str flag;
@@ -213,7 +213,7 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 
 /* ---- filter and order */
 
-/* `what` is in lower case. */
+/* Case-insensitive; `what` is in lower case. */
 static bool contains_nocase(hob_str s, hob_str what)
 {
 	if (what.len == 0)
@@ -231,7 +231,7 @@ static bool contains_nocase(hob_str s, hob_str what)
 	return false;
 }
 
-/* Every word, in any order. */
+/* Whether `s` contains every word, in any order. */
 static bool has_words(hob_str s, hob_str words)
 {
 	for (size_t i = 0, end; i < words.len; i = end + 1) {
@@ -270,7 +270,7 @@ static bool passes(const query *q, const srv_view_asset *a)
 		   has_finding(q, a);
 }
 
-/* Assets that need attention come first. */
+/* Sort key: assets that need attention come first. */
 static uint64_t rank_of(const srv_view_asset *a)
 {
 	static const srv_standing ranks[] = {SRV_STANDING_BROKEN,	   SRV_STANDING_BLOCKED,
@@ -282,7 +282,7 @@ static uint64_t rank_of(const srv_view_asset *a)
 	return 2 * rank + !srv_view_is_problem(a);
 }
 
-/* Errors, then warnings, then infos. */
+/* Sort key: errors, then warnings, then infos. */
 static uint64_t findings_key(const srv_view_asset *a)
 {
 	uint64_t key = 0;
@@ -331,7 +331,7 @@ static int compare(const query *q, uint64_t key_a, hob_str a, uint64_t key_b, ho
 }
 
 typedef struct page {
-	const srv_view_asset **items; /* one more than the limit, which shows that there is a next page */
+	const srv_view_asset **items; /* one more than the limit, to know whether there is a next page */
 	uint32_t count, room;
 	uint64_t total;
 } page;
@@ -341,7 +341,7 @@ static int compare_assets(const query *q, const srv_view_asset *a, const srv_vie
 	return compare(q, key_of(q, a), a->full, key_of(q, b), b->full);
 }
 
-/* The items are a heap; the first is the one that comes last in the requested order. */
+/* Restores the heap, whose first item is the last in the requested order. */
 static void sink(const query *q, const srv_view_asset **items, uint32_t count, uint32_t at)
 {
 	for (;;) {
@@ -389,7 +389,7 @@ static bool behind_cursor(const query *q, const srv_view_asset *a)
 	return !q->has_cursor || compare(q, key_of(q, a), a->full, q->after_key, hob_buf_str(&q->after)) > 0;
 }
 
-/* Assets are already sorted by name: start after the cursor and stop when the page is full. */
+/* Assets are already sorted by name: starts after the cursor and stops when the page is full. */
 static void collect_by_path(const srv_view *view, const query *q, page *p)
 {
 	uint32_t skip = 0;
@@ -443,7 +443,7 @@ static void add_next_link(request *r, struct MHD_Response *response, hob_str cur
 	hob_buf_put_str(&link, HOB_STR("cursor="));
 	hob_buf_put_str(&link, cursor);
 	hob_buf_put_str(&link, HOB_STR(">; rel=\"next\""));
-	/* A header has to fit the connection's pool; the body always has `next`. */
+	/* A header must fit the connection's pool; the body always has `next`. */
 	if (link.size <= NEXT_LINK_MAX)
 		srv_response_add_str(response, "Link", hob_buf_str(&link));
 	hob_buf_release(&link);
@@ -521,7 +521,7 @@ typedef struct finding_sum {
 	uint64_t assets, count;
 } finding_sum;
 
-/* A page of findings, and the sums of all pages. */
+/* One page of findings, with the sums over all pages. */
 static void put_findings(const srv_view *view, const query *q, hob_buf *out)
 {
 	finding_sum sums[HOB_RULE_COUNT][HOB_LEVEL_ERROR + 1] = {0};

@@ -6,8 +6,8 @@
 
 /* POST /blobs:batch: many blobs in one answer, in the requested order. For each: 32 bytes of digest, its size
  * as 8 bytes little-endian, and its bytes. A missing blob has the size 0xFFFFFFFFFFFFFFFF and no bytes. One
- * blob is open at a time. If a blob disappears meanwhile, the connection ends, and the client notices by the
- * announced length. */
+ * blob is open at a time. If a blob disappears meanwhile, the connection is closed, and the client detects
+ * that by the announced length. */
 
 enum { BATCH_MAX = 4096, LOOKUPS_MAX = 1000, VIA_MAX = 8, FRAME_BYTES = 40, BLOCK_BYTES = 64 << 10 };
 
@@ -19,7 +19,7 @@ typedef struct part {
 typedef struct batch {
 	srv_store *store;
 	uint32_t count, at;
-	uint64_t done; /* of the part `at`: frame and bytes */
+	uint64_t done; /* bytes sent of part `at`: frame and content */
 	int fd;
 	part parts[];
 } batch;
@@ -83,7 +83,7 @@ static void on_end(void *user)
 	free(b);
 }
 
-/* The digests of the member `name` of the body, one after the other; false when a problem was sent. */
+/* Reads the digests in the member `name` of the body into one buffer; false after sending a problem. */
 static bool read_digests(request *r, const cJSON *object, const char *name, int most, hob_buf *out,
 						 enum MHD_Result *result)
 {
@@ -127,7 +127,7 @@ static batch *read_hashes(request *r, enum MHD_Result *result)
 	return b;
 }
 
-/* Epochs, as other caches have them: short words. */
+/* Reads `via`: the epochs of other caches, which are short hexadecimal words. */
 static bool read_via(request *r, const cJSON *object, hob_buf *out, enum MHD_Result *result)
 {
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "via"), *item;

@@ -5,7 +5,7 @@
 
 #include "../../core/base/json_write.h"
 
-/* GET /api/v1/changes: the events for clients that poll. Without events the request parks until there is
+/* GET /api/v1/changes: the events for polling clients. Without events the request parks until there is
  * one. */
 
 enum { CHANGES_DEFAULT = 100, CHANGES_MAX = 1000 };
@@ -104,12 +104,12 @@ enum MHD_Result srv_route_changes(request *r)
 	return result;
 }
 
-/* ---- GET /api/v1/log: the lines that the change log still has, newest last */
+/* ---- GET /api/v1/log: the lines still in the change log, newest last */
 
 enum { LINES_DEFAULT = 500, LINES_MAX = 10000 };
 
 typedef struct lines {
-	hob_buf text; /* the objects, one after the other */
+	hob_buf text; /* the JSON objects, concatenated */
 	size_t *ends;
 	uint32_t count;
 } lines;

@@ -1,8 +1,8 @@
 #include "inside.h"
 #include "embed.h"
 
-/* GET /client/{file}: the client as modules, so that a page needs no package: import {HobClient} from
- * "http://localhost:7780/client/hob.js", {HobLoader} from ".../hob-three.js". */
+/* GET /client/{file}: the client as JavaScript modules, so that a page needs no package: import {HobClient}
+ * from "http://localhost:7780/client/hob.js", {HobLoader} from ".../hob-three.js". */
 
 EMBED(hob_client_client, "web/client/hob.js");
 EMBED(hob_client_delta, "web/client/hob-delta.js");

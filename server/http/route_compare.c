@@ -2,13 +2,12 @@
 
 #include "../control/derived.h"
 
-/* GET /api/v1/assets/{id}/compare and .../compare/picture: the loop's pool makes them as blobs, and they are
- * kept as such. */
+/* GET /api/v1/assets/{id}/compare and .../compare/picture: made by the loop's pool and kept as blobs. */
 
 enum { CLIP_NAME = 1024 };
 static const char *const views[] = {"corner", "front", "back", "left", "right", "top", "bottom"};
 
-/* A rev, the key of a cook, "latest", "previous"; the loop knows which exist. */
+/* A version: a rev, the key of a cook, "latest" or "previous"; the loop checks that it exists. */
 static hob_str version(const request *r, const char *name, hob_str otherwise)
 {
 	hob_str found = {0};

@@ -5,22 +5,22 @@
 #include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 
-/* GET /api/v1/assets/{id}/deps: the graph around one asset, breadth first, each node once. Outwards: the
- * files that it is made from, and theirs if they are assets themselves. Inwards: the assets that are made
- * from it. */
+/* GET /api/v1/assets/{id}/deps: the dependency graph around one asset, breadth first, each node once.
+ * Outwards: the files that it is made from, and their files if they are assets themselves. Inwards: the
+ * assets that are made from it. */
 
 enum { DEPTH_MAX = 32, ITEMS_MAX = 10000 };
 
 typedef struct found {
 	const srv_view_asset *asset; /* NULL: a file that is not an asset */
-	const srv_view_dep *dep;	 /* outwards */
+	const srv_view_dep *dep;	 /* outwards: the dependency */
 	hob_str root, path;
-	uint32_t depth, via; /* via: the item that was asked for its neighbours */
+	uint32_t depth, via; /* via: index of the item from which it was reached */
 } found;
 
 typedef struct walk {
 	const srv_view *view;
-	found *items; /* the first is where it began */
+	found *items; /* the first is the asset itself */
 	uint32_t count, room;
 	bool cut;
 } walk;

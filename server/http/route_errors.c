@@ -6,7 +6,7 @@
 #include "../../core/base/text_order.h"
 #include "../../core/base/json_write.h"
 
-/* GET /api/v1/errors: what has failed, one item for each root cause. Assets that wait for a failed one are
+/* GET /api/v1/errors: the failures, one item for each root cause. Assets that wait for a failed one are
  * listed under it; a message that many assets share is one item with a list. */
 
 enum { GROUPS_MAX = 1000, ASSETS_MAX = 100 };
@@ -15,7 +15,7 @@ typedef struct fault {
 	const srv_view_asset *asset;
 	cJSON *error;
 	hob_str code, message, hint, root_cause;
-	hob_str cause; /* the group's first key: name of the asset that is the cause, or empty */
+	hob_str cause; /* first key of its group: the asset that is the root cause; may be empty */
 } fault;
 
 static hob_str member(const cJSON *object, const char *name)
@@ -38,7 +38,7 @@ static int compare_faults(const void *a, const void *b)
 {
 	const fault *x = a, *y = b;
 	int way = same_group_first(x, y);
-	if (way == 0) /* The cause comes first in its group. */
+	if (way == 0) /* the root cause comes first in its group */
 		way = (x->root_cause.len > 0) - (y->root_cause.len > 0);
 	return way != 0 ? way : hob_str_compare(x->asset->full, y->asset->full);
 }
@@ -48,7 +48,7 @@ static int compare_names(const void *a, const void *b)
 	return hob_str_compare(*(const hob_str *)a, *(const hob_str *)b);
 }
 
-/* An asset that others name as their root cause comes first in its group. */
+/* Sets `cause` also for the assets that others name as their root cause. */
 static void find_culprits(fault *faults, uint32_t count)
 {
 	hob_str *causes = malloc((count + 1) * sizeof *causes);
@@ -90,7 +90,7 @@ static uint32_t collect(const srv_view *view, fault *faults)
 typedef struct fault_group {
 	const fault *faults;
 	uint32_t count;
-	uint64_t rev; /* of the newest of them */
+	uint64_t rev; /* the highest in the group */
 } fault_group;
 
 static int newest_first(const void *a, const void *b)
@@ -99,7 +99,7 @@ static int newest_first(const void *a, const void *b)
 	return x->rev != y->rev ? (x->rev > y->rev ? -1 : 1) : x->faults < y->faults ? -1 : 1;
 }
 
-/* Makes room for `count`; returns the number of groups. */
+/* Sorted faults to groups. `groups` has room for `count`; returns the number of groups. */
 static uint32_t find_groups(const fault *faults, uint32_t count, fault_group *groups)
 {
 	uint32_t found = 0;

@@ -2,7 +2,7 @@
 
 #include "../../core/base/json_write.h"
 
-/* Small resources about the daemon as a whole. */
+/* Small resources about the whole daemon. */
 
 enum MHD_Result srv_route_api(request *r)
 {
@@ -25,7 +25,7 @@ enum MHD_Result srv_route_api(request *r)
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
-/* Sums over all assets, only on request: a blob that two assets share counts for both. */
+/* Sums over all assets, on request only: a blob that two assets share counts twice. */
 static void put_outputs(const srv_view *view, hob_buf *out)
 {
 	enum { KINDS_MAX = 32 };
@@ -148,7 +148,7 @@ enum MHD_Result srv_route_config(request *r)
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
-/* For editors that complete and check: "$schema" in the file names it. */
+/* JSON Schemas for editors that complete and validate: "$schema" in a file names them. */
 enum MHD_Result srv_route_schema(request *r)
 {
 	srv_http *http = r->http;
@@ -167,8 +167,8 @@ typedef struct check {
 	const char *why;
 } check;
 
-/* `known_to_all`: a page of any site may learn that there is a daemon, and no more. So its client can tell a
- * daemon that does not trust the page from one that is not running. */
+/* known_to_all: pages of any site may see whether there is a daemon, but nothing else. A client can then
+ * distinguish a daemon that does not trust its page from one that is not running. */
 static enum MHD_Result reply_checks(request *r, const check *checks, size_t count, hob_str notes,
 									bool known_to_all)
 {
@@ -207,7 +207,7 @@ enum MHD_Result srv_route_healthz(request *r)
 	return srv_route_livez(r);
 }
 
-/* As a C string. */
+/* The check's error as a C string. */
 static void health_error(const srv_http_sources *sources, void (*append)(void *, hob_buf *), hob_buf *out)
 {
 	if (append)

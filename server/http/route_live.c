@@ -5,8 +5,8 @@
 #include <cjson/cJSON.h>
 #include <unistd.h>
 
-/* PUT /api/v1/live/USER/ROOT/PATH {"sha256":"..."}: the bytes were sent before with PUT /blobs/SHA256, which
- * checks them and need not send any twice. */
+/* PUT /api/v1/live/USER/ROOT/PATH {"sha256":"..."}: the bytes were uploaded before with PUT /blobs/SHA256,
+ * which verifies them and skips bytes that the store has. */
 
 static bool live_is_on(request *r, enum MHD_Result *result)
 {
@@ -47,8 +47,8 @@ static const srv_view_root *root_called(const srv_view *view, hob_str name)
 	return NULL;
 }
 
-/* Settings of the saved asset. Empty if they are those of every live model, or cannot be read: the cook of
- * the saved one says why. */
+/* The settings of the saved asset. Empty if they are the defaults of live models, or cannot be read: the
+ * saved asset's own cook reports why. */
 static void put_settings(request *r, hob_str asset, hob_buf *out)
 {
 	hob_error error;

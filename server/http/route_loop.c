@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Resources that the loop or the questions' thread answers: jobs and sync. */
+/* Resources that the loop or the query thread answers: jobs and sync. */
 
 enum {
 	JOBS_DEFAULT = 100,
@@ -18,7 +18,7 @@ enum {
 	COMPARE_MS = 1000 /* then the rest of a history comes without comparisons */
 };
 
-/* "2026-11-20T18:31:29Z", fractions of a second allowed; or milliseconds since 1970. */
+/* "2026-11-20T18:31:29Z", optionally with fractions of a second; or milliseconds since 1970. */
 static bool parse_time(hob_str text, int64_t *out)
 {
 	char copy[40];
@@ -60,8 +60,8 @@ static bool known_words(hob_str list)
 	return true;
 }
 
-/* First queued and running jobs, then finished ones: a job that ends in between is in both answers, never in
- * none. */
+/* Asks for queued and running jobs first, then for finished ones: a job that ends in between appears in both
+ * answers rather than in none. */
 static enum MHD_Result ask_for_jobs(request *r, hob_str asset, srv_control *page)
 {
 	if (!r->ask && page->number == 0)
@@ -209,7 +209,7 @@ enum MHD_Result srv_route_job_log(request *r)
 	return r->ask ? srv_reply_answer(r, "text/plain; charset=utf-8") : ask_about_job(r, SRV_CONTROL_LOG);
 }
 
-/* ---- bundles: made as blobs that nothing names, and removed after a while */
+/* ---- bundles: made as blobs that nothing refers to, and removed after a while */
 
 static enum MHD_Result refuse_bundle(request *r)
 {
@@ -250,7 +250,7 @@ static bool is_root(const request *r, const char *name)
 	return found;
 }
 
-/* Names separated by '/'. False for an invalid one; NULL if it is not text. */
+/* Reads names to a list separated by '/'. False for an invalid list; a name is NULL if it is not text. */
 static bool read_roots(const request *r, const cJSON *list, hob_buf *names, const char **wrong)
 {
 	const cJSON *item;
@@ -345,7 +345,7 @@ enum MHD_Result srv_route_verify(request *r)
 	return start_task(r, SRV_CONTROL_VERIFY);
 }
 
-/* ---- a whole scene at one rev, and records of cooks */
+/* ---- a whole scene at one revision, and records of cooks */
 
 enum MHD_Result srv_route_manifest(request *r)
 {

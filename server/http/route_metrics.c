@@ -15,7 +15,7 @@ static void one(hob_buf *out, metric id, uint64_t value)
 	srv_metric_u64(out, id, NULL, value);
 }
 
-/* ---- about the process */
+/* ---- the process */
 
 static uint64_t count_fds(void)
 {
@@ -25,7 +25,7 @@ static uint64_t count_fds(void)
 		count++;
 	if (folder)
 		closedir(folder);
-	return count > 3 ? count - 3 : 0; /* ".", ".." and the folder's own */
+	return count > 3 ? count - 3 : 0; /* not counting ".", ".." and the folder's own descriptor */
 }
 
 static uint64_t resident_bytes(void)
@@ -60,7 +60,7 @@ static void put_process(hob_buf *out, const srv_http *http)
 	one(out, METRIC_process_start, (uint64_t)time(NULL) - (uint64_t)(http->now_ms - http->start_ms) / 1000);
 }
 
-/* ---- about HTTP and assets */
+/* ---- HTTP and assets */
 
 static void put_view(hob_buf *out, const srv_view *view)
 {

@@ -4,7 +4,7 @@
 
 #include "../../core/base/json_write.h"
 
-/* Mirror roots: the thread of server/mirror answers, apart from the question which blobs are here. */
+/* Mirror roots: the thread of server/mirror answers, except for the question which blobs exist here. */
 
 static enum MHD_Result ask_mirrors(request *r, hob_str root, const char *tag, hob_str file)
 {

@@ -20,7 +20,7 @@ static const char page_policy[] =
 	"default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; "
 	"connect-src 'self' data: blob:; "
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/* The worker that unpacks Basis Universal makes functions from text, and reaches nothing. */
+/* The worker that unpacks Basis Universal compiles functions from text, and has no network access. */
 static const char basis_policy[] = "default-src 'none'; script-src 'unsafe-eval' 'wasm-unsafe-eval'";
 
 static enum MHD_Result reply_response(request *r, struct MHD_Response *response, hob_bytes bytes,
@@ -76,7 +76,7 @@ static const char *type_of(hob_str name)
 	return "application/octet-stream";
 }
 
-/* --web-root: the file that is on disk now. A name has no slash, so it cannot leave the folder. */
+/* --web-root: reads the file from disk. A name has no slash, so it cannot leave the folder. */
 static bool read_web_file(const srv_http *http, hob_str name, hob_buf *out)
 {
 	hob_buf path = {0};
@@ -147,7 +147,7 @@ enum MHD_Result srv_route_page(request *r)
 	return srv_reply_file(r, hob_page_html_begin, hob_page_html_end, "text/html; charset=utf-8");
 }
 
-/* The list without a filter, where nobody has to sign in: the page that asks for its first rows at once. */
+/* The unfiltered list on a server without tokens is a page that requests its first rows at once. */
 enum MHD_Result srv_route_page_below(request *r)
 {
 	bool list = hob_str_equal(r->args[0], HOB_STR("assets")) && r->param_count == 0 && !r->http->access;
@@ -155,7 +155,7 @@ enum MHD_Result srv_route_page_below(request *r)
 											  : srv_route_page(r);
 }
 
-/* ---- the plain status page, and files that every program has */
+/* ---- the plain status page, and files that every build has */
 
 enum MHD_Result srv_route_page_style(request *r)
 {

@@ -4,8 +4,8 @@
 
 #include "../../core/base/json_write.h"
 
-/* Signing in to the dashboard: the token is put into a cookie, and then comes with every request of the page,
- * also with those that cannot have header fields: event streams, pictures, downloads. */
+/* Signing in to the dashboard: the token is put into a cookie, which then accompanies every request of the
+ * page, including requests that cannot have header fields: event streams, pictures, downloads. */
 
 static enum MHD_Result reply_session(request *r, srv_scope scope, const hob_str *token)
 {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* GET /api/v1/assets/{id}/source/{path...}: a file that the asset was cooked from, as it is on disk now. Only
- * names that its last cook recorded are opened, below the root and never through a link that leaves it. */
+/* GET /api/v1/assets/{id}/source/{path...}: a source file of the asset, as it is on disk now. Only names that
+ * its last cook recorded are opened, below the root and never through a link that leaves it. */
 
 static bool is_input(const srv_view_asset *asset, hob_str path)
 {

@@ -1,6 +1,6 @@
 #include "inside.h"
 
-/* GET /api/v1/assets/{id}/thumbnail: a picture if there is one, otherwise an icon at once, or nothing with
+/* GET /api/v1/assets/{id}/thumbnail: the picture if it exists, otherwise at once an icon, or nothing with
  * placeholder=0; the event "thumbnail" says when to ask again. So lists with many pictures do not block a
  * browser's few connections. */
 

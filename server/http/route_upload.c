@@ -5,23 +5,23 @@
 #include <unistd.h>
 #include <zstd.h>
 
-/* PUT /blobs/{sha256}: the body is written to an unnamed file of the store as it arrives. It gets its name
- * only if its bytes match the digest.
+/* PUT /blobs/{sha256}: the body is written to an unnamed file of the store as it arrives. The file gets its
+ * name only if its bytes match the digest.
  *
  * An encoded body is decoded on a thread of its own, because a few bytes may unpack to gigabytes: the
- * connection is suspended until what has arrived is written, and uploads take turns. Memory: what arrived at
- * once, one buffer of the decoder, and the window that the frame asks for. Every decoder gives 8 MiB; this
- * one would give 128 MiB to a body of 4 KB.
+ * connection is suspended until the bytes that have arrived are written, and uploads take turns. Memory: one
+ * received piece, one buffer of the decoder, and the window that the frame requires. Every decoder must
+ * support 8 MiB; zstd's default would allow 128 MiB for a body of 4 KB.
  *
- * If the connection ends before a plain blob is complete, what has arrived is kept for an hour. HEAD
- * answers 404 with its size as Upload-Offset, and a PUT with "Content-Range: bytes FIRST-LAST/SIZE"
+ * If the connection ends before an unencoded blob is complete, the received bytes are kept for an hour. HEAD
+ * answers 404 with their number as Upload-Offset, and a PUT with "Content-Range: bytes FIRST-LAST/SIZE"
  * continues there. */
 
 static const uint64_t upload_max = (uint64_t)4 << 30;
 enum { WINDOW_LOG_MAX = 23, DECODERS_MAX = 16, CUT_MAX = 16, CUT_MS = 3600000 };
 
-/* Turns of an upload:     IDLE -- a piece of the body arrives --> WAITING -- its turn --> DECODING
- *                         ^------- the connection goes on ------- DONE <-- written --------'       */
+/* Turns of an upload:     IDLE -- a piece of the body arrives --> WAITS ---- its turn --> DECODING
+ *                         ^------- the request is resumed ------- DONE <--- written --------' */
 typedef enum turn { IDLE, WAITS, DECODING, DONE } turn;
 
 struct upload {
@@ -29,20 +29,20 @@ struct upload {
 	ZSTD_DStream *decoder;
 	uint8_t *room;
 	uint64_t expected, got; /* decoded bytes */
-	bool known;				/* the blob already exists: the bytes are dropped */
+	bool known;				/* the store has the blob: the bytes are dropped */
 	bool whole;				/* the decoder is at the end of a frame */
 	hob_error error;
 	srv_http *http;
 	hob_sha256 digest;
 	int64_t cut_ms;
-	struct upload *next; /* in http->cut */
-	/* Under the lock of the decoders. */
+	struct upload *next; /* next in http->cut */
+	/* The decoders' lock guards these. */
 	struct upload **slot;
 	request *owner;
 	turn turn;
-	hob_buf piece; /* what arrived; of the decoding thread while WAITS or DECODING */
+	hob_buf piece; /* received bytes; the decoding thread's while WAITS or DECODING */
 	int64_t since_ms;
-	atomic_bool gone; /* the client is; the decoding thread frees it */
+	atomic_bool gone; /* the client is gone; the decoding thread frees the upload */
 };
 
 struct upload_decoders {
@@ -67,7 +67,7 @@ static void drop(upload *u)
 
 static void decode(upload *u);
 
-/* The next one after `last`, so that each gets its turn. */
+/* The next waiting upload after `last`: round-robin. */
 static upload *find_waiting(const upload_decoders *d, uint32_t *last)
 {
 	for (uint32_t i = 1; i <= DECODERS_MAX; i++) {
@@ -122,7 +122,7 @@ static upload_decoders *start_decoders(srv_http *http)
 	return http->decoders && http->decoders->runs ? http->decoders : NULL;
 }
 
-/* False: as many as are decoded at once are coming. */
+/* False if all slots are taken. */
 static bool take_slot(request *r, upload *u)
 {
 	upload_decoders *d = start_decoders(r->http);
@@ -138,7 +138,7 @@ static bool take_slot(request *r, upload *u)
 	return u->slot != NULL;
 }
 
-/* False: the decoding thread has it, and frees it. */
+/* False if the decoding thread is using the upload and will free it. */
 static bool leave_slot(upload *u)
 {
 	upload_decoders *d = u->http->decoders;
@@ -164,7 +164,7 @@ void srv_uploads_decoded(srv_http *http)
 		pthread_mutex_unlock(&d->lock);
 		if (!u || !u->owner->parked)
 			continue;
-		/* The client is not late while its bytes are decoded. */
+		/* Decoding time does not count against the client's deadline. */
 		u->owner->body_deadline_ms += http->now_ms - u->since_ms;
 		srv_request_unpark(u->owner);
 	}
@@ -240,7 +240,7 @@ static bool refuse(request *r, enum MHD_Result *result, enum MHD_Result sent)
 	return false;
 }
 
-/* The size of the blob, according to the head. */
+/* Reads the size of the blob from the head. */
 static bool read_size(request *r, upload *u, enum MHD_Result *result)
 {
 	hob_str coding = r->head.content_encoding;
@@ -297,7 +297,7 @@ static bool has_quota(request *r, const upload *u, enum MHD_Result *result)
 									(unsigned long long)usage.disk_free_bytes));
 }
 
-/* "bytes FIRST-LAST/SIZE". False: it is something else. */
+/* Parses "bytes FIRST-LAST/SIZE". False if it is something else. */
 static bool parse_content_range(hob_str field, uint64_t *first, uint64_t *last, uint64_t *size)
 {
 	hob_str unit = HOB_STR("bytes "), piece, rest = hob_str_sub(field, unit.len, field.len);
@@ -307,7 +307,7 @@ static bool parse_content_range(hob_str field, uint64_t *first, uint64_t *last, 
 		   *last < *size;
 }
 
-/* Goes on with what is held of the blob, if the request says so; a request without a range begins again. */
+/* Continues an interrupted upload of the blob if the request has a range; else starts again. */
 static bool take_cut(request *r, const hob_sha256 *digest, enum MHD_Result *result)
 {
 	uint64_t first = 0, last = 0, size = 0;
@@ -395,7 +395,7 @@ static void decode(upload *u)
 	ZSTD_inBuffer in = {u->piece.data, u->piece.size, 0};
 	ZSTD_outBuffer out = {u->room, ZSTD_DStreamOutSize(), 0};
 	size_t left = 1;
-	/* A full buffer of an unfinished frame may have more behind it. */
+	/* If the output buffer is full and the frame unfinished, the decoder may have more output. */
 	while (u->error.code == HOB_ERR_OK && !atomic_load(&u->gone) &&
 		   (in.pos < in.size || (left > 0 && out.pos == out.size))) {
 		out.pos = 0;

@@ -8,9 +8,9 @@
 #include "../../core/base/json_write.h"
 
 /* GET /api/v1/events. The ring of the change log is the queue of every listener: a listener has only the
- * number of its last event and one buffer of formatted text. A client that is so slow that the ring has
- * overwritten its place gets `reset` and continues with the newest event. A listener with an empty buffer is
- * suspended.
+ * number of its last event and one buffer of formatted text. If a client is so slow that the ring has
+ * overwritten its position, it gets `reset` and continues with the newest event. A listener with an empty
+ * buffer is suspended.
  *
  *   READING --- nothing newer: park ---> ASLEEP --- event, heartbeat, stop: unpark ---> READING */
 
@@ -24,11 +24,11 @@ enum {
 struct stream {
 	request *request;
 	event_filter filter;
-	uint64_t seq; /* last event that was considered */
-	hob_buf text; /* formatted and not sent yet, from `sent` on */
+	uint64_t seq; /* last event looked at, sent or not */
+	hob_buf text; /* formatted; bytes from `sent` on are not sent yet */
 	size_t sent;
-	int64_t wrote_ms, began_ms; /* began: Unix time */
-	uint64_t client;			/* of srv_uses */
+	int64_t wrote_ms, began_ms; /* began_ms: Unix time */
+	uint64_t client;			/* number in srv_uses */
 	char *agent;
 	char address[INET6_ADDRSTRLEN];
 	bool asleep, over;
@@ -182,7 +182,7 @@ static void end_revoked(srv_http *http)
 void srv_streams_tick(srv_http *http)
 {
 	end_revoked(http);
-	/* A suspended connection does not notice that its peer is gone; a write does. */
+	/* A suspended connection does not notice that its peer is gone, but a write does. */
 	for (stream *s = http->streams; s; s = s->next)
 		if (s->asleep && http->now_ms - s->wrote_ms >= HEARTBEAT_MS) {
 			hob_buf_clear(&s->text);
@@ -206,7 +206,7 @@ static void start(stream *s, since_kind since, uint64_t seq)
 		put_reset(s, "events after this id are no longer kept");
 }
 
-/* ---- who listens */
+/* ---- the list of listeners */
 
 static void note_client(stream *s)
 {
