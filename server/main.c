@@ -1,4 +1,4 @@
-/* hob: cook 3D models into runtime-ready blobs and serve them. This file only finds the subcommand. */
+/* hob: cooks 3D models into runtime-ready blobs and serves them. This file only selects the subcommand. */
 #include "cli/cli.h"
 #include "cli/complete.h"
 
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static const struct {
-	const char *heading; /* of the commands from here on; NULL = as before */
+	const char *heading; /* heading above this command and the following ones; NULL = as before */
 	const cli_command *command;
 } table[] = {{"Everyday", &srv_cli_serve}, {NULL, &srv_cli_cook},	   {NULL, &srv_cli_check},
 			 {NULL, &srv_cli_status},	   {NULL, &srv_cli_ls},		   {NULL, &srv_cli_why},
@@ -87,7 +87,7 @@ static int complete(int argc, char **argv)
 	return srv_cli_complete(commands, HOB_COUNT_OF(commands), argc, argv);
 }
 
-/* If a standard stream is closed, the first file that is opened would take its place and get its output. */
+/* If a standard stream is closed, the first opened file would get its descriptor, and its output. */
 static void hold_streams(void)
 {
 	int fd;

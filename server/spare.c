@@ -1,13 +1,13 @@
 /* spare.c - the daemon's small allocations do not fail.
  *
- * The linker sends malloc, calloc and realloc of everything that is linked into hob here
- * (server/CMakeLists.txt). Where the system has no memory the call waits for up to two seconds: other
- * programs end, a cook process is over its limit, a control group is reclaimed. What is still refused then
- * ends the program when it is small, because nothing it goes on to do could be relied on; what was published
- * is kept, and the next start goes on from there. Large requests (arenas, files) are refused after the wait
- * as ordinary errors, which their callers have.
+ * The linker redirects malloc, calloc and realloc of everything that is linked into hob to this file
+ * (server/CMakeLists.txt). If the system has no memory, the call waits for up to two seconds: other programs
+ * may end, a cook process may be stopped at its limit, a control group may be reclaimed. If a small request
+ * is still refused then, the program ends, because nothing that it does afterwards could be relied on; what
+ * was published is kept, and the next start continues from there. Large requests (arenas, files) are refused
+ * after the wait as ordinary errors, which their callers handle.
  *
- * Not in hob-worker: there a limit is reached by a model, and is that model's error. */
+ * Not in hob-worker, where a model reaches a limit, and that is the model's own error. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ void *__wrap_realloc(void *old, size_t size);
 
 enum { TRIES = 11, SMALL_BYTES = 1 << 20, HUGE_BYTES = 256 << 20, EXIT_NO_MEMORY = 5 };
 
-/* False when there is no point in trying again. */
+/* Waits before another attempt; false if there is no point in trying again. */
 static bool wait_for_memory(int attempt, size_t size)
 {
 	static const char text[] = "hob: the system is out of memory, and this program cannot continue; what was "

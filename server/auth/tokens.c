@@ -170,7 +170,7 @@ srv_scope srv_tokens_scope_of(const srv_tokens *tokens, const hob_sha256 *digest
 	return (srv_scope)scope;
 }
 
-/* For a token that is known to be valid, so its time tells nothing. */
+/* The token is known to be valid, so an early return reveals nothing. */
 hob_str srv_tokens_mirror(const srv_tokens *tokens, const hob_sha256 *digest)
 {
 	for (uint32_t i = 0; i < tokens->count; i++)
@@ -179,7 +179,7 @@ hob_str srv_tokens_mirror(const srv_tokens *tokens, const hob_sha256 *digest)
 	return (hob_str){0};
 }
 
-/* ---- changing: takes the lock of exactly the file that has the name */
+/* ---- changes: lock exactly the file that the path names now */
 
 static int open_locked(const char *path, bool create, hob_error *err)
 {

@@ -1,9 +1,9 @@
 /* tokens.h - access tokens: 256 random bits that a program presents. Only their SHA-256 is kept.
  *
- * The file has one line per token, "NAME SCOPE SHA256 CREATED", and lines that begin with '#'. SCOPE is read,
- * mirror:ROOT[/FOLDER] or write. The file is replaced as a whole (temporary file and rename), under a lock,
- * so readers never see half of it. A fast hash is enough, because tokens are random: there is no dictionary
- * to try.
+ * The file has one line per token, "NAME SCOPE SHA256 CREATED", and comments that begin with '#'. SCOPE is
+ * read, mirror:ROOT[/FOLDER] or write. The file is replaced as a whole (temporary file and rename), under a
+ * lock, so readers never see half of it. A fast hash is enough, because tokens are random: there is no
+ * dictionary to try.
  *
  * Errors: IO (the file cannot be read or written), CONFIG (an invalid line, a file that others may write),
  * USAGE (an invalid name, or one in use), NOT_FOUND. */
@@ -13,7 +13,7 @@
 #include "../../core/base/base.h"
 #include "../../core/hash/hash.h"
 
-/* Each includes the previous one. */
+/* Each scope includes the one before. */
 typedef enum srv_scope { SRV_SCOPE_NONE, SRV_SCOPE_READ, SRV_SCOPE_MIRROR, SRV_SCOPE_WRITE } srv_scope;
 
 enum { SRV_TOKEN_NAME = 63, SRV_TOKEN_TEXT = 47, SRV_TOKEN_MIRROR = 255 };
@@ -21,7 +21,7 @@ enum { SRV_TOKEN_NAME = 63, SRV_TOKEN_TEXT = 47, SRV_TOKEN_MIRROR = 255 };
 typedef struct srv_token {
 	char name[SRV_TOKEN_NAME + 1]; /* letters, digits, '.', '_', '-' */
 	srv_scope scope;
-	char mirror[SRV_TOKEN_MIRROR + 1]; /* of MIRROR: "ROOT" or "ROOT/FOLDER", without spaces */
+	char mirror[SRV_TOKEN_MIRROR + 1]; /* scope MIRROR: "ROOT" or "ROOT/FOLDER", without spaces */
 	hob_sha256 digest;
 	int64_t created_s; /* Unix time */
 } srv_token;
@@ -37,15 +37,15 @@ const char *srv_scope_name(srv_scope scope);
 /* A missing file is an IO error. On failure *out is empty. */
 bool srv_tokens_read(const char *path, srv_tokens *out, hob_error *err) HOB_MUST_CHECK;
 void srv_tokens_release(srv_tokens *tokens);
-/* The scope of the token with this SHA-256, NONE if there is none. It takes the same steps for every
- * token. */
+/* The scope of the token with this SHA-256; NONE if there is none. Takes the same time for every token. */
 srv_scope srv_tokens_scope_of(const srv_tokens *tokens, const hob_sha256 *digest);
 
-/* The root, or "ROOT/FOLDER", that the token with this SHA-256 is for; empty unless its scope is MIRROR. */
+/* The "ROOT" or "ROOT/FOLDER" to which the token with this SHA-256 is limited; empty unless its scope is
+ * MIRROR. */
 hob_str srv_tokens_mirror(const srv_tokens *tokens, const hob_sha256 *digest);
 
-/* Adds a token to the file, which is made with mode 0600 if missing. `text` gets the token with a NUL; it is
- * stored nowhere else. mirror: of the scope MIRROR, else empty. */
+/* Adds a token to the file, which is created with mode 0600 if missing. `text` gets the token with a NUL; it
+ * is stored nowhere else. mirror: for the scope MIRROR, else empty. */
 bool srv_token_create(const char *path, hob_str name, srv_scope scope, hob_str mirror,
 					  char text[SRV_TOKEN_TEXT + 1], hob_error *err) HOB_MUST_CHECK;
 bool srv_token_revoke(const char *path, hob_str name, hob_error *err) HOB_MUST_CHECK;

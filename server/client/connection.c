@@ -18,12 +18,12 @@ enum { HEAD_MAX = 16384, HEAD_LINES_MAX = 256 };
 struct srv_connection {
 	const srv_peer *peer;
 	int fd;
-	srv_tls *tls; /* NULL: plain */
+	srv_tls *tls; /* NULL: no TLS */
 	char host[256];
 	char bytes[HEAD_MAX];
 	size_t from, to;
 	bool chunked, ended, has_length, closes, asked_head, unclear;
-	uint64_t left; /* of the body or the chunk */
+	uint64_t left; /* remaining bytes of the body or the chunk */
 };
 
 /* ---- connecting */
@@ -108,8 +108,8 @@ static bool connect_tcp(srv_connection *c, hob_error *err)
 		freeaddrinfo(found);
 	if (c->fd < 0)
 		return fail_to_connect(c->peer, NULL, err);
-	/* The head and the body are two writes; the second must not wait until the other side acknowledges the
-	 * first. */
+	/* Head and body are two writes; without NODELAY the second would wait until the other side acknowledges
+	 * the first. */
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	srv_connection_limit_silence(c, c->peer->silence_ms);
 	return !secure || srv_tls_open(c->fd, node, url, &c->tls, err);
@@ -226,7 +226,7 @@ static bool fill(srv_connection *c)
 	return true;
 }
 
-/* One line of the head without its CR LF, NUL-terminated in place; NULL at the end or when it is too long. */
+/* Returns one line of the head without CR LF, NUL-terminated in place; NULL: end, or too long. */
 static char *head_line(srv_connection *c)
 {
 	for (;;) {
@@ -255,7 +255,7 @@ static bool header_is(const char *line, const char *name, const char **value)
 	return true;
 }
 
-/* Only digits. strtoull also accepts signs, spaces, and numbers followed by text. */
+/* Accepts digits only; strtoull also accepts signs, spaces, and numbers followed by text. */
 static bool parse_length(const char *text, uint64_t *out)
 {
 	size_t digits = strspn(text, "0123456789");
@@ -328,7 +328,7 @@ size_t srv_connection_read(srv_connection *c, void *out, size_t room)
 		bool last = line && line[0] == '0';
 		c->left = line ? strtoull(line, NULL, 16) : 0;
 		if (c->left == 0) {
-			/* Without the last chunk, the body is incomplete. */
+			/* A body without a last chunk is incomplete. */
 			c->left = last ? 0 : 1;
 			c->ended = true;
 			for (uint32_t lines = 0; last && lines < HEAD_LINES_MAX && (line = head_line(c)) && line[0];

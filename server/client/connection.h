@@ -2,7 +2,7 @@
  *
  * Addresses: HOST:PORT, http://HOST:PORT, https://HOST:PORT (tls_client.h) and unix:/path. No redirects.
  * Calls block their thread, at most as long as the limits allow, except for name lookups. One thread at a
- * time may use a connection; srv_connection_cut may come from another one. */
+ * time may use a connection; only srv_connection_cut may be called from another one. */
 #ifndef SRV_CONNECTION_H
 #define SRV_CONNECTION_H
 
@@ -13,7 +13,7 @@ typedef struct srv_connection srv_connection;
 typedef struct srv_peer {
 	const char *url;
 	const char *token;	 /* sent as a bearer token; NULL or empty: none */
-	const char *advice;	 /* appended to the message if nobody answers, such as "; start it"; NULL */
+	const char *advice;	 /* appended to the message if nobody answers, for example "; start it"; NULL: none */
 	uint32_t connect_ms; /* 0 = until the system gives up */
 	uint32_t silence_ms; /* longest wait for the next byte, in either direction; 0 = for ever */
 } srv_peer;
@@ -38,11 +38,11 @@ typedef struct srv_ask {
 	const char *method, *target;
 	const char *headers; /* more header lines, each with CR LF; NULL */
 	bool keep;			 /* keep the connection for another request */
-	uint64_t body_size;	 /* length of what srv_connection_put will send; ignored for GET and HEAD */
-	const char *type;	 /* of the body; NULL = application/json */
+	uint64_t body_size;	 /* bytes that srv_connection_put will send; ignored for GET and HEAD */
+	const char *type;	 /* Content-Type of the body; NULL = application/json */
 } srv_ask;
 
-/* Sends the head, then the body in pieces, then waits for the head of the answer. Errors: IO. */
+/* Sends the head and the body (in pieces), then waits for the head of the answer. Errors: IO. */
 bool srv_connection_ask(srv_connection *connection, const srv_ask *ask, hob_error *err) HOB_MUST_CHECK;
 bool srv_connection_put(srv_connection *connection, const void *data, size_t size,
 						hob_error *err) HOB_MUST_CHECK;
@@ -51,9 +51,9 @@ bool srv_connection_answer(srv_connection *connection, srv_answer *out, hob_erro
  * srv_connection_is_whole). */
 size_t srv_connection_read(srv_connection *connection, void *out, size_t room);
 bool srv_connection_is_whole(const srv_connection *connection);
-/* The answer was read to its end, and both sides keep the connection. */
+/* Whether the answer was read to its end and both sides keep the connection. */
 bool srv_connection_is_reusable(const srv_connection *connection);
-/* The limits from now on. */
+/* Changes silence_ms from now on. */
 void srv_connection_limit_silence(srv_connection *connection, uint32_t ms);
 
 #endif

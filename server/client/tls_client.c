@@ -70,7 +70,7 @@ static bool fail_handshake(const srv_tls *tls, const char *host, const char *url
 					why);
 }
 
-/* OpenSSL writes without MSG_NOSIGNAL. So SIGPIPE is blocked in this thread and then consumed. */
+/* OpenSSL writes without MSG_NOSIGNAL, so SIGPIPE is blocked in this thread and then consumed. */
 static void hold_signal(sigset_t *before)
 {
 	sigset_t pipe;

@@ -25,7 +25,7 @@ static const struct {
 #undef CONFIG_CHOICE
 };
 
-/* ---- normal forms */
+/* ---- parsing */
 
 bool srv_config_parse_size(const char *text, uint64_t *out)
 {
@@ -182,7 +182,7 @@ void srv_config_release(srv_config *config)
 	*config = (srv_config){0};
 }
 
-/* ---- for people and editors */
+/* ---- printing */
 
 static void print_value(const srv_config *config, srv_config_key key, hob_buf *out)
 {

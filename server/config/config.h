@@ -1,5 +1,5 @@
-/* config.h - the daemon's configuration: schema/config.def from hob.json, the environment and the command
- * line, with the origin of each value; the watched folders and their cook settings in hob.json.
+/* config.h - the daemon's configuration: the values of schema/config.def from hob.json, the environment and
+ * the command line, with the origin of each; the watched folders and their cook settings from hob.json.
  *
  * hob.json is the first that exists of --config FILE, HOB_CONFIG, hob.json in the current folder or the
  * nearest one above it, and $XDG_CONFIG_HOME/hob/hob.json (~/.config); there may be none. /etc/hob/hob.json
@@ -50,7 +50,7 @@ extern const srv_config_row srv_config_table[SRV_CONFIG_COUNT];
 typedef struct srv_config_source {
 	const char *name; /* "" = the folder's name */
 	const char *path; /* absolute, or relative to the current folder */
-	bool mirror;	  /* only agents write it (server/mirror) */
+	bool mirror;	  /* files come from agents only (server/mirror) */
 	const char *const *include, *const
 									*exclude; /* globs below the folder, NULL-terminated; no include = all */
 	hob_settings settings;					  /* defaults, overridden by the source's options */
@@ -58,8 +58,9 @@ typedef struct srv_config_source {
 
 typedef struct srv_config {
 	hob_arena arena;  /* owns every text */
-	const char *file; /* path of the hob.json that was found, NULL = none */
-	/* normal form: sizes in bytes, flags "true"/"false", lists joined by '\n' */
+	const char *file; /* path of hob.json, NULL = none */
+	/* Normalised: sizes in bytes, flags "true"/"false", lists joined by '
+	 * '. */
 	const char *value[SRV_CONFIG_COUNT];
 	srv_config_origin origin[SRV_CONFIG_COUNT];
 	hob_settings defaults;
@@ -67,18 +68,18 @@ typedef struct srv_config {
 	uint32_t source_count;
 } srv_config;
 
-/* Finds and reads hob.json and the environment. file: NULL = look for it. On failure *config is released.
- * Errors: CONFIG, IO (a named file that cannot be read), MEMORY. */
+/* Reads hob.json and the environment. file: NULL = search for it. On failure *config is released. Errors:
+ * CONFIG, IO (a named file that cannot be read), MEMORY. */
 bool srv_config_load(srv_config *config, const char *file, hob_error *err) HOB_MUST_CHECK;
 void srv_config_release(srv_config *config);
-/* "20 GiB", "500 MB", "4096". False if it is not a size. */
+/* Parses "20 GiB", "500 MB" or "4096". False if it is not a size. */
 bool srv_config_parse_size(const char *text, uint64_t *out) HOB_MUST_CHECK;
-/* One value as text, checked and normalised. where: for messages, "--timeout". Errors: CONFIG. */
+/* Checks, normalises and sets one value. where: its origin in messages, "--timeout". Errors: CONFIG. */
 bool srv_config_set(srv_config *config, srv_config_key key, const char *text, srv_config_origin origin,
 					const char *where, hob_error *err) HOB_MUST_CHECK;
 
 const char *srv_config_text(const srv_config *config, srv_config_key key); /* NULL when empty */
-uint64_t srv_config_number(const srv_config *config, srv_config_key key);  /* also sizes */
+uint64_t srv_config_number(const srv_config *config, srv_config_key key);  /* for numbers and sizes */
 bool srv_config_flag(const srv_config *config, srv_config_key key);
 /* NULL-terminated; lives in the config's arena. NULL without memory. */
 const char *const *srv_config_list(srv_config *config, srv_config_key key);
@@ -87,11 +88,11 @@ const char *srv_config_origin_name(const srv_config *config, srv_config_key key)
 
 /* Appends the members of a JSON object: file, values (a list of {key, value, origin}), sources, defaults. */
 void srv_config_print(const srv_config *config, hob_buf *out);
-/* Appends the JSON Schema called `file`: "config.json" (of hob.json) or "settings.json" (of cook.json and
+/* Appends the JSON Schema called `file`: "config.json" (for hob.json) or "settings.json" (for cook.json and
  * MODEL.cook.json). False: there is no such schema. */
 bool srv_config_schema(hob_str file, hob_buf *out);
 
-/* Two sources can have the same folder if they are profiles of each other: "art", "art@mobile", "art@vr". */
+/* Whether two sources may have the same folder, as profiles of each other: "art", "art@mobile", "art@vr". */
 bool srv_config_are_profiles(const char *name, const char *other);
 
 #endif

@@ -13,7 +13,7 @@ enum { FILE_BYTES_MAX = 4 << 20, SOURCES_MAX = 256, GLOBS_MAX = 256 };
 typedef struct reader {
 	srv_config *config;
 	const char *file;
-	hob_str folder; /* of the file: its relative paths start here */
+	hob_str folder; /* folder of the file: its relative paths start here */
 	hob_error *err;
 } reader;
 
@@ -24,7 +24,7 @@ static bool fail_memory(hob_error *err)
 
 /* ---- finding it */
 
-/* Opening a pipe of that name would block. */
+/* A regular file: opening a pipe would block. */
 static bool is_file(const char *path)
 {
 	struct stat info;
@@ -184,7 +184,7 @@ static bool overlay(const reader *r, const cJSON *object, const char *what, hob_
 	return ok;
 }
 
-/* "a/{b,c}.x" is "a/b.x" and "a/c.x". */
+/* Expands braces: "a/{b,c}.x" gives "a/b.x" and "a/c.x". */
 static bool add_globs(const reader *r, hob_str pattern, const char **out, uint32_t *count)
 {
 	size_t open = hob_str_find(pattern, HOB_STR("{"), 0);

@@ -21,8 +21,8 @@ static bool add(globs *g, hob_str pattern)
 	return g->items[g->count++] != NULL;
 }
 
-/* "name" matches itself and everything below it, here and in every folder; '**' matches at least one
- * folder. */
+/* Adds the globs of a line. "name" matches itself and everything below it, here and in every folder; '**'
+ * matches at least one folder. */
 static bool add_line(globs *g, hob_str line)
 {
 	bool folder = line.data[line.len - 1] == '/', here = line.data[0] == '/';
@@ -63,8 +63,8 @@ static bool read_lines(FILE *file, const char *path, globs *g, hob_error *err)
 	return !ferror(file) || hob_fail(err, IO, "'%s' cannot be read: %s", path, strerror(errno));
 }
 
-/* Whoever writes to the folder is not trusted: a link could lead anywhere, and a pipe would block. NULL
- * without an error: there is none. */
+/* The folder's writers are not trusted: a link could lead anywhere, and a pipe would block. NULL without an
+ * error: the file does not exist. */
 static FILE *open_file(const char *path, hob_error *err)
 {
 	struct stat info;

@@ -3,7 +3,7 @@
  *
  *   wip            a file or folder of this name, anywhere
  *   old/           a folder of this name, anywhere
- *   /notes.obj     only beside the .hobignore; so is what has a '/' in the middle
+ *   /notes.obj     only beside the .hobignore; so is a pattern with a '/' in the middle
  *   *.tmp.glb      '*' and '?' within a name, '**' across folders
  *   # words        a comment; empty lines are ignored as well
  *
@@ -14,7 +14,7 @@
 
 #include "../../core/base/base.h"
 
-/* *out: the globs of `exclude` (NULL: none) and those of folder/.hobignore, NULL-terminated, in the arena;
+/* *out: the globs of `exclude` (NULL: none) plus those of folder/.hobignore, NULL-terminated, in the arena;
  * `exclude` itself if there is no such file. Errors: CONFIG (names the line), IO, MEMORY. */
 bool srv_ignore_read(hob_arena *arena, const char *folder, const char *const *exclude,
 					 const char *const **out, hob_error *err) HOB_MUST_CHECK;

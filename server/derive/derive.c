@@ -8,14 +8,14 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* A few run at a time; a request for one in progress gets the same answer.
+/* Few derivations run at a time; a request for one in progress gets the same answer.
  *
  *   asked --- in the store --------------------> 200 with its digest
- *     `--- WAITING --- RUNNING --- stored as a part --> 200 to everybody who asked meanwhile
- *             `-----------`-- everybody has gone ----> 503, and nothing is stored
+ *     `--- WAITING --- RUNNING --- stored as a part --> 200 to all who asked meanwhile
+ *             `-----------`-- all of them are gone ---> 503, and nothing is stored
  *
- * Clients take turns: the n-th thing that a client waits for comes after the (n-1)-th of every other one, and
- * what nobody waits for after all of them. */
+ * Clients take turns: the n-th item that a client waits for comes after the (n-1)-th of every other client,
+ * and items that nobody waits for come last. */
 
 enum { RUNNING_MAX = 2, COMPARING_MAX = 1, WAITING_MAX = 4096 };
 
@@ -48,7 +48,7 @@ static void answer_all(derivation *d, const hob_error *error)
 	}
 }
 
-/* Resources of a derivation. */
+/* Frees what a derivation owns. */
 static void release(const derivation *d)
 {
 	free(d->pair);
@@ -72,7 +72,7 @@ static void remove_one(srv_derive *derive, derivation *d)
 
 static void start_some(srv_derive *derive);
 
-/* True if all clients that waited have left. A job without a client is wanted by later requests. */
+/* Whether all clients that waited have left. A derivation without a client is kept for later requests. */
 static bool is_abandoned(const derivation *d)
 {
 	for (const asker *one = d->askers; one; one = one->next)
@@ -95,7 +95,7 @@ static void derive_done(uv_work_t *work, int status)
 	srv_derive *derive = d->derive;
 	hob_error error = d->error;
 	if (error.code == HOB_ERR_CANCELLED && !*derive->host.closing && !is_abandoned(d)) {
-		/* A client asked for it while it was being cancelled. */
+		/* A client asked for it after it was cancelled: starts it again. */
 		d->running = false;
 		atomic_store(&d->unwanted, false);
 		start_some(derive);
@@ -107,7 +107,7 @@ static void derive_done(uv_work_t *work, int status)
 	int result = made ? srv_derived_useless(&d->blob) ? SRV_DERIVE_USELESS : SRV_DERIVE_MADE
 				 : error.code == HOB_ERR_CANCELLED ? SRV_DERIVE_CANCELLED
 												   : SRV_DERIVE_FAILED;
-	/* Counted before the first client gets it. */
+	/* Counted before the first client gets the answer. */
 	atomic_fetch_add(&counts[result], 1);
 	if (made && !srv_store_put_part(derive->host.store, &d->key, &d->blob, &error)) {
 		atomic_fetch_sub(&counts[result], 1);
@@ -196,7 +196,7 @@ static void take_turn(srv_derive *derive, derivation *d, uint64_t client)
 	d->client = client;
 }
 
-/* Takes ownership of what `wanted` holds. */
+/* Takes ownership of the contents of `wanted`. */
 static derivation *find_or_add(srv_derive *derive, const derivation *wanted)
 {
 	derivation **at = &derive->derivations;
@@ -214,7 +214,7 @@ static derivation *find_or_add(srv_derive *derive, const derivation *wanted)
 	return *at;
 }
 
-/* False if the asset does not exist or has no model; the request is then already answered. */
+/* Sets the GLB's outputs. False if the asset does not exist or has no model; the request is answered then. */
 static bool find_outputs(srv_derive *derive, srv_control *control, derivation *wanted)
 {
 	srv_derive_asset a;
@@ -236,7 +236,7 @@ static bool find_outputs(srv_derive *derive, srv_control *control, derivation *w
 	return has;
 }
 
-/* The same for one of two cooks. Returns 0, or the HTTP status of the error. */
+/* Sets the outputs of one of two cooks. Returns 0, or the HTTP status of the error. */
 static int find_version(srv_derive *derive, const srv_derive_asset *a, hob_str which, derivation *wanted,
 						int side, hob_error *err)
 {
@@ -256,7 +256,7 @@ static int find_version(srv_derive *derive, const srv_derive_asset *a, hob_str w
 	return refused;
 }
 
-/* The same for two cooks. */
+/* Sets the outputs of both cooks to compare; false as above. */
 static bool find_versions(srv_derive *derive, srv_control *control, derivation *wanted)
 {
 	srv_derive_asset a;

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Everything that repeats a cook, as a tar in the store: bundle.json, log.txt, files/<path below the root>.
- * The archive is made twice, for its digest and for its bytes, so that its size costs no memory. A file that
- * is another one by now is refused: a bundle that repeats something else is worse than none. */
+/* Writes everything needed to repeat a cook as a tar in the store: bundle.json, log.txt, files/<path below
+ * the root>. The archive is produced twice, for its digest and for its bytes, so that its size costs no
+ * memory. If a file has changed since the cook, the bundle is refused: it would repeat another cook. */
 
 typedef struct bundle_file {
 	const char *path; /* below the root */
@@ -41,7 +41,7 @@ typedef struct bundle_work {
 /* ---- in libuv's pool */
 
 typedef struct sink {
-	hob_hasher *hasher; /* or */
+	hob_hasher *hasher; /* instead of the file */
 	srv_blob_writer *writer;
 } sink;
 
@@ -192,7 +192,7 @@ static void put_description(bundle_work *b, const srv_derive_asset *a, const srv
 	srv_past_put_job(row, out);
 	hob_json_key(out, "record");
 	srv_record_print(record, out);
-	out->size -= out->size > 0 && !out->failed; /* its line feed */
+	out->size -= out->size > 0 && !out->failed; /* without the line feed */
 	hob_json_close(out, '}');
 	hob_buf_put(out, "\n", 1);
 }

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* The classic layout is made of the packed files and becomes outputs of the same record. */
+/* Converts the packed files to the classic layout, and adds the files as outputs to the same record. */
 
 typedef struct classic_work {
 	srv_derive *derive;

@@ -1,4 +1,4 @@
-/* derive_inside.h - what the files of this folder share. */
+/* derive_inside.h - shared by the files of this folder. */
 #ifndef SRV_DERIVE_INSIDE_H
 #define SRV_DERIVE_INSIDE_H
 
@@ -9,9 +9,9 @@
 
 enum { SRV_DERIVE_PARTS = 4 }; /* meshes, materials, scene, animations */
 
-/* The parts of a model and its textures. */
+/* The parts of a model, and its textures. */
 typedef struct srv_derive_parts {
-	hob_sha256 digests[SRV_DERIVE_PARTS]; /* zero: it has none */
+	hob_sha256 digests[SRV_DERIVE_PARTS]; /* all zero: no such part */
 } srv_derive_parts;
 
 typedef struct derivation {
@@ -23,9 +23,9 @@ typedef struct derivation {
 	srv_derived kind;
 	uint32_t level;
 	hob_sha256 key, of, blob;
-	hob_sha256 outputs[2][SRV_DERIVE_PARTS]; /* of a GLB; of two cooks */
-	srv_thumbnail_input *pair;				 /* of a picture; owned */
-	char *clip;								 /* of a picture: in whose pose; owned; NULL: at rest */
+	hob_sha256 outputs[2][SRV_DERIVE_PARTS]; /* [0] for a GLB, both for two cooks */
+	srv_thumbnail_input *pair;				 /* input of a picture; owned */
+	char *clip;								 /* clip that poses a picture; owned; NULL: at rest */
 	hob_error error;
 	struct asker *askers;
 	struct derivation *next;
@@ -36,23 +36,23 @@ struct srv_derive {
 	srv_derive_counts counts;
 	derivation *derivations; /* running and waiting, oldest first */
 	uint32_t derivation_count;
-	uint64_t turn; /* of the one that started last */
+	uint64_t turn; /* turn of the last start */
 	struct thumbnails *thumbnails;
 };
 
 /* derive_make.c */
 void srv_derive_run(uv_work_t *work); /* makes the output of a derivation, in the pool */
-/* The inputs of a picture of one cook. */
+/* Fills in the input for a picture of one cook. */
 void srv_derive_picture_of(const srv_record *record, const hob_sha256 parts[SRV_DERIVE_PARTS], uint32_t size,
 						   srv_thumbnail_input *out);
-/* Copies a blob of at most `most` bytes (else LIMIT) into pages that the caller unmaps. A mapped file that is
- * truncated would kill the daemon. Any thread. */
+/* Copies a blob of at most `most` bytes (else LIMIT) into pages that the caller unmaps. It is not mapped
+ * because truncating a mapped file would kill the daemon. Any thread. */
 hob_bytes srv_derive_read_blob(srv_store *store, const hob_sha256 *digest, uint64_t most, hob_error *err);
 void srv_derive_unmap(hob_bytes *mapped);
 
-/* The others are each asked by srv_derive_take. */
-void srv_derive_answer(srv_control *control, const hob_sha256 *blob); /* 200 with its digest */
-/* False: the request was answered with 404. */
+/* Below: one function per kind of request, called by srv_derive_take. */
+void srv_derive_answer(srv_control *control, const hob_sha256 *blob); /* 200 with the blob's digest */
+/* On false, it has answered the request with 404. */
 bool srv_derive_find(srv_derive *derive, srv_control *control, bool wanted, srv_derive_asset *out);
 void srv_derive_classic(srv_derive *derive, srv_control *control);
 void srv_derive_bundle(srv_derive *derive, srv_control *control);

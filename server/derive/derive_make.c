@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Work in libuv's pool, on the data of one derivation. */
+/* Work in libuv's pool, which touches only one derivation's data. */
 
 static bool is_none(const hob_sha256 *digest)
 {
@@ -65,7 +65,7 @@ static hob_bytes read_one(derivation *d, const hob_sha256 *digest, uint64_t most
 	return srv_derive_read_blob(d->derive->host.store, digest, most, err);
 }
 
-/* Parts of one cook; *most: bytes that are left for further ones. The caller unmaps them in any case. */
+/* Reads the parts of one cook; *most: bytes left, also for further parts. The caller always unmaps them. */
 static bool read_parts(derivation *d, int side, uint64_t *most, hob_bytes parts[SRV_DERIVE_PARTS])
 {
 	for (int i = 0; i < SRV_DERIVE_PARTS; i++) {
@@ -84,7 +84,7 @@ static bool cut(derivation *d, hob_bytes from, hob_buf *out)
 	hob_pack pack;
 	if (!hob_pack_open(from, &pack, &d->error))
 		return false;
-	/* hob_pack_cut refuses a level that does not exist before it reads the rest. */
+	/* For a level that does not exist, hob_pack_cut fails before it reads the rest. */
 	bool sound = d->level >= hob_pack_level_count(&pack) || hob_pack_validate(from, &d->error);
 	return sound && hob_pack_cut(from, d->level, NULL, out, &d->error) &&
 		   hob_pack_validate(hob_buf_bytes(out), &d->error);

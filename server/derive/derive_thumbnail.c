@@ -4,17 +4,17 @@
 
 #include <stdlib.h>
 
-/* Pictures for lists, drawn one at a time when no cook waits for a core.
+/* Pictures for lists, drawn one at a time while no cook waits for a core.
  *
  *   asked --- in the store ---------------------------> 200 with its digest
  *     |  `--- cannot be drawn (remembered) -----------> 404
- *     `--- wished (202) --- draw, in libuv's pool --> stored, event "thumbnail" for each that wished for it
+ *     `--- wished (202) --- draw, in libuv's pool --> stored, event "thumbnail" for each asset with that wish
  *                 the newest wish first         `--> remembered as not drawable
  *
- * Assets whose outputs are the same share a picture. A wish is for the picture of what is served when it is
- * drawn: an asset that changed meanwhile has its wish again. */
+ * Assets with the same outputs share a picture. The picture shows the outputs that are served when it is
+ * drawn; if the asset changes meanwhile, its wish is renewed. */
 
-enum { WISHES_MAX = 1024, HOPELESS_MAX = 4096 }; /* rows of some thirty screens */
+enum { WISHES_MAX = 1024, HOPELESS_MAX = 4096 }; /* rows of about thirty screens */
 
 typedef struct wish {
 	uint32_t asset, size;
@@ -34,7 +34,7 @@ struct thumbnails {
 	char program[4096];
 	bool has_program;
 	drawing *running;
-	wish wishes[WISHES_MAX]; /* the newest last */
+	wish wishes[WISHES_MAX]; /* newest last */
 	uint32_t wish_count;
 	hob_sha256 hopeless[HOPELESS_MAX];
 	uint32_t hopeless_count;
@@ -57,7 +57,7 @@ static bool is_hopeless(const struct thumbnails *t, const hob_sha256 *key)
 	return false;
 }
 
-/* A held result is not drawn before it is published. */
+/* Collects the input for a picture of the served cook; a held result is not drawn before it is published. */
 static bool gather(const srv_derive *derive, const srv_derive_asset *a, uint32_t size,
 				   srv_thumbnail_input *out, hob_sha256 *key)
 {
@@ -110,7 +110,7 @@ static void publish_there(srv_derive *derive, const srv_derive_asset *a, uint32_
 	hob_buf_release(&data);
 }
 
-/* The picture that was wished for is there, or will not be. */
+/* Ends a wish: the picture exists, or cannot be drawn. */
 static void settle(srv_derive *derive, wish w, bool there)
 {
 	srv_derive_asset a;
@@ -139,7 +139,7 @@ static void settle_all(srv_derive *derive, wish drawn, bool there)
 	}
 }
 
-/* Failures that say nothing about the model: it is drawn at the next request. */
+/* Failures not caused by the model: it is drawn again at the next request. */
 static bool is_passing(hob_err_code code)
 {
 	return code == HOB_ERR_IO || code == HOB_ERR_INTERRUPTED || code == HOB_ERR_MEMORY ||

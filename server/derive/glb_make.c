@@ -7,12 +7,12 @@ enum { PIXEL_BYTES_MAX = 1 << 30 };
 
 typedef struct pictures {
 	const srv_glb_source *source;
-	hob_arena arena; /* pixels, one picture at a time */
+	hob_arena arena; /* pixels of one picture at a time */
 	hob_buf file;
 	hob_notes *notes;
 } pictures;
 
-/* glTF needs PNG or JPEG, so GPU formats are decoded. A picture that cannot be decoded is left out with a
+/* glTF requires PNG or JPEG, so GPU formats are decoded. A picture that cannot be decoded is left out with a
  * note. */
 static bool get_picture(void *user, uint32_t index, const hob_pk_image *image, hob_bytes *out, hob_error *err)
 {

@@ -13,7 +13,8 @@ typedef struct srv_glb_source {
 } srv_glb_source;
 
 /* Writes the file to *out, which must be empty. Pictures become PNG; JPEG stays JPEG. A picture that cannot
- * be decoded is left out with a note. Any thread. Errors: as hob_glb_from_packed and hob_picture_export. */
+ * be decoded is left out with a note. Any thread. Errors: those of hob_glb_from_packed and
+ * hob_picture_export. */
 bool srv_glb_make(const srv_glb_source *source, hob_notes *notes, hob_buf *out,
 				  hob_error *err) HOB_MUST_CHECK;
 

@@ -10,7 +10,7 @@
 
 enum { WAKERS_MAX = 8, RING_BYTES_MAX = 64 << 20 };
 
-/* One allocation: the asset's text and the data follow the struct. */
+/* One allocation: the asset's name and the data follow the struct. */
 typedef struct entry {
 	const char *kind;
 	uint32_t asset_len, data_len;
@@ -21,10 +21,10 @@ struct srv_events {
 	pthread_mutex_t lock;
 	char *epoch;
 	uint64_t newest; /* seq of the newest event */
-	uint32_t count;	 /* events held: newest - count + 1 .. newest */
+	uint32_t count;	 /* events newest - count + 1 .. newest are in the ring */
 	uint32_t capacity;
 	size_t bytes;
-	entry **ring; /* event seq lives at seq % capacity */
+	entry **ring; /* event `seq` is at index seq % capacity */
 	int wakers[WAKERS_MAX];
 	uint32_t waker_count;
 	atomic_uint listeners;
@@ -103,7 +103,7 @@ uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset,
 	events->bytes += entry_size(e);
 	for (uint32_t i = 0; i < events->waker_count; i++) {
 		uint64_t one = 1;
-		/* If the eventfd counter is full, the write fails, but then the reader is already awake. */
+		/* The write fails if the eventfd counter is full, but then the reader is already awake. */
 		ssize_t written = write(events->wakers[i], &one, sizeof one);
 		(void)written;
 	}

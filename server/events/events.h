@@ -1,4 +1,4 @@
-/* events.h - the log of changes: numbered events for all listeners.
+/* events.h - the change log: numbered events for all listeners.
  *
  * The loop thread publishes; any number of readers on other threads read by number. The log keeps the newest
  * events in memory (a ring, at most `capacity` events and 64 MiB); a reader that asks for an older event
@@ -6,10 +6,10 @@
  * answered with a reset, never with silence.
  *
  * Two numbers: `rev` counts published changes of assets (it is stored); `seq` numbers every event of this
- * log, also transient ones (jobs). SSE ids carry seq; data carries rev. The ring does not survive a restart,
- * so a new log must begin above every seq of former runs with the same epoch, else an old id would look
- * current and the events between would be missed in silence: begin at max(last rev, milliseconds since 1970).
- */
+ * log, including transient ones (jobs). SSE ids contain seq; data contains rev. The ring does not survive a
+ * restart, so a new log must begin above every seq of former runs with the same epoch: otherwise an old id
+ * would look current, and its client would silently miss the events between. Begin at max(last rev,
+ * milliseconds since 1970). */
 #ifndef SRV_EVENTS_H
 #define SRV_EVENTS_H
 
@@ -22,16 +22,16 @@ typedef struct srv_events srv_events;
 typedef struct srv_event {
 	uint64_t seq;
 	const char *kind; /* "asset", "job", "log", "reset", "root": static text */
-	hob_str asset;	  /* "root/path", empty when it is about none: for filters */
+	hob_str asset;	  /* "root/path" for filters; empty: not about one asset */
 	hob_str data;	  /* one line of JSON */
 } srv_event;
 
-/* `epoch` is copied. first_seq: numbers start above it. capacity: events kept, e.g. 16384. */
+/* `epoch` is copied. first_seq: numbers start above it. capacity: most events kept, e.g. 16384. */
 srv_events *srv_events_new(const char *epoch, uint64_t first_seq, uint32_t capacity);
 void srv_events_free(srv_events *events); /* NULL is allowed */
 const char *srv_events_epoch(const srv_events *events);
 
-/* Loop thread. Copies; wakes every waiter by one write to each registered eventfd. Returns the seq. `kind`
+/* Loop thread. Copies; wakes all waiters with one write to each registered eventfd. Returns the seq. `kind`
  * must be static text; asset and data are below 64 MiB each. */
 uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset, hob_str data);
 
@@ -39,22 +39,23 @@ uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset,
 uint64_t srv_events_newest(srv_events *events);
 uint64_t srv_events_oldest(srv_events *events);
 
-/* Any thread. Calls each(user, event) for every event in the ring with seq > since, in order, at most
- * `limit`, under the log's lock (so `each` must only copy). Returns false without a call if events after
- * `since` were already dropped, or if `since` is not published yet: the reader must resync. O(events). */
+/* Any thread. Calls each(user, event) for at most `limit` events in the ring with seq > since, in order,
+ * under the log's lock (so `each` must only copy). Returns false without a call if events after `since` have
+ * been dropped, or if `since` is not published yet: the reader must resync. O(events). */
 bool srv_events_read(srv_events *events, uint64_t since, uint32_t limit,
 					 void (*each)(void *user, const srv_event *event), void *user);
 
-/* Registers an eventfd (non-blocking) that gets an 8-byte write per event; at most 8. After removal returns,
- * there are no more writes to it. Any thread. */
+/* Registers a non-blocking eventfd, at most 8 in all; every event writes 8 bytes to it. None follows its
+ * removal. Any thread. */
 void srv_events_add_waker(srv_events *events, int eventfd);
 void srv_events_remove_waker(srv_events *events, int eventfd);
 
-/* How many clients read the log now: each log stream joins at its start and leaves at its end. Any thread. */
+/* Counts the clients that read the log: each event stream joins at its start and leaves at its end. Any
+ * thread. */
 void srv_events_join(srv_events *events);
 void srv_events_leave(srv_events *events);
 uint32_t srv_events_listeners(const srv_events *events);
-/* Assets in use by connected clients; exists as long as the log. */
+/* The record of assets in use by connected clients; lives as long as the log. */
 srv_uses *srv_events_uses(srv_events *events);
 
 #endif

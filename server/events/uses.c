@@ -12,7 +12,7 @@ typedef struct client {
 	uint32_t streams;
 	uint64_t *slots; /* open addressing; 0 = free */
 	uint32_t slot_count, name_count;
-	char **globs; /* one for every open stream that names it */
+	char **globs; /* one entry for every open stream that has the pattern */
 	uint32_t glob_count, glob_capacity;
 } client;
 

@@ -27,8 +27,8 @@ bool srv_stat_equal(const srv_stat *a, const srv_stat *b)
 		   a->ctime_ns == b->ctime_ns;
 }
 
-/* Without openat2 (old kernels, some container profiles), every folder on the way is opened separately, and
- * no link is followed at all. */
+/* Without openat2 (old kernels, some container profiles), opens the folders of the path one by one and
+ * follows no link at all. */
 static int open_stepwise(int root_fd, const char *path, int flags)
 {
 	char part[NAME_MAX + 1];
@@ -65,11 +65,11 @@ int srv_open_beneath(int root_fd, const char *path, int flags, bool follow)
 			.flags = (unsigned)flags,
 			.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (follow ? 0 : RESOLVE_NO_SYMLINKS),
 		};
-		/* O_NOFOLLOW with O_PATH opens the link itself, which RESOLVE_NO_SYMLINKS allows. */
+		/* O_NOFOLLOW with O_PATH opens the link itself, even with RESOLVE_NO_SYMLINKS. */
 		if (!follow)
 			how.flags |= O_NOFOLLOW;
 		int fd = -1;
-		/* EAGAIN: something was renamed while the kernel followed a link with "..". */
+		/* EAGAIN: a rename happened while the kernel resolved "..". */
 		for (int attempt = 0; attempt < 8 && fd < 0 && (attempt == 0 || errno == EAGAIN); attempt++)
 			fd = (int)syscall(SYS_openat2, root_fd, *path ? path : ".", &how, sizeof how);
 		if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
@@ -89,8 +89,8 @@ bool srv_is_passing(int code)
 
 srv_writers srv_find_writers(int fd)
 {
-	/* If somebody opens the file for writing while the lease is held, the kernel sends a signal; SIGIO would
-	 * end the daemon. */
+	/* If another process opens the file for writing while the lease is held, the kernel sends a signal; the
+	 * default, SIGIO, would end the daemon. */
 	if (fcntl(fd, F_SETSIG, SIGURG) != 0)
 		return SRV_WRITERS_UNKNOWN;
 	if (fcntl(fd, F_SETLEASE, F_RDLCK) != 0)

@@ -1,5 +1,5 @@
 /* beneath.h - opens files below a root folder and never outside it, identifies versions of a file, and checks
- * whether somebody is writing. The daemon and the workers use it; any thread. */
+ * whether a process is writing. Used by the daemon and the workers; any thread. */
 #ifndef SRV_BENEATH_H
 #define SRV_BENEATH_H
 
@@ -22,21 +22,22 @@ bool srv_stat_equal(const srv_stat *a, const srv_stat *b);
 int srv_open_beneath(int root_fd, const char *path, int flags, bool follow);
 
 /* Stats one path below an open root folder by the same rules. False, with errno, if it is not a regular file
- * in the root (missing, folder, link that leaves), or if srv_is_passing(errno). Answers for the dependencies
- * of spelling.h as well. */
+ * below the root (missing, a folder, a link that leaves the root), or if srv_is_passing(errno). Also accepts
+ * the dependencies of spelling.h. */
 bool srv_stat_path(int root_fd, hob_str path, srv_stat *out);
-/* True for errors that say nothing about a file: the machine has no descriptors or memory left, or a device
- * failed. The known state of the file is kept, and it is checked again later. */
+/* Whether the error says nothing about the file: the machine has no descriptors or memory left, or a device
+ * failed. The known state of the file is then kept, and checked again later. */
 bool srv_is_passing(int code);
 
 typedef enum srv_writers { SRV_WRITERS_NONE, SRV_WRITERS_SOME, SRV_WRITERS_UNKNOWN } srv_writers;
 /* Asks the kernel, through a read lease that is released at once, whether `fd` (opened for reading) is open
  * for writing anywhere. UNKNOWN for files of other owners and file systems without leases. */
 srv_writers srv_find_writers(int fd);
-/* Whether the file behind `fd` is being saved: somebody has it open for writing, and it changed in the last
- * half minute, or will. A program that keeps a file open for writing without changing it does not count. */
+/* Whether the file behind `fd` is being saved: a process has it open for writing, and it changed within the
+ * last half minute, or has a time in the future. A program that keeps a file open for writing without
+ * changing it does not count. */
 bool srv_is_being_written(int fd, const struct stat *info);
-/* The same of the file at `path` below root_fd. */
+/* srv_is_being_written for the file at `path` below root_fd. */
 bool srv_is_saved_now(int root_fd, hob_str path);
 
 #endif

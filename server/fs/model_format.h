@@ -6,14 +6,14 @@
 #include "../../core/base/base.h"
 
 typedef struct srv_model_format {
-	hob_str ending; /* lower case; may hold a point: "mesh.xml" */
+	hob_str ending; /* lower case; may contain a point: "mesh.xml" */
 	const char *what, *remedy;
 } srv_model_format;
 
 extern const srv_model_format srv_model_formats[];
 extern const uint32_t srv_model_format_count;
 
-/* By the ending of the path, in any case of letters; NULL when it is no model's. */
+/* Finds the format by the ending of the path, ignoring case; NULL: none. */
 const srv_model_format *srv_model_format_of(hob_str path);
 
 #endif

@@ -31,7 +31,7 @@ static const struct {
 	{0xBACBACBC, "VMware shared folder"},
 };
 
-/* File systems that report changes on the machine that makes them. */
+/* File systems whose changes cause events only on the machine that makes them. */
 static const struct {
 	unsigned magic;
 	const char *name;
@@ -110,7 +110,7 @@ uint64_t srv_mounts_below(int fd)
 		char end = strncmp(words[4], folder, (size_t)len) == 0 ? words[4][len] : 'x';
 		if (end && end != '/')
 			continue;
-		/* In any order: number, parent, device and place. */
+		/* Hashes of number, parent, device, root and mount point are added: the order is irrelevant. */
 		uint64_t hash = 1469598103934665603u;
 		for (int i = 0; i < 5; i++)
 			for (size_t c = 0; c <= strlen(words[i]); c++)

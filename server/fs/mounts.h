@@ -1,19 +1,19 @@
-/* mounts.h - what kind of file system a descriptor lies on. */
+/* mounts.h - the kind of file system of an open file or folder. */
 #ifndef SRV_MOUNTS_H
 #define SRV_MOUNTS_H
 
 #include <stdint.h>
 
-/* "NFS", "SMB" ...; NULL when the file system is local, or of a kind that nobody can tell. */
+/* "NFS", "SMB" ...; NULL if the file system is local or of an unknown kind. */
 const char *srv_network_mount(int fd);
-/* The same, and "FUSE": such a mount may be shown here and changed elsewhere, without any event. */
+/* Like srv_network_mount, but also "FUSE": such files can change elsewhere without an event here. */
 const char *srv_silent_mount(int fd);
 
-/* Another number when something was mounted or unmounted at this open folder or below it. 0: nobody can
- * tell. */
+/* A number that changes when something is mounted or unmounted at this open folder or below it. 0:
+ * unknown. */
 uint64_t srv_mounts_below(int fd);
 
-/* Its name for people: "ext4", "overlay", "NFS" ...; "unknown". Static text. */
+/* Its name in messages: "ext4", "overlay", "NFS" ...; "unknown". Static text. */
 const char *srv_file_system(int fd);
 
 #endif

@@ -16,7 +16,7 @@ enum { DEPTH_MAX = 32 };
 typedef struct removal {
 	int top;
 	dev_t device;
-	uint32_t raised; /* folders that stood too deep, and stand in the top one now */
+	uint32_t raised; /* number of too deep folders that were moved to the top folder */
 } removal;
 
 static int open_folder(int parent, const char *name)
@@ -28,7 +28,7 @@ static int open_folder(int parent, const char *name)
 		S_ISDIR(info.st_mode) && fchmodat(parent, name, 0700, 0) == 0)
 		fd = openat(parent, name, how);
 	if (fd >= 0)
-		(void)fchmod(fd, 0700); /* what is in it can be removed */
+		(void)fchmod(fd, 0700); /* so that its entries can be removed */
 	return fd;
 }
 

@@ -14,8 +14,8 @@
 
 static const hob_str mark = {" (any spelling)", 15};
 
-/* Canonically decomposed, in one case. Bytes that are no UTF-8: only ASCII letters in one case. NULL without
- * memory. */
+/* Canonical decomposition and case folding. If the name is not UTF-8, only ASCII letters are folded. NULL
+ * without memory. */
 static char *fold(hob_str name)
 {
 	utf8proc_uint8_t *out = NULL;
@@ -35,7 +35,7 @@ bool srv_spelling_is(hob_str path)
 
 hob_str srv_spelling_of(hob_str path, char out[PATH_MAX])
 {
-	enum { LONGEST = 3 * NAME_MAX }; /* decomposed, a name of a file may be longer than on disk */
+	enum { LONGEST = 3 * NAME_MAX }; /* decomposed, a file name may be longer than on disk */
 	hob_str name = hob_path_name(path);
 	size_t before = path.len - name.len;
 	char *folded = name.len > 0 && name.len <= LONGEST && !srv_spelling_is(path) ? fold(name) : NULL;
@@ -48,11 +48,11 @@ hob_str srv_spelling_of(hob_str path, char out[PATH_MAX])
 	return len < PATH_MAX ? (hob_str){out, len} : (hob_str){0};
 }
 
-/* The names of the last folder: each folded, then as it is. */
+/* Cache of the names in the last folder: for each the folded form, then the original. */
 static struct {
 	pthread_mutex_t lock;
 	hob_buf text;
-	uint32_t *pairs; /* positions in `text`, sorted */
+	uint32_t *pairs; /* positions of these pairs in `text`, sorted */
 	uint32_t count, capacity;
 	dev_t device;
 	srv_stat folder;
@@ -87,7 +87,8 @@ static bool list(DIR *folder)
 	return true;
 }
 
-/* A second change within a tick of the file system's clock does not change the folder's stat data. */
+/* A second change within one tick of the file system's clock would not change the folder's stat data, so a
+ * recent change is not cached. */
 static bool is_settled(const struct stat *info)
 {
 	struct timespec now;
@@ -95,7 +96,7 @@ static bool is_settled(const struct stat *info)
 	return now.tv_sec - info->st_mtim.tv_sec > 3 && now.tv_sec - info->st_ctim.tv_sec > 3;
 }
 
-/* With the lock. Takes the descriptor. */
+/* The caller holds the lock. Takes the descriptor. */
 static bool read_names(int fd)
 {
 	struct stat info;
@@ -176,7 +177,7 @@ bool srv_spelling_ask(int root_fd, hob_str question, hob_str except, char found[
 	return stat->size > 0;
 }
 
-/* ---- the stat data of either kind of dependency */
+/* ---- stat data of files and of these dependencies */
 
 bool srv_stat_path(int root_fd, hob_str path, srv_stat *out)
 {

@@ -13,7 +13,7 @@ static const struct {
 	bool empty_is_free;
 } systems[] = {
 	{".git", "index.lock", "index", false},
-	{".hg", "wlock", "dirstate", false}, /* a symbolic link to nothing */
+	{".hg", "wlock", "dirstate", false}, /* a dangling symbolic link */
 	{".svn", "wc.db-journal", "wc.db", true},
 };
 
@@ -23,7 +23,7 @@ static bool join(char *out, const char *folder, const char *name)
 	return length > 0 && length < PATH_MAX;
 }
 
-/* A worktree and a submodule have a file instead of the folder: "gitdir: PATH". */
+/* In a worktree or submodule, .git is a file: "gitdir: PATH". */
 static bool follow_file(const char *above, char *place)
 {
 	char line[PATH_MAX], target[PATH_MAX];

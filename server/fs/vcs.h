@@ -1,9 +1,9 @@
-/* vcs.h - whether version control is just changing a folder: a checkout or a rebase writes many files that
+/* vcs.h - detects whether version control is changing a folder: a checkout or a rebase writes many files that
  * belong together.
  *
- * Knows the places of Git (worktrees and submodules included), Mercurial and Subversion, in the folder
- * itself, above it or below it: a file that exists during an operation, and an index that every operation
- * rewrites. Of their contents only the first line of a `.git` file is read; for the rest stat is asked. */
+ * Knows Git (including worktrees and submodules), Mercurial and Subversion, in the folder itself, above it or
+ * below it: by a lock file that exists during an operation, and an index that every operation rewrites. Reads
+ * only the first line of a `.git` file, and stats the others. */
 #ifndef SRV_VCS_H
 #define SRV_VCS_H
 
@@ -11,22 +11,23 @@
 
 #include <limits.h>
 
-/* Seconds. A lock that is older, or dated later than now, was left behind by a program that died. */
+/* Seconds. A lock that is older, or has a time in the future, was left by a program that died. */
 enum { SRV_VCS_LOCK_STALE = 60 };
 
 typedef struct srv_vcs {
-	char lock[PATH_MAX], index[PATH_MAX]; /* empty: the folder is in no working copy */
-	bool empty_is_free;					  /* the lock stays behind, empty, after each operation */
-	srv_stat seen;						  /* of the index */
+	char lock[PATH_MAX], index[PATH_MAX]; /* empty: the folder is not in a working copy */
+	bool empty_is_free;					  /* the lock file remains, empty, after each operation */
+	srv_stat seen;						  /* the index at the last look */
 } srv_vcs;
 
-/* `folder` is absolute. What holds now counts as seen. */
+/* Finds the working copy of `folder`, an absolute path. The index as it is now is the baseline of
+ * srv_vcs_moved. */
 void srv_vcs_find(const char *folder, srv_vcs *out);
-/* The working copy of `path` (a folder below `root`) that begins below `root`. */
+/* Finds the working copy of `path` (a folder below `root`), if that begins below `root`. */
 void srv_vcs_find_below(const char *root, hob_str path, srv_vcs *out);
-/* An operation is under way. */
+/* Whether an operation is in progress. */
 bool srv_vcs_locked(const srv_vcs *vcs);
-/* One has ended since the last call, or since srv_vcs_find. */
+/* Whether an operation has ended since the last call, or since srv_vcs_find. */
 bool srv_vcs_moved(srv_vcs *vcs);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A relative target is relative to the folder of the link. */
+/* Where a link leads: a relative target starts in the folder of the link. */
 static char *behind_link(const char *path, const char *folder, int links)
 {
 	char target[PATH_MAX], full[PATH_MAX];
@@ -38,7 +38,7 @@ static char *whole(const char *path, int links)
 	whole_name[len] = 0;
 	const char *slash = strrchr(whole_name, '/'), *name = slash ? slash + 1 : whole_name;
 	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - whole_name) : 1, slash ? whole_name : ".");
-	/* "/x" is in "/", and ".." of a missing path is its folder's. */
+	/* The folder of "/x" is "/"; ".." after a missing path removes its last part. */
 	char *base = whole(folder[0] ? folder : "/", links);
 	char *target = base && strcmp(name, "..") != 0 ? behind_link(whole_name, base, links) : NULL;
 	char *found = target ? whole(target, links - 1) : NULL;

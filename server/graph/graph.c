@@ -10,7 +10,7 @@ typedef struct list {
 	uint32_t count, capacity;
 } list;
 
-/* Files with different tags are different without reading them. */
+/* The tag is a hash: files with different tags are different. */
 typedef struct slot {
 	uint32_t tag, file; /* file: id + 1, 0 = free */
 } slot;
@@ -18,12 +18,12 @@ typedef struct slot {
 struct srv_graph {
 	hob_arena names;
 	srv_file *files;
-	list *dependents; /* by file */
+	list *dependents; /* [file] */
 	uint32_t count, capacity, settings, spellings;
-	uint32_t next; /* after the file of the last lookup */
-	slot *table;   /* open addressing; size is a power of two, at most half full */
+	uint32_t next; /* the file after that of the last lookup */
+	slot *table;   /* open addressing; the size is a power of two, at least half of it free */
 	uint32_t table_size;
-	list *deps; /* by asset */
+	list *deps; /* [asset] */
 	uint32_t asset_capacity;
 	uint64_t tick;
 };
@@ -76,7 +76,7 @@ static uint32_t tag_of(uint32_t root, hob_str path)
 	return (uint32_t)hash[0] + root * 0x9E3779B9u;
 }
 
-/* The file's slot, or the free one where it would go. */
+/* The file's slot, or the free one where it would be inserted. */
 static slot *slot_of(const srv_graph *graph, uint32_t tag, uint32_t root, hob_str path)
 {
 	uint32_t mask = graph->table_size - 1, at = tag & mask;
@@ -122,7 +122,7 @@ static bool grow_files(srv_graph *graph)
 	return true;
 }
 
-/* Lookups mostly follow the order in which files were added: try the entry after the last one before the
+/* Lookups mostly follow the order in which files were added: tries the entry after the last one before the
  * table. */
 static uint32_t find_next(const srv_graph *graph, uint32_t root, hob_str path)
 {
@@ -140,7 +140,8 @@ uint32_t srv_graph_find(srv_graph *graph, uint32_t root, hob_str path)
 		return HOB_NONE;
 	uint32_t found = find_next(graph, root, path);
 	if (found == HOB_NONE)
-		found = slot_of(graph, tag_of(root, path), root, path)->file - 1; /* 0, a free slot, gives HOB_NONE */
+		/* a free slot's 0 becomes HOB_NONE */
+		found = slot_of(graph, tag_of(root, path), root, path)->file - 1;
 	if (found != HOB_NONE)
 		graph->next = found + 1;
 	return found;

@@ -50,8 +50,8 @@ void srv_live_put_name(hob_buf *out, hob_str user, hob_str asset)
 
 /* ---- files */
 
-/* Everything below the open folder; returns the number of models removed. `newest`: finds the newest time
- * instead of removing. */
+/* Removes everything below the open folder and returns the number of models removed; without `removes`, finds
+ * the newest time instead. */
 static uint32_t sweep(int folder, bool removes, int64_t *newest)
 {
 	uint32_t count = 0;
@@ -132,7 +132,7 @@ const char *srv_live_folder(const srv_live *live)
 	return live->folder;
 }
 
-/* The folder of `path` below the live folder, made if it is missing; -1 with errno. */
+/* Opens the folder of `path` below the live folder, created if missing; -1 with errno. */
 static int make_folders(const srv_live *live, char *path)
 {
 	int folder = fcntl(live->fd, F_DUPFD_CLOEXEC, 0);
@@ -151,7 +151,7 @@ static int make_folders(const srv_live *live, char *path)
 	return folder;
 }
 
-/* Through memory, if the kernel cannot copy between the two kinds of file. */
+/* Copies through a buffer if the kernel cannot copy between the two kinds of file. */
 static ssize_t copy_some(int from, loff_t *at, int to, uint64_t left)
 {
 	uint8_t room[65536];
@@ -177,7 +177,7 @@ static bool copy_bytes(int from, int to, uint64_t size)
 	return true;
 }
 
-/* Atomically, so that a reader sees the whole text or none. */
+/* Atomic: a reader sees the whole text or none. */
 static bool put_sidecar(int folder, const char *model, hob_str settings)
 {
 	char name[NAME_MAX + 1], temp[] = ".hob-live-settings";

@@ -2,7 +2,7 @@
 
 #include "../settings/chain.h"
 
-/* Wrong settings of a layer are reported by the cook of the saved model; here the layer is left out. */
+/* The cook of the saved model reports invalid settings; here an invalid layer is left out. */
 static bool take_layer(void *user, const srv_layer *layer, hob_error *err)
 {
 	hob_error wrong;

@@ -33,7 +33,7 @@ static void forget(struct srv_cause *c)
 	free(c->first);
 }
 
-/* A line names its asset before the first two spaces. */
+/* Whether both lines name the same asset: a line begins with the name and two spaces. */
 static bool is_of(const char *line, const char *other)
 {
 	const char *end = strstr(line, "  ");
@@ -41,7 +41,7 @@ static bool is_of(const char *line, const char *other)
 	return strncmp(line, other, length) == 0;
 }
 
-/* causes->count: none. */
+/* Returns causes->count if there is none. */
 static uint32_t find(const srv_causes *causes, const char *verb, hob_str cause)
 {
 	uint32_t i = 0;
@@ -66,7 +66,7 @@ void srv_causes_log(srv_causes *causes, srv_log_level level, const char *verb, h
 	va_end(args);
 	uint32_t at = find(causes, verb, cause);
 	struct srv_cause *c = at < causes->count ? &causes->at[at] : NULL;
-	if (c && is_of(line, c->first)) { /* the same asset again: whoever saved it waits for the answer */
+	if (c && is_of(line, c->first)) { /* the same asset again: its author waits for this line */
 		say(causes, level, verb, line);
 		c->heard = true;
 		return;

@@ -1,8 +1,8 @@
-/* journal.h - lines of the log as entries of systemd's journal, with fields instead of text to parse.
+/* journal.h - writes log lines as entries of systemd's journal, with fields instead of text to parse.
  *
- * Protocol: one datagram per entry, "FIELD=value\n" lines (systemd, "Native Journal Protocol"). Fields:
- * MESSAGE, PRIORITY (syslog's numbers), SYSLOG_IDENTIFIER=hob, HOB_EVENT (the verb of the line: "cooked",
- * "failed"). */
+ * Protocol: one datagram per entry, "FIELD=value
+ * " lines (systemd, "Native Journal Protocol"). Fields: MESSAGE, PRIORITY (syslog's numbers),
+ * SYSLOG_IDENTIFIER=hob, HOB_EVENT (the verb of the line: "cooked", "failed"). */
 #ifndef SRV_JOURNAL_H
 #define SRV_JOURNAL_H
 
@@ -10,11 +10,11 @@
 
 #define SRV_JOURNAL_SOCKET "/run/systemd/journal/socket"
 
-/* A socket to the journal at `path`, if JOURNAL_STREAM says that `stream_fd` leads there; otherwise -1. The
- * caller closes it. */
+/* Opens a socket to the journal at `path`, if JOURNAL_STREAM says that `stream_fd` is the journal; otherwise
+ * -1. The caller closes it. */
 int srv_journal_open(const char *path, int stream_fd);
-/* False if nobody received it: write the line to stderr instead. `text` has no control characters. Any
- * thread. */
+/* False if the journal did not receive it: write the line to stderr instead. `text` has no control
+ * characters. Any thread. */
 bool srv_journal_send(int journal, srv_log_level level, const char *verb, const char *text);
 
 #endif

@@ -10,11 +10,11 @@
 
 static _Atomic srv_log_level least_level = SRV_LOG_INFO;
 static bool as_json, colored;
-static int journal = -1; /* -1: stderr is something else */
+static int journal = -1; /* -1: stderr is not the journal */
 static srv_log_take *listener;
 static void *listener_user;
 
-static pthread_mutex_t screen = PTHREAD_MUTEX_INITIALIZER; /* guards what is drawn, and `status` */
+static pthread_mutex_t screen = PTHREAD_MUTEX_INITIALIZER; /* guards the terminal and `status` */
 static char status[512];
 
 const char *srv_log_level_name(srv_log_level level)
@@ -64,7 +64,7 @@ static const char *color_of(srv_log_level level)
 	}
 }
 
-/* Length in bytes of the unwanted character that starts here; 0: there is none. U+0080-9F, U+202A-2E,
+/* Length in bytes of the control or direction character that starts here; 0: none. U+0080-9F, U+202A-2E,
  * U+2066-69. */
 static size_t unwanted(const unsigned char *p)
 {
@@ -86,7 +86,7 @@ void srv_plain(char *text)
 	}
 }
 
-/* Length in bytes of "\x1b[1;32m" and the like. */
+/* Length in bytes of a colour sequence such as "\x1b[1;32m". */
 static size_t color_size(const char *text)
 {
 	if (text[0] != '\x1b' || text[1] != '[')
@@ -114,7 +114,7 @@ bool srv_log_has_screen(void)
 static void write_all(hob_buf *out)
 {
 	if (!out->failed && out->size > 0 && write(2, out->data, out->size) < 0) {
-		/* stderr is closed; there is no better place to report it. */
+		/* stderr is closed, and there is no better place to report that. */
 	}
 	hob_buf_release(out);
 }
@@ -124,7 +124,7 @@ static bool goes_on(char byte)
 	return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-/* At most as many characters as the terminal has columns: a wrapped line could not be overwritten. */
+/* Cuts to the terminal's columns: a wrapped line could not be overwritten. */
 static void cut_to_screen(char *line)
 {
 	struct winsize size = {0};
@@ -159,7 +159,7 @@ static bool is_folded(srv_log_level level, const char *verb)
 	return folded;
 }
 
-/* With the status below it. */
+/* Writes the line, then the status below it. */
 static void write_line(srv_log_level level, const char *verb, hob_buf *line)
 {
 	pthread_mutex_lock(&screen);
@@ -192,7 +192,7 @@ void srv_log(srv_log_level level, const char *verb, const char *fmt, ...)
 	if (!as_json)
 		srv_plain(text);
 	if (journal >= 0 && srv_journal_send(journal, level, verb, text)) {
-		/* with fields, and without its own time */
+		/* done: the journal adds the time */
 	} else if (as_json) {
 		gmtime_r(&now.tv_sec, &local);
 		char stamp[32];

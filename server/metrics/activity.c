@@ -91,7 +91,7 @@ void srv_activity_waits(srv_activity *activity, uint64_t left, int64_t now_ms)
 	pthread_mutex_unlock(&activity->lock);
 }
 
-/* The minute of `number`, or an empty one. */
+/* The minute with this number, or an empty one. */
 static minute at(const srv_activity *activity, int64_t number)
 {
 	const minute *m = &activity->minutes[slot_of(number)];

@@ -1,6 +1,6 @@
-/* metrics.h - writing metrics in Prometheus' text format 0.0.4; names and help come from schema/counters.def.
+/* metrics.h - writes metrics in Prometheus' text format 0.0.4; names and help come from schema/counters.def.
  *
- * srv_metric_head once for each metric, then its samples:
+ * Call srv_metric_head once for each metric, then write its samples:
  *     srv_metric_head(out, METRIC_queue_length);
  *     srv_metric_u64(out, METRIC_queue_length, NULL, 3);
  *     srv_metric_head(out, METRIC_cache_requests);
@@ -20,7 +20,8 @@ typedef enum metric {
 } metric;
 
 void srv_metric_head(hob_buf *out, metric id);
-/* labels: "a=\"b\",c=\"d\"", NULL for none; the caller escapes values (they are Hob's own, not users'). */
+/* labels: "a=\"b\",c=\"d\"", NULL for none; values are escaped by the caller (they are Hob's own, not
+ * users'). */
 void srv_metric_u64(hob_buf *out, metric id, const char *labels, uint64_t value);
 /* Written as seconds with nine digits. */
 void srv_metric_ns(hob_buf *out, metric id, const char *labels, uint64_t nanoseconds);

@@ -7,14 +7,14 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-/* The outputs of assets as they were at one rev, for a renderer that switches a whole scene at once.
- * Unchanged assets come from the view; for the others, the change log is read from that rev on. */
+/* The outputs of assets at one revision, for a renderer that switches a whole scene at once. Unchanged assets
+ * come from the view; for the others, the change log is read from that revision on. */
 
 enum { LOG_MAX = 20000 };
 
 typedef struct wanted {
 	char *full;
-	cJSON *change; /* newest one with outputs at or before the rev */
+	cJSON *change; /* newest change with outputs, up to the revision */
 	char *state;
 	uint64_t rev;
 	bool settled, existed;
@@ -58,7 +58,7 @@ static hob_str text_of(const cJSON *object, const char *name)
 	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
 }
 
-/* Rows after the rev: an asset that was removed since existed at the rev. */
+/* Rows after the revision: an asset that was removed later existed at it. */
 static bool take_later(void *user, const srv_change_row *row)
 {
 	manifest *m = user;
@@ -112,7 +112,7 @@ static bool read_log(manifest *m)
 		if (!srv_store_each_change(m->q->reader, 0, m->rev, true, take_earlier, m, &m->error))
 			return false;
 		oldest = srv_store_first_rev(m->q->reader);
-		/* Without a row, an asset came later, unless the row was trimmed. */
+		/* An asset without an earlier row was added later, unless that row was trimmed. */
 		m->lost = m->open > 0 && (m->read >= LOG_MAX || oldest > 1);
 	}
 	return true;

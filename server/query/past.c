@@ -13,10 +13,10 @@ enum { STEP = 200, PAGE_DEFAULT = 100, PAGE_MAX = 1000, ROWS_ARENA = 256 << 20 }
 
 typedef bool put_fn(question *q, const srv_job_row *row, hob_buf *out); /* false: no item */
 
-/* Puts rows below `before`, newest first, into `items`, up to `limit`. */
+/* A page of items: rows with ids below `before`, newest first, up to `limit`. */
 typedef struct page {
 	put_fn *put;
-	hob_str live; /* items that were already returned */
+	hob_str live; /* items already returned as queued or running */
 	hob_buf items;
 	uint64_t before;
 	uint32_t given, limit, scan; /* scan: rows at most */
@@ -28,7 +28,7 @@ static uint32_t page_limit(const srv_control *control)
 	return control->number2 > 0 && control->number2 <= PAGE_MAX ? (uint32_t)control->number2 : PAGE_DEFAULT;
 }
 
-/* Every item begins like this, and texts contain no bare quotes. */
+/* Every item begins with its id, and texts contain no bare quotes. */
 static bool is_live(hob_str live, uint64_t id)
 {
 	char head[40];

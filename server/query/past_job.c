@@ -44,7 +44,7 @@ void srv_past_put_job(const srv_job_row *row, hob_buf *out)
 	hob_json_close(out, '}');
 }
 
-/* Ids increase and newest rows come first, so one job is a page of one row that begins above it. */
+/* Ids increase and the newest rows come first, so a job is found as a page of one row, just above its id. */
 bool srv_past_find_job(srv_store *store, uint64_t id, hob_str asset, hob_arena *arena, srv_job_row *out,
 					   hob_error *err)
 {

@@ -9,7 +9,7 @@ typedef struct question {
 	srv_control *control;
 	const srv_view *view;
 	srv_store *store;  /* for blobs and the epoch */
-	srv_store *reader; /* for rows, begun */
+	srv_store *reader; /* for rows; a read transaction is open */
 	hob_buf body;
 	hob_buf uncompared; /* answer of CHANGES that asks for a comparison; empty: it needs none */
 } question;
@@ -24,15 +24,15 @@ int srv_query_trace(question *q);
 int srv_query_history(question *q);
 int srv_query_changes(question *q);
 int srv_query_log(question *q);
-int srv_query_settings(question *q); /* reading and changing */
+int srv_query_settings(question *q); /* reads and changes settings */
 
 /* Makes the body of a refusal and returns `status`. */
 int srv_query_refuse(question *q, int status, const char *code, const char *detail);
-/* The same with the text of *err; the index could not be read. */
+/* Refuses with the text of *err, because the index could not be read. */
 int srv_query_cannot_read(question *q, const hob_error *err);
-/* The asset that control->asset names; NULL: *status is the 404 to return. */
+/* The asset named by control->asset; NULL: return *status, a 404. */
 const srv_view_asset *srv_query_asset(question *q, int *status);
-/* Asset, with the root's name. */
+/* The root with this name. */
 const srv_view_root *srv_query_root(const question *q, hob_str name);
 
 /* The origin of each setting of the asset: {"lods.max":"props/cook.json"}. Appends nothing if it is

@@ -12,9 +12,9 @@ struct srv_query {
 	srv_store *store, *reader;
 	srv_views *views;
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards the rest */
+	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t posted;
-	srv_control *waiting[SRV_QUERY_WAITING_MAX]; /* a ring */
+	srv_control *waiting[SRV_QUERY_WAITING_MAX]; /* ring buffer */
 	uint32_t first, count;
 	bool closing;
 };
@@ -36,7 +36,7 @@ static answer_fn *const answers[SRV_CONTROL_KINDS] = {
 	[SRV_CONTROL_SETTINGS_DELETE] = srv_query_settings,
 };
 
-/* ---- what the answers share */
+/* ---- shared by the answers */
 
 int srv_query_refuse(question *q, int status, const char *code, const char *detail)
 {

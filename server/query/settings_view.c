@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* The settings of one asset as people see and change them: effective values, and the layer of each. */
+/* The settings of one asset, for people to see and change: effective values, and their layers. */
 
 static const char *const setting_paths[] = {
 #define SETTING(field, type, path, value, min, max, doc) path,
@@ -21,17 +21,17 @@ static const char *const setting_paths[] = {
 };
 
 typedef struct layer {
-	char *path; /* below the root; NULL: without memory */
+	char *path; /* below the root; NULL: no memory */
 	cJSON *json;
 } layer;
 
 typedef struct layers {
-	layer *items; /* those that exist, outermost folder first, the sidecar last; owned */
+	layer *items; /* existing layers, outermost folder first, the sidecar last; owned */
 	hob_str file; /* the layer reported as "sidecar"; empty: none */
 	uint32_t count, capacity;
-	hob_settings own, settings; /* own: of the daemon for this root */
+	hob_settings own, settings; /* own: the daemon's settings for this root */
 	bool has_file;
-	char etag[SRV_SIDECAR_TAG]; /* of the file */
+	char etag[SRV_SIDECAR_TAG]; /* of `file` */
 } layers;
 
 static void release(layers *l)
@@ -52,7 +52,7 @@ static bool add_layer(layers *l, const srv_layer *from, hob_error *err)
 	return l->items[l->count - 1].path || hob_fail(err, MEMORY, "no memory left to read settings");
 }
 
-/* The cook reports errors in a layer; here it is just left out. */
+/* The cook reports errors in a layer; here an invalid layer is left out. */
 static bool take_layer(void *user, const srv_layer *from, hob_error *err)
 {
 	layers *l = user;
@@ -177,7 +177,7 @@ static int refuse_missing(question *q, const srv_view_root *root)
 	return status;
 }
 
-/* The settings file that is asked for; out: PATH_MAX bytes. Empty: none that the asset is cooked with. */
+/* Path of the requested settings file; out: PATH_MAX bytes. Empty: the asset does not use it. */
 static hob_str file_of(const srv_control *control, hob_str path, char *out)
 {
 	bool own = control->file.len == 0;

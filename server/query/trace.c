@@ -5,12 +5,12 @@
 
 #include <stdlib.h>
 
-/* Finished jobs as a trace of events, which the browsers' and Perfetto's timelines open. */
+/* Finished jobs as trace events, for the timelines of browsers and Perfetto. */
 
 enum { STEP = 200, TRACED_MAX = 20000, LANES_MAX = 512, ROWS_ARENA = 256 << 20 };
 
 typedef struct span {
-	srv_job_row row; /* without its log and error, which may be long */
+	srv_job_row row; /* without log and error, which may be long */
 	bool known;
 	uint32_t lane;
 } span;
@@ -62,7 +62,7 @@ static int by_start(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* Each job takes the first lane that is free when it starts, so there are as many lanes as jobs at a time. */
+/* Puts each job on the first lane that is free when it starts, so lanes are as many as simultaneous jobs. */
 static uint32_t place_spans(trace *t)
 {
 	int64_t free_at[LANES_MAX];

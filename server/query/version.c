@@ -69,7 +69,7 @@ static bool has_same_outputs(const srv_record *a, const srv_record *b)
 	return a->output_count == b->output_count && seen == a->output_count;
 }
 
-/* The newest cook whose outputs differ from those that are served now. */
+/* The newest cook whose outputs differ from the served ones. */
 static int find_previous(const srv_version_of *of, hob_arena *arena, srv_record *out, hob_error *err)
 {
 	enum { JOBS_LOOKED_AT = 100 };

@@ -3,18 +3,18 @@
 #include "../../core/base/json_write.h"
 #include "../settings/chain.h"
 
-/* Lists the assets that a change of a file would cook, by the files that their newest cooks read or looked
- * for. Nothing is cooked. Searches the dependencies of every asset of the file's root. */
+/* Lists the assets that a change of a file would cook again, by the files that their newest cooks read or
+ * looked for. Nothing is cooked. Searches the dependencies of every asset of the file's root. */
 
 enum { ITEMS_MAX = 10000 };
 
 typedef struct what_if {
 	const srv_view *view;
 	const srv_view_root *root;
-	hob_str path; /* below it */
+	hob_str path; /* path of the file below the root */
 	bool exists;
 	hob_buf items;
-	uint32_t count, inputs, unknown; /* inputs: of the count, by who reads it */
+	uint32_t count, inputs, unknown; /* inputs: how many of `count` read the file as an input */
 	uint64_t expected_ns;
 } what_if;
 
@@ -43,7 +43,8 @@ static void put_full(hob_buf *out, const srv_view_root *root, hob_str path)
 	hob_buf_printf(out, "%.*s/%.*s", HOB_FMT(root->name), HOB_FMT(path));
 }
 
-/* Through another asset: the file is part of it, and it is part of this one (a part of a .merge file). */
+/* Appends the asset in between, if the file is a dependency of it, and it is a dependency of this asset (a
+ * part of a .merge file). */
 static void put_part(what_if *w, const srv_view_asset *asset)
 {
 	hob_buf full = {0};
@@ -95,7 +96,7 @@ static const char *use_of(const what_if *w, const srv_view_asset *asset)
 	return srv_settings_reaches(w->path, asset->path) ? "settings" : NULL;
 }
 
-/* First the assets that need the file, then those that its settings affect. */
+/* First the assets that depend on the file, then those that its settings affect. */
 static void add_all(what_if *w)
 {
 	static const hob_sha256 none;
@@ -110,7 +111,7 @@ static void add_all(what_if *w)
 		}
 }
 
-/* Why the list is empty, or what it does not show; "" if it is complete. */
+/* Why the list is empty or incomplete; "" if it is complete. */
 static const char *explain(const what_if *w)
 {
 	bool model = srv_view_is_model(w->view, w->path);

@@ -7,13 +7,13 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-/* Why an asset was cooked: compares its newest record, input by input and setting by setting, with the
- * previous one or with the one that was served at some rev. */
+/* Explains why an asset was cooked: compares its newest record, input by input and setting by setting, with
+ * the previous one or with the one served at a revision. */
 
 typedef struct comparison {
-	hob_buf changed; /* JSON array members */
+	hob_buf changed; /* members of a JSON array */
 	uint32_t unchanged;
-	cJSON *origins; /* by setting */
+	cJSON *origins; /* keys are settings */
 } comparison;
 
 static const hob_sha256 none;
@@ -23,7 +23,7 @@ static void open_change(comparison *c, const char *kind, hob_str name)
 	hob_json_put(&c->changed, HOB_JSON_OPEN(NULL, '{'), HOB_JSON(kind, name));
 }
 
-/* use: "added" or "dropped" if only one of the two cooks asked for the file at all. */
+/* use: "added" or "dropped" if only one of the two cooks asked for the file. */
 static void put_input(comparison *c, hob_str path, const hob_sha256 *from, const hob_sha256 *to,
 					  const char *use)
 {
@@ -59,14 +59,14 @@ static void put_value(hob_buf *out, const char *name, const cJSON *value)
 	cJSON_free(text);
 }
 
-/* Numbers are floats: 0.100000001, as earlier versions wrote it, is 0.1. */
+/* Settings are floats: 0.100000001, as earlier versions wrote it, equals 0.1. */
 static bool same_value(const cJSON *a, const cJSON *b)
 {
 	bool numbers = cJSON_IsNumber(a) && cJSON_IsNumber(b);
 	return numbers ? (float)a->valuedouble == (float)b->valuedouble : cJSON_Compare(a, b, true);
 }
 
-/* Every leaf of two ingredient lists, without the group of settings: "settings.lods.max" becomes
+/* Compares every leaf of two ingredient lists; names lose the group "settings": "settings.lods.max" becomes
  * "lods.max". */
 static void compare_values(comparison *c, const cJSON *from, const cJSON *to, const char *prefix)
 {
@@ -103,7 +103,7 @@ static void compare_ingredients(comparison *c, const srv_record *before, const s
 	cJSON_Delete(to);
 }
 
-/* A cook that failed early did not look for the remaining files, so their absence means nothing. */
+/* A cook that failed early did not ask for the remaining files, so their absence means nothing. */
 static void compare(comparison *c, const srv_record *before, const srv_record *now, hob_str path)
 {
 	put_input(c, path, &before->source, &now->source, NULL);
@@ -118,7 +118,7 @@ static void compare(comparison *c, const srv_record *before, const srv_record *n
 	compare_ingredients(c, before, now);
 }
 
-/* The newest job with a record other than `now` that still exists. */
+/* The newest job whose record differs from `now` and still exists. */
 static const srv_job_row *find_before(srv_store *reader, const srv_job_row *rows, uint32_t count,
 									  const srv_record *now, hob_arena *arena, srv_record *out)
 {
@@ -153,8 +153,8 @@ static void put_job(hob_buf *out, const char *name, const srv_job_row *row, cons
 					HOB_JSON_BOOL("same", hob_sha256_equal(&row->record, key)));
 }
 
-/* The cache that a result came from, and the machine that cooked it, as srv_record_job stored them; null: it
- * was cooked here, or found in our own cache. */
+/* The cache that the result came from, and the machine that cooked it, as srv_record_job stored them; null if
+ * it was cooked here, or found in the local cache. */
 static void put_origin(const srv_job_row *newest, hob_buf *out)
 {
 	bool fetched = newest && hob_str_equal(newest->result, HOB_STR("fetched"));
@@ -180,7 +180,7 @@ static const char *verdict_of(const srv_job_row *newest, bool has_before)
 
 typedef struct why {
 	const srv_view_asset *asset;
-	srv_job_row *rows; /* its newest jobs, newest first */
+	srv_job_row *rows; /* newest jobs of the asset, newest first */
 	uint32_t count;
 	srv_record now, before;
 	bool has_now, has_before;
@@ -188,7 +188,7 @@ typedef struct why {
 	hob_arena arena;
 } why;
 
-/* Finds what is compared; 0, or the HTTP status of the refusal. */
+/* Finds the cooks to compare; returns 0, or the HTTP status of the refusal. */
 static int find_cooks(question *q, why *w)
 {
 	enum { JOBS_LOOKED_AT = 50 };

@@ -1,10 +1,10 @@
-/* queue.h - the order in which assets are cooked. Only memory.
+/* queue.h - the order in which assets are cooked. In memory only.
  *
- * A binary heap over assets (caller's numbers): first by priority (schema/job_priorities.def), then by
- * expected cost, then by age. What somebody looks at or has saved comes smallest first, so that many small
- * results are not behind one large one. What is cooked in the background comes largest first, so that the
- * last cook is not a long one on a single worker. Ageing: every 64th pop takes the oldest entry whatever its
- * priority, so that nothing starves. */
+ * A binary heap of assets (the caller's numbers), ordered by priority (schema/job_priorities.def), then
+ * expected cost, then age. Assets that somebody uses or has saved come smallest first, so that many small
+ * results do not wait behind a large one. Background cooks come largest first, so that the last one is not a
+ * long cook on a single worker. Ageing: every 64th pop takes the oldest entry whatever its priority, so that
+ * none starves. */
 #ifndef SRV_QUEUE_H
 #define SRV_QUEUE_H
 
@@ -17,7 +17,7 @@ typedef enum srv_priority {
 	SRV_PRIORITY_COUNT
 } srv_priority;
 
-const char *srv_priority_name(srv_priority priority); /* "used" */
+const char *srv_priority_name(srv_priority priority); /* for example "used" */
 
 typedef struct srv_queue srv_queue;
 
@@ -35,7 +35,7 @@ srv_priority srv_queue_most_urgent(const srv_queue *queue);
 /* Priority of a queued asset. */
 srv_priority srv_queue_priority(const srv_queue *queue, uint32_t asset);
 bool srv_queue_has(const srv_queue *queue, uint32_t asset);
-/* Writes at most `room` assets in the order in which they would run (O(n log n)); returns their number. */
+/* Writes up to `room` assets in the order in which they would run (O(n log n)); returns their number. */
 uint32_t srv_queue_peek(const srv_queue *queue, uint32_t *out, uint32_t room);
 
 #endif

@@ -117,8 +117,8 @@ bool srv_kept_notes(hob_bytes report, hob_arena *arena, hob_note **notes, uint32
 	return ok;
 }
 
-/* The leading ".." parts of a kept path. *only: there are no other parts, so it covers everything above the
- * root. */
+/* Number of leading ".." parts of a kept path. *only: there are no other parts, so the path covers everything
+ * above the root. */
 static size_t count_ups(hob_str path, bool *only)
 {
 	size_t ups = 0;

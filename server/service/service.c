@@ -11,7 +11,7 @@
 
 enum { FIRST_FD = 3 };
 
-/* A number of the environment; 0 when there is none. */
+/* A number in the environment; 0 if there is none. */
 static uint64_t number_of(const char *name)
 {
 	const char *text = getenv(name);
@@ -50,7 +50,7 @@ static bool is_listening_stream(int fd)
 		   getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0 && listening;
 }
 
-/* "web.socket:admin" */
+/* Takes the next name of a list "web.socket:admin". */
 static void name_socket(srv_service_socket *socket, const char **names)
 {
 	size_t len = strcspn(*names, ":");

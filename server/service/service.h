@@ -1,8 +1,8 @@
 /* service.h - the interface between a service manager and this process, without libsystemd.
  *
  * Source: sd_notify(3) and sd_listen_fds(3), which describe both protocols as stable: NOTIFY_SOCKET names a
- * Unix datagram socket that takes lines "NAME=value"; LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES describe
- * descriptors from 3 on; WATCHDOG_USEC and WATCHDOG_PID say how often a sign of life is due. Any manager with
+ * Unix datagram socket for lines "NAME=value"; LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES describe descriptors
+ * from 3 on; WATCHDOG_USEC and WATCHDOG_PID say how often the watchdog must be notified. Any manager with
  * these protocols works.
  *
  * One thread. srv_service_begin removes the variables from the environment, so that no child uses them. */
@@ -20,7 +20,7 @@ typedef struct srv_service_socket {
 
 typedef struct srv_service {
 	int notify_fd;		  /* -1: no manager */
-	uint64_t watchdog_us; /* a sign of life is due at least this often; 0 = never */
+	uint64_t watchdog_us; /* longest time between watchdog notifications; 0 = no watchdog */
 	srv_service_socket sockets[SRV_SERVICE_SOCKETS_MAX];
 	uint32_t socket_count;
 } srv_service;
@@ -29,7 +29,7 @@ typedef struct srv_service {
  * are ignored. Errors: CONFIG (a descriptor that is not a listening stream socket, or too many); *out is
  * valid even then. */
 bool srv_service_begin(srv_service *out, hob_error *err) HOB_MUST_CHECK;
-/* Closes the connection to the manager. The sockets stay with their owners. */
+/* Closes the connection to the manager, but not the sockets. */
 void srv_service_end(srv_service *service);
 /* Sends lines such as "READY=1\nSTATUS=3 assets"; does nothing without a manager. Never blocks. */
 void srv_service_tell(const srv_service *service, const char *fmt, ...) HOB_PRINTF(2, 3);

@@ -43,7 +43,7 @@ bool srv_settings_read(int root_fd, const char *path, hob_buf *text, bool *exist
 	int fd = srv_open_beneath(root_fd, path, O_RDONLY, true);
 	if (fd < 0) {
 		int why = errno;
-		/* ENXIO: a socket, or a pipe without a reader. */
+		/* ENXIO: a socket, or a pipe that nobody reads. */
 		if (why == ENOENT || why == ENOTDIR || why == EXDEV || why == ELOOP || why == ENAMETOOLONG ||
 			why == ENXIO)
 			return true;
@@ -72,7 +72,7 @@ static bool walk_layer(int root_fd, hob_str path, bool sidecar, srv_layer_fn *ea
 	return ok;
 }
 
-/* The folders of `asset` that are longer than `from` bytes; also the root's if that is HOB_NONE. */
+/* Walks the folders of `asset` below its first `from` bytes; HOB_NONE: all, and the root. */
 static bool walk_folders(int root_fd, hob_str asset, size_t from, srv_layer_fn *each, void *user,
 						 hob_error *err)
 {
@@ -131,14 +131,14 @@ hob_str srv_settings_sidecar_of(hob_str file)
 
 typedef struct folder {
 	hob_str path;
-	const hob_settings *settings; /* NULL: *error */
+	const hob_settings *settings; /* NULL: `error` is the result */
 	const hob_error *error;
 } folder;
 
 struct srv_settings_cache {
 	hob_arena arena;
 	folder *items;
-	uint32_t *table; /* 1 + place in items; 0 = free */
+	uint32_t *table; /* index in items + 1; 0 = free */
 	uint32_t count, capacity, slots;
 };
 
@@ -220,7 +220,7 @@ static bool keep_folder(srv_settings_cache *cache, folder item, hob_error *err)
 
 typedef struct resolving {
 	srv_settings_cache *cache;
-	folder at; /* the folder above */
+	folder at; /* settings of the folder above */
 } resolving;
 
 static const void *keep_copy(srv_settings_cache *cache, const void *data, size_t size)
@@ -258,7 +258,7 @@ static bool overlay_sidecar(void *user, const srv_layer *layer, hob_error *err)
 	return !layer->exists || hob_settings_overlay(user, layer->text, layer->path, err);
 }
 
-/* The nearest known folder above `asset`, and its length: HOB_NONE if there is none. */
+/* Finds the nearest cached folder above `asset`; returns its length, HOB_NONE if there is none. */
 static size_t nearest_known(const srv_settings_cache *cache, hob_str asset, folder *out)
 {
 	for (hob_str path = hob_path_dir(asset);; path = hob_path_dir(path)) {

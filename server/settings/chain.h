@@ -1,11 +1,12 @@
-/* chain.h - where the cook settings of one model come from.
+/* chain.h - the sources of a model's cook settings.
  *
  * Layers, the last wins: the root's own settings, cook.json of every folder from the root down to the
  * model's, then the model's sidecar (duck.glb.cook.json). The root's own settings belong to the caller; the
- * files are walked here and nowhere else.
+ * files are walked only here.
  *
- * Files are opened beneath the root. What is no regular file, and a link that leaves the root, counts as no
- * file. There is no limit on depth but PATH_MAX. Any thread; a cache belongs to one thread at a time. */
+ * Files are opened beneath the root. A path that is not a regular file, or a link that leaves the root,
+ * counts as missing. There is no limit on depth but PATH_MAX. Any thread; a cache belongs to one thread at a
+ * time. */
 #ifndef SRV_SETTINGS_CHAIN_H
 #define SRV_SETTINGS_CHAIN_H
 
@@ -15,8 +16,8 @@
 enum { SRV_SETTINGS_FILE_MAX = 1 << 20 };
 
 typedef struct srv_layer {
-	hob_str path; /* below the root, NUL behind it */
-	hob_str text; /* empty when there is no file */
+	hob_str path; /* below the root, NUL-terminated */
+	hob_str text; /* empty if there is no file */
 	bool exists, sidecar;
 } srv_layer;
 
@@ -30,26 +31,27 @@ typedef bool srv_layer_fn(void *user, const srv_layer *layer, hob_error *err);
 bool srv_settings_walk(int root_fd, hob_str asset, srv_layer_fn *each, void *user,
 					   hob_error *err) HOB_MUST_CHECK;
 
-/* Reads one settings file the way the walk does; appends to *text. Errors as above. */
+/* Reads one settings file as the walk does; appends to *text. Errors: those of the walk. */
 bool srv_settings_read(int root_fd, const char *path, hob_buf *text, bool *exists,
 					   hob_error *err) HOB_MUST_CHECK;
 
 /* Whether the settings file `file` is a layer of `asset`; both below the same root. */
 bool srv_settings_reaches(hob_str file, hob_str asset);
-/* The only asset that `file` is a layer of; empty for a folder's file and for what is no settings file. */
+/* The only asset that `file` is a layer of; empty: a folder's cook.json, or no settings. */
 hob_str srv_settings_sidecar_of(hob_str file);
 
-/* The folders of one root with their resolved settings, for a caller that asks for many assets and is
- * notified of changes. */
+/* Resolved settings of one root's folders, for a caller that asks for many assets and is notified of
+ * changes. */
 typedef struct srv_settings_cache srv_settings_cache;
 
 srv_settings_cache *srv_settings_cache_new(void);		 /* NULL without memory */
 void srv_settings_cache_free(srv_settings_cache *cache); /* NULL is allowed */
-/* Call it when a cook.json or the root's own settings changed, or when the root is another folder. */
+/* Call it when a cook.json or the root's own settings change, or when the root becomes another folder. */
 void srv_settings_forget(srv_settings_cache *cache);
-/* own           the root's own settings, the same in every call until srv_settings_forget
+/* Resolves the settings of `asset`.
+ * own           the root's own settings, the same in every call until srv_settings_forget
  * sidecar_fd    the root of `sidecar_of`
- * sidecar_of    the model whose sidecar is used: `asset`, or its former name; empty: none is looked for
+ * sidecar_of    the model whose sidecar is used: `asset`, or its former name; empty: no sidecar
  * Errors        those of the walk, and CONFIG for a file with wrong settings. IO and MEMORY are not
  *               remembered.
  * Cost          one look-up for a known folder, plus the sidecar */

@@ -45,7 +45,7 @@ static bool matches(const sidecar *s, hob_str if_match)
 	return hob_str_equal(if_match, hob_str_of(tag)) || (s->exists && hob_str_equal(if_match, HOB_STR("*")));
 }
 
-/* Beneath the root, without following a link in the last part. */
+/* Opens the folder beneath the root; a link in the path's last part is not followed. */
 static int open_folder(int root_fd, const char *path, const char **name)
 {
 	char folder[PATH_MAX] = "";
@@ -187,7 +187,7 @@ bool srv_sidecar_move(int from_fd, hob_str from, int to_fd, hob_str to, bool *mo
 		   hob_fail(err, IO, "%s cannot be renamed to %s: %s", old, new, strerror(code));
 }
 
-/* Files beside a model with its name that are not models. */
+/* Names of files beside a model that contain its name but are not models. */
 static bool is_companion(hob_str name)
 {
 	static const char *const endings[] = {"json", "bin",  "mtl",  "png", "jpg",

@@ -6,7 +6,7 @@
 
 enum { GREY = 128, CELLS = 16 };
 
-/* Over grey, so that transparent pixels differ from black ones. */
+/* Channel value over a grey background, so that transparent pixels differ from black ones. */
 static int over_grey(const unsigned char *p, int channel)
 {
 	return (p[channel] * p[3] + GREY * (255 - p[3])) / 255;
@@ -38,7 +38,7 @@ static void paint(const unsigned char *a, const unsigned char *b, int d, unsigne
 	out[3] = 255;
 }
 
-/* The cell of CELLS x CELLS (half overlapping) with the largest sum. */
+/* Finds the cell with the largest sum among CELLS x CELLS half overlapping ones. */
 static int worst_cell(const unsigned char *map, int size, int *x, int *y)
 {
 	int cell = size / CELLS > 2 ? size / CELLS : 2, most = 0;

@@ -17,7 +17,7 @@ static bool is_new(const hob_rt_asset *before, uint32_t count,
 	return name[0] != 0;
 }
 
-/* [count]: 1 where a name is new. */
+/* [count]: 1 for each name that `before` does not have. */
 static unsigned char *new_names(const hob_rt_asset *before, uint32_t before_count, const hob_rt_asset *after,
 								uint32_t count, const char *(*name_of)(const hob_rt_asset *, uint32_t))
 {
@@ -28,7 +28,7 @@ static unsigned char *new_names(const hob_rt_asset *before, uint32_t before_coun
 	return out;
 }
 
-/* Parents come before their children. */
+/* Marks nodes that have a new name or a marked ancestor: parents come before their children. */
 static unsigned char *new_nodes(const hob_rt_asset *before, const hob_rt_asset *after)
 {
 	unsigned char *out = calloc((size_t)after->node_count + 1, 1);

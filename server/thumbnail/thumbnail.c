@@ -31,7 +31,7 @@ const srv_thumbnail_view *srv_thumbnail_view_at(uint32_t index)
 	return &views[index < HOB_COUNT_OF(views) ? index : 0];
 }
 
-/* Content of a picture: one cook or two. */
+/* The input of a picture: one cook or two. */
 typedef struct task {
 	const srv_thumbnail_input *inputs;
 	int count;
@@ -113,7 +113,7 @@ static int add_inputs(const srv_thumbnail_input *input, char (*names)[HOB_SHA256
 	return 2 + (int)input->texture_count;
 }
 
-/* First every descriptor moves to a number above those that are passed, so that none overwrites another. */
+/* First moves every descriptor above the child's numbers, so that none overwrites another. */
 static bool spawn(const char *path, srv_sandbox_policy sandbox, const task *t, const open_blobs *blobs,
 				  int out, pid_t *pid, hob_error *err)
 {
@@ -150,13 +150,13 @@ static int64_t read_ms(clockid_t clock)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Drawing is counted, not waiting for a core: whoever draws behind cooks and compilers is not to blame. */
+/* Limits CPU time, since a busy machine delays the drawing; the wall clock has a looser limit. */
 static bool is_late(clockid_t drawing, int64_t begun)
 {
 	return read_ms(drawing) > CPU_MS || read_ms(CLOCK_MONOTONIC) - begun > WALL_MS;
 }
 
-/* Until it closed its output and ended. One that closes it and stays is late, too. */
+/* Reads the picture until the process closes its output and ends. Not ending is late, too. */
 static bool collect(int from, pid_t pid, const atomic_bool *stop, hob_buf *png, int *status, hob_error *err)
 {
 	int64_t begun = read_ms(CLOCK_MONOTONIC);

@@ -6,13 +6,13 @@
  *   [6 animations,] then textures in SHA256's order
  *                                                    <--   stdout: PNG of SIZE x SIZE, ground transparent
  *
- * With a second {...}, whose descriptors follow, it draws both from one camera that sees both, at the
+ * With a second {...}, whose descriptors follow, it draws both models with one camera that sees both, at the
  * daemon's own priority, because somebody waits. The picture is three times as wide: before, after, and the
- * differences, with a ring around the largest. Where the finest levels of detail look the same, the coarsest
- * are drawn; what is the same under another name is blue in the differences (renamed.h). CLIP: the name of
- * the clip in whose pose they are drawn, at the time at which they differ most (posed.h); empty: at rest.
+ * differences, with a ring around the largest. If the finest levels of detail look the same, the coarsest are
+ * drawn; parts that look the same but have new names are blue in the differences (renamed.h). CLIP: the name
+ * of the clip that poses both, at the time at which they differ most (posed.h); empty: at rest.
  *
- * The program is found beside this one or in libexec, as hob-worker is. */
+ * The program is searched beside this one and in libexec, like hob-worker. */
 #ifndef SRV_THUMBNAIL_H
 #define SRV_THUMBNAIL_H
 
@@ -27,7 +27,7 @@ enum { SRV_THUMBNAIL_TEXTURES = 192, SRV_THUMBNAIL_MIN = 32, SRV_THUMBNAIL_MAX =
 typedef struct srv_thumbnail_input {
 	hob_sha256 meshes, materials, scene, animations;
 	bool has_animations;
-	uint32_t texture_count; /* further ones are drawn grey */
+	uint32_t texture_count; /* models with more textures are drawn grey */
 	hob_sha256 textures[SRV_THUMBNAIL_TEXTURES];
 	uint32_t size; /* pixels */
 } srv_thumbnail_input;
@@ -38,23 +38,22 @@ typedef struct srv_thumbnail_view {
 	const char *name;
 	int yaw, pitch; /* degrees */
 } srv_thumbnail_view;
-const srv_thumbnail_view *srv_thumbnail_view_at(uint32_t index); /* in that order */
+const srv_thumbnail_view *srv_thumbnail_view_at(uint32_t index); /* in the order of this list */
 
-/* Names the picture: its part in the store. */
+/* The key of the picture in the store, where it is a part. */
 hob_sha256 srv_thumbnail_key(const srv_thumbnail_input *input);
 
 /* False if hob-thumbnail is not installed; `path` has room for 4096 bytes. */
 bool srv_thumbnail_find(char *path);
 
-/* Blocks until the picture is drawn; any thread. `stop` (read regularly) ends it early. The picture is a
- * complete PNG of the requested size in *png. Errors: IO (cannot be started, a blob is gone), INTERRUPTED
- * (ended from outside), TIMEOUT, CRASHED, UNSUPPORTED (no OpenGL ES here, or nothing in this model to
- * draw). */
+/* Blocks until the picture is drawn; any thread. Setting *stop ends it early. *png gets a complete PNG of the
+ * requested size. Errors: IO (cannot be started, a blob is gone), INTERRUPTED (ended from outside), TIMEOUT,
+ * CRASHED, UNSUPPORTED (no OpenGL ES here, or nothing in this model to draw). */
 bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 						const srv_thumbnail_input *input, const atomic_bool *stop, hob_buf *png,
 						hob_error *err) HOB_MUST_CHECK;
-/* The same for two cooks side by side, as above; the size is that of pair[0]. clip: empty, or that of a pose;
- * UNSUPPORTED also if neither of them has it. */
+/* The same for two cooks side by side, as above; the size is that of pair[0]. clip: the name of a clip that
+ * poses both, or empty; UNSUPPORTED also if neither model has it. */
 bool srv_thumbnail_draw_pair(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 							 const srv_thumbnail_input pair[2], const srv_thumbnail_view *view,
 							 const char *clip, const atomic_bool *stop, hob_buf *png,

@@ -32,7 +32,7 @@ typedef struct textures {
 	int count, first_fd;
 } textures;
 
-/* One cook as it was passed, and as it is drawn. */
+/* One model: its descriptors, and the objects to draw it. */
 typedef struct given {
 	int first_fd;
 	bool has_animations;
@@ -172,7 +172,7 @@ static unsigned char *draw_one(draw_surface *surface, const given *g, const draw
 	return small;
 }
 
-/* Returns the share of pixels that differ, below 0 without memory. */
+/* Draws before, after and differences. Returns the share of differing pixels, below 0 without memory. */
 static float draw_pair(draw_surface *surface, const given g[2], const draw_view *view, int size,
 					   unsigned *draws, unsigned char *strip)
 {
@@ -184,7 +184,7 @@ static float draw_pair(draw_surface *surface, const given g[2], const draw_view 
 	return share;
 }
 
-/* Two cooks whose finest levels of detail look the same are shown at their coarsest, if those do not. */
+/* Compares the finest levels of detail; if they look the same and the coarsest do not, shows the coarsest. */
 static bool compare(draw_surface *surface, const given g[2], draw_view *view, int size, unsigned *draws,
 					unsigned char *strip)
 {
@@ -246,7 +246,7 @@ static bool draw(draw_surface *surface, const camera *from, given *g, int count)
 	return picture && draws > 0 && save(picture, size, size);
 }
 
-/* Reads {SKINS COUNT SHA256...} once or twice; 0 when they are invalid. */
+/* Reads {SKINS COUNT SHA256...} once or twice; 0 if they are invalid. */
 static int read_given(int argc, char **argv, given out[2])
 {
 	int count = 0, fd = FIRST_FD;
@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 		return BAD_CALL;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (count == 1) /* somebody waits for two side by side */
+	if (count == 1) /* two models: somebody waits for the picture */
 		setpriority(PRIO_PROCESS, 0, 19);
 	/* Always drawn in software: the same picture everywhere, and no kernel driver in the sandbox. */
 	setenv("LIBGL_ALWAYS_SOFTWARE", "1", 1);
@@ -295,6 +295,6 @@ int main(int argc, char **argv)
 	if (!srv_sandbox_enter((srv_sandbox_policy)atoi(argv[1]), 0, NULL, 0, true, NULL, NULL, &layers, &error))
 		return NO_GRAPHICS;
 	bool drawn = draw(surface, &from, inputs, count);
-	/* The libraries' own exit handlers would need files and threads that are no longer accessible. */
+	/* The libraries' own exit handlers would need files and threads that the sandbox denies. */
 	_exit(drawn ? 0 : NOTHING);
 }

@@ -8,7 +8,7 @@
 struct srv_former_list {
 	atomic_uint references;
 	uint32_t count;
-	srv_view_former names[]; /* their texts follow */
+	srv_view_former names[]; /* the texts of the names follow the array */
 };
 
 static int by_name(const void *a, const void *b)
@@ -17,7 +17,8 @@ static int by_name(const void *a, const void *b)
 	return hob_str_compare(x->full, y->full);
 }
 
-/* Keeps the remaining ones in order of names; returns how many. */
+/* Merges two sorted lists of names into `out`; a new name without an id removes the old one. Returns the
+ * number of names. */
 static uint32_t merge(const srv_former_list *list, const srv_view_former *const *more, uint32_t count,
 					  const srv_view_former **out)
 {

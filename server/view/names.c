@@ -66,7 +66,7 @@ bool srv_view_is_problem(const srv_view_asset *asset)
 
 void srv_asset_id(hob_str full, char out[SRV_ASSET_ID + 1])
 {
-	/* Crockford's alphabet: no letter that reads like a digit. 12 x 5 bits of the digest. */
+	/* Crockford's alphabet: no letter that looks like a digit. An id is 12 x 5 bits of the digest. */
 	static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
 	hob_sha256 digest = hob_sha256_of((hob_bytes){(const uint8_t *)full.data, full.len});
 	uint64_t bits = hob_load_u64(digest.bytes);

@@ -9,17 +9,17 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/*                 put/remove                     publish                      last reader drops
+/* put/remove                     publish                      last reader drops
  *   (caller) ------------------> changes[] ------------------> newest view ------------------------> freed
  *
- * A view holds a reference on the next newer one, so views die oldest first. A record that a publish takes
- * out is hung on the view that was newest until then: when that view dies no view that shows the record is
- * left. So publishing costs one copy of the pointer arrays and touches no record that stayed. */
+ * A view holds a reference to the next newer one, so views die oldest first. A record that a publish removes
+ * is attached to the view that was the newest until then: when that view dies, no view with the record is
+ * left. So publishing costs one copy of the pointer arrays and touches no unchanged record. */
 
-/* Most assets have the same settings, and many the same numbers. */
+/* Shared: most assets have the same settings, and many the same counts. */
 typedef struct shared_text {
 	atomic_uint references;
-	uint64_t triangles, lods; /* of counts */
+	uint64_t triangles, lods; /* parsed, if it is a text of counts */
 	size_t len;
 	char data[];
 } shared_text;
@@ -41,23 +41,24 @@ typedef struct view {
 
 typedef struct change {
 	hob_str full;
-	record *put; /* NULL: remove; `full` is a copy of its own then */
+	record *put; /* NULL: remove; `full` is then a copy of its own */
 	uint32_t order;
 } change;
 
-enum { RUNS_MAX = 40 }; /* each is at least twice as long as the next one */
+enum { RUNS_MAX = 40 }; /* each run is at least twice as long as the next one */
 
 struct srv_views {
 	pthread_mutex_t lock; /* guards `newest` between taking the pointer and taking the reference */
 	view *newest;
 	change *changes;
 	uint32_t change_count, change_capacity;
-	uint32_t run_ends[RUNS_MAX], run_count; /* of `changes`; entries behind the last run are unsorted */
+	/* ends of the runs in `changes`; entries after the last run are unsorted */
+	uint32_t run_ends[RUNS_MAX], run_count;
 	srv_view_root *roots;
 	uint32_t root_count;
 	char *extensions;
 	srv_former_list *former;
-	shared_text *texts[64]; /* the newest of their hash */
+	shared_text *texts[64]; /* by hash: the last text with that hash */
 	shared_text *last_settings, *last_stats;
 };
 
@@ -81,7 +82,7 @@ static void text_drop(shared_text *text)
 		free(text);
 }
 
-/* `text` is ours: flat, no blanks. 0 when there is no such member. */
+/* `text` is Hob's own: one level of JSON, no blanks. 0 if there is no such member. */
 static uint64_t number_in(hob_str text, hob_str member)
 {
 	uint64_t value = 0;
@@ -94,7 +95,7 @@ static uint64_t number_in(hob_str text, hob_str member)
 	return value;
 }
 
-/* Most are the same as the one before: `last` of the caller. */
+/* Returns a shared copy of `s`. Consecutive assets mostly have the same text: `last` avoids the hash. */
 static shared_text *text_share(srv_views *views, hob_str s, shared_text **last)
 {
 	uint64_t hash[2];
@@ -114,7 +115,8 @@ static shared_text *text_share(srv_views *views, hob_str s, shared_text **last)
 		char *at = (*known)->data;
 		copy_text(&at, s);
 	}
-	atomic_fetch_add_explicit(&(*known)->references, 2, memory_order_relaxed); /* one is held by `last` */
+	/* one for the caller, one for `last` */
+	atomic_fetch_add_explicit(&(*known)->references, 2, memory_order_relaxed);
 	text_drop(*last);
 	*last = *known;
 	return *known;
@@ -199,7 +201,7 @@ static int by_full_then_order(const void *a, const void *b)
 	return order != 0 ? order : x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The first eight letters of an id beside its asset: sorting many seldom looks at the assets themselves. */
+/* The first eight letters of an id with its asset: sorting rarely has to look at the assets themselves. */
 typedef struct id_order {
 	uint64_t letters;
 	const srv_view_asset *asset;
@@ -219,7 +221,7 @@ static id_order order_of(const srv_view_asset *asset)
 	return (id_order){letters, asset};
 }
 
-/* By its first letters; ids are digests, so as many begin with each. */
+/* Bucket sort by the first letters: ids are digests, so buckets get about the same size. */
 static uint32_t bucket_of(const srv_view_asset *asset)
 {
 	uint32_t bucket = 0;
@@ -296,7 +298,7 @@ static void free_garbage(record *garbage)
 	}
 }
 
-/* The owner of a view's memory may write what its readers may not. */
+/* Readers see a view's memory as const; its owner frees it. */
 static void free_const(const void *memory)
 {
 	free((void *)(uintptr_t)memory);
@@ -420,7 +422,7 @@ bool srv_views_is_former(const srv_views *views, hob_str full)
 	return srv_former_find(views->former, full) != NULL;
 }
 
-/* ---- order of the changes: runs that are sorted, each at least twice as long as the next one */
+/* ---- order of changes: sorted runs, each at least twice as long as the next one */
 
 static void merge_runs(srv_views *views, uint32_t from, uint32_t middle, uint32_t end)
 {
@@ -437,13 +439,13 @@ static void merge_runs(srv_views *views, uint32_t from, uint32_t middle, uint32_
 	free(right);
 }
 
-/* The changes since the last call become a run; runs of about the same length become one. */
+/* Makes a run of the changes since the last call, then merges runs of similar length. */
 static void add_run(srv_views *views)
 {
 	uint32_t from = views->run_count > 0 ? views->run_ends[views->run_count - 1] : 0;
 	if (from == views->change_count)
 		return;
-	bool sorted = true; /* as after a scan */
+	bool sorted = true; /* true after a scan */
 	for (uint32_t i = from + 1; i < views->change_count && sorted; i++)
 		sorted = by_full_then_order(&views->changes[i - 1], &views->changes[i]) < 0;
 	if (!sorted)
@@ -470,7 +472,7 @@ void srv_views_sort(srv_views *views)
 	join_runs(views, false);
 }
 
-/* Keeps the last change of each asset, in order of names. */
+/* Sorts by name, keeping the last change of each asset. */
 static void sort_changes(srv_views *views)
 {
 	add_run(views);
@@ -492,7 +494,7 @@ static void sort_changes(srv_views *views)
 
 static void count_asset(srv_view *v, const srv_view_asset *asset, bool added)
 {
-	uint64_t sign = added ? 1 : UINT64_MAX; /* adding the greatest number subtracts one */
+	uint64_t sign = added ? 1 : UINT64_MAX; /* adding UINT64_MAX subtracts one */
 	v->states[asset->state] += (uint32_t)sign;
 	v->problems[asset->state] += srv_view_is_problem(asset) ? (uint32_t)sign : 0;
 	assert(asset->standing < SRV_STANDINGS_LISTED);
@@ -506,7 +508,7 @@ static void count_asset(srv_view *v, const srv_view_asset *asset, bool added)
 	v->outputs += sign * asset->output_count;
 }
 
-/* Copies the runs between the changes; replaced and removed records go to the garbage of `from`. */
+/* Copies unchanged ranges between the changes; replaced and removed records become garbage of `from`. */
 static void merge_assets(const srv_views *views, view *from, view *to)
 {
 	const srv_view_asset **out = (const srv_view_asset **)(uintptr_t)to->open.assets;
@@ -514,7 +516,7 @@ static void merge_assets(const srv_views *views, view *from, view *to)
 	for (uint32_t i = 0; i < views->change_count; i++) {
 		const change *c = &views->changes[i];
 		uint32_t low = at, high = from->open.count;
-		/* Near the one before, when many assets change. */
+		/* Searches forward in growing steps: with many changes, the next one is near. */
 		for (uint32_t step = 1; low + step < high; step *= 2) {
 			if (hob_str_compare(from->open.assets[low + step - 1]->full, c->full) >= 0)
 				high = low + step - 1;
@@ -546,7 +548,7 @@ static void merge_assets(const srv_views *views, view *from, view *to)
 	to->open.count = count + from->open.count - at;
 }
 
-/* Index of `asset` in a list sorted by id, or where it would stand. */
+/* Index of `asset` in a list sorted by id, or where it would be inserted. */
 static uint32_t id_place(const srv_view_asset *const *list, uint32_t count, const srv_view_asset *asset)
 {
 	uint32_t low = 0, high = count;
@@ -630,7 +632,7 @@ void srv_views_publish(srv_views *views, uint64_t rev, bool ready)
 			free_const(views->changes[i].full.data);
 	views->change_count = 0;
 
-	atomic_fetch_add_explicit(&to->references, 1, memory_order_relaxed); /* held by `from` */
+	atomic_fetch_add_explicit(&to->references, 1, memory_order_relaxed); /* reference held by `from` */
 	pthread_mutex_lock(&views->lock);
 	from->newer = to;
 	views->newest = to;
