@@ -1,4 +1,4 @@
-/* A daemon on folders of its own, a page of the same origin beside it, and a browser that draws in software. */
+/* A daemon with folders of its own, a server for a page of the same origin, and a browser that renders in software. */
 import { spawn } from 'node:child_process';
 import { createServer, request } from 'node:http';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -12,12 +12,12 @@ export const project = join(here, '../..');
 export const corpus = process.env.HOB_CORPUS ?? join(project, '../shared/corpus');
 export const hob = process.env.HOB ?? join(project, 'build/release/hob');
 export const browserPath = process.env.HOB_CHROMIUM ?? '/usr/bin/chromium';
-/** For whatever is waited for: long enough for a crowded machine. */
+/** Time limit in ms for every wait: long enough for a busy machine. */
 export const patience = Number(process.env.HOB_PATIENCE ?? 240000);
 const types = { '.html': 'text/html', '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm', '.png': 'image/png',
 	'.jpg': 'image/jpeg', '.gltf': 'model/gltf+json' };
 
-/** Why the pages cannot be tested: the daemon was built without them. */
+/** Whether the pages cannot be tested because the daemon was built without them. */
 export const withoutDashboard = () => (readFileSync(hob).includes('name="hob-worker"') ? null : 'this daemon has no dashboard: apt-get install esbuild, npm ci --prefix web, build again');
 
 export function missing() {
@@ -26,7 +26,7 @@ export function missing() {
 	return null;
 }
 
-/** port 0: any free one. `stop` ends it in good order. HOB_WEB_ROOT=DIR takes the pages from there. */
+/** Starts a daemon. port 0: any free one. `stop` ends it cleanly. HOB_WEB_ROOT=DIR serves the pages from DIR. */
 const pages = process.env.HOB_WEB_ROOT ? ['--web-root', process.env.HOB_WEB_ROOT] : [];
 export async function startDaemon(roots, cache, wanted = 0, options = []) {
 	const child = spawn(hob, ['serve', ...roots, '--listen', `127.0.0.1:${wanted}`, '--cache', cache, ...pages, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -44,7 +44,7 @@ export async function startDaemon(roots, cache, wanted = 0, options = []) {
 	return { port, stop: () => new Promise((resolve) => { child.removeAllListeners('exit'); child.on('exit', resolve); child.kill('SIGTERM'); }) };
 }
 
-/** Draws in software. */
+/** Renders in software. */
 export const launchBrowser = (...more) => chromium.launch({ executablePath: browserPath, timeout: patience, args: ['--no-sandbox', '--use-gl=angle', '--use-angle=gl-egl', '--ignore-gpu-blocklist', ...more] });
 
 function pass(port, from, to) {
@@ -73,8 +73,9 @@ export function startServer(folders, port) {
 }
 
 /**
- * profiles: {name: settings}; models: [{name, from}] with `from` a file. Every profile is a root with all models, each in
- * a folder of its own: art/<profile>/<name>/<file>. alone: without the other files of its folder, but for those named by beside.
+ * profiles: {name: settings}; models: [{name, from}], where `from` is a file. Every profile is a root with all models,
+ * each in a folder of its own: art/<profile>/<name>/<file>. alone: of the other files in its folder, copy only those in
+ * `beside`.
  */
 export async function setUp(profiles, models) {
 	const folder = mkdtempSync(join(tmpdir(), 'hob-browser-'));
@@ -96,7 +97,7 @@ export async function setUp(profiles, models) {
 		});
 		if (!synced.ok) throw new Error(`not everything was cooked: ${await synced.text()}`);
 	};
-	// Everything is cooked before the browser takes the cores: cook processes run at the lowest priority.
+	// Cook everything before the browser needs the cores: cook processes run at the lowest priority.
 	await sync();
 	const server = await startServer({ tests: here, web: join(project, 'web'), node_modules: join(here, 'node_modules'), modules: join(here, 'node_modules'), source: roots[0] }, daemon.port);
 	const browser = await launchBrowser();
@@ -120,7 +121,7 @@ export async function setUp(profiles, models) {
 	};
 }
 
-/** A GLB with its first node scaled: its JSON is written again. */
+/** Returns a copy of a GLB with its first node scaled. */
 export function scaledGlb(glb, scale) {
 	const length = glb.readUInt32LE(12);
 	const json = JSON.parse(glb.subarray(20, 20 + length).toString());
@@ -134,7 +135,7 @@ export function scaledGlb(glb, scale) {
 	return out;
 }
 
-/** As editors save: a temporary file beside, then a rename. */
+/** Saves as editors do: a temporary file in the same folder, then a rename. */
 export function saveFile(path, bytes) {
 	writeFileSync(`${path}.new`, bytes);
 	renameSync(`${path}.new`, path);

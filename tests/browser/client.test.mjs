@@ -1,4 +1,4 @@
-/* The JavaScript client: its sample in a browser that looks at a real daemon, and the same client in Node. */
+/* The JavaScript client: its sample page in a browser with a real daemon, and the same client in Node. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { objText, openStudio } from './studio.mjs';
 const { HobClient } = await import(pathToFileURL(join(project, 'web/client/hob.js')));
 const { EventParser } = await import(pathToFileURL(join(project, 'web/client/hob-events.js')));
 
-/** Separate grids; the one called `moved` has one vertex higher. */
+/** Separate grids; in the grid number `moved` one vertex is higher. */
 function gridsText(count, moved = -1, side = 14) {
 	const lines = [];
 	for (let m = 0; m < count; m++) {
@@ -28,7 +28,7 @@ function gridsText(count, moved = -1, side = 14) {
 	return `${lines.join('\n')}\n`;
 }
 
-/* Passes everything on with one byte of each blob changed while `flips` is set. */
+/* A proxy that changes one byte of each blob while `flips` is set. */
 function startLiar(origin) {
 	const state = { flips: true };
 	const server = createServer(async (from, to) => {
@@ -66,7 +66,7 @@ describe('the JavaScript client', { skip: missing() ?? false }, () => {
 			opened.setDefaultTimeout(patience);
 			opened.thrown = [];
 			opened.on('pageerror', (error) => opened.thrown.push(error.message));
-			// The sample finds three where npm puts it.
+			// The sample imports three from npm's folder.
 			await opened.route('**/client/node_modules/**', (route) => route.fulfill({ path: join(here, new URL(route.request().url()).pathname.slice('/client/'.length)) }));
 			await opened.goto(`${origin}/client/examples/viewer.html?daemon=${studio.origin}&asset=${asset}`);
 			await says(opened, /^rev \d+:/);
@@ -94,7 +94,7 @@ describe('the JavaScript client', { skip: missing() ?? false }, () => {
 		return new RegExp(text).test(found && !found.hidden ? found.shadowRoot.querySelector('ul').innerText : '');
 	}, pattern.source);
 
-	/* Saves, and waits until the page shows what came of it; what the page says then. */
+	/* Saves, waits until the page shows the result, and returns the page's text. */
 	const shows = async (where, path, text) => {
 		if (text) studio.save(path, text);
 		await studio.sync();

@@ -1,4 +1,4 @@
-/* Before and after, on the History page: words, numbers and pictures of two cooks, against what was planted. */
+/* The comparison on the History page: words, numbers and pictures of two cooks, against planted changes. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -7,8 +7,8 @@ import { after, before, describe, test } from 'node:test';
 import { missing, project, withoutDashboard } from './bench.mjs';
 import { assertAccessible, openStudio } from './studio.mjs';
 
-/* The model of tests/integration/robot.py after each of `changes`, lines of Python on `made`. One process makes them all: it takes
- * longer to start than to make one. */
+/* The model of tests/integration/robot.py after each of `changes`, lines of Python on `made`. One process makes all of
+ * them, because it takes longer to start than to make a model. */
 const changes = {
 	none: 'pass', fewer: "made['clips'] = {}\nmade['sides']['Body'] = 22",
 	'fewer, indented': "made['clips'] = {}\nmade['sides']['Body'] = 22\nmade['indent'] = 1", indented: "made['indent'] = 1",
@@ -28,7 +28,7 @@ function makeFiles() {
 	return { robot: (name = 'none') => robots[name], png: (name) => Buffer.from(pngs[name], 'base64') };
 }
 
-/* How many pixels of the difference are of the colours of its legend. */
+/* Number of pixels in the difference picture for each colour of its legend. */
 async function coloursOf() {
 	const url = /url\("(.*)"\)/.exec(document.querySelector('.shot').style.backgroundImage)[1];
 	const strip = await createImageBitmap(await (await fetch(url)).blob());
@@ -45,7 +45,7 @@ async function coloursOf() {
 	return found;
 }
 
-/* Planted changes: the words about each, the number that changes and whether for the better, and the colour in its picture.
+/* Planted changes: the words for each, the number that changes and in which direction, and the colour in its picture.
  * beside: another file; settings: those of the model. */
 const planted = {
 	'a lost clip': { change: "del made['clips']['Wave']", told: "clip 'Wave' is gone", number: 'animations', tone: 'warn' },
@@ -155,7 +155,7 @@ describe('before and after', { skip: missing() ?? withoutDashboard() ?? false },
 			if (settings) studio.save(`${folder}/robot.gltf.cook.json`, JSON.stringify(settings));
 		}
 		await studio.sync();
-		/* Small pictures: a difference is seen in them, too, and drawing is slow. */
+		/* Small pictures: they show differences, too, and drawing is slow. */
 		await page.route('**/compare/picture*', (route) => route.continue({ url: route.request().url().replace('size=512', 'size=128') }));
 		const open = (name) => page.goto(`${studio.origin}/ui/asset/art/${folderOf(name)}/robot.gltf?tab=history`);
 		for (const [name, { told, number, tone = 'work', colour = 'red' }] of Object.entries(planted))
@@ -165,7 +165,7 @@ describe('before and after', { skip: missing() ?? withoutDashboard() ?? false },
 				if (name === 'a coarser level') await page.getByText('the pictures show the coarsest ones').waitFor();
 				assert.equal(await page.locator(`tr[data-number=${number}] .tone-${tone}`).count(), 1, `${number} is ${tone}`);
 				const found = await page.waitForFunction(() => document.querySelector('.shot')?.style.backgroundImage || document.querySelector('.pictures')?.innerText.includes('No picture'));
-				if ((await found.jsonValue()) === true) return; // this machine cannot draw
+				if ((await found.jsonValue()) === true) return; // pictures cannot be drawn on this machine
 				let colours;
 				for (const view of ['corner', 'top', 'left']) {
 					await page.getByLabel('Seen from').selectOption(view);

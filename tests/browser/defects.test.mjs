@@ -1,4 +1,4 @@
-/* Defects that people met in the dashboard and no other test is about; README.md has the whole list. */
+/* Defects that people found in the dashboard and that belong to no other test; README.md lists them. */
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ import { assertAccessible, objText, openStudio } from './studio.mjs';
 const model = (path) => readFileSync(join(project, 'tests/data/models', path));
 const box = model('simple/BoxVertexColors.glb');
 const COUNT = 160;
-/* Five points of a cross, as a glTF. */
+/* A cross of five points, as a glTF. */
 const cross = [0, 0, 0, 1, 0, 0, -1, 0, 0, 0, 1, 0, 0, -1, 0];
 const points = JSON.stringify({
 	asset: { version: '2.0' }, scene: 0, scenes: [{ nodes: [0] }], nodes: [{ mesh: 0 }],
@@ -59,7 +59,7 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await other.route('**/api/v1/stats*', async (route) => {
 			const answer = await route.fetch();
 			const stats = await answer.json();
-			const work = { ...stats, errors: 3, progress: { ...stats.progress, began_at: '2026-01-01T00:00:00Z', ended_at: null, done: 22396, left: 27604, per_minute: 6901, failed: 7 /* four of them repaired since */ },
+			const work = { ...stats, errors: 3, progress: { ...stats.progress, began_at: '2026-01-01T00:00:00Z', ended_at: null, done: 22396, left: 27604, per_minute: 6901, failed: 7 /* four of them have been repaired since */ },
 				queue: { ...stats.queue, length: 27604, eta_ms: 240000 } };
 			await route.fulfill({ response: answer, json: work });
 		});
@@ -77,7 +77,7 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 
 	test('what is cooked while the page is open was never cooked in the future', async () => {
 		const alone = await studio.newPage('/ui/nowhere');
-		/* The page believes to have begun a minute ago, and its clock does not tick by itself. */
+		/* The page believes that it began a minute ago, and its clock does not advance. */
 		await alone.addInitScript(() => {
 			const { now } = Date;
 			Date.now = () => now() - (globalThis.later ? 0 : 60000);
@@ -214,7 +214,7 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await context.close();
 	});
 
-	/* The colours of all pixels of a picture that are not those of the ground, a pixel a row. */
+	/* The colours of a picture's pixels that are not the ground's, one row per pixel. */
 	const coloursOf = (url) => page.evaluate(async (address) => {
 		const image = new Image();
 		image.src = address;

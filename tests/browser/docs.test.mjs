@@ -1,4 +1,5 @@
-/* The script that makes the pictures of docs/ still does, of the dashboard as it is now; the site of docs/ fits a phone and a desk. */
+/* The script that makes the pictures of docs/ works with the current dashboard; the site of docs/ fits phones and
+ * desktops. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { execFileSync } from 'node:child_process';

@@ -1,5 +1,5 @@
-/* Spheres within an environment that Hob cooked, beside three.js' own blurring of the same .hdr file: drawn by three.js with the
- * cooked cube, and by core/runtime/examples/draw with the cooked cube and its harmonics. */
+/* Spheres in an environment that Hob cooked, compared with three.js' own blurring of the same .hdr file: drawn by
+ * three.js with the cooked cube, and by core/runtime/examples/draw with the cooked cube and its harmonics. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
@@ -11,11 +11,11 @@ import { hob, missing, setUp } from './bench.mjs';
 const draw = join(dirname(hob), 'draw');
 const keep = process.env.HOB_PICTURES;
 const roughness = [0.05, 0.25, 0.5, 0.75, 1];
-/* Root mean square of 255 over a sphere. Two ways to sum the same light differ a little; a face turned, mirrored or swapped, or
- * a level taken for another roughness differs by 25 and more. */
+/* Root mean square (of 255) over a sphere. Two ways to sum the same light differ a little; a face turned, mirrored or
+ * swapped, or a level used for another roughness, differs by 25 or more. */
 const limits = { rgba8: 1.5, bc: 3, draw: 4 };
 
-/* A blue sky, a brown ground with a red wall to one side, a lamp and a green window: no two faces of the cube are alike. */
+/* A blue sky, a brown ground with a red wall to one side, a lamp and a green window: all faces of the cube differ. */
 function light([x, y, z]) {
 	const lamp = 0.36 * x + 0.8 * y + 0.48 * z > 0.97 ? 30 : 0;
 	const window = -0.8 * x + 0.6 * z > 0.9 && Math.abs(y) < 0.3 ? 3 : 0;
@@ -38,7 +38,7 @@ function writeLight(path) {
 	writeFileSync(path, Buffer.concat([Buffer.from(`#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y ${height} +X ${width}\n`), pixels]));
 }
 
-/* A row of metal and a row of red spheres, rougher to the right. */
+/* A row of metallic and a row of red spheres, rougher to the right. */
 function writeSpheres(path) {
 	const [across, down] = [64, 32];
 	const normals = new Float32Array(3 * (across + 1) * (down + 1));
@@ -73,7 +73,7 @@ const save = (name, url) => {
 	writeFileSync(join(keep, `environment.${name}.png`), Buffer.from(url.split(',')[1], 'base64'));
 };
 
-/* One figure a sphere: metal from smooth to rough, then red. */
+/* One figure per sphere: metal from smooth to rough, then red. */
 function check(name, found, limit) {
 	console.log(`${name.padEnd(12)} ${found.map((rmse) => rmse.toFixed(2)).join('  ')}`);
 	found.forEach((rmse, i) => assert.ok(rmse <= limit, `${name}: sphere ${i} differs by ${rmse.toFixed(2)} of 255 (limit ${limit})`));

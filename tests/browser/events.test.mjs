@@ -1,5 +1,5 @@
-/* A browser's own EventSource on the daemon's stream: through cut connections nothing is missed, through a daemon that was
- * killed and came back it is told to look again. */
+/* A browser's own EventSource on the daemon's stream: after cut connections no event is missing; after the daemon was
+ * killed and restarted, the page is told to read everything again. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { spawn } from 'node:child_process';
@@ -23,7 +23,7 @@ test('events that come together go to a tab together, in order', async () => {
 		await import('../../web/app/worker.js');
 		listeners.connect({ ports: [{ postMessage: (message) => sent.push(message) }] });
 		for (let i = 0; i < 450; i++) listeners.asset({ data: `${i}` });
-		listeners.hello({ data: '{}' }); /* what came before it goes first */
+		listeners.hello({ data: '{}' }); /* events before `hello` are dropped */
 		listeners.job({ data: '450' });
 		timers.shift()();
 		listeners.job({ data: '451' });
@@ -34,7 +34,7 @@ test('events that come together go to a tab together, in order', async () => {
 	assert.deepEqual(sent.flatMap(({ events }) => events ?? []).map(({ data }) => data), Array.from({ length: 451 }, (_, i) => i));
 });
 
-/* Passes connections on while it is open; closing it cuts those there are. */
+/* A proxy that passes connections on while it is open; closing it cuts existing ones. */
 async function startGate(port) {
 	const sockets = new Set();
 	let open = true;
@@ -82,12 +82,13 @@ describe('EventSource', { skip: missing() ?? false }, () => {
 		renameSync(`${file}.new`, file);
 	}
 
-	/* Until everything saved so far is cooked and told; over the daemon's own port. */
+	/* Waits until everything saved so far is cooked and its events are sent; bypasses the proxy. */
 	const sync = async () => assert.equal((await fetch(`http://127.0.0.1:${daemon.port}/api/v1/sync`, {
 		method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ timeout_ms: patience }) })).status, 200);
 	const seen = () => page.evaluate(() => window.seen);
 	const waitFor = (kind, count) => page.waitForFunction(([k, n]) => window.seen.filter((e) => e.kind === k).length >= n, [kind, count]);
-	const freshOnes = (events) => events.filter((e) => e.kind === 'asset' && e.data.quality === 'final'); // a preview may come before
+	// not counting previews
+	const freshOnes = (events) => events.filter((e) => e.kind === 'asset' && e.data.quality === 'final');
 	const waitForFresh = (count) => page.waitForFunction(
 		(n) => window.seen.filter((e) => e.kind === 'asset' && e.data.quality === 'final').length >= n, count);
 

@@ -1,6 +1,6 @@
-/* Every page, state and dialog of the dashboard, on a phone, a desk and a wide screen, light and dark: axe finds nothing and
- * nothing sticks out sideways. Without HOB_LONG=1 axe looks at the wide screen not at all, and at dark colours on a desk only.
- * HOB_PICTURES=DIR keeps a picture of each to look at. */
+/* Every page, state and dialog of the dashboard, on a phone, a desktop and a wide screen, light and dark: axe finds no
+ * fault, and nothing overflows sideways. Without HOB_LONG=1, axe skips the wide screen and checks dark colours on a
+ * desktop only. HOB_PICTURES=DIR keeps a picture of each. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -25,7 +25,7 @@ const files = {
 	'a/folder/with/a/long/name/so/that/it/has/to/break/somewhere/an_asset_with_a_name_that_nobody_would_type_twice_v0017_final.obj': objText(60),
 };
 
-/* Asserts at once for all widths and both schemes of what `page` shows now. */
+/* Checks what `page` shows now, at all widths and in both colour schemes. */
 async function look(page, name) {
 	const found = (await page.locator('body').innerText()).match(/.*(\bundefined\b|\bNaN\b|\[object ).*/g) ?? [];
 	for (const width of widths) {
@@ -133,7 +133,7 @@ describe('everywhere', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 			await go('/ui/cache');
 			await page.getByRole('button', { name: 'Trim now' }).click();
 			await page.getByText('There is nothing to trim').waitFor();
-			/* As if the cache were over its limit: it never is for longer than a moment. */
+			/* Simulates a cache over its limit, which really happens only for moments. */
 			await page.route('**/api/v1/jobs/*', (route) => route.fulfill({ json: { kind: 'gc', state: 'done', result: 'done', freed_bytes: 123456789 } }));
 			await page.getByRole('button', { name: 'Trim now' }).click();
 			await page.locator('dialog[open]').getByText('Trimming deletes 123').waitFor();

@@ -1,4 +1,4 @@
-/* Numbers of the dashboard against the truth, where more was cooked than one page of jobs holds. */
+/* The dashboard's numbers against the truth, with more cooked assets than one page of jobs holds. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { hob, missing, project, withoutDashboard } from './bench.mjs';
 import { assertAccessible, objText, openStudio } from './studio.mjs';
 
-const COUNT = 1100; /* the interface gives at most 1000 jobs at once */
+const COUNT = 1100; /* the API returns at most 1000 jobs at once */
 const digits = (text) => Number(text.replace(/\D/g, ''));
 const model = (path) => readFileSync(join(project, 'tests/data/models', path));
 const files = {
@@ -53,7 +53,8 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await go('/');
 		await panel(/^Cooked per minute/).getByText('1,102', { exact: true }).waitFor();
 		assert.equal((await stats()).activity.cooked, COUNT + 2);
-		await panel(/^Cooked per minute since the start/).getByText('Since the start', { exact: true }).waitFor(); /* runs for less than an hour */
+		/* the daemon has run for less than an hour */
+		await panel(/^Cooked per minute since the start/).getByText('Since the start', { exact: true }).waitFor();
 	});
 
 	test('every asset is in one tile', async () => {
@@ -66,7 +67,7 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 
 	test('badge and tiles are of one moment, by one question', async () => {
 		const alone = await studio.newPage('/ui/nowhere');
-		/* Every answer has one problem more than the last. */
+		/* Every answer reports one problem more than the last. */
 		let asked = 0;
 		await alone.route('**/api/v1/stats', async (route) => {
 			const answer = await route.fetch();
@@ -74,7 +75,7 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		});
 		const look = () => alone.evaluate(() => ['.badge.tone-bad', '.count[href="/ui/errors"] b'].map((place) => document.querySelector(place)?.textContent));
 		await alone.addInitScript(() => {
-			globalThis.setInterval = () => 0; /* only events tell */
+			globalThis.setInterval = () => 0; /* no polling: only events cause updates */
 			globalThis.SharedWorker = undefined;
 			globalThis.EventSource = class extends EventTarget {
 				constructor() {
@@ -86,7 +87,7 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		});
 		await alone.goto(studio.origin);
 		await alone.locator('.counts').waitFor();
-		/* A part of the page that loads after the first answer asks once more. */
+		/* A part of the page that loads after the first answer sends one more request. */
 		let last = 999;
 		for (let looks = 0; looks < 3; looks++) {
 			if (looks) await alone.evaluate(() => globalThis.stream.dispatchEvent(new MessageEvent('asset', { data: '{"kind":"cooked"}' })));
@@ -182,7 +183,7 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await other.locator('article.problem', { hasText: 'art/seen.obj' }).waitFor();
 		assert.equal(await other.evaluate(() => globalThis.shown.length), 0, 'who looks at the page needs no notification');
 		assert.equal(await other.evaluate(() => globalThis.tones), 2, 'nor a sound, but for the one that was tried');
-		await other.evaluate(() => navigator.locks.request('hob-notify-sound', () => {})); // the tones are over
+		await other.evaluate(() => navigator.locks.request('hob-notify-sound', () => {})); // the sound has ended
 		await other.evaluate(() => (globalThis.away = true));
 		studio.save('unseen.obj', 'nothing\n');
 		await other.waitForFunction(() => globalThis.shown.length === 1 && globalThis.tones === 4);

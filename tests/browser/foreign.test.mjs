@@ -1,14 +1,14 @@
-/* FBX and COLLADA models have, at rest and at several times, the shape that three.js' own loaders of those formats give them.
- * Their materials differ by design, so both sides are drawn by the direction of their faces. */
+/* FBX and COLLADA models, at rest and at several times, have the shape that three.js' own loaders of these formats give
+ * them. Materials differ by design, so both sides are drawn with colours by face direction. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { corpus, missing, setUp } from './bench.mjs';
 
-/* unit: metres per unit of an FBX file, which its loader leaves as they are. later: seconds at which the take begins, which
- * three.js does not subtract. rate: keys per second of a clip whose curves bend between them: three.js draws lines from key to key,
- * so the two are the same at the keys only. */
+/* unit: metres per unit of an FBX file, which its loader does not convert. later: start of the take in seconds, which
+ * three.js does not subtract. rate: keys per second of a clip with curved keys: three.js interpolates linearly, so both
+ * agree at the keys only. */
 const keep = process.env.HOB_PICTURES;
 const models = [
 	{ name: 'cesium-man', from: 'dae/khronos-source/CesiumMan/CesiumMan.dae' },
@@ -16,8 +16,8 @@ const models = [
 	{ name: 'skeleton', from: 'fbx/assimp/animation_with_skeleton.fbx', unit: 0.01 },
 	{ name: 'sausage', from: 'fbx/ufbx/maya_game_sausage_7500_ascii_wiggle.fbx', unit: 0.01, later: 1 / 24, rate: 24 },
 ].map((model) => ({ ...model, from: join(corpus, model.from) }));
-/* FBX files at rest, alone without their neighbours. Left out: faces that are not plane, which readers cut along other diagonals, and
- * orders of rotation beside pre-rotations, which three.js mixes up; oracle.fbx_agreement holds those. */
+/* FBX files at rest, each copied without its neighbours. Left out: faces that are not plane, which readers triangulate
+ * differently, and rotation orders with pre-rotations, which three.js confuses; oracle.fbx_agreement checks those. */
 const stills = [
 	{ path: 'assimp/spider' }, { path: 'assimp/phong_cube' },
 	{ path: 'ufbx/blender_300_ngon_e_7400_binary', unit: 1 },
@@ -27,8 +27,9 @@ const stills = [
 	{ path: 'ufbx/maya_split_pivot_7700_binary' }, { path: 'ufbx/maya_color_sets_7500_ascii' },
 	{ path: 'ufbx/zbrush_d20_selection_set_7500_binary' },
 ].map((still) => ({ unit: 0.01, ...still, name: basename(still.path), from: join(corpus, 'fbx', `${still.path}.fbx`), alone: true }));
-/* FBX files of five programs, with HOB_PICTURES also drawn with their own materials on both sides, to be looked at. Left out beside
- * what is named above: what three.js refuses (max_shadergraph) or places where no other reader does (maya_transformed_skin). */
+/* FBX files of five programs; with HOB_PICTURES they are also drawn with their own materials on both sides, for
+ * inspection. Left out besides those above: files that three.js rejects (max_shadergraph) or places unlike all other
+ * readers (maya_transformed_skin). */
 for (const [path, unit, beside] of [['ufbx/maya_different_shaders_7500_ascii', 0.01], ['ufbx/maya_duplicated_texture_7700_ascii', 0.01, ['textures']],
 	['ufbx/maya_instanced_pivots_7700_ascii', 0.01], ['ufbx/maya_uv_and_color_sets_7500_binary', 0.01],
 	['ufbx/max_instanced_material_7700_ascii', 0.0254], ['assimp/maxPbrMaterial_metalRough', 1], ['ufbx/blender_279_sausage_7400_binary', 1],
@@ -36,14 +37,14 @@ for (const [path, unit, beside] of [['ufbx/maya_different_shaders_7500_ascii', 0
 	['ufbx/motionbuilder_smoothing_7700_binary', 0.01], ['ufbx/motionbuilder_thumbnail_7700_binary', 0.01],
 	['ufbx/motionbuilder_extrapolation_slope_7700_binary', 0.01], ['ufbx/revit_wall_square_7700_binary', 0.3048]])
 	stills.push({ path, unit, name: basename(path), from: join(corpus, 'fbx', `${path}.fbx`), alone: true, beside, looks: Boolean(keep) });
-/* COLLADA files at rest. Left out: what oracle/explained_collada.mjs names. */
+/* COLLADA files at rest. Left out: those that oracle/explained_collada.mjs lists. */
 for (const path of ['dae/khronos-source/Duck/Duck', 'dae/khronos-source/RiggedFigure/RiggedFigure', 'dae/khronos-source/RiggedSimple/RiggedSimple',
 	'dae/khronos-source/BoxTextured/BoxTextured', 'dae/khronos-source/CesiumMilkTruck/CesiumMilkTruck',
 	'dae/khronos-source/BoxAnimated/BoxAnimated', 'dae/qt3d-wine/wine', 'collada/assimp/COLLADA', 'collada/assimp/Cinema4D',
 	'collada/assimp/sphere', 'collada/assimp/regr01', 'collada/assimp/box_nested_animation', 'collada/assimp/ConcavePolygon'])
 	stills.push({ path, unit: 1, name: `${basename(path)}-collada`, from: join(corpus, `${path}.dae`), alone: true });
 const profiles = { exact: { lods: { max: 1 }, meshlets: false, texture: { encoding: 'source' } } };
-const limits = { off: 12, rest: 0.3 }; // pixels of 262,144 at edges; 1/255 elsewhere
+const limits = { off: 12, rest: 0.3 }; // off: pixels of 262,144, at edges; rest: 1/255
 
 const wanted = process.env.HOB_MODELS?.split(',');
 const available = (list) => list.filter(({ name, from }) => existsSync(from) && (!wanted || wanted.includes(name)));

@@ -1,4 +1,4 @@
-/* How the pages write numbers and times, against the browser's own formatters; needs no browser. */
+/* The pages' numbers and times, compared with the browser's own formatters; needs no browser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -11,7 +11,7 @@ Intl.NumberFormat = function (...given) {
 	return new NumberFormat(...given);
 };
 
-/* As a page that is opened in a browser of that locale. */
+/* Loads the module like a page in a browser with that locale. */
 async function open(locale) {
 	Object.defineProperty(globalThis, 'navigator', { configurable: true, value: { language: locale } });
 	made = 0;

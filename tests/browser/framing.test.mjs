@@ -1,5 +1,5 @@
-/* How the 3D view frames a model, in every pose that a clip or morph target gives it, against each vertex of the source as
- * three.js' own loader has it. */
+/* The 3D view's framing of a model, in every pose of a clip or morph target, compared with each vertex of the source in
+ * three.js' own loader. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { existsSync, readdirSync } from 'node:fs';
@@ -10,7 +10,7 @@ const k = (...names) => names.map((name) => ({ name, from: join(corpus, 'gltf/kh
 const g = (...names) => names.map((name) => ({ name, from: join(corpus, 'gltf', name.includes('.') ? name : `khronos/${name}/glTF/${name}.gltf`) }));
 const own = (...names) => names.map((name) => ({ name, from: join(project, 'tests/data/models/simple', name) }));
 const plain = ({ name, from }) => ({ name: name.replace(/\W+/g, '-'), from });
-const given = process.env.HOB_FRAMED; /* a folder: its GLBs are framed, not those of the corpus */
+const given = process.env.HOB_FRAMED; /* a folder whose GLBs are framed instead of the corpus */
 const glbs = (folder) => readdirSync(folder, { withFileTypes: true, recursive: true })
 	.map(({ path, name }) => join(path, name)).filter((path) => extname(path) === '.glb').sort();
 const models = given ? glbs(given).map((from) => plain({ name: relative(given, from), from })) : [
@@ -44,7 +44,7 @@ describe('framing', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		assert.equal(exceptionDetails?.exception?.description ?? exceptionDetails?.text, undefined);
 		return result.value;
 	};
-	/* As drawn now: the box that is framed, the camera, and how wide the view is beside its height. */
+	/* The current box, camera, and aspect ratio of the view. */
 	const seen = (v, pose) => {
 		if (pose) v.clips.choose(pose.clip, { time: pose.time });
 		if (pose) v.fit();
@@ -78,7 +78,7 @@ describe('framing', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 				const diagonal = Math.hypot(...box[0].map((low, axis) => box[1][axis] - low));
 				const off = Math.max(...box.flatMap((corner, end) => corner.map((value, axis) => Math.abs(value - poses[i].box[end][axis]))));
 				assert.ok(off <= 0.01 * diagonal, `${where}: the box is off by ${(100 * off / diagonal).toFixed(1)} % of its diagonal`);
-				/* Share of the height, or of the width where the model fills that. */
+				/* Share of the view's height that the model fills, or of the width if that is larger. */
 				const fills = Math.max(view[1][0] - view[0][0], view[1][1] - view[0][1]) / 2;
 				const outermost = Math.max(...view.flatMap(([x, y]) => [Math.abs(x), Math.abs(y)]));
 				assert.ok(fills >= least && fills <= most && outermost <= 1, `${where}: fills ${(100 * fills).toFixed(0)} % of the view, to ${(100 * outermost).toFixed(0)} % of its edge`);

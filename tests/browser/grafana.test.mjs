@@ -1,4 +1,5 @@
-/* docker/monitoring/grafana.json is a dashboard by the types that Grafana generates from its own schema (npm @grafana/schema). */
+/* docker/monitoring/grafana.json is a dashboard according to the types that Grafana generates from its own schema (npm
+ * @grafana/schema). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { existsSync, readFileSync } from 'node:fs';
@@ -8,7 +9,7 @@ import { here, project } from './bench.mjs';
 
 const types = join(here, 'node_modules/@grafana/schema/dist/types/raw/dashboard/x/types.gen.d.ts');
 
-/* In a file, an enum's member is its value. */
+/* In JSON, an enum's member is written as its value. */
 const source = (board) => `import type { Dashboard } from '${types.replace('.d.ts', '')}';
 type Plain<T> = T extends string ? \`\${T}\` : T extends boolean | number | null | undefined ? T
 	: T extends (infer U)[] ? Plain<U>[] : T extends object ? { [K in keyof T]: Plain<T[K]> } : T;

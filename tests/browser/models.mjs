@@ -34,7 +34,8 @@ export const fromCorpus = [
 	{ name: 'unlit', from: k('UnlitTest') },
 	{ name: 'emissive-strength', from: k('EmissiveStrengthTest') },
 	{ name: 'clearcoat', from: k('ClearCoatTest', 'glTF/ClearCoatTest.gltf'), profiles: ['passed', 'float32', 'quantized'],
-		/* Mirror-like coats over ribs: the third component of the normals, made from two of 8 bits, moves their reflections. */
+		/* Mirror-like coats over ribs: the third component of the normals, reconstructed from two of 8 bits, moves
+		 * their reflections. */
 		limits: { float32: { off: 80, rest: 0.5 }, quantized: { off: 80, rest: 1, rmse: 1.25 } } },
 	{ name: 'specular', from: k('SpecularTest') },
 	{ name: 'iridescence', from: k('IridescenceSuzanne') },

@@ -1,4 +1,5 @@
-/* The client as npm installs it: what its package names is in it, and a strict TypeScript program is happy with its types. */
+/* The client as npm installs it: the package contains every file that it names, and a strict TypeScript program accepts
+ * its types. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { execFileSync, spawnSync } from 'node:child_process';

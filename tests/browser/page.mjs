@@ -1,5 +1,5 @@
-/* Draws a model twice with one renderer, one camera and one light: its source through three.js' own glTF loader, and what
- * Hob made of it through HobLoader. The functions on window are what the tests call. */
+/* Draws a model twice with one renderer, camera and light: its source with three.js' own glTF loader, and its cooked
+ * form with HobLoader. The tests call the functions on window. */
 import * as THREE from 'three';
 import { ColladaLoader } from 'three/addons/loaders/ColladaLoader.js';
 import { FBXLoader } from 'three/addons/loaders/FBXLoader.js';
@@ -27,7 +27,7 @@ const sourceLoader = new GLTFLoader().setDRACOLoader(draco).setMeshoptDecoder(Me
 
 const textureFields = (material) => Object.values(material).filter((value) => value?.isTexture);
 
-/* Mip chains are made by the driver here and by Hob there; without them textures can be compared to the last bit. */
+/* The driver makes the source's mip chains, Hob the cooked ones; without them textures are equal bit by bit. */
 function dropMips(object) {
 	const plain = { [THREE.NearestMipmapNearestFilter]: THREE.NearestFilter, [THREE.NearestMipmapLinearFilter]: THREE.NearestFilter,
 		[THREE.LinearMipmapNearestFilter]: THREE.LinearFilter, [THREE.LinearMipmapLinearFilter]: THREE.LinearFilter };
@@ -41,7 +41,7 @@ function dropMips(object) {
 	});
 }
 
-/* glTF's numbers are single precision and its rotations unit quaternions; three.js keeps the text's doubles as they are. */
+/* glTF has single-precision numbers and unit quaternions; three.js keeps the text's doubles as they are. */
 function toSingle(object) {
 	object.traverse(({ position, quaternion, scale }) => {
 		quaternion.normalize();
@@ -82,7 +82,7 @@ function draw(object, camera) {
 	return { pixels, png: renderer.domElement.toDataURL('image/png') };
 }
 
-/* off: pixels that pixelmatch counts, mostly of edges; rmse: of all pixels, rest: of those that are not off. */
+/* off: pixels that pixelmatch counts, mostly at edges; rmse: of all pixels; rest: of the pixels that are not off. */
 function compare(a, b) {
 	const mask = new Uint8Array(a.length);
 	const off = pixelmatch(a, b, mask, side, side, { threshold: 0.1, includeAA: true, diffMask: true });
@@ -134,8 +134,8 @@ window.drawCooked = async (name, options) => {
 	return { ...compare(reference.pixels, pixels), png, problems };
 };
 
-/* Every vertex of a source as three.js loads it, in each pose, through the camera of that pose: its box, and the part of the view
- * from -1 to 1 that it takes. poses: [{clip, time, camera}], camera = projection * view, column by column. */
+/* Projects every vertex of a source, in each pose, with that pose's camera: the vertices' box, and the part of the view
+ * from -1 to 1 that they cover. poses: [{clip, time, camera}], camera = projection * view, column by column. */
 window.sourceBounds = async (url, poses) => {
 	const { scene, animations } = await sourceLoader.loadAsync(url);
 	return poses.map(({ clip, time, camera }) => {
@@ -169,10 +169,11 @@ window.sourceBounds = async (url, poses) => {
 	});
 };
 
-/* Loaders of other formats make other materials and leave units as they are: shapes are compared, by their normals. */
+/* Loaders of other formats make other materials and do not convert units: only shapes are compared, by their
+ * normals. */
 let foreign = null;
 
-/* Without the lights that stand in the file. */
+/* Removes the file's own lights. */
 function unlit(object) {
 	object.traverse((part) => {
 		if (part.isLight) part.visible = false;
@@ -196,7 +197,8 @@ window.loadForeign = async (url, name, options) => {
 	const animations = collada ? source.scene.animations : source.animations;
 	const cooked = await new HobLoader().setPath('/a/').loadAsync(name);
 	const camera = frame(root);
-	for (let frames = 0, waiting = options.looks; waiting && frames < 200; frames++) { // a picture that is not there stays away
+	// a missing picture stays missing
+	for (let frames = 0, waiting = options.looks; waiting && frames < 200; frames++) {
 		await new Promise((resolve) => requestAnimationFrame(resolve));
 		waiting = false;
 		root.traverse(({ material }) => {
@@ -218,7 +220,7 @@ window.drawForeign = (options) => {
 	return { ...compare(source.pixels, cooked.pixels), source: source.png, cooked: cooked.png };
 };
 
-/* The scene that core/runtime/examples/draw makes: its background, its lamp, and its sky as the light of a hemisphere. */
+/* Recreates the scene of core/runtime/examples/draw: its background, its lamp, and its sky as a hemisphere light. */
 window.drawLikeSample = async (url, options) => {
 	const gltf = await sourceLoader.loadAsync(url);
 	toSingle(gltf.scene);
@@ -249,18 +251,18 @@ async function readPicture(url) {
 	const picture = await createImageBitmap(await (await fetch(url)).blob());
 	const canvas = new OffscreenCanvas(side, side);
 	const context = canvas.getContext('2d');
-	context.setTransform(1, 0, 0, -1, 0, side); // rows from the bottom, as readPixels gives them
+	context.setTransform(1, 0, 0, -1, 0, side); // rows from the bottom, as in readPixels
 	context.drawImage(picture, 0, 0);
 	return context.getImageData(0, 0, side, side).data;
 }
 
 window.compareWithPicture = async (url) => compare(reference.pixels, await readPicture(url));
 
-/* ---- spheres within an environment */
+/* ---- spheres in an environment */
 
 const within = { reference: null, spheres: null, camera: null, cooked: null };
 
-/* The picture, and how far each sphere of the scene is off the reference: root mean square over its pixels. */
+/* The picture, and for each sphere the root mean square difference from the reference. */
 function offReference(pixels) {
 	return within.spheres.map(({ center, radius }) => {
 		let sum = 0;
@@ -292,7 +294,7 @@ function drawUnder(object, light, probe) {
 	return { pixels, png: renderer.domElement.toDataURL('image/png') };
 }
 
-/* Where each sphere is in the picture: a little inside of its edge, where a pixel is part of it or not. */
+/* The pixels of each sphere, without its edge, where a pixel may be covered or not. */
 function findSpheres(object) {
 	within.spheres = [];
 	object.traverse((part) => {
@@ -314,7 +316,8 @@ async function loadEnvironment(name, unpack) {
 	return { environment, problems };
 }
 
-/* options: {source} an .hdr that three.js blurs itself, the reference from then on, or {cooked, unpack} what Hob made of it. */
+/* options: {source}: an .hdr that three.js blurs itself, which becomes the reference; or {cooked, unpack}: Hob's cooked
+ * form. */
 window.drawWithin = async (url, { source, cooked, unpack }) => {
 	const { scene } = await sourceLoader.loadAsync(url);
 	if (source) {
@@ -338,7 +341,7 @@ window.drawWithin = async (url, { source, cooked, unpack }) => {
 	return { png, problems, spheres: offReference(pixels) };
 };
 
-/* White matte spheres lit by the probe, against the same lit by the last level of the cube. */
+/* Compares white matte spheres lit by the probe with the same lit by the last level of the cube. */
 window.compareProbe = async (name) => {
 	const { environment } = await loadEnvironment(name);
 	const light = environmentLight(environment, renderer);
@@ -386,8 +389,8 @@ window.textureFamilies = () => {
 
 const ktx2 = new KTX2Loader().setTranscoderPath('/modules/three/examples/jsm/libs/basis/').detectSupport(renderer);
 
-/* Every texel of every level as the GPU gives it to a shader: 0..1, colours as light. */
-/* BC6H: three's loader does not know it outside of Basis Universal. */
+/* Every texel of every level as a shader reads it: 0..1, colours in linear light. */
+/* BC6H: three's loader supports it only inside Basis Universal. */
 async function readLight(url) {
 	const ktx = readKtx(new Uint8Array(await (await fetch(url)).arrayBuffer()));
 	if (ktx.vkFormat !== 143) return null;
@@ -429,7 +432,7 @@ window.readTexture = async (url) => {
 	return { srgb, levels };
 };
 
-/* The same texture, unpacked without the GPU: codes 0..255 as stored. */
+/* The same texture unpacked without the GPU: codes 0..255 as stored. */
 window.unpackTexture = async (url) => {
 	const ktx = readKtx(new Uint8Array(await (await fetch(url)).arrayBuffer()));
 	const zstd = new ZSTDDecoder();

@@ -1,4 +1,5 @@
-/* The 3D view beyond the picture: one WebGL context for all assets, the parts of a model, light, links to a view, clips by frames. */
+/* The 3D view beyond its picture: one WebGL context for all assets, the parts of a model, light, links to a view, clips
+ * frame by frame. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -10,17 +11,17 @@ import { assertAccessible, openStudio } from './studio.mjs';
 const path = JSON.stringify(join(project, 'tests/integration'));
 const run = (lines) => execFileSync('python3', ['-c', `import sys; sys.path.insert(0, ${path}); import robot, hobtest\n${lines}`]);
 const model = (name) => readFileSync(join(project, 'tests/data/models/simple', name));
-/* A square of a metre whose UVs run so often over a picture of 16 texels that there are so many texels a metre. */
+/* A square of one metre with a texture of 16 texels, repeated so often that a metre has `texels` texels. */
 const square = (name, texels) => ({
 	[`${name}.obj`]: `mtllib ${name}.mtl\nusemtl m\n${['0 0', '1 0', '1 1', '0 1'].map((at) => `v ${at} 0\n`).join('')}${
 		[[0, 0], [1, 0], [1, 1], [0, 1]].map(([u, v]) => `vt ${u * texels / 16} ${v * texels / 16}\n`).join('')}f 1/1 2/2 3/3 4/4\n`,
 	[`${name}.mtl`]: 'newmtl m\nmap_Kd tile.png\n',
 });
-/* Radiance: one colour, darker below. */
+/* A Radiance file: one colour, darker below. */
 const sky = (...color) => Buffer.concat([Buffer.from('#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 16 +X 32\n'),
 	...Array.from({ length: 16 * 32 }, (_, i) => Buffer.from([...color.map((c) => c * (i < 256 ? 200 : 120)), 128]))]);
 /* A hilly square of side * side cells. */
-const SIDE = 200; /* squares along a side of hills.obj: its cooked file has more than a megabyte */
+const SIDE = 200; /* squares along a side of hills.obj: its cooked file exceeds a megabyte */
 
 function hills(side) {
 	const lines = [];
@@ -85,7 +86,7 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		await viewer((v) => {
 			const { renderer, surface } = v.stage;
 			const { setDrawingBufferSize } = renderer;
-			surface.slow = false; /* nothing is drawn at twice the size when it rests */
+			surface.slow = false; /* turns off the drawing at twice the size when the view rests */
 			v.stage.setFine(false);
 			globalThis.resized = 0;
 			renderer.setDrawingBufferSize = (...size) => (globalThis.resized++, setDrawingBufferSize.apply(renderer, size));
@@ -110,7 +111,7 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 	});
 
 	test('what fills the view still does when the view is resized, until somebody moves the camera', async () => {
-		/* How far from the middle of the view the farthest vertex is, of its half. */
+		/* Distance of the farthest vertex from the middle of the view, in halves of the view. */
 		const reach = () => viewer((v) => {
 			let most = 0;
 			v.model.traverse(({ geometry, matrixWorld, position }) => {
@@ -244,7 +245,7 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 	});
 
 	test('texel density and overdraw are told by colour', async () => {
-		/* The colour in the middle of what is drawn. */
+		/* The colour in the middle of the picture. */
 		const middle = () => viewer((v) => {
 			v.stage.draw();
 			const gl = v.stage.renderer.getContext();
@@ -284,7 +285,7 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		await go('robot.gltf');
 	});
 
-	/* As a person drags it: a file from the desktop over the picture. */
+	/* Drops a file from the desktop on the picture. */
 	const drop = (name, bytes) => page.evaluate(([as, data]) => {
 		const files = new DataTransfer();
 		files.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], as));
@@ -357,7 +358,7 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 
 	test('an environment map lights balls, and a new version of it lights them anew', async () => {
 		await go('sky.hdr');
-		/* A corner, where only the map is, and the middle ball. */
+		/* The colours of a corner, where only the map shows, and of the middle ball. */
 		const colours = () => viewer(async (v) => {
 			const image = new Image();
 			image.src = v.capture('cooked', 96);

@@ -1,4 +1,4 @@
-/* The cooked model looks like its source: both are drawn by three.js in one browser, with one camera and one light. */
+/* The cooked model looks like its source: three.js draws both in one browser, with one camera and one light. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -12,9 +12,9 @@ const profiles = {
 	quantized: { ...plain, vertices: 'quantized', encode: 'meshopt' },
 	passed: { ...plain, vertices: 'float32', texture: { encoding: 'source' } },
 };
-/* Pixels of 262,144, in 1/255. off: a vertex that moves by a millionth may move an edge across the centre of a pixel, and skin
- * weights are whole numbers of 1/65535. rest, the root mean square without those: tangent-space normals are stored in two
- * channels. rmse counts all pixels. */
+/* Pixels of 262,144, values in 1/255. off: a vertex that moves by a millionth may move an edge across a pixel's centre,
+ * and skin weights are multiples of 1/65535. rest, the root mean square without these pixels: tangent-space normals are
+ * stored in two channels. rmse counts all pixels. */
 const limits = {
 	float32: { off: 8, rest: 0.25, rmse: 1 },
 	quantized: { off: 50, rest: 1, rmse: 1 },

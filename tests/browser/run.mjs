@@ -1,4 +1,4 @@
-/* Runs one test file, or ends with 77, which ctest shows as skipped, when something it needs is not there. */
+/* Runs one test file. Exits with 77, which ctest shows as skipped, if a requirement is missing. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-/* core/runtime/examples/draw shows of cooked models what three.js shows of their sources, under the same light. */
+/* core/runtime/examples/draw shows cooked models as three.js shows their sources, under the same light. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
@@ -16,7 +16,7 @@ const models = [
 	{ name: 'morph', from: data('AnimatedMorphCube.glb'), clip: 0, time: 0.7 },
 ].filter(({ from }) => existsSync(from));
 const profiles = { exact: { lods: { max: 1 }, texture: { encoding: 'source' } } };
-/* Pixels of 262,144 at edges, and 1/255 elsewhere: the sample's light is simpler than three.js', its shapes are not. */
+/* off: pixels of 262,144, at edges; rest: 1/255. The sample's light is simpler than three.js', but shapes are equal. */
 const limits = { off: 30, rest: 3 };
 
 const keep = process.env.HOB_PICTURES;

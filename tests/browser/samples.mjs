@@ -1,5 +1,6 @@
-/* Every Khronos sample of the corpus: its source and what Hob makes of it, with every level of detail of textures, in one browser.
- * Root mean square of all pixels in 1/255, with textures uncompressed and as they are by default.
+/* Draws every Khronos sample of the corpus in one browser: its source and its cooked form, with every level of detail
+ * of textures. Prints the root mean square of all pixels in 1/255, with uncompressed textures and with the default
+ * ones.
  *
  *   HOB=build/release/hob node tests/browser/samples.mjs [NAME ...]        HOB_PICTURES=DIR keeps the pictures */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
@@ -13,7 +14,7 @@ const khronos = join(corpus, 'gltf/khronos');
 const keep = process.env.HOB_PICTURES;
 if (keep) mkdirSync(keep, { recursive: true });
 
-/* The plainest form that a sample comes in. */
+/* The simplest of a sample's variants. */
 function sourceOf(name) {
 	for (const form of ['glTF', 'glTF-Binary', 'glTF-Embedded']) {
 		const folder = join(khronos, name, form);

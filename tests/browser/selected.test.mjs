@@ -1,4 +1,4 @@
-/* Several assets of the list at once: selected by mouse and keyboard, cooked again, set, and their names copied. */
+/* Actions on several assets of the list: select with mouse and keyboard, cook again, change settings, copy names. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { missing, withoutDashboard } from './bench.mjs';
@@ -62,7 +62,8 @@ describe('several assets at once', { skip: missing() ?? withoutDashboard() ?? fa
 		await bar().getByText('Saved for 2 models').waitFor();
 		for (const name of ['b', 'd']) assert.deepEqual(JSON.parse(studio.read(`${name}.obj.cook.json`)), { scale: 2 });
 		assert.ok(!studio.exists('a.obj.cook.json'));
-		for (const times of [1, 2]) await bar().getByRole('button', { name: 'Set…', expanded: times === 1 }).click(); /* forgets what was told */
+		/* resets the reported result */
+		for (const times of [1, 2]) await bar().getByRole('button', { name: 'Set…', expanded: times === 1 }).click();
 		await bar().getByLabel('Setting').selectOption('texture.encoding');
 		await bar().getByText(/stay compressed on the GPU\., default BC/).waitFor();
 		await bar().getByLabel('Value').selectOption('ASTC (mobile)');

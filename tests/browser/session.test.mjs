@@ -1,4 +1,4 @@
-/* A daemon that asks for tokens: signing in, what a session may do, and its end. */
+/* A daemon that requires tokens: signing in, the rights of a session, and its end. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -80,7 +80,7 @@ describe('signing in', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 		tokens('revoke', 'reader');
 		for (let signedIn = true; signedIn;) signedIn = (await page.evaluate(() => fetch('/api/v1/session').then((answer) => answer.json()))).scope !== 'none';
 		for (const where of [page, tab]) {
-			// It may have been told already, by an event or the other tab.
+			// The page may know already, from an event or the other tab.
 			await where.getByRole('link', { name: 'Jobs' }).or(where.getByText('You were signed out')).first().click();
 			await where.getByText('You were signed out').waitFor();
 		}

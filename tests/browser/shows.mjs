@@ -1,4 +1,5 @@
-/* shows.mjs URL NAME: opens the page and waits until its body says data-shown="NAME"; else prints what the page complained about. */
+/* shows.mjs URL NAME: opens the page and waits until its body has data-shown="NAME"; otherwise prints the page's
+ * complaints. */
 import { launchBrowser, patience } from './bench.mjs';
 
 const [, , url, name] = process.argv;

@@ -1,5 +1,5 @@
-/* How each asset stands, on every page: the list, its filter, the asset's own page, the badge of problems, and the page of problems say
- * what the API says, at rest and while a model changes between standings. */
+/* The standing of each asset on every page: the list, its filter, the asset's own page, the badge of problems, and the
+ * page of problems show what the API returns, at rest and while a model changes between standings. */
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,10 +37,10 @@ describe('standings', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 	after(() => studio.close());
 	const problems = () => names.filter((name) => situations[name][0] !== 'fresh').length;
 	const label = (where) => where.locator('.state').first();
-	/* Waits until the page says so, and fails with the last text that it said. */
+	/* Waits for this text; on failure, the message has the last text that was shown. */
 	const says = (where, text) => where.filter({ hasText: text }).waitFor();
 
-	/* The list, its badge and its filters hold what the API says of each. */
+	/* The list, its badge and its filters agree with the API. */
 	async function checkList() {
 		const items = (await studio.get('/api/v1/assets?limit=100')).items;
 		assert.deepEqual(Object.fromEntries(items.map(({ path, standing }) => [path, standing])), Object.fromEntries(names.map((name) => [name, situations[name][0]])));
@@ -88,7 +88,8 @@ describe('standings', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 	});
 
 	test('a folder that is away', async () => {
-		renameSync(join(studio.folder, 'art'), join(studio.folder, 'away')); // at once: deleted one by one, they are removed
+		// in one step: files deleted one by one would be removed
+		renameSync(join(studio.folder, 'art'), join(studio.folder, 'away'));
 		await page.goto(`${studio.origin}/ui/assets`);
 		for (const name of names) await says(label(page.locator('.rows .row', { hasText: name })), words.missing);
 	});

@@ -1,4 +1,4 @@
-/* A daemon on folders of its own and a browser that looks at its dashboard, for the tests of the pages. */
+/* A daemon with folders of its own and a browser that shows its dashboard, for tests of the pages. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
@@ -8,7 +8,8 @@ import { here, launchBrowser, patience, saveFile, startDaemon } from './bench.mj
 
 const axeFile = join(here, 'node_modules/axe-core/axe.min.js');
 
-/* A request on a connection of its own. fetch would take one that the daemon closed while this process was busy, and fail. */
+/* Sends a request on a connection of its own. fetch could reuse one that the daemon closed while this process was busy,
+ * and fail. */
 const ask = (url, options, body) => new Promise((resolve, reject) => {
 	const asked = request(url, { ...options, agent: false }, async (answer) => {
 		let text = '';
@@ -18,7 +19,7 @@ const ask = (url, options, body) => new Promise((resolve, reject) => {
 	asked.on('error', reject).end(body);
 });
 
-/** files: {'props/box.obj': text or Buffer} below the one root, art. token: what the tests themselves show the daemon. */
+/** files: {'props/box.obj': text or Buffer} below the only root, art. token: used by the tests' own requests. */
 export async function openStudio(files, { options = [], token } = {}) {
 	const folder = mkdtempSync(join(tmpdir(), 'hob-studio-'));
 	const art = join(folder, 'art');
@@ -37,16 +38,17 @@ export async function openStudio(files, { options = [], token } = {}) {
 	studio.origin = `http://127.0.0.1:${port}`;
 	const shown = token ? { Authorization: `Bearer ${token}` } : {};
 	studio.get = async (path) => JSON.parse((await ask(studio.origin + path, { headers: shown })).text);
-	/* Until everything saved so far is cooked. */
+	/* Waits until everything saved so far is cooked. */
 	studio.sync = async () => {
 		const { status, text } = await ask(`${studio.origin}/api/v1/sync`, { method: 'POST', headers: { 'Content-Type': 'application/json', ...shown } }, JSON.stringify({ timeout_ms: patience }));
 		assert.equal(status, 200, text);
 	};
 	studio.stopDaemon = () => daemon.stop();
 	studio.startDaemon = async (more = []) => (daemon = await startDaemon([art], join(folder, 'cache'), port, [...options, ...more]));
-	/* Pages are put together without OpenGL, which is drawn in software here: a third of all work. */
+	/* Pages are composited without OpenGL, whose software rendering would be a third of all work. */
 	const browser = await launchBrowser('--disable-gpu-compositing');
-	/* Half as many pixels each way: drawing in software is most of the work, and these tests read the page rather than look at it. */
+	/* Half the resolution: software rendering is most of the work, and these tests read the page rather than look at
+	 * it. */
 	const context = await browser.newContext({ deviceScaleFactor: 0.5, viewport: { width: 1280, height: 900 }, colorScheme: 'light', permissions: ['clipboard-read', 'clipboard-write'] });
 	context.setDefaultTimeout(patience);
 	await context.addInitScript({ path: axeFile });
@@ -65,13 +67,13 @@ export async function openStudio(files, { options = [], token } = {}) {
 	return studio;
 }
 
-/** What axe finds on a page as it is, a line each. */
+/** The faults that axe finds on the page, one line each. */
 export const accessFaults = (page, rules = {}) => page.evaluate(async (given) => {
 	const { violations } = await axe.run(document, given);
 	return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join(' | ')}`);
 }, rules);
 
-/** Nothing is found in the light scheme with all rules and in the dark one with those about colours. */
+/** Asserts that axe finds nothing: all rules in the light scheme, those about colours in the dark one. */
 export async function assertAccessible(page) {
 	const found = await accessFaults(page);
 	await page.emulateMedia({ colorScheme: 'dark' });
@@ -80,7 +82,7 @@ export async function assertAccessible(page) {
 	assert.deepEqual(found, [], page.url());
 }
 
-/** What the page copies comes to match `wanted`. (waitForFunction takes a promise for true.) */
+/** Waits until the clipboard matches `wanted`. (waitForFunction would take a promise for true.) */
 export async function waitForClipboard(page, wanted) {
 	const handle = await page.evaluateHandle(() => ({ text: '' }));
 	await page.waitForFunction(({ read, source }) => {
@@ -89,7 +91,7 @@ export async function waitForClipboard(page, wanted) {
 	}, { read: handle, source: wanted.source });
 }
 
-/** A strip of triangles as an OBJ. */
+/** A strip of triangles, as OBJ text. */
 export function objText(triangles = 1, shift = 0) {
 	const lines = [];
 	for (let i = 0; i < triangles + 2; i++) lines.push(`v ${i * 0.5 + shift} ${i % 2} 0`);

@@ -1,5 +1,5 @@
-/* Every encoding as others see it: ktx-parse reads the structure of the KTX2 files, three.js' KTX2Loader and the browser's
- * GPU their pixels, level by level, which are compared with the pictures that were put in. */
+/* Every encoding, checked by other programs: ktx-parse reads the structure of the KTX2 files, three.js' KTX2Loader and
+ * the browser's GPU their pixels, level by level, which are compared with the source pictures. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const profiles = {
 	astc: { texture: { encoding: 'astc' } },
 };
 
-/* channels: those that are kept, and compared. */
+/* channels: those that are stored, and compared. */
 const uses = {
 	color: { slot: 'base', size: [64, 48], channels: 3, srgb: true },
 	blend: { slot: 'base', size: [64, 48], channels: 4, srgb: true, alpha: true },
@@ -28,7 +28,7 @@ const uses = {
 	orm: { slot: 'rough', size: [61, 33], channels: 3 },
 };
 
-/* VkFormat of each use and profile. Khronos' numbers. */
+/* VkFormat numbers of each use and profile. */
 const RGBA = [37, 43], BC1 = [131, 132], BC3 = [137, 138], BC4 = 139, BC5 = 141, BC7 = [145, 146], ASTC4 = 157, ASTC6 = [165, 166];
 const plain = { color: RGBA[1], blend: RGBA[1], odd: RGBA[1], normal: 16, mask: 9, orm: RGBA[0] };
 const blocks = { color: BC7[1], blend: BC7[1], odd: BC7[1], normal: BC5, mask: BC4, orm: BC7[0] };
@@ -44,13 +44,13 @@ const formats = {
 const layouts = new Map([[9, [1, 1, 1]], [16, [1, 1, 2]], [37, [1, 1, 4]], [43, [1, 1, 4]], [131, [128, 4, 8]], [132, [128, 4, 8]],
 	[137, [130, 4, 16]], [138, [130, 4, 16]], [139, [131, 4, 8]], [141, [132, 4, 16]], [145, [134, 4, 16]], [146, [134, 4, 16]],
 	[157, [162, 4, 16]], [165, [162, 6, 16]], [166, [162, 6, 16]]]);
-/* Least PSNR in dB of the first level; the pictures are hard ones: all channels differ from pixel to pixel. */
+/* Lowest PSNR in dB of the first level; the pictures are difficult: all channels differ from pixel to pixel. */
 const least = { bc: 33, fast: 28, small: 25, astc: 25 };
 
 const toLinear = (code) => (code <= 0.04045 ? code / 12.92 : ((code + 0.055) / 1.055) ** 2.4);
 const toCode = (light) => (light <= 0.0031308 ? light * 12.92 : 1.055 * light ** (1 / 2.4) - 0.055);
 
-/* Waves with a grain, as codes 0..255 in RGBA. */
+/* A picture of waves with grain, as codes 0..255 in RGBA. */
 function makePicture(use) {
 	const { size: [width, height], slot, alpha } = uses[use];
 	const png = new PNG({ width, height });
@@ -96,7 +96,7 @@ function writeModel(folder, use, png) {
 	}));
 }
 
-/* Radiance: waves of light over twelve stops, and a lamp; what the file says comes back. */
+/* Writes a Radiance file: waves of light over twelve stops, and a lamp. Returns the values as stored. */
 function writeLight(path) {
 	const size = 64, body = Buffer.alloc(4 * size * size), values = new Float64Array(4 * size * size);
 	for (let i = 0; i < size * size; i++) {
@@ -142,7 +142,7 @@ function checkStructure(bytes, profile, use) {
 	assert.match(file.keyValue.KTXwriter, /^hob/);
 }
 
-/* Exactly the area under each smaller pixel, one level after the other. */
+/* Box filter: the exact area under each smaller pixel, level by level. */
 function shrink({ width, height, values }) {
 	const wide = Math.max(1, width >> 1), high = Math.max(1, height >> 1);
 	const next = new Float64Array(4 * wide * high);
@@ -159,7 +159,7 @@ function shrink({ width, height, values }) {
 	return { width: wide, height: high, values: next };
 }
 
-/* Codes 0..255 that the GPU read; colours come out of it as light. */
+/* Codes 0..255 of pixels that the GPU read, which are linear for sRGB colours. */
 const codesOf = (pixels, srgb) => pixels.map((v, i) => 255 * (srgb && i % 4 < 3 ? toCode(v) : v));
 
 function differences(codes, expected, channels) {
@@ -228,7 +228,8 @@ describe('textures as others read them', { skip: why ?? false }, () => {
 				} else {
 					assert.deepEqual([first.width, first.height], [width, height].map((v) => Math.ceil(v / 4) * 4), 'to whole blocks');
 				}
-				/* Each level is the average of level 0, in light for colours; normals are proved by their length elsewhere. */
+				/* Each level is the average of level 0, in linear light for colours; the length of normals is tested
+				 * elsewhere. */
 				if (use === 'normal' || use === 'blend') return;
 				const light = (codes) => Float64Array.from(codes, (v, i) => (srgb && i % 4 < 3 ? toLinear(v / 255) : v / 255));
 				let level = { width: first.width, height: first.height, values: light(codesOf(first.pixels, srgb)) };
@@ -236,13 +237,13 @@ describe('textures as others read them', { skip: why ?? false }, () => {
 					level = shrink(level);
 					assert.deepEqual([next.width, next.height], [level.width, level.height]);
 					const found = differences(codesOf(next.pixels, srgb), codesOf([...level.values], srgb), channels);
-					/* A block that is the whole level holds more colours than a line through them. */
+					/* A block that covers the whole level has more colours than a line through them. */
 					if (!exact && Math.min(next.width, next.height) < 8) continue;
 					assert.ok(exact ? found.most < 1.2 : found.psnr > 20, `level of ${next.width} x ${next.height}: off by ${found.most}, ${found.psnr} dB`);
 				}
 			});
 
-	/* Within what the standards leave to the hardware: a code, and for BC1 and BC3 how thirds are rounded. */
+	/* Tolerance that the standards allow hardware: one code, and for BC1 and BC3 the rounding of thirds. */
 	for (const profile of ['bc', 'small', 'astc'])
 		test(`unpacked without the GPU as by the GPU: ${profile}`, async (t) => {
 			for (const use of Object.keys(uses)) {
@@ -261,7 +262,7 @@ describe('textures as others read them', { skip: why ?? false }, () => {
 			}
 		});
 
-	/* The GPU (Mesa, in software) and three's loader know nothing of Hob. Light is compared by its logarithm. */
+	/* The GPU (Mesa, in software) and three's loader share no code with Hob. HDR values are compared by logarithm. */
 	for (const profile of ['fast', 'bc', 'rgba8'])
 		test(`HDR: ${profile}`, async () => {
 			const name = `${profile}/light/model.gltf`;
@@ -286,7 +287,7 @@ describe('textures as others read them', { skip: why ?? false }, () => {
 			assert.deepEqual(await load(`stored/${use}/model.gltf`), await load(`rgba8/${use}/model.gltf`), use);
 	});
 
-	/* A word in white on one colour. */
+	/* A white word on one colour. */
 	test('Basis Universal arrives whole', async (t) => {
 		if (!models.some(({ name }) => name === 'etc1s')) return t.skip('the model corpus is not here');
 		for (const kind of ['etc1s', 'uastc']) {

@@ -1,4 +1,4 @@
-/* The pages of a daemon with an upstream or a farm: of one that answers, then of one that does not. */
+/* The pages of a daemon with an upstream or a farm: first with one that answers, then with one that does not. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -47,7 +47,8 @@ describe('the upstream on the cache page', { skip: missing() ?? withoutDashboard
 	});
 });
 
-/* The PostgreSQL of tests/integration: it says where it listens, or why it cannot; every line that it is sent is done to it. */
+/* Starts the PostgreSQL of tests/integration, which prints its address, or why it cannot start; each line on its stdin
+ * is a command for it. */
 const server = `import sys; sys.path.insert(0, ${JSON.stringify(join(project, 'tests/integration'))})
 import farm_servers
 if farm_servers.WHY_NOT: sys.exit(print('!' + farm_servers.WHY_NOT))

@@ -1,4 +1,4 @@
-/* The 3D view of an asset's page, as the daemon serves it: it shows what three.js shows of the source, follows saves, keeps
+/* The 3D view of an asset's page, as the daemon serves it: it shows the source as three.js does, follows saves, keeps
  * the last good picture, and works by keyboard. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -11,13 +11,13 @@ import { corpus, missing, project, saveFile, scaledGlb, setUp } from './bench.mj
 import { always, fromCorpus } from './models.mjs';
 
 const side = 256;
-/* Pixels of 65,536 with antialiased edges, in 1/255: the same reasons as in pictures.test.mjs. */
+/* Pixels of 65,536 with antialiased edges, values in 1/255; for the reasons in pictures.test.mjs. */
 const limits = { off: 8, rest: 0.35 };
 const keep = process.env.HOB_PICTURES;
 const wanted = process.env.HOB_MODELS?.split(',');
-/* The view has no Draco decoder, and does not derive what it is not told to. */
+/* Skipped: the view has no Draco decoder, and does not derive data by itself. */
 const left = ['duck-draco', 'fox-rest', 'fox-running', 'clearcoat'];
-/* Left to the long form, HOB_LONG=1: their kind is there already. */
+/* Only in the long form, HOB_LONG=1: others of their kind are tested already. */
 if (process.env.HOB_LONG !== '1') left.push('morph-rest', 'skin-rest', 'duck-quantized', 'negative-scale', 'linear-interpolation', 'texture-encoding', 'cube');
 const chosen = [
 	...always.map((model) => ({ ...model, from: join(project, 'tests/data/models', model.from) })),
@@ -42,8 +42,8 @@ function compare(a, b) {
 	return { off, drawn, rest: Math.sqrt(rest / (side * side * 3)) };
 }
 
-/* In the page: every drawn vertex in its pose, projected. `inside` is the outermost of them (1 = the border), `fills` the share of the
- * view's width or height, whichever is more. */
+/* Runs in the page: projects every drawn vertex in its pose. `inside` is the outermost (1 = the border), `fills` the
+ * share of the view's width or height, whichever is larger. */
 function fillOfView(v) {
 	const { camera } = v.stage;
 	const at = v.box.min.clone();
@@ -83,13 +83,13 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 		bench = await setUp({ art: profile }, [...chosen, ...extra]);
 		page = bench.page;
 		debug = await page.context().newCDPSession(page);
-		/* Drawn in software: a small window, for the time that it takes. */
+		/* A small window, since software rendering is slow. */
 		await page.setViewportSize({ width: 400, height: 360 });
 		page.on('console', (message) => message.type() === 'error' && bench.complaints.push(message.text()));
 	});
 	after(() => bench.tearDown());
 
-	/* The dashboard goes from page to page without loading anew, and so does this. */
+	/* Changes pages without loading, as the dashboard does. */
 	const open = async (name, file) => {
 		const address = `${bench.dashboard}art/${name}/${file}`;
 		if (page.url().startsWith(bench.dashboard)) await page.evaluate((to) => {
@@ -102,7 +102,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 			return viewer?.asset.path === path && viewer.levels && !viewer.message;
 		}, `${name}/${file}`);
 	};
-	/* Through the debugger: the page's content security policy lets nobody evaluate text. */
+	/* Through the debugger, because the page's content security policy forbids evaluating text. */
 	const evaluate = async (expression) => {
 		const { result, exceptionDetails } = await debug.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
 		assert.equal(exceptionDetails?.exception?.description ?? exceptionDetails?.text, undefined);
@@ -110,7 +110,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 	};
 	const viewer = (run, argument) => evaluate(`(${run})(document.querySelector('.viewer-root').parentElement.viewer, ${JSON.stringify(argument ?? null)})`);
 	const picture = () => viewer((v) => v.capture('cooked', 128));
-	/* The view's words go away again, so they are listened to from before a save until they name it. */
+	/* The view's messages disappear again, so they are recorded from before a save until one appears. */
 	const updated = async (save) => {
 		await viewer((v) => {
 			v.told = [];
@@ -136,7 +136,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 			const { inside, fills } = await viewer(fillOfView);
 			assert.ok(inside <= 0.99 && fills >= 0.5, `the model fills ${fills.toFixed(2)} of the view and reaches ${inside.toFixed(2)} of its half`);
 			const found = await viewer(async (v, m) => {
-				/* As in page.mjs: no mip chains, single precision, and tangents left to the shader on both sides. */
+				/* As in page.mjs: no mip chains, single precision, tangents derived in the shader on both sides. */
 				const plain = { 1004: 1003, 1005: 1003, 1007: 1006, 1008: 1006 };
 				const dropMips = (group) => group.traverse(({ material }) => {
 					for (const texture of Object.values(material ?? {}).filter((value) => value?.isTexture)) {
@@ -288,9 +288,9 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 
 	test('formats that the graphics card lacks are unpacked, look the same, and are told', async () => {
 		await open('textured', 'TextureCoordinateTest.gltf');
-		for (const encoding of ['astc', 'bc']) { // the second one is the default again
+		for (const encoding of ['astc', 'bc']) { // the second one is the default
 			await updated(() => writeFileSync(join(bench.folder, 'art/textured/cook.json'), JSON.stringify({ texture: { encoding } })));
-			await bench.sync(); // a preview may have come before
+			await bench.sync(); // there may have been a preview before
 			const found = await viewer(async (v, size) => {
 				await v.reload();
 				const shown = () => v.capture('cooked', size);
@@ -330,7 +330,7 @@ describe('the 3D view', { skip: missing() ?? false }, () => {
 			assert.deepEqual(found.problems, []);
 			assert.ok(found.formats.includes(0), `${found.formats}: none was kept`);
 			const { off, rest, drawn } = compare(transcoded, read(found.picture));
-			/* The file brings mip levels of its own, which the slanted sides show. */
+			/* The file has mip levels of its own, which the slanted sides show. */
 			assert.ok(drawn > 40000 && off < 400 && rest < 5, `${kind}: ${drawn} drawn, ${off} off, rest ${rest}`);
 		}
 	});

@@ -1,4 +1,4 @@
-/* A saved file is on screen without a reload, and a broken one leaves the last good picture and says why. */
+/* A saved file appears on screen without a reload; a broken one leaves the last good picture and an explanation. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
-/* `hob export` of glTF sources: the Khronos validator finds no error, and the exported scene holds what the source holds.
- * The facts of each source were computed by others (glTF-Transform; ORACLE-gltf.tsv of the corpus) or are counted in its
- * JSON. HOB_EXPORT=all takes every glTF of the corpus instead of one file per feature. */
+/* `hob export` of glTF sources: the Khronos validator finds no error, and the exported scene has the content of the
+ * source. The facts about each source come from others (glTF-Transform; ORACLE-gltf.tsv of the corpus) or are counted
+ * in its JSON. HOB_EXPORT=all uses every glTF of the corpus instead of one file per feature. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -26,7 +26,7 @@ const features = [k('Duck', 'glTF-Draco'), k('Duck', 'glTF-Quantized'), k('Fox')
 	k('SimpleSparseAccessor', 'glTF'), k('UnlitTest'), k('Cameras', 'glTF'), k('LightsPunctualLamp'), g('Animation_Skin', '03'),
 	g('Animation_Skin', '07'), g('Node_Attribute', '07'), g('Mesh_PrimitiveMode', '12'), g('Buffer_Interleaved', '03')];
 
-/* Differences on purpose; the last one is the column's name. */
+/* Intended differences; the last item is the column's name. */
 const explained = [
 	[/^gltf\/khronos\/SimpleInstancing\//, 'EXT_mesh_gpu_instancing is drawn; the oracle counts one instance', /./],
 	[/./, 'materials that are equal in all but name are one', /^materials/],
@@ -65,7 +65,7 @@ function differences(exported, source, row) {
 	return found;
 }
 
-/* Pointers of the first clip and their keys. */
+/* Pointers of the first clip, with their keys. */
 function pointerKeys({ json, bin }) {
 	const floats = (id) => {
 		const accessor = json.accessors[id], view = json.bufferViews[accessor.bufferView];

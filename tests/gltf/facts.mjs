@@ -1,5 +1,5 @@
-/* Facts of a glTF scene, computed the straightforward way from an exported GLB (floats in one buffer, no compression) and from
- * a source's JSON. Shares nothing with the importer and the writers. */
+/* Facts of a glTF scene, computed in the simplest way from an exported GLB (floats in one buffer, no compression) and
+ * from a source's JSON. Shares no code with the importer and the writers. */
 import { readFileSync } from 'node:fs';
 
 /** {json, bin} of a .glb or .gltf file. */
@@ -35,7 +35,7 @@ function triangles(json, primitive) {
 	return mode === 4 ? Math.floor(count / 3) : mode > 4 ? Math.max(count - 2, 0) : 0;
 }
 
-/** Facts of the default scene, as the columns of ORACLE-gltf.tsv name them. */
+/** Facts of the default scene, named like the columns of ORACLE-gltf.tsv. */
 export function sceneFacts({ json, bin }) {
 	const f = { triangles: 0, instances: 0, draws: 0, min: [Infinity, Infinity, Infinity], max: [-Infinity, -Infinity, -Infinity] };
 	const view = new DataView(bin.buffer, bin.byteOffset, bin.byteLength);
@@ -69,7 +69,7 @@ export function sceneFacts({ json, bin }) {
 	return f;
 }
 
-/** Facts that a source's JSON tells without its buffers. */
+/** Facts found in a source's JSON without its buffers. */
 export function listFacts({ json }) {
 	const nodes = json.nodes ?? [];
 	const seen = (of) => new Set(nodes.map(of).filter((id) => id !== undefined)).size;

@@ -1,4 +1,4 @@
-/* HobLoader: the box of a skinned model, as soon as it is loaded, is that of the vertices in their pose. */
+/* HobLoader: as soon as a skinned model is loaded, its box is that of the posed vertices. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

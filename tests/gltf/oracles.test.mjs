@@ -11,7 +11,7 @@ for (const name of ['folded.glb', 'unfolded.glb'])
 	test(`the Khronos validator finds no error in ${name}`, async () => {
 		const found = await problems(load(name));
 		assert.deepEqual(found.filter((message) => message.severity === 0), []);
-		// The fixture has an unlit material that transmits and a skinned mesh below other nodes.
+		// The fixture has an unlit material with transmission and a skinned mesh below other nodes.
 		const expected = ['MULTIPLE_EXTENSIONS', 'NODE_SKINNED_MESH_NON_ROOT'];
 		assert.deepEqual(found.map((message) => message.code).filter((code) => !expected.includes(code)), []);
 	});

@@ -1,12 +1,13 @@
-/* A glTF file whose clip drives what KHR_animation_pointer can name, and what each pointer's value is at a time, computed from
- * the arrays that the file was made of. Shares nothing with the importer, the runtime and the writers. */
+/* Makes a glTF file whose clip animates the properties that KHR_animation_pointer can name, and computes each pointer's
+ * value at a time from the arrays that the file is made of. Shares no code with the importer, the runtime and the
+ * writers. */
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const picture = 'TextureCoordinateTemplate.png';
 
-/** Custom properties of what nodes show. */
+/** Custom properties of nodes' contents. */
 export const extras = { camera: { film: 35 }, light: { watt: 60 }, mesh: { lod: [1, 2] }, morphed: { mood: 'glad' }, clip: { loop: true } };
 
 /* pointer: [interpolation, times, values by key (CUBICSPLINE: [in, value, out] by key)] */
@@ -56,7 +57,7 @@ export const curves = {
 	'/meshes/1/weights': ['LINEAR', [0, 2], [[0], [1]]],
 };
 
-/** The value of a pointer at a time: glTF 2.0, appendix C. */
+/** The value of a pointer at a time, by appendix C of glTF 2.0. */
 export function valueAt(pointer, time) {
 	const [mode, times, values] = curves[pointer];
 	const at = (key) => (mode === 'CUBICSPLINE' ? values[key][1] : values[key]);
@@ -70,7 +71,7 @@ export function valueAt(pointer, time) {
 		+ (3 * t ** 2 - 2 * t ** 3) * at(k + 1)[i] + span * (t ** 3 - t ** 2) * values[k + 1][0][i]);
 }
 
-/** The document without its clip; `value(pointer)` sets what the clip would. */
+/** The document without its clip; `value(pointer)` gives the numbers that the clip would animate. */
 function scene(value) {
 	const texture = (extra) => ({ index: 0, ...extra });
 	const v = (pointer) => value(pointer).length === 1 && !pointer.endsWith('weights') ? value(pointer)[0] : value(pointer);
@@ -103,7 +104,7 @@ function scene(value) {
 					baseColorTexture: texture({ extensions: { KHR_texture_transform:
 						of('/materials/0/pbrMetallicRoughness/baseColorTexture/extensions/KHR_texture_transform', 'offset', 'scale', 'rotation') } }) },
 				extensions: { KHR_materials_emissive_strength: of('/materials/0/extensions/KHR_materials_emissive_strength', 'emissiveStrength') } },
-			/* At rest it is as the one before: it must not move with it. */
+			/* Equal to the material before it at rest: must not be animated with it. */
 			{ name: 'driven', alphaMode: 'MASK', alphaCutoff: 0.5, emissiveFactor: [0, 0, 0], emissiveTexture: texture(), normalTexture: texture({ scale: 1 }),
 				pbrMetallicRoughness: { baseColorFactor: [1, 1, 1, 1], metallicFactor: 1, roughnessFactor: 1,
 					baseColorTexture: texture({ extensions: { KHR_texture_transform: { offset: [0, 0], scale: [1, 1], rotation: 0 } } }) },
@@ -124,7 +125,7 @@ function scene(value) {
 	};
 }
 
-/* Where the driven material stands at rest: equal to its neighbour. */
+/* The driven material at rest: equal to its neighbour. */
 const atRest = {
 	'/materials/0/pbrMetallicRoughness/baseColorFactor': [1, 1, 1, 1],
 	'/materials/0/pbrMetallicRoughness/metallicFactor': [1],
@@ -165,12 +166,12 @@ function finish(json, buffers) {
 		buffers: [{ byteLength: buffers.bytes.length, uri: `data:application/octet-stream;base64,${buffers.bytes.toString('base64')}` }] };
 }
 
-/** The file as it stands at a time, without a clip: what any loader shows then. */
+/** The file at a time, without a clip: any loader shows this state. */
 export function stillAt(time) {
 	return finish(scene((pointer) => valueAt(pointer, time)), geometry());
 }
 
-/** Writes pointers.gltf and its picture into a folder; returns its path. */
+/** Writes pointers.gltf and its picture to a folder; returns the file's path. */
 export function makePointers(folder) {
 	const buffers = geometry();
 	const samplers = [];

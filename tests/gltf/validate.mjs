@@ -1,4 +1,4 @@
-// node validate.mjs FILE.glb...: the Khronos validator's errors and warnings; exit code 1 when there are errors.
+// node validate.mjs FILE.glb...: prints the Khronos validator's errors and warnings; exits with 1 if there are errors.
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import validator from 'gltf-validator';

@@ -6,7 +6,7 @@ import {createConfig, lint} from '@redocly/openapi-core';
 
 const document = fileURLToPath(new URL('../../schema/openapi.json', import.meta.url));
 
-// Rules that a daemon on one's own machine cannot keep, each with its reason.
+// Rules that a daemon on the user's own machine cannot keep, each with its reason.
 const rules = {
 	'no-server-example.com': 'off',
 	'operation-4xx-response': 'error',
@@ -15,7 +15,7 @@ const rules = {
 	'no-invalid-schema-examples': 'error',
 	'no-server-variables-empty-enum': 'error',
 	'info-license-url': 'off', // it has an SPDX identifier
-	'no-unused-components': 'off', // answers that every operation may give are said once, in the description
+	'no-unused-components': 'off', // answers that every operation may give are described once, in the introduction
 };
 
 test('the document keeps the rules', async () => {

@@ -1,5 +1,5 @@
-/* Random UASTC blocks of every mode, each with the 16 pixels that the reference transcoder makes of it, for
- * tests/unit/texture/basis.c. Blocks that the transcoder refuses are left out.
+/* Prints random UASTC blocks of every mode, each with the 16 pixels that the reference transcoder decodes, for
+ * tests/unit/texture/basis.c. Leaves out blocks that the transcoder refuses.
  *
  *   node basis_blocks.mjs THREE/examples/jsm/libs/basis ../data/pictures > blocks 2> counts */
 import { copyFileSync, mkdtempSync, readFileSync } from 'node:fs';
@@ -9,13 +9,13 @@ import { tmpdir } from 'node:os';
 
 const RGBA32 = 13, MOST = 3;
 const [libs, pictures] = process.argv.slice(2);
-/* The package is of modules; its transcoder is a script. */
+/* The package consists of modules, but its transcoder is a script. */
 const script = join(mkdtempSync(join(tmpdir(), 'basis-')), 'transcoder.cjs');
 copyFileSync(join(libs, 'basis_transcoder.js'), script);
 const basis = await createRequire(import.meta.url)(script)({ wasmBinary: readFileSync(join(libs, 'basis_transcoder.wasm')) });
 basis.initializeBasis();
 
-/* A file of one block, made of one that another encoder wrote. */
+/* A file of one block, derived from another encoder's file. */
 const file = readFileSync(join(pictures, 'ktx2/2d_uastc.ktx2'));
 const at = Number(file.readBigUInt64LE(80));
 file.writeUInt32LE(4, 20);

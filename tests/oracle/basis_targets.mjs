@@ -1,7 +1,8 @@
-/* Textures in Basis Universal, cooked to each encoding, beside what the reference transcoder of three.js' package makes of them for
- * the same GPU format. Both are unpacked and compared with the pixels that the reference decodes: as a whole, and how many blocks
- * of ours are more than 1 dB further off than theirs. Fails if rgba8 is not exact, or BC7 `best` or BC1 as a whole more than 0.5 dB
- * below theirs. The reference's ASTC has blocks of 4 x 4.
+/* Compares Basis Universal textures cooked to each encoding with the output of the reference transcoder of three.js'
+ * package for the same GPU format. Both are unpacked and compared with the pixels that the reference decodes: over the
+ * whole picture, and by the number of our blocks that are more than 1 dB worse than theirs. Fails if rgba8 is not
+ * exact, or if BC7 `best` or BC1 is over the whole picture more than 0.5 dB worse. The reference's ASTC has blocks of 4
+ * x 4.
  *
  *   node basis_targets.mjs HOB */
 import { execFileSync } from 'node:child_process';
@@ -69,7 +70,7 @@ function cook(name, texture) {
 	return readKtx(new Uint8Array(readFileSync(join(out, 'textures', file))));
 }
 
-/* Sums of squares of each 4 x 4 pixels. */
+/* Sum of squared differences for each 4 x 4 pixels. */
 function squares(pixels, wanted, width, height) {
 	const across = Math.ceil(width / 4);
 	const sums = new Float64Array(across * Math.ceil(height / 4));
@@ -91,7 +92,7 @@ for (const name of ['2d_uastc.ktx2', '2d_etc1s.ktx2']) {
 		const ours = await unpack(ktx.vkFormat, ktx.levels[0].levelData);
 		const theirs = await unpack(vk, reference(bytes, format).out);
 		const [own, other] = [ours, theirs].map((sums) => decibels(sums.reduce((a, b) => a + b), width * height));
-		/* Half a unit a value is nothing to be told apart. */
+		/* Half a unit per value is not visible. */
 		const worse = ours.filter((sum, i) => sum > 12 && sum > theirs[i] * 10 ** 0.1).length;
 		console.log(`| ${name} | ${target} | ${say(own)} | ${say(other)} | ${worse} | ${ours.length} |`);
 		const least = { rgba8: Infinity, 'BC7 best': other - 0.5, BC1: other - 0.5 }[target] ?? 30;

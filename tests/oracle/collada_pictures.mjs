@@ -1,11 +1,12 @@
-/* Draws COLLADA files twice, side by side: what Hob exports of them as GLB (left), and what three.js' own COLLADA loader reads (right).
+/* Draws COLLADA files twice, side by side: Hob's export as GLB (left), and three.js' own COLLADA loader (right).
  *
  *   node collada_pictures.mjs HOB OUT FILE.dae|FILE.zae[@SECONDS]...
  *
- * Both are drawn by three.js in Chromium, by the same camera and lights, with materials of the same kind made of the colours,
- * textures and sides that each side has; colours are read as sRGB, as that loader does. With @SECONDS the first clip of each is
- * played to this time. OUT/NAME.png is a pair, OUT/sheet.png all of them; a line a file tells the triangles of both and how many
- * of the picture's pixels differ. The pictures are to be looked at: nothing fails by itself but a file that does not cook. */
+ * Three.js in Chromium draws both, with the same camera and lights, and with materials of one kind made from the
+ * colours, textures and sidedness of each; colours are read as sRGB, like that loader does. With @SECONDS, each first
+ * clip is played to that time. OUT/NAME.png is a pair, OUT/sheet.png all pairs; one line per file gives both numbers of
+ * triangles and the number of differing pixels. The pictures are for inspection: only a file that does not cook is a
+ * failure. */
 import { createServer } from 'node:http';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
@@ -21,7 +22,7 @@ const SIDE = 360;
 mkdirSync(out, { recursive: true });
 process.env.ASAN_OPTIONS = 'detect_leaks=0';
 
-/* In the page. */
+/* Runs in the page. */
 async function draw({ glb, dae, seconds, side }) {
 	const THREE = await import('three');
 	const { GLTFLoader } = await import('three/addons/loaders/GLTFLoader.js');

@@ -1,4 +1,5 @@
-/* Where three.js and Hob differ, file by file, and which of them the glTF 2.0 specification backs. First match counts. */
+/* Differences between three.js and Hob, file by file, and which side the glTF 2.0 specification supports. The first
+ * match counts. */
 export const explained = [
 	{
 		files: /Animation_Skin_03\.gltf$/,

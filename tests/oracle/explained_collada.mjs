@@ -1,4 +1,4 @@
-/* Where three.js and Hob differ on COLLADA files, file by file, and which of them the COLLADA specification backs. */
+/* Differences between three.js and Hob on COLLADA files, file by file, and which side the specification supports. */
 export const explainedCollada = [
 	{ files: /anims_with_full_rotations_between_keys/, because: 'rotations of 360 degrees between two keys: three.js keys quaternions and ' +
 		'stands still, Hob turns by the angle, as <rotate> says' },

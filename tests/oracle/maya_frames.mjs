@@ -1,12 +1,13 @@
-/* FBX clips through Assimp and core/runtime against frames that Maya itself wrote as OBJ files (of ufbx's data set, in the
- * corpus): every vertex of either is one of the other's. Frames count from the take's start, 24 a second; centimetres. */
+/* Compares FBX clips played through Assimp and core/runtime with frames that Maya itself wrote as OBJ files (from
+ * ufbx's data set, in the corpus): the vertices must be the same. Frames count from the take's start, 24 per second;
+ * centimetres. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const TOLERANCE = 1e-5; // of the frame's size
+const TOLERANCE = 1e-5; // relative to the frame's size
 const corpus = process.env.HOB_CORPUS ?? fileURLToPath(new URL('../../../shared/corpus', import.meta.url));
 const frames = [
 	['maya_game_sausage_7500_ascii_wiggle', 'maya_game_sausage_wiggle_18', 17],

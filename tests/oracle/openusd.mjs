@@ -1,5 +1,6 @@
-/* OpenUSD itself, as WebAssembly (npm three-usdz-loader, release 22), in Node: what a stage is when it is composed, and what Hydra draws
- * of it. The build is one for pages and for Node, whose data are only found on pages: location and XMLHttpRequest stand for those. */
+/* OpenUSD itself, as WebAssembly (npm three-usdz-loader, release 22), in Node: the composed stage, and what Hydra draws
+ * of it. The build is for pages and Node but finds its data only on pages, so location and XMLHttpRequest are
+ * simulated. */
 import { createRequire } from 'node:module';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -44,13 +45,13 @@ export async function load(log = () => {}) {
 			return {
 				/* The composed stage as one layer without arcs. */
 				flat: stage.ExportToString().replaceAll(`@${at}/`, '@./'),
-				/* The same as a crate. */
+				/* The same layer as a crate. */
 				crate() {
 					const name = `${at}/flat.usdc`;
 					stage.Export(name, false);
 					return usd.FS.readFile(name);
 				},
-				/* Draws each time: {id, type, points, indices, matrix (rows are bases), material, primvars}. */
+				/* Draws at each time: {id, type, points, indices, matrix (rows are bases), material, primvars}. */
 				draw(times) {
 					const found = new Scene();
 					const driver = new usd.HdWebSyncDriver(found, `${at}/${root}`);

@@ -1,4 +1,4 @@
-// Plays glTF clips with three.js and cooked clips with core/runtime and compares. See README.md.
+// Plays glTF clips with three.js and cooked clips with core/runtime and compares them. See README.md.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,11 +13,11 @@ const THREE = await import('three');
 const { loadThree, moves, readDocument } = await import('./three_loading.mjs');
 const { explained } = await import('./explained.mjs');
 
-const TOLERANCE = 1e-4; // of the model's size
+const TOLERANCE = 1e-4; // relative to the model's size
 const POINTS = 500;
 const SETTINGS = { lods: { max: 1 }, meshlets: false, texture: { encoding: 'source' } };
 
-// Objects of the default scene that stand for glTF nodes, depth first.
+// Objects of the default scene that represent glTF nodes, depth first.
 function sourceNodes(gltf) {
 	const found = [];
 	const visit = (object) => {
@@ -50,8 +50,9 @@ function sizeOf(points, matrices) {
 	return Math.max(box.isEmpty() ? 0 : box.getSize(new THREE.Vector3()).length(), 1e-3);
 }
 
-/* Vertex orders differ, so each of our vertices is held against all of theirs, at all times together: what is told is how
- * far it ever is from the one that it follows best. `worst` has an entry for each pair that is still a candidate. */
+/* Vertex orders differ, so each of our vertices is compared with all of theirs, over all times: the result is its
+ * largest distance from the vertex that it follows best. `worst` has an entry for each pair that is still a
+ * candidate. */
 class Followers {
 	add(mine, theirs, size) {
 		const distance = (p, q) => Math.hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]) / size;
@@ -79,7 +80,7 @@ class Comparison {
 		this.matrix = 0;
 	}
 	frame(mine) {
-		// Keys that are no unit quaternions (0.707) scale three.js's matrices; Hob makes them unit.
+		// Keys that are not unit quaternions (0.707) scale three.js's matrices; Hob normalises them.
 		for (const node of this.nodes) node.quaternion.normalize();
 		this.scene.updateMatrixWorld(true);
 		const theirs = this.nodes.map((node) => node.matrixWorld.elements);
@@ -87,7 +88,7 @@ class Comparison {
 		const points = deformedPoints(this.scene);
 		const size = sizeOf(points, theirs);
 		for (const [n, m] of theirs.entries()) {
-			// Translations against the model's size, the rest against the size of the matrix.
+			// Translations relative to the model's size, the rest relative to the matrix.
 			const length = Math.max(1, ...m.slice(0, 12).map(Math.abs));
 			m.forEach((value, i) => {
 				const off = Math.abs(value - mine.nodes[n][i]) / (i >= 12 ? size : length);
@@ -135,7 +136,8 @@ function filesBelow(folder) {
 	});
 }
 
-// The file compressed by gltfpack (EXT_meshopt_compression with filters, KHR_mesh_quantization), and both read that.
+// Compresses the file with gltfpack (EXT_meshopt_compression with filters, KHR_mesh_quantization); both sides read the
+// result.
 function pack(path, out) {
 	const packed = join(out, basename(path).replace(/\.\w+$/, '.glb'));
 	const cli = fileURLToPath(new URL('node_modules/gltfpack/cli.js', import.meta.url));
@@ -156,7 +158,7 @@ for (const word of words) {
 	else paths.push(...(statSync(path).isDirectory() ? filesBelow(path) : [path]));
 }
 let failed = 0, compared = 0, told = 0;
-console.warn = console.error = () => {}; // three.js tells of extensions that it does not know
+console.warn = console.error = () => {}; // three.js warns about unknown extensions
 for (const path of paths) {
 	const out = mkdtempSync(join(tmpdir(), 'hob-oracle-'));
 	const why = explained.find(({ files }) => files.test(path));

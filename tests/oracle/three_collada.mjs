@@ -1,4 +1,4 @@
-// Reads COLLADA files with three.js and compares with what Hob makes of them. See README.md.
+// Reads COLLADA files with three.js and compares them with Hob's result. See README.md.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ function corners(scene) {
 	return { list, triangles, materials, box };
 }
 
-// Counts our corners that have one of theirs at the same place with the same first UV.
+// Counts our corners for which one of theirs has the same position and first UV.
 function sharedCorners(ours, theirs, size, flipped) {
 	const step = Math.max(size * 1e-3, 1e-9), table = new Map();
 	const key = (x, y, z) => `${x},${y},${z}`;
@@ -83,7 +83,7 @@ function sharedCorners(ours, theirs, size, flipped) {
 		places += near.length > 0;
 		if (corner.uvs.length === 0 || !near.some((n) => n.uvs.length)) continue;
 		withUv++;
-		// Theirs count V from the bottom, as the file does; ours from the top, as glTF does.
+		// Their V counts from the bottom, like the file's; ours from the top, as in glTF.
 		uvs += near.some((n) => n.uvs.some(([u, v]) => corner.uvs.some(([s, t]) =>
 			Math.abs(u - s) < 1e-3 && Math.abs((flipped ? 1 - v : v) - t) < 1e-3)));
 	}
@@ -100,7 +100,7 @@ function namedNodes(scene) {
 
 const plain = (name) => name.replace(/[^\p{L}\p{N}]/gu, '');
 
-// Farthest that nodes of one name ever are apart, against the model's size.
+// Largest distance that nodes of one name ever have, relative to the model's size.
 function motion(ours, theirs, size) {
 	let worst = 0, nodes = 0;
 	const length = Math.max(0, ...theirs.clips.map((c) => c.duration));

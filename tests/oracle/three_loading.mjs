@@ -1,4 +1,5 @@
-/* glTF files through three.js' own loader and decoders under Node, which has neither pictures nor a browser's workers. */
+/* Loads glTF files with three.js' own loader and decoders in Node, which has neither pictures nor a browser's
+ * workers. */
 import { resolveObjectURL } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -8,10 +9,10 @@ import { DRACOLoader } from 'three/addons/loaders/DRACOLoader.js';
 import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
 import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
 
-globalThis.self ??= globalThis; // the loader asks for its global under this name
+globalThis.self ??= globalThis; // the loader uses this name for the global object
 globalThis.ProgressEvent ??= class { constructor(type) { this.type = type; } };
 
-// A browser's worker made of a thread: DRACOLoader gives its source as a blob.
+// A browser's Worker, implemented with a thread: DRACOLoader passes its source as a blob.
 globalThis.Worker ??= class {
 	constructor(url) {
 		const prologue = `const { parentPort } = require('node:worker_threads');
@@ -49,7 +50,7 @@ function split(path) {
 	return { json, binary: bytes.length > 28 + length ? bytes.subarray(28 + length, 28 + length + bytes.readUInt32LE(20 + length)) : null };
 }
 
-// Whether a file is glTF 2.0 with clips or skins; files that are no JSON are not.
+// Whether a file is glTF 2.0 with clips or skins; false if it is not JSON.
 export function moves(path) {
 	try {
 		const { json } = split(path);
@@ -59,7 +60,7 @@ export function moves(path) {
 	}
 }
 
-// The file as a JSON document with its buffers inside and without pictures.
+// The file as a JSON document with embedded buffers and without pictures.
 export function readDocument(path) {
 	const { json, binary } = split(path);
 	for (const [i, buffer] of (json.buffers ?? []).entries()) {

@@ -1,6 +1,6 @@
-/* KHR_animation_pointer: a file whose clip drives numbers of materials, textures, cameras and lights is cooked and played with
- * core/runtime and with Hob's three.js loader, and held against the curves themselves and against what three.js' own loader
- * shows of a still file with the values of that time. */
+/* KHR_animation_pointer: cooks a file whose clip animates numbers of materials, textures, cameras and lights, plays it
+ * with core/runtime and with Hob's three.js loader, and compares the result with the curves themselves and with a still
+ * file of that time in three.js' own loader. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
@@ -28,7 +28,7 @@ const near = (a, b, what) => {
 	a.forEach((v, i) => assert.ok(Math.abs(v - b[i]) <= 1e-5 * Math.max(1, Math.abs(b[i])), `${what}: ${a}, not ${b}`));
 };
 
-/* Names of the packed format for pointers, written down once more. */
+/* Names of the packed format for pointers, defined a second time. */
 const named = (pointer) => {
 	const [, kind, index, rest] = /^\/(?:extensions\/KHR_lights_punctual\/)?(\w+)s\/(\d+)\/(.*)$/.exec(pointer);
 	if (rest.includes('KHR_texture_transform')) return `texref ${index} 0 ${rest.split('/').at(-1)}`;
@@ -59,7 +59,7 @@ function shown(group) {
 	return found;
 }
 
-/* three.js' loader needs a page for pictures. */
+/* three.js' loader can load pictures only in a page. */
 function withoutPictures(json) {
 	for (const material of json.materials) {
 		for (const key of ['normalTexture', 'emissiveTexture']) delete material[key];
@@ -106,13 +106,13 @@ try {
 		}
 		ours.camera.forEach((camera, i) => near(camera, theirs.camera[i], `camera ${i} at ${time}`));
 		near(ours.light[0], theirs.light[0], `light at ${time}`);
-		/* KHR_texture_transform: translation, then rotation, then scale, on both textures. */
+		/* KHR_texture_transform: translation, rotation, then scale, on both textures. */
 		const of = (key) => valueAt(`/materials/0/pbrMetallicRoughness/baseColorTexture/extensions/KHR_texture_transform/${key}`, time);
 		const [[r], [sx, sy], [ox, oy]] = [of('rotation'), of('scale'), of('offset')];
 		const { map } = ours.materials[0][1].material;
 		if (map.matrixAutoUpdate) map.updateMatrix();
 		near(map.matrix.elements, [sx * Math.cos(r), -sx * Math.sin(r), 0, sy * Math.sin(r), sy * Math.cos(r), 0, ox, oy, 1], `placement at ${time}`);
-		/* At rest its factor is 0: the clip needs it, the neighbour does not. */
+		/* Its factor is 0 at rest: the clip needs the picture, the neighbour does not. */
 		assert.ok(ours.materials[0][1].material.emissiveMap && !ours.materials[1][1].material.emissiveMap);
 		near(ours.materials[1][1].material.map.offset.toArray(), [0, 0], 'the neighbour');
 	}

@@ -1,5 +1,5 @@
-// Reads VRML, MD2, 3MF, OBJ, PLY and STL with three.js and compares places and colours of all corners with what Hob makes of them.
-// three_small.mjs HOB FILE...; "corpus:" stands for the model corpus.
+// Reads VRML, MD2, 3MF, OBJ, PLY and STL with three.js and compares positions and colours of all corners with Hob's
+// result. three_small.mjs HOB FILE...; "corpus:" is the model corpus.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const THREE = await import('three');
 const { VRMLLoader } = await import('three/addons/loaders/VRMLLoader.js');
 const { DOMParser } = await import('@xmldom/xmldom');
 globalThis.DOMParser = DOMParser;
-// The one kind of question that the loader asks: local names, the last below the others.
+// The only kind of query that the loader makes: local names, the last one below the others.
 const sample = new DOMParser().parseFromString('<a/>', 'text/xml');
 for (const kind of [sample, sample.documentElement].map(Object.getPrototypeOf)) {
 	kind.querySelectorAll = function (path) {
@@ -34,14 +34,14 @@ const { loadThree, readDocument } = await import('./three_loading.mjs');
 
 const corpus = process.env.HOB_CORPUS ?? fileURLToPath(new URL('../../../shared/corpus', import.meta.url));
 
-// Turns that bring their corners to metres, Y up. three's MD2 loader swaps Y and Z, which mirrors.
+// Transforms of their corners to metres, Y up. three's MD2 loader swaps Y and Z, which mirrors.
 const readers = {
 	'.wrl': { load: (path) => new VRMLLoader().parse(readFileSync(path, 'utf8'), dirname(path) + '/'), place: (p) => p },
 	'.md2': { load: (path) => new THREE.Mesh(new MD2Loader().parse(buffer(path))), place: (p) => new THREE.Vector3(p.x, p.y, -p.z) },
 	'.obj': { load: (path) => new OBJLoader().parse(readFileSync(path, 'utf8')), place: (p) => p },
 	'.ply': { load: (path) => new THREE.Mesh(new PLYLoader().parse(buffer(path))), place: (p) => p },
 	'.stl': { load: (path) => new THREE.Mesh(new STLLoader().parse(buffer(path))), place: (p) => p },
-	// Its 3MF loader keeps millimetres and Z up.
+	// The 3MF loader keeps millimetres and Z up.
 	'.3mf': { load: (path) => new ThreeMFLoader().parse(buffer(path)), place: (p) => new THREE.Vector3(p.x, p.z, -p.y).divideScalar(1000) },
 };
 
@@ -88,7 +88,7 @@ async function check(path, hob, out) {
 		const mine = new THREE.Box3().setFromPoints(ours.map((c) => c.p));
 		if (ours.length !== theirs.length) wrong.push(`${ours.length / 3} triangles, theirs are ${theirs.length / 3}`);
 		if (mine.min.distanceTo(box.min) + mine.max.distanceTo(box.max) > 1e-4 * size) wrong.push('another box');
-		// Faces that are not flat are cut along other diagonals.
+		// Faces that are not plane are triangulated differently.
 		if (Math.abs(areaOf(ours) - areaOf(theirs)) > 5e-3 * areaOf(theirs)) wrong.push(`area ${areaOf(ours)}, theirs ${areaOf(theirs)}`);
 		let lost = 0, colors = 0, colored = 0;
 		const step = 1e-3 * size, cell = (p) => [p.x, p.y, p.z].map((x) => Math.round(x / step)), table = new Map();

@@ -1,5 +1,6 @@
-/* Stages with what this build of OpenUSD does not know (expressions) or draw (UsdSkel), for usd_live.mjs. What must come out is worked
- * out here from the definitions: `expect` looks at the model, `boxes` says where all points are at times. */
+/* Stages with features that this build of OpenUSD does not know (expressions) or draw (UsdSkel), for usd_live.mjs. The
+ * results are derived here from the definitions: `expect` checks the model, `boxes` gives the bounds of all points at
+ * times. */
 import { GREEN, RED, W, bound, diffuse, look, move, sets, square, stage, two, usda, variants } from './usd_stages.mjs';
 import { also, c, d, isRed, meters, spans } from './usd_odd.mjs';
 
@@ -42,7 +43,7 @@ const turn = (degrees, x = 0, y = 0, s = 1) => {
 	const [co, si] = [Math.cos, Math.sin].map((f) => f((degrees * Math.PI) / 180) * s);
 	return [[co, si, 0, 0], [-si, co, 0, 0], [0, 0, s, 0], [x, y, 0, 1]];
 };
-/* The inverse of a turn about z with one scale and a move. */
+/* The inverse of a rotation about z with one scale and a translation. */
 const back = ([[co, si], , , [x, y]]) => {
 	const q = co * co + si * si;
 	return mul(at(-x, -y), [[co / q, -si / q, 0, 0], [si / q, co / q, 0, 0], [0, 0, 1 / Math.sqrt(q), 0], [0, 0, 0, 1]]);
@@ -53,7 +54,8 @@ const box = (...lists) => [Math.min, Math.max].flatMap((f) => [0, 1, 2].map((k) 
 
 const POINTS = [[0, 0, 0], [4, 0, 0], [4, 1, 0], [0, 1, 0]];
 const FRAMES = [0, 5, 10];
-/* Each point by its influences [[joint, weight], ...] of `pose`, joints in the skeleton's space; `bind` likewise. */
+/* Skins each point by its influences [[joint, weight], ...] of `pose`, joints in the skeleton's space; likewise
+ * `bind`. */
 const skinned = ({ points = POINTS, influences, bind, pose, geom = I, world = I }) => go(go(points, geom).map((p, i) => {
 	const to = [0, 0, 0];
 	for (const [joint, weight] of influences[i]) go([p], mul(back(bind[joint]), pose[joint]))[0].forEach((x, k) => (to[k] += weight * x));
@@ -69,14 +71,14 @@ int[] faceVertexIndices = [0, 1, 2, 3]\nuniform token subdivisionScheme = "none"
 const bones = ({ paths = PATHS, bind = BIND, rest = REST, more = '' } = {}) => `def Skeleton "S" (prepend apiSchemas = ["SkelBindingAPI"]) { uniform token[] joints = [${paths.map((p) => `"${p}"`)}]
 uniform matrix4d[] bindTransforms = [${bind.map(text)}]\n${rest ? `uniform matrix4d[] restTransforms = [${rest.map(text)}]\n` : ''}${more} }\n`;
 const quaternion = (degrees) => `(${Math.cos((degrees * Math.PI) / 360)}, 0, 0, ${Math.sin((degrees * Math.PI) / 360)})`;
-/* Joints turn about z: angles(time) for each; they stand at `places`. */
+/* Joints rotate about z: angles(time) for each; their origins are `places`. */
 const dance = ({ paths = PATHS, angles = (t) => [3 * t, 6 * t], places = [[0, 0, 0], [2, 0, 0]], scales = places.map(() => 1), more = '' } = {}) => `def SkelAnimation "D" { uniform token[] joints = [${paths.map((p) => `"${p}"`)}]
 float3[] translations = [${places.map((p) => `(${p})`)}]\nquatf[] rotations.timeSamples = { ${FRAMES.map((t) => `${t}: [${angles(t).map(quaternion)}]`)} }
 half3[] scales = [${scales.map((s) => `(${s}, ${s}, ${s})`)}]\n${more} }\n`;
 const S = 'rel skel:skeleton = </W/S>\n', D = 'rel skel:animationSource = </W/D>\n';
 const TIME = `${meters}\nstartTimeCode = 0\nendTimeCode = 10`;
 const root = (inside, meta = TIME) => stage(`def SkelRoot "W" (prepend apiSchemas = ["SkelBindingAPI"]) { ${inside} }`, meta);
-/* Joints of two bones in the skeleton's space when they turn by a and b degrees. */
+/* Two bones' joints in the skeleton's space, rotated by a and b degrees. */
 const pose = (a, b, s = 1) => [turn(a), mul(turn(b, 2, 0, s), turn(a))];
 const over = (f) => Object.fromEntries(FRAMES.map((t) => [t, box(...f(t))]));
 const usual = (t) => [skinned({ influences: ONE, bind: BIND, pose: pose(3 * t, 6 * t) })];
@@ -124,7 +126,7 @@ const skeletons = [
 	['bones of a mesh that is refined', root(whole() + mesh(S + influence(ONE, 1)).replace('subdivisionScheme = "none"', 'subdivisionScheme = "catmullClark"')), ['stage.usda', 'rel skel:skeleton', 'rel other'], { boxes: over(usual) }],
 ];
 
-/* usda() breaks lines in front of "}", also in variables. */
+/* Repairs line breaks: usda() adds them before every "}", also in variables. */
 const mended = (files) => Object.fromEntries(Object.entries(files).map(([path, content]) => [path, content.replaceAll(/(\$\{\w+)\n\}/g, '$1}')]));
 
 export const byHand = [...expressions, ...skeletons].map(([name, files, without, more]) => ({ name, files: mended(files), without, alone: true, drawn: false, flat: false, ...more }));

@@ -1,4 +1,4 @@
-/* Chance that can be repeated, and making texts of stages smaller, for the stages that are made at random. */
+/* Repeatable random numbers, and reduction of stages' texts, for randomly made stages. */
 
 let state = 1;
 export const seeded = (seed) => (state = seed * 7919);
@@ -14,7 +14,7 @@ export const chance = (p) => next() < p;
 export const some = (list, p) => list.filter(() => chance(p));
 export const digit = () => 1 + below(9);
 
-/* From the line with an opening bracket to the one that closes it, or the line alone. */
+/* Lines from an opening bracket to the closing one, or only the line. */
 function block(lines, at) {
 	let open = 0, end = at;
 	do {
@@ -25,7 +25,7 @@ function block(lines, at) {
 	return end;
 }
 
-/* Leaves out blocks and lines of text layers as long as `still` holds. */
+/* Removes blocks and lines of text layers as long as `still` holds. */
 export function reduce(files, still) {
 	let best = files;
 	for (let again = true; again; ) {

@@ -1,4 +1,4 @@
-/* Stages as programs write them, shortened: their layers, names, transforms, primvars and materials; for usd_live.mjs. */
+/* Shortened stages of exporters, with their layers, names, transforms, primvars and materials; for usd_live.mjs. */
 import { BINDING, GREEN, RED, TIMES, W, bind, diffuse, look, move, square, usda } from './usd_stages.mjs';
 
 const mesh = (name, inside, points = '(0, 0, 0), (2, 0, 0), (2, 1, 0), (0, 1, 0), (0, 3, 1), (2, 3, 1)', kind = 'none') => `def Mesh "${name}" (${BINDING}) { int[] faceVertexCounts = [4, 3, 3]

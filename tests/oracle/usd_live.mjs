@@ -1,10 +1,11 @@
-/* Holds USD stages that are made on the spot against OpenUSD itself (openusd.mjs).
+/* Compares generated USD stages with OpenUSD itself (openusd.mjs).
  *
  *   node usd_live.mjs HOB MODEL_DUMP [-v] [--odd] [PART-OF-NAME]
  *
- * Of each stage of usd_stages.mjs, usd_odd.mjs (--odd: of these alone), usd_exporters.mjs and usd_by_hand.mjs: what Hydra draws of it, mesh by mesh (area, centre, direction, box, colour, texture coordinates), is
- * what Hob's importer makes of it, at rest and at the times that are given; and Hob cooks the stage and its composed, flattened form,
- * as text and as a crate, into the same bytes. `without` spoils the one feature that the stage is about: then the two must differ. */
+ * For each stage of usd_stages.mjs, usd_odd.mjs (--odd: only these), usd_exporters.mjs and usd_by_hand.mjs: Hydra's
+ * drawing and Hob's import agree mesh by mesh (area, centre, direction, box, colour, texture coordinates), at rest and
+ * at the given times; and Hob cooks the stage and its composed, flattened form, as text and as a crate, to the same
+ * bytes. `without` breaks the one feature that the stage tests: then the two must differ. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -19,7 +20,7 @@ const [hob, dump, ...rest] = process.argv.slice(2);
 const verbose = rest.includes('-v');
 const wanted = rest.find((word) => !word.startsWith('-')) ?? '';
 const ROOT = 'stage.usda';
-/* A dump frees nothing. */
+/* The dump program does not free its memory. */
 process.env.ASAN_OPTIONS = 'detect_leaks=0';
 if (!installed) {
 	console.log('skipped: npm ci --prefix tests/oracle fetches OpenUSD');
@@ -55,7 +56,7 @@ function surface(at, uv, color) {
 
 const numbers = (fact, keys) => keys.flatMap((key) => fact[key]);
 
-/* Meshes of both, paired by what they are: the first of theirs that agrees with one of ours is taken. */
+/* Pairs our meshes with theirs: each with the first of theirs that agrees. */
 function compare(ours, theirs, keys) {
 	if (ours.length !== theirs.length) return `${ours.length} meshes, not ${theirs.length}`;
 	const left = [...ours];
@@ -116,7 +117,7 @@ function imported(folder) {
 	const meshes = model.draws.filter((mesh) => mesh.topology === 0).map((mesh) => {
 		const base = model.materials[mesh.material]?.base ?? [1, 1, 1, 1], corners = mesh.at.length / 3;
 		const color = Array.from({ length: corners * 3 }, (_, i) => base[i % 3] * (mesh.color.length ? mesh.color[Math.floor(i / 3) * 4 + (i % 3)] : 1));
-		/* Texture coordinates of a stage begin at the lower left. */
+		/* Texture coordinates of a stage start at the lower left. */
 		const uv = mesh.uv.length ? mesh.uv.map((value, i) => (i % 2 ? 1 - value : value)) : null;
 		return surface(mesh.at, uv, color);
 	});
@@ -161,7 +162,7 @@ function checkDraw(stage, folder, theirs) {
 	return null;
 }
 
-/* Where all that is drawn reaches, at times, as worked out by hand. */
+/* Bounds of everything drawn, at times, as derived by hand. */
 function checkBoxes(stage, folder) {
 	const times = Object.keys(stage.boxes).map(Number), found = moved(folder, times, 0, 24) ?? [];
 	for (const [i, time] of times.entries())
@@ -169,7 +170,7 @@ function checkBoxes(stage, folder) {
 	return null;
 }
 
-/* A stage, what OpenUSD makes of it as one layer of text, and that as a crate cook to the same. */
+/* A stage, OpenUSD's flattening of it as text, and that as a crate cook to the same bytes. */
 function checkFlat(folder, ours, files, theirs) {
 	const mine = cooked(ours);
 	return unlike(mine, cooked(put(join(folder, 'flat'), { ...files, [ROOT]: theirs.flat }))) ?? unlike(mine, cooked(put(join(folder, 'crate'), { ...files, [ROOT]: theirs.crate() })));
@@ -181,7 +182,7 @@ function check(stage, folder, files, theirs) {
 	return (stage.drawn === false ? null : checkDraw(stage, ours, theirs)) ?? (stage.flat === false ? null : checkFlat(folder, ours, files, theirs)) ?? stage.expect?.(imported(ours).model ?? {}) ?? (stage.boxes ? checkBoxes(stage, ours) : null);
 }
 
-/* Complaints of OpenUSD; this build has no plug-in for volumes and says so. */
+/* OpenUSD's warnings, without the one that this build has no plug-in for volumes. */
 let complaints = [];
 const usd = await load((text) => text.trim() && !text.includes('UsdVol') && complaints.push(text));
 const folder = mkdtempSync(join(tmpdir(), 'hob-usd-'));

@@ -1,5 +1,5 @@
-/* Odd stages, for usd_live.mjs; their form is that of usd_stages.mjs. `complains`: OpenUSD does, and goes on;
- * `alone`: it cannot read the stage. */
+/* Unusual stages for usd_live.mjs, in the form of usd_stages.mjs. `complains`: OpenUSD warns and continues; `alone`:
+ * OpenUSD cannot read the stage. */
 import { BINDING, BLUE, GREEN, RED, TIMES, UV, W, bind, bound, color, diffuse, look, move, ops, sets, sliding, square, stage, two, usda, variants } from './usd_stages.mjs';
 
 export const also = (files, other) => ({ ...files, ...other });
@@ -8,7 +8,7 @@ export const d = (inside, meta) => ({ 'd.usda': usda(inside, meta) });
 const chain = (depth, inside, type = 'Scope') => `${Array.from({ length: depth }, (_, i) => `def ${type} "S${i}" {\n`).join('')}${inside}${'}'.repeat(depth)}`;
 
 export const isRed = ({ materials: all }) => (all?.some(({ base }) => base[0] === 1 && base[1] === 0 && base[2] === 0) ? null : 'not red');
-/* The colour of all that is drawn, by area. */
+/* Mean colour of everything drawn, weighted by area. */
 const mean = (wanted) => ({ draws }) => {
 	let area = 0;
 	const sum = [0, 0, 0];
@@ -141,7 +141,7 @@ const transforms = [
 	['a sample alone', stage(W(square('M', 0, sliding('{ 5: (3, 0, 0) }'))), TIMES), ['stage.usda', '5: (3', '5: (4'], { times: [0] }],
 ];
 
-/* ---- what is drawn */
+/* ---- drawing */
 
 const drawing = [
 	['a child is not proxy when it says so', stage(W(`def Xform "A" { uniform token purpose = "proxy"\n${square('M', 0, 'uniform token purpose = "default"\n')}${square('P', 9)} }\n${square('N', 3)}`)), ['stage.usda', 'purpose = "default"', 'purpose = "guide"']],
@@ -193,10 +193,10 @@ def GeomSubset "S" (${BINDING}) { uniform token elementType = "face"\nuniform to
 	['of two collections on a prim the first by name counts', stage(`def Xform "W" (prepend apiSchemas = ["MaterialBindingAPI", "CollectionAPI:z", "CollectionAPI:b10", "CollectionAPI:b9"]) { ${['z', 'b10', 'b9'].map((name, i) => `rel collection:${name}:includes = </W/M>\nrel material:binding:collection:${name} = [</W.collection:${name}>, </W/${'KKL'[i]}>]\n`).join('')}${square('M')}${looks} }`), ['stage.usda', '[</W.collection:b9>, </W/L>]', '[</W.collection:b9>, </W/K>]']],
 ];
 
-/* ---- what this build of OpenUSD does not know or draw: the definitions, worked out by hand */
+/* ---- features that this build of OpenUSD does not know or draw: derived by hand from the definitions */
 
 export const meters = 'defaultPrim = "W"\nmetersPerUnit = 1';
-/* Where the meshes reach in x, least first. */
+/* Extents of the meshes in x, smallest first. */
 export const spans = (...wanted) => ({ draws }) => {
 	const got = (draws ?? []).map(({ at }) => at.filter((_, i) => i % 3 === 0)).map((x) => [Math.min(...x), Math.max(...x)].map((n) => Math.round(n * 1e4) / 1e4));
 	return JSON.stringify(got.sort((a, b) => a[0] - b[0])) === JSON.stringify(wanted) ? null : `spans ${JSON.stringify(got)}`;

@@ -1,10 +1,11 @@
-/* Stages made at random, composed by OpenUSD and by Hob.
+/* Random stages, composed by OpenUSD and by Hob.
  *
  *   node usd_random.mjs MODEL_DUMP [--count=200] [--seed=1] [--keep=FOLDER]
  *
- * Each stage is a handful of layers in which a few names say something about each other by all kinds of arcs: sublayers, references,
- * payloads, inherits, specializes, variants, instances, with offsets and list operations. What Hob makes of it and what it makes of the one
- * layer that OpenUSD flattened must be the same, at rest and at three times. A stage that differs is reduced, and printed. */
+ * Each stage is a few layers in which a few names refer to each other by all kinds of arcs: sublayers, references,
+ * payloads, inherits, specializes, variants, instances, with offsets and list operations. Hob's import of the stage and
+ * of the single layer that OpenUSD flattens it to must be the same, at rest and at three times. A stage that differs is
+ * reduced, and printed. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -117,7 +118,7 @@ const files = (stage) => Object.fromEntries([...stage].map(([name, layer]) => [n
 
 /* ---- comparison */
 
-/* Text that OpenUSD cannot read. */
+/* OpenUSD cannot read the text. */
 let broken = false;
 const usd = await load((line) => (broken = broken || line.includes('.yy') || line.includes('Failed to open layer')));
 const folder = mkdtempSync(join(tmpdir(), 'hob-usd-'));
@@ -160,7 +161,7 @@ function differs(stage) {
 	return { why: ours.fact === theirs.fact ? null : unlike(ours.fact, theirs.fact), drawn: theirs.drawn, flat };
 }
 
-/* ---- leaving out what is not needed to see a difference */
+/* ---- reduction: leaves out what the difference does not need */
 
 function* smaller(stage) {
 	for (const name of stage.keys()) if (name !== 'stage.usda') yield () => stage.delete(name);

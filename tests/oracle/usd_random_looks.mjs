@@ -1,11 +1,11 @@
-/* Materials made at random, as OpenUSD and Hob read them.
+/* Random materials, read by OpenUSD and by Hob.
  *
  *   node usd_random_looks.mjs MODEL_DUMP [--count=200] [--seed=1]
  *
- * Networks of UsdPreviewSurface: inputs with values, with connections to an interface, to node graphs inside one another, to pictures and
- * readers of primvars behind further graphs; and bindings of all kinds above meshes. OpenUSD's Hydra says which material a mesh has, and
- * which network that is without graphs and interfaces: values, pictures, their wrapping, texture coordinates and their transform
- * must be Hob's. A stage that differs is reduced, and printed. */
+ * Networks of UsdPreviewSurface: inputs with values, with connections to an interface, to nested node graphs, to
+ * pictures and readers of primvars behind further graphs; and bindings of all kinds above meshes. OpenUSD's Hydra gives
+ * the material of each mesh, and its network without graphs and interfaces: values, pictures, their wrapping, texture
+ * coordinates and their transform must equal Hob's. A stage that differs is reduced, and printed. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,19 +27,20 @@ const SETS = { st: [0.1, 0.9], UVMap: [0.2, 0.8], map1: [0.3, 0.7] };
 const FILES = ['a.png', 'b.png', 'c.jpg'];
 const tenth = () => `0.${digit()}`;
 const triple = () => `(${tenth()}, ${tenth()}, ${tenth()})`;
-/* How an input is written: its type, and a value of it. */
+/* The type of each input, and a value as text. */
 const INPUTS = {
 	diffuseColor: ['color3f', triple], emissiveColor: ['color3f', triple], roughness: ['float', tenth], metallic: ['float', tenth], opacity: ['float', tenth], opacityThreshold: ['float', tenth],
 	ior: ['float', () => `1.${digit()}`], clearcoat: ['float', tenth], clearcoatRoughness: ['float', tenth], occlusion: ['float', tenth], normal: ['normal3f', triple],
 };
 const PICTURED = ['diffuseColor', 'emissiveColor', 'roughness', 'metallic', 'opacity', 'occlusion', 'normal'];
 
-/* Writes material `at` with shaders and graphs; names are counted up. */
+/* Writes material `at` with shaders and graphs; names are numbered. */
 function material(at) {
 	const own = [], shaders = [];
 	let names = 0;
 	const name = (what) => `${what}${names++}`;
-	/* Text behind "= " or ".connect = " of an input of this type: a value, or a way to one through interfaces and graphs. */
+	/* The text after "= " or ".connect = " of an input of this type: a value, or a path to one through interfaces and
+	 * graphs. */
 	function input(property, type, value, depth = 0) {
 		const way = depth > 2 ? 0 : below(6);
 		if (way === 1 || way === 2) {
@@ -61,7 +62,7 @@ function material(at) {
 		shaders.push(`def Shader "${s}"\n{\nuniform token info:id = "${id}"\n${lines.join('\n')}\n}`);
 		return `${at}/${s}`;
 	};
-	/* An output, as it is or handed on by a graph. */
+	/* An output, directly or through a graph. */
 	function out(path, type, output) {
 		if (!chance(0.25)) return `<${path}.outputs:${output}>`;
 		const g = name('G');
@@ -119,10 +120,10 @@ function make(seed) {
 	return { 'stage.usda': `#usda 1.0\n(\ndefaultPrim = "W"\nmetersPerUnit = 1\n)\ndef Xform "W"\n{\ndef Scope "Looks"\n{\n${material(LOOKS[0])}\n${material(LOOKS[1])}\n}\n${material(LOOKS[2])}\n${group('/W/G', 0)}\n}\n` };
 }
 
-/* ---- what OpenUSD has, as Hob says it */
+/* ---- OpenUSD's materials, in Hob's terms */
 
 const clean = (value) => JSON.parse(JSON.stringify(value, (_, v) => (typeof v === 'number' ? Number(v.toFixed(4)) : v)));
-/* -0 and the order of keys say nothing. */
+/* -0 and the order of keys have no meaning. */
 const sorted = (value) => (value !== null && typeof value === 'object' ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).map(([k, v]) => [k, sorted(v)])) : value === 0 ? 0 : value);
 const parts = (value, key) => (value !== null && typeof value === 'object' ? Object.entries(value).flatMap(([k, v]) => parts(v, `${key} ${k}`)) : [`${key}: ${value}`]);
 const WRAPS = { clamp: 1, mirror: 2 };
@@ -149,7 +150,7 @@ function theirLook(network) {
 	const look = {};
 	const get = (name, fallback) => {
 		const link = links.find((one_) => one_.outputName === name), picture = link && texture(network, link.inputId);
-		/* Fallback of a picture without a file. */
+		/* Fallback value of a reader without a picture. */
 		const instead = link && !picture && numbers(network.nodes[link.inputId]?.fallback, null), at = 'rgba'.indexOf(link?.inputName);
 		return { value: instead ? (link.inputName === 'rgb' ? instead.slice(0, 3) : instead[at]) : numbers(values[name], fallback), picture, channel: link?.inputName };
 	};
@@ -162,7 +163,7 @@ function theirLook(network) {
 	return look;
 }
 
-/* ---- what Hob has */
+/* ---- Hob's materials */
 
 function ourLook(model, draw) {
 	const m = model.materials[draw.material];
@@ -171,7 +172,7 @@ function ourLook(model, draw) {
 		if (!map) return null;
 		const uv = draw[map.uv ? `uv${map.uv}` : 'uv'], [ox, oy, sx, sy, turn] = map.place, [c, s] = [Math.cos(turn), Math.sin(turn)];
 		const place = (u, v) => [c * sx * u + s * sy * v + ox, -s * sx * u + c * sy * v + oy];
-		/* Texture coordinates of a stage begin at the lower left. */
+		/* Texture coordinates of a stage start at the lower left. */
 		return { file: map.file.split('/').pop(), wrap: map.wrap, scale, set: [uv[0], 1 - uv[1]], places: [[0, 0], [1, 0], [0, 1]].map(([u, v]) => place(u, 1 - v)).map(([u, v]) => [u, 1 - v]), channel: channel ?? map.channel };
 	};
 	const packed = m.maps[1];
@@ -190,11 +191,11 @@ function ourLook(model, draw) {
 	};
 }
 
-/* ---- comparison: Hydra's words are brought to what a material of Hob can say */
+/* ---- comparison: Hydra's values reduced to what a material of Hob can express */
 
 function said(theirs, ours) {
 	const look = structuredClone(theirs);
-	/* Shown by its own channel with the base colour's picture. */
+	/* Opacity is a channel of the base colour's picture. */
 	if (look.opacity.file && look.opacity.channel === 4 && look.diffuseColor.file === look.opacity.file && !ours.opacity.file) look.opacity = look.opacity.scale;
 	look.normal = look.normal.file ? { ...look.normal, scale: null, channel: 0 } : null;
 	look.occlusion = look.occlusion.file ? { ...look.occlusion, scale: null, channel: 1 } : null;
@@ -245,7 +246,7 @@ try {
 		drawn += found.drawn;
 		if (!found.why) continue;
 		bad++;
-		/* First difference, as in "lacks diffuseColor set". */
+		/* The first difference, for example "lacks diffuseColor set". */
 		const key = found.why.split('\n')[0].match(/ (has|lacks|is) \w+( [a-z]+)?/)?.[0] ?? '';
 		const small = rest.includes('--whole') ? files : reduce(files, (less) => differs(less).why?.includes(key));
 		console.log(`not ok - seed ${seed}`);

@@ -1,11 +1,12 @@
-/* Meshes and transforms made at random, as OpenUSD and Hob read them.
+/* Random meshes and transforms, read by OpenUSD and by Hob.
  *
  *   node usd_random_shapes.mjs MODEL_DUMP [--count=200] [--seed=1]
  *
- * Each stage has meshes below groups with transform operations of all kinds, some of which move. The meshes say their colours and texture
- * coordinates in every interpolation and type, with and without indices, on themselves or above; they have holes, left hands and subsets
- * with materials. The same stage is also written plainly: corner by corner, a mesh for each material. Hob must draw the two alike;
- * what Hydra draws of the plain one, and where it draws the other at several times, must be what Hob draws. */
+ * Each stage has meshes below groups with transform operations of all kinds, some of them animated. The meshes have
+ * colours and texture coordinates in every interpolation and type, with and without indices, on themselves or
+ * inherited; they have holes, left-handed orientation and subsets with materials. The same stage is also written in
+ * plain form: corner by corner, one mesh per material. Hob must draw both alike; and Hydra's drawing of the plain one,
+ * and its transforms of the other at several times, must equal Hob's. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +28,7 @@ const TIMES = [0, 1.5, 4, 6, 9];
 const tenths = (n) => Array.from({ length: n }, () => (below(19) - 9) / 10);
 const tuple = (list) => (list.length > 1 ? `(${list.join(', ')})` : `${list[0]}`);
 
-/* An operation: its kind, types, and a value. Scales are even, so that nothing shears. */
+/* An operation: its kind, types, and a value. Scales are uniform, to avoid shear. */
 const OPS = [
 	['translate', ['double3', 'float3', 'half3'], () => tuple(tenths(3).map((x) => x * 4))],
 	['scale', ['float3', 'double3'], () => tuple(Array(3).fill(one([0.5, 2, 1.5])))],
@@ -55,7 +56,7 @@ function transform() {
 	return lines;
 }
 
-/* ---- a mesh: flat faces over a grid, so that how they are cut does not matter */
+/* ---- a mesh: plane faces over a grid, so that triangulation does not matter */
 
 const shuffled = (list) => list.map((x) => [next(), x]).sort((a, b) => a[0] - b[0]).map(([, x]) => x);
 
@@ -69,7 +70,7 @@ function faces() {
 	return { points: Array.from({ length: (n + 1) * (m + 1) }, (_, i) => [i % (n + 1), Math.floor(i / (n + 1)), 0]), list };
 }
 
-/* A primvar in some form, and what it is at each corner of each face. */
+/* A primvar in some form, and its value at each corner of each face. */
 function primvar(name, width, types, shape, above) {
 	const how = one(['constant', 'uniform', 'varying', 'vertex', 'vertex', 'faceVarying', 'faceVarying']);
 	const corners = shape.list.flat().length;
@@ -91,7 +92,7 @@ const bind = (name) => (name ? [`rel material:binding = </W/${name}>`] : []);
 const API = ' (\nprepend apiSchemas = ["MaterialBindingAPI"]\n)';
 const write = (name, lines) => `def Mesh "${name}"${API}\n{\n${lines.join('\n')}\n}`;
 
-/* As text: the mesh as it is, and plainly; `above` collects what its parent says for both, and for the first alone. */
+/* The mesh as text, in both forms; `above` collects its parent's properties for both, and for the first form only. */
 function mesh(name, above) {
 	const shape = { ...faces(), lines: [] };
 	const left = chance(0.3), hole = chance(0.2) && shape.list.length > 1 ? below(shape.list.length) : -1;
@@ -124,7 +125,7 @@ function group(path, depth) {
 	const above = [], name = path.split('/').pop(), place = transform();
 	const inside = chance(0.8) || depth === 2 ? mesh(`M${path.replaceAll('/', '')}`, above) : { odd: '', even: '' };
 	const children = depth < 2 ? some(['P', 'Q'], 0.5).map((child) => group(`${path}/${child}`, depth + 1)) : [];
-	/* A value set above a mesh would reach the meshes of its neighbours. */
+	/* A value set on the parent would be inherited by the neighbours, too. */
 	const wrap = (which) => `def Xform "${name}"\n{\n${place.join('\n')}\ndef Xform "In"\n{\n${which === 'odd' ? above.join('\n') : ''}\n${inside[which]}\n}\n${children.map((child) => child[which]).join('\n')}\n}`;
 	return { odd: wrap('odd'), even: wrap('even') };
 }
@@ -173,7 +174,7 @@ function hob(files, name) {
 			const uv = draw.uv.length ? [draw.uv[i * 2], 1 - draw.uv[i * 2 + 1]].map((v) => v.toFixed(3)).join() : '-';
 			const color = look ? '-' : [0, 1, 2].map((k) => (base[k] * (draw.color.length ? draw.color[i * 4 + k] : 1)).toFixed(3)).join();
 			looked.add(`${look} ${uv} ${color === '1.000,1.000,1.000' ? '-' : color}`);
-			/* Which way a face looks: its corners, from the least on. */
+			/* Orientation of a face: its corners, starting with the smallest. */
 			const from = i - (i % 3), triangle = [0, 1, 2].map((k) => draw.at.slice((from + k) * 3, (from + k) * 3 + 3));
 			const [u, v] = [1, 2].map((k) => triangle[k].map((x, c) => x - triangle[0][c]));
 			const facing = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]], most = Math.max(...facing.map(Math.abs));
@@ -212,7 +213,7 @@ try {
 		empty += found.drawn === 0;
 		if (!found.why) continue;
 		bad++;
-		/* Only motion can be seen in less of a stage: of a form, the other would have to be made again. */
+		/* Only differences in motion can be reduced: for others the plain form would have to be made again. */
 		const small = found.why.startsWith('motion') && !rest.includes('--whole') ? reduce(files, (less) => differs(less).why?.startsWith('motion')) : files;
 		console.log(`not ok - seed ${seed}`);
 		for (const [name, content] of Object.entries(small)) console.log(`==== ${name}\n${content}`);

@@ -1,7 +1,7 @@
-/* Stages of one feature each, for usd_live.mjs: files, `without` = [file, text, what stands there when the feature is missing],
- * `times` in time codes (the first is what is drawn at rest), `keys` of what is compared. */
+/* Stages with one feature each, for usd_live.mjs: files, `without` = [file, text, replacement that removes the
+ * feature], `times` in time codes (the first is drawn at rest), `keys`: the compared facts. */
 
-/* OpenUSD wants a line's end behind a property. */
+/* OpenUSD requires a line end after a property. */
 export const usda = (inside, meta = 'defaultPrim = "W"') => `#usda 1.0\n(\n${meta}\n)\n${inside.replaceAll('}', '\n}')}\n`;
 export const square = (name, x = 0, inside = '', size = 1) => `def Mesh "${name}" { int[] faceVertexCounts = [4]
 int[] faceVertexIndices = [0, 1, 2, 3]
@@ -162,7 +162,7 @@ const transforms = [
 	['metres per unit of a referenced layer do not count', two(W('', 'references = @b.usda@'), W(square('M', 1)), 'metersPerUnit = 1', 'defaultPrim = "W"\nmetersPerUnit = 0.01'), ['stage.usda', 'metersPerUnit = 1', 'metersPerUnit = 2']],
 ];
 
-/* ---- what is drawn */
+/* ---- drawing */
 
 const drawing = [
 	['invisible hides what is below', stage(W(`def Xform "A" { token visibility = "invisible"\n${square('M')} }\n${square('N', 3)}`)), ['stage.usda', '"invisible"', '"inherited"'], { drawn: false, expect: ({ draws }) => (draws?.length === 1 ? null : 'A is drawn') }],
@@ -180,7 +180,7 @@ const drawing = [
 	].map(([type, inside, from, to, half]) => [`a ${type.toLowerCase()} has its measures`, stage(W(`def ${type} "C" { ${inside} }`), 'metersPerUnit = 1'), ['stage.usda', from, to], { drawn: false, expect: reaches(half) }]),
 ];
 
-/* ---- what this build of OpenUSD does not draw: the schemas' definitions, worked out by hand */
+/* ---- features that this build of OpenUSD does not draw: derived by hand from the schemas' definitions */
 
 const instancer = (inside) => stage(W(`def PointInstancer "I" { point3f[] positions = [(0, 0, 0), (5, 0, 0), (9, 0, 0)]
 int[] protoIndices = [0, 1, 0]
@@ -243,7 +243,7 @@ function red({ materials: all }) {
 	return all?.some(({ base }) => base[0] === 1 && base[1] === 0 && base[2] === 0) ? null : 'not red';
 }
 
-/* How the surface reaches from the middle: OpenUSD's own shapes have ten sides and reach less far. */
+/* Distances of the surface from the middle: OpenUSD's own shapes have ten sides and reach less far. */
 function reaches(half) {
 	return ({ bounds }) => (bounds?.every((value, k) => Math.abs(value - (k < 3 ? -half[k] : half[k - 3])) < 1e-5) ? null : `reaches ${bounds}`);
 }

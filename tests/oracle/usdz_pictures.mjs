@@ -1,12 +1,12 @@
-/* Draws usdz files twice, side by side: what Hob exports of them as GLB (left), and what OpenUSD's Hydra draws (right).
+/* Draws usdz files twice, side by side: Hob's export as GLB (left), and OpenUSD's Hydra (right).
  *
  *   node usdz_pictures.mjs HOB OUT FILE.usdz...
  *
- * Both are drawn by three.js in Chromium, by the same camera and light; of Hydra's materials it knows UsdPreviewSurface with
- * textures. OUT/NAME.png is a pair, OUT/sheet.png all of them, OUT/facts.tsv says of each file its digest, and of both sides the
- * box in metres, the triangles, and how many of the picture's pixels differ. Of Hydra, both sides of each face
- * are drawn and no lights; this build of OpenUSD has no plug-in for skeletons, so it draws no skinned mesh. The pictures are to be
- * looked at: nothing fails by itself but a file that does not cook. */
+ * Three.js in Chromium draws both, with the same camera and light; of Hydra's materials it supports UsdPreviewSurface
+ * with textures. OUT/NAME.png is a pair, OUT/sheet.png all pairs; OUT/facts.tsv has for each file its digest, and for
+ * both sides the box in metres, the triangles, and the number of differing pixels. Hydra's faces are drawn from both
+ * sides, without lights; this build of OpenUSD has no plug-in for skeletons, so it draws no skinned mesh. The pictures
+ * are for inspection: only a file that does not cook is a failure. */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ const SIDE = 480;
 mkdirSync(out, { recursive: true });
 process.env.ASAN_OPTIONS = 'detect_leaks=0';
 
-/* The members of a package, which are stored as they are. */
+/* The members of a package, which are stored uncompressed. */
 function members(bytes) {
 	const found = {};
 	const end = bytes.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'));
@@ -37,7 +37,7 @@ function members(bytes) {
 	return found;
 }
 
-/* Hydra's drawing of a package, for the page: meshes, their materials, the pictures as data URLs. */
+/* Hydra's drawing of a package, for the page: meshes, materials, and pictures as data URLs. */
 function hydra(usd, bytes) {
 	const zip = members(bytes);
 	const stage = usd.open({ 'a.usdz': bytes }, 'a.usdz');
@@ -59,7 +59,7 @@ function hydra(usd, bytes) {
 	return { meshes, pictures, up: header('upAxis', 'Y'), unit: Number(header('metersPerUnit', '0.01')) };
 }
 
-/* In the page. */
+/* Runs in the page. */
 async function draw({ glb, side }) {
 	const theirs = await (await fetch('/hydra.json')).json();
 	const THREE = await import('three');

@@ -1,4 +1,4 @@
-// The JavaScript reader against the C description of the same files (tests/data/formats/*.json).
+// The JavaScript reader, compared with the C description of the same files (tests/data/formats/*.json).
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
@@ -8,7 +8,8 @@ const data = (name) => new URL(`../../data/formats/${name}`, import.meta.url);
 const load = (name) => new Uint8Array(readFileSync(data(name)).slice());
 const described = (name) => JSON.parse(readFileSync(data(`${name}.json`), 'utf8'));
 
-/** What a value of the reader is in the description: bytes as hex, floats as 32-bit ones, infinities as words. */
+/** Compares a value of the reader with the description, which has bytes as hex, 32-bit floats, and infinities as
+ * words. */
 function same(got, want, path) {
 	if (got instanceof Uint8Array) assert.equal(hex(got), want, path);
 	else if (Array.isArray(want)) {

@@ -1,4 +1,4 @@
-/* The event stream's parser: events in any pieces, and none without end. */
+/* The event stream's parser: events may arrive in any pieces, and their size is limited. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 

@@ -1,10 +1,10 @@
-/* web/client/hob-three.js, HobLoader: which outputs are asked for. */
+/* web/client/hob-three.js, HobLoader: which outputs it requests. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { HobLoader } from '../../../web/client/hob-three.js';
 
-/* Requests to a daemon whose asset has these outputs; null: it does not say. The bytes are no model. */
+/* The requests to a daemon whose asset has these outputs; null: they are unknown. The bytes are not a model. */
 async function asked(outputs) {
 	const bytes = new TextEncoder().encode('no pack');
 	const hash = createHash('sha256').update(bytes).digest('hex');

@@ -1,5 +1,5 @@
-/* web/app/rows.js: the list shows what the daemon has, whatever changes while a page of it is under way. The daemon is played:
- * each answer comes when the test gives it. */
+/* web/app/rows.js: the list shows the daemon's assets, whatever changes while a page is being read. The daemon is
+ * simulated: each answer arrives when the test sends it. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { Rows } from '../../../web/app/rows.js';

@@ -1,5 +1,5 @@
-/* web/app/snippets.js: a line that somebody copies runs nothing but itself, whatever the file is called. Each language's own
- * program reads the lines for forty hostile names and must come to the very name. */
+/* web/app/snippets.js: a copied line runs nothing but itself, whatever the file's name. Each language's own interpreter
+ * or compiler reads the lines for forty hostile names and must get exactly that name. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const names = [
 const asset = (name) => ({ root: 'art', path: name, links: { data: `/a/art/${encodeURIComponent(name)}` } });
 const origin = 'http://127.0.0.1:7780';
 
-/* Runs in a folder of its own, which must stay as it was. */
+/* Runs in a folder of its own, which must stay unchanged. */
 function alone(act) {
 	const folder = mkdtempSync(join(tmpdir(), 'hob-snippets-'));
 	try {

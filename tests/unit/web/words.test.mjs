@@ -1,4 +1,5 @@
-/* Every name that the tables of schema/ bring to a page has words in web/app/text.js, and sizes are told in the units they were set in. */
+/* Every name that the tables of schema/ bring to a page has words in web/app/text.js, and sizes are shown in the units
+ * they were set in. */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
