@@ -12,7 +12,7 @@ export class Problem extends Error {
 
 let refused = () => {};
 
-/** Calls back whenever the daemon does not know who asks. */
+/** Calls back whenever the daemon answers that the caller is not signed in. */
 export const onRefused = (callback) => (refused = callback);
 
 async function answer(response, as) {
@@ -31,11 +31,11 @@ async function send(path, options) {
 	}
 }
 
-/* Answers that the HTML asked for beside the script: the first to want one takes it. */
+/* Answers that the HTML page requests before the script runs: the first caller takes each. */
 const early = new Map();
 const PATIENCE = 300;
 
-/** Waits for those answers, but not for long, so that the first picture has them. */
+/** Waits briefly for those answers, so that the first paint has them. */
 export async function waitForEarly() {
 	const links = [...document.querySelectorAll('link[rel=preload][as=fetch]')];
 	const reads = links.map((link) => {
@@ -57,10 +57,10 @@ export async function get(path, { signal, as } = {}) {
 		as);
 }
 
-/** Throws the Problem that a download would meet, which a link could not tell. */
+/** Throws the Problem that a download would get, since a link cannot report it. */
 export const probe = async (path) => answer(await send(path, { headers: { Range: 'bytes=0-0' } }), 'text');
 
-/** Answers {data, etag}. */
+/** Returns {data, etag}. */
 export async function getTagged(path, { signal } = {}) {
 	const response = await send(path, { signal, headers: { Accept: 'application/json' } });
 	return { data: await answer(response), etag: response.headers.get('ETag') };

@@ -6,8 +6,8 @@ import { colourOf as colour, onTheme } from './theme.js';
 
 
 /**
- * series: [{label, values, tone, format, bars}], one scale each; times: seconds since 1970. label: what people who
- * cannot see it are told.
+ * series: [{label, values, tone, format, bars}], each with a scale of its own; times: seconds since 1970. label: the
+ * description for screen readers.
  */
 export function Chart({ times, series, label, height = 150, axes = true }) {
 	const place = useRef(null);

@@ -1,4 +1,4 @@
-/* Why something could not be cooked: what, where, what to do. */
+/* Shows why something could not be cooked: the error, its place, and the remedy. */
 import { html } from 'htm/preact';
 import { text } from './text.js';
 import { sentence } from './format.js';
@@ -18,7 +18,7 @@ export const placeOf = (location, path) => {
 	return `${file}${location?.line ? `:${location.line}` : ''}${location?.column ? `:${location.column}` : ''}`;
 };
 
-/** The file's place with a link into the editor, when one was set on the page of problems. */
+/** The place in the file, as a link to the editor if one was chosen on the page of problems. */
 export function Place({ location, asset }) {
 	const roots = useResource('/api/v1/roots');
 	const template = editorTemplate();

@@ -1,9 +1,9 @@
-/* Numbers, sizes and times as people read them. */
+/* Numbers, sizes and times in the form that people read. */
 import { text } from './text.js';
 
-/* Numbers and dates as the browser's owner writes them; words are English, as everything else here. */
+/* Numbers and dates follow the browser's locale; words are English, as everywhere here. */
 const locale = globalThis.navigator?.language ?? 'en';
-/* Each is made when it is first used: the first page does not wait for those it does not need. */
+/* Makes each formatter when it is first used, so that the first page does not wait for others. */
 const later = (make) => {
 	let made = null;
 	return { format: (...given) => (made ??= make()).format(...given) };
@@ -11,11 +11,11 @@ const later = (make) => {
 const whole = later(() => new Intl.NumberFormat(locale));
 const KEY = 'hob-marks';
 /* The browser's first formatter takes a page 30 ms. Most locales write numbers as English does, with other marks: those
- * are kept for the next page. null: this locale does not. */
+ * marks are stored for the next page. null: not such a locale. */
 const grouped = (digits, mark) => digits.replace(/\B(?=(\d{3})+$)/g, mark);
 
 function findMarks() {
-	const store = globalThis.localStorage; // not in workers
+	const store = globalThis.localStorage; // undefined in workers
 	const kept = JSON.parse(store?.getItem(KEY) ?? 'null');
 	if (kept?.locale === locale) return kept.marks;
 	const [, group, , decimal] = new Intl.NumberFormat(locale, { minimumFractionDigits: 1 }).formatToParts(12345.6)
@@ -57,8 +57,8 @@ export function sizeParts(bytes) {
 
 export const size = (bytes) => (bytes === null || bytes === undefined ? '' : sizeParts(bytes).join('\u00a0'));
 
-/** A limit as it was set: 4294967296 -> "4 GiB"; what is no whole number of MiB, or a small one of KiB, as any other
- * size. */
+/** A limit as it was set: 4294967296 -> "4 GiB"; a size that is not a whole number of MiB, or a small one of KiB, is
+ * shown like any other. */
 export function limitSize(bytes) {
 	if (!bytes || bytes % (bytes < 1048576 ? 1024 : 1048576)) return size(bytes);
 	const units = ['KiB', 'MiB', 'GiB', 'TiB'];
@@ -67,7 +67,7 @@ export function limitSize(bytes) {
 	return `${number(value)}\u00a0${units[unit]}`;
 }
 
-/** A size in the units of the limit beside it, so that the two can be compared. */
+/** A size in the units of the limit shown with it, so that both can be compared. */
 export function sizeBeside(bytes, limit) {
 	if (!limit || limit % 1048576) return size(bytes);
 	const unit = limit % 1073741824 ? ['MiB', 1048576] : ['GiB', 1073741824];
@@ -107,7 +107,7 @@ export const quantity = (value) => (Number.isInteger(value) ? number(value) : pr
 const axisOf = (options) => later(() => new Intl.DateTimeFormat(locale, options));
 const axes = [[60, axisOf({ timeStyle: 'medium' })], [86400, axisOf({ timeStyle: 'short' })],
 	[Infinity, axisOf({ month: 'short', day: 'numeric' })]];
-/** Of marks on an axis, in seconds since 1970, that are `apart`. */
+/** Formatter for marks on an axis; marks: seconds since 1970, `apart` seconds from each other. */
 export const axisTimes = (marks, apart) => {
 	const [, words] = axes.find(([below]) => apart < below);
 	return marks.map((mark) => words.format(mark * 1000));
@@ -119,7 +119,7 @@ export const clock = (time) => new Date(time).toLocaleTimeString(locale);
 /** 0.934 -> "93 %", 0.004 -> "0.4 %" */
 export const percent = (share) => `${fixed(share * 100, share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`;
 
-/** "root/path" -> {file, folder}; of an unsaved model (live/USER/ROOT/PATH.glb) those of the asset that it replaces,
+/** "root/path" -> {file, folder}; for an unsaved model (live/USER/ROOT/PATH.glb) those of the asset that it replaces,
  * and its user. */
 export function partsOf(name) {
 	const [, user, asset] = /^live\/([^/]+)\/(.+)\.glb$/.exec(name) ?? [];
@@ -128,7 +128,8 @@ export function partsOf(name) {
 	return { file: shown.slice(slash), folder: shown.slice(0, slash), user };
 }
 
-/** A message as a sentence: 'the GLB says' -> 'The GLB says'; what begins with a quote, a path or a name stays. */
+/** A message as a sentence: 'the GLB says' -> 'The GLB says'; one that begins with a quote, a path or a name is
+ * unchanged. */
 export const sentence = (message) => message?.replace(/^[a-z]+(?=[\s,:;])/,
 	(word) => word[0].toUpperCase() + word.slice(1));
 

@@ -1,4 +1,4 @@
-/* Data that stays true: read once, and again whenever an event says that it may have changed. */
+/* Data that stays up to date: read once, and again whenever an event says that it may have changed. */
 import { useCallback, useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 import { get } from './api.js';
 import { listen, liveState, watchState } from './live.js';
@@ -13,8 +13,8 @@ function keep(url, data) {
 }
 
 /**
- * Calls `run` soon, but never twice at a time and no more often than every `gap` ms or twice the time it takes, and not
- * while the tab is hidden.
+ * Calls `run` soon, but never twice at a time, at most every `gap` ms or twice the time that it takes, and not while
+ * the tab is hidden.
  */
 export function makeRefresher(run, gap = 300) {
 	let timer = 0;
@@ -46,7 +46,7 @@ export function makeRefresher(run, gap = 300) {
 	document.addEventListener('visibilitychange', shown);
 	return {
 		ask,
-		/** The first time: without waiting for what else is to be done. */
+		/** The first time, without waiting for other work. */
 		now,
 		end() {
 			ended = true;
@@ -58,17 +58,17 @@ export function makeRefresher(run, gap = 300) {
 
 const AGAIN = 1000; /* ms */
 
-/** What could not be asked for is asked for again: soon if the stream of events lives, else when it is back. */
+/** Repeats a failed request: soon if the event stream is connected, otherwise once it is connected again. */
 export const askAgain = (error, ask) => error?.code === 'offline' && liveState().connected && setTimeout(ask, AGAIN);
 
-/** Asks for what useResource(url) is going to need. */
+/** Requests the data that useResource(url) is going to need. */
 export async function preload(url) {
 	if (kept.has(url)) return;
 	const data = await get(url).catch(() => undefined);
 	if (data !== undefined && !kept.has(url)) keep(url, data);
 }
 
-/* One read of a URL serves all that show it: they show the same moment. */
+/* All users of a URL share one read, so they show the same state. */
 const sources = new Map();
 
 class Source {
@@ -103,7 +103,7 @@ class Source {
 		for (const { redraw } of [...this.readers]) redraw();
 	}
 
-	/** Returns the end of it; what nobody reads any more is not asked for. */
+	/** Returns a function that ends the use; a URL without users is not read again. */
 	join(reader) {
 		this.readers.add(reader);
 		if (this.readers.size === 1) this.refresher.now();
@@ -120,14 +120,14 @@ class Source {
 }
 
 /**
- * {data, error, loading, reload} of a GET. `on(event)` tells which events make it out of date; `every`: also by the
- * clock. While a new answer is under way, and when it fails, the last one stays.
+ * {data, error, loading, reload} of a GET. `on(event)`: whether the event makes the data out of date; `every`: also
+ * reload at this interval. The last data remains while a new answer is pending, and if it fails.
  */
 export function useResource(url, { on, every, as } = {}) {
 	const [, redraw] = useReducer((count) => count + 1, 0);
 	const reader = useRef({ redraw }).current;
 	reader.on = on;
-	/* Asked for before the page is painted, not after it. */
+	/* Requests before the page is painted, not after it. */
 	useLayoutEffect(() => {
 		if (!url) return undefined;
 		if (!sources.has(url)) sources.set(url, new Source(url, as));
@@ -156,8 +156,8 @@ export function useLive() {
 const clocks = new Map();
 
 /**
- * The time, anew every `ms`, so that relative times stay right, and whenever else something is drawn. One timer serves
- * all that ask for the same pace.
+ * The current time, updated every `ms` (so that relative times stay right) and at every rendering. Users of the same
+ * interval share one timer.
  */
 export function useClock(ms = 10000) {
 	const [, set] = useState(Date.now);
@@ -193,7 +193,7 @@ const tab = { title: '', note: '' };
 const writeTitle = () => (document.title = [tab.note && `(${tab.note})`, tab.title && `${tab.title} ·`,
 		'Hob'].filter(Boolean).join(' '));
 
-/** What stands before the title of every page: how far the work is, how many problems there are. */
+/** Sets the prefix of the title of every page: progress of work, number of problems. */
 export function setTabNote(note) {
 	tab.note = note;
 	writeTitle();

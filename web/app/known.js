@@ -1,4 +1,4 @@
-/* Assets that a list has named, so that opening one needs no search for its name. */
+/* Assets that a list has shown, so that opening one needs no search for its name. */
 const MOST = 5000;
 const known = new Map();
 
@@ -14,5 +14,5 @@ export function know(items) {
 /** The id of "root/path", or undefined. */
 export const idOf = (name) => known.get(name)?.id;
 
-/** Whether "root/path" has cooked outputs, as far as is known. */
+/** Whether "root/path" is known to have cooked outputs. */
 export const isCooked = (name) => known.get(name)?.cooked ?? false;

@@ -1,24 +1,24 @@
-/* A table of which only the rows in view exist. Up, Down, Page Up, Page Down, Home and End move, Enter opens; where
- * rows can be selected, Space and Ctrl+click do so, with Shift up to the last one, and Escape lets go of all. */
+/* A table of which only the visible rows exist. Up, Down, Page Up, Page Down, Home and End move, Enter opens. If rows
+ * can be selected, Space and Ctrl+click select, Shift extends the selection, and Escape clears it. */
 import { html } from 'htm/preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { cameBack } from './router.js';
 
 const HEIGHT = 48;
 const SPARE = 6;
-/* Where each list was left, by its address: whoever comes back finds it so. */
+/* Scroll position of each list by its address, restored when the user comes back. */
 const left = new Map();
 const here = () => location.pathname + location.search;
 const leave = (change) => left.set(here(), { ...left.get(here()), ...change });
 
 /**
- * near(item, pressed) is called when the focus comes to a row, or a pointer goes down on it: it may be opened next.
- * selection: {has(item), toggle(item), add(items), clear(), label}, or nothing.
+ * near(item, pressed) is called when a row gets the focus, or a pointer is pressed on it: it may be opened next.
+ * selection: {has(item), toggle(item), add(items), clear(), label}, or undefined.
  */
 export function List({ rows, label, header, row, open, near, resetKey, selection }) {
 	const scroller = useRef(null);
-	const focusNext = useRef(null); /* the row that gets the focus when it is there */
-	/* An item's cells are made once: what did not change costs nothing while scrolling. */
+	const focusNext = useRef(null); /* the row to focus once it is rendered */
+	/* An item's cells are made once: unchanged ones cost nothing while scrolling. */
 	const drawn = useRef(new WeakMap());
 	const [view, setView] = useState({ first: 0, last: 20, bar: 0 }); /* bar: width of the scroll bar */
 	const [active, setOnlyActive] = useState(0);
@@ -80,7 +80,7 @@ export function List({ rows, label, header, row, open, near, resetKey, selection
 		measure();
 		setActive(index);
 	};
-	/* Rows loaded between the last one that was selected and this one. */
+	/* Selects the loaded rows between the last selected one and this one. */
 	const extend = (to) => {
 		const items = [];
 		for (let i = Math.min(anchor.current, to); i <= Math.max(anchor.current, to);
@@ -95,7 +95,7 @@ export function List({ rows, label, header, row, open, near, resetKey, selection
 	const click = (event, item, index) => {
 		setActive(index);
 		const box = event.target.closest('.pick');
-		if (!box && event.target.closest('a')) return; /* also Ctrl+click, which opens a tab */
+		if (!box && event.target.closest('a')) return; /* including Ctrl+click, which opens a tab */
 		if (selection && (box || event.ctrlKey || event.metaKey || event.shiftKey)) select(index, event.shiftKey);
 		else open(item, event);
 	};

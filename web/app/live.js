@@ -1,5 +1,5 @@
-/* Events of the daemon, as they happen. One stream for all tabs through a shared worker; where a browser has none, a
- * stream of this tab's own, which is closed while the tab is hidden. */
+/* Events of the daemon as they happen. A shared worker keeps one stream for all tabs; in a browser without shared
+ * workers, each tab has its own stream, which is closed while the tab is hidden. */
 let state = { connected: false, hello: null, known: false };
 const kinds = ['asset', 'job', 'log', 'reset', 'farm', 'thumbnail'];
 const listeners = new Set();
@@ -7,7 +7,8 @@ const watchers = new Set();
 
 export const liveState = () => state;
 
-/** Calls back with {kind, data} for every event; kind 'hello' each time the stream begins (again). Returns its end. */
+/** Calls back with {kind, data} for every event; kind 'hello' each time the stream (re)starts. Returns a function that
+ * ends it. */
 export function listen(callback) {
 	listeners.add(callback);
 	return () => listeners.delete(callback);
@@ -29,7 +30,7 @@ function setState(change) {
 	if (came) take({ kind: 'hello', data: state.hello });
 }
 
-/* Set when there is a stream: tries at once to have it again. */
+/* While there is a stream: reconnects at once. */
 let again = null;
 
 function ownStream() {
@@ -68,7 +69,7 @@ function sharedStream(script) {
 	addEventListener('pagehide', (event) => !event.persisted && worker.port.postMessage('bye'));
 }
 
-/** Begins to listen; called again: whoever was refused may be let in now. */
+/** Starts listening; a later call tries again, because a refused user may be accepted now. */
 export function connect() {
 	if (again) return again();
 	const script = document.querySelector('meta[name=hob-worker]')?.content;

@@ -1,4 +1,4 @@
-/* Where the dashboard begins. */
+/* Entry point of the dashboard. */
 import { render } from 'preact';
 import { html } from 'htm/preact';
 import 'uplot/dist/uPlot.min.css';
@@ -51,7 +51,7 @@ function Pages() {
 	try {
 		below = decodeURIComponent(rest.join('/'));
 	} catch {
-		// An address cut off in the middle of an escape names nothing.
+		// An address that is cut off inside an escape names nothing.
 	}
 	return html`<${Shell} page=${name === 'asset' ? 'assets' : name}>
 			${Page ? html`<${Page} key=${name} query=${query} below=${below} />` : html`<${NotThere} />`}</${Shell}>`;

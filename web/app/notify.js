@@ -1,4 +1,4 @@
-/* A desktop notification for every new problem, and a sound, when somebody asked for it in this browser and looks
+/* A desktop notification and a sound for every new problem, if the user turned that on in this browser and is looking
  * elsewhere. */
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
@@ -13,7 +13,7 @@ const words = text.notify;
 const wanted = (key = KEY) => localStorage.getItem(key) === 'on';
 const want = (key, on) => localStorage.setItem(key, on ? 'on' : 'off');
 
-/* All tabs hear of it; the tag lets the system show it once. */
+/* Every tab gets the event; because of the tag, the system shows one notification. */
 function show({ asset, error }) {
 	const note = new Notification(words.failed(asset.split('/').at(-1)), { body: sentence(error.message), tag: asset,
 			icon: '/favicon.ico' });
@@ -25,7 +25,7 @@ function show({ asset, error }) {
 }
 
 const TONES = [[660, 0], [440, 0.16]]; /* Hz, seconds */
-const QUIET = 1500; /* ms, in which another problem makes no sound */
+const QUIET = 1500; /* ms after a sound, in which further problems are silent */
 
 function play() {
 	const context = new AudioContext();
@@ -42,7 +42,7 @@ function play() {
 	return new Promise((resolve) => setTimeout(resolve, QUIET)).then(() => context.close());
 }
 
-/* One of all tabs. */
+/* Plays in one tab only. */
 const playOnce = () => navigator.locks?.request(SOUND, { ifAvailable: true }, (lock) => lock && play());
 
 listen(({ kind, data }) => {

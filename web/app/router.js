@@ -1,4 +1,4 @@
-/* The address is the state: which page, which filter, which tab. */
+/* The address holds the page's state: page, filter, tab. */
 import { useEffect, useState } from 'preact/hooks';
 
 const changed = new Set();
@@ -11,7 +11,7 @@ function tell() {
 }
 
 let back = false;
-/** Whether the browser's own buttons led here, not a link. */
+/** Whether the browser's back or forward button led here, not a link. */
 export const cameBack = () => back;
 
 addEventListener('popstate', () => {
@@ -21,7 +21,7 @@ addEventListener('popstate', () => {
 
 const guards = new Set();
 
-/** `why()`: a question before the page is left, or nothing. Returns the end of the guard. */
+/** `why()`: a question to ask before the page is left, or undefined. Returns a function that removes the guard. */
 export function guardLeaving(why) {
 	const closing = (event) => why() && event.preventDefault();
 	guards.add(why);
@@ -42,7 +42,7 @@ export function navigate(to, { replace = false } = {}) {
 	if (!replace) document.querySelector('main')?.scrollTo(0, 0);
 }
 
-/** Changes parameters of the address; empty ones go. */
+/** Changes parameters of the address; empty ones are removed. */
 export function setQuery(change, { replace = true } = {}) {
 	const query = new URLSearchParams(location.search);
 	for (const [name, value] of Object.entries(change))
@@ -52,7 +52,7 @@ export function setQuery(change, { replace = true } = {}) {
 	navigate(location.pathname + (written ? `?${written}` : ''), { replace });
 }
 
-/** The same as a step of its own, that the way back undoes: for what is chosen, not for what is typed. */
+/** setQuery with an entry in the browser's history: for choices, not for typing. */
 export const choose = (change) => setQuery(change, { replace: false });
 
 export function useAddress() {
@@ -65,7 +65,7 @@ export function useAddress() {
 	return address;
 }
 
-/* Plain clicks on links to pages of the dashboard change the address without loading anything. */
+/* Plain clicks on links to pages of the dashboard change the address without loading a page. */
 addEventListener('click', (event) => {
 	const link = event.target.closest?.('a[href]');
 	if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey

@@ -1,14 +1,13 @@
-/* A list of any length behind an interface that gives pages one after the other: pages are read when they come into
- * view.
+/* A list of any length behind an API that returns pages one after the other: pages are read when they become visible.
  *
- * Page n begins behind the cursor n, which the page before gave. To jump far ahead the cursors between are fetched
- * alone, a thousand rows at a time. After a change the pages in view are read again from the cursor of the first
- * one, so that what is looked at stays where it is; later cursors are forgotten. */
+ * Page n begins after cursor n, which the page before returned. To jump far ahead, only the cursors in between are
+ * fetched, a thousand rows at a time. After a change the visible pages are read again from the cursor of the first one,
+ * so that the visible rows stay in place; later cursors are dropped. */
 import { get, query } from './api.js';
 import { know } from './known.js';
 
 const PAGE = 100;
-const SKIP = 10; /* pages of one jump: the interface gives 1000 rows at most */
+const SKIP = 10; /* pages per jump: the API returns 1000 rows at most */
 const KEPT = 40;
 
 export class Rows {
@@ -20,7 +19,7 @@ export class Rows {
 		this.pages = new Map();
 		this.cursors = new Map([[0, '']]);
 		this.outdated = new Set();
-		this.turn = 0; /* of refreshes */
+		this.turn = 0; /* number of refreshes */
 		this.total = null;
 		this.error = null;
 		this.first = 0;
@@ -40,7 +39,7 @@ export class Rows {
 		this.pump();
 	}
 
-	/** Something changed: what is on screen is read again, the rest when it is looked at. */
+	/** After a change: reads visible pages again at once, the others when they become visible. */
 	async refresh() {
 		this.turn++;
 		this.outdated = new Set();
@@ -72,7 +71,7 @@ export class Rows {
 	async pump() {
 		this.running ??= this.run().finally(() => {
 			this.running = null;
-			/* Pages that came into view while the last answer was passed on. */
+			/* Pages may have become visible while the last answer was handled. */
 			if (!this.error && !this.stop.signal.aborted && this.wanted() !== null) this.pump();
 		});
 		return this.running;
@@ -103,7 +102,7 @@ export class Rows {
 		const { items, next, total } = await this.read(page, 1, this.fields);
 		this.pages.set(page, items);
 		know(items);
-		/* An answer under way when something changed may be from before. */
+		/* An answer that was pending during a change may be outdated. */
 		if (turn === this.turn) this.outdated.delete(page);
 		else this.outdated.add(page);
 		if (next) this.cursors.set(page + 1, next);
@@ -116,7 +115,7 @@ export class Rows {
 		this.changed();
 	}
 
-	/** Pages farthest from the view go. */
+	/** Drops the pages farthest from the view. */
 	forget() {
 		const middle = (this.first + this.last) / 2;
 		const order = [...this.pages.keys()].sort((a, b) => Math.abs(b - middle) - Math.abs(a - middle));

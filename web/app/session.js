@@ -1,4 +1,4 @@
-/* The session, where the daemon asks for tokens. The token itself is in a cookie that no script sees. */
+/* The session with a daemon that requires tokens. The token itself is in a cookie that scripts cannot read. */
 import { useEffect, useState } from 'preact/hooks';
 import { get, onRefused, post, write } from './api.js';
 import { connect, listen } from './live.js';
@@ -6,10 +6,10 @@ import { connect, listen } from './live.js';
 const address = '/api/v1/session';
 const watchers = new Set();
 const KEY = 'hob-open';
-/* A daemon that let everybody in the last time is believed to do so, until it says otherwise: nothing waits for it. */
+/* If the daemon required no token the last time, the page assumes the same until it is answered, and does not wait. */
 const open = localStorage.getItem(KEY) === '1';
-/* asked: an answer is there, or believed; scope: 'none', 'read' or 'write'; lost: it was signed in and is no more;
- * leaving: it is being signed out, and nothing is read any more. */
+/* asked: there is an answer, or it is assumed; scope: 'none', 'read' or 'write'; lost: the session has ended; leaving:
+ * signing out, and nothing is read any more. */
 let state = { asked: open, required: false, scope: open ? 'write' : 'none', lost: false, leaving: false };
 
 function set(change) {
@@ -24,15 +24,15 @@ async function ask() {
 		localStorage.setItem(KEY, required ? '' : '1');
 		set({ asked: true, required, scope, lost: scope === 'none' && (expired || state.lost) });
 	} catch {
-		// The pages say that nobody answers, and what comes later.
+		// The pages report that the daemon does not answer, and later changes.
 		set({ asked: true, scope: state.asked ? state.scope : 'write' });
 	}
 }
 
 onRefused(() => state.scope !== 'none' && set({ scope: 'none', required: true, lost: state.required }));
-/* A daemon that was started anew may ask for tokens now. */
+/* A restarted daemon may require tokens now. */
 listen(({ kind }) => kind === 'hello' && ask());
-/* One cookie serves all tabs. */
+/* All tabs share one cookie. */
 const tabs = new BroadcastChannel('hob-session');
 tabs.onmessage = ask;
 
@@ -50,7 +50,7 @@ export function useSession() {
 
 export const useMayWrite = () => useSession().scope === 'write';
 
-/* The pages end first: what they still asked for would be refused. */
+/* End the pages first: their further requests would be refused. */
 export async function signOut() {
 	set({ leaving: true });
 	await new Promise((resolve) => setTimeout(resolve));
@@ -63,7 +63,7 @@ export async function signOut() {
 	}
 }
 
-/** Throws a Problem when the token is none. */
+/** Throws a Problem if the token is invalid. */
 export async function signIn(token) {
 	const { required, scope } = await post(address, { token });
 	set({ required, scope, lost: false });

@@ -1,4 +1,4 @@
-/* Frame of every page: where one can go, how many problems there are, whether the page is live. */
+/* Frame of every page: navigation, number of problems, and whether the page is live. */
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { text } from './text.js';

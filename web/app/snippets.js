@@ -1,7 +1,7 @@
-// Lines to copy: how to fetch an asset from each language. A file's name is foreign text, and whoever pastes a line
-// runs it, so every name goes through the quoting of its language.
+// Lines to copy: how to fetch an asset in each language. A file's name is foreign text, and the line is executed by the
+// person who pastes it, so every name is quoted by the rules of its language.
 
-// Characters that an editor does not show, or shows in another order than a compiler reads them.
+// Characters that an editor does not show, or displays in another order than a compiler reads them.
 const unseen = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 const hex = (char, digits) => char.codePointAt(0).toString(16).padStart(digits, '0');
 const octal = (char) => [...new TextEncoder().encode(char)].map((byte) =>
@@ -11,7 +11,8 @@ const backslash = String.raw`\$&`;
 export const quoteShell = (value) => `'${value.replaceAll("'", String.raw`'\''`)}'`;
 export const quoteJs = (value) => `'${value.replace(/[\\']/g, backslash).replace(unseen,
 		(char) => `\\u{${hex(char, 1)}}`)}'`;
-// \? because ?? may begin a trigraph; octal because three digits end it, where \x would take the letters behind it.
+// \? because ?? may begin a trigraph; octal because it ends after three digits, while \x would also take following
+// letters.
 export const quoteC = (value) => `"${value.replace(/[\\"?]/g, backslash).replace(unseen, octal)}"`;
 export const quotePython = (value) => `"${value.replace(/[\\"]/g, backslash).replace(unseen,
 		(char) => `\\U${hex(char, 8)}`)}"`;

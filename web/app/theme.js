@@ -1,4 +1,4 @@
-/* Light, dark, or as the system has it; kept in this browser. */
+/* Light, dark, or the system's choice; stored in this browser. */
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { text } from './text.js';
@@ -15,7 +15,7 @@ function apply(theme) {
 
 apply(kept());
 
-/** A colour of the style sheets ("--line") as what draws by itself needs it. */
+/** A colour of the style sheets ("--line"), for code that draws on a canvas. */
 export function colourOf(name, within = document.body) {
 	const probe = document.createElement('span');
 	probe.style.color = `var(${name})`;
@@ -25,7 +25,7 @@ export function colourOf(name, within = document.body) {
 	return color;
 }
 
-/** Calls back whenever the page turns dark or light; returns the end of that. */
+/** Calls back whenever the page turns dark or light; returns a function that ends it. */
 export function onTheme(callback) {
 	const scheme = matchMedia('(prefers-color-scheme: dark)');
 	scheme.addEventListener('change', callback);

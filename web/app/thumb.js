@@ -1,6 +1,6 @@
-/* The small picture of an asset. The daemon draws it when it is asked for the first time and says when it is there,
- * so it is only asked for what stays on screen for a moment. Until then the row has an icon of the page: each drawing
- * that the daemon sends would be a document of its own, which slows down every task of the browser. */
+/* The small picture of an asset. The daemon draws it at the first request and sends an event when it is ready, so only
+ * rows that stay visible for a moment request it. Until then the row has an icon of the page: each placeholder image
+ * from the daemon would be a document of its own, which slows down every task of the browser. */
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { query } from './api.js';
@@ -19,11 +19,11 @@ function askAgain(id) {
 listen(({ kind, data }) => {
 	if (kind === 'thumbnail') askAgain(data.id);
 	if (kind !== 'hello') return;
-	/* Events from before this tab listened, and those that only a daemon knew that has ended. */
+	/* Repeats requests whose event was sent before this tab listened, or by a daemon that has ended. */
 	for (const [id, row] of rows) if (row.asked && !row.there) askAgain(id);
 });
 
-/** Where the small picture of an asset is as it was cooked last. */
+/** Address of the small picture for the asset's newest cook. */
 export const thumbAddress = (asset, size = 128) =>
 	`/api/v1/assets/${asset.id}/thumbnail${query({ size, rev: `${asset.rev}.${drawn.get(asset.id) ?? 0}`,
 		placeholder: '0' })}`;

@@ -1,4 +1,4 @@
-/* Small parts that every page is made of. */
+/* Small components that the pages share. */
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { text } from './text.js';
@@ -8,7 +8,7 @@ import { useClock } from './hooks.js';
 import { nameAddress } from './router.js';
 import { useMayWrite } from './session.js';
 
-/* Drawn on a grid of 16, in the colour of the text. */
+/* Paths on a grid of 16, drawn in the colour of the text. */
 const paths = {
 	overview: 'M2 2h5v6H2zM9 2h5v3H9zM9 7h5v7H9zM2 10h5v4H2z',
 	assets: 'M8 1.5 14 5v6L8 14.5 2 11V5zM2 5l6 3.5L14 5M8 8.5v6',
@@ -45,11 +45,11 @@ const paths = {
 export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
 		<path d=${paths[name] ?? paths.missing} /></svg>`;
 
-/** How an asset stands, as the daemon says it; a preview is a fresh one that its final cook replaces. */
+/** The asset's standing as the daemon reports it; a preview is "fresh" and will be replaced by its final cook. */
 export const stateOf = ({ standing, quality }) =>
 	(standing === 'fresh' && quality === 'preview' ? 'preview' : standing);
 
-/** The states that count as problems; isSettled: the newest cook of the asset has ended. */
+/** problemStates: the states that count as problems. isSettled: whether the newest cook of the asset has ended. */
 export const problemStates = ['broken', 'blocked', 'interrupted'];
 export const isSettled = ({ standing }) => standing === 'fresh' || problemStates.includes(standing);
 
@@ -62,7 +62,7 @@ export const State = ({ state, label }) => html`<span class="state tone-${stateT
 		title=${text.stateMeaning[state]}>
 	<${Icon} name=${stateIcon[state] ?? state} />${label ?? text.states[state] ?? state}</span>`;
 
-/** Relative, exact on hover, or the other way round; time: milliseconds or RFC 3339. */
+/** A relative time, exact on hover, or the other way round; at: milliseconds or RFC 3339. */
 export function Time({ at, exact }) {
 	const now = useClock();
 	if (!at) return null;
@@ -89,7 +89,7 @@ export function Failure({ error, retry }) {
 	</div>`;
 }
 
-/** What a resource is while it is not there, else what `children(data)` gives. */
+/** Shows the loading state or error of a resource, else `children(data)`. */
 export function Resource({ from, children, loading }) {
 	if (from.data !== undefined) return html`${from.error
 			&& html`<${Failure} error=${from.error} retry=${from.reload} />`}${children(from.data)}`;
@@ -117,7 +117,7 @@ export function CopyButton({ value, label = text.copy }) {
 			<span aria-live="polite">${done ? text.copied : label}</span></button>`;
 }
 
-/* Without a clipboard interface: pages over plain HTTP that are not on this machine. */
+/* For pages without the clipboard API: plain HTTP from another machine. */
 function copyBySelection(value) {
 	const field = document.createElement('textarea');
 	field.value = value;
@@ -128,7 +128,7 @@ function copyBySelection(value) {
 	field.remove();
 }
 
-/** A button that changes something and takes a while: shows that it runs, then what came of it. */
+/** A button for a slow action: shows that it runs, then its result. */
 export function ActionButton({ run, icon, children, className = '', reads }) {
 	const [state, set] = useState({});
 	const mayRun = useMayWrite() || reads;
@@ -149,7 +149,7 @@ export function ActionButton({ run, icon, children, className = '', reads }) {
 				: state.done ?? ''}</span></span>`;
 }
 
-/** What repeats a cook elsewhere; it may be gone, as its sources change. url: ".../bundle". */
+/** Downloads a bundle to repeat a cook elsewhere; may fail if sources have changed. url: ".../bundle". */
 export function BundleButton({ url, name }) {
 	const run = async () => {
 		await probe(url);
@@ -163,13 +163,13 @@ export function BundleButton({ url, name }) {
 				reads>${text.asset.bundle}</${ActionButton}></span>`;
 }
 
-/** A link to an asset by "root/path": the file's name, and below it where it lies. */
+/** A link to an asset by "root/path": the file's name, and its folder below. */
 export function AssetName({ name }) {
 	const { file, folder, user } = partsOf(name);
 	return html`<a href=${nameAddress(name)}><${Breakable} path=${file} /></a><br />
 		<small><${Breakable} path=${folder} />${user && `, ${text.unsaved(user)}`}</small>`;
 }
 
-/** Long names may break behind a slash, and behind what parts the words of a name. */
+/** Long names may wrap after a slash, and at separators of words. */
 export const Breakable = ({ path }) => path.split(/(?<=[/_])|(?=[.])/)
 	.map((part, at) => (at === 0 ? part : html`<wbr />${part}`));

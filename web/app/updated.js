@@ -1,5 +1,5 @@
-/* A daemon that was started anew may have brought another page: then this one offers to load it. Names of its files
- * change with what is in them. */
+/* A restarted daemon may have a newer dashboard: this page then offers to load it. Its files' names change with their
+ * content. */
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { listen, liveState } from './live.js';

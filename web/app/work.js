@@ -1,5 +1,4 @@
-/* Long work on every page: what is being cooked, how far it is, how fast, how long still. Also in the tab's title
- * and icon. */
+/* Progress of long work on every page: current cook, share, speed, remaining time. Also in the tab's title and icon. */
 import { html } from 'htm/preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { text } from './text.js';
@@ -9,25 +8,25 @@ import { nameAddress } from './router.js';
 import { Icon } from './ui.js';
 
 const words = text.work;
-const SHORT = 3; /* as many at a time are told on the page they are on */
+const SHORT = 3; /* up to this many jobs are shown only on their own page */
 const LATE = 5000;
 
-/* Rounded up to what people plan with: "8 s", "2 min", "1 h 10 min". */
+/* Rounded up to a useful precision: "8 s", "2 min", "1 h 10 min". */
 function about(ms) {
 	const minutes = Math.ceil(ms / 60000);
 	if (ms < 55000) return `${Math.max(1, Math.ceil(ms / 1000))}\u00a0s`;
 	return minutes < 60 ? `${minutes}\u00a0min` : duration(minutes * 60000);
 }
 
-/** {done, total, left, share, perMinute, failed, eta} of the work under way, or null. */
+/** {done, total, left, share, perMinute, failed, eta} of the current work, or null. */
 export function workOf(stats) {
 	const run = stats?.progress;
 	if (!run?.began_at || run.ended_at || run.left === 0) return null;
 	const total = run.done + run.left;
-	/* By what was learned of each asset, and by the pace so far: the slower one. */
+	/* Two estimates, by earlier cooks of each asset and by the speed so far: the slower one counts. */
 	const paced = run.per_minute > 0 ? (run.left / run.per_minute) * 60000 : 0;
 	const eta = Math.max(stats.queue?.eta_ms ?? 0, paced);
-	/* A failure that was repaired since is no problem any more. */
+	/* A failure that was repaired meanwhile is no longer a problem. */
 	const failed = Math.min(run.failed, stats.errors ?? 0);
 	return { done: run.done, total, left: run.left, share: run.done / total, perMinute: run.per_minute, failed, eta };
 }
@@ -60,7 +59,7 @@ function Now() {
 		${partsOf(name).file}</a>`)}</span>`;
 }
 
-/* Whether nothing has been done for longer than all that is left was going to take. */
+/* Whether no job has finished for longer than the estimate for all remaining ones. */
 function useLate(work, now) {
 	const last = useRef({});
 	if (work?.done !== last.current.done) last.current = { done: work?.done, at: now };

@@ -1,6 +1,6 @@
-/* Shared by all tabs: holds the one event stream and passes on what comes. Browsers allow six connections to a daemon,
- * and a stream takes one for good, so eight tabs with a stream each would wait for one another. An event goes out at
- * once; those that follow within PAUSE go out together, because each message is a task of each tab. */
+/* Shared by all tabs: holds the one event stream and forwards events. Browsers allow six connections to a daemon, and a
+ * stream occupies one permanently, so with a stream per tab, eight tabs would block each other. An event is forwarded
+ * at once; those that follow within PAUSE are forwarded together, because each message is a task in each tab. */
 const kinds = ['asset', 'job', 'log', 'reset', 'farm', 'thumbnail'];
 const ports = new Set();
 let state = { connected: false, hello: null };
@@ -47,7 +47,7 @@ function open() {
 		source.addEventListener(kind, (event) => pass({ kind, data: JSON.parse(event.data) }));
 	source.addEventListener('error', () => {
 		if (state.connected) setState({ connected: false });
-		// The browser tries again after a lost connection, but gives up after an answer that is no stream.
+		// The browser retries after a lost connection, but gives up after an answer that is not a stream.
 		if (source.readyState !== EventSource.CLOSED) return;
 		clearTimeout(timer);
 		timer = setTimeout(open, wait);

@@ -1,13 +1,13 @@
 /**
- * hob-blocks.js - block-compressed textures as pixels, for graphics cards without that format. No dependencies.
+ * hob-blocks.js - decodes block-compressed textures to pixels, for graphics cards without that format. No dependencies.
  *
  *     const pixels = await decodeBlocks(146, level.data, level.width, level.height);
  *
- * BC1, BC3, BC4, BC5, BC6H (unsigned) and BC7 as in the Khronos Data Format Specification, and two-dimensional
- * ASTC with low dynamic range; high dynamic range in ASTC becomes magenta, as the specification requires.
+ * BC1, BC3, BC4, BC5, BC6H (unsigned) and BC7 as in the Khronos Data Format Specification, and two-dimensional ASTC
+ * with low dynamic range; high dynamic range in ASTC becomes magenta, as the specification requires.
  */
 
-const BREATH = 10; /* ms of work, after which the page may do something else */
+const BREATH = 10; /* ms of work, after which the page gets a turn */
 
 /** VkFormat of ASTC: the block's width and height; the number after it is the same in sRGB. */
 const astcSides = { 157: [4, 4], 159: [5, 4], 161: [5, 5], 163: [6, 5], 165: [6, 6], 167: [8, 5],
@@ -57,15 +57,15 @@ class Bits {
 
 /* ---- BC7 */
 
-/* By mode: subsets, bits of partition, rotation, index selection, colour, alpha, own and shared p-bits, index,
- * second index. */
+/* By mode: number of subsets; bits of partition, rotation, index selection, colour, alpha; own and shared p-bits; bits
+ * of index and second index. */
 const bc7Modes = ['3400401030', '2600600130', '3600500020', '2600701020', '1021560023', '1020780022', '1000771040',
 	'2600551020']
 	.map((digits) => [...digits].map(Number));
 const bc7Weights = { 2: [0, 21, 43, 64], 3: [0, 9, 18, 27, 37, 46, 55, 64],
 	4: [0, 4, 9, 13, 17, 21, 26, 30, 34, 38, 43, 47, 51, 55, 60, 64] };
 
-/* Two bits a pixel, the subset that it is in; a row of eight partitions a line. */
+/* The subset of each pixel, two bits each; eight partitions per line. */
 const words = (text) => text.trim().split(/\s+/).map((word) => parseInt(word, 16));
 const partitions2 = words(`
 	50505050 40404040 54545454 54505040 50404000 55545450 55545040 54504000
@@ -85,7 +85,7 @@ const partitions3 = words(`
 	500aa550 aaaa4444 66660000 a5a0a5a0 50a050a0 69286928 44aaaa44 66666600
 	aa444444 54a854a8 95809580 96969600 a85454a8 80959580 aa141414 96960000
 	aaaa1414 a05050a0 a0a5a5a0 96000000 40804080 a9a8a9a8 aaaaaa44 2a4a5254`);
-/* The pixel of a later subset whose index lacks its highest bit, one digit a partition. */
+/* The pixel of each later subset whose index omits its highest bit, one digit per partition. */
 const digits = (text) => [...text].map((digit) => parseInt(digit, 16));
 const anchors2 = digits('fffffffffffffffff282288f28228822ff6828ff28222ff66268ff22fffff22f');
 const anchors3 = ['33ff83ff88666533338f336a588685ff8f356a8ff3f5ffff3f55585a5a8dfc33',
@@ -180,7 +180,7 @@ const bc6hModes = new Map([
 	return { channel: 'rgb'.indexOf(field[0]), end: 'wxyz'.indexOf(field[1]), first, last };
 }) }]));
 
-/* Sixteen half floats; those of a reserved mode are black. */
+/* Decodes to sixteen half floats; a reserved mode gives black. */
 function readBc6h(block, out) {
 	const bits = new Bits(block);
 	let code = bits.take(2);
@@ -246,7 +246,7 @@ function quintsOf(q) {
 	return (c & 7) === 5 ? [c >> 3, 4, q2] : [c & 7, c >> 3, q2];
 }
 
-/* A sequence of integers: [bits, digit] each. The last group may be cut off: bits that are not there are zero. */
+/* Reads a sequence of integers: [bits, digit] each. The last group may be cut off: missing bits are zero. */
 function readSequence(bits, count, [width, trits, quints]) {
 	const out = [];
 	if (!trits && !quints) {
@@ -273,7 +273,7 @@ function readSequence(bits, count, [width, trits, quints]) {
 	return out;
 }
 
-/* The letters of the specification's tables: which bit of the value each bit of B is; 'b' is bit 1, '0' none. */
+/* Letters of the specification's tables: the value's bit that each bit of B repeats; 'b' is bit 1, '0' none. */
 const colorMix = { t1: [204, '000000000'], t2: [93, 'b000b0bb0'], t3: [44, 'cb000cbcb'], t4: [22, 'dcb000dcb'],
 	t5: [11, 'edcb000ed'], t6: [5, 'fedcb000f'],
 	q1: [113, '000000000'], q2: [54, 'b0000bb00'], q3: [26, 'cb0000cbc'], q4: [13, 'dcb0000dc'], q5: [6, 'edcb0000e'] };
@@ -305,7 +305,7 @@ function weightOf([value, digit], [width, trits, quints]) {
 	return w > 32 ? w + 1 : w;
 }
 
-/* Width and height of the grid of weights, two planes, their range; null for what the specification reserves. */
+/* Width and height of the grid of weights, whether there are two planes, and the range; null for reserved modes. */
 function readMode(mode) {
 	const [a, b] = [(mode >> 5) & 3, (mode >> 7) & 3];
 	let range = (mode >> 4) & 1, dual = (mode >> 10) & 1, precise = (mode >> 9) & 1, wide, high;
@@ -339,7 +339,7 @@ function hash(seed) {
 	return (p ^ (p >>> 17)) >>> 0;
 }
 
-/* Which of `count` partitions each pixel of a block is in. */
+/* Which of `count` partitions each pixel of a block belongs to. */
 function partitionOf(number, count, [width, height]) {
 	const small = width * height < 31 ? 1 : 0;
 	const seed = number + (count - 1) * 1024;
@@ -365,7 +365,7 @@ function signedPair(base, offset) {
 	return [(base >> 1) | (offset & 128), moved & 32 ? moved - 64 : moved];
 }
 
-/* The two colours of an endpoint mode; null for those of high dynamic range. */
+/* The two colours of an endpoint mode; null for high dynamic range. */
 function endpointsOf(mode, v) {
 	const two = (r, g, b, a) => [[v[r[0]], v[g[0]], v[b[0]], a ? v[a[0]] : 255],
 		[v[r[1]], v[g[1]], v[b[1]], a ? v[a[1]] : 255]];
@@ -400,7 +400,7 @@ function endpointsOf(mode, v) {
 	}
 }
 
-/* Weights of the grid, spread over the pixels of the block. */
+/* Interpolates the grid's weights to the pixels of the block. */
 function spread(weights, { wide, high, dual }, [width, height], plane) {
 	const step = (side) => Math.floor((1024 + (side >> 1)) / (side - 1));
 	const [dx, dy] = [step(width), step(height)];
@@ -423,7 +423,7 @@ function reversed(block) {
 	return out;
 }
 
-/* The modes of the partitions' colours, and how many bits below the weights belong to them. */
+/* The endpoint modes of the partitions, and how many bits below the weights belong to them. */
 function readColorModes(block, count, below) {
 	const bits = new Bits(block);
 	if (count === 1) {
@@ -489,7 +489,7 @@ function readAstc(block, sides, srgb, out) {
 
 /* ---- pictures */
 
-/** {width, height, bytes, read(block, out)} of a block, null for formats that are none of these. */
+/** {width, height, bytes, read(block, out)} for a format's blocks, null for other formats. */
 function codecOf(vkFormat) {
 	if (vkFormat >= 131 && vkFormat <= 134) return { width: 4, height: 4, bytes: 8,
 		read: (block, out) => readColors(block, 0, false, vkFormat < 133, out) };

@@ -1,14 +1,14 @@
 /**
  * hob-delta.js - finds the bytes of a packed file that must be fetched, given an older file of the same kind.
  *
- * A file's table has a digest of each section, and its section RNGS digests of each mesh's part of the sections.
- * Bytes with the same digest are copied from the older file, wherever they are in it. The digests are not a
- * proof: check the result against the SHA-256 of the whole file.
+ * A file's table has a digest of each section, and its section RNGS digests of each mesh's part of the sections. Bytes
+ * with the same digest are copied from the older file, wherever they are in it. The digests are no proof: check the
+ * result against the SHA-256 of the whole file.
  */
 import { constants, hex, isPack, readRecord, records } from './hob-format.js';
 
 const tableBytes = 4096;
-const gapBytes = 4096; // known bytes in between are fetched again: another request costs more
+const gapBytes = 4096; // smaller gaps of known bytes are fetched again: another request costs more
 const rangeType = 'R'.charCodeAt(0) | ('N'.charCodeAt(0) << 8) | ('G'.charCodeAt(0) << 16) | ('S'.charCodeAt(0) << 24);
 
 const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -51,7 +51,7 @@ function indexOf(older) {
 	return found;
 }
 
-/** [first, end] of the missing bytes, ascending, after all known bytes were copied into `whole`. */
+/** Copies all known bytes to `whole`; returns [first, end] of the missing ones, ascending. */
 function plan(whole, sections, came, older, known) {
 	const needs = [];
 	const need = (first, end) => {

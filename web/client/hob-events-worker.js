@@ -1,4 +1,4 @@
-/* Shared by all tabs of an origin: holds one stream for each daemon and passes on what comes. */
+/* Shared by all tabs of an origin: holds one stream for each daemon and forwards events. */
 import { openStream } from './hob-events.js';
 
 const streams = new Map();

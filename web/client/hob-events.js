@@ -1,16 +1,16 @@
 /**
- * hob-events.js - a daemon's event stream. One for all tabs of an origin where the browser has shared workers and this
- * file is of the page's origin, else one for the page: browsers open six connections to a daemon, and a stream keeps
- * one.
+ * hob-events.js - a daemon's event stream. All tabs of an origin share one if the browser has shared workers and this
+ * file has the page's origin; otherwise each page has its own. Browsers open six connections to a daemon, and a stream
+ * occupies one.
  */
-const silenceMs = 35000; // the daemon says something every 10 s
+const silenceMs = 35000; // the daemon sends something every 10 s
 const pauseMostMs = 8000;
 const eventCharsMax = 1 << 24;
 
 /** Splits text, in any pieces, into server-sent events: {kind, id, data}, data as text. */
 export class EventParser {
 	#rest = '';
-	#size = 0; // of the event so far
+	#size = 0; // of the current event
 	#event = { kind: 'message', data: [] };
 	id = '';
 
@@ -39,8 +39,8 @@ export class EventParser {
 }
 
 /**
- * Why a request to `url` failed without an answer: {message, hint}. A browser does not say; but /livez may be asked by
- * any page, so that an answer to it means that the daemon does not trust this page's origin.
+ * Why a request to `url` failed without an answer: {message, hint}. The browser does not tell; but every page may
+ * request /livez, so if that is answered, the daemon does not trust this page's origin.
  */
 export async function whyUnreachable(url, cause) {
 	const { host, hostname, origin } = new URL(url);
@@ -87,8 +87,8 @@ async function readStream({ url, headers, credentials }, parser, take, signal) {
 }
 
 /**
- * Calls back with {kind, id, data} for every event, for ever: a lost stream is taken up again after the last event
- * seen, and told as {kind: 'lost', data: {message}}.
+ * Calls back with {kind, id, data} for every event. A lost stream is reported as {kind: 'lost', data: {message}} and
+ * resumed after the last event seen.
  *
  * @param {{url: string, headers?: object, credentials?: string}} source
  * @returns {() => void} ends it
@@ -141,7 +141,7 @@ function openShared(source, callback) {
 
 const open = new Map();
 
-/** As openStream, with one stream for all who ask for the same; who joins late gets the `hello` of it. */
+/** Like openStream, but users of the same source share one stream; a later one gets its last `hello`. */
 export function listen(source, callback) {
 	const key = JSON.stringify(source);
 	const shares = typeof SharedWorker === 'function'

@@ -53,7 +53,7 @@ export class HobOverlay extends (globalThis.HTMLElement ?? Object) {
 		this.#draw();
 	}
 
-	/** The asset has no error any more. */
+	/** Removes the asset's error. */
 	clear(name) {
 		if (this.#errors.delete(name)) this.#draw();
 	}

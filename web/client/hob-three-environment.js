@@ -1,21 +1,21 @@
 /**
- * hob-three-environment.js - environment maps for three.js: what Hob makes of an .hdr or .exr file that is cooked with
- * the setting environment.cook.
+ * hob-three-environment.js - environment maps for three.js, from .hdr or .exr files that Hob cooked with the setting
+ * environment.cook.
  *
  *     const model = await loader.loadAsync('art/studio.hdr');
  *     const light = environmentLight(model.userData.environment, renderer);
  *     scene.environment = scene.background = light.texture;
  *
- * The levels of the file are blurred already, each for the roughness that three.js takes it for: they are only copied
- * into three.js' own kind of cube (PMREMGenerator), whose faces are the other way round than those it reads. A new one
- * is needed after a reload.
+ * The file's levels are already blurred, each for the roughness that three.js uses it for. They are only copied into
+ * three.js' own kind of cube (PMREMGenerator), whose faces are mirrored. Make a new one after a reload.
  */
 import * as THREE from 'three';
 
-/* Factor of each band of the harmonics of light on its way to irradiance. */
+/* Factors that convert the bands of radiance harmonics to irradiance. */
 const bands = [Math.PI, 2 * Math.PI / 3, Math.PI / 4];
 
-/** Light of nine coefficients of irradiance (KTX2's key HobIrradiance) for materials that no environment lights. */
+/** A light probe from nine coefficients of irradiance (KTX2's key HobIrradiance), for materials that the environment
+ * does not light. */
 export function irradianceProbe(numbers) {
 	const probe = new THREE.LightProbe();
 	probe.sh.coefficients.forEach((coefficient, i) => coefficient.fromArray(numbers, 3 * i)
@@ -49,7 +49,7 @@ export function environmentLight({ cube }, renderer) {
 	const camera = new THREE.CubeCamera(1, 10, target);
 	mipmaps.forEach(({ width, height }, i) => {
 		box.material.uniforms.level.value = i;
-		target.viewport.set(0, 0, width, height); /* the renderer does not scale it to the level */
+		target.viewport.set(0, 0, width, height); /* set by hand: the renderer does not scale it to the level */
 		camera.activeMipmapLevel = i;
 		camera.update(renderer, box);
 	});

@@ -1,8 +1,9 @@
 /**
  * hob-three-geometry.js - meshes of a packed .meshes file as three.js geometries.
  *
- * Every vertex format of schema/FORMATS.md becomes what WebGL can draw without a shader of its own: scaled positions
- * and octahedral normals are expanded to floats, colours and weights stay small and normalised, joints stay integers.
+ * Every vertex format of schema/FORMATS.md is converted so that WebGL draws it without a special shader: scaled
+ * positions and octahedral normals are expanded to floats, colours and weights stay small and normalised, joints stay
+ * integers.
  */
 import { BufferAttribute, BufferGeometry, Box3, Sphere, Vector3 } from 'three';
 import { constants, meshAttributes, meshLevels, readRecord } from './hob-format.js';
@@ -36,7 +37,7 @@ function halfToFloat(half) {
 
 const signed10 = (bits, shift) => Math.max(((bits << (22 - shift)) >> 22) / 511, -1);
 
-/** How to read component `k` of the vertex that begins at `at` as a number. */
+/** Returns a function that reads component `k` of the vertex at byte `at` as a number. */
 function componentReader({ kind, componentBytes }) {
 	if (componentBytes === 0)
 		return (view, at, k) => {
@@ -118,7 +119,7 @@ function readAttribute(attribute, mesh, bytes, count) {
 
 const deltaKinds = [['position', 4, c.DELTA_POSITION], ['normal', 16, c.DELTA_NORMAL]];
 
-/** Morph targets: sparse deltas become one dense array per target, which is what three.js takes. */
+/** Morph targets: expands sparse deltas to one dense array per target, as three.js requires. */
 function addMorphTargets(geometry, mesh, pack, bytesOf, count) {
 	const table = pack.find('MRPH');
 	const targets = Array.from({ length: mesh.morph_count }, (_, i) => pack.row(table, mesh.morph_first + i));
@@ -142,7 +143,7 @@ function addMorphTargets(geometry, mesh, pack, bytesOf, count) {
 	return targets;
 }
 
-/** The geometry keeps what the shader adds to it inside its bounds: morph targets and, by the caller, skins. */
+/** Sets bounds that also hold for morph targets; the caller adds those for skins. */
 function setBounds(geometry, mesh, targets) {
 	geometry.boundingBox = new Box3(new Vector3(...mesh.aabb_min), new Vector3(...mesh.aabb_max));
 	geometry.boundingSphere = new Sphere(new Vector3(...mesh.sphere.slice(0, 3)), mesh.sphere[3]);
@@ -157,9 +158,7 @@ function setBounds(geometry, mesh, targets) {
 	box.getBoundingSphere(geometry.boundingSphere);
 }
 
-/**
- * Reads the meshes of a pack, each when asked for. Decoded sections are kept until the reader is dropped.
- */
+/** Reads the meshes of a pack on request. Decoded sections are kept as long as the reader. */
 export class GeometryReader {
 	/**
 	 * @param {import('./hob-format.js').Pack} pack
@@ -204,8 +203,8 @@ export class GeometryReader {
 	}
 
 	/**
-	 * The meshlets of a level: corners, three vertex numbers of the geometry for each triangle, and for each triangle
-	 * the number of its meshlet. null where none were built.
+	 * The meshlets of a level: `corners`, three vertex numbers per triangle, and `owners`, the meshlet of each
+	 * triangle. null if there are none.
 	 */
 	readMeshlets(index, lod) {
 		const levels = meshLevels(this.pack, this.meshes[index]);

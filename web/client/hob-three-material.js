@@ -1,8 +1,8 @@
 /**
  * hob-three-material.js - materials and textures of a packed .materials file for three.js.
  *
- * A material becomes the cheapest class that shows it: MeshBasicMaterial when unlit, MeshPhysicalMaterial when one of
- * its extensions needs it, else MeshStandardMaterial. What three.js has no field for (diffuse transmission) is kept in
+ * A material becomes the cheapest class that can show it: MeshBasicMaterial if unlit, MeshPhysicalMaterial if an
+ * extension needs it, else MeshStandardMaterial. Properties that three.js does not have (diffuse transmission) are in
  * userData.hob with the whole record.
  */
 import * as THREE from 'three';
@@ -31,13 +31,13 @@ const ktxFormats = {
 	143: [THREE.RGB_BPTC_UNSIGNED_Format, false, 16, 4],
 	145: [THREE.RGBA_BPTC_Format, false, 16, 4],
 	146: [THREE.RGBA_BPTC_Format, true, 16, 4],
-	/* ASTC: the formats of WebGL and of Vulkan come in the same order. */
+	/* ASTC: WebGL and Vulkan number the formats in the same order. */
 	...Object.fromEntries([4, 5, 5, 6, 6, 8, 8, 8, 10, 10, 10, 10, 12, 12].flatMap((side, i) =>
 		[[157 + 2 * i, [THREE.RGBA_ASTC_4x4_Format + i, false, 16, side]],
 			[158 + 2 * i, [THREE.RGBA_ASTC_4x4_Format + i, true, 16, side]]])),
 };
 
-/** What a GPU must have for block-compressed VkFormats up to a number; without it they are unpacked here. */
+/** The WebGL extension needed for block-compressed VkFormats up to a number; without it they are decoded here. */
 const needs = [[130, null], [138, 'WEBGL_compressed_texture_s3tc', 'BC1 to BC3'],
 	[142, 'EXT_texture_compression_rgtc', 'BC4 and BC5'],
 	[146, 'EXT_texture_compression_bptc', 'BC6H and BC7'], [184, 'WEBGL_compressed_texture_astc', 'ASTC']];
@@ -50,7 +50,8 @@ async function inflate(bytes, size) {
 	return zstd.decode(bytes, size);
 }
 
-/* Kept as Basis Universal (texture.basis: keep): three's own transcoder turns it into what the graphics card has. */
+/* Textures kept as Basis Universal (texture.basis: keep): three's own transcoder converts them to a format of the
+ * graphics card. */
 async function readBasis(bytes, ktx, transcoder) {
 	if (!transcoder) throw new Error('a texture in Basis Universal: give the loader a KTX2Loader with setKTX2Loader, ' +
 			'or cook it with texture.basis transcode');
@@ -60,7 +61,7 @@ async function readBasis(bytes, ktx, transcoder) {
 	return texture;
 }
 
-/* A cube's levels hold the six faces one after another. */
+/* A level of a cube holds the six faces one after another. */
 function makeCube(ktx, mipmaps, format) {
 	const face = (data, i) => data.subarray(i * data.length / 6, (i + 1) * data.length / 6);
 	const images = Array.from({ length: 6 }, (_, i) => ({ width: ktx.pixelWidth, height: ktx.pixelHeight,
@@ -68,7 +69,7 @@ function makeCube(ktx, mipmaps, format) {
 	const texture = new THREE.CompressedCubeTexture(images, format);
 	const irradiance = ktx.keyValue.HobIrradiance;
 	texture.minFilter = THREE.LinearMipmapLinearFilter;
-	/* A copy: floats begin at addresses that four divides. */
+	/* Copied: floats must be aligned to four bytes. */
 	if (irradiance) texture.userData.irradiance = new Float32Array(irradiance.slice().buffer);
 	texture.needsUpdate = true;
 	return texture;
@@ -99,7 +100,7 @@ async function readKtx2(bytes, hasExtension, transcoder) {
 		const data = ktx.supercompressionScheme === 2 ? await inflate(level.levelData, level.uncompressedByteLength)
 			: level.levelData;
 		const pixels = unpacked ? await unpackLevel(ktx.vkFormat, data, width, height, ktx.faceCount) : data;
-		/* A copy: halves begin at even addresses. */
+		/* Copied: half floats must be aligned to two bytes. */
 		mipmaps.push({ data: halves ? new Uint16Array(pixels.slice().buffer) : pixels, width, height });
 	}
 	const texture = ktx.faceCount === 6 ? makeCube(ktx, mipmaps, format)
@@ -154,7 +155,7 @@ function applySampler(texture, sampler) {
 		&& texture.minFilter !== THREE.LinearFilter;
 }
 
-/** three.js multiplies scale by rotation the other way round, so that the matrix is set by hand when it turns. */
+/** three.js multiplies scale and rotation in the other order, so with a rotation the matrix is set here. */
 export function applyTransform(texture, { offset, scale, rotation }) {
 	texture.offset.fromArray(offset);
 	texture.repeat.fromArray(scale);
@@ -197,7 +198,7 @@ const physicalSlots = [
 	[c.SLOT_IRIDESCENCE_THICKNESS, 'iridescenceThicknessMap'],
 ];
 
-/** The fields of a three.js material that show a slot. */
+/** The fields of a three.js material for a slot. */
 export function slotFields(slot) {
 	return [...plainSlots, ...standardSlots, ...physicalSlots].filter(([own]) => own === slot)
 		.flatMap(([, ...fields]) => fields);
@@ -245,8 +246,8 @@ function physicalParameters(m) {
 }
 
 /**
- * Reads materials of a pack. Textures are fetched once for each picture and uploaded once: materials that sample the
- * same picture differently share its source.
+ * Reads materials of a pack. Each picture is fetched and uploaded once: materials that sample it differently share its
+ * source.
  */
 export class MaterialReader {
 	/**
@@ -274,12 +275,12 @@ export class MaterialReader {
 		this.shown = new Map();
 	}
 
-	/** Each three.js material that stands for a record so far. */
+	/** The three.js materials made from a record so far. */
 	shownAs(index) {
 		return this.shown.get(index) ?? [];
 	}
 
-	/** The picture of image `index` as a texture without a sampler, each read once; null when it cannot be had. */
+	/** The picture of image `index` as a texture without a sampler, read once; null if it cannot be read. */
 	picture(index) {
 		if (!this.pictures.has(index)) this.pictures.set(index, this.#fetchPicture(this.images[index]));
 		return this.pictures.get(index);
@@ -315,7 +316,7 @@ export class MaterialReader {
 		applySampler(texture, ref.sampler === NONE ? null : this.samplers[ref.sampler]);
 		applyTransform(texture, ref);
 		texture.channel = ref.uv_set;
-		/* A picture that was passed on as it is serves colours and numbers alike; KTX2 says which it holds. */
+		/* An unconverted picture can hold colours or numbers; KTX2 files say which. */
 		if (picture.userData.levels === 0) texture.colorSpace = colorSlots.has(ref.slot) ? THREE.SRGBColorSpace
 			: THREE.NoColorSpace;
 		texture.needsUpdate = true;
@@ -356,7 +357,7 @@ export class MaterialReader {
 		return material;
 	}
 
-	/** The material as a geometry needs it: with vertex colours, without tangents, for lines or points. */
+	/** The material as a geometry requires it: with vertex colours, without tangents, for lines or points. */
 	async materialFor(index, kind, geometry) {
 		const colors = geometry.hasAttribute('color');
 		const flat = kind === 'triangles' && !geometry.hasAttribute('normal');
@@ -373,8 +374,8 @@ export class MaterialReader {
 
 const isTwoChannel = (texture) => Boolean(texture?.userData.twoChannels);
 
-/* three.js finds the third component of a normal map by its format, which has two channels only where the graphics
- * card has such a format; and never that of a clear coat's. */
+/* three.js reconstructs the third component of a normal map if its format has two channels, which not all graphics
+ * cards have; for a clear coat's normal map it never does. */
 function mendClearcoatNormal(material) {
 	if (!isTwoChannel(material.clearcoatNormalMap)) return;
 	material.onBeforeCompile = (shader) => {
@@ -400,7 +401,7 @@ function variant(base, { kind, colors, flat, derived }) {
 	const material = base.clone();
 	material.vertexColors = colors;
 	if ('flatShading' in material) material.flatShading = flat;
-	/* Without tangents three.js derives them on the screen, where v runs the other way. */
+	/* Without tangents three.js derives them in the shader, where v has the opposite direction. */
 	if (derived) {
 		if (material.normalScale) material.normalScale.y *= -1;
 		if (material.clearcoatNormalScale) material.clearcoatNormalScale.y *= -1;

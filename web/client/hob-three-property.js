@@ -1,8 +1,9 @@
 /**
- * hob-three-property.js - what clips drive beside nodes (KHR_animation_pointer) as three.js animation tracks.
+ * hob-three-property.js - animations of properties other than node transforms (KHR_animation_pointer) as three.js
+ * animation tracks.
  *
  * A track of three.js names an object of the tree and one of its fields. Here that object is a carrier, whose fields
- * read and write numbers of materials, textures, cameras and lights as the file has them: one field may serve many
+ * read and write numbers of materials, textures, cameras and lights as the file has them: one field may set many
  * three.js materials.
  */
 import * as THREE from 'three';
@@ -19,7 +20,7 @@ const number = (object, field) => ({
 	set: ([v]) => (object[field] = v),
 });
 
-/* Normal maps without tangents have their y turned round: the sign of each component stays. */
+/* Normal maps without tangents have a negated y: each component keeps its sign. */
 const scales = (vector) => ({
 	get: () => [Math.abs(vector.x)],
 	set: ([v]) => vector.set(v * (Math.sign(vector.x) || 1), v * (Math.sign(vector.y) || 1)),
@@ -68,7 +69,8 @@ const vectors = {
 	[c.PROPERTY_CLEARCOAT_NORMAL_SCALE]: 'clearcoatNormalScale',
 };
 
-/** A number of one three.js material as {get, set}; null where three.js has none (diffuse transmission). */
+/** Access to a number of one three.js material as {get, set}; null if three.js does not have it (diffuse
+ * transmission). */
 function ofMaterial(material, property) {
 	if (property === c.PROPERTY_BASE_COLOR) return baseColor(material);
 	if (property in colors) return material[colors[property]] ? linear(material[colors[property]]) : null;
@@ -80,7 +82,7 @@ function ofMaterial(material, property) {
 const placement = { [c.PROPERTY_TEXTURE_OFFSET]: 'offset', [c.PROPERTY_TEXTURE_SCALE]: 'scale',
 	[c.PROPERTY_TEXTURE_ROTATION]: 'rotation' };
 
-/* Others may show the same texture where it is: the driven material gets one of its own, with the same picture. */
+/* Materials may share a texture: the animated one gets its own, with the same picture. */
 function ownTextures(material, slot) {
 	const fields = slotFields(slot).filter((field) => material[field]);
 	for (const field of fields) {
@@ -93,7 +95,7 @@ function ownTextures(material, slot) {
 	return fields.map((field) => material[field]);
 }
 
-/* The textures of a slot are placed together, so that offset, scale and rotation meet in one matrix. */
+/* The textures of a slot share one placement, because offset, scale and rotation form one matrix. */
 function ofTexture(material, property, slot) {
 	const textures = ownTextures(material, slot);
 	if (!textures.length) return null;
@@ -131,7 +133,7 @@ function ofCamera(camera, property) {
 	};
 }
 
-/* three.js has the outer angle and the share of it that fades: both cones are set together. */
+/* three.js has the outer angle and the fading share of it: both cones are set together. */
 function ofCone(light, which) {
 	const now = () => (light.userData.cone ??= { outer: light.angle, inner: light.angle * (1 - light.penumbra) });
 	return {
@@ -195,7 +197,7 @@ export class PropertyCarrier {
 		return name;
 	}
 
-	/** A track, or null where three.js shows nothing of it. */
+	/** A track, or null if three.js cannot show the property. */
 	track(channel, interpolation, times, values) {
 		const field = this.#field(channel);
 		if (!field) return null;

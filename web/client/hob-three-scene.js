@@ -9,7 +9,7 @@ const c = constants;
 const linear = (rgb) => new THREE.Color().setRGB(rgb[0], rgb[1], rgb[2], THREE.LinearSRGBColorSpace);
 const farthest = 2e6;
 
-/** Names that are unique and that animation tracks can address; the file's own stay in userData.name. */
+/** Makes names that are unique and that animation tracks can address; the original is in userData.name. */
 class NameMaker {
 	used = new Set();
 
@@ -52,7 +52,7 @@ function makeLight(record) {
 
 const kinds = { [c.TOPOLOGY_TRIANGLES]: 'triangles', [c.TOPOLOGY_LINES]: 'lines', [c.TOPOLOGY_POINTS]: 'points' };
 
-/** Builds one asset; a builder is used once. */
+/** Builds one asset; use a builder once. */
 export class SceneBuilder {
 	/**
 	 * @param {{scene: object, anims: object | null, geometry: object, materials: object}} parts  packs and readers
@@ -78,7 +78,7 @@ export class SceneBuilder {
 		this.skeletons = new Map();
 	}
 
-	/** @returns {Promise<THREE.Group>} the scene of the given number, the default one without */
+	/** @returns {Promise<THREE.Group>} the scene of the given number; undefined: the default scene */
 	async build(sceneIndex) {
 		const scenes = this.scene.rows('SCNS');
 		const chosen = scenes[sceneIndex] ?? scenes.find((scene) => scene.flags & c.SCENE_DEFAULT) ?? scenes[0];
@@ -104,8 +104,8 @@ export class SceneBuilder {
 	}
 
 	/**
-	 * Custom properties of the source, as they were: userData.extras, and userData.extensions where Hob knows none
-	 * of them.
+	 * Custom properties of the source, unchanged: userData.extras, and userData.extensions with those that Hob does not
+	 * know.
 	 */
 	#keepExtras(object, kind, index) {
 		const found = this.extras.get(`${kind} ${index}`);
@@ -135,7 +135,7 @@ export class SceneBuilder {
 		return object;
 	}
 
-	/* Several nodes may show one camera or light: a clip drives all of them. */
+	/* Several nodes may use one camera or light: a clip animates all of them. */
 	#shown(kind, index, object) {
 		const key = `${kind} ${index}`;
 		this.shown.set(key, [...(this.shown.get(key) ?? []), object]);
@@ -223,10 +223,10 @@ export class SceneBuilder {
 		for (const object of this.objects)
 			if (object.isSkinnedMesh) {
 				object.bind(this.#skeleton(object.userData.skin), new THREE.Matrix4());
-				/* Boxes are right before the next updateMatrixWorld, too. */
+				/* Boxes must be right even before the next updateMatrixWorld. */
 				object.bindMatrixInverse.copy(object.matrixWorld).invert();
 				delete object.userData.skin;
-				/* The bounds of the file are those of the rest pose. */
+				/* The file's bounds are those of the rest pose. */
 				object.frustumCulled = false;
 			}
 	}
@@ -317,6 +317,6 @@ class CubicRotationInterpolant extends CubicInterpolant {
 function makeCubic(track, rotation) {
 	const Type = rotation ? CubicRotationInterpolant : CubicInterpolant;
 	track.createInterpolant = (result) => new Type(track.times, track.values, track.getValueSize() / 3, result);
-	/* three.js asks for this mark where it copies or checks tracks. */
+	/* three.js checks this mark when it copies or validates tracks. */
 	track.createInterpolant.isInterpolantFactoryMethodGLTFCubicSpline = true;
 }

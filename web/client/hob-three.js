@@ -34,7 +34,7 @@ export { HobError, environmentLight };
 const outputs = { meshes: true, materials: true, scene: true, animations: false };
 const attempts = 4;
 
-/* An asset that is an environment map has one picture, a cube, and no materials that would use it. */
+/* An environment map has one picture, a cube, and no materials that use it. */
 async function readEnvironment(pictures) {
 	if (pictures.records.length > 0 || pictures.images.length !== 1) return null;
 	const cube = await pictures.picture(0);
@@ -50,7 +50,7 @@ export class HobLoader extends Loader {
 
 	constructor(manager) {
 		super(manager);
-		/** Level of detail of every mesh, 0 = full; meshes with fewer levels show their last. */
+		/** Level of detail of all meshes, 0 = full; a mesh with fewer levels shows its last. */
 		this.lod = 0;
 		/** Scene number; undefined = the default scene. */
 		this.sceneIndex = undefined;
@@ -60,21 +60,22 @@ export class HobLoader extends Loader {
 		this.generatedNormals = true;
 		/** true: models keep the data they were read from, for selectLod. */
 		this.keepData = false;
-		/** false: the asset is known to have no skins and clips, which are not asked for then. */
+		/** false: the asset is known to have no skins and clips, so they are not requested. */
 		this.withAnimations = true;
-		/** Seconds to wait for an asset that is being cooked. */
+		/** Seconds to wait for a running cook. */
 		this.wait = 10;
-		/** A user whose models are shown before they are saved (hob serve --live). */
+		/** A user whose unsaved models are shown (hob serve --live). */
 		this.live = undefined;
-		/** {output: a promise of what HobClient.get gives} of the next load, which does not ask for these again. */
+		/** {output: promise of a HobClient.get result} for the next load, which then does not request these outputs. */
 		this.ahead = undefined;
-		/** false: bytes of loaded models are not kept; a change is then fetched whole instead of what differs. */
+		/** false: the bytes of loaded models are not kept, so a change is fetched as a whole instead of as
+		 * differences. */
 		this.delta = true;
-		/** A HobOverlay: shows what is wrong with watched models. */
+		/** A HobOverlay that shows errors of watched models. */
 		this.overlay = null;
-		/** Called with the number of bytes of each piece that comes over the network. */
+		/** Called with the number of bytes of each piece received. */
 		this.onBytes = undefined;
-		/** Called with an Error when a texture cannot be had; the model comes without it. */
+		/** Called with an Error if a texture cannot be loaded; the model is shown without it. */
 		this.onTextureError = (error) => console.warn(error);
 	}
 
@@ -84,7 +85,7 @@ export class HobLoader extends Loader {
 	}
 
 	/**
-	 * Textures that were kept in Basis Universal go to three's own transcoder.
+	 * Sets three's own transcoder for textures kept as Basis Universal.
 	 * @param {object} ktx2Loader  a KTX2Loader with its transcoder's path and the renderer's support
 	 * @returns {this}
 	 */
@@ -94,8 +95,8 @@ export class HobLoader extends Loader {
 	}
 
 	/**
-	 * Unpacks textures that this renderer's graphics card has no format for, which would be black; they take four to
-	 * eight times the memory then.
+	 * Decodes textures whose format this renderer's graphics card does not support and would show as black; they then
+	 * take four to eight times the memory.
 	 */
 	detectSupport(renderer) {
 		this.#hasExtension = (name) => renderer.extensions.has(name);
@@ -157,7 +158,7 @@ export class HobLoader extends Loader {
 		return { client, name: decodeURIComponent(where.pathname.slice(at + 3)) };
 	}
 
-	/* The outputs are asked for one by one; those of different cooks do not fit together. */
+	/* Outputs are requested one by one; those of different cooks do not fit together. */
 	async #fetchAsset(where, held, signal, onProgress) {
 		const { client, name } = this.#place(where);
 		let { ahead = {} } = this;
@@ -183,7 +184,7 @@ export class HobLoader extends Loader {
 		throw new HobError('the asset changes faster than it can be fetched', { file: where.pathname });
 	}
 
-	/* Browsers report every 404, so a still model is not asked for animations. What it has is known once it is
+	/* Browsers report every 404, so animations of a still model are not requested. Its outputs are known once it is
 	 * cooked. */
 	async #animations(client, name, cooked, options) {
 		await cooked;
@@ -192,7 +193,7 @@ export class HobLoader extends Loader {
 			: client.get(name, 'animations', options);
 	}
 
-	/* Outputs that an event names belong together. */
+	/* Outputs named by one event belong together. */
 	async #fetchOutputs(where, held, { outputs: named, rev }, signal) {
 		const { client, name } = this.#place(where);
 		const wanted = named.filter((output) => output.name in outputs
@@ -252,8 +253,8 @@ export class HobLoader extends Loader {
 	}
 
 	/**
-	 * Fetches the asset of a loaded model again and puts the data into the same group; objects that are still there
-	 * stay the same objects. Throws a HobError and changes nothing when that fails.
+	 * Fetches the asset of a loaded model again and puts the data into the same group; objects that still exist stay
+	 * the same objects. On failure it throws a HobError and changes nothing.
 	 */
 	async reload(group) {
 		const where = new URL(group.userData.url);
@@ -263,11 +264,11 @@ export class HobLoader extends Loader {
 	}
 
 	/**
-	 * Keeps a loaded model as the daemon has it: on every cook of its asset the new data replace the old inside the
-	 * same group, and objects that are still there stay the same objects. When a cook or a fetch fails, the model stays
-	 * as it is and onError gets a HobError; the next good cook goes on.
+	 * Keeps a loaded model up to date: after every cook of its asset the new data replaces the old inside the same
+	 * group, and objects that still exist stay the same objects. If a cook or a fetch fails, the model stays as it is
+	 * and onError gets a HobError; the next good cook continues.
 	 *
-	 * @param {import('three').Group} group  of load or loadAsync
+	 * @param {import('three').Group} group  from load or loadAsync
 	 * @param {(group: import('three').Group, event: object) => void} [onReload]
 	 * @param {(error: HobError) => void} [onError]
 	 * @returns {() => void} stops watching
@@ -304,9 +305,9 @@ export class HobLoader extends Loader {
 			else if (event.kind === 'removed') complain(new HobError(event.moved_to
 				? `the source is called ${event.moved_to} now` : 'the source was removed', { file: name }));
 			else if (event.kind !== 'missing' && event.kind !== 'returned') reload(event);
-			/* else only the state differs */
+			/* without outputs, only the state has changed */
 		};
-		/* Saves between loading and listening, or while the daemon was away. */
+		/* For saves between loading and listening, or while the daemon was unreachable. */
 		const lookAgain = async () => {
 			const before = heard;
 			const asset = await client.asset(name).catch(() => null);
@@ -354,7 +355,7 @@ export function selectLod(group, lod) {
 	for (const geometry of old) geometry.dispose();
 }
 
-/** Frees what the GPU holds for a model. */
+/** Frees a model's GPU resources. */
 export function disposeContent(group) {
 	const doomed = new Set();
 	group.userData.environment?.cube.dispose();
@@ -371,7 +372,7 @@ export function disposeContent(group) {
 	for (const thing of doomed) thing.dispose();
 }
 
-/* Clips that drive materials or cameras hold on to those that they were made with. */
+/* Clips that animate materials or cameras refer to these objects. */
 const sameShape = (a, b) => a.type === b.type && a.name === b.name && !a.isSkinnedMesh && !b.isHobCarrier
 	&& a.children.length === b.children.length
 	&& a.children.every((child, i) => sameShape(child, b.children[i]));

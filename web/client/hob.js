@@ -24,7 +24,7 @@ export class HobError extends Error {
 	}
 }
 
-/** A HobError for an error of the daemon, as it is in events, lists and problem+json. */
+/** Makes a HobError from an error of the daemon, as in events, lists and problem+json. */
 export function errorOf(name, facts) {
 	const { message, detail, hint, code, location, status } = facts;
 	return new HobError(message ?? detail ?? 'unknown error',
@@ -36,7 +36,7 @@ async function problemOf(response, name) {
 	return errorOf(name, { detail: `${response.status} ${response.statusText}`, status: response.status, ...problem });
 }
 
-/* The body; `onBytes` is called with the length of each piece of a large one. */
+/* Reads the body; for a large one, `onBytes` is called with the length of each piece. */
 async function bodyOf(response, onBytes) {
 	if (!onBytes || !response.body || Number(response.headers.get('Content-Length')) < largeBody)
 		return new Uint8Array(await response.arrayBuffer());
@@ -56,20 +56,20 @@ const largeBody = 1 << 17; /* bytes, as they are sent */
 const isHash = (text) => /^[0-9a-f]{64}$/.test(text);
 const bare = (text) => text.replace(/[.+^${}()|[\]\\]/g, '\\$&');
 
-/** '?' one character, '*' a run without '/', '**' any run; against root/path and path. */
+/** '?' is one character, '*' a run without '/', '**' any run; matches root/path or path. */
 function matcher(glob) {
 	const pattern = new RegExp(`^(?:${bare(glob).replace(/\*\*|\*|\?/g,
 			(sign) => ({ '**': '.*', '*': '[^/]*', '?': '[^/]' })[sign])})$`, 's');
 	return (name) => pattern.test(name) || pattern.test(name.slice(name.indexOf('/') + 1));
 }
 
-/* People type HOST:PORT. */
+/* Accepts HOST:PORT without a scheme. */
 function addressOf(text) {
 	const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
 	try {
 		const url = new URL(whole.replace(/\/?$/, '/'));
 		if (/^https?:$/.test(url.protocol) && !text.startsWith('unix:')) return url;
-	} catch { /* told below */ }
+	} catch { /* reported below */ }
 	throw new HobError(`'${text}' is not a daemon's address`,
 		{ code: 'address', hint: 'write HOST:PORT, http://HOST:PORT or https://HOST:PORT' });
 }
@@ -111,9 +111,8 @@ export class HobClient {
 		return response;
 	}
 
-	/* Bytes and what they hash to. A page from a plain http address that is not this machine has no crypto.subtle;
-	 * there the
-	 * 	   browser checks, for blobs that are fetched whole. */
+	/* Checks bytes against their hash. A page with a plain http address of another machine has no crypto.subtle; there
+	 * the browser's integrity check is used, for blobs that are fetched as a whole. */
 	async #verified(bytes, hash, name) {
 		if (!globalThis.crypto?.subtle) return bytes;
 		const found = hex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
@@ -138,7 +137,7 @@ export class HobClient {
 		const method = older || !globalThis.crypto?.subtle ? 'HEAD' : 'GET';
 		const ask = (how) => this.#fetch(target, name,
 			{ method: how, signal, cache: 'no-store', headers: { Prefer: `wait=${this.wait}` } });
-		// An answer to HEAD has no text about the error.
+		// An answer to HEAD has no body with the error.
 		const response = await ask(method).catch((error) => (method === 'HEAD' ? ask('GET') : Promise.reject(error)));
 		const hash = /[0-9a-f]{64}/.exec(response.headers.get('ETag') ?? '')?.[0] ?? '';
 		const facts = { rev: Number(response.headers.get('Cook-Rev') ?? 0),
@@ -175,8 +174,7 @@ export class HobClient {
 		return { bytes, hash, fetched: fetched + bytes.length };
 	}
 
-	/** What the daemon knows about an asset: state, rev, outputs [{name, hash, size}], error. null: it does not
-	 * exist. */
+	/** The daemon's facts about an asset: state, rev, outputs [{name, hash, size}], error. null: it does not exist. */
 	async asset(name, { signal } = {}) {
 		const live = this.live && await this.#asset(this.#liveName(name), signal);
 		return live ? { ...live, name } : this.#asset(name, signal);
@@ -199,8 +197,9 @@ export class HobClient {
 	}
 
 	/**
-	 * Events of assets that match, through lost connections and restarts: {kind, id, data}. kind: hello (the stream is
-	 * up, or up again), asset, reset (events were lost: fetch everything that is shown again), lost (trying again).
+	 * Events of matching assets, across lost connections and restarts: {kind, id, data}. kind: hello (the stream is
+	 * connected, or connected again), asset, reset (events were lost: fetch everything that is shown again), lost
+	 * (reconnecting).
 	 *
 	 * @returns {() => void} stops
 	 */
@@ -217,8 +216,8 @@ export class HobClient {
 		}).catch(() => {})));
 	}
 
-	/* A live model of the user is reported under the name of the asset that it replaces. When it is gone, the
-	 * saved model is used again. */
+	/* A live model of the user is reported under the name of the asset that it replaces. When it is dropped, the saved
+	 * model is shown again. */
 	async #underLive(event, matches) {
 		const { data } = event;
 		const [begin, end] = this.#liveName('\n').split('\n');

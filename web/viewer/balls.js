@@ -1,10 +1,10 @@
-/* Balls that show an environment map: a mirror, a rough metal and a matte white one. */
+/* Balls to show an environment map: a mirror, a rough metal and a matte white one. */
 import * as THREE from 'three';
 import { text } from './text.js';
 
 const looks = [['mirror', 1, 0], ['metal', 1, 0.4], ['matte', 0, 1]];
 
-/** A group of its own; free it with disposeHelper. */
+/** Makes a new group; free it with disposeHelper. */
 export function makeBalls() {
 	const group = new THREE.Group();
 	group.name = text.balls;

@@ -1,5 +1,5 @@
-/* Textures that were kept in Basis Universal (texture.basis: keep), unpacked by three's transcoder in a worker that
- * starts with the first of them. */
+/* Textures kept as Basis Universal (texture.basis: keep), unpacked by three's transcoder in a worker that is started
+ * for the first of them. */
 import * as THREE from 'three';
 import { read } from 'three/addons/libs/ktx-parse.module.js';
 

@@ -1,6 +1,6 @@
-/* Behind three's transcoder in one file (web/build/bundle.cmake): Basis Universal to RGBA8, level by level. The
- * transcoder makes functions from text, which the page does not allow itself; this worker may, and can reach
- * nothing. */
+/* Appended to three's transcoder in one file (web/build/bundle.cmake): Basis Universal to RGBA8, level by level. The
+ * transcoder compiles functions from text, which the page's policy forbids; this worker may, but has no network
+ * access. */
 const RGBA8 = 13; /* cTFRGBA32 */
 let transcoder;
 

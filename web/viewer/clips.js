@@ -1,16 +1,16 @@
-/* Plays the clips of a model and shows where it is in them. */
+/* Plays the clips of a model and shows the current time. */
 import { html } from 'htm/preact';
 import * as THREE from 'three';
 import { Button, Changes, Choice, Slider, Toggle, useChanges } from './controls.js';
 import { text } from './text.js';
 
-const FRAMES = 30; /* a second */
+const FRAMES = 30; /* per second */
 const speeds = [0.1, 0.25, 0.5, 1, 1.5, 2, 4];
 const seconds = (time) => `${time.toFixed(2)} s`;
 
 /**
- * The pose of models by clip and time. `also` are models with clips of the same order, as a source beside its cooked
- * form.
+ * Poses models by clip and time. `also` are further models with clips in the same order, such as the source shown
+ * beside the cooked model.
  */
 class Pose {
 	constructor(group) {
@@ -22,7 +22,7 @@ class Pose {
 			object.morphTargetInfluences?.slice()]));
 	}
 
-	/* other: a second clip that has `share` of the pose, or -1 */
+	/* other: a second clip that contributes `share` of the pose, or -1 */
 	choose(clip, other = -1, share = 0) {
 		this.mixer.stopAllAction();
 		this.mixer.uncacheRoot(this.group);
@@ -61,7 +61,7 @@ export class Clips {
 	names = [];
 	changes = new Changes();
 
-	/** changed(): the pose is another one. */
+	/** changed() is called when the pose changes. */
 	constructor(changed) {
 		this.changed = changed;
 	}
@@ -70,8 +70,7 @@ export class Clips {
 		return this.poses[0]?.group.animations[this.clip]?.duration ?? 0;
 	}
 
-	/** A model in place of all earlier ones; clip, time and what else was chosen stay
-	 * where the model still has them. */
+	/** Replaces all earlier models; clip, time and other choices stay if the model still has them. */
 	setModel(group) {
 		const name = this.names[this.clip];
 		const keep = this.playing;
@@ -93,7 +92,7 @@ export class Clips {
 		this.poses = this.poses.filter((pose) => pose.group !== group);
 	}
 
-	/** A second clip has `share` of the pose; -1: none. */
+	/** Blends in a second clip with `share` of the pose; -1: none. */
 	blend(other, share) {
 		this.other = other;
 		this.share = share;
@@ -111,7 +110,7 @@ export class Clips {
 		this.changes.tell();
 	}
 
-	/** Frames on (or back), of thirty a second. */
+	/** Moves by frames, of thirty per second; negative: back. */
 	step(frames) {
 		if (this.clip < 0) return;
 		this.setPlaying(false);
@@ -132,7 +131,7 @@ export class Clips {
 		this.tell();
 	}
 
-	/** From the rest pose the first clip begins. */
+	/** In the rest pose, starts the first clip. */
 	toggle() {
 		if (this.clip < 0) this.choose(0, { playing: true });
 		else this.setPlaying(!this.playing);
@@ -149,7 +148,7 @@ export class Clips {
 		this.tell();
 	}
 
-	/** Moves on; true while it plays. */
+	/** Advances the time; true while playing. */
 	advance(passed) {
 		if (!this.playing) return false;
 		let time = this.time + passed * this.speed;

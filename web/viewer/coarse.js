@@ -1,11 +1,11 @@
-/* The coarsest level of a large model, from a part of its file: what is seen while the rest is on its way. */
+/* The coarsest level of a large model, from a part of its file, shown while the rest is loading. */
 import { HobLoader } from '../client/hob-three.js';
 import { Pack, constants, meshAttributes, meshLevels, readRecord } from '../client/hob-format.js';
 
-const LARGE = 1e6; /* bytes of a file; a smaller one is there as soon */
+const LARGE = 1e6; /* bytes of a file; smaller ones load as fast whole */
 const HEAD = 65536;
-const GAP = 65536; /* what lies between two parts is fetched with them: another request costs more */
-const MOST = 0.4; /* of the file */
+const GAP = 65536; /* smaller gaps between parts are fetched, too: another request costs more */
+const MOST = 0.4; /* share of the file */
 
 async function fetchPart(url, [first, end], signal) {
 	const answer = await fetch(url, { headers: { Range: `bytes=${first}-${end - 1}` }, signal });
@@ -13,7 +13,7 @@ async function fetchPart(url, [first, end], signal) {
 	return new Uint8Array(await answer.arrayBuffer());
 }
 
-/* [first, end] of what the last level of each mesh needs, ascending; null where it cannot be read apart. */
+/* [first, end] of the bytes for the last level of each mesh, ascending; null if they cannot be read separately. */
 function partsOf(pack) {
 	const parts = [];
 	const need = (section, first, count) => {
@@ -37,7 +37,7 @@ function partsOf(pack) {
 	return joined;
 }
 
-/* All bytes of the file, of which only those are there that the last levels need; null: nothing would be gained. */
+/* The file's bytes, of which only those for the last levels are filled in; null if nothing would be gained. */
 async function fetchCoarse({ url, size }, signal) {
 	const bytes = new Uint8Array(size);
 	bytes.set(await fetchPart(url, [0, HEAD], signal));
@@ -50,7 +50,7 @@ async function fetchCoarse({ url, size }, signal) {
 	return bytes;
 }
 
-/** A group without textures; null for an asset that has no such level, or that is small. */
+/** A group without textures; null if the asset is small or has no such level. */
 export async function loadCoarse({ outputs = [] }, signal) {
 	const find = (wanted) => outputs.find(({ name }) => name === wanted);
 	if (!(find('meshes')?.size > LARGE)) return null;

@@ -1,8 +1,8 @@
-/* The controls of the view. Each shows a value that its owner keeps; `change` is called with another one. */
+/* Controls of the view. Each shows a value that its owner stores; `change` is called with a new value. */
 import { html } from 'htm/preact';
 import { useId, useLayoutEffect, useReducer } from 'preact/hooks';
 
-/** What components follow that show the state of an object: tell() draws them again. */
+/** Lets components follow the state of an object: tell() renders them again. */
 export class Changes {
 	#followers = new Set();
 
@@ -10,7 +10,7 @@ export class Changes {
 		for (const redraw of this.#followers) redraw();
 	}
 
-	/** Returns how to stop. */
+	/** Returns a function that ends it. */
 	follow(redraw) {
 		this.#followers.add(redraw);
 		return () => this.#followers.delete(redraw);
@@ -37,7 +37,7 @@ export function Choice({ label, options, value, change }) {
 			${options.map(([each, name]) => html`<option value=${each}>${name}</option>`)}</select></span>`;
 }
 
-/** `say(value)` is what stands beside it. */
+/** `say(value)` is the text beside it. */
 export function Slider({ label, min, max, step, value, say, change, className = '', disabled }) {
 	const id = useId();
 	return html`<div class="viewer-slider ${className}"><label for=${id}>${label}</label>

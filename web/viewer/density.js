@@ -1,14 +1,14 @@
-/* How many texels of its base colour a surface has for each metre, by colour, in every pixel: what is stretched, and
- * what is finer than anybody will see. */
+/* Shows the density of base colour texels per metre by colour, for every pixel: stretched parts, and parts finer than
+ * anybody sees. */
 import * as THREE from 'three';
 
-/* Colours at so many texels a metre: blue, green, red. */
+/* Densities in texels per metre that are shown as blue, green and red. */
 export const DENSITY = [64, 512, 4096];
 
 const dot = new THREE.DataTexture(new Uint8Array([255, 255, 255, 255]), 1, 1);
 
-/* Lengths of the camera's space are those of the world. The factor between two areas of a pixel, one of the picture and
- * one of the surface, is the square of the density. */
+/* Lengths in camera space are those of the world. The ratio of a pixel's area in the picture to its area on the surface
+ * is the square of the density. */
 const measure = `
 	vec2 du = dFdx(vMapUv), dv = dFdy(vMapUv);
 	float picture = abs(du.x * dv.y - du.y * dv.x) * hobTexels;
@@ -40,7 +40,7 @@ function texelsOf(material) {
 	return width > 0 ? width * height * Math.abs(repeat.x * repeat.y) : 0;
 }
 
-/** Before an object is drawn the material learns how large its picture is; answers how to end that. */
+/** Sets the size of each object's picture before it is drawn; returns a function that ends that. */
 export function followDensity(group, material) {
 	const objects = [];
 	group.traverse((object) => {

@@ -1,4 +1,4 @@
-/* A model that was dropped on the picture: cooked as a live model of this page alone, and not kept. */
+/* A model dropped on the picture: cooked as a live model for this page only, and not kept. */
 import { HobClient } from '../client/hob.js';
 import { write } from '../app/api.js';
 
@@ -10,8 +10,8 @@ const liveAddress = (asset) => `/api/v1/live/${user}/${`${asset.root}/${asset.pa
 const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /**
- * Cooks `file`, a GLB, in place of the asset for who asks with `live=user`: {user, outputs}. Throws an error whose
- * message is for people.
+ * Cooks `file`, a GLB, in place of the asset for requests with `live=user`: {user, outputs}. Throws an error with a
+ * message for people.
  */
 export async function cookDropped(asset, file) {
 	const bytes = await file.arrayBuffer();
@@ -26,10 +26,10 @@ export async function cookDropped(asset, file) {
 	return { user, outputs };
 }
 
-/** The asset is shown as it was saved again. */
+/** Ends the replacement: the saved asset is shown again. */
 export const forgetDropped = (asset) => fetch(liveAddress(asset), { method: 'DELETE', keepalive: true });
 
-/** Why a file cannot be dropped here; null: it can. */
+/** Why a file cannot be dropped here; null if it can. */
 export function whyNot(file, words) {
 	if (!file || !/\.glb$/i.test(file.name)) return words.dropGlb;
 	return globalThis.crypto?.subtle ? null : words.dropSecure;

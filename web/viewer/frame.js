@@ -1,6 +1,6 @@
 import { Box3, Matrix4, Vector3 } from 'three';
 
-/* Vertices that are looked at in a mesh that bends, or in the instances of one; of more, every n-th. */
+/* Most vertices examined in a posed mesh, or in its instances; of more, every n-th is examined. */
 const posedMost = 20000;
 const stiffMost = 200000;
 
@@ -18,7 +18,7 @@ function visitMesh(mesh, visit) {
 	}
 }
 
-/* Where all vertices of all instances would be too many, the corners of each instance's box stand for it. */
+/* If the instances have too many vertices in all, the corners of each instance's box are used instead. */
 function visitInstances(mesh, visit) {
 	const { geometry } = mesh;
 	const { position } = geometry.attributes;
@@ -36,8 +36,8 @@ function visitInstances(mesh, visit) {
 	}
 }
 
-/* Calls visit(vertex) for what is drawn of a model now: skins in their pose, morph targets at their weights, every
- * instance, no hidden part. The vertex is changed by the next call. */
+/* Calls visit(vertex) for the drawn vertices of a model: skins posed, morph targets at their weights, all instances, no
+ * hidden parts. The next call overwrites the vertex. */
 function visitVertices(model, visit) {
 	model.updateMatrixWorld(true);
 	model.traverseVisible((object) => {
@@ -47,8 +47,8 @@ function visitVertices(model, visit) {
 }
 
 /**
- * The box of a model as it is drawn now. three's Box3.setFromObject takes bones that have not been updated yet, and
- * morph targets at their maximum.
+ * The box of a model as it is drawn now. three's Box3.setFromObject uses bones that are not updated yet, and morph
+ * targets at their maximum.
  */
 export function boxOf(model) {
 	const box = new Box3();

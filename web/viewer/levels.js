@@ -1,4 +1,4 @@
-/* The level of detail of each object as a renderer would choose it: the coarsest one whose error is at most a pixel. */
+/* Chooses the level of detail of each object as a renderer would: the coarsest one whose error is at most a pixel. */
 import * as THREE from 'three';
 import { meshLevels } from '../client/hob-format.js';
 
@@ -8,7 +8,7 @@ const center = new THREE.Vector3();
 const eye = new THREE.Vector3();
 
 export class DistanceLevels {
-	/** [lowest, highest, of how many] of what is drawn. */
+	/** [lowest, highest, number of levels] that are drawn. */
 	drawn = [0, 0, 1];
 	#objects = [];
 	#made = new Map();
@@ -27,7 +27,7 @@ export class DistanceLevels {
 		});
 	}
 
-	/** Chooses for a camera and a picture `height` pixels high; true when `drawn` is another one now. */
+	/** Chooses for a camera and a picture `height` pixels high; true if `drawn` has changed. */
 	choose(camera, height) {
 		camera.getWorldPosition(eye);
 		const levels = this.#objects.map((each) => this.#chooseOne(each, camera, height));
@@ -60,7 +60,7 @@ export class DistanceLevels {
 		return this.#made.get(key);
 	}
 
-	/** Every object has the geometry again that it had before. */
+	/** Gives every object its former geometry back. */
 	restore() {
 		for (const { object, before } of this.#objects) object.geometry = before;
 		for (const geometry of this.#made.values()) geometry.dispose();

@@ -1,4 +1,4 @@
-/* Ways to look at a model other than with its materials, and the helpers drawn around it. */
+/* Other ways to draw a model than with its materials, and helpers drawn around it. */
 import * as THREE from 'three';
 import { makeDensity } from './density.js';
 import { VertexNormalsHelper } from 'three/addons/helpers/VertexNormalsHelper.js';
@@ -30,7 +30,7 @@ function makeChecker() {
 	return texture;
 }
 
-/** Materials by name of the look; undefined for the model's own. */
+/** Materials by name of the look; undefined: the model's own. */
 export class Looks {
 	made = new Map();
 	makers = {
@@ -77,7 +77,7 @@ function pick(attribute, corners) {
 	return new THREE.BufferAttribute(out, itemSize, normalized);
 }
 
-/** The triangles of a geometry's meshlets, each meshlet in one colour. */
+/** The triangles of a geometry's meshlets, with one colour per meshlet. */
 function meshletGeometry(geometry, { corners, owners }) {
 	const out = new THREE.BufferGeometry();
 	for (const [name, attribute] of Object.entries(geometry.attributes)) if (name !== 'color') out.setAttribute(name,
@@ -94,7 +94,7 @@ function meshletGeometry(geometry, { corners, owners }) {
 	return out;
 }
 
-/** Puts meshlets in the place of the geometries of a model; answers how many there are and how to go back. */
+/** Replaces the geometries of a model by meshlets; returns their number and a function to undo it. */
 export function showMeshlets(group, lod) {
 	const { geometry: reader } = group.userData.cooked;
 	const made = new Map();
@@ -130,7 +130,7 @@ function boxLines(box, material) {
 	return new THREE.LineSegments(new THREE.BufferGeometry().setFromPoints(points), material);
 }
 
-/** The box of every mesh as the file tells it, and one around all. */
+/** The box of every mesh as given in the file, and one around all. */
 export function makeBounds(group, whole) {
 	const out = new THREE.Group();
 	const each = new THREE.LineBasicMaterial({ color: 0x3d8bd4, transparent: true, opacity: 0.7 });
@@ -145,10 +145,10 @@ export function makeBounds(group, whole) {
 	return out;
 }
 
-/* More than so many lines are no help to anybody. */
+/* More lines than this would be unreadable. */
 const LINES_MOST = 60000;
 
-/* A line for every vertex that has an `attribute`, a fiftieth of the model long; null where there are none, or too
+/* A line for every vertex that has an `attribute`, as long as a fiftieth of the model; null if there are none, or too
  * many. */
 function makeLines(group, whole, attribute, Helper, color) {
 	const out = new THREE.Group();
@@ -165,7 +165,7 @@ function makeLines(group, whole, attribute, Helper, color) {
 export const makeNormals = (group, whole) => makeLines(group, whole, 'normal', VertexNormalsHelper, 0x3d8bd4);
 export const makeTangents = (group, whole) => makeLines(group, whole, 'tangent', VertexTangentsHelper, 0xd9622b);
 
-/** Which looks and lines this model has anything to show for. */
+/** The looks and lines for which this model has data. */
 export function looksOf(group) {
 	const has = { colors: false, uv2: false, density: false, tangents: false };
 	group.traverse(({ geometry }) => {
@@ -213,7 +213,7 @@ export function makeGrid(box, color) {
 	return grid;
 }
 
-/** Takes the materials off a loaded model or a helper; what is freed with it later are copies that were never drawn. */
+/** Removes the materials of a loaded model or helper, so that only copies that were never drawn are freed with it. */
 export function takeMaterials(root) {
 	const copies = new Map();
 	const swap = (material) => {
@@ -231,7 +231,7 @@ export function takeMaterials(root) {
 	return [...copies.keys()];
 }
 
-/** Frees a helper that was made here. */
+/** Frees a helper of this file. */
 export function disposeHelper(helper) {
 	helper?.removeFromParent();
 	helper?.traverse((object) => {

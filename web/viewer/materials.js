@@ -44,7 +44,7 @@ function Material({ material, name, open, pictures: { texrefs, images }, inspect
 			</span></li>`)}</ul>`}</details>`;
 }
 
-/** inspect(index of the image) opens the dialog. */
+/** inspect(index of the image) opens the dialog of texels. */
 export function MaterialSection({ model, inspect }) {
 	const { pictures } = model.userData.cooked;
 	const { records } = pictures;

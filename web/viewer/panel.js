@@ -1,4 +1,4 @@
-/* The sections beside the picture: levels of detail, morph targets, light, facts, costs. */
+/* Sections beside the picture: levels of detail, morph targets, light, facts, costs. */
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import * as THREE from 'three';
@@ -9,7 +9,7 @@ import { text } from './text.js';
 
 const perTriangle = { 0: 3, 1: 2, 2: 1 };
 
-/** Per level: what drawing the whole scene with it takes. */
+/** The costs of drawing the whole scene with each level. */
 export function measureLevels(group) {
 	const { meshes, geometry } = group.userData.cooked;
 	const drawn = new Map();
@@ -67,7 +67,8 @@ export function LevelSection({ viewer }) {
 		<${Quiet}>${text.errorHint}. ${levels[0].copies && text.copies}</${Quiet}></${Section}>`;
 }
 
-/** Morph targets by name, each {name, before, low, high, get(), set(value)}: one moves all meshes that have it. */
+/** Morph targets by name, each {name, before, low, high, get(), set(value)}: one entry sets all meshes that have the
+ * target. */
 export function morphsOf(group) {
 	const targets = new Map();
 	group.traverse((object) => {
@@ -110,7 +111,7 @@ export function LightSection({ viewer }) {
 			change=${(stops) => viewer.setLight({ exposure: 2 ** stops })} /></${Section}>`;
 }
 
-/** Metres in the unit that suits the largest: "4.26 × 6.29 × 2.76 cm". */
+/** Metres in a unit that suits the largest: "4.26 × 6.29 × 2.76 cm". */
 function lengths(values) {
 	const most = Math.max(...values);
 	const [factor, unit] = most >= 1 ? [1, 'm'] : most >= 0.01 ? [100, 'cm'] : [1000, 'mm'];
@@ -153,7 +154,7 @@ function memoryOf(group) {
 
 const COSTS_EVERY = 250; /* ms */
 
-/** What the newest picture took. */
+/** Costs of the newest picture. */
 export function CostSection({ viewer }) {
 	const { stage, model } = viewer;
 	const [costs, setCosts] = useState(null);

@@ -1,15 +1,15 @@
-/* A view as a word in the address, so that a link opens it again: where the camera is, and what was chosen. */
+/* A view encoded as a word of the address, so that a link opens it again: camera and choices. */
 const digits = (value) => Number(value.toPrecision(5));
 
 /** {from: [x, y, z], to: [x, y, z], level, look, clip, time, other, share} -> text without characters that an address
- * escapes; other: a second clip that has `share` of the pose, or -1. */
+ * escapes; other: a second clip with `share` of the pose, or -1. */
 export function writePlace({ from, to, level, look, clip, time, other = -1, share }) {
 	const parts = [...from, ...to].map(digits);
 	const clips = [clip, digits(time), ...(other < 0 ? [] : [other, digits(share)])];
 	return [parts.join('*'), level, look, clip < 0 ? '' : clips.join('*')].join('_').replace(/_+$/, '');
 }
 
-/** The same again; null for what is none. */
+/** Decodes it; null if the word is invalid. */
 export function readPlace(word) {
 	const [numbers = '', level = '0', look = '', clip = ''] = (word ?? '').split('_');
 	const values = numbers.split('*').map(Number);

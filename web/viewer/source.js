@@ -1,12 +1,12 @@
-/* The source file as three.js' own glTF loader shows it, beside what was cooked from it. Loaded only when asked for. */
+/* The source file, loaded with three.js' own glTF loader, to show beside the cooked model. Loaded on request only. */
 import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
 import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
 
-/** Where the daemon gives an asset's own files to read. */
+/** Where the daemon serves an asset's source files. */
 export const sourceUrl = (asset) => `/api/v1/assets/${asset.id}/source/${asset.path.split('/')
 		.map(encodeURIComponent).join('/')}`;
 
-/** A group with `animations`, or an Error whose message is for people. */
+/** Returns a group with `animations`; throws an Error with a message for people. */
 export async function loadSource(asset) {
 	const probe = await fetch(sourceUrl(asset), { method: 'HEAD' });
 	if (!probe.ok) throw new Error(probe.status === 403 ? 'this daemon does not hand out sources (--no-sources)'

@@ -1,5 +1,4 @@
-/* Renderer, light, free camera and what is drawn when: a picture is made when something changed, or while a clip
- * plays. */
+/* Renderer, light, free camera, and when to draw: after a change, and while a clip plays. */
 import * as THREE from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import { colourOf, onTheme } from '../app/theme.js';
@@ -7,8 +6,7 @@ import { environmentLight } from '../client/hob-three.js';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
 import { frameOf } from './frame.js';
 
-/* One WebGL context serves the page: what an asset's view leaves behind, the next one takes. Made anew, it costs a
- * second. */
+/* One WebGL context serves the page: the next asset's view takes over that of the last. A new one costs a second. */
 let spare = null;
 
 function makeSurface() {
@@ -16,15 +14,15 @@ function makeSurface() {
 	const slow = isSlow();
 	const renderer = new THREE.WebGLRenderer({ canvas, antialias: !slow });
 	renderer.toneMapping = THREE.NeutralToneMapping;
-	renderer.debug.checkShaderErrors = false; /* asking for them waits for each program before the next is begun */
+	renderer.debug.checkShaderErrors = false; /* checking waits for each program before the next is compiled */
 	const generator = new THREE.PMREMGenerator(renderer);
 	const environment = generator.fromScene(new RoomEnvironment(), 0.04).texture;
 	generator.dispose();
 	return { canvas, renderer, environment, retired: new Map(), slow };
 }
 
-/* Whether WebGL is drawn by the processor. There four samples of each pixel take longer than all the rest: one is
- * drawn while anything moves, and what rests is drawn at twice the size. */
+/* Whether WebGL is rendered by the processor. There four samples per pixel take longer than all the rest: while
+ * anything moves, one sample is drawn, and a still view is drawn at twice the size. */
 function isSlow() {
 	const gl = document.createElement('canvas').getContext('webgl2');
 	const names = gl?.getExtension('WEBGL_debug_renderer_info');
@@ -40,16 +38,16 @@ function takeSurface() {
 	return surface;
 }
 
-/* The pixels of a canvas that is `x` by `y` on the page. One that is given the size it has is made anew all the same,
- * and waited for. */
+/* Sets the pixels of a canvas that is `x` by `y` on the page. Setting the same size again would also recreate the
+ * buffer and wait for it. */
 function setBuffer({ canvas, renderer }, { x, y }, finer = 1) {
 	const ratio = Math.min(devicePixelRatio, 2) * finer;
 	if (canvas.width !== Math.floor(x * ratio) || canvas.height !== Math.floor(y * ratio))
 		renderer.setDrawingBufferSize(x, y, ratio);
 }
 
-/* One that has lost its context, or a second one, is let go. What was drawn at twice the size is made smaller while
- * nobody waits for it. */
+/* Frees the surface if its context is lost, or if there is another one already. A surface drawn at twice the size is
+ * reduced now, while nobody waits. */
 function giveSurface(surface) {
 	const { canvas, renderer, environment } = surface;
 	renderer.setRenderTarget(null);
@@ -70,31 +68,31 @@ function giveSurface(surface) {
 }
 
 const fov = 35;
-const ROOM = 0.5; /* of three's room: in all of it, white surfaces look alike from every side */
+const ROOM = 0.5; /* of the light of three's room: with all of it, white surfaces look alike from every side */
 const RETIRED_MOST = 48; /* programs */
 const SETTLES = 500; /* ms */
 const FINE = 2;
 const from = new THREE.Vector3(0.55, 0.4, 1).normalize();
 
 export class Stage {
-	/** What is drawn round the models with materials of its own, and left out of captures. */
+	/** Helpers around the models, with materials of their own; left out of captures. */
 	helpers = new THREE.Scene();
 	models = new THREE.Group();
-	/** 0..1: left of it the source is drawn; null = one picture. */
+	/** 0..1: the source is drawn left of it; null = one picture. */
 	split = null;
-	/** A colour behind the model instead of the page's. */
+	/** Colour of the background instead of the page's. */
 	ground = null;
-	/** What an environment map is as light and as what stands behind the balls; else null. */
+	/** An environment map as light, and as background of the balls; else null. */
 	own = null;
 	/** Drawn at twice the size, see isSlow. */
 	fine = false;
-	/** A camera of the scene instead of the free one. */
+	/** A camera of the scene that replaces the free one. */
 	through = null;
-	/** {model, box, aspect} that fills the view, also after it is resized, until somebody moves the camera. */
+	/** {model, box, aspect} that fills the view, also after a resize, until the camera is moved. */
 	framed = null;
-	/** Called before each picture with the seconds since the last one; true: keep going. */
+	/** Called before each picture with the seconds since the last one; true: draw again. */
 	onFrame = () => false;
-	/** Called before each part of a picture: 'cooked' or 'source'. */
+	/** Called before each half of a picture: 'cooked' or 'source'. */
 	onSide = () => {};
 
 	/** The canvas becomes the first child of `host`. */
@@ -163,7 +161,7 @@ export class Stage {
 		setBuffer(this.surface, this.renderer.getSize(new THREE.Vector2()), on ? FINE : 1);
 	}
 
-	/* A view that has not changed for a while is drawn without jagged edges where that takes long. */
+	/* Draws a still view again without jagged edges, if that is too slow for a moving one. */
 	settle() {
 		if (!this.surface.slow || this.running) return;
 		this.settling = setTimeout(() => {
@@ -226,7 +224,7 @@ export class Stage {
 		this.scene.overrideMaterial = this.override ?? null;
 		this.renderer.render(this.scene, camera);
 		const { calls: draws, triangles } = this.renderer.info.render;
-		this.counts = { draws, triangles }; /* of the models alone */
+		this.counts = { draws, triangles }; /* without helpers */
 		this.scene.overrideMaterial = null;
 		this.scene.background = background;
 		this.renderer.autoClear = false;
@@ -244,9 +242,7 @@ export class Stage {
 		this.scene.background = background;
 	}
 
-	/**
-	 * Looks at a model from the front right, or from where the camera is when `turn` is false; `box` is the model's.
-	 */
+	/** Looks at a model from the front right, or with `turn` false from the current direction; `box` is the model's. */
 	fit(model, box, turn = true) {
 		this.framed = { model, box, aspect: this.camera.aspect };
 		this.frameBox(box);
@@ -263,7 +259,7 @@ export class Stage {
 		this.invalidate();
 	}
 
-	/** After a reload: the camera stays where it is, unless the model is another size now. */
+	/** After a reload: the camera stays, unless the size of the model has changed. */
 	follow(model, box) {
 		const before = this.sphere.radius;
 		if (this.framed) this.framed.box = box;
@@ -272,7 +268,7 @@ export class Stage {
 		if (ratio > 2 || ratio < 0.5) this.fit(model, box, false);
 	}
 
-	/** Near and far follow the size of what is shown. */
+	/** Adapts near and far planes to the size of the model. */
 	frameBox(box) {
 		if (box.isEmpty()) this.sphere.set(new THREE.Vector3(), 1);
 		else box.getBoundingSphere(this.sphere);
@@ -285,7 +281,7 @@ export class Stage {
 		this.camera.updateProjectionMatrix();
 	}
 
-	/** Turns the free camera round its target, in radians. */
+	/** Turns the free camera around its target, in radians. */
 	turn(yaw, pitch) {
 		this.framed = null;
 		const offset = this.camera.position.clone().sub(this.controls.target);
@@ -307,8 +303,8 @@ export class Stage {
 		this.invalidate();
 	}
 
-	/** surroundings: 'room' is lit from all sides and by a sun, 'sun' by that alone, 'flat' the same
-	 * from everywhere. */
+	/** surroundings: 'room' lights from all sides and with a sun, 'sun' with the sun only, 'flat' equally from
+	 * everywhere. */
 	setLight(surroundings, exposure) {
 		const around = this.own?.texture ?? this.surface.environment;
 		this.scene.environment = surroundings === 'room' ? around : null;
@@ -319,14 +315,14 @@ export class Stage {
 		this.invalidate();
 	}
 
-	/** Of an environment map as the loader gives it, instead of the room; null: the room. */
+	/** Uses an environment map of the loader instead of the room; null: the room. */
 	setSurroundings(environment, { surroundings, exposure }) {
 		this.own?.dispose();
 		this.own = environment ? environmentLight(environment, this.renderer) : null;
 		this.setLight(surroundings, exposure);
 	}
 
-	/** A ray through a place of the canvas, in pixels of the page. */
+	/** A ray through a position on the canvas, in pixels of the page. */
 	rayAt(x, y) {
 		const { left, top, width, height } = this.canvas.getBoundingClientRect();
 		const caster = new THREE.Raycaster();
@@ -335,7 +331,7 @@ export class Stage {
 		return caster;
 	}
 
-	/** Where the free camera is and looks; set again with place(). */
+	/** Position and target of the free camera; place() sets them. */
 	where() {
 		return { from: this.camera.position.toArray(), to: this.controls.target.toArray() };
 	}
@@ -357,12 +353,12 @@ export class Stage {
 	}
 
 	/**
-	 * Materials of what is shown no more, without their textures. three keeps a program while a material needs it, so
-	 * one material of each of the newest programs stays: the next asset that needs the same program has it at once,
-	 * where a link takes a tenth of a second.
+	 * Takes materials that are no longer shown, without their textures. three keeps a program while a material needs
+	 * it, so one material of each of the newest programs is kept: the next asset that needs the program has it at once,
+	 * where linking takes a tenth of a second.
 	 */
 	retire(materials) {
-		const { retired } = this.surface; /* program's key -> material, the newest last */
+		const { retired } = this.surface; /* program's key -> material, newest last */
 		const release = (material) => [...retired.values()].includes(material) || material.dispose();
 		for (const material of materials) {
 			for (const [key, value] of Object.entries(material)) if (value?.isTexture) material[key] = null;
@@ -380,10 +376,7 @@ export class Stage {
 		}
 	}
 
-	/**
-	 * One picture of one side without helpers, as the canvas's data URL; `side` pixels square, or as it is on
-	 * screen.
-	 */
+	/** One picture of one side without helpers, as a data URL; `side` pixels square, or the size on screen. */
 	capture(which, side) {
 		const { helpers } = this;
 		const ratio = this.renderer.getPixelRatio();
@@ -419,7 +412,7 @@ export class Stage {
 	}
 }
 
-/* Drawn over the surface: a little nearer, so that its own triangles do not hide it. */
+/* Drawn slightly nearer, so that the surface's own triangles do not hide it. */
 function makeWire() {
 	const wire = new THREE.MeshBasicMaterial({ wireframe: true, color: 0x0a0a0a, transparent: true, opacity: 0.55,
 			toneMapped: false });

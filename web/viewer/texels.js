@@ -1,4 +1,4 @@
-/* A dialog that shows each mip level and channel of a picture as it was cooked, and the values of its texels. */
+/* A dialog that shows each mip level and channel of a cooked picture, and the values of its texels. */
 import { html } from 'htm/preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import * as THREE from 'three';
@@ -13,7 +13,7 @@ const formats = { 0: 'as in the source', 9: 'R8', 16: 'RG8', 37: 'RGBA8', 43: 'R
 
 const channelMatrix = { rgb: 0, rgba: 1, r: 2, g: 3, b: 4, a: 5 };
 
-/* Draws one mip level of a texture, texel by texel, into pixels that a canvas takes. */
+/* Draws one mip level of a texture, texel by texel, into pixels for a canvas. */
 class LevelReader {
 	constructor(renderer) {
 		this.renderer = renderer;
@@ -65,8 +65,9 @@ class LevelReader {
 	}
 }
 
-/* A frame that scrolls: dragged with the mouse, pinched with two fingers, Ctrl and the wheel (a pinch on most
- * touchpads) zoom. One finger scrolls by itself. zoomBy(powers of two, where in the frame). Returns its end. */
+/* Makes a frame scroll when dragged with the mouse, and zoom when pinched with two fingers, or with Ctrl and the wheel
+ * (a pinch on most touchpads). One finger scrolls by itself. zoomBy(powers of two, position in the frame). Returns a
+ * function that ends it. */
 function panAndPinch(frame, zoomBy) {
 	const held = new Map();
 	const stop = new AbortController();
@@ -110,7 +111,7 @@ const farthest = 5;
 
 const sideOf = (side, level) => Math.max(1, side >> level);
 
-/* A sampler of its own: texels as they are, every level there. */
+/* A copy with another sampler: no filtering, all levels. */
 function asTexels(picture, image) {
 	const texture = picture.clone();
 	texture.magFilter = THREE.NearestFilter;
@@ -121,7 +122,7 @@ function asTexels(picture, image) {
 	return texture;
 }
 
-/* read(level, channel): an ImageData */
+/* Returns read(level, channel), which gives an ImageData. */
 function useReader(renderer, picture, image) {
 	const reader = useMemo(() => {
 		const texture = asTexels(picture, image);
@@ -173,8 +174,8 @@ function Texels({ renderer, image, picture }) {
 	const [under, setUnder] = useState('');
 	const canvas = useRef(null);
 	const frame = useRef(null);
-	const now = useRef(0); /* the newest zoom, which may not be drawn yet */
-	const anchor = useRef(null); /* where the frame scrolls to with it */
+	const now = useRef(0); /* the newest zoom, perhaps not drawn yet */
+	const anchor = useRef(null); /* scroll position that belongs to it */
 	const reader = useReader(renderer, picture, image);
 	const values = useMemo(() => ({ of: null }), [reader, level]);
 	const zoomTo = (wanted, at = [frame.current.clientWidth / 2, frame.current.clientHeight / 2]) => {
@@ -185,7 +186,7 @@ function Texels({ renderer, image, picture }) {
 		now.current = next;
 		setZoom(next);
 	};
-	/* All of a large picture is in the frame at first; small ones are not blown up. */
+	/* A large picture is shrunk to the frame at first; a small one is not enlarged. */
 	useLayoutEffect(() => {
 		const fit = Math.log2(Math.min(frame.current.clientWidth / image.width, innerHeight * 0.56 / image.height));
 		zoomTo(Math.min(0, Math.floor(fit * 4) / 4));
@@ -222,7 +223,7 @@ function Texels({ renderer, image, picture }) {
 		<${Levels} picture=${picture} />`;
 }
 
-/** Shows image `index` of what a MaterialReader has read; `renderer` draws its levels. */
+/** Shows image `index` of a MaterialReader; `renderer` draws its levels. */
 export function Inspector({ renderer, pictures, index, close }) {
 	const image = pictures.images[index];
 	const dialog = useRef(null);

@@ -1,4 +1,4 @@
-/* Words of the viewer. */
+/* Texts of the viewer. */
 export const text = {
 	view: (name) => `3D view of ${name}`,
 	viewRole: '3D view',

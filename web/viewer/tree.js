@@ -1,5 +1,5 @@
-/* The parts of a model as a tree: found by name or by a click into the picture, hidden, or shown alone, with what
- * each costs. */
+/* The parts of a model as a tree: found by name or by clicking the picture, hidden, or shown alone, with the cost of
+ * each. */
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import * as THREE from 'three';
@@ -8,9 +8,9 @@ import { number } from '../app/format.js';
 import { Button, Changes, Quiet, Section, Toggle, useChanges } from './controls.js';
 import { text } from './text.js';
 
-const ROWS = 200; /* of a tree that is longer a search finds the rest */
+const ROWS = 200; /* in a longer tree, use the search */
 
-/* [{object, depth, path, name}] from the top; path tells an object again after the model was cooked anew. */
+/* [{object, depth, path, name}] from the top; path identifies an object again after another cook. */
 function listParts(group) {
 	const out = [];
 	const walk = (object, depth, above) => {
@@ -36,8 +36,8 @@ const isInside = (object, ancestor) => {
 };
 
 /**
- * What drawing one object costs, and how finely its textures lie on it: "1,234 triangles, 700 vertices, 512 texels
- * per metre".
+ * The cost of drawing an object, and the density of its textures: "1,234 triangles, 700 vertices, 512 texels per
+ * metre".
  */
 export function costOf(group, object) {
 	const { meshes, geometry, pictures } = group.userData.cooked;
@@ -62,7 +62,7 @@ export function costOf(group, object) {
 		.filter(Boolean).join(', ');
 }
 
-/** Which parts are picked, hidden and shown alone; `changed()` is called when another picture is due. */
+/** The parts that are picked, hidden or shown alone; `changed()` is called when the picture must be drawn again. */
 export class Tree {
 	hidden = new Set();
 	alone = null;
@@ -74,7 +74,7 @@ export class Tree {
 		this.changed = changed;
 	}
 
-	/** A model in place of an earlier one: what was hidden, alone and picked stays, by path. */
+	/** Replaces an earlier model; hidden, alone and picked parts stay, by path. */
 	setModel(group) {
 		this.group = group;
 		this.parts = listParts(group);
@@ -90,7 +90,7 @@ export class Tree {
 		return this.parts.find((part) => part.path === path) ?? null;
 	}
 
-	/** Sets which objects are drawn. */
+	/** Sets the visibility of all objects. */
 	apply() {
 		const alone = this.find(this.alone)?.object;
 		const hidden = this.parts.filter(({ path }) => this.hidden.has(path)).map(({ object }) => object);
@@ -114,12 +114,12 @@ export class Tree {
 		this.set(() => (this.alone = path));
 	}
 
-	/** Picked again, it is picked no more. */
+	/** Picks a part; if it is already picked, unpicks it. */
 	choose(path) {
 		this.set(() => (this.picked = path === this.picked ? null : path));
 	}
 
-	/** The part that a ray meets first; null: none. */
+	/** The first part on a ray; null: none. */
 	pick(raycaster) {
 		const [hit] = raycaster.intersectObject(this.group, true).filter(({ object }) => isShown(object)
 				&& object.userData.hob);
@@ -127,7 +127,7 @@ export class Tree {
 		return hit ?? null;
 	}
 
-	/** The box of what is picked, in the world; null: nothing is. */
+	/** World box of the picked part; null: none is picked. */
 	pickedBox() {
 		const part = this.find(this.picked);
 		return part ? new THREE.Box3().setFromObject(part.object) : null;

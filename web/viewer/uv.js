@@ -1,4 +1,4 @@
-/* How the triangles of what is shown lie in a UV set: drawn flat, with how much of the square they take. */
+/* Shows the triangles of the visible parts in a UV set, and how much of the square they cover. */
 import { html } from 'htm/preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { percent } from '../app/format.js';
@@ -6,14 +6,14 @@ import { Choice, Quiet, Section } from './controls.js';
 import { text } from './text.js';
 
 const SIDE = 512; /* pixels of the drawing */
-const [FINEST, COARSEST] = [256, 16]; /* cells of a side of the grid that is counted */
-const WORK = 1e7; /* cells that are looked at, at most */
-const MOST = 100000; /* triangles; more are left out, and said so */
-const FAR = 8; /* squares to each side that a drawing reaches at most */
+const [FINEST, COARSEST] = [256, 16]; /* cells along each side of the grid for counting */
+const WORK = 1e7; /* most cells examined */
+const MOST = 100000; /* most triangles; leaving out others is reported */
+const FAR = 8; /* most squares to each side that a drawing shows */
 
 const nameOf = (set) => (set ? `uv${set}` : 'uv');
 
-/* Calls visit(u0, v0, u1, v1, u2, v2) for the triangles that are drawn; false when some were left out. */
+/* Calls visit(u0, v0, u1, v1, u2, v2) for the drawn triangles; false if some were left out. */
 function visitTriangles(model, name, visit) {
 	let left = MOST;
 	model.traverseVisible(({ isMesh, geometry }) => {
@@ -30,8 +30,7 @@ function visitTriangles(model, name, visit) {
 	return left > 0;
 }
 
-/* Adds one to each of side * side cells whose middle lies in the triangle; what lies outside comes in at the other
- * side. */
+/* Adds one to each of side * side cells whose middle is inside the triangle; coordinates wrap around. */
 function count(cells, side, u0, v0, u1, v1, u2, v2) {
 	const area = (u1 - u0) * (v2 - v0) - (u2 - u0) * (v1 - v0);
 	const [low, high] = [Math.min(v0, v1, v2), Math.max(v0, v1, v2)];
@@ -48,8 +47,8 @@ function count(cells, side, u0, v0, u1, v1, u2, v2) {
 }
 
 /**
- * {used, shared, from, to, whole} of a set: shares of the square, and where its coordinates reach. Where the picture is
- * repeated so often that counting would take long, there are no shares.
+ * {used, shared, from, to, whole} of a set: shares of the square, and the extent of its coordinates. If the picture
+ * repeats so often that counting would be slow, the shares are missing.
  */
 export function measureUv(model, set) {
 	const [from, to] = [[Infinity, Infinity], [-Infinity, -Infinity]];
@@ -70,7 +69,7 @@ export function measureUv(model, set) {
 	return { used: share(1), shared: share(2), from, to, whole };
 }
 
-/* The square of the picture is framed; v grows downwards, as in the picture. */
+/* The picture's square is framed; v grows downwards, as in the picture. */
 function draw(canvas, model, set, { from, to }) {
 	const pen = canvas.getContext('2d');
 	const style = getComputedStyle(canvas);
@@ -80,7 +79,7 @@ function draw(canvas, model, set, { from, to }) {
 	pen.clearRect(0, 0, SIDE, SIDE);
 	pen.lineWidth = 0.6;
 	pen.strokeStyle = style.color;
-	/* One long path takes seconds: its lines are kept from darkening each other. */
+	/* One long path would take seconds, and separate lines would darken where they cross. */
 	visitTriangles(model, nameOf(set), (u0, v0, u1, v1, u2, v2) => {
 		pen.beginPath();
 		pen.moveTo(at(u0), at(v0));
@@ -96,7 +95,7 @@ function draw(canvas, model, set, { from, to }) {
 
 const near = (value) => Number(value.toFixed(2));
 
-/* The sets that anything of a model has. */
+/* The sets that any part of a model has. */
 const setsOf = (model) => [0, 1, 2, 3].filter((set) => {
 	let found = false;
 	model.traverse(({ isMesh, geometry }) => (found ||= Boolean(isMesh && geometry.attributes[nameOf(set)])));
@@ -121,7 +120,7 @@ function Layout({ model, set }) {
 		<${Quiet}>${said}</${Quiet}>`;
 }
 
-/** Drawn when somebody opens it. */
+/** Drawn when the section is opened. */
 export function UvSection({ model }) {
 	const sets = setsOf(model);
 	const [chosen, choose] = useState(0);

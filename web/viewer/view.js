@@ -1,4 +1,4 @@
-/* Surroundings of the picture: tools above it, words on it, the player below it, sections beside it. */
+/* The view around the picture: tools above, messages on it, the player below, sections beside it. */
 import { render } from 'preact';
 import { html } from 'htm/preact';
 import { sentence } from '../app/format.js';
@@ -13,7 +13,7 @@ import { text } from './text.js';
 import { TreeSection } from './tree.js';
 import { UvSection } from './uv.js';
 
-const POSTER = 128; /* pixels; the sign that stands for a picture not drawn yet is another size */
+const POSTER = 128; /* pixels; a placeholder has another size */
 const isGltf = (asset) => /\.(gltf|glb|vrm)$/i.test(asset.path);
 
 function Looks({ viewer }) {
@@ -53,7 +53,7 @@ function Actions({ viewer }) {
 const Tools = ({ viewer }) => html`<div class="viewer-tools" role="toolbar" aria-label=${text.viewRole}>
 	${viewer.levels && html`<${Looks} viewer=${viewer} /><${Actions} viewer=${viewer} />`}</div>`;
 
-/* A small picture of the asset, until its model is there. */
+/* A small picture of the asset, until its model is loaded. */
 function Poster({ src }) {
 	const [fits, setFits] = useState(false);
 	return html`<img class="viewer-poster" src=${src} alt="" hidden=${!fits}
@@ -108,7 +108,8 @@ function View({ viewer }) {
 			pictures=${viewer.model.userData.cooked.pictures} close=${() => viewer.inspect(-1)} />`}</div>`;
 }
 
-/** Draws the view of a Viewer into its element: `stageHost` and `surfaceHost` are there then. Returns its end. */
+/** Renders the view of a Viewer into its element and sets `stageHost` and `surfaceHost`. Returns a function that ends
+ * it. */
 export function showView(viewer) {
 	render(html`<${View} viewer=${viewer} />`, viewer.element);
 	return () => render(null, viewer.element);

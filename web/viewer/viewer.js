@@ -1,12 +1,12 @@
 /**
- * viewer.js - the cooked data of an asset, as a renderer would draw them. Loaded when an asset's page is opened.
+ * viewer.js - shows the cooked data of an asset as a renderer would. Loaded when an asset's page is opened.
  *
  *     const viewer = await mountViewer(element, { asset, events, signal });
  *
- * asset: an item of /api/v1/assets; its `poster`, the address of a small picture, is shown until the model is there.
- * events.listen(callback) gives {kind, data} of the event stream and returns its end.
- * When the asset is cooked again the new data replace the old in place; when that fails the last good picture stays;
- * the page around it tells why.
+ * asset: an item of /api/v1/assets; its `poster`, the address of a small picture, is shown until the model is loaded.
+ * events.listen(callback) passes {kind, data} of the event stream and returns a function that ends it. When the asset
+ * is cooked again, the new data replaces the old in place; if that fails, the last good picture stays, and the page
+ * around it reports the reason.
  */
 import { createRef } from 'preact';
 import * as THREE from 'three';
@@ -31,14 +31,14 @@ import { text } from './text.js';
 import { Tree } from './tree.js';
 import { showView } from './view.js';
 
-let ahead = null; /* {name, blobs} of the asset that is going to be opened */
+let ahead = null; /* {name, blobs} of the asset that will be opened */
 
-/** Asks for the outputs of an asset, by "root/path", that mountViewer is going to show. It must be cooked. */
+/** Requests the outputs of an asset, by "root/path", that mountViewer will show next. It must be cooked. */
 export function fetchAhead(name) {
 	if (ahead?.name === name) return;
 	const client = new HobClient(location.origin);
 	const blobs = Object.fromEntries(AHEAD.map((output) => [output, client.get(name, output)]));
-	for (const blob of Object.values(blobs)) blob.catch(() => {}); /* told where it is waited for */
+	for (const blob of Object.values(blobs)) blob.catch(() => {}); /* reported where the blob is awaited */
 	ahead = { name, blobs };
 }
 
@@ -55,23 +55,23 @@ class Viewer {
 	source = null;
 	turns = 0;
 	light = { surroundings: 'room', exposure: 1 };
-	/** Words on the picture, and an error {title, message, place, hint} above it. */
+	/** Message on the picture, and an error {title, message, place, hint} above it. */
 	message = text.loading;
 	fault = null;
-	/** A DistanceLevels, while it chooses the levels. */
+	/** A DistanceLevels while levels are chosen by distance. */
 	byDistance = null;
-	/** Image whose texels are looked at; -1: none. */
+	/** Image whose texels are shown; -1: none. */
 	inspected = -1;
-	/** Name of a dropped file that is shown in place of the asset. */
+	/** Name of a dropped file that is shown instead of the asset. */
 	dropped = '';
-	/** The coarsest level of what is on its way. */
+	/** The coarsest level of a model that is being loaded. */
 	coarse = null;
 	comparing = false;
 	splitAt = 0.5;
 	gridOff = false;
 	levels = null;
 	changes = new Changes();
-	/* Parts of the view: the one that takes dropped files, and the one that the canvas fills. */
+	/* Elements of the view: the one that accepts dropped files, and the one that contains the canvas. */
 	stageHost = createRef();
 	surfaceHost = createRef();
 	ends = new AbortController();
@@ -87,7 +87,7 @@ class Viewer {
 		this.problems = [];
 		this.looks = new Looks();
 		this.helpers = {};
-		this.coming = this.fetch(); /* while the page is built */
+		this.coming = this.fetch(); /* loads while the page is rendered */
 		this.build();
 		this.unlisten = events?.listen((event) => this.take(event));
 		signal?.addEventListener('abort', () => this.destroy());
@@ -102,7 +102,7 @@ class Viewer {
 		this.watchDrops();
 	}
 
-	/* A GLB from the desktop is shown in place of the asset, until it is closed or the page is left. */
+	/* A GLB dropped from the desktop is shown instead of the asset, until it is closed or the page is left. */
 	watchDrops() {
 		const { signal } = this.ends;
 		const host = this.stageHost.current;
@@ -168,7 +168,7 @@ class Viewer {
 		return true;
 	}
 
-	/* The canvas belongs to the page, and is this view's until it ends. */
+	/* The canvas belongs to the page; this view uses it until it ends. */
 	dressCanvas(canvas) {
 		const { signal } = this.ends;
 		for (const [name, value] of Object.entries({ class: 'viewer-canvas', tabindex: '0', role: 'application',
@@ -191,7 +191,7 @@ class Viewer {
 
 	/* ---- the model */
 
-	/* Outputs that are not there are not asked for: a browser reports every 404. */
+	/* Outputs that do not exist are not requested: a browser reports every 404. */
 	noteOutputs(outputs) {
 		if (outputs) this.loader.withAnimations = outputs.some(({ name }) => name === 'animations');
 	}
@@ -201,11 +201,11 @@ class Viewer {
 		if (ahead?.name === this.asset.name) this.loader.ahead = ahead.blobs;
 		ahead = null;
 		const coming = this.loader.loadAsync(new URL(this.asset.links.data, location.href).href);
-		coming.catch(() => {}); /* load() tells it */
+		coming.catch(() => {}); /* load() reports it */
 		return coming;
 	}
 
-	/* A load that takes longer than a moment shows its bytes. */
+	/* Shows the received bytes if a load takes longer than a moment. */
 	countBytes() {
 		const all = this.asset.bytes?.cooked;
 		const began = performance.now();
@@ -219,7 +219,7 @@ class Viewer {
 		};
 	}
 
-	/* A large model is seen as its coarsest level first. */
+	/* Shows the coarsest level of a large model first. */
 	async showCoarse() {
 		const coarse = await loadCoarse(this.asset, this.ends.signal).catch(() => null);
 		if (!coarse) return;
@@ -262,14 +262,14 @@ class Viewer {
 		}
 	}
 
-	/* The picture first: what is said about it comes when the picture is on the screen. */
+	/* Draws first: facts are computed once the picture is on the screen. */
 	async drawFirst() {
 		this.stage.draw();
 		if (document.hidden) return;
 		await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 	}
 
-	/* An environment map lights balls, and stands behind them. */
+	/* An environment map lights the balls and is their background. */
 	surround() {
 		const { environment } = this.model.userData;
 		disposeHelper(this.balls);
@@ -278,12 +278,12 @@ class Viewer {
 		this.stage.setSurroundings(environment, this.light);
 	}
 
-	/* Helpers of the model's objects, made again for a new model. */
+	/* Makes the helpers for the objects of a new model. */
 	adopt() {
 		const { model } = this;
 		seePoints(model);
 		const byDistance = Boolean(this.byDistance);
-		this.byDistance = null; /* its geometries went with the model before */
+		this.byDistance = null; /* its geometries were freed with the former model */
 		const levels = measureLevels(model);
 		this.morphs = morphsOf(model);
 		this.lod = Math.min(this.lod, Math.max(0, levels.length - 1));
@@ -291,7 +291,7 @@ class Viewer {
 		if (model.userData.variants?.includes(this.variant)) selectVariant(model, this.variant);
 		else this.variant = '';
 		this.box = boxOf(model);
-		this.levels = levels; /* the panels show from now on */
+		this.levels = levels; /* shows the panels */
 		this.cameras = [];
 		model.traverse((object) => object.isCamera && this.cameras.push(object));
 		this.clips.setModel(model);
@@ -310,7 +310,7 @@ class Viewer {
 	async take({ kind, data }) {
 		if (kind === 'asset' && data.asset === this.asset.name) {
 			if (data.error || this.loader.live) return;
-			if (data.moved_to) return; /* the page leads there */
+			if (data.moved_to) return; /* the page goes to the new name */
 			if (data.kind === 'removed')
 				this.showError({ message: text.removed, location: { file: this.asset.path } });
 			else if (data.kind !== 'stale' && data.outputs) {
@@ -368,13 +368,13 @@ class Viewer {
 		this.changes.tell();
 	}
 
-	/** As tell(), for a moment. */
+	/** Like tell(), but disappears again. */
 	say(message) {
 		this.tell(message);
 		this.saying = setTimeout(() => this.tell(''), 4000);
 	}
 
-	/** An error object of the API, or a HobError. */
+	/** error: an error object of the API, or a HobError. */
 	showError(error, title = text.failed) {
 		const { file, line, column } = error.location ?? error;
 		this.fault = { title: error.code || error.location ? text.failed : title,
@@ -388,7 +388,7 @@ class Viewer {
 		this.changes.tell();
 	}
 
-	/* ---- what is shown */
+	/* ---- what is drawn */
 
 	setLod(lod) {
 		this.undoMeshlets();
@@ -397,7 +397,7 @@ class Viewer {
 		this.setLook(this.look);
 	}
 
-	/** Each part with the level that a renderer would choose for it, instead of one level for all. */
+	/** Draws each part with the level that a renderer would choose for it, instead of one level for all. */
 	setByDistance(on) {
 		this.undoMeshlets();
 		this.byDistance?.restore();
@@ -493,7 +493,7 @@ class Viewer {
 		this.setHelper('picked', box && !box.isEmpty() ? new THREE.Box3Helper(box, 0xe07b2c) : null);
 	}
 
-	/* A view that somebody sent. */
+	/* Opens a view from a link. */
 	openPlace(place) {
 		if (!place) return;
 		if (place.level > 0 && place.level < this.levels.length) this.setLod(place.level);
@@ -519,7 +519,7 @@ class Viewer {
 		this.setHelper('grid', this.gridOff ? null : makeGrid(this.box, this.stage.lines));
 	}
 
-	/** Through camera `index` of the model, or with the free one: -1. */
+	/** Looks through camera `index` of the model, or with the free one: -1. */
 	lookThrough(index) {
 		this.stage.through = this.cameras[index] ?? null;
 		this.changes.tell();
@@ -557,7 +557,7 @@ class Viewer {
 		}
 	}
 
-	/** The source is drawn left of `at`, 0..1 of the view. */
+	/** Draws the source left of `at`, 0..1 of the view. */
 	splitView(at) {
 		this.splitAt = this.stage.split = at;
 		this.changes.tell();
@@ -603,7 +603,7 @@ class Viewer {
 		event.stopPropagation();
 	}
 
-	/** One side's picture, `side` pixels square, without helpers: 'cooked' or 'source'. */
+	/** Returns a picture of one side, `side` pixels square, without helpers: 'cooked' or 'source'. */
 	capture(which, side) {
 		return this.stage.capture(which, side);
 	}
@@ -635,10 +635,10 @@ class Viewer {
 	}
 }
 
-/* A point of one pixel is easily missed. */
+/* Enlarges points: one pixel is easily overlooked. */
 const seePoints = (group) => group.traverse(({ isPoints, material }) => isPoints && (material.size = 4));
 
-/* Lines and points alone, often white: they are not seen before a light ground. */
+/* Lines and points, often white, are invisible on a light background. */
 function isThin(model) {
 	let [thin, thick] = [false, false];
 	model?.traverse(({ isMesh, isLine, isPoints }) => {

@@ -19,8 +19,8 @@ import { LogText, Why } from './asset_why.js';
 const words = text.asset;
 const tabs = { files: Files, settings: AssetSettings, deps: Deps, history: History, why: Why, log: LogText };
 
-/* The 3D view is a bundle of its own. It follows the events by itself, so it stays while the asset is cooked again.
- * shown() is called when its first picture is there. */
+/* The 3D view is a bundle of its own. It follows events itself, so it stays while the asset is cooked again. shown() is
+ * called when its first picture is visible. */
 function Viewer({ asset, shown }) {
 	const place = useRef(null);
 	const [error, setError] = useState(null);
@@ -43,7 +43,7 @@ function Viewer({ asset, shown }) {
 				&& html`<p class="quiet">${words.noView} ${error.message}</p>`}</section>`;
 }
 
-/* An earlier cook that is served again: since when, and whether that repaired the asset. */
+/* If an earlier cook is served again: since when, and whether that repaired the asset. */
 function useReturn(asset) {
 	const history = useResource(`/api/v1/assets/${asset.id}/history?limit=2`, { on: concerns(asset) });
 	const [now, before] = history.data?.items ?? [];
@@ -111,7 +111,7 @@ function Head({ asset }) {
 			</div></div>`;
 }
 
-/* Content of another tab begins in the upper half of the window, below what is left of the view. */
+/* The content of another tab starts in the upper half of the window, below the rest of the view. */
 function Tabs({ now, address }) {
 	const nav = useRef(null);
 	const before = useRef(now);
@@ -127,7 +127,7 @@ function Tabs({ now, address }) {
 
 const PICTURE_FIRST = 150; /* ms */
 
-/* Content below the view waits a moment for its first picture: [whether it is time, what says so]. */
+/* Delays content below the view briefly for its first picture: [whether it is time, function that says so]. */
 function usePictureFirst(asset) {
 	const [due, set] = useState(!asset.outputs.length);
 	useEffect(() => {
@@ -151,7 +151,7 @@ function Page({ asset, query }) {
 		<div class="tab">${due && html`<${Tab} asset=${asset} key=${asset.id} query=${query} />`}</div>`;
 }
 
-/* The address follows an asset that is renamed while its page is open. */
+/* Changes the address when the asset is renamed while its page is open. */
 function useNewName(below, asset) {
 	const name = asset && !asset.path_encoded && `${asset.root}/${asset.path}`;
 	useLayoutEffect(() => {
@@ -161,7 +161,7 @@ function useNewName(below, asset) {
 	}, [below, name]);
 }
 
-/* The outputs of an asset that is opened are asked for along with the facts about it. */
+/* Requests the outputs of an asset that is being opened along with its facts. */
 export function fetchAhead(name) {
 	if (isCooked(name)) import('../../viewer/viewer.js').then((viewer) => viewer.fetchAhead(name), () => {});
 }

@@ -29,7 +29,7 @@ const Side = ({ from, asset, none }) => html`<${Resource} from=${from}>${(data) 
 	: html`<ul class="lines graph">${data.items.map((item) => html`<${Item} item=${item} asset=${asset} />`)}</ul>
 		${data.truncated && html`<div class="body quiet">${words.truncated}</div>`}`)}</${Resource}>`;
 
-/* Models that a change of a file would cook again. file: "root/path" */
+/* Lists the models that a change of a file would cook again. file: "root/path" */
 function WhatIf({ file }) {
 	const found = useResource(`/api/v1/what-if${query({ file })}`);
 	const name = file.split('/').at(-1);

@@ -1,16 +1,17 @@
-/* The files and assets round an asset as a drawing: what it is made of to the left, what is made of it to the right. */
+/* A drawing of the files and assets around an asset: those that it is made from on the left, those made from it on the
+ * right. */
 import { html } from 'htm/preact';
 import { text } from '../text.js';
 import { number } from '../format.js';
 
 const words = text.asset;
 const [WIDE, TALL, GAP, BETWEEN] = [12, 1.9, 0.5, 3]; /* rem */
-const ROWS = 12; /* of a column; the lists below have the rest */
+const ROWS = 12; /* of a column; the lists below show the others */
 
 const nameOf = ({ root, path }) => `${root}/${path}`;
 const atMost = (list) => (list.length > ROWS ? [...list.slice(0, ROWS - 1), { more: list.length - ROWS + 1 }] : list);
 
-/* Columns from left to right, each a list of items; the asset itself is alone in its own. */
+/* Columns from left to right, each a list of items; the asset's own column has only the asset. */
 function columnsOf(asset, made, used) {
 	const byDepth = (items) => {
 		const columns = [];
@@ -20,7 +21,7 @@ function columnsOf(asset, made, used) {
 	return [...byDepth(made).reverse(), [{ ...asset, self: true }], ...byDepth(used)];
 }
 
-/* Where each item is: {name: {x, y}} of its box's upper left corner, in rem. */
+/* Position of each item: {name: {x, y}}, the upper left corner of its box in rem. */
 function placesOf(columns) {
 	const rows = Math.max(...columns.map(({ length }) => length));
 	const places = new Map();
@@ -45,7 +46,7 @@ function Node({ item, at, asked, ask }) {
 		onClick=${() => ask(name)}>${item.path.split('/').at(-1)}</button>`;
 }
 
-/** made, used: items of .../deps; ask("root/path") is called for what is pressed. */
+/** made, used: items of .../deps; ask("root/path") is called for a pressed item. */
 export function Graph({ asset, made, used, asked, ask }) {
 	const columns = columnsOf(asset, made, used);
 	const { places, width, height } = placesOf(columns);

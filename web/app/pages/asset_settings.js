@@ -12,11 +12,11 @@ import { Empty, Failure, Icon, isSettled, Loading, Panel, Resource } from '../ui
 const words = text.settings;
 const TEXTURES_LOOKED_AT = 64;
 const KTX2_HEAD = 28;
-const TINY = 1e-6; /* what is as small, or as large, bounds nothing that people write */
+const TINY = 1e-6; /* a bound as small, or as large, limits no value that people write */
 const HUGE = 1e9;
 const KTX2_MAGIC = 0xab4b5458;
 
-/* Where settings of an asset may stand, the nearest first: its sidecar, then cook.json of each folder around it. */
+/* Files that may hold settings of an asset, nearest first: its sidecar, then cook.json of each folder above. */
 const filesOf = (path) => [`${path}.cook.json`, ...path.split('/').map((_, depth, names) =>
 	[...names.slice(0, names.length - 1 - depth), 'cook.json'].join('/'))];
 
@@ -33,17 +33,17 @@ function nest(flat) {
 	return out;
 }
 
-/* The schema itself, or what its $ref names. */
+/* The schema itself, or the one that its $ref names. */
 const rootOf = (schema) => (schema.$ref ? schema.$ref.split('/').slice(1).reduce((value, name) => value?.[name],
 		schema) : schema);
 
-/* The schema's keys with dots: [{path, type, description, ...}]. */
+/* The schema's keys, joined with dots: [{path, type, description, ...}]. */
 const keysOf = (schema, prefix = '') => Object.entries(schema.properties ?? {})
-	.filter(([name]) => !['$schema', 'calculate_LODs', 'rules'].includes(name)) /* rules are written in files */
+	.filter(([name]) => !['$schema', 'calculate_LODs', 'rules'].includes(name)) /* rules are edited in files only */
 	.flatMap(([name, one]) => (one.type === 'object' ? keysOf(one, `${prefix}${name}.`)
 			: [{ path: prefix + name, ...one }]));
 
-/** Every setting that the schema has: [{path, type, description, ...}]. */
+/** All settings of the schema: [{path, type, description, ...}]. */
 export const settingsOf = (schema) => keysOf(rootOf(schema));
 
 function Control({ setting, value, change, labelled }) {
@@ -84,7 +84,7 @@ const say = (value) => (typeof value === 'number' ? quantity(value) : typeof val
 const range = (from, to) => (from > 0 && from < TINY && to >= HUGE ? words.above(say(0))
 		: words.range(say(from), say(to)));
 
-/** ", 1 to 7, default 7": what may be written, where the schema says so. */
+/** ", 1 to 7, default 7": the allowed values, if the schema gives them. */
 export function limits({ path, type, minimum, maximum, default: standard }) {
 	const named = words.choices[path]?.[standard] ?? say(standard);
 	const ranged = (type === 'integer' || type === 'number') && maximum !== undefined && maximum < 4294967295;
@@ -98,13 +98,13 @@ export const wordsOf = ({ path, description }) => {
 	return [label, help ?? description];
 };
 
-/* Every word of the search is in what the row says, or in what the schema says of it. */
+/* Whether every word of the search occurs in the row's text or in its description in the schema. */
 const matches = (setting, search) => {
 	const said = [...wordsOf(setting), setting.path, setting.description].join(' ').toLowerCase();
 	return search.toLowerCase().split(/\s+/).every((word) => said.includes(word));
 };
 
-/* Value in the file that is changed, else the one in force. */
+/* The value in the file that is edited, else the effective one. */
 const valueOf = (data, path) => at(data.sidecar.value ?? {}, path) ?? at(data.settings, path);
 
 function Row({ setting, data, files, drafts, draft }) {
@@ -135,7 +135,7 @@ const bytesOf = (asset) => {
 	return sums;
 };
 
-/* [width, height] of the largest texture, from the head of each KTX2 file; null before it is known or where there is
+/* [width, height] of the largest texture, from the head of each KTX2 file; null until it is known, or if there is
  * none. */
 function useLargestTexture(asset) {
 	const [largest, setLargest] = useState(null);
@@ -157,7 +157,7 @@ function useLargestTexture(asset) {
 	return largest;
 }
 
-/* How much of the asset the settings of a group can change. */
+/* Tells how much of the asset the settings of a group can change. */
 function GroupNote({ name, asset }) {
 	const largest = useLargestTexture(asset);
 	const { textures, meshes } = bytesOf(asset);
@@ -167,10 +167,10 @@ function GroupNote({ name, asset }) {
 	return name === 'Levels of detail' ? words.meshShare(size(meshes), percent(meshes / asset.bytes.cooked)) : null;
 }
 
-/* Outcome of a saved change: told when the asset has been cooked again. */
+/* Outcome of a saved change, shown once the asset has been cooked again. */
 function useOutcome(asset) {
 	const [before, setBefore] = useState(null);
-	/* A preview is larger than what follows it: it tells nothing about the saving. */
+	/* A preview is larger than the final cook, so it does not show what the change saved. */
 	const done = before && asset.rev > before.rev && (asset.quality !== 'preview' || asset.error)
 		&& isSettled(asset);
 	return { watch: () => setBefore({ bytes: asset.bytes.cooked, parts: bytesOf(asset), rev: asset.rev }),
@@ -197,7 +197,7 @@ function Outcome({ asset, outcome }) {
 				words.partSize[name](...change(before.parts[name], parts[name]))).join(' · ')}</small>`}</span></p>`;
 }
 
-/* For whom: the model, or a folder with all that is in it. */
+/* Chooses where the change applies: to the model, or to a folder with everything below. */
 function Reach({ asset, files, file, choose, locked }) {
 	const folder = (name) => [asset.root, ...name.split('/').slice(0, -1)].join('/');
 	return html`<label class="reach">${words.reach} <select value=${file} disabled=${locked}
@@ -214,7 +214,7 @@ function Search({ value, change, shown, of }) {
 		field.current.select();
 	});
 	const pressed = (event) => {
-		if (event.key === 'Enter') event.preventDefault(); /* it would save */
+		if (event.key === 'Enter') event.preventDefault(); /* Enter would save */
 		if (event.key === 'Escape') change('');
 	};
 	return html`<div class="toolbar"><label class="search"><span class="hidden">${words.search}</span>
@@ -241,7 +241,7 @@ function Editor({ asset, schema }) {
 	const address = `/api/v1/assets/${asset.id}/settings${query({ file: folder && file })}`;
 	const dirty = useRef(false);
 	dirty.current = Object.keys(drafts).length > 0;
-	/* A change must not be made to another file than the one that is shown. */
+	/* A change must go to the file that is shown and no other. */
 	const wanted = useRef(address);
 	wanted.current = address;
 	const load = () => getTagged(address)
@@ -284,7 +284,7 @@ function Editor({ asset, schema }) {
 	};
 	const every = settingsOf(schema);
 	const found = search.trim() === '' ? every : every.filter((key) => matches(key, search.trim()));
-	/* Unsaved values stay in sight. */
+	/* Settings with unsaved values stay visible. */
 	const keys = every.filter((key) => found.includes(key) || key.path in drafts);
 	const grouped = Object.entries(words.groups)
 		.map(([name, paths]) => [name, paths.map((path) => keys.find((key) => key.path === path)).filter(Boolean)]);

@@ -7,7 +7,7 @@ import { Findings } from './findings.js';
 
 const words = text.asset;
 
-/** path: of the asset itself, which need not be named again. */
+/** path: of the asset, which the text does not repeat. */
 export const reasonText = (reason, path) => {
 	const own = path !== undefined && reason.path === path && text.reasons.own[reason.kind];
 	if (own) return own;
@@ -15,7 +15,7 @@ export const reasonText = (reason, path) => {
 	return say ? say(reason.path ?? '') : `${reason.kind}${reason.path ? ` ${reason.path}` : ''}`;
 };
 
-/* Two nested objects as the list of keys in which they differ. */
+/* The keys in which two nested objects differ. */
 function differences(from, to, prefix = '') {
 	const names = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})]);
 	return [...names].flatMap((name) => {
@@ -49,7 +49,7 @@ const Note = ({ note }) => html`<li><span class="state tone-${note.level === 'wa
 	<span class="name">${note.text ?? note.message}</span>
 	${note.code && html`<code class="quiet">${note.code}</code>`}</li>`;
 
-/* A note of a rule says in short what its findings list. */
+/* A rule's note is left out: its findings give the details. */
 function Notes({ asset }) {
 	const report = useReport(asset);
 	const listed = new Set((report?.findings ?? []).map(({ rule }) => rule));
@@ -77,7 +77,7 @@ export function Why({ asset }) {
 	</${Panel}>`}</${Resource}></div>`;
 }
 
-/* Output of the cook while it ran, and its notes: only when there is neither it had nothing to say. */
+/* Output of the cook, and its notes; "nothing" only if both are empty. */
 export function LogText({ asset }) {
 	const log = useResource(`/api/v1/assets/${asset.id}/log`,
 		{ as: 'text', on: (event) => event.kind === 'asset' && event.data.id === asset.id });

@@ -16,7 +16,7 @@ import { Selected, useSelection } from './assets_selected.js';
 const words = text.assets;
 const FIELDS = 'id,path,root,kind,standing,quality,rev,cooked_at,cook_ms,bytes,stats,warnings,error,links';
 const states = ['fresh', 'updating', 'waiting', 'broken', 'blocked', 'interrupted', 'missing'];
-/* Words of earlier links. */
+/* Names that earlier versions used in links. */
 const former = { queued: 'waiting', cooking: 'waiting', stale: 'updating', failed: 'broken', quarantined: 'broken' };
 
 function useRows(parameters) {
@@ -25,7 +25,7 @@ function useRows(parameters) {
 	const now = useRef({});
 	const live = useRef(null);
 	if (!live.current) {
-		/* Before the first read, so that no change falls between. */
+		/* Subscribed before the first read, so that no change is missed. */
 		const fresh = makeRefresher(() => now.current.rows.refresh(), 400);
 		const deaf = listen((event) => ['asset', 'hello', 'reset'].includes(event.kind) && fresh.ask());
 		live.current = { ask: fresh.ask, end: () => (deaf(), fresh.end()) };
@@ -39,7 +39,7 @@ function useRows(parameters) {
 			askAgain(rows.error, live.current.ask);
 			redraw();
 		});
-		/* Until the first rows of the new search are there, those of the last one stay. */
+		/* The previous rows stay until the first rows of the new search arrive. */
 		now.current = { wanted, rows, shown: before?.total === undefined ? null : before };
 	}
 	useEffect(() => () => {
@@ -57,7 +57,7 @@ function Chips({ query, stats }) {
 		html`<button type="button" class="chip" aria-pressed=${pressed} title=${title}
 			onClick=${() => choose(change)}>${label}
 			${count !== undefined && html` <b>${number(count)}</b>`}</button>`;
-	/* A state that has all problems and nothing else would be a second chip for the same assets. */
+	/* If all problems have one state, its chip would repeat the chip of problems. */
 	const allAre = (state) => problemStates.includes(state) && counts[state] === errors;
 	const every = !query.state && !query.warning && !query.problem && !query.rule;
 	return html`<div class="chips" role="group" aria-label=${words.columns.state}>
@@ -124,10 +124,10 @@ function Column({ name, className = '', by, sort }) {
 		${label}${order !== 'none' && html`<${Icon} name=${order === 'ascending' ? 'up' : 'down'} />`}</button></span>`;
 }
 
-/* By what the list is sorted is what it shows. */
+/* Shows the value by which the list is sorted. */
 const sizeShown = (asset, sort) => (/textures$/.test(sort ?? '') ? asset.bytes.textures : asset.bytes.cooked);
 
-/* Below the name: why it failed, or where it lies and how many warnings there are. */
+/* Below the name: why it failed, or its folder and number of warnings. */
 function Where({ asset, folder }) {
 	if (asset.error) return html`<span class="where tone-bad" title=${asset.error.message}>
 			${sentence(asset.error.message)}</span>`;
@@ -151,7 +151,7 @@ function Row(asset, sort) {
 			: html`<${Time} at=${asset.cooked_at} />`}</span>`;
 }
 
-/* A row that is pressed is going to be opened; one that has the focus may be. */
+/* A pressed row will be opened; a focused one may be. */
 function comesNear({ id, root, path }, pressed) {
 	preload(`/api/v1/assets/${id}`);
 	if (pressed) fetchAhead(`${root}/${path}`);

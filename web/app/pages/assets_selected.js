@@ -30,7 +30,7 @@ export function useSelection() {
 	};
 }
 
-/* One after the other, so that a daemon is not flooded; what failed is told of at the end. */
+/* Runs one after the other, to avoid flooding the daemon; failures are reported at the end. */
 async function each(items, act) {
 	const failed = [];
 	for (const item of items) {
@@ -51,7 +51,7 @@ async function download(item) {
 	link.href = `${item.links.data}${query({ output: 'glb' })}`;
 	link.download = `${item.path.split('/').at(-1).replace(/\.[^.]*$/, '')}.glb`;
 	link.click();
-	await new Promise((resolve) => setTimeout(resolve, 200)); /* browsers drop what comes faster */
+	await new Promise((resolve) => setTimeout(resolve, 200)); /* browsers drop downloads that follow faster */
 }
 
 const nest = (name, value) => name.split('.').reduceRight((inside, part) => ({ [part]: inside }), value);
@@ -64,7 +64,7 @@ const valueOf = (given) => {
 	}
 };
 
-/* A list where the schema has one; '' takes the setting out. */
+/* A list if the schema has one; '' removes the setting. */
 function Value({ setting, value, change }) {
 	const choices = setting?.enum?.map((choice) => [choice, text.settings.choices[setting.path]?.[choice] ?? choice])
 		?? (setting?.type === 'boolean' && [['true', text.yes], ['false', text.no]]);

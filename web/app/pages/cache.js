@@ -29,7 +29,7 @@ function Tiles({ stats }) {
 				aria-label=${words.gauge} />`}`;
 }
 
-/* The cache above this one: how it is, and what came and went. */
+/* The upstream: its state, and transfers in both directions. */
 function Upstream({ upstream }) {
 	const up = upstream.state === 'up';
 	return html`<${Panel} id="upstream" title=${upstream.farm ? words.farm : words.upstream}><div class="body stack">
@@ -52,7 +52,7 @@ function Upstream({ upstream }) {
 					note=${words.refusedNote} />`}</div></${Panel}>`;
 }
 
-/* Machines that share the farm, as their last heartbeats told. */
+/* Machines of the farm, according to their last heartbeats. */
 function Machines() {
 	const farm = useResource('/api/v1/farm', { every: 5000 });
 	const { machines = [], age_ms: age } = farm.data ?? {};
@@ -92,7 +92,7 @@ function Task({ id }) {
 	}}</${Resource}>`;
 }
 
-/* A job that was begun, until it is over. */
+/* Follows a started job to its end. */
 async function finished(path, body) {
 	const { job } = await post(path, body);
 	for (;;) {
@@ -102,7 +102,7 @@ async function finished(path, body) {
 	}
 }
 
-/* Says how many bytes would go before they go. */
+/* Tells how many bytes would be deleted before deleting them. */
 function Trim({ begun }) {
 	const [bytes, ask] = useState(null);
 	const dialog = useRef(null);
@@ -148,7 +148,7 @@ function Kinds({ kinds }) {
 						</table></div>`;
 }
 
-/* The kind of output that most of an asset's bytes are. */
+/* The kind of output that has most of an asset's bytes. */
 function mostly(asset) {
 	const sums = new Map();
 	for (const { name, size: bytes } of asset.outputs) sums.set(name.split(/[/.]/)[0],

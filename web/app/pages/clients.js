@@ -6,7 +6,7 @@ import { Empty, Icon, Resource, Time } from '../ui.js';
 
 const words = text.clients;
 
-/* "Mozilla/5.0 (...) Chrome/156" says little to people. */
+/* Shortens "Mozilla/5.0 (...) Chrome/156" to a name. */
 function agentName(agent) {
 	if (!agent) return words.unknown;
 	const known = [[/HeadlessChrome|Chrome\/(\d+)/, 'Chrome'], [/Firefox\/(\d+)/, 'Firefox'],

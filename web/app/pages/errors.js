@@ -59,7 +59,7 @@ function EditorLink() {
 const matches = (group, q) => q.toLowerCase().split(/\s+/).every((word) => `${group.message} ${group.code} ${group.hint}
 	${group.assets.map((asset) => `${asset.root}/${asset.path}`).join('\n')}`.toLowerCase().includes(word));
 
-/* The assets that were repaired while this page is open, the newest first. */
+/* The assets that were repaired while this page is open, newest first. */
 function useRepaired() {
 	const [names, set] = useState([]);
 	useEffect(() => listen(({ kind, data }) => {

@@ -1,4 +1,4 @@
-/* Rules that are broken: over all assets, and those of one. */
+/* Broken rules, over all assets and for one asset. */
 import { html } from 'htm/preact';
 import { text } from '../text.js';
 import { query } from '../api.js';
@@ -41,7 +41,7 @@ function Objects({ findings }) {
 		${places.length > 0 && html` <small class="quiet">${placesOf(places)}</small>`}</li>`)}</ul>`;
 }
 
-/** For the page of an asset. report: its output, parsed, or nothing yet. */
+/** For the page of an asset. report: the parsed output, undefined until it is loaded. */
 export function Findings({ asset, report }) {
 	const { errors, warnings, infos } = asset.findings;
 	const any = errors + warnings + infos > 0;

@@ -19,11 +19,11 @@ const time = (at) => (typeof at === 'string' ? Date.parse(at) : at);
 const Name = ({ job }) => (job.asset ? html`<${AssetName} name=${job.asset} />`
 		: html`<span>${words.kinds[job.kind] ?? job.kind}</span>`);
 
-/* "root/path" without the root. */
+/* Removes the root from "root/path". */
 const reasons = (job) => job.reason.map((reason) =>
 		reasonText(reason, job.asset?.slice(job.asset.indexOf('/') + 1))).join('; ');
 
-/* A failure that the cache remembers: nothing was cooked to find it. */
+/* A remembered failure of the cache: nothing was cooked. */
 const resultOf = (job) => (job.error && job.result === 'hit' ? 'failed' : job.result);
 
 function Result({ job }) {
@@ -56,7 +56,7 @@ function Running({ jobs }) {
 		<${Cancel} job=${job} /></li>`)}</ul>`;
 }
 
-/* `count`: how many wait in truth; `jobs` are the first of them. */
+/* `count`: number of all waiting jobs; `jobs` are the first of them. */
 function Waiting({ jobs, count }) {
 	if (!jobs.length) return html`<div class="body quiet">${words.noneWaiting}</div>`;
 	return html`<ol class="lines">${jobs.slice(0, SHOWN)
@@ -69,7 +69,7 @@ function Waiting({ jobs, count }) {
 		<div class="body quiet">${words.more(number(count - Math.min(SHOWN, jobs.length)))}</div>`}`;
 }
 
-/* Where it is now, if its worker does not say. */
+/* The current stage, estimated if the worker does not report it. */
 function stageOf(job) {
 	return words.stageNames[job.stages?.at(-1)?.stage];
 }

@@ -1,4 +1,4 @@
-/* Timeline of the newest build: each finished job as a bar, in as many lanes as jobs ran at a time. */
+/* Timeline of the newest build: each finished job is a bar, in as many lanes as there were simultaneous jobs. */
 import { html } from 'htm/preact';
 import { text } from '../text.js';
 import { clock, duration, number, partsOf } from '../format.js';
@@ -8,7 +8,7 @@ import { Breakable, Icon, Panel, Resource } from '../ui.js';
 
 const words = text.timeline;
 const TRACE = '/api/v1/trace?limit=2000';
-const PAUSE = 60e6; /* microseconds without a job end a build */
+const PAUSE = 60e6; /* microseconds without a job after which a new build begins */
 const LANES = 32;
 const LONGEST = 5;
 const tones = { cooked: 'work', hit: 'good', fetched: 'good', failed: 'bad', cancelled: 'quiet' };
@@ -25,7 +25,7 @@ function newestBuild(events) {
 	return jobs.slice(first);
 }
 
-/** The time of a job from its start to its end, which are told in milliseconds. */
+/** Duration of a job, which is reported in milliseconds. */
 export const lasted = (ms) => duration(Math.max(1, ms));
 
 function pathOf(name) {

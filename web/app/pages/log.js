@@ -14,7 +14,7 @@ const KEPT = 2000;
 const tone = { debug: 'quiet', info: 'quiet', warning: 'warn', error: 'bad' };
 const icon = { warning: 'stale', error: 'failed' };
 
-/* Lines come one by one in storms: they are drawn together, once a frame. */
+/* Lines can arrive in bursts: they are drawn together, once per frame. */
 function useLines() {
 	const [lines, setLines] = useState(null);
 	const [error, setError] = useState(null);

@@ -1,5 +1,5 @@
-/* hob-client is packed into node_modules (.npmrc), so that it and the page share one three;
- * its worker stays a file of its own. */
+/* hob-client is packed into node_modules (.npmrc), so that it shares one three with the page; its worker stays a file
+ * of its own. */
 export default {
 	optimizeDeps: { exclude: ["hob-client"] },
 	build: { target: "es2022" },
