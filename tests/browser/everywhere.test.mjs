@@ -198,7 +198,7 @@ describe('everywhere', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 			await below.getByText(/The upstream cache is unreachable/).waitFor();
 			await look(below, 'away-overview');
 			await below.goto(`${alone.origin}/ui/cache`);
-			await below.getByText('Unreachable; everything is cooked here').waitFor();
+			await below.getByText('Unreachable or failing; everything is cooked here').waitFor();
 			await look(below, 'away-cache');
 		} finally {
 			await alone.close();

@@ -38,7 +38,7 @@ describe('the upstream on the cache page', { skip: missing() ?? withoutDashboard
 		below.save('c.obj', objText(7));
 		await below.sync();
 		await page.reload();
-		await panel.getByText('Unreachable; everything is cooked here. Since').waitFor();
+		await panel.getByText('Unreachable or failing; everything is cooked here. Since').waitFor();
 		assert.match(await panel.innerText(), /Waiting to be pushed/);
 		await assertAccessible(page);
 		await page.goto(`${below.origin}/`);
