@@ -93,7 +93,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 
 	test('the first rows are asked for before the script is read, and once', async () => {
 		const alone = await studio.newPage('/ui/nowhere');
-		/* Without the stream, which reads everything again when it begins. */
+		/* Without the event stream: when it begins, the page reads everything again. */
 		await alone.addInitScript(() => {
 			globalThis.SharedWorker = undefined;
 			globalThis.EventSource = class extends EventTarget { close() {} };
@@ -109,7 +109,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 
 	test('rows that take long hold up nothing else', async () => {
 		const alone = await studio.newPage('/ui/nowhere');
-		await alone.route('**/api/v1/assets?*', () => {}); /* never answered */
+		await alone.route('**/api/v1/assets?*', () => {}); /* never answers */
 		await alone.goto(`${studio.origin}/ui/assets`);
 		await alone.getByRole('heading', { name: 'Assets', level: 1 }).waitFor();
 		await alone.getByRole('button', { name: /^All/ }).waitFor();
@@ -348,7 +348,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await go('/ui/jobs');
 		await page.getByRole('button', { name: 'Timeline' }).click();
 		const { traceEvents } = await studio.get('/api/v1/trace');
-		/* The newest build: what began after the last minute without a job. */
+		/* The newest build: jobs after the last minute without any. */
 		const jobs = traceEvents.filter(({ ph }) => ph === 'X').sort((a, b) => a.ts - b.ts);
 		let [build, end] = [0, 0];
 		for (const { ts, dur } of jobs) {
@@ -359,13 +359,13 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await page.getByRole('button', { name: 'Timeline' }).click();
 		await page.getByRole('region', { name: 'Finished' }).getByRole('button', { name: 'Failed' }).click();
 		await page.locator('table.jobs', { hasText: 'hero.glb' }).waitFor();
-		/* The time that a failed job took is that of the timeline: its start to its end. */
+		/* A failed job's duration on the page equals start to end on the timeline. */
 		const failed = traceEvents.filter(({ ph, cat }) => ph === 'X' && cat === 'failed').sort((a, b) => b.args.job - a.args.job)[0];
 		const { duration } = await import('../../web/app/format.js');
 		await says(duration(Math.max(1, failed.dur / 1000)), page.locator('table.jobs tbody tr').first().locator('td.num:not(.spare)'));
 		await page.getByRole('button', { name: 'Log' }).first().click();
 		await page.locator('table.jobs td[colspan] .stages', { hasText: /Hash source .*Cook .*Record / }).waitFor();
-		/* The broken file is not there any more: nothing could repeat that job, and the page says so. */
+		/* The broken file no longer exists, so that job cannot be repeated, and the page says so. */
 		studio.mayComplain = true;
 		await page.getByRole('button', { name: 'Repro bundle' }).first().click();
 		await says(/hero\.glb' was changed or deleted since that cook/);
@@ -406,7 +406,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 			await settled();
 			for (const width of [360, 768, 2560]) {
 				await page.setViewportSize({ width, height: 800 });
-				/* Charts follow the window a frame later. */
+				/* Charts adapt to the window one frame later. */
 				await page.waitForFunction(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth).catch(async (error) => {
 					throw new Error(`${path} at ${width}: ${await page.evaluate('document.documentElement.scrollWidth')} wide`, { cause: error });
 				});
@@ -425,7 +425,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		for (let i = 0; i < 8; i++) tabs.push(await studio.newPage('/ui/assets?q=set/a'));
 		studio.save('set/a.obj', objText(21));
 		for (const tab of tabs) await triangles('a.obj', 21, tab);
-		/* Streams of pages that were left are noticed a moment later. */
+		/* The daemon notices the closed streams of left pages a moment later. */
 		for (const end = Date.now() + patience; (await studio.get('/api/v1/stats')).http.listeners !== 1;) assert.ok(Date.now() < end, 'more than one stream');
 		for (const tab of tabs) await tab.close();
 	});

@@ -1,4 +1,4 @@
-/* Every word that the dashboard says. */
+/* All texts of the dashboard. */
 export const text = {
 	product: 'Hob',
 	justNow: 'just now',

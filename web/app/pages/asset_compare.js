@@ -1,4 +1,4 @@
-/* Two cooks of an asset held against each other: what changed in words, in numbers, and in pictures of one camera. */
+/* Compares two cooks of an asset: changes in words, in numbers, and in pictures from one camera. */
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { text } from '../text.js';
@@ -100,7 +100,7 @@ const Marked = ({ url }) => html`<div class="over"><${Square} url=${url} which="
 
 const shows = { side: Side, slider: Slider, blink: Blink, difference: Marked };
 
-/* The strip is asked for once, and all ways to look at it are crops of it. */
+/* The strip is requested once; all ways to look at it are crops. */
 export function useStrip(url) {
 	const [state, set] = useState({ url: null });
 	useEffect(() => {
@@ -116,7 +116,7 @@ export function useStrip(url) {
 	return state.url === url ? state : { url };
 }
 
-/* Clips that are not in both as they were: at rest none of that is seen. */
+/* Clips that changed: a picture at rest shows nothing of them. */
 export const clipsOf = (changes) => [...new Set(changes
 	.filter(({ part, change, name }) => part === 'clip' && change !== 'renamed' && name).map(({ name }) => name))];
 
@@ -145,7 +145,7 @@ function Pictures({ asset, from, to, changes }) {
 				: html`<${Loading} label=${words.drawing} />`}</div>`;
 }
 
-/** from, to: keys of cooks, or what else the API takes for one. */
+/** from, to: keys of cooks, or other versions that the API accepts. */
 export function Compare({ asset, from, to, actions }) {
 	const found = useResource(`/api/v1/assets/${asset.id}/compare${query({ from, to })}`);
 	return html`<${Panel} id="diff" title=${words.title} actions=${actions}>

@@ -31,7 +31,7 @@ function Trend({ versions }) {
 		label=${words.trendLabel(size(first.cooked_bytes), size(last.cooked_bytes), good.length)} /></div></${Panel}>`;
 }
 
-/* Two cooks to compare: what is served and the newest with other outputs, unless others were picked. */
+/* Two cooks to compare: the served one and the newest with other outputs, unless others were picked. */
 function Pickers({ good, from, to, pick }) {
 	const option = (version) => html`<option value=${version.job}>
 		${exactTime(Date.parse(version.at))}, ${size(version.cooked_bytes)}</option>`;
@@ -71,7 +71,8 @@ function Versions({ versions, asset, query }) {
 				</div></${Panel}>`;
 }
 
-/** A cook that made the same as the one before, as the final one of a preview may, is told of by its job alone. */
+/** A cook with the same outputs as the one before (often the final one after a preview) causes no event but that of its
+ * job. */
 export const concerns = (asset) => ({ kind, data }) => (kind === 'asset' && data.id === asset.id)
 	|| (kind === 'job' && data.asset === `${asset.root}/${asset.path}`);
 

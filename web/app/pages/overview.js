@@ -12,8 +12,8 @@ const words = text.overview;
 const shown = ['fresh', 'updating', 'waiting', 'missing'];
 const always = ['fresh'];
 
-/* Every asset is in one tile: in that of its state, or among the problems. A problem that is being cooked again is
- * updating, or waiting if it has no good version. */
+/* Every asset counts in one tile: that of its state, or the problems. A problem that is being cooked again counts as
+ * updating, or as waiting if it has no good version. */
 function Counts({ stats, warned }) {
 	const { assets, bytes, standings, errors } = stats;
 	const again = errors - standings.broken - standings.blocked - standings.interrupted;
@@ -56,7 +56,7 @@ function Folders({ roots }) {
 }
 
 const MINUTES = 60;
-/* A daemon counts what it cooked itself: one that runs for less than an hour tells of no whole one. */
+/* The daemon counts its own cooks: one that has run for less than an hour has no whole hour to show. */
 const young = (stats) => stats.uptime_ms < MINUTES * 60000;
 const spanOf = (stats) => (young(stats) ? words.sinceStart : words.lastHour);
 
@@ -93,7 +93,7 @@ function Space({ stats }) {
 			<dd>${duration(stats.uptime_ms)}</dd></dl>`;
 }
 
-/* Cooks or shares are away: nothing is wrong with any asset, and yet all is not well. */
+/* Workers or shares are missing: no asset is to blame, but not all is well. */
 function Degraded({ stats: { degraded, upstream } }) {
 	const away = upstream && upstream.state !== 'up';
 	return html`${degraded && html`<p class="banner bad" role="alert"><${Icon} name="failed" />
