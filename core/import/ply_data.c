@@ -302,9 +302,8 @@ static bool read_scalar(reader *r, hob_ply_type type, double *out, hob_error *er
 		return hob_fail(err, TRUNCATED, "the file ends inside of a row; copy it again");
 	const char *behind = hob_number_double(r->at, r->end, out);
 	if (!behind || (behind < r->end && (uint8_t)*behind > ' ')) {
-		hob_str rest = {r->at, (size_t)(r->end - r->at)};
-		return hob_fail(err, CORRUPT, "'%.*s' is not a number",
-						HOB_FMT(hob_str_sub(hob_text_word(&rest), 0, 40)));
+		hob_str rest = {r->at, (size_t)(r->end - r->at)}, word = hob_str_sub(hob_text_word(&rest), 0, 40);
+		return hob_fail(err, CORRUPT, "'%.*s' is not a number", HOB_FMT(word));
 	}
 	r->at = behind;
 	return true;

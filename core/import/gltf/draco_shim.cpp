@@ -82,7 +82,8 @@ bool hob_draco_attribute(const hob_draco *mesh, uint32_t unique_id, hob_draco_ty
 {
 	const draco::PointAttribute *attribute = mesh->mesh->GetAttributeByUniqueId(unique_id);
 	uint32_t points = mesh->mesh->num_points();
-	if (!attribute || width > 16)
+	/* Draco reads a bool as it comes, also one of value 121. */
+	if (!attribute || width > 16 || attribute->data_type() == draco::DT_BOOL)
 		return false;
 	switch (type) {
 	case HOB_DRACO_I8:

@@ -368,6 +368,15 @@ static void broken_headers_are_refused(void **state)
 	}
 }
 
+static void a_message_names_the_word_that_is_no_number(void **state)
+{
+	(void)state;
+	reader *r = ply(HEAD "element vertex 1\n" XYZ "end_header\n1 2 wrong\nand more\n");
+	assert_false(reader_run(r));
+	assert_non_null(strstr(r->error.context, "'wrong' is not a number"));
+	reader_free(r);
+}
+
 static void comments_between_rows_are_skipped(void **state)
 {
 	(void)state;
@@ -423,6 +432,7 @@ int main(void)
 		cmocka_unit_test(bad_faces_are_left_out_and_noted),
 		cmocka_unit_test(counts_are_checked_before_memory_is_asked_for),
 		cmocka_unit_test(broken_headers_are_refused),
+		cmocka_unit_test(a_message_names_the_word_that_is_no_number),
 		cmocka_unit_test(comments_between_rows_are_skipped),
 		cmocka_unit_test(damaged_files_are_refused_or_obey_the_rules),
 		cmocka_unit_test(every_allocation_may_fail),
