@@ -74,27 +74,39 @@ static bool looks_for_more(const cook *c)
 	return hob_rules_level(&c->request->settings, HOB_RULE_file_portability) == HOB_LEVEL_ERROR;
 }
 
-static void remember(cook *c, hob_str path)
+static bool is_asked(const cook *c, hob_str path)
 {
 	for (uint32_t i = 0; i < c->asked_count; i++)
 		if (hob_str_equal(c->asked[i], path))
-			return;
-	if (c->dir.len > 0 && HOB_ROOM(c->asked, c->asked_room, c->asked_count))
+			return true;
+	return false;
+}
+
+static void remember(cook *c, hob_str path)
+{
+	if (c->dir.len > 0 && !is_asked(c, path) && HOB_ROOM(c->asked, c->asked_room, c->asked_count))
 		c->asked[c->asked_count++] = hob_arena_str(&c->memory->result, path);
 }
 
-/* Models with the same bytes share their notes, wherever they are: paths from the io become relative to the
- * model's folder. */
+/* True if `name`, at `at` of a message, is a reference as the model's file spells it, and not the path below the
+ * root that reads the same. A message names a reference before the file that was found for it. */
+static bool is_reference(cook *c, hob_str text, size_t at, hob_str name)
+{
+	hob_str meant;
+	return hob_str_find(text, name, 0) == at &&
+		   hob_path_join(&c->memory->result, c->dir, name, &meant, NULL) && is_asked(c, meant);
+}
+
+/* Models with the same bytes share their messages, wherever they lie: each path that was asked of the io is
+ * written relative to the model's folder. */
 static void put_relative(cook *c, hob_str text, hob_buf *out)
 {
 	for (size_t at = 0, end; at < text.len; at = end) {
-		end = hob_str_find(text, HOB_STR("'"), at + (text.data[at] == '\''));
+		bool opens = text.data[at] == '\'';
+		end = hob_str_find(text, HOB_STR("'"), at + opens);
 		end = end == SIZE_MAX ? text.len : end;
 		hob_str quoted = hob_str_sub(text, at + 1, end);
-		uint32_t i = 0;
-		while (i < c->asked_count && !(text.data[at] == '\'' && hob_str_equal(c->asked[i], quoted)))
-			i++;
-		if (i < c->asked_count) {
+		if (opens && is_asked(c, quoted) && !is_reference(c, text, at + 1, quoted)) {
 			hob_buf_put(out, "'", 1);
 			hob_buf_put_str(out, hob_path_relative(&c->memory->result, c->dir, quoted));
 		} else {

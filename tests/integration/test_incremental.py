@@ -298,6 +298,20 @@ class Incremental(Scenario):
                 report = json.loads(daemon.blob(f"art/{folder}/m.obj", "report"))
                 self.assertTrue(any("'mtl/gone.mtl'" in note["text"] for note in report["notes"]), report["notes"])
 
+    def test_a_reference_is_named_as_the_file_spells_it(self):
+        """Its text can be that of another path below the root: of the file beside the model, which is looked for, too."""
+        with self.serve() as daemon:
+            for folder in ("sub/", ""):
+                self.put(f"{folder}m.obj", obj_text(2, mtl="sub/gone.mtl"))
+                self.put(f"{folder}n.obj", obj_text(3, mtl="sub/other.mtl"))
+                self.put(f"{folder}other.mtl", "newmtl m\nKd 1 0 0\n")
+                daemon.sync()
+            for folder in ("sub/", ""):
+                report = json.loads(daemon.blob(f"art/{folder}m.obj", "report"))
+                self.assertTrue(any("'sub/gone.mtl' does not exist" in note["text"] for note in report["notes"]), report["notes"])
+            report = json.loads(daemon.blob("art/sub/n.obj", "report"))
+            self.assertTrue(any("'sub/other.mtl' does not exist; 'other.mtl'" in note["text"] for note in report["notes"]), report["notes"])
+
     def test_who_fails_with_another_names_it(self):
         self.put("part.obj", "f 1 2 3\n")
         self.put("other.obj", obj_text(2))
