@@ -44,13 +44,11 @@ static bool candidate_matches(engine_job *job, const srv_record *record)
 }
 
 /* Only the disk can tell whether it changed since the worker read it. */
-bool srv_job_watch_input(engine_job *job, uint32_t file)
+bool srv_job_look_again(engine_job *job, uint32_t file)
 {
 	srv_engine *engine = job->engine;
 	srv_file *f = srv_graph_at(engine->graph, file);
 	srv_stat now;
-	if (f->mark != 0 || !srv_watch_add_file(engine->sources->watch, f->root, f->path))
-		return false;
 	bool there = srv_stat_path(engine->roots->fds[f->root], f->path, &now);
 	if (!there && srv_is_passing(errno))
 		return true;
@@ -62,6 +60,14 @@ bool srv_job_watch_input(engine_job *job, uint32_t file)
 	f->changed = srv_graph_tick(engine->graph);
 	srv_engine_tell_others(engine, file, job->asset);
 	return true;
+}
+
+bool srv_job_watch_input(engine_job *job, uint32_t file)
+{
+	srv_engine *engine = job->engine;
+	const srv_file *f = srv_graph_at(engine->graph, file);
+	return f->mark == 0 && srv_watch_add_file(engine->sources->watch, f->root, f->path) &&
+		   srv_job_look_again(job, file);
 }
 
 void srv_job_remember_inputs(engine_job *job, const srv_record *record)

@@ -240,9 +240,14 @@ static bool compare_input(engine_job *job, const srv_dep *dep)
 	uint32_t file = !dep->missing && hob_path_join(&job->arena, (hob_str){0}, dep->path, &path, NULL)
 						? srv_graph_find(engine->graph, a->root, path)
 						: HOB_NONE;
-	const srv_file *f = file != HOB_NONE ? srv_graph_at(engine->graph, file) : NULL;
+	srv_file *f = file != HOB_NONE ? srv_graph_at(engine->graph, file) : NULL;
 	job->cook.other_input =
 		f && f->changed <= job->cook.tick && (!f->has_digest || !hob_sha256_equal(&dep->digest, &f->digest));
+	/* The worker can see a change before its event comes: the next try takes the file as it is. */
+	if (job->cook.other_input) {
+		f->has_digest = false;
+		(void)srv_job_look_again(job, file);
+	}
 	return !job->cook.other_input;
 }
 

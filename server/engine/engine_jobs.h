@@ -166,6 +166,8 @@ void srv_engine_continue_job_ids(srv_engine *engine, uint64_t newest); /* of an 
 
 /* engine_cook.c */
 void srv_job_remember_inputs(engine_job *job, const srv_record *record);
+/* Asks the disk about a file. True: it is another one than was known; the assets that use it are told. */
+bool srv_job_look_again(engine_job *job, uint32_t file);
 /* Watches a file that no scan listed. True: it has changed since the worker read it. */
 bool srv_job_watch_input(engine_job *job, uint32_t file);
 /* Whether a preview job beside its final one is outdated: its asset has another job or a newer save. */

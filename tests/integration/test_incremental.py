@@ -163,6 +163,21 @@ class Incremental(Scenario):
             daemon.sync()
             self.assertEqual(daemon.cooked(), 0)
 
+    def test_a_cook_can_be_earlier_than_the_event(self):
+        """The worker has read a change that the daemon does not know of yet: here, because it polls every ten minutes."""
+        self.put("m.obj", obj_text(2))
+        self.put("m.mtl", "newmtl m\nKd 1 0 0\n")
+        self.put("n.obj", obj_text(3, mtl="m.mtl"))
+        with self.serve("--watch", "poll", "--poll-ms", "600000") as daemon:
+            daemon.sync()
+            before = daemon.blob("art/n.obj", "materials")
+            self.put("m.mtl", "newmtl m\nKd 0 0.25 1\n")
+            self.put("m.obj", obj_text(2, mtl="m.mtl"))
+            daemon.post(f"/api/v1/assets/{daemon.assets()['art/m.obj']['id']}/cook")
+            daemon.sync()
+            self.assertEqual({item["state"] for item in daemon.assets().values()}, {"fresh"})
+            self.assertNotEqual(daemon.blob("art/n.obj", "materials"), before)
+
     def test_copy_under_a_new_name_is_not_cooked(self):
         self.put("one.obj", obj_text(7))
         with self.serve() as daemon:
