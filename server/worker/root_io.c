@@ -240,35 +240,6 @@ static file_record *find_record(srv_root_io *io, hob_str path)
 	return NULL;
 }
 
-static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
-{
-	srv_root_io *io = user;
-	if (path.len >= HOB_LIMIT_PATH_BYTES) /* cannot exist, so it is not a dependency */
-		return fail_too_long(path, err);
-	if (srv_spelling_is(path))
-		return hob_fail(err, CORRUPT, "'%.*s': no file with such a name is read; rename it", HOB_FMT(path));
-	file_record *file = find_record(io, path);
-	if (!file) {
-		if (io->count >= HOB_LIMIT_SOURCE_FILES)
-			return hob_fail(err, LIMIT, "the model refers to more than %llu files", HOB_LIMIT_SOURCE_FILES);
-		file = add_record(io, path);
-		if (!file)
-			return hob_fail(err, MEMORY, "no memory left for the list of files");
-		if (io->touched)
-			io->touched(io->user, file->dep.path);
-		file->failed = !open_and_read(io, file, &file->error);
-	}
-	if (file->failed) {
-		if (err)
-			*err = file->error;
-		return false;
-	}
-	if (!file->data)
-		return hob_fail(err, INTERNAL, "'%.*s' was read again", HOB_FMT(path));
-	*out = (hob_bytes){file->data, file->dep.size};
-	return true;
-}
-
 static bool io_find_nocase(void *user, hob_str path, hob_str *found)
 {
 	srv_root_io *io = user;
@@ -294,6 +265,39 @@ static bool io_find_nocase(void *user, hob_str path, hob_str *found)
 	*found = dir.len > 0 ? hob_arena_printf(&io->arena, "%.*s/%s", HOB_FMT(dir), name)
 						 : hob_arena_str(&io->arena, hob_str_of(name));
 	return name[0] && found->data;
+}
+
+static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
+{
+	srv_root_io *io = user;
+	if (path.len >= HOB_LIMIT_PATH_BYTES) /* cannot exist, so it is not a dependency */
+		return fail_too_long(path, err);
+	if (srv_spelling_is(path))
+		return hob_fail(err, CORRUPT, "'%.*s': no file with such a name is read; rename it", HOB_FMT(path));
+	file_record *file = find_record(io, path);
+	if (!file) {
+		if (io->count >= HOB_LIMIT_SOURCE_FILES)
+			return hob_fail(err, LIMIT, "the model refers to more than %llu files", HOB_LIMIT_SOURCE_FILES);
+		file = add_record(io, path);
+		if (!file)
+			return hob_fail(err, MEMORY, "no memory left for the list of files");
+		if (io->touched)
+			io->touched(io->user, file->dep.path);
+		file->failed = !open_and_read(io, file, &file->error);
+		/* Without the link the file would not exist: the cook depends on the name, too. */
+		hob_str ignored;
+		if (file->failed && file->error.code == HOB_ERR_OUTSIDE)
+			(void)io_find_nocase(io, path, &ignored);
+	}
+	if (file->failed) {
+		if (err)
+			*err = file->error;
+		return false;
+	}
+	if (!file->data)
+		return hob_fail(err, INTERNAL, "'%.*s' was read again", HOB_FMT(path));
+	*out = (hob_bytes){file->data, file->dep.size};
+	return true;
 }
 
 static void io_refused(void *user, hob_str reference, bool absolute)

@@ -1,6 +1,7 @@
 """Used files that no scan lists: in hidden folders, behind links to folders, in stores behind links. Their changes are reported
 by events, without a scan, or by polling where there are no events."""
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -176,6 +177,21 @@ class Links(Scenario):
         self.put("mark.obj", obj_text(1))
         daemon.wait_event("asset", lambda data: data["asset"] == "art/mark.obj" and data["quality"] == "final")
         self.assertEqual((daemon.cooked(), self.materials(daemon, "art/a.obj")), (before + 1, self.shown["art/a.obj"]))
+
+    def test_a_link_that_leaves_the_root_comes_and_goes(self):
+        (self.folder / "d.bin").write_bytes(bytes(36))
+        self.put("g.gltf", json.dumps({
+            "asset": {"version": "2.0"}, "buffers": [{"uri": "d.bin", "byteLength": 36}],
+            "bufferViews": [{"buffer": 0, "byteLength": 36}], "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+            "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3}]}))
+        daemon = self.begin()
+        for _ in range(2):
+            for words, change in (("'d.bin' does not exist", None), ("'d.bin' is a link that leaves", lambda at: at.symlink_to("../d.bin")),
+                                  ("'d.bin' does not exist", os.remove)):
+                if change:
+                    change(self.art / "d.bin")
+                daemon.sync()
+                self.assertIn(words, daemon.assets()["art/g.gltf"]["error"]["message"])
 
     def clean(self, name):
         """Digest of the materials in a clean cook."""
