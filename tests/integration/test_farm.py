@@ -562,7 +562,8 @@ class Farm(FarmScenario):
         said = run.stdout.readline()
         resting = children(run.pid)
         for child in resting:
-            os.kill(child, signal.SIGSTOP)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGSTOP)
         try:
             until(lambda: run.poll() is not None or self.postgres.sql("select count(*) from hob_action where node in ('w1', 'w2')") != [["0"]], "a worker's result")
         finally:
