@@ -100,6 +100,9 @@ void srv_job_remember_inputs(engine_job *job, const srv_record *record)
 		if (later || srv_job_watch_input(job, files[i]))
 			changed = srv_graph_at(engine->graph, files[i])->path;
 	}
+	/* So were those since the record was found, which an upstream's answer may have taken long. */
+	if (!job->cook.outcome && !inputs_match(job, record))
+		changed = hob_str_of(a->path);
 	free(a->last.inputs);
 	a->last.inputs = inputs;
 	a->last.input_count = count;

@@ -96,6 +96,31 @@ class Upstream(Scenario):
         counts = json.loads(report.read_text())
         return (counts["cooked"], counts["cached"], counts["failed"]), done.stderr
 
+    def test_a_file_that_changes_during_the_download_counts(self):
+        """The record was found by the bytes of before, and the asset did not depend on the file yet."""
+        self.put("m.mtl", "newmtl m\nKd 1 0 0\n")
+        self.put("m.obj", obj_text(4, mtl="m.mtl"))
+        started, saved = threading.Event(), []
+
+        def change(_, path, status, body):
+            if path.startswith("/blobs/") and not saved:
+                saved.append(path)
+                started.wait(DEADLINE)
+                self.put("m.mtl", "newmtl m\nKd 0 0.25 1\n")
+                self.put("mark.obj", obj_text(2))
+                until(lambda: "art/mark.obj" in second.assets(), "the event of the newer file")
+            return body
+
+        with self.serve() as first, Proxy(first.port, change) as proxy:
+            first.sync()
+            before = first.blob("art/m.obj", "materials")
+            with self.below(proxy.url) as second:
+                started.set()
+                second.sync()
+                first.sync()
+                self.assertEqual((len(saved), second.blob("art/m.obj", "materials")), (1, first.blob("art/m.obj", "materials")))
+                self.assertNotEqual(first.blob("art/m.obj", "materials"), before)
+
     def test_a_second_machine_cooks_nothing(self):
         self.models()
         with self.serve() as first:
