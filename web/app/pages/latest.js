@@ -132,7 +132,10 @@ export function Latest() {
 		return () => clearTimeout(timer);
 	}, [late]);
 	const removed = useRemoved();
-	const list = ({ items, next }) => {
+	const gone = new Map(removed.map(({ asset, at }) => [asset, at]));
+	const list = ({ items: all, next }) => {
+		/* An asset that was removed since the list was asked for has no picture any more. */
+		const items = all.filter(({ asset, at }) => !(gone.get(asset) > Date.parse(at)));
 		const present = new Set(items.map(({ asset }) => asset));
 		const shown = worse ? items : [...items, ...removed.filter(({ asset, at }) =>
 			!present.has(asset) && (!since || at >= Date.parse(since)))]
