@@ -198,7 +198,7 @@ static double size_at(const hob_skin_mesh *part, const joints_t *joints)
 	return part->joint_count > 0 ? sum / part->joint_count : 0;
 }
 
-/* Spread of a triangle's centre under its joints, plus its growth. */
+/* How much a pose bends a triangle: how far its joints would move its centre apart, plus its growth. */
 static double bend_of(const sample_t *sample, const joints_t *joints, uint32_t joint_count, double size)
 {
 	double at[PULLS][3], weights[PULLS], mean[3] = {0, 0, 0}, all = 0, grown = 0, apart = 0;

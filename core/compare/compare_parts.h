@@ -32,7 +32,7 @@ typedef struct comparison {
 /* Reports a change; `was` is empty unless the part was renamed. */
 void hob_compare_say(comparison *c, compare_tone tone, const char *part, const char *change, hob_str name,
 					 hob_str was, const char *fmt, ...) HOB_PRINTF(7, 8);
-/* Number of reported changes, including those left out. */
+/* Number of calls of hob_compare_say, including changes that the output leaves out. */
 uint32_t hob_compare_said(const comparison *c);
 /* "'Walk'", or "clip 3" for a part without a name; in the arena. */
 const char *hob_compare_called(comparison *c, const char *part, hob_str name, uint32_t index);

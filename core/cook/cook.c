@@ -88,8 +88,8 @@ static void remember(cook *c, hob_str path)
 		c->asked[c->asked_count++] = hob_arena_str(&c->memory->result, path);
 }
 
-/* True if `name`, at `at` of a message, is a reference as the model's file spells it, and not the path below the
- * root that reads the same. A message names a reference before the file that was found for it. */
+/* True if `name`, at `at` of a message, is a reference as the model's file spells it, and not the path below
+ * the root that reads the same. A message names a reference before the file that was found for it. */
 static bool is_reference(cook *c, hob_str text, size_t at, hob_str name)
 {
 	hob_str meant;

@@ -41,7 +41,7 @@ bool hob_classic_fits(uint64_t meshes, uint64_t indices, uint64_t vertices);
  * ---- */
 
 typedef struct hob_classic_strings {
-	const uint8_t *data; /* of the first string's length */
+	const uint8_t *data; /* starts at the length of the first string */
 	size_t size;
 	uint32_t count;
 } hob_classic_strings;

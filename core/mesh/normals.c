@@ -56,7 +56,8 @@ void hob_normals_smooth(const float *position, uint32_t vertex_count, const uint
 
 /* ---- with hard edges */
 
-/* An edge from the current position to another one, as seen from one of its two corners there. */
+/* An edge from the current position to another one, as a side of one triangle: an edge between two triangles
+ * is two spokes, each with the corner of its triangle at the current position. */
 typedef struct spoke {
 	uint32_t other, corner; /* number of the other position, and the corner */
 } spoke_t;

@@ -80,7 +80,7 @@ typedef struct maker {
 	const hob_picture *picture;
 	uint32_t cube_count;
 	cube cubes[HOB_GPU_LEVELS];
-	uint32_t level; /* of the level being made */
+	uint32_t level; /* index of the level being made */
 	uint32_t taps;	/* level 0: samples per side of a texel */
 	struct direction *directions;
 	uint32_t direction_count;

@@ -434,7 +434,8 @@ void srv_cook_run_looked(run *r, cook_entry *entry, srv_outcome *hit)
 }
 
 /* Starts the look-up of an entry, or queues it. Files that no importer reads, and those with invalid
- * settings, are queued and fail later with their reason. A merge of a scene list is not a file. */
+ * settings, are queued and fail later with their reason. The merge of a scene list, which is a text and no
+ * file, is queued too. */
 static void look_first(run *r, cook_entry *entry)
 {
 	bool looks = r->cache && !entry->text && entry->settings_error.code == HOB_ERR_OK &&

@@ -14,8 +14,8 @@
 
 /* hob get: downloads one output. */
 
-/* After a 404: the asset's full name, if another form was given (its path below a root) or if only the output
- * is missing; otherwise prints what exists. */
+/* After a 404. *full: the asset's name with its root, if `name` is a path below a root or only the output is
+ * missing. False: there is no such asset, and similar names are printed. */
 static bool full_name(const char *url, const char *name, hob_buf *full, int *code)
 {
 	cJSON *asset = srv_cli_ask_asset("hob get", url, name, code);

@@ -344,7 +344,7 @@ static int unpack_and_replay(bundle *b, const char *file, srv_sandbox_policy san
 	return code;
 }
 
-/* out: gets what the child prints on stdout and stderr; -1: they are its own. */
+/* out: gets what the child prints on stdout and stderr; -1: the child inherits both. */
 static int run_child(bundle *b, const char *file, srv_sandbox_policy sandbox, int out)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};

@@ -105,7 +105,7 @@ void srv_job_raise(engine_job *job, srv_priority priority)
 	for (srv_job *life = &job->life; life && life->order.priority > priority; life = life->of) {
 		job = srv_engine_job(life);
 		life->order.priority = priority;
-		/* A preview beside it comes first; the cook hurries after it. */
+		/* If the job also cooks a preview, the cook is hurried after that. */
 		if (life->stage == SRV_JOB_COOK && priority <= SRV_PRIORITY_IN_USE && !life->preview)
 			srv_pool_hurry(engine->jobs->pool, &job->client);
 		else if (life->stage == SRV_JOB_CLAIM && priority < SRV_PRIORITY_BACKGROUND)

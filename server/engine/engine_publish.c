@@ -386,8 +386,8 @@ static srv_asset_error classify(const srv_record *record, const hob_error *error
 	return is_crash(record, error) ? SRV_ASSET_DIED : by_other ? SRV_ASSET_BY_OTHER : SRV_ASSET_FAILED;
 }
 
-/* Whether an earlier version must go: for a picture that only models use, or a scene whose export is the
- * asset. A scene that only this machine cannot read keeps it. */
+/* Whether the earlier version must be removed: the source is a picture that only models use, or a scene whose
+ * export is the asset. A scene that just this machine cannot read keeps its version. */
 static bool is_displaced(const asset *a, const srv_record *record)
 {
 	bool other = a->importer && !hob_str_equal(a->importer->name, HOB_STR("blend"));

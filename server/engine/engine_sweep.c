@@ -11,8 +11,8 @@
 
 enum { AT_LEAST = 32, AROUND_S = 60, MANY = 512, AROUND_MANY_S = 300 };
 
-/* For a file that just changed or is being written an event follows; for a mapping the end of a write is
- * unknown. */
+/* A file that just changed, or that is open for writing, will cause another event. A write through a memory
+ * mapping causes none at its end. */
 static bool event_may_come(const srv_engine *engine, const srv_file *f, const srv_stat *now)
 {
 	if (srv_engine_now_ms() - now->ctime_ns / 1000000 < 2000)

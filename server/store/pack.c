@@ -389,7 +389,7 @@ static uint64_t next_head(const uint8_t *data, uint64_t size, uint64_t at, pack_
 
 typedef struct scan_end {
 	bool more;
-	bool torn;	  /* before a complete record, the end of another one is missing */
+	bool torn;	  /* an incomplete record is followed by a complete one */
 	uint64_t end; /* after the last complete record */
 } scan_end;
 

@@ -187,7 +187,7 @@ bool srv_store_rebuild(srv_store *store, hob_error *err)
 		atomic_fetch_add(&store->generation, 1);
 	srv_store_db_close(store);
 	store->writing = store->rows_lost = false;
-	srv_store_debt_clear(store); /* the caller puts them again */
+	srv_store_debt_clear(store); /* the caller adds the waiting rows again */
 	if (!make_room(store, err))
 		return false;
 	store->rebuilding = true;

@@ -9,9 +9,10 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* Used files that no scan lists, and links. `ways` of a file: the path of each link that leads to it, of
- * folders that it leaves by "..", and finally of the file itself, or as far as it can be resolved. Only the
- * last component of a way may be a link. Folders of ways outside the tree get their own watches. */
+/* Used files that no scan lists, and links. The `ways` of a file are the paths to watch for it: each link on
+ * the way, each folder that a ".." on the way leaves, and finally the file itself, or the longest part of
+ * its path that exists. Only the last component of a way may be a link. Folders of ways outside the tree get
+ * their own watches. */
 
 enum { LINKS_MAX = 40 };
 

@@ -127,7 +127,7 @@ async function whileCooking(at) {
 		const before = (await stats()).assets;
 		await board.waitForTimeout(Math.random() * 1000);
 		const shown = await board.evaluate(() => [...document.querySelectorAll('.count b')].map((b) => Number(b.textContent.replace(/\D/g, ''))));
-		/* The page was read at most a refresh ago: the total lies between, and its parts are all of it. */
+		/* The page is at most one refresh old: its total is between those read before and after, and the sum of its parts. */
 		const after = (await stats()).assets;
 		const [all, ...parts] = shown;
 		if (all >= before.total - 2000 && all <= after.total && parts.reduce((sum, part) => sum + part, 0) === all) right++;

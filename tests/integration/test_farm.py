@@ -285,7 +285,7 @@ class Farm(FarmScenario):
             one.sync()
             self.given(one)
             fine = self.outputs(one)
-        # Inserting millions of rows into an unordered index takes an hour, building the index afterwards a minute.
+        # To insert millions of rows with random keys into existing indexes takes an hour; to build the indexes afterwards, a minute.
         self.postgres.sql(
             "set maintenance_work_mem = '1GB'; alter table hob_action drop constraint hob_action_pkey; drop index hob_action_lookup; "
             "drop index hob_action_last_used; insert into hob_action(key, lookup, result, record, bytes, cook_ms, node, made) select sha256(('k' || i)::bytea), case when i % 2 = 0 "

@@ -82,8 +82,8 @@ class Memory(Scenario):
             for name in ("art/a.gltf", "art/b.gltf"):
                 self.assertEqual(daemon.assets()[name]["state"], "fresh")
                 self.assertGreaterEqual(self.peaks(daemon)[name], HEAVY)
-            # In a user namespace no worker's priority can be raised again: those of the scan are replaced now, not while they are
-            # stopped.
+            # In a user namespace a worker's priority cannot be raised again, so the workers that cooked the scan are replaced. These
+            # cooks do it now; otherwise it would happen while the workers are stopped.
             for name in ("art/a.gltf", "art/b.gltf"):
                 self.cook_again(daemon, name)
             daemon.sync()

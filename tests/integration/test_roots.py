@@ -150,7 +150,7 @@ class Roots(Scenario):
         daemon.post("/api/v1/sync", {"timeout_ms": 1})  # where it is not checked soon: needs a scan
         daemon.wait_event("job", lambda data: data["state"] == "cooking")
         self.art.rename(self.away)
-        # It would now find a model without its material.
+        # The stopped worker still has the old folder open: if it went on, it would find the model without its material.
         (self.away / "wood.mtl").rename(self.folder / "wood.mtl")
         with contextlib.suppress(ProcessLookupError):  # it may have ended by now
             os.kill(worker, signal.SIGCONT)

@@ -77,7 +77,7 @@ class Settings(Scenario):
         settings = json.loads((self.folder / "report2.json").read_text())["assets"][0]["settings"]
         self.assertEqual(settings["scale"], {"value": 2, "origin": "cook.json"})
         self.assertEqual(settings["lods.max"]["value"], 2)
-        # A named model is cooked.
+        # A model that is named on the command line is cooked although its folder is excluded.
         run = self.cook("art/wip/c.obj", "-o", "out3")
         self.assertEqual(run.returncode, 0, run.stderr)
 

@@ -134,7 +134,7 @@ def check_tree(tree, findings):
     trees = {SPELLING[0]: small(tree, "core/hash", "small"), LANGUAGES[0]: tree}
     trees[FORMAT[0]] = trees[SPELLING[0]]
     skipped = set()
-    # Not LANGUAGES: lint.runtime_languages builds the same files for seconds.
+    # Without LANGUAGES, which takes seconds: lint.runtime_languages already builds these files.
     for command in (LAYERS, OWNERS, TEXT, DOCS, PROMISES, FORMAT, SPELLING):
         code, said = run(trees.get(command[0], tree), command)
         if code == 77:

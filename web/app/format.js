@@ -57,8 +57,8 @@ export function sizeParts(bytes) {
 
 export const size = (bytes) => (bytes === null || bytes === undefined ? '' : sizeParts(bytes).join('\u00a0'));
 
-/** A limit as it was set: 4294967296 -> "4 GiB"; a size that is not a whole number of MiB, or a small one of KiB, is
- * shown like any other. */
+/** A limit in the unit in which it was set: 4294967296 -> "4 GiB". One that is not a whole number of MiB (below 1 MiB:
+ * of KiB) is shown like any other size. */
 export function limitSize(bytes) {
 	if (!bytes || bytes % (bytes < 1048576 ? 1024 : 1048576)) return size(bytes);
 	const units = ['KiB', 'MiB', 'GiB', 'TiB'];

@@ -44,7 +44,7 @@ static size_t file_size(struct aiFile *vtable)
 static enum aiReturn file_seek(struct aiFile *vtable, size_t offset, enum aiOrigin origin)
 {
 	file_t *file = (file_t *)(void *)vtable;
-	/* The offset is signed, passed as unsigned, as in fseek. */
+	/* As in fseek, the offset may be negative; it is passed as size_t, and the addition wraps. */
 	size_t base = origin == aiOrigin_SET ? 0 : origin == aiOrigin_CUR ? file->at : file->bytes.size;
 	size_t target = base + offset;
 	if (target > (size_t)LONG_MAX)

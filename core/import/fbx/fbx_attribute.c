@@ -142,7 +142,8 @@ static bool emit_attribute(hob_fbx *f, const hob_fbx_node *node, uint32_t o, boo
 	hob_node *made = child.data ? hob_fbx_new_node(f, node->scale_id, child, &place, err) : NULL;
 	if (!made)
 		return child.data ? false : hob_fail_memory(err, f->scratch, "node names");
-	/* Before 7000 lights and cameras are part of the model record, whose properties the node already has. */
+	/* In versions before 7000, a light or camera is part of the model record, whose properties the node
+	 * already has. */
 	if (f->objects[o].record != f->objects[node->object].record && !hob_fbx_extras(f, o, &made->extras, err))
 		return false;
 	hob_str shown = hob_fbx_name(f, name);

@@ -220,9 +220,9 @@ typedef struct hob_usd {
 /* ---- usd_layer.c: tokens, growing arrays, the tree of specs ---- */
 
 bool hob_usd_start(hob_usd *u, const hob_import_request *request, hob_error *err) HOB_MUST_CHECK;
-/* Number of a word; HOB_NONE when memory is short. */
+/* Id of a token, which is added if it is new; HOB_NONE without memory. */
 uint32_t hob_usd_token(hob_usd *u, hob_str text);
-/* As hob_usd_token, but HOB_NONE for an unknown word. */
+/* As hob_usd_token, but HOB_NONE for an unknown token. */
 uint32_t hob_usd_known(const hob_usd *u, hob_str text);
 /* Room for one more element after `count`: `items` itself or a larger copy; NULL when memory is short. */
 void *hob_usd_more(hob_arena *arena, void *items, uint32_t count, uint32_t *capacity, size_t size);

@@ -59,7 +59,8 @@ typedef struct hob_usd_surface {
  * default. */
 bool hob_usd_surface_input(hob_usd_surface *s, const char *name, float *out, uint32_t width,
 						   hob_usd_texture *texture) HOB_MUST_CHECK;
-/* If the base colour comes from the points, sets the look's primvar and `out` to white. */
+/* If the base colour comes from colours of the points, stores their primvar in the look, and sets `out` to
+ * white. */
 bool hob_usd_surface_colors(hob_usd_surface *s, const hob_usd_texture *color, float *out) HOB_MUST_CHECK;
 /* Clamps to 0..1; NaN becomes 0. */
 float hob_usd_unit(float value);

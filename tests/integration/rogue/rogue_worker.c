@@ -284,7 +284,7 @@ static long write_parent(void)
 	return process_vm_writev(daemon_id, &mine, 1, &theirs, 1, 0);
 }
 
-/* Its memory, its files and its memory map, by name. */
+/* Tries to open entries of the parent's folder in /proc: its memory, its files, its memory map ... */
 static long open_parent(void)
 {
 	static const char *const names[] = {"mem", "fd/0", "maps", "environ", "cwd", "root", "task"};

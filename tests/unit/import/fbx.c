@@ -307,7 +307,7 @@ static void append_text(binary *b, const char *text, size_t len)
 	b->size += len;
 }
 
-/* Keeps a record open for values; `values` ends them, close() ends its children. */
+/* Opens a record. Its values are appended next, ended by values(), then its children, ended by close(). */
 static void open_record(binary *b, const char *name)
 {
 	size_t word = b->wide ? 8 : 4;

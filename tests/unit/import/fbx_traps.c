@@ -125,7 +125,7 @@ static void every_object_keeps_its_user_properties(void **state)
 	reader_free(r);
 }
 
-/* Invalid texture coordinates are dropped without the mesh. */
+/* Invalid texture coordinates are dropped; the mesh is kept. */
 static void layers_that_do_not_fit_are_survived(void **state)
 {
 	(void)state;

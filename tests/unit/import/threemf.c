@@ -372,7 +372,7 @@ static void lengths_of_3mf_are_metres(void **state)
 		reader_add_bytes(r, "part.3mf", zip.data, zip.size);
 		const hob_model *out = reader_model(r);
 		assert_near(out->meshes[0].position[3], cases[i].x);
-		/* Prints lie on their side without the Z-up root. */
+		/* 3MF is Z-up: without the rotation of the root the model would lie on its side. */
 		float root[16];
 		hob_node_local_matrix(&out->nodes[0], root);
 		assert_vector(root + 8, 0, 1, 0);

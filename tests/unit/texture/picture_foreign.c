@@ -1,6 +1,6 @@
-/* Files of three pictures written by other programs, and the pictures as raw RGBA: NAME.WHAT.EXTENSION
- * belongs to NAME.rgba (color420: the output of avifdec). "lossy" in WHAT: changed by the program; "asis":
- * floats contain the codes themselves. See data/pictures/README.md. */
+/* Three pictures, as raw RGBA (NAME.rgba) and in files of other programs (NAME.WHAT.EXTENSION), which must
+ * decode to them. The RGBA of color420 is the output of avifdec. WHAT has "lossy" if the encoder changed the
+ * pixels, and "asis" if the floats are the sRGB codes themselves. See data/pictures/README.md. */
 #include "tests/unit/support.h"
 
 #include "core/texture/picture.h"

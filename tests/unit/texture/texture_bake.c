@@ -301,7 +301,7 @@ typedef struct shelf {
 	hob_bytes parts[IMAGES];
 	uint32_t count, hits;
 	struct shelf *other; /* storage of another cook */
-	bool gives_up;		 /* the other cook ends without it */
+	bool gives_up;		 /* the other cook ends without storing the part */
 } shelf;
 
 static hob_part_state shelf_get(void *user, const uint8_t key[32], bool wait, hob_bytes *out)

@@ -64,7 +64,7 @@ const valueOf = (given) => {
 	}
 };
 
-/* A list if the schema has one; '' removes the setting. */
+/* A drop-down if the schema lists the values, else a text field; '' removes the setting. */
 function Value({ setting, value, change }) {
 	const choices = setting?.enum?.map((choice) => [choice, text.settings.choices[setting.path]?.[choice] ?? choice])
 		?? (setting?.type === 'boolean' && [['true', text.yes], ['false', text.no]]);

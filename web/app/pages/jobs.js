@@ -19,7 +19,7 @@ const time = (at) => (typeof at === 'string' ? Date.parse(at) : at);
 const Name = ({ job }) => (job.asset ? html`<${AssetName} name=${job.asset} />`
 		: html`<span>${words.kinds[job.kind] ?? job.kind}</span>`);
 
-/* Removes the root from "root/path". */
+/* The reasons of a job as one text. The path of its asset is passed without the root. */
 const reasons = (job) => job.reason.map((reason) =>
 		reasonText(reason, job.asset?.slice(job.asset.indexOf('/') + 1))).join('; ');
 
