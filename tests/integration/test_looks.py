@@ -124,6 +124,7 @@ class Thumbnails(Scenario):
             self.assertEqual((answer.status, answer.headers["content-type"]), (200, "image/svg+xml"))
             self.assertEqual(self.ask(daemon, "art/broken.glb", "64&placeholder=0").status, 204)
             self.assertEqual(daemon.get("/api/v1/assets/000000000000/thumbnail").status, 404)
+            self.assertEqual(daemon.get("/api/v1/assets/000000000000/thumbnail?placeholder=0").status, 204)
             self.assertEqual(daemon.counters()["hob_thumbnails_total"], 0)
 
     def test_a_picture_whose_process_is_killed_is_drawn_when_it_is_asked_for_again(self):
