@@ -57,6 +57,18 @@ describe('the latest changes', { skip: missing() ?? withoutDashboard() ?? false 
 		await assertAccessible(page);
 	});
 
+	test('filters stand apart, and rows in line whether they have a picture or not', async () => {
+		for (const width of [1280, 390]) {
+			await page.setViewportSize({ width, height: 900 });
+			const buttons = await panel().locator('.filters button').evaluateAll((found) => found.map((each) => each.getBoundingClientRect().toJSON()));
+			for (const [at, { left, top }] of buttons.slice(1).entries()) assert.ok(left - buttons[at].right >= 4 || top - buttons[at].bottom >= 4, `${width}`);
+			const places = await rows().evaluateAll((found) => found.map((row) => [row.querySelector('.pair > *')?.getBoundingClientRect().left, row.querySelector('.name').getBoundingClientRect().left].map(Math.round).join()));
+			assert.equal(places.length, 8);
+			assert.deepEqual([...new Set(places)], [places[0]], `${width}`);
+		}
+		await page.setViewportSize({ width: 1280, height: 900 });
+	});
+
 	test('what became worse, and more', async () => {
 		await panel().getByRole('button', { name: 'Show more' }).click();
 		await page.waitForFunction((count) => document.querySelectorAll('.latest li').length === count, saves.length + 4);

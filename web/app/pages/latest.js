@@ -36,6 +36,9 @@ function leave(turn) {
 	draw();
 }
 
+const Blank = ({ name = 'assets', tone = '' }) =>
+	html`<span class="thumb ${tone}"><${Icon} name=${name} /></span>`;
+
 function Strip({ change, done }) {
 	const clips = change.changes.every(({ part }) => part === 'clip') ? clipsOf(change.changes) : [];
 	const { id, from, to } = change;
@@ -44,7 +47,8 @@ function Strip({ change, done }) {
 	useEffect(() => {
 		if (good !== undefined) done();
 	}, [good]);
-	return good && ['before', 'after'].map((which) => html`<${Square} url=${url} which=${which} />`);
+	return good ? ['before', 'after'].map((which) => html`<${Square} url=${url} which=${which} />`)
+		: html`<${Blank} />`;
 }
 
 function Pictures({ change }) {
@@ -61,8 +65,9 @@ function Pictures({ change }) {
 			leave(turn);
 		};
 	}, []);
-	return html`<span class="pair">${to && !from && html`<${Thumb} asset=${{ id, rev: job, bytes: { cooked: 1 } }} />`}
-		${starts && html`<${Strip} change=${change} done=${() => leave(turn)} />`}</span>`;
+	return html`<span class="pair">${starts ? html`<${Strip} change=${change} done=${() => leave(turn)} />`
+		: !to ? html`<${Blank} name="errors" tone="tone-bad" />` : from ? html`<${Blank} />`
+			: html`<${Thumb} asset=${{ id, rev: job, bytes: { cooked: 1 } }} />`}</span>`;
 }
 
 /* Where the two cooks are beside each other; of what has none, the asset. */
@@ -89,7 +94,8 @@ function Change({ change }) {
 			${from && to && html`<a href=${addressOf(change)}>${words.compared}</a>`}</div></li>`;
 }
 
-const Removed = ({ asset, at }) => html`<li data-tone="note"><span class="pair" />
+const Removed = ({ asset, at }) => html`<li data-tone="note">
+	<span class="pair"><${Blank} name="missing" /></span>
 	<div class="name">${partsOf(asset).file}<small> ${partsOf(asset).folder}</small>
 		<div class="said"><${Said} tone="note" text=${words.removed} /></div></div>
 	<div class="beside-it"><${Time} at=${at} /></div></li>`;
