@@ -51,12 +51,12 @@ static bool add_findings(check_report *c, const cook_entry *entry, check_row *ro
 }
 
 /* Notes of a rule count as one finding per object, which the text names; its numbers may change. A budget's
- * object is the model. */
+ * object is the model, and as in `hob cook` it fails. */
 static void add_note(check_report *c, const cook_entry *entry, check_row *row, const hob_note *note)
 {
 	hob_rule rule = hob_rules_of_note(note->code);
-	bool judged = rule < HOB_RULE_COUNT,
-		 error = judged && hob_rules_level(&entry->settings, rule) == HOB_LEVEL_ERROR;
+	bool budget = hob_str_starts(note->code, HOB_STR("budget.")), judged = rule < HOB_RULE_COUNT,
+		 error = budget || (judged && hob_rules_level(&entry->settings, rule) == HOB_LEVEL_ERROR);
 	if (!judged && note->level != HOB_NOTE_WARNING)
 		return;
 	row->rule = note->code;
@@ -65,7 +65,7 @@ static void add_note(check_report *c, const cook_entry *entry, check_row *row, c
 												   : HOB_LEVEL_INFO;
 	row->kind = HOB_STR("model");
 	hob_buf name = {0};
-	for (size_t i = 0; i < note->text.len && !hob_str_starts(note->code, HOB_STR("budget.")); i++)
+	for (size_t i = 0; i < note->text.len && !budget; i++)
 		if (note->text.data[i] < '0' || note->text.data[i] > '9')
 			hob_buf_put(&name, note->text.data + i, 1);
 	row->name = hob_buf_str(&name);
@@ -248,7 +248,7 @@ const cli_command srv_cli_check = {
 	"grow.\n"
 	"\n"
 	"Exit codes: 0 no finding fails; 1 a model cannot be cooked; 2 usage or configuration; 4 a finding of "
-	"the level error, or with --strict a warning.\n"
+	"the level error, a model over its budget, or with --strict a warning.\n"
 	"\n"
 	"Examples:\n"
 	"  hob check art/\n"

@@ -10,6 +10,7 @@ import unittest
 import xml.etree.ElementTree
 
 from command_line import CommandLine
+from contract import jsonschema
 from hobtest import PROJECT, main, obj_text, png
 
 # A closed tetrahedron around the origin.
@@ -170,6 +171,12 @@ def off(m):
     return (f"OFF\n{len(mesh['points'])} {len(mesh['faces'])} 0\n" + "".join("%g %g %g\n" % p for p in mesh["points"])
             + "".join("3 %d %d %d\n" % f for f in mesh["faces"])).encode()
 
+
+SARIF = PROJECT / "tests/openapi/node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json"
+# Jenkins' junit-10.xsd, as far as Hob uses it: attributes that an element must have, that it may have, and its children
+JUNIT = {"testsuites": ("", "name time tests failures errors", "testsuite"),
+         "testsuite": ("name tests failures errors", "group time skipped timestamp hostname id package file log url version", "testcase"),
+         "testcase": ("name", "time classname group", "skipped failure"), "failure": ("", "type message", ""), "skipped": ("", "type message", "")}
 
 WRITERS = {"gltf": gltf, "obj": obj, "usda": usda, "ply": ply, "off": off}
 ALL, TREES, MOTION = ("gltf", "obj", "usda"), ("gltf", "usda"), ("gltf", "usda")
@@ -348,6 +355,55 @@ class Rules(CommandLine):
 
     def check(self, *args, code=0):
         return self.hob("check", self.art, "--cache", self.folder / "cache", *args, code=code)[0]
+
+    def junit(self, text):
+        """The outermost element of a JUnit report, after a comparison with its schema."""
+        whole = xml.etree.ElementTree.fromstring(text)
+        for element in whole.iter():
+            needed, allowed, children = (set(names.split()) for names in JUNIT[element.tag])
+            self.assertEqual((needed - set(element.keys()), set(element.keys()) - needed - allowed, {each.tag for each in element} - children),
+                             (set(), set(), set()), element.tag)
+            self.assertRegex(element.get("time", "0.000"), r"^\d+\.\d{3}$")
+        return whole
+
+    def test_reports_keep_their_published_schemas(self):
+        self.put("in dir/open, %41 a:b.obj", obj(model(shape(faces=FACES[:3]))).replace(b"{stem}", b"open"))
+        self.put("in dir/open.mtl", mtl(model(materials=[("paint", (1, 0, 0), 1, "gone.png")])))
+        self.put("<&> \".obj", "f 1 2 3\n")
+        self.put("closed.off", off(model()))
+        self.put("notes.md", "")
+        self.put("in dir/s.max", "")
+        self.put("cook.json", '{"rules": {"mesh.open": "warning", "mesh.no-normals": "info"}, "budget": {"triangles": 3}}')
+        cook = ("cook", self.art, "--check", "--format")
+        known = self.folder / "known.txt"
+        self.check("--baseline", known, "--update-baseline", code=1)
+        if jsonschema and SARIF.exists():
+            schema = jsonschema.Draft4Validator(json.loads(SARIF.read_text()))
+            for options in ((), ("--strict",), ("--baseline", known)):
+                log = json.loads(self.check("--format", "sarif", *options, code=1))
+                self.assertEqual([(each.json_path, each.message) for each in schema.iter_errors(log)], [])
+                self.assertGreater(len(log["runs"][0]["results"]), 3)
+        for text in (self.check("--format", "junit", code=1), self.hob(*cook, "junit", code=1)[0]):
+            suites = self.junit(text)
+            failed = [case for case in suites.iter("testcase") if case.find("failure") is not None]
+            for count in (suites, *suites.iter("testsuite")):
+                self.assertEqual((int(count.get("failures")), int(count.get("errors"))), (len(failed), 0))
+                self.assertEqual(int(count.get("tests")), len(list(suites.iter("testcase"))))
+        # docs.github.com, workflow commands: properties may have no bare ':' and ',', and no text has a bare '%' or a line end
+        for text in (self.check("--format", "github", code=1), self.hob(*cook, "github", code=1)[0]):
+            for line in text.splitlines():
+                self.assertRegex(line, r"^::(error|warning|notice) file=([^:,%]|%(25|0D|0A|3A|2C))+,title=([^:,%]|%(25|0D|0A|3A|2C))+::([^%]|%(25|0D|0A))+$")
+            self.assertIn("open%2C %2541 a%3Ab.obj,title=", text)
+
+    def test_budgets_fail_as_they_always_did(self):
+        self.put("m.off", off(model()))
+        for settings, code in (({"budget": {"triangles": 3}}, 4), ({"budget": {"triangles": 4, "draws": 1}}, 0), ({"budget": {"bytes": 10, "fail": True}}, 4),
+                               ({"budget": {"triangles": 3}, "rules": {"mesh.triangles": "info"}}, 4), ({"budget": {"triangles": 0}}, 0),
+                               ({"rules": {"mesh.triangles": {"max": 3}}}, 0), ({"rules": {"mesh.triangles": {"max": 3, "level": "error"}}}, 4)):
+            self.put("cook.json", json.dumps(settings))
+            with self.subTest(settings):
+                self.hob("cook", self.art, "--check", code=code)
+                self.assertEqual(list(self.junit(self.check("--format", "junit", code=code)).iter("failure")) != [], code == 4)
 
     def test_check_prints_what_build_servers_read(self):
         self.put("in dir/open.obj", obj(model(shape(faces=FACES[:3]))).replace(b"{stem}", b"open"))
