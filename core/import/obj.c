@@ -49,6 +49,11 @@ static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_err
 						 "material library '%.*s' does not exist; '%.*s' is used", HOB_FMT(name),
 						 HOB_FMT(other));
 	}
+	if (!read && why.code == HOB_ERR_LFS_POINTER) {
+		hob_note_add(request->notes, HOB_NOTE_WARNING, "obj.mtllib-pointer", "material library: %s",
+					 why.context);
+		*found = true;
+	}
 	if (!read && is_absent(why.code))
 		return true;
 	if (!read) {

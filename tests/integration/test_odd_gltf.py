@@ -169,13 +169,16 @@ class Odd(Files):
         self.put("buffer.gltf", json.dumps(quad(buffer={"byteLength": 120, "uri": "short.bin"})))
         self.put("picture.png", POINTER)
         self.put_json("picture.gltf", quad({"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}, images=[{"uri": "picture.png"}]))
+        self.put("named.obj", "mtllib lib.mtl\nusemtl a\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+        self.put("lib.mtl", POINTER)
         items = self.cook(code=1)
         for name in names + ["buffer.gltf"]:
             self.assertEqual(items[name]["state"], "failed", name)
             self.assertIn("is a Git LFS pointer, not the file itself; run 'git lfs pull'", items[name]["error"]["message"], name)
             self.assertEqual(items[name]["error"]["code"], "import.lfs-pointer", name)
-        note = next(note for note in items["picture.gltf"]["notes"] if note["code"] == "texture.unreadable")
-        self.assertIn("run 'git lfs pull'", note["text"])
+        for name, code in (("picture.gltf", "texture.unreadable"), ("named.obj", "obj.mtllib-pointer")):
+            note = next(note for note in items[name]["notes"] if note["code"] == code)
+            self.assertIn("run 'git lfs pull'", note["text"])
 
     def test_an_opacity_map_cuts_out_only_where_it_is_two_valued(self):
         maps = {"glass": [77] * 64, "ramp": list(range(0, 256, 4)), "cut": [0, 255] * 32, "one_between": [0, 255] * 31 + [0, 128]}
