@@ -11,16 +11,17 @@
  * An encoded body is decoded on a thread of its own, because a few bytes may unpack to gigabytes: the
  * connection is suspended until the bytes that have arrived are written, and uploads take turns. Memory: one
  * received piece, one buffer of the decoder, and the window that the frame requires. Every decoder must
- * support 8 MiB; zstd's default would allow 128 MiB for a body of 4 KB.
+ * support 8 MiB; zstd's default would allow 128 MiB for a body of 4 KB. Large files are finished and dropped
+ * there, too: to free the pages of a gigabyte takes half a second.
  *
  * If the connection ends before an unencoded blob is complete, the received bytes are kept for an hour. HEAD
  * answers 404 with their number as Upload-Offset, and a PUT with "Content-Range: bytes FIRST-LAST/SIZE"
  * continues there. */
 
 static const uint64_t upload_max = (uint64_t)4 << 30;
-enum { WINDOW_LOG_MAX = 23, DECODERS_MAX = 16, CUT_MAX = 16, CUT_MS = 3600000 };
+enum { WINDOW_LOG_MAX = 23, DECODERS_MAX = 16, CUT_MAX = 16, CUT_MS = 3600000, LARGE = 1 << 20 };
 
-/* Turns of an upload:     IDLE -- a piece of the body arrives --> WAITS ---- its turn --> DECODING
+/* Turns of an upload:     IDLE -- a piece or the end arrives ---> WAITS ---- its turn --> DECODING
  *                         ^------- the request is resumed ------- DONE <--- written --------' */
 typedef enum turn { IDLE, WAITS, DECODING, DONE } turn;
 
@@ -31,13 +32,14 @@ struct upload {
 	uint64_t expected, got; /* decoded bytes */
 	bool known;				/* the store has the blob: the bytes are dropped */
 	bool whole;				/* the decoder is at the end of a frame */
+	bool ending;			/* the body is complete: its next turn finishes the blob */
 	hob_error error;
 	srv_http *http;
 	hob_sha256 digest;
 	int64_t cut_ms;
 	struct upload *next; /* next in http->cut */
 	/* The decoders' lock guards these. */
-	struct upload **slot;
+	struct upload **slot; /* NULL: none */
 	request *owner;
 	turn turn;
 	hob_buf piece; /* received bytes; the decoding thread's while WAITS or DECODING */
@@ -67,6 +69,13 @@ static void drop(upload *u)
 
 static void decode(upload *u);
 
+static void finish(upload *u)
+{
+	srv_blob_writer *writer = u->writer;
+	u->writer = NULL;
+	(void)!srv_blob_finish(writer, &u->error);
+}
+
 /* The next waiting upload after `last`: round-robin. */
 static upload *find_waiting(const upload_decoders *d, uint32_t *last)
 {
@@ -93,12 +102,17 @@ static void *decode_all(void *arg)
 		}
 		u->turn = DECODING;
 		pthread_mutex_unlock(&d->lock);
-		decode(u);
+		if (u->ending && !atomic_load(&u->gone))
+			finish(u);
+		else
+			decode(u);
 		pthread_mutex_lock(&d->lock);
 		u->turn = DONE;
 		if (atomic_load(&u->gone)) {
 			*u->slot = NULL;
+			pthread_mutex_unlock(&d->lock);
 			drop(u);
+			pthread_mutex_lock(&d->lock);
 			continue;
 		}
 		uint64_t one = 1;
@@ -123,9 +137,9 @@ static upload_decoders *start_decoders(srv_http *http)
 }
 
 /* False if all slots are taken. */
-static bool take_slot(request *r, upload *u)
+static bool take_slot(upload *u)
 {
-	upload_decoders *d = start_decoders(r->http);
+	upload_decoders *d = start_decoders(u->http);
 	for (uint32_t i = 0; d && i < DECODERS_MAX && !u->slot; i++) {
 		pthread_mutex_lock(&d->lock);
 		if (!d->slots[i]) {
@@ -134,22 +148,36 @@ static bool take_slot(request *r, upload *u)
 		}
 		pthread_mutex_unlock(&d->lock);
 	}
-	u->owner = r;
 	return u->slot != NULL;
 }
 
-/* False if the decoding thread is using the upload and will free it. */
-static bool leave_slot(upload *u)
+/* gone: the decoding thread frees the upload, perhaps at once. */
+static void take_turn(upload *u, bool gone)
 {
 	upload_decoders *d = u->http->decoders;
 	pthread_mutex_lock(&d->lock);
-	bool mine = u->turn != DECODING;
-	if (mine)
-		*u->slot = NULL;
-	else
-		atomic_store(&u->gone, true);
+	atomic_store(&u->gone, gone);
+	u->turn = u->turn == DECODING ? DECODING : WAITS;
+	pthread_cond_signal(&d->work);
 	pthread_mutex_unlock(&d->lock);
-	return mine;
+}
+
+static void drop_aside(upload *u)
+{
+	bool large = u->writer && u->got > LARGE;
+	if (!u->slot && !(large && take_slot(u))) {
+		drop(u);
+		return;
+	}
+	take_turn(u, true);
+}
+
+/* Parks the request until the upload has had a turn. */
+static void await_turn(upload *u)
+{
+	u->since_ms = u->http->now_ms;
+	srv_request_park(u->owner);
+	take_turn(u, false);
 }
 
 void srv_uploads_decoded(srv_http *http)
@@ -164,8 +192,9 @@ void srv_uploads_decoded(srv_http *http)
 		pthread_mutex_unlock(&d->lock);
 		if (!u || !u->owner->parked)
 			continue;
-		/* Decoding time does not count against the client's deadline. */
-		u->owner->body_deadline_ms += http->now_ms - u->since_ms;
+		/* Decoding time does not count against the client's deadline; at the end there is none. */
+		if (!u->ending)
+			u->owner->body_deadline_ms += http->now_ms - u->since_ms;
 		srv_request_unpark(u->owner);
 	}
 }
@@ -174,10 +203,8 @@ void srv_upload_free(upload *u)
 {
 	if (!u)
 		return;
-	if (u->slot && !leave_slot(u))
-		return;
-	if (!u->writer || u->decoder || u->error.code != HOB_ERR_OK || u->got == 0 || u->got >= u->expected) {
-		drop(u);
+	if (u->slot || !u->writer || u->error.code != HOB_ERR_OK || u->got == 0 || u->got >= u->expected) {
+		drop_aside(u);
 		return;
 	}
 	u->cut_ms = u->http->now_ms;
@@ -192,7 +219,7 @@ void srv_upload_free(upload *u)
 			continue;
 		}
 		*at = old->next;
-		drop(old);
+		drop_aside(old);
 	}
 }
 
@@ -213,6 +240,9 @@ void srv_uploads_drop(srv_http *http)
 	pthread_mutex_unlock(&d->lock);
 	if (d->runs)
 		pthread_join(d->thread, NULL);
+	for (uint32_t i = 0; i < DECODERS_MAX; i++)
+		if (d->slots[i])
+			drop(d->slots[i]);
 	pthread_mutex_destroy(&d->lock);
 	pthread_cond_destroy(&d->work);
 	free(d);
@@ -264,7 +294,7 @@ static bool read_size(request *r, upload *u, enum MHD_Result *result)
 					  srv_reply_problem(r, PROBLEM_TOO_LARGE, "blobs of this size cannot be stored",
 										"the blob has %llu bytes, at most %llu are taken",
 										(unsigned long long)u->expected, (unsigned long long)upload_max));
-	if (!plain && !take_slot(r, u))
+	if (!plain && !take_slot(u))
 		return refuse(
 			r, result,
 			srv_reply_problem_text(
@@ -341,7 +371,7 @@ static bool take_cut(request *r, const hob_sha256 *digest, enum MHD_Result *resu
 	if (part && first > 0 && first == held)
 		r->upload = u;
 	else
-		drop(u);
+		drop_aside(u);
 	return true;
 }
 
@@ -357,12 +387,16 @@ bool srv_upload_begin(request *r, enum MHD_Result *result)
 										"'%.*s' is not a SHA-256", HOB_FMT(r->args[0])));
 	if (!take_cut(r, &digest, result))
 		return false;
-	if (r->upload)
+	upload *u = r->upload;
+	if (u) {
+		u->owner = r;
 		return true;
-	upload *u = r->upload = calloc(1, sizeof *u);
+	}
+	u = r->upload = calloc(1, sizeof *u);
 	if (!u)
 		return refuse(r, result, MHD_NO);
 	u->http = r->http;
+	u->owner = r;
 	u->digest = digest;
 	u->whole = true;
 	if (!read_size(r, u, result))
@@ -417,19 +451,13 @@ void srv_upload_put(upload *u, hob_bytes bytes)
 		store_bytes(u, bytes);
 		return;
 	}
-	upload_decoders *d = u->http->decoders;
 	hob_buf_clear(&u->piece);
 	hob_buf_put(&u->piece, bytes.data, bytes.size);
 	if (u->piece.failed) {
 		(void)hob_fail(&u->error, MEMORY, "no memory left to decode the body");
 		return;
 	}
-	u->since_ms = u->http->now_ms;
-	srv_request_park(u->owner);
-	pthread_mutex_lock(&d->lock);
-	u->turn = WAITS;
-	pthread_cond_signal(&d->work);
-	pthread_mutex_unlock(&d->lock);
+	await_turn(u);
 }
 
 static enum MHD_Result reply_stored(request *r, int status)
@@ -456,12 +484,16 @@ enum MHD_Result srv_route_blob_put(request *r)
 	if (u->error.code == HOB_ERR_OK && (u->got != u->expected || !u->whole))
 		(void)hob_fail(&u->error, BAD_REQUEST, "%llu bytes came instead of the %llu announced",
 					   (unsigned long long)u->got, (unsigned long long)u->expected);
-	if (u->error.code == HOB_ERR_OK) {
-		srv_blob_writer *writer = u->writer;
-		u->writer = NULL;
-		if (srv_blob_finish(writer, &u->error))
-			return reply_stored(r, MHD_HTTP_CREATED);
+	if (u->error.code == HOB_ERR_OK && u->writer) {
+		u->ending = u->got > LARGE && (u->slot || take_slot(u));
+		if (u->ending) {
+			await_turn(u);
+			return MHD_YES;
+		}
+		finish(u);
 	}
+	if (u->error.code == HOB_ERR_OK)
+		return reply_stored(r, MHD_HTTP_CREATED);
 	problem_id problem = u->error.code == HOB_ERR_DISK_FULL ? PROBLEM_DISK_FULL
 						 : u->error.code == HOB_ERR_IO		? PROBLEM_UNAVAILABLE
 															: PROBLEM_BAD_REQUEST;

@@ -111,14 +111,14 @@ class Best:
         self.pause_ms = max(self.pause_ms, got["pause_ms"])
 
 
-def start_nginx(options, folder, blobs, keys=""):
+def start_nginx(options, folder, blobs, keys="", prepare=None):
     import socket
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     (folder / "nginx.conf").write_text(NGINX.format(folder=folder, blobs=blobs, port=port, keys=keys, ssl="ssl" if keys else ""))
     master = subprocess.Popen(["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")], stderr=subprocess.DEVNULL,
-                              preexec_fn=pin(options, 0))
+                              preexec_fn=prepare or pin(options, 0))
     while True:
         children = subprocess.run(["pgrep", "-P", str(master.pid)], capture_output=True, text=True).stdout.split()
         try:

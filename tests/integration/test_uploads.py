@@ -3,8 +3,10 @@ import hashlib
 import select
 import socket
 import struct
+import unittest
 
-from hobtest import DEADLINE, Scenario, amount, main, until
+from faulty import Faults
+from hobtest import DEADLINE, Scenario, amount, built_with, main, until
 
 BLOCK = 1 << 17
 
@@ -28,6 +30,15 @@ class Uploads(Scenario):
         self.addCleanup(peer.close)
         peer.sendall(b"PUT /blobs/%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Encoding: zstd\r\nX-Digest-SizeBytes: %d\r\n"
                      b"Content-Length: %d\r\n\r\n" % (b"0" * 64, daemon.port, announced or size, len(body)) + body)
+        return peer
+
+    def held(self, daemon, digest):
+        answer = daemon.request("HEAD", f"/blobs/{digest:064d}")
+        return int(answer.headers.get("upload-offset", 0))
+
+    def begin_again(self, daemon, digest):
+        peer = socket.create_connection(("127.0.0.1", daemon.port), timeout=DEADLINE)
+        peer.sendall(b"PUT /blobs/%064d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 9\r\n\r\n" % (digest, daemon.port))
         return peer
 
     def test_every_size(self):
@@ -60,6 +71,25 @@ class Uploads(Scenario):
             for _ in range(40):
                 self.begin(daemon, 256 << 20).close()
             until(lambda: self.put_blob(daemon, b"x" * 9, frame(9, b"x")).status in (201, 204), "a place for another upload")
+
+    @unittest.skipIf(built_with("tsan"), "its runtime wants the functions that are replaced here for itself")
+    def test_others_are_answered_while_its_file_is_dropped(self):
+        """To free the pages of a gigabyte takes the kernel half a second; here, it takes until the others have their answers."""
+        faults, size = Faults(self.folder), 2 << 20
+        with faults.serve([self.art], self.cache) as daemon:
+            for coding, body, announced in (("zstd", frame(size), size), ("identity", bytes(size), size), ("identity", bytes(size), 2 * size)):
+                with self.subTest(f"{coding}, {announced} bytes are announced"), faults.fail("close", 0, "(deleted)"):
+                    peer = socket.create_connection(("127.0.0.1", daemon.port), timeout=DEADLINE)
+                    length = len(body) + announced - size
+                    peer.sendall(b"PUT /blobs/%064d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Encoding: %s\r\nX-Digest-SizeBytes: %d\r\n"
+                                 b"Content-Length: %d\r\n\r\n" % (announced - size, daemon.port, coding.encode(), announced, length) + body)
+                    if announced > size:  # what is cut is kept, until another begins anew
+                        peer.close()
+                        peer = until(lambda: self.held(daemon, announced - size) == size and self.begin_again(daemon, announced - size), "a cut upload")
+                    until(lambda: faults.page.failed > 0, "a file that is dropped")
+                    for _ in range(3):
+                        self.assertEqual(daemon.get("/livez").status, 200)
+                peer.close()
 
     def test_a_stop_does_not_wait_for_it(self):
         with self.serve() as daemon:

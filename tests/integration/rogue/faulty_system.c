@@ -226,6 +226,15 @@ CALL(int, -1, "accept", -1, NULL, accept4, (int fd, struct sockaddr *from, sockl
 CALL(ssize_t, -1, "send", -1, NULL, sendmsg, (int fd, const struct msghdr *message, int flags),
 	 (fd, message, flags))
 
+/* It succeeds, after a wait until the page is disarmed. */
+int close(int fd)
+{
+	REAL(close);
+	while (fails("close", fd, NULL) && atomic_load(&faults->armed))
+		usleep(1000);
+	return real(fd);
+}
+
 /* These two answer with the number itself. */
 CALL(int, errno, "spawn", -1, NULL, posix_spawn,
 	 (pid_t * pid, const char *path, const posix_spawn_file_actions_t *actions,
