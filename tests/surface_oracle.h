@@ -201,4 +201,34 @@ static inline double surface_distance(const soup *a, const soup *b, double point
 	return sqrt(soup_one_way(b, a, points, most, soup_one_way(a, b, points, most, 0)));
 }
 
+/* The mean distance of points of either surface to the other one, by area. */
+static inline double surface_mean(const soup *a, const soup *b, double points)
+{
+	double sum = 0, area = 0, sides[2] = {0, 0};
+	for (int side = 0; side < 2; side++)
+		for (uint32_t t = 0; t < (side ? b : a)->count; t++) {
+			const vec *c = (side ? b : a)->corner[t];
+			vec n = cross(minus(c[1], c[0]), minus(c[2], c[0]));
+			sides[side] += sqrt(dot(n, n)) / 2;
+		}
+	uint64_t state = 88172645463325252ull;
+	for (int side = 0; side < 2; side++) {
+		const soup *from = side ? b : a, *to = side ? a : b;
+		for (uint32_t t = 0; t < from->count; t++) {
+			const vec *c = from->corner[from->order[t]];
+			vec n = cross(minus(c[1], c[0]), minus(c[2], c[0]));
+			double own = sqrt(dot(n, n)) / 2, due = points * own / (sides[0] + sides[1]);
+			due += soup_random(&state);
+			for (uint32_t i = 0; i + 1 <= due; i++) {
+				double v = soup_random(&state), w = soup_random(&state);
+				if (v + w > 1)
+					v = 1 - v, w = 1 - w;
+				vec p = plus(plus(c[0], minus(c[1], c[0]), v), minus(c[2], c[0]), w);
+				sum += sqrt(soup_search(to, 0, p, 1e300, 0)), area++;
+			}
+		}
+	}
+	return area > 0 ? sum / area : 0;
+}
+
 #endif

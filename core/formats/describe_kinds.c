@@ -54,9 +54,14 @@ static void put_levels(text_writer *t, const hob_pack *pack, const hob_pk_mesh *
 	for (uint32_t l = 0; l < mesh->lod_count; l++) {
 		const hob_pk_lod *lod = HOB_PACK_AT(hob_pk_lod, lods, mesh->lod_first + l);
 		uint32_t count = lod->index_count / corners[mesh->topology];
+		float mean = hob_pack_lod_mean(pack, mesh->lod_first + l);
 		hob_buf_printf(t->out, "     level %u: %u %s%s, vertices 0..%u, error ", l, count,
 					   shapes[mesh->topology], HOB_PLURAL(count), lod->vertex_prefix);
 		hob_text_floats(t, &lod->error, 1);
+		if (mean > 0) {
+			hob_buf_printf(t->out, ", on average ");
+			hob_text_floats(t, &mean, 1);
+		}
 		put_attribute_error(t, pack, mesh->lod_first + l);
 		hob_buf_printf(t->out, ", %u-bit indices", hob_pack_section(pack, lod->index_section)->stride * 8);
 		if (lod->meshlet_count)

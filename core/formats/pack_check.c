@@ -18,6 +18,7 @@ static const rule rules[] = {
 	{HOB_PK_KIND_MESH, HOB_PK_MDSC, sizeof(hob_pk_mesh), false, false, false},
 	{HOB_PK_KIND_MESH, HOB_PK_LODS, sizeof(hob_pk_lod), false, false, false},
 	{HOB_PK_KIND_MESH, HOB_PK_LODA, sizeof(hob_pk_lod_attributes), false, false, true},
+	{HOB_PK_KIND_MESH, HOB_PK_LODM, sizeof(float), false, false, true},
 	{HOB_PK_KIND_MESH, HOB_PK_LAYT, sizeof(hob_pk_layout), false, false, false},
 	{HOB_PK_KIND_MESH, HOB_PK_ATTR, sizeof(hob_pk_attribute), false, false, false},
 	{HOB_PK_KIND_MESH, HOB_PK_MRPH, sizeof(hob_pk_morph), false, false, false},

@@ -2,7 +2,7 @@
 
 typedef struct mesh_checker {
 	const check_file *file;
-	check_section meshes, lods, lod_attributes, layouts, attributes, morphs, variants, meshlets,
+	check_section meshes, lods, lod_attributes, lod_means, layouts, attributes, morphs, variants, meshlets,
 		meshlet_vertices, meshlet_triangles, deltas, cluster_sets;
 	uint32_t lod, morph, variant, delta; /* cursors */
 	uint64_t meshlet_total;
@@ -245,6 +245,19 @@ static bool check_attribute_error(const mesh_checker *c, uint32_t id, uint32_t l
 	return true;
 }
 
+static bool check_mean_error(const mesh_checker *c, uint32_t id, uint32_t level, float most)
+{
+	float own, finer = 0;
+	if (c->lod_means.entry.count == 0)
+		return true;
+	hob_check_read(&c->lod_means, id, &own, sizeof own);
+	if (level > 0)
+		hob_check_read(&c->lod_means, id - 1, &finer, sizeof finer);
+	CHECK(c->file, hob_check_finite(&own, 1) && own >= finer && own <= most, "mean error %g of at most %g",
+		  (double)own, (double)most);
+	return true;
+}
+
 static bool check_lod(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t level, hob_pk_lod *finer)
 {
 	static const uint32_t corners[] = {3, 2, 1};
@@ -273,8 +286,9 @@ static bool check_lod(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t level, 
 			  lod.index_count, finer->index_count, lod.vertex_prefix, finer->vertex_prefix);
 	}
 	*finer = lod;
-	return check_attribute_error(c, mesh->lod_first + level, level) && check_indices(c, &lod, section) &&
-		   check_lod_meshlets(c, &lod);
+	return check_attribute_error(c, mesh->lod_first + level, level) &&
+		   check_mean_error(c, mesh->lod_first + level, level, lod.error) &&
+		   check_indices(c, &lod, section) && check_lod_meshlets(c, &lod);
 }
 
 /* ---- morph targets and variants ---- */
@@ -508,6 +522,7 @@ bool hob_check_meshes(const check_file *file)
 		.meshes = hob_check_find(file, HOB_PK_MDSC),
 		.lods = hob_check_find(file, HOB_PK_LODS),
 		.lod_attributes = hob_check_find(file, HOB_PK_LODA),
+		.lod_means = hob_check_find(file, HOB_PK_LODM),
 		.layouts = hob_check_find(file, HOB_PK_LAYT),
 		.attributes = hob_check_find(file, HOB_PK_ATTR),
 		.morphs = hob_check_find(file, HOB_PK_MRPH),
@@ -531,6 +546,8 @@ bool hob_check_meshes(const check_file *file)
 			  "indices of %u bytes in section %u", file->sections[i].entry.stride, i);
 	CHECK(file, c.lod_attributes.entry.count == 0 || c.lod_attributes.entry.count == c.lods.entry.count,
 		  "errors of the attributes of %u levels for %u", c.lod_attributes.entry.count, c.lods.entry.count);
+	CHECK(file, c.lod_means.entry.count == 0 || c.lod_means.entry.count == c.lods.entry.count,
+		  "mean errors of %u levels for %u", c.lod_means.entry.count, c.lods.entry.count);
 	if (!check_layouts(&c) || !check_deltas(&c))
 		return false;
 	for (uint32_t m = 0; m < c.meshes.entry.count; m++)

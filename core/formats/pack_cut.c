@@ -187,11 +187,13 @@ static bool put_levels(cutter *c, const hob_pk_mesh *from, hob_baked_mesh *to)
 		return false;
 	to->lod_count = count;
 	for (uint32_t l = 0; l < count; l++) {
-		to->lods[l] = (hob_baked_lod){.index_first = to->index_count,
-									  .index_count = levels[l]->index_count,
-									  .vertex_prefix = levels[l]->vertex_prefix,
-									  .error = levels[l]->error,
-									  .attributes = attribute_error(c, from->lod_first + first + l)};
+		to->lods[l] =
+			(hob_baked_lod){.index_first = to->index_count,
+							.index_count = levels[l]->index_count,
+							.vertex_prefix = levels[l]->vertex_prefix,
+							.error = levels[l]->error,
+							.mean_error = hob_pack_lod_mean(c->geometry.pack, from->lod_first + first + l),
+							.attributes = attribute_error(c, from->lod_first + first + l)};
 		for (uint32_t i = 0; i < levels[l]->index_count; i++)
 			to->indices[to->index_count++] = hob_pack_index(&c->geometry, levels[l], i);
 	}

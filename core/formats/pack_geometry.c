@@ -135,6 +135,12 @@ void hob_pack_attribute_get(const hob_pack_attribute *a, uint32_t vertex, float 
 	memcpy(out, v, sizeof v);
 }
 
+float hob_pack_lod_mean(const hob_pack *pack, uint32_t level)
+{
+	hob_pack_array means = hob_pack_find(pack, HOB_PK_LODM);
+	return level < means.count ? *HOB_PACK_AT(float, means, level) : 0;
+}
+
 uint32_t hob_pack_index(const hob_pack_geometry *g, const hob_pk_lod *lod, uint32_t i)
 {
 	hob_pack_array indices = g->sections[lod->index_section];

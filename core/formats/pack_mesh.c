@@ -28,7 +28,7 @@ typedef struct mesh_writer {
 	hob_pk_variant_map *variants;
 	hob_pk_meshlet *meshlets;
 	hob_pk_cluster_set *sets;
-	bool attribute_errors; /* some level has attribute errors */
+	bool attribute_errors, mean_errors; /* some level has them */
 	uint64_t set_count, group_count, cluster_count;
 	uint64_t lod_count, attribute_count, morph_count, delta_count, variant_count, meshlet_count;
 	uint64_t meshlet_vertex_count, meshlet_triangle_bytes;
@@ -458,6 +458,22 @@ static bool put_attribute_errors(mesh_writer *w)
 	return any;
 }
 
+/* Returns whether there is something to put. */
+static bool put_mean_errors(mesh_writer *w)
+{
+	bool any = false;
+	float *out = PACK_NEW(&w->b, float, (size_t)w->lod_count);
+	for (uint32_t m = 0; m < w->count && out; m++)
+		for (uint32_t l = 0; l < w->meshes[m].lod_count && !w->meshes[m].is_copy; l++) {
+			float mean = w->meshes[m].lods[l].mean_error;
+			out[w->records[m].lod_first + l] = mean;
+			any = any || mean > 0;
+		}
+	if (any)
+		hob_pack_add(&w->b, HOB_PK_LODM, out, (size_t)w->lod_count, sizeof *out);
+	return any;
+}
+
 static void put_record(mesh_writer *w, uint32_t m)
 {
 	const hob_baked_mesh *mesh = &w->meshes[m];
@@ -518,6 +534,7 @@ static void put_all(mesh_writer *w)
 	hob_pack_add(&w->b, HOB_PK_MDSC, w->records, w->count, sizeof *w->records);
 	hob_pack_add(&w->b, HOB_PK_LODS, w->lods, (size_t)w->lod_count, sizeof *w->lods);
 	w->attribute_errors = put_attribute_errors(w);
+	w->mean_errors = put_mean_errors(w);
 	hob_pack_add(&w->b, HOB_PK_LAYT, w->layouts, w->layout_count, sizeof *w->layouts);
 	put_attributes(w);
 	hob_pack_add(&w->b, HOB_PK_MRPH, w->morphs, (size_t)w->morph_count, sizeof *w->morphs);
@@ -547,6 +564,8 @@ bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pac
 		w.b.ver_minor = 4;
 	if (w.attribute_errors)
 		w.b.ver_minor = 5;
+	if (w.mean_errors)
+		w.b.ver_minor = 7;
 	return hob_pack_end(&w.b, HOB_PK_KIND_MESH, flags);
 }
 

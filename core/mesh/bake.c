@@ -419,6 +419,7 @@ static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_
 		out->lods[l] = (hob_baked_lod){.index_first = at,
 									   .index_count = counts[l],
 									   .error = levels[l].error,
+									   .mean_error = levels[l].mean_error,
 									   .attributes = levels[l].attributes};
 		at += counts[l];
 		if (l == 0)

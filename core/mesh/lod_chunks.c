@@ -1,9 +1,11 @@
 #include "lod_chunks.h"
 #include "../base/arena_drop.h"
+#include "mesh_bounds.h"
 #include "mesh_cut.h"
 #include "weld.h"
 
 #include <assert.h>
+#include <math.h>
 #include <meshoptimizer.h>
 
 enum { NOBODY = 255, SHARED = 254, HALVINGS = 3 };
@@ -21,6 +23,7 @@ typedef struct chunks {
 	hob_arena *result; /* holds the levels' indices */
 	hob_buf indices[HOB_MAX_LODS];
 	float error[HOB_MAX_LODS];
+	double mean[HOB_MAX_LODS], area; /* of all chunks so far: mean errors times areas, and areas */
 	hob_attribute_error attributes[HOB_MAX_LODS];
 	hob_arena *arena;
 	hob_error *err;
@@ -82,6 +85,14 @@ static void take_larger(hob_attribute_error *most, const hob_attribute_error *ot
 	most->weight = other->weight > most->weight ? other->weight : most->weight;
 }
 
+static double area_of(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count)
+{
+	double area = 0, mapped;
+	for (uint32_t i = 0; i < index_count; i += 3)
+		area += hob_twice_area(mesh->position, mesh->position, indices + i, &mapped);
+	return area;
+}
+
 static bool build_chunk(chunks_t *c, uint32_t chunk)
 {
 	uint32_t count = 0, *indices, reached = 1;
@@ -116,8 +127,11 @@ static bool build_chunk(chunks_t *c, uint32_t chunk)
 		return hob_fail_memory(c->err, c->arena, "a chunk of a mesh");
 	for (uint32_t l = 0; l < reached; l++)
 		to_whole(&part, &levels[l]);
+	double area = area_of(c->mesh, levels[0].indices, levels[0].index_count);
+	c->area += area;
 	for (uint32_t l = 1; l < options.max; l++) {
 		const hob_lod_level *level = &levels[l < reached ? l : reached - 1];
+		c->mean[l] += area * (double)level->mean_error;
 		hob_buf_put(&c->indices[l], level->indices, level->index_count * sizeof(uint32_t));
 		c->error[l] = level->error > c->error[l] ? level->error : c->error[l];
 		take_larger(&c->attributes[l], &level->attributes);
@@ -161,10 +175,12 @@ static bool join(chunks_t *c, hob_lod_level *levels, uint32_t *level_count, hob_
 			return hob_fail_memory(c->err, c->result, "levels of chunks");
 		memcpy(indices, bytes.data, bytes.size);
 		hob_buf_release(&c->indices[l]);
-		float error = levels[*level_count - 1].error;
+		float error = levels[*level_count - 1].error, finer = levels[*level_count - 1].mean_error;
+		float mean = c->area > 0 ? (float)(c->mean[l] / c->area) : 0;
+		mean = mean > finer ? mean : finer;
 		take_larger(&c->attributes[l], &levels[*level_count - 1].attributes);
-		levels[(*level_count)++] =
-			(hob_lod_level){indices, count, c->error[l] > error ? c->error[l] : error, c->attributes[l]};
+		levels[(*level_count)++] = (hob_lod_level){indices, count, c->error[l] > error ? c->error[l] : error,
+												   mean, c->attributes[l]};
 	}
 	return true;
 }
@@ -197,6 +213,8 @@ static bool go_on(chunks_t *c, const hob_lod_options *options, hob_lod_level *le
 		hob_lod_level *level = &levels[*level_count - 1 + l];
 		*level = more[l];
 		level->error += base->error;
+		/* Two errors that know nothing of each other. */
+		level->mean_error = hypotf(level->mean_error, base->mean_error);
 		level->attributes.uv += base->attributes.uv;
 		level->attributes.color += base->attributes.color;
 		float weight = level->attributes.weight + base->attributes.weight;

@@ -18,7 +18,9 @@ enum {
 	SLICES = 32,
 	SAMPLES = 512,
 	FEW_POINTS = 2048,
-	LARGE = 2
+	LARGE = 2,
+	MEAN_POINTS = 512,
+	MEAN_MOST = 32768
 };
 /* Climb from points at this share of the largest distance or more: their triangles may have the highest
  * ridge. */
@@ -28,6 +30,9 @@ static const double peak_share = 0.8;
 static const double slope = 0.5, least_share = 0.4;
 /* Offset along a side, as a share of its length. */
 static const double beside = 1.0 / 16;
+/* A mean is good enough whose standard error is this share of it. Points nearer than `mean_near` times the
+ * mean are not measured any closer. */
+static const double mean_error = 0.06, mean_near = 0.05;
 /* A sliver's height is less than this share of its longest side. */
 static const double sliver_share = 1.0 / 64;
 
@@ -642,4 +647,95 @@ double hob_lod_error_measure(const hob_lod_full *full, const hob_surface *level,
 	look_from_level(&from_level, level, &by_place, full->spacing, parallel);
 	climb_all(&from_level);
 	return from_level.farthest;
+}
+
+/* ---- the mean */
+
+/* Points of one surface for the mean, spread evenly over its area. */
+typedef struct spread {
+	const hob_lod_full *full;
+	const hob_surface *from;
+	const uint32_t *corner; /* [from->triangle_count][3] the vertex at each corner; may be NULL */
+	const uint32_t *mirror;
+	sweep_t to;
+	double area, sum, rough; /* of distances; of the squares of their steps from one point to the next */
+} spread_t;
+
+/* A triangle of a sheet counts for its other side, too. */
+static double weight_of(const spread_t *s, uint32_t t)
+{
+	if (!s->mirror)
+		return 1;
+	uint32_t vertex = s->corner ? s->corner[3 * (size_t)t] : s->full->vertex[s->from->corners[3 * (size_t)t]];
+	return s->mirror[vertex] == HOB_NONE ? 1 : 2;
+}
+
+static void begin_near(spread_t *s, const uint32_t corner[3])
+{
+	for (uint32_t k = 0; k < 3; k++)
+		if (hob_surface_has(s->to.to, corner[k])) {
+			begin_at(&s->to, corner[k]);
+			return;
+		}
+	begin_beside(&s->to, s->from, corner[0]);
+}
+
+/* Adds up the distances of about `points` points. Within triangles they follow Roberts' sequence. */
+static void add_up(spread_t *s, uint32_t points)
+{
+	double step = s->area / points, next = step / 2, walked = 0, last = -1, met = 0;
+	s->sum = s->rough = 0;
+	for (uint32_t t = 0; t < s->from->triangle_count; t++) {
+		const uint32_t *corner = s->from->corners + 3 * (size_t)t;
+		double longest;
+		walked += weight_of(s, t) * triangle_area(s->from->positions, corner, &longest);
+		for (; next < walked; next += step, met++) {
+			double v = met * 0.7548776662466927, w = met * 0.5698402909980532, near = mean_near * s->sum;
+			v -= floor(v), w -= floor(w);
+			if (v + w > 1)
+				v = 1 - v, w = 1 - w;
+			begin_near(s, corner);
+			near = met > 0 ? near / met : 0;
+			double d = hob_surface_distance(s->to.to, point_of(s->from->positions, corner, v, w), near, near,
+											&s->to.seeker);
+			s->sum += d, s->rough += last < 0 ? 0 : (d - last) * (d - last);
+			last = d;
+		}
+	}
+	s->sum *= step, s->rough *= step * step / 2;
+}
+
+static spread_t spread_of(const hob_lod_full *full, const hob_lod_surface *level, bool from_full,
+						  const uint32_t *mirror)
+{
+	const hob_surface *from = from_full ? &full->surface : &level->surface;
+	spread_t s = {.full = full,
+				  .from = from,
+				  .corner = from_full ? full->corner : level->corner,
+				  .mirror = mirror,
+				  .to = {.to = from_full ? &level->surface : &full->surface,
+						 .seeker = hob_surface_seek(&level->surface, &full->surface)}};
+	for (uint32_t t = 0; t < from->triangle_count; t++) {
+		double longest;
+		s.area += weight_of(&s, t) * triangle_area(from->positions, from->corners + 3 * (size_t)t, &longest);
+	}
+	return s;
+}
+
+double hob_lod_error_mean(const hob_lod_full *full, const hob_lod_surface *level, const uint32_t *mirror,
+						  double farthest)
+{
+	if (full->surface.triangle_count == 0)
+		return 0;
+	if (level->surface.triangle_count == 0)
+		return HUGE_VAL;
+	spread_t fine = spread_of(full, level, true, mirror), coarse = spread_of(full, level, false, mirror);
+	double area = fine.area + coarse.area, mean = 0, off = HUGE_VAL;
+	for (uint32_t points = MEAN_POINTS; area > 0 && off > mean_error * mean && points <= MEAN_MOST;
+		 points *= 4) {
+		add_up(&fine, points), add_up(&coarse, points);
+		mean = (fine.sum + coarse.sum) / area;
+		off = fmax(sqrt(fine.rough + coarse.rough) / area, farthest / points);
+	}
+	return mean;
 }

@@ -71,4 +71,14 @@ bool hob_lod_error_surface(const hob_lod_full *full, const uint32_t *indices, ui
 double hob_lod_error_measure(const hob_lod_full *full, const hob_surface *level, double known,
 							 const float *guess, const hob_parallel *parallel);
 
+/* Estimates the mean distance between the full mesh and a level: of the points of both surfaces, by area, the
+ * distance to the other one.
+ *
+ * mirror       [vertex_count] as in sheets.h: a triangle of a sheet stands for two; may be NULL
+ * farthest     the largest distance: points go on until one that far off would not change the mean
+ * Returns      within about 10 %. HUGE_VAL as above
+ * Cost         512 points, up to 32,768 where few are far off, at 0.3 us each; 10 ns a triangle of both. */
+double hob_lod_error_mean(const hob_lod_full *full, const hob_lod_surface *level, const uint32_t *mirror,
+						  double farthest);
+
 #endif

@@ -26,7 +26,7 @@ typedef struct chain {
 	hob_lod_full full;
 	const float *shape; /* [vertex_count][3] what is simplified: the mesh, or its most bent pose */
 	hob_lod_posed posed;
-	double distance;				/* of the levels written so far from the full mesh, as measured */
+	double distance, mean;			/* of the levels written so far from the full mesh, as measured */
 	hob_attribute_error attributes; /* of the same */
 	uint8_t *lost;		/* by place of `full`: not in all of those levels; NULL: has no attributes */
 	double size, limit; /* of the mesh; of what is stated. Absolute */
@@ -112,9 +112,14 @@ static bool emit(chain_t *c, const hob_simplify_level *reached, hob_lod_level *o
 		return false;
 	c->distance = hob_lod_error_measure(&c->full, &surface.surface, fmax(reached->mean, c->distance),
 										reached->change, c->options->parallel);
+	double farthest = c->distance;
 	c->distance = hob_lod_poses_measure(&c->full, &c->posed, &surface.surface, c->distance);
 	level.error = round_up(stated(c->distance));
-	if (stated(c->distance) <= c->limit && c->lost)
+	bool kept = stated(c->distance) <= c->limit;
+	if (kept)
+		c->mean = fmax(c->mean, hob_lod_error_mean(&c->full, &surface, c->mirror, farthest));
+	level.mean_error = (float)fmin(c->mean, farthest);
+	if (kept && c->lost)
 		hob_lod_attributes_measure(&c->full, &surface, c->mesh, c->mirror, c->lost, &c->attributes);
 	level.attributes = c->attributes;
 	hob_arena_restore(c->arena, mark);

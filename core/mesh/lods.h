@@ -23,6 +23,8 @@ typedef struct hob_lod_level {
 	/* how far the surface is from the full one, absolute (lod_error.h, lod_poses.h); never less than a finer
 	 * level's; 0 for level 0 */
 	float error;
+	/* the same of the average point of both surfaces, in the mesh's own pose; at most `error` */
+	float mean_error;
 	/* of attributes (lod_attributes.h); never less than a finer level's; 0 for level 0 */
 	hob_attribute_error attributes;
 } hob_lod_level;

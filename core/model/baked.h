@@ -52,7 +52,7 @@ typedef struct hob_baked_lod {
 	uint32_t index_first, index_count; /* in hob_baked_mesh.indices */
 	uint32_t vertex_prefix;			   /* vertices [0, prefix) suffice for this LOD and all coarser ones */
 	/* absolute, in the mesh's units, accumulated over the levels; 0 for LOD 0 */
-	float error;
+	float error, mean_error;
 	uint32_t meshlet_first, meshlet_count;
 	hob_attribute_error attributes; /* never less than a finer LOD's; 0 for LOD 0 */
 } hob_baked_lod;

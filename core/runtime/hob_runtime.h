@@ -127,6 +127,7 @@ typedef struct hob_rt_lod {
 	uint32_t vertex_prefix; /* vertices [0, vertex_prefix) are enough for this and all coarser levels */
 	float error;			/* absolute, in the mesh's space; 0 for level 0; estimated for classic files */
 	uint32_t meshlet_first, meshlet_count;
+	float mean_error; /* as `error`, but of the average point; 0: not known */
 } hob_rt_lod;
 
 enum { HOB_RT_STREAMS = 4 };

@@ -93,6 +93,7 @@ static bool find_meshes(rt_asset *a, hob_rt_error *error)
 		{HOB_PK_MDSC, sizeof(hob_pk_mesh), &a->mesh_records},
 		{HOB_PK_LODS, sizeof(hob_pk_lod), &a->lod_records},
 		{HOB_PK_LODA, sizeof(hob_pk_lod_attributes), &a->lod_attributes},
+		{HOB_PK_LODM, sizeof(float), &a->lod_means},
 		{HOB_PK_LAYT, sizeof(hob_pk_layout), &a->layouts},
 		{HOB_PK_ATTR, sizeof(hob_pk_attribute), &a->attribute_records},
 		{HOB_PK_MRPH, sizeof(hob_pk_morph), &a->morphs},

@@ -110,7 +110,9 @@ static bool fill_lods(rt_asset *a, hob_rt_error *error)
 										from->meshlet_count > a->meshlets.count - from->meshlet_first))
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "level %u has meshlets %u+%u of %u", i,
 							   from->meshlet_first, from->meshlet_count, a->meshlets.count);
-		if (!hob_rt_in_range(&from->error, 1) || from->error < 0)
+		to->mean_error = i < a->lod_means.count ? *RT_AT(float, a->lod_means, i) : 0;
+		const float errors[2] = {from->error, to->mean_error};
+		if (!hob_rt_in_range(errors, 2) || from->error < 0 || to->mean_error < 0)
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "the error of level %u is not a distance", i);
 		if (i < a->lod_attributes.count && !check_attribute_error(a, i))
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "the errors of level %u's attributes are not numbers",

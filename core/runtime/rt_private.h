@@ -92,8 +92,8 @@ typedef struct rt_asset {
 	/* [value_count] rest pose: morph weights, then the animated properties other than nodes */
 	float *weights;
 	/* meshes */
-	rt_array mesh_records, lod_records, lod_attributes, layouts, attribute_records, morphs, variant_maps,
-		deltas;
+	rt_array mesh_records, lod_records, lod_attributes, lod_means, layouts, attribute_records, morphs,
+		variant_maps, deltas;
 	rt_array meshlets, meshlet_vertices, meshlet_triangles;
 	rt_array cluster_sets, cluster_groups, cluster_sources;
 	hob_rt_mesh *meshes;

@@ -10,7 +10,7 @@
 
 /** Numbers with a name: enumerators and bits. */
 export const constants = {
-	VERSION_MAJOR: 1, VERSION_MINOR: 6, ENDIAN: 16909060, TABLE_ALIGN: 16, GPU_ALIGN: 256,
+	VERSION_MAJOR: 1, VERSION_MINOR: 7, ENDIAN: 16909060, TABLE_ALIGN: 16, GPU_ALIGN: 256,
 	FILE_RAW: 1, FILE_QUANTIZED: 2, FILE_CUT: 4,
 	SECTION_MUST_UNDERSTAND: 1, SECTION_GPU: 2,
 	CODEC_RAW: 0, CODEC_MESHOPT_VERTEX: 1, CODEC_MESHOPT_INDEX: 2, CODEC_MESHOPT_SEQUENCE: 3,
@@ -394,6 +394,7 @@ export const sectionTypes = {
 	MDSC: { kind: 'MESH', element: 'mesh', gpu: false },
 	LODS: { kind: 'MESH', element: 'lod', gpu: false },
 	LODA: { kind: 'MESH', element: 'lod_attributes', gpu: false },
+	LODM: { kind: 'MESH', element: 'f32', gpu: false },
 	LAYT: { kind: 'MESH', element: 'layout', gpu: false },
 	ATTR: { kind: 'MESH', element: 'attribute', gpu: false },
 	MRPH: { kind: 'MESH', element: 'morph', gpu: false },
@@ -644,15 +645,17 @@ export function meshAttributes(pack, mesh) {
 }
 
 /**
- * The levels of a mesh, finest first, with their index sections and the errors of their attributes (a row of LODA;
- * null if the file has none).
+ * The levels of a mesh, finest first, with their index sections, mean errors (0 if the file has none) and the errors
+ * of their attributes (a row of LODA; null if the file has none).
  */
 export function meshLevels(pack, mesh) {
 	const table = pack.find('LODS');
 	const errors = pack.find('LODA');
+	const means = pack.find('LODM');
 	return Array.from({ length: mesh.lod_count }, (_, i) => {
 		const lod = pack.row(table, mesh.lod_first + i);
 		const attributes = errors ? pack.row(errors, mesh.lod_first + i) : null;
-		return { ...lod, section: pack.sections[lod.index_section], attributes };
+		const mean_error = means ? pack.row(means, mesh.lod_first + i) : 0;
+		return { ...lod, mean_error, section: pack.sections[lod.index_section], attributes };
 	});
 }

@@ -23,7 +23,7 @@ export function measureLevels(group) {
 	const count = Math.max(0, ...[...drawn.keys()].map((index) => geometry.meshes[index].lod_count));
 	const copies = [...drawn.values()].some((times) => times > 1);
 	return Array.from({ length: count }, (_, level) => {
-		const sum = { triangles: 0, vertices: 0, bytes: 0, error: 0, copies };
+		const sum = { triangles: 0, vertices: 0, bytes: 0, error: 0, mean: 0, copies };
 		for (const [index, times] of drawn) {
 			const mesh = geometry.meshes[index];
 			const levels = meshLevels(meshes, mesh);
@@ -35,6 +35,7 @@ export function measureLevels(group) {
 			sum.vertices += lod.vertex_prefix * times;
 			sum.bytes += lod.vertex_prefix * vertexBytes + lod.index_count * lod.section.stride;
 			sum.error = Math.max(sum.error, lod.error * scale.get(index));
+			sum.mean = Math.max(sum.mean, lod.mean_error * scale.get(index));
 		}
 		return sum;
 	});
@@ -59,11 +60,12 @@ export function LevelSection({ viewer }) {
 		<${Toggle} on=${byDistance} change=${(on) => viewer.setByDistance(on)}
 			title=${text.byDistanceHint}>${text.byDistance}</${Toggle}>
 		${byDistance && html`<p class="viewer-quiet" role="status">${text.byDistanceDrawn(...byDistance.drawn)}</p>`}
-		<${Table} heads=${[text.level, text.triangles, text.vertices, text.size, text.error]}>
+		<${Table} heads=${[text.level, text.triangles, text.vertices, text.size, text.error, text.meanError]}>
 			${levels.map((level, i) => html`<tr aria-current=${!byDistance && i === lod ? 'true' : undefined}>
 				<th scope="row">${i}</th><td>${number(level.triangles)}</td><td>${number(level.vertices)}</td>
 				<td>${size(level.bytes)}</td>
-				<td title=${level.error.toPrecision(3)}>${share(level.error, whole)}</td></tr>`)}</${Table}>
+				<td title=${level.error.toPrecision(3)}>${share(level.error, whole)}</td>
+				<td title=${level.mean.toPrecision(3)}>${share(level.mean, whole)}</td></tr>`)}</${Table}>
 		<${Quiet}>${text.errorHint}. ${levels[0].copies && text.copies}</${Quiet}></${Section}>`;
 }
 

@@ -282,7 +282,7 @@ static void at_most_seven_levels_are_stored(void **state)
 	fixture_init(&f);
 	f.meshes[0].lod_count = 9;
 	for (uint32_t l = 1; l < 9; l++)
-		f.meshes[0].lods[l] = (hob_baked_lod){6, 3, 3, (float)l, 0, 0, {0, 0, 0}};
+		f.meshes[0].lods[l] = (hob_baked_lod){6, 3, 3, (float)l, 0, 0, 0, {0, 0, 0}};
 	f.meshes[0].lods[1].meshlet_first = f.meshes[0].lods[1].meshlet_count = 1;
 	classic_fixture c = {0};
 	hob_arena_init(&c.arena, 1 << 20);

@@ -27,8 +27,8 @@ static void text_names_what_is_in_the_files(void **state)
 {
 	(void)state;
 	static const char *const parts[4][8] = {
-		{"packed MESH file, version 1.1", "valid", "4 meshes", "0: 'quad', 4 vertices, layout 0, material 0",
-		 "level 1: 1 triangle, vertices 0..3, error 0.125, 16-bit indices, 1 meshlet",
+		{"packed MESH file, version 1.7", "valid", "4 meshes", "0: 'quad', 4 vertices, layout 0, material 0",
+		 "level 1: 1 triangle, vertices 0..3, error 0.125, on average 0.0625, 16-bit indices, 1 meshlet",
 		 "morph target 'twist': 3 vertices, weight 0", "normal 0: R16G16_SNORM, octahedral, stream 1 at 0",
 		 "2: 'wire', 2 vertices, layout 0, no material, lines"},
 		{"2 materials",
@@ -65,8 +65,8 @@ static void errors_of_attributes_are_described(void **state)
 	f.meshes[0].lods[1].attributes = (hob_attribute_error){0.25f, 0, 0.5f};
 	assert_true(hob_pack_meshes(f.meshes, HOB_COUNT_OF(f.meshes), &options, &file, &err));
 	char *text = described(hob_describe_text, hob_buf_bytes(&file), NULL);
-	assert_has(text, "packed MESH file, version 1.5");
-	assert_has(text, "level 1: 1 triangle, vertices 0..3, error 0.125, uv 0.25, weight 0.5, 16-bit indices");
+	assert_has(text, "packed MESH file, version 1.7");
+	assert_has(text, "error 0.125, on average 0.0625, uv 0.25, weight 0.5, 16-bit indices");
 	free(text);
 	hob_buf_release(&file);
 }

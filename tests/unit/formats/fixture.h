@@ -80,8 +80,8 @@ static void fixture_quad(hob_baked_mesh *m)
 	m->skin = HOB_NONE;
 	fixture_float_layout(m, quad_positions, quad_rest);
 	m->lod_count = 2;
-	m->lods[0] = (hob_baked_lod){0, 6, 4, 0, 0, 1, {0, 0, 0}};
-	m->lods[1] = (hob_baked_lod){6, 3, 3, 0.125f, 1, 1, {0, 0, 0}};
+	m->lods[0] = (hob_baked_lod){0, 6, 4, 0, 0, 0, 1, {0, 0, 0}};
+	m->lods[1] = (hob_baked_lod){6, 3, 3, 0.125f, 0.0625f, 1, 1, {0, 0, 0}};
 	m->index_count = 9;
 	m->indices = quad_indices;
 	m->meshlet_count = 2;
@@ -122,7 +122,7 @@ static void fixture_arm(hob_baked_mesh *m)
 	m->uv_scale[0] = 2, m->uv_scale[1] = 1;
 	m->uv_offset[1] = -0.5f;
 	m->lod_count = 1;
-	m->lods[0] = (hob_baked_lod){0, 3, 3, 0, 0, 0, {0, 0, 0}};
+	m->lods[0] = (hob_baked_lod){0, 3, 3, 0, 0, 0, 0, {0, 0, 0}};
 	m->index_count = 3;
 	m->indices = arm_indices;
 	memcpy(m->aabb_min, (float[]){-1, 0, 0}, 12);
@@ -142,7 +142,7 @@ static void fixture_wire(hob_baked_mesh *m)
 	m->skin = HOB_NONE;
 	fixture_float_layout(m, wire_positions, wire_rest);
 	m->lod_count = 1;
-	m->lods[0] = (hob_baked_lod){0, 2, 2, 0, 0, 0, {0, 0, 0}};
+	m->lods[0] = (hob_baked_lod){0, 2, 2, 0, 0, 0, 0, {0, 0, 0}};
 	m->index_count = 2;
 	m->indices = wire_indices;
 	memcpy(m->aabb_max, (float[]){0, 3, 0}, 12);

@@ -253,12 +253,15 @@ static void errors_of_attributes_stay(void **state)
 	(void)state;
 	fixture f;
 	fixture_init(&f);
+	f.meshes[0].lods[1].mean_error = 0.25f;
+	refused(&f, "mean error 0.25 of at most 0.125");
+	f.meshes[0].lods[1].mean_error = 0.0625f;
 	hob_buf file = {0}, same = {0}, cut = {0};
 	opened o;
 	f.meshes[0].lods[1].attributes = (hob_attribute_error){0.25f, 0.5f, 0.125f};
 	write_file(&f, HOB_PACK_RAW, &file);
 	open_file(&o, &file);
-	assert_int_equal(o.pack.header->ver_minor, 5);
+	assert_int_equal(o.pack.header->ver_minor, 7);
 	hob_pack_array errors = hob_pack_find(&o.pack, HOB_PK_LODA);
 	assert_int_equal(errors.count, o.geometry.lods.count);
 	const hob_pk_lod_attributes *coarse = HOB_PACK_AT(hob_pk_lod_attributes, errors, 1);
@@ -270,6 +273,7 @@ static void errors_of_attributes_stay(void **state)
 	cut_file(&file, 1, &cut);
 	open_file(&o, &cut);
 	coarse = HOB_PACK_AT(hob_pk_lod_attributes, hob_pack_find(&o.pack, HOB_PK_LODA), 0);
+	assert_true(hob_pack_lod_mean(&o.pack, 0) == 0.0625f);
 	assert_true(coarse->uv == 0.25f && coarse->color == 0.5f && coarse->weight == 0.125f);
 	hob_arena_release(&o.arena);
 	f.meshes[0].lods[1].attributes.weight = 1.5f;

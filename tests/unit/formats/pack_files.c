@@ -320,7 +320,7 @@ static void grid_init(grid *g, uint32_t side)
 							   .uv_scale = {1, 1}};
 	g->mesh.attributes[0] = (hob_baked_attribute){HOB_SEMANTIC_POSITION, 0, 3, HOB_ENCODING_PLAIN, 106, 0, 0};
 	g->mesh.streams[0] = (hob_baked_stream){12, (uint8_t *)g->positions};
-	g->mesh.lods[0] = (hob_baked_lod){0, cells * 6, side * side, 0, 0, 0, {0, 0, 0}};
+	g->mesh.lods[0] = (hob_baked_lod){0, cells * 6, side * side, 0, 0, 0, 0, {0, 0, 0}};
 	memcpy(g->mesh.aabb_max, (float[]){(float)side, (float)side, (float)side * (float)side / 128}, 12);
 }
 

@@ -54,6 +54,7 @@ static void vertices_and_levels_point_into_the_blob(void **state)
 	assert_int_equal(((const uint32_t *)body->lods[1].indices)[2], 3);
 	assert_int_equal(((const uint32_t *)box->lods[0].indices)[5], 6);
 	const hob_pk_lod_attributes *errors = hob_rt_lod_attributes(asset, body, 1);
+	assert_true(body->lods[1].mean_error == 0.25f && body->lods[0].mean_error == 0);
 	assert_true(errors->uv == 0.25f && errors->color == 0.5f && errors->weight == 0.125f);
 	assert_true(hob_rt_lod_attributes(asset, body, 0)->uv == 0 &&
 				hob_rt_lod_attributes(asset, box, 0)->weight == 0);

@@ -182,6 +182,8 @@ static inline hob_rt_blob rich_meshes(void)
 	maker_add(m, HOB_PK_LODS, lods, 3, sizeof lods[0]);
 	const hob_pk_lod_attributes errors[3] = {{0, 0, 0, 0}, {0.25f, 0.5f, 0.125f, 0}, {0, 0, 0, 0}};
 	maker_add(m, HOB_PK_LODA, errors, 3, sizeof errors[0]);
+	const float means[3] = {0, 0.25f, 0};
+	maker_add(m, HOB_PK_LODM, means, 3, sizeof means[0]);
 	maker_add(m, HOB_PK_LAYT, layouts, 2, sizeof layouts[0]);
 	maker_add(m, HOB_PK_ATTR, attributes, 6, sizeof attributes[0]);
 	maker_add(m, HOB_PK_MRPH, &morph, 1, sizeof morph);
