@@ -2,6 +2,7 @@
 #include "mesh_faults.h"
 
 #include "../base/array.h"
+#include "../base/text_order.h"
 #include "../settings/pattern.h"
 
 #include <math.h>
@@ -13,6 +14,7 @@ typedef struct check {
 	const hob_setting_rules *rules;
 	hob_arena *scratch;
 	hob_findings *out;
+	hob_str *names; /* of the meshes: one without a name has the path of its first node. NULL: no memory */
 } check;
 
 /* The other rules judge notes (core/settings/rules.c). */
@@ -46,8 +48,11 @@ static hob_finding *add(const check *c, hob_rule rule, const char *kind, hob_str
 		last->value += value; /* another part of the same mesh: one finding for both */
 		return last;
 	}
-	if (out->found[rule]++ >= HOB_FINDINGS_OF_RULE)
+	bool full = out->found[rule] >= HOB_FINDINGS_OF_RULE;
+	if (out->found[rule]++ > HOB_FINDINGS_OF_RULE && out->count > 0) {
+		out->items[out->rest[rule]].value += value;
 		return NULL;
+	}
 	if (out->count == out->capacity) {
 		uint32_t capacity = out->capacity * 2 + 16;
 		hob_finding *items = HOB_NEW(out->arena, hob_finding, capacity);
@@ -58,7 +63,8 @@ static hob_finding *add(const check *c, hob_rule rule, const char *kind, hob_str
 		out->items = items;
 		out->capacity = capacity;
 	}
-	out->items[out->count] = (hob_finding){rule, kind, name, value, 0, NULL};
+	out->rest[rule] = out->count;
+	out->items[out->count] = (hob_finding){rule, kind, full ? (hob_str){0} : name, value, 0, NULL};
 	return &out->items[out->count++];
 }
 
@@ -67,7 +73,7 @@ static void add_fault(const check *c, hob_rule rule, hob_str name, const hob_fau
 	if (!is_on(c, rule) || fault->count == 0)
 		return;
 	hob_finding *finding = add(c, rule, "mesh", name, fault->count);
-	if (finding && !finding->places &&
+	if (finding && !finding->places && c->out->found[rule] <= HOB_FAULT_PLACES &&
 		(finding->places = hob_arena_array(c->out->arena, fault->place_count, sizeof *finding->places, 4))) {
 		memcpy(finding->places, fault->places, fault->place_count * sizeof *finding->places);
 		finding->place_count = fault->place_count;
@@ -96,10 +102,31 @@ static hob_str path_of(const check *c, uint32_t node)
 	const hob_node *nodes = c->model->nodes;
 	hob_str path = nodes[node].name;
 	for (uint32_t up = nodes[node].parent; up != HOB_NONE && path.len < 1024; up = nodes[up].parent) {
-		hob_str longer = hob_arena_printf(c->out->arena, "%.*s/%.*s", HOB_FMT(nodes[up].name), HOB_FMT(path));
+		bool inner = path.len > 0 && nodes[up].name.len > 0;
+		hob_str longer = hob_arena_printf(c->out->arena, "%.*s%s%.*s", HOB_FMT(nodes[up].name),
+										  inner ? "/" : "", HOB_FMT(path));
 		path = longer.data ? longer : path;
 	}
 	return path;
+}
+
+static hob_str *name_meshes(const check *c)
+{
+	const hob_model *m = c->model;
+	hob_str *names = HOB_NEW(c->scratch, hob_str, m->mesh_count + 1);
+	for (uint32_t i = 0; names && i < m->mesh_count; i++)
+		names[i] = m->meshes[i].name;
+	for (uint32_t i = 0; names && i < m->node_count; i++)
+		for (uint32_t k = 0; k < m->nodes[i].mesh_count; k++) {
+			hob_str *name = &names[m->mesh_refs[m->nodes[i].mesh_first + k]];
+			*name = name->len > 0 ? *name : path_of(c, i);
+		}
+	return names;
+}
+
+static hob_str name_of(const check *c, const hob_mesh *mesh)
+{
+	return c->names ? c->names[mesh - c->model->meshes] : mesh->name;
 }
 
 /* The importer adds nodes without names: to convert an axis, or for faces before the first object of an OBJ
@@ -118,10 +145,7 @@ static void match(const check *c, hob_rule rule, const char *kind, hob_str name,
 
 static int by_name(const void *a, const void *b)
 {
-	const hob_str *x = a, *y = b;
-	int order =
-		memcmp(x->len > 0 ? x->data : "", y->len > 0 ? y->data : "", x->len < y->len ? x->len : y->len);
-	return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
+	return hob_str_compare(*(const hob_str *)a, *(const hob_str *)b);
 }
 
 static void find_twice(const check *c, hob_str *names, uint32_t count, const char *kind)
@@ -158,6 +182,45 @@ static void check_names(const check *c)
 	find_twice(c, names, m->material_count, "material");
 }
 
+static uint32_t object_hash(hob_str name, uint32_t within)
+{
+	uint64_t hash[2];
+	hob_fast_hash((hob_bytes){(const uint8_t *)name.data, name.len}, hash);
+	return (uint32_t)((hash[0] ^ within) * 0x9E3779B97F4A7C15u >> 40);
+}
+
+static int by_hash(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+static void list_objects(const check *c)
+{
+	enum { NODES = 1, MESHES, MATERIALS };
+	const hob_model *m = c->model;
+	hob_findings *out = c->out;
+	uint32_t *paths = HOB_NEW(c->scratch, uint32_t, m->node_count + 1), count = 0;
+	uint32_t *all = HOB_NEW(c->scratch, uint32_t, m->node_count + m->mesh_count + m->material_count + 1);
+	for (uint32_t i = 0; paths && all && i < m->node_count; i++) {
+		const hob_node *node = &m->nodes[i];
+		paths[i] = node->parent == HOB_NONE ? NODES : paths[node->parent];
+		if (node->name.len > 0 && !is_unnamed(c, node))
+			all[count++] = paths[i] = object_hash(node->name, paths[i]);
+	}
+	for (uint32_t i = 0; all && i < m->mesh_count; i++)
+		if (m->meshes[i].name.len > 0)
+			all[count++] = object_hash(m->meshes[i].name, MESHES);
+	for (uint32_t i = 0; all && i < m->material_count; i++)
+		if (m->materials[i].name.len > 0)
+			all[count++] = object_hash(m->materials[i].name, MATERIALS);
+	if (count > 1)
+		qsort(all, count, sizeof *all, by_hash);
+	for (uint32_t i = 0; i < count && out->object_count < HOB_RULE_OBJECTS; i++)
+		if (i == 0 || all[i] != all[i - 1])
+			out->objects[out->object_count++] = all[i];
+}
+
 /* ---- meshes */
 
 static void check_surfaces(const check *c)
@@ -177,10 +240,10 @@ static void check_surfaces(const check *c)
 		hob_arena_restore(c->scratch, mark);
 		for (size_t r = 0; r < HOB_COUNT_OF(rules); r++)
 			c->out->unchecked[rules[r]] |= is_on(c, rules[r]) && (!looked || (r > 1 && !found->has_edges));
-		add_fault(c, rules[0], meshes[i].name, &found->degenerate);
-		add_fault(c, rules[1], meshes[i].name, &found->duplicate);
-		add_fault(c, rules[2], meshes[i].name, &found->open);
-		add_fault(c, rules[3], meshes[i].name, &found->non_manifold);
+		add_fault(c, rules[0], name_of(c, &meshes[i]), &found->degenerate);
+		add_fault(c, rules[1], name_of(c, &meshes[i]), &found->duplicate);
+		add_fault(c, rules[2], name_of(c, &meshes[i]), &found->open);
+		add_fault(c, rules[3], name_of(c, &meshes[i]), &found->non_manifold);
 	}
 }
 
@@ -188,13 +251,13 @@ static void check_uvs(const check *c, const hob_mesh *mesh, hob_fault *fault)
 {
 	static const float slack = 1e-4f;
 	const float *uv = mesh->uv[0];
-	forbid(c, !uv, HOB_RULE_uv_missing, "mesh", mesh->name);
+	forbid(c, !uv, HOB_RULE_uv_missing, "mesh", name_of(c, mesh));
 	*fault = (hob_fault){0};
 	for (uint32_t i = 0; uv && is_on(c, HOB_RULE_uv_outside) && i < mesh->vertex_count; i++)
 		if (!(uv[2 * i] >= -slack && uv[2 * i] <= 1 + slack && uv[2 * i + 1] >= -slack &&
 			  uv[2 * i + 1] <= 1 + slack))
 			hob_fault_add(fault, mesh->position + 3 * (size_t)i);
-	add_fault(c, HOB_RULE_uv_outside, mesh->name, fault);
+	add_fault(c, HOB_RULE_uv_outside, name_of(c, mesh), fault);
 	*fault = (hob_fault){0};
 	for (uint32_t i = 0; uv && is_on(c, HOB_RULE_uv_flipped) && i + 2 < mesh->index_count; i += 3) {
 		const uint32_t *at = mesh->indices + i;
@@ -204,7 +267,7 @@ static void check_uvs(const check *c, const hob_mesh *mesh, hob_fault *fault)
 		if (area > 1e-12) /* positive area where v points down */
 			hob_fault_add(fault, mesh->position + 3 * (size_t)at[0]);
 	}
-	add_fault(c, HOB_RULE_uv_flipped, mesh->name, fault);
+	add_fault(c, HOB_RULE_uv_flipped, name_of(c, mesh), fault);
 }
 
 static void check_loose(const check *c, const hob_mesh *mesh, hob_fault *fault)
@@ -219,7 +282,7 @@ static void check_loose(const check *c, const hob_mesh *mesh, hob_fault *fault)
 			hob_fault_add(fault, mesh->position + 3 * (size_t)i);
 	c->out->unchecked[HOB_RULE_mesh_loose] |= !used;
 	hob_arena_restore(c->scratch, mark);
-	add_fault(c, HOB_RULE_mesh_loose, mesh->name, fault);
+	add_fault(c, HOB_RULE_mesh_loose, name_of(c, mesh), fault);
 }
 
 static void check_weights(const check *c, const hob_mesh *mesh, hob_fault *fault)
@@ -234,8 +297,8 @@ static void check_weights(const check *c, const hob_mesh *mesh, hob_fault *fault
 		if (joints == 0)
 			hob_fault_add(fault, mesh->position + 3 * (size_t)i);
 	}
-	limit(c, HOB_RULE_skin_influences, "mesh", mesh->name, most);
-	add_fault(c, HOB_RULE_skin_unweighted, mesh->name, fault);
+	limit(c, HOB_RULE_skin_influences, "mesh", name_of(c, mesh), most);
+	add_fault(c, HOB_RULE_skin_unweighted, name_of(c, mesh), fault);
 }
 
 static void check_meshes(const check *c)
@@ -245,7 +308,7 @@ static void check_meshes(const check *c)
 	for (uint32_t i = 0; fault && i < c->model->mesh_count; i++) {
 		const hob_mesh *mesh = &c->model->meshes[i];
 		drawn += mesh->index_count;
-		limit(c, HOB_RULE_morph_count, "mesh", mesh->name, mesh->target_count);
+		limit(c, HOB_RULE_morph_count, "mesh", name_of(c, mesh), mesh->target_count);
 		if (is_on(c, HOB_RULE_mesh_loose))
 			check_loose(c, mesh, fault);
 		if (mesh->influence_count > 0 &&
@@ -253,7 +316,7 @@ static void check_meshes(const check *c)
 			check_weights(c, mesh, fault);
 		if (mesh->topology != HOB_TRIANGLES)
 			continue;
-		forbid(c, !mesh->normal, HOB_RULE_mesh_no_normals, "mesh", mesh->name);
+		forbid(c, !mesh->normal, HOB_RULE_mesh_no_normals, "mesh", name_of(c, mesh));
 		check_uvs(c, mesh, fault);
 	}
 	forbid(c, drawn == 0, HOB_RULE_scene_empty, "model", (hob_str){0});
@@ -373,12 +436,14 @@ static void check_motion(const check *c)
 
 void hob_check_model(const hob_check_subject *subject, hob_arena *scratch, hob_findings *out)
 {
-	check c = {subject, subject->model, &subject->settings->rules, scratch, out};
+	check c = {subject, subject->model, &subject->settings->rules, scratch, out, NULL};
 	hob_arena_mark mark = hob_arena_save(scratch);
 	for (uint32_t i = 0; i < HOB_RULE_COUNT; i++)
 		out->unchecked[i] |= c.rules->level[i] != hob_rule_table[i].level &&
 							 c.rules->level[i] != HOB_LEVEL_OFF &&
 							 hob_rule_is_blind((hob_rule)i, subject->extension);
+	c.names = name_meshes(&c);
+	list_objects(&c);
 	check_names(&c);
 	check_surfaces(&c);
 	check_meshes(&c);
@@ -392,7 +457,7 @@ void hob_check_model(const hob_check_subject *subject, hob_arena *scratch, hob_f
 void hob_check_limits(const hob_check_subject *subject, uint64_t triangles, uint32_t draws, uint64_t bytes,
 					  hob_findings *out)
 {
-	check c = {subject, subject->model, &subject->settings->rules, NULL, out};
+	check c = {subject, subject->model, &subject->settings->rules, NULL, out, NULL};
 	limit(&c, HOB_RULE_mesh_triangles, "model", (hob_str){0}, (double)triangles);
 	limit(&c, HOB_RULE_mesh_draws, "model", (hob_str){0}, draws);
 	limit(&c, HOB_RULE_model_bytes, "model", (hob_str){0}, (double)bytes);
@@ -474,4 +539,7 @@ void hob_check_print(const hob_findings *findings, hob_buf *out)
 		if (findings->unchecked[i])
 			hob_buf_printf(out, "%s\"%s\"", listed++ > 0 ? "," : ",\"unchecked\":[", hob_rule_table[i].id);
 	hob_buf_put_str(out, listed > 0 ? HOB_STR("]") : (hob_str){0});
+	for (uint32_t i = 0; i < findings->object_count; i++)
+		hob_buf_printf(out, i > 0 ? "%06x" : ",\"objects\":\"%06x", findings->objects[i]);
+	hob_buf_put_str(out, findings->object_count > 0 ? HOB_STR("\"") : (hob_str){0});
 }

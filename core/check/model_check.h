@@ -9,7 +9,7 @@
 #include "../model/baked.h"
 #include "../settings/settings.h"
 
-enum { HOB_FINDINGS_OF_RULE = 64 };
+enum { HOB_FINDINGS_OF_RULE = 1024 };
 
 typedef struct hob_finding {
 	hob_rule rule;
@@ -25,8 +25,12 @@ typedef struct hob_findings {
 	hob_arena *arena; /* owns the texts and arrays */
 	hob_finding *items;
 	uint32_t count, capacity;
-	/* number of findings; `items` has the first HOB_FINDINGS_OF_RULE of each rule */
-	uint32_t found[HOB_RULE_COUNT];
+	/* number of findings. `items` has the first HOB_FINDINGS_OF_RULE of each rule, and one without a name for
+	 * the others, items[rest] */
+	uint32_t found[HOB_RULE_COUNT], rest[HOB_RULE_COUNT];
+	/* the least hashes of names of meshes and materials and of paths of nodes, ascending: as many of them as
+	 * two models share tell whether one is the other, edited */
+	uint32_t objects[HOB_RULE_OBJECTS], object_count;
 	double sum[HOB_RULE_COUNT];
 	bool unchecked[HOB_RULE_COUNT];
 } hob_findings;
@@ -51,7 +55,7 @@ void hob_check_limits(const hob_check_subject *subject, uint64_t triangles, uint
 /* Adds a note for each rule with findings: the value, the first objects and the remedy. The note's count is
  * the number of objects. */
 void hob_check_notes(const hob_settings *settings, const hob_findings *findings, hob_notes *notes);
-/* Appends ,"findings":[...],"unchecked":[...]; nothing if both are empty. */
+/* Appends ,"findings":[...],"unchecked":[...],"objects":"...", each only if it is not empty. */
 void hob_check_print(const hob_findings *findings, hob_buf *out);
 
 #endif

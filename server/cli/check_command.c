@@ -44,14 +44,14 @@ static bool add_findings(check_report *c, const cook_entry *entry, check_row *ro
 		row->kind = hob_arena_str(&c->memory, hob_str_of(srv_cli_text(item, "kind")));
 		row->name = hob_str_of(srv_cli_text(item, "name"));
 		row->value = srv_cli_number(item, "value");
-		row->text = hob_arena_printf(&c->memory, "%s: %.9g", hob_rule_table[rule].fault, row->value);
+		row->text = (hob_str){0};
 		add_row(c, entry, row);
 	}
 	return found;
 }
 
-/* Notes of a rule count as one finding per object, which the text names; its numbers may change. A budget's
- * object is the model, and as in `hob cook` it fails. */
+/* Notes of a rule count as one finding per object, which the text names in quotes; its numbers may change. A
+ * budget's object is the model, and as in `hob cook` it fails. */
 static void add_note(check_report *c, const cook_entry *entry, check_row *row, const hob_note *note)
 {
 	hob_rule rule = hob_rules_of_note(note->code);
@@ -65,9 +65,12 @@ static void add_note(check_report *c, const cook_entry *entry, check_row *row, c
 												   : HOB_LEVEL_INFO;
 	row->kind = HOB_STR("model");
 	hob_buf name = {0};
-	for (size_t i = 0; i < note->text.len && !budget; i++)
-		if (note->text.data[i] < '0' || note->text.data[i] > '9')
-			hob_buf_put(&name, note->text.data + i, 1);
+	for (size_t i = 0, quotes = 0; i < note->text.len && !budget; i++) {
+		char at = note->text.data[i];
+		quotes += at == '\'';
+		if (quotes % 2 > 0 || at < '0' || at > '9')
+			hob_buf_put(&name, &at, 1);
+	}
 	row->name = hob_buf_str(&name);
 	row->value = note->count;
 	row->text = note->text;
@@ -85,14 +88,17 @@ static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_o
 	check_row row = {.level = HOB_LEVEL_ERROR, .kind = HOB_STR("model"), .value = 1};
 	if (error && error->code == HOB_ERR_SKIPPED && !entry->named)
 		return;
-	hob_str *asset =
+	check_asset *asset =
 		HOB_ROOM(c->assets, c->asset_capacity, c->asset_count) ? &c->assets[c->asset_count++] : NULL;
-	if (!asset || !(*asset = hob_arena_str(&c->memory, hob_str_of(entry->path))).data) {
+	if (asset)
+		*asset = (check_asset){.path = hob_arena_str(&c->memory, hob_str_of(entry->path))};
+	if (!asset || !asset->path.data) {
 		c->failed = true;
 		return;
 	}
 	if (error) {
 		c->uncooked++;
+		asset->uncooked = true;
 		row.rule = hob_str_of(hob_err_name(error->code));
 		row.kind = (hob_str){0}; /* excluded from baselines */
 		row.text = hob_str_of(error->context);
@@ -101,16 +107,17 @@ static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_o
 	}
 	const srv_result *result = &outcome->result;
 	c->cached += entry->cached;
-	if (entry->look)
-		row.source = entry->look->look.source;
-	else if (result->dep_count > 0)
-		row.source = result->deps[0].digest;
+	char digest[HOB_SHA256_TEXT + 1] = "";
+	if (entry->look || result->dep_count > 0)
+		hob_sha256_text(entry->look ? &entry->look->look.source : &result->deps[0].digest, digest);
+	asset->source = hob_arena_printf(&c->memory, "%.16s", digest);
 	hob_bytes report = {0};
 	for (uint32_t i = 0; i < result->output_count; i++)
 		if (hob_str_equal(result->outputs[i].name, HOB_STR("report")))
 			report = result->outputs[i].bytes;
 	cJSON *json = cJSON_ParseWithLength((const char *)report.data, report.size);
 	const cJSON *rule;
+	asset->objects = hob_arena_str(&c->memory, hob_str_of(srv_cli_text(json, "objects")));
 	for (uint32_t i = 0; i < result->note_count; i++)
 		if (!add_findings(c, entry, &row, srv_cli_member(json, "findings"), result->notes[i].code))
 			add_note(c, entry, &row, &result->notes[i]);
@@ -243,9 +250,10 @@ const cli_command srv_cli_check = {
 	"Rules are in cook.json, by folder: {\"rules\": {\"profile\": \"game\", \"mesh.open\": \"error\"}}.\n"
 	"\n"
 	"With --baseline, findings that FILE lists are known: only new ones fail, and those whose number has "
-	"grown. A finding is known by its rule, its object and its model, whose path or whose bytes are as they "
-	"were. FILE has a line for each, sorted; a reason added to a line, as its last element, allows it to "
-	"grow.\n"
+	"grown. A finding is known by its rule, its object and its model. A model under a new name is known by "
+	"its bytes, or by its objects if it shares 80 % of them with one that is gone. FILE has a line for each "
+	"model and each finding, sorted; a reason and an author added to a finding's line, as its last elements, "
+	"allow it to grow. Models that are not checked keep their lines.\n"
 	"\n"
 	"Exit codes: 0 no finding fails; 1 a model cannot be cooked; 2 usage or configuration; 4 a finding of "
 	"the level error, a model over its budget, or with --strict a warning.\n"

@@ -5,6 +5,7 @@
 
 #include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
+#include "../../core/base/text_order.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,55 +24,62 @@ check_format srv_check_format_of(const char *name)
 	return (check_format)i;
 }
 
-static int compare_str(hob_str a, hob_str b)
+static int by_path(const void *a, const void *b)
 {
-	size_t n = a.len < b.len ? a.len : b.len;
-	int order = n > 0 ? memcmp(a.data, b.data, n) : 0;
-	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
-}
-
-static int by_asset(const void *a, const void *b)
-{
-	return compare_str(*(const hob_str *)a, *(const hob_str *)b);
+	return hob_str_compare(((const check_asset *)a)->path, ((const check_asset *)b)->path);
 }
 
 static int by_place(const void *a, const void *b)
 {
 	const check_row *x = a, *y = b;
-	int order = compare_str(x->asset, y->asset);
-	order = order ? order : compare_str(x->rule, y->rule);
-	order = order ? order : compare_str(x->kind, y->kind);
-	return order ? order : compare_str(x->name, y->name);
+	int order = hob_str_compare(x->asset, y->asset);
+	order = order ? order : hob_str_compare(x->rule, y->rule);
+	order = order ? order : hob_str_compare(x->kind, y->kind);
+	return order ? order : hob_str_compare(x->name, y->name);
 }
 
-/* ---- the baseline: a line for each finding, [asset, digest, rule, kind, name, value, reason] */
-
-static void source_text(const check_row *row, char out[17])
+static void sort(check_asset *assets, uint32_t asset_count, check_row *rows, uint32_t count)
 {
-	char digest[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(&row->source, digest);
-	snprintf(out, 17, "%.16s", digest);
+	if (asset_count > 1)
+		qsort(assets, asset_count, sizeof *assets, by_path);
+	if (count > 1)
+		qsort(rows, count, sizeof *rows, by_place);
 }
+
+static check_asset *find_asset(check_asset *in, uint32_t count, hob_str path)
+{
+	check_asset key = {.path = path};
+	return count > 0 ? bsearch(&key, in, count, sizeof key, by_path) : NULL;
+}
+
+/* ---- the baseline: a line for each model, [path, digest, objects], and for each finding,
+ * [path, rule, kind, name, value] or, if it is allowed, [..., reason, author] */
 
 static bool read_line(check_report *c, hob_str line)
 {
+	enum { OF_MODEL = 3, VALUE, OF_FINDING, ALLOWED = 7 };
 	cJSON *json = cJSON_ParseWithLength(line.data, line.len);
-	hob_str *parts[] = {NULL, NULL, NULL, NULL, NULL};
-	check_row row = {0};
-	parts[0] = &row.asset, parts[1] = &row.text, parts[2] = &row.rule, parts[3] = &row.kind,
-	parts[4] = &row.name;
-	bool ok = cJSON_GetArraySize(json) >= 6 && cJSON_IsNumber(cJSON_GetArrayItem(json, 5)) &&
-			  HOB_ROOM(c->old, c->old_capacity, c->old_count);
-	for (int i = 0; ok && i < 5; i++) {
-		const char *text = cJSON_GetStringValue(cJSON_GetArrayItem(json, i));
-		*parts[i] = hob_arena_str(&c->memory, hob_str_of(text));
-		ok = text && parts[i]->data;
+	hob_str text[ALLOWED] = {0};
+	int size = cJSON_GetArraySize(json);
+	bool ok = size == OF_MODEL ||
+			  ((size == OF_FINDING || size == ALLOWED) && cJSON_IsNumber(cJSON_GetArrayItem(json, VALUE)));
+	for (int i = 0; ok && i < size; i++) {
+		const char *value = cJSON_GetStringValue(cJSON_GetArrayItem(json, i));
+		text[i] = hob_arena_str(&c->memory, hob_str_of(value));
+		ok = i == VALUE || (value && text[i].data && (value[0] || i < OF_FINDING));
 	}
-	if (ok) {
-		row.value = cJSON_GetArrayItem(json, 5)->valuedouble;
-		row.why = hob_arena_str(&c->memory, hob_str_of(cJSON_GetStringValue(cJSON_GetArrayItem(json, 6))));
-		c->old[c->old_count++] = row;
-	}
+	if (ok && size == OF_MODEL && (ok = HOB_ROOM(c->old_assets, c->old_asset_capacity, c->old_asset_count)))
+		c->old_assets[c->old_asset_count++] =
+			(check_asset){.path = text[0], .source = text[1], .objects = text[2]};
+	else if (ok && size != OF_MODEL && (ok = HOB_ROOM(c->old, c->old_capacity, c->old_count)))
+		c->old[c->old_count++] = (check_row){.asset = text[0],
+											 .rule = text[1],
+											 .kind = text[2],
+											 .name = text[3],
+											 .value = cJSON_GetArrayItem(json, VALUE)->valuedouble,
+											 .level = HOB_LEVEL_WARNING,
+											 .why = text[5],
+											 .author = text[6]};
 	cJSON_Delete(json);
 	return ok;
 }
@@ -109,25 +117,81 @@ bool srv_check_baseline_read(check_report *c, bool may_lack, hob_error *err)
 		ok = end == at || read_line(c, hob_str_sub(all, at, end));
 	}
 	hob_buf_release(&text);
-	return ok || hob_fail(err, USAGE, "--baseline '%.200s': line %u is no finding", c->baseline, number - 1);
+	if (!ok)
+		return hob_fail(
+			err, USAGE,
+			"--baseline '%.200s': line %u is no finding; an allowed one ends with reason and author",
+			c->baseline, number - 1);
+	sort(c->old_assets, c->old_asset_count, c->old, c->old_count);
+	for (uint32_t i = 0; i < c->old_count; i++)
+		if (!find_asset(c->old_assets, c->old_asset_count, c->old[i].asset))
+			return hob_fail(err, USAGE, "--baseline '%.200s': the line of the model '%.*s' is missing",
+							c->baseline, HOB_FMT(c->old[i].asset));
+	return true;
 }
 
-static check_row *find_old(check_report *c, const check_row *row)
+/* How many objects two models share. *of: how many the larger one has; of long lists, as far as both go. */
+static uint32_t count_shared(hob_str a, hob_str b, uint32_t *of)
 {
-	char source[17];
-	source_text(row, source);
-	check_row *moved = NULL;
-	for (uint32_t i = 0; i < c->old_count; i++) {
-		check_row *old = &c->old[i];
-		if (!hob_str_equal(old->name, row->name) || !hob_str_equal(old->rule, row->rule) ||
-			!hob_str_equal(old->kind, row->kind))
-			continue;
-		if (hob_str_equal(old->asset, row->asset))
-			return old;
-		if (hob_str_equal(old->text, hob_str_of(source)))
-			moved = old;
+	enum { DIGITS = 6, FULL = HOB_RULE_OBJECTS * DIGITS };
+	size_t i = 0, k = 0;
+	uint32_t shared = 0;
+	while (i + DIGITS <= a.len && k + DIGITS <= b.len) {
+		int order = memcmp(a.data + i, b.data + k, DIGITS);
+		shared += order == 0;
+		i += order <= 0 ? DIGITS : 0;
+		k += order >= 0 ? DIGITS : 0;
 	}
-	return moved;
+	size_t most_a = b.len < FULL ? a.len : i, most_b = a.len < FULL ? b.len : k;
+	*of = (uint32_t)((most_a > most_b ? most_a : most_b) / DIGITS);
+	return shared;
+}
+
+static bool is_like(uint32_t shared, uint32_t of)
+{
+	return of > 0 && shared * 5 >= of * 4;
+}
+
+/* The model of the baseline that is gone and has the same bytes; `edited`: that shares most objects. */
+static void find_renamed(check_report *c, check_asset *asset, bool edited)
+{
+	for (uint32_t i = 0; i < c->old_asset_count && !asset->was; i++) {
+		check_asset *old = &c->old_assets[i];
+		uint32_t of = 0, shared;
+		if (old->here || old->taken)
+			continue;
+		if (!edited && asset->source.len > 0 && hob_str_equal(old->source, asset->source)) {
+			asset->was = old;
+		} else if (edited && (shared = count_shared(old->objects, asset->objects, &of)) > 0 &&
+				   (!asset->like || (uint64_t)shared * asset->of > (uint64_t)asset->shared * of)) {
+			asset->like = old;
+			asset->shared = shared;
+			asset->of = of;
+		}
+	}
+	if (asset->like && is_like(asset->shared, asset->of))
+		asset->was = asset->like;
+	if (asset->was)
+		asset->was->taken = true;
+}
+
+static void find_models(check_report *c)
+{
+	for (uint32_t i = 0; i < c->old_asset_count; i++) {
+		check_asset *old = &c->old_assets[i], *now = find_asset(c->assets, c->asset_count, old->path);
+		char path[2 * PATH_MAX];
+		snprintf(path, sizeof path, "%.*s%.*s", HOB_FMT(c->folder), HOB_FMT(old->path));
+		old->here = now || access(path, F_OK) == 0;
+		if (now)
+			now->was = old;
+	}
+	for (int edited = 0; edited < 2; edited++)
+		for (uint32_t i = 0; i < c->count; i++)
+			if (i == 0 || !hob_str_equal(c->rows[i].asset, c->rows[i - 1].asset)) {
+				check_asset *asset = find_asset(c->assets, c->asset_count, c->rows[i].asset);
+				if (!asset->was && !asset->uncooked)
+					find_renamed(c, asset, edited > 0);
+			}
 }
 
 /* Joins the findings of objects with the same name: their values are added. */
@@ -145,41 +209,86 @@ static void merge(check_report *c)
 static void compare(check_report *c)
 {
 	for (uint32_t i = 0; i < c->count; i++) {
-		check_row *row = &c->rows[i], *old = row->level >= HOB_LEVEL_WARNING ? find_old(c, row) : NULL;
+		check_row *row = &c->rows[i], key = *row, *old = NULL;
+		const check_asset *asset = find_asset(c->assets, c->asset_count, row->asset);
+		if (asset->was && row->level >= HOB_LEVEL_WARNING && c->old_count > 0) {
+			key.asset = asset->was->path;
+			old = bsearch(&key, c->old, c->old_count, sizeof key, by_place);
+		}
 		if (old) {
 			old->known = true;
 			row->why = old->why;
+			row->author = old->author;
 			row->known = old->why.len > 0 || row->value <= old->value * (1 + 1e-6);
 		}
 		c->fresh += row->fails && !row->known;
 	}
 }
 
-static bool write_baseline(const check_report *c, hob_error *err)
+/* Whether the finding could be there still: its model was not checked, or could not be. */
+static bool is_left(check_report *c, const check_row *old)
+{
+	const check_asset *asset = find_asset(c->assets, c->asset_count, old->asset);
+	return asset ? asset->uncooked : find_asset(c->old_assets, c->old_asset_count, old->asset)->here;
+}
+
+static bool keep_left(check_report *c)
+{
+	uint32_t models = c->asset_count, found = c->count;
+	for (uint32_t i = 0; i < c->old_count; i++) {
+		const check_row *old = &c->old[i];
+		check_asset *asset = find_asset(c->old_assets, c->old_asset_count, old->asset);
+		if (old->known || !is_left(c, old))
+			continue;
+		if (!HOB_ROOM(c->rows, c->capacity, found) || !HOB_ROOM(c->assets, c->asset_capacity, models))
+			return false;
+		c->rows[found++] = *old;
+		if (!find_asset(c->assets, c->asset_count, old->asset) &&
+			(models == c->asset_count || !hob_str_equal(c->assets[models - 1].path, old->asset)))
+			c->assets[models++] = *asset;
+	}
+	c->count = found;
+	c->asset_count = models;
+	sort(c->assets, models, c->rows, found);
+	return true;
+}
+
+/* A save that keeps the objects of a model keeps its line, too. */
+static void put_model(const check_asset *asset, hob_buf *out)
+{
+	const check_asset *was = asset->was;
+	uint32_t of = 0, shared = was ? count_shared(was->objects, asset->objects, &of) : 0;
+	if (was && hob_str_equal(was->path, asset->path) && (asset->uncooked || is_like(shared, of)))
+		asset = was;
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '['), HOB_JSON(NULL, asset->path), HOB_JSON(NULL, asset->source),
+				 HOB_JSON(NULL, asset->objects), HOB_JSON_CLOSE(']'));
+	hob_buf_put(out, "\n", 1);
+}
+
+static bool write_baseline(check_report *c, hob_error *err)
 {
 	hob_buf out = {0};
 	uint64_t ignored = 0;
-	char source[17];
-	for (uint32_t i = 0; i < c->count; i++) {
+	hob_str last = {0};
+	bool ok = keep_left(c);
+	for (uint32_t i = 0; ok && i < c->count; i++) {
 		const check_row *row = &c->rows[i];
 		if (row->level < HOB_LEVEL_WARNING || row->kind.len == 0)
 			continue;
-		source_text(row, source);
-		const hob_str parts[] = {row->asset, hob_str_of(source), row->rule, row->kind, row->name};
-		for (size_t p = 0; p < HOB_COUNT_OF(parts); p++) {
-			hob_buf_put_str(&out, p > 0 ? HOB_STR(", ") : HOB_STR("["));
-			hob_buf_put_json(&out, parts[p]);
-		}
-		hob_buf_put_str(&out, HOB_STR(", "));
+		if (!hob_str_equal(last, row->asset))
+			put_model(find_asset(c->assets, c->asset_count, row->asset), &out);
+		last = row->asset;
+		hob_json_put(&out, HOB_JSON_OPEN(NULL, '['), HOB_JSON(NULL, row->asset), HOB_JSON(NULL, row->rule),
+					 HOB_JSON(NULL, row->kind), HOB_JSON(NULL, row->name));
+		hob_buf_put(&out, ",", 1);
 		hob_buf_put_double(&out, row->value);
-		if (row->why.len > 0) {
-			hob_buf_put_str(&out, HOB_STR(", "));
-			hob_buf_put_json(&out, row->why);
-		}
-		hob_buf_put_str(&out, HOB_STR("]\n"));
+		if (row->why.len > 0)
+			hob_json_put(&out, HOB_JSON(NULL, row->why), HOB_JSON(NULL, row->author));
+		hob_json_put(&out, HOB_JSON_CLOSE(']'));
+		hob_buf_put(&out, "\n", 1);
 	}
-	bool ok = out.failed ? hob_fail(err, MEMORY, "no memory left for the baseline")
-						 : srv_cook_write_file(c->baseline, hob_buf_bytes(&out), &ignored, err);
+	ok = !ok || out.failed ? hob_fail(err, MEMORY, "no memory left for the baseline")
+						   : srv_cook_write_file(c->baseline, hob_buf_bytes(&out), &ignored, err);
 	hob_buf_release(&out);
 	return ok;
 }
@@ -197,19 +306,23 @@ static void put_text(const check_row *row, bool mend, hob_buf *out)
 {
 	if (!row->is_note && row->name.len > 0)
 		hob_buf_printf(out, "%.*s '%.*s': ", HOB_FMT(row->kind), HOB_FMT(row->name));
-	hob_buf_put_str(out, row->text);
+	if (row->text.len > 0)
+		hob_buf_put_str(out, row->text);
+	else
+		hob_buf_printf(out, "%s: %.9g", hob_rule_table[hob_rule_find(row->rule)].fault, row->value);
 	if (mend && mend_of(row))
 		hob_buf_printf(out, "; %s", mend_of(row));
 }
 
-static void print_text(const check_report *c, hob_buf *out)
+static void print_text(check_report *c, hob_buf *out)
 {
-	uint32_t counts[4] = {0}, known = 0, gone = 0, unchecked = 0;
+	uint32_t counts[4] = {0}, known = 0, allowed = 0, gone = 0, unchecked = 0;
 	const char *last = "";
 	for (uint32_t i = 0; i < c->count; i++) {
 		const check_row *row = &c->rows[i];
 		counts[row->level] += !row->known;
 		known += row->known;
+		allowed += row->known && row->why.len > 0;
 		if (row->known)
 			continue;
 		hob_buf_printf(out, "%-8s %.*s: ", row->fails ? "error" : hob_rule_levels[row->level],
@@ -217,8 +330,15 @@ static void print_text(const check_report *c, hob_buf *out)
 		put_text(row, true, out);
 		hob_buf_printf(out, " (%.*s)\n", HOB_FMT(row->rule));
 	}
+	for (uint32_t i = 0; i < c->asset_count; i++) {
+		const check_asset *asset = &c->assets[i];
+		if (asset->like)
+			hob_buf_printf(out, "%.*s shares %u of %u objects with %.*s, which is gone: it is taken for %s\n",
+						   HOB_FMT(asset->path), asset->shared, asset->of, HOB_FMT(asset->like->path),
+						   asset->was ? "the same, renamed" : "new (the same: 80 %)");
+	}
 	for (uint32_t i = 0; i < c->old_count; i++)
-		gone += !c->old[i].known;
+		gone += !c->old[i].known && !is_left(c, &c->old[i]);
 	for (uint32_t i = 0; i < HOB_RULE_COUNT; i++)
 		if (c->unchecked[i] > 0) {
 			hob_buf_printf(out, "%s%s (%u)",
@@ -232,6 +352,8 @@ static void print_text(const check_report *c, hob_buf *out)
 				   HOB_PLURAL(counts[HOB_LEVEL_WARNING]), counts[HOB_LEVEL_INFO]);
 	if (c->baseline)
 		hob_buf_printf(out, "; %u known", known);
+	if (allowed > 0)
+		hob_buf_printf(out, ", %u of them allowed", allowed);
 	if (gone > 0)
 		hob_buf_printf(out, "; %u of the baseline mended, well done", gone);
 	hob_buf_put(out, "\n", 1);
@@ -245,9 +367,11 @@ static cJSON *report_of(const check_report *c, bool fresh)
 	for (uint32_t a = 0, i = 0; a < c->asset_count; a++) {
 		cJSON *asset = cJSON_CreateObject();
 		cJSON_AddItemToArray(assets, asset);
-		cJSON_AddStringToObject(asset, "path", c->assets[a].data);
+		cJSON_AddStringToObject(asset, "path", c->assets[a].path.data);
+		if (c->assets[a].was && !hob_str_equal(c->assets[a].was->path, c->assets[a].path))
+			cJSON_AddStringToObject(asset, "was", c->assets[a].was->path.data);
 		cJSON *notes = cJSON_AddArrayToObject(asset, "notes");
-		for (; i < c->count && hob_str_equal(c->rows[i].asset, c->assets[a]); i++) {
+		for (; i < c->count && hob_str_equal(c->rows[i].asset, c->assets[a].path); i++) {
 			const check_row *row = &c->rows[i];
 			hob_buf text = {0};
 			if (fresh && row->known)
@@ -263,6 +387,11 @@ static cJSON *report_of(const check_report *c, bool fresh)
 			cJSON_AddStringToObject(note, "name", row->is_note ? "" : row->name.data);
 			cJSON_AddNumberToObject(note, "value", row->value);
 			cJSON_AddBoolToObject(note, "known", row->known);
+			if (row->why.len > 0) {
+				cJSON *allowed = cJSON_AddObjectToObject(note, "allowed");
+				cJSON_AddStringToObject(allowed, "reason", row->why.data);
+				cJSON_AddStringToObject(allowed, "author", row->author.data);
+			}
 			hob_buf_release(&text);
 		}
 	}
@@ -321,7 +450,13 @@ static void print_sarif(const check_report *c, hob_buf *out)
 			hob_json_put(out, HOB_JSON_OPEN("logicalLocations", '['), HOB_JSON_OPEN(NULL, '{'),
 						 HOB_JSON("name", row->name), HOB_JSON("kind", row->kind), HOB_JSON_CLOSE('}'),
 						 HOB_JSON_CLOSE(']'));
-		hob_buf_put_str(out, HOB_STR("}]}"));
+		hob_buf_put_str(out, HOB_STR("}]"));
+		if (row->why.len > 0)
+			hob_json_put(out, HOB_JSON_OPEN("suppressions", '['), HOB_JSON_OPEN(NULL, '{'),
+						 HOB_JSON("kind", "external"), HOB_JSON("justification", row->why),
+						 HOB_JSON_OPEN("properties", '{'), HOB_JSON("author", row->author),
+						 HOB_JSON_CLOSE('}'), HOB_JSON_CLOSE('}'), HOB_JSON_CLOSE(']'));
+		hob_buf_put(out, "}", 1);
 		hob_buf_release(&text);
 	}
 	hob_buf_put_str(out, HOB_STR("]}]}\n"));
@@ -332,11 +467,9 @@ bool srv_check_tell(check_report *c, check_format format, bool update, hob_error
 	hob_buf out = {0};
 	if (c->failed)
 		return hob_fail(err, MEMORY, "no memory left for the findings");
-	if (c->count > 1)
-		qsort(c->rows, c->count, sizeof *c->rows, by_place);
-	if (c->asset_count > 1)
-		qsort(c->assets, c->asset_count, sizeof *c->assets, by_asset);
+	sort(c->assets, c->asset_count, c->rows, c->count);
 	merge(c);
+	find_models(c);
 	compare(c);
 	cJSON *report = format == CHECK_TEXT || format == CHECK_SARIF ? NULL : report_of(c, format != CHECK_JSON);
 	char *text = format == CHECK_JSON ? cJSON_PrintUnformatted(report) : NULL;
@@ -361,6 +494,7 @@ void srv_check_release(check_report *c)
 {
 	hob_arena_release(&c->memory);
 	free(c->assets);
+	free(c->old_assets);
 	free(c->rows);
 	free(c->old);
 }

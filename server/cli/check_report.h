@@ -2,24 +2,33 @@
 #ifndef CLI_CHECK_REPORT_H
 #define CLI_CHECK_REPORT_H
 
-#include "../../core/hash/hash.h"
 #include "../../core/settings/rule_settings.h"
+
+/* A model of this run or of the baseline. */
+typedef struct check_asset {
+	hob_str path, source, objects; /* beginning of its digest; hashes of its objects (model_check.h) */
+	struct check_asset *was;	   /* the same model in the baseline, under this or another name */
+	struct check_asset *like;	   /* not `was`: the model of the baseline that shares most objects */
+	uint32_t shared, of;		   /* objects that it shares with one under another name, and their number */
+	bool uncooked;
+	bool here, taken; /* of the baseline: its file exists; a renamed model of this run is it */
+} check_asset;
 
 typedef struct check_row {
 	hob_str asset, rule, kind, name, text;
-	hob_sha256 source; /* digest of the model's bytes */
 	double value;
 	hob_rule_level level;
 	bool fails, is_note;
-	bool known;	 /* in the baseline with at least this value */
-	hob_str why; /* reason in the baseline; empty: none */
+	bool known;			 /* in the baseline with at least this value, or allowed there */
+	hob_str why, author; /* who allowed it in the baseline, and why; empty: nobody */
 } check_row;
 
 typedef struct check_report {
 	hob_arena memory;
-	hob_str *assets;
+	check_asset *assets, *old_assets;
 	check_row *rows, *old; /* old: the baseline; there, `known` means that this run found it, too */
-	uint32_t asset_count, asset_capacity, count, capacity, old_count, old_capacity;
+	uint32_t asset_count, asset_capacity, count, capacity;
+	uint32_t old_asset_count, old_asset_capacity, old_count, old_capacity;
 	uint32_t unchecked[HOB_RULE_COUNT]; /* number of models in which the rule could not be checked */
 	uint32_t uncooked, cached, fresh;	/* fresh: findings that fail the check */
 	hob_str folder;						/* prefix that makes paths relative to the current folder */

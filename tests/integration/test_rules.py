@@ -434,39 +434,171 @@ class Rules(CommandLine):
         self.assertIn("did you mean 'mesh.open'?", self.hob("check", "--explain", "mesh.opan", code=2)[1])
         self.assertIn("fill the holes", self.hob("check", "--explain", "mesh.open")[0])
 
+    def broken(self, *options, code=4):
+        """Findings that fail with the baseline, as (model, object), and the whole text."""
+        text = self.check("--baseline", self.known, *options, code=code)
+        return re.findall(r"(?m)^error +([^:]+): (?:mesh '(.*)': )?", text), text
+
+    def update(self):
+        """Writes the baseline; what was removed and added by that, as lines."""
+        before = self.known.read_text().splitlines() if self.known.exists() else []
+        self.check("--baseline", self.known, "--update-baseline")
+        after = self.known.read_text().splitlines()
+        return [line for line in before if line not in after], [line for line in after if line not in before]
+
     def test_a_baseline_sets_old_findings_aside(self):
-        known = self.folder / "known.txt"
+        self.known = self.folder / "known.txt"
         self.put("cook.json", '{"rules": {"mesh.open": "error", "mesh.degenerate": "warning"}}')
-        for i in range(30):
-            self.put(f"m{i}.off", off(model(shape(points=apart(POINTS, i), faces=FACES[:3]))))
-        self.check("--baseline", known, code=2)
-        self.check("--baseline", known, "--update-baseline")
-        lines = known.read_text().splitlines()
-        self.assertEqual((len(lines), lines), (30, sorted(lines)))
-        self.assertIn("30 known", self.check("--baseline", known))
-        (self.art / "m7.off").rename(self.art / "renamed.off")
-        self.assertIn("30 known\n", self.check("--baseline", known))
-        self.put("m3.off", off(model(shape(points=apart(POINTS, 3), faces=[*FACES[:2], FACES[2][::-1]]))))
-        self.assertIn("30 known\n", self.check("--baseline", known), "the same number of open edges")
-        self.put("m3.off", off(model(shape(points=[*apart(POINTS, 3), *apart(POINTS, 9)], faces=[(0, 1, 2), (4, 5, 6)]))))
-        new = self.check("--baseline", known, code=4)
-        self.assertEqual(re.findall(r"^error +(\S+):", new, re.M), ["m3.off"])
-        self.put("m9.off", off(model()))
-        self.assertIn("1 of the baseline mended, well done", self.check("--baseline", known, code=4))
-        self.check("--baseline", known, "--update-baseline")
-        after = known.read_text().splitlines()
-        self.assertEqual((len(after), len(set(after) - set(lines)), len(set(lines) - set(after))), (29, 2, 3))
-        grown = [json.dumps([*json.loads(line)[:5], 1, "a bridge, says Ann"]) if "m3.off" in line else line for line in after]
-        known.write_text("\n".join(grown) + "\n")
-        self.check("--baseline", known)
-        self.check("--baseline", known, "--update-baseline")
-        self.assertIn("says Ann", known.read_text())
-        known.write_text("nonsense\n")
-        self.assertIn("line 1 is no finding", self.hob("check", self.art, "--baseline", known, code=2)[1])
+        for i in range(300):
+            self.put(f"m{i:03}.off", off(model(shape(points=apart(POINTS, i), faces=FACES[:3]))))
+        self.check("--baseline", self.known, code=2)
+        self.update()
+        lines = [json.loads(line) for line in self.known.read_text().splitlines()]
+        self.assertEqual([len(line) for line in lines], [3, 5] * 300)
+        self.assertEqual([line[0] for line in lines], sorted(line[0] for line in lines))
+        self.put("new.off", off(model(shape(faces=FACES[:3]))))
+        self.assertEqual(self.broken()[0], [("new.off", "")])
+        (self.art / "new.off").unlink()
+        (self.art / "m007.off").rename(self.art / "renamed.off")
+        self.assertIn("300 known\n", self.broken(code=0)[1])
+        self.put("copy.off", (self.art / "m000.off").read_bytes())
+        self.assertEqual(self.broken()[0], [("copy.off", "")], "a copy is no rename")
+        (self.art / "copy.off").unlink()
+        self.put("m003.off", off(model(shape(points=apart(POINTS, 3), faces=[*FACES[:2], FACES[2][::-1]]))))
+        self.assertIn("300 known\n", self.broken(code=0)[1], "the same number of open edges")
+        self.put("m003.off", off(model(shape(points=[*apart(POINTS, 3), *apart(POINTS, 9)], faces=[(0, 1, 2), (4, 5, 6)]))))
+        self.assertEqual(self.broken()[0], [("m003.off", "")], "it has grown")
+        self.put("m009.off", off(model()))
+        self.assertIn("1 of the baseline mended, well done", self.broken()[1])
+        gone, new = self.update()
+        self.assertEqual(({json.loads(line)[0] for line in gone}, {json.loads(line)[0] for line in new}),
+                         ({"m003.off", "m007.off", "m009.off"}, {"m003.off", "renamed.off"}))
+        # another machine: another folder, no cache, and a file that a merge has put into another order
+        os.rename(self.art, self.folder / "elsewhere")
+        self.art = self.folder / "elsewhere"
+        self.known.write_text("\n".join(reversed(self.known.read_text().splitlines())))
+        self.assertIn("299 known\n", self.hob("check", self.art, "--cache", self.folder / "other", "--baseline", self.known)[0])
+        # what is not checked, and what cannot be, keeps its lines
+        before = self.known.read_text()
+        self.update()
+        for change in (lambda: self.put("m005.off", "nonsense"), lambda: None):
+            change()
+            self.hob("check", "--root", self.art, self.art / "m001.off", self.art / "m005.off", "--baseline", self.known, "--update-baseline", code=1)
+            self.assertEqual(sorted(self.known.read_text().splitlines()), sorted(before.splitlines()))
+        self.assertIn("298 known\n", self.broken(code=1)[1])
+
+    def test_a_baseline_says_what_is_wrong_with_it(self):
+        self.known = self.folder / "known.txt"
+        self.put("m.obj", obj_text(2))
+        head = '["m.obj","0123456789abcdef",""]\n'
+        for text, said in (("nonsense", "line 1 is no finding"), (head + '["m.obj","mesh.open","mesh","body",4,"no author"]', "line 2 is no finding; an allowed one ends with reason"),
+                           (head + '["m.obj","mesh.open","mesh","body",4,"why",""]', "line 2 is no finding"),
+                           ('["m.obj","mesh.open","mesh","body",4]', "the line of the model 'm.obj' is missing")):
+            self.known.write_text(text)
+            self.assertIn(said, self.hob("check", self.art, "--baseline", self.known, code=2)[1])
         (self.folder / "folder").mkdir()
         os.mkfifo(self.folder / "pipe")
         for name in ("folder", "pipe"):
             self.assertIn("it must be a file", self.hob("check", self.art, "--baseline", self.folder / name, code=2)[1])
+
+    def parts(self, name, *objects):
+        """An OBJ file of objects that are open, or closed if their name ends so."""
+        text, first = "", 1
+        for part in objects:
+            faces = FACES if part.endswith("closed") else FACES[:3]
+            text += f"o {part}\n" + "".join("v %g %g %g\n" % p for p in apart(POINTS, 3 * first))
+            text += "".join("f %d %d %d\n" % tuple(i + first for i in face) for face in faces)
+            first += 4
+        self.put(name, text)
+
+    def test_a_baseline_knows_objects_by_their_names(self):
+        self.known = self.folder / "known.txt"
+        self.put("cook.json", '{"rules": {"mesh.open": "error"}}')
+        names = [f"part{i}" for i in range(300)]
+        self.parts("a.obj", *names)
+        self.update()
+        self.parts("a.obj", *reversed(names), "new")
+        self.assertEqual(self.broken()[0], [("a.obj", "new")])
+        # more than Hob lists are one finding
+        self.parts("a.obj", *(f"part{i}" for i in range(1100)))
+        self.assertEqual(len(self.broken()[0]), 1024 + 1 - 300)
+        self.update()
+        self.assertEqual(self.broken(code=0)[0], [])
+        self.parts("a.obj", *(f"part{i}" for i in range(1101)))
+        self.assertEqual(self.broken()[0], [("a.obj", "")])
+        # a mesh without a name has the path of its node
+        one = json.loads(gltf(model(shape(faces=FACES[:3]))))
+        for names in ("xy", "zyx"):
+            tree = {"nodes": [{"name": "body", "children": list(range(1, len(names) + 1))}, *({"name": name, "mesh": i} for i, name in enumerate(names))]}
+            self.put("a.gltf", json.dumps(one | tree | {"meshes": [{"primitives": one["meshes"][0]["primitives"]}] * len(names)}))
+            if names == "xy":
+                self.update()
+        self.assertEqual(self.broken()[0], [("a.gltf", "body/z")])
+
+    def test_one_save_changes_one_line_of_a_baseline(self):
+        self.known = self.folder / "known.txt"
+        self.put("cook.json", '{"rules": {"mesh.open": "error"}}')
+        names = [f"part{i}" for i in range(10)]
+        for other in "abc":
+            self.parts(f"{other}.obj", *names)
+        self.update()
+        self.assertEqual([len(lines) for lines in self.update()], [0, 0])
+        self.parts("b.obj", *names[:9], "part9closed")
+        gone, new = self.update()
+        self.assertEqual((new, [json.loads(line)[:4] for line in gone]), ([], [["b.obj", "mesh.open", "mesh", "part9"]]))
+        self.parts("b.obj", *names[:9], "part9closed", "part10")
+        gone, new = self.update()
+        self.assertEqual((gone, [json.loads(line)[:4] for line in new]), ([], [["b.obj", "mesh.open", "mesh", "part10"]]))
+        self.parts("b.obj", "more", "and more", "names", "than", "a fifth", *names[:9], "part10")
+        self.update()
+        self.parts("b.obj", "more", "and more", "names", "than", "a fifth", *names[:8], "part8closed", "part10")
+        self.assertEqual([len(lines) for lines in self.update()], [1, 0])
+
+    def test_a_renamed_and_edited_model_is_known_by_its_objects(self):
+        self.known = self.folder / "known.txt"
+        self.put("cook.json", '{"rules": {"mesh.open": "error"}}')
+        names = [f"part{i}" for i in range(10)]
+        self.parts("a.obj", *names)
+        self.parts("z.obj", "other", "names")
+        self.update()
+        (self.art / "a.obj").unlink()
+        self.parts("b.obj", *names[:8], "lamp", "bulb")
+        found, text = self.broken()
+        self.assertEqual(found, [("b.obj", "bulb"), ("b.obj", "lamp")])
+        self.assertRegex(text, r"(?m)^b.obj shares \d+ of \d+ objects with a.obj, which is gone: it is taken for the same, renamed$")
+        self.assertEqual(json.loads(self.check("--baseline", self.known, "--format", "json", code=4))["assets"][0]["was"], "a.obj")
+        self.parts("b.obj", *names[:7], "lamp", "bulb", "wire")
+        found, text = self.broken()
+        self.assertEqual(len(found), 10)
+        self.assertRegex(text, r"(?m)^b.obj shares \d+ of \d+ objects with a.obj, which is gone: it is taken for new \(the same: 80 %\)$")
+        many = [f"part{i}" for i in range(500)]
+        self.parts("b.obj", *many)
+        self.update()
+        (self.art / "b.obj").unlink()
+        self.parts("c.obj", *many[:490], *(f"new{i}" for i in range(10)))
+        self.assertEqual(len(self.broken()[0]), 10)
+        self.parts("c.obj", *many[:250], *(f"new{i}" for i in range(250)))
+        self.assertEqual(len(self.broken()[0]), 500)
+
+    def test_a_finding_is_allowed_with_a_reason_and_an_author(self):
+        self.known = self.folder / "known.txt"
+        self.put("cook.json", '{"rules": {"mesh.open": "error"}}')
+        self.parts("a.obj", "bridge", "hull")
+        self.update()
+        lines = self.known.read_text().splitlines()
+        self.known.write_text("\n".join(json.dumps([*json.loads(line)[:4], 1, "it ends in the rock", "Ann"]) if '"bridge"' in line else line for line in lines))
+        self.assertIn("2 known, 1 of them allowed\n", self.broken(code=0)[1])
+        found = json.loads(self.check("--baseline", self.known, "--format", "json"))["assets"][0]["notes"]
+        self.assertEqual([note.get("allowed") for note in found], [{"reason": "it ends in the rock", "author": "Ann"}, None])
+        run = json.loads(self.check("--baseline", self.known, "--format", "sarif"))["runs"][0]
+        self.assertEqual([result.get("suppressions") for result in run["results"]],
+                         [[{"kind": "external", "justification": "it ends in the rock", "properties": {"author": "Ann"}}], None])
+        self.parts("a.obj", "bridge", "hullclosed")
+        self.update()
+        self.assertEqual([json.loads(line)[3:] for line in self.known.read_text().splitlines()[1:]], [["bridge", 3, "it ends in the rock", "Ann"]])
+        self.parts("a.obj", "bridgeclosed", "hullclosed")
+        self.update()
+        self.assertEqual(self.known.read_text(), "")
 
 
 if __name__ == "__main__":
