@@ -70,6 +70,7 @@ static hob_sha256 key_of(const bake *b, const hob_texture_recipe *r)
 	hob_key_u64(&keyer, "encoding", s->texture_encoding);
 	hob_key_u64(&keyer, "quality", s->texture_quality);
 	hob_key_u64(&keyer, "basis", s->texture_basis);
+	hob_key_u64(&keyer, "sides", s->texture_sides);
 	hob_key_u64(&keyer, "max size", s->texture_max_size);
 	hob_key_u64(&keyer, "mipmaps", s->texture_mipmaps);
 	hob_key_u64(&keyer, "zstd", s->texture_zstd);
@@ -180,9 +181,11 @@ static void target_size(const bake *b, job *j, const hob_picture *picture, uint3
 								 ? HOB_TEXTURE_WARNING_NO_ASTC
 								 : HOB_TEXTURE_WARNING_UNPACKED;
 	} else if (encoding == HOB_TEXTURE_BC && (*width % 4 != 0 || *height % 4 != 0)) {
-		*width = (*width + 3) & ~3u;
-		*height = (*height + 3) & ~3u;
-		j->facts.warnings |= HOB_TEXTURE_WARNING_SCALED;
+		j->facts.warnings |= HOB_TEXTURE_WARNING_SIDES;
+		if (b->request->settings.texture_sides == HOB_SIDES_FOURS) {
+			*width = (*width + 3) & ~3u;
+			*height = (*height + 3) & ~3u;
+		}
 	}
 }
 
@@ -334,10 +337,16 @@ static void say_warnings(const bake *b, const job *j, hob_notes *notes)
 					 "picture '%.*s' has a fourth channel that its header does not call alpha and that is 0 "
 					 "everywhere; it is taken as opaque",
 					 HOB_FMT(label));
-	if (warnings & HOB_TEXTURE_WARNING_SCALED)
+	if ((warnings & HOB_TEXTURE_WARNING_SIDES) && b->request->settings.texture_sides == HOB_SIDES_FOURS)
 		hob_note_add(notes, HOB_NOTE_INFO, "texture.scaled",
 					 "picture '%.*s' was scaled to %u x %u, multiples of four, for block compression",
 					 HOB_FMT(label), j->facts.width, j->facts.height);
+	else if (warnings & HOB_TEXTURE_WARNING_SIDES)
+		hob_note_add(
+			notes, HOB_NOTE_INFO, "texture.sides",
+			"picture '%.*s' keeps its %u x %u pixels in blocks of 4 x 4; WebGL, WebGPU and Direct3D 11 "
+			"take only multiples of four: loaders unpack it there, or texture.sides: fours scales it",
+			HOB_FMT(label), j->facts.width, j->facts.height);
 	if (warnings & HOB_TEXTURE_WARNING_UNPACKED)
 		hob_note_add(notes, HOB_NOTE_INFO, "texture.uncompressed",
 					 "picture '%.*s' (%u x %u) stays uncompressed: it is smaller than a block, or sampled "

@@ -21,8 +21,8 @@
  * Result by settings.texture_*:
  *   rgba8   KTX2: RGBA8, normals RG8, masks R8 or RG8; HDR pictures RGBA16F
  *   bc      KTX2: BC7 (small: BC1, BC3), normals BC5, masks BC4 or BC5; HDR colours BC6H, or RGBA16F where a
- *           material uses their alpha. A side that is not a multiple of four is scaled to the next one
- *           (browsers require it); below four, or sampled NEAREST, the picture stays uncompressed.
+ *           material uses their alpha. Sides that are no multiples of four are kept, or scaled to the next
+ *           ones (texture_sides FOURS); below four, or sampled NEAREST, the picture stays uncompressed.
  *   astc    KTX2: ASTC 4x4 for normals, 6x6 else, when Hob was built with astcenc; else as rgba8, with a note
  *   source  the file itself, at any size; packed pictures become a PNG
  *   png     an RGBA or RGB PNG of level 0; request->png overrides the settings
@@ -42,7 +42,7 @@
 
 /* Part of every texture's key and, through hob_textures_libraries(), of the cook key: raise it when output
  * changes. */
-#define HOB_TEXTURE_VERSION 16
+#define HOB_TEXTURE_VERSION 17
 
 typedef struct hob_texture_request {
 	const hob_io *io;

@@ -109,7 +109,8 @@ bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_r
 	/* Levels represent the whole picture only while its sides are even. */
 	bool over = wide > cap || high > cap,
 		 uneven = (t.width >> skip) << skip != t.width || (t.height >> skip) << skip != t.height;
-	bool ragged = format.codec == HOB_GPU_BC && (wide % 4 != 0 || high % 4 != 0);
+	bool ragged = request->settings.texture_sides == HOB_SIDES_FOURS && format.codec == HOB_GPU_BC &&
+				  (wide % 4 != 0 || high % 4 != 0);
 	if (hob_gpu_decodable(&t) && (over || uneven || ragged))
 		return true;
 	hob_ktx2_source file = {.vk_format = final_format(t.vk_format, r),

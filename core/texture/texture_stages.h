@@ -90,7 +90,7 @@ bool hob_texture_resize(hob_picture *picture, hob_use use, uint32_t width, uint3
 typedef enum hob_texture_warning {
 	HOB_TEXTURE_WARNING_PLACEHOLDER = 1, /* an input was not available */
 	HOB_TEXTURE_WARNING_BUMP_IS_NORMAL = 2,
-	HOB_TEXTURE_WARNING_SCALED = 4, /* scaled to a multiple of four for block compression */
+	HOB_TEXTURE_WARNING_SIDES = 4, /* blocks of a picture whose sides are no multiples of four */
 	HOB_TEXTURE_WARNING_NO_ASTC = 8,
 	HOB_TEXTURE_WARNING_UNPACKED = 16, /* uncompressed: too small for blocks, or sampled NEAREST */
 	HOB_TEXTURE_WARNING_BELOW = 32,	   /* normals point into the surface, and their Z is not stored */

@@ -4,6 +4,8 @@ const g = (group, number) => `gltf/asset-generator-0.6/${group}/${group}_${numbe
 
 export const always = [
 	{ name: 'material-balls', from: '../materials/balls.gltf' },
+	/* A picture of 30 x 18, repeated: blocks of BC7 that WebGL does not take. */
+	{ name: 'sides', from: '../materials/sides.gltf', profiles: ['float32', 'blocks'] },
 	{ name: 'colours', from: 'simple/BoxVertexColors.glb' },
 	{ name: 'morph-rest', from: 'simple/AnimatedMorphCube.glb' },
 	{ name: 'morph-moving', from: 'simple/AnimatedMorphCube.glb', clip: 0, time: 0.7 },

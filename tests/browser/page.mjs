@@ -404,8 +404,23 @@ async function readLight(url) {
 	return texture;
 }
 
+/* WebGL takes BC blocks only of sides that are multiples of four. */
+async function readRagged(url) {
+	const ktx = readKtx(new Uint8Array(await (await fetch(url)).arrayBuffer()));
+	const { vkFormat, pixelWidth, pixelHeight } = ktx;
+	if (vkFormat < 131 || vkFormat > 146 || (pixelWidth % 4 === 0 && pixelHeight % 4 === 0)) return null;
+	const levels = (await unpackTexture(url)).map((data, i) => ({ data: new Uint8Array(data),
+		width: Math.max(1, pixelWidth >> i), height: Math.max(1, pixelHeight >> i) }));
+	const texture = new THREE.DataTexture(levels[0].data, pixelWidth, pixelHeight);
+	texture.mipmaps = levels;
+	texture.minFilter = THREE.LinearMipmapLinearFilter;
+	texture.colorSpace = [132, 134, 138, 146].includes(vkFormat) ? THREE.SRGBColorSpace : THREE.NoColorSpace;
+	texture.needsUpdate = true;
+	return texture;
+}
+
 window.readTexture = async (url) => {
-	const texture = (await readLight(url)) ?? (await ktx2.loadAsync(url));
+	const texture = (await readLight(url)) ?? (await readRagged(url)) ?? (await ktx2.loadAsync(url));
 	const material = new THREE.RawShaderMaterial({
 		glslVersion: THREE.GLSL3,
 		uniforms: { map: { value: texture }, level: { value: 0 } },

@@ -11,6 +11,7 @@ const profiles = {
 	float32: { ...plain, vertices: 'float32' },
 	quantized: { ...plain, vertices: 'quantized', encode: 'meshopt' },
 	passed: { ...plain, vertices: 'float32', texture: { encoding: 'source' } },
+	blocks: { ...plain, vertices: 'float32', texture: {} },
 };
 /* Pixels of 262,144, values in 1/255. off: a vertex that moves by a millionth may move an edge across a pixel's centre,
  * and skin weights are multiples of 1/65535. rest, the root mean square without these pixels: tangent-space normals are
@@ -19,6 +20,7 @@ const limits = {
 	float32: { off: 8, rest: 0.25, rmse: 1 },
 	quantized: { off: 50, rest: 1, rmse: 1 },
 	passed: { off: 8, rest: 0.25, rmse: 1 },
+	blocks: { off: 8, rest: 1, rmse: 1 },
 };
 
 const keep = process.env.HOB_PICTURES;

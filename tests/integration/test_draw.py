@@ -1,5 +1,6 @@
 """The sample renderer of core/runtime/examples on cooked models: rendering of packed, quantised and classic files. Pictures are
 compared with each other, never with stored ones: rasterisers differ."""
+import json
 import math
 import os
 import pathlib
@@ -92,6 +93,16 @@ class Draw(Scenario):
         described = subprocess.run([HOB, "inspect", self.folder / "clusters/ring.obj.meshes"], capture_output=True, text=True,
                                    timeout=DEADLINE)
         self.assertRegex(described.stdout, r"hierarchy: \d+ clusters in \d+ groups")
+
+    def test_blocks_of_a_picture_of_30_by_18_repeat_like_its_pixels(self):
+        pictures = {}
+        for encoding in "rgba8", "bc":
+            settings = json.dumps({"texture": {"encoding": encoding}})
+            done = subprocess.run([HOB, "cook", MODELS.parent / "materials/sides.gltf", "-o", self.folder / encoding, "--settings",
+                                   settings], capture_output=True, text=True, timeout=DEADLINE)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            pictures[encoding] = self.draw(self.folder / encoding / "sides.gltf")
+        self.assertLess(difference(*pictures.values()), 0.5)
 
     def test_compressed_files_are_refused_with_the_remedy(self):
         out = self.cook("out", '{"encode":"meshopt"}')

@@ -254,8 +254,8 @@ export const text = {
 		notYet: '(not created yet)', other: 'Other',
 		groups: {
 			'Levels of detail': ['lods.max', 'lods.ratio', 'lods.error', 'lods.lock_border'],
-			Textures: ['texture.max_size', 'texture.encoding', 'texture.quality', 'texture.basis', 'texture.mipmaps',
-				'texture.zstd'],
+			Textures: ['texture.max_size', 'texture.encoding', 'texture.quality', 'texture.basis', 'texture.sides',
+				'texture.mipmaps', 'texture.zstd'],
 			Model: ['up_axis', 'unit', 'scale', 'units', 'colors', 'merge_instances', 'merge_materials',
 				'name_rules', 'vertices', 'normals', 'normals_angle', 'drop_unused_uvs', 'subdivision', 'usd.variants',
 				'meshlets', 'clusters', 'encode', 'influences', 'animation.error', 'animation.short_names'],
@@ -274,6 +274,7 @@ export const text = {
 			'texture.encoding': { rgba8: 'Uncompressed', bc: 'BC (desktop)', astc: 'ASTC (mobile)',
 				source: 'As the source file', png: 'PNG' },
 			'texture.basis': { transcode: 'Transcode', keep: 'Keep the file' },
+			'texture.sides': { own: 'Keep', fours: 'Multiples of four' },
 			'texture.quality': { fast: 'Fast', good: 'Good', best: 'Best', small: 'Small' },
 			up_axis: { file: 'As in the file', x: 'X', y: 'Y', z: 'Z' },
 			unit: { file: 'As in the file', mm: 'Millimetres', cm: 'Centimetres', dm: 'Decimetres', m: 'Metres',
@@ -357,6 +358,7 @@ export const text = {
 		'texture.mipmaps': ['Mipmaps', 'Smoother and faster at a distance; a third more space.'],
 		'texture.basis': ['Basis Universal', 'Transcode: every renderer shows it. Keep: smaller, for renderers with ' +
 				'a transcoder.'],
+		'texture.sides': ['Sides', 'Other loaders on WebGL, WebGPU and Direct3D 11 need multiples of four.'],
 		'texture.zstd': ['Compress texture files', 'Smaller files (zstd); the renderer decompresses them.'],
 		'environment.cook': ['Cook environments',
 			'HDR and EXR panoramas become cube maps for lighting.'],

@@ -91,7 +91,9 @@ async function readKtx2(bytes, hasExtension, transcoder) {
 	const found = ktxFormats[ktx.vkFormat];
 	if (!found) throw new Error(`KTX2 with VkFormat ${ktx.vkFormat}, which this loader does not show`);
 	const [, extension, name] = needs.find(([last]) => ktx.vkFormat <= last) ?? [];
-	const unpacked = Boolean(extension) && !hasExtension(extension);
+	/* WebGL takes blocks BC1 to BC7 only if both sides are multiples of four. */
+	const ragged = ktx.vkFormat > 130 && ktx.vkFormat <= 146 && (ktx.pixelWidth % 4 > 0 || ktx.pixelHeight % 4 > 0);
+	const unpacked = Boolean(extension) && (ragged || !hasExtension(extension));
 	const [format, srgb, , side] = unpacked ? [THREE.RGBAFormat, found[1], 4, 1] : found;
 	const halves = ktx.vkFormat === 97 || (unpacked && ktx.vkFormat === 143);
 	const mipmaps = [];
@@ -110,7 +112,7 @@ async function readKtx2(bytes, hasExtension, transcoder) {
 	if (side === 1 && ktx.faceCount === 1) texture.mipmaps = mipmaps.length > 1 ? mipmaps : [];
 	texture.colorSpace = srgb ? THREE.SRGBColorSpace : THREE.NoColorSpace;
 	texture.userData.levels = mipmaps.length;
-	if (unpacked) texture.userData.unpacked = name;
+	if (unpacked) texture.userData.unpacked = ragged ? `${name} of ${ktx.pixelWidth} x ${ktx.pixelHeight}` : name;
 	return texture;
 }
 

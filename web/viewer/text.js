@@ -104,7 +104,7 @@ export const text = {
 	mip: 'Mip level',
 	channels: 'Channels',
 	channel: { rgb: 'Colour', rgba: 'Colour over alpha', r: 'Red', g: 'Green', b: 'Blue', a: 'Alpha' },
-	unpacked: (family) => `decompressed here, because this GPU does not support ${family}`,
+	unpacked: (family) => `decompressed here, because WebGL does not support ${family} here`,
 	zoom: 'Zoom',
 	texelHint: 'Point at a texel to read its value.',
 	texel: (x, y, values, hex) => `Texel ${x}, ${y}: ${values} (${hex})`,

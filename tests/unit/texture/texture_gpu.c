@@ -22,17 +22,20 @@ static void bc_encoding_picks_a_format_for_each_use(void **state)
 		{HOB_SLOT_THICKNESS, HOB_VK_BC5_UNORM, HOB_VK_BC5_UNORM},
 		{HOB_SLOT_SPECULAR, HOB_VK_BC7_UNORM, HOB_VK_BC1_RGB_UNORM},
 	};
-	for (size_t i = 0; i < 2 * HOB_COUNT_OF(cases); i++) {
+	for (size_t i = 0; i < 4 * HOB_COUNT_OF(cases); i++) {
 		bench *b = open_bench();
-		/* 31 is scaled to 32 for the blocks. */
+		bool fours = i >= 2 * HOB_COUNT_OF(cases);
+		size_t use = i / 2 % HOB_COUNT_OF(cases);
+		b->request.settings.texture_sides = fours ? HOB_SIDES_FOURS : HOB_SIDES_OWN;
 		add_flat(b, "props/a.png", 31, (uint8_t[4]){10, 20, 230, 255});
 		b->request.settings.texture_encoding = HOB_TEXTURE_BC;
 		b->request.settings.texture_quality = i % 2 ? HOB_QUALITY_SMALL : HOB_QUALITY_FAST;
-		b->materials[0].slots[cases[i / 2].slot].image = add_image(b, "props/a.png");
+		b->materials[0].slots[cases[use].slot].image = add_image(b, "props/a.png");
 		assert_true(bake(b));
-		assert_int_equal(b->out.images[0].vk_format, i % 2 ? cases[i / 2].small : cases[i / 2].large);
-		assert_int_equal(b->out.images[0].width, 32);
-		assert_true(noted(b, "texture.scaled", "32 x 32"));
+		assert_int_equal(b->out.images[0].vk_format, i % 2 ? cases[use].small : cases[use].large);
+		assert_int_equal(b->out.images[0].width, fours ? 32 : 31);
+		assert_int_equal(noted(b, "texture.scaled", "32 x 32"), fours);
+		assert_int_equal(noted(b, "texture.sides", "31 x 31"), !fours);
 		assert_true(hob_ktx2_check(b->textures[0].bytes, true, NULL, &b->err));
 		close_bench(b);
 	}
@@ -102,8 +105,8 @@ static void hdr_colours_become_bc6h_and_others_stay_halves(void **state)
 		assert_true(bake(b));
 		bool blocks = cases[i].format != HOB_VK_R16G16B16A16_SFLOAT;
 		assert_int_equal(b->out.images[0].vk_format, cases[i].format);
-		assert_int_equal(b->out.images[0].width, blocks ? 8 : 6);
-		assert_int_equal(noted(b, "texture.scaled", "8 x 8"), blocks);
+		assert_int_equal(b->out.images[0].width, 6);
+		assert_int_equal(noted(b, "texture.sides", "6 x 5"), blocks);
 		assert_true(hob_ktx2_check(b->textures[0].bytes, true, NULL, &b->err));
 		hob_gpu_texture t;
 		hob_picture seen;
