@@ -89,7 +89,8 @@ enum MHD_Result srv_route_stats(request *r)
 	hob_json_close(&body, '}');
 	hob_json_put(&body, HOB_JSON("errors", errors), HOB_JSON("nondeterministic", 0u),
 				 HOB_JSON("outputs", view->outputs), HOB_JSON("warnings", view->warnings),
-				 HOB_JSON_OPEN("bytes", '{'), HOB_JSON("source", view->source_bytes));
+				 HOB_JSON("warned", view->warned), HOB_JSON_OPEN("bytes", '{'),
+				 HOB_JSON("source", view->source_bytes));
 	if (http->sources.input_bytes)
 		hob_json_put_u64(&body, "inputs", http->sources.input_bytes(http->sources.stats_user));
 	hob_json_put(&body, HOB_JSON("cooked", view->cooked_bytes), HOB_JSON_CLOSE('}'),

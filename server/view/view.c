@@ -502,6 +502,7 @@ static void count_asset(srv_view *v, const srv_view_asset *asset, bool added)
 	v->source_bytes += sign * asset->source_bytes;
 	v->cooked_bytes += sign * asset->cooked_bytes;
 	v->warnings += sign * asset->warnings;
+	v->warned += asset->warnings > 0 ? sign : 0;
 	for (uint32_t i = 0; i < asset->finding_count; i++)
 		v->findings[asset->findings[i].rule][asset->findings[i].level] +=
 			(uint32_t)sign * asset->findings[i].count;
@@ -617,6 +618,7 @@ void srv_views_publish(srv_views *views, uint64_t rev, bool ready)
 	to->open.source_bytes = from->open.source_bytes;
 	to->open.cooked_bytes = from->open.cooked_bytes;
 	to->open.warnings = from->open.warnings;
+	to->open.warned = from->open.warned;
 	to->open.outputs = from->open.outputs;
 	merge_assets(views, from, to);
 	merge_ids(views, from, to);

@@ -116,6 +116,7 @@ typedef struct srv_view {
 	uint32_t standings[SRV_STANDINGS_LISTED];
 	uint32_t findings[HOB_RULE_COUNT][HOB_LEVEL_ERROR + 1];
 	uint64_t source_bytes, cooked_bytes, warnings, outputs; /* sums over all assets */
+	uint64_t warned;										/* assets with warnings */
 	uint32_t root_count;
 	const srv_view_root *roots;
 	bool ready; /* all roots have been scanned, and every asset found is listed */

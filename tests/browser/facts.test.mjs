@@ -50,7 +50,7 @@ describe('facts', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 	});
 
 	test('what was cooked in the last hour is counted by the daemon', async () => {
-		await go('/');
+		await go('/ui/jobs');
 		await panel(/^Cooked per minute/).getByText('1,102', { exact: true }).waitFor();
 		assert.equal((await stats()).activity.cooked, COUNT + 2);
 		/* the daemon has run for less than an hour */

@@ -82,10 +82,55 @@ describe('the latest changes', { skip: missing() ?? withoutDashboard() ?? false 
 		await page.goBack();
 		await rows().filter({ hasText: "Clip 'Wave' is gone" }).waitFor();
 		await panel().getByRole('button', { name: 'Worse only' }).click();
-		studio.save('gone.obj', objText(3));
+		assert.deepEqual(studio.complaints, []);
+	});
+
+	test('since the last commit, where there is a Git folder', async () => {
+		const commit = panel().getByRole('button', { name: 'Since commit' });
+		const log = (seconds) => studio.save('.git/logs/HEAD', `${'0'.repeat(40)} ${'1'.repeat(40)} Ann <ann@example.org> ${seconds} +0100\tcommit: One\n`);
+		await page.goto(studio.origin);
+		await rows().first().waitFor();
+		assert.equal(await commit.count(), 0);
+		log(4102444800);
+		await page.reload();
+		await commit.click();
+		await panel().getByText('Nothing of that kind.').waitFor();
+		assert.match(page.url(), /commit=1/);
+		log(1000);
+		await page.reload();
+		await rows().first().waitFor();
+		await assertAccessible(page);
+		await commit.click();
+		rmSync(join(studio.art, '.git'), { recursive: true });
+	});
+
+	test('each save asks once for the changes and once for the counts', async () => {
+		await page.goto(studio.origin);
+		await rows().first().waitFor();
+		await page.evaluate(() => new Promise((ready) => {
+			globalThis.told = 0;
+			const stream = new EventSource('/api/v1/events?kinds=asset');
+			stream.addEventListener('hello', ready);
+			stream.addEventListener('asset', () => globalThis.told++);
+		}));
+		studio.save('gone.obj', objText(2));
 		await newest('note', 'It is new');
-		rmSync(join(studio.art, 'gone.obj'));
-		await newest('note', 'Removed');
+		await page.locator('a.count.wide', { hasText: '2' }).waitFor();
+		const asked = {};
+		page.on('request', (request) => {
+			const [path] = request.url().slice(studio.origin.length).split('?');
+			if (path.startsWith('/api/') && !/thumbnail|picture/.test(path)) asked[path] = (asked[path] ?? 0) + 1;
+		});
+		const steps = [[objText(4), 'warn', 'triangles'], ['f 1 2 3\n', 'bad', 'art/'], [objText(4), 'good', 'It can be cooked again'],
+			[objText(6), 'warn', 'triangles'], [null, 'note', 'Removed']];
+		for (const [text, tone, words] of steps) {
+			if (text) studio.save('gone.obj', text);
+			else rmSync(join(studio.art, 'gone.obj'));
+			await newest(tone, words);
+		}
+		assert.equal(await page.evaluate(() => globalThis.told), steps.length + 1);
+		assert.equal(asked['/api/v1/history'], steps.length, JSON.stringify(asked));
+		assert.ok(Object.values(asked).reduce((sum, count) => sum + count) <= 2 * steps.length, JSON.stringify(asked));
 		assert.deepEqual(studio.complaints, []);
 	});
 });

@@ -12,12 +12,18 @@ function keep(url, data) {
 	if (kept.size > KEPT) kept.delete(kept.keys().next().value);
 }
 
+/** gap: least time in ms between two reads of one resource; longer while many cooks wait. */
+export const pace = { gap: 300 };
+export const SOON = 100; /* ms; the events of one save come within this time */
+export const LATER = 2000;
+
 /**
- * Calls `run` soon, but never twice at a time, at most every `gap` ms or twice the time that it takes, and not while
- * the tab is hidden.
+ * Calls `run` within the time that is asked for, but never twice at a time, at most every `gap` ms or twice the time
+ * that it takes, and not while the tab is hidden.
  */
-export function makeRefresher(run, gap = 300) {
+export function makeRefresher(run, gap = 0) {
 	let timer = 0;
+	let due = 0;
 	let busy = false;
 	let again = false;
 	let ended = false;
@@ -33,13 +39,17 @@ export function makeRefresher(run, gap = 300) {
 		busy = false;
 		if (again) ask();
 	};
-	const ask = () => {
+	const ask = (within = 0) => {
 		if (busy || document.hidden) {
 			again = true;
 			return;
 		}
-		if (timer || ended) return;
-		timer = setTimeout(go, Math.max(0, last + Math.max(gap, 2 * took) - performance.now()));
+		const now = performance.now();
+		const at = Math.max(now + within, last + Math.max(gap || pace.gap, 2 * took));
+		if (ended || (timer && due <= at)) return;
+		clearTimeout(timer);
+		due = at;
+		timer = setTimeout(go, at - now);
 	};
 	const shown = () => !document.hidden && again && !busy && ask();
 	const now = () => (document.hidden ? ask() : go());
@@ -81,7 +91,8 @@ class Source {
 		this.refresher = makeRefresher(() => this.read());
 		this.deaf = listen((event) => {
 			const tells = event.kind === 'hello' || event.kind === 'reset';
-			if (tells || [...this.readers].some(({ on }) => on?.(event))) this.refresher.ask();
+			const wanted = [...this.readers].map(({ on }) => tells || on?.(event)).filter(Boolean);
+			if (wanted.length) this.refresher.ask(Math.min(...wanted.map((within) => (within === true ? SOON : within))));
 		});
 	}
 
@@ -120,8 +131,8 @@ class Source {
 }
 
 /**
- * {data, error, loading, reload} of a GET. `on(event)`: whether the event makes the data out of date; `every`: also
- * reload at this interval. The last data remains while a new answer is pending, and if it fails.
+ * {data, error, loading, reload} of a GET. `on(event)`: whether the event makes the data out of date, or the time in
+ * ms within which to ask; `every`: also reload at this interval. The last data remains while a new answer is pending, and if it fails.
  */
 export function useResource(url, { on, every, as } = {}) {
 	const [, redraw] = useReducer((count) => count + 1, 0);

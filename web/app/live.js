@@ -1,7 +1,7 @@
 /* Events of the daemon as they happen. A shared worker keeps one stream for all tabs; in a browser without shared
  * workers, each tab has its own stream, which is closed while the tab is hidden. */
 let state = { connected: false, hello: null, known: false };
-const kinds = ['asset', 'job', 'log', 'reset', 'farm', 'thumbnail'];
+const kinds = ['asset', 'job', 'log', 'reset', 'root', 'farm', 'thumbnail'];
 const listeners = new Set();
 const watchers = new Set();
 

@@ -4,17 +4,19 @@ import { useEffect, useState } from 'preact/hooks';
 import { text } from './text.js';
 import { number } from './format.js';
 import { useAddress } from './router.js';
-import { useLive, useResource } from './hooks.js';
+import { LATER, pace, useLive, useResource } from './hooks.js';
 import { Icon } from './ui.js';
 import { signOut, useSession } from './session.js';
 import { ThemeSwitch } from './theme.js';
 import { Updated } from './updated.js';
-import { Work } from './work.js';
+import { SHORT, Work } from './work.js';
 
 const groups = [['overview', 'assets', 'errors', 'jobs'], ['cache', 'clients', 'log'], ['settings', 'api']];
 const addressOf = (page) => (page === 'overview' ? '/' : `/ui/${page}`);
 
-export const changesCounts = (event) => event.kind === 'asset' || event.kind === 'job';
+/** A cook's outcome is shown soon, its beginning and its preview only if they last. */
+export const changesCounts = ({ kind, data }) =>
+	(kind === 'job' || (kind === 'asset' && data.quality === 'preview') ? LATER : kind === 'asset');
 
 function Badge({ count, tone, label }) {
 	if (!count) return null;
@@ -41,7 +43,7 @@ export function Shell({ page, children }) {
 	const [open, setOpen] = useState(false);
 	const { path } = useAddress();
 	const stats = useResource('/api/v1/stats', { on: changesCounts, every: 15000 });
-	const states = stats.data?.assets;
+	pace.gap = stats.data?.progress?.left > SHORT ? 2000 : 300;
 	useEffect(() => setOpen(false), [path]);
 	const badges = {
 		errors: html`<${Badge} tone="bad" label=${text.nav.errors} count=${stats.data?.errors} />`,

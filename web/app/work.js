@@ -1,14 +1,15 @@
 /* Progress of long work on every page: current cook, share, speed, remaining time. Also in the tab's title and icon. */
 import { html } from 'htm/preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { text } from './text.js';
 import { duration, number, partsOf, percent } from './format.js';
+import { listen } from './live.js';
 import { setTabNote, useClock, useResource } from './hooks.js';
 import { nameAddress } from './router.js';
 import { Icon } from './ui.js';
 
 const words = text.work;
-const SHORT = 3; /* up to this many jobs are shown only on their own page */
+export const SHORT = 3; /* up to this many jobs are shown only on their own page */
 const LATE = 5000;
 
 /* Rounded up to a useful precision: "8 s", "2 min", "1 h 10 min". */
@@ -52,11 +53,12 @@ async function setIcon(bad) {
 }
 
 function Now() {
-	const jobs = useResource('/api/v1/jobs?limit=3&state=cooking', { every: 2000 });
-	const names = (jobs.data?.items ?? []).map(({ asset }) => asset).filter(Boolean);
-	if (!names.length) return null;
-	return html`<span class="now">${names.slice(0, 1).map((name) => html`<a href=${nameAddress(name)} title=${name}>
-		${partsOf(name).file}</a>`)}</span>`;
+	const jobs = useResource('/api/v1/jobs?limit=3&state=cooking');
+	const [begun, set] = useState(null);
+	useEffect(() => listen(({ kind, data }) => kind === 'job' && data.state === 'cooking' && set(data.asset)), []);
+	const name = begun ?? jobs.data?.items[0]?.asset;
+	if (!name) return null;
+	return html`<span class="now"><a href=${nameAddress(name)} title=${name}>${partsOf(name).file}</a></span>`;
 }
 
 /* Whether no job has finished for longer than the estimate for all remaining ones. */

@@ -1,7 +1,7 @@
 /* Shared by all tabs: holds the one event stream and forwards events. Browsers allow six connections to a daemon, and a
  * stream occupies one permanently, so with a stream per tab, eight tabs would block each other. An event is forwarded
  * at once; those that follow within PAUSE are forwarded together, because each message is a task in each tab. */
-const kinds = ['asset', 'job', 'log', 'reset', 'farm', 'thumbnail'];
+const kinds = ['asset', 'job', 'log', 'reset', 'root', 'farm', 'thumbnail'];
 const ports = new Set();
 let state = { connected: false, hello: null };
 let source = null;

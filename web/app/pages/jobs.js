@@ -2,9 +2,10 @@ import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { text } from '../text.js';
 import { post, query as written, write } from '../api.js';
-import { duration, number, sentence, size } from '../format.js';
+import { duration, number, plural, sentence, size } from '../format.js';
 import { useClock, useResource, useTitle } from '../hooks.js';
-import { choose, setQuery } from '../router.js';
+import { Chart } from '../chart.js';
+import { choose, nameAddress, setQuery } from '../router.js';
 import { ActionButton, AssetName, Breakable, BundleButton, Empty, Icon, Panel, Resource, Time } from '../ui.js';
 import { reasonText } from './asset_why.js';
 import { lasted, Timeline } from './jobs_timeline.js';
@@ -134,6 +135,28 @@ function Done({ jobs }) {
 			</div>`}`;
 }
 
+const MINUTES = 60;
+/* The daemon counts its own cooks: one that has run for less than an hour has no whole hour to show. */
+const young = (stats) => stats.uptime_ms < MINUTES * 60000;
+const spanOf = (stats) => (young(stats) ? text.overview.sinceStart : text.overview.lastHour);
+
+function Activity({ stats, now }) {
+	const { cooked_by_minute: minutes, cooked, average_cook_ms: cook, average_wait_ms: wait, slowest } = stats.activity;
+	const first = Math.floor(now / 60000) - MINUTES + 1;
+	if (!cooked) return html`<div class="body quiet">
+			${young(stats) ? text.overview.activityNoneYet : text.overview.activityNone}</div>`;
+	return html`<div class="spark"><${Chart} axes=${false} height=${64}
+			label=${`${text.overview.activity}: ${plural(cooked, text.assetWord)}, ${spanOf(stats)}`}
+			times=${minutes.map((_, at) => (first + at) * 60)}
+			series=${[{ label: text.overview.activity, tone: 'accent', values: minutes }]} /></div>
+		<dl class="facts"><dt>${young(stats) ? text.overview.startCount : text.overview.hourCount}</dt><dd>${number(cooked)}</dd>
+			<dt>${text.overview.timeWait}</dt><dd>${duration(wait)}</dd><dt>${text.overview.timeCook}</dt><dd>${duration(cook)}</dd>
+			${slowest && html`<dt>${text.overview.slowest}</dt>
+					<dd>${duration(slowest.cook_ms)} <small>
+						<a href=${nameAddress(slowest.asset)}><${Breakable} path=${slowest.asset} /></a></small></dd>`}
+						</dl>`;
+}
+
 const filters = ['', 'cooked', 'hit', 'fetched', 'failed', 'cancelled'];
 
 export function Jobs({ query }) {
@@ -144,6 +167,7 @@ export function Jobs({ query }) {
 	const some = useResource(query.result ? `/api/v1/jobs${written({ limit: 200, state: query.result })}`
 			: null, { on });
 	const drawn = query.timeline === '1';
+	const minute = useClock(60000);
 	return html`<div class="head"><h1>${words.title}</h1><div class="actions"><button type="button"
 			aria-pressed=${String(drawn)} onClick=${() => setQuery({ timeline: drawn ? '' : '1' })}>
 			${text.timeline.title}</button></div></div>
@@ -166,6 +190,8 @@ export function Jobs({ query }) {
 							.map((name) => html`<button type="button" class="chip"
 							aria-pressed=${(query.result ?? '') === name} onClick=${() => choose({ result: name })}>
 							${name ? text.results[name] : text.assets.all}</button>`)}</span>`}>
-					<${Done} jobs=${done} /></${Panel}></div>`;
+					<${Done} jobs=${done} /></${Panel}>
+				${stats.data && html`<${Panel} id="activity" title=${text.overview.activity} note=${spanOf(stats.data)}>
+					<${Activity} stats=${stats.data} now=${minute} /></${Panel}>`}</div>`;
 		}}</${Resource}>`;
 }

@@ -2,9 +2,10 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { query } from '../api.js';
+import { listen } from '../live.js';
 import { text } from '../text.js';
 import { duration, partsOf, sentence } from '../format.js';
-import { useClock, useResource } from '../hooks.js';
+import { LATER, useClock, useResource } from '../hooks.js';
 import { nameAddress, setQuery, useAddress } from '../router.js';
 import { Thumb } from '../thumb.js';
 import { Breakable, Icon, Panel, Resource, Time } from '../ui.js';
@@ -14,7 +15,6 @@ const words = text.overview;
 const FEW = 8;
 const MANY = 50;
 const STAYS = 400; /* ms; what the next save replaces at once is not drawn */
-const LATER = 3000; /* ms */
 const shares = ['triangles', 'bytes'];
 
 /* One picture is asked for at a time, the newest first: a browser has few connections to a daemon, and drawing takes
@@ -107,10 +107,9 @@ function useRemoved() {
 		gone.current.delete(asset);
 		gone.current.set(asset, Date.now());
 		if (gone.current.size > MANY) gone.current.delete(gone.current.keys().next().value);
-		return true;
 	};
-	const lines = useResource('/api/v1/log?limit=1000',
-		{ on: ({ kind, data }) => kind === 'asset' && data.kind === 'removed' && removes(data) });
+	const lines = useResource('/api/v1/log?limit=1000');
+	useEffect(() => listen(({ kind, data }) => kind === 'asset' && data.kind === 'removed' && removes(data)), []);
 	const logged = (lines.data?.items ?? [])
 		.filter(({ event, message }) => event === 'removed' && !/^\d+ more {2}/.test(message))
 		.map(({ message, time }) => [message, Date.parse(time)]);
@@ -128,8 +127,14 @@ export function Latest() {
 	const [limit, setLimit] = useState(FEW);
 	const now = useClock(60000);
 	const since = yesterday ? startOfYesterday(now) : undefined;
-	const found = useResource(`/api/v1/history${query({ limit, since, worse: worse ? '1' : undefined })}`,
-		{ on: ({ kind }) => kind === 'asset' });
+	const found = useResource(`/api/v1/history${query({ limit, since, worse, commit })}`,
+		{ on: ({ kind, data }) => kind === 'asset' && data.quality !== 'preview' });
+	const git = useRef([]);
+	git.current = found.data?.commits ?? git.current;
+	const floor = ({ asset }) => {
+		const at = git.current.find(({ root }) => asset.startsWith(`${root}/`))?.at;
+		return Math.max(since ? Date.parse(since) : 0, commit ? Date.parse(at ?? FOREVER) : 0);
+	};
 	/* Cooks that were not compared in time are compared a little later. */
 	const late = found.data?.items.filter(({ compared, from, to }) => from && to && !compared)
 		.map(({ job }) => job).join();
