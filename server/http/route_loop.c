@@ -156,13 +156,16 @@ enum MHD_Result srv_route_history(request *r)
 {
 	enum MHD_Result result;
 	srv_control page = {.below = UINT64_MAX};
+	bool committed;
 	const srv_control *last = r->ask ? &r->ask->control : NULL;
 	if (last && last->kind == SRV_CONTROL_CHANGES)
 		return r->ask->status == MHD_HTTP_ACCEPTED ? compare(r) : srv_reply_answer(r, "application/json");
 	if (!srv_request_number(r, "limit", 1, JOBS_MAX, JOBS_DEFAULT, &result, &page.number2) ||
 		!srv_request_number(r, "cursor", 0, UINT64_MAX, 0, &result, &page.number) ||
-		!srv_request_flag(r, "worse", false, &result, &page.force) || !read_since(r, &page.since_ms, &result))
+		!srv_request_flag(r, "worse", false, &result, &page.force) ||
+		!srv_request_flag(r, "commit", false, &result, &committed) || !read_since(r, &page.since_ms, &result))
 		return result;
+	page.tag = committed ? HOB_STR("commit") : (hob_str){0};
 	if (!last)
 		r->deadline_ms = r->http->now_ms + COMPARE_MS;
 	else

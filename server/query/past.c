@@ -2,9 +2,13 @@
 
 #include "../../core/base/json_write.h"
 #include "../control/answer.h"
+#include "../fs/beneath.h"
 #include "past_job.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 /* Finished jobs: lists, one job, outputs, logs. */
 
@@ -16,8 +20,8 @@ typedef bool put_fn(question *q, const srv_job_row *row, hob_buf *out); /* false
 /* A page of items: rows with ids below `before`, newest first, up to `limit`. */
 typedef struct page {
 	put_fn *put;
-	hob_str live; /* items already returned as queued or running */
-	hob_buf items;
+	hob_str live;		 /* items already returned as queued or running */
+	hob_buf items, tail; /* tail: more members of the answer */
 	uint64_t before;
 	uint32_t given, limit, scan; /* scan: rows at most */
 	bool more;
@@ -99,9 +103,12 @@ static int answer_page(question *q, page *p)
 			hob_buf_printf(&q->body, "\"%llu\"", (unsigned long long)p->before);
 		else
 			hob_json_null(&q->body);
+		if (p->tail.size > 0)
+			hob_buf_printf(&q->body, ",%.*s", HOB_FMT(hob_buf_str(&p->tail)));
 		hob_json_close(&q->body, '}');
 	}
 	hob_buf_release(&p->items);
+	hob_buf_release(&p->tail);
 	return ok ? 200 : srv_query_cannot_read(q, &error);
 }
 
@@ -161,13 +168,79 @@ int srv_query_history(question *q)
 	return answer_page(q, &p);
 }
 
+/* When the HEAD of the root's Git folder last moved: the time in the last line of its log,
+ * "OLD NEW NAME <MAIL> SECONDS ZONE\tMESSAGE". */
+static int64_t commit_ms(const srv_view_root *root)
+{
+	char end[8192];
+	struct stat info;
+	int fd = srv_open_beneath(root->folder, ".git/logs/HEAD", O_RDONLY, false);
+	bool found = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+	off_t from = found && info.st_size > (off_t)sizeof end ? info.st_size - (off_t)sizeof end : 0;
+	ssize_t size = found ? pread(fd, end, sizeof end, from) : 0;
+	if (fd >= 0)
+		close(fd);
+	hob_str line = {end, size > 0 ? (size_t)size : 0};
+	while (line.len > 0 && line.data[line.len - 1] == '\n')
+		line.len--;
+	size_t start = line.len;
+	while (start > 0 && line.data[start - 1] != '\n')
+		start--;
+	line = hob_str_sub(line, start, line.len);
+	size_t tab = hob_str_find(line, HOB_STR("\t"), 0), zone = tab < line.len ? tab : line.len;
+	while (zone > 0 && line.data[zone - 1] != ' ')
+		zone--;
+	int64_t ms = 0, unit = 1000;
+	for (size_t i = zone > 0 ? zone - 1 : 0; i > 0 && unit < INT64_MAX / 100; i--, unit *= 10) {
+		if (line.data[i - 1] < '0' || line.data[i - 1] > '9')
+			return ms;
+		ms += (line.data[i - 1] - '0') * unit;
+	}
+	return 0;
+}
+
+/* Rows before the last commit of every root are not read. */
+static void find_commits(question *q, hob_buf *out)
+{
+	const srv_view *view = q->view;
+	bool only = q->control->tag.len > 0;
+	int64_t first = INT64_MAX;
+	q->commits = calloc(view->root_count + 1, sizeof *q->commits);
+	hob_json_key(out, "commits");
+	hob_json_open(out, '[');
+	for (uint32_t i = 0; q->commits && i < view->root_count; i++) {
+		int64_t at = q->commits[i] = commit_ms(&view->roots[i]);
+		if (at == 0)
+			continue;
+		first = at < first ? at : first;
+		hob_json_object(out, HOB_JSON("root", view->roots[i].name), HOB_JSON_TIME("at", at));
+	}
+	hob_json_close(out, ']');
+	if (only && first > q->control->since_ms)
+		q->control->since_ms = first;
+}
+
+static bool put_change(question *q, const srv_job_row *row, hob_buf *out)
+{
+	if (q->control->tag.len > 0) {
+		const srv_view_root *root =
+			srv_query_root(q, hob_str_sub(row->asset, 0, hob_str_find(row->asset, HOB_STR("/"), 0)));
+		int64_t at = root && q->commits ? q->commits[root - q->view->roots] : 0;
+		if (at == 0 || row->finished_at_ms < at)
+			return false;
+	}
+	return srv_past_put_change(q, row, out);
+}
+
 int srv_query_changes(question *q)
 {
-	page p = {.put = srv_past_put_change,
+	page p = {.put = put_change,
 			  .before = q->control->number,
 			  .limit = page_limit(q->control),
 			  .scan = CHANGES_SCANNED_MAX};
+	find_commits(q, &p.tail);
 	int status = answer_page(q, &p);
+	free(q->commits);
 	if (status == 200 && q->uncompared.size > 0) {
 		hob_buf_release(&q->body);
 		q->body = q->uncompared;

@@ -11,6 +11,7 @@ typedef struct question {
 	srv_store *store;  /* for blobs and the epoch */
 	srv_store *reader; /* for rows; a read transaction is open */
 	hob_buf body;
+	int64_t *commits;	/* by root of the view: Unix time in ms of its last commit, 0: none; or NULL */
 	hob_buf uncompared; /* answer of CHANGES that asks for a comparison; empty: it needs none */
 } question;
 

@@ -96,6 +96,28 @@ class History(Scenario):
             self.daemon.sync()
             self.assertEqual([], self.history()["items"])
 
+    def test_since_the_last_commit_of_each_root(self):
+        (self.folder / "plain").mkdir()
+        self.put("a.obj", obj_text())
+        (self.folder / "plain" / "b.obj").write_text(obj_text())
+        with self.serve(str(self.folder / "plain")) as self.daemon:
+            self.daemon.sync()
+            self.assertEqual([], self.history("?commit=1")["items"])
+            head = self.art / ".git" / "logs" / "HEAD"
+            head.parent.mkdir(parents=True)
+            early, late = (f"{'0' * 40} {'1' * 40} Ann > Bee <ann@example.org> {time} +0100\tcommit: > 5 +0000\n" for time in (1000, 4102444800))
+            for text, at, assets in ((early, "1970-01-01T00:16:40.000Z", ["art/a.obj"]), (early * 200 + late, "2100-01-01T00:00:00.000Z", []),
+                                     (late + early, "1970-01-01T00:16:40.000Z", ["art/a.obj"]), ("broken", None, []), ("", None, [])):
+                with self.subTest(text[-90:]):
+                    head.write_text(text)
+                    answer = self.history("?commit=1")
+                    self.assertEqual([{"root": "art", "at": at}] if at else [], answer["commits"])
+                    self.assertEqual(assets, [each["asset"] for each in answer["items"]])
+                    self.assertEqual(2, len(self.history()["items"]))
+            head.unlink()
+            head.symlink_to(self.folder / "plain" / "b.obj")
+            self.assertEqual([], self.history()["commits"], "a link is not followed")
+
     def test_who_may_read_it(self):
         tokens = str(self.folder / "tokens")
 

@@ -56,7 +56,7 @@ MAY = {
     "server/auth": ["core/base", "core/hash", "server/fs"],
     "server/control": ["core/base", "core/hash"],
     "server/view": ["core/base", "core/hash", "core/settings", "schema"],
-    "server/query": ["core/base", "server/control", "server/view", "server/store", "server/settings"],
+    "server/query": ["core/base", "server/control", "server/view", "server/store", "server/settings", "server/fs"],
     "server/agent": ["core/base", "core/client", "core/hash", "server/client", "server/fs"],
     "server/mirror": ["core/base", "core/hash", "server/control", "server/fs", "server/log", "server/store"],
     "server/derive": ["core/base", "core/compare", "core/formats", "core/texture", "server/control", "server/cook", "server/view", "server/store",

@@ -92,7 +92,8 @@ class Source {
 		this.deaf = listen((event) => {
 			const tells = event.kind === 'hello' || event.kind === 'reset';
 			const wanted = [...this.readers].map(({ on }) => tells || on?.(event)).filter(Boolean);
-			if (wanted.length) this.refresher.ask(Math.min(...wanted.map((within) => (within === true ? SOON : within))));
+			if (wanted.length)
+				this.refresher.ask(Math.min(...wanted.map((within) => (within === true ? SOON : within))));
 		});
 	}
 
@@ -132,7 +133,8 @@ class Source {
 
 /**
  * {data, error, loading, reload} of a GET. `on(event)`: whether the event makes the data out of date, or the time in
- * ms within which to ask; `every`: also reload at this interval. The last data remains while a new answer is pending, and if it fails.
+ * ms within which to ask; `every`: also reload at this interval. The last data remains while a new answer is pending,
+ * and if it fails.
  */
 export function useResource(url, { on, every, as } = {}) {
 	const [, redraw] = useReducer((count) => count + 1, 0);

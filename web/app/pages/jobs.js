@@ -149,8 +149,10 @@ function Activity({ stats, now }) {
 			label=${`${text.overview.activity}: ${plural(cooked, text.assetWord)}, ${spanOf(stats)}`}
 			times=${minutes.map((_, at) => (first + at) * 60)}
 			series=${[{ label: text.overview.activity, tone: 'accent', values: minutes }]} /></div>
-		<dl class="facts"><dt>${young(stats) ? text.overview.startCount : text.overview.hourCount}</dt><dd>${number(cooked)}</dd>
-			<dt>${text.overview.timeWait}</dt><dd>${duration(wait)}</dd><dt>${text.overview.timeCook}</dt><dd>${duration(cook)}</dd>
+		<dl class="facts"><dt>${young(stats) ? text.overview.startCount : text.overview.hourCount}</dt>
+			<dd>${number(cooked)}</dd>
+			<dt>${text.overview.timeWait}</dt><dd>${duration(wait)}</dd>
+			<dt>${text.overview.timeCook}</dt><dd>${duration(cook)}</dd>
 			${slowest && html`<dt>${text.overview.slowest}</dt>
 					<dd>${duration(slowest.cook_ms)} <small>
 						<a href=${nameAddress(slowest.asset)}><${Breakable} path=${slowest.asset} /></a></small></dd>`}

@@ -14,6 +14,7 @@ import { clipsOf, Difference, Square, tones, useStrip } from './asset_compare.js
 const words = text.overview;
 const FEW = 8;
 const MANY = 50;
+const FOREVER = '9999-01-01';
 const STAYS = 400; /* ms; what the next save replaces at once is not drawn */
 const shares = ['triangles', 'bytes'];
 
@@ -123,7 +124,7 @@ const Filter = ({ name, on, label }) => html`<button type="button" class="small"
 
 export function Latest() {
 	const asked = useAddress().query;
-	const [worse, yesterday] = [asked.worse === '1', asked.yesterday === '1'];
+	const [worse, yesterday, commit] = ['worse', 'yesterday', 'commit'].map((name) => asked[name] === '1');
 	const [limit, setLimit] = useState(FEW);
 	const now = useClock(60000);
 	const since = yesterday ? startOfYesterday(now) : undefined;
@@ -148,11 +149,11 @@ export function Latest() {
 		/* An asset that was removed since the list was asked for has no picture any more. */
 		const items = all.filter(({ asset, at }) => !(gone.get(asset) > Date.parse(at)));
 		const present = new Set(items.map(({ asset }) => asset));
-		const shown = worse ? items : [...items, ...removed.filter(({ asset, at }) =>
-			!present.has(asset) && (!since || at >= Date.parse(since)))]
+		const shown = worse ? items : [...items, ...removed.filter((each) =>
+			!present.has(each.asset) && each.at >= floor(each))]
 			.sort((a, b) => new Date(b.at) - new Date(a.at)).slice(0, limit);
 		if (!shown.length)
-			return html`<div class="body quiet">${worse || since ? words.noSuch : words.noRecent}</div>`;
+			return html`<div class="body quiet">${worse || since || commit ? words.noSuch : words.noRecent}</div>`;
 		return html`<ul class="lines latest">${shown.map((change) => (change.removed
 				? html`<${Removed} key=${`${change.asset} ${change.at}`} ...${change} />`
 				: html`<${Change} key=${change.job} change=${change} />`))}</ul>
@@ -161,7 +162,9 @@ export function Latest() {
 	};
 	const filters = html`<span class="filters" role="group">
 		<${Filter} name="worse" on=${worse} label=${words.worse} />
-		<${Filter} name="yesterday" on=${yesterday} label=${words.yesterday} /></span>`;
+		<${Filter} name="yesterday" on=${yesterday} label=${words.yesterday} />
+		${(commit || git.current.length > 0)
+			&& html`<${Filter} name="commit" on=${commit} label=${words.commit} />`}</span>`;
 	return html`<${Panel} id="recent" className="changes" title=${words.recent} actions=${filters}>
 		<${Resource} from=${found}>${list}</${Resource}></${Panel}>`;
 }
