@@ -14,7 +14,7 @@ enum {
 	BACKOFF_MAX_MS = 60000,
 	AWAKE_MS = 2000, /* time for a returning machine to announce its cooks */
 	LATE_MS = 100,	 /* wait before asking again, if another machine has the lease */
-	FULL_MS = 30000, /* wait before the next attempt to store in a full cache */
+	FULL_MS = 30000, /* most that is waited before the next attempt to store in a full cache */
 	PATIENCE_LEASES = 4,
 	RECENT = 40, /* answers; FAILING when a tenth of them failed */
 	STEADY = 20	 /* good probes in a row that end FAILING */
@@ -93,13 +93,14 @@ static void set_state(srv_upstream *u, outcome end, const char *reason)
 		srv_log(SRV_LOG_WARNING, "upstream", "%s; until it is back, everything is cooked here",
 				u->facts.reason);
 	}
+	if (state == SRV_UPSTREAM_FAILING)
+		srv_carry_leave_given(u);
 	pthread_cond_broadcast(&u->work); /* idle threads then retry in time */
 }
 
 static bool is_answer(srv_exchange_end end)
 {
-	return end != SRV_EXCHANGE_DOWN && end != SRV_EXCHANGE_LOOP && end != SRV_EXCHANGE_BARRED &&
-		   end != SRV_EXCHANGE_HERE;
+	return end != SRV_EXCHANGE_DOWN && end != SRV_EXCHANGE_LOOP && end != SRV_EXCHANGE_BARRED;
 }
 
 /* Only a probe ends an outage: an older call may have reached a part that still answers. */
@@ -118,12 +119,17 @@ void srv_carry_note_answer(srv_upstream *u)
 		u->recent <<= 1;
 }
 
+/* Whether a tenth of the last answers are failures, with this one. */
+static bool count_failure(srv_upstream *u)
+{
+	u->recent = (u->recent << 1 | 1) & ((1ull << RECENT) - 1);
+	return __builtin_popcountll(u->recent) >= RECENT / 10;
+}
+
 static void note_failure(srv_upstream *u, outcome end, const char *reason)
 {
-	if (end == NO_ANSWER && srv_carry_is_up(u)) {
-		u->recent = (u->recent << 1 | 1) & ((1ull << RECENT) - 1);
-		end = __builtin_popcountll(u->recent) >= RECENT / 10 ? OFTEN : NO_ANSWER;
-	}
+	if (end == NO_ANSWER && srv_carry_is_up(u) && count_failure(u))
+		end = OFTEN;
 	u->steady = 0;
 	uint32_t next = u->backoff_ms ? u->backoff_ms * 2 : BACKOFF_FIRST_MS;
 	if (u->facts.state != SRV_UPSTREAM_UP && srv_carry_clock(CLOCK_MONOTONIC) < u->retry_at)
@@ -375,8 +381,10 @@ void srv_carry_is_full(srv_upstream *u, const char *reason)
 	if (!u->facts.full) {
 		srv_log(SRV_LOG_WARNING, "upstream", "%s", reason);
 		u->full_at = now;
+		u->full_ms = BACKOFF_FIRST_MS / 2;
 	}
-	u->give_at = now + FULL_MS;
+	u->full_ms = u->full_ms * 2 < FULL_MS ? u->full_ms * 2 : FULL_MS;
+	u->give_at = now + u->full_ms;
 	u->facts.full = true;
 	srv_carry_stays_full(u);
 }
@@ -425,27 +433,41 @@ static void note_given(srv_upstream *u, const srv_exchange *x, const hob_sha256 
 	srv_outbox_remove(&u->outbox, key);
 }
 
-static void give(carrier *c, const hob_sha256 *key)
+static srv_exchange_end give(carrier *c, const hob_sha256 *key)
 {
 	srv_upstream *u = c->upstream;
-	srv_exchange_end end = srv_exchange_give(&c->exchange, key);
+	srv_exchange *x = &c->exchange;
+	srv_exchange_end end = srv_exchange_give(x, key);
+	hob_error error = x->error;
+	bool reads = end == SRV_EXCHANGE_DOWN && srv_exchange_probe(x) == SRV_EXCHANGE_OK;
+	x->error = error;
 	pthread_mutex_lock(&u->lock);
-	u->facts.given_bytes += c->exchange.bytes;
-	srv_carry_note(u, &c->exchange.error, end);
-	note_given(u, &c->exchange, key, end);
+	u->facts.given_bytes += x->bytes;
+	if (reads && srv_carry_is_up(u) && !count_failure(u))
+		end = SRV_EXCHANGE_FULL; /* only what is given waits */
+	else
+		srv_carry_note(u, &x->error, end);
+	note_given(u, x, key, end);
 	if (u->farm && end != SRV_EXCHANGE_DOWN && end != SRV_EXCHANGE_LOOP)
 		srv_carry_given(u, &c->exchange.lookup, end == SRV_EXCHANGE_OK || end == SRV_EXCHANGE_CONFLICT);
 	u->giving = false;
 	pthread_mutex_unlock(&u->lock);
+	return end;
 }
 
-static void probe(carrier *c)
+/* key: a result to give, too; NULL: none. */
+static void probe(carrier *c, const hob_sha256 *key)
 {
 	srv_upstream *u = c->upstream;
 	srv_exchange_end end = srv_exchange_probe(&c->exchange);
+	bool gives = key && is_answer(end);
+	if (gives)
+		end = give(c, key);
 	pthread_mutex_lock(&u->lock);
-	srv_carry_note(u, &c->exchange.error, end);
+	if (!gives)
+		srv_carry_note(u, &c->exchange.error, end);
 	note_probe(u, end);
+	u->giving = u->giving && !key;
 	u->probing = false;
 	pthread_mutex_unlock(&u->lock);
 }
@@ -514,10 +536,11 @@ static bool step(carrier *c)
 	srv_upstream *u = c->upstream;
 	int64_t now = srv_carry_clock(CLOCK_MONOTONIC);
 	bool up = u->facts.state == SRV_UPSTREAM_UP;
+	bool leaves = u->leaving && u->facts.state == SRV_UPSTREAM_FAILING;
 	hob_sha256 key;
 	if (up && u->finds.first && !u->finding) {
 		find_waiting(c);
-	} else if (up && srv_carry_claims(c)) {
+	} else if ((up || leaves) && srv_carry_claims(c)) {
 	} else if (up && u->fetches.first) {
 		order *o = srv_line_pop(&u->fetches);
 		pthread_mutex_unlock(&u->lock);
@@ -529,9 +552,12 @@ static bool step(carrier *c)
 		give(c, &key);
 		pthread_mutex_lock(&u->lock);
 	} else if (!up && now >= u->retry_at && !u->probing) {
+		/* A store of which only puts fail must not pass by its reads. */
+		bool gives = u->facts.state == SRV_UPSTREAM_FAILING && may_give(u, INT64_MAX) && next_given(u, &key);
 		u->probing = true;
+		u->giving = u->giving || gives;
 		pthread_mutex_unlock(&u->lock);
-		probe(c);
+		probe(c, gives ? &key : NULL);
 		pthread_mutex_lock(&u->lock);
 	} else {
 		return false;

@@ -93,7 +93,7 @@ struct srv_upstream {
 	int64_t away_at, full_at;
 	int64_t away_ms;						  /* length of the last outage; 0: all machines are back */
 	int64_t finding_since, retry_at, give_at; /* monotonic ms */
-	uint32_t backoff_ms;
+	uint32_t backoff_ms, full_ms;
 	uint64_t recent;	/* the last answers while UP, the newest in bit 0; 1: it failed */
 	uint32_t steady;	/* good probes in a row */
 	size_t give_cursor; /* position in the outbox: one that must wait does not delay the others */
@@ -122,7 +122,8 @@ void srv_carry_given(srv_upstream *upstream, const hob_sha256 *lookup, bool ther
 /* Claims the lookups in the outbox that were cooked during the outage, so that other machines wait for
  * them. */
 void srv_carry_announce(srv_upstream *upstream);
-void srv_carry_leave_given(srv_upstream *upstream);					/* their results will not arrive soon */
+/* Their results will not arrive soon; while FAILING, that holds for all leases. */
+void srv_carry_leave_given(srv_upstream *upstream);
 void srv_carry_is_full(srv_upstream *upstream, const char *reason); /* retries later */
 /* full for too long: other machines need not wait for the outbox */
 void srv_carry_stays_full(srv_upstream *upstream);

@@ -240,7 +240,7 @@ void srv_carry_leave_given(srv_upstream *u)
 	hob_sha256 lookup;
 	lease *l;
 	for (size_t at = 0; (l = srv_digest_map_next(&u->leases, &at, &lookup));)
-		if (l->given) {
+		if (l->given || u->facts.state == SRV_UPSTREAM_FAILING) {
 			l->left = true;
 			u->leaving = true;
 		}

@@ -17,7 +17,9 @@
  *   FAILING    FAILING      UP            FAILING     FAILING          BARRED
  *   BARRED     UP           UP            DEGRADED    DEGRADED         BARRED
  *
- * FAILING: 4 of the last 40 answers failed. It is probed each second, and nothing is left to other machines.
+ * FAILING: 4 of the last 40 answers failed. It is probed each second, by giving it a result if one waits, and
+ * nothing is left to other machines. If it answers reads but fails to take a result, only giving pauses (1 to
+ * 30 s), and the failure counts among the 40.
  * BARRED: the token, or a cycle of caches; tried again each minute.
  *
  * Loop thread, unless stated otherwise. Callbacks run on the loop, never within the ordering call. */

@@ -253,6 +253,27 @@ class FarmDown(FarmScenario):
             two.sync()
             self.assertEqual((two.cooked(), self.rows()), (0, 5))
 
+    def test_a_bucket_of_which_only_puts_fail(self):
+        """One lost put pauses giving alone. If they go on, the farm counts as gone, and no answer to a read ends that."""
+        bucket = self.bucket()
+        bucket.made = True
+        self.models(2)
+        with self.machine("one") as one:
+            one.sync()
+            self.given(one)
+            tries, lost = [], [1]
+            bucket.fault = lambda method, name: 503 if method == "PUT" and lost and lost.pop() else None
+            self.save(one, "once.obj", 70)
+            one.wait_log("with 503")
+            self.assertEqual((self.given(one)["state"], self.rows()), ("up", 3))
+            bucket.fault = lambda method, name: (tries.append(name), 503)[1] if method == "PUT" else None
+            self.save(one, "new.obj", 71)
+            until(lambda: one.counters()["hob_upstream_failing"] == 1, "a store that counts as gone")
+            before = len(tries)
+            until(lambda: len(tries) > before + 2, "tests that put")
+            self.assertEqual(one.counters()["hob_upstream_failing"], 1)
+            self.assertFalse([line for line in one.log if "answers again" in line])
+            self.assertEqual(self.facts(one)["outbox"], 1)
 
     def test_a_bucket_that_refuses(self):
         """Wrong credentials or a wrong clock lose nothing; a missing bucket is reported; read-only access gives nothing."""
