@@ -20,6 +20,7 @@ typedef struct candidate {
 
 typedef struct name_count {
 	uint32_t records, parts; /* number of rows that name the blob */
+	uint32_t owner;			 /* index + 1 of the only record that names it; 0: there is another */
 	size_t passed;			 /* parts skipped while records named it: index + 1 of the last, 0 = none */
 } name_count;
 
@@ -86,8 +87,10 @@ static bool add_name(trimmer *t, const hob_sha256 *digest, bool part)
 	name_count *count = srv_digest_map_put(&t->names, digest, &fresh);
 	if (count && part)
 		count->parts++;
-	else if (count)
+	else if (count) {
 		count->records++;
+		count->owner = fresh || count->owner == t->count ? t->count : 0;
+	}
 	return count || hob_fail(&t->err, MEMORY, "no memory left to count blobs");
 }
 
@@ -117,8 +120,7 @@ static bool collect_parts(trimmer *t)
 	return ok;
 }
 
-/* A record counts as used when any of its outputs is opened. */
-static bool count_outputs(trimmer *t, candidate *item, hob_str lists)
+static bool count_outputs(trimmer *t, hob_str lists)
 {
 	hob_arena arena;
 	srv_record record;
@@ -126,14 +128,23 @@ static bool count_outputs(trimmer *t, candidate *item, hob_str lists)
 	bool ok = srv_row_take_lists(lists, &arena, &record) || hob_fail(&t->err, CORRUPT, "a record is damaged");
 	if (!ok)
 		srv_store_mark_damaged(t->store);
-	for (uint32_t i = 0; ok && i < record.output_count; i++) {
-		blob_entry blob;
-		if (blob_info(t->store, &record.outputs[i].digest, &blob) && blob.used_at_s > item->used_at_s)
-			item->used_at_s = blob.used_at_s;
+	for (uint32_t i = 0; ok && i < record.output_count; i++)
 		ok = add_name(t, &record.outputs[i].digest, false);
-	}
 	hob_arena_release(&arena);
 	return ok;
+}
+
+/* A record counts as used when an output of its own is opened. What all versions of a model have in common,
+ * such as its materials, is in use as long as the model is, and says nothing of a version. */
+static void note_opened(trimmer *t)
+{
+	hob_sha256 digest;
+	blob_entry blob;
+	const name_count *count;
+	for (size_t at = 0; (count = srv_digest_map_next(&t->names, &at, &digest));)
+		if (count->owner > 0 && blob_info(t->store, &digest, &blob) &&
+			blob.used_at_s > t->items[count->owner - 1].used_at_s)
+			t->items[count->owner - 1].used_at_s = blob.used_at_s;
 }
 
 static bool collect_records(trimmer *t)
@@ -149,11 +160,12 @@ static bool collect_records(trimmer *t)
 		uint32_t *used = item ? srv_digest_map_find(&t->store->used_records, &item->key) : NULL;
 		if (used && *used > item->used_at_s)
 			item->used_at_s = *used;
-		if (!item || !count_outputs(t, item, srv_store_column_str(rows, 1))) {
+		if (!item || !count_outputs(t, srv_store_column_str(rows, 1))) {
 			srv_store_end(rows);
 			return false;
 		}
 	}
+	note_opened(t);
 	return ok;
 }
 

@@ -475,6 +475,27 @@ static void shared_blob_stays_until_its_last_name_goes(void **state)
 	srv_store_close(store);
 }
 
+static void what_versions_have_in_common_keeps_none(void **state)
+{
+	srv_store *store = open_store(*state, 40000);
+	hob_error err;
+	hob_sha256 common = put_blob(store, "the materials of every version");
+	for (uint32_t i = 1; i <= 6; i++) {
+		srv_record_output outputs[] = {{HOB_STR("materials"), common, 30},
+									   {HOB_STR("meshes"), put_numbered(store, i), BLOB_SIZE}};
+		srv_record version = {.key = key_of(i), .output_count = 2, .outputs = outputs};
+		assert_ok(srv_store_put_record(store, &version, &err), &err);
+		pass_seconds(store, 100);
+	}
+	uint64_t size;
+	close(srv_blob_open(store, &common, &size));
+	srv_store_trim(store, NULL, NULL);
+	for (uint32_t i = 1; i <= 6; i++)
+		assert_int_equal(has(store, i), i > 3);
+	assert_true(srv_blob_exists(store, &common));
+	srv_store_close(store);
+}
+
 static void unnamed_blob_goes_after_ten_minutes(void **state)
 {
 	srv_store *store = open_store(*state, 0);
@@ -545,6 +566,7 @@ int main(void)
 		store_test(use_makes_young_again),
 		store_test(a_look_by_a_reader_is_no_use),
 		store_test(shared_blob_stays_until_its_last_name_goes),
+		store_test(what_versions_have_in_common_keeps_none),
 		store_test(unnamed_blob_goes_after_ten_minutes),
 		store_test(orphans_are_found_beside_the_loop),
 		store_test(fresh_blob_survives_a_full_store),
