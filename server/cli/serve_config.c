@@ -128,6 +128,13 @@ bool srv_serve_upstream_options(const srv_config *config, serve_upstream *out, h
 	return !file || read_token(file, out, err);
 }
 
+static uint32_t http_threads(const srv_config *config)
+{
+	uint64_t chosen = srv_config_number(config, SRV_CONFIG_http_threads);
+	uint32_t quarter = uv_available_parallelism() / 4;
+	return chosen > 0 ? (uint32_t)(chosen < 32 ? chosen : 32) : quarter < 1 ? 1 : quarter > 4 ? 4 : quarter;
+}
+
 void srv_serve_http_options(srv_config *config, srv_http_options *out)
 {
 	*out = (srv_http_options){.listen = srv_config_text(config, SRV_CONFIG_listen),
@@ -135,6 +142,7 @@ void srv_serve_http_options(srv_config *config, srv_http_options *out)
 							  .cors_origins = srv_config_list(config, SRV_CONFIG_cors_origins),
 							  .token_file = srv_config_text(config, SRV_CONFIG_token_file),
 							  .trust_network = srv_config_flag(config, SRV_CONFIG_trust_network),
+							  .threads = http_threads(config),
 							  .hide_sources = srv_config_flag(config, SRV_CONFIG_hide_sources),
 							  .web_root = srv_config_text(config, SRV_CONFIG_web_root),
 							  .tls_cert = srv_config_text(config, SRV_CONFIG_tls_cert),

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { WAKERS_MAX = 8, RING_BYTES_MAX = 64 << 20 };
+enum { WAKERS_MAX = 40, RING_BYTES_MAX = 64 << 20 };
 
 /* One allocation: the asset's name and the data follow the struct. */
 typedef struct entry {

@@ -27,13 +27,21 @@ typedef struct guesser {
 	uint32_t failures;
 } guesser;
 
+/* Shared by all shards of a server. */
+typedef struct guesses {
+	pthread_mutex_t lock;
+	guesser guessers[GUESSERS];
+	struct stat told; /* the version of the file that the log names */
+} guesses;
+
 struct access_list {
 	char *path;
 	srv_tokens tokens;
 	struct stat seen;
 	int64_t looked_ms;
 	uint32_t readings; /* how often the file was read */
-	guesser guessers[GUESSERS];
+	guesses *guesses;
+	bool owns_guesses;
 };
 
 static bool same_file(const struct stat *a, const struct stat *b)
@@ -44,11 +52,24 @@ static bool same_file(const struct stat *a, const struct stat *b)
 		   a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-access_list *srv_access_new(const char *path, hob_error *err)
+static guesses *guesses_new(void)
+{
+	guesses *shared = calloc(1, sizeof *shared);
+	if (shared)
+		pthread_mutex_init(&shared->lock, NULL);
+	return shared;
+}
+
+access_list *srv_access_new(const char *path, access_list *first, hob_error *err)
 {
 	access_list *access = calloc(1, sizeof *access);
-	if (!access || !(access->path = strdup(path))) {
-		free(access);
+	if (access) {
+		access->path = strdup(path);
+		access->owns_guesses = !first;
+		access->guesses = first ? first->guesses : guesses_new();
+	}
+	if (!access || !access->path || !access->guesses) {
+		srv_access_free(access);
 		bool failed = hob_fail(err, MEMORY, "no memory for the tokens");
 		(void)failed;
 		return NULL;
@@ -56,6 +77,8 @@ access_list *srv_access_new(const char *path, hob_error *err)
 	/* stat before reading: a change in between is noticed at the next look. */
 	if (stat(path, &access->seen) != 0)
 		access->seen = (struct stat){0};
+	if (access->owns_guesses)
+		access->guesses->told = access->seen;
 	if (!srv_tokens_read(path, &access->tokens, err)) {
 		srv_access_free(access);
 		return NULL;
@@ -68,6 +91,10 @@ void srv_access_free(access_list *access)
 	if (!access)
 		return;
 	srv_tokens_release(&access->tokens);
+	if (access->owns_guesses && access->guesses) {
+		pthread_mutex_destroy(&access->guesses->lock);
+		free(access->guesses);
+	}
 	free(access->path);
 	free(access);
 }
@@ -75,6 +102,16 @@ void srv_access_free(access_list *access)
 uint32_t srv_access_count(const access_list *access)
 {
 	return access ? access->tokens.count : 0;
+}
+
+/* True once for each version of the file, in whichever shard. */
+static bool is_news(guesses *shared, const struct stat *file)
+{
+	pthread_mutex_lock(&shared->lock);
+	bool news = !same_file(&shared->told, file);
+	shared->told = *file;
+	pthread_mutex_unlock(&shared->lock);
+	return news;
 }
 
 /* If the file is missing or invalid, all tokens are refused: one that may have been revoked must not stay
@@ -93,7 +130,10 @@ static void look_again(access_list *access, int64_t now_ms)
 	access->readings++;
 	srv_tokens_release(&access->tokens);
 	hob_error error = {0};
-	if (srv_tokens_read(access->path, &access->tokens, &error))
+	bool read = srv_tokens_read(access->path, &access->tokens, &error);
+	if (!is_news(access->guesses, &info))
+		return;
+	if (read)
 		srv_log(SRV_LOG_INFO, "tokens", "read again: %u", access->tokens.count);
 	else
 		srv_log(SRV_LOG_ERROR, "tokens", "all access is refused: %s", error.context);
@@ -211,13 +251,17 @@ static uint64_t peer_network(const request *r)
 bool srv_access_guessed(request *r)
 {
 	uint64_t network = peer_network(r);
-	guesser *g = &r->http->access->guessers[(network * 0x9E3779B97F4A7C15u) >> 56];
+	guesses *shared = r->http->access->guesses;
+	guesser *g = &shared->guessers[(network * 0x9E3779B97F4A7C15u) >> 56];
+	pthread_mutex_lock(&shared->lock);
 	if (g->network != network || r->http->now_ms - g->since_ms >= GUESS_WINDOW_MS)
 		*g = (guesser){.network = network, .since_ms = r->http->now_ms};
-	r->http->refused_token++;
-	if (++g->failures == GUESSES_MAX + 1)
+	uint32_t failures = ++g->failures;
+	pthread_mutex_unlock(&shared->lock);
+	srv_count(&r->http->refused_token, 1);
+	if (failures == GUESSES_MAX + 1)
 		srv_log(SRV_LOG_WARNING, "tokens", "one address sends many wrong tokens; slowed down for a minute");
-	return g->failures > GUESSES_MAX;
+	return failures > GUESSES_MAX;
 }
 
 /* Requests that a token for a mirror root allows: uploading blobs, and reporting that root's files. */

@@ -39,7 +39,8 @@ struct blob {
 
 struct blob_cache {
 	srv_store *store;
-	uint32_t count, max_entries;
+	_Atomic uint32_t count; /* other shards may ask */
+	uint32_t max_entries;
 	blob *oldest, *newest; /* in order of last use */
 	bool refused;		   /* the last load failed although the blob exists: unreadable or damaged */
 	blob *buckets[BUCKETS];
@@ -467,8 +468,8 @@ static enum MHD_Result reply_nowhere(request *r, const blob *b)
 static void count_encoded(srv_http *http, const chosen_form *form, uint64_t plain_size)
 {
 	for (int i = 0; i < CODING_COUNT; i++)
-		http->encoded[i] += form->coding == srv_coding_name((coding_id)i);
-	http->encoded_saved_bytes += plain_size - form->bytes->size;
+		srv_count(&http->encoded[i], form->coding == srv_coding_name((coding_id)i));
+	srv_count(&http->encoded_saved_bytes, plain_size - form->bytes->size);
 }
 
 enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra)

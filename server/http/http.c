@@ -59,6 +59,24 @@ static void cut(request *r)
 	r->closing = true;
 }
 
+uint64_t srv_http_sum(const srv_http *http, size_t counter_at)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < http->shard_count; i++) {
+		counter *c = (counter *)(uintptr_t)((const char *)&http->first[i] + counter_at);
+		sum += atomic_load_explicit(c, memory_order_relaxed);
+	}
+	return sum;
+}
+
+uint64_t srv_http_connections(const srv_http *http)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < http->shard_count; i++)
+		sum += http->first[i].connection_count;
+	return sum;
+}
+
 static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
 						  enum MHD_ConnectionNotificationCode code)
 {
@@ -300,7 +318,7 @@ static void tick(srv_http *http)
 	for (request *r = http->oldest; r; r = r->newer)
 		if (!r->closing && http->now_ms >= deadline_of(r)) {
 			cut(r);
-			http->closed_late++;
+			srv_count(&http->closed_late, 1);
 		}
 	wake_pollers(http);
 	srv_streams_tick(http);
@@ -326,7 +344,7 @@ static bool make_room(srv_http *http)
 	cut(least);
 	if (least->polling)
 		least->deadline_ms = http->now_ms;
-	http->closed_for_room++;
+	srv_count(&http->closed_for_room, 1);
 	return true;
 }
 
@@ -337,7 +355,7 @@ static void turn_away(srv_http *http, int fd)
 	ssize_t sent = send(fd, text, sizeof text - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 	(void)sent;
 	close(fd);
-	http->refused_full++;
+	srv_count(&http->refused_full, 1);
 }
 
 static void pause_accepting(srv_http *http, bool pause)
@@ -349,27 +367,83 @@ static void pause_accepting(srv_http *http, bool pause)
 	}
 }
 
+/* A fraction of the limit, so that each new connection is served before a later one can replace it. */
+static uint32_t arrivals_at_once(const srv_http *http)
+{
+	uint32_t part = http->max_connections / 4 + 1;
+	return part < ACCEPT_BATCH ? part : ACCEPT_BATCH;
+}
+
+static void take_in(srv_http *http, const arrival *new)
+{
+	struct MHD_Daemon *daemon = http->daemons[new->tls ? LIBRARY_TLS : LIBRARY_PLAIN];
+	if (http->connection_count >= http->max_connections && !make_room(http))
+		turn_away(http, new->fd);
+	else
+		/* The library closes a socket that it refuses. */
+		MHD_add_connection(daemon, new->fd, (const struct sockaddr *)&new->address, new->length);
+}
+
+static void wake_shard(srv_http *http)
+{
+	uint64_t one = 1;
+	ssize_t written = write(http->wake_fd, &one, sizeof one);
+	(void)written;
+}
+
+static void take_arrivals(srv_http *http)
+{
+	for (uint32_t i = 0; i < arrivals_at_once(http); i++) {
+		pthread_mutex_lock(&http->lock);
+		bool any = http->arrival_count > 0;
+		arrival next = http->arrivals[any ? --http->arrival_count : 0];
+		pthread_mutex_unlock(&http->lock);
+		if (!any)
+			return;
+		take_in(http, &next);
+	}
+	wake_shard(http);
+}
+
+static uint32_t load_of(const srv_http *http)
+{
+	return http->connection_count + http->arrival_count;
+}
+
+/* Gives the connection to the shard that has the fewest. */
+static void hand_out(srv_http *http, const arrival *new)
+{
+	srv_http *to = http;
+	for (uint32_t i = 1; i < http->shard_count; i++)
+		if (load_of(&http[i]) < load_of(to))
+			to = &http[i];
+	bool given = false;
+	pthread_mutex_lock(&to->lock);
+	if (to != http && to->arrival_count < ACCEPT_BATCH) {
+		to->arrivals[to->arrival_count++] = *new;
+		given = true;
+	}
+	pthread_mutex_unlock(&to->lock);
+	if (given)
+		wake_shard(to);
+	else
+		take_in(http, new);
+}
+
 static void accept_some(srv_http *http, const int *listener)
 {
-	bool tls = http->daemons[LIBRARY_TLS] && !http->is_unix[listener - http->listeners];
-	struct MHD_Daemon *daemon = http->daemons[tls ? LIBRARY_TLS : LIBRARY_PLAIN];
-	/* Accepts a fraction of the limit, so that each new connection is served before a later one can replace
-	 * it. */
-	uint32_t batch = http->max_connections / 4 + 1;
-	for (uint32_t i = 0; i < batch && i < ACCEPT_BATCH; i++) {
-		struct sockaddr_storage address;
-		socklen_t length = sizeof address;
-		int fd = accept4(*listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd < 0) {
+	uint32_t batch = arrivals_at_once(http);
+	for (uint32_t i = 0; i < batch; i++) {
+		arrival new = {.length = sizeof new.address};
+		new.tls = http->daemons[LIBRARY_TLS] && !http->is_unix[listener - http->listeners];
+		new.fd =
+			accept4(*listener, (struct sockaddr *)&new.address, &new.length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (new.fd < 0) {
 			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
 				pause_accepting(http, true);
 			return;
 		}
-		if (http->connection_count >= http->max_connections && !make_room(http))
-			turn_away(http, fd);
-		else
-			/* The library closes a socket that it refuses. */
-			MHD_add_connection(daemon, fd, (struct sockaddr *)&address, length);
+		hand_out(http, &new);
 	}
 }
 
@@ -400,8 +474,6 @@ static void end(srv_http *http)
 	srv_library_run(http);
 	srv_library_stop(http);
 	assert(http->connection_count == 0 && http->stream_count == 0);
-	srv_uploads_drop(http);
-	srv_blob_cache_free(http->blobs);
 }
 
 static void on_wake(srv_http *http)
@@ -409,6 +481,7 @@ static void on_wake(srv_http *http)
 	uint64_t number;
 	ssize_t got = read(http->wake_fd, &number, sizeof number);
 	(void)got;
+	take_arrivals(http);
 	take_answers(http);
 	srv_uploads_decoded(http);
 	srv_streams_wake(http);
@@ -485,21 +558,42 @@ static void free_texts(char **texts)
 	free(texts);
 }
 
-static void release(srv_http *http)
+static void release_shard(srv_http *http)
 {
-	if (!http)
-		return;
-	for (uint32_t i = 0; i < http->listener_count; i++)
-		close(http->listeners[i]);
-	if (http->unix_path)
-		unlink(http->unix_path);
-	free(http->unix_path);
+	for (uint32_t i = 0; i < http->arrival_count; i++)
+		close(http->arrivals[i].fd);
+	srv_library_stop(http);
+	srv_blob_cache_free(http->blobs);
 	if (http->epoll_fd >= 0)
 		close(http->epoll_fd);
 	if (http->wake_fd >= 0)
 		srv_events_remove_waker(http->sources.events, http->wake_fd);
 	srv_mailbox_drop(http->box); /* closes wake_fd once every ask is answered */
 	srv_access_free(http->access);
+	pthread_mutex_destroy(&http->lock);
+}
+
+/* Ends the threads that run, then frees. */
+static void release(srv_http *http)
+{
+	if (!http)
+		return;
+	for (uint32_t i = 0; i < http->shard_count; i++)
+		if (http[i].started) {
+			atomic_store_explicit(&http[i].stop, true, memory_order_release);
+			wake_shard(&http[i]);
+		}
+	for (uint32_t i = 0; i < http->shard_count; i++)
+		if (http[i].started)
+			pthread_join(http[i].thread, NULL);
+	srv_uploads_free(http->uploads);
+	for (uint32_t i = 0; i < http->listener_count; i++)
+		close(http->listeners[i]);
+	if (http->unix_path)
+		unlink(http->unix_path);
+	free(http->unix_path);
+	for (uint32_t i = http->shard_count; i-- > 0;)
+		release_shard(&http[i]);
 	free_texts(http->allowed_hosts);
 	free_texts(http->cors_origins);
 	free(http);
@@ -511,16 +605,18 @@ static bool watch_fd(srv_http *http, int fd, void *what)
 	return epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+/* *blobs and http->max_connections: of one shard. */
 static void choose_limits(srv_http *http, const srv_http_options *options, uint32_t *blobs)
 {
+	uint32_t shards = http->shard_count;
 	struct rlimit files = {1024, 1024};
 	getrlimit(RLIMIT_NOFILE, &files);
 	uint64_t room = files.rlim_cur > 256 ? files.rlim_cur - 64 : 192;
-	*blobs = room / 8 < 1024 ? (uint32_t)(room / 8) : 1024;
+	*blobs = room / 8 / shards < 1024 ? (uint32_t)(room / 8 / shards) + 1 : 1024;
 	/* A request may have a file open (an upload, a range, a batch), so half of the rest is left for those. */
-	room = (room - *blobs) / 2;
+	room = (room - *blobs * shards) / 2;
 	uint32_t wanted = options->max_connections > 0 ? options->max_connections : 16384;
-	http->max_connections = wanted < room ? wanted : (uint32_t)room;
+	http->max_connections = ((wanted < room ? wanted : (uint32_t)room) + shards - 1) / shards;
 	http->head_deadline_ms = options->head_deadline_ms > 0 ? options->head_deadline_ms : 10000;
 	http->idle_ms = options->idle_ms > 0 ? options->idle_ms : 60000;
 	http->hide_sources = options->hide_sources;
@@ -530,10 +626,12 @@ static void choose_limits(srv_http *http, const srv_http_options *options, uint3
 
 static bool open_access(srv_http *http, const srv_http_options *options, hob_error *err)
 {
-	if (!options->token_file)
-		return true;
-	http->access = srv_access_new(options->token_file, err);
-	return http->access != NULL;
+	for (uint32_t i = 0; options->token_file && i < http->shard_count; i++) {
+		http[i].access = srv_access_new(options->token_file, http->access, err);
+		if (!http[i].access)
+			return false;
+	}
+	return true;
 }
 
 /* An address that other machines can reach requires tokens, unless the owner states that the network is
@@ -592,58 +690,92 @@ static void name_urls(srv_http *http)
 		memcpy(http->url, http->urls[0], sizeof http->url);
 }
 
-bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
-					hob_error *err)
+/* Gives the shard what each has for itself: wake-up, library, prepared responses. */
+static bool open_shard(srv_http *http, const srv_http_options *options, uint32_t blobs, hob_error *err)
 {
-	srv_http *http = calloc(1, sizeof *http);
-	if (!http)
-		return hob_fail(err, MEMORY, "no memory for the HTTP server");
-	uint32_t blobs;
-	http->sources = *sources;
-	http->wake_fd = -1;
-	choose_limits(http, options, &blobs);
-	http->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	int wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	http->allowed_hosts = copy_texts(options->allowed_hosts);
-	http->cors_origins = copy_texts(options->cors_origins);
-	if (http->epoll_fd < 0 || wake < 0 || !http->allowed_hosts || !http->cors_origins) {
-		hob_fail(err, IO, "cannot set up the HTTP thread: %s", strerror(errno));
-		if (wake >= 0)
-			close(wake);
-		goto out;
-	}
-	http->wake_fd = wake;
-	http->box = srv_mailbox_new(wake);
-	srv_events_add_waker(sources->events, wake);
-	bool listening = options->socket_count > 0
-						 ? srv_listeners_take(http, options->sockets, options->socket_count, err)
-						 : srv_listeners_open(http, options->listen, err);
-	if (!listening || !open_access(http, options, err) || !check_exposed(http, options, err))
-		goto out;
-	http->now_ms = http->start_ms = clock_ms();
 	static const library_callbacks callbacks = {on_request, on_target, keep_escapes, on_connection,
 												on_completed};
+	http->now_ms = http->start_ms = clock_ms();
+	http->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	int wake = http->epoll_fd < 0 ? -1 : eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (wake < 0)
+		return hob_fail(err, IO, "cannot set up an HTTP thread: %s", strerror(errno));
+	http->wake_fd = wake;
+	http->box = srv_mailbox_new(wake);
+	srv_events_add_waker(http->sources.events, wake);
 	if (!srv_library_start(http, &callbacks, options->tls_cert, options->tls_key, err))
-		goto out;
-	name_urls(http);
-	warn_exposed(http);
-	http->blobs = srv_blob_cache_new(sources->store, blobs);
+		return false;
+	http->blobs = srv_blob_cache_new(http->sources.store, blobs);
 	bool watched = watch_fd(http, wake, &http->wake_fd) &&
 				   watch_fd(http, srv_library_epoll_fd(http, LIBRARY_PLAIN), &http->daemons) &&
 				   (!http->daemons[LIBRARY_TLS] ||
 					watch_fd(http, srv_library_epoll_fd(http, LIBRARY_TLS), &http->daemons));
 	for (uint32_t i = 0; i < http->listener_count; i++)
 		watched = watched && watch_fd(http, http->listeners[i], &http->listeners[i]);
-	if (!watched || pthread_create(&http->thread, NULL, run, http) != 0) {
-		hob_fail(err, IO, "cannot start the HTTP thread: %s", strerror(errno));
-		srv_library_stop(http);
-		srv_uploads_drop(http);
-		srv_blob_cache_free(http->blobs);
-		goto out;
+	return watched || hob_fail(err, IO, "cannot set up an HTTP thread: %s", strerror(errno));
+}
+
+static bool start_thread(srv_http *http, hob_error *err)
+{
+	http->started = pthread_create(&http->thread, NULL, run, http) == 0;
+	return http->started || hob_fail(err, IO, "cannot start an HTTP thread: %s", strerror(errno));
+}
+
+static srv_http *new_shards(const srv_http_options *options, const srv_http_sources *sources)
+{
+	uint32_t count = options->threads > 0 ? options->threads : 1;
+	if (count > SHARDS_MAX)
+		count = SHARDS_MAX;
+	srv_http *http = calloc(count, sizeof *http);
+	for (uint32_t i = 0; http && i < count; i++) {
+		http[i].first = http;
+		http[i].shard_count = count;
+		http[i].epoll_fd = http[i].wake_fd = -1;
+		http[i].sources = *sources;
+		pthread_mutex_init(&http[i].lock, NULL);
 	}
-	*out = http;
+	return http;
+}
+
+static bool start(srv_http *http, const srv_http_options *options, hob_error *err)
+{
+	bool listening = options->socket_count > 0
+						 ? srv_listeners_take(http, options->sockets, options->socket_count, err)
+						 : srv_listeners_open(http, options->listen, err);
+	if (!listening || !open_access(http, options, err) || !check_exposed(http, options, err))
+		return false;
+	http->allowed_hosts = copy_texts(options->allowed_hosts);
+	http->cors_origins = copy_texts(options->cors_origins);
+	http->uploads = srv_uploads_new();
+	if (!http->allowed_hosts || !http->cors_origins || !http->uploads)
+		return hob_fail(err, MEMORY, "no memory for the HTTP server");
+	for (uint32_t i = 0; i < http->shard_count; i++) {
+		uint32_t blobs;
+		choose_limits(&http[i], options, &blobs);
+		http[i].allowed_hosts = http->allowed_hosts;
+		http[i].cors_origins = http->cors_origins;
+		http[i].uploads = http->uploads;
+		if (!open_shard(&http[i], options, blobs, err))
+			return false;
+	}
+	name_urls(http);
+	warn_exposed(http);
+	for (uint32_t i = 0; i < http->shard_count; i++)
+		if (!start_thread(&http[i], err))
+			return false;
 	return true;
-out:
+}
+
+bool srv_http_start(const srv_http_options *options, const srv_http_sources *sources, srv_http **out,
+					hob_error *err)
+{
+	srv_http *http = new_shards(options, sources);
+	if (!http)
+		return hob_fail(err, MEMORY, "no memory for the HTTP server");
+	if (start(http, options, err)) {
+		*out = http;
+		return true;
+	}
 	release(http);
 	return false;
 }
@@ -665,22 +797,19 @@ const char *srv_http_url(const srv_http *http)
 
 uint32_t srv_http_busy(const srv_http *http)
 {
-	return atomic_load_explicit(&http->busy, memory_order_relaxed);
+	uint32_t busy = 0;
+	for (uint32_t i = 0; i < http->shard_count; i++)
+		busy += atomic_load_explicit(&http[i].busy, memory_order_relaxed);
+	return busy;
 }
 
 void srv_http_drain(srv_http *http)
 {
-	atomic_store(&http->draining, true);
+	for (uint32_t i = 0; i < http->shard_count; i++)
+		atomic_store(&http[i].draining, true);
 }
 
 void srv_http_stop(srv_http *http)
 {
-	if (!http)
-		return;
-	atomic_store_explicit(&http->stop, true, memory_order_release);
-	uint64_t one = 1;
-	ssize_t written = write(http->wake_fd, &one, sizeof one);
-	(void)written;
-	pthread_join(http->thread, NULL);
 	release(http);
 }

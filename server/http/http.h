@@ -31,11 +31,12 @@ typedef struct srv_http_options {
 	bool trust_network;
 	const char *tls_cert, *tls_key; /* PEM files: every TCP address then speaks TLS; Unix sockets never do */
 	bool hide_sources;				/* do not serve source files of assets */
-	uint32_t max_connections;		/* 0 = 16384, limited to half of the available descriptors */
-	uint32_t head_deadline_ms;		/* time limit for a request's head; 0 = 10000 */
-	uint32_t idle_ms;				/* keep-alive idle time; 0 = 60000 */
-	uint32_t max_events;			/* SSE listeners; 0 = 10000 */
-	const char *web_root; /* serve the dashboard's files from this folder; NULL = the built-in ones */
+	uint32_t threads;				/* 0 = 1; connections go to the one that has the fewest */
+	uint32_t max_connections;  /* of all threads; 0 = 16384, limited to half of the available descriptors */
+	uint32_t head_deadline_ms; /* time limit for a request's head; 0 = 10000 */
+	uint32_t idle_ms;		   /* keep-alive idle time; 0 = 60000 */
+	uint32_t max_events;	   /* SSE listeners; 0 = 10000 */
+	const char *web_root;	   /* serve the dashboard's files from this folder; NULL = the built-in ones */
 } srv_http_options;
 
 typedef struct srv_http_sources {
@@ -75,7 +76,7 @@ typedef struct srv_http_sources {
 
 typedef struct srv_http srv_http;
 
-/* Binds and starts the thread. Options and sources are copied; what they point to must outlive the server.
+/* Binds and starts the threads. Options and sources are copied; what they point to must outlive the server.
  * The process must ignore SIGPIPE. Errors: LOCKED ("'127.0.0.1:7780' is in use by another program; use
  * --listen with another port"), IO (it cannot be bound), CONFIG (an invalid address, an address that other
  * machines can reach without tokens, an invalid token file or certificate). */
@@ -96,7 +97,7 @@ void srv_http_drain(srv_http *http);
 /* Number of answers in progress, not counting event streams: a clean stop waits for them after
  * srv_http_drain. Any thread. */
 uint32_t srv_http_busy(const srv_http *http);
-/* Ends every stream, closes every connection, joins the thread. NULL is allowed. */
+/* Ends every stream, closes every connection, joins the threads. NULL is allowed. */
 void srv_http_stop(srv_http *http);
 
 #endif

@@ -1,7 +1,12 @@
 /* inside.h - shared by the files of server/http: the server, its connections, and the functions for handlers.
  *
- * Everything here runs on the HTTP thread. Other threads reach it only through the mailbox of asks; the
- * exception is the thread that decodes uploads (route_upload.c).
+ * A server is an array of shards, each with a thread, libmicrohttpd, connections and prepared responses of
+ * its own. `srv_http` is one shard; the handle of http.h is the first of the array. The first one accepts
+ * connections and gives each to a shard, where it stays. Shards share views, blobs, events, uploads and the
+ * count of wrong tokens. A request takes no lock of another shard unless it asks for sums or uploads.
+ *
+ * Everything here runs on the thread of the request's shard. Other threads reach it only through the mailbox
+ * of asks; the exception is the thread that decodes uploads (route_upload.c).
  *
  *              head complete           handler replied            answer sent
  *   WAITING --------------> BUSY ------------------------> BUSY --------------> WAITING (keep-alive)
@@ -25,6 +30,7 @@ enum {
 	PARAMS_MAX = 16,
 	ARGS_MAX = 2,
 	LISTENERS_MAX = 8,
+	SHARDS_MAX = 32,
 	ACCEPT_BATCH = 64,
 	POOL_BYTES = 10240,		  /* the library clears the whole pool after each request, so it is small */
 	FIELD_BYTES = 64,		  /* bytes of the pool per header field */
@@ -191,8 +197,9 @@ void srv_put_percent(hob_buf *out, hob_str s);
 /* ---- access ---- */
 
 typedef struct access_list access_list;
-/* Reads the token file; NULL with *err set. */
-access_list *srv_access_new(const char *path, hob_error *err);
+/* Reads the token file, for one shard; NULL with *err set. The lists of a server share the count of wrong
+ * tokens of the first list (`first`; NULL for that one), which is freed last. */
+access_list *srv_access_new(const char *path, access_list *first, hob_error *err);
 void srv_access_free(access_list *access);
 uint32_t srv_access_count(const access_list *access);
 /* Reads the token file again if it has changed. Returns the number of readings; 0 without tokens. */
@@ -313,7 +320,7 @@ typedef struct stream stream;
 /* After events were published, and at ticks: wakes streams that have something to send. */
 void srv_streams_wake(srv_http *http);
 void srv_streams_tick(srv_http *http);
-/* Appends a list item per stream: client, start, filter, and last event sent. */
+/* Appends a list item per stream of all shards: client, start, filter, and last event sent. */
 void srv_streams_put(srv_http *http, hob_buf *out);
 /* Ends a stream whose peer has closed. */
 void srv_stream_hang_up(stream *s);
@@ -365,7 +372,10 @@ enum MHD_Result srv_reply_named_blob(request *r, const hob_sha256 *digest, const
 
 /* The upload of a blob; its bytes go to the store as they arrive. begin: false after sending a problem. */
 typedef struct upload upload;
-typedef struct upload_decoders upload_decoders;
+typedef struct uploads uploads;
+uploads *srv_uploads_new(void);
+/* Drops interrupted uploads and ends the decoding thread, after all shards. NULL is allowed. */
+void srv_uploads_free(uploads *all);
 bool srv_upload_begin(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 /* Takes the next bytes; parks the request of an encoded blob until they are decoded. */
 void srv_upload_put(upload *u, hob_bytes bytes);
@@ -375,7 +385,6 @@ void srv_uploads_decoded(srv_http *http); /* called after a wake: unparks reques
 void srv_upload_free(upload *u);
 /* Number of bytes kept from an interrupted upload of the blob. */
 uint64_t srv_upload_held(const srv_http *http, const hob_sha256 *digest);
-void srv_uploads_drop(srv_http *http);
 
 typedef enum range_result { RANGE_WHOLE, RANGE_PART, RANGE_NOWHERE } range_result;
 /* RFC 9110 14: one byte range gives PART with *first <= *last < size; several ranges, other units and
@@ -463,50 +472,78 @@ void srv_library_stop(srv_http *http);
 
 enum { STATUS_SLOTS = 24 };
 
+/* The shard's thread adds, any thread reads. */
+typedef _Atomic uint64_t counter;
+static inline void srv_count(counter *c, uint64_t more)
+{
+	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
 typedef struct route_counts {
-	uint16_t status[STATUS_SLOTS];
-	uint64_t count[STATUS_SLOTS];
+	_Atomic uint16_t status[STATUS_SLOTS];
+	counter count[STATUS_SLOTS];
 } route_counts;
 
+/* An accepted connection on its way to a shard. */
+typedef struct arrival {
+	int fd;
+	bool tls;
+	socklen_t length;
+	struct sockaddr_storage address;
+} arrival;
+
 struct srv_http {
+	srv_http *first; /* the array of shards */
+	uint32_t shard_count;
+
+	/* The same in all shards; the first one owns what they point to. */
 	srv_http_sources sources;
 	bool hide_sources;
-	uint32_t max_connections, head_deadline_ms, idle_ms, max_events;
+	uint32_t max_connections; /* of this shard */
+	uint32_t head_deadline_ms, idle_ms, max_events;
 	char **allowed_hosts, **cors_origins;
-	access_list *access;	   /* NULL: no tokens */
-	uint32_t streams_readings; /* srv_access_readings when the streams' tokens were last checked */
+	const char *web_root; /* folder of the dashboard's files; NULL = the built-in ones */
+	uploads *uploads;
+
+	/* In the first shard only: it accepts for all. */
 	int listeners[LISTENERS_MAX];
 	bool is_unix[LISTENERS_MAX];
 	uint32_t listener_count;
 	char *unix_path; /* unlinked at the end */
 	char addresses[LISTENERS_MAX][128], urls[LISTENERS_MAX][144], url[144];
-	char exposed[128];	  /* the first address that other machines can reach */
-	const char *web_root; /* folder of the dashboard's files; NULL = the built-in ones */
+	char exposed[128]; /* the first address that other machines can reach */
 
+	access_list *access;	   /* NULL: no tokens */
+	uint32_t streams_readings; /* srv_access_readings when the streams' tokens were last checked */
 	pthread_t thread;
 	bool started;
 	atomic_bool stop, draining;
-	atomic_uint busy; /* requests in BUSY except streams; written by the HTTP thread */
+	atomic_uint busy;	  /* requests in BUSY except streams; written by the shard's thread */
+	pthread_mutex_t lock; /* of the arrivals and of the list of streams */
+	arrival arrivals[ACCEPT_BATCH];
+	_Atomic uint32_t arrival_count, connection_count; /* connection_count: the shard's thread writes */
 	int epoll_fd, wake_fd;
 	struct MHD_Daemon *daemons[LIBRARY_COUNT];
 	char library_message[160];
 
-	/* Below: HTTP thread only. */
+	counter response_bytes, refused_full, refused_token, closed_late, closed_for_room;
+	/* number of blobs sent encoded, and bytes saved thereby */
+	counter encoded[CODING_COUNT], encoded_saved_bytes;
+	counter stream_count;
+	route_counts requests[ROUTE_COUNT];
+
+	/* Below: the shard's thread only. */
 	bool stopping, accept_paused;
 	int64_t now_ms, next_tick_ms, start_ms;
 	request *oldest, *newest; /* connections in the order in which they entered their phase */
-	uint32_t connection_count;
 	request *pollers;
 	stream *streams;
-	uint32_t stream_count;
 	mailbox *box;
 	blob_cache *blobs;
-	route_counts requests[ROUTE_COUNT];
-	uint64_t response_bytes, refused_full, refused_token, closed_late, closed_for_room;
-	struct upload_decoders *decoders; /* of encoded uploads; NULL before the first */
-	upload *cut;					  /* interrupted uploads that can be resumed, newest first */
-	/* number of blobs sent encoded, and bytes saved thereby */
-	uint64_t encoded[CODING_COUNT], encoded_saved_bytes;
 };
+
+/* The sum of a counter over all shards: srv_http_sum(http, offsetof(srv_http, refused_full)). */
+uint64_t srv_http_sum(const srv_http *http, size_t counter_at);
+uint64_t srv_http_connections(const srv_http *http); /* of all shards */
 
 #endif

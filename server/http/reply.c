@@ -54,12 +54,12 @@ struct MHD_Response *srv_response_of(hob_buf *body, const char *content_type)
 void srv_count_reply(request *r, int status, uint64_t bytes)
 {
 	route_counts *counts = &r->http->requests[r->route];
-	r->http->response_bytes += bytes;
+	srv_count(&r->http->response_bytes, bytes);
 	for (uint32_t i = 0; i < STATUS_SLOTS; i++) {
-		if (counts->status[i] == 0)
-			counts->status[i] = (uint16_t)status;
-		if (counts->status[i] == status) {
-			counts->count[i]++;
+		if (atomic_load_explicit(&counts->status[i], memory_order_relaxed) == 0)
+			atomic_store_explicit(&counts->status[i], (uint16_t)status, memory_order_relaxed);
+		if (atomic_load_explicit(&counts->status[i], memory_order_relaxed) == status) {
+			srv_count(&counts->count[i], 1);
 			return;
 		}
 	}

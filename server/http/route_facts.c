@@ -17,7 +17,8 @@ enum MHD_Result srv_route_api(request *r)
 					 HOB_STR("[\"events\",\"changes\",\"ranges\",\"classic\",\"sync\",\"wait\",\"batch\","
 							 "\"put\",\"records\",\"manifest\",\"settings\"]")),
 		HOB_JSON_OPEN("limits", '{'), HOB_JSON("body_bytes", BODY_MAX), HOB_JSON("page_items", 1000),
-		HOB_JSON("wait_seconds", WAIT_MAX_MS / 1000), HOB_JSON("connections", http->max_connections),
+		HOB_JSON("wait_seconds", WAIT_MAX_MS / 1000),
+		HOB_JSON("connections", http->max_connections * http->shard_count),
 		HOB_JSON("listeners", http->max_events), HOB_JSON_CLOSE('}'),
 		HOB_JSON_RAW("links", HOB_STR("{\"assets\":\"/api/v1/assets\",\"events\":\"/api/v1/events\","
 									  "\"errors\":\"/api/v1/errors\",\"openapi\":\"/openapi.json\"}")));
@@ -94,8 +95,9 @@ enum MHD_Result srv_route_stats(request *r)
 	if (http->sources.input_bytes)
 		hob_json_put_u64(&body, "inputs", http->sources.input_bytes(http->sources.stats_user));
 	hob_json_put(&body, HOB_JSON("cooked", view->cooked_bytes), HOB_JSON_CLOSE('}'),
-				 HOB_JSON_OPEN("http", '{'), HOB_JSON("connections", http->connection_count),
-				 HOB_JSON("listeners", http->stream_count), HOB_JSON("response_bytes", http->response_bytes),
+				 HOB_JSON_OPEN("http", '{'), HOB_JSON("connections", srv_http_connections(http)),
+				 HOB_JSON("listeners", srv_http_sum(http, offsetof(srv_http, stream_count))),
+				 HOB_JSON("response_bytes", srv_http_sum(http, offsetof(srv_http, response_bytes))),
 				 HOB_JSON_CLOSE('}'), HOB_JSON("uptime_ms", (uint64_t)(http->now_ms - http->start_ms)));
 	if (http->sources.stats)
 		http->sources.stats(http->sources.stats_user, &body);
@@ -132,8 +134,9 @@ enum MHD_Result srv_route_clients(request *r)
 	hob_buf body = {0};
 	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
 	srv_streams_put(http, &body);
-	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON("count", http->stream_count),
-				 HOB_JSON("connections", http->connection_count),
+	hob_json_put(&body, HOB_JSON_CLOSE(']'),
+				 HOB_JSON("count", srv_http_sum(http, offsetof(srv_http, stream_count))),
+				 HOB_JSON("connections", srv_http_connections(http)),
 				 HOB_JSON("seq", srv_events_newest(http->sources.events)), HOB_JSON_CLOSE('}'));
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }

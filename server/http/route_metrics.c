@@ -94,31 +94,53 @@ static void put_view(hob_buf *out, const srv_view *view)
 	}
 }
 
+static void put_requests(hob_buf *out, const srv_http *http, route_id route)
+{
+	uint64_t counts[600] = {0};
+	char labels[160];
+	for (uint32_t shard = 0; shard < http->shard_count; shard++) {
+		const route_counts *of = &http->first[shard].requests[route];
+		for (int i = 0; i < STATUS_SLOTS && of->status[i] > 0; i++)
+			counts[of->status[i] % HOB_COUNT_OF(counts)] += of->count[i];
+	}
+	for (unsigned status = 0; status < HOB_COUNT_OF(counts); status++) {
+		if (counts[status] == 0)
+			continue;
+		snprintf(labels, sizeof labels, "route=\"%s\",code=\"%u\"", srv_route_pattern(route), status);
+		srv_metric_u64(out, METRIC_http_requests, labels, counts[status]);
+	}
+}
+
+#define SUM(field) srv_http_sum(http, offsetof(srv_http, field))
+
 static void put_http(hob_buf *out, const srv_http *http)
 {
 	char labels[160];
-	one(out, METRIC_events_clients, http->stream_count);
-	one(out, METRIC_http_connections, http->connection_count);
+	uint64_t prepared = 0;
+	one(out, METRIC_events_clients, SUM(stream_count));
+	one(out, METRIC_http_connections, srv_http_connections(http));
+	srv_metric_head(out, METRIC_http_thread_connections);
+	for (uint32_t i = 0; i < http->shard_count; i++) {
+		snprintf(labels, sizeof labels, "thread=\"%u\"", i);
+		srv_metric_u64(out, METRIC_http_thread_connections, labels, http->first[i].connection_count);
+		prepared += srv_blob_cache_count(http->first[i].blobs);
+	}
 	srv_metric_head(out, METRIC_http_connections_refused);
-	srv_metric_u64(out, METRIC_http_connections_refused, "reason=\"full\"", http->refused_full);
-	srv_metric_u64(out, METRIC_http_connections_refused, "reason=\"late\"", http->closed_late);
-	srv_metric_u64(out, METRIC_http_connections_refused, "reason=\"room\"", http->closed_for_room);
-	one(out, METRIC_http_tokens_refused, http->refused_token);
+	srv_metric_u64(out, METRIC_http_connections_refused, "reason=\"full\"", SUM(refused_full));
+	srv_metric_u64(out, METRIC_http_connections_refused, "reason=\"late\"", SUM(closed_late));
+	srv_metric_u64(out, METRIC_http_connections_refused, "reason=\"room\"", SUM(closed_for_room));
+	one(out, METRIC_http_tokens_refused, SUM(refused_token));
 	srv_metric_head(out, METRIC_http_requests);
 	for (int route = 0; route < ROUTE_COUNT; route++)
-		for (int i = 0; i < STATUS_SLOTS && http->requests[route].status[i]; i++) {
-			snprintf(labels, sizeof labels, "route=\"%s\",code=\"%u\"", srv_route_pattern((route_id)route),
-					 http->requests[route].status[i]);
-			srv_metric_u64(out, METRIC_http_requests, labels, http->requests[route].count[i]);
-		}
-	one(out, METRIC_http_response_bytes, http->response_bytes);
-	one(out, METRIC_http_blob_cache, srv_blob_cache_count(http->blobs));
+		put_requests(out, http, (route_id)route);
+	one(out, METRIC_http_response_bytes, SUM(response_bytes));
+	one(out, METRIC_http_blob_cache, prepared);
 	srv_metric_head(out, METRIC_http_encoded);
 	for (int i = 0; i < CODING_COUNT; i++) {
 		snprintf(labels, sizeof labels, "coding=\"%s\"", srv_coding_name((coding_id)i));
-		srv_metric_u64(out, METRIC_http_encoded, labels, http->encoded[i]);
+		srv_metric_u64(out, METRIC_http_encoded, labels, SUM(encoded[i]));
 	}
-	one(out, METRIC_http_encoded_saved, http->encoded_saved_bytes);
+	one(out, METRIC_http_encoded_saved, SUM(encoded_saved_bytes));
 }
 
 enum MHD_Result srv_route_metrics(request *r)

@@ -37,8 +37,8 @@ struct upload {
 	srv_http *http;
 	hob_sha256 digest;
 	int64_t cut_ms;
-	struct upload *next; /* next in http->cut */
-	/* The decoders' lock guards these. */
+	/* The lock of `uploads` guards these. */
+	struct upload *next;  /* next in `cut` */
 	struct upload **slot; /* NULL: none */
 	request *owner;
 	turn turn;
@@ -47,13 +47,14 @@ struct upload {
 	atomic_bool gone; /* the client is gone; the decoding thread frees the upload */
 };
 
-struct upload_decoders {
+/* Shared by all shards. */
+struct uploads {
 	pthread_mutex_t lock;
 	pthread_cond_t work;
-	pthread_t thread;
+	pthread_t thread; /* begins with the first upload that needs it */
 	bool runs, stop;
-	int wake_fd;
 	upload *slots[DECODERS_MAX];
+	upload *cut; /* interrupted uploads that can be resumed, newest first */
 };
 
 static void drop(upload *u)
@@ -77,7 +78,7 @@ static void finish(upload *u)
 }
 
 /* The next waiting upload after `last`: round-robin. */
-static upload *find_waiting(const upload_decoders *d, uint32_t *last)
+static upload *find_waiting(const uploads *d, uint32_t *last)
 {
 	for (uint32_t i = 1; i <= DECODERS_MAX; i++) {
 		uint32_t at = (*last + i) % DECODERS_MAX;
@@ -91,7 +92,7 @@ static upload *find_waiting(const upload_decoders *d, uint32_t *last)
 
 static void *decode_all(void *arg)
 {
-	upload_decoders *d = arg;
+	uploads *d = arg;
 	uint32_t last = 0;
 	pthread_mutex_lock(&d->lock);
 	while (!d->stop) {
@@ -116,45 +117,42 @@ static void *decode_all(void *arg)
 			continue;
 		}
 		uint64_t one = 1;
-		ssize_t written = write(d->wake_fd, &one, sizeof one);
+		ssize_t written = write(u->http->wake_fd, &one, sizeof one);
 		(void)written;
 	}
 	pthread_mutex_unlock(&d->lock);
 	return NULL;
 }
 
-static upload_decoders *start_decoders(srv_http *http)
+uploads *srv_uploads_new(void)
 {
-	upload_decoders *d = http->decoders ? NULL : calloc(1, sizeof *d);
-	if (d) {
-		pthread_mutex_init(&d->lock, NULL);
-		pthread_cond_init(&d->work, NULL);
-		d->wake_fd = http->wake_fd;
-		d->runs = pthread_create(&d->thread, NULL, decode_all, d) == 0;
-		http->decoders = d;
+	uploads *all = calloc(1, sizeof *all);
+	if (all) {
+		pthread_mutex_init(&all->lock, NULL);
+		pthread_cond_init(&all->work, NULL);
 	}
-	return http->decoders && http->decoders->runs ? http->decoders : NULL;
+	return all;
 }
 
-/* False if all slots are taken. */
+/* False if all slots are taken, or no thread could be started. */
 static bool take_slot(upload *u)
 {
-	upload_decoders *d = start_decoders(u->http);
-	for (uint32_t i = 0; d && i < DECODERS_MAX && !u->slot; i++) {
-		pthread_mutex_lock(&d->lock);
+	uploads *d = u->http->uploads;
+	pthread_mutex_lock(&d->lock);
+	d->runs = d->runs || pthread_create(&d->thread, NULL, decode_all, d) == 0;
+	for (uint32_t i = 0; d->runs && i < DECODERS_MAX && !u->slot; i++)
 		if (!d->slots[i]) {
 			d->slots[i] = u;
 			u->slot = &d->slots[i];
 		}
-		pthread_mutex_unlock(&d->lock);
-	}
+	pthread_mutex_unlock(&d->lock);
 	return u->slot != NULL;
 }
 
 /* gone: the decoding thread frees the upload, perhaps at once. */
 static void take_turn(upload *u, bool gone)
 {
-	upload_decoders *d = u->http->decoders;
+	uploads *d = u->http->uploads;
 	pthread_mutex_lock(&d->lock);
 	atomic_store(&u->gone, gone);
 	u->turn = u->turn == DECODING ? DECODING : WAITS;
@@ -182,11 +180,12 @@ static void await_turn(upload *u)
 
 void srv_uploads_decoded(srv_http *http)
 {
-	upload_decoders *d = http->decoders;
-	for (uint32_t i = 0; d && i < DECODERS_MAX; i++) {
+	uploads *d = http->uploads;
+	for (uint32_t i = 0; i < DECODERS_MAX; i++) {
 		pthread_mutex_lock(&d->lock);
-		upload *u =
-			d->slots[i] && d->slots[i]->turn == DONE && !atomic_load(&d->slots[i]->gone) ? d->slots[i] : NULL;
+		upload *u = d->slots[i];
+		if (u && (u->http != http || u->turn != DONE || atomic_load(&u->gone)))
+			u = NULL;
 		if (u)
 			u->turn = IDLE;
 		pthread_mutex_unlock(&d->lock);
@@ -199,18 +198,16 @@ void srv_uploads_decoded(srv_http *http)
 	}
 }
 
-void srv_upload_free(upload *u)
+/* Puts an interrupted upload first; drops the oldest, and those of the same blob. */
+static void keep_cut(upload *u)
 {
-	if (!u)
-		return;
-	if (u->slot || !u->writer || u->error.code != HOB_ERR_OK || u->got == 0 || u->got >= u->expected) {
-		drop_aside(u);
-		return;
-	}
+	uploads *all = u->http->uploads;
+	upload *olds = NULL;
 	u->cut_ms = u->http->now_ms;
-	u->next = u->http->cut;
-	u->http->cut = u;
-	upload **at = &u->http->cut;
+	pthread_mutex_lock(&all->lock);
+	u->next = all->cut;
+	all->cut = u;
+	upload **at = &all->cut;
 	for (uint32_t i = 0; *at; i++) {
 		upload *old = *at;
 		bool same = old != u && hob_sha256_equal(&old->digest, &u->digest);
@@ -219,38 +216,54 @@ void srv_upload_free(upload *u)
 			continue;
 		}
 		*at = old->next;
+		old->next = olds;
+		olds = old;
+	}
+	pthread_mutex_unlock(&all->lock);
+	while (olds) {
+		upload *old = olds;
+		olds = old->next;
 		drop_aside(old);
 	}
 }
 
-void srv_uploads_drop(srv_http *http)
+void srv_upload_free(upload *u)
 {
-	while (http->cut) {
-		upload *u = http->cut;
-		http->cut = u->next;
-		drop(u);
-	}
-	upload_decoders *d = http->decoders;
-	http->decoders = NULL;
-	if (!d)
+	if (!u)
 		return;
-	pthread_mutex_lock(&d->lock);
-	d->stop = true;
-	pthread_cond_signal(&d->work);
-	pthread_mutex_unlock(&d->lock);
-	if (d->runs)
-		pthread_join(d->thread, NULL);
-	for (uint32_t i = 0; i < DECODERS_MAX; i++)
-		if (d->slots[i])
-			drop(d->slots[i]);
-	pthread_mutex_destroy(&d->lock);
-	pthread_cond_destroy(&d->work);
-	free(d);
+	if (u->slot || !u->writer || u->error.code != HOB_ERR_OK || u->got == 0 || u->got >= u->expected) {
+		drop_aside(u);
+		return;
+	}
+	keep_cut(u);
 }
 
-static upload **find_cut(const srv_http *http, const hob_sha256 *digest)
+void srv_uploads_free(uploads *all)
 {
-	upload **at = (upload **)(uintptr_t)&http->cut;
+	if (!all)
+		return;
+	pthread_mutex_lock(&all->lock);
+	all->stop = true;
+	pthread_cond_signal(&all->work);
+	pthread_mutex_unlock(&all->lock);
+	if (all->runs)
+		pthread_join(all->thread, NULL);
+	for (uint32_t i = 0; i < DECODERS_MAX; i++)
+		if (all->slots[i])
+			drop(all->slots[i]);
+	while (all->cut) {
+		upload *u = all->cut;
+		all->cut = u->next;
+		drop(u);
+	}
+	pthread_mutex_destroy(&all->lock);
+	pthread_cond_destroy(&all->work);
+	free(all);
+}
+
+static upload **find_cut(uploads *all, const hob_sha256 *digest)
+{
+	upload **at = &all->cut;
 	while (*at && !hob_sha256_equal(&(*at)->digest, digest))
 		at = &(*at)->next;
 	return at;
@@ -258,8 +271,25 @@ static upload **find_cut(const srv_http *http, const hob_sha256 *digest)
 
 uint64_t srv_upload_held(const srv_http *http, const hob_sha256 *digest)
 {
-	const upload *u = *find_cut(http, digest);
-	return u ? u->got : 0;
+	pthread_mutex_lock(&http->uploads->lock);
+	const upload *u = *find_cut(http->uploads, digest);
+	uint64_t held = u ? u->got : 0;
+	pthread_mutex_unlock(&http->uploads->lock);
+	return held;
+}
+
+/* Takes the interrupted upload of the blob out of the list, for the request's shard. NULL: there is none. */
+static upload *claim_cut(srv_http *http, const hob_sha256 *digest)
+{
+	pthread_mutex_lock(&http->uploads->lock);
+	upload **at = find_cut(http->uploads, digest), *u = *at;
+	if (u) {
+		*at = u->next;
+		u->next = NULL;
+		u->http = http;
+	}
+	pthread_mutex_unlock(&http->uploads->lock);
+	return u;
 }
 
 static bool refuse(request *r, enum MHD_Result *result, enum MHD_Result sent)
@@ -342,7 +372,7 @@ static bool take_cut(request *r, const hob_sha256 *digest, enum MHD_Result *resu
 {
 	uint64_t first = 0, last = 0, size = 0;
 	bool part = r->head.content_range.len > 0, encoded = r->head.content_encoding.len > 0;
-	uint64_t length = 0, held = srv_upload_held(r->http, digest);
+	uint64_t length = 0;
 	if (part && (encoded || !parse_content_range(r->head.content_range, &first, &last, &size) ||
 				 !srv_parse_decimal(r->head.content_length, &length) || length != last - first + 1 ||
 				 last != size - 1))
@@ -351,9 +381,12 @@ static bool take_cut(request *r, const hob_sha256 *digest, enum MHD_Result *resu
 										"send the rest: Content-Range: bytes FIRST-LAST/SIZE, and no coding",
 										"the range '%.*s' does not fit the body",
 										HOB_FMT(r->head.content_range)));
-	upload **at = find_cut(r->http, digest), *u = *at;
-	if (part && first > 0 && (first != held || u->expected != size) &&
+	upload *u = claim_cut(r->http, digest);
+	uint64_t held = u ? u->got : 0;
+	if (part && first > 0 && (!u || first != held || u->expected != size) &&
 		!srv_blob_exists(r->http->sources.store, digest)) {
+		if (u)
+			keep_cut(u);
 		char detail[160];
 		snprintf(detail, sizeof detail, "%llu bytes of the blob are held, and the range begins at %llu",
 				 (unsigned long long)held, (unsigned long long)first);
@@ -366,8 +399,6 @@ static bool take_cut(request *r, const hob_sha256 *digest, enum MHD_Result *resu
 	}
 	if (!u)
 		return true;
-	*at = u->next;
-	u->next = NULL;
 	if (part && first > 0 && first == held)
 		r->upload = u;
 	else

@@ -24,8 +24,8 @@ enum {
 struct stream {
 	request *request;
 	event_filter filter;
-	uint64_t seq; /* last event looked at, sent or not */
-	hob_buf text; /* formatted; bytes from `sent` on are not sent yet */
+	_Atomic uint64_t seq; /* last event looked at, sent or not; other shards read it */
+	hob_buf text;		  /* formatted; bytes from `sent` on are not sent yet */
 	size_t sent;
 	int64_t wrote_ms, began_ms; /* began_ms: Unix time */
 	uint64_t client;			/* number in srv_uses */
@@ -56,8 +56,8 @@ static void put_data(hob_buf *out, hob_str data)
 static void put_reset(stream *s, const char *reason)
 {
 	srv_events *events = s->request->http->sources.events;
-	s->seq = srv_events_newest(events);
-	put_event_head(&s->text, srv_events_epoch(events), s->seq, "reset");
+	uint64_t seq = s->seq = srv_events_newest(events);
+	put_event_head(&s->text, srv_events_epoch(events), seq, "reset");
 	hob_json_object(&s->text, HOB_JSON("reason", reason), HOB_JSON("oldest", srv_events_oldest(events)));
 	hob_buf_put_str(&s->text, HOB_STR("\n\n"));
 }
@@ -78,7 +78,7 @@ static void put_hello(stream *s)
 static void each_event(void *user, const srv_event *event)
 {
 	stream *s = user;
-	s->seq = event->seq;
+	atomic_store_explicit(&s->seq, event->seq, memory_order_relaxed);
 	if (!srv_event_filter_passes(&s->filter, event))
 		return;
 	put_event_head(&s->text, srv_events_epoch(s->request->http->sources.events), event->seq, event->kind);
@@ -124,18 +124,37 @@ static ssize_t on_read(void *user, uint64_t position, char *out, size_t room)
 	memcpy(out, s->text.data + s->sent, given);
 	s->sent += given;
 	s->wrote_ms = http->now_ms;
-	http->response_bytes += given;
+	srv_count(&http->response_bytes, given);
 	return (ssize_t)given;
+}
+
+/* Changes of the list take the shard's lock, because other shards read it. */
+static void link_stream(srv_http *http, stream *s)
+{
+	pthread_mutex_lock(&http->lock);
+	s->next = http->streams;
+	if (s->next)
+		s->next->previous = s;
+	http->streams = s;
+	pthread_mutex_unlock(&http->lock);
+	srv_count(&http->stream_count, 1);
+}
+
+static void unlink_stream(srv_http *http, stream *s)
+{
+	pthread_mutex_lock(&http->lock);
+	*(s->previous ? &s->previous->next : &http->streams) = s->next;
+	if (s->next)
+		s->next->previous = s->previous;
+	pthread_mutex_unlock(&http->lock);
+	srv_count(&http->stream_count, (uint64_t)-1);
 }
 
 static void on_end(void *user)
 {
 	stream *s = user;
 	srv_http *http = s->request->http;
-	*(s->previous ? &s->previous->next : &http->streams) = s->next;
-	if (s->next)
-		s->next->previous = s->previous;
-	http->stream_count--;
+	unlink_stream(http, s);
 	srv_events_leave(http->sources.events);
 	srv_uses_leave(srv_events_uses(http->sources.events), s->client, (const char *const *)s->filter.globs,
 				   s->filter.glob_count);
@@ -235,19 +254,30 @@ static void put_texts(hob_buf *out, const char *name, char *const *texts, uint32
 	hob_json_close(out, ']');
 }
 
+static void put_stream(const stream *s, srv_events *events, uint64_t newest, hob_buf *out)
+{
+	uint64_t seq = s->seq;
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("address", s->address), HOB_JSON("agent", s->agent),
+				 HOB_JSON_TIME("since", s->began_ms));
+	put_texts(out, "assets", s->filter.globs, s->filter.glob_count);
+	put_texts(out, "kinds", s->filter.kinds, s->filter.kind_count);
+	hob_json_put(out, HOB_JSON("uses", srv_uses_count(srv_events_uses(events), s->client)),
+				 HOB_JSON("seq", seq), HOB_JSON("behind", newest > seq ? newest - seq : 0),
+				 HOB_JSON_CLOSE('}'));
+}
+
 void srv_streams_put(srv_http *http, hob_buf *out)
 {
 	enum { SHOWN_MAX = 1000 };
-	uint64_t newest = srv_events_newest(http->sources.events);
+	srv_events *events = http->sources.events;
+	uint64_t newest = srv_events_newest(events);
 	uint32_t shown = 0;
-	for (const stream *s = http->streams; s && shown < SHOWN_MAX; s = s->next, shown++) {
-		hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("address", s->address),
-					 HOB_JSON("agent", s->agent), HOB_JSON_TIME("since", s->began_ms));
-		put_texts(out, "assets", s->filter.globs, s->filter.glob_count);
-		put_texts(out, "kinds", s->filter.kinds, s->filter.kind_count);
-		hob_json_put(out, HOB_JSON("uses", srv_uses_count(srv_events_uses(http->sources.events), s->client)),
-					 HOB_JSON("seq", s->seq), HOB_JSON("behind", newest > s->seq ? newest - s->seq : 0),
-					 HOB_JSON_CLOSE('}'));
+	for (uint32_t i = 0; i < http->shard_count; i++) {
+		srv_http *shard = &http->first[i];
+		pthread_mutex_lock(&shard->lock);
+		for (const stream *s = shard->streams; s && shown < SHOWN_MAX; s = s->next, shown++)
+			put_stream(s, events, newest, out);
+		pthread_mutex_unlock(&shard->lock);
 	}
 }
 
@@ -263,7 +293,7 @@ enum MHD_Result srv_route_events(request *r)
 	if (!srv_request_accepts(r, "text/event-stream"))
 		return srv_reply_problem(r, PROBLEM_ACCEPT, "send Accept: text/event-stream",
 								 "this resource is text/event-stream");
-	if (http->stream_count >= http->max_events)
+	if (srv_http_sum(http, offsetof(srv_http, stream_count)) >= http->max_events)
 		return srv_reply_problem_text(
 			r, PROBLEM_UNAVAILABLE,
 			&(problem_text){.detail = HOB_STR("too many listeners"),
@@ -284,11 +314,7 @@ enum MHD_Result srv_route_events(request *r)
 	s->wrote_ms = http->now_ms;
 	struct MHD_Response *response =
 		MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, on_read, s, on_end);
-	s->next = http->streams;
-	if (s->next)
-		s->next->previous = s;
-	http->streams = s;
-	http->stream_count++;
+	link_stream(http, s);
 	srv_events_join(http->sources.events);
 	s->client = srv_request_client(r);
 	srv_uses_join(srv_events_uses(http->sources.events), s->client, (const char *const *)s->filter.globs,

@@ -76,6 +76,52 @@ static void hundreds_of_listeners_get_every_event(void **state)
 	fixture_free(f);
 }
 
+static void threads_have_equal_shares_of_connections_and_count_together(void **state)
+{
+	(void)state;
+	enum { THREADS = 4, EACH = 3, CLIENTS = THREADS * EACH };
+	fixture *f = fixture_new(&(srv_http_options){.threads = THREADS, .max_events = CLIENTS - 2});
+	client clients[CLIENTS];
+	char line[64];
+	for (int i = 0; i < CLIENTS; i++) { /* while the loop stands still: the fixture has none */
+		clients[i] = client_open(f);
+		answer a = client_request(&clients[i], "GET", "/livez", NULL);
+		assert_int_equal(a.status, 200);
+		answer_release(&a);
+	}
+	answer a = client_request(&clients[0], "GET", "/metrics", NULL);
+	for (int i = 0; i < THREADS; i++) {
+		snprintf(line, sizeof line, "hob_http_thread_connections{thread=\"%d\"} %d\n", i, EACH);
+		assert_has(&a, line);
+	}
+	snprintf(line, sizeof line, "hob_http_connections %d\n", CLIENTS);
+	assert_has(&a, line);
+	snprintf(line, sizeof line, "hob_http_requests_total{route=\"/livez\",code=\"200\"} %d\n", CLIENTS);
+	assert_has(&a, line);
+	answer_release(&a);
+
+	for (int i = 0; i < CLIENTS - 2; i++) {
+		client_send(&clients[i], "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+		client_await(&clients[i], "event: hello");
+	}
+	expect_problem(client_request(&clients[CLIENTS - 1], "GET", "/api/v1/events", NULL), 503, "unavailable");
+	a = client_request(&clients[CLIENTS - 2], "GET", "/api/v1/clients", NULL);
+	snprintf(line, sizeof line, "\"count\":%d,\"connections\":%d,", CLIENTS - 2, CLIENTS);
+	assert_has(&a, line);
+	const char *at = (const char *)a.body;
+	int listed = 0;
+	while ((at = strstr(at, "\"address\":")) != NULL)
+		listed++, at++;
+	assert_int_equal(listed, CLIENTS - 2);
+	answer_release(&a);
+	srv_events_publish(f->events, "asset", HOB_STR("art/a.glb"), HOB_STR("{\"n\":1}"));
+	for (int i = 0; i < CLIENTS - 2; i++)
+		client_await(&clients[i], "{\"n\":1}");
+	for (int i = 0; i < CLIENTS; i++)
+		client_close(&clients[i]);
+	fixture_free(f);
+}
+
 static void every_listed_address_is_served(void **state)
 {
 	(void)state;
@@ -134,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(crowds_of_any_size_are_served_without_a_stall),
 		cmocka_unit_test(hundreds_of_listeners_get_every_event),
+		cmocka_unit_test(threads_have_equal_shares_of_connections_and_count_together),
 		cmocka_unit_test(every_listed_address_is_served),
 		cmocka_unit_test(a_taken_or_impossible_address_is_refused_with_a_remedy),
 	};

@@ -112,6 +112,9 @@ static inline void fixture_start(fixture *f, const srv_http_options *options)
 	srv_http_options chosen = options ? *options : (srv_http_options){0};
 	if (!chosen.listen)
 		chosen.listen = "127.0.0.1:0";
+	const char *threads = getenv("HOB_HTTP_THREADS"); /* the suites run with one and with eight */
+	if (threads && chosen.threads == 0)
+		chosen.threads = (uint32_t)atoi(threads);
 	srv_http_sources sources = {.views = f->views,
 								.events = f->events,
 								.store = f->store,
