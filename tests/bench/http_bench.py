@@ -4,6 +4,7 @@ keep-alive connections; Hob's Unix socket compared with its TCP; latency while e
 loop.
 
     ./dev bench http [--part files,unix,cooking,listeners,tls] [--rounds 2] [--ms 400] [--rt] [--out FILE]
+    ./dev bench http --part threads [--threads 1,2,4,8] [--rounds 7]      --http-threads N beside nginx with N workers
     ./dev bench http --beside BUILD [--rounds 9] [--ms 200]    compared with another build of Hob, medians of paired rounds
 
 Server and client have a core each if there are two. Each figure is the best of --rounds short rounds, in which the servers
@@ -31,10 +32,10 @@ os.environ["HOB"] = str(BUILD / "hob")
 from hobtest import Daemon, obj_text  # noqa: E402
 
 CONNECTIONS = (16, 64, 128, 255, 256, 384)
-SIZES = {"1 KB": 1 << 10, "64 KB": 64 << 10, "1 MB": 1 << 20, "64 MB": 64 << 20}
+SIZES = {"1 KB": 1 << 10, "1.5 KB": 1536, "64 KB": 64 << 10, "1 MB": 1 << 20, "64 MB": 64 << 20}
 GOALS = {"1 KB": 1.5, "64 KB": 1.1, "1 MB": 0.9, "64 MB": 0.95, "304": 1.1}
 NGINX = """
-user root; worker_processes 1; daemon off; error_log /dev/null crit; pid {folder}/pid; worker_rlimit_nofile 8192;
+user root; worker_processes {workers}; daemon off; error_log /dev/null crit; pid {folder}/pid; worker_rlimit_nofile 8192;
 events {{ worker_connections 4096; }}
 http {{
   access_log off; sendfile on; tcp_nopush on; tcp_nodelay on; keepalive_requests 1000000000; keepalive_timeout 3600;
@@ -42,7 +43,7 @@ http {{
   client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder}; uwsgi_temp_path {folder};
   scgi_temp_path {folder};
   server {{
-    listen 127.0.0.1:{port} {ssl} backlog=1024; {keys} root {blobs}; etag on;
+    listen 127.0.0.1:{port} {ssl} {shared} backlog=1024; {keys} root {blobs}; etag on;
     location / {{ add_header Cache-Control "public, max-age=31536000, immutable"; add_header X-Content-Type-Options nosniff; }}
   }}
 }}
@@ -111,12 +112,13 @@ class Best:
         self.pause_ms = max(self.pause_ms, got["pause_ms"])
 
 
-def start_nginx(options, folder, blobs, keys="", prepare=None):
+def start_nginx(options, folder, blobs, keys="", prepare=None, workers=1):
     import socket
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, blobs=blobs, port=port, keys=keys, ssl="ssl" if keys else ""))
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, blobs=blobs, port=port, keys=keys, workers=workers,
+                                                    ssl="ssl" if keys else "", shared="reuseport" if workers > 1 else ""))
     master = subprocess.Popen(["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")], stderr=subprocess.DEVNULL,
                               preexec_fn=prepare or pin(options, 0))
     while True:
@@ -188,6 +190,53 @@ def bench_files(options, folder, daemon, hashes, results):
         for process in (master, bare):
             process.terminate()
             process.wait()
+
+
+def load_from_all(cores, address, connections, ms, target, *fields):
+    """One client for each core; the sum of their answers a second."""
+    clients = [subprocess.Popen([str(BUILD / "http_load"), str(address), str(connections), str(ms), target, *fields], text=True,
+                                stdout=subprocess.PIPE, preexec_fn=lambda core=core: os.sched_setaffinity(0, {core})) for core in cores]
+    got = [json.loads(client.communicate()[0]) for client in clients]
+    assert not any(one["others"] for one in got), got
+    return sum(one["answers"] / one["seconds"] for one in got)
+
+
+def bench_threads(options, folder, results):
+    """Server and clients have cores of their own; medians of alternating rounds, so that --rounds should be odd."""
+    (folder / "threads-art").mkdir()
+    hashes = put_blobs(folder / "threads", SIZES.values())
+    for count in options.threads:
+        if 2 * count > os.cpu_count():
+            print(f"skipped: {count} threads and as many clients need {2 * count} cores")
+            continue
+        servers, clients = set(range(count)), range(count, min(os.cpu_count(), 3 * count))
+        with Daemon([folder / "threads-art"], folder / "threads", "--http-threads", str(count), wait_ready=False) as daemon:
+            daemon.wait_banner()
+            for task in pathlib.Path(f"/proc/{daemon.process.pid}/task").iterdir():
+                os.sched_setaffinity(int(task.name), servers)
+            master, _, port = start_nginx(options, folder, daemon.cache / "blobs", workers=count,
+                                          prepare=lambda: os.sched_setaffinity(0, servers))
+            try:
+                for body in ("1.5 KB", "304", "64 KB", "1 MB"):
+                    sha = hashes[SIZES["1.5 KB" if body == "304" else body]]
+                    connection = http.client.HTTPConnection("127.0.0.1", port)
+                    connection.request("GET", f"/{sha[:2]}/{sha[2:]}")
+                    tag = connection.getresponse().headers["ETag"]
+                    rates = {"hob": [], "nginx": []}
+                    for _ in range(options.rounds):
+                        for server, at, target, etag in (("hob", daemon.port, "/blobs/" + sha, f'"{sha}"'),
+                                                         ("nginx", port, f"/{sha[:2]}/{sha[2:]}", tag)):
+                            rates[server].append(load_from_all(clients, at, 32, options.ms, target,
+                                                               *([f"If-None-Match: {etag}"] if body == "304" else [])))
+                    ours, theirs = (statistics.median(rates[server]) for server in ("hob", "nginx"))
+                    goal = {"64 KB": 1.0, "1 MB": 0.95}.get(body, 1.2)
+                    print(f"  {count} threads {body:6} hob {ours:9.0f} nginx {theirs:9.0f} answers/s  {ratio_mark(ours / theirs, goal)}",
+                          flush=True)
+                    results.append({"what": "threads " + body, "threads": count, "speed": ours / theirs, **rates})
+            finally:
+                master.terminate()
+                master.wait()
+                daemon.kill()
 
 
 def bench_unix(options, daemon, path, hashes, results):
@@ -343,6 +392,7 @@ def main():
     parser.add_argument("--bodies", default="1 KB,304,64 KB,1 MB,64 MB")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--ms", type=int, default=400)
+    parser.add_argument("--threads", type=lambda text: tuple(map(int, text.split(","))), default=(1, 2, 4, 8))
     parser.add_argument("--models", type=int, default=40)
     parser.add_argument("--rt", action="store_true")
     parser.add_argument("--beside")
@@ -368,6 +418,8 @@ def main():
             bench_cooking(options, folder, results)
         if "listeners" in parts:
             bench_listeners(options, results)
+        if "threads" in parts:
+            bench_threads(options, folder, results)
         if "tls" in parts:
             bench_tls(options, folder, results)
     finally:
