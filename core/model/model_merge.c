@@ -113,11 +113,14 @@ static bool append_meshes(hob_model *m, const hob_model *in, hob_arena *arena, h
 	uint32_t *variant = HOB_NEW(scratch, uint32_t, in->variant_count);
 	if (!variant)
 		return false;
+	/* The last source mesh before and the first one here are two. */
+	uint32_t first_source = m->mesh_count > 0 ? m->meshes[m->mesh_count - 1].source_mesh + 1 : 0;
 	for (uint32_t i = 0; i < in->variant_count; i++)
 		variant[i] = find_or_add_variant(m, in->variants[i]);
 	for (uint32_t i = 0; i < in->mesh_count; i++) {
 		hob_mesh *mesh = &m->meshes[m->mesh_count + i];
 		*mesh = in->meshes[i];
+		mesh->source_mesh += first_source;
 		mesh->material = shift(mesh->material, m->material_count);
 		mesh->mappings = HOB_NEW(arena, hob_variant_mapping, mesh->mapping_count);
 		if (!mesh->mappings)

@@ -207,7 +207,11 @@ class Draft(Files):
              {"externalAsset": 0, "children": [4], "scale": [2, 2, 2]}, {"name": "last"}, {"name": "own"}],
             [{"uri": "parts/chair.gltf"}], shapes=[{"type": "sphere", "sphere": {"radius": 1}}]))
         self.put_json("house.gltf", self.scene([{"externalAsset": 0, "translation": [0, 7, 0]}], [{"uri": "room.gltf"}]))
+        self.put_json("parts/table.gltf", quad())
+        self.put_json("two.gltf", self.scene([{"children": [1, 2]}, {"externalAsset": 0}, {"externalAsset": 1}],
+                                             [{"uri": "parts/chair.gltf"}, {"uri": "parts/table.gltf"}]))
         items = self.cook()
+        self.assertEqual(self.notes(items["two.gltf"]), {"gltf.draft"})
         self.assertEqual(items["room.gltf"]["triangles"], 4)
         self.assertEqual(items["house.gltf"]["triangles"], 4)
         self.assertEqual(self.notes(items["room.gltf"]), {"gltf.draft", "gltf.bounding-volumes"})
