@@ -552,7 +552,8 @@ static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
 	uint32_t count = hob_fbx_sort_times(k);
 	if (count == 0)
 		return hob_fail(err, MEMORY, "no memory left for animation keys");
-	hob_track track = {HOB_STEP, 1, 0, HOB_NEW(f->result, float, count), HOB_NEW(f->result, float, count)};
+	hob_track track = {HOB_STEP, 1, 0, HOB_NEW(f->result, float, count + 1),
+					   HOB_NEW(f->result, float, count + 1)};
 	if (!track.times || !track.values)
 		return hob_fail_memory(err, f->result, "animation keys");
 	const double *times = (const double *)(const void *)k->times.data;
@@ -575,6 +576,13 @@ static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
 		return hob_fail(err, LIMIT, "more than %llu animation keys", HOB_LIMIT_KEYS);
 	if (track.key_count == 0 || (track.key_count == 1 && (track.values[0] > 0) != node->hidden))
 		return true;
+	/* A state that lasts no time is never seen in a loop. */
+	float end = (float)(k->from->end - k->from->begin);
+	if (track.times[track.key_count - 1] < end) {
+		track.times[track.key_count] = end;
+		track.values[track.key_count] = track.values[track.key_count - 1];
+		track.key_count++;
+	}
 	hob_property_channel channel = {HOB_PROPERTY_NODE_VISIBLE, node->id, 0,
 									(uint32_t)(k->tracks.size / sizeof track)};
 	hob_buf_put(&k->tracks, &track, sizeof track);

@@ -276,13 +276,16 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 		!a.samples)
 		return true;
 	size_t count = a.samples->count;
-	double *times = HOB_NEW(u->scratch, double, count);
+	double *times = HOB_NEW(u->scratch, double, count + 1);
 	if (!times)
 		return hob_fail_memory(err, u->scratch, "visibility");
 	for (size_t i = 0; i < count; i++)
 		times[i] = a.offset + a.scale * a.samples->times[i];
 	hob_usd_sort_times(times, &count);
 	hob_usd_cut_range(u, times, &count);
+	/* A state that lasts no time is never seen in a loop. */
+	if (count > 0 && u->has_range && times[count - 1] < u->end)
+		times[count++] = u->end;
 	if (!hob_usd_add_channel(b, f->node, HOB_PATH_SCALE, 1, count, &track, err))
 		return false;
 	track->interpolation = HOB_STEP;

@@ -582,20 +582,20 @@ static void visibility_shows_and_hides(void **state)
 	static const struct {
 		key keys[3];
 		uint32_t count;
-		float times[3], values[3];
+		float times[4], values[4];
 	} cases[] = {
 		{{{0, 0, CONSTANT, {0, 0}, 0}, {1, 1, CONSTANT, {0, 0}, 0}, {2, 1, CONSTANT, {0, 0}, 0}},
-		 2,
-		 {0, 1},
-		 {0, 1}},
-		{{{0, 1, LINEAR, {0, 0}, 0}, {1, 0, LINEAR, {0, 0}, 0}, {2, 0, LINEAR, {0, 0}, 0}},
-		 2,
-		 {0, 1},
-		 {1, 0}},
-		{{{0, 1, CONSTANT, {0, 0}, 0}, {.5, 0, CONSTANT, {0, 0}, 0}, {1.5, 1, CONSTANT, {0, 0}, 0}},
 		 3,
-		 {0, .5f, 1.5f},
-		 {1, 0, 1}},
+		 {0, 1, 2},
+		 {0, 1, 1}},
+		{{{0, 1, LINEAR, {0, 0}, 0}, {1, 0, LINEAR, {0, 0}, 0}, {2, 0, LINEAR, {0, 0}, 0}},
+		 3,
+		 {0, 1, 2},
+		 {1, 0, 0}},
+		{{{0, 1, CONSTANT, {0, 0}, 0}, {.5, 0, CONSTANT, {0, 0}, 0}, {1.5, 1, CONSTANT, {0, 0}, 0}},
+		 4,
+		 {0, .5f, 1.5f, 2},
+		 {1, 0, 1, 1}},
 		{{{0, 1, LINEAR, {0, 0}, 0}, {1, .5, LINEAR, {0, 0}, 0}, {2, 1, LINEAR, {0, 0}, 0}}, 0, {0}, {0}},
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {

@@ -264,6 +264,9 @@ static void prims_come_and_go(void **state)
 		sample(&m->clips[0].tracks[m->clips[0].properties[0].track], false, seen[i].time, &shown);
 		assert_near(shown, seen[i].shown);
 	}
+	/* Up to the end of the stage's range: 25. */
+	const hob_track *track = &m->clips[0].tracks[m->clips[0].properties[0].track];
+	assert_near(track->times[track->key_count - 1], 1);
 	reader_free(r);
 }
 
