@@ -273,13 +273,16 @@ static bool put_visibility(clip_writer *c, const hob_pk_property_channel *channe
 	const hob_pk_sampler *s = HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler);
 	const float *rest = HOB_PACK_AT(hob_pk_trs, hob_pack_find(&c->w->scene, HOB_PK_TRS_), channel->index)->s;
 	uint32_t stride = s->interpolation == HOB_PK_CUBICSPLINE ? 3 : 1, view, time;
-	sampler_keys keys = {s->key_count, 1, HOB_PK_STEP, HOB_PACK_AT(float, c->values, s->value_first), false};
+	bool held = c->hold != 0;
+	sampler_keys keys = {s->key_count + held, 1, HOB_PK_STEP, HOB_PACK_AT(float, c->values, s->value_first),
+						 held};
 	float *scales = (float *)hob_arena_array(c->w->arena, keys.count, 3 * sizeof *scales, _Alignof(float));
 	uint8_t *at = hob_glb_view(c->w, keys.count, 0, &view);
 	if (!scales || !at)
 		return hob_fail_memory(c->w->err, c->w->arena, "keys");
 	for (uint32_t i = 0; i < keys.count; i++) {
-		at[i] = keys.values[i * stride + stride / 2] >= 0.5f;
+		uint32_t key = i < s->key_count ? i : i - 1;
+		at[i] = keys.values[key * stride + stride / 2] >= 0.5f;
 		for (uint32_t k = 0; k < 3; k++)
 			scales[i * 3 + k] = at[i] ? rest[k] : 0;
 	}
@@ -289,6 +292,7 @@ static bool put_visibility(clip_writer *c, const hob_pk_property_channel *channe
 	uint32_t shown = c->w->accessors.count - 1;
 	if (!put_times(c, s, &keys, &time))
 		return false;
+	c->hold = 0;
 	hob_buf_printf(hob_glb_next(&c->json_samplers), "{\"input\":%u,\"output\":%u,\"interpolation\":\"STEP\"}",
 				   time, shown);
 	put_pointer(c, pointer);

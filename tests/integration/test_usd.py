@@ -4,7 +4,7 @@ import json
 import subprocess
 import zipfile
 
-from hobtest import HOB, Daemon, Scenario, main, png, until
+from hobtest import DEADLINE, HOB, Daemon, Scenario, main, png, until
 
 QUAD = """def Mesh "M" { int[] faceVertexCounts = [4]
 int[] faceVertexIndices = [0, 1, 2, 3]
@@ -111,6 +111,17 @@ class Stages(Scenario):
             daemon.sync()
             triangles = {name: asset["stats"]["triangles"] for name, asset in daemon.assets().items()}
             self.assertEqual(triangles, {"art/car.usda": 12, "art@high/car.usda": 36})
+
+    def test_the_last_visibility_lasts_in_a_glb(self):
+        self.put("blink.usda", layer('def Cube "C" { token visibility.timeSamples = { 0: "invisible", 12: "inherited" } }\n',
+                                     "startTimeCode = 0\nendTimeCode = 24\n"))
+        out = self.folder / "blink.glb"
+        subprocess.run([HOB, "export", self.art / "blink.usda", "-o", out], check=True, capture_output=True, timeout=DEADLINE)
+        data = out.read_bytes()
+        document = json.loads(data[20:20 + int.from_bytes(data[12:16], "little")])
+        samplers = document["animations"][0]["samplers"]
+        self.assertEqual([document["accessors"][s["input"]]["max"] for s in samplers], [[1], [1]])
+        self.assertEqual({document["accessors"][s[end]]["count"] for s in samplers for end in ("input", "output")}, {3})
 
 
 if __name__ == "__main__":
