@@ -107,14 +107,15 @@ static void add_triangle(faces *f, const hob_mesh *mesh, const uint32_t *index)
 		f->uses[set_put(&f->edges, at[ends[i][0]], at[ends[i][1]], 0)]++;
 }
 
-bool hob_find_mesh_faults(const hob_mesh *meshes, uint32_t count, hob_arena *scratch, hob_mesh_faults *out)
+bool hob_find_mesh_faults(const hob_mesh *meshes, uint32_t count, uint32_t edge_triangles, hob_arena *scratch,
+						  hob_mesh_faults *out)
 {
 	faces f = {.out = out};
 	size_t corners = 0;
 	*out = (hob_mesh_faults){0};
 	for (uint32_t i = 0; i < count; i++)
 		corners += meshes[i].topology == HOB_TRIANGLES ? meshes[i].index_count : 0;
-	out->has_edges = corners / 3 <= HOB_EDGE_TRIANGLES;
+	out->has_edges = corners / 3 <= edge_triangles;
 	f.uses = HOB_NEW(scratch, uint32_t, out->has_edges ? corners : 0);
 	if (!f.uses || !set_new(&f.places, corners, scratch) || !set_new(&f.faces, corners / 3, scratch) ||
 		!set_new(&f.edges, out->has_edges ? corners : 0, scratch))

@@ -6,7 +6,7 @@
 
 #include "../model/model.h"
 
-enum { HOB_FAULT_PLACES = 64, HOB_EDGE_TRIANGLES = 200000 };
+enum { HOB_FAULT_PLACES = 64, HOB_EDGE_TRIANGLES = 200000, HOB_DEEP_EDGE_TRIANGLES = 2000000 };
 
 typedef struct hob_fault {
 	uint32_t count, place_count;
@@ -15,7 +15,7 @@ typedef struct hob_fault {
 
 typedef struct hob_mesh_faults {
 	hob_fault degenerate, duplicate, open, non_manifold;
-	bool has_edges; /* false: more than HOB_EDGE_TRIANGLES triangles, so edges were not examined */
+	bool has_edges; /* false: more than edge_triangles triangles, so edges were not examined */
 } hob_mesh_faults;
 
 void hob_fault_add(hob_fault *fault, const float place[3]);
@@ -23,6 +23,7 @@ void hob_fault_add(hob_fault *fault, const float place[3]);
 /* meshes: the parts of one mesh, which may share edges; parts without triangles are ignored. A triangle
  * without area (two corners at one position, or all on one line to 1e-6 of its longest side) has no edges; a
  * duplicate's edges count once. False without memory. Expected O(triangles). */
-bool hob_find_mesh_faults(const hob_mesh *meshes, uint32_t count, hob_arena *scratch, hob_mesh_faults *out);
+bool hob_find_mesh_faults(const hob_mesh *meshes, uint32_t count, uint32_t edge_triangles, hob_arena *scratch,
+						  hob_mesh_faults *out);
 
 #endif

@@ -1,5 +1,5 @@
 #include "model_check.h"
-#include "mesh_faults.h"
+#include "deep_faults.h"
 
 #include "../base/array.h"
 #include "../base/text_order.h"
@@ -68,16 +68,21 @@ static hob_finding *add(const check *c, hob_rule rule, const char *kind, hob_str
 	return &out->items[out->count++];
 }
 
-static void add_fault(const check *c, hob_rule rule, hob_str name, const hob_fault *fault)
+static void add_fault_of(const check *c, hob_rule rule, hob_str name, double value, const hob_fault *fault)
 {
 	if (!is_on(c, rule) || fault->count == 0)
 		return;
-	hob_finding *finding = add(c, rule, "mesh", name, fault->count);
+	hob_finding *finding = add(c, rule, "mesh", name, value);
 	if (finding && !finding->places && c->out->found[rule] <= HOB_FAULT_PLACES &&
 		(finding->places = hob_arena_array(c->out->arena, fault->place_count, sizeof *finding->places, 4))) {
 		memcpy(finding->places, fault->places, fault->place_count * sizeof *finding->places);
 		finding->place_count = fault->place_count;
 	}
+}
+
+static void add_fault(const check *c, hob_rule rule, hob_str name, const hob_fault *fault)
+{
+	add_fault_of(c, rule, name, fault->count, fault);
 }
 
 /* Checks a value against a rule with the parameter max, or min and max. */
@@ -236,7 +241,9 @@ static void check_surfaces(const check *c)
 		for (end = i + 1; end < c->model->mesh_count && meshes[end].source_mesh == meshes[i].source_mesh;)
 			end++;
 		hob_arena_mark mark = hob_arena_save(c->scratch);
-		bool looked = hob_find_mesh_faults(meshes + i, end - i, c->scratch, found);
+		bool looked = hob_find_mesh_faults(meshes + i, end - i,
+										   c->rules->deep ? HOB_DEEP_EDGE_TRIANGLES : HOB_EDGE_TRIANGLES,
+										   c->scratch, found);
 		hob_arena_restore(c->scratch, mark);
 		for (size_t r = 0; r < HOB_COUNT_OF(rules); r++)
 			c->out->unchecked[rules[r]] |= is_on(c, rules[r]) && (!looked || (r > 1 && !found->has_edges));
@@ -244,6 +251,23 @@ static void check_surfaces(const check *c)
 		add_fault(c, rules[1], name_of(c, &meshes[i]), &found->duplicate);
 		add_fault(c, rules[2], name_of(c, &meshes[i]), &found->open);
 		add_fault(c, rules[3], name_of(c, &meshes[i]), &found->non_manifold);
+	}
+}
+
+static void check_crossings(const check *c, hob_fault *fault)
+{
+	const hob_mesh *meshes = c->model->meshes;
+	bool wanted = c->rules->deep && is_on(c, HOB_RULE_mesh_interpenetrating);
+	for (uint32_t i = 0, end; wanted && i < c->model->mesh_count; i = end) {
+		for (end = i + 1; end < c->model->mesh_count && meshes[end].source_mesh == meshes[i].source_mesh;)
+			end++;
+		hob_arena_mark mark = hob_arena_save(c->scratch);
+		*fault = (hob_fault){0};
+		if (hob_find_crossings(meshes + i, end - i, c->scratch, fault))
+			add_fault(c, HOB_RULE_mesh_interpenetrating, name_of(c, &meshes[i]), fault);
+		else
+			c->out->unchecked[HOB_RULE_mesh_interpenetrating] = true;
+		hob_arena_restore(c->scratch, mark);
 	}
 }
 
@@ -258,6 +282,15 @@ static void check_uvs(const check *c, const hob_mesh *mesh, hob_fault *fault)
 			  uv[2 * i + 1] <= 1 + slack))
 			hob_fault_add(fault, mesh->position + 3 * (size_t)i);
 	add_fault(c, HOB_RULE_uv_outside, name_of(c, mesh), fault);
+	if (uv && c->rules->deep && is_on(c, HOB_RULE_uv_overlap)) {
+		*fault = (hob_fault){0};
+		hob_arena_mark mark = hob_arena_save(c->scratch);
+		double share = hob_find_uv_overlap(mesh, c->scratch, fault);
+		hob_arena_restore(c->scratch, mark);
+		c->out->unchecked[HOB_RULE_uv_overlap] |= share < 0;
+		if (share > (double)c->rules->value[HOB_RULE_uv_overlap][0])
+			add_fault_of(c, HOB_RULE_uv_overlap, name_of(c, mesh), share, fault);
+	}
 	*fault = (hob_fault){0};
 	for (uint32_t i = 0; uv && is_on(c, HOB_RULE_uv_flipped) && i + 2 < mesh->index_count; i += 3) {
 		const uint32_t *at = mesh->indices + i;
@@ -305,6 +338,11 @@ static void check_meshes(const check *c)
 {
 	hob_fault *fault = HOB_NEW(c->scratch, hob_fault, 1);
 	uint64_t drawn = 0;
+	c->out->unchecked[HOB_RULE_uv_overlap] |= !c->rules->deep && is_on(c, HOB_RULE_uv_overlap);
+	c->out->unchecked[HOB_RULE_mesh_interpenetrating] |=
+		!c->rules->deep && is_on(c, HOB_RULE_mesh_interpenetrating);
+	if (fault)
+		check_crossings(c, fault);
 	for (uint32_t i = 0; fault && i < c->model->mesh_count; i++) {
 		const hob_mesh *mesh = &c->model->meshes[i];
 		drawn += mesh->index_count;

@@ -24,6 +24,19 @@ static const struct {
 #include "../../schema/rules.def"
 };
 
+/* Whether `deep` makes a difference: a rule is on that asks for it. */
+static bool is_deep(const hob_setting_rules *rules)
+{
+	static const hob_rule deep[] = {
+#define RULE_DEEP(name) HOB_RULE_##name,
+#include "../../schema/rules.def"
+	};
+	bool any = false;
+	for (size_t i = 0; i < HOB_COUNT_OF(deep); i++)
+		any = any || rules->level[deep[i]] != HOB_LEVEL_OFF;
+	return rules->deep && any;
+}
+
 void hob_rules_init(hob_setting_rules *rules)
 {
 	memset(rules, 0, sizeof *rules);
@@ -166,12 +179,16 @@ bool hob_rules_overlay(hob_setting_rules *rules, const cJSON *item, hob_str orig
 						"%.*s: 'rules' must be an object of rules, as {\"mesh.open\": \"error\"}",
 						HOB_FMT(origin));
 	const cJSON *profile = cJSON_GetObjectItemCaseSensitive(item, "profile");
+	const cJSON *deep = cJSON_GetObjectItemCaseSensitive(item, "deep");
 	if (profile && !read_profile(rules, profile, origin, err))
 		return false;
+	if (deep && !cJSON_IsBool(deep))
+		return hob_fail(err, CONFIG, "%.*s: 'deep' of the rules must be true or false", HOB_FMT(origin));
 	for (const cJSON *rule = item->child; rule; rule = rule->next)
-		if (strcmp(rule->string, "profile") != 0 && strncmp(rule->string, "//", 2) != 0 &&
+		if (rule != profile && rule != deep && strncmp(rule->string, "//", 2) != 0 &&
 			!read_rule(rules, rule, origin, err))
 			return false;
+	rules->deep = deep ? cJSON_IsTrue(deep) != 0 : rules->deep;
 	return true;
 }
 
@@ -185,7 +202,7 @@ static bool is_default(const hob_setting_rules *rules, uint32_t rule, uint32_t l
 
 bool hob_rules_are_default(const hob_setting_rules *rules)
 {
-	bool same = true;
+	bool same = !rules->deep;
 	for (uint32_t i = 0; i < HOB_RULE_COUNT; i++)
 		same = same && is_default(rules, i, rules->level[i]);
 	return same;
@@ -210,6 +227,8 @@ void hob_rules_print(const hob_setting_rules *rules, hob_buf *out)
 		}
 		hob_buf_put(out, "}", 1);
 	}
+	if (rules->deep)
+		hob_buf_printf(out, "%s\"deep\":true", out->size > begin ? "," : "{");
 	hob_buf_put_str(out, out->size > begin ? HOB_STR("}") : HOB_STR("{}"));
 }
 
@@ -221,7 +240,7 @@ void hob_rules_schema(hob_buf *out)
 	for (size_t i = 0; i < HOB_COUNT_OF(profiles); i++)
 		if (i == 0 || strcmp(profiles[i].profile, profiles[i - 1].profile) != 0)
 			hob_buf_printf(out, "%s\"%s\"", i > 0 ? "," : "", profiles[i].profile);
-	hob_buf_put_str(out, HOB_STR("]}"));
+	hob_buf_put_str(out, HOB_STR("]},\"deep\":{\"type\":\"boolean\"}"));
 	for (uint32_t i = 0; i < HOB_RULE_COUNT; i++) {
 		const hob_rule_info *info = &hob_rule_table[i];
 		hob_buf_printf(out, ",\"%s\":{\"description\":", info->id);
@@ -252,4 +271,6 @@ void hob_rules_hash(const hob_setting_rules *rules, hob_keyer *keyer)
 		if (i < HOB_RULE_PATTERNS)
 			hob_key_str(keyer, "match", hob_str_of(rules->match[i]));
 	}
+	if (is_deep(rules))
+		hob_key_u64(keyer, "deep", 1);
 }

@@ -3,6 +3,7 @@
  *
  *   { "mesh.open": "error", "mesh.triangles": { "max": 20000, "level": "warning" }, "profile": "game" }
  *
+ * "deep": true also checks what costs much; `hob check --deep` sets it.
  * A profile resets all rules to its values, wherever it is in the object; the other members change single
  * rules. An object without "level" turns its rule on. */
 #ifndef HOB_RULE_SETTINGS_H
@@ -43,6 +44,7 @@ typedef struct hob_setting_rules {
 	float value[HOB_RULE_COUNT][2];
 	char match[HOB_RULE_PATTERNS]
 			  [HOB_RULE_PATTERN_BYTES]; /* of the first HOB_RULE_PATTERNS rules; unused bytes are 0 */
+	uint32_t deep;
 } hob_setting_rules;
 
 void hob_rules_init(hob_setting_rules *rules);

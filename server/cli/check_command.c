@@ -165,10 +165,12 @@ static int run_check(int argc, char **argv)
 {
 	const char *root = NULL, *settings = NULL, *file = NULL, *cache = NULL, *format = "text", *rule = NULL;
 	check_report c = {0};
-	bool update = false;
+	bool update = false, deep = false;
 	const cli_option options[] = {
 		{"--format", 0, CLI_TEXT, &format, "FORM", "text (default), json, sarif, junit or github"},
 		{"--strict", 0, CLI_FLAG, &c.strict, NULL, "warnings fail, too"},
+		{"--deep", 0, CLI_FLAG, &deep, NULL,
+		 "check rules that cost much, too, if they are on: uv.overlap, mesh.interpenetrating"},
 		{"--baseline", 0, CLI_TEXT, &c.baseline, "FILE",
 		 "only findings that are not in FILE, or have grown, fail"},
 		{"--update-baseline", 0, CLI_FLAG, &update, NULL, "write the findings of today to the --baseline"},
@@ -214,6 +216,8 @@ static int run_check(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	free(over);
+	for (uint32_t i = 0; deep && i < plan.count; i++)
+		plan.entries[i].settings.rules.deep = true;
 	if (!cache && (config.origin[SRV_CONFIG_cache] != SRV_CONFIG_DEFAULT ||
 				   access(srv_config_text(&config, SRV_CONFIG_cache), F_OK) == 0))
 		cache = srv_config_text(&config, SRV_CONFIG_cache);
@@ -262,5 +266,6 @@ const cli_command srv_cli_check = {
 	"  hob check art/\n"
 	"  hob check art/ --baseline art/known.txt --update-baseline\n"
 	"  hob check art/ --baseline art/known.txt --format github\n"
+	"  hob check art/ --deep --strict\n"
 	"  hob check --explain mesh.open\n",
 	run_check};

@@ -214,10 +214,13 @@ ROWS = {
     "mesh.open": ("warning", model(shape(faces=FACES[:3])), model(), ALL),
     "mesh.non-manifold": ("warning", model(shape(points=[*POINTS, (0, -3, 0)], uvs=[*UVS, (0.5, 0.5)], normals=[(0, 0, 1)] * 5,
                                                  faces=[*FACES, (0, 1, 4)])), model(), ALL),
+    "mesh.interpenetrating": ("warning", model(shape(points=[*POINTS, (-0.2, -0.2, -3), (0.2, -0.2, -3), (0, 0, 3)], uvs=None, normals=None,
+                                                     faces=[*FACES, (4, 5, 6)])), model(shape(uvs=None, normals=None)), (*ALL, "ply", "off")),
     "mesh.loose": ("warning", model(shape(points=[*POINTS, (0, 0, 0)])), model(), ("ply", "off")),
     "mesh.no-normals": ("warning", model(shape(normals=None)), model(), ALL),
     "uv.missing": ("warning", model(shape(uvs=None)), model(), ALL),
     "uv.outside": ("warning", model(shape(uvs=[(0.1, 0.9), (1.5, 0.9), (0.5, 0.1), (0.5, 0.6)])), model(), ALL),
+    "uv.overlap": ("warning", model(), model(shape(faces=FACES[1:])), ALL),
     "uv.flipped": ("warning", model(shape(faces=FACES[1:2], uvs=[(0.9, 0.9), (0.1, 0.9), (0.5, 0.1), (0.5, 0.1)])),
                    model(shape(faces=FACES[1:2], uvs=[(0.1, 0.9), (0.9, 0.9), (0.5, 0.1), (0.5, 0.1)])), ALL),
     "scene.size": ({"min": 1, "max": 3}, model(shape(points=[tuple(4 * x for x in p) for p in POINTS])), model(), ALL),
@@ -249,7 +252,7 @@ class Rules(CommandLine):
         for at, (kind, made) in enumerate((("broken", broken), ("right", right))):
             folder = f"{rule}/{kind}"
             value = setting[at] if isinstance(setting, list) else setting
-            self.put(f"{folder}/cook.json", json.dumps({"rules": {rule: value}}))
+            self.put(f"{folder}/cook.json", json.dumps({"rules": {rule: value, "deep": True}}))
             self.put(f"{folder}/tex.png", png(9, 8, 7))
             for ending in formats:
                 self.put(f"{folder}/m-{ending}.{ending}", WRITERS[ending](made).replace(b"{stem}", f"m-{ending}".encode()))
@@ -486,6 +489,19 @@ class Rules(CommandLine):
             self.hob("check", "--root", self.art, self.art / "m001.off", self.art / "m005.off", "--baseline", self.known, "--update-baseline", code=1)
             self.assertEqual(sorted(self.known.read_text().splitlines()), sorted(before.splitlines()))
         self.assertIn("298 known\n", self.broken(code=1)[1])
+
+    def test_costly_rules_are_for_deep_checks(self):
+        self.put("m.obj", obj(model(shape(normals=None))).replace(b"{stem}", b"m"))
+        self.put("cook.json", '{"rules": {"uv.overlap": "error", "mesh.interpenetrating": "error", "mesh.open": "warning"}}')
+        self.assertIn("not checked, by models: mesh.interpenetrating (1), uv.overlap (1)\n1 model (0 from", self.check())
+        self.assertRegex(self.check("--deep", code=4), r"(?m)^error    m.obj: mesh 'body': overlapping share of the used picture: 1; move")
+        for options, code in (((), 0), (("--deep",), 4)):
+            self.assertIn("1 model (1 from the cache)", self.check(*options, code=code))
+        self.put("cook.json", '{"rules": {"mesh.loose": "warning", "deep": 1}}')
+        self.assertIn("'deep' of the rules must be true or false", self.check(code=1))
+        self.put("cook.json", '{"rules": {"name.node": {"match": "^x"}}}')
+        self.check()
+        self.assertIn("1 model (1 from the cache)", self.check("--deep"), "no costly rule is on")
 
     def test_a_baseline_says_what_is_wrong_with_it(self):
         self.known = self.folder / "known.txt"

@@ -96,8 +96,8 @@ static void random_meshes_have_the_faults_that_a_search_finds(void **state)
 		hob_mesh_faults whole, split;
 		uint32_t wanted[4] = {0};
 		search(&mesh, wanted);
-		assert_true(hob_find_mesh_faults(&mesh, 1, &arena, &whole) && whole.has_edges);
-		assert_true(hob_find_mesh_faults(parts, 2, &arena, &split));
+		assert_true(hob_find_mesh_faults(&mesh, 1, HOB_EDGE_TRIANGLES, &arena, &whole) && whole.has_edges);
+		assert_true(hob_find_mesh_faults(parts, 2, HOB_EDGE_TRIANGLES, &arena, &split));
 		assert_memory_equal(&whole, &split, sizeof whole);
 		uint32_t got[4] = {whole.degenerate.count, whole.duplicate.count, whole.open.count,
 						   whole.non_manifold.count};
@@ -116,7 +116,7 @@ static void places_are_those_of_the_first_64(void **state)
 	(void)state;
 	hob_mesh grid = shape_grid(&arena, 20, 0, false, false);
 	hob_mesh_faults found;
-	assert_true(hob_find_mesh_faults(&grid, 1, &arena, &found));
+	assert_true(hob_find_mesh_faults(&grid, 1, HOB_EDGE_TRIANGLES, &arena, &found));
 	assert_int_equal(found.open.count, 80);
 	assert_int_equal(found.open.place_count, HOB_FAULT_PLACES);
 	for (uint32_t i = 0; i < found.open.place_count; i++) {
@@ -131,12 +131,12 @@ static void edges_of_large_meshes_are_not_looked_at(void **state)
 	(void)state;
 	hob_mesh grid = shape_grid(&arena, 320, 0, false, false);
 	hob_mesh_faults found;
-	assert_true(hob_find_mesh_faults(&grid, 1, &arena, &found));
+	assert_true(hob_find_mesh_faults(&grid, 1, HOB_EDGE_TRIANGLES, &arena, &found));
 	assert_false(found.has_edges);
 	assert_int_equal(found.open.count, 0);
 	hob_arena small = {0};
 	hob_arena_init(&small, 10000);
-	assert_false(hob_find_mesh_faults(&grid, 1, &small, &found));
+	assert_false(hob_find_mesh_faults(&grid, 1, HOB_EDGE_TRIANGLES, &small, &found));
 	hob_arena_release(&small);
 }
 
