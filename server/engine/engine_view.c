@@ -54,11 +54,12 @@ uint32_t srv_asset_findings(srv_engine *engine, const asset *a, hob_str stats, c
 
 static srv_view_dep dep_of(srv_engine *engine, const asset_input *input)
 {
+	/* While files are scanned for the first time, their sizes come from the index. */
 	const srv_file *f = srv_graph_at(engine->graph, input->file);
 	return (srv_view_dep){.path = f->path,
 						  .missing = input->missing,
 						  .digest = input->digest,
-						  .size = f->exists && !input->missing ? f->stat.size : 0};
+						  .size = input->missing ? 0 : f->stat.size};
 }
 
 static void put_view(srv_engine *engine, asset *a, srv_view_asset view)

@@ -21,15 +21,18 @@ typedef enum order {
 	BY_STATE,
 	BY_REV,
 	BY_FINDINGS,
+	BY_USERS, /* of textures */
 	ORDER_COUNT
 } order;
-static const char *const order_names[ORDER_COUNT] = {
-	"path", "cooked_at", "cook_ms", "bytes", "textures", "triangles", "lods", "state", "rev", "findings"};
+static const char *const order_names[ORDER_COUNT] = {"path",	 "cooked_at", "cook_ms", "bytes",
+													 "textures", "triangles", "lods",	 "state",
+													 "rev",		 "findings",  "users"};
 
 typedef struct query {
-	hob_str q, root, kind, path;
+	hob_str q, root, kind, path, uses;
 	uint32_t states, standings, levels; /* bits; 0: any */
 	hob_rule rule;						/* HOB_RULE_COUNT: any */
+	bool textures;						/* asks for these, not for assets */
 	bool has_problem, problem, warning, nondeterministic, count, ndjson, down, has_cursor, has_path;
 	uint64_t changed_since, limit;
 	uint32_t fields;
@@ -157,14 +160,17 @@ static bool read_order(request *r, query *q, enum MHD_Result *result)
 	q->down = sort.data[0] == '-';
 	hob_str name = hob_str_sub(sort, q->down, sort.len);
 	for (int i = 0; i < ORDER_COUNT; i++)
-		if (hob_str_equal(name, hob_str_of(order_names[i]))) {
+		if (hob_str_equal(name, hob_str_of(order_names[i])) &&
+			(q->textures ? i == BY_PATH || i == BY_BYTES || i == BY_USERS : i != BY_USERS)) {
 			q->order = (order)i;
 			return true;
 		}
-	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
-								"sort by path, cooked_at, cook_ms, bytes, textures, triangles, lods, state, "
-								"rev or findings; a leading '-' reverses the order",
-								"there is no order '%.*s'", HOB_FMT(sort));
+	*result =
+		srv_reply_problem(r, PROBLEM_BAD_REQUEST,
+						  q->textures ? "sort by path, bytes or users; a leading '-' reverses the order"
+									  : "sort by path, cooked_at, cook_ms, bytes, textures, triangles, "
+										"lods, state, rev or findings; a leading '-' reverses the order",
+						  "there is no order '%.*s'", HOB_FMT(sort));
 	return false;
 }
 
@@ -190,6 +196,7 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 	q->has_problem = srv_request_param(r, "problem", &flag) && flag.len > 0;
 	srv_request_param(r, "root", &q->root);
 	srv_request_param(r, "kind", &q->kind);
+	srv_request_param(r, "uses", &q->uses);
 	q->has_path = srv_request_param(r, "path", &q->path);
 	srv_request_param(r, "format", &format);
 	q->ndjson = hob_str_equal(format, HOB_STR("ndjson"));
@@ -258,6 +265,18 @@ static bool has_finding(const query *q, const srv_view_asset *a)
 	return found;
 }
 
+/* file: "root/path" */
+static bool is_made_of(const srv_view_asset *a, hob_str file)
+{
+	if (!hob_str_starts(file, a->root) || file.len == a->root.len || file.data[a->root.len] != '/')
+		return false;
+	hob_str path = hob_str_sub(file, a->root.len + 1, file.len);
+	for (uint32_t i = 0; i < a->dep_count; i++)
+		if (hob_str_equal(a->deps[i].path, path))
+			return true;
+	return false;
+}
+
 static bool passes(const query *q, const srv_view_asset *a)
 {
 	return (q->states == 0 || q->states & 1u << a->state) &&
@@ -266,6 +285,7 @@ static bool passes(const query *q, const srv_view_asset *a)
 		   (q->root.len == 0 || hob_str_equal(a->root, q->root)) &&
 		   (q->kind.len == 0 || hob_str_equal(a->kind, q->kind)) &&
 		   (!q->has_path || hob_str_equal(a->path, q->path) || hob_str_equal(a->full, q->path)) &&
+		   (q->uses.len == 0 || is_made_of(a, q->uses)) &&
 		   (!q->has_problem || q->problem == srv_view_is_problem(a)) && has_words(a->full, q->q) &&
 		   has_finding(q, a);
 }
@@ -317,6 +337,7 @@ static uint64_t key_of(const query *q, const srv_view_asset *a)
 	case BY_FINDINGS:
 		return findings_key(a);
 	case BY_PATH:
+	case BY_USERS:
 	case ORDER_COUNT:
 		break;
 	}
@@ -575,6 +596,120 @@ enum MHD_Result srv_route_findings(request *r)
 	if (read_query(r, &q, &result)) {
 		const srv_view *view = srv_views_take(r->http->sources.views);
 		put_findings(view, &q, &body);
+		srv_view_drop(view);
+		result = srv_reply_json(r, MHD_HTTP_OK, &body);
+	}
+	hob_buf_release(&q.after);
+	return result;
+}
+
+/* ---- textures: pictures in files of their own */
+
+typedef struct texture {
+	const query *q;
+	const srv_view_asset *user; /* one of them */
+	const srv_view_dep *dep;
+	hob_str full;
+	uint64_t key, users;
+} texture;
+
+static bool is_picture(hob_str path)
+{
+	static const char *const endings[] = {"png", "jpg", "jpeg", "webp", "tga", "bmp", "gif", "psd",	 "pnm",
+										  "ppm", "pgm", "tif",	"tiff", "hdr", "exr", "dds", "avif", "ktx2"};
+	size_t dot = path.len;
+	while (dot > 0 && path.data[dot - 1] != '.')
+		dot--;
+	hob_str ending = hob_str_sub(path, dot, path.len);
+	for (size_t i = 0; i < HOB_COUNT_OF(endings); i++)
+		if (ending.len == strlen(endings[i]) && contains_nocase(ending, hob_str_of(endings[i])))
+			return true;
+	return false;
+}
+
+/* The place of the file in a table of mask + 1 places; without users: a free one. */
+static texture *place_of(texture *table, size_t mask, const srv_view_asset *user, const srv_view_dep *dep)
+{
+	uint64_t hash[2];
+	hob_fast_hash((hob_bytes){(const uint8_t *)dep->path.data, dep->path.len}, hash);
+	size_t at = hash[0] & mask;
+	while (table[at].users > 0 && (!hob_str_equal(table[at].dep->path, dep->path) ||
+								   !hob_str_equal(table[at].user->root, user->root)))
+		at = (at + 1) & mask;
+	return &table[at];
+}
+
+/* Fills the first places of *out, which the caller frees. */
+static uint32_t find_textures(const srv_view *view, const query *q, texture **out)
+{
+	size_t deps = 0, room = 64;
+	for (uint32_t i = 0; i < view->count; i++)
+		deps += view->assets[i]->dep_count;
+	while (room < 2 * deps)
+		room *= 2;
+	texture *table = *out = calloc(room, sizeof *table);
+	for (uint32_t i = 0; table && i < view->count; i++) {
+		const srv_view_asset *a = view->assets[i];
+		for (uint32_t d = 0; d < a->dep_count && (q->root.len == 0 || hob_str_equal(a->root, q->root)); d++) {
+			const srv_view_dep *dep = &a->deps[d];
+			if (dep->missing || !is_picture(dep->path) || !has_words(dep->path, q->q))
+				continue;
+			texture *t = place_of(table, room - 1, a, dep);
+			*t = (texture){.q = q, .user = a, .dep = dep, .users = t->users + 1};
+		}
+	}
+	uint32_t count = 0;
+	for (size_t i = 0; table && i < room; i++)
+		if (table[i].users > 0)
+			table[count++] = table[i];
+	return count;
+}
+
+static int compare_textures(const void *a, const void *b)
+{
+	const texture *x = a, *y = b;
+	return compare(x->q, x->key, x->full, y->key, y->full);
+}
+
+static void put_textures(const srv_view *view, const query *q, hob_buf *out)
+{
+	texture *found;
+	uint32_t count = find_textures(view, q, &found), shown = 0;
+	hob_arena arena;
+	hob_arena_init(&arena, SIZE_MAX);
+	hob_buf cursor = {0};
+	for (uint32_t i = 0; i < count; i++) {
+		texture *t = &found[i];
+		t->full = hob_arena_printf(&arena, "%.*s/%.*s", HOB_FMT(t->user->root), HOB_FMT(t->dep->path));
+		t->key = q->order == BY_BYTES ? t->dep->size : q->order == BY_USERS ? t->users : 0;
+	}
+	if (count > 0)
+		qsort(found, count, sizeof *found, compare_textures);
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
+	for (uint32_t i = 0; i < count && cursor.size == 0; i++) {
+		const texture *t = &found[i];
+		if (q->has_cursor && compare(q, t->key, t->full, q->after_key, hob_buf_str(&q->after)) <= 0)
+			continue;
+		hob_json_object(out, HOB_JSON("name", t->full), HOB_JSON_DIGEST("hash", &t->dep->digest),
+						HOB_JSON("bytes", t->dep->size), HOB_JSON("users", t->users));
+		if (++shown == q->limit && i + 1 < count)
+			put_cursor(&cursor, t->key, t->full);
+	}
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_SOME("next", hob_buf_str(&cursor)),
+				 HOB_JSON("total", count), HOB_JSON("rev", view->rev), HOB_JSON_CLOSE('}'));
+	hob_buf_release(&cursor);
+	hob_arena_release(&arena);
+	free(found);
+}
+
+enum MHD_Result srv_route_textures(request *r)
+{
+	enum MHD_Result result;
+	query q = {.textures = true};
+	hob_buf body = {0};
+	if (read_query(r, &q, &result)) {
+		const srv_view *view = srv_views_take(r->http->sources.views);
+		put_textures(view, &q, &body);
 		srv_view_drop(view);
 		result = srv_reply_json(r, MHD_HTTP_OK, &body);
 	}

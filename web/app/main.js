@@ -19,6 +19,7 @@ import { Empty } from './ui.js';
 import { Overview } from './pages/overview.js';
 import { Assets } from './pages/assets.js';
 import { Asset } from './pages/asset.js';
+import { Textures } from './pages/textures.js';
 import { Jobs } from './pages/jobs.js';
 import { Errors } from './pages/errors.js';
 import { Cache } from './pages/cache.js';
@@ -28,8 +29,8 @@ import { Settings } from './pages/settings.js';
 import { Api } from './pages/api.js';
 import { SignIn } from './pages/sign_in.js';
 
-const pages = { overview: Overview, assets: Assets, asset: Asset, jobs: Jobs, errors: Errors, cache: Cache,
-	clients: Clients, log: Log, settings: Settings, api: Api };
+const pages = { overview: Overview, assets: Assets, asset: Asset, textures: Textures, jobs: Jobs, errors: Errors,
+	cache: Cache, clients: Clients, log: Log, settings: Settings, api: Api };
 
 function NotThere() {
 	useTitle(text.notThere.title);

@@ -11,7 +11,7 @@ import { ThemeSwitch } from './theme.js';
 import { Updated } from './updated.js';
 import { SHORT, Work } from './work.js';
 
-const groups = [['overview', 'assets', 'errors', 'jobs'], ['cache', 'clients', 'log'], ['settings', 'api']];
+const groups = [['overview', 'assets', 'textures', 'errors', 'jobs'], ['cache', 'clients', 'log'], ['settings', 'api']];
 const addressOf = (page) => (page === 'overview' ? '/' : `/ui/${page}`);
 
 /** A cook's outcome is shown soon, its beginning and its preview only if they last. */

@@ -29,7 +29,8 @@ export const text = {
 	updated: 'Hob was updated.',
 	reloadPage: 'Load the new page',
 	nav: {
-		label: 'Pages', overview: 'Overview', assets: 'Assets', jobs: 'Jobs', errors: 'Problems', cache: 'Cache',
+		label: 'Pages', overview: 'Overview', assets: 'Assets', textures: 'Textures',
+		jobs: 'Jobs', errors: 'Problems', cache: 'Cache',
 		clients: 'Clients',
 		log: 'Log', settings: 'Settings', api: 'API',
 	},
@@ -103,9 +104,16 @@ export const text = {
 		hereMeanwhile: 'Until it is back, everything is cooked on this machine.', resultWord: ['result', 'results'],
 		waitsToGo: (results, count) => `${results} ${count === 1 ? 'is' : 'are'} waiting to be uploaded.`,
 	},
+	textures: {
+		title: 'Textures', search: 'Search textures', word: ['texture', 'textures'],
+		bytes: 'File size', users: 'Used by',
+		sorts: { '': 'Name', '-users': 'Most used first', users: 'Least used first', '-bytes': 'Largest first' },
+		none: 'No textures', noneDetail: 'Pictures in files of their own that models use are listed here.',
+		first: 'First page', next: 'Next page',
+	},
 	assets: {
 		title: 'Assets', search: 'Search names', searchHint: '/', all: 'All', withWarnings: 'With warnings',
-		problems: 'All problems',
+		uses: 'uses', problems: 'All problems',
 		problemsMeaning: 'Everything with an error: failed, blocked and crashed assets, and ' +
 			'those whose last good version is still served.',
 		anyFolder: 'All folders',

@@ -11,6 +11,7 @@ import { useMayWrite } from './session.js';
 /* Paths on a grid of 16, drawn in the colour of the text. */
 const paths = {
 	overview: 'M2 2h5v6H2zM9 2h5v3H9zM9 7h5v7H9zM2 10h5v4H2z',
+	textures: 'M2 2.5h12v11H2zM2 11l3.5-3.5 3 3 2-2L14 12M10.5 6v.2',
 	assets: 'M8 1.5 14 5v6L8 14.5 2 11V5zM2 5l6 3.5L14 5M8 8.5v6',
 	jobs: 'M8 14a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM8 4.5V8l2.5 1.5',
 	errors: 'M8 2 15 14H1zM8 6.5v3.5M8 12v.2',
@@ -39,7 +40,6 @@ const paths = {
 	down: 'M8 3v10M4 9l4 4 4-4',
 	folder: 'M1.5 3.5h4.5l1.5 2h7v7.5h-13z',
 	file: 'M3.5 1.5h6l3 3v10h-9zM9.5 1.5v3h3',
-	image: 'M2 2.5h12v11H2zM2 11l3.5-3.5 3 3 2-2L14 12M10.5 6v.2',
 };
 
 export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">

@@ -15,7 +15,8 @@ const image = /\.(png|jpe?g|webp|ktx2|tga|bmp|gif|psd|hdr|exr)$/i;
 function Item({ item, asset }) {
 	return html`<li class=${item.missing ? 'missing' : ''}
 			style=${{ paddingLeft: `${1 + (Math.max(1, item.depth ?? 1) - 1) * 1.4}rem` }}>
-		<span class="name"><${Icon} name=${image.test(item.path) ? 'image' : item.id ? 'assets' : 'file'} /> ${item.id
+		<span class="name">
+			<${Icon} name=${image.test(item.path) ? 'textures' : item.id ? 'assets' : 'file'} />${' '}${item.id
 				&& item.id !== asset.id ? html`<a href=${assetAddress({ ...item, root: item.root ?? asset.root })}>
 					<${Breakable} path=${item.path} /></a>` : html`<${Breakable} path=${item.path} />`}</span>
 		${item.missing ? html`<span class="state tone-warn" title=${words.missingTitle}>

@@ -59,9 +59,9 @@ function Chips({ query, stats }) {
 			${count !== undefined && html` <b>${number(count)}</b>`}</button>`;
 	/* If all problems have one state, its chip would repeat the chip of problems. */
 	const allAre = (state) => problemStates.includes(state) && counts[state] === errors;
-	const every = !query.state && !query.warning && !query.problem && !query.rule;
+	const every = !query.state && !query.warning && !query.problem && !query.rule && !query.uses;
 	return html`<div class="chips" role="group" aria-label=${words.columns.state}>
-		${chip(every, { state: '', warning: '', problem: '', rule: '', level: '' }, words.all, assets?.total)}
+		${chip(every, { state: '', warning: '', problem: '', rule: '', level: '', uses: '' }, words.all, assets?.total)}
 		${states.filter((state) => (counts?.[state] > 0 && !allAre(state)) || query.state === state)
 				.map((state) => chip(query.state === state,
 			{ state: query.state === state ? '' : state, problem: '' }, html`<${State} state=${state} />`,
@@ -71,6 +71,7 @@ function Chips({ query, stats }) {
 			html`<span class="state tone-bad"><${Icon} name="failed" />${words.problems}</span>`, errors,
 			words.problemsMeaning)}
 		${query.rule && chip(true, { rule: '', level: '' }, html`<code>${query.rule}</code>`)}
+		${query.uses && chip(true, { uses: '' }, html`${words.uses} <code>${query.uses}</code>`)}
 		${(stats.data?.warnings > 0 || query.warning)
 				&& chip(Boolean(query.warning), { warning: query.warning ? '' : '1' }, words.withWarnings)}</div>`;
 }
@@ -162,10 +163,10 @@ export function Assets({ query }) {
 	const stats = useResource('/api/v1/stats', { on: changesCounts });
 	const roots = useResource('/api/v1/roots');
 	const selection = useSelection();
-	const { q, root, kind, warning, problem, rule, level, sort } = query;
+	const { q, root, kind, warning, problem, rule, level, uses, sort } = query;
 	const state = former[query.state] ?? query.state;
-	const { rows, wanted } = useRows({ q, root, standing: state, kind, warning, problem, rule, level, sort });
-	const filtered = Boolean(q || root || state || kind || warning || problem || rule || level);
+	const { rows, wanted } = useRows({ q, root, standing: state, kind, warning, problem, rule, level, uses, sort });
+	const filtered = Boolean(q || root || state || kind || warning || problem || rule || level || uses);
 	const size = /textures$/.test(sort ?? '') ? ['textures', 'textures'] : ['size', 'bytes'];
 	const when = /cook_ms$/.test(sort ?? '') ? ['time', 'cook_ms'] : ['cooked', 'cooked_at'];
 	const column = (name, key, className = '', first = '-') =>
