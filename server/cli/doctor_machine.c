@@ -3,6 +3,7 @@
 #include "serve_config.h"
 #include "preflight.h"
 
+#include "../http/http.h"
 #include "../log/log.h"
 #include "../fs/mounts.h"
 #include "../worker/pool.h"
@@ -121,14 +122,17 @@ void srv_doctor_look_at_cache(doctor *d)
 void srv_doctor_look_at_limits(doctor *d)
 {
 	enum { FEW_FILES = 4096 };
-	struct rlimit files;
+	struct rlimit files = {0};
 	char each[32], all[32];
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < FEW_FILES)
-		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "files", "%llu open files at most",
-										 (unsigned long long)files.rlim_max),
-						  "each listener takes one: raise LimitNOFILE of the service, or 'ulimit -Hn'");
-	else
-		srv_doctor_say(d, DOCTOR_OK, "files", "%llu open files at most", (unsigned long long)files.rlim_max);
+	srv_http_options http;
+	uint32_t blobs;
+	srv_serve_http_options(&d->config, &http);
+	bool few = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < FEW_FILES;
+	doctor_item *item = srv_doctor_say(
+		d, few ? DOCTOR_WARN : DOCTOR_OK, "files", "%llu open files at most, for %u clients at once",
+		(unsigned long long)files.rlim_max, srv_http_room(files.rlim_max, http.threads, &blobs));
+	if (few)
+		srv_doctor_advise(item, "each takes two: raise LimitNOFILE of the service, or 'ulimit -Hn'");
 	srv_engine_options engine;
 	srv_serve_engine_options(&d->config, &engine);
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);

@@ -17,6 +17,8 @@
 
 enum {
 	READY_BATCH = 64,
+	CONNECTIONS_MAX = 16384,
+	LISTENERS = 10000,
 	GONE_MS = 100 /* time to read bytes that a peer sent before it closed its side */
 };
 
@@ -605,22 +607,29 @@ static bool watch_fd(srv_http *http, int fd, void *what)
 	return epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+uint32_t srv_http_room(uint64_t files, uint32_t threads, uint32_t *blobs)
+{
+	uint64_t room = files > 256 ? files - 64 : 192;
+	*blobs = room / 8 / threads < 1024 ? (uint32_t)(room / 8 / threads) + 1 : 1024;
+	/* A request may have a file open (an upload, a range, a batch), so half of the rest is left for those. */
+	room = (room - *blobs * threads) / 2;
+	return room < CONNECTIONS_MAX ? (uint32_t)room : CONNECTIONS_MAX;
+}
+
 /* *blobs and http->max_connections: of one shard. */
 static void choose_limits(srv_http *http, const srv_http_options *options, uint32_t *blobs)
 {
-	uint32_t shards = http->shard_count;
+	uint32_t shards = http->shard_count, wanted = options->max_connections;
 	struct rlimit files = {1024, 1024};
 	getrlimit(RLIMIT_NOFILE, &files);
-	uint64_t room = files.rlim_cur > 256 ? files.rlim_cur - 64 : 192;
-	*blobs = room / 8 / shards < 1024 ? (uint32_t)(room / 8 / shards) + 1 : 1024;
-	/* A request may have a file open (an upload, a range, a batch), so half of the rest is left for those. */
-	room = (room - *blobs * shards) / 2;
-	uint32_t wanted = options->max_connections > 0 ? options->max_connections : 16384;
-	http->max_connections = ((wanted < room ? wanted : (uint32_t)room) + shards - 1) / shards;
+	uint32_t room = srv_http_room(files.rlim_cur, shards, blobs);
+	http->max_connections = ((wanted > 0 && wanted < room ? wanted : room) + shards - 1) / shards;
 	http->head_deadline_ms = options->head_deadline_ms > 0 ? options->head_deadline_ms : 10000;
 	http->idle_ms = options->idle_ms > 0 ? options->idle_ms : 60000;
 	http->hide_sources = options->hide_sources;
-	http->max_events = options->max_events > 0 ? options->max_events : 10000;
+	http->max_events = options->max_events > 0 ? options->max_events : LISTENERS;
+	if (http->max_events > http->max_connections * shards)
+		http->max_events = http->max_connections * shards;
 	http->web_root = options->web_root;
 }
 
