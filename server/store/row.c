@@ -18,7 +18,7 @@ enum {
 
 /* ---- numbers and bytes */
 
-static void put_number(hob_buf *out, uint64_t value)
+void srv_row_put_number(hob_buf *out, uint64_t value)
 {
 	uint8_t bytes[10];
 	size_t size = 0;
@@ -129,7 +129,7 @@ static bool pack(hob_str text, hob_buf *out)
 	hob_buf folded = {0}, digests = {0}, packed = {0};
 	uint64_t count = fold(text, &folded, &digests);
 	hob_buf_put(&packed, &(uint8_t){PACKED}, 1);
-	put_number(&packed, count);
+	srv_row_put_number(&packed, count);
 	hob_buf_put_str(&packed, hob_buf_str(&digests));
 	bool ok = !folded.failed && !digests.failed &&
 			  srv_compress(hob_buf_bytes(&folded), SRV_ROW_DICTIONARY, &packed) && !packed.failed &&
@@ -205,7 +205,7 @@ bool srv_row_packer_end(srv_row_packer *packer, hob_buf *out)
 	if (packer->failed)
 		return false;
 	hob_buf_put(out, &(uint8_t){PACKED}, 1);
-	put_number(out, packer->count);
+	srv_row_put_number(out, packer->count);
 	hob_buf_put_str(out, hob_buf_str(&packer->digests));
 	hob_buf_put_str(out, hob_buf_str(&packer->packed));
 	return !out->failed;
@@ -276,10 +276,10 @@ static void put_name(hob_buf *out, hob_str name)
 {
 	for (unsigned i = 0; i < HOB_COUNT_OF(usual_names); i++)
 		if (hob_str_equal(name, hob_str_of(usual_names[i]))) {
-			put_number(out, 2 * i + 1);
+			srv_row_put_number(out, 2 * i + 1);
 			return;
 		}
-	put_number(out, 2 * name.len);
+	srv_row_put_number(out, 2 * name.len);
 	hob_buf_put_str(out, name);
 }
 
@@ -298,7 +298,7 @@ static bool take_name(hob_str *rest, hob_str *out)
 
 static void put_dep(hob_buf *out, const srv_record_dep *dep)
 {
-	put_number(out, 2 * dep->path.len + dep->missing);
+	srv_row_put_number(out, 2 * dep->path.len + dep->missing);
 	hob_buf_put_str(out, dep->path);
 	if (!dep->missing)
 		hob_buf_put(out, dep->digest.bytes, sizeof dep->digest.bytes);
@@ -308,15 +308,15 @@ static void put_output(hob_buf *out, const srv_record_output *output)
 {
 	put_name(out, output->name);
 	hob_buf_put(out, output->digest.bytes, sizeof output->digest.bytes);
-	put_number(out, output->size);
+	srv_row_put_number(out, output->size);
 }
 
 void srv_row_put_lists(const srv_record *record, hob_buf *out)
 {
-	put_number(out, record->dep_count);
+	srv_row_put_number(out, record->dep_count);
 	for (uint32_t i = 0; i < record->dep_count; i++)
 		put_dep(out, &record->deps[i]);
-	put_number(out, record->output_count);
+	srv_row_put_number(out, record->output_count);
 	for (uint32_t i = 0; i < record->output_count; i++)
 		put_output(out, &record->outputs[i]);
 }
@@ -435,7 +435,7 @@ static bool put_rows(sqlite3 *db, const char *sql, sqlite3_int64 id, sqlite3_int
 		else
 			put_output(&items, &(srv_record_output){text, digest, (uint64_t)sqlite3_column_int64(rows, 2)});
 	ok = sqlite3_finalize(rows) == SQLITE_OK && ok && (expected < 0 || expected == count);
-	put_number(out, (uint64_t)count);
+	srv_row_put_number(out, (uint64_t)count);
 	hob_buf_put_str(out, hob_buf_str(&items));
 	out->failed = out->failed || items.failed;
 	hob_buf_release(&items);

@@ -18,7 +18,8 @@
 
 #include <sqlite3.h>
 
-/* Appends to `out`, which records a failed allocation. */
+/* These append to `out`, which records a failed allocation. */
+void srv_row_put_number(hob_buf *out, uint64_t value);
 void srv_row_put_short(hob_str text, hob_buf *out);
 /* The same for a text in parts, compressed part by part; a digest that spans two parts is not folded. */
 typedef struct srv_row_packer srv_row_packer;

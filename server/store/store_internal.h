@@ -70,7 +70,7 @@ typedef struct store_start {
 	size_t size, at;
 	hob_str *texts;
 	char *path; /* last path read */
-	uint64_t text_count, file_digests_at, assets_at;
+	uint64_t text_count, assets_at;
 	int64_t base_ms;
 } store_start;
 

@@ -119,7 +119,6 @@ static hob_str take_path(store_start *start)
 static bool read_texts(store_start *start, const start_head *head)
 {
 	start->at = head->texts_at;
-	start->file_digests_at = head->file_digests_at;
 	start->base_ms = head->base_ms;
 	start->assets_at = head->assets_at;
 	start->texts = malloc((head->texts + 1) * sizeof *start->texts);
@@ -240,8 +239,7 @@ void srv_store_start_files(srv_store *store, void (*each)(void *user, const srv_
 		row.stat.inode = take_difference(start, row.stat.inode);
 		row.stat.mtime_ns = (int64_t)take_difference(start, (uint64_t)row.stat.mtime_ns);
 		row.stat.ctime_ns = (int64_t)take_difference(start, (uint64_t)row.stat.mtime_ns);
-		memcpy(row.digest.bytes, start->data + head.file_digests_at + i * sizeof row.digest,
-			   sizeof row.digest);
+		take_digest(start, &row.digest);
 		each(user, &row);
 	}
 }
@@ -290,20 +288,12 @@ void srv_store_start_assets(srv_store *store, void (*each)(void *user, const srv
 	}
 }
 
-static void take_named_digest(store_start *start, uint64_t how, uint64_t digests_at, hob_sha256 *out)
-{
-	if (how == DIGEST_HERE)
-		take_digest(start, out);
-	else
-		memcpy(out->bytes, start->data + digests_at + (how - DIGEST_NUMBERS) * sizeof *out, sizeof *out);
-}
-
 static bool take_record(store_start *start, hob_arena *arena, srv_record *out, bool *whole)
 {
 	*out = (srv_record){0};
 	take_digest(start, &out->key);
 	take_digest(start, &out->lookup);
-	take_named_digest(start, take_number(start), start->file_digests_at, &out->source);
+	take_digest(start, &out->source);
 	out->file_name = take_text(start);
 	out->ingredients = take_text(start);
 	out->stats = take_text(start);
@@ -312,33 +302,9 @@ static bool take_record(store_start *start, hob_arena *arena, srv_record *out, b
 	out->cook_ns = take_number(start);
 	out->peak_bytes = take_number(start);
 	out->cooked_at_ms = (int64_t)take_difference(start, (uint64_t)start->base_ms);
-	out->dep_count = (uint32_t)take_number(start);
-	out->deps = HOB_NEW(arena, srv_record_dep, out->dep_count);
-	for (uint32_t i = 0; out->deps && i < out->dep_count; i++) {
-		srv_record_dep *dep = &out->deps[i];
-		dep->path = take_text(start);
-		uint64_t how = take_number(start);
-		dep->missing = how == DIGEST_FIRST;
-		if (!dep->missing)
-			take_named_digest(start, how, start->file_digests_at, &dep->digest);
-	}
-	uint64_t outputs = out->deps ? take_number(start) : 0;
-	*whole = outputs & 1;
-	out->output_count = (uint32_t)(outputs >> 1);
-	out->outputs = HOB_NEW(arena, srv_record_output, out->output_count);
-	if (!out->deps || !out->outputs)
-		return false;
-	for (uint32_t i = 0; i < out->output_count; i++) {
-		out->outputs[i].name = take_text(start);
-		out->outputs[i].size = take_number(start);
-	}
-	uint64_t next = take_number(start);
-	for (uint32_t i = 0; i < out->output_count; i++) {
-		uint64_t how = take_number(start);
-		how = how == DIGEST_FIRST ? DIGEST_NUMBERS + next++ : how;
-		take_named_digest(start, how, sizeof(start_head), &out->outputs[i].digest);
-	}
-	return true;
+	*whole = take_number(start);
+	size_t size = take_number(start);
+	return srv_row_take_lists((hob_str){(const char *)take(start, size), size}, arena, out);
 }
 
 bool srv_store_record_at(srv_store *store, uint64_t place, hob_arena *arena, srv_record *out, bool *whole,

@@ -5,40 +5,28 @@
 #include <stdlib.h>
 
 typedef struct record_text {
-	uint64_t at, size; /* range in `records`: all but the outputs */
-	uint64_t outputs;  /* size of the outputs, which follow it */
+	uint64_t at, size; /* range in `records` */
 	uint64_t place;	   /* RECORD_PLACES + offset in `assets`; 0: not written yet */
 } record_text;
 
 typedef struct writer {
 	srv_store *store;
-	hob_buf digests, file_digests, texts, parts, blobs, files, assets, records, path;
+	hob_buf digests, texts, parts, blobs, files, assets, records, lists, path;
 	start_head head;
 	digest_map wanted;		 /* record_text of the records that assets name */
-	digest_map text_numbers; /* uint64_t by hash; also by digest: */
-	digest_map blob_numbers, file_numbers;
-	srv_asset_row *rows; /* texts in `arena` */
+	digest_map text_numbers; /* uint64_t by hash */
+	srv_asset_row *rows;	 /* texts in `arena` */
 	uint32_t row_count, row_room;
 	hob_arena arena;
 	srv_stat before; /* of the previous file */
 	bool failed;
 } writer;
 
-static void put_number(hob_buf *out, uint64_t value)
-{
-	uint8_t bytes[10];
-	size_t size = 0;
-	for (; value > 127; value >>= 7)
-		bytes[size++] = (uint8_t)(value | 128);
-	bytes[size++] = (uint8_t)value;
-	hob_buf_put(out, bytes, size);
-}
-
 /* Maps small differences in either direction to small numbers; differences wrap. */
 static void put_difference(hob_buf *out, uint64_t from, uint64_t to)
 {
 	uint64_t d = to - from;
-	put_number(out, d << 1 ^ (d >> 63 ? UINT64_MAX : 0));
+	srv_row_put_number(out, d << 1 ^ (d >> 63 ? UINT64_MAX : 0));
 }
 
 static void put_digest(hob_buf *out, const hob_sha256 *digest)
@@ -52,7 +40,7 @@ static void put_text(writer *w, hob_buf *out, hob_str text)
 	uint64_t hash[2];
 	bool fresh;
 	if (text.len == 0) {
-		put_number(out, 0);
+		srv_row_put_number(out, 0);
 		return;
 	}
 	hob_fast_hash((hob_bytes){(const uint8_t *)text.data, text.len}, hash);
@@ -64,10 +52,10 @@ static void put_text(writer *w, hob_buf *out, hob_str text)
 	}
 	if (fresh) {
 		*number = ++w->head.texts;
-		put_number(&w->texts, text.len);
+		srv_row_put_number(&w->texts, text.len);
 		hob_buf_put_str(&w->texts, text);
 	}
-	put_number(out, *number);
+	srv_row_put_number(out, *number);
 }
 
 static void put_path(writer *w, hob_buf *out, hob_str path)
@@ -75,8 +63,8 @@ static void put_path(writer *w, hob_buf *out, hob_str path)
 	size_t same = 0;
 	while (same < path.len && same < w->path.size && w->path.data[same] == (uint8_t)path.data[same])
 		same++;
-	put_number(out, same);
-	put_number(out, path.len - same);
+	srv_row_put_number(out, same);
+	srv_row_put_number(out, path.len - same);
 	hob_buf_put_str(out, hob_str_sub(path, same, path.len));
 	hob_buf_clear(&w->path);
 	hob_buf_put_str(&w->path, path);
@@ -103,19 +91,14 @@ static void put_file(void *user, const srv_file_row *file)
 {
 	writer *w = user;
 	hob_buf *out = &w->files;
-	bool fresh;
-	uint64_t *number = srv_digest_map_put(&w->file_numbers, &file->digest, &fresh);
-	w->failed = w->failed || !number;
-	if (number && fresh)
-		*number = w->head.files;
 	w->head.files++;
-	put_digest(&w->file_digests, &file->digest);
 	put_text(w, out, file->root);
 	put_path(w, out, file->path);
-	put_number(out, file->stat.size);
+	srv_row_put_number(out, file->stat.size);
 	put_difference(out, w->before.inode, file->stat.inode);
 	put_difference(out, (uint64_t)w->before.mtime_ns, (uint64_t)file->stat.mtime_ns);
 	put_difference(out, (uint64_t)file->stat.mtime_ns, (uint64_t)file->stat.ctime_ns);
+	put_digest(out, &file->digest);
 	w->before = file->stat;
 }
 
@@ -138,14 +121,6 @@ static void collect_asset(void *user, const srv_asset_row *asset)
 				!srv_digest_map_put(&w->wanted, &asset->last, &fresh);
 }
 
-static void put_file_digest(const writer *w, hob_buf *out, const hob_sha256 *digest)
-{
-	const uint64_t *number = srv_digest_map_find(&w->file_numbers, digest);
-	put_number(out, number ? DIGEST_NUMBERS + *number : DIGEST_HERE);
-	if (!number)
-		put_digest(out, digest);
-}
-
 static void collect_record(void *user, const srv_record *record)
 {
 	writer *w = user;
@@ -154,62 +129,28 @@ static void collect_record(void *user, const srv_record *record)
 	bool whole = true;
 	if (!text || w->failed)
 		return;
-	*text = (record_text){.at = out->size, .outputs = record->output_count};
+	*text = (record_text){.at = out->size};
 	put_digest(out, &record->key);
 	put_digest(out, &record->lookup);
-	put_file_digest(w, out, &record->source);
+	put_digest(out, &record->source);
 	put_text(w, out, record->file_name);
 	put_text(w, out, record->ingredients);
 	put_text(w, out, record->stats);
 	put_text(w, out, record->error);
-	put_number(out, record->warnings);
-	put_number(out, record->cook_ns);
-	put_number(out, record->peak_bytes);
+	srv_row_put_number(out, record->warnings);
+	srv_row_put_number(out, record->cook_ns);
+	srv_row_put_number(out, record->peak_bytes);
 	if (w->head.base_ms == 0)
 		w->head.base_ms = record->cooked_at_ms;
 	put_difference(out, (uint64_t)w->head.base_ms, (uint64_t)record->cooked_at_ms);
-	put_number(out, record->dep_count);
-	for (uint32_t i = 0; i < record->dep_count; i++) {
-		put_text(w, out, record->deps[i].path);
-		if (record->deps[i].missing)
-			put_number(out, DIGEST_FIRST);
-		else
-			put_file_digest(w, out, &record->deps[i].digest);
-	}
 	for (uint32_t i = 0; i < record->output_count; i++)
 		whole = whole && srv_blob_known(w->store, &record->outputs[i].digest);
-	put_number(out, 2ull * record->output_count + whole);
-	for (uint32_t i = 0; i < record->output_count; i++) {
-		put_text(w, out, record->outputs[i].name);
-		put_number(out, record->outputs[i].size);
-	}
+	srv_row_put_number(out, whole);
+	hob_buf_clear(&w->lists);
+	srv_row_put_lists(record, &w->lists);
+	srv_row_put_number(out, w->lists.size);
+	hob_buf_put_str(out, hob_buf_str(&w->lists));
 	text->size = out->size - text->at;
-	for (uint32_t i = 0; i < record->output_count; i++)
-		put_digest(out, &record->outputs[i].digest);
-}
-
-/* Blobs are ordered as records name them, so that reading a record reads adjacent digests. */
-static void put_outputs(writer *w, hob_buf *out, const record_text *text)
-{
-	put_number(out, w->head.blobs);
-	for (uint64_t i = 0; i < text->outputs; i++) {
-		hob_sha256 digest;
-		bool fresh;
-		memcpy(digest.bytes, w->records.data + text->at + text->size + i * sizeof digest, sizeof digest);
-		bool known = srv_blob_known(w->store, &digest);
-		uint64_t *number = known ? srv_digest_map_put(&w->blob_numbers, &digest, &fresh) : NULL;
-		w->failed = w->failed || (known && !number);
-		if (!number) {
-			put_number(out, DIGEST_HERE);
-			put_digest(out, &digest);
-		} else if (fresh) {
-			*number = w->head.blobs++;
-			put_digest(&w->digests, &digest);
-			put_number(out, DIGEST_FIRST);
-		} else {
-			put_number(out, DIGEST_NUMBERS + *number);
-		}
-	}
 }
 
 static void put_record(writer *w, const hob_sha256 *key)
@@ -217,22 +158,17 @@ static void put_record(writer *w, const hob_sha256 *key)
 	static const hob_sha256 zero;
 	record_text *text = srv_digest_map_find(&w->wanted, key);
 	if (hob_sha256_equal(key, &zero)) {
-		put_number(&w->assets, RECORD_NONE);
+		srv_row_put_number(&w->assets, RECORD_NONE);
 	} else if (!text || text->size == 0) {
-		put_number(&w->assets, RECORD_UNKNOWN);
+		srv_row_put_number(&w->assets, RECORD_UNKNOWN);
 		put_digest(&w->assets, key);
 	} else if (text->place > 0) {
-		put_number(&w->assets, text->place);
+		srv_row_put_number(&w->assets, text->place);
 	} else {
-		hob_buf outputs = {0};
-		put_outputs(w, &outputs, text);
-		put_number(&w->assets, RECORD_HERE);
-		put_number(&w->assets, text->size + outputs.size);
+		srv_row_put_number(&w->assets, RECORD_HERE);
+		srv_row_put_number(&w->assets, text->size);
 		text->place = RECORD_PLACES + w->assets.size;
 		hob_buf_put(&w->assets, w->records.data + text->at, text->size);
-		hob_buf_put_str(&w->assets, hob_buf_str(&outputs));
-		w->failed = w->failed || outputs.failed;
-		hob_buf_release(&outputs);
 	}
 }
 
@@ -244,48 +180,35 @@ static void put_assets(writer *w)
 		put_path(w, &w->assets, asset->path);
 		put_text(w, &w->assets, asset->state);
 		put_text(w, &w->assets, asset->error);
-		put_number(&w->assets, asset->rev);
+		srv_row_put_number(&w->assets, asset->rev);
 		put_difference(&w->assets, (uint64_t)w->head.base_ms, (uint64_t)asset->cooked_at_ms);
 		put_record(w, &asset->good);
 		if (hob_sha256_equal(&asset->good, &asset->last))
-			put_number(&w->assets, RECORD_SAME);
+			srv_row_put_number(&w->assets, RECORD_SAME);
 		else
 			put_record(w, &asset->last);
 		w->head.assets++;
 	}
 }
 
-static void put_blob(writer *w, const blob_entry *entry)
-{
-	put_number(&w->blobs, entry->size << 1 | entry->suspect);
-	put_difference(&w->blobs, (uint64_t)w->head.base_ms / 1000, entry->used_at_s);
-	put_difference(&w->blobs, entry->used_at_s, entry->saved_at_s);
-	put_number(&w->blobs, entry->place.pack);
-	put_number(&w->blobs, entry->place.offset / 8);
-	if (entry->place.pack > 0)
-		put_number(&w->blobs, entry->place.frame);
-}
-
 static void put_blobs(srv_store *store, writer *w)
 {
 	hob_sha256 digest;
+	hob_buf *out = &w->blobs;
 	pthread_mutex_lock(&store->blob_lock);
 	w->head.blob_capacity = store->blobs.capacity;
-	for (uint64_t i = 0; i < w->head.blobs && !w->digests.failed; i++) {
-		memcpy(digest.bytes, w->digests.data + i * sizeof digest, sizeof digest);
-		const blob_entry *entry = srv_digest_map_find(&store->blobs, &digest);
-		w->failed = w->failed || !entry;
-		if (entry)
-			put_blob(w, entry);
-	}
 	for (size_t at = 0;;) {
 		const blob_entry *entry = srv_digest_map_next(&store->blobs, &at, &digest);
 		if (!entry)
 			break;
-		if (srv_digest_map_find(&w->blob_numbers, &digest))
-			continue;
 		put_digest(&w->digests, &digest);
-		put_blob(w, entry);
+		srv_row_put_number(out, entry->size << 1 | entry->suspect);
+		put_difference(out, (uint64_t)w->head.base_ms / 1000, entry->used_at_s);
+		put_difference(out, entry->used_at_s, entry->saved_at_s);
+		srv_row_put_number(out, entry->place.pack);
+		srv_row_put_number(out, entry->place.offset / 8);
+		if (entry->place.pack > 0)
+			srv_row_put_number(out, entry->place.frame);
 		w->head.blobs++;
 	}
 	pthread_mutex_unlock(&store->blob_lock);
@@ -300,14 +223,12 @@ static void append(writer *w, hob_buf *out, const hob_buf *section, uint64_t *at
 
 static void writer_release(writer *w)
 {
-	hob_buf *bufs[] = {&w->digests, &w->file_digests, &w->texts,   &w->parts, &w->blobs,
-					   &w->files,	&w->assets,		  &w->records, &w->path};
+	hob_buf *bufs[] = {&w->digests, &w->texts,	 &w->parts, &w->blobs, &w->files,
+					   &w->assets,	&w->records, &w->lists, &w->path};
 	for (size_t i = 0; i < HOB_COUNT_OF(bufs); i++)
 		hob_buf_release(bufs[i]);
 	srv_digest_map_release(&w->wanted);
 	srv_digest_map_release(&w->text_numbers);
-	srv_digest_map_release(&w->blob_numbers);
-	srv_digest_map_release(&w->file_numbers);
 	hob_arena_release(&w->arena);
 	free(w->rows);
 }
@@ -317,14 +238,13 @@ static bool join(writer *w, hob_buf *out)
 	uint64_t digests_at;
 	hob_buf_put(out, &w->head, sizeof w->head);
 	append(w, out, &w->digests, &digests_at);
-	append(w, out, &w->file_digests, &w->head.file_digests_at);
 	append(w, out, &w->texts, &w->head.texts_at);
 	append(w, out, &w->parts, &w->head.parts_at);
 	append(w, out, &w->blobs, &w->head.blobs_at);
 	append(w, out, &w->files, &w->head.files_at);
 	append(w, out, &w->assets, &w->head.assets_at);
 	w->head.size = out->size;
-	if (w->failed || w->path.failed || w->records.failed || out->failed) {
+	if (w->failed || w->path.failed || w->records.failed || w->lists.failed || out->failed) {
 		hob_buf_release(out);
 		return false;
 	}
@@ -338,8 +258,6 @@ bool srv_store_start_collect(srv_store *store, hob_buf *out)
 	hob_error err;
 	srv_digest_map_init(&w.wanted, sizeof(record_text));
 	srv_digest_map_init(&w.text_numbers, sizeof(uint64_t));
-	srv_digest_map_init(&w.blob_numbers, sizeof(uint64_t));
-	srv_digest_map_init(&w.file_numbers, sizeof(uint64_t));
 	hob_arena_init(&w.arena, SIZE_MAX);
 	put_parts(store, &w);
 	srv_store_read_begin(store);
