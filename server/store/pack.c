@@ -1,5 +1,6 @@
 #include "pack.h"
 
+#include "../../core/base/array.h"
 #include "compress.h"
 
 #include <assert.h>
@@ -95,7 +96,6 @@ void srv_packs_init(srv_packs *packs)
 void srv_packs_release(srv_packs *packs)
 {
 	close_files(packs);
-	free(packs->scratch);
 	pthread_rwlock_destroy(&packs->lock);
 }
 
@@ -229,38 +229,28 @@ static bool write_at(int fd, const uint8_t *data, size_t size, uint64_t at)
 	return true;
 }
 
-static uint8_t *scratch_for(srv_packs *packs, uint64_t room)
-{
-	if (packs->scratch_size < room) {
-		uint8_t *bigger = realloc(packs->scratch, room);
-		if (!bigger)
-			return NULL;
-		packs->scratch = bigger;
-		packs->scratch_size = (uint32_t)room;
-	}
-	return packs->scratch;
-}
-
 static bool append(srv_packs *packs, const pack_head *head, hob_bytes kept, srv_pack_place *out)
 {
 	uint64_t room = room_of(head);
-	uint8_t *record = scratch_for(packs, room);
+	uint8_t *record = malloc(room);
 	srv_pack_file *file = record ? pack_for(packs, room) : NULL;
-	if (!file)
-		return false;
-	memcpy(record, head, sizeof *head);
-	if (kept.size > 0)
-		memcpy(record + sizeof *head, kept.data, kept.size);
-	memset(record + sizeof *head + kept.size, 0, room - sizeof *head - kept.size);
-	if (!write_at(file->fd, record, room, file->size)) {
-		int code = errno;
-		if (ftruncate(file->fd, (off_t)file->size) != 0)
-			file->size = SRV_PACK_BYTES_MAX; /* the rest of the file is the tail of the pack */
-		errno = code;
-		return false;
+	if (file) {
+		memcpy(record, head, sizeof *head);
+		if (kept.size > 0)
+			memcpy(record + sizeof *head, kept.data, kept.size);
+		memset(record + sizeof *head + kept.size, 0, room - sizeof *head - kept.size);
 	}
+	bool ok = file && write_at(file->fd, record, room, file->size);
+	int code = errno;
+	free(record);
+	if (file && !ok && ftruncate(file->fd, (off_t)file->size) != 0)
+		file->size = SRV_PACK_BYTES_MAX; /* the rest of the file is the tail of the pack */
+	errno = code;
+	if (!ok)
+		return false;
 	*out = (srv_pack_place){file->number, (uint32_t)file->size, head->frame};
 	file->size += room;
+	file->wanted += room;
 	return true;
 }
 
@@ -471,7 +461,7 @@ void srv_packs_want(srv_packs *packs, srv_pack_place place, uint64_t size)
 	pthread_rwlock_unlock(&packs->lock);
 }
 
-uint32_t srv_packs_sparse(srv_packs *packs)
+static uint32_t find_sparse(srv_packs *packs)
 {
 	uint32_t number = 0;
 	uint64_t least = UINT64_MAX;
@@ -487,13 +477,41 @@ uint32_t srv_packs_sparse(srv_packs *packs)
 	return number;
 }
 
-void srv_packs_retire(srv_packs *packs, uint32_t pack)
+typedef struct record_list {
+	srv_pack_record *items;
+	uint32_t count, room;
+	bool failed;
+} record_list;
+
+static bool list_record(void *user, const srv_pack_record *record)
+{
+	record_list *list = user;
+	list->failed = !HOB_ROOM(list->items, list->room, list->count);
+	if (!list->failed)
+		list->items[list->count++] = *record;
+	return !list->failed;
+}
+
+static void retire(srv_packs *packs, uint32_t pack)
 {
 	pthread_rwlock_wrlock(&packs->lock);
 	srv_pack_file *file = find(packs, pack);
 	if (file)
 		file->retired = true;
 	pthread_rwlock_unlock(&packs->lock);
+}
+
+bool srv_packs_shrink(srv_packs *packs, bool (*move)(void *user, const srv_pack_record *record), void *user)
+{
+	record_list list = {0};
+	uint32_t pack = find_sparse(packs);
+	bool ok = pack > 0 && srv_packs_scan(packs, pack, false, list_record, &list) && !list.failed;
+	for (uint32_t i = 0; i < list.count && ok; i++)
+		ok = move(user, &list.items[i]);
+	if (ok)
+		retire(packs, pack);
+	free(list.items);
+	return ok;
 }
 
 uint32_t srv_packs_retired(srv_packs *packs)
@@ -524,25 +542,4 @@ void srv_packs_sweep(srv_packs *packs, uint32_t count)
 	}
 	packs->count = kept;
 	pthread_rwlock_unlock(&packs->lock);
-}
-
-static uint32_t end_of(srv_packs *packs, bool newest)
-{
-	uint32_t number = 0;
-	pthread_rwlock_rdlock(&packs->lock);
-	for (uint32_t i = 0; i < packs->count && (newest || number == 0); i++)
-		if (!packs->files[i].retired)
-			number = packs->files[i].number;
-	pthread_rwlock_unlock(&packs->lock);
-	return number;
-}
-
-uint32_t srv_packs_oldest(srv_packs *packs)
-{
-	return end_of(packs, false);
-}
-
-uint32_t srv_packs_newest(srv_packs *packs)
-{
-	return end_of(packs, true);
 }

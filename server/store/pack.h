@@ -13,7 +13,7 @@
  *
  * A head has its own checksum; the caller must check the data. In a truncated or damaged file only the
  * affected records are lost: a scan continues at the next head. Unused data stays until it is most of its
- * pack. Then the caller appends the used records to another pack and retires this one.
+ * pack. Then the used records are appended to another pack, and this one is removed.
  *
  * Threads: any. `lock` is a leaf: it guards the list and the descriptors; readers share it, an append is
  * exclusive. */
@@ -34,7 +34,7 @@ typedef struct srv_pack_file {
 	uint32_t number;
 	int fd;
 	uint64_t size;	 /* offset of the next record */
-	uint64_t wanted; /* total size of the records counted by srv_packs_want */
+	uint64_t wanted; /* total size of the records counted by srv_packs_want or appended since */
 	bool retired;
 } srv_pack_file;
 
@@ -44,8 +44,6 @@ typedef struct srv_packs {
 	srv_pack_file *files; /* by number */
 	uint32_t count;
 	uint32_t aside; /* number of renamed entries */
-	uint8_t *scratch;
-	uint32_t scratch_size;
 } srv_packs;
 
 enum {
@@ -100,16 +98,13 @@ bool srv_packs_scan(srv_packs *packs, uint32_t only, bool mend,
  * data. */
 void srv_packs_want_none(srv_packs *packs);
 void srv_packs_want(srv_packs *packs, srv_pack_place place, uint64_t size);
-/* The full pack with the least needed data, if that is less than half; 0: there is none. */
-uint32_t srv_packs_sparse(srv_packs *packs);
-/* Marks a pack as unneeded: it is no longer scanned. It is removed by srv_packs_sweep; before that, the
- * caller makes its replacement records durable. */
-void srv_packs_retire(srv_packs *packs, uint32_t pack);
+/* Empties the full pack with the least needed data, if that is less than half: `move` gets each of its
+ * records, and copies it if it is needed. The pack is then retired: no longer scanned, and removed by
+ * srv_packs_sweep, before which the caller makes the copies durable. False: there is no such pack, or it
+ * stays because a `move` returned false. */
+bool srv_packs_shrink(srv_packs *packs, bool (*move)(void *user, const srv_pack_record *record), void *user);
 /* Removes the first `count` retired packs; srv_packs_retired returns how many there are. */
 uint32_t srv_packs_retired(srv_packs *packs);
 void srv_packs_sweep(srv_packs *packs, uint32_t count);
-/* The number of the oldest and the newest pack that is not retired; 0: there is none. */
-uint32_t srv_packs_oldest(srv_packs *packs);
-uint32_t srv_packs_newest(srv_packs *packs);
 
 #endif

@@ -240,35 +240,16 @@ static bool is_held(srv_store *store, const hob_sha256 *key)
 	return !srv_store_has_record(store, key, &known, &ignored) || known;
 }
 
-/* Appends the records of one pack that are still needed, and retires the pack. */
-static bool move_pack(srv_store *store, uint32_t pack, const hob_sha256 *keys, size_t count)
+static bool move_copy(void *user, const srv_pack_record *record)
 {
-	bool ok = true;
-	for (size_t i = 0; i < count && ok; i++) {
-		record_place *at = srv_digest_map_find(&store->record_places, &keys[i]);
-		if (!at || at->place.pack != pack)
-			continue;
-		if (!is_held(store, &keys[i])) {
-			srv_digest_map_remove(&store->record_places, &keys[i]);
-			continue;
-		}
-		uint8_t *bytes = malloc((size_t)at->size + 1);
-		srv_pack_place place;
-		srv_pack_answer answer =
-			bytes ? srv_packs_read(&store->records, at->place, at->kind, &keys[i], bytes, at->size)
-				  : SRV_PACK_FAILED;
-		ok = answer == SRV_PACK_GONE ||
-			 (answer == SRV_PACK_READ && srv_packs_append(&store->records, at->kind, &keys[i],
-														  (hob_bytes){bytes, at->size}, NULL, &place));
-		if (answer == SRV_PACK_GONE)
-			srv_digest_map_remove(&store->record_places, &keys[i]);
-		else if (ok)
-			at->place = place;
-		free(bytes);
-	}
-	if (ok)
-		srv_packs_retire(&store->records, pack);
-	return ok;
+	srv_store *store = user;
+	record_place *at = srv_digest_map_find(&store->record_places, &record->name);
+	if (!at || at->place.pack != record->place.pack || at->place.offset != record->place.offset)
+		return true;
+	if (is_held(store, &record->name))
+		return srv_packs_copy(&store->records, record, &at->place) == SRV_PACK_READ;
+	srv_digest_map_remove(&store->record_places, &record->name);
+	return true;
 }
 
 void srv_store_copies_shrink(srv_store *store)
@@ -277,16 +258,9 @@ void srv_store_copies_shrink(srv_store *store)
 	if (waits || store->records_dead <= atomic_load(&store->record_count) + DEAD_MIN)
 		return;
 	pthread_mutex_lock(&store->record_lock);
-	bool ok = read_places(store);
-	size_t count = 0;
-	hob_sha256 *keys = ok ? malloc((store->record_places.count + 1) * sizeof *keys) : NULL;
-	for (size_t at = 0; keys && srv_digest_map_next(&store->record_places, &at, &keys[count]);)
-		count++;
-	uint32_t newest = srv_packs_newest(&store->records);
-	for (uint32_t pack = srv_packs_oldest(&store->records); keys && ok && pack < newest;
-		 pack = srv_packs_oldest(&store->records))
-		ok = move_pack(store, pack, keys, count);
+	srv_packs_want_none(&store->records); /* so every full one is emptied */
+	while (read_places(store) && srv_packs_shrink(&store->records, move_copy, store))
+		continue;
 	store->records_dead = 0;
 	pthread_mutex_unlock(&store->record_lock);
-	free(keys);
 }

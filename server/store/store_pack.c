@@ -1,7 +1,5 @@
 #include "store_internal.h"
 
-#include "../../core/base/array.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -129,27 +127,13 @@ bool srv_store_packs_sweep(srv_store *store, bool suspect, digest_map *there)
 
 /* ---- space to reuse */
 
-typedef struct wanted_list {
-	srv_store *store;
-	srv_pack_record *items;
-	uint32_t count, room;
-} wanted_list;
-
-static bool list_wanted(void *user, const srv_pack_record *record)
+static bool move_blob(void *user, const srv_pack_record *record)
 {
-	wanted_list *list = user;
-	if (!is_at(srv_digest_map_find(&list->store->blobs, &record->name), record->place))
-		return true;
-	if (!HOB_ROOM(list->items, list->room, list->count))
-		return false;
-	list->items[list->count++] = *record;
-	return true;
-}
-
-static bool move_record(srv_store *store, const srv_pack_record *record)
-{
+	srv_store *store = user;
 	srv_pack_place place;
 	blob_entry *entry = srv_digest_map_find(&store->blobs, &record->name);
+	if (!is_at(entry, record->place))
+		return true;
 	if (srv_packs_copy(&store->packs, record, &place) != SRV_PACK_READ)
 		return false; /* opening it will fail and report the error */
 	uint32_t used_at_s = entry->used_at_s;
@@ -158,8 +142,7 @@ static bool move_record(srv_store *store, const srv_pack_record *record)
 	return true;
 }
 
-/* The full pack with the least needed data, if less than half of it is needed. */
-static uint32_t find_sparse(srv_store *store)
+void srv_store_packs_shrink(srv_store *store)
 {
 	srv_packs_want_none(&store->packs);
 	pthread_mutex_lock(&store->blob_lock);
@@ -170,23 +153,6 @@ static uint32_t find_sparse(srv_store *store)
 		if (entry->place.pack > 0)
 			srv_packs_want(&store->packs, entry->place, entry->size);
 	}
+	(void)srv_packs_shrink(&store->packs, move_blob, store);
 	pthread_mutex_unlock(&store->blob_lock);
-	return srv_packs_sparse(&store->packs);
-}
-
-void srv_store_packs_shrink(srv_store *store)
-{
-	uint32_t pack = find_sparse(store);
-	wanted_list list = {.store = store};
-	if (pack == 0)
-		return;
-	pthread_mutex_lock(&store->blob_lock);
-	bool ok = srv_packs_scan(&store->packs, pack, false, list_wanted, &list);
-	for (size_t i = 0; i < list.count && ok; i++)
-		ok = list.items[i].size <= SRV_PACK_BYTES_MAX && move_record(store, &list.items[i]);
-	/* It can be removed when the moved data is durable: see srv_store_sync. */
-	if (ok)
-		srv_packs_retire(&store->packs, pack);
-	pthread_mutex_unlock(&store->blob_lock);
-	free(list.items);
 }
