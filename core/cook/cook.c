@@ -145,12 +145,18 @@ static void note_twin(cook *c, hob_str path)
 					 "'%.*s' is beside '%.*s', which differs only in case", HOB_FMT(path), HOB_FMT(twin));
 }
 
+/* The folder "wood.fbm" of "wood.fbx" counts, too. */
+static void note_own_name(cook *c, hob_str path)
+{
+	hob_str below = hob_str_starts(path, c->dir) ? hob_str_sub(path, c->dir.len, path.len) : path;
+	if (!hob_str_equal(path, c->request->path) && hob_str_find(below, c->stem, 0) != SIZE_MAX)
+		c->asked_by_name = true;
+}
+
 static bool listening_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 {
 	cook *c = user;
-	bool source = hob_str_equal(path, c->request->path);
-	if (!source && c->stem.len > 0 && hob_str_find(hob_path_name(path), c->stem, 0) != SIZE_MAX)
-		c->asked_by_name = true;
+	note_own_name(c, path);
 	remember(c, path);
 	if (!c->request->io->read(c->request->io->user, path, out, err))
 		return false;
@@ -163,6 +169,7 @@ static bool listening_read(void *user, hob_str path, hob_bytes *out, hob_error *
 static bool listening_find(void *user, hob_str path, hob_str *found)
 {
 	cook *c = user;
+	note_own_name(c, path);
 	remember(c, path);
 	if (!c->request->io->find_nocase(c->request->io->user, path, found))
 		return false;

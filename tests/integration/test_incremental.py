@@ -187,6 +187,21 @@ class Incremental(Scenario):
             self.assertEqual(daemon.cooked(), 1)
             self.assertEqual(daemon.blob("art/one.obj"), daemon.blob("art/two.obj"))
 
+    def test_a_copy_that_asks_by_its_own_name_is_cooked(self):
+        """Pictures of wood.fbx are in the folder wood.fbm."""
+        text = ('; FBX 7.4.0 project file\nFBXHeaderExtension: {\n FBXVersion: 7400\n}\nObjects: {\n Geometry: 1, "Geometry::g", "Mesh" {\n'
+                '  Vertices: *9 {\n   a: 0,0,0,1,0,0,0,1,0\n  }\n  PolygonVertexIndex: *3 {\n   a: 0,1,-3\n  }\n }\n Model: 2, "Model::m", "Mesh" {\n }\n'
+                ' Material: 3, "Material::c", "" {\n }\n Texture: 4, "Texture::t", "" {\n  RelativeFilename: "a.png"\n }\n}\n'
+                'Connections: {\n C: "OO",1,2\n C: "OO",2,0\n C: "OO",3,2\n C: "OP",4,3,"DiffuseColor"\n}\n')
+        with self.serve() as daemon:
+            for turn, name in enumerate(("wood", "stone")):
+                self.put(f"{name}.fbm/a.png", png(200 * turn, 9, 9))
+                self.put(f"{name}.fbx", text)
+                daemon.sync()
+            pictures = [output["hash"] for item in daemon.assets("&fields=root,path,outputs").values() for output in item["outputs"]
+                        if output["name"] == "textures/0"]
+            self.assertEqual((len(set(pictures)), daemon.cooked()), (2, 2))
+
     def test_touched_file_publishes_nothing(self):
         target = self.put("one.obj", obj_text(7))
         with self.serve() as daemon:

@@ -71,6 +71,18 @@ class Spellings(Scenario):
             self.same(daemon)
             self.assertEqual((daemon.cooked(), daemon.counters()["hob_scans_total"]), (cooked, scans))
 
+    def test_something_else_has_the_name(self):
+        self.put("o.obj", obj_text(1, mtl="m.mtl"))
+        (self.art / "m.mtl").mkdir()
+        with self.serve() as daemon:
+            plain = self.same(daemon)
+            (self.art / "m.mtl").rmdir()
+            self.put("m.mtl", RED)
+            self.assertNotEqual(self.same(daemon), plain)
+            (self.art / "m.mtl").unlink()
+            (self.art / "m.mtl").mkdir()
+            self.assertEqual(self.same(daemon), plain)
+
     def test_by_polling(self):
         self.put("o.obj", obj_text(1, mtl="m.mtl"))
         with self.serve("--watch", "poll", "--poll-ms", "50") as daemon:

@@ -60,7 +60,7 @@ static const char *const extensions[] = {"fbx", NULL};
 
 const hob_importer hob_fbx_importer = {
 	.name = "fbx",
-	.version = 11,
+	.version = 12,
 	.extensions = extensions,
 	.import = import_fbx,
 	.reads_name = true,
