@@ -8,6 +8,8 @@ static const double too_far = 1e6;
 typedef struct reach {
 	double *moves, *scales; /* [node_count] */
 	double *radius;			/* [node_count] radius of the node's meshes */
+	double *stretch;		/* [node_count] longest delta of their morph targets */
+	double *grows;			/* [node_count] what morph targets add to the radius */
 	double *out, *factor;	/* [node_count] scratch: distance from the origin, accumulated scale */
 } reach_t;
 
@@ -25,6 +27,15 @@ static double largest_of(const float *v, uint32_t components)
 	for (uint32_t i = 0; i < components; i++)
 		largest = fmax(largest, fabs((double)v[i]));
 	return largest;
+}
+
+/* values: may be NULL */
+static double longest(const float *values, uint32_t count)
+{
+	double most = 0;
+	for (size_t v = 0; values && v < count; v++)
+		most = fmax(most, length_of(values + v * 3, 3));
+	return most;
 }
 
 /* Upper bound of a track's values: a spline lies within the control points of its Bezier form. */
@@ -51,6 +62,7 @@ static void rest_reach(const hob_model *m, reach_t *r)
 	for (uint32_t n = 0; n < m->node_count; n++) {
 		r->moves[n] = length_of(m->nodes[n].translation, 3);
 		r->scales[n] = largest_of(m->nodes[n].scale, 3);
+		r->grows[n] = 0;
 	}
 }
 
@@ -63,7 +75,7 @@ static double spread(const hob_model *m, reach_t *r, uint32_t *farthest)
 		double factor = parent == HOB_NONE ? 1 : r->factor[parent];
 		r->out[n] = (parent == HOB_NONE ? 0 : r->out[parent]) + factor * r->moves[n];
 		r->factor[n] = factor * r->scales[n];
-		double here = r->out[n] + r->factor[n] * r->radius[n];
+		double here = r->out[n] + r->factor[n] * (r->radius[n] + r->grows[n]);
 		if (here > most)
 			most = here, *farthest = n;
 	}
@@ -82,8 +94,11 @@ static void check_clip(const hob_model *m, const hob_clip *clip, reach_t *r, dou
 			r->moves[channel->node] = most_of(track, length_of);
 		else if (channel->path == HOB_PATH_SCALE)
 			r->scales[channel->node] = most_of(track, largest_of);
-		else if (channel->path == HOB_PATH_WEIGHTS)
-			weight = fmax(weight, most_of(track, largest_of));
+		else if (channel->path == HOB_PATH_WEIGHTS) {
+			double most = most_of(track, largest_of);
+			weight = fmax(weight, most);
+			r->grows[channel->node] = most * r->stretch[channel->node];
+		}
 	}
 	double most = spread(m, r, &farthest);
 	if (most > size * too_far)
@@ -102,17 +117,30 @@ bool hob_check_motion(const hob_model *m, hob_arena *scratch, hob_notes *notes, 
 {
 	hob_arena_mark mark = hob_arena_save(scratch);
 	double *mesh_radius = HOB_NEW(scratch, double, m->mesh_count),
-		   *all = HOB_NEW(scratch, double, (size_t)m->node_count * 5);
-	if (!mesh_radius || !all)
+		   *deltas = HOB_NEW(scratch, double, m->mesh_count),
+		   *all = HOB_NEW(scratch, double, (size_t)m->node_count * 7);
+	if (!mesh_radius || !deltas || !all)
 		return hob_fail_memory(err, scratch, "the check of clips");
 	size_t nodes = m->node_count;
-	reach_t r = {all, all + nodes, all + 2 * nodes, all + 3 * nodes, all + 4 * nodes};
-	for (uint32_t i = 0; i < m->mesh_count && m->clip_count > 0; i++)
-		for (size_t v = 0; v < m->meshes[i].vertex_count; v++)
-			mesh_radius[i] = fmax(mesh_radius[i], length_of(m->meshes[i].position + v * 3, 3));
+	reach_t r = {all,
+				 all + nodes,
+				 all + 2 * nodes,
+				 all + 3 * nodes,
+				 all + 4 * nodes,
+				 all + 5 * nodes,
+				 all + 6 * nodes};
+	for (uint32_t i = 0; i < m->mesh_count && m->clip_count > 0; i++) {
+		const hob_mesh *mesh = &m->meshes[i];
+		mesh_radius[i] = longest(mesh->position, mesh->vertex_count);
+		for (uint32_t t = 0; t < mesh->target_count; t++)
+			deltas[i] = fmax(deltas[i], longest(mesh->targets[t].position, mesh->vertex_count));
+	}
 	for (uint32_t n = 0; n < m->node_count; n++)
-		for (uint32_t i = 0; i < m->nodes[n].mesh_count; i++)
-			r.radius[n] = fmax(r.radius[n], mesh_radius[m->mesh_refs[m->nodes[n].mesh_first + i]]);
+		for (uint32_t i = 0; i < m->nodes[n].mesh_count; i++) {
+			uint32_t mesh = m->mesh_refs[m->nodes[n].mesh_first + i];
+			r.radius[n] = fmax(r.radius[n], mesh_radius[mesh]);
+			r.stretch[n] = fmax(r.stretch[n], deltas[mesh]);
+		}
 	rest_reach(m, &r);
 	uint32_t farthest = 0;
 	double size = spread(m, &r, &farthest);

@@ -4,9 +4,10 @@
 
 #include "importer.h"
 
-/* Adds a warning for each clip that moves or scales a node, or weights a morph target, a million times beyond
- * the model's size at rest. Curves are also checked between keys. The bound adds up the largest translations
- * and scales of ancestors, whenever they occur. Errors: MEMORY. Cost O(vertices + clips * (nodes + keys)). */
+/* Adds a warning for each clip that moves, scales or morphs a node, or weights a target, a million times
+ * beyond the model's size at rest. Curves are also checked between keys. The bound adds up the largest
+ * translations and scales of ancestors, whenever they occur. Errors: MEMORY.
+ * Cost O(vertices * (1 + targets) + clips * (nodes + keys)). */
 bool hob_check_motion(const hob_model *model, hob_arena *scratch, hob_notes *notes,
 					  hob_error *err) HOB_MUST_CHECK;
 

@@ -1,6 +1,7 @@
 /* USD: animated shear, sizes and points. */
 #include "tests/unit/import/reader_fixture.h"
 
+#include "core/import/motion.h"
 #include "core/model/properties.h"
 
 static reader *stage(const char *text)
@@ -208,6 +209,23 @@ static void points_move(void **state)
 	assert_near(second_at(m, 0), 3);
 	assert_near(second_at(m, 1), 4);
 	reader_free(r);
+}
+
+static void points_that_leave_the_models_size_are_told(void **state)
+{
+	(void)state;
+	static const char *const ends[] = {"900", "1e20"};
+	for (uint32_t far = 0; far < 2; far++) {
+		char text[400];
+		snprintf(text, sizeof text,
+				 TRIANGLE "1: [(0,0,0),(1,0,0),(0,1,0)], 25: [(0,0,0),(1,0,0),(%s,1,0)] } }", ends[far]);
+		reader *r = stage(text);
+		hob_notes notes = {.arena = &r->result};
+		hob_error err = {0};
+		assert_true(hob_check_motion(reader_model(r), &r->scratch, &notes, &err));
+		assert_int_equal(notes.count, far);
+		reader_free(r);
+	}
 }
 
 static void many_samples_of_points_are_thinned_with_a_bound(void **state)
@@ -436,6 +454,7 @@ int main(void)
 		cmocka_unit_test(what_moves_with_shear_moves),
 		cmocka_unit_test(sizes_change_in_time),
 		cmocka_unit_test(points_move),
+		cmocka_unit_test(points_that_leave_the_models_size_are_told),
 		cmocka_unit_test(many_samples_of_points_are_thinned_with_a_bound),
 		cmocka_unit_test(points_of_changing_faces_stay),
 		cmocka_unit_test(prims_come_and_go),
