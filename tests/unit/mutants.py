@@ -15,6 +15,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# The end of a cook's list of files: all of them; only the source and those for which a condition holds.
+FORGOTTEN = ("\t*count = io->count;\n\tif (io->left_root)",
+             "\tfor (uint32_t i = 0; i < io->count; i++)\n\t\tif (i == 0 || %s)\n\t\t\tio->deps[(*count)++] = io->deps[i];\n\tif (io->left_root)")
 # Mistakes: description, core/FILE, server/FILE or web/FILE, the original text, the mistake, and tests/unit/PROGRAM.c: TEST.
 MISTAKES = [
     # glTF, where other readers lose it
@@ -396,9 +399,37 @@ MISTAKES = [
     ("trust: the filter and assertions are from outside", "server/worker/process_state.c", "if (deaths[i].number == number) {", "if (false) {", "srv_worker/process_state",
      "faults_assertions_and_the_filter_are_the_models"),
     ("trust: last words are lost", "server/worker/pool_process.c", "\tsrv_pool_hear_last(w);\n", "", "test_rogue.py", "test_what_a_process_said_before_it_died_is_heard"),
+    # what a cook asked its folder, each kind forgotten once
+    ("questions: a file that was read is forgotten", "server/worker/root_io.c", FORGOTTEN[0], FORGOTTEN[1] % "io->deps[i].missing || srv_spelling_is(io->deps[i].path)",
+     "test_incremental.py", "test_changed_texture_cooks_exactly_its_dependents"),
+    ("questions: a file that was missed is forgotten", "server/worker/root_io.c", FORGOTTEN[0], FORGOTTEN[1] % "!io->deps[i].missing || srv_spelling_is(io->deps[i].path)",
+     "test_spellings.py", "test_something_else_has_the_name"),
+    ("questions: a spelling that was found is forgotten", "server/worker/root_io.c", FORGOTTEN[0], FORGOTTEN[1] % "io->deps[i].missing || !srv_spelling_is(io->deps[i].path)",
+     "test_spellings.py", "test_by_events"),
+    ("questions: a spelling that was not found is forgotten", "server/worker/root_io.c", FORGOTTEN[0], FORGOTTEN[1] % "!io->deps[i].missing || !srv_spelling_is(io->deps[i].path)",
+     "test_spellings.py", "test_by_events"),
+    ("questions: the list of the names is forgotten", "server/fs/spelling.c", "hob_hasher_put(&hasher, (const uint8_t *)name, strlen(name) + 1);", ";",
+     "test_spellings.py", "test_by_events"),
+    ("questions: a link that leaves the root is forgotten", "server/worker/root_io.c", "file->error.code == HOB_ERR_OUTSIDE", "false",
+     "test_links.py", "test_a_link_that_leaves_the_root_comes_and_goes"),
+    ("questions: what is above the root is forgotten", "server/worker/root_io.c", "io->left_root || !absolute", "false",
+     "test_cook_cache.py", "test_a_reference_above_the_root_holds_only_there"),
+    ("questions: the model's own name is forgotten", "cook/cook.c", "\t\tc->asked_by_name = true;\n", "\t\t;\n",
+     "test_incremental.py", "test_a_copy_that_asks_by_its_own_name_is_cooked"),
+    ("questions: a folder with the model's own name is forgotten", "cook/cook.c", "hob_str_find(below, c->stem, 0)", "hob_str_find(hob_path_name(below), c->stem, 0)",
+     "test_incremental.py", "test_a_copy_that_asks_by_its_own_name_is_cooked"),
+    ("questions: a file that Blender read is forgotten", "server/worker/editor.c", "(void)io.read(io.user, path, &bytes, &missing);", ";",
+     "test_blend.py", "test_what_it_read_is_a_dependency"),
+    ("questions: a link on the way is forgotten", "server/watch/watch_extra.c", "\t\tput_way(&ways, place);\n\t\tlen = before;\n", "\t\tlen = before;\n",
+     "test_links.py", "test_each_link_on_the_way_and_each_folder_that_it_leads_through"),
+    ("questions: a folder that is not there yet is forgotten", "server/watch/watch_extra.c", "\t\t\tbreak;\n\t\t}\n\t\tif (size < 0)", "\t\t\treturn ways;\n\t\t}\n\t\tif (size < 0)",
+     "test_links.py", "test_dependency_that_appears_with_its_hidden_folder"),
+    ("questions: an unreadable file is forgotten", "server/worker/root_io.c", "io->deps[i].missing = io->files[i]->failed;", "",
+     "test_spellings.py", "test_something_else_has_the_name"),
     ("trust: who is gone is counted", "server/cook/job.c", "ON(DROP)           {AT_REST(GO(OVER, END)),", "ON(DROP)           {AT_REST(LEAVES),", "test_rogue.py", "test_jobs_are_listed_while_the_file_of_one_that_waits_is_gone"),
 ]
 
+WORKERS = ("server/worker/root_io.c", "server/worker/editor.c", "cook/cook.c")
 FLAGS = ["-O1", "-std=gnu11", "-D_GNU_SOURCE", "-w", "-ffp-contract=off", f"-I{ROOT}", f'-DHOB_TEST_DATA="{ROOT}/tests/data"', '-DHOB_VERSION="mutant"']
 FLAGS += subprocess.run(["pkg-config", "--cflags", "libcjson"], capture_output=True, text=True).stdout.split()
 LIBRARIES = ["-lcmocka", "-lassimp", "-lmeshoptimizer", "-lcjson", "-lzstd", "-ldeflate", "-lcrypto", "-lxxhash", "-lexpat", "-luv", "-lsqlite3", "-lseccomp", "-lmicrohttpd", "-lstdc++", "-lm", "-lpthread"]
@@ -455,7 +486,7 @@ def failing_in_node(folder, file, text, program):
 
 def failing_scenario(build, folder, file, text, scenario, test):
     """The programs of `file` with this text in its place, beside the other programs of BUILD."""
-    names = ("hob-worker", "rogue_worker") if file == "server/worker/sandbox.c" else ("hob",)
+    names = ("hob-worker", "rogue_worker") if file == "server/worker/sandbox.c" else ("hob-worker",) if file in WORKERS else ("hob",)
     source, mutant, programs = folder / "mutant.c", folder / "mutant.o", folder / "programs"
     source.write_text(text)
     if compiled(source, mutant, place_of(file).parent) is None:
