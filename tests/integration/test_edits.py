@@ -15,9 +15,40 @@ from hobtest import DEADLINE, HOB, LONG, Daemon, Scenario, main, obj_text, png
 
 SEED = int(os.environ.get("HOB_SEED", "0")) or random.SystemRandom().randrange(1 << 32)
 SECONDS = float(os.environ.get("HOB_EDITS_SECONDS", 3600 if LONG else 20))
-FOLDERS = ("", "", "tex/", "Tex/", "sub/", ".lib/", "current/")
+FOLDERS = ("", "", "tex/", "Tex/", "sub/", ".lib/", "current/", "one.fbm/", "two.fbm/")
+MODELS = ("obj", "gltf", "fbx")
 SPELLINGS = {"mtl": ("m.mtl", "M.mtl", "m.MTL", "café.mtl", "cafe\u0301.mtl"), "png": ("a.png", "A.png", "a.PNG", "b.png"),
              "bin": ("d.bin", "D.bin", "D.BIN")}
+
+
+FBX = """; FBX 7.4.0 project file
+FBXHeaderExtension: {
+ FBXVersion: 7400
+}
+Objects: {
+ Geometry: 1, "Geometry::g", "Mesh" {
+  Vertices: *9 {
+   a: 0,0,0,1,0,0,0,1,0
+  }
+  PolygonVertexIndex: *3 {
+   a: 0,1,-3
+  }
+ }
+ Model: 2, "Model::m", "Mesh" {
+ }
+ Material: 3, "Material::c", "" {
+ }
+ Texture: 4, "Texture::t", "" {
+  RelativeFilename: "%s"
+ }
+}
+Connections: {
+ C: "OO",1,2
+ C: "OO",2,0
+ C: "OO",3,2
+ C: "OP",4,3,"DiffuseColor"
+}
+"""
 
 
 class Tree:
@@ -34,6 +65,8 @@ class Tree:
         folder = chance.choice(FOLDERS)
         if kind == "obj":
             return obj_text(chance.randint(1, 2), chance.randint(0, 2), folder + chance.choice(SPELLINGS["mtl"])).encode()
+        if kind == "fbx":  # its pictures are also looked for in the folder with its own name
+            return (FBX % chance.choice(SPELLINGS["png"])).encode()
         if kind == "mtl":
             image = f"map_Kd {folder}{chance.choice(SPELLINGS['png'])}\n" if chance.random() < 0.6 else ""
             return f"newmtl m\nKd {chance.randint(0, 3) / 3:.2f} 0 0\n{image}".encode()
@@ -51,9 +84,9 @@ class Tree:
             "buffers": [{"uri": chance.choice(("", folder)) + chance.choice(SPELLINGS["bin"]), "byteLength": 36}]}).encode()
 
     def any_path(self):
-        kind = self.chance.choice(("obj", "obj", "gltf", "mtl", "mtl", "mtl", "png", "png", "bin"))
-        folder = self.chance.choice(("", "", "sub/")) if kind in ("obj", "gltf") else self.chance.choice(FOLDERS)
-        name = self.chance.choice(("one", "two")) + "." + kind if kind in ("obj", "gltf") else self.chance.choice(SPELLINGS[kind])
+        kind = self.chance.choice(("obj", "obj", "gltf", "fbx", "mtl", "mtl", "mtl", "png", "png", "bin"))
+        folder = self.chance.choice(("", "", "sub/")) if kind in MODELS else self.chance.choice(FOLDERS)
+        name = self.chance.choice(("one", "two")) + "." + kind if kind in MODELS else self.chance.choice(SPELLINGS[kind])
         path = self.root / (folder + name)
         path.parent.resolve().mkdir(parents=True, exist_ok=True)  # a dangling link resolves again
         return kind, path
@@ -118,7 +151,7 @@ class Tree:
     def link_file(self):
         kind, path = self.any_path()
         files = [file for file in self.files() if file.suffix.lower() == path.suffix.lower() and file != path]
-        if files and kind not in ("obj", "gltf"):
+        if files and kind not in MODELS:
             target = self.chance.choice(files)
             temp = path.with_name("." + path.name + ".new")
             temp.symlink_to(os.path.relpath(target, path.resolve().parent))

@@ -24,7 +24,8 @@ ART, CACHE = "art", "cache"
 SHARED = ("--pack-below", "1KiB")  # a save makes files and appends to packs
 # SQLite has its own messages.
 SAID = {errno.ENOSPC: ("No space left on device", "no room left", "unable to open database file"),
-        errno.EIO: ("Input/output error", "disk I/O error", "unable to open database file")}
+        errno.EIO: ("Input/output error", "disk I/O error", "unable to open database file"),
+        errno.ENOMEM: ("Cannot allocate memory", "no memory left", "out of memory")}
 SAVE, SCAN, KILL, START = "save", "scan", "kill of the cook processes", "start"
 FIELDS = "&fields=root,path,state,outputs"
 
@@ -305,6 +306,25 @@ class FaultsTest(Scenario):
         done = self.lives(Life.short_of_memory, numbers)
         self.assertGreater(sum(done.values()), len(done) // 2)
         print(f"faults: {sum(done.values())} allocations were refused once, 0 wrong, all healed")
+
+    def test_memory_that_is_refused_once_at_the_start(self):
+        most = 400  # more than a start uses
+        lives = [Life(self, f"life{i}", self.truth) for i in range(6)]
+        for life in lives:
+            life.daemon.stop()
+        numbers = range(1, most) if LONG else random.Random(SEED).sample(range(1, most), 12)
+        point, failed = Point("memory", errno.ENOMEM, "", START), []
+
+        def start(life, number):
+            went_on = life.start(point, number, 1)
+            failed.append(life.faults.page.failed)
+            return went_on
+
+        done = self.spread(lives, start, numbers)
+        self.assertIn(1, failed)
+        if LONG:
+            self.assertIn(0, failed, "there are more allocations")
+        print(f"faults: {sum(failed)} allocations of {len(done)} starts were refused, {sum(done.values())} went on, the others ended in words")
 
     def test_memory_that_is_refused_for_good_ends_the_daemon_in_words(self):
         life = Life(self, "life", self.truth)
