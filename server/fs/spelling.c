@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -136,6 +137,25 @@ static uint32_t first_at_least(const char *folded)
 	return low;
 }
 
+/* 0: a file; else why the name is none: m: a link to nothing, o: out of the root, n: no regular file, d:
+ * denied. It can change while the folder's names do not. False: not known at the moment. */
+static bool kind_of(int root_fd, hob_str dir, const char *name, char *kind)
+{
+	char path[PATH_MAX];
+	struct stat info;
+	snprintf(path, sizeof path, "%.*s%s%s", HOB_FMT(dir), dir.len > 0 ? "/" : "", name);
+	int fd = srv_open_beneath(root_fd, path, O_PATH, true);
+	int why = fd < 0 || fstat(fd, &info) != 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	errno = why;
+	*kind = why == 0						? S_ISREG(info.st_mode) ? 0 : 'n'
+			: why == EXDEV || why == ELOOP	? 'o'
+			: why == EACCES || why == EPERM ? 'd'
+											: 'm';
+	return !srv_is_passing(why);
+}
+
 bool srv_spelling_ask(int root_fd, hob_str question, hob_str except, char found[NAME_MAX + 1], srv_stat *stat,
 					  hob_sha256 *digest)
 {
@@ -159,17 +179,24 @@ bool srv_spelling_ask(int root_fd, hob_str question, hob_str except, char found[
 	hob_hasher_init(&hasher);
 	pthread_mutex_lock(&names.lock);
 	bool known = read_names(fd);
+	int why = errno;
 	for (uint32_t i = known ? first_at_least(folded) : 0; known && i < names.count; i++) {
 		const char *at = (const char *)names.text.data + names.pairs[i], *name = at + strlen(at) + 1;
 		if (strcmp(at, folded) != 0)
 			break;
 		hob_hasher_put(&hasher, (const uint8_t *)name, strlen(name) + 1);
 		stat->size += strlen(name) + 1;
+		char kind = 0;
+		known = kind_of(root_fd, dir, name, &kind);
+		why = errno;
+		if (kind)
+			hob_hasher_put(&hasher, (const uint8_t *)&kind, 1);
 		if (!found[0] && !hob_str_equal(hob_str_of(name), except))
 			strcpy(found, name);
 	}
 	pthread_mutex_unlock(&names.lock);
 	*digest = hob_hasher_finish(&hasher);
+	errno = why;
 	if (!known)
 		return false;
 	memcpy(&stat->inode, digest->bytes, sizeof stat->inode);

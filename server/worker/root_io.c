@@ -284,9 +284,10 @@ static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 		if (io->touched)
 			io->touched(io->user, file->dep.path);
 		file->failed = !open_and_read(io, file, &file->error);
-		/* Without the link the file would not exist: the cook depends on the name, too. */
+		/* A name that is no file counts as missing: the cook depends on what it is, too. An importer asks for
+		 * the name itself where nothing is there. */
 		hob_str ignored;
-		if (file->failed && file->error.code == HOB_ERR_OUTSIDE)
+		if (file->failed && (file->error.code == HOB_ERR_OUTSIDE || file->error.code == HOB_ERR_CORRUPT))
 			(void)io_find_nocase(io, path, &ignored);
 	}
 	if (file->failed) {

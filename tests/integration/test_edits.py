@@ -154,7 +154,7 @@ class Tree:
         if files and kind not in MODELS:
             target = self.chance.choice(files)
             temp = path.with_name("." + path.name + ".new")
-            temp.symlink_to(os.path.relpath(target, path.resolve().parent))
+            temp.symlink_to(os.path.relpath(target, os.path.dirname(os.path.realpath(path))))  # of an older link: it may leave the root
             temp.rename(path)
             self.note("link", path.relative_to(self.root), target.relative_to(self.root))
 

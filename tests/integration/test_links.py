@@ -193,6 +193,31 @@ class Links(Scenario):
                 daemon.sync()
                 self.assertIn(words, daemon.assets()["art/g.gltf"]["error"]["message"])
 
+    def test_what_a_name_is_changes_while_the_names_stay(self):
+        (self.folder / "d.bin").write_bytes(bytes(36))
+        self.put("g.gltf", json.dumps({
+            "asset": {"version": "2.0"}, "buffers": [{"uri": "d.bin", "byteLength": 36}],
+            "bufferViews": [{"buffer": 0, "byteLength": 36}], "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+            "accessors": [{"bufferView": 0, "componentType": 5126, "type": "VEC3", "count": 3}]}))
+        at, hop, new = self.art / "d.bin", self.art / "hop", self.art / ".new"
+
+        def point(link, to):
+            new.symlink_to(to)
+            new.rename(link)
+        hop.symlink_to("nothing")
+        at.symlink_to("nothing")
+        daemon = self.begin()
+        nothing, out, folder = "'d.bin' does not exist", "'d.bin' is a link that leaves", "'d.bin' is not a regular file"
+        for words, change in ((nothing, lambda: None), (out, lambda: point(at, "../d.bin")), (nothing, lambda: point(at, "hop")),
+                              (out, lambda: point(hop, "../d.bin")), (nothing, lambda: point(hop, "nothing")),
+                              (folder, lambda: point(hop, ".")), (out, lambda: point(at, "../d.bin"))):
+            change()
+            daemon.sync()
+            self.assertIn(words, daemon.assets()["art/g.gltf"]["error"]["message"])
+            clean = subprocess.run([HOB, "cook", self.art, "-o", self.folder / "clean", "--root", self.art],
+                                   capture_output=True, text=True)
+            self.assertIn(words, clean.stderr)
+
     def clean(self, name):
         """Digest of the materials in a clean cook."""
         out = self.folder / "clean"
