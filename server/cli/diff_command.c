@@ -73,17 +73,6 @@ static void split(const char *operand, side *s)
 
 /* ---- assets of the daemon */
 
-static const cJSON *find_output(const cJSON *outputs, const char *name)
-{
-	const cJSON *output;
-	cJSON_ArrayForEach(output, outputs)
-	{
-		if (strcmp(srv_cli_text(output, "name"), name) == 0)
-			return output;
-	}
-	return NULL;
-}
-
 /* With `guess`, prints no message if the request fails. */
 static cJSON *ask_manifest(comparison *c, const char *target, bool guess)
 {
@@ -110,14 +99,8 @@ static const cJSON *served_at(comparison *c, const char *name, const char *rev, 
 	hob_buf_put(&target, "", 1);
 	*manifest = ask_manifest(c, (const char *)target.data, guess);
 	hob_buf_release(&target);
-	const cJSON *asset;
-	cJSON_ArrayForEach(asset, srv_cli_member(*manifest, "assets"))
-	{
-		if (strcmp(srv_cli_text(asset, "asset"), name) == 0 &&
-			cJSON_GetArraySize(srv_cli_member(asset, "outputs")) > 0)
-			return asset;
-	}
-	return NULL;
+	const cJSON *asset = srv_cli_find(srv_cli_member(*manifest, "assets"), "asset", name);
+	return cJSON_GetArraySize(srv_cli_member(asset, "outputs")) > 0 ? asset : NULL;
 }
 
 static bool same_outputs(const cJSON *a, const cJSON *b)
@@ -126,7 +109,7 @@ static bool same_outputs(const cJSON *a, const cJSON *b)
 	bool same = cJSON_GetArraySize(a) == cJSON_GetArraySize(b);
 	cJSON_ArrayForEach(output, a)
 	{
-		const cJSON *other = find_output(b, srv_cli_text(output, "name"));
+		const cJSON *other = srv_cli_find(b, "name", srv_cli_text(output, "name"));
 		same = same && strcmp(srv_cli_text(output, "hash"), srv_cli_text(other, "hash")) == 0;
 	}
 	return same;
@@ -313,13 +296,14 @@ static bool compare_assets(comparison *c, const side *a, const side *b)
 	cJSON_ArrayForEach(output, a->outputs)
 	{
 		const char *name = srv_cli_text(output, "name");
-		if (wanted(c, name) && ++count && !compare_outputs(c, output, find_output(b->outputs, name)))
+		if (wanted(c, name) && ++count && !compare_outputs(c, output, srv_cli_find(b->outputs, "name", name)))
 			return false;
 	}
 	cJSON_ArrayForEach(output, b->outputs)
 	{
 		const char *name = srv_cli_text(output, "name");
-		if (wanted(c, name) && !find_output(a->outputs, name) && ++count && !compare_outputs(c, NULL, output))
+		if (wanted(c, name) && !srv_cli_find(a->outputs, "name", name) && ++count &&
+			!compare_outputs(c, NULL, output))
 			return false;
 	}
 	if (count > 0)
@@ -343,7 +327,7 @@ static const char *output_for(const char *path)
 static bool compare_mixed(comparison *c, const side *file, const side *asset, bool file_first)
 {
 	const char *name = c->only ? c->only : output_for(file->shown);
-	const cJSON *output = find_output(asset->outputs, name);
+	const cJSON *output = srv_cli_find(asset->outputs, "name", name);
 	cli_response response;
 	if (!output) {
 		fprintf(stderr, "%s: '%s' has no output '%s'\n", who, asset->name, name);

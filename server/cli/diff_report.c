@@ -97,13 +97,7 @@ static void put(const form *f, hob_buf *out, const char *text, ...)
 
 static const cJSON *number_of(const diff_entry *entry, const char *name)
 {
-	const cJSON *number;
-	cJSON_ArrayForEach(number, srv_cli_member(entry->comparison, "numbers"))
-	{
-		if (strcmp(srv_cli_text(number, "name"), name) == 0)
-			return number;
-	}
-	return NULL;
+	return srv_cli_find(srv_cli_member(entry->comparison, "numbers"), "name", name);
 }
 
 static const char *value_text(const cJSON *number, const char *side, char out[48])
@@ -385,13 +379,7 @@ static bool put_report(const diff_report *r, hob_buf *out)
 
 static const cJSON *find_asset(const cJSON *manifest, const char *name)
 {
-	const cJSON *asset;
-	cJSON_ArrayForEach(asset, srv_cli_member(manifest, "assets"))
-	{
-		if (strcmp(srv_cli_text(asset, "asset"), name) == 0)
-			return asset;
-	}
-	return NULL;
+	return srv_cli_find(srv_cli_member(manifest, "assets"), "asset", name);
 }
 
 static bool has_outputs(const cJSON *asset)
@@ -401,30 +389,23 @@ static bool has_outputs(const cJSON *asset)
 
 static bool same_outputs(const cJSON *a, const cJSON *b)
 {
-	const cJSON *output, *other;
+	const cJSON *output;
 	uint32_t same = 0;
 	cJSON_ArrayForEach(output, a)
 	{
-		cJSON_ArrayForEach(other, b)
-		{
-			const char *name = srv_cli_text(output, "name");
-			if (strcmp(name, srv_cli_text(other, "name")) == 0)
-				same += strcmp(name, "report") == 0 ||
-						strcmp(srv_cli_text(output, "hash"), srv_cli_text(other, "hash")) == 0;
-		}
+		const char *name = srv_cli_text(output, "name");
+		const cJSON *other = srv_cli_find(b, "name", name);
+		same += other && (strcmp(name, "report") == 0 ||
+						  strcmp(srv_cli_text(output, "hash"), srv_cli_text(other, "hash")) == 0);
 	}
 	return same == (uint32_t)cJSON_GetArraySize(a) && same == (uint32_t)cJSON_GetArraySize(b);
 }
 
 static cJSON *ask_manifest(const diff_report_options *how, const char *rev, int *code)
 {
-	hob_buf target = {0};
-	hob_buf_printf(&target, "/api/v1/revs/%s/manifest?root=", rev);
-	srv_cli_encode(&target, hob_str_of(how->only ? how->only : ""));
-	hob_buf_put(&target, "", 1);
-	cJSON *found = srv_cli_ask_json(who, how->url, (const char *)target.data, false, code);
-	hob_buf_release(&target);
-	return found;
+	char target[80];
+	snprintf(target, sizeof target, "/api/v1/revs/%.40s/manifest?root=", rev);
+	return srv_cli_ask_about(who, how->url, target, how->only ? how->only : "", false, code);
 }
 
 /* ---- one asset */

@@ -144,14 +144,8 @@ static bool find_blob(void *user, const uint8_t sha256[32], hob_bytes *out, hob_
 
 static const char *hash_of(const cJSON *asset, const char *output)
 {
-	const cJSON *item;
-	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(asset, "outputs"))
-	{
-		const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "name"));
-		if (name && strcmp(name, output) == 0)
-			return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "hash"));
-	}
-	return NULL;
+	const cJSON *found = srv_cli_find(srv_cli_member(asset, "outputs"), "name", output);
+	return cJSON_GetStringValue(srv_cli_member(found, "hash"));
 }
 
 static int export_asset(const char *url, const char *name, const char *out, bool quiet)

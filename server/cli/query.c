@@ -23,6 +23,17 @@ const cJSON *srv_cli_member(const cJSON *object, const char *key)
 	return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
+const cJSON *srv_cli_find(const cJSON *list, const char *key, const char *text)
+{
+	const cJSON *item;
+	cJSON_ArrayForEach(item, list)
+	{
+		if (strcmp(srv_cli_text(item, key), text) == 0)
+			return item;
+	}
+	return NULL;
+}
+
 static const struct {
 	const char *name, *old;
 	enum { GOOD, WORK, WARN, BAD, QUIET } tone;
@@ -202,6 +213,18 @@ cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, c
 	return ask(who, url, "POST", target, hob_str_of(body), false, code);
 }
 
+cJSON *srv_cli_ask_about(const char *who, const char *url, const char *target, const char *name, bool raw,
+						 int *code)
+{
+	hob_buf whole = {0};
+	hob_buf_put_str(&whole, hob_str_of(target));
+	srv_cli_encode(&whole, hob_str_of(name));
+	hob_buf_put(&whole, "", 1);
+	cJSON *found = srv_cli_ask_json(who, url, (const char *)whole.data, raw, code);
+	hob_buf_release(&whole);
+	return found;
+}
+
 /* ---- one asset by name */
 
 enum { NEAR_MAX = 3, NEAR_DISTANCE = 3 };
@@ -332,14 +355,9 @@ static bool tell_skipped(const char *who, const char *url, hob_str name)
 
 bool srv_cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code)
 {
-	hob_buf target = {0};
 	if (srv_owner_is_wrong(who, url, name, code))
 		return false;
-	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?path="));
-	srv_cli_encode(&target, hob_str_of(name));
-	hob_buf_put(&target, "", 1);
-	cJSON *root = srv_cli_ask_json(who, url, (const char *)target.data, false, code);
-	hob_buf_release(&target);
+	cJSON *root = srv_cli_ask_about(who, url, "/api/v1/assets?path=", name, false, code);
 	const cJSON *first = cJSON_GetArrayItem(srv_cli_member(root, "items"), 0);
 	snprintf(id, 32, "%s", srv_cli_text(first, "id"));
 	if (root && id[0] == 0) {

@@ -19,6 +19,8 @@
 const char *srv_cli_text(const cJSON *object, const char *key);
 double srv_cli_number(const cJSON *object, const char *key);
 const cJSON *srv_cli_member(const cJSON *object, const char *key);
+/* The first object of a list whose member `key` has this text; NULL: none. */
+const cJSON *srv_cli_find(const cJSON *list, const char *key, const char *text);
 /* Applies srv_plain to every text of an answer; the output of a cook ("log") keeps its lines. */
 void srv_cli_plain_json(cJSON *tree);
 /* The asset's standing, converted if the daemon is a 0.2; "" if it has none. */
@@ -37,6 +39,9 @@ const char *srv_cli_count(double number, const char *word, char out[48]);
  * `raw`, prints the body unchanged on stdout and returns NULL with *code unchanged. */
 cJSON *srv_cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code);
 cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code);
+/* srv_cli_ask_json of `target` followed by `name`, which is encoded. */
+cJSON *srv_cli_ask_about(const char *who, const char *url, const char *target, const char *name, bool raw,
+						 int *code);
 /* Iterates over the items of a list that the daemon sends in pages. `target` has a query and is already
  * encoded. */
 typedef struct cli_pages {

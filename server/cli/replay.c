@@ -138,36 +138,30 @@ static bool make_folder(bundle *b, hob_error *err)
 
 /* ---- the two results */
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-	return text ? text : "";
-}
-
 /* The bundle's model becomes the plan, its limits those of the run. */
 static bool read_task(const cJSON *root, cook_plan *plan, cook_run_options *how, hob_error *err)
 {
-	const cJSON *record = cJSON_GetObjectItemCaseSensitive(root, "record");
-	const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(record, "inputs");
-	const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "bundle");
-	const cJSON *limits = cJSON_GetObjectItemCaseSensitive(root, "limits");
-	const cJSON *timeout = cJSON_GetObjectItemCaseSensitive(limits, "timeout_ms");
-	const cJSON *memory = cJSON_GetObjectItemCaseSensitive(limits, "memory_bytes");
+	const cJSON *record = srv_cli_member(root, "record");
+	const cJSON *inputs = srv_cli_member(record, "inputs");
+	const cJSON *version = srv_cli_member(root, "bundle");
+	const cJSON *limits = srv_cli_member(root, "limits");
+	const cJSON *timeout = srv_cli_member(limits, "timeout_ms");
+	const cJSON *memory = srv_cli_member(limits, "memory_bytes");
 	if (!cJSON_IsObject(record) || !cJSON_IsNumber(version) ||
-		!srv_tar_name_is_safe(hob_str_of(text_of(root, "path"))))
+		!srv_tar_name_is_safe(hob_str_of(srv_cli_text(root, "path"))))
 		return hob_fail(err, CORRUPT, "this is not a bundle of a cook: bundle.json is missing or incomplete");
 	if (version->valueint != 1)
-		return hob_fail(err, NEWER, "the bundle was made by a newer Hob (%.40s)", text_of(root, "hob"));
-	if (strcmp(text_of(inputs, "profile"), "preview") == 0)
+		return hob_fail(err, NEWER, "the bundle was made by a newer Hob (%.40s)", srv_cli_text(root, "hob"));
+	if (strcmp(srv_cli_text(inputs, "profile"), "preview") == 0)
 		how->profile = HOB_PROFILE_PREVIEW;
 	if (cJSON_IsNumber(timeout) && timeout->valuedouble >= 1 && timeout->valuedouble < 1e9)
 		how->limits.timeout_ms = (uint32_t)timeout->valuedouble;
 	if (cJSON_IsNumber(memory) && memory->valuedouble >= 1 << 20 && memory->valuedouble < 9e15)
 		how->limits.memory_limit = (uint64_t)memory->valuedouble;
-	cook_entry *entry = srv_cook_plan_add(plan, text_of(root, "path"), err);
+	cook_entry *entry = srv_cook_plan_add(plan, srv_cli_text(root, "path"), err);
 	if (!entry)
 		return false;
-	char *settings = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(inputs, "settings"));
+	char *settings = cJSON_PrintUnformatted(srv_cli_member(inputs, "settings"));
 	hob_settings_init(&entry->settings);
 	entry->named = true;
 	bool ok = !settings ||
@@ -182,17 +176,6 @@ static bool is_compared(const char *name)
 	return name[0] && strcmp(name, "report") != 0 && strncmp(name, "classic.", 8) != 0;
 }
 
-static const cJSON *find_output(const cJSON *outputs, const char *name)
-{
-	const cJSON *output;
-	cJSON_ArrayForEach(output, outputs)
-	{
-		if (strcmp(text_of(output, "name"), name) == 0)
-			return output;
-	}
-	return NULL;
-}
-
 /* Prints a line for each output that differs; returns their number. */
 static uint32_t compare_outputs(const cJSON *recorded, const srv_result *now, uint32_t *same)
 {
@@ -204,19 +187,20 @@ static uint32_t compare_outputs(const cJSON *recorded, const srv_result *now, ui
 		snprintf(name, sizeof name, "%.*s", HOB_FMT(now->outputs[i].name));
 		if (!is_compared(name))
 			continue;
-		const cJSON *was = find_output(recorded, name);
+		const cJSON *was = srv_cli_find(recorded, "name", name);
 		hob_sha256 made = hob_sha256_of(now->outputs[i].bytes);
 		hob_sha256_text(&made, digest);
-		if (was && strcmp(text_of(was, "sha256"), digest) == 0) {
+		if (was && strcmp(srv_cli_text(was, "sha256"), digest) == 0) {
 			(*same)++;
 			continue;
 		}
-		printf("  differs   %s  %.12s -> %.12s\n", name, was ? text_of(was, "sha256") : "(none)", digest);
+		printf("  differs   %s  %.12s -> %.12s\n", name, was ? srv_cli_text(was, "sha256") : "(none)",
+			   digest);
 		differ++;
 	}
 	cJSON_ArrayForEach(output, recorded)
 	{
-		const char *name = text_of(output, "name");
+		const char *name = srv_cli_text(output, "name");
 		bool found = !is_compared(name) || srv_find_output(now, name).data;
 		if (!found)
 			printf("  differs   %s is no longer made\n", name);
@@ -227,37 +211,36 @@ static uint32_t compare_outputs(const cJSON *recorded, const srv_result *now, ui
 
 static void print_versions(const cJSON *root, hob_str library, const char *sandbox)
 {
-	const cJSON *inputs =
-		cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "record"), "inputs");
-	if (strcmp(text_of(root, "hob"), HOB_VERSION) != 0)
-		printf("  version   cooked by hob %s, repeated by hob %s\n", text_of(root, "hob"), HOB_VERSION);
-	if (library.len > 0 && !hob_str_equal(library, hob_str_of(text_of(inputs, "library"))))
-		printf("  library   cooked with %s, repeated with %.*s\n", text_of(inputs, "library"),
+	const cJSON *inputs = srv_cli_member(srv_cli_member(root, "record"), "inputs");
+	if (strcmp(srv_cli_text(root, "hob"), HOB_VERSION) != 0)
+		printf("  version   cooked by hob %s, repeated by hob %s\n", srv_cli_text(root, "hob"), HOB_VERSION);
+	if (library.len > 0 && !hob_str_equal(library, hob_str_of(srv_cli_text(inputs, "library"))))
+		printf("  library   cooked with %s, repeated with %.*s\n", srv_cli_text(inputs, "library"),
 			   HOB_FMT(library));
-	printf("  sandbox   %s; it was %s\n", sandbox, text_of(root, "sandbox"));
+	printf("  sandbox   %s; it was %s\n", sandbox, srv_cli_text(root, "sandbox"));
 }
 
 /* EXIT_GOOD if the result is the same. */
 static int compare(const cJSON *root, const srv_result *now, const hob_error *failed)
 {
-	const cJSON *record = cJSON_GetObjectItemCaseSensitive(root, "record");
-	const cJSON *error = cJSON_GetObjectItemCaseSensitive(record, "error");
-	const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(record, "outputs");
+	const cJSON *record = srv_cli_member(root, "record");
+	const cJSON *error = srv_cli_member(record, "error");
+	const cJSON *outputs = srv_cli_member(record, "outputs");
 	bool had_failed = cJSON_IsObject(error);
 	uint32_t same = 0;
 	if (failed && had_failed) {
-		bool equal = strcmp(text_of(error, "code"), hob_err_name(failed->code)) == 0 &&
-					 strcmp(text_of(error, "message"), failed->context) == 0;
+		bool equal = strcmp(srv_cli_text(error, "code"), hob_err_name(failed->code)) == 0 &&
+					 strcmp(srv_cli_text(error, "message"), failed->context) == 0;
 		printf("  %s   %s (%s)\n", equal ? "failed " : "differs", failed->context,
 			   hob_err_name(failed->code));
 		if (!equal)
-			printf("  before    %s (%s)\n", text_of(error, "message"), text_of(error, "code"));
+			printf("  before    %s (%s)\n", srv_cli_text(error, "message"), srv_cli_text(error, "code"));
 		printf("%s\n", equal ? "the same: it fails with the same error" : "not the same: it fails otherwise");
 		return equal ? EXIT_GOOD : EXIT_ASSETS_FAILED;
 	}
 	if (failed || had_failed) {
 		printf("  %s    %s\n", failed ? "failed" : "before",
-			   failed ? failed->context : text_of(error, "message"));
+			   failed ? failed->context : srv_cli_text(error, "message"));
 		printf("not the same: %s\n",
 			   failed ? "it was cooked well, and fails here" : "it failed, and is cooked well here");
 		return EXIT_ASSETS_FAILED;
@@ -283,14 +266,14 @@ static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_o
 	(void)entry;
 	replaying *r = user;
 	char time[32];
-	const char *path = text_of(r->root, "path");
+	const char *path = srv_cli_text(r->root, "path");
 	const srv_pool_importer *importer = srv_pool_importer_for(pool, hob_str_of(path));
 	if (!importer) {
 		(void)hob_fail(&r->error, UNSUPPORTED, "this hob reads no files named like '%.200s'", path);
 	} else if (!outcome) {
 		r->error = *error;
 	} else {
-		printf("%s: cooked again in %s\n", text_of(r->root, "asset"),
+		printf("%s: cooked again in %s\n", srv_cli_text(r->root, "asset"),
 			   srv_text_duration(outcome->cook_ns, time));
 		print_versions(r->root, importer->library, srv_pool_sandbox(pool));
 		r->code = compare(r->root, &outcome->result, error);

@@ -45,13 +45,9 @@ static void print_settings(const cJSON *patch, const char *prefix)
 /* The id of some model below "root/folder/". */
 static bool find_below(const char *url, const char *folder, char id[32], int *code)
 {
-	hob_buf target = {0};
-	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=1000&fields=id,root,path&q="));
-	srv_cli_encode(&target, hob_str_of(folder));
-	hob_buf_put(&target, "", 1);
-	cJSON *page = srv_cli_ask_json("hob set", url, (const char *)target.data, false, code);
+	cJSON *page = srv_cli_ask_about("hob set", url,
+									"/api/v1/assets?limit=1000&fields=id,root,path&q=", folder, false, code);
 	const cJSON *item;
-	hob_buf_release(&target);
 	id[0] = 0;
 	cJSON_ArrayForEach(item, srv_cli_member(page, "items"))
 	{

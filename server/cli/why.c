@@ -138,11 +138,8 @@ static void print_again(const char *url, const cJSON *asset)
 {
 	int ignored;
 	cJSON *roots = srv_cli_ask_json("hob why", url, "/api/v1/roots", false, &ignored);
-	const cJSON *root;
-	cJSON_ArrayForEach(root, srv_cli_member(roots, "items"))
-	{
-		if (strcmp(srv_cli_text(root, "name"), srv_cli_text(asset, "root")) != 0)
-			continue;
+	const cJSON *root = srv_cli_find(srv_cli_member(roots, "items"), "name", srv_cli_text(asset, "root"));
+	if (root) {
 		char path[4096];
 		if (srv_cli_text(root, "missing_since")[0])
 			printf("  %smissing%s   since %s: %s\n", srv_cli_standing_color("broken"), srv_cli_color_off(),
@@ -295,17 +292,15 @@ static void print_what_if(const cJSON *answer)
 static int what_if(const char *url, const char *file, bool json)
 {
 	int code = EXIT_GOOD;
-	hob_buf name = {0}, target = {0};
+	hob_buf name = {0};
 	put_watched_name(url, file, &name);
-	hob_buf_put_str(&target, HOB_STR("/api/v1/what-if?file="));
-	srv_cli_encode(&target, hob_buf_str(&name));
-	hob_buf_put(&target, "", 1);
-	cJSON *answer = srv_cli_ask_json("hob why", url, (const char *)target.data, json, &code);
+	hob_buf_put(&name, "", 1);
+	cJSON *answer =
+		srv_cli_ask_about("hob why", url, "/api/v1/what-if?file=", (const char *)name.data, json, &code);
 	if (answer)
 		print_what_if(answer);
 	cJSON_Delete(answer);
 	hob_buf_release(&name);
-	hob_buf_release(&target);
 	return code;
 }
 
