@@ -15,7 +15,7 @@ static const float border_weight = 3, seam_weight = 0.5f;
 /* The distance bound's share of the cost, beside the mean of squared distances. */
 static const float spread_share = 0.7f;
 /* Share of a piece's area that must remain, and of the mesh's area that pieces may lose. */
-static const double piece_share = 0.9, vanishing_share = 0.04;
+static const double piece_share = 0.9, vanishing_share = 0.08;
 /* A round takes no collapse whose cost exceeds that of the last wanted one by more than this factor. */
 static const float round_reach = 1.5f;
 

@@ -30,7 +30,7 @@
  *                 changes the sign of its area in a set of texture coordinates.
  *   Area          No triangle becomes thinner than 1e-4 of its longest side, unless it was.
  *   Pieces        A component connected by position that is down to 16 triangles keeps 90 % of its area, but
- *                 for pieces that have 4 % of the mesh's area together. No piece vanishes as a whole: how far
+ *                 for pieces that have 8 % of the mesh's area together. No piece vanishes as a whole: how far
  *                 it is from the rest is nothing that a collapse knows.
  *   Seams         The vertices at a place move together. Each becomes the vertex at the other end of a side
  *                 that it has, or else the one there that its attributes fit best: a seam moves along itself,

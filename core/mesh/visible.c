@@ -1,5 +1,4 @@
 #include "visible.h"
-#include "mesh_bounds.h"
 #include "vec3.h"
 
 enum { MOST = 24 };
@@ -10,16 +9,27 @@ typedef struct source {
 	float scale;
 } source_t;
 
-/* Length on the surface of one unit of texture coordinates. */
+/* Length on the surface of one unit of texture coordinates, from the mean square of their gradients: areas
+ * would say that a palette, whose triangles are lines and points in the texture, is endlessly long. */
 static double length_of_uv(const hob_mesh *m, const float *uv, const uint32_t *indices, uint32_t index_count)
 {
-	double surface = 0, texture = 0;
-	for (uint32_t i = 0; i < index_count; i += 3) {
-		double mapped;
-		surface += hob_twice_area(m->position, uv, indices + i, &mapped);
-		texture += mapped;
+	double surface = 0, slope = 0;
+	for (const uint32_t *i = indices; i < indices + index_count; i += 3) {
+		hob_vec3 p = hob_vec3_load(m->position + 3 * (size_t)i[0]);
+		hob_vec3 e = hob_vec3_sub(hob_vec3_load(m->position + 3 * (size_t)i[1]), p);
+		hob_vec3 f = hob_vec3_sub(hob_vec3_load(m->position + 3 * (size_t)i[2]), p);
+		double area = hob_vec3_length(hob_vec3_cross(e, f));
+		if (!(area > 0))
+			continue;
+		surface += area;
+		for (size_t k = 0; k < 2; k++) {
+			double from = (double)uv[2 * (size_t)i[0] + k];
+			hob_vec3 along = hob_vec3_scale(f, (double)uv[2 * (size_t)i[1] + k] - from);
+			along = hob_vec3_sub(along, hob_vec3_scale(e, (double)uv[2 * (size_t)i[2] + k] - from));
+			slope += hob_vec3_dot(along, along) / area / 2;
+		}
 	}
-	return texture > 0 ? sqrt(surface / texture) : 0;
+	return slope > 0 ? sqrt(surface / slope) : 0;
 }
 
 static uint32_t list(const hob_mesh *m, const uint32_t *indices, uint32_t index_count, double size,
@@ -30,8 +40,8 @@ static uint32_t list(const hob_mesh *m, const uint32_t *indices, uint32_t index_
 		sources[count++] = (source_t){m->normal, 3, (float)(HOB_VISIBLE_NORMAL * size)};
 	for (uint32_t set = 0; set < HOB_COUNT_OF(m->uv); set++)
 		if (m->uv[set])
-			sources[count++] =
-				(source_t){m->uv[set], 2, (float)length_of_uv(m, m->uv[set], indices, index_count)};
+			sources[count++] = (source_t){
+				m->uv[set], 2, (float)fmin(length_of_uv(m, m->uv[set], indices, index_count), size)};
 	for (uint32_t set = 0; set < HOB_COUNT_OF(m->color); set++)
 		if (m->color[set])
 			sources[count++] = (source_t){m->color[set], 4, (float)(HOB_VISIBLE_COLOR * size)};

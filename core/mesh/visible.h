@@ -8,7 +8,8 @@
  *
  *   normals   a unit is HOB_VISIBLE_NORMAL of the size
  *   colours   a unit is HOB_VISIBLE_COLOR of the size
- *   uv        the texture slides: a unit is as long as it is on the surface, on average over the mesh
+ *   uv        the texture slides: a unit is as long as it is on the surface, on average over the mesh, but no
+ *             longer than the size: a patch of a palette or an atlas is not farther off than the whole mesh
  * Joint weights are not among them: poses say what they do (lod_poses.h).
  *
  * indices      [index_count] triangles of the mesh
