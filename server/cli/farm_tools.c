@@ -1,6 +1,7 @@
 #include "farm_tools.h"
 #include "query.h"
 
+#include "../../core/base/array.h"
 #include "../log/log.h"
 #include "../store/record.h"
 
@@ -36,16 +37,9 @@ typedef struct walk {
 static void note_odd(walk *w, const char *key)
 {
 	hob_sha256 digest;
-	if (w->odd_count == w->odd_room) {
-		uint32_t room = w->odd_room ? w->odd_room * 2 : 64;
-		hob_sha256 *more = realloc(w->odd, room * sizeof *more);
-		w->failed = w->failed || !more;
-		if (!more)
-			return;
-		w->odd = more;
-		w->odd_room = room;
-	}
-	if (hob_sha256_parse(hob_str_of(key), &digest))
+	if (!HOB_ROOM(w->odd, w->odd_room, w->odd_count))
+		w->failed = true;
+	else if (hob_sha256_parse(hob_str_of(key), &digest))
 		w->odd[w->odd_count++] = digest;
 }
 

@@ -518,23 +518,24 @@ void srv_store_blobs_note_use(srv_store *store)
 	pthread_mutex_unlock(&store->blob_lock);
 }
 
-void srv_store_blobs_unsave(srv_store *store, digest_map *taken)
+static void unsave(srv_store *store, const digest_map *blobs)
 {
 	hob_sha256 digest;
 	pthread_mutex_lock(&store->blob_lock);
-	for (size_t at = 0; srv_digest_map_next(taken, &at, &digest);)
+	for (size_t at = 0; srv_digest_map_next(blobs, &at, &digest);)
 		unsaved(store, &digest);
 	pthread_mutex_unlock(&store->blob_lock);
+}
+
+void srv_store_blobs_unsave(srv_store *store, digest_map *taken)
+{
+	unsave(store, taken);
 	srv_digest_map_release(taken);
 }
 
 void srv_store_blobs_unsave_all(srv_store *store)
 {
-	hob_sha256 digest;
-	pthread_mutex_lock(&store->blob_lock);
-	for (size_t at = 0; srv_digest_map_next(&store->blobs, &at, &digest);)
-		unsaved(store, &digest);
-	pthread_mutex_unlock(&store->blob_lock);
+	unsave(store, &store->blobs);
 }
 
 bool srv_store_blobs_load(srv_store *store, hob_error *err)
@@ -578,19 +579,13 @@ static bool sweep_file(srv_store *store, const hob_sha256 *digest, uint64_t size
 	if (!srv_digest_map_put(there, digest, &fresh))
 		return false;
 	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
-	if (!entry) {
-		entry = srv_store_table_add(store, digest, size, (srv_pack_place){0});
-		if (!entry)
-			return false;
-		entry->suspect = suspect;
-	} else if (entry->size != size || entry->place.pack > 0) {
-		bool other = entry->size != size || entry->suspect;
-		entry = srv_store_table_add(store, digest, size, (srv_pack_place){0});
-		if (!entry)
-			return false;
-		entry->suspect = other || suspect;
-	}
-	return true;
+	if (entry && entry->size == size && entry->place.pack == 0)
+		return true;
+	bool doubtful = suspect || (entry && (entry->size != size || entry->suspect));
+	entry = srv_store_table_add(store, digest, size, (srv_pack_place){0});
+	if (entry)
+		entry->suspect = doubtful;
+	return entry;
 }
 
 static bool sweep_folder(srv_store *store, const char *folder, bool suspect, digest_map *there)

@@ -154,6 +154,14 @@ static bool quick_check(sqlite3 *db, hob_error *err)
 	return ok;
 }
 
+static bool fail_newer(const srv_store *store, uint32_t version, hob_error *err)
+{
+	return hob_fail(err, NEWER,
+					"the cache %s has schema version %u, this Hob knows versions up to %d; use the newer "
+					"Hob or another folder with --cache",
+					store->dir, version, srv_store_db_steps(store_schema));
+}
+
 /* Decides by the header alone, before SQLite can change the file. */
 static bool peek(srv_store *store, bool known_folder, hob_error *err)
 {
@@ -177,13 +185,7 @@ static bool peek(srv_store *store, bool known_folder, hob_error *err)
 						"folder with --cache",
 						store->dir, owner);
 	}
-	int newest = srv_store_db_steps(store_schema);
-	if (version > (uint32_t)newest)
-		return hob_fail(err, NEWER,
-						"the cache %s has schema version %u, this Hob knows versions up to %d; use the newer "
-						"Hob or another folder with --cache",
-						store->dir, version, newest);
-	return true;
+	return version <= (uint32_t)srv_store_db_steps(store_schema) || fail_newer(store, version, err);
 }
 
 static bool settle_version(srv_store *store, bool *is_new, hob_error *err)
@@ -194,10 +196,7 @@ static bool settle_version(srv_store *store, bool *is_new, hob_error *err)
 		!query_int(store->db, "SELECT count(*) FROM sqlite_schema", &tables, err))
 		return false;
 	if (version > newest)
-		return hob_fail(err, NEWER,
-						"the cache %s has schema version %d, this Hob knows versions up to %d; use the newer "
-						"Hob or another folder with --cache",
-						store->dir, version, newest);
+		return fail_newer(store, (uint32_t)version, err);
 	if (version < 0 || (version == 0) != (tables == 0) || (version > 0 && owner != APPLICATION_ID))
 		return hob_fail(err, CORRUPT, "index.db says version %d and application id 0x%08x over %d tables",
 						version, (unsigned)owner, tables);
