@@ -115,7 +115,9 @@ static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_o
 	for (uint32_t i = 0; i < result->output_count; i++)
 		if (hob_str_equal(result->outputs[i].name, HOB_STR("report")))
 			report = result->outputs[i].bytes;
-	cJSON *json = cJSON_ParseWithLength((const char *)report.data, report.size);
+	hob_str text = {(const char *)report.data, report.size};
+	bool says = result->note_count > 0 || hob_str_find(text, HOB_STR("\"unchecked\""), 0) != SIZE_MAX;
+	cJSON *json = says ? cJSON_ParseWithLength(text.data, text.len) : NULL;
 	const cJSON *rule;
 	asset->objects = hob_arena_str(&c->memory, hob_str_of(srv_cli_text(json, "objects")));
 	for (uint32_t i = 0; i < result->note_count; i++)
@@ -198,7 +200,7 @@ static int run_check(int argc, char **argv)
 	hob_error error = {0};
 	srv_config config;
 	serve_upstream upstream;
-	cook_plan_options ask = {.root = root, .config = &config};
+	cook_plan_options ask = {.root = root, .config = &config, .plain = true};
 	cook_plan plan;
 	hob_arena_init(&c.memory, SIZE_MAX);
 	bool ok = srv_config_load(&config, file, &error) &&

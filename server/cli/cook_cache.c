@@ -261,7 +261,8 @@ static bool fill(cook_cache *cache, const srv_record *record, bool only_report, 
 	srv_result *result = &out->result;
 	result->ok = true;
 	result->outputs = HOB_NEW(&out->arena, hob_cook_output, record->output_count);
-	read_stats(record, &result->stats);
+	if (!only_report)
+		read_stats(record, &result->stats);
 	hob_bytes report = {0};
 	bool ok = result->outputs;
 	/* Checks all outputs, even after a failure: damaged ones are dropped here, so that the cook stores them

@@ -96,7 +96,19 @@ static bool overlay_command_line(const cook_plan_options *options, cook_entry *e
 	return true;
 }
 
-static bool settle(const cook_plan *plan, const cook_plan_options *options, const scene_entry *scene,
+/* Reads each folder's cook.json once; without their origins. */
+static bool resolve(cook_plan *plan, int root_fd, const hob_settings *base, hob_str below, cook_entry *entry)
+{
+	if (!plan->folders)
+		plan->folders = hob_must(srv_settings_cache_new());
+	else if (plan->folders_of != root_fd)
+		srv_settings_forget(plan->folders);
+	plan->folders_of = root_fd;
+	return srv_settings_resolve(plan->folders, root_fd, base, below, root_fd, below, &entry->settings,
+								&entry->settings_error);
+}
+
+static bool settle(cook_plan *plan, const cook_plan_options *options, const scene_entry *scene,
 				   const char *list, cook_entry *entry, hob_error *err)
 {
 	hob_str below = hob_str_of(entry->path);
@@ -109,14 +121,15 @@ static bool settle(const cook_plan *plan, const cook_plan_options *options, cons
 	entry->settings = *base;
 	srv_setting_origins_layer(&origins, base,
 							  options->config && options->config->file ? options->config->file : "hob.json");
-	if (!srv_settings_walk(root_fd, below, overlay_layer, &over, &entry->settings_error))
+	if (options->plain ? !resolve(plan, root_fd, base, below, entry)
+					   : !srv_settings_walk(root_fd, below, overlay_layer, &over, &entry->settings_error))
 		entry->settings = *base;
 	if (scene) {
 		srv_scene_list_settings(scene, &entry->settings);
 		srv_setting_origins_layer(&origins, &entry->settings, list);
 	}
 	bool ok = overlay_command_line(options, entry, &origins, err);
-	entry->origins = ok ? srv_setting_origins_text(&origins) : NULL;
+	entry->origins = ok && !options->plain ? srv_setting_origins_text(&origins) : NULL;
 	srv_setting_origins_release(&origins);
 	return ok;
 }
@@ -222,6 +235,8 @@ static bool is_left_out(const cook_plan *plan, const char *path)
 static void tell_stray(const cook_plan *plan, const char *path, const char *name)
 {
 	char folder[PATH_MAX * 2], model[NAME_MAX + 1];
+	if (srv_settings_sidecar_of(hob_str_of(name)).len == 0)
+		return;
 	snprintf(folder, sizeof folder, "%s/%s", plan->root, path);
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0 && srv_sidecar_stray(fd, name, model))
@@ -552,6 +567,7 @@ bool srv_cook_plan_order(cook_plan *plan)
 
 void srv_cook_plan_release(cook_plan *plan)
 {
+	srv_settings_cache_free(plan->folders);
 	for (uint32_t i = 0; i < plan->count; i++)
 		free_entry(&plan->entries[i]);
 	for (uint32_t i = 0; i < plan->source_count; i++) {

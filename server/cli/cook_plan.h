@@ -53,6 +53,9 @@ typedef struct cook_plan {
 	const char *const
 		*ignored; /* during planning: the .hobignore of the named folder; its paths begin at ignored_from */
 	size_t ignored_from;
+	/* settings of the folders below folders_of; NULL: not asked for yet */
+	struct srv_settings_cache *folders;
+	int folders_of;
 	hob_arena memory;
 } cook_plan;
 
@@ -69,6 +72,7 @@ typedef struct cook_plan_options {
 	const char *over, *over_origin;
 	const char *budget, *budget_origin; /* the same for --budget, which also overrides `over` */
 	bool strict;
+	bool plain; /* entries need no origins */
 } cook_plan_options;
 
 /* Plans the cooks of `paths`. Outputs are named relative to the given root or the source's; otherwise

@@ -16,8 +16,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* LOOKS_SHARED_MAX: with an upstream, to send its questions together */
-enum { LOOKS_MAX = 4, LOOKS_SHARED_MAX = 16 };
+/* LOOKS_SHARED_MAX: with an upstream, to send its questions together. LOOKS_REPORT_MAX: so many
+ * small results that no thread sleeps between two of them */
+enum { LOOKS_MAX = 4, LOOKS_SHARED_MAX = 16, LOOKS_REPORT_MAX = 256 };
 
 typedef struct write_job {
 	run *r;
@@ -345,7 +346,10 @@ static void write_outcome(run *r, cook_entry *entry, srv_outcome *outcome)
 	*job = (write_job){.r = r, .entry = entry, .outcome = outcome};
 	job->work.data = job;
 	r->writes_pending++;
-	uv_queue_work(&r->loop, &job->work, write_run, write_done);
+	if (entry->cached && r->options->only_report)
+		write_done(&job->work, 0);
+	else
+		uv_queue_work(&r->loop, &job->work, write_run, write_done);
 }
 
 static void take_outcome(run *r, cook_entry *entry, srv_outcome *outcome)
@@ -448,7 +452,9 @@ static void look_ahead(run *r)
 {
 	/* On a farm, claim only models that this machine will cook soon; each run starts at another position of
 	 * the plan. Models that others are cooking do not count against the limit. */
-	uint32_t most = r->upstream ? LOOKS_SHARED_MAX : LOOKS_MAX,
+	uint32_t most = r->upstream				  ? LOOKS_SHARED_MAX
+					: r->options->only_report ? LOOKS_REPORT_MAX
+											  : LOOKS_MAX,
 			 ahead = r->farm ? 2 * srv_pool_size(r->pool) : UINT32_MAX,
 			 offset = r->farm ? (uint32_t)getpid() * 2654435761u : 0;
 	while (srv_cook_run_goes_on(r) && r->looked < r->plan.count) {

@@ -292,7 +292,15 @@ int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size)
 bool srv_blob_read(srv_store *store, const hob_sha256 *digest, uint8_t *out, uint64_t size)
 {
 	uint64_t there = 0, got = 0;
-	int fd = srv_blob_open(store, digest, &there);
+	blob_entry entry;
+	uint8_t *packed;
+	if (find_entry(store, digest, &entry) && entry.place.pack > 0 && entry.size == size &&
+		srv_store_pack_read(store, digest, &entry, &packed) == PACK_RIGHT) {
+		memcpy(out, packed, size);
+		free(packed);
+		return true;
+	}
+	int fd = srv_blob_open(store, digest, &there); /* a file, or a pack that was moved meanwhile */
 	while (fd >= 0 && there == size && got < size) {
 		ssize_t more = pread(fd, out + got, size - got, (off_t)got);
 		if (more <= 0 && !(more < 0 && errno == EINTR))
