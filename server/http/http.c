@@ -726,8 +726,9 @@ static bool open_shard(srv_http *http, const srv_http_options *options, uint32_t
 
 static bool start_thread(srv_http *http, hob_error *err)
 {
-	http->started = pthread_create(&http->thread, NULL, run, http) == 0;
-	return http->started || hob_fail(err, IO, "cannot start an HTTP thread: %s", strerror(errno));
+	int code = pthread_create(&http->thread, NULL, run, http);
+	http->started = code == 0;
+	return http->started || hob_fail(err, IO, "cannot start an HTTP thread: %s", strerror(code));
 }
 
 static srv_http *new_shards(const srv_http_options *options, const srv_http_sources *sources)

@@ -147,10 +147,11 @@ bool srv_query_new(srv_store *store, srv_views *views, srv_query **out, hob_erro
 	query->views = views;
 	pthread_mutex_init(&query->lock, NULL);
 	pthread_cond_init(&query->posted, NULL);
-	if (pthread_create(&query->thread, NULL, run, query) != 0) {
+	int code = pthread_create(&query->thread, NULL, run, query);
+	if (code != 0) {
 		srv_reader_close(query->reader);
 		free(query);
-		return hob_fail(err, INTERNAL, "no thread can be started to answer questions");
+		return hob_fail(err, INTERNAL, "no thread can be started to answer questions: %s", strerror(code));
 	}
 	*out = query;
 	return true;

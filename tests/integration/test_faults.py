@@ -17,7 +17,7 @@ from faulty import Faults
 from hobtest import DEADLINE, LONG, Daemon, Scenario, amount, built_with, children, fresh_folder, main, obj_text, png
 
 SEED = int(os.environ.get("HOB_SEED", "3"))
-DEPTH = int(os.environ.get("HOB_FAULT_DEPTH", amount(3, 40)))  # number of calls of a kind that fail one by one
+DEPTH = int(os.environ.get("HOB_FAULT_DEPTH", amount(3, 1000)))  # number of calls of a kind that fail one by one
 
 Point = collections.namedtuple("Point", "kinds error below cause")
 ART, CACHE = "art", "cache"
@@ -202,15 +202,29 @@ class Life:
             self.settle(what, point)
             assert self.daemon.stop() == 0, what
         else:
-            assert self.daemon.process.wait(timeout=DEADLINE) in (2, 5), what
+            code = self.daemon.process.wait(timeout=DEADLINE)
+            # Four threads are tried first, in words. libuv just ends where one of its own four cannot be started.
+            silent = point.kinds == "thread" and times and 4 < first <= 8
+            assert code in (2, 5) or (silent and code == -signal.SIGABRT), (what, code)
             while self.daemon.lines.get(timeout=DEADLINE) is not None:
                 pass
             said = "\n".join(self.daemon.log)
-            assert any(word in said for word in SAID.get(point.error, [os.strerror(point.error)])), (what, said)
+            assert silent or any(word in said for word in SAID.get(point.error, [os.strerror(point.error)])), (what, said)
         with self.faults.serve([self.art], self.cache, *SHARED) as self.daemon:
             self.settle(what, point)
             assert self.daemon.cooked() == 0, what
         return started
+
+    def starts(self, point):
+        """All calls fail; in the long form, also each one alone, until none is left. Returns how many starts there were, and how
+        many continued."""
+        went_on = [self.start(point, 1, 0)]
+        while LONG and len(went_on) <= DEPTH:
+            started = self.start(point, len(went_on), 1)
+            if not self.faults.page.failed:
+                break
+            went_on.append(started)
+        return len(went_on), sum(went_on)
 
 
 def name_of(point):
@@ -293,12 +307,12 @@ class FaultsTest(Scenario):
 
 
     def test_calls_that_fail_at_the_start(self):
-        turns = [(point, first, times) for point in STARTS for first, times in ((1, 0), *(((1, 1), (2, 1), (4, 1)) if LONG else ()))]
         lives = [Life(self, f"life{i}", self.truth) for i in range(6)]
         for life in lives:
             life.daemon.stop()
-        done = self.spread(lives, lambda life, turn: life.start(*turn), turns)
-        print(f"faults: {len(done)} starts, {sum(done.values())} went on, the others ended in words; the next had everything")
+        done = self.spread(lives, Life.starts, STARTS)
+        starts, went_on = map(sum, zip(*done.values()))
+        print(f"faults: {starts} starts, {went_on} went on, the others ended in words; the next had everything")
 
     def test_memory_that_is_refused_once(self):
         most = 120  # about as many as a save uses
