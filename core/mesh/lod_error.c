@@ -19,7 +19,7 @@ enum {
 	SAMPLES = 512,
 	FEW_POINTS = 2048,
 	LARGE = 2,
-	MEAN_POINTS = 512,
+	MEAN_POINTS = 96,
 	MEAN_MOST = 32768
 };
 /* Climb from points at this share of the largest distance or more: their triangles may have the highest
@@ -658,7 +658,8 @@ typedef struct spread {
 	const uint32_t *corner; /* [from->triangle_count][3] the vertex at each corner; may be NULL */
 	const uint32_t *mirror;
 	sweep_t to;
-	double area, sum, rough; /* of distances; of the squares of their steps from one point to the next */
+	double area;
+	double sum, rough, met; /* of distances, of the squares of their steps from point to point; points */
 } spread_t;
 
 /* A triangle of a sheet counts for its other side, too. */
@@ -680,29 +681,29 @@ static void begin_near(spread_t *s, const uint32_t corner[3])
 	begin_beside(&s->to, s->from, corner[0]);
 }
 
-/* Adds up the distances of about `points` points. Within triangles they follow Roberts' sequence. */
+/* Adds the distances of about `points` more points. Within triangles they follow Roberts' sequence. */
 static void add_up(spread_t *s, uint32_t points)
 {
-	double step = s->area / points, next = step / 2, walked = 0, last = -1, met = 0;
-	s->sum = s->rough = 0;
+	double step = s->area / points, next = step * 0.6180339887, walked = 0, last = -1;
+	next = s->met > 0 ? next : step / 2;
 	for (uint32_t t = 0; t < s->from->triangle_count; t++) {
 		const uint32_t *corner = s->from->corners + 3 * (size_t)t;
 		double longest;
 		walked += weight_of(s, t) * triangle_area(s->from->positions, corner, &longest);
-		for (; next < walked; next += step, met++) {
-			double v = met * 0.7548776662466927, w = met * 0.5698402909980532, near = mean_near * s->sum;
+		for (; next < walked; next += step, s->met++) {
+			double v = s->met * 0.7548776662466927, w = s->met * 0.5698402909980532,
+				   near = mean_near * s->sum;
 			v -= floor(v), w -= floor(w);
 			if (v + w > 1)
 				v = 1 - v, w = 1 - w;
 			begin_near(s, corner);
-			near = met > 0 ? near / met : 0;
+			near = s->met > 0 ? near / s->met : 0;
 			double d = hob_surface_distance(s->to.to, point_of(s->from->positions, corner, v, w), near, near,
 											&s->to.seeker);
 			s->sum += d, s->rough += last < 0 ? 0 : (d - last) * (d - last);
 			last = d;
 		}
 	}
-	s->sum *= step, s->rough *= step * step / 2;
 }
 
 static spread_t spread_of(const hob_lod_full *full, const hob_lod_surface *level, bool from_full,
@@ -731,11 +732,13 @@ double hob_lod_error_mean(const hob_lod_full *full, const hob_lod_surface *level
 		return HUGE_VAL;
 	spread_t fine = spread_of(full, level, true, mirror), coarse = spread_of(full, level, false, mirror);
 	double area = fine.area + coarse.area, mean = 0, off = HUGE_VAL;
-	for (uint32_t points = MEAN_POINTS; area > 0 && off > mean_error * mean && points <= MEAN_MOST;
-		 points *= 4) {
-		add_up(&fine, points), add_up(&coarse, points);
-		mean = (fine.sum + coarse.sum) / area;
-		off = fmax(sqrt(fine.rough + coarse.rough) / area, farthest / points);
+	for (uint32_t all = 0, more = MEAN_POINTS; area > 0 && off > mean_error * mean && all < MEAN_MOST;
+		 more = all) {
+		add_up(&fine, more), add_up(&coarse, more);
+		all += more;
+		double a = fine.area / fmax(fine.met, 1), b = coarse.area / fmax(coarse.met, 1);
+		mean = (a * fine.sum + b * coarse.sum) / area;
+		off = fmax(sqrt((a * a * fine.rough + b * b * coarse.rough) / 2) / area, farthest / all / 2);
 	}
 	return mean;
 }

@@ -341,10 +341,9 @@ int main(int argc, char **argv)
 	memset(sheet, 255, sizeof sheet);
 	for (int i = 4; i < argc; i++)
 		run(argv[i]);
-	printf(
-		"%u pairs: Hob is as near or nearer in %u (%.0f %%), more than 1.1 times and 0.2 farther in %u; "
-		"of %u more gltfpack has 5 %% more or fewer triangles\n",
-		pairs, nearer, pairs ? 100.0 * nearer / pairs : 0, worse, unequal);
+	printf("%u pairs: Hob is as near or nearer in %u (%.0f %%), more than 1.1 times and 0.2 farther in %u; "
+		   "of %u more gltfpack has 5 %% more or fewer triangles\n",
+		   pairs, nearer, pairs ? 100.0 * nearer / pairs : 0, worse, unequal);
 	stbi_write_png(argv[3], 6 * (SIDE + MARGIN),
 				   (int)((rows < MOST_ROWS ? rows : MOST_ROWS) * (SIDE + MARGIN)), 3, sheet,
 				   6 * (SIDE + MARGIN) * 3);
