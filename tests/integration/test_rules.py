@@ -5,13 +5,15 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import struct
+import subprocess
 import unittest
 import xml.etree.ElementTree
 
 from command_line import CommandLine
 from contract import jsonschema
-from hobtest import CORPUS, LONG, PROJECT, main, obj_text, png
+from hobtest import CORPUS, DEADLINE, LONG, PROJECT, main, obj_text, png
 
 # A closed tetrahedron around the origin.
 POINTS = [(-1, -1, -1), (1, -1, -1), (0, 1, -1), (0, 0, 1)]
@@ -172,6 +174,7 @@ def off(m):
             + "".join("3 %d %d %d\n" % f for f in mesh["faces"])).encode()
 
 
+VALIDATOR = PROJECT / "tests/gltf/node_modules/gltf-validator"
 SARIF = PROJECT / "tests/openapi/node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json"
 # Jenkins' junit-10.xsd, as far as Hob uses it: attributes that an element must have, that it may have, and its children
 JUNIT = {"testsuites": ("", "name time tests failures errors", "testsuite"),
@@ -511,6 +514,26 @@ class Rules(CommandLine):
                         "--cache", self.folder / "cache", "--format", "json", code=1)[0]
         found = {(note["code"], asset["path"]) for asset in json.loads(told)["assets"] for note in asset["notes"]}
         self.assertEqual({code for code, path in found if not any(path.startswith(name) for name in LOOKED_AT.get(code, ()))}, set(), found)
+
+    @unittest.skipUnless(LONG and CORPUS.exists() and VALIDATOR.exists() and shutil.which("node"), "HOB_LONG=1 runs it, with the corpus and tests/gltf")
+    def test_unused_materials_are_those_of_the_khronos_validator(self):
+        told = self.hob("check", CORPUS / "gltf", "--cache", self.folder / "cache", "--settings", '{"rules": {"material.unused": "warning"}}',
+                        "--format", "json", code=1)[0]
+        found = {asset["path"]: "material.unused" in {note["code"] for note in asset["notes"]} for asset in json.loads(told)["assets"]}
+        program = """
+            const validator = require(process.argv[1]), fs = require('fs'), path = require('path');
+            (async () => {
+                for (const file of JSON.parse(fs.readFileSync(0))) {
+                    const beside = (uri) => fs.promises.readFile(path.join(path.dirname(file), decodeURIComponent(uri))).then((b) => new Uint8Array(b));
+                    const report = await validator.validateBytes(new Uint8Array(fs.readFileSync(file)), { uri: file, externalResourceFunction: beside })
+                        .catch(() => null);
+                    console.log(!!report?.issues.messages.some((m) => m.code === 'UNUSED_OBJECT' && m.pointer.startsWith('/materials/')));
+                }
+            })();"""
+        done = subprocess.run(["node", "-e", program, str(VALIDATOR)], input=json.dumps([str(CORPUS / "gltf" / name) for name in found]),
+                              capture_output=True, text=True, timeout=DEADLINE, check=True)
+        self.assertEqual([name for name, line in zip(found, done.stdout.split()) if (line == "true") != found[name]], [])
+        self.assertGreater(sum(found.values()), 4)
 
     def test_costly_rules_are_for_deep_checks(self):
         self.put("m.obj", obj(model(shape(normals=None))).replace(b"{stem}", b"m"))
