@@ -74,8 +74,8 @@ typedef struct srv_engine_counters {
 	atomic_ullong unchanged; /* hits whose record was already the current one: nothing was published */
 	atomic_ullong misses;	 /* look-ups without a matching record */
 	atomic_ullong saved_ns;	 /* cook time of the records that hits reused */
-	atomic_ullong cook_ns, cook_bytes; /* all cooks; sources of final cooks */
-	atomic_ullong rebuilds;			   /* rebuilds of a damaged index after the start */
+	atomic_ullong cook_ns;
+	atomic_ullong rebuilds; /* rebuilds of a damaged index after the start */
 	atomic_ullong running;
 	atomic_ullong queue_length;					 /* jobs that wait for their turn or for a worker */
 	atomic_ullong queued_of[SRV_PRIORITY_COUNT]; /* the same by priority */

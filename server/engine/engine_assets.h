@@ -24,9 +24,9 @@ typedef struct asset_last {
 	int64_t doubt_at_ms; /* time of the retry of a stored failure without a change; 0: never */
 } asset_last;
 
-/* Cost of its newest final cook; 0: not known. */
+/* Cost of its newest final cook; 0: not known. size: of forecast.h. */
 typedef struct asset_cost {
-	uint64_t final_ns, peak_bytes;
+	uint64_t final_ns, peak_bytes, size;
 } asset_cost;
 
 enum { ASSET_NS_PER_BYTE = 100 }; /* approximate cook time of a large source */

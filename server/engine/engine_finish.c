@@ -70,12 +70,10 @@ srv_job_event srv_job_keep(engine_job *job)
 	if (!srv_kept_record(&job->arena, hob_str_of(a->path), result, &record, &error))
 		srv_log(SRV_LOG_ERROR, "memory", "%s", error.context);
 	keep_record(job, &record);
-	if (preview) {
+	if (preview)
 		engine->counters.previewed++;
-	} else {
+	else
 		engine->counters.cooked++;
-		engine->counters.cook_bytes += srv_graph_at(engine->graph, a->file)->stat.size;
-	}
 	engine->counters.cook_ns += job->cook.outcome->cook_ns;
 	if (engine->exchange->upstream && result->stats.short_mib == 0)
 		srv_engine_give_upstream(job, &record);

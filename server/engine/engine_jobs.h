@@ -8,6 +8,7 @@
 
 #include "engine_assets.h"
 
+#include "../cook/forecast.h"
 #include "../cook/job_steps.h"
 #include "../queue/queue.h"
 
@@ -115,6 +116,17 @@ struct engine_jobs {
 	uint32_t in_stage[SRV_JOB_STAGES]; /* number of jobs by stage */
 	uint64_t uses_seen;				   /* srv_uses_changes at the last comparison with the queue */
 	uint64_t doubt_at;
+	srv_forecast forecast;
+	struct {
+		uint32_t root;		/* 1 + its number; 0: none */
+		uint64_t folder[2]; /* hash */
+		uint64_t bytes;
+	} weighed;			/* the last folder whose files were added up */
+	uint64_t worked_ns; /* of all final cooks */
+	struct {
+		int64_t began_ms;
+		srv_forecast_speed speed;
+	} run;				   /* of work, as in activity.h */
 	uint64_t memory_total; /* from the last srv_machine_memory */
 	char machine[96];	   /* from srv_machine_facts at the same time */
 };
@@ -204,6 +216,8 @@ void srv_engine_count_waiting(srv_engine *engine); /* updates the counters */
 /* Expected time of its next cook: that of the last one, otherwise an estimate from the size of its source and
  * earlier cooks; 0: unknown. */
 uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a);
+/* A final cook, good or bad, took `ns` on its worker. */
+void srv_engine_note_work(srv_engine *engine, asset *a, uint64_t ns);
 void srv_engine_note_expected(srv_engine *engine); /* once a second: updates the counters */
 /* True if the job's cook is expected to fit into the machine's free memory, or nothing else is running. */
 bool srv_engine_has_memory(const srv_engine *engine, const engine_job *job);

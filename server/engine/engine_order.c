@@ -1,4 +1,5 @@
 #include "engine_exchange.h"
+#include "engine_sources.h"
 
 #include "../worker/machine.h"
 
@@ -127,32 +128,108 @@ bool srv_asset_is_slow(const srv_engine *engine, const asset *a)
 								: srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;
 }
 
+/* The bytes of the files beside the models of a folder, and in folders there without models, for each model.
+ * 0 where there are too many files to look at. */
+static uint64_t beside(const srv_engine *engine, uint32_t root, hob_str folder)
+{
+	enum { MOST = 1024 };
+	size_t count = 0, at = folder.len;
+	uint64_t here = 0, models = 0, below = 0;
+	const srv_file_list *list = engine->sources->listed[root].list;
+	const srv_file_entry *files = list ? srv_file_list_below(list, folder, &count) : NULL;
+	bool taken = true; /* no model in the folder below */
+	hob_str group = {0};
+	for (size_t i = 0; i < count && count <= MOST; i++) {
+		hob_str path = files[i].path;
+		size_t slash = hob_str_find(path, HOB_STR("/"), at);
+		hob_str sub = hob_str_sub(path, at, slash == SIZE_MAX ? at : slash);
+		bool model = srv_pool_importer_for(engine->jobs->pool, path) != NULL;
+		if (!hob_str_equal(sub, group)) {
+			here += taken ? below : 0;
+			group = sub;
+			below = 0;
+			taken = true;
+		}
+		if (sub.len > 0) {
+			taken = taken && !model;
+			below += files[i].stat.size;
+		} else if (model) {
+			models++;
+		} else {
+			here += files[i].stat.size;
+		}
+	}
+	here += taken ? below : 0;
+	return here / (models > 0 ? models : 1);
+}
+
+/* Folders follow one another, so the last one is kept. */
+static void weigh(srv_engine *engine, asset *a)
+{
+	struct engine_jobs *jobs = engine->jobs;
+	hob_str path = hob_str_of(a->path);
+	size_t end = path.len;
+	while (end > 0 && path.data[end - 1] != '/')
+		end--;
+	hob_str folder = {path.data, end};
+	if (a->cost.size > 0 || !jobs->pool)
+		return;
+	uint64_t hash[2];
+	hob_fast_hash((hob_bytes){(const uint8_t *)folder.data, folder.len}, hash);
+	if (jobs->weighed.root != a->root + 1 || memcmp(jobs->weighed.folder, hash, sizeof hash) != 0) {
+		jobs->weighed.root = a->root + 1;
+		memcpy(jobs->weighed.folder, hash, sizeof hash);
+		jobs->weighed.bytes = beside(engine, a->root, folder);
+	}
+	a->cost.size = srv_forecast_size(srv_graph_at(engine->graph, a->file)->stat.size, jobs->weighed.bytes);
+}
+
 uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a)
 {
-	const srv_engine_counters *c = &engine->counters;
-	uint64_t cooked = c->cooked, ns = c->cook_ns, bytes = c->cook_bytes;
-	if (a->cost.final_ns > 0 || cooked == 0)
-		return a->cost.final_ns;
-	double rate = (double)ns / (double)(bytes > 0 ? bytes : 1);
-	rate = rate < ASSET_NS_PER_BYTE ? rate : ASSET_NS_PER_BYTE; /* many sources refer to larger files */
-	double each = ((double)ns - rate * (double)bytes) / (double)cooked;
-	return (uint64_t)(each + rate * (double)srv_graph_at(engine->graph, a->file)->stat.size);
+	uint64_t source = srv_graph_at(engine->graph, a->file)->stat.size;
+	return a->cost.final_ns > 0
+			   ? a->cost.final_ns
+			   : srv_forecast_ns(&engine->jobs->forecast, a->cost.size > 0 ? a->cost.size : source);
+}
+
+void srv_engine_note_work(srv_engine *engine, asset *a, uint64_t ns)
+{
+	weigh(engine, a);
+	engine->jobs->worked_ns += ns;
+	srv_forecast_note(&engine->jobs->forecast, a->cost.size, ns);
+}
+
+/* Adds the rest of the active jobs; returns how long they have run. */
+static uint64_t add_active(const srv_engine *engine, int64_t now_ms, srv_forecast_work *work)
+{
+	uint64_t all = 0;
+	for (uint32_t i = 0; i < engine->jobs->count; i++) {
+		const engine_job *job = engine->jobs->active[i];
+		bool cooks = job->life.stage == SRV_JOB_COOK && now_ms > job->cook.started_at_ms;
+		uint64_t ran = cooks ? (uint64_t)(now_ms - job->cook.started_at_ms) * 1000000 : 0;
+		srv_forecast_add(work, srv_forecast_rest_ns(
+								   srv_engine_expected_ns(engine, srv_asset_at(engine, job->asset)), ran));
+		all += ran;
+	}
+	return all;
 }
 
 void srv_engine_note_expected(srv_engine *engine)
 {
-	uint64_t sum = 0;
-	for (uint32_t i = 0; i < engine->jobs->count; i++) {
-		const engine_job *job = engine->jobs->active[i];
-		double left =
-			job->progress.share > 0 && job->progress.share < 1 ? 1 - (double)job->progress.share : 1;
-		sum += (uint64_t)((double)srv_engine_expected_ns(engine, srv_asset_at(engine, job->asset)) * left);
-	}
-	for (uint32_t i = 0; srv_queue_count(engine->jobs->queue) > 0 && i < engine->assets->count; i++)
-		if (srv_queue_has(engine->jobs->queue, i))
-			sum += srv_engine_expected_ns(engine, srv_asset_at(engine, i));
-	uint32_t workers = engine->jobs->pool ? srv_pool_size(engine->jobs->pool) : 0;
-	engine->counters.expected_ns = sum / (workers > 0 ? workers : 1);
+	struct engine_jobs *jobs = engine->jobs;
+	int64_t now_ms = srv_engine_now_ms(), began_ms = srv_activity_now(jobs->activity, now_ms).began_at_ms;
+	srv_forecast_work work = {.workers = jobs->pool ? srv_pool_size(jobs->pool) : 0};
+	uint64_t worked = jobs->worked_ns + add_active(engine, now_ms, &work);
+	if (jobs->run.began_ms != began_ms)
+		jobs->run.speed = (srv_forecast_speed){0};
+	jobs->run.began_ms = began_ms;
+	srv_forecast_tick(&jobs->run.speed, worked, (uint64_t)now_ms * 1000000);
+	for (uint32_t i = 0; srv_queue_count(jobs->queue) > 0 && i < engine->assets->count; i++)
+		if (srv_queue_has(jobs->queue, i)) {
+			weigh(engine, srv_asset_at(engine, i));
+			srv_forecast_add(&work, srv_engine_expected_ns(engine, srv_asset_at(engine, i)));
+		}
+	engine->counters.expected_ns = srv_forecast_left_ns(&work, &jobs->run.speed);
 }
 
 bool srv_engine_has_memory(const srv_engine *engine, const engine_job *job)

@@ -24,9 +24,8 @@ export function workOf(stats) {
 	const run = stats?.progress;
 	if (!run?.began_at || run.ended_at || run.left === 0) return null;
 	const total = run.done + run.left;
-	/* Two estimates, by earlier cooks of each asset and by the speed so far: the slower one counts. */
-	const paced = run.per_minute > 0 ? (run.left / run.per_minute) * 60000 : 0;
-	const eta = Math.max(stats.queue?.eta_ms ?? 0, paced);
+	/* Before any cook has ended, only the speed so far is known. */
+	const eta = stats.queue?.eta_ms || (run.per_minute > 0 ? (run.left / run.per_minute) * 60000 : 0);
 	/* A failure that was repaired meanwhile is no longer a problem. */
 	const failed = Math.min(run.failed, stats.errors ?? 0);
 	return { done: run.done, total, left: run.left, share: run.done / total, perMinute: run.per_minute, failed, eta };

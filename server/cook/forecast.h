@@ -1,0 +1,43 @@
+/* forecast.h - estimates how long cooks will take, from those of a similar size that have finished. Pure; the
+ * caller keeps the state. */
+#ifndef SRV_FORECAST_H
+#define SRV_FORECAST_H
+
+#include "../../core/base/base.h"
+
+enum { SRV_FORECAST_SIZES = 40 };
+
+/* Finished cooks by the logarithm of their size. Zero: nothing is known. */
+typedef struct srv_forecast {
+	struct {
+		uint64_t count, ns;
+	} of[SRV_FORECAST_SIZES];
+} srv_forecast;
+
+/* Size of an asset for the functions below: half the bytes of pictures and buffers beside the model count. */
+uint64_t srv_forecast_size(uint64_t source, uint64_t beside);
+void srv_forecast_note(srv_forecast *forecast, uint64_t size, uint64_t ns);
+/* 0: nothing is known. */
+uint64_t srv_forecast_ns(const srv_forecast *forecast, uint64_t size);
+
+/* Work that is left, in ns of one worker. */
+typedef struct srv_forecast_work {
+	uint64_t left, longest; /* longest: of one cook */
+	uint32_t workers;
+} srv_forecast_work;
+
+/* Work done in the last seconds; older seconds count less. Zero: nothing is known. */
+typedef struct srv_forecast_speed {
+	double done, in;		   /* ns */
+	uint64_t worked_ns, at_ns; /* at the last tick */
+} srv_forecast_speed;
+
+void srv_forecast_add(srv_forecast_work *work, uint64_t ns);
+/* Call it about once a second. worked_ns: sum over finished and running cooks. */
+void srv_forecast_tick(srv_forecast_speed *speed, uint64_t worked_ns, uint64_t now_ns);
+/* Time until everything is cooked, at that speed; at first, at that of workers which are never idle. */
+uint64_t srv_forecast_left_ns(const srv_forecast_work *work, const srv_forecast_speed *speed);
+/* The rest of a cook that has run for `ran` ns. */
+uint64_t srv_forecast_rest_ns(uint64_t expected, uint64_t ran);
+
+#endif
