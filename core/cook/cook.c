@@ -88,30 +88,40 @@ static void remember(cook *c, hob_str path)
 		c->asked[c->asked_count++] = hob_arena_str(&c->memory->result, path);
 }
 
-/* True if `name`, at `at` of a message, is a reference as the model's file spells it, and not the path below
- * the root that reads the same. A message names a reference before the file that was found for it. */
-static bool is_reference(cook *c, hob_str text, size_t at, hob_str name)
+static bool is_asked_from_here(cook *c, hob_str reference)
 {
 	hob_str meant;
-	return hob_str_find(text, name, 0) == at &&
-		   hob_path_join(&c->memory->result, c->dir, name, &meant, NULL) && is_asked(c, meant);
+	return hob_path_join(&c->memory->result, c->dir, reference, &meant, NULL) && is_asked(c, meant);
+}
+
+/* True if `name`, at `at` of a message, is a reference as the model's file spells it, and not the path below
+ * the root that reads the same: a picture of a model in tex/ is looked for in tex/tex/, too. A message names
+ * a reference before the file that was found for it; `last` is the text quoted before. */
+static bool is_reference(cook *c, hob_str text, size_t at, hob_str name, hob_str last)
+{
+	bool named = last.len > 0 &&
+				 (is_asked_from_here(c, last) || hob_str_equal(hob_path_name(last), hob_path_name(name)));
+	return !named && hob_str_find(text, name, 0) == at && is_asked_from_here(c, name);
 }
 
 /* Models with the same bytes share their messages, wherever they lie: each path that was asked of the io is
  * written relative to the model's folder. */
 static void put_relative(cook *c, hob_str text, hob_buf *out)
 {
+	hob_str last = {0};
 	for (size_t at = 0, end; at < text.len; at = end) {
 		bool opens = text.data[at] == '\'';
 		end = hob_str_find(text, HOB_STR("'"), at + opens);
 		end = end == SIZE_MAX ? text.len : end;
 		hob_str quoted = hob_str_sub(text, at + 1, end);
-		if (opens && is_asked(c, quoted) && !is_reference(c, text, at + 1, quoted)) {
+		if (opens && is_asked(c, quoted) && !is_reference(c, text, at + 1, quoted, last)) {
 			hob_buf_put(out, "'", 1);
 			hob_buf_put_str(out, hob_path_relative(&c->memory->result, c->dir, quoted));
 		} else {
 			hob_buf_put_str(out, hob_str_sub(text, at, end));
 		}
+		bool between = quoted.len == 0 || strchr(" ,;:)", quoted.data[0]);
+		last = opens && !between ? quoted : last;
 	}
 }
 

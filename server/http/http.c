@@ -407,17 +407,12 @@ static void take_arrivals(srv_http *http)
 	wake_shard(http);
 }
 
-static uint32_t load_of(const srv_http *http)
-{
-	return http->connection_count + http->arrival_count;
-}
-
 /* Gives the connection to the shard that has the fewest. */
 static void hand_out(srv_http *http, const arrival *new)
 {
 	srv_http *to = http;
 	for (uint32_t i = 1; i < http->shard_count; i++)
-		if (load_of(&http[i]) < load_of(to))
+		if (http[i].connection_count + http[i].arrival_count < to->connection_count + to->arrival_count)
 			to = &http[i];
 	bool given = false;
 	pthread_mutex_lock(&to->lock);

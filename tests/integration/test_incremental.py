@@ -342,6 +342,17 @@ class Incremental(Scenario):
             report = json.loads(daemon.blob("art/sub/n.obj", "report"))
             self.assertTrue(any("'sub/other.mtl' does not exist; 'other.mtl'" in note["text"] for note in report["notes"]), report["notes"])
 
+    def test_a_message_has_the_path_from_the_model_in_every_folder(self):
+        """Pictures are looked for in tex/, too: in tex/, a picture beside the model reads like a reference."""
+        with self.serve() as daemon:
+            for folder in ("tex/", "sub/", ""):
+                self.put(f"{folder}m.obj", obj_text(2, mtl="m.mtl"))
+                self.put(f"{folder}m.mtl", "newmtl m\nmap_Kd a.png\n")
+            daemon.sync()
+            for folder in ("tex/", "sub/", ""):
+                report = json.loads(daemon.blob(f"art/{folder}m.obj", "report"))
+                self.assertTrue(any("'a.png' does not exist at 'a.png'" in note["text"] for note in report["notes"]), report["notes"])
+
     def test_who_fails_with_another_names_it(self):
         self.put("part.obj", "f 1 2 3\n")
         self.put("other.obj", obj_text(2))
