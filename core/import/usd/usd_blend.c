@@ -73,7 +73,7 @@ static bool new_target(hob_usd_build_t *b, hob_mesh *mesh, hob_str name, hob_mor
 	return true;
 }
 
-/* The shape, then its in-betweens. */
+/* Adds the targets of a shape and of its in-betweens. */
 static bool put_shape(hob_usd_build_t *b, hob_str name, uint32_t id, const hob_usd_inbetween *between,
 					  uint32_t count, const uint32_t *points, hob_mesh *mesh, hob_error *err)
 {

@@ -13,8 +13,8 @@ typedef struct hob_usd_look {
 	hob_str color_name; /* primvar used as base colour, or empty */
 } hob_usd_look;
 
-/* A prim with an animated transform, and its node; inside an instancer a prim has several. `inner`: a second
- * node inside it for shear, else HOB_NONE. */
+/* A node of a prim with an animated transform; inside an instancer a prim has several entries. `inner`: a
+ * second node inside it for shear, else HOB_NONE. */
 typedef struct hob_usd_moving {
 	uint32_t prim, node, inner;
 } hob_usd_moving;
@@ -22,7 +22,7 @@ typedef struct hob_usd_moving {
 /* A node animated by attributes of a prim: its size, its points, or its visibility. */
 typedef struct hob_usd_follower {
 	uint32_t prim, node;
-	double id; /* visibility of an instance: its id, else NaN */
+	double id; /* the instance's id if the visibility of one instance is animated, else NaN */
 } hob_usd_follower;
 
 enum { HOB_USD_NESTED_INSTANCERS = 16 };
@@ -68,7 +68,7 @@ typedef struct hob_usd_build {
 	uint32_t channel_room, property_room, track_room;
 	uint32_t instancers[HOB_USD_NESTED_INSTANCERS]; /* prims: the enclosing instancers, outermost first */
 	uint32_t subdivided;							/* number of meshes drawn as their control cage */
-	uint32_t unseen;								/* number of prims not meant for drawing */
+	uint32_t unseen;								/* number of prims left out as proxies or guides */
 } hob_usd_build_t;
 
 /* ---- usd_xform.c: transforms; matrices are double[16], columns are bases ---- */
@@ -125,7 +125,7 @@ bool hob_usd_build_shared(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_
 						  hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
 							const hob_usd_polygons *polygons, hob_error *err) HOB_MUST_CHECK;
-/* Reserves a mesh on the node created last. */
+/* Appends an empty mesh to the node created last. */
 bool hob_usd_add_mesh(hob_usd_build_t *b, uint32_t node, hob_mesh **out, hob_error *err) HOB_MUST_CHECK;
 /* A primvar's value and the prim that authors it: the prim itself, or an ancestor where it is constant. NULL
  * without one. */
@@ -166,8 +166,7 @@ bool hob_usd_size_clips(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_cache.c: animated points, as morph targets ---- */
 
-/* Whether the points are animated with the same count in every sample, so that morph targets can represent
- * them. */
+/* Whether all samples of the points have the same count, so that they can become morph targets. */
 bool hob_usd_has_cache(const hob_usd *u, const hob_usd_prim *prim);
 /* Morph targets of a mesh whose vertices are these points. */
 bool hob_usd_put_cache(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh,
@@ -180,8 +179,8 @@ bool hob_usd_add_follower(hob_usd_build_t *b, hob_usd_follower **list, uint32_t 
 
 /* Path of the material bound to a prim, or empty. */
 bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err) HOB_MUST_CHECK;
-/* The material of a surface: the one at `path`, or if that is empty a plain one of `color` (linear, may be
- * NULL). `sheer`: vertices of a plain one may be translucent. */
+/* The material of a surface: the one at `path`, or a plain one of `color` (linear, may be NULL) if that is
+ * empty. `sheer`: the plain one blends, because its vertices have opacities. */
 bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color, bool sheer,
 					  uint32_t *out, hob_error *err) HOB_MUST_CHECK;
 
@@ -196,7 +195,7 @@ bool hob_usd_build_light(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_e
 /* ---- usd_clip.c ---- */
 
 bool hob_usd_build_clips(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
-/* Clamps times to the stage's range, if it has one; times outside move to its ends. */
+/* Cuts times to the stage's range, if any: the nearest outside move to its ends, others are removed. */
 void hob_usd_cut_range(const hob_usd *u, double *times, size_t *count);
 
 #endif

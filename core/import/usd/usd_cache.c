@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The samples of a surface's points that become morph targets. */
+/* The samples of animated points that become morph targets. */
 typedef struct cache {
 	hob_usd_attribute points;
 	uint32_t *kept; /* indices of samples, rising */
@@ -38,7 +38,7 @@ bool hob_usd_has_cache(const hob_usd *u, const hob_usd_prim *prim)
 	return first->kind == HOB_USD_F32 || first->kind == HOB_USD_F64;
 }
 
-/* Keeps all samples, or evenly as many as the limit allows, including the one of the rest pose. */
+/* Keeps all samples, or as many as the limit allows, evenly spread and including that of the rest pose. */
 static bool open_cache(hob_usd_build_t *b, const hob_usd_prim *prim, cache_t *c, hob_error *err)
 {
 	hob_usd *u = b->u;
@@ -123,7 +123,7 @@ static double stage_time(const cache_t *c, uint32_t i)
 	return c->points.offset + c->points.scale * c->points.samples->times[c->kept[i]];
 }
 
-/* Target i has full weight at its sample; between two samples their weights cross-fade. */
+/* Makes the weights: a target has full weight at its sample; between two samples, theirs cross-fade. */
 static bool weigh(hob_usd_build_t *b, const cache_t *c, uint32_t node, hob_error *err)
 {
 	hob_usd *u = b->u;

@@ -74,7 +74,7 @@ void hob_usd_drop_still(hob_usd_build_t *b, const float *rest)
 
 typedef struct pose {
 	float t[3], r[4], s[3];
-	float inner[4]; /* of the inner node, with shear */
+	float inner[4]; /* rotation of the inner node, for shear */
 } pose_t;
 
 /* `near`: the pose at a nearby time, for continuous rotations with shear; NULL without shear. */
@@ -208,7 +208,6 @@ static bool put_between(keys_t *k, double from, double until, int halvings)
 		   put_between(k, middle, until, halvings - 1);
 }
 
-/* The stage may restrict its time range. */
 void hob_usd_cut_range(const hob_usd *u, double *times, size_t *count)
 {
 	size_t kept = 0;
@@ -283,7 +282,7 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 		times[i] = a.offset + a.scale * a.samples->times[i];
 	hob_usd_sort_times(times, &count);
 	hob_usd_cut_range(u, times, &count);
-	/* A state that lasts no time is never seen in a loop. */
+	/* Without a key at the end, the last state would last no time in a looping clip. */
 	if (count > 0 && u->has_range && times[count - 1] < u->end)
 		times[count++] = u->end;
 	if (!hob_usd_add_channel(b, f->node, HOB_PATH_SCALE, 1, count, &track, err))
@@ -311,7 +310,7 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 	return true;
 }
 
-/* Notes animation of anything except transforms and skeletons. */
+/* Notes animated attributes that are not imported, such as points that cannot become morph targets. */
 static void note_moving(hob_usd *u, const hob_usd_prim *prim)
 {
 	static const char *const names[] = {"points", "focalLength", "primvars:displayColor"};

@@ -71,8 +71,7 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 	return add_site(u, out, &site, &id, err);
 }
 
-/* Whether an arc to {stack, path} would include one of its own ancestor sites, or a prim around or below
- * one. */
+/* Whether an arc to {stack, path} would include an ancestor site of its own, or a prim above or below it. */
 static bool is_cycle(const hob_usd_tree *tree, uint32_t parent, uint32_t stack, hob_str path)
 {
 	for (uint32_t i = parent; i != HOB_NONE; i = tree->sites[i].parent)
@@ -82,8 +81,8 @@ static bool is_cycle(const hob_usd_tree *tree, uint32_t parent, uint32_t stack, 
 	return false;
 }
 
-/* Opinions to keep: all; those of arcs authored on the prim itself (an instance); those of a relocated prim,
- * including the ones at its source. */
+/* Opinions that extend() keeps. LOCAL: all. FOREIGN, below an instance: those of arcs authored on the
+ * instance itself. MOVED, a relocated prim: all except its own at the path that it left. */
 typedef enum local { LOCAL, FOREIGN, MOVED } local_t;
 
 /* Copies the sites of `from`, extended by one name, below `parent` of `to` (HOB_NONE: as its root). Drops
@@ -160,8 +159,8 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 
 /* ---- arcs */
 
-/* Whether the site was added before: a class anywhere in the tree, another target by the same arc of the same
- * parent. Its first position is kept, with the cycles found there. Source: Pcp, skipDuplicateNodes. */
+/* Whether the tree already holds the site: a class at any position, another target only below the same parent
+ * by the same arc. The first position is kept. Source: Pcp, skipDuplicateNodes. */
 static bool is_known(const hob_usd_tree *tree, const hob_usd_site *site, hob_str path)
 {
 	bool is_class = site->arc == HOB_USD_INHERIT || site->arc == HOB_USD_SPECIALIZE;
@@ -193,8 +192,7 @@ static bool make_tree(hob_usd *u, uint32_t stack, hob_str path, hob_usd_tree *ou
 	return hob_usd_tree_child(u, &parent, name, true, out, err);
 }
 
-/* The complete tree of a prim of a stack, composed in that stack alone. *out is HOB_NONE while that tree is
- * under construction. */
+/* The whole tree of a prim, composed in its stack alone. *out is HOB_NONE while it is under construction. */
 static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob_error *err)
 {
 	bool is_made;
@@ -282,7 +280,7 @@ static bool add_target(hob_usd *u, hob_usd_tree *tree, hob_usd_site *site, hob_s
 	if (!extend(u, &parent, name, site->arc == HOB_USD_RELOCATE ? MOVED : LOCAL, tree, site, err))
 		return false;
 	*out = first;
-	/* Classes that it inherited from its ancestors. */
+	/* Implies the classes that the target inherits from its ancestors. */
 	uint32_t last = tree->count;
 	for (uint32_t i = first + 1; i < last; i++) {
 		hob_usd_site child = tree->sites[i];
@@ -423,7 +421,7 @@ static bool choice_in(const hob_usd_value *value, hob_str set, hob_str *out)
 	return false;
 }
 
-/* The selection of the setting usd.variants for the set: "shading=red, lod=high". */
+/* The set's selection in the setting usd.variants: "shading=red, lod=high". */
 static bool asked_choice(hob_str asked, hob_str set, hob_str *out)
 {
 	while (asked.len > 0) {
@@ -462,7 +460,7 @@ static bool find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set, hob_s
 	return !found || hob_usd_expression(u, variables, *out, out, err);
 }
 
-/* Lists the choices of a set for the user, each set once. */
+/* Notes the choices of a variant set, once per prim and set. */
 static bool tell_choices(hob_usd *u, const hob_usd_site *site, hob_str set, hob_str choice, hob_error *err)
 {
 	hob_str begin = hob_arena_printf(u->scratch, "{%.*s=", HOB_FMT(set));
@@ -556,8 +554,8 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 	return !*added || add_site(u, tree, &site, &made, err);
 }
 
-/* Advances to the first set that adds a variant; *added: there is one. `last`: reports sets without a
- * selection. */
+/* Adds the variant of the first set whose selection exists; *added: whether one was added. `last`: instead
+ * notes the choices of the sets without a selection. */
 static bool add_variants(hob_usd *u, hob_usd_tree *tree, uint32_t id, bool last, bool *added, hob_error *err)
 {
 	hob_usd_item *items;
@@ -616,7 +614,7 @@ static bool add_clips(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *er
 
 /* ---- the whole tree */
 
-/* Evaluates all arcs except variants, of all sites; new sites are appended. */
+/* Evaluates the arcs of all sites, except variants; new sites are appended and evaluated, too. */
 static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 {
 	for (uint32_t i = 0; i < tree->count; i++) {

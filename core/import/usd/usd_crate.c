@@ -2,8 +2,8 @@
 
 enum { HEAD_SIZE = 88, SECTION_SIZE = 32, SECTIONS_MAX = 64 };
 
-/* First versions with these changes. Earlier sections are plain arrays of structs in the compiler's layout:
- * in 0.0.1 a path and a spec start with four bytes of padding, a field until 0.3. */
+/* Versions that changed the layout: 0.1 dropped the padding of four bytes before paths and specs, 0.4 packed
+ * the sections. Sections before 0.4 are arrays of structs as the writer's compiler laid them out. */
 enum { UNPADDED = 100, PACKED_SECTIONS = 400 };
 
 /* Kinds of specs in the format. */
@@ -259,8 +259,7 @@ static uint32_t item_at(const uint64_t *begins, uint32_t count, uint64_t offset)
 	return begins[low] == offset ? low : HOB_NONE;
 }
 
-/* Before 0.4: path, token, flags in four bytes; items with a child and a sibling also store the sibling's
- * file offset. */
+/* Before 0.4: path, token, flags (four bytes); with a child and a sibling, also the sibling's file offset. */
 static bool plain_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out, uint64_t *count)
 {
 	enum { HAS_CHILD = 1, HAS_SIBLING = 2, IS_PROPERTY = 4, SIZE = 12 };
@@ -274,7 +273,7 @@ static bool plain_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out,
 			 *siblings = HOB_NEW(c->u->scratch, uint64_t, c->path_count);
 	if (!items || !begins || !siblings)
 		return hob_fail_memory(c->err, c->u->scratch, "paths");
-	/* Items after the last reachable one are not read. */
+	/* The tree's shape tells where it ends; items after its last one are not read. */
 	uint32_t made = 0, open = 1;
 	for (; made < c->path_count && open > 0; made++) {
 		begins[made] = at->at;
@@ -359,7 +358,7 @@ static bool read_spec_fields(hob_usd_crate *c, uint32_t spec, uint32_t first)
 	return true;
 }
 
-/* Crates store sublayers as strings and their offsets in another field; the text format has one list. */
+/* Joins sublayers and their offsets, two fields in a crate, into one list, as in the text format. */
 static bool join_sublayers(hob_usd_crate *c)
 {
 	const hob_usd_value *names = hob_usd_field_get(c->layer, 0, HOB_USD_T_subLayers);
@@ -382,7 +381,7 @@ static bool join_sublayers(hob_usd_crate *c)
 	return set_field(c, 0, HOB_USD_T_subLayers, (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
 }
 
-/* Puts children into the prim's authored order; paths are sorted otherwise. */
+/* Puts children into the prim's authored order, in place of that of the sorted paths. */
 static void order_children(hob_usd_crate *c, uint32_t spec)
 {
 	const hob_usd_value *order = hob_usd_field_get(c->layer, spec, HOB_USD_T_primChildren);

@@ -49,7 +49,7 @@ hob_bytes hob_usd_take_bytes(hob_usd_cursor *c, uint64_t size);
 
 /* LZ4 blocks into at most `size` bytes; *made is the unpacked size. False when the blocks are damaged. */
 bool hob_usd_unpack(hob_bytes packed, uint8_t *out, size_t size, size_t *made) HOB_MUST_CHECK;
-/* A u64 size, then that many bytes of compressed integers: `count` of them, 4 or 8 bytes each, in scratch. */
+/* Reads a u64 size and that many bytes; unpacks them to `count` integers of `width` bytes, in scratch. */
 bool hob_usd_unpack_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, uint32_t width,
 						 void **out) HOB_MUST_CHECK;
 /* Whether `stored` bytes can unpack to `raw` bytes. */

@@ -123,7 +123,7 @@ bool hob_usd_may_unpack(uint64_t stored, uint64_t raw)
 
 /* ---- integers */
 
-/* The most common delta, a two-bit width code per number, then the other deltas. */
+/* Decodes integers: the most common delta, a two-bit width code per number, then the other deltas. */
 static bool decode(const uint8_t *raw, size_t size, uint64_t count, uint32_t width, void *out)
 {
 	size_t codes = (size_t)(count * 2 + 7) / 8;

@@ -41,9 +41,9 @@ enum {
 	COMPRESSED_LEAST = 16
 };
 
-/* Storage of a numeric type: a letter and a count. */
+/* Storage of each numeric type: the kind of its components, and how many there are. */
 static const struct {
-	char letter; /* b: byte, i: int, u: uint, l: int64, h f d */
+	char letter; /* b: byte, i: 32-bit integer, l: 64-bit integer, h: half, f: float, d: double */
 	uint8_t width;
 } numeric[] = {
 	[BOOL] = {'b', 1},	 [UCHAR] = {'b', 1},  [INT] = {'i', 1},	  [UINT] = {'i', 1},
@@ -209,7 +209,7 @@ static bool number_array(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
 	return done;
 }
 
-/* A value inlined in 48 bits, in a narrower type. */
+/* A value stored in the 48 bits of the rep itself, in a narrower type. */
 static bool inlined_number(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
 {
 	uint32_t type = type_of(rep), width = numeric[type].width, bits = (uint32_t)payload_of(rep);
@@ -349,7 +349,7 @@ static bool text(hob_usd_crate *c, uint64_t rep, text_reader read, hob_usd_value
 
 /* ---- values in values */
 
-/* An offset from here to the value's rep; data of the value lies between. Reading continues after the rep. */
+/* Reads a value by the offset from here to its rep, with its data between; continues after the rep. */
 static bool value_elsewhere(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth, hob_usd_value *out)
 {
 	hob_usd_cursor there = *at;

@@ -105,7 +105,7 @@ static bool put_item(reader_t *r, value_t *list, value_t item)
 	return true;
 }
 
-/* *known is false when there is no such variable. */
+/* Value of the variable; *known is false when there is no such variable. */
 static bool variable(reader_t *r, hob_str name, value_t *out, bool *known)
 {
 	const hob_usd_value *value = find_variable(r->u, r->variables, name);
@@ -130,7 +130,7 @@ static bool variable(reader_t *r, hob_str name, value_t *out, bool *known)
 	return true;
 }
 
-/* After "${". */
+/* Reads the name and "}" that follow "${". */
 static bool take_variable(reader_t *r, hob_str *name)
 {
 	*name = take_name(r);

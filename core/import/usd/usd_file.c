@@ -117,8 +117,7 @@ static bool starts_with_dot(hob_str asset)
 		   (asset.data[1] == '/' || asset.data[1] == '\\' || (asset.data[1] == '.' && asset.len > 2));
 }
 
-/* Candidates in order: relative to the layer, to the root layer's folder, to the watched root; "./x" only
- * relative to the layer. */
+/* In order: relative to the layer (only that for "./x"), to the root layer's folder, to the watched root. */
 static bool candidates(hob_usd *u, uint32_t from, hob_str asset, place_t out[3], uint32_t *count,
 					   hob_error *err)
 {
@@ -307,7 +306,7 @@ bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out,
 
 /* ---- pictures */
 
-/* The first tile represents all. */
+/* The asset of a tiled picture's (UDIM) first tile, which is used for all tiles. */
 static bool first_tile(hob_usd *u, hob_str asset, hob_str *out, hob_error *err)
 {
 	static const hob_str mark = {"<UDIM>", 6};

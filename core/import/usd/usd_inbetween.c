@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One "inbetweens:NAME" of a shape. False for another property, or one without a weight. */
+/* Reads an "inbetweens:NAME" of a shape. False for another property, or one without a weight. */
 static bool read_one(const hob_usd *u, const hob_usd_prim *shape, hob_str property, hob_usd_inbetween *out)
 {
 	hob_str name = hob_str_sub(property, sizeof "inbetweens:" - 1, property.len);

@@ -78,7 +78,7 @@ uint32_t hob_usd_token(hob_usd *u, hob_str text)
 	if (!tokens)
 		return HOB_NONE;
 	u->tokens = tokens;
-	/* Names must outlive their text: a member may be unpacked only while it is read. */
+	/* A copy, because the text may be freed: a package member may be unpacked only while it is read. */
 	hob_str kept = hob_arena_str(u->scratch, text);
 	if (!kept.data || !hob_name_map_add(&u->token_map, kept, u->token_count, NULL))
 		return HOB_NONE;

@@ -14,8 +14,7 @@ static bool is_set(const hob_usd *u, const hob_usd_prim *prim, const char *name,
 	return hob_str_equal(hob_usd_text(hob_usd_still(u, prim, hob_str_of(name))), hob_str_of(word));
 }
 
-/* Apertures and focal length are in tenths of a unit: only their ratio counts, except for an orthographic
- * view. */
+/* Apertures and focal length are in tenths of a unit, which matters only for an orthographic view. */
 bool hob_usd_build_camera(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
 {
 	hob_usd *u = b->u;

@@ -27,7 +27,7 @@ static bool binding_at(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint3
 	return true;
 }
 
-/* Length of the longest path among a collection's includes and excludes that contains `path`; 0: none. */
+/* *out: length of the longest path that contains `path` in a collection's includes or excludes; 0: none. */
 static bool named_by(hob_usd *u, const hob_usd_prim *owner, hob_str name, const char *what, bool only_itself,
 					 hob_str path, size_t *out, hob_error *err)
 {
@@ -105,8 +105,8 @@ static bool collection_binding(hob_usd *u, const hob_usd_prim *prim, const char 
 	return true;
 }
 
-/* The nearest binding counts, unless one above is stronger; a collection precedes the prim's own binding.
- * Source: UsdShadeMaterialBindingAPI. */
+/* The nearest binding counts, unless an ancestor's is marked as stronger; a collection precedes the prim's
+ * own binding. Source: UsdShadeMaterialBindingAPI. */
 bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err)
 {
 	static const struct {

@@ -35,7 +35,8 @@ static bool read_color(hob_usd_surface *s)
 	return true;
 }
 
-/* A texture influence of 0.5 or more selects the picture, less the constant: Hob cannot blend the two. */
+/* An input with a constant, a texture and the texture's influence. Hob cannot blend the two: from an
+ * influence of 0.5 on the texture is used, below it the constant. */
 static bool read_one(hob_usd_surface *s, const char *constant, const char *influence, const char *texture,
 					 hob_slot slot, float *out)
 {

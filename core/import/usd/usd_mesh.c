@@ -108,7 +108,7 @@ static bool open_stream(part_t *p, hob_str name, uint32_t width, hob_usd_stream 
 		   (!p->refined || hob_usd_subdivide_stream(p->b, p->refined, out, p->err));
 }
 
-/* A single value goes to `one`, a factor of the material. */
+/* As open_stream, but a stream of a single value is copied to `one`, a factor of the material. */
 static bool open_shown(part_t *p, const char *name, uint32_t width, hob_usd_stream *out, float *one)
 {
 	if (!hob_usd_stream_open(p->b, p->prim, p->cage, hob_str_of(name), width, out, p->err))
@@ -287,7 +287,7 @@ static bool is_face_subset(const hob_usd *u, const hob_usd_prim *prim)
 		   (family.len == 0 || hob_str_equal(family, HOB_STR("materialBind")));
 }
 
-/* Marks the faces of each subset with its number; *parts [1 + subsets] material paths. */
+/* Marks each subset's faces with its number. *bindings [*count]: materials of the mesh and its subsets. */
 static bool find_subsets(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *g, uint32_t *part_of,
 						 hob_str **bindings, uint32_t *count, hob_error *err)
 {

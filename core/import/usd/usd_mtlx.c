@@ -39,7 +39,7 @@ static bool input(hob_usd_surface *s, const char *name, float *out, uint32_t wid
 	return true;
 }
 
-/* Picture of a colour or a number; its factor becomes the multiplier. */
+/* Puts the picture of a colour or number into its slot; the picture's scale becomes the factor. */
 static void put_picture(hob_usd_surface *s, const hob_usd_texture *t, hob_slot slot, float *factor,
 						uint32_t width)
 {

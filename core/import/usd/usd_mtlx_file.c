@@ -4,7 +4,7 @@
 #include "../text.h"
 #include "../xml.h"
 
-/* Scope of node lookup, and the prim that becomes their parent. */
+/* Where nodes are looked up (`element`), and the prim below which they are created (`spec`, `path`). */
 typedef struct scope {
 	const hob_xml_element *element;
 	uint32_t spec;
@@ -61,7 +61,7 @@ static bool find_element(document_t *d, const hob_xml_element *around, hob_str n
 	return true;
 }
 
-/* The name with characters that paths do not allow replaced. */
+/* A prim's name: characters that paths do not allow become "_". */
 static bool prim_name(document_t *d, hob_str name, hob_str *out)
 {
 	char *text = HOB_NEW(d->u->scratch, char, name.len + 1);

@@ -42,8 +42,7 @@ static bool is_data(hob_str type)
 	return false;
 }
 
-/* Defers a prim that resets the transform stack: it becomes a child of the root, and nodes are in depth-first
- * order. */
+/* Defers a prim that resets the transform stack: its node becomes a child of the root, after the others. */
 static bool build_later(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err)
 {
 	b->late =
@@ -181,7 +180,7 @@ bool hob_usd_build_late(hob_usd_build_t *b, hob_error *err)
 
 typedef struct instancer {
 	const hob_usd_value *positions, *orientations, *scales, *kinds, *ids, *hidden, *inactive;
-	const hob_usd_samples *hides; /* `hidden` in time, or NULL */
+	const hob_usd_samples *hides; /* time samples of `hidden`, or NULL */
 	hob_str *prototypes;
 	uint32_t prototype_count;
 } instancer_t;
@@ -272,7 +271,7 @@ static bool build_instance(hob_usd_build_t *b, const instancer_t *in, size_t i, 
 	return hob_usd_build_prim(b, prototype, context, err);
 }
 
-/* Whether an instancer that is being expanded contains the prototype. */
+/* Whether the prototype contains an instancer that is being expanded: a cycle. */
 static bool is_open(const hob_usd_build_t *b, hob_str prototype, hob_usd_context context)
 {
 	for (uint32_t i = 0; i < context.instancers; i++)

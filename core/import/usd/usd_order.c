@@ -61,7 +61,7 @@ bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, 
 	if (!w.order || !w.late)
 		return hob_fail_memory(err, arena, "composition");
 	walk_from(&w, 0);
-	/* A specialized class is stronger where it is implied further out. */
+	/* The specialized class nearest to the root of the tree is the strongest. */
 	for (uint32_t i = 0; i < w.late_count; i++) {
 		uint32_t best = i;
 		for (uint32_t k = i + 1; k < w.late_count; k++)

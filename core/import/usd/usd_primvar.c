@@ -62,7 +62,7 @@ bool hob_usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygo
 	bool is_normal = hob_str_equal(name, HOB_STR("normals"));
 	hob_usd_interpolation fallback = HOB_USD_CONSTANT;
 	if (!value && is_normal) {
-		/* The older attribute; its default interpolation is per point. */
+		/* The attribute, older than the primvar, is per point by default. */
 		owner = prim;
 		full = name;
 		fallback = HOB_USD_PER_POINT;

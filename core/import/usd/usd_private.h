@@ -139,8 +139,7 @@ typedef struct hob_usd_stack {
 	hob_str *move_from, *move_to;
 } hob_usd_stack;
 
-/* Expression variables of a stack's root layer. Those of the referencing stack (`outer`, HOB_NONE) are
- * stronger. */
+/* Expression variables of a stack's root layer; those of the referencing stack (`outer`) are stronger. */
 typedef struct hob_usd_variables {
 	const hob_usd_value *dictionary;
 	uint32_t outer;
@@ -224,7 +223,7 @@ bool hob_usd_start(hob_usd *u, const hob_import_request *request, hob_error *err
 uint32_t hob_usd_token(hob_usd *u, hob_str text);
 /* As hob_usd_token, but HOB_NONE for an unknown token. */
 uint32_t hob_usd_known(const hob_usd *u, hob_str text);
-/* Room for one more element after `count`: `items` itself or a larger copy; NULL when memory is short. */
+/* Makes room for one more element after `count`: returns `items` or a larger copy; NULL without memory. */
 void *hob_usd_more(hob_arena *arena, void *items, uint32_t count, uint32_t *capacity, size_t size);
 uint32_t hob_usd_map_get(const hob_usd_map *map, uint64_t key);
 bool hob_usd_map_put(hob_arena *arena, hob_usd_map *map, uint64_t key, uint32_t value) HOB_MUST_CHECK;
@@ -232,7 +231,7 @@ bool hob_usd_map_put(hob_arena *arena, hob_usd_map *map, uint64_t key, uint32_t 
 /* The child of that kind and name, created if necessary. */
 bool hob_usd_spec_add(hob_usd *u, hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
 					  uint32_t name, uint32_t *out, hob_error *err) HOB_MUST_CHECK;
-/* HOB_NONE when there is none. */
+/* The child of that kind and name, or HOB_NONE. */
 uint32_t hob_usd_spec_find(const hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
 						   uint32_t name);
 /* Sets or replaces a field. */
@@ -261,7 +260,7 @@ bool hob_usd_layer_new(hob_usd *u, hob_str id, hob_str path, uint32_t package, u
 /* The picture that `asset` names: bytes inside a package, or a path. */
 bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- readers of layers; `layer` is empty ---- */
+/* ---- readers of layers: each fills the empty `layer` ---- */
 
 bool hob_usd_text_read(hob_usd *u, hob_str text, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
@@ -298,10 +297,10 @@ bool hob_usd_variables_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t
 
 /* ---- usd_value_clip.c ---- */
 
-/* Samples of one set of value clips, as a new layer in *stack, on its only prim *spec and descendants, in the
- * time of the authoring stack. `set` is an entry of the field "clips" of the prim at `path` in `layer`.
- * *stack is HOB_NONE when it gives no samples. Missing values are not filled in from the manifest, and
- * dictionaries of several layers are not merged. */
+/* Samples of one set of value clips, as a new layer in the stack *stack: its only prim *spec, and descendants
+ * of that, hold them in the time of the authoring stack. `set` is an entry of the field "clips" of the prim
+ * at `path` in `layer`. *stack is HOB_NONE when it gives no samples. Missing values are not filled in from
+ * the manifest, and dictionaries of several layers are not merged. */
 bool hob_usd_value_clips(hob_usd *u, uint32_t layer, uint32_t variables, hob_str path,
 						 const hob_usd_entry *set, uint32_t *stack, uint32_t *spec,
 						 hob_error *err) HOB_MUST_CHECK;
@@ -321,10 +320,9 @@ bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, b
 bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error *err) HOB_MUST_CHECK;
 /* ---- usd_order.c ---- */
 
-/* Whether some layer has a spec there. */
+/* Whether some layer has a spec for the site. */
 bool hob_usd_has_specs(const hob_usd *u, const hob_usd_site *site);
-/* Whether an arc authored on this prim, not on an ancestor, adds the site: only such sites count below an
- * instance. */
+/* Whether an arc of this prim, not of an ancestor, adds the site. Below an instance only these count. */
 bool hob_usd_is_direct(const hob_usd_site *sites, uint32_t site);
 /* Sites with specs, strongest first; in `arena`. */
 bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, uint32_t **order,
@@ -357,10 +355,10 @@ typedef struct hob_usd_attribute {
 	const hob_usd_site *site;
 } hob_usd_attribute;
 
-/* False when there is no opinion. */
+/* Resolves an attribute; false when there is no opinion about it. */
 bool hob_usd_get(const hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_usd_attribute *out);
-/* The value to draw: the sample at the stage's start, else the first, or a later one if that is empty;
- * without samples the default. NULL: none. */
+/* The value to draw: the sample at the stage's start, else the first, or a later one if that is empty; the
+ * default when there are no samples. NULL: none. */
 const hob_usd_value *hob_usd_still(const hob_usd *u, const hob_usd_prim *prim, hob_str name);
 /* Metadata of a property, or with an empty name of the prim. NULL: none. */
 const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, hob_str property,

@@ -102,7 +102,8 @@ static bool set_of(hob_usd_build_t *b, hob_usd_look *look, hob_str name, uint32_
 	return look->uv_names[look->uv_count++].data || hob_fail_memory(err, b->u->scratch, "a material");
 }
 
-/* S, then R (degrees, counter-clockwise), then T, with the origin at the lower left; Hob's is at the top. */
+/* Reads a UsdTransform2d: scale, rotation (degrees, counter-clockwise), then translation, from the lower left
+ * corner. Hob's origin is the upper left one. */
 static bool read_transform(hob_usd *u, uint32_t shader, hob_texture_ref *ref, hob_error *err)
 {
 	float rotation[4] = {0}, scale[4] = {1, 1}, translation[4] = {0};

@@ -13,8 +13,7 @@ typedef struct hob_usd_source {
 	bool has_value;
 } hob_usd_source;
 
-/* Follows the property ("inputs:diffuseColor", "outputs:surface") of a prim. False only when memory is
- * short. */
+/* Follows a property of a prim: "inputs:diffuseColor", "outputs:surface". False only when memory is short. */
 bool hob_usd_follow(hob_usd *u, uint32_t prim, const char *property, hob_usd_source *out,
 					hob_error *err) HOB_MUST_CHECK;
 /* The value of an unconnected input, or NULL. */
@@ -38,8 +37,7 @@ bool hob_usd_read_texture(hob_usd_build_t *b, const hob_usd_source *source, hob_
 						  hob_usd_texture *out, hob_error *err) HOB_MUST_CHECK;
 
 struct hob_usd_surface;
-/* The picture that a surface input names itself, with the texture coordinates "st"; ref.image == HOB_NONE:
- * none. */
+/* The picture named by a surface input's value, with the texture coordinates "st"; image HOB_NONE: none. */
 bool hob_usd_asset_input(struct hob_usd_surface *s, const char *name, hob_texture_ref *out) HOB_MUST_CHECK;
 
 /* Texture of a scalar, with its channel. */
@@ -55,12 +53,10 @@ typedef struct hob_usd_surface {
 	hob_error *err;
 } hob_usd_surface;
 
-/* An input: its number(s) in `out`, and its texture. With a texture the number is a multiplier, 1 by
- * default. */
+/* An input: its number(s) in `out`, and its texture, for which the number is a multiplier, 1 by default. */
 bool hob_usd_surface_input(hob_usd_surface *s, const char *name, float *out, uint32_t width,
 						   hob_usd_texture *texture) HOB_MUST_CHECK;
-/* If the base colour comes from colours of the points, stores their primvar in the look, and sets `out` to
- * white. */
+/* If the base colour is a primvar of the points, stores its name in the look and sets `out` to white. */
 bool hob_usd_surface_colors(hob_usd_surface *s, const hob_usd_texture *color, float *out) HOB_MUST_CHECK;
 /* Clamps to 0..1; NaN becomes 0. */
 float hob_usd_unit(float value);

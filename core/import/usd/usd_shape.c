@@ -7,8 +7,7 @@
 
 enum { AROUND = 32, ALONG = 16, EDGES = 2 * ALONG + 4, CURVE_STEPS = 8 };
 
-/* A segment of a profile that is revolved around an axis: both ends as distance from the axis and height,
- * with their normals. */
+/* A segment of a profile that is revolved around an axis: both ends' distance from it, height and normal. */
 typedef struct edge {
 	double r[2], z[2], nr[2], nz[2];
 } edge_t;
@@ -47,7 +46,7 @@ static bool size_attribute(const hob_usd *u, const hob_usd_prim *prim, const siz
 	return value && value->kind == HOB_USD_F64;
 }
 
-/* At a time; NaN: at rest. */
+/* Sizes at a stage time; NaN: at rest. */
 static sizes_t sizes_at(const hob_usd *u, const hob_usd_prim *prim, double time)
 {
 	sizes_t sizes = {0};
@@ -163,7 +162,7 @@ static uint32_t outline(const hob_usd_prim *prim, const sizes_t *sizes, edge_t *
 	return count;
 }
 
-/* ---- turning */
+/* ---- solids of revolution */
 
 typedef struct surface {
 	float *points, *normals;
@@ -236,12 +235,12 @@ static int axis_of(const hob_usd *u, const hob_usd_prim *prim)
 	return axis.len == 1 && axis.data[0] >= 'X' && axis.data[0] <= 'Z' ? axis.data[0] - 'X' : 2;
 }
 
-/* Scale from a solid of size `base` to another size. The ends of a capsule do not stay round. */
+/* Scale that gives a solid of size `base` its size at `time`. The ends of a capsule do not stay round. */
 static void scale_of(const hob_usd *u, const hob_usd_prim *prim, const sizes_t *base, double time,
 					 float out[3])
 {
 	sizes_t at = sizes_at(u, prim, time);
-	double across = 1, along = 1, deep = 1; /* two across the axis, one along it */
+	double across = 1, along = 1, deep = 1; /* across and along: across the axis; deep: along it */
 	if (hob_str_equal(prim->type, HOB_STR("Cube"))) {
 		across = along = deep = at.size / base->size;
 	} else if (hob_str_equal(prim->type, HOB_STR("Plane"))) {

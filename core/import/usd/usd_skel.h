@@ -43,9 +43,9 @@ typedef struct hob_usd_inbetween {
 	double weight;	  /* the shape's weight at these offsets; neither 0 nor 1 */
 } hob_usd_inbetween;
 
-/* A target at a weight of its shape other than 1. */
+/* The morph target of an in-between: full at a weight of its shape other than 1. */
 typedef struct hob_usd_knot {
-	const char *target; /* identifies the target: data of its name */
+	const char *target; /* name.data of the morph target, which identifies it */
 	hob_str shape;
 	double weight;
 } hob_usd_knot;
@@ -59,12 +59,12 @@ bool hob_usd_knot_add(hob_usd_build_t *b, const hob_morph_target *target, hob_st
 hob_str hob_usd_shape_of(const hob_usd_build_t *b, const hob_morph_target *target);
 /* Weight of a target for the shape weight `weight`. */
 double hob_usd_target_weight(const hob_usd_build_t *b, const hob_mesh *mesh, uint32_t target, double weight);
-/* Key times for the targets' weights: those of the samples, and where a shape crosses an in-between. column:
- * [target_count] index of each target's shape in the samples, SIZE_MAX: none. In scratch memory, rising. */
+/* Times at which target weights need keys, rising, in scratch memory: those of the samples, and where a shape
+ * crosses an in-between. column: [target_count] each target's shape in the samples, or SIZE_MAX. */
 bool hob_usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_usd_samples *samples,
 						  const size_t *column, double **out, size_t *count, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- usd_clip.c: the growing clip ---- */
+/* ---- usd_clip.c: channels of the clip ---- */
 
 /* A channel with room for `keys` keys; the caller fills the values. */
 bool hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint32_t components, size_t keys,

@@ -39,7 +39,7 @@ static bool read_joint(const hob_usd_value *value, uint32_t width, size_t joint,
 	return true;
 }
 
-/* A sample holds all joints; a track takes one joint from every sample. */
+/* Makes the track of one joint: a sample holds the values of all joints. */
 static bool joint_track(const animation_t *a, const hob_usd_attribute *attribute, hob_path path, size_t at,
 						uint32_t node)
 {
@@ -98,7 +98,7 @@ static size_t shape_in(const hob_usd_value *names, hob_str name)
 	return SIZE_MAX;
 }
 
-/* Rest weights of the mesh: the only value, or the first in time. */
+/* Sets the rest weights of the mesh: the only sample, or the first in time. */
 static bool rest_weights(const animation_t *a, const hob_usd_value *names, uint32_t node)
 {
 	hob_usd_build_t *b = a->b;

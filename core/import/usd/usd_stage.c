@@ -235,7 +235,7 @@ bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, ho
 	return true;
 }
 
-/* Notes each such path once. */
+/* Notes a target that the arc does not map into the stage, once per path. */
 static bool note_outside(hob_usd *u, const hob_usd_prim *prim, hob_str property, hob_str path, hob_error *err)
 {
 	hob_str key = hob_arena_printf(u->scratch, "outside %.*s.%.*s %.*s", HOB_FMT(prim->path),
@@ -318,7 +318,7 @@ bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_
 /* ---- composing all prims */
 
 typedef struct names {
-	hob_arena arena; /* for these names only: a prim may have a million children */
+	hob_arena arena; /* released with the names: a prim may have a million children */
 	uint32_t *items, count, capacity;
 	hob_usd_map seen;
 } names_t;
@@ -467,8 +467,8 @@ static bool is_known_type(hob_str type)
 	return type.len == 0;
 }
 
-/* The first known type among the root layer's fallbackPrimTypes of an application's type; else the type
- * itself. */
+/* An application's own type becomes the first known type of its entry in the root layer's fallbackPrimTypes;
+ * other types, and those without an entry, stay. */
 static hob_str usual_type(const hob_usd *u, hob_str type)
 {
 	const hob_usd_value *all =
@@ -612,7 +612,6 @@ static bool compose_stage(hob_usd *u, uint32_t layer, hob_error *err)
 	hob_usd_tree tree;
 	if (!hob_usd_stack_open(u, layer, HOB_NONE, &stack, err) || !hob_usd_tree_root(u, stack, &tree, err))
 		return false;
-	/* The root of the namespace is spec 0 of each layer. */
 	u->rate = u->stacks[stack].rate;
 	return read_settings(u, layer) && add_prim(u, HOB_NONE, HOB_NONE, tree, &root, err) &&
 		   compose_children(u, root, 1, err);

@@ -32,7 +32,7 @@ typedef struct crease {
 typedef struct creases {
 	crease_t *items;
 	uint32_t count, room;
-	float *points; /* [point_count] of the level */
+	float *points; /* [point_count] sharpness of the level's points */
 } creases_t;
 
 static int compare_creases(const void *a, const void *b)
@@ -132,10 +132,10 @@ static void edge_points(const hob_usd_level *l, const float *from, const float *
 		}
 }
 
-/* Neighbourhood of a point; [1] counts only creases that remain creases in the next level. */
+/* Neighbourhood of a point; creases[1] counts only those that remain creases in the next level. */
 typedef struct around {
 	uint32_t edges, faces, creases[2], ending;
-	float ends; /* sum of the sharpness that runs out in this level */
+	float ends; /* sum of the sharpnesses that reach 0 in this level */
 } around_t;
 
 typedef enum rule { SMOOTH, CREASE, CORNER } rule_t;
@@ -232,8 +232,7 @@ static bool refine_points(hob_arena *arena, const hob_usd_level *l, const float 
 
 /* ---- levels */
 
-/* Quad of a corner: the corner, the midpoint of its edge, the face point, the midpoint of the previous
- * edge. */
+/* Quad of a corner: the corner, its edge's midpoint, the face point, the midpoint of the edge before it. */
 static bool refine_faces(hob_arena *arena, const hob_usd_level *l, hob_usd_level *next, uint32_t **face_of,
 						 hob_error *err)
 {

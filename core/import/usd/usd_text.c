@@ -230,7 +230,7 @@ static bool read_order(text_t *t, uint32_t spec)
 	return !prims || set_field(t, spec, HOB_USD_T_primOrder, value);
 }
 
-/* True when a prim, a variant set or an order was next; *done: whether it could be read. */
+/* Reads a prim, a variant set or an order; false if none is next. *done: whether reading succeeded. */
 static bool read_structure(text_t *t, uint32_t spec, bool *done)
 {
 	static const char *const specifiers[] = {"def", "over", "class"};

@@ -120,7 +120,7 @@ typedef struct numbers {
 	uint32_t count, capacity;
 } numbers_t;
 
-/* inf, -inf, nan; NULL for anything else. They end at a word boundary, unlike those of other formats. */
+/* Reads inf, -inf or nan as a whole word; NULL for anything else. */
 static const char *word_number(hob_usd_lex *l, double *out)
 {
 	const char *from = l->at;
@@ -182,8 +182,8 @@ static inline void skip_blanks(hob_usd_lex *l)
 	hob_usd_lex_skip(l);
 }
 
-/* Numbers up to the value's closing bracket. *width: how many the first outermost pair of parentheses
- * encloses. */
+/* Reads numbers up to the value's closing bracket. *width: how many of them the first outermost pair of
+ * parentheses encloses. */
 static bool read_numbers(hob_usd_lex *l, hob_usd_kind kind, bool is_array, numbers_t *to, uint32_t *width)
 {
 	uint32_t depth = 0, tuples = 0;

@@ -13,14 +13,14 @@ typedef struct pair {
 typedef struct clips {
 	hob_usd *u;
 	const hob_usd_value *dictionary;
-	uint32_t layer, variables; /* scope of the asset paths */
+	uint32_t layer, variables; /* base and variables of the asset paths */
 	hob_str *assets, prim;
 	uint32_t asset_count;
 	pair_t *active, *times;
 	uint32_t active_count, time_count;
 	uint32_t manifest;		   /* layer; HOB_NONE: every attribute is declared */
-	uint32_t made;			   /* layer */
-	struct gathered *gathered; /* [spec of `made`] */
+	uint32_t made;			   /* layer that receives the samples */
+	struct gathered *gathered; /* [specs of `made`] samples of each attribute */
 	uint32_t gathered_room;
 	uint64_t work;
 	hob_error *err;
@@ -74,7 +74,7 @@ static bool read_pairs(clips_t *c, hob_str key, pair_t **out, uint32_t *count)
 	return true;
 }
 
-/* "clip.##.usd" from start to end: one file per step, each at its own time. */
+/* Reads "clip.##.usd" from start to end: one file per step, each at its own time. */
 static bool read_template(clips_t *c, hob_str name)
 {
 	double start = hob_usd_number(entry(c, HOB_STR("templateStartTime")), NAN);
@@ -191,9 +191,9 @@ static bool put_sample(clips_t *c, gathered_t *g, const hob_usd_samples *s, doub
 	return value_at(c, s, clip_time(c, stage), &g->values[at]);
 }
 
-/* Samples of one attribute of one clip between stage times `begin` and `end`: its own, mapped to stage time,
- * and those at the knots of the time mapping. After the last, the value interpolates to the first of the next
- * clip, as in OpenUSD. */
+/* Copies the samples of one attribute of one clip between stage times `begin` and `end`: its own, mapped to
+ * stage time, and one at each knot of the time mapping. From the last one the value interpolates to the first
+ * of the next clip, as in OpenUSD. */
 static bool put_window(clips_t *c, gathered_t *g, const hob_usd_samples *s, double begin, double end)
 {
 	if (isfinite(begin) && !put_sample(c, g, s, begin))
