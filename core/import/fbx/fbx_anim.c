@@ -57,8 +57,8 @@ static bool changes(const hob_fbx_motion *motion)
 	return false;
 }
 
-/* Imported: translation, rotation, scale and visibility of nodes, and shape weights; a clip holds nothing
- * else. */
+/* Whether the property is imported: translation, rotation, scale and visibility of nodes, and shape weights;
+ * a clip holds nothing else. */
 static bool is_read(const hob_fbx *f, const hob_fbx_edge *edge)
 {
 	static const hob_str properties[] = {
@@ -409,7 +409,7 @@ static void mark_nodes(hob_fbx *f)
 	for (uint32_t m = 0; m < f->anim->motion_count; m++) {
 		const hob_fbx_motion *motion = &f->anim->motions[m];
 		const hob_fbx_object *o = &f->objects[motion->object];
-		/* A clip may also set a value other than the rest pose without any curve. */
+		/* A motion without curves may still hold a value other than the rest pose. */
 		bool says = false;
 		for (int k = 0; k < 3; k++)
 			says = says || motion->curves[k] || isfinite(motion->otherwise[k]);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* A value ends where no comma follows; line ends have no meaning: in some files lists run over them. */
+/* A list of values ends at one without a comma behind it, not at a line end: some files break lists. */
 
 typedef struct scanner {
 	const char *text;
@@ -25,7 +25,7 @@ static void skip_blanks(scanner *s)
 	}
 }
 
-/* All except blanks and , { } " ; : */
+/* Bytes that end a word: blanks and , { } " ; : */
 static const bool no_word[256] = {
 	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,		  1,		 1,			1,		   1,		  1,		1,
 	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ['"'] = 1, [','] = 1, [':'] = 1, [';'] = 1, ['{'] = 1, ['}'] = 1};

@@ -31,7 +31,8 @@ static double aspect_of(const hob_fbx *f, uint32_t o, double film_aspect)
 	}
 }
 
-/* The part of the film in the picture, in inches. Source of the modes: FbxCamera's EGateFit. */
+/* Width and height, in inches, of the part of the film that the picture shows. Source of the modes:
+ * FbxCamera's EGateFit. */
 static void fit_gate(const hob_fbx *f, uint32_t o, const double film[2], double out[2])
 {
 	double film_aspect = film[0] / film[1], aspect = aspect_of(f, o, film_aspect);
@@ -142,8 +143,7 @@ static bool emit_attribute(hob_fbx *f, const hob_fbx_node *node, uint32_t o, boo
 	hob_node *made = child.data ? hob_fbx_new_node(f, node->scale_id, child, &place, err) : NULL;
 	if (!made)
 		return child.data ? false : hob_fail_memory(err, f->scratch, "node names");
-	/* In versions before 7000, a light or camera is part of the model record, whose properties the node
-	 * already has. */
+	/* Before 7000, a light or camera is part of the model's record, whose properties the node already has. */
 	if (f->objects[o].record != f->objects[node->object].record && !hob_fbx_extras(f, o, &made->extras, err))
 		return false;
 	hob_str shown = hob_fbx_name(f, name);

@@ -18,8 +18,8 @@ enum {
 /* A key as stored, before its tangents are computed. */
 typedef struct raw_key {
 	uint32_t flags;
-	float data[2]; /* slopes; biases of automatic tangents in percent; or tension and continuity */
-	float bias;	   /* TCB */
+	float data[2]; /* slopes; or biases of automatic tangents in percent; or tension and continuity */
+	float bias;	   /* of a TCB (tension, continuity, bias) key */
 	bool solve;	   /* tangents must be computed */
 	bool first_zero;
 } raw_key;
@@ -33,8 +33,8 @@ static double secant(const hob_fbx_key *a, const hob_fbx_key *b)
 	return b->time > a->time ? (b->value - a->value) / (b->time - a->time) : 0;
 }
 
-/* Bias of an automatic tangent: above 0 % towards the line on its right, below towards the left. Beyond 500 %
- * it steepens without limit. */
+/* Leans an automatic slope by a bias in percent: 100 reaches the slope of the line on the right, -100 that on
+ * the left; beyond 500 the slope grows without limit. */
 static double lean(double slope, double left, double right, double bias)
 {
 	double share = fabs(bias) / 100, gap = (bias > 0 ? right : left) - slope, beyond = share - 5;
@@ -112,8 +112,8 @@ static void solve_tangents(hob_fbx_key *keys, const raw_key *raw, uint32_t count
 		} else if (raw[i].first_zero && !before) {
 			in = out = 0;
 		} else {
-			/* A key stores the bias of its own right side and of the next key's left side, the latter with
-			 * its sign reversed. */
+			/* A key stores the bias of its right side and, with the sign reversed, that of the next key's
+			 * left side. */
 			bool leans = before && raw[i - 1].solve && !(raw[i - 1].flags & TCB);
 			double bias_out = behind ? (double)raw[i].data[0] : 0,
 				   bias_in = leans ? -(double)raw[i - 1].data[1] : bias_out;
@@ -340,8 +340,8 @@ static char take_letter(take_reader *r)
 	return value.integer > 0 && value.integer < 128 ? (char)value.integer : 0;
 }
 
-/* The letter and KeyVer decide how many numbers belong to a slope and how many weights follow. Modes p q t d:
- * their numbers are skipped and the tangent is computed from the neighbours. */
+/* The letter and KeyVer decide how many numbers belong to a slope and how many weights follow. In modes p, q,
+ * t and d the numbers are skipped and the tangent is computed from the neighbours. */
 static bool take_cubic(take_reader *r, hob_fbx_key *key, raw_key *raw)
 {
 	int weights = 1, skip = 0;
@@ -502,7 +502,7 @@ static bool is_behind(const hob_fbx_curve *curve, uint32_t key, double time, int
 	return side < 0 ? curve->keys[key].time >= time : curve->keys[key].time > time;
 }
 
-/* First key after the time, or count; with side < 0 a key at the time itself counts as after. */
+/* Index of the first key after the time, or the key count; with side < 0, also a key at that time. */
 static uint32_t key_behind(const hob_fbx_curve *curve, double time, int side)
 {
 	uint32_t low = 0, high = curve->count, seen = *curve->seen > 0 ? *curve->seen - 1 : 0;
@@ -543,8 +543,7 @@ static hob_fbx_reading along_end(const hob_fbx_curve *curve, double time, bool e
 	return (hob_fbx_reading){end->value + slope * (time - end->time), slope, HOB_FBX_LINEAR, true};
 }
 
-/* Number, from 1, of the repetition `gap` lengths outside the keys; on the border of two, the outer one if
- * `outwards`. */
+/* Number, from 1, of the repetition `gap` lengths beyond the keys; at a border, the outer if `outwards`. */
 static double repetition_at(double gap, bool outwards)
 {
 	double nearest = round(gap);
@@ -578,7 +577,7 @@ hob_fbx_reading hob_fbx_curve_at(const hob_fbx_curve *curve, double time, int si
 	if (beyond->type == 'A')
 		shift = (early ? -turns : turns) * (last->value - first->value);
 	hob_fbx_reading out = inside(curve, within, within <= first->time ? 1 : -1);
-	if (over) /* exactly at a key, whatever its segment's kind */
+	if (over) /* past the last repetition: the value of its end key, whatever the segment's kind */
 		out = (hob_fbx_reading){.value = within - first->time < length / 2 ? first->value : last->value};
 	out.value += shift;
 	out.beyond = true;

@@ -12,8 +12,7 @@ typedef enum hob_fbx_segment {
 	HOB_FBX_WEIGHTED
 } hob_fbx_segment;
 
-/* A key and the segment from it to the next. Slopes are per second; weights are fractions of the segment's
- * length. */
+/* A key and the segment to the next one. Slopes are per second, weights fractions of the segment's length. */
 typedef struct hob_fbx_key {
 	double time, value;
 	uint8_t kind; /* hob_fbx_segment, never FLAT */

@@ -87,7 +87,7 @@ static bool same_materials(const hob_fbx_variant *a, const hob_fbx_variant *b)
 			memcmp(a->materials, b->materials, a->material_count * sizeof *a->materials) == 0);
 }
 
-/* Parts of a geometry with the materials of one node; the arrays are shared with other variants. */
+/* Adds the parts of a geometry with the materials of one node; the arrays are shared with other variants. */
 static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *variant, uint32_t node,
 						uint32_t *id, hob_error *err)
 {
@@ -116,7 +116,8 @@ static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *varian
 	return (!f->meshes.failed && !f->variants.failed) || hob_fail(err, MEMORY, "no memory left for meshes");
 }
 
-/* `own`: the node's materials; without any, those connected to the geometry itself. */
+/* Finds or adds the variant for a node. `own`: the node's materials; when there are none, those connected to
+ * the geometry itself are used. */
 static bool find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node *node,
 						 const hob_fbx_variant *own, uint32_t *mesh_first, hob_error *err)
 {

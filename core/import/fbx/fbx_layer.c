@@ -7,7 +7,7 @@ static bool starts(hob_str text, const char *word)
 	return hob_str_starts(text, hob_str_of(word));
 }
 
-/* The number of entries gives the mapping if it is missing or does not fit. */
+/* The mapping as stored; when it is missing or does not fit, the number of entries decides. */
 static hob_fbx_mapping mapping_of(const hob_fbx *f, uint32_t record, uint32_t entries,
 								  const hob_fbx_counts *counts)
 {

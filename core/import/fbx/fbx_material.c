@@ -517,7 +517,7 @@ static const struct {
 
 typedef struct pairing {
 	uint32_t model, count;
-	uint32_t *texture_of[HOB_COUNT_OF(old_layers)]; /* [count] by material number; HOB_NONE */
+	uint32_t *texture_of[HOB_COUNT_OF(old_layers)]; /* [count] by material number; HOB_NONE: no texture */
 } pairing;
 
 static uint32_t nth_below(const hob_fbx *f, uint32_t object, hob_fbx_class class, uint32_t number)

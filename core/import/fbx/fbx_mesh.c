@@ -6,7 +6,7 @@
 #include <math.h>
 
 enum {
-	SLOTS = 65536, /* materials of one geometry */
+	SLOTS = 65536, /* maximum materials of one geometry */
 	CHAIN = 64,	   /* maximum vertices of a control point to compare; beyond, equal ones are not merged */
 	ROW_MAX = 3 + 4 + 2 * HOB_UV_SETS + 4 * HOB_COLOR_SETS,
 };
@@ -30,7 +30,7 @@ typedef struct builder {
 	uint32_t stride; /* floats per vertex beside its position */
 	/* of the current part */
 	hob_buf rows, points, next; /* [vertices] */
-	uint32_t *head;				/* [points] last vertex of each; valid if its point is this one */
+	uint32_t *head; /* [points] last vertex made for each; stale when that vertex has another point */
 	hob_buf indices, cut, ids;
 	hob_polygon polygon;
 	uint64_t small, bad;

@@ -283,7 +283,8 @@ static bool uniform(const double s[3])
 	return fabs(s[0] - s[1]) < 1e-6 * fabs(s[0]) && fabs(s[0] - s[2]) < 1e-6 * fabs(s[0]);
 }
 
-/* Moves to a leaf the scale that a child of type 0 or 2 does not inherit as a plain product. */
+/* Computes the node's own and inherited scale, and whether the scale needs a leaf node of its own
+ * (scale_apart): when a child of type 0 or 2 cannot inherit it as a plain product. */
 static void split_scale(hob_fbx *f, uint32_t id)
 {
 	hob_fbx_node *node = &f->nodes[id];

@@ -231,7 +231,8 @@ static uint32_t object_of(const hob_fbx *f, const id_entry *ids, const hob_fbx_v
 	return ids ? find_id(ids, f->object_count, value->integer) : HOB_NONE;
 }
 
-/* 6.x connects to the model objects that belong to its geometry. */
+/* The parent that an edge of a 6.x file means: deformers and shapes are connected to the model there, and
+ * belong to the geometry that its record contains. */
 static uint32_t meant(const hob_fbx *f, uint32_t child, uint32_t parent)
 {
 	bool for_mesh =

@@ -30,7 +30,7 @@ typedef struct hob_fbx_record {
 	uint32_t value_count;
 	uint32_t child, next; /* records; HOB_NONE: none */
 	uint32_t name_len;
-	/* hob_fbx_mark of the first value, 0 unless it is a text: skips most records without decoding */
+	/* hob_fbx_mark of the first value, 0 unless it is a text: lets a search skip records undecoded */
 	uint32_t mark;
 } hob_fbx_record;
 
@@ -69,7 +69,7 @@ typedef enum hob_fbx_class {
 	HOB_FBX_TEXTURE,
 	HOB_FBX_LAYERED_TEXTURE,
 	HOB_FBX_VIDEO,
-	HOB_FBX_DEFORMER, /* Skin Cluster BlendShape BlendShapeChannel VertexCacheDeformer */
+	HOB_FBX_DEFORMER, /* Skin, Cluster, BlendShape, BlendShapeChannel or VertexCacheDeformer */
 	HOB_FBX_STACK,
 	HOB_FBX_LAYER,
 	HOB_FBX_CURVE_NODE,
@@ -86,7 +86,7 @@ typedef struct hob_fbx_object {
 	hob_str name;	  /* as stored, without the class */
 	hob_str subclass; /* "Mesh", "LimbNode" ... */
 	uint32_t record;
-	uint32_t props, template_props;	   /* records Properties70 or Properties60; HOB_NONE */
+	uint32_t props, template_props;	   /* records Properties70 or Properties60; HOB_NONE: none */
 	uint32_t below_first, below_count; /* edges to this object, in the file's order: hob_fbx.edges */
 	uint32_t above_first, above_count; /* edges from this object: hob_fbx.edges_up */
 	uint32_t index; /* models: node; geometries: geometry; materials: in hob_model.materials; else HOB_NONE */
@@ -114,19 +114,19 @@ typedef struct hob_fbx_rig {
 
 typedef struct hob_fbx_node {
 	uint32_t object;
-	uint32_t parent, first_child, last_child, next; /* nodes; HOB_NONE */
+	uint32_t parent, first_child, last_child, next; /* nodes; HOB_NONE: none */
 	hob_fbx_rig rig;
-	double translation[3], rotation[3], scaling[3]; /* Lcl, degrees */
+	double translation[3], rotation[3], scaling[3]; /* properties "Lcl ..."; rotation in degrees */
 	hob_fbx_trs rest;
 	uint32_t inherit; /* 0 RrSs, 1 RSrs, 2 Rrs */
 	bool has_geometric;
 	hob_fbx_trs geometric;
-	bool scale_apart; /* its scale is on a separate leaf node, see fbx_emit.c */
+	bool scale_apart; /* its scale is on a leaf node of its own, see fbx_emit.c */
 	bool scale_moves; /* animated in some clip */
 	bool rig_moves;	  /* a pivot, an offset, the pre- or the post-rotation is animated in some clip */
-	bool own_moves, inherited_moves; /* the scales of hob_fbx_split_scales are animated in some clip */
+	bool own_moves, inherited_moves; /* the node's own, inherited scale is animated in some clip */
 	bool lod_group;					 /* its children are levels of detail */
-	bool hidden, hides_mesh; /* hidden with its descendants; hidden itself while a descendant is visible */
+	bool hidden, hides_mesh; /* hidden: with all below it; hides_mesh: alone, a descendant is visible */
 	bool shows_alone;		 /* does not inherit its parent's visibility */
 	bool level_dropped;		 /* below a dropped level of detail: keeps its transform and loses its mesh */
 	uint32_t id, scale_id;	 /* in hob_model.nodes; scale_id: the scale leaf, or id */
@@ -146,7 +146,7 @@ typedef struct hob_fbx_shape {
 } hob_fbx_shape;
 
 typedef struct hob_fbx_channel {
-	uint32_t object;				   /* object whose property animates the channel; HOB_NONE */
+	uint32_t object;				   /* object whose property animates the channel; HOB_NONE: none */
 	hob_str property;				   /* that property: "DeformPercent", or the shape's name in 6.x files */
 	double percent;					   /* at rest */
 	uint32_t shape_first, shape_count; /* range in the geometry's shapes, by rising full weight */
@@ -154,7 +154,7 @@ typedef struct hob_fbx_channel {
 
 /* Faces of one material slot. */
 typedef struct hob_fbx_part {
-	uint32_t slot;	  /* -1 is HOB_NONE: no material */
+	uint32_t slot;	  /* HOB_NONE, -1 in the file: no material */
 	uint32_t *points; /* [mesh.vertex_count] control point of each vertex */
 	hob_mesh mesh;
 } hob_fbx_part;
@@ -175,9 +175,9 @@ typedef struct hob_fbx_geometry {
 	uint32_t channel_count;
 	hob_fbx_joint *joints;
 	uint32_t joint_count;
-	bool skinned, has_loose; /* has_loose: some vertex follows the mesh's node: a joint without a node */
+	bool skinned, has_loose; /* has_loose: one joint has no node: it holds the vertices without weights */
 	bool used;
-	bool has_geometric, geometric_differs; /* over all users of the geometry */
+	bool has_geometric, geometric_differs; /* some user has a geometric transform; users disagree on it */
 	hob_fbx_trs geometric;				   /* baked into the vertices unless users differ */
 	uint32_t variant_first;				   /* chain of hob_fbx.variants */
 	hob_str uv_names[HOB_UV_SETS];
@@ -253,8 +253,7 @@ typedef struct hob_fbx {
 /* ---- fbx_binary.c, fbx_ascii.c: bytes to records ---- */
 
 bool hob_fbx_is_binary(hob_bytes file);
-/* CORRUPT or TRUNCATED when the tree of records is damaged. Source: code.blender.org's description of the
- * format. */
+/* CORRUPT or TRUNCATED when the records are damaged. Source: code.blender.org's description of the format. */
 bool hob_fbx_read_binary(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 bool hob_fbx_read_ascii(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 /* The next value of an ASCII file; see hob_fbx_next. */
@@ -278,7 +277,7 @@ hob_fbx_cursor hob_fbx_values(const hob_fbx *f, uint32_t record);
 bool hob_fbx_next(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value *out);
 /* Value `index` of a record; type HOB_FBX_NOTHING when it has fewer. */
 hob_fbx_value hob_fbx_value_at(const hob_fbx *f, uint32_t record, uint32_t index);
-/* First value of the child of that name. */
+/* First value of the child of that name, as a number; `otherwise` when there is none. */
 double hob_fbx_child_real(const hob_fbx *f, uint32_t record, hob_str name, double otherwise);
 int64_t hob_fbx_child_integer(const hob_fbx *f, uint32_t record, hob_str name, int64_t otherwise);
 hob_str hob_fbx_child_text(const hob_fbx *f, uint32_t record, hob_str name);
@@ -291,15 +290,15 @@ bool hob_fbx_floats(hob_fbx *f, uint32_t record, float **out, uint32_t *count, h
 bool hob_fbx_ints(hob_fbx *f, uint32_t record, int32_t **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 bool hob_fbx_longs(hob_fbx *f, uint32_t record, int64_t **out, uint32_t *count,
 				   hob_error *err) HOB_MUST_CHECK;
-/* ASCII escapes resolved, made fit for the model, in `result`. data == NULL when memory is short. */
+/* A name fit for the model, in `result`: ASCII escapes resolved. data == NULL when memory is short. */
 hob_str hob_fbx_name(const hob_fbx *f, hob_str raw);
-/* ASCII escapes resolved, otherwise unchanged; in scratch memory or borrowed. */
+/* A text with ASCII escapes resolved, otherwise unchanged; in scratch memory or borrowed. */
 hob_str hob_fbx_plain(const hob_fbx *f, hob_str raw);
 
 /* ---- fbx_objects.c: objects, edges, templates; one table for all versions ---- */
 
 bool hob_fbx_read_objects(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
-/* For the readers of older files. HOB_NONE when there are too many. */
+/* Appends an object, for the readers of older files. HOB_NONE when there are too many. */
 uint32_t hob_fbx_add_object(hob_fbx *f, const hob_fbx_object *object, hob_error *err);
 bool hob_fbx_add_edge(hob_fbx *f, uint32_t child, uint32_t parent, hob_str property,
 					  hob_error *err) HOB_MUST_CHECK;
@@ -316,12 +315,12 @@ bool hob_fbx_read_legacy_objects(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 
 /* Cursor at the first value of the property; false when neither the object nor its template has it. */
 bool hob_fbx_prop(const hob_fbx *f, uint32_t object, hob_str name, hob_fbx_cursor *out);
-/* Ignores the template. */
+/* As hob_fbx_prop, without the template. */
 bool hob_fbx_own_prop(const hob_fbx *f, uint32_t object, hob_str name, hob_fbx_cursor *out);
 double hob_fbx_prop_real(const hob_fbx *f, uint32_t object, hob_str name, double otherwise);
 int64_t hob_fbx_prop_integer(const hob_fbx *f, uint32_t object, hob_str name, int64_t otherwise);
 hob_str hob_fbx_prop_text(const hob_fbx *f, uint32_t object, hob_str name);
-/* False leaves `out` unchanged; numbers that are not finite count as absent. */
+/* Three numbers of a property. False, with `out` unchanged, when it is absent or not finite. */
 bool hob_fbx_prop_vector(const hob_fbx *f, uint32_t object, hob_str name, double out[3]);
 
 /* ---- fbx_transform.c ---- */
@@ -342,8 +341,7 @@ bool hob_fbx_trs_is_identity(const hob_fbx_trs *trs);
 bool hob_fbx_read_settings(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 /* CORRUPT when models form a ring. */
 bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
-/* Call after hob_fbx_read_stacks. Finds the nodes that need a scale leaf because a child does not inherit
- * their scale. */
+/* Call after hob_fbx_read_stacks. Finds the nodes that need a scale leaf, as a child does not inherit it. */
 bool hob_fbx_split_scales(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 /* Next ancestor whose Lcl Scaling is a factor of node's own scale, or HOB_NONE; start with *at = node. Below
  * a parent with a scale leaf, a node of type 0 inherits the parent's whole scale, a node of type 2 only the
@@ -393,7 +391,7 @@ void hob_fbx_say_unread(hob_fbx *f);
 
 /* ---- clips ---- */
 
-/* Finds animated nodes before they are emitted: sets scale_moves. */
+/* Reads the animation. Call before the nodes are emitted: sets their scale_moves and rig_moves. */
 bool hob_fbx_read_stacks(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 bool hob_fbx_read_clips(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 

@@ -54,7 +54,7 @@ static void pose_at(hob_fbx_tracker *k, double time, int side, double *out)
 		hob_fbx_quat_multiply(rig.pre, q, rig.pre);
 		rig.order = 0;
 	}
-	/* Evaluates only the inputs of the path: a translation depends on the rest only with pivots. */
+	/* Evaluates only the inputs of the path: a translation depends on rotation and scale only with pivots. */
 	memcpy(t, node->translation, sizeof t);
 	memcpy(s, node->scaling, sizeof s);
 	if (!turns)

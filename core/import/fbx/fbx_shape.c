@@ -43,7 +43,7 @@ static bool read_arrays(list *l, uint32_t record, hob_fbx_shape *shape, hob_erro
 	return true;
 }
 
-/* Blender writes weights per vertex where the format has the full weight of a shape. */
+/* Scales a shape's deltas: Blender writes weights per vertex where the format has the full weight. */
 static bool scale_by_vertex(hob_fbx_shape *shape, const double *weights, uint32_t count)
 {
 	if (count != shape->count || count < 2)
@@ -107,7 +107,7 @@ static bool read_channel(list *l, uint32_t object, hob_error *err)
 	return true;
 }
 
-/* 6.x, and some 7.1 files: inside the mesh. */
+/* Reads the shapes inside the mesh's record, as in 6.x and some 7.1 files. */
 static bool read_inline(list *l, hob_error *err)
 {
 	hob_fbx *f = l->f;

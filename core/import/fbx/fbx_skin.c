@@ -63,7 +63,7 @@ static uint32_t user_of(const hob_fbx *f, const hob_fbx_geometry *g)
 	return HOB_NONE;
 }
 
-/* From the mesh's node to the bone at bind time. */
+/* Matrix from the mesh's node to the bone at bind time. */
 static bool read_bind(hob_fbx *f, const hob_fbx_geometry *g, uint32_t object, double out[16], hob_error *err)
 {
 	static const double none[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};

@@ -74,7 +74,7 @@ static uint32_t root(uint32_t *group, uint32_t i)
 	return i;
 }
 
-/* Corners i and j of a control point lie in different faces on one smooth edge. */
+/* Whether corners i and j of a control point lie in faces that share a smooth edge, or a smoothing group. */
 static bool joined(const smoother *m, uint32_t i, uint32_t j)
 {
 	const uint32_t *corners = m->s->corners;

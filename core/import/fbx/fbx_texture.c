@@ -111,7 +111,7 @@ static bool exists(const hob_fbx *f, hob_str path)
 	return path.len > 0 && hob_import_exists(f->request, path);
 }
 
-/* In addition to the paths tried for every format: the folder into which the SDK unpacks pictures. */
+/* Looks in the folders into which the FBX SDK unpacks pictures, after the paths tried for every format. */
 static bool look_in_folder(hob_fbx *f, hob_str name, hob_str *found, hob_error *err)
 {
 	hob_str own = hob_path_name(f->request->path);
@@ -248,9 +248,9 @@ static uint32_t uv_set_of(const hob_fbx *f, hob_str name)
 	return 0;
 }
 
-/* u' = T R S u with V up, around the pivots, and F M F with F(u, v) = (u, 1 - v) where V points down. Maya's
- * repeat and Max's tiling are S itself. Blender's exporter writes the inverse of its own scale and rotation,
- * the latter in radians. */
+/* M = T R S, around the pivots, applies to V pointing up; F M F with F(u, v) = (u, 1 - v) to Hob's V, which
+ * points down. Maya's repeat and Max's tiling are S itself. Blender's exporter writes the inverse of its own
+ * scale and rotation, the latter in radians. */
 static void uv_transform(const hob_fbx *f, uint32_t texture, hob_texture_ref *ref)
 {
 	double t[3] = {0}, r[3] = {0}, s[3] = {1, 1, 1}, rp[3] = {0}, sp[3] = {0}, m[16];

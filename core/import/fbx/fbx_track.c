@@ -64,7 +64,7 @@ static bool bends_at_quarter(hob_fbx_tracker *k, double from, double to, const d
 	return apart(k, quarter, guess);
 }
 
-/* Adds the keys needed strictly between two, which have the values `left` and `right`. */
+/* Adds the keys needed strictly between `from` and `to`, where the values are `left` and `right`. */
 static void refine(hob_fbx_tracker *k, double from, double to, const double *left, const double *right,
 				   int depth)
 {
@@ -113,8 +113,7 @@ static uint32_t add_frames(hob_fbx_tracker *k, const hob_fbx_survey *s, uint32_t
 	return (uint32_t)(k->times.size / sizeof(double));
 }
 
-/* Samples the track just before each of the times, [count][width], and derives the allowed error. NULL
- * without memory. */
+/* Samples the track just before each time, [count][width]; derives the tolerance. NULL without memory. */
 static const double *sample_all(hob_fbx_tracker *k, uint32_t count)
 {
 	const double *times = (const double *)(const void *)k->times.data;
@@ -129,8 +128,8 @@ static const double *sample_all(hob_fbx_tracker *k, uint32_t count)
 	return samples;
 }
 
-/* Number of pieces between two keys such that none rotates by more than `most` degrees about an axis: samples
- * at the ends do not show whole revolutions between them. */
+/* Number of pieces between two keys, so that none rotates by more than `most` degrees about an axis: samples
+ * at the two keys alone would miss whole revolutions. */
 static uint32_t turn_pieces(hob_fbx_tracker *k, double from, double to, double most)
 {
 	enum { PARTS = 4, MOST_PIECES = 4096 };
@@ -200,7 +199,7 @@ static void stepped(hob_fbx_tracker *k, uint32_t count)
 	}
 }
 
-/* Each component is a curve, given by `curves` and `scale`, or a constant. */
+/* Each component is a curve, or the constant in `rest` where `curves` is NULL. */
 typedef struct lines {
 	const hob_fbx_curve *curves[WIDTH];
 	double rest[WIDTH];
@@ -233,7 +232,7 @@ static void line_key(hob_fbx_tracker *k, const lines *l, double time, int side, 
 		values[i] *= k->f->unit, slopes[i] *= k->f->unit;
 }
 
-/* Subdividing a line or a cubic at another curve's key is exact. */
+/* Writes the lines or cubics with keys at all times: subdividing one at another curve's key is exact. */
 static void exact(hob_fbx_tracker *k, const lines *l, uint32_t count, bool cubic)
 {
 	const double *times = (const double *)(const void *)k->times.data;
@@ -536,7 +535,8 @@ static bool weight_track(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *e
 	return done;
 }
 
-/* A node is visible while its visibility is above 0; in a fading segment, if it is at either end. */
+/* Makes the visibility track. A node is visible while its value is above 0; a segment that fades counts as
+ * visible if either end is. */
 static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
 {
 	hob_fbx *f = k->f;
@@ -576,7 +576,7 @@ static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
 		return hob_fail(err, LIMIT, "more than %llu animation keys", HOB_LIMIT_KEYS);
 	if (track.key_count == 0 || (track.key_count == 1 && (track.values[0] > 0) != node->hidden))
 		return true;
-	/* A state that lasts no time is never seen in a loop. */
+	/* Without a key at the end, the last state would last no time in a looping clip. */
 	float end = (float)(k->from->end - k->from->begin);
 	if (track.times[track.key_count - 1] < end) {
 		track.times[track.key_count] = end;

@@ -33,7 +33,7 @@ typedef struct hob_fbx_tracker {
 	double *ends;
 } hob_fbx_tracker;
 
-/* Properties of a clip's curves, over all of them. */
+/* Summary of the curves of one track. */
 typedef struct hob_fbx_survey {
 	bool steps, lines, cubics, others; /* kinds of segments inside the clip; others: weighted, extrapolated */
 	bool beyond;					   /* some curve is extrapolated */
@@ -41,16 +41,13 @@ typedef struct hob_fbx_survey {
 	uint32_t moving; /* components that are not constant */
 } hob_fbx_survey;
 
-/* ---- fbx_times.c: where the curves at hand have keys ---- */
+/* ---- fbx_times.c: key times of the current curves ---- */
 
-/* Adds the times of keys inside the clip to hob_fbx_tracker.times, including keys repeated by
- * extrapolation. */
+/* Adds to hob_fbx_tracker.times the key times inside the clip, including those repeated by extrapolation. */
 void hob_fbx_survey_motions(hob_fbx_tracker *k, hob_fbx_motions motions, hob_fbx_survey *out);
-/* Adds the times at which a channel crosses the full weight of one of its shapes: there the shape weights
- * have a corner. */
+/* Adds the times at which a channel crosses a shape's full weight: there the shape weights have a corner. */
 void hob_fbx_add_crossings(hob_fbx_tracker *k, const hob_fbx_channel *channel, const hob_fbx_curve *curve);
-/* All added times lie between begin and end of the clip, which are added, too. Returns the number of distinct
- * times, 0 without memory. */
+/* Adds the clip's begin and end, sorts the times, removes duplicates. Returns how many; 0 without memory. */
 uint32_t hob_fbx_sort_times(hob_fbx_tracker *k);
 
 /* ---- fbx_sample.c ---- */

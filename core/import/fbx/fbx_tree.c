@@ -13,7 +13,7 @@ uint32_t hob_fbx_mark(hob_str text)
 						  (uint32_t)letters[len - 1] << 24;
 }
 
-/* Mark of a leading text value; the values stay undecoded. */
+/* hob_fbx_mark of the record's first value if it is a short text, else 0. Decodes no other value. */
 static uint32_t mark_of(const hob_fbx *f, const hob_fbx_record *record)
 {
 	const uint8_t *at = f->file.data + record->values;
@@ -256,7 +256,7 @@ static bool read_array(hob_fbx *f, uint32_t record, target to, void **out, uint3
 	hob_fbx_value value;
 	uint32_t most = f->records[list != HOB_NONE ? list : record].value_count, filled = 0;
 	bool first = true;
-	/* "*0" in ASCII files has no list. */
+	/* An empty array of an ASCII file, "*0", has no list. */
 	if (f->ascii && list == HOB_NONE && most == 1 && f->file.data[f->records[record].values] == '*')
 		return true;
 	while (hob_fbx_next(f, &cursor, &value)) {
