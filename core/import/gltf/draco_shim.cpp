@@ -82,7 +82,7 @@ bool hob_draco_attribute(const hob_draco *mesh, uint32_t unique_id, hob_draco_ty
 {
 	const draco::PointAttribute *attribute = mesh->mesh->GetAttributeByUniqueId(unique_id);
 	uint32_t points = mesh->mesh->num_points();
-	/* Draco reads a bool as it comes, also one of value 121. */
+	/* Draco copies stored bytes into bools, and any other than 0 or 1 is undefined behaviour. */
 	if (!attribute || width > 16 || attribute->data_type() == draco::DT_BOOL)
 		return false;
 	switch (type) {

@@ -325,7 +325,7 @@ static bool read_part(hob_gltf *g, uint32_t id, part_t *out, hob_error *err)
 		hob_gltf_note(g, "external-scene",
 					  "externalAssets[%u] '%.*s' names no default scene, so there is nothing of it to show",
 					  id, HOB_FMT(path));
-	/* Drops the other scenes. */
+	/* Keeps only the default scene. */
 	hob_scene scene = out->model.scenes[out->model.default_scene];
 	out->model.scenes = HOB_NEW(g->result, hob_scene, 1);
 	if (!out->model.scenes)
@@ -364,7 +364,7 @@ typedef struct links {
 	uint32_t *first, *next, *place;
 } links_t;
 
-/* New indices of the nodes: depth-first, children by rising id. */
+/* New index of each node, depth-first, with children in their old order; NULL without memory. */
 static uint32_t *order(hob_gltf *g, const hob_model *m)
 {
 	uint32_t count = m->node_count, *last = HOB_NEW(g->scratch, uint32_t, (size_t)count + 1),
@@ -445,7 +445,7 @@ static bool join(hob_gltf *g, const uint32_t *wanted, const part_t *parts, hob_e
 			if (r >= scene->root_first && r < scene->root_first + scene->root_count)
 				merged.nodes[base + models[i]->scene_roots[r]].parent = below[i];
 		}
-	/* The parts' roots follow the file's own and lose their status as roots. */
+	/* The parts' roots come after the file's own, and are now children. */
 	merged.scenes[0].root_count = g->model.scenes[g->model.default_scene].root_count;
 	merged.scene_root_count = 0;
 	for (uint32_t s = 0; s < merged.scene_count; s++) {
@@ -488,7 +488,7 @@ static bool import_external(hob_gltf *g, hob_error *err)
 
 /* ---- a file */
 
-/* ---- the trunk */
+/* ---- the importer */
 
 static bool import_document(hob_gltf *g, hob_error *err)
 {

@@ -231,7 +231,7 @@ typedef struct clip_reader {
 	uint32_t weight_count;
 } clip_reader_t;
 
-/* Channels share the track of their sampler unless they read it with another width or interpretation. */
+/* The track of a sampler, shared by channels that read it with the same width and interpretation. */
 static bool track_of(const clip_reader_t *r, uint32_t sampler, const target_t *target, uint32_t *out,
 					 hob_error *err)
 {
@@ -271,7 +271,7 @@ static bool add_channel(clip_reader_t *r, uint32_t node, hob_path path, uint32_t
 	return true;
 }
 
-/* A mesh's weights drive every node that uses the mesh with its own weights. */
+/* A channel of a mesh drives every node that uses the mesh without weights of its own. */
 static bool add_mesh_channels(clip_reader_t *r, uint32_t mesh, uint32_t track, hob_error *err)
 {
 	for (uint32_t node = 0; node < r->g->nodes.count; node++) {

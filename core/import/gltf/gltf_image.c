@@ -57,7 +57,7 @@ static bool image_in_view(hob_gltf *g, uint32_t view, hob_image *out, hob_error 
 	return true;
 }
 
-/* A missing picture does not fail the import. */
+/* Notes a missing picture, which does not fail the import. */
 static void note_missing(hob_gltf *g, uint32_t id, const hob_image *image, const hob_error *why)
 {
 	hob_gltf_note(g, "image-unavailable", "images[%u] '%.*s' cannot be used: %s", id, HOB_FMT(image->name),
@@ -148,8 +148,7 @@ bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampl
 	if (!hob_gltf_id(json, "source", g->images.count, image, &why) ||
 		!hob_gltf_id(json, "sampler", g->samplers.count, sampler, &why))
 		hob_gltf_note(g, "texture-reference", "textures[%u]: %s; it is taken as not given", id, why.context);
-	/* A standard PNG or JPEG is preferred as every decoder reads it, unless the alternative's extension is
-	 * required. */
+	/* A standard PNG or JPEG is preferred, as every decoder reads it, unless the alternative is required. */
 	bool only = *image == HOB_NONE, chosen = false;
 	for (size_t i = 0; !chosen && i < HOB_COUNT_OF(source_extensions); i++) {
 		const cJSON *extension;
@@ -172,7 +171,7 @@ bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampl
 bool hob_gltf_import_images(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
-	/* A material may add two derived from its own. */
+	/* Converting specular-glossiness may add two images per material. */
 	model->samplers = HOB_NEW(g->result, hob_sampler, g->samplers.count);
 	model->images = HOB_NEW(g->result, hob_image, (size_t)g->images.count + 2 * (size_t)g->materials.count);
 	if (!model->samplers || !model->images)

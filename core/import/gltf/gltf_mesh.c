@@ -39,7 +39,7 @@ static uint32_t put_lines(primitive_mode_t mode, const uint32_t *in, uint32_t co
 	return size;
 }
 
-/* Degenerate triangles stitch strips together; they draw nothing. */
+/* Turns a strip or a fan into triangles. Degenerate ones, which stitch strips together, draw nothing. */
 static uint32_t put_triangles(primitive_mode_t mode, const uint32_t *in, uint32_t count, uint32_t *out)
 {
 	uint32_t size = 0;
@@ -366,14 +366,14 @@ static uint32_t joints_in_use(const hob_mesh *mesh)
 	return joints;
 }
 
-/* targetNames, an exporters' convention: the model stores them as such. */
+/* Whether extras hold only targetNames, an exporters' convention, which the model stores as names. */
 static bool are_target_names_alone(const cJSON *json)
 {
 	const cJSON *values = hob_json_get(json, "extras"), *only = cJSON_IsObject(values) ? values->child : NULL;
 	return only && !only->next && strcmp(only->string, "targetNames") == 0;
 }
 
-/* Some exporters write morph targets only for animated primitives; those of the others are zero. */
+/* Number of morph targets: some exporters write them only for animated primitives; others get zeros. */
 static uint32_t most_targets(const hob_gltf_list *primitives)
 {
 	uint32_t most = 0;
@@ -464,7 +464,7 @@ bool hob_gltf_import_meshes(hob_gltf *g, hob_error *err)
 				*err = why;
 			return hob_fail_in(err, "meshes[%u] '%s'", i, hob_gltf_label(g->meshes.items[i]));
 		}
-		/* Its vertices may still be marked. */
+		/* The failed mesh may have left entries in vertex_place: forces a new map. */
 		g->vertex_place_count = 0;
 		model->mesh_count = g->mesh_first[i];
 		g->mesh_targets[i] = g->mesh_joints[i] = 0;

@@ -328,7 +328,7 @@ static bool count_joints(hob_gltf *g, hob_error *err)
 	return true;
 }
 
-/* Room for the weights of all nodes; their arrays are in the text, which bounds the sum. */
+/* Allocates the weights of all nodes; the arrays are in the JSON text, whose size bounds the sum. */
 static bool reserve_weights(hob_gltf *g, hob_error *err)
 {
 	size_t total = 0;

@@ -48,7 +48,7 @@ static bool begins(hob_str text, hob_str with)
 	return text.len >= with.len && memcmp(text.data, with.data, with.len) == 0;
 }
 
-/* rest: after the slash that follows the object's index */
+/* Finds the property that the pointer's `rest` names, after the object's index and its slash. */
 static const char *find_property(hob_str rest, hob_driven driven, bool orthographic, hob_gltf_pointed *out)
 {
 	for (uint32_t p = 0; p < HOB_PROPERTY_COUNT; p++)
@@ -82,7 +82,7 @@ static const char *point_at_material(const hob_gltf *g, hob_str rest, hob_gltf_p
 	return find_property(rest, HOB_DRIVEN_MATERIAL, false, out);
 }
 
-/* "weights/3" */
+/* Resolves "weights/3". */
 static const char *point_at_weight(hob_str rest, hob_gltf_pointed *out)
 {
 	static const hob_str weights = {"weights", 7};

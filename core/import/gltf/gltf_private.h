@@ -104,8 +104,7 @@ bool hob_gltf_id_of(const cJSON *value, const char *key, uint32_t count, uint32_
 /* As hob_gltf_id, but absent is CORRUPT. */
 bool hob_gltf_need_id(const cJSON *object, const char *key, uint32_t count, uint32_t *out,
 					  hob_error *err) HOB_MUST_CHECK;
-/* Numbers as floats; magnitudes above FLT_MAX become infinity, which the caller checks. If absent, *out is
- * unchanged. */
+/* Numbers as floats, infinite above FLT_MAX, which the caller checks. If absent, *out is unchanged. */
 bool hob_gltf_float(const cJSON *object, const char *key, float *out, hob_error *err) HOB_MUST_CHECK;
 /* An array of exactly `count` numbers; *given (may be NULL): whether it is present. */
 bool hob_gltf_floats(const cJSON *object, const char *key, uint32_t count, float *out, bool *given,
@@ -117,8 +116,7 @@ bool hob_gltf_string(const cJSON *object, const char *key, hob_str *out, hob_err
 bool hob_gltf_copy_text(hob_gltf *g, hob_str text, hob_str *out, hob_error *err) HOB_MUST_CHECK;
 /* object.name by hob_gltf_copy_text. */
 bool hob_gltf_name(hob_gltf *g, const cJSON *object, hob_str *out, hob_error *err) HOB_MUST_CHECK;
-/* Whether a part that failed with this code can be left out: the fault is in the file, not in memory or on
- * disk. */
+/* Whether a part that failed with this code can be left out: the file is at fault, not memory or disk. */
 bool hob_gltf_can_drop(hob_err_code code);
 /* For messages: object.name as stored, "" without one. */
 const char *hob_gltf_label(const cJSON *object);
@@ -185,8 +183,7 @@ bool hob_gltf_accessor_open(hob_gltf *g, uint32_t id, uint32_t width, hob_gltf_a
 /* Accounts for an accessor without a buffer view, which could claim any size at no cost in the file: call
  * this where such an accessor alone determines a size. LIMIT above HOB_LIMIT_UNBACKED_BYTES per file. */
 bool hob_gltf_claim(hob_gltf *g, const hob_gltf_accessor *accessor, hob_error *err) HOB_MUST_CHECK;
-/* Writes element i of the selection to out[i * out_stride .. + width). Integers are normalised or
- * converted. */
+/* Writes element i of the selection to out[i * out_stride .. + width), integers as floats or normalised. */
 bool hob_gltf_read_floats(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
 						  float *out, uint32_t out_stride, hob_error *err) HOB_MUST_CHECK;
 /* Unsigned integer components only, asserted. */
@@ -233,8 +230,7 @@ typedef struct hob_gltf_pointed {
 	uint32_t weight;		 /* for HOB_PATH_WEIGHTS the index of a weight, or HOB_NONE for all */
 } hob_gltf_pointed;
 
-/* Resolves a pointer after materials, cameras and lights are imported. NULL, or the reason why it is not
- * supported. */
+/* Resolves a pointer, after materials, cameras and lights. NULL, or the reason why it is not supported. */
 const char *hob_gltf_point(const hob_gltf *g, hob_str pointer, hob_gltf_pointed *out);
 
 /* ---- gltf_weights.c: morph weights with separate channels ---- */
