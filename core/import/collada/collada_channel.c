@@ -120,7 +120,7 @@ bool hob_collada_bind(hob_collada *c, hob_xml_ptr channel, hob_buf *bindings, ho
 	made.node = moves ? t.element->parent : morph->parent;
 	made.transform = moves ? t.element : NULL;
 	made.first = number == HOB_NONE ? 0 : number;
-	/* A single angle may replace a whole rotation. */
+	/* A curve of one number that targets a whole rotation is its angle. */
 	if (moves && number == HOB_NONE && have == 4 && made.curve.width == 1)
 		made.first = 3;
 	if (number != HOB_NONE && made.curve.width > 1 && moves)

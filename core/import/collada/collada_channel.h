@@ -8,8 +8,8 @@
 typedef struct hob_collada_binding {
 	hob_xml_ptr node;	   /* owner of the transform; for weights the controller */
 	hob_xml_ptr transform; /* NULL for weights */
-	uint32_t first;		   /* component of the transform, or morph target, of the curve's component 0 */
-	uint32_t order;		   /* index of the channel in the file */
+	uint32_t first; /* component of the transform, or morph target, that component 0 of the curve drives */
+	uint32_t order; /* index of the channel in the file */
 	hob_collada_curve curve;
 } hob_collada_binding;
 

@@ -69,8 +69,8 @@ typedef struct animated {
 	const hob_collada_binding *const *list;
 	uint32_t count;
 	pose *poses;
-	int part;			 /* 0 translation, 1 rotation, 2 scale; for a whole matrix */
-	const char *element; /* for plain stacks: the only element type that counts */
+	int part;			 /* for a whole matrix: 0 translation, 1 rotation, 2 scale */
+	const char *element; /* for plain nodes: the element type that the track follows */
 	const double *rest;	 /* weights: default values */
 	uint32_t rest_count;
 } animated;
@@ -319,8 +319,8 @@ static bool plain_tracks(clip_builder *b, animated *a, const hob_node *rest, hob
 	return true;
 }
 
-/* Keys of whole matrices become keys of translation, rotation and scale: interpolating matrices number by
- * number is never intended. */
+/* Whether all curves are whole matrices. Their keys become keys of translation, rotation and scale:
+ * interpolating matrices number by number is never intended. */
 static bool is_matrix_only(const animated *a)
 {
 	for (uint32_t i = 0; i < a->count; i++)
@@ -356,7 +356,7 @@ static bool matrix_tracks(clip_builder *b, animated *a, const hob_node *rest, ho
 		a->part = part;
 		hob_collada_function f = {
 			.user = a, .at = matrix_at, .components = part == 1 ? 4 : 3, .rotation = part == 1};
-		/* `rotation` off: keys keep their values, as whole matrices need. */
+		/* `rotation` off: the keys of whole matrices stay as they are, without more in between. */
 		if (steps)
 			f.kinds.step = true;
 		else if (whole)
@@ -551,7 +551,7 @@ static bool named_clips(clip_builder *b, bool *used, hob_name_map *names, hob_er
 	return true;
 }
 
-/* Whether an animation has the target text of one already in the clip; it then starts another clip. */
+/* Whether an animation has a target that one already in the clip has, too; it then starts another clip. */
 static bool shares_target(hob_xml_ptr root, hob_name_map *moved, bool add, bool *shares)
 {
 	*shares = false;

@@ -36,8 +36,8 @@ static bool read_inputs(hob_collada *c, hob_xml_ptr element, sampler *s, hob_err
 	return true;
 }
 
-/* A tangent has, per component, a point (time, value) or a value, or one time for all. False for another
- * form. */
+/* Reads the tangent of component k, stored as a time and value per component, a value per component, or one
+ * time for all before the values. False for another form. */
 static bool control(const hob_collada_source *source, uint32_t key, uint32_t width, uint32_t k, bool *timed,
 					float out[2])
 {
@@ -77,8 +77,8 @@ static float *tangent_at(float *list, const hob_collada_curve *curve, uint32_t k
 	return list + ((size_t)key * curve->width + k) * 2;
 }
 
-/* Control points of a key: as stored for BEZIER; a third of the tangent for HERMITE, of the neighbours' chord
- * for CARDINAL. */
+/* Control points of a key: as stored for BEZIER, a third of the tangent for HERMITE. NaN, as for CARDINAL,
+ * leaves them to close_segment. */
 static void set_controls(const sampler *s, hob_collada_curve *curve, uint32_t key, uint32_t source_key,
 						 hob_str mode)
 {
@@ -90,8 +90,8 @@ static void set_controls(const sampler *s, hob_collada_curve *curve, uint32_t ke
 			float *to = tangent_at(side ? curve->out : curve->in, curve, key, k), point[2];
 			float value = curve->values[(size_t)key * curve->width + k];
 			bool timed = false;
-			to[0] = NAN; /* at a third of the segment's length */
-			to[1] = NAN; /* on the straight line */
+			to[0] = NAN; /* close_segment: at a third of the segment's length */
+			to[1] = NAN; /* close_segment: on the straight line, or CARDINAL's */
 			if (cardinal || !control(side ? s->out : s->in, source_key, curve->width, k, &timed, point))
 				continue;
 			if (hermite) {
@@ -104,7 +104,8 @@ static void set_controls(const sampler *s, hob_collada_curve *curve, uint32_t ke
 		}
 }
 
-/* Sets the points that set_controls left open, and clamps control times to the segment. */
+/* Sets the control points that set_controls left as NaN: on the segment's line, or for CARDINAL by a third of
+ * the neighbours' chord. Clamps control times to the segment. */
 static void close_segment(hob_collada_curve *curve, uint32_t key, bool cardinal)
 {
 	float t0 = curve->times[key], t1 = curve->times[key + 1], third = (t1 - t0) / 3;

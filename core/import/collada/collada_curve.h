@@ -15,16 +15,14 @@ typedef struct hob_collada_curve {
 	float *times;	/* [key_count] strictly rising */
 	float *values;	/* [key_count][width] */
 	uint8_t *modes; /* [key_count] mode of the segment after each key */
-	float *in,
-		/* [key_count][width][2] control points (time, value) before and after each key; NULL without
-		 * BEZIER */
-		*out;
+	/* [key_count][width][2] control points (time, value) before and after each key; NULL without BEZIER */
+	float *in, *out;
 } hob_collada_curve;
 
 /* Kinds of segments in a curve. */
 typedef struct hob_collada_curve_kinds {
-	bool step, linear, cubic,
-		bent; /* cubic: BEZIER with control points at the thirds, a polynomial of time; bent: others */
+	/* cubic: BEZIER with control points at the thirds, a polynomial of time; bent: other BEZIER segments */
+	bool step, linear, cubic, bent;
 } hob_collada_curve_kinds;
 
 /* Reads <sampler>; *out is empty (key_count 0) when it holds no keys. Lives in scratch. */
@@ -33,8 +31,7 @@ bool hob_collada_read_curve(hob_collada *c, hob_xml_ptr sampler, hob_collada_cur
 
 hob_collada_curve_kinds hob_collada_curve_kind(const hob_collada_curve *curve);
 
-/* Value of component k at time t, and its slope (may be NULL). `left`: the limit from before t. O(log
- * keys). */
+/* Value of component k at time t, and its slope (may be NULL); O(log keys). `left`: from before t. */
 double hob_collada_curve_at(const hob_collada_curve *curve, uint32_t k, double t, bool left, double *slope);
 
 #endif

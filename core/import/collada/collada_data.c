@@ -8,7 +8,7 @@
 
 /* ---- ids */
 
-enum { TWINS_MAX = 64 }; /* maximum elements with one id to examine per scope */
+enum { TWINS_MAX = 64 }; /* maximum elements with the same id to examine in a scope */
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -163,8 +163,7 @@ hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name)
 
 /* ---- sources */
 
-/* The array of a source: its own <float_array> or <int_array>, else that of another source named by its
- * accessor. */
+/* The array of a source: its own <float_array> or <int_array>, else that of the source its accessor names. */
 static hob_xml_ptr array_of(const hob_collada *c, hob_xml_ptr source)
 {
 	static const char *const kinds[] = {"float_array", "int_array"};
@@ -207,8 +206,7 @@ static void read_accessor(hob_collada_source *s, hob_xml_ptr accessor)
 	s->count = count < fits ? count : (uint32_t)fits;
 }
 
-/* Number of values that a source declares: the array's count or its accessor's extent, whichever is larger.
- * 0: undeclared. */
+/* Number of values that a source declares: the larger of its array's count and accessor's extent; 0: none. */
 static uint64_t promised(uint32_t count, hob_xml_ptr accessor)
 {
 	if (!accessor)

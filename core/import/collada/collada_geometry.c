@@ -503,7 +503,7 @@ static bool match(const hob_collada *c, const hob_collada_part *part, const hob_
 		return false;
 	const hob_collada_part *other = HOB_LISTS_AT(c->parts, hob_collada_part, target->part_first + index);
 	uint32_t at = 0;
-	/* Corners rise with the vertices in both. */
+	/* In both parts the vertices are in the order of the corners that made them. */
 	for (uint32_t v = 0; v < part->mesh.vertex_count; v++) {
 		while (at < other->mesh.vertex_count && other->corner[at] < part->corner[v])
 			at++;
@@ -517,7 +517,7 @@ static bool match(const hob_collada *c, const hob_collada_part *part, const hob_
 	return true;
 }
 
-/* Positions of the target read directly from its source: valid if its points are numbered as the base's. */
+/* Reads positions from the target's source by the base's points: valid if both number their points alike. */
 static bool by_points(hob_collada *c, const hob_collada_part *part, hob_xml_ptr geometry, float *position,
 					  hob_error *err)
 {

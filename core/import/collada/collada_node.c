@@ -235,7 +235,7 @@ static bool note_place(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_e
 {
 	hob_collada_place place = {node, HOB_NONE};
 	uint32_t *slot = &c->slot[element->number];
-	/* Keeps the first place. */
+	/* slot keeps the first place; later ones are chained behind it. */
 	if (*slot == HOB_NONE) {
 		*slot = HOB_LISTS_COUNT(c->places, hob_collada_place);
 	} else {
@@ -247,8 +247,7 @@ static bool note_place(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_e
 	return !c->places.failed || hob_fail(err, MEMORY, "no memory left for nodes");
 }
 
-/* Undeformed meshes share the node; a controller needs a child, or the node itself if that has no other
- * content. */
+/* Attaches undeformed meshes to the node. A controller needs a child, unless the node has nothing else. */
 static bool attach_meshes(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_error *err)
 {
 	uint32_t plain = 0, deformed = 0;

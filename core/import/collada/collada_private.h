@@ -1,6 +1,6 @@
 /* collada_private.h - shared by the files of the COLLADA reader.
  *
- *   collada.c            trunk: the file or the archive, asset, unit and axis, the importer
+ *   collada.c            the importer: the file or the archive, asset, unit and axis
  *   collada_data.c       ids, sids, sources
  *   collada_faces.c      <p>, <vcount>, <ph> -> faces of index tuples
  *   collada_geometry.c   geometries -> parts (vertices and indices), tangents, morph targets
@@ -83,7 +83,7 @@ typedef struct hob_collada_placed {
 	uint32_t mesh_first, mesh_count, before; /* previous entry of the same shape */
 } hob_collada_placed;
 
-/* A place of a node of the file, which may have several. */
+/* One of the model nodes made from a node of the file, as a chain. */
 typedef struct hob_collada_place {
 	uint32_t node, next;
 } hob_collada_place;
@@ -113,7 +113,7 @@ typedef struct hob_collada {
 	hob_lists lists;
 	hob_buf sources, shapes, parts, placed, places, pending, effects, variants, clips;
 	bool has_controllers;
-	/* True while a shape is built: newly read sources are kept in `work` and freed afterwards. */
+	/* Between hob_collada_pass and _passed: newly read sources are kept in `work`, freed at the end. */
 	bool passing;
 	hob_arena work;
 	hob_buf work_sources; /* slots of the sources that have been read */
@@ -125,12 +125,9 @@ typedef struct hob_collada {
 /* Counts the file's content into request->seen (collada_census.c). */
 bool hob_collada_census(hob_collada *c, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- lists */
-
 /* ---- collada.c */
 
-/* Finds a member of the archive by the last part of its name and unpacks it into the result. False when there
- * is none. */
+/* Unpacks a member of the archive, found by the last part of its name, into the result. False without one. */
 bool hob_collada_member(hob_collada *c, hob_str name, hob_bytes *out) HOB_MUST_CHECK;
 
 /* ---- collada_data.c */
@@ -144,11 +141,11 @@ hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kin
 hob_xml_ptr hob_collada_by_id(const hob_collada *c, hob_xml_ptr from, const char *kind, hob_str id);
 /* First element below `root` (or itself) with this sid, breadth-first. */
 hob_xml_ptr hob_collada_by_sid(hob_xml_ptr root, hob_str sid);
-/* The numbers of <source>, read once; those used by a shape, which few others use, at most twice. False only
- * when memory is short; *out is NULL without numbers. The pointer is valid until the next call. */
+/* The numbers of <source>, read once, or at most twice if first read between pass and passed. False only when
+ * memory is short; *out is NULL without numbers. The pointer is valid until the next call. */
 bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_source **out,
 						hob_error *err) HOB_MUST_CHECK;
-/* Between the two calls, newly read numbers are kept in c->work; the second call frees it. */
+/* Sources first read between pass and passed are kept in c->work, which passed frees. */
 void hob_collada_pass(hob_collada *c);
 void hob_collada_passed(hob_collada *c);
 /* The names of <source>: its Name_array or IDREF_array, or empty. */
@@ -197,13 +194,11 @@ bool hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_e
 
 /* ---- collada_transform.c */
 
-/* Matrix of one transform element; `numbers` override the element's own (animation). False for other
- * elements. */
+/* Whether it is a transform; its numbers, and how many; the matrix from its own or from animated numbers. */
 bool hob_collada_is_transform(hob_xml_ptr element);
 uint32_t hob_collada_transform_numbers(hob_xml_ptr element, double out[16]);
 void hob_collada_transform_matrix(hob_str kind, const double *numbers, double unit, double out[16]);
-/* Translation, rotation and scale of a node's transform elements, and the matrix when they cannot represent
- * it. */
+/* A node's transform elements as translation, rotation and scale; where they do not suffice, as a matrix. */
 void hob_collada_local(hob_xml_ptr node, double unit, hob_node *out);
 
 /* ---- collada_node.c */

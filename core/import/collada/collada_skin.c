@@ -28,7 +28,7 @@ static const hob_collada_input *find(const hob_collada_input *inputs, uint32_t c
 	return NULL;
 }
 
-/* Keeps the strongest; the list is in descending order. */
+/* Adds an influence if it is among the strongest; the list is in descending order. */
 static void keep(const point_weights *to, uint32_t point, uint32_t joint, float weight)
 {
 	uint16_t *joints = to->joints + (size_t)point * to->width;
@@ -204,7 +204,7 @@ static bool index_range(skin_builder *b, hob_xml_ptr *element_of, uint32_t first
 	return true;
 }
 
-/* The place of an element within the indexed range, else its first. */
+/* The element's place within the indexed range, else its first place. */
 static uint32_t place_within(const skin_builder *b, hob_xml_ptr element)
 {
 	const hob_collada *c = b->c;
@@ -299,7 +299,7 @@ static bool fill_skin(skin_builder *b, hob_xml_ptr *element_of, hob_skin *skin, 
 		uint32_t joint = skin->joint_count++;
 		skin->joints[joint] = find_joint(b, word, are_ids);
 		if (skin->joints[joint] == HOB_NONE && b->last - b->first < b->end) {
-			/* Some exporters list a skeleton that lacks some of its joints. */
+			/* Some exporters name a skeleton that does not contain all joints. */
 			if (!index_range(b, element_of, 0, b->end, err))
 				return false;
 			skin->joints[joint] = find_joint(b, word, are_ids);

@@ -12,7 +12,7 @@
 
 typedef struct hob_collada_function {
 	void *user;
-	/* out [components]; slope [components] or NULL; `left`: the limit from before t. */
+	/* Value at time t: out [components]; slope [components] or NULL; `left`: the limit from before t. */
 	void (*at)(void *user, double t, bool left, double *out, double *slope);
 	uint32_t components;
 	bool rotation; /* a unit quaternion */
