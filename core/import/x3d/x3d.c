@@ -28,7 +28,7 @@ static bool define(definitions *d, hob_x3d_ptr e, hob_str name, hob_error *err)
 	return !d->elements.failed || hob_fail(err, MEMORY, "no memory left for names");
 }
 
-/* In file order: a name may be redefined, and USE refers to the last definition before it. */
+/* Walks in file order: a name may be redefined, and USE refers to the last definition before it. */
 static bool walk(definitions *d, hob_error *err)
 {
 	for (hob_x3d_ptr e = d->x->xml.root; e; e = hob_xml_after(e, d->x->xml.root)) {
@@ -135,7 +135,7 @@ static void count(hob_x3d *x)
 	}
 }
 
-/* ---- the trunk */
+/* ---- the importer */
 
 static bool read_document(hob_x3d *x, hob_error *err)
 {

@@ -105,8 +105,8 @@ static bool read_indexed(hob_x3d *x, hob_x3d_ptr e, indexed *out, hob_error *err
 		   hob_x3d_ints(x, e, "texCoordIndex", &out->uvs.at, &out->uvs.count, err);
 }
 
-/* Entry of a list for coordIndex entry `place` (point `point`) of face `face`. If the list has no index of
- * its own: that of the point, or one per face. */
+/* Entry of a list for a corner: entry `place` of coordIndex, which is `point`, of face `face`. A list without
+ * indices has one entry per point, or per face. */
 static uint32_t entry(const index_list *list, uint32_t place, uint32_t point, uint32_t face)
 {
 	uint32_t at = list->per_vertex ? place : face;

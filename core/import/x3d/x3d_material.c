@@ -24,7 +24,7 @@ static hob_x3d_ptr first_texture(const hob_x3d *x, hob_x3d_ptr above)
 	return texture;
 }
 
-/* The child in that field: materials of X3D 4 have one for each map. */
+/* The texture in a field: materials of X3D 4 have a field for each map. */
 static hob_x3d_ptr texture_in(const hob_x3d *x, hob_x3d_ptr e, const char *field)
 {
 	for (hob_x3d_ptr c = e ? e->first : NULL; c; c = c->next)
@@ -111,7 +111,7 @@ bool hob_x3d_has_texture(const hob_x3d *x, hob_x3d_ptr appearance)
 	return hob_x3d_child(x, appearance, pictures) != NULL;
 }
 
-/* -C * S * R * C * T of ISO/IEC 19775-1, 18.4.8. */
+/* The matrix -C * S * R * C * T of ISO/IEC 19775-1, 18.4.8. */
 bool hob_x3d_texture_matrix(const hob_x3d *x, hob_x3d_ptr appearance, float out[6])
 {
 	hob_x3d_ptr e = hob_x3d_child(x, appearance, turns);
@@ -205,7 +205,7 @@ static void note_unread(const hob_x3d *x, hob_x3d_ptr appearance)
 	}
 }
 
-/* Precedence of colours and textures: ISO/IEC 14772-1, 4.14, tables 4.5 and 4.6. */
+/* Fills a material. Precedence of colours and textures: ISO/IEC 14772-1, 4.14, tables 4.5 and 4.6. */
 static bool fill(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use, hob_material *to, hob_error *err)
 {
 	hob_x3d_ptr e = hob_x3d_child(x, appearance, materials);

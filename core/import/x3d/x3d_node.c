@@ -47,7 +47,7 @@ static void turn_by(float m[16], const float turn[4], float sign)
 	hob_matrix_multiply(m, by, m);
 }
 
-/* T * C * R * SR * S * -SR * -C, ISO/IEC 19775-1, 10.4.4. */
+/* The transform T * C * R * SR * S * -SR * -C of ISO/IEC 19775-1, 10.4.4. */
 static void place(hob_x3d *x, hob_x3d_ptr e, uint32_t node)
 {
 	float t[3] = {0}, c[3] = {0}, r[4] = {0, 0, 1, 0}, s[3] = {1, 1, 1}, so[4] = {0, 0, 1, 0}, m[16], by[16];
@@ -96,8 +96,7 @@ static bool mesh_key(hob_x3d *x, hob_x3d_ptr geometry, hob_x3d_ptr appearance, h
 	return out->data || hob_fail_memory(err, x->request->scratch, "shapes");
 }
 
-/* Transforms texture coordinates by the appearance: the model's texture transforms rotate about another
- * point. */
+/* Applies the texture transform to the coordinates: the model's own transforms rotate about another point. */
 static void move_uvs(const hob_x3d *x, hob_x3d_ptr appearance, const hob_x3d_shape *shape, bool *moved,
 					 float matrix[6])
 {
@@ -257,7 +256,7 @@ static bool children(hob_x3d *x, hob_x3d_ptr e, uint32_t node, uint32_t depth, h
 	return true;
 }
 
-/* Only child number `wanted`, metadata not counted. */
+/* Builds only child number `wanted`, metadata not counted. */
 static bool one_child(hob_x3d *x, hob_x3d_ptr e, int64_t wanted, uint32_t node, uint32_t depth,
 					  hob_error *err)
 {

@@ -1,6 +1,6 @@
 /* x3d_private.h - shared by the files of the X3D and VRML97 reader.
  *
- *   x3d.c           trunk: encoding, DEF and USE, the importer
+ *   x3d.c           the importer: encoding, DEF and USE
  *   x3d_vrml.c      VRML97 and X3D in VRML's text -> the tree of X3D's XML encoding
  *   x3d_value.c     numbers and words of fields
  *   x3d_node.c      groups, transforms, switches, levels, lights, viewpoints
@@ -30,7 +30,7 @@ typedef struct hob_x3d {
 	hob_model *model;
 	hob_lists lists;
 	hob_name_map materials; /* appearance and use -> material */
-	hob_name_map meshes;	/* geometry, material, texture rotation -> mesh */
+	hob_name_map meshes;	/* geometry and appearance -> mesh */
 	hob_polygon polygon;
 	float unit;
 } hob_x3d;
@@ -115,7 +115,7 @@ bool hob_x3d_corner_add(hob_x3d_shape *shape, uint32_t point, uint32_t normal, u
 						uint32_t uv) HOB_MUST_CHECK;
 bool hob_x3d_face_end(hob_x3d_shape *shape, uint32_t corners) HOB_MUST_CHECK;
 
-/* *known is false when the other file handles the type. */
+/* Reads a geometry node. *known is false for a type that only the other function reads. */
 bool hob_x3d_geometry(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, bool *known,
 					  hob_error *err) HOB_MUST_CHECK; /* x3d_geometry.c */
 bool hob_x3d_solid(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, bool *known,

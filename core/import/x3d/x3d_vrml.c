@@ -75,7 +75,7 @@ static bool skip_text(parser *p, hob_error *err)
 	return true;
 }
 
-/* Takes the text up to the matching bracket. */
+/* Skips a bracket, its content and the matching bracket. */
 static bool skip_block(parser *p, char open, char close, hob_error *err)
 {
 	uint32_t depth = 0, from = p->line;
@@ -219,7 +219,7 @@ static bool skip_statement(parser *p, bool *skipped, hob_error *err)
 	return expect(p, external ? '[' : '{', err);
 }
 
-/* Consecutive numbers, quoted words, TRUE and FALSE. */
+/* Takes consecutive numbers, quoted words, TRUE and FALSE. */
 static bool plain_values(parser *p, hob_str *out, hob_error *err)
 {
 	skip_blanks(p);
@@ -367,7 +367,7 @@ static bool read_node(parser *p, node_t *into, hob_str field, hob_error *err)
 	return read;
 }
 
-/* PROFILE, COMPONENT, META and UNIT of X3D. */
+/* Takes PROFILE, COMPONENT, META and UNIT of X3D. */
 static bool header_statement(parser *p, node_t *scene, bool *taken, hob_error *err)
 {
 	static const char *const words[] = {"PROFILE", "COMPONENT", "META", "UNIT", "EXPORT", "IMPORT"};
