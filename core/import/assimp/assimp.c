@@ -60,7 +60,7 @@ static bool import_failed(const hob_assimp_io *io, const hob_assimp_format *form
 
 /* ---- the import */
 
-/* NULL, without an error of ours, when Assimp rejects the file. */
+/* Runs Assimp. NULL when it rejects the file, or with io->failure set. */
 static const struct aiScene *run_assimp(hob_assimp_io *io, const hob_import_request *request)
 {
 	hob_str path = hob_arena_printf(request->scratch, "/%.*s", HOB_FMT(io->name));

@@ -15,8 +15,7 @@ typedef struct clip_builder {
 
 /* ---- keys */
 
-/* Appends a key at `time`. Keys must rise: a key at the same instant replaces the last one, an earlier key is
- * dropped. */
+/* Appends a key; one at the time of the last replaces it, an earlier one is dropped: times must rise. */
 static void add_key(clip_builder *b, double ticks, const float *value, uint32_t components)
 {
 	float time = (float)(ticks / b->ticks);
@@ -69,8 +68,8 @@ static void start_track(clip_builder *b)
 	hob_buf_clear(&b->values);
 }
 
-/* Importers fill components that a channel does not animate with the node's rest pose, once or at every key.
- * Such a track is omitted. */
+/* Whether a track repeats the node's rest pose, with which importers fill the components that a channel does
+ * not animate, once or at every key. */
 static bool repeats_rest(const clip_builder *b, const float *rest, uint32_t components, bool rotation)
 {
 	size_t keys = b->times.size / sizeof(float);
@@ -219,7 +218,7 @@ static uint32_t targets_of(const hob_model *model, uint32_t node)
 	return most;
 }
 
-/* Some importers name "node*geometry", others a node or a mesh. */
+/* The node of a morph channel: some importers name "node*geometry", others a node or a mesh. */
 static uint32_t morph_node(const hob_assimp_scene *scene, hob_str name)
 {
 	for (size_t i = name.len; i > 0; i--)

@@ -27,7 +27,7 @@ typedef struct hob_assimp_scene {
 	hob_model *model;
 	float unit;		/* metres per unit; all lengths are multiplied by it */
 	float axes[16]; /* rotation to Y up, applied above the root */
-	bool turned;	/* axes is not the identity */
+	bool turned;	/* `axes` is not the identity */
 	hob_assimp_node *nodes;
 	uint32_t node_count;
 	hob_name_map by_name; /* aiNode name -> first index in nodes */
@@ -46,8 +46,7 @@ bool hob_assimp_materials(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHEC
 /* Vertices, indices and morph targets; joints are added with the skins. Polygons become triangles, and a mesh
  * of mixed faces becomes separate meshes of triangles, lines and points that share vertex arrays. */
 bool hob_assimp_meshes(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
-/* Flattens the tree without recursion, and appends nodes for cameras and lights with a view axis other than
- * -Z. */
+/* Flattens the tree; cameras and lights that do not look along -Z get a child node with the rotation. */
 bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
 /* One skin per group of meshes that share nodes; fills the meshes' joints and weights. */
 bool hob_assimp_skins(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;

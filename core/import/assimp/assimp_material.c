@@ -328,7 +328,7 @@ static void read_colors(const hob_assimp_scene *scene, const struct aiMaterial *
 	float color[3];
 	if (get_color(from, "$clr.base", color) || get_color(from, "$clr.diffuse", color)) {
 		bool black = color[0] <= 0 && color[1] <= 0 && color[2] <= 0;
-		/* Exporters write black beside a map, which would render black. */
+		/* A map multiplies the colour, so the black that exporters write beside a map stays white. */
 		for (int i = 0; i < 3 && !(mapped && (replaces || black)); i++)
 			to->base_color[i] = color[i];
 	}

@@ -320,7 +320,7 @@ static void add_mesh_refs(hob_assimp_scene *scene, hob_node *to, const struct ai
 	}
 }
 
-/* A node has one skin for all its meshes, so skinned meshes beside rigid ones get a child. */
+/* Attaches a node's meshes. A node has one skin, so skinned meshes beside rigid ones get a child. */
 static void attach_meshes(hob_assimp_scene *scene, uint32_t id, const struct aiNode *from)
 {
 	static const float identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
