@@ -56,7 +56,7 @@ static bool is_formula(hob_str text)
 	return text.len == 0;
 }
 
-/* Colours given as formulas of the position are not evaluated. */
+/* The owner's colour; false without one, or when it is a formula of the position, which is not evaluated. */
 static bool color_of(amf *a, xml_ptr owner, float out[4])
 {
 	static const char *const names[] = {"r", "g", "b", "a"};
@@ -149,7 +149,7 @@ typedef struct volume {
 	amf *a;
 	xml_ptr element;
 	const point_list *points;
-	float common[4];		  /* colour of the volume or the object */
+	float common[4];		  /* colour of the volume, else of the object */
 	bool has_common, corners; /* corners: triangles have colours, so each corner becomes a vertex */
 } volume;
 
@@ -360,7 +360,7 @@ static bool is_placed(const amf *a, hob_str id)
 	return false;
 }
 
-/* Objects that no constellation names keep their modelled position. */
+/* Builds all nodes. Objects that no constellation names keep their modelled position. */
 static bool build(amf *a, hob_error *err)
 {
 	uint32_t root;
@@ -375,7 +375,7 @@ static bool build(amf *a, hob_error *err)
 	return a->lists.meshes.size > 0 || hob_fail(err, EMPTY, "the AMF file holds no usable triangle");
 }
 
-/* ---- the trunk */
+/* ---- the importer */
 
 static float unit_of(amf *a)
 {

@@ -4,8 +4,7 @@
 #include <string.h>
 #include <zstd.h>
 
-/* Blender compresses with zstd since 3.0; files that it saves uncompressed carry the version:
- * "BLENDER-v304". */
+/* Whether Blender 3.0 or later wrote the file: compressed with zstd, or "BLENDER-v304" uncompressed. */
 static bool is_new(hob_str head)
 {
 	enum { MAGIC = 7, NUMBER_AT = 9 };

@@ -31,7 +31,7 @@ static inline void hob_census_add(hob_census *census, hob_census_kind kind, uint
 		census->count[kind] += count;
 }
 
-/* The same counts of a model. False when memory is short. O(model). */
+/* Counts a model as importers count a source. False when memory is short. O(model). */
 bool hob_census_of_model(const hob_model *model, hob_arena *scratch, hob_census *out) HOB_MUST_CHECK;
 
 /* Adds a note for each kind of which the model holds less than the source, unless another note explains

@@ -1,6 +1,6 @@
 #include "importers.h"
 
-/* The picture decoder checks the bytes; here the kind only has to be a high-dynamic-range one. */
+/* Whether the file is a high-dynamic-range picture, by its first bytes; the decoder checks the rest. */
 static bool is_light(hob_bytes file)
 {
 	hob_str head = {(const char *)file.data, file.size};

@@ -31,7 +31,7 @@ bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob
 {
 	const hob_import_request *request = set->request;
 	hob_str path;
-	/* The reference as written is the first key: a lookup of files costs more. */
+	/* Looks up the reference as written first: resolving it costs more. */
 	hob_str key = hob_arena_printf(request->scratch, "?%.*s?%.*s", HOB_FMT(set->dir), HOB_FMT(reference));
 	if (!key.data)
 		return hob_fail_memory(err, request->scratch, "a texture path");

@@ -16,7 +16,7 @@ void hob_image_set_init(hob_image_set *set, const hob_import_request *request);
 void hob_image_set_release(hob_image_set *set);
 /* The picture that `reference` names (see texture_path.h). Fails with LIMIT or MEMORY. */
 bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
-/* Adds a picture that shares nothing. The caller fills `image` before the next call. */
+/* Adds a picture that no reference shares. The caller fills `image` before the next call. */
 bool hob_image_set_add(hob_image_set *set, hob_image **image, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
 /* Moves the list into the model. */
 bool hob_image_set_take(hob_image_set *set, hob_model *model, hob_error *err) HOB_MUST_CHECK;

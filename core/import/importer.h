@@ -77,8 +77,7 @@ typedef struct hob_importer {
 	bool (*import)(const hob_import_request *request, hob_model *out, hob_error *err);
 	/* Version of the underlying library ("assimp 5.2.5"), part of the cook key; NULL without one. */
 	const char *(*library_version)(void);
-	/* The result depends on the source's file name: companions are looked up by it, or the model contains
-	 * it. */
+	/* The result depends on the file's name: companions are looked up by it, or the model contains it. */
 	bool reads_name;
 	/* The model refers to the request's file bytes only through pictures. */
 	bool copies;

@@ -236,7 +236,7 @@ static void set_place(hob_node *node, const uint8_t *at)
 	memcpy(node->scale, n + 7, sizeof node->scale);
 }
 
-/* Joints are stored parents first but not depth first, so each joint searches for its children. */
+/* Adds a joint with all joints below it: the file has parents first, but not depth first. */
 static bool add_joint(iqm *q, uint32_t joint, uint32_t parent, uint32_t *node_of, const uint32_t *child,
 					  const uint32_t *next, hob_error *err)
 {
@@ -552,7 +552,7 @@ static bool read_clips(iqm *q, const uint32_t *node_of, hob_error *err)
 	return true;
 }
 
-/* ---- the trunk */
+/* ---- the importer */
 
 static bool build(iqm *q, hob_error *err)
 {

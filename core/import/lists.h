@@ -22,7 +22,7 @@ typedef struct hob_lists {
 void hob_lists_init(hob_lists *lists, const hob_import_request *request);
 void hob_lists_release(hob_lists *lists);
 
-/* A node with an identity transform and no content; `name` as the file spells it. */
+/* Adds a node with an identity transform and no content; `name` as the file spells it. */
 bool hob_lists_node(hob_lists *lists, hob_str name, uint32_t parent, uint32_t *id,
 					hob_error *err) HOB_MUST_CHECK;
 /* Adds the root of a Z-up model: a node that rotates to Y up, recorded in model->space. */
@@ -34,7 +34,7 @@ bool hob_lists_mesh(hob_lists *lists, const hob_mesh *mesh, uint32_t *id, hob_er
 bool hob_lists_show(hob_lists *lists, uint32_t mesh, hob_error *err) HOB_MUST_CHECK;
 bool hob_lists_material(hob_lists *lists, const hob_material *material, uint32_t *id,
 						hob_error *err) HOB_MUST_CHECK;
-/* Linear filters; equal ones are shared. */
+/* Adds a sampler with linear filters; equal ones are shared. */
 bool hob_lists_sampler(hob_lists *lists, hob_wrap u, hob_wrap v, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
 /* Copies all lists into the model, with one scene of all roots. */
 bool hob_lists_take(hob_lists *lists, hob_model *model, hob_error *err) HOB_MUST_CHECK;

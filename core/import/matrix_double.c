@@ -60,8 +60,7 @@ static void from_quaternion(const double q[4], double m[3][3])
 	m[2][0] = 2 * (x * z + y * w), m[2][1] = 2 * (y * z - x * w), m[2][2] = 1 - 2 * (x * x + y * y);
 }
 
-/* One Jacobi rotation of columns i and k of b and v that makes those of b orthogonal. True if they already
- * were. */
+/* One Jacobi rotation of columns i and k of b and v, to make b's orthogonal. True if they already were. */
 static bool turn_pair(double b[3][3], double v[3][3], int i, int k)
 {
 	double off = dot(b[i], b[k]), at_i = dot(b[i], b[i]), at_k = dot(b[k], b[k]);

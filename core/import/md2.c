@@ -167,7 +167,8 @@ static bool make_frames(md2 *d, hob_error *err)
 
 /* ---- clips */
 
-/* "stand40" -> "stand", "death308" -> "death3": at most two trailing digits are the frame number. */
+/* "stand40" -> "stand", "death308" -> "death3", "run001" -> "run": at most two trailing digits are the frame
+ * number. */
 static hob_str clip_name(hob_str frame)
 {
 	size_t digits = 0;
@@ -221,7 +222,7 @@ static bool make_clips(md2 *d, hob_model *model, hob_error *err)
 	return true;
 }
 
-/* ---- the trunk */
+/* ---- the importer */
 
 static bool build(md2 *d, hob_model *model, hob_error *err)
 {

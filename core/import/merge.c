@@ -56,8 +56,8 @@ static bool is_inside(const list_t *l, hob_str path)
 	return false;
 }
 
-/* Prefixes an error of a part with the part's name, in a form distinct from errors of the list;
- * server/cook/error_json.c parses it. */
+/* Imports one model of the list. Adds the model's name to its errors, in another form than to errors of the
+ * list; server/cook/error_json.c parses it. */
 static bool import_one(list_t *l, uint32_t index, hob_str name, hob_model *out)
 {
 	const hob_import_request *request = l->request;

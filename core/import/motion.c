@@ -9,7 +9,7 @@ typedef struct reach {
 	double *moves, *scales; /* [node_count] */
 	double *radius;			/* [node_count] radius of the node's meshes */
 	double *stretch;		/* [node_count] longest delta of their morph targets */
-	double *grows;			/* [node_count] what morph targets add to the radius */
+	double *grows;			/* [node_count] length that morph targets add to the radius */
 	double *out, *factor;	/* [node_count] scratch: distance from the origin, accumulated scale */
 } reach_t;
 
@@ -29,7 +29,7 @@ static double largest_of(const float *v, uint32_t components)
 	return largest;
 }
 
-/* values: may be NULL */
+/* Length of the longest of `count` vectors; `values` may be NULL. */
 static double longest(const float *values, uint32_t count)
 {
 	double most = 0;

@@ -72,7 +72,7 @@ typedef struct mtl_reader {
 	float d, tr, ns, ks[3];
 } mtl_reader;
 
-/* *out is unchanged unless the whole word is a finite number. */
+/* Parses a word as a number; *out is unchanged unless the whole word is a finite one. */
 static bool number_of(hob_str word, float *out)
 {
 	const char *end = word.data + word.len;
@@ -131,7 +131,7 @@ static void read_number(mtl_reader *r, hob_str word, hob_str line)
 		return;
 	for (size_t i = 0; i < HOB_COUNT_OF(numbers); i++)
 		if (hob_str_equal_nocase(word, hob_str_of(numbers[i].name))) {
-			/* Exporters write unused statements of the extension with zeros. */
+			/* A value of 0 does not turn the extension on: exporters write it for unused statements. */
 			if (numbers[i].ext >= 0 && value > 0)
 				r->out->ext_mask |= 1u << numbers[i].ext;
 			*(float *)(void *)((char *)r->out + numbers[i].offset) =
@@ -161,8 +161,8 @@ static void say_ignored(const mtl_reader *r, hob_str what)
 				 "material '%.*s': %.*s is left out", HOB_FMT(r->entry->name), HOB_FMT(what));
 }
 
-/* Spectral colours, and filters of transmitted light: 1 1 1 passes everything, exporters write 0 0 0 for
- * opaque. */
+/* Whether a statement is ignored with a note: spectral colours, and filters of transmitted light except
+ * white, which passes everything, and black, which exporters write for opaque. */
 static bool is_ignored(hob_str word, hob_str line)
 {
 	float color[3];
@@ -212,8 +212,7 @@ static bool next_is_number(hob_str line, float *out)
 	return number_of(hob_text_word(&line), out);
 }
 
-/* -imfchan: the channel to read as the scalar. m is the matte, l the luminance; z does not exist in a
- * picture. */
+/* -imfchan: the channel to read. m is the matte, l the luminance; z does not exist in a picture. */
 static hob_channel_choice channel_of(hob_str word)
 {
 	static const struct {
@@ -300,7 +299,7 @@ static void take_late_options(hob_str *file, map_options *options)
 	}
 }
 
-/* A picture that feeds several channels has one row for each. */
+/* Maps by statement; a picture that feeds several channels has one row for each. */
 static const struct {
 	const char *name;
 	int slot, ext; /* ext -1: none */
@@ -457,8 +456,7 @@ static void conclude_surface(mtl_reader *r)
 	}
 	if (r->unlit)
 		m->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
-	/* A map multiplies its colour. Exporters write black beside a map, which would render black, so it
-	 * becomes white. */
+	/* A map multiplies its colour, so the black that exporters write beside a map becomes white. */
 	if (has_map(m, HOB_SLOT_BASE_COLOR) && is_black(m->base_color))
 		m->base_color[0] = m->base_color[1] = m->base_color[2] = 1;
 	if (has_map(m, HOB_SLOT_EMISSIVE) && is_black(m->emissive))

@@ -80,7 +80,7 @@ hob_str hob_name_map_add_unique(hob_name_map *map, hob_arena *keep, hob_str want
 	uint32_t first = hob_name_map_get(map, name);
 	if (first == HOB_NONE)
 		return hob_name_map_add(map, name, value, NULL) ? name : (hob_str){0};
-	/* Starting at the number of names held keeps thousands of equal names from being quadratic. */
+	/* Starts at the count of names, so that thousands of equal names do not cost quadratic time. */
 	for (uint32_t n = map->count; n < UINT32_MAX; n++) {
 		name = hob_arena_printf(keep, "%.*s.%u", HOB_FMT(wanted), n);
 		if (!name.data)

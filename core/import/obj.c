@@ -23,7 +23,7 @@ static bool is_absent(hob_err_code code)
 		   code == HOB_ERR_CORRUPT;
 }
 
-/* *found is false when no such file exists; that is no failure. */
+/* Reads one library; *found is false, and the call succeeds, when no such file exists. */
 static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_error *err)
 {
 	const hob_import_request *request = s->request;
@@ -155,7 +155,7 @@ static void mark_materials(const hob_obj_data *data, bool *used, uint32_t count)
 		used[count] = true;
 }
 
-/* *ids: see hob_obj_build. Materials that no face uses are left out. */
+/* *ids: material_ids of hob_obj_build. Materials that no face uses are left out. */
 static bool read_materials(obj_import_state *s, uint32_t **ids, hob_error *err)
 {
 	const hob_import_request *request = s->request;

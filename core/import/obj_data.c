@@ -28,7 +28,7 @@ typedef struct parser {
 	uint64_t line;
 	uint32_t position_count, uv_count, normal_count;
 	names objects, groups, materials;
-	hob_obj_run run; /* the open run: current object, group and material; no element yet: count 0 */
+	hob_obj_run run; /* the current run; its object, group and material are set before its first element */
 	bool run_open;
 	uint32_t v_end, vt_end, vn_end; /* one past the largest index of all corners */
 	hob_buf painted;				/* f32[3]: ZBrush's vertex colours */
@@ -41,7 +41,7 @@ typedef struct early_index {
 	uint64_t line;
 } early_index;
 
-/* hob_buf_grow, inlined for the case that there is room. */
+/* hob_buf_grow, with the case of enough room inlined. */
 static inline void *grow(hob_buf *buf, size_t size)
 {
 	if (buf->capacity - buf->size < size || buf->failed)
@@ -205,7 +205,7 @@ static void read_normal(parser *p)
 	p->normal_count++;
 }
 
-/* 1-based; negative indices count from the end. HOB_NONE for 0 and for indices outside any range. */
+/* Resolves an index, which counts from 1 or, if negative, from the end. HOB_NONE when it cannot exist. */
 static uint32_t resolve(int64_t index, uint32_t count)
 {
 	if (index > 0 && index <= (int64_t)HOB_LIMIT_VERTICES * 8)
@@ -236,7 +236,7 @@ static inline uint32_t largest(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* v, v/vt, v//vn or v/vt/vn; NULL for anything else. */
+/* Reads a corner: v, v/vt, v//vn or v/vt/vn; NULL for anything else. */
 static inline const char *read_corner(parser *p, const char *at, hob_obj_corner *out)
 {
 	const char *end = p->end, *behind;
@@ -258,7 +258,7 @@ static inline const char *read_corner(parser *p, const char *at, hob_obj_corner 
 	return at == end || (uint8_t)*at <= ' ' || *at == '\\' || *at == '#' ? at : NULL;
 }
 
-/* The run for an element of this kind; a new one if a statement changed since the last element. */
+/* Continues the run of this kind of element, or starts one if a statement or another kind came between. */
 static void enter_run(parser *p, hob_obj_kind kind, uint32_t corner_first)
 {
 	hob_obj_data *d = p->data;
@@ -411,7 +411,7 @@ static void read_polypaint(parser *p)
 	}
 }
 
-/* Colours beside the positions take precedence. */
+/* Uses ZBrush's colours, unless colours are given beside the positions. */
 static void take_polypaint(parser *p)
 {
 	hob_obj_data *d = p->data;
@@ -528,7 +528,7 @@ static void drop_bad_elements(parser *p)
 	}
 }
 
-/* The first element with a bad index had the largest index so far. */
+/* The first element with an index out of range had the largest index until then, so `early` has it. */
 static void find_first_bad_index(parser *p)
 {
 	const early_index *early = HOB_OBJ_ARRAY(p->early, early_index);

@@ -124,7 +124,7 @@ static bool read_counts(off_file *o, hob_str line, hob_error *err)
 		hob_str word = hob_text_word(&line);
 		(void)hob_number_int(word.data, word.data + word.len, &counts[i]);
 	}
-	/* A vertex takes at least six bytes of the file, a face four. */
+	/* A vertex takes more than five bytes of the file, a face more than two. */
 	if ((uint64_t)counts[0] > HOB_LIMIT_VERTICES || (uint64_t)counts[0] > o->rest.len / 5 + 1 ||
 		(uint64_t)counts[1] > o->rest.len / 2 + 1)
 		return hob_fail(err, TRUNCATED,

@@ -1,12 +1,11 @@
-/* plain_census.h - counts the content of OBJ, MTL, PLY and STL files from their bytes before they are read
- * (census.h). */
+/* plain_census.h - counts the content of OBJ, MTL, PLY and STL bytes before they are read (census.h). */
 #ifndef HOB_PLAIN_CENSUS_H
 #define HOB_PLAIN_CENSUS_H
 
 #include "../base/base.h"
 #include "census.h"
 
-/* `seen` may be NULL: nothing is counted. */
+/* For all of these, `seen` may be NULL: nothing is counted. */
 /* Reads up to the first face, line or point; colours precede it. */
 void hob_census_of_obj(hob_census *seen, hob_str text);
 /* `body`: the statements of one material. */

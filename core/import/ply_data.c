@@ -379,7 +379,8 @@ static bool skip_list(reader *r, const property *p, uint64_t count, hob_error *e
 
 /* ---- vertices */
 
-/* Integer colours are sRGB display values; floats may be 0..1 or 0..255. */
+/* The linear value of a colour. Integers are sRGB display values up to the type's maximum, floats up to 1;
+ * larger ones are clamped. */
 static float color_value(double value, hob_ply_type type, bool alpha)
 {
 	/* Some writers declare bytes as "char". */
@@ -601,7 +602,7 @@ static bool read_faces(reader *r, const element *e, hob_error *err)
 			return hob_fail_in(err, "face %llu", (unsigned long long)f);
 		uint32_t count = (uint32_t)(r->strip.size / sizeof(uint32_t));
 		if (uvs && d->corner_uvs.size - row.uv_start != (size_t)count * 2 * sizeof(float)) {
-			/* A face may omit its texture coordinates. */
+			/* A face whose texture coordinates are missing or incomplete gets zeros. */
 			d->corner_uvs.size = row.uv_start;
 			float *none = (float *)(void *)hob_buf_grow(&d->corner_uvs, (size_t)count * 2 * sizeof(float));
 			if (none)

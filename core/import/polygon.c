@@ -106,7 +106,7 @@ static void cut_quad(const float *position, const uint32_t *corners, const corne
 	fan(4, by_02 ? 0 : 1, triangles);
 }
 
-/* The polygon returns to the tip b at q, as a bridge to a hole does, and continues inside the angle at b. */
+/* Whether the polygon, back at the tip b in corner q (as on a bridge to a hole), goes on inside the angle. */
 static bool enters(const corner2 *p, const corner2 *q, const corner2 *a, const corner2 *b, const corner2 *c)
 {
 	const corner2 *beside[2] = {&p[q->previous], &p[q->next]};
@@ -161,7 +161,7 @@ static bool blocked_in_grid(const corner2 *p, const grid_t *g, const corner2 *co
 	return false;
 }
 
-/* No corner of the polygon lies inside the triangle at `ear` or on its new edge. */
+/* Whether the corner is convex, and no other lies inside its triangle or on the triangle's new edge. */
 static bool is_ear(const corner2 *p, const grid_t *g, uint32_t ear, uint64_t *tests)
 {
 	const corner2 *t[3] = {&p[p[ear].previous], &p[ear], &p[p[ear].next]};
@@ -204,7 +204,7 @@ static void clip_ears(hob_polygon *polygon, corner2 *p, const grid_t *g, uint32_
 {
 	uint32_t at = 0, left = count, tried = 0;
 	while (left > 3) {
-		/* Without any ear the polygon intersects itself or has no area: any corner will do. */
+		/* A polygon without any ear intersects itself or has no area: any corner will do. */
 		if (tried < left && polygon->tests < HOB_POLYGON_BUDGET && !is_ear(p, g, at, &polygon->tests)) {
 			at = p[at].next;
 			tried++;

@@ -48,7 +48,7 @@ static uint32_t visible(const flat *p, const uint32_t *ring, uint32_t count, fla
 	uint32_t best = HOB_NONE;
 	for (uint32_t i = 0; i < count; i++) {
 		flat a = p[ring[i]], b = p[ring[i + 1 < count ? i + 1 : 0]];
-		/* Only edges with the interior on their left, facing the hole. */
+		/* Skips all edges except those that face the hole, with the interior on their left. */
 		if (!(a.y <= from.y && b.y >= from.y) || !(b.y > a.y))
 			continue;
 		double x = a.x + (from.y - a.y) / (b.y - a.y) * (b.x - a.x);

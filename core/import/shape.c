@@ -6,7 +6,7 @@
 
 static const uint32_t corners_of[] = {[HOB_TRIANGLES] = 3, [HOB_LINES] = 2, [HOB_POINTS] = 1};
 
-/* Tests bits, so that the compiler can vectorise. */
+/* Tests the exponent's bits, so that the compiler can vectorise. */
 bool hob_shape_finite(const float *values, size_t count)
 {
 	uint32_t bad = 0;

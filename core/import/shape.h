@@ -18,8 +18,7 @@ size_t hob_shape_fix_floats(float *values, size_t count, float value);
 /* Face normal of a triangle; its length is twice the area. */
 void hob_shape_face_normal(const float *a, const float *b, const float *c, float out[3]);
 
-/* Default material of a mesh whose source has none: white, rough, not metallic. (glTF's own default is
- * metallic.) */
+/* Material of a mesh without one: white, rough, not metallic. (glTF's own default is metallic.) */
 void hob_shape_plain_material(hob_material *material, hob_str name);
 
 /* A root with an identity transform and no content. */

@@ -17,8 +17,8 @@ typedef struct hob_space_override {
 	hob_color_space colors; /* HOB_COLORS_STATED: as the importer assumed */
 } hob_space_override;
 
-/* Rotates the roots (with their animations), scales all lengths, and converts colours that the format leaves
- * open. Arrays are replaced, never written to. Does nothing if the model is settled, and settles it.
+/* Rotates the roots (with their animations), scales all lengths, converts colours that the format leaves
+ * open, and sets model->settled; a settled model stays as it is. Arrays are replaced, never written to.
  *
  * arena     for the new arrays
  * Errors    CONFIG when the unit makes a length too large for a float; MEMORY. The model is then partly

@@ -25,8 +25,8 @@ typedef struct stl_data {
 	uint32_t solid_count;
 } stl_data;
 
-/* A facet has two normals: the one of its corners, which also decides culling, and three stored numbers,
- * which exporters get wrong or leave zero. The corners count: the mesh is flat. */
+/* Notes stored normals that point against their facets. The normal of the corners counts, also for culling:
+ * exporters get the stored one wrong or leave it zero. */
 static void compare_normals(const stl_data *data, const float *normals, const hob_mesh *to)
 {
 	uint32_t against = 0, facets = to->vertex_count / 3;
@@ -105,9 +105,9 @@ static bool too_many(uint64_t facets, hob_error *err)
 
 /* ---- binary */
 
-/* Two conventions for a 15-bit facet colour. With "COLOR=" in the header (Materialise Magics): red in the low
- * bits, and bit 15 clear means "own colour". Without it (VisCAM, SolidView): blue in the low bits, and bit 15
- * set means so. */
+/* Colour of a facet, 15 bits, in two conventions. With "COLOR=" in the header (Materialise Magics): red in
+ * the low bits, and bit 15 clear means "own colour". Without it (VisCAM, SolidView): blue in the low bits,
+ * and bit 15 set means "own colour". */
 static void facet_color(uint16_t bits, bool magics, const uint8_t *common, float out[4])
 {
 	bool own = magics ? !(bits & 0x8000) : bits & 0x8000;
@@ -190,7 +190,7 @@ typedef struct text_reader {
 	uint32_t corner; /* of the current facet */
 	bool in_facet, in_solid;
 	float facet_normal[3];
-	float corners[2][3]; /* first and last corner of the current facet, for more than three */
+	float corners[2][3]; /* first and last corner of the current facet, to make a fan of more than three */
 } text_reader;
 
 static bool read_triple(text_reader *r, hob_str line, float out[3], hob_error *err)
@@ -339,7 +339,8 @@ static bool read_text(const hob_import_request *request, hob_str text, hob_model
 	return done;
 }
 
-/* Binary files may begin with "solid" too, so the file size decides if it can. */
+/* Whether the file is text. Binary files may begin with "solid", too, so a file of exactly the size that its
+ * facet count gives is binary. */
 static bool is_text(hob_bytes file, hob_str text)
 {
 	bool fits = file.size >= FACETS_AT && (file.size - FACETS_AT) % FACET_SIZE == 0 &&

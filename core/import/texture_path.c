@@ -10,8 +10,8 @@ bool hob_import_exists(const hob_import_request *request, hob_str path)
 		   (why.code != HOB_ERR_MISSING_FILE && why.code != HOB_ERR_OUTSIDE);
 }
 
-/* Looks for dir/relative, then ignoring case. False only when memory is short. *joined is empty for an
- * illegal path, *found is empty if no such file exists. */
+/* Looks for dir/relative, first as spelt, then in any case. False only when memory is short. *joined is empty
+ * for an illegal path, *found is empty if no such file exists. */
 static bool look(const hob_import_request *request, hob_str dir, hob_str relative, hob_str *joined,
 				 hob_str *found, hob_error *err)
 {

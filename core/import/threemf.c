@@ -252,7 +252,7 @@ static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *
 
 /* ---- nodes */
 
-/* Twelve numbers, row by row of a matrix for row vectors: columns of ours. */
+/* Twelve numbers: the rows of a matrix for row vectors, which are the columns of ours. */
 static void set_transform(hob_node *node, hob_str text, float unit)
 {
 	float n[12];
@@ -268,8 +268,7 @@ static void set_transform(hob_node *node, hob_str text, float unit)
 	node->has_matrix = !hob_matrix_decompose(node->matrix, node->translation, node->rotation, node->scale);
 }
 
-/* Places the object that an item or component names. owner: the object of the start part that has the
- * component. */
+/* Places the object that an item or component names. owner: the start part's object with that component. */
 static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uint32_t owner, uint32_t parent,
 				  uint32_t depth, hob_error *err)
 {

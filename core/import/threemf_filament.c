@@ -19,7 +19,7 @@ static size_t find_key(hob_str text)
 	return text.len;
 }
 
-/* "#FF0000", "#00FF00" in brackets, or #FF0000;#00FF00 up to the end of the line. */
+/* Reads colours: "#FF0000", "#00FF00" in brackets, or #FF0000;#00FF00 up to the end of the line. */
 static bool read_colors(hob_threemf *t, hob_str text, hob_error *err)
 {
 	size_t at = find_key(text), end = at;

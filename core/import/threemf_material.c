@@ -202,7 +202,7 @@ void hob_threemf_layer(hob_threemf *t, uint32_t part, uint32_t *group, uint32_t 
 static bool colored(hob_threemf *t, hob_threemf_resource *group, hob_error *err)
 {
 	float color[4] = {1, 1, 1, 1}, one[4];
-	/* The corners carry the colours. */
+	/* The corners carry the colours; the material only needs to know whether one is translucent. */
 	for (uint32_t i = 0; i < group->item_count; i++) {
 		hob_threemf_color(group, i, one);
 		color[3] = one[3] < color[3] ? one[3] : color[3];

@@ -172,7 +172,7 @@ static bool build(mesh_builder *b, hob_error *err)
 	if (!sort_triangles(b, err))
 		return false;
 	uint32_t buckets = HOB_LISTS_COUNT(b->buckets, bucket);
-	/* Each bucket visits all triangles; bounds the total. */
+	/* Every bucket visits all triangles: limits the product of both. */
 	if ((uint64_t)buckets * b->range->triangle_count > HOB_LIMIT_INDICES * 4)
 		return hob_fail(err, LIMIT, "an object of %u triangles in %u materials", b->range->triangle_count,
 						buckets);

@@ -1,9 +1,9 @@
 /* threemf_private.h - shared by the files of the 3MF reader.
  *
- *   threemf.c           trunk: the archive, its model parts, the importer
+ *   threemf.c           the importer: the archive, its model parts
  *   threemf_mesh.c      objects -> meshes, one for each material of an object
  *   threemf_material.c  base materials, colours, textures, composites
- *   threemf_filament.c  filament colours, in files of the same slicers
+ *   threemf_filament.c  filament colours, from metadata of slicers
  *   threemf_slicer.c    metadata of slicers (Bambu Studio, OrcaSlicer, PrusaSlicer, Cura): names, helper
  *                       parts
  *
@@ -61,7 +61,7 @@ typedef struct hob_threemf {
 	hob_buf settings; /* threemf_slicer.c */
 	hob_name_map setting_ids;
 	uint32_t helpers;	   /* number of parts that only steer the slicer */
-	bool extruders, split; /* some object names a filament; some component does */
+	bool extruders, split; /* some object or part names a filament; some volume of an object does */
 	hob_buf filaments;	   /* hob_threemf_filament_entry */
 } hob_threemf;
 
@@ -73,7 +73,7 @@ typedef struct hob_threemf_filament_entry {
 /* NULL for an empty list. */
 #define HOB_THREEMF_AT(buf, type, index) ((buf).data ? &((type *)(void *)(buf).data)[index] : NULL)
 
-/* Maps of a pair of numbers (a part and an id within it). keep: false without memory. Lookup: HOB_NONE when
+/* Maps from a pair of numbers (a part and an id within it). keep: false without memory. Lookup: HOB_NONE when
  * the pair is absent. */
 bool hob_threemf_keep(hob_threemf *t, hob_name_map *ids, uint32_t first, uint32_t second, uint32_t index);
 uint32_t hob_threemf_kept(const hob_name_map *ids, uint32_t first, uint32_t second);
@@ -89,7 +89,7 @@ typedef struct hob_threemf_look {
 	hob_threemf_resource *group;
 } hob_threemf_look;
 
-/* Item `property` of group `id`. */
+/* The look of item `property` of group `id`. */
 bool hob_threemf_look_of(hob_threemf *t, uint32_t part, uint32_t id, uint32_t property, hob_threemf_look *out,
 						 hob_error *err) HOB_MUST_CHECK;
 /* Replaces a corner of a multi-layer group (<multiproperties>) by one of the displayed layer: the last with
@@ -110,14 +110,15 @@ bool hob_threemf_filament(hob_threemf *t, uint32_t extruder, uint32_t *material,
 
 /* Reads slicer metadata of the start part's objects and their components. */
 bool hob_threemf_settings(hob_threemf *t, hob_error *err) HOB_MUST_CHECK;
-/* Name of `object`; if `component` is an object, the name of that component of it. Empty without one. */
+/* Name of an object, or of one of its components; HOB_NONE as `component`: of the object itself. Empty when
+ * the file gives none. */
 hob_str hob_threemf_given_name(const hob_threemf *t, uint32_t object, uint32_t component);
 bool hob_threemf_helper(const hob_threemf *t, uint32_t object, uint32_t component);
-/* Whether Cura's metadata mark an object as steering the slicer only; noted. */
+/* Whether Cura's metadata say that an object only steers the slicer; notes it. */
 bool hob_threemf_steers(hob_threemf *t, const hob_xml_element *object);
-/* The object's extruder, counted from 1; 0 when the file names none. */
+/* The extruder of a component, or of the object, counted from 1; 0 when the file names none. */
 uint32_t hob_threemf_extruder(const hob_threemf *t, uint32_t object, uint32_t component);
-/* Sets HOB_NONE for triangles of such helper parts of a start part's object. */
+/* Sets the bucket of triangles in helper parts, which only steer the slicer, to HOB_NONE. */
 void hob_threemf_helper_triangles(const hob_threemf *t, uint32_t object, uint32_t *bucket_of, uint32_t count);
 
 /* The meshes of an object, built once. */

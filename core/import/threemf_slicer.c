@@ -39,7 +39,7 @@ static bool is_helper(const hob_xml_element *e)
 		   hob_str_equal(value_of(e, HOB_STR("modifier")), HOB_STR("1"));
 }
 
-/* component: HOB_NONE for the object itself */
+/* Adds the setting of a component, or with HOB_NONE of the object itself. */
 static bool put(hob_threemf *t, const hob_xml_element *e, uint32_t object, uint32_t component)
 {
 	setting s = {.next = HOB_NONE,

@@ -19,8 +19,8 @@
 #define SET_SALT(parser)   XML_SetHashSalt(parser, 0x486F62)
 #endif
 
-/* expat copies each piece and, except for the last, scans it again to count lines. LONG_TEXT: shorter texts
- * cost more to bypass than to parse. */
+/* PIECE is large, as expat copies each piece and counts the lines of all but the last. LONG_TEXT: shorter
+ * texts cost more to bypass than to parse. */
 enum { PIECE = 256 << 20, NAMES = 1024, LONG_TEXT = 256, MISSES_MAX = 8 };
 
 typedef struct open_element {
@@ -46,7 +46,7 @@ typedef struct builder {
 	bool failed;
 	size_t counted; /* bytes of the file whose lines `lines` counts */
 	uint32_t lines;
-	size_t fed, left_out; /* bytes passed to expat; bytes before them that bypassed it */
+	size_t fed, left_out; /* offset up to which the file is parsed; bytes before it that bypassed expat */
 	size_t tag_end;		  /* end of the last tag, in the file */
 	uint32_t misses;
 } builder;
@@ -323,7 +323,7 @@ static int XMLCALL on_encoding(void *user, const XML_Char *name, XML_Encoding *e
 	return XML_STATUS_OK;
 }
 
-/* NULL: the file's declaration decides. */
+/* The encoding for expat; NULL lets the file's declaration decide. */
 static const char *encoding_of(hob_bytes file, bool decoded)
 {
 	hob_str text = {(const char *)file.data, file.size};
@@ -341,7 +341,7 @@ static const char *encoding_of(hob_bytes file, bool decoded)
 
 /* ---- all */
 
-/* Expat ends lines at LF, CR or both. */
+/* Fails with line and column. Expat ends lines at LF, CR or both. */
 static bool fail_syntax(builder *b, enum XML_Error code)
 {
 	size_t at = place(b), line = 1, column = 1;
@@ -385,7 +385,7 @@ static bool is_plain(const uint8_t *at, const uint8_t *end)
 	const uint64_t ones = 0x0101010101010101ull, tops = ones * 0x80;
 	for (; at < end; at++) {
 		for (; end - at >= 8; at += 8) {
-			/* Only tests whether any top bit is set: a borrow arises only from a byte that matches. */
+			/* Only whether some top bit is set counts: a borrow spoils only bytes above one that matches. */
 			uint64_t word = hob_load_u64(at), amp = word ^ ones * '&', close = word ^ ones * '>';
 			uint64_t found = word | (word - ones * ' ') | ((amp - ones) & ~amp) | ((close - ones) & ~close);
 			if (found & tops)

@@ -46,7 +46,7 @@ bool hob_zip_open(hob_bytes file, hob_zip *out)
 	return false;
 }
 
-/* Reads the numbers stored in the extra field; their order is fixed. */
+/* Reads the numbers that the extra field holds instead of the entry, in a fixed order. */
 static bool read_wide(const uint8_t *entry, size_t *const numbers[3])
 {
 	const uint8_t *extra = entry + ENTRY_SIZE + hob_load_u16(entry + 28);
