@@ -1,4 +1,4 @@
-/* families.h - 40 generated meshes, each of another kind, for tests of levels of detail. */
+/* families.h - 40 generated meshes of different kinds, for tests of levels of detail. */
 #ifndef HOB_TEST_FAMILIES_H
 #define HOB_TEST_FAMILIES_H
 
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static hob_arena arena; /* the meshes are in it */
+static hob_arena arena; /* holds the generated meshes */
 
 static void put(hob_mesh *m, uint32_t v, double x, double y, double z)
 {

@@ -15,7 +15,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# The end of a cook's list of files: all of them; only the source and those for which a condition holds.
+# End of the function that returns a cook's dependencies, and a mutant that returns only the source and those that satisfy a
+# condition.
 FORGOTTEN = ("\t*count = io->count;\n\tif (io->left_root)",
              "\tfor (uint32_t i = 0; i < io->count; i++)\n\t\tif (i == 0 || %s)\n\t\t\tio->deps[(*count)++] = io->deps[i];\n\tif (io->left_root)")
 # Mistakes: description, core/FILE, server/FILE or web/FILE, the original text, the mistake, and tests/unit/PROGRAM.c: TEST.
@@ -399,7 +400,7 @@ MISTAKES = [
     ("trust: the filter and assertions are from outside", "server/worker/process_state.c", "if (deaths[i].number == number) {", "if (false) {", "srv_worker/process_state",
      "faults_assertions_and_the_filter_are_the_models"),
     ("trust: last words are lost", "server/worker/pool_process.c", "\tsrv_pool_hear_last(w);\n", "", "test_rogue.py", "test_what_a_process_said_before_it_died_is_heard"),
-    # what a cook asked its folder, each kind forgotten once
+    # dependencies of a cook: each kind is left out once
     ("questions: a file that was read is forgotten", "server/worker/root_io.c", FORGOTTEN[0], FORGOTTEN[1] % "io->deps[i].missing || srv_spelling_is(io->deps[i].path)",
      "test_incremental.py", "test_changed_texture_cooks_exactly_its_dependents"),
     ("questions: a file that was missed is forgotten", "server/worker/root_io.c", FORGOTTEN[0], FORGOTTEN[1] % "!io->deps[i].missing || srv_spelling_is(io->deps[i].path)",
@@ -445,7 +446,7 @@ def place_of(file):
 
 
 def compiled(source, out, include):
-    """None when the source does not compile."""
+    """Compiles `source` to `out`; returns None on failure."""
     built = subprocess.run(["cc", *FLAGS, f"-I{include}", "-c", str(source), "-o", str(out)], capture_output=True, text=True)
     if built.returncode:
         print(built.stderr[:600])
@@ -485,7 +486,8 @@ def failing_in_node(folder, file, text, program):
 
 
 def failing_scenario(build, folder, file, text, scenario, test):
-    """The programs of `file` with this text in its place, beside the other programs of BUILD."""
+    """Runs a test with the programs of `file`, in which `text` replaces it: [test] if it fails, [] if not, None if they do not
+    build."""
     names = ("hob-worker", "rogue_worker") if file == "server/worker/sandbox.c" else ("hob-worker",) if file in WORKERS else ("hob",)
     source, mutant, programs = folder / "mutant.c", folder / "mutant.o", folder / "programs"
     source.write_text(text)

@@ -1,5 +1,5 @@
-/* Compares crossings with a brute-force search in whole numbers on 1,000 random meshes, and the overlap of
- * texture coordinates with that of rectangles. */
+/* Compares self-intersections with an exact brute-force search in integers on 1,000 random meshes, and UV
+ * overlap with the overlap of random rectangles. */
 #include "core/check/deep_faults.h"
 #include "tests/unit/shapes.h"
 

@@ -149,7 +149,7 @@ static void a_blob_is_given_when_its_hash_is_right_and_only_then(void **state)
 	say_blob(&s, 0, "cookee", hash);
 	assert_int_equal(s.result, HOBC_HASH);
 	assert_null(s.blob);
-	assert_int_equal(s.count, 1); /* kept alive */
+	assert_int_equal(s.count, 1); /* the second request reused the connection */
 	close_stage(&s);
 }
 

@@ -81,7 +81,7 @@ static opened_t open_mesh(const hob_mesh *mesh, bool meshlets)
 	o.files.meshes = (hob_rt_blob){file.data, file.size};
 	o.files.scene = make_scene(parents, 1, NULL, NULL);
 	o.asset = open_good(&o.files);
-	assert_true(hob_rt_mesh_clusters(o.asset, 1, &o.clusters)); /* the copy has the same ones */
+	assert_true(hob_rt_mesh_clusters(o.asset, 1, &o.clusters)); /* the copy has the same clusters */
 	hob_rt_clusters of_first;
 	assert_true(hob_rt_mesh_clusters(o.asset, 0, &of_first));
 	assert_ptr_equal(of_first.groups, o.clusters.groups);
@@ -261,7 +261,7 @@ static void seams_show_no_crack(void **state)
 	close_mesh(&o);
 }
 
-/* The rasteriser finds a missing cluster. */
+/* Tests the rasteriser: leaving out one cluster gives holes, for over a quarter of the clusters. */
 static void a_missing_cluster_is_seen(void **state)
 {
 	(void)state;
@@ -303,7 +303,7 @@ static void scale_and_place_of_the_node_count(void **state)
 	close_mesh(&o);
 }
 
-/* The same bytes for every compiler, optimisation and version of meshoptimizer. */
+/* Golden digest: the same bytes for every compiler, optimisation level and version of meshoptimizer. */
 static void bytes_stay(void **state)
 {
 	(void)state;
@@ -383,7 +383,7 @@ static void the_validator_finds_wrong_hierarchies(void **state)
 	close_mesh(&o);
 }
 
-/* A mesh that the runtime opens can be cut without harm. */
+/* A damaged file must be refused by the runtime, or every cut of it must stay in bounds. */
 static void damage_is_refused_or_harmless(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* Compares schema/read_formats.def with the readers, and its pictures with files from other programs. */
+/* Checks schema/read_formats.def: rows agree with the readers, each picture format has a test file. */
 #include "tests/unit/support.h"
 
 #include "core/import/importer.h"

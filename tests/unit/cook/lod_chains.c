@@ -1,6 +1,6 @@
-/* Chains of levels of detail are whole: a level has what `lods.ratio` asks for, or a note says why not.
- * Prints a table of chains that are missing, short, off the ratio or jumping. The part that reads a corpus is
- * skipped without one (corpus_model.h). */
+/* Chains of levels of detail are whole: each level has the share of triangles that `lods.ratio` asks for, or
+ * a note says why not. Prints a table of chains that are missing, too short, off the ratio or that drop too
+ * far in one level. The part that reads a corpus is skipped without one (corpus_model.h). */
 #include "corpus_model.h"
 
 #include "../families.h"
@@ -142,8 +142,7 @@ static void bake_model(table_t *table, const char *path)
 	hob_arena_release(&scratch);
 }
 
-/* The models of the corpus with HOB_LOD_WORTH to MANY triangles, as its index counts them. HOB_CHAINS: the
- * most. */
+/* Models of the corpus with HOB_LOD_WORTH to MANY triangles (HOB_CHAINS replaces MANY), by INDEX.tsv. */
 static void corpus_chains_are_whole(void **state)
 {
 	(void)state;

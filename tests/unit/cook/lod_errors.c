@@ -1,7 +1,7 @@
 /* In 25 real models, no level of detail and no cut of a hierarchy of clusters deviates from the full mesh by
- * more than its stated error, and no cut has open edges that the mesh lacks. The mean error is stated within
- * 20 %, and half of all levels reach 0.7 of the largest that they state. Skipped without a corpus
- * (corpus_model.h). tests/bench/lods.sh samples the same models ten times as densely. */
+ * more than its stated error, and no cut has open edges that the mesh lacks. The stated mean error is right
+ * within 20 %, and in half of the levels the measured error reaches 0.7 of the stated one. Skipped without a
+ * corpus (corpus_model.h). tests/bench/lods.sh samples the same models ten times as densely. */
 #include "corpus_model.h"
 #include "tests/surface_oracle.h"
 
@@ -42,7 +42,7 @@ enum { MOST = 1000 };
 
 typedef struct totals {
 	uint32_t levels, cuts;
-	double reached[MOST]; /* of each level: what is true over what is stated */
+	double reached[MOST]; /* per level: measured error divided by the stated one */
 } totals_t;
 
 static int ascending(const void *a, const void *b)
@@ -51,8 +51,8 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Edges with unequal numbers of triangles on their two sides: marks their places, or counts those whose
- * places are unmarked. */
+/* Finds edges with unequal numbers of triangles on their two sides. With `mark`, marks their end points;
+ * returns how many of them have an unmarked end point. */
 static uint32_t open_edges(const uint32_t *place, const uint32_t *indices, uint32_t index_count, bool *marked,
 						   bool mark)
 {

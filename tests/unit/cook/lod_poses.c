@@ -309,8 +309,8 @@ static hob_node node_at(uint32_t parent, float y)
 					  .light = HOB_NONE};
 }
 
-/* Two arms share a mesh and have separate skins: a clip bends the second, and enlarges it by a morph
- * target. */
+/* Two nodes share a mesh but have separate skins: the clip bends and enlarges only the second, with bones and
+ * a morph target. */
 static void what_bends_one_of_several_nodes_counts(void **state)
 {
 	(void)state;

@@ -68,7 +68,7 @@ static void assert_same(const hob_cook_result *a, const hob_cook_result *b)
 		}
 }
 
-/* With a rising limit: an error, the full level only, all levels. */
+/* As the limit rises, the cook first fails, then makes only the full level, then all levels. */
 static void fewer_levels_where_memory_ends(void **state)
 {
 	(void)state;
@@ -113,7 +113,7 @@ static void fewer_levels_where_memory_ends(void **state)
 	hob_buf_release(&source);
 }
 
-/* Without levels to leave out, lack of memory is a failure. */
+/* A cook that has no levels to leave out fails when memory runs out. */
 static void nothing_else_is_left_out(void **state)
 {
 	(void)state;
@@ -156,8 +156,7 @@ static void large_models_need_less_than_everything(void **state)
 	hob_buf_release(&source);
 }
 
-/* ---- memory that runs out while the file is packed: an encoder's buffers are larger than a small mesh needs
- * for the bake */
+/* ---- memory runs out during packing: encoding a small mesh needs more than baking it */
 
 /* Wavy grids of quads, each a separate mesh, with a degenerate triangle that gives a note. */
 static void put_parts(hob_buf *out, int parts, int side)

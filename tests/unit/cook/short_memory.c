@@ -309,8 +309,8 @@ static void every_allocation_fails_once(void **state)
 	}
 }
 
-/* Many more places than blocks. Two consecutive harmless failures may be optional allocations; many of them
- * mark the end. */
+/* Fails each allocation from an arena. Some are optional: only IN_A_ROW consecutive failures without effect
+ * mean that none is left. */
 static void arenas_run_dry(void **state)
 {
 	(void)state;

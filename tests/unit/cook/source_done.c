@@ -1,5 +1,5 @@
-/* After the import, a cook releases its source's bytes with the same result. They stay if a picture is
- * inside. */
+/* After the import, a cook releases its source's bytes with the same result. The bytes stay if they contain
+ * an embedded picture. */
 #include "tests/unit/support.h"
 
 #include "core/cook/cook.h"

@@ -267,7 +267,7 @@ static void a_clip_that_ends_standing_still_keeps_its_length(void **state)
 	const cJSON *moves = nth(nth(g.json, "animations", 0), "samplers", 0),
 				*turns = nth(nth(g.json, "animations", 0), "samplers", 1);
 	assert_true(clip_end(&g, moves) == 3);
-	assert_true(clip_end(&g, turns) == 2); /* one is enough */
+	assert_true(clip_end(&g, turns) == 2); /* the longest track alone gives the clip's length */
 	assert_int_equal(number(nth(g.json, "accessors", number(moves, "output")), "count"), 4);
 	const float *values = key_values(&g, moves, "output");
 	assert_memory_equal(values + 9, values + 6, 12);
@@ -291,8 +291,8 @@ static void a_clip_that_ends_standing_still_keeps_its_length(void **state)
 	fixture_ranges[1] = 2;
 }
 
-/* A hidden node, and one with animated visibility: by the extension's bytes, and for other readers by
- * scale. */
+/* Exports a hidden node and one with animated visibility: as KHR_node_visibility with a pointer channel, and
+ * as scale 0 for readers without the extension. */
 static void hidden_nodes_are_exported(void **state)
 {
 	(void)state;

@@ -63,8 +63,8 @@ static void nothing_cut_is_the_same_file(void **state)
 	}
 }
 
-/* Level `level + kept` of the whole file draws the same as `kept` of the cut file: corner by corner, every
- * attribute. */
+/* Asserts that level `level` of the whole file equals level `kept` of the cut file, in every attribute of
+ * every corner. */
 static void same_level(const opened *whole, const opened *part, uint32_t m, uint32_t level, uint32_t kept)
 {
 	const hob_pk_lod *a = level_at(whole, m, level), *b = level_at(part, m, kept);
@@ -206,7 +206,7 @@ static void only_cut_files_begin_with_an_error(void **state)
 	hob_buf_release(&cut);
 }
 
-/* Makes the wire a copy of the quad with another material: only a name and a record more. */
+/* Mesh 2 is mesh 0 with another material: it adds only a record and a name to the file. */
 static void copies_are_held_once_and_stay_so(void **state)
 {
 	(void)state;
@@ -229,7 +229,7 @@ static void copies_are_held_once_and_stay_so(void **state)
 		assert_int_equal(copy->lod_first, quad->lod_first);
 		assert_int_equal(copy->first_vertex, quad->first_vertex);
 		assert_int_equal(copy->material, 1);
-		/* Two levels of the quad and one of the arm; one each after the cut. */
+		/* before the cut two levels of the quad and one of the arm; after it one of each */
 		assert_int_equal(hob_pack_find(&o.pack, HOB_PK_LODS).count, 3 - i);
 		hob_arena_release(&o.arena);
 	}

@@ -1,4 +1,4 @@
-/* Blender's files: the choice of importer, and the message without one. */
+/* Files of Blender: which importer reads them, and the message of a build without it. */
 #include "tests/unit/import/reader_fixture.h"
 
 static const char triangle[] = "{\"asset\":{\"version\":\"2.0\"},\"scene\":0,\"scenes\":[{\"nodes\":[0]}],"

@@ -27,7 +27,7 @@ static void an_array_may_stand_in_another_source(void **state)
 	reader_free(r);
 }
 
-/* Three.js and Blender read all numbers, too. */
+/* A wrong `count` of <float_array> is ignored, as in three.js and Blender. */
 static void an_accessor_knows_better_than_the_count_of_an_array(void **state)
 {
 	(void)state;
@@ -70,7 +70,7 @@ static void what_is_not_made_is_said(void **state)
 	}
 }
 
-/* Source of the second: SketchUp's edge_color683818255. */
+/* The second case is SketchUp's material edge_color683818255. */
 static void constants_have_the_colour_that_they_emit(void **state)
 {
 	(void)state;
@@ -110,7 +110,7 @@ static void channels_may_use_ids_for_sids(void **state)
 	reader_free(r);
 }
 
-/* Every XML form of text. */
+/* A list of numbers may contain CDATA, comments, processing instructions and character references. */
 static void lists_may_be_interrupted(void **state)
 {
 	(void)state;
@@ -184,7 +184,7 @@ static void blenders_order_of_transforms_is_told(void **state)
 	}
 }
 
-/* FCOLLADA, OpenCOLLADA. */
+/* Visibility as FCOLLADA and OpenCOLLADA write it. */
 static void hidden_nodes_stay_hidden(void **state)
 {
 	(void)state;
@@ -225,7 +225,7 @@ static void hidden_nodes_stay_hidden(void **state)
 
 static const char equal_sources[] =
 	TWO_MESHES SCENE("<node><instance_geometry url='#a'/><instance_geometry url='#b'/></node>");
-/* The camera comes first. */
+/* Camera, effect, material, geometry and node share the id x; the camera comes first in the file. */
 static const char one_name_for_all[] =
 	"<library_cameras><camera id='x'><optics><technique_common><perspective><yfov>40</yfov></perspective>"
 	"</technique_common></optics></camera></library_cameras>"
@@ -236,7 +236,7 @@ static const char one_name_for_all[] =
 		"<node id='x'><instance_geometry url='#x'><bind_material><technique_common><instance_material "
 		"symbol='' target='#x'/></technique_common></bind_material></instance_geometry>"
 		"<instance_camera url='#x'/></node>");
-/* The nodes have the names of their meshes. */
+/* The nodes have the ids of their meshes. */
 static const char equal_samplers[] =
 	TWO_MESHES "<library_animations>" MOVES("a", "5") MOVES("b", "9") "</library_animations>"
 	SCENE(MOVED("a") MOVED("b"));

@@ -99,7 +99,7 @@ static outcome import_file(const char *root, hob_str path)
 		result.notes = notes.count;
 		for (uint32_t i = 0; i < notes.count; i++)
 			result.lost += hob_str_equal(notes.items[i].code, HOB_STR("import.lost"));
-		if (notes.count > 0) /* the loss is reported last */
+		if (notes.count > 0) /* import.lost is the last note */
 			snprintf(result.text, sizeof result.text, "%.*s",
 					 HOB_FMT(notes.items[result.lost ? notes.count - 1 : 0].text));
 		if (getenv("HOB_CORPUS_NOTES"))

@@ -66,7 +66,7 @@ static void geometric_transforms_move_vertices_only(void **state)
 	reader_free(r);
 }
 
-/* On the other side of zero the first shape is extrapolated, beyond the last one the last two. */
+/* Negative percentages extrapolate the first shape; those beyond the last shape, the last two. */
 static void shapes_rest_at_their_percent_with_in_betweens(void **state)
 {
 	(void)state;
@@ -235,7 +235,7 @@ static void groups_of_levels_keep_the_first(void **state)
 	reader_free(r);
 }
 
-/* Each way to store the same normals: the corner at control point 2 faces +Y, in one case -X. */
+/* The same normals in each mapping mode: the corner at control point 2 faces +Y, in one case -X. */
 static void normals_are_mapped_in_every_way(void **state)
 {
 	(void)state;

@@ -283,11 +283,11 @@ static void takes_have_letters_for_their_keys(void **state)
 		double middle; /* at 1 s, cm */
 	} rows[] = {
 		{"0,10,L," END ",L", 4005, 20},
-		{"0,10,C,s," END ",C,s", 4005, 10},				 /* constant: this key's value */
-		{"0,10,C,n," END ",C,n", 4005, 30},				 /* or the next one's */
-		{"0,10,C,46186158000,25,L," END ",L", 4003, 25}, /* older keys have none */
+		{"0,10,C,s," END ",C,s", 4005, 10},				 /* constant: keeps this key's value */
+		{"0,10,C,n," END ",C,n", 4005, 30},				 /* constant: takes the next key's value */
+		{"0,10,C,46186158000,25,L," END ",L", 4003, 25}, /* versions before 4005 write no s or n */
 		{"0,10,U,s,0,0,n," END ",U,s,0,0,n", 4005, 20},
-		{"0,10,U,s,40,0,n," END ",U,s,0,0,n", 4005, 30}, /* leaves at 40 cm/s: 20 + 40 * 2 / 8 */
+		{"0,10,U,s,40,0,n," END ",U,s,0,0,n", 4005, 30}, /* out-tangent of 40 cm/s: 20 + 40 * 2 / 8 */
 		{"0,10,U,b,40,0,n," END ",U,s,0,0,n", 4005, 30},
 		{"0,10,U,s,40,0," END ",U,s,0,0", 4003, 30}, /* no weight */
 		{"0,10,U,a,n," END ",U,a,n", 4005, 20},
@@ -306,7 +306,7 @@ static void takes_have_letters_for_their_keys(void **state)
 	}
 }
 
-/* 0 at 0.5 s, 10 at 1 s, lines. */
+/* Extrapolates linear keys of 0 at 0.5 s and 10 at 1 s. */
 static void curves_go_on_beyond_their_keys(void **state)
 {
 	(void)state;
@@ -355,7 +355,7 @@ static void slopes_of_weighted_ends_go_on(void **state)
 	reader_free(r);
 }
 
-/* The first value returns directly after the last key, in each repetition, but not at the end of the clip. */
+/* Each repetition jumps back to the first value right after the last key, but not at the clip's end. */
 static void repetitions_begin_at_once(void **state)
 {
 	(void)state;
@@ -373,8 +373,8 @@ static void repetitions_begin_at_once(void **state)
 	reader_free(r);
 }
 
-/* 90 degrees about Z and a quaternion layer of 0, then a layer that adds 40 degrees about X, the last in
- * order ZYX: Rx(40) * Rz(90). */
+/* A node with 90 degrees about Z and order ZYX, a quaternion layer of 0, and a layer that adds 40 degrees
+ * about X, which applies last: Rx(40) * Rz(90). */
 static void angles_may_be_added_behind_a_quaternion(void **state)
 {
 	(void)state;

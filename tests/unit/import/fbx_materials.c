@@ -219,7 +219,7 @@ static void extensions_of_max_are_read(void **state)
 	reader_free(r);
 }
 
-/* 1: glossiness, 2: roughness; default: glossiness in the specular material, roughness in the metal one. */
+/* useGlossiness: 1 glossiness, 2 roughness; the default is 1 in the specular, 2 in the metal material. */
 static void max_says_whether_it_holds_glossiness(void **state)
 {
 	(void)state;

@@ -37,7 +37,7 @@ static void lines_end_in_every_way(void **state)
 	}
 }
 
-/* Rotated by 90 degrees about Z before its own rotation, or not. */
+/* A pre-rotation of 90 degrees about Z, disabled by RotationActive 0 or RotationSpaceForLimitOnly 1. */
 static void turns_of_a_node_may_be_switched_off(void **state)
 {
 	(void)state;
@@ -60,7 +60,7 @@ static void turns_of_a_node_may_be_switched_off(void **state)
 	}
 }
 
-/* With rotations disabled, their order is XYZ: 90 about X, then 90 about Y. */
+/* With RotationActive 0, RotationOrder is ignored and XYZ applies: 90 degrees about X, then 90 about Y. */
 static void the_order_of_turns_goes_with_them(void **state)
 {
 	(void)state;
@@ -198,7 +198,7 @@ static void connections_that_mean_nothing_are_passed_over(void **state)
 	reader_free(r);
 }
 
-/* Blender 2.7 writes the properties of every node, and then a light's own. */
+/* Blender 2.7 writes a light's properties after those of every node; the later value counts. */
 static void of_two_properties_the_last_counts(void **state)
 {
 	(void)state;
@@ -210,7 +210,7 @@ static void of_two_properties_the_last_counts(void **state)
 	reader_free(r);
 }
 
-/* They have other property names, in the model itself. */
+/* Before version 6000 the properties of cameras and lights are in the Model record, under other names. */
 static void cameras_and_lights_of_files_before_6000(void **state)
 {
 	(void)state;
@@ -227,8 +227,8 @@ static void cameras_and_lights_of_files_before_6000(void **state)
 	reader_free(r);
 }
 
-/* A film of 1 by 0.5 inches, a picture of 100 by 100, a lens of one inch: the part of the film used by each
- * fit. */
+/* The part of the film that each GateFit shows, for a film of 1 by 0.5 inches, a picture of 100 by 100 pixels
+ * and a focal length of one inch. */
 static void the_gate_fits_the_picture(void **state)
 {
 	(void)state;
@@ -260,7 +260,7 @@ static void the_gate_fits_the_picture(void **state)
 	}
 }
 
-/* A tetrahedron has four points; one quad and a triangle may have as many corners as points. */
+/* Version 5000 has normals per point, 5800 per corner; a quad has as many points as corners. */
 static void normals_of_5000_are_by_point(void **state)
 {
 	(void)state;
@@ -333,7 +333,7 @@ static void curves_may_be_named_by_a_letter(void **state)
 	reader_free(r);
 }
 
-/* Blender stores the percentage in a record, and templates have one of their own. */
+/* Blender stores DeformPercent as a record of the channel; it overrides the property of the template. */
 static void percents_of_records_win_over_templates(void **state)
 {
 	(void)state;

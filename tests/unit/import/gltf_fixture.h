@@ -79,7 +79,7 @@ static inline uint32_t fixture_view(gltf_fixture *f, const void *data, size_t si
 	return f->view_count++;
 }
 
-/* view HOB_NONE: none. */
+/* Describes an accessor and returns its index; view HOB_NONE: without a buffer view. */
 static inline uint32_t fixture_accessor(gltf_fixture *f, uint32_t view, int component, const char *type,
 										uint32_t count, const char *extra)
 {

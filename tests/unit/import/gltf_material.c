@@ -212,7 +212,7 @@ static void spec_gloss_plastic_and_metal_convert(void **state)
 	fixture_free(f);
 }
 
-/* Microsoft's exporters write an empty fallback beside the extension, others one with a picture. */
+/* The extension replaces its fallback: Microsoft's exporters write an empty one, others one with pictures. */
 static void spec_gloss_counts_beside_any_metal_rough(void **state)
 {
 	(void)state;
@@ -308,7 +308,7 @@ static void pictures_come_from_files_views_and_data_uris(void **state)
 	assert_memory_equal(i[2].bytes.data, "hello", 5);
 	assert_text(i[2].mime, "image/jpeg");
 	assert_text(i[3].path, "shared/x.png");
-	/* Texturing reads pictures beside the model, not the importer. */
+	/* The importer does not read external pictures; texturing does. */
 	for (size_t k = 0; k < f->io.logged; k++)
 		assert_null(strstr(f->io.log[k], "png"));
 	fixture_free(f);

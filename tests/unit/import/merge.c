@@ -116,7 +116,7 @@ static void a_circle_of_lists_is_told(void **state)
 	reader_free(r);
 }
 
-/* Each list doubles the next: each one is within the limit, their sum is not. */
+/* Six times a list of 100 models: each list is within the limit of 256, their product is not. */
 static void nested_lists_do_not_multiply(void **state)
 {
 	(void)state;

@@ -525,7 +525,6 @@ static void every_allocation_may_fail(void **state)
 	reader_free(r);
 }
 
-/* ZBrush writes its colours as comments: MMRRGGBB for each vertex, 64 per line. */
 static void the_older_word_for_faces_is_read(void **state)
 {
 	(void)state;
@@ -556,6 +555,7 @@ static void a_seventh_number_is_alpha(void **state)
 	reader_free(r);
 }
 
+/* ZBrush writes its colours as comments: MMRRGGBB for each vertex, 64 per line. */
 static void polypaint_of_zbrush_is_colour(void **state)
 {
 	(void)state;

@@ -150,7 +150,7 @@ static void splats_are_coloured_points(void **state)
 	reader_free(r);
 }
 
-/* Binary bodies, written for both byte orders. */
+/* Appends a number in the byte order of the binary body. */
 static void put_number(hob_buf *buf, bool big, const void *value, size_t size)
 {
 	for (size_t i = 0; i < size; i++)

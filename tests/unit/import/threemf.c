@@ -206,7 +206,7 @@ static void names_of_parts_are_uris(void **state)
 	done(r, &zip);
 }
 
-/* As Bambu Studio and PrusaSlicer write them. */
+/* Modifier and support volumes, as written by Bambu Studio and PrusaSlicer, are not geometry. */
 static void helpers_of_slicers_are_no_shape(void **state)
 {
 	(void)state;
@@ -259,7 +259,7 @@ static void helpers_of_slicers_are_no_shape(void **state)
 	done(r, &zip);
 }
 
-/* As Savitar, Cura's own library, writes them. */
+/* The same for Cura's metadata, as written by its library Savitar. */
 static void helpers_of_cura_are_no_shape(void **state)
 {
 	(void)state;

@@ -215,8 +215,8 @@ static void cycles_end(void **state)
 	}
 }
 
-/* W brings Y, whose child B brings W: below X that is a cycle. The variant implies W on X a second time; that
- * must not bring the children that the cycle left out. OpenUSD composes each of these stages so. */
+/* W has an arc to Y, whose child B has an arc to W: below X a cycle, which is cut. The variant adds W to X a
+ * second time, which must not add the children that were cut. OpenUSD agrees for each stage. */
 static void a_class_is_added_once(void **state)
 {
 	(void)state;
@@ -490,7 +490,7 @@ static void creases_and_corners_stay_sharp(void **state)
 	assert_near(most, sqrtf(3));
 	assert_near(least, 1);
 	reader_free(r);
-	/* One corner. */
+	/* Only one corner is sharp. */
 	r = subdivided("int[] cornerIndices = [7]\nfloat[] cornerSharpnesses = [10]\n", 2);
 	reach(&reader_model(r)->meshes[0], &most, &least);
 	assert_near(most, sqrtf(3));
@@ -646,7 +646,7 @@ static uint64_t word_at(const uint8_t *bytes, size_t at)
 	return word;
 }
 
-/* A crate with the version of another, then with each of the other's sections: read, or refused in words. */
+/* Crates with the version number or one section of another version: read, or refused with a message. */
 static void crates_of_mixed_versions_do_no_harm(void **state)
 {
 	(void)state;

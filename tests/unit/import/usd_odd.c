@@ -156,8 +156,8 @@ static void bones_that_are_not_seen_bend_what_is(void **state)
 	}
 }
 
-/* Four quads; two of the middle's three creases remain in the next level, so that a corner becomes a crease
- * point: blended by half, as in OpenSubdiv. */
+/* Four quads whose middle vertex has three crease edges: in the next level two remain, so that the vertex
+ * changes from corner to crease; its position is the mean of both rules, as in OpenSubdiv. */
 static void creases_that_end_blend_into_what_lasts(void **state)
 {
 	(void)state;

@@ -50,7 +50,7 @@ static void blend_shapes_rest_at_their_weights(void **state)
 	reader_free(r);
 }
 
-/* From 0 to 1 in one second: a key where the in-between is crossed. */
+/* The weight goes from 0 to 1.5 in one second: a key is added where it crosses the in-between at 0.5. */
 static void in_betweens_bend_the_way_of_a_shape(void **state)
 {
 	(void)state;

@@ -99,7 +99,7 @@ static void depth_has_a_limit(void **state)
 		char head[64];
 		size_t used = (size_t)snprintf(head, sizeof head, "<%s>", formats[i].root);
 		if (formats[i].zipped)
-			continue; /* what is unpacked goes the same way, tested below */
+			continue; /* unpacked documents use the same parser; tested below */
 		char *text = malloc(used + DEPTH * (sizeof open - 1) + 1);
 		memcpy(text, head, used);
 		for (size_t k = 0; k < DEPTH; k++)

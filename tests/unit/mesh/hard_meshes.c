@@ -239,8 +239,8 @@ static uint64_t steps_of_searches(const hob_mesh *mesh)
 	return (room - seeker.room) / SEARCHES;
 }
 
-/* Bounding boxes of slanted slivers contain most of the others: without capsules, at least a tenth of all
- * triangles. */
+/* Bounding boxes of slanted slivers overlap most other slivers: without capsules a search would visit at
+ * least a tenth of all triangles. */
 static void slivers_do_not_hide_behind_their_boxes(void **state)
 {
 	(void)state;
@@ -262,7 +262,8 @@ static double farthest_of(const hob_surface *surface, hob_vec3 p)
 	return sqrt(best);
 }
 
-/* Half of the budget is for any search, the other half for productive ones. None is too small. */
+/* When half of the steps are spent, a search ends after HOB_SURFACE_FEW of them, unless its answer is still
+ * above `worth`. Distances must never be too small. */
 static void searches_end_when_their_room_is_spent(void **state)
 {
 	(void)state;
@@ -295,7 +296,7 @@ static void searches_end_when_their_room_is_spent(void **state)
 	assert_true(before - seeker.room > HOB_SURFACE_FEW);
 }
 
-/* ---- baked whole */
+/* ---- complete bakes */
 
 static uint32_t bake_all_ways(const hob_mesh *mesh)
 {

@@ -297,7 +297,7 @@ static void density_is_uv_over_space(void **state)
 
 /* ---- levels */
 
-/* The cost of one step is measured by a separate chain from the same start. */
+/* A level's error is at most the previous one's plus that of the step, which a separate chain measures. */
 static void an_error_is_at_most_the_sum_of_its_steps(void **state)
 {
 	(void)state;
@@ -370,7 +370,7 @@ static double misses_per_triangle(const hob_mesh *m)
 	return 3.0 * misses / m->index_count;
 }
 
-/* A quarter of rough ground is a quarter of its area, not the part of equal height. */
+/* Each quarter of the order covers a compact quarter of the area, not all triangles of similar height. */
 static void flat_ground_is_ordered_by_its_long_sides(void **state)
 {
 	(void)state;

@@ -49,7 +49,7 @@ static double turn(const hob_mesh *mesh, const uint32_t *corner)
 		   ((double)q[2] - (double)p[2]) * ((double)r[0] - (double)p[0]);
 }
 
-/* A very coarse level may overlap itself: a point then has two answers. */
+/* Whether a level overlaps itself, as very coarse ones may: a point then lies in two triangles. */
 static bool lies_on_itself(const hob_mesh *mesh, const hob_lod_level *level)
 {
 	bool any = false;

@@ -82,7 +82,7 @@ static void distances_are_those_of_a_plain_search(void **state)
 	}
 }
 
-/* The point's projection lies in the needle; with float products it falls beside it. */
+/* The point projects into the needle triangle; in single precision it would seem to miss it. */
 static void a_needle_is_as_near_as_it_is(void **state)
 {
 	(void)state;
@@ -170,7 +170,7 @@ static void a_small_piece_is_kept_where_all_else_is_smooth(void **state)
 	}
 }
 
-/* Hardly fewer losses are found than by measuring every lost vertex. */
+/* Measuring only some of the lost vertices must find nearly the error that measuring all of them finds. */
 static void what_is_hardly_changed_is_asked_at_fewer_places(void **state)
 {
 	(void)state;

@@ -235,7 +235,7 @@ static void *take(size_t size)
 	return memory;
 }
 
-/* meshoptimizer's memory ends at each place that there is: every call says so, and the process lives. */
+/* Each allocation of meshoptimizer fails once: the call must return an error and not abort. */
 static void memory_that_ends_in_meshoptimizer_is_an_error(void **state)
 {
 	(void)state;

@@ -43,8 +43,8 @@ static hob_mesh join(const hob_mesh *a, const hob_mesh *b)
 	return mesh;
 }
 
-/* The other side: reversed winding and normals; triangles start at another corner and are stored in
- * reverse. */
+/* A copy of the mesh that faces the other way: winding and normals are reversed, triangles are in reverse
+ * order and start at another corner. */
 static hob_mesh other_side(const hob_mesh *mesh)
 {
 	hob_mesh other = shape_mesh(&arena, mesh->vertex_count, mesh->index_count);

@@ -185,7 +185,7 @@ static void flat_parts_go_first(void **state)
 	assert_true(d.count >= 5 && d.levels[4].cost < 1e-5);
 }
 
-/* The limit ends the run, and the stated cost is within it. */
+/* Simplification stops at the error limit, and the stated costs are within it. */
 static void the_limit_holds(void **state)
 {
 	(void)state;

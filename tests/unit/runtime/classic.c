@@ -93,8 +93,8 @@ static hob_rt_blob classic_materials(void)
 	return finish(&b);
 }
 
-/* `merged`: the second scene's nodes are children of node 0 after a foreign subtree, as mergeScenes leaves
- * them. */
+/* `merged`: the nodes of the second scene are children of node 0 but stored after an unrelated subtree, as
+ * the reference's mergeScenes leaves them. */
 static hob_rt_blob classic_scene(bool names, bool merged)
 {
 	bytes_t b = {{0}, 0};
@@ -199,7 +199,7 @@ static void classic_materials_keep_factors_flags_and_textures(void **state)
 	assert_string_equal(hob_rt_image_name(asset, hob_rt_texref(asset, albedo)->image), "textures/a.png");
 	assert_string_equal(hob_rt_image_name(asset, hob_rt_texref(asset, glow)->image), "glow.png");
 	assert_int_equal(first->textures[HOB_PK_SLOT_NORMAL], HOB_RT_NONE); /* image 77 of 2 */
-	/* dangling: see the format's notes */
+	/* dangling slots become HOB_RT_NONE, see the notes on the classic format */
 	assert_int_equal(first->textures[HOB_PK_SLOT_OPACITY], HOB_RT_NONE);
 	assert_int_equal(second->textures[HOB_PK_SLOT_BASE_COLOR], HOB_RT_NONE);
 	hob_rt_close(asset);

@@ -243,7 +243,7 @@ static void missing_tracks_take_the_rest_pose(void **state)
 	close_stage(&s);
 }
 
-/* The seeds' loop stopped after the first applied channel. */
+/* The reference's player stopped after the first applied channel. */
 static void every_channel_is_applied(void **state)
 {
 	(void)state;

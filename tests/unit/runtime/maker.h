@@ -1,5 +1,5 @@
-/* maker.h - hand-written small packed and classic files for the runtime's tests, without code of Hob on both
- * sides. Every test program includes it once. */
+/* maker.h - small packed and classic files for the runtime's tests, written without the cook's code, so that
+ * no error is on both sides. Every test program includes it once. */
 #ifndef HOB_TEST_MAKER_H
 #define HOB_TEST_MAKER_H
 

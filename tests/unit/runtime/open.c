@@ -128,7 +128,7 @@ static void refusals_say_why(void **state)
 		hob_rt_error error = {HOB_RT_OK, ""};
 		memcpy((uint8_t *)(uintptr_t)files.scene.data + cases[i].offset, &cases[i].value, 4);
 		if (cases[i].offset == 0) {
-			/* Not packed: read as a classic scene, which it is not either, but animations were given. */
+			/* Without the magic it is read as a classic scene: any error will do. */
 			assert_false(hob_rt_open(&files, NULL, &asset, &error));
 		} else {
 			assert_false(hob_rt_open(&files, NULL, &asset, &error));

@@ -169,7 +169,7 @@ static void hidden_nodes_are_not_drawn(void **state)
 			hob_rt_apply(pose, instance);
 			assert_int_equal(hob_rt_is_visible(instance, 6), appears && times[i] >= 0.5);
 		}
-		/* A mean takes the visibility of its majority. */
+		/* A blend has the visibility of the poses with at least half of the weight. */
 		for (int share = 1; share < 4; share++) {
 			hob_rt_pose *mean;
 			assert_true(hob_rt_pose_open(asset, &mean, NULL));

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The table again, as text: new state by its first letters, '.' ignored, '-' cannot come. A lower-case "p"
- * after it: publishes. Columns: absent away idle backoff writer queued working outdated. */
+/* The transition table again: the new state by its first letters, with "p" if it publishes; '.': ignored;
+ * '-': impossible. Columns: absent away idle backoff writer queued working outdated. */
 static const struct {
 	srv_asset_event_kind kind;
 	const char *cells[SRV_ASSET_STATES];
@@ -304,7 +304,7 @@ static void of_two_saves_in_a_row_the_second_cook_finishes(void **unused)
 	send(&a, SRV_ASSET_GOOD);
 	send(&a, SRV_ASSET_BEGIN);
 	srv_asset_set_worker(&a, true);
-	assert_true(send(&a, SRV_ASSET_DIRTY).cut); /* that was a whole cook */
+	assert_true(send(&a, SRV_ASSET_DIRTY).cut); /* allowed again: the cook before ended */
 	srv_asset_release(&a);
 }
 
@@ -317,7 +317,7 @@ static void a_quick_cook_is_cut_a_few_times_in_a_row(void **unused)
 	for (int i = 0; i < SRV_ASSET_QUICK_CUTS; i++) {
 		srv_asset_set_worker(&a, true);
 		assert_true(apply(&a, save).cut);
-		assert_false(apply(&a, save).cut); /* one cut each */
+		assert_false(apply(&a, save).cut); /* each cook is cut only once */
 		send(&a, SRV_ASSET_CUT);
 		send(&a, SRV_ASSET_BEGIN);
 	}
@@ -395,7 +395,7 @@ static void who_asks_by_force_gets_it_whatever_others_ask(void **unused)
 	srv_asset_apply(&a, &begin);
 	assert_true(taken.force);
 	assert_int_equal(taken.why_count, 2);
-	/* Half-written: the job returns its number, its reasons and its force. */
+	/* A half-written file puts the job's id, reasons and force back into the asset. */
 	srv_asset_event half = event(SRV_ASSET_HALF_WRITTEN);
 	uint64_t id = taken.id;
 	half.taken = &taken;

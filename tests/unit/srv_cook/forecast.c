@@ -38,7 +38,7 @@ static void known_sizes_have_their_mean(void **state)
 	assert_about(40, ms(&f, 1 << 8));
 }
 
-/* Largest first: the sizes that are not known yet follow the known ones. */
+/* Large models are cooked first, so that forecasts for small ones are extrapolated from the large ones. */
 static void unknown_sizes_follow_the_known_ones(void **state)
 {
 	(void)state;
@@ -67,7 +67,7 @@ static void the_speed_is_that_of_the_last_seconds(void **state)
 	enum { SECONDS = 40 };
 	static const struct {
 		uint64_t left, longest;
-		int first, last; /* work done in each second, at first and in the second half; tenths of a second */
+		int first, last; /* tenths of a second of work done per second, in the first and in the second half */
 		uint32_t workers;
 		double seconds;
 	} cases[] = {

@@ -10,9 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The table again, as text: the new stage; '-' cannot come, '.' ignored, '=' stays, '!' leaves later. Events
- * carry no facts, and a verdict is GOOD. Columns: new, hash source, find, hash inputs, match, duplicate, ask,
- * fetch, unclaimed, claim, wait, cook, hash read, judge, hash touched, store, check, record, over. */
+/* The transition table again: the new stage; '-': impossible, '.': ignored, '=': stays, '!': ends with the
+ * next answer. Events carry no facts; the verdict is GOOD. Columns: new, hash source, find, hash inputs,
+ * match, duplicate, ask, fetch, unclaimed, claim, wait, cook, hash read, judge, hash touched, store, check,
+ * record, over. */
 static const char *const codes[SRV_JOB_STAGES] = {"NW", "HS", "FI", "HI", "MA", "DU", "AS", "FE", "UC", "CL",
 												  "WA", "CO", "HR", "JU", "HT", "ST", "CH", "RE", "OV"};
 static const struct {
@@ -163,7 +164,7 @@ static void every_cell_is_as_the_table_says(void **unused)
 	}
 }
 
-/* A leaving job ends with any answer, and does no other work. */
+/* A job that was dropped ends with the next answer, whatever it is, and starts no other work. */
 static void who_leaves_ends_with_the_next_answer(void **unused)
 {
 	(void)unused;
@@ -356,7 +357,7 @@ static void a_lease_is_asked_for_until_there_is_one(void **unused)
 	srv_job_event again = {.kind = SRV_JOB_VERDICT, .verdict = SRV_VERDICT_TRY_AGAIN};
 	srv_job_apply(&job, &again);
 	pass(&job, SRV_JOB_MATCH);
-	assert_int_equal(miss(&job, false, false, true, NULL).act, SRV_JOB_DO_WAIT); /* it has one */
+	assert_int_equal(miss(&job, false, false, true, NULL).act, SRV_JOB_DO_WAIT); /* has the lease */
 	pass(&job, SRV_JOB_RECORD);
 	srv_job_give(&job);
 	assert_int_equal(job.lease, SRV_JOB_GIVEN);

@@ -64,7 +64,7 @@ static void patience_ends_at_the_deadline(void **state)
 	memset(&r, 0, sizeof r);
 	r.controls[0].timeout_ms = 250;
 	assert_true(srv_waiter_add(&waiters, &r.controls[0], 0, 1000, NULL, 1));
-	assert_true(srv_waiter_add(&waiters, &r.controls[1], 1, 1000, NULL, 1)); /* a minute */
+	assert_true(srv_waiter_add(&waiters, &r.controls[1], 1, 1000, NULL, 1)); /* default: a minute */
 	check(&waiters, &r, 1249, false);
 	assert_int_equal(r.answers[0], 0);
 	check(&waiters, &r, 1250, false);
@@ -89,7 +89,7 @@ static void everything_takes_two_scans_of_each_root(void **state)
 	uint64_t both[] = {7, 11}, one[] = {0, 11};
 	assert_true(srv_waiter_add(&waiters, &r.controls[0], HOB_NONE, 0, both, 2));
 	assert_true(srv_waiter_add(&waiters, &r.controls[1], HOB_NONE, 0, one, 2));
-	both[0] = both[1] = 0; /* they are copied */
+	both[0] = both[1] = 0; /* the waiter must have copied them */
 	assert_false(waiters.items[0].some_roots);
 	assert_true(waiters.items[1].some_roots && !srv_waiter_wants_root(&waiters.items[1], 0));
 	assert_true(srv_waiters_want_scan(&waiters, 0, r.scans));
@@ -125,7 +125,7 @@ static void mark_takes_the_place_of_scans(void **state)
 	check(&waiters, &r, 1, false);
 	assert_int_equal(r.answers[0], 1);
 	assert_int_equal(r.answers[1], 0);
-	srv_waiters_pass(&waiters, 0, 2, 5); /* passed and not seen: two more scans */
+	srv_waiters_pass(&waiters, 0, 2, 5); /* the mark passed unseen: needs scan number 5 */
 	assert_true(srv_waiters_want_scan(&waiters, 0, r.scans));
 	r.scans[0] = 5;
 	r.scans[1] = 4;

@@ -21,7 +21,7 @@ static void crowds_of_any_size_are_served_without_a_stall(void **state)
 		assert_non_null(crowd);
 		for (size_t i = 0; i < sizes[s]; i++)
 			crowd[i] = client_open(f);
-		int64_t longest = 0; /* of all silences: a crowd takes long on a busy machine, one answer does not */
+		int64_t longest = 0; /* between two answers; their sum depends on the load of the machine */
 		for (int turn = 0; turn < 10; turn++) {
 			char head[256];
 			snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
@@ -83,7 +83,7 @@ static void threads_have_equal_shares_of_connections_and_count_together(void **s
 	fixture *f = fixture_new(&(srv_http_options){.threads = THREADS, .max_events = CLIENTS - 2});
 	client clients[CLIENTS];
 	char line[64];
-	for (int i = 0; i < CLIENTS; i++) { /* while the loop stands still: the fixture has none */
+	for (int i = 0; i < CLIENTS; i++) { /* served without the loop, which the fixture lacks */
 		clients[i] = client_open(f);
 		answer a = client_request(&clients[i], "GET", "/livez", NULL);
 		assert_int_equal(a.status, 200);

@@ -216,7 +216,7 @@ static void await_all_closed(client *clients, size_t count)
 static void every_prefix_of_a_request_leaves_the_server_well(void **state)
 {
 	(void)state;
-	/* A peer that is gone is let go at once: no deadline comes while the test waits. */
+	/* Deadlines longer than the test: a connection may end only because its peer has gone. */
 	fixture *f = fixture_new(&(srv_http_options){.head_deadline_ms = 600000, .idle_ms = 600000});
 	const char *request =
 		"POST /api/v1/sync HTTP/1.1\r\n" HOST JSON "Content-Length: 17\r\n\r\n{\"timeout_ms\":10}";

@@ -358,7 +358,7 @@ static inline void answer_release(answer *a)
 	*a = (answer){0};
 }
 
-/* Takes one answer from the connection. `bodyless`: to HEAD. status 0: closed without an answer. */
+/* Takes one answer from the connection. `bodyless`: to a HEAD. Status 0: the server closed without one. */
 static inline answer client_take(client *c, bool bodyless)
 {
 	answer a = {0};
@@ -388,8 +388,7 @@ static inline answer client_take(client *c, bool bodyless)
 	return a;
 }
 
-/* One request with additional fields ("Range: bytes=0-1\r
- * ") on a connection that stays open. */
+/* Sends a request on a connection that stays open. `fields`: further lines, each ended by CR LF, or NULL. */
 static inline answer client_request(client *c, const char *method, const char *target, const char *fields)
 {
 	char head[16384];
@@ -400,7 +399,7 @@ static inline answer client_request(client *c, const char *method, const char *t
 	return client_take(c, strcmp(method, "HEAD") == 0);
 }
 
-/* The same on a separate connection. */
+/* Sends a request on a connection of its own. */
 static inline answer ask(const fixture *f, const char *method, const char *target, const char *fields)
 {
 	client c = client_open(f);

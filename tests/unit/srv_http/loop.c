@@ -256,7 +256,7 @@ static void openapi_describes_every_route_and_no_other(void **state)
 	for (size_t i = 0; i < HOB_COUNT_OF(routes); i++) {
 		char name[128], method[16];
 		size_t size = 0;
-		/* {path...} is written {path} there. */
+		/* routes.def has {path...} where the document has {path}. */
 		for (const char *p = routes[i].pattern; *p; p++)
 			if (*p != '.' || strchr(p, '}') == NULL)
 				name[size++] = *p;

@@ -384,7 +384,7 @@ int main(void)
 		store_test(file_that_may_not_grow_is_disk_full),
 		store_test(threads_put_and_get_while_the_loop_names_and_trims),
 	};
-	/* Names that are not blob files; packs.c has the packs' own. */
+	/* Tests that need no blob in a file of its own, run with packs; packs.c has those about packs. */
 	const struct CMUnitTest packed[] = {
 		store_test(unknown_blob_is_refused),
 		store_test(tmp_is_swept_at_open),

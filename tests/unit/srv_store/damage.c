@@ -354,7 +354,7 @@ static void steps_of_the_schema_run_once_and_in_order(void **state)
 
 /* ---- a damaged index */
 
-/* Pages that no open reads: only a check finds the damage. */
+/* Damages pages that opening does not read, so that only an integrity check finds it. */
 static void spoil_pages_with(int fd, const char *text)
 {
 	char page[4096];

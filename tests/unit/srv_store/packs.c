@@ -119,7 +119,7 @@ static void a_blob_is_compressed_if_that_makes_it_smaller(void **state)
 		char byte = (char)(bytes[first + SRV_PACK_HEAD + at] ^ 0x40);
 		damage(pack_path(*state, 1), (off_t)(first + SRV_PACK_HEAD + at), &byte, 1);
 		store = open_store(*state, 0);
-		if (srv_blob_check(store, &digests[1], false)) { /* an irrelevant bit */
+		if (srv_blob_check(store, &digests[1], false)) { /* this bit does not change the decoded bytes */
 			read_back(store, &digests[1], items[1], ITEM_BYTES);
 		} else {
 			assert_false(srv_blob_verify(store, &digests[1]));
@@ -138,7 +138,7 @@ static void a_blob_is_compressed_if_that_makes_it_smaller(void **state)
 	}
 }
 
-/* Uncompressed blobs, and records with the former dictionary. */
+/* Earlier versions packed blobs uncompressed, and records with another dictionary. */
 static void what_an_earlier_version_packed_is_read(void **state)
 {
 	static const uint8_t zeros[ITEM_BYTES];

@@ -239,11 +239,11 @@ static void lost_index_is_rebuilt_from_the_copies(void **state)
 	strcpy(epoch, srv_store_epoch(store));
 	make_full(store, &made);
 	assert_ok(srv_store_put_record(store, &made.record, &err), &err);
-	/* Its only blob is missing, so this one must not come back. */
+	/* A record whose only blob is missing must not come back. */
 	srv_record_output output = {HOB_STR("x"), put_blob(store, "vanishes"), 8};
 	srv_record other = {.key = key_of(50), .output_count = 1, .outputs = &output};
 	assert_ok(srv_store_put_record(store, &other, &err), &err);
-	/* And a failed one, which has no blobs. */
+	/* The record of a failed cook has no blobs. */
 	srv_record failed = {.key = key_of(51), .error = HOB_STR("{\"code\":\"import.corrupt\"}")};
 	assert_ok(srv_store_put_record(store, &failed, &err), &err);
 	srv_store_close(store);
@@ -531,7 +531,7 @@ static void orphans_are_found_beside_the_loop(void **state)
 	assert_int_equal(count, 2);
 	srv_record_output output = {HOB_STR("meshes"), late, BLOB_SIZE};
 	srv_record record = {.key = key_of(2), .output_count = 1, .outputs = &output};
-	assert_ok(srv_store_put_record(store, &record, &err), &err); /* it has been named meanwhile */
+	assert_ok(srv_store_put_record(store, &record, &err), &err); /* `late` is no longer an orphan */
 	assert_int_equal(srv_store_drop_orphans(store, found, count), 13);
 	assert_false(srv_blob_exists(store, &orphan));
 	assert_true(srv_blob_exists(store, &late));

@@ -187,7 +187,7 @@ static void changes_are_listed_oldest_first_and_trimmed(void **state)
 	assert_int_equal(got.count, 1);
 	assert_true(got.as_put);
 	assert_int_equal(changes_from(store, UINT64_MAX).count, 0);
-	/* A part delivered in advance comes first, and once. */
+	/* The beginning of a change that was put in advance precedes the next put, and only that one. */
 	assert_true(srv_store_put_change_part(store, HOB_STR("{\"id\":\"x\"}\n{\"id\":")));
 	srv_change_row rest = {103001, HOB_STR("asset"), HOB_STR("\"x\"}\n{\"id\":\"x\"}")};
 	assert_ok(srv_store_put_change(store, &rest, &err), &err);
@@ -197,7 +197,7 @@ static void changes_are_listed_oldest_first_and_trimmed(void **state)
 	assert_int_equal(got.count, 4);
 	assert_int_equal(got.last_rev, 103002);
 	assert_true(got.as_put);
-	/* Numbers with gaps, as of revs shared by several changes. */
+	/* Change numbers may have gaps, as when several changes share a rev. */
 	srv_change_row late = {250003, HOB_STR("asset"), HOB_STR("{}")};
 	assert_ok(srv_store_put_change(store, &late, &err), &err);
 	got = changes_from(store, 0);

@@ -55,7 +55,7 @@ static void asset_text(void *user, const srv_asset_row *row)
 	hob_arena_release(&arena);
 }
 
-/* The records that assets name. */
+/* Appends the records that assets name. */
 static void read_assets(srv_store *store, hob_buf *out)
 {
 	assets_text all = {.store = store, .out = out};
@@ -236,7 +236,7 @@ static void copy_counts_for_that_index_only(void **state)
 	assert_int_equal(utimensat(AT_FDCWD, folder_at(*state, "cache/index.db"), times, 0), 0);
 	reopen(*state, false, &then);
 	assert_same_text(&first, &then);
-	/* Any byte, and any length. */
+	/* A copy with any byte changed, or of another length, is not used. */
 	struct stat info;
 	assert_int_equal(stat(folder_at(*state, "cache/index.start"), &info), 0);
 	for (off_t at = 0; at < info.st_size; at += at < 200 ? 1 : 97) {
@@ -253,7 +253,7 @@ static void copy_counts_for_that_index_only(void **state)
 		close(fd);
 		store = open_store(*state, 0);
 		assert_false(srv_store_has_start(store));
-		srv_store_close(store); /* which rebuilds it */
+		srv_store_close(store); /* closing writes a new copy */
 	}
 	assert_int_equal(truncate(folder_at(*state, "cache/index.start"), info.st_size - 1), 0);
 	reopen(*state, false, &then);

@@ -79,7 +79,7 @@ static inline const char *blob_path(temp_folder *dir, const hob_sha256 *digest)
 	return folder_at(dir, "cache/blobs/%.2s/%s", text, text + 2);
 }
 
-/* Removes its file, or damages the head of its record in the first pack. */
+/* Makes a blob unreadable: removes its file, or damages its record's head in the first pack. */
 static inline void lose_blob(temp_folder *dir, const hob_sha256 *digest)
 {
 	static char bytes[1 << 20];

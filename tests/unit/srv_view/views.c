@@ -265,7 +265,7 @@ static void readers_on_other_threads_always_see_one_whole_picture(void **state)
 	srv_views_free(s.views);
 }
 
-/* Every cell: result of the newest job by rows; at rest, busy; each without and with a good version. */
+/* Rows: newest job's result. Cells: standing at rest and while busy, without and with a good version. */
 static void every_standing_is_as_the_table_says(void **unused)
 {
 	(void)unused;

@@ -213,7 +213,7 @@ static void links_are_listed_only_when_they_stay_inside(void **state)
 				scan_has(w, "out/across.glb"));
 	for (size_t i = 0; i < w->file_count; i++)
 		assert_int_equal(w->files[i].stat.size, 5);
-	/* They change with their target. */
+	/* A change of a link's target is reported for each link. */
 	size_t from = w->count;
 	save(w, "sub/real.glb", "123456");
 	wait_record(w, from, 'c', "up.glb");

@@ -126,7 +126,7 @@ static void watch_limit_met_later_resets_and_polls(void **state)
 	wait_record(w, mode, 's', NULL);
 	if (!scan_has(w, "d3/a.glb"))
 		wait_record(w, from, 'c', "d3/a.glb");
-	/* Manually, after there is room again. */
+	/* A requested scan returns to inotify once there is room again. */
 	assert_int_equal(unlink(at(w, "d3/a.glb")), 0);
 	for (int i = 1; i < 4; i++) {
 		char name[32];

@@ -31,7 +31,7 @@ static void a_tick_looks_at_256_files_and_the_next_one_at_more(void **state)
 	int64_t due = watch_ms(DUE_MS);
 	assert_true(srv_settle_tick(&root, due - 1) >= due);
 	assert_int_equal(root.settle.batch.live, 0);
-	assert_true(srv_settle_tick(&root, due) <= due); /* at once again */
+	assert_true(srv_settle_tick(&root, due) <= due); /* the next tick is due at once */
 	assert_int_equal(root.settle.batch.live, LOOKS);
 	srv_settle_tick(&root, due);
 	assert_int_equal(root.settle.batch.live, 2 * LOOKS);

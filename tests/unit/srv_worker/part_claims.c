@@ -57,7 +57,7 @@ static void the_next_takes_over_when_the_maker_ends(void **state)
 	srv_claims_release(&c);
 }
 
-/* Two workers, each with a failed part that was never put, wait for each other's. */
+/* Two workers claim a part each and then ask for the other's: the second to ask must make it itself. */
 static void two_never_wait_for_each_other(void **state)
 {
 	(void)state;

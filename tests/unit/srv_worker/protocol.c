@@ -39,7 +39,7 @@ static void send_with(int socket, uint32_t count)
 	assert_int_equal(sendmsg(socket, &message, 0), sizeof frame);
 }
 
-/* The buffer for one descriptor is aligned, so that a second one arrives with it. */
+/* Alignment leaves room in the control buffer for a second descriptor, which must be closed. */
 static void only_one_descriptor_is_taken_and_no_other_stays(void **state)
 {
 	(void)state;

@@ -110,7 +110,7 @@ static long set_owner(void)
 	return syscall(SYS_fcntl, ends[0], (long)F_SETOWN, parent);
 }
 
-/* The kernel reads 32 bits of the command. */
+/* The kernel ignores the upper 32 bits of fcntl's command, so the filter must ignore them too. */
 static long set_owner_by_a_wide_command(void)
 {
 	return syscall(SYS_fcntl, ends[0], F_SETOWN | 1l << 32, parent);
@@ -341,7 +341,7 @@ static void messages_of_a_worker(void **state)
 	works(WORKER, send_plainly);
 }
 
-/* It may generate code, and nothing else that a worker may not. */
+/* The thumbnail process may map executable memory; otherwise it is limited like a worker. */
 static void a_thumbnail_makes_code_only(void **state)
 {
 	(void)state;
@@ -388,7 +388,7 @@ int main(void)
 	file = mkstemp(name);
 	unlink(name);
 	parent = getpid();
-	setenv("HOB_LANDLOCK_ABI", "0", 1); /* only the filter */
+	setenv("HOB_LANDLOCK_ABI", "0", 1); /* seccomp only */
 	if (file < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
 		return 1;
 	const struct CMUnitTest tests[] = {

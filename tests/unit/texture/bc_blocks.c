@@ -225,7 +225,7 @@ static void one_colour_of_two_alphas_stays_exact(void **state)
 	}
 }
 
-/* Rows of three colours with different slopes: modes 0 and 2. */
+/* Rows in three colours with different slopes need the modes with three subsets, 0 and 2. */
 static void three_slopes_are_three_subsets(void **state)
 {
 	(void)state;
@@ -245,8 +245,8 @@ static void three_slopes_are_three_subsets(void **state)
 	assert_true(errors[HOB_BC_BEST] * 4 < errors[HOB_BC_GOOD]);
 }
 
-/* One channel of four pixels is one step off in mode 6, whose ends share their lowest bit; mode 3 represents
- * them exactly. */
+/* Mode 6 would be one step off in one channel of four pixels, because the channels of an endpoint share their
+ * lowest bit; mode 3 is exact. */
 static void best_is_exact_where_it_can_be(void **state)
 {
 	(void)state;

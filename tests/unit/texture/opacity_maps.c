@@ -88,7 +88,7 @@ static void a_coloured_mask_counts_by_its_luminance(void **state)
 	close_bench(b);
 }
 
-/* Many exporters name one picture with alpha for both; an opaque one stays opaque. */
+/* Exporters may use one picture for colour and opacity: its alpha counts, and an opaque one stays opaque. */
 static void a_picture_that_masks_itself_does_so_by_alpha(void **state)
 {
 	(void)state;

@@ -310,7 +310,7 @@ static size_t make_psd(uint8_t *out, bool packed, bool blended)
 			uint8_t v = (uint8_t)(plane == 3 ? 128 : 150 + 10 * plane + y);
 			size_t begin = at;
 			if (packed && y == 0) {
-				out[at++] = 254; /* three times */
+				out[at++] = 254; /* run: the next byte three times */
 				out[at++] = v;
 			} else {
 				if (packed)
@@ -399,7 +399,7 @@ static void huffman_tables_that_are_too_long_are_refused(void **state)
 	assert_false(decode((hob_bytes){jpeg, sizeof jpeg}, &arena, &p, &err));
 	assert_non_null(strstr(err.context, "256 codes"));
 	hob_arena_release(&arena);
-	/* Between two scans as well, after fill bytes and a stuffed zero. */
+	/* The same table between two scans, after fill bytes and a stuffed zero. */
 	hob_bytes whole = read_file("../../fuzz/corpus/image", "cyan.jpg");
 	uint8_t copy[2000];
 	assert_true(whole.size + sizeof jpeg < sizeof copy);
@@ -410,7 +410,7 @@ static void huffman_tables_that_are_too_long_are_refused(void **state)
 	assert_false(decode((hob_bytes){copy, whole.size + sizeof jpeg - 12}, &arena, &p, &err));
 	assert_non_null(strstr(err.context, "256 codes"));
 	hob_arena_release(&arena);
-	/* After the end it belongs to an appended video. */
+	/* The same table after the end marker is part of an appended video and is ignored. */
 	memcpy(copy + whole.size - 2, whole.data + whole.size - 2, 2);
 	memcpy(copy + whole.size, jpeg + 15, sizeof jpeg - 15);
 	assert_true(decode((hob_bytes){copy, whole.size + sizeof jpeg - 15}, &arena, &p, &err));
