@@ -11,7 +11,7 @@ NAMES = {1: {"memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "-1"),
 
 
 class ControlGroup:
-    """Created where this process is allowed to, and removed by close(); OSError has the reason otherwise."""
+    """The constructor creates the group, and raises OSError where that is not allowed; close() removes it."""
 
     def __init__(self):
         lines = [line.split(":", 2) for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()]
@@ -29,7 +29,7 @@ class ControlGroup:
         for controller in NAMES[self.version]:
             if self.version == 1:
                 folder = MOUNTS / controller / own.get(controller, "/").lstrip("/") / name
-            else:  # beside its own: a group with processes gives its children no controllers
+            else:  # beside this process's group: one with processes passes no controllers to its children
                 folder = (MOUNTS / own.get("", "/").lstrip("/")).parent / name if own.get("", "/") != "/" else MOUNTS / name
             folder.mkdir(exist_ok=self.version == 2)
             self.folders[controller] = folder
@@ -43,7 +43,7 @@ class ControlGroup:
             until(lambda folder=folder: self._is_gone(folder), f"an empty {folder}")
 
     def _is_gone(self, folder):
-        """Its last processes may just be ending."""
+        """Tries to remove the group's folder; False while its last processes are still ending."""
         with contextlib.suppress(OSError):
             folder.rmdir()
         return not folder.exists()
@@ -56,12 +56,12 @@ class ControlGroup:
         (self.folders[controller] / NAMES[self.version][controller][0]).write_text(text)
 
     def leave_memory(self, size):
-        """Allows this many bytes more than it holds, or all memory."""
+        """Allows this many bytes more than the group uses now, or with None all memory."""
         _, usage, free = NAMES[self.version]["memory"]
         self._put("memory", free if size is None else str(int((self.folders["memory"] / usage).read_text()) + size))
 
     def leave_processor(self, share):
-        """Allows a fraction of one processor, or all processors."""
+        """Allows a fraction of one processor, or with None all processors."""
         quota = NAMES[self.version]["cpu"][1] if share is None else str(int(share * 100000))
         self._put("cpu", quota if self.version == 1 else quota + " 100000")
 

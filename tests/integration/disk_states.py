@@ -59,11 +59,12 @@ class File:
             self.pending = []
 
     def blank(self):
-        """With its current size, zeros where it was not synced."""
+        """The file at its current size, with zeros where data was not synced."""
         return (self.synced + bytes(max(0, len(self.now) - len(self.synced))))[:len(self.now)]
 
     def some(self, chance):
-        """All, nothing, only the size, or for each write since the sync independently: kept, lost, or only its first sectors."""
+        """A random content after a cut: all, only synced data, only the size, or some of the writes since, whole or cut at a
+        sector."""
         fate = chance.random()
         if fate < 0.6:
             return bytes(self.now) if fate < 0.3 else self.synced if fate < 0.4 else self.blank()
@@ -112,7 +113,7 @@ class Names:
 
 
 class Disk:
-    """The state after some records of a trace."""
+    """The files and names of a folder after the first records of a trace."""
 
     def __init__(self):
         self.files = {}  # inode -> the newest file with it

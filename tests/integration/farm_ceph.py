@@ -105,21 +105,21 @@ class Ceph:
                 assert self.gateway.poll() is None and time.monotonic() < end, (self.folder / "client.rgw.log").read_text()[-3000:]
 
     def kill(self):
-        """Cuts every connection and accepts none."""
+        """Kills the gateway: every connection is cut, and none is accepted."""
         self.gateway.send_signal(signal.SIGKILL)
         self.gateway.wait(DEADLINE)
 
     def fill(self, full):
-        """Sets a quota: every upload is refused."""
+        """With `full` sets a quota that refuses every upload, otherwise removes it."""
         self.admin("quota", "set", "--quota-scope=user", "--uid=hob", f"--max-objects={0 if full else -1}")
         self.admin("quota", "enable" if full else "disable", "--quota-scope=user", "--uid=hob")
 
     def throttle(self, most):
-        """Serves this many requests at once; others get 503 SlowDown."""
+        """Lets the gateway serve this many requests at once; others get 503 SlowDown."""
         self.call("ceph", "--admin-daemon", self.folder / "client.rgw.asok", "config", "set", "rgw_max_concurrent_requests", most)
 
     def slow_upload(self, bucket):
-        """A request that is being served until it is killed; `bucket` exists."""
+        """Starts an upload to an existing bucket, so slow that it occupies the gateway until its process is killed."""
         (self.folder / "large").write_bytes(bytes(8 << 20))
         slow = subprocess.Popen(["curl", "-s", "-v", "--max-time", str(DEADLINE), "--aws-sigv4", "aws:amz:us-east-1:s3", "--user",
                                  f"{Bucket.ACCESS}:{Bucket.SECRET}", "--header", "x-amz-content-sha256: UNSIGNED-PAYLOAD", "--limit-rate", "1k",

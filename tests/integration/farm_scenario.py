@@ -40,15 +40,14 @@ class FarmScenario(Scenario):
         return daemon.get("/api/v1/stats").json()["upstream"]
 
     def given(self, daemon):
-        """The facts, once the farm is up and has everything."""
+        """Waits until the farm is up and has all results of this machine; returns the machine's facts."""
         return until(lambda: (facts := self.facts(daemon))["outbox"] == facts["leases"] == 0 and facts["state"] == "up" and facts, "an empty outbox")
 
     def rows(self):
         return int(self.postgres.sql("select count(distinct lookup) from hob_action")[0][0])
 
     def cooked(self, *daemons):
-        """All their cooks, except results that a machine found slower to fetch than to cook, as one with little processor time
-        does."""
+        """Number of cooks of these machines, without those of results that would have been slower to fetch than to cook."""
         return sum(daemon.cooked() - self.facts(daemon)["slower"] for daemon in daemons)
 
     def outputs(self, daemon):
@@ -72,7 +71,7 @@ class FarmScenario(Scenario):
             self.assertEqual(len({daemon.blob(name) for daemon in machines}), 1)
 
     def save(self, daemon, name, size):
-        """Waits until its meshes are served; returns the seconds."""
+        """Saves a model and waits until its cook is served; returns the seconds."""
         began = time.monotonic()
         self.put(name, obj_text(size))
         daemon.wait_asset(f"art/{name}", "fresh")

@@ -26,7 +26,7 @@ def preloadable(name, folder):
 
 
 class Faults:
-    """Calls of a daemon that fail while `fail` is open."""
+    """Makes system calls of a daemon fail while the context of fail() is open."""
 
     def __init__(self, folder):
         self.library = preloadable("faulty_system", folder)
@@ -49,7 +49,7 @@ class Faults:
         page.armed = 1
 
     def disarm(self):
-        """Number of failed calls."""
+        """Ends the faults; returns the number of calls that failed."""
         self.page.armed = 0
         return self.page.failed
 

@@ -175,7 +175,7 @@ class Access(Scenario):
             self.assertEqual(daemon.get("/api/v1/session").json(), {"required": False, "scope": "write", "expired": False})
 
     def until(self, true):
-        """The file is checked again soon: sends requests until then."""
+        """Sends requests until the daemon has read the changed file."""
         for _ in range(100000):
             if true():
                 return

@@ -251,7 +251,7 @@ class Windows(unittest.TestCase):
 
 
 class Python(Agent):
-    """The same for web/python/hob.py mirror."""
+    """The tests of hob-agent, run with `hob.py mirror` of web/python."""
 
     def setUp(self):
         super().setUp()

@@ -195,7 +195,7 @@ class Skipped(Scenario):
 
 
 class StandIn(Scenario):
-    """Any program named in blender.program, inside its sandbox."""
+    """A fake Blender, named in blender.program, inside Blender's sandbox."""
 
     def setUp(self):
         super().setUp()

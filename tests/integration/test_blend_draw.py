@@ -29,7 +29,7 @@ bpy.ops.wm.open_mainfile(filepath={path!r})
 bpy.ops.export_scene.gltf(filepath={out!r})
 print("export took", time.monotonic() - begin)
 """
-# The add-on: a save, an unsaved edit, and its end.
+# Uses the add-on: saves, publishes an unsaved edit, and ends that after a line on stdin.
 ADD_ON = """
 import sys
 sys.dont_write_bytecode = True

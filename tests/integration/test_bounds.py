@@ -92,7 +92,7 @@ class Bounds(Scenario):
             self.assertGreater(asked, 10)
 
     def test_a_full_house_lets_newcomers_in(self):
-        """When there is no room, a connection (and file) held for longer than the limit of heads is dropped."""
+        """When the server is full, it drops a connection or file that has been held for longer than the time limit of heads."""
         few = ("sh", "-c", 'ulimit -n 512; exec "$0" "$@"', HOB)
         self.put("a.obj", obj_text(2))
         large = os.urandom(8 << 20)
@@ -123,7 +123,7 @@ class Bounds(Scenario):
                 self.assertFalse([line for line in daemon.log if "Too many open files" in line])
 
     def newcomer(self, daemon, target):
-        """The answer on a new connection; empty: none."""
+        """Sends a request on a new connection; returns the answer, empty if there is none."""
         probe = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=DEADLINE)
         with contextlib.closing(probe), contextlib.suppress(OSError, http.client.HTTPException):
             probe.request("GET", target)
@@ -233,9 +233,9 @@ class Bounds(Scenario):
             crowd = [socket.create_connection(("127.0.0.1", daemon.port), timeout=DEADLINE) for _ in range(200)]
             for peer in crowd:
                 peer.sendall(b"GET /livez HTTP/1.1\r\n" + HEAD)
-            self.put("b.obj", obj_text(5))  # work that needs descriptors now is done when there are some
+            self.put("b.obj", obj_text(5))  # its cook needs descriptors and waits for them
             began, used = time.monotonic(), self.cpu(daemon)
-            for peer in crowd[:10]:  # until the admitted ones are released, and others come after them
+            for peer in crowd[:10]:  # the admitted clients are answered and released, and others are admitted
                 with contextlib.suppress(ConnectionError):
                     peer.recv(4096)
             share = (self.cpu(daemon) - used) / (time.monotonic() - began)
@@ -288,7 +288,7 @@ class Bounds(Scenario):
             kept = [digest for digest in digests if daemon.request("HEAD", "/blobs/" + digest).status == 200]
             self.assertIn(digests[-1], kept, "what is shown was thrown away")
             self.assertLess(len(kept), len(digests), "nothing was thrown away")
-            # From now on the rest is read during eviction; recently read blobs stay.
+            # From here the remaining blobs are read during evictions; recently read ones must stay.
             threads = [threading.Thread(target=reader, args=(daemon.port, random.Random(i))) for i in range(4)]
             for thread in threads:
                 thread.start()

@@ -203,7 +203,7 @@ class Compare(Scenario):
                 self.assertEqual(status, answer.status, answer.body)
 
     def picture(self, name, side=64, **query):
-        """The three squares as rows of pixels: [square][y][x] = (r, g, b, a)."""
+        """The picture's three squares, as [square][y][x] = (r, g, b, a)."""
         asset = self.daemon.assets()[f"art/{name}/robot.gltf"]
         text = "&".join(f"{key}={value}" for key, value in {**query, "size": side}.items())
         answer = self.daemon.get(f"/api/v1/assets/{asset['id']}/compare/picture?{text}")

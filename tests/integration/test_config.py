@@ -74,7 +74,7 @@ class Config(Scenario):
         after = json.loads(self.hob("config", "--json").stdout)
         self.assertEqual(after["defaults"], before["defaults"])
         changed = [new["key"] for old, new in zip(before["values"], after["values"]) if old["value"] != new["value"]]
-        self.assertEqual([key for key in changed if key != "cache.dir"], ["cache.max_size"])  # .hob, now absolute
+        self.assertEqual([key for key in changed if key != "cache.dir"], ["cache.max_size"])  # cache.dir is .hob, now absolute
         self.assertIn("cache.max_size: 20 GiB", said)
 
     def test_init_from_a_scene_list(self):

@@ -14,9 +14,9 @@ import contract
 from hobtest import HOB, Daemon, Scenario, children, kept_blobs, obj_text, record_text, until
 
 JSON = {"Content-Type": "application/json"}
-# Cannot be provoked from outside at a chosen moment; tests/unit/srv_http covers them.
+# Answers that cannot be provoked from outside at a chosen moment; tests/unit/srv_http covers them.
 BUNDLED = {("GET", "/web/{file}", status) for status in (200, 304)}  # tests/browser; a program without a dashboard has none
-# Drawn by a separate process, if OpenGL ES is available: the scenarios of thumbnails.
+# Pictures drawn by a separate process, if OpenGL ES is available; the scenarios of thumbnails cover them.
 DRAWN = {("GET", "/api/v1/assets/{id}/thumbnail", status) for status in (200, 202, 204, 304)}
 DRAWN |= {("GET", "/api/v1/assets/{id}/compare/picture", status) for status in (200, 304)}  # integration.compare
 BUNDLED |= DRAWN

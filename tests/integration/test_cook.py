@@ -318,7 +318,7 @@ class Cook(Scenario):
         self.cook(code=2)
 
     def test_settings_of_the_command_line_win_and_each_says_where_it_is_from(self):
-        self.put("deep/a.obj", bumpy_grid(30, 0.02, lambda x, y: x * x + y * y))  # a bowl: each level is farther off
+        self.put("deep/a.obj", bumpy_grid(30, 0.02, lambda x, y: x * x + y * y))  # a bowl: the error grows by level
         self.put("cook.json", '{"lods": {"max": 5, "ratio": 0.75}, "meshlets": true}')
         self.put("deep/cook.json", '{"lods": {"max": 4}, "budget": {"triangles": 7}}')
         self.put("deep/a.obj.cook.json", '{"lods": {"max": 3}}')
@@ -363,7 +363,7 @@ class Cook(Scenario):
         size = lambda name: texture + sum(path.stat().st_size for path in out.glob(f"{name}.obj.*"))
         for name in ("a", "b"):
             self.assertEqual(first[f"{name}.obj"]["bytes"], size(name))
-        # Both write it when neither finds it.
+        # Both cooks write the texture if neither finds it written.
         self.assertIn(sorted(item["reused_bytes"] for item in first.values()), ([0, texture], [0, 0]))
         done = self.cook("art", "-o", out, "--report", report)
         self.assertEqual({name: item["reused_bytes"] for name, item in items().items()},
@@ -387,7 +387,7 @@ class Cook(Scenario):
         for taken in ("out/a.obj.meshes", self.folder / "out/../out/a.obj.report.json"):
             self.assertIn(f"--report '{taken}': an output of this run goes there", self.cook("art", "-o", "out", "--report", taken, code=2).stderr)
         self.assertEqual(tree(self.folder), before)
-        self.cook("art", "-o", "new", "--report", "new/x/../a.obj.scene", code=2)  # known only when it is there
+        self.cook("art", "-o", "new", "--report", "new/x/../a.obj.scene", code=2)  # known only after the cook
         self.run_hob("inspect", "--validate", "new/a.obj.scene")
         (self.folder / "empty.json").touch()
         for free in ("empty.json", "empty.json", "made/report.json"):

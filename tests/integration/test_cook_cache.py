@@ -124,7 +124,7 @@ class CookCache(Scenario):
             other = self.folder / "other"
             shutil.copytree(self.art, other)
             (other / "d0/new.obj").write_text(obj_text(98))
-            for _ in range(2):  # it is read, and nothing is added
+            for _ in range(2):  # the cache is read, but nothing is added
                 done = self.cook(other, "-o", "out", "--cache", self.cache)
                 self.assertIn("nothing new is kept in the cache: another Hob (pid", done.stderr)
                 self.assertEqual(self.counts, (1, 4, 0))
@@ -152,7 +152,7 @@ class CookCache(Scenario):
             self.assertEqual(self.counts, (4, 0, 0))
             self.assertEqual({digest: blob.read() for digest, blob in kept_blobs(self.cache).items()}, damaged)
             self.assertEqual(sorted(tree(self.cache)), before)
-            for number, digest in enumerate(damaged):  # the daemon finds them unchanged; from the first on it repairs them
+            for number, digest in enumerate(damaged):  # still damaged: the daemon repairs all after finding one
                 answer = daemon.get(f"/blobs/{digest}")
                 healed = number > 0 and answer.status == 200 and hashlib.sha256(answer.body).hexdigest() == digest
                 self.assertTrue(healed or answer.status in (404, 410, 503), answer.status)
@@ -178,7 +178,7 @@ class CookCache(Scenario):
         out = self.folder / "out"
         self.cook(self.art, "-o", out, "--classic")
         before = tree(out)
-        # Not from a cook, or from an existing source.
+        # Files that no cook made, or whose source still exists.
         kept = {"own/x.obj.txt": b"mine", "note.report.json": b"{}", "textures/readme": b"mine", "lost.obj.meshes": b"no report beside it"}
         for name, data in kept.items():
             (out / name).write_bytes(data)
@@ -192,7 +192,7 @@ class CookCache(Scenario):
         self.assertIn("removed  own/x.obj\n", done.stderr)
         fresh = self.folder / "fresh"
         self.cook(self.art, "-o", fresh, "--classic", code=1)
-        # served until it is fixed
+        # the outputs of a failed source stay until it is fixed
         failed = {name: data for name, data in before.items() if name.startswith(("d1/m3.obj.", "d1/out_textures/"))}
         expected = {**tree(fresh), **kept, **failed}
         self.assertEqual(sorted(tree(out)), sorted(expected))

@@ -330,7 +330,7 @@ class Damage(Scenario):
         return way
 
     def heals(self, daemon, digest):
-        """In memory from before, or dropped and made again; until then it is missing, never wrong."""
+        """Waits until a damaged blob is served, from memory or cooked again; until then it is missing, never wrong."""
         while not self.never_wrong(daemon, digest):
             daemon.wait_event("job", lambda data: data["state"] in ("cooked", "hit"))
 

@@ -54,7 +54,7 @@ class Docs(unittest.TestCase):
         environment.update(PATH=f"{BUILD}:{os.environ['PATH']}", HOME=str(folder), NO_COLOR="1",
                            PYTHONPATH=str(PROJECT / "web/python"), CFLAGS=self.sanitize,
                            PKG_CONFIG_PATH=str(next(self.prefix.rglob("pkgconfig"), "")), **more)
-        with tempfile.TemporaryFile() as said:  # a pipe would fill up, and a background daemon keeps it open
+        with tempfile.TemporaryFile() as said:  # not a pipe, which could fill up and which a background daemon keeps open
             ran = subprocess.Popen(["bash", "-c", script], cwd=folder, env=environment, stdout=said, stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 code = ran.wait(timeout=DEADLINE)
@@ -85,7 +85,7 @@ class Docs(unittest.TestCase):
             elif language == "c":
                 script.append(f"cat > program.c <<'END-OF-BLOCK'\n{body}END-OF-BLOCK")
             elif language == "python":
-                if ".watch(" in body:  # saves repeatedly until it is noticed
+                if ".watch(" in body:  # the block waits for a change: changes settings repeatedly
                     script.append("for i in $(seq 500); do hob set art/spot.obj scale=1.$i; hob get art/spot.obj --wait 60 -o saved.meshes; done &")
                 script.append(f"python3 - <<'END-OF-BLOCK'\n{body}END-OF-BLOCK")
                 if ".watch(" in body:

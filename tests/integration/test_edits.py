@@ -95,7 +95,7 @@ class Tree:
         return sorted(path for path in self.root.rglob("*") if path.is_file() and not path.is_symlink() and ".git" not in path.parts)
 
     def save(self):
-        """As different programs save."""
+        """Saves a file in one of the ways of different programs."""
         kind, path = self.any_path()
         data, way = self.text(kind), self.chance.choice(("place", "rename", "unlink", "backup", "halves", "link", "times", "longer"))
         temp = path.with_name("." + path.name + ".tmp")
@@ -154,7 +154,7 @@ class Tree:
         if files and kind not in MODELS:
             target = self.chance.choice(files)
             temp = path.with_name("." + path.name + ".new")
-            temp.symlink_to(os.path.relpath(target, os.path.dirname(os.path.realpath(path))))  # of an older link: it may leave the root
+            temp.symlink_to(os.path.relpath(target, os.path.dirname(os.path.realpath(path))))  # if path is a link, may leave the root
             temp.rename(path)
             self.note("link", path.relative_to(self.root), target.relative_to(self.root))
 

@@ -20,7 +20,7 @@ from hobtest import DEADLINE, HOB, amount, children, main, meshes, obj_text, rec
 
 class Farm(FarmScenario):
     def test_each_key_is_cooked_once(self):
-        """And each failure occurs once."""
+        """Also each failing model is cooked by only one machine."""
         count, bad = amount(40, 400), 6
         self.models(count)
         for i in range(bad):
@@ -85,7 +85,7 @@ class Farm(FarmScenario):
                 daemon.stop()
 
     def test_models_with_one_source(self):
-        """Their lookup and lease are the same; their neighbouring files differ. The bucket is slow."""
+        """Models with the same source share lookup and lease, although their neighbouring files differ. The bucket is slow."""
         count = amount(8, 60)
         bucket = self.bucket()
         bucket.made, pause = True, threading.Event()
@@ -189,8 +189,8 @@ class Farm(FarmScenario):
         self.assertEqual(self.postgres.sql("select distinct node from hob_action"), [[evil]])
         keys = [row[0] for row in self.postgres.sql("select encode(key, 'hex') from hob_action order by made")]
         other = self.postgres.sql(f"select record from hob_action where encode(key, 'hex') = '{keys[3]}'")[0][0]
-        # 0: its blobs contain other bytes. 1: garbage after a valid beginning. 2: the text of another record. 3: it names a
-        # foreign blob.
+        # Record 0: its blobs contain other bytes; 1: garbage after a valid beginning; 2: the text of another record; 3: names
+        # another result's blob.
         record = json.loads(self.postgres.sql(f"select record from hob_action where encode(key, 'hex') = '{keys[0]}'")[0][0])
         for output in record["outputs"]:
             blob = self.blobs / "blobs" / output["sha256"][:2] / output["sha256"]
@@ -222,8 +222,8 @@ class Farm(FarmScenario):
             self.assertEqual((four.cooked(), meshes(four)), (0, fine))
 
     def test_a_blob_that_is_mended_meanwhile(self):
-        """Two threads read wrong bytes; before the second reports it, the first has stored the right ones. And a record with a
-        wrong blob size does not delete the blob."""
+        """Two threads read the same wrong blob: the second's report must not delete the right one that the first has stored
+        meanwhile, and neither may a record with a wrong size."""
         bucket = self.bucket()
         bucket.made = True
         self.models(2)
@@ -278,7 +278,8 @@ class Farm(FarmScenario):
         self.assertEqual([name for method, name in bucket.asked if method == "DELETE"], [shared])
 
     def test_rows_of_garbage(self):
-        """Under unrelated lookups and, newer than the real one, under a real one: hidden results are cooked, without delays."""
+        """Garbage rows under unrelated lookups, and under a real one, newer than its result: results hidden by them are cooked
+        again, without delays."""
         count = amount(20_000, 10_000_000)
         self.models(4)
         with self.machine("one") as one:
@@ -364,7 +365,7 @@ class Farm(FarmScenario):
         self.assertIn("hob farm init", self.hob("farm", "status", *self.options, code=3))
 
     def test_a_farm_of_an_older_hob(self):
-        """Refused with a message, and upgraded with all its data."""
+        """The farm of an older Hob is refused with a message, and upgraded without losing data."""
         schema = pathlib.Path(__file__).resolve().parents[2] / "schema/farm.sql"
         self.postgres.sql("drop schema public cascade; create schema public")
         self.postgres.sql(schema.read_text())
@@ -384,8 +385,8 @@ class Farm(FarmScenario):
 
     @unittest.skipUnless(os.environ.get("HOB_OTHER"), "HOB_OTHER names no hob of another version")
     def test_two_versions(self):
-        """An older Hob makes the farm; a newer one is refused until it has upgraded it; then both share it, including results if
-        they cook alike; otherwise each has its own keys."""
+        """The farm of an older Hob refuses a newer one until that has upgraded the farm. Then both use it: with common results if
+        they cook alike, otherwise each with keys of its own."""
         other = os.environ["HOB_OTHER"]
         versions = [json.loads(subprocess.run([hob, "--version", "--json"], capture_output=True, check=True).stdout)["cook"] for hob in (other, HOB)]
         alike = versions[0] == versions[1]
@@ -473,7 +474,7 @@ class Farm(FarmScenario):
                 self.assertIn(f"from      {by[name]}, which gave it to the farm", self.hob("why", name, "--url", f"http://127.0.0.1:{three.port}"))
 
     def test_a_bucket(self):
-        """Verified by an independent implementation of signatures; large blobs in parts; lists in pages."""
+        """The bucket verifies signatures independently, takes large blobs in parts and lists in pages."""
         bucket = self.bucket("&part=4096")
         self.models(4)
         self.put("large.obj", obj_text(400))
@@ -533,7 +534,7 @@ class Farm(FarmScenario):
                     self.assertEqual(path.read_bytes(), (self.folder / other / path.relative_to(self.folder / "out0")).read_bytes())
 
     def worker(self, name):
-        """Without sources; it logs to the file NAME.log."""
+        """Starts `hob farm work`, which has no sources; it logs to the file NAME.log."""
         with open(self.folder / f"{name}.log", "wb") as log:
             process = subprocess.Popen([HOB, "farm", "work", *self.options, "--farm-node", name, "--jobs", "2"], cwd=self.folder,
                                        stdout=log, stderr=log)
@@ -558,7 +559,7 @@ class Farm(FarmScenario):
         until(lambda: self.postgres.sql("select count(*) from hob_node where role = 'worker'") == [["2"]], "two workers")
         run = subprocess.Popen([HOB, "cook", str(self.art), "-o", "out", "--jobs", "1", "--farm", "--report", "report.json", *self.options],
                                cwd=self.folder, bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        # Its cook process is stopped until a worker has cooked: a fast machine would finish before its offer is made.
+        # The machine's own cook process is stopped until a worker has cooked: it could finish before its offer is made.
         said = run.stdout.readline()
         resting = children(run.pid)
         for child in resting:

@@ -11,7 +11,7 @@ from test_farm_down import FarmDown
 
 @unittest.skipUnless(LONG, "./dev torture farm runs it")
 class FarmCeph(FarmDown):
-    # These need answers that a working store never gives.
+    # These tests need answers that a working store never gives.
     test_a_folder_that_is_away = test_a_bucket_that_fails = test_a_bucket_that_refuses = test_half_a_body = None
     test_a_bucket_that_stays_full = test_what_waits_in_the_outbox_is_announced = None
 
@@ -40,7 +40,7 @@ class FarmCeph(FarmDown):
         return self.ceph
 
     def test_a_bucket_in_trouble_amid_cooks(self):
-        """It is full, has too many requests, and is killed in the middle of a cold start of two machines, and recovers."""
+        """A store that is full, busy or killed in the middle of a cold start of two machines, and recovers."""
         for number, (what, upset, mend, sign) in enumerate((
                 ("full", lambda: self.ceph.fill(True), lambda: self.ceph.fill(False), lambda daemon: daemon.wait_log("QuotaExceeded")),
                 ("busy", self.overload, self.relieve, lambda daemon: self.assertIn("with 503", self.degraded(daemon)["reason"])),

@@ -11,7 +11,7 @@ from farm_scenario import FarmScenario
 from farm_servers import Wire
 from hobtest import HOB, LONG, amount, beside, main, meshes, obj_text, until
 
-# Two machines with two processes each claim twice as many cooks as these need.
+# Two machines with two cook processes each hold leases for twice as many cooks as they have processes.
 UNDER_WAY = 8
 CLOCK = beside("libshifted_clock.so")
 
@@ -98,7 +98,7 @@ class FarmDown(FarmScenario):
                 self.assertEqual(self.outputs(two), self.outputs(one))
 
     def test_a_quiet_machine_comes_back(self):
-        """A machine with nothing to request."""
+        """A machine that requests nothing notices by itself that the farm is back."""
         self.models(2)
         with self.machine("one") as one:
             one.sync()
@@ -122,7 +122,7 @@ class FarmDown(FarmScenario):
         self.amid_cooks("stopped beyond a lease", lambda one, two: self.stop_for_a_while(one, two, 20), 15)
 
     def stop_for_a_while(self, one, two, seconds=0):
-        """Until both have cooked their shares."""
+        """Stops the database until both machines have cooked their shares, and for at least `seconds`."""
         began = time.monotonic()
         self.postgres.freeze()
         try:
@@ -132,7 +132,7 @@ class FarmDown(FarmScenario):
             self.postgres.thaw()
 
     def test_a_database_that_is_stopped_for_long(self):
-        """Then each machine goes on to the end."""
+        """When the database does not return, each machine cooks everything itself."""
         count = amount(20, 100)
         self.models(count)
         with self.two_machines(1) as (one, two):
@@ -148,7 +148,7 @@ class FarmDown(FarmScenario):
     @contextlib.contextmanager
     def two_machines(self, lease, names=("one", "two")):
         options = ("--farm-lease-seconds", str(lease), "--jobs", "2")
-        # Both at once: a fast machine that starts first would cook everything before the other asks.
+        # Both start at once: one that starts first could cook everything before the other asks.
         with self.machine(names[0], *options, wait_ready=False) as one, self.machine(names[1], *options, wait_ready=False) as two:
             for daemon in (one, two):
                 daemon.wait_banner()
@@ -179,7 +179,8 @@ class FarmDown(FarmScenario):
             self.assertLessEqual(twice, max(amount(count // 2, UNDER_WAY), under_way))
 
     def test_what_waits_in_the_outbox_is_announced(self):
-        """As soon as the farm is back, so that none is cooked again while it is being given, however slowly."""
+        """Results in the outbox get leases as soon as the farm is back, so that no machine cooks them again during a slow
+        upload."""
         count = 24
         bucket = self.bucket()
         bucket.made = True
@@ -201,7 +202,7 @@ class FarmDown(FarmScenario):
             self.assertEqual(self.postgres.sql("select count(*) from hob_lookup where owner is not null"), [["0"]])
 
     def test_a_database_that_became_a_standby(self):
-        """It is readable; new results wait."""
+        """A read-only database still serves results; new ones wait in the outbox."""
         self.models(2)
         with self.machine("one") as one:
             one.sync()
@@ -242,7 +243,7 @@ class FarmDown(FarmScenario):
                 self.assertIn(said, self.degraded(one)["reason"])
                 bucket.fault = lambda method, name: None
                 self.given(one)
-            # Full: not a failure of the farm, which can still be read.
+            # A full bucket can still be read, so the farm does not count as failed.
             bucket.fault = lambda method, name: 403 if method == "PUT" else None
             self.save(one, "full.obj", 90)
             one.wait_log("QuotaExceeded")
@@ -254,7 +255,7 @@ class FarmDown(FarmScenario):
             self.assertEqual((two.cooked(), self.rows()), (0, 5))
 
     def test_a_bucket_of_which_only_puts_fail(self):
-        """One lost put pauses giving alone. If they go on, the farm counts as gone, and no answer to a read ends that."""
+        """One failed PUT only pauses uploads. If PUTs keep failing, the farm counts as gone, even while reads succeed."""
         bucket = self.bucket()
         bucket.made = True
         self.models(2)
@@ -349,7 +350,7 @@ class FarmDown(FarmScenario):
 
     @unittest.skipUnless(LONG, "half a minute")
     def test_a_bucket_that_stays_full(self):
-        """Then no machine waits for results in another's outbox."""
+        """While the bucket is full, no machine waits for results in another's outbox."""
         bucket, count = self.bucket(), 20
         bucket.made = True
         self.models(count)
@@ -363,7 +364,7 @@ class FarmDown(FarmScenario):
 
     @unittest.skipUnless(CLOCK.exists(), f"there is no {CLOCK}: only a build with tests makes it")
     def test_clocks_that_differ(self):
-        """By ten minutes in both directions: leases run by the database's clock."""
+        """Machines whose clocks are ten minutes fast or slow share the work: leases run by the database's clock."""
         count = amount(30, 200)
         self.models(count)
         machines = []
@@ -382,8 +383,8 @@ class FarmDown(FarmScenario):
                 daemon.stop()
 
     def test_a_network_that_is_cut_on_one_side(self):
-        """In the middle of a cold start: the other machine takes over, this one continues alone, and afterwards both have
-        everything."""
+        """One machine is cut off in the middle of a cold start: it continues alone, the other takes over its leases, and
+        afterwards both have everything."""
         count, seconds, lease = amount(30, 200), amount(4, 60), ("--farm-lease-seconds", str(amount(15, 30)))
         self.models(count, 6000)
         bucket = self.bucket()

@@ -23,7 +23,7 @@ class FarmHostile(FarmScenario):
         return self.postgres.sql("select count(*) from hob_refused")
 
     def test_a_machine_with_another_region(self):
-        """It may write to the database, and must not delete others' records."""
+        """A machine with the wrong region can write to the database, but must not delete others' records."""
         bucket = self.bucket()
         bucket.made = True
         fine = self.cooked_by_one()
@@ -41,7 +41,7 @@ class FarmHostile(FarmScenario):
             self.assertEqual((two.cooked(), meshes(two)), (0, fine))
 
     def test_a_refusal_without_a_reason(self):
-        """As buckets answer HEAD from another region."""
+        """A bucket of another region answers HEAD with a status alone."""
         bucket = self.bucket()
         bucket.made = True
         bucket.fault = lambda method, name: 400 if method == "HEAD" else None
@@ -62,7 +62,7 @@ class FarmHostile(FarmScenario):
             self.assertEqual((two.cooked(), meshes(two)), (0, fine))
 
     def test_answers_without_end(self):
-        """For existing and missing names and for an upload; and endless heads."""
+        """Endless bodies in answers about existing and missing names and to an upload, and endless heads."""
         bucket = self.bucket()
         bucket.made = True
         fine = self.cooked_by_one()
@@ -127,7 +127,7 @@ class FarmHostile(FarmScenario):
         self.assertEqual((self.folder / "elsewhere").read_bytes(), b"x")
 
     def test_a_lost_report(self):
-        """The first machine that misses it cooks again, and replaces the record that names it."""
+        """The first machine that finds the report's blob missing cooks again and replaces the record."""
         fine = self.cooked_by_one()
         for (report,) in self.postgres.sql("select substring(record from '\"report\",\"sha256\":\"(\\w+)') from hob_action"):
             (self.blobs / "blobs" / report[:2] / report).unlink()
@@ -141,7 +141,7 @@ class FarmHostile(FarmScenario):
         self.assertEqual(cooked, [3, 0])
 
     def test_a_folder_that_is_a_pipe(self):
-        """The farm is away until the folder is back, and does not come back each second."""
+        """Counts as gone until the folder is back, without being reported as back in between."""
         with self.machine("one") as one:
             one.sync()
             self.given(one)
@@ -161,7 +161,7 @@ class FarmHostile(FarmScenario):
                     self.assertEqual(sum("answers again" in line for line in daemon.log), 1, daemon.log)
 
     def test_a_store_that_fails_for_a_tenth(self):
-        """It counts as gone, so that each machine cooks for itself, until it is steady again."""
+        """A store that fails one request in ten counts as gone: each machine cooks for itself until it is steady again."""
         bucket = self.bucket()
         bucket.made = True
         asked = itertools.count(1)
@@ -183,7 +183,7 @@ class FarmHostile(FarmScenario):
                 self.assertEqual((daemon.counters()["hob_upstream_failing"], daemon.get("/readyz").body), (0, b"ok\n"))
 
     def test_rows_that_are_huge(self):
-        """Under a real lookup and newer than the real record; each begins as a record does."""
+        """Huge rows under a real lookup, newer than the real record; each begins as a record does."""
         fine = self.cooked_by_one()
         self.postgres.sql(
             "insert into hob_action(key, lookup, result, record, bytes, cook_ms, node) select sha256(lookup || n::text::bytea), lookup, result, "
@@ -196,7 +196,8 @@ class FarmHostile(FarmScenario):
         self.assertIn("12 no records", self.hob("farm", "verify", *self.options, code=1))
 
     def test_a_lease_for_a_hundred_years(self):
-        """Or infinite, or before all times: nothing waits for it, and the other leases of its batch are granted."""
+        """Nothing waits for a lease that ends in a hundred years, never, or before all times; the other leases of its batch are
+        granted."""
         fine = self.cooked_by_one()
         for number, ends in enumerate(("now() + interval '100 years'", "'infinity'", "'-infinity'")):
             with self.subTest(ends):
@@ -223,7 +224,7 @@ class FarmHostile(FarmScenario):
             self.assertEqual(max(len(machine["name"]) for machine in found), 64)
 
     def test_gc_with_another_database(self):
-        """It would delete every blob of the farm whose bucket it is."""
+        """gc with another farm's database would delete every blob in this bucket, and is refused."""
         for where in ("folder", "bucket"):
             with self.subTest(where):
                 if where == "bucket":

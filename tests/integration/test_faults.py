@@ -203,7 +203,7 @@ class Life:
             assert self.daemon.stop() == 0, what
         else:
             code = self.daemon.process.wait(timeout=DEADLINE)
-            # Four threads are tried first, in words. libuv just ends where one of its own four cannot be started.
+            # A failure of the first four threads is reported. The next four are libuv's own: it aborts without a message.
             silent = point.kinds == "thread" and times and 4 < first <= 8
             assert code in (2, 5) or (silent and code == -signal.SIGABRT), (what, code)
             while self.daemon.lines.get(timeout=DEADLINE) is not None:

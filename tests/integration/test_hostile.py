@@ -62,7 +62,7 @@ class Hostile(Scenario):
             self.assertEqual(daemon.get("/a/art/bad%ff.obj").status, 200)
 
     def test_files_above_the_limit_are_refused_by_their_size(self):
-        """At once, by size; they are not read, and a stop does not wait for them."""
+        """Files above the limit are refused at once, without being read, and a stop does not wait for them."""
         limit = 2 << 30
         for name, size in (("huge.obj", limit + 1), ("sea.obj", 40 << 30)):
             (self.art / name).touch()
@@ -137,7 +137,7 @@ class Hostile(Scenario):
             self.assertIsNone(daemon.process.poll())
 
     def contained(self, daemon, states):
-        """The kernel's peak value; the answering daemon is the one that was started."""
+        """Checks the peak memory of the process that the test started, as the kernel counts it."""
         status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text()
         peak = int(re.search(r"VmHWM:\s+(\d+)", status).group(1)) << 10
         self.assertLess(peak, (256 << 20) * (3 if built_with("tsan") else 1))

@@ -164,7 +164,7 @@ class Incremental(Scenario):
             self.assertEqual(daemon.cooked(), 0)
 
     def test_a_cook_can_be_earlier_than_the_event(self):
-        """The worker has read a change that the daemon does not know of yet: here, because it polls every ten minutes."""
+        """The worker reads a change that the daemon does not know yet, because it polls only every ten minutes."""
         self.put("m.obj", obj_text(2))
         self.put("m.mtl", "newmtl m\nKd 1 0 0\n")
         self.put("n.obj", obj_text(3, mtl="m.mtl"))
@@ -329,7 +329,8 @@ class Incremental(Scenario):
                 self.assertTrue(any("'mtl/gone.mtl'" in note["text"] for note in report["notes"]), report["notes"])
 
     def test_a_reference_is_named_as_the_file_spells_it(self):
-        """Its text can be that of another path below the root: of the file beside the model, which is looked for, too."""
+        """A note keeps the file's spelling, even of a reference that reads like the path of another file that the cook looked
+        for."""
         with self.serve() as daemon:
             for folder in ("sub/", ""):
                 self.put(f"{folder}m.obj", obj_text(2, mtl="sub/gone.mtl"))

@@ -82,7 +82,7 @@ class Kills(Scenario):
                 self.assertEqual(served["art/" + name], digest, name)
 
     def any_moment(self, daemon, chance, most):
-        """Kills at a random moment."""
+        """Waits for a random time of up to `most` seconds, during which the daemon must not end."""
         try:
             daemon.process.wait(timeout=chance.random() * most)
             self.fail("the daemon ended by itself:\n" + "\n".join(daemon.log[-20:]))

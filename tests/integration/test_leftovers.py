@@ -64,13 +64,13 @@ class Leftovers(Scenario):
         try:
             done = subprocess.run([HOB, *words], capture_output=True, text=True, timeout=8, preexec_fn=limit,
                                   env=dict(os.environ, NO_COLOR="1", ASAN_OPTIONS="detect_leaks=0"))
-        except subprocess.TimeoutExpired as still:  # it serves
+        except subprocess.TimeoutExpired as still:  # the daemon has started despite the limit
             return 0, (still.stdout or b"").decode() + (still.stderr or b"").decode()
         return done.returncode, done.stdout + done.stderr
 
     def check(self, code, text, what):
         if "error while loading shared libraries" in text or "AddressSanitizer" in text:
-            return False  # the limit is below the needs of the program's own loader
+            return False  # the limit is too low even for the dynamic loader
         self.assertIn(code, (0, 1, 2, 5), (what, code, text))
         if code:
             self.assertTrue(re.search(r"hob \w+: .*(open files|descriptor|thread|started|unavailable|limit)", text), (what, text))

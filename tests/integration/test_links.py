@@ -15,7 +15,7 @@ def material(red):
 
 class Links(Scenario):
     def link(self, path, target):
-        """As ln -sfn: renames a new link over the old one."""
+        """Replaces a link as ln -sfn does: renames a new one over it."""
         temp = self.art / (path + ".new")
         temp.symlink_to(target)
         temp.rename(self.art / path)
@@ -28,7 +28,7 @@ class Links(Scenario):
         return daemon
 
     def cooks(self, daemon, *names):
-        """Each is published once more, with another result."""
+        """Waits until each of these models has been published with another result."""
         waiting = set(names)
         while waiting:
             name = daemon.wait_event("asset", lambda data: data["state"] == "fresh" and data["asset"] in waiting)["asset"]
@@ -259,7 +259,7 @@ class Links(Scenario):
         step("a.obj", lambda: (rename("v1", "v2"), rename("v3", "v1")), "v1/m.mtl")
         step("a.obj", lambda: shutil.rmtree(art / "v1"))
         step("a.obj", lambda: write("v1/m.mtl"), "v1/m.mtl")
-        # The same where nothing is listed.
+        # The same in a hidden folder, which no scan lists.
         self.link("inner", ".hidden/w1")
         model("b.obj", "inner/m.mtl")
         step("b.obj", lambda: rename(".hidden/w1", ".hidden/w3"))

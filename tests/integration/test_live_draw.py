@@ -60,7 +60,7 @@ class Live:
 
 
 def shown(picture):
-    """Without the strip on top."""
+    """The picture without the strip at its top."""
     return picture[WIDTH * 4 * STRIP:]
 
 

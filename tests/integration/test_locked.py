@@ -17,7 +17,7 @@ class Locked(Scenario):
         return index
 
     def triangles(self, daemon, name):
-        """Content of each form, or its status."""
+        """The status of each output and derived form; for glb, if it is 200, its largest x."""
         found = {}
         for form in FORMS:
             answer = daemon.get(f"/a/art/{name}?output={form}")

@@ -18,7 +18,7 @@ class Thumbnails(Scenario):
         return daemon.get(f"/api/v1/assets/{item['id']}/thumbnail?size={size}", **headers)
 
     def drawn(self, daemon, name, size=64):
-        """The picture: requested, waited for, requested again."""
+        """Requests the thumbnail, waits until it is drawn, and requests it again."""
         first = self.ask(daemon, name, size)
         self.assertEqual((first.status, first.headers["content-type"]), (202, "image/svg+xml"))
         self.assertEqual(first.headers["cache-control"], "no-store")
@@ -39,7 +39,7 @@ class Thumbnails(Scenario):
             self.assertGreater(len({pixels[i:i + 3] for i in range(0, len(pixels), 4) if pixels[i + 3] == 255}), 100)
             tag = answer.headers["etag"]
             self.assertEqual(self.ask(daemon, "art/box.glb", If_None_Match=tag).status, 304)
-            self.assertEqual(self.ask(daemon, "art/box.glb", 50).headers["etag"], tag)  # the next larger one
+            self.assertEqual(self.ask(daemon, "art/box.glb", 50).headers["etag"], tag)  # 50 is rounded up to 64
             self.assertEqual(daemon.counters()["hob_thumbnails_total"], 1)
             self.assertEqual(self.ask(daemon, "art/box.glb", 31).status, 400)
         with self.serve() as daemon:
@@ -51,7 +51,7 @@ class Thumbnails(Scenario):
             none = self.ask(daemon, "art/box.glb", "64&placeholder=0")
             self.assertEqual((none.status, none.body, none.headers["retry-after"]), (204, b"", "1"))
             self.assertEqual(none.headers["cache-control"], "no-store")
-            daemon.wait_event("thumbnail", lambda data: data["asset"] == "art/box.glb")  # that request has ordered it
+            daemon.wait_event("thumbnail", lambda data: data["asset"] == "art/box.glb")  # the request above has ordered it
             self.assertNotEqual(self.ask(daemon, "art/box.glb").headers["etag"], tag)
             self.assertEqual(daemon.counters()["hob_thumbnails_total"], 1)
 
@@ -71,7 +71,7 @@ class Thumbnails(Scenario):
             self.assertEqual((answer.status, answer.headers.get("etag")), (200, tag))
 
     def serve_drawing(self, script):
-        """A daemon that runs these shell lines before each picture."""
+        """Returns a daemon whose drawing program runs these shell lines before each picture."""
         programs = self.folder / "bin"
         programs.mkdir()
         for name in ("hob", "hob-worker"):
@@ -82,7 +82,7 @@ class Thumbnails(Scenario):
         return Daemon([self.art], self.cache, program=[str(programs / "hob")])
 
     def serve_held(self):
-        """A daemon, and a file: its first picture is drawn when the file is written to."""
+        """Returns a daemon and a pipe: its first picture is drawn once the pipe is written to."""
         first, gate = self.folder / "first", self.folder / "gate"
         os.mkfifo(gate)
         return self.serve_drawing(f"mkdir '{first}' 2>/dev/null && read line <'{gate}'"), gate

@@ -64,7 +64,7 @@ class Memory(Scenario):
             workers = children(daemon.process.pid)
             try:
                 states = [pathlib.Path(f"/proc/{worker}/status").read_text() for worker in workers]
-            except OSError:  # one has ended since
+            except OSError:  # a worker has ended in between
                 continue
             if len(states) == 3 and all("State:\tS" in text and "Seccomp:\t2" in text for text in states):
                 return workers
@@ -97,7 +97,8 @@ class Memory(Scenario):
             self.side(daemon, "nothing.obj", 1 << 20, together=False)
 
     def side(self, daemon, small, available, together):
-        """Workers are stopped, so that started cooks do not end; a small model that comes later shows which ones were skipped."""
+        """Requests two heavy cooks and a small one: when that starts, what did not fit was skipped. Stopped workers end no
+        cook."""
         self.machine_has(available)
         workers = self.idle_workers(daemon)
         self.assertEqual(len(workers), 3)

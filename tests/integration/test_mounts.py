@@ -94,7 +94,7 @@ class Mounts(Scenario):
 
 
 class Maps(Scenario):
-    """Such a save gives no event: the sweep finds it, and half a minute after its last change the file counts as complete."""
+    """A save through a mapping gives no event: the sweep finds it; the file is complete half a minute after its last change."""
 
     def open_map(self, path):
         fd = os.open(path, os.O_RDWR)

@@ -40,7 +40,7 @@ class Moves(Scenario):
             self.put(f"old/{i}.obj", obj_text(i + 1, mtl="gone.mtl"))
 
         def told(daemon, verb, *actions):
-            """What the log says with this verb until the rest is counted."""
+            """The log's lines with this verb, up to the one that counts the remaining models."""
             begin = len(daemon.log)
             for action in actions:
                 action()
@@ -142,8 +142,8 @@ class Moves(Scenario):
         self.put(f"{name}.cook.json", '{"budget": {"triangles": 5, "fail": true}}')
 
     def check_refused(self, daemon, name, roots=1):
-        """A model over its budget, which no gate has allowed under this name. Two roots are watched separately: the new file may
-        be cooked before the removal of the old one is known, and that cook is discarded."""
+        """Checks that a moved model over its budget is refused under its new name. Roots are watched separately: with two, the
+        new file may be cooked before the removal of the old one is known, and that cook is discarded."""
         self.assertIn(name, daemon.sync()["failed"])
         item = daemon.assets()[name]
         self.assertEqual((item["state"], item["error"]["code"], daemon.get(f"/a/{name}").status), ("failed", "cook.over-budget", 422))

@@ -44,7 +44,7 @@ class Order(Scenario):
         until(lambda: daemon.get(f"/api/v1/jobs/{job}").json()["state"] == "done", "the cook that was asked for")
 
     def held(self, daemon):
-        """Stops the only worker during a cook."""
+        """Stops the only worker during a cook; returns its process id."""
         (worker,) = self.workers(daemon)
         os.kill(worker, signal.SIGSTOP)
         self.addCleanup(self.go_on, worker)
@@ -143,7 +143,7 @@ class Order(Scenario):
             daemon.sync()
 
     def copies(self, daemon):
-        """Two files with the same bytes after other saves: the second waits for the cook of the first."""
+        """Saves five models and then two with the same bytes: the job of the second waits for the first's cook."""
         for i in range(5):
             self.put(self.name(i), obj_text(5, i))
         self.wait_jobs(daemon, 5)
@@ -178,7 +178,7 @@ class Order(Scenario):
 
 class ColdStart(Scenario):
     def test_the_largest_is_cooked_first(self):
-        """Otherwise the last cook of a first start could be a long one, on one worker."""
+        """Otherwise the first cook of a tree could end with a long cook while other workers are idle."""
         sizes = {f"m{i:03}.obj": 2 + i * 37 % 300 for i in range(300)}  # triangles
         for name, size in sizes.items():
             self.put(name, obj_text(size))
@@ -187,7 +187,7 @@ class ColdStart(Scenario):
             jobs = daemon.get("/api/v1/jobs?limit=1000").json()["items"]
             begun = [sizes[job["asset"].removeprefix("art/")] for job in sorted(jobs, key=lambda job: job["started_at"])]
             self.assertEqual(len(begun), len(sizes))
-            # Every 64th is the one that has waited longest.
+            # Every 64th cook is that of the model that has waited longest, whatever its size.
             out_of_order = sum(later > earlier + 5 for earlier, later in zip(begun, begun[1:]))
             self.assertLess(out_of_order, 20, begun)
             self.assertGreater(min(begun[:30]), max(begun[-30:]) + 100, begun)

@@ -59,7 +59,7 @@ class Outside(Scenario):
         return counters["hob_worker_interrupted_total"], counters['hob_cook_results_total{result="cooked"}']
 
     def hurts(self, daemon, before):
-        """End of a cook: interrupted, or good nevertheless."""
+        """Waits until a cook has ended: interrupted, or good nevertheless."""
         until(lambda: self.interrupted(daemon) != before, "an end of a cook")
 
     def kill(self, daemon, before):
@@ -93,7 +93,7 @@ class Outside(Scenario):
         self.group.leave_processor(None)
 
     def watch(self, daemon):
-        """Events of an asset so far."""
+        """Collects the events so far that blame a model, in self.blamed."""
         with contextlib.suppress(queue.Empty):
             while True:
                 kind, data = daemon.events.get_nowait()

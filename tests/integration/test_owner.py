@@ -52,7 +52,7 @@ class Owner(Scenario):
 
     def test_each_folder_meets_its_own_daemon(self):
         self.serve("one")
-        self.serve("two")  # it takes another port, because none was chosen
+        self.serve("two")  # the default port is taken, so it chooses another
         self.assertNotEqual(self.url("one"), self.url("two"))
         for where, triangles in (("one", 3), ("two", 5)):
             for below in ("", "/art", "/art/sub"):
@@ -76,7 +76,7 @@ class Owner(Scenario):
             self.assertIn("is a file that no daemon watches", said)
         self.assertIn(told, self.hob("two", "ls"))
         self.assertNotIn("no daemon watches", self.hob("two", "ls", "--url", "127.0.0.1:7780"))
-        self.assertNotIn("no daemon watches", self.hob(".", "ls"))  # above it
+        self.assertNotIn("no daemon watches", self.hob(".", "ls"))  # above both projects
         self.assertFalse((self.folder / "one/art/duck.obj.cook.json").exists())
 
     def test_a_second_daemon_says_who_serves_the_cache(self):

@@ -35,7 +35,7 @@ def high_color(r, g, b, a=0):
 # ---- TGA
 
 def packets(pixels):
-    """Runs of three equal ones and literals, across row ends."""
+    """Packets of RLE: runs of three equal pixels and literals, across row ends."""
     out, at = b"", 0
     while at < len(pixels):
         run = 1
@@ -205,7 +205,7 @@ def tiff_files():
     yield "packed_turn5.tif", saved(rgb, "TIFF", compression="tiff_lzw", tiffinfo={274: 5})
 
 
-# ---- kinds and chunks that the tables above lack: name, bytes, note or None, the right picture or None: Pillow's
+# ---- kinds and chunks that the tables above lack: name, bytes, note or None, right picture (None: as Pillow decodes it)
 
 def grid(rows):
     image = Image.new("RGBA", (WIDTH, HEIGHT))
@@ -232,7 +232,7 @@ def flat(row):
 
 
 def woven(bits, kind, rows):
-    """Adam7: the seven passes of rows of samples."""
+    """The rows as the seven passes of Adam7 interlacing."""
     data = b""
     for x0, y0, dx, dy in ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)):
         for y in range(y0, HEIGHT, dy):
@@ -248,7 +248,7 @@ def woven(bits, kind, rows):
 
 
 def filtered(rows, bpp):
-    """Each row by another filter."""
+    """The rows, with the five filters of PNG in turn."""
     data, above = b"", bytes(len(rows[0]))
     for y, row in enumerate(rows):
         kind = (0, 1, 2, 3, 4)[y % 5]
@@ -422,7 +422,7 @@ def segment(data, kind, body, at=2):
 
 
 def adobe(data, transform):
-    """The file with Adobe's marker, another transform stated."""
+    """The file with an Adobe marker that states this colour transform."""
     return segment(data if b"Adobe" not in data else without_adobe(data), 0xEE, b"Adobe" + struct.pack(">HHHB", 100, 0, 0, transform))
 
 
@@ -431,7 +431,7 @@ def without_jfif(data):
 
 
 def named(data, names):
-    """Other ids of the components, in SOF0 and SOS."""
+    """The file with these component ids in SOF0 and SOS."""
     data = bytearray(data)
     for marker, first, step in ((b"\xff\xc0", 10, 3), (b"\xff\xda", 5, 2)):
         at = data.index(marker)

@@ -110,14 +110,14 @@ class Power(Scenario):
         return known
 
     def moments(self, records, count, chance):
-        """Random ones, and those before and after an operation that makes something durable or links it."""
+        """Random moments, half of them just before or after a sync or a change of a name."""
         turning = [at for at, record in enumerate(records) if record.what in (SYNC, SYNC_ALL, RENAME, LINK, TRUNCATE, UNLINK, MKDIR)]
         found = [chance.choice(turning) + chance.choice((0, 1)) if chance.random() < 0.5 else chance.randrange(len(records) + 1)
                  for _ in range(count - 1)]
         return sorted([*found, len(records)])
 
     def later_boot(self, place, data):
-        """The machine has rebooted since: replaces the boot id."""
+        """Replaces the boot id, because a power cut implies a reboot."""
         return data.replace(BOOT, b"0" * len(BOOT)) if place == "running" else data
 
     def check(self, folder, what, known, durable, last):
@@ -143,7 +143,7 @@ class Power(Scenario):
         return cooked
 
     def becomes(self, daemon, wanted, what):
-        """Output under repair is briefly stale."""
+        """Waits until the assets are as wanted: an output under repair is stale for a moment."""
         until = time.monotonic() + DEADLINE
         while (found := facts(daemon)) != wanted:
             self.assertLess(time.monotonic(), until, (what, found, wanted, daemon.log[-30:]))
@@ -151,7 +151,7 @@ class Power(Scenario):
                 daemon.events.get(timeout=1)
 
     def serves(self, daemon, wanted, what, durable):
-        """Every output; a torn one is detected when requested, and cooked again."""
+        """Fetches every output; a torn one is detected by the request and cooked again."""
         for name, outputs in wanted.items():
             for output, digest in outputs or ():
                 until = time.monotonic() + DEADLINE

@@ -91,7 +91,7 @@ class Preview(Scenario):
             self.assertEqual(daemon.assets()["art/grid.obj"]["quality"], "final")
 
     def test_a_save_that_the_worker_meets_before_the_daemon(self):
-        """It waits for its final cook after another model: that cook reads the new file, and it has its own preview."""
+        """A final cook that reads a save before the daemon has noticed it does not replace that save's preview."""
         self.put("grid.obj", bumpy_grid(80))
         self.put("other.obj", bumpy_grid(80, 0.7))
         with self.serve("--jobs", "1", "--watch", "poll") as daemon:
@@ -179,7 +179,7 @@ class WhoComesLater(Scenario):
     before the test has checked."""
 
     def serve_unheard(self, jobs):
-        """Without a listener, and all models are cooked."""
+        """Starts a daemon without listeners and waits until all models are cooked."""
         daemon = self.serve("--jobs", str(jobs), wait_ready=False)
         daemon.wait_banner()
         daemon.sync()
@@ -198,13 +198,13 @@ class WhoComesLater(Scenario):
             os.kill(worker, signal.SIGCONT)
 
     def save(self, daemon, *names):
-        """Each begins its final cook, on a stopped worker."""
+        """Saves models and waits until each one's final cook has begun, on a stopped worker."""
         for number, name in enumerate(names):
             self.put(name, bumpy_grid(80, 0.6 + 0.1 * number))
         until(lambda: self.running(daemon) == len(names), "the final cooks")
 
     def ask(self, daemon, name, query=""):
-        """Waits for the asset in another thread. The answer is put into a queue."""
+        """Requests the asset with a wait, in another thread; returns a queue for the answer."""
         got = queue.Queue()
         threading.Thread(target=lambda: got.put(daemon.get(f"/a/art/{name}{query}", Prefer="wait=600")), daemon=True).start()
         return got

@@ -56,7 +56,7 @@ class Races(Scenario):
         return worker if job else os.kill(worker, signal.SIGCONT)
 
     def test_dependency_that_goes_or_changes_during_the_first_cook(self):
-        """The use by the cook is not known yet, so its event affects no asset."""
+        """The daemon does not know yet that the cook uses the file, so that its event affects no asset."""
         red, green = "newmtl m\nKd 1 0 0\n", "newmtl m\nKd 0 1 0\n"
         for kind, change in (("gone", lambda name: (self.art / name).unlink()), ("new", lambda name: self.put(name, green))):
             with self.serve("--jobs", "1") as daemon:
@@ -83,7 +83,8 @@ class Races(Scenario):
                 self.assertEqual(daemon.blob(f"art/{name}.obj", "materials"), served)
 
     def test_write_in_the_same_tick_as_the_last_look(self):
-        """Ambiguous stat data, because the file system's clock had not advanced when the daemon died."""
+        """A change within one tick of the file system's clock keeps the stat data that the killed daemon knew: it is read
+        again."""
         first, second = obj_text(3, shift=1), obj_text(3, shift=2)
         self.put("old.obj", obj_text(4))
         for turn in range(20):
@@ -102,7 +103,7 @@ class Races(Scenario):
                                       (stat.st_size, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns, name.encode())).rowcount
             if not known:
                 break
-            path.unlink()  # a slow machine read it a while after the save, and rightly keeps the result
+            path.unlink()  # read in a later tick than the save: the result is rightly kept
         else:
             self.skipTest("this machine is too slow to read a file in the tick in which it was saved")
         with self.serve() as daemon:

@@ -57,7 +57,7 @@ class Reproducibility(Scenario):
             item = daemon.assets()["art/a.obj"]
             asset = daemon.get(f"/api/v1/assets/{item['id']}").json()
             stats = daemon.get("/api/v1/stats").json()
-            # Fields of version 1 of the API that nothing fills any more.
+            # Fields that remain in version 1 of the API and are always empty.
             self.assertIsNone(asset["reproducibility"])
             self.assertIsNone(daemon.get(f"/api/v1/assets/{item['id']}/why").json()["reproducibility"])
             self.assertEqual((stats["reproducibility"], stats["nondeterministic"]), ({"same": 0, "different": 0}, 0))
@@ -71,7 +71,7 @@ class Reproducibility(Scenario):
             self.assertRegex(told, r"art/a\.obj: cooked again in .*\n(.*\n)*  differs   meshes  " + wrong[:12] + " -> ")
             self.assertIn("\n1 cooked once more, 1 with other outputs: do not trust them; 'hob bundle ASSET'", told)
             self.assertEqual(self.verify(daemon, "--json", code=1), '{"cooked":1,"different":["art/a.obj"],"not_compared":0}\n')
-            # It only reports; a forced cook mends it.
+            # verify only reports; a forced cook repairs the asset.
             item = daemon.assets()["art/a.obj"]
             self.assertIn(wrong, [output["hash"] for output in daemon.get(f"/api/v1/assets/{item['id']}").json()["outputs"]])
             daemon.post(f"/api/v1/assets/{item['id']}/cook", {"force": True})

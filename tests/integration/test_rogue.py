@@ -15,9 +15,9 @@ from hobtest import HOB, LONG, MODELS, Daemon, Scenario, children, main, png, un
 ROGUE = pathlib.Path(HOB).resolve().with_name("rogue_worker")
 LIES = [name for file in ("rogue_lies.c", "rogue_joint.c")
         for name in re.findall(r'\{"(\w+)", \w+\}', (pathlib.Path(__file__).parent / "rogue" / file).read_text())]
-# From rogue_worker.c.
+# Names in rogue_worker.c.
 OTHERS = ("hang", "spin", "allocate", "flood", "lie", "babble", "close")
-# only the timeout ends them
+# rogues that only the timeout ends
 ENDLESS = {"progress", "depflood", "mapped", "stop", "closed", "hang", "spin", "circle1", "circle2", "last"}
 LEVELS = range(8) if LONG else (2, )
 
@@ -37,7 +37,7 @@ class Rogue(Scenario):
         return Daemon([self.art], self.cache, "--memory", "128 MiB", "--timeout", "3" if LONG else "20", *options, program=program)
 
     def make_good_outputs(self):
-        """Result of a good cook, which rogues return as their own."""
+        """Puts the outputs of a good cook into the root, for rogues to return as their own."""
         model, out = self.folder / "box.glb", self.folder / "out"
         shutil.copy(MODELS / "simple/BoxVertexColors.glb", model)
         subprocess.run([HOB, "cook", str(model), "-o", str(out)], check=True, capture_output=True)
@@ -45,7 +45,7 @@ class Rogue(Scenario):
             shutil.copy(out / f"box.glb.{kind}", self.art / f"made.{kind}")
 
     def ask(self, daemon, halt, slowest):
-        """Latency of the loop, measured by requests for jobs."""
+        """Measures the loop's latency by requests for jobs; appends each to `slowest`."""
         while not halt.wait(0.05):
             began = time.monotonic()
             if daemon.get("/api/v1/jobs?limit=1").status == 200:
@@ -111,7 +111,7 @@ class Rogue(Scenario):
             pid, before = daemon.process.pid, daemon.counters()['hob_cook_parts_total{result="made"}']
             loop, whole = self.cpu_ticks(pid, thread=True), self.cpu_ticks(pid)
             self.put("say-putlarge.rogue", "of 128 MB")
-            # It is tried twice, and the second try may ask before the parts of the first are stored.
+            # The model is tried twice; the second try may ask for parts before the first try's are stored, and makes them again.
             until(lambda: daemon.counters()['hob_cook_parts_total{result="made"}'] >= before + 4, "the keeping of four parts")
             loop, whole = self.cpu_ticks(pid, thread=True) - loop, self.cpu_ticks(pid) - whole
             self.assertLess(loop, whole / 2)
@@ -119,7 +119,7 @@ class Rogue(Scenario):
             print(f"rogue: parts of 128 MB: the loop took {loop * 10} ms of {whole * 10} ms")
 
     def test_an_answer_that_names_thousands_of_files_takes_many_turns(self):
-        """They are found, hashed, compared and stored, each over several turns."""
+        """Finding, hashing, comparing and storing the named files each takes several turns."""
         for i in range(1, 4090):
             name = bytearray(chr(ord("a") + i % 26).encode() * 200 + f"{i:08}"[::-1].encode())
             name[20:200:20] = b"/" * 9
@@ -163,7 +163,7 @@ class Rogue(Scenario):
             until(lambda: daemon.assets().get("art/good.rogue", {}).get("state") == "failed", "a good one")
 
     def test_what_a_process_said_before_it_died_is_heard(self):
-        """More than the loop reads in one turn; the good answer comes last."""
+        """A process dies after sending more than the loop reads in one turn, with the good answer last."""
         with self.daemon(2, "--jobs", "1") as daemon:
             daemon.sync()
             pid = daemon.process.pid

@@ -147,7 +147,7 @@ class Roots(Scenario):
         (worker,) = self.workers(daemon)
         os.kill(worker, signal.SIGSTOP)
         self.put("big.obj", "mtllib wood.mtl\nusemtl m\n" + bumpy_grid(60))
-        daemon.post("/api/v1/sync", {"timeout_ms": 1})  # where it is not checked soon: needs a scan
+        daemon.post("/api/v1/sync", {"timeout_ms": 1})  # requests a scan, for watch modes that would not notice soon
         daemon.wait_event("job", lambda data: data["state"] == "cooking")
         self.art.rename(self.away)
         # The stopped worker still has the old folder open: if it went on, it would find the model without its material.

@@ -196,7 +196,7 @@ def weights(*rows):
 WEIGHTED = weights(*[[(0, 1), (1, 0), (0, 0), (0, 0)]] * 4)
 TWO = [("paint", (1, 0, 0), 1, ""), ("chrome", (0, 1, 0), 1, "")]
 BODY = ("body", None, True, (1, 1, 1))
-# rule: (setting, violating, valid, formats). One of a pair of settings may be for the violating and for the valid model.
+# rule: (setting, violating model, valid model, formats). A list of two settings has one for each model.
 ROWS = {
     "name.node": ({"match": "^[a-z]+$"}, model(nodes=[("Body", None, True, (1, 1, 1))]), model(), ALL),
     "name.material": ({"match": "^[a-z]+$"}, model(materials=[("Paint1", (1, 0, 0), 1, "")]), model(), ALL),
@@ -206,7 +206,7 @@ ROWS = {
     "texture.missing": ("error", model(materials=[("paint", (1, 0, 0), 1, "gone.png")]), model(materials=[("paint", (1, 0, 0), 1, "tex.png")]), ALL),
     "file.portability": ("error", model(materials=[("paint", (1, 0, 0), 1, "TEX.png")]), model(materials=[("paint", (1, 0, 0), 1, "tex.png")]), ALL),
     "source.shrunk": None,  # needs a daemon: below, and in test_gates.py
-    "import.lost": None,  # no source triggers it: tests/unit/import/census.c makes the note
+    "import.lost": None,  # no source triggers it; tests/unit/import/census.c tests its note
     "mesh.triangles": ({"max": 3}, model(), model(shape(faces=FACES[:3])), ALL),
     "mesh.draws": ({"max": 1}, model(nodes=[BODY, ("arm", None, True, (1, 1, 1))], materials=TWO, uses=[0, 1]), model(), ("obj",)),
     "model.bytes": ([{"max": 1000}, {"max": 1000000}], model(), model(), ALL),
@@ -249,13 +249,13 @@ ROWS = {
 }
 
 
-# Findings in clean models, all of them right: what the folders' models have is what the note says.
+# Findings in otherwise clean models that were checked by hand and are right: rule: beginnings of the models' paths.
 LOOKED_AT = {
     "gltf.extension-ignored": ("gltf/draco/BoxMetaDraco/", "gltf/gltf-transform/extensions/in/EXT_mesh_features/",
                                "gltf/gltf-transform/extensions/in/EXT_structural_metadata/", "gltf/khronos/TransmissionTest/",  # KHR_xmp
                                "gltf/tinygltf/Extensions-issue97/", "gltf/tinygltf/Extensions-overwrite-issue261/"),
     "import.unsupported": ("gltf/asset-generator-0.6/Compatibility/Compatibility_05.gltf", "gltf/gltf-transform/cli/in/ACMEBox.gltf",
-                           "gltf/gltf-pipeline/2.0/box-"),  # they require extensions: a made-up one, and KHR_techniques_webgl
+                           "gltf/gltf-pipeline/2.0/box-"),  # these require a made-up extension or KHR_techniques_webgl
     "material.missing-uv": ("tree/kaykit-dungeon/obj/floor_tile_large_rocks.obj",),  # its loose edges, lines of OBJ, have no vt
 }
 
@@ -457,7 +457,7 @@ class Rules(CommandLine):
         return re.findall(r"(?m)^error +([^:]+): (?:mesh '(.*)': )?", text), text
 
     def update(self):
-        """Writes the baseline; what was removed and added by that, as lines."""
+        """Writes the baseline; returns its removed and its added lines."""
         before = self.known.read_text().splitlines() if self.known.exists() else []
         self.check("--baseline", self.known, "--update-baseline")
         after = self.known.read_text().splitlines()

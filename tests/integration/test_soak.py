@@ -48,7 +48,7 @@ class Crowd:
                     key.fileobj.close()
 
     def have(self, text):
-        """How many have heard this last."""
+        """Number of streams whose newest bytes contain `text`."""
         return sum(text in newest for _, newest in list(self.heard.values()))
 
 
@@ -152,7 +152,7 @@ class Soak(Scenario):
                 daemon.kill()
 
     def ring(self, daemon):
-        """Number of events in it."""
+        """Number of events in the ring."""
         newest = kind = None
         with daemon.open_events("?since=0") as stream:
             for line in map(bytes.decode, stream):

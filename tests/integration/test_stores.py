@@ -44,7 +44,7 @@ class Stores(Scenario):
     def test_records_of_an_earlier_kind_are_read_when_the_index_is_lost(self):
         with tarfile.open(STORES / "schema-4-stopped.tar.xz") as tar:
             tar.extractall(self.folder)
-        records = b"".join(pack.read_bytes() for pack in (self.cache / "recipes").glob("*.pack"))  # their folder before schema 8
+        records = b"".join(pack.read_bytes() for pack in (self.cache / "recipes").glob("*.pack"))  # their folder until schema 7
         count = len({records[at + 16:at + 48] for at in range(0, len(records), 8) if records[at:at + 8] == b"HobP\2\0\0\0"})
         self.assertGreater(count, 3)
         for index in self.cache.glob("index.*"):

@@ -101,7 +101,7 @@ class Surfaces(Scenario):
                               env=dict(os.environ, NO_COLOR="1"))
 
     def wait_for(self, daemon, wanted):
-        """Checks the next event of each."""
+        """Waits until an event has reported each asset with its wanted standing."""
         left = dict(wanted)
         while left:
             data = daemon.wait_event("asset", lambda data: left.get(data["asset"]) == data["standing"])

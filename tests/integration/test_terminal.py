@@ -15,8 +15,7 @@ import urllib.request
 
 from hobtest import DEADLINE, HOB, Daemon, Scenario, main, obj_text
 
-# A shell with job control, for one job: the job's group has the terminal until it stops or ends. Reports on fd 3 and takes
-# commands on fd 4.
+# A shell that runs one job in the foreground of the terminal until it stops or ends. Reports on fd 3 and takes commands on fd 4.
 SHELL = """
 import fcntl, os, signal, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -226,7 +226,7 @@ class Together(Scenario):
                 self.assertEqual(meshes(daemon), meshes(fresh))
 
     def test_what_is_served_outlives_a_held_version(self):
-        """After a restart, too, when the cache has been unused for hours."""
+        """While a new version is held back, gc keeps the served one, even in a cache unused for hours."""
         self.put("a.obj", obj_text(1))
         self.git("init", "-q")
         self.git("add", "-A")

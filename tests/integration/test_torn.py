@@ -12,8 +12,8 @@ from hobtest import DEADLINE, HOB, Daemon, Scenario, amount, beside, main, obj_t
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 SAVES = int(os.environ.get("HOB_SAVES", amount(6, 300)))
-LOOKS = 26  # fetches of a saved version before the next save; none after every third save
-PIECES = 6  # of a slow save, read in between
+LOOKS = 26  # number of fetches between two saves; after every third save none
+PIECES = 6  # number of writes of a slow save; readers fetch between them
 READERS = 2
 SHIFTED_CLOCK = beside("libshifted_clock.so")
 
@@ -175,7 +175,7 @@ class Torn(Scenario):
         return {name: [(text, digest(turn, name)) for turn, text in enumerate(versions)] for name, versions in texts.items()}
 
     def last_wins(self, daemon, truth):
-        """Without a sync, which would check by itself; the slowest time is only printed."""
+        """Waits for the last save without a sync, which would look for changes itself; only prints the slowest time."""
         since = time.monotonic()
         for name, versions in truth.items():
             while (answer := daemon.get("/a/art/" + name)).status != 200 or (
@@ -241,7 +241,7 @@ class Torn(Scenario):
         return finish
 
     def later_saves_are_cooked(self, daemon, name):
-        """So that earlier events have been processed, too."""
+        """Saves another model and waits for its cook: then earlier events have been processed, too."""
         self.put(name, obj_text(len(name)))
         daemon.wait_event("asset", lambda data: data["asset"] == "art/" + name and data["quality"] == "final")
 
@@ -256,7 +256,7 @@ class Torn(Scenario):
                 self.later_saves_are_cooked(daemon, f"mark{number}.obj")
                 self.later_saves_are_cooked(daemon, f"second{number}.obj")
                 shown = daemon.get("/a/art/a.obj")
-                whole = daemon.cooked() - cooked - 2  # of a version that was complete for a moment
+                whole = daemon.cooked() - cooked - 2  # cooks of a version that was complete for a moment
                 self.assertLessEqual(whole, number)
                 if not whole and shown.status != 404:  # a read may have come between the rename and the new file
                     self.assertEqual(shown.body, first)

@@ -27,7 +27,8 @@ class Turns(Scenario):
                 for name, item in daemon.assets("&fields=root,path,outputs").items()}
 
     def go_back(self, change, back):
-        """Nothing is cooked when an earlier version comes back: all of it is work of the loop."""
+        """Changes all assets and back, the second time without cooks. Returns the busiest turn's share of that work, and the
+        log."""
         with self.serve() as daemon:
             daemon.sync()
             before = self.outputs(daemon)
@@ -55,7 +56,7 @@ class Turns(Scenario):
         self.assertLess(share, 0.5)
 
     def save_all_at_once(self, daemon):
-        """All events have arrived when the daemon reads them, however long this test pauses, unless they are too many."""
+        """Stops the daemon during the saves, so that it reads all events at once; not if they would overflow its queue."""
         few = MODELS * 8 < int(pathlib.Path("/proc/sys/fs/inotify/max_queued_events").read_text())
         if few:
             daemon.process.send_signal(signal.SIGSTOP)
@@ -73,7 +74,7 @@ class Turns(Scenario):
         return int(pathlib.Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
 
     def share_of_the_busiest(self, what, act):
-        """The longest turn, in CPU time of the loop's thread, after everything is over."""
+        """Returns the busiest turn's share of the CPU time that the loop's thread uses for `act`."""
         with self.serve() as daemon:
             daemon.sync()
             before = self.loop_seconds(daemon)
@@ -100,7 +101,7 @@ class Turns(Scenario):
 
 class ManyInputs(Scenario):
     def test_each_of_hundreds_of_files_that_a_cook_misses_is_watched(self):
-        """They are checked in several turns; the last one counts like the first."""
+        """The missed files are checked in several turns; a change of the last one counts like one of the first."""
         count = 400
         self.put("look.mtl", "".join(f"newmtl m{i}\nmap_Kd away/t{i}.png\n" for i in range(count)))
         self.put("many.obj", "mtllib look.mtl\n" + "".join(

@@ -83,7 +83,7 @@ class Uploads(Scenario):
                     length = len(body) + announced - size
                     peer.sendall(b"PUT /blobs/%064d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Encoding: %s\r\nX-Digest-SizeBytes: %d\r\n"
                                  b"Content-Length: %d\r\n\r\n" % (announced - size, daemon.port, coding.encode(), announced, length) + body)
-                    if announced > size:  # what is cut is kept, until another begins anew
+                    if announced > size:  # the daemon keeps a partial upload until another one begins from the start
                         peer.close()
                         peer = until(lambda: self.held(daemon, announced - size) == size and self.begin_again(daemon, announced - size), "a cut upload")
                     until(lambda: faults.page.failed > 0, "a file that is dropped")

@@ -24,7 +24,7 @@ class Upsets(Scenario):
             self.put(f"m{i}.obj", obj_text(2 + i))
 
     def is_over(self, stream):
-        """A stream that ends with its daemon has no last chunk."""
+        """Reads a stream to its end, which lacks the last chunk if the daemon ended."""
         try:
             stream.read()
         except http.client.IncompleteRead:
@@ -95,7 +95,7 @@ class Upsets(Scenario):
 
     @unittest.skipIf(built_with("tsan"), "its runtime wants the functions that are replaced here for itself")
     def test_a_disk_that_becomes_read_only_and_writable_again(self):
-        """As a file system does after an error: open files stay open, and every change is refused."""
+        """A file system that becomes read-only after an error: open files stay open, and every change is refused."""
         faults = Faults(self.folder)
         self.models()
         with faults.serve([self.art], self.cache) as daemon:
@@ -155,8 +155,8 @@ class Upsets(Scenario):
     # ---- stop and restart
 
     def test_a_new_version_under_connected_clients(self):
-        """As in an upgrade: the old process ends, the new one starts on its address and cache; clients reconnect with their last
-        id."""
+        """An upgrade: the old process ends, a new one starts on its address and cache, and clients reconnect with their last
+        event id."""
         count = amount(200, 1000)
         self.models()
         with self.serve() as old:

@@ -97,7 +97,7 @@ class Upstream(Scenario):
         return (counts["cooked"], counts["cached"], counts["failed"]), done.stderr
 
     def test_a_file_that_changes_during_the_download_counts(self):
-        """The record was found by the bytes of before, and the asset did not depend on the file yet."""
+        """The record was found by the file's earlier bytes, when no asset depended on the file yet: its event must count."""
         self.put("m.mtl", "newmtl m\nKd 1 0 0\n")
         self.put("m.obj", obj_text(4, mtl="m.mtl"))
         started, saved = threading.Event(), []
@@ -168,7 +168,7 @@ class Upstream(Scenario):
         self.assertIn("the same: all", subprocess.run([HOB, "replay", bundle], capture_output=True, text=True, check=True, timeout=DEADLINE).stdout)
 
     def test_only_what_fits_is_taken(self):
-        """The same model with another texture beside it is another result."""
+        """A result is taken only if its inputs match: the same model beside another texture is cooked."""
         self.models(1)
         with self.serve() as first:
             first.sync()
@@ -439,7 +439,7 @@ class Upstream(Scenario):
             numbers = iter(range(30, 1000))
 
             def told():
-                """A daemon that started before its upstream asks again after a while."""
+                """Whether a daemon has found the circle; one that started before its upstream asks it again after a while."""
                 self.put("d0/later.obj", obj_text(next(numbers)))
                 one.sync()
                 two.sync()
@@ -462,7 +462,7 @@ class Upstream(Scenario):
             self.assertIn(epoch, self.facts(daemon)["reason"])
 
     def test_a_circle_through_a_proxy(self):
-        """Its address is not the daemon's own, and it passes on unknown requests."""
+        """An upstream that leads back to the daemon through a proxy, which has another address and forwards all requests."""
         self.models(1)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -27,7 +27,7 @@ def layer(inside, meta=""):
 
 
 def package(picture):
-    """A .usdz: stored members at multiples of 64."""
+    """A .usdz: members are stored at multiples of 64 bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, data in (("root.usda", layer(QUAD % 1 + LOOK).encode()), ("wood.png", picture)):

@@ -8,8 +8,8 @@ import unittest
 
 from hobtest import HOB, Daemon, Scenario, main, obj_text
 
-# A kernel whose inotify accepts every watch and reports nothing, as in some sandboxes and on remote file systems: a seccomp
-# filter answers the system call with 0.
+# Simulates an inotify that accepts every watch and reports nothing, as in some sandboxes and on remote file systems: a seccomp
+# filter makes inotify_add_watch return 0.
 DEAF = """
 import ctypes, os, platform, struct, sys
 number = {"x86_64": 254, "aarch64": 27}[platform.machine()]

@@ -36,7 +36,7 @@ def processes_of(program):
 
 
 def reads(read, paths):
-    """Of processes that may end meanwhile."""
+    """Reads files of /proc, skipping those of processes that have ended."""
     found = []
     for path in paths:
         with contextlib.suppress(OSError):
@@ -51,7 +51,7 @@ def open_files(daemon):
 
 @contextlib.contextmanager
 def descriptors_on_their_way(count):
-    """This many descriptors of this user, sent and not received."""
+    """Keeps this many descriptors in transit: sent over sockets and not received."""
     with contextlib.ExitStack() as stack:
         null = stack.enter_context(open(os.devnull, "rb"))
         for first in range(0, count, 200):
@@ -71,7 +71,7 @@ class Workers(Scenario):
         self.hob, self.worker = programs / "hob", programs / "hob-worker"
         try:
             os.link(HOB, self.hob)
-        except OSError:  # on another file system, or another user's
+        except OSError:  # HOB is on another file system or owned by another user
             shutil.copy(HOB, self.hob)
         shutil.copy(ROGUE, self.worker)
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -181,7 +181,7 @@ class Workers(Scenario):
         began = time.monotonic()
         with Daemon([self.art], self.cache, "--jobs", "1", program=[str(self.hob)]) as daemon:
             daemon.sync()
-        # Long for this machine at present.
+        # Cooks that are long for this machine under its present load.
         limit = str(3 + int(5 * (time.monotonic() - began)))
         with Daemon([self.art], self.cache, "--jobs", "1", "--timeout", limit, program=[str(self.hob)]) as daemon:
             daemon.sync()
@@ -197,7 +197,7 @@ class Workers(Scenario):
             self.assertNotIn(worker, processes_of(self.worker))
 
     def real(self, *options):
-        if self.worker.stat().st_size == ROGUE.stat().st_size:  # the first time
+        if self.worker.stat().st_size == ROGUE.stat().st_size:  # only once: serve may be called again
             shutil.copy(pathlib.Path(HOB).with_name("hob-worker"), self.worker)
         return Daemon([self.art], self.cache, "--jobs", "1", *options, program=[str(self.hob)])
 

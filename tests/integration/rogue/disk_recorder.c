@@ -1,7 +1,7 @@
 /* disk_recorder.c - preloaded into a program, records its writes below the folder HOB_TEST_TRACE_BELOW, in
- * order and with their bytes, in the file HOB_TEST_TRACE. From them test_power.py makes each disk that a
- * power cut may leave. A record carries the number in the file HOB_TEST_TRACE_MARK at the beginning of the
- * call. */
+ * order and with their bytes, in the file HOB_TEST_TRACE. From these records test_power.py generates the
+ * disks that a power cut may leave. A record carries the number in the file HOB_TEST_TRACE_MARK at the
+ * beginning of the call. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static size_t below_len;
 static int trace = -1;
 static const volatile uint32_t *mark;
 static pid_t owner;
-static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER; /* a call and its record are one step */
+static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER; /* makes a call and its record atomic */
 
 #define REAL(name)                                                                                           \
 	static __typeof__(&name) real;                                                                           \
@@ -77,7 +77,7 @@ __attribute__((constructor)) static void begin(void)
 	trace = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
 }
 
-/* The place below the folder, NULL for others; the folder itself is "". */
+/* Path below the recorded folder, "" for the folder itself, NULL for any other path. */
 static const char *place_of(int fd, const char *path, char room[2 * PATH_MAX])
 {
 	char self[32];
@@ -137,7 +137,7 @@ static uint64_t inode_at(int dir, const char *path)
 	return inode;
 }
 
-/* STEP(call): the lock, the call, and its record when it went well. */
+/* Locks, makes the call, and records it if `good` holds. */
 #define STEP(type, call, good, ...)                                                                          \
 	do {                                                                                                     \
 		uint32_t number = *mark;                                                                             \

@@ -1,7 +1,6 @@
-/* Preloaded into a program: chosen calls of the system fail, as the page in the file HOB_TEST_FAULTS says
- * from moment to moment. Whoever maps that file arms it: kinds, errno, first and how many, then `armed`. Only
- * the program itself is affected: the processes that it starts are spared. test_faults.py knows this
- * layout. */
+/* Preloaded into a program, makes chosen system calls fail. A test selects them at any time in the file
+ * HOB_TEST_FAULTS, which both map as a struct page: it sets kinds, errno, first and times, then `armed`.
+ * Child processes are not affected. faulty.py repeats the layout. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,11 +29,11 @@
 typedef struct page {
 	atomic_uint armed;	   /* 0: every call succeeds */
 	int error;			   /* errno of a call that fails */
-	uint32_t first, times; /* the first that fails, from 1; how many do, 0 = all from then on */
+	uint32_t first, times; /* number of the first failing call, from 1; how many fail, 0: all later ones */
 	atomic_uint seen, failed;
-	char kinds[128]; /* words with a blank on either side */
-	char part[256];	 /* only paths that hold this; empty: all */
-	char where[512]; /* path of the newest that failed */
+	char kinds[128]; /* kinds of call, each between blanks */
+	char part[256];	 /* only calls with a path that contains this; empty: all */
+	char where[512]; /* path of the newest failed call */
 } page;
 
 static page *faults;
@@ -50,7 +49,7 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *user)
 			text_begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
 			text_end = text_begin + info->dlpi_phdr[i].p_memsz;
 		}
-	return 1; /* the first one is the program */
+	return 1; /* the program comes first */
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -147,7 +146,7 @@ OPEN(open64)
 OPENAT(openat)
 OPENAT(openat64)
 
-/* The two that the program asks for by number. */
+/* Intercepts openat2 and getdents64, which the program calls by number. */
 long syscall(long number, ...)
 {
 	REAL(syscall);
@@ -164,7 +163,7 @@ long syscall(long number, ...)
 	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* CALL(result, kind, fd, path, name, parameters, arguments) */
+/* Defines `name`, which returns `wrong` if a call of this kind is chosen, else makes the real call. */
 #define CALL(type, wrong, kind, fd, path, name, parameters, arguments)                                       \
 	type name parameters                                                                                     \
 	{                                                                                                        \
@@ -226,7 +225,7 @@ CALL(int, -1, "accept", -1, NULL, accept4, (int fd, struct sockaddr *from, sockl
 CALL(ssize_t, -1, "send", -1, NULL, sendmsg, (int fd, const struct msghdr *message, int flags),
 	 (fd, message, flags))
 
-/* It succeeds, after a wait until the page is disarmed. */
+/* close() never fails; a chosen one blocks until the page is disarmed. */
 int close(int fd)
 {
 	REAL(close);
@@ -235,7 +234,7 @@ int close(int fd)
 	return real(fd);
 }
 
-/* These two answer with the number itself. */
+/* These two return the error number and do not set errno. */
 CALL(int, errno, "spawn", -1, NULL, posix_spawn,
 	 (pid_t * pid, const char *path, const posix_spawn_file_actions_t *actions,
 	  const posix_spawnattr_t *attributes, char *const argv[], char *const environment[]),
@@ -244,7 +243,7 @@ CALL(int, errno, "thread", -1, NULL, pthread_create,
 	 (pthread_t * thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument),
 	 (thread, attributes, body, argument))
 
-/* ---- memory, where the program itself asks for it */
+/* ---- memory: only allocations by the program's own code */
 
 static bool own_call(const void *from)
 {

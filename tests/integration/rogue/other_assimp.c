@@ -1,4 +1,4 @@
-/* Preloaded into a program: it sees the Assimp of another suite. */
+/* Preloaded into a program, makes its Assimp report another version, as on another Debian release. */
 unsigned aiGetVersionMinor(void);
 unsigned aiGetVersionMinor(void)
 {

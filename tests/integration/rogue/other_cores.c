@@ -1,4 +1,4 @@
-/* Preloaded into a program: it sees HOB_TEST_CORES processors. */
+/* Preloaded into a program, makes it see HOB_TEST_CORES processors. */
 #include <sched.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* Messages that are right one by one. */
+/* Messages that are valid one by one and wrong together, see rogue_lies.h. */
 #include "rogue_lies.h"
 
 #include "../../../server/worker/protocol.h"
@@ -41,7 +41,7 @@ static uint32_t good_outputs(hob_cook_output outputs[8])
 
 /* ---- outputs */
 
-/* The validator looks at the first of a name, and others at the last. */
+/* Two outputs named "meshes", the second damaged: a check of the first alone would miss it. */
 static void second_meshes(void)
 {
 	hob_cook_output outputs[8];
@@ -68,7 +68,7 @@ static void texture_outside(void)
 		&(srv_result){.ok = true, .dep_count = 1, .deps = &dep, .output_count = count, .outputs = outputs});
 }
 
-/* A good result, said to be made of another file's bytes. */
+/* A good result that names the digest of another file as its source's. */
 static void another_source(void)
 {
 	hob_cook_output outputs[8];
@@ -79,7 +79,7 @@ static void another_source(void)
 		&(srv_result){.ok = true, .dep_count = 1, .deps = &dep, .output_count = count, .outputs = outputs});
 }
 
-/* A failure whose code says that there is none. */
+/* A failure with the code HOB_ERR_OK. */
 static void no_error(void)
 {
 	srv_dep dep = rogue_own_source();
@@ -107,8 +107,7 @@ static void two_descriptors(void)
 	raise(SIGSEGV);
 }
 
-/* A good answer behind a hundred words, and then a crash: all of it before the daemon, which the scenario has
- * stopped, hears any. */
+/* While the scenario has stopped the daemon, sends a hundred messages and a good answer, and crashes. */
 static void last_words(void)
 {
 	struct {
@@ -144,7 +143,8 @@ static uint32_t next_answer(void)
 	return frame.number;
 }
 
-/* Each makes what the other waits for. While it waits, no time runs. */
+/* Two workers, each making the part that the other waits for. The time limit does not run while a worker
+ * waits. */
 static void wait_in_a_circle(uint8_t own, uint8_t other)
 {
 	for (;;) {
@@ -156,7 +156,7 @@ static void wait_in_a_circle(uint8_t own, uint8_t other)
 			ask_part(own, false);
 			next_answer();
 		} else {
-			ask_part((uint8_t)(own + 2), true); /* gives up both */
+			ask_part((uint8_t)(own + 2), true); /* waits for a third part and so gives up both */
 		}
 		next_answer();
 	}
@@ -172,7 +172,7 @@ static void circle_two(void)
 	wait_in_a_circle(2, 1);
 }
 
-/* More parts than any model has are its to make. */
+/* Claims more parts than any model has. */
 static void claim_all(void)
 {
 	for (uint32_t i = 0; i < 70000; i++) {
@@ -186,7 +186,7 @@ static void claim_all(void)
 	raise(SIGSEGV);
 }
 
-/* Files that nobody has listed, as many as a cook may read. */
+/* Depends on as many files as a cook may read, none of them known to the daemon. */
 static void many_files(bool missing)
 {
 	enum { COUNT = 4090 };

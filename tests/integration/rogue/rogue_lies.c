@@ -156,7 +156,7 @@ static void garbage_meshes(void)
 		&(srv_result){.ok = true, .dep_count = 1, .deps = &dep, .output_count = 1, .outputs = &output});
 }
 
-/* A result whose one output says that it is 2^64 - 1 bytes long. */
+/* A result whose only output has a size of 2^64 - 1 bytes. */
 static void endless_output(void)
 {
 	srv_dep dep = rogue_own_source();
@@ -180,7 +180,7 @@ static void endless_output(void)
 	answer_bytes(bytes, (size_t)end);
 }
 
-/* ---- dependencies that are not true */
+/* ---- false dependencies */
 
 static void lie_about(const char *path, bool missing)
 {
@@ -403,7 +403,7 @@ static void put_large(void)
 		(void)!srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, fd, NULL);
 		close(fd);
 	}
-	(void)rogue_memory(1); /* the answer comes after the last part was taken */
+	(void)rogue_memory(1); /* waits until the daemon has taken the last part */
 	raise(SIGSEGV);
 }
 
@@ -437,7 +437,7 @@ static void fill(int fd)
 		;
 }
 
-/* As much memory as it gets, filled and kept, by every way there is. */
+/* Fills and keeps as many memory files as it gets, from the daemon and from memfd_create. */
 static void hoard(void)
 {
 	for (int fd = rogue_memory(1 << 22); fd >= 0; fd = rogue_memory(1 << 22))

@@ -1,7 +1,7 @@
-/* rogue_lies.h - what a cook process that was taken over may say to the daemon: every message wrong in some
- * way (rogue_lies.c), or each right and wrong together (rogue_joint.c).
+/* rogue_lies.h - messages of a compromised cook process: each one invalid in some way (rogue_lies.c), or
+ * valid one by one and wrong together (rogue_joint.c).
  *
- * Each acts for a job whose model is named after it, and returns, or not. */
+ * The name of a job's model selects the lie. A lie may not return. */
 #ifndef ROGUE_LIES_H
 #define ROGUE_LIES_H
 
@@ -9,17 +9,17 @@
 
 #include <stdint.h>
 
-/* `source`: the job's path below its root; `root`: the folder's descriptor. False: there is none of that
- * name. */
+/* `source`: path of the job's model below its root; `root`: descriptor of the root. Returns 0 if no lie has
+ * that name. */
 int rogue_lie(const char *name, const char *source, int root);
 int rogue_joint(const char *name, int root);
 
-/* A memory file of the daemon's making, as for a result; -1 when it gives none. */
+/* Asks the daemon for a memory file, as for a result; returns -1 if it refuses. */
 int rogue_memory(uint64_t size);
 void rogue_say(uint32_t type, uint32_t number, const void *payload, size_t size, int fd);
-/* Hands over a result. */
+/* Sends a result to the daemon. */
 void rogue_answer(const srv_result *result);
-/* The source as it is, so that it is not this that is refused. */
+/* The true dependency on the source, so that the daemon refuses the lie and not this. */
 srv_dep rogue_own_source(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* A cook process that misbehaves as the name of its model says: hang.rogue hangs, fork.rogue forks, and so
- * on. It closes itself in with the real sandbox, unless the daemon says otherwise, and talks the real
- * protocol. Built without sanitizers, whose runtimes make calls that the sandbox forbids. */
+/* A cook process that misbehaves as its model's name says: hang.rogue hangs, fork.rogue forks, and so on. It
+ * enters the real sandbox, unless the daemon says otherwise, and uses the real protocol. Built without
+ * sanitizers, whose runtimes make calls that the sandbox forbids. */
 #include "rogue_lies.h"
 
 #include "../../../server/worker/protocol.h"
@@ -33,14 +33,14 @@ static uint8_t payload[SRV_FRAME_PAYLOAD];
 static int roots[64];
 static uint32_t root_count;
 static uint64_t memory_limit;
-static pid_t daemon_id; /* asked for before the sandbox, which forbids the question */
+static pid_t daemon_id; /* read before entering the sandbox, which forbids getppid */
 
 static void hang(void)
 {
 	uint32_t word = 0;
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
-	/* One of the few ways to wait that the sandbox leaves. */
+	/* A futex is one of the few ways to wait that the sandbox allows. */
 	for (;;)
 		syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL);
 }
@@ -53,7 +53,7 @@ static void spin(void)
 
 static void allocate(void)
 {
-	static char *volatile last; /* so that no compiler leaves all of it out */
+	static char *volatile last; /* keeps the compiler from removing the allocations */
 	for (size_t size = 4 << 20;;) {
 		char *bytes = malloc(size);
 		if (!bytes)
@@ -104,7 +104,7 @@ static void write_outside(const char *name)
 	_exit(fd < 0 ? 14 : write(fd, "out", 3) == 3 ? 15 : 16);
 }
 
-/* ---- ways out: code 40 when the system refused, 41 when it let one through */
+/* ---- ways out of the sandbox: exit code 40 if the call was refused, 41 if it succeeded */
 
 static int open_how(int dir, const char *path, uint64_t flags)
 {
@@ -210,7 +210,7 @@ static long become_user(void)
 	return getuid() == 0 ? setuid(1) : setuid(0);
 }
 
-/* The socket to the daemon is shared with it: whoever owns it gets its signals. */
+/* The socket's file description is shared with the daemon: its owner receives SIGIO for it. */
 static long own_socket(void)
 {
 	return fcntl(SRV_WORKER_SOCKET, F_SETOWN, daemon_id);
@@ -251,7 +251,7 @@ static long lock_socket(void)
 	return fcntl(SRV_WORKER_SOCKET, F_OFD_SETLK, &lock) == 0 || errno == EBADF ? 0 : -1;
 }
 
-/* Whoever opens the file would wait for the lease's end, for 45 s. */
+/* A lease would delay other openers of the file for 45 s. */
 static long lease_for_writing(void)
 {
 	int fd = open_how(roots[0], "victim.txt", O_RDONLY);
@@ -308,7 +308,7 @@ static long stop_thread_of_parent(void)
 	return syscall(SYS_tgkill, daemon_id, daemon_id, SIGSTOP);
 }
 
-/* As F_SETFL with O_ASYNC does. */
+/* FIOASYNC does what F_SETFL with O_ASYNC does. */
 static long make_asynchronous_by_ioctl(void)
 {
 	int on = 1;
@@ -330,7 +330,7 @@ static long new_namespace(void)
 	return unshare(CLONE_NEWUSER);
 }
 
-/* Signals that wait are counted for the user. */
+/* Pending signals count against a limit of the user, which the daemon shares. */
 static long queue_signals(void)
 {
 	sigset_t kept;
@@ -346,7 +346,7 @@ static long queue_signals(void)
 static long map_huge_pages(void)
 {
 	void *at = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
-	return at != MAP_FAILED || errno == ENOMEM ? 0 : -1; /* none are left, or it was given some */
+	return at != MAP_FAILED || errno == ENOMEM ? 0 : -1; /* fine without a free huge page as well */
 }
 
 static long send_urgently(void)
@@ -443,7 +443,7 @@ static void close_and_hang(void)
 	hang();
 }
 
-/* A model that is what it says: no other may be drawn into what the rogues do. */
+/* An honest cook, which must not be affected by the rogue ones. */
 static void be_good(void)
 {
 	static const char said[] = "as it says";

@@ -1,5 +1,5 @@
-/* Preloaded into a program: its wall clock is HOB_TEST_CLOCK_SHIFT seconds off, and beyond that as many as
- * the eight bytes of the file HOB_TEST_CLOCK_FILE say at the moment. */
+/* Preloaded into a program, shifts its wall clock by HOB_TEST_CLOCK_SHIFT seconds plus the current 64-bit
+ * number in the file HOB_TEST_CLOCK_FILE. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
