@@ -3,8 +3,8 @@
 
     fbx_agreement.py MODEL_DUMP [--verbose] [--only TEXT] [--least fbx_agreement.json]
 
-The facts are ORACLE-fbx.jsonl of the corpus. With --least the run fails when a count is below the one written there:
-counts may only rise. fbx_explained.json names what differs for a good reason, file by file.
+The facts are ORACLE-fbx.jsonl of the corpus. With --least the run fails when a count is below the one written there: counts may
+only rise. fbx_explained.json lists accepted differences with their reasons, file by file.
 """
 import argparse
 import concurrent.futures
@@ -59,7 +59,7 @@ def size_of(fact):
 
 
 def pair_nodes(ours, theirs):
-    """Oracle node -> Hob's node, by name, in order among equal names, without the root."""
+    """Maps each node of the oracle but the root to Hob's node of the same name; equal names are paired in order."""
     by_name = {}
     for i, (name, _) in enumerate(ours):
         by_name.setdefault(name, []).append(i)
@@ -102,7 +102,7 @@ def run(dump, path, stacks):
 
 
 def stack_errors(fact, got, size, pairs):
-    """(worst world error, worst box error) of each stack, for shifted or absolute times, whichever fits better."""
+    """(name, worst world and box error) of each stack, with times relative to its start or absolute, whichever fits better."""
     errors = []
     for stack, sampled in zip(fact['stacks'], got['samples']):
         count = len(stack['samples'])
@@ -122,14 +122,14 @@ def stack_errors(fact, got, size, pairs):
 
 
 def wrong_weight(theirs, ours):
-    """A channel's weight that no target of Hob's has, or None. `theirs`: the oracle's channels; 1 is 100 percent."""
+    """The first weight of the oracle's channels (`theirs`) that no target of Hob has, or None. 1 is 100 percent."""
     if len(theirs) == len(ours):
         return next((a for a, b in zip(sorted(theirs), sorted(ours)) if abs(a - b) > NEAR), None)
     return next((a for a in theirs if not any(abs(a - b) <= NEAR for b in ours)), None)
 
 
 def weight_errors(fact, got):
-    """Rest weights and weights at the times of each stack, of channels with one shape: in-betweens divide the weight."""
+    """Compares weights at rest and at each stack's times, only of channels with one shape: in-betweens divide the weight."""
     plain = [i for i, c in enumerate(fact['blend_channels']) if len(c['shapes']) == 1 and abs(c['shapes'][0][0] - 1) < 1e-6]
     wrong = [('rest', wrong_weight([fact['blend_channels'][i]['weight'] for i in plain], got['weights']))]
     for stack, sampled in zip(fact['stacks'], got['samples']):
@@ -172,7 +172,7 @@ def material_errors(fact, got):
         held = {last_part(t['file']) for t in mine['maps'].values()}
         if not {f for f in files if f} <= held:
             wrong.append((m['name'], f'textures {files} {held}'))
-        # Colours of old and unknown shading models are compared by neither side.
+        # Colours of old and unknown shading models are not compared.
         classic = m['shader'] in ('lambert', 'phong', 'unknown', 'blender_phong')
         if pbr.get('base_color', {}).get('texture') is None:
             factor = number(pbr, 'base_factor', 1)
@@ -220,7 +220,7 @@ OLD_COLORS = {'Diffuse': 'base_color', 'Emissive': 'emission_color'}
 
 
 def restate_old_colors(fact):
-    """For files before 6000 the oracle reads only the first number of a colour; the ASCII twin has all three."""
+    """Completes colours of files before 6000, of which the oracle reads one number, from the ASCII version of the file."""
     twin = CORPUS / fact['path'].replace('_binary', '_ascii')
     stated = dict(OLD_MATERIAL.findall(twin.read_text(encoding='latin-1'))) if twin.exists() else {}
     for material in fact['materials']:

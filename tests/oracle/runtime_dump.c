@@ -221,7 +221,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", error.text);
 		return 1;
 	}
-	/* 1: a source node of the default scene; 2: a mesh child node there. */
+	/* per node: 1 source node of the default scene, 2 mesh child node of it, 0 other */
 	uint8_t *shown = calloc(asset->node_count + 1, 1);
 	uint32_t root_count;
 	const uint32_t *roots = hob_rt_scene_roots(asset, asset->default_scene, &root_count);

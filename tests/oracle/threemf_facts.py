@@ -38,7 +38,7 @@ def color_of(text):
 
 
 def times(a, b):
-    """The product of 4 x 3 matrices for row vectors: first a, then b."""
+    """The product of 4 x 3 matrices for row vectors: applies a, then b."""
     return [[sum(a[r][k] * b[k][c] for k in range(3)) + (b[3][c] if r == 3 else 0) for c in range(3)] for r in range(4)]
 
 
@@ -78,7 +78,7 @@ class Package:
         return UNITS[self.part(part).get("unit", "millimeter")]
 
     def place(self, part, use, above):
-        """Places `use`, an item or a component: its object gets its transform, in the parent's space."""
+        """Adds the triangles of the object that `use`, an item or component, refers to; `above` is the parent's transform."""
         m = times(matrix_of(use.get("transform"), self.unit(part)), above)
         target = use.get(PRODUCTION) or part
         thing = self.resource(target, use.get("objectid"))
@@ -110,7 +110,7 @@ class Package:
         if properties is None or picks[0] is None:
             return None
         items = list(properties)
-        if any(int(p) >= len(items) for p in picks):  # the file is wrong; its triangles are not
+        if any(int(p) >= len(items) for p in picks):  # the file's property is wrong; its triangles are still used
             return None
         if local(properties) == "basematerials":
             base = items[int(picks[0])]

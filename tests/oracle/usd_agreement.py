@@ -3,11 +3,11 @@
 
     usd_agreement.py MODEL_DUMP [--verbose] [--only TEXT] [--kind KIND] [--least usd_agreement.json]
 
-The facts are ORACLE-usd-openusd.jsonl of the corpus: triangles, boxes at rest and in motion, and materials, as
-OpenUSD's Hydra got them. A stage agrees when all its facts do. usd_explained.json names the stages that differ for
-a good reason; reasons that begin with "oracle:" or "corpus:" say what this oracle or the corpus lacks, and such
-stages are not compared. With --least the run fails when a count is below the one written there, when a difference
-is not explained, or when an explanation has become needless: the list may only shrink.
+The facts are ORACLE-usd-openusd.jsonl of the corpus: triangles, boxes at rest and in motion, and materials, as OpenUSD's Hydra
+receives them. A stage agrees when all its facts do. usd_explained.json names the stages that differ for a good reason; stages
+whose reason begins with "oracle:" or "corpus:" are not compared, because this oracle or the corpus lacks something. With --least
+the run fails when a count is below the one written there, when a difference is not explained, or when an explanation has become
+needless: the list may only shrink.
 """
 import argparse
 import concurrent.futures
@@ -95,7 +95,7 @@ def compare(dump, fact):
     if drawn is None:
         return fact['path'], got, found
     if drawn['triangles'] == 0:
-        # Also for stages with only points and curves: the oracle does not say whether a stage has any.
+        # Nothing drawn: compared only if no prim type was seen, because the oracle does not count points and curves.
         if not drawn['types']:
             draws = got['ok'] and got['triangles_drawn']
             found['nothing'] = f'draws {draws} triangles' if draws else None
@@ -107,7 +107,7 @@ def compare(dump, fact):
     near = ROUND_NEAR if rounded else NEAR
     if fact['drawn_exact']:
         found['triangles'] = None if got['triangles_drawn'] == drawn['triangles'] else f'{got["triangles_drawn"]}, {drawn["triangles"]}'
-    # The oracle drew each prototype once, wherever its instances are.
+    # The oracle draws each prototype only once, so boxes of stages with instances differ.
     once = fact['native_instances'] or fact['point_instancers']
     if not once:
         rest = samples[0][1] if samples else drawn['bounds_m_y_up']

@@ -2,9 +2,8 @@
 
 usage: usd_facts.py MODEL_DUMP [-v] [PART-OF-PATH]
 
-HOB_CORPUS names the corpus, "../shared/corpus" beside the checkout otherwise; without one the test is skipped. The number of
-files
-that agree in a fact may only rise: LEAST holds the counts."""
+HOB_CORPUS names the corpus, "../shared/corpus" beside the checkout otherwise; without one the test is skipped. LEAST holds the
+number of files that agree in each fact, which may only rise."""
 import json
 import os
 import pathlib

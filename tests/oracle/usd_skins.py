@@ -2,9 +2,8 @@
 
 usage: usd_skins.py HOB RUNTIME_DUMP
 
-The stages are conversions of Khronos samples: their frame 1 is the first key of the glTF clip, at 1/24 s. Without the corpus it
-is
-skipped."""
+The stages are conversions of Khronos samples: their frame 1 is the first key of the glTF clip, at 1/24 s. Without the corpus
+the test is skipped."""
 import json
 import os
 import pathlib
@@ -14,8 +13,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORPUS = pathlib.Path(os.environ.get("HOB_CORPUS", ROOT.parent / "shared" / "corpus"))
-# (name, offset of the stage): the clip of RiggedSimple puts the first joint at the origin, where the glTF file has a matrix that
-# its converter did not read.
+# (name, offset of the stage). The converter of RiggedSimple ignored the first joint's matrix, so its clip puts the joint at the
+# origin.
 PAIRS = [("CesiumMan", (0, 0, 0)), ("RiggedSimple", (0, 4.1803297996521, 0))]
 FRAMES, RATE, POINTS, LIMIT = (1, 9, 17, 25, 33, 41), 24, 2000, 1e-4
 
