@@ -129,7 +129,7 @@ static void cook(size_t kind, const char *model, const char *out)
 		give_up(out, "cannot be written");
 }
 
-/* The part that Assimp does too: imports the file, welds vertices, orders triangles. */
+/* The steps of a cook that Assimp has, too: imports the file, welds vertices, orders triangles. */
 static void import_weld_order(const char *model)
 {
 	char folder[PATH_MAX], name[PATH_MAX];

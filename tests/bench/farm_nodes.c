@@ -149,7 +149,7 @@ static void cook(node *n, uint32_t which)
 	hob_buf_release(&record);
 }
 
-/* As many as two workers need soon, any of those that no other node is known to cook. */
+/* Chooses cooks for two workers, at random among those that no other node is known to cook. */
 static uint32_t choose(node *n, srv_farm_claim claims[AT_ONCE], uint32_t which[AT_ONCE])
 {
 	uint32_t count = 0;
@@ -193,7 +193,7 @@ static bool is_over(const node *n)
 	return true;
 }
 
-/* A machine in use has sent every statement before; the first one of each kind costs a PostgreSQL session ten
+/* Sends every statement once, as a machine in use has: a PostgreSQL session's first of each kind costs ten
  * times as much. */
 static bool has_worked(node *n)
 {

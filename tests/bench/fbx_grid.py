@@ -20,7 +20,7 @@ def value(v):
 
 
 def record(name, values=(), children=(), at=0):
-    """The bytes of a record at byte `at` of the file."""
+    """The bytes of a record that begins at byte `at` of the file."""
     body = b''.join(value(v) for v in values)
     begin = at + 13 + len(name)
     inside = b''

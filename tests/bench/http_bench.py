@@ -80,7 +80,7 @@ def pin_all(options, pid, core):
 
 
 def favour(pid):
-    """Above everything else on the machine, so that it competes only with cook processes."""
+    """Raises the priority of a process above the rest of the machine, so that it competes only with cook processes."""
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         os.setpriority(os.PRIO_PROCESS, int(task.name), -20)
 
@@ -202,7 +202,7 @@ def load_from_all(cores, address, connections, ms, target, *fields):
 
 
 def bench_threads(options, folder, results):
-    """Server and clients have cores of their own; medians of alternating rounds, so that --rounds should be odd."""
+    """Compares numbers of threads, with separate cores for server and clients. Prints medians, so --rounds should be odd."""
     (folder / "threads-art").mkdir()
     hashes = put_blobs(folder / "threads", SIZES.values())
     for count in options.threads:
@@ -278,7 +278,7 @@ def bench_cooking(options, folder, results):
             while daemon.counters().get('hob_assets{state="cooking"}', 0) < min(2, os.cpu_count()):
                 pass
             got = load(options, daemon.port, connections, 2000, target, core=None)
-            # A figure of a daemon that ran out of work is meaningless.
+            # If the daemon ran out of work, the figure does not count.
             left = daemon.counters()["hob_queue_length"]
             rows.append(("cooking" if left > 0 else "too few models", connections, got))
         for state, connections, got in rows:

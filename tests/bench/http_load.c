@@ -72,7 +72,7 @@ static void ask(connection *c)
 		die("send");
 }
 
-/* Sixteen buckets per doubling. */
+/* Bucket of a latency: sixteen per power of two. */
 static uint32_t bucket_of(uint64_t ns)
 {
 	uint32_t log = ns < 16 ? 4 : 63 - (uint32_t)__builtin_clzll(ns);
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
 	uint64_t end = now_ns();
 	if (end - last_ns > pause_ns)
 		pause_ns = end - last_ns;
-	/* Unfinished bodies were counted whole, so subtract their rest. */
+	/* Bodies were counted whole when they began; subtracts what has not arrived. */
 	for (int i = 0; i < count; i++)
 		body_bytes -= all[i].in_body ? all[i].left : 0;
 	printf(

@@ -87,7 +87,7 @@ static bool import(const char *model, bool assimp)
 	return assimp ? theirs(model) : ours(model);
 }
 
-/* A small file: its first import mostly measures page faults of the new process. */
+/* Times repeated imports of a small file: the first one mostly measures page faults of the new process. */
 static double again_and_again(const char *model, bool assimp)
 {
 	double least = 1e9;

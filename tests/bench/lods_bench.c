@@ -50,7 +50,7 @@ typedef struct totals {
 	bool each;
 	const char *sheet;	   /* NULL: no pictures */
 	uint64_t pixels[3];	   /* covered, different, stray */
-	uint32_t levels_drawn; /* of these, drawn at an error of one pixel: */
+	uint32_t levels_drawn; /* all drawn levels; how many of them at an error of one pixel */
 	uint32_t at_one_pixel;
 } totals;
 

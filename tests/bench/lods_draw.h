@@ -9,8 +9,8 @@ enum { LODS_DRAW_SIDE = 1024 };
 
 typedef struct lods_draw_result {
 	uint64_t covered, differ; /* pixels of the full mesh; pixels covered by only one of the two */
-	uint64_t stray;			  /* part of `differ`: the other covers no pixel within a distance of two */
-	/* the stated error in pixels: 1, less where the picture would be larger than LODS_DRAW_SIDE */
+	uint64_t stray;			  /* part of `differ`: more than two pixels from any covered by the other */
+	/* the stated error in pixels: 1, or less if the picture would exceed LODS_DRAW_SIDE */
 	double pixels;
 } lods_draw_result;
 

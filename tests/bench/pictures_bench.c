@@ -60,7 +60,7 @@ typedef struct shape {
 	uint32_t index_count;
 } shape;
 
-/* Their surface: RGB of each texel, NULL: white; whether backs are not drawn. */
+/* Surface of a shape: RGB texels (NULL: white), and whether back faces are culled. */
 typedef struct look {
 	uint8_t *texels;
 	int width, height;
@@ -269,7 +269,7 @@ static void write_obj(const char *path, const shape *s, uint32_t vertex_count)
 	fclose(file);
 }
 
-/* Asks again, at most six times, where gltfpack leaves more or fewer triangles than wanted by 1 %. */
+/* Simplifies with gltfpack: tries up to six ratios to get within 1 % of `wanted` triangles. */
 static bool simplify(const shape *full, uint32_t wanted, hob_arena *arena, shape *out)
 {
 	char command[3 * PATH_MAX], path[PATH_MAX];
@@ -299,7 +299,7 @@ static shape level_of(const hob_baked_mesh *b, uint32_t l)
 				   b->lods[l].index_count};
 }
 
-/* The largest mesh of a model, all its levels. */
+/* Compares all levels of a model's largest mesh. */
 static void run(const char *path)
 {
 	hob_arena arena, scratch;

@@ -31,7 +31,7 @@ def cook(hob, folder, chosen):
 
 
 def check_cached(hob, count):
-    """A tetrahedron each, a tenth of them open."""
+    """Times `hob check` on `count` cached tetrahedra, a tenth of them open."""
     with tempfile.TemporaryDirectory() as where:
         art = pathlib.Path(where) / "art"
         for i in range(count):

@@ -4,14 +4,12 @@
     ./dev bench save [--saves 200] [--triangles 1000] [--pause 0] [--gap 0]
 
 The clock starts when the writer has closed (renamed) the last file and stops when a client has received the new blob, over HTTP,
-after the server-sent event that named it. Only an event whose outputs come from all of the saved files counts: a version with
-some
-of them is reported as "of a part", and its cook time is not subtracted. The rename, in which ext4 starts to write the new file to
+after the server-sent event that named it. Only an event whose outputs come from all saved files counts: a version with some of
+them is reported as "of a part", and its cook time is not subtracted. The rename, in which ext4 starts to write the new file to
 the disk, is reported separately, and so is the writer's time from its first close to its last: --gap adds a pause between its
-files,
-as ext4 does by itself when the close of an overwritten file waits for the disk. The time of a preceding preview is reported as
-well;
-"less cook" always refers to the final cook. On a busy machine put `chrt -r 5` before the command to exclude other load.
+files, as ext4 does by itself when the close of an overwritten file waits for the disk. The time of a preceding preview is
+reported as well; "less cook" always refers to the final cook. On a busy machine put `chrt -r 5` before the command to exclude
+other load.
 """
 import argparse
 import json

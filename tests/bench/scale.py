@@ -5,16 +5,11 @@
     [--without-packs]
 
 Each model is a small OBJ; each folder has one material file, so 50,000 models are 55,000 files in 5,000 folders, and with
---others 4
-four more per model that are not assets. --roots distributes the models over that many roots. The first cook is cold. Then,
-alternating
-within each round: a start without changes compared with `git status` with a warm index; a first page of assets and a search; a
-sync by
-events compared with one that scans; a save of one file and of three together, compared with the cook's own time. Medians; CPU
-time of
-the daemon where stated. Disk is the space allocated by the file system (blocks), beside the blobs' own bytes. With
---without-packs a
-second cache with `--pack-below 0` is cooked, only for the disk space and the first cook.
+--others 4 four more per model that are not assets. --roots distributes the models over that many roots. The first cook is cold.
+Then each round measures in turn: a start without changes compared with `git status` with a warm index; a first page of assets and
+a search; a sync by events compared with one that scans; a save of one file and of three together, compared with the cook's own
+time. Medians; CPU time of the daemon where stated. Disk is the space allocated by the file system (blocks), beside the blobs' own
+bytes. With --without-packs a second cache with `--pack-below 0` is cooked, only for the disk space and the first cook.
 """
 import argparse
 import json

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""A start with nothing to do: hob serve until it is ready, including watches, compared with `git status` with a warm index, a
-ninja no-op
-and watchman's `watch` on the same tree.
+"""A start with nothing to do: the time until hob serve is ready, including watches, compared with `git status` with a warm index,
+a ninja no-op and watchman's `watch` on the same tree.
 
     ./dev bench start [--folders 10000] [--files 10] [--rounds 5] [--tree DIR]
 

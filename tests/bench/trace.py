@@ -1,11 +1,9 @@
 """trace.py BUILD [--list] [--check]: functions of the daemon entered by one save of a two-triangle OBJ and by one GET by name.
 
 An instrumented build records every entered function, on every thread. Of several saves, and of several GETs, the one with the
-fewest functions counts: the others include timers. Printed for each: distinct functions, calls, files, and changes of folder: in
-the
-order of first entry, per thread, the number of functions in another source folder than the previous one. --list prints the
-functions,
---check exits 1 when a save takes more than 250 functions or 60 changes of folder."""
+fewest functions counts: the others include timers. Prints for each: distinct functions, calls, files, and changes of folder,
+that is the functions which, in the order of first entry on a thread, are in another source folder than the previous one.
+--list prints the functions, --check exits 1 when a save takes more than 250 functions or 60 changes of folder."""
 import http.client
 import json
 import mmap

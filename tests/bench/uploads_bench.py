@@ -49,7 +49,7 @@ def load(port, connections, ms, target, first):
 
 
 def http_thread(daemon):
-    """The one that works most under load."""
+    """The id of the daemon's HTTP thread: the one that uses most CPU time under load."""
     def used():
         return {int(task.name): int((task / "schedstat").read_text().split()[0]) for task in pathlib.Path(f"/proc/{daemon.process.pid}/task").iterdir()}
     before = used()
@@ -114,7 +114,7 @@ def main():
         with Daemon([folder / "art"], folder / "cache") as daemon:
             digest = hashlib.sha256(blob).hexdigest()
             assert daemon.request("PUT", "/blobs/" + digest, blob).status == 201
-            # The thread that unpacks begins here, so that it does not inherit the priority of the one that answers.
+            # Starts the thread that unpacks before the priority is raised: it would inherit that of the HTTP thread.
             daemon.request("PUT", "/blobs/" + "0" * 64, frame(9), {"Content-Encoding": "zstd", "X-Digest-SizeBytes": "9"})
             targets = {"hob /livez": (daemon.port, "/livez"), "hob 1 KB": (daemon.port, "/blobs/" + digest)}
             if shutil.which("nginx"):
