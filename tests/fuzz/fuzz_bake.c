@@ -1,9 +1,9 @@
-/* One mesh through all of core/mesh: welding, normals, tangents, levels, meshlets, streams. What comes out
- * keeps the promises of core/model/baked.h.
+/* One mesh through all of core/mesh: welding, normals, tangents, levels, meshlets, streams. The output
+ * satisfies core/model/baked.h.
  *
  * An input is a header of eight bytes (options, attributes, copies side by side, vertices, which allocation
- * fails), then positions of small whole numbers or floats, then the corners of triangles; what else a mesh
- * has is made of the same bytes.
+ * fails), then positions of small whole numbers or floats, then the corners of triangles; all other
+ * attributes are made from the same bytes.
  *
  * Links: hob_mesh
  * Run:   fuzz_bake tests/fuzz/corpus/bake */

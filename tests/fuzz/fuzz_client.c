@@ -1,5 +1,5 @@
-/* fuzz_client.c - bytes that a server sends to the client: answers, events, JSON. Split anywhere, they give
- * the same result.
+/* fuzz_client.c - bytes that a server sends to the client: answers, events, JSON. The result must not depend
+ * on how they are split into reads.
  *
  * Links: hob_client
  * Run:   fuzz_client tests/fuzz/corpus/client */

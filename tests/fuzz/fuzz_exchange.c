@@ -21,7 +21,7 @@ static void leave(void)
 	folder_remove(&folder);
 }
 
-/* A store with a record of one output, which is given to the upstream. */
+/* Makes a store with a record of one output, which `give` uploads to the upstream. */
 static void make_store(void)
 {
 	hob_error err;

@@ -3,8 +3,8 @@
  *
  * Links: hob_import
  *
- *   cmake --preset fuzz && ninja -C build/fuzz fuzz_fbx_binary build/fuzz/fuzz_fbx_binary -max_len=8192
- *   /tmp/found tests/fuzz/corpus/fbx_binary */
+ *   cmake --preset fuzz && ninja -C build/fuzz fuzz_fbx_binary
+ *   build/fuzz/fuzz_fbx_binary -max_len=8192 /tmp/found tests/fuzz/corpus/fbx_binary */
 #include "tests/fuzz/fuzz_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,8 +2,8 @@
  *
  * Links: hob_import
  *
- *   cmake --preset fuzz && ninja -C build/fuzz fuzz_fbx_objects build/fuzz/fuzz_fbx_objects -max_len=2048
- *   /tmp/found tests/fuzz/corpus/fbx_objects */
+ *   cmake --preset fuzz && ninja -C build/fuzz fuzz_fbx_objects
+ *   build/fuzz/fuzz_fbx_objects -max_len=2048 /tmp/found tests/fuzz/corpus/fbx_objects */
 #include "tests/fuzz/fuzz_reader.h"
 
 typedef struct source {

@@ -19,8 +19,8 @@ static void check_range(hob_str field, uint64_t blob_size)
 	assert(result == RANGE_WHOLE || field.len > 6);
 }
 
-/* Escaping a decoded text and decoding it again changes nothing; decoding never grows a text and never leaves
- * a NUL. */
+/* Asserts that escaping and decoding a decoded text changes nothing, and that decoding never lengthens a text
+ * or leaves a NUL in it. */
 static void check_escapes(hob_str text, bool plus, bool raw)
 {
 	char *copy = malloc(text.len + 1);
@@ -40,7 +40,7 @@ static void check_escapes(hob_str text, bool plus, bool raw)
 	free(copy);
 }
 
-/* The definition of a match, written as plain recursion: exponential time, so only for short texts. */
+/* Reference for pattern matching: plain recursion in exponential time, so only for short texts. */
 static bool matches(hob_str p, hob_str t)
 {
 	if (p.len == 0)

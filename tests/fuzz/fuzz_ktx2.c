@@ -1,5 +1,5 @@
-/* The KTX2 validator and the reader, which share no code, on any bytes: what the validator accepts in full,
- * the reader opens, with levels of the sizes that their format asks for.
+/* The KTX2 validator and the reader, which share no code, on any bytes: the reader must open what the
+ * validator accepts completely, and levels must have the size that follows from the format.
  *
  * Links: hob_texture
  *

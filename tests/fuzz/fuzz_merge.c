@@ -1,5 +1,5 @@
-/* Lists of models that are merged. Any name of an OBJ, STL or PLY file is a triangle, unless it begins with
- * "gone".
+/* Lists of models to merge. A listed OBJ, STL or PLY file of any name exists and is a triangle, unless its
+ * name begins with "gone".
  *
  * Links: hob_import
  *

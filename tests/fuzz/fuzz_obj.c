@@ -1,4 +1,4 @@
-/* The OBJ reader on any bytes; they are their own material library.
+/* The OBJ reader on any bytes, which are also the content of every material library.
  *
  * Links: hob_import
  *

@@ -27,7 +27,7 @@ static srv_views *views;
 static srv_events *events;
 static struct sockaddr_un place = {.sun_family = AF_UNIX};
 
-/* The loop and the questions' thread have nothing to answer with. */
+/* Stands in for the loop and the query thread: answers at once, with one of a few statuses. */
 static void post(void *user, srv_control *control)
 {
 	static const int answers[] = {200, 404, 409, 422, 503};

@@ -1,5 +1,5 @@
-/* Damaged values of rows in index.db: an accepted value is written back equal, and nothing outside its bytes
- * is read.
+/* Damaged values of rows in index.db: an accepted value is written back equal, and no byte outside it is
+ * read.
  *
  * Links: srv_store
  * Run:   fuzz_row tests/fuzz/corpus/row

@@ -1,14 +1,14 @@
-/* The runtime on any bytes: what it opens must be safe to play, skin, cull and read, and world transforms of
- * what it calls finite are computed without a trap.
+/* The runtime on any bytes: an asset that it opens must be safe to play, skin, cull and read, and if it is
+ * reported as finite, computing world transforms must not trap.
  *
  * Links: hob_runtime
  *
  *   cmake --preset fuzz && ninja -C build/fuzz fuzz_runtime
  *   build/fuzz/fuzz_runtime -max_len=65536 /tmp/found tests/fuzz/corpus/runtime
  *
- * An input is four u32 sizes (meshes, materials, scene, animations) and the files one behind the other. To
- * keep the fuzzer inside, magic, byte order, version, kind and file size of packed files are put right before
- * opening. Seeds are made from cooked files by tests/fuzz/runtime_seed.py. */
+ * An input is four u32 sizes (meshes, materials, scene, animations) and the files one behind the other. So
+ * that inputs get past the first checks, magic, byte order, version, kind and file size of packed files are
+ * corrected before opening. Seeds are made from cooked files by tests/fuzz/runtime_seed.py. */
 #include "tests/unit/runtime/touch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,6 @@
-/* The USD reader on any bytes: text, crates and packages, recognised by how they begin. Layers that the input
- * names hold the text behind the first line "----", so that composition meets foreign layers as well.
+/* The USD reader on any bytes: text, crates and packages, recognised by how they begin. Every other layer
+ * that the input names contains the text after the first line "----", so that composition is tested across
+ * layers.
  *
  * Links: hob_import
  *

@@ -73,7 +73,7 @@ static void take_result(const uint8_t *data, size_t size)
 	free(at);
 }
 
-/* A part with waiting workers is being stored, or made by a worker that does not wait itself. */
+/* Asserts that a part with waiting workers is being stored, or made by a worker that does not itself wait. */
 static void check_claims(const srv_claims *claims, const bool *waits)
 {
 	for (uint32_t i = 0; i < claims->count; i++) {

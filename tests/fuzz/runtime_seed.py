@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Joins cooked files into a seed of fuzz_runtime: runtime_seed.py OUT BASE [PART-ENDING...]
 
-BASE.meshes, .materials, .scene and .animations (or .anims); a missing one is empty."""
+The parts are BASE.meshes, .materials, .scene and .animations (or .anims) in this order; a missing file is empty."""
 import pathlib
 import struct
 import sys

@@ -1,5 +1,5 @@
-"""Writes small crates of the same content, one a version, as seeds of fuzz_usd: usd_seed.py FOLDER. They hold LZ4 blocks of
-literals, integers as they are packed, one of each kind of section, a list and time samples. Source: pxr/usd/usd/crateFile.cpp of
+"""Writes small crates of the same content, one per version, as seeds of fuzz_usd: usd_seed.py FOLDER. They contain LZ4 blocks of
+literals, compressed integers, each kind of section, a list operation and time samples. Source: pxr/usd/usd/crateFile.cpp of
 OpenUSD 24.08."""
 import pathlib, struct, sys
 
@@ -7,7 +7,7 @@ VERSIONS = [(0, 0, 1), (0, 1, 0), (0, 2, 0), (0, 3, 0), (0, 4, 0), (0, 5, 0), (0
             (0, 11, 0), (0, 12, 0)]
 
 def lz4(data):
-    """A block of literals only, after the byte that announces one block."""
+    """An LZ4 block of literals, after the byte that states that there is one block."""
     n, out = len(data), bytearray()
     if n < 15:
         out.append(n << 4)
@@ -20,7 +20,7 @@ def lz4(data):
     return b"\0" + bytes(out) + data
 
 def ints(values):
-    """Deltas as i32 (code 3); the common delta is 0."""
+    """Integers as USD compresses them: all deltas as i32 (code 3); the common delta is 0."""
     codes, deltas, last = bytearray((len(values) * 2 + 7) // 8), b"", 0
     for i, v in enumerate(values):
         d = (v - last + 2**31) % 2**32 - 2**31
@@ -49,7 +49,7 @@ class Crate:
         return array << 63 | inlined << 62 | packed << 61 | kind << 48 | payload
     def tok(self, t): return self.rep(11, self.token(t), inlined=True)
     def size(self, l):
-        """The length of an array: before 0.5 after its rank, before 0.7 in four bytes."""
+        """The length of an array: in versions before 0.5 preceded by a rank, before 0.7 in four bytes instead of eight."""
         if self.version < (0, 5): return struct.pack("<II", 1, len(l))
         return struct.pack("<I" if self.version < (0, 7) else "<Q", len(l))
     def toks(self, l): return self.rep(11, self.put(self.size(l) + b"".join(struct.pack("<I", self.token(t)) for t in l)), array=True)
@@ -58,10 +58,10 @@ class Crate:
         return self.rep(3, self.put(self.size(l) + ints(l)), array=True, packed=True)
     def vec3f(self, l): return self.rep(24, self.put(self.size(l) + b"".join(struct.pack("<3f", *v) for v in l)), array=True)
     def names(self, l):
-        """A vector of tokens: the fields primChildren and properties, by which OpenUSD finds what a spec holds."""
+        """A vector of tokens, for the fields primChildren and properties, in which OpenUSD looks up a spec's children."""
         return self.rep(41, self.put(struct.pack(f"<Q{len(l)}I", len(l), *map(self.token, l))))
     def list(self, l):
-        """Tokens to prepend to a list; before 0.2 they are added."""
+        """A list operation that prepends tokens; in versions before 0.2 it adds them."""
         return self.rep(32, self.put(struct.pack("<BQ", 4 if self.version < (0, 2) else 32, len(l)) + b"".join(struct.pack("<I", self.token(t)) for t in l)))
     def samples(self, times, reps):
         at = self.put(struct.pack(f"<Q{len(times)}d", len(times), *times))
