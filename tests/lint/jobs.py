@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that the table of server/cook decides about jobs. Callbacks of jobs put one event and do nothing else; only the turn
-calls the functions of engine_acts.h; one file applies events; no flag exists beside the table. Prints one line per finding; exits
-1 if there is any."""
+"""Checks that the table of server/cook decides about jobs. A job's callbacks only put one event; only the turn calls the
+functions of engine_acts.h; only one file applies events; jobs have no state outside the table. Prints one line per finding;
+exits 1 if there is any."""
 import pathlib
 import re
 import sys

@@ -11,7 +11,7 @@ PART = re.compile(r"\.(part|cold|constprop|isra)\b.*")
 
 
 def dump(options, paths):
-    """What objdump prints of each path. One process for many files: starting one takes longer than reading a file."""
+    """The output of objdump for each path, from one process: starting one takes longer than reading a file."""
     text = subprocess.run(["objdump", *options, *paths], capture_output=True, text=True, check=True).stdout
     return [part.split("\n", 1)[1] for part in re.split(r"^\S.*:     file format ", text, flags=re.M)[1:]]
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-# folder -> other folders that it may include. core/base is allowed everywhere.
+# folder -> other folders whose headers it may include; core/base is allowed everywhere
 MAY = {
     "core/base": ["schema"],
     "core/hash": ["core/base"],
@@ -100,7 +100,7 @@ def check_includes(path):
 
 
 def check_arrows():
-    """Reports what MAY allows and no file uses."""
+    """Reports entries of MAY that no include uses."""
     for folder, others in MAY.items():
         for other in others:
             if other not in includes.get(folder, ()) and other not in ("core/base", "schema"):

@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ENGINE = "server/engine"
 FIELDS, FUNCTIONS = 25, 60
 FOLDERS = (ENGINE, "server/cook", "server/control", "server/derive", "server/graph", "server/query", "server/queue")
-# expression before the field, within ENGINE -> files that may assign the field
+# expression before an assigned field, in files of ENGINE -> files that may assign it
 OWNERS = {
     "engine->life->": ["engine.c", "engine_kit.c"],
     "engine->turn->": ["engine_turn.c"],

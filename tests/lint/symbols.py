@@ -147,10 +147,10 @@ def main():
     check_exports(build, findings)
     for program in PROGRAMS:
         if program == "hob-thumbnail" and not (build / program).exists():
-            continue  # built where OpenGL ES is installed
+            continue  # built only where OpenGL ES is installed
         check_program(build, program, findings)
     for module in MODULES:
-        if (build / module).exists():  # built where its library is installed
+        if (build / module).exists():  # built only where its library is installed
             check_module(build, module, findings)
     print("\n".join(findings) or f"symbols: {count} objects of core and {len(PROGRAMS)} programs ask for nothing else")
     return 1 if findings else 0

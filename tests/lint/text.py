@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COLUMNS = 130
 WEB_COLUMNS = 120
 C_COLUMNS = 110
-C_PIECE = 12  # least characters of a string literal beside one on another line
+C_PIECE = 12  # minimum length of a string literal that continues on another line
 C_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 C_TORN = re.compile(r"^[ \t]+(?!else\b|do\b|return\b)(?:(?:const|struct|enum|unsigned|static) )*[A-Za-z_]\w*(?: \*+)?\n"
                     r"[ \t]+\*{0,3}[A-Za-z_]\w*(?:\[[^\]]*\])*;", re.M)
