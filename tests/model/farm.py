@@ -23,7 +23,7 @@ TABLES = re.findall(r"^\| (.*?) ?\| `(\w+)` \| ([\w/.]+) \|", (HERE / "README.md
 
 
 def search(folder, values):
-    """The number of states, and the assertion that fails or None."""
+    """Searches all states; returns their number, and the failed assertion or None."""
     defines = [f"-D{name}={value}" for name, value in values.items()]
     subprocess.run(["spin", "-a", *defines, str(HERE / "farm.pml")], cwd=folder, check=True, capture_output=True)
     subprocess.run(["cc", "-O2" if values["M"] > 2 else "-O0", "-w", "-DSAFETY", "-DCOLLAPSE", "-DMEMLIM=12000", "-o", "pan", "pan.c"], cwd=folder, check=True)
@@ -38,13 +38,13 @@ def search(folder, values):
 
 
 def body_of(file, name):
-    """Of a function in C or SQL, without line breaks, and with the pieces of each string joined; None: there is none."""
+    """The text of a function in C or SQL, without line breaks and with adjacent strings joined; None if there is none."""
     found = re.search(rf"^(?:\w[^;{{}}]*\b{name}\([^;{{}}]*\)\s*\{{.*?^\}}|create [\w ]*function {name}\(.*?\$\$.*?\$\$)", (ROOT / file).read_text(), re.M | re.S)
     return found and re.sub(r"\s+", " ", re.sub(r'"\s*\n\s*"', "", found[0]))
 
 
 def unlike_the_code():
-    """What the tables and the quoted lines say wrongly."""
+    """A message for each entry of the tables and each quoted line that differs from the code."""
     functions = {name.strip("`"): (function, file) for name, function, file in TABLES if name.strip("`") in GUARDS}
     for _, function, file in TABLES:
         if body_of(file, function) is None:
