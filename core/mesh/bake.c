@@ -21,7 +21,7 @@ typedef struct bake {
 	hob_mesh mesh; /* the source as changed so far; arrays borrowed from it or in scratch */
 	uint32_t flags;
 	hob_arena *result, *scratch;
-	hob_arena welded; /* the mesh's indices as welded, until the levels have their place */
+	hob_arena welded; /* holds the welded indices until place_levels has copied them */
 	hob_notes *notes;
 	hob_error *err;
 } bake_t;
@@ -64,7 +64,7 @@ static bool reduce_influences(bake_t *b)
 
 /* ---- normals */
 
-/* Numbers vertices by what `which` of them compares: position alone, or position, normal and uv. */
+/* Numbers vertices, alike where all of `arrays` are equal. NULL: memory is short. */
 static uint32_t *number_vertices(bake_t *b, const hob_vertex_array *arrays, uint32_t array_count)
 {
 	const hob_mesh *m = &b->mesh;
@@ -89,7 +89,7 @@ static float *smooth_normals(bake_t *b)
 	return normal;
 }
 
-/* Gives vertices with several values vertices of their own; the mesh's indices become the bake's. Returns the
+/* Splits vertices whose corners have different values; m->indices becomes a copy in scratch. Returns the
  * values per vertex or NULL when memory is short. */
 static float *split_vertices(bake_t *b, const float *values, uint32_t width, uint32_t corners_per_value)
 {
@@ -173,8 +173,7 @@ static uint32_t count_unusable(const float *vectors, uint32_t stride, uint32_t c
 	return bad;
 }
 
-/* Importers hand over unit normals; this is the net below them, so that nothing not a number reaches a file.
- */
+/* Importers deliver unit normals; this is a last guard that keeps NaN out of files. */
 static bool repair_normals(bake_t *b)
 {
 	hob_mesh *m = &b->mesh;
@@ -203,7 +202,7 @@ static void note_dropped(bake_t *b, uint32_t indices, const char *why)
 				 b->mesh.index_count / 3, why);
 }
 
-/* The mesh's indices become the bake's own. */
+/* m->indices becomes a copy in b->welded. */
 static bool weld_with(bake_t *b, hob_arena *passing)
 {
 	hob_mesh *m = &b->mesh;
@@ -246,7 +245,8 @@ static bool weld(bake_t *b)
 
 /* ---- tangents */
 
-/* The coordinates that tangents follow, without the offset, which turns nothing. NULL: memory is short. */
+/* The texture coordinates that tangents follow; mapped without the offset, which does not affect tangents.
+ * NULL: memory is short. */
 static const float *tangent_coordinates(bake_t *b)
 {
 	const hob_mesh *m = &b->mesh;
@@ -322,7 +322,7 @@ static bool complete_attributes(bake_t *b)
 
 /* ---- order and levels */
 
-/* Says why a chain of levels is short, or its last not what 'lods.ratio' asks for. */
+/* Notes why a chain of levels is short, or why its last level misses 'lods.ratio'. */
 static void note_end(bake_t *b, hob_lod_end end, const hob_lod_level *levels, uint32_t level_count)
 {
 	static const struct {
@@ -354,7 +354,7 @@ static bool drop_collapsed(bake_t *b, hob_lod_level *level)
 	return true;
 }
 
-/* passing  for what is needed until the levels have their place */
+/* passing  holds the levels until place_levels has copied them */
 static bool build_levels(bake_t *b, hob_arena *passing, hob_lod_level *levels, uint32_t *level_count)
 {
 	hob_mesh *m = &b->mesh;
@@ -364,7 +364,7 @@ static bool build_levels(bake_t *b, hob_arena *passing, hob_lod_level *levels, u
 	if (m->topology != HOB_TRIANGLES)
 		return true;
 	hob_order_effort effort = o->preview ? HOB_ORDER_FAST : o->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST;
-	/* Ordering is a fifth of the time that a preview takes, but encoded bytes are far fewer in that order. */
+	/* Ordering takes a fifth of a preview's time, but makes encoded meshes much smaller. */
 	bool ordered = !o->keep_order && (!o->preview || o->encoded);
 	if (ordered && !hob_order_in_chunks(levels[0].indices, m->index_count, m->position, m->vertex_count,
 										effort, HOB_LOD_CHUNK, passing))
@@ -397,8 +397,7 @@ static void drop_vertices(hob_mesh *m)
 	memset(m->color, 0, sizeof m->color);
 }
 
-/* Releases `passing`, which the levels are in, and what the mesh's own indices are in as soon as they are
- * copied. */
+/* Copies the levels to `result`, and releases `passing` and b->welded as soon as their indices are copied. */
 static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_count, hob_arena *passing,
 						 hob_baked_mesh *out)
 {
@@ -481,7 +480,7 @@ static bool add_meshlets(bake_t *b, hob_baked_mesh *out)
 	return true;
 }
 
-/* `b` itself where there is no `a`. */
+/* Concatenates; returns `b` itself if `a` is empty. */
 static void *joined(hob_arena *arena, void *a, size_t a_size, void *b, size_t b_size)
 {
 	if (a_size == 0)
@@ -494,7 +493,7 @@ static void *joined(hob_arena *arena, void *a, size_t a_size, void *b, size_t b_
 	return out;
 }
 
-/* Clusters come behind the meshlets of levels. */
+/* Appends clusters to the meshlets of levels. */
 static bool append_clusters(bake_t *b, const hob_clusters *c, hob_baked_mesh *out)
 {
 	const hob_meshlets *more = &c->meshlets;
@@ -524,7 +523,8 @@ static bool append_clusters(bake_t *b, const hob_clusters *c, hob_baked_mesh *ou
 	return true;
 }
 
-/* Spheres and errors hold for a mesh that keeps its shape, and blended triangles have an order. */
+/* Meshes that deform get no clusters, since spheres and errors would not hold; nor do meshes that keep their
+ * order. */
 static bool add_clusters(bake_t *b, hob_baked_mesh *out)
 {
 	const hob_mesh *m = &out->mesh;

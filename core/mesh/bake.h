@@ -16,18 +16,19 @@ typedef struct hob_mesh_options {
 	/* levels at most, the full one included; 0 and 1: no further ones; at most HOB_MAX_LODS */
 	uint32_t lod_max;
 	float lod_ratio; /* ratio of triangles from one level to the next; 0 = 0.5 */
-	/* accumulated, relative to the mesh's longest side; 0 allows only collapses without error */
+	/* largest error of a level, relative to the mesh's longest side; 0 allows only collapses without error */
 	float lod_error;
 	bool lod_lock_border;
 	bool encoded;	/* order triangles for small encoded files instead of against overdraw */
 	bool quantized; /* formats and errors: streams.h */
 	bool meshlets;
-	/* a hierarchy, for still meshes of HOB_CLUSTERS_LEAST triangles or more in any order */
+	/* build a hierarchy, if the mesh has HOB_CLUSTERS_LEAST triangles, no skin, no morph targets and no
+	 * keep_order */
 	bool clusters;
 	/* For meshes without normals. A `flat` mesh stays without them (HOB_MESH_FLAT), unless one of these
 	 * options is set or its morph targets change normals; other meshes get smooth normals. */
 	bool bake_flat_normals; /* flat faces get vertices of their own */
-	/* all get smooth normals, with hard edges where faces differ by more than smooth_angle */
+	/* every such mesh gets smooth normals, with hard edges where faces differ by more than smooth_angle */
 	bool smooth_by_angle;
 	float smooth_angle;	 /* degrees, 0..180 */
 	uint32_t influences; /* joints a vertex keeps: 4 or 8; 0 = 4 */
@@ -47,21 +48,20 @@ typedef struct hob_mesh_options {
 
 /* Bakes one mesh.
  *
- * source    as hob_model_check() wants it; not modified and, but for its name and its mappings, not referred
- *           to afterwards
+ * source    must pass hob_model_check(); not modified. *out keeps references to its name and mappings only
  * result    owns all that *out refers to
  * scratch   restored before returning
- * notes     hears of repairs, of why levels ended early, and of dropped data; may be NULL
- * out       baked.h. out->skin is HOB_NONE: which skin is a matter of the scene (hob_scene_mesh_skins).
- *           Triangles with two corners at one place are gone, as are vertices that nothing uses; a mesh
- *           without indices keeps its vertices, for its bounds, and has one empty level.
+ * notes     receives repairs, dropped data and why levels ended early; may be NULL
+ * out       baked.h. out->skin is HOB_NONE: the scene decides on the skin (hob_scene_mesh_skins). Triangles
+ *           with two corners at one place are gone, as are vertices that nothing uses; a mesh without indices
+ *           keeps its vertices, for its bounds, and has one empty level.
  * Errors    MEMORY. *out is then untouched.
  * Threads   Meshes are independent: run several at once, each with arenas of its own, largest first. A mesh
  *           that is larger than all others together is better run alone with `parallel`. The result is the
  *           same.
  * Cost      2 to 4 microseconds a triangle with levels, most of it for measuring their errors; 0.2 without.
  * Memory    scratch: about 60 bytes a vertex and 60 a triangle, more while tangents are made or meshlets
- *           built; meshoptimizer allocates up to 170 bytes a vertex of its own beside. */
+ *           built; in addition, meshoptimizer allocates up to 170 bytes a vertex. */
 bool hob_mesh_bake(const hob_mesh *source, const hob_mesh_options *options, hob_arena *result,
 				   hob_arena *scratch, hob_notes *notes, hob_baked_mesh *out, hob_error *err) HOB_MUST_CHECK;
 

@@ -48,7 +48,8 @@ static void count_shared(grouping_t *g, uint32_t id)
 	g->score[id]++;
 }
 
-/* Scores those that share places with a cluster: other groups when joining, else ungrouped clusters. */
+/* Adds the places that a cluster shares to the scores of other groups when joining, else of ungrouped
+ * clusters. */
 static void look_around(grouping_t *g, uint32_t cluster, bool joining)
 {
 	for (uint32_t i = g->first[cluster]; i < g->first[cluster + 1]; i++) {

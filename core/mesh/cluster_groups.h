@@ -12,7 +12,7 @@ enum { HOB_GROUP_CLUSTERS = 16, HOB_GROUP_MOST = 24 };
  * cluster_count    at least 1
  * first            [cluster_count + 1] the places of cluster c are places[first[c]] to before places[first[c
  *                  + 1]], each once
- * place_count      every place is below
+ * place_count      every place is less than this
  * group            [cluster_count] out: its group; numbered from 0 without gaps
  * scratch          restored
  * Returns          the number of groups, or 0 without memory.

@@ -29,7 +29,7 @@ typedef struct build {
 	uint32_t vertex_count;
 	float *attributes; /* [vertex_count][attribute_count] as lengths (visible.h) */
 	uint32_t attribute_count;
-	bool split;		 /* triangles hardly share any vertices */
+	bool split;		 /* triangles share few vertices: cluster by place */
 	uint32_t *place; /* [vertex_count] first vertex at the same position */
 	uint32_t *owner; /* by place: the group that uses it, SHARED or HOB_NONE */
 	uint32_t *local; /* by vertex, and by place: number within a group; HOB_NONE between groups */
@@ -82,8 +82,8 @@ static void grow_box(float low[3], float high[3], const float center[3], float r
 	}
 }
 
-/* indices are reordered; from: the mesh's vertices by theirs, NULL: they are the mesh's. The order of the
- * vertex cache says nothing of place where no vertex is shared. */
+/* Cuts triangles into active clusters. indices: reordered; from: vertex in the mesh of each vertex, NULL: the
+ * same. */
 static bool cut(build_t *b, uint32_t *indices, uint32_t index_count, const float *positions,
 				uint32_t vertex_count, const uint32_t *from, uint32_t source)
 {
@@ -188,7 +188,7 @@ static bool take_attributes(build_t *b, part_t *part)
 	return true;
 }
 
-/* index_count of the level is 0 where too little can be saved. */
+/* Simplifies a group; level->index_count is 0 if too little is saved. */
 static bool simplify(build_t *b, part_t *part, hob_simplify_level *level)
 {
 	uint32_t reached = 1;
@@ -229,7 +229,7 @@ static bool measure(build_t *b, const part_t *part, const hob_simplify_level *le
 	return ok;
 }
 
-/* out: the simplified triangles as a part of their own; none where too little can be saved */
+/* Simplifies a group. out: its triangles as a part of their own; none if too little is saved */
 static bool shrink(build_t *b, const uint32_t *corners, uint32_t count, part_t *out, double *distance)
 {
 	part_t part;
@@ -305,7 +305,7 @@ static bool make_group(build_t *b, const uint32_t *members, uint32_t member_coun
 
 /* ---- one round: every active cluster into a group */
 
-/* places [first[count]] of each cluster, each once */
+/* Lists the places of each cluster, each once; places [first[count]]. */
 static void list_places(build_t *b, const uint32_t *active, uint32_t count, uint32_t *first, uint32_t *places)
 {
 	uint32_t total = 0;
@@ -370,7 +370,7 @@ static uint64_t active_corners(const build_t *b)
 	return total;
 }
 
-/* shrunk: whether another round is worthwhile */
+/* Puts the active clusters into groups. shrunk: whether another round is worthwhile */
 static bool make_round(build_t *b, bool *shrunk)
 {
 	hob_arena_mark mark = hob_arena_save(b->scratch);

@@ -3,16 +3,16 @@
  *
  * The mesh is cut into clusters (meshlets.h). Neighbouring clusters make a group, which is simplified as one
  * to half its triangles and cut into clusters again, and so on until one cluster is left or nothing shrinks
- * any more without losing whole pieces. Vertices that several groups of a round share stay
- * where they are, so either side of such a border can be drawn coarse or fine beside the other: there is no
- * crack. Borders lie elsewhere in the next round, so nothing is held for long.
+ * any more without losing whole pieces. Vertices that several groups of a round share stay where they are, so
+ * either side of such a border can be drawn coarse or fine beside the other: there is no crack. Borders lie
+ * elsewhere in the next round, so no vertex stays locked for long.
  *
- * Each cluster belongs to one group, and came out of at most one finer one, its source. For a cut, say of
- * each group whether what comes out of it is good enough, such that it is so for a group's sources whenever
- * it is for the group. Draw the clusters of groups that are not, if they have no source or it is. Each point
- * of the surface is then drawn once.
+ * Each cluster belongs to one group, and its source is the finer group that was simplified to it; clusters of
+ * the full mesh have none. For a cut, decide for each group whether its simplification is good enough; if it
+ * is, those of its clusters' sources must be, too. Draw a cluster if its own group is not good enough, but
+ * its source is, or it has none. Each point of the surface is then drawn once.
  *
- * Group 0 has the coarsest clusters. Nothing comes out of it, and it is never good enough. */
+ * Group 0 has the coarsest clusters. It was not simplified, and is never good enough. */
 #ifndef HOB_CLUSTERS_H
 #define HOB_CLUSTERS_H
 
@@ -32,12 +32,11 @@ typedef struct hob_clusters {
  * mesh         triangles, finite positions; its indices are not read
  * indices      [index_count] the full mesh; index_count a multiple of 3, at least 3. Clusters have no other
  *              vertices. Vertices at one place that differ in an attribute are a seam: it is collapsed along
- *              itself. Where they differ in normal and tangent alone and that saves more or costs less, they
- *              are taken for one (siblings.h).
- * out          arrays in `result`. A group's error is how far what comes out of it can be from the full mesh:
- *              the largest error of its sources, and what lod_error.h measures between the group and what
- *              comes out of it. Its sphere contains its clusters and the spheres of their sources; its error
- *              is larger than theirs, unless both are 0.
+ *              itself.
+ * out          arrays in `result`. A group's error is the largest distance of its simplification from the
+ *              full mesh: the largest error of its sources, plus the distance that lod_error.h measures
+ *              between the group and its simplification. Its sphere contains its clusters and the spheres of
+ *              their sources; its error is larger than theirs, unless both are 0.
  * scratch      restored before returning
  * Errors       MEMORY; *out is then untouched.
  * Cost         2.5 to 3 microseconds a triangle and about 90 bytes, half a microsecond more with hard edges;

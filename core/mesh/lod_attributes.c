@@ -11,7 +11,7 @@ enum {
 	CLIMBS = 16,
 	ROUNDS = 5
 };
-/* From this share of the largest difference at its centre on, more points of a triangle are compared. */
+/* A triangle whose centre differs by this fraction of the largest difference is compared at more points. */
 static const double peak_share = 0.5;
 
 /* A surface, with the vertices at its corners. */
@@ -185,8 +185,8 @@ static bool is_high(const comparison_t *c, apart_t apart)
 		   apart.weight > peak_share * c->most.weight;
 }
 
-/* Returns by how much the difference exceeds the largest before; 0: not at all, but it is high; -1: not high.
- * If a single walk finds no larger difference, it is not searched more exactly. */
+/* Returns by how much the difference exceeds the largest so far; 0: not at all, but is_high; -1: not high.
+ * The exact search is only made if a walk finds a larger difference. */
 static double compare(comparison_t *c, side_t *to, const spot_t *from, hob_vec3 p)
 {
 	const hob_surface *s = to->surface;
@@ -346,7 +346,7 @@ bool hob_lod_has_attributes(const hob_mesh *mesh)
 	return has;
 }
 
-/* A difference by rounding alone is not raised. */
+/* Differences by rounding alone do not count. */
 static float stated(float before, double met)
 {
 	if (met < 1e-6)

@@ -15,7 +15,7 @@ typedef struct chunks {
 	hob_lod_options options; /* for each chunk */
 	const hob_lod_level *full;
 	uint32_t chunk, count;
-	uint8_t *of;	   /* [triangle_count] chunk */
+	uint8_t *of;	   /* [triangle_count] its chunk */
 	uint32_t *place;   /* [vertex_count] */
 	uint8_t *owner;	   /* by place: the one chunk that uses it, NOBODY or SHARED */
 	uint32_t *local;   /* [vertex_count] number in the current part; HOB_NONE between parts */
@@ -23,7 +23,7 @@ typedef struct chunks {
 	hob_arena *result; /* holds the levels' indices */
 	hob_buf indices[HOB_MAX_LODS];
 	float error[HOB_MAX_LODS];
-	double mean[HOB_MAX_LODS], area; /* of all chunks so far: mean errors times areas, and areas */
+	double mean[HOB_MAX_LODS], area; /* sums over the chunks so far: of mean errors times areas, of areas */
 	hob_attribute_error attributes[HOB_MAX_LODS];
 	hob_arena *arena;
 	hob_error *err;
@@ -50,7 +50,7 @@ typedef struct part {
 	uint32_t *from; /* [mesh.vertex_count] the vertices in the whole mesh */
 } part_t;
 
-/* indices [index_count] of the whole mesh; become those of the part */
+/* Makes a part of the mesh. indices [index_count]: of the whole mesh, rewritten to those of the part */
 static bool take_part(const chunks_t *c, uint32_t *indices, uint32_t index_count, part_t *out)
 {
 	uint32_t count = 0, bound = index_count < c->mesh->vertex_count ? index_count : c->mesh->vertex_count;
@@ -166,7 +166,7 @@ static bool join(chunks_t *c, hob_lod_level *levels, uint32_t *level_count, hob_
 		if (c->indices[l].failed)
 			return hob_fail_memory(c->err, c->arena, "levels of chunks");
 		if (count * 100ull > levels[*level_count - 1].index_count * 85ull || count == 0) {
-			/* vertices may be locked only because chunks meet there, and the next chunks meet elsewhere */
+			/* Vertices may be locked only because chunks meet there; the next chunks meet elsewhere. */
 			*end = *level_count > 1 ? HOB_LOD_END_MAX : HOB_LOD_END_STUCK;
 			return true;
 		}
@@ -213,7 +213,7 @@ static bool go_on(chunks_t *c, const hob_lod_options *options, hob_lod_level *le
 		hob_lod_level *level = &levels[*level_count - 1 + l];
 		*level = more[l];
 		level->error += base->error;
-		/* Two errors that know nothing of each other. */
+		/* Independent mean errors add up as squares. */
 		level->mean_error = hypotf(level->mean_error, base->mean_error);
 		level->attributes.uv += base->attributes.uv;
 		level->attributes.color += base->attributes.color;

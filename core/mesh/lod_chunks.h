@@ -8,18 +8,18 @@
 
 enum { HOB_LOD_CHUNK = 1 << 20 };
 
-/* hob_lods_build in the memory that a chunk of the mesh takes, for any number of triangles.
+/* hob_lods_build for any number of triangles, in the memory of one chunk.
  *
- * Triangles are cut by place into chunks. The first levels, three at most, are made chunk by chunk: vertices
- * where chunks meet stay, so that there is no crack, and a chunk that cannot shrink further keeps what it
- * has. The error is the largest of the chunks'. From the last of these levels the chain goes on as from a
- * mesh of its own, in other chunks or in one piece, and adds that level's error to its own. (After a fourth
- * level the vertices that stay spoil the error: 1.80 instead of 0.13 on a grid of 20 M triangles.)
+ * Triangles are divided by position into chunks. The first levels, three at most, are made chunk by chunk:
+ * vertices where chunks meet stay, so that there is no crack, and a chunk that cannot shrink further keeps
+ * what it has. The error is the largest of the chunks'. From the last of these levels the chain continues as
+ * from a mesh of its own, in other chunks or in one piece, and adds that level's error. (With a fourth level,
+ * locked vertices spoil the error: 1.80 instead of 0.13 on a grid of 20 M triangles.)
  *
- * chunk          triangles of a chunk, roughly; a mesh of at most two is left to hob_lods_build.
+ * chunk          triangles of a chunk, roughly; hob_lods_build takes a mesh of at most two chunks.
  *                HOB_LOD_CHUNK unless in tests
  * otherwise as hob_lods_build
- * Memory         5 bytes a triangle and 40 a vertex beside one chunk's and the levels. */
+ * Memory         5 bytes a triangle and 40 a vertex, in addition to one chunk's and the levels. */
 bool hob_lod_chunks_build(const hob_mesh *mesh, const hob_lod_options *options, uint32_t chunk,
 						  hob_lod_level *levels, uint32_t *level_count, hob_lod_end *end, hob_arena *arena,
 						  hob_error *err) HOB_MUST_CHECK;

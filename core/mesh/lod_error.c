@@ -22,16 +22,16 @@ enum {
 	MEAN_POINTS = 96,
 	MEAN_MOST = 32768
 };
-/* Climb from points at this share of the largest distance or more: their triangles may have the highest
+/* Points at this share of the largest distance or more start a climb: their triangles may have the highest
  * ridge. */
 static const double peak_share = 0.8;
-/* Assumed growth of the distance per length beside a centre, and the share of the wanted distance below which
- * a centre always counts as near enough. */
+/* Assumed growth of the distance per unit of length from a centre; fraction of the wanted distance below
+ * which a centre always counts as near enough. */
 static const double slope = 0.5, least_share = 0.4;
-/* Offset along a side, as a share of its length. */
+/* Offset from a corner along a side, as a fraction of its length. */
 static const double beside = 1.0 / 16;
-/* A mean is good enough whose standard error is this share of it. Points nearer than `mean_near` times the
- * mean are not measured any closer. */
+/* Relative standard error at which a mean is good enough. Points nearer than `mean_near` times the mean are
+ * not measured exactly. */
 static const double mean_error = 0.06, mean_near = 0.05;
 /* A sliver's height is less than this share of its longest side. */
 static const double sliver_share = 1.0 / 64;
@@ -90,7 +90,6 @@ static void keep_peak(sweep_t *s, const uint32_t corner[3], double v, double w, 
 	s->peaks[at] = (peak_t){{corner[0], corner[1], corner[2]}, v, w, distance};
 }
 
-/* The distance of a point, at least where that matters: above the share of the farthest that makes a peak. */
 /* Measures the distance of a point; below `enough` the result need not be exact. Keeps points at a large
  * share of the largest distance as peaks. */
 static double look(sweep_t *s, const uint32_t corner[3], double v, double w, double enough)
@@ -221,8 +220,8 @@ static uint32_t depth_of(double area, double longest, double spacing)
 	return depth;
 }
 
-/* Measures beside the sides of triangles: where two triangles of a level join there can be a ridge that no
- * centre is near. */
+/* Measures in the middles of a triangle's sides: where two triangles of a level meet there can be a ridge
+ * that no centre is near. */
 static void look_from_sides(sweep_t *s, const uint32_t corner[3])
 {
 	for (int i = 0; i < 3; i++)
@@ -309,8 +308,8 @@ static double area_of(const hob_surface *surface)
 	return area;
 }
 
-/* Starts the search at a place of the other surface. A level may use places that only hidden triangles of the
- * full mesh have. */
+/* Starts the search at a place, if the other surface has it: a level may use places that only invisible
+ * triangles of the full mesh have. */
 static void begin_at(sweep_t *s, uint32_t vertex)
 {
 	if (hob_surface_has(s->to, vertex))
@@ -351,8 +350,8 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The guess that three quarters do not exceed, and all but `most`, by samples of `count` items. 0: there are
- * few.
+/* The guess that about `most` of `count` items exceed, and at most a quarter of them, estimated from samples.
+ * 0: no guesses or few items.
  * places   [count][width] of each item; NULL: item i is at place i */
 static float least_guess(const guess_t *g, const uint32_t *places, uint32_t width, uint32_t count,
 						 uint32_t most)
@@ -379,7 +378,7 @@ static bool may_skip(const sweep_t *s, const guess_t *guess, const uint32_t corn
 	return longest <= LARGE * typical;
 }
 
-/* Measuring at the triangles of a level. */
+/* Parameters of measuring at the triangles of a level. */
 typedef struct level_look {
 	const hob_surface *level;
 	const guess_t *guess;
@@ -435,7 +434,7 @@ static void look_from_wide(sweep_t *s, const void *context, uint32_t i)
 		look_from_triangle(s, corner, full->spacing, full->spacing, 0);
 }
 
-/* A remaining neighbour is at or near the place that a lost vertex was collapsed to. */
+/* Starts the search at a remaining neighbour of a lost vertex, at or near the place of its collapse. */
 static void begin_beside(sweep_t *s, const hob_surface *full, uint32_t vertex)
 {
 	for (uint32_t f = full->fan_first[vertex]; f < full->fan_first[vertex + 1]; f++)
@@ -446,7 +445,7 @@ static void begin_beside(sweep_t *s, const hob_surface *full, uint32_t vertex)
 		}
 }
 
-/* Measuring at the lost vertices. */
+/* Parameters of measuring at the lost vertices. */
 typedef struct lost_look {
 	const hob_lod_full *full;
 	const guess_t *guess;
@@ -471,8 +470,8 @@ static void look_from_other_lost_vertices(sweep_t *s, const void *context, uint3
 		look_from_lost_vertex(s, context, v);
 }
 
-/* A level that loses a limb finds it, so of what finer levels lost two points for each of its triangles
- * suffice. */
+/* A lost limb is found at the first level without it, so of the vertices that finer levels lost, two for each
+ * triangle suffice. */
 static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, const guess_t *guess,
 									const hob_parallel *parallel)
 {
@@ -535,7 +534,7 @@ static bool spread_points(hob_lod_full *full, hob_arena *arena)
 }
 
 /* Numbers places in the order of their first use by visible triangles, then the others.
- * first    as above; seen: [count] */
+ * first    [vertex_count] first vertex at the same place */
 static bool number_places(hob_lod_full *full, const float *positions, uint32_t vertex_count,
 						  const uint32_t *first, uint32_t *seen, uint32_t count, hob_arena *arena)
 {
@@ -659,10 +658,10 @@ typedef struct spread {
 	const uint32_t *mirror;
 	sweep_t to;
 	double area;
-	double sum, rough, met; /* of distances, of the squares of their steps from point to point; points */
+	double sum, rough, met; /* sums of distances and of squared steps between successive ones; points */
 } spread_t;
 
-/* A triangle of a sheet counts for its other side, too. */
+/* 2 for a triangle of a sheet, which counts for its other side, too; else 1. */
 static double weight_of(const spread_t *s, uint32_t t)
 {
 	if (!s->mirror)

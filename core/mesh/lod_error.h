@@ -1,11 +1,11 @@
 /* lod_error.h - how far a level of detail is from the full mesh: measured, not estimated.
  *
- * What is stated is the two-sided (Hausdorff) distance between the two surfaces: of the points of either, the
- * largest distance to the other. It is measured at points of both: the vertices that the level lost, the
- * centre of every triangle of the level and of those of the full mesh that are large, or any where it has
- * less than 20,000, and, where the distance of a centre leaves room for more beside it, at the centres of the
- * triangle's quarters, and so on, and in the middles of its sides; from the farthest points it climbs to the
- * top of their triangle. A ridge between all those points can be higher: the margin is for that. */
+ * The stated error is the two-sided Hausdorff distance between the two surfaces, times a margin. It is
+ * measured at the vertices that the level lost, and at the centres of the level's triangles and of the full
+ * mesh's large ones (of all, if it has less than 20,000). Where a point near a centre may be farther than the
+ * largest distance so far, the triangle's quarters, recursively, and the middles of its sides are measured,
+ * too. From the farthest points the search climbs within their triangles. A ridge between all those points
+ * can be higher: hence the margin. */
 #ifndef HOB_LOD_ERROR_H
 #define HOB_LOD_ERROR_H
 
@@ -14,16 +14,16 @@
 #define HOB_LOD_ERROR_MARGIN 1.1
 
 typedef struct hob_lod_full {
-	uint32_t *place;  /* [vertex_count] which place a vertex is at */
+	uint32_t *place;  /* [vertex_count] the place of each vertex */
 	uint32_t *vertex; /* [place_count] the first vertex there */
 	float *positions; /* [place_count][3] in the order of first use by the surface, then the others */
 	uint32_t place_count, seen_count;
-	hob_surface surface; /* the triangles that are seen, by place; triangle_count 0: there are none */
-	uint32_t *corner;	 /* [surface.triangle_count][3] the vertex at each corner; NULL: not asked for */
-	/* [wide_count] triangles of the surface that are looked from within: large ones, all of a small mesh */
+	hob_surface surface; /* visible triangles, by place; triangle_count may be 0 */
+	uint32_t *corner;	 /* [surface.triangle_count][3] the vertex at each corner; NULL: not requested */
+	/* [wide_count] triangles of the surface that are measured inside: large ones, or all of a small mesh */
 	uint32_t *wide;
 	uint32_t wide_count;
-	double spacing, least; /* between points; what float positions cannot tell from nothing */
+	double spacing, least; /* spacing of points; smallest distance that float positions can represent */
 } hob_lod_full;
 
 /* Prepares the full mesh.
@@ -31,8 +31,8 @@ typedef struct hob_lod_full {
  * positions    [vertex_count][3] finite
  * first        [vertex_count] the first vertex at the same place
  * indices      [index_count] the full mesh, in the order of hob_order_by_place for speed; index_count a
- *              multiple of 3. Triangles with two corners at one place are not seen and count for nothing,
- *              here and below.
+ *              multiple of 3. Triangles with two corners at one place are not visible and are ignored, here
+ *              and below.
  * corners      whether out->corner is wanted, 12 bytes a triangle
  * out          its arrays are in `arena`
  * Errors       MEMORY. */
@@ -42,7 +42,7 @@ bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const ui
 
 /* A level over the places of the full mesh. */
 typedef struct hob_lod_surface {
-	hob_surface surface; /* the triangles that are seen; triangle_count 0: there are none */
+	hob_surface surface; /* visible triangles; triangle_count may be 0 */
 	/* [surface.triangle_count][3] the vertex at each corner; NULL: the full mesh has none */
 	uint32_t *corner;
 } hob_lod_surface;
@@ -57,26 +57,23 @@ bool hob_lod_error_surface(const hob_lod_full *full, const uint32_t *indices, ui
 
 /* Measures a level.
  *
- * known        a distance that the answer may not fall below, as it was measured for a finer level, or as is
- *              to be stated anyway. Points nearer than that are not measured any closer, so it saves time.
- * guess        by first vertex at a place: about how far from the other surface what is around it may be.
- *              Only the quarter of the points that is farthest by that is asked, and one in 17 of the others;
- *              NULL: all are
- * parallel     threads for what is large; NULL: the calling one. The answer does not depend on how many there
- *              are
- * Returns      the largest distance that was met, at least `known`; HUGE_VAL when the full mesh is seen and
- *              nothing of the level. What is stated is HOB_LOD_ERROR_MARGIN times that.
- * Cost         about 1 to 1.5 microseconds for each triangle of the full mesh, for six levels of halves
- *              together. */
+ * known        lower bound of the answer, such as the distance of a finer level. Saves time: points nearer
+ *              than that are not measured exactly.
+ * guess        by first vertex at a place: estimate of the distance around it. Only the quarter of the points
+ *              with the largest estimates is measured, and one in 17 of the others; NULL: all are
+ * parallel     threads for large meshes; NULL: the calling one. The answer does not depend on their number
+ * Returns      the largest distance found, at least `known`; HUGE_VAL if only the full mesh has visible
+ *              triangles. The stated error is HOB_LOD_ERROR_MARGIN times that.
+ * Cost         about 1 to 1.5 microseconds for each triangle of the full mesh, for six levels together, each
+ *              half the one before. */
 double hob_lod_error_measure(const hob_lod_full *full, const hob_surface *level, double known,
 							 const float *guess, const hob_parallel *parallel);
 
-/* Estimates the mean distance between the full mesh and a level: of the points of both surfaces, by area, the
- * distance to the other one.
+/* Estimates the mean distance between the full mesh and a level, over the area of both surfaces.
  *
- * mirror       [vertex_count] as in sheets.h: a triangle of a sheet stands for two; may be NULL
- * farthest     the largest distance: points go on until one that far off would not change the mean
- * Returns      within about 10 %. HUGE_VAL as above
+ * mirror       [vertex_count] as in sheets.h: a triangle of a sheet counts twice; may be NULL
+ * farthest     the largest distance: points are added until one at that distance would not change the mean
+ * Returns      the mean, within about 10 %; HUGE_VAL as above
  * Cost         192 points, up to 65,536 where few are far off, at 0.3 us each; 10 ns a triangle of both. */
 double hob_lod_error_mean(const hob_lod_full *full, const hob_lod_surface *level, const uint32_t *mirror,
 						  double farthest);

@@ -165,9 +165,9 @@ static double square_between(const float *positions, const spot_t *a, const spot
 	return 1.000001 * hob_vec3_dot(way, way);
 }
 
-/* Returns whether the point has the largest distance so far in some pose; that becomes the peak. In most
- * poses the other surface's point that was nearest in the bind pose, or one close to it, is near enough. If a
- * short search finds none that is, measures to the triangle that is nearest in the bind pose. */
+/* Returns whether the point has the largest distance so far in some pose, which then becomes the peak. The
+ * point that was nearest in the bind pose, or one close to it, mostly is near enough; if a short search finds
+ * none, the distance is that to the triangle nearest in the bind pose. */
 static bool follow(track_t *t, const spot_t *spot, peak_t *peak)
 {
 	hob_vec3 bound = point_of(t->from->positions, spot);

@@ -1,11 +1,12 @@
 /* lod_poses.h - how far a level of detail of a skinned mesh is from the full mesh in poses.
  *
- * lod_error.h measures the mesh as it is bound. A joint that bends moves what a level lost otherwise than the
- * triangles that stand for it. So points of both surfaces are taken along: each vertex that the level is the
- * first to lose (one in four of meshes of 20,000 vertices and more), some of those that finer levels lost,
- * and points of some of the level's triangles. Each keeps the triangle of the other surface that is nearest
- * in the bind pose. In a pose, what counts is the distance to that triangle, or to one that the way from
- * neighbour to neighbour leads to. From the farthest points it climbs to their neighbours. */
+ * lod_error.h measures the mesh in its bind pose. A bending joint moves the lost vertices differently from
+ * the triangles that replace them. So points of both surfaces are followed into the poses: each vertex that
+ * the level is the first to lose (one in four of meshes of 20,000 vertices and more), some of those that
+ * finer levels lost, and points of some of the level's triangles. Each point is matched with the triangle of
+ * the other surface that is nearest in the bind pose. Its distance in a pose is that to this triangle, or to
+ * a nearer one that a walk from neighbour to neighbour finds. From the farthest points the search climbs to
+ * their neighbours. */
 #ifndef HOB_LOD_POSES_H
 #define HOB_LOD_POSES_H
 
@@ -47,9 +48,9 @@ bool hob_lod_poses_begin(const hob_lod_full *full, const hob_mesh *mesh, const h
 
 /* Measures a level. Finer ones come first.
  *
- * distance     as it was measured in the bind pose and for finer levels
- * Returns      at least that, and HOB_LOD_POSE_MARGIN times the largest that is met in a pose. What is stated
- *              is HOB_LOD_ERROR_MARGIN times that
+ * distance     the largest measured in the bind pose and for finer levels
+ * Returns      the larger of `distance` and HOB_LOD_POSE_MARGIN times the largest found in a pose. The stated
+ *              error is HOB_LOD_ERROR_MARGIN times that
  * Cost         40 ns a point in each pose. */
 double hob_lod_poses_measure(const hob_lod_full *full, hob_lod_posed *posed, const hob_surface *level,
 							 double distance);

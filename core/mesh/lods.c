@@ -11,25 +11,25 @@
 #include <assert.h>
 #include <meshoptimizer.h>
 
-/* Share of the triangles of the level before that a level has at most, unless options ask for more. */
+/* Most triangles of a level relative to the level before, unless options ask for more. */
 static const double most_left = 0.85;
 
 typedef struct chain {
 	const hob_mesh *mesh;
 	const hob_lod_options *options;
 	uint32_t *mirror;		 /* [vertex_count] the other sides of sheets (sheets.h); NULL: no sheets */
-	const uint32_t *indices; /* of the full mesh by place, one side of sheets */
+	const uint32_t *indices; /* the full mesh in Morton order, one side of sheets */
 	uint32_t index_count;
 	uint32_t *first;   /* [vertex_count] the first vertex at the same place */
-	hob_arena lasting; /* of `full` */
-	/* prepared once there is a level to measure: the simplifier has given its memory back by then */
+	hob_arena lasting; /* holds `full` */
+	/* prepared after simplifying, when the simplifier has released its memory */
 	hob_lod_full full;
-	const float *shape; /* [vertex_count][3] what is simplified: the mesh, or its most bent pose */
+	const float *shape; /* [vertex_count][3] positions to simplify: the mesh's, or its most bent pose */
 	hob_lod_posed posed;
-	double distance, mean;			/* of the levels written so far from the full mesh, as measured */
-	hob_attribute_error attributes; /* of the same */
-	uint8_t *lost;		/* by place of `full`: not in all of those levels; NULL: has no attributes */
-	double size, limit; /* of the mesh; of what is stated. Absolute */
+	double distance, mean;			/* largest measured for the levels written so far */
+	hob_attribute_error attributes; /* likewise */
+	uint8_t *lost;					/* by place of `full`: a written level lacks it; NULL: no attributes */
+	double size, limit;				/* size of the mesh; largest error to state, in its units */
 	hob_arena *arena;
 	hob_error *err;
 } chain_t;
@@ -86,7 +86,7 @@ static float round_up(double x)
 	return (float)(x * (1 + 1.0 / (1 << 22)));
 }
 
-/* Prepares what levels are measured against. */
+/* Prepares the full mesh for measuring. */
 static bool prepare(chain_t *c)
 {
 	if (!hob_lod_error_begin(c->mesh->position, c->mesh->vertex_count, c->first, c->indices, c->index_count,

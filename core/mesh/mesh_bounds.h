@@ -17,14 +17,14 @@ double hob_twice_area(const float *position, const float *uv, const uint32_t cor
 
 enum { HOB_UV_DENSITY_SAMPLES = 4096 };
 
-/* Median over the triangles of sqrt(area in uv / area in space): what picks a mip level without derivatives.
+/* Median over the triangles of sqrt(area in uv / area in space): it selects a mip level without derivatives.
  * Triangles without area in space are left out; 0 when none is left. Of more than HOB_UV_DENSITY_SAMPLES
- * triangles every k-th is looked at. `scratch` [HOB_UV_DENSITY_SAMPLES]. */
+ * triangles every k-th is sampled. `scratch` [HOB_UV_DENSITY_SAMPLES]. */
 float hob_uv_density(const float *position, const float *uv, const uint32_t *indices, uint32_t index_count,
 					 float *scratch);
 
-/* The sides of a box that space is divided by: none is shorter than a sixteenth of the longest, so that
- * rough, flat ground is not cut by its heights. All are 0 if the box is a point. */
+/* Sides of a box for dividing space into cells: none is shorter than a sixteenth of the longest, so that
+ * flat, rough ground is not divided by height. All are 0 if the box is a point. */
 void hob_bounds_sides(const float low[3], const float high[3], double sides[3]);
 
 #endif

@@ -6,7 +6,7 @@
 
 enum { HOB_MESH_MAX_CHUNKS = 250 };
 
-/* Cuts by place: chunks are runs of cells along the Morton curve with about as many triangles each.
+/* Cuts by position: chunks are runs of cells along the Morton curve with about as many triangles each.
  *
  * positions    [vertex_count][3] finite
  * indices      [index_count], a multiple of 3

@@ -6,10 +6,10 @@
 
 /* Finds for each mesh the first one whose bake would be the same.
  *
- * meshes     [count] as hob_model_check() wants them. Compared are topology, indices and every vertex array,
- *            morph targets included, byte by byte; names, materials, variants and default weights are each
- *            mesh's own. Skinned meshes are nobody's twin: what moves them is their own.
- * keys       [count] what else must be equal: the options that the caller bakes a mesh with
+ * meshes     [count] that pass hob_model_check(). Compared are topology, indices and every vertex array,
+ *            morph targets included, byte by byte; not names, materials, variants and default weights. A
+ *            skinned mesh has no twin: its skin is its own.
+ * keys       [count] must be equal, too: a number for the options that the mesh is baked with
  * twin       [count] out: twin[i] <= i; i itself where there is none before
  * Errors     MEMORY.
  * Cost       a few samples of each mesh, and a comparison of all its bytes with a mesh that has the same

@@ -13,7 +13,7 @@ typedef struct hob_meshlets {
 	uint8_t *triangles;
 } hob_meshlets;
 
-/* Triangles of one list, cut. */
+/* The meshlets of one list of triangles. */
 typedef struct hob_meshlet_cut {
 	struct meshopt_Meshlet *meshlets; /* [count] */
 	uint32_t *vertices;				  /* [vertex_count] */
@@ -21,10 +21,10 @@ typedef struct hob_meshlet_cut {
 	uint32_t count, vertex_count, triangle_bytes;
 } hob_meshlet_cut;
 
-/* Cuts triangles as they come in the order for the vertex cache.
+/* Cuts triangles into meshlets, in the order for the vertex cache.
  *
  * indices      [index_count] a multiple of 3; reordered
- * by_place     in the order of place instead, for triangles that hardly share any vertices
+ * by_place     in Morton order instead, for triangles that hardly share any vertices
  * out          its arrays are in `arena`
  * Errors       MEMORY. */
 bool hob_meshlets_cut(uint32_t *indices, uint32_t index_count, const float *positions, uint32_t vertex_count,
@@ -37,9 +37,9 @@ void hob_meshlet_bound(hob_baked_meshlet *meshlet, const uint32_t *vertices, con
 /* Cuts every level into meshlets of at most 64 vertices and 124 triangles, with bounding sphere and backface
  * cone.
  *
- * A level's triangles are cut as they come in the order for the vertex cache, without the pass against
- * overdraw, which jumps between regions: a welded surface fills 85 to 90 of the 124, and spheres are a little
- * larger than a builder's that searches, which takes ten times as long.
+ * Triangles are cut in the order for the vertex cache, without the pass against overdraw, which jumps between
+ * regions. Meshlets of a welded surface have 85 to 90 triangles, and slightly larger spheres than those of a
+ * builder that searches, which takes ten times as long.
  *
  * indices      all levels back to back, as lods[] says
  * positions    [vertex_count][3]

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* In place. */
+/* These three reorder the indices in place. */
 bool hob_meshopt_order_strip(uint32_t *indices, size_t index_count, size_t vertex_count) HOB_MUST_CHECK;
 bool hob_meshopt_order_fifo(uint32_t *indices, size_t index_count, size_t vertex_count,
 							unsigned cache) HOB_MUST_CHECK;

@@ -23,9 +23,9 @@ void hob_normals_flat(const float *position, const uint32_t *indices, uint32_t t
 void hob_normals_smooth(const float *position, uint32_t vertex_count, const uint32_t *indices,
 						uint32_t index_count, const uint32_t *group, float *normal, double *scratch);
 
-/* One unit normal per corner: as hob_normals_smooth, but over those triangles alone that hang together around
- * the position by edges whose faces' normals have at least this cosine. A triangle without area joins
- * nothing; its corners get +Y.
+/* One unit normal per corner: as hob_normals_smooth, but summed only over triangles that are connected around
+ * the position by edges where the cosine between the faces' normals is at least `cosine`. A triangle without
+ * area joins nothing; its corners get +Y.
  *
  * normal        [index_count][3] out
  * scratch       restored; 100 bytes a corner

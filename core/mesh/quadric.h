@@ -100,7 +100,8 @@ static inline float hob_wedge_steps(const float *w, uint32_t count, const float 
 	return squares;
 }
 
-/* The cost if the vertex with attributes `from` becomes one with `to`, `way` from it; both [count]. */
+/* The cost of replacing a vertex of attributes `from` by one of attributes `to`, displaced by `way`; both
+ * [count]. */
 static inline float hob_wedge_at(const float *w, uint32_t count, const float way[3], const float *from,
 								 const float *to)
 {

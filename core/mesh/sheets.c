@@ -2,7 +2,7 @@
 #include "vertex_arrays.h"
 #include "weld.h"
 
-/* If more triangles share a side, it does not show which of them face the same way. */
+/* If more triangles share a side, which of them face the same way is unclear. */
 enum { MOST_AT_SIDE = 8 };
 
 typedef enum face { FACE_UNKNOWN, FACE_KEPT, FACE_DROPPED } face_t;
@@ -14,7 +14,7 @@ typedef struct fold {
 	const hob_vertex_array *place; /* arrays that determine a vertex's place, also in motion */
 	uint32_t place_count;
 	uint32_t *partner; /* [triangles] its mirrored triangle, or HOB_NONE */
-	uint32_t *piece;   /* [vertex_count] another vertex of its piece; itself: by its number */
+	uint32_t *piece;   /* [vertex_count] its parent in the tree of its piece */
 	uint8_t *solid;	   /* [vertex_count] by piece, not 0: not a sheet */
 	uint8_t *face;	   /* [triangles] face_t */
 	uint32_t *side;	   /* [3 * triangles] number of each side, regardless of direction */
@@ -41,7 +41,7 @@ static bool sort_places(const uint32_t *first, const uint32_t corner[3], uint32_
 	return odd;
 }
 
-/* A number of a triangle's places, at most `mask`; HOB_NONE: two are the same. */
+/* A hash of a triangle's places, at most `mask`; HOB_NONE: two are the same. */
 static uint32_t slot_of(const fold_t *f, uint32_t triangle, uint32_t mask)
 {
 	uint32_t places[3];
@@ -260,7 +260,7 @@ static bool has_sheets(const fold_t *f)
 	return has;
 }
 
-/* *found: whether there are any sheets */
+/* Drops one side of the sheets. *found: whether there are any */
 static bool fold(fold_t *f, bool *found)
 {
 	uint32_t triangles = f->index_count / 3, slots = slots_for(triangles);

@@ -12,31 +12,31 @@ enum { MOST_RING = 64, MOST_TAKEN = 256, MOST_TRIES = 6, FEW_TRIANGLES = 16, SLI
 static const float least_turn = 0.25f, least_height = 1e-4f, least_facing = 1e-5f;
 /* Weights of planes at borders and seams, relative to those of triangles. */
 static const float border_weight = 3, seam_weight = 0.5f;
-/* The distance bound's share of the cost, beside the mean of squared distances. */
+/* Weight of the distance bound in the cost, relative to the mean of squared distances. */
 static const float spread_share = 0.7f;
-/* Share of a piece's area that must remain, and of the mesh's area that pieces may lose. */
+/* Fraction of a piece's area that must remain; fraction of the mesh's area that vanishing pieces may have. */
 static const double piece_share = 0.9, vanishing_share = 0.08;
-/* A round takes no collapse whose cost exceeds that of the last wanted one by more than this factor. */
+/* A round's largest key, relative to that of the last collapse that it wants. */
 static const float round_reach = 1.5f;
 
 typedef struct triangle {
-	uint32_t place[3], wedge[3]; /* place[0] HOB_NONE: gone */
+	uint32_t place[3], wedge[3]; /* place[0] is HOB_NONE once removed */
 } triangle_t;
 
 /* A component connected by position. */
 typedef struct piece {
 	double area, left;
 	uint32_t triangles;
-	bool going; /* its area already counts in what pieces may lose */
+	bool going; /* vanishing: run.vanishing is already reduced by its area */
 } piece_t;
 
-/* CHANGED: to be priced again. In this round, STIRRED: a neighbour moved; TOUCHED: part of a collapse */
+/* CHANGED: its cost is out of date. In this round, STIRRED: beside a collapse; TOUCHED: part of one */
 enum { LOCKED = 1, CHANGED = 2, STIRRED = 4, TOUCHED = 8, GONE = 16 };
 
 typedef struct candidate {
 	uint32_t to;				  /* HOB_NONE: no collapse is allowed */
 	float cost, key;			  /* squared cost; sort key */
-	float distance, change, area; /* see `collapse` */
+	float distance, change, area; /* as in collapse_t */
 	uint32_t removed;
 	bool held_by_piece; /* a collapse was refused because a piece would vanish */
 } candidate_t;
@@ -45,14 +45,14 @@ typedef struct run {
 	const hob_simplify_input *in;
 	double size;
 	uint32_t place_count, wedge_count, attribute_count, attribute_stride, wedge_size;
-	uint32_t *vertex; /* [wedge_count] in the mesh */
+	uint32_t *vertex; /* [wedge_count] its number in the mesh */
 	uint32_t *first;  /* [place_count] the first vertex there */
 	uint32_t *into;	  /* [place_count] the place that it was collapsed into; itself: none */
 	float (*position)[3];
 	float *attributes; /* [wedge_count][attribute_stride], zeros after attribute_count */
 	hob_quadric *quadrics;
 	float *wedges;			/* [wedge_count][wedge_size] quadrics of attributes */
-	float (*normal)[3];		/* of the full mesh, by place; zeros if its triangles face too many ways */
+	float (*normal)[3];		/* of the full mesh, by place; zero where normals cancel out */
 	float *spread, *change; /* [place_count] see whole_cost; see hob_simplify_level.change */
 	uint8_t *state;
 	uint32_t *piece; /* [place_count] */
@@ -66,9 +66,9 @@ typedef struct run {
 	uint32_t *alive, alive_count;
 	candidate_t *best;
 	uint32_t *order, *sorted; /* [alive_count] */
-	float most;				  /* largest key of this round's candidates */
+	float most;				  /* largest key that this round considers */
 	float reached;			  /* highest cost so far, squared */
-	double limit;			  /* squared, in units of the unit box */
+	double limit;			  /* squared, relative to `size` */
 	hob_arena *arena;
 	hob_error *err;
 } run_t;
@@ -215,8 +215,7 @@ static bool find_pieces(run_t *s)
 
 /* ---- quadrics of the full mesh */
 
-/* Gradients of functions that rise by 1 along a triangle's first side, and along its last; false if it has no
- * area. */
+/* Gradients of the barycentric coordinates of b and c; false if the triangle has no area. */
 static bool side_gradients(const float a[3], const float b[3], const float c[3], float to_b[3], float to_c[3])
 {
 	float ab[3], ac[3];
@@ -253,8 +252,8 @@ static void add_attributes(run_t *s, const triangle_t *t, float weight)
 	}
 }
 
-/* Sums up triangles: areas of pieces, quadrics, the normal of each place, zeros where its triangles face too
- * many ways, and the axes that all face. */
+/* Sums up over all triangles: areas of pieces, quadrics, the normal of each place (zero where normals cancel
+ * out), and the axes that every triangle faces. */
 static bool sum_triangles(run_t *s)
 {
 	double total = 0;
@@ -324,9 +323,9 @@ static void hold_side(run_t *s, const triangle_t *t, uint32_t k, float share)
 	hob_quadric_add_plane(&s->quadrics[t->place[next_corner(k)]], across, share * dot(along, along));
 }
 
-/* ---- which triangles are at a place */
+/* ---- triangles by place */
 
-/* Drops triangles that are gone and lists the rest by place. */
+/* Drops removed triangles and lists the corners of the rest by place. */
 static void list_corners(run_t *s)
 {
 	uint32_t kept = 0, sum = 0;
@@ -376,7 +375,7 @@ static void hold_sides(run_t *s)
 		for (uint32_t k = 0; k < 3; k++) {
 			uint32_t a = t->place[k], b = t->place[next_corner(k)], wa = t->wedge[k],
 					 wb = t->wedge[next_corner(k)];
-			/* The end with fewer triangles; crowded places are skipped. */
+			/* Searches at the end with fewer triangles, unless it is crowded. */
 			uint32_t at = corner_count(s, a) < corner_count(s, b) ? a : b, far = at == a ? b : a;
 			if (corner_count(s, at) > MOST_TAKEN)
 				continue;
@@ -405,7 +404,7 @@ static void hold_sides(run_t *s)
 
 /* ---- a collapse */
 
-/* INNER: two triangles; CREASE: more, with equal numbers in each direction; OPEN: all other sides */
+/* A side by its triangles. INNER: two; CREASE: more, as many in each direction; OPEN: any other number */
 typedef enum side { INNER, CREASE, OPEN } side_t;
 
 /* The triangles and vertices around a place. */
@@ -413,8 +412,8 @@ typedef struct ring {
 	uint32_t place, count, neighbour_count, wedge_count;
 	side_t side; /* most open kind among its sides */
 	uint32_t triangle[MOST_RING];
-	uint8_t corner[MOST_RING], next[MOST_RING], prev[MOST_RING]; /* by triangle: corner; neighbours */
-	uint8_t own[MOST_RING];										 /* by triangle: wedge */
+	uint8_t corner[MOST_RING], next[MOST_RING], prev[MOST_RING]; /* by triangle: its corner; its neighbours */
+	uint8_t own[MOST_RING]; /* by triangle: its vertex, as an index into `wedge` */
 	uint32_t neighbour[MOST_RING], wedge[MOST_RING];
 	/* by neighbour: triangles that have it as next, plus 256 times those that have it as prev */
 	uint16_t uses[MOST_RING];
@@ -428,7 +427,7 @@ typedef struct collapse {
 	float attributes; /* cost of attributes, summed over area */
 	float area;		  /* change of the piece's area */
 	float distance;	  /* of the place from its triangles after the collapse */
-	float change;	  /* largest distance of the other place from the planes of its triangles */
+	float change;	  /* largest distance of `to` from the planes of the place's triangles */
 	uint32_t removed; /* number of triangles removed */
 } collapse_t;
 
@@ -448,7 +447,7 @@ static side_t side_of(const ring_t *r, uint32_t neighbour)
 	return next != prev ? OPEN : next > 1 ? CREASE : INNER;
 }
 
-/* False if the place is too crowded. */
+/* Collects the ring of a place; false if it is too crowded or has no triangles. */
 static bool take_ring(const run_t *s, uint32_t place, ring_t *r)
 {
 	r->place = place, r->count = r->neighbour_count = r->wedge_count = 0;
@@ -500,7 +499,8 @@ static void offer(const run_t *s, const ring_t *r, collapse_t *c, uint32_t own, 
 		c->wedge[own] = to, costs[own] = cost;
 }
 
-/* The vertex at `place` with the attributes nearest to those of another; examines MOST_RING and `best`. */
+/* The vertex at `place` with the attributes nearest to those of `wedge`, among the first MOST_RING there;
+ * `best` if none is left. */
 static uint32_t most_alike(const run_t *s, uint32_t wedge, uint32_t place, uint32_t best)
 {
 	const float *own = s->attributes + (size_t)wedge * s->attribute_stride;
@@ -560,8 +560,8 @@ static float wedge_weight(const run_t *s, const ring_t *r)
 	return weight;
 }
 
-/* Whether the two ends share only the neighbours of triangles that vanish, and no triangle comes to coincide
- * with another. */
+/* The link condition: both ends share only the neighbours of vanishing triangles, and no two triangles come
+ * to coincide. */
 static bool keeps_topology(const run_t *s, const ring_t *r, const collapse_t *c)
 {
 	uint64_t shared = 0, common = 0;
@@ -711,7 +711,7 @@ static bool keeps_piece(const run_t *s, const ring_t *r, const collapse_t *c)
 	return piece->left + (double)c->area >= piece_share * piece->area || piece->area <= s->vanishing;
 }
 
-/* The cost of planes per area, a lower bound of a collapse's cost. */
+/* Mean squared distance to the planes, a lower bound of the collapse's cost. */
 static float plane_cost(const run_t *s, const ring_t *r, uint32_t neighbour)
 {
 	const hob_quadric *q = &s->quadrics[r->place];
@@ -858,7 +858,7 @@ static bool may_go(const run_t *s, const candidate_t *c)
 	return c->to != HOB_NONE && (double)c->cost <= s->limit;
 }
 
-/* Prices changed places that may be among the cheapest; a place that was expensive hardly becomes cheap. */
+/* Prices changed places that may be among the cheapest; a place that was expensive rarely becomes cheap. */
 static void evaluate_slice(void *context, uint32_t index, uint32_t thread)
 {
 	run_t *s = context;
@@ -886,7 +886,7 @@ static void evaluate_all(run_t *s)
 	hob_parallel_for(s->in->parallel, (s->alive_count + SLICE - 1) / SLICE, evaluate_slice, s);
 }
 
-/* A key, with 16 bits and rounded up, that is at least as large as those of `wanted` candidates. */
+/* The key of rank `wanted` among the candidates, rounded up to its upper 16 bits. */
 static float key_of_rank(const run_t *s, uint32_t wanted)
 {
 	uint32_t high = 0, bits = 0;
@@ -908,7 +908,7 @@ static float key_of_rank(const run_t *s, uint32_t wanted)
 	return key;
 }
 
-/* Sorts the candidates up to the key `most` by cost, to 16 bits; equal ones keep their order. Returns their
+/* Sorts the candidates with keys up to `most`, stably, by the upper 16 bits of the keys. Returns their
  * number. */
 static uint32_t sort_candidates(run_t *s)
 {

@@ -1,7 +1,7 @@
 /* simplify.h - all levels of detail of a mesh from one ordered run of half-edge collapses.
  *
- * Nothing moves: a collapse takes a place (all vertices at one position) into a neighbouring one, so each
- * level names a subset of the vertices of the full mesh, whose attributes hold. Levels are snapshots of one
+ * No vertex moves: a collapse merges a place (all vertices at one position) into a neighbouring one, so each
+ * level uses a subset of the full mesh's vertices with unchanged attributes. Levels are snapshots of one
  * sequence of collapses.
  *
  * Cost of a collapse
@@ -9,10 +9,11 @@
  *                 them up. Open borders and seams of attributes add planes through the side, at right angles
  *                 to the triangle, weighted by the square of the side's length.
  *   Attributes    Each vertex has the quadric of the difference between its attributes and their linear
- *                 interpolation over its triangles. The caller scales attributes to lengths, so both add up.
- *   Spread        Each place knows a bound on how far the places merged into it are from the triangles
- *                 around it. Quadrics are means, which lose a spike among many flat triangles; the bound is a
- *                 maximum. The dearer of both counts.
+ *                 interpolation over its triangles. The caller scales attributes to lengths, so that the two
+ *                 costs add up.
+ *   Spread        Each place has a bound on how far the places merged into it are from the triangles around
+ *                 it. Quadrics are means, which lose a spike among many flat triangles; the bound is a
+ *                 maximum. The larger cost counts.
  *   Coordinates of a quadric are relative to its own place and attributes: single precision suffices, as
  *   values are as small as the triangles around.
  *
@@ -28,15 +29,15 @@
  *   Orientation   No triangle turns by more than acos(1/4), 75 degrees; none faces away from the normals that
  *                 the full mesh has at its corners, or from an axis that all of the full mesh faces; none
  *                 changes the sign of its area in a set of texture coordinates.
- *   Area          No triangle becomes thinner than 1e-4 of its longest side, unless it was.
- *   Pieces        A component connected by position that is down to 16 triangles keeps 90 % of its area, but
- *                 for pieces that have 8 % of the mesh's area together. No piece vanishes as a whole: how far
- *                 it is from the rest is nothing that a collapse knows.
- *   Seams         The vertices at a place move together. Each becomes the vertex at the other end of a side
- *                 that it has, or else the one there that its attributes fit best: a seam moves along itself,
- *                 and across where the attribute cost says that it does not show.
- *   Crowds        A place with more than 64 triangles stays, and one with more than 256 takes no other in.
- *                 Both are bounds on the work for each collapse, so that time is linear.
+ *   Area          No triangle becomes thinner than 1e-4 of its longest side, unless it already was.
+ *   Pieces        A component connected by position that is down to 16 triangles keeps 90 % of its area;
+ *                 pieces with up to 8 % of the mesh's area together are exempt. No piece vanishes as a whole:
+ *                 a collapse cannot tell how far it is from the rest.
+ *   Seams         The vertices at a place move together. Each becomes the vertex at the other end of one of
+ *                 its sides, or else the one there with the nearest attributes: a seam slides along itself,
+ *                 and across only where that costs little.
+ *   Crowds        A place with more than 64 triangles is not merged into another, and one with more than 256
+ *                 absorbs none. Both limits bound the work of a collapse, so that time is linear.
  *
  * Source   Garland and Heckbert 1997 (quadrics); Hoppe 1999 (attributes of wedges); Lindstrom and Turk 1998
  *          (memory of the error); Dey et al. 1999 (link condition). */
@@ -53,13 +54,13 @@ typedef struct hob_simplify_input {
 	const uint32_t *first;	 /* [vertex_count] the first vertex at the same place */
 	const float *attributes; /* [vertex_count][attribute_count] in units of length; NULL: none */
 	uint32_t attribute_count;
-	const float *uv[HOB_SIMPLIFY_UVS]; /* [vertex_count][2] that may not flip; NULL: none */
-	const uint8_t *locked;			   /* [vertex_count] not 0: its place stays; NULL: none has to */
+	const float *uv[HOB_SIMPLIFY_UVS]; /* [vertex_count][2] where triangles may not flip; NULL: none */
+	const uint8_t *locked;			   /* [vertex_count] not 0: its place stays; NULL: none is locked */
 	bool lock_border;				   /* places on open borders stay */
 	bool keep_pieces;				   /* all small pieces keep their area */
 	const uint32_t *indices;		   /* [index_count], a multiple of 3 */
 	uint32_t index_count;
-	double limit;				  /* of the cost of a collapse, as a length */
+	double limit;				  /* largest cost of a collapse, as a length */
 	const hob_parallel *parallel; /* NULL: the calling thread */
 } hob_simplify_input;
 
@@ -67,19 +68,19 @@ typedef struct hob_simplify_level {
 	uint32_t target;   /* in: triangles */
 	uint32_t *indices; /* out: in `arena` */
 	uint32_t index_count;
-	/* out: [vertex_count] by first vertex at a place: an estimate of how far the surface around it moved, the
-	 * largest sum of heights above the triangles of each collapse there. It tells where to measure */
+	/* out: [vertex_count] by first vertex at a place: estimate of how far the surface there moved, summed
+	 * over successive collapses; lod_error.h measures where it is large */
 	float *change;
 	double mean; /* root of the mean square of distances to planes, an estimate */
-	double cost; /* of the dearest collapse so far, as a length */
+	double cost; /* of the costliest collapse so far, as a length */
 } hob_simplify_level;
 
 /* Why there is no further level. */
 typedef enum hob_simplify_end {
 	HOB_SIMPLIFY_DONE,	/* all targets are reached */
-	HOB_SIMPLIFY_LIMIT, /* what is left costs more than the limit */
-	HOB_SIMPLIFY_STUCK, /* topology, orientation, locks or crowds forbid what is left */
-	HOB_SIMPLIFY_PIECES /* mostly because pieces would vanish */
+	HOB_SIMPLIFY_LIMIT, /* the remaining collapses cost more than the limit */
+	HOB_SIMPLIFY_STUCK, /* topology, orientation, locks or crowds forbid them */
+	HOB_SIMPLIFY_PIECES /* they would make pieces vanish */
 } hob_simplify_end;
 
 /* Simplifies.
@@ -87,13 +88,13 @@ typedef enum hob_simplify_end {
  * Triangles with two corners at one place are dropped at the beginning, those without area from each level.
  *
  * levels       [*level_count] in: targets, each smaller than the one before. out: the levels that were
- *              reached, each within two triangles of its target, and one more where the run ended between two
- *              of them
+ *              reached, each within two triangles of its target, and a last one if the run ended short of a
+ *              target
  * level_count  in and out; at most HOB_SIMPLIFY_LEVELS
- * arena        of the levels' indices; what is needed to make them is restored
+ * arena        holds the levels' arrays; working memory is released
  * Errors       MEMORY.
  * Cost         about 1.5 microseconds a triangle for all levels.
- * Memory       100 bytes a triangle, 100 a place, and 44 + 16 for each attribute a vertex. */
+ * Memory       100 bytes a triangle, 100 a place, and 44 + 16 * attribute_count a vertex. */
 bool hob_simplify(const hob_simplify_input *input, hob_simplify_level *levels, uint32_t *level_count,
 				  hob_simplify_end *end, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
 

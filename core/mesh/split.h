@@ -5,7 +5,7 @@
 #include "../base/base.h"
 
 /* Turns values per corner (flat normals, tangents of mirrored charts) into values per vertex. A vertex keeps
- * the value of its first corner; each further value, told apart bit by bit, gets a new vertex behind the old
+ * the value of its first corner; each further value, compared bit by bit, gets a new vertex after the old
  * ones.
  *
  * indices           [index_count] in and out

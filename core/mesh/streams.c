@@ -52,7 +52,7 @@ static uint32_t format_size(uint16_t format)
 	}
 }
 
-/* ---- which formats */
+/* ---- formats */
 
 static void add(hob_baked_mesh *b, uint16_t stream, hob_semantic semantic, uint32_t set, uint8_t components,
 				hob_encoding encoding, uint16_t format)

@@ -1,12 +1,12 @@
-/* streams.h - vertex data as the GPU reads it: which attributes, in which format, in which stream.
+/* streams.h - vertex data as the GPU reads it: attributes, their formats and streams.
  *
  * Up to three streams, so that depth and shadow passes fetch only the first: positions; then normal, tangent,
  * texture coordinates and colours interleaved; then joints and weights. A stream without attributes is left
- * out and the ones behind it move up: an attribute says which stream it is in.
+ * out and the following ones move up: each attribute has the number of its stream.
  *
  * position    float32: R32G32B32_SFLOAT. Quantized: R16G16B16A16_UNORM, scaled (w is 0); largest error half
- *             of pos_scale / 65535 an axis, and none to speak of on simple fractions of the box: 65,520 steps
- *             span it.
+ *             of pos_scale / 65535 an axis, almost none at simple fractions of the box, which 65,520 steps
+ *             span.
  * normal      float32: R32G32B32_SFLOAT. Quantized: R16G16_SNORM, octahedral; 0.004 degrees.
  * tangent     float32: R32G32B32A32_SFLOAT. Quantized: R16G16B16A16_SNORM, x and y octahedral in multiples of
  *             256, z is 0, w is +1 or -1; 0.64 degrees.
@@ -17,7 +17,7 @@
  * colour      R8G8B8A8_UNORM or R16G16B16A16_UNORM when that is exact, else R32G32B32A32_SFLOAT. Quantized:
  *             R8G8B8A8_UNORM, 1/510; float when a value is outside [0, 1].
  * joints      R8G8B8A8_UINT, or R16G16B16A16_UINT when a joint is above 255.
- * weights     R16G16B16A16_UNORM, sum 65535, 1/65535. Quantized and exact so: R8G8B8A8_UNORM, sum 255.
+ * weights     R16G16B16A16_UNORM, sum 65535, 1/65535. Quantized, if exact: R8G8B8A8_UNORM, sum 255.
  *
  * Eight influences are two attributes each of joints and weights, set 0 with the four largest. Position scale
  * and offset are chosen per mesh: meshes that share an edge may show a gap of one step when quantized. */

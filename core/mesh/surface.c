@@ -6,7 +6,7 @@
 
 enum { STACK = 4 * HOB_SURFACE_LEVELS, MAX_STEPS = 16, MAX_FAN = 24, LEAST_ROOM = 1 << 18, STEPS = 128 };
 /* To test whether boxes are loose: number of sample points, least number of triangles, steps per point, and
- * number of boxes around a point that is too many. */
+ * mean number of boxes around a point at which they are. */
 enum { LOOSE_SAMPLES = 64, LOOSE_LEAST = 1024, LOOSE_STEPS = 1024, LOOSE_BOXES = 32 };
 /* The part of a triangle nearest to a point: side k, from corner k to the next; corner k; inside. */
 enum { SIDE = 0, CORNER = 3, INSIDE = 6 };
@@ -72,7 +72,7 @@ static void fill_nodes(hob_surface *s)
 	}
 }
 
-/* ---- asking */
+/* ---- queries */
 
 static double square(hob_vec3 v)
 {
@@ -87,7 +87,7 @@ static double to_segment(hob_vec3 p, hob_vec3 edge)
 	return square(hob_vec3_sub(p, hob_vec3_scale(edge, along)));
 }
 
-/* A sliver is measured by its nearest side. */
+/* Squared distance from a sliver: that from its nearest side. */
 static double to_line(hob_vec3 ap, hob_vec3 bp, hob_vec3 ab, hob_vec3 ac, int *where)
 {
 	double to_ab = to_segment(ap, ab), to_ac = to_segment(ap, ac),
@@ -271,7 +271,7 @@ static capsule_t capsule_of_triangle(const float *positions, const uint32_t corn
 	return out;
 }
 
-/* A capsule between the two ends that are farthest apart. */
+/* A capsule around others, between the two of their ends that are farthest apart. */
 static capsule_t capsule_of_capsules(const capsule_t *child, uint32_t count)
 {
 	hob_vec3 end[8];
@@ -298,7 +298,7 @@ static double size_of(hob_vec3 v)
 	return fabs(v.x) + fabs(v.y) + fabs(v.z);
 }
 
-/* The radius grows by the rounding errors of single precision, here and in a search. */
+/* Stores a capsule in single precision, its radius enlarged by the rounding errors here and in a search. */
 static void store_capsule(const capsule_t *c, hob_surface_capsules *out, uint32_t child)
 {
 	hob_vec3 way = hob_vec3_sub(c->to, c->from);
@@ -311,7 +311,7 @@ static void store_capsule(const capsule_t *c, hob_surface_capsules *out, uint32_
 								 1e-6 * (size_of(c->from) + size_of(c->to)));
 }
 
-/* capsules     [triangle_count] scratch */
+/* Makes the capsules of all nodes from the lowest level up. capsules: [triangle_count] scratch */
 static void fill_capsules(hob_surface *s, capsule_t *capsules)
 {
 	uint32_t below = s->triangle_count;

@@ -30,15 +30,15 @@ typedef struct hob_surface {
 	uint32_t level_first[HOB_SURFACE_LEVELS], level_count;
 	hob_surface_capsules *capsules; /* by node; NULL: boxes suffice */
 	uint32_t *fan_first,
-		/* the corners that are vertex v, as indices into `corners`: fan[fan_first[v]] to before
-		 * fan[fan_first[v + 1]] */
+		/* fan[fan_first[v]] to before fan[fan_first[v + 1]]: the corners at vertex v, as indices into
+		 * `corners` */
 		*fan;
 	uint32_t *ring; /* by entry of `fan`: the triangle's next vertex */
 } hob_surface;
 
 /* Builds the tree.
  *
- * positions    [vertex_count][3] finite; referred to afterwards, as are
+ * positions    [vertex_count][3] finite; kept by reference, as are the indices
  * indices      [index_count] into positions; index_count a multiple of 3, at least 3. hob_order_by_place
  *              gives an order that makes good trees; any other only costs time
  * out          its arrays are in `arena`
@@ -78,7 +78,7 @@ static inline bool hob_surface_is_crowded(const hob_surface *s, uint32_t vertex)
 }
 
 /* The budget for measuring one surface against another: many times the usual number of steps, which is
- * exceeded only where no tree helps (a ball around all points). */
+ * exceeded only where no tree helps (from the centre of a ball, all of it is equally far). */
 hob_surface_seeker hob_surface_seek(const hob_surface *a, const hob_surface *b);
 
 /* Whether a search may end before it has found the nearest triangle. */
@@ -90,18 +90,18 @@ static inline bool hob_surface_gives_up(const hob_surface_seeker *seeker)
 /* The distance from `p` to the nearest triangle, or to some triangle that is near enough.
  *
  * enough       as soon as a triangle is that near, its distance is the answer
- * limit        at least `enough`: a triangle that is that near is the answer, too, but first the surroundings
- *              are looked through for one that is near enough
+ * limit        at least `enough`: a triangle that near is the answer, too, unless the surroundings have one
+ *              within `enough`
  *
  * Products are formed in double precision and a point above a triangle's inside is measured to its plane, so
  * that slivers cost no precision. Boxes are compared in single precision: the answer may be the distance to a
- * triangle that is farther than the nearest by 1e-6 of the coordinates, never a distance that is too small.
- * Nor is it when a search ends early.
+ * triangle that is farther than the nearest by 1e-6 of the coordinates, but it is never too small, even when
+ * a search ends early.
  *
  * seeker       in and out: the search begins at its hint's triangle and goes from one to the next across the
  *              side that the point is nearest to. Out: the hint is the answer's triangle, which suits the
  *              next point
- * Cost         30 ns a triangle on that way, 100 to 500 ns where the tree has to be asked.
+ * Cost         30 ns a triangle walked over, 100 to 500 ns if the tree is searched.
  * Source       Ericson, Real-Time Collision Detection, 5.1.5 (closest point on a triangle by Voronoi
  *              regions). */
 double hob_surface_distance(const hob_surface *surface, hob_vec3 p, double enough, double limit,
@@ -109,7 +109,7 @@ double hob_surface_distance(const hob_surface *surface, hob_vec3 p, double enoug
 
 /* The point of a triangle that is nearest to `p`.
  *
- * share        out: how much each corner counts, 0..1
+ * share        out: barycentric weight of each corner, 0..1
  * Returns      the squared distance */
 double hob_surface_nearest(const hob_surface *surface, uint32_t triangle, hob_vec3 p, double share[3]);
 

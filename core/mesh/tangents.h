@@ -7,11 +7,11 @@
 
 /* Computes one tangent per corner of a triangle list.
  *
- * Corners are averaged that share position, normal and texture coordinate, hang together over edges and agree
- * in the orientation of their mapping; each triangle's direction counts with its angle at the vertex.
- * Triangles without mapped area join whichever group touches them; triangles with two equal positions borrow
- * a tangent from a neighbour. Where MikkTSpace falls back to a fixed axis, this gives a unit vector at right
- * angles to the normal.
+ * Averages corners that share position, normal and texture coordinate, are connected over edges and agree in
+ * the orientation of their mapping; each triangle's direction counts with its angle at the vertex. Triangles
+ * without mapped area join whichever group touches them; triangles with two equal positions borrow a tangent
+ * from a neighbour. Where MikkTSpace falls back to a fixed axis, this gives a unit vector at right angles to
+ * the normal.
  *
  * position, normal  [vertex_count][3]; normals of unit length
  * uv                [vertex_count][2], (0,0) is the upper left corner

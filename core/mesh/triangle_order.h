@@ -7,7 +7,7 @@
 
 typedef enum hob_order_effort {
 	HOB_ORDER_FAST,	 /* cache order only; README.md compares it with a slower one */
-	HOB_ORDER_BEST,	 /* cache order, then against overdraw, which may cost 5 % of the cache's efficiency */
+	HOB_ORDER_BEST,	 /* cache order, then against overdraw, at a cost of up to 5 % in cache misses */
 	HOB_ORDER_SMALL, /* cache order in strips, which makes encoded files a third smaller */
 } hob_order_effort;
 
@@ -16,7 +16,7 @@ typedef enum hob_order_effort {
  * indices      [index_count], a multiple of 3, each < vertex_count
  * positions    [vertex_count][3]
  * Cost         linear: about 45 ns a triangle for the cache, as much again against overdraw.
- * Memory       meshoptimizer allocates about 30 bytes per index of its own meanwhile.
+ * Memory       meshoptimizer allocates about 30 bytes per index meanwhile.
  * Source       Sander, Nehab and Barczak 2007 (Tipsify), in meshopt_optimizeVertexCacheFifo. */
 bool hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *positions,
 						 uint32_t vertex_count, hob_order_effort effort) HOB_MUST_CHECK;
@@ -30,15 +30,14 @@ bool hob_order_part(uint32_t *indices, uint32_t index_count, const float *positi
 
 /* hob_order_triangles chunk by chunk (mesh_cut.h), so that memory is that of a chunk.
  *
- * chunk        triangles of a chunk, roughly; a mesh of at most two is ordered as a whole
+ * chunk        triangles of a chunk, roughly; a mesh of at most two chunks is ordered as a whole
  * scratch      restored; 13 bytes a triangle and 4 a vertex
  * Cost         20 ns a triangle more. */
 bool hob_order_in_chunks(uint32_t *indices, uint32_t index_count, const float *positions,
 						 uint32_t vertex_count, hob_order_effort effort, uint32_t chunk,
 						 hob_arena *scratch) HOB_MUST_CHECK;
 
-/* Writes the triangles in the order of a Morton curve through their centres: what lies side by side in space
- * does so in memory, too.
+/* Writes the triangles in Morton order of their centres: neighbours in space are mostly neighbours in memory.
  *
  * indices      [index_count], a multiple of 3
  * out          [index_count] is not `indices`

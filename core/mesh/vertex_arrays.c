@@ -57,7 +57,7 @@ uint32_t hob_vertex_arrays_place(const hob_mesh *mesh, hob_vertex_array *out)
 	return count;
 }
 
-/* A NULL source gives NULL and succeeds. */
+/* Copies the elements from[0..count); a NULL source gives NULL and succeeds. */
 static bool gather(const void *source, size_t size, const uint32_t *from, uint32_t count, hob_arena *arena,
 				   void **out)
 {

@@ -9,8 +9,8 @@ typedef struct source {
 	float scale;
 } source_t;
 
-/* Length on the surface of one unit of texture coordinates, from the mean square of their gradients: areas
- * would say that a palette, whose triangles are lines and points in the texture, is endlessly long. */
+/* Length on the surface of one unit of texture coordinates, from the mean square of their gradients: by
+ * areas, a palette, whose triangles are lines and points in the texture, would be infinitely long. */
 static double length_of_uv(const hob_mesh *m, const float *uv, const uint32_t *indices, uint32_t index_count)
 {
 	double surface = 0, slope = 0;

@@ -4,13 +4,13 @@
 
 #include "../model/model.h"
 
-/* Scales attributes so that a difference shows about as much as a surface that is off by that length.
+/* Scales attributes so that a difference is about as visible as a surface that is off by that length.
  *
  *   normals   a unit is HOB_VISIBLE_NORMAL of the size
  *   colours   a unit is HOB_VISIBLE_COLOR of the size
- *   uv        the texture slides: a unit is as long as it is on the surface, on average over the mesh, but no
- *             longer than the size: a patch of a palette or an atlas is not farther off than the whole mesh
- * Joint weights are not among them: poses say what they do (lod_poses.h).
+ *   uv        a unit is its mean length on the surface, by which the texture slides, but at most the size, as
+ *             with a palette or an atlas
+ * Joint weights are left out: lod_poses.h measures their effect.
  *
  * indices      [index_count] triangles of the mesh
  * size         of the mesh: its longest side

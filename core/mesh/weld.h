@@ -6,7 +6,7 @@
 
 /* Builds the remap old vertex -> new vertex.
  *
- * arrays        [array_count] what has to be equal: exactly, but -0 equals +0. NaN equals itself bit by bit.
+ * arrays        [array_count] compared exactly, but -0 equals +0, and NaN equals the same bits
  * indices       [index_count] u32, each < vertex_count (asserted); vertices that no index names are unused.
  *               NULL with index_count 0: every vertex counts as used.
  * remap         [vertex_count] out: HOB_NONE when unused, else the new vertex. New vertices are numbered in
@@ -30,7 +30,7 @@ static inline uint64_t hob_mix(uint64_t hash, uint64_t words)
 	return hash ^ hash >> 32;
 }
 
-/* Lists items by key, as they come.
+/* Lists items by key, otherwise in their order.
  *
  * keys          [count] each < key_count
  * first         [key_count + 1] in: zeros; out: where the items of each key begin
@@ -38,7 +38,7 @@ static inline uint64_t hob_mix(uint64_t hash, uint64_t words)
 void hob_list_by_key(const uint32_t *keys, uint32_t count, uint32_t key_count, uint32_t *first,
 					 uint32_t *items);
 
-/* The root of a tree of parents, for finding what is connected; halves the way to it. */
+/* The root of a union-find tree; halves the path to it. */
 static inline uint32_t hob_root_of(uint32_t *parent, uint32_t i)
 {
 	while (parent[i] != i)
@@ -54,7 +54,7 @@ static inline uint32_t hob_root_of(uint32_t *parent, uint32_t i)
 bool hob_weld_places(const float *positions, uint32_t vertex_count, hob_arena *scratch,
 					 uint32_t *first) HOB_MUST_CHECK;
 
-/* Rewrites triangles through `remap` (NULL: as they are) and drops those that name a vertex twice.
+/* Rewrites triangles through `remap` (NULL: as they are) and drops those that have a vertex twice.
  *
  * indices       [index_count] in; index_count a multiple of 3
  * out           [index_count] out, may be `indices`
@@ -68,7 +68,7 @@ uint32_t hob_weld_triangles(const uint32_t *indices, uint32_t index_count, const
  *               (hob_vertex_arrays_place) */
 bool hob_weld_is_collapsed(const hob_vertex_array *arrays, uint32_t array_count, const uint32_t corner[3]);
 
-/* Drops such triangles of a mesh.
+/* Drops a mesh's triangles of that kind.
  *
  * indices       [*index_count] in and out; *index_count a multiple of 3. Order is kept
  * scratch       restored
