@@ -48,7 +48,7 @@ struct job {
 	bool failed[64];
 };
 
-/* Each call works on blocks until none is left, whoever the other callers are. */
+/* Each call takes blocks until none is left; any number of threads may call. */
 void compress(void *context, uint32_t index, uint32_t)
 {
 	job *j = static_cast<job *>(context);

@@ -65,7 +65,7 @@ static bool decode_uastc(const hob_gpu_texture *t, hob_bytes level, uint8_t *pix
 	return bad == 0 || hob_fail(err, CORRUPT, "%u blocks break the format of UASTC", bad);
 }
 
-/* Two channels are stored as RRRG, so that each keeps its precision. */
+/* Converts two channels, which are stored as RRRG to keep the precision of each. */
 static void spread_pair(uint8_t *pixels, size_t count, bool green_in_alpha)
 {
 	for (size_t i = 0; i < count; i++, pixels += 4) {

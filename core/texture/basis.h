@@ -22,7 +22,7 @@ bool hob_basis_open(hob_bytes file, hob_gpu_texture *out, hob_error *err) HOB_MU
 /* Channels after decoding: 3 (two channels come as R and G, blue 0) or 4. */
 uint32_t hob_basis_channels(const hob_gpu_texture *texture);
 
-/* Level 0 as RGBA8, [height][width][4].
+/* Decodes level 0 to RGBA8, [height][width][4].
  *
  * level     its bytes, after zstd decompression
  * arena     for tables; the caller restores it
@@ -30,10 +30,10 @@ uint32_t hob_basis_channels(const hob_gpu_texture *texture);
 bool hob_basis_decode(const hob_gpu_texture *texture, hob_bytes level, hob_arena *arena, uint8_t *pixels,
 					  hob_error *err) HOB_MUST_CHECK;
 
-/* One block of UASTC, out [16][4]. False for an invalid block; out is then magenta. */
+/* Decodes one block of UASTC, out [16][4]. False for an invalid block; out is then magenta. */
 bool hob_uastc_decode_block(const uint8_t block[16], uint8_t out[64]);
 
-/* ETC1S slices of level 0: colour, and the second one if present. */
+/* Decodes the ETC1S slices of level 0: colour, and alpha if present. */
 bool hob_etc1s_decode(const hob_gpu_texture *texture, hob_bytes level, hob_arena *arena, uint8_t *pixels,
 					  hob_error *err) HOB_MUST_CHECK;
 

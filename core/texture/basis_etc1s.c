@@ -65,7 +65,7 @@ static bool make_code(const uint8_t *lengths, uint32_t symbol_count, code *out)
 	return true;
 }
 
-/* An unassigned code marks the stream as ended. */
+/* Reads a symbol; an unassigned code marks the stream as ended. */
 static uint32_t take_symbol(bits *b, const code *c)
 {
 	uint32_t value = 0, first = 0, index = 0;
@@ -82,7 +82,7 @@ static uint32_t take_symbol(bits *b, const code *c)
 	return 0;
 }
 
-/* Code lengths are coded as in Deflate's dynamic blocks, with symbols 17 to 20 for runs. */
+/* Reads code lengths, coded as in Deflate's dynamic blocks, with symbols 17 to 20 for runs. */
 static bool read_lengths(bits *b, const code *c, uint8_t *lengths, uint32_t count)
 {
 	static const struct {
@@ -243,7 +243,8 @@ static uint32_t take_predictors(slice *s)
 	return s->last_predictors;
 }
 
-/* `corner`: endpoint of the block above left. False when there is no such block. */
+/* Reads a block's endpoint, mostly predicted from a neighbour; false if that is missing. corner: endpoint of
+ * the block above left. */
 static bool take_endpoint(slice *s, uint32_t x, uint32_t y, uint32_t predictor, uint32_t corner)
 {
 	if ((predictor == 0 && x == 0) || (predictor == 1 && y == 0) || (predictor == 2 && (x == 0 || y == 0)))
@@ -296,7 +297,7 @@ static uint8_t clamp(int value)
 	return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-/* The colour slice sets red, green, blue; the other one has equal channels and sets alpha. */
+/* The colour slice sets red, green, blue; the second slice has equal channels and sets alpha. */
 static void put_block(const hob_gpu_texture *t, const endpoint *e, uint32_t selector, uint32_t x, uint32_t y,
 					  bool second, uint8_t *pixels)
 {

@@ -3,7 +3,7 @@
 
 enum { RGB, RGBA, GREY_ALPHA, VALUES_MAX = 18, SOLID = 8, MODES = 19 };
 
-/* Per mode: bits of the code and of the hints for other formats, which are skipped; bits of an endpoint
+/* Per mode: bits of the mode's code and of the transcoding hints, which are skipped; bits of an endpoint
  * value, and whether endpoints share a trit (3) or quint (5); bits of a weight; planes, subsets, kind of
  * endpoints. */
 static const struct {
@@ -46,7 +46,7 @@ static const struct {
 	{21, 0}, {22, 1}, {23, 1}, {24, 0}, {25, 1}, {26, 0}, {29, 1}, {32, 1}, {33, 1}, {52, 1},
 };
 
-/* `subset` maps each of BC7's three. */
+/* subset[i] replaces BC7's subset i. */
 static const struct {
 	uint8_t bc7, subset[3];
 } patterns3[11] = {{4, {0, 1, 2}},	{8, {1, 0, 2}},	 {9, {1, 0, 2}},  {10, {1, 2, 0}},
@@ -83,7 +83,7 @@ typedef struct bits {
 	uint32_t at;
 } bits;
 
-/* At most 8 bits. A block's fields never extend past its 128 bits. */
+/* Reads at most 8 bits. A block's fields never extend past its 128 bits. */
 static uint32_t take(bits *b, uint32_t count)
 {
 	uint32_t value = 0;
@@ -92,7 +92,7 @@ static uint32_t take(bits *b, uint32_t count)
 	return value;
 }
 
-/* Five trits take 8 bits, three quints take 7; a partial group takes the fewest bits that hold it. */
+/* Reads trits (five in 8 bits) or quints (three in 7); a partial group takes as few bits as possible. */
 static void take_digits(bits *b, uint32_t base, uint32_t count, uint8_t *digits)
 {
 	static const uint8_t trit_bits[6] = {0, 2, 4, 5, 7, 8}, quint_bits[4] = {0, 3, 5, 7};
@@ -163,7 +163,7 @@ static void read_ends(bits *b, uint32_t mode, uint8_t ends[3][2][4])
 	}
 }
 
-/* The highest weight bit of the first pixel of a subset is 0 and not stored. */
+/* Reads weights and sets the pixels. The highest weight bit of a subset's first pixel is 0 and not stored. */
 static void read_pixels(bits *b, uint32_t mode, uint32_t second, const uint8_t subsets[16],
 						uint8_t ends[3][2][4], uint8_t out[64])
 {

@@ -87,7 +87,7 @@ static void unpack_565(uint32_t c, int out[3])
 	out[2] = b << 3 | b >> 2;
 }
 
-/* Nearest of the four colours for each pixel. */
+/* Finds the nearest of the four colours for each pixel. */
 static void match_colors(const pixels *p, fit *f)
 {
 	int colors[4][3];

@@ -5,8 +5,8 @@ typedef int32_t four_whole __attribute__((vector_size(16)));
 
 enum { ROUNDS = 2 };
 
-/* Offsets to try around the solved ends, repeatedly from the best pair: the steps between the ends are
- * rounded down, so a small change of an end moves all of them. */
+/* Offsets of the ends to try around the best pair, until none is better: values between the ends are rounded
+ * down, so a small change of an end moves all of them. */
 static const struct {
 	int climbs, reach;
 } efforts[] = {[HOB_BC_FAST] = {0, 0}, [HOB_BC_GOOD] = {1, 1}, [HOB_BC_BEST] = {4, 2}};
@@ -74,7 +74,7 @@ static void try_ends(const values *in, int a, int b, fit *best)
 		*best = f;
 }
 
-/* Real-valued ends for the chosen steps, then integers around them. */
+/* Solves for real-valued ends for the chosen steps, then tries integers around them. */
 static void refine(const values *in, fit *best)
 {
 	bool eight = best->a > best->b;

@@ -173,7 +173,7 @@ static void solve(const block *b, const trial *t, ends *out)
 	}
 }
 
-/* The anchor index of a subset lacks its highest bit: swaps the ends if that bit would be set. */
+/* The anchor index of a subset lacks its highest bit: swaps the ends if it would be set. */
 static void turn(trial *t)
 {
 	uint32_t last = t->mode->subsets == 2 ? 7 : 15;

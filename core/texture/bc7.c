@@ -19,7 +19,7 @@ typedef struct statistics {
 	lanes count[GROUPS], sum[4][GROUPS], product[4][4][GROUPS]; /* product: [k][j], j <= k */
 } statistics;
 
-/* Sums over the second subset, for several partitions at once. */
+/* Computes sums over the second subset, for several partitions at once. */
 INLINE void gather(const float pixels[4][16], const float products[10][16], uint32_t channels,
 				   statistics *out)
 {
@@ -48,8 +48,8 @@ INLINE void gather(const float pixels[4][16], const float products[10][16], uint
 }
 
 /* Variance left after removing the best line: trace minus largest eigenvalue. The root of the sum of squares
- * of all eigenvalues approximates the largest; they agree if one dominates. Quantised steps leave a part of
- * the line's own variance, too: `taken` is the part removed. */
+ * of all eigenvalues approximates the largest, exactly if it is the only one. Quantised steps also leave a
+ * part of the variance along the line: `taken` is the fraction removed. */
 INLINE lanes residual(lanes count, const lanes sum[4], const lanes product[10], uint32_t channels,
 					  float taken)
 {
@@ -67,7 +67,7 @@ INLINE lanes residual(lanes count, const lanes sum[4], const lanes product[10], 
 	return trace - root * spread(taken);
 }
 
-/* The `wanted` smallest estimates in order. */
+/* The partitions of the `wanted` smallest estimates, smallest first. */
 static void smallest(const float estimate[PARTITIONS], uint32_t wanted, uint8_t out[PARTITIONS])
 {
 	uint32_t count = 0;
@@ -267,7 +267,7 @@ static void try_three_subsets(const block *b, uint32_t mode, uint32_t partition,
 	*best = c;
 }
 
-/* Mode 0 has the first 16 partitions. */
+/* Tries modes 0 and 2 with three subsets. Mode 0 has only the first 16 partitions. */
 static void try_three(const block *b, uint32_t wanted, uint32_t rounds, candidate *best)
 {
 	uint8_t order[PARTITIONS];

@@ -12,8 +12,8 @@
 typedef enum hob_bc_quality {
 	/* BC7: mode 6; if its error is large also modes 1, or 7 and 5. BC6H: one subset. BC4: the solved ends */
 	HOB_BC_FAST,
-	/* BC7: modes 6, 1 (opaque) or 5, 7 (alpha), the most promising partition, polished. BC4: one step
-	 * around */
+	/* BC7: modes 6 and 1 (opaque) or 6, 5 and 7 (alpha), the most promising partition, polished. BC4: ends
+	 * moved by up to one step */
 	HOB_BC_GOOD,
 	HOB_BC_BEST /* BC7: more modes and partitions, polished until it converges */
 } hob_bc_quality;
@@ -40,9 +40,9 @@ void hob_bc_encode_rows(uint32_t vk_format, const void *pixels, uint32_t width, 
  * 0..255 with 128 for 0. vk_format is BC1 to BC5 or BC7. A reserved BC7 mode gives transparent black. */
 void hob_bc_decode(uint32_t vk_format, const uint8_t *blocks, uint32_t width, uint32_t height,
 				   uint8_t *pixels);
-/* One block; out [16][4]. */
+/* Decodes one block; out [16][4]. */
 void hob_bc_decode_block(uint32_t vk_format, const uint8_t *block, uint8_t out[64]);
-/* One block of unsigned BC6H; out [16][4] half floats, alpha 1. A reserved mode decodes to black. */
+/* Decodes one block of unsigned BC6H; out [16][4] half floats, alpha 1. A reserved mode decodes to black. */
 void hob_bc6h_decode(const uint8_t block[16], uint16_t out[64]);
 
 #endif

@@ -1,7 +1,7 @@
 /* environment_bake.h - bakes an environment picture into a cube map as a KTX2 file.
  *
- * Replaces hob_textures_bake() where the model is an environment: `file` is the picture, and there are no
- * materials. Gives one texture: a cube of environment.size, BC6H with texture.encoding bc, else RGBA16F, with
+ * Replaces hob_textures_bake() for a model that is an environment: `file` is the picture, and there are no
+ * materials. Makes one texture: a cube of environment.size, BC6H with texture.encoding bc, else RGBA16F, with
  * the key HobIrradiance (ktx2.h). Ignores texture.max_size and texture.mipmaps. */
 #ifndef HOB_ENVIRONMENT_BAKE_H
 #define HOB_ENVIRONMENT_BAKE_H

@@ -48,7 +48,7 @@ static float light_of(float value)
 	return !(value > 0) ? 0 : value > brightest ? brightest : value;
 }
 
-/* Interpolated; columns wrap around, rows end at the poles. */
+/* Samples the picture with interpolation; columns wrap around, rows end at the poles. */
 static void look_up(const hob_picture *p, const float d[3], float out[3])
 {
 	float across = (atan2f(d[2], d[0]) / (2 * pi) + 0.5f) * (float)p->width - 0.5f;
@@ -101,7 +101,7 @@ static float middle(uint32_t at, uint32_t size)
 	return (2 * (float)at + 1) / (float)size - 1;
 }
 
-/* One row of a face of level 0. */
+/* Fills one row of a face of level 0. */
 static void fill_row(void *context, uint32_t index, uint32_t thread)
 {
 	(void)thread;
@@ -198,7 +198,7 @@ static float reversed_bits(uint32_t i)
 	return (float)bits * 0x1p-32f;
 }
 
-/* Hammersley points with the density of the lobe; those below the horizon are dropped. */
+/* Makes Hammersley points with the density of the lobe; drops those below the horizon. */
 static void set_directions(maker *m, float roughness, uint32_t count)
 {
 	float a2 = roughness * roughness * roughness * roughness, total = 0;

@@ -5,9 +5,8 @@
  * columns further to the right turn towards +Z (as in three.js). Faces are +X, -X, +Y, -Y, +Z, -Z as OpenGL
  * and Vulkan sample them: a lookup by a world direction gives the light from there.
  *
- * Level i of n is for roughness r = 1 - sqrt(1 - i / (n - 1)), a = r * r, so that a lookup for a roughness
- * takes the level (n - 1) r (2 - r), and lobes are as wide as a few texels of their level (three.js spaces
- * its levels so, too):
+ * Level i of n is for roughness r = 1 - sqrt(1 - i / (n - 1)), a = r * r, so that the lookup for roughness r
+ * takes level (n - 1) r (2 - r), and a lobe is a few texels of its level wide (the spacing of three.js):
  *
  *   level(R) = integral of L(l) D(h) (R.l) dl / integral of D(h) (R.l) dl,
  *   h = normalize(R + l), D = GGX with a

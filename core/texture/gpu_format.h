@@ -59,7 +59,7 @@ bool hob_gpu_format_find(uint32_t vk_format, hob_gpu_format *out);
 /* Bytes of a level of width x height pixels, in whole blocks. */
 size_t hob_gpu_level_bytes(const hob_gpu_format *format, uint32_t width, uint32_t height);
 
-/* A side of level `level`: at least 1. */
+/* Width or height of level `level`, at least 1. */
 static inline uint32_t hob_level_side(uint32_t side, uint32_t level)
 {
 	return side >> level ? side >> level : 1;

@@ -26,7 +26,7 @@ typedef struct hob_ktx2_source {
 /* Appends the file to `out`. Errors: MEMORY. */
 bool hob_ktx2_write(const hob_ktx2_source *source, hob_buf *out, hob_error *err) HOB_MUST_CHECK;
 
-/* Opens a foreign KTX2 file as a picture: flat 2D textures, supercompressed by nothing, zstd or BasisLZ. */
+/* Opens a foreign KTX2 file as a picture: flat 2D textures, uncompressed, zstd or BasisLZ. */
 bool hob_ktx2_open(hob_bytes file, hob_gpu_texture *out, hob_error *err) HOB_MUST_CHECK;
 
 typedef struct hob_ktx2_facts {
@@ -36,8 +36,8 @@ typedef struct hob_ktx2_facts {
 /* Checks every rule of the format for a flat 2D texture or a cube: identifier, sizes, index, order, alignment
  * and gaps of the levels, descriptor against format, keys sorted and terminated. With `deep`, unpacks each
  * zstd level and compares its size (cost: 1 ns per byte, memory: the largest level). Basis Universal files
- * are foreign: checks only what a transcoder relies on. Shares no code with the writer or the reader. `out`
- * may be NULL. Errors: TRUNCATED, CORRUPT, UNSUPPORTED, MEMORY. */
+ * are not written by Hob: checks only the parts that a transcoder needs. Shares no code with the writer or
+ * the reader. `out` may be NULL. Errors: TRUNCATED, CORRUPT, UNSUPPORTED, MEMORY. */
 bool hob_ktx2_check(hob_bytes file, bool deep, hob_ktx2_facts *out, hob_error *err) HOB_MUST_CHECK;
 
 #endif

@@ -50,7 +50,7 @@ static const rule rules[] = {
 	{183, 184, 12, 12, 16, 1, 162, 1, "\x00"},
 };
 
-/* sRGB is one of the plain numbers; of block formats it is the larger of a pair. */
+/* The plain sRGB formats are listed; in block formats sRGB is the larger number of a pair. */
 static bool is_srgb(const rule *r, uint32_t format)
 {
 	return format == 15 || format == 22 || format == 29 || format == 43 ||
@@ -187,7 +187,7 @@ static bool is_reserved_key(hob_str key)
 		   (key.data[2] | 32) == 'x';
 }
 
-/* Hob's own key: 27 finite floats. */
+/* Checks Hob's own key: 27 finite floats. */
 static bool check_irradiance(hob_str value, const head *h, hob_error *err)
 {
 	if (h->faces != 6 || value.len != 27 * 4)
@@ -294,7 +294,7 @@ static bool inside(uint64_t at, uint64_t size, size_t end)
 	return at <= end && size <= end - at;
 }
 
-/* BasisLZ: codebooks, Huffman tables, and 20 bytes per level. */
+/* Checks the global data of BasisLZ: codebooks, Huffman tables, and 20 bytes per level. */
 static bool check_global(hob_bytes file, const head *h, hob_error *err)
 {
 	if (!inside(h->global_at, h->global_size, file.size) || h->global_size < 20)
@@ -310,7 +310,7 @@ static bool check_global(hob_bytes file, const head *h, hob_error *err)
 	return true;
 }
 
-/* Basis Universal files are foreign: checks what a transcoder relies on, not every gap. */
+/* Hob does not write Basis Universal: checks only the parts that a transcoder needs, not the gaps. */
 static bool check_basis(hob_bytes file, const head *h, hob_error *err)
 {
 	if (!inside(h->descriptor_at, h->descriptor_size, file.size) || h->descriptor_size < 44)

@@ -158,7 +158,7 @@ static const float4 *load_pixels(const step *s, uint32_t y, uint32_t x, uint32_t
 	return room;
 }
 
-/* Both sides are even: by far the most frequent case. Pieces fit into the first-level cache. */
+/* Halves even sides, by far the most frequent case, in pieces that fit into the first-level cache. */
 static void halve_band(const step *s, uint32_t first, uint32_t end)
 {
 	enum { PIECE = 256 };
@@ -344,15 +344,15 @@ static void alpha_row(const alphas *a, uint32_t y, float *out)
 						   : a->level[at + x][3] - least_weight;
 }
 
-/* 0 to 1: the high 24 bits of a fraction of 2^32. */
+/* turns / 2^32 to 24 bits, 0 to 1. */
 static float fraction(uint32_t turns)
 {
 	return (float)(turns >> 8) * (1.0f / 16777216.0f);
 }
 
 /* Counts bilinear samples into bins; `rows` has room for three rows. Each grid cell is sampled at a different
- * position (multiples of irrational numbers, as in Roberts' R2 sequence): a regular pattern would reach the
- * cutoff at all samples of a kind or at none. */
+ * position (multiples of irrational numbers, as in Roberts' R2 sequence): in a regular pattern, all samples
+ * of a kind or none would reach the cutoff. */
 static uint64_t count_samples(const alphas *a, float *rows, uint32_t bins[BINS + 1])
 {
 	float *upper = rows, *lower = rows + a->width, *between = rows + 2 * (size_t)a->width;
@@ -408,7 +408,7 @@ static float scale_for(const uint32_t bins[BINS + 1], uint64_t samples, float cu
 	return cutoff / threshold;
 }
 
-/* Texels are visited along a Z curve, so that chosen ones of equal alpha do not line up. */
+/* Every other bit of v, for visiting texels along a Z curve: chosen ones of equal alpha do not line up. */
 static uint32_t even_bits(uint32_t v)
 {
 	v &= 0x55555555u;
@@ -455,7 +455,7 @@ static void choose_texels(uint8_t *pixels, uint32_t width, uint32_t height, uint
 			sum -= equal;
 			shown = chosen > 0;
 		}
-		/* Texels of equal alpha keep a distance; `spread_alpha` places the edge between them. */
+		/* Texels on both sides of the edge get different alphas, between which spread_alpha moves it. */
 		if (*alpha == edge)
 			*alpha = shown ? 255 : 0;
 		else if (shown ? *alpha < reach : *alpha >= reach)
@@ -499,7 +499,7 @@ static double drawn_share(const cutout *c, const alphas *level)
 	return share_above(c->bins, samples, c->cutoff);
 }
 
-/* Matches both the number of texels at the cutoff and the sampled coverage. A factor gives only the second,
+/* Matches both the number of texels at the cutoff and the sampled coverage. A factor matches only the second,
  * and neither where many texels share an alpha. */
 static void fit_texels(const cutout *c, uint8_t *pixels, uint32_t width, uint32_t height)
 {
@@ -540,7 +540,7 @@ static void round_wide(const hob_picture *picture, uint8_t *out)
 		out[i] = (uint8_t)(((uint32_t)in[i] * 255 + 32895) >> 16);
 }
 
-/* Level 0 at the picture's size. */
+/* Makes level 0 at the picture's size. */
 static bool copy_level(const hob_picture *picture, const hob_mip_options *o, hob_arena *arena, hob_mips *m,
 					   hob_error *err)
 {
@@ -592,7 +592,7 @@ static bool is_opaque(const hob_mips *m)
 	return true;
 }
 
-/* The two float buffers alternate; the first level made is the largest. */
+/* The two float buffers alternate between levels; the first level is the largest. */
 static bool make_levels(const hob_picture *picture, const hob_mip_options *o, uint32_t first,
 						hob_arena *arena, hob_mips *m, hob_error *err)
 {

@@ -7,8 +7,9 @@
  *            and G hold x and y, B the resulting z.
  *   data     averaged unchanged.
  *
- * The filter is the exact area under a smaller pixel: the 2x2 box for even sides, three weighted pixels for
- * odd ones, area weights for any other ratio; enlarging is linear. Sums are 32-bit floats in a fixed order.
+ * The filter weighs source pixels by the exact area that a smaller pixel covers: the 2x2 box for even sides,
+ * three weighted pixels for odd ones, area weights for any other ratio; enlarging is linear. Sums are 32-bit
+ * floats in a fixed order.
  *
  * Cut-outs (alpha mode MASK): the alpha of each level is scaled so that its coverage, the fraction at or
  * above the cutoff when sampled between pixels as on the GPU, equals that of level 0; leaves and fences do

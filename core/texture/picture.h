@@ -2,8 +2,8 @@
  *
  * The format is recognised from the bytes, never by name (TGA, which has no signature, is tried last and only
  * if its header is plausible). hob_picture_probe() reads only the header and refuses pictures over
- * HOB_LIMIT_IMAGE_SIDE or HOB_LIMIT_IMAGE_PIXELS; hob_picture_decode() runs the probe first, so nothing is
- * allocated for a false claim of size.
+ * HOB_LIMIT_IMAGE_SIDE or HOB_LIMIT_IMAGE_PIXELS; hob_picture_decode() runs the probe first, so a false size
+ * allocates nothing.
  *
  *   own readers     PNG (all depths, palettes, interlacing), GIF (first frame), PSD (the merged picture), PNM
  *                   (P1 to P6), TGA and BMP (each order of rows, palettes, runs), Radiance HDR, DDS and KTX2
@@ -108,7 +108,7 @@ hob_picture_read_fn hob_png_read, hob_gif_read, hob_psd_read, hob_pnm_read, hob_
 
 /* Whether an ICC profile is named sRGB. */
 bool hob_profile_is_srgb(hob_bytes profile);
-/* EXIF's orientation in a PNG, JPEG or WebP file; 0 when it has none, or 1. */
+/* EXIF orientation of a PNG, JPEG or WebP file, 2 to 8; 0: none, or upright. */
 uint8_t hob_picture_turn(hob_picture_format format, hob_bytes file);
 /* Whether a PNG, JPEG or WebP file declares colours other than sRGB. False for other formats. */
 bool hob_picture_profile_differs(hob_picture_format format, hob_bytes file);

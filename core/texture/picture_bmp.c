@@ -66,7 +66,7 @@ static bool open_bmp(hob_bytes file, bmp *out, hob_error *err)
 	size_t offset = hob_load_u32(p + 10);
 	if (out->bits <= 8)
 		out->color_count = used > 0 && used < 1u << out->bits ? used : 1u << out->bits;
-	/* Some writers store fewer colours than declared, and some no offset of the pixels. */
+	/* Some writers store fewer colours than declared, and some omit the offset of the pixels. */
 	size_t palette_end = palette_at + (size_t)out->color_count * out->color_bytes;
 	if (offset >= palette_at && offset < palette_end)
 		out->color_count = (uint32_t)((offset - palette_at) / out->color_bytes);
@@ -138,7 +138,7 @@ static uint32_t index_at(const uint8_t *in, uint32_t i, bool half)
 	return half ? (i % 2 ? in[i / 2] & 15u : in[i / 2] >> 4) : in[i];
 }
 
-/* Runs of indices, with jumps; uncovered pixels have index 0. False where the file ends early. */
+/* Reads runs of indices, with jumps; uncovered pixels have index 0. False where the file ends early. */
 static bool read_runs(const bmp *b, uint8_t *pixels)
 {
 	const uint8_t *in = b->data;

@@ -8,8 +8,8 @@
  *
  * blob     an image blob in any encoding that Hob writes: KTX2 uncompressed, BC or ASTC, raw or zstd; PNG and
  *          JPEG are copied
- * flags    HOB_IMAGE_* of the image's record: NORMAL_XY gets its z in blue. Half floats are clipped at white
- *          and become sRGB codes
+ * flags    HOB_IMAGE_* of the image's record: with NORMAL_XY, z is computed into blue. Half floats are
+ *          clipped at white and become sRGB codes
  * scratch  for pixels: 4 bytes per pixel and the level itself, 24 for half floats; released
  * Errors   UNSUPPORTED: blocks that cannot be decoded, and other files kept by the encoding `source` (the
  *          text gives the setting that helps); CORRUPT, TRUNCATED, LIMIT, MEMORY

@@ -27,7 +27,7 @@ static void hush(exr_const_context_t context, exr_result_t code, const char *tex
 	(void)context, (void)code, (void)text;
 }
 
-/* Channels for red, green, blue and alpha: those of the first layer that has any; a lone Y or Z is grey. */
+/* Channels for red, green, blue and alpha: those of the first layer that has any; a single Y or Z is grey. */
 typedef struct layout {
 	exr_storage_t storage;
 	int32_t left, top, width, height;
@@ -52,7 +52,7 @@ static bool pick_channels(const exr_attr_chlist_t *list, layout *out, hob_error 
 	int lone = -1;
 	for (int k = 0; k < 4; k++)
 		out->from[k] = -1;
-	/* The first layer with a colour; its alpha precedes its colours. */
+	/* Takes the first layer with a colour. Channels are sorted, so its alpha precedes its colours. */
 	for (int pass = 0; pass < 2; pass++)
 		for (int c = 0; c < list->num_channels; c++) {
 			const exr_attr_chlist_entry_t *entry = &list->entries[c];
@@ -139,8 +139,8 @@ typedef struct reader {
 	const exr_attr_chlist_t *list;
 	exr_decode_pipeline_t decode;
 	bool began;
-	/* planes of R, G, B and A of a chunk, decoded separately, because the library confuses some orders; a
-	 * fifth takes all other channels, which its shortcuts for three and four channels write to */
+	/* planes of R, G, B and A of a chunk, separate because the library confuses some channel orders; a fifth
+	 * takes the other channels, which the library's shortcuts for three and four channels write, too */
 	float *planes;
 	size_t plane; /* floats per plane */
 	float *pixels;
@@ -226,7 +226,7 @@ static exr_result_t read_tiles(reader *r, hob_arena *arena)
 	return result;
 }
 
-/* OpenEXR's alpha is premultiplied. NaN becomes 0; values beyond half floats become the maximum. */
+/* Divides colours by alpha (OpenEXR premultiplies). NaN becomes 0, values beyond half floats the maximum. */
 static void finish_pixels(const layout *l, float *p)
 {
 	for (size_t i = 0, n = (size_t)l->width * (size_t)l->height; i < n; i++, p += 4) {

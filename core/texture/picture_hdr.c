@@ -74,7 +74,7 @@ static void put_pixel(const uint8_t rgbe[4], float out[4])
 	out[3] = 1.0f;
 }
 
-/* Each channel of the row as runs and literals. */
+/* Reads each channel of the row as runs and literals. */
 static bool read_packed_row(hob_bytes file, size_t *at, uint32_t width, uint8_t *planes)
 {
 	for (size_t done = 0, end = 4 * (size_t)width; done < end;) {
@@ -98,8 +98,8 @@ static bool read_packed_row(hob_bytes file, size_t *at, uint32_t width, uint8_t 
 	return true;
 }
 
-/* Pixel by pixel; 1 1 1 n repeats the previous one n times, and a second such pixel counts in units of
- * 256. */
+/* Reads pixel by pixel; 1 1 1 n repeats the previous one n times, and directly after another repeat 256 n
+ * times. */
 static bool read_plain_row(hob_bytes file, size_t *at, uint32_t width, uint8_t *pixels)
 {
 	uint32_t x = 0, shift = 0;

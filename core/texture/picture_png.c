@@ -315,7 +315,7 @@ static bool read_pass(const png *p, const pass *s, uint8_t *raw, const uint8_t *
 	return true;
 }
 
-/* The IDAT chunks form one stream, split anywhere; a single chunk is used in place. */
+/* Joins the IDAT chunks, which form one stream; a single chunk is used in place. */
 static bool join_data(hob_bytes file, const png *p, hob_arena *arena, hob_bytes *out, hob_error *err)
 {
 	bool damaged = false;

@@ -90,7 +90,7 @@ static uint32_t load(const uint8_t *p, uint32_t bytes, bool big)
 	return value;
 }
 
-/* Tag 274 of the first directory. */
+/* The orientation: tag 274 of the first directory. */
 static uint8_t exif_turn(hob_bytes exif)
 {
 	if (exif.size >= 6 && memcmp(exif.data, "Exif\0\0", 6) == 0)

@@ -5,7 +5,7 @@ enum { GREY = 1, RGB = 3 };
 typedef struct psd {
 	uint32_t width, height, planes, depth, mode;
 	bool blended;	/* the merged picture was blended with white */
-	size_t data_at; /* compression, followed by the planes */
+	size_t data_at; /* the compression field, followed by the planes */
 } psd;
 
 static uint32_t big_u16(const uint8_t *p)

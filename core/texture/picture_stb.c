@@ -1,5 +1,5 @@
-/* The only file that compiles stb_image, with only its JPEG decoder. Checks that it lacks are done here,
- * before calling it. */
+/* The only file that compiles stb_image, with only its JPEG decoder. Checks that stb_image lacks are made
+ * here, before calling it. */
 #define STBI_ONLY_JPEG
 #define STBI_NO_HDR
 #define STBI_NO_LINEAR

@@ -106,7 +106,7 @@ static void put_pixel(const tga *t, const uint8_t *in, uint8_t *out)
 	}
 }
 
-/* Pixels in file order, four bytes each. False where the file ends early. */
+/* Reads pixels in file order, four bytes each. False where the file ends early. */
 static bool read_stream(const tga *t, uint8_t *out)
 {
 	size_t left = (size_t)t->width * t->height;

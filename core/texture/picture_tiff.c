@@ -243,7 +243,7 @@ static bool read_plain(TIFF *tif, const layout *l, hob_arena *arena, hob_picture
 	return true;
 }
 
-/* In file order: the library flips, but does not rotate. */
+/* Converts to RGBA in file order: the library flips, but does not rotate. */
 static bool read_painted(TIFF *tif, const layout *l, hob_picture *out)
 {
 	if (!TIFFReadRGBAImageOriented(tif, out->width, out->height, out->pixels, l->orientation, 1))

@@ -10,11 +10,11 @@ enum { HOB_SRGB_GUESSES = 4096 };
 typedef struct hob_srgb {
 	float linear[256]; /* of an 8-bit code */
 	float from[257];   /* [code] smallest linear value that rounds to the code; [0] = 0, [256] = huge */
-	/* code at the lower end of an interval of linear values; never too high */
+	/* code at the lower end of each interval of linear values: never too high */
 	uint8_t guess[HOB_SRGB_GUESSES];
 } hob_srgb;
 
-/* About 0.2 ms. */
+/* Fills the tables in about 0.2 ms. */
 void hob_srgb_init(hob_srgb *tables);
 
 /* Linear value of a code in [0,1]: the piecewise function of IEC 61966-2-1. */

@@ -476,7 +476,7 @@ static bool finish(const bake *b, const job *j, hob_error *err)
 	return !j->failed;
 }
 
-/* First the parts reserved by this cook, then those that another cook is making. */
+/* Makes the parts that this cook reserved, then gets those that another cook is making. */
 static bool run(bake *b, hob_arena *scratch, hob_error *err)
 {
 	size_t memory = scratch->limit - scratch->used;

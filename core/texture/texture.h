@@ -1,8 +1,8 @@
 /* texture.h - prepares every picture of a model's materials for the GPU.
  *
- * The slot determines the use (schema of hob_slot): base colours are filtered as light, normals as
- * directions, masks as numbers. Slots that need the same pixels with the same treatment share one output;
- * related channels in separate files are packed:
+ * The slot (hob_slot) determines the use: base colours are filtered as light, normals as directions, masks as
+ * numbers. Slots that need the same pixels with the same treatment share one output; related channels in
+ * separate files are packed:
  *
  *   opacity map                    -> alpha of the base colour; without a base colour map, one is made. Keyed
  *                                     by the pair, so other users of the base colour keep it
@@ -21,8 +21,8 @@
  * Result by settings.texture_*:
  *   rgba8   KTX2: RGBA8, normals RG8, masks R8 or RG8; HDR pictures RGBA16F
  *   bc      KTX2: BC7 (small: BC1, BC3), normals BC5, masks BC4 or BC5; HDR colours BC6H, or RGBA16F where a
- *           material uses their alpha. Sides that are no multiples of four are kept, or scaled to the next
- *           ones (texture_sides FOURS); below four, or sampled NEAREST, the picture stays uncompressed.
+ *           material uses their alpha. Sides that are no multiples of four are kept, or scaled to multiples
+ *           (texture_sides FOURS); below four, or sampled NEAREST, the picture stays uncompressed.
  *   astc    KTX2: ASTC 4x4 for normals, 6x6 else, when Hob was built with astcenc; else as rgba8, with a note
  *   source  the file itself, at any size; packed pictures become a PNG
  *   png     an RGBA or RGB PNG of level 0; request->png overrides the settings
@@ -55,7 +55,7 @@ typedef struct hob_texture_request {
 	const hob_str *variants;
 	hob_settings settings;
 	bool png;
-	/* for a preview: bc and astc give the result of rgba8, except for sources with such blocks; no zstd */
+	/* for a preview: bc and astc act as rgba8, except for sources that have such blocks; no zstd */
 	bool soonest;
 	const hob_parts *parts;		  /* may be NULL */
 	const hob_parallel *parallel; /* may be NULL */
@@ -76,7 +76,7 @@ bool hob_texture_settle_alpha(const hob_texture_request *request, hob_material *
 /* Reads, plans, decodes, packs, filters, compresses. Slots of out->materials refer to out->images. Unused
  * pictures are not read. `result` holds everything returned; `scratch` is released. Pictures run in parallel,
  * the few large ones one after another with their rows in parallel; the result does not depend on it. Memory:
- * about 25 bytes per pixel of the largest picture, and of each one in work beside it. */
+ * about 25 bytes per pixel of the largest picture, and of each picture baked at the same time. */
 bool hob_textures_bake(const hob_texture_request *request, hob_arena *result, hob_arena *scratch,
 					   hob_notes *notes, hob_baked_texture **textures, uint32_t *count,
 					   hob_baked_materials *out, hob_error *err) HOB_MUST_CHECK;

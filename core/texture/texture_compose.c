@@ -133,7 +133,7 @@ static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t coun
 	return true;
 }
 
-/* A map with only x and y has a constant blue, which read as z would point down. */
+/* Whether a normal map has only x and y: its blue is 0, and as z would point into the surface. */
 static bool lacks_z(const hob_picture *picture)
 {
 	if (picture->depth != HOB_DEPTH_8)

@@ -16,7 +16,7 @@ bool hob_texture_wants_blocks(const hob_texture_request *request, const hob_text
 		return false;
 	if (light && (recipe->channels & 8))
 		return false;
-	/* A strip or a dot of a few pixels is rather a palette than a picture. */
+	/* A strip or a dot of a few pixels is probably a palette. */
 	return !recipe->nearest && width >= 4 && height >= 4;
 }
 

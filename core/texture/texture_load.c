@@ -43,7 +43,7 @@ static bool read_part(const hob_texture_source *part, const hob_picture_info *si
 	return hob_texture_resize(out, use, size->width, size->height, srgb, parallel, arena, err);
 }
 
-/* RGB in linear light, times `factor`; returns alpha as eight bits. */
+/* Writes RGB in linear light, times `factor`; returns alpha as eight bits. */
 static uint8_t light_of(const hob_picture *picture, size_t pixel, const float factor[3], const hob_srgb *srgb,
 						float out[3])
 {

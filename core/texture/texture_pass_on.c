@@ -13,13 +13,13 @@ static bool suits(const hob_texture_request *request, const hob_texture_recipe *
 		return t->vk_format == HOB_VK_BC5_UNORM;
 	if (r->use == HOB_USE_COLOR && format->channels < 3)
 		return false;
-	/* An unused alpha would cost filtering, and blending in renderers that ignore the material. */
+	/* Renderers would filter an unused alpha, and those that ignore the material would blend. */
 	bool alpha = format->channels == 4 && format->block_bytes == 16;
 	uint32_t held = (1u << format->channels) - 1;
 	return (r->channels & ~held) == 0 && (!alpha || (r->channels & 8) || r->use == HOB_USE_DATA);
 }
 
-/* UNORM and SRGB of the same blocks have consecutive numbers, in formats that have both. */
+/* The UNORM or SRGB variant of a format, which have consecutive numbers. */
 static uint32_t with_transfer(uint32_t vk, hob_use use)
 {
 	hob_gpu_format own, next;
@@ -97,7 +97,7 @@ bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_r
 	if (!hob_gpu_format_find(t.vk_format, &format) ||
 		(hob_gpu_decodable(&t) && !suits(request, r, &t, &format)))
 		return true;
-	/* A lone level needs a mip chain, and a cut-out its coverage: not passed on. */
+	/* A single level is not passed on: it needs a mip chain. */
 	if (hob_gpu_decodable(&t) && t.level_count == 1 && request->settings.texture_mipmaps && t.width > 1 &&
 		t.height > 1)
 		return true;

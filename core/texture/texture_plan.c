@@ -279,7 +279,7 @@ static void plan_normal(planner *p, hob_material *m)
 	clear(m, HOB_SLOT_BUMP);
 }
 
-/* A colour slot and the alpha of another slot: one picture if both are the same file. */
+/* Plans a colour slot and the alpha of another slot: one picture if both are the same file. */
 static void plan_color_with_factor(planner *p, hob_material *m, hob_slot color, hob_slot factor)
 {
 	bool joined = has(m, color) && has(m, factor) &&
@@ -338,7 +338,7 @@ bool hob_texture_plan_make(const hob_texture_request *request, const hob_texture
 		return hob_fail_memory(err, arena, "the list of textures");
 	for (uint32_t i = 0; i <= request->image_count; i++)
 		p.head[i] = HOB_NONE;
-	/* `source` keeps files unchanged where a slot can refer to one. */
+	/* With `source`, files stay unchanged where a slot can refer to one. */
 	bool as_they_are = request->settings.texture_encoding == HOB_TEXTURE_SOURCE && !request->png;
 	for (uint32_t m = 0; m < request->material_count; m++)
 		plan_material(&p, &materials[m], !as_they_are);

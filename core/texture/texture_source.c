@@ -285,7 +285,7 @@ static hob_texture_source *part_of(const hob_image *image, bool has, hob_texture
 	return &first[(*count)++];
 }
 
-/* Open addressing by the digests' first words: merges embedded copies of a picture. */
+/* Merges equal pictures, in an open-addressing table by the digests' first words. */
 static bool find_same(hob_texture_source *sources, uint32_t count, hob_arena *arena, hob_error *err)
 {
 	size_t slots = 16;
