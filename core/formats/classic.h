@@ -19,18 +19,18 @@ void hob_classic_files_release(hob_classic_files *files);
 
 /* Makes the classic files of an asset.
  *
- * set       packed meshes, materials and scene, all three given; animations may be (only to be noted as
- *           dropped). They are validated first
- * notes     one per kind of thing that the classic layout cannot hold and that is dropped, codes "classic.*";
- *           may be NULL
+ * set       packed meshes, materials and scene, all required; animations are optional, and only noted as
+ *           dropped. Validated first
+ * notes     one for each kind of data that is dropped because the classic layout cannot hold it, codes
+ *           "classic.*"; may be NULL
  * out       three empty buffers; untouched on failure
  *
  * Positions, texture coordinates and normals are dequantised; normals are zero where there are none. Levels
- * beyond the seventh are dropped. Meshes without triangles keep their number but are linked to no node. A
- * mesh of the default material makes one more material, the last. World matrices are those of the scene file.
+ * beyond the seventh are dropped. Meshes without triangles keep their number but are linked to no node. If a
+ * mesh uses the default material, it is added as the last one. World matrices are those of the scene file.
  * Maps are sorted. A texture file is "out_textures/<SHA-256 of its blob>.<ending>", a name relative to the
- * folder of the .materials file: ending ktx2, png, or that of the source's name for a source file that was
- * kept. Errors: as hob_pack_validate_set; LIMIT when a size does not fit 32 bits; MEMORY. */
+ * folder of the .materials file: ending ktx2, png, or for a kept source file its own. Errors: as
+ * hob_pack_validate_set; LIMIT when a size does not fit 32 bits; MEMORY. */
 bool hob_classic_from_packed(const hob_pack_set *set, hob_notes *notes, hob_classic_files *out,
 							 hob_error *err) HOB_MUST_CHECK;
 
@@ -90,14 +90,14 @@ typedef enum hob_classic_kind {
 	HOB_CLASSIC_SCENE
 } hob_classic_kind;
 
-/* Which classic file the bytes are. Only .meshes has a magic number; the others are recognised because
- * everything fits, to the last byte. */
+/* Recognises which classic file the bytes are. Only .meshes has a magic number; the others are recognised
+ * because everything fits, to the last byte. */
 hob_classic_kind hob_classic_sniff(hob_bytes file);
 
 /* ---- validation: every rule of classic.def, also in foreign files; shares no code with the above ---- */
 
 bool hob_classic_validate(hob_bytes file, hob_classic_kind kind, hob_error *err) HOB_MUST_CHECK;
-/* The three files, and whether they agree with each other. */
+/* Checks the three files, and whether they agree with each other. */
 bool hob_classic_validate_set(hob_bytes meshes, hob_bytes materials, hob_bytes scene,
 							  hob_error *err) HOB_MUST_CHECK;
 

@@ -207,7 +207,7 @@ typedef struct texture_list {
 	uint32_t *place; /* [images] index in names, or HOB_NONE */
 } texture_list;
 
-/* The name of a kept source file keeps its extension. */
+/* The extension of a texture file; a kept source file keeps its own. */
 static hob_str texture_ending(const classic_writer *w, const hob_pk_image *image)
 {
 	enum { LONGEST = 8 };
@@ -315,7 +315,7 @@ static bool put_materials(classic_writer *w)
 
 /* ---- .scene ---- */
 
-/* The layout has no hidden nodes: their meshes stay out of the maps. */
+/* Whether the linked mesh is visible: the layout has no hidden nodes, so maps leave out their meshes. */
 static bool is_drawn(const classic_writer *w, const hob_pk_link *link)
 {
 	hob_pack_array places = hob_pack_find(&w->scene, HOB_PK_TRS_),
@@ -401,7 +401,7 @@ static void put_scene(classic_writer *w)
 		put_names(w, nodes.count);
 }
 
-/* ---- what is lost ---- */
+/* ---- notes on dropped data ---- */
 
 static void note(classic_writer *w, uint32_t count, const char *code, const char *what)
 {
@@ -478,7 +478,7 @@ static void note_scene(classic_writer *w, bool animated)
 
 /* ---- all ---- */
 
-/* A copy of the file at an aligned address. */
+/* Opens a copy of the file at an aligned address. */
 static bool open_aligned(classic_writer *w, hob_bytes file, hob_pack *out)
 {
 	if ((uintptr_t)file.data & 7) {

@@ -13,17 +13,17 @@ typedef struct hob_describe_options {
 	bool color;		   /* ANSI escapes; text only */
 } hob_describe_options;
 
-/* Tables, sizes, levels of detail, attributes and their formats, materials with values that differ from the
- * default, the tree of nodes, clips. Errors: CORRUPT if the bytes are not a Hob file at all; MEMORY. Cost: a
- * validation. */
+/* Describes a file as text: tables, sizes, levels of detail, attributes and their formats, materials with
+ * values that differ from the default, the tree of nodes, clips. Errors: CORRUPT if the bytes are not a Hob
+ * file at all; MEMORY. Cost: a validation. */
 bool hob_describe_text(hob_bytes file, const hob_describe_options *options, hob_buf *out,
 					   hob_error *err) HOB_MUST_CHECK;
 
-/* One JSON object:
+/* Describes a file as one JSON object:
  *   { "format": "packed", "kind": "MESH", "version": "1.0", "bytes": n, "prefix_bytes": n, "digest": "hex",
  *     "flags": n, "valid": true, "sections": [{"type", "count", "stride", "offset", "stored", "raw", "codec",
  *     "part", "owner", "digest"}...], "records": {"MDSC": [{field: value...}...], ...} }
- * records holds every section that the CPU reads but STRS; fields are named as in the tables, names are
+ * records has every section that the CPU reads, except STRS; fields are named as in the tables, names are
  * resolved to text, arrays are arrays, inf is the string "inf". "valid": false comes with "error" and without
  * records. Classic: "format": "classic", "kind": "meshes" | "materials" | "scene", "bytes", "valid", and
  * tables as arrays. */

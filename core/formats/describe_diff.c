@@ -10,7 +10,7 @@ typedef struct differ {
 	bool equal;
 } differ;
 
-/* The section with the same index among those of this type, part and owner. */
+/* Finds a section's counterpart in another file: same index among those of its type, part and owner. */
 static uint32_t twin_of(const hob_pack *from, uint32_t index, const hob_pack *in)
 {
 	const hob_pk_section *s = hob_pack_section(from, index);

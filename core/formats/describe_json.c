@@ -18,7 +18,7 @@ static void put_validity(hob_buf *out, bool valid, const hob_error *why)
 	}
 }
 
-/* ---- packed ---- */
+/* ---- packed files ---- */
 
 static void put_section(hob_buf *out, const hob_pk_section *s)
 {
@@ -83,7 +83,7 @@ static bool put_packed(hob_buf *out, const hob_pack *pack, const hob_describe_op
 	return true;
 }
 
-/* ---- classic ---- */
+/* ---- classic files ---- */
 
 static void put_table(hob_buf *out, const char *key, const char *record, const uint8_t *data, uint32_t count,
 					  size_t size, const hob_describe_options *options)

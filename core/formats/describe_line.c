@@ -29,7 +29,7 @@ void hob_text_floats(text_writer *t, const float *values, size_t count)
 	}
 }
 
-/* Foreign text can contain anything: control characters must not reach a terminal. */
+/* Writes foreign text without control characters, which must not reach a terminal. */
 static void put_harmless(text_writer *t, hob_str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
@@ -76,7 +76,7 @@ void hob_text_bits(text_writer *t, const char *group, uint32_t bits)
 	}
 }
 
-/* MESH_HAS_TANGENTS as "has tangents": without the first word, in lower case. */
+/* Writes MESH_HAS_TANGENTS as "has tangents": without the first word, in lower case. */
 void hob_text_word(text_writer *t, const char *name)
 {
 	const char *from = strchr(name, '_') ? strchr(name, '_') + 1 : name;

@@ -12,8 +12,8 @@ typedef struct hob_flat_vertices {
 } hob_flat_vertices;
 
 /* Gives each triangle of the first `levels` levels of a triangle mesh the normal of its plane. Corners with
- * the same vertex and normal share a vertex, if a search among the vertex's latest few finds it; so a cube
- * has 24. Memory comes from `arena`. Errors: MEMORY; LIMIT beyond 2^32 corners. Cost O(indices). */
+ * the same vertex and normal share a vertex, if a search among the vertex's latest few finds it: a cube gets
+ * 24. Memory comes from `arena`. Errors: MEMORY; LIMIT beyond 2^32 corners. Cost O(indices). */
 bool hob_flat_vertices_make(const hob_pack_geometry *geometry, const hob_pk_mesh *mesh, uint32_t levels,
 							hob_arena *arena, hob_flat_vertices *out, hob_error *err) HOB_MUST_CHECK;
 

@@ -49,7 +49,7 @@ const char *hob_format_name_of(const char *group, uint32_t value);
 bool hob_format_is_string(const format_field *field);
 
 uint32_t hob_format_type_bytes(format_type type);
-/* The value of a number that is not a float. */
+/* The value of an integer field. */
 int64_t hob_format_integer(format_type type, const uint8_t *at);
 
 #endif

@@ -3,7 +3,8 @@
  * Everything that glTF can express is kept: level 0 of the meshes with all attributes (dequantised to floats;
  * joints and weights as they are), morph targets (sparse), materials with the ratified extensions, textures,
  * samplers, variants, the tree of nodes, cameras, punctual lights, all scenes, skins and clips. Coarser
- * levels and meshlets are left out. Mesh child nodes go back into the node that they were made from. */
+ * levels and meshlets are left out. The child nodes that a cook makes for meshes are folded back into their
+ * parents. */
 #ifndef HOB_GLB_H
 #define HOB_GLB_H
 
@@ -23,7 +24,7 @@ typedef struct hob_glb_pictures {
  *
  * set        meshes, materials and scene are needed, animations may be absent; validated first
  * pictures   NULL leaves all textures out
- * notes      what glTF cannot hold, codes "glb.*"; may be NULL
+ * notes      data that glTF cannot hold, codes "glb.*"; may be NULL
  * Errors     as hob_pack_validate_set and pictures->get; EMPTY; LIMIT when the file would pass 4 GiB;
  *            MEMORY */
 bool hob_glb_from_packed(const hob_pack_set *set, const hob_glb_pictures *pictures, hob_notes *notes,

@@ -72,8 +72,8 @@ bool hob_glb_put_skins(glb_writer *w)
 typedef struct clip_writer {
 	glb_writer *w;
 	hob_pack_array channels, properties, samplers, times, values;
-	uint32_t *time_place; /* [times] accessor + 1 of the times from there, of the length in ... */
-	uint32_t *time_count; /* ... time_count */
+	uint32_t *time_place; /* [times] accessor + 1 of the run of times that begins here */
+	uint32_t *time_count; /* [times] length of that run */
 	float shift;		  /* added to times: glTF has no negative times */
 	float hold;			  /* the clip's end, if its keys end sooner and no sampler reaches it yet; else 0 */
 	glb_list json_samplers, json_channels;
@@ -172,8 +172,8 @@ static void put_target(clip_writer *c, uint32_t node, uint32_t path)
 				   c->w->node_place[node], paths[path]);
 }
 
-/* Morph weights go to the nodes that got the meshes: the node itself, or its mesh children if they did not
- * fold. */
+/* Writes morph weights to the nodes that carry the meshes: the node itself, or its mesh children if they are
+ * not folded. */
 static bool put_weights(clip_writer *c, uint32_t node, const hob_pk_sampler *sampler)
 {
 	hob_pack_array nodes = hob_pack_find(&c->w->scene, HOB_PK_HIER),
@@ -219,7 +219,7 @@ static bool put_channels(clip_writer *c, const hob_pk_clip *clip)
 	return true;
 }
 
-/* The clip's first property channel, of `properties`. */
+/* Index in `properties` of the clip's first property channel. */
 static uint32_t first_property(const clip_writer *c, uint32_t clip)
 {
 	uint32_t i = 0;
@@ -266,8 +266,8 @@ static bool has_scale(const clip_writer *c, const hob_pk_clip *clip, uint32_t no
 	return false;
 }
 
-/* A sampler of bytes for readers of KHR_node_visibility. Other readers get scale 0 while the node is hidden,
- * unless the clip scales it, or joints below would move with it. */
+/* Writes a sampler of bytes for readers of KHR_node_visibility. Other readers get scale 0 while the node is
+ * hidden, unless the clip scales it, or joints below would move with it. */
 static bool put_visibility(clip_writer *c, const hob_pk_property_channel *channel, const char *pointer)
 {
 	const hob_pk_sampler *s = HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler);

@@ -51,8 +51,8 @@ static void put_sampler(glb_writer *w, const hob_pk_texture_sampler *s)
 	hob_buf_put(json, "}", 1);
 }
 
-/* One texture per image and sampler. place[image * (samplers + 1) + sampler] would be large, so references
- * are compared with earlier ones through a chain per image. */
+/* Writes one texture per image and sampler. place[image * (samplers + 1) + sampler] would be large, so
+ * references are compared with earlier ones through a chain per image. */
 static bool put_textures(glb_writer *w)
 {
 	hob_pack_array refs = hob_pack_find(&w->materials, HOB_PK_TEXR);

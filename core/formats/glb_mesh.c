@@ -9,7 +9,7 @@ typedef struct primitive {
 	bool has_normal, has_tangent;
 } primitive;
 
-/* Written once for all meshes with the same vertices and indices. */
+/* The JSON of vertices and indices, shared by all meshes that have the same. */
 typedef struct glb_shared {
 	hob_str attributes; /* the JSON, empty = not written yet */
 	uint32_t attribute_count, indices;
@@ -97,7 +97,7 @@ static bool put_attribute(primitive *p, const hob_pack_attribute *a)
 	}
 }
 
-/* glTF requires every texture coordinate set that the material names: zeros if the mesh has none. */
+/* Adds zeros for texture coordinate sets that the material uses and the mesh lacks, as glTF requires them. */
 static void put_missing_uvs(primitive *p)
 {
 	if (p->mesh->material == HOB_PK_NONE)

@@ -32,7 +32,7 @@ static bool has_texture(const glb_writer *w, uint32_t material, uint32_t slot)
 	return m->textures[slot] != HOB_PK_NONE && w->texture_place[m->textures[slot]] != HOB_NONE;
 }
 
-/* A pointer into a texture's object requires the texture. */
+/* Whether the property's pointer leads into a texture's object, so that the texture must exist. */
 static bool needs_slot(uint32_t property, uint32_t *slot)
 {
 	static const uint32_t pairs[][2] = {{HOB_PROPERTY_NORMAL_SCALE, HOB_PK_SLOT_NORMAL},

@@ -13,7 +13,7 @@ typedef struct glb_roots {
 	uint32_t gathering;	 /* number of that node in nodes, or HOB_NONE */
 	uint32_t *joint_top; /* [skins] a root of its joints, or HOB_NONE */
 	uint32_t *need_first,
-		*need_next;			 /* [nodes], [skin links] by root: chain of link + 1 with joints elsewhere */
+		*need_next; /* [nodes], [skin links] by root: chain of links + 1 with joints under other roots */
 	uint32_t *shown, *queue; /* [nodes + 1] */
 	uint32_t gathered_count, queued, stamp;
 } glb_roots;

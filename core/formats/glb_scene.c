@@ -21,7 +21,7 @@ static const hob_pk_mesh *mesh_at(const scene_writer *s, uint32_t mesh)
 	return HOB_PACK_AT(hob_pk_mesh, s->w->geometry.meshes, mesh);
 }
 
-/* ---- which nodes fold ---- */
+/* ---- nodes to fold ---- */
 
 static void find_named(scene_writer *s)
 {

@@ -67,7 +67,7 @@ typedef enum glb_extension {
 
 extern const char *const hob_glb_extension_names[GLB_EXTENSION_COUNT];
 
-/* Text of the next element: starts it with a comma if needed and counts it. */
+/* Starts the next element, with a comma if needed, and returns the text to append it to. */
 hob_buf *hob_glb_next(glb_list *list);
 void hob_glb_floats(hob_buf *out, const char *key, const float *values, size_t count); /* ,"key":[...] */
 void hob_glb_float(hob_buf *out, const char *key, float value);						   /* ,"key":value */
@@ -77,14 +77,15 @@ void hob_glb_name(hob_buf *out, hob_str name); /* ,"name":"..." unless empty */
  * indices of the source. */
 void hob_glb_extras(glb_writer *w, hob_buf *out, uint32_t kind, uint32_t index);
 
-/* Members are written with a leading comma; this drops the first one of the object that began at `start`. */
+/* Drops the leading comma of the first member of the object that begins at `start`. */
 void hob_glb_drop_comma(hob_buf *out, size_t start);
 
 /* Room for `size` bytes in the binary chunk, aligned to 4, with a buffer view: its number in *view. NULL
  * without memory. target 0 = none. */
 uint8_t *hob_glb_view(glb_writer *w, size_t size, uint32_t target, uint32_t *view);
 
-/* An accessor of floats over new bytes that the caller has filled; `range` also writes min and max. */
+/* Adds an accessor of floats, copied to the binary chunk; `range` also writes min and max. Returns its
+ * number. */
 uint32_t hob_glb_float_accessor(glb_writer *w, const float *values, uint32_t count, uint32_t components,
 								const char *type, uint32_t target, bool range);
 

@@ -26,7 +26,7 @@ static bool reads_back(double text, float value)
 	return text > low + margin && text < high - margin;
 }
 
-/* Digits and exponent: value = 0.d1d2d3... * 10^exponent. */
+/* Finds the fewest digits, and the exponent: value = 0.d1d2d3... * 10^exponent. */
 static int shortest(float value, char digits[16], int *exponent)
 {
 	double v = (double)value;

@@ -43,7 +43,7 @@ static void count_all(animation_writer *w)
 			 (unsigned long long)w->value_count, (unsigned long long)w->sampler_count);
 }
 
-/* First sampler with these times, by content. */
+/* Finds the first sampler with equal times. */
 static uint32_t shared_times(animation_writer *w, const hob_track *track, uint32_t sampler)
 {
 	hob_bytes times = {(const uint8_t *)track->times, track->key_count * sizeof(float)};

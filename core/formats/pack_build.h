@@ -29,7 +29,7 @@ typedef struct pack_builder {
 	pack_section *sections;
 	uint32_t section_count, section_room;
 	uint32_t ranges;	  /* index of RNGS, 0 = the file has none */
-	pack_section nowhere; /* what the adding functions return after a failure */
+	pack_section nowhere; /* returned by the adding functions after a failure */
 	hob_buf strings;
 	uint32_t *string_slots; /* open addressing: offset + 1 */
 	uint32_t string_count, string_room;

@@ -27,7 +27,7 @@ typedef struct check_file {
 			return hob_fail((file)->err, CORRUPT, __VA_ARGS__);                                              \
 	} while (0)
 
-/* Container, digests, padding, strings; decodes. */
+/* Checks container, digests, padding and strings; decodes the sections. */
 bool hob_check_container(check_file *file, hob_bytes bytes, hob_arena *arena, hob_error *err);
 
 /* The only section of a type; a zero one if there is none. */
@@ -38,14 +38,14 @@ uint32_t hob_check_u32(const check_section *section, uint32_t index);
 
 bool hob_check_name(const check_file *file, uint32_t name);
 bool hob_check_finite(const float *values, size_t count);
-/* Finite floats of a section whose elements are nothing else. */
+/* Whether a section that consists of floats has only finite ones. */
 bool hob_check_all_finite(const check_file *file, const check_section *section, const char *what);
-/* first == *cursor and first + count <= limit; then moves the cursor. */
+/* Checks that first == *cursor and first + count <= limit; then advances the cursor. */
 bool hob_check_run(const check_file *file, uint32_t first, uint32_t count, uint32_t *cursor, uint32_t limit,
 				   const char *what);
 
 bool hob_check_meshes(const check_file *file);
-/* CLST, CLGR and CLUS against each other. hob_check_meshes checks their meshes and meshlets. */
+/* Checks CLST, CLGR and CLUS against each other. hob_check_meshes checks their meshes and meshlets. */
 bool hob_check_clusters(const check_file *file);
 bool hob_check_materials(const check_file *file);
 bool hob_check_scene(const check_file *file);

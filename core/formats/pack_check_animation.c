@@ -56,7 +56,7 @@ static bool check_channel(const animation_checker *c, uint32_t id)
 	return true;
 }
 
-/* Sorted by clip. Unknown properties of later versions are not checked. */
+/* Property channels are sorted by clip. Unknown properties of later versions are not checked. */
 static bool check_properties(const animation_checker *c)
 {
 	static const uint8_t components[] = {

@@ -122,7 +122,7 @@ static bool check_nodes(const scene_checker *c)
 		   hob_check_all_finite(c->file, &c->global, "world matrix");
 }
 
-/* ---- what nodes have ---- */
+/* ---- links of nodes ---- */
 
 static bool check_links(const scene_checker *c, uint32_t type, uint32_t count, const char *what)
 {

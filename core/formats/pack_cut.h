@@ -10,7 +10,7 @@
 
 #include "pack_read.h"
 
-/* Levels of the mesh with the most. */
+/* The largest number of levels that a mesh has. */
 uint32_t hob_pack_level_count(const hob_pack *pack);
 
 /* Appends the file without the levels 0..level-1 to *out, with the same encoding as `file`; level 0 gives the

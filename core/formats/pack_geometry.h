@@ -45,7 +45,7 @@ bool hob_pack_attribute_find(const hob_pack_geometry *geometry, const hob_pk_mes
  * out[3]), joints as integers. Missing components are 0, the fourth 1. */
 void hob_pack_attribute_get(const hob_pack_attribute *attribute, uint32_t vertex, float out[4]);
 
-/* How far a level, by its index in LODS, is from the full mesh on average; 0 where the file does not say. */
+/* Mean distance of a level (its index in LODS) from the full mesh; 0 if the file does not have it. */
 float hob_pack_lod_mean(const hob_pack *pack, uint32_t level);
 
 /* Index i of a level. */

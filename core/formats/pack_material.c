@@ -9,7 +9,7 @@ _Static_assert(HOB_PK_FILTER_LINEAR_MIP_LINEAR == (int)HOB_FILTER_LINEAR_MIP_LIN
 _Static_assert(HOB_PK_IMAGE_ORM == (int)HOB_IMAGE_ORM, "tables and baked.h disagree");
 _Static_assert(HOB_PK_IMAGE_PNG == (int)HOB_IMAGE_PNG, "tables and baked.h disagree");
 
-/* The reference makes almost opaque materials opaque. */
+/* Materials of less transparency are opaque, as in the reference converter. */
 static const float opaque_threshold = 0.05f;
 
 static void put_reference_fields(hob_pk_material *r, const hob_material *m)

@@ -227,7 +227,7 @@ static bool is_narrow(const hob_baked_mesh *m)
 	return m->mesh.vertex_count <= NARROW_VERTICES;
 }
 
-/* Only its own: copies use the records of another mesh. */
+/* Whether the mesh has such a level of its own: copies use the records of another mesh. */
 static bool has_level(const hob_baked_mesh *m, uint32_t level, bool narrow)
 {
 	return !m->is_copy && m->lod_count > level && is_narrow(m) == narrow;
@@ -441,7 +441,7 @@ static bool has_attribute_error(const hob_baked_lod *lod)
 	return lod->attributes.uv > 0 || lod->attributes.color > 0 || lod->attributes.weight > 0;
 }
 
-/* Returns whether there is something to put. */
+/* Adds the section of attribute errors, unless all are 0; returns whether it did. */
 static bool put_attribute_errors(mesh_writer *w)
 {
 	bool any = false;
@@ -458,7 +458,7 @@ static bool put_attribute_errors(mesh_writer *w)
 	return any;
 }
 
-/* Returns whether there is something to put. */
+/* Adds the section of mean errors, unless all are 0; returns whether it did. */
 static bool put_mean_errors(mesh_writer *w)
 {
 	bool any = false;

@@ -13,8 +13,8 @@
 
 #include "../base/base.h"
 
-/* One file of any kind. `file.data` needs no alignment. Errors: TRUNCATED, CORRUPT (the text gives the fault
- * and its place), NEWER, MEMORY. */
+/* Checks one file of any kind. `file.data` needs no alignment. Errors: TRUNCATED, CORRUPT (the text gives the
+ * fault and its place), NEWER, MEMORY. */
 bool hob_pack_validate(hob_bytes file, hob_error *err) HOB_MUST_CHECK;
 
 /* The files of one asset; those with size 0 are absent, and ids that point into them are not checked. */
@@ -22,7 +22,7 @@ typedef struct hob_pack_set {
 	hob_bytes meshes, materials, scene, animations;
 } hob_pack_set;
 
-/* Each file, and whether they agree with each other. */
+/* Checks each file, and whether they agree with each other. */
 bool hob_pack_validate_set(const hob_pack_set *set, hob_error *err) HOB_MUST_CHECK;
 
 #endif

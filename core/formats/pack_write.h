@@ -18,13 +18,13 @@ typedef enum hob_pack_encode {
 typedef struct hob_pack_options {
 	hob_pack_encode encode;
 	const hob_parallel *parallel; /* NULL = the calling thread */
-	hob_arena *scratch;			  /* restored on return; NULL = one of its own */
+	hob_arena *scratch;			  /* restored on return; NULL = a temporary one */
 } hob_pack_options;
 
 /* Mesh ids are the positions in `meshes`. Meshes of at most 65535 vertices get 16-bit indices. */
 bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pack_options *options,
 					 hob_buf *out, hob_error *err) HOB_MUST_CHECK;
-/* Approximate memory for it: vertices and indices of the file, and their temporary copies. */
+/* Approximate memory that hob_pack_meshes needs: vertices and indices of the file, and temporary copies. */
 uint64_t hob_pack_meshes_memory(const hob_baked_mesh *meshes, uint32_t count, hob_pack_encode encode);
 bool hob_pack_materials(const hob_baked_materials *materials, const hob_pack_options *options, hob_buf *out,
 						hob_error *err) HOB_MUST_CHECK;
