@@ -56,7 +56,7 @@ typedef enum hob_rt_code {
 
 typedef struct hob_rt_error {
 	hob_rt_code code;
-	char text[200]; /* for people: what, where, with numbers */
+	char text[200]; /* message for people, with place and numbers */
 } hob_rt_error;
 
 /* ---- opening ---- */
@@ -95,7 +95,7 @@ typedef struct hob_rt_player hob_rt_player;
 
 /* Opens the files of a model. Foreign bytes are safe to open: sizes, counts, ids, order, strings and numbers
  * are checked, and after success no call of this header reads outside the blobs, whatever they contain.
- * Digests are not recomputed: whoever fetched the files has verified them.
+ * Digests are not checked: that is the task of the code that fetches the files.
  *
  * options   NULL for the defaults
  * Cost      O(nodes + keys + vertices of skinned meshes + indices); no copy of vertices, indices or keys
@@ -105,7 +105,7 @@ bool hob_rt_open(const hob_rt_files *files, const hob_rt_options *options, hob_r
 /* Close instances, poses and players of the asset first. NULL is allowed. */
 void hob_rt_close(hob_rt_asset *asset);
 
-/* ---- what a model holds ---- */
+/* ---- contents of a model ---- */
 
 typedef struct hob_rt_attribute {
 	uint8_t semantic, set, components, encoding; /* HOB_PK_SEMANTIC_*, HOB_PK_ENCODING_* */
@@ -127,7 +127,7 @@ typedef struct hob_rt_lod {
 	uint32_t vertex_prefix; /* vertices [0, vertex_prefix) are enough for this and all coarser levels */
 	float error;			/* absolute, in the mesh's space; 0 for level 0; estimated for classic files */
 	uint32_t meshlet_first, meshlet_count;
-	float mean_error; /* as `error`, but of the average point; 0: not known */
+	float mean_error; /* mean distance instead of the largest; 0: not known */
 } hob_rt_lod;
 
 enum { HOB_RT_STREAMS = 4 };
@@ -168,7 +168,7 @@ typedef struct hob_rt_clip {
 	float start, end; /* seconds of the first and last key */
 	uint32_t channel_first, channel_count;
 	float bounds_min[3],
-		bounds_max[3]; /* skinned meshes over the clip, unattached; min > max if there are none */
+		bounds_max[3]; /* of the skinned meshes over the clip, unattached; min > max if there are none */
 } hob_rt_clip;
 
 /* The resolved contents. Read-only; arrays have the lengths of the counts. */
@@ -276,13 +276,13 @@ void hob_rt_set_matrix(hob_rt_instance *instance, uint32_t node, const float mat
  * NULL. */
 void hob_rt_get_trs(const hob_rt_instance *instance, uint32_t node, float translation[3], float rotation[4],
 					float scale[3]);
-/* Back to the cooked transform. */
+/* Resets a node to its cooked transform. */
 void hob_rt_reset_node(hob_rt_instance *instance, uint32_t node);
 
 /* Recomputes the world transforms that changed since the last call: the subtrees of the nodes that were set,
  * and of everything attached to this instance, at any depth. An attached instance is updated through the one
- * that carries it. Returns the number
- * of nodes recomputed in this instance. Cost  O(nodes recomputed + nodes / 4096) */
+ * that carries it. Returns the number of nodes recomputed in this instance.
+ * Cost  O(nodes recomputed + nodes / 4096) */
 uint32_t hob_rt_update(hob_rt_instance *instance);
 
 /* World transforms after the last hob_rt_update: [node_count][16], which can be uploaded as a whole. */
@@ -310,7 +310,7 @@ float *hob_rt_weights(hob_rt_instance *instance);
 
 /* The records of hob_rt_material and so on, with the values that hob_rt_apply wrote to this instance
  * (KHR_animation_pointer). True if some clip of the asset drives one of their numbers; if false, the record
- * never changes. A texture reference is named by a material's slot, which must have one. Derived fields
+ * never changes. A texture reference is that of a material's slot, which must have one. Derived fields
  * (transparency, alpha_test) stay as cooked. O(log properties) for each number. */
 bool hob_rt_driven_material(const hob_rt_instance *instance, uint32_t material, hob_pk_material *out);
 bool hob_rt_driven_texref(const hob_rt_instance *instance, uint32_t material, uint32_t slot,
@@ -406,7 +406,7 @@ uint32_t hob_rt_player_add(hob_rt_player *player, uint32_t clip, float weight, f
 						   bool loop);
 /* Fades a layer out. */
 void hob_rt_player_stop(hob_rt_player *player, uint32_t layer, float fade);
-/* Moves all layers on by `seconds` (any sign; a value that is not a number moves nothing) and applies the
+/* Advances all layers by `seconds` (any sign; a value that is not a number moves nothing) and applies the
  * result. Without layers the instance takes the rest pose. */
 void hob_rt_player_advance(hob_rt_player *player, double seconds, hob_rt_instance *instance);
 
@@ -420,7 +420,7 @@ void hob_rt_player_advance(hob_rt_player *player, double seconds, hob_rt_instanc
 void hob_rt_palette(const hob_rt_instance *instance, uint32_t skin, float *palette, float *normals);
 const float *hob_rt_inverse_bind(const hob_rt_asset *asset, uint32_t skin, uint32_t joint);
 
-/* ---- what to draw ---- */
+/* ---- culling and levels of detail ---- */
 
 /* Six planes, inward: a*x + b*y + c*z + d >= 0 inside. From view * projection, for clip space z in -w..w;
  * correct (near plane a little generous) for 0..w and reversed or infinite depth too. */
@@ -449,8 +449,7 @@ uint32_t hob_rt_cull(const hob_rt_instance *instance, const hob_rt_frustum *frus
  * global            the node's world transform; its largest scale counts
  * pixels_per_radian viewport height / (2 * tan(vertical field of view / 2))
  * Source            screen-space error of Cohen, Olano, Manocha 1998; distance to the bounding sphere, not
- *                   its centre. Stored errors are the simplifier's; the true maximum is up to twice that:
- *                   halve `pixels` where it matters. */
+ *                   its centre. Packed files have measured errors, classic ones estimates. */
 uint32_t hob_rt_choose_lod(const hob_rt_mesh *mesh, const float global[16], const float eye[3],
 						   float pixels_per_radian, float pixels);
 

@@ -58,8 +58,8 @@ static uint8_t is_unit(const float *values, uint32_t key_count)
 	return unit;
 }
 
-/* Each curve must be valid by itself. The sum of all keys is limited by the values in the file, so that
- * samplers which share a range cannot make opening slow. */
+/* Checks each curve by itself. The sum of all keys is limited by the values in the file, so that samplers
+ * which share a range cannot make opening slow. */
 static bool check_samplers(rt_asset *a, hob_rt_error *error)
 {
 	const float *times = (const float *)(const void *)a->times.data;

@@ -30,8 +30,8 @@ bool hob_rt_mesh_clusters(const hob_rt_asset *asset, uint32_t mesh, hob_rt_clust
 	return true;
 }
 
-/* The eye in the mesh's space, and the ratio of the smallest to the largest scale. False: the node's scale is
- * singular. */
+/* Computes the eye in the mesh's space, and the ratio of the smallest to the largest scale. False if the
+ * node's scale is singular. */
 static bool to_mesh(const float m[16], const float eye[3], double out[3], double *evenness)
 {
 	double cofactor[9], d[3], determinant = 0, least = HUGE_VAL, most = 0;

@@ -228,7 +228,7 @@ static uint32_t update_subtrees(hob_rt_instance *in)
 	return changed;
 }
 
-/* If subtrees are not contiguous, a change spreads by marking: parents always come first. */
+/* Updates an instance whose subtrees are not contiguous: marks spread from parents to later children. */
 static uint32_t update_sweep(hob_rt_instance *in)
 {
 	uint32_t changed = 0;
@@ -271,7 +271,7 @@ static uint32_t update_one(hob_rt_instance *in)
 uint32_t hob_rt_update(hob_rt_instance *in)
 {
 	uint32_t changed = update_one(in);
-	/* Everything attached, hosts first, without recursion. */
+	/* Updates everything attached, hosts first, without recursion. */
 	for (hob_rt_instance *at = in;;) {
 		if (at->first_child) {
 			at = at->first_child;

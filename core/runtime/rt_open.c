@@ -41,7 +41,7 @@ static void index_names(rt_asset *a, uint64_t *room)
 
 /* ---- draws and morph weights */
 
-/* Far more than any model has: a few bytes of links could otherwise ask for any number of weights. */
+/* More weights than any model has: otherwise a few bytes of links could demand any number. */
 enum { WEIGHT_LIMIT = 1 << 24 };
 
 static bool take_draws(rt_asset *a, rt_memory *memory, hob_rt_error *error)

@@ -232,7 +232,7 @@ static bool fill_streams(const rt_asset *a, const hob_pk_mesh *from, hob_rt_mesh
 	return true;
 }
 
-/* Every record, whether a mesh uses it or not: callers may ask for any. */
+/* Checks every record, used by a mesh or not: callers may request any. */
 static bool check_morphs(const rt_asset *a, hob_rt_error *error)
 {
 	uint64_t left = a->deltas.count;

@@ -88,7 +88,7 @@ typedef struct rt_asset {
 	uint32_t named_count;
 	hob_rt_draw *draws;
 	uint32_t *weight_of;  /* [node_count] first weight of nodes that have some; NULL without morph targets */
-	uint32_t *weights_at; /* [node_count] how many */
+	uint32_t *weights_at; /* [node_count] the number of its weights */
 	/* [value_count] rest pose: morph weights, then the animated properties other than nodes */
 	float *weights;
 	/* meshes */

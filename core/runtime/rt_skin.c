@@ -110,7 +110,7 @@ bool hob_rt_joint_boxes_fill(rt_asset *a, uint32_t *places, hob_rt_error *error)
 		a->joint_box_first[i] = total;
 		if (a->pub.classic || a->meshes[i].influence_count == 0 || a->meshes[i].vertex_count == 0)
 			continue;
-		/* Meshes that share vertices must not make opening slow. */
+		/* Meshes that share vertices must not make opening slow: `left` bounds the total. */
 		if (a->meshes[i].vertex_count > left)
 			return hob_rt_fail(error, HOB_RT_CORRUPT,
 							   "skinned meshes overlap in the vertex sections (mesh %u)", i);
@@ -127,8 +127,6 @@ bool hob_rt_joint_boxes_fill(rt_asset *a, uint32_t *places, hob_rt_error *error)
 	a->joint_box_first[a->pub.mesh_count] = total;
 	return true;
 }
-
-/* Meshes that share vertices must not make opening slow: bounds the total. */
 
 const float *hob_rt_inverse_bind(const hob_rt_asset *asset, uint32_t skin, uint32_t joint)
 {

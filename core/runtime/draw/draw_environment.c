@@ -66,8 +66,8 @@ bool hob_draw_environment_open(const hob_rt_asset *asset, draw_find find, void *
 	return true;
 }
 
-/* Half of the radiance by direction in that room, as in web/viewer/stage.js: nine coefficients of spherical
- * harmonics, summed over 100,000 rays. */
+/* Half of the radiance by direction in three's RoomEnvironment, as in web/viewer/stage.js: nine coefficients
+ * of spherical harmonics, summed over 100,000 rays. */
 static const float room[9] = {1.8740f, 0.8605f, 0.7955f,  0.1315f, 0.1005f,
 							  0.5220f, 0.6000f, -0.1695f, -0.3135f};
 

@@ -6,7 +6,7 @@
 #include "draw_textures.h"
 
 typedef struct draw_environment {
-	GLuint cube;		  /* roughness r is at level r (2 - r) blurs */
+	GLuint cube;		  /* level r (2 - r) * blurs is for roughness r */
 	GLuint scatter;		  /* RG by cosine to the eye and roughness: scale and bias of f0 */
 	uint32_t blurs;		  /* the last level */
 	float irradiance[27]; /* R, G, B of nine coefficients, as in the file */
@@ -14,8 +14,8 @@ typedef struct draw_environment {
 	bool neutral;		  /* Khronos' neutral tone mapping, instead of none */
 } draw_environment;
 
-/* asset    of an environment map: its picture is image 0, which `find` provides
- * Prints the reason and returns false if that is not a cube that this driver can read. */
+/* asset    an environment map's, whose image 0 `find` provides
+ * Prints the reason and returns false if the image is not a cube that this driver can read. */
 bool hob_draw_environment_open(const hob_rt_asset *asset, draw_find find, void *user, draw_environment *out);
 /* Initial lighting of the dashboard's viewer: three's RoomEnvironment, blurred, and a lamp. */
 void hob_draw_environment_room(draw_environment *out);

@@ -216,7 +216,7 @@ static bool open_clusters(const hob_rt_asset *asset, uint32_t mesh, gpu_mesh *gp
 	return gpu->good && gpu->chosen && gpu->cluster_indices;
 }
 
-/* Leaves the indices bound; returns their number. */
+/* Uploads the indices of a cut and leaves them bound; returns their number. */
 static uint32_t upload_cut(const draw_model *m, gpu_mesh *gpu, const float *global, const draw_view *view)
 {
 	uint32_t count = hob_rt_choose_clusters(&gpu->clusters, global, view->eye, view->pixels_per_radian,

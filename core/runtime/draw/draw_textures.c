@@ -89,7 +89,7 @@ static uint64_t u64_at(hob_rt_blob blob, size_t at)
 	return (uint64_t)u32_at(blob, at) | (uint64_t)u32_at(blob, at + 4) << 32;
 }
 
-/* The raw bytes of a level, in their own memory. */
+/* Returns the raw bytes of a level in malloc'ed memory. */
 static void *level_bytes(hob_rt_blob file, uint32_t level, uint32_t scheme, size_t raw)
 {
 	uint64_t offset = u64_at(file, 80 + 24 * (size_t)level), stored = u64_at(file, 88 + 24 * (size_t)level);

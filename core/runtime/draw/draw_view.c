@@ -24,7 +24,7 @@ static void set_projection(draw_view *view, const float *to_eye, float yfov, flo
 	view->pixels_per_radian = (float)height / (2 * tanf(yfov / 2));
 }
 
-/* From a rotation whose columns are the camera's right, up and back, and its position. */
+/* Makes the view matrix from the camera's, whose columns are right, up, back, position. */
 static void invert_rigid(const float *m, float *out)
 {
 	for (int i = 0; i < 3; i++) {
@@ -39,7 +39,7 @@ static void invert_rigid(const float *m, float *out)
 			out[12 + i] -= out[k * 4 + i] * m[12 + k];
 }
 
-/* Upright, facing away from `back`: the columns right, up, back, position. */
+/* Makes an upright camera that faces away from `back`: columns right, up, back, position. */
 static void place_camera(const float eye[3], const float back[3], float *m)
 {
 	float along = sqrtf(back[0] * back[0] + back[1] * back[1] + back[2] * back[2]);
