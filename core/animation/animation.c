@@ -161,7 +161,7 @@ static const hob_channel **sort_channels(bake_t *bake, const hob_clip *clip, uin
 
 /* ---- tracks */
 
-/* The strictest rule among a track's users; a track used for both rotation and another path is not
+/* Collects the strictest rule among a track's users; a track used for both rotation and another path is not
  * reduced. */
 static void collect_rules(const bake_t *bake, const hob_channel *const *channels, uint32_t count,
 						  hob_reduce_rule *rules, uint32_t track_count)
@@ -276,7 +276,7 @@ static void clip_range(const hob_clip *clip, float range[2])
 	}
 }
 
-/* Their keys are kept: the allowed error of a factor is unknown. */
+/* Bakes property channels. Their keys are all kept, because the allowed error of a factor is unknown. */
 static bool bake_properties(bake_t *bake, const hob_clip *clip, track_set_t *set, hob_clip *out)
 {
 	out->properties = HOB_NEW(bake->result, hob_property_channel, clip->property_count);
@@ -387,7 +387,7 @@ static bool bake_skins(bake_t *bake, hob_baked_animations *out)
 	return true;
 }
 
-/* ---- */
+/* ---- the whole */
 
 static void widen(float box[6], const float min[3], const float max[3])
 {

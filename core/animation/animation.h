@@ -26,7 +26,7 @@ typedef struct hob_animation_options {
  * options   NULL for the defaults
  * result    owns everything that *out points to: names are copied
  * scratch   restored on return
- * notes     a channel that repeats another's target, one whose weights do not fit its mesh, a renamed clip
+ * notes     reports channels whose target repeats or whose weights do not fit the mesh, renamed clips
  * out       clips and skins keep the model's order and count; clip names are unique (later duplicates get a
  *           number); a clip's channels are sorted by node, then path, one per target: the last duplicate
  *           counts. ranges[2*i], [2*i+1] are first and last key of clip i in seconds, 0 and 0 without

@@ -142,7 +142,7 @@ static bool even_instants(instants_t *out, float start, float end, uint32_t coun
 	return out->at != NULL;
 }
 
-/* Every key time, and for STEP tracks the time just before it, which still has the older value. */
+/* Gathers every key time, and for STEP tracks the time just before it, which still has the older value. */
 static uint32_t gather_keys(const hob_clip *clip, float *at)
 {
 	uint32_t count = 0;
@@ -205,7 +205,7 @@ static bool choose_instants(const hob_clip *clip, float start, float end, hob_ar
 	return true;
 }
 
-/* ---- looking */
+/* ---- sampling */
 
 static box_t morph_box(hob_clip_pose *pose, const skin_mesh_t *part, float time)
 {

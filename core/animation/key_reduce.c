@@ -19,7 +19,7 @@ static bool all_zero(const float *a, uint32_t count)
 	return true;
 }
 
-/* The curve is constant from key `key` to the next. */
+/* Whether the curve is constant from key `key` to the next. */
 static bool is_flat(const hob_track *track, uint32_t key)
 {
 	uint32_t n = track->components;

@@ -5,7 +5,7 @@
 #include <math.h>
 
 enum { SAMPLES = 64, PULLS = 24, FEW_NODES = 1024, LEAST_INSTANTS = 8, SMALL = 64, PER_INSTANT = 16 };
-/* Minimum gain of the sum for another pose. */
+/* Least relative gain of the sum for adding a pose; least bend, relative to a triangle's edge. */
 static const double least_gain = 0.02, least_bend = 1e-4;
 
 /* A sampled triangle, and the joints at its corners. */
@@ -56,7 +56,7 @@ static bool has_poses(const hob_mesh *mesh)
 	return mesh->topology == HOB_TRIANGLES && mesh->index_count / 3 > SMALL;
 }
 
-/* A mesh is sampled at each instant whose number is a multiple of this; a small mesh at fewer. */
+/* The interval at which instants are examined for a mesh: longer for a small mesh. */
 static uint32_t step_of(const hob_skin_poses *c, const hob_mesh *mesh)
 {
 	uint32_t most = mesh->index_count / 3 / PER_INSTANT;
@@ -198,7 +198,7 @@ static double size_at(const hob_skin_mesh *part, const joints_t *joints)
 	return part->joint_count > 0 ? sum / part->joint_count : 0;
 }
 
-/* How much a pose bends a triangle: how far its joints would move its centre apart, plus its growth. */
+/* A measure of a triangle's bend: how far apart its joints move its centre, plus its growth. */
 static double bend_of(const sample_t *sample, const joints_t *joints, uint32_t joint_count, double size)
 {
 	double at[PULLS][3], weights[PULLS], mean[3] = {0, 0, 0}, all = 0, grown = 0, apart = 0;
@@ -238,7 +238,7 @@ typedef struct candidate {
 	float bend[SAMPLES];
 } candidate_t;
 
-/* step: distance of two instants */
+/* Adds a use of a mesh at every `step`-th instant. */
 static bool add_candidates(const hob_skin_poses *c, const hob_skin_mesh *part, uint32_t first, uint32_t step,
 						   const sample_t *samples, uint32_t sample_count, hob_arena *arena, candidate_t *out,
 						   uint32_t *count)
@@ -290,8 +290,8 @@ static uint32_t keep_bent(candidate_t *candidates, uint32_t count, const sample_
 	return kept;
 }
 
-/* The poses that raise the largest bends most, then others evenly spread: a level is far off between two
- * poses, too. */
+/* Chooses the poses that raise the largest bends most, then others evenly spread, because errors can peak
+ * between poses. */
 static uint32_t choose_most(const candidate_t *candidates, uint32_t count, uint32_t sample_count,
 							const candidate_t *chosen[HOB_SKIN_POSES])
 {
