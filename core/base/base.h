@@ -51,18 +51,18 @@ size_t hob_str_find(hob_str s, hob_str what, size_t from);
  * pattern longer than HOB_GLOB_BYTES_MAX matches nothing. */
 enum { HOB_GLOB_BYTES_MAX = 512 };
 bool hob_glob_match(hob_str pattern, hob_str text);
-/* Whether one of them matches; NULL-terminated, NULL means none. */
+/* Whether one of the patterns matches; the list ends with NULL, and may be NULL. */
 bool hob_glob_match_any(const char *const *patterns, hob_str text);
 /* True if `s` is valid UTF-8 (no surrogates, no overlong forms, at most U+10FFFF). */
 bool hob_utf8_valid(hob_str s);
-/* The position `at` in `text`, for messages: line and character, each from 1. */
+/* Line and character of the position `at` in `text`, each from 1, for messages. */
 void hob_text_place(hob_str text, const char *at, size_t *line, size_t *column);
 /* Single-byte edits between two short words, for "did you mean"; SIZE_MAX if one is longer than 127 bytes. */
 size_t hob_str_distance(hob_str a, hob_str b);
 /* Finds the key closest to `asked`, which a person wrote: a dotted key such as "cook.jobs", of which the last
  * part is enough, or a group of keys ("cook"). *distance: the number of edits; SIZE_MAX as for
  * hob_str_distance. */
-enum { HOB_NEAR_EDITS = 2 }; /* words with a greater distance have nothing in common */
+enum { HOB_NEAR_EDITS = 2 }; /* no suggestion beyond this distance */
 hob_str hob_key_near(hob_str asked, hob_str key, size_t *distance);
 
 /* ---- errors ---- */
@@ -85,7 +85,7 @@ typedef struct hob_error {
 const char *hob_err_name(hob_err_code code); /* "import.corrupt" */
 int hob_err_http(hob_err_code code);		 /* 422 */
 
-/* A constant false that the compiler sees through: code after a failure is known to be unreachable. */
+/* Always false, and inline, so that compilers and analysers know what hob_fail returns. */
 static inline bool hob_always_false(bool ignored)
 {
 	(void)ignored;
@@ -163,7 +163,7 @@ bool hob_json_valid(hob_str text, uint32_t depth);
 hob_bytes hob_buf_bytes(const hob_buf *buf);
 hob_str hob_buf_str(const hob_buf *buf);
 
-/* ---- notes: what a person should know about a cook that succeeded ---- */
+/* ---- notes: messages to people about a cook that succeeded ---- */
 
 typedef enum hob_note_level { HOB_NOTE_INFO, HOB_NOTE_WARNING } hob_note_level;
 
@@ -199,13 +199,13 @@ typedef struct hob_io {
 	bool (*read)(void *user, hob_str path, hob_bytes *out, hob_error *err);
 	/* Searches the folder of `path` for a file whose name differs only in upper and lower case or in the
 	 * Unicode form of its letters (macOS writes an accented letter as two characters, others as one). Writes
-	 * its path (valid until the io is closed) and returns true, or returns false. Reads no file. The question
-	 * is recorded, whether or not a file is found. */
+	 * its path (valid until the io is closed) and returns true, or returns false. Reads no file. The search
+	 * is recorded as a dependency, whether or not a file is found. */
 	bool (*find_nocase)(void *user, hob_str path, hob_str *found);
 	/* Notes a reference that hob_io_join refuses: absolute, or to a place above the root. After the second
 	 * kind, the result of the cook is reusable only where that place is above the root, too. May be NULL. */
 	void (*refused)(void *user, hob_str reference, bool absolute);
-	/* The caller neither uses the bytes read from `path` again nor reads it again. May be NULL: the bytes
+	/* Says that the caller will neither use the bytes of `path` nor read it again. May be NULL: the bytes
 	 * stay. */
 	void (*done)(void *user, hob_str path);
 } hob_io;

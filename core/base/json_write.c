@@ -58,8 +58,8 @@ void hob_json_raw(hob_buf *out, hob_str json)
 	hob_buf_put_str(out, json.len > 0 ? json : HOB_STR("null"));
 }
 
-/* Days since 1970 to a date of the Gregorian calendar. Years start in March, so that a leap day is the last
- * day of its year. Source: E. M. Reingold and N. Dershowitz, Calendrical Calculations, chapter 2. */
+/* Converts days since 1970 to a date of the Gregorian calendar. Years start in March, so that a leap day is
+ * the last day of its year. Source: E. M. Reingold and N. Dershowitz, Calendrical Calculations, chapter 2. */
 static void date_of(int64_t days, int *year, int *month, int *day)
 {
 	int64_t since = days + 719468; /* since 1 March of year 0 */

@@ -71,7 +71,7 @@ static inline const char *take_digits(const char *p, const char *end, uint64_t *
 	return p;
 }
 
-/* The common case: at most 7 digits, a point, and 15 digits in all. NULL for all others. */
+/* Reads the common case: at most 7 digits, a point, and 15 digits in all. NULL in other cases. */
 static inline const char *read_plain(const char *p, const char *end, double *out)
 {
 	if (end - p < 32)

@@ -1,15 +1,15 @@
 /* number.h - decimal numbers and characters in text: no locale, no allocation, the same bits everywhere.
  *
- * The readers take a range and return the first byte behind the number, or NULL if none begins at `at`
+ * The readers take a range and return the first byte after the number, or NULL if none begins at `at`
  * (leading blanks are not skipped). They never read past `end`. */
 #ifndef HOB_NUMBER_H
 #define HOB_NUMBER_H
 
 #include "base.h"
 
-/* [+-] digits [. digits] [e [+-] digits], with at least one digit before or behind the point; also "nan",
- * "inf" and what Microsoft's printf makes of them ("1.#QNAN", "-1.#IND"). The value is that of the decimal
- * rounded to double and then to float; too large ones become infinity, too small ones zero. */
+/* [+-] digits [. digits] [e [+-] digits], with at least one digit before or after the point; also "nan",
+ * "inf" and their form in Microsoft's printf ("1.#QNAN", "-1.#IND"). The value is that of the decimal rounded
+ * to double and then to float; too large ones become infinity, too small ones zero. */
 const char *hob_number_float(const char *at, const char *end, float *out);
 const char *hob_number_double(const char *at, const char *end, double *out);
 
