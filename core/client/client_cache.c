@@ -37,7 +37,7 @@ static int read_file(hobc_client *client, const char *path, uint8_t **data, size
 	return *data != NULL;
 }
 
-/* Nobody sees an incomplete file: the name appears when the bytes are complete. */
+/* Writes to a temporary file and renames it, so that nobody reads an incomplete one. */
 static void write_file(hobc_client *client, const char *path, const uint8_t *data, size_t size)
 {
 	char temp[PATH_ROOM + 64];

@@ -248,7 +248,7 @@ static int start(hobc_client *client, hobc_request *r, const hob_pk_header *head
 	return 1;
 }
 
-/* The next needed bytes, merged over small gaps, as one request. */
+/* Sets the next range to request: needed bytes, merged over small gaps. 0 if none is left. */
 static int next_run(hobc_request *r)
 {
 	size_t at = r->need_at;

@@ -301,7 +301,7 @@ int hobc_json_number(hobc_json value, uint64_t *out)
 	return value.size > 0;
 }
 
-/* On a mismatch the last '*' takes one more byte, unless that is a '/'; then the last '**' does. */
+/* On a mismatch the last '*' takes one more byte, or if that is a '/', the last '**' does. */
 int hobc_glob(const char *pattern, const char *text)
 {
 	const char *first = pattern, *star = NULL, *star_text = NULL, *deep = NULL, *deep_text = NULL;

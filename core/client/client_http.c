@@ -166,7 +166,7 @@ static void feed_head(hobc_http *http, char c)
 		http->state = HOBC_HTTP_BAD;
 }
 
-/* One line of chunked framing is complete in http->line. */
+/* Handles a line of chunked framing that is complete in http->line. */
 static void end_line(hobc_http *http)
 {
 	size_t size = http->line_size, digits = 0;

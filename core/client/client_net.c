@@ -27,7 +27,7 @@ void hobc_number_text(uint64_t number, char *out)
 	out[count] = 0;
 }
 
-/* A file that neither this user nor root wrote does not count: the token is sent to the address in it. */
+/* Reads the address in a daemon.json that this user or root wrote, because the token is sent there. */
 static int url_in(const char *path, char *out, size_t room)
 {
 	char text[1024];
@@ -51,7 +51,7 @@ void hobc_url_here(char *out, size_t room)
 	const char *named = getenv("HOB_URL");
 	size_t size = getcwd(path, 4096) ? strlen(path) : 0;
 	out[0] = 0;
-	if (named && *named) { /* one that is too long is no address */
+	if (named && *named) { /* ignored if too long */
 		memcpy(out, named, strlen(named) < room ? strlen(named) + 1 : 0);
 		return;
 	}
@@ -68,7 +68,7 @@ void hobc_url_here(char *out, size_t room)
 	memcpy(out, usual, sizeof usual);
 }
 
-/* Plain sockets. If an address refuses, the next address of the host is tried (::1, then 127.0.0.1). */
+/* A plain socket. If an address refuses, the next one of the host is tried (::1, then 127.0.0.1). */
 typedef struct plain {
 	int fd, connected;
 	struct addrinfo *all, *next;

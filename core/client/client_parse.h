@@ -47,7 +47,7 @@ typedef struct hobc_http {
 	char line[HOBC_LINE_MAX];
 	char head[HOBC_HEAD_MAX];
 } hobc_http;
-/* Returns 0 to stop: the answer is then BAD. */
+/* Receives a piece of the body. Returns 0 to stop: the answer is then BAD. */
 typedef int (*hobc_body_fn)(void *user, const uint8_t *data, size_t size);
 void hobc_http_start(hobc_http *http);
 /* Takes bytes until the answer is DONE or BAD; returns how many it took. A body that ends with the connection
@@ -78,7 +78,7 @@ int hobc_json_item(hobc_json array, size_t *position, hobc_json *item); /* posit
 int hobc_json_text(hobc_json value, char *out, size_t room);			/* unescaped, NUL-terminated */
 int hobc_json_number(hobc_json value, uint64_t *out);
 
-/* '?', '*', '**' as the daemon understands them. */
+/* Matches '?', '*' and '**' as the daemon does. */
 int hobc_glob(const char *pattern, const char *text);
 
 #ifdef __cplusplus

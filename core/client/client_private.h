@@ -1,4 +1,4 @@
-/* client_private.h - what the files of the client share. */
+/* client_private.h - shared by the sources of the client. */
 #ifndef HOBC_PRIVATE_H
 #define HOBC_PRIVATE_H
 
@@ -37,7 +37,7 @@ typedef struct hobc_request {
 	void *user;
 	char *target;
 	char hash[65]; /* the expected hash; empty: the one in the ETag */
-	char name[65]; /* key of the asset and output in the cache; empty: asked by hash */
+	char name[65]; /* key of the asset and output in the cache; empty: requested by hash */
 	char have[65]; /* the cached copy that If-None-Match names */
 	int by_range, retried;
 	uint64_t first, last; /* of the current exchange */
@@ -50,7 +50,7 @@ typedef struct hobc_request {
 	size_t older_count;
 	uint8_t *whole;
 	uint64_t whole_size;
-	size_t came; /* bytes from its start that came with the table */
+	size_t came; /* bytes of `whole` from its start that came with the table */
 	int table_asked;
 	/* bytes of `whole` that are still to be fetched, ascending; those before need_at have arrived */
 	hobc_need *needs;
@@ -95,15 +95,15 @@ struct hobc_client {
 void *hobc_alloc(hobc_client *client, size_t size);
 void hobc_free(hobc_client *client, void *memory);
 void hobc_number_text(uint64_t number, char *out); /* room for 21 */
-/* $HOB_URL, "" if it does not fit; else the address in .hob/daemon.json of this folder or one above; else the
- * usual one. */
+/* Finds the daemon's address: $HOB_URL, "" if too long; else that in .hob/daemon.json of this folder or one
+ * above; else the default. */
 void hobc_url_here(char *out, size_t room);
 void hobc_net_default(hobc_client *client, hobc_transport *net);
 
 void hobc_request_free(hobc_client *client, hobc_request *request);
 void hobc_slot_hang_up(hobc_slot *slot);
 
-/* the cache folder: without one, every function does nothing and returns 0 */
+/* the cache folder; without one, each of these functions does nothing and returns 0 */
 int hobc_cache_read(hobc_client *client, const char *hash, uint8_t **data, size_t *size); /* verified */
 void hobc_cache_write(hobc_client *client, const char *hash, const uint8_t *data, size_t size);
 int hobc_cache_find_name(hobc_client *client, const char *name, char hash[65]);

@@ -29,7 +29,7 @@ static void fail(hobc_client *client, hobc_request *r, hobc_result result, const
 	hobc_request_free(client, r);
 }
 
-/* Passes `data` to the callback; `about` has the other facts of a blob. */
+/* Passes `data` to the callback as a blob with the other fields of `about`. */
 static void give(hobc_client *client, hobc_request *r, uint8_t *data, size_t size, hobc_blob about)
 {
 	hobc_blob *blob = (hobc_blob *)hobc_alloc(client, sizeof *blob);
@@ -46,7 +46,7 @@ static void give(hobc_client *client, hobc_request *r, uint8_t *data, size_t siz
 	hobc_request_free(client, r);
 }
 
-/* The requested part, when everything has arrived; 0 if it is outside the blob. */
+/* Cuts the requested part out of a whole blob; 0 if it is outside. */
 static int cut(const hobc_request *r, uint8_t *data, size_t *size)
 {
 	uint64_t last = r->last < *size ? r->last : (uint64_t)*size - 1;
@@ -108,7 +108,7 @@ static void again(hobc_client *client, hobc_request *r)
 	client->queue = r;
 }
 
-/* The daemon's own text, if the body is a problem document. */
+/* Writes the daemon's own text, if the body is a problem document. */
 static void message_of(const hobc_request *r, int status, char *out)
 {
 	char detail[MESSAGE_ROOM / 2 - 16], hint[MESSAGE_ROOM / 2 - 16];
@@ -208,7 +208,7 @@ static void part(hobc_client *client, hobc_request *r, const hobc_http *http)
 		whole_blob(client, r, http);
 		return;
 	}
-	/* Not two packed files: fetch everything, as if nothing were known. */
+	/* One of them is not a packed file: fetch the whole blob. */
 	r->phase = DELTA_NONE;
 	r->by_range = 0;
 	again(client, r);
@@ -438,7 +438,7 @@ static void put_glob(hobc_slot *slot, const char *glob)
 	}
 }
 
-/* A connection and an empty text to send; 0 if there is none. */
+/* Opens a connection unless one is kept, and empties the text to send. */
 static hobc_result prepare(hobc_slot *slot)
 {
 	hobc_client *client = slot->client;

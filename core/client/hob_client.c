@@ -193,7 +193,7 @@ void hobc_close(hobc_client *client)
 	release(user, client);
 }
 
-/* ---- asking */
+/* ---- requests */
 
 static int unreserved(char c)
 {

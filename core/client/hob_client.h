@@ -14,8 +14,8 @@
  *     hobc_get(client, "art/props/duck.glb", "meshes", on_blob, app, NULL);
  *     for (;;) { hobc_update(client, 0); draw(); }
  *
- * A reload is a proposal: on_event says that there is something newer; when to fetch and to swap is the
- * program's choice.
+ * A reload is a proposal: on_event reports that a newer version exists, and the program decides when to fetch
+ * and to swap it.
  *
  * The daemon's interface is in openapi.json: share/doc/hob where Hob is installed, /usr/share/doc/hob-dev
  * from Debian packages, schema in the sources. */

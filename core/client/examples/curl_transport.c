@@ -10,8 +10,8 @@ struct curl_transport {
 	char error[CURL_ERROR_SIZE];
 };
 
-/* It has its own multi handle, because only a multi handle connects without waiting, and keeps
- * connections. */
+/* A connection. Each has its own multi handle, because only a multi handle connects without waiting, and it
+ * keeps its connections. */
 typedef struct line {
 	CURLM *multi;
 	CURL *easy;

@@ -28,7 +28,7 @@ typedef char hash_text[65];
 
 typedef struct version {
 	hash_text hashes[OUTPUTS];	 /* "" = the asset has none */
-	uint64_t revs[OUTPUTS], rev; /* by name each has its own; 0 from a cache */
+	uint64_t revs[OUTPUTS], rev; /* requested by name, each output has its own; 0: from a cache */
 	bool preview;
 	hob_rt_asset *asset;
 	hob_rt_instance *instance;
@@ -45,7 +45,7 @@ typedef struct app {
 	double clock, swap_ms;
 	version shown, coming;
 	hash_text finals
-		[OUTPUTS]; /* of the last version that was no preview: it has more in common with the next one */
+		[OUTPUTS]; /* of the last final version: it has more in common with the next one than a preview has */
 	uint32_t generation, pending; /* of `coming`: answers to earlier requests are only kept as bytes */
 	hobc_blob **held;			  /* every blob of either version, once */
 	size_t held_count;
@@ -57,7 +57,7 @@ typedef struct app {
 typedef struct request {
 	app *app;
 	uint32_t generation;
-	int output; /* asked by name; -1 by hash */
+	int output; /* requested by name; -1: by hash */
 } request;
 
 static void advance(app *a);
@@ -118,7 +118,7 @@ static void release_unused(app *a)
 {
 	size_t kept = 0;
 	if (a->flying > 0)
-		return; /* after a later one */
+		return; /* done when the last of them ends */
 	for (size_t i = 0; i < a->held_count; i++)
 		if (is_used(&a->shown, a->held[i]->hash) || is_final(a, a->held[i]->hash))
 			a->held[kept++] = a->held[i];
@@ -223,7 +223,7 @@ static request *new_request(app *a, int output)
 	return r;
 }
 
-/* output: where its earlier versions are; -1 for a picture */
+/* output: the one that the blob belongs to, whose earlier versions serve as base; -1: a picture */
 static void fetch_hash(app *a, const char *hash, int output)
 {
 	const hobc_blob *older[] = {output >= 0 ? find_blob(a, a->shown.hashes[output]) : NULL,
@@ -252,7 +252,7 @@ static void fetch_by_name(app *a)
 	}
 }
 
-/* Everything requested has arrived: first the outputs, which then name the textures. */
+/* Called when everything requested has arrived: first the outputs, which then name the textures. */
 static void advance(app *a)
 {
 	version *v = &a->coming;

@@ -21,8 +21,8 @@
 typedef struct app {
 	hobc_client *client;
 	const char *asset, *output;
-	hobc_blob *shown; /* what a renderer would be showing */
-	hobc_blob *base;  /* the last that was no preview: it has more in common with the next final one */
+	hobc_blob *shown; /* the blob that a renderer would be showing */
+	hobc_blob *base;  /* the last final one: it has more in common with the next than a preview has */
 	int preview;	  /* the wanted blob is a preview, or --delta's, and must not become the base */
 	char **next;	  /* of --delta: hashes still to be fetched */
 	char wanted[65];  /* hash of the last announced blob */
@@ -33,7 +33,7 @@ typedef struct app {
 
 static void on_blob(void *user, uint64_t id, hobc_result result, const char *message, hobc_blob *blob);
 
-/* One at a time: a delta reads the shown blob until it has arrived. */
+/* Fetches one blob at a time: a delta reads the shown blob until it has arrived. */
 static void fetch_wanted(app *a)
 {
 	if (a->fetching || strcmp(a->asked, a->wanted) == 0 ||

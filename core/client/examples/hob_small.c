@@ -3,8 +3,7 @@
  *
  *     hob_small URL ASSET [FILE.png]
  *
- * It waits for the network while it loads. hob_draw.c shows how to draw meanwhile, and fetches only what
- * changed. */
+ * It waits for the network while it loads. hob_draw.c draws meanwhile, and fetches only changed bytes. */
 #include "../../runtime/draw/draw_surface.h"
 #include "../../runtime/draw/draw_view.h"
 #include "../hob_client.h"
@@ -66,8 +65,7 @@ static void drop(app *a, shown *s)
 	*s = (shown){0};
 }
 
-/* All of it or nothing: if the new version cannot be loaded, the previous one stays on screen and it returns
- * false. */
+/* Loads a whole version; on failure returns false, and the previous one stays on screen. */
 static bool load(app *a, shown *out)
 {
 	static const char *const names[OUTPUTS] = {"meshes", "materials", "scene"};
