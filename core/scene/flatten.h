@@ -15,19 +15,18 @@
  * model     checked by hob_model_check
  * meshes    [model->mesh_count] for their boxes, and for skinned ones for joints and weights; NULL leaves all
  *           boxes empty
- * arena     owns what *out refers to; names of nodes with meshes are made, other text is borrowed from the
+ * arena     owns what *out refers to; it has the names of mesh children, other text is borrowed from the
  *           model
  * scratch   restored before returning
  * out       local and global   matrices; global = global of the parent * local, in float
  *           trs flags          FROM_MATRIX: the source gave a matrix; SHEAR: translation, rotation and scale
- *                              do not give it back; MIRRORED: the determinant of *global* is negative, so
- *                              triangles turn their back. They stand on source nodes and their mesh children
- *                              alike. HIDDEN stands on source nodes only
- *           aabb               of each node's subtree in the rest pose: a mesh's box turned by global, grown
- *                              to an axis-aligned one; of skinned meshes the boxes of each joint's vertices
- *                              under the joint's pose. Morph targets are not counted in, nor
- *                              is what hob_model_unseen_nodes marks. FLT_MAX..-FLT_MAX
- *                              where there is nothing
+ *                              do not reproduce it; MIRRORED: the determinant of *global* is negative, so
+ *                              triangles show their back sides. Mesh children have the flags of their source
+ *                              node, except HIDDEN, which only source nodes have
+ *           aabb               of each node's subtree in the rest pose: the axis-aligned box around a mesh's
+ *                              box under `global`; for skinned meshes around the boxes of each joint's
+ *                              vertices under the joint's `global`. Without morph targets and nodes that
+ *                              hob_model_unseen_nodes marks. FLT_MAX..-FLT_MAX if empty
  *           links              sorted by node. mesh and material on mesh children (no material link for the
  *                              default material); camera, light, skin and weights on the source's node
  *           extras             those of the model that are not empty, sorted by kind and index

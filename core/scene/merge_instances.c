@@ -101,7 +101,7 @@ static bool fold_group(fold_t *f, const candidate_t *group, uint32_t size)
 	return true;
 }
 
-/* Calls f for each run of more than one equal candidate; with f == NULL it only counts their refs. */
+/* Calls f for each run of two or more equal candidates; with f == NULL only counts their references. */
 static bool each_group(fold_t *f, const candidate_t *candidates, uint32_t count, uint32_t *ref_count)
 {
 	*ref_count = 0;
@@ -117,7 +117,8 @@ static bool each_group(fold_t *f, const candidate_t *candidates, uint32_t count,
 	return true;
 }
 
-/* Gives every remaining node its own range, so that no ref names a mesh which is no longer shown. */
+/* Gives every remaining node its own range of references, so that none names a mesh that is no longer
+ * shown. */
 static bool compact_refs(fold_t *f)
 {
 	hob_model *m = &f->model;

@@ -33,7 +33,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 static int compare_groups(const piece_t *a, const piece_t *b)
 {
 	int order = compare_numbers(a->anchor, b->anchor);
-	/* Below an anchor, the scenes are those of the anchor. */
+	/* All nodes below an anchor are in the anchor's scenes. */
 	if (order == 0 && a->anchor == HOB_NONE)
 		order = compare_numbers(a->scenes, b->scenes);
 	return order != 0 ? order : compare_numbers(a->kind, b->kind);
@@ -48,7 +48,7 @@ static int compare_pieces(const void *a, const void *b)
 	return order != 0 ? order : compare_numbers(x->place, y->place);
 }
 
-/* The kind of a mesh is the first mesh that it can be joined with. */
+/* Identifies the kind of a mesh by the first mesh that it can be joined with. */
 static uint32_t kind_of(const hob_model *model, uint32_t mesh, uint32_t *kinds, uint32_t *kind_count)
 {
 	for (uint32_t k = 0; k < *kind_count; k++)

@@ -1,4 +1,4 @@
-/* merge_material.h - joins everything with one material into one draw. */
+/* merge_material.h - joins meshes of one material into few draws. */
 #ifndef HOB_MERGE_MATERIAL_H
 #define HOB_MERGE_MATERIAL_H
 
@@ -11,8 +11,8 @@
  * them, and per kind of mesh (topology, set of attributes, variant mappings): nothing is invented or lost. A
  * single mesh is not changed. The joined mesh goes to the anchor's node, after its own meshes; without an
  * anchor, to a new root node with identity transform, named after the material, in the same scenes. Nodes
- * that are left with nothing - no meshes, children, camera, light or skin, and nothing that moves them or
- * needs them as a joint - are deleted, as are meshes that are no longer used.
+ * left without meshes, children, camera, light and skin, which nothing moves or needs as a joint, are
+ * deleted, as are meshes that are no longer used.
  *
  * Errors    CONFIG: no such material (the text lists the materials); MEMORY, LIMIT, CORRUPT as in
  *           mesh_join.h. The model is then unchanged. Cost O(nodes log nodes + vertices of the copies) */

@@ -74,7 +74,7 @@ static void edit_nodes(const hob_model *m, const uint32_t *to, edit_t *e)
 	}
 }
 
-/* An unused skin that lost joints keeps its number and has no joints. */
+/* Renumbers joints. An unused skin that lost joints keeps its id, with no joints. */
 static bool edit_skins(const hob_model *m, const uint32_t *to, hob_arena *arena, edit_t *e)
 {
 	for (uint32_t s = 0; s < m->skin_count; s++) {

@@ -88,7 +88,7 @@ static uint32_t skin_at(const hob_baked_scene *scene, uint32_t node, uint32_t *c
 																		: HOB_NONE;
 }
 
-/* [scene->node_count] Baked nodes that are never drawn. */
+/* Marks the baked nodes that are never drawn: [scene->node_count]. */
 static bool *find_unseen(const hob_model *model, const hob_baked_scene *scene, hob_arena *scratch)
 {
 	bool *unseen = HOB_NEW(scratch, bool, model->node_count),
