@@ -146,8 +146,8 @@ static uint32_t *new_ids(bake_t *b, uint32_t count)
 	return HOB_NEW(b->scratch, uint32_t, count);
 }
 
-/* From index of the first equal item to consecutive numbers; unused items (`used` NULL: all are used) get
- * HOB_NONE. */
+/* Replaces the index of the first equal item by consecutive numbers; unused items (`used` NULL: all are used)
+ * get HOB_NONE. */
 static uint32_t number(uint32_t *first, uint32_t count, const bool *used)
 {
 	uint32_t kept = 0;
@@ -251,7 +251,7 @@ static bool renumber_mappings(bake_t *b)
 	return b->mappings != NULL;
 }
 
-/* ---- the trunk */
+/* ---- the whole */
 
 static hob_str base_color_file(const hob_model *model, const hob_material *material)
 {

@@ -1,9 +1,8 @@
-/* material_bake.h - prepares the materials of a model for writing: the trunk of core/material.
+/* material_bake.h - prepares the materials of a model for writing: the entry point of core/material.
  *
  * In order: apply name rules if enabled, clamp values, empty texture slots without effect, merge equal
  * pictures, samplers and materials, drop unused pictures and samplers. Slots still refer to the model's
- * images; core/texture makes textures of them.
- */
+ * images; core/texture makes textures of them. */
 #ifndef HOB_MATERIAL_BAKE_H
 #define HOB_MATERIAL_BAKE_H
 

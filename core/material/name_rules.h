@@ -23,8 +23,9 @@ typedef struct hob_name_rule {
 extern const hob_name_rule hob_name_rules[];
 extern const uint32_t hob_name_rule_count;
 
-/* Applies the first matching rule of each subject. `base_color_file` is the path or name of the picture in
- * the base colour slot, may be empty. Returns whether any rule matched. */
+/* Applies the first matching rule for the material's name, and the first for the picture's. `base_color_file`
+ * is the path or name of the picture in the base colour slot, may be empty. Returns whether any rule
+ * matched. */
 bool hob_name_rules_apply(hob_material *material, hob_str base_color_file);
 
 #endif
