@@ -31,7 +31,7 @@ typedef struct cook {
 	const hob_cook_request *request;
 	hob_cook_memory *memory;
 	hob_notes *notes;
-	hob_io io;		   /* request->io, recording the names that are asked for */
+	hob_io io;		   /* wraps request->io to record the paths that are asked for */
 	hob_str stem, dir; /* of the source's path */
 	bool asked_by_name;
 	hob_str *asked; /* paths asked of the io; recorded only if `dir` is not empty */
@@ -57,9 +57,9 @@ static void stage(cook *c, const char *name, float done)
 	hob_report_stage(&c->report, name, c->request->clock ? c->request->clock() : 0);
 }
 
-/* ---- which files are asked for */
+/* ---- files that are asked for */
 
-/* In a checkout without 'git lfs pull', large files are pointers: texts of three lines. */
+/* Whether the file is a Git LFS pointer: three lines of text in place of a large file. */
 static bool is_lfs_pointer(hob_bytes file)
 {
 	enum { POINTER_MAX = 1024 };
@@ -94,9 +94,9 @@ static bool is_asked_from_here(cook *c, hob_str reference)
 	return hob_path_join(&c->memory->result, c->dir, reference, &meant, NULL) && is_asked(c, meant);
 }
 
-/* True if `name`, at `at` of a message, is a reference as the model's file spells it, and not the path below
- * the root that reads the same: a picture of a model in tex/ is looked for in tex/tex/, too. A message names
- * a reference before the file that was found for it; `last` is the text quoted before. */
+/* Whether `name`, at `at` of a message, is a reference as the model's file spells it, not an equal path below
+ * the root: a model in tex/ may refer to tex/a.png and mean tex/tex/a.png. A message quotes a reference
+ * before the path found for it; `last` is the text quoted before. */
 static bool is_reference(cook *c, hob_str text, size_t at, hob_str name, hob_str last)
 {
 	bool named = last.len > 0 &&
@@ -104,8 +104,8 @@ static bool is_reference(cook *c, hob_str text, size_t at, hob_str name, hob_str
 	return !named && hob_str_find(text, name, 0) == at && is_asked_from_here(c, name);
 }
 
-/* Models with the same bytes share their messages, wherever they lie: each path that was asked of the io is
- * written relative to the model's folder. */
+/* Appends a message, with paths that were asked of the io relative to the model's folder: models with the
+ * same bytes share their messages, wherever they lie. */
 static void put_relative(cook *c, hob_str text, hob_buf *out)
 {
 	hob_str last = {0};
@@ -142,8 +142,8 @@ static void name_relative(cook *c, hob_error *err)
 	hob_buf_release(&text);
 }
 
-/* On a file system that ignores case, only one of the two can exist. Reading the twin makes it a dependency,
- * so that the model is cooked again when the twin disappears. */
+/* Notes a file whose name differs from `path` only in case: where case is ignored, only one of them can
+ * exist. Reading it makes it a dependency, so that the model is cooked again when it disappears. */
 static void note_twin(cook *c, hob_str path)
 {
 	const hob_io *io = c->request->io;
@@ -155,7 +155,7 @@ static void note_twin(cook *c, hob_str path)
 					 "'%.*s' is beside '%.*s', which differs only in case", HOB_FMT(path), HOB_FMT(twin));
 }
 
-/* The folder "wood.fbm" of "wood.fbx" counts, too. */
+/* Notes that a path has the source's stem ("wood.fbm/a.png" for "wood.fbx"): the cook depends on it. */
 static void note_own_name(cook *c, hob_str path)
 {
 	hob_str below = hob_str_starts(path, c->dir) ? hob_str_sub(path, c->dir.len, path.len) : path;
@@ -571,7 +571,7 @@ static void note_short(cook *c)
 		hob_cook_memory_limit(c->request) >> 20);
 }
 
-/* Called once no other bake can follow, so that no note is added twice. */
+/* Adds the notes of the last bake. Called when no other bake can follow, so that no note is added twice. */
 static void say_mesh_notes(cook *c)
 {
 	note_two_mappings(c);
@@ -598,7 +598,7 @@ static bool bake_without_levels(cook *c, hob_error *err)
 	return bake_meshes(c, err);
 }
 
-/* Skips levels that cannot fit: a large model would be baked for minutes in vain. */
+/* Skips levels that cannot fit: a large model would be baked for minutes before it fails. */
 static bool bake_levels(cook *c, hob_error *err)
 {
 	uint64_t need = hob_cook_memory_of_levels(&c->model, c->lod_max, c->request->settings.lod_ratio);
@@ -810,7 +810,7 @@ static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
 	return true;
 }
 
-/* ---- the trunk */
+/* ---- the whole */
 
 static bool run(cook *c, hob_cook_result *out, hob_error *err)
 {

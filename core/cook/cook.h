@@ -2,7 +2,7 @@
  *
  * A cook is a pure function of the source's bytes, the answers of request->io, the settings and the versions
  * of the importer and of core: the same inputs give the same bytes on every machine, with any number of
- * threads. The asset's own name and place do not affect any output. */
+ * threads. The asset's place does not affect any output, and its name only if uses_name is set. */
 #ifndef HOB_COOK_H
 #define HOB_COOK_H
 

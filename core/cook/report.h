@@ -25,7 +25,7 @@ typedef struct hob_report {
 
 void hob_report_stage(hob_report *report, const char *name, uint64_t now_ns);
 void hob_report_importer(hob_report *report, const char *name, uint32_t version, hob_str generator);
-/* Timings only if the clock ran (now_ns was not 0). False without memory. */
+/* Appends the report; timings only if there was a clock (now_ns not 0). False without memory. */
 bool hob_report_print(const hob_report *report, const hob_cook_result *result, hob_buf *out);
 
 #endif
