@@ -2,7 +2,7 @@
  *
  * An atom is a character, ".", "[a-z_]", "[^a-z]", "\d" (a digit), "\w" (a letter, digit or "_") or "\"
  * before a character that stands for itself; "*", "+" or "?" may follow it. "^" and "$" are allowed at the
- * ends; without them the pattern may match anywhere. It compares bytes, not letters. */
+ * ends; without them the pattern may match anywhere. Matching is by byte, not by character. */
 #ifndef HOB_PATTERN_H
 #define HOB_PATTERN_H
 

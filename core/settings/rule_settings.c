@@ -24,7 +24,7 @@ static const struct {
 #include "../../schema/rules.def"
 };
 
-/* Whether `deep` makes a difference: a rule is on that asks for it. */
+/* Whether `deep` makes a difference: a rule that depends on it is on. */
 static bool is_deep(const hob_setting_rules *rules)
 {
 	static const hob_rule deep[] = {

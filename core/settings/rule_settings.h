@@ -3,9 +3,9 @@
  *
  *   { "mesh.open": "error", "mesh.triangles": { "max": 20000, "level": "warning" }, "profile": "game" }
  *
- * "deep": true also checks what costs much; `hob check --deep` sets it.
- * A profile resets all rules to its values, wherever it is in the object; the other members change single
- * rules. An object without "level" turns its rule on. */
+ * "deep": true adds the expensive checks; `hob check --deep` sets it. A profile resets all rules to its
+ * values, wherever it is in the object; the other members change single rules. An object without "level"
+ * turns its rule on. */
 #ifndef HOB_RULE_SETTINGS_H
 #define HOB_RULE_SETTINGS_H
 

@@ -69,7 +69,7 @@ void hob_settings_init(hob_settings *settings)
 
 /* ---- reading */
 
-/* Empty: no key is similar. */
+/* The key nearest to a path; empty: none is similar. */
 static hob_str nearest_key(const char *path)
 {
 	hob_str best = {0};
