@@ -1,6 +1,6 @@
-/* baked.h - the model after cooking and before writing: what core/mesh, core/scene, core/texture and
- * core/animation produce, and what the writers of core/formats put into files. Ids are final: the packed and
- * the classic writer use the same mesh, material and node numbers. */
+/* baked.h - the model after cooking and before writing: the output of core/mesh, core/scene, core/texture and
+ * core/animation, which the writers of core/formats put into files. Ids are final: the packed and the classic
+ * writer use the same mesh, material and node numbers. */
 #ifndef HOB_BAKED_H
 #define HOB_BAKED_H
 
@@ -51,7 +51,7 @@ typedef struct hob_mesh_poses {
 typedef struct hob_baked_lod {
 	uint32_t index_first, index_count; /* in hob_baked_mesh.indices */
 	uint32_t vertex_prefix;			   /* vertices [0, prefix) suffice for this LOD and all coarser ones */
-	/* absolute, in the mesh's units, accumulated over the levels; 0 for LOD 0 */
+	/* in the mesh's units; never less than a finer LOD's; 0 for LOD 0 */
 	float error, mean_error;
 	uint32_t meshlet_first, meshlet_count;
 	hob_attribute_error attributes; /* never less than a finer LOD's; 0 for LOD 0 */
@@ -185,7 +185,7 @@ typedef enum hob_extra_kind {
 	HOB_EXTRA_CLIP
 } hob_extra_kind;
 
-/* Extras of one object, if not empty. */
+/* The extras of one object; objects without any have no entry. */
 typedef struct hob_baked_extra {
 	hob_extra_kind kind;
 	uint32_t index; /* of the scene, node or material; 0 for the file */

@@ -71,7 +71,7 @@ static bool check_reach(const float *positions, size_t count, hob_error *err)
 					at / 3, (double)fabsf(positions[at]));
 }
 
-/* `id` is below `count`, or HOB_NONE. */
+/* Checks that `id` is below `count`, or HOB_NONE. */
 static bool check_id(uint32_t id, uint32_t count, const char *what, hob_error *err)
 {
 	if (id == HOB_NONE || id < count)

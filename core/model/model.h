@@ -21,8 +21,8 @@ enum {
  * customData. They reach the .scene, `hob inspect`, the API and the exported GLB unchanged; Hob does not
  * interpret them.
  *
- * values      one JSON value, an object from every importer that makes it itself: {"health":10}.
- *             hob_buf_put_json and hob_buf_put_double (base.h) write its parts. Empty: there are none
+ * values      one JSON value, an object unless copied from the source: {"health":10}. hob_buf_put_json and
+ *             hob_buf_put_double (base.h) write its parts. Empty: there are none
  * extensions  a JSON object with one member for each glTF extension that Hob does not know. Empty: there are
  *             none
  *
@@ -64,7 +64,7 @@ typedef struct hob_mesh {
 	hob_morph_target *targets;
 	struct hob_variant_mapping *mappings; /* KHR_materials_variants */
 	uint32_t mapping_count;
-	bool flat;		   /* if it has no normals: flat shading (glTF, STL), not smooth */
+	bool flat;		   /* without normals, the mesh is shaded flat (glTF, STL), not smooth */
 	hob_extras extras; /* of the source mesh, on the first mesh made from it only */
 } hob_mesh;
 
@@ -210,7 +210,7 @@ void hob_material_init(hob_material *material);
 
 /* Nodes are in depth-first pre-order: parent < node, and a node's descendants are the contiguous range after
  * it. Siblings keep the source's order; several roots are allowed. Either TRS or the matrix is authoritative:
- * has_matrix says that the source gave a matrix that TRS cannot express exactly (shear). TRS then has the
+ * has_matrix means that the source has a matrix that TRS cannot express exactly (shear). TRS then has the
  * closest decomposition. */
 typedef struct hob_node {
 	hob_str name;
@@ -352,7 +352,7 @@ typedef struct hob_model {
  * for their counts, at least one scene. CORRUPT: the importer has a bug or the file is bad. */
 bool hob_model_check(const hob_model *model, hob_error *err) HOB_MUST_CHECK;
 
-/* One scene of all nodes without a parent, for formats that have no scenes; model->scene_count is 0.
+/* Makes one scene of all nodes without a parent, for formats without scenes; model->scene_count is 0. Errors:
  * MEMORY. */
 bool hob_model_one_scene(hob_model *model, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
 

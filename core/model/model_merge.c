@@ -113,7 +113,7 @@ static bool append_meshes(hob_model *m, const hob_model *in, hob_arena *arena, h
 	uint32_t *variant = HOB_NEW(scratch, uint32_t, in->variant_count);
 	if (!variant)
 		return false;
-	/* The last source mesh before and the first one here are two. */
+	/* Continues the numbering: no source mesh is shared with the models before. */
 	uint32_t first_source = m->mesh_count > 0 ? m->meshes[m->mesh_count - 1].source_mesh + 1 : 0;
 	for (uint32_t i = 0; i < in->variant_count; i++)
 		variant[i] = find_or_add_variant(m, in->variants[i]);
