@@ -10,7 +10,7 @@ enum { ARENA_MAX = 512 << 20 };
 
 static const char *const tones[TONE_COUNT] = {"bad", "warn", "note", "good"};
 
-/* ---- telling */
+/* ---- reporting */
 
 const char *hob_compare_called(comparison *c, const char *part, hob_str name, uint32_t index)
 {

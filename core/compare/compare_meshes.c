@@ -5,7 +5,7 @@
 #include <math.h>
 
 static const hob_str none;
-static const float LEVEL_NOISE = 0.1f; /* relative change of a level's error that is not worth a word */
+static const float LEVEL_NOISE = 0.1f; /* relative change of a level's error that is not reported */
 
 static const hob_pk_mesh *mesh_of(const compare_files *f, uint32_t i)
 {
@@ -83,8 +83,8 @@ static uint64_t mixed(uint64_t hash, const attribute *a, uint32_t vertex)
 	return hash;
 }
 
-/* Independent of the order of the vertices, which other levels may change. With `other`, the two values of a
- * vertex belong together. */
+/* Hashes an attribute independently of the order of vertices, which depends on the levels. With `other`,
+ * hashes pairs of values. */
 static uint64_t sum_of(const attribute *a, const attribute *other)
 {
 	uint64_t sum = 0;

@@ -6,7 +6,7 @@
 
 static const hob_str none;
 
-/* A pair of nodes whose children are to be matched; HOB_NONE: the roots. */
+/* A pair of nodes whose children are still to be matched; HOB_NONE: the roots. */
 typedef struct step {
 	uint32_t a, b;
 } step;
