@@ -17,7 +17,7 @@ static bool is_finite(const float *uv)
 	return fabsf(uv[0]) < 1e6f && fabsf(uv[1]) < 1e6f;
 }
 
-/* Counts the texels whose centres are inside by a hair; true if another triangle has one of them. */
+/* Counts the texels whose centres are inside by a small margin; true if another triangle also covers one. */
 static bool fill(grid *g, const float *const uv[3])
 {
 	static const double hair = 1e-3;
@@ -97,7 +97,7 @@ static int by_least(const void *a, const void *b)
 	return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Six times the volume of a tetrahedron; 0 if that is not surely more than rounding. */
+/* Six times the volume of a tetrahedron; 0 if it may be only a rounding error. */
 static double volume(const float *a, const float *b, const float *c, const float *d)
 {
 	double u[3], v[3], w[3], size = 1e-30;

@@ -7,13 +7,13 @@
 
 enum { HOB_OVERLAP_TEXELS = 1024, HOB_OVERLAP_WORK = 1 << 26, HOB_CROSSING_WORK = 1 << 27 };
 
-/* The share of the used area of the picture that two triangles or more use, 0 to 1, on a grid of
- * HOB_OVERLAP_TEXELS along the longer side of what the mesh uses. Edges may touch. faults: triangles that use
- * what others use. -1: no memory, or more than HOB_OVERLAP_WORK texels are tried. */
+/* The fraction of the used texture area that two triangles or more cover, 0 to 1, on a grid of
+ * HOB_OVERLAP_TEXELS along the longer side of that area. Edges may touch. faults: the overlapping triangles.
+ * -1: no memory, or more than HOB_OVERLAP_WORK texels are tried. */
 double hob_find_uv_overlap(const hob_mesh *mesh, hob_arena *scratch, hob_fault *faults);
 
-/* Triangles that cross another triangle of the same mesh with which they share no corner; to touch is not to
- * cross. meshes: the parts of one mesh. False: no memory, or the boxes of more than HOB_CROSSING_WORK pairs
+/* Triangles that cross another triangle of the same mesh with which they share no corner; touching does not
+ * count. meshes: the parts of one mesh. False: no memory, or the boxes of more than HOB_CROSSING_WORK pairs
  * are compared. */
 bool hob_find_crossings(const hob_mesh *meshes, uint32_t count, hob_arena *scratch, hob_fault *faults);
 

@@ -17,7 +17,7 @@ typedef struct check {
 	hob_str *names; /* of the meshes: one without a name has the path of its first node. NULL: no memory */
 } check;
 
-/* The other rules judge notes (core/settings/rules.c). */
+/* Whether the rule is checked here; the others judge notes (core/settings/rules.c). */
 static bool is_measured(hob_rule rule)
 {
 	return rule != HOB_RULE_texture_missing && rule != HOB_RULE_file_portability &&
@@ -134,8 +134,8 @@ static hob_str name_of(const check *c, const hob_mesh *mesh)
 	return c->names ? c->names[mesh - c->model->meshes] : mesh->name;
 }
 
-/* The importer adds nodes without names: to convert an axis, or for faces before the first object of an OBJ
- * file. They are no fault. */
+/* Whether the node lacks a name, but not by fault: importers add such nodes to convert an axis, or for faces
+ * before the first object of an OBJ file. */
 static bool is_unnamed(const check *c, const hob_node *node)
 {
 	return node->name.len == 0 &&

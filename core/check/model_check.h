@@ -2,7 +2,7 @@
  *
  * hob_check_model checks the imported model (geometry, names, skins, clips) and its baked form;
  * hob_check_limits its cost, once that is known. A rule that the format cannot express, or that could not be
- * checked, is `unchecked`, which is not the same as kept. */
+ * checked, is `unchecked`, which is not the same as satisfied. */
 #ifndef HOB_MODEL_CHECK_H
 #define HOB_MODEL_CHECK_H
 
@@ -25,11 +25,11 @@ typedef struct hob_findings {
 	hob_arena *arena; /* owns the texts and arrays */
 	hob_finding *items;
 	uint32_t count, capacity;
-	/* number of findings. `items` has the first HOB_FINDINGS_OF_RULE of each rule, and one without a name for
-	 * the others, items[rest] */
+	/* number of findings. `items` has the first HOB_FINDINGS_OF_RULE of each rule; items[rest], without a
+	 * name, sums up the others */
 	uint32_t found[HOB_RULE_COUNT], rest[HOB_RULE_COUNT];
-	/* the least hashes of names of meshes and materials and of paths of nodes, ascending: as many of them as
-	 * two models share tell whether one is the other, edited */
+	/* the smallest hashes of the names of meshes and materials and of the paths of nodes, ascending
+	 * (MinHash): how many two models share tells whether one is an edited copy of the other */
 	uint32_t objects[HOB_RULE_OBJECTS], object_count;
 	double sum[HOB_RULE_COUNT];
 	bool unchecked[HOB_RULE_COUNT];
