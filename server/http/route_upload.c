@@ -162,12 +162,11 @@ static void take_turn(upload *u, bool gone)
 
 static void drop_aside(upload *u)
 {
-	bool large = u->writer && u->got > LARGE;
-	if (!u->slot && !(large && take_slot(u))) {
+	/* With a slot, the decoding thread may be writing to it. */
+	if (u->slot || (u->writer && u->got > LARGE && take_slot(u)))
+		take_turn(u, true);
+	else
 		drop(u);
-		return;
-	}
-	take_turn(u, true);
 }
 
 /* Parks the request until the upload has had a turn. */
