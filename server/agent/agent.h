@@ -97,11 +97,10 @@ hobc_json agent_member(hobc_json object, const char *key);
 /* The text of a member; false if there is none, or if it is longer than `out`. */
 bool agent_text(hobc_json object, const char *key, char *out, size_t room);
 uint64_t agent_number(hobc_json value); /* 0 if it is not a number */
-/* Sends a request with a JSON body; the answer must be a JSON object. On failure a->problem has the
- * reason. */
+/* Sends a request with a JSON body; the answer must be a JSON object. On failure a->problem says why. */
 bool agent_ask(agent *a, const fetch_request *request, int *status, hob_buf *answer);
 hobc_json agent_json(const hob_buf *answer);
-/* "HTTP 403: this token ... (hint)" */
+/* Sets a->problem: "the daemon refuses (403): this token ...; HINT". */
 void agent_problem(agent *a, int status, hobc_json answer);
 
 #endif

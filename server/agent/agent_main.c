@@ -184,7 +184,7 @@ static bool read_token(agent *a)
 	return true;
 }
 
-/* A separate folder for each mirrored folder and daemon. */
+/* Opens the state folder, a separate one for each mirrored folder and daemon. */
 static bool open_state(agent *a)
 {
 	char base[AGENT_PATH - 128], key[HOB_SHA256_TEXT + 1], lock[AGENT_PATH + 16];

@@ -10,7 +10,7 @@ static void put_encoded(hob_buf *out, hob_str text)
 		hob_buf_printf(out, "%%%02X", (uint8_t)text.data[i]);
 }
 
-/* {"triangles": [before, after]} of an event. */
+/* Appends the growth in triangles, from {"triangles": [before, after]} of an event. */
 static void put_growth(hob_buf *line, hobc_json data)
 {
 	hobc_json pair = agent_member(agent_member(data, "diff"), "triangles"), from, to;

@@ -129,7 +129,7 @@ static bool add_pattern(agent_tree *tree, uint32_t *count, hob_str text)
 	return tree->ignore[(*count)++] != NULL;
 }
 
-/* The same patterns as in the daemon's .hobignore. */
+/* Adds the patterns of a line, the same as in the daemon's .hobignore. */
 static bool add_line(agent_tree *tree, uint32_t *count, hob_str line)
 {
 	bool folder = line.data[line.len - 1] == '/', here = line.data[0] == '/';
@@ -263,7 +263,7 @@ static bool same_stat(const sys_stat *a, const sys_stat *b)
 	return a->size == b->size && a->id == b->id && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
-/* False unless the whole file was read unchanged. */
+/* Hashes a file. False unless it was read whole and did not change meanwhile. */
 static bool hash_once(agent *a, agent_file *f, bool *gone)
 {
 	bool locked = false;

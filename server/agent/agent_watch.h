@@ -1,5 +1,4 @@
-/* agent_watch.h - reports paths below a folder that may have changed. Only a hint: the files are
- * authoritative. */
+/* agent_watch.h - reports paths below a folder that may have changed. Only hints: the files decide. */
 #ifndef AGENT_WATCH_H
 #define AGENT_WATCH_H
 
