@@ -130,7 +130,8 @@ bool srv_check_baseline_read(check_report *c, bool may_lack, hob_error *err)
 	return true;
 }
 
-/* How many objects two models share. *of: how many the larger one has; of long lists, as far as both go. */
+/* Number of objects that two models share, of *of in the larger; full lists are compared as far as both
+ * go. */
 static uint32_t count_shared(hob_str a, hob_str b, uint32_t *of)
 {
 	enum { DIGITS = 6, FULL = HOB_RULE_OBJECTS * DIGITS };
@@ -152,7 +153,8 @@ static bool is_like(uint32_t shared, uint32_t of)
 	return of > 0 && shared * 5 >= of * 4;
 }
 
-/* The model of the baseline that is gone and has the same bytes; `edited`: that shares most objects. */
+/* Finds the former name of a model: one of the baseline whose file is gone and has the same bytes or, with
+ * `edited`, shares most objects. */
 static void find_renamed(check_report *c, check_asset *asset, bool edited)
 {
 	for (uint32_t i = 0; i < c->old_asset_count && !asset->was; i++) {
@@ -225,7 +227,7 @@ static void compare(check_report *c)
 	}
 }
 
-/* Whether the finding could be there still: its model was not checked, or could not be. */
+/* Whether a finding of the baseline may still exist: its model was not checked, or could not be. */
 static bool is_left(check_report *c, const check_row *old)
 {
 	const check_asset *asset = find_asset(c->assets, c->asset_count, old->asset);
@@ -253,7 +255,7 @@ static bool keep_left(check_report *c)
 	return true;
 }
 
-/* A save that keeps the objects of a model keeps its line, too. */
+/* Appends a model's line to the baseline; one saved with mostly the same objects keeps its earlier line. */
 static void put_model(const check_asset *asset, hob_buf *out)
 {
 	const check_asset *was = asset->was;

@@ -9,9 +9,10 @@ typedef struct check_asset {
 	hob_str path, source, objects; /* beginning of its digest; hashes of its objects (model_check.h) */
 	struct check_asset *was;	   /* the same model in the baseline, under this or another name */
 	struct check_asset *like;	   /* not `was`: the model of the baseline that shares most objects */
-	uint32_t shared, of;		   /* objects that it shares with one under another name, and their number */
+	uint32_t shared, of;		   /* objects in common with `like` or `was`, of how many */
 	bool uncooked;
-	bool here, taken; /* of the baseline: its file exists; a renamed model of this run is it */
+	/* in the baseline. here: its file exists; taken: a model of this run was renamed from it */
+	bool here, taken;
 } check_asset;
 
 typedef struct check_row {
@@ -44,7 +45,7 @@ typedef enum check_format {
 	CHECK_GITHUB,
 	CHECK_FORMATS
 } check_format;
-check_format srv_check_format_of(const char *name); /* CHECK_FORMATS: none */
+check_format srv_check_format_of(const char *name); /* CHECK_FORMATS: no such format */
 
 /* Reads c->baseline; with `may_lack` the file need not exist. Errors: USAGE. */
 bool srv_check_baseline_read(check_report *c, bool may_lack, hob_error *err) HOB_MUST_CHECK;

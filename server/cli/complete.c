@@ -51,7 +51,7 @@ static void offer_words(const char *prefix, const char *alternatives)
 	}
 }
 
-/* Comma-separated states: completes the last. */
+/* Completes the last of comma-separated states. */
 static void offer_states(const char *prefix)
 {
 	static const struct {
@@ -78,7 +78,7 @@ static void offer_choices(const char *prefix, const char *option)
 				offer(prefix, choices[i].value, NULL);
 }
 
-/* "lods.max=", then the setting's values. */
+/* Offers "lods.max=" and, after the '=', the setting's values. */
 static void offer_settings(const char *prefix)
 {
 	static const struct {
@@ -154,7 +154,7 @@ static const cli_option *find_option(const cli_option *options, size_t count, co
 	return NULL;
 }
 
-/* "--log=te" is one word in some shells, three words in bash. */
+/* Offers the values of an option. "--log=te" is one word in some shells, three words in bash. */
 static bool offer_value(const cli_option *options, size_t count)
 {
 	char *last = asked.words[asked.count - 1], *equal = last[0] == '-' ? strchr(last, '=') : NULL;

@@ -2,8 +2,7 @@
 
 #include <stdio.h>
 
-/* The scripts pass the words to `hob __complete` (complete.h), so they always offer what this program
- * accepts. */
+/* The scripts pass the words to `hob __complete` (complete.h), so they offer what this program accepts. */
 
 static const char bash_script[] =
 	"# hob(1) completion: source <(hob completion bash)\n"

@@ -27,8 +27,7 @@ static void print_row(const char *name, const char *value, const char *origin)
 	printf("  %-32s %-21s %s%s%s\n", name, value, srv_cli_dim(), origin, srv_cli_color_off());
 }
 
-/* Values that differ from `base` get `origin`; the others get `otherwise`, or are left out if that is
- * NULL. */
+/* Values that differ from `base` get `origin`; the others `otherwise`, or are left out if that is NULL. */
 static void print_settings(const cJSON *settings, const cJSON *base, const char *group, const char *origin,
 						   const char *otherwise)
 {

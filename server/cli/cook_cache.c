@@ -265,8 +265,7 @@ static bool fill(cook_cache *cache, const srv_record *record, bool only_report, 
 		read_stats(record, &result->stats);
 	hob_bytes report = {0};
 	bool ok = result->outputs;
-	/* Checks all outputs, even after a failure: damaged ones are dropped here, so that the cook stores them
-	 * again. */
+	/* Checks all outputs, even after a failure: damaged ones are dropped, and the cook stores them again. */
 	for (uint32_t i = 0; result->outputs && i < record->output_count; i++) {
 		if (only_report && !hob_str_equal(record->outputs[i].name, HOB_STR("report")))
 			continue;
@@ -392,7 +391,7 @@ int srv_cook_cache_part_get(cook_cache *cache, const uint8_t key[32])
 bool srv_cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes)
 {
 	hob_sha256 part, blob;
-	hob_error ignored; /* a missing hit is cooked again */
+	hob_error ignored; /* a part that is not kept is made again */
 	memcpy(part.bytes, key, sizeof part.bytes);
 	return !cache->guest && srv_blob_put(cache->store, bytes, &blob, &ignored) &&
 		   srv_store_put_part(cache->store, &part, &blob, &ignored);

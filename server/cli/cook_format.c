@@ -84,7 +84,7 @@ static uint32_t faults(const cJSON *report)
 	return count;
 }
 
-/* Keeps junit-10.xsd of Jenkins: only a suite counts what was skipped. */
+/* Conforms to Jenkins' junit-10.xsd, in which only a suite counts what was skipped. */
 void srv_cook_format_junit(const cJSON *report, hob_buf *out)
 {
 	const cJSON *asset, *note;

@@ -76,8 +76,7 @@ static bool open_sources(cook_plan *plan, const srv_config *config, hob_error *e
 	return true;
 }
 
-/* The command line overrides everything else. Its budget comes last, so that no settings file can switch it
- * off. */
+/* The command line overrides all else. Its budget comes last, so that no settings file can switch it off. */
 static bool overlay_command_line(const cook_plan_options *options, cook_entry *entry,
 								 setting_origins *origins, hob_error *err)
 {
@@ -96,7 +95,7 @@ static bool overlay_command_line(const cook_plan_options *options, cook_entry *e
 	return true;
 }
 
-/* Reads each folder's cook.json once; without their origins. */
+/* Resolves settings without their origins; reads each folder's cook.json once. */
 static bool resolve(cook_plan *plan, int root_fd, const hob_settings *base, hob_str below, cook_entry *entry)
 {
 	if (!plan->folders)
@@ -220,7 +219,7 @@ static int visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* As in the daemon: the file's source does not include it, or excludes it. */
+/* Whether .hobignore or the file's source leaves it out, as in the daemon. */
 static bool is_left_out(const cook_plan *plan, const char *path)
 {
 	hob_str below;
@@ -320,7 +319,7 @@ static void merge_path(const scene_entry *scene, char path[PATH_MAX])
 			 name.data);
 }
 
-/* A missing input fails its own entry only. */
+/* Adds an entry; a missing input fails only that entry. */
 static bool add_scene(cook_plan *plan, const cook_plan_options *options, scene_entry *scene, const char *list,
 					  hob_error *err)
 {
@@ -587,7 +586,7 @@ void srv_cook_plan_release(cook_plan *plan)
 	*plan = (cook_plan){.root_fd = -1};
 }
 
-/* Several importers can accept the same extension. */
+/* Adds an extension once, although several importers can accept it. */
 static void put_once(hob_buf *names, hob_str extension)
 {
 	char word[48];

@@ -142,7 +142,7 @@ static void note_textures(pruning *p, const char *path)
 	srv_unmap_file(&file);
 }
 
-/* Looks at OUT/textures/HASH.ktx2, and at the textures that a classic file names, beside it. */
+/* Removes an unused texture: OUT/textures/HASH.ktx2, or one beside a classic file. */
 static void look_at_texture(pruning *p, const char *path, const char *name)
 {
 	hob_sha256 digest;

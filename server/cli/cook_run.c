@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* LOOKS_SHARED_MAX: with an upstream, to send its questions together. LOOKS_REPORT_MAX: so many
- * small results that no thread sleeps between two of them */
+/* Most look-ups in progress. LOOKS_SHARED_MAX: with an upstream, so that it gets many questions at once.
+ * LOOKS_REPORT_MAX: if only reports are read, so that no thread runs out of work. */
 enum { LOOKS_MAX = 4, LOOKS_SHARED_MAX = 16, LOOKS_REPORT_MAX = 256 };
 
 typedef struct write_job {
@@ -223,7 +223,7 @@ static void tell_waiting(run *r, cook_entry *entry)
 			show(entry->wait.file, &file));
 }
 
-/* False: the model keeps waiting. */
+/* Cooks a waiting model again, or fails it. False: it keeps waiting. */
 static bool look_at_waiting(run *r, cook_entry *entry)
 {
 	cook_wait *wait = &entry->wait;
@@ -286,7 +286,7 @@ static void write_run(uv_work_t *work)
 						 &job->error);
 }
 
-/* A cache that cannot store anything costs time but does not fail the run. */
+/* Keeps a result in the cache; a failure costs time but does not fail the run. */
 static void keep(write_job *job)
 {
 	run *r = job->r;
@@ -403,7 +403,7 @@ bool srv_cook_run_goes_on(const run *r)
 	return r->started && !r->closing && !r->interrupted && !enough(r);
 }
 
-/* An entry that was queued before takes the slot of one that has left; a new entry goes to the end. */
+/* Queues a new entry at the end; one that was queued before takes the slot of one that has left. */
 static void enqueue(run *r, cook_entry *entry)
 {
 	assert(!entry->queued || r->next > 0);

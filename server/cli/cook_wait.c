@@ -83,7 +83,7 @@ static void read_name(int proc, const char *pid, char out[32])
 		close(fd);
 }
 
-/* Finds neither processes of other users nor one that opens the file only briefly. */
+/* Finds the process that writes the file, unless it is another user's or opens the file only briefly. */
 static void find_writer(cook_wait *wait, int root_fd)
 {
 	struct stat file;

@@ -60,7 +60,7 @@ static bool fail_write(const char *path, hob_error *err)
 	return hob_fail(err, IO, "'%s' cannot be written: %s", path, strerror(errno));
 }
 
-/* /dev/stdout and the like stand for a descriptor of the process, which can be a file. */
+/* Whether the path stands for a descriptor of the process, such as /dev/stdout, which can be a file. */
 static bool is_of_process(const char *path)
 {
 	return strncmp(path, "/dev/std", 8) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
@@ -103,7 +103,7 @@ static bool put_file(const char *path, hob_bytes bytes, cook_bytes *total, hob_e
 	return true;
 }
 
-/* The report's end has the times of stages, so only the rest is compared. */
+/* Writes the report, unless only the times of stages at its end would change. */
 static bool put_report(const char *path, hob_bytes report, cook_bytes *total, hob_error *err)
 {
 	size_t end =
@@ -248,8 +248,8 @@ static bool write_again(const char *first, const char *path, hob_bytes picture, 
 										  srv_cook_write_file(path, picture, &bytes->written, err));
 }
 
-/* `folder` is that of the .materials file, "" or ending in a slash; `others` is a folder that may already
- * hold the same pictures. */
+/* Writes the pictures that a .materials file names. folder: that file's, "" or ending in a slash; others: a
+ * folder that may already hold them. */
 static bool write_named_textures(const char *folder, const char *others, const hob_buf *materials,
 								 const srv_result *result, cook_bytes *bytes, hob_error *err)
 {
@@ -281,8 +281,8 @@ static void folder_of(const char *path, char folder[PATH_MAX])
 	snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - path) + 1 : 0, path);
 }
 
-/* Writes the three files that a scene list names. Pictures are written twice, so that programs find them that
- * resolve the names of the .materials file relative to the current folder. */
+/* Writes the three files that a scene list names. Pictures are written twice, also for programs that resolve
+ * the names in the .materials file relative to the current folder. */
 static bool write_scene(const cook_entry *entry, const srv_result *result, hob_notes *notes,
 						cook_bytes *bytes, hob_error *err)
 {
@@ -404,8 +404,8 @@ void srv_cook_report_entry(hob_buf *report, const cook_entry *entry, const srv_o
 
 static const char report_begin[] = "{\"hob\":\"";
 
-/* An earlier report, an empty file and anything that is not a regular file (a pipe, /dev/stdout) may be
- * overwritten. */
+/* Whether the file may be overwritten: an earlier report, an empty file, and anything but a regular file (a
+ * pipe, /dev/stdout). */
 static bool is_ours(const char *path)
 {
 	struct stat info;

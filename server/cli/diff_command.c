@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* hob diff: two cooked files, or two revisions of an asset, output by output. */
+/* hob diff: compares two cooked files, or two revisions of an asset, output by output. */
 
 static const char who[] = "hob diff";
 #define OTHER_FILE                                                                                           \
@@ -37,8 +37,8 @@ typedef struct comparison {
 	int code;
 } comparison;
 
-/* An asset may have the same name as a model below the current folder. Only cooked files, complete or not,
- * are treated as files. */
+/* Whether it is a cooked file, complete or not. Only these are treated as files, because an asset may have
+ * the same name as a model below the current folder. */
 static bool is_cooked_file(const char *path)
 {
 	static const char *const extensions[] = {"meshes", "materials", "scene", "animations", "ktx2"};
@@ -115,8 +115,7 @@ static bool same_outputs(const cJSON *a, const cJSON *b)
 	return same;
 }
 
-/* The newest revision before `from` that served these outputs; previews and failures in between are
- * skipped. */
+/* The newest revision before `from` that served these outputs; skips previews and failures in between. */
 static uint64_t rev_of(comparison *c, const char *name, uint64_t from, const cJSON *outputs)
 {
 	enum { STEPS_MAX = 8 };
@@ -242,7 +241,7 @@ static bool compare_bytes(comparison *c, hob_bytes a, hob_bytes b)
 	return false;
 }
 
-/* Pictures and reports are compared by size only. */
+/* Prints how one output differs; pictures and reports are compared by size only. */
 static bool compare_outputs(comparison *c, const cJSON *a, const cJSON *b)
 {
 	char from[32], to[32];

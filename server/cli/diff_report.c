@@ -444,8 +444,8 @@ static const char *const numbers[] = {
 #undef NUMBER
 };
 
-/* "5%" or 0.05 gives 0.05; negative if it is neither. A number above 1 is taken for a percentage without its
- * sign. */
+/* "5%" or 0.05 gives 0.05; negative if it is neither. A number above 1 is refused: it may be a percentage
+ * without its sign. */
 static double growth_of(const cJSON *limit)
 {
 	const char *text = cJSON_GetStringValue(limit);
@@ -527,7 +527,7 @@ static const char *posed_by(const cJSON *comparison)
 	return clip;
 }
 
-/* If the model cannot be drawn, there is no picture; if the file cannot be written, the run ends. */
+/* Fetches a picture; none if the model cannot be drawn. If the file cannot be written, the run ends. */
 static bool fetch_picture(const diff_report_options *how, const char *id, diff_entry *entry, int *code)
 {
 	hob_buf target = {0};
@@ -646,7 +646,7 @@ static bool gather_one(diff_report *r, const cJSON *limits, int *code)
 		   look_at(r, limits, id, r->how->only, code);
 }
 
-/* Prints the error, if any. */
+/* Checks one limit of --max-growth, and prints its error. */
 static bool check_limit(const cJSON *limit)
 {
 	const char *near = srv_cli_nearest(hob_str_of(limit->string), numbers, HOB_COUNT_OF(numbers));

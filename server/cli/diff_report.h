@@ -1,5 +1,4 @@
-/* diff_report.h - hob diff --from REV: a report for people about the changes between two revisions of a
- * daemon. */
+/* diff_report.h - hob diff --from REV: a report about the changes between two revisions of a daemon. */
 #ifndef CLI_DIFF_REPORT_H
 #define CLI_DIFF_REPORT_H
 
@@ -13,11 +12,12 @@ typedef struct diff_report_options {
 	const char *pictures;  /* folder for pictures, created if needed; NULL: no pictures */
 	const char *view;	   /* camera of the pictures */
 	const char *growth;	   /* --max-growth as typed, or NULL */
-	uint32_t rows;		   /* most changes listed per asset */
+	uint32_t rows;		   /* maximum number of changes listed per asset */
 } diff_report_options;
 
-/* Prints the report on stdout. Returns GOOD if nothing differs, ASSETS_FAILED if something does, OVER_BUDGET
- * if something grew more than --max-growth allows; or the code of the error that prevented the report. */
+/* Prints the report on stdout. Returns EXIT_GOOD if nothing differs, EXIT_ASSETS_FAILED if something does,
+ * EXIT_OVER_BUDGET if something grew more than --max-growth allows; or the code of the error that prevented
+ * the report. */
 int srv_diff_report_run(const diff_report_options *options);
 
 #endif

@@ -147,7 +147,7 @@ static const char *source_name(const srv_config_source *source, const char *path
 	return source->name[0] ? source->name : slash && slash[1] ? slash + 1 : "root";
 }
 
-/* sources: the configuration that has the paths; NULL if they were given on the command line */
+/* Reports watched folders that are equal or nested. sources: of the paths; NULL: from the command line. */
 static void look_at_nesting(doctor *d, char **paths, uint32_t count, const srv_config_source *sources)
 {
 	for (uint32_t a = 0; a < count; a++)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Lines NAME=VALUE; a line that begins with '#' is a comment. */
+/* Reads lines NAME=VALUE; a line that begins with '#' is a comment. */
 static bool read_credentials(const char *path, serve_upstream *out, hob_error *err)
 {
 	const struct {

@@ -93,7 +93,7 @@ static srv_farm_end refuse_odd(walk *w, uint64_t *others, srv_farm_why *why)
 {
 	enum { TOGETHER = 256 };
 	static const char chosen[] = " from " SRV_FARM_RECORDS " r where not (" SRV_FARM_BEGINS_RIGHT ")";
-	/* hob_refuse for many rows. */
+	/* Does for many rows what hob_refuse does for one. */
 	static const char refuse[] =
 		"with page as (select key from hob_step where n between $1::bigint and $2::bigint), gone as "
 		"(delete from hob_action a using page p where a.key = p.key returning a.key, a.lookup, "

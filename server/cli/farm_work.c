@@ -10,8 +10,8 @@ enum { POLL_MS = 1000 };
 
 static volatile sig_atomic_t ended;
 
-/* A cook in progress handles SIGINT itself and gives up its leases. Between cooks SIGINT would end the
- * process. */
+/* Passes SIGTERM on as SIGINT to a cook in progress, which then gives up its leases. Between cooks SIGINT
+ * would end the process. */
 static void on_signal(int number)
 {
 	struct sigaction now;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* hob get: downloads one output. */
+/* hob get: downloads one output, or all outputs of all assets. */
 
 /* After a 404. *full: the asset's name with its root, if `name` is a path below a root or only the output is
  * missing. False: there is no such asset, and similar names are printed. */
@@ -86,7 +86,7 @@ static bool fetch(const getting *g, const hob_sha256 *digest, cli_response *resp
 	return srv_cli_request(g->url, "GET", target, NULL, (hob_str){0}, response, err);
 }
 
-/* Texture files are named by their content, so an existing one is not downloaded. */
+/* Downloads an output, unless it is a texture that exists: texture files are named by their content. */
 static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int *code)
 {
 	char path[PATH_MAX];
@@ -129,8 +129,7 @@ static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int 
 	return good;
 }
 
-/* Downloads every output of every asset as the daemon has them; assets that were never cooked are counted and
- * reported. */
+/* Downloads every output of every asset from the daemon; counts and reports assets that were never cooked. */
 static int get_all(const char *url, const char *out, uint32_t wait)
 {
 	getting g = {.url = url, .out = out};

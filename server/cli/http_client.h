@@ -1,5 +1,5 @@
-/* http_client.h - HTTP for the command line: one request to the daemon (client/connection.h), with the token
- * of HOB_TOKEN. */
+/* http_client.h - HTTP for the command line: one request to the daemon (client/connection.h), with
+ * HOB_TOKEN. */
 #ifndef CLI_HTTP_CLIENT_H
 #define CLI_HTTP_CLIENT_H
 

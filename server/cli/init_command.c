@@ -27,7 +27,7 @@ static bool write_new(const char *path, hob_str text, hob_error *err)
 
 /* ---- models of a list */
 
-enum { MODELS_MAX = 200 }; /* most patterns of one source */
+enum { MODELS_MAX = 200 }; /* maximum number of patterns of one source */
 
 typedef struct model {
 	char path[PATH_MAX]; /* absolute */
@@ -115,7 +115,7 @@ static void put_settings(hob_buf *out, const scene_entry *scene)
 				   scene->merge_materials ? "true" : "false", scene->name_rules ? "true" : "false");
 }
 
-/* A model whose entry differs from the first one's gets a sidecar with its settings. */
+/* Writes a sidecar with its settings for each model whose entry differs from the first one's. */
 static bool write_sidecars(conversion *c, hob_error *err)
 {
 	for (uint32_t i = 1; i < c->list.count; i++) {

@@ -6,7 +6,7 @@
 
 /* Errors: NOT_FOUND, CORRUPT (empty, or not a regular file). */
 bool srv_map_file(const char *path, hob_bytes *out, hob_error *err) HOB_MUST_CHECK;
-/* Does nothing if it is empty; empties it. */
+/* Unmaps and empties *file; does nothing if it is empty. */
 void srv_unmap_file(hob_bytes *file);
 
 #endif

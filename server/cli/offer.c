@@ -73,7 +73,7 @@ static bool receive(offer *o, const hob_sha256 *digest, reception *r, srv_farm_w
 	return hob_sha256_equal(&found, digest);
 }
 
-/* The caller holds the lock. */
+/* Fetches a listed file into the folder. Lock held. */
 static bool fetch_file(offer *o, offer_file *file)
 {
 	static const char part[] = ".hob-part";
@@ -255,8 +255,8 @@ static offer_file *file_of(const offer *o, hob_str path)
 	return at ? &o->files[*at] : NULL;
 }
 
-/* The next file that this cook lacked, NULL at the end; *at is 0 for the first. If the worker died, all that
- * is known are the files it asked for. */
+/* The next file that this cook lacked, NULL at the end; *at is 0 for the first. If the worker died, only the
+ * files it asked for are known. */
 static offer_file *next_lack(const offer *o, const srv_outcome *outcome, uint32_t *at)
 {
 	uint32_t count = outcome->has_result ? outcome->result.dep_count : outcome->touched_count;

@@ -90,7 +90,7 @@ void srv_owner_forget(const char *cache)
 
 /* ---- used by commands */
 
-/* The file of a killed daemon stays behind. */
+/* Whether the daemon that wrote the file still runs: a killed one leaves the file behind. */
 static bool is_running(const char *cache, long pid)
 {
 	char path[PATH_MAX], text[64];

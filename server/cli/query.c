@@ -115,7 +115,7 @@ const char *srv_cli_count(double number, const char *word, char out[48])
 
 /* ---- errors */
 
-/* The daemon's hints are for programs; at a terminal a person uses commands. */
+/* The hint for a person, who uses commands; the daemon's hints are for programs. */
 static const char *own_hint(const char *problem)
 {
 	static const struct {
@@ -237,8 +237,8 @@ typedef struct near_names {
 	uint32_t count;
 } near_names;
 
-/* People remember the file, not the folder: the smaller of the distances between whole names and between
- * their last parts. */
+/* The distance between whole names or, if smaller, between their last parts: people remember the file, not
+ * the folder. */
 static size_t distance_of(hob_str asked, hob_str full)
 {
 	size_t whole = hob_str_distance(asked, full);

@@ -1,5 +1,4 @@
-/* query.h - queries to a running daemon. Failures are reported on stderr, with a remedy that a person can
- * type. */
+/* query.h - queries to a running daemon. Failures are printed on stderr, with a remedy that one can type. */
 #ifndef CLI_QUERY_H
 #define CLI_QUERY_H
 
@@ -27,7 +26,7 @@ void srv_cli_plain_json(cJSON *tree);
 const char *srv_cli_standing(const cJSON *asset);
 /* Appends ",broken": the standing called `word`, or all that 0.2 called so. False: there is none. */
 bool srv_cli_put_standings(hob_str word, hob_buf *out);
-/* for stdout, "" without colours; an unknown word gets the colour of a good one */
+/* The standing's colour on stdout, "" without colours; an unknown word gets that of a good one. */
 const char *srv_cli_standing_color(const char *standing);
 bool srv_cli_is_fresh(const char *standing);
 const char *srv_cli_color_off(void);
@@ -42,8 +41,7 @@ cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, c
 /* srv_cli_ask_json of `target` followed by `name`, which is encoded. */
 cJSON *srv_cli_ask_about(const char *who, const char *url, const char *target, const char *name, bool raw,
 						 int *code);
-/* Iterates over the items of a list that the daemon sends in pages. `target` has a query and is already
- * encoded. */
+/* Iterates over the items of a list that the daemon sends in pages. `target` has a query and is encoded. */
 typedef struct cli_pages {
 	const char *who, *url;
 	const char *target;

@@ -37,7 +37,7 @@ bool srv_refs_reads(hob_str path)
 
 /* ---- paths */
 
-/* If `path` is `from` or below it, the corresponding path below `to`. */
+/* The path below `to` that corresponds to `path`, if that is `from` or below it; otherwise `path`. */
 static hob_str moved(hob_arena *arena, hob_str path, hob_str from, hob_str to)
 {
 	bool below = hob_str_starts(path, from) && (path.len == from.len || path.data[from.len] == '/');
@@ -199,8 +199,8 @@ static bool is_statement(refs_kind kind, hob_str word)
 	return false;
 }
 
-/* Names may contain blanks, and options or other names may precede or follow: the longest piece that can be a
- * name is taken. */
+/* Replaces a name. Names may contain blanks, and options or other names may precede or follow: takes the
+ * longest piece that can be a name. */
 static size_t edit_name(scan *s, size_t begin, size_t line_end)
 {
 	size_t most = line_end - begin > NAME_MAX_BYTES ? begin + NAME_MAX_BYTES : line_end;

@@ -138,7 +138,7 @@ static bool make_folder(bundle *b, hob_error *err)
 
 /* ---- the two results */
 
-/* The bundle's model becomes the plan, its limits those of the run. */
+/* Plans the bundle's model, and takes its limits for the run. */
 static bool read_task(const cJSON *root, cook_plan *plan, cook_run_options *how, hob_error *err)
 {
 	const cJSON *record = srv_cli_member(root, "record");
@@ -220,7 +220,7 @@ static void print_versions(const cJSON *root, hob_str library, const char *sandb
 	printf("  sandbox   %s; it was %s\n", sandbox, srv_cli_text(root, "sandbox"));
 }
 
-/* EXIT_GOOD if the result is the same. */
+/* Prints how the result differs from the record. EXIT_GOOD: it does not. */
 static int compare(const cJSON *root, const srv_result *now, const hob_error *failed)
 {
 	const cJSON *record = srv_cli_member(root, "record");
@@ -327,7 +327,7 @@ static int unpack_and_replay(bundle *b, const char *file, srv_sandbox_policy san
 	return code;
 }
 
-/* out: gets what the child prints on stdout and stderr; -1: the child inherits both. */
+/* Cooks the bundle in a child process. out: gets its stdout and stderr; -1: it inherits both. */
 static int run_child(bundle *b, const char *file, srv_sandbox_policy sandbox, int out)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -425,7 +425,7 @@ static bool is_the_same_record(const char *url, const cJSON *asset)
 	return same;
 }
 
-/* EXIT_ASSETS_FAILED: its outputs are others; what the child printed is in `out`. */
+/* Cooks an asset again from its bundle. EXIT_ASSETS_FAILED: other outputs. out: what the child printed. */
 static int cook_once_more(const char *url, const cJSON *asset, int out)
 {
 	char target[64], file[32];

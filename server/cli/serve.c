@@ -56,7 +56,7 @@ typedef struct daemon_state {
 
 /* ---- roots */
 
-/* A folder that does not exist may be known to the cache from an earlier run. */
+/* Adds a root. Its folder may be missing: the cache may know it from an earlier run. */
 static bool add_root(daemon_state *d, const char *dir, const char *wanted, int source, hob_error *err)
 {
 	char *path = srv_whole_path(dir);
@@ -141,7 +141,7 @@ static void drop_idle(uv_timer_t *timer)
 				HOB_PLURAL(dropped));
 }
 
-/* Called after the cache is locked and before the roots are watched. */
+/* Opens the live models; called after the cache is locked and before the roots are watched. */
 static bool open_live(daemon_state *d, hob_error *err)
 {
 	if (!srv_config_flag(&d->config, SRV_CONFIG_live))
@@ -421,7 +421,7 @@ static void on_signal(uv_signal_t *handle, int number)
 
 /* ---- the log as events, for clients that subscribe */
 
-/* Only the loop thread may publish; the few lines of other threads appear only on the terminal. */
+/* Publishes a log line. Only the loop thread may: lines of other threads appear only on the terminal. */
 static void publish_line(void *user, srv_log_level level, const char *verb, const char *text)
 {
 	daemon_state *d = user;
@@ -559,7 +559,7 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 	return start_http(d, &http, &sources, err);
 }
 
-/* Each listener and each watched connection needs a descriptor; most systems allow 1024 by default and far
+/* Raises the limit of descriptors: each connection needs one, and most systems allow 1024 by default and far
  * more on request. */
 static void raise_file_limit(void)
 {
@@ -591,7 +591,7 @@ static void release(daemon_state *d)
 	srv_service_end(&d->service);
 }
 
-/* With --log json every line is JSON, including this last one. */
+/* Prints the error that ends the daemon; with --log json this line is JSON, too. */
 static void tell_failure(const daemon_state *d, const hob_error *error)
 {
 	if (logs_json(d))

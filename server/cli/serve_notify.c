@@ -40,7 +40,7 @@ static void tell_status(serve_notify *n)
 	srv_service_tell(n->service, "STATUS=%s", text);
 }
 
-/* The loop does all the work, so a running timer shows that the daemon is alive. */
+/* Notifies the watchdog: the loop does all the work, so a running timer shows that the daemon is alive. */
 static void on_tick(uv_timer_t *timer)
 {
 	serve_notify *n = timer->data;

@@ -75,7 +75,7 @@ static void put_stats(const char *url, const cJSON *stats, hob_buf *out)
 				   srv_text_bytes((uint64_t)srv_cli_number(cache, "disk_free_bytes"), b));
 }
 
-/* The upstream of the daemon's cache. */
+/* Prints the upstream of the daemon's cache. */
 static void put_upstream(const cJSON *upstream, hob_buf *out)
 {
 	char bytes[32], count[48];
@@ -203,7 +203,7 @@ static int watch(const char *url)
 	return code == EXIT_GOOD ? EXIT_UNREACHABLE : code;
 }
 
-/* For health checks of container engines: images have no curl. */
+/* Checks the daemon's health, for container engines: images have no curl. */
 static int check_health(const char *url, bool ready)
 {
 	cli_response response;

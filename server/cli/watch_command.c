@@ -11,15 +11,14 @@
 /* hob watch: prints the event stream as lines, or runs a command for each change. */
 
 typedef struct watcher {
-	const char *command; /* shell command with {name} replaced; NULL: print */
+	const char *command; /* shell command with {asset}, {kind} ... replaced; NULL: print */
 	const char *since;	 /* as typed, until the daemon has answered */
 	bool marked;
 	char id[96], kind[32]; /* of the newest event */
 	bool met, lost, closed;
 } watcher;
 
-/* Replaces {asset} by "$HOB_ASSET": a shell does not evaluate a variable's content, whatever the file's
- * name. */
+/* Replaces {asset}, {kind} ... by "$HOB_ASSET" ...: a shell does not evaluate a variable's content. */
 static char *shell_text(const char *command)
 {
 	static const struct {

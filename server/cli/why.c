@@ -63,7 +63,7 @@ static void print_error(const cJSON *error)
 	print_line("hint", srv_cli_text(error, "hint"));
 }
 
-/* The served cook's report has the notes. */
+/* Prints the warnings in the served cook's report. */
 static void print_warnings(const char *url, const cJSON *asset)
 {
 	hob_buf target = {0};
@@ -235,8 +235,7 @@ static void print_why(const char *url, const cJSON *why, const cJSON *asset, con
 
 /* ---- what if */
 
-/* "root/path" of a file on this machine, as the daemon names it; `name` itself if no watched folder contains
- * it. */
+/* "root/path" of a file on this machine, as the daemon names it; `name` if no watched folder contains it. */
 static void put_watched_name(const char *url, const char *name, hob_buf *out)
 {
 	int ignored;
