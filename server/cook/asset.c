@@ -151,7 +151,8 @@ static void back_off(srv_asset *a, uint64_t now_ms, uint32_t lost_ms)
 	a->retry.at_ms = now_ms + a->retry.wait_ms;
 }
 
-/* Only a real change is worth a cook's time, and during repeated saves some cook must finish. */
+/* Whether the event cuts the running cook. Only a real change is worth that, and during repeated saves some
+ * cook must finish. */
 static bool cuts(const srv_asset *a, const srv_asset_event *e)
 {
 	uint8_t most = e->quick ? SRV_ASSET_QUICK_CUTS : SRV_ASSET_CUTS;

@@ -38,7 +38,7 @@ typedef enum srv_asset_event_kind {
 	SRV_ASSET_FORGOTTEN, /* the restored state proved wrong */
 	/* reason, path, priority, force: its inputs may have changed, or a client asks */
 	SRV_ASSET_DIRTY,
-	/* reason, path, priority: its current settings, or those of its cook, are not its own */
+	/* reason, path, priority: the source was moved, and its newest cook may have had other settings */
 	SRV_ASSET_MOVED,
 	SRV_ASSET_GONE,			/* its source was deleted or excluded */
 	SRV_ASSET_LOST,			/* its root is missing */
@@ -67,7 +67,7 @@ typedef enum srv_asset_error {
 	SRV_ASSET_FAILED,
 	SRV_ASSET_DIED,		   /* killed its worker more than once */
 	SRV_ASSET_BY_OTHER,	   /* fails because of an asset it contains */
-	SRV_ASSET_TRANSIENT,   /* input, output */
+	SRV_ASSET_TRANSIENT,   /* a temporary fault: an I/O error, or a file that keeps changing */
 	SRV_ASSET_INTERRUPTED, /* its worker was ended from outside */
 	SRV_ASSET_NO_ROOM,
 	SRV_ASSET_NO_WORKER
@@ -76,11 +76,11 @@ typedef enum srv_asset_error {
 enum {
 	SRV_ASSET_REASONS_MAX = 8,
 	SRV_ASSET_WRITER_MS = 500,
-	SRV_ASSET_CUTS = 1, /* maximum in a row */
+	SRV_ASSET_CUTS = 1, /* maximum number of cuts in a row */
 	SRV_ASSET_QUICK_CUTS = 4,
 	SRV_ASSET_BACKOFF_MS = 1000,
 	SRV_ASSET_BACKOFF_MAX_MS = 60000,
-	SRV_ASSET_INTERRUPTED_MAX_MS = 900000 /* a whole cook is lost each time */
+	SRV_ASSET_INTERRUPTED_MAX_MS = 900000 /* a long pause, because each try loses a whole cook */
 };
 #define SRV_ASSET_NEVER UINT64_MAX
 
@@ -101,7 +101,7 @@ typedef struct srv_asset {
 	struct srv_job *job;
 	bool job_cut, job_previewed; /* of `job` */
 	uint8_t job_cuts;			 /* cuts of earlier jobs, in a row */
-	bool on_worker, cooking;	 /* now; since the job's first try began */
+	bool on_worker, cooking;	 /* on_worker: now; cooking: since the job's first try began */
 	bool has_good, good_is_preview;
 	srv_asset_error error;
 	struct {
@@ -149,7 +149,7 @@ bool srv_asset_raise(srv_asset *a, srv_priority priority);
 bool srv_asset_is_alive(const srv_asset *a);
 /* Queued or in progress: its waiters keep waiting. */
 bool srv_asset_is_busy(const srv_asset *a);
-/* Whether it shows a preview of exactly the inputs that its job cooks. */
+/* Whether the asset shows a preview of exactly the inputs that its job cooks. */
 bool srv_asset_shows_preview(const srv_asset *a);
 bool srv_asset_is_due(const srv_asset *a, uint64_t now_ms);
 srv_standing srv_asset_standing(const srv_asset *a, bool skipped);

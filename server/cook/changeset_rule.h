@@ -5,8 +5,8 @@
 #include "../../core/base/base.h"
 
 enum {
-	SRV_CHANGESET_COMING_MS = 300,	/* for files that arrive and make nothing dirty */
-	SRV_CHANGESET_LOCKED_MS = 5000, /* with a lock, which may stay while a user writes a commit message */
+	SRV_CHANGESET_COMING_MS = 300,	/* wait for further files that make nothing dirty */
+	SRV_CHANGESET_LOCKED_MS = 5000, /* wait for a lock, which may stay while a user writes a commit message */
 	SRV_CHANGESET_MOST_MS = 30000,	/* maximum; then the available changes are published */
 	SRV_CHANGESET_MOST_HELD = 8192	/* maximum number of held changes */
 };
@@ -20,7 +20,7 @@ typedef enum srv_changeset_step {
 typedef struct srv_changeset_facts {
 	uint64_t now_ms, opened_at_ms, joined_at_ms; /* joined: the newest member */
 	uint64_t pause_ms;							 /* required pause without new changes */
-	uint32_t held;								 /* changes */
+	uint32_t held;								 /* number of held changes */
 	bool all_over;								 /* every member has a result */
 	bool locked;								 /* version control is at work */
 	bool collecting;							 /* the watch has more changes */

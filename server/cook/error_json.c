@@ -16,7 +16,7 @@ const char *srv_error_hint(hob_err_code code)
 	}
 }
 
-/* Importers give places as "line 71" or "line 71, column 12". */
+/* The number after `word`: importers give places as "line 71" or "line 71, column 12". */
 static uint32_t number_after(hob_str text, hob_str word)
 {
 	size_t at = hob_str_find(text, word, 0);
@@ -46,7 +46,7 @@ void srv_error_json(const hob_error *error, const char *stage, hob_buf *out)
 	hob_buf_put_str(out, HOB_STR(",\"root_cause\":null}"));
 }
 
-/* "props/cook.json: ..." */
+/* The settings file that the message begins with: "props/cook.json: ...". */
 static hob_str settings_file(hob_str json)
 {
 	hob_str key = HOB_STR("\"message\":\"");
@@ -57,8 +57,8 @@ static hob_str settings_file(hob_str json)
 	return end == SIZE_MAX ? (hob_str){0} : hob_str_sub(json, at + key.len, end + sizeof "cook.json" - 1);
 }
 
-/* "...; in 'inside/interior.gltf', scenes[1]", the form of core/import/merge.c for an error in a part: that
- * file, relative to the root. */
+/* The part at fault, relative to the root, in an error of core/import/merge.c: "...; in
+ * 'inside/interior.gltf', scenes[1]". */
 static hob_str part_of_merge(hob_arena *arena, hob_str message, hob_str path)
 {
 	hob_str begin = HOB_STR("; in '"), end = HOB_STR("', scenes["), part;
@@ -73,7 +73,7 @@ static hob_str part_of_merge(hob_arena *arena, hob_str message, hob_str path)
 	return found ? part : (hob_str){0};
 }
 
-/* For files written by hand. False without memory. */
+/* For a .merge file: names the part at fault, or advises to correct the file. False without memory. */
 static bool error_of_merge(hob_str json, hob_str path, hob_buf *out)
 {
 	static const char mend[] = "correct this file; Hob tries again when it is saved";

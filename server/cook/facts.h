@@ -32,7 +32,7 @@ typedef struct srv_facts {
 		void *user;
 	} listeners[SRV_FACT_KINDS][SRV_FACT_LISTENERS];
 	uint32_t counts[SRV_FACT_KINDS];
-	uint32_t depth; /* facts being passed on: a listener may cause another */
+	uint32_t depth; /* number of facts being passed on: a listener may cause another */
 } srv_facts;
 
 /* Listeners of a kind are called in the order of registration. */

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/* Growth of the time with the size, as good as SLOPE_WEIGHT cooks whose sizes differ by a factor of two. */
+/* Prior for the exponent of cook time over size; it counts as much as SLOPE_WEIGHT cooks whose sizes differ
+ * by a factor of two. */
 static const double SLOPE = 0.9, SLOPE_WEIGHT = 60, SLOPE_MAX = 1.1;
 
 static uint32_t class_of(uint64_t size)

@@ -35,9 +35,9 @@ typedef struct srv_forecast_speed {
 void srv_forecast_add(srv_forecast_work *work, uint64_t ns);
 /* Call it about once a second. worked_ns: sum over finished and running cooks. */
 void srv_forecast_tick(srv_forecast_speed *speed, uint64_t worked_ns, uint64_t now_ns);
-/* Time until everything is cooked, at that speed; at first, at that of workers which are never idle. */
+/* Time until everything is cooked, at the measured speed; before there is one, as if no worker were idle. */
 uint64_t srv_forecast_left_ns(const srv_forecast_work *work, const srv_forecast_speed *speed);
-/* The rest of a cook that has run for `ran` ns. */
+/* Expected remaining time of a cook that has run for `ran` ns. */
 uint64_t srv_forecast_rest_ns(uint64_t expected, uint64_t ran);
 
 #endif

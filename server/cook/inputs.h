@@ -14,7 +14,7 @@ typedef struct srv_input_now {
 	const hob_sha256 *digest;
 } srv_input_now;
 
-/* False as well when the current bytes are unknown. */
+/* True if the input is unchanged. False also when its current bytes are unknown. */
 bool srv_input_holds(srv_input_then then, srv_input_now now);
 /* A result that depends on the source's name is valid only for that name; `used` is empty when it does
  * not. */

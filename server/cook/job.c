@@ -147,7 +147,7 @@ static bool is_elsewhere(srv_job_stage stage)
 	return stage == SRV_JOB_ASK || stage == SRV_JOB_FETCH;
 }
 
-/* Stages after a search in the own cache, which a forced job skips. */
+/* Stages after a search in this machine's cache, which a forced job skips. */
 static bool looks_at_records(srv_job_stage stage)
 {
 	return stage == SRV_JOB_HASH_INPUTS || stage == SRV_JOB_MATCH || stage == SRV_JOB_DUPLICATE ||
@@ -231,7 +231,7 @@ static void want_worker(srv_job *job, const srv_job_event *e, srv_job_todo *todo
 		go(job, SRV_JOB_WAIT, SRV_JOB_DO_WAIT, todo);
 }
 
-/* Another cache is asked once; then a preview comes first, if a client waits; then it is cooked. */
+/* Without a matching record: asks another cache once; then makes a preview, if a client waits; then cooks. */
 static void miss(srv_job *job, const srv_job_event *e, srv_job_todo *todo)
 {
 	bool may_ask = job->stage == SRV_JOB_MATCH && !job->asked && !srv_job_wants_preview(job);
@@ -249,7 +249,7 @@ static void miss(srv_job *job, const srv_job_event *e, srv_job_todo *todo)
 	}
 }
 
-/* The files are newer than the served version: a waiting client wants another preview. */
+/* Plans another preview for a waiting client: the files are newer than the served version. */
 static void want_preview(srv_job *job)
 {
 	if (job->part == SRV_JOB_FINAL && job->order.priority > SRV_PRIORITY_CHANGED)

@@ -26,7 +26,7 @@ typedef enum srv_job_stage {
 	SRV_JOB_MATCH,		  /* compares records with the files */
 	SRV_JOB_DUPLICATE,	  /* another job cooks the same: waits for its end */
 	SRV_JOB_ASK,		  /* asks the upstream or the farm for records */
-	SRV_JOB_FETCH,		  /* fetches the blobs of such a record */
+	SRV_JOB_FETCH,		  /* fetches the blobs of a record found there */
 	SRV_JOB_UNCLAIMED,	  /* waits for its turn to ask the farm for a lease */
 	SRV_JOB_CLAIM,		  /* asks, or another machine has the lease */
 	SRV_JOB_WAIT,		  /* for a worker */
@@ -42,16 +42,16 @@ typedef enum srv_job_stage {
 } srv_job_stage;
 
 typedef enum srv_job_event_kind {
-	SRV_JOB_BEGIN,			/* final: starts as the preview job of that one */
+	SRV_JOB_BEGIN,			/* final: the job for which this one makes the preview; NULL: none */
 	SRV_JOB_DIGESTS,		/* the pool has computed digests */
 	SRV_JOB_MORE,			/* a long list continues in another turn */
 	SRV_JOB_HASHED,			/* all digests of the list are known */
 	SRV_JOB_UNFINISHED,		/* a file is being written */
 	SRV_JOB_FAILED,			/* an error that is not stored */
-	SRV_JOB_LOOKED_UP,		/* newer: the source changed since the preview; facts */
+	SRV_JOB_LOOKED_UP,		/* newer: the source changed since the preview; with `facts` */
 	SRV_JOB_RECORDS,		/* records are read, perhaps none */
 	SRV_JOB_MATCHED,		/* one of them matches */
-	SRV_JOB_MISSED,			/* none does, no cache has one, or it could not be fetched; facts */
+	SRV_JOB_MISSED,			/* none does, no cache has one, or it could not be fetched; with `facts` */
 	SRV_JOB_ANSWER,			/* another cache has records */
 	SRV_JOB_FETCHED,		/* a record of another cache has arrived, with its blobs */
 	SRV_JOB_DUPLICATE_OVER, /* the job that it waited for is over, or has shown the preview */
@@ -138,7 +138,7 @@ typedef struct srv_job {
 	srv_job_leave leave;
 	srv_job_lease lease;
 	srv_asset_next order;			   /* number, time, priority, force and reasons */
-	bool asked;						   /* another cache was asked since the last search in the own one */
+	bool asked;						   /* another cache was asked since the last search in this machine's */
 	bool elsewhere;					   /* the current records, or the one taken, come from another cache */
 	bool failed;					   /* the cook failed, and the failure is being stored */
 	struct srv_job *of;				   /* in DUPLICATE: the job that cooks the same */
@@ -165,7 +165,7 @@ typedef struct srv_job_todo {
 	bool missed;			/* counts as a miss: it is cooked */
 	struct srv_job *raise;	/* raise it to this job's priority */
 	struct srv_job *wake;	/* list by `next`: apply DUPLICATE_OVER to each */
-	struct srv_job *drop;	/* its preview job: apply DROP */
+	struct srv_job *drop;	/* the preview job of this one: apply DROP */
 	struct srv_job *resume; /* the job whose preview job this was: it may hurry again */
 } srv_job_todo;
 
@@ -178,9 +178,9 @@ bool srv_job_is_sound(const srv_job *job);
 void srv_job_give(srv_job *job);
 
 const char *srv_job_stage_name(srv_job_stage stage);
-/* Its result is discarded: no action but END is carried out. */
+/* Whether the job's result is discarded: no action but END is carried out. */
 bool srv_job_leaves(const srv_job *job);
-/* Whether it waits in a list of jobs. */
+/* Whether the job waits in a list of jobs. */
 bool srv_job_rests(const srv_job *job);
 /* Between the miss and the end of the cook: a job with the same look-up waits for it. */
 bool srv_job_may_be_joined(const srv_job *job);

@@ -16,8 +16,8 @@ static srv_verdict again(srv_tries *tries)
 	return SRV_VERDICT_TRY_AGAIN;
 }
 
-/* Retried once: a crash may be the machine's fault (memory), a second one is the file's. A process that had
- * not read any file died of something else. */
+/* Retries a crash once: it may be the machine's fault (memory); a second one is the file's. A process that
+ * had not read any file died of something else. */
 static srv_verdict of_crash(const srv_cook_facts *f, srv_tries *tries)
 {
 	bool begun = f->touched || tries->again >= SRV_TRIES_MAX, timeout = f->code == HOB_ERR_TIMEOUT;

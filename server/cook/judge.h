@@ -1,4 +1,4 @@
-/* judge.h - decides about a job whose worker has answered. Pure. */
+/* judge.h - decides what becomes of a job whose worker has answered. Pure. */
 #ifndef SRV_JUDGE_H
 #define SRV_JUDGE_H
 
@@ -6,10 +6,10 @@
 
 typedef enum srv_verdict {
 	SRV_VERDICT_GOOD,		  /* check and store the outputs */
-	SRV_VERDICT_KEEP_FAILURE, /* the model's own: stored under its key */
+	SRV_VERDICT_KEEP_FAILURE, /* caused by the model: stored under its key */
 	SRV_VERDICT_KEEP_CRASH,	  /* the same for a crash; the files that it looked for are hashed first */
 	SRV_VERDICT_TRY_AGAIN,
-	SRV_VERDICT_PASSING, /* not the model's: not stored, tried again later */
+	SRV_VERDICT_PASSING, /* not caused by the model: not stored, tried again later */
 	SRV_VERDICT_WRITER	 /* an input is being written */
 } srv_verdict;
 
@@ -24,11 +24,11 @@ typedef struct srv_tries {
 
 typedef struct srv_cook_facts {
 	bool ok, has_result; /* has_result: the worker sent a complete result */
-	bool stalled;		 /* its time was over before it had used a part of it as CPU time */
+	bool stalled;		 /* its time limit passed, but it had used only a fraction of it as CPU time */
 	bool other_source;	 /* it read another version than the hashed one */
 	bool writer;		 /* the file that it could not read is being written */
 	bool touched;		 /* it had opened an input */
-	/* if not ok, or another source was read: CHANGED; INTERRUPTED: ended from outside */
+	/* error, if not ok. CHANGED: always if another source was read; INTERRUPTED: ended from outside */
 	hob_err_code code;
 } srv_cook_facts;
 

@@ -27,7 +27,7 @@ typedef struct srv_publish {
 	hob_buf text;
 } srv_publish;
 
-/* Copies. `kind` is static text. Without memory the event is sent at once, after the waiting ones. */
+/* Copies all but the static `kind`. Without memory, sends the event and all waiting ones at once. */
 void srv_publish_event(srv_publish *p, const char *kind, hob_str asset, hob_str data);
 /* Ends the turn; at most `events` are sent, the rest in the next one. A failed commit is logged, and the
  * state in memory is shown anyway: the next start cooks again what the index lacks. show(user): makes the

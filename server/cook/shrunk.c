@@ -12,7 +12,7 @@ static uint64_t number_in(hob_str stats, const char *key)
 
 bool srv_shrunk(const srv_version_facts *before, const srv_version_facts *now, hob_buf *out)
 {
-	/* Minimum remaining percentage; 0: at least one. */
+	/* Minimum percentage that must remain; 0: at least one item. */
 	static const struct {
 		const char *name, *key;
 		uint32_t keep;

@@ -1,4 +1,4 @@
-/* shrunk.h - a new version of an asset against the last good one: losses, and numbers that differ. Pure. */
+/* shrunk.h - compares an asset's new version with the last good one: losses, differing numbers. Pure. */
 #ifndef SRV_SHRUNK_H
 #define SRV_SHRUNK_H
 

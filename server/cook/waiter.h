@@ -44,8 +44,8 @@ bool srv_waiters_has(const srv_waiters *waiters, uint32_t asset);
 bool srv_waiter_wants_root(const srv_waiter *w, uint32_t root);
 /* scans: number of finished scans, by root. */
 bool srv_waiter_scans_over(const srv_waiter *w, const uint64_t *scans);
-/* The watch passed the marks of the root up to `number`: their waiters wait for `scans` instead, 1 when the
- * mark was as good as a scan. */
+/* The watch passed the marks of the root up to `number`: their waiters wait for `rounds` finished scans
+ * instead; 1 if the mark replaces a scan. */
 void srv_waiters_pass(srv_waiters *waiters, uint32_t root, uint64_t number, uint64_t rounds);
 /* Whether a waiter needs one more scan of the root. */
 bool srv_waiters_want_scan(const srv_waiters *waiters, uint32_t root, const uint64_t *scans);
