@@ -72,7 +72,7 @@ static void remove_one(srv_derive *derive, derivation *d)
 
 static void start_some(srv_derive *derive);
 
-/* Whether all clients that waited have left. A derivation without a client is kept for later requests. */
+/* Whether all clients that waited have left. A request that no client waits for never counts as left. */
 static bool is_abandoned(const derivation *d)
 {
 	for (const asker *one = d->askers; one; one = one->next)
@@ -150,8 +150,8 @@ static void drop_abandoned(srv_derive *derive)
 	}
 }
 
-/* The waiting item with the lowest turn; of equal turns the oldest. While others run that take long, a
- * comparison, which does not. */
+/* The waiting item with the lowest turn; of equal turns the oldest. full: only comparisons, which are
+ * quick. */
 static derivation *next_waiting(srv_derive *derive, bool full)
 {
 	derivation *best = NULL;
@@ -196,7 +196,7 @@ static void take_turn(srv_derive *derive, derivation *d, uint64_t client)
 	d->client = client;
 }
 
-/* Takes ownership of the contents of `wanted`. */
+/* Returns the derivation with this key, or a new one; takes ownership of the contents of `wanted`. */
 static derivation *find_or_add(srv_derive *derive, const derivation *wanted)
 {
 	derivation **at = &derive->derivations;
@@ -256,7 +256,7 @@ static int find_version(srv_derive *derive, const srv_derive_asset *a, hob_str w
 	return refused;
 }
 
-/* Sets the outputs of both cooks to compare; false as above. */
+/* Sets the outputs of both cooks to compare. False: it has answered. */
 static bool find_versions(srv_derive *derive, srv_control *control, derivation *wanted)
 {
 	srv_derive_asset a;

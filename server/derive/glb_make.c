@@ -12,8 +12,7 @@ typedef struct pictures {
 	hob_notes *notes;
 } pictures;
 
-/* glTF requires PNG or JPEG, so GPU formats are decoded. A picture that cannot be decoded is left out with a
- * note. */
+/* glTF requires PNG or JPEG, so GPU formats are decoded. A picture that cannot be decoded is left out. */
 static bool get_picture(void *user, uint32_t index, const hob_pk_image *image, hob_bytes *out, hob_error *err)
 {
 	pictures *p = user;
