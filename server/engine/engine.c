@@ -15,8 +15,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* The engine's life cycle: creates the owners of its state, calls them once a second, and closes when none of
- * its work runs. */
+/* The engine's life cycle: creates the owners of its state, calls them once a second, and closes when it is
+ * idle. */
 
 enum { SECOND_MS = 1000 };
 

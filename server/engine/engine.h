@@ -29,7 +29,7 @@ typedef struct srv_engine_root {
 	/* Globs, each list ends with NULL. A file is an asset if it matches `include` (NULL: all files) and not
 	 * `exclude`. Other files can still be dependencies. */
 	const char *const *include, *const *exclude;
-	hob_settings settings; /* base settings, which cook.json files and sidecars change */
+	hob_settings settings; /* base settings; cook.json files and sidecars override them */
 } srv_engine_root;
 
 typedef enum srv_engine_watch_mode {
@@ -41,14 +41,14 @@ typedef enum srv_engine_watch_mode {
 typedef struct srv_engine_options {
 	const srv_engine_root *roots;
 	uint32_t root_count;
-	srv_pool_options pool;	/* roots and one_first are set here; the caller keeps `blender` alive */
-	uint64_t derived_limit; /* largest input of one derived output */
+	srv_pool_options pool;	/* the engine sets roots and one_first; the caller keeps `blender` alive */
+	uint64_t derived_limit; /* bytes; maximum input of one derived output */
 	srv_engine_watch_mode watch_mode;
 	uint32_t poll_ms;					   /* 0 = 2000 */
 	bool no_probe;						   /* never write into a root */
 	const char *upstream, *upstream_token; /* another Hob, asked before a cook; NULL: none */
 	const srv_farm_options *farm; /* in place of another Hob; `upstream` is then only displayed; NULL: none */
-	bool push;					  /* results that are cooked here are sent to it */
+	bool push;					  /* send results cooked here to the upstream */
 	const char *cache;			  /* folder of the store */
 } srv_engine_options;
 
@@ -79,7 +79,7 @@ typedef struct srv_engine_counters {
 	atomic_ullong running;
 	atomic_ullong queue_length;					 /* jobs that wait for their turn or for a worker */
 	atomic_ullong queued_of[SRV_PRIORITY_COUNT]; /* the same by priority */
-	atomic_ullong expected_ns; /* until everything is cooked; estimated once a second from earlier cooks */
+	atomic_ullong expected_ns; /* time until all is cooked; estimated once a second from earlier cooks */
 	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = no job waits; updated once a second */
 	struct {
 		atomic_ullong crashed, timed_out, interrupted;
@@ -89,8 +89,8 @@ typedef struct srv_engine_counters {
 	} parts; /* textures: compressed here, and reused from another cook */
 	struct {
 		atomic_ullong published;
-		atomic_ullong together; /* several published as one rev */
-		atomic_ullong held;		/* now */
+		atomic_ullong together; /* published with others as one rev */
+		atomic_ullong held;		/* held now */
 	} changes;
 	struct {
 		atomic_ullong resets, scans;
@@ -101,7 +101,7 @@ typedef struct srv_engine_counters {
 		atomic_ullong count, slow; /* slow: above SRV_ENGINE_TURN_MS */
 		atomic_ullong put_off;	   /* steps of jobs that a full turn left to a later one */
 		atomic_ullong longest_ns;
-		atomic_ullong busiest_ns; /* processor time */
+		atomic_ullong busiest_ns; /* CPU time of one turn */
 	} turn;						  /* of the loop */
 	struct {
 		srv_engine_times queued, cook, total; /* in the queue, in the worker, from save to result */
@@ -143,7 +143,7 @@ void srv_engine_workers_error(void *engine, hob_buf *out);
 void srv_engine_index_error(void *engine, hob_buf *out);
 /* While the disk of the cache is full: appends the reason and the remedy. */
 void srv_engine_disk_error(void *engine, hob_buf *out);
-/* Lines about what needs attention, although the daemon is ready. */
+/* Appends a line for each problem with which the daemon is still ready. */
 void srv_engine_notes(void *engine, hob_buf *out);
 const char *srv_engine_sandbox(const srv_engine *engine);
 

@@ -36,7 +36,7 @@ srv_job_event srv_job_keep_failure(engine_job *job);
 srv_job_event srv_job_give_back(engine_job *job);
 srv_job_event srv_job_cancelled(engine_job *job);
 
-/* Called before an event of a callback is applied: the turn takes the outcome, or asks how the work ended. */
+/* Called before a callback's event is applied: take the work's outcome, or return how the work ended. */
 void srv_job_take_outcome(engine_job *job);				 /* COOKED */
 srv_job_event srv_job_stored(engine_job *job);			 /* STORED, FAILED */
 srv_job_event srv_job_fetched(engine_job *job, bool ok); /* FETCHED, MISSED */

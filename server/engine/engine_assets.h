@@ -21,10 +21,10 @@ typedef struct asset_last {
 	uint64_t ingredients[2]; /* fast hash of their text; zero: unknown */
 	asset_input *inputs;	 /* without the source */
 	uint32_t input_count;
-	int64_t doubt_at_ms; /* time of the retry of a stored failure without a change; 0: never */
+	int64_t doubt_at_ms; /* when a stored failure is retried although nothing changed; 0: never */
 } asset_last;
 
-/* Cost of its newest final cook; 0: not known. size: of forecast.h. */
+/* Cost of the asset's newest final cook; 0: unknown. size: see srv_forecast_size. */
 typedef struct asset_cost {
 	uint64_t final_ns, peak_bytes, size;
 } asset_cost;
@@ -52,7 +52,7 @@ typedef struct asset_membership {
 typedef struct asset_move {
 	uint32_t row;		 /* 1 + the newest row of engine_move.c for its name; 0: none */
 	uint32_t row_before; /* `row` when the asset was removed */
-	uint32_t trace;		 /* 1 + its place among the files that came or went lately */
+	uint32_t trace;		 /* 1 + its index among the traces of files added or removed lately */
 	bool untold;		 /* no event has named the row yet */
 	bool settling;		 /* its settings file is still where the model was */
 } asset_move;
@@ -101,10 +101,10 @@ void srv_engine_assets_free(struct engine_assets *assets);
 uint32_t srv_engine_add_asset(srv_engine *engine, uint32_t file); /* HOB_NONE without memory */
 uint32_t srv_engine_asset_by_name(srv_engine *engine, hob_str full);
 void srv_asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path);
-/* A job found `file` in a state other than the known one. Checks all assets that use it, except `but`, the
- * job's own: the scan that would find the change will find nothing new. */
+/* Call it when a job finds that `file` has changed: checks all assets that use it, except `but`, the job's
+ * own. A later scan sees no difference and would not check them. */
 void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but);
-/* Call it when the error or the state of the asset has changed. */
+/* Adds the asset to `unsettled` if it belongs there; call it when its error or state has changed. */
 void srv_asset_note(srv_engine *engine, asset *a);
 /* Ids of assets with an error, or whose file was half-written at the last check, ascending; valid until the
  * next change of one. */
@@ -113,7 +113,7 @@ const uint32_t *srv_engine_unsettled(srv_engine *engine, uint32_t *count);
 srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event event);
 /* For the queue: expected time of its next cook, from its last one or the size of its source. */
 uint64_t srv_asset_queue_cost(const srv_engine *engine, const asset *a);
-/* Its file exists: makes it an asset and cooks it. */
+/* Call it when file `id` exists: makes it an asset and cooks it. */
 void srv_asset_found(srv_engine *engine, uint32_t id, srv_priority priority);
 /* The inputs that its job read have changed. */
 void srv_asset_outdated(srv_engine *engine, uint32_t id, hob_str path);
@@ -136,6 +136,7 @@ void srv_engine_forget_inputs(asset *a); /* without its file */
 /* Blocks a model that contains a failed model; its error then names the model to repair. True: the error is
  * new. */
 bool srv_engine_blame(srv_engine *engine, asset *a);
-void srv_engine_blame_for(srv_engine *engine, const asset *culprit); /* models blocked by it before */
+/* Checks the failed models that use `culprit`. */
+void srv_engine_blame_for(srv_engine *engine, const asset *culprit);
 
 #endif

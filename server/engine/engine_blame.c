@@ -7,7 +7,7 @@ static bool is_broken(const asset *a)
 	return srv_asset_is_alive(&a->life) && a->error.size > 0 && a->life.error != SRV_ASSET_FINE;
 }
 
-/* Each model of a ring reads all others of it: none is the cause of another. */
+/* Models that reference each other in a ring all read each other: none is the cause of another. */
 static bool reads(const asset *a, uint32_t file)
 {
 	for (uint32_t i = 0; i < a->last.input_count; i++)
@@ -16,7 +16,7 @@ static bool reads(const asset *a, uint32_t file)
 	return false;
 }
 
-/* The message names the file: the failure is another asset's. */
+/* An input that failed itself is the cause if the error message names its file. */
 static const asset *culprit_of(srv_engine *engine, const asset *a)
 {
 	for (uint32_t i = 0; i < a->last.input_count; i++) {

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-/* A cache above caches: requests of other caches that cannot be answered here are passed to the own upstream.
- * Its records are passed on and remembered as promises; a blob named by one is fetched on request. When all
- * blobs of a promise are here, they are validated, and it becomes a record of this cache. */
+/* A chain of caches: requests of other caches that this one cannot answer are passed to its own upstream. The
+ * upstream's records are passed back and remembered as promises; a blob named by a promise is fetched on
+ * request. When all blobs of a promise are here, they are validated, and it becomes a record. */
 
 enum { PROMISES_MAX = 4096, PASS_MS = 2000 };
 

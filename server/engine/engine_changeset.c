@@ -22,7 +22,7 @@
 
 enum {
 	MANY = 16,		 /* files in one delivery */
-	MANY_COMING = 2, /* undelivered files of the watch when the first one is already cooked */
+	MANY_COMING = 2, /* files that the watch has not delivered yet, when the first one is already cooked */
 	NEW_MS =
 		20, /* after a file that is new, was removed or was published alone: it may be the first of many */
 	QUIET_MS = 200, /* after the last one of many */
@@ -93,7 +93,7 @@ static void count_held(srv_engine *engine)
 	engine->counters.changes.held = count;
 }
 
-/* Takes the buffer. False without memory. */
+/* Holds a change and takes its buffer. False without memory. */
 static bool hold(srv_engine *engine, asset *a, uint32_t id, srv_state state, hob_buf *tail)
 {
 	changeset *set = changeset_of(engine, a);
@@ -107,7 +107,7 @@ static bool hold(srv_engine *engine, asset *a, uint32_t id, srv_state state, hob
 	return true;
 }
 
-/* A new file that is saved again is not the first of many: a user works on it and wants to see it. */
+/* Whether a new file was saved again: a user works on it, so it is not the first of many. */
 static bool is_saved_again(const changeset *set, const asset *a)
 {
 	return a->life.next.id != 0 && !is_bulk(set);
@@ -166,7 +166,7 @@ bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_st
 	return hold(engine, a, id, state, tail);
 }
 
-/* The held change of a file that was since added, removed or moved is outdated; a newer one follows. */
+/* Whether a held change is still true. If the file was added, removed or moved, a newer one follows. */
 static bool is_true(const engine_change *change)
 {
 	const srv_asset *life = &change->a->life;
@@ -174,7 +174,7 @@ static bool is_true(const engine_change *change)
 		   (change->state != SRV_FRESH || life->has_good);
 }
 
-/* If the index could not be written, there is no record. The asset is then cooked again and published
+/* False if there is no record because the index could not be written: the asset is cooked again and published
  * alone. */
 static bool can_be_shown(srv_engine *engine, const engine_change *change)
 {
@@ -287,7 +287,7 @@ static bool joins(srv_engine *engine, uint32_t id, bool gone)
 	changeset *set = changeset_of(engine, a);
 	if (engine->changesets->gathering != set || srv_engine_is_waited_for(engine, id))
 		return false;
-	/* A held version exists, so it is saved again, unless many files are. */
+	/* A file whose version is already held was saved again and does not join, unless many files changed. */
 	return gone || a->changeset.held == 0 || set->held[a->changeset.held - 1].state == SRV_REMOVED ||
 		   is_bulk(set);
 }
@@ -372,7 +372,7 @@ static void add_copy(changeset *set, const srv_vcs *copy)
 		set->copies[set->copy_count++] = *copy;
 }
 
-/* A root may contain working copies: submodules, or several checkouts. */
+/* Looks for a working copy around `path`: a root may contain submodules or several checkouts. */
 static void look_below(srv_engine *engine, changeset *set, uint32_t root, hob_str path)
 {
 	hob_str dir = hob_path_dir(path);
@@ -385,7 +385,7 @@ static void look_below(srv_engine *engine, changeset *set, uint32_t root, hob_st
 	add_copy(set, &copy);
 }
 
-/* The root may just have become a working copy: its index counts as changed. */
+/* Looks for a working copy at the root or above. It may have just become one: its index counts as changed. */
 static void look_above(srv_engine *engine, changeset *set, uint32_t root)
 {
 	if (set->copy_count > 0)

@@ -28,7 +28,7 @@ void srv_engine_changeset_passed(srv_engine *engine, uint32_t root, uint64_t num
 void srv_engine_step_changesets(srv_engine *engine);   /* once per turn: publishes complete changesets */
 void srv_engine_finish_publishing(srv_engine *engine); /* continues an unfinished publication */
 void srv_engine_publish_held(srv_engine *engine);	   /* publishes now, without the missing results */
-/* some of its changes are, or may be, held */
+/* True if some changes of the root are, or may be, held. */
 bool srv_engine_in_changeset(const srv_engine *engine, uint32_t root);
 
 #endif

@@ -43,7 +43,7 @@ static bool candidate_matches(engine_job *job, const srv_record *record)
 	return true;
 }
 
-/* Only the disk can tell whether it changed since the worker read it. */
+/* Asks the disk whether the file changed since the worker read it. */
 bool srv_job_look_again(engine_job *job, uint32_t file)
 {
 	srv_engine *engine = job->engine;
@@ -100,7 +100,7 @@ void srv_job_remember_inputs(engine_job *job, const srv_record *record)
 		if (later || srv_job_watch_input(job, files[i]))
 			changed = srv_graph_at(engine->graph, files[i])->path;
 	}
-	/* So were those since the record was found, which an upstream's answer may have taken long. */
+	/* Nor were changes since the record was found; an upstream may have taken long to answer. */
 	if (!job->cook.outcome && !inputs_match(job, record))
 		changed = hob_str_of(a->path);
 	free(a->last.inputs);

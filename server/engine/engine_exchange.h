@@ -1,4 +1,4 @@
-/* engine_exchange.h - exchange of results with other machines: an upstream, a farm, and caches that ask this
+/* engine_exchange.h - exchanges results with other machines: an upstream, a farm, caches that ask this
  * one. */
 #ifndef ENGINE_EXCHANGE_H
 #define ENGINE_EXCHANGE_H
@@ -16,7 +16,7 @@ struct engine_exchange {
 	uint32_t promised;
 };
 
-/* engine_upstream.c: asked after the own cache, before a cook. The first two need an upstream. */
+/* engine_upstream.c: asked after this machine's cache, before a cook. The first two need an upstream. */
 bool srv_engine_start_exchange(srv_engine *engine, hob_error *err);
 void srv_engine_close_exchange(srv_engine *engine);
 void srv_engine_exchange_free(struct engine_exchange *exchange);

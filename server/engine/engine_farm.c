@@ -20,7 +20,8 @@
 
 enum { AGAIN_MAX = 3, CLAIMS_AHEAD = 2, BY_HAND = 8 };
 
-/* The others have the same list and another share of it. */
+/* Whether the job is in this machine's share: all have the same list of background cooks, and each begins
+ * with its own share. */
 static bool is_in_share(const engine_job *job, const srv_upstream_facts *facts)
 {
 	uint64_t number;
@@ -61,7 +62,7 @@ uint32_t srv_engine_left_to_others(const srv_engine *engine)
 	return unclaimed - count_of_own(engine, &facts);
 }
 
-/* Looks again whenever there are new records, and a few more times. */
+/* True if records arrived since the last claim; without new ones, a few times. */
 static bool looks_again(engine_job *job)
 {
 	bool more = job->remote.seen > job->remote.claim_seen;
@@ -106,7 +107,7 @@ srv_job_event srv_job_claim(engine_job *job)
 
 /* Any waiting job of this machine's share; without one, a job of another's share unless it is left to that
  * machine. So machines with the same list claim different jobs, and when the farm goes away, unsent results
- * are mostly in the own share, which the others would not cook. NULL: none. */
+ * are mostly in its own share, which the others would not cook. NULL: none. */
 static engine_job *pick(srv_engine *engine, const srv_upstream_facts *facts)
 {
 	struct engine_exchange *x = engine->exchange;
@@ -162,7 +163,7 @@ static bool is_urgent(const engine_job *job)
 		   (job->life.order.priority == SRV_PRIORITY_CHANGED && engine->exchange->most_changed <= BY_HAND);
 }
 
-/* Other machines may cook it, or learn that this one does. */
+/* Whether other machines may cook the job's asset, or learn that this one does. */
 static bool is_shared(const engine_job *job)
 {
 	return job->engine->options.farm && job->life.lease < SRV_JOB_MINE && !job->life.order.force &&
@@ -174,7 +175,8 @@ bool srv_engine_shares_out(const engine_job *job)
 	return is_shared(job) && !is_urgent(job);
 }
 
-/* It waits for a worker: urgent jobs are cooked here without asking, and the others are informed. */
+/* Tells other machines of a job that waits for a worker, if it is urgent: it is cooked here without
+ * asking. */
 srv_job_event srv_job_announce(engine_job *job)
 {
 	assert(job->life.stage == SRV_JOB_WAIT);

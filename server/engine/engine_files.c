@@ -70,7 +70,7 @@ static bool has_whole_seconds(const srv_stat *stat)
 	return stat->mtime_ns % 1000000000 == 0 && stat->ctime_ns % 1000000000 == 0;
 }
 
-/* A second write within one tick of the file system's clock does not change the stat data. */
+/* Whether another write within the same tick of the file system's clock may leave the stat data unchanged. */
 static bool is_too_new(const srv_stat *stat, int64_t read_at_ms)
 {
 	int64_t tick_ms = has_whole_seconds(stat) ? 2000 : 20;

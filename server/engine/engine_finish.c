@@ -15,7 +15,7 @@
 
 /* ---- after the cook: check, store, publish */
 
-/* Runs in libuv's pool, or at once. Validates all outputs of a worker. */
+/* Validates and stores all outputs of a worker, in libuv's pool or at once. */
 static void store_work(uv_work_t *work)
 {
 	engine_job *job = work->data;
@@ -87,7 +87,8 @@ srv_job_event srv_job_keep(engine_job *job)
 	return (srv_job_event){.kind = SRV_JOB_RECORDED, .more = a->life.job == &job->life};
 }
 
-/* shared: only failures that do not depend on this machine's programs, time or memory are sent to others. */
+/* Stores and publishes a failure. shared: it does not depend on this machine's programs, time or memory, so
+ * others get it. */
 static srv_job_event keep_failure(engine_job *job, srv_record *record, bool shared)
 {
 	hob_buf error = {0};
@@ -105,7 +106,7 @@ static srv_job_event keep_failure(engine_job *job, srv_record *record, bool shar
 	return SRV_JOB_SAY(RECORDED);
 }
 
-/* The inputs of a cook that died are the paths that it asked for. The daemon makes their digests. */
+/* Stores a crash. Its inputs are the paths that the cook asked for; the daemon computes their digests. */
 static srv_job_event keep_crash(engine_job *job)
 {
 	srv_engine *engine = job->engine;
@@ -173,7 +174,7 @@ static void on_stored(uv_work_t *work, int status)
 	srv_job_put(work->data, SRV_JOB_SAY(STORED));
 }
 
-/* A small result of the only job is stored at once: handing it to another thread and back would take
+/* Stores the outputs; a small result of the only job at once: handing it to another thread would take
  * longer. */
 srv_job_event srv_job_store(engine_job *job)
 {
@@ -312,7 +313,7 @@ srv_job_event srv_job_judge(engine_job *job)
 		.kind = SRV_JOB_VERDICT, .verdict = verdict, .newer = job->cook.error.code == HOB_ERR_CHANGED};
 }
 
-/* For a file that no scan has listed: asks the disk whether it exists. */
+/* Asks the disk whether a file that no scan has listed exists. */
 static void find_unlisted(engine_job *job, srv_file *f, uint32_t file)
 {
 	srv_stat stat;
@@ -347,8 +348,7 @@ static bool find_read(engine_job *job, const srv_dep *dep)
 	return true;
 }
 
-/* A worker's digests are not trusted, because keys of other assets depend on them. Unknown files are hashed
- * here. */
+/* Hashes unknown files here: a worker's digests are not trusted, as keys of other assets depend on them. */
 srv_job_event srv_job_hash_read(engine_job *job)
 {
 	uint32_t count = job->cook.outcome->result.dep_count;
@@ -392,7 +392,7 @@ void srv_job_take_outcome(engine_job *job)
 	}
 }
 
-/* The asset continues later under the job's number, unless a newer save follows. True: the job has not
+/* Lets the asset continue later under the job's number, unless a newer save follows. True: the job has not
  * ended. */
 static bool give_number_back(engine_job *job, srv_asset_event_kind kind)
 {

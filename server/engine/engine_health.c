@@ -42,7 +42,7 @@ const hob_error *srv_engine_ill(const srv_engine *engine, engine_health_part par
 	return why->code != HOB_ERR_OK ? why : NULL;
 }
 
-/* Any thread. */
+/* Copies the fault of one part; any thread. */
 static hob_error look(srv_engine *engine, engine_health_part part)
 {
 	uv_mutex_lock(&engine->health->lock);

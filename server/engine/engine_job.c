@@ -14,7 +14,7 @@ enum { JOB_ARENA = 256 << 20 };
 
 /* ---- events */
 
-/* A job with the same cook, for a copy. */
+/* Another job in progress with the same look-up key: its source is a copy. */
 static srv_job *find_duplicate(const engine_job *job)
 {
 	const struct engine_jobs *jobs = job->engine->jobs;
@@ -105,7 +105,7 @@ void srv_job_raise(engine_job *job, srv_priority priority)
 	for (srv_job *life = &job->life; life && life->order.priority > priority; life = life->of) {
 		job = srv_engine_job(life);
 		life->order.priority = priority;
-		/* If the job also cooks a preview, the cook is hurried after that. */
+		/* If the job cooks its preview first, only the final cook is hurried, later. */
 		if (life->stage == SRV_JOB_COOK && priority <= SRV_PRIORITY_IN_USE && !life->preview)
 			srv_pool_hurry(engine->jobs->pool, &job->client);
 		else if (life->stage == SRV_JOB_CLAIM && priority < SRV_PRIORITY_BACKGROUND)

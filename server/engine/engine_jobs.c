@@ -144,7 +144,7 @@ static void show_extensions(srv_engine *engine)
 	hob_buf_release(&text);
 }
 
-/* The first worker reports the importers, which decide which files are assets. */
+/* Takes the importers from the first worker: they decide which files are assets. */
 static void on_pool_ready(void *user)
 {
 	srv_engine *engine = user;

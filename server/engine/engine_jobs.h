@@ -63,10 +63,10 @@ typedef struct job_cook {
 	hob_error error; /* reason of the job's failure */
 	srv_record_output *outputs;
 	uint32_t output_count;
-	uint32_t looked; /* number of dependencies processed by srv_job_each_dep; 0 when finished */
+	uint32_t looked; /* number of dependencies that each_dep has processed; 0 when finished */
 	uint32_t *read;	 /* those to hash: files of the graph */
 	uint32_t read_count;
-	bool other_input;		/* it read another version than the known one */
+	bool other_input;		/* the cook read another version of a file than the known one */
 	uint32_t changed_input; /* 1 + a dependency that changed after it was read; 0: none */
 } job_cook;
 
@@ -82,7 +82,7 @@ struct engine_job {
 	pool_client client;
 	srv_engine *engine;
 	uint32_t asset;
-	uint64_t place; /* among those that wait for a worker with the same priority */
+	uint64_t place; /* order among the jobs of one priority that wait for a worker */
 	struct {
 		engine_job *next;
 		bool queued;
@@ -145,19 +145,20 @@ void srv_job_put_act(engine_job *job, srv_job_act act);
 engine_job *srv_engine_take_due(srv_engine *engine); /* NULL: the queue is empty */
 
 /* engine_job.c: events of jobs */
-/* Applies it, and returns the act for this job; acts of other jobs are queued. */
+/* Applies the event and returns the act for this job; acts of other jobs are queued. */
 srv_job_act srv_job_step(engine_job *job, srv_job_event event);
-/* Applies it now and queues the acts: to end a job at rest at once. */
+/* Applies the event now and queues all acts: to end a job at rest at once. */
 void srv_job_send(engine_job *job, srv_job_event event);
 engine_job *srv_job_new(srv_engine *engine, uint32_t id);
 void srv_job_free(engine_job *job);
 void srv_job_drop(engine_job *job); /* discards its result */
-/* Its asset is saved again while the worker cooks. A quick cook may finish, without effect, and the next job
- * starts at once on another worker; any other is killed. True: the job has released its asset. */
+/* Call it when the job's asset is saved again while the worker cooks. A quick cook may finish, without
+ * effect, and the next job starts at once on another worker; any other is killed. True: the job has released
+ * its asset. */
 bool srv_job_preempt(engine_job *job, bool quick);
 /* Raises a waiting job, and the duplicate that it waits for; never lowers it. */
 void srv_job_raise(engine_job *job, srv_priority priority);
-/* an asset in the queue, and its job */
+/* Raises an asset in the queue, and its job. */
 void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority);
 void srv_engine_raise_used(srv_engine *engine); /* once a second: raises assets that a client began to use */
 bool srv_job_is_alone(const engine_job *job);	/* no other job has work to do */
@@ -174,18 +175,18 @@ bool srv_engine_is_idle(const srv_engine *engine);				 /* no job is queued or un
 void srv_engine_close_jobs(srv_engine *engine);
 void srv_engine_close_workers(srv_engine *engine);
 uint64_t srv_engine_new_job_id(srv_engine *engine);
-void srv_engine_continue_job_ids(srv_engine *engine, uint64_t newest); /* of an earlier run */
+void srv_engine_continue_job_ids(srv_engine *engine, uint64_t newest); /* newest id of an earlier run */
 
 /* engine_cook.c */
 void srv_job_remember_inputs(engine_job *job, const srv_record *record);
-/* Asks the disk about a file. True: it is another one than was known; the assets that use it are told. */
+/* Compares a file on disk with its known state. True: it has changed; the assets that use it are checked. */
 bool srv_job_look_again(engine_job *job, uint32_t file);
 /* Watches a file that no scan listed. True: it has changed since the worker read it. */
 bool srv_job_watch_input(engine_job *job, uint32_t file);
 /* Whether a preview job beside its final one is outdated: its asset has another job or a newer save. */
 bool srv_job_is_late(const engine_job *job);
-/* A client waits that did not when the job began its final cook: a preview comes first. If that cook runs,
- * the preview is made beside it, on another worker. */
+/* Call it when a client begins to wait for a job: a preview comes first. If the final cook already runs, the
+ * preview is made beside it, on another worker. */
 void srv_job_show_soon(engine_job *job);
 
 /* engine_digest.c */
@@ -204,7 +205,7 @@ srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priorit
  * before NULL: the first. */
 engine_job *srv_engine_next_waiting(const srv_engine *engine, const engine_job *before);
 bool srv_job_waits(const engine_job *job); /* for another cache, for the farm, or for a worker */
-/* Expected to take noticeably long: for a quick cook a preview, or a new process, is only a delay. */
+/* Whether its cook is expected to take noticeably long, so that a preview or a new process is worth it. */
 bool srv_asset_is_slow(const srv_engine *engine, const asset *a);
 bool srv_job_is_looked_at(const engine_job *job);
 bool srv_job_may_preview(const engine_job *job);
@@ -216,7 +217,7 @@ void srv_engine_count_waiting(srv_engine *engine); /* updates the counters */
 /* Expected time of its next cook: that of the last one, otherwise an estimate from the size of its source and
  * earlier cooks; 0: unknown. */
 uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a);
-/* A final cook, good or bad, took `ns` on its worker. */
+/* Notes that a final cook, good or bad, took `ns` on its worker. */
 void srv_engine_note_work(srv_engine *engine, asset *a, uint64_t ns);
 void srv_engine_note_expected(srv_engine *engine); /* once a second: updates the counters */
 /* True if the job's cook is expected to fit into the machine's free memory, or nothing else is running. */
@@ -232,7 +233,7 @@ void srv_engine_put_limits(engine_job *job, srv_record *record);
 /* True if those limits have changed or a day has passed: the failure no longer counts. Also for a result
  * without levels for lack of memory, if the limit is higher now. */
 bool srv_engine_is_doubtful(const srv_engine *engine, const srv_record *record);
-/* record: the asset's newest failure; NULL: it has none. */
+/* Sets when the asset's newest failure, `record`, is retried without a change. NULL: it has none. */
 void srv_engine_doubt_at(asset *a, const srv_record *record);
 void srv_engine_look_at_machine(srv_engine *engine);
 /* Once a second: tries assets again whose failure no longer counts. */

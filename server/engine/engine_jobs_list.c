@@ -34,7 +34,7 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 		hob_buf_printf(out, "%.3f", (double)job->progress.share);
 		hob_json_put_str(out, "stage", hob_str_of(job->progress.stage));
 	}
-	/* It waits in the queue, or for the end of a save. */
+	/* Without a job, the asset waits in the queue, or for the end of a save. */
 	srv_priority next = srv_queue_has(engine->jobs->queue, id) ? srv_queue_priority(engine->jobs->queue, id)
 															   : a->life.next.priority;
 	srv_priority priority = job ? job->life.order.priority : next;
@@ -113,7 +113,7 @@ static uint32_t find_live(const srv_engine *engine, uint64_t id)
 void srv_engine_tell_job(srv_engine *engine, srv_control *control)
 {
 	hob_buf body = {0};
-	srv_engine_flush(engine); /* the same */
+	srv_engine_flush(engine); /* finished jobs are rows */
 	uint32_t live = find_live(engine, control->number);
 	if (live != HOB_NONE)
 		put_live_job(engine, live, &body);
@@ -137,7 +137,7 @@ static void cancel_queued(srv_engine *engine, uint32_t id)
 	hob_buf_release(&next.why);
 }
 
-/* False: it is already being checked or stored. */
+/* Cancels a job. False: it is already being checked or stored. */
 static bool stop(engine_job *job)
 {
 	srv_job *life = &job->life;

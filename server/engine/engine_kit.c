@@ -171,7 +171,7 @@ void srv_engine_work_over(srv_engine *engine)
 	srv_engine_close_when_idle(engine);
 }
 
-/* First the pool's hashing and storing ends; then the handles close; then the watch. */
+/* Closes in order: first libuv's pool ends hashing and storing, then the handles close, then the watch. */
 void srv_engine_close_when_idle(srv_engine *engine)
 {
 	struct engine_life *life = engine->life;

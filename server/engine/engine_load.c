@@ -17,14 +17,14 @@ typedef struct loader {
 	digest_map rows_of;
 	hob_arena scratch;
 	uint64_t printed[2]; /* cache: the ingredients parsed last */
-	bool preview;		 /* their values */
+	bool preview;		 /* values of these ingredients */
 	bool placed, failed; /* placed: the rows come from the copy; failed: see `err` */
 	hob_str text;		 /* the previous ingredients; valid while the rows are placed */
 	hob_error *err;
 	uint32_t count, capacity;
 } loader;
 
-/* A file does not exist until a scan lists it. Its digest is used if the scan finds the same stat data. */
+/* Loads a file, missing until a scan lists it. Its digest is used if the scan finds the same stat data. */
 static void load_file(void *user, const srv_file_row *row)
 {
 	loader *load = user;
@@ -79,7 +79,7 @@ static void load_inputs(srv_engine *engine, uint32_t id, const srv_record *recor
 	a->last.known = files && srv_graph_set_deps(engine->graph, id, files, a->last.input_count);
 }
 
-/* Most assets have the ingredients of the previous one. */
+/* Whether the record is of a preview; caches the last ingredients, which most assets share. */
 static bool is_preview(loader *load, const srv_record *record, uint64_t hash[2])
 {
 	hob_str text = record->ingredients;
@@ -157,7 +157,7 @@ static void load_asset(loader *load, uint32_t number, const srv_record *good, co
 	hob_arena_restore(&load->scratch, mark);
 }
 
-/* Rows whose served record is also the newest: nearly all of them. */
+/* Loads the rows whose served record is also the newest: nearly all of them. */
 static void load_current(void *user, const srv_record *record)
 {
 	loader *load = user;
@@ -181,7 +181,7 @@ static void load_other(loader *load, uint32_t number)
 	hob_arena_restore(&load->scratch, mark);
 }
 
-/* Reads from the copy, which has the place of each record. */
+/* Loads an asset from the copy, which has the place of each record. */
 static bool load_placed(loader *load, uint32_t number, hob_error *err)
 {
 	srv_store *store = load->engine->store;
@@ -203,7 +203,7 @@ static bool load_placed(loader *load, uint32_t number, hob_error *err)
 	return ok;
 }
 
-/* Reading the copy uses no SQL statement, so its rows need not be collected. */
+/* Loads a row of the copy at once: that uses no SQL statement, so rows need not be collected. */
 static void load_row(void *user, const srv_asset_row *row)
 {
 	loader *load = user;
@@ -246,7 +246,7 @@ static bool add_assets(loader *load, hob_error *err)
 	return true;
 }
 
-/* Reading all records is faster unless most of them are old. */
+/* Loads the assets; reads all records in one pass, which is faster unless most of them are old. */
 static bool load_assets(loader *load, hob_error *err)
 {
 	enum { MOST_OF_THE_PAST = 4 };
@@ -267,7 +267,7 @@ static bool load_assets(loader *load, hob_error *err)
 	return true;
 }
 
-/* One wrong row invalidates all: each file of the scan is hashed and looked up again. */
+/* Forgets all digests and records, as one row is wrong: files of the scan are hashed and looked up again. */
 static void forget_loaded(srv_engine *engine)
 {
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++)

@@ -99,7 +99,7 @@ static void put_farm(hob_buf *out, const srv_upstream_facts *facts)
 	srv_metric_u64(out, METRIC_farm_claims, "result=\"late\"", facts->late);
 }
 
-/* Without an upstream only the headers are printed, without values. */
+/* Prints the upstream's metrics; without an upstream only their headers. */
 static void put_upstream(hob_buf *out, srv_engine *engine)
 {
 	srv_upstream_facts facts;

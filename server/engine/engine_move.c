@@ -21,7 +21,7 @@
  *   the same bytes    if only one has them, or only one of those has the file name, too; never a copy that
  *                     clients know already
  *
- * Both must have the same profile, and between two roots only bytes and untouched files count. */
+ * Both must have the same profile. In another root, the same file has the same inode, size and time. */
 
 enum { WINDOW_MS = 30000, SETTINGS_MS = 3000, TRACES_MAX = 200000, TRACES_FEW = 1024 };
 
@@ -55,7 +55,7 @@ struct engine_moves {
 	uint32_t shown;	   /* rows whose former names are in the view */
 	trace *traces;
 	uint32_t trace_count, trace_room;
-	digest_map files[DIRECTIONS], bytes[DIRECTIONS]; /* -> 1 + the newest trace */
+	digest_map files[DIRECTIONS], bytes[DIRECTIONS]; /* key of the inode, digest -> 1 + the newest trace */
 	left_settings *settings;
 	uint32_t settings_count, settings_room;
 };
@@ -196,7 +196,7 @@ static bool is_there(const srv_engine *engine, uint32_t root, hob_str model, con
 		   srv_stat_path(engine->roots->fds[root], hob_str_of(path), &stat);
 }
 
-/* In the graph. */
+/* Asks the graph, not the disk. */
 static bool has_settings(const srv_engine *engine, const asset *a)
 {
 	char path[PATH_MAX];
@@ -206,7 +206,7 @@ static bool has_settings(const srv_engine *engine, const asset *a)
 	return file != HOB_NONE && srv_graph_at(engine->graph, file)->exists;
 }
 
-/* The settings file of a moved model is at its newest former place that has one, unless another model is
+/* Finds the settings of a moved model: at its newest former place that has some, unless another model is
  * there. */
 static hob_str find_settings(const srv_engine *engine, const asset *a, uint32_t *root)
 {
@@ -262,7 +262,7 @@ uint32_t srv_engine_settings_heir(srv_engine *engine, uint32_t root, hob_str mod
 					: HOB_NONE;
 }
 
-/* A cook that began before the move was known had other settings, possibly without its rules. */
+/* Cooks a moved asset again: a cook that began before the move was known had other settings. */
 static void cook_with_settings(srv_engine *engine, uint32_t id)
 {
 	uint32_t root;
@@ -307,7 +307,7 @@ static bool is_published(const asset *a)
 	return a->shown.rev > 0 && a->shown.told != SRV_REMOVED;
 }
 
-/* The models of a renamed folder have one cause: what differs between the names. */
+/* Groups the log lines of a renamed folder's models by the part in which both names differ. */
 static void log_move(srv_engine *engine, hob_str from, hob_str to)
 {
 	size_t same = 0;
@@ -499,7 +499,7 @@ void srv_engine_move_gone(srv_engine *engine, uint32_t id, const srv_stat *stat,
 		add_trace(engine, GONE, id, stat, bytes);
 }
 
-/* At the first start every file is new, and none was removed. */
+/* Ignored at the first start, when every file is new and none was removed. */
 void srv_engine_move_came(srv_engine *engine, uint32_t id, const srv_stat *stat)
 {
 	if (!engine->closing && (engine->sources->ready || engine->publishing->rev > 0))

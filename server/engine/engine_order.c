@@ -57,7 +57,7 @@ bool srv_job_may_preview(const engine_job *job)
 	return srv_asset_is_slow(job->engine, a) && !exported && !a->changeset.member && !job->life.order.force;
 }
 
-/* No client waits for it, or only for a preview of its own model. */
+/* Whether no client waits for the job, or only for a preview of its own model. */
 static bool may_be_cut(const srv_engine *engine, const engine_job *job, const engine_job *preview)
 {
 	const asset *a = srv_asset_at(engine, job->asset);
@@ -77,7 +77,8 @@ engine_job *srv_engine_find_cut(const srv_engine *engine)
 		!srv_job_wants_preview(&preview->life) || engine->counters.running < workers ||
 		srv_pool_alive(engine->jobs->pool) < workers)
 		return NULL;
-	/* The one that began last loses least. The model's own cook comes last: its clients wait for it, too. */
+	/* Cuts the cook that began last, which loses least; the model's own only if there is no other: its
+	 * clients wait for that, too. */
 	engine_job *cut = NULL;
 	for (uint32_t i = 0; i < engine->jobs->count; i++) {
 		engine_job *job = engine->jobs->active[i];
@@ -128,8 +129,8 @@ bool srv_asset_is_slow(const srv_engine *engine, const asset *a)
 								: srv_graph_at(engine->graph, a->file)->stat.size > LARGE_BYTES;
 }
 
-/* The bytes of the files beside the models of a folder, and in folders there without models, for each model.
- * 0 where there are too many files to look at. */
+/* Bytes of a folder's other files, including subfolders without models, divided by its number of models. 0 if
+ * there are too many files to look at. */
 static uint64_t beside(const srv_engine *engine, uint32_t root, hob_str folder)
 {
 	enum { MOST = 1024 };
@@ -163,7 +164,7 @@ static uint64_t beside(const srv_engine *engine, uint32_t root, hob_str folder)
 	return here / (models > 0 ? models : 1);
 }
 
-/* Folders follow one another, so the last one is kept. */
+/* Assets are mostly sorted by folder, so the sum of the last folder is cached. */
 static void weigh(srv_engine *engine, asset *a)
 {
 	struct engine_jobs *jobs = engine->jobs;
@@ -199,7 +200,7 @@ void srv_engine_note_work(srv_engine *engine, asset *a, uint64_t ns)
 	srv_forecast_note(&engine->jobs->forecast, a->cost.size, ns);
 }
 
-/* Adds the rest of the active jobs; returns how long they have run. */
+/* Adds the expected remaining time of each active job; returns how long they have run. */
 static uint64_t add_active(const srv_engine *engine, int64_t now_ms, srv_forecast_work *work)
 {
 	uint64_t all = 0;

@@ -46,7 +46,7 @@ static void put_done(uv_work_t *work, int status)
 	free(put);
 }
 
-/* Hashing and writing a few megabytes is too long for a turn of the loop. */
+/* Stores a part in libuv's pool: hashing and writing megabytes is too long for a turn of the loop. */
 void srv_engine_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd)
 {
 	(void)fd;

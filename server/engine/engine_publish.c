@@ -84,8 +84,8 @@ static void publish_outcome(srv_engine *engine, const engine_change *change)
 	engine->counters.changes.published++;
 }
 
-/* Row, view and event become visible together at the end of the turn, so a client that receives the event
- * finds the row and the view. */
+/* Publishes a change: row, view and event become visible together at the end of the turn, so a client that
+ * gets the event finds the other two. */
 void srv_publish_change(srv_engine *engine, const engine_change *change)
 {
 	enum { PART_BYTES = 64 << 10 }; /* parts of a large rev are compressed as they are made */
@@ -363,15 +363,15 @@ static void publish_good(engine_job *job, const srv_record *record, bool hit, ho
 		log_warnings(job, a, record->warnings);
 }
 
-/* Reads the JSON of a known failure. */
+/* Whether the failure is a crash; without `error`, the JSON of the stored one tells. */
 static bool is_crash(const srv_record *record, const hob_error *error)
 {
 	return error ? error->code == HOB_ERR_CRASHED
 				 : hob_str_find(record->error, HOB_STR("\"code\":\"cook.crashed\""), 0) != SIZE_MAX;
 }
 
-/* A full disk, a missing permission, a file that keeps changing: their end causes no event, so the asset is
- * tried again after a pause. */
+/* Classifies the error. No event reports the end of a full disk, a missing permission or a file that keeps
+ * changing, so the asset is tried again after a pause. */
 static srv_asset_error classify(const srv_record *record, const hob_error *error, bool by_other)
 {
 	hob_err_code code = error ? error->code : HOB_ERR_OK;
@@ -461,7 +461,8 @@ void srv_publish_blamed(srv_engine *engine, asset *a)
 	publish_event(engine, a, NULL, "failed", NULL, false, (hob_str){0}, (hob_str){0});
 }
 
-/* The last event was about older bytes, or was dropped with its changeset. */
+/* Whether clients lack this version: the last event was about older bytes, or was dropped with a
+ * changeset. */
 static bool is_news(const asset *a)
 {
 	return srv_asset_public(&a->life) == SRV_FRESH && (a->shown.told != SRV_FRESH || !a->shown.any ||

@@ -33,16 +33,15 @@ typedef struct engine_change {
 void srv_engine_publishing_free(struct engine_publishing *publishing);
 /* Publishes the changes as one rev; rows and views come before the events. */
 void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count);
-/* The same over several turns. Nothing is visible before the end. Other changes of these turns join the
- * rev. */
+/* Like srv_publish_changes, over several turns. Nothing is visible before the end. Other changes of these
+ * turns join the rev. */
 void srv_publish_begin(srv_engine *engine);
 void srv_publish_change(srv_engine *engine, const engine_change *change);
 void srv_publish_end(srv_engine *engine);
 /* Whether the rules in the job's settings allow this version, by the notes of the cook just finished, or of
- * the stored report. RULE, BUDGET; IO if they cannot be read. */
+ * the stored report. Errors: RULE, BUDGET; IO if the notes cannot be read. */
 bool srv_publish_allows(engine_job *job, const srv_record *record, hob_error *err);
-/* Publishes a version, or the reason why it is refused (false, with *err). A refused preview is not
- * published. */
+/* Publishes a version, or why it is refused (false, with *err). A refused preview is not published. */
 bool srv_publish_good(engine_job *job, const srv_record *record, bool hit, hob_error *err);
 void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error *error);
 /* Cancelled by a user. job: NULL for a queued asset, whose `next` is then passed. */
@@ -60,7 +59,7 @@ void srv_engine_store_asset(srv_engine *engine, asset *a); /* writes its row */
 /* Takes the facts of `good` from the served view if that has outputs, otherwise from the index. Outputs added
  * to a record later are missing there: use srv_publish_view_of. */
 void srv_publish_view(srv_engine *engine, asset *a);
-/* The same with the record `good`; an empty record if there is none. */
+/* Like srv_publish_view, with the record `good`; an empty record if there is none. */
 void srv_publish_view_of(srv_engine *engine, asset *a, const srv_record *record);
 void srv_publish_view_later(srv_engine *engine, uint32_t id); /* at the end of this turn, or of a later one */
 /* Findings of the newest version: of a refused one those of its record, else those in `stats`. */

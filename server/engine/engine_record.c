@@ -84,7 +84,7 @@ void srv_engine_answer_records(srv_engine *engine, srv_control *control)
 
 /* ---- taking one */
 
-/* The key must be the one that this daemon computes. A record under another key would never be found, or
+/* Checks that the key is the one that this daemon computes: a record under another would never be found, or
  * would answer the wrong cook. */
 static bool check_key(const srv_record *record, const srv_control *control, hob_arena *arena, hob_error *err)
 {

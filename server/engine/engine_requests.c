@@ -48,7 +48,7 @@ static void answer_missing(const srv_engine *engine, srv_control *control, const
 
 /* ---- waiting */
 
-/* Root names, separated by '/'. Empty: all roots. */
+/* Whether `names` (root names separated by '/', empty: all) has this root. */
 static bool names_root(hob_str names, hob_str root)
 {
 	for (size_t i = 0, end; i < names.len; i = end + 1) {
@@ -66,8 +66,7 @@ static void wait_for_asset(srv_engine *engine, srv_control *control, uint32_t id
 		srv_control_answer(control, 503, "internal", "no memory left to wait");
 }
 
-/* Only a scan that begins after now sees everything written before now. One may be running, so two must
- * end. */
+/* Only a scan that begins after now sees all that was written before. One may be running, so two must end. */
 static uint64_t rounds_from_now(const srv_engine *engine, uint32_t root)
 {
 	return engine->sources->scan_rounds[root] + 2;
@@ -78,8 +77,8 @@ bool srv_engine_is_waited_for(const srv_engine *engine, uint32_t id)
 	return srv_waiters_has(&engine->requests->waiters, id);
 }
 
-/* A barrier: the watch delivers all events before its mark. Without an event queue, or on request, a scan
- * replaces it. */
+/* Waits for all earlier events: the watch delivers them before its mark. Without an event queue, or on
+ * request, a scan replaces it. */
 static void wait_for_all(srv_engine *engine, srv_control *control)
 {
 	uint32_t count = engine->options.root_count;
@@ -105,14 +104,15 @@ static bool is_busy(srv_engine *engine, uint32_t id)
 	return srv_asset_is_busy(&a->life) || a->changeset.held > 0;
 }
 
-/* A preview is enough unless the request asks for the final cook. */
+/* Whether a preview is shown, which is enough unless the request asks for the final cook. */
 static bool has_preview(const srv_engine *engine, uint32_t id)
 {
 	const asset *a = srv_asset_at(engine, id);
 	return srv_asset_shows_preview(&a->life);
 }
 
-/* The last check, before the request, found a half-written input. It may be complete by now. */
+/* Whether the asset is checked again for the request: the check before it found a half-written input, which
+ * may be complete by now. */
 static bool waits_for_a_look(const asset *a, const srv_waiter *w)
 {
 	return a->life.state == SRV_ASSET_WRITER && a->life.retry.at_ms <= w->began_ms + SRV_ASSET_WRITER_MS;

@@ -87,7 +87,7 @@ bool srv_engine_root_holds(const srv_engine *engine, uint32_t root)
 	return look_at(engine, root) == LOOK_SAME;
 }
 
-/* A root that was moved, deleted or mounted over and is back is another folder of the same name. The
+/* Reopens a root that is another folder of the same name, after it was moved, deleted or mounted over. The
  * descriptor keeps its number, because jobs in libuv's pool use it. */
 void srv_engine_check_root(srv_engine *engine, uint32_t root)
 {

@@ -139,7 +139,7 @@ void srv_engine_skip_links(srv_engine *engine, uint32_t root)
 		mark_link(engine, root, path, true);
 }
 
-/* For a model that its cook skipped: `why` replaces the text about the format. */
+/* Appends a model that its cook skipped: clients show `why` instead of the text about the format. */
 static void put_asset(const asset *a, hob_buf *out)
 {
 	const srv_model_format *format = srv_model_format_of(hob_str_of(a->path));

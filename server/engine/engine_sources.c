@@ -96,7 +96,7 @@ void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat 
 		if (is_new)
 			srv_engine_move_came(engine, id, stat);
 	} else if (f->asset != HOB_NONE) {
-		srv_asset_remove(engine, f->asset); /* from an earlier configuration */
+		srv_asset_remove(engine, f->asset); /* an asset of an earlier configuration */
 	}
 	if (!known_version) {
 		dirty_dependents(engine, file, priority, existed ? "changed" : "appeared");
@@ -150,13 +150,13 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 
 /* ---- watch callbacks */
 
-/* A cook may report a missing source before the event arrives; the asset exists until the event. */
+/* Whether the file counts as existing: an asset does until the event, even if a cook missed its source. */
 static bool is_known(const srv_engine *engine, const srv_file *f)
 {
 	return f->exists || (f->asset != HOB_NONE && srv_asset_is_alive(&srv_asset_at(engine, f->asset)->life));
 }
 
-/* A failed scan also counts for its waiters. */
+/* Ends a scan; a failed one also counts for its waiters. */
 static void end_scan(srv_engine *engine, uint32_t root)
 {
 	engine->sources->scan_rounds[root]++;
@@ -217,13 +217,13 @@ static void check(srv_engine *engine, uint32_t id)
 		srv_publish_view_later(engine, id);
 }
 
-/* As srv_engine_has_time, but asks the clock only once in many calls. */
+/* Like srv_engine_has_time, but reads the clock only once in many calls. */
 static bool has_time_for_many(const srv_engine *engine, uint32_t done)
 {
 	return done % 16 != 0 || srv_engine_has_time(engine, done);
 }
 
-/* False: the next turn continues. */
+/* Compares the scan's list with the known files. False: the next turn continues. */
 static bool compare_some(srv_engine *engine, uint32_t root, const srv_file_entry *files, size_t count)
 {
 	uint32_t done = 0;
@@ -251,7 +251,7 @@ static bool all_scanned(const srv_engine *engine)
 	return all;
 }
 
-/* After the last of the first scans. False: the next turn continues. */
+/* Checks all assets after the last of the first scans. False: the next turn continues. */
 static bool become_ready(srv_engine *engine)
 {
 	if (engine->sources->ready || !all_scanned(engine))
@@ -382,7 +382,7 @@ static void answer_spelling(srv_engine *engine, uint32_t root, hob_str path)
 		file_gone(engine, file, SRV_PRIORITY_CHANGED);
 }
 
-/* The scan compares all files with the known ones, and repeats while it cannot read this file. */
+/* Requests a scan, which compares all files with the known ones and repeats while it cannot read this one. */
 static void look_again(srv_engine *engine, uint32_t root, hob_str path)
 {
 	srv_log(SRV_LOG_WARNING, "rescan", "%.*s/%.*s cannot be looked at: %s; everything there is scanned again",
@@ -390,7 +390,7 @@ static void look_again(srv_engine *engine, uint32_t root, hob_str path)
 	srv_watch_rescan(engine->sources->watch, root);
 }
 
-/* False: the next turn continues. */
+/* Checks the known files below a changed folder. False: the next turn continues. */
 static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, uint32_t *done)
 {
 	if (engine->sources->intake.file == 0) {
@@ -419,7 +419,7 @@ static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, ui
 	return true;
 }
 
-/* False: the next turn continues. */
+/* Takes the paths that the watch reports. False: the next turn continues. */
 static bool take_changes(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count)
 {
 	uint32_t done = 0;

@@ -12,7 +12,7 @@
 /* A digest that is not in the index yet, because the file was written just before it was read. */
 typedef struct young_file {
 	uint32_t file;
-	uint64_t changed, since; /* of the file at that time; uv_now */
+	uint64_t changed, since; /* changed: of the file at that time; since: uv_now */
 } young_file;
 
 /* The list of the newest scan. Only assets, settings and requested files are in the graph as well, and the
@@ -61,7 +61,7 @@ void srv_engine_sweep(srv_engine *engine, uint32_t period_ms);
 void srv_engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark); /* within `scanned` */
 /* The file's number in the graph; a listed file is added. HOB_NONE: unknown file. */
 uint32_t srv_engine_find_file(srv_engine *engine, uint32_t root, hob_str path);
-/* The same, but unknown files are added too. HOB_NONE without memory. */
+/* Like srv_engine_find_file, but adds unknown files, too. HOB_NONE without memory. */
 uint32_t srv_engine_file(srv_engine *engine, uint32_t root, hob_str path);
 void srv_engine_find_below(srv_engine *engine, uint32_t root, hob_str folder); /* `folder` ends in '/' */
 /* Stores the digest in the index, where it is valid while the stat data is the same. If the file was just
@@ -79,7 +79,7 @@ void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool 
 void srv_engine_skip_links(srv_engine *engine, uint32_t root);	 /* within `scanned` */
 void srv_engine_show_skipped(srv_engine *engine, uint32_t root); /* shown in the next view */
 void srv_engine_describe_skipped(srv_engine *engine);			 /* describes those that are due */
-/* Its newest cook skipped it and there is no good version: it is listed as skipped, not as an asset. */
+/* Whether it is listed as skipped: its newest cook skipped it, and there is no good version. */
 bool srv_asset_is_skipped(const asset *a);
 srv_standing srv_asset_stands(const asset *a);
 bool srv_asset_error_is_skip(const asset *a); /* although an earlier version may be served */

@@ -11,8 +11,8 @@
 
 enum { AT_LEAST = 32, AROUND_S = 60, MANY = 512, AROUND_MANY_S = 300 };
 
-/* A file that just changed, or that is open for writing, will cause another event. A write through a memory
- * mapping causes none at its end. */
+/* Whether an event will follow: a file that just changed, or is open for writing, causes one; a write through
+ * a memory mapping causes none at its end. */
 static bool event_may_come(const srv_engine *engine, const srv_file *f, const srv_stat *now)
 {
 	if (srv_engine_now_ms() - now->ctime_ns / 1000000 < 2000)
@@ -25,7 +25,7 @@ static bool event_may_come(const srv_engine *engine, const srv_file *f, const sr
 	return written;
 }
 
-/* Limits the number of files per turn, so that it stays short. */
+/* Number of files to check in this turn, limited so that the turn stays short. */
 static uint32_t due_of(uint32_t count, uint32_t period_ms)
 {
 	uint32_t due = (uint32_t)((uint64_t)count * period_ms / (AROUND_S * 1000));

@@ -20,7 +20,7 @@
 
 enum {
 	AT_ONCE = 64,	  /* up to this many assets become dirty in the same turn */
-	EVENTS_MOST = 250 /* events that leave in one turn */
+	EVENTS_MOST = 250 /* maximum number of events sent in one turn */
 };
 
 typedef struct spread {
@@ -248,7 +248,7 @@ bool srv_engine_is_behind(const srv_engine *engine)
 		   srv_engine_spreads(engine);
 }
 
-/* The time between two of these calls, without the loop's sleep. */
+/* Counts a turn: the time between two of these calls, without the loop's sleep. */
 static void count_turn(srv_engine *engine)
 {
 	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(engine->loop), cpu = cpu_now_ns();
@@ -263,7 +263,7 @@ static void count_turn(srv_engine *engine)
 		engine->counters.turn.longest_ns = took;
 }
 
-/* Once per turn, before the loop sleeps: one view and one transaction for all changes. */
+/* Ends a turn, before the loop sleeps: one view and one transaction for all changes. */
 static void on_end(uv_prepare_t *prepare)
 {
 	srv_engine *engine = prepare->data;

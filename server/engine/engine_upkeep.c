@@ -100,7 +100,7 @@ static void find_live(live_keys *live)
 		qsort(live->keys, live->count, sizeof *live->keys, compare);
 }
 
-/* Most rounds do not need it, because the cache is within its limit. */
+/* Collects the live keys only when first called: not at all while the cache is within its limit. */
 static bool is_live(void *user, const hob_sha256 *record)
 {
 	live_keys *live = user;
@@ -188,8 +188,7 @@ static void note_oldest(srv_engine *engine)
 	engine->counters.oldest_queued_at_ms = (unsigned long long)oldest;
 }
 
-/* Logged once, and again after the cache was within its limit: users do not check a cache before the disk is
- * full. */
+/* Logs that the cache is over its limit, once each time: users do not check it before the disk is full. */
 static void tell_limit(srv_engine *engine)
 {
 	srv_store_usage usage;
@@ -205,7 +204,7 @@ static void tell_limit(srv_engine *engine)
 	engine->upkeep->limit_told = over;
 }
 
-/* A file that several assets use counts once. */
+/* Sums the bytes of all inputs; a file that several assets use counts once. */
 static void note_inputs(srv_engine *engine)
 {
 	uint64_t bytes = 0;

@@ -6,7 +6,7 @@
 
 struct engine_upkeep {
 	uv_work_t sync_work;
-	bool syncing; /* or folding the log */
+	bool syncing; /* a sync, or a fold of the log, is in progress */
 	/* of the newest sync, and the last one reported; {0} when it succeeded */
 	hob_error sync_error, sync_said;
 	uint64_t synced_jobs; /* `counters.jobs` at the newest sync */

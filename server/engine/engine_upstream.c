@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Another cache is asked when the own one has no result, and receives results cooked here. No answer is a
+/* Another cache is asked when this machine's has no result, and receives results cooked here. No answer is a
  * miss, as without an upstream. */
 
 /* Maximum wait of a job for the upstream: for a save or a request a tenth of its expected cook time, within a
