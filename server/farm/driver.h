@@ -19,7 +19,7 @@ enum {
 	SRV_FARM_SESSION_MS = 10000,  /* a new session with a database: a thousand machines may start together */
 	SRV_FARM_RUN_MS = 5000,		  /* one statement; saves do not wait for it */
 	SRV_FARM_COMMAND_MS = 600000, /* a statement of a command that a user waits for */
-	SRV_FARM_SILENCE_MS = 4000,	  /* for a blob store: an answer, and a transfer without progress */
+	SRV_FARM_SILENCE_MS = 4000,	  /* limit for a blob store's answer, and for a transfer without progress */
 	SRV_FARM_SLOWEST = 128 << 10  /* bytes per second; a slower transfer counts as no progress */
 };
 

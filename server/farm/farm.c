@@ -15,7 +15,7 @@ struct srv_farm {
 	char owner[64];
 	uint32_t lease_s;
 	const srv_farm_module *sql_module;
-	const srv_farm_module *blob_module; /* NULL: the folder */
+	const srv_farm_module *blob_module; /* NULL: blob_folder.c */
 	void *keeper;						/* used only by its thread */
 	uint64_t listening;					/* the keeper's session that has its LISTENs */
 	atomic_bool cut;
@@ -169,7 +169,7 @@ static void on_versions(void *user, const char *const *values, const size_t *siz
 	v->oldest = values[1] ? atoi(values[1]) : 0;
 }
 
-/* Lock held. */
+/* Checks the schema, once per session. Lock held. */
 static srv_farm_end check_schema(srv_farm *f, srv_farm_why *why)
 {
 	const srv_farm_sql *sql = f->sql_module->sql;
@@ -195,7 +195,7 @@ static srv_farm_end check_schema(srv_farm *f, srv_farm_why *why)
 	return SRV_FARM_OK;
 }
 
-/* Requests that waited behind a failure fail too, so that their deadlines do not add up. */
+/* Runs a statement. Those that waited behind a failure fail too, so that their deadlines do not add up. */
 static srv_farm_end run_for(srv_farm *f, int deadline_ms, const char *sql, const char *const *params,
 							int count, srv_farm_row *each, void *user, bool checked, srv_farm_why *why)
 {

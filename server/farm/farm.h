@@ -115,7 +115,7 @@ srv_farm_end srv_farm_machines(srv_farm *farm, hob_buf *out, srv_farm_why *why);
  * today. */
 srv_farm_end srv_farm_used(srv_farm *farm, const hob_sha256 *key, bool mark, char author[SRV_FARM_NAME],
 						   srv_farm_why *why);
-/* Any statement without user input; for commands. */
+/* Runs any statement that contains no user input; for commands. */
 srv_farm_end srv_farm_query(srv_farm *farm, const char *sql, const char *const *params, int count,
 							srv_farm_row *each, void *user, srv_farm_why *why);
 /* Runs the schema steps missing in the database, each in one transaction. made: there were some. */
@@ -155,7 +155,7 @@ void *srv_farm_blobs_open(srv_farm *farm, srv_farm_why *why);
 srv_farm_end srv_farm_id(srv_farm *farm, char out[HOB_SHA256_TEXT + 1], srv_farm_why *why);
 /* farm_mark.c: a blob store contains the id of its farm, as the object "blobs/.farm". Only a program with the
  * database of that id may delete blobs that no record names. blobs: of srv_farm_blobs_open. */
-/* REFUSED: it contains another id; NONE: no id. */
+/* REFUSED: the store contains another id; NONE: it has none. */
 srv_farm_end srv_farm_owns(srv_farm *farm, void *blobs, srv_farm_why *why);
 /* Writes the id of this farm into an empty store. adopt: into any. Returns as srv_farm_owns. */
 srv_farm_end srv_farm_own(srv_farm *farm, void *blobs, bool adopt, srv_farm_why *why);

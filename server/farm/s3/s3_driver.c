@@ -17,7 +17,7 @@ enum {
 	TOLD_MAX = 2048,
 	HEAD_MAX = 64 << 10, /* header lines of one answer */
 	LIST_MAX = 4 << 20,
-	EMPTY_PAGES_MAX = 100 /* of one list */
+	EMPTY_PAGES_MAX = 100 /* empty pages of one list */
 };
 static const char EMPTY[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -232,7 +232,7 @@ static srv_farm_end endless(srv_farm_why *why)
 	return SRV_FARM_DOWN;
 }
 
-/* The answer's body is in a->told, which the caller frees. */
+/* Makes a request. The answer's body is in a->told, which the caller frees. */
 static srv_farm_end ask(s3 *s, const request *r, size_t room, answer *a, srv_farm_why *why)
 {
 	char url[2048], digest[96];
@@ -512,7 +512,7 @@ static bool is_ours(const char *name)
 	return strncmp(name, "blobs/", strlen("blobs/")) == 0 && rest[strspn(rest, "0123456789abcdef/")] == 0;
 }
 
-/* False: the caller stops. */
+/* Passes the blobs of one page to `each`. False: it stopped. */
 static bool tell_page(const char *xml, const char *prefix,
 					  bool (*each)(void *user, const char *name, uint64_t size, int64_t age_s), void *user)
 {
