@@ -76,7 +76,7 @@ const char *srv_file_system(int fd)
 	return "unknown";
 }
 
-/* Octal escapes of /proc/self/mountinfo, in place. */
+/* Decodes the octal escapes of /proc/self/mountinfo, in place. */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -98,7 +98,7 @@ uint64_t srv_mounts_below(int fd)
 	FILE *file = len > 0 ? fopen("/proc/self/mountinfo", "re") : NULL;
 	if (!file)
 		return 0;
-	len -= len == 1; /* "/" */
+	len -= len == 1; /* "/" becomes "" */
 	while (getline(&line, &room, file) > 0) {
 		char *words[5], *rest = line;
 		int count = 0;

@@ -13,7 +13,7 @@ const char *srv_silent_mount(int fd);
  * unknown. */
 uint64_t srv_mounts_below(int fd);
 
-/* Its name in messages: "ext4", "overlay", "NFS" ...; "unknown". Static text. */
+/* The file system's name in messages: "ext4", "overlay", "NFS" ...; "unknown". Static text. */
 const char *srv_file_system(int fd);
 
 #endif

@@ -55,7 +55,7 @@ static void remove_one(removal *r, int parent, const char *name, uint32_t depth)
 	}
 }
 
-/* Closes fd. */
+/* Removes the content of a folder, and closes fd. */
 static void clear(removal *r, int fd, uint32_t depth)
 {
 	DIR *list = fdopendir(fd);

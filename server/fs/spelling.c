@@ -97,7 +97,7 @@ static bool is_settled(const struct stat *info)
 	return now.tv_sec - info->st_mtim.tv_sec > 3 && now.tv_sec - info->st_ctim.tv_sec > 3;
 }
 
-/* The caller holds the lock. Takes the descriptor. */
+/* Reads the names of a folder, unless they are cached. Lock held; takes the descriptor. */
 static bool read_names(int fd)
 {
 	struct stat info;
@@ -137,8 +137,8 @@ static uint32_t first_at_least(const char *folded)
 	return low;
 }
 
-/* 0: a file; else why the name is none: m: a link to nothing, o: out of the root, n: no regular file, d:
- * denied. It can change while the folder's names do not. False: not known at the moment. */
+/* *kind: 0 for a file; m: a link to nothing, o: out of the root, n: no regular file, d: denied. It can change
+ * while the folder's names do not. False: not known at the moment. */
 static bool kind_of(int root_fd, hob_str dir, const char *name, char *kind)
 {
 	char path[PATH_MAX];

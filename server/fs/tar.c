@@ -43,8 +43,7 @@ static void put_head(hob_buf *out, hob_str name, uint64_t size, char type)
 void srv_tar_put_head(hob_buf *out, hob_str name, uint64_t size)
 {
 	if (name.len > sizeof((tar_head *)0)->name) {
-		/* Puts "NNN path=NAME
-		 * ", where NNN is the length of the whole record. */
+		/* Puts "NNN path=NAME\n", where NNN is the length of the whole record. */
 		size_t length = name.len + sizeof " path=\n" - 1, digits = 1;
 		while (snprintf(NULL, 0, "%zu", length + digits) > (int)digits)
 			digits++;
@@ -134,8 +133,7 @@ static void take_name(srv_tar_reader *r, const tar_head *head)
 			 has_prefix ? "/" : "", (int)sizeof head->name, head->name);
 }
 
-/* Reads records "NNN key=value
- * "; all but the path are ignored. */
+/* Reads records "NNN key=value\n"; all but the path are ignored. */
 static bool take_pax(srv_tar_reader *r, uint64_t size, bool *named, hob_error *err)
 {
 	enum { PAX_MAX = 65536 };

@@ -23,7 +23,7 @@ static bool join(char *out, const char *folder, const char *name)
 	return length > 0 && length < PATH_MAX;
 }
 
-/* In a worktree or submodule, .git is a file: "gitdir: PATH". */
+/* Follows a .git that is a file, as in a worktree or submodule: "gitdir: PATH". */
 static bool follow_file(const char *above, char *place)
 {
 	char line[PATH_MAX], target[PATH_MAX];
