@@ -114,8 +114,8 @@ static bool is_news(guesses *shared, const struct stat *file)
 	return news;
 }
 
-/* If the file is missing or invalid, all tokens are refused: one that may have been revoked must not stay
- * valid. */
+/* Reads a changed token file. If it is missing or invalid, all tokens are refused: one may have been
+ * revoked. */
 static void look_again(access_list *access, int64_t now_ms)
 {
 	if (now_ms - access->looked_ms < LOOK_AGAIN_MS)

@@ -39,7 +39,7 @@ struct blob {
 
 struct blob_cache {
 	srv_store *store;
-	_Atomic uint32_t count; /* other shards may ask */
+	_Atomic uint32_t count; /* other shards may read it */
 	uint32_t max_entries;
 	blob *oldest, *newest; /* in order of last use */
 	bool refused;		   /* the last load failed although the blob exists: unreadable or damaged */
@@ -208,7 +208,7 @@ static blob *load(blob_cache *cache, const hob_sha256 *digest)
 	return b;
 }
 
-/* A blob of the store never changes, but a program may have written to its file. */
+/* Whether the file is as it was: a blob never changes, but a program may have written to its file. */
 static bool is_unchanged(const blob *b)
 {
 	struct stat info;
@@ -265,7 +265,7 @@ static encoded_form *form_of(srv_http *http, blob *b, coding_id which)
 	return form;
 }
 
-/* Differs for each encoding's content: another version of zstd or gzip can encode a blob differently. */
+/* The ETag of an encoding, with its digest: another version of zstd or gzip can encode a blob differently. */
 static void form_etag(const blob *b, coding_id which, const encoded_form *form, char out[ETAG_SIZE])
 {
 	char text[HOB_SHA256_TEXT + 1];
@@ -347,7 +347,7 @@ static coding_id best_coding(const codings *accepted)
 	return best;
 }
 
-/* False if the request was parked or refused. */
+/* Chooses the form to send. False: the request was parked or refused. */
 static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum MHD_Result *result)
 {
 	codings accepted;

@@ -369,7 +369,7 @@ static void pause_accepting(srv_http *http, bool pause)
 	}
 }
 
-/* A fraction of the limit, so that each new connection is served before a later one can replace it. */
+/* New connections accepted at once: few enough to serve each before a later one can replace it. */
 static uint32_t arrivals_at_once(const srv_http *http)
 {
 	uint32_t part = http->max_connections / 4 + 1;
@@ -611,7 +611,7 @@ uint32_t srv_http_room(uint64_t files, uint32_t threads, uint32_t *blobs)
 	return room < CONNECTIONS_MAX ? (uint32_t)room : CONNECTIONS_MAX;
 }
 
-/* *blobs and http->max_connections: of one shard. */
+/* Sets *blobs and http->max_connections, both for one shard. */
 static void choose_limits(srv_http *http, const srv_http_options *options, uint32_t *blobs)
 {
 	uint32_t shards = http->shard_count, wanted = options->max_connections;
@@ -638,7 +638,7 @@ static bool open_access(srv_http *http, const srv_http_options *options, hob_err
 	return true;
 }
 
-/* An address that other machines can reach requires tokens, unless the owner states that the network is
+/* Requires tokens for an address that other machines can reach, unless the owner states that the network is
  * trusted. */
 static bool check_exposed(const srv_http *http, const srv_http_options *options, hob_error *err)
 {
@@ -694,7 +694,7 @@ static void name_urls(srv_http *http)
 		memcpy(http->url, http->urls[0], sizeof http->url);
 }
 
-/* Gives the shard what each has for itself: wake-up, library, prepared responses. */
+/* Opens the shard's own parts: wake-up descriptor, library, prepared responses. */
 static bool open_shard(srv_http *http, const srv_http_options *options, uint32_t blobs, hob_error *err)
 {
 	static const library_callbacks callbacks = {on_request, on_target, keep_escapes, on_connection,

@@ -2,7 +2,7 @@
  * itself, and asks the loop for everything else.
  *
  * External epoll mode (the library's own thread stalls when a whole batch of connections is ready at once),
- * SIGPIPE ignored by the application (else sendfile is off), 8 KiB pools, one cached response per blob, no
+ * SIGPIPE ignored by the application (else sendfile is off), 10 KiB pools, one cached response per blob, no
  * unescaping by the library: paths are decoded once, strictly, here. Routes come from schema/routes.def. */
 #ifndef SRV_HTTP_H
 #define SRV_HTTP_H
@@ -54,8 +54,8 @@ typedef struct srv_http_sources {
 	 * views. */
 	void (*metrics)(void *user, hob_buf *out);
 	void *metrics_user;
-	/* Appends members to the object of /api/v1/stats, with json.h or as text ",\"queue\":{...}". Called on
-	 * the HTTP thread, like metrics. May be NULL. */
+	/* Appends members to the object of /api/v1/stats, with json_write.h or as text ",\"queue\":{...}". Called
+	 * on the HTTP thread, like metrics. May be NULL. */
 	void (*stats)(void *user, hob_buf *out);
 	uint64_t (*input_bytes)(
 		void *user); /* total size of all files that assets depend on, each counted once; may be NULL */
@@ -66,7 +66,8 @@ typedef struct srv_http_sources {
 	void (*workers_error)(void *health_user, hob_buf *out);
 	void (*index_error)(void *health_user, hob_buf *out);
 	void (*disk_error)(void *health_user, hob_buf *out);
-	void (*notes)(void *health_user, hob_buf *out); /* whole lines; it is ready nevertheless */
+	/* appends whole lines; the daemon is ready nevertheless */
+	void (*notes)(void *health_user, hob_buf *out);
 	void *health_user;
 	/* Appends the members of /api/v1/config. Called like metrics; may be NULL. */
 	void (*config)(void *user, hob_buf *out);

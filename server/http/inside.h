@@ -184,7 +184,7 @@ bool srv_request_has_body(const request *r); /* according to the head */
 bool srv_request_check_head(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 /* Checks the size and media type of the body against the route. */
 bool srv_request_check_body(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
-/* Whether a browser sent it for a page of another web site (Origin, Sec-Fetch-Site). */
+/* Whether a browser sent the request for a page of another web site (Origin, Sec-Fetch-Site). */
 bool srv_request_is_foreign(const request *r);
 /* Decodes in place; false on a bad escape, NUL, or (unless raw) a control byte or invalid UTF-8. */
 bool srv_decode_percent(hob_str *text, bool plus_is_space, bool raw);
@@ -220,9 +220,9 @@ srv_scope srv_session_scope(request *r, hob_str token);
 srv_scope srv_session_now(request *r);
 /* Sets the session's cookie to this token; an empty one ends the session. */
 void srv_session_put(const request *r, struct MHD_Response *response, hob_str token);
-/* Whether it comes from a page of an allowed origin. */
+/* Whether the request comes from a page of an allowed origin. */
 bool srv_origin_is_friend(const request *r);
-/* Adds the headers that let such a page read the answer. */
+/* Adds the headers that let a page of an allowed origin read the answer. */
 void srv_add_cors(const request *r, struct MHD_Response *response);
 /* Answers a preflight of an allowed origin; false if the request is none. */
 bool srv_answer_preflight(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
@@ -288,8 +288,7 @@ void srv_mailbox_drop(mailbox *box);
 /* The asks answered since the last call, as a list; those without an owner are already freed. */
 ask *srv_mailbox_take(mailbox *box);
 
-/* Posts and parks; the handler is called again once r->ask->answered. `asset` and the texts of `rest` are
- * copied. */
+/* Posts a copy of the question and parks; the handler runs again once r->ask->answered. */
 enum MHD_Result srv_ask(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest);
 void srv_ask_forget(request *r);
 /* The peer has closed its side: tells the loop that work for this request alone can be dropped. */
@@ -496,7 +495,7 @@ struct srv_http {
 	srv_http *first; /* the array of shards */
 	uint32_t shard_count;
 
-	/* The same in all shards; the first one owns what they point to. */
+	/* Equal in all shards; the first shard owns what they point to. */
 	srv_http_sources sources;
 	bool hide_sources;
 	uint32_t max_connections; /* of this shard */

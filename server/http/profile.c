@@ -2,7 +2,7 @@
 
 #include "../../core/base/json_write.h"
 
-/* A profile is a separate source for the same folder, with its own settings: "mobile" of the source "art" is
+/* A profile is a separate root with the same folder and its own settings: "mobile" of the root "art" is
  * called "art@mobile". */
 
 bool srv_is_profile(hob_str profile)

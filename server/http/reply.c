@@ -96,8 +96,8 @@ enum MHD_Result srv_reply_json(request *r, int status, hob_buf *body)
 	return srv_reply(r, status, response, size);
 }
 
-/* Whether the dashboard sent it. It has its own page to sign in; after a challenge, the browser would show
- * its dialog on top. */
+/* Whether the dashboard sent the request. The dashboard has its own page to sign in; after a challenge, the
+ * browser would show its dialog on top. */
 static bool asked_by_page(const request *r)
 {
 	return srv_has_dashboard(r->http) && hob_str_starts(r->head.user_agent, HOB_STR("Mozilla/")) &&
@@ -175,7 +175,7 @@ enum MHD_Result srv_reply_problem(request *r, problem_id id, const char *hint, c
 								  &(problem_text){.detail = hob_str_of(text), .hint = hob_str_of(hint)});
 }
 
-/* 422 is a failed cook, invalid settings, or a derived output that is too large. */
+/* The problem of an answer: 422 is a failed cook, invalid settings, or a derived output that is too large. */
 static problem_id problem_of(const ask *a, hob_str code)
 {
 	int status = a->status;

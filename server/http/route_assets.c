@@ -189,7 +189,7 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 {
 	hob_str format = HOB_STR("json");
 	if (srv_request_param(r, "q", &q->q))
-		/* The parameter is part of the request's own copy of the target. */
+		/* May be changed: the parameter is part of the request's own copy of the target. */
 		for (char *c = (char *)(uintptr_t)q->q.data; c < q->q.data + q->q.len; c++)
 			*c = lower(*c);
 	hob_str flag;
@@ -220,7 +220,7 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 
 /* ---- filter and order */
 
-/* Case-insensitive; `what` is in lower case. */
+/* Ignores case; `what` is in lower case. */
 static bool contains_nocase(hob_str s, hob_str what)
 {
 	if (what.len == 0)
@@ -265,7 +265,7 @@ static bool has_finding(const query *q, const srv_view_asset *a)
 	return found;
 }
 
-/* file: "root/path" */
+/* Whether a dependency of the asset is `file` ("root/path"). */
 static bool is_made_of(const srv_view_asset *a, hob_str file)
 {
 	if (!hob_str_starts(file, a->root) || file.len == a->root.len || file.data[a->root.len] != '/')
@@ -639,7 +639,7 @@ static texture *place_of(texture *table, size_t mask, const srv_view_asset *user
 	return &table[at];
 }
 
-/* Fills the first places of *out, which the caller frees. */
+/* Collects the textures at the start of *out, which the caller frees; returns their number. */
 static uint32_t find_textures(const srv_view *view, const query *q, texture **out)
 {
 	size_t deps = 0, room = 64;

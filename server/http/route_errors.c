@@ -99,7 +99,7 @@ static int newest_first(const void *a, const void *b)
 	return x->rev != y->rev ? (x->rev > y->rev ? -1 : 1) : x->faults < y->faults ? -1 : 1;
 }
 
-/* Sorted faults to groups. `groups` has room for `count`; returns the number of groups. */
+/* Groups sorted faults. `groups` has room for `count`; returns the number of groups. */
 static uint32_t find_groups(const fault *faults, uint32_t count, fault_group *groups)
 {
 	uint32_t found = 0;

@@ -152,7 +152,7 @@ enum MHD_Result srv_route_config(request *r)
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
-/* JSON Schemas for editors that complete and validate: "$schema" in a file names them. */
+/* Sends a JSON Schema, for editors that complete and validate: "$schema" in a file names it. */
 enum MHD_Result srv_route_schema(request *r)
 {
 	srv_http *http = r->http;

@@ -136,10 +136,10 @@ enum MHD_Result srv_route_trace(request *r)
 	return result;
 }
 
-/* Orders the comparison that the answer "JOB FROM TO ASSET" asks for. */
+/* Requests the comparison that the answer "JOB FROM TO ASSET" names. */
 static enum MHD_Result compare(request *r)
 {
-	hob_buf wanted = r->ask->body; /* srv_ask releases that of the last one */
+	hob_buf wanted = r->ask->body; /* taken over, as srv_ask releases the previous answer */
 	r->ask->body = (hob_buf){0};
 	hob_str asset = hob_buf_str(&wanted), id, from, to;
 	bool ok = srv_next_piece(&asset, ' ', &id) && srv_next_piece(&asset, ' ', &from) &&

@@ -147,7 +147,8 @@ enum MHD_Result srv_route_page(request *r)
 	return srv_reply_file(r, hob_page_html_begin, hob_page_html_end, "text/html; charset=utf-8");
 }
 
-/* The unfiltered list on a server without tokens is a page that requests its first rows at once. */
+/* Sends the page of an address below /ui. The unfiltered list, on a server without tokens, has a page that
+ * requests its first rows at once. */
 enum MHD_Result srv_route_page_below(request *r)
 {
 	bool list = hob_str_equal(r->args[0], HOB_STR("assets")) && r->param_count == 0 && !r->http->access;

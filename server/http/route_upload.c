@@ -134,7 +134,7 @@ uploads *srv_uploads_new(void)
 	return all;
 }
 
-/* False if all slots are taken, or no thread could be started. */
+/* Takes a slot of the decoding thread. False: all are taken, or no thread could be started. */
 static bool take_slot(upload *u)
 {
 	uploads *d = u->http->uploads;
@@ -149,7 +149,7 @@ static bool take_slot(upload *u)
 	return u->slot != NULL;
 }
 
-/* gone: the decoding thread frees the upload, perhaps at once. */
+/* Lets the upload wait for its turn. gone: the decoding thread frees it, perhaps at once. */
 static void take_turn(upload *u, bool gone)
 {
 	uploads *d = u->http->uploads;
