@@ -150,7 +150,7 @@ static bool copy_bytes(int from, int to, uint64_t size)
 	return got == 0;
 }
 
-/* False: the blob is missing (*missing), or the disk failed. */
+/* Copies a blob to the area. False: it is missing (*missing), or the disk failed. */
 static bool copy_blob(const srv_tree *tree, srv_store *store, const change *c, uint32_t index, bool sync,
 					  bool *missing)
 {
@@ -252,7 +252,7 @@ static void remove_empty(int root_fd, hob_str path)
 	}
 }
 
-/* from: below the root. If it no longer exists, an earlier attempt has moved it. */
+/* Places a file. from: below the root; if it no longer exists, an earlier attempt has moved it. */
 static bool rename_to(const srv_tree *tree, const char *from, hob_str path)
 {
 	const char *name, *old;

@@ -30,7 +30,7 @@ typedef struct session {
 	char id[ID_DIGITS + 1];
 	uint32_t root, agent;
 	char *folder, *program, *last_path;
-	int64_t since_ms, seen_ms, saved_ms, skew_ms; /* skew: the agent's clock minus ours */
+	int64_t since_ms, seen_ms, saved_ms, skew_ms; /* skew: the agent's clock minus the daemon's */
 	uint64_t seq;
 	hob_buf answer; /* answer to list `seq` */
 } session;
@@ -107,7 +107,7 @@ static int64_t number_of(const cJSON *object, const char *name)
 	return value >= 0 && value < 253402300800000.0 ? (int64_t)value : 0;
 }
 
-/* Printable, and short enough for a log line. */
+/* Whether the text is printable and short enough for a log line. */
 static bool is_label(hob_str text)
 {
 	for (size_t i = 0; i < text.len; i++)

@@ -132,7 +132,7 @@ static hob_str next_field(hob_str *line)
 	return field;
 }
 
-/* The line is NUL-terminated. */
+/* Takes a number off the line, which is NUL-terminated. */
 static int64_t next_number(hob_str *line)
 {
 	hob_str field = next_field(line);
@@ -167,7 +167,7 @@ static void read_line(srv_tree *tree, hob_str line)
 	}
 }
 
-/* A line truncated by a kill costs one hash: the disk is authoritative. */
+/* Reads the log. A line truncated by a kill costs one hash: the disk is authoritative. */
 static bool read_log(srv_tree *tree, int area, hob_error *err)
 {
 	int fd = openat(area, "log", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
