@@ -58,7 +58,7 @@ static hob_str text_of(const cJSON *object, const char *name)
 	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
 }
 
-/* Rows after the revision: an asset that was removed later existed at it. */
+/* Takes a row after the revision: an asset that was removed later existed at it. */
 static bool take_later(void *user, const srv_change_row *row)
 {
 	manifest *m = user;

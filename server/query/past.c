@@ -23,7 +23,7 @@ typedef struct page {
 	hob_str live;		 /* items already returned as queued or running */
 	hob_buf items, tail; /* tail: more members of the answer */
 	uint64_t before;
-	uint32_t given, limit, scan; /* scan: rows at most */
+	uint32_t given, limit, scan; /* scan: maximum number of rows read */
 	bool more;
 } page;
 
@@ -32,7 +32,7 @@ static uint32_t page_limit(const srv_control *control)
 	return control->number2 > 0 && control->number2 <= PAGE_MAX ? (uint32_t)control->number2 : PAGE_DEFAULT;
 }
 
-/* Every item begins with its id, and texts contain no bare quotes. */
+/* Whether `live` has the job: every item begins with its id, and texts contain no bare quotes. */
 static bool is_live(hob_str live, uint64_t id)
 {
 	char head[40];
@@ -199,7 +199,7 @@ static int64_t commit_ms(const srv_view_root *root)
 	return 0;
 }
 
-/* Rows before the last commit of every root are not read. */
+/* Lists the last commit of each root; rows before all of them are not read. */
 static void find_commits(question *q, hob_buf *out)
 {
 	const srv_view *view = q->view;

@@ -7,8 +7,8 @@
 #include <cjson/cJSON.h>
 #include <unistd.h>
 
-/* A finished job as a change of its asset: its version is held against the final one before, by their stored
- * comparison (core/compare) and by the rules that are broken or kept since. */
+/* A finished job as a change of its asset: compares its version with the final one before, by their stored
+ * comparison (core/compare) and the rules that are newly broken or kept. */
 
 enum { EARLIER_MAX = 32, SAID_MAX = 5, COMPARED_BYTES_MAX = 64 << 20 };
 
@@ -76,7 +76,7 @@ static void say_failure(change *c)
 	cJSON_Delete(error);
 }
 
-/* Missing textures are in the comparison. */
+/* Skips missing textures, which the comparison names. */
 static void say_rules(change *c)
 {
 	cJSON *from = parse(c->was.stats), *to = parse(c->now.stats);
@@ -141,7 +141,7 @@ static uint64_t bytes_of(const srv_record *record)
 	return bytes;
 }
 
-/* False: it must be compared first. */
+/* Reads the stored comparison. False: it must be made first. */
 static bool compare(question *q, change *c)
 {
 	hob_sha256 models[2][4] = {{{{0}}}}, blob;
@@ -164,7 +164,7 @@ static bool compare(question *q, change *c)
 	return true;
 }
 
-/* False: not a change, or not compared yet. */
+/* Describes the change in words. False: there is none, or it is not compared yet. */
 static bool describe(question *q, change *c)
 {
 	hob_error error;

@@ -1,7 +1,7 @@
 /* questions.h - answers questions on a thread of its own, not in the loop: why, what-if, manifests, past
  * jobs, histories, logs, settings.
  *
- *   HTTP thread -- srv_query_post --> inbox [1024] --> the thread: view, then index --> control->answer
+ * HTTP thread -- srv_query_port --> inbox [1024] --> the thread: view, then index --> control->answer
  *
  * Consistency: rows are committed before a view is published, and a view before an event is sent. The thread
  * takes the newest view before it reads the index, so a client finds at least what events have announced, and

@@ -52,7 +52,7 @@ static bool add_layer(layers *l, const srv_layer *from, hob_error *err)
 	return l->items[l->count - 1].path || hob_fail(err, MEMORY, "no memory left to read settings");
 }
 
-/* The cook reports errors in a layer; here an invalid layer is left out. */
+/* Adds a layer; leaves out an invalid one, which the cook reports. */
 static bool take_layer(void *user, const srv_layer *from, hob_error *err)
 {
 	layers *l = user;

@@ -96,7 +96,7 @@ static const char *use_of(const what_if *w, const srv_view_asset *asset)
 	return srv_settings_reaches(w->path, asset->path) ? "settings" : NULL;
 }
 
-/* First the assets that depend on the file, then those that its settings affect. */
+/* Adds first the assets that depend on the file, then those that its settings affect. */
 static void add_all(what_if *w)
 {
 	static const hob_sha256 none;

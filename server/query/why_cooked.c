@@ -103,7 +103,8 @@ static void compare_ingredients(comparison *c, const srv_record *before, const s
 	cJSON_Delete(to);
 }
 
-/* A cook that failed early did not ask for the remaining files, so their absence means nothing. */
+/* Compares inputs and ingredients. A cook that failed early did not ask for the remaining files, so their
+ * absence means nothing. */
 static void compare(comparison *c, const srv_record *before, const srv_record *now, hob_str path)
 {
 	put_input(c, path, &before->source, &now->source, NULL);
