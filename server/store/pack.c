@@ -419,8 +419,8 @@ static bool scan_file(srv_pack_file *file, bool mend, bool *more,
 		munmap(data, size);
 	}
 	*more = result.more;
-	/* Appending after an incomplete record would complete it with wrong bytes and hide the records after its
-	 * head. */
+	/* Appending after an incomplete record would complete it with wrong bytes and hide the records after
+	 * it. */
 	if (mend && result.more && result.end != size && ftruncate(file->fd, (off_t)result.end) != 0)
 		result.torn = true;
 	if (mend && result.more)

@@ -122,7 +122,7 @@ static void put_outputs(hob_buf *out, const srv_record *record, bool extra)
 	free(outputs);
 }
 
-/* The members that are equal on every machine. */
+/* Writes the members that are equal on every machine. */
 static void put_result(hob_buf *out, const srv_record *record)
 {
 	hob_buf_put_str(out, HOB_STR("{\"hob_result\":1,\"key\":"));
@@ -243,7 +243,7 @@ static int read_hex(cursor *c)
 	return high * 16 + low;
 }
 
-/* The result is never longer than the text. */
+/* Reads a text; decoded, it is never longer than its JSON. */
 static hob_str read_text(cursor *c)
 {
 	bool hex = take(c, "{\"hex\":\"");
@@ -274,7 +274,7 @@ static hob_str read_text(cursor *c)
 	return (hob_str){data, length};
 }
 
-/* Any JSON string. */
+/* Skips any JSON string. */
 static void skip_string(cursor *c)
 {
 	const char *from = c->at + 1;
@@ -320,7 +320,7 @@ static void skip_number(cursor *c)
 	}
 }
 
-/* Any JSON value without spaces. */
+/* Skips any JSON value without spaces. */
 static void skip_value(cursor *c, int depth)
 {
 	bool object = next_is(c, "{");
@@ -370,7 +370,7 @@ static void *make_items(cursor *c, uint32_t count, size_t size)
 	return items;
 }
 
-/* Quotes inside texts are escaped, so this finds every item. */
+/* Upper bound of the number of items: quotes inside texts are escaped, so this finds each. */
 static uint32_t most_items(const cursor *c, const char *begin)
 {
 	uint32_t count = 0;

@@ -220,7 +220,7 @@ void srv_row_put_short(hob_str text, hob_buf *out)
 	hob_buf_put_str(out, text);
 }
 
-/* Size unknown: grows while decoding. */
+/* Decodes a text in parts; its size is unknown, so the buffer grows. */
 static bool take_parts(hob_str frame, hob_str digests, hob_arena *arena, hob_str *out)
 {
 	ZSTD_DCtx *context = ZSTD_createDCtx();
@@ -321,7 +321,7 @@ void srv_row_put_lists(const srv_record *record, hob_buf *out)
 		put_output(out, &record->outputs[i]);
 }
 
-/* Each item takes two bytes at least. */
+/* Takes a count, which is plausible: each item takes two bytes at least. */
 static bool take_count(hob_str *rest, uint32_t *out)
 {
 	uint64_t count;
@@ -418,7 +418,7 @@ static bool next_row(sqlite3_stmt *rows, hob_str *text, hob_sha256 *digest)
 	return true;
 }
 
-/* Before step 6 each item was a row. expected: number of items; -1: not counted. */
+/* Appends a list from before step 6, when each item was a row. expected: number of items; -1: not counted. */
 static bool put_rows(sqlite3 *db, const char *sql, sqlite3_int64 id, sqlite3_int64 expected, bool deps,
 					 hob_buf *out)
 {

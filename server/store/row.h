@@ -1,8 +1,8 @@
 /* row.h - compact values of rows in index.db: similar texts, and the lists of a record.
  *
  * A short text is the text itself, or 0x00 and the text, or 0x01, a count of digests, the digests, and a zstd
- * frame (with row_dictionary.h; of a text in parts without it, and without a stated size). In the frame, 0x02
- * encodes the 64 lower-case hex digits of the next digest. Empty stays empty.
+ * frame (compressed with row_dictionary.h; for a text in parts without a dictionary, and without a stated
+ * size). In the frame, 0x02 encodes the 64 lower-case hex digits of the next digest. Empty stays empty.
  *
  * The lists of a record are its dependencies, then its outputs; each list begins with its count. Numbers are
  * LEB128.
@@ -21,7 +21,7 @@
 /* These append to `out`, which records a failed allocation. */
 void srv_row_put_number(hob_buf *out, uint64_t value);
 void srv_row_put_short(hob_str text, hob_buf *out);
-/* The same for a text in parts, compressed part by part; a digest that spans two parts is not folded. */
+/* srv_row_put_short for a text in parts, each compressed; a digest that spans two parts is not folded. */
 typedef struct srv_row_packer srv_row_packer;
 srv_row_packer *srv_row_packer_new(void);					   /* NULL without memory */
 void srv_row_packer_put(srv_row_packer *packer, hob_str text); /* remembers failures */

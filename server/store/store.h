@@ -71,8 +71,8 @@ bool srv_store_is_whole(const srv_store *store, hob_error *err);
 /* On failure (DISK_FULL, IO) everything since the last commit except blobs is lost; after srv_store_owe it
  * waits instead, and this fails once. */
 bool srv_store_commit(srv_store *store, hob_error *err) HOB_MUST_CHECK;
-/* Reads between these two cost less; writing is not allowed. After a clean stop srv_store_each_file and
- * _asset read the stop's copy of the rows, until a write or srv_store_read_end. */
+/* Reads between read_begin and read_end cost less; writing is not allowed. After a clean stop
+ * srv_store_each_file and _asset read the stop's copy of the rows, until a write or srv_store_read_end. */
 bool srv_store_has_start(const srv_store *store);
 void srv_store_read_begin(srv_store *store);
 void srv_store_read_end(srv_store *store);
@@ -90,8 +90,8 @@ bool srv_store_fold(srv_store *store, hob_error *err) HOB_MUST_CHECK;
 
 /* Stores bytes under their SHA-256 (computed here); for an existing blob this costs only the hash. */
 bool srv_blob_put(srv_store *store, hob_bytes bytes, hob_sha256 *out, hob_error *err) HOB_MUST_CHECK;
-/* The same for bytes in pieces with the expected `digest`. write and finish: IO, DISK_FULL; finish also
- * CORRUPT when the digest differs; nothing is then stored. finish and abort free the writer. */
+/* Like srv_blob_put, for bytes in pieces with the expected `digest`. write and finish: IO, DISK_FULL; finish
+ * also CORRUPT when the digest differs; nothing is then stored. finish and abort free the writer. */
 typedef struct srv_blob_writer srv_blob_writer;
 bool srv_blob_begin(srv_store *store, const hob_sha256 *digest, srv_blob_writer **out,
 					hob_error *err) HOB_MUST_CHECK;
@@ -102,14 +102,14 @@ void srv_blob_abort(srv_blob_writer *writer); /* NULL is allowed */
  * blob, and the size; -1 when there is no such blob, or when it is damaged (it is then dropped, and the
  * engine is notified by srv_store_take_damaged). */
 int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size);
-/* Reads all of its bytes into `out`. False when it is missing or has another size. */
+/* Reads all bytes of the blob into `out`. False when it is missing or has another size. */
 bool srv_blob_read(srv_store *store, const hob_sha256 *digest, uint8_t *out, uint64_t size);
 bool srv_blob_exists(srv_store *store, const hob_sha256 *digest);
-/* The same, from the table in memory only. */
+/* Like srv_blob_exists, but looks only at the table in memory. */
 bool srv_blob_known(srv_store *store, const hob_sha256 *digest);
 /* Re-hashes one blob; returns false and drops it when it is wrong or missing. */
 bool srv_blob_verify(srv_store *store, const hob_sha256 *digest);
-/* The same; without `drop` a wrong one is neither dropped nor reported. */
+/* Like srv_blob_verify, but without `drop` a wrong blob is neither dropped nor reported. */
 bool srv_blob_check(srv_store *store, const hob_sha256 *digest, bool drop);
 /* Digests of all blobs, unordered, malloc'ed (NULL without memory). Any thread. */
 hob_sha256 *srv_store_digests(srv_store *store, size_t *count);
@@ -264,7 +264,7 @@ bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t l
 
 /* Asset `id` was named `earlier` ("root/path") up to and including `rev`, and `name` afterwards. */
 typedef struct srv_move_row {
-	uint64_t number, rev; /* number: ever growing from 1 */
+	uint64_t number, rev; /* number: increasing from 1 */
 	hob_str id, earlier, name;
 } srv_move_row;
 
@@ -283,12 +283,12 @@ typedef struct srv_change_row {
 } srv_change_row;
 
 bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error *err) HOB_MUST_CHECK;
-/* For the data of a large one: a part that the next srv_store_put_change puts before row->data. Compresses it
- * now, so that the row costs little. False without memory: not taken. */
+/* Takes a part of a large change's data, which the next srv_store_put_change puts before row->data.
+ * Compresses it now, so that the row costs little. False without memory: not taken. */
 bool srv_store_put_change_part(srv_store *store, hob_str text) HOB_MUST_CHECK;
 uint64_t srv_store_last_rev(srv_store *store);
-/* Rows older than the newest 100,000 are trimmed. Every change with first <= rev <= last, oldest or newest
- * rev first, until `each` returns false. */
+/* Every change with first <= rev <= last, oldest or newest rev first, until `each` returns false. Rows older
+ * than the newest 100,000 are trimmed. */
 bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool newest_first,
 						   bool (*each)(void *user, const srv_change_row *row), void *user,
 						   hob_error *err) HOB_MUST_CHECK;
@@ -305,17 +305,17 @@ typedef struct srv_store_usage {
 } srv_store_usage;
 void srv_store_measure(srv_store *store, srv_store_usage *out); /* any thread */
 void srv_store_limit(srv_store *store, uint64_t max_bytes);		/* as in the options; loop thread */
-/* When over max_bytes: evicts least recently used records, parts and their blobs down to nine tenths of it.
- * `live` returns the record keys that must stay (NULL: none); it should name the keys behind `good` and
- * `last` of every asset. Anything used in the last minute stays, too. Every ten minutes also deletes blobs
- * that have been unreferenced for ten minutes. Commits. Returns bytes freed. Costs nothing when there is
- * nothing to do; else about 1 us per record, output and part. */
-/* The next srv_store_trim searches completely, whatever it found lately. */
+/* srv_store_trim, when over max_bytes: evicts least recently used records, parts and their blobs down to nine
+ * tenths of it. `live` returns the record keys that must stay (NULL: none); it should name the keys behind
+ * `good` and `last` of every asset. Anything used in the last minute stays, too. Every ten minutes also
+ * deletes blobs that have been unreferenced for ten minutes. Commits. Returns bytes freed. Costs nothing when
+ * there is nothing to do; else about 1 us per record, output and part. */
+/* srv_store_trim_soon: the next srv_store_trim searches completely, whatever it found lately. */
 void srv_store_trim_soon(srv_store *store);
 uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *record), void *user);
 /* The second half of srv_store_trim, for a daemon, whose loop it would block. When due: find (any thread, one
- * at a time), then drop (loop thread; returns bytes freed). Afterwards it is not due for ten minutes, for
- * srv_store_trim neither. *out is for free(); errors: those of srv_reader_begin. */
+ * at a time), then drop (loop thread; returns bytes freed). Afterwards it is not due for ten minutes, nor in
+ * srv_store_trim. *out is for free(); errors: those of srv_reader_begin. */
 bool srv_store_sweep_is_due(srv_store *store);
 bool srv_store_find_orphans(srv_store *store, hob_sha256 **out, uint32_t *count,
 							hob_error *err) HOB_MUST_CHECK;

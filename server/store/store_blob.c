@@ -24,7 +24,7 @@ void srv_store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME])
 	memcpy(out + 3, text + 2, HOB_SHA256_TEXT - 1);
 }
 
-/* Every write to a file changes this time, and programs cannot set it back. */
+/* The file's change time: every write changes it, and programs cannot set it back. */
 static int64_t change_ns(const struct stat *info)
 {
 	return (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec;
@@ -71,7 +71,7 @@ void srv_store_table_damaged(srv_store *store, const hob_sha256 *digest)
 	store->damaged[store->damaged_waiting++] = *digest;
 }
 
-/* Works even if a folder has the name. */
+/* Removes what has the name, even an empty folder. */
 static bool clear_name(srv_store *store, const char *name)
 {
 	return unlinkat(store->blobs_fd, name, 0) == 0 ||
@@ -351,7 +351,7 @@ bool srv_blob_verify(srv_store *store, const hob_sha256 *digest)
 	return srv_blob_check(store, digest, true);
 }
 
-/* Under blob_lock. NULL: it was evicted meanwhile. */
+/* Clears `suspect` of a blob, under blob_lock. NULL: it was evicted meanwhile. */
 static blob_entry *clear_suspicion(srv_store *store, const hob_sha256 *digest)
 {
 	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);

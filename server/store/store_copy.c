@@ -1,5 +1,4 @@
-/* The record of each cook, compressed, in packs. A record that a power cut truncated or damaged fails its
- * check. */
+/* The record of each cook, compressed, in packs. A record damaged by a power cut fails its check. */
 #include "compress.h"
 #include "record.h"
 #include "store_internal.h"
@@ -51,7 +50,7 @@ void srv_store_copies_forget(srv_store *store)
 
 /* ---- writing */
 
-/* Earlier versions kept each record in a separate file. */
+/* The file of a record in earlier versions, which kept each record in its own. */
 static void copy_name(const hob_sha256 *key, char out[COPY_NAME])
 {
 	char text[HOB_SHA256_TEXT + 1];
@@ -159,7 +158,7 @@ void srv_store_read_record(srv_store *store, const hob_sha256 *key, hob_buf *out
 	hob_arena_release(&arena);
 }
 
-/* True if it belongs to a cook whose outputs are here. *ok: the index was written. */
+/* Indexes the record of this text. True if the cook's outputs are here. *ok: the index was written. */
 static bool take_text(srv_store *store, hob_str text, hob_arena *arena, bool *ok, hob_error *err)
 {
 	srv_record record;
@@ -173,7 +172,7 @@ static bool take_text(srv_store *store, hob_str text, hob_arena *arena, bool *ok
 	return true;
 }
 
-/* False only if the index cannot be written. */
+/* Reads a copy into the index; an unusable one is deleted. False only if the index cannot be written. */
 static bool read_copy(srv_store *store, int folder_fd, const char *name, hob_error *err)
 {
 	hob_arena arena;
@@ -258,7 +257,7 @@ void srv_store_copies_shrink(srv_store *store)
 	if (waits || store->records_dead <= atomic_load(&store->record_count) + DEAD_MIN)
 		return;
 	pthread_mutex_lock(&store->record_lock);
-	srv_packs_want_none(&store->records); /* so every full one is emptied */
+	srv_packs_want_none(&store->records); /* so that every full pack is emptied */
 	while (read_places(store) && srv_packs_shrink(&store->records, move_copy, store))
 		continue;
 	store->records_dead = 0;

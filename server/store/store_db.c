@@ -32,8 +32,7 @@ static bool fail_code(sqlite3 *db, int code, hob_error *err)
 						"with --cache");
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-	/* All SQL is in the source and tested. If a name is not found, or a row breaks a rule, the file is
-	 * damaged. */
+	/* All SQL is ours and tested. If a name is not found, or a row breaks a rule, the file is damaged. */
 	case SQLITE_ERROR:
 	case SQLITE_CONSTRAINT:
 	case SQLITE_MISMATCH:
@@ -204,8 +203,8 @@ static bool settle_version(srv_store *store, bool *is_new, hob_error *err)
 	return true;
 }
 
-/* Folding is the pool's work, but it cannot finish while rows are written without a pause: beyond this length
- * the log is folded here and restarts. */
+/* Folds a log beyond this length here. Normally the pool folds, but it cannot finish while rows are written
+ * without a pause. */
 static int on_commit(void *user, sqlite3 *db, const char *name, int frames)
 {
 	enum { FRAMES_MAX = 65536 };
@@ -267,7 +266,7 @@ bool srv_store_db_open(srv_store *store, bool known_folder, bool check, bool *is
 	if (code != SQLITE_OK)
 		return fail_code(store->db, code, err);
 	sqlite3_busy_timeout(store->db, BUSY_MS);
-	/* Until the version is known to be ours, closing must not fold the WAL into the file. */
+	/* Until the version is known to be Hob's, closing must not fold the WAL into the file. */
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	if (!settle_version(store, is_new, err))
 		return false;
@@ -317,7 +316,7 @@ bool srv_store_fold(srv_store *store, hob_error *err)
 		snprintf(path, sizeof path, "%s/index.db", store->dir);
 		code = sqlite3_open_v2(path, &store->sync_db, flags, NULL);
 		if (code == SQLITE_OK) {
-			/* An oversized log is truncated when this connection restarts it: freeing its pages takes a
+			/* This connection truncates an oversized log when it restarts it: freeing its pages takes a
 			 * while. */
 			sqlite3_exec(store->sync_db, "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864",
 						 NULL, NULL, NULL);
@@ -491,7 +490,7 @@ void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 
 	sqlite3_bind_blob(statement, index, value->bytes, sizeof value->bytes, SQLITE_STATIC);
 }
 
-/* A row that cannot be written is dropped. */
+/* Writes a row; one that cannot be written is dropped. */
 static bool run_now(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
 {
 	sqlite3_stmt *statement = srv_store_write(store, which, err);
@@ -507,7 +506,7 @@ static bool run_now(srv_store *store, store_statement which, const sql_value *va
 	return statement && srv_store_run(store, statement, err);
 }
 
-/* A waiting row counts as written: the caller continues, and readers ask srv_store_record. */
+/* Runs a write. A waiting row counts as written: the caller continues; readers ask srv_store_record. */
 bool srv_store_run_with(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
 {
 	hob_error why;

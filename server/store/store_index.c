@@ -168,7 +168,7 @@ static bool put_meta(srv_store *store, const char *name, uint64_t value, hob_err
 	return srv_store_run_sql(store, sql, err);
 }
 
-/* An unfinished index is not worth keeping for examination. */
+/* Moves the damaged index aside; deletes an unfinished one, which is not worth examining. */
 static bool make_room(srv_store *store, hob_error *err)
 {
 	if (!store->rebuilding)

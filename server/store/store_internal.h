@@ -161,7 +161,7 @@ void srv_store_free(srv_store *store);						  /* closes what is open; writes not
 bool srv_store_mark(srv_store *store, hob_error *err);
 /* Makes the next open rebuild the index, whatever a quick check finds. */
 void srv_store_mark_damaged(srv_store *store);
-bool srv_store_make_folders(const char *path, hob_error *err); /* with those above */
+bool srv_store_make_folders(const char *path, hob_error *err); /* and its parents */
 /* hob_fail for an errno: DISK_FULL or IO. */
 bool srv_store_fail_errno(hob_error *err, int code, const char *what, const char *name);
 bool srv_store_write_all(int fd, const void *data, size_t size);
@@ -265,7 +265,7 @@ enum { STORE_TEMPORARY = 32 };
 /* A file for the blob `name`: unnamed if the file system supports that, otherwise *named, and `temporary` in
  * tmp/. */
 int srv_store_open_unnamed(srv_store *store, const char *name, char temporary[STORE_TEMPORARY], bool *named);
-/* Links such a file and adds it to the table. It must hold exactly the bytes of `digest`. */
+/* Links a file of srv_store_open_unnamed, which must hold the bytes of `digest`, and adds it to the table. */
 bool srv_store_publish(srv_store *store, int fd, const char *temporary, bool named, const char *name,
 					   const hob_sha256 *digest, uint64_t size, hob_error *err);
 bool srv_store_blobs_load(srv_store *store, hob_error *err);
@@ -321,7 +321,7 @@ bool srv_store_copy_put(srv_store *store, const srv_record *record, hob_error *e
 void srv_store_copy_remove(srv_store *store, const hob_sha256 *key);
 /* Rewrites the copies that the index still has, if most are replaced or deleted. Loop thread. */
 void srv_store_copies_shrink(srv_store *store);
-/* Locations are read again when needed. */
+/* Forgets the locations of copies; they are read again when needed. */
 void srv_store_copies_forget(srv_store *store);
 /* Reads every copy whose outputs all exist into the index, and deletes incomplete copies. */
 bool srv_store_copies_read(srv_store *store, hob_error *err);

@@ -118,7 +118,7 @@ static bool is_damaged(srv_store *store, hob_error *err)
 		"index.db is damaged (a record lost a part); it is rebuilt from the copies of its records");
 }
 
-/* Its texts are from the row, the store's table of texts or the arena, until the next step. */
+/* Reads a record. Its texts, valid until the next step, are from the row, the table of texts or the arena. */
 static bool take_record(srv_store *store, sqlite3_stmt *row, hob_arena *arena, srv_record *out,
 						hob_error *err)
 {

@@ -3,7 +3,7 @@
 
 enum { CHANGES_KEPT = 100000, JOBS_KEPT = 20000, TRIM_EVERY = 1000 };
 
-/* Clients get these texts verbatim. */
+/* Whether the text is empty or valid JSON: clients get it verbatim. */
 static bool is_json(hob_str text)
 {
 	enum { DEPTH = 64 };

@@ -24,7 +24,7 @@ static bool stat_index(srv_store *store, srv_stat *out)
 	return true;
 }
 
-/* Hash of the head, with this field zero, and the rest. */
+/* Hash of the file as if the hash in its head were zero. */
 static void hash_of(const start_head *head, const uint8_t *data, size_t size, uint64_t out[2])
 {
 	uint64_t parts[4];
@@ -71,7 +71,7 @@ static start_head head_of(const store_start *start)
 	return head;
 }
 
-/* The hash has been checked, so reading past the end is a bug in this file. */
+/* Takes bytes. The hash has been checked, so reading past the end is a bug in this file. */
 static const uint8_t *take(store_start *start, size_t size)
 {
 	assert(size <= start->size - start->at);
@@ -108,7 +108,7 @@ static hob_str take_text(store_start *start)
 	return number ? start->texts[number - 1] : (hob_str){"", 0};
 }
 
-/* Valid until the next call. */
+/* Reads a path, valid until the next call. */
 static hob_str take_path(store_start *start)
 {
 	uint64_t same = take_number(start), more = take_number(start);
@@ -244,7 +244,7 @@ void srv_store_start_files(srv_store *store, void (*each)(void *user, const srv_
 	}
 }
 
-/* A record begins with its key. */
+/* Reads a reference to a record; a record begins with its key. */
 static uint64_t take_record_place(store_start *start, hob_sha256 *key)
 {
 	uint64_t how = take_number(start), place = 0;

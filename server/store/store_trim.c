@@ -15,7 +15,7 @@ typedef struct candidate {
 	bool record; /* otherwise a part */
 	hob_sha256 blob;
 	uint32_t used_at_s;
-	size_t passed_before; /* chain of name_count.passed */
+	size_t passed_before; /* next in the chain that begins at name_count.passed */
 } candidate;
 
 typedef struct name_count {
@@ -210,7 +210,7 @@ static bool evict_part(trimmer *t, const candidate *item)
 	return true;
 }
 
-/* The parts that waited for the last record that names their blob. */
+/* Evicts the parts that were skipped while a record named their blob. */
 static bool evict_passed(trimmer *t, const hob_sha256 *blob)
 {
 	name_count *count = srv_digest_map_find(&t->names, blob);
@@ -266,7 +266,7 @@ static bool evict_record(trimmer *t, const candidate *item)
 	return ok;
 }
 
-/* Few texts cost nothing, whereas finding unreferenced ones reads every record. */
+/* Deletes unused texts, only after an eviction: a few cost nothing, and finding them reads every record. */
 static bool trim_texts(trimmer *t)
 {
 	if (t->evicted.count == 0)
@@ -276,8 +276,8 @@ static bool trim_texts(trimmer *t)
 	return row && srv_store_run(t->store, row, &t->err);
 }
 
-/* Oldest first, until enough can be deleted. A part whose blob a record also names frees nothing and is
- * skipped. */
+/* Evicts, oldest first, until enough can be deleted. A part whose blob a record also names frees nothing and
+ * is skipped. */
 static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sha256 *), void *user)
 {
 	bool ok = true;
@@ -285,7 +285,7 @@ static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sh
 	for (size_t i = 0; i < t->count && ok && t->loose_bytes < enough; i++) {
 		candidate *item = &t->items[i];
 		if (!srv_store_is_idle(item->used_at_s, false, t->now))
-			break; /* nor any that follows */
+			break; /* the others were used even later */
 		name_count *count = !item->record ? srv_digest_map_find(&t->names, &item->blob) : NULL;
 		if (count && count->records > 0) {
 			item->passed_before = count->passed;
@@ -299,7 +299,7 @@ static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sh
 	return ok;
 }
 
-/* Blobs of cooks that never finished. */
+/* Collects blobs of cooks that never finished. */
 static void collect_orphans(trimmer *t)
 {
 	hob_sha256 digest;
@@ -427,7 +427,7 @@ bool srv_store_sweep_is_due(srv_store *store)
 	return due;
 }
 
-/* Unreferenced blobs not used for long; a blob named later counts as used then. */
+/* Collects unreferenced blobs not used for long; a blob named later counts as used then. */
 static bool collect_idle(srv_store *store, digest_map *out)
 {
 	hob_sha256 digest;

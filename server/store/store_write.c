@@ -27,7 +27,7 @@ static bool write_bytes(srv_blob_writer *w, const void *data, size_t size, hob_e
 		   srv_store_fail_errno(err, errno, "write a blob in", w->store->dir);
 }
 
-/* Too large for a pack. */
+/* Moves a blob that is too large for a pack from memory to its file. */
 static bool spill(srv_blob_writer *w, hob_error *err)
 {
 	if (!open_file(w, err) || !write_bytes(w, w->small.data, w->small.size, err))
