@@ -14,9 +14,9 @@ enum {
 	BACKOFF_MAX_MS = 60000,
 	AWAKE_MS = 2000, /* time for a returning machine to announce its cooks */
 	LATE_MS = 100,	 /* wait before asking again, if another machine has the lease */
-	FULL_MS = 30000, /* most that is waited before the next attempt to store in a full cache */
+	FULL_MS = 30000, /* longest pause before the next attempt to store in a full cache */
 	PATIENCE_LEASES = 4,
-	RECENT = 40, /* answers; FAILING when a tenth of them failed */
+	RECENT = 40, /* number of last answers that count: FAILING when a tenth of them failed */
 	STEADY = 20	 /* good probes in a row that end FAILING */
 };
 
@@ -103,7 +103,7 @@ static bool is_answer(srv_exchange_end end)
 	return end != SRV_EXCHANGE_DOWN && end != SRV_EXCHANGE_LOOP && end != SRV_EXCHANGE_BARRED;
 }
 
-/* Only a probe ends an outage: an older call may have reached a part that still answers. */
+/* Counts an answered probe. Only these end an outage: an older call may have reached a part that answers. */
 static void note_probe(srv_upstream *u, srv_exchange_end end)
 {
 	if (!is_answer(end) || u->facts.state == SRV_UPSTREAM_UP)
@@ -119,7 +119,7 @@ void srv_carry_note_answer(srv_upstream *u)
 		u->recent <<= 1;
 }
 
-/* Whether a tenth of the last answers are failures, with this one. */
+/* Records a failure. True: a tenth of the last answers failed. */
 static bool count_failure(srv_upstream *u)
 {
 	u->recent = (u->recent << 1 | 1) & ((1ull << RECENT) - 1);
@@ -151,7 +151,7 @@ bool srv_carry_is_up(const srv_upstream *u)
 	return u->facts.state == SRV_UPSTREAM_UP;
 }
 
-/* Maximum time to wait for a machine. */
+/* Longest time for which other machines wait for this one. */
 static int64_t patience(const srv_upstream *u)
 {
 	return (int64_t)PATIENCE_LEASES * u->facts.lease_ms;
@@ -163,8 +163,7 @@ bool srv_carry_is_apart(const srv_upstream *u)
 	int64_t since = srv_carry_clock(CLOCK_REALTIME) - u->facts.since_ms, most = patience(u);
 	if (u->facts.nodes <= 1 || u->facts.state >= SRV_UPSTREAM_FAILING || since < 0)
 		return false;
-	/* Machines retry at intervals that follow from the length of the outage, so all are back after at most as
-	 * long again. */
+	/* Retry intervals grow with the outage, so all machines are back once the same time has passed again. */
 	if (u->facts.state == SRV_UPSTREAM_UP) {
 		most = u->away_ms + u->away_ms / 4 + AWAKE_MS;
 		most = u->away_ms == 0 ? 0 : most < LAST_MS ? most : LAST_MS;
@@ -213,7 +212,8 @@ static void tell_refused(srv_upstream *u, const hob_sha256 *key, const char *rea
 		(void)srv_farm_refuse(u->farm, key, 1, reason, &why);
 }
 
-/* A machine with the wrong bucket or folder finds no blob at all, and must not delete everyone's records. */
+/* Whether this is the right store: in a wrong bucket or folder, no blob is found, and nothing may be
+ * deleted. */
 static bool is_certain(carrier *c)
 {
 	srv_upstream *u = c->upstream;
@@ -234,7 +234,7 @@ static bool is_shared_failure(const srv_upstream *u, const srv_record *record)
 	return told && u->farm && record->output_count == 0 && record->stats.len == 0;
 }
 
-/* Whether the record answers one of these requests. */
+/* Returns why the record does not answer the request; NULL: it does. */
 static const char *find_fault(const srv_upstream *u, const order *o, const srv_record *record,
 							  hob_arena *scratch)
 {
@@ -338,7 +338,7 @@ static double mix(double old, double now)
 	return old > 0 ? 0.8 * old + 0.2 * now : now;
 }
 
-/* Lock held. */
+/* Updates the averages of fetches. Lock held. */
 static void note_times(srv_upstream *u, const srv_exchange_times *times)
 {
 	u->proved = u->proved || times->small + times->large > 0;
@@ -395,7 +395,7 @@ void srv_carry_stays_full(srv_upstream *u)
 		srv_carry_leave_given(u);
 }
 
-/* Lock held. */
+/* Counts the result of giving `key`. Lock held. */
 static void note_given(srv_upstream *u, const srv_exchange *x, const hob_sha256 *key, srv_exchange_end end)
 {
 	switch (end) {
@@ -444,7 +444,7 @@ static srv_exchange_end give(carrier *c, const hob_sha256 *key)
 	pthread_mutex_lock(&u->lock);
 	u->facts.given_bytes += x->bytes;
 	if (reads && srv_carry_is_up(u) && !count_failure(u))
-		end = SRV_EXCHANGE_FULL; /* only what is given waits */
+		end = SRV_EXCHANGE_FULL; /* pauses only giving */
 	else
 		srv_carry_note(u, &x->error, end);
 	note_given(u, x, key, end);
@@ -455,7 +455,7 @@ static srv_exchange_end give(carrier *c, const hob_sha256 *key)
 	return end;
 }
 
-/* key: a result to give, too; NULL: none. */
+/* Probes the upstream, then gives it the result `key` unless that is NULL. */
 static void probe(carrier *c, const hob_sha256 *key)
 {
 	srv_upstream *u = c->upstream;
@@ -474,7 +474,7 @@ static void probe(carrier *c, const hob_sha256 *key)
 
 /* ---- scheduling; lock held */
 
-/* Combines requests with the same lookup path. */
+/* Takes waiting requests that came by the same caches (`via`), to send them together. */
 static uint32_t take_finds(srv_upstream *u, order *out[TOGETHER_MAX])
 {
 	uint32_t count = 0;
@@ -497,7 +497,7 @@ static bool may_give(const srv_upstream *u, int64_t now)
 		   u->options.give && now >= u->give_at;
 }
 
-/* One of each, in turn. */
+/* Takes the results of the outbox in turn. */
 static bool next_given(srv_upstream *u, hob_sha256 *key)
 {
 	bool found = srv_digest_map_next(&u->outbox.keys, &u->give_cursor, key);
@@ -552,7 +552,7 @@ static bool step(carrier *c)
 		give(c, &key);
 		pthread_mutex_lock(&u->lock);
 	} else if (!up && now >= u->retry_at && !u->probing) {
-		/* A store of which only puts fail must not pass by its reads. */
+		/* The probe also puts: a store that fails only to put must stay FAILING. */
 		bool gives = u->facts.state == SRV_UPSTREAM_FAILING && may_give(u, INT64_MAX) && next_given(u, &key);
 		u->probing = true;
 		u->giving = u->giving || gives;

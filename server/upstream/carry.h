@@ -110,24 +110,23 @@ order *srv_line_pop(line *l); /* NULL: it is empty */
 
 /* Lock held: counts the result of a call. */
 void srv_carry_note(srv_upstream *upstream, const hob_error *error, srv_exchange_end end);
-void srv_carry_note_answer(srv_upstream *upstream); /* of a call that is not counted otherwise */
+void srv_carry_note_answer(srv_upstream *upstream); /* a call that is not counted otherwise has an answer */
 bool srv_carry_is_up(const srv_upstream *upstream);
 bool srv_carry_is_apart(const srv_upstream *upstream);
 
 /* farm_claim.c: leases. Lock held; released while they ask. */
 bool srv_carry_claims(carrier *carrier); /* one step; false: idle */
-/* Ends its lease. there: the database ended it when it took the result; otherwise it is released, so that no
- * machine waits for a result that may never come. */
+/* Ends the lease of `lookup`. there: the database has ended it, with the result; otherwise it is released, so
+ * that no machine waits for a result that may never come. */
 void srv_carry_given(srv_upstream *upstream, const hob_sha256 *lookup, bool there);
-/* Claims the lookups in the outbox that were cooked during the outage, so that other machines wait for
- * them. */
+/* Claims lookups that were cooked during the outage and are in the outbox, so that other machines wait. */
 void srv_carry_announce(srv_upstream *upstream);
-/* Their results will not arrive soon; while FAILING, that holds for all leases. */
+/* Releases the leases of results in the outbox, which will not arrive soon; while FAILING, all leases. */
 void srv_carry_leave_given(srv_upstream *upstream);
 void srv_carry_is_full(srv_upstream *upstream, const char *reason); /* retries later */
 /* full for too long: other machines need not wait for the outbox */
 void srv_carry_stays_full(srv_upstream *upstream);
-void srv_carry_forget_claims(srv_upstream *upstream); /* those in progress */
+void srv_carry_forget_claims(srv_upstream *upstream); /* claims in progress */
 void *srv_carry_keep(void *upstream);				  /* the keeper's thread */
 
 /* Thread of a carrier: executes waiting orders until `closing`. */

@@ -97,7 +97,7 @@ static bool lies_about_a_size(srv_store *store, const srv_record *record)
 	return lies;
 }
 
-/* Checks it like the answer of a cook process. */
+/* Checks the fetched outputs like those of a cook process. */
 static srv_exchange_end validate(srv_exchange *x, const srv_record *record)
 {
 	srv_result result = {.ok = true, .outputs = calloc(record->output_count + 1, sizeof(hob_cook_output))};

@@ -39,8 +39,8 @@ typedef enum srv_exchange_end {
 
 typedef struct srv_exchange srv_exchange;
 
-/* The other side: a Hob (exchange_http.c) or a farm (exchange_farm.c). Each function is specified by the one
- * of its name below. */
+/* The other side: a Hob (exchange_http.c) or a farm (exchange_farm.c). Each function does what the one of its
+ * name below says. */
 typedef struct srv_exchange_way {
 	void (*release)(srv_exchange *exchange);
 	void (*cut)(srv_exchange *exchange); /* lock held */
@@ -101,7 +101,7 @@ srv_exchange_end srv_exchange_fetch_blob(srv_exchange *exchange, const hob_sha25
 srv_exchange_end srv_exchange_give(srv_exchange *exchange, const hob_sha256 *key);
 /* The lookup of our own record `key`. False: the record is no longer in this cache. */
 bool srv_exchange_lookup(srv_exchange *exchange, const hob_sha256 *key, hob_sha256 *lookup);
-/* Whether it answers and this cache may use it. */
+/* Whether the other side answers and this cache may use it. */
 srv_exchange_end srv_exchange_probe(srv_exchange *exchange);
 
 #endif

@@ -78,7 +78,7 @@ static bool take_piece(void *user, const void *data, size_t size)
 	return r->written;
 }
 
-/* size: UINT64_MAX: any up to `most`. got: bytes received. wrong: their digest or number is wrong. */
+/* Fetches a blob once. size UINT64_MAX: any up to `most`. got: bytes received. wrong: in digest or number. */
 static srv_exchange_end fetch_once(srv_exchange *x, const hob_sha256 *digest, uint64_t size, uint64_t most,
 								   const char *name, uint64_t *got, bool *wrong)
 {
@@ -108,9 +108,9 @@ static srv_exchange_end fetch_once(srv_exchange *x, const hob_sha256 *digest, ui
 	return srv_exchange_end_of(end, &why, &x->error);
 }
 
-/* Deletes a blob whose bytes do not match its name, as every machine would refuse it, if this machine may.
- * Only after a second fetch, without the record's size: another thread or machine may have repaired it
- * meanwhile, a transfer can be damaged, and the record itself can be wrong. */
+/* Fetches a blob. If its bytes do not match its name, deletes it, if this machine may: every machine would
+ * refuse it. Only after a second fetch, without the record's size: another thread or machine may have
+ * repaired it meanwhile, a transfer can be damaged, and the record itself can be wrong. */
 static srv_exchange_end fetch_blob(srv_exchange *x, const hob_sha256 *digest, uint64_t size)
 {
 	char name[SRV_FARM_BLOB_NAME];
@@ -160,7 +160,7 @@ static srv_exchange_end give_blob(srv_exchange *x, const srv_record_output *outp
 	return srv_exchange_end_of(end, &why, &x->error);
 }
 
-/* `result` in the record's text, as defined in record.h. */
+/* Finds `result` in the record's text, as defined in record.h. */
 static bool find_result(hob_str text, hob_sha256 *out)
 {
 	static const char member[] = ",\"result\":\"";

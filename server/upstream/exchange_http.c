@@ -150,7 +150,7 @@ static srv_exchange_end down(srv_exchange *x)
 	return SRV_EXCHANGE_DOWN;
 }
 
-/* Maps an unsuccessful answer, with its own message. */
+/* Maps an unsuccessful answer to an end; the error has its message. */
 static srv_exchange_end refuse(srv_exchange *x, const srv_answer *answer, const char *what)
 {
 	hob_buf body = {0};

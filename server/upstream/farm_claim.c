@@ -27,8 +27,8 @@ static int64_t now_ms(void)
 
 /* ---- asking; under the lock */
 
-/* The lease of an answered claim. Releases it if the loop has left it meanwhile. heard: a notification of the
- * lookup arrived meanwhile. */
+/* Settles the lease of an answered claim; releases it if the loop has left it meanwhile. heard: a
+ * notification of the lookup arrived meanwhile. */
 static void settle_lease(srv_upstream *u, const srv_farm_claim *claim, bool *heard)
 {
 	lease *l = srv_digest_map_find(&u->leases, &claim->lookup);
@@ -47,7 +47,7 @@ static void settle_lease(srv_upstream *u, const srv_farm_claim *claim, bool *hea
 
 static void settle_order(srv_upstream *u, order *o, const srv_farm_claim *claim, bool heard)
 {
-	/* No machine takes such a long lease: the value is corrupt. */
+	/* A longer lease is corrupt: no machine takes one. */
 	uint32_t four = 4 * u->facts.lease_ms, most = four > LEASE_MAX_MS ? four : LEASE_MAX_MS;
 	bool held = claim->verdict == SRV_FARM_HELD && claim->left_ms <= most;
 	o->held = held && o->claimed;
@@ -63,7 +63,7 @@ static void settle_order(srv_upstream *u, order *o, const srv_farm_claim *claim,
 	srv_line_push(&u->done, o);
 }
 
-/* Lock held on entry; released while asking. */
+/* Asks for leases and counts the answer. Lock held on entry; released while asking. */
 static srv_exchange_end ask_noted(srv_upstream *u, srv_farm_claim *claims, uint32_t count)
 {
 	hob_error error = {0};
@@ -114,7 +114,7 @@ void srv_carry_announce(srv_upstream *u)
 	u->announce_cursor = 0;
 }
 
-/* Announces some of them. Those cooked, or being cooked, by another machine are held back when they are
+/* Claims the next results of the outbox. If another machine has a lease, the result is held back when
  * given. */
 static void announce(carrier *c)
 {

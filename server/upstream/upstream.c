@@ -60,8 +60,8 @@ static void on_wake(uv_async_t *wake)
 
 static void set_timer(srv_upstream *u);
 
-/* A late lookup is reported as such, and its answer dropped on arrival. Only its order refers to the arena of
- * its records. */
+/* Reports late lookups, and drops their answers on arrival. Only the order refers to the arena of its
+ * records. */
 static void on_timer(uv_timer_t *timer)
 {
 	srv_upstream *u = timer->data;
@@ -103,7 +103,7 @@ static order *order_new(srv_upstream *u, order_kind kind, void *user)
 	return o;
 }
 
-/* Lock held. */
+/* Whether new orders are accepted. Lock held. */
 static bool takes_orders(const srv_upstream *u)
 {
 	return u->facts.state == SRV_UPSTREAM_UP && !u->closing;

@@ -102,7 +102,7 @@ typedef enum srv_upstream_verdict {
 typedef void srv_upstream_claimed(void *user, srv_upstream_verdict verdict);
 bool srv_upstream_claim(srv_upstream *upstream, const hob_sha256 *lookup, uint32_t seen, const char *what,
 						srv_upstream_claimed *claimed, void *user);
-/* Gives up that claim: its callback is called now, with ALONE. False: there is no such claim. */
+/* Gives up the claim with this `user`: its callback is called now, with ALONE. False: there is none. */
 bool srv_upstream_unclaim(srv_upstream *upstream, const void *user);
 /* Gives up a claim without a result. */
 void srv_upstream_leave(srv_upstream *upstream, const hob_sha256 *lookup);
@@ -112,7 +112,7 @@ srv_farm *srv_upstream_farm(const srv_upstream *upstream);
 
 /* Gives a result that was cooked here and is in the store. lookup: its lease ends with that. */
 void srv_upstream_give(srv_upstream *upstream, const hob_sha256 *key, const hob_sha256 *lookup);
-/* Whether it waits in the outbox, and so must not be evicted. */
+/* Whether the record waits in the outbox, and so must not be evicted. */
 bool srv_upstream_holds(srv_upstream *upstream, const hob_sha256 *key);
 
 typedef enum srv_upstream_state {
@@ -139,7 +139,7 @@ typedef struct srv_upstream_facts {
 	bool farm;
 	uint64_t claimed;	 /* leases granted to this machine */
 	uint64_t waits;		 /* cooks of other machines that this one waits for */
-	uint64_t leases;	 /* now */
+	uint64_t leases;	 /* held now */
 	uint64_t taken_over; /* expired leases of other machines that this one took over */
 	uint64_t lost;		 /* expired leases of this machine */
 	uint64_t late;		 /* results kept back because another machine had the lease */
