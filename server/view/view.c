@@ -16,7 +16,7 @@
  * is attached to the view that was the newest until then: when that view dies, no view with the record is
  * left. So publishing costs one copy of the pointer arrays and touches no unchanged record. */
 
-/* Shared: most assets have the same settings, and many the same counts. */
+/* A text that assets share: most have the same settings, and many the same counts. */
 typedef struct shared_text {
 	atomic_uint references;
 	uint64_t triangles, lods; /* parsed, if it is a text of counts */
@@ -221,7 +221,7 @@ static id_order order_of(const srv_view_asset *asset)
 	return (id_order){letters, asset};
 }
 
-/* Bucket sort by the first letters: ids are digests, so buckets get about the same size. */
+/* The bucket of an id, by its first letters: ids are digests, so buckets get about the same size. */
 static uint32_t bucket_of(const srv_view_asset *asset)
 {
 	uint32_t bucket = 0;
@@ -439,13 +439,13 @@ static void merge_runs(srv_views *views, uint32_t from, uint32_t middle, uint32_
 	free(right);
 }
 
-/* Makes a run of the changes since the last call, then merges runs of similar length. */
+/* Makes a sorted run of the changes since the last call. */
 static void add_run(srv_views *views)
 {
 	uint32_t from = views->run_count > 0 ? views->run_ends[views->run_count - 1] : 0;
 	if (from == views->change_count)
 		return;
-	bool sorted = true; /* true after a scan */
+	bool sorted = true; /* after a scan, changes come sorted */
 	for (uint32_t i = from + 1; i < views->change_count && sorted; i++)
 		sorted = by_full_then_order(&views->changes[i - 1], &views->changes[i]) < 0;
 	if (!sorted)

@@ -143,12 +143,12 @@ void srv_views_remove(srv_views *views, hob_str full);
  * then takes less time. */
 void srv_views_sort(srv_views *views);
 void srv_views_set_roots(srv_views *views, const srv_view_root *roots, uint32_t count);
-/* To be called once; copies. */
+/* Call it once; copies the text. */
 void srv_views_set_extensions(srv_views *views, hob_str extensions);
 /* Adds former names of moved assets, visible from the next publish on; copies. Each name once; one without an
  * id is removed instead. */
 void srv_views_add_former(srv_views *views, const srv_view_former *names, uint32_t count);
-/* includes names added since the last publish */
+/* Whether a moved asset had this name, including names added since the last publish. */
 bool srv_views_is_former(const srv_views *views, hob_str full);
 void srv_views_publish(srv_views *views, uint64_t rev, bool ready);
 
