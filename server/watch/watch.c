@@ -85,7 +85,7 @@ static bool deliver_changed(srv_watch *watch, watch_message *message, bool again
 	return done;
 }
 
-/* False: not finished. */
+/* Passes a message to the callbacks. False: not finished. */
 static bool deliver(srv_watch *watch, watch_message *message, bool again)
 {
 	void *user = watch->callbacks.user;

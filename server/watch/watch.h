@@ -12,8 +12,8 @@
  * were created, written and closed, moved or removed; the caller stats them again.
  *
  * Threads: one thread reads inotify (narrow mask: CLOSE_WRITE, MOVED_FROM, MOVED_TO, CREATE, DELETE,
- * DELETE_SELF, MOVE_SELF, ATTRIB is ignored), others scan; all callbacks run on the loop's thread. A new
- * folder is watched first and then crawled, so that no file created inside it is missed.
+ * DELETE_SELF, MOVE_SELF, but not ATTRIB), others scan; all callbacks run on the loop's thread. A new folder
+ * is watched first and then crawled, so that no file created inside it is missed.
  *
  * Settling: a lone CLOSE_WRITE or MOVED_TO is delivered at once. While further records for the same root
  * arrive within `window_us` (default 250; eight times that after the eighth file in a row) of each other they
@@ -114,9 +114,9 @@ const srv_file_entry *srv_file_list_below(const srv_file_list *list, hob_str pre
  * way to it changes. False: events report it anyway. True: changes before this call may have been missed, so
  * the caller must check the file. Loop thread. */
 bool srv_watch_add_file(srv_watch *watch, uint32_t root, hob_str path);
-/* In `scanned`: whether the scan could not read this path, so that its absence is not a removal. A new scan
- * follows automatically, after 1 to 30 s. */
-/* In `scanned`: the symbolic links that lead out of the root, one after the other; {0} at the end. */
+/* srv_watch_is_unread, in `scanned`: whether the scan could not read this path, so that its absence is not a
+ * removal. A new scan follows automatically, after 1 to 30 s. */
+/* srv_watch_outside, in `scanned`: the symbolic links that lead out of the root, by index; {0} at the end. */
 hob_str srv_watch_outside(const srv_watch *watch, size_t at);
 bool srv_watch_is_unread(const srv_watch *watch, hob_str path);
 /* Sets a mark and returns its number; `passed` follows when every change that was complete before this call
@@ -125,12 +125,12 @@ bool srv_watch_is_unread(const srv_watch *watch, hob_str path);
  * not be read (a polled root, a missing one), so only a scan can tell. A root that is being scanned passes
  * its mark afterwards. Loop thread. */
 uint64_t srv_watch_mark(srv_watch *watch, uint32_t root);
-/* Scan again now; `scanned` follows. */
+/* Scans again now; `scanned` follows. */
 void srv_watch_rescan(srv_watch *watch, uint32_t root);
 /* Stops threads and handles. When the loop has closed them, the memory is freed and done(user) is called. */
 void srv_watch_close(srv_watch *watch, void (*done)(void *user), void *user);
 
-/* Whether the root's own probe got an event. */
+/* Result of the root's own probe. */
 typedef enum watch_probed {
 	WATCH_PROBE_OFF, /* not requested, or polling anyway */
 	WATCH_PROBE_ARRIVES,

@@ -32,7 +32,7 @@ static void put_way(hob_buf *ways, const char *place)
 	hob_buf_put(ways, place, strlen(place) + 1);
 }
 
-/* Each way ends with a NUL. */
+/* The ways of a file, each ended by a NUL. */
 static hob_buf find_ways(const watch_root *root, hob_str path)
 {
 	char place[PATH_MAX] = "", left[PATH_MAX], target[2 * PATH_MAX];
@@ -101,7 +101,7 @@ static bool has_folder(const watch_extras *x, hob_str path)
 	return false;
 }
 
-/* A folder that was just moved out of the tree will soon lose its watch. */
+/* Whether the folder is in the tree; one just moved out of it is dropped, as it soon loses its watch. */
 static bool is_in_tree(watch_root *root, int wd)
 {
 	char path[PATH_MAX];
@@ -143,7 +143,7 @@ static bool watch_folder(watch_root *root, const char *path)
 	return true;
 }
 
-/* True: a folder is watched from now on. */
+/* Watches the folders of a way that are outside the tree. True: one is watched from now on. */
 static bool watch_way(watch_root *root, const char *path)
 {
 	char part[PATH_MAX];
@@ -177,7 +177,7 @@ static void drop_folders(watch_root *root, hob_str path)
 	}
 }
 
-/* Repeats when a folder was not watched before: changes in between gave no event. */
+/* Watches the ways of a file, again after each new folder: changes before it was watched gave no event. */
 static void follow(watch_root *root, size_t file)
 {
 	watch_extras *x = &root->extras;

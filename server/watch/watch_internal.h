@@ -90,7 +90,7 @@ typedef struct watch_root {
 	int64_t scan_at_ns, overflow_at_ns, backoff_ns;
 	/* wait before the next scan, set by a scan that could not read everything; 0 = the last one could */
 	int64_t unread_wait_ns;
-	int dir_fd, inotify_fd; /* the root's; -1 when it is missing. -1 when not watching */
+	int dir_fd, inotify_fd; /* dir_fd: -1 when the root is missing; inotify_fd: -1 when not watching */
 	uint32_t scan_number;
 	uint64_t mounts, mounts_seen; /* srv_mounts_below; the reader's count at the last examined change */
 	dir_tree tree;
@@ -200,7 +200,7 @@ void srv_watch_extra_learn(watch_root *root,
 void srv_watch_extra_renew(watch_root *root);  /* link targets and existing folders may have changed */
 void srv_watch_extra_forget(watch_root *root); /* the inotify instance is gone */
 void srv_watch_extra_release(watch_root *root);
-/* Path of a folder that is watched only for such files; false: it is not such a folder (any more). */
+/* Path of a folder that is watched only for files added here; false: it is not one (any more). */
 bool srv_watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, size_t room, size_t *len);
 /* An event for `path`, which no list contains. */
 void srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now);
@@ -214,7 +214,7 @@ int srv_watch_add_raw(watch_root *root, int fd, bool here, hob_str path);
 typedef enum folder_watch { FOLDER_WATCHED, FOLDER_GONE, FOLDER_LIMIT } folder_watch;
 /* With root->lock NOT held: adds the watch and puts the folder into the tree. */
 folder_watch srv_watch_add_folder(watch_root *root, int fd, bool here, hob_str path);
-/* The same with the lock held. */
+/* Like srv_watch_add_folder, with the lock held. */
 folder_watch srv_watch_add_folder_locked(watch_root *root, int fd, bool here, hob_str path);
 
 typedef struct scan_result {

@@ -36,7 +36,7 @@ static bool is_ours(int dir_fd, const char *name)
 	return size == 0 || (size == sizeof note - 1 && memcmp(text, note, sizeof note - 1) == 0);
 }
 
-/* A daemon that was killed during its probe left the file behind. */
+/* Removes the file that a daemon killed during its probe left behind. */
 static void remove_stale(int dir_fd)
 {
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -65,7 +65,7 @@ static bool arrives(int fd, const char *name)
 	int64_t until = srv_watch_now_ns() + watch_ms(WAIT_MS), left;
 	do {
 		struct pollfd wait = {.fd = fd, .events = POLLIN};
-		/* No time is left after a suspend of the machine: the event may still be there. */
+		/* If the machine was suspended, the time is over, but the event may have arrived. */
 		left = until - srv_watch_now_ns();
 		if (poll(&wait, 1, left > 0 ? (int)(left / 1000000) + 1 : 0) <= 0)
 			continue;

@@ -259,7 +259,7 @@ static ssize_t read_buffer(reader *r)
 	return size;
 }
 
-/* Fair to the other roots: a limited number of buffers per turn. */
+/* Reads a limited number of buffers, to be fair to the other roots. */
 static void read_records(reader *r)
 {
 	for (int turn = 0; turn < BUFFERS_PER_TURN && r->root->inotify_fd >= 0; turn++)
@@ -293,7 +293,7 @@ static void look_at_mounts(reader *r)
 
 /* ---- marks */
 
-/* A folder can be mounted over, or unmounted, without a record. */
+/* Whether the root's path still leads to its folder, which can be mounted over without a record. */
 static bool is_in_place(const watch_root *root)
 {
 	struct stat info;

@@ -238,7 +238,7 @@ static int open_root(watch_root *root, struct stat *info)
 	return fd;
 }
 
-/* If the condition lasts until the next check, the root is reported as gone. */
+/* Whether the error may be temporary. If it lasts until the next check, the root is reported as gone. */
 static bool may_pass(const watch_root *root, int code)
 {
 	return srv_is_passing(code) && root->unread_wait_ns == 0 && !root->missing;
@@ -344,7 +344,7 @@ static void describe_mode(watch_root *root, const char *why, const char *nested)
 	}
 }
 
-/* With an incomplete list, missing files would count as deleted. */
+/* Drops an incomplete scan, whose missing files would count as deleted. */
 static void drop_scan(watch_root *root, scan_result *result)
 {
 	srv_path_set_release(&result->links);
@@ -388,8 +388,7 @@ static void scan(watch_root *root)
 	srv_path_set_release(&result.links);
 	if (!result.stopped)
 		post_scanned(root, result.files);
-	/* Records from the time of the crawl are delivered after the list, unless the next scan is already
-	 * due. */
+	/* Delivers records from the time of the crawl after the list, unless the next scan is already due. */
 	root->held = root->want_scan;
 	if (!result.unread[0])
 		root->unread_wait_ns = 0;
@@ -524,7 +523,7 @@ static void poll_once(watch_root *root)
 		if (is_settled(root, entry))
 			srv_path_set_put(&found.ready, entry->path);
 		else
-			entry->stat = found.before[i]; /* compares as different again in the next round */
+			entry->stat = found.before[i]; /* the next round finds it different again */
 	}
 	poll_extras(root, &found.ready);
 	post_changed(root, &found.ready);
@@ -536,7 +535,7 @@ static void poll_once(watch_root *root)
 
 /* ---- the thread */
 
-/* The root may have been renamed, replaced, mounted over or unmounted without a record. */
+/* Checks whether the root was renamed, replaced, mounted over or unmounted without a record. */
 static void check_root(watch_root *root)
 {
 	struct stat info;

@@ -243,7 +243,7 @@ static bool on_entry(void *user, int folder_fd, const char *name, unsigned char 
 	return !atomic_load_explicit(&c->crawl->stopped, memory_order_relaxed);
 }
 
-/* Other file systems can be mounted inside: files on the root's own device show that this is not one. */
+/* Notes a mounted file system without events; a folder on the root's own device is not on one. */
 static void check_mount(crawl_state *crawl, int fd)
 {
 	struct stat info;
@@ -259,7 +259,7 @@ static int by_name(const void *a, const void *b)
 	return srv_watch_compare_paths(((const item *)a)->entry.path, ((const item *)b)->entry.path);
 }
 
-/* Most folders hold few files. */
+/* Sorts by name; by insertion if there are few, as in most folders. */
 static void sort_items(item *items, size_t count)
 {
 	enum { FEW = 24 };
@@ -363,7 +363,7 @@ void srv_watch_scan(watch_root *root, bool add_watches, scan_result *out)
 		crawler *c = &crawlers[count];
 		*c = (crawler){.crawl = &crawl, .number = count, .buffer = hob_must(malloc(WATCH_LIST_BUFFER))};
 		hob_arena_init(&c->arena, SIZE_MAX);
-		/* The first one is this thread itself. */
+		/* The first crawler is this thread itself. */
 		if (count > 0 && pthread_create(&c->thread, NULL, crawler_main, c) != 0) {
 			free(c->buffer);
 			break;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* After many files more are likely to follow, and no user waits for a single one. */
+/* After many files, more are likely to follow, and no user waits for a single one. */
 enum { FEW = 8, MANY_TIMES = 8 };
 /* If a file's writers are unknown, it is complete when it has not changed for this long. */
 enum { QUIET_MS = 500, WAIT_MAX_MS = 2000, LOOKS_PER_TICK = 256, CREATED_MS = 15, GONE_MS = 15, HOT_MS = 15 };
@@ -26,7 +26,7 @@ static path_item *collect(settle_state *s, hob_str path, int64_t now)
 	return srv_path_set_put(&s->batch, path);
 }
 
-/* It exists again, or was moved to a known place. */
+/* Call it when a removed path exists again, or was moved to a known place. */
 static void explain_gone(settle_state *s, path_item *item)
 {
 	if (!item || !item->gone)
@@ -177,8 +177,8 @@ static bool is_alone(const settle_state *s)
 		   s->batch.items[1].renamed;
 }
 
-/* The file last delivered alone is saved again; or this is the second half of a save by rename. No other file
- * is involved, so nothing needs to be collected. */
+/* Whether the file last delivered alone is saved again; or this is the second half of a save by rename. No
+ * other file is involved, so nothing needs to be collected. */
 static bool same_file_again(const settle_state *s)
 {
 	if (!s->alone || !is_alone(s))
