@@ -29,7 +29,7 @@ static uint32_t texture_number(hob_str name)
 	return number < TEXTURES_MAX && hob_str_equal(name, hob_str_of(text)) ? number : HOB_NONE;
 }
 
-/* Readers take the first output of a name, or the last. Only one is validated. */
+/* Refuses duplicate names: only one output of a name is validated, and readers might take the other. */
 static bool check_names(const srv_result *result, hob_error *err)
 {
 	uint8_t seen[TEXTURES_MAX / 8] = {0};

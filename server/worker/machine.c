@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* The names in both versions of control groups. */
+/* File names in one version of control groups. */
 typedef struct group_kind {
 	const char *mount, *limit, *usage, *reclaimable, *events, *killed;
 } group_kind;
@@ -44,7 +44,7 @@ static uint64_t number_after(const char *text, const char *name, uint64_t otherw
 	return *at >= '0' && *at <= '9' ? strtoull(at, NULL, 10) : otherwise;
 }
 
-/* Lines of /proc/self/cgroup: "4:memory:/a/b" of v1, "0::/a/b" of v2. */
+/* Finds the memory group in lines of /proc/self/cgroup: "4:memory:/a/b" of v1, "0::/a/b" of v2. */
 static bool find_group(const char *text, bool v1, char *out, size_t room)
 {
 	for (const char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {

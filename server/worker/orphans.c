@@ -22,7 +22,7 @@ static bool runs(pid_t pid, const char *program)
 	return strcmp(target, program) == 0;
 }
 
-/* The kernel lists children by the thread that adopted them, which can be any thread. */
+/* Looks at the children of all threads: the kernel lists them by the thread that adopted them. */
 uint32_t srv_orphans_end(const char *program, bool (*known)(void *user, pid_t pid), void *user, pid_t *out,
 						 uint32_t room)
 {

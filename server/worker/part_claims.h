@@ -13,7 +13,7 @@
 typedef struct srv_claim {
 	uint8_t key[32];
 	uint32_t worker;
-	bool waits; /* for the worker that makes it */
+	bool waits; /* waits for the worker that makes the part */
 } srv_claim;
 
 typedef struct srv_claims {
@@ -39,8 +39,7 @@ void srv_claims_end(srv_claims *claims, const uint8_t key[32]);
 /* The worker's job is over: removes its claims and its waiting entry. */
 void srv_claims_leave(srv_claims *claims, uint32_t worker);
 
-/* Removes and returns a worker that waits for a part which is no longer being made; false if there is
- * none. */
+/* Removes and returns a worker that waits for a part which nobody makes any more; false if there is none. */
 bool srv_claims_next(srv_claims *claims, uint32_t *worker, uint8_t key[32]);
 
 void srv_claims_release(srv_claims *claims);

@@ -39,9 +39,9 @@ typedef struct srv_outcome {
 	hob_error error;
 	bool died; /* the worker ended or was killed: counts towards quarantine */
 	bool cancelled;
-	/* Its time was over before it had used a quarter of it as CPU time. If it slept, the machine may be the
-	 * cause, so it is worth one more try. If it was stopped, or had no processor, the error is
-	 * INTERRUPTED. */
+	/* The time limit passed, but the worker had used less than a quarter of it as CPU time. If it slept, the
+	 * machine may be the cause, so it is worth one more try. If it was stopped, or had no processor, the
+	 * error is INTERRUPTED. */
 	bool stalled;
 	uint32_t lost_ms;  /* from the start of the job to the end of its worker, if it died */
 	srv_result result; /* ok, or a failure reported by the cook: deps and notes are filled */
@@ -68,9 +68,9 @@ typedef struct srv_pool_callbacks {
 	/* The callee owns the outcome. */
 	void (*done)(void *user, void *job, srv_outcome *outcome);
 	void (*progress)(void *user, void *job, hob_str stage, float fraction);
-	/* Parts: a descriptor that the pool sends and closes, or -1; and bytes to keep. The callee unmaps the
-	 * bytes, on any thread, and calls srv_pool_part_kept, immediately or later. fd: sealed; the pool closes
-	 * it after the call. */
+	/* part_get returns the part's descriptor, which the pool sends and closes, or -1. part_put gets bytes to
+	 * keep: the callee unmaps them, on any thread, and calls srv_pool_part_kept, immediately or later. fd:
+	 * sealed; the pool closes it after the call. */
 	int (*part_get)(void *user, const uint8_t key[32]);
 	void (*part_put)(void *user, const uint8_t key[32], hob_bytes bytes, int fd);
 	/* A worker cannot be started: `why` (NO_WORKER) names the program and the system's error. The pool tries
@@ -121,12 +121,12 @@ void srv_pool_hurry(srv_pool *pool, void *job);
 /* The part from part_put is stored, or could not be: answers the workers that wait for it. Call it once for
  * every part_put, even while the pool closes, which waits for it. */
 void srv_pool_part_kept(srv_pool *pool, const uint8_t key[32]);
-/* Any thread. */
+/* Unmaps the bytes of part_put; any thread. */
 void srv_pool_part_unmap(hob_bytes bytes);
 /* Ends the job as cancelled and kills its worker. False if the job is not running. */
 bool srv_pool_cancel(srv_pool *pool, void *job);
-/* The same, but the worker may finish its cook, and is killed only after `most_ms`: a new process costs more
- * than a short cook. */
+/* Like srv_pool_cancel, but the worker may finish its cook, and is killed only after `most_ms`: a new process
+ * costs more than a short cook. */
 bool srv_pool_leave(srv_pool *pool, void *job, uint32_t most_ms);
 /* Root number `root` is now another folder. Workers opened the old one and their sandbox allows only that
  * one, so they are replaced, busy ones after their job. The caller keeps ownership of `fd`. */

@@ -66,7 +66,7 @@ static const char *temporary(void)
 	return base && base[0] == '/' && strlen(base) < 200 ? base : "/tmp";
 }
 
-/* Folders of a daemon that was killed. */
+/* Removes folders that a killed daemon left. */
 static void sweep_folders(void)
 {
 	DIR *list = opendir(temporary());
@@ -93,7 +93,7 @@ typedef struct amount {
 	bool hidden; /* some usage is not visible */
 } amount;
 
-/* Other processes change it meanwhile: missing files do not count. */
+/* Adds up a folder. Other processes may change it meanwhile: missing files do not count. */
 static void count_folder(int parent, const char *name, uint32_t depth, amount *sum)
 {
 	struct stat info;
@@ -116,7 +116,7 @@ static void count_folder(int parent, const char *name, uint32_t depth, amount *s
 		close(fd);
 }
 
-/* Unnamed files count while they are open. */
+/* Bytes of the unnamed files that the process has open. */
 static uint64_t nameless_bytes(pid_t pid)
 {
 	char path[64];
@@ -140,7 +140,7 @@ static uint32_t thread_count(pid_t pid)
 	return stat(path, &info) == 0 && info.st_nlink > 2 ? (uint32_t)info.st_nlink - 2 : 0;
 }
 
-/* `why` stays empty if it is within its limits. */
+/* Checks the program's use of the disk and of threads; `why` stays empty within the limits. */
 static void look_at(worker *w, hob_error *why)
 {
 	uint64_t limit = w->pool->options.memory_limit;

@@ -125,7 +125,7 @@ static int new_memory(uint64_t size)
 	return -1;
 }
 
-/* A worker makes no memory files itself, because they would not be counted. Their size is sealed. */
+/* Gives the worker a memory file of sealed size. It makes none itself, because they would not be counted. */
 static void on_memory(worker *w, const srv_frame *frame)
 {
 	uint64_t limit = w->pool->options.memory_limit,
@@ -354,7 +354,7 @@ void srv_pool_on_socket(uv_poll_t *poll, int status, int events)
 			if (fd >= 0)
 				close(fd);
 		} else if (got == 0) {
-			/* It is ending, and SIGCHLD gives the reason; or it closed its socket and continues. */
+			/* The worker is ending, and SIGCHLD gives the reason; or it closed its socket and continues. */
 			uv_poll_stop(poll);
 			uv_timer_start(&w->deadline, on_left, LEAVE_MS, 0);
 			return;

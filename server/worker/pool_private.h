@@ -25,7 +25,7 @@ typedef struct worker {
 	bool waits;		  /* waits for a part; must not ask for anything until then */
 	uint64_t left_ms; /* time left until the deadline, while it waits */
 	uint64_t first_rss, jobs;
-	uint64_t oom_kills;		 /* OOM kills that occurred during this process */
+	uint64_t oom_kills;		 /* srv_machine_oom_kills when it started or last had no job */
 	uint64_t file_bytes;	 /* total size of the memory files given to this process */
 	uint64_t cpu_before_ns;	 /* CPU time when the job began */
 	bool looked;			 /* a quarter of the job's time has passed ... */

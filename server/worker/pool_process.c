@@ -251,7 +251,8 @@ void srv_pool_on_respawn(uv_timer_t *timer)
 
 /* ---- ended */
 
-/* Per process: another one may start, or die in the same way, before this death is reported. */
+/* Whether the kernel ended a process for lack of memory while this worker had work. Counted per worker:
+ * another one may start, or die in the same way, before this death is reported. */
 static bool had_oom_kill(worker *w)
 {
 	srv_pool *pool = w->pool;

@@ -177,7 +177,7 @@ bool srv_process_look(pid_t pid, srv_process_now *out)
 	return true;
 }
 
-/* The first numbers of statm: all pages, resident pages, resident file pages. */
+/* Reads the first numbers of statm: all pages, resident pages, resident file pages. */
 static bool read_pages(pid_t pid, uint64_t pages[3])
 {
 	char path[64], text[128] = "";
@@ -206,7 +206,7 @@ uint64_t srv_own_bytes(pid_t pid)
 	return known ? (pages[1] - pages[2]) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* How so few descriptors affect a program and its libraries depends on timing. */
+/* Names the limit of open files if it is low: how that shows in a program depends on timing. */
 static const char *few_files(char *out, size_t room)
 {
 	struct rlimit files = {0};

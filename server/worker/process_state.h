@@ -23,7 +23,7 @@ void srv_describe_death(int status, uint64_t peak_bytes, uint64_t memory_limit, 
 typedef struct srv_process_now {
 	bool ending;   /* it is ending, or has ended: SIGCHLD follows */
 	bool stopped;  /* by SIGSTOP or a tracer */
-	bool sleeping; /* every thread waits on its own account */
+	bool sleeping; /* every thread waits voluntarily */
 	/* time during which its threads were runnable without a processor; 0 if unknown */
 	uint64_t wait_ns;
 } srv_process_now;

@@ -37,7 +37,7 @@ bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int
 	return false;
 }
 
-/* The kernel drops a descriptor if this process has none left for it, or if more than one arrive. */
+/* Whether a descriptor is free: the kernel drops one that arrives if none is, or if several arrive. */
 static bool has_descriptor(int socket)
 {
 	int fd = fcntl(socket, F_DUPFD_CLOEXEC, 0);

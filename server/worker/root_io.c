@@ -284,8 +284,8 @@ static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 		if (io->touched)
 			io->touched(io->user, file->dep.path);
 		file->failed = !open_and_read(io, file, &file->error);
-		/* A name that is no file counts as missing: the cook depends on what it is, too. An importer asks for
-		 * the name itself where nothing is there. */
+		/* A folder, a device or a link out of the root counts as missing, but the cook also depends on what
+		 * it is. If nothing has the name, the importer looks for other spellings itself. */
 		hob_str ignored;
 		if (file->failed && (file->error.code == HOB_ERR_OUTSIDE || file->error.code == HOB_ERR_CORRUPT))
 			(void)io_find_nocase(io, path, &ignored);

@@ -88,7 +88,7 @@ static bool enter_landlock(const srv_sandbox_place *places, uint32_t count, int 
 	return ok;
 }
 
-/* If the daemon runs as root, only reading remains, which the daemon's own hashing may also do. */
+/* Drops capabilities; if the daemon runs as root, only reading remains, which its own hashing may also do. */
 static void drop_capabilities(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -172,9 +172,9 @@ static const int refused[] = {
 };
 #endif
 
-/* Other commands of fcntl could misuse a descriptor shared with the daemon: F_SETOWN, F_SETSIG and O_ASYNC
- * send it a signal; F_SETPIPE_SZ and locks use up resources of the user; with a lease for writing, every
- * process that opens the file waits. F_SETSIG with SIGURG precedes a lease: see beneath.c. */
+/* Allows harmless fcntl commands. Others could misuse a descriptor shared with the daemon: F_SETOWN, F_SETSIG
+ * and O_ASYNC send it a signal; F_SETPIPE_SZ and locks use up resources of the user; with a lease for
+ * writing, every process that opens the file waits. F_SETSIG with SIGURG precedes a lease: see beneath.c. */
 static bool allow_fcntl(scmp_filter_ctx filter)
 {
 	static const int commands[] = {F_DUPFD_CLOEXEC, F_GETFD,	 F_SETFD,	F_GETFL,
@@ -250,7 +250,7 @@ static bool enter_seccomp(bool makes_code, bool all_threads)
 	return ok;
 }
 
-/* SIGXCPU, caused by the process itself, precedes SIGKILL, which could have other causes. */
+/* Limits CPU time. SIGXCPU, caused by the process itself, precedes SIGKILL, which could have other causes. */
 static bool limit_time(uint32_t seconds)
 {
 	struct rlimit bound = {seconds, (rlim_t)seconds + 5};
@@ -436,7 +436,7 @@ static bool allow_program_calls(void)
 	return ok;
 }
 
-/* An execve as root would restore every capability of the bounding set, unless SECBIT_NOROOT is set. */
+/* Drops all capabilities. Without SECBIT_NOROOT, an execve as root would restore the bounding set's. */
 static void keep_no_capability(void)
 {
 	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE, 0, 0, 0);

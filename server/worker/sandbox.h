@@ -41,10 +41,10 @@ typedef struct srv_sandbox_place {
 	srv_sandbox_access access;
 } srv_sandbox_place;
 
-/* The same for an external program that is executed next. RUN places contain the program and its libraries;
- * WRITE places are its own, also for reading. Allows only the system calls that Blender needs to export: no
- * sockets, no new processes, no changes of modes, owners or times of files, no locks, no effect on other
- * processes; refused calls fail with EPERM. An execve as root does not restore capabilities. */
+/* Like srv_sandbox_enter, for an external program that is executed next. RUN places contain the program and
+ * its libraries; WRITE places are its own, also for reading. Allows only the system calls that Blender needs
+ * to export: no sockets, no new processes, no changes of modes, owners or times of files, no locks, no effect
+ * on other processes; refused calls fail with EPERM. An execve as root does not restore capabilities. */
 bool srv_sandbox_enter_program(srv_sandbox_policy policy, uint64_t memory_limit, uint32_t cpu_seconds,
 							   const srv_sandbox_place *places, uint32_t place_count,
 							   hob_error *err) HOB_MUST_CHECK;

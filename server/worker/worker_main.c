@@ -87,7 +87,7 @@ static void pause_ms(uint32_t ms)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Descriptors in transit by other programs arrive eventually, so this retries. */
+/* Retries while descriptors in transit of other programs exhaust the limit (srv_frame_send). */
 static void hand_over(worker *w, const srv_frame *frame, int fd)
 {
 	enum { PAUSE_MS = 5, PATIENCE_MS = 5000 };
@@ -154,7 +154,7 @@ static hob_part_state part_get(void *user, const uint8_t key[32], bool wait, hob
 	return state;
 }
 
-/* Holds the lock of `talk`: no part can be requested, or answered, while an importer waits. */
+/* `talk` is locked: no part can be requested, or answered, while an importer waits. */
 static bool ask_export(void *user, const srv_exporter_ask *ask, hob_bytes *result, hob_error *err)
 {
 	worker *w = user;
@@ -193,8 +193,8 @@ static int ask_memory(worker *w, srv_memory_use use, uint64_t size)
 	return fd;
 }
 
-/* The reader's seal then costs nothing. Sealing is fast on the thread that wrote, because its processor still
- * has the pages; on another one the kernel waits until all processors have released them. */
+/* Seals early, so that the reader's seal costs nothing. Sealing is fast on the thread that wrote, because its
+ * processor still has the pages; on another one the kernel waits until all processors have released them. */
 static void seal(int fd)
 {
 	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
