@@ -87,7 +87,7 @@ static int complete(int argc, char **argv)
 	return srv_cli_complete(commands, HOB_COUNT_OF(commands), argc, argv);
 }
 
-/* If a standard stream is closed, the first opened file would get its descriptor, and its output. */
+/* Opens closed standard streams: otherwise the first opened file would get their descriptor and output. */
 static void hold_streams(void)
 {
 	int fd;

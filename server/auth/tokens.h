@@ -40,8 +40,7 @@ void srv_tokens_release(srv_tokens *tokens);
 /* The scope of the token with this SHA-256; NONE if there is none. Takes the same time for every token. */
 srv_scope srv_tokens_scope_of(const srv_tokens *tokens, const hob_sha256 *digest);
 
-/* The "ROOT" or "ROOT/FOLDER" to which the token with this SHA-256 is limited; empty unless its scope is
- * MIRROR. */
+/* The "ROOT" or "ROOT/FOLDER" to which the token with this SHA-256 is limited; empty for other scopes. */
 hob_str srv_tokens_mirror(const srv_tokens *tokens, const hob_sha256 *digest);
 
 /* Adds a token to the file, which is created with mode 0600 if missing. `text` gets the token with a NUL; it

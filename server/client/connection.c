@@ -34,7 +34,7 @@ static bool fail_to_connect(const srv_peer *peer, const char *why, hob_error *er
 					peer->advice ? peer->advice : "");
 }
 
-/* False with errno. */
+/* Connects within `ms` (0: no limit). False with errno. */
 static bool connect_within(int fd, const struct sockaddr *address, socklen_t size, uint32_t ms)
 {
 	if (ms == 0)
@@ -108,8 +108,7 @@ static bool connect_tcp(srv_connection *c, hob_error *err)
 		freeaddrinfo(found);
 	if (c->fd < 0)
 		return fail_to_connect(c->peer, NULL, err);
-	/* Head and body are two writes; without NODELAY the second would wait until the other side acknowledges
-	 * the first. */
+	/* Head and body are two writes; without NODELAY the second would wait for the first's acknowledgement. */
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	srv_connection_limit_silence(c, c->peer->silence_ms);
 	return !secure || srv_tls_open(c->fd, node, url, &c->tls, err);

@@ -70,7 +70,7 @@ static bool fail_handshake(const srv_tls *tls, const char *host, const char *url
 					why);
 }
 
-/* OpenSSL writes without MSG_NOSIGNAL, so SIGPIPE is blocked in this thread and then consumed. */
+/* Blocks SIGPIPE in this thread, as OpenSSL writes without MSG_NOSIGNAL; release_signal consumes it. */
 static void hold_signal(sigset_t *before)
 {
 	sigset_t pipe;

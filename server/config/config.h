@@ -59,8 +59,7 @@ typedef struct srv_config_source {
 typedef struct srv_config {
 	hob_arena arena;  /* owns every text */
 	const char *file; /* path of hob.json, NULL = none */
-	/* Normalised: sizes in bytes, flags "true"/"false", lists joined by '
-	 * '. */
+	/* Normalised: sizes in bytes, flags "true"/"false", lists joined by '\n'. */
 	const char *value[SRV_CONFIG_COUNT];
 	srv_config_origin origin[SRV_CONFIG_COUNT];
 	hob_settings defaults;

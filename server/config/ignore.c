@@ -63,8 +63,8 @@ static bool read_lines(FILE *file, const char *path, globs *g, hob_error *err)
 	return !ferror(file) || hob_fail(err, IO, "'%s' cannot be read: %s", path, strerror(errno));
 }
 
-/* The folder's writers are not trusted: a link could lead anywhere, and a pipe would block. NULL without an
- * error: the file does not exist. */
+/* Opens .hobignore, without trust in its writers: a link could lead anywhere, and a pipe would block. NULL
+ * without an error: there is none. */
 static FILE *open_file(const char *path, hob_error *err)
 {
 	struct stat info;

@@ -7,7 +7,7 @@
 
 /* Appends the body of a refusal. */
 void srv_control_put_error(hob_buf *body, const char *code, const char *detail);
-/* Answers with such a body. */
+/* Answers with the body of a refusal. */
 void srv_control_answer(srv_control *control, int status, const char *code, const char *detail);
 /* Answers with the text of *error; status 0: the status of its code. */
 void srv_control_refuse(srv_control *control, int status, const hob_error *error);

@@ -63,9 +63,9 @@ typedef enum srv_control_kind {
 	/* Finished jobs as trace events. asset: only its jobs unless empty, since_ms, number2: limit. 200 */
 	SRV_CONTROL_TRACE,
 	SRV_CONTROL_HISTORY, /* asset, number, number2 as for JOBS: finished jobs with their outputs. 200 */
-	/* as HISTORY, of all assets, in words; force: only what became worse; tag, unless empty: only
-	 * since the last commit of each root. 200, or 202 "JOB FROM TO ASSET" if
-	 * the two cooks FROM and TO of a job below `below` are not compared yet (DERIVE) */
+	/* as HISTORY, of all assets, in words; force: only what became worse; tag, unless empty: only since the
+	 * last commit of each root. 200, or 202 "JOB FROM TO ASSET" if the two cooks FROM and TO of a job below
+	 * `below` are not compared yet (DERIVE) */
 	SRV_CONTROL_CHANGES,
 	SRV_CONTROL_LOG, /* asset, or if not 0 number: a job: text of the log. 200, 404 */
 	/* asset: JSON explanation of the last cook; number: the revision to compare it with (0: the previous

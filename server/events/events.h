@@ -45,7 +45,7 @@ uint64_t srv_events_oldest(srv_events *events);
 bool srv_events_read(srv_events *events, uint64_t since, uint32_t limit,
 					 void (*each)(void *user, const srv_event *event), void *user);
 
-/* Registers a non-blocking eventfd, at most 40 in all; every event writes 8 bytes to it. None follows its
+/* Registers a non-blocking eventfd, at most 40 in all; every event writes 8 bytes to it. No write follows its
  * removal. Any thread. */
 void srv_events_add_waker(srv_events *events, int eventfd);
 void srv_events_remove_waker(srv_events *events, int eventfd);

@@ -30,8 +30,8 @@ typedef struct srv_file {
 srv_graph *srv_graph_new(void); /* NULL without memory */
 void srv_graph_free(srv_graph *graph);
 
-/* The file's id; adds an entry that does not exist if there is none. HOB_NONE without memory. O(1)
- * expected. */
+/* The file's id; if it is unknown, adds an entry for a file that does not exist. HOB_NONE without memory.
+ * O(1) expected. */
 uint32_t srv_graph_file(srv_graph *graph, uint32_t root, hob_str path);
 uint32_t srv_graph_find(srv_graph *graph, uint32_t root, hob_str path); /* HOB_NONE if unknown */
 /* Valid until the next srv_graph_file. */

@@ -177,7 +177,7 @@ static bool copy_bytes(int from, int to, uint64_t size)
 	return true;
 }
 
-/* Atomic: a reader sees the whole text or none. */
+/* Writes the sidecar of a model atomically; empty settings remove it. */
 static bool put_sidecar(int folder, const char *model, hob_str settings)
 {
 	char name[NAME_MAX + 1], temp[] = ".hob-live-settings";

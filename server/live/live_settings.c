@@ -2,7 +2,7 @@
 
 #include "../settings/chain.h"
 
-/* The cook of the saved model reports invalid settings; here an invalid layer is left out. */
+/* Adds a layer; leaves out an invalid one, which the cook of the saved model reports. */
 static bool take_layer(void *user, const srv_layer *layer, hob_error *err)
 {
 	hob_error wrong;

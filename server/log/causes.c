@@ -41,7 +41,7 @@ static bool is_of(const char *line, const char *other)
 	return strncmp(line, other, length) == 0;
 }
 
-/* Returns causes->count if there is none. */
+/* Index of the entry with this verb and cause; causes->count if there is none. */
 static uint32_t find(const srv_causes *causes, const char *verb, hob_str cause)
 {
 	uint32_t i = 0;

@@ -1,8 +1,8 @@
 /* journal.h - writes log lines as entries of systemd's journal, with fields instead of text to parse.
  *
- * Protocol: one datagram per entry, "FIELD=value
- * " lines (systemd, "Native Journal Protocol"). Fields: MESSAGE, PRIORITY (syslog's numbers),
- * SYSLOG_IDENTIFIER=hob, HOB_EVENT (the verb of the line: "cooked", "failed"). */
+ * Protocol: one datagram per entry, lines "FIELD=value\n" (systemd, "Native Journal Protocol"). Fields:
+ * MESSAGE, PRIORITY (syslog's numbers), SYSLOG_IDENTIFIER=hob, HOB_EVENT (the verb of the line: "cooked",
+ * "failed"). */
 #ifndef SRV_JOURNAL_H
 #define SRV_JOURNAL_H
 

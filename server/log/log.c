@@ -159,7 +159,7 @@ static bool is_folded(srv_log_level level, const char *verb)
 	return folded;
 }
 
-/* Writes the line, then the status below it. */
+/* Writes the line, unless the status stands for it, and the status below. */
 static void write_line(srv_log_level level, const char *verb, hob_buf *line)
 {
 	pthread_mutex_lock(&screen);

@@ -1,10 +1,8 @@
-/* log.h - the daemon's log, for the person at the terminal and for the journal: one line per event, on
- * stderr.
+/* log.h - the daemon's log, for people at the terminal and for the journal: one line per event, on stderr.
  *
  * Text for people ("18:31:29 cooked props/duck.glb  183 ms 65 KB"), or one JSON object per line for programs.
- *                                                   Colours only on a terminal that supports them. Under
- *                                                   systemd, lines are journal entries with fields
- *                                                   (journal.h). Any thread. */
+ * Colours only on a terminal that supports them. Under systemd, lines are journal entries with fields
+ * (journal.h). Any thread. */
 #ifndef SRV_LOG_H
 #define SRV_LOG_H
 
@@ -31,7 +29,7 @@ void srv_log_listen(srv_log_take *take, void *user);
 /* Replaces, in place, all control characters and characters that change the writing direction with '?'. Names
  * come from foreign disks and bundles and must not control a terminal. */
 void srv_plain(char *text);
-/* The same for text of this program: keeps colours and line ends. */
+/* Like srv_plain, for text of this program: keeps colours and line ends. */
 void srv_plain_lines(char *text);
 /* Whether `stream_fd` (1 or 2) should get colours. */
 bool srv_color_wanted(int stream_fd);

@@ -132,7 +132,7 @@ static void put_counts(hob_buf *out, const uint64_t *counts)
 		hob_json_put_u64(out, result_names[result], counts[result]);
 }
 
-/* The last hour is this minute and the 59 before it. */
+/* Appends the last hour: this minute and the 59 before it. */
 static void put_hour(const srv_activity *activity, int64_t now_ms, hob_buf *out)
 {
 	int64_t newest = now_ms / MINUTE_MS, first = newest - SRV_ACTIVITY_MINUTES + 1;

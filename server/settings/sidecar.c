@@ -45,7 +45,7 @@ static bool matches(const sidecar *s, hob_str if_match)
 	return hob_str_equal(if_match, hob_str_of(tag)) || (s->exists && hob_str_equal(if_match, HOB_STR("*")));
 }
 
-/* Opens the folder beneath the root; a link in the path's last part is not followed. */
+/* Opens the folder of `path` beneath the root. *name: its last part, which is not opened. */
 static int open_folder(int root_fd, const char *path, const char **name)
 {
 	char folder[PATH_MAX] = "";

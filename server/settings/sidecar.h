@@ -37,7 +37,7 @@ bool srv_sidecar_move(int from_fd, hob_str from, int to_fd, hob_str to, bool *mo
  * model: the most similar model, "Fox.glb"; NAME_MAX + 1 bytes. */
 bool srv_sidecar_stray(int folder, const char *name, char *model);
 
-/* The value of a setting such as "lods.count" in settings as JSON; NULL if it is not there. */
+/* The value of a setting such as "lods.max" in settings as JSON; NULL if it is not there. */
 const struct cJSON *srv_settings_value(const struct cJSON *settings, const char *path);
 
 #endif

@@ -113,7 +113,8 @@ static int add_inputs(const srv_thumbnail_input *input, char (*names)[HOB_SHA256
 	return 2 + (int)input->texture_count;
 }
 
-/* First moves every descriptor above the child's numbers, so that none overwrites another. */
+/* Starts the process; moves all descriptors above the child's numbers first, so that none overwrites
+ * another. */
 static bool spawn(const char *path, srv_sandbox_policy sandbox, const task *t, const open_blobs *blobs,
 				  int out, pid_t *pid, hob_error *err)
 {
@@ -156,7 +157,7 @@ static bool is_late(clockid_t drawing, int64_t begun)
 	return read_ms(drawing) > CPU_MS || read_ms(CLOCK_MONOTONIC) - begun > WALL_MS;
 }
 
-/* Reads the picture until the process closes its output and ends. Not ending is late, too. */
+/* Reads the picture until the process closes its output and ends. One that does not end is late, too. */
 static bool collect(int from, pid_t pid, const atomic_bool *stop, hob_buf *png, int *status, hob_error *err)
 {
 	int64_t begun = read_ms(CLOCK_MONOTONIC);

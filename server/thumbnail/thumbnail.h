@@ -52,8 +52,8 @@ bool srv_thumbnail_find(char *path);
 bool srv_thumbnail_draw(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 						const srv_thumbnail_input *input, const atomic_bool *stop, hob_buf *png,
 						hob_error *err) HOB_MUST_CHECK;
-/* The same for two cooks side by side, as above; the size is that of pair[0]. clip: the name of a clip that
- * poses both, or empty; UNSUPPORTED also if neither model has it. */
+/* Like srv_thumbnail_draw, for two cooks side by side, as above; the size is that of pair[0]. clip: the name
+ * of a clip that poses both, or empty; UNSUPPORTED also if neither model has it. */
 bool srv_thumbnail_draw_pair(const char *path, srv_sandbox_policy sandbox, srv_store *store,
 							 const srv_thumbnail_input pair[2], const srv_thumbnail_view *view,
 							 const char *clip, const atomic_bool *stop, hob_buf *png,

@@ -151,7 +151,7 @@ static bool open_given(given *g, const draw_environment *room)
 	return g->model != NULL;
 }
 
-/* [size][size][4]; NULL without memory. Adds to the number of draws. */
+/* Draws a picture, pixels [size][size][4]; NULL without memory. Adds to the number of draws. */
 static unsigned char *draw_one(draw_surface *surface, const given *g, const draw_view *view, int size,
 							   unsigned *draws)
 {
@@ -246,7 +246,7 @@ static bool draw(draw_surface *surface, const camera *from, given *g, int count)
 	return picture && draws > 0 && save(picture, size, size);
 }
 
-/* Reads {SKINS COUNT SHA256...} once or twice; 0 if they are invalid. */
+/* Reads {MOVES COUNT SHA256...} once or twice; returns how many, 0 if they are invalid. */
 static int read_given(int argc, char **argv, given out[2])
 {
 	int count = 0, fd = FIRST_FD;
