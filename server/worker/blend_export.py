@@ -1,7 +1,7 @@
-"""Runs inside Blender, started by hob-exporter: opens a .blend, exports it as binary glTF, and lists the files that it used.
+"""Runs inside Blender, started by hob-exporter: opens a .blend, exports it as binary glTF, and says which files it used.
 
 After "--": the .blend, the watched folder, the private folder, apply_modifiers (0 or 1), actions (all, active or none) and the
-collection (empty: the whole scene). It writes its answer to "result" in the private folder, as defined in server/worker/editor.h.
+collection (empty: the whole scene). The answer is the file "result" of the private folder, see server/worker/editor.h.
 """
 import json
 import os
@@ -18,7 +18,7 @@ notes = []
 
 
 def note(code, text, *level):
-    """Adds a note to the answer. level: "info"; without it, a warning."""
+    """A warning, or "info"."""
     notes.append([code, text, *level])
 
 
@@ -31,7 +31,7 @@ def version_of(path):
 
 
 def used_files():
-    """[path below the watched folder, version] of each library and picture; version None: it is missing. Notes those outside the folder."""
+    """[path below the watched folder, version] of each library and picture; null where there is none; what lies outside is told."""
     found = {}
     for path in bpy.utils.blend_paths(absolute=True, packed=False, local=False):
         path = os.path.normpath(path)
@@ -50,7 +50,7 @@ def plain_modifiers(thing):
 
 
 def apply_beside_shape_keys():
-    """Applies modifiers to meshes without shape keys only: the exporter would apply them to all meshes and drop every shape key."""
+    """The exporter applies modifiers to all meshes or none, and drops the shape keys of all. Here those with shape keys keep them."""
     for thing in [thing for thing in bpy.context.scene.objects if thing.type == "MESH" and plain_modifiers(thing)]:
         if thing.data.shape_keys:
             note("blender.modifiers", f"the modifiers of '{thing.name}' are not applied, because it has shape keys")
@@ -89,8 +89,8 @@ def hidden_objects():
 
 
 def hide(model, names):
-    """Marks the nodes of hidden objects with KHR_node_visibility, since the exporter writes them like others. It would also hide their children:
-    in a node with children, the mesh and the animations of its shape keys move to a new child."""
+    """The exporter writes hidden objects like others. Their nodes get KHR_node_visibility, which hides children as well: of a node that has some,
+    the mesh moves to a new child, and the clips of its shape keys with it."""
     size = struct.unpack_from("<I", model, 12)[0]
     scene = json.loads(model[20:20 + size])
     nodes, hidden = scene.get("nodes", []), set(names)
@@ -112,7 +112,7 @@ def hide(model, names):
 
 
 def first_tiles():
-    """Replaces UDIM pictures, on which the exporter fails, by their first tile."""
+    """The exporter fails on UDIM pictures; their first tile takes their place."""
     for image in [image for image in bpy.data.images if image.source == "TILED"]:
         tiles = [tile.number for tile in image.tiles]
         path = image.filepath_raw.replace("<UDIM>", str(tiles[0]))
@@ -122,7 +122,7 @@ def first_tiles():
 
 
 def left_out():
-    """Notes what the exporter leaves out without a message."""
+    """Notes what the exporter leaves out in silence."""
     def said(code, things, text):
         if things:
             more = f" and {len(things) - 1} more" if len(things) > 1 else ""
@@ -150,7 +150,7 @@ def left_out():
 
 
 def is_procedural(material):
-    """Whether a procedural texture is connected to the surface."""
+    """Whether a computed texture reaches the surface."""
     output = material.node_tree.get_output_node("ALL")
     seen, queue = set(), [output.inputs["Surface"]] if output else []
     while queue:
@@ -165,7 +165,7 @@ def is_procedural(material):
 
 
 def realise_instances():
-    """Makes objects of the instances of geometry nodes: the exporter only knows those of collections, vertices, faces and particles."""
+    """The exporter knows instances of collections, vertices, faces and particles. Those of geometry nodes become objects."""
     graph = bpy.context.evaluated_depsgraph_get()
     found = [(one.object.original, one.matrix_world.copy(), one.parent.original.users_collection) for one in graph.object_instances
              if one.is_instance and one.object.type == "MESH" and one.parent and not one.parent.original.is_instancer]
@@ -187,7 +187,7 @@ def drivers_of(data):
 
 
 def bake_motion():
-    """Bakes the motion of objects and shape keys by constraints and drivers into an action each: the exporter only reads actions."""
+    """The exporter reads actions only. What constraints and drivers do to objects and shape keys becomes keys of an action each; only what moves."""
     objects = [thing for thing in bpy.context.scene.objects if not thing.library and (
         any(not one.mute for one in thing.constraints) or any(driver.data_path in PLACE_PATHS for driver in drivers_of(thing)))]
     keys = {thing.data.shape_keys for thing in bpy.context.scene.objects
