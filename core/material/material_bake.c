@@ -266,7 +266,8 @@ static void note_missing_uvs(const bake_t *b, const hob_mesh *mesh, uint32_t id)
 {
 	for (uint32_t s = 0; id != HOB_NONE && s < HOB_SLOT_COUNT; s++) {
 		const hob_texture_ref *ref = &b->materials[id].slots[s];
-		if (ref->image != HOB_NONE && mesh->vertex_count > 0 && !mesh->uv[ref->uv_set])
+		if (ref->image != HOB_NONE && mesh->topology == HOB_TRIANGLES && mesh->vertex_count > 0 &&
+			!mesh->uv[ref->uv_set])
 			hob_note_add(
 				b->notes, HOB_NOTE_WARNING, "material.missing-uv",
 				"mesh '%.*s' has no texture coordinates %u, which the %s texture of material '%.*s' uses",

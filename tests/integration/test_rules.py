@@ -256,7 +256,6 @@ LOOKED_AT = {
                                "gltf/tinygltf/Extensions-issue97/", "gltf/tinygltf/Extensions-overwrite-issue261/"),
     "import.unsupported": ("gltf/asset-generator-0.6/Compatibility/Compatibility_05.gltf", "gltf/gltf-transform/cli/in/ACMEBox.gltf",
                            "gltf/gltf-pipeline/2.0/box-"),  # these require a made-up extension or KHR_techniques_webgl
-    "material.missing-uv": ("tree/kaykit-dungeon/obj/floor_tile_large_rocks.obj",),  # its loose edges, lines of OBJ, have no vt
 }
 
 

@@ -205,6 +205,22 @@ static void missing_texture_coordinates_are_noted(void **state)
 	assert_int_equal(noted("material.missing-uv"), 1);
 }
 
+static void lines_and_points_need_no_texture_coordinates(void **state)
+{
+	(void)state;
+	static const hob_topology without_area[] = {HOB_LINES, HOB_POINTS};
+	for (size_t i = 0; i < HOB_COUNT_OF(without_area); i++) {
+		hob_model m = model_new(&arena);
+		use(model_material(&m, "x"), HOB_SLOT_BASE_COLOR, image(&m, "base.png"));
+		hob_mesh mesh = {.topology = without_area[i]};
+		mesh.vertex_count = 2;
+		mesh.position = HOB_NEW(&arena, float, 6);
+		model_mesh(&m, mesh, 0);
+		bake(&m, false);
+		assert_int_equal(notes.count, 0);
+	}
+}
+
 static void name_rules_follow_the_reference(void **state)
 {
 	(void)state;
@@ -311,6 +327,7 @@ int main(void)
 		TEST(bright_emission_moves_to_its_strength),
 		TEST(hidden_textures_are_left_out),
 		TEST(missing_texture_coordinates_are_noted),
+		TEST(lines_and_points_need_no_texture_coordinates),
 		TEST(name_rules_follow_the_reference),
 		TEST(every_slot_has_a_name),
 		TEST(unique_matches_the_slow_way),
