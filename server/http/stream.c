@@ -56,7 +56,8 @@ static void put_data(hob_buf *out, hob_str data)
 static void put_reset(stream *s, const char *reason)
 {
 	srv_events *events = s->request->http->sources.events;
-	uint64_t seq = s->seq = srv_events_newest(events);
+	uint64_t seq = srv_events_newest(events);
+	s->seq = seq;
 	put_event_head(&s->text, srv_events_epoch(events), seq, "reset");
 	hob_json_object(&s->text, HOB_JSON("reason", reason), HOB_JSON("oldest", srv_events_oldest(events)));
 	hob_buf_put_str(&s->text, HOB_STR("\n\n"));
