@@ -180,7 +180,7 @@ program hob-worker 'cook 3D models for hob' \
 	'The process that hob serve and hob cook start for each core. It reads models and pictures in a sandbox of landlock, seccomp and limits.' \
 	>"$out/hob-worker.1"
 program hob-exporter 'have Blender export for hob' \
-	'The process that becomes Blender to cook a .blend file, in a sandbox of landlock, seccomp and limits.' \
+	'The process that becomes Blender to cook a .blend file, in a sandbox of landlock, seccomp, limits and mounts of its own.' \
 	>"$out/hob-exporter.1"
 program hob-thumbnail 'draw thumbnails for hob' \
 	'The process that hob serve starts to draw pictures of cooked models with EGL and OpenGL ES, without a display.' \

@@ -2,7 +2,8 @@
  *
  * A cook that needs an external editor asks the daemon (protocol.h: EXPORT). The daemon makes a private
  * folder and starts hob-exporter with the program's path as its only argument and these descriptors: 1 and 2
- * a log, 3 the watched folder, 4 the private folder, 5 a file with one srv_exporter_ask. hob-exporter enters
+ * a log, 3 the watched folder, 4 the private folder, 5 a socket with one srv_exporter_ask. hob-exporter
+ * mounts a file system over the private folder and sends it back (own_mounts.h; only with ask.mounts), enters
  * its sandbox (sandbox.h) and executes that program, which runs blend_export.py and leaves the file "result"
  * in the private folder:
  *
@@ -24,7 +25,7 @@ enum { SRV_EXPORTER_ROOT = 3, SRV_EXPORTER_FOLDER, SRV_EXPORTER_ASK, SRV_EXPORTE
 
 typedef struct srv_exporter_ask {
 	uint64_t memory_limit;
-	uint32_t sandbox, cpu_seconds, nice; /* the daemon sets these four */
+	uint32_t sandbox, cpu_seconds, nice, mounts; /* the daemon sets these five */
 	uint32_t apply_modifiers;
 	char actions[8], collection[132];
 	char path[SRV_EXPORTER_PATH]; /* of the .blend below the watched folder */

@@ -1,8 +1,10 @@
 /* hob-exporter: runs an external editor (Blender) in a sandbox, to convert a file that only the editor
  * understands to binary glTF. exporter.h describes its arguments. It enters the sandbox and becomes the
  * editor; its own code reads no foreign bytes. Ends with 2 if it was not started by hob, with 3 if the editor
- * could not be started. */
+ * could not be started. 'hob-exporter mounts FOLDER' ends with 0 if the kernel allows own_mounts.h. */
 #include "exporter.h"
+#include "own_mounts.h"
+#include "protocol.h"
 #include "sandbox.h"
 
 #include "blend_export_script.h"
@@ -19,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BAD_CALL = 2, NOT_STARTED = 3, PLACES_MAX = 24 };
+enum { BAD_CALL = 2, NOT_STARTED = 3, PLACES_MAX = 24, LOG_SIZE = 64 << 10 };
 
 /* The folders of a program, its libraries and its scripts, and files that every process reads. */
 static const struct {
@@ -56,6 +58,25 @@ static bool name_of(int fd, char path[PATH_MAX])
 		return false;
 	path[len] = 0;
 	return true;
+}
+
+/* The folder and the log become those of a new file system, which the daemon gets. The log has its space, so
+ * that the program can tell that there is no more. */
+static bool mount_folder(const srv_exporter_ask *ask, const char *folder)
+{
+	srv_frame frame = {.type = SRV_FRAME_EXPORTED};
+	hob_error error;
+	int fd = srv_own_mounts_enter(folder, ask->memory_limit, SRV_OWN_MOUNTS_FILES);
+	int log = fd < 0 ? -1 : openat(fd, "log", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	bool ok = log >= 0 && fallocate(log, FALLOC_FL_KEEP_SIZE, 0, LOG_SIZE) == 0 &&
+			  srv_frame_send(SRV_EXPORTER_ASK, &frame, NULL, fd, &error) &&
+			  dup2(fd, SRV_EXPORTER_FOLDER) >= 0 && dup2(log, STDOUT_FILENO) >= 0 &&
+			  dup2(log, STDERR_FILENO) >= 0;
+	if (log >= 0)
+		close(log);
+	if (fd >= 0)
+		close(fd);
+	return ok;
 }
 
 static bool save_script(int folder)
@@ -127,16 +148,22 @@ int main(int argc, char **argv)
 {
 	srv_exporter_ask ask;
 	char root[PATH_MAX], folder[PATH_MAX];
+	if (argc == 3 && strcmp(argv[1], "mounts") == 0)
+		return srv_own_mounts_enter(argv[2], LOG_SIZE, SRV_OWN_MOUNTS_FILES) >= 0 ? 0 : NOT_STARTED;
 	if (argc != 2 || read(SRV_EXPORTER_ASK, &ask, sizeof ask) != sizeof ask ||
 		!name_of(SRV_EXPORTER_ROOT, root) || !name_of(SRV_EXPORTER_FOLDER, folder)) {
 		fprintf(stderr, "hob-exporter is started by hob; run 'hob cook' or 'hob serve' instead\n");
 		return BAD_CALL;
 	}
-	close(SRV_EXPORTER_ASK);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setpriority(PRIO_PROCESS, 0, (int)ask.nice);
 	umask(077);
 	hob_error error = {0};
+	if (ask.mounts && !mount_folder(&ask, folder)) {
+		fprintf(stderr, "its mounts cannot be made: %s\n", strerror(errno));
+		raise(SIGKILL); /* the machine lacks something now: the cook is interrupted, and tried again */
+	}
+	close(SRV_EXPORTER_ASK);
 	const char *program = argv[1];
 	if (!save_script(SRV_EXPORTER_FOLDER) || fchdir(SRV_EXPORTER_FOLDER) != 0 ||
 		!shut_in(&ask, program, &error)) {

@@ -1,4 +1,5 @@
 #include "exporter.h"
+#include "own_mounts.h"
 #include "pool_private.h"
 #include "process_state.h"
 #include "spawn.h"
@@ -12,12 +13,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { REASON_MAX = 320, LOOK_MS = 100, ENTRIES_MAX = 4096, DEPTH_MAX = 32, THREADS_MAX = 2048 };
+enum {
+	REASON_MAX = 320,
+	LOOK_MS = 100,
+	ENTRIES_MAX = SRV_OWN_MOUNTS_FILES,
+	DEPTH_MAX = 32,
+	THREADS_MAX = 2048
+};
 
 /* ---- the program */
 
@@ -37,6 +45,25 @@ static bool find_on_path(const char *name, char out[SRV_EXPORTER_PATH])
 	return false;
 }
 
+static const char *temporary(void)
+{
+	const char *base = getenv("TMPDIR");
+	return base && base[0] == '/' && strlen(base) < 200 ? base : "/tmp";
+}
+
+/* Tries in a process whether the kernel allows own_mounts.h. */
+static bool may_mount(srv_pool *pool)
+{
+	char folder[SRV_EXPORT_FOLDER];
+	snprintf(folder, sizeof folder, "%s", temporary());
+	char *const argv[] = {pool->exporter_path, "mounts", folder, NULL};
+	pid_t pid;
+	int status = -1;
+	hob_error error;
+	return pool->options.sandbox != SRV_SANDBOX_OFF && srv_spawn(argv, NULL, 0, &pid, &error) &&
+		   waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 void srv_pool_find_blender(srv_pool *pool, const char *program)
 {
 	char path[SRV_EXPORTER_PATH];
@@ -54,17 +81,12 @@ void srv_pool_find_blender(srv_pool *pool, const char *program)
 	if (!found || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || access(path, X_OK) != 0)
 		return;
 	snprintf(pool->blender, sizeof pool->blender, "%s", path);
+	pool->mounts = may_mount(pool);
 	snprintf(pool->blender_identity, sizeof pool->blender_identity, "blender %lld-%lld",
 			 (long long)info.st_size, (long long)info.st_mtime);
 }
 
 /* ---- its private folder */
-
-static const char *temporary(void)
-{
-	const char *base = getenv("TMPDIR");
-	return base && base[0] == '/' && strlen(base) < 200 ? base : "/tmp";
-}
 
 /* Removes folders that a killed daemon left. */
 static void sweep_folders(void)
@@ -140,18 +162,28 @@ static uint32_t thread_count(pid_t pid)
 	return stat(path, &info) == 0 && info.st_nlink > 2 ? (uint32_t)info.st_nlink - 2 : 0;
 }
 
-/* Checks the program's use of the disk and of threads; `why` stays empty within the limits. */
+static void too_much(uint64_t limit, bool bytes, hob_error *why)
+{
+	if (bytes)
+		hob_fail(why, MEMORY,
+				 "Blender had more than %llu MiB of temporary files (cook.memory_limit) and was ended",
+				 (unsigned long long)limit >> 20);
+	else
+		hob_fail(why, UNSUPPORTED, "Blender made more than %d temporary files and was ended", ENTRIES_MAX);
+}
+
+/* Checks the use of the disk and of threads; `why` stays empty within the limits. The kernel bounds a file
+ * system of the program's own. */
 static void look_at(worker *w, hob_error *why)
 {
 	uint64_t limit = w->pool->options.memory_limit;
 	amount sum = {0};
-	count_folder(AT_FDCWD, w->export.folder, 0, &sum);
-	if (sum.bytes + nameless_bytes(w->export.pid) > limit)
-		hob_fail(why, MEMORY,
-				 "Blender had more than %llu MiB of temporary files (cook.memory_limit) and was ended",
-				 (unsigned long long)limit >> 20);
-	else if (sum.entries > ENTRIES_MAX)
-		hob_fail(why, UNSUPPORTED, "Blender made more than %d temporary files and was ended", ENTRIES_MAX);
+	if (!w->pool->mounts) {
+		count_folder(AT_FDCWD, w->export.folder, 0, &sum);
+		sum.bytes += nameless_bytes(w->export.pid);
+	}
+	if (sum.bytes > limit || sum.entries > ENTRIES_MAX)
+		too_much(limit, sum.bytes > limit, why);
 	else if (sum.hidden)
 		hob_fail(why, UNSUPPORTED, "Blender hid its temporary files and was ended");
 	else if (thread_count(w->export.pid) > THREADS_MAX)
@@ -193,15 +225,16 @@ static bool spawn_exporter(worker *w, const srv_exporter_ask *ask, hob_error *er
 	srv_pool *pool = w->pool;
 	int folder = open(w->export.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int log = folder < 0 ? -1 : openat(folder, "log", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int from = memfd_create("ask", MFD_CLOEXEC);
-	bool ok = log >= 0 && from >= 0 && write(from, ask, sizeof *ask) == sizeof *ask &&
-			  lseek(from, 0, SEEK_SET) == 0;
+	int ends[2] = {-1, -1};
+	bool ok = log >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0 &&
+			  fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && write(ends[0], ask, sizeof *ask) == sizeof *ask;
 	if (!ok)
 		hob_fail(err, IO, "the folder '%s' cannot be used: %s", w->export.folder, strerror(errno));
 	char *const argv[] = {pool->exporter_path, pool->blender, NULL};
-	const int fds[] = {log, log, pool->root_fds[w->export.root], folder, from};
+	const int fds[] = {log, log, pool->root_fds[w->export.root], folder, ends[1]};
 	ok = ok && srv_spawn(argv, fds, HOB_COUNT_OF(fds), &w->export.pid, err);
-	const int ours[] = {log, folder, from};
+	w->export.channel = ok ? ends[0] : -1;
+	const int ours[] = {log, folder, ends[1], ok ? -1 : ends[0]};
 	for (size_t i = 0; i < HOB_COUNT_OF(ours); i++)
 		if (ours[i] >= 0)
 			close(ours[i]);
@@ -220,12 +253,14 @@ void srv_pool_export(worker *w, const srv_frame *frame)
 	if (w->export.pid > 0) { /* killed with the worker before this one */
 		waitpid(w->export.pid, NULL, 0);
 		w->export.pid = 0;
+		close(w->export.channel);
 		srv_remove_tree(w->export.folder);
 	}
 	memcpy(&ask, pool->payload, sizeof ask);
 	ask.actions[sizeof ask.actions - 1] = ask.collection[sizeof ask.collection - 1] = 0;
 	ask.path[sizeof ask.path - 1] = 0;
 	ask.sandbox = pool->options.sandbox;
+	ask.mounts = pool->mounts;
 	ask.memory_limit = pool->options.memory_limit;
 	/* memory and time are limited; on a busy machine, nice 19 would never get the processor */
 	ask.nice = w->lowered ? 5 : 0;
@@ -290,14 +325,30 @@ static void explain(int status, int folder, char out[REASON_MAX])
 				 said[0] ? "; it said: " : "", said);
 }
 
+/* Opens the program's own file system if there is one, else its folder. */
+static int open_folder(worker *w, bool *own)
+{
+	srv_frame frame;
+	int fd;
+	(void)srv_frame_receive(w->export.channel, &frame, w->pool->payload, &fd);
+	close(w->export.channel);
+	*own = fd >= 0;
+	return *own ? fd : open(w->export.folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 static void ended(worker *w, int status)
 {
 	char reason[REASON_MAX] = "";
 	struct stat info;
+	struct statvfs space;
 	w->export.pid = 0;
-	int folder = open(w->export.folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	bool own;
+	int folder = open_folder(w, &own);
+	if (own && status != 0 && fstatvfs(folder, &space) == 0 && (space.f_bfree == 0 || space.f_ffree == 0))
+		too_much(w->pool->options.memory_limit, space.f_bfree == 0, &w->export.greedy);
 	int fd = folder < 0 ? -1 : openat(folder, "result", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || WIFSIGNALED(status))) {
+	if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || WIFSIGNALED(status) ||
+					(own && w->export.greedy.code != HOB_ERR_OK))) {
 		close(fd);
 		fd = -1;
 	}

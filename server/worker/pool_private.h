@@ -46,6 +46,7 @@ typedef struct worker {
 		pid_t pid;	 /* 0: none runs */
 		bool wanted; /* the worker still waits for it */
 		uint32_t root;
+		int channel; /* to hob-exporter; its file system arrives there */
 		char folder[SRV_EXPORT_FOLDER];
 		hob_error greedy; /* reason why it was ended: too much disk or too many threads */
 	} export;			  /* the program that the running job waits for */
@@ -63,7 +64,7 @@ struct srv_pool {
 	uv_signal_t child;
 	uv_timer_t respawn, look; /* look: checks the programs of exports while any runs */
 	uint32_t respawn_ms;
-	bool closing, announced, degraded;
+	bool closing, announced, degraded, mounts; /* mounts: the kernel allows own_mounts.h */
 	uint32_t open_handles;
 	pid_t orphans[ORPHANS_MAX]; /* killed, not reaped yet */
 	uint32_t orphan_count;

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import unittest
 
-from hobtest import CORPUS, DEADLINE, HOB, PROJECT, Scenario, main, png, until
+from hobtest import CORPUS, Daemon, DEADLINE, HOB, PROJECT, Scenario, main, png, until
 
 MODEL = PROJECT / "tests/data/models/simple/BoxVertexColors.glb"
 NEW = b"BLENDER-v304RENDH" + bytes(64)
@@ -85,6 +85,25 @@ if b"NUMBERS" in open(source, "rb").read():
             continue
         passed |= 1 << number
     done = [f"passed {{passed:x}}"]
+if b"MOUNTS" in open(source, "rb").read():
+    # Changes of its mounts; then files of others, a folder of another's mounts, devices, and all of its own space.
+    done = [f"call {{number}}" for number in (155, 161, 165, 166, 272, 308, 428, 429, 430, 442) if libc.syscall(number, 0, 0, 0, 0, 0) >= 0 or ctypes.get_errno() != 1]
+    for path in (root, {outside!r}, f"/proc/{{os.getppid()}}/root" + {outside!r}):
+        try:
+            open(path + "/made", "w").close()
+            done.append(path)
+        except OSError as error:
+            done.append(str(error.errno))
+    open("/dev/null", "w").write("x")
+    open("/dev/urandom", "rb").read(1)
+    size = 0
+    try:
+        with open(private + "/big", "wb", 0) as big:
+            while size < 1 << 30:
+                size += big.write(bytes(1 << 20))
+    except OSError as error:
+        done.append(f"{{error.errno}} at {{size >> 20}} MiB")
+    os.unlink(private + "/big")
 def version(name):
     try:
         at = os.stat(root + "/" + name)
@@ -194,6 +213,19 @@ class Skipped(Scenario):
         self.assertEqual(done.returncode, 0)
 
 
+# A kernel without mount namespaces, and one that has them for user namespaces only.
+NO_MOUNTS = ("unshare", "-Ur", "sh", "-c", 'echo 0 > /proc/sys/user/max_mnt_namespaces && exec setpriv --inh-caps=-all --bounding-set=-all "$@"', "-")
+NO_ADMIN = ("setpriv", "--inh-caps=-sys_admin", "--bounding-set=-sys_admin")
+
+
+def mounts(*before):
+    exporter = pathlib.Path(HOB).with_name("hob-exporter")
+    return subprocess.run([*before, str(exporter), "mounts", "/tmp"], check=False, capture_output=True).returncode == 0
+
+
+CAN_TAKE = subprocess.run([*NO_MOUNTS, "true"], check=False, capture_output=True).returncode == 0
+
+
 class StandIn(Scenario):
     """A fake Blender, named in blender.program, inside Blender's sandbox."""
 
@@ -209,9 +241,9 @@ class StandIn(Scenario):
         self.put("model.bin", MODEL.read_bytes())
         self.before = leftovers()
 
-    def cook(self, text=b"", *options):
+    def cook(self, text=b"", *options, before=()):
         self.put("thing.blend", text if text.startswith((b"BLENDER", ZSTD)) else NEW + text)
-        done = subprocess.run([HOB, "cook", str(self.art), "-o", str(self.folder / "out"), "--blender", str(self.program), *options,
+        done = subprocess.run([*before, HOB, "cook", str(self.art), "-o", str(self.folder / "out"), "--blender", str(self.program), *options,
                                "--report", str(self.folder / "report.json")], capture_output=True, text=True, check=False, timeout=DEADLINE)
         self.assertEqual(set(leftovers()) - set(self.before), set())  # concurrent runs of this scenario may end now
         return done
@@ -255,19 +287,61 @@ class StandIn(Scenario):
         done = self.cook(b"HANG", "--timeout", "2")
         self.assertRegex(done.stderr, "Blender was not done with it after 2 s|ended by signal")
 
+    def test_its_mounts_can_only_be_read_and_its_folder_has_a_size(self):
+        for before in ((), NO_ADMIN) if os.getuid() == 0 else ((),):
+            if not mounts(*before):
+                self.skipTest("this kernel gives no mounts")
+            done = self.cook(b"MOUNTS", "--memory", "256 MiB", before=("env", "HOB_LANDLOCK_ABI=0", *before))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            notes = json.loads((self.folder / "report.json").read_text())["assets"][0]["notes"]
+            (text,) = [note["text"] for note in notes if note["code"] == "blender.scripts"]
+            self.assertEqual(text, "did 30 30 13 28 at 255 MiB")  # EROFS, EROFS, EACCES, ENOSPC
+            self.assertFalse((self.art / "made").exists() or (self.outside / "made").exists())
+
+    def test_one_that_fills_its_mount_is_told(self):
+        if not mounts():
+            self.skipTest("this kernel gives no mounts")
+        for text, said in ((b"FILES", r"Blender had more than 256 MiB of temporary files \(cook\.memory_limit\) and was ended"),
+                           (b"NAMELESS", "Blender ended with code 1 and no model; it said: OSError: .* No space left on device"),
+                           (b"MANY", "Blender made more than 4096 temporary files and was ended")):
+            done = self.cook(text, "--memory", "256 MiB", "--timeout", "60")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertRegex(done.stderr, said)
+
+    def test_its_mounts_are_a_layer_of_the_sandbox(self):
+        for before in ((), NO_MOUNTS)[:1 + CAN_TAKE]:
+            with Daemon([self.art], self.cache, "--blender", str(self.program), program=[*before, HOB]) as daemon:
+                layers = next(name for name in daemon.counters() if name.startswith("hob_sandbox_info"))
+                self.assertEqual(", mounts" in layers, mounts(*before), layers)
+
+    @unittest.skipUnless(CAN_TAKE and mounts("unshare", "-Ur"), "mounts cannot be taken away")
+    def test_without_room_for_its_mounts_it_is_asked_again(self):
+        with Daemon([self.art], self.cache, "--blender", str(self.program), program=["unshare", "-Ur", HOB]) as daemon:
+            def allow(count):
+                subprocess.run(["nsenter", "-U", "-t", str(daemon.process.pid), "sh", "-c", f"echo {count} > /proc/sys/user/max_mnt_namespaces"], check=True)
+
+            allow(0)
+            self.put("thing.blend", NEW)
+            item = daemon.wait_asset("art/thing.blend", "interrupted", "failed", "fresh")
+            self.assertEqual((item["state"], item["error"]["code"]), ("interrupted", "cook.interrupted"), item)
+            self.assertIn("its mounts cannot be made: No space left on device", item["error"]["message"])
+            allow(1000)
+            self.assertEqual(daemon.wait_asset("art/thing.blend", "fresh")["state"], "fresh")
+
+    @unittest.skipUnless(CAN_TAKE, "mounts cannot be taken away")
     def test_one_that_takes_too_much_is_ended(self):
         for text, said in ((b"FILES", r"Blender had more than 256 MiB of temporary files \(cook\.memory_limit\) and was ended"),
                            (b"NAMELESS", r"Blender had more than 256 MiB of temporary files"),
                            (b"MANY", "Blender made more than 4096 temporary files and was ended"),
                            (b"DEEP", "Blender hid its temporary files and was ended"),
                            (b"THREADS", "Blender started more than 2048 threads and was ended")):
-            done = self.cook(text, *(() if text == b"THREADS" else ("--memory", "256 MiB")), "--timeout", "60")
+            done = self.cook(text, *(() if text == b"THREADS" else ("--memory", "256 MiB")), "--timeout", "60", before=NO_MOUNTS)
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertRegex(done.stderr, said)
 
-    @unittest.skipIf(os.getuid() == 0, "root sees every folder")
+    @unittest.skipUnless(CAN_TAKE, "mounts cannot be taken away")
     def test_one_that_hides_its_files_is_ended(self):
-        self.assertIn("Blender hid its temporary files and was ended", self.cook(b"HIDDEN").stderr)
+        self.assertIn("Blender hid its temporary files and was ended", self.cook(b"HIDDEN", before=NO_MOUNTS).stderr)
 
     def test_one_that_is_killed_from_outside_is_asked_again(self):
         self.put("killer", "no model")
