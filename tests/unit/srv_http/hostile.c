@@ -384,8 +384,7 @@ static void too_few_descriptors_pause_the_door_and_no_more(void **state)
 		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		if (fd < 0)
 			break;
-		close(fd);
-		crowd[count] = client_open(f);
+		crowd[count] = client_on(f, fd);
 	}
 	assert_true(count > 50);
 	for (size_t i = 0; i < count; i++)

@@ -248,13 +248,19 @@ static inline int64_t test_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static inline client client_open(const fixture *f)
+/* Takes the socket. */
+static inline client client_on(const fixture *f, int fd)
 {
-	client c = {.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+	client c = {.fd = fd};
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(f->port)};
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	assert_int_equal(connect(c.fd, (struct sockaddr *)&address, sizeof address), 0);
 	return c;
+}
+
+static inline client client_open(const fixture *f)
+{
+	return client_on(f, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
 static inline void client_close(client *c)
