@@ -19,31 +19,38 @@ const char *hob_compare_called(comparison *c, const char *part, hob_str name, ui
 	return text.data ? text.data : part;
 }
 
-void hob_compare_say(comparison *c, compare_tone tone, const char *part, const char *change, hob_str name,
-					 hob_str was, const char *fmt, ...)
+static void say(comparison *c, compare_tone tone, const char *part, const char *change, hob_str name,
+				hob_str was, const uint32_t *counts, const char *text)
 {
-	char text[512];
-	va_list args;
 	hob_buf *out = &c->changes[tone];
 	if (c->counts[tone]++ >= HOB_COMPARE_CHANGES_MAX) {
 		c->left_out++;
 		return;
 	}
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("tone", tones[tone]), HOB_JSON("part", part),
+				 HOB_JSON("change", change), HOB_JSON("name", name));
+	if (was.len > 0)
+		hob_json_put(out, HOB_JSON("was", was));
+	if (counts)
+		hob_json_put(out, HOB_JSON("from", counts[0]), HOB_JSON("to", counts[1]));
+	hob_json_put(out, HOB_JSON("text", text), HOB_JSON_CLOSE('}'));
+}
+
+void hob_compare_say(comparison *c, compare_tone tone, const char *part, const char *change, hob_str name,
+					 hob_str was, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	if (out->size > 0)
-		hob_buf_put(out, ",", 1);
-	hob_buf_printf(out, "{\"tone\":\"%s\",\"part\":\"%s\",\"change\":\"%s\",\"name\":", tones[tone], part,
-				   change);
-	hob_buf_put_json(out, name);
-	if (was.len > 0) {
-		hob_buf_printf(out, ",\"was\":");
-		hob_buf_put_json(out, was);
-	}
-	hob_buf_printf(out, ",\"text\":");
-	hob_buf_put_json(out, hob_str_of(text));
-	hob_buf_printf(out, "}");
+	say(c, tone, part, change, name, was, NULL, text);
+}
+
+void hob_compare_say_rule(comparison *c, compare_tone tone, const char *change, const char *rule,
+						  const uint32_t counts[2], const char *text)
+{
+	say(c, tone, "rule", change, hob_str_of(rule), (hob_str){0}, counts, text);
 }
 
 uint32_t hob_compare_said(const comparison *c)
@@ -145,8 +152,10 @@ bool hob_compare(const hob_compare_side *before, const hob_compare_side *after, 
 	bool equal = same_bytes(before->meshes, after->meshes) &&
 				 same_bytes(before->materials, after->materials) && same_bytes(before->scene, after->scene) &&
 				 same_bytes(before->animations, after->animations);
-	bool ok = open_files(before, &c->a, err) || hob_fail_in(err, "the cook before");
-	ok = ok && (open_files(after, &c->b, err) || hob_fail_in(err, "the cook after"));
+	bool none = before->meshes.size + after->meshes.size == 0;
+	bool ok = none || open_files(before, &c->a, err) || hob_fail_in(err, "the cook before");
+	ok = ok && (none || open_files(after, &c->b, err) || hob_fail_in(err, "the cook after"));
+	hob_compare_rules(c, before->stats, after->stats);
 	if (ok && !equal)
 		ok = hob_compare_clips(c) && hob_compare_looks(c) && hob_compare_meshes(c) && hob_compare_nodes(c);
 	if (ok)

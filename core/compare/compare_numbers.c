@@ -116,7 +116,7 @@ void hob_compare_numbers(comparison *c, hob_buf *out)
 {
 	totals a = count(&c->a), b = count(&c->b);
 	const compare_tally *tally = &c->tally;
-	const char *saving = c->counts[TONE_BAD] + c->counts[TONE_WARN] > 0 ? "note" : "good";
+	const char *saving = c->counts[TONE_BAD] + c->counts[TONE_WARN] > tally->broken ? "note" : "good";
 	const struct {
 		const char *name, *unit;
 		meaning what;

@@ -17,7 +17,9 @@ typedef struct compare_files {
 /* Numbers of matched parts whose content differs; `renamed` counts parts of all kinds. */
 typedef struct compare_tally {
 	uint32_t renamed, clips, skins, textures, materials, meshes, nodes, cameras, lights;
-	double move, turn; /* largest change of a node relative to its parent: metres, degrees */
+	uint32_t broken;	/* rules that more objects break than before */
+	double findings[2]; /* objects that break rules */
+	double move, turn;	/* largest change of a node relative to its parent: metres, degrees */
 } compare_tally;
 
 typedef struct comparison {
@@ -32,6 +34,9 @@ typedef struct comparison {
 /* Reports a change; `was` is empty unless the part was renamed. */
 void hob_compare_say(comparison *c, compare_tone tone, const char *part, const char *change, hob_str name,
 					 hob_str was, const char *fmt, ...) HOB_PRINTF(7, 8);
+/* Reports that `counts` objects break a rule, before and after. */
+void hob_compare_say_rule(comparison *c, compare_tone tone, const char *change, const char *rule,
+						  const uint32_t counts[2], const char *text);
 /* Number of calls of hob_compare_say, including changes that the output leaves out. */
 uint32_t hob_compare_said(const comparison *c);
 /* "'Walk'", or "clip 3" for a part without a name; in the arena. */
@@ -67,6 +72,7 @@ typedef struct compare_kind {
 
 bool hob_compare_kind(comparison *c, const compare_kind *kind);
 
+void hob_compare_rules(comparison *c, hob_str was, hob_str now);
 bool hob_compare_clips(comparison *c);	/* clips and skins */
 bool hob_compare_looks(comparison *c);	/* textures, materials, variants */
 bool hob_compare_meshes(comparison *c); /* draws and their levels of detail */

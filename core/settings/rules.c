@@ -116,7 +116,9 @@ uint32_t hob_rules_read_counts(const hob_settings *settings, hob_str text, hob_r
 		uint64_t found = 0;
 		for (at = end + 2; at < text.len && text.data[at] >= '0' && text.data[at] <= '9'; at++)
 			found = found < UINT32_MAX / 16 ? found * 10 + (uint64_t)(text.data[at] - '0') : found;
-		hob_rule_level level = rule < HOB_RULE_COUNT ? hob_rules_level(settings, rule) : HOB_LEVEL_OFF;
+		hob_rule_level level = rule == HOB_RULE_COUNT ? HOB_LEVEL_OFF
+							   : settings			  ? hob_rules_level(settings, rule)
+													  : HOB_LEVEL_INFO;
 		if (level != HOB_LEVEL_OFF)
 			out[count++] = (hob_rule_count){(uint16_t)rule, (uint16_t)level, (uint32_t)found};
 	}

@@ -26,7 +26,8 @@ typedef struct hob_rule_count {
 
 /* Appends ,"findings":{"mesh.open":3}, the number of objects that break each rule; may append nothing. */
 void hob_rules_print_counts(const hob_note *notes, uint32_t count, hob_buf *out);
-/* Reads such counts out of `text`; leaves out rules that are off. In the order of the table. */
+/* Reads such counts out of `text`, in the order of the table; leaves out rules that `settings` turn off, if
+ * not NULL. */
 uint32_t hob_rules_read_counts(const hob_settings *settings, hob_str text,
 							   hob_rule_count out[HOB_RULE_COUNT]);
 /* Appends {"errors":0,"warnings":3,"infos":0}. */

@@ -393,10 +393,8 @@ static bool same_outputs(const cJSON *a, const cJSON *b)
 	uint32_t same = 0;
 	cJSON_ArrayForEach(output, a)
 	{
-		const char *name = srv_cli_text(output, "name");
-		const cJSON *other = srv_cli_find(b, "name", name);
-		same += other && (strcmp(name, "report") == 0 ||
-						  strcmp(srv_cli_text(output, "hash"), srv_cli_text(other, "hash")) == 0);
+		const cJSON *other = srv_cli_find(b, "name", srv_cli_text(output, "name"));
+		same += other && strcmp(srv_cli_text(output, "hash"), srv_cli_text(other, "hash")) == 0;
 	}
 	return same == (uint32_t)cJSON_GetArraySize(a) && same == (uint32_t)cJSON_GetArraySize(b);
 }
@@ -519,7 +517,10 @@ static const char *posed_by(const cJSON *comparison)
 	const char *clip = "";
 	cJSON_ArrayForEach(change, srv_cli_member(comparison, "changes"))
 	{
-		if (strcmp(srv_cli_text(change, "part"), "clip") != 0)
+		const char *part = srv_cli_text(change, "part");
+		if (strcmp(part, "rule") == 0)
+			continue;
+		if (strcmp(part, "clip") != 0)
 			return "";
 		if (!clip[0] && strcmp(srv_cli_text(change, "change"), "renamed") != 0)
 			clip = srv_cli_text(change, "name");
@@ -579,12 +580,13 @@ static bool look_at(diff_report *r, const cJSON *limits, const char *id, const c
 	if (limits)
 		check_growth(limits, entry);
 	r->over_count += entry->over != NULL;
-	if (cJSON_IsTrue(srv_cli_member(entry->comparison, "equal"))) {
+	bool equal = cJSON_IsTrue(srv_cli_member(entry->comparison, "equal"));
+	if (equal && cJSON_GetArraySize(srv_cli_member(entry->comparison, "changes")) == 0) {
 		r->entry_count--;
 		cJSON_Delete(entry->comparison);
 		return true;
 	}
-	return !r->how->pictures || fetch_picture(r->how, id, entry, code);
+	return equal || !r->how->pictures || fetch_picture(r->how, id, entry, code);
 }
 
 /* ---- all */

@@ -4,7 +4,7 @@ static const struct {
 	const char *name;
 	uint64_t version;
 } kinds[SRV_DERIVED_COUNT] = {{"zstd", 1}, {"gzip", 1},	   {"lod", 1},
-							  {"glb", 1},  {"compare", 3}, {"picture", 4}};
+							  {"glb", 1},  {"compare", 4}, {"picture", 4}};
 
 const char *srv_derived_name(srv_derived kind)
 {
@@ -30,6 +30,18 @@ hob_sha256 srv_derived_set(const hob_sha256 digests[4])
 	for (size_t i = 0; i < 4; i++)
 		hob_key_digest(&keyer, names[i], &digests[i]);
 	return hob_keyer_finish(&keyer);
+}
+
+static hob_sha256 digest_of(hob_str text)
+{
+	return text.len > 0 ? hob_sha256_of((hob_bytes){(const uint8_t *)text.data, text.len})
+						: (hob_sha256){{0}};
+}
+
+hob_sha256 srv_derived_pair(const hob_sha256 was[4], const hob_sha256 now[4], const hob_str texts[2])
+{
+	return srv_derived_set((const hob_sha256[4]){srv_derived_set(was), srv_derived_set(now),
+												 digest_of(texts[0]), digest_of(texts[1])});
 }
 
 bool srv_derived_useless(const hob_sha256 *digest)

@@ -53,6 +53,8 @@ static void release(const derivation *d)
 {
 	free(d->pair);
 	free(d->clip);
+	free(d->stats[0]);
+	free(d->stats[1]);
 }
 
 static void free_one(derivation *d)
@@ -252,6 +254,10 @@ static int find_version(srv_derive *derive, const srv_derive_asset *a, hob_str w
 	}
 	if (refused == 0 && wanted->pair)
 		srv_derive_picture_of(&record, wanted->outputs[side], wanted->level & 0xFFFF, &wanted->pair[side]);
+	else if (refused == 0 && record.stats.len > 0) {
+		wanted->stats[side] = strndup(record.stats.data, record.stats.len);
+		refused = wanted->stats[side] || hob_fail(err, MEMORY, "no memory left for a comparison") ? 0 : 503;
+	}
 	hob_arena_release(&arena);
 	return refused;
 }
@@ -274,11 +280,9 @@ static bool find_versions(srv_derive *derive, srv_control *control, derivation *
 		(void)hob_fail(&error, MEMORY, "no memory left for a picture");
 	for (int side = 0; side < 2 && refused == 0; side++)
 		refused = find_version(derive, &a, side == 0 ? control->text : control->tag, wanted, side, &error);
-	const hob_sha256 sets[4] = {
-		srv_derived_set(wanted->outputs[0]), srv_derived_set(wanted->outputs[1]),
-		posed ? hob_sha256_of((hob_bytes){(const uint8_t *)control->file.data, control->file.len})
-			  : (hob_sha256){{0}}};
-	wanted->of = srv_derived_set(sets);
+	const hob_str texts[2] = {posed ? control->file : hob_str_of(wanted->stats[0]),
+							  hob_str_of(wanted->stats[1])};
+	wanted->of = srv_derived_pair(wanted->outputs[0], wanted->outputs[1], texts);
 	if (refused == 0)
 		return true;
 	release(wanted);

@@ -24,6 +24,7 @@ typedef struct derivation {
 	uint32_t level;
 	hob_sha256 key, of, blob;
 	hob_sha256 outputs[2][SRV_DERIVE_PARTS]; /* [0] for a GLB, both for two cooks */
+	char *stats[2];							 /* of two cooks to compare; owned */
 	srv_thumbnail_input *pair;				 /* input of a picture; owned */
 	char *clip;								 /* clip that poses a picture; owned; NULL: at rest */
 	hob_error error;

@@ -130,8 +130,10 @@ static bool make_comparison(derivation *d, hob_buf *out)
 	hob_bytes parts[2][SRV_DERIVE_PARTS] = {{{0}}};
 	uint64_t most = d->derive->host.most_bytes;
 	bool ok = read_parts(d, 0, &most, parts[0]) && read_parts(d, 1, &most, parts[1]);
-	const hob_compare_side before = {parts[0][0], parts[0][1], parts[0][2], parts[0][3]};
-	const hob_compare_side after = {parts[1][0], parts[1][1], parts[1][2], parts[1][3]};
+	const hob_compare_side before = {parts[0][0], parts[0][1], parts[0][2], parts[0][3],
+									 hob_str_of(d->stats[0])};
+	const hob_compare_side after = {parts[1][0], parts[1][1], parts[1][2], parts[1][3],
+									hob_str_of(d->stats[1])};
 	ok = ok && hob_compare(&before, &after, out, &d->error);
 	for (int i = 0; i < 2 * SRV_DERIVE_PARTS; i++)
 		srv_derive_unmap(&parts[i / SRV_DERIVE_PARTS][i % SRV_DERIVE_PARTS]);

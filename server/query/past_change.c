@@ -1,6 +1,7 @@
 #include "past_job.h"
 
 #include "../../core/base/json_write.h"
+#include "../../core/compare/compare.h"
 #include "../control/derived.h"
 #include "../store/record.h"
 
@@ -8,7 +9,7 @@
 #include <unistd.h>
 
 /* A finished job as a change of its asset: compares its version with the final one before, by their stored
- * comparison (core/compare) and the rules that are newly broken or kept. */
+ * comparison (core/compare). */
 
 enum { EARLIER_MAX = 32, SAID_MAX = 5, COMPARED_BYTES_MAX = 64 << 20 };
 
@@ -76,26 +77,6 @@ static void say_failure(change *c)
 	cJSON_Delete(error);
 }
 
-/* Skips missing textures, which the comparison names. */
-static void say_rules(change *c)
-{
-	cJSON *from = parse(c->was.stats), *to = parse(c->now.stats);
-	const cJSON *was = member(from, "findings"), *now = member(to, "findings"), *rule;
-	const cJSON *sides[] = {now, was};
-	for (int kept = 0; kept < 2; kept++)
-		cJSON_ArrayForEach(rule, sides[kept])
-		{
-			if (member(sides[!kept], rule->string) || strcmp(rule->string, "texture.missing") == 0)
-				continue;
-			hob_str text = hob_arena_printf(
-				&c->arena, kept ? "the rule %s is kept again" : "the rule %s is broken", rule->string);
-			say(c, kept ? GOOD : WARN, "rule", kept ? "kept" : "broken", hob_str_of(rule->string),
-				text.data ? text.data : "a rule");
-		}
-	cJSON_Delete(from);
-	cJSON_Delete(to);
-}
-
 static void put_item(hob_buf *out, const cJSON *item)
 {
 	char *text = cJSON_PrintUnformatted(item);
@@ -103,16 +84,9 @@ static void put_item(hob_buf *out, const cJSON *item)
 	cJSON_free(text);
 }
 
-static void read_comparison(question *q, change *c, const hob_sha256 *blob)
+static void read_comparison(change *c, hob_str text)
 {
-	uint64_t size = 0;
-	int fd = srv_blob_open(q->store, blob, &size);
-	uint8_t *text = fd >= 0 ? hob_arena_alloc(&c->arena, size + 1, 1) : NULL;
-	if (fd >= 0)
-		close(fd);
-	if (!text || !srv_blob_read(q->store, blob, text, size))
-		return;
-	cJSON *json = parse((hob_str){(const char *)text, size});
+	cJSON *json = parse(text);
 	const cJSON *each;
 	cJSON_ArrayForEach(each, member(json, "changes")) if (c->shown < SAID_MAX)
 	{
@@ -129,8 +103,31 @@ static void read_comparison(question *q, change *c, const hob_sha256 *blob)
 		if (found && strcmp(found, "same") != 0)
 			put_item(&c->numbers, each);
 	}
-	c->compared = json != NULL;
 	cJSON_Delete(json);
+}
+
+/* Reads the stored comparison. */
+static bool read_stored(question *q, change *c, const hob_sha256 *blob)
+{
+	uint64_t size = 0;
+	int fd = srv_blob_open(q->store, blob, &size);
+	uint8_t *text = fd >= 0 ? hob_arena_alloc(&c->arena, size + 1, 1) : NULL;
+	if (fd >= 0)
+		close(fd);
+	if (!text || !srv_blob_read(q->store, blob, text, size))
+		return false;
+	read_comparison(c, (hob_str){(const char *)text, size});
+	return true;
+}
+
+static void compare_rules(change *c)
+{
+	hob_buf out = {0};
+	hob_error error;
+	if (hob_compare(&(hob_compare_side){.stats = c->was.stats}, &(hob_compare_side){.stats = c->now.stats},
+					&out, &error))
+		read_comparison(c, hob_buf_str(&out));
+	hob_buf_release(&out);
 }
 
 static uint64_t bytes_of(const srv_record *record)
@@ -141,26 +138,31 @@ static uint64_t bytes_of(const srv_record *record)
 	return bytes;
 }
 
-/* Reads the stored comparison. False: it must be made first. */
+/* Compares the versions, by the stored comparison if there is one. False: it must be made first. */
 static bool compare(question *q, change *c)
 {
 	hob_sha256 models[2][4] = {{{{0}}}}, blob;
 	bool both = srv_record_model(&c->was, models[0]) && srv_record_model(&c->now, models[1]);
-	hob_sha256 sets[4] = {srv_derived_set(models[0]), srv_derived_set(models[1])};
-	c->compared = hob_sha256_equal(&sets[0], &sets[1]);
-	if (!both || c->compared)
-		return true;
-	hob_sha256 pair = srv_derived_set(sets), key = srv_derived_key(SRV_DERIVED_COMPARE, 0, &pair);
-	if (srv_store_part(q->store, &key, &blob)) {
-		read_comparison(q, c, &blob);
-	} else if (c->row->id < q->control->below && bytes_of(&c->was) + bytes_of(&c->now) < COMPARED_BYTES_MAX) {
-		char from[HOB_SHA256_TEXT + 1], to[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&c->was.key, from);
-		hob_sha256_text(&c->now.key, to);
-		hob_buf_printf(&q->uncompared, "%llu %s %s %.*s", (unsigned long long)c->row->id, from, to,
-					   HOB_FMT(c->row->asset));
-		return false;
+	hob_sha256 was = srv_derived_set(models[0]), now = srv_derived_set(models[1]);
+	c->compared = hob_sha256_equal(&was, &now);
+	if (both && !c->compared) {
+		const hob_str stats[2] = {c->was.stats, c->now.stats};
+		hob_sha256 pair = srv_derived_pair(models[0], models[1], stats),
+				   key = srv_derived_key(SRV_DERIVED_COMPARE, 0, &pair);
+		if (srv_store_part(q->store, &key, &blob)) {
+			c->compared = read_stored(q, c, &blob);
+			return true;
+		}
+		if (c->row->id < q->control->below && bytes_of(&c->was) + bytes_of(&c->now) < COMPARED_BYTES_MAX) {
+			char from[HOB_SHA256_TEXT + 1], to[HOB_SHA256_TEXT + 1];
+			hob_sha256_text(&c->was.key, from);
+			hob_sha256_text(&c->now.key, to);
+			hob_buf_printf(&q->uncompared, "%llu %s %s %.*s", (unsigned long long)c->row->id, from, to,
+						   HOB_FMT(c->row->asset));
+			return false;
+		}
 	}
+	compare_rules(c);
 	return true;
 }
 
@@ -180,11 +182,8 @@ static bool describe(question *q, change *c)
 		say(c, GOOD, "asset", "repaired", (hob_str){0}, "it can be cooked again");
 	if (first)
 		say(c, NOTE, "asset", "added", (hob_str){0}, "it is new");
-	if (c->has_was) {
-		say_rules(c);
-		if (!compare(q, c))
-			return false;
-	}
+	if (c->has_was && !compare(q, c))
+		return false;
 	return c->shown > 0 || (c->has_was && !c->compared);
 }
 

@@ -8,7 +8,7 @@ import struct
 import subprocess
 
 import robot
-from hobtest import DEADLINE, HOB, Scenario, main, png, png_pixels
+from hobtest import DEADLINE, HOB, Scenario, main, obj_text, png, png_pixels
 
 
 def without_clip(made):
@@ -337,6 +337,35 @@ class Compare(Scenario):
                                 (["--from", "main"], "are revisions"), (["--format", "md"], "--from REV is missing"),
                                 (["--from", rev, "--max-growth", '{"triangles": "many"}'], "must be a percentage")):
                 self.assertIn(said, self.hob(*wrong, code=2))
+
+    def test_rules_are_told_with_the_number_of_objects(self):
+        def rules(**levels):
+            return json.dumps({"rules": {"mesh.open": "warning", **levels}})
+
+        one, two = (f"o {name}\n{obj_text(2)}" for name in ("one", "two"))
+        self.put("cook.json", rules())
+        self.put("m.obj", one)
+        with self.serve() as self.daemon:
+            steps = ((lambda: self.put("cook.json", rules(**{"uv.missing": "warning"})), "warn", "broken", 0, 1,
+                      "the rule uv.missing is broken by 1 object"),
+                     (lambda: self.put("m.obj", one + two), "warn", "changed", 1, 2,
+                      "the rule uv.missing is broken by 2 objects, was 1"),
+                     (lambda: self.put("m.obj", one), "good", "changed", 2, 1, "the rule uv.missing is broken by 1 object, was 2"),
+                     (lambda: self.put("cook.json", rules()), "good", "kept", 1, 0,
+                      "the rule uv.missing is kept again, was broken by 1 object"))
+            self.daemon.sync()
+            for step, tone, change, before, after, words in steps:
+                with self.subTest(words):
+                    rev = str(max(asset["rev"] for asset in self.daemon.assets().values()))
+                    step()
+                    self.daemon.sync()
+                    said = self.hob("--from", rev, "art/m.obj", code=1)
+                    self.assertIn(f"  {tone:5}{words}\n", said)
+                    changed, = json.loads(self.hob("--from", rev, "art/m.obj", "--format", "json", code=1))["changed"]
+                    told = [each for each in changed["comparison"]["changes"] if each["part"] == "rule" and each["name"] == "uv.missing"]
+                    self.assertEqual([{"tone": tone, "part": "rule", "change": change, "name": "uv.missing", "from": before, "to": after,
+                                       "text": words}], told)
+                    self.assertIn(told[0], self.daemon.get("/api/v1/history?limit=1").json()["items"][0]["changes"])
 
     def test_an_asset_cooked_once_has_nothing_to_compare_with(self):
         self.plant("a", robot.model())
