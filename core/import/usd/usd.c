@@ -18,7 +18,7 @@ static bool copy(hob_arena *arena, void *from, size_t count, size_t size, void *
 #define COPY(model, arena, array, count)                                                                     \
 	copy((arena), (model)->array, (count), sizeof *(model)->array, (void **)&(model)->array)
 
-/* Copies the arrays that grew in scratch into the model. */
+/* Copies the model and its arrays, which were built in scratch memory, to the result. */
 static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 {
 	hob_model *m = &b->model;

@@ -123,7 +123,8 @@ static double stage_time(const cache_t *c, uint32_t i)
 	return c->points.offset + c->points.scale * c->points.samples->times[c->kept[i]];
 }
 
-/* Makes the weights: a target has full weight at its sample; between two samples, theirs cross-fade. */
+/* Makes the weights: a target has full weight at its sample; between two samples, their targets
+ * cross-fade. */
 static bool weigh(hob_usd_build_t *b, const cache_t *c, uint32_t node, hob_error *err)
 {
 	hob_usd *u = b->u;

@@ -40,7 +40,7 @@ bool hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint3
 	return true;
 }
 
-/* Times may coincide after rounding to float: the later key is kept. */
+/* Removes keys whose times coincide after rounding to float; the last of them is kept. */
 static void join_times(hob_track *track)
 {
 	uint32_t kept = 0, width = track->components;
@@ -194,7 +194,8 @@ static bool put_key(keys_t *k, double time)
 	return true;
 }
 
-/* Euler angles interpolate differently from quaternions: adds keys until they agree. */
+/* Adds keys until quaternions between them agree with the file, whose Euler angles interpolate
+ * differently. */
 static bool put_between(keys_t *k, double from, double until, int halvings)
 {
 	bool (*agrees)(const pose_t *, const pose_t *, const pose_t *, float) =
@@ -282,7 +283,7 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 		times[i] = a.offset + a.scale * a.samples->times[i];
 	hob_usd_sort_times(times, &count);
 	hob_usd_cut_range(u, times, &count);
-	/* Without a key at the end, the last state would last no time in a looping clip. */
+	/* Without a key at the end, a looping clip would not show the last state. */
 	if (count > 0 && u->has_range && times[count - 1] < u->end)
 		times[count++] = u->end;
 	if (!hob_usd_add_channel(b, f->node, HOB_PATH_SCALE, 1, count, &track, err))

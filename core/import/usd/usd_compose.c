@@ -33,7 +33,7 @@ static bool add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site, u
 	sites[*out].first_child = sites[*out].next = HOB_NONE;
 	if (site->parent == HOB_NONE)
 		return true;
-	/* Stronger arcs first; of equal ones the one authored deeper in the namespace, then the earlier one. */
+	/* Stronger arcs first; among equal arcs those authored deeper in the namespace, then earlier ones. */
 	uint32_t *link = &sites[site->parent].first_child;
 	while (*link != HOB_NONE &&
 		   (sites[*link].arc < site->arc ||
@@ -81,8 +81,8 @@ static bool is_cycle(const hob_usd_tree *tree, uint32_t parent, uint32_t stack, 
 	return false;
 }
 
-/* Opinions that extend() keeps. LOCAL: all. FOREIGN, below an instance: those of arcs authored on the
- * instance itself. MOVED, a relocated prim: all except its own at the path that it left. */
+/* Which opinions extend() keeps. LOCAL: all. FOREIGN: for a prim below an instance, only those through an arc
+ * of the instance itself. MOVED: for a relocated prim, all but those at its path before relocation. */
 typedef enum local { LOCAL, FOREIGN, MOVED } local_t;
 
 /* Copies the sites of `from`, extended by one name, below `parent` of `to` (HOB_NONE: as its root). Drops
@@ -421,7 +421,7 @@ static bool choice_in(const hob_usd_value *value, hob_str set, hob_str *out)
 	return false;
 }
 
-/* The set's selection in the setting usd.variants: "shading=red, lod=high". */
+/* Finds the selection for a set in the setting usd.variants: "shading=red, lod=high". */
 static bool asked_choice(hob_str asked, hob_str set, hob_str *out)
 {
 	while (asked.len > 0) {

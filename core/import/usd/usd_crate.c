@@ -106,7 +106,7 @@ static bool section_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, v
 	return true;
 }
 
-/* Fields before 0.4: padding, token, value. */
+/* Reads fields before 0.4: padding, token, value. */
 static bool plain_fields(hob_usd_crate *c, hob_usd_cursor *at)
 {
 	enum { SIZE = 16 };
@@ -175,8 +175,8 @@ typedef struct path_item {
 	bool is_property;
 } path_item_t;
 
-/* Items are in depth-first order. Jump > 0: offset of the next sibling, the child follows the item; 0: no
- * child, the sibling follows; -1: a child and no sibling; -2: neither. */
+/* Builds the paths from items in depth-first order. Jump > 0: offset of the next sibling, the child follows
+ * the item; 0: no child, the sibling follows; -1: a child and no sibling; -2: neither. */
 static bool walk_paths(hob_usd_crate *c, const path_item_t *items, uint64_t count)
 {
 	pending_t *stack = NULL;
@@ -259,7 +259,8 @@ static uint32_t item_at(const uint64_t *begins, uint32_t count, uint64_t offset)
 	return begins[low] == offset ? low : HOB_NONE;
 }
 
-/* Before 0.4: path, token, flags (four bytes); with a child and a sibling, also the sibling's file offset. */
+/* Reads paths before 0.4: path, token, flags (four bytes); with a child and a sibling, the sibling's
+ * offset. */
 static bool plain_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out, uint64_t *count)
 {
 	enum { HAS_CHILD = 1, HAS_SIBLING = 2, IS_PROPERTY = 4, SIZE = 12 };
@@ -381,7 +382,7 @@ static bool join_sublayers(hob_usd_crate *c)
 	return set_field(c, 0, HOB_USD_T_subLayers, (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
 }
 
-/* Puts children into the prim's authored order, in place of that of the sorted paths. */
+/* Sorts children, which are in the order of their paths, into the authored order of the prim. */
 static void order_children(hob_usd_crate *c, uint32_t spec)
 {
 	const hob_usd_value *order = hob_usd_field_get(c->layer, spec, HOB_USD_T_primChildren);
@@ -433,7 +434,7 @@ static bool add_spec(hob_usd_crate *c, uint32_t path, uint32_t type, uint32_t *i
 	return true;
 }
 
-/* Before 0.4: path, set of fields and type in sequence. */
+/* Reads specs before 0.4: path, set of fields and type in sequence. */
 static bool plain_specs(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, void *lists[3])
 {
 	const uint64_t padding = c->version < UNPADDED ? 4 : 0, size = 12 + padding;

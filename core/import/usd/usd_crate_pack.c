@@ -52,7 +52,7 @@ float hob_usd_half(uint16_t bits)
 
 /* ---- LZ4 */
 
-/* A length of 15 continues in further bytes, up to one that is not 255. */
+/* Reads the rest of a length of 15: further bytes to add, up to the first that is not 255. */
 static bool take_length(const uint8_t **at, const uint8_t *end, size_t *length)
 {
 	uint8_t more = 255;

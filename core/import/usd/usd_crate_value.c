@@ -163,7 +163,7 @@ static bool packed_ints(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uin
 	return true;
 }
 
-/* 'i': integers; 't': a table and an index into it per number. */
+/* Reads compressed floats: 'i': as integers; 't': as a table and an index for each number. */
 static bool packed_floats(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uint64_t count, void **data)
 {
 	uint8_t code = hob_usd_take_u8(at);
@@ -209,7 +209,7 @@ static bool number_array(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
 	return done;
 }
 
-/* A value stored in the 48 bits of the rep itself, in a narrower type. */
+/* Reads a value from the 48 bits of the rep itself, stored there in a narrower type. */
 static bool inlined_number(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
 {
 	uint32_t type = type_of(rep), width = numeric[type].width, bits = (uint32_t)payload_of(rep);

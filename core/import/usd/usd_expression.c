@@ -7,7 +7,7 @@ typedef enum kind { NOTHING, TEXT, NUMBER, LIST } kind_t;
 typedef struct value {
 	kind_t kind;
 	hob_str text;
-	double number; /* booleans: 0 or 1 */
+	double number; /* of a boolean: 0 or 1 */
 	struct value *items;
 	uint32_t count, room;
 } value_t;
@@ -63,7 +63,7 @@ static bool is_expression(hob_str text)
 
 /* ---- variables */
 
-/* Variables of the outer stack are stronger. */
+/* Finds a variable; the variables of the outer stack are stronger. */
 static const hob_usd_value *find_variable(const hob_usd *u, uint32_t set, hob_str name)
 {
 	const hob_usd_value *found = NULL;

@@ -117,7 +117,8 @@ static bool starts_with_dot(hob_str asset)
 		   (asset.data[1] == '/' || asset.data[1] == '\\' || (asset.data[1] == '.' && asset.len > 2));
 }
 
-/* In order: relative to the layer (only that for "./x"), to the root layer's folder, to the watched root. */
+/* Lists the places of an asset, in order: relative to the layer (for "./x" only this), to the root layer's
+ * folder, to the watched root. */
 static bool candidates(hob_usd *u, uint32_t from, hob_str asset, place_t out[3], uint32_t *count,
 					   hob_error *err)
 {
@@ -177,7 +178,7 @@ static bool find_file(hob_usd *u, uint32_t from, hob_str asset, place_t *place, 
 	return true;
 }
 
-/* "a.usdz[b.usdz[c.png]]" -> "a.usdz", "b.usdz[c.png]". */
+/* Splits "a.usdz[b.usdz[c.png]]" into "a.usdz" and "b.usdz[c.png]". */
 static bool split_package(hob_str asset, hob_str *outer, hob_str *inner)
 {
 	size_t open = hob_str_find(asset, HOB_STR("["), 0);

@@ -62,8 +62,8 @@ static double place_of(const hob_usd_build_t *b, const hob_morph_target *target)
 	return knot ? knot->weight : 1;
 }
 
-/* Shapes interpolate linearly between knots; rest is a knot at 0; beyond the last knot the last segment
- * extrapolates. Source: UsdSkelBlendShapeQuery, ComputeSubShapeWeights. */
+/* Weight of a target: linear between knots, with the rest pose as knot at 0; beyond the last knot the last
+ * segment extrapolates. Source: UsdSkelBlendShapeQuery, ComputeSubShapeWeights. */
 double hob_usd_target_weight(const hob_usd_build_t *b, const hob_mesh *mesh, uint32_t target, double weight)
 {
 	hob_str shape = hob_usd_shape_of(b, &mesh->targets[target]);
@@ -99,7 +99,8 @@ static int compare_times(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Target weights have a corner where the shape's weight crosses a knot. */
+/* Adds to the sample times those at which a shape's weight crosses a knot: target weights have a corner
+ * there. */
 bool hob_usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_usd_samples *s,
 						  const size_t *column, double **out, size_t *count, hob_error *err)
 {

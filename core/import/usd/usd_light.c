@@ -57,7 +57,7 @@ bool hob_usd_build_camera(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_er
 	return true;
 }
 
-/* Emitting area in square units: without `normalize` brightness grows with it. */
+/* Emitting area in square units, with which the brightness grows unless `normalize` is set. */
 static double area_of(const hob_usd *u, const hob_usd_prim *prim)
 {
 	const double pi = 3.14159265358979323846;

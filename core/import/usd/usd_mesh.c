@@ -348,7 +348,7 @@ static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const
 	return true;
 }
 
-/* Subdivision needs edges: requires that all faces are valid. */
+/* Whether all faces are valid, which subdivision requires. */
 static bool is_whole(const hob_usd_polygons *g)
 {
 	bool whole = true;

@@ -221,7 +221,7 @@ static bool add_inputs(document_t *d, const hob_xml_element *node, const char *e
 	return true;
 }
 
-/* "image" of type "color3" -> "ND_image_color3"; USD's own nodes have one definition for all types. */
+/* Adds the id: "ND_image_color3" for "image" of type "color3"; USD's own nodes have one id for all types. */
 static bool add_id(document_t *d, const hob_xml_element *node, uint32_t prim)
 {
 	hob_str kind = attribute(node, "node"), type = attribute(node, "type"), id = attribute(node, "nodedef");

@@ -39,7 +39,7 @@ static hob_usd_interpolation interpolation_of(hob_str name)
 	return hob_str_equal(name, HOB_STR("faceVarying")) ? HOB_USD_PER_CORNER : HOB_USD_CONSTANT;
 }
 
-/* Interpolation that fits the number of values, for files that omit it. */
+/* Finds the interpolation that fits the number of values, for files that omit it. */
 static hob_usd_interpolation fitting(size_t count, const hob_usd_polygons *polygons,
 									 hob_usd_interpolation said)
 {
@@ -62,7 +62,7 @@ bool hob_usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygo
 	bool is_normal = hob_str_equal(name, HOB_STR("normals"));
 	hob_usd_interpolation fallback = HOB_USD_CONSTANT;
 	if (!value && is_normal) {
-		/* The attribute, older than the primvar, is per point by default. */
+		/* The plain attribute, used before there were primvars, is per point by default. */
 		owner = prim;
 		full = name;
 		fallback = HOB_USD_PER_POINT;

@@ -103,7 +103,7 @@ typedef struct hob_usd_field {
 	hob_usd_value value;
 } hob_usd_field;
 
-/* u64 -> u32, open addressing over an arena; key ~0 is not allowed. */
+/* Map from u64 to u32: open addressing, memory from an arena; key ~0 is not allowed. */
 typedef struct hob_usd_map {
 	uint64_t *keys;
 	uint32_t *values, capacity, count;
@@ -145,7 +145,7 @@ typedef struct hob_usd_variables {
 	uint32_t outer;
 } hob_usd_variables;
 
-/* Strongest first. */
+/* Arcs in order of strength, strongest first. */
 typedef enum hob_usd_arc {
 	HOB_USD_ROOT,
 	HOB_USD_CLIPS, /* value clips: only time samples */
@@ -237,10 +237,10 @@ uint32_t hob_usd_spec_find(const hob_usd_layer *layer, uint32_t parent, hob_usd_
 /* Sets or replaces a field. */
 bool hob_usd_field_set(hob_usd *u, hob_usd_layer *layer, uint32_t spec, uint32_t name, hob_usd_value value,
 					   hob_error *err) HOB_MUST_CHECK;
-/* NULL when the spec does not have the field. */
+/* The value of the spec's field; NULL if there is none. */
 const hob_usd_value *hob_usd_field_get(const hob_usd_layer *layer, uint32_t spec, uint32_t name);
 bool hob_usd_layer_init(hob_usd *u, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
-/* "/A/B" + "C" -> "/A/B/C". data == NULL when memory is short. */
+/* Joins "/A/B" and "C" to "/A/B/C". data == NULL when memory is short. */
 hob_str hob_usd_path_child(hob_usd *u, hob_str parent, hob_str name);
 /* Makes an authored `path` absolute; relative ones start at `prim`. */
 bool hob_usd_path_absolute(hob_usd *u, hob_str prim, hob_str path, hob_str *out,
@@ -271,7 +271,7 @@ bool hob_usd_mtlx_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_err
 
 /* ---- usd_stack.c ---- */
 
-/* `outer`: variables of the referencing stack, HOB_NONE for the stage. */
+/* Opens the stack of a layer. `outer`: variables of the referencing stack, HOB_NONE for the stage. */
 bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out,
 						hob_error *err) HOB_MUST_CHECK;
 /* Time codes per second of a layer. */
@@ -343,7 +343,7 @@ bool hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_
 /* ---- usd_stage.c: prims and queries ---- */
 
 bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err) HOB_MUST_CHECK;
-/* HOB_NONE when the stage has no such prim; the root is not a prim. */
+/* The prim at a path of the stage; HOB_NONE if there is none; the root is not a prim. */
 uint32_t hob_usd_prim_at(const hob_usd *u, hob_str path);
 
 /* An attribute's value: the strongest opinion. */

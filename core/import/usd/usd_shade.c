@@ -222,7 +222,7 @@ bool hob_usd_asset_input(hob_usd_surface *s, const char *name, hob_texture_ref *
 
 /* ---- MaterialX: pictures, and the nodes between them and a surface */
 
-/* Pass-through nodes: the input is followed. */
+/* Pass-through nodes, with the input that is followed. */
 static const struct {
 	const char *id, *input;
 } passing[] = {{"ND_normalmap", "inputs:in"}, {"ND_separate", "inputs:in"}, {"ND_extract", "inputs:in"},

@@ -197,7 +197,7 @@ static void put_ring(surface_t *s, const edge_t *e)
 	const double turn = 2 * 3.14159265358979323846 / AROUND;
 	for (int i = 0; i < AROUND; i++) {
 		uint32_t before = s->corner_count;
-		/* Counter-clockwise from outside; at the axis two corners coincide. */
+		/* Corners of the quad, counter-clockwise from outside; at the axis two of them coincide. */
 		static const struct {
 			int end, side;
 		} order[] = {{0, 0}, {0, 1}, {1, 1}, {1, 0}};

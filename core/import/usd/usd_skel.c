@@ -37,7 +37,7 @@ static void matrix_at(const hob_usd_value *value, size_t at, double out[16])
 	}
 }
 
-/* The nearest joint whose path is a prefix. */
+/* Finds the parent of a joint: the joint with the longest path that is a prefix of `path`. */
 static uint32_t parent_joint(const hob_usd_skeleton *s, hob_str path)
 {
 	for (hob_str above = hob_path_dir(path); above.len > 0; above = hob_path_dir(above)) {
@@ -57,7 +57,7 @@ typedef struct joints {
 	hob_error *err;
 } joints_t;
 
-/* Without a rest pose, a skeleton rests in its bind pose. */
+/* Local rest matrix of a joint; without a rest pose, from the bind pose. */
 static void joint_rest(const joints_t *j, uint32_t joint, double out[16])
 {
 	const hob_usd_skeleton *s = j->skeleton;
@@ -223,7 +223,7 @@ static const hob_usd_skeleton *skeleton_of(const hob_usd_build_t *b, uint32_t pr
 	return NULL;
 }
 
-/* A mesh may define its own joint order. */
+/* The mesh's own joint order, or an ancestor's; NULL: that of the skeleton. */
 static const hob_usd_value *joint_order(hob_usd *u, uint32_t prim)
 {
 	for (uint32_t p = prim; p != HOB_NONE; p = u->prims[p].parent) {

@@ -39,7 +39,7 @@ static bool read_joint(const hob_usd_value *value, uint32_t width, size_t joint,
 	return true;
 }
 
-/* Makes the track of one joint: a sample holds the values of all joints. */
+/* Makes the track of one joint from samples that contain the values of all joints. */
 static bool joint_track(const animation_t *a, const hob_usd_attribute *attribute, hob_path path, size_t at,
 						uint32_t node)
 {

@@ -76,14 +76,14 @@ static bool gather(gather_t *g, uint32_t layer, double offset, double scale)
 
 /* ---- relocates */
 
-/* The source must not be a root prim, and neither path may contain the other. */
+/* Whether a relocation is valid: not of a root prim, and neither path contains the other. */
 static bool can_move(hob_str from, hob_str to)
 {
 	return from.len > 1 && hob_str_find(from, HOB_STR("/"), 1) != SIZE_MAX &&
 		   (to.len == 0 || (!hob_usd_path_below(to, from) && !hob_usd_path_below(from, to) && to.len > 1));
 }
 
-/* The strongest layer decides for each prim. */
+/* Collects the relocations; the strongest layer decides for each prim. */
 static bool gather_moves(gather_t *g)
 {
 	hob_usd_stack *s = &g->stack;

@@ -268,7 +268,7 @@ static bool map_items(hob_usd *u, const hob_usd_prim *prim, uint32_t site, hob_s
 	return true;
 }
 
-/* Calls back for each list opinion, weakest first, with paths mapped into the stage. */
+/* Merges the list opinions of a field into *items, weakest first; `map`: with paths mapped into the stage. */
 static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, uint32_t field, bool map,
 						hob_usd_item **items, uint32_t *count, hob_error *err)
 {
@@ -419,8 +419,8 @@ static bool child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out, hob_
 	return true;
 }
 
-/* The strongest `def` or `class` counts. A class that the prim inherits counts only without any other, so
- * that inheriting does not make a prim abstract. */
+/* Sets the specifier: the strongest `def` or `class`. A class that the prim inherits counts only without any
+ * other, so that inheriting does not make a prim abstract. */
 static void find_specifier(const hob_usd *u, hob_usd_prim *prim)
 {
 	hob_usd_specifier found = HOB_USD_OVER;
@@ -467,8 +467,8 @@ static bool is_known_type(hob_str type)
 	return type.len == 0;
 }
 
-/* An application's own type becomes the first known type of its entry in the root layer's fallbackPrimTypes;
- * other types, and those without an entry, stay. */
+/* Replaces an application's own type by the first known type of its entry in the root layer's
+ * fallbackPrimTypes; other types, and those without an entry, stay. */
 static hob_str usual_type(const hob_usd *u, hob_str type)
 {
 	const hob_usd_value *all =

@@ -140,7 +140,7 @@ typedef struct around {
 
 typedef enum rule { SMOOTH, CREASE, CORNER } rule_t;
 
-/* A corner of the surface stays in place: the default of interpolateBoundary. */
+/* Finds the rule of a point. A corner of the surface stays in place: the default of interpolateBoundary. */
 static rule_t rule_of(const around_t *a, float sharpness, int later)
 {
 	if (sharpness > (float)later || a->creases[later] > 2 || a->faces <= 1)
@@ -232,7 +232,8 @@ static bool refine_points(hob_arena *arena, const hob_usd_level *l, const float 
 
 /* ---- levels */
 
-/* Quad of a corner: the corner, its edge's midpoint, the face point, the midpoint of the edge before it. */
+/* Makes a quad for each corner: the corner, its edge's midpoint, the face point, the midpoint of the edge
+ * before it. */
 static bool refine_faces(hob_arena *arena, const hob_usd_level *l, hob_usd_level *next, uint32_t **face_of,
 						 hob_error *err)
 {
@@ -262,7 +263,7 @@ static bool refine_faces(hob_arena *arena, const hob_usd_level *l, hob_usd_level
 	return true;
 }
 
-/* Both halves of a crease are creases with a sharpness lower by one. */
+/* Makes two creases from the halves of each, with a sharpness lower by one. */
 static bool refine_creases(hob_arena *arena, const hob_usd_level *l, creases_t *c, hob_error *err)
 {
 	creases_t next = {.room = c->count * 2 + 1};

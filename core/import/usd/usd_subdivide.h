@@ -15,7 +15,7 @@ enum { HOB_USD_LEVELS = 4 };
 typedef struct hob_usd_level {
 	size_t point_count, face_count, corner_count, edge_count;
 	const int32_t *counts, *indices;
-	uint32_t (*ends)[2], (*sides)[2]; /* [edge_count] points; faces, or HOB_NONE */
+	uint32_t (*ends)[2], (*sides)[2]; /* [edge_count] ends: two points; sides: two faces or HOB_NONE */
 	uint32_t *edge_of;				  /* [corner_count] edge from the corner to the next one of its face */
 	float *edge_sharp;				  /* [edge_count] 0: smooth; each level subtracts 1; boundary: infinite */
 	float *point_sharp;				  /* [point_count] */
@@ -28,8 +28,8 @@ typedef struct hob_usd_subdivision {
 	uint32_t *face_of; /* [fine.face_count] face of the cage */
 } hob_usd_subdivision;
 
-/* Refines `cage`, all of whose point indices must be valid, `levels` times, 1..HOB_USD_LEVELS; fewer if the
- * result would be too large. Creases come from the prim. All memory is from the scratch arena. */
+/* Refines `cage`, all of whose point indices must be valid, `levels` times (1 to HOB_USD_LEVELS), fewer if
+ * the result would be too large. Creases come from the prim. All memory is from the scratch arena. */
 bool hob_usd_subdivide(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *cage, uint32_t levels,
 					   hob_usd_subdivision *out, hob_error *err) HOB_MUST_CHECK;
 /* Refines a stream of the cage to the fine polygons. */

@@ -317,7 +317,7 @@ static bool skip_value(hob_usd_lex *l)
 	return true;
 }
 
-/* Kind of a value without a type, by its first character. */
+/* Finds the kind of a value without a type from its first character. */
 static hob_usd_kind kind_by(char c)
 {
 	if (c == '"' || c == '\'' || c == '@' || c == '<')
