@@ -1,6 +1,5 @@
-/* astc.h - encodes and decodes ASTC blocks with astcenc: in astc_shim.cpp (its header is C++), or astc_none.c
- * without astcenc. Cost: 0.5 to 5 million pixels per second and thread, and some milliseconds per
- * hob_astc_open(). */
+/* astc.h - encodes and decodes ASTC blocks with astcenc (astc_shim.cpp); without astcenc, astc_none.c
+ * refuses. Cost: 0.5 to 5 million pixels per second and thread, and some milliseconds per hob_astc_open(). */
 #ifndef HOB_ASTC_H
 #define HOB_ASTC_H
 
@@ -14,8 +13,8 @@ typedef struct hob_astc hob_astc;
 
 bool hob_astc_available(void);
 
-/* side: of a block, 4 to 6. channels: bit k is set if channel k is used; unused ones are not stored (a single
- * one is repeated in R, G and B; two become R and G). quality: 0 fast, 1 good, 2 best. NULL when memory is
+/* side: of a block, 4 to 6. channels: bit k is set if channel k is used; unused ones are not stored. R alone
+ * is repeated in R, G and B; R and G stay in R and G. quality: 0 fast, 1 good, 2 best. NULL when memory is
  * short. */
 hob_astc *hob_astc_open(uint32_t side, bool srgb, uint32_t channels, uint32_t quality, uint32_t threads);
 

@@ -48,7 +48,7 @@ struct job {
 	bool failed[64];
 };
 
-/* Each call takes blocks until none is left; any number of threads may call. */
+/* Compresses blocks until none is left; any number of threads may call it at the same time. */
 void compress(void *context, uint32_t index, uint32_t)
 {
 	job *j = static_cast<job *>(context);
@@ -62,7 +62,7 @@ extern "C" bool hob_astc_encode(hob_astc *astc, const uint8_t *pixels, uint32_t 
 {
 	void *slice = const_cast<uint8_t *>(pixels);
 	job j = {astc, {width, height, 1, ASTCENC_TYPE_U8, &slice}, out, size, {}};
-	/* One thread takes a small level in less time than the others need to wake. */
+	/* One thread finishes a small level before other threads would have woken. */
 	bool alone = !parallel || astc->threads == 1 || size < 16 * 256;
 	if (alone)
 		compress(&j, 0, 0);

@@ -19,7 +19,7 @@ enum { HOB_BASIS_ETC1S = 163, HOB_BASIS_UASTC = 166 };
  * (HDR) leaves basis_model 0. Errors: TRUNCATED, CORRUPT. */
 bool hob_basis_open(hob_bytes file, hob_gpu_texture *out, hob_error *err) HOB_MUST_CHECK;
 
-/* Channels after decoding: 3 (two channels come as R and G, blue 0) or 4. */
+/* Channels after decoding: 3 (with blue 0 if the file has only R and G) or 4. */
 uint32_t hob_basis_channels(const hob_gpu_texture *texture);
 
 /* Decodes level 0 to RGBA8, [height][width][4].

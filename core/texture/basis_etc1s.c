@@ -297,7 +297,8 @@ static uint8_t clamp(int value)
 	return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-/* The colour slice sets red, green, blue; the second slice has equal channels and sets alpha. */
+/* Writes a block: red, green and blue from the colour slice, or alpha from the second slice, whose channels
+ * are equal. */
 static void put_block(const hob_gpu_texture *t, const endpoint *e, uint32_t selector, uint32_t x, uint32_t y,
 					  bool second, uint8_t *pixels)
 {

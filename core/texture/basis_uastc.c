@@ -21,7 +21,7 @@ static const struct {
 	{4, 15, 5, 0, 5, 1, 1, RGB},
 };
 
-/* The mode from the low bits of a block: prefix codes of two to seven bits, shorter ones first. */
+/* Finds the mode from the low bits of a block: prefix codes of two to seven bits, shorter codes first. */
 static uint32_t mode_of(uint32_t low)
 {
 	static const uint8_t by_five[32] = {
@@ -105,7 +105,7 @@ static void take_digits(bits *b, uint32_t base, uint32_t count, uint8_t *digits)
 	}
 }
 
-/* ASTC's unquantisation of colours: without trits or quints bits are replicated; otherwise the digit scales
+/* Unquantises a colour as ASTC does: without trits or quints bits are replicated; otherwise the digit scales
  * C, the lowest bit mirrors, the others form B. */
 static uint8_t unquantise(uint32_t mode, uint32_t digit, uint32_t value)
 {

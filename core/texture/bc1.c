@@ -12,7 +12,7 @@ typedef struct pixels {
 } pixels;
 
 typedef struct fit {
-	uint32_t c0, c1; /* c0 > c1, or all indices are 0 */
+	uint32_t c0, c1; /* stored ends: c0 > c1, or all indices are 0 */
 	four_whole index[4];
 	float error;
 } fit;

@@ -17,7 +17,7 @@ typedef struct values {
 } values;
 
 typedef struct fit {
-	int a, b;			 /* a > b: eight steps; else six, plus 0 and 255 */
+	int a, b;			 /* ends: eight steps if a > b; otherwise six, and the values 0 and 255 */
 	four_whole share[4]; /* position between a and b in sevenths or fifths; -1 is 0, -2 is 255 */
 	float error;
 } fit;

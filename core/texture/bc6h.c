@@ -173,7 +173,7 @@ static void solve(const block *b, const trial *t, ends *out)
 	}
 }
 
-/* The anchor index of a subset lacks its highest bit: swaps the ends if it would be set. */
+/* Swaps the ends of a subset if the highest bit of the anchor index, which is not stored, would be set. */
 static void turn(trial *t)
 {
 	uint32_t last = t->mode->subsets == 2 ? 7 : 15;
@@ -277,7 +277,8 @@ static void pack(const trial *t, uint8_t out[16])
 	}
 }
 
-/* Modes by precision of their ends, highest first: a block that fits one is seldom better in a later one. */
+/* Modes by precision of their ends, highest first: a block that fits a mode is seldom better in a later
+ * mode. */
 static const uint8_t finest_first[2][10] = {{13, 12, 11, 10}, {2, 3, 4, 0, 5, 6, 7, 8, 1, 9}};
 
 static void try_modes(const block *b, uint32_t partition, const ends *from, int rounds, int fits, trial *best)

@@ -3,7 +3,7 @@
 typedef struct candidate {
 	uint32_t mode, partition, rotation, swap;
 	line subsets[3];
-	uint32_t masks[3]; /* pixels of each subset */
+	uint32_t masks[3]; /* bit mask of the pixels of each subset */
 	line alpha;		   /* modes 4 and 5 */
 	float error;
 } candidate;
@@ -290,7 +290,7 @@ static void turn(const float pixels[4][16], uint32_t rotation, float out[4][16])
 	}
 }
 
-/* Modes 4 and 5: channel `rotation - 1` is swapped with alpha and has separate indices. */
+/* Tries mode 4 or 5: channel `rotation - 1` is swapped with alpha and has separate indices. */
 static void try_separate(const block *b, uint32_t mode, uint32_t rotation, uint32_t swap, uint32_t rounds,
 						 candidate *best)
 {
@@ -363,8 +363,8 @@ static void put(writer *w, uint32_t value, uint32_t bits)
 	w->at += bits;
 }
 
-/* Indices of a line's pixels in block order. The anchor's highest bit is not stored and must be 0; otherwise
- * the line is reversed. */
+/* Puts the indices of a line's pixels into block order. The anchor's highest bit is not stored and must be 0;
+ * otherwise the line is reversed. */
 static void place_indices(line *l, uint32_t mask, uint32_t anchor, uint32_t index_bits, uint8_t index[16])
 {
 	int32_t own[16], most = (1 << index_bits) - 1;
@@ -452,7 +452,7 @@ typedef struct effort {
 } effort;
 
 static const effort efforts[][2] = {
-	/* with alpha, opaque */
+	/* limits for blocks with alpha, and for opaque ones */
 	[HOB_BC_FAST] = {{1, 1, 0, 1, 0, 0, 0, 0, 800.0f, 1}, {1, 1, 0, 0, 0, 0, 0, 0, 600.0f, 1}},
 	[HOB_BC_GOOD] = {{1, 3, 0, 1, 1, 0, 1, 0, 24.0f, COARSE_STEPS}, {1, 1, 0, 1, 0, 0, 1, 0, 24.0f, 1}},
 	[HOB_BC_BEST] = {{3, 16, 0, 4, 4, 0, 4, 6, 0.0f, COARSE_STEPS}, {3, 16, 4, 4, 4, 4, 4, 0, 0.0f, 1}},

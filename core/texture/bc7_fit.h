@@ -195,7 +195,7 @@ INLINE void match_points(const points *p, uint32_t first, uint32_t channels, uin
 		weight *= spread(1.0f / 64.0f);
 		lanes error = spread(0.0f);
 		for (uint32_t k = first; k < channels; k++) {
-			/* Exact: all are multiples of 1/64 below 256. */
+			/* This is exact: all terms are multiples of 1/64 below 256. */
 			lanes decoded = spread(l->end[0][k] + 0.5f) + spread(l->end[1][k] - l->end[0][k]) * weight;
 			lanes miss = truncate(decoded) - p->c[k][g];
 			error += miss * miss;
@@ -276,7 +276,8 @@ INLINE void first_ends(const points *p, const moments *m, uint32_t channels, fou
 	out[1] = clamp_four(mean + unit * high, 0.0f, 255.0f);
 }
 
-/* Solves repeatedly while the error falls. Inlined per mode, so that the mode's numbers are constants. */
+/* Fits a line: solves for the ends while the error falls. Inlined per mode, so that the mode's numbers are
+ * constants. */
 INLINE void fit_line(const points *p, const moments *m, const precision *q, uint32_t rounds, line *best)
 {
 	four want[2];
@@ -296,7 +297,7 @@ INLINE void fit_line(const points *p, const moments *m, const precision *q, uint
 	}
 }
 
-/* The separate alpha of modes 4 and 5. */
+/* Fits the separate alpha channel of modes 4 and 5. */
 INLINE void fit_alpha(const points *p, uint32_t bits, uint32_t index_bits, uint32_t rounds, line *best)
 {
 	precision q = {.channels = 4, .bits = bits, .index_bits = index_bits};
@@ -422,7 +423,7 @@ static inline void straddle_channel(int32_t value, const precision *q, const uin
 		}
 }
 
-/* Pixels of one colour that no single code represents. */
+/* Improves the line of pixels with one colour that no single code represents. */
 static inline void search_constant(const points *p, const precision *q, line *best)
 {
 	uint32_t choices = q->own_p ? 4 : q->shared_p ? 2 : 1;

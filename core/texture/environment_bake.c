@@ -47,7 +47,8 @@ static bool encode(const hob_texture_request *request, const hob_environment *ma
 		uint8_t *blocks = hob_arena_alloc(arena, texels, 16);
 		if (!blocks)
 			return hob_fail_memory(err, arena, "a cube map");
-		/* Rough reflections show single blocks of the last levels; encoding those well costs little. */
+		/* Rough reflections show single blocks of the last levels; encoding these levels well costs
+		 * little. */
 		hob_bc_quality quality = side > SMALL ? quality_of(&request->settings) : HOB_BC_BEST;
 		face_job job = {made->levels[level], side, quality, blocks};
 		hob_parallel_for(request->parallel, 6, encode_face, &job);

@@ -184,7 +184,7 @@ static void add_from(const cube *c, uint32_t face, float s, float t, float weigh
 /* ---- blur */
 
 typedef struct direction {
-	float l[3]; /* with the lobe around Z */
+	float l[3]; /* direction, with the lobe around Z */
 	float weight;
 	uint32_t cube; /* pyramid level to sample, and the weight of the next smaller one */
 	float share;

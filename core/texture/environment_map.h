@@ -45,7 +45,7 @@ typedef struct hob_environment {
 bool hob_environment_make(const hob_picture *picture, uint32_t size, const hob_parallel *parallel,
 						  hob_arena *arena, hob_environment *out, hob_error *err) HOB_MUST_CHECK;
 
-/* Direction of the point (s, t), -1 to 1, of a face, t downwards; not normalised. */
+/* Direction of a point of a face, not normalised. s, t: -1 to 1; t points downwards. */
 void hob_environment_direction(uint32_t face, float s, float t, float out[3]);
 
 #endif

@@ -27,7 +27,7 @@ static const hob_gpu_format plain_formats[] = {
 	{.vk = 109, .channels = 4, .bits = 32, .is_float = true, .is_signed = true},
 };
 
-/* Channels of BC1_RGB_UNORM (131) to BC7_SRGB (146). */
+/* BC1_RGB_UNORM (131) to BC7_SRGB (146): block size and channels. */
 static const struct {
 	uint8_t bytes, channels;
 	bool srgb, is_signed, is_float;

@@ -47,7 +47,7 @@ typedef struct hob_gpu_format {
 	uint32_t vk;
 	hob_gpu_codec codec;
 	uint8_t block_width, block_height, block_bytes;
-	uint8_t channels; /* 1..4: R, RG, RGB, RGBA */
+	uint8_t channels; /* 1 to 4: R, RG, RGB, RGBA */
 	uint8_t bits;	  /* bits per channel of a plain format */
 	bool srgb, is_float, is_signed;
 	bool bgr; /* plain: blue is first */
@@ -94,7 +94,7 @@ bool hob_gpu_decode(const hob_gpu_texture *texture, hob_arena *arena, hob_pictur
 /* Channels and depth after decoding. */
 void hob_gpu_describe(const hob_gpu_texture *texture, hob_picture_info *out);
 
-/* Raw bytes of a level; a supercompressed one is unpacked into `arena`. */
+/* Raw bytes of a level; a supercompressed level is unpacked into `arena`. */
 bool hob_gpu_level(const hob_gpu_texture *texture, uint32_t level, hob_arena *arena, hob_bytes *out,
 				   hob_error *err) HOB_MUST_CHECK;
 

@@ -50,7 +50,7 @@ static const rule rules[] = {
 	{183, 184, 12, 12, 16, 1, 162, 1, "\x00"},
 };
 
-/* The plain sRGB formats are listed; in block formats sRGB is the larger number of a pair. */
+/* Whether a format is sRGB: plain ones are listed; in block formats sRGB has the larger number of a pair. */
 static bool is_srgb(const rule *r, uint32_t format)
 {
 	return format == 15 || format == 22 || format == 29 || format == 43 ||
@@ -173,7 +173,7 @@ static bool check_descriptor(hob_bytes file, const head *h, const rule *r, hob_e
 	return true;
 }
 
-/* The specification reserves names that begin with KTX. */
+/* Whether a key is reserved by the specification: all that begin with KTX. */
 static bool is_reserved_key(hob_str key)
 {
 	static const char *const known[] = {"KTXanimData",		   "KTXastcDecodeMode", "KTXcubemapIncomplete",

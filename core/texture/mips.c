@@ -21,7 +21,8 @@ typedef struct axis {
 
 static void area_weights(axis *a, uint32_t i)
 {
-	/* The output pixel covers [i*in, (i+1)*in), with input pixels `out` wide: exact in integers. */
+	/* In units of which an input pixel has `out`, output pixel i covers [i*in, (i+1)*in): exact in
+	 * integers. */
 	uint64_t begin = (uint64_t)i * a->in, end = begin + a->in;
 	a->first[i] = (uint32_t)(begin / a->out);
 	a->count[i] = (uint32_t)((end + a->out - 1) / a->out) - a->first[i];
@@ -75,7 +76,7 @@ static bool make_axis(uint32_t in, uint32_t out, hob_arena *arena, axis *result,
 /* ---- one step: from a picture or a float level to the next float level */
 
 typedef struct step {
-	const hob_picture *picture; /* first step, else NULL */
+	const hob_picture *picture; /* source of the first step, else NULL */
 	const float4 *from;
 	const hob_mip_options *options;
 	const float *wide_linear; /* [65536] for 16-bit sRGB, else NULL */
@@ -275,7 +276,7 @@ static inline void store_normal(float4 v, uint8_t *out)
 {
 	float4 squares = v * v;
 	float length = sqrtf(squares[0] + squares[1] + squares[2]);
-	/* Opposite normals may cancel out: straight up then. */
+	/* If opposite normals cancel out, the result points straight up. */
 	v = length > 1e-6f ? v * (0.5f / length) : (float4){0, 0, 0.5f, 0};
 	store_bytes(v + (float4){0.5f, 0.5f, 0.5f, 1.0f}, out);
 }
@@ -344,7 +345,7 @@ static void alpha_row(const alphas *a, uint32_t y, float *out)
 						   : a->level[at + x][3] - least_weight;
 }
 
-/* turns / 2^32 to 24 bits, 0 to 1. */
+/* turns / 2^32, from 0 to 1, rounded down to 24 bits. */
 static float fraction(uint32_t turns)
 {
 	return (float)(turns >> 8) * (1.0f / 16777216.0f);
@@ -408,7 +409,8 @@ static float scale_for(const uint32_t bins[BINS + 1], uint64_t samples, float cu
 	return cutoff / threshold;
 }
 
-/* Every other bit of v, for visiting texels along a Z curve: chosen ones of equal alpha do not line up. */
+/* Every other bit of v, to visit texels along a Z curve, so that chosen texels of equal alpha do not line
+ * up. */
 static uint32_t even_bits(uint32_t v)
 {
 	v &= 0x55555555u;

@@ -29,7 +29,7 @@ typedef struct hob_mip_options {
 	hob_use use;
 	bool alpha_is_opacity;	/* colour: alpha weighs the colours */
 	float cutoff;			/* colour with opacity: > 0 preserves the coverage at this alpha on every level */
-	uint32_t width, height; /* of level 0; if other than the picture's, it is scaled first */
+	uint32_t width, height; /* of level 0; the picture is scaled first if it has another size */
 	uint32_t level_count;	/* 1 .. hob_level_count() */
 	bool narrow;			/* converts float pictures to 8-bit codes, clipped at 1 */
 	const hob_srgb *srgb;

@@ -41,7 +41,7 @@ static uint16_t wide_of(float value)
 	return (uint16_t)((value * 0.5f + 0.5f) * 65535.0f + 0.5f);
 }
 
-/* y points up in a normal map, rows go down. */
+/* In a normal map y points up, but rows are stored from the top down. */
 bool hob_normals_from_heights(const hob_picture *heights, bool clamp_u, bool clamp_v, hob_arena *arena,
 							  hob_picture *out, hob_error *err)
 {

@@ -25,7 +25,8 @@ static uint8_t value_at(const hob_picture *p, size_t pixel, hob_channel_choice c
 	return (uint8_t)(sum >> 8);
 }
 
-/* Lossy pictures ring along edges: up to one value in twenty may be in between. */
+/* Whether nearly all values are 0 or 255; one in twenty may lie between, as lossy pictures ring along
+ * edges. */
 static bool is_two_valued(const hob_picture *p, hob_channel_choice channel, bool lossy)
 {
 	uint32_t slack = lossy ? 16 : 2;

@@ -6,10 +6,11 @@
  * allocates nothing.
  *
  *   own readers     PNG (all depths, palettes, interlacing), GIF (first frame), PSD (the merged picture), PNM
- *                   (P1 to P6), TGA and BMP (each order of rows, palettes, runs), Radiance HDR, DDS and KTX2
+ *                   (P1 to P6), TGA and BMP (any row order, palettes, run-length), Radiance HDR, DDS and KTX2
  *                   (plain, BC1 to BC5 and BC7, first level; ASTC by astcenc, when Hob was built with it)
  *   stb_image       JPEG; four components are CMYK
- *   libwebp         WebP           each when Hob was built with it
+ * and, each only if Hob was built with it:
+ *   libwebp         WebP
  *   libtiff         TIFF: grey and RGB with or without alpha of 8, 16 or 32 bits exactly; palettes, CMYK,
  *                   tiles and the library's other kinds as 8 bits
  *   OpenEXRCore     OpenEXR: lines and tiles, every compression; R, G, B, A of the first layer that has them,

@@ -6,7 +6,7 @@ enum { FILE_HEADER = 14, PLAIN = 0, RUNS_8 = 1, RUNS_4 = 2, MASKED = 3, MASKED_A
 typedef struct bmp {
 	uint32_t width, height, bits, how;
 	bool from_top;
-	uint32_t mask[4]; /* red, green, blue, alpha; 0 = none */
+	uint32_t mask[4]; /* red, green, blue, alpha; 0: none */
 	const uint8_t *palette;
 	uint32_t color_count, color_bytes;
 	const uint8_t *data, *end;

@@ -9,7 +9,7 @@ typedef struct gif {
 	uint32_t x, y, w, h;	/* rectangle of the first frame */
 	uint32_t color_count;
 	const uint8_t *colors; /* [color_count][3] */
-	uint32_t transparent;  /* HOB_NONE = no transparent colour */
+	uint32_t transparent;  /* HOB_NONE: no transparent colour */
 	bool interlaced;
 	size_t data_at; /* offset of the frame's LZW code size and blocks */
 } gif;

@@ -4,8 +4,8 @@
  * numbers. Slots that need the same pixels with the same treatment share one output; related channels in
  * separate files are packed:
  *
- *   opacity map                    -> alpha of the base colour; without a base colour map, one is made. Keyed
- *                                     by the pair, so other users of the base colour keep it
+ *   opacity map                    -> alpha of the base colour, whose map is made if there is none. Other
+ *                                     materials with that base colour keep it as it is
  *   occlusion, roughness, metallic -> R, G, B of one picture, which METAL_ROUGH and OCCLUSION both refer to
  *   bump map                       -> normal map, unless the picture is a normal map already
  *   specular-glossiness            -> base colour and metallic-roughness, texel by texel (hob_made_image)

@@ -90,7 +90,7 @@ bool hob_texture_resize(hob_picture *picture, hob_use use, uint32_t width, uint3
 typedef enum hob_texture_warning {
 	HOB_TEXTURE_WARNING_PLACEHOLDER = 1, /* an input was not available */
 	HOB_TEXTURE_WARNING_BUMP_IS_NORMAL = 2,
-	HOB_TEXTURE_WARNING_SIDES = 4, /* blocks of a picture whose sides are no multiples of four */
+	HOB_TEXTURE_WARNING_SIDES = 4, /* BC although a side is not a multiple of four (texture_sides) */
 	HOB_TEXTURE_WARNING_NO_ASTC = 8,
 	HOB_TEXTURE_WARNING_UNPACKED = 16, /* uncompressed: too small for blocks, or sampled NEAREST */
 	HOB_TEXTURE_WARNING_BELOW = 32,	   /* normals point into the surface, and their Z is not stored */
@@ -139,7 +139,7 @@ bool hob_texture_own_blocks(const hob_texture_request *request, const hob_textur
 							const hob_texture_source *source, uint32_t width, uint32_t height,
 							hob_arena *arena, uint32_t *vk_format, hob_bytes *level0);
 
-/* zstd level by the settings; 0 = raw. */
+/* zstd level by the settings; 0: raw. */
 int hob_texture_zstd_level(const hob_texture_request *request);
 
 /* `channels`: bit k for each channel k in use. `level0`, unless empty, replaces the compressed first
