@@ -6,7 +6,7 @@ typedef struct cursor {
 	hob_error *err;
 } cursor;
 
-/* Takes `count` elements of `size` bytes from the front. */
+/* Moves past `count` elements of `size` bytes, if the file has them. */
 static bool take(cursor *c, uint64_t count, size_t size, const char *what, const uint8_t **out)
 {
 	if (count > c->left / size)

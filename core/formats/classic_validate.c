@@ -1,6 +1,6 @@
 #include "classic.h"
 
-/* Reads the bytes only by the offsets in classic.def. */
+/* The checker reads records only by the offsets in classic.def. */
 typedef struct checker {
 	hob_bytes file;
 	uint64_t at;
@@ -219,8 +219,8 @@ static bool check_node(const checker *c, uint32_t n, int64_t node)
 	return true;
 }
 
-/* Each node except roots is reached once: a parent has one chain of children with rising ids, all naming that
- * parent. */
+/* Checks that each node except roots is reached once: a parent has one chain of children with rising ids, all
+ * naming that parent. */
 static bool check_reach(const checker *c, uint32_t n)
 {
 	uint64_t reached = 0, children = 0;

@@ -11,8 +11,8 @@ typedef struct classic_writer {
 	hob_pack_geometry geometry;
 	hob_notes *notes;
 	hob_classic_files out;
-	uint8_t *drawable;		 /* [meshes] has triangles */
-	hob_flat_vertices *flat; /* [meshes] of flat ones; count 0: the mesh's own vertices */
+	uint8_t *drawable;		 /* [meshes] 1: the mesh has triangles */
+	hob_flat_vertices *flat; /* [meshes] vertices of flat meshes; count 0: the mesh's own vertices */
 	uint32_t material_count;
 	bool default_material; /* a mesh uses the default material: one more record */
 	hob_error *err;

@@ -125,7 +125,7 @@ void hob_text_meshes(text_writer *t, const hob_pack *pack)
 
 /* ---- materials ---- */
 
-/* The default material. */
+/* Values of the default material, which are not described. */
 static const hob_pk_material plain_material = {
 	.base_color = {1, 1, 1, 1},
 	.emissive_strength = 1,
@@ -300,7 +300,7 @@ static void put_extras(text_writer *t, const hob_pack *pack)
 {
 	static const struct {
 		const char *what;
-		uint32_t names; /* section of their names, 0 = none */
+		uint32_t names; /* section of their names, 0: none */
 	} kinds[] = {{"file", 0},	{"scene", 0}, {"node", HOB_PK_NAMS}, {"material", 0}, {"mesh", 0},
 				 {"camera", 0}, {"light", 0}, {"skin", 0},			 {"clip", 0}};
 	hob_pack_array extras = hob_pack_find(pack, HOB_PK_XTRA);

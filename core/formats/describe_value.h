@@ -8,7 +8,7 @@
 /* A field's value as JSON; `strings` resolves names and may be NULL. */
 void hob_describe_field(hob_buf *out, const format_field *field, const uint8_t *record,
 						const hob_pack *strings);
-/* {"field": value, ...} */
+/* A record as {"field": value, ...}. */
 void hob_describe_record(hob_buf *out, const char *name, const uint8_t *record, const hob_pack *strings);
 void hob_describe_hex(hob_buf *out, const uint8_t *bytes, size_t count);
 /* One element of a section: a record as an object; scalars and matrices unchanged; u32 that are names as

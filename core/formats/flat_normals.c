@@ -8,7 +8,7 @@ typedef struct maker {
 	const hob_pack_geometry *geometry;
 	hob_pack_attribute positions;
 	hob_flat_vertices out;
-	uint32_t *latest; /* [vertices of the mesh] the newest output vertex for it, HOB_NONE = none */
+	uint32_t *latest; /* [vertices of the mesh] the newest output vertex for it, HOB_NONE: none */
 	uint32_t *before; /* [out.count] the previous output vertex of the same mesh vertex */
 } maker;
 

@@ -6,7 +6,7 @@
 
 typedef struct hob_flat_vertices {
 	uint32_t count;
-	uint32_t *from;	   /* [count] mesh vertex of each */
+	uint32_t *from;	   /* [count] the mesh vertex that each vertex comes from */
 	float *normals;	   /* [count][3] unit length; +Y for triangles without area */
 	uint32_t *indices; /* of the requested levels, one after the other */
 } hob_flat_vertices;

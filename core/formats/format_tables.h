@@ -18,7 +18,7 @@ typedef enum format_type {
 typedef struct format_field {
 	const char *record, *name;
 	format_type type;
-	uint32_t count; /* 0 = one value, not an array */
+	uint32_t count; /* 0: one value, not an array */
 	uint32_t offset;
 	const char *doc;
 } format_field;
@@ -40,7 +40,7 @@ extern const uint32_t hob_format_field_count;
 extern const format_section hob_format_sections[];
 extern const uint32_t hob_format_section_count;
 
-/* Fields of a record: *count of them from the returned one; NULL if there is no such record. */
+/* The first of the *count fields of a record; NULL if there is no such record. */
 const format_field *hob_format_record(const char *record, uint32_t *count);
 const format_section *hob_format_section_of(uint32_t type);
 /* The name of a value of an enumeration; NULL if it has none. */

@@ -8,7 +8,7 @@ static uint32_t put_binds(glb_writer *w, const hob_pk_skin *skin, float *values)
 	for (uint32_t j = 0; j < skin->joint_count; j++) {
 		float *m = values + (size_t)j * 16;
 		memcpy(m, HOB_PACK_AT(hob_pk_mat4, binds, skin->joint_first + j)->m, 64);
-		/* glTF requires the exact last row of an affine matrix. */
+		/* glTF requires that the last row of an affine matrix is exactly 0 0 0 1. */
 		m[3] = m[7] = m[11] = 0;
 		m[15] = 1;
 	}
@@ -81,7 +81,7 @@ typedef struct clip_writer {
 
 typedef struct sampler_keys {
 	uint32_t count, components, mode;
-	const float *values; /* splines: a tangent before and after each */
+	const float *values; /* of splines: with a tangent before and after each value */
 	bool held;			 /* the source has no key at the end: hold the last value */
 } sampler_keys;
 
@@ -134,7 +134,7 @@ static bool put_times(clip_writer *c, const hob_pk_sampler *s, const sampler_key
 	return true;
 }
 
-/* scalar: an accessor of single numbers, `components` per key */
+/* Puts a sampler. scalar: as an accessor of single numbers, `components` per key. */
 static bool put_sampler(clip_writer *c, const hob_pk_sampler *s, bool scalar)
 {
 	static const char *const modes[] = {"STEP", "LINEAR", "CUBICSPLINE"}, *const types[] = {"", "SCALAR",

@@ -9,7 +9,7 @@ typedef struct primitive {
 	bool has_normal, has_tangent;
 } primitive;
 
-/* The JSON of vertices and indices, shared by all meshes that have the same. */
+/* The JSON of vertices and indices, shared by all meshes that have the same vertices and indices. */
 typedef struct glb_shared {
 	hob_str attributes; /* the JSON, empty = not written yet */
 	uint32_t attribute_count, indices;
@@ -294,8 +294,8 @@ static bool put_primitive(glb_writer *w, hob_buf *json, uint32_t mesh)
 	return true;
 }
 
-/* By convention of exporters, the names of morph targets are also in the extras; a source that has them keeps
- * its own. */
+/* Writes the names of morph targets to the extras, too, by a convention of exporters, unless the source's
+ * extras have them. */
 static void put_target_names(glb_writer *w, hob_buf *json, const hob_pk_mesh *mesh, uint32_t first)
 {
 	const hob_pk_extra *extra = hob_pack_extra(&w->scene, HOB_PK_EXTRA_MESH, first);

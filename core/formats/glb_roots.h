@@ -9,7 +9,7 @@ typedef struct glb_roots {
 	glb_writer *w;
 	hob_pack_array skin_links;
 	uint32_t *top;		 /* [nodes] the root above, or the node itself */
-	uint8_t *gathered;	 /* [nodes] roots that get an extra parent node: some skin has joints under several */
+	uint8_t *gathered;	 /* [nodes] 1: root below a common extra node: some skin has joints under several */
 	uint32_t gathering;	 /* number of that node in nodes, or HOB_NONE */
 	uint32_t *joint_top; /* [skins] a root of its joints, or HOB_NONE */
 	uint32_t *need_first,

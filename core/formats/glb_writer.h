@@ -39,7 +39,7 @@ typedef struct glb_writer {
 	uint32_t *image_place;	   /* [packed images] in images, or HOB_NONE */
 	uint32_t *texture_place;   /* [packed texture references] in textures, or HOB_NONE */
 	uint32_t *node_place;	   /* [packed nodes] in nodes; HOB_NONE when folded into the parent */
-	uint32_t *mesh_place;	   /* [packed meshes][2] glTF mesh + 1 that begins with it: alone, with others */
+	uint32_t *mesh_place;	   /* [packed meshes][2] 1 + glTF mesh beginning with it: alone; with others */
 	struct glb_shared *shared; /* [packed levels] the shared data of meshes that begin with this level */
 	uint32_t *skin_place;	   /* [packed skins] in skins, or HOB_NONE */
 } glb_writer;
@@ -91,12 +91,13 @@ uint32_t hob_glb_float_accessor(glb_writer *w, const float *values, uint32_t cou
 
 /* ---- glb_property.c: animated properties other than nodes */
 bool hob_glb_find_driven(glb_writer *w); /* before the materials */
-/* "/materials/3/emissiveFactor". NULL if the exported file has no target for it; in the writer's arena. */
+/* The pointer "/materials/3/emissiveFactor". NULL if the exported file has no target for it; in the writer's
+ * arena. */
 const char *hob_glb_pointer(const glb_writer *w, const hob_pk_property_channel *channel);
 
 bool hob_glb_put_materials(glb_writer *w);
-/* Number of the glTF mesh whose primitives are packed meshes first..first+count-1; with count > 1 these are
- * all meshes of their source mesh. HOB_NONE if none can be drawn. */
+/* Number of the glTF mesh whose primitives are packed meshes `first` to first + count - 1; with count > 1
+ * these are all meshes of their source mesh. HOB_NONE if none can be drawn. */
 bool hob_glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *out);
 bool hob_glb_drawable(const glb_writer *w, uint32_t mesh);
 bool hob_glb_put_skins(glb_writer *w); /* numbers of nodes must be known */

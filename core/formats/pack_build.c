@@ -172,7 +172,7 @@ pack_section *hob_pack_add_gpu(pack_builder *b, uint32_t type, hob_bytes *pieces
 
 typedef struct encode_job {
 	pack_section *section;
-	uint8_t *raw; /* gathered, NULL if the section is one piece */
+	uint8_t *raw; /* the joined pieces; NULL if the section is one piece */
 	uint8_t *encoded;
 	size_t bound;
 } encode_job;

@@ -11,7 +11,7 @@
 
 typedef struct pack_section {
 	hob_pk_section entry;
-	hob_bytes *pieces; /* together they are the section */
+	hob_bytes *pieces; /* the data of the section, in order */
 	uint32_t piece_count;
 	uint16_t codec; /* to try when encoding; HOB_PK_CODEC_RAW = never */
 	hob_bytes stored;
@@ -28,7 +28,7 @@ typedef struct pack_builder {
 	uint16_t ver_minor; /* the lowest version whose readers know everything in the file */
 	pack_section *sections;
 	uint32_t section_count, section_room;
-	uint32_t ranges;	  /* index of RNGS, 0 = the file has none */
+	uint32_t ranges;	  /* index of RNGS, 0: the file has none */
 	pack_section nowhere; /* returned by the adding functions after a failure */
 	hob_buf strings;
 	uint32_t *string_slots; /* open addressing: offset + 1 */
@@ -49,10 +49,10 @@ void *hob_pack_alloc(pack_builder *builder, size_t count, size_t size);
  */
 pack_section *hob_pack_add(pack_builder *builder, uint32_t type, const void *data, size_t count,
 						   uint32_t stride);
-/* The same for several pieces; their array is borrowed, too. */
+/* Like hob_pack_add, for several pieces; their array is borrowed, too. */
 pack_section *hob_pack_add_pieces(pack_builder *builder, uint32_t type, hob_bytes *pieces,
 								  uint32_t piece_count, size_t count, uint32_t stride);
-/* The same after the prefix. */
+/* Like hob_pack_add_pieces, for a section after the prefix. */
 pack_section *hob_pack_add_gpu(pack_builder *builder, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
 							   size_t count, uint32_t stride, uint16_t codec);
 

@@ -310,7 +310,7 @@ static bool check_strings(check_file *file)
 	return true;
 }
 
-/* Both lists are sorted by offset. */
+/* Checks the ranges against the sections; both are sorted by offset. */
 static bool check_ranges(const check_file *file)
 {
 	const check_section ranges = hob_check_find(file, HOB_PK_RNGS);

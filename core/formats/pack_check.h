@@ -30,7 +30,7 @@ typedef struct check_file {
 /* Checks container, digests, padding and strings; decodes the sections. */
 bool hob_check_container(check_file *file, hob_bytes bytes, hob_arena *arena, hob_error *err);
 
-/* The only section of a type; a zero one if there is none. */
+/* The only section of a type; zeroed if there is none. */
 check_section hob_check_find(const check_file *file, uint32_t type);
 /* Copies record `index`, as far as this code knows it. */
 void hob_check_read(const check_section *section, uint32_t index, void *record, size_t size);
@@ -38,7 +38,7 @@ uint32_t hob_check_u32(const check_section *section, uint32_t index);
 
 bool hob_check_name(const check_file *file, uint32_t name);
 bool hob_check_finite(const float *values, size_t count);
-/* Whether a section that consists of floats has only finite ones. */
+/* Whether all numbers of a section of floats are finite. */
 bool hob_check_all_finite(const check_file *file, const check_section *section, const char *what);
 /* Checks that first == *cursor and first + count <= limit; then advances the cursor. */
 bool hob_check_run(const check_file *file, uint32_t first, uint32_t count, uint32_t *cursor, uint32_t limit,

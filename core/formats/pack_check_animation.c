@@ -56,7 +56,7 @@ static bool check_channel(const animation_checker *c, uint32_t id)
 	return true;
 }
 
-/* Property channels are sorted by clip. Unknown properties of later versions are not checked. */
+/* Checks the property channels, which are sorted by clip; skips unknown properties of later versions. */
 static bool check_properties(const animation_checker *c)
 {
 	static const uint8_t components[] = {

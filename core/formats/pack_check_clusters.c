@@ -17,8 +17,8 @@ static hob_pk_cluster_group read_group(const cluster_checker *c, uint32_t id)
 	return group;
 }
 
-/* A cut includes a source whenever it includes its group, so the source's error must not exceed the group's
- * from any viewpoint. */
+/* Checks a source of a group: a cut with the group includes the source, too, so the source's error must not
+ * exceed the group's from any viewpoint. */
 static bool check_source(const cluster_checker *c, const hob_pk_cluster_group *group, uint32_t id,
 						 uint32_t source)
 {

@@ -16,7 +16,7 @@ static bool check_numbers(const material_checker *c, hob_pk_material m)
 {
 	CHECK(c->file, m.attenuation_distance > 0, "attenuation distance is not positive");
 	m.attenuation_distance = 0;
-	/* The record consists of floats, except for these words. */
+	/* All of the record but these words are floats. */
 	m.flags = m.ext_mask = m.name = 0;
 	float numbers[208 / 4];
 	memcpy(numbers, &m, sizeof numbers);

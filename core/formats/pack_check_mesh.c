@@ -80,7 +80,7 @@ static bool check_float_values(const mesh_checker *c, const hob_pk_layout *layou
 	return true;
 }
 
-/* Weights that are stored as integers add up to exactly one, over all sets of a vertex. */
+/* Checks that weights stored as integers add up to exactly one, over all sets of a vertex. */
 static bool check_weight_sums(const mesh_checker *c, const hob_pk_layout *layout)
 {
 	for (uint32_t v = 0; v < layout->vertex_count; v++) {

@@ -11,7 +11,7 @@ typedef struct cutter {
 	hob_pack_geometry geometry;
 	hob_pack_array morphs, deltas, variants, meshlets, meshlet_vertices, meshlet_triangles;
 	hob_pack_array sets, groups, sources, attribute_errors;
-	uint32_t *owner; /* [LODS] first mesh that begins with this level, HOB_NONE = none */
+	uint32_t *owner; /* [LODS] first mesh that begins with this level, HOB_NONE: none */
 	uint32_t level;
 	hob_error *err;
 } cutter;
@@ -128,7 +128,7 @@ static bool put_clusters(cutter *c, const hob_pk_cluster_set *set, hob_baked_mes
 	return true;
 }
 
-/* The hierarchy of a mesh that begins with this level. */
+/* Finds the hierarchy of clusters of a mesh that begins with this level. */
 static const hob_pk_cluster_set *set_of(const cutter *c, uint32_t lod_first)
 {
 	for (uint32_t i = 0; i < c->sets.count; i++)
@@ -137,7 +137,7 @@ static const hob_pk_cluster_set *set_of(const cutter *c, uint32_t lod_first)
 	return NULL;
 }
 
-/* set: the hierarchy of clusters; NULL without one, or if the finest level is cut off */
+/* Puts meshlets. set: the hierarchy of clusters; NULL without one, or if the finest level is cut off. */
 static bool put_meshlets(cutter *c, const hob_pk_lod *const *levels, uint32_t count,
 						 const hob_pk_cluster_set *set, hob_baked_mesh *to)
 {

@@ -13,8 +13,8 @@
 /* The largest number of levels that a mesh has. */
 uint32_t hob_pack_level_count(const hob_pack *pack);
 
-/* Appends the file without the levels 0..level-1 to *out, with the same encoding as `file`; level 0 gives the
- * same bytes again if this version wrote them. hob_pack_validate() must have accepted `file`. Errors:
+/* Appends the file without the levels before `level` to *out, with the same encoding as `file`; level 0 gives
+ * the same bytes again if this version wrote them. hob_pack_validate() must have accepted `file`. Errors:
  * NOT_FOUND if no mesh has that level (the context lists the levels), UNSUPPORTED for a file of another kind
  * or with more streams than this version writes, MEMORY and those of hob_pack_open. Cost: decodes and writes
  * the remaining data. */

@@ -25,7 +25,7 @@ typedef struct hob_vertex_format {
 	const char *name; /* without VK_FORMAT_ */
 } hob_vertex_format;
 
-/* NULL if unknown. */
+/* The vertex format of this number; NULL if unknown. */
 const hob_vertex_format *hob_vertex_format_of(uint16_t number);
 
 /* One attribute of one mesh. */
@@ -37,7 +37,7 @@ typedef struct hob_pack_attribute {
 	const hob_pk_mesh *mesh;
 } hob_pack_attribute;
 
-/* False if the mesh does not have the attribute. */
+/* Finds an attribute of a mesh. False if the mesh does not have it. */
 bool hob_pack_attribute_find(const hob_pack_geometry *geometry, const hob_pk_mesh *mesh, uint32_t semantic,
 							 uint32_t set, hob_pack_attribute *out);
 

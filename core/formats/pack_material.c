@@ -28,8 +28,8 @@ static void put_reference_fields(hob_pk_material *r, const hob_material *m)
 		float transparency = 1 - m->base_color[3];
 		r->flags |= HOB_PK_MATERIAL_BLEND | HOB_PK_MATERIAL_TRANSPARENT;
 		r->transparency = transparency > opaque_threshold ? transparency : 0;
-		/* glTF ignores the cutoff of blended materials; only the name rules set one, for the reference's
-		 * alpha test. */
+		/* glTF ignores the cutoff of blended materials. One other than the default 0.5, from a name rule or
+		 * the file, is kept for the alpha test of the reference renderer. */
 		if (m->alpha_cutoff < 0.5f || m->alpha_cutoff > 0.5f)
 			r->alpha_test = m->alpha_cutoff;
 	}

@@ -28,7 +28,7 @@ typedef struct mesh_writer {
 	hob_pk_variant_map *variants;
 	hob_pk_meshlet *meshlets;
 	hob_pk_cluster_set *sets;
-	bool attribute_errors, mean_errors; /* some level has them */
+	bool attribute_errors, mean_errors; /* some level has such errors */
 	uint64_t set_count, group_count, cluster_count;
 	uint64_t lod_count, attribute_count, morph_count, delta_count, variant_count, meshlet_count;
 	uint64_t meshlet_vertex_count, meshlet_triangle_bytes;

@@ -17,11 +17,12 @@ typedef enum hob_pack_encode {
 
 typedef struct hob_pack_options {
 	hob_pack_encode encode;
-	const hob_parallel *parallel; /* NULL = the calling thread */
-	hob_arena *scratch;			  /* restored on return; NULL = a temporary one */
+	const hob_parallel *parallel; /* NULL: the calling thread */
+	hob_arena *scratch;			  /* restored on return; NULL: a temporary one */
 } hob_pack_options;
 
-/* Mesh ids are the positions in `meshes`. Meshes of at most 65535 vertices get 16-bit indices. */
+/* Writes the meshes file. Mesh ids are the positions in `meshes`. Meshes of at most 65535 vertices get 16-bit
+ * indices. */
 bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pack_options *options,
 					 hob_buf *out, hob_error *err) HOB_MUST_CHECK;
 /* Approximate memory that hob_pack_meshes needs: vertices and indices of the file, and temporary copies. */
