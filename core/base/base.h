@@ -113,7 +113,7 @@ typedef struct hob_arena {
 	struct hob_arena_block *block; /* newest */
 	size_t used;				   /* bytes allocated */
 	size_t limit;
-	uint64_t fail_at; /* tests: the n-th allocation from now fails (1 = next); 0 = never */
+	uint64_t fail_at; /* tests: the n-th allocation from now fails (1 = next); 0: never */
 } hob_arena;
 
 typedef struct hob_arena_mark {

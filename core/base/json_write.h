@@ -30,7 +30,7 @@ void hob_json_time(hob_buf *out, int64_t unix_ms); /* null for 0 */
 
 typedef struct hob_json_member {
 	const char *name;
-	char kind; /* of the macros below: s q u m r l t b n k o c x; 0 = the end */
+	char kind; /* of the macros below: s q u m r l t b n k o c x; 0: the end */
 	hob_str text;
 	uint64_t number;
 	void (*put)(hob_buf *out, const void *value);

@@ -22,7 +22,7 @@ static uint32_t set_put(set *s, uint32_t a, uint32_t b, uint32_t c)
 {
 	uint32_t h = (a * 0x9E3779B1u ^ b) * 0x85EBCA77u;
 	h = ((h ^ h >> 15) + c) * 0xC2B2AE3Du;
-	uint32_t *head = &s->heads[(h ^ h >> 16) & s->mask]; /* index + 1; 0 = empty */
+	uint32_t *head = &s->heads[(h ^ h >> 16) & s->mask]; /* index + 1; 0: empty */
 	for (uint32_t at = *head; at > 0; at = s->next[at - 1])
 		if (s->keys[at - 1][0] == a && s->keys[at - 1][1] == b && s->keys[at - 1][2] == c)
 			return at - 1;

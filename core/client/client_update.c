@@ -208,7 +208,7 @@ static void part(hobc_client *client, hobc_request *r, const hobc_http *http)
 		whole_blob(client, r, http);
 		return;
 	}
-	/* One of them is not a packed file: fetch the whole blob. */
+	/* If either is not a packed file, fetches the whole blob. */
 	r->phase = DELTA_NONE;
 	r->by_range = 0;
 	again(client, r);

@@ -76,10 +76,10 @@ typedef struct hobc_options {
 	const char *url;
 	const char *token;		 /* sent as Authorization: Bearer; NULL: none */
 	const char *cache_dir;	 /* existing folder for blobs; NULL: no cache. The client never trims it. */
-	uint32_t max_in_flight;	 /* connections for requests, 1..8; 0: 4 */
-	uint32_t timeout_ms;	 /* limit of an answer without progress; 0: 15000 */
+	uint32_t max_in_flight;	 /* connections for requests, 1 to 8; 0 means 4 */
+	uint32_t timeout_ms;	 /* limit of an answer without progress; 0 means 15000 */
 	uint32_t cook_wait_s;	 /* how long requests by name wait for a running cook; 0: not at all */
-	uint64_t max_blob_bytes; /* 0: 1 GiB */
+	uint64_t max_blob_bytes; /* larger blobs are refused; 0 means 1 GiB */
 	hobc_memory memory;
 	hobc_transport net;
 } hobc_options;

@@ -299,7 +299,7 @@ typedef struct mesh_job {
 	hob_skin_poses poses;
 	uint32_t *order, *twin;
 	hob_error *errors; /* by thread, of the failed mesh with the smallest id */
-	uint32_t *failed;  /* by thread: id of that mesh, HOB_NONE = none */
+	uint32_t *failed;  /* by thread: id of that mesh, HOB_NONE: none */
 	uint32_t done;	   /* meshes of `order` that are baked */
 } mesh_job;
 

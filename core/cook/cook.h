@@ -17,7 +17,7 @@ typedef struct hob_cook_request {
 	const hob_parallel *parallel;
 	const struct hob_editor *editor; /* core/import/importer.h; may be NULL */
 	const hob_parts *parts;			 /* may be NULL */
-	/* Limit of each arena; 0 = HOB_LIMIT_COOK_ARENA_BYTES. If memory runs out, the meshes are baked again
+	/* Limit of each arena; 0: HOB_LIMIT_COOK_ARENA_BYTES. If memory runs out, the meshes are baked again
 	 * with the full level alone, with a warning: that result depends on the limit, and on how much memory the
 	 * process gets. */
 	size_t memory_limit;

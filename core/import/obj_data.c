@@ -9,7 +9,7 @@ typedef struct names {
 	hob_buf *list;
 } names;
 
-/* Line errors, reported once each at the end, with the first line. */
+/* Kinds of errors in lines. Each is reported once, at the end, with the first line that has it. */
 typedef enum complaint {
 	BAD_NUMBER,
 	BAD_INDEX,

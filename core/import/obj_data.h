@@ -20,7 +20,7 @@ typedef enum hob_obj_kind { HOB_OBJ_FACES, HOB_OBJ_LINES, HOB_OBJ_POINTS } hob_o
 typedef struct hob_obj_run {
 	hob_obj_kind kind;
 	uint32_t object, group, material; /* ids of names, HOB_NONE before the first statement */
-	uint32_t smoothing;				  /* 0 = off */
+	uint32_t smoothing;				  /* 0: off */
 	uint32_t first, count, corner_first;
 } hob_obj_run;
 

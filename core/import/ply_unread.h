@@ -7,7 +7,7 @@
 
 typedef struct hob_ply_unread {
 	hob_buf names; /* text */
-	bool matters;  /* one of them would change the look of a surface */
+	bool matters;  /* some unread property would change the look of a surface */
 	bool splats;   /* 3D Gaussian splats, which have their own note */
 } hob_ply_unread;
 

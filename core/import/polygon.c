@@ -106,7 +106,8 @@ static void cut_quad(const float *position, const uint32_t *corners, const corne
 	fan(4, by_02 ? 0 : 1, triangles);
 }
 
-/* Whether the polygon, back at the tip b in corner q (as on a bridge to a hole), goes on inside the angle. */
+/* Corner q lies at the same place as the tip b, as at a bridge to a hole. Whether an edge at q runs into the
+ * angle a b c. */
 static bool enters(const corner2 *p, const corner2 *q, const corner2 *a, const corner2 *b, const corner2 *c)
 {
 	const corner2 *beside[2] = {&p[q->previous], &p[q->next]};

@@ -37,7 +37,7 @@ typedef struct builder {
 	hob_str names[NAMES]; /* open addressing; when full, names are copied */
 	uint32_t name_count;
 	hob_buf open;	  /* open_element */
-	uint32_t skipped; /* depth below a taken element */
+	uint32_t skipped; /* open elements from one that the taker consumed on, itself included; 0: none */
 	uint32_t depth;
 	/* Text of the innermost element: a range of the file, or a copy. */
 	size_t text_from, text_to;

@@ -4,8 +4,8 @@
 
 typedef struct slot_rule {
 	const char *name;
-	uint32_t needs;	 /* extension bits of which one must be present; 0 = none */
-	uint32_t factor; /* offset of the factor that scales the texture; 0 = none */
+	uint32_t needs;	 /* extension bits of which one must be present; 0: none */
+	uint32_t factor; /* offset of the factor that scales the texture; 0: none */
 	uint32_t factor_count;
 	uint32_t property; /* property that animates the factor */
 } slot_rule_t;

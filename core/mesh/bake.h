@@ -15,7 +15,7 @@ typedef struct hob_mesh_options {
 	bool preview;
 	/* levels at most, the full one included; 0 and 1: no further ones; at most HOB_MAX_LODS */
 	uint32_t lod_max;
-	float lod_ratio; /* ratio of triangles from one level to the next; 0 = 0.5 */
+	float lod_ratio; /* ratio of triangles from one level to the next; 0 means 0.5 */
 	/* largest error of a level, relative to the mesh's longest side; 0 allows only collapses without error */
 	float lod_error;
 	bool lod_lock_border;
@@ -31,7 +31,7 @@ typedef struct hob_mesh_options {
 	/* every such mesh gets smooth normals, with hard edges where faces differ by more than smooth_angle */
 	bool smooth_by_angle;
 	float smooth_angle;	 /* degrees, 0..180 */
-	uint32_t influences; /* joints a vertex keeps: 4 or 8; 0 = 4 */
+	uint32_t influences; /* joints a vertex keeps: 4 or 8; 0 means 4 */
 	bool keep_order;	 /* level 0 keeps the source's order of triangles, which blending makes visible */
 	bool need_tangents;	 /* make them if missing: a material of the mesh has a normal map */
 	/* With need_tangents: the coordinates that the normal map is sampled with, as rows of a matrix times

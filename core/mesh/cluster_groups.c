@@ -48,8 +48,8 @@ static void count_shared(grouping_t *g, uint32_t id)
 	g->score[id]++;
 }
 
-/* Adds the places that a cluster shares to the scores of other groups when joining, else of ungrouped
- * clusters. */
+/* For each place of the cluster, adds 1 to the score of every other user: if `joining`, of the user's group
+ * unless it is the cluster's, else of the user itself if it has no group yet. */
 static void look_around(grouping_t *g, uint32_t cluster, bool joining)
 {
 	for (uint32_t i = g->first[cluster]; i < g->first[cluster + 1]; i++) {

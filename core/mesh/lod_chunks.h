@@ -12,8 +12,8 @@ enum { HOB_LOD_CHUNK = 1 << 20 };
  *
  * Triangles are divided by position into chunks. The first levels, three at most, are made chunk by chunk:
  * vertices where chunks meet stay, so that there is no crack, and a chunk that cannot shrink further keeps
- * what it has. The error is the largest of the chunks'. From the last of these levels the chain continues as
- * from a mesh of its own, in other chunks or in one piece, and adds that level's error. (With a fourth level,
+ * what it has. The error is the largest of the chunks'. Further levels are made from the last of these as if
+ * it were a new mesh, in other chunks or in one piece; its error is added to theirs. (With a fourth level,
  * locked vertices spoil the error: 1.80 instead of 0.13 on a grid of 20 M triangles.)
  *
  * chunk          triangles of a chunk, roughly; hob_lods_build takes a mesh of at most two chunks.

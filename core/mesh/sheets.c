@@ -11,7 +11,7 @@ typedef struct fold {
 	const hob_mesh *mesh;
 	const uint32_t *first;
 	uint32_t *indices, index_count;
-	const hob_vertex_array *place; /* arrays that determine a vertex's place, also in motion */
+	const hob_vertex_array *place; /* arrays that place a vertex at rest and when animated */
 	uint32_t place_count;
 	uint32_t *partner; /* [triangles] its mirrored triangle, or HOB_NONE */
 	uint32_t *piece;   /* [vertex_count] its parent in the tree of its piece */

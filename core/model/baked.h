@@ -127,7 +127,7 @@ typedef enum hob_image_container { HOB_IMAGE_SOURCE_FILE, HOB_IMAGE_KTX2, HOB_IM
 typedef struct hob_baked_image {
 	hob_str name; /* for people: the source's uri or name */
 	uint16_t width, height, mips;
-	uint32_t vk_format; /* 0 = VK_FORMAT_UNDEFINED: see the container */
+	uint32_t vk_format; /* 0: VK_FORMAT_UNDEFINED: see the container */
 	uint32_t flags;
 	hob_image_container container;
 	uint64_t bytes;
@@ -146,7 +146,7 @@ typedef struct hob_baked_materials {
 /* ---- scene: structure of arrays ---- */
 
 typedef struct hob_baked_hierarchy {
-	/* the reference converter's record; -1 = none */
+	/* the reference converter's record; -1: none */
 	int32_t parent, first_child, next_sibling, last_sibling, level;
 } hob_baked_hierarchy;
 

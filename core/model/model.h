@@ -46,7 +46,7 @@ typedef struct hob_morph_target {
 
 typedef struct hob_mesh {
 	hob_str name;
-	uint32_t material;		   /* into materials, HOB_NONE = default material */
+	uint32_t material;		   /* into materials, HOB_NONE: default material */
 	uint32_t source_mesh;	   /* mesh index in the source; meshes made from it are consecutive */
 	uint32_t source_primitive; /* index of the primitive in the source mesh */
 	hob_topology topology;	   /* strips, fans and loops are already turned into lists */
@@ -126,8 +126,8 @@ typedef enum hob_channel_choice {
 } hob_channel_choice;
 
 typedef struct hob_texture_ref {
-	uint32_t image;	  /* HOB_NONE = no texture: importers must set an all-zero ref to HOB_NONE */
-	uint32_t sampler; /* HOB_NONE = repeat, linear */
+	uint32_t image;	  /* HOB_NONE: no texture: importers must set an all-zero ref to HOB_NONE */
+	uint32_t sampler; /* HOB_NONE: repeat, linear */
 	uint32_t uv_set;
 	float offset[2], scale[2], rotation; /* KHR_texture_transform: uv' = T R S uv, R = [c s; -s c]; scale 1 */
 	hob_channel_choice channel;			 /* only OPACITY, ROUGHNESS and METALLIC use it */
@@ -218,7 +218,7 @@ typedef struct hob_node {
 	/* index in the source, for messages and for mapping; HOB_NONE if the importer added the node */
 	uint32_t source;
 	bool has_matrix;
-	bool hidden; /* it and its descendants are not drawn (KHR_node_visibility) */
+	bool hidden; /* the node and its descendants are not drawn (KHR_node_visibility) */
 	float translation[3], rotation[4], scale[3];
 	float matrix[16];
 	uint32_t mesh_first, mesh_count; /* range in hob_model.mesh_refs */
@@ -240,7 +240,7 @@ typedef struct hob_camera {
 	hob_str name;
 	hob_camera_type type;
 	float yfov_or_ymag;	  /* radians, or half height in metres */
-	float aspect_or_xmag; /* 0 = not given (perspective), or half width */
+	float aspect_or_xmag; /* 0: not given (perspective), or half width */
 	float znear, zfar;	  /* zfar = +inf if absent */
 	hob_extras extras;
 } hob_camera;
@@ -324,7 +324,7 @@ typedef struct hob_source_space {
 typedef struct hob_model {
 	hob_str generator; /* tool named in the source, may be empty */
 	hob_extras extras; /* of the file as a whole */
-	float unit;		   /* metres per source unit, which importers multiplied by; 0 = 1 */
+	float unit;		   /* metres per source unit, which importers multiplied by; 0 means 1 */
 	hob_source_space space;
 	uint32_t mesh_count, material_count, image_count, sampler_count;
 	hob_mesh *meshes;

@@ -9,7 +9,7 @@
 hob_rule_level hob_rules_level(const hob_settings *settings, hob_rule rule);
 /* The rule that judges notes of this code; HOB_RULE_COUNT: none. */
 hob_rule hob_rules_of_note(hob_str code);
-/* Gives every note that a rule judges that rule's level; other notes keep theirs. */
+/* Sets the level of each note to that of the rule that judges it; notes without a rule keep theirs. */
 void hob_rules_apply(const hob_settings *settings, hob_notes *notes);
 /* Whether any note could be refused. If not, the notes of a kept result need not be read. */
 bool hob_rules_may_refuse(const hob_settings *settings);

@@ -27,7 +27,7 @@ static const char *const output_names[OUTPUTS] = {"meshes", "materials", "scene"
 typedef char hash_text[65];
 
 typedef struct version {
-	hash_text hashes[OUTPUTS];	 /* "" = the asset has none */
+	hash_text hashes[OUTPUTS];	 /* "": the asset has none */
 	uint64_t revs[OUTPUTS], rev; /* requested by name, each output has its own; 0: from a cache */
 	bool preview;
 	hob_rt_asset *asset;
@@ -57,7 +57,7 @@ typedef struct app {
 typedef struct request {
 	app *app;
 	uint32_t generation;
-	int output; /* requested by name; -1: by hash */
+	int output; /* index in output_names if requested by name; -1: by hash */
 } request;
 
 static void advance(app *a);

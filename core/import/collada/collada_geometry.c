@@ -494,8 +494,8 @@ static float *deltas(hob_collada *c, const float *from, const float *base, size_
 	return out;
 }
 
-/* Finds the vertices of `part` in the target part with the same index, by the corner that made each. False
- * when the target has another structure. */
+/* Copies to `position` and `normal` the target's vertices that come from the same corners as the vertices of
+ * `part`, which is number `index` of its shape. False if the target has another structure. */
 static bool match(const hob_collada *c, const hob_collada_part *part, const hob_collada_shape *target,
 				  uint32_t index, float *position, float *normal)
 {

@@ -315,7 +315,7 @@ bool hob_fbx_read_legacy_objects(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 
 /* Cursor at the first value of the property; false when neither the object nor its template has it. */
 bool hob_fbx_prop(const hob_fbx *f, uint32_t object, hob_str name, hob_fbx_cursor *out);
-/* As hob_fbx_prop, without the template. */
+/* Like hob_fbx_prop, but ignores the template. */
 bool hob_fbx_own_prop(const hob_fbx *f, uint32_t object, hob_str name, hob_fbx_cursor *out);
 double hob_fbx_prop_real(const hob_fbx *f, uint32_t object, hob_str name, double otherwise);
 int64_t hob_fbx_prop_integer(const hob_fbx *f, uint32_t object, hob_str name, int64_t otherwise);
@@ -341,7 +341,8 @@ bool hob_fbx_trs_is_identity(const hob_fbx_trs *trs);
 bool hob_fbx_read_settings(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 /* CORRUPT when models form a ring. */
 bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
-/* Call after hob_fbx_read_stacks. Finds the nodes that need a scale leaf, as a child does not inherit it. */
+/* Finds the nodes whose scale must go to a leaf node of its own, because a child does not inherit that scale.
+ * Call after hob_fbx_read_stacks. */
 bool hob_fbx_split_scales(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 /* Next ancestor whose Lcl Scaling is a factor of node's own scale, or HOB_NONE; start with *at = node. Below
  * a parent with a scale leaf, a node of type 0 inherits the parent's whole scale, a node of type 2 only the

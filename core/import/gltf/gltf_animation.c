@@ -400,7 +400,7 @@ static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *cl
 /* ---- names: unique, because clips are looked up by name */
 
 typedef struct name_slot {
-	uint32_t clip; /* 1 + clip, 0 = free */
+	uint32_t clip; /* 1 + clip, 0: free */
 	uint32_t next; /* suffix to try for the next clip of this name */
 } name_slot_t;
 

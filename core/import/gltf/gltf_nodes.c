@@ -10,7 +10,7 @@ typedef struct tree {
 	uint32_t *parent;	   /* [count] HOB_NONE for roots */
 	uint32_t *first_child; /* [count + 1] into children */
 	uint32_t *children;
-	uint32_t *instances; /* [count] copies by EXT_mesh_gpu_instancing, 0 = none */
+	uint32_t *instances; /* [count] copies by EXT_mesh_gpu_instancing, 0: none */
 } tree_t;
 
 static bool adopt(const hob_gltf *g, tree_t *tree, uint32_t parent, uint32_t child, hob_error *err)

@@ -68,7 +68,7 @@ typedef struct hob_gltf {
 	size_t unbacked;				 /* bytes allocated for accessors without data in the file */
 	uint32_t *mesh_first;			 /* [meshes.count + 1] first model mesh of each source mesh */
 	uint32_t *mesh_targets;			 /* [meshes.count] number of morph targets */
-	uint32_t *mesh_joints;			 /* [meshes.count] 1 + largest joint index in use, 0 = not skinned */
+	uint32_t *mesh_joints;			 /* [meshes.count] 1 + largest joint index in use, 0: not skinned */
 	uint32_t *skin_joints;			 /* [skins.count] length of each joint list */
 	uint32_t *node_ids;				 /* [nodes.count] source node -> model node */
 	uint32_t *vertex_place;			 /* see gltf_mesh.c: all HOB_NONE between primitives */
@@ -177,7 +177,7 @@ typedef struct hob_gltf_selection {
 	const uint32_t *place; /* with list: element -> position in list, HOB_NONE if not listed */
 } hob_gltf_selection;
 
-/* Checks the accessor and its memory completely. `width` is the required one, 0 = any. */
+/* Checks the accessor and its memory completely. `width` is the required one, 0: any. */
 bool hob_gltf_accessor_open(hob_gltf *g, uint32_t id, uint32_t width, hob_gltf_accessor *out,
 							hob_error *err) HOB_MUST_CHECK;
 /* Accounts for an accessor without a buffer view, which could claim any size at no cost in the file: call

@@ -8,7 +8,7 @@
  * all of *view except `pixels`. */
 void hob_draw_view_outside(const hob_rt_instance *instance, float yaw_degrees, float pitch_degrees, int width,
 						   int height, draw_view *view);
-/* The same for several instances: one camera with all of them in view. */
+/* Like hob_draw_view_outside, for several instances: one camera with all of them in view. */
 void hob_draw_view_around(const hob_rt_instance *const *instances, int count, float yaw_degrees,
 						  float pitch_degrees, int width, int height, draw_view *view);
 /* Looks from one point towards another, in metres, with the field of view of hob_draw_view_outside. */
