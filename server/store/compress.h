@@ -1,4 +1,4 @@
-/* compress.h - zstd for small byte strings. Making a context costs more than using it, so one is kept.
+/* compress.h - zstd for small byte strings. A context costs more to make than to use, so it is kept.
  *
  * Threads: any. */
 #ifndef SRV_COMPRESS_H

@@ -244,7 +244,7 @@ static bool append(srv_packs *packs, const pack_head *head, hob_bytes kept, srv_
 	int code = errno;
 	free(record);
 	if (file && !ok && ftruncate(file->fd, (off_t)file->size) != 0)
-		file->size = SRV_PACK_BYTES_MAX; /* the rest of the file is the tail of the pack */
+		file->size = SRV_PACK_BYTES_MAX; /* full: the half-written record could not be cut off */
 	errno = code;
 	if (!ok)
 		return false;

@@ -25,7 +25,7 @@
 
 #include <pthread.h>
 
-/* Location of a record. pack 0: none; frame: as in its head. */
+/* Location of a record. pack 0: none; frame: size of the zstd frame, as in the head. */
 typedef struct srv_pack_place {
 	uint32_t pack, offset, frame;
 } srv_pack_place;
@@ -76,7 +76,7 @@ typedef enum srv_pack_answer {
 	SRV_PACK_GONE,	/* no such record, its file was removed, or its frame is damaged */
 	SRV_PACK_FAILED /* errno: reading failed */
 } srv_pack_answer;
-/* Reads `size` bytes into `out`. With `out` NULL, it only tests whether the record exists. */
+/* Reads `size` bytes into `out`; `out` NULL: only tests whether the record exists. */
 srv_pack_answer srv_packs_read(srv_packs *packs, srv_pack_place place, uint32_t kind, const hob_sha256 *name,
 							   uint8_t *out, size_t size);
 
@@ -94,8 +94,8 @@ srv_pack_answer srv_packs_copy(srv_packs *packs, const srv_pack_record *record, 
 bool srv_packs_scan(srv_packs *packs, uint32_t only, bool mend,
 					bool (*each)(void *user, const srv_pack_record *record), void *user) HOB_MUST_CHECK;
 
-/* Counts the needed data of each pack: reset to zero, then add each needed record, of `size` bytes of
- * data. */
+/* Count the needed data of each pack: want_none resets the counts to zero; want adds a needed record with
+ * `size` bytes of data. */
 void srv_packs_want_none(srv_packs *packs);
 void srv_packs_want(srv_packs *packs, srv_pack_place place, uint64_t size);
 /* Empties the full pack with the least needed data, if that is less than half: `move` gets each of its

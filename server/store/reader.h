@@ -5,7 +5,7 @@
  * A reader is a srv_store without blobs. It belongs to one thread. Between begin and end these functions
  * accept it: srv_store_record, _records, _jobs, _each_change, _first_rev. They all see the rows of one
  * moment, at or after begin. Reading does not count as use of a record. Call end soon after begin: while a
- * reader is open, the write-ahead log can only be folded up to its moment.
+ * reader is open, a checkpoint cannot include later rows.
  *
  * A reader that finds damage reports it to its store (srv_store_is_damaged). srv_store_rebuild makes a new
  * index file, which the reader opens at the next begin. */

@@ -1,6 +1,6 @@
-/* record_dictionary.h - the zstd dictionary of records: a typical record without digests. Never edit one:
- * kept records were compressed with it. A new dictionary needs a new kind of record (PACK_RECORD in
- * store_internal.h); it pays when settings have been added that the text lacks. */
+/* record_dictionary.h - the zstd dictionary of records: a typical record without digests. Never edit a
+ * dictionary: stored records were compressed with it. A new dictionary needs a new kind of record
+ * (PACK_RECORD in store_internal.h); it pays when settings have been added that the text lacks. */
 #ifndef SRV_RECORD_DICTIONARY_H
 #define SRV_RECORD_DICTIONARY_H
 

@@ -74,7 +74,8 @@ static bool is_hex(hob_str text, size_t at)
 	return true;
 }
 
-/* Replaces each hexadecimal digest by one byte and appends it to `digests`. Returns their number. */
+/* Copies `text` to `out` with one byte for each hexadecimal digest; appends the digests to `digests`. Returns
+ * their number. */
 static uint64_t fold(hob_str text, hob_buf *out, hob_buf *digests)
 {
 	uint64_t count = 0;
@@ -321,7 +322,7 @@ void srv_row_put_lists(const srv_record *record, hob_buf *out)
 		put_output(out, &record->outputs[i]);
 }
 
-/* Takes a count, which is plausible: each item takes two bytes at least. */
+/* Reads a count. False if the rest is too short for it: each item has at least two bytes. */
 static bool take_count(hob_str *rest, uint32_t *out)
 {
 	uint64_t count;
@@ -418,7 +419,7 @@ static bool next_row(sqlite3_stmt *rows, hob_str *text, hob_sha256 *digest)
 	return true;
 }
 
-/* Appends a list from before step 6, when each item was a row. expected: number of items; -1: not counted. */
+/* Appends a list as it was before step 6: one row for each item. expected: number of items; -1: any. */
 static bool put_rows(sqlite3 *db, const char *sql, sqlite3_int64 id, sqlite3_int64 expected, bool deps,
 					 hob_buf *out)
 {

@@ -21,7 +21,7 @@
 /* These append to `out`, which records a failed allocation. */
 void srv_row_put_number(hob_buf *out, uint64_t value);
 void srv_row_put_short(hob_str text, hob_buf *out);
-/* srv_row_put_short for a text in parts, each compressed; a digest that spans two parts is not folded. */
+/* srv_row_put_short for a text in parts, each compressed. A digest that spans two parts remains text. */
 typedef struct srv_row_packer srv_row_packer;
 srv_row_packer *srv_row_packer_new(void);					   /* NULL without memory */
 void srv_row_packer_put(srv_row_packer *packer, hob_str text); /* remembers failures */

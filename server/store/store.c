@@ -165,8 +165,9 @@ static int open_folder(int dir_fd, const char *name, bool *made, hob_error *err)
 	return fd;
 }
 
-/* Tries for a second: if a daemon is killed while it starts a process, that process holds copies of its
- * descriptors, including the lock, until its exec. An immediate restart must not fail because of that. */
+/* Takes the lock; tries for a second: if a daemon is killed while it starts a process, that process holds
+ * copies of its descriptors, including the lock, until its exec. An immediate restart must not fail because
+ * of that. */
 static bool take_lock(int fd)
 {
 	enum { TRIES = 100 };

@@ -11,9 +11,9 @@
  *
  * Order of publishing: blob, then row, then event; a row never names a missing blob. A blob is written to an
  * unnamed file (O_TMPFILE) and linked when complete, so a SIGKILL leaves nothing half-done. Power loss may
- * tear unsynced data, and others may touch the files. Therefore a blob is re-hashed when a process that did
- * not write it first opens it, or when its file changed since (change time), a packed one at every open; a
- * wrong one is dropped. srv_store_sync (called in the background after each batch) bounds the loss.
+ * tear unsynced data, and others may touch the files. Therefore a blob is hashed again at its first open in a
+ * process that did not write it, and after its file has changed (change time); a packed blob at every open. A
+ * blob with a wrong hash is dropped. srv_store_sync, called after each batch, bounds the loss.
  *
  * Threads: blob functions may be called from any thread; everything else only from the loop's thread, which
  * is the only writer; `each` callbacks must not call back into the store. Row functions join one transaction,
@@ -31,7 +31,7 @@
 typedef struct srv_store srv_store;
 
 typedef struct srv_store_options {
-	/* limit of all blobs; 0 = none. Evicts the least recently used, but nothing live or open */
+	/* limit of all blobs; 0: none. Evicts the least recently used, but nothing live or open */
 	uint64_t max_bytes;
 	uint64_t pack_max; /* blobs up to this many bytes, 1 MiB at most, share files; 0: each has its own */
 } srv_store_options;
@@ -72,18 +72,18 @@ bool srv_store_is_whole(const srv_store *store, hob_error *err);
  * waits instead, and this fails once. */
 bool srv_store_commit(srv_store *store, hob_error *err) HOB_MUST_CHECK;
 /* Reads between read_begin and read_end cost less; writing is not allowed. After a clean stop
- * srv_store_each_file and _asset read the stop's copy of the rows, until a write or srv_store_read_end. */
+ * srv_store_each_file and _asset read index.start, until a write or srv_store_read_end. */
 bool srv_store_has_start(const srv_store *store);
 void srv_store_read_begin(srv_store *store);
 void srv_store_read_end(srv_store *store);
-/* Any thread: makes everything written so far durable (syncfs), then folds the WAL into the index. Takes
+/* Any thread: makes everything written so far durable (syncfs), then runs a checkpoint of the WAL. Takes
  * milliseconds or more. False: the disk refused (IO, DISK_FULL), and a power cut may lose everything since
  * the last success. */
 bool srv_store_sync(srv_store *store, hob_error *err) HOB_MUST_CHECK;
-/* Whether enough was committed to fold before the next srv_store_sync: a commit that must fold the rest takes
- * longer. */
+/* Whether the WAL is so long that srv_store_fold should run before the next srv_store_sync; otherwise SQLite
+ * runs the checkpoint in a commit, which then takes longer. */
 bool srv_store_log_is_long(const srv_store *store);
-/* Any thread: the second half of srv_store_sync. */
+/* Any thread: runs the checkpoint, the second half of srv_store_sync. */
 bool srv_store_fold(srv_store *store, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- blobs: any thread ---- */
@@ -189,7 +189,7 @@ bool srv_store_each_record(srv_store *store, void (*each)(void *user, const srv_
  * arena. */
 bool srv_store_record_at(srv_store *store, uint64_t place, hob_arena *arena, srv_record *out, bool *whole,
 						 hob_error *err) HOB_MUST_CHECK;
-/* Its blobs stay until srv_store_trim finds them unreferenced. */
+/* Deletes the row only; the blobs stay until srv_store_trim finds them unreferenced. */
 bool srv_store_delete_record(srv_store *store, const hob_sha256 *key, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- assets: current state of each ---- */
@@ -223,7 +223,7 @@ int srv_store_open_nothing(srv_store *store);
 typedef struct srv_root_row {
 	hob_str name, path;		  /* path: absolute */
 	uint64_t device, inode;	  /* device and inode of the folder when its files were last listed */
-	int64_t missing_since_ms; /* Unix time; 0 = it existed */
+	int64_t missing_since_ms; /* Unix time; 0: it existed */
 } srv_root_row;
 
 bool srv_store_put_root(srv_store *store, const srv_root_row *row, hob_error *err) HOB_MUST_CHECK;
@@ -258,7 +258,7 @@ typedef struct srv_job_row {
 /* A repeated id replaces the row. Rows older than the newest 20,000 ids are trimmed. */
 bool srv_store_put_job(srv_store *store, const srv_job_row *row, hob_error *err) HOB_MUST_CHECK;
 uint64_t srv_store_last_job(srv_store *store);
-/* Newest first, ids below `before` (0 = from the newest), only of `asset` unless empty, at most `limit`. */
+/* Newest first, at most `limit`: jobs of `asset` (empty: of all) with an id below `before` (0: any id). */
 bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t limit, hob_arena *arena,
 					srv_job_row **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 
@@ -287,7 +287,7 @@ bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error
  * Compresses it now, so that the row costs little. False without memory: not taken. */
 bool srv_store_put_change_part(srv_store *store, hob_str text) HOB_MUST_CHECK;
 uint64_t srv_store_last_rev(srv_store *store);
-/* Every change with first <= rev <= last, oldest or newest rev first, until `each` returns false. Rows older
+/* Calls `each` for every change with first <= rev <= last, by rev, until `each` returns false. Rows older
  * than the newest 100,000 are trimmed. */
 bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool newest_first,
 						   bool (*each)(void *user, const srv_change_row *row), void *user,
@@ -313,9 +313,10 @@ void srv_store_limit(srv_store *store, uint64_t max_bytes);		/* as in the option
 /* srv_store_trim_soon: the next srv_store_trim searches completely, whatever it found lately. */
 void srv_store_trim_soon(srv_store *store);
 uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha256 *record), void *user);
-/* The second half of srv_store_trim, for a daemon, whose loop it would block. When due: find (any thread, one
- * at a time), then drop (loop thread; returns bytes freed). Afterwards it is not due for ten minutes, nor in
- * srv_store_trim. *out is for free(); errors: those of srv_reader_begin. */
+/* The second half of srv_store_trim in two steps, so that a daemon's loop is not blocked: find (any thread,
+ * one call at a time), then drop (loop thread; returns bytes freed). is_due: whether to do so; once true,
+ * neither this nor srv_store_trim looks for orphans for ten minutes. *out is for free(); errors: those of
+ * srv_reader_begin. */
 bool srv_store_sweep_is_due(srv_store *store);
 bool srv_store_find_orphans(srv_store *store, hob_sha256 **out, uint32_t *count,
 							hob_error *err) HOB_MUST_CHECK;

@@ -71,7 +71,7 @@ void srv_store_table_damaged(srv_store *store, const hob_sha256 *digest)
 	store->damaged[store->damaged_waiting++] = *digest;
 }
 
-/* Removes what has the name, even an empty folder. */
+/* Removes the file or empty folder with this name. */
 static bool clear_name(srv_store *store, const char *name)
 {
 	return unlinkat(store->blobs_fd, name, 0) == 0 ||
@@ -141,7 +141,8 @@ int srv_store_open_unnamed(srv_store *store, const char *name, char temporary[LI
 	return srv_store_temporary(store, temporary);
 }
 
-/* Links the finished file under its name, replacing any file there: these bytes are known to be right. */
+/* Links the finished file under its name. Replaces any file there, because these bytes are known to be
+ * right. */
 static bool give_name(srv_store *store, int fd, const char *temporary, bool named, const char *name)
 {
 	if (named)

@@ -50,7 +50,7 @@ void srv_store_copies_forget(srv_store *store)
 
 /* ---- writing */
 
-/* The file of a record in earlier versions, which kept each record in its own. */
+/* Name of a record's file in earlier versions, which stored each record in a file of its own. */
 static void copy_name(const hob_sha256 *key, char out[COPY_NAME])
 {
 	char text[HOB_SHA256_TEXT + 1];
@@ -158,7 +158,7 @@ void srv_store_read_record(srv_store *store, const hob_sha256 *key, hob_buf *out
 	hob_arena_release(&arena);
 }
 
-/* Indexes the record of this text. True if the cook's outputs are here. *ok: the index was written. */
+/* Adds the record of this text to the index if all its outputs are here. *ok: the index was written. */
 static bool take_text(srv_store *store, hob_str text, hob_arena *arena, bool *ok, hob_error *err)
 {
 	srv_record record;
@@ -172,7 +172,7 @@ static bool take_text(srv_store *store, hob_str text, hob_arena *arena, bool *ok
 	return true;
 }
 
-/* Reads a copy into the index; an unusable one is deleted. False only if the index cannot be written. */
+/* Reads a copy into the index; deletes an unusable copy. False only if the index cannot be written. */
 static bool read_copy(srv_store *store, int folder_fd, const char *name, hob_error *err)
 {
 	hob_arena arena;

@@ -161,7 +161,7 @@ static bool fail_newer(const srv_store *store, uint32_t version, hob_error *err)
 					store->dir, version, srv_store_db_steps(store_schema));
 }
 
-/* Decides by the header alone, before SQLite can change the file. */
+/* Decides by the file's header whether it is an index of Hob, before SQLite can change the file. */
 static bool peek(srv_store *store, bool known_folder, hob_error *err)
 {
 	int fd = openat(store->dir_fd, "index.db", O_RDONLY | O_CLOEXEC);
@@ -203,8 +203,8 @@ static bool settle_version(srv_store *store, bool *is_new, hob_error *err)
 	return true;
 }
 
-/* Folds a log beyond this length here. Normally the pool folds, but it cannot finish while rows are written
- * without a pause. */
+/* Runs a checkpoint in this thread if the WAL is too long. Normally the pool runs it (srv_store_fold), but
+ * cannot complete it while rows are written without a pause. */
 static int on_commit(void *user, sqlite3 *db, const char *name, int frames)
 {
 	enum { FRAMES_MAX = 65536 };
@@ -266,7 +266,7 @@ bool srv_store_db_open(srv_store *store, bool known_folder, bool check, bool *is
 	if (code != SQLITE_OK)
 		return fail_code(store->db, code, err);
 	sqlite3_busy_timeout(store->db, BUSY_MS);
-	/* Until the version is known to be Hob's, closing must not fold the WAL into the file. */
+	/* Until the version is known to be Hob's, closing must not run a checkpoint. */
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	if (!settle_version(store, is_new, err))
 		return false;
@@ -316,7 +316,7 @@ bool srv_store_fold(srv_store *store, hob_error *err)
 		snprintf(path, sizeof path, "%s/index.db", store->dir);
 		code = sqlite3_open_v2(path, &store->sync_db, flags, NULL);
 		if (code == SQLITE_OK) {
-			/* This connection truncates an oversized log when it restarts it: freeing its pages takes a
+			/* This connection, not the loop's, truncates an oversized WAL at its restart: that takes a
 			 * while. */
 			sqlite3_exec(store->sync_db, "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864",
 						 NULL, NULL, NULL);
@@ -334,8 +334,8 @@ bool srv_store_fold(srv_store *store, hob_error *err)
 	bool ok = code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED;
 	if (!ok && store->sync_db)
 		fail_code(store->sync_db, code, err);
-	/* The first commit after the whole log was folded restarts the log, and waits until its head is on disk.
-	 * This thread should wait for that, not a save; if the loop is writing, it has already done so. */
+	/* After a complete checkpoint the next commit restarts the WAL and waits until its header is on disk.
+	 * This thread commits a row to wait instead of a save; if the loop is writing, its commit has waited. */
 	if (code == SQLITE_OK && frames > 0 && frames == folded)
 		sqlite3_exec(store->sync_db,
 					 "INSERT OR REPLACE INTO meta (name, value) VALUES ('folded', hex(randomblob(4)))", NULL,
@@ -490,7 +490,7 @@ void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 
 	sqlite3_bind_blob(statement, index, value->bytes, sizeof value->bytes, SQLITE_STATIC);
 }
 
-/* Writes a row; one that cannot be written is dropped. */
+/* Runs a writing statement with these values. */
 static bool run_now(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
 {
 	sqlite3_stmt *statement = srv_store_write(store, which, err);
@@ -506,7 +506,7 @@ static bool run_now(srv_store *store, store_statement which, const sql_value *va
 	return statement && srv_store_run(store, statement, err);
 }
 
-/* Runs a write. A waiting row counts as written: the caller continues; readers ask srv_store_record. */
+/* Writes a row, or lets it wait if the index cannot be written: to the caller, a waiting row is written. */
 bool srv_store_run_with(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
 {
 	hob_error why;

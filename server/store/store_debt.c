@@ -1,4 +1,4 @@
-/* Rows that the index does not hold yet. */
+/* Rows that wait because the index cannot be written now. */
 #include "../../core/base/array.h"
 #include "store_internal.h"
 

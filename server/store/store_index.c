@@ -49,8 +49,8 @@ static bool read_number(srv_store *store, store_statement which, uint64_t *out, 
 	return ok;
 }
 
-/* A new index from the existing blobs and copies of records. Whatever destroyed the old index may also have
- * damaged the blobs. */
+/* Fills a new index from the existing blobs and copies of records. Whatever destroyed the old index may also
+ * have damaged the blobs. */
 static bool fill_from_folder(srv_store *store, hob_error *err)
 {
 	return srv_store_mark(store, err) && srv_store_blobs_sweep(store, true, err) &&
@@ -168,7 +168,7 @@ static bool put_meta(srv_store *store, const char *name, uint64_t value, hob_err
 	return srv_store_run_sql(store, sql, err);
 }
 
-/* Moves the damaged index aside; deletes an unfinished one, which is not worth examining. */
+/* Moves a damaged index aside; deletes an unfinished index, which is not worth examining. */
 static bool make_room(srv_store *store, hob_error *err)
 {
 	if (!store->rebuilding)

@@ -95,7 +95,7 @@ struct srv_store {
 	srv_packs packs, records; /* in packs_fd and in records_fd */
 
 	sqlite3 *db;
-	uint64_t db_inode; /* of index.db when it was opened; 0 = unknown */
+	uint64_t db_inode; /* of index.db when it was opened; 0: unknown */
 	sqlite3_stmt *statements[SQL_COUNT];
 	bool writing;	  /* a transaction is open */
 	bool rows_lost;	  /* SQLite rolled back by itself: the next commit reports it */
@@ -140,7 +140,7 @@ struct srv_store {
 	atomic_uint generation;	 /* of index.db: odd while srv_store_rebuild makes a new one */
 	atomic_bool seen_damage; /* by a reader */
 	atomic_uint log_frames,
-		folded_frames; /* pages in the write-ahead log; those already folded into the index */
+		folded_frames; /* pages in the WAL; those already copied to the index by a checkpoint */
 	/* and of a reader */
 	srv_store *writer; /* NULL: not a reader */
 	bool reading;
@@ -223,7 +223,7 @@ void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 
 		't', value, 0, NULL                                                                                  \
 	}
 typedef struct sql_value {
-	char kind; /* s, t, u, d; 0 = the end */
+	char kind; /* 's': BLOB, 't': TEXT, 'u': number, 'd': digest; 0: end of the list */
 	hob_str text;
 	uint64_t number;
 	const hob_sha256 *digest;
@@ -292,8 +292,8 @@ bool srv_store_is_idle(uint32_t used_at_s, bool awaited, uint32_t now_s);
 
 /* Records are compressed without a dictionary, with the old one or with the newest one. */
 enum { PACK_BLOB = 1, PACK_PLAIN_RECORD = 2, PACK_OLD_RECORD = 3, PACK_RECORD = 4 };
-/* Updates the table, with blob_lock held. add: a blob of `size` bytes, new or larger than before; forget;
- * mark as damaged. */
+/* These update the table; blob_lock must be held. add: a blob of `size` bytes exists, new or larger than
+ * before. remove: the blob is gone. damaged: the blob is wrong. */
 blob_entry *srv_store_table_add(srv_store *store, const hob_sha256 *digest, uint64_t size,
 								srv_pack_place place);
 void srv_store_table_remove(srv_store *store, const hob_sha256 *digest);

@@ -108,7 +108,7 @@ static bool sweep_record(void *user, const srv_pack_record *record)
 	blob_entry *entry = srv_digest_map_find(&s->store->blobs, &record->name);
 	if (!srv_digest_map_put(s->there, &record->name, &fresh))
 		return false;
-	/* The last record of a name counts; a separate file takes precedence. */
+	/* If several records have this name, the last one counts; a separate file takes precedence. */
 	bool moved = entry && (fresh || entry->place.pack > 0) && !is_at(entry, record->place);
 	if (entry && !moved)
 		return true;

@@ -99,7 +99,7 @@ bool srv_store_delete_record(srv_store *store, const hob_sha256 *key, hob_error 
 
 /* ---- reading */
 
-/* Makes room for one more in an array of the arena; the old array stays in the arena. */
+/* Makes room for another item in an array of the arena; the old array stays in the arena. */
 static void *one_more(hob_arena *arena, void *items, uint32_t count, size_t size)
 {
 	if (items && (count & (count - 1)) != 0)
@@ -118,7 +118,7 @@ static bool is_damaged(srv_store *store, hob_error *err)
 		"index.db is damaged (a record lost a part); it is rebuilt from the copies of its records");
 }
 
-/* Reads a record. Its texts, valid until the next step, are from the row, the table of texts or the arena. */
+/* Reads a record. The texts are in the row, the table of texts or the arena, valid until the next step. */
 static bool take_record(srv_store *store, sqlite3_stmt *row, hob_arena *arena, srv_record *out,
 						hob_error *err)
 {

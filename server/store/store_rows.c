@@ -246,7 +246,7 @@ bool srv_store_usage_save(srv_store *store, hob_error *err)
 
 /* ---- jobs */
 
-/* Ids may have gaps: not every job has a row. */
+/* Deletes all rows but those of the newest `kept` ids, from time to time. Ids may have gaps. */
 static bool trim_rows(srv_store *store, store_statement which, uint64_t before, uint64_t newest,
 					  uint64_t kept, hob_error *err)
 {

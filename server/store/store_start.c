@@ -24,7 +24,7 @@ static bool stat_index(srv_store *store, srv_stat *out)
 	return true;
 }
 
-/* Hash of the file as if the hash in its head were zero. */
+/* Hashes the file as if the hash in the head were zero. */
 static void hash_of(const start_head *head, const uint8_t *data, size_t size, uint64_t out[2])
 {
 	uint64_t parts[4];
@@ -71,7 +71,7 @@ static start_head head_of(const store_start *start)
 	return head;
 }
 
-/* Takes bytes. The hash has been checked, so reading past the end is a bug in this file. */
+/* Reads `size` bytes. The hash has been checked, so reading past the end is a bug in this file. */
 static const uint8_t *take(store_start *start, size_t size)
 {
 	assert(size <= start->size - start->at);

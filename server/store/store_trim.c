@@ -20,8 +20,8 @@ typedef struct candidate {
 
 typedef struct name_count {
 	uint32_t records, parts; /* number of rows that name the blob */
-	uint32_t owner;			 /* index + 1 of the only record that names it; 0: there is another */
-	size_t passed;			 /* parts skipped while records named it: index + 1 of the last, 0 = none */
+	uint32_t owner;			 /* index + 1 of the only record that names the blob; 0: not exactly one */
+	size_t passed;			 /* parts skipped while records named the blob: index + 1 of the last; 0: none */
 } name_count;
 
 typedef struct trimmer {
@@ -134,8 +134,8 @@ static bool count_outputs(trimmer *t, hob_str lists)
 	return ok;
 }
 
-/* A record counts as used when an output of its own is opened. What all versions of a model have in common,
- * such as its materials, is in use as long as the model is, and says nothing of a version. */
+/* Marks a record as used if an output that only this record names was opened. Outputs that all versions of a
+ * model share, such as its materials, do not show which version is in use. */
 static void note_opened(trimmer *t)
 {
 	hob_sha256 digest;
@@ -266,7 +266,7 @@ static bool evict_record(trimmer *t, const candidate *item)
 	return ok;
 }
 
-/* Deletes unused texts, only after an eviction: a few cost nothing, and finding them reads every record. */
+/* Deletes unused texts. Called only after an eviction, as finding them reads every record. */
 static bool trim_texts(trimmer *t)
 {
 	if (t->evicted.count == 0)
@@ -285,7 +285,7 @@ static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sh
 	for (size_t i = 0; i < t->count && ok && t->loose_bytes < enough; i++) {
 		candidate *item = &t->items[i];
 		if (!srv_store_is_idle(item->used_at_s, false, t->now))
-			break; /* the others were used even later */
+			break; /* later candidates were used more recently */
 		name_count *count = !item->record ? srv_digest_map_find(&t->names, &item->blob) : NULL;
 		if (count && count->records > 0) {
 			item->passed_before = count->passed;
@@ -427,7 +427,7 @@ bool srv_store_sweep_is_due(srv_store *store)
 	return due;
 }
 
-/* Collects unreferenced blobs not used for long; a blob named later counts as used then. */
+/* Collects unreferenced blobs that are idle. A blob that a row names later counts as used at that time. */
 static bool collect_idle(srv_store *store, digest_map *out)
 {
 	hob_sha256 digest;

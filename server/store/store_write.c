@@ -10,7 +10,7 @@ struct srv_blob_writer {
 	char name[STORE_BLOB_NAME], temporary[STORE_TEMPORARY];
 	bool named;
 	int fd;		   /* -1: everything is in `small` so far */
-	hob_buf small; /* the largest blob of a pack */
+	hob_buf small; /* the bytes so far, while they fit into a pack */
 	hob_hasher hasher;
 	uint64_t size;
 };
