@@ -44,10 +44,10 @@ typedef struct srv_engine_options {
 	srv_pool_options pool;	/* the engine sets roots and one_first; the caller keeps `blender` alive */
 	uint64_t derived_limit; /* bytes; maximum input of one derived output */
 	srv_engine_watch_mode watch_mode;
-	uint32_t poll_ms;					   /* 0 = 2000 */
+	uint32_t poll_ms;					   /* 0 means 2000 */
 	bool no_probe;						   /* never write into a root */
 	const char *upstream, *upstream_token; /* another Hob, asked before a cook; NULL: none */
-	const srv_farm_options *farm; /* in place of another Hob; `upstream` is then only displayed; NULL: none */
+	const srv_farm_options *farm; /* used instead of `upstream`, which is then only displayed; NULL: none */
 	bool push;					  /* send results cooked here to the upstream */
 	const char *cache;			  /* folder of the store */
 } srv_engine_options;
@@ -59,7 +59,7 @@ typedef struct srv_engine_times {
 	atomic_ullong counts[SRV_ENGINE_TIME_SLOTS], sum_ns;
 } srv_engine_times;
 
-/* Target duration of a turn of the loop: all clients wait for it. */
+/* Target duration of a turn (one iteration of the loop): all clients wait until it ends. */
 enum { SRV_ENGINE_TURN_MS = 5 };
 
 /* Since the start. Written on the loop's thread, read on any. */
@@ -77,16 +77,16 @@ typedef struct srv_engine_counters {
 	atomic_ullong cook_ns;
 	atomic_ullong rebuilds; /* rebuilds of a damaged index after the start */
 	atomic_ullong running;
-	atomic_ullong queue_length;					 /* jobs that wait for their turn or for a worker */
-	atomic_ullong queued_of[SRV_PRIORITY_COUNT]; /* the same by priority */
+	atomic_ullong queue_length;					 /* jobs that have not begun, or wait for a worker */
+	atomic_ullong queued_of[SRV_PRIORITY_COUNT]; /* queue_length by priority */
 	atomic_ullong expected_ns; /* time until all is cooked; estimated once a second from earlier cooks */
-	atomic_ullong oldest_queued_at_ms; /* Unix time, 0 = no job waits; updated once a second */
+	atomic_ullong oldest_queued_at_ms; /* Unix time; 0: no job waits; updated once a second */
 	struct {
 		atomic_ullong crashed, timed_out, interrupted;
 	} died; /* workers */
 	struct {
 		atomic_ullong made, reused;
-	} parts; /* textures: compressed here, and reused from another cook */
+	} parts; /* textures and meshes: made here; reused from another cook */
 	struct {
 		atomic_ullong published;
 		atomic_ullong together; /* published with others as one rev */
@@ -114,7 +114,7 @@ typedef struct srv_engine_callbacks {
 	void (*ready)(void *user);
 } srv_engine_callbacks;
 
-/* On failure *out is either unchanged or an engine that the caller must close. */
+/* Creates the engine. On failure *out is either unchanged or an engine that the caller must close. */
 bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_store *store, srv_events *events,
 					srv_views *views, const srv_engine_callbacks *callbacks, srv_engine **out,
 					hob_error *err) HOB_MUST_CHECK;

@@ -1,5 +1,5 @@
-/* engine_acts.h - one function per act of server/cook/job.h. Only the turn calls them, and applies the event
- * that they return. SRV_JOB_LATER: a callback will put the event. */
+/* engine_acts.h - one function per act of server/cook/job.h. Only engine_turn.c calls them, and applies the
+ * event that they return. SRV_JOB_LATER: a callback will put the event. */
 #ifndef ENGINE_ACTS_H
 #define ENGINE_ACTS_H
 

@@ -38,7 +38,7 @@ typedef struct asset_shown {
 	hob_sha256 served; /* `good` as published */
 	int64_t cooked_at_ms;
 	hob_buf lost;	/* losses of `good` against the previous version: "triangles 100 -> 0" */
-	srv_state told; /* state published by the newest event or an earlier run */
+	srv_state told; /* state in the newest event, or in the row of an earlier run */
 	bool any;		/* clients have seen it with outputs */
 	bool unjudged;	/* its view was made before its settings were known, and lacks findings */
 	bool view_due;	/* in `due`: its view is outdated */
@@ -53,8 +53,8 @@ typedef struct asset_move {
 	uint32_t row;		 /* 1 + the newest row of engine_move.c for its name; 0: none */
 	uint32_t row_before; /* `row` when the asset was removed */
 	uint32_t trace;		 /* 1 + its index among the traces of files added or removed lately */
-	bool untold;		 /* no event has named the row yet */
-	bool settling;		 /* its settings file is still where the model was */
+	bool untold;		 /* no event has reported the move of `row` yet */
+	bool settling;		 /* the model's settings file is still at its former place */
 } asset_move;
 
 typedef struct asset {
@@ -115,9 +115,9 @@ srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event
 uint64_t srv_asset_queue_cost(const srv_engine *engine, const asset *a);
 /* Call it when file `id` exists: makes it an asset and cooks it. */
 void srv_asset_found(srv_engine *engine, uint32_t id, srv_priority priority);
-/* The inputs that its job read have changed. */
+/* Makes the asset dirty: an input that its job read has changed. */
 void srv_asset_outdated(srv_engine *engine, uint32_t id, hob_str path);
-void srv_asset_remove(srv_engine *engine, uint32_t id); /* its source was deleted */
+void srv_asset_remove(srv_engine *engine, uint32_t id); /* the source was deleted */
 /* Loads files, records and states of earlier runs. engine_load.c */
 bool srv_engine_load(srv_engine *engine, hob_error *err);
 
@@ -126,9 +126,9 @@ bool srv_asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_i
 						   hob_error *err);
 /* As JSON, valid until the next call. */
 hob_str srv_engine_ingredients_text(srv_engine *engine, const hob_ingredients *of);
-/* True if the record `last` fits the current inputs and settings. False if that is not known. */
+/* Whether the record `last` fits the current inputs and settings; false if unknown. */
 bool srv_asset_is_current(srv_engine *engine, asset *a);
-/* Forgets the inputs of its newest cook: the next job checks everything. */
+/* Forgets the inputs of the newest cook, so that the next job checks everything. */
 void srv_asset_forget_last(asset *a);
 void srv_engine_forget_inputs(asset *a); /* without its file */
 

@@ -7,7 +7,7 @@ static bool is_broken(const asset *a)
 	return srv_asset_is_alive(&a->life) && a->error.size > 0 && a->life.error != SRV_ASSET_FINE;
 }
 
-/* Models that reference each other in a ring all read each other: none is the cause of another. */
+/* Whether the model reads the file. In a ring each model reads the others, so none is the cause. */
 static bool reads(const asset *a, uint32_t file)
 {
 	for (uint32_t i = 0; i < a->last.input_count; i++)
@@ -16,7 +16,7 @@ static bool reads(const asset *a, uint32_t file)
 	return false;
 }
 
-/* An input that failed itself is the cause if the error message names its file. */
+/* Finds the failed model that made this one fail: an input whose file the error message names. */
 static const asset *culprit_of(srv_engine *engine, const asset *a)
 {
 	for (uint32_t i = 0; i < a->last.input_count; i++) {

@@ -23,9 +23,8 @@
 enum {
 	MANY = 16,		 /* files in one delivery */
 	MANY_COMING = 2, /* files that the watch has not delivered yet, when the first one is already cooked */
-	NEW_MS =
-		20, /* after a file that is new, was removed or was published alone: it may be the first of many */
-	QUIET_MS = 200, /* after the last one of many */
+	NEW_MS = 20,	 /* wait after a file that is new, removed or published alone: more may follow */
+	QUIET_MS = 200,	 /* wait after the last of many files */
 	LOOK_MS = 25,
 	COPIES_MAX = 8 /* working copies of one root */
 };
@@ -33,7 +32,7 @@ enum {
 typedef struct held_change {
 	uint32_t asset; /* HOB_NONE: a newer change replaced it */
 	srv_state state;
-	hob_buf tail; /* its JSON, without the rev */
+	hob_buf tail; /* JSON of the change without the rev */
 } held_change;
 
 typedef struct changeset {
@@ -287,7 +286,7 @@ static bool joins(srv_engine *engine, uint32_t id, bool gone)
 	changeset *set = changeset_of(engine, a);
 	if (engine->changesets->gathering != set || srv_engine_is_waited_for(engine, id))
 		return false;
-	/* A file whose version is already held was saved again and does not join, unless many files changed. */
+	/* If a version of the file is held, it was saved again: it does not join unless many files changed. */
 	return gone || a->changeset.held == 0 || set->held[a->changeset.held - 1].state == SRV_REMOVED ||
 		   is_bulk(set);
 }

@@ -18,8 +18,8 @@ bool srv_engine_gathers(const srv_engine *engine, uint32_t root);
 void srv_engine_gather_more(srv_engine *engine, uint32_t root); /* during a delivery */
 /* The asset becomes dirty or, `gone`, is removed: it joins, or leaves because it was saved again. */
 void srv_engine_join_or_leave(srv_engine *engine, uint32_t id, bool gone, bool saved);
-/* Publishes the asset's held change now, and its later changes individually: a client wants it, or it was
- * saved again. */
+/* Publishes the asset's held change now, and its later changes individually: a client waits for the
+ * asset, or its source was saved again. */
 void srv_engine_leave(srv_engine *engine, uint32_t id);
 /* Holds a change and takes its JSON (without the rev). False: the caller publishes it now. */
 bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_state state, hob_buf *tail);

@@ -25,7 +25,7 @@ static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *diges
 	return !f->exists ? SRV_INPUT_MISSING : f->has_digest ? SRV_INPUT_PRESENT : SRV_INPUT_UNKNOWN;
 }
 
-/* Compares with the currently known digests. */
+/* Whether the inputs in the record have the currently known digests. */
 static bool inputs_match(engine_job *job, const srv_record *record)
 {
 	return srv_kept_holds(record, hob_str_of(srv_asset_at(job->engine, job->asset)->path), look_at_input,
@@ -100,7 +100,7 @@ void srv_job_remember_inputs(engine_job *job, const srv_record *record)
 		if (later || srv_job_watch_input(job, files[i]))
 			changed = srv_graph_at(engine->graph, files[i])->path;
 	}
-	/* Nor were changes since the record was found; an upstream may have taken long to answer. */
+	/* Changes since the record was found were not reported either: an upstream may have answered late. */
 	if (!job->cook.outcome && !inputs_match(job, record))
 		changed = hob_str_of(a->path);
 	free(a->last.inputs);
@@ -119,7 +119,7 @@ void srv_job_remember_inputs(engine_job *job, const srv_record *record)
 
 /* ---- up to the look-up */
 
-/* Reason why the source has no digest. The file is gone or unreadable: a removal event follows, or the
+/* Ends a job whose source has no digest. The file is gone or unreadable: a removal event follows, or the
  * permissions are wrong. */
 static srv_job_event miss_source(engine_job *job, srv_file *source)
 {

@@ -44,7 +44,7 @@ static bool is_busy(void *user)
 	return engine->jobs->in_stage[SRV_JOB_WAIT] > 0 || srv_queue_count(engine->jobs->queue) > 0;
 }
 
-/* Makes the view again: the served one lacks the outputs just added to the record. */
+/* Makes the view again, because the served view lacks the outputs just added to the record. */
 static void added(void *user, uint32_t number, const hob_sha256 *key)
 {
 	srv_engine *engine = user;

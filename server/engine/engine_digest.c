@@ -55,7 +55,7 @@ static void take_digest(engine_job *job, hash_item *item)
 {
 	srv_engine *engine = job->engine;
 	srv_file *f = srv_graph_at(engine->graph, item->file);
-	/* An event came during hashing, so these may be the older bytes. */
+	/* An event came during hashing, so the digest may be that of older bytes. */
 	if (f->changed != item->changed) {
 		job->hashing.again[job->hashing.again_count++] = item->file;
 		return;
@@ -115,7 +115,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Records of earlier versions name the same few files: lists each once. */
+/* Lists each file once: records of earlier versions name the same few files. */
 static const uint32_t *each_once(engine_job *job, const uint32_t *files, uint32_t *count)
 {
 	uint32_t kept = 0, *list = *count > 1 ? HOB_NEW(&job->arena, uint32_t, *count) : NULL;
@@ -189,7 +189,7 @@ uint32_t srv_job_file(engine_job *job, hob_str path)
 	uint32_t known = srv_engine_find_file(engine, a->root, path);
 	if (known != HOB_NONE)
 		return known;
-	/* Not listed by any scan (ignored folder, or missing): asks the disk once. */
+	/* No scan lists the file (it is in an ignored folder, or missing): asks the disk once. */
 	srv_stat stat;
 	bool there = srv_stat_path(engine->roots->fds[a->root], path, &stat);
 	if (!there && srv_is_passing(errno)) {

@@ -21,7 +21,7 @@ bool srv_engine_start_exchange(srv_engine *engine, hob_error *err);
 void srv_engine_close_exchange(srv_engine *engine);
 void srv_engine_exchange_free(struct engine_exchange *exchange);
 void srv_engine_note_unreached(engine_job *job);
-void srv_engine_give_upstream(engine_job *job, const srv_record *record); /* sends a result cooked here */
+void srv_engine_give_upstream(engine_job *job, const srv_record *record); /* sends a result of this machine */
 void srv_engine_put_upstream(srv_engine *engine, hob_buf *out);			  /* JSON for stats; any thread */
 
 /* engine_farm.c: leases, between the miss and the worker */

@@ -62,7 +62,7 @@ uint32_t srv_engine_left_to_others(const srv_engine *engine)
 	return unclaimed - count_of_own(engine, &facts);
 }
 
-/* True if records arrived since the last claim; without new ones, a few times. */
+/* Whether to look for results again: if records arrived since the last claim, otherwise AGAIN_MAX times. */
 static bool looks_again(engine_job *job)
 {
 	bool more = job->remote.seen > job->remote.claim_seen;
@@ -134,7 +134,7 @@ static uint32_t count_changed(const srv_engine *engine)
 	return changed;
 }
 
-/* Claims only as many as the workers need soon: a machine that claims everything leaves nothing for the
+/* Claims only as many jobs as the workers need soon: a machine that claims everything leaves nothing for the
  * others. Jobs that another machine cooks do not count. */
 engine_job *srv_engine_next_claim(srv_engine *engine)
 {

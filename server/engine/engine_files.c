@@ -4,8 +4,8 @@
 #include "../../core/base/array.h"
 #include "../log/log.h"
 
-/* Most files of a large tree are neither a source, a settings file nor a dependency. They stay in the scan's
- * list and do not enter the graph. */
+/* Most files of a large tree are not sources, settings or dependencies: they stay in the list of the scan and
+ * do not enter the graph. */
 
 void srv_engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark)
 {

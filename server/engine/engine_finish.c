@@ -191,7 +191,7 @@ srv_job_event srv_job_store(engine_job *job)
 
 /* ---- files read by the worker */
 
-/* Calls `look` for each file that the worker reports, until it returns false. False: continues in a later
+/* Calls `look` for each file that the worker reports, until `look` returns false. False: continues in a later
  * turn. */
 static bool each_dep(engine_job *job, bool (*look)(engine_job *job, const srv_dep *dep))
 {
@@ -242,7 +242,7 @@ static bool compare_input(engine_job *job, const srv_dep *dep)
 	srv_file *f = file != HOB_NONE ? srv_graph_at(engine->graph, file) : NULL;
 	job->cook.other_input =
 		f && f->changed <= job->cook.tick && (!f->has_digest || !hob_sha256_equal(&dep->digest, &f->digest));
-	/* The worker can see a change before its event comes: the next try takes the file as it is. */
+	/* The worker may see a change before its event comes: the next attempt takes the file as it is then. */
 	if (job->cook.other_input) {
 		f->has_digest = false;
 		(void)srv_job_look_again(job, file);
@@ -382,7 +382,7 @@ void srv_job_take_outcome(engine_job *job)
 	job->cook.looked = 0;
 	if (outcome->cancelled || srv_job_leaves(&job->life))
 		return;
-	/* A cook that ran out of memory shows how much the next try needs. */
+	/* A cook that ran out of memory shows how much the next attempt needs. */
 	if (job->cook.error.code == HOB_ERR_INTERRUPTED && outcome->peak_bytes > a->cost.peak_bytes)
 		a->cost.peak_bytes = outcome->peak_bytes;
 	/* If the preview fails, so does the final cook: the failure is stored as the final one. */

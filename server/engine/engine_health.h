@@ -17,7 +17,7 @@ struct engine_health *srv_engine_health_new(void);
 void srv_engine_health_free(struct engine_health *health);
 void srv_engine_set_health(srv_engine *engine, engine_health_part part,
 						   const hob_error *why); /* NULL: healthy */
-/* Loop thread. NULL: healthy. */
+/* The error of this part; NULL: healthy. Loop thread. */
 const hob_error *srv_engine_ill(const srv_engine *engine, engine_health_part part);
 void srv_engine_set_sandbox(srv_engine *engine, const char *sandbox); /* once */
 

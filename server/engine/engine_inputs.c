@@ -47,7 +47,7 @@ static bool is_printed(const known_ingredients *known, const hob_ingredients *of
 		   memcmp(&known->of.settings, &of->settings, sizeof of->settings) == 0;
 }
 
-/* Caches the last text: printing costs more than using it, and most assets have the same settings. */
+/* Returns the ingredients as text. The last text is cached, because most assets have the same settings. */
 static const known_ingredients *print_ingredients(srv_engine *engine, const hob_ingredients *of)
 {
 	known_ingredients *known = &engine->assets->printed;

@@ -258,7 +258,7 @@ void srv_engine_jobs_free(struct engine_jobs *jobs)
 	free(jobs);
 }
 
-/* Jobs at rest end at once; a job with work in progress ends when that answers. */
+/* Ends all jobs: those at rest at once, one with work in progress when that work has ended. */
 void srv_engine_close_jobs(srv_engine *engine)
 {
 	assert(engine->closing);

@@ -1,8 +1,8 @@
 /* engine_jobs.h - the jobs: data of each, and the choice of the next one.
  *
  * server/cook/job.h decides: a job is in a stage, an event leads to another, and the transition gives the
- * act. Callbacks of the pool, of libuv and of the upstream put an event (srv_job_put); the turn takes it and
- * calls the function of the resulting act (engine_turn.c, engine_acts.h). */
+ * act. Callbacks of the pool, of libuv and of the upstream queue an event (srv_job_put); in the same turn
+ * (iteration of the loop) engine_turn.c calls the function of the resulting act (engine_acts.h). */
 #ifndef ENGINE_JOBS_H
 #define ENGINE_JOBS_H
 
@@ -23,7 +23,7 @@ typedef struct hash_item {
 	int64_t read_at_ms;
 	int why; /* errno if it cannot be read */
 	bool found;
-	bool unfinished; /* it is being saved now */
+	bool unfinished; /* the file is being saved now */
 	bool too_large;	 /* too large for any cook: not hashed */
 	srv_stat stat;
 	hob_sha256 digest;
@@ -31,7 +31,7 @@ typedef struct hash_item {
 
 typedef struct job_hashing {
 	hash_item *items;
-	uint32_t count, next; /* next: whose digest is used next */
+	uint32_t count, next; /* next: the file whose digest is used next */
 	uint32_t *again;	  /* files to hash again */
 	uint32_t again_count;
 	bool unfinished; /* some file is being saved */
@@ -64,7 +64,7 @@ typedef struct job_cook {
 	srv_record_output *outputs;
 	uint32_t output_count;
 	uint32_t looked; /* number of dependencies that each_dep has processed; 0 when finished */
-	uint32_t *read;	 /* those to hash: files of the graph */
+	uint32_t *read;	 /* dependencies to hash, as files of the graph */
 	uint32_t read_count;
 	bool other_input;		/* the cook read another version of a file than the known one */
 	uint32_t changed_input; /* 1 + a dependency that changed after it was read; 0: none */
@@ -88,7 +88,7 @@ struct engine_job {
 		bool queued;
 		srv_job_act act; /* DO_NOTHING: `event` is applied first */
 		srv_job_event event;
-	} due; /* its entry in the queue of the turn */
+	} due; /* its entry in the queue of this turn */
 	hob_arena arena;
 	hob_ingredients ingredients;
 	hob_sha256 source, lookup, final_lookup; /* lookup: of the profile in `ingredients` */
@@ -110,7 +110,7 @@ struct engine_jobs {
 	bool pool_ready, no_workers;
 	bool stirred; /* the choice of the next job may have changed */
 	uint64_t last_id, last_place;
-	engine_job *due, *due_last;		   /* queue of the turn */
+	engine_job *due, *due_last;		   /* queue of events and acts to be processed in this turn */
 	engine_job **active;			   /* jobs in progress, unordered */
 	uint32_t count, capacity;		   /* of them */
 	uint32_t in_stage[SRV_JOB_STAGES]; /* number of jobs by stage */
@@ -195,7 +195,7 @@ srv_job_event srv_job_digests(engine_job *job, const uint32_t *files, uint32_t c
 /* The graph's number of a file, named relative to the source's folder. HOB_NONE: outside the root, no memory,
  * or job->earlier.unreadable is set. */
 uint32_t srv_job_dep_file(engine_job *job, hob_str relative);
-uint32_t srv_job_file(engine_job *job, hob_str path); /* the same for a path below the root */
+uint32_t srv_job_file(engine_job *job, hob_str path); /* likewise, for a path below the root */
 
 /* engine_order.c: order of waiting jobs, their expected time and memory */
 /* The priority of a job for this asset. Assets used by a connected client come before all but those that a

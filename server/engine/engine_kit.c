@@ -49,7 +49,7 @@ bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root)
 
 enum {
 	FULL_NS = 2000000, /* after this time a turn starts nothing that can wait */
-	AT_LEAST = 2	   /* of each kind in each turn, even in a full one */
+	AT_LEAST = 2	   /* items of each kind in each turn, even in a full one */
 };
 
 uint64_t srv_engine_turn_ns(const srv_engine *engine, uint64_t now, uint64_t idle)

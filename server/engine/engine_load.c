@@ -24,7 +24,8 @@ typedef struct loader {
 	uint32_t count, capacity;
 } loader;
 
-/* Loads a file, missing until a scan lists it. Its digest is used if the scan finds the same stat data. */
+/* Loads a file, which counts as missing until a scan lists it. Its digest is used if the stat data is the
+ * same. */
 static void load_file(void *user, const srv_file_row *row)
 {
 	loader *load = user;
@@ -267,7 +268,7 @@ static bool load_assets(loader *load, hob_error *err)
 	return true;
 }
 
-/* Forgets all digests and records, as one row is wrong: files of the scan are hashed and looked up again. */
+/* Forgets all digests and records because a row is wrong: all files are hashed and looked up again. */
 static void forget_loaded(srv_engine *engine)
 {
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++)

@@ -114,7 +114,9 @@ static bool has_arrived(const moved *row, const asset *a)
 
 void srv_engine_note_removal(const srv_engine *engine, asset *a)
 {
-	bool left = a->move.untold && !has_arrived(row_of(engine, a), a); /* the move was known first */
+	/* The move was recorded before this removal and its row is not published yet: the removal is part of
+	 * it. */
+	bool left = a->move.untold && !has_arrived(row_of(engine, a), a);
 	a->move.row_before = left ? 0 : a->move.row;
 }
 
@@ -130,7 +132,7 @@ void srv_engine_asset_id(const srv_engine *engine, const asset *a, char id[SRV_A
 		srv_asset_id(hob_str_of(a->full), id);
 	} else if (has_arrived(row, a)) {
 		memcpy(id, row->id, SRV_ASSET_ID + 1);
-	} else { /* another asset took its first id together with its name */
+	} else { /* another asset now has the id that its name gave */
 		hob_buf text = {0};
 		hob_buf_printf(&text, "%s\n%llu", a->full, (unsigned long long)row->number);
 		srv_asset_id(hob_buf_str(&text), id);
@@ -301,7 +303,7 @@ static void add_reason(srv_engine *engine, uint32_t id, hob_str earlier)
 	put_reason(&a->why, earlier);
 }
 
-/* Clients know it already, so it is a copy; its original may be deleted independently. */
+/* Whether clients know the asset: then it is a copy, whose original may be deleted independently. */
 static bool is_published(const asset *a)
 {
 	return a->shown.rev > 0 && a->shown.told != SRV_REMOVED;
@@ -448,7 +450,7 @@ static void put_in_maps(struct engine_moves *moves, uint32_t number)
 		put_trace(&moves->files[t->side], &file, number, &t->next_file);
 }
 
-/* Drops the oldest ones; the others get new numbers. */
+/* Drops the `count` oldest traces; the others get new numbers. */
 static void forget_traces(srv_engine *engine, uint32_t count)
 {
 	struct engine_moves *moves = engine->moves;
@@ -499,7 +501,7 @@ void srv_engine_move_gone(srv_engine *engine, uint32_t id, const srv_stat *stat,
 		add_trace(engine, GONE, id, stat, bytes);
 }
 
-/* Ignored at the first start, when every file is new and none was removed. */
+/* Does nothing at the first start, when every file is new and none was removed. */
 void srv_engine_move_came(srv_engine *engine, uint32_t id, const srv_stat *stat)
 {
 	if (!engine->closing && (engine->sources->ready || engine->publishing->rev > 0))
@@ -532,7 +534,7 @@ static void move_settings(srv_engine *engine, uint32_t id)
 		return;
 	if (!srv_sidecar_move(engine->roots->fds[root], model, engine->roots->fds[a->root], hob_str_of(a->path),
 						  &done, &error)) {
-		a->move.settling = true; /* it stays there, and is used; this is logged once */
+		a->move.settling = true; /* the settings file is used where it is; logged once */
 		srv_log(SRV_LOG_WARNING, "settings", "of %s stay where it was: %s", a->full, error.context);
 	} else if (done) {
 		srv_log(SRV_LOG_INFO, "settings", "of %.*s went with it to %s.cook.json", HOB_FMT(model), a->full);

@@ -200,7 +200,7 @@ void srv_engine_note_work(srv_engine *engine, asset *a, uint64_t ns)
 	srv_forecast_note(&engine->jobs->forecast, a->cost.size, ns);
 }
 
-/* Adds the expected remaining time of each active job; returns how long they have run. */
+/* Adds the expected remaining time of all active jobs; returns how long they have run so far. */
 static uint64_t add_active(const srv_engine *engine, int64_t now_ms, srv_forecast_work *work)
 {
 	uint64_t all = 0;

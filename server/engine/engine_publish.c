@@ -363,7 +363,7 @@ static void publish_good(engine_job *job, const srv_record *record, bool hit, ho
 		log_warnings(job, a, record->warnings);
 }
 
-/* Whether the failure is a crash; without `error`, the JSON of the stored one tells. */
+/* Whether the failure is a crash. error NULL: judged by the record's JSON. */
 static bool is_crash(const srv_record *record, const hob_error *error)
 {
 	return error ? error->code == HOB_ERR_CRASHED

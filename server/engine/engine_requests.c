@@ -66,7 +66,7 @@ static void wait_for_asset(srv_engine *engine, srv_control *control, uint32_t id
 		srv_control_answer(control, 503, "internal", "no memory left to wait");
 }
 
-/* Only a scan that begins after now sees all that was written before. One may be running, so two must end. */
+/* Number of finished scans to wait for: a scan that runs now may miss earlier writes, so two must end. */
 static uint64_t rounds_from_now(const srv_engine *engine, uint32_t root)
 {
 	return engine->sources->scan_rounds[root] + 2;

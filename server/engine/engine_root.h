@@ -12,7 +12,7 @@ typedef struct root_state {
 	char *note;
 	char *away;				  /* reason why it is missing; NULL: it exists */
 	bool known;				  /* known from an earlier run */
-	uint64_t device, inode;	  /* of the folder scanned last; 0 = none */
+	uint64_t device, inode;	  /* of the folder scanned last; 0: none */
 	int64_t missing_since_ms; /* as stored in the index */
 } root_state;
 
@@ -42,8 +42,8 @@ void srv_engine_check_root(srv_engine *engine, uint32_t root);
 bool srv_engine_root_is_doubtful(const srv_engine *engine, uint32_t root);
 void srv_engine_lose_empty_root(srv_engine *engine, uint32_t root);
 void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why);
-/* The root was scanned. Call find before the comparison of files; if it returned true (the root was away),
- * call the second afterwards. */
+/* The root was scanned. Call find before the comparison of files; if find returned true (the root was away),
+ * call the second function afterwards. */
 bool srv_engine_find_root(srv_engine *engine, uint32_t root);
 void srv_engine_welcome_root(srv_engine *engine, uint32_t root);
 void srv_engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note);

@@ -156,7 +156,7 @@ static bool is_known(const srv_engine *engine, const srv_file *f)
 	return f->exists || (f->asset != HOB_NONE && srv_asset_is_alive(&srv_asset_at(engine, f->asset)->life));
 }
 
-/* Ends a scan; a failed one also counts for its waiters. */
+/* Ends a scan. A failed scan also counts for requests that wait for one. */
 static void end_scan(srv_engine *engine, uint32_t root)
 {
 	engine->sources->scan_rounds[root]++;

@@ -23,7 +23,7 @@ typedef struct listed_files {
 	uint32_t mark;
 } listed_files;
 
-/* Progress of earlier turns in the watch's reports. */
+/* How far earlier turns of the loop got with the watch's report that is being applied. */
 typedef struct engine_intake {
 	bool open, compared, back; /* back: the root was away */
 	bool gathers;			   /* changes join the changeset of the root */

@@ -26,7 +26,7 @@ struct engine_task {
 	atomic_bool stop;
 	atomic_ullong done, damaged; /* blobs */
 	uint64_t total, freed_bytes, over_bytes;
-	uint64_t max_bytes;	 /* for a gc: replaces the cache's limit; 0 = does not */
+	uint64_t max_bytes;	 /* for a gc: used instead of the cache's limit, unless 0 */
 	hob_sha256 *digests; /* of all blobs, while a verify runs */
 	uv_work_t work;
 	engine_task *next;

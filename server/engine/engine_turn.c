@@ -193,9 +193,9 @@ static void take_due(engine_job *job)
 	carry_out(job, act);
 }
 
-/* Events first, then idle workers, then the next job of the queue, whose events come first again: so a job
- * answered by the cache is over before the next one begins. The rest of a full turn is left to the next one:
- * see on_end. */
+/* Runs jobs: events first, then idle workers, then the next job of the queue, whose events come first again:
+ * a job answered by the cache is over before the next one begins. The rest of a full turn is left to the next
+ * one: see on_end. */
 static void run_jobs(srv_engine *engine)
 {
 	struct engine_jobs *jobs = engine->jobs;

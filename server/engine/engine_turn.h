@@ -1,4 +1,4 @@
-/* engine_turn.h - turns of the loop: work on the whole tree takes several; each publishes at its end. */
+/* engine_turn.h - turns, the iterations of the loop: each publishes at its end; large work takes several. */
 #ifndef ENGINE_TURN_H
 #define ENGINE_TURN_H
 

@@ -100,7 +100,8 @@ static void find_live(live_keys *live)
 		qsort(live->keys, live->count, sizeof *live->keys, compare);
 }
 
-/* Collects the live keys only when first called: not at all while the cache is within its limit. */
+/* Whether an asset uses the record, or the upstream still needs it. Collects the keys in use at the first
+ * call: only if the cache is over its limit. */
 static bool is_live(void *user, const hob_sha256 *record)
 {
 	live_keys *live = user;
@@ -218,8 +219,8 @@ static void note_inputs(srv_engine *engine)
 	engine->counters.sources.input_bytes = bytes;
 }
 
-/* The allocator keeps freed memory (after cooks, or after thousands of closed connections). It is returned to
- * the system when there is more of it, or the process is larger, than after the last return. */
+/* The allocator keeps freed memory (after cooks, or after thousands of closed connections). Returns it to
+ * the system; due when there is more of it, or the process is larger, than after the last return. */
 static void rest_run(uv_work_t *work)
 {
 	srv_engine *engine = work->data;

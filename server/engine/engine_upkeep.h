@@ -6,8 +6,8 @@
 
 struct engine_upkeep {
 	uv_work_t sync_work;
-	bool syncing; /* a sync, or a fold of the log, is in progress */
-	/* of the newest sync, and the last one reported; {0} when it succeeded */
+	bool syncing; /* a sync, or a checkpoint of the WAL, is in progress */
+	/* error of the newest sync, and the error reported last; {0}: success */
 	hob_error sync_error, sync_said;
 	uint64_t synced_jobs; /* `counters.jobs` at the newest sync */
 	struct {
@@ -32,7 +32,7 @@ struct engine_upkeep *srv_engine_upkeep_new(void);
 void srv_engine_upkeep_free(struct engine_upkeep *upkeep);
 void srv_engine_keep_store(srv_engine *engine);			/* once a second */
 uint64_t srv_engine_trim(srv_engine *engine, bool dry); /* bytes that were freed, or would be */
-void srv_engine_fold_log(srv_engine *engine);			/* in libuv's pool if it is long */
+void srv_engine_fold_log(srv_engine *engine); /* runs a checkpoint in libuv's pool if the WAL is long */
 
 /* engine_heal.c */
 /* Rebuilds the index if it is damaged, and writes the engine's state again. True: repeat the failed write. */

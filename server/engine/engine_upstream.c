@@ -23,7 +23,7 @@ static uint32_t longest_wait(const engine_job *job)
 	return tenth < LEAST_MS ? LEAST_MS : tenth > MOST_MS ? MOST_MS : (uint32_t)tenth;
 }
 
-/* While the upstream is away, its records count as unseen: the job looks for them again before it claims a
+/* If the upstream is away, marks its records as unseen: the job looks for them again before it claims a
  * cook. */
 void srv_engine_note_unreached(engine_job *job)
 {

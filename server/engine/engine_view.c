@@ -11,8 +11,8 @@
 
 /* ---- the view */
 
-/* Importer and settings from a record: correct for an unchanged asset, and the best available before the
- * first worker and the first scan. */
+/* Reads the importer or the settings from a record: correct for an unchanged asset, and the best available
+ * before the first worker and the first scan. */
 static hob_str ingredient(hob_str printed, hob_str before, size_t behind)
 {
 	size_t at = hob_str_find(printed, before, 0);
