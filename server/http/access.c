@@ -27,7 +27,7 @@ typedef struct guesser {
 	uint32_t failures;
 } guesser;
 
-/* Shared by all shards of a server. */
+/* Counts of wrong tokens by sender; shared by all shards of a server. */
 typedef struct guesses {
 	pthread_mutex_t lock;
 	guesser guessers[GUESSERS];
@@ -104,7 +104,7 @@ uint32_t srv_access_count(const access_list *access)
 	return access ? access->tokens.count : 0;
 }
 
-/* True once for each version of the file, in whichever shard. */
+/* True once for each version of the file, in the first shard that asks. */
 static bool is_news(guesses *shared, const struct stat *file)
 {
 	pthread_mutex_lock(&shared->lock);

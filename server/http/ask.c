@@ -7,7 +7,7 @@
 struct mailbox {
 	pthread_mutex_t lock;
 	int wake_fd;
-	uint32_t references; /* one for the server, and one for each unanswered ask */
+	uint32_t references; /* number of references: one from the server, and one from each unanswered ask */
 	ask *answered, **tail;
 };
 

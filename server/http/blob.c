@@ -28,10 +28,10 @@ struct blob {
 	char etag[HOB_SHA256_TEXT + 3]; /* including quotes */
 	uint64_t size;
 	uint8_t *data; /* content of a small blob */
-	int fd;		   /* file of a large one; `response` owns it */
+	int fd;		   /* file of a large blob; `response` owns the descriptor */
 	struct timespec changed;
 	struct MHD_Response *response;
-	uint32_t references; /* one for the cache, and one for each response that uses `data` */
+	uint32_t references; /* one from the cache, and one from each response that uses `data` */
 	encoded_form forms[CODING_COUNT];
 	int64_t used_ms;
 	blob *next_in_bucket, *older, *newer;
@@ -208,7 +208,7 @@ static blob *load(blob_cache *cache, const hob_sha256 *digest)
 	return b;
 }
 
-/* Whether the file is as it was: a blob never changes, but a program may have written to its file. */
+/* Whether the file is unchanged: a blob never changes, but a program may have written to its file. */
 static bool is_unchanged(const blob *b)
 {
 	struct stat info;

@@ -222,7 +222,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 
 static void set_cork(request *r, int on)
 {
-	/* Fails on Unix sockets, which do not need it. */
+	/* The option fails on Unix sockets, which do not need it. */
 	r->corked = setsockopt(r->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0 && on;
 }
 
@@ -369,7 +369,7 @@ static void pause_accepting(srv_http *http, bool pause)
 	}
 }
 
-/* New connections accepted at once: few enough to serve each before a later one can replace it. */
+/* Number of connections accepted at once: few, so that each is served before a later one can replace it. */
 static uint32_t arrivals_at_once(const srv_http *http)
 {
 	uint32_t part = http->max_connections / 4 + 1;
@@ -496,7 +496,7 @@ static void on_gone(request *r)
 
 static void handle_events(srv_http *http, const struct epoll_event *events, int count)
 {
-	/* Handle connections first: that may free some before new ones are accepted. */
+	/* Handles connections first, which may close some before new ones are accepted. */
 	for (int i = 0; i < count; i++) {
 		void *what = events[i].data.ptr;
 		int *listener = what;
@@ -525,7 +525,7 @@ static void *run(void *arg)
 		if (http->now_ms >= http->next_tick_ms) {
 			if (http->accept_paused)
 				pause_accepting(http, false);
-			/* Read before checking deadlines: a request is not late because this thread was busy. */
+			/* Reads before it checks deadlines: a request is not late because this thread was busy. */
 			srv_library_run(http);
 			tick(http);
 		}
@@ -570,7 +570,7 @@ static void release_shard(srv_http *http)
 	pthread_mutex_destroy(&http->lock);
 }
 
-/* Ends the threads that run, then frees. */
+/* Ends the running threads, then frees all shards. */
 static void release(srv_http *http)
 {
 	if (!http)

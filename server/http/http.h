@@ -31,12 +31,12 @@ typedef struct srv_http_options {
 	bool trust_network;
 	const char *tls_cert, *tls_key; /* PEM files: every TCP address then speaks TLS; Unix sockets never do */
 	bool hide_sources;				/* do not serve source files of assets */
-	uint32_t threads;				/* 0 = 1; connections go to the one that has the fewest */
-	uint32_t max_connections;		/* of all threads; 0 = 16384; at most srv_http_room */
-	uint32_t head_deadline_ms;		/* time limit for a request's head; 0 = 10000 */
-	uint32_t idle_ms;				/* keep-alive idle time; 0 = 60000 */
-	uint32_t max_events;			/* SSE listeners; 0 = 10000; at most max_connections */
-	const char *web_root; /* serve the dashboard's files from this folder; NULL = the built-in ones */
+	uint32_t threads;				/* 0 means 1; a new connection goes to the thread with fewest */
+	uint32_t max_connections;		/* of all threads; 0 means 16384; at most srv_http_room */
+	uint32_t head_deadline_ms;		/* time limit for a request's head; 0 means 10000 */
+	uint32_t idle_ms;				/* keep-alive idle time; 0 means 60000 */
+	uint32_t max_events;			/* SSE listeners; 0 means 10000; at most max_connections */
+	const char *web_root; /* the dashboard's files are served from this folder; NULL: the built-in ones */
 } srv_http_options;
 
 /* Connections for which a limit of open files has room. blobs: files of blobs that each thread keeps open. */

@@ -109,7 +109,7 @@ struct request {
 	int fd;
 	phase phase;
 	bool served_before, has_head, closing, corked;
-	int64_t gone_ms;  /* when the peer closed its side; 0 = not yet */
+	int64_t gone_ms;  /* when the peer closed its side; 0: not yet */
 	int64_t since_ms; /* start of this phase */
 	int64_t body_deadline_ms;
 	struct request *older, *newer; /* all open connections, longest in its phase first */
@@ -128,11 +128,11 @@ struct request {
 	uint32_t param_count;
 	hob_buf body;
 
-	struct upload *upload; /* a blob, while its body arrives */
+	struct upload *upload; /* the blob that is uploaded, while its body arrives */
 	bool shown_token;	   /* the request has a token, with this digest: */
 	hob_sha256 token;
-	struct stream *stream; /* the event stream that this request is, or NULL */
-	ask *ask;			   /* kept until the request completes */
+	struct stream *stream; /* set if this request is an event stream */
+	ask *ask;			   /* the newest question to the loop, kept until the request completes */
 	uint32_t asked;		   /* number of asks so far */
 	bool parked;		   /* suspended by the server */
 	bool polling;		   /* parked for an event, and in http->pollers */
@@ -213,7 +213,7 @@ bool srv_access_guessed(request *r);
 enum MHD_Result srv_reply_guesses(request *r);
 /* Counts an invalid token and answers 401, or 429 after many of them. */
 enum MHD_Result srv_reply_wrong_token(request *r);
-/* The folder below the mirror root {root} to which the request's token is limited; "" = the whole root. */
+/* The folder below the mirror root {root} to which the request's token is limited; "": the whole root. */
 hob_str srv_access_mirror_folder(const request *r);
 /* The scope of a token, and of the session in the request's cookie; WRITE if the server has no tokens. */
 srv_scope srv_session_scope(request *r, hob_str token);
@@ -247,7 +247,7 @@ enum MHD_Result srv_reply_problem(request *r, problem_id id, const char *hint, c
 typedef struct problem_text {
 	hob_str code, detail, hint, asset, instance;
 	hob_str members;   /* additional JSON members, beginning with a comma */
-	const char *allow; /* Allow, NULL = none */
+	const char *allow; /* Allow, NULL: none */
 	uint32_t retry_after_s;
 	bool has_size; /* sends Content-Range: bytes * / size */
 	uint64_t size;
@@ -285,7 +285,7 @@ void srv_refuse_unread(srv_http *http, unsigned status);
 typedef struct mailbox mailbox;
 mailbox *srv_mailbox_new(int wake_fd);
 void srv_mailbox_drop(mailbox *box);
-/* The asks answered since the last call, as a list; those without an owner are already freed. */
+/* Returns the asks answered since the last call, as a list; asks without an owner are already freed. */
 ask *srv_mailbox_take(mailbox *box);
 
 /* Posts a copy of the question and parks; the handler runs again once r->ask->answered. */
@@ -293,7 +293,7 @@ enum MHD_Result srv_ask(request *r, srv_control_kind kind, hob_str asset, const 
 void srv_ask_forget(request *r);
 /* The peer has closed its side: tells the loop that work for this request alone can be dropped. */
 void srv_ask_abandon(request *r);
-/* Posts without waiting for the answer. `rest` has no texts. */
+/* Posts a question without waiting for the answer. `rest` has no texts. */
 void srv_ask_aside(srv_http *http, srv_control_kind kind, const srv_control *rest);
 
 /* Opens every address of a list "127.0.0.1:7780,[::1]:7780,unix:/run/hob.sock"; "localhost:7780" is both
@@ -376,7 +376,7 @@ uploads *srv_uploads_new(void);
 /* Drops interrupted uploads and ends the decoding thread, after all shards. NULL is allowed. */
 void srv_uploads_free(uploads *all);
 bool srv_upload_begin(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
-/* Takes the next bytes; parks the request of an encoded blob until they are decoded. */
+/* Writes the next bytes; parks the request of an encoded blob until they are decoded. */
 void srv_upload_put(upload *u, hob_bytes bytes);
 void srv_uploads_decoded(srv_http *http); /* called after a wake: unparks requests */
 /* Ends an upload. The bytes of an interrupted unencoded upload are kept for a client that resumes; all else
@@ -501,10 +501,10 @@ struct srv_http {
 	uint32_t max_connections; /* of this shard */
 	uint32_t head_deadline_ms, idle_ms, max_events;
 	char **allowed_hosts, **cors_origins;
-	const char *web_root; /* folder of the dashboard's files; NULL = the built-in ones */
+	const char *web_root; /* folder of the dashboard's files; NULL: the built-in ones */
 	uploads *uploads;
 
-	/* In the first shard only: it accepts for all. */
+	/* In the first shard only, which accepts the connections of all. */
 	int listeners[LISTENERS_MAX];
 	bool is_unix[LISTENERS_MAX];
 	uint32_t listener_count;
@@ -531,7 +531,7 @@ struct srv_http {
 	counter stream_count;
 	route_counts requests[ROUTE_COUNT];
 
-	/* Below: the shard's thread only. */
+	/* The following fields are used only by the shard's thread. */
 	bool stopping, accept_paused;
 	int64_t now_ms, next_tick_ms, start_ms;
 	request *oldest, *newest; /* connections in the order in which they entered their phase */

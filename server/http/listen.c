@@ -97,7 +97,7 @@ static bool open_unix(srv_http *http, hob_str path, hob_str text, hob_error *err
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return hob_fail(err, IO, "cannot listen on '%.*s': %s", HOB_FMT(text), strerror(errno));
-	/* A socket file on which nobody listens was left by a killed daemon. */
+	/* Removes a socket file on which no process listens: a killed daemon left it. */
 	if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED)
 		unlink(address.sun_path);
 	if (!bind_and_listen(http, fd, (struct sockaddr *)&address, sizeof address, text, err))
@@ -169,7 +169,7 @@ static bool open_one(srv_http *http, hob_str text, hob_error *err)
 						 err);
 	if (!open_inet(http, AF_INET, &w.four, w.port, text, err))
 		return false;
-	/* Both loopback addresses with one port; only IPv4 on a machine without IPv6. */
+	/* Binds both loopback addresses to one port; on a machine without IPv6 only that of IPv4. */
 	unsigned bound = w.port;
 	sscanf(newest_address(http), "127.0.0.1:%u", &bound);
 	hob_error ignored;

@@ -22,7 +22,7 @@ void srv_refuse_raw(request *r, problem_id id, const char *hint, const char *det
 				   kind->status, kind->title, body.size);
 	hob_buf_put_str(&answer, hob_buf_str(&body));
 	if (speaks_plainly(r) && !answer.failed && !body.failed) {
-		/* Nothing else is being sent: the library handles one request at a time, and an answer is small. */
+		/* Nothing else is being sent, as the library handles one request at a time; one call sends it all. */
 		ssize_t sent = send(r->fd, answer.data, answer.size, MSG_DONTWAIT | MSG_NOSIGNAL);
 		(void)sent;
 	}

@@ -175,7 +175,8 @@ enum MHD_Result srv_reply_problem(request *r, problem_id id, const char *hint, c
 								  &(problem_text){.detail = hob_str_of(text), .hint = hob_str_of(hint)});
 }
 
-/* The problem of an answer: 422 is a failed cook, invalid settings, or a derived output that is too large. */
+/* Finds the problem for an answer of the loop: 422 is a failed cook, invalid settings, or a derived output
+ * that is too large. */
 static problem_id problem_of(const ask *a, hob_str code)
 {
 	int status = a->status;

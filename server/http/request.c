@@ -15,7 +15,7 @@ static int hex(char c)
 
 bool srv_decode_percent(hob_str *text, bool plus_is_space, bool raw)
 {
-	/* The text is part of the request's own copy of the target. */
+	/* Writing is allowed: the text is part of the request's own copy of the target. */
 	char *out = (char *)(uintptr_t)text->data;
 	size_t size = 0;
 	for (size_t i = 0; i < text->len; i++) {
@@ -341,7 +341,7 @@ bool srv_request_route(request *r, enum MHD_Result *result)
 									"the request target '%.*s' does not begin with '/'", HOB_FMT(target));
 		return false;
 	}
-	/* Most targets have no escape. */
+	/* A quick check first, as most targets have no escape. */
 	uint8_t kinds = 0;
 	for (size_t i = 0; i < target.len; i++) {
 		uint8_t kind = target_bytes[(uint8_t)target.data[i]];

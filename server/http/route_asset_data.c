@@ -165,7 +165,7 @@ static enum MHD_Result reply_bytes(request *r, const srv_view_asset *asset, cons
 	return result;
 }
 
-/* Called if the loop has answered and the output is still not in the store. */
+/* Sends the problem of an output that is still not in the store after the loop's answer. */
 static enum MHD_Result reply_not_made(request *r, const srv_view_asset *asset, const char *hint)
 {
 	const ask *a = r->ask;

@@ -32,7 +32,7 @@ typedef struct query {
 	hob_str q, root, kind, path, uses;
 	uint32_t states, standings, levels; /* bits; 0: any */
 	hob_rule rule;						/* HOB_RULE_COUNT: any */
-	bool textures;						/* asks for these, not for assets */
+	bool textures;						/* the request is for textures, not for assets */
 	bool has_problem, problem, warning, nondeterministic, count, ndjson, down, has_cursor, has_path;
 	uint64_t changed_since, limit;
 	uint32_t fields;
@@ -189,7 +189,7 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 {
 	hob_str format = HOB_STR("json");
 	if (srv_request_param(r, "q", &q->q))
-		/* May be changed: the parameter is part of the request's own copy of the target. */
+		/* Converts to lower case in place: the parameter is in the request's own copy of the target. */
 		for (char *c = (char *)(uintptr_t)q->q.data; c < q->q.data + q->q.len; c++)
 			*c = lower(*c);
 	hob_str flag;
@@ -220,7 +220,7 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 
 /* ---- filter and order */
 
-/* Ignores case; `what` is in lower case. */
+/* Whether `s` contains `what`, which is in lower case; ignores case. */
 static bool contains_nocase(hob_str s, hob_str what)
 {
 	if (what.len == 0)
@@ -607,7 +607,7 @@ enum MHD_Result srv_route_findings(request *r)
 
 typedef struct texture {
 	const query *q;
-	const srv_view_asset *user; /* one of them */
+	const srv_view_asset *user; /* one of the assets that use the texture */
 	const srv_view_dep *dep;
 	hob_str full;
 	uint64_t key, users;

@@ -48,7 +48,7 @@ static int compare_names(const void *a, const void *b)
 	return hob_str_compare(*(const hob_str *)a, *(const hob_str *)b);
 }
 
-/* Sets `cause` also for the assets that others name as their root cause. */
+/* Sets `cause` of the assets that other assets name as their root cause. */
 static void find_culprits(fault *faults, uint32_t count)
 {
 	hob_str *causes = malloc((count + 1) * sizeof *causes);
@@ -90,7 +90,7 @@ static uint32_t collect(const srv_view *view, fault *faults)
 typedef struct fault_group {
 	const fault *faults;
 	uint32_t count;
-	uint64_t rev; /* the highest in the group */
+	uint64_t rev; /* the highest rev in the group */
 } fault_group;
 
 static int newest_first(const void *a, const void *b)

@@ -15,7 +15,7 @@ enum {
 	TRACE_MAX = 20000,
 	SYNC_DEFAULT_MS = 30000,
 	SYNC_MAX_MS = 600000,
-	COMPARE_MS = 1000 /* then the rest of a history comes without comparisons */
+	COMPARE_MS = 1000 /* after this time the rest of a history comes without comparisons */
 };
 
 /* "2026-11-20T18:31:29Z", optionally with fractions of a second; or milliseconds since 1970. */

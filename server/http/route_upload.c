@@ -44,10 +44,10 @@ struct upload {
 	turn turn;
 	hob_buf piece; /* received bytes; the decoding thread's while WAITS or DECODING */
 	int64_t since_ms;
-	atomic_bool gone; /* the client is gone; the decoding thread frees the upload */
+	atomic_bool gone; /* the client is gone, so the decoding thread frees the upload */
 };
 
-/* Shared by all shards. */
+/* The uploads of all shards, with the decoding thread. */
 struct uploads {
 	pthread_mutex_t lock;
 	pthread_cond_t work;
@@ -162,7 +162,7 @@ static void take_turn(upload *u, bool gone)
 
 static void drop_aside(upload *u)
 {
-	/* With a slot, the decoding thread may be writing to it. */
+	/* An upload with a slot is left to the decoding thread, which may be writing to it. */
 	if (u->slot || (u->writer && u->got > LARGE && take_slot(u)))
 		take_turn(u, true);
 	else
@@ -197,7 +197,7 @@ void srv_uploads_decoded(srv_http *http)
 	}
 }
 
-/* Puts an interrupted upload first; drops the oldest, and those of the same blob. */
+/* Puts an interrupted upload first in `cut`; drops the oldest ones, and earlier ones of the same blob. */
 static void keep_cut(upload *u)
 {
 	uploads *all = u->http->uploads;

@@ -24,7 +24,7 @@ enum {
 struct stream {
 	request *request;
 	event_filter filter;
-	_Atomic uint64_t seq; /* last event looked at, sent or not; other shards read it */
+	_Atomic uint64_t seq; /* number of the last event examined, whether sent or not; other shards read it */
 	hob_buf text;		  /* formatted; bytes from `sent` on are not sent yet */
 	size_t sent;
 	int64_t wrote_ms, began_ms; /* began_ms: Unix time */
@@ -129,7 +129,7 @@ static ssize_t on_read(void *user, uint64_t position, char *out, size_t room)
 	return (ssize_t)given;
 }
 
-/* Changes of the list take the shard's lock, because other shards read it. */
+/* Adds a stream to the list. Changes of the list take the shard's lock, because other shards read it. */
 static void link_stream(srv_http *http, stream *s)
 {
 	pthread_mutex_lock(&http->lock);
