@@ -17,7 +17,7 @@ hob_bytes srv_find_output(const srv_result *result, const char *name)
 	return (hob_bytes){0};
 }
 
-/* "textures/12" is 12; HOB_NONE: it has another form. */
+/* Returns 12 for "textures/12"; HOB_NONE for a name of another form. */
 static uint32_t texture_number(hob_str name)
 {
 	char text[24];

@@ -35,7 +35,7 @@ static void take_notes(const cJSON *facts, hob_notes *notes)
 
 static bool number_is(const cJSON *list, int index, uint64_t value)
 {
-	/* cJSON stores numbers as doubles: nanoseconds lose their last 8 bits, equally on both sides. */
+	/* cJSON stores numbers as doubles: both compared times lose their last 8 bits alike. */
 	const cJSON *item = cJSON_GetArrayItem(list, index);
 	double other = (double)value, apart = cJSON_IsNumber(item) ? item->valuedouble - other : 1e9;
 	return apart > -1024 && apart < 1024;

@@ -10,7 +10,7 @@ static uint64_t key_of(hob_str extension)
 	return key;
 }
 
-/* The slot of the extension, or the free one where it would go. */
+/* The slot of the extension, or the free slot where it would go. */
 static importer_extension *place_of(const importer_table *table, hob_str extension)
 {
 	uint64_t key = key_of(extension);

@@ -7,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-/* key: the first eight letters of the extension, lower case; 0 = free. */
+/* key: the first eight letters of the extension, lower case; 0: free. */
 typedef struct importer_extension {
 	uint64_t key;
 	hob_str extension;
@@ -17,7 +17,7 @@ typedef struct importer_extension {
 typedef struct importer_table {
 	srv_pool_importer *items;
 	uint32_t count;
-	importer_extension *extensions; /* open addressing; mask + 1 of them */
+	importer_extension *extensions; /* [mask + 1] slots with open addressing */
 	uint32_t mask;
 } importer_table;
 

@@ -66,7 +66,7 @@ static void narrow(const char *root, const group_kind *kind, const char *folder,
 	char text[TEXT_MAX];
 	uint64_t limit =
 		read_text(root, folder, kind->limit, text) ? number_after(text, "", UINT64_MAX) : UINT64_MAX;
-	if (limit >= INT64_MAX / 2) /* v1's value for "none" */
+	if (limit >= INT64_MAX / 2) /* in v1 such a value means no limit */
 		return;
 	uint64_t used = read_text(root, folder, kind->usage, text) ? number_after(text, "", 0) : 0;
 	uint64_t cached =

@@ -9,7 +9,7 @@
 
 typedef struct srv_memory {
 	uint64_t total;		/* memory of the machine or, if less, of the container; UINT64_MAX: unknown */
-	uint64_t available; /* free before the kernel must end a process; likewise */
+	uint64_t available; /* memory that is free, of the machine or the container; UINT64_MAX: unknown */
 	bool contained;		/* the container has the smaller limit */
 } srv_memory;
 void srv_machine_memory(const char *root, srv_memory *out);

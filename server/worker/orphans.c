@@ -22,7 +22,7 @@ static bool runs(pid_t pid, const char *program)
 	return strcmp(target, program) == 0;
 }
 
-/* Looks at the children of all threads: the kernel lists them by the thread that adopted them. */
+/* Checks the children of every thread, as the kernel lists a child under the thread that adopted it. */
 uint32_t srv_orphans_end(const char *program, bool (*known)(void *user, pid_t pid), void *user, pid_t *out,
 						 uint32_t room)
 {

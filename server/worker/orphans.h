@@ -1,7 +1,7 @@
 /* orphans.h - processes that a cook process started and left behind.
  *
- * The sandbox forbids them. Without it, this process becomes their parent when theirs ends, even if they left
- * its process group, because it is a subreaper. They are recognised by their program, the worker's. */
+ * The sandbox prevents that. Otherwise this process, a subreaper, becomes their parent when theirs ends, even
+ * if they left its process group. They are recognised by their program, the worker's. */
 #ifndef SRV_ORPHANS_H
 #define SRV_ORPHANS_H
 

@@ -27,7 +27,7 @@ static uint32_t count_of(const srv_claims *claims, uint32_t worker)
 	return count;
 }
 
-/* Adds a claim, or drops it without room: then the part may be made twice, and no worker waits for it. */
+/* Adds a claim if there is room; otherwise the part may be made twice, and no worker waits for it. */
 static bool add(srv_claims *claims, const srv_claim *claim)
 {
 	if (claims->count == CLAIMS_MAX || count_of(claims, claim->worker) >= CLAIMS_OF_ONE_MAX ||

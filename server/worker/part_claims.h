@@ -22,21 +22,21 @@ typedef struct srv_claims {
 } srv_claims;
 
 typedef enum srv_claim_answer {
-	SRV_CLAIM_MAKE,		 /* the asker makes it */
-	SRV_CLAIM_ELSEWHERE, /* another makes it */
+	SRV_CLAIM_MAKE,		 /* the worker that asked makes the part */
+	SRV_CLAIM_ELSEWHERE, /* another worker makes the part */
 	SRV_CLAIM_WAIT		 /* the same; the caller is answered later and stored as waiting */
 } srv_claim_answer;
 
 /* Asks for an unknown part. With `wait`, the worker releases its other claims. */
 srv_claim_answer srv_claims_ask(srv_claims *claims, uint32_t worker, const uint8_t key[32], bool wait);
 
-/* The part is made and is being stored: it stays claimed until srv_claims_end, even if its maker ends. */
+/* Marks a part as being stored: it stays claimed until srv_claims_end, even if its maker ends. */
 void srv_claims_store(srv_claims *claims, const uint8_t key[32]);
 
-/* The part exists, or its maker failed: removes the claim. */
+/* Removes a claim, when the part is stored or its maker failed. */
 void srv_claims_end(srv_claims *claims, const uint8_t key[32]);
 
-/* The worker's job is over: removes its claims and its waiting entry. */
+/* Removes the claims and the waiting entry of a worker whose job is over. */
 void srv_claims_leave(srv_claims *claims, uint32_t worker);
 
 /* Removes and returns a worker that waits for a part which nobody makes any more; false if there is none. */

@@ -91,7 +91,7 @@ static bool find_worker(srv_pool *pool, hob_error *err)
 					"hob-worker is not beside hob in '%s'; put it there, or install Hob again", self);
 }
 
-/* The path as the kernel reports it, to recognise orphans. */
+/* Finds the worker program's path as the kernel reports it, to recognise orphans. */
 static bool resolve_worker(srv_pool *pool, hob_error *err)
 {
 	if (!find_worker(pool, err))

@@ -80,12 +80,12 @@ typedef struct srv_pool_callbacks {
 
 typedef struct srv_pool_options {
 	const char *worker_path;  /* NULL: hob-worker beside this program, otherwise ../libexec/hob/hob-worker */
-	uint32_t workers;		  /* 0 = number of CPUs */
-	uint32_t timeout_ms;	  /* wall clock per job; 0 = 300000 */
-	uint32_t cpu_seconds;	  /* CPU per job and thread; 0 = 2 x timeout */
-	uint64_t memory_limit;	  /* RLIMIT_AS; 0 = 4 GiB */
-	uint64_t source_limit;	  /* maximum bytes of a file to read; 0 = HOB_LIMIT_SOURCE_BYTES */
-	uint32_t jobs_per_worker; /* 0 = 256 */
+	uint32_t workers;		  /* 0: number of CPUs */
+	uint32_t timeout_ms;	  /* wall clock per job; 0 means 300000 */
+	uint32_t cpu_seconds;	  /* CPU per job and thread; 0: twice the timeout */
+	uint64_t memory_limit;	  /* RLIMIT_AS; 0 means 4 GiB */
+	uint64_t source_limit;	  /* maximum bytes of a file to read; 0: HOB_LIMIT_SOURCE_BYTES */
+	uint32_t jobs_per_worker; /* 0 means 256 */
 	srv_sandbox_policy sandbox;
 	const int *root_fds; /* O_PATH or O_RDONLY directories; used only during srv_pool_new (dup'ed) */
 	uint32_t root_count;
@@ -107,7 +107,7 @@ typedef struct srv_pool_job {
 	hob_str text; /* copied; if not empty, it replaces the file at `path`, which is not read */
 	hob_settings settings;
 	hob_profile profile;
-	uint32_t threads; /* 0 = all */
+	uint32_t threads; /* 0: all */
 	/* waited: a user waits, so the cook gets the daemon's own priority; otherwise the worker runs at nice 19.
 	 * Only root can raise the priority of a process again. Without root, a worker at nice 19 is replaced if
 	 * the cook is `slow` and so worth a new process, and the idle callback says when to ask again; otherwise
@@ -116,7 +116,7 @@ typedef struct srv_pool_job {
 } srv_pool_job;
 /* Starts a job in an idle worker. False if none is idle. */
 bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what);
-/* A user now waits for a running job. If the priority cannot be raised, nothing changes. */
+/* Raises the priority of a running job, for which a user now waits, if this process may do so. */
 void srv_pool_hurry(srv_pool *pool, void *job);
 /* The part from part_put is stored, or could not be: answers the workers that wait for it. Call it once for
  * every part_put, even while the pool closes, which waits for it. */

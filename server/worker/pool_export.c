@@ -115,7 +115,7 @@ typedef struct amount {
 	bool hidden; /* some usage is not visible */
 } amount;
 
-/* Adds up a folder. Other processes may change it meanwhile: missing files do not count. */
+/* Adds up the sizes in a folder. Files that other processes remove meanwhile do not count. */
 static void count_folder(int parent, const char *name, uint32_t depth, amount *sum)
 {
 	struct stat info;
@@ -250,7 +250,7 @@ void srv_pool_export(worker *w, const srv_frame *frame)
 		srv_pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
 		return;
 	}
-	if (w->export.pid > 0) { /* killed with the worker before this one */
+	if (w->export.pid > 0) { /* the editor of the previous worker, which was killed with it */
 		waitpid(w->export.pid, NULL, 0);
 		w->export.pid = 0;
 		close(w->export.channel);

@@ -26,7 +26,8 @@ enum {
 
 /* ---- parts that workers share */
 
-/* number of PART: 0 unknown, the worker makes it; 1 with the part; 2 another worker makes it. */
+/* Answers a worker's question for a part with PART. Its number: 0: unknown, this worker makes it; 1: with the
+ * part; 2: another worker makes it. No answer yet if this worker is to wait for the other one. */
 static void answer_part(worker *w, const uint8_t key[32], bool wait)
 {
 	srv_pool *pool = w->pool;
@@ -125,7 +126,8 @@ static int new_memory(uint64_t size)
 	return -1;
 }
 
-/* Gives the worker a memory file of sealed size. It makes none itself, because they would not be counted. */
+/* Gives the worker a memory file of sealed size. The worker makes no such files itself, because they would
+ * not be counted. */
 static void on_memory(worker *w, const srv_frame *frame)
 {
 	uint64_t limit = w->pool->options.memory_limit,
@@ -156,7 +158,7 @@ static void on_memory(worker *w, const srv_frame *frame)
 static bool map_result(int fd, srv_outcome *outcome, hob_error *err)
 {
 	struct stat info;
-	/* Sealed first, so that the checked bytes cannot change. */
+	/* Seals the file first, so that the checked bytes cannot change. */
 	if (fd < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0 ||
 		fstat(fd, &info) != 0 || info.st_size <= 0)
 		return hob_fail(err, REJECTED,

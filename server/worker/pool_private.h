@@ -28,8 +28,8 @@ typedef struct worker {
 	uint64_t oom_kills;		 /* srv_machine_oom_kills when it started or last had no job */
 	uint64_t file_bytes;	 /* total size of the memory files given to this process */
 	uint64_t cpu_before_ns;	 /* CPU time when the job began */
-	bool looked;			 /* a quarter of the job's time has passed ... */
-	uint64_t wait_before_ns; /* ... when it had waited this long for a processor */
+	bool looked;			 /* wait_before_ns is set, after a quarter of the job's time */
+	uint64_t wait_before_ns; /* how long the process had waited for a processor by then */
 	/* the running job */
 	void *job;
 	hob_buf log, touched; /* touched: NUL-separated paths */
@@ -37,7 +37,7 @@ typedef struct worker {
 	uint64_t began_ns;				   /* start of the job, by uv_hrtime */
 	uint64_t part_bytes;			   /* total size of the job's parts so far */
 	uint64_t files_before;			   /* size of its memory files when the job began */
-	bool refused;					   /* got no memory file for its result */
+	bool refused;					   /* the worker got no memory file for its result */
 	hob_error why;					   /* set by the code that decided to end this worker */
 	bool has_why, cancelled, outdated; /* outdated: one of its roots is now another folder */
 	bool stalled;
@@ -48,7 +48,7 @@ typedef struct worker {
 		uint32_t root;
 		int channel; /* to hob-exporter; its file system arrives there */
 		char folder[SRV_EXPORT_FOLDER];
-		hob_error greedy; /* reason why it was ended: too much disk or too many threads */
+		hob_error greedy; /* reason why the program was ended: too much disk or too many threads */
 	} export;			  /* the program that the running job waits for */
 } worker;
 
@@ -88,7 +88,7 @@ void srv_pool_maybe_closed(srv_pool *pool);
 /* pool_process.c */
 bool srv_pool_spawn(worker *w, hob_error *err);
 void srv_pool_kill(worker *w, hob_err_code code, const char *text);
-/* Kills its processes and ignores further messages. */
+/* Kills the worker's processes and ignores its further messages. */
 void srv_pool_end(worker *w);
 void srv_pool_drain(worker *w);
 void srv_pool_on_child(uv_signal_t *handle, int number);

@@ -21,7 +21,7 @@ static bool is_cut_off(int status)
 	return WEXITSTATUS(status) == SRV_WORKER_CUT_OFF || WEXITSTATUS(status) == SRV_WORKER_HELD_UP;
 }
 
-/* Libraries react to a failed allocation by aborting, by using the null pointer, or by exiting. */
+/* Whether the process ran out of memory: libraries then abort, use the null pointer, or exit. */
 static bool was_out_of_memory(int status, uint64_t peak_bytes, uint64_t memory_limit)
 {
 	bool own =
@@ -33,7 +33,7 @@ static bool was_out_of_memory(int status, uint64_t peak_bytes, uint64_t memory_l
 	": the file is damaged or meets a bug of the importing library; try to export it again or in another "   \
 	"format"
 
-/* The signal's name is between both texts. */
+/* Texts of a death by a signal; the signal's name stands between both. */
 static const struct {
 	int number;
 	hob_err_code code;

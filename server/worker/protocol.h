@@ -69,7 +69,7 @@ typedef struct srv_frame {
 
 typedef struct srv_start {
 	char version[32];
-	uint64_t memory_limit; /* RLIMIT_AS; 0 = none */
+	uint64_t memory_limit; /* RLIMIT_AS; 0: none */
 	uint64_t source_limit; /* bytes of one file */
 	uint32_t threads;	   /* largest number of threads of a job */
 	uint32_t sandbox;	   /* srv_sandbox_policy */

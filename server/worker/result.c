@@ -135,7 +135,7 @@ static hob_str take_text(cursor *c, uint64_t most)
 	return p ? (hob_str){(const char *)p, len} : (hob_str){0};
 }
 
-/* Takes a count, at most as many as the smallest records that fit into the remaining bytes. */
+/* Reads a count; fails if not even the smallest records of this number would fit into the rest. */
 static uint32_t take_count(cursor *c, uint64_t most, size_t smallest)
 {
 	uint32_t count = take_u32(c);

@@ -245,7 +245,7 @@ static bool io_find_nocase(void *user, hob_str path, hob_str *found)
 	srv_root_io *io = user;
 	char question[PATH_MAX], name[NAME_MAX + 1] = "";
 	hob_str dir = hob_path_dir(path), asked = srv_spelling_of(path, question);
-	/* Beyond the limit every folder gives the same answer, so it is not a dependency. */
+	/* Beyond the limit the answer is the same in every folder, so the path is not a dependency. */
 	if (asked.len == 0 || asked.len >= HOB_LIMIT_PATH_BYTES || io->count >= HOB_LIMIT_SOURCE_FILES)
 		return false;
 	file_record *known = find_record(io, asked), *file = known ? known : add_record(io, asked);
@@ -270,7 +270,7 @@ static bool io_find_nocase(void *user, hob_str path, hob_str *found)
 static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 {
 	srv_root_io *io = user;
-	if (path.len >= HOB_LIMIT_PATH_BYTES) /* cannot exist, so it is not a dependency */
+	if (path.len >= HOB_LIMIT_PATH_BYTES) /* such a path cannot exist, so it is not a dependency */
 		return fail_too_long(path, err);
 	if (srv_spelling_is(path))
 		return hob_fail(err, CORRUPT, "'%.*s': no file with such a name is read; rename it", HOB_FMT(path));

@@ -13,12 +13,12 @@
 typedef struct srv_root_io srv_root_io;
 typedef struct srv_root_hasher srv_root_hasher;
 
-/* The thread for large files; it ends with the process. NULL without memory. Works without a thread if it
- * cannot be started. */
+/* The thread for large files; it ends with the process. NULL without memory. If the thread
+ * cannot be started, large files are hashed where they are read. */
 srv_root_hasher *srv_root_hasher_new(void);
 
-/* Borrows the descriptor and the hasher. source_limit: bytes of one file. `touched` (may be NULL) is called
- * with each path before it is opened for the first time. NULL without memory. */
+/* Makes the io of one job; borrows the descriptor and the hasher. source_limit: bytes of one file. `touched`
+ * (may be NULL) is called with each path before it is opened for the first time. NULL without memory. */
 srv_root_io *srv_root_io_new(int root_fd, uint64_t source_limit, srv_root_hasher *hasher,
 							 void (*touched)(void *user, hob_str path), void *user);
 void srv_root_io_free(srv_root_io *io);

@@ -139,7 +139,7 @@ static const int allowed[] = {
 };
 
 #ifndef HOB_SANITIZED
-/* Libraries try these and can work without them. */
+/* Calls that fail instead of ending the process: libraries try them and can work without them. */
 static const int refused[] = {
 	SCMP_SYS(openat),
 	SCMP_SYS(open),
@@ -421,7 +421,7 @@ static bool allow_program_calls(void)
 	for (size_t i = 0; i < HOB_COUNT_OF(program_uses); i++)
 		ok =
 			ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, program_uses[i].call, 1, program_uses[i].arg) == 0;
-	/* Signals to itself, and reads of its own limits. */
+	/* The process may signal itself and read its own limits. */
 	const scmp_datum_t own = (scmp_datum_t)getpid();
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(kill), 1, SCMP_A0(SCMP_CMP_EQ, own, 0)) == 0;
 	ok = ok &&

@@ -22,7 +22,7 @@ typedef struct srv_sandbox_layers {
 	int landlock_abi;
 } srv_sandbox_layers;
 
-/* memory_limit: RLIMIT_AS in bytes, 0 = none (always none in sanitizer builds, which reserve terabytes).
+/* memory_limit: RLIMIT_AS in bytes, 0: none (always none in sanitizer builds, which reserve terabytes).
  * makes_code: the process compiles code at run time (the shaders of a software renderer). Executable memory
  * is then allowed, its libraries' calls outside the list fail instead of ending the process, and they may
  * start threads.

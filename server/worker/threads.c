@@ -85,6 +85,6 @@ static void run(void *user, uint32_t count, hob_task task, void *context)
 hob_parallel srv_threads_table(srv_threads *threads, uint32_t limit)
 {
 	uint32_t all = threads->extra + 1;
-	/* The set has one size: a job gets all of it, or runs in one thread. */
+	/* A job gets all threads of the set, or runs in one. */
 	return (hob_parallel){threads, limit > 1 ? all : 1, run};
 }

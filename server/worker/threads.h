@@ -6,8 +6,8 @@
 
 typedef struct srv_threads srv_threads;
 
-/* `extra` threads in addition to the caller's; 0 is allowed. NULL without memory. It works without threads
- * that cannot be started. */
+/* Starts `extra` threads in addition to the caller's; 0 is allowed. NULL without memory. It works without
+ * threads that cannot be started. */
 srv_threads *srv_threads_new(uint32_t extra);
 /* A table for one job: limit 1 runs in the caller alone, more uses the whole set. No nested loops. */
 hob_parallel srv_threads_table(srv_threads *threads, uint32_t limit);

@@ -59,7 +59,7 @@ static void send_progress(void *user, const char *stage, float done)
 					   .number = (uint32_t)(done * 1000),
 					   .payload_size = (uint32_t)strlen(stage)};
 	srv_frame_send(SRV_WORKER_SOCKET, &frame, stage, -1, NULL);
-	/* The allocator keeps memory freed by one stage; the next stage needs it elsewhere. */
+	/* Returns memory that the allocator keeps from one stage: the next stage needs it elsewhere. */
 	if (mallinfo2().fordblks > UNUSED_BYTES)
 		malloc_trim(0);
 }
@@ -87,7 +87,7 @@ static void pause_ms(uint32_t ms)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Retries while descriptors in transit of other programs exhaust the limit (srv_frame_send). */
+/* Sends a frame; retries while other programs' descriptors in transit exhaust the limit (srv_frame_send). */
 static void hand_over(worker *w, const srv_frame *frame, int fd)
 {
 	enum { PAUSE_MS = 5, PATIENCE_MS = 5000 };
@@ -154,7 +154,7 @@ static hob_part_state part_get(void *user, const uint8_t key[32], bool wait, hob
 	return state;
 }
 
-/* `talk` is locked: no part can be requested, or answered, while an importer waits. */
+/* Asks the daemon for an export, with `talk` locked: no part is requested or answered meanwhile. */
 static bool ask_export(void *user, const srv_exporter_ask *ask, hob_bytes *result, hob_error *err)
 {
 	worker *w = user;
