@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static const struct {
-	const char *heading; /* heading above this command and the following ones; NULL = as before */
+	const char *heading; /* heading above this command and the following ones; NULL: as before */
 	const cli_command *command;
 } table[] = {{"Everyday", &srv_cli_serve}, {NULL, &srv_cli_cook},	   {NULL, &srv_cli_check},
 			 {NULL, &srv_cli_status},	   {NULL, &srv_cli_ls},		   {NULL, &srv_cli_why},

@@ -53,7 +53,7 @@ typedef struct agent {
 	bool stop;		  /* a refusal that only the user can resolve */
 	uint64_t sent;	  /* total bytes of request bodies */
 	uint32_t changes; /* since the start */
-	int64_t next_ms;  /* sys_ticks_ms of the next retry; 0 = never */
+	int64_t next_ms;  /* sys_ticks_ms of the next retry; 0: never */
 	char problem[600];
 } agent;
 
@@ -62,7 +62,7 @@ typedef struct agent {
 bool agent_tree_open(agent *a, hob_error *err) HOB_MUST_CHECK; /* patterns, and digests of the last run */
 void agent_tree_release(agent_tree *tree);
 agent_file *agent_tree_place(agent_tree *tree, hob_str path); /* NULL without memory */
-/* Marks a path that may have changed; "" = everything. */
+/* Marks a path that may have changed; "": everything. */
 void agent_tree_touch(agent *a, hob_str path);
 /* Checks busy files again. */
 void agent_tree_retry(agent *a);
@@ -77,8 +77,8 @@ uint32_t agent_tree_run(agent_file *const *files, uint32_t count, size_t skip, h
 
 /* ---- agent_sync.c */
 
-/* Sends the differences. Opens a session first if there is none. False: retry at a->next_ms, or a->stop.
- * Prints what happened. */
+/* Sends the differences, opening a session first if there is none, and prints the outcome. False: failed;
+ * unless a->stop is set, call again at a->next_ms. After success, next_ms may be set for unfinished files. */
 bool agent_sync(agent *a);
 
 /* ---- agent_news.c */

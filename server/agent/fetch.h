@@ -12,7 +12,7 @@ typedef struct fetch_request {
 	/* Replaces `body`: the rest of the file, with the SHA-256 of the whole. */
 	sys_file *file;
 	uint64_t from, size; /* of the whole file */
-	uint32_t silence_ms; /* 0 = 60000 */
+	uint32_t silence_ms; /* 0 means 60000 */
 } fetch_request;
 
 /* url: http://HOST:PORT or https://HOST:PORT. ca_file: certificates that verify the server; NULL: those of

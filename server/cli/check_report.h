@@ -8,8 +8,8 @@
 typedef struct check_asset {
 	hob_str path, source, objects; /* beginning of its digest; hashes of its objects (model_check.h) */
 	struct check_asset *was;	   /* the same model in the baseline, under this or another name */
-	struct check_asset *like;	   /* not `was`: the model of the baseline that shares most objects */
-	uint32_t shared, of;		   /* objects in common with `like` or `was`, of how many */
+	struct check_asset *like; /* best match by objects whose file is gone; `was`, too, if they share enough */
+	uint32_t shared, of;	  /* objects in common with `like` or `was`, of how many */
 	bool uncooked;
 	/* in the baseline. here: its file exists; taken: a model of this run was renamed from it */
 	bool here, taken;

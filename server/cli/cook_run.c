@@ -701,7 +701,8 @@ static bool open_upstream(run *r, const serve_upstream *options, const char *fol
 	return srv_upstream_new(&r->loop, &upstream, srv_cook_cache_store_of(r->cache), &r->upstream, err);
 }
 
-/* Opens a cache that a daemon uses read-only; an upstream without a cache gets a temporary one. */
+/* Opens the cache, read-only if a daemon uses it. With an upstream, the run uses a temporary cache if it has
+ * none that it can write to. */
 static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 {
 	shown text;

@@ -26,7 +26,7 @@ typedef struct side {
 	const char *shown; /* as typed */
 	hob_bytes file;
 	char name[1024], rev[24]; /* "art/duck.glb"; "4100" or "latest" */
-	uint64_t at;			  /* the revision that published it, 0 = unknown */
+	uint64_t at;			  /* the revision that published it, 0: unknown */
 	cJSON *outputs;			  /* [{name, hash, size}], detached */
 } side;
 

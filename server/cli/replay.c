@@ -470,7 +470,7 @@ int srv_cli_verify_cooks(const char *url, bool json)
 		if (code == EXIT_ASSETS_FAILED) {
 			code = EXIT_GOOD;
 			if (!is_the_same_record(url, asset))
-				continue; /* it was saved meanwhile */
+				continue; /* the file was saved meanwhile */
 			checked++;
 			hob_buf_put_str(&names, different++ > 0 ? HOB_STR(",") : (hob_str){0});
 			hob_buf_put_json(&names, hob_str_of(name));

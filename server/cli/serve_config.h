@@ -16,7 +16,7 @@ typedef struct serve_options {
 	cli_list lists[SRV_CONFIG_COUNT];
 	bool verbose, open;
 	const char *once_ready; /* shell command to run when ready */
-	int operands;			/* number of operands, from argv[1] */
+	int operands;			/* number of operands, which the parser moves to argv[1] and after */
 } serve_options;
 
 /* Like srv_cli_parse: returns the number of operands, or a negative number. */

@@ -14,8 +14,8 @@ typedef struct srv_peer {
 	const char *url;
 	const char *token;	 /* sent as a bearer token; NULL or empty: none */
 	const char *advice;	 /* appended to the message if nobody answers, for example "; start it"; NULL: none */
-	uint32_t connect_ms; /* 0 = until the system gives up */
-	uint32_t silence_ms; /* longest wait for the next byte, in either direction; 0 = for ever */
+	uint32_t connect_ms; /* 0: until the system gives up */
+	uint32_t silence_ms; /* longest wait for the next byte, in either direction; 0: for ever */
 } srv_peer;
 
 typedef struct srv_answer {
@@ -39,7 +39,7 @@ typedef struct srv_ask {
 	const char *headers; /* more header lines, each with CR LF; NULL */
 	bool keep;			 /* keep the connection for another request */
 	uint64_t body_size;	 /* bytes that srv_connection_put will send; ignored for GET and HEAD */
-	const char *type;	 /* Content-Type of the body; NULL = application/json */
+	const char *type;	 /* Content-Type of the body; NULL: application/json */
 } srv_ask;
 
 /* Sends the head and the body (in pieces), then waits for the head of the answer. Errors: IO. */

@@ -48,7 +48,7 @@ extern const srv_config_row srv_config_table[SRV_CONFIG_COUNT];
 
 /* A folder to watch. */
 typedef struct srv_config_source {
-	const char *name; /* "" = the folder's name */
+	const char *name; /* "": the folder's name */
 	const char *path; /* absolute, or relative to the current folder */
 	bool mirror;	  /* files come from agents only (server/mirror) */
 	const char *const *include, *const
@@ -58,7 +58,7 @@ typedef struct srv_config_source {
 
 typedef struct srv_config {
 	hob_arena arena;  /* owns every text */
-	const char *file; /* path of hob.json, NULL = none */
+	const char *file; /* path of hob.json, NULL: none */
 	/* Normalised: sizes in bytes, flags "true"/"false", lists joined by '\n'. */
 	const char *value[SRV_CONFIG_COUNT];
 	srv_config_origin origin[SRV_CONFIG_COUNT];

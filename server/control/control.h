@@ -55,8 +55,8 @@ typedef enum srv_control_kind {
 	SRV_CONTROL_ABANDONED, /* some DERIVE has been marked as abandoned. 204 */
 	SRV_CONTROL_JOB_LIVE,  /* number: JSON of one queued or running job, or of a gc or verify. 200, 404 */
 	/* From here on: questions. All give 503 if too many wait, or while the index is rebuilt. */
-	/* As JOBS_LIVE, then finished jobs, newest first. number: only ids below (0 = newest), tag: the items
-	 * that JOBS_LIVE has just returned: they come first, count against the limit, and none is returned twice.
+	/* Like JOBS_LIVE, then finished jobs, newest first. number: only jobs with a lower id; 0: all.
+	 * tag: the items of JOBS_LIVE, which are returned first, count towards the limit and are not repeated.
 	 * 200 {"items":[...],"next":id or null} */
 	SRV_CONTROL_JOBS,
 	SRV_CONTROL_JOB, /* number: JSON of one finished job. 200, 404 */
@@ -92,13 +92,13 @@ typedef struct srv_control {
 		file; /* SETTINGS: below the root; empty: the sidecar. A picture of two cooks: a clip */
 	uint64_t number, number2; /* job id, cursor or limit, depending on the kind */
 	uint64_t below;			  /* of CHANGES; 0: no job */
-	int64_t since_ms;		  /* Unix time, 0 = no limit */
+	int64_t since_ms;		  /* Unix time, 0: no limit */
 	hob_sha256 digest;
 	bool force;
 	uint32_t timeout_ms;
 	void *user;
-	uint64_t client;	   /* of DERIVE: the client, for taking turns; 0: nobody waits for it */
-	atomic_bool abandoned; /* of DERIVE: the client has gone. It is still answered */
+	uint64_t client;	   /* DERIVE: the client that waits, so that clients take turns; 0: none waits */
+	atomic_bool abandoned; /* DERIVE: the client has gone; `answer` is called all the same */
 	char etag[HOB_SHA256_TEXT +
 			  3]; /* set before the answer if the kind says so: an entity tag with its quotes */
 	/* status: an HTTP status; body: JSON (or text for LOG), valid only during the call. */

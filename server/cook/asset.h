@@ -40,12 +40,12 @@ typedef enum srv_asset_event_kind {
 	SRV_ASSET_DIRTY,
 	/* reason, path, priority: the source was moved, and its newest cook may have had other settings */
 	SRV_ASSET_MOVED,
-	SRV_ASSET_GONE,			/* its source was deleted or excluded */
-	SRV_ASSET_LOST,			/* its root is missing */
+	SRV_ASSET_GONE,			/* the source was deleted or excluded */
+	SRV_ASSET_LOST,			/* the root is missing */
 	SRV_ASSET_BACK,			/* the root is back, and nothing changed */
-	SRV_ASSET_CLOCK,		/* srv_asset_is_due is true; path: its own */
+	SRV_ASSET_CLOCK,		/* srv_asset_is_due is true; path: the asset's */
 	SRV_ASSET_WORKERS_BACK, /* cook processes can be started again */
-	SRV_ASSET_BEGIN,		/* job, taken: its turn; the caller has removed it from the queue */
+	SRV_ASSET_BEGIN,		/* job, taken: the job begins; the caller has removed the asset from the queue */
 	/* the job has a preview, and continues with the final cook unless it is outdated */
 	SRV_ASSET_PREVIEW,
 	SRV_ASSET_GOOD, /* the job's result is good */
@@ -56,8 +56,8 @@ typedef enum srv_asset_event_kind {
 	SRV_ASSET_HALF_WRITTEN, /* an input is being written, or the source vanished without an event */
 	SRV_ASSET_STOPPED,		/* taken (from the queue): cancelled by a user */
 	SRV_ASSET_CUT,			/* the worker was stopped for a newer save, or for another preview */
-	SRV_ASSET_ROOT_CAUSE,	/* it failed because of another asset */
-	SRV_ASSET_LOST_RECORD,	/* its results or their record are damaged; reason */
+	SRV_ASSET_ROOT_CAUSE,	/* the cook failed because of another asset */
+	SRV_ASSET_LOST_RECORD,	/* reason: the results or their record are damaged */
 	SRV_ASSET_EVENTS
 } srv_asset_event_kind;
 
@@ -68,7 +68,7 @@ typedef enum srv_asset_error {
 	SRV_ASSET_DIED,		   /* killed its worker more than once */
 	SRV_ASSET_BY_OTHER,	   /* fails because of an asset it contains */
 	SRV_ASSET_TRANSIENT,   /* a temporary fault: an I/O error, or a file that keeps changing */
-	SRV_ASSET_INTERRUPTED, /* its worker was ended from outside */
+	SRV_ASSET_INTERRUPTED, /* the worker was ended from outside */
 	SRV_ASSET_NO_ROOM,
 	SRV_ASSET_NO_WORKER
 } srv_asset_error;

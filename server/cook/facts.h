@@ -11,8 +11,8 @@
 typedef enum srv_fact_kind {
 	SRV_FACT_SECOND,	   /* once a second */
 	SRV_FACT_SOURCE_READ,  /* digest: of the asset's source */
-	SRV_FACT_ASSET_FAILED, /* its failure was stored */
-	SRV_FACT_ASSET_GONE,   /* its source was deleted */
+	SRV_FACT_ASSET_FAILED, /* the failure of the asset was stored */
+	SRV_FACT_ASSET_GONE,   /* the source of the asset was deleted */
 	SRV_FACT_KINDS
 } srv_fact_kind;
 

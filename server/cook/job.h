@@ -44,18 +44,18 @@ typedef enum srv_job_stage {
 typedef enum srv_job_event_kind {
 	SRV_JOB_BEGIN,			/* final: the job for which this one makes the preview; NULL: none */
 	SRV_JOB_DIGESTS,		/* the pool has computed digests */
-	SRV_JOB_MORE,			/* a long list continues in another turn */
+	SRV_JOB_MORE,			/* a long list continues in another iteration of the loop */
 	SRV_JOB_HASHED,			/* all digests of the list are known */
 	SRV_JOB_UNFINISHED,		/* a file is being written */
 	SRV_JOB_FAILED,			/* an error that is not stored */
 	SRV_JOB_LOOKED_UP,		/* newer: the source changed since the preview; with `facts` */
 	SRV_JOB_RECORDS,		/* records are read, perhaps none */
-	SRV_JOB_MATCHED,		/* one of them matches */
-	SRV_JOB_MISSED,			/* none does, no cache has one, or it could not be fetched; with `facts` */
+	SRV_JOB_MATCHED,		/* one of the records matches */
+	SRV_JOB_MISSED,			/* no record matches, none exists, or it could not be fetched; with `facts` */
 	SRV_JOB_ANSWER,			/* another cache has records */
 	SRV_JOB_FETCHED,		/* a record of another cache has arrived, with its blobs */
-	SRV_JOB_DUPLICATE_OVER, /* the job that it waited for is over, or has shown the preview */
-	SRV_JOB_TURN,			/* it may ask for a lease */
+	SRV_JOB_DUPLICATE_OVER, /* the other job, waited for, is over or has shown the preview */
+	SRV_JOB_TURN,			/* the job may ask for a lease */
 	SRV_JOB_LEASED,			/* lease: cook here, with or without a lease */
 	SRV_JOB_LEASE_LEFT,		/* lease: another machine has precedence */
 	SRV_JOB_LEASE_AGAIN,	/* another machine may have cooked it: look for the record */
@@ -69,15 +69,15 @@ typedef enum srv_job_event_kind {
 	SRV_JOB_RECORDED,		/* published; more: the asset still waits for this job */
 	SRV_JOB_SKIPPED,		/* the last action was skipped, because the job leaves */
 	/* leaving */
-	SRV_JOB_DROP,  /* its asset is gone or lost, or its final job is over: the result is discarded */
+	SRV_JOB_DROP,  /* the asset is gone or lost, or the final job is over: the result is discarded */
 	SRV_JOB_YIELD, /* a newer save: the row is written and the worker may finish, without effect */
-	SRV_JOB_CUT,   /* its worker is being ended for a newer save or for a preview */
+	SRV_JOB_CUT,   /* the worker is being ended for a newer save or for a preview */
 	SRV_JOB_STOP,  /* cancelled by a user; in COOK the worker is being ended */
 	SRV_JOB_CLOSE, /* the daemon ends */
 	SRV_JOB_EVENTS
 } srv_job_event_kind;
 
-/* The result that it works on. */
+/* The result that the job works on. */
 typedef enum srv_job_part {
 	SRV_JOB_FIRST,	 /* nothing is served yet: a preview may precede the final cook */
 	SRV_JOB_PREVIEW, /* the preview, then the final result */
@@ -90,7 +90,7 @@ typedef enum srv_job_leave {
 	SRV_JOB_IS_CUT,		/* continues later under its number, unless a newer save follows */
 	SRV_JOB_IS_STOPPED, /* published as cancelled */
 	SRV_JOB_IS_DROPPED, /* ends without a publication */
-	SRV_JOB_YIELDS,		/* the same, and its row is written */
+	SRV_JOB_YIELDS,		/* ends without a publication, but its row is written */
 	SRV_JOB_IS_CLOSED
 } srv_job_leave;
 
@@ -184,6 +184,6 @@ bool srv_job_leaves(const srv_job *job);
 bool srv_job_rests(const srv_job *job);
 /* Between the miss and the end of the cook: a job with the same look-up waits for it. */
 bool srv_job_may_be_joined(const srv_job *job);
-bool srv_job_wants_preview(const srv_job *job); /* it works on one: PREVIEW or BESIDE */
+bool srv_job_wants_preview(const srv_job *job); /* it works on a preview: PREVIEW or BESIDE */
 
 #endif

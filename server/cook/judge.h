@@ -7,7 +7,7 @@
 typedef enum srv_verdict {
 	SRV_VERDICT_GOOD,		  /* check and store the outputs */
 	SRV_VERDICT_KEEP_FAILURE, /* caused by the model: stored under its key */
-	SRV_VERDICT_KEEP_CRASH,	  /* the same for a crash; the files that it looked for are hashed first */
+	SRV_VERDICT_KEEP_CRASH,	  /* a crash, stored likewise, once the files that it looked for are hashed */
 	SRV_VERDICT_TRY_AGAIN,
 	SRV_VERDICT_PASSING, /* not caused by the model: not stored, tried again later */
 	SRV_VERDICT_WRITER	 /* an input is being written */
@@ -24,10 +24,10 @@ typedef struct srv_tries {
 
 typedef struct srv_cook_facts {
 	bool ok, has_result; /* has_result: the worker sent a complete result */
-	bool stalled;		 /* its time limit passed, but it had used only a fraction of it as CPU time */
-	bool other_source;	 /* it read another version than the hashed one */
-	bool writer;		 /* the file that it could not read is being written */
-	bool touched;		 /* it had opened an input */
+	bool stalled;		 /* the time limit passed, but the cook had used only a fraction of it as CPU time */
+	bool other_source;	 /* the cook read another version of the source than the hashed one */
+	bool writer;		 /* the file that the cook could not read is being written */
+	bool touched;		 /* the cook had opened an input */
 	/* error, if not ok. CHANGED: always if another source was read; INTERRUPTED: ended from outside */
 	hob_err_code code;
 } srv_cook_facts;

@@ -10,7 +10,7 @@ enum { SLOTS_FIRST = 16 };
 typedef struct client {
 	uint64_t id, heard;
 	uint32_t streams;
-	uint64_t *slots; /* open addressing; 0 = free */
+	uint64_t *slots; /* open addressing; 0: free */
 	uint32_t slot_count, name_count;
 	char **globs; /* one entry for every open stream that has the pattern */
 	uint32_t glob_count, glob_capacity;

@@ -27,7 +27,7 @@ typedef struct srv_farm_options {
 	const char *password;
 	const char *access, *secret; /* credentials of the blob store; NULL: none */
 	const char *node;			 /* this machine's name, for people */
-	uint32_t lease_s;			 /* 0 = 30 */
+	uint32_t lease_s;			 /* 0 means 30 */
 } srv_farm_options;
 
 typedef struct srv_farm srv_farm;
@@ -89,7 +89,7 @@ typedef struct srv_farm_result {
 
 typedef enum srv_farm_taken {
 	SRV_FARM_GIVEN,
-	SRV_FARM_KNOWN,	   /* the same record exists */
+	SRV_FARM_KNOWN,	   /* the store has the same record already */
 	SRV_FARM_CONFLICT, /* a record with another result exists */
 	SRV_FARM_LATE	   /* another machine has the lease: retry later */
 } srv_farm_taken;

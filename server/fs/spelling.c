@@ -49,7 +49,7 @@ hob_str srv_spelling_of(hob_str path, char out[PATH_MAX])
 	return len < PATH_MAX ? (hob_str){out, len} : (hob_str){0};
 }
 
-/* Cache of the names in the last folder: for each the folded form, then the original. */
+/* Cache of the names in the last folder: for each the case-folded form, then the original. */
 static struct {
 	pthread_mutex_t lock;
 	hob_buf text;

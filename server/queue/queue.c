@@ -15,7 +15,7 @@ typedef struct entry {
 struct srv_queue {
 	entry *heap;
 	uint32_t count, capacity;
-	uint32_t *position; /* [asset]: index + 1, 0 = not queued */
+	uint32_t *position; /* [asset]: index + 1, 0: not queued */
 	uint32_t position_capacity;
 	uint64_t next_age, pops;
 	uint32_t counts[SRV_PRIORITY_COUNT];

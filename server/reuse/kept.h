@@ -33,7 +33,7 @@ bool srv_kept_key(hob_arena *arena, const srv_record *record, hob_sha256 *key, h
 bool srv_kept_notes(hob_bytes report, hob_arena *arena, hob_note **notes, uint32_t *count) HOB_MUST_CHECK;
 
 typedef enum srv_input_state {
-	SRV_INPUT_UNKNOWN, /* cannot be determined: the record does not hold */
+	SRV_INPUT_UNKNOWN, /* cannot be determined, so the record counts as not valid */
 	SRV_INPUT_MISSING,
 	SRV_INPUT_PRESENT
 } srv_input_state;

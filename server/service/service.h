@@ -15,12 +15,12 @@ enum { SRV_SERVICE_SOCKETS_MAX = 8 };
 
 typedef struct srv_service_socket {
 	int fd;		   /* close-on-exec, non-blocking; a listening stream socket */
-	char name[64]; /* name given by the manager ("hob.socket"); "" = unknown */
+	char name[64]; /* name given by the manager ("hob.socket"); "": unknown */
 } srv_service_socket;
 
 typedef struct srv_service {
 	int notify_fd;		  /* -1: no manager */
-	uint64_t watchdog_us; /* longest time between watchdog notifications; 0 = no watchdog */
+	uint64_t watchdog_us; /* longest time between watchdog notifications; 0: no watchdog */
 	srv_service_socket sockets[SRV_SERVICE_SOCKETS_MAX];
 	uint32_t socket_count;
 } srv_service;

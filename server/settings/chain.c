@@ -138,7 +138,7 @@ typedef struct folder {
 struct srv_settings_cache {
 	hob_arena arena;
 	folder *items;
-	uint32_t *table; /* index in items + 1; 0 = free */
+	uint32_t *table; /* index in items + 1; 0: free */
 	uint32_t count, capacity, slots;
 };
 

@@ -133,7 +133,7 @@ static void note_failure(srv_upstream *u, outcome end, const char *reason)
 	u->steady = 0;
 	uint32_t next = u->backoff_ms ? u->backoff_ms * 2 : BACKOFF_FIRST_MS;
 	if (u->facts.state != SRV_UPSTREAM_UP && srv_carry_clock(CLOCK_MONOTONIC) < u->retry_at)
-		next = u->backoff_ms; /* the same failure, seen by another thread */
+		next = u->backoff_ms; /* another thread saw the same failure */
 	u->backoff_ms = next > BACKOFF_MAX_MS || end == REFUSED ? BACKOFF_MAX_MS : next;
 	u->chance = u->chance * 1103515245u + 12345u;
 	u->retry_at =

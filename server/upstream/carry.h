@@ -17,7 +17,7 @@ typedef struct order {
 	struct order *next_alive; /* the loop's list */
 	order_kind kind;
 	void *user;
-	uint64_t deadline; /* uv_now; 0 = none */
+	uint64_t deadline; /* uv_now; 0: none */
 	bool told;		   /* its callback was called; only to be freed */
 	bool reached;
 	/* find */
@@ -46,9 +46,9 @@ typedef struct line {
 
 /* A lease of this machine. */
 typedef struct lease {
-	bool asked; /* its claim is in progress; otherwise the lease is held */
+	bool asked; /* the claim is in progress; otherwise the lease is held */
 	bool left;	/* set by the loop: release it as soon as it is held */
-	bool given; /* its result is in the outbox */
+	bool given; /* the result of the cook is in the outbox */
 	bool heard; /* while `asked`: a notification of its result arrived */
 } lease;
 
@@ -98,7 +98,7 @@ struct srv_upstream {
 	uint32_t steady;	/* good probes in a row */
 	size_t give_cursor; /* position in the outbox: one that must wait does not delay the others */
 	bool proved;		/* a blob named by a record was found: this is the right store */
-	/* averages of fetches: latency per blob, and bytes per ms after it; 0 = unknown */
+	/* averages of fetches: latency per blob, and bytes per ms after it; 0: unknown */
 	double blob_ms, bytes_per_ms;
 	unsigned chance;
 };

@@ -90,15 +90,16 @@ bool srv_upstream_is_worth(srv_upstream *upstream, const srv_record *record);
 
 typedef enum srv_upstream_verdict {
 	SRV_UPSTREAM_ALONE, /* the farm has not answered: cook it */
-	SRV_UPSTREAM_HELD,	/* the same, but another machine had the lease when last asked */
+	SRV_UPSTREAM_HELD,	/* likewise, cook it; but another machine had the lease when last asked */
 	SRV_UPSTREAM_MINE,	/* this machine has the lease: cook it, then give the result or leave the claim */
 	SRV_UPSTREAM_AGAIN	/* another machine has cooked something with this lookup: find it */
 } srv_upstream_verdict;
 
-/* Calls `claimed` when this machine gets the lease, or when no machine has it. It waits while another machine
- * cooks that lookup, and while this machine has the lease for another model with the same lookup, until that
- * result is given. seen: records of the lookup that were found invalid. what: shown to users. claimed NULL:
- * this machine cooks anyway; the others are informed. False: the farm is not asked now. */
+/* Asks the farm for the lease of a lookup and calls `claimed` with the verdict, also if the farm does not
+ * answer. The claim waits while another machine cooks the lookup, and while this machine has the lease for
+ * another model with the same lookup, until that result is given. seen: records of the lookup that were found
+ * invalid. what: shown to users. claimed NULL: this machine cooks anyway; the others are informed. False: the
+ * farm is not asked now. */
 typedef void srv_upstream_claimed(void *user, srv_upstream_verdict verdict);
 bool srv_upstream_claim(srv_upstream *upstream, const hob_sha256 *lookup, uint32_t seen, const char *what,
 						srv_upstream_claimed *claimed, void *user);
@@ -125,10 +126,10 @@ typedef enum srv_upstream_state {
 typedef struct srv_upstream_facts {
 	char url[256];
 	srv_upstream_state state;
-	int64_t since_ms;	   /* Unix time of the last change of state; 0 = the start */
-	char reason[264];	   /* reason why it is not UP */
+	int64_t since_ms;	   /* Unix time of the last change of state; 0: the start */
+	char reason[264];	   /* reason why the upstream is not UP */
 	bool gives, read_only; /* read_only: the token has no write access */
-	bool full;			   /* it was full at the last attempt to give */
+	bool full;			   /* the upstream was full at the last attempt to give */
 	uint64_t asked, found; /* lookups, and those that found records */
 	uint64_t fetched, fetched_bytes, given, given_bytes;
 	uint64_t slower;	/* results that were not fetched because cooking is quicker here */
@@ -146,7 +147,7 @@ typedef struct srv_upstream_facts {
 	uint32_t nodes;		 /* live machines at the last heartbeat, including this one; 0: unknown */
 	uint32_t place;		 /* index of this machine among them, from 0 */
 	uint32_t lease_ms;
-	bool apart; /* its machines cannot coordinate: each keeps to its share */
+	bool apart; /* the farm's machines cannot coordinate: each keeps to its share */
 } srv_upstream_facts;
 
 /* Any thread. */

@@ -115,7 +115,7 @@ static shared_text *text_share(srv_views *views, hob_str s, shared_text **last)
 		char *at = (*known)->data;
 		copy_text(&at, s);
 	}
-	/* one for the caller, one for `last` */
+	/* one reference for the caller, one for `last` */
 	atomic_fetch_add_explicit(&(*known)->references, 2, memory_order_relaxed);
 	text_drop(*last);
 	*last = *known;

@@ -64,7 +64,7 @@ typedef struct srv_view_asset {
 	srv_state state;		   /* state in the terms of 0.2; to be removed in the next release */
 	srv_standing standing;
 	uint64_t rev;
-	int64_t cooked_at_ms; /* 0 = never */
+	int64_t cooked_at_ms; /* 0: never */
 	uint64_t cook_ns;
 	uint64_t source_bytes, cooked_bytes;
 	hob_sha256 source, record; /* zero if unknown */
@@ -104,7 +104,7 @@ typedef struct srv_view_root {
 	int64_t missing_since_ms; /* Unix time; 0: not missing */
 	/* descriptor; keeps its number, and is closed after the last reader has ended */
 	int folder;
-	hob_settings settings; /* its own settings, which cook.json files override */
+	hob_settings settings; /* the root's settings, which cook.json files override */
 } srv_view_root;
 
 typedef struct srv_view {

@@ -71,8 +71,8 @@ typedef struct srv_watch_callbacks {
 } srv_watch_callbacks;
 
 typedef struct srv_watch_options {
-	uint32_t window_us, window_max_ms; /* 0 = 250, 250 */
-	uint32_t poll_ms;				   /* interval of polling roots; 0 = 2000 */
+	uint32_t window_us, window_max_ms; /* 0 means 250, 250 */
+	uint32_t poll_ms;				   /* interval of polling roots; 0 means 2000 */
 	bool force_polling;
 	/* Rely on events even on mounts that give none for changes by other machines; then only the watch limit
 	 * leads to polling. */
@@ -83,7 +83,7 @@ typedef struct srv_watch_options {
 	bool probe;
 	bool held;			  /* scan and watch, but make no callback before srv_watch_deliver */
 	bool once;			  /* scan only, never watch (hob cook) */
-	uint32_t max_watches; /* tests: simulated kernel limit; 0 = none */
+	uint32_t max_watches; /* tests: simulated kernel limit; 0: none */
 	/* True for a path (folders end in '/') that is neither listed nor watched. May be NULL. Called on scan
 	 * threads, so it must only read. */
 	bool (*ignore)(void *user, uint32_t root, hob_str path);

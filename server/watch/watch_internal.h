@@ -88,7 +88,7 @@ typedef struct watch_root {
 	bool want_scan, held;	   /* held: a scan is due or in progress, changes are only collected */
 	atomic_bool retry_inotify; /* request: try inotify again after the watch limit */
 	int64_t scan_at_ns, overflow_at_ns, backoff_ns;
-	/* wait before the next scan, set by a scan that could not read everything; 0 = the last one could */
+	/* wait before the next scan, set by a scan that could not read everything; 0: the last one could */
 	int64_t unread_wait_ns;
 	int dir_fd, inotify_fd; /* dir_fd: -1 when the root is missing; inotify_fd: -1 when not watching */
 	uint32_t scan_number;
@@ -148,8 +148,8 @@ struct srv_watch {
 
 	pthread_mutex_t queue_lock;
 	watch_message *first, **last;
-	watch_message *pending;	  /* taken from the queue; the loop's thread only */
-	bool paused;			  /* its first message was only partly processed */
+	watch_message *pending;	  /* messages removed from the queue; the loop's thread only */
+	bool paused;			  /* the first message of `pending` was only partly processed */
 	srv_file_list *delivered; /* while `scanned` is called */
 
 	pthread_mutex_t roots_lock; /* guards the array; a root exists until close */
@@ -224,7 +224,7 @@ typedef struct scan_result {
 	const char *silent; /* file system of a mount inside that gives no events */
 	char unread[200];	/* first reason why something could not be read; empty: none */
 	bool stopped;
-	int failed; /* errno: the root itself could not be read; 0 = it could */
+	int failed; /* errno: the root itself could not be read; 0: it could */
 } scan_result;
 void srv_watch_scan(watch_root *root, bool add_watches, scan_result *out);
 
