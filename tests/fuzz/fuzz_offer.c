@@ -1,5 +1,5 @@
-/* The list of cooks that a machine of a farm offers to workers: its files stay below the worker's folder, and
- * its models are among its paths.
+/* Any bytes as the list of cooks that a machine of a farm offers to workers: only empty files inside the
+ * worker's folder are made for the list, and each model is one of the list's paths.
  *
  * Links: srv_cli
  * Run:   fuzz_offer tests/fuzz/corpus/offer */

@@ -111,7 +111,7 @@ class Stores(Scenario):
             with contextlib.closing(sqlite3.connect(self.cache / "index.db")) as index:
                 index.execute(f"PRAGMA user_version = {99 + in_wal}")
                 index.commit()
-                if in_wal:  # the log is folded when the connection closes
+                if in_wal:  # closing the connection checkpoints the WAL
                     shutil.copytree(self.cache, self.folder / "copy")
             if in_wal:
                 shutil.rmtree(self.cache)

@@ -27,7 +27,7 @@ void *__wrap_realloc(void *old, size_t size);
 void __real_hob_arena_init(hob_arena *arena, size_t limit);
 void __wrap_hob_arena_init(hob_arena *arena, size_t limit);
 
-static uint64_t fails, asked; /* number of the call that fails, 0 = none; calls so far */
+static uint64_t fails, asked; /* number of the call that fails, 0: none; calls so far */
 static uint64_t arena_fails;  /* likewise for each arena */
 
 static bool runs_dry(void)

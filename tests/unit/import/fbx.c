@@ -250,7 +250,7 @@ static void normals_are_mapped_in_every_way(void **state)
 		{"ByPolygon", "Direct", "0,1,0", "", 0, 1},
 		{"AllSame", "IndexToDirect", "0,0,1,0,1,0", "1", 0, 1},
 		{"ByPolygon", "IndexToDirect", "0,0,1,0,1,0,-1,0,0", "0,0,2,0", -1,
-		 0}, /* as many as corners: interpreted as corners */
+		 0}, /* one index per corner, so read as ByPolygonVertex */
 		{"", "Direct", "0,0,1,0,0,1,0,1,0,0,0,1", "", 0, 1},
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {

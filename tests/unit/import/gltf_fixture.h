@@ -24,7 +24,7 @@ typedef struct gltf_fixture {
 	hob_model model;
 	hob_error error;
 	bool ok;
-	uint64_t fail_result, fail_scratch; /* the n-th allocation of an arena fails; 0 = none */
+	uint64_t fail_result, fail_scratch; /* the n-th allocation of an arena fails; 0: none */
 } gltf_fixture;
 
 static inline void fixture_reset_arenas(gltf_fixture *f)

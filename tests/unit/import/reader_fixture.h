@@ -54,7 +54,7 @@ static inline void reader_add(reader *r, const char *path, const char *text)
 	reader_add_bytes(r, path, text, strlen(text));
 }
 
-/* Imports the first file. The n-th allocation of an arena fails; 0 = none. */
+/* Imports the first file. The n-th allocation of an arena fails; 0: none. */
 static inline bool reader_run_failing(reader *r, uint64_t fail_result, uint64_t fail_scratch)
 {
 	hob_arena_release(&r->result);

@@ -259,7 +259,7 @@ static void helpers_of_slicers_are_no_shape(void **state)
 	done(r, &zip);
 }
 
-/* The same for Cura's metadata, as written by its library Savitar. */
+/* Likewise Cura's metadata, as written by its library Savitar. */
 static void helpers_of_cura_are_no_shape(void **state)
 {
 	(void)state;

@@ -60,7 +60,7 @@ static void put_u64(hob_buf *buf, uint64_t value)
 	put_u32(buf, (uint32_t)(value >> 32));
 }
 
-/* As lib3mf writes: every size and offset in 64 bits, after another extra field. */
+/* A zip as lib3mf writes it: every size and offset in 64 bits, after another extra field. */
 static hob_buf make_wide_zip(void)
 {
 	static const char name[] = "a.model", text[] = "what it holds";

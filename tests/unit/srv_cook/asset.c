@@ -447,7 +447,7 @@ static void what_waits_is_not_blocked_by_another(void **unused)
 	assert_true(send(&a, SRV_ASSET_ROOT_CAUSE).publish);
 	assert_int_equal(srv_asset_public(&a), SRV_BLOCKED);
 	send(&a, SRV_ASSET_DIRTY);
-	assert_false(send(&a, SRV_ASSET_ROOT_CAUSE).publish); /* its own cook will decide */
+	assert_false(send(&a, SRV_ASSET_ROOT_CAUSE).publish); /* the asset's own cook will decide */
 	assert_int_equal(srv_asset_public(&a), SRV_QUEUED);
 	srv_asset_release(&a);
 }

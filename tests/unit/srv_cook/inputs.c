@@ -15,7 +15,7 @@ static void every_pair(void **state)
 	assert_false(srv_input_holds(there, unread));
 	assert_false(srv_input_holds(there, none));
 	assert_true(srv_input_holds(missing, none));
-	assert_false(srv_input_holds(missing, same)); /* it exists now: the cook would read it */
+	assert_false(srv_input_holds(missing, same)); /* the file exists now: the cook would read it */
 	assert_false(srv_input_holds(missing, unread));
 }
 

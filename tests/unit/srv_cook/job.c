@@ -249,7 +249,7 @@ static void a_preview_wakes_its_duplicates_and_goes_on(void **unused)
 	job = at_stage(SRV_JOB_MATCH);
 	miss(&job, false, true, false, NULL);
 	pass(&job, SRV_JOB_RECORD);
-	assert_int_equal(send(&job, SRV_JOB_RECORDED).act, SRV_JOB_DO_END); /* its asset has another job */
+	assert_int_equal(send(&job, SRV_JOB_RECORDED).act, SRV_JOB_DO_END); /* the asset has another job */
 }
 
 static void a_failed_preview_is_kept_as_the_final_failure(void **unused)

@@ -28,7 +28,7 @@ typedef struct asked {
 	srv_control control;
 	int status;
 	uint32_t answers;
-	uint32_t turn; /* its position among all answers */
+	uint32_t turn; /* position of this answer among all */
 } asked;
 static uint32_t answered;
 

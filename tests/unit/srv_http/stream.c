@@ -179,8 +179,8 @@ static void a_listener_that_never_reads_is_dropped(void **state)
 	memset(big, 'x', sizeof big - 1);
 	int64_t until = test_now_ms() + CLIENT_WAIT_MS;
 	for (bool gone = false; !gone;) {
-		/* One at a time: otherwise a slow thread would send only the newest few, which the socket can
-		 * buffer. */
+		/* Publishes one event at a time: otherwise a slow thread would send only the newest few, which the
+		 * socket can buffer. */
 		publish(f, "job", "", big);
 		answer a = get(f, "/metrics");
 		gone = strstr(a.body, "hob_events_clients 0\n") != NULL;

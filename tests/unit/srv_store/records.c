@@ -377,7 +377,7 @@ static void eviction_takes_the_oldest_and_never_what_is_live(void **state)
 	srv_store_close(store);
 }
 
-/* One day between any two; those used on the last day stay, though they are the oldest. */
+/* Records one day apart; those used on the last day stay, though they are the oldest. */
 static void use_makes_young_again(void **state)
 {
 	enum { DAY_S = 86400 };

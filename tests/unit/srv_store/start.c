@@ -282,7 +282,7 @@ static void what_is_written_ends_the_copy(void **state)
 	hob_buf_release(&out);
 }
 
-/* As after SIGKILL: the marker still exists. */
+/* The marker still exists, as after SIGKILL. */
 static void copy_does_not_count_after_a_kill(void **state)
 {
 	hob_buf out = {0};

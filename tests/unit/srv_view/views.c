@@ -145,7 +145,7 @@ static void any_sequence_of_changes_gives_the_picture_of_a_plain_list(void **sta
 {
 	(void)state;
 	srv_views *views = srv_views_new();
-	uint64_t model[NAMES] = {0}; /* rev, 0 = absent */
+	uint64_t model[NAMES] = {0}; /* rev, 0: absent */
 	uint32_t random = 7;
 	const srv_view *kept = srv_views_take(views);
 	for (uint64_t rev = 1; rev <= 400; rev++) {

@@ -48,7 +48,7 @@ static void the_next_takes_over_when_the_maker_ends(void **state)
 	assert_int_equal(srv_claims_ask(&c, 2, one, true), SRV_CLAIM_WAIT);
 	srv_claims_leave(&c, 0);
 	assert_true(srv_claims_next(&c, &worker, key));
-	/* As the pool does: the woken worker asks again and makes it, and the third still waits. */
+	/* The woken worker asks again, as in the pool, and makes the part; the third still waits. */
 	assert_int_equal(srv_claims_ask(&c, worker, key, true), SRV_CLAIM_MAKE);
 	assert_false(srv_claims_next(&c, &worker, key));
 	srv_claims_end(&c, one);
