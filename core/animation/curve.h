@@ -12,7 +12,7 @@
  * Cost       O(log key_count) */
 void hob_track_sample(const hob_track *track, bool rotation, float time, float *out);
 
-/* Floats from one key's value to the next in `values`, and the offset of the value within a key. */
+/* Stride: floats in `values` from one key to the next. Value: a CUBICSPLINE key's follows its in-tangent. */
 size_t hob_track_stride(const hob_track *track);
 const float *hob_track_value(const hob_track *track, uint32_t key);
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 enum { SAMPLES = 64, PULLS = 24, FEW_NODES = 1024, LEAST_INSTANTS = 8, SMALL = 64, PER_INSTANT = 16 };
-/* Least relative gain of the sum for adding a pose; least bend, relative to a triangle's edge. */
+/* A pose must add `least_gain` of the sum so far, and bend `least_bend` of the edges' lengths. */
 static const double least_gain = 0.02, least_bend = 1e-4;
 
 /* A sampled triangle, and the joints at its corners. */

@@ -44,7 +44,7 @@ typedef struct hob_check_subject {
 	const hob_baked_materials *materials;
 } hob_check_subject;
 
-/* Whether any rule is on that hob_check_model or hob_check_limits checks. */
+/* Whether at least one of the rules that hob_check_model and hob_check_limits check is on. */
 bool hob_check_wanted(const hob_settings *settings);
 /* If memory runs out, rules become unchecked and findings are missing from the list. O(model); a rule that is
  * off costs nothing. */

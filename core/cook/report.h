@@ -19,7 +19,7 @@ typedef struct hob_report {
 	const char *importer;
 	uint32_t importer_version;
 	hob_str generator;
-	const hob_baked_scene *scene; /* the source of the repeated extras; NULL: none */
+	const hob_baked_scene *scene; /* its extras are copied into the report; NULL: none */
 	const hob_findings *findings; /* NULL: no rule was on */
 } hob_report;
 

@@ -41,7 +41,7 @@ static void find_named(scene_writer *s)
 	}
 }
 
-/* Whether the node only carries a mesh, as the cook generates for each mesh of a source node. */
+/* Whether the node only carries a mesh: the cook adds such a node for each mesh of a source node. */
 static bool is_mesh_child(const scene_writer *s, uint32_t node)
 {
 	const hob_pk_trs *t = HOB_PACK_AT(hob_pk_trs, s->trs, node);

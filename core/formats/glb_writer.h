@@ -73,8 +73,8 @@ void hob_glb_floats(hob_buf *out, const char *key, const float *values, size_t c
 void hob_glb_float(hob_buf *out, const char *key, float value);						   /* ,"key":value */
 void hob_glb_name(hob_buf *out, hob_str name); /* ,"name":"..." unless empty */
 
-/* ,"extras":... of an extra_kind, unless there are none. Unknown extensions are not written: they contain
- * indices of the source. */
+/* Appends the member ,"extras":... of an object (kind: HOB_PK_EXTRA_*), if it has extras. Unknown extensions
+ * are left out: they may contain indices of the source. */
 void hob_glb_extras(glb_writer *w, hob_buf *out, uint32_t kind, uint32_t index);
 
 /* Drops the leading comma of the first member of the object that begins at `start`. */

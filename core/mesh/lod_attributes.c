@@ -150,7 +150,7 @@ static apart_t both_sides_apart(const comparison_t *c, const spot_t *a, const sp
 	return apart;
 }
 
-/* Compares with one triangle; false if it is farther away than `limit`. */
+/* Compares attributes at `p` and at the triangle's nearest point; false if that is farther than `limit`. */
 static bool try_triangle(const comparison_t *c, const side_t *to, uint32_t triangle, const spot_t *from,
 						 hob_vec3 p, double limit, apart_t *out)
 {

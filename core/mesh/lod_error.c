@@ -25,8 +25,8 @@ enum {
 /* Points at this share of the largest distance or more start a climb: their triangles may have the highest
  * ridge. */
 static const double peak_share = 0.8;
-/* Assumed growth of the distance per unit of length from a centre; fraction of the wanted distance below
- * which a centre always counts as near enough. */
+/* `slope`: assumed growth of the distance between the surfaces per unit of length away from a patch's centre.
+ * Below `least_share` of the wanted distance at a centre, the patch's quarters are not measured. */
 static const double slope = 0.5, least_share = 0.4;
 /* Offset from a corner along a side, as a fraction of its length. */
 static const double beside = 1.0 / 16;
@@ -470,8 +470,8 @@ static void look_from_other_lost_vertices(sweep_t *s, const void *context, uint3
 		look_from_lost_vertex(s, context, v);
 }
 
-/* A lost limb is found at the first level without it, so of the vertices that finer levels lost, two for each
- * triangle suffice. */
+/* A lost limb is found at the first level without it. Of the lost vertices, it is therefore enough to measure
+ * those with the largest guesses, about two for each triangle. */
 static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, const guess_t *guess,
 									const hob_parallel *parallel)
 {

@@ -14,7 +14,7 @@ static const float least_turn = 0.25f, least_height = 1e-4f, least_facing = 1e-5
 static const float border_weight = 3, seam_weight = 0.5f;
 /* Weight of the distance bound in the cost, relative to the mean of squared distances. */
 static const float spread_share = 0.7f;
-/* Fraction of a piece's area that must remain; fraction of the mesh's area that vanishing pieces may have. */
+/* A piece with more than `vanishing_share` of the mesh's area keeps at least `piece_share` of its own. */
 static const double piece_share = 0.9, vanishing_share = 0.08;
 /* A round's largest key, relative to that of the last collapse that it wants. */
 static const float round_reach = 1.5f;
@@ -419,7 +419,7 @@ typedef struct ring {
 	uint16_t uses[MOST_RING];
 } ring_t;
 
-/* A collapse of a ring's place into a neighbour, and the replacements of its vertices. */
+/* A collapse of the place at a ring's centre into a neighbour, and the vertices that replace its own. */
 typedef struct collapse {
 	uint32_t neighbour, to;
 	float way[3];

@@ -29,10 +29,8 @@ typedef struct hob_surface {
 	hob_surface_node *nodes; /* lowest level first; the children of its nodes are triangles */
 	uint32_t level_first[HOB_SURFACE_LEVELS], level_count;
 	hob_surface_capsules *capsules; /* by node; NULL: boxes suffice */
-	uint32_t *fan_first,
-		/* fan[fan_first[v]] to before fan[fan_first[v + 1]]: the corners at vertex v, as indices into
-		 * `corners` */
-		*fan;
+	/* the corners at vertex v: indices into `corners`, fan[i] for fan_first[v] <= i < fan_first[v + 1] */
+	uint32_t *fan_first, *fan;
 	uint32_t *ring; /* by entry of `fan`: the triangle's next vertex */
 } hob_surface;
 

@@ -29,7 +29,7 @@ typedef struct hob_property_info {
 
 const hob_property_info *hob_property_of(uint32_t property); /* property < HOB_PROPERTY_COUNT */
 
-/* The property's part of the pointer; for a camera, the alternative for its type. */
+/* The end of the JSON pointer (KHR_animation_pointer) of a property. A camera's has two: that of its type. */
 hob_str hob_property_pointer(uint32_t property, bool orthographic);
 /* The texture of a slot in glTF, after "/materials/3/": "pbrMetallicRoughness/baseColorTexture". Empty for
  * slots that glTF does not have. */

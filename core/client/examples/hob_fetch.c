@@ -23,7 +23,7 @@ typedef struct app {
 	const char *asset, *output;
 	hobc_blob *shown; /* the blob that a renderer would be showing */
 	hobc_blob *base;  /* the last final one: it has more in common with the next than a preview has */
-	int preview;	  /* the wanted blob is a preview, or --delta's, and must not become the base */
+	int preview;	  /* the wanted blob is a preview or was named by --delta: it must not become `base` */
 	char **next;	  /* of --delta: hashes still to be fetched */
 	char wanted[65];  /* hash of the last announced blob */
 	char asked[65];	  /* hash of the blob that is being fetched or arrived last */

@@ -3,7 +3,8 @@
  *
  *     hob_small URL ASSET [FILE.png]
  *
- * It waits for the network while it loads. hob_draw.c draws meanwhile, and fetches only changed bytes. */
+ * It draws nothing while it waits for the network. The larger example hob_draw.c keeps drawing, and fetches
+ * only changed bytes. */
 #include "../../runtime/draw/draw_surface.h"
 #include "../../runtime/draw/draw_view.h"
 #include "../hob_client.h"

@@ -364,7 +364,7 @@ void hob_fbx_channel_weights(const hob_fbx_geometry *geometry, const hob_fbx_cha
 							 float *out);
 /* fbx_skin.c: joints of a geometry and influences of its parts. */
 bool hob_fbx_read_skin(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err) HOB_MUST_CHECK;
-/* The model's skin for one user of a skinned geometry. */
+/* The skin for `node`, one of the nodes that use the geometry: new, or an equal earlier one. */
 bool hob_fbx_make_skin(hob_fbx *f, const hob_fbx_geometry *geometry, uint32_t node, uint32_t *skin,
 					   hob_error *err) HOB_MUST_CHECK;
 

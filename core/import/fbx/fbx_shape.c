@@ -187,8 +187,8 @@ bool hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err)
 
 /* ---- weights */
 
-/* Shapes at[0..count) lie on one side of zero, ordered away from it. A `percent` on the other side
- * extrapolates along the first. */
+/* Sets the weights at `percent` of the shapes whose full weights are on one side of zero: shapes[at[i]],
+ * nearest to zero first. A `percent` on the other side of zero extrapolates the first shape. */
 static void side_weights(const hob_fbx_shape *shapes, const uint32_t *at, uint32_t count, double percent,
 						 float *out)
 {

@@ -89,7 +89,7 @@ bool hob_usd_sample(const hob_usd *u, const hob_usd_attribute *attribute, double
 					bool is_quaternion, double *out);
 /* Sets the node's transform. */
 void hob_usd_place(hob_node *node, const double m[16]);
-/* Splits a transform with shear over two nested nodes; their current transforms are the starting point. */
+/* Splits a transform with shear over two nested nodes. The search starts at the rotations that they have. */
 void hob_usd_place_two(hob_node *outer, hob_node *inner, const double m[16]);
 
 /* ---- usd_node.c ---- */

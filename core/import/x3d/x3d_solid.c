@@ -202,7 +202,7 @@ static bool normalize(double v[3])
 	return length > 1e-12;
 }
 
-/* The z axis of a section on a straight spine of direction `y`: +Z, rotated as +Y is to reach `y`. */
+/* The z axis of a section on a straight spine of direction `y`: +Z, turned by the rotation of +Y to `y`. */
 static void any_across(const double y[3], double z[3])
 {
 	const double up[3] = {0, 1, 0}, front[3] = {0, 0, 1};
