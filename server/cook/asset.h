@@ -1,14 +1,14 @@
 /* asset.h - the state of one asset.
  *
  * One enum and one table (asset.c): each cell gives the next state and the actions of an event, or says that
- * the event cannot come in that state, which asserts. srv_asset_apply alone writes the fields and returns the
- * actions of its caller: the queue, the job and publishing belong to others. Pure memory, no clock.
+ * the event cannot come in that state: an assertion. Only srv_asset_apply writes the fields; its result
+ * is what the caller must do: the queue, the job and publishing belong to others. Pure memory, no clock.
  *
  *   ABSENT    there is no source          WRITER    an input is half-written: checked again soon
  *   AWAY      its root is missing         QUEUED    waits in the queue
  *   IDLE      nothing to do               WORKING   a job runs on the current files
- *   BACKOFF   the newest failure is not   OUTDATED  a job runs, and `next` follows it
- *             the model's: tried again
+ *   BACKOFF   to be tried again: failed   OUTDATED  a job runs, and `next` follows it
+ *             not because of the model
  *
  * Always true: `job` iff WORKING or OUTDATED. `next.id` iff QUEUED, OUTDATED or WRITER. `retry.at_ms` iff
  * BACKOFF (perhaps never) or WRITER. In the queue iff QUEUED, which the caller ensures. */

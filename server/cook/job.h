@@ -66,7 +66,7 @@ typedef enum srv_job_event_kind {
 	SRV_JOB_VERDICT,		/* verdict; newer: because a file changed */
 	SRV_JOB_STORED,			/* all outputs are in the store */
 	SRV_JOB_CHECKED,		/* inputs are checked */
-	SRV_JOB_RECORDED,		/* published; more: the asset still waits for this job */
+	SRV_JOB_RECORDED,		/* the result is published; `more`: the asset still waits for this job */
 	SRV_JOB_SKIPPED,		/* the last action was skipped, because the job leaves */
 	/* leaving */
 	SRV_JOB_DROP,  /* the asset is gone or lost, or the final job is over: the result is discarded */

@@ -163,7 +163,7 @@ srv_job_event srv_job_digests(engine_job *job, const uint32_t *files, uint32_t c
 	return SRV_JOB_LATER;
 }
 
-/* Hashes the source; also restarts a job. */
+/* Hashes the source. An earlier result of the job is dropped first, so this also restarts it. */
 srv_job_event srv_job_hash_source(engine_job *job)
 {
 	uint32_t source = srv_asset_at(job->engine, job->asset)->file;

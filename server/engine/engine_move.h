@@ -26,7 +26,7 @@ void srv_engine_asset_id(const srv_engine *engine, const asset *a, char id[SRV_A
 hob_str srv_engine_moved_from(const srv_engine *engine, const asset *a); /* its earlier name; empty: none */
 /* Prints members of its event: the id and, once, its old or new place. */
 void srv_engine_put_move(const srv_engine *engine, asset *a, hob_buf *out);
-void srv_engine_show_former(srv_engine *engine);	   /* in the next view */
-bool srv_engine_many_former(const srv_engine *engine); /* too many to wait for the end of a rev */
+void srv_engine_show_former(srv_engine *engine);	   /* to be in the next view */
+bool srv_engine_many_former(const srv_engine *engine); /* show them now, even inside a rev */
 
 #endif

@@ -37,8 +37,8 @@ bool srv_engine_root_holds(const srv_engine *engine, uint32_t root);
 void srv_engine_doubt_root(srv_engine *engine, uint32_t root);
 /* After each scan: checks that the open folder is still the root. */
 void srv_engine_check_root(srv_engine *engine, uint32_t root);
-/* For a root without files: true if it is another folder than that of the assets, for example an empty mount
- * point. */
+/* For a root without files: true if its folder is not the one that its assets came from, but for example an
+ * empty mount point. */
 bool srv_engine_root_is_doubtful(const srv_engine *engine, uint32_t root);
 void srv_engine_lose_empty_root(srv_engine *engine, uint32_t root);
 void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why);

@@ -288,7 +288,7 @@ static bool take_form(srv_http *http, blob *b, coding_id which, chosen_form *out
 	return true;
 }
 
-/* Chooses the form whose ETag the client's field names, if the client accepts that form. */
+/* Chooses the form whose ETag is in the client's header field, if the client accepts that form. */
 static bool take_named(request *r, blob *b, const codings *accepted, hob_str field, bool list,
 					   chosen_form *out)
 {

@@ -40,7 +40,7 @@ typedef struct srv_thumbnail_view {
 } srv_thumbnail_view;
 const srv_thumbnail_view *srv_thumbnail_view_at(uint32_t index); /* in the order of this list */
 
-/* The key of the picture in the store, where it is a part. */
+/* The key under which the store keeps the picture (as a part). */
 hob_sha256 srv_thumbnail_key(const srv_thumbnail_input *input);
 
 /* False if hob-thumbnail is not installed; `path` has room for 4096 bytes. */

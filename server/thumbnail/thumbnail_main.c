@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 		return BAD_CALL;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (count == 1) /* two models: somebody waits for the picture */
+	if (count == 1) /* nobody waits for the picture of one model */
 		setpriority(PRIO_PROCESS, 0, 19);
 	/* Always drawn in software: the same picture everywhere, and no kernel driver in the sandbox. */
 	setenv("LIBGL_ALWAYS_SOFTWARE", "1", 1);

@@ -54,7 +54,7 @@ void srv_upstream_close(srv_upstream *upstream, void (*closed)(void *user), void
  * allowed. */
 void srv_upstream_free(srv_upstream *upstream);
 
-/* The record must be for: */
+/* The conditions for a record, and how to ask for it. */
 typedef struct srv_upstream_wish {
 	hob_sha256 lookup, source;
 	hob_str inputs; /* as hob_ingredients_print writes them */

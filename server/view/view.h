@@ -145,8 +145,8 @@ void srv_views_sort(srv_views *views);
 void srv_views_set_roots(srv_views *views, const srv_view_root *roots, uint32_t count);
 /* Call it once; copies the text. */
 void srv_views_set_extensions(srv_views *views, hob_str extensions);
-/* Adds former names of moved assets, visible from the next publish on; copies. Each name once; one without an
- * id is removed instead. */
+/* Adds copies of former names of moved assets, visible from the next publish on. No name may be in `names`
+ * twice. An entry without an id removes its name. */
 void srv_views_add_former(srv_views *views, const srv_view_former *names, uint32_t count);
 /* Whether a moved asset had this name, including names added since the last publish. */
 bool srv_views_is_former(const srv_views *views, hob_str full);

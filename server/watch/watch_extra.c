@@ -177,7 +177,7 @@ static void drop_folders(watch_root *root, hob_str path)
 	}
 }
 
-/* Watches the ways of a file, again after each new folder: changes before it was watched gave no event. */
+/* Watches the `ways` of a file, and finds them again after each new folder: earlier changes gave no event. */
 static void follow(watch_root *root, size_t file)
 {
 	watch_extras *x = &root->extras;

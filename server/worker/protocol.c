@@ -65,7 +65,7 @@ int srv_frame_receive(int socket, srv_frame *frame, uint8_t *payload, int *fd)
 		return errno == EAGAIN ? -1 : 0;
 	if (got == 0)
 		return 0;
-	/* The space for one descriptor is aligned to 8 bytes, so two may arrive. */
+	/* CMSG_SPACE rounds up to 8 bytes, so the buffer for one descriptor can receive two. */
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 	int fds[2] = {-1, -1};
 	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
