@@ -147,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1)
 		return 0;
 	snprintf(f.owner, sizeof f.owner, "owner");
-	/* 1 (correct) for every question except the one for the schema itself. */
+	/* The schema counts as checked, unless the input's top bit asks for that check to be fuzzed. */
 	f.checked = data[0] & 128 ? 0 : 1;
 	rest = data + 1;
 	rest_size = size - 1;

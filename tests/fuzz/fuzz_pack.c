@@ -1,6 +1,6 @@
 /* A pack of the cache. Each blob that the scan finds can be read at its offset, inside the file and in order;
- * after the end is repaired and blobs are appended, it is found again. A header whose 13th byte is 'F' gets a
- * correct checksum.
+ * the scan still finds it after the end is repaired and blobs are appended. A header whose 13th byte is 'F'
+ * gets a correct checksum.
  *
  * Links: srv_store
  *

@@ -137,8 +137,8 @@ static void levels_are_the_integral_at_64_directions(void **state)
 	end(s);
 }
 
-/* Radiance that two bands represent exactly: E(n) = pi * 1 + 2 pi / 3 * 0.5 n.y, and pi of green from +X's
- * side. */
+/* Radiance of spherical harmonics up to degree 2, so the irradiance is exact: E(n) = pi + pi / 3 n.y in red,
+ * pi + 2 pi / 3 n.x in green, pi + pi / 4 n.y n.z in blue. */
 static void two_bands(const double d[3], float rgb[4])
 {
 	rgb[0] = (float)(1 + 0.5 * d[1]);

@@ -297,7 +297,7 @@ static const format_row rows[] = {
 #undef READ_FORMAT
 };
 
-/* Whether a file in a folder of tests/data/pictures ends as the row says, and can be read. */
+/* Whether a folder of tests/data/pictures has a readable file with one of the row's extensions. */
 static bool has_file(const format_row *row, const char *folder, bool *without)
 {
 	char path[512];
