@@ -63,7 +63,7 @@ bool hob_cook_memory_has(size_t limit, uint64_t bytes)
 	return has;
 }
 
-/* Indices of all levels, and the vertices of all meshes. */
+/* Bytes for the indices of all levels and the vertices of all meshes; 0 for a model that is not large. */
 uint64_t hob_cook_memory_of_levels(const hob_model *model, uint32_t lod_max, float ratio)
 {
 	uint64_t triangles = 0, bytes = 0;

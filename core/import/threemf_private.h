@@ -95,7 +95,7 @@ bool hob_threemf_look_of(hob_threemf *t, uint32_t part, uint32_t id, uint32_t pr
 /* Replaces a corner of a multi-layer group (<multiproperties>) by one of the displayed layer: the last with
  * colours or a texture, else the first. Other corners are unchanged. */
 void hob_threemf_layer(hob_threemf *t, uint32_t part, uint32_t *group, uint32_t property[3]);
-/* Linear RGBA of a <colorgroup> item; U and V, from the top, of a <texture2dgroup> item. */
+/* Read an item: of a <colorgroup>, linear RGBA; of a <texture2dgroup>, U and V, with V from the top. */
 void hob_threemf_color(const hob_threemf_resource *group, uint32_t property, float out[4]);
 void hob_threemf_uv(const hob_threemf_resource *group, uint32_t property, float out[2]);
 

@@ -82,8 +82,8 @@ static void grow_box(float low[3], float high[3], const float center[3], float r
 	}
 }
 
-/* Cuts triangles into active clusters. indices: reordered; from: vertex in the mesh of each vertex, NULL: the
- * same. */
+/* Cuts triangles into active clusters, and reorders `indices`. `from` gives each vertex's index in the mesh;
+ * NULL: it is the same. */
 static bool cut(build_t *b, uint32_t *indices, uint32_t index_count, const float *positions,
 				uint32_t vertex_count, const uint32_t *from, uint32_t source)
 {

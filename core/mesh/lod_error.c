@@ -30,8 +30,8 @@ static const double peak_share = 0.8;
 static const double slope = 0.5, least_share = 0.4;
 /* Offset from a corner along a side, as a fraction of its length. */
 static const double beside = 1.0 / 16;
-/* Relative standard error at which a mean is good enough. Points nearer than `mean_near` times the mean are
- * not measured exactly. */
+/* A mean is good enough if its relative standard error is at most `mean_error`. Points nearer than
+ * `mean_near` times the mean are not measured exactly. */
 static const double mean_error = 0.06, mean_near = 0.05;
 /* A sliver's height is less than this share of its longest side. */
 static const double sliver_share = 1.0 / 64;

@@ -7,7 +7,7 @@
 
 /* A mesh reference of a node that will be joined. */
 typedef struct piece {
-	uint32_t node, place; /* place: number of the reference within the node */
+	uint32_t node, place; /* `place`: number of the reference within the node */
 	uint32_t mesh, anchor, kind;
 	uint64_t scenes;
 } piece_t;

@@ -16,7 +16,7 @@ enum {
 
 typedef struct bits {
 	const uint8_t *data;
-	size_t size, at; /* at: in bits */
+	size_t size, at; /* `at`: in bits */
 	bool ended;
 } bits;
 

@@ -48,7 +48,7 @@ static uint32_t *group_meshes(hob_assimp_scene *scene)
 /* ---- the joints of a group */
 
 typedef struct joint {
-	uint32_t node, next; /* next: another joint of the same node with another matrix */
+	uint32_t node, next; /* `next`: another joint of the same node with another matrix */
 	float inverse_bind[16];
 } joint;
 

@@ -21,7 +21,7 @@ typedef struct hob_collada_curve {
 
 /* Kinds of segments in a curve. */
 typedef struct hob_collada_curve_kinds {
-	/* cubic: BEZIER with control points at the thirds, a polynomial of time; bent: other BEZIER segments */
+	/* `cubic`: BEZIER with control points at the thirds, a polynomial of time; `bent`: any other BEZIER */
 	bool step, linear, cubic, bent;
 } hob_collada_curve_kinds;
 
@@ -31,7 +31,7 @@ bool hob_collada_read_curve(hob_collada *c, hob_xml_ptr sampler, hob_collada_cur
 
 hob_collada_curve_kinds hob_collada_curve_kind(const hob_collada_curve *curve);
 
-/* Value of component k at time t, and its slope (may be NULL); O(log keys). `left`: from before t. */
+/* Value of component k at time t, and its slope (may be NULL); O(log keys). `left`: from just before t. */
 double hob_collada_curve_at(const hob_collada_curve *curve, uint32_t k, double t, bool left, double *slope);
 
 #endif

@@ -194,7 +194,7 @@ bool hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_e
 
 /* ---- collada_transform.c */
 
-/* Whether it is a transform; its numbers, and how many; the matrix from its own or from animated numbers. */
+/* A transform element: its numbers, and how many it has; its matrix, from these or from animated numbers. */
 bool hob_collada_is_transform(hob_xml_ptr element);
 uint32_t hob_collada_transform_numbers(hob_xml_ptr element, double out[16]);
 void hob_collada_transform_matrix(hob_str kind, const double *numbers, double unit, double out[16]);

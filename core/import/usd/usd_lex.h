@@ -24,7 +24,7 @@ char hob_usd_lex_peek(hob_usd_lex *l); /* the next significant character; 0 at t
 hob_str hob_usd_lex_word(hob_usd_lex *l);
 /* Consumes `word` if it is the next whole word. */
 bool hob_usd_lex_take_word(hob_usd_lex *l, const char *word);
-/* "..." '...' and tripled; escapes are resolved. */
+/* A text between one or three single or double quotes; escapes are resolved. */
 bool hob_usd_lex_string(hob_usd_lex *l, hob_str *out) HOB_MUST_CHECK;
 bool hob_usd_lex_asset(hob_usd_lex *l, hob_str *out) HOB_MUST_CHECK; /* @...@ @@@...@@@ */
 bool hob_usd_lex_path(hob_usd_lex *l, hob_str *out) HOB_MUST_CHECK;	 /* <...>, made absolute; empty for <> */

@@ -135,7 +135,7 @@ typedef struct hob_usd_stack {
 	double *offset, *scale; /* time in the stack = offset + scale * time in the layer */
 	double rate;			/* time codes per second of the root layer */
 	uint32_t variables;		/* expression variables, or HOB_NONE */
-	uint32_t move_count; /* relocates: a prim from an arc at move_from is at move_to (empty: dropped) */
+	uint32_t move_count;	/* relocates: a prim from an arc at move_from is at move_to (empty: dropped) */
 	hob_str *move_from, *move_to;
 } hob_usd_stack;
 
