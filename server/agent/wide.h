@@ -8,7 +8,7 @@
 
 enum { WIDE_PATH = 16384 };
 
-/* "\\?\C:\art\props\duck.fbx" of "C:/art" and "props/duck.fbx"; for free(). NULL: no memory, or no UTF-8. */
+/* "\\?\C:\art\props\duck.fbx" from "C:/art" and "props/duck.fbx"; free() it. NULL: no memory, or no UTF-8. */
 wchar_t *agent_wide_path(const char *folder, hob_str path);
 wchar_t *agent_wide_text(hob_str text); /* for free() */
 /* Appends as UTF-8 in NFC. False: a lone surrogate. */

@@ -11,7 +11,7 @@ typedef struct check_asset {
 	struct check_asset *like; /* best match by objects whose file is gone; `was`, too, if they share enough */
 	uint32_t shared, of;	  /* objects in common with `like` or `was`, of how many */
 	bool uncooked;
-	/* in the baseline. here: its file exists; taken: a model of this run was renamed from it */
+	/* in the baseline. `here`: its file exists; `taken`: a model of this run was renamed from it */
 	bool here, taken;
 } check_asset;
 
@@ -31,7 +31,7 @@ typedef struct check_report {
 	uint32_t asset_count, asset_capacity, count, capacity;
 	uint32_t old_asset_count, old_asset_capacity, old_count, old_capacity;
 	uint32_t unchecked[HOB_RULE_COUNT]; /* number of models in which the rule could not be checked */
-	uint32_t uncooked, cached, fresh;	/* fresh: findings that fail the check */
+	uint32_t uncooked, cached, fresh;	/* `fresh`: findings that fail the check */
 	hob_str folder;						/* prefix that makes paths relative to the current folder */
 	const char *baseline;
 	bool strict, failed; /* failed: memory ran out */

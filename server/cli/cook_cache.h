@@ -70,7 +70,7 @@ bool srv_cook_cache_keep(cook_cache *cache, const cook_look *look, srv_outcome *
 						 srv_record_output *outputs, hob_sha256 *key, bool *kept,
 						 hob_error *err) HOB_MUST_CHECK;
 
-/* Parts (textures) of cooks; loop. Contract as for the pool's callbacks. put: false if it was not kept. */
+/* Parts (textures) of cooks; loop thread. Contract as for the pool's callbacks. Put: false if not kept. */
 int srv_cook_cache_part_get(cook_cache *cache, const uint8_t key[32]);
 bool srv_cook_cache_part_put(cook_cache *cache, const uint8_t key[32], hob_bytes bytes);
 

@@ -37,7 +37,7 @@ typedef struct comparison {
 	int code;
 } comparison;
 
-/* Whether it is a cooked file, complete or not. Only these are treated as files, because an asset may have
+/* Whether the file is cooked, complete or not. Only these are treated as files, because an asset may have
  * the same name as a model below the current folder. */
 static bool is_cooked_file(const char *path)
 {

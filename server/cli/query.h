@@ -14,7 +14,7 @@
 	 &(url),  "URL", "the daemon: HOST:PORT, https://HOST:PORT or unix:/path (this folder's, or $HOB_URL)"}, \
 		CLI_CA_OPTION
 
-/* A member's text, or "" without one; a member's number, or 0. */
+/* The text of the member `key`, or ""; its number, or 0. */
 const char *srv_cli_text(const cJSON *object, const char *key);
 double srv_cli_number(const cJSON *object, const char *key);
 const cJSON *srv_cli_member(const cJSON *object, const char *key);
@@ -26,7 +26,7 @@ void srv_cli_plain_json(cJSON *tree);
 const char *srv_cli_standing(const cJSON *asset);
 /* Appends ",broken": the standing called `word`, or all that 0.2 called so. False: there is none. */
 bool srv_cli_put_standings(hob_str word, hob_buf *out);
-/* The standing's colour on stdout, "" without colours; an unknown word gets that of a good one. */
+/* Escape sequence of a standing's colour, "" if stdout has no colours. Unknown: the colour of a good one. */
 const char *srv_cli_standing_color(const char *standing);
 bool srv_cli_is_fresh(const char *standing);
 const char *srv_cli_color_off(void);

@@ -24,7 +24,7 @@ static bool fail_memory(hob_error *err)
 
 /* ---- finding it */
 
-/* Whether it is a regular file: opening a pipe would block. */
+/* Whether the path is a regular file: opening a pipe would block. */
 static bool is_file(const char *path)
 {
 	struct stat info;

@@ -1,8 +1,8 @@
 /* asset.h - the state of one asset.
  *
- * One enum and one table (asset.c): each cell gives the next state and the actions of an event, or says that
- * the event cannot come in that state: an assertion. Only srv_asset_apply writes the fields; its result
- * is what the caller must do: the queue, the job and publishing belong to others. Pure memory, no clock.
+ * One enum and one table (asset.c): each cell gives the next state and the actions of an event, or is NEVER
+ * (then an assertion fails). Only srv_asset_apply writes the fields. It returns what its caller must do, as
+ * queue, job and publishing belong to others. Pure memory, no clock.
  *
  *   ABSENT    there is no source          WRITER    an input is half-written: checked again soon
  *   AWAY      its root is missing         QUEUED    waits in the queue

@@ -9,7 +9,7 @@
 
 enum { SRV_DERIVE_PARTS = 4 }; /* meshes, materials, scene, animations */
 
-/* The parts of a model, and its textures. */
+/* The digests of a model's parts. */
 typedef struct srv_derive_parts {
 	hob_sha256 digests[SRV_DERIVE_PARTS]; /* all zero: no such part */
 } srv_derive_parts;

@@ -1,4 +1,4 @@
-/* engine_changeset.h - publishes changes that belong together as one rev. */
+/* engine_changeset.h - publishes changes that belong together as one revision (rev). */
 #ifndef ENGINE_CHANGESET_H
 #define ENGINE_CHANGESET_H
 

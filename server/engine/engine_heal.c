@@ -26,7 +26,7 @@ static void store_assets(srv_engine *engine)
 	}
 }
 
-/* Whether the record `good` is readable; whole: and all of its blobs exist. */
+/* Whether the record `good` is readable and, if `whole`, all of its blobs exist. */
 static bool has_record(srv_engine *engine, const asset *a, bool whole)
 {
 	srv_record record = {0};

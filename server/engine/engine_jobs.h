@@ -31,7 +31,7 @@ typedef struct hash_item {
 
 typedef struct job_hashing {
 	hash_item *items;
-	uint32_t count, next; /* next: the file whose digest is used next */
+	uint32_t count, next; /* `next`: the file whose digest is used next */
 	uint32_t *again;	  /* files to hash again */
 	uint32_t again_count;
 	bool unfinished; /* some file is being saved */

@@ -109,7 +109,7 @@ static srv_asset_error error_of(const srv_asset_row *row)
 									  : SRV_ASSET_FAILED;
 }
 
-/* good, last: the records that the row names, or NULL if there are none. whole: the blobs of `good` exist. */
+/* `good` and `last`: records to which the row refers; NULL: none. `whole`: all blobs of `good` exist. */
 static void load_asset(loader *load, uint32_t number, const srv_record *good, const srv_record *last,
 					   bool whole)
 {

@@ -13,7 +13,7 @@ void srv_engine_step_settings(srv_engine *engine);
 void srv_engine_note_removal(const srv_engine *engine, asset *a);
 bool srv_engine_moved_away(const asset *a);							 /* since its removal was noted */
 uint32_t srv_engine_move_of(const srv_engine *engine, hob_str full); /* asset.move.row for this name */
-/* File `id` was removed. The other arguments describe it before; bytes: NULL if unknown. */
+/* File `id` was removed. `stat` and the digest `bytes` (NULL: unknown) are those that it had before. */
 void srv_engine_move_gone(srv_engine *engine, uint32_t id, const srv_stat *stat, const hob_sha256 *bytes);
 void srv_engine_move_came(srv_engine *engine, uint32_t id, const srv_stat *stat);
 void srv_engine_move_read(srv_engine *engine, uint32_t id, const hob_sha256 *bytes);

@@ -12,7 +12,7 @@
 /* A digest that is not in the index yet, because the file was written just before it was read. */
 typedef struct young_file {
 	uint32_t file;
-	uint64_t changed, since; /* changed: of the file at that time; since: uv_now */
+	uint64_t changed, since; /* `changed`: the file's tick in the graph then; `since`: uv_now */
 } young_file;
 
 /* The list of the newest scan. Only assets, settings and requested files are in the graph as well, and the
@@ -79,7 +79,7 @@ void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool 
 void srv_engine_skip_links(srv_engine *engine, uint32_t root);	 /* within `scanned` */
 void srv_engine_show_skipped(srv_engine *engine, uint32_t root); /* shown in the next view */
 void srv_engine_describe_skipped(srv_engine *engine);			 /* describes those that are due */
-/* Whether it is listed as skipped: its newest cook skipped it, and there is no good version. */
+/* Whether the asset is listed as skipped: its newest cook skipped it, and it has no good version. */
 bool srv_asset_is_skipped(const asset *a);
 srv_standing srv_asset_stands(const asset *a);
 bool srv_asset_error_is_skip(const asset *a); /* although an earlier version may be served */

@@ -111,8 +111,8 @@ srv_farm_end srv_farm_next_offer(srv_farm *farm, uint64_t *id, hob_sha256 *list,
  * outbox. */
 srv_farm_end srv_farm_machines(srv_farm *farm, hob_buf *out, srv_farm_why *why);
 
-/* author: the machine that stored this record, "" if there is none. mark: also marks the record as used
- * today. */
+/* `author` becomes the machine that stored this record, "" if there is none. `mark`: also marks the record as
+ * used today. */
 srv_farm_end srv_farm_used(srv_farm *farm, const hob_sha256 *key, bool mark, char author[SRV_FARM_NAME],
 						   srv_farm_why *why);
 /* Runs any statement that contains no user input; for commands. */

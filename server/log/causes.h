@@ -22,7 +22,7 @@ typedef struct srv_causes {
 	uint32_t count;
 } srv_causes;
 
-/* verb: a constant. cause: the shared part of the lines; equal causes have equal levels. */
+/* `verb` is a constant, `cause` the shared part of the lines. Equal causes have equal levels. */
 void srv_causes_log(srv_causes *causes, srv_log_level level, const char *verb, hob_str cause, const char *fmt,
 					...) HOB_PRINTF(5, 6);
 bool srv_causes_has(const srv_causes *causes, const char *verb, hob_str cause);

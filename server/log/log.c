@@ -159,7 +159,7 @@ static bool is_folded(srv_log_level level, const char *verb)
 	return folded;
 }
 
-/* Writes the line, unless the status stands for it, and the status below. */
+/* Writes the line and, below it, the status line, which alone stands for a line that is_folded. */
 static void write_line(srv_log_level level, const char *verb, hob_buf *line)
 {
 	pthread_mutex_lock(&screen);

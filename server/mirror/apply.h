@@ -15,7 +15,7 @@ typedef enum change_kind { CHANGE_PUT, CHANGE_MOVE, CHANGE_DELETE } change_kind;
 
 typedef struct change {
 	change_kind kind;
-	hob_str path, from; /* from: source of a move */
+	hob_str path, from; /* `from`: source of a move */
 	hob_sha256 digest;	/* digest of a put; for others the version that the agent refers to */
 	hob_sha256 seen;	/* the version that a put replaces, as known to the agent; zeros: none */
 	int64_t mtime_ms;

@@ -350,7 +350,7 @@ int srv_tree_open_parent(int root_fd, hob_str path, bool create, const char **na
 
 /* ---- digests of folders */
 
-/* The entries of a folder, and the offset of their names. */
+/* The entries of a folder: from the result to before *end. Their names begin at byte *skip of their paths. */
 static uint32_t range(const srv_tree *tree, hob_str folder, uint32_t *end, size_t *skip)
 {
 	hob_buf prefix = {0};

@@ -29,7 +29,7 @@ typedef struct layers {
 	layer *items; /* existing layers, outermost folder first, the sidecar last; owned */
 	hob_str file; /* the layer reported as "sidecar"; empty: none */
 	uint32_t count, capacity;
-	hob_settings own, settings; /* own: the daemon's settings for this root */
+	hob_settings own, settings; /* `own`: the daemon's settings for this root */
 	bool has_file;
 	char etag[SRV_SIDECAR_TAG]; /* of `file` */
 } layers;

@@ -72,7 +72,7 @@ static bool walk_layer(int root_fd, hob_str path, bool sidecar, srv_layer_fn *ea
 	return ok;
 }
 
-/* Walks the folders of `asset` below its first `from` bytes; HOB_NONE: all, and the root. */
+/* Walks the folders of `asset` below its first `from` bytes; `from` HOB_NONE: the root and all folders. */
 static bool walk_folders(int root_fd, hob_str asset, size_t from, srv_layer_fn *each, void *user,
 						 hob_error *err)
 {

@@ -73,8 +73,8 @@ typedef void srv_upstream_found(void *user, hob_arena *arena, srv_record *record
 bool srv_upstream_find(srv_upstream *upstream, const srv_upstream_wish *wish, srv_upstream_found *found,
 					   void *user);
 
-/* ok: every output is in the store and valid. author: the machine of a farm that cooked it, "": unknown;
- * valid during the call. */
+/* `ok`: every output is in the store and valid. `author`, valid during the call: the machine of a farm that
+ * cooked it, or "". */
 typedef void srv_upstream_fetched(void *user, bool ok, const char *author);
 /* `record` must stay valid until the callback. */
 bool srv_upstream_fetch(srv_upstream *upstream, const srv_record *record, srv_upstream_fetched *fetched,

@@ -78,8 +78,8 @@ struct srv_pool {
 	uint8_t payload[SRV_FRAME_PAYLOAD];
 };
 
-/* pool.c: the outcome of the running job, with its log and touched paths; and the end of the job, which
- * returns it. */
+/* pool.c: srv_pool_outcome makes the running job's outcome, with its log and touched paths; srv_pool_finish
+ * ends the job and passes the outcome to `done`. */
 srv_outcome *srv_pool_outcome(worker *w);
 void srv_pool_finish(worker *w, srv_outcome *outcome);
 /* Frees the pool if it is closing and its last process and handle are gone. */
