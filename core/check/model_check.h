@@ -49,7 +49,7 @@ bool hob_check_wanted(const hob_settings *settings);
 /* If memory runs out, rules become unchecked and findings are missing from the list. O(model); a rule that is
  * off costs nothing. */
 void hob_check_model(const hob_check_subject *subject, hob_arena *scratch, hob_findings *out);
-/* bytes: 0 = not known yet. */
+/* `bytes` 0: not known yet. */
 void hob_check_limits(const hob_check_subject *subject, uint64_t triangles, uint32_t draws, uint64_t bytes,
 					  hob_findings *out);
 /* Adds a note for each rule with findings: the value, the first objects and the remedy. The note's count is

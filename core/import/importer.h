@@ -72,7 +72,7 @@ typedef struct hob_importer {
 	const char *name; /* "gltf": part of the cook key, with version */
 	uint32_t version;
 	const char *const *extensions; /* lower case, NULL-terminated: a file with one of these is an asset */
-	/* Fills *out, also its `space`. On failure *out is untouched; the error names the fault, its place (line or
+	/* Fills *out and its `space`. On failure *out is untouched; the error names the fault, its place (line or
 	 * index) and the remedy. */
 	bool (*import)(const hob_import_request *request, hob_model *out, hob_error *err);
 	/* Version of the underlying library ("assimp 5.2.5"), part of the cook key; NULL without one. */

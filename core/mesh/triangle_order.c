@@ -48,7 +48,7 @@ bool hob_order_part(uint32_t *indices, uint32_t index_count, const float *positi
 	return true;
 }
 
-/* Collects the triangles of each chunk; first: [HOB_MESH_MAX_CHUNKS + 1] out. */
+/* Collects the triangles of each chunk in order; `first` [HOB_MESH_MAX_CHUNKS + 1] is filled. */
 static bool gather_chunks(uint32_t *indices, uint32_t index_count, const float *positions,
 						  uint32_t vertex_count, uint32_t chunks, hob_arena *scratch, uint32_t *first)
 {

@@ -14,8 +14,8 @@ typedef struct hob_astc hob_astc;
 bool hob_astc_available(void);
 
 /* `side`: of a block, 4 to 6. `channels`: bit k is set if channel k is used; unused ones are not stored. R
- * alone is repeated in R, G and B; R and G stay in R and G. `quality`: 0 fast, 1 good, 2 best. NULL when memory
- * is short. */
+ * alone is repeated in R, G and B; R and G stay in R and G. `quality`: 0 fast, 1 good, 2 best. NULL without
+ * memory. */
 hob_astc *hob_astc_open(uint32_t side, bool srgb, uint32_t channels, uint32_t quality, uint32_t threads);
 
 /* Compresses one RGBA8 level into whole blocks of 16 bytes. `parallel` has the threads of hob_astc_open(), or

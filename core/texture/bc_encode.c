@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-/* Copies a 4x4 block out of the picture. bytes: size of a pixel, 4 or 8. */
+/* Copies a 4x4 block out of the picture. `bytes` is the size of a pixel, 4 or 8. */
 static void take_block(const uint8_t *pixels, uint32_t bytes, uint32_t width, uint32_t height, uint32_t x,
 					   uint32_t y, uint8_t *out)
 {

@@ -55,7 +55,7 @@ static hob_str text_of(const hob_fbx *f, uint32_t object, hob_str field)
 	return hob_fbx_plain(f, text.len > 0 ? text : hob_fbx_prop_text(f, object, field));
 }
 
-/* Bytes of each video, decoded once, and the video that embeds a file name. */
+/* Bytes of each Video object, decoded once; and by file name, the Video that embeds that file. */
 typedef struct hob_fbx_videos {
 	hob_bytes *contents; /* [objects] */
 	hob_name_map by_file;

@@ -6,8 +6,8 @@
 
 typedef struct draw_surface draw_surface;
 
-/* window: opens a window (GLFW); otherwise an off-screen framebuffer of the same size. On failure prints the
- * reason and returns NULL. */
+/* `window`: opens a window (GLFW), otherwise an off-screen framebuffer of the same size. On failure prints
+ * the reason and returns NULL. */
 draw_surface *hob_draw_surface_open(int width, int height, bool window);
 void hob_draw_surface_close(draw_surface *surface);
 /* Shows what was drawn and handles events; false if the window was closed (always, without a window). */
