@@ -15,7 +15,7 @@ typedef struct fetch_request {
 	uint32_t silence_ms; /* 0 means 60000 */
 } fetch_request;
 
-/* url: http://HOST:PORT or https://HOST:PORT. ca_file: certificates that verify the server; NULL: those of
+/* `url`: http://HOST:PORT or https://HOST:PORT. ca_file: certificates that verify the server; NULL: those of
  * the system. */
 agent_fetch *agent_fetch_open(const char *url, const char *token, const char *ca_file, hob_error *err);
 void agent_fetch_close(agent_fetch *fetch); /* NULL is allowed */

@@ -17,8 +17,8 @@ typedef enum sys_kind { SYS_NONE, SYS_FILE, SYS_FOLDER, SYS_LINK, SYS_OTHER } sy
 
 /* Kind of the named entry, and its stat if it is a file. */
 sys_kind sys_look(const char *folder, hob_str path, sys_stat *out);
-/* Calls `item` for each name in a folder. why: NULL, or the reason why the name cannot be sent (not valid
- * Unicode). False: it cannot be listed. */
+/* Calls `item` for each name in a folder. `why` is the reason if the name cannot be sent (not valid Unicode),
+ * else NULL. False: the folder cannot be listed. */
 typedef void sys_item(void *user, hob_str name, sys_kind kind, const sys_stat *stat, const char *why);
 bool sys_list(const char *folder, hob_str path, sys_item *item, void *user);
 

@@ -22,7 +22,7 @@ typedef struct cook_entry {
 	uint32_t rounds;	/* worker: number of cooks that lacked files */
 	srv_tries tries;
 	cook_wait wait;		   /* while another program writes its files */
-	bool named, again;	   /* named: on the command line; again: one more try at the end of the run */
+	bool named, again;	   /* `named`: on the command line; `again`: tried once more at the end of the run */
 	bool queued;		   /* it has been in the run's queue */
 	bool cached;		   /* found in the cache */
 	bool fetched;		   /* found in the cache after a download from the upstream */

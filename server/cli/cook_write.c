@@ -248,8 +248,8 @@ static bool write_again(const char *first, const char *path, hob_bytes picture, 
 										  srv_cook_write_file(path, picture, &bytes->written, err));
 }
 
-/* Writes the pictures that a .materials file names. folder: that file's, "" or ending in a slash; others: a
- * folder that may already hold them. */
+/* Writes the pictures that a .materials file names. `folder` is that file's, "" or ending in a slash;
+ * `others` is a folder that may already hold them. */
 static bool write_named_textures(const char *folder, const char *others, const hob_buf *materials,
 								 const srv_result *result, cook_bytes *bytes, hob_error *err)
 {

@@ -55,8 +55,8 @@ typedef struct cook_totals {
 	uint64_t triangles, bytes, written_bytes, reused_bytes, cook_ns, wall_ns;
 } cook_totals;
 
-/* path: NULL = none. format: of the file; with GITHUB the file is JSON, and annotations go to stdout. root:
- * the plan's. */
+/* Writes no file if `path` is NULL. With the format GITHUB the file is JSON, and annotations go to stdout.
+ * `root` is the plan's. */
 bool srv_cook_report_write(const char *path, cook_format format, const char *root, const hob_buf *entries,
 						   const hob_buf *skipped, const cook_totals *totals, hob_error *err) HOB_MUST_CHECK;
 

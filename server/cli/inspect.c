@@ -55,7 +55,7 @@ typedef struct inspection {
 	int code;
 } inspection;
 
-/* Prints or validates one file. name: shown in the heading; NULL: the path, without a heading. */
+/* Prints or validates one file. `name` is shown in the heading; NULL: the path, without a heading. */
 static bool inspect_one(const inspection *how, const char *path, const char *name, hob_error *err)
 {
 	hob_bytes file;

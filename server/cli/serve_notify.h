@@ -19,7 +19,7 @@ typedef struct serve_notify {
 void srv_serve_notify_begin(serve_notify *notify, uv_loop_t *loop, srv_service *service, srv_engine *engine,
 							srv_views *views);
 void srv_serve_notify_ready(serve_notify *notify);
-/* Call `reloading` before reading the configuration again, `reloaded` after it; error: NULL on success. */
+/* Call `reloading` before reading the configuration again, `reloaded` after it; `error`: NULL on success. */
 void srv_serve_notify_reloading(serve_notify *notify);
 void srv_serve_notify_reloaded(serve_notify *notify, const char *error);
 /* Appends "34 fresh, 1 broken, 11 to cook". An asset that waits for a check, as all do after a start, counts

@@ -35,7 +35,7 @@ typedef struct srv_derive_host {
 	uint32_t timeout_ms; /* limits of a cook, recorded in bundles */
 	uint64_t memory_limit;
 	const char *(*sandbox_text)(void *user);
-	/* wanted: a client waits for this asset. False: there is none. */
+	/* `wanted`: a client waits for this asset. False: there is none. */
 	bool (*find)(void *user, hob_str full, bool wanted, srv_derive_asset *out);
 	bool (*at)(void *user, uint32_t number, srv_derive_asset *out); /* false: it no longer exists */
 	uint64_t (*rev)(void *user);									/* newest revision */

@@ -24,7 +24,7 @@ typedef struct asset_last {
 	int64_t doubt_at_ms; /* when a stored failure is retried although nothing changed; 0: never */
 } asset_last;
 
-/* Cost of the asset's newest final cook; 0: unknown. size: see srv_forecast_size. */
+/* Cost of the asset's newest final cook; 0: unknown. `size`: see srv_forecast_size. */
 typedef struct asset_cost {
 	uint64_t final_ns, peak_bytes, size;
 } asset_cost;

@@ -7,7 +7,7 @@
 struct engine_turn *srv_engine_turn_new(void);
 void srv_engine_turn_free(struct engine_turn *turn);
 void srv_engine_start_turns(srv_engine *engine);
-/* Makes assets dirty because of `file`, the reason shown. kind: static text. Many assets take several
+/* Makes assets dirty because of `file`, the reason shown. `kind` is static text. Many assets take several
  * turns. */
 void srv_engine_dirty_all(srv_engine *engine, const uint32_t *assets, uint32_t count, srv_priority priority,
 						  const char *kind, uint32_t file);

@@ -67,7 +67,7 @@ typedef struct srv_farm_blobs {
 	void (*cut)(void *handle);
 	/* Creates what the first put needs, and tests write access. */
 	srv_farm_end (*init)(void *handle, srv_farm_why *why);
-	/* name: characters [0-9a-f/]. */
+	/* `name` has characters [0-9a-f/] only. */
 	srv_farm_end (*head)(void *handle, const char *name, uint64_t *size, srv_farm_why *why);
 	/* Passes the bytes to `take` in pieces. If it returns false, the transfer ends with REFUSED. */
 	srv_farm_end (*get)(void *handle, const char *name,

@@ -138,7 +138,7 @@ srv_farm_end srv_farm_in_steps(srv_farm *farm, const char *chosen, const char *c
 							   const char *const params[2], uint64_t *changed, srv_farm_why *why);
 /* Collects the names of all blobs in texts that begin as records; once. */
 srv_farm_end srv_farm_names_make(srv_farm *farm, uint64_t *count, srv_farm_why *why);
-/* named: [count] whether each was collected. */
+/* `named` [count]: whether each was collected. */
 srv_farm_end srv_farm_names_have(srv_farm *farm, const hob_sha256 *digests, uint32_t count, bool *named,
 								 srv_farm_why *why);
 /* Hex digits with commas, and a zero byte. */

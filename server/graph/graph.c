@@ -12,7 +12,7 @@ typedef struct list {
 
 /* The tag is a hash: files with different tags are different. */
 typedef struct slot {
-	uint32_t tag, file; /* file: id + 1, 0: free */
+	uint32_t tag, file; /* `file`: id + 1; 0: the slot is free */
 } slot;
 
 struct srv_graph {

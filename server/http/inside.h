@@ -160,7 +160,7 @@ typedef enum coding { CODING_ZSTD, CODING_GZIP, CODING_COUNT } coding_id;
 typedef struct codings {
 	uint16_t weight[CODING_COUNT], plain;
 } codings;
-/* Parses Accept-Encoding; without it only the unencoded form is accepted. */
+/* Parses Accept-Encoding. A request without it accepts only the unencoded form. */
 void srv_request_codings(const request *r, codings *out);
 const char *srv_coding_name(coding_id which);
 /* Whether gzip has at least the weight of the unencoded form. */
@@ -188,7 +188,7 @@ bool srv_request_check_body(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
 bool srv_request_is_foreign(const request *r);
 /* Decodes in place; false on a bad escape, NUL, or (unless raw) a control byte or invalid UTF-8. */
 bool srv_decode_percent(hob_str *text, bool plus_is_space, bool raw);
-/* The client's number in srv_uses; srv_request_uses notes that it requested this asset or folder. */
+/* The client's number in srv_uses; srv_request_uses notes that the client requested the asset or folder. */
 uint64_t srv_request_client(const request *r);
 void srv_request_uses(const request *r, hob_str name);
 /* Appends s; all but unreserved characters and '/' is escaped. */

@@ -252,7 +252,7 @@ static void remove_empty(int root_fd, hob_str path)
 	}
 }
 
-/* Places a file. from: below the root; if it no longer exists, an earlier attempt has moved it. */
+/* Places a file. `from` is below the root; if it no longer exists, an earlier attempt has moved it. */
 static bool rename_to(const srv_tree *tree, const char *from, hob_str path)
 {
 	const char *name, *old;

@@ -53,7 +53,7 @@ uint32_t srv_tree_lower(const srv_tree *tree, hob_str path);
 /* Digest of a folder ("" = the root): SHA-256 over its files and folders in the order of the entries; for
  * each, 'f' or 'd', the name, a NUL, and 32 bytes of the file's digest or the folder's. */
 hob_sha256 srv_tree_digest(const srv_tree *tree, hob_str folder);
-/* Calls `item` for each file and folder in it, in that order; a folder has no entry. */
+/* Calls `item` for each file and folder in a folder, in the same order; `entry` is NULL for a folder. */
 typedef void srv_tree_item(void *user, hob_str name, const tree_entry *entry, const hob_sha256 *digest);
 void srv_tree_list(const srv_tree *tree, hob_str folder, srv_tree_item *item, void *user);
 

@@ -37,7 +37,7 @@ typedef enum srv_input_state {
 	SRV_INPUT_MISSING,
 	SRV_INPUT_PRESENT
 } srv_input_state;
-/* path: relative to the model's folder, as kept. PRESENT sets *digest. */
+/* `path`: relative to the model's folder, as kept. PRESENT sets *digest. */
 typedef srv_input_state srv_input_fn(void *user, hob_str path, hob_sha256 *digest);
 
 /* Whether the model's name and every input are the same as when `record` was made. A path above the root

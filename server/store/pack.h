@@ -103,7 +103,7 @@ void srv_packs_want(srv_packs *packs, srv_pack_place place, uint64_t size);
  * srv_packs_sweep, before which the caller makes the copies durable. False: there is no such pack, or it
  * stays because a `move` returned false. */
 bool srv_packs_shrink(srv_packs *packs, bool (*move)(void *user, const srv_pack_record *record), void *user);
-/* Removes the first `count` retired packs; srv_packs_retired returns how many there are. */
+/* The number of retired packs. srv_packs_sweep removes the first `count` of them. */
 uint32_t srv_packs_retired(srv_packs *packs);
 void srv_packs_sweep(srv_packs *packs, uint32_t count);
 

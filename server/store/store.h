@@ -221,7 +221,7 @@ int srv_store_open_nothing(srv_store *store);
 /* ---- watched folders ---- */
 
 typedef struct srv_root_row {
-	hob_str name, path;		  /* path: absolute */
+	hob_str name, path;		  /* `path` is absolute */
 	uint64_t device, inode;	  /* device and inode of the folder when its files were last listed */
 	int64_t missing_since_ms; /* Unix time; 0: it existed */
 } srv_root_row;
@@ -264,7 +264,7 @@ bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t l
 
 /* Asset `id` was named `earlier` ("root/path") up to and including `rev`, and `name` afterwards. */
 typedef struct srv_move_row {
-	uint64_t number, rev; /* number: increasing from 1 */
+	uint64_t number, rev; /* `number` increases from 1 */
 	hob_str id, earlier, name;
 } srv_move_row;
 

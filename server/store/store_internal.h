@@ -303,7 +303,7 @@ bool srv_store_table_has(srv_store *store, const hob_sha256 *digest);
 /* Stores at most pack_max bytes that are known to be `digest`. */
 bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes bytes, hob_error *err);
 typedef enum pack_state { PACK_RIGHT, PACK_WRONG, PACK_UNREADABLE } pack_state;
-/* Reads and hashes. bytes: malloc'ed, may be NULL. */
+/* Reads and hashes. `bytes` may be NULL, and gets malloc'ed memory. */
 pack_state srv_store_pack_read(srv_store *store, const hob_sha256 *digest, const blob_entry *entry,
 							   uint8_t **bytes);
 /* A descriptor that holds exactly its bytes; -1 as srv_blob_open. */

@@ -9,7 +9,7 @@ enum { STACK_BYTES = 8 << 20 };
 struct srv_threads {
 	pthread_mutex_t lock;
 	pthread_cond_t work, idle;
-	uint32_t extra, wanted, running; /* wanted: helpers that the current loop still needs */
+	uint32_t extra, wanted, running; /* `wanted`: helpers that the current loop still needs */
 	hob_task task;
 	void *context;
 	uint32_t count;

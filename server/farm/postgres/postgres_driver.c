@@ -230,7 +230,7 @@ static srv_farm_end finish(postgres *p, int64_t until, int ms, srv_farm_row *eac
 	}
 }
 
-/* Prepares a statement, unless it is prepared. name: "" if too many are. */
+/* Prepares a statement, unless it is prepared. `name` becomes "" if too many are. */
 static srv_farm_end prepare(postgres *p, const char *sql, int64_t until, int ms, char name[8],
 							srv_farm_why *why)
 {

@@ -31,7 +31,7 @@ typedef struct s3 {
 } s3;
 
 typedef struct request {
-	const char *method, *name, *query; /* name: in the bucket; query: sorted, without '?'; NULL: none */
+	const char *method, *name, *query; /* `name`: in the bucket; `query`: sorted, without '?', or NULL */
 	const char *sha256;				   /* digest of the body */
 	int fd;							   /* the body: `size` bytes of this file from `offset`; -1: `text` */
 	uint64_t offset, size;
