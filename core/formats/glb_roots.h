@@ -9,11 +9,11 @@ typedef struct glb_roots {
 	glb_writer *w;
 	hob_pack_array skin_links;
 	uint32_t *top;		 /* [nodes] the root above, or the node itself */
-	uint8_t *gathered;	 /* [nodes] 1: root below a common extra node: some skin has joints under several */
+	uint8_t *gathered;	 /* [nodes] 1: a root put below an extra node: a skin has joints under several */
 	uint32_t gathering;	 /* number of that node in nodes, or HOB_NONE */
 	uint32_t *joint_top; /* [skins] a root of its joints, or HOB_NONE */
-	uint32_t *need_first,
-		*need_next; /* [nodes], [skin links] by root: chain of links + 1 with joints under other roots */
+	/* [nodes], [skin links]: for each root, a chain of skin links (+ 1) with joints under other roots */
+	uint32_t *need_first, *need_next;
 	uint32_t *shown, *queue; /* [nodes + 1] */
 	uint32_t gathered_count, queued, stamp;
 } glb_roots;

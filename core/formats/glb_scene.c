@@ -6,9 +6,9 @@ typedef struct scene_writer {
 	glb_writer *w;
 	hob_pack_array hierarchy, trs, names;
 	hob_pack_array mesh_links, skin_links, weight_links, camera_links, light_links;
-	uint8_t *named;			 /* [nodes] a channel or a joint names the node; 2: a clip shows and hides it */
-	uint8_t *folds;			 /* [nodes] its mesh children are folded back into it */
-	uint32_t *first, *count; /* [nodes] range of packed meshes: of the folded children, or its own one */
+	uint8_t *named; /* [nodes] 1: a channel or a skin refers to the node; 2: a clip shows and hides it */
+	uint8_t *folds; /* [nodes] its mesh children are folded back into it */
+	uint32_t *first, *count; /* [nodes] range of packed meshes: the folded children's, or the node's own */
 } scene_writer;
 
 static const hob_pk_hierarchy *node_at(const scene_writer *s, uint32_t node)

@@ -39,7 +39,7 @@ typedef struct glb_writer {
 	uint32_t *image_place;	   /* [packed images] in images, or HOB_NONE */
 	uint32_t *texture_place;   /* [packed texture references] in textures, or HOB_NONE */
 	uint32_t *node_place;	   /* [packed nodes] in nodes; HOB_NONE when folded into the parent */
-	uint32_t *mesh_place;	   /* [packed meshes][2] 1 + glTF mesh beginning with it: alone; with others */
+	uint32_t *mesh_place;	   /* [packed meshes][2] 1 + glTF mesh of it alone; of it and those that follow */
 	struct glb_shared *shared; /* [packed levels] the shared data of meshes that begin with this level */
 	uint32_t *skin_place;	   /* [packed skins] in skins, or HOB_NONE */
 } glb_writer;

@@ -150,7 +150,7 @@ typedef struct volume {
 	xml_ptr element;
 	const point_list *points;
 	float common[4];		  /* colour of the volume, else of the object */
-	bool has_common, corners; /* corners: triangles have colours, so each corner becomes a vertex */
+	bool has_common, corners; /* `corners`: triangles have colours, so each corner becomes a vertex */
 } volume;
 
 static uint32_t corner(xml_ptr triangle, const char *name)

@@ -8,7 +8,7 @@ static const double too_far = 1e6;
 typedef struct reach {
 	double *moves, *scales; /* [node_count] */
 	double *radius;			/* [node_count] radius of the node's meshes */
-	double *stretch;		/* [node_count] longest delta of their morph targets */
+	double *stretch;		/* [node_count] longest delta of these meshes' morph targets */
 	double *grows;			/* [node_count] length that morph targets add to the radius */
 	double *out, *factor;	/* [node_count] scratch: distance from the origin, accumulated scale */
 } reach_t;

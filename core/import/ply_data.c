@@ -81,7 +81,7 @@ static const struct {
 typedef struct property {
 	meaning meaning;
 	hob_ply_type type, count_type;
-	bool is_list, is_harmonic; /* is_harmonic: of Gaussian splats, see parse_property */
+	bool is_list, is_harmonic; /* `is_harmonic`: of Gaussian splats, see parse_property */
 	uint32_t offset;		   /* offset in a row without lists */
 } property;
 

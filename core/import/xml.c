@@ -41,7 +41,7 @@ typedef struct builder {
 	uint32_t depth;
 	/* Text of the innermost element: a range of the file, or a copy. */
 	size_t text_from, text_to;
-	bool copied, closed; /* closed: a child has begun; further text is ignored */
+	bool copied, closed; /* `closed`: a child has begun; further text is ignored */
 	hob_buf text;
 	bool failed;
 	size_t counted; /* bytes of the file whose lines `lines` counts */

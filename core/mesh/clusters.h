@@ -22,7 +22,7 @@ enum { HOB_CLUSTERS_LEAST = 5000 }; /* triangles that are worth a hierarchy */
 
 typedef struct hob_clusters {
 	hob_meshlets meshlets; /* the clusters, by group */
-	uint32_t *sources;	   /* [meshlets.count] a later group, or HOB_NONE: they are of the full mesh */
+	uint32_t *sources;	   /* [meshlets.count] a later group, or HOB_NONE for clusters of the full mesh */
 	uint32_t group_count;
 	hob_baked_cluster_group *groups;
 } hob_clusters;

@@ -17,7 +17,7 @@
 typedef struct hob_lod_posed {
 	uint32_t count;
 	float **positions; /* [count][place_count][3] of the places of the full mesh */
-	uint8_t *lost;	   /* [place_count] not 0: not in all levels measured so far */
+	uint8_t *lost;	   /* [place_count] not 0: a level measured so far lacks the place */
 } hob_lod_posed;
 
 /* Factor on errors found in a pose, to cover poses and points that are not measured. */

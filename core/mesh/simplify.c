@@ -53,7 +53,7 @@ typedef struct run {
 	hob_quadric *quadrics;
 	float *wedges;			/* [wedge_count][wedge_size] quadrics of attributes */
 	float (*normal)[3];		/* of the full mesh, by place; zero where normals cancel out */
-	float *spread, *change; /* [place_count] see whole_cost; see hob_simplify_level.change */
+	float *spread, *change; /* [place_count] for whole_cost; for hob_simplify_level.change */
 	uint8_t *state;
 	uint32_t *piece; /* [place_count] */
 	piece_t *pieces;

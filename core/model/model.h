@@ -111,7 +111,7 @@ typedef struct hob_image {
 typedef struct hob_made_image {
 	bool is_metal_rough;
 	bool has_diffuse, has_specular;
-	hob_image diffuse, specular; /* sRGB; specular: a = glossiness. Neither is itself computed */
+	hob_image diffuse, specular; /* sRGB; `specular`: a = glossiness. Neither is itself computed */
 	float diffuse_factor[3], specular_factor[3], glossiness;
 } hob_made_image;
 
@@ -223,8 +223,8 @@ typedef struct hob_node {
 	float matrix[16];
 	uint32_t mesh_first, mesh_count; /* range in hob_model.mesh_refs */
 	uint32_t skin, camera, light;
-	uint32_t weight_first,
-		weight_count; /* the node's own morph weights in hob_model.weights; count 0 = the mesh's */
+	/* the node's own morph weights in hob_model.weights; none (count 0): the mesh's apply */
+	uint32_t weight_first, weight_count;
 	hob_extras extras;
 } hob_node;
 

@@ -151,9 +151,9 @@ typedef struct hob_rt_mesh {
 
 /* A mesh on a node. Skinned meshes follow only their joints; the node's own transform has no effect. */
 typedef struct hob_rt_draw {
-	uint32_t node, mesh,
-		material;  /* material: the node's, otherwise the mesh's; HOB_RT_NONE = glTF's default */
-	uint32_t skin; /* HOB_RT_NONE = rigid */
+	/* `material` is the node's, otherwise the mesh's; HOB_RT_NONE = glTF's default */
+	uint32_t node, mesh, material;
+	uint32_t skin;						 /* HOB_RT_NONE = rigid */
 	uint32_t weight_first, weight_count; /* in hob_rt_weights() */
 } hob_rt_draw;
 
@@ -167,8 +167,8 @@ typedef struct hob_rt_clip {
 	const char *name;
 	float start, end; /* seconds of the first and last key */
 	uint32_t channel_first, channel_count;
-	float bounds_min[3],
-		bounds_max[3]; /* of the skinned meshes over the clip, unattached; min > max if there are none */
+	/* of the skinned meshes over the clip, unattached; min > max if there are none */
+	float bounds_min[3], bounds_max[3];
 } hob_rt_clip;
 
 /* The resolved contents. Read-only; arrays have the lengths of the counts. */

@@ -20,7 +20,7 @@ typedef struct merge {
 	bool *taken;		 /* [old mesh_ref by running number of (node, place)] removed by joining */
 	uint32_t *first_ref; /* [node_count] running number of the node's first reference */
 	uint32_t *added; /* [node_count] newest joined mesh of the node, or HOB_NONE; others follow in more[] */
-	uint32_t *more;	 /* [mesh] joined mesh before it of the same node */
+	uint32_t *more;	 /* [mesh] the same node's joined mesh before this one */
 	hob_arena *arena, *scratch;
 	hob_error *err;
 } merge_t;

@@ -6,7 +6,7 @@ enum { CHECKER_SIDE = 64, CHECKER_CELL = 8 };
 typedef struct input {
 	hob_picture picture;
 	uint32_t source;			/* HOB_NONE: not loaded */
-	bool missing, sees_through; /* sees_through: some alpha is below 1 */
+	bool missing, sees_through; /* `sees_through`: some alpha is below 1 */
 } input;
 
 static bool make_placeholder(hob_use use, bool is_color, hob_arena *arena, hob_picture *out, hob_error *err)

@@ -97,7 +97,7 @@ typedef struct hob_collada_id {
 /* An instance of a controller, whose skin is made after all nodes. */
 typedef struct hob_collada_pending {
 	uint32_t node;
-	hob_xml_ptr skin, instance; /* skin: NULL for a morph only */
+	hob_xml_ptr skin, instance; /* `skin`: NULL for a morph only */
 } hob_collada_pending;
 
 typedef struct hob_collada {

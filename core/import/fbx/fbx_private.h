@@ -126,10 +126,10 @@ typedef struct hob_fbx_node {
 	bool rig_moves;	  /* a pivot, an offset, the pre- or the post-rotation is animated in some clip */
 	bool own_moves, inherited_moves; /* the node's own, inherited scale is animated in some clip */
 	bool lod_group;					 /* its children are levels of detail */
-	bool hidden, hides_mesh; /* hidden: with all below it; hides_mesh: alone, a descendant is visible */
+	bool hidden, hides_mesh; /* `hidden`: with all below it; `hides_mesh`: alone, a descendant is visible */
 	bool shows_alone;		 /* does not inherit its parent's visibility */
 	bool level_dropped;		 /* below a dropped level of detail: keeps its transform and loses its mesh */
-	uint32_t id, scale_id;	 /* in hob_model.nodes; scale_id: the scale leaf, or id */
+	uint32_t id, scale_id;	 /* in hob_model.nodes; `scale_id`: the scale leaf, or id */
 	uint32_t mesh_id;		 /* the model node with its mesh; HOB_NONE: none */
 	uint32_t geometry;		 /* its first geometry; HOB_NONE: none */
 } hob_fbx_node;
@@ -175,7 +175,7 @@ typedef struct hob_fbx_geometry {
 	uint32_t channel_count;
 	hob_fbx_joint *joints;
 	uint32_t joint_count;
-	bool skinned, has_loose; /* has_loose: one joint has no node: it holds the vertices without weights */
+	bool skinned, has_loose; /* `has_loose`: one joint has no node: it holds the vertices without weights */
 	bool used;
 	bool has_geometric, geometric_differs; /* some user has a geometric transform; users disagree on it */
 	hob_fbx_trs geometric;				   /* baked into the vertices unless users differ */

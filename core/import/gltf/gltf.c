@@ -213,7 +213,7 @@ enum { DEPTH_MAX = 16, PARTS_MAX = 4096 };
 
 typedef struct part {
 	hob_model model;
-	bool read, shown; /* shown: loaded, and has a default scene */
+	bool read, shown; /* `shown`: loaded, and has a default scene */
 } part_t;
 
 bool hob_gltf_aliased(const hob_gltf *g, hob_str uri, hob_str *path, hob_bytes *bytes)

@@ -15,7 +15,7 @@ enum { HOB_USD_LEVELS = 4 };
 typedef struct hob_usd_level {
 	size_t point_count, face_count, corner_count, edge_count;
 	const int32_t *counts, *indices;
-	uint32_t (*ends)[2], (*sides)[2]; /* [edge_count] ends: two points; sides: two faces or HOB_NONE */
+	uint32_t (*ends)[2], (*sides)[2]; /* [edge_count] the edge's two points; its two faces or HOB_NONE */
 	uint32_t *edge_of;				  /* [corner_count] edge from the corner to the next one of its face */
 	float *edge_sharp;				  /* [edge_count] 0: smooth; each level subtracts 1; boundary: infinite */
 	float *point_sharp;				  /* [point_count] */
