@@ -34,7 +34,7 @@ typedef struct check_report {
 	uint32_t uncooked, cached, fresh;	/* `fresh`: findings that fail the check */
 	hob_str folder;						/* prefix that makes paths relative to the current folder */
 	const char *baseline;
-	bool strict, failed; /* failed: memory ran out */
+	bool strict, failed; /* `failed`: memory ran out */
 } check_report;
 
 typedef enum check_format {

@@ -21,7 +21,7 @@ static const char report_ending[] = ".report.json", materials_ending[] = ".mater
 typedef struct pruning {
 	const char *out;
 	const cook_plan *plan;
-	bool quiet, unsure; /* unsure: a materials file could not be read */
+	bool quiet, unsure; /* `unsure`: a materials file could not be read */
 	digest_map used;	/* textures that materials files name */
 } pruning;
 

@@ -6,7 +6,7 @@
 
 typedef struct cook_write_options {
 	const char *out;   /* folder; with glb it may name the single file, ending in .glb */
-	bool classic, glb; /* glb: one OUT/<path>.glb per entry and nothing else */
+	bool classic, glb; /* `glb`: one OUT/<path>.glb per entry and nothing else */
 	bool nothing;	   /* results are reported, but no file is written */
 } cook_write_options;
 

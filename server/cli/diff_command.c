@@ -31,7 +31,7 @@ typedef struct side {
 } side;
 
 typedef struct comparison {
-	const char *url, *only; /* only: --output, or NULL */
+	const char *url, *only; /* `only`: --output, or NULL */
 	hob_describe_options how;
 	bool differ;
 	int code;

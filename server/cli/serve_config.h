@@ -23,7 +23,7 @@ typedef struct serve_options {
 int srv_serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv);
 /* hob.json and the environment, overridden by the options. Errors: CONFIG, IO, MEMORY. */
 bool srv_serve_options_load(const serve_options *options, srv_config *config, hob_error *err) HOB_MUST_CHECK;
-/* word: best-effort, require or off. False: none of them. */
+/* Parses `word`: best-effort, require or off. False: it is none of these. */
 bool srv_serve_sandbox(const char *word, srv_sandbox_policy *out);
 /* Fills in the options of a module. Texts stay in `config`. */
 void srv_serve_engine_options(const srv_config *config, srv_engine_options *out);

@@ -101,7 +101,7 @@ typedef struct srv_asset {
 	struct srv_job *job;
 	bool job_cut, job_previewed; /* of `job` */
 	uint8_t job_cuts;			 /* cuts of earlier jobs, in a row */
-	bool on_worker, cooking;	 /* on_worker: now; cooking: since the job's first try began */
+	bool on_worker, cooking;	 /* `on_worker`: now; `cooking`: since the job's first try began */
 	bool has_good, good_is_preview;
 	srv_asset_error error;
 	struct {

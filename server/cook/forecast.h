@@ -22,7 +22,7 @@ uint64_t srv_forecast_ns(const srv_forecast *forecast, uint64_t size);
 
 /* Work that is left, in ns of one worker. */
 typedef struct srv_forecast_work {
-	uint64_t left, longest; /* longest: of one cook */
+	uint64_t left, longest; /* `longest`: of one cook */
 	uint32_t workers;
 } srv_forecast_work;
 

@@ -42,7 +42,7 @@ typedef enum srv_job_stage {
 } srv_job_stage;
 
 typedef enum srv_job_event_kind {
-	SRV_JOB_BEGIN,			/* final: the job for which this one makes the preview; NULL: none */
+	SRV_JOB_BEGIN,			/* `final`: the job for which this one makes the preview; NULL: none */
 	SRV_JOB_DIGESTS,		/* the pool has computed digests */
 	SRV_JOB_MORE,			/* a long list continues in another iteration of the loop */
 	SRV_JOB_HASHED,			/* all digests of the list are known */
@@ -165,7 +165,7 @@ typedef struct srv_job_todo {
 	bool missed;			/* counts as a miss: it is cooked */
 	struct srv_job *raise;	/* raise it to this job's priority */
 	struct srv_job *wake;	/* list by `next`: apply DUPLICATE_OVER to each */
-	struct srv_job *drop;	/* the preview job of this one: apply DROP */
+	struct srv_job *drop;	/* this job's preview job: apply DROP to it */
 	struct srv_job *resume; /* the job whose preview job this was: it may hurry again */
 } srv_job_todo;
 

@@ -23,7 +23,7 @@ typedef struct srv_tries {
 } srv_tries;
 
 typedef struct srv_cook_facts {
-	bool ok, has_result; /* has_result: the worker sent a complete result */
+	bool ok, has_result; /* `has_result`: the worker sent a complete result */
 	bool stalled;		 /* the time limit passed, but the cook had used only a fraction of it as CPU time */
 	bool other_source;	 /* the cook read another version of the source than the hashed one */
 	bool writer;		 /* the file that the cook could not read is being written */

@@ -98,7 +98,7 @@ typedef struct srv_engine_counters {
 		atomic_ullong input_bytes;	/* of all sources and dependencies, each file once; once a second */
 	} sources;
 	struct {
-		atomic_ullong count, slow; /* slow: above SRV_ENGINE_TURN_MS */
+		atomic_ullong count, slow; /* `slow`: above SRV_ENGINE_TURN_MS */
 		atomic_ullong put_off;	   /* steps of jobs that a full turn left to a later one */
 		atomic_ullong longest_ns;
 		atomic_ullong busiest_ns; /* CPU time of one turn */

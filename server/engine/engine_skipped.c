@@ -174,7 +174,7 @@ static bool is_skipped_in(const asset *a, uint32_t root)
 	return a->root == root && srv_asset_is_alive(&a->life) && srv_asset_is_skipped(a);
 }
 
-/* [{"path":"a.max","format":"3ds Max scene","remedy":"export glTF ..."}] */
+/* Prints the root's list: [{"path":"a.max","format":"3ds Max scene","remedy":"export glTF ..."}] */
 static char *list_text(srv_engine *engine, uint32_t root)
 {
 	const struct engine_skipped *s = &engine->sources->skipped[root];

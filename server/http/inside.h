@@ -520,7 +520,7 @@ struct srv_http {
 	atomic_uint busy;	  /* requests in BUSY except streams; written by the shard's thread */
 	pthread_mutex_t lock; /* of the arrivals and of the list of streams */
 	arrival arrivals[ACCEPT_BATCH];
-	_Atomic uint32_t arrival_count, connection_count; /* connection_count: the shard's thread writes */
+	_Atomic uint32_t arrival_count, connection_count; /* `connection_count`: the shard's thread writes */
 	int epoll_fd, wake_fd;
 	struct MHD_Daemon *daemons[LIBRARY_COUNT];
 	char library_message[160];

@@ -15,7 +15,7 @@ typedef struct found {
 	const srv_view_asset *asset; /* NULL: a file that is not an asset */
 	const srv_view_dep *dep;	 /* outwards: the dependency */
 	hob_str root, path;
-	uint32_t depth, via; /* via: index of the item that led to this one */
+	uint32_t depth, via; /* `via`: index of the item that led to this one */
 } found;
 
 typedef struct walk {

@@ -27,7 +27,7 @@ struct stream {
 	_Atomic uint64_t seq; /* number of the last event examined, whether sent or not; other shards read it */
 	hob_buf text;		  /* formatted; bytes from `sent` on are not sent yet */
 	size_t sent;
-	int64_t wrote_ms, began_ms; /* began_ms: Unix time */
+	int64_t wrote_ms, began_ms; /* `began_ms`: Unix time */
 	uint64_t client;			/* number in srv_uses */
 	char *agent;
 	char address[INET6_ADDRSTRLEN];

@@ -21,7 +21,7 @@ typedef bool put_fn(question *q, const srv_job_row *row, hob_buf *out); /* false
 typedef struct page {
 	put_fn *put;
 	hob_str live;		 /* items already returned as queued or running */
-	hob_buf items, tail; /* tail: more members of the answer */
+	hob_buf items, tail; /* `tail`: more members of the answer */
 	uint64_t before;
 	uint32_t given, limit, scan; /* scan: maximum number of rows read */
 	bool more;

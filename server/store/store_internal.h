@@ -39,7 +39,7 @@ typedef enum store_statement {
 /* Value of a blob in the table. */
 typedef struct blob_entry {
 	uint64_t size;
-	uint32_t used_at_s, saved_at_s; /* saved_at_s: used_at_s in its row */
+	uint32_t used_at_s, saved_at_s; /* `saved_at_s`: used_at_s in its row */
 	bool awaited;					/* put by this process; no row names it yet */
 	bool suspect;
 	srv_pack_place place; /* pack 0: a separate file */
@@ -139,8 +139,8 @@ struct srv_store {
 	/* State of a store that is read outside the loop, see reader.h */
 	atomic_uint generation;	 /* of index.db: odd while srv_store_rebuild makes a new one */
 	atomic_bool seen_damage; /* by a reader */
-	atomic_uint log_frames,
-		folded_frames; /* pages in the WAL; those already copied to the index by a checkpoint */
+	/* pages in the WAL; number of these that a checkpoint has copied to the index */
+	atomic_uint log_frames, folded_frames;
 	/* and of a reader */
 	srv_store *writer; /* NULL: not a reader */
 	bool reading;

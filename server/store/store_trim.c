@@ -34,7 +34,7 @@ typedef struct trimmer {
 	uint64_t loose_bytes;
 	uint32_t now;
 	hob_error err;
-	bool ok, dry; /* dry: counts what could be deleted, deletes nothing */
+	bool ok, dry; /* `dry`: counts what could be deleted, deletes nothing */
 } trimmer;
 
 void srv_store_limit(srv_store *store, uint64_t max_bytes)

@@ -80,7 +80,7 @@ struct srv_upstream {
 	pthread_t keeper;
 	bool has_keeper, claiming, leaving;
 	bool counts_back;	 /* the heartbeat in progress counts only machines that came back since the outage */
-	line claims, parked; /* parked: another machine cooks these */
+	line claims, parked; /* `parked`: another machine cooks these */
 	digest_map leases;
 	srv_outbox outbox;
 	srv_upstream_facts facts;

@@ -128,7 +128,7 @@ typedef struct srv_upstream_facts {
 	srv_upstream_state state;
 	int64_t since_ms;	   /* Unix time of the last change of state; 0: the start */
 	char reason[264];	   /* reason why the upstream is not UP */
-	bool gives, read_only; /* read_only: the token has no write access */
+	bool gives, read_only; /* `read_only`: the token has no write access */
 	bool full;			   /* the upstream was full at the last attempt to give */
 	uint64_t asked, found; /* lookups, and those that found records */
 	uint64_t fetched, fetched_bytes, given, given_bytes;

@@ -90,7 +90,7 @@ typedef struct watch_root {
 	int64_t scan_at_ns, overflow_at_ns, backoff_ns;
 	/* wait before the next scan, set by a scan that could not read everything; 0: the last one could */
 	int64_t unread_wait_ns;
-	int dir_fd, inotify_fd; /* dir_fd: -1 when the root is missing; inotify_fd: -1 when not watching */
+	int dir_fd, inotify_fd; /* `dir_fd`: -1 when the root is missing; `inotify_fd`: -1 when not watching */
 	uint32_t scan_number;
 	uint64_t mounts, mounts_seen; /* srv_mounts_below; the reader's count at the last examined change */
 	dir_tree tree;

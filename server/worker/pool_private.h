@@ -19,8 +19,8 @@ typedef struct worker {
 	worker_state state;
 	pid_t pid;
 	int socket, output;
-	uv_poll_t *socket_poll,
-		*output_poll; /* allocated separately: closing takes longer than the slot's next worker */
+	/* allocated separately: closing takes longer than the slot's next worker */
+	uv_poll_t *socket_poll, *output_poll;
 	uv_timer_t deadline;
 	bool waits;		  /* waits for a part; must not ask for anything until then */
 	uint64_t left_ms; /* time left until the deadline, while it waits */
@@ -32,7 +32,7 @@ typedef struct worker {
 	uint64_t wait_before_ns; /* how long the process had waited for a processor by then */
 	/* the running job */
 	void *job;
-	hob_buf log, touched; /* touched: NUL-separated paths */
+	hob_buf log, touched; /* `touched`: NUL-separated paths */
 	uint32_t touched_count;
 	uint64_t began_ns;				   /* start of the job, by uv_hrtime */
 	uint64_t part_bytes;			   /* total size of the job's parts so far */
@@ -62,7 +62,7 @@ struct srv_pool {
 	worker *workers;
 	uint32_t count;
 	uv_signal_t child;
-	uv_timer_t respawn, look; /* look: checks the programs of exports while any runs */
+	uv_timer_t respawn, look; /* `look`: checks the programs of exports while any runs */
 	uint32_t respawn_ms;
 	bool closing, announced, degraded, mounts; /* mounts: the kernel allows own_mounts.h */
 	uint32_t open_handles;

@@ -56,7 +56,7 @@ static void describe_signal(int number, uint64_t peak_bytes, bool oom, hob_error
 	char name[64];
 	int before = snprintf(name, sizeof name, "signal %d, ", number);
 	snprintf(name + before, sizeof name - (size_t)before, "%s", strsignal(number));
-	if (name[before + 1] >= 'a') /* "Segmentation fault", but "CPU time limit exceeded" */
+	if (name[before + 1] >= 'a') /* "segmentation fault", but still "CPU time limit exceeded" */
 		name[before] = (char)tolower((unsigned char)name[before]);
 	if (oom && number == SIGKILL) {
 		hob_fail(error, INTERRUPTED,

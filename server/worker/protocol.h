@@ -61,7 +61,7 @@ typedef enum srv_memory_use { SRV_MEMORY_PART, SRV_MEMORY_RESULT } srv_memory_us
 enum { SRV_FRAME_PAYLOAD = 16384, SRV_WORKER_SOCKET = 3, SRV_EDITOR_TEXT = 64 };
 
 typedef struct srv_frame {
-	uint32_t type, number; /* number: root, found, permille, ok, srv_memory_use */
+	uint32_t type, number; /* `number`: root, found, permille, ok, srv_memory_use */
 	uint64_t a, b;		   /* DONE: cook ns, peak bytes; PART_PUT, MEMORY: size; EXPORTED: hob_err_code */
 	uint8_t key[32];
 	uint32_t payload_size, reserved;
