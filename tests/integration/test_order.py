@@ -10,7 +10,7 @@ COUNT = 40
 
 
 class Order(Scenario):
-    """One worker, stopped during the saves: the order of the cooks then does not depend on the machine's speed."""
+    """One worker, stopped during the saves: the order of cooks does not depend on the machine's speed then."""
 
     def setUp(self):
         super().setUp()

@@ -345,7 +345,7 @@ class Roots(Scenario):
             expect(4, "art/c.obj", "fresh")
             self.put("c.obj", obj_text(4))
             expect(4, "art/c.obj", "fresh")
-            # It is used, but not listed by a scan.
+            # The hidden file is used, but no scan lists it.
             (self.art / ".hidden/b.mtl").unlink()
             expect(4, "art/b.obj", "fresh")
             self.put(".hidden/b.mtl", "newmtl m\nKd 1 0 0\n")

@@ -265,7 +265,7 @@ static void missing_root_is_gone_until_it_comes(void **state)
 	size_t reset = wait_record(w, from, 'r', "*is there (again)");
 	assert_int_equal(w->records[reset].root, 1);
 	wait_record(w, reset, 's', NULL);
-	/* Both roots report it, each under its own name. */
+	/* Both roots report the file, each under its own name for it. */
 	save(w, "later/a.glb", "x");
 	wait_record(w, from, 'c', "a.glb");
 	wait_record(w, from, 'c', "later/a.glb");
