@@ -19,7 +19,7 @@ typedef struct hob_skin_instant {
 typedef struct hob_skin_poses {
 	const hob_model *model;
 	hob_skin_boxes boxes;
-	/* chains of the uses of each mesh of the model: the first one, and the one after each mesh of the boxes */
+	/* chains of the uses of each mesh of the model: the first, and the next after each mesh of the boxes */
 	uint32_t *first_use, *next_use;
 	uint32_t instant_count;
 	hob_skin_instant *instants;

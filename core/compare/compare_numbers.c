@@ -85,7 +85,7 @@ static bool same(double a, double b)
 	return fabs(a - b) <= 1e-5 * fmax(fabs(a), fabs(b));
 }
 
-/* saving: the tone of a smaller number: "good", or "note" if content was lost with it. */
+/* `saving`: the tone of a smaller number: "good", or "note" if content was lost with it. */
 static const char *tone_of(meaning what, double from, double to, const char *saving)
 {
 	if (same(from, to))

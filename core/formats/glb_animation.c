@@ -134,7 +134,7 @@ static bool put_times(clip_writer *c, const hob_pk_sampler *s, const sampler_key
 	return true;
 }
 
-/* Puts a sampler. scalar: as an accessor of single numbers, `components` per key. */
+/* Puts a sampler. `scalar`: as an accessor of single numbers, `components` per key. */
 static bool put_sampler(clip_writer *c, const hob_pk_sampler *s, bool scalar)
 {
 	static const char *const modes[] = {"STEP", "LINEAR", "CUBICSPLINE"}, *const types[] = {"", "SCALAR",

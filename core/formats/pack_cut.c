@@ -137,7 +137,7 @@ static const hob_pk_cluster_set *set_of(const cutter *c, uint32_t lod_first)
 	return NULL;
 }
 
-/* Puts meshlets. set: the hierarchy of clusters; NULL without one, or if the finest level is cut off. */
+/* Puts meshlets. `set`: the hierarchy of clusters; NULL without one, or if the finest level is cut off. */
 static bool put_meshlets(cutter *c, const hob_pk_lod *const *levels, uint32_t count,
 						 const hob_pk_cluster_set *set, hob_baked_mesh *to)
 {

@@ -229,7 +229,7 @@ static bool measure(build_t *b, const part_t *part, const hob_simplify_level *le
 	return ok;
 }
 
-/* Simplifies a group. out: its triangles as a part of their own; none if too little is saved */
+/* Simplifies a group. `out`: its triangles as a part of their own; none if too little is saved */
 static bool shrink(build_t *b, const uint32_t *corners, uint32_t count, part_t *out, double *distance)
 {
 	part_t part;
@@ -370,7 +370,7 @@ static uint64_t active_corners(const build_t *b)
 	return total;
 }
 
-/* Puts the active clusters into groups. shrunk: whether another round is worthwhile */
+/* Puts the active clusters into groups. `shrunk`: whether another round is worthwhile */
 static bool make_round(build_t *b, bool *shrunk)
 {
 	hob_arena_mark mark = hob_arena_save(b->scratch);

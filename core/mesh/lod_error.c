@@ -567,7 +567,7 @@ static bool number_places(hob_lod_full *full, const float *positions, uint32_t v
 	return true;
 }
 
-/* The vertices of triangles whose corners are at three places; out: [index_count]. */
+/* The vertices of triangles whose corners are at three places; `out`: [index_count]. */
 static void keep_corners(const uint32_t *indices, uint32_t index_count, const uint32_t *place, uint32_t *out)
 {
 	for (uint32_t i = 0; i < index_count; i += 3) {

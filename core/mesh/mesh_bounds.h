@@ -12,7 +12,7 @@ void hob_bounds_box(const float *points, uint32_t count, float min[3], float max
  * from the far points of 7 directions and once from the box; the smaller one is kept. Cost O(count). */
 void hob_bounds_sphere(const float *points, uint32_t count, float sphere[4]);
 
-/* Returns twice the area of a triangle; mapped: out: twice that in uv. */
+/* Returns twice the area of a triangle; `mapped` becomes twice its area in uv. */
 double hob_twice_area(const float *position, const float *uv, const uint32_t corner[3], double *mapped);
 
 enum { HOB_UV_DENSITY_SAMPLES = 4096 };

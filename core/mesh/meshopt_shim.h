@@ -18,7 +18,7 @@ bool hob_meshopt_order_fifo(uint32_t *indices, size_t index_count, size_t vertex
 							unsigned cache) HOB_MUST_CHECK;
 bool hob_meshopt_order_overdraw(uint32_t *indices, size_t index_count, const float *positions,
 								size_t vertex_count, float threshold) HOB_MUST_CHECK;
-/* count: out */
+/* `count` is set */
 bool hob_meshopt_meshlets(struct meshopt_Meshlet *out, unsigned *vertices, unsigned char *triangles,
 						  const uint32_t *indices, size_t index_count, size_t vertex_count,
 						  size_t most_vertices, size_t most_triangles, size_t *count) HOB_MUST_CHECK;

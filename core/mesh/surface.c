@@ -311,7 +311,7 @@ static void store_capsule(const capsule_t *c, hob_surface_capsules *out, uint32_
 								 1e-6 * (size_of(c->from) + size_of(c->to)));
 }
 
-/* Makes the capsules of all nodes from the lowest level up. capsules: [triangle_count] scratch */
+/* Makes the capsules of all nodes from the lowest level up. `capsules`: [triangle_count] scratch */
 static void fill_capsules(hob_surface *s, capsule_t *capsules)
 {
 	uint32_t below = s->triangle_count;

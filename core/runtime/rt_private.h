@@ -174,7 +174,7 @@ bool hob_rt_properties_fill(rt_asset *asset, hob_rt_error *error); /* after the 
 uint32_t hob_rt_first_property(const rt_asset *asset, uint32_t clip);
 
 /* ---- rt_skin.c */
-/* places: [largest joint_count] zeros, zeros again on return. */
+/* `places`: [largest joint_count] zeros, zeros again on return. */
 bool hob_rt_joint_boxes_fill(rt_asset *asset, uint32_t *places, hob_rt_error *error);
 
 #endif

@@ -9,7 +9,7 @@
 #include "../base/base.h"
 
 bool hob_pattern_valid(hob_str pattern);
-/* pattern: valid, at most 63 bytes; an empty one matches everything. O(bytes of text). */
+/* `pattern`: valid, at most 63 bytes; an empty one matches everything. O(bytes of text). */
 bool hob_pattern_match(hob_str pattern, hob_str text);
 
 #endif

@@ -12,7 +12,7 @@ static void expand_565(uint32_t c, uint32_t out[3])
 	out[2] = b << 3 | b >> 2;
 }
 
-/* Decodes the colours of a block. punch: the mode of three colours and transparent black is allowed. */
+/* Decodes the colours of a block. `punch`: the mode of three colours and transparent black is allowed. */
 static void decode_color(const uint8_t *block, bool punch, uint8_t out[64])
 {
 	uint32_t c0 = hob_load_u16(block), c1 = hob_load_u16(block + 2), bits = hob_load_u32(block + 4);

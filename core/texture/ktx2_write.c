@@ -37,7 +37,7 @@ static void put_u32(hob_buf *out, uint32_t v)
 	put_u16(out, v >> 16);
 }
 
-/* Appends zeros up to a multiple of `align`. start: offset of the file in the buffer. */
+/* Appends zeros up to a multiple of `align`. `start`: offset of the file in the buffer. */
 static void pad_to(hob_buf *out, size_t start, size_t align)
 {
 	while (!out->failed && (out->size - start) % align != 0)

@@ -223,7 +223,7 @@ static request *new_request(app *a, int output)
 	return r;
 }
 
-/* output: the one that the blob belongs to, whose earlier versions serve as base; -1: a picture */
+/* `output`: the one that the blob belongs to, whose earlier versions serve as base; -1: a picture */
 static void fetch_hash(app *a, const char *hash, int output)
 {
 	const hobc_blob *older[] = {output >= 0 ? find_blob(a, a->shown.hashes[output]) : NULL,

@@ -148,7 +148,7 @@ static rule_t rule_of(const around_t *a, float sharpness, int later)
 	return a->creases[later] == 2 ? CREASE : SMOOTH;
 }
 
-/* sum: [4] over neighbours, faces, neighbours by creases, neighbours by remaining creases. */
+/* `sum`: [4] over neighbours, faces, neighbours by creases, neighbours by remaining creases. */
 static float by_rule(rule_t rule, const around_t *a, float own, const float *sum, uint32_t width, int later)
 {
 	float n = (float)a->edges;
