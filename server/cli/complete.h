@@ -7,7 +7,7 @@
 
 #include "cli.h"
 
-/* argv: the words after `hob __complete`. Always returns EXIT_GOOD. */
+/* `argv`: the words after `hob __complete`. Always returns EXIT_GOOD. */
 int srv_cli_complete(const cli_command *const *commands, size_t command_count, int argc, char **argv);
 
 #endif

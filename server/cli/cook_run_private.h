@@ -64,7 +64,7 @@ typedef struct look_job {
 bool srv_cook_run_goes_on(const run *r);
 void srv_cook_run_feed(run *r);
 void srv_cook_run_finish_if_over(run *r);
-/* The look-up is over. hit: the result; NULL: the model is to be cooked. */
+/* The look-up is over. `hit`: the result; NULL: the model is to be cooked. */
 void srv_cook_run_looked(run *r, cook_entry *entry, srv_outcome *hit);
 /* Leaves the model to another machine. */
 void srv_cook_run_leave(run *r, cook_entry *entry);

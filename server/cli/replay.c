@@ -327,7 +327,7 @@ static int unpack_and_replay(bundle *b, const char *file, srv_sandbox_policy san
 	return code;
 }
 
-/* Cooks the bundle in a child process. out: gets its stdout and stderr; -1: it inherits both. */
+/* Cooks the bundle in a child process. `out`: gets its stdout and stderr; -1: it inherits both. */
 static int run_child(bundle *b, const char *file, srv_sandbox_policy sandbox, int out)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};

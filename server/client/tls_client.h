@@ -14,7 +14,7 @@ typedef struct srv_tls srv_tls;
 /* The value of `--cacert FILE`: PEM certificates to trust instead of the system's. Initially HOB_CACERT, or
  * NULL. Call it once, before other threads start. */
 const char **srv_tls_ca_file(void);
-/* Starts TLS on a connected socket, which the caller still owns. host: the name or address that the
+/* Starts TLS on a connected socket, which the caller still owns. `host`: the name or address that the
  * certificate must be for. Errors: IO (the server does not use TLS, its chain is not trusted, or the name
  * differs; with the remedy), USAGE (an invalid file of certificates). */
 bool srv_tls_open(int fd, const char *host, const char *url, srv_tls **out, hob_error *err) HOB_MUST_CHECK;

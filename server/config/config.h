@@ -73,7 +73,7 @@ bool srv_config_load(srv_config *config, const char *file, hob_error *err) HOB_M
 void srv_config_release(srv_config *config);
 /* Parses "20 GiB", "500 MB" or "4096". False if it is not a size. */
 bool srv_config_parse_size(const char *text, uint64_t *out) HOB_MUST_CHECK;
-/* Checks, normalises and sets one value. where: its origin in messages, "--timeout". Errors: CONFIG. */
+/* Checks, normalises and sets one value. `where`: its origin in messages, "--timeout". Errors: CONFIG. */
 bool srv_config_set(srv_config *config, srv_config_key key, const char *text, srv_config_origin origin,
 					const char *where, hob_error *err) HOB_MUST_CHECK;
 

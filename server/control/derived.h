@@ -30,7 +30,7 @@ hob_sha256 srv_derived_key(srv_derived kind, uint64_t level, const hob_sha256 *o
 /* A digest over the outputs that a GLB is made from, in the order meshes, materials, scene, animations; zero:
  * missing. */
 hob_sha256 srv_derived_set(const hob_sha256 digests[4]);
-/* A digest over two such sets; texts: what else counts, the two stats of a comparison or
+/* A digest over two such sets; `texts`: what else counts, the two stats of a comparison or
  * the clip of a picture. */
 hob_sha256 srv_derived_pair(const hob_sha256 was[4], const hob_sha256 now[4], const hob_str texts[2]);
 /* Whether the digest is that of the empty blob, which marks an output that is not worth keeping. */

@@ -42,7 +42,7 @@ bool srv_waiter_add(srv_waiters *waiters, srv_control *control, uint32_t asset, 
 					const uint64_t *rounds, uint32_t root_count) HOB_MUST_CHECK;
 bool srv_waiters_has(const srv_waiters *waiters, uint32_t asset);
 bool srv_waiter_wants_root(const srv_waiter *w, uint32_t root);
-/* scans: number of finished scans, by root. */
+/* `scans`: number of finished scans, by root. */
 bool srv_waiter_scans_over(const srv_waiter *w, const uint64_t *scans);
 /* The watch passed the marks of the root up to `number`: their waiters wait for `rounds` finished scans
  * instead; 1 if the mark replaces a scan. */

@@ -152,7 +152,7 @@ static void drop_abandoned(srv_derive *derive)
 	}
 }
 
-/* The waiting item with the lowest turn; of equal turns the oldest. full: only comparisons, which are
+/* The waiting item with the lowest turn; of equal turns the oldest. `full`: only comparisons, which are
  * quick. */
 static derivation *next_waiting(srv_derive *derive, bool full)
 {

@@ -39,7 +39,7 @@ void srv_engine_close_when_idle(srv_engine *engine);
 void srv_engine_stored(srv_engine *engine, bool ok, const hob_error *error);
 uint32_t srv_engine_root_by_name(const srv_engine *engine, hob_str name); /* HOB_NONE: none */
 bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root);
-/* Whether this turn has time for one more deferrable item. done: items of this kind so far. */
+/* Whether this turn has time for one more deferrable item. `done`: items of this kind so far. */
 bool srv_engine_has_time(const srv_engine *engine, uint32_t done);
 bool srv_engine_is_full(const srv_engine *engine); /* no time for deferrable items */
 void srv_engine_go_on(srv_engine *engine);		   /* requests another turn at once */

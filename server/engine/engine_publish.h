@@ -44,7 +44,7 @@ bool srv_publish_allows(engine_job *job, const srv_record *record, hob_error *er
 /* Publishes a version, or why it is refused (false, with *err). A refused preview is not published. */
 bool srv_publish_good(engine_job *job, const srv_record *record, bool hit, hob_error *err);
 void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error *error);
-/* Cancelled by a user. job: NULL for a queued asset, whose `next` is then passed. */
+/* Cancelled by a user. `job`: NULL for a queued asset, whose `next` is then passed. */
 void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_asset_next *next);
 void srv_publish_blamed(srv_engine *engine, asset *a); /* its error now names another asset */
 /* The record is already the current one: publishes only view and job event. */

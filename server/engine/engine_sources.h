@@ -74,7 +74,7 @@ struct engine_skipped *srv_engine_skipped_new(uint32_t roots); /* NULL without m
 void srv_engine_skipped_free(struct engine_skipped *skipped, uint32_t roots);
 void srv_engine_skip_none(srv_engine *engine, uint32_t root); /* restarts counting */
 void srv_engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there);
-/* A path whose file cannot be read. outside: a link that leaves the root. */
+/* A path whose file cannot be read. `outside`: a link that leaves the root. */
 void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool outside);
 void srv_engine_skip_links(srv_engine *engine, uint32_t root);	 /* within `scanned` */
 void srv_engine_show_skipped(srv_engine *engine, uint32_t root); /* shown in the next view */

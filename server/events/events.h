@@ -26,7 +26,7 @@ typedef struct srv_event {
 	hob_str data;	  /* one line of JSON */
 } srv_event;
 
-/* `epoch` is copied. first_seq: numbers start above it. capacity: most events kept, e.g. 16384. */
+/* `epoch` is copied. first_seq: numbers start above it. `capacity`: most events kept, e.g. 16384. */
 srv_events *srv_events_new(const char *epoch, uint64_t first_seq, uint32_t capacity);
 void srv_events_free(srv_events *events); /* NULL is allowed */
 const char *srv_events_epoch(const srv_events *events);

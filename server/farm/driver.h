@@ -42,7 +42,7 @@ typedef struct srv_farm_place {
 	const char *user, *secret; /* NULL: none. A database uses only the secret, as its password */
 } srv_farm_place;
 
-/* values: as text, NULL for null; valid until the call returns. */
+/* `values`: as text, NULL for null; valid until the call returns. */
 typedef void srv_farm_row(void *user, const char *const *values, const size_t *sizes);
 
 typedef struct srv_farm_sql {

@@ -118,7 +118,7 @@ srv_farm_end srv_farm_used(srv_farm *farm, const hob_sha256 *key, bool mark, cha
 /* Runs any statement that contains no user input; for commands. */
 srv_farm_end srv_farm_query(srv_farm *farm, const char *sql, const char *const *params, int count,
 							srv_farm_row *each, void *user, srv_farm_why *why);
-/* Runs the schema steps missing in the database, each in one transaction. made: there were some. */
+/* Runs the schema steps missing in the database, each in one transaction. `made`: there were some. */
 srv_farm_end srv_farm_init(srv_farm *farm, bool *made, srv_farm_why *why);
 /* Whether the schema exists and this program can use it. */
 srv_farm_end srv_farm_probe(srv_farm *farm, srv_farm_why *why);
@@ -157,7 +157,7 @@ srv_farm_end srv_farm_id(srv_farm *farm, char out[HOB_SHA256_TEXT + 1], srv_farm
  * database of that id may delete blobs that no record names. blobs: of srv_farm_blobs_open. */
 /* REFUSED: the store contains another id; NONE: it has none. */
 srv_farm_end srv_farm_owns(srv_farm *farm, void *blobs, srv_farm_why *why);
-/* Writes the id of this farm into an empty store. adopt: into any. Returns as srv_farm_owns. */
+/* Writes the id of this farm into an empty store. `adopt`: into any. Returns as srv_farm_owns. */
 srv_farm_end srv_farm_own(srv_farm *farm, void *blobs, bool adopt, srv_farm_why *why);
 const srv_farm_blobs *srv_farm_blobs_of(const srv_farm *farm);
 void srv_farm_blob_name(const hob_sha256 *digest, char out[SRV_FARM_BLOB_NAME]);

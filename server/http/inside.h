@@ -366,7 +366,7 @@ enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra);
 /* Sends the blob whose digest is the loop's answer, or the loop's problem. what: for the message if the blob
  * has disappeared. */
 enum MHD_Result srv_reply_made(request *r, const char *type, const char *what);
-/* Answers GET /blobs/{sha256}; type: Content-Type, NULL: generic bytes. */
+/* Answers GET /blobs/{sha256}; `type`: Content-Type, NULL: generic bytes. */
 enum MHD_Result srv_reply_named_blob(request *r, const hob_sha256 *digest, const char *type);
 
 /* The upload of a blob; its bytes go to the store as they arrive. begin: false after sending a problem. */

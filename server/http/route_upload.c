@@ -149,7 +149,7 @@ static bool take_slot(upload *u)
 	return u->slot != NULL;
 }
 
-/* Lets the upload wait for its turn. gone: the decoding thread frees it, perhaps at once. */
+/* Lets the upload wait for its turn. `gone`: the decoding thread frees it, perhaps at once. */
 static void take_turn(upload *u, bool gone)
 {
 	uploads *d = u->http->uploads;

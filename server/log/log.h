@@ -10,7 +10,7 @@
 
 typedef enum srv_log_level { SRV_LOG_DEBUG, SRV_LOG_INFO, SRV_LOG_WARNING, SRV_LOG_ERROR } srv_log_level;
 
-/* Call it before threads start; later calls may only change `least`. json: one object per line. Honours
+/* Call it before threads start; later calls may only change `least`. `json`: one object per line. Honours
  * NO_COLOR, CLICOLOR_FORCE, TERM=dumb and CI. */
 void srv_log_init(srv_log_level least, bool json);
 /* `verb` is a short fixed word at the start of the line ("cooked", "failed", "watching"). */

@@ -20,7 +20,7 @@ typedef enum metric {
 } metric;
 
 void srv_metric_head(hob_buf *out, metric id);
-/* labels: "a=\"b\",c=\"d\"", NULL for none; the caller escapes values (Hob's own, not users'). */
+/* `labels`: "a=\"b\",c=\"d\"", NULL for none; the caller escapes values (Hob's own, not users'). */
 void srv_metric_u64(hob_buf *out, metric id, const char *labels, uint64_t value);
 /* Written as seconds with nine digits. */
 void srv_metric_ns(hob_buf *out, metric id, const char *labels, uint64_t nanoseconds);

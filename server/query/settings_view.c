@@ -177,7 +177,7 @@ static int refuse_missing(question *q, const srv_view_root *root)
 	return status;
 }
 
-/* Path of the requested settings file; out: PATH_MAX bytes. Empty: the asset does not use it. */
+/* Path of the requested settings file; `out`: PATH_MAX bytes. Empty: the asset does not use it. */
 static hob_str file_of(const srv_control *control, hob_str path, char *out)
 {
 	bool own = control->file.len == 0;

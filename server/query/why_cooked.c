@@ -23,7 +23,7 @@ static void open_change(comparison *c, const char *kind, hob_str name)
 	hob_json_put(&c->changed, HOB_JSON_OPEN(NULL, '{'), HOB_JSON(kind, name));
 }
 
-/* use: "added" or "dropped" if only one of the two cooks asked for the file. */
+/* `use`: "added" or "dropped" if only one of the two cooks asked for the file. */
 static void put_input(comparison *c, hob_str path, const hob_sha256 *from, const hob_sha256 *to,
 					  const char *use)
 {

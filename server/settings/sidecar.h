@@ -34,7 +34,7 @@ bool srv_sidecar_move(int from_fd, hob_str from, int to_fd, hob_str to, bool *mo
 					  hob_error *err) HOB_MUST_CHECK;
 
 /* Whether `name` in `folder` looks like a sidecar but belongs to no model: "Fox.cook.json" beside Fox.glb.
- * model: the most similar model, "Fox.glb"; NAME_MAX + 1 bytes. */
+ * `model`: the most similar model, "Fox.glb"; NAME_MAX + 1 bytes. */
 bool srv_sidecar_stray(int folder, const char *name, char *model);
 
 /* The value of a setting such as "lods.max" in settings as JSON; NULL if it is not there. */

@@ -419,7 +419,7 @@ static bool next_row(sqlite3_stmt *rows, hob_str *text, hob_sha256 *digest)
 	return true;
 }
 
-/* Appends a list as it was before step 6: one row for each item. expected: number of items; -1: any. */
+/* Appends a list as it was before step 6: one row for each item. `expected`: number of items; -1: any. */
 static bool put_rows(sqlite3 *db, const char *sql, sqlite3_int64 id, sqlite3_int64 expected, bool deps,
 					 hob_buf *out)
 {

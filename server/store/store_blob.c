@@ -78,7 +78,7 @@ static bool clear_name(srv_store *store, const char *name)
 		   (errno == EISDIR && unlinkat(store->blobs_fd, name, AT_REMOVEDIR) == 0);
 }
 
-/* Removes a wrong blob. seen: the file that was checked. Does nothing if the name now belongs to another
+/* Removes a wrong blob. `seen`: the file that was checked. Does nothing if the name now belongs to another
  * file, or is valid again. NULL: the name was missing or had the wrong size. */
 static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struct stat *seen)
 {

@@ -177,7 +177,7 @@ void srv_store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME]);
 
 typedef enum store_stop { STOP_CLEAN, STOP_KILLED, STOP_POWER, STOP_DAMAGED } store_stop;
 /* Opens index.db and reads the tables kept in memory. Moves a damaged index aside and rebuilds it in a new
- * epoch. known: blobs existed before. */
+ * epoch. `known`: blobs existed before. */
 bool srv_store_index_open(srv_store *store, bool known, store_stop stop, bool *rebuilt, hob_error *err);
 
 /* ---- database ---- */

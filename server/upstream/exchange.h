@@ -87,7 +87,7 @@ void srv_exchange_release(srv_exchange *exchange);
 /* Called from another thread: work in progress ends soon, and no new work starts. */
 void srv_exchange_cut(srv_exchange *exchange);
 
-/* Asks for records. via: epochs before our own, separated by ','. Appends the lines of the records to
+/* Asks for records. `via`: epochs before our own, separated by ','. Appends the lines of the records to
  * *out. */
 srv_exchange_end srv_exchange_find(srv_exchange *exchange, const hob_sha256 *lookups, uint32_t count,
 								   hob_str via, hob_buf *out);

@@ -27,7 +27,7 @@ static int64_t now_ms(void)
 
 /* ---- asking; under the lock */
 
-/* Settles the lease of an answered claim; releases it if the loop has left it meanwhile. heard: a
+/* Settles the lease of an answered claim; releases it if the loop has left it meanwhile. `heard`: a
  * notification of the lookup arrived meanwhile. */
 static void settle_lease(srv_upstream *u, const srv_farm_claim *claim, bool *heard)
 {

@@ -111,7 +111,7 @@ void srv_upstream_leave(srv_upstream *upstream, const hob_sha256 *lookup);
 /* Valid until srv_upstream_close; NULL: not a farm. */
 srv_farm *srv_upstream_farm(const srv_upstream *upstream);
 
-/* Gives a result that was cooked here and is in the store. lookup: its lease ends with that. */
+/* Gives a result that was cooked here and is in the store. `lookup`: its lease ends with that. */
 void srv_upstream_give(srv_upstream *upstream, const hob_sha256 *key, const hob_sha256 *lookup);
 /* Whether the record waits in the outbox, and so must not be evicted. */
 bool srv_upstream_holds(srv_upstream *upstream, const hob_sha256 *key);
