@@ -622,7 +622,7 @@ static bool is_picture(hob_str path)
 		dot--;
 	hob_str ending = hob_str_sub(path, dot, path.len);
 	for (size_t i = 0; i < HOB_COUNT_OF(endings); i++)
-		if (ending.len == strlen(endings[i]) && contains_nocase(ending, hob_str_of(endings[i])))
+		if (hob_str_equal_nocase(ending, hob_str_of(endings[i])))
 			return true;
 	return false;
 }
