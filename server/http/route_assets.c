@@ -675,6 +675,7 @@ static void put_textures(const srv_view *view, const query *q, hob_buf *out)
 {
 	texture *found;
 	uint32_t count = find_textures(view, q, &found), shown = 0;
+	out->failed = out->failed || !found; /* no memory is no answer, not an empty list */
 	hob_arena arena;
 	hob_arena_init(&arena, SIZE_MAX);
 	hob_buf cursor = {0};
