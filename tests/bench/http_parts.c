@@ -4,7 +4,8 @@
  *                                         SHA256" lines
  *   http_parts bare SIZE                  a minimal server: an epoll loop that treats every request alike and
  *                                         sends a prepared answer of SIZE bytes; prints its port
- *   http_parts listeners COUNT ROUNDS     event streams on a real srv_http: memory per listener, and the time
+ *   http_parts listeners COUNT ROUNDS [THREADS]
+ *                                         event streams on a real srv_http: memory per listener, and the time
  *                                         for a publication to reach the last of them, compared with a bare
  *                                         loop of send() over as many sockets with the same bytes; prints one
  *                                         JSON object */
@@ -251,7 +252,7 @@ static void no_post(void *user, srv_control *control)
 	control->answer(control, 503, (hob_str){0});
 }
 
-static figures measure_server(int count, int rounds)
+static figures measure_server(int count, int rounds, int threads)
 {
 	char folder[] = "/tmp/hob-bench-XXXXXX", command[64];
 	hob_error err = {0};
@@ -261,7 +262,7 @@ static figures measure_server(int count, int rounds)
 		die(err.context);
 	srv_events *events = srv_events_new("0123456789abcdef", 1, 16384);
 	srv_views *views = srv_views_new();
-	srv_http_options options = {.listen = "127.0.0.1:0", .max_events = 20000};
+	srv_http_options options = {.listen = "127.0.0.1:0", .threads = (uint32_t)threads, .max_events = 20000};
 	srv_http_sources sources = {
 		.views = views, .events = events, .store = store, .control = {NULL, no_post}, .version = "bench"};
 	srv_http *http;
@@ -322,13 +323,14 @@ int main(int argc, char **argv)
 		return put_blobs(argc - 2, argv + 2);
 	if (argc == 3 && strcmp(argv[1], "bare") == 0)
 		return serve_bare(strtoull(argv[2], NULL, 10));
-	if (argc != 4 || strcmp(argv[1], "listeners") != 0)
-		return fprintf(stderr,
-					   "usage: http_parts blobs CACHE SIZE... | bare SIZE | listeners COUNT ROUNDS\n"),
+	if (argc < 4 || argc > 5 || strcmp(argv[1], "listeners") != 0)
+		return fprintf(
+				   stderr,
+				   "usage: http_parts blobs CACHE SIZE... | bare SIZE | listeners COUNT ROUNDS [THREADS]\n"),
 			   2;
 	signal(SIGPIPE, SIG_IGN);
-	int count = atoi(argv[2]), rounds = atoi(argv[3]);
-	figures ours = measure_server(count, rounds), bare = measure_bare(count, rounds);
+	int count = atoi(argv[2]), rounds = atoi(argv[3]), threads = argc > 4 ? atoi(argv[4]) : 1;
+	figures ours = measure_server(count, rounds, threads), bare = measure_bare(count, rounds);
 	printf("{\"listeners\":%d,\"first_ms\":%.2f,\"last_ms\":%.2f,\"kb_each\":%.1f,\"bare_first_ms\":%.2f,"
 		   "\"bare_last_ms\":%.2f}\n",
 		   count, ours.first_ms, ours.last_ms, ours.kb_each, bare.first_ms, bare.last_ms);
