@@ -17,6 +17,8 @@
 
 #include <stdatomic.h>
 
+struct srv_view;
+
 typedef enum srv_control_kind {
 	SRV_CONTROL_COOK, /* asset: cook again; force: even if nothing changed. 202 {"job":991}, 409 */
 	/* asset: answers once it is no longer queued or cooking, or its preview is shown (unless `force` asks for
@@ -80,7 +82,9 @@ typedef enum srv_control_kind {
 	/* asset, file, text: a merge patch, tag: If-Match. 200, 404, 412, 422; sets etag */
 	SRV_CONTROL_SETTINGS_PATCH,
 	SRV_CONTROL_SETTINGS_DELETE, /* asset, file, tag. 204, 404, 412 */
-	SRV_CONTROL_MIRROR,			 /* for the mirror roots: server/mirror/mirror.h */
+	/* list, query: a list made from the view alone. 200 */
+	SRV_CONTROL_LIST,
+	SRV_CONTROL_MIRROR, /* for the mirror roots: server/mirror/mirror.h */
 	SRV_CONTROL_KINDS,
 	SRV_CONTROL_FIRST_QUESTION = SRV_CONTROL_JOBS
 } srv_control_kind;
@@ -96,6 +100,9 @@ typedef struct srv_control {
 	hob_sha256 digest;
 	bool force;
 	uint32_t timeout_ms;
+	/* LIST: fills the body; `query` is the poster's, which frees it by free() after the answer */
+	void (*list)(void *query, const struct srv_view *view, hob_buf *body);
+	void *query;
 	void *user;
 	uint64_t client;	   /* DERIVE: the client that waits, so that clients take turns; 0: none waits */
 	atomic_bool abandoned; /* DERIVE: the client has gone; `answer` is called all the same */

@@ -56,6 +56,7 @@ ask *srv_mailbox_take(mailbox *box)
 static void ask_free(ask *a)
 {
 	hob_buf_release(&a->body);
+	free(a->control.query);
 	free(a->texts);
 	free(a);
 }
@@ -97,6 +98,7 @@ static ask *ask_new(srv_http *http, srv_control_kind kind, hob_str asset, const 
 	srv_control control = rest ? *rest : (srv_control){0};
 	char *texts = malloc(asset.len + control.text.len + control.tag.len + control.file.len + 4);
 	if (!a || !texts) {
+		free(control.query);
 		free(a);
 		free(texts);
 		return NULL;

@@ -1,5 +1,6 @@
 #include "inside.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "../../core/base/text_order.h"
@@ -38,8 +39,41 @@ typedef struct query {
 	uint32_t fields;
 	order order;
 	uint64_t after_key; /* position of the cursor */
-	hob_buf after;
+	hob_str after;
+	hob_buf plain; /* the cursor decoded; `after` is a part of it. Empty in a copy */
+	size_t next;   /* the answer's body ends with so many bytes of the next page's cursor */
 } query;
+
+enum { QUERY_TEXTS = 6 };
+
+static void texts_of(query *q, hob_str *texts[QUERY_TEXTS])
+{
+	hob_str *all[QUERY_TEXTS] = {&q->q, &q->root, &q->kind, &q->path, &q->uses, &q->after};
+	memcpy(texts, all, sizeof all);
+}
+
+/* A copy that owns its texts, in one allocation. */
+static query *copy_query(query *q)
+{
+	hob_str *from[QUERY_TEXTS], *to[QUERY_TEXTS];
+	size_t size = sizeof *q;
+	texts_of(q, from);
+	for (int i = 0; i < QUERY_TEXTS; i++)
+		size += from[i]->len;
+	query *copy = malloc(size);
+	if (!copy)
+		return NULL;
+	*copy = *q;
+	copy->plain = (hob_buf){0};
+	texts_of(copy, to);
+	char *at = (char *)(copy + 1);
+	for (int i = 0; i < QUERY_TEXTS; at += to[i++]->len) {
+		if (to[i]->len > 0)
+			memcpy(at, from[i]->data, to[i]->len);
+		to[i]->data = at;
+	}
+	return copy;
+}
 
 /* ---- cursors: "<key>:<full>" in the URL-safe alphabet of base 64 */
 
@@ -90,17 +124,15 @@ static bool read_cursor(request *r, query *q, enum MHD_Result *result)
 	if (!srv_request_param(r, "cursor", &text) || text.len == 0)
 		return true;
 	q->has_cursor = true;
-	hob_buf plain = {0};
-	bool fine = take_base64(&plain, text);
-	hob_str cursor = hob_buf_str(&plain);
+	bool fine = take_base64(&q->plain, text);
+	hob_str cursor = hob_buf_str(&q->plain);
 	size_t colon = hob_str_find(cursor, HOB_STR(":"), 0);
 	fine = fine && colon != SIZE_MAX && srv_parse_decimal(hob_str_sub(cursor, 0, colon), &q->after_key);
 	if (fine)
-		hob_buf_put_str(&q->after, hob_str_sub(cursor, colon + 1, cursor.len));
+		q->after = hob_str_sub(cursor, colon + 1, cursor.len);
 	else
 		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "use the 'next' of the page before as it is",
 									"'%.*s' is not a cursor", HOB_FMT(text));
-	hob_buf_release(&plain);
 	return fine;
 }
 
@@ -407,7 +439,7 @@ static void sort_heap(const query *q, page *p)
 
 static bool behind_cursor(const query *q, const srv_view_asset *a)
 {
-	return !q->has_cursor || compare(q, key_of(q, a), a->full, q->after_key, hob_buf_str(&q->after)) > 0;
+	return !q->has_cursor || compare(q, key_of(q, a), a->full, q->after_key, q->after) > 0;
 }
 
 /* Assets are already sorted by name: starts after the cursor and stops when the page is full. */
@@ -415,7 +447,7 @@ static void collect_by_path(const srv_view *view, const query *q, page *p)
 {
 	uint32_t skip = 0;
 	if (q->has_cursor && !q->count) {
-		uint32_t after = srv_view_after(view, hob_buf_str(&q->after));
+		uint32_t after = srv_view_after(view, q->after);
 		skip = q->down ? view->count - after : after;
 	}
 	for (uint32_t i = skip; i < view->count && (q->count || p->count < p->room); i++) {
@@ -470,58 +502,105 @@ static void add_next_link(request *r, struct MHD_Response *response, hob_str cur
 	hob_buf_release(&link);
 }
 
-static enum MHD_Result answer(request *r, const srv_view *view, const query *q, const page *p)
+static const char *type_of(const query *q)
 {
-	const char *type = q->ndjson ? "application/x-ndjson" : "application/json";
-	if (!srv_request_accepts(r, type))
-		return srv_reply_problem(r, PROBLEM_ACCEPT, "send Accept: */*", "this resource is %s", type);
-	uint32_t shown = p->count > q->limit ? (uint32_t)q->limit : p->count;
-	hob_buf cursor = {0}, body = {0};
-	if (p->count > shown)
-		put_cursor(&cursor, key_of(q, p->items[shown - 1]), p->items[shown - 1]->full);
-	if (!q->ndjson) {
-		hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
-	}
-	for (uint32_t i = 0; i < shown; i++) {
-		srv_put_asset(&body, p->items[i], q->fields);
-		if (q->ndjson)
-			hob_buf_put(&body, "\n", 1);
-	}
-	if (!q->ndjson) {
-		hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_SOME("next", hob_buf_str(&cursor)),
-					 q->count ? HOB_JSON("total", p->total) : HOB_JSON_NULL("total"),
-					 HOB_JSON("rev", view->rev), HOB_JSON_CLOSE('}'));
-		hob_buf_put(&body, "\n", 1);
-	}
-	size_t size = body.size;
-	struct MHD_Response *response = srv_response_of(&body, type);
+	return q->ndjson ? "application/x-ndjson" : "application/json";
+}
+
+static enum MHD_Result reply_list(request *r)
+{
+	const query *q = r->ask->control.query;
+	hob_buf *body = &r->ask->body;
+	if (r->ask->status != MHD_HTTP_OK || q->next == 0)
+		return srv_reply_answer(r, type_of(q));
+	hob_buf cursor = {0};
+	assert(q->next < body->size && "a page without a body");
+	body->size -= q->next;
+	hob_buf_put(&cursor, body->data + body->size, q->next);
+	size_t size = body->size;
+	struct MHD_Response *response = srv_response_of(body, type_of(q));
 	srv_response_add(response, "Cache-Control", "no-cache");
-	if (cursor.size > 0)
-		add_next_link(r, response, hob_buf_str(&cursor));
+	add_next_link(r, response, hob_buf_str(&cursor));
 	hob_buf_release(&cursor);
 	return srv_reply(r, MHD_HTTP_OK, response, size);
 }
 
+/* Asks for the list that `list` makes: over many assets that takes longer than this thread may stop. */
+static enum MHD_Result ask_list(request *r, bool textures, void (*list)(void *, const srv_view *, hob_buf *))
+{
+	if (r->ask)
+		return reply_list(r);
+	enum MHD_Result result;
+	query q = {.textures = textures};
+	if (read_query(r, &q, &result)) {
+		if (!srv_request_accepts(r, type_of(&q)))
+			result =
+				srv_reply_problem(r, PROBLEM_ACCEPT, "send Accept: */*", "this resource is %s", type_of(&q));
+		else {
+			srv_control control = {.list = list, .query = copy_query(&q)};
+			result = control.query ? srv_ask(r, SRV_CONTROL_LIST, (hob_str){0}, &control) : MHD_NO;
+		}
+	}
+	hob_buf_release(&q.plain);
+	return result;
+}
+
+static void put_assets(void *user, const srv_view *view, hob_buf *out)
+{
+	query *q = user;
+	page p = {.items = malloc((q->limit + 1) * sizeof *p.items), .room = (uint32_t)q->limit + 1};
+	const srv_view_asset *named = q->has_path ? srv_view_find_moved(view, q->path) : NULL;
+	if (named)
+		q->path = named->full;
+	if (p.items)
+		collect(view, q, &p);
+	out->failed = out->failed || !p.items; /* no memory is no answer, not an empty list */
+	uint32_t shown = p.count > q->limit ? (uint32_t)q->limit : p.count;
+	hob_buf cursor = {0};
+	if (p.count > shown)
+		put_cursor(&cursor, key_of(q, p.items[shown - 1]), p.items[shown - 1]->full);
+	if (!q->ndjson)
+		hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
+	for (uint32_t i = 0; i < shown; i++) {
+		srv_put_asset(out, p.items[i], q->fields);
+		if (q->ndjson)
+			hob_buf_put(out, "\n", 1);
+	}
+	if (!q->ndjson) {
+		hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_SOME("next", hob_buf_str(&cursor)),
+					 q->count ? HOB_JSON("total", p.total) : HOB_JSON_NULL("total"),
+					 HOB_JSON("rev", view->rev), HOB_JSON_CLOSE('}'));
+		hob_buf_put(out, "\n", 1);
+	}
+	q->next = cursor.size;
+	hob_buf_put_str(out, hob_buf_str(&cursor));
+	hob_buf_release(&cursor);
+	free(p.items);
+}
+
+/* Notes that the client asks for the assets with this path, below any root. */
+static void note_uses(request *r, hob_str path)
+{
+	const srv_view *view = srv_views_take(r->http->sources.views);
+	const srv_view_asset *named = srv_view_find_moved(view, path);
+	if (named)
+		srv_request_uses(r, named->full);
+	for (uint32_t i = 0; i < view->root_count && !named; i++) {
+		hob_buf full = {0};
+		hob_buf_printf(&full, "%.*s/%.*s", HOB_FMT(view->roots[i].name), HOB_FMT(path));
+		if (srv_view_find(view, hob_buf_str(&full)))
+			srv_request_uses(r, hob_buf_str(&full));
+		hob_buf_release(&full);
+	}
+	srv_view_drop(view);
+}
+
 enum MHD_Result srv_route_assets(request *r)
 {
-	enum MHD_Result result;
-	query q = {0};
-	if (read_query(r, &q, &result)) {
-		page p = {.items = malloc((q.limit + 1) * sizeof *p.items), .room = (uint32_t)q.limit + 1};
-		const srv_view *view = srv_views_take(r->http->sources.views);
-		const srv_view_asset *named = q.has_path ? srv_view_find_moved(view, q.path) : NULL;
-		if (named)
-			q.path = named->full;
-		if (p.items)
-			collect(view, &q, &p);
-		for (uint32_t i = 0; q.has_path && i < p.count && i < q.limit; i++)
-			srv_request_uses(r, p.items[i]->full);
-		result = p.items ? answer(r, view, &q, &p) : MHD_NO;
-		srv_view_drop(view);
-		free(p.items);
-	}
-	hob_buf_release(&q.after);
-	return result;
+	hob_str path;
+	if (!r->ask && srv_request_param(r, "path", &path))
+		note_uses(r, path);
+	return ask_list(r, false, put_assets);
 }
 
 /* ---- findings */
@@ -543,10 +622,11 @@ typedef struct finding_sum {
 } finding_sum;
 
 /* One page of findings, with the sums over all pages. */
-static void put_findings(const srv_view *view, const query *q, hob_buf *out)
+static void put_findings(void *user, const srv_view *view, hob_buf *out)
 {
+	const query *q = user;
 	finding_sum sums[HOB_RULE_COUNT][HOB_LEVEL_ERROR + 1] = {0};
-	hob_str after = hob_buf_str(&q->after);
+	hob_str after = q->after;
 	hob_buf cursor = {0};
 	uint64_t shown = 0;
 	const srv_view_asset *last = NULL;
@@ -590,17 +670,7 @@ static void put_findings(const srv_view *view, const query *q, hob_buf *out)
 
 enum MHD_Result srv_route_findings(request *r)
 {
-	enum MHD_Result result;
-	query q = {0};
-	hob_buf body = {0};
-	if (read_query(r, &q, &result)) {
-		const srv_view *view = srv_views_take(r->http->sources.views);
-		put_findings(view, &q, &body);
-		srv_view_drop(view);
-		result = srv_reply_json(r, MHD_HTTP_OK, &body);
-	}
-	hob_buf_release(&q.after);
-	return result;
+	return ask_list(r, false, put_findings);
 }
 
 /* ---- textures: pictures in files of their own */
@@ -671,8 +741,9 @@ static int compare_textures(const void *a, const void *b)
 	return compare(x->q, x->key, x->full, y->key, y->full);
 }
 
-static void put_textures(const srv_view *view, const query *q, hob_buf *out)
+static void put_textures(void *user, const srv_view *view, hob_buf *out)
 {
+	const query *q = user;
 	texture *found;
 	uint32_t count = find_textures(view, q, &found), shown = 0;
 	out->failed = out->failed || !found; /* no memory is no answer, not an empty list */
@@ -689,7 +760,7 @@ static void put_textures(const srv_view *view, const query *q, hob_buf *out)
 	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
 	for (uint32_t i = 0; i < count && cursor.size == 0; i++) {
 		const texture *t = &found[i];
-		if (q->has_cursor && compare(q, t->key, t->full, q->after_key, hob_buf_str(&q->after)) <= 0)
+		if (q->has_cursor && compare(q, t->key, t->full, q->after_key, q->after) <= 0)
 			continue;
 		hob_json_object(out, HOB_JSON("name", t->full), HOB_JSON_DIGEST("hash", &t->dep->digest),
 						HOB_JSON("bytes", t->dep->size), HOB_JSON("users", t->users));
@@ -705,15 +776,5 @@ static void put_textures(const srv_view *view, const query *q, hob_buf *out)
 
 enum MHD_Result srv_route_textures(request *r)
 {
-	enum MHD_Result result;
-	query q = {.textures = true};
-	hob_buf body = {0};
-	if (read_query(r, &q, &result)) {
-		const srv_view *view = srv_views_take(r->http->sources.views);
-		put_textures(view, &q, &body);
-		srv_view_drop(view);
-		result = srv_reply_json(r, MHD_HTTP_OK, &body);
-	}
-	hob_buf_release(&q.after);
-	return result;
+	return ask_list(r, true, put_textures);
 }

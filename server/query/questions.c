@@ -21,6 +21,12 @@ struct srv_query {
 
 typedef int answer_fn(question *q);
 
+static int list(question *q)
+{
+	q->control->list(q->control->query, q->view, &q->body);
+	return 200;
+}
+
 static answer_fn *const answers[SRV_CONTROL_KINDS] = {
 	[SRV_CONTROL_JOBS] = srv_query_jobs,
 	[SRV_CONTROL_JOB] = srv_query_job,
@@ -34,6 +40,7 @@ static answer_fn *const answers[SRV_CONTROL_KINDS] = {
 	[SRV_CONTROL_SETTINGS] = srv_query_settings,
 	[SRV_CONTROL_SETTINGS_PATCH] = srv_query_settings,
 	[SRV_CONTROL_SETTINGS_DELETE] = srv_query_settings,
+	[SRV_CONTROL_LIST] = list,
 };
 
 /* ---- shared by the answers */
@@ -75,7 +82,9 @@ static void answer(srv_query *query, srv_control *control)
 	assert(control->kind < SRV_CONTROL_KINDS && answers[control->kind] && "a control for the loop");
 	q.view = srv_views_take(query->views);
 	int status;
-	if (srv_reader_begin(query->reader, LIMIT_MS, &error)) {
+	if (control->kind == SRV_CONTROL_LIST) {
+		status = list(&q);
+	} else if (srv_reader_begin(query->reader, LIMIT_MS, &error)) {
 		status = answers[control->kind](&q);
 		srv_reader_end(query->reader);
 	} else {

@@ -1,5 +1,5 @@
-/* questions.h - answers questions on a thread of its own, not in the loop: why, what-if, manifests, past
- * jobs, histories, logs, settings.
+/* questions.h - answers questions on a thread of its own, not in the loop: lists of assets, findings and
+ * textures, why, what-if, manifests, past jobs, histories, logs, settings.
  *
  * HTTP thread -- srv_query_port --> inbox [1024] --> the thread: view, then index --> control->answer
  *

@@ -69,6 +69,20 @@ static void put_asset(const char *name, uint64_t rev)
 	srv_views_put(views, &a);
 }
 
+static void question(void *user, srv_control *control)
+{
+	if (control->kind != SRV_CONTROL_LIST) {
+		post(user, control);
+		return;
+	}
+	hob_buf body = {0};
+	const srv_view *view = srv_views_take(views);
+	control->list(control->query, view, &body);
+	srv_view_drop(view);
+	control->answer(control, 200, hob_buf_str(&body));
+	hob_buf_release(&body);
+}
+
 static void start(void)
 {
 	hob_error err;
@@ -94,7 +108,7 @@ static void start(void)
 									  .store = store,
 									  .live = live,
 									  .control = {NULL, post},
-									  .query = {NULL, post},
+									  .query = {NULL, question},
 									  .version = "1"};
 	assert(srv_http_start(&options, &sources, &http, &err));
 	atexit(leave);

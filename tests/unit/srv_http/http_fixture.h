@@ -69,6 +69,22 @@ static inline void fixture_post(void *user, srv_control *control)
 	control->answer(control, status, body);
 }
 
+/* Makes lists as the thread of questions does, unless `hold` is set; other questions are posted. */
+static inline void fixture_question(void *user, srv_control *control)
+{
+	fixture *f = user;
+	if (control->kind != SRV_CONTROL_LIST || f->hold) {
+		fixture_post(user, control);
+		return;
+	}
+	hob_buf body = {0};
+	const srv_view *view = srv_views_take(f->views);
+	control->list(control->query, view, &body);
+	srv_view_drop(view);
+	control->answer(control, 200, hob_buf_str(&body));
+	hob_buf_release(&body);
+}
+
 /* Waits until a total of `count` controls were posted. */
 static inline void fixture_await_posts(fixture *f, uint32_t count)
 {
@@ -119,7 +135,7 @@ static inline void fixture_start(fixture *f, const srv_http_options *options)
 								.events = f->events,
 								.store = f->store,
 								.control = {f, fixture_post},
-								.query = {f, fixture_post},
+								.query = {f, fixture_question},
 								.metrics = fixture_metrics,
 								.stats = fixture_stats,
 								.version = "9.8.7"};

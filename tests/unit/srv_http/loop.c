@@ -179,6 +179,35 @@ static void a_client_that_leaves_while_the_loop_thinks_harms_nobody(void **state
 	answer_release(&a);
 }
 
+static void lists_are_made_by_another_thread(void **state)
+{
+	static const char *const targets[] = {"/api/v1/assets?q=du&sort=-bytes&root=art", "/api/v1/findings?q=du",
+										  "/api/v1/textures?q=du&root=art"};
+	fixture *f = *state;
+	f->hold = true;
+	for (uint32_t i = 0; i < HOB_COUNT_OF(targets); i++) {
+		char head[160];
+		client c = client_open(f);
+		snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", targets[i]);
+		client_send(&c, head);
+		fixture_await_posts(f, i + 1);
+		assert_int_equal(f->last.kind, SRV_CONTROL_LIST);
+		answer other = get(f, "/livez");
+		assert_int_equal(other.status, 200);
+		answer_release(&other);
+		client_close(&c);
+	}
+	const srv_view *view = srv_views_take(f->views);
+	for (uint32_t i = 0; i < f->held_count; i++) { /* the clients, and their requests' texts, are gone */
+		hob_buf body = {0};
+		f->held[i]->list(f->held[i]->query, view, &body);
+		assert_true(body.size > 0 && !body.failed);
+		hob_buf_release(&body);
+	}
+	srv_view_drop(view);
+	fixture_answer_held(f, 200, "{}");
+}
+
 /* ---- the table of routes */
 
 typedef struct route {
@@ -383,6 +412,7 @@ int main(void)
 		TEST(answers_of_the_loop_are_passed_on),
 		TEST(a_cook_is_asked_for),
 		TEST(sync_waits_for_the_loop_while_others_are_served),
+		TEST(lists_are_made_by_another_thread),
 		TEST(a_client_that_leaves_while_the_loop_thinks_harms_nobody),
 		TEST(every_route_refuses_other_methods),
 		TEST(openapi_describes_every_route_and_no_other),
