@@ -1,8 +1,9 @@
-# What `cmake --install` brings, as four components that are also the four Debian packages:
+# What `cmake --install` brings, as five components that are also the five Debian packages:
 #   hob    programs, manual, completions, systemd units, configuration, documents
 #   dev    the libraries that a renderer links, with headers, pkg-config and CMake packages
 #   farm   the drivers for PostgreSQL and S3, which need libpq and libcurl
 #   tools  hob-thumbnail, which needs a graphics library
+#   git    hob-git, which needs libgit2
 include(GNUInstallDirs)
 set(doc ${CMAKE_INSTALL_DOCDIR})
 set(docker ${CMAKE_SOURCE_DIR}/docker)
@@ -39,6 +40,11 @@ if(TARGET hob-thumbnail)
   install(TARGETS hob-thumbnail RUNTIME COMPONENT tools)
   install(FILES ${CMAKE_BINARY_DIR}/man/hob-thumbnail.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
   install(FILES ${docker}/thumbnails.conf DESTINATION lib/systemd/system/hob.service.d COMPONENT tools)
+endif()
+
+if(TARGET hob-git)
+  install(TARGETS hob-git RUNTIME COMPONENT git)
+  install(FILES ${CMAKE_BINARY_DIR}/man/hob-git.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT git)
 endif()
 
 get_property(farm_drivers GLOBAL PROPERTY hob_farm_drivers)

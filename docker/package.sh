@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# package.sh BUILD OUT: from a release build the Debian packages hob, hob-dev, hob-farm and hob-tools, the npm package of the client, the
+# package.sh BUILD OUT: from a release build the Debian packages hob, hob-dev, hob-farm, hob-git and hob-tools, the npm package of the client, the
 # wheel of hob.py, the Blender add-on as a zip, the source archive, and their SHA-256 sums. The same sources give the same bytes: no
 # time is in them but that of the version, which CHANGELOG.md names. The version of a Debian package ends in the suite that it was
 # built in (0.2.0-1+deb13): it sorts behind that of the suite before.
@@ -99,6 +99,15 @@ if [ -x "$build/hob-thumbnail" ]; then
 		"thumbnails of cooked models for the Hob daemon" <<'TXT'
 With this package, Hob serves pictures of cooked models. It draws them with a
 software renderer, without a display and without a graphics card.
+TXT
+fi
+
+if [ -x "$build/hob-git" ]; then
+	stage git hob-git
+	deb hob-git graphics "hob (= $revision), $(depends "$work"/hob-git/usr/bin/*)" \
+		"git repositories as sources of the Hob daemon" <<'TXT'
+With this package, Hob cooks the models of a git repository without a working
+copy: each push as soon as it arrives, and any earlier commit on request.
 TXT
 fi
 

@@ -186,6 +186,10 @@ program hob-thumbnail 'draw thumbnails for hob' \
 	'The process that hob serve starts to draw pictures of cooked models with EGL and OpenGL ES, without a display.' \
 	>"$out/hob-thumbnail.1"
 
+program hob-git 'read git repositories for hob' \
+	'The process that hob serve starts for each git repository. It reads objects and references in a sandbox of landlock, seccomp and limits.' \
+	>"$out/hob-git.1"
+
 for shell in bash zsh fish; do
 	"$hob" completion "$shell" >"$out/hob.$shell"
 done

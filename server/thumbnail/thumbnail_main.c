@@ -292,7 +292,8 @@ int main(int argc, char **argv)
 	hob_error error;
 	struct rlimit seconds = {20, 20};
 	setrlimit(RLIMIT_CPU, &seconds);
-	if (!srv_sandbox_enter((srv_sandbox_policy)atoi(argv[1]), 0, NULL, 0, true, NULL, NULL, &layers, &error))
+	if (!srv_sandbox_enter((srv_sandbox_policy)atoi(argv[1]), 0, NULL, 0, SRV_SANDBOX_DRAWS, NULL, NULL,
+						   &layers, &error))
 		return NO_GRAPHICS;
 	bool drawn = draw(surface, &from, inputs, count);
 	/* The libraries' own exit handlers would need files and threads that the sandbox denies. */

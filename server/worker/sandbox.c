@@ -192,27 +192,45 @@ static bool allow_fcntl(scmp_filter_ctx filter)
 								  SCMP_A1(SCMP_CMP_EQ, F_SETSIG, 0), SCMP_A2(SCMP_CMP_EQ, SIGURG, 0)) == 0;
 }
 
-static bool enter_seccomp(bool makes_code, bool all_threads)
+/* Opens for reading only, and facts of files, which landlock limits to the roots; and a timer of its own. */
+static bool allow_paths(scmp_filter_ctx filter)
 {
-	(void)makes_code;
+	static const int facts[] = {SCMP_SYS(stat),		 SCMP_SYS(lstat),	   SCMP_SYS(access),
+								SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(getcwd),
+								SCMP_SYS(setitimer)};
+	const scmp_datum_t writes = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND;
+	bool ok = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+							   SCMP_A2(SCMP_CMP_MASKED_EQ, writes, O_RDONLY)) == 0 &&
+			  seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
+							   SCMP_A1(SCMP_CMP_MASKED_EQ, writes, O_RDONLY)) == 0;
+	for (size_t i = 0; i < HOB_COUNT_OF(facts); i++)
+		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, facts[i], 0) == 0;
+	return ok;
+}
+
+static bool enter_seccomp(srv_sandbox_kind kind, bool all_threads)
+{
+	bool makes_code = kind == SRV_SANDBOX_DRAWS;
 #ifdef HOB_SANITIZED
 	/* A sanitizer's runtime needs more calls while it reports; with EPERM its report stays readable. */
 	uint32_t other = SCMP_ACT_ERRNO(EPERM);
 #else
-	uint32_t other = makes_code ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS;
+	uint32_t other = kind == SRV_SANDBOX_COOKS ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(EPERM);
 #endif
 	scmp_filter_ctx filter = seccomp_init(other);
 	if (!filter)
 		return false;
 	bool ok = true;
+	/* The flags of openat2 are in memory, where a filter cannot see them. */
 	for (size_t i = 0; i < HOB_COUNT_OF(allowed); i++)
-		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0) == 0;
+		if (kind != SRV_SANDBOX_READS || allowed[i] != SCMP_SYS(openat2))
+			ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0) == 0;
 #ifdef HOB_SANITIZED
 	/* ThreadSanitizer has a thread that mostly sleeps; without sleep it spins. */
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(nanosleep), 0) == 0;
 	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(gettimeofday), 0) == 0;
 #else
-	for (size_t i = 0; i < HOB_COUNT_OF(refused) && !makes_code; i++)
+	for (size_t i = 0; i < HOB_COUNT_OF(refused) && kind == SRV_SANDBOX_COOKS; i++)
 		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), refused[i], 0) == 0;
 #endif
 	/* Memory is never executable. No new processes, and no more threads, except where libraries start them to
@@ -244,7 +262,7 @@ static bool enter_seccomp(bool makes_code, bool all_threads)
 				 seccomp_rule_add(
 					 filter, SCMP_ACT_ALLOW, SCMP_SYS(memfd_create), 1,
 					 SCMP_A1(SCMP_CMP_MASKED_EQ, ~(scmp_datum_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING), 0)) == 0));
-	ok = ok && allow_fcntl(filter);
+	ok = ok && allow_fcntl(filter) && (kind != SRV_SANDBOX_READS || allow_paths(filter));
 	ok = ok && seccomp_load(filter) == 0;
 	seccomp_release(filter);
 	return ok;
@@ -272,8 +290,8 @@ static bool limit_memory(uint64_t bytes)
 }
 
 bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const int *root_fds,
-					   uint32_t root_count, bool makes_code, void (*make_threads)(void *user), void *user,
-					   srv_sandbox_layers *out, hob_error *err)
+					   uint32_t root_count, srv_sandbox_kind kind, void (*make_threads)(void *user),
+					   void *user, srv_sandbox_layers *out, hob_error *err)
 {
 	enum { ROOTS_MAX = 256, FILES_MAX = 256 };
 	srv_sandbox_place places[ROOTS_MAX];
@@ -293,7 +311,7 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 	out->landlock = bare && enter_landlock(places, root_count, &out->landlock_abi);
 	if (make_threads)
 		make_threads(user);
-	out->seccomp = bare && enter_seccomp(makes_code, make_threads != NULL);
+	out->seccomp = bare && enter_seccomp(kind, make_threads != NULL);
 	if (policy == SRV_SANDBOX_REQUIRE && !(out->landlock && out->seccomp && out->rlimits))
 		return hob_fail(
 			err, IO,

@@ -17,21 +17,24 @@ typedef enum srv_sandbox_policy {
 	SRV_SANDBOX_OFF
 } srv_sandbox_policy;
 
+/* The kind of process inside. COOKS: a call that is not allowed ends it. DRAWS: it compiles code at run time
+ * (the shaders of a software renderer), so executable memory is allowed, its libraries' calls outside the
+ * list fail instead of ending the process, and they may start threads. READS: its library opens files by
+ * path, to read them (below the roots, with landlock); other calls fail. */
+typedef enum srv_sandbox_kind { SRV_SANDBOX_COOKS, SRV_SANDBOX_DRAWS, SRV_SANDBOX_READS } srv_sandbox_kind;
+
 typedef struct srv_sandbox_layers {
 	bool landlock, seccomp, rlimits;
 	int landlock_abi;
 } srv_sandbox_layers;
 
 /* memory_limit: RLIMIT_AS in bytes, 0: none (always none in sanitizer builds, which reserve terabytes).
- * makes_code: the process compiles code at run time (the shaders of a software renderer). Executable memory
- * is then allowed, its libraries' calls outside the list fail instead of ending the process, and they may
- * start threads.
  *
  * make_threads: called between landlock and seccomp, with any policy; starts all threads that the process
  * will have, with the same restrictions. Later ones fail with EAGAIN. NULL: none. */
 bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const int *root_fds,
-					   uint32_t root_count, bool makes_code, void (*make_threads)(void *user), void *user,
-					   srv_sandbox_layers *out, hob_error *err) HOB_MUST_CHECK;
+					   uint32_t root_count, srv_sandbox_kind kind, void (*make_threads)(void *user),
+					   void *user, srv_sandbox_layers *out, hob_error *err) HOB_MUST_CHECK;
 
 /* Rights of an external program in a folder, or on one file. */
 typedef enum srv_sandbox_access { SRV_SANDBOX_READ, SRV_SANDBOX_RUN, SRV_SANDBOX_WRITE } srv_sandbox_access;

@@ -418,7 +418,7 @@ int main(void)
 	hob_error error = {0};
 	w.peak_reset = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
 	if (!srv_sandbox_enter((srv_sandbox_policy)w.start.sandbox, w.start.memory_limit, w.roots, w.root_count,
-						   false, make_threads, &w, &layers, &error)) {
+						   SRV_SANDBOX_COOKS, make_threads, &w, &layers, &error)) {
 		fprintf(stderr, "%s\n", error.context);
 		return 2;
 	}

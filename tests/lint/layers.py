@@ -59,6 +59,8 @@ MAY = {
     "server/query": ["core/base", "core/compare", "server/control", "server/view", "server/store", "server/settings", "server/fs"],
     "server/agent": ["core/base", "core/client", "core/hash", "server/client", "server/fs"],
     "server/mirror": ["core/base", "core/hash", "server/control", "server/fs", "server/log", "server/store"],
+    "server/git/read": ["core/base"],
+    "server/git/child": ["core/base", "server/git/read", "server/worker"],
     "server/derive": ["core/base", "core/compare", "core/formats", "core/texture", "server/control", "server/cook", "server/view", "server/store",
                       "server/query", "server/thumbnail", "server/worker", "server/fs", "server/log"],
     "server/metrics": ["core/base", "schema"],

@@ -52,6 +52,7 @@ PROGRAMS = {
     # `hob export` and output=glb unpack cooked textures: deflate writes PNG, astcenc reads the blocks. The commands speak TLS.
     "hob": {"crypto", "ssl", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "astcenc", "stdc++", "microhttpd", "uv", "sqlite3", "utf8proc"},
     "hob-exporter": {"seccomp"},
+    "hob-git": {"git2", "seccomp"},
     "hob-thumbnail": {"EGL", "GLESv2", "meshoptimizer", "zstd", "seccomp"},
     "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "tiff", "avif", "OpenEXRCore-3_1", "assimp", "draco", "seccomp",
                    "astcenc", "stdc++", "expat", "utf8proc"},
@@ -146,8 +147,8 @@ def main():
     count = check_objects(build, findings)
     check_exports(build, findings)
     for program in PROGRAMS:
-        if program == "hob-thumbnail" and not (build / program).exists():
-            continue  # built only where OpenGL ES is installed
+        if program in ("hob-thumbnail", "hob-git") and not (build / program).exists():
+            continue  # built only where OpenGL ES or libgit2 is installed
         check_program(build, program, findings)
     for module in MODULES:
         if (build / module).exists():  # built only where its library is installed

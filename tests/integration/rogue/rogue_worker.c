@@ -500,7 +500,7 @@ int main(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	daemon_id = getppid();
 	if (!greet(&start) || !srv_sandbox_enter((srv_sandbox_policy)start.sandbox, start.memory_limit, roots,
-											 root_count, false, NULL, NULL, &layers, &error))
+											 root_count, SRV_SANDBOX_COOKS, NULL, NULL, &layers, &error))
 		return 2;
 	memory_limit = start.memory_limit;
 	char text[512];

@@ -17,7 +17,7 @@
 
 enum { WORKS, REFUSED, NO_SANDBOX };
 
-typedef enum shell { WORKER, THUMBNAIL, PROGRAM } shell;
+typedef enum shell { WORKER, THUMBNAIL, PROGRAM, READER } shell;
 
 static pid_t parent;
 static int file, ends[2];
@@ -68,7 +68,10 @@ static bool enter(shell kind)
 	hob_error error;
 	if (kind == PROGRAM)
 		return srv_sandbox_enter_program(SRV_SANDBOX_BEST_EFFORT, 0, 100, NULL, 0, &error);
-	return srv_sandbox_enter(SRV_SANDBOX_BEST_EFFORT, 0, NULL, 0, kind == THUMBNAIL,
+	return srv_sandbox_enter(SRV_SANDBOX_BEST_EFFORT, 0, NULL, 0,
+							 kind == THUMBNAIL ? SRV_SANDBOX_DRAWS
+							 : kind == READER  ? SRV_SANDBOX_READS
+											   : SRV_SANDBOX_COOKS,
 							 kind == WORKER ? start_other : NULL, NULL, &layers, &error) &&
 		   layers.seccomp;
 }
@@ -382,6 +385,70 @@ static void descriptors_of_a_program(void **state)
 	works(PROGRAM, map_code);
 }
 
+static long open_with(long flags)
+{
+	return syscall(SYS_openat, AT_FDCWD, "/dev/null", flags, 0L);
+}
+
+static long open_to_read(void)
+{
+	return open_with(O_RDONLY);
+}
+
+static long open_to_write(void)
+{
+	return open_with(O_WRONLY);
+}
+
+static long open_for_both(void)
+{
+	return open_with(O_RDWR);
+}
+
+static long create_file(void)
+{
+	return open_with(O_RDONLY | O_CREAT);
+}
+
+static long truncate_file(void)
+{
+	return open_with(O_RDONLY | O_TRUNC);
+}
+
+static long open_beneath(void)
+{
+	const struct {
+		uint64_t flags, mode, resolve;
+	} how = {O_WRONLY, 0, 0};
+	return syscall(SYS_openat2, AT_FDCWD, "/dev/null", &how, sizeof how);
+}
+
+static long run_program(void)
+{
+	char *const nothing_more[] = {NULL};
+	return syscall(SYS_execve, "/bin/true", nothing_more, nothing_more);
+}
+
+/* hob-git: its library opens files by path, and for reading only. */
+static void a_reader_opens_to_read_only(void **state)
+{
+	(void)state;
+	works(READER, open_to_read);
+	is_refused(READER, open_to_write);
+	is_refused(READER, open_for_both);
+	is_refused(READER, create_file);
+	is_refused(READER, truncate_file);
+	is_refused(READER, open_beneath);
+	is_refused(READER, run_program);
+	is_refused(READER, pair);
+	is_refused(READER, map_code);
+	is_refused(READER, make_process);
+	is_refused(READER, make_thread);
+	is_refused(READER, signal_parent);
+	is_refused(READER, set_owner);
+	works(READER, map_memory);
+}
+
 int main(void)
 {
 	char name[] = "/tmp/hob-sandbox-XXXXXX";
@@ -397,6 +464,7 @@ int main(void)
 		cmocka_unit_test(processes_and_signals_of_a_worker),
 		cmocka_unit_test(threads_of_a_worker),
 		cmocka_unit_test(messages_of_a_worker),
+		cmocka_unit_test(a_reader_opens_to_read_only),
 		cmocka_unit_test(a_thumbnail_makes_code_only),
 		cmocka_unit_test(a_program_reaches_no_other_process),
 		cmocka_unit_test(descriptors_of_a_program),

@@ -1,0 +1,590 @@
+/* hob-git: reads the objects of one git repository for the daemon, from inside a sandbox.
+ *
+ *     hob-git SANDBOX REPOSITORY     descriptor 1: a socket to the daemon
+ *
+ * The object base is made of its loose and packed objects by path, and the repository is never opened: no
+ * configuration, hook, alternate, replacement or attribute has an effect. A question is a line; the answer is
+ * "ok SIZE" or "no TEXT" on a line, and SIZE bytes.
+ *
+ *     refs                     git_refs.h
+ *     commit ID                "id|tree|parent|time|author|subject VALUE", a line each; follows tags
+ *     log ID COUNT             the same of COUNT commits, newest first, each followed by an empty line
+ *     find PREFIX              the only object whose name begins so
+ *     diff ID|- ID FOLDER      what changed below FOLDER, from one commit (or nothing) to another: records
+ *                              of a letter, an id, two bytes of length and a path. P: a file is put; D: one
+ *                              is gone; L: a link, M: a submodule, N: a name that no file can have: all three
+ *                              are left out
+ *     blob ID                  the bytes of a file, or those that its LFS pointer stands for ("ok SIZE
+ *                              SHA256"); "ok SIZE pointer": the pointer itself, as the large file is not here
+ *
+ * An object that cannot be unpacked may end the process: the daemon starts another.
+ *
+ * Ends with 2 if it was not started by hob, and with 3 if the sandbox or the object base cannot be had. */
+#include "../read/git_refs.h"
+
+#include "../../worker/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <git2.h>
+#include <git2/sys/odb_backend.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum {
+	BAD_CALL = 2,
+	NOT_READY = 3,
+	SOCKET = 1,
+	LINE_MAX_BYTES = 8192,
+	FACTS_MAX = 1 << 20, /* of a commit or a tag */
+	TREE_MAX = 64 << 20,
+	ENTRIES_MAX = 1 << 20,
+	DEPTH_MAX = 64,
+	PATH_MAX_BYTES = 4000,
+	TAGS_MAX = 8,
+	LOG_MAX = 5000,
+	SEEN_SLOTS = 1 << 16,
+	OBJECT_S = 5
+};
+
+static const uint64_t blob_max = (uint64_t)1 << 30, memory_max = (uint64_t)6 << 30;
+
+static git_odb *odb;
+static int git_fd = -1;
+
+/* ---- the socket */
+
+static void send_all(const void *data, size_t size)
+{
+	for (const uint8_t *at = data; size > 0;) {
+		struct iovec part = {(void *)(uintptr_t)at, size};
+		struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+		ssize_t sent = sendmsg(SOCKET, &message, MSG_NOSIGNAL);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0)
+			_exit(0); /* the daemon is gone */
+		at += sent;
+		size -= (size_t)sent;
+	}
+}
+
+static void answer(const void *data, size_t size, const char *more)
+{
+	char head[160];
+	int len = snprintf(head, sizeof head, "ok %zu%s%s\n", size, more[0] ? " " : "", more);
+	send_all(head, (size_t)len);
+	send_all(data, size);
+}
+
+static void refuse(const hob_error *error)
+{
+	char head[sizeof error->context + 8];
+	int len = snprintf(head, sizeof head, "no %s\n", error->context);
+	for (int i = 0; i < len - 1; i++)
+		if ((uint8_t)head[i] < 0x20)
+			head[i] = '?';
+	send_all(head, (size_t)len);
+}
+
+/* Reads a line without its end. False: the daemon is gone, or the line is too long. */
+static bool read_line(char line[LINE_MAX_BYTES])
+{
+	for (size_t size = 0; size < LINE_MAX_BYTES; size++) {
+		ssize_t got;
+		do
+			got = read(SOCKET, line + size, 1);
+		while (got < 0 && errno == EINTR);
+		if (got != 1)
+			return false;
+		if (line[size] == '\n') {
+			line[size] = 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- objects */
+
+static const char *name_of(git_object_t kind)
+{
+	return kind == GIT_OBJECT_COMMIT ? "commit" : kind == GIT_OBJECT_TREE ? "tree" : "file";
+}
+
+/* A repack may move an object between two looks: the second one lists the packs again. */
+static bool read_head(const git_oid *id, size_t *size, git_object_t *kind)
+{
+	return git_odb_read_header(size, kind, odb, id) == 0 ||
+		   (git_odb_refresh(odb) == 0 && git_odb_read_header(size, kind, odb, id) == 0);
+}
+
+/* Ends the process if the next object takes too long: libgit2 1.5 unpacks a truncated one for ever. */
+static void limit_time(size_t size)
+{
+	const struct itimerval limit = {.it_value = {.tv_sec = OBJECT_S + (time_t)(size >> 24)}};
+	setitimer(ITIMER_PROF, &limit, NULL);
+}
+
+/* kind: GIT_OBJECT_ANY: a commit or a tag. */
+static git_odb_object *read_object(const srv_git_id *wanted, git_object_t kind, uint64_t most, hob_error *err)
+{
+	char text[SRV_GIT_ID_TEXT + 1];
+	git_oid id;
+	git_odb_object *object = NULL;
+	git_object_t found = GIT_OBJECT_INVALID;
+	size_t size = 0;
+	srv_git_id_text(wanted, text);
+	memcpy(id.id, wanted->bytes, sizeof id.id);
+	limit_time(0);
+	if (!read_head(&id, &size, &found))
+		(void)!hob_fail(err, NOT_FOUND,
+						"the object %s is not in the repository; a shallow or partial clone lacks some, and "
+						"alternates are not read",
+						text);
+	else if (kind == GIT_OBJECT_ANY ? found != GIT_OBJECT_COMMIT && found != GIT_OBJECT_TAG : found != kind)
+		(void)!hob_fail(err, NOT_FOUND, "the object %s is no %s", text,
+						kind == GIT_OBJECT_ANY ? "commit" : name_of(kind));
+	else if (size > most)
+		(void)!hob_fail(err, LIMIT, "the object %s has %zu bytes, more than %llu", text, size,
+						(unsigned long long)most);
+	else if (limit_time(size), git_odb_read(&object, odb, &id) != 0)
+		(void)!hob_fail(err, CORRUPT, "the object %s cannot be read: %s", text,
+						git_error_last() ? git_error_last()->message : "it is damaged");
+	return object;
+}
+
+static hob_bytes bytes_of(git_odb_object *object)
+{
+	return (hob_bytes){git_odb_object_data(object), git_odb_object_size(object)};
+}
+
+/* The commit `id`, or the one that the tag `id` names. */
+static git_odb_object *read_commit(srv_git_id *id, srv_git_commit *out, hob_error *err)
+{
+	for (int i = 0; i < TAGS_MAX; i++) {
+		git_odb_object *object = read_object(id, GIT_OBJECT_ANY, FACTS_MAX, err);
+		bool is_tag = object && git_odb_object_type(object) == GIT_OBJECT_TAG;
+		bool ok = object && (is_tag ? srv_git_tag_parse(bytes_of(object), id, err)
+									: srv_git_commit_parse(bytes_of(object), out, err));
+		if (ok && !is_tag)
+			return object;
+		git_odb_object_free(object);
+		if (!ok)
+			return NULL;
+	}
+	(void)!hob_fail(err, LIMIT, "more than %d tags name each other", TAGS_MAX);
+	return NULL;
+}
+
+static void put_line(hob_buf *out, const char *key, hob_str value)
+{
+	hob_buf_printf(out, "%s ", key);
+	for (size_t i = 0; i < value.len; i++)
+		hob_buf_put(out, (uint8_t)value.data[i] < 0x20 ? " " : value.data + i, 1);
+	hob_buf_put(out, "\n", 1);
+}
+
+static void put_commit(hob_buf *out, const srv_git_id *id, const srv_git_commit *commit)
+{
+	char text[SRV_GIT_ID_TEXT + 1];
+	srv_git_id_text(id, text);
+	put_line(out, "id", hob_str_of(text));
+	srv_git_id_text(&commit->tree, text);
+	put_line(out, "tree", hob_str_of(text));
+	for (uint32_t i = 0; i < commit->parent_count; i++) {
+		srv_git_id_text(&commit->parents[i], text);
+		put_line(out, "parent", hob_str_of(text));
+	}
+	hob_buf_printf(out, "time %lld\n", (long long)commit->time_s);
+	put_line(out, "author", hob_str_sub(commit->author, 0, 200));
+	put_line(out, "subject", hob_str_sub(commit->subject, 0, 500));
+}
+
+/* ---- log: of the commits that are known and not listed yet, the newest comes next */
+
+typedef struct known {
+	srv_git_id id;
+	int64_t time_s;
+} known;
+
+typedef struct history {
+	known *waiting;
+	uint32_t count, listed;
+	srv_git_id *seen; /* SEEN_SLOTS; zeros: free */
+	uint32_t seen_count;
+} history;
+
+static bool is_new(history *h, const srv_git_id *id)
+{
+	static const srv_git_id none;
+	uint32_t at = (hob_load_u32(id->bytes)) % SEEN_SLOTS;
+	while (!srv_git_id_equal(&h->seen[at], &none)) {
+		if (srv_git_id_equal(&h->seen[at], id))
+			return false;
+		at = (at + 1) % SEEN_SLOTS;
+	}
+	if (++h->seen_count >= SEEN_SLOTS / 2)
+		return false;
+	h->seen[at] = *id;
+	return true;
+}
+
+/* Adds a commit, unless it cannot be read: a shallow clone ends somewhere. */
+static void add_known(history *h, const srv_git_id *wanted)
+{
+	srv_git_id id = *wanted;
+	srv_git_commit commit;
+	hob_error ignored;
+	git_odb_object *object = is_new(h, &id) ? read_commit(&id, &commit, &ignored) : NULL;
+	if (object)
+		h->waiting[h->count++] = (known){id, commit.time_s};
+	git_odb_object_free(object);
+}
+
+static bool put_log(const srv_git_id *from, uint32_t most, hob_buf *out, hob_error *err)
+{
+	history h = {.waiting = calloc(SEEN_SLOTS, sizeof *h.waiting),
+				 .seen = calloc(SEEN_SLOTS, sizeof *h.seen)};
+	bool ok = (h.waiting && h.seen) || hob_fail(err, MEMORY, "no memory left for the history");
+	if (ok)
+		add_known(&h, from);
+	for (; ok && h.count > 0 && h.listed < most; h.listed++) {
+		uint32_t newest = 0;
+		for (uint32_t i = 1; i < h.count; i++)
+			newest = h.waiting[i].time_s > h.waiting[newest].time_s ? i : newest;
+		srv_git_id id = h.waiting[newest].id;
+		srv_git_commit commit;
+		memmove(&h.waiting[newest], &h.waiting[newest + 1], (--h.count - newest) * sizeof *h.waiting);
+		git_odb_object *object = read_commit(&id, &commit, err);
+		ok = object != NULL;
+		if (ok) {
+			put_commit(out, &id, &commit);
+			hob_buf_put(out, "\n", 1);
+		}
+		for (uint32_t i = 0; ok && i < commit.parent_count; i++)
+			add_known(&h, &commit.parents[i]);
+		git_odb_object_free(object);
+	}
+	free(h.waiting);
+	free(h.seen);
+	return ok;
+}
+
+/* ---- diff */
+
+typedef struct differ {
+	hob_buf *out, path;
+	uint32_t entries;
+	hob_error *err;
+} differ;
+
+static void put_record(differ *d, char letter, const srv_git_id *id)
+{
+	uint8_t size[2] = {(uint8_t)d->path.size, (uint8_t)(d->path.size >> 8)};
+	hob_buf_put(d->out, &letter, 1);
+	hob_buf_put(d->out, id->bytes, sizeof id->bytes);
+	hob_buf_put(d->out, size, sizeof size);
+	hob_buf_put_str(d->out, hob_buf_str(&d->path));
+}
+
+static bool walk(differ *d, const srv_git_id *before, const srv_git_id *after, uint32_t depth);
+
+/* One entry that differs: `old` or `new` is NULL where there is none. */
+static bool put_entry(differ *d, const srv_git_entry *old, const srv_git_entry *new, uint32_t depth)
+{
+	const srv_git_entry *entry = new ? new : old;
+	if (old && new &&srv_git_id_equal(&old->id, &new->id) && old->kind == new->kind)
+		return true;
+	size_t above = d->path.size;
+	hob_buf_printf(&d->path, "%s%.*s", above > 0 ? "/" : "", HOB_FMT(entry->name));
+	bool fault = srv_git_name_fault(entry->name) != NULL || d->path.size > PATH_MAX_BYTES, ok = true;
+	if (d->path.size > PATH_MAX_BYTES)
+		d->path.size = PATH_MAX_BYTES;
+	if (fault)
+		put_record(d, new ? 'N' : 'D', &entry->id);
+	else if (entry->kind == SRV_GIT_FOLDER)
+		ok = walk(d, old ? &old->id : NULL, new ? &new->id : NULL, depth + 1);
+	else if (!new)
+		put_record(d, 'D', &entry->id);
+	else
+		put_record(d,
+				   new->kind == SRV_GIT_FILE	 ? 'P'
+				   : new->kind == SRV_GIT_LINK	 ? 'L'
+				   : new->kind == SRV_GIT_MODULE ? 'M'
+												 : 'N',
+				   &entry->id);
+	d->path.size = above;
+	return ok;
+}
+
+static git_odb_object *open_tree(differ *d, const srv_git_id *id, srv_git_tree *out)
+{
+	git_odb_object *object = id ? read_object(id, GIT_OBJECT_TREE, TREE_MAX, d->err) : NULL;
+	if (object)
+		*out = (srv_git_tree){.rest = bytes_of(object)};
+	return object;
+}
+
+/* Both trees are in git's order, in which a folder and a file of one name are two entries. */
+static bool walk(differ *d, const srv_git_id *before, const srv_git_id *after, uint32_t depth)
+{
+	if (before && after && srv_git_id_equal(before, after))
+		return true;
+	if (depth > DEPTH_MAX)
+		return hob_fail(d->err, LIMIT, "folders are nested more than %d deep", DEPTH_MAX);
+	srv_git_tree old = {.any = false}, new = {.any = false};
+	git_odb_object *old_data = open_tree(d, before, &old);
+	git_odb_object *new_data = !before || old_data ? open_tree(d, after, &new) : NULL;
+	bool ok = (!before || old_data) && (!after || new_data);
+	bool has_old = ok && srv_git_tree_next(&old, d->err), has_new = false;
+	ok = ok && d->err->code == HOB_ERR_OK;
+	has_new = ok && srv_git_tree_next(&new, d->err);
+	ok = ok && d->err->code == HOB_ERR_OK;
+	while (ok && (has_old || has_new)) {
+		int order = !has_old ? 1 : !has_new ? -1 : srv_git_compare(&old.entry, &new.entry);
+		ok = (d->entries += 1) <= ENTRIES_MAX ||
+			 hob_fail(d->err, LIMIT, "a commit has more than %d entries", ENTRIES_MAX);
+		ok = ok && put_entry(d, order <= 0 ? &old.entry : NULL, order >= 0 ? &new.entry : NULL, depth);
+		if (ok && order <= 0)
+			has_old = srv_git_tree_next(&old, d->err);
+		ok = ok && d->err->code == HOB_ERR_OK;
+		if (ok && order >= 0)
+			has_new = srv_git_tree_next(&new, d->err);
+		ok = ok && d->err->code == HOB_ERR_OK;
+	}
+	git_odb_object_free(old_data);
+	git_odb_object_free(new_data);
+	return ok;
+}
+
+/* Goes from a tree to its folder `path`. False with err->code OK: there is none. */
+static bool find_folder(differ *d, srv_git_id *tree, hob_str path)
+{
+	while (path.len > 0) {
+		size_t slash = hob_str_find(path, HOB_STR("/"), 0);
+		hob_str name = hob_str_sub(path, 0, slash);
+		path = slash == SIZE_MAX ? (hob_str){0} : hob_str_sub(path, slash + 1, path.len);
+		srv_git_tree listing;
+		git_odb_object *data = open_tree(d, tree, &listing);
+		bool found = false;
+		while (data && !found && srv_git_tree_next(&listing, d->err))
+			found = listing.entry.kind == SRV_GIT_FOLDER && hob_str_equal(listing.entry.name, name);
+		if (found)
+			*tree = listing.entry.id;
+		git_odb_object_free(data);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* The tree of a commit's folder. False without an error: `commit` is "-", or lacks the folder. */
+static bool find_tree(differ *d, hob_str commit, hob_str folder, srv_git_id *tree)
+{
+	srv_git_id id;
+	srv_git_commit facts;
+	if (hob_str_equal(commit, HOB_STR("-")))
+		return false;
+	if (!srv_git_id_parse(commit, &id))
+		return hob_fail(d->err, BAD_REQUEST, "'%.*s' is no commit", HOB_FMT(commit));
+	git_odb_object *object = read_commit(&id, &facts, d->err);
+	if (!object)
+		return false;
+	*tree = facts.tree;
+	git_odb_object_free(object);
+	return find_folder(d, tree, folder);
+}
+
+static bool put_diff(hob_str from, hob_str to, hob_str folder, hob_buf *out, hob_error *err)
+{
+	differ d = {.out = out, .err = err};
+	srv_git_id before, after;
+	bool has_before = find_tree(&d, from, folder, &before);
+	bool has_after = err->code == HOB_ERR_OK && find_tree(&d, to, folder, &after);
+	bool ok = err->code == HOB_ERR_OK;
+	if (ok && !has_after)
+		ok = hob_fail(err, NOT_FOUND, "the commit has no folder '%.*s'", HOB_FMT(folder));
+	ok = ok && walk(&d, has_before ? &before : NULL, &after, 0);
+	hob_buf_release(&d.path);
+	return ok;
+}
+
+/* ---- blobs */
+
+/* Sends the large file of a pointer. False: it is not here in whole. */
+static bool send_large(hob_str sha256, uint64_t size)
+{
+	char path[160];
+	struct stat info;
+	snprintf(path, sizeof path, "lfs/objects/%.2s/%.2s/%.64s", sha256.data, sha256.data + 2, sha256.data);
+	int fd = openat(git_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool whole = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+				 (uint64_t)info.st_size == size && size <= blob_max;
+	if (whole) {
+		char head[160];
+		int len = snprintf(head, sizeof head, "ok %llu %.64s\n", (unsigned long long)size, sha256.data);
+		send_all(head, (size_t)len);
+	}
+	static uint8_t piece[1 << 16];
+	for (uint64_t sent = 0; whole && sent < size;) {
+		ssize_t got = read(fd, piece, size - sent < sizeof piece ? (size_t)(size - sent) : sizeof piece);
+		if (got <= 0)
+			_exit(1); /* its size was promised; the daemon starts another process */
+		send_all(piece, (size_t)got);
+		sent += (uint64_t)got;
+	}
+	if (fd >= 0)
+		close(fd);
+	return whole;
+}
+
+static bool send_blob(const srv_git_id *id, hob_error *err)
+{
+	git_odb_object *object = read_object(id, GIT_OBJECT_BLOB, blob_max, err);
+	hob_str sha256;
+	uint64_t size;
+	if (!object)
+		return false;
+	hob_bytes data = bytes_of(object);
+	bool points = srv_git_lfs_parse(data, &sha256, &size);
+	if (!points || !send_large(sha256, size))
+		answer(data.data, data.size, points ? "pointer" : "");
+	git_odb_object_free(object);
+	return true;
+}
+
+/* ---- questions */
+
+static hob_str next_word(hob_str *rest)
+{
+	size_t end = hob_str_find(*rest, HOB_STR(" "), 0);
+	hob_str word = hob_str_sub(*rest, 0, end);
+	*rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(*rest, end + 1, rest->len);
+	return word;
+}
+
+static bool put_found(hob_str prefix, hob_buf *out, hob_error *err)
+{
+	char whole[SRV_GIT_ID_TEXT + 1];
+	git_oid part, id;
+	int result = prefix.len >= 4 && prefix.len <= SRV_GIT_ID_TEXT &&
+						 git_oid_fromstrn(&part, prefix.data, prefix.len) == 0
+					 ? git_odb_exists_prefix(&id, odb, &part, prefix.len)
+					 : GIT_ENOTFOUND;
+	if (result != 0)
+		return hob_fail(err, NOT_FOUND,
+						result == GIT_EAMBIGUOUS ? "'%.*s' begins the names of several objects"
+												 : "no branch, tag or commit is called '%.*s'",
+						HOB_FMT(prefix));
+	srv_git_id found;
+	memcpy(found.bytes, id.id, sizeof found.bytes);
+	srv_git_id_text(&found, whole);
+	hob_buf_printf(out, "%s", whole);
+	return true;
+}
+
+static bool put_answer(hob_str verb, hob_str rest, hob_buf *out, hob_error *err)
+{
+	srv_git_id id;
+	srv_git_commit commit;
+	if (hob_str_equal(verb, HOB_STR("refs")))
+		return srv_git_refs(git_fd, out, err);
+	hob_str first = next_word(&rest);
+	if (hob_str_equal(verb, HOB_STR("find")))
+		return put_found(first, out, err);
+	if (hob_str_equal(verb, HOB_STR("diff"))) {
+		hob_str to = next_word(&rest);
+		return put_diff(first, to, rest, out, err);
+	}
+	if (!srv_git_id_parse(first, &id))
+		return hob_fail(err, BAD_REQUEST, "'%.*s' names no object", HOB_FMT(first));
+	if (hob_str_equal(verb, HOB_STR("log"))) {
+		unsigned long most = rest.len > 0 ? strtoul(rest.data, NULL, 10) : 0;
+		return put_log(&id, (uint32_t)(most < LOG_MAX ? most : LOG_MAX), out, err);
+	}
+	git_odb_object *object = read_commit(&id, &commit, err);
+	if (object)
+		put_commit(out, &id, &commit);
+	git_odb_object_free(object);
+	return object != NULL;
+}
+
+static void serve(hob_str line)
+{
+	hob_str rest = line, verb = next_word(&rest);
+	hob_error error = {0};
+	hob_buf out = {0};
+	srv_git_id id;
+	if (hob_str_equal(verb, HOB_STR("blob"))) {
+		bool good = srv_git_id_parse(rest, &id) || hob_fail(&error, BAD_REQUEST, "a blob has no name");
+		if (!good || !send_blob(&id, &error))
+			refuse(&error);
+		return;
+	}
+	bool ok = put_answer(verb, rest, &out, &error);
+	if (ok && out.failed)
+		ok = hob_fail(&error, MEMORY, "no memory left for the answer");
+	if (ok)
+		answer(out.data, out.size, "");
+	else
+		refuse(&error);
+	hob_buf_release(&out);
+}
+
+/* ---- start */
+
+static bool open_objects(const char *repository)
+{
+	char folder[4096];
+	git_odb_backend *loose = NULL, *packed = NULL;
+	if (snprintf(folder, sizeof folder, "%s/objects", repository) >= (int)sizeof folder)
+		return false;
+	git_libgit2_opts(GIT_OPT_SET_MWINDOW_SIZE, (size_t)32 << 20);
+	git_libgit2_opts(GIT_OPT_SET_MWINDOW_MAPPED_LIMIT, (size_t)1 << 30);
+	git_libgit2_opts(GIT_OPT_SET_MWINDOW_FILE_LIMIT, (size_t)128);
+	return git_odb_new(&odb) == 0 && git_odb_backend_loose(&loose, folder, -1, 0, 0, 0) == 0 &&
+		   git_odb_add_backend(odb, loose, 1) == 0 && git_odb_backend_pack(&packed, folder) == 0 &&
+		   git_odb_add_backend(odb, packed, 2) == 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct stat info;
+	if (argc != 3 || fstat(SOCKET, &info) != 0 || !S_ISSOCK(info.st_mode)) {
+		fprintf(stderr, "hob-git is started by hob; run 'hob serve git:REPOSITORY' instead\n");
+		return BAD_CALL;
+	}
+	signal(SIGINT, SIG_IGN); /* Ctrl-C is for the daemon */
+	static char line[LINE_MAX_BYTES];
+	srv_sandbox_layers layers;
+	hob_error error = {0};
+	git_fd = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (git_fd < 0 || git_libgit2_init() < 0)
+		return NOT_READY;
+	if (!srv_sandbox_enter((srv_sandbox_policy)atoi(argv[1]), memory_max, &git_fd, 1, SRV_SANDBOX_READS, NULL,
+						   NULL, &layers, &error) ||
+		!srv_git_can_read(git_fd, &error)) {
+		refuse(&error);
+		_exit(NOT_READY);
+	}
+	if (!open_objects(argv[2])) {
+		(void)!hob_fail(&error, IO, "its objects cannot be read");
+		refuse(&error);
+		_exit(NOT_READY);
+	}
+	hob_buf hello = {0};
+	hob_buf_printf(&hello, "landlock %d, seccomp %d", layers.landlock ? layers.landlock_abi : 0,
+				   layers.seccomp);
+	answer(hello.data, hello.size, "");
+	hob_buf_release(&hello);
+	while (read_line(line))
+		serve(hob_str_of(line));
+	_exit(0);
+}
