@@ -114,6 +114,8 @@ def http():
                 continue
             what = item[method]
             out.append(f"\n## `{method.upper()} {path}`\n{what.get('summary', '')}.\n")
+            if "description" in what:
+                out.append("\n" + textwrap.fill(what["description"], 128, break_long_words=False, break_on_hyphens=False) + "\n")
             rows = [(f"`{p['name']}`", p["in"], shown(at(p.get("schema", {}))), p.get("description", ""))
                     for p in map(at, shared + what.get("parameters", []))]
             if rows:

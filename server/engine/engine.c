@@ -138,6 +138,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	bool asks = srv_engine_start_exchange(engine, err);
 	srv_engine_start_turns(engine);
 	srv_engine_start_requests(engine);
+	srv_engine_start_maps(engine);
 	srv_engine_start_changesets(engine);
 	uv_timer_init(loop, &engine->life->timer);
 	srv_engine_add_handle(engine, (uv_handle_t *)&engine->life->timer);

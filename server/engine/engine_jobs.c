@@ -86,6 +86,7 @@ static bool start_on_worker(engine_job *job, bool alone)
 						 .profile = job->ingredients.profile,
 						 .threads = alone ? 0 : 1,
 						 .waited = srv_job_is_looked_at(job),
+						 .mapped = srv_engine_has_maps(engine),
 						 .slow = srv_asset_is_slow(engine, a)};
 	if (!srv_pool_start(engine->jobs->pool, &job->client, &what))
 		return false;

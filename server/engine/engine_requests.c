@@ -78,18 +78,20 @@ bool srv_engine_is_waited_for(const srv_engine *engine, uint32_t id)
 }
 
 /* Waits for all earlier events: the watch delivers them before its mark. Without an event queue, or on
- * request, a scan replaces it. */
+ * request, a scan replaces it. Then for a look at what causes no event. */
 static void wait_for_all(srv_engine *engine, srv_control *control)
 {
 	uint32_t count = engine->options.root_count;
 	uint64_t *rounds = calloc(count + 1, sizeof *rounds);
+	if (rounds)
+		rounds[count] = srv_engine_look_at_maps(engine);
 	for (uint32_t i = 0; rounds && i < count; i++)
 		if (names_root(control->text, engine->roots->shown[i].name))
 			rounds[i] = engine->sources->watch && !control->force
 							? SRV_WAITER_MARK + srv_watch_mark(engine->sources->watch, i)
 							: rounds_from_now(engine, i);
 	bool added = rounds && srv_waiter_add(&engine->requests->waiters, control, HOB_NONE, uv_now(engine->loop),
-										  rounds, count);
+										  rounds, count + 1);
 	for (uint32_t i = 0; added && engine->sources->watch && i < count; i++)
 		if (rounds[i] > 0 && rounds[i] < SRV_WAITER_MARK)
 			srv_watch_rescan(engine->sources->watch, i);

@@ -351,7 +351,7 @@ static bool is_listed(const srv_engine *engine, const srv_file *f)
 	return fd >= 0;
 }
 
-static void file_there(srv_engine *engine, uint32_t file, const srv_stat *stat)
+void srv_engine_file_there(srv_engine *engine, uint32_t file, const srv_stat *stat)
 {
 	srv_file *f = srv_graph_at(engine->graph, file);
 	if (!f->listed && !srv_spelling_is(f->path) && is_listed(engine, f)) {
@@ -409,7 +409,7 @@ static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, ui
 		f->mark = 0;
 		bool there = srv_stat_path(engine->roots->fds[root], f->path, &stat);
 		if (there && (f->asset == HOB_NONE || is_listed(engine, f)))
-			file_there(engine, file, &stat);
+			srv_engine_file_there(engine, file, &stat);
 		else if (!there && srv_is_passing(errno))
 			look_again(engine, root, f->path);
 		else
@@ -449,7 +449,7 @@ static bool take_changes(srv_engine *engine, uint32_t root, const hob_str *paths
 		} else if (there) {
 			uint32_t file = srv_engine_file(engine, root, path);
 			if (file != HOB_NONE)
-				file_there(engine, file, &stat);
+				srv_engine_file_there(engine, file, &stat);
 		} else {
 			uint32_t file = srv_engine_find_file(engine, root, path);
 			if (file != HOB_NONE)
@@ -562,7 +562,8 @@ struct engine_sources *srv_engine_sources_new(uint32_t roots)
 	sources->scan_rounds = calloc(roots + 1, sizeof *sources->scan_rounds);
 	sources->listed = calloc(roots + 1, sizeof *sources->listed);
 	sources->skipped = srv_engine_skipped_new(roots);
-	if (sources->scanned && sources->scan_rounds && sources->listed && sources->skipped)
+	sources->maps = srv_engine_maps_new();
+	if (sources->scanned && sources->scan_rounds && sources->listed && sources->skipped && sources->maps)
 		return sources;
 	srv_engine_sources_free(sources);
 	return NULL;
@@ -579,5 +580,6 @@ void srv_engine_sources_free(struct engine_sources *sources)
 	free(sources->scan_rounds);
 	free(sources->listed);
 	free(sources->young);
+	srv_engine_maps_free(sources->maps);
 	free(sources);
 }

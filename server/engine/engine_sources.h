@@ -40,10 +40,11 @@ struct engine_sources {
 	engine_intake intake;
 	uint32_t scan_mark;
 	bool *scanned;					/* by root */
-	uint64_t *scan_rounds;			/* finished scans, by root */
+	uint64_t *scan_rounds;			/* finished scans, by root; the last entry: the newest look at maps */
 	listed_files *listed;			/* by root */
 	struct engine_skipped *skipped; /* by root */
-	uint32_t swept;					/* last file checked by srv_engine_sweep */
+	struct engine_maps *maps;
+	uint32_t swept; /* last file checked by srv_engine_sweep */
 	young_file *young;
 	uint32_t young_count, young_capacity;
 };
@@ -54,6 +55,8 @@ bool srv_engine_start_watching(srv_engine *engine, hob_error *err);
 void srv_engine_close_watch(srv_engine *engine);
 /* The file exists with this stat data. If that is new, the assets that depend on it become dirty. */
 void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority);
+/* The same after an event; also counts a file that scans list. */
+void srv_engine_file_there(srv_engine *engine, uint32_t file, const srv_stat *stat);
 /* Once a second: checks a few files that no event reported. */
 void srv_engine_sweep(srv_engine *engine, uint32_t period_ms);
 
@@ -68,6 +71,16 @@ void srv_engine_find_below(srv_engine *engine, uint32_t root, hob_str folder); /
  * written, it is stored later, once the file has not changed for a while. */
 void srv_engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms);
 void srv_engine_keep_young(srv_engine *engine); /* once a second: stores those of unchanged files */
+
+/* engine_maps.c */
+struct engine_maps *srv_engine_maps_new(void); /* NULL without memory */
+void srv_engine_start_maps(srv_engine *engine);
+void srv_engine_maps_free(struct engine_maps *maps);
+/* Looks for changes that were made through memory maps. It begins soon, and is over when the last entry of
+ * scan_rounds reaches the number returned. */
+uint64_t srv_engine_look_at_maps(srv_engine *engine);
+void srv_engine_keep_looking(srv_engine *engine);	/* once a second: looks again while inputs are mapped */
+bool srv_engine_has_maps(const srv_engine *engine); /* whether the newest look found mapped inputs */
 
 /* engine_skipped.c */
 struct engine_skipped *srv_engine_skipped_new(uint32_t roots); /* NULL without memory */

@@ -38,6 +38,7 @@ void srv_engine_sweep(srv_engine *engine, uint32_t period_ms)
 	uint32_t count = engine->sources->ready ? srv_graph_count(engine->graph) : 0;
 	uint32_t due = due_of(count, period_ms);
 	uint32_t found = HOB_NONE;
+	srv_engine_keep_looking(engine);
 	for (uint32_t i = 0; i < due && i < count; i++) {
 		engine->sources->swept = (engine->sources->swept + 1) % count;
 		const srv_file *f = srv_graph_at(engine->graph, engine->sources->swept);

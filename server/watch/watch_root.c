@@ -422,17 +422,13 @@ static bool wait_until(watch_root *root, int64_t until_ns)
 	return due;
 }
 
-/* Whether a changed file is stable, and not open for writing. */
+/* Whether a changed file is stable, and not being saved. */
 static bool is_settled(watch_root *root, const srv_file_entry *entry)
 {
 	srv_stat now;
 	if (!srv_stat_path(root->dir_fd, entry->path, &now) || !srv_stat_equal(&now, &entry->stat))
 		return false;
-	int fd = srv_open_beneath(root->dir_fd, entry->path.data, O_RDONLY, true);
-	srv_writers writers = fd >= 0 ? srv_find_writers(fd) : SRV_WRITERS_UNKNOWN;
-	if (fd >= 0)
-		close(fd);
-	return writers != SRV_WRITERS_SOME;
+	return !srv_is_saved_now(root->dir_fd, entry->path);
 }
 
 typedef struct difference {

@@ -129,7 +129,9 @@ static creation look_at(watch_root *root, path_item *item)
 	item->seen = now;
 	if (writers == SRV_WRITERS_UNKNOWN)
 		return same && item->wait_ms >= QUIET_MS ? CREATION_DONE : CREATION_OPEN;
-	return writers == SRV_WRITERS_NONE ? CREATION_DONE : CREATION_OPEN;
+	/* A memory map may stay for good. */
+	return writers == SRV_WRITERS_NONE || !srv_is_saved_now(root->dir_fd, item->path) ? CREATION_DONE
+																					  : CREATION_OPEN;
 }
 
 static void look_at_created(watch_root *root, int64_t now)

@@ -187,7 +187,7 @@ static bool start_on(worker *w, void *job, const srv_pool_job *what)
 	uint8_t payload[SRV_FRAME_PAYLOAD];
 	srv_job_head head = {what->settings, what->profile,
 						 what->threads ? what->threads : (uint32_t)uv_available_parallelism(),
-						 (uint32_t)what->path.len, 0};
+						 (uint32_t)what->path.len, what->mapped};
 	size_t size = sizeof head + what->path.len + what->text.len;
 	if (size + 1 > sizeof payload)
 		return false;

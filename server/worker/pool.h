@@ -113,6 +113,8 @@ typedef struct srv_pool_job {
 	 * the cook is `slow` and so worth a new process, and the idle callback says when to ask again; otherwise
 	 * it keeps its priority. */
 	bool waited, slow;
+	/* Inputs may be open for writing, through memory maps: the caller compares the digests of all. */
+	bool mapped;
 } srv_pool_job;
 /* Starts a job in an idle worker. False if none is idle. */
 bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what);

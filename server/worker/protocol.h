@@ -80,8 +80,8 @@ typedef struct srv_start {
 typedef struct srv_job_head {
 	hob_settings settings;
 	uint32_t profile, threads;
-	uint32_t path_size, reserved;
-	/* followed by the path, then optionally by text that replaces the file */
+	uint32_t path_size, mapped; /* mapped: inputs may be open for writing */
+								/* followed by the path, then optionally by text that replaces the file */
 } srv_job_head;
 
 /* Exit codes of hob-worker when it cannot continue; neither is the model's fault. */

@@ -32,6 +32,7 @@ struct srv_root_hasher {
 
 struct srv_root_io {
 	bool left_root; /* the model refers to something above the root */
+	bool reads_open;
 	int root_fd;
 	uint64_t source_limit;
 	srv_root_hasher *hasher;
@@ -112,6 +113,11 @@ srv_root_io *srv_root_io_new(int root_fd, uint64_t source_limit, srv_root_hasher
 	return io;
 }
 
+void srv_root_io_read_open(srv_root_io *io)
+{
+	io->reads_open = true;
+}
+
 static void wait_for_hash(srv_root_hasher *hasher, const file_record *file)
 {
 	pthread_mutex_lock(&hasher->lock);
@@ -143,7 +149,7 @@ static bool read_whole(srv_root_io *io, file_record *file, int fd, hob_error *er
 		return hob_fail(err, IO, "'%.*s': stat failed: %s", HOB_FMT(file->dep.path), strerror(errno));
 	if (!S_ISREG(before.st_mode))
 		return hob_fail(err, CORRUPT, "'%.*s' is not a regular file", HOB_FMT(file->dep.path));
-	if (srv_is_being_written(fd, &before))
+	if (!io->reads_open && srv_is_being_written(fd, &before))
 		return hob_fail(err, CHANGED, "'%.*s' is still being written", HOB_FMT(file->dep.path));
 	uint64_t size = (uint64_t)before.st_size;
 	uint64_t all = io->source_limit > HOB_LIMIT_SOURCES_BYTES ? io->source_limit : HOB_LIMIT_SOURCES_BYTES;

@@ -22,6 +22,8 @@ srv_root_hasher *srv_root_hasher_new(void);
 srv_root_io *srv_root_io_new(int root_fd, uint64_t source_limit, srv_root_hasher *hasher,
 							 void (*touched)(void *user, hob_str path), void *user);
 void srv_root_io_free(srv_root_io *io);
+/* From now on also reads files that are open for writing, which is otherwise a CHANGED error. */
+void srv_root_io_read_open(srv_root_io *io);
 hob_io srv_root_io_table(srv_root_io *io);
 /* Waits for the digests. The list is valid until free, in order of first use. If the model refers to
  * something above the root, the missing ".." comes last: deeper in the tree it may exist for the same

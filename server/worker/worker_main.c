@@ -263,6 +263,8 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 	uint64_t began = clock_ns();
 	forget_peak(w);
 	srv_root_io *io = srv_root_io_new(w->roots[root], w->start.source_limit, w->hasher, send_touched, w);
+	if (io && head->mapped)
+		srv_root_io_read_open(io);
 	hob_parallel parallel = srv_threads_table(w->threads, head->threads);
 	hob_parts parts = {w, part_get, part_put};
 	hob_cook_result cooked = {0};

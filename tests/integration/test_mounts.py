@@ -1,13 +1,17 @@
 """File systems mounted inside a watched folder, and unmounted again: each change is seen at the next sync, without requesting a
 scan. Also files saved through a shared mapping after their descriptor was closed."""
 import ctypes
+import json
 import mmap
 import os
+import pathlib
 import shutil
 import subprocess
+import sys
+import threading
 import unittest
 
-from hobtest import Scenario, main, obj_text
+from hobtest import HOB, Scenario, main, obj_text
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 NEWNS = 0x20000
@@ -94,35 +98,165 @@ class Mounts(Scenario):
 
 
 class Maps(Scenario):
-    """A save through a mapping gives no event: the sweep finds it; the file is complete half a minute after its last change."""
+    """A save through a mapping gives no event: a sync asks for it. The sweep finds it, too, half a minute after its last change."""
 
-    def open_map(self, path):
-        fd = os.open(path, os.O_RDWR)
+    def open_map(self, path, size=None, access=os.O_RDWR):
+        fd = os.open(path, access | os.O_CREAT)
+        if size:
+            os.ftruncate(fd, size)
         view = mmap.mmap(fd, 0)
         os.close(fd)
         self.addCleanup(view.close)
         return view
 
-    def save(self, view, triangles):
-        text = obj_text(triangles).encode()
-        view[:] = text.ljust(len(view), b"\n")
-        view.flush()
+    def save(self, view, text):
+        view[:] = text.encode().ljust(len(view), b"\n")
 
-    def begin(self):
+    def begin(self, *options):
         path = self.put("a.obj", obj_text(2) + "#" * 500)
-        daemon = self.serve()
+        daemon = self.serve(*options)
         self.addCleanup(daemon.stop)
         daemon.sync()
         return daemon, self.open_map(path)
 
-    def triangles(self, daemon):
-        return daemon.assets("&fields=root,path,stats")["art/a.obj"]["stats"]["triangles"]
+    def saved(self, daemon, name, triangles):
+        daemon.sync()
+        item = daemon.assets("&fields=root,path,state,stats")["art/" + name]
+        self.assertEqual((item["state"], item["stats"]["triangles"]), ("fresh", triangles))
 
     def test_the_sweep_finds_it_while_the_map_stands(self):
         daemon, view = self.begin()
-        self.save(view, 5)
+        self.save(view, obj_text(5))
+        view.flush()
         daemon.wait_event("asset", lambda data: data["asset"] == "art/a.obj" and data["state"] == "fresh")
-        self.assertEqual(self.triangles(daemon), 5)
+        self.assertEqual(daemon.assets("&fields=root,path,stats")["art/a.obj"]["stats"]["triangles"], 5)
+
+    def test_a_sync_waits_for_it(self):
+        daemon, view = self.begin()
+        for triangles in (5, 4, 3, 6):
+            self.save(view, obj_text(triangles))
+            self.saved(daemon, "a.obj", triangles)
+
+    @unittest.skipUnless(MOUNTS, "mounts need a namespace of their own")
+    def test_size_and_time_stay(self):
+        """After the first write through the map, on a tmpfs. After a restart no earlier digest counts."""
+        mount("-t", "tmpfs", "none", self.art)
+        self.addCleanup(subprocess.run, ["umount", "-l", self.art], check=False, capture_output=True)
+        daemon, view = self.begin()
+        self.save(view, obj_text(5))
+        before = os.stat(self.art / "a.obj").st_mtime_ns
+        self.saved(daemon, "a.obj", 5)
+        for triangles in (4, 6):
+            self.save(view, obj_text(triangles))
+            self.saved(daemon, "a.obj", triangles)
+        self.assertEqual(os.stat(self.art / "a.obj").st_mtime_ns, before)
+        daemon.stop()
+        with self.serve() as daemon:
+            self.saved(daemon, "a.obj", 6)
+
+    def test_with_polling(self):
+        daemon, view = self.begin("--watch", "poll", "--poll-ms", "100")
+        for triangles in (5, 3):
+            self.save(view, obj_text(triangles))
+            self.saved(daemon, "a.obj", triangles)
+
+    def test_another_process_holds_it(self):
+        daemon, view = self.begin()
+        view.close()
+        program = "import mmap, os, sys; f = os.open(sys.argv[1], os.O_RDWR); v = mmap.mmap(f, 0); os.close(f)\n" \
+                  "for line in sys.stdin: v[:] = bytes.fromhex(line).ljust(len(v), b'\\n'); print(flush=True)"
+        holder = subprocess.Popen([sys.executable, "-c", program, self.art / "a.obj"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        with holder:
+            for triangles in (4, 5):
+                holder.stdin.write(obj_text(triangles).encode().hex() + "\n")
+                holder.stdin.flush()
+                holder.stdout.readline()
+                self.saved(daemon, "a.obj", triangles)
+            holder.stdin.close()
+        self.saved(daemon, "a.obj", 5)
+        self.put("a.obj", obj_text(7))
+        self.saved(daemon, "a.obj", 7)
+
+    def test_a_new_file_that_is_never_closed(self):
+        daemon, _ = self.begin()
+        (self.art / "new").mkdir()
+        text = obj_text(3)
+        view = self.open_map(self.art / "new/n w.obj", len(text) + 40)
+        self.save(view, text)
+        self.saved(daemon, "new/n w.obj", 3)
+        self.save(view, obj_text(2))
+        self.saved(daemon, "new/n w.obj", 2)
+
+    def test_a_mapped_file_takes_the_place_of_another(self):
+        daemon, _ = self.begin()
+        view = self.open_map(self.art / ".a.tmp", 600)
+        self.save(view, obj_text(4))
+        os.rename(self.art / ".a.tmp", self.art / "a.obj")
+        self.saved(daemon, "a.obj", 4)
+
+    @unittest.skipUnless(MOUNTS, "mounts need a namespace of their own")
+    def test_its_process_is_not_seen(self):
+        """A daemon with processes of its own, as in a container: sync sees that the file differs, and that it is still open."""
+        self.put("a.obj", obj_text(2) + "#" * 500)
+        view = self.open_map(self.art / "a.obj")
+        daemon = self.serve(program=("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", HOB))
+        daemon.sync()
+        self.save(view, obj_text(5))
+        daemon.sync()
+        self.assertNotEqual(daemon.assets("&fields=root,path,state")["art/a.obj"]["state"], "fresh")
+        daemon.wait_event("asset", lambda data: data["asset"] == "art/a.obj" and data["state"] == "fresh")
+        self.assertEqual(daemon.assets("&fields=root,path,stats")["art/a.obj"]["stats"]["triangles"], 5)
+
+    def test_what_a_model_uses(self):
+        """Materials, files behind a link and in hidden folders, and settings."""
+        (self.art / ".hidden").mkdir()
+        colors = {name: self.art / name for name in ("m.mtl", ".hidden/h.mtl")}
+        for path in colors.values():
+            path.write_text("newmtl red\nKd 1 0 0\n".ljust(200))
+        (self.art / "link").symlink_to(".hidden")
+        for model, library in (("m", "m.mtl"), ("h", "link/h.mtl")):
+            self.put(f"{model}.obj", f"mtllib {library}\n" + obj_text(2).replace("f ", "usemtl red\nf ", 1))
+        self.put("cook.json", json.dumps({"lods.max": 2}).ljust(100))
+        daemon, _ = self.begin()
+        for name, path in colors.items():
+            with self.subTest(name):
+                before = daemon.sync()["rev"]
+                self.save(self.open_map(path), "newmtl red\nKd 0 1 0\n")
+                self.assertGreater(daemon.sync()["rev"], before)
+                item = daemon.assets("&fields=root,path,state")[f"art/{pathlib.Path(name).stem}.obj"]
+                self.assertEqual(item["state"], "fresh")
+        before = daemon.sync()["rev"]
+        self.save(self.open_map(self.art / "cook.json"), json.dumps({"lods.max": 1}))
+        self.assertGreater(daemon.sync()["rev"], before)
+
+    def test_a_save_that_goes_on_is_not_taken_half(self):
+        """What two readings disagree on is no save; the sync after it is."""
+        daemon, view = self.begin()
+        stop = threading.Event()
+
+        def scribble():
+            turn = 0
+            while not stop.is_set():
+                turn += 1
+                self.save(view, f"# {turn}\nv 0 0 0\nf 1 2")
+
+        writer = threading.Thread(target=scribble)
+        writer.start()
+        daemon.sync()
+        item = daemon.assets("&fields=root,path,state,stats")["art/a.obj"]
+        stop.set()
+        writer.join()
+        self.assertEqual(item["stats"]["triangles"], 2)
+        self.save(view, obj_text(6))
+        self.saved(daemon, "a.obj", 6)
+
+    def test_a_map_for_reading_costs_nothing(self):
+        daemon, view = self.begin()
+        view.close()
+        with open(self.art / "a.obj", "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ):
+            self.assertEqual(daemon.sync()["rev"], daemon.sync()["rev"])
+            self.put("a.obj", obj_text(3))
+            self.saved(daemon, "a.obj", 3)
 
 
 if __name__ == "__main__":

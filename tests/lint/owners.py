@@ -17,7 +17,7 @@ OWNERS = {
     "engine->assets->": ["engine_assets.c", "engine_inputs.c"],
     "engine->jobs->": ["engine_jobs.c", "engine_job.c", "engine_turn.c", "engine_kit.c", "engine_order.c", "engine_limits.c"],
     "engine->roots->": ["engine_root.c", "engine_skipped.c", "engine_sources.c"],
-    "engine->sources->": ["engine_sources.c", "engine_files.c", "engine_skipped.c", "engine_sweep.c"],
+    "engine->sources->": ["engine_sources.c", "engine_files.c", "engine_skipped.c", "engine_sweep.c", "engine_maps.c"],
     "engine->publishing->": ["engine_publish.c", "engine_view.c", "engine_load.c"],
     "engine->changesets->": ["engine_changeset.c"],
     "engine->moves->": ["engine_move.c"],

@@ -1,0 +1,287 @@
+#include "engine_root.h"
+#include "engine_sources.h"
+#include "engine_turn.h"
+
+#include "../../core/base/array.h"
+#include "../fs/maps.h"
+#include "../fs/transfer.h"
+#include "../log/log.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A look at the files that a process can write through a map, by their bytes.
+ *
+ *   look --> which are mapped --> read --> other bytes than known --> STEADY_MS --> read --> the same: taken
+ *
+ * Bytes that two readings agree on count as saved, although the file is open for writing. Maps of other
+ * users' processes, and of other containers, are not known; so files that changed within RECENT_S and are
+ * open for writing are read, too. They are cooked once they rest: nothing tells such a map from a save
+ * that goes on. */
+
+enum { STEADY_MS = 250, RECENT_S = 600, AGAIN_MS = 10000, RECENT_MAX = 4096 };
+
+typedef struct look_item {
+	uint32_t file;
+	bool mapped, open; /* open: perhaps for writing */
+	bool again, read, agrees;
+	int root_fd;
+	char *path;
+	uint64_t changed, most; /* the graph's tick at the start; the largest size that is read */
+	srv_stat stat;			/* known before, and then of the newest reading */
+	hob_sha256 digest;
+} look_item;
+
+struct engine_maps {
+	uv_work_t work;
+	uv_timer_t rest;
+	uint64_t asked, begun; /* numbers of looks */
+	uint64_t begun_at_ms;
+	srv_maps found;
+	look_item *items;
+	uint32_t count, capacity;
+	uint32_t mapped; /* inputs that a process maps for writing, as of the newest look */
+	bool under_way;
+};
+
+static void begin(srv_engine *engine);
+
+static void drop_items(struct engine_maps *maps)
+{
+	for (uint32_t i = 0; i < maps->count; i++)
+		free(maps->items[i].path);
+	maps->count = 0;
+}
+
+static void end(srv_engine *engine)
+{
+	struct engine_maps *maps = engine->sources->maps;
+	drop_items(maps);
+	maps->under_way = false;
+	engine->sources->scan_rounds[engine->sources->root_count] = maps->begun;
+	srv_engine_stir(engine);
+	if (maps->asked > maps->begun && !engine->closing)
+		begin(engine);
+}
+
+/* ---- reading, in the pool */
+
+static void read_item(look_item *item, const atomic_bool *stop)
+{
+	struct stat info;
+	hob_sha256 before = item->digest;
+	item->read = false;
+	int fd = srv_open_beneath(item->root_fd, item->path, O_RDONLY, true);
+	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size <= item->most) {
+		srv_stat now = srv_stat_of(&info);
+		srv_writers writers = srv_find_writers(fd);
+		item->open = writers == SRV_WRITERS_SOME || (item->mapped && writers == SRV_WRITERS_UNKNOWN);
+		item->read = (item->open || item->again || !srv_stat_equal(&item->stat, &now)) &&
+					 srv_hash_rest(fd, stop, &item->digest, NULL);
+		item->stat = now;
+	}
+	item->agrees = item->read && hob_sha256_equal(&item->digest, &before);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void read_items(uv_work_t *work)
+{
+	srv_engine *engine = work->data;
+	struct engine_maps *maps = engine->sources->maps;
+	for (uint32_t i = 0; i < maps->count; i++)
+		read_item(&maps->items[i], &engine->closing);
+}
+
+/* ---- what the readings say */
+
+static void take(srv_engine *engine, const look_item *item)
+{
+	srv_file *f = srv_graph_at(engine->graph, item->file);
+	bool holds = f->changed == item->changed && !srv_engine_root_is_away(engine, f->root);
+	if (!item->again || !item->agrees || !holds)
+		return;
+	if (item->mapped)
+		srv_log(SRV_LOG_INFO, "found", "%.*s/%.*s: saved through a memory map",
+				HOB_FMT(engine->roots->shown[f->root].name), HOB_FMT(f->path));
+	srv_engine_file_there(engine, item->file, &item->stat);
+	f = srv_graph_at(engine->graph, item->file);
+	if (!item->mapped)
+		return;
+	f->digest = item->digest;
+	f->has_digest = true;
+	srv_engine_store_file(engine, item->file, srv_engine_now_ms());
+}
+
+static bool is_news(srv_engine *engine, const look_item *item)
+{
+	const srv_file *f = srv_graph_at(engine->graph, item->file);
+	return item->read && !(f->exists && f->has_digest && hob_sha256_equal(&f->digest, &item->digest));
+}
+
+static void on_second(uv_work_t *work, int status)
+{
+	srv_engine *engine = work->data;
+	struct engine_maps *maps = engine->sources->maps;
+	(void)status;
+	for (uint32_t i = 0; !engine->closing && i < maps->count; i++)
+		take(engine, &maps->items[i]);
+	end(engine);
+	srv_engine_work_over(engine);
+}
+
+static void on_rest(uv_timer_t *timer)
+{
+	srv_engine *engine = timer->data;
+	if (!engine->closing)
+		srv_engine_work(engine, &engine->sources->maps->work, read_items, on_second);
+}
+
+static void on_first(uv_work_t *work, int status)
+{
+	srv_engine *engine = work->data;
+	struct engine_maps *maps = engine->sources->maps;
+	uint32_t news = 0;
+	(void)status;
+	maps->mapped = 0;
+	for (uint32_t i = 0; i < maps->count; i++) {
+		look_item *item = &maps->items[i];
+		maps->mapped += item->mapped && item->open;
+		item->again = is_news(engine, item);
+		news += item->again;
+	}
+	if (news > 0 && !engine->closing)
+		uv_timer_start(&maps->rest, on_rest, STEADY_MS, 0);
+	else
+		end(engine);
+	srv_engine_work_over(engine);
+}
+
+/* ---- which files */
+
+static void add(srv_engine *engine, uint32_t file, bool mapped)
+{
+	struct engine_maps *maps = engine->sources->maps;
+	const srv_file *f = srv_graph_at(engine->graph, file);
+	char *path = strndup(f->path.data, f->path.len);
+	if (!path || !HOB_ROOM(maps->items, maps->capacity, maps->count)) {
+		free(path);
+		return;
+	}
+	maps->items[maps->count++] = (look_item){.file = file,
+											 .mapped = mapped,
+											 .root_fd = engine->roots->fds[f->root],
+											 .path = path,
+											 .changed = f->changed,
+											 .most = engine->options.pool.source_limit,
+											 .stat = f->stat};
+}
+
+/* A file that no event has reported yet: it was made, mapped, and never closed. */
+static void add_new(srv_engine *engine, const srv_mapped *mapped)
+{
+	for (uint32_t i = 0; i < engine->options.root_count; i++) {
+		hob_str root = hob_str_of(engine->options.roots[i].path), path = hob_str_of(mapped->path);
+		srv_stat stat;
+		if (!hob_str_starts(path, root) || path.data[root.len] != '/')
+			continue;
+		path = hob_str_sub(path, root.len + 1, path.len);
+		bool there = srv_stat_path(engine->roots->fds[i], path, &stat) && stat.inode == mapped->inode;
+		uint32_t known = srv_engine_find_file(engine, i, path), file;
+		if (there && (known == HOB_NONE || !srv_graph_at(engine->graph, known)->exists) &&
+			(file = srv_engine_file(engine, i, path)) != HOB_NONE)
+			add(engine, file, true);
+	}
+}
+
+static void choose(srv_engine *engine)
+{
+	struct engine_maps *maps = engine->sources->maps;
+	uint32_t count = srv_graph_count(engine->graph), recent = 0;
+	int64_t since_ns = (srv_engine_now_ms() - RECENT_S * 1000ll) * 1000000;
+	for (uint32_t i = 0; i < count; i++) {
+		const srv_file *f = srv_graph_at(engine->graph, i);
+		if (!f->exists)
+			continue;
+		bool mapped = srv_maps_at(&maps->found, f->stat.inode);
+		bool asked = f->stat.ctime_ns > since_ns && recent < RECENT_MAX;
+		recent += asked;
+		if (mapped || asked)
+			add(engine, i, mapped);
+	}
+	for (uint32_t i = 0; i < maps->found.count; i++)
+		add_new(engine, &maps->found.items[i]);
+}
+
+static void find(uv_work_t *work)
+{
+	srv_engine *engine = work->data;
+	srv_maps_find(&engine->sources->maps->found);
+}
+
+static void on_found(uv_work_t *work, int status)
+{
+	srv_engine *engine = work->data;
+	struct engine_maps *maps = engine->sources->maps;
+	(void)status;
+	if (engine->sources->ready && !engine->closing)
+		choose(engine);
+	srv_maps_release(&maps->found);
+	srv_engine_work(engine, &maps->work, read_items, on_first);
+	srv_engine_work_over(engine);
+}
+
+static void begin(srv_engine *engine)
+{
+	struct engine_maps *maps = engine->sources->maps;
+	assert(!maps->under_way && maps->count == 0 && maps->begun < maps->asked);
+	maps->under_way = true;
+	maps->begun = maps->asked;
+	maps->begun_at_ms = uv_now(engine->loop);
+	srv_engine_work(engine, &maps->work, find, on_found);
+}
+
+uint64_t srv_engine_look_at_maps(srv_engine *engine)
+{
+	struct engine_maps *maps = engine->sources->maps;
+	maps->asked++;
+	if (!maps->under_way && !engine->closing)
+		begin(engine);
+	return maps->asked;
+}
+
+bool srv_engine_has_maps(const srv_engine *engine)
+{
+	return engine->sources->maps->mapped > 0;
+}
+
+void srv_engine_keep_looking(srv_engine *engine)
+{
+	const struct engine_maps *maps = engine->sources->maps;
+	if (maps->mapped > 0 && !maps->under_way && uv_now(engine->loop) >= maps->begun_at_ms + AGAIN_MS)
+		srv_engine_look_at_maps(engine);
+}
+
+struct engine_maps *srv_engine_maps_new(void)
+{
+	return calloc(1, sizeof(struct engine_maps));
+}
+
+void srv_engine_start_maps(srv_engine *engine)
+{
+	struct engine_maps *maps = engine->sources->maps;
+	maps->work.data = engine;
+	uv_timer_init(engine->loop, &maps->rest);
+	srv_engine_add_handle(engine, (uv_handle_t *)&maps->rest);
+}
+
+void srv_engine_maps_free(struct engine_maps *maps)
+{
+	if (!maps)
+		return;
+	drop_items(maps);
+	free(maps->items);
+	free(maps);
+}

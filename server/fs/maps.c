@@ -1,0 +1,76 @@
+#include "maps.h"
+
+#include "../../core/base/array.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int by_inode(const void *a, const void *b)
+{
+	const srv_mapped *x = a, *y = b;
+	return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+static void put(srv_maps *maps, uint64_t inode, const char *path)
+{
+	char *copy = strdup(path);
+	if (copy && HOB_ROOM(maps->items, maps->capacity, maps->count))
+		maps->items[maps->count++] = (srv_mapped){inode, copy};
+	else
+		free(copy);
+}
+
+/* "7f0-7f1 rw-s 00000000 fe:00 1234   /srv/art/a.glb": shared and of a file. */
+static void read_line(srv_maps *maps, char *line)
+{
+	char how[8];
+	unsigned long long inode;
+	int at = 0;
+	if (sscanf(line, "%*s %7s %*s %*s %llu %n", how, &inode, &at) != 2 || how[3] != 's' || line[at] != '/')
+		return;
+	line[at + (int)strcspn(line + at, "\n")] = 0;
+	if (maps->count == 0 || maps->items[maps->count - 1].inode != inode)
+		put(maps, inode, line + at);
+}
+
+static void read_process(srv_maps *maps, const char *id, char **line, size_t *room)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%.20s/maps", id);
+	FILE *file = fopen(path, "re");
+	while (file && getline(line, room, file) > 0)
+		read_line(maps, *line);
+	if (file)
+		fclose(file);
+}
+
+void srv_maps_find(srv_maps *out)
+{
+	DIR *processes = opendir("/proc");
+	char *line = NULL;
+	size_t room = 0;
+	*out = (srv_maps){0};
+	for (struct dirent *entry; processes && (entry = readdir(processes));)
+		if (entry->d_name[0] > '0' && entry->d_name[0] <= '9')
+			read_process(out, entry->d_name, &line, &room);
+	free(line);
+	if (processes)
+		closedir(processes);
+	if (out->count > 1)
+		qsort(out->items, out->count, sizeof *out->items, by_inode);
+}
+
+const srv_mapped *srv_maps_at(const srv_maps *maps, uint64_t inode)
+{
+	const srv_mapped key = {inode, NULL};
+	return maps->count > 0 ? bsearch(&key, maps->items, maps->count, sizeof key, by_inode) : NULL;
+}
+
+void srv_maps_release(srv_maps *maps)
+{
+	for (uint32_t i = 0; i < maps->count; i++)
+		free(maps->items[i].path);
+	free(maps->items);
+	*maps = (srv_maps){0};
+}
