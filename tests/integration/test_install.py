@@ -50,6 +50,10 @@ class Install(Scenario):
         self.run_in("cmake", "--install", str(BUILD), "--prefix", str(prefix))
         units = prefix / "lib/systemd/system"
         self.assertIn(f"ExecStart={prefix}/bin/hob serve --config {prefix}/etc/hob/hob.json", (units / "hob.service").read_text())
+        # SECURITY.md says why there are no namespaces, and what stands in for them.
+        unit = (units / "hob.service").read_text().splitlines()
+        for line in ("RestrictNamespaces=yes", "ProtectSystem=strict", "PrivateTmp=yes", "PrivateDevices=yes", "NoNewPrivileges=yes"):
+            self.assertIn(line, unit)
         if shutil.which("systemd-analyze"):
             checked = subprocess.run(["systemd-analyze", "verify", "--man=no", str(units / "hob.service"), str(units / "hob.socket")],
                                      capture_output=True, text=True, check=False)

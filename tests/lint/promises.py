@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that each row of tests/PROMISES.md and of the tables of tests/EXPECTATIONS.md names a test, and that each named test
-exists. Prints one line per finding; exits 1 if there is any."""
+"""Checks that each row of tests/PROMISES.md, of the tables of tests/EXPECTATIONS.md, and each layer of SECURITY.md names a test,
+and that each named test exists. Prints one line per finding; exits 1 if there is any."""
 import pathlib
 import re
 import sys
@@ -27,18 +27,27 @@ def sources(name):
     return [*(ROOT / "tests/integration").glob(f"test_{name}.py")] if re.fullmatch(r"\w+", name) else []
 
 
+def findings_of(page, what, tests):
+    names = re.findall(r"`([^`]+)`(?: \(([^)]*)\))?", tests)
+    if not names and what != "no race, undefined behaviour or leak":
+        yield f"{page}: '{what}' names no test"
+    for name, parts in names:
+        found = sources(name)
+        if not found and not name.startswith(("./dev", "tests/")):
+            yield f"{page}: '{what}': there is no test {name}"
+        text = "".join(path.read_text() for path in found)
+        yield from (f"{page}: '{what}': {name} has no {part}" for part in re.findall("`([^`*]+)", parts) if part.rstrip("-") not in text)
+
+
 def promise_findings():
     for row in rows("PROMISES.md"):
-        names = re.findall(r"`([^`]+)`(?: \(([^)]*)\))?", row[1])
-        if not names and row[0] != "no race, undefined behaviour or leak":
-            yield f"PROMISES.md: '{row[0]}' names no test"
-        for name, parts in names:
-            found = sources(name)
-            if not found and not name.startswith(("./dev", "tests/")):
-                yield f"PROMISES.md: '{row[0]}': there is no test {name}"
-            text = "".join(path.read_text() for path in found)
-            yield from (f"PROMISES.md: '{row[0]}': {name} has no {part}" for part in re.findall("`([^`*]+)", parts)
-                        if part.rstrip("-") not in text)
+        yield from findings_of("PROMISES.md", row[0], row[1])
+    layers = [row for row in rows("../SECURITY.md") if len(row) == 4 and row[-1] not in ("---", "worst use")]
+    layers = layers[:next(i for i, row in enumerate(layers) if "openat2" in row[0] or row[0].startswith("`"))]
+    for row in layers:
+        yield from findings_of("SECURITY.md", row[0], row[3])
+    if len(layers) < 9:
+        yield f"SECURITY.md: {len(layers)} layers, not 9"
 
 
 def is_missing(name):
