@@ -1,5 +1,7 @@
 #include "engine_publish.h"
 
+#include "../../core/base/json_write.h"
+
 /* Blocks a model that contains a failed model; its error then names the model to repair. */
 
 static bool is_broken(const asset *a)
@@ -31,15 +33,13 @@ static const asset *culprit_of(srv_engine *engine, const asset *a)
 
 bool srv_engine_blame(srv_engine *engine, asset *a)
 {
-	hob_str none = HOB_STR("\"root_cause\":null}"), old = hob_buf_str(&a->error);
+	hob_str none = HOB_STR(",\"root_cause\":null}"), old = hob_buf_str(&a->error);
 	const asset *culprit = culprit_of(engine, a);
 	if (!culprit || old.len < none.len || !hob_str_equal(hob_str_sub(old, old.len - none.len, old.len), none))
 		return false;
 	hob_buf named = {0};
 	hob_buf_put_str(&named, hob_str_sub(old, 0, old.len - none.len));
-	hob_buf_put_str(&named, HOB_STR("\"root_cause\":"));
-	hob_buf_put_json(&named, hob_str_of(culprit->full));
-	hob_buf_put(&named, "}", 1);
+	hob_json_put(&named, HOB_JSON("root_cause", culprit->full), HOB_JSON_CLOSE('}'));
 	hob_buf_release(&a->error);
 	a->error = named;
 	return true;

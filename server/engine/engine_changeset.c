@@ -84,28 +84,6 @@ static bool is_busy(const srv_engine *engine, uint32_t id)
 
 /* ---- held changes */
 
-static void count_held(srv_engine *engine)
-{
-	uint32_t count = 0;
-	for (uint32_t r = 0; r < engine->changesets->root_count; r++)
-		count += engine->changesets->of[r].held_live;
-	engine->counters.changes.held = count;
-}
-
-/* Holds a change and takes its buffer. False without memory. */
-static bool hold(srv_engine *engine, asset *a, uint32_t id, srv_state state, hob_buf *tail)
-{
-	changeset *set = changeset_of(engine, a);
-	if (!HOB_ROOM(set->held, set->held_room, set->held_count))
-		return false;
-	set->held[set->held_count++] = (held_change){id, state, *tail};
-	set->held_live++;
-	a->changeset.held = set->held_count;
-	*tail = (hob_buf){0};
-	count_held(engine);
-	return true;
-}
-
 /* Whether a new file was saved again: a user works on it, so it is not the first of many. */
 static bool is_saved_again(const changeset *set, const asset *a)
 {
@@ -122,14 +100,14 @@ static void drop(srv_engine *engine, asset *a)
 	assert(h->asset == a->id && set->held_live > 0);
 	h->asset = HOB_NONE;
 	set->held_live--;
+	engine->counters.changes.held--;
 	a->changeset.held = 0;
-	count_held(engine);
 }
 
-static void remove_member(changeset *set, asset *a, uint32_t id)
+static void remove_member(changeset *set, asset *a)
 {
 	for (uint32_t i = 0; a->changeset.member && i < set->member_count; i++)
-		if (set->members[i] == id) {
+		if (set->members[i] == a->id) {
 			set->members[i] = set->members[--set->member_count];
 			set->over = 0;
 			break;
@@ -159,10 +137,17 @@ bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_st
 		return false;
 	drop(engine, a);
 	if (!removed && is_saved_again(set, a)) {
-		remove_member(set, a, id);
+		remove_member(set, a);
 		return false;
 	}
-	return hold(engine, a, id, state, tail);
+	if (!HOB_ROOM(set->held, set->held_room, set->held_count))
+		return false;
+	set->held[set->held_count++] = (held_change){id, state, *tail};
+	set->held_live++;
+	engine->counters.changes.held++;
+	a->changeset.held = set->held_count;
+	*tail = (hob_buf){0};
+	return true;
 }
 
 /* Whether a held change is still true. If the file was added, removed or moved, a newer one follows. */
@@ -171,13 +156,6 @@ static bool is_true(const engine_change *change)
 	const srv_asset *life = &change->a->life;
 	return (change->state == SRV_REMOVED) == !srv_asset_is_alive(life) &&
 		   (change->state != SRV_FRESH || life->has_good);
-}
-
-/* False if there is no record because the index could not be written: the asset is cooked again and published
- * alone. */
-static bool can_be_shown(srv_engine *engine, const engine_change *change)
-{
-	return change->state == SRV_REMOVED || !srv_engine_has_lost_record(engine, change->a);
 }
 
 static void cook_again(srv_engine *engine, asset *a)
@@ -191,22 +169,23 @@ static void cook_again(srv_engine *engine, asset *a)
 										   .priority = SRV_PRIORITY_BACKGROUND});
 }
 
-static void publish_held(srv_engine *engine, changeset *set, held_change *h)
+/* Publishes the asset's held change if it is still true. Without a record, as the index could not be written,
+ * the asset is cooked again and published alone. False: nothing was published. */
+static bool publish_held(srv_engine *engine, asset *a)
 {
-	if (h->asset == HOB_NONE)
-		return;
-	asset *a = srv_asset_at(engine, h->asset);
+	held_change *h = &changeset_of(engine, a)->held[a->changeset.held - 1];
 	hob_buf tail = h->tail;
 	h->tail = (hob_buf){0};
 	engine_change change = {.a = a, .state = h->state, .tail = hob_buf_str(&tail)};
 	drop(engine, a);
-	if (is_true(&change) && can_be_shown(engine, &change)) {
-		srv_publish_change(engine, &change);
-		set->published++;
-	} else if (is_true(&change)) {
+	bool follows = !is_true(&change);
+	bool shown = !follows && (change.state == SRV_REMOVED || !srv_engine_has_lost_record(engine, a));
+	if (shown)
+		srv_publish_one(engine, &change);
+	else if (!follows)
 		cook_again(engine, a);
-	}
 	hob_buf_release(&tail);
+	return shown;
 }
 
 /* Publishes one rev over several turns. True: complete. */
@@ -217,8 +196,11 @@ static bool publish(srv_engine *engine, changeset *set, bool all)
 	if (!set->publishing)
 		srv_publish_begin(engine);
 	set->publishing = true;
-	for (uint32_t done = 0; set->next < set->held_count && (all || srv_engine_has_time(engine, done)); done++)
-		publish_held(engine, set, &set->held[set->next++]);
+	for (uint32_t done = 0; set->next < set->held_count && (all || srv_engine_has_time(engine, done));
+		 done++) {
+		uint32_t id = set->held[set->next++].asset;
+		set->published += id != HOB_NONE && publish_held(engine, srv_asset_at(engine, id));
+	}
 	if (set->next < set->held_count)
 		return false;
 	srv_publish_end(engine);
@@ -304,19 +286,11 @@ void srv_engine_leave(srv_engine *engine, uint32_t id)
 	asset *a = srv_asset_at(engine, id);
 	changeset *set = changeset_of(engine, a);
 	bool busy = is_busy(engine, id);
-	remove_member(set, a, id);
-	if (a->changeset.held == 0)
-		return;
-	held_change *h = &set->held[a->changeset.held - 1];
-	hob_buf tail = h->tail;
-	h->tail = (hob_buf){0};
-	engine_change change = {.a = a, .state = h->state, .tail = hob_buf_str(&tail)};
-	drop(engine, a);
-	if (!busy && is_true(&change) && can_be_shown(engine, &change))
-		srv_publish_changes(engine, &change, 1);
-	else if (!busy && is_true(&change))
-		cook_again(engine, a);
-	hob_buf_release(&tail);
+	remove_member(set, a);
+	if (busy)
+		drop(engine, a);
+	else if (a->changeset.held > 0)
+		(void)publish_held(engine, a);
 }
 
 static void close_changeset(srv_engine *engine, changeset *set)

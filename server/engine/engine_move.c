@@ -1,6 +1,7 @@
 #include "engine_move.h"
 
 #include "../../core/base/array.h"
+#include "../../core/base/json_write.h"
 #include "../log/log.h"
 #include "../settings/sidecar.h"
 #include "../store/digest_map.h"
@@ -151,13 +152,12 @@ void srv_engine_put_move(const srv_engine *engine, asset *a, hob_buf *out)
 	char id[SRV_ASSET_ID + 1];
 	const moved *row = row_of(engine, a);
 	srv_engine_asset_id(engine, a, id);
-	hob_buf_printf(out, ",\"id\":\"%s\"", id);
+	hob_json_put(out, HOB_JSON("id", id));
 	if (!a->move.untold)
 		return;
 	a->move.untold = false;
 	bool arrived = has_arrived(row, a);
-	hob_buf_put_str(out, arrived ? HOB_STR(",\"moved_from\":") : HOB_STR(",\"moved_to\":"));
-	hob_buf_put_json(out, hob_str_of(arrived ? row->earlier : row->name));
+	hob_json_put(out, HOB_JSON(arrived ? "moved_from" : "moved_to", arrived ? row->earlier : row->name));
 }
 
 bool srv_engine_many_former(const srv_engine *engine)
@@ -280,10 +280,7 @@ static void cook_with_settings(srv_engine *engine, uint32_t id)
 
 static void put_reason(hob_buf *reasons, hob_str earlier)
 {
-	hob_buf_put_str(reasons, reasons->size > 0 ? HOB_STR(",{\"kind\":\"moved\",\"path\":")
-											   : HOB_STR("{\"kind\":\"moved\",\"path\":"));
-	hob_buf_put_json(reasons, earlier);
-	hob_buf_put(reasons, "}", 1);
+	hob_json_object(reasons, HOB_JSON("kind", "moved"), HOB_JSON("path", earlier));
 }
 
 /* Adds the origin of the source to the reasons of the next or current job. */

@@ -1,6 +1,7 @@
 #include "engine_publish.h"
 
 #include "../../core/base/array.h"
+#include "../../core/base/json_write.h"
 #include "../../core/settings/rules.h"
 #include "../cook/error_json.h"
 #include "../cook/shrunk.h"
@@ -38,16 +39,13 @@ void srv_engine_store_asset(srv_engine *engine, asset *a)
 
 static void put_outputs(const srv_record *record, hob_buf *out)
 {
-	hob_buf_put_str(out, HOB_STR(",\"outputs\":["));
+	hob_json_put(out, HOB_JSON_OPEN("outputs", '['));
 	for (uint32_t i = 0; i < record->output_count; i++) {
-		char digest[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&record->outputs[i].digest, digest);
-		hob_buf_put_str(out, i > 0 ? HOB_STR(",{\"name\":") : HOB_STR("{\"name\":"));
-		hob_buf_put_json(out, record->outputs[i].name);
-		hob_buf_printf(out, ",\"hash\":\"%s\",\"size\":%llu}", digest,
-					   (unsigned long long)record->outputs[i].size);
+		const srv_record_output *output = &record->outputs[i];
+		hob_json_object(out, HOB_JSON("name", output->name), HOB_JSON_DIGEST("hash", &output->digest),
+						HOB_JSON("size", output->size));
 	}
-	hob_buf_put(out, "]", 1);
+	hob_json_close(out, ']');
 }
 
 static void remove_rows(srv_engine *engine, asset *a)
@@ -98,6 +96,7 @@ void srv_publish_change(srv_engine *engine, const engine_change *change)
 	size_t begin = all->size;
 	hob_buf_printf(all, "{\"rev\":%llu", (unsigned long long)engine->publishing->rev);
 	srv_engine_put_move(engine, change->a, all);
+	hob_buf_put(all, ",", 1);
 	hob_buf_put_str(all, change->tail);
 	change->a->shown.rev = engine->publishing->rev;
 	change->a->shown.told = change->state;
@@ -123,13 +122,12 @@ void srv_publish_end(srv_engine *engine)
 	engine->publishing->open_rev.open = false;
 }
 
-void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count)
+void srv_publish_one(srv_engine *engine, const engine_change *change)
 {
 	bool joins = engine->publishing->open_rev.open;
 	if (!joins)
 		srv_publish_begin(engine);
-	for (uint32_t i = 0; i < count; i++)
-		srv_publish_change(engine, &changes[i]);
+	srv_publish_change(engine, change);
 	if (!joins)
 		srv_publish_end(engine);
 }
@@ -137,35 +135,35 @@ void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint3
 static void put_change_head(const srv_engine *engine, const asset *a, const char *kind, hob_buf *tail)
 {
 	const char *profile = strchr(engine->options.roots[a->root].name, '@');
-	hob_buf_printf(tail, ",\"kind\":\"%s\",\"asset\":", kind);
-	hob_buf_put_json(tail, hob_str_of(a->full));
-	hob_buf_put_str(tail, HOB_STR(",\"profile\":"));
-	hob_buf_put_json(tail, hob_str_of(profile ? profile + 1 : "default"));
-	hob_buf_printf(tail, ",\"quality\":\"%s\",\"state\":\"%s\",\"standing\":\"%s\"", srv_asset_quality(a),
-				   srv_state_name(srv_asset_public(&a->life)), srv_standing_name(srv_asset_stands(a)));
+	hob_json_put(tail, HOB_JSON("kind", kind), HOB_JSON("asset", a->full),
+				 HOB_JSON("profile", profile ? profile + 1 : "default"),
+				 HOB_JSON("quality", srv_asset_quality(a)),
+				 HOB_JSON("state", srv_state_name(srv_asset_public(&a->life))),
+				 HOB_JSON("standing", srv_standing_name(srv_asset_stands(a))));
+}
+
+static void put_error(const asset *a, hob_buf *tail)
+{
+	if (a->error.size > 0)
+		hob_json_put(tail, HOB_JSON_RAW("error", hob_buf_str(&a->error)));
 }
 
 void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count, const char *kind)
 {
-	engine_change *changes = calloc(count + 1, sizeof *changes);
-	hob_buf *tails = calloc(count + 1, sizeof *tails);
-	for (uint32_t i = 0; changes && tails && i < count; i++) {
+	bool begins = count > 0 && !engine->publishing->open_rev.open;
+	if (begins)
+		srv_publish_begin(engine);
+	for (uint32_t i = 0; i < count; i++) {
 		asset *a = srv_asset_at(engine, ids[i]);
-		put_change_head(engine, a, kind, &tails[i]);
-		if (a->error.size > 0) {
-			hob_buf_put_str(&tails[i], HOB_STR(",\"error\":"));
-			hob_buf_put_str(&tails[i], hob_buf_str(&a->error));
-		}
-		hob_buf_put_str(&tails[i], HOB_STR(",\"cause\":[]}"));
-		changes[i] =
-			(engine_change){.a = a, .state = srv_asset_public(&a->life), .tail = hob_buf_str(&tails[i])};
+		hob_buf tail = {0};
+		put_change_head(engine, a, kind, &tail);
+		put_error(a, &tail);
+		hob_json_put(&tail, HOB_JSON_LIST("cause", (hob_str){0}), HOB_JSON_CLOSE('}'));
+		srv_publish_change(engine, &(engine_change){a, srv_asset_public(&a->life), hob_buf_str(&tail), NULL});
+		hob_buf_release(&tail);
 	}
-	if (changes && tails && count > 0)
-		srv_publish_changes(engine, changes, count);
-	for (uint32_t i = 0; tails && i < count; i++)
-		hob_buf_release(&tails[i]);
-	free(tails);
-	free(changes);
+	if (begins)
+		srv_publish_end(engine);
 }
 
 static void publish_event(srv_engine *engine, asset *a, const engine_job *job, const char *kind,
@@ -175,34 +173,26 @@ static void publish_event(srv_engine *engine, asset *a, const engine_job *job, c
 	put_change_head(engine, a, kind, &tail);
 	bool good = record && record->error.len == 0;
 	if (good) {
-		char key[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&record->key, key);
-		hob_buf_printf(&tail, ",\"key\":\"%s\"", key);
+		hob_json_put(&tail, HOB_JSON_DIGEST("key", &record->key));
 		put_outputs(record, &tail);
-		hob_buf_printf(&tail, ",\"cook_ms\":%.3f,\"cached\":%s", (double)record->cook_ns / 1e6,
-					   hit ? "true" : "false");
+		hob_json_put(&tail, HOB_JSON_MS("cook_ms", record->cook_ns), HOB_JSON_BOOL("cached", hit));
 	}
 	if (numbers.len > 0)
-		hob_buf_printf(&tail, ",\"numbers\":%.*s", HOB_FMT(numbers));
-	if (a->error.size > 0) {
-		hob_buf_put_str(&tail, HOB_STR(",\"error\":"));
-		hob_buf_put_str(&tail, hob_buf_str(&a->error));
-	}
+		hob_json_put(&tail, HOB_JSON_RAW("numbers", numbers));
+	put_error(a, &tail);
 	if (job) {
 		hob_rule_count findings[HOB_RULE_COUNT];
 		hob_arena_mark mark = hob_arena_save(&engine->scratch);
 		uint32_t count = srv_asset_findings(engine, a, good ? record->stats : (hob_str){0},
 											&job->ingredients.settings, findings);
 		hob_arena_restore(&engine->scratch, mark);
-		hob_buf_put_str(&tail, HOB_STR(",\"findings\":"));
+		hob_json_key(&tail, "findings");
 		hob_rules_print_levels(findings, count, &tail);
 	}
-	hob_buf_put_str(&tail, HOB_STR(",\"cause\":["));
-	hob_buf_put_str(&tail, reasons);
-	hob_buf_put_str(&tail, HOB_STR("]}"));
+	hob_json_put(&tail, HOB_JSON_LIST("cause", reasons), HOB_JSON_CLOSE('}'));
 	srv_state state = srv_asset_public(&a->life);
 	if (!srv_engine_hold(engine, a, job, state, &tail))
-		srv_publish_changes(engine, &(engine_change){a, state, hob_buf_str(&tail), good ? record : NULL}, 1);
+		srv_publish_one(engine, &(engine_change){a, state, hob_buf_str(&tail), good ? record : NULL});
 	hob_buf_release(&tail);
 }
 
@@ -512,14 +502,11 @@ void srv_publish_removed(srv_engine *engine, asset *a)
 	hob_buf tail = {0};
 	a->shown.view_due = false;
 	hob_buf_clear(&a->error);
-	hob_buf_put_str(&tail, HOB_STR(",\"kind\":\"removed\",\"asset\":"));
-	hob_buf_put_json(&tail, hob_str_of(a->full));
-	hob_buf_put_str(&tail, HOB_STR(",\"state\":\"removed\",\"standing\":\"removed\"}"));
+	hob_json_put(&tail, HOB_JSON("kind", "removed"), HOB_JSON("asset", a->full), HOB_JSON("state", "removed"),
+				 HOB_JSON("standing", "removed"), HOB_JSON_CLOSE('}'));
 	log_later(engine, a);
-	if (srv_engine_hold(engine, a, NULL, SRV_REMOVED, &tail))
-		return;
-	srv_publish_changes(engine, &(engine_change){.a = a, .state = SRV_REMOVED, .tail = hob_buf_str(&tail)},
-						1);
+	if (!srv_engine_hold(engine, a, NULL, SRV_REMOVED, &tail))
+		srv_publish_one(engine, &(engine_change){a, SRV_REMOVED, hob_buf_str(&tail), NULL});
 	hob_buf_release(&tail);
 }
 

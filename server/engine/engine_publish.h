@@ -26,15 +26,15 @@ struct engine_publishing {
 typedef struct engine_change {
 	asset *a;
 	srv_state state;		  /* as in its JSON */
-	hob_str tail;			  /* its JSON without the rev */
+	hob_str tail;			  /* its JSON after the rev and the move */
 	const srv_record *record; /* the record `good`, or NULL if the caller does not have it */
 } engine_change;
 
 void srv_engine_publishing_free(struct engine_publishing *publishing);
-/* Publishes the changes as one rev; rows and views come before the events. */
-void srv_publish_changes(srv_engine *engine, const engine_change *changes, uint32_t count);
-/* Like srv_publish_changes, over several turns. Nothing is visible before the end. Other changes of these
- * turns join the rev. */
+/* Publishes a change as a rev, or as a part of the open one; row and view come before the event. */
+void srv_publish_one(srv_engine *engine, const engine_change *change);
+/* Publishes several changes as one rev, over several turns. Nothing is visible before the end. Other changes
+ * of these turns join the rev. */
 void srv_publish_begin(srv_engine *engine);
 void srv_publish_change(srv_engine *engine, const engine_change *change);
 void srv_publish_end(srv_engine *engine);

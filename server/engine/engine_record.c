@@ -5,6 +5,7 @@
 #include "../reuse/kept.h"
 #include "../store/record.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 /* Exports and imports records of cooks by key, for other machines. */
@@ -44,12 +45,11 @@ void srv_engine_answer_records(srv_engine *engine, srv_control *control)
 {
 	enum { EACH = 16, BODY = 16 << 20 };
 	if (hob_str_find(control->tag, hob_str_of(srv_store_epoch(engine->store)), 0) != SIZE_MAX) {
-		hob_buf text = {0};
-		hob_buf_printf(&text, "caches ask each other in a circle: %.*s, and %s, which is asked, again",
-					   HOB_FMT(control->tag), srv_store_epoch(engine->store));
-		hob_buf_put(&text, "", 1);
-		srv_control_answer(control, 508, "http.loop", text.failed ? "" : (const char *)text.data);
-		hob_buf_release(&text);
+		char text[1024];
+		snprintf(text, sizeof text, "caches ask each other in a circle: %.*s, and %s, which is asked, again",
+				 (int)(control->tag.len < 800 ? control->tag.len : 800), control->tag.data,
+				 srv_store_epoch(engine->store));
+		srv_control_answer(control, 508, "http.loop", text);
 		return;
 	}
 	hob_arena arena;

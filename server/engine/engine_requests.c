@@ -1,6 +1,7 @@
 #include "engine_requests.h"
 
 #include "../../core/base/array.h"
+#include "../../core/base/json_write.h"
 #include "../control/answer.h"
 #include "../cook/waiter.h"
 #include "../log/log.h"
@@ -13,10 +14,8 @@
 #include "engine_upkeep.h"
 
 #include <assert.h>
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 struct engine_requests {
 	uv_async_t wake;
@@ -39,11 +38,9 @@ static asset *asked_asset(srv_engine *engine, srv_control *control)
 
 static void answer_missing(const srv_engine *engine, srv_control *control, const asset *a)
 {
-	hob_buf detail = {0};
-	hob_buf_printf(&detail, "%.*s", HOB_FMT(engine->roots->shown[a->root].note));
-	hob_buf_put(&detail, "", 1);
-	srv_control_answer(control, 409, "source-missing", (const char *)detail.data);
-	hob_buf_release(&detail);
+	char detail[512];
+	snprintf(detail, sizeof detail, "%.*s", HOB_FMT(engine->roots->shown[a->root].note));
+	srv_control_answer(control, 409, "source-missing", detail);
 }
 
 /* ---- waiting */
@@ -106,13 +103,6 @@ static bool is_busy(srv_engine *engine, uint32_t id)
 	return srv_asset_is_busy(&a->life) || a->changeset.held > 0;
 }
 
-/* Whether a preview is shown, which is enough unless the request asks for the final cook. */
-static bool has_preview(const srv_engine *engine, uint32_t id)
-{
-	const asset *a = srv_asset_at(engine, id);
-	return srv_asset_shows_preview(&a->life);
-}
-
 /* Whether the asset is checked again for the request: the check before it found a half-written input, which
  * may be complete by now. */
 static bool waits_for_a_look(const asset *a, const srv_waiter *w)
@@ -144,21 +134,17 @@ static bool all_idle(srv_engine *engine, const srv_waiter *w)
 static void answer_sync(srv_engine *engine, const srv_waiter *w)
 {
 	hob_buf body = {0};
-	bool first = true;
 	uint32_t count;
 	const uint32_t *unsettled = srv_engine_unsettled(engine, &count);
-	hob_buf_printf(&body, "{\"rev\":%llu,\"failed\":[", (unsigned long long)engine->publishing->rev);
+	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("rev", engine->publishing->rev),
+				 HOB_JSON_OPEN("failed", '['));
 	for (uint32_t i = 0; i < count; i++) {
 		const asset *a = srv_asset_at(engine, unsettled[i]);
-		if (!srv_standing_is_problem(srv_asset_stands(a), a->error.size > 0) ||
-			!srv_waiter_wants_root(w, a->root))
-			continue;
-		if (!first)
-			hob_buf_put(&body, ",", 1);
-		first = false;
-		hob_buf_put_json(&body, hob_str_of(a->full));
+		if (srv_standing_is_problem(srv_asset_stands(a), a->error.size > 0) &&
+			srv_waiter_wants_root(w, a->root))
+			hob_json_str(&body, hob_str_of(a->full));
 	}
-	hob_buf_put_str(&body, HOB_STR("]}"));
+	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	w->control->answer(w->control, 200, hob_buf_str(&body));
 	hob_buf_release(&body);
 }
@@ -184,7 +170,9 @@ static bool is_done(void *user, const srv_waiter *w)
 			   all_idle(engine, w);
 	if (srv_engine_spreads(engine) || srv_asset_at(engine, w->asset)->shown.view_due)
 		return false;
-	return !is_busy(engine, w->asset) || (!w->final && has_preview(engine, w->asset));
+	/* A preview is enough unless the request asks for the final cook. */
+	return !is_busy(engine, w->asset) ||
+		   (!w->final && srv_asset_shows_preview(&srv_asset_at(engine, w->asset)->life));
 }
 
 static void answer_waiter(void *user, const srv_waiter *w, srv_waiter_end end)
@@ -246,51 +234,30 @@ static void control_cook(srv_engine *engine, srv_control *control)
 
 /* ---- messages from the HTTP thread */
 
+static void (*const answers[SRV_CONTROL_KINDS])(srv_engine *engine, srv_control *control) = {
+	[SRV_CONTROL_COOK] = control_cook,
+	[SRV_CONTROL_WAIT] = control_wait,
+	[SRV_CONTROL_SYNC] = wait_for_all,
+	[SRV_CONTROL_JOBS_LIVE] = srv_engine_list_jobs,
+	[SRV_CONTROL_JOB_LIVE] = srv_engine_tell_job,
+	[SRV_CONTROL_CANCEL] = srv_engine_cancel_job,
+	[SRV_CONTROL_RECORD] = srv_engine_answer_record,
+	[SRV_CONTROL_RECORDS] = srv_engine_answer_records,
+	[SRV_CONTROL_PULL] = srv_engine_pull,
+	[SRV_CONTROL_RECORD_PUT] = srv_engine_take_record,
+	[SRV_CONTROL_GC] = srv_engine_start_task,
+	[SRV_CONTROL_VERIFY] = srv_engine_start_task,
+};
+
 static void dispatch(srv_engine *engine, srv_control *control)
 {
-	if (engine->closing) {
+	assert(control->kind < SRV_CONTROL_FIRST_QUESTION);
+	if (engine->closing)
 		srv_control_answer(control, 503, "http.draining", "Hob is stopping");
-		return;
-	}
-	switch (control->kind) {
-	case SRV_CONTROL_COOK:
-		control_cook(engine, control);
-		break;
-	case SRV_CONTROL_WAIT:
-		control_wait(engine, control);
-		break;
-	case SRV_CONTROL_SYNC:
-		wait_for_all(engine, control);
-		break;
-	case SRV_CONTROL_JOBS_LIVE:
-		srv_engine_list_jobs(engine, control);
-		break;
-	case SRV_CONTROL_JOB_LIVE:
-		srv_engine_tell_job(engine, control);
-		break;
-	case SRV_CONTROL_CANCEL:
-		srv_engine_cancel_job(engine, control);
-		break;
-	case SRV_CONTROL_RECORD:
-		srv_engine_answer_record(engine, control);
-		break;
-	case SRV_CONTROL_RECORDS:
-		srv_engine_answer_records(engine, control);
-		break;
-	case SRV_CONTROL_PULL:
-		srv_engine_pull(engine, control);
-		break;
-	case SRV_CONTROL_RECORD_PUT:
-		srv_engine_take_record(engine, control);
-		break;
-	case SRV_CONTROL_GC:
-	case SRV_CONTROL_VERIFY:
-		srv_engine_start_task(engine, control);
-		break;
-	default:
-		if (!srv_derive_take(engine->derive, control))
-			assert(false && "a question for another thread");
-	}
+	else if (answers[control->kind])
+		answers[control->kind](engine, control);
+	else if (!srv_derive_take(engine->derive, control))
+		assert(false && "a question for another thread");
 }
 
 static void post(void *user, srv_control *control)

@@ -2,6 +2,7 @@
 #include "engine_root.h"
 #include "engine_sources.h"
 
+#include "../../core/base/json_write.h"
 #include "../fs/model_format.h"
 #include "../log/log.h"
 
@@ -139,18 +140,20 @@ void srv_engine_skip_links(srv_engine *engine, uint32_t root)
 		mark_link(engine, root, path, true);
 }
 
+static void put_file(hob_buf *out, hob_str path, const srv_model_format *format)
+{
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("path", path),
+				 HOB_JSON("format", format ? format->what : "model"),
+				 HOB_JSON("remedy", format ? format->remedy : "export glTF"));
+}
+
 /* Appends a model that its cook skipped: clients show `why` instead of the text about the format. */
 static void put_asset(const asset *a, hob_buf *out)
 {
-	const srv_model_format *format = srv_model_format_of(hob_str_of(a->path));
 	cJSON *error = cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
 	const char *why = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(error, "message"));
-	hob_buf_put_str(out, out->size > 1 ? HOB_STR(",{\"path\":") : HOB_STR("{\"path\":"));
-	hob_buf_put_json(out, hob_str_of(a->path));
-	hob_buf_printf(out, ",\"format\":\"%s\",\"remedy\":\"%s\",\"why\":", format ? format->what : "model",
-				   format ? format->remedy : "export glTF");
-	hob_buf_put_json(out, hob_str_of(why ? why : ""));
-	hob_buf_put(out, "}", 1);
+	put_file(out, hob_str_of(a->path), srv_model_format_of(hob_str_of(a->path)));
+	hob_json_put(out, HOB_JSON("why", why ? why : ""), HOB_JSON_CLOSE('}'));
 	cJSON_Delete(error);
 }
 
@@ -181,20 +184,17 @@ static char *list_text(srv_engine *engine, uint32_t root)
 	uint32_t assets = 0, count;
 	const uint32_t *unsettled = srv_engine_unsettled(engine, &count);
 	hob_buf out = {0};
-	hob_buf_put(&out, "[", 1);
+	hob_json_open(&out, '[');
 	for (uint32_t i = 0; i < s->listed_count; i++) {
-		const skipped_file *file = &s->listed[i];
-		hob_buf_put_str(&out, i > 0 ? HOB_STR(",{\"path\":") : HOB_STR("{\"path\":"));
-		hob_buf_put_json(&out, hob_str_of(file->path));
-		hob_buf_printf(&out, ",\"format\":\"%s\",\"remedy\":\"%s\"}", file->format->what,
-					   file->format->remedy);
+		put_file(&out, hob_str_of(s->listed[i].path), s->listed[i].format);
+		hob_json_close(&out, '}');
 	}
 	for (uint32_t i = 0; i < count && assets < LISTED; i++)
 		if (is_skipped_in(srv_asset_at(engine, unsettled[i]), root)) {
 			put_asset(srv_asset_at(engine, unsettled[i]), &out);
 			assets++;
 		}
-	hob_buf_put_str(&out, HOB_STR("]"));
+	hob_json_close(&out, ']');
 	hob_buf_put(&out, "", 1);
 	char *text = out.failed ? NULL : strdup((const char *)out.data);
 	hob_buf_release(&out);

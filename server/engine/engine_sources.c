@@ -1,5 +1,6 @@
 #include "engine_sources.h"
 
+#include "../../core/base/json_write.h"
 #include "../fs/spelling.h"
 #include "../log/log.h"
 #include "engine_changeset.h"
@@ -226,19 +227,20 @@ static bool has_time_for_many(const srv_engine *engine, uint32_t done)
 /* Compares the scan's list with the known files. False: the next turn continues. */
 static bool compare_some(srv_engine *engine, uint32_t root, const srv_file_entry *files, size_t count)
 {
+	engine_intake *intake = &engine->sources->intake;
 	uint32_t done = 0;
-	for (; engine->sources->intake.next < count; engine->sources->intake.next++) {
+	for (; intake->next < count; intake->next++) {
 		if (!has_time_for_many(engine, done++))
 			return false;
-		compare_listed(engine, root, &files[engine->sources->intake.next]);
+		compare_listed(engine, root, &files[intake->next]);
 	}
-	if (engine->sources->intake.file == 0)
+	if (intake->file == 0)
 		engine->roots->shown[root].files = count;
 	/* Files that a job found after the scan are newer than the list. */
-	for (; engine->sources->intake.file < engine->sources->intake.files; engine->sources->intake.file++) {
+	for (; intake->file < intake->files; intake->file++) {
 		if (!has_time_for_many(engine, done++))
 			return false;
-		compare_known(engine, root, (uint32_t)engine->sources->intake.file);
+		compare_known(engine, root, intake->file);
 	}
 	return true;
 }
@@ -254,13 +256,13 @@ static bool all_scanned(const srv_engine *engine)
 /* Checks all assets after the last of the first scans. False: the next turn continues. */
 static bool become_ready(srv_engine *engine)
 {
+	uint32_t done = 0, *checked = &engine->sources->intake.checked;
 	if (engine->sources->ready || !all_scanned(engine))
 		return true;
-	uint32_t done = 0;
-	for (; engine->sources->intake.checked < engine->assets->count; engine->sources->intake.checked++) {
+	for (; *checked < engine->assets->count; ++*checked) {
 		if (!has_time_for_many(engine, done++))
 			return false;
-		check(engine, engine->sources->intake.checked);
+		check(engine, *checked);
 	}
 	if (!srv_engine_make_views(engine))
 		return false;
@@ -273,19 +275,20 @@ static bool become_ready(srv_engine *engine)
 
 static void begin_scan(srv_engine *engine, uint32_t root, size_t count)
 {
-	engine->sources->intake = (engine_intake){.open = true, .checked = engine->sources->intake.checked};
+	engine_intake *intake = &engine->sources->intake;
+	*intake = (engine_intake){.open = true, .checked = intake->checked};
 	srv_engine_check_root(engine, root);
 	if (count == 0 && !srv_watch_is_unread(engine->sources->watch, (hob_str){0}) &&
 		srv_engine_root_is_doubtful(engine, root)) {
 		srv_engine_lose_empty_root(engine, root);
 		return;
 	}
-	engine->sources->intake.back = srv_engine_find_root(engine, root);
+	intake->back = srv_engine_find_root(engine, root);
 	srv_engine_changeset_find(engine, root);
 	srv_engine_gather_scan(engine, root);
-	engine->sources->intake.gathers = srv_engine_gathers(engine, root);
-	engine->sources->intake.mark = ++engine->sources->scan_mark;
-	engine->sources->intake.files = srv_graph_count(engine->graph);
+	intake->gathers = srv_engine_gathers(engine, root);
+	intake->mark = ++engine->sources->scan_mark;
+	intake->files = srv_graph_count(engine->graph);
 	srv_engine_skip_none(engine, root);
 	srv_engine_skip_links(engine, root);
 }
@@ -308,18 +311,19 @@ static bool compare(srv_engine *engine, uint32_t root, const srv_file_entry *fil
 static bool on_scanned(void *user, uint32_t root, const srv_file_entry *files, size_t count)
 {
 	srv_engine *engine = user;
+	engine_intake *intake = &engine->sources->intake;
 	if (engine->closing)
 		return true;
-	if (!engine->sources->intake.open)
+	if (!intake->open)
 		begin_scan(engine, root, count);
 	/* The root may be lost during the comparison. */
-	bool compares = !engine->sources->intake.compared && !srv_engine_root_is_away(engine, root);
+	bool compares = !intake->compared && !srv_engine_root_is_away(engine, root);
 	if (compares && !compare(engine, root, files, count))
 		return false;
-	engine->sources->intake.compared = engine->sources->scanned[root] = true;
+	intake->compared = engine->sources->scanned[root] = true;
 	if (!become_ready(engine))
 		return false;
-	engine->sources->intake.open = false;
+	intake->open = false;
 	end_scan(engine, root);
 	return true;
 }
@@ -393,12 +397,13 @@ static void look_again(srv_engine *engine, uint32_t root, hob_str path)
 /* Checks the known files below a changed folder. False: the next turn continues. */
 static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, uint32_t *done)
 {
-	if (engine->sources->intake.file == 0) {
+	engine_intake *intake = &engine->sources->intake;
+	if (intake->file == 0) {
 		srv_engine_find_below(engine, root, folder);
-		engine->sources->intake.files = srv_graph_count(engine->graph);
+		intake->files = srv_graph_count(engine->graph);
 	}
-	for (; engine->sources->intake.file < engine->sources->intake.files; engine->sources->intake.file++) {
-		uint32_t file = engine->sources->intake.file;
+	for (; intake->file < intake->files; intake->file++) {
+		uint32_t file = intake->file;
 		srv_file *f = srv_graph_at(engine->graph, file);
 		srv_stat stat;
 		if (f->root != root || !hob_str_starts(f->path, folder) ||
@@ -415,18 +420,19 @@ static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, ui
 		else
 			file_gone(engine, file, SRV_PRIORITY_CHANGED);
 	}
-	engine->sources->intake.file = 0;
+	intake->file = 0;
 	return true;
 }
 
 /* Takes the paths that the watch reports. False: the next turn continues. */
 static bool take_changes(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count)
 {
-	uint32_t done = 0;
-	for (; engine->sources->intake.next < count; engine->sources->intake.next++) {
+	engine_intake *intake = &engine->sources->intake;
+	uint32_t done = 0, known;
+	for (; intake->next < count; intake->next++) {
 		if (!srv_engine_has_time(engine, done++))
 			return false;
-		hob_str path = paths[engine->sources->intake.next];
+		hob_str path = paths[intake->next];
 		srv_stat stat;
 		bool folder = path.len > 0 && path.data[path.len - 1] == '/';
 		bool there = !folder && srv_stat_path(engine->roots->fds[root], path, &stat);
@@ -450,10 +456,8 @@ static bool take_changes(srv_engine *engine, uint32_t root, const hob_str *paths
 			uint32_t file = srv_engine_file(engine, root, path);
 			if (file != HOB_NONE)
 				srv_engine_file_there(engine, file, &stat);
-		} else {
-			uint32_t file = srv_engine_find_file(engine, root, path);
-			if (file != HOB_NONE)
-				file_gone(engine, file, SRV_PRIORITY_CHANGED);
+		} else if ((known = srv_engine_find_file(engine, root, path)) != HOB_NONE) {
+			file_gone(engine, known, SRV_PRIORITY_CHANGED);
 		}
 	}
 	return true;
@@ -462,19 +466,20 @@ static bool take_changes(srv_engine *engine, uint32_t root, const hob_str *paths
 static bool on_changed(void *user, uint32_t root, const hob_str *paths, size_t count)
 {
 	srv_engine *engine = user;
+	engine_intake *intake = &engine->sources->intake;
 	if (engine->closing)
 		return true;
-	if (!engine->sources->intake.open) {
-		engine->sources->intake = (engine_intake){.open = true, .checked = engine->sources->intake.checked};
+	if (!intake->open) {
+		*intake = (engine_intake){.open = true, .checked = intake->checked};
 		srv_engine_gather(engine, root, paths, count);
-		engine->sources->intake.gathers = srv_engine_gathers(engine, root);
-	} else if (engine->sources->intake.gathers) {
+		intake->gathers = srv_engine_gathers(engine, root);
+	} else if (intake->gathers) {
 		srv_engine_gather_more(engine, root);
 	}
 	bool over = take_changes(engine, root, paths, count);
 	srv_engine_gathered(engine);
 	srv_engine_stir(engine);
-	engine->sources->intake.open = !over;
+	intake->open = !over;
 	return over;
 }
 
@@ -484,11 +489,7 @@ static void on_reset(void *user, uint32_t root, const char *why)
 	engine->counters.sources.resets++;
 	srv_log(SRV_LOG_WARNING, "rescan", "%.*s: %s", HOB_FMT(engine->roots->shown[root].name), why);
 	hob_buf data = {0};
-	hob_buf_put_str(&data, HOB_STR("{\"root\":"));
-	hob_buf_put_json(&data, engine->roots->shown[root].name);
-	hob_buf_put_str(&data, HOB_STR(",\"reason\":"));
-	hob_buf_put_json(&data, hob_str_of(why));
-	hob_buf_put(&data, "}", 1);
+	hob_json_object(&data, HOB_JSON("root", engine->roots->shown[root].name), HOB_JSON("reason", why));
 	srv_publish_event(&engine->publish, "reset", (hob_str){0}, hob_buf_str(&data));
 	hob_buf_release(&data);
 }

@@ -36,11 +36,11 @@ static void put_task(const engine_task *t, hob_buf *out)
 {
 	uint64_t done = t->done;
 	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("id", t->id),
-				 HOB_JSON("kind", t->verifies ? HOB_STR("verify") : HOB_STR("gc")), HOB_JSON_NULL("asset"),
-				 HOB_JSON("state", t->finished ? HOB_STR("done") : HOB_STR("running")),
-				 HOB_JSON_SOME("result", !t->finished ? (hob_str){0}
-										 : t->stop	  ? HOB_STR("cancelled")
-													  : HOB_STR("done")),
+				 HOB_JSON("kind", t->verifies ? "verify" : "gc"), HOB_JSON_NULL("asset"),
+				 HOB_JSON("state", t->finished ? "done" : "running"),
+				 HOB_JSON_SOME("result", hob_str_of(!t->finished ? ""
+													: t->stop	 ? "cancelled"
+																 : "done")),
 				 HOB_JSON_BOOL("dry_run", t->dry_run), HOB_JSON_KEY("progress"));
 	hob_buf_printf(out, "%.3f", t->finished || t->total == 0 ? 1.0 : (double)done / (double)t->total);
 	hob_json_put(out, HOB_JSON_TIME("queued_at", t->started_at_ms),
@@ -107,8 +107,8 @@ static void forget_old(srv_engine *engine)
 static void publish(const engine_task *t)
 {
 	hob_buf data = {0};
-	hob_buf_printf(&data, "{\"id\":%llu,\"state\":\"%s\",\"kind\":\"%s\"}", (unsigned long long)t->id,
-				   t->finished ? "done" : "running", t->verifies ? "verify" : "gc");
+	hob_json_object(&data, HOB_JSON("id", t->id), HOB_JSON("state", t->finished ? "done" : "running"),
+					HOB_JSON("kind", t->verifies ? "verify" : "gc"));
 	srv_publish_event(&t->engine->publish, "job", (hob_str){0}, hob_buf_str(&data));
 	hob_buf_release(&data);
 }

@@ -1,6 +1,7 @@
 #include "engine_upkeep.h"
 
 #include "../log/log.h"
+#include "../store/digest_map.h"
 #include "../worker/process_state.h"
 #include "engine_exchange.h"
 #include "engine_sources.h"
@@ -69,35 +70,16 @@ void srv_engine_fold_log(srv_engine *engine)
 		begin_sync(engine, fold_run, fold_done);
 }
 
-static int compare(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(hob_sha256));
-}
-
 typedef struct live_keys {
 	const srv_engine *engine;
-	srv_upstream *upstream;
-	hob_sha256 *keys; /* NULL: not requested yet */
-	size_t count;
-	bool failed;
+	digest_map keys;
+	bool found, failed; /* `found`: the keys are collected */
 } live_keys;
 
-static void find_live(live_keys *live)
+static void add_live(live_keys *live, bool used, const hob_sha256 *key)
 {
-	const srv_engine *engine = live->engine;
-	live->keys = malloc((engine->assets->count * 3 + 1) * sizeof *live->keys);
-	live->failed = !live->keys;
-	for (uint32_t i = 0; live->keys && i < engine->assets->count; i++) {
-		const asset *a = srv_asset_at(engine, i);
-		if (a->shown.any)
-			live->keys[live->count++] = a->shown.served;
-		if (srv_asset_is_alive(&a->life) && a->life.has_good)
-			live->keys[live->count++] = a->shown.good;
-		if (srv_asset_is_alive(&a->life) && a->last.known)
-			live->keys[live->count++] = a->last.key;
-	}
-	if (live->keys)
-		qsort(live->keys, live->count, sizeof *live->keys, compare);
+	bool fresh;
+	live->failed = live->failed || (used && !srv_digest_map_put(&live->keys, key, &fresh));
 }
 
 /* Whether an asset uses the record, or the upstream still needs it. Collects the keys in use at the first
@@ -105,15 +87,23 @@ static void find_live(live_keys *live)
 static bool is_live(void *user, const hob_sha256 *record)
 {
 	live_keys *live = user;
-	if (!live->keys && !live->failed)
-		find_live(live);
-	return live->failed || bsearch(record, live->keys, live->count, sizeof *live->keys, compare) != NULL ||
-		   (live->upstream && srv_upstream_holds(live->upstream, record));
+	const srv_engine *engine = live->engine;
+	for (uint32_t i = 0; !live->found && i < engine->assets->count; i++) {
+		const asset *a = srv_asset_at(engine, i);
+		bool alive = srv_asset_is_alive(&a->life);
+		add_live(live, a->shown.any, &a->shown.served);
+		add_live(live, alive && a->life.has_good, &a->shown.good);
+		add_live(live, alive && a->last.known, &a->last.key);
+	}
+	live->found = true;
+	return live->failed || srv_digest_map_find(&live->keys, record) ||
+		   (engine->exchange->upstream && srv_upstream_holds(engine->exchange->upstream, record));
 }
 
 uint64_t srv_engine_trim(srv_engine *engine, bool dry)
 {
-	live_keys live = {.engine = engine, .upstream = engine->exchange->upstream};
+	live_keys live = {.engine = engine};
+	srv_digest_map_init(&live.keys, 0);
 	uint64_t freed = dry ? srv_store_would_trim(engine->store, is_live, &live)
 						 : srv_store_trim(engine->store, is_live, &live);
 	char text[32];
@@ -121,7 +111,7 @@ uint64_t srv_engine_trim(srv_engine *engine, bool dry)
 		srv_log(SRV_LOG_INFO, "evicted", "%s of results that were not used for longest",
 				srv_text_bytes(freed, text));
 	srv_publish_note_rows(&engine->publish);
-	free(live.keys);
+	srv_digest_map_release(&live.keys);
 	return freed;
 }
 
