@@ -3,7 +3,6 @@
 
 #include "../log/log.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -41,17 +40,13 @@ static int run_bundle(int argc, char **argv)
 	}
 	if (response.status != 200) {
 		code = srv_cli_print_problem("hob bundle", &response);
-	} else if (to_stdout) {
-		bool wrote = fwrite(response.body.data, 1, response.body.size, stdout) == response.body.size &&
-					 fflush(stdout) == 0;
-		if (!wrote)
-			fprintf(stderr, "hob bundle: stdout cannot be written: %s\n", strerror(errno));
-		code = wrote ? EXIT_GOOD : EXIT_USAGE;
-	} else if (!srv_cook_write_file(out ? out : name, (hob_bytes){response.body.data, response.body.size},
-									&total, &error)) {
+	} else if (!srv_cook_write_file(to_stdout ? "/dev/stdout"
+									: out	  ? out
+											  : name,
+									hob_buf_bytes(&response.body), &total, &error)) {
 		srv_cli_print_error("hob bundle", &error);
 		code = EXIT_USAGE;
-	} else {
+	} else if (!to_stdout) {
 		printf("%s  %s; 'hob replay %s' repeats the cook\n", out ? out : name,
 			   srv_text_bytes(response.body.size, size), out ? out : name);
 	}

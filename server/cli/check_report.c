@@ -379,12 +379,11 @@ static cJSON *report_of(const check_report *c, bool fresh)
 			if (fresh && row->known)
 				continue;
 			put_text(row, fresh, &text);
-			hob_buf_put(&text, "", 1);
 			cJSON *note = cJSON_CreateObject();
 			cJSON_AddItemToArray(notes, note);
 			cJSON_AddStringToObject(note, "level", row->fails ? "error" : hob_rule_levels[row->level]);
 			cJSON_AddStringToObject(note, "code", row->rule.data);
-			cJSON_AddStringToObject(note, "text", text.failed ? "" : (const char *)text.data);
+			cJSON_AddStringToObject(note, "text", srv_cli_ended(&text));
 			cJSON_AddStringToObject(note, "kind", row->kind.data ? row->kind.data : "model");
 			cJSON_AddStringToObject(note, "name", row->is_note ? "" : row->name.data);
 			cJSON_AddNumberToObject(note, "value", row->value);
@@ -403,16 +402,6 @@ static cJSON *report_of(const check_report *c, bool fresh)
 			cJSON_AddNumberToObject(unchecked, hob_rule_table[i].id, c->unchecked[i]);
 	cJSON_AddNumberToObject(report, "cached", c->cached);
 	return report;
-}
-
-static void put_uri(hob_str path, hob_buf *out)
-{
-	for (size_t i = 0; i < path.len; i++) {
-		char byte = path.data[i];
-		bool plain = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
-					 (byte >= 'a' && byte <= 'z') || (byte && strchr("-._~/", byte));
-		hob_buf_printf(out, plain ? "%c" : "%%%02X", (uint8_t)byte);
-	}
 }
 
 /* SARIF 2.1.0 (docs.oasis-open.org/sarif/sarif/v2.1.0). */
@@ -445,8 +434,8 @@ static void print_sarif(const check_report *c, hob_buf *out)
 					 HOB_JSON_OPEN("physicalLocation", '{'), HOB_JSON_OPEN("artifactLocation", '{'),
 					 HOB_JSON_KEY("uri"));
 		hob_buf_put(out, "\"", 1);
-		put_uri(c->folder, out);
-		put_uri(row->asset, out);
+		srv_cli_encode(out, c->folder);
+		srv_cli_encode(out, row->asset);
 		hob_buf_put_str(out, HOB_STR("\"}}"));
 		if (!row->is_note && row->name.len > 0)
 			hob_json_put(out, HOB_JSON_OPEN("logicalLocations", '['), HOB_JSON_OPEN(NULL, '{'),

@@ -67,6 +67,9 @@ const char *srv_cli_nearest(hob_str word, const char *const *words, size_t count
 /* Prints an error with its remedy on stderr. */
 void srv_cli_print_error(const char *who, const hob_error *error);
 
+/* The text of the buffer, ended by a NUL that does not count; "" without memory. */
+const char *srv_cli_ended(hob_buf *buf);
+
 /* `hob --version`; `json`: adds the versions of the API, file formats and cooks. */
 int srv_cli_print_version(bool json);
 /* Address of the daemon if there is no --url: HOB_URL, otherwise the daemon of this folder (owner.h),

@@ -5,6 +5,7 @@
 #include "../../core/base/array.h"
 #include "../../core/formats/number_text.h"
 #include "../fs/model_format.h"
+#include "../fs/whole_path.h"
 #include "../config/ignore.h"
 #include "../settings/chain.h"
 #include "../settings/sidecar.h"
@@ -37,15 +38,17 @@ static bool overlay_layer(void *user, const srv_layer *layer, hob_error *err)
 	return true;
 }
 
-/* The configured source that contains the model, and the model's path below it; NULL: none. */
-static const cook_plan_source *source_of(const cook_plan *plan, const char *path, hob_str *below)
+enum { FULL_MAX = PATH_MAX * 2 };
+
+/* The configured source that contains the model, and the model's path below it, in `full`; NULL: none. */
+static const cook_plan_source *source_of(const cook_plan *plan, const char *path, char full[FULL_MAX],
+										 hob_str *below)
 {
-	char full[PATH_MAX * 2];
-	hob_str whole = {full, (size_t)snprintf(full, sizeof full, "%s/%s", plan->root, path)};
+	snprintf(full, FULL_MAX, "%s/%s", strcmp(plan->root, "/") == 0 ? "" : plan->root, path);
 	for (uint32_t i = 0; i < plan->source_count; i++) {
-		hob_str root = hob_str_of(plan->sources[i].root);
-		if (hob_str_starts(whole, root) && whole.data[root.len] == '/') {
-			*below = hob_str_sub(whole, root.len + 1, whole.len);
+		const char *rest = srv_path_below(plan->sources[i].root, full);
+		if (rest && rest[0]) {
+			*below = hob_str_of(rest);
 			return &plan->sources[i];
 		}
 	}
@@ -110,8 +113,9 @@ static bool resolve(cook_plan *plan, int root_fd, const hob_settings *base, hob_
 static bool settle(cook_plan *plan, const cook_plan_options *options, const scene_entry *scene,
 				   const char *list, cook_entry *entry, hob_error *err)
 {
+	char full[FULL_MAX];
 	hob_str below = hob_str_of(entry->path);
-	const cook_plan_source *source = source_of(plan, entry->path, &below);
+	const cook_plan_source *source = source_of(plan, entry->path, full, &below);
 	const hob_settings *base = source ? &source->of->settings : &options->settings;
 	int root_fd = source ? source->root_fd : plan->root_fd;
 	setting_origins origins;
@@ -222,8 +226,9 @@ static int visible(const struct dirent *entry)
 /* Whether .hobignore or the file's source leaves it out, as in the daemon. */
 static bool is_left_out(const cook_plan *plan, const char *path)
 {
+	char full[FULL_MAX];
 	hob_str below;
-	const cook_plan_source *source = source_of(plan, path, &below);
+	const cook_plan_source *source = source_of(plan, path, full, &below);
 	hob_str named = hob_str_of(path + plan->ignored_from);
 	return hob_glob_match_any(plan->ignored, named) ||
 		   (source && ((source->of->include && !hob_glob_match_any(source->of->include, below)) ||
@@ -282,11 +287,11 @@ static bool below_root(const cook_plan *plan, const char *path, char out[PATH_MA
 	char full[PATH_MAX];
 	if (!realpath(path, full))
 		return hob_fail(err, USAGE, "'%s' cannot be opened: %s", path, strerror(errno));
-	size_t root = strcmp(plan->root, "/") == 0 ? 0 : strlen(plan->root);
-	if (strncmp(full, plan->root, root) != 0 || (full[root] != '/' && full[root] != 0))
+	const char *rest = srv_path_below(plan->root, full);
+	if (!rest)
 		return hob_fail(err, USAGE, "'%s' is not below '%s'; name a common folder with --root", path,
 						plan->root);
-	snprintf(out, PATH_MAX, "%s", full[root] ? full + root + 1 : "");
+	snprintf(out, PATH_MAX, "%s", rest);
 	return true;
 }
 
@@ -372,13 +377,11 @@ static bool is_list(const char *path)
 static const cook_plan_source *common_source(const cook_plan *plan, char **paths, uint32_t count)
 {
 	for (uint32_t s = 0; s < plan->source_count; s++) {
-		size_t length = strlen(plan->sources[s].root);
 		bool all = true;
 		for (uint32_t i = 0; i < count && all; i++) {
 			char full[PATH_MAX];
-			all = !is_list(paths[i]) && realpath(paths[i], full) &&
-				  strncmp(full, plan->sources[s].root, length) == 0 &&
-				  (full[length] == '/' || full[length] == 0);
+			all =
+				!is_list(paths[i]) && realpath(paths[i], full) && srv_path_below(plan->sources[s].root, full);
 		}
 		if (all)
 			return &plan->sources[s];
@@ -402,14 +405,12 @@ static bool choose_root(cook_plan *plan, const cook_plan_options *options, char 
 	}
 	if (!getcwd(here, sizeof here))
 		return hob_fail(err, USAGE, "the current folder cannot be found: %s", strerror(errno));
-	size_t length = strlen(here);
 	bool inside = true;
 	for (uint32_t i = 0; i < count && inside; i++) {
 		if (!realpath(paths[i], full))
 			return hob_fail(err, USAGE, "'%s' cannot be opened: %s%s", paths[i], strerror(errno),
 							errno == ENOENT && i > 0 ? "; the folder for results is named with -o" : "");
-		inside =
-			strncmp(full, here, length) == 0 && (full[length] == '/' || full[length] == 0 || length == 1);
+		inside = srv_path_below(here, full);
 	}
 	struct stat info;
 	if (count == 1 && realpath(paths[0], full) && stat(full, &info) == 0 && S_ISDIR(info.st_mode)) {

@@ -7,6 +7,7 @@
 #include "../../core/formats/classic.h"
 #include "../../core/hash/hash.h"
 #include "../fs/transfer.h"
+#include "../fs/whole_path.h"
 #include "../worker/check.h"
 
 #include <errno.h>
@@ -480,9 +481,8 @@ static void print_report(const hob_buf *entries, const hob_buf *skipped, const c
 void srv_cook_folder_from_here(const char *root, char *out)
 {
 	char here[PATH_MAX];
-	size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
-	if (length > 0 && strncmp(root, here, length) == 0 && (root[length] == '/' || root[length] == 0))
-		root += length + (root[length] == '/');
+	const char *rest = getcwd(here, sizeof here) ? srv_path_below(here, root) : NULL;
+	root = rest ? rest : root;
 	snprintf(out, PATH_MAX, "%.4000s%s", root, root[0] ? "/" : "");
 }
 

@@ -136,13 +136,11 @@ static int wait_for_all(const char *who, const char *url, uint32_t seconds, bool
 			printf("failed   %s\n", cJSON_GetStringValue(name));
 		failed += wanted;
 	}
-	char *text = json ? cJSON_PrintUnformatted(answer) : NULL;
-	if (text)
-		printf("%s\n", text);
+	if (json)
+		srv_cli_print_json(answer);
 	else
 		printf("rev %.0f, %u failed%s\n", srv_cli_number(answer, "rev"), failed,
 			   failed > 0 ? "; 'hob why ASSET' tells why" : "");
-	cJSON_free(text);
 	cJSON_Delete(answer);
 	return failed > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
 }

@@ -73,46 +73,19 @@ static void split(const char *operand, side *s)
 
 /* ---- assets of the daemon */
 
-/* With `guess`, prints no message if the request fails. */
-static cJSON *ask_manifest(comparison *c, const char *target, bool guess)
-{
-	cli_response response;
-	hob_error error;
-	if (!guess)
-		return srv_cli_ask_json(who, c->url, target, false, &c->code);
-	if (!srv_cli_request(c->url, "GET", target, NULL, (hob_str){0}, &response, &error))
-		return NULL;
-	cJSON *manifest = response.status == 200
-						  ? cJSON_ParseWithLength((const char *)response.body.data, response.body.size)
-						  : NULL;
-	srv_cli_response_release(&response);
-	return manifest;
-}
-
 /* The asset as it was served at that revision ("4100", "latest"), in *manifest, which the caller frees; NULL:
- * it was not served then. */
+ * it was not served then. With `guess`, prints no message if the request fails. */
 static const cJSON *served_at(comparison *c, const char *name, const char *rev, bool guess, cJSON **manifest)
 {
 	hob_buf target = {0};
-	hob_buf_printf(&target, "/api/v1/revs/%s/manifest?root=", rev);
-	srv_cli_encode(&target, hob_str_of(name));
+	hob_buf_printf(&target, "/api/v1/revs/%s/manifest", rev);
+	srv_cli_put_parameter(&target, "?root=", name);
 	hob_buf_put(&target, "", 1);
-	*manifest = ask_manifest(c, (const char *)target.data, guess);
+	*manifest = guess ? srv_cli_try_json(c->url, (const char *)target.data, NULL)
+					  : srv_cli_ask_json(who, c->url, (const char *)target.data, false, &c->code);
 	hob_buf_release(&target);
 	const cJSON *asset = srv_cli_find(srv_cli_member(*manifest, "assets"), "asset", name);
 	return cJSON_GetArraySize(srv_cli_member(asset, "outputs")) > 0 ? asset : NULL;
-}
-
-static bool same_outputs(const cJSON *a, const cJSON *b)
-{
-	const cJSON *output;
-	bool same = cJSON_GetArraySize(a) == cJSON_GetArraySize(b);
-	cJSON_ArrayForEach(output, a)
-	{
-		const cJSON *other = srv_cli_find(b, "name", srv_cli_text(output, "name"));
-		same = same && strcmp(srv_cli_text(output, "hash"), srv_cli_text(other, "hash")) == 0;
-	}
-	return same;
 }
 
 /* The newest revision before `from` that served these outputs; skips previews and failures in between. */
@@ -126,7 +99,7 @@ static uint64_t rev_of(comparison *c, const char *name, uint64_t from, const cJS
 		snprintf(rev, sizeof rev, "%llu", (unsigned long long)from - 1);
 		const cJSON *asset = served_at(c, name, rev, true, &manifest);
 		from = (uint64_t)srv_cli_number(asset, "rev");
-		found = asset && same_outputs(outputs, srv_cli_member(asset, "outputs")) ? from : 0;
+		found = asset && srv_diff_same_outputs(outputs, srv_cli_member(asset, "outputs")) ? from : 0;
 		cJSON_Delete(manifest);
 	}
 	return found;

@@ -1,3 +1,4 @@
+#include "cook_write.h"
 #include "diff_report.h"
 
 #include "../../core/base/json_write.h"
@@ -387,7 +388,7 @@ static bool has_outputs(const cJSON *asset)
 	return cJSON_GetArraySize(srv_cli_member(asset, "outputs")) > 0;
 }
 
-static bool same_outputs(const cJSON *a, const cJSON *b)
+bool srv_diff_same_outputs(const cJSON *a, const cJSON *b)
 {
 	const cJSON *output;
 	uint32_t same = 0;
@@ -534,13 +535,11 @@ static bool fetch_picture(const diff_report_options *how, const char *id, diff_e
 	hob_buf target = {0};
 	cli_response response;
 	hob_error error;
+	uint64_t written = 0;
 	const char *clip = posed_by(entry->comparison);
 	hob_buf_printf(&target, "/api/v1/assets/%s/compare/picture?from=%.40s&to=%.40s&view=%.20s&size=320", id,
 				   how->from, how->to, how->view);
-	if (clip[0]) {
-		hob_buf_put_str(&target, HOB_STR("&clip="));
-		srv_cli_encode(&target, hob_str_of(clip));
-	}
+	srv_cli_put_parameter(&target, "&clip=", clip[0] ? clip : NULL);
 	hob_buf_put(&target, "", 1);
 	bool asked = target.failed ? hob_fail(&error, MEMORY, "no memory left for a picture")
 							   : srv_cli_request(how->url, "GET", (const char *)target.data, NULL,
@@ -557,11 +556,9 @@ static bool fetch_picture(const diff_report_options *how, const char *id, diff_e
 		ok = false;
 	} else if (response.status == 200) {
 		entry->picture = picture_path(how, entry->asset);
-		FILE *file = fopen(entry->picture, "wb");
-		ok = file && fwrite(response.body.data, 1, response.body.size, file) == response.body.size;
-		ok = file && fclose(file) == 0 && ok;
+		ok = srv_cook_write_file(entry->picture, hob_buf_bytes(&response.body), &written, &error);
 		if (!ok) {
-			fprintf(stderr, "%s: '%s' cannot be written: %s\n", who, entry->picture, strerror(errno));
+			srv_cli_print_error(who, &error);
 			*code = EXIT_USAGE;
 		}
 	}
@@ -631,7 +628,7 @@ static bool gather(diff_report *r, const cJSON *limits, int *code)
 			continue;
 		if (!has_outputs(was))
 			r->added[r->added_count++] = name;
-		else if (!same_outputs(srv_cli_member(was, "outputs"), srv_cli_member(asset, "outputs")) &&
+		else if (!srv_diff_same_outputs(srv_cli_member(was, "outputs"), srv_cli_member(asset, "outputs")) &&
 				 !look_at(r, limits, srv_cli_text(asset, "id"), name, code))
 			return false;
 	}

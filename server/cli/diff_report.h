@@ -19,5 +19,6 @@ typedef struct diff_report_options {
  * EXIT_OVER_BUDGET if something grew more than --max-growth allows; or the code of the error that prevented
  * the report. */
 int srv_diff_report_run(const diff_report_options *options);
+bool srv_diff_same_outputs(const cJSON *a, const cJSON *b); /* lists with name and hash */
 
 #endif

@@ -2,6 +2,7 @@
 #include "query.h"
 
 #include "../fs/mounts.h"
+#include "../fs/whole_path.h"
 #include "../settings/sidecar.h"
 
 #include <dirent.h>
@@ -134,12 +135,6 @@ static void look_at_folder(doctor *d, const char *path)
 						  "it is looked at every 2 s instead; run hob where the files are for less delay");
 }
 
-static bool lies_in(const char *inner, const char *outer)
-{
-	size_t length = strlen(outer);
-	return strncmp(inner, outer, length) == 0 && (inner[length] == '/' || (length == 1 && inner[1]));
-}
-
 /* The name that `hob serve` gives the folder. */
 static const char *source_name(const srv_config_source *source, const char *path)
 {
@@ -162,7 +157,7 @@ static void look_at_nesting(doctor *d, char **paths, uint32_t count, const srv_c
 			if (a < b && same)
 				srv_doctor_advise(srv_doctor_say(d, DOCTOR_FAIL, "folder", "'%s' is given twice", paths[a]),
 								  "name each folder once");
-			else if (lies_in(paths[a], paths[b]))
+			else if (!same && srv_path_below(paths[b], paths[a]))
 				srv_doctor_advise(
 					srv_doctor_say(d, DOCTOR_WARN, "folder", "'%s' lies in '%s'", paths[a], paths[b]),
 					"its models are cooked under two names; leave it out of one with 'exclude'");

@@ -155,15 +155,16 @@ void srv_doctor_look_at_daemon(doctor *d)
 {
 	cli_response response;
 	hob_error error = {0};
-	if (!srv_cli_request(d->url, "GET", "/api/v1", NULL, (hob_str){0}, &response, &error)) {
+	int status;
+	cJSON *about = srv_cli_try_json(d->url, "/api/v1", &status);
+	if (status == 0) {
 		srv_doctor_say(d, DOCTOR_OK, "daemon", "none runs at %s", d->url);
 		return;
 	}
-	cJSON *about = cJSON_ParseWithLength((const char *)response.body.data, response.body.size);
 	bool is_hob = strcmp(srv_cli_text(about, "name"), "hob") == 0;
 	snprintf(d->daemon_version, sizeof d->daemon_version, "%s", srv_cli_text(about, "version"));
 	d->daemon_runs = is_hob;
-	if (response.status == 401 || response.status == 403)
+	if (status == 401 || status == 403)
 		srv_doctor_advise(srv_doctor_say(d, DOCTOR_WARN, "daemon", "%s asks for a token", d->url),
 						  "set HOB_TOKEN");
 	else if (!is_hob)
@@ -177,7 +178,6 @@ void srv_doctor_look_at_daemon(doctor *d)
 	else
 		srv_doctor_say(d, DOCTOR_OK, "daemon", "hob %s runs at %s", d->daemon_version, d->url);
 	cJSON_Delete(about);
-	srv_cli_response_release(&response);
 	if (!is_hob || !srv_cli_request(d->url, "GET", "/readyz", NULL, (hob_str){0}, &response, &error))
 		return;
 	hob_str why = hob_buf_str(&response.body);

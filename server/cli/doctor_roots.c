@@ -18,14 +18,8 @@ static void say_root(doctor *d, const cJSON *root)
 
 void srv_doctor_look_at_roots(doctor *d)
 {
-	cli_response response;
-	hob_error error = {0};
-	if (!d->daemon_runs ||
-		!srv_cli_request(d->url, "GET", "/api/v1/roots", NULL, (hob_str){0}, &response, &error))
-		return;
-	cJSON *roots = cJSON_ParseWithLength((const char *)response.body.data, response.body.size);
+	cJSON *roots = d->daemon_runs ? srv_cli_try_json(d->url, "/api/v1/roots", NULL) : NULL;
 	const cJSON *root;
 	cJSON_ArrayForEach(root, srv_cli_member(roots, "items")) say_root(d, root);
 	cJSON_Delete(roots);
-	srv_cli_response_release(&response);
 }

@@ -14,16 +14,6 @@
 
 /* hob get: downloads one output, or all outputs of all assets. */
 
-/* After a 404. *full: the asset's name with its root, if `name` is a path below a root or only the output is
- * missing. False: there is no such asset, and similar names are printed. */
-static bool full_name(const char *url, const char *name, hob_buf *full, int *code)
-{
-	cJSON *asset = srv_cli_ask_asset("hob get", url, name, code);
-	hob_buf_printf(full, "%s/%s", srv_cli_text(asset, "root"), srv_cli_text(asset, "path"));
-	cJSON_Delete(asset);
-	return asset != NULL;
-}
-
 enum { STEP_MS = 50, START_MS = 2000 };
 
 /* Waits for a daemon that is just starting. If another folder's daemon answers, waits for this folder's: up
@@ -170,12 +160,10 @@ static bool ask_output(const char *url, hob_str name, const char *output, uint32
 	char prefer[48];
 	hob_buf_put_str(&target, HOB_STR("/a/"));
 	srv_cli_encode(&target, name);
-	hob_buf_put_str(&target, HOB_STR("?output="));
-	srv_cli_encode(&target, hob_str_of(output));
+	srv_cli_put_parameter(&target, "?output=", output);
 	hob_buf_put_str(&target, HOB_STR("&final=1"));
-	hob_buf_put(&target, "", 1);
 	snprintf(prefer, sizeof prefer, "Prefer: wait=%u", wait);
-	bool ok = srv_cli_request(url, "GET", (const char *)target.data, wait ? prefer : NULL, (hob_str){0},
+	bool ok = srv_cli_request(url, "GET", srv_cli_ended(&target), wait ? prefer : NULL, (hob_str){0},
 							  response, err);
 	hob_buf_release(&target);
 	return ok;
@@ -219,7 +207,7 @@ static int run_get(int argc, char **argv)
 	bool ok = ask_output(url, hob_str_of(argv[1]), output, wait, &response, &error), named = true;
 	if (ok && response.status == 404) {
 		hob_buf full = {0};
-		named = full_name(url, argv[1], &full, &code);
+		named = srv_cli_full_name("hob get", url, argv[1], &full, &code);
 		if (named && !hob_str_equal(hob_buf_str(&full), hob_str_of(argv[1]))) {
 			srv_cli_response_release(&response);
 			ok = ask_output(url, hob_buf_str(&full), output, wait, &response, &error);

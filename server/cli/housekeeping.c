@@ -39,10 +39,7 @@ static cJSON *run_task(const char *who, const char *url, const char *target, con
 
 static int finish(cJSON *job, bool json, int code)
 {
-	char *text = json && job ? cJSON_PrintUnformatted(job) : NULL;
-	if (text)
-		printf("%s\n", text);
-	cJSON_free(text);
+	srv_cli_print_json(json ? job : NULL);
 	cJSON_Delete(job);
 	return code;
 }

@@ -142,3 +142,11 @@ void srv_cli_encode(hob_buf *out, hob_str text)
 			hob_buf_printf(out, "%%%02X", (unsigned char)c);
 	}
 }
+
+void srv_cli_put_parameter(hob_buf *out, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	hob_buf_put_str(out, hob_str_of(name));
+	srv_cli_encode(out, hob_str_of(value));
+}

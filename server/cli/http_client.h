@@ -33,5 +33,7 @@ void srv_cli_response_release(cli_response *response);
 
 /* Appends text; all but unreserved characters and '/' is percent-encoded. */
 void srv_cli_encode(hob_buf *out, hob_str text);
+/* Appends a parameter of a target: "&q=", then the encoded value. NULL: nothing. */
+void srv_cli_put_parameter(hob_buf *out, const char *name, const char *value);
 
 #endif

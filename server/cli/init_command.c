@@ -124,10 +124,9 @@ static bool write_sidecars(conversion *c, hob_error *err)
 			continue;
 		hob_buf name = {0}, text = {0};
 		hob_buf_printf(&name, "%s.cook.json", m->path);
-		hob_buf_put(&name, "", 1);
 		put_settings(&text, m->scene);
 		hob_buf_put_str(&text, HOB_STR(" }\n"));
-		bool ok = write_new((const char *)name.data, hob_buf_str(&text), err);
+		bool ok = write_new(srv_cli_ended(&name), hob_buf_str(&text), err);
 		hob_buf_printf(&c->sidecars, "  %s%s%s.cook.json is written: its scene has its own settings\n",
 					   strcmp(c->shown, ".") == 0 ? "" : c->shown, strcmp(c->shown, ".") == 0 ? "" : "/",
 					   m->path + strlen(c->folder));

@@ -21,8 +21,7 @@ static void look_at(const char *folder, const char *entry, const char *path,
 		if (!srv_cook_name_output(folder, entry, kinds[i], file, &error) || access(file, F_OK) != 0)
 			continue;
 		hob_buf_printf(&name, "%s: %s", path, kinds[i] + 1);
-		hob_buf_put(&name, "", 1);
-		look(user, file, (const char *)name.data);
+		look(user, file, srv_cli_ended(&name));
 		hob_buf_release(&name);
 	}
 }

@@ -23,14 +23,6 @@ static void print_asset(const cJSON *item, bool detailed)
 		printf("            %s\n", srv_cli_text(error, "message"));
 }
 
-static void print_json(const cJSON *item)
-{
-	char *text = cJSON_PrintUnformatted(item);
-	if (text)
-		printf("%s\n", text);
-	cJSON_free(text);
-}
-
 /* The root may be omitted from the pattern. */
 static bool matches(const char *glob, const cJSON *item)
 {
@@ -91,7 +83,7 @@ static int list_skipped(const char *url, const char *text, bool json)
 						  hob_glob_match(hob_str_of(text), hob_str_of(srv_cli_text(file, "path"))) ||
 						  hob_str_find(path, hob_str_of(text), 0) != SIZE_MAX;
 			if (wanted && json)
-				print_json(file);
+				srv_cli_print_json(file);
 			hob_buf why = {0};
 			srv_cli_put_skipped(&why, file);
 			if (wanted && !json)
@@ -139,30 +131,20 @@ static int run_ls(int argc, char **argv)
 	const char *glob = operands == 1 && strpbrk(argv[1], "*?[") ? argv[1] : NULL;
 	uint32_t listed = 0;
 	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=1000"));
-	if (operands == 1 && !glob) {
-		hob_buf_put_str(&target, HOB_STR("&q="));
-		srv_cli_encode(&target, hob_str_of(argv[1]));
-	}
+	srv_cli_put_parameter(&target, "&q=", operands == 1 && !glob ? argv[1] : NULL);
 	if (state) {
 		hob_buf_put_str(&target, HOB_STR("&standing="));
 		hob_buf_put_str(&target, hob_str_sub(hob_buf_str(&wanted), 1, wanted.size));
 	}
-	if (rule) {
-		hob_buf_put_str(&target, HOB_STR("&rule="));
-		srv_cli_encode(&target, hob_str_of(rule));
-	}
-	if (sort) {
-		hob_buf_put_str(&target, HOB_STR("&sort="));
-		srv_cli_encode(&target, hob_str_of(sort));
-	}
-	hob_buf_put(&target, "", 1);
-	cli_pages pages = {.who = "hob ls", .url = url, .target = (const char *)target.data};
+	srv_cli_put_parameter(&target, "&rule=", rule);
+	srv_cli_put_parameter(&target, "&sort=", sort);
+	cli_pages pages = {.who = "hob ls", .url = url, .target = srv_cli_ended(&target)};
 	for (const cJSON *item; (item = srv_cli_next_item(&pages));) {
 		if ((glob && !matches(glob, item)) || (warned && srv_cli_number(item, "warnings") == 0) ||
 			(over && cJSON_GetArraySize(srv_cli_member(srv_cli_member(item, "stats"), "over_budget")) == 0))
 			continue;
 		if (json)
-			print_json(item);
+			srv_cli_print_json(item);
 		else
 			print_asset(item, detailed);
 		listed++;

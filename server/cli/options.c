@@ -233,6 +233,14 @@ int srv_cli_parse_exit(int parsed)
 	return parsed == -1 ? EXIT_GOOD : EXIT_USAGE;
 }
 
+const char *srv_cli_ended(hob_buf *buf)
+{
+	if (!hob_buf_grow(buf, 1))
+		return "";
+	buf->data[--buf->size] = 0;
+	return (const char *)buf->data;
+}
+
 int srv_cli_print_version(bool json)
 {
 	if (json)

@@ -5,6 +5,7 @@
 #include "../../core/base/json_write.h"
 #include "../config/config.h"
 #include "../fs/transfer.h"
+#include "../fs/whole_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,26 +141,14 @@ bool srv_owner_of_folder(const char *folder, cli_owner *out)
 	return strcmp(folder, ".") == 0 && has_configured_cache(out);
 }
 
-static bool holds(const char *folder, const char *path)
-{
-	size_t length = strlen(folder);
-	return strncmp(folder, path, length) == 0 &&
-		   (path[length] == '/' || path[length] == 0 || (length > 0 && folder[length - 1] == '/'));
-}
-
 bool srv_owner_is_here(const char *who, const char *url)
 {
 	static enum { UNKNOWN, HERE, ELSEWHERE } known = UNKNOWN;
 	char here[PATH_MAX];
-	cli_response response = {0};
-	hob_error ignored;
 	if (known != UNKNOWN || url != srv_cli_fallback_url || !getcwd(here, sizeof here))
 		return known != ELSEWHERE;
 	known = HERE;
-	bool asked = srv_cli_request(url, "GET", "/api/v1/roots", NULL, (hob_str){0}, &response, &ignored);
-	cJSON *roots = asked && response.status == 200
-					   ? cJSON_ParseWithLength((const char *)response.body.data, response.body.size)
-					   : NULL;
+	cJSON *roots = srv_cli_try_json(url, "/api/v1/roots", NULL);
 	const cJSON *root, *items = srv_cli_member(roots, "items");
 	bool found = cJSON_GetArraySize(items) == 0;
 	hob_buf folders = {0};
@@ -167,7 +156,7 @@ bool srv_owner_is_here(const char *who, const char *url)
 	cJSON_ArrayForEach(root, items)
 	{
 		const char *path = srv_cli_text(root, "path");
-		found = found || holds(path, here) || holds(here, path);
+		found = found || srv_path_below(path, here) || srv_path_below(here, path);
 		hob_buf_printf(&folders, "%s%s", folders.size > 0 ? ", " : "", path);
 	}
 	if (!who) {
@@ -179,7 +168,6 @@ bool srv_owner_is_here(const char *who, const char *url)
 	}
 	hob_buf_release(&folders);
 	cJSON_Delete(roots);
-	srv_cli_response_release(&response);
 	return found;
 }
 

@@ -213,14 +213,35 @@ cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, c
 	return ask(who, url, "POST", target, hob_str_of(body), false, code);
 }
 
+cJSON *srv_cli_try_json(const char *url, const char *target, int *status)
+{
+	cli_response response = {0};
+	hob_error ignored;
+	(void)!srv_cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &ignored);
+	cJSON *root = response.status == 200
+					  ? cJSON_ParseWithLength((const char *)response.body.data, response.body.size)
+					  : NULL;
+	if (status)
+		*status = response.status;
+	srv_cli_response_release(&response);
+	return root;
+}
+
+void srv_cli_print_json(const cJSON *json)
+{
+	char *text = json ? cJSON_PrintUnformatted(json) : NULL;
+	if (text)
+		printf("%s\n", text);
+	cJSON_free(text);
+}
+
 cJSON *srv_cli_ask_about(const char *who, const char *url, const char *target, const char *name, bool raw,
 						 int *code)
 {
 	hob_buf whole = {0};
 	hob_buf_put_str(&whole, hob_str_of(target));
 	srv_cli_encode(&whole, hob_str_of(name));
-	hob_buf_put(&whole, "", 1);
-	cJSON *found = srv_cli_ask_json(who, url, (const char *)whole.data, raw, code);
+	cJSON *found = srv_cli_ask_json(who, url, srv_cli_ended(&whole), raw, code);
 	hob_buf_release(&whole);
 	return found;
 }
@@ -282,10 +303,8 @@ const cJSON *srv_cli_next_item(cli_pages *pages)
 		hob_buf target = {0};
 		const char *next = srv_cli_text(pages->page, "next");
 		hob_buf_printf(&target, "%s%s%s", pages->target, next[0] ? "&cursor=" : "", next);
-		hob_buf_put(&target, "", 1);
 		cJSON_Delete(pages->page);
-		pages->page =
-			srv_cli_ask_json(pages->who, pages->url, (const char *)target.data, false, &pages->code);
+		pages->page = srv_cli_ask_json(pages->who, pages->url, srv_cli_ended(&target), false, &pages->code);
 		hob_buf_release(&target);
 		const cJSON *items = srv_cli_member(pages->page, "items");
 		pages->item = items ? items->child : NULL;
@@ -369,6 +388,14 @@ bool srv_cli_find_id(const char *who, const char *url, const char *name, char id
 	}
 	cJSON_Delete(root);
 	return id[0] != 0;
+}
+
+bool srv_cli_full_name(const char *who, const char *url, const char *name, hob_buf *full, int *code)
+{
+	cJSON *asset = srv_cli_ask_asset(who, url, name, code);
+	hob_buf_printf(full, "%s/%s", srv_cli_text(asset, "root"), srv_cli_text(asset, "path"));
+	cJSON_Delete(asset);
+	return asset != NULL;
 }
 
 cJSON *srv_cli_ask_asset(const char *who, const char *url, const char *name, int *code)

@@ -38,6 +38,11 @@ const char *srv_cli_count(double number, const char *word, char out[48]);
  * `raw`, prints the body unchanged on stdout and returns NULL with *code unchanged. */
 cJSON *srv_cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code);
 cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code);
+/* The answer to a GET, without messages: NULL if it is not 200 or no JSON. *status (may be NULL): 0 if
+ * nothing answers. */
+cJSON *srv_cli_try_json(const char *url, const char *target, int *status);
+/* Prints it on one line of stdout; NULL: nothing. */
+void srv_cli_print_json(const cJSON *json);
 /* srv_cli_ask_json of `target` followed by `name`, which is encoded. */
 cJSON *srv_cli_ask_about(const char *who, const char *url, const char *target, const char *name, bool raw,
 						 int *code);
@@ -60,6 +65,8 @@ void srv_cli_put_skipped(hob_buf *to, const cJSON *file);
 /* The id of the asset "root/path". On false it has printed why the file is skipped, or which assets have
  * similar names. */
 bool srv_cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code);
+/* The asset's name with its root, which may be missing in `name`; fails as srv_cli_find_id. */
+bool srv_cli_full_name(const char *who, const char *url, const char *name, hob_buf *full, int *code);
 /* Asks for everything that is known about one asset. */
 cJSON *srv_cli_ask_asset(const char *who, const char *url, const char *name, int *code);
 /* Prints a problem+json body and a remedy, or the status; returns EXIT_ASSETS_FAILED or EXIT_USAGE. */

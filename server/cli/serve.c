@@ -340,8 +340,7 @@ static void on_ready(void *user)
 	const paint p = choose_paint();
 	hob_buf counts = {0};
 	srv_serve_counts(view, d->engine, &counts);
-	hob_buf_put(&counts, "", 1);
-	print_banner(d, view, &p, counts.failed ? "" : (const char *)counts.data);
+	print_banner(d, view, &p, srv_cli_ended(&counts));
 	hob_buf_release(&counts);
 	srv_view_drop(view);
 	if (d->stopping)

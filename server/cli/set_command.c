@@ -85,8 +85,7 @@ static int change(const char *url, const char *asset, const cJSON *patch)
 		srv_cli_encode(&where, hob_str_of(strchr(asset, '/') + 1));
 		hob_buf_put_str(&where, HOB_STR("cook.json"));
 	}
-	hob_buf_put(&where, "", 1);
-	const char *target = (const char *)where.data;
+	const char *target = srv_cli_ended(&where);
 	char *body = cJSON_PrintUnformatted(patch);
 	bool asked = srv_cli_request(url, "GET", target, NULL, (hob_str){0}, &now, &error);
 	bool good = asked && now.status == 200;

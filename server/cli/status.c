@@ -159,11 +159,8 @@ static bool wait_for_change(const char *url, hob_buf *since)
 	char target[160];
 	snprintf(target, sizeof target, "/api/v1/changes?wait=%d&limit=1000&kinds=asset,job%s%.80s", WAIT_S,
 			 since->size > 0 ? "&since=" : "", since->size > 0 ? (const char *)since->data : "");
-	cli_response response;
-	hob_error error = {0};
-	if (!srv_cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &error))
-		return false;
-	cJSON *root = cJSON_ParseWithLength((const char *)response.body.data, response.body.size);
+	int status;
+	cJSON *root = srv_cli_try_json(url, target, &status);
 	if (srv_cli_text(root, "next")[0]) {
 		hob_buf_clear(since);
 		hob_buf_put_str(since, hob_str_of(srv_cli_text(root, "next")));
@@ -171,8 +168,7 @@ static bool wait_for_change(const char *url, hob_buf *since)
 		nanosleep(&gather, NULL);
 	}
 	cJSON_Delete(root);
-	srv_cli_response_release(&response);
-	return response.status == 200 || response.status == 204;
+	return status == 200 || status == 204;
 }
 
 static int watch(const char *url)

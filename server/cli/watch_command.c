@@ -199,18 +199,11 @@ static int run_watch(int argc, char **argv)
 								   "--json is of what is printed, --exec prints nothing; leave out one");
 	hob_buf target = {0};
 	hob_buf_put_str(&target, HOB_STR("/api/v1/events?kinds=asset"));
-	if (operands > 0) {
-		hob_buf_put_str(&target, HOB_STR("&asset="));
-		srv_cli_encode(&target, hob_str_of(argv[1]));
-	}
-	if (since) {
-		hob_buf_put_str(&target, HOB_STR("&since="));
-		srv_cli_encode(&target, hob_str_of(since));
-	}
-	hob_buf_put(&target, "", 1);
+	srv_cli_put_parameter(&target, "&asset=", operands > 0 ? argv[1] : NULL);
+	srv_cli_put_parameter(&target, "&since=", since);
 	char *text = command ? shell_text(command) : NULL;
 	watcher w = {.command = text, .since = since, .marked = marked};
-	int code = follow(&w, url, (const char *)target.data, once);
+	int code = follow(&w, url, srv_cli_ended(&target), once);
 	hob_buf_release(&target);
 	free(text);
 	return code;

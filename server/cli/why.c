@@ -2,6 +2,7 @@
 #include "wrap.h"
 
 #include "../../core/settings/settings.h"
+#include "../fs/whole_path.h"
 #include "../log/log.h"
 
 #include <limits.h>
@@ -72,9 +73,8 @@ static void print_warnings(const char *url, const cJSON *asset)
 	hob_buf_put(&target, "/", 1);
 	srv_cli_encode(&target, hob_str_of(srv_cli_text(asset, "path")));
 	hob_buf_put_str(&target, HOB_STR("?output=report"));
-	hob_buf_put(&target, "", 1);
 	int ignored;
-	cJSON *report = srv_cli_ask_json("hob why", url, (const char *)target.data, false, &ignored);
+	cJSON *report = srv_cli_ask_json("hob why", url, srv_cli_ended(&target), false, &ignored);
 	const cJSON *note;
 	cJSON_ArrayForEach(note, srv_cli_member(report, "notes"))
 	{
@@ -247,11 +247,10 @@ static void put_watched_name(const char *url, const char *name, hob_buf *out)
 	const cJSON *root;
 	cJSON_ArrayForEach(root, srv_cli_member(roots, "items"))
 	{
-		const char *path = srv_cli_text(root, "path");
-		size_t len = strlen(path);
-		if (out->size > 0 || strncmp(real, path, len) != 0 || (real[len] != 0 && real[len] != '/'))
-			continue;
-		hob_buf_printf(out, "%s%s/%s", srv_cli_text(root, "name"), real + len, slash ? slash + 1 : name);
+		const char *rest = srv_path_below(srv_cli_text(root, "path"), real);
+		if (out->size == 0 && rest)
+			hob_buf_printf(out, "%s/%s%s%s", srv_cli_text(root, "name"), rest, rest[0] ? "/" : "",
+						   slash ? slash + 1 : name);
 	}
 	cJSON_Delete(roots);
 	if (out->size == 0)
@@ -293,9 +292,8 @@ static int what_if(const char *url, const char *file, bool json)
 	int code = EXIT_GOOD;
 	hob_buf name = {0};
 	put_watched_name(url, file, &name);
-	hob_buf_put(&name, "", 1);
 	cJSON *answer =
-		srv_cli_ask_about("hob why", url, "/api/v1/what-if?file=", (const char *)name.data, json, &code);
+		srv_cli_ask_about("hob why", url, "/api/v1/what-if?file=", srv_cli_ended(&name), json, &code);
 	if (answer)
 		print_what_if(answer);
 	cJSON_Delete(answer);
@@ -402,27 +400,11 @@ const cli_command srv_cli_why = {"why", "ASSET | --if FILE | --job JOB",
 
 /* ---- log */
 
-/* Finds the root/path of an asset, whose root may have been omitted; false after a message. */
-static bool find_full(const char *url, const char *name, hob_buf *full, int *code)
-{
-	cJSON *asset = srv_cli_ask_asset("hob log", url, name, code);
-	if (asset)
-		hob_buf_printf(full, "%s/%s", srv_cli_text(asset, "root"), srv_cli_text(asset, "path"));
-	hob_buf_put(full, "", 1);
-	cJSON_Delete(asset);
-	return asset;
-}
-
 /* ASSET, a full name, gives its newest finished job; JOB gives that job. NULL after a message. */
 static cJSON *find_job(const char *url, const char *name, bool is_job, int *code)
 {
-	hob_buf target = {0};
-	hob_buf_put_str(&target,
-					is_job ? HOB_STR("/api/v1/jobs/") : HOB_STR("/api/v1/jobs?state=done&limit=1&asset="));
-	srv_cli_encode(&target, hob_str_of(name));
-	hob_buf_put(&target, "", 1);
-	cJSON *answer = srv_cli_ask_json("hob log", url, (const char *)target.data, false, code);
-	hob_buf_release(&target);
+	const char *target = is_job ? "/api/v1/jobs/" : "/api/v1/jobs?state=done&limit=1&asset=";
+	cJSON *answer = srv_cli_ask_about("hob log", url, target, name, false, code);
 	if (is_job || !answer)
 		return answer;
 	cJSON *job = cJSON_DetachItemFromArray(cJSON_GetObjectItemCaseSensitive(answer, "items"), 0);
@@ -494,12 +476,10 @@ typedef struct follower {
 
 static void show(const char *url, const cJSON *job, bool json)
 {
-	char *text = json ? cJSON_PrintUnformatted(job) : NULL;
-	if (text)
-		printf("%s\n", text);
+	if (json)
+		srv_cli_print_json(job);
 	else
 		print_job(url, job);
-	cJSON_free(text);
 	fflush(stdout);
 }
 
@@ -555,11 +535,12 @@ static int run_log(int argc, char **argv)
 	bool is_job = argv[1][0] && strspn(argv[1], "0123456789") == strlen(argv[1]);
 	int code = EXIT_GOOD;
 	hob_buf full = {0};
-	if (!is_job && !find_full(url, argv[1], &full, &code)) {
+	bool known = is_job || srv_cli_full_name("hob log", url, argv[1], &full, &code);
+	if (!known) {
 		hob_buf_release(&full);
 		return code;
 	}
-	const char *name = is_job ? argv[1] : (const char *)full.data;
+	const char *name = is_job ? argv[1] : srv_cli_ended(&full);
 	cJSON *job = find_job(url, name, is_job, &code);
 	bool over = strcmp(srv_cli_text(job, "state"), "done") == 0;
 	if (job && (over || !following))

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,4 +63,11 @@ char *srv_whole_path(const char *path)
 {
 	enum { LINKS_MAX = 40 };
 	return whole(path, LINKS_MAX);
+}
+
+const char *srv_path_below(const char *folder, const char *path)
+{
+	size_t length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+	bool below = strncmp(folder, path, length) == 0 && (path[length] == '/' || path[length] == 0);
+	return below ? path + length + (path[length] == '/') : NULL;
 }
