@@ -31,14 +31,14 @@ enum { SECOND_MS = 1000 };
 	}
 HEAR(heal_blobs, srv_engine_heal_blobs(engine))
 HEAR(keep_store, srv_engine_keep_store(engine))
-HEAR(sweep, srv_engine_sweep(engine, SECOND_MS))
+HEAR(sweep, srv_engine_sweep(engine))
 HEAR(keep_moves, srv_engine_keep_moves(engine))
 HEAR(read_moved, srv_engine_move_read(engine, fact->asset, fact->digest))
 HEAR(raise_used, srv_engine_raise_used(engine))
 HEAR(log_second, srv_publish_log_second(engine))
 HEAR(stir, srv_engine_stir(engine))
 HEAR(draw, srv_derive_draw(engine->derive))
-HEAR(blame, srv_engine_blame_for(engine, srv_asset_at(engine, fact->asset)))
+HEAR(blame, srv_publish_blame(engine, srv_asset_at(engine, fact->asset)))
 #undef HEAR
 
 static void listen_to_facts(srv_engine *engine)

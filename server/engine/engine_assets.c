@@ -173,22 +173,6 @@ void srv_asset_outdated(srv_engine *engine, uint32_t id, hob_str path)
 			.kind = SRV_ASSET_DIRTY, .reason = "changed", .path = path, .priority = SRV_PRIORITY_CHANGED});
 }
 
-void srv_asset_remove(srv_engine *engine, uint32_t id)
-{
-	asset *a = srv_asset_at(engine, id);
-	if (!srv_asset_is_alive(&a->life))
-		return;
-	srv_engine_join_or_leave(engine, id, true, true);
-	if (!srv_engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_GONE}).publish)
-		return;
-	srv_publish_removed(engine, a);
-	srv_engine_tell(engine, SRV_FACT_ASSET_GONE, id);
-	srv_graph_set_deps(engine->graph, id, NULL, 0);
-	srv_engine_forget_inputs(a);
-	hob_buf_clear(&a->error);
-	hob_buf_clear(&a->why);
-}
-
 void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
 {
 	uint32_t count;
@@ -199,4 +183,30 @@ void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
 			srv_asset_dirty(engine, dependents[i], SRV_PRIORITY_BACKGROUND, "changed", f->path);
 	if (f->asset != HOB_NONE && f->asset != but)
 		srv_asset_dirty(engine, f->asset, SRV_PRIORITY_BACKGROUND, "changed", f->path);
+}
+
+/* ---- its record */
+
+/* Whether the record `good` is readable and, if `whole`, all of its blobs exist. */
+static bool has_record(srv_engine *engine, const asset *a, bool whole)
+{
+	srv_record record = {0};
+	hob_error error;
+	hob_arena_mark mark = hob_arena_save(&engine->scratch);
+	bool found = srv_store_record(engine->store, &a->shown.good, &engine->scratch, &record, &error) ||
+				 error.code == HOB_ERR_IO; /* it could not be read */
+	for (uint32_t i = 0; found && whole && i < record.output_count; i++)
+		found = srv_blob_exists(engine->store, &record.outputs[i].digest);
+	hob_arena_restore(&engine->scratch, mark);
+	return found;
+}
+
+bool srv_engine_has_lost_record(srv_engine *engine, const asset *a)
+{
+	return a->life.has_good && !has_record(engine, a, false);
+}
+
+bool srv_engine_serves(srv_engine *engine, const asset *a)
+{
+	return a->life.has_good && has_record(engine, a, true);
 }

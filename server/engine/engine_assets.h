@@ -117,7 +117,22 @@ uint64_t srv_asset_queue_cost(const srv_engine *engine, const asset *a);
 void srv_asset_found(srv_engine *engine, uint32_t id, srv_priority priority);
 /* Makes the asset dirty: an input that its job read has changed. */
 void srv_asset_outdated(srv_engine *engine, uint32_t id, hob_str path);
-void srv_asset_remove(srv_engine *engine, uint32_t id); /* the source was deleted */
+/* Whether its newest cook skipped it, although an earlier version may be served. */
+static inline bool srv_asset_error_is_skip(const asset *a)
+{
+	return hob_str_find(hob_buf_str(&a->error), HOB_STR("\"code\":\"import.skipped\""), 0) != SIZE_MAX;
+}
+/* Whether it is listed as skipped: it has no good version. */
+static inline bool srv_asset_is_skipped(const asset *a)
+{
+	return !a->life.has_good && srv_asset_error_is_skip(a);
+}
+static inline srv_standing srv_asset_stands(const asset *a)
+{
+	return srv_asset_standing(&a->life, srv_asset_is_skipped(a));
+}
+bool srv_engine_has_lost_record(srv_engine *engine, const asset *a);
+bool srv_engine_serves(srv_engine *engine, const asset *a); /* its record and all of its blobs exist */
 /* Loads files, records and states of earlier runs. engine_load.c */
 bool srv_engine_load(srv_engine *engine, hob_error *err);
 
@@ -131,12 +146,5 @@ bool srv_asset_is_current(srv_engine *engine, asset *a);
 /* Forgets the inputs of the newest cook, so that the next job checks everything. */
 void srv_asset_forget_last(asset *a);
 void srv_engine_forget_inputs(asset *a); /* without its file */
-
-/* engine_blame.c */
-/* Blocks a model that contains a failed model; its error then names the model to repair. True: the error is
- * new. */
-bool srv_engine_blame(srv_engine *engine, asset *a);
-/* Checks the failed models that use `culprit`. */
-void srv_engine_blame_for(srv_engine *engine, const asset *culprit);
 
 #endif

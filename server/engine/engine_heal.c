@@ -26,37 +26,13 @@ static void store_assets(srv_engine *engine)
 	}
 }
 
-/* Whether the record `good` is readable and, if `whole`, all of its blobs exist. */
-static bool has_record(srv_engine *engine, const asset *a, bool whole)
-{
-	srv_record record = {0};
-	hob_error error;
-	hob_arena_mark mark = hob_arena_save(&engine->scratch);
-	bool found = srv_store_record(engine->store, &a->shown.good, &engine->scratch, &record, &error) ||
-				 error.code == HOB_ERR_IO; /* it could not be read */
-	for (uint32_t i = 0; found && whole && i < record.output_count; i++)
-		found = srv_blob_exists(engine->store, &record.outputs[i].digest);
-	hob_arena_restore(&engine->scratch, mark);
-	return found;
-}
-
-bool srv_engine_has_lost_record(srv_engine *engine, const asset *a)
-{
-	return a->life.has_good && !has_record(engine, a, false);
-}
-
-bool srv_engine_serves(srv_engine *engine, const asset *a)
-{
-	return a->life.has_good && has_record(engine, a, true);
-}
-
 /* Cooks each asset again whose blobs or record are lost. Returns their number. */
 static uint32_t cook_lost(srv_engine *engine)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; engine->sources->ready && i < engine->assets->count; i++) {
 		asset *a = srv_asset_at(engine, i);
-		if (!srv_asset_is_alive(&a->life) || !a->life.has_good || has_record(engine, a, true))
+		if (!srv_asset_is_alive(&a->life) || !a->life.has_good || srv_engine_serves(engine, a))
 			continue;
 		count++;
 		srv_asset_forget_last(a);

@@ -223,10 +223,6 @@ void srv_engine_note_expected(srv_engine *engine); /* once a second: updates the
 /* True if the job's cook is expected to fit into the machine's free memory, or nothing else is running. */
 bool srv_engine_has_memory(const srv_engine *engine, const engine_job *job);
 
-/* engine_parts.c: callbacks of the pool */
-int srv_engine_part_get(void *user, const uint8_t key[32]);
-void srv_engine_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd);
-
 /* engine_limits.c */
 /* Stores the limits under which a cook died or ran out of time or memory. */
 void srv_engine_put_limits(engine_job *job, srv_record *record);

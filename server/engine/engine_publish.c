@@ -376,6 +376,67 @@ static srv_asset_error classify(const srv_record *record, const hob_error *error
 	return is_crash(record, error) ? SRV_ASSET_DIED : by_other ? SRV_ASSET_BY_OTHER : SRV_ASSET_FAILED;
 }
 
+/* ---- models in models */
+
+static bool is_broken(const asset *a)
+{
+	return srv_asset_is_alive(&a->life) && a->error.size > 0 && a->life.error != SRV_ASSET_FINE;
+}
+
+/* Whether the model reads the file. In a ring each model reads the others, so none is the cause. */
+static bool reads(const asset *a, uint32_t file)
+{
+	for (uint32_t i = 0; i < a->last.input_count; i++)
+		if (a->last.inputs[i].file == file)
+			return true;
+	return false;
+}
+
+/* Finds the failed model that made this one fail: an input whose file the error message names. */
+static const asset *culprit_of(srv_engine *engine, const asset *a)
+{
+	for (uint32_t i = 0; i < a->last.input_count; i++) {
+		const srv_file *f = srv_graph_at(engine->graph, a->last.inputs[i].file);
+		const asset *other = f->asset != HOB_NONE ? srv_asset_at(engine, f->asset) : NULL;
+		if (other && other != a && is_broken(other) && !reads(other, a->file) &&
+			hob_str_find(hob_buf_str(&a->error), hob_path_name(f->path), 0) != SIZE_MAX)
+			return other;
+	}
+	return NULL;
+}
+
+/* Blocks a model that contains a failed model; its error then names the model to repair. True: the error is
+ * new. */
+static bool blame(srv_engine *engine, asset *a)
+{
+	hob_str none = HOB_STR(",\"root_cause\":null}"), old = hob_buf_str(&a->error);
+	const asset *culprit = culprit_of(engine, a);
+	if (!culprit || old.len < none.len || !hob_str_equal(hob_str_sub(old, old.len - none.len, old.len), none))
+		return false;
+	hob_buf named = {0};
+	hob_buf_put_str(&named, hob_str_sub(old, 0, old.len - none.len));
+	hob_json_put(&named, HOB_JSON("root_cause", culprit->full), HOB_JSON_CLOSE('}'));
+	hob_buf_release(&a->error);
+	a->error = named;
+	return true;
+}
+
+void srv_publish_blame(srv_engine *engine, const asset *culprit)
+{
+	uint32_t count;
+	const uint32_t *users = srv_graph_dependents(engine->graph, culprit->file, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		asset *a = srv_asset_at(engine, users[i]);
+		bool rests = a->life.state == SRV_ASSET_IDLE || a->life.state == SRV_ASSET_BACKOFF;
+		if (a == culprit || !rests || !is_broken(a) || !blame(engine, a))
+			continue;
+		if (srv_engine_apply(engine, users[i], (srv_asset_event){.kind = SRV_ASSET_ROOT_CAUSE}).publish)
+			publish_event(engine, a, NULL, "failed", NULL, false, (hob_str){0}, (hob_str){0});
+	}
+}
+
+/* ---- bad outcomes */
+
 /* Whether the earlier version must be removed: the source is a picture that only models use, or a scene whose
  * export is the asset. A scene that just this machine cannot read keeps its version. */
 static bool is_displaced(const asset *a, const srv_record *record)
@@ -397,7 +458,7 @@ void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error 
 	hob_buf_clear(&a->error);
 	srv_error_of_asset(error ? hob_buf_str(&text) : record->error, hob_str_of(a->path), &a->error);
 	hob_buf_release(&text);
-	srv_asset_error class = classify(record, error, record && srv_engine_blame(engine, a));
+	srv_asset_error class = classify(record, error, record && blame(engine, a));
 	bool passing = class >= SRV_ASSET_TRANSIENT, displaced = is_displaced(a, record);
 	if (class == SRV_ASSET_NO_ROOM)
 		srv_engine_set_health(engine, ENGINE_HEALTH_DISK, error);
@@ -444,11 +505,6 @@ void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_as
 	publish_event(engine, a, job, "failed", NULL, false, hob_buf_str(job ? &job->life.order.why : &next->why),
 				  (hob_str){0});
 	srv_log(SRV_LOG_WARNING, "cancelled", "%s", a->full);
-}
-
-void srv_publish_blamed(srv_engine *engine, asset *a)
-{
-	publish_event(engine, a, NULL, "failed", NULL, false, (hob_str){0}, (hob_str){0});
 }
 
 /* Whether clients lack this version: the last event was about older bytes, or was dropped with a

@@ -3,7 +3,6 @@
 #include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 #include "../control/answer.h"
-#include "../cook/waiter.h"
 #include "../log/log.h"
 #include "engine_changeset.h"
 #include "engine_exchange.h"
@@ -16,14 +15,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-struct engine_requests {
-	uv_async_t wake;
-	uv_mutex_t lock;
-	srv_control **posted; /* guarded by `lock` */
-	uint32_t count, capacity;
-	srv_waiters waiters;
-};
 
 /* ---- answers */
 
@@ -67,11 +58,6 @@ static void wait_for_asset(srv_engine *engine, srv_control *control, uint32_t id
 static uint64_t rounds_from_now(const srv_engine *engine, uint32_t root)
 {
 	return engine->sources->scan_rounds[root] + 2;
-}
-
-bool srv_engine_is_waited_for(const srv_engine *engine, uint32_t id)
-{
-	return srv_waiters_has(&engine->requests->waiters, id);
 }
 
 /* Waits for all earlier events: the watch delivers them before its mark. Without an event queue, or on

@@ -157,21 +157,6 @@ static void put_asset(const asset *a, hob_buf *out)
 	cJSON_Delete(error);
 }
 
-bool srv_asset_error_is_skip(const asset *a)
-{
-	return hob_str_find(hob_buf_str(&a->error), HOB_STR("\"code\":\"import.skipped\""), 0) != SIZE_MAX;
-}
-
-bool srv_asset_is_skipped(const asset *a)
-{
-	return !a->life.has_good && srv_asset_error_is_skip(a);
-}
-
-srv_standing srv_asset_stands(const asset *a)
-{
-	return srv_asset_standing(&a->life, srv_asset_is_skipped(a));
-}
-
 static bool is_skipped_in(const asset *a, uint32_t root)
 {
 	return a->root == root && srv_asset_is_alive(&a->life) && srv_asset_is_skipped(a);

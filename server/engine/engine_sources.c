@@ -70,7 +70,23 @@ static bool is_wanted(const srv_engine *engine, uint32_t in, hob_str path)
 		   !hob_glob_match_any(root->exclude, path);
 }
 
-void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority)
+static void remove_asset(srv_engine *engine, uint32_t id)
+{
+	asset *a = srv_asset_at(engine, id);
+	if (!srv_asset_is_alive(&a->life))
+		return;
+	srv_engine_join_or_leave(engine, id, true, true);
+	if (!srv_engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_GONE}).publish)
+		return;
+	srv_publish_removed(engine, a);
+	srv_engine_tell(engine, SRV_FACT_ASSET_GONE, id);
+	srv_graph_set_deps(engine->graph, id, NULL, 0);
+	srv_engine_forget_inputs(a);
+	hob_buf_clear(&a->error);
+	hob_buf_clear(&a->why);
+}
+
+static void file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority)
 {
 	srv_file *f = srv_graph_at(engine->graph, file);
 	bool existed = f->exists;
@@ -97,7 +113,7 @@ void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat 
 		if (is_new)
 			srv_engine_move_came(engine, id, stat);
 	} else if (f->asset != HOB_NONE) {
-		srv_asset_remove(engine, f->asset); /* an asset of an earlier configuration */
+		remove_asset(engine, f->asset); /* an asset of an earlier configuration */
 	}
 	if (!known_version) {
 		dirty_dependents(engine, file, priority, existed ? "changed" : "appeared");
@@ -137,7 +153,7 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 		if (!known && a->last.known)
 			bytes = a->last.source;
 		known = known || a->last.known;
-		srv_asset_remove(engine, id);
+		remove_asset(engine, id);
 		if (alive && !srv_asset_is_alive(&a->life))
 			srv_engine_move_gone(engine, id, &was, known ? &bytes : NULL);
 		if (skipped)
@@ -180,7 +196,7 @@ static void compare_listed(srv_engine *engine, uint32_t root, const srv_file_ent
 	srv_file *f = srv_graph_at(engine->graph, file);
 	f->mark = engine->sources->intake.mark;
 	f->listed = true;
-	srv_engine_file_appeared(engine, file, &entry->stat, SRV_PRIORITY_BACKGROUND);
+	file_appeared(engine, file, &entry->stat, SRV_PRIORITY_BACKGROUND);
 }
 
 static void compare_known(srv_engine *engine, uint32_t root, uint32_t file)
@@ -202,7 +218,7 @@ static void compare_known(srv_engine *engine, uint32_t root, uint32_t file)
 	bool unlisted = (f->exists || used > 0) && f->asset == HOB_NONE &&
 					!srv_pool_importer_for(engine->jobs->pool, f->path);
 	if (unlisted && srv_stat_path(engine->roots->fds[root], f->path, &stat))
-		srv_engine_file_appeared(engine, file, &stat, SRV_PRIORITY_BACKGROUND);
+		file_appeared(engine, file, &stat, SRV_PRIORITY_BACKGROUND);
 	else if (is_known(engine, f) && !(unlisted && srv_is_passing(errno)))
 		file_gone(engine, file, SRV_PRIORITY_BACKGROUND);
 }
@@ -365,7 +381,7 @@ void srv_engine_file_there(srv_engine *engine, uint32_t file, const srv_stat *st
 		srv_engine_show_skipped(engine, f->root);
 		srv_publish_note_view(&engine->publish);
 	}
-	srv_engine_file_appeared(engine, file, stat, SRV_PRIORITY_CHANGED);
+	file_appeared(engine, file, stat, SRV_PRIORITY_CHANGED);
 }
 
 /* A name was added or removed: checks models that looked for another spelling of it. */
@@ -381,7 +397,7 @@ static void answer_spelling(srv_engine *engine, uint32_t root, hob_str path)
 		return;
 	bool there = srv_stat_path(engine->roots->fds[root], question, &stat);
 	if (there && !(f->exists && srv_stat_equal(&f->stat, &stat)))
-		srv_engine_file_appeared(engine, file, &stat, SRV_PRIORITY_CHANGED);
+		file_appeared(engine, file, &stat, SRV_PRIORITY_CHANGED);
 	else if (!there && f->exists && !srv_is_passing(errno))
 		file_gone(engine, file, SRV_PRIORITY_CHANGED);
 }
@@ -536,6 +552,58 @@ bool srv_engine_start_watching(srv_engine *engine, hob_error *err)
 		if (!srv_watch_add_root(engine->sources->watch, i, engine->options.roots[i].path, err))
 			return false;
 	return true;
+}
+
+/* ---- the sweep */
+
+/* Some changes give no event: writes through a hard link in another place, or through a mapping whose
+ * descriptor is closed. So all known files are checked in turn, a few at a time. */
+
+enum { AT_LEAST = 32, AROUND_S = 60, MANY = 512, AROUND_MANY_S = 300 };
+
+/* Whether an event will follow: a file that just changed, or is open for writing, causes one; a write through
+ * a memory mapping causes none at its end. */
+static bool event_may_come(const srv_engine *engine, const srv_file *f, const srv_stat *now)
+{
+	if (srv_engine_now_ms() - now->ctime_ns / 1000000 < 2000)
+		return true;
+	struct stat info;
+	int fd = srv_open_beneath(engine->roots->fds[f->root], f->path.data, O_RDONLY, true);
+	bool written = fd >= 0 && fstat(fd, &info) == 0 && srv_is_being_written(fd, &info);
+	if (fd >= 0)
+		close(fd);
+	return written;
+}
+
+/* Number of files to check in this second, limited so that the turn stays short. */
+static uint32_t due_of(uint32_t count)
+{
+	uint32_t due = count / AROUND_S, slow = count / AROUND_MANY_S;
+	return AT_LEAST + (due < MANY ? due : slow > MANY ? slow : MANY);
+}
+
+void srv_engine_sweep(srv_engine *engine)
+{
+	uint32_t count = engine->sources->ready ? srv_graph_count(engine->graph) : 0;
+	uint32_t due = due_of(count);
+	uint32_t found = HOB_NONE;
+	srv_engine_keep_looking(engine);
+	for (uint32_t i = 0; i < due && i < count; i++) {
+		engine->sources->swept = (engine->sources->swept + 1) % count;
+		const srv_file *f = srv_graph_at(engine->graph, engine->sources->swept);
+		srv_stat now;
+		if (!f->exists || engine->roots->shown[f->root].poll_ms > 0 ||
+			!srv_stat_path(engine->roots->fds[f->root], f->path, &now) || srv_stat_equal(&now, &f->stat) ||
+			event_may_come(engine, f, &now))
+			continue;
+		found = engine->sources->swept;
+		file_appeared(engine, engine->sources->swept, &now, SRV_PRIORITY_CHANGED);
+	}
+	if (found == HOB_NONE)
+		return;
+	const srv_file *last = srv_graph_at(engine->graph, found);
+	srv_log(SRV_LOG_INFO, "found", "%.*s/%.*s: no event reported this change",
+			HOB_FMT(engine->roots->shown[last->root].name), HOB_FMT(last->path));
 }
 
 /* ---- life */

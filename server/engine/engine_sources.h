@@ -53,12 +53,10 @@ struct engine_sources *srv_engine_sources_new(uint32_t roots); /* NULL without m
 void srv_engine_sources_free(struct engine_sources *sources);
 bool srv_engine_start_watching(srv_engine *engine, hob_error *err);
 void srv_engine_close_watch(srv_engine *engine);
-/* The file exists with this stat data. If that is new, the assets that depend on it become dirty. */
-void srv_engine_file_appeared(srv_engine *engine, uint32_t file, const srv_stat *stat, srv_priority priority);
-/* The same after an event; also counts a file that scans list. */
+/* The file exists with this stat data, after an event; counts a file that scans list. If that is new, the
+ * assets that depend on it become dirty. */
 void srv_engine_file_there(srv_engine *engine, uint32_t file, const srv_stat *stat);
-/* Once a second: checks a few files that no event reported. */
-void srv_engine_sweep(srv_engine *engine, uint32_t period_ms);
+void srv_engine_sweep(srv_engine *engine); /* once a second: checks a few files that no event reported */
 
 /* engine_files.c */
 void srv_engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark); /* within `scanned` */
@@ -92,9 +90,5 @@ void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool 
 void srv_engine_skip_links(srv_engine *engine, uint32_t root);	 /* within `scanned` */
 void srv_engine_show_skipped(srv_engine *engine, uint32_t root); /* shown in the next view */
 void srv_engine_describe_skipped(srv_engine *engine);			 /* describes those that are due */
-/* Whether the asset is listed as skipped: its newest cook skipped it, and it has no good version. */
-bool srv_asset_is_skipped(const asset *a);
-srv_standing srv_asset_stands(const asset *a);
-bool srv_asset_error_is_skip(const asset *a); /* although an earlier version may be served */
 
 #endif

@@ -23,23 +23,6 @@ enum {
 	EVENTS_MOST = 250 /* maximum number of events sent in one turn */
 };
 
-typedef struct spread {
-	uint32_t *assets;
-	uint32_t count, next, root;
-	srv_priority priority;
-	const char *kind; /* static text */
-	hob_str path;	  /* in the graph */
-	bool gathers;	  /* the assets join the changeset of the root */
-} spread;
-
-struct engine_turn {
-	uv_check_t polled;
-	uv_prepare_t end;
-	uint64_t began_cpu_ns; /* the thread's CPU clock at the start */
-	spread *spreads;	   /* oldest first: assets that become dirty in later turns */
-	uint32_t spread_count, spread_capacity;
-};
-
 static uint64_t cpu_now_ns(void)
 {
 	struct timespec now;
@@ -107,11 +90,6 @@ static void on_more(uv_idle_t *more)
 	step_spreads(engine);
 	srv_engine_step_settings(engine);
 	srv_engine_stir(engine);
-}
-
-bool srv_engine_spreads(const srv_engine *engine)
-{
-	return engine->turn->spread_count > 0;
 }
 
 /* ---- events of jobs */

@@ -4,6 +4,23 @@
 
 #include "engine_kit.h"
 
+typedef struct spread {
+	uint32_t *assets;
+	uint32_t count, next, root;
+	srv_priority priority;
+	const char *kind; /* static text */
+	hob_str path;	  /* in the graph */
+	bool gathers;	  /* the assets join the changeset of the root */
+} spread;
+
+struct engine_turn {
+	uv_check_t polled;
+	uv_prepare_t end;
+	uint64_t began_cpu_ns; /* the thread's CPU clock at the start */
+	spread *spreads;	   /* oldest first: assets that become dirty in later turns */
+	uint32_t spread_count, spread_capacity;
+};
+
 struct engine_turn *srv_engine_turn_new(void);
 void srv_engine_turn_free(struct engine_turn *turn);
 void srv_engine_start_turns(srv_engine *engine);
@@ -11,7 +28,10 @@ void srv_engine_start_turns(srv_engine *engine);
  * turns. */
 void srv_engine_dirty_all(srv_engine *engine, const uint32_t *assets, uint32_t count, srv_priority priority,
 						  const char *kind, uint32_t file);
-bool srv_engine_spreads(const srv_engine *engine); /* some assets still have to become dirty */
+static inline bool srv_engine_spreads(const srv_engine *engine) /* some assets still have to become dirty */
+{
+	return engine->turn->spread_count > 0;
+}
 /* Commits rows and sends events now, and shows the views of everything that was published. */
 void srv_engine_flush(srv_engine *engine);
 bool srv_engine_is_behind(const srv_engine *engine); /* later turns have work left */

@@ -41,15 +41,12 @@ void srv_engine_tell_rows(srv_engine *engine);		/* once a second: reports rows t
 void srv_engine_look_for_index(srv_engine *engine); /* once a second: checks that the index was not deleted */
 /* Once a second: cooks assets again whose blobs are damaged or gone. */
 void srv_engine_heal_blobs(srv_engine *engine);
-bool srv_engine_has_lost_record(srv_engine *engine, const asset *a);
-bool srv_engine_serves(srv_engine *engine, const asset *a); /* its record and all of its blobs exist */
 
-/* engine_task.c: housekeeping on request; listed with the jobs */
+/* Housekeeping on request; listed with the jobs. */
 void srv_engine_start_task(srv_engine *engine, srv_control *control);
 bool srv_engine_put_task(srv_engine *engine, uint64_t id, hob_buf *out); /* JSON; false: no such task */
 /* Items of a list, newest first. */
 void srv_engine_put_tasks(srv_engine *engine, bool finished, hob_buf *out);
 void srv_engine_stop_tasks(srv_engine *engine); /* ends them soon */
-void srv_engine_free_tasks(struct engine_upkeep *upkeep);
 
 #endif

@@ -63,7 +63,7 @@ TREE = {
         f"\tint field_{i};\n" for i in range(26)) + "};\n"))),
     "a header of 61 functions": (OWNERS, "61 functions", write(("server/queue/many.h", "".join(f"void srv_f{i}(int n);\n" for i in range(61))))),
     "a field that another owner assigns": (OWNERS, "assigns what engine_publish.c owns",
-                                           append("server/engine/engine_blame.c", "static void x(asset *a)\n{\n\ta->shown.rev = 1;\n}\n")),
+                                           append("server/engine/engine_feed.c", "static void x(asset *a)\n{\n\ta->shown.rev = 1;\n}\n")),
     "a callback that does a job's work": (JOBS, "on_stored does more than to put an event",
                                           replace("server/engine/engine_finish.c", "\tsrv_job_put(work->data, SRV_JOB_SAY(STORED));",
                                                   "\tsrv_job_put(work->data, SRV_JOB_SAY(STORED));\n\tsrv_job_stored(work->data);")),
