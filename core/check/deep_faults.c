@@ -97,18 +97,13 @@ static int by_least(const void *a, const void *b)
 	return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Six times the volume of a tetrahedron; 0 if it may be only a rounding error. */
+/* hob_volume, 0 if it may be only a rounding error. */
 static double volume(const float *a, const float *b, const float *c, const float *d)
 {
-	double u[3], v[3], w[3], size = 1e-30;
-	for (int k = 0; k < 3; k++) {
-		u[k] = (double)b[k] - (double)a[k];
-		v[k] = (double)c[k] - (double)a[k];
-		w[k] = (double)d[k] - (double)a[k];
-		size = fmax(size, fmax(fabs(u[k]), fmax(fabs(v[k]), fabs(w[k]))));
-	}
-	double sum = u[0] * (v[1] * w[2] - v[2] * w[1]) - u[1] * (v[0] * w[2] - v[2] * w[0]) +
-				 u[2] * (v[0] * w[1] - v[1] * w[0]);
+	double sum = hob_volume(a, b, c, d), size = 1e-30;
+	for (int k = 0; k < 3; k++)
+		size = fmax(size, fmax(fabs((double)b[k] - (double)a[k]),
+							   fmax(fabs((double)c[k] - (double)a[k]), fabs((double)d[k] - (double)a[k]))));
 	return fabs(sum) > 1e-6 * size * size * size ? sum : 0;
 }
 

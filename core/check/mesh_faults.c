@@ -40,20 +40,40 @@ void hob_fault_add(hob_fault *fault, const float place[3])
 
 static bool has_area(const float *a, const float *b, const float *c)
 {
-	double u[3], v[3], longest = 0, cross = 0, sides[3] = {0};
+	hob_vec3 p = hob_vec3_load(a), u = hob_vec3_sub(hob_vec3_load(b), p),
+			 v = hob_vec3_sub(hob_vec3_load(c), p);
+	double longest = fmax(hob_vec3_between(b, c), fmax(hob_vec3_length(u), hob_vec3_length(v)));
+	return hob_vec3_length(hob_vec3_cross(u, v)) > 1e-6 * longest * longest;
+}
+
+double hob_volume(const float *a, const float *b, const float *c, const float *d)
+{
+	hob_vec3 p = hob_vec3_load(a), u = hob_vec3_sub(hob_vec3_load(b), p),
+			 v = hob_vec3_sub(hob_vec3_load(c), p);
+	return hob_vec3_dot(hob_vec3_cross(u, v), hob_vec3_sub(hob_vec3_load(d), p));
+}
+
+/* The singular values of the map from the picture to the surface (Sander et al., Texture Mapping Progressive
+ * Meshes, 2001). */
+double hob_find_stretch(const hob_mesh *mesh, const uint32_t corners[3])
+{
+	hob_vec3 q[3], s, t;
+	double uv[3][2], area;
 	for (int i = 0; i < 3; i++) {
-		u[i] = (double)b[i] - (double)a[i];
-		v[i] = (double)c[i] - (double)a[i];
-		sides[0] += u[i] * u[i];
-		sides[1] += v[i] * v[i];
-		sides[2] += (u[i] - v[i]) * (u[i] - v[i]);
+		q[i] = hob_vec3_load(mesh->position + 3 * (size_t)corners[i]);
+		for (int k = 0; k < 2; k++)
+			uv[i][k] = (double)mesh->uv[0][2 * (size_t)corners[i] + (size_t)k];
 	}
-	for (int i = 0; i < 3; i++) {
-		double w = u[i] * v[(i + 1) % 3] - u[(i + 1) % 3] * v[i];
-		cross += w * w;
-		longest = sides[i] > longest ? sides[i] : longest;
-	}
-	return cross > 1e-12 * longest * longest;
+	area = (uv[1][0] - uv[0][0]) * (uv[2][1] - uv[0][1]) - (uv[2][0] - uv[0][0]) * (uv[1][1] - uv[0][1]);
+	if (!(fabs(area) > 1e-12))
+		return 0;
+	q[1] = hob_vec3_sub(q[1], q[0]);
+	q[2] = hob_vec3_sub(q[2], q[0]);
+	s = hob_vec3_sub(hob_vec3_scale(q[1], uv[2][1] - uv[0][1]), hob_vec3_scale(q[2], uv[1][1] - uv[0][1]));
+	t = hob_vec3_sub(hob_vec3_scale(q[2], uv[1][0] - uv[0][0]), hob_vec3_scale(q[1], uv[2][0] - uv[0][0]));
+	double a = hob_vec3_dot(s, s), b = hob_vec3_dot(s, t), c = hob_vec3_dot(t, t);
+	double root = sqrt((a - c) * (a - c) + 4 * b * b);
+	return a + c > 0 ? sqrt((a + c + root) / fmax(a + c - root, 1e-12 * (a + c))) : 0;
 }
 
 static uint32_t place_of(set *places, const float *p)
@@ -76,14 +96,17 @@ static void sort3(uint32_t v[3])
 
 typedef struct faces {
 	set places, faces, edges;
-	uint32_t *uses; /* number of triangles at each edge */
+	uint32_t *uses;		 /* number of triangles at each edge */
+	int32_t *turns;		 /* of them, those along it minus those against it */
+	const float *origin; /* first corner */
+	double volume;		 /* six times */
 	hob_mesh_faults *out;
 } faces;
 
 static void add_triangle(faces *f, const hob_mesh *mesh, const uint32_t *index)
 {
 	const float *p[3];
-	uint32_t at[3];
+	uint32_t at[3], sorted[3];
 	float middle[3] = {0};
 	for (int i = 0; i < 3; i++) {
 		p[i] = mesh->position + 3 * (size_t)index[i];
@@ -95,16 +118,22 @@ static void add_triangle(faces *f, const hob_mesh *mesh, const uint32_t *index)
 		hob_fault_add(&f->out->degenerate, middle);
 		return;
 	}
-	sort3(at);
+	memcpy(sorted, at, sizeof at);
+	sort3(sorted);
 	uint32_t before = f->faces.count;
-	set_put(&f->faces, at[0], at[1], at[2]);
+	set_put(&f->faces, sorted[0], sorted[1], sorted[2]);
 	if (f->faces.count == before) {
 		hob_fault_add(&f->out->duplicate, middle);
 		return;
 	}
-	static const int ends[3][2] = {{0, 1}, {1, 2}, {0, 2}};
-	for (int i = 0; f->out->has_edges && i < 3; i++)
-		f->uses[set_put(&f->edges, at[ends[i][0]], at[ends[i][1]], 0)]++;
+	f->origin = f->origin ? f->origin : p[0];
+	f->volume += hob_volume(f->origin, p[0], p[1], p[2]);
+	for (int i = 0; f->out->has_edges && i < 3; i++) {
+		uint32_t from = at[i], to = at[(i + 1) % 3];
+		uint32_t edge = set_put(&f->edges, from < to ? from : to, from < to ? to : from, 0);
+		f->uses[edge]++;
+		f->turns[edge] += from < to ? 1 : -1;
+	}
 }
 
 bool hob_find_mesh_faults(const hob_mesh *meshes, uint32_t count, uint32_t edge_triangles, hob_arena *scratch,
@@ -117,8 +146,9 @@ bool hob_find_mesh_faults(const hob_mesh *meshes, uint32_t count, uint32_t edge_
 		corners += meshes[i].topology == HOB_TRIANGLES ? meshes[i].index_count : 0;
 	out->has_edges = corners / 3 <= edge_triangles;
 	f.uses = HOB_NEW(scratch, uint32_t, out->has_edges ? corners : 0);
-	if (!f.uses || !set_new(&f.places, corners, scratch) || !set_new(&f.faces, corners / 3, scratch) ||
-		!set_new(&f.edges, out->has_edges ? corners : 0, scratch))
+	f.turns = HOB_NEW(scratch, int32_t, out->has_edges ? corners : 0);
+	if (!f.uses || !f.turns || !set_new(&f.places, corners, scratch) ||
+		!set_new(&f.faces, corners / 3, scratch) || !set_new(&f.edges, out->has_edges ? corners : 0, scratch))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t k = 0; meshes[i].topology == HOB_TRIANGLES && k + 2 < meshes[i].index_count; k += 3)
@@ -131,6 +161,12 @@ bool hob_find_mesh_faults(const hob_mesh *meshes, uint32_t count, uint32_t edge_
 			middle[k] = (a[k] + b[k]) / 2;
 		if (f.uses[e] != 2)
 			hob_fault_add(f.uses[e] < 2 ? &out->open : &out->non_manifold, middle);
+		else if (f.turns[e] != 0)
+			hob_fault_add(&out->inside_out, middle);
 	}
+	if (f.edges.count == 0 || out->open.count + out->non_manifold.count > 0)
+		out->inside_out = (hob_fault){0};
+	else if (out->inside_out.count == 0 && f.volume < 0)
+		hob_fault_add(&out->inside_out, f.origin);
 	return true;
 }

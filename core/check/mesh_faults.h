@@ -1,9 +1,10 @@
 /* mesh_faults.h - faults of a triangle mesh: triangles without area, duplicate triangles, open edges, edges
- * of more than two triangles. Vertices at one position count as one vertex, so seams of normals or texture
- * coordinates are not edges. */
+ * of more than two triangles, closed meshes that face inwards. Vertices at one position count as one vertex,
+ * so seams of normals or texture coordinates are not edges. */
 #ifndef HOB_MESH_FAULTS_H
 #define HOB_MESH_FAULTS_H
 
+#include "../mesh/vec3.h"
 #include "../model/model.h"
 
 enum { HOB_FAULT_PLACES = 64, HOB_EDGE_TRIANGLES = 200000, HOB_DEEP_EDGE_TRIANGLES = 2000000 };
@@ -15,9 +16,17 @@ typedef struct hob_fault {
 
 typedef struct hob_mesh_faults {
 	hob_fault degenerate, duplicate, open, non_manifold;
+	/* In a closed mesh: edges whose triangles look to different sides; without any, one if its signed volume
+	 * is negative. */
+	hob_fault inside_out;
 	bool has_edges; /* false: more than edge_triangles triangles, so edges were not examined */
 } hob_mesh_faults;
 
+/* Six times the signed volume of a tetrahedron. */
+double hob_volume(const float *a, const float *b, const float *c, const float *d);
+/* How much farther the picture is stretched over the triangle in one direction than across it, at least 1; 0
+ * if the triangle has no area there. */
+double hob_find_stretch(const hob_mesh *mesh, const uint32_t corners[3]);
 void hob_fault_add(hob_fault *fault, const float place[3]);
 
 /* meshes: the parts of one mesh, which may share edges; parts without triangles are ignored. A triangle

@@ -3,6 +3,7 @@
 
 #include "../base/array.h"
 #include "../base/text_order.h"
+#include "../mesh/vec3.h"
 #include "../settings/pattern.h"
 
 #include <math.h>
@@ -21,7 +22,8 @@ typedef struct check {
 static bool is_measured(hob_rule rule)
 {
 	return rule != HOB_RULE_texture_missing && rule != HOB_RULE_file_portability &&
-		   rule != HOB_RULE_source_shrunk && rule != HOB_RULE_import_lost;
+		   rule != HOB_RULE_source_shrunk && rule != HOB_RULE_import_lost &&
+		   rule != HOB_RULE_texture_downscaled && rule != HOB_RULE_mesh_lods;
 }
 
 static bool is_on(const check *c, hob_rule rule)
@@ -142,6 +144,14 @@ static bool is_unnamed(const check *c, const hob_node *node)
 		   (node->source == HOB_NONE || hob_str_equal_nocase(c->of->extension, HOB_STR("obj")));
 }
 
+/* Whether an importer added the material, for parts without one: outside glTF, materials have names. */
+static bool is_added(const check *c, const hob_material *material)
+{
+	return material->name.len == 0 && !hob_str_equal_nocase(c->of->extension, HOB_STR("gltf")) &&
+		   !hob_str_equal_nocase(c->of->extension, HOB_STR("glb")) &&
+		   !hob_str_equal_nocase(c->of->extension, HOB_STR("vrm"));
+}
+
 static void match(const check *c, hob_rule rule, const char *kind, hob_str name, uint32_t node)
 {
 	if (is_on(c, rule) && !hob_pattern_match(hob_str_of(c->rules->match[rule]), name))
@@ -170,7 +180,8 @@ static void check_names(const check *c)
 		if (!is_unnamed(c, &m->nodes[i]))
 			match(c, HOB_RULE_name_node, "node", m->nodes[i].name, i);
 	for (uint32_t i = 0; i < m->material_count; i++)
-		match(c, HOB_RULE_name_material, "material", m->materials[i].name, HOB_NONE);
+		if (!is_added(c, &m->materials[i]))
+			match(c, HOB_RULE_name_material, "material", m->materials[i].name, HOB_NONE);
 	for (uint32_t i = 0; i < m->clip_count; i++)
 		match(c, HOB_RULE_name_clip, "clip", m->clips[i].name, HOB_NONE);
 	hob_str *names = is_on(c, HOB_RULE_name_duplicate)
@@ -231,12 +242,15 @@ static void list_objects(const check *c)
 static void check_surfaces(const check *c)
 {
 	static const hob_rule rules[] = {HOB_RULE_mesh_degenerate, HOB_RULE_mesh_duplicate_faces,
-									 HOB_RULE_mesh_open, HOB_RULE_mesh_non_manifold};
+									 HOB_RULE_mesh_open, HOB_RULE_mesh_non_manifold,
+									 HOB_RULE_mesh_inside_out};
 	const hob_mesh *meshes = c->model->meshes;
 	hob_mesh_faults *found = HOB_NEW(c->scratch, hob_mesh_faults, 1);
 	bool wanted = false;
 	for (size_t i = 0; i < HOB_COUNT_OF(rules); i++)
 		wanted = wanted || is_on(c, rules[i]);
+	const hob_fault *faults[] = {&found->degenerate, &found->duplicate, &found->open, &found->non_manifold,
+								 &found->inside_out};
 	for (uint32_t i = 0, end; wanted && found && i < c->model->mesh_count; i = end) {
 		for (end = i + 1; end < c->model->mesh_count && meshes[end].source_mesh == meshes[i].source_mesh;)
 			end++;
@@ -245,12 +259,10 @@ static void check_surfaces(const check *c)
 										   c->rules->deep ? HOB_DEEP_EDGE_TRIANGLES : HOB_EDGE_TRIANGLES,
 										   c->scratch, found);
 		hob_arena_restore(c->scratch, mark);
-		for (size_t r = 0; r < HOB_COUNT_OF(rules); r++)
+		for (size_t r = 0; r < HOB_COUNT_OF(rules); r++) {
 			c->out->unchecked[rules[r]] |= is_on(c, rules[r]) && (!looked || (r > 1 && !found->has_edges));
-		add_fault(c, rules[0], name_of(c, &meshes[i]), &found->degenerate);
-		add_fault(c, rules[1], name_of(c, &meshes[i]), &found->duplicate);
-		add_fault(c, rules[2], name_of(c, &meshes[i]), &found->open);
-		add_fault(c, rules[3], name_of(c, &meshes[i]), &found->non_manifold);
+			add_fault(c, rules[r], name_of(c, &meshes[i]), faults[r]);
+		}
 	}
 }
 
@@ -301,6 +313,11 @@ static void check_uvs(const check *c, const hob_mesh *mesh, hob_fault *fault)
 			hob_fault_add(fault, mesh->position + 3 * (size_t)at[0]);
 	}
 	add_fault(c, HOB_RULE_uv_flipped, name_of(c, mesh), fault);
+	*fault = (hob_fault){0};
+	for (uint32_t i = 0; uv && is_on(c, HOB_RULE_uv_stretch) && i + 2 < mesh->index_count; i += 3)
+		if (hob_find_stretch(mesh, mesh->indices + i) > (double)c->rules->value[HOB_RULE_uv_stretch][0])
+			hob_fault_add(fault, mesh->position + 3 * (size_t)mesh->indices[i]);
+	add_fault(c, HOB_RULE_uv_stretch, name_of(c, mesh), fault);
 }
 
 static void check_loose(const check *c, const hob_mesh *mesh, hob_fault *fault)
@@ -384,6 +401,26 @@ static void check_bounds(const check *c)
 	limit(c, HOB_RULE_scene_origin, "model", (hob_str){0}, sqrt(away) > 1e-5 * side ? sqrt(away) : 0);
 }
 
+/* The upper 3 x 3 of a node's world matrix. */
+static void world_axes(const check *c, uint32_t node, hob_vec3 out[3])
+{
+	const float *m = c->of->scene->global + 16 * (size_t)c->of->scene->node_of_model[node];
+	for (int i = 0; i < 3; i++)
+		out[i] = hob_vec3_load(m + 4 * (size_t)i);
+}
+
+static bool is_sheared(const check *c, uint32_t node)
+{
+	hob_vec3 axes[3];
+	bool sheared = false;
+	world_axes(c, node, axes);
+	for (int i = 0; i < 3; i++) {
+		hob_vec3 a = axes[i], b = axes[(i + 1) % 3];
+		sheared = sheared || fabs(hob_vec3_dot(a, b)) > 1e-3 * hob_vec3_length(a) * hob_vec3_length(b);
+	}
+	return sheared;
+}
+
 static void check_nodes(const check *c)
 {
 	const hob_model *m = c->model;
@@ -402,6 +439,11 @@ static void check_nodes(const check *c)
 			add(c, HOB_RULE_scene_scale, "node", path_of(c, i), 1);
 		if (s[0] * s[1] * s[2] < 0 && is_on(c, HOB_RULE_scene_negative_scale))
 			add(c, HOB_RULE_scene_negative_scale, "node", path_of(c, i), 1);
+		if (node->hidden && is_on(c, HOB_RULE_scene_hidden))
+			add(c, HOB_RULE_scene_hidden, "node", path_of(c, i), 1);
+		if (is_on(c, HOB_RULE_scene_shear) && is_sheared(c, i) &&
+			(node->parent == HOB_NONE || !is_sheared(c, node->parent)))
+			add(c, HOB_RULE_scene_shear, "node", path_of(c, i), 1);
 	}
 	limit(c, HOB_RULE_scene_depth, "model", (hob_str){0}, deepest);
 }
@@ -412,12 +454,80 @@ static bool same_material(const hob_material *a, const hob_material *b)
 	return memcmp((const uint8_t *)a + from, (const uint8_t *)b + from, to - from) == 0;
 }
 
+/* Texels a metre of each mesh where a node has it. */
+static void check_density(const check *c)
+{
+	const hob_model *m = c->model;
+	const hob_baked_materials *baked = c->of->materials;
+	for (uint32_t i = 0; is_on(c, HOB_RULE_texture_density) && i < m->node_count; i++) {
+		hob_vec3 axes[3];
+		world_axes(c, i, axes);
+		double volume = fabs(hob_vec3_dot(axes[0], hob_vec3_cross(axes[1], axes[2])));
+		for (uint32_t k = 0; k < m->nodes[i].mesh_count; k++) {
+			uint32_t mesh = m->mesh_refs[m->nodes[i].mesh_first + k], material = m->meshes[mesh].material;
+			double most = 0;
+			for (int s = 0; material < baked->material_count && s < HOB_SLOT_COUNT; s++) {
+				const hob_texture_ref *ref = &baked->materials[material].slots[s];
+				if (ref->image >= baked->image_count || ref->uv_set > 0)
+					continue;
+				const hob_baked_image *image = &baked->images[ref->image];
+				double repeat = sqrt(fabs((double)ref->scale[0] * (double)ref->scale[1]));
+				most = fmax(most, repeat * (image->width > image->height ? image->width : image->height));
+			}
+			double density = most * (double)c->of->meshes[mesh].uv_density / cbrt(volume);
+			if (density > 0 && isfinite(density))
+				limit(c, HOB_RULE_texture_density, "mesh", name_of(c, &m->meshes[mesh]), density);
+		}
+	}
+}
+
+static hob_str picture_name(const hob_image *image)
+{
+	return image->uri.len > 0 ? image->uri : image->name;
+}
+
+/* Slots with colours; the slots of the second mask read only alpha, which goes with either. */
+static const uint32_t color_slots = 1u << HOB_SLOT_BASE_COLOR | 1u << HOB_SLOT_EMISSIVE |
+									1u << HOB_SLOT_SPECULAR_COLOR | 1u << HOB_SLOT_SHEEN_COLOR |
+									1u << HOB_SLOT_DIFFUSE_TRANSMISSION_COLOR;
+static const uint32_t alpha_slots = 1u << HOB_SLOT_OPACITY | 1u << HOB_SLOT_SPECULAR |
+									1u << HOB_SLOT_SHEEN_ROUGH | 1u << HOB_SLOT_DIFFUSE_TRANSMISSION;
+
+/* Pictures with the same bytes are baked once: two of the model that became one of the slot are equal. */
+static void check_pictures(const check *c)
+{
+	static const uint32_t packed = 1u << HOB_SLOT_METAL_ROUGH | 1u << HOB_SLOT_OCCLUSION | alpha_slots;
+	const hob_model *m = c->model;
+	const hob_baked_materials *baked = c->of->materials;
+	uint32_t *slots = HOB_NEW(c->scratch, uint32_t, m->image_count);
+	uint32_t *first = HOB_NEW(c->scratch, uint32_t, baked->image_count);
+	bool *listed = HOB_NEW(c->scratch, bool, m->image_count);
+	for (uint32_t s = 0; slots && first && listed && s < HOB_SLOT_COUNT; s++) {
+		memset(first, 0, baked->image_count * sizeof *first);
+		for (uint32_t i = 0; i < m->material_count && i < baked->material_count; i++) {
+			uint32_t own = m->materials[i].slots[s].image, became = baked->materials[i].slots[s].image;
+			if (own == HOB_NONE)
+				continue;
+			slots[own] |= 1u << s;
+			if (became == HOB_NONE || packed >> s & 1 || baked->images[became].flags & HOB_IMAGE_PLACEHOLDER)
+				continue;
+			forbid(c, first[became] > 0 && first[became] != own + 1 && !listed[own],
+				   HOB_RULE_texture_duplicate, "texture", picture_name(&m->images[own]));
+			listed[own] = listed[own] || (first[became] > 0 && first[became] != own + 1);
+			first[became] = first[became] > 0 ? first[became] : own + 1;
+		}
+	}
+	for (uint32_t i = 0; slots && i < m->image_count; i++)
+		forbid(c, slots[i] & color_slots && slots[i] & ~(color_slots | alpha_slots),
+			   HOB_RULE_texture_color_space, "texture", picture_name(&m->images[i]));
+}
+
 static void check_materials(const check *c)
 {
 	enum { COMPARED = 2048 };
 	const hob_model *m = c->model;
 	uint8_t *used = HOB_NEW(c->scratch, uint8_t, m->material_count);
-	uint32_t blended = 0;
+	uint32_t blended = 0, count = 0;
 	for (uint32_t i = 0; used && i < m->mesh_count; i++) {
 		if (m->meshes[i].material != HOB_NONE)
 			used[m->meshes[i].material] = 1;
@@ -429,13 +539,23 @@ static void check_materials(const check *c)
 	for (uint32_t i = 0; used && i < m->material_count; i++) {
 		const hob_material *material = &m->materials[i];
 		uint32_t twin = 0;
+		if (!used[i] && is_added(c, material))
+			continue;
+		count++;
 		blended += material->alpha_mode == HOB_ALPHA_BLEND;
+		forbid(c, material->ext_mask >> HOB_MATERIAL_UNLIT & 1, HOB_RULE_material_unlit, "material",
+			   material->name);
+		forbid(c,
+			   material->metallic > 0.01f && material->metallic < 0.99f &&
+				   material->slots[HOB_SLOT_METAL_ROUGH].image == HOB_NONE &&
+				   material->slots[HOB_SLOT_METALLIC].image == HOB_NONE,
+			   HOB_RULE_material_metal_range, "material", material->name);
 		forbid(c, !used[i], HOB_RULE_material_unused, "material", material->name);
 		while (compares && twin < i && !same_material(&m->materials[twin], material))
 			twin++;
 		forbid(c, compares && twin < i, HOB_RULE_material_duplicate, "material", material->name);
 	}
-	limit(c, HOB_RULE_material_count, "model", (hob_str){0}, m->material_count);
+	limit(c, HOB_RULE_material_count, "model", (hob_str){0}, count);
 	limit(c, HOB_RULE_material_blend_count, "model", (hob_str){0}, blended);
 }
 
@@ -453,10 +573,34 @@ static bool is_still(const hob_track *track)
 	return true;
 }
 
+/* Marks the nodes at the top of the scene, also below nodes that only hold one other, and of skeletons. */
+static bool *find_tops(const check *c)
+{
+	const hob_model *m = c->model;
+	uint32_t *children = HOB_NEW(c->scratch, uint32_t, m->node_count + 1);
+	bool *joint = HOB_NEW(c->scratch, bool, m->node_count + 1);
+	bool *top = HOB_NEW(c->scratch, bool, m->node_count + 1);
+	if (!children || !joint || !top)
+		return NULL;
+	for (uint32_t i = 0; i < m->skin_count; i++)
+		for (uint32_t k = 0; k < m->skins[i].joint_count; k++)
+			joint[m->skins[i].joints[k]] = true;
+	for (uint32_t i = 0; i < m->node_count; i++)
+		if (m->nodes[i].parent != HOB_NONE)
+			children[m->nodes[i].parent]++;
+	for (uint32_t i = 0; i < m->node_count; i++) {
+		uint32_t up = m->nodes[i].parent;
+		top[i] = up == HOB_NONE || (top[up] && children[up] == 1 && m->nodes[up].mesh_count == 0) ||
+				 (joint[i] && !joint[up]);
+	}
+	return top;
+}
+
 static void check_motion(const check *c)
 {
 	const hob_model *m = c->model;
 	const hob_baked_animations *baked = c->of->animations;
+	const bool *tops = is_on(c, HOB_RULE_clip_root_motion) ? find_tops(c) : NULL;
 	for (uint32_t i = 0; i < m->skin_count; i++)
 		limit(c, HOB_RULE_skin_joints, "skin", m->skins[i].name, m->skins[i].joint_count);
 	for (uint32_t i = 0; i < m->clip_count; i++) {
@@ -465,6 +609,21 @@ static void check_motion(const check *c)
 		for (uint32_t t = 0; is_on(c, HOB_RULE_clip_constant) && still && t < clip->track_count; t++)
 			still = is_still(&clip->tracks[t]);
 		forbid(c, still, HOB_RULE_clip_constant, "clip", clip->name);
+		double rate = 0;
+		for (uint32_t t = 0; is_on(c, HOB_RULE_clip_rate) && t < clip->track_count; t++) {
+			const hob_track *track = &clip->tracks[t];
+			double keys = (double)track->key_count - 1;
+			if (keys > 0)
+				rate =
+					fmax(rate, keys / ((double)track->times[track->key_count - 1] - (double)track->times[0]));
+		}
+		limit(c, HOB_RULE_clip_rate, "clip", clip->name, round(rate * 100) / 100);
+		bool moves = false;
+		for (uint32_t k = 0; tops && k < clip->channel_count; k++)
+			moves =
+				moves || (tops[clip->channels[k].node] && clip->channels[k].path == HOB_PATH_TRANSLATION &&
+						  !is_still(&clip->tracks[clip->channels[k].track]));
+		forbid(c, moves, HOB_RULE_clip_root_motion, "clip", clip->name);
 	}
 	for (uint32_t i = 0; i < baked->clip_count; i++)
 		limit(c, HOB_RULE_clip_length, "clip", baked->clips[i].name,
@@ -487,6 +646,8 @@ void hob_check_model(const hob_check_subject *subject, hob_arena *scratch, hob_f
 	check_meshes(&c);
 	check_bounds(&c);
 	check_nodes(&c);
+	check_density(&c);
+	check_pictures(&c);
 	check_materials(&c);
 	check_motion(&c);
 	hob_arena_restore(scratch, mark);

@@ -39,6 +39,7 @@ typedef struct hob_check_subject {
 	const hob_settings *settings;
 	hob_str extension; /* of the source */
 	const hob_model *model;
+	const hob_baked_mesh *meshes; /* as in `model` */
 	const hob_baked_scene *scene;
 	const hob_baked_animations *animations;
 	const hob_baked_materials *materials;

@@ -727,9 +727,13 @@ static bool keeps_faces(const cook *c, const hob_cook_stats *stats, hob_error *e
 
 static hob_check_subject check_subject(const cook *c)
 {
-	return (hob_check_subject){
-		&c->request->settings, hob_path_extension(c->request->path), &c->model, &c->scene, &c->animations,
-		&c->materials};
+	return (hob_check_subject){&c->request->settings,
+							   hob_path_extension(c->request->path),
+							   &c->model,
+							   c->meshes,
+							   &c->scene,
+							   &c->animations,
+							   &c->materials};
 }
 
 static void check_model(cook *c)

@@ -27,7 +27,7 @@ typedef enum hob_rule_level {
 extern const char *const hob_rule_levels[4];
 
 /* Raise it when core/check finds other things in an unchanged model: models with rules are cooked again. */
-enum { HOB_RULES_VERSION = 3, HOB_RULE_OBJECTS = 64 }; /* objects: listed for a model, see core/check */
+enum { HOB_RULES_VERSION = 4, HOB_RULE_OBJECTS = 64 }; /* objects: listed for a model, see core/check */
 enum { HOB_RULE_PATTERNS = HOB_RULE_name_clip + 1, HOB_RULE_PATTERN_BYTES = 64 };
 
 typedef struct hob_rule_info {

@@ -59,7 +59,7 @@ static void add_note(check_report *c, const cook_entry *entry, check_row *row, c
 		 error = budget || (judged && hob_rules_level(&entry->settings, rule) == HOB_LEVEL_ERROR);
 	if (!judged && note->level != HOB_NOTE_WARNING)
 		return;
-	row->rule = note->code;
+	row->rule = judged && !budget ? hob_str_of(hob_rule_table[rule].id) : note->code;
 	row->level = error							   ? HOB_LEVEL_ERROR
 				 : note->level == HOB_NOTE_WARNING ? HOB_LEVEL_WARNING
 												   : HOB_LEVEL_INFO;

@@ -27,7 +27,7 @@ MAY = {
     "core/animation": ["core/base", "core/model"],
     "core/formats": ["core/base", "core/model", "core/hash", "schema"],
     "core/compare": ["core/base", "core/formats", "core/settings"],
-    "core/check": ["core/base", "core/model", "core/settings"],
+    "core/check": ["core/base", "core/model", "core/mesh", "core/settings"],
     "core/cook": ["core/base", "core/check", "core/model", "core/import", "core/mesh", "core/material", "core/texture",
                   "core/scene", "core/animation", "core/formats", "core/settings", "schema"],
     "core/runtime": ["core/formats"],

@@ -9,9 +9,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-LAYERS, OWNERS, JOBS, TEXT, DOCS, PROMISES = (["python3", name] for name in (
+LAYERS, OWNERS, JOBS, TEXT, DOCS, PROMISES, RULES = (["python3", name] for name in (
     "tests/lint/layers.py", "tests/lint/owners.py", "tests/lint/jobs.py", "tests/lint/text.py", "docs/generate.py",
-    "tests/lint/promises.py"))
+    "tests/lint/promises.py", "tests/lint/rules.py"))
 DOCS.append("--check")
 FORMAT, SPELLING, LANGUAGES = ["tests/lint/format.sh"], ["tests/lint/spelling.sh"], ["tests/lint/runtime_languages.sh"]
 
@@ -51,6 +51,12 @@ TREE = {
                                 append("server/store/pack.h", '#include "server/http/http.h"\n')),
     "an arrow up in core": (LAYERS, "core/mesh must not include core/cook", append("core/mesh/weld.h", '#include "../cook/cook.h"\n')),
     "core includes server": (LAYERS, "core/base must not include server/log", append("core/base/base.h", '#include "../../server/log/log.h"\n')),
+    "a rule without models": (RULES, "uv.stretch: tests/integration/test_rules.py has no models",
+                              replace("tests/integration/test_rules.py", '"uv.stretch":', '"uv.stretched":')),
+    "a rule in two formats": (RULES, "clip.count: tested in", replace("tests/integration/test_rules.py", 'NAMED, SKINNED = ("gltf", "dae", "fbx")', 'NAMED, SKINNED = ("gltf", "dae")')),
+    "a geometric rule without a picture": (RULES, "mesh.open: no picture", replace("docs/rule_pictures.py", '"mesh.open"', '"mesh.opened"')),
+    "a rule for notes that nothing writes": (RULES, "no code writes a note 'fbx.stall'", replace("schema/rules.def", '"fbx.still"', '"fbx.stall"')),
+    "a finding without a word on the page": (RULES, "no word for a finding of a clip", replace("web/app/text.js", "clip: 'Clip'", "clips: 'Clip'")),
     "a promise without its test": (PROMISES, "there is no test hostile", remove("tests/integration/test_hostile.py")),
     "a circle of files": (LAYERS, "circle of includes", write(("core/hash/one.h", '#include "two.h"\n'), ("core/hash/two.h", '#include "one.h"\n'))),
     "a circle of folders": (LAYERS, "circle of includes: server/",

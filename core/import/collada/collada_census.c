@@ -27,6 +27,12 @@ static void count_geometry(hob_census *seen, hob_xml_ptr geometry)
 	hob_census_add(seen, HOB_CENSUS_COLORED, colored);
 }
 
+static hob_str id_list(hob_xml_ptr source)
+{
+	hob_xml_ptr list = hob_xml_child(source, HOB_STR("Name_array"));
+	return hob_xml_text(list ? list : hob_xml_child(source, HOB_STR("IDREF_array")));
+}
+
 static bool count_joints(hob_collada *c, hob_xml_ptr skin, hob_name_map *names)
 {
 	hob_xml_ptr joints = hob_xml_child(skin, HOB_STR("joints"));
@@ -38,8 +44,7 @@ static bool count_joints(hob_collada *c, hob_xml_ptr skin, hob_name_map *names)
 		hob_str own = hob_xml_attr(e, HOB_STR("id"));
 		if (id.len < 2 || !hob_str_equal(own, hob_str_sub(id, 1, id.len)))
 			continue;
-		hob_xml_ptr list = hob_xml_child(e, HOB_STR("Name_array"));
-		hob_str text = hob_xml_text(list ? list : hob_xml_child(e, HOB_STR("IDREF_array"))), word;
+		hob_str text = id_list(e), word;
 		while ((word = hob_text_word(&text)).len > 0) {
 			uint32_t count = names->count;
 			if (!hob_name_map_add(names, word, 0, NULL))
@@ -50,18 +55,25 @@ static bool count_joints(hob_collada *c, hob_xml_ptr skin, hob_name_map *names)
 	return true;
 }
 
-/* Ids used by instances of controllers, cameras and lights. */
+/* Ids used by instances of controllers, cameras and lights, and the geometries that are morph targets. */
 static bool list_used(hob_collada *c, hob_name_map *used)
 {
 	static const char *const kinds[] = {"instance_controller", "instance_camera", "instance_light"};
 	hob_name_map_init(used, c->request->scratch);
-	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root))
+	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root)) {
+		bool target =
+			hob_xml_is(e, HOB_STR("source")) && e->parent && hob_xml_is(e->parent, HOB_STR("morph"));
+		hob_str text = target ? id_list(e) : (hob_str){0}, word;
+		while ((word = hob_text_word(&text)).len > 0)
+			if (!hob_name_map_add(used, word, 0, NULL))
+				return false;
 		for (size_t k = 0; k < HOB_COUNT_OF(kinds); k++) {
 			hob_str url =
 				hob_xml_is(e, hob_str_of(kinds[k])) ? hob_xml_attr(e, HOB_STR("url")) : (hob_str){0};
 			if (url.len > 1 && !hob_name_map_add(used, hob_str_sub(url, 1, url.len), 0, NULL))
 				return false;
 		}
+	}
 	return true;
 }
 
@@ -82,7 +94,7 @@ bool hob_collada_census(hob_collada *c, hob_error *err)
 		return hob_fail_memory(err, c->request->scratch, "the census");
 	for (hob_xml_ptr e = seen ? c->xml.root : NULL; e && done; e = hob_xml_after(e, c->xml.root)) {
 		hob_xml_ptr above = e->parent;
-		if (hob_xml_is(e, HOB_STR("geometry")))
+		if (hob_xml_is(e, HOB_STR("geometry")) && !is_used(&used, e))
 			count_geometry(seen, e);
 		else if (hob_xml_is(e, HOB_STR("skin")) && above && hob_xml_is(above, HOB_STR("controller")) &&
 				 is_used(&used, above))
