@@ -6,24 +6,41 @@ typedef struct format_entry {
 	const char *name;
 	hob_picture_probe_fn *probe;
 	hob_picture_read_fn *read;
+	const char *without; /* the library that this build lacks, and the remedy; NULL: the readers are there */
 } format_entry;
 
 static const format_entry formats[] = {
-	[HOB_PICTURE_RAW] = {"raw RGBA", NULL, NULL},
-	[HOB_PICTURE_PNG] = {"PNG", hob_png_probe, hob_png_read},
-	[HOB_PICTURE_JPEG] = {"JPEG", hob_jpeg_probe, hob_jpeg_read},
-	[HOB_PICTURE_GIF] = {"GIF", hob_gif_probe, hob_gif_read},
-	[HOB_PICTURE_BMP] = {"BMP", hob_bmp_probe, hob_bmp_read},
-	[HOB_PICTURE_TGA] = {"TGA", hob_tga_probe, hob_tga_read},
-	[HOB_PICTURE_PSD] = {"PSD", hob_psd_probe, hob_psd_read},
-	[HOB_PICTURE_PNM] = {"PNM", hob_pnm_probe, hob_pnm_read},
-	[HOB_PICTURE_HDR] = {"Radiance HDR", hob_hdr_probe, hob_hdr_read},
-	[HOB_PICTURE_WEBP] = {"WebP", hob_webp_probe, hob_webp_read},
-	[HOB_PICTURE_DDS] = {"DDS", hob_dds_probe, hob_dds_decode},
-	[HOB_PICTURE_KTX2] = {"KTX2", hob_ktx2_probe, hob_ktx2_decode},
-	[HOB_PICTURE_TIFF] = {"TIFF", hob_tiff_probe, hob_tiff_read},
-	[HOB_PICTURE_EXR] = {"OpenEXR", hob_exr_probe, hob_exr_read},
-	[HOB_PICTURE_AVIF] = {"AVIF", hob_avif_probe, hob_avif_read},
+	[HOB_PICTURE_RAW] = {"raw RGBA", NULL, NULL, NULL},
+	[HOB_PICTURE_PNG] = {"PNG", hob_png_probe, hob_png_read, NULL},
+	[HOB_PICTURE_JPEG] = {"JPEG", hob_jpeg_probe, hob_jpeg_read, NULL},
+	[HOB_PICTURE_GIF] = {"GIF", hob_gif_probe, hob_gif_read, NULL},
+	[HOB_PICTURE_BMP] = {"BMP", hob_bmp_probe, hob_bmp_read, NULL},
+	[HOB_PICTURE_TGA] = {"TGA", hob_tga_probe, hob_tga_read, NULL},
+	[HOB_PICTURE_PSD] = {"PSD", hob_psd_probe, hob_psd_read, NULL},
+	[HOB_PICTURE_PNM] = {"PNM", hob_pnm_probe, hob_pnm_read, NULL},
+	[HOB_PICTURE_HDR] = {"Radiance HDR", hob_hdr_probe, hob_hdr_read, NULL},
+#ifdef HOB_WEBP
+	[HOB_PICTURE_WEBP] = {"WebP", hob_webp_probe, hob_webp_read, NULL},
+#else
+	[HOB_PICTURE_WEBP] = {"WebP", NULL, NULL, "libwebp; save the picture as PNG or JPEG"},
+#endif
+	[HOB_PICTURE_DDS] = {"DDS", hob_dds_probe, hob_dds_decode, NULL},
+	[HOB_PICTURE_KTX2] = {"KTX2", hob_ktx2_probe, hob_ktx2_decode, NULL},
+#ifdef HOB_TIFF
+	[HOB_PICTURE_TIFF] = {"TIFF", hob_tiff_probe, hob_tiff_read, NULL},
+#else
+	[HOB_PICTURE_TIFF] = {"TIFF", NULL, NULL, "libtiff; save the picture as PNG"},
+#endif
+#ifdef HOB_EXR
+	[HOB_PICTURE_EXR] = {"OpenEXR", hob_exr_probe, hob_exr_read, NULL},
+#else
+	[HOB_PICTURE_EXR] = {"OpenEXR", NULL, NULL, "OpenEXR; save the picture as Radiance HDR"},
+#endif
+#ifdef HOB_AVIF
+	[HOB_PICTURE_AVIF] = {"AVIF", hob_avif_probe, hob_avif_read, NULL},
+#else
+	[HOB_PICTURE_AVIF] = {"AVIF", NULL, NULL, "libavif; save the picture as PNG or JPEG"},
+#endif
 };
 
 const char *hob_picture_format_name(hob_picture_format format)
@@ -112,8 +129,9 @@ bool hob_picture_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 	hob_picture_info info = {.mips = 1};
 	if (!sniff(file, &info.format, err))
 		return false;
-	const char *name = formats[info.format].name;
-	if (!formats[info.format].probe(file, &info, err))
+	const char *name = formats[info.format].name, *without = formats[info.format].without;
+	if (without ? !hob_fail(err, UNSUPPORTED, "this Hob was built without %s", without)
+				: !formats[info.format].probe(file, &info, err))
 		return hob_fail_in(err, "%s picture", name);
 	if (info.width == 0 || info.height == 0)
 		return hob_fail(err, CORRUPT, "the %s picture has no pixels (%u x %u)", name, info.width,

@@ -71,18 +71,4 @@ bool hob_avif_read(hob_bytes file, const hob_picture_info *info, hob_arena *aren
 													   avifResultToString(result)));
 }
 
-#else
-
-bool hob_avif_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
-{
-	(void)file, (void)out;
-	return hob_fail(err, UNSUPPORTED, "this Hob was built without libavif; save the picture as PNG or JPEG");
-}
-
-bool hob_avif_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
-				   hob_error *err)
-{
-	(void)info, (void)arena;
-	return hob_avif_probe(file, &(hob_picture_info){0}, err) && out == NULL;
-}
 #endif

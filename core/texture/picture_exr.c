@@ -270,18 +270,4 @@ bool hob_exr_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	return ok;
 }
 
-#else
-
-bool hob_exr_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
-{
-	(void)file, (void)out;
-	return hob_fail(err, UNSUPPORTED, "this Hob was built without OpenEXR; save the picture as Radiance HDR");
-}
-
-bool hob_exr_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
-				  hob_error *err)
-{
-	(void)info, (void)arena;
-	return hob_exr_probe(file, &(hob_picture_info){0}, err) && out == NULL;
-}
 #endif

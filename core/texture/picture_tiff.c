@@ -312,18 +312,4 @@ bool hob_tiff_read(hob_bytes file, const hob_picture_info *info, hob_arena *aren
 	return ok;
 }
 
-#else
-
-bool hob_tiff_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
-{
-	(void)file, (void)out;
-	return hob_fail(err, UNSUPPORTED, "this Hob was built without libtiff; save the picture as PNG");
-}
-
-bool hob_tiff_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
-				   hob_error *err)
-{
-	(void)info, (void)arena;
-	return hob_tiff_probe(file, &(hob_picture_info){0}, err) && out == NULL;
-}
 #endif

@@ -28,18 +28,4 @@ bool hob_webp_read(hob_bytes file, const hob_picture_info *info, hob_arena *aren
 	return true;
 }
 
-#else
-
-bool hob_webp_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
-{
-	(void)file, (void)out;
-	return hob_fail(err, UNSUPPORTED, "this Hob was built without libwebp; save the picture as PNG or JPEG");
-}
-
-bool hob_webp_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
-				   hob_error *err)
-{
-	(void)info, (void)arena;
-	return hob_webp_probe(file, &(hob_picture_info){0}, err) && out == NULL;
-}
 #endif

@@ -11,7 +11,9 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -101,75 +103,32 @@ static void drop_capabilities(void)
 	syscall(SYS_capset, &head, caps);
 }
 
-static const int allowed[] = {
-	SCMP_SYS(read),
-	SCMP_SYS(write),
-	SCMP_SYS(readv),
-	SCMP_SYS(writev),
-	SCMP_SYS(pread64),
-	SCMP_SYS(pwrite64),
-	SCMP_SYS(lseek),
-	SCMP_SYS(close),
-	SCMP_SYS(fstat),
-	SCMP_SYS(newfstatat),
-	SCMP_SYS(openat2),
-	SCMP_SYS(getdents64),
-	SCMP_SYS(munmap),
-	SCMP_SYS(mremap),
-	SCMP_SYS(madvise),
-	SCMP_SYS(brk),
-	SCMP_SYS(futex),
-	SCMP_SYS(set_robust_list),
-	SCMP_SYS(rseq),
-	SCMP_SYS(rt_sigprocmask),
-	SCMP_SYS(rt_sigaction),
-	SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(sigaltstack),
-	SCMP_SYS(exit),
-	SCMP_SYS(exit_group),
-	SCMP_SYS(sched_yield),
-	SCMP_SYS(sched_getaffinity),
-	SCMP_SYS(getrandom),
-	SCMP_SYS(clock_gettime),
-	SCMP_SYS(getrusage),
-	SCMP_SYS(recvmsg),
-	SCMP_SYS(gettid),
-	SCMP_SYS(getpid),
-	SCMP_SYS(restart_syscall),
-};
+/* Adds a rule for each of the calls, whose names are separated by blanks. A call that an older libseccomp
+ * does not know gets none. */
+static bool add_rules(scmp_filter_ctx filter, uint32_t action, const char *names)
+{
+	bool ok = true;
+	for (size_t size; ok && (size = strcspn(names, " ")) > 0; names += size + (names[size] == ' ')) {
+		char name[32];
+		snprintf(name, sizeof name, "%.*s", (int)size, names);
+		int call = seccomp_syscall_resolve_name(name);
+		ok = call == __NR_SCMP_ERROR || seccomp_rule_add(filter, action, call, 0) == 0;
+	}
+	return ok;
+}
+
+static const char allowed[] =
+	"read write readv writev pread64 pwrite64 lseek close fstat newfstatat getdents64 munmap mremap "
+	"madvise brk futex set_robust_list rseq rt_sigprocmask rt_sigaction rt_sigreturn sigaltstack exit "
+	"exit_group sched_yield sched_getaffinity getrandom clock_gettime getrusage recvmsg gettid getpid "
+	"restart_syscall";
 
 #ifndef HOB_SANITIZED
 /* Calls that fail instead of ending the process: libraries try them and can work without them. */
-static const int refused[] = {
-	SCMP_SYS(openat),
-	SCMP_SYS(open),
-	SCMP_SYS(access),
-	SCMP_SYS(faccessat),
-	SCMP_SYS(faccessat2),
-	SCMP_SYS(readlink),
-	SCMP_SYS(readlinkat),
-	SCMP_SYS(getcwd),
-	SCMP_SYS(ioctl),
-	SCMP_SYS(prlimit64),
-	SCMP_SYS(prctl),
-	SCMP_SYS(socket),
-	SCMP_SYS(sysinfo),
-	SCMP_SYS(uname),
-	SCMP_SYS(stat),
-	SCMP_SYS(lstat),
-	SCMP_SYS(getuid),
-	SCMP_SYS(geteuid),
-	SCMP_SYS(getgid),
-	SCMP_SYS(getegid),
-	SCMP_SYS(mkdir),
-	SCMP_SYS(unlink),
-	SCMP_SYS(rename),
-	SCMP_SYS(sched_setscheduler),
-	SCMP_SYS(sched_setaffinity),
-	SCMP_SYS(get_mempolicy),
-	SCMP_SYS(mbind),
-	SCMP_SYS(memfd_create),
-};
+static const char refused[] =
+	"openat open access faccessat faccessat2 readlink readlinkat getcwd ioctl prlimit64 prctl socket "
+	"sysinfo uname stat lstat getuid geteuid getgid getegid mkdir unlink rename sched_setscheduler "
+	"sched_setaffinity get_mempolicy mbind memfd_create";
 #endif
 
 /* Allows harmless fcntl commands. Others could misuse a descriptor shared with the daemon: F_SETOWN, F_SETSIG
@@ -195,17 +154,12 @@ static bool allow_fcntl(scmp_filter_ctx filter)
 /* Opens for reading only, and facts of files, which landlock limits to the roots; and a timer of its own. */
 static bool allow_paths(scmp_filter_ctx filter)
 {
-	static const int facts[] = {SCMP_SYS(stat),		 SCMP_SYS(lstat),	   SCMP_SYS(access),
-								SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(getcwd),
-								SCMP_SYS(setitimer)};
 	const scmp_datum_t writes = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND;
-	bool ok = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-							   SCMP_A2(SCMP_CMP_MASKED_EQ, writes, O_RDONLY)) == 0 &&
-			  seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
-							   SCMP_A1(SCMP_CMP_MASKED_EQ, writes, O_RDONLY)) == 0;
-	for (size_t i = 0; i < HOB_COUNT_OF(facts); i++)
-		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, facts[i], 0) == 0;
-	return ok;
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+							SCMP_A2(SCMP_CMP_MASKED_EQ, writes, O_RDONLY)) == 0 &&
+		   seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
+							SCMP_A1(SCMP_CMP_MASKED_EQ, writes, O_RDONLY)) == 0 &&
+		   add_rules(filter, SCMP_ACT_ALLOW, "stat lstat access faccessat faccessat2 getcwd setitimer");
 }
 
 static bool enter_seccomp(srv_sandbox_kind kind, bool all_threads)
@@ -220,18 +174,14 @@ static bool enter_seccomp(srv_sandbox_kind kind, bool all_threads)
 	scmp_filter_ctx filter = seccomp_init(other);
 	if (!filter)
 		return false;
-	bool ok = true;
 	/* The flags of openat2 are in memory, where a filter cannot see them. */
-	for (size_t i = 0; i < HOB_COUNT_OF(allowed); i++)
-		if (kind != SRV_SANDBOX_READS || allowed[i] != SCMP_SYS(openat2))
-			ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0) == 0;
+	bool ok = add_rules(filter, SCMP_ACT_ALLOW, allowed) &&
+			  add_rules(filter, SCMP_ACT_ALLOW, kind != SRV_SANDBOX_READS ? "openat2" : "");
 #ifdef HOB_SANITIZED
 	/* ThreadSanitizer has a thread that mostly sleeps; without sleep it spins. */
-	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(nanosleep), 0) == 0;
-	ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(gettimeofday), 0) == 0;
+	ok = ok && add_rules(filter, SCMP_ACT_ALLOW, "nanosleep gettimeofday");
 #else
-	for (size_t i = 0; i < HOB_COUNT_OF(refused) && kind == SRV_SANDBOX_COOKS; i++)
-		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), refused[i], 0) == 0;
+	ok = ok && add_rules(filter, SCMP_ACT_ERRNO(EPERM), kind == SRV_SANDBOX_COOKS ? refused : "");
 #endif
 	/* Memory is never executable. No new processes, and no more threads, except where libraries start them to
 	 * generate code. clone3's flags cannot be checked, so glibc is made to use clone. abort() may signal this
@@ -325,88 +275,15 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 
 /* The calls of Debian's Blender when it exports the corpus, their equivalents in its C library and Python,
  * and those of other versions and processors. SECURITY.md explains why each is harmless. */
-static const int program_calls[] = {SCMP_SYS(read),
-									SCMP_SYS(write),
-									SCMP_SYS(readv),
-									SCMP_SYS(writev),
-									SCMP_SYS(pread64),
-									SCMP_SYS(pwrite64),
-									SCMP_SYS(lseek),
-									SCMP_SYS(open),
-									SCMP_SYS(openat),
-									SCMP_SYS(close),
-									SCMP_SYS(dup),
-									SCMP_SYS(dup2),
-									SCMP_SYS(dup3),
-									SCMP_SYS(pipe),
-									SCMP_SYS(pipe2),
-									SCMP_SYS(poll),
-									SCMP_SYS(ppoll),
-									SCMP_SYS(ftruncate),
-									SCMP_SYS(fadvise64),
-									SCMP_SYS(stat),
-									SCMP_SYS(lstat),
-									SCMP_SYS(fstat),
-									SCMP_SYS(newfstatat),
-									SCMP_SYS(statx),
-									SCMP_SYS(statfs),
-									SCMP_SYS(fstatfs),
-									SCMP_SYS(access),
-									SCMP_SYS(faccessat),
-									SCMP_SYS(faccessat2),
-									SCMP_SYS(readlink),
-									SCMP_SYS(readlinkat),
-									SCMP_SYS(getdents),
-									SCMP_SYS(getdents64),
-									SCMP_SYS(getcwd),
-									SCMP_SYS(chdir),
-									SCMP_SYS(mkdir),
-									SCMP_SYS(mkdirat),
-									SCMP_SYS(rmdir),
-									SCMP_SYS(unlink),
-									SCMP_SYS(unlinkat),
-									SCMP_SYS(rename),
-									SCMP_SYS(renameat),
-									SCMP_SYS(renameat2),
-									SCMP_SYS(munmap),
-									SCMP_SYS(mremap),
-									SCMP_SYS(mprotect),
-									SCMP_SYS(madvise),
-									SCMP_SYS(brk),
-									SCMP_SYS(futex),
-									SCMP_SYS(set_robust_list),
-									SCMP_SYS(set_tid_address),
-									SCMP_SYS(rseq),
-									SCMP_SYS(gettid),
-									SCMP_SYS(sched_yield),
-									SCMP_SYS(sched_getaffinity),
-									SCMP_SYS(arch_prctl),
-									SCMP_SYS(rt_sigaction),
-									SCMP_SYS(rt_sigprocmask),
-									SCMP_SYS(rt_sigreturn),
-									SCMP_SYS(sigaltstack),
-									SCMP_SYS(restart_syscall),
-									SCMP_SYS(clock_gettime),
-									SCMP_SYS(clock_getres),
-									SCMP_SYS(gettimeofday),
-									SCMP_SYS(time),
-									SCMP_SYS(times),
-									SCMP_SYS(nanosleep),
-									SCMP_SYS(clock_nanosleep),
-									SCMP_SYS(getrandom),
-									SCMP_SYS(getpid),
-									SCMP_SYS(getppid),
-									SCMP_SYS(getuid),
-									SCMP_SYS(geteuid),
-									SCMP_SYS(getgid),
-									SCMP_SYS(getegid),
-									SCMP_SYS(uname),
-									SCMP_SYS(sysinfo),
-									SCMP_SYS(getrusage),
-									SCMP_SYS(getrlimit),
-									SCMP_SYS(execve),
-									SCMP_SYS(exit),
-									SCMP_SYS(exit_group)};
+static const char program_calls[] =
+	"read write readv writev pread64 pwrite64 lseek open openat close dup dup2 dup3 pipe pipe2 poll "
+	"ppoll ftruncate fadvise64 stat lstat fstat newfstatat statx statfs fstatfs access faccessat "
+	"faccessat2 readlink readlinkat getdents getdents64 getcwd chdir mkdir mkdirat rmdir unlink "
+	"unlinkat rename renameat renameat2 munmap mremap mprotect madvise brk futex set_robust_list "
+	"set_tid_address rseq gettid sched_yield sched_getaffinity arch_prctl rt_sigaction rt_sigprocmask "
+	"rt_sigreturn sigaltstack restart_syscall clock_gettime clock_getres gettimeofday time times "
+	"nanosleep clock_nanosleep getrandom getpid getppid getuid geteuid getgid getegid uname sysinfo "
+	"getrusage getrlimit execve exit exit_group";
 
 /* Calls that are allowed by one argument. */
 static const struct {
@@ -433,9 +310,7 @@ static bool allow_program_calls(void)
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	if (!filter)
 		return false;
-	bool ok = true;
-	for (size_t i = 0; i < HOB_COUNT_OF(program_calls); i++)
-		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, program_calls[i], 0) == 0;
+	bool ok = add_rules(filter, SCMP_ACT_ALLOW, program_calls);
 	for (size_t i = 0; i < HOB_COUNT_OF(program_uses); i++)
 		ok =
 			ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, program_uses[i].call, 1, program_uses[i].arg) == 0;
