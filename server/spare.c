@@ -9,9 +9,7 @@
  *
  * Not in hob-worker, where a model reaches a limit, and that is the model's own error. */
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 #include "number.h"
 
-#include <float.h>
 #include <math.h>
 
 /* Powers of ten that a double holds exactly. */

@@ -1,7 +1,6 @@
 #include "model_check.h"
 #include "deep_faults.h"
 
-#include "../base/array.h"
 #include "../base/text_order.h"
 #include "../mesh/vec3.h"
 #include "../settings/pattern.h"

@@ -2,7 +2,6 @@
 
 #include "../base/number.h"
 #include "shape.h"
-#include "text.h"
 
 enum { SETTINGS_MAX = 1 << 24, FILAMENTS_MAX = 256 };
 

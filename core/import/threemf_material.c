@@ -1,6 +1,5 @@
 #include "threemf_private.h"
 
-#include "../base/limits.h"
 #include "shape.h"
 #include "text.h"
 

@@ -1,7 +1,5 @@
 #include "threemf_private.h"
 
-#include "text.h"
-
 enum { SETTINGS_MAX = 1 << 24 };
 
 /* Slicer metadata of an object, of one of its components, or of some of its triangles. */

@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <float.h>
-#include <stdlib.h>
 
 #define SHARED (HOB_NONE - 1)
 

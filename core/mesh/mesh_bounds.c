@@ -2,7 +2,6 @@
 #include "vec3.h"
 
 #include <float.h>
-#include <stdlib.h>
 
 void hob_bounds_box(const float *points, uint32_t count, float min[3], float max[3])
 {

@@ -1,7 +1,5 @@
 #include "rt_private.h"
 
-#include <string.h>
-
 /* ---- encoded sections */
 
 static bool decode(rt_asset *asset, rt_pack *pack, rt_memory *memory, hob_rt_error *error)

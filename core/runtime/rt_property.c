@@ -1,5 +1,4 @@
 #include "rt_instance.h"
-#include "rt_pose.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
-#include <stddef.h>
 
 typedef enum setting_type { TYPE_f32, TYPE_u32, TYPE_flag, TYPE_choice, TYPE_text, TYPE_rules } setting_type;
 

@@ -1,7 +1,5 @@
 #include "picture.h"
 
-#include "../base/limits.h"
-
 enum { CODES = 4096 };
 
 typedef struct gif {

@@ -1,7 +1,6 @@
 #include "picture.h"
 
 #ifdef HOB_TIFF
-#include "../base/limits.h"
 
 #include <stdarg.h>
 #include <tiffio.h>

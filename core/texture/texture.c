@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <libdeflate.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <zstd.h>
 

@@ -1,7 +1,5 @@
 #include "agent.h"
 
-#include <stdio.h>
-
 enum { WAIT_S = 50, SILENCE_MS = 90000, PAUSE_MS = 3000, COOK_MS = 600000 };
 
 static void put_encoded(hob_buf *out, hob_str text)

@@ -12,7 +12,6 @@
 #include <fts.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -10,7 +10,6 @@
 #include "../worker/check.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

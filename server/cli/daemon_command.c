@@ -1,8 +1,6 @@
 #include "owner.h"
 #include "query.h"
 
-#include "../log/log.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

@@ -9,7 +9,6 @@
 #include "../log/log.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

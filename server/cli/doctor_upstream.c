@@ -3,8 +3,6 @@
 
 #include "../upstream/exchange.h"
 
-#include <string.h>
-
 static void look_at_farm(doctor *d, const serve_upstream *upstream)
 {
 	srv_farm *farm;

@@ -1,10 +1,8 @@
 #include "http_client.h"
-#include "cli.h"
 
 #include "../client/connection.h"
 
 #include <cjson/cJSON.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* hob init: writes a first hob.json, either minimal or from the reference converter's list of scenes. */

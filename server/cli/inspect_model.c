@@ -4,7 +4,6 @@
 #include "../fs/remove_tree.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "query.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* hob set: asks the daemon to change the settings of one asset or folder. */
 

@@ -1,9 +1,6 @@
 #include "config.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 const srv_config_row srv_config_table[SRV_CONFIG_COUNT] = {
 #define CONFIG(field, type, path, environment, option, letter, placeholder, value, doc)                      \

@@ -1,7 +1,6 @@
 #include "asset.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* Actions of a cell besides the new state. */
 enum {

@@ -1,5 +1,4 @@
 #include "../../core/base/json_write.h"
-#include "../../core/base/limits.h"
 #include "../control/answer.h"
 #include "../fs/spelling.h"
 #include "../fs/tar.h"
@@ -7,7 +6,6 @@
 #include "../store/record.h"
 #include "derive_inside.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,4 +1,3 @@
-#include "../control/answer.h"
 #include "../log/log.h"
 #include "derive_inside.h"
 

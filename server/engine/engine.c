@@ -12,7 +12,6 @@
 #include "../../core/base/limits.h"
 #include "../log/log.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 /* The engine's life cycle: creates the owners of its state, calls them once a second, and closes when it is

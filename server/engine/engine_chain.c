@@ -1,6 +1,5 @@
 #include "engine_exchange.h"
 
-#include "../log/log.h"
 #include "../store/record.h"
 
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #include "engine_root.h"
 #include "engine_sources.h"
 #include "engine_turn.h"
-#include "engine_upkeep.h"
 
 #include <assert.h>
 #include <stdlib.h>

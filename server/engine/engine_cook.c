@@ -1,6 +1,5 @@
 #include "engine_acts.h"
 #include "engine_exchange.h"
-#include "engine_health.h"
 #include "engine_publish.h"
 #include "engine_root.h"
 #include "engine_sources.h"

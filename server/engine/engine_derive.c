@@ -2,7 +2,6 @@
 #include "engine_move.h"
 #include "engine_publish.h"
 #include "engine_root.h"
-#include "engine_upkeep.h"
 
 /* Answers requests of server/derive. */
 

@@ -4,7 +4,6 @@
 
 #include "../fs/spelling.h"
 #include "../fs/transfer.h"
-#include "../log/log.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,9 +1,7 @@
 #include "engine_publish.h"
-#include "engine_sources.h"
 
 #include "../../core/base/json_write.h"
 #include "../cook/error_json.h"
-#include "../log/log.h"
 
 enum { LONG_MS = 1000 }; /* the stages of longer jobs are kept, whatever their result */
 

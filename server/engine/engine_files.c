@@ -2,7 +2,6 @@
 #include "engine_sources.h"
 
 #include "../../core/base/array.h"
-#include "../log/log.h"
 
 /* Most files of a large tree are not sources, settings or dependencies: they stay in the list of the scan and
  * do not enter the graph. */

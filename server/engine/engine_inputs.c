@@ -5,13 +5,8 @@
 #include "../cook/inputs.h"
 #include "../log/log.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- settings of one asset */
 

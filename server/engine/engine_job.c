@@ -5,7 +5,6 @@
 #include "../log/log.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <stdlib.h>
 
 /* Applies events of jobs, to the job and to its duplicates; the turn carries out acts. */

@@ -7,7 +7,6 @@
 #include "engine_publish.h"
 #include "engine_root.h"
 #include "engine_sources.h"
-#include "engine_turn.h"
 
 #include <assert.h>
 #include <stdlib.h>

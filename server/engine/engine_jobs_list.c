@@ -1,4 +1,3 @@
-#include "engine_exchange.h"
 #include "engine_publish.h"
 #include "engine_turn.h"
 #include "engine_upkeep.h"

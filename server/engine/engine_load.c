@@ -1,6 +1,5 @@
 #include "engine_move.h"
 #include "engine_publish.h"
-#include "engine_root.h"
 #include "engine_upkeep.h"
 
 #include "../../core/base/array.h"

@@ -8,7 +8,6 @@
 #include "engine_publish.h"
 #include "engine_root.h"
 #include "engine_sources.h"
-#include "engine_turn.h"
 
 #include <limits.h>
 #include <stdio.h>

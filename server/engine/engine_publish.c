@@ -12,7 +12,6 @@
 #include "engine_move.h"
 #include "engine_root.h"
 #include "engine_sources.h"
-#include "engine_upkeep.h"
 
 #include <assert.h>
 #include <cjson/cJSON.h>

@@ -3,7 +3,6 @@
 #include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 #include "../control/answer.h"
-#include "../log/log.h"
 #include "engine_changeset.h"
 #include "engine_exchange.h"
 #include "engine_publish.h"

@@ -6,7 +6,6 @@
 #include "engine_publish.h"
 #include "engine_sources.h"
 #include "engine_turn.h"
-#include "engine_upkeep.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,6 @@
 #include "engine_turn.h"
 
 #include "../../core/base/array.h"
-#include "../log/log.h"
 #include "engine_acts.h"
 #include "engine_changeset.h"
 #include "engine_exchange.h"

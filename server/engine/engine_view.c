@@ -2,7 +2,6 @@
 #include "engine_publish.h"
 #include "engine_root.h"
 #include "engine_sources.h"
-#include "engine_turn.h"
 
 #include "../../core/base/array.h"
 #include "../../core/base/json_write.h"

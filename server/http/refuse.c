@@ -2,7 +2,6 @@
 
 #include <netinet/in.h>
 #include <linux/tcp.h>
-#include <stdio.h>
 #include <sys/socket.h>
 
 static bool speaks_plainly(const request *r)

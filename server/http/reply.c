@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <cjson/cJSON.h>
 
 #include "../../core/base/json_write.h"

@@ -3,7 +3,6 @@
 #include "../control/derived.h"
 
 #include <cjson/cJSON.h>
-#include <stdio.h>
 #include <time.h>
 
 /* Resources that the loop or the query thread answers: jobs and sync. */

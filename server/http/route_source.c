@@ -2,9 +2,7 @@
 
 #include "../fs/beneath.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* GET /api/v1/assets/{id}/source/{path...}: a source file of the asset, as it is on disk now. Only names that

@@ -1,7 +1,6 @@
 #include "version.h"
 
 #include <cjson/cJSON.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct served {

@@ -1,12 +1,10 @@
 #include "guest.h"
 
-#include "reader.h"
 #include "store_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static bool open_folder(int dir_fd, const char *name, int *out, hob_error *err)
 {

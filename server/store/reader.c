@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { STEPS_BETWEEN_LOOKS = 10000, WAIT_MS = 500 };
 

@@ -2,7 +2,6 @@
 
 #include "../fs/mounts.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,6 @@
 #include "../../core/base/array.h"
 #include "../fs/transfer.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

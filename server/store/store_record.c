@@ -2,8 +2,6 @@
 #include "row.h"
 #include "store_internal.h"
 
-#include <stdlib.h>
-
 /* ---- writing */
 
 static bool put_record_row(srv_store *store, const srv_record *record, hob_str name, const hob_buf *stats,

@@ -2,7 +2,6 @@
 
 #include "../store/record.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 srv_exchange_end srv_exchange_end_of(srv_farm_end end, const srv_farm_why *why, hob_error *error)

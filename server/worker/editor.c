@@ -1,9 +1,7 @@
 #include "editor.h"
 
 #include <cjson/cJSON.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { HEAD_SIZE = 8, FACTS_MAX = 16 << 20 };

@@ -8,7 +8,6 @@
 #include <assimp/material.h>
 
 #include <math.h>
-#include <stddef.h>
 
 typedef struct material_builder {
 	hob_assimp_scene *scene;

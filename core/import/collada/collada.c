@@ -1,6 +1,5 @@
 #include "collada_private.h"
 
-#include "../../base/limits.h"
 #include "../importers.h"
 #include "../text.h"
 

@@ -1,6 +1,5 @@
 #include "collada_private.h"
 
-#include "../../base/number.h"
 #include "../shape.h"
 #include "../text.h"
 

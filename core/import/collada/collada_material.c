@@ -3,7 +3,6 @@
 #include "../../base/limits.h"
 #include "../../base/number.h"
 #include "../shape.h"
-#include "../text.h"
 
 /* A material for one kind of part: UV sets of its textures differ between parts. */
 typedef struct variant {

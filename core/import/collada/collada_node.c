@@ -2,7 +2,6 @@
 
 #include "../../base/limits.h"
 #include "../shape.h"
-#include "../text.h"
 
 #include <math.h>
 

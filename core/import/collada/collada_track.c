@@ -1,6 +1,5 @@
 #include "collada_track.h"
 
-#include "../../base/limits.h"
 #include "../../base/number.h"
 
 #include <math.h>

@@ -1,8 +1,6 @@
 #include "fbx_private.h"
 #include "../../base/number.h"
 
-#include <math.h>
-
 /* A list of values ends at one without a comma behind it, not at a line end: some files break lists. */
 
 typedef struct scanner {

@@ -2,7 +2,6 @@
 #include "../../model/properties.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum {
 	PIECES = 5,	  /* maximum halvings of the interval between two keys */

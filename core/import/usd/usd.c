@@ -5,8 +5,6 @@
 #include "../../model/model_scale.h"
 #include "../space.h"
 
-#include <math.h>
-
 static bool copy(hob_arena *arena, void *from, size_t count, size_t size, void **out)
 {
 	*out = hob_arena_array(arena, count, size, 16);

@@ -4,7 +4,6 @@
 #include "../text.h"
 
 #include <math.h>
-#include <stddef.h>
 
 enum { HALVINGS = 7 };
 

@@ -1,7 +1,6 @@
 #include "usd_private.h"
 
 #include "../../base/number.h"
-#include "../text.h"
 #include "../xml.h"
 
 /* Where nodes are looked up (`element`), and the prim below which they are created (`spec`, `path`). */

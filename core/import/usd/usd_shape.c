@@ -3,7 +3,6 @@
 #include "../shape.h"
 
 #include <math.h>
-#include <stddef.h>
 
 enum { AROUND = 32, ALONG = 16, EDGES = 2 * ALONG + 4, CURVE_STEPS = 8 };
 

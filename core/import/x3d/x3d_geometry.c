@@ -1,7 +1,5 @@
 #include "x3d_private.h"
 
-#include "../../base/limits.h"
-
 void hob_x3d_shape_release(hob_x3d_shape *shape)
 {
 	hob_buf_release(&shape->corners);

@@ -1,6 +1,5 @@
 #include "x3d_private.h"
 
-#include "../../base/limits.h"
 #include "../shape.h"
 #include "../text.h"
 

@@ -5,7 +5,6 @@
 #include "../draw/draw_view.h"
 
 #include <GLES3/gl3.h>
-#include <math.h>
 #include <stb/stb_image_write.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,5 @@
 #include "git_object.h"
 
-#include <stdlib.h>
-
 enum { MODE_DIGITS = 6, NAME_MAX_BYTES = 255, POINTER_MAX = 1024 };
 
 static int digit_of(char c)
