@@ -178,7 +178,6 @@ static void note_result(srv_asset *a, const srv_asset_event *e)
 		assert(e->error != SRV_ASSET_FINE);
 		a->error = e->error;
 		a->has_good = a->has_good && !e->displaced;
-		a->good_is_preview = a->has_good && a->good_is_preview;
 		break;
 	case SRV_ASSET_STOPPED:
 		a->error = a->state == OUTDATED ? a->error : SRV_ASSET_FAILED;
@@ -195,6 +194,9 @@ static void note_result(srv_asset *a, const srv_asset_event *e)
 	default:
 		break;
 	}
+	if (e->withdrawn)
+		a->has_good = a->has_good && e->has_good;
+	a->good_is_preview = a->good_is_preview && a->has_good && !e->withdrawn;
 	if (e->kind == SRV_ASSET_GOOD || e->kind == SRV_ASSET_SAME || e->kind == SRV_ASSET_BAD ||
 		e->kind == SRV_ASSET_STOPPED || e->kind == SRV_ASSET_MOVED || e->kind == SRV_ASSET_GONE)
 		a->retry.wait_ms = 0;

@@ -119,6 +119,8 @@ typedef struct srv_asset_event {
 	hob_str path; /* may be empty */
 	srv_priority priority;
 	bool force, kept, has_good, good_is_preview, displaced;
+	/* BAD, STOPPED: the preview that is shown counts for nothing; has_good: the version before it does */
+	bool withdrawn;
 	bool quick;		  /* DIRTY: its cooks are short enough to be cut several times in a row */
 	uint32_t lost_ms; /* PASSING: duration of this try, the minimum of the pause */
 	srv_asset_error error;

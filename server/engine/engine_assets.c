@@ -19,6 +19,7 @@ void srv_engine_assets_free(struct engine_assets *assets)
 		hob_buf_release(&a->why);
 		srv_asset_release(&a->life);
 		hob_buf_release(&a->shown.lost);
+		free(a->shown.before);
 	}
 	if (assets) {
 		hob_buf_release(&assets->printed.text);

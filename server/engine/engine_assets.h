@@ -31,17 +31,25 @@ typedef struct asset_cost {
 
 enum { ASSET_NS_PER_BYTE = 100 }; /* approximate cook time of a large source */
 
+/* The final version that a preview has replaced. */
+typedef struct asset_before {
+	hob_sha256 good;
+	int64_t cooked_at_ms;
+} asset_before;
+
 /* The asset as published. */
 typedef struct asset_shown {
 	uint64_t rev;
 	hob_sha256 good;   /* the newest record that succeeded */
 	hob_sha256 served; /* `good` as published */
 	int64_t cooked_at_ms;
-	hob_buf lost;	/* losses of `good` against the previous version: "triangles 100 -> 0" */
-	srv_state told; /* state in the newest event, or in the row of an earlier run */
-	bool any;		/* clients have seen it with outputs */
-	bool unjudged;	/* its view was made before its settings were known, and lacks findings */
-	bool view_due;	/* in `due`: its view is outdated */
+	asset_before *before; /* owned, while `good` is a preview; NULL: there was none */
+	hob_buf lost;		  /* losses of `good` against the previous version: "triangles 100 -> 0" */
+	srv_state told;		  /* state in the newest event, or in the row of an earlier run */
+	bool any;			  /* clients have seen it with outputs */
+	bool on_trial;		  /* `good` is a preview, and a rule may refuse its final cook */
+	bool unjudged;		  /* its view was made before its settings were known, and lacks findings */
+	bool view_due;		  /* in `due`: its view is outdated */
 } asset_shown;
 
 typedef struct asset_membership {

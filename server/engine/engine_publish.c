@@ -18,6 +18,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* ---- previews that a rule may still refuse */
+
+static bool on_trial(const asset *a)
+{
+	return a->life.good_is_preview && a->shown.on_trial;
+}
+
+/* Remembers the version that a preview replaces; call it before the preview is applied. */
+static void begin_trial(asset *a, bool preview, const hob_settings *settings)
+{
+	if (!preview || !a->life.good_is_preview) {
+		free(a->shown.before);
+		a->shown.before = preview && a->life.has_good ? malloc(sizeof *a->shown.before) : NULL;
+		if (a->shown.before)
+			*a->shown.before = (asset_before){a->shown.good, a->shown.cooked_at_ms};
+	}
+	a->shown.on_trial = preview && hob_rules_may_refuse(settings);
+}
+
+/* The event of a version that is refused: its preview gives its place back to the version before it. */
+static srv_asset_event refused(asset *a, bool by_rules, srv_asset_event event)
+{
+	event.withdrawn = on_trial(a) || (by_rules && a->life.good_is_preview);
+	event.has_good = event.withdrawn && a->shown.before;
+	if (event.has_good) {
+		a->shown.good = a->shown.before->good;
+		a->shown.cooked_at_ms = a->shown.before->cooked_at_ms;
+	}
+	return event;
+}
+
 /* ---- rows and events */
 
 void srv_engine_store_asset(srv_engine *engine, asset *a)
@@ -29,10 +60,13 @@ void srv_engine_store_asset(srv_engine *engine, asset *a)
 						 .cooked_at_ms = a->shown.cooked_at_ms,
 						 .error = hob_buf_str(&a->error)};
 	hob_error error;
-	if (a->life.has_good)
-		row.good = a->shown.good;
-	if (a->last.known)
-		row.last = a->last.key;
+	if (on_trial(a)) { /* a kill now must not make it the last good version */
+		row.good = a->shown.before ? a->shown.before->good : row.good;
+		row.cooked_at_ms = a->shown.before ? a->shown.before->cooked_at_ms : 0;
+	} else {
+		row.good = a->life.has_good ? a->shown.good : row.good;
+		row.last = a->last.known ? a->last.key : row.last;
+	}
 	srv_engine_stored(engine, srv_store_put_asset(engine->store, &row, &error), &error);
 }
 
@@ -320,6 +354,7 @@ static void publish_good(engine_job *job, const srv_record *record, bool hit, ho
 	asset *a = srv_asset_at(engine, job->asset);
 	bool recovered = a->error.size > 0, skipped = srv_asset_is_skipped(a);
 	bool preview = job->ingredients.profile == HOB_PROFILE_PREVIEW;
+	begin_trial(a, preview, &job->ingredients.settings);
 	srv_engine_apply(engine, job->asset,
 					 (srv_asset_event){.kind = preview ? SRV_ASSET_PREVIEW : SRV_ASSET_GOOD});
 	a->shown.good = record->key;
@@ -461,12 +496,17 @@ void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error 
 	bool passing = class >= SRV_ASSET_TRANSIENT, displaced = is_displaced(a, record);
 	if (class == SRV_ASSET_NO_ROOM)
 		srv_engine_set_health(engine, ENGINE_HEALTH_DISK, error);
-	srv_engine_apply(engine, job->asset,
-					 (srv_asset_event){.kind = passing ? SRV_ASSET_PASSING : SRV_ASSET_BAD,
-									   .error = class,
-									   .lost_ms = job->cook.outcome ? job->cook.outcome->lost_ms : 0,
-									   .kept = record != NULL,
-									   .displaced = displaced});
+	srv_asset_event event = {.kind = passing ? SRV_ASSET_PASSING : SRV_ASSET_BAD,
+							 .error = class,
+							 .lost_ms = job->cook.outcome ? job->cook.outcome->lost_ms : 0,
+							 .kept = record != NULL,
+							 .displaced = displaced};
+	srv_engine_apply(
+		engine, job->asset,
+		passing
+			? event
+			: refused(a, event.error == SRV_ASSET_FAILED && hob_rules_may_refuse(&job->ingredients.settings),
+					  event));
 	bool skipped = srv_asset_is_skipped(a);
 	publish_event(engine, a, job, skipped ? "skipped" : "failed", record, false,
 				  hob_buf_str(&job->life.order.why), (hob_str){0});
@@ -493,7 +533,9 @@ void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_as
 	hob_buf text = {0};
 	uint32_t id = a->id;
 	/* Not published when a newer change of the asset is already held. */
-	if (!srv_engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_STOPPED, .taken = next}).publish)
+	if (!srv_engine_apply(engine, id,
+						  refused(a, false, (srv_asset_event){.kind = SRV_ASSET_STOPPED, .taken = next}))
+			 .publish)
 		return;
 	(void)hob_fail(&error, CANCELLED, "the cook was cancelled");
 	srv_error_json(&error, "cook", &text);

@@ -97,6 +97,8 @@ static bool is_live(void *user, const hob_sha256 *record)
 		add_live(live, a->shown.any, &a->shown.served);
 		add_live(live, alive && a->life.has_good, &a->shown.good);
 		add_live(live, alive && a->last.known, &a->last.key);
+		if (a->shown.before)
+			add_live(live, alive, &a->shown.before->good);
 	}
 	live->found = true;
 	return live->failed || srv_digest_map_find(&live->keys, record) ||

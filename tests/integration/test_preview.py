@@ -163,6 +163,30 @@ class Preview(Scenario):
             daemon.sync()
             self.assertEqual(daemon.assets()["art/grid.obj"]["quality"], "final")
 
+    def test_a_preview_whose_final_cook_is_refused_is_no_last_good_version(self):
+        """The budget of bytes is checked in the final cook only. It comes before or after the preview, and a restart changes nothing."""
+        for late in (False, True):
+            name = f"grid{int(late)}.obj"
+            limit = lambda name=name: self.put(f"{name}.cook.json", '{"budget": {"bytes": 100000, "fail": true}}')
+            self.put(name, bumpy_grid(80))
+            with self.serve() as daemon:
+                daemon.sync()
+                good = daemon.blob(f"art/{name}")
+                if not late:
+                    limit()
+                    daemon.sync()
+                self.put(name, bumpy_grid(80, 0.2))
+                daemon.wait_event("asset", is_asset(f"art/{name}", "preview"))
+                if late:
+                    limit()
+                daemon.sync()
+                item = daemon.assets()[f"art/{name}"]
+                self.assertEqual((item["standing"], item["quality"], daemon.blob(f"art/{name}")), ("broken", "final", good))
+            with self.serve() as daemon:
+                daemon.sync()
+                item = daemon.assets()[f"art/{name}"]
+                self.assertEqual((item["standing"], item["quality"], daemon.blob(f"art/{name}")), ("broken", "final", good))
+
     def test_a_broken_save_fails_once(self):
         self.put("grid.obj", bumpy_grid(80))
         with self.serve() as daemon:

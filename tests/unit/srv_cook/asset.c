@@ -380,6 +380,23 @@ static void a_preview_is_fresh_until_a_newer_save(void **unused)
 	srv_asset_release(&a);
 }
 
+static void a_withdrawn_preview_gives_its_place_to_the_version_before_it(void **unused)
+{
+	(void)unused;
+	const srv_asset_event_kind ends[] = {SRV_ASSET_BAD, SRV_ASSET_STOPPED};
+	for (int before = 0; before < 2; before++)
+		for (int i = 0; i < 2; i++) {
+			srv_asset a = at_state(SRV_ASSET_WORKING);
+			send(&a, SRV_ASSET_PREVIEW);
+			srv_asset_event e = event(ends[i]);
+			e.withdrawn = true, e.has_good = before;
+			apply(&a, e);
+			assert_int_equal(a.has_good, before);
+			assert_false(a.good_is_preview);
+			srv_asset_release(&a);
+		}
+}
+
 static void who_asks_by_force_gets_it_whatever_others_ask(void **unused)
 {
 	(void)unused;
@@ -492,6 +509,7 @@ int main(void)
 		cmocka_unit_test(a_cook_that_made_room_goes_on_under_its_number),
 		cmocka_unit_test(a_result_of_older_bytes_is_stale),
 		cmocka_unit_test(a_preview_is_fresh_until_a_newer_save),
+		cmocka_unit_test(a_withdrawn_preview_gives_its_place_to_the_version_before_it),
 		cmocka_unit_test(who_asks_by_force_gets_it_whatever_others_ask),
 		cmocka_unit_test(what_is_deleted_is_forgotten),
 		cmocka_unit_test(what_had_other_settings_is_forgotten),
