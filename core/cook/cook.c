@@ -104,8 +104,8 @@ static bool is_reference(cook *c, hob_str text, size_t at, hob_str name, hob_str
 	return !named && hob_str_find(text, name, 0) == at && is_asked_from_here(c, name);
 }
 
-/* Appends a message, with paths that were asked of the io relative to the model's folder: models with the
- * same bytes share their messages, wherever they lie. */
+/* Appends a message, with paths that were asked of the io relative to the model's folder, and without the
+ * model's own name: models with the same bytes share their messages, wherever they lie. */
 static void put_relative(cook *c, hob_str text, hob_buf *out)
 {
 	hob_str last = {0};
@@ -113,8 +113,11 @@ static void put_relative(cook *c, hob_str text, hob_buf *out)
 		bool opens = text.data[at] == '\'';
 		end = hob_str_find(text, HOB_STR("'"), at + opens);
 		end = end == SIZE_MAX ? text.len : end;
-		hob_str quoted = hob_str_sub(text, at + 1, end);
-		if (opens && is_asked(c, quoted) && !is_reference(c, text, at + 1, quoted, last)) {
+		hob_str quoted = hob_str_sub(text, at + 1, end), own = c->request->path;
+		if (opens && hob_str_starts(quoted, own) && (quoted.len == own.len || quoted.data[own.len] == '[')) {
+			hob_buf_put_str(out, HOB_STR("'this file"));
+			hob_buf_put_str(out, hob_str_sub(quoted, own.len, quoted.len)); /* '[': a member of a package */
+		} else if (opens && is_asked(c, quoted) && !is_reference(c, text, at + 1, quoted, last)) {
 			hob_buf_put(out, "'", 1);
 			hob_buf_put_str(out, hob_path_relative(&c->memory->result, c->dir, quoted));
 		} else {
@@ -128,13 +131,13 @@ static void put_relative(cook *c, hob_str text, hob_buf *out)
 static void name_relative(cook *c, hob_error *err)
 {
 	hob_buf text = {0};
-	for (uint32_t i = 0; c->asked_count > 0 && i < c->notes->count; i++) {
+	for (uint32_t i = 0; i < c->notes->count; i++) {
 		hob_buf_clear(&text);
 		put_relative(c, c->notes->items[i].text, &text);
 		if (!text.failed)
 			c->notes->items[i].text = hob_arena_str(&c->memory->result, hob_buf_str(&text));
 	}
-	if (c->asked_count > 0 && err && err->code != HOB_ERR_OK) {
+	if (err && err->code != HOB_ERR_OK) {
 		hob_buf_clear(&text);
 		put_relative(c, hob_str_of(err->context), &text);
 		snprintf(err->context, sizeof err->context, "%.*s", HOB_FMT(hob_buf_str(&text)));

@@ -86,7 +86,7 @@ class Stages(Scenario):
             daemon.sync()
             asset = daemon.assets()["art/stage.usda"]
             self.assertEqual(asset["state"], "failed")
-            self.assertIn("the stage draws nothing: './parts/gone.usda', which 'stage.usda' names, is left out", asset["error"]["message"])
+            self.assertIn("the stage draws nothing: './parts/gone.usda', which 'this file' names, is left out", asset["error"]["message"])
             self.put("parts/gone.usda", layer(QUAD % 1))
             daemon.wait_asset("art/stage.usda", "fresh")
 

@@ -140,7 +140,7 @@ static const char *const extensions[] = {"usda", "usdc", "usd", "usdz", NULL};
 
 const hob_importer hob_usd_importer = {
 	.name = "usd",
-	.version = 21,
+	.version = 22,
 	.extensions = extensions,
 	.import = usd_import,
 };
