@@ -245,6 +245,14 @@ hob_str srv_engine_settings_owner(srv_engine *engine, asset *a, uint32_t *root)
 	return model;
 }
 
+void srv_engine_put_settings_of(const srv_engine *engine, const asset *a, hob_buf *out)
+{
+	uint32_t root;
+	hob_str model = a->move.settling ? find_settings(engine, a, &root) : (hob_str){0};
+	if (model.len > 0 && model.data != a->path)
+		hob_buf_printf(out, "%.*s/%.*s%c", HOB_FMT(engine->roots->shown[root].name), HOB_FMT(model), 0);
+}
+
 uint32_t srv_engine_settings_heir(srv_engine *engine, uint32_t root, hob_str model)
 {
 	hob_buf full = {0};

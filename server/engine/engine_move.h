@@ -20,6 +20,8 @@ void srv_engine_move_read(srv_engine *engine, uint32_t id, const hob_sha256 *byt
 /* The name whose settings file `a` uses, in *root: its own, or, until the file is moved, a former one. Empty:
  * none. */
 hob_str srv_engine_settings_owner(srv_engine *engine, asset *a, uint32_t *root);
+/* Appends that name, in full and NUL-terminated, if it is a former one. */
+void srv_engine_put_settings_of(const srv_engine *engine, const asset *a, hob_buf *out);
 /* The asset that uses the settings file of this former name; HOB_NONE: none. */
 uint32_t srv_engine_settings_heir(srv_engine *engine, uint32_t root, hob_str model);
 void srv_engine_asset_id(const srv_engine *engine, const asset *a, char id[SRV_ASSET_ID + 1]);

@@ -76,6 +76,7 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 		deps[i] = dep_of(engine, &a->last.inputs[i]);
 	hob_buf reasons = {0};
 	const hob_buf *why = a->life.job || a->life.next.id == 0 ? &a->why : &a->life.next.why;
+	hob_buf settings_of = {0};
 	hob_buf_put(&reasons, "[", 1);
 	hob_buf_put_str(&reasons, hob_buf_str(why));
 	hob_buf_put(&reasons, "]", 1);
@@ -107,6 +108,8 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 		view.settings = settings_in(srv_engine_ingredients_text(engine, &now));
 		view.finding_count = srv_asset_findings(engine, a, view.stats, &now.settings, findings);
 		view.findings = findings;
+		srv_engine_put_settings_of(engine, a, &settings_of);
+		view.settings_of = (const char *)settings_of.data;
 	}
 	a->shown.unjudged = !view.findings && hob_str_find(view.stats, HOB_STR("\"findings\":"), 0) != SIZE_MAX;
 	if (view.stats.len == 0)
@@ -122,6 +125,7 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	srv_engine_asset_id(engine, a, view.id);
 	srv_views_put(engine->views, &view);
 	hob_buf_release(&reasons);
+	hob_buf_release(&settings_of);
 	hob_buf_release(&stats);
 }
 

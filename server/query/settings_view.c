@@ -30,7 +30,7 @@ typedef struct layers {
 	hob_str file; /* the layer reported as "sidecar"; empty: none */
 	uint32_t count, capacity;
 	hob_settings own, settings; /* `own`: the daemon's settings for this root */
-	bool has_file;
+	bool has_file, has_sidecar;
 	char etag[SRV_SIDECAR_TAG]; /* of `file` */
 } layers;
 
@@ -57,6 +57,7 @@ static bool take_layer(void *user, const srv_layer *from, hob_error *err)
 {
 	layers *l = user;
 	hob_error wrong;
+	l->has_sidecar = from->sidecar && from->exists;
 	if (hob_str_equal(from->path, l->file)) {
 		l->has_file = from->exists;
 		srv_sidecar_tag(from->exists, from->text, l->etag);
@@ -69,10 +70,40 @@ static bool take_layer(void *user, const srv_layer *from, hob_error *err)
 	return !from->exists || add_layer(l, from, err);
 }
 
-static bool load(const srv_view_root *root, hob_str path, hob_str file, layers *l, hob_error *err)
+/* The former place of a moved model whose settings file is still there: its root and `model`; NULL: none. */
+static const srv_view_root *left_behind(const question *q, const srv_view_asset *asset, hob_str *model)
+{
+	hob_str full = hob_str_of(asset->settings_of);
+	size_t slash = hob_str_find(full, HOB_STR("/"), 0);
+	if (slash == SIZE_MAX)
+		return NULL;
+	*model = hob_str_sub(full, slash + 1, full.len);
+	return srv_query_root(q, hob_str_sub(full, 0, slash));
+}
+
+/* Takes a settings file that was left behind as if it were beside the model, where it will be. */
+static bool take_left(const question *q, const srv_view_asset *asset, layers *l, hob_error *err)
+{
+	hob_str model;
+	const srv_view_root *from = l->has_sidecar ? NULL : left_behind(q, asset, &model);
+	char file[PATH_MAX], path[PATH_MAX];
+	if (!from || snprintf(file, sizeof file, "%.*s.cook.json", HOB_FMT(model)) >= (int)sizeof file ||
+		snprintf(path, sizeof path, "%.*s.cook.json", HOB_FMT(asset->path)) >= (int)sizeof path)
+		return true;
+	hob_buf text = {0};
+	srv_layer left = {.path = hob_str_of(path), .sidecar = true};
+	bool ok = srv_settings_read(from->folder, file, &text, &left.exists, err);
+	left.text = hob_buf_str(&text);
+	ok = ok && take_layer(l, &left, err);
+	hob_buf_release(&text);
+	return ok;
+}
+
+static bool load(const question *q, const srv_view_root *root, const srv_view_asset *asset, hob_str file,
+				 layers *l, hob_error *err)
 {
 	*l = (layers){.file = file, .own = root->settings, .settings = root->settings};
-	return srv_settings_walk(root->folder, path, take_layer, l, err);
+	return srv_settings_walk(root->folder, asset->path, take_layer, l, err) && take_left(q, asset, l, err);
 }
 
 /* ---- telling */
@@ -144,7 +175,7 @@ void srv_query_put_origins(const question *q, const srv_view_asset *asset, hob_b
 	const srv_view_root *root = srv_query_root(q, asset->root);
 	if (!root || root->missing_since_ms != 0)
 		return;
-	if (load(root, asset->path, (hob_str){0}, &l, &ignored))
+	if (load(q, root, asset, (hob_str){0}, &l, &ignored))
 		put_origins(&l, out);
 	release(&l);
 }
@@ -154,12 +185,12 @@ static int refuse(question *q, const hob_error *error)
 	return srv_query_refuse(q, hob_err_http(error->code), hob_err_name(error->code), error->context);
 }
 
-static int tell_now(question *q, const srv_view_root *root, hob_str path, hob_str file)
+static int tell_now(question *q, const srv_view_root *root, const srv_view_asset *asset, hob_str file)
 {
 	hob_error error;
 	layers l;
 	int status = 200;
-	if (load(root, path, file, &l, &error))
+	if (load(q, root, asset, file, &l, &error))
 		tell(q, &l);
 	else
 		status = refuse(q, &error);
@@ -203,7 +234,12 @@ int srv_query_settings(question *q)
 		return srv_query_refuse(q, 404, "http.not-found",
 								"'file' is not a settings file that this asset is cooked with");
 	hob_error error;
+	hob_str left;
+	bool moved;
 	srv_sidecar_result result = SRV_SIDECAR_DONE;
+	const srv_view_root *from = control->kind == SRV_CONTROL_SETTINGS ? NULL : left_behind(q, asset, &left);
+	if (from && !srv_sidecar_move(from->folder, left, root->folder, asset->path, &moved, &error))
+		return refuse(q, &error);
 	if (control->kind == SRV_CONTROL_SETTINGS_DELETE)
 		result = srv_sidecar_delete(root->folder, file, control->tag, &error);
 	else if (control->kind == SRV_CONTROL_SETTINGS_PATCH)
@@ -213,5 +249,5 @@ int srv_query_settings(question *q)
 								"the settings file has changed: it is no longer the version in If-Match");
 	if (result == SRV_SIDECAR_FAILED)
 		return refuse(q, &error);
-	return control->kind == SRV_CONTROL_SETTINGS_DELETE ? 204 : tell_now(q, root, asset->path, file);
+	return control->kind == SRV_CONTROL_SETTINGS_DELETE ? 204 : tell_now(q, root, asset, file);
 }

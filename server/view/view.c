@@ -127,9 +127,9 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	size_t outputs_size = sizeof *asset->outputs * asset->output_count;
 	size_t deps_size = sizeof *asset->deps * asset->dep_count;
 	size_t findings_size = sizeof *asset->findings * asset->finding_count;
-	hob_str quality = hob_str_of(asset->quality);
-	const hob_str texts[] = {asset->root,  asset->path,	  asset->full,		 asset->kind,
-							 asset->error, asset->reason, asset->moved_from, quality};
+	hob_str quality = hob_str_of(asset->quality), settings_of = hob_str_of(asset->settings_of);
+	const hob_str texts[] = {asset->root,	asset->path,	   asset->full, asset->kind, asset->error,
+							 asset->reason, asset->moved_from, quality,		settings_of};
 	size_t text_size = 0;
 	for (size_t i = 0; i < HOB_COUNT_OF(texts); i++)
 		text_size += texts[i].len + 1;
@@ -159,6 +159,7 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	copy->settings = (hob_str){r->settings->data, r->settings->len};
 	copy->moved_from = copy_text(&at, asset->moved_from);
 	copy->quality = copy_text(&at, quality).data;
+	copy->settings_of = asset->settings_of ? copy_text(&at, settings_of).data : NULL;
 	copy->triangles = r->stats->triangles;
 	copy->lods = r->stats->lods;
 	for (uint32_t i = 0; i < asset->output_count; i++) {

@@ -83,6 +83,8 @@ typedef struct srv_view_asset {
 	hob_str settings;	 /* JSON: effective settings */
 	const char *quality; /* "final", "preview" or "" */
 	hob_str moved_from;	 /* its former name, "art/old.glb"; empty: none */
+	/* former name at which its settings file still is; NULL: beside the model, if there is one */
+	const char *settings_of;
 } srv_view_asset;
 
 /* The asset `id` had the name `full` before it was renamed or moved. */

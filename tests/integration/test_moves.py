@@ -209,6 +209,70 @@ class Moves(Scenario):
             daemon.wait_log("to art/l.obj.cook.json")
             self.assertEqual(set(daemon.sync()["failed"]), {"art/l.obj", "other/d.obj"})
 
+    def test_no_way_of_moving_opens_a_gate(self):
+        """Each way with its settings file left behind, or moved by git; then a kill, a move while nobody looks, and a restart."""
+        other = self.folder / "other"
+
+        def git(*words):
+            subprocess.run(["git", "-C", self.art, "-c", "user.name=test", "-c", "user.email=test@localhost", *words], check=True)
+
+        across = lambda old, new: os.rename(self.art / old, other / new)
+        ways = {
+            "both.obj": ("art/both2.obj", lambda: git("mv", "both.obj", "both2.obj"), lambda: git("mv", "both.obj.cook.json", "both2.obj.cook.json")),
+            "one.obj": ("art/one2.obj", lambda: git("mv", "one.obj", "one2.obj")),
+            "side.obj": ("art/side2.obj", lambda: git("mv", "side.obj.cook.json", "side2.obj.cook.json"), lambda: git("mv", "side.obj", "side2.obj")),
+            "tracked/in.obj": ("art/tracked2/in.obj", lambda: git("mv", "tracked", "tracked2")),
+            "folder/in.obj": ("art/folder2/in.obj", lambda: self.move("folder", "folder2")),
+            "across/in.obj": ("other/across2/in.obj", lambda: across("across", "across2")),
+            "chain.obj": ("other/chain3.obj", lambda: self.move("chain.obj", "chain2.obj"), lambda: across("chain2.obj", "chain3.obj")),
+            "back.obj": ("art/back.obj", lambda: self.move("back.obj", "there.obj"), lambda: self.move("there.obj", "back.obj")),
+            "case.obj": ("art/CASE.obj", lambda: self.move("case.obj", "CASE.obj")),
+        }
+        for options in ([], ["--watch", "poll", "--poll-ms", "100"]):
+            with self.subTest(options):
+                other.mkdir()
+                for i, name in enumerate(["down.obj", "kill/in.obj", "killed.obj", *ways]):
+                    self.budgeted(name, 9 + i)
+                for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
+                    git(*words)
+                with Daemon([self.art, other], self.cache, *options) as daemon:
+                    daemon.sync()
+                    for name, *steps in ways.values():
+                        for step in steps:
+                            step()
+                        self.check_refused(daemon, name, roots=2)
+                    self.move("kill", "kill2")
+                    across("killed.obj", "killed.obj")
+                    daemon.kill()
+                self.move("down.obj", "up.obj")
+                wanted = {name for name, *_ in ways.values()} | {"art/kill2/in.obj", "other/killed.obj", "art/up.obj"}
+                for _ in range(2):
+                    with Daemon([self.art, other], self.cache, *options) as daemon:
+                        self.assertEqual((set(daemon.sync()["failed"]), set(daemon.assets())), (wanted, wanted))
+                        for name in wanted:
+                            self.check_refused(daemon, name, roots=2)
+                for folder in (self.art, other, self.cache):
+                    shutil.rmtree(folder)
+                self.art.mkdir()
+
+    def test_settings_are_shown_and_changed_before_their_file_has_followed(self):
+        for name in ("read", "set"):
+            self.put(f"{name}.obj", obj_text(9))
+            self.put(f"{name}.obj.cook.json", '{"scale": 2, "budget": {"triangles": 5, "fail": true}}')
+        with self.serve() as daemon:
+            ids = self.ids(daemon)
+            self.move("read.obj", "read2.obj")
+            self.move("set.obj", "set2.obj")
+            self.move("set2.obj", "far/set3.obj")
+            daemon.sync()
+            told = daemon.get(f"/api/v1/assets/{ids['read.obj']}/settings").json()
+            self.assertEqual((told["settings"]["scale"], told["sidecar"]["value"]["scale"], told["origins"]["scale"]), (2, 2, "read2.obj.cook.json"))
+            self.assertTrue((self.art / "read.obj.cook.json").exists(), "a question moves no file")
+            subprocess.run([HOB, "set", "art/far/set3.obj", "lods.max=2", "--url", f"127.0.0.1:{daemon.port}"], check=True, capture_output=True)
+            self.assertEqual(set(daemon.sync()["failed"]), {"art/read2.obj", "art/far/set3.obj"}, "the budget stays")
+            kept = json.loads((self.art / "far/set3.obj.cook.json").read_text())
+            self.assertEqual((kept["scale"], kept["lods"]["max"], (self.art / "set.obj.cook.json").exists()), (2, 2, False))
+
     def test_what_was_cooked_before_the_move_was_known_counts_for_nothing(self):
         self.budgeted("d.obj")
         with self.serve() as daemon:
