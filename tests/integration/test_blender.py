@@ -55,18 +55,21 @@ settings = bpy.context.preferences.addons["hob_link"].preferences
 settings.url, settings.folder, settings.user, settings.on_save = {url!r}, {art!r}, "ann", False
 class Layout:
     def __init__(self):
-        self.lines, self.alert = [], False
+        self.lines, self.alert, self.bad = [], False, False
     def prop(self, *_, **__):
-        pass
+        return self
     operator = prop
     def column(self):
         return self
-    def label(self, text):
+    def separator(self):
+        self.lines.append(" ")
+    def label(self, text, icon="NONE"):
+        self.bad = self.bad or self.alert
         self.lines.append(text)
 def tell():
     layout = Layout()
-    hob_link.HobPanel.draw(type("Panel", (), {{"layout": layout}}), None)
-    print("panel:", layout.alert, "".join(layout.lines), flush=True)
+    hob_link.HobPanel.draw(type("Panel", (), {{"layout": layout, "tell": hob_link.HobPanel.tell}})(), None)
+    print("panel:", layout.bad, "".join(layout.lines), flush=True)
 def edit(add):
     add()
     bpy.context.view_layer.update()
@@ -85,6 +88,29 @@ settings.url = "http://127.0.0.1:1"
 edit(bpy.ops.mesh.primitive_cube_add)
 settings.url = {url!r}
 bpy.ops.hob.live()
+"""
+
+
+# The panel after saves: what breaks rules, from the moment at which the exported file is closed; then the .blend as the asset.
+SAVES = PANEL.partition("bpy.ops.wm.read_homefile")[0] + """
+put, closed = hob_link.os.replace, []
+def replace(*args):
+    put(*args)
+    closed.append(time.monotonic())
+hob_link.os.replace = replace
+settings.on_save = True
+bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=False)
+bpy.ops.mesh.primitive_plane_add()
+bpy.ops.wm.save_as_mainfile(filepath={blend!r})
+tell()
+print("seconds:", time.monotonic() - closed[-1], flush=True)
+bpy.ops.object.select_all(action="DESELECT")
+bpy.ops.hob.select(names=hob_link.Saved.findings[0]["objects"][0][1])
+print("selected:", [each.name for each in bpy.context.selected_objects], flush=True)
+bpy.ops.mesh.primitive_cube_add()
+bpy.data.objects.remove(bpy.data.objects["Plane"])
+bpy.ops.wm.save_mainfile()
+tell()
 """
 
 
@@ -179,6 +205,17 @@ class InBlender(Scenario):
                                                  r"True Hob at http://127\.0\.0\.1:1 cannot be reached ")):
                 self.assertRegex(line, "^" + wanted)
             until(lambda: list(daemon.assets()) == [], "what was shown live is gone")
+
+    def test_the_panel_lists_what_breaks_rules_within_a_second_of_the_export(self):
+        self.put("cook.json", '{"rules": {"mesh.open": "warning", "scene.size": {"max": 1, "level": "info"}, "name.node": {"match": "^P", "level": "error"}}}')
+        with self.serve() as daemon:
+            told = self.drive(daemon, SAVES)
+            first, second = re.findall("^panel: (.*)$", told, re.M)
+            self.assertRegex(first, r"^False +art/thing\.glb: 2 triangles, .*, 1 warning ?mesh\.open: mesh 'Plane'; fill the holes.*scene\.size: the longest side")
+            self.assertNotIn("mesh.open", second)
+            self.assertRegex(second, "^True +art/thing.glb: names of nodes that do not match: 1 in node 'Cube'.*name.node: every node has a name of the given pattern; rename")
+            self.assertEqual(re.search("^selected: (.*)$", told, re.M)[1], "['Plane']")
+            self.assertLess(float(re.search("^seconds: (.*)$", told, re.M)[1]), 1)
 
     def test_two_saves_and_what_is_on_screen_are_cooked_and_a_daemon_that_is_away_is_told(self):
         with self.serve("--live") as daemon:

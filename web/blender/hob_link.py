@@ -4,7 +4,8 @@ Edit > Preferences > Add-ons > Install, select this file, then set the daemon's 
 then exports NAME.glb there; File > Export > Hob does it at once. The result is in the status bar, a failure in a box as well.
 In `blender --background` it is printed.
 
-The panel "Hob" of the 3D view (N) shows what is on screen without saving: with "Live" on, each pause in the work is exported and
+The panel "Hob" of the 3D view (N) lists the rules that the saved model breaks, and selects their objects. It also shows what is on
+screen without saving: with "Live" on, each pause in the work is exported and
 given to the daemon (hob serve --live) as that of the user who is named there. Renderers that follow the user show it, nobody else
 does; switching it off, closing the file or Blender takes it away.
 
@@ -82,6 +83,24 @@ class Daemon:
         """Waits until everything saved in its watched folder is cooked. Returns a line about this asset, or raises Trouble."""
         return self.result(name, timeout)
 
+    def findings(self, name):
+        """The broken rules of the newest version: [{rule, level, text, objects: [(kind, name)]}], errors first."""
+        query = urllib.parse.urlencode({"path": name})
+        rules = self.ask("/api/v1/findings?" + query)["rules"]
+        if not rules:
+            return []
+        try:
+            listed = self.ask(f"/a/{urllib.parse.quote(name)}?output=report").get("findings", [])
+        except Trouble:  # never cooked to the end
+            listed = []
+        found = []
+        for rule in sorted(rules, key=lambda each: ("error", "warning", "info").index(each["level"])):
+            objects = [(each["kind"], each["name"]) for each in listed if each["rule"] == rule["rule"] and each["name"]]
+            where = ", ".join(f"{kind} '{each}'" for kind, each in objects[:3]) + (f" and {len(objects) - 3} more" if len(objects) > 3 else "")
+            found.append({"rule": rule["rule"], "level": rule["level"], "objects": objects,
+                          "text": f"{rule['rule']}: {where or rule['meaning']}; {rule['mend']}"})
+        return found
+
     def show(self, user, name, glb, timeout=COOK_SECONDS):
         """The live model of `user` replaces the asset until it is saved. Returns a line about its cook, or raises Trouble."""
         digest = hashlib.sha256(glb).hexdigest()
@@ -103,7 +122,7 @@ class Daemon:
             raise Trouble(": ".join(filter(None, [name, error["message"], error.get("hint")])))
         stats, size = asset["stats"], asset["bytes"]["cooked"]
         line = f"{name}: {stats['triangles']:,} triangles, {stats['meshes']} mesh{'' if stats['meshes'] == 1 else 'es'}, {size / 1000:,.0f} KB, cooked in {asset['cook_ms']:.0f} ms"
-        return line + (f", {asset['warnings']} warnings" if asset["warnings"] else "")
+        return line + (f", {asset['warnings']} warning{'' if asset['warnings'] == 1 else 's'}" if asset["warnings"] else "")
 
 
 def export_into(folder, name, export):
@@ -179,11 +198,49 @@ if bpy:
             numpy = "" if importlib.util.find_spec("numpy") else "; Blender's exporter needs python3-numpy"
             raise Trouble(f"the export failed: {last.strip()}{numpy}") from error
 
-    def wait_for_cook(daemon, path):
+    class Saved:
+        """What the last save became: its line, and the rules that it breaks."""
+        says, failed, busy, findings = "", False, False, []
+
+    def wait_for_cook(daemon, path, exported):
+        """(line, failed, findings). A .blend that is not exported may be outside what Hob watches."""
+        name = None
         try:
-            return daemon.cooked(daemon.asset_of(path)), False
+            name = daemon.asset_of(path)
+            return daemon.cooked(name), False, daemon.findings(name)
         except Trouble as trouble:
-            return f"{trouble}; the file is exported and will be cooked" if "cannot be reached" in str(trouble) else str(trouble), True
+            if name is None and not exported:
+                return "", False, []
+            if "cannot be reached" in str(trouble):
+                return f"{trouble}; the file is exported and will be cooked", True, []
+            try:
+                return str(trouble), True, daemon.findings(name) if name else []
+            except Trouble:
+                return str(trouble), True, []
+
+    def follow(daemon, path, exported=True):
+        """Waits for the cook of a saved file, in the background except in background mode."""
+        def take(line, failed, findings):
+            Saved.says, Saved.failed, Saved.findings, Saved.busy = line, failed, findings, False
+            redraw()
+            if exported:
+                say(line, failed)
+
+        Saved.busy = True
+        if bpy.app.background:
+            take(*wait_for_cook(daemon, path, exported))
+            return
+        if exported:
+            say("cooking " + os.path.basename(path))
+        redraw()
+        answers = []
+        threading.Thread(target=lambda: answers.append(wait_for_cook(daemon, path, exported)), daemon=True).start()
+
+        # Blender is touched by its own thread only.
+        def look():
+            return take(*answers[0]) if answers else 0.1
+
+        bpy.app.timers.register(look, first_interval=0.1)
 
     def target():
         """The folder and the name of the export."""
@@ -305,31 +362,38 @@ if bpy:
             settings = bpy.context.preferences.addons[__name__].preferences
             self.layout.prop(settings, "user")
             self.layout.operator(HobLive.bl_idname, text="Stop" if Live.on else "Live", icon="PAUSE" if Live.on else "PLAY", depress=Live.on)
+            self.tell("exporting and cooking ..." if Live.busy else Live.says, Live.failed)
+            if Saved.busy or Saved.says:
+                self.layout.separator()
+                self.tell("cooking the save ..." if Saved.busy else Saved.says, Saved.failed)
+            for finding in Saved.findings:
+                self.tell(finding["text"], finding["level"] == "error", finding["level"])
+                if finding["objects"]:
+                    self.layout.operator(HobSelect.bl_idname, text="Select").names = "\n".join(name for _, name in finding["objects"])
+
+        def tell(self, text, failed, level=""):
             column = self.layout.column()
-            column.alert = Live.failed
-            text = "exporting and cooking ..." if Live.busy else Live.says
+            column.alert = failed
             for at in range(0, len(text), 40):
-                column.label(text=text[at:at + 40])
+                icon = {"error": "ERROR", "warning": "ERROR", "info": "INFO"}.get(level, "NONE") if at == 0 else "NONE"
+                column.label(text=text[at:at + 40], icon=icon)
+
+    class HobSelect(bpy.types.Operator):
+        """Select the objects that break this rule"""
+        bl_idname = "hob.select"
+        bl_label = "Select"
+        names: bpy.props.StringProperty()
+
+        def execute(self, context):
+            wanted = {name.rpartition("/")[2] for name in self.names.split("\n")}
+            for thing in context.view_layer.objects:
+                own = {thing.name, thing.data.name if thing.data else "", *(slot.material.name for slot in thing.material_slots if slot.material)}
+                thing.select_set(bool(own & wanted))
+            return {"FINISHED"}
 
     def publish():
-        """Exports now. It waits for the daemon in the background, except in background mode."""
         settings = bpy.context.preferences.addons[__name__].preferences
-        path = export_into(*target(), gltf)
-        daemon = Daemon(settings.url, settings.token)
-        if bpy.app.background:
-            say(*wait_for_cook(daemon, path))
-            return
-        say("cooking " + os.path.basename(path))
-        answers = []
-        threading.Thread(target=lambda: answers.append(wait_for_cook(daemon, path)), daemon=True).start()
-
-        # Blender is touched by its own thread only.
-        def look():
-            if not answers:
-                return 0.2
-            return say(*answers[0])
-
-        bpy.app.timers.register(look, first_interval=0.1)
+        follow(Daemon(settings.url, settings.token), export_into(*target(), gltf))
 
     def try_publish():
         try:
@@ -339,8 +403,11 @@ if bpy:
 
     @persistent
     def on_save(*_):
-        if bpy.context.preferences.addons[__name__].preferences.on_save:
+        settings = bpy.context.preferences.addons[__name__].preferences
+        if settings.on_save:
             try_publish()
+        else:  # Hob may cook the .blend itself
+            follow(Daemon(settings.url, settings.token), bpy.data.filepath, exported=False)
 
     class HobExport(bpy.types.Operator):
         """Export the scene into the watched folder and report what Hob makes of it"""
@@ -355,7 +422,7 @@ if bpy:
         self.layout.operator(HobExport.bl_idname, text="Hob (.glb, cooked)")
 
     def register():
-        for each in (HobPreferences, HobExport, HobLive, HobPanel):
+        for each in (HobPreferences, HobExport, HobLive, HobSelect, HobPanel):
             bpy.utils.register_class(each)
         bpy.app.handlers.depsgraph_update_post.append(on_change)
         bpy.app.handlers.load_pre.append(on_load)
@@ -370,5 +437,5 @@ if bpy:
         bpy.app.handlers.depsgraph_update_post.remove(on_change)
         bpy.app.handlers.save_post.remove(on_save)
         bpy.types.TOPBAR_MT_file_export.remove(menu)
-        for each in (HobPanel, HobLive, HobExport, HobPreferences):
+        for each in (HobPanel, HobSelect, HobLive, HobExport, HobPreferences):
             bpy.utils.unregister_class(each)

@@ -79,6 +79,8 @@ export const text = {
 	error: 'Error',
 	meanError: 'Mean',
 	errorHint: 'Error, mean: largest and mean distance from the full-detail surface, relative to the model’s size',
+	findings: 'Findings', findingGone: 'The model that is shown does not have this object.',
+	findingsMore: (count) => `and ${count} more`,
 	facts: 'Model',
 	dimensions: 'Size (w × h × d)',
 	meshes: 'Meshes drawn',

@@ -5,6 +5,7 @@ import { sentence } from '../app/format.js';
 import { useState } from 'preact/hooks';
 import { Player } from './clips.js';
 import { Button, Choice, Quiet, Slider, Toggle, useChanges } from './controls.js';
+import { FindingSection } from './findings.js';
 import { looksOf } from './looks.js';
 import { MaterialSection } from './materials.js';
 import { CostSection, FactSection, LevelSection, LightSection, MorphSection } from './panel.js';
@@ -92,7 +93,7 @@ const Problems = ({ problems }) => html`<ul class="viewer-notes">${problems.map(
 	</ul>`;
 
 const Panel = ({ viewer }) => html`<div class="viewer-panel">${viewer.levels && html`
-	<${LevelSection} viewer=${viewer} /><${MorphSection} viewer=${viewer} />
+	<${FindingSection} viewer=${viewer} /><${LevelSection} viewer=${viewer} /><${MorphSection} viewer=${viewer} />
 	<${MaterialSection} model=${viewer.model} inspect=${(image) => viewer.inspect(image)} />
 	<${TreeSection} tree=${viewer.tree} /><${UvSection} model=${viewer.model} />
 	${viewer.problems.length > 0 && html`<${Problems} problems=${viewer.problems} />`}

@@ -20,6 +20,7 @@ import { Clips } from './clips.js';
 import { Changes } from './controls.js';
 import { DENSITY, followDensity } from './density.js';
 import { cookDropped, forgetDropped, whyNot } from './drop.js';
+import { around, fetchFindings, markFinding } from './findings.js';
 import { boxOf } from './frame.js';
 import { Looks, disposeHelper, makeBounds, makeGrid, makeNormals, makeSkeleton, makeTangents, showMeshlets,
 	takeMaterials } from './looks.js';
@@ -66,6 +67,9 @@ class Viewer {
 	dropped = '';
 	/** The coarsest level of a model that is being loaded. */
 	coarse = null;
+	/** Broken rules of the shown version, and the one that is marked. */
+	findings = [];
+	marked = null;
 	comparing = false;
 	splitAt = 0.5;
 	gridOff = false;
@@ -193,6 +197,11 @@ class Viewer {
 
 	/* Outputs that do not exist are not requested: a browser reports every 404. */
 	noteOutputs(outputs) {
+		fetchFindings(outputs, this.ends.signal).then((findings) => {
+			this.findings = findings;
+			const { marked } = this;
+			this.mark(marked && findings.find(({ rule, name }) => rule === marked.rule && name === marked.name), false);
+		}, () => {});
 		if (outputs) this.loader.withAnimations = outputs.some(({ name }) => name === 'animations');
 	}
 
@@ -300,6 +309,7 @@ class Viewer {
 		if (this.helpers.tangents) this.setTangents(true);
 		if (this.helpers.picked) this.drawPicked();
 		if (this.helpers.bounds) this.setBounds(true);
+		if (this.marked) this.mark(this.marked, false);
 		if (this.helpers.skeleton) this.setSkeleton(true);
 		this.setLook(this.look);
 		if (byDistance) this.setByDistance(true);
@@ -486,6 +496,15 @@ class Viewer {
 	inspect(index) {
 		this.inspected = index;
 		this.changes.tell();
+	}
+
+	/** Marks a finding on the model, and frames it; null marks none. */
+	mark(finding, frame = true) {
+		const made = this.model && finding ? markFinding(this.model, finding) : null;
+		this.marked = finding ?? null;
+		this.setHelper('marks', made?.marks ?? null);
+		if (made && frame) this.stage.fit(around(made.box, this.box), this.box, false);
+		if (finding && this.model && !made) this.say(text.findingGone);
 	}
 
 	drawPicked() {
