@@ -44,6 +44,7 @@ nav:
       - Ninja and CMake: build-rules.md
       - Comparison: comparison.md
   - Operations: operations.md
+  - Commits: commits.md
   - One cache for many machines: farm.md
 YAML
 mkdocs build --quiet --strict --config-file "$out/mkdocs.yml"

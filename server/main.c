@@ -12,16 +12,16 @@
 static const struct {
 	const char *heading; /* heading above this command and the following ones; NULL: as before */
 	const cli_command *command;
-} table[] = {{"Everyday", &srv_cli_serve}, {NULL, &srv_cli_cook},	   {NULL, &srv_cli_check},
-			 {NULL, &srv_cli_status},	   {NULL, &srv_cli_ls},		   {NULL, &srv_cli_why},
-			 {NULL, &srv_cli_log},		   {NULL, &srv_cli_get},	   {NULL, &srv_cli_set},
-			 {NULL, &srv_cli_watch},	   {NULL, &srv_cli_sync},	   {NULL, &srv_cli_recook},
-			 {NULL, &srv_cli_open},		   {NULL, &srv_cli_stop},	   {"Inspect", &srv_cli_inspect},
-			 {NULL, &srv_cli_diff},		   {NULL, &srv_cli_formats},   {NULL, &srv_cli_export},
-			 {NULL, &srv_cli_bundle},	   {NULL, &srv_cli_replay},	   {NULL, &srv_cli_refs},
-			 {"Maintain", &srv_cli_gc},	   {NULL, &srv_cli_verify},	   {NULL, &srv_cli_farm},
-			 {NULL, &srv_cli_doctor},	   {"Set up", &srv_cli_init},  {NULL, &srv_cli_config},
-			 {NULL, &srv_cli_token},	   {NULL, &srv_cli_completion}};
+} table[] = {{"Everyday", &srv_cli_serve},	{NULL, &srv_cli_cook},	   {NULL, &srv_cli_check},
+			 {NULL, &srv_cli_status},		{NULL, &srv_cli_ls},	   {NULL, &srv_cli_why},
+			 {NULL, &srv_cli_log},			{NULL, &srv_cli_get},	   {NULL, &srv_cli_set},
+			 {NULL, &srv_cli_watch},		{NULL, &srv_cli_sync},	   {NULL, &srv_cli_recook},
+			 {NULL, &srv_cli_warm},			{NULL, &srv_cli_open},	   {NULL, &srv_cli_stop},
+			 {"Inspect", &srv_cli_inspect}, {NULL, &srv_cli_diff},	   {NULL, &srv_cli_formats},
+			 {NULL, &srv_cli_export},		{NULL, &srv_cli_bundle},   {NULL, &srv_cli_replay},
+			 {NULL, &srv_cli_refs},			{"Maintain", &srv_cli_gc}, {NULL, &srv_cli_verify},
+			 {NULL, &srv_cli_farm},			{NULL, &srv_cli_doctor},   {"Set up", &srv_cli_init},
+			 {NULL, &srv_cli_config},		{NULL, &srv_cli_token},	   {NULL, &srv_cli_completion}};
 
 static void print_overview(FILE *out)
 {
@@ -39,7 +39,8 @@ static void print_overview(FILE *out)
 	fputs("\n"
 		  "Run 'hob help COMMAND' for details, 'hob help environment' for variables. Exit\n"
 		  "codes: 0 ok, 1 assets failed, 2 usage or configuration, 3 daemon not reachable,\n"
-		  "4 a rule or budget is broken, 5 internal error, 130 interrupted.\n",
+		  "4 a rule or budget is broken, 5 internal error, 6 not yet (hob warm),\n"
+		  "130 interrupted.\n",
 		  out);
 }
 

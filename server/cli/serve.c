@@ -8,6 +8,7 @@
 
 #include "../config/ignore.h"
 #include "../fs/whole_path.h"
+#include "../git/git_sources.h"
 #include "../live/live.h"
 #include "../mirror/mirror.h"
 #include "../query/questions.h"
@@ -34,6 +35,10 @@ typedef struct daemon_state {
 	srv_engine *engine, *ended; /* `ended`: closed, but still readable by the HTTP thread */
 	srv_query *query;
 	srv_mirrors *mirrors; /* NULL: no root is a mirror */
+	srv_gits *gits;		  /* NULL: no root is a git repository */
+	srv_git_options git_options[ROOTS_MAX / 2];
+	int git_sources[ROOTS_MAX / 2]; /* index in the configuration; -1: from the command line */
+	uint32_t git_count, first_git;	/* first_git: its root; two roots each follow one another */
 	srv_http *http;
 	pthread_t loop_thread;
 	uv_signal_t signals[4];
@@ -105,17 +110,120 @@ static bool add_root(daemon_state *d, const char *dir, const char *wanted, int s
 	return srv_ignore_read(&d->config.arena, root->path, root->exclude, &root->exclude, err);
 }
 
+/* Notes a git repository: its roots are added once the cache is open. */
+static bool add_git(daemon_state *d, const char *repository, const char *folder, const char *name, int source,
+					hob_error *err)
+{
+	char *path = srv_whole_path(repository);
+	if (!path || d->git_count == HOB_COUNT_OF(d->git_options)) {
+		free(path);
+		return hob_fail(err, USAGE, "'%s' cannot be one of at most %d git repositories", repository,
+						ROOTS_MAX / 2);
+	}
+	const char *base = strrchr(path, '/') + 1;
+	hob_str shown = hob_str_of(name[0] ? name : base);
+	if (!name[0] && hob_str_ends_nocase(shown, HOB_STR(".git")) && shown.len > 4)
+		shown.len -= 4;
+	hob_arena *arena = &d->config.arena;
+	srv_git_options *git = &d->git_options[d->git_count];
+	*git = (srv_git_options){.name = hob_arena_str(arena, shown).data,
+							 .repository = hob_arena_str(arena, hob_str_of(path)).data,
+							 .folder = hob_arena_str(arena, hob_str_of(folder ? folder : "")).data,
+							 .refs = source < 0 ? NULL : d->config.sources[source].refs};
+	free(path);
+	if (!git->name || !git->repository || !git->folder)
+		return hob_fail(err, MEMORY, "no memory left for a git repository");
+	if (git->name[0] == '.' || git->name[0] == 0 || strcmp(git->name, "objects") == 0 ||
+		strcmp(git->name, "incoming") == 0 || strlen(git->name) > 200)
+		return hob_fail(err, USAGE, "a git repository cannot be called '%s'; give it a 'name' in hob.json",
+						git->name);
+	for (uint32_t i = 0; i < d->git_count; i++)
+		if (strcmp(d->git_options[i].name, git->name) == 0)
+			return hob_fail(err, USAGE, "two git repositories are called '%s'; give one a 'name' in hob.json",
+							git->name);
+	d->git_sources[d->git_count++] = source;
+	return true;
+}
+
+/* DIR, or git:REPOSITORY#FOLDER. */
+static bool add_operand(daemon_state *d, char *operand, hob_error *err)
+{
+	if (strncmp(operand, "git:", 4) != 0)
+		return add_root(d, operand, "", -1, err);
+	char *folder = strchr(operand, '#');
+	if (folder)
+		*folder++ = 0;
+	return add_git(d, operand + 4, folder, "", -1, err);
+}
+
 static bool add_roots(daemon_state *d, char **operands, hob_error *err)
 {
 	bool ok = true;
 	for (int i = 0; i < d->options.operands && ok; i++)
-		ok = add_root(d, operands[i], "", -1, err);
+		ok = add_operand(d, operands[i], err);
 	for (uint32_t i = 0; d->options.operands == 0 && i < d->config.source_count && ok; i++) {
+		const srv_config_source *source = &d->config.sources[i];
+		if (source->git) {
+			ok = add_git(d, source->git, source->path, source->name, (int)i, err);
+			continue;
+		}
 		if (d->config.sources[i].mirror)
 			mkdir(d->config.sources[i].path, 0777); /* a failure is reported when the folder is opened */
 		ok = add_root(d, d->config.sources[i].path, d->config.sources[i].name, (int)i, err);
 	}
-	return ok && (d->root_count > 0 || add_root(d, ".", "", -1, err));
+	return ok && (d->root_count + d->git_count > 0 || add_root(d, ".", "", -1, err));
+}
+
+/* ---- git repositories */
+
+/* Globs of NAME~commits: each is below the folder of a commit. */
+static bool move_globs(daemon_state *d, const char *const **globs, hob_error *err)
+{
+	uint32_t count = 0;
+	while (*globs && (*globs)[count])
+		count++;
+	const char **moved = *globs ? HOB_NEW(&d->config.arena, const char *, count + 1) : NULL;
+	bool ok = moved || !*globs;
+	for (uint32_t i = 0; i < count && ok; i++) {
+		moved[i] = hob_arena_printf(&d->config.arena, "*/%s", (*globs)[i]).data;
+		ok = moved[i] != NULL;
+	}
+	*globs = moved;
+	return ok || hob_fail(err, MEMORY, "no memory left for patterns");
+}
+
+/* Makes the folders of the repositories, and adds two roots for each. */
+static bool open_gits(daemon_state *d, int sandbox, hob_error *err)
+{
+	d->first_git = d->root_count;
+	for (uint32_t i = 0; i < d->git_count; i++)
+		d->git_options[i].sandbox = sandbox;
+	if (d->git_count > 0 && !srv_gits_open(srv_config_text(&d->config, SRV_CONFIG_cache), d->git_options,
+										   d->git_count, &d->gits, err))
+		return false;
+	for (uint32_t i = 0; i < 2 * d->git_count; i++) {
+		hob_buf name = {0};
+		hob_buf_printf(&name, "%s%s", d->git_options[i / 2].name, i % 2 ? SRV_GIT_COMMITS : "");
+		hob_buf_put(&name, "", 1);
+		bool ok = !name.failed && add_root(d, srv_gits_folder(d->gits, i / 2, i % 2), (char *)name.data,
+										   d->git_sources[i / 2], err);
+		srv_engine_root *root = ok ? &d->roots[d->root_count - 1] : NULL;
+		if (ok && strcmp(root->name, (char *)name.data) != 0)
+			ok = hob_fail(err, USAGE, "a folder is called '%s', as a git repository is; give one a 'name'",
+						  (char *)name.data);
+		hob_buf_release(&name);
+		if (!ok)
+			return false;
+		/* A commit's own .hobignore is that of the tip: patterns belong to roots. */
+		root->still = i % 2;
+		if (root->still) {
+			root->exclude = d->roots[d->root_count - 2].exclude;
+			root->include = d->roots[d->root_count - 2].include;
+		}
+		if (root->still && (!move_globs(d, &root->include, err) || !move_globs(d, &root->exclude, err)))
+			return false;
+	}
+	return true;
 }
 
 /* ---- mirror roots */
@@ -184,6 +292,8 @@ static bool same_sources(const srv_config *a, const srv_config *b)
 		same = same_text(a->sources[i].path, b->sources[i].path) &&
 			   same_text(a->sources[i].name, b->sources[i].name) &&
 			   a->sources[i].mirror == b->sources[i].mirror &&
+			   same_text(a->sources[i].git, b->sources[i].git) &&
+			   same_globs(a->sources[i].refs, b->sources[i].refs) &&
 			   same_globs(a->sources[i].include, b->sources[i].include) &&
 			   same_globs(a->sources[i].exclude, b->sources[i].exclude);
 	return same;
@@ -264,10 +374,21 @@ static void print_addresses(const srv_http *http, const paint *p)
 
 /* Prints the name of a root if it differs from its folder's: a profile, the second of two folders with one
  * name, a name in hob.json. */
-static void print_roots(const srv_view *view, const paint *p)
+static void print_roots(const daemon_state *d, const srv_view *view, const paint *p)
 {
+	for (uint32_t i = 0; i < d->git_count; i++) {
+		hob_buf text = {0};
+		const srv_view_root *root = &view->roots[d->first_git + 2 * i];
+		srv_gits_describe(d->gits, i, &text);
+		printf("  %s➜%s  Git       %.*s  as %.*s  %s(%llu file%s)%s\n", p->accent, p->off,
+			   HOB_FMT(hob_buf_str(&text)), HOB_FMT(root->name), p->dim, (unsigned long long)root->files,
+			   HOB_PLURAL(root->files), p->off);
+		hob_buf_release(&text);
+	}
 	for (uint32_t i = 0; i < view->root_count; i++) {
 		const srv_view_root *root = &view->roots[i];
+		if (i >= d->first_git && i < d->first_git + 2 * d->git_count)
+			continue;
 		if (root->missing_since_ms) {
 			printf("  %s➜  Missing   %.*s%s  %s(%.*s; its last good versions are served)%s\n", p->bad,
 				   HOB_FMT(root->path), p->off, p->dim, HOB_FMT(root->note), p->off);
@@ -328,7 +449,7 @@ static void print_banner(const daemon_state *d, const srv_view *view, const pain
 	}
 	printf("\n  %shob %s%s   ready in %s   (%s)\n\n", p->bold, HOB_VERSION, p->off, time, counts);
 	print_addresses(d->http, p);
-	print_roots(view, p);
+	print_roots(d, view, p);
 	print_cache(d, p);
 	printf("  %s➜%s  Sandbox   %s%s%s\n", p->accent, p->off, p->dim, srv_engine_sandbox(d->engine), p->off);
 }
@@ -513,7 +634,7 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 		srv_log(SRV_LOG_WARNING, "cache",
 				"%u packs were no files and are called NAME.wrong-1 now; delete them",
 				srv_store_set_aside(d->store));
-	if (!open_live(d, err))
+	if (!open_gits(d, (int)engine->pool.sandbox, err) || !open_live(d, err))
 		return false;
 	engine->root_count = d->root_count;
 	d->events = srv_events_new(srv_store_epoch(d->store), first_seq(d->store), EVENTS_KEPT);
@@ -526,7 +647,8 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 	if (!srv_engine_new(&d->loop, engine, d->store, d->events, d->views, &callbacks, &d->engine, err))
 		return false;
 	srv_serve_notify_begin(&d->notify, &d->loop, &d->service, d->engine, d->views);
-	if (!srv_query_new(d->store, d->views, &d->query, err) || !open_mirrors(d, err))
+	if (!srv_query_new(d->store, d->views, &d->query, err) || !open_mirrors(d, err) ||
+		(d->gits && !srv_gits_start(d->gits, srv_engine_port(d->engine), d->views, err)))
 		return false;
 	srv_http_sources sources = {.views = d->views,
 								.events = d->events,
@@ -534,6 +656,7 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 								.live = d->live,
 								.control = srv_engine_port(d->engine),
 								.query = srv_query_port(d->query),
+								.gits = d->gits ? srv_gits_port(d->gits) : (srv_control_port){0},
 								.mirrors = d->mirrors ? srv_mirrors_port(d->mirrors) : (srv_control_port){0},
 								.metrics = srv_engine_metrics,
 								.metrics_user = d->engine,
@@ -577,6 +700,7 @@ static void release(daemon_state *d)
 	srv_log_listen(NULL, NULL);
 	srv_query_close(d->query);
 	srv_mirrors_close(d->mirrors);
+	srv_gits_close(d->gits);
 	srv_engine_free(d->ended);
 	srv_views_free(d->views);
 	srv_events_free(d->events);

@@ -244,6 +244,11 @@ void srv_config_print(const srv_config *config, hob_buf *out)
 		hob_buf_put_json(out, hob_str_of(source->path));
 		if (source->mirror)
 			hob_buf_put_str(out, HOB_STR(",\"mirror\":true"));
+		if (source->git) {
+			hob_buf_put_str(out, HOB_STR(",\"git\":"));
+			hob_buf_put_json(out, hob_str_of(source->git));
+			print_globs("refs", source->refs, out);
+		}
 		print_globs("include", source->include, out);
 		print_globs("exclude", source->exclude, out);
 		hob_buf_put_str(out, HOB_STR(",\"settings\":"));
@@ -313,11 +318,14 @@ static void put_config_schema(hob_buf *out)
 	hob_buf_put_str(
 		out,
 		HOB_STR("}},\"sources\":{\"type\":\"array\",\"maxItems\":256,\"items\":{\"type\":\"object\","
-				"\"required\":[\"path\"],\"additionalProperties\":false,\"patternProperties\":{\"^//\":{}},"
+				"\"anyOf\":[{\"required\":[\"path\"]},{\"required\":[\"git\"]}],"
+				"\"additionalProperties\":false,\"patternProperties\":{\"^//\":{}},"
 				"\"properties\":{\"name\":{\"type\":\"string\"},\"path\":{\"type\":\"string\"},"
 				"\"include\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 				"\"exclude\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 				"\"mirror\":{\"type\":\"boolean\",\"description\":\"only agents write this folder\"},"
+				"\"git\":{\"type\":\"string\",\"description\":\"a git repository; path is a folder in it\"},"
+				"\"refs\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 				"\"options\":{\"$ref\":\"#/$defs/settings\"}}}},"
 				"\"defaults\":{\"$ref\":\"#/$defs/settings\"}},\"$defs\":{\"settings\":"));
 	hob_settings_schema(out);

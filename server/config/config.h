@@ -49,11 +49,12 @@ extern const srv_config_row srv_config_table[SRV_CONFIG_COUNT];
 /* A folder to watch. */
 typedef struct srv_config_source {
 	const char *name; /* "": the folder's name */
-	const char *path; /* absolute, or relative to the current folder */
+	const char *path; /* absolute, or relative to the current folder; of a repository: below its top folder */
+	const char *git;  /* path of a git repository (server/git); NULL: a folder */
 	bool mirror;	  /* files come from agents only (server/mirror) */
-	const char *const *include, *const
-									*exclude; /* globs below the folder, NULL-terminated; no include = all */
-	hob_settings settings;					  /* defaults, overridden by the source's options */
+	/* NULL-terminated; globs below the folder, no include = all; branches and tags, or globs of them */
+	const char *const *include, *const *exclude, *const *refs;
+	hob_settings settings; /* defaults, overridden by the source's options */
 } srv_config_source;
 
 typedef struct srv_config {

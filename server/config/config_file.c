@@ -54,7 +54,8 @@ static const char *find_file(srv_config *config)
 static bool fail_key(const reader *r, const char *path)
 {
 	static const char *const others[] = {"sources", "defaults", "version"};
-	static const char *const of_sources[] = {"path", "name", "include", "exclude", "options", "mirror"};
+	static const char *const of_sources[] = {"path",	"name",	  "include", "exclude",
+											 "options", "mirror", "git",	 "refs"};
 	hob_str best = {0}, last = hob_str_of(path);
 	size_t nearest = HOB_NEAR_EDITS + 1, dot = hob_str_find(last, HOB_STR("."), 0);
 	last = dot == SIZE_MAX ? last : hob_str_sub(last, dot + 1, last.len);
@@ -246,10 +247,10 @@ static bool fail_source_key(const reader *r, const char *key)
 			best = keys[i];
 		}
 	}
-	return hob_fail(
-		r->err, CONFIG,
-		"%s: unknown key '%s' of a source%s%s%s There are name, path, include, exclude, options, mirror",
-		r->file, key, best ? "; did you mean '" : ".", best ? best : "", best ? "'?" : "");
+	return hob_fail(r->err, CONFIG,
+					"%s: unknown key '%s' of a source%s%s%s There are name, path, include, exclude, options, "
+					"mirror, git, refs",
+					r->file, key, best ? "; did you mean '" : ".", best ? best : "", best ? "'?" : "");
 }
 
 static bool read_source(const reader *r, const cJSON *object, srv_config_source *source)
@@ -257,19 +258,30 @@ static bool read_source(const reader *r, const cJSON *object, srv_config_source 
 	*source = (srv_config_source){.name = "", .settings = r->config->defaults};
 	if (!cJSON_IsObject(object))
 		return hob_fail(r->err, CONFIG, "%s: an entry of 'sources' is not an object", r->file);
+	const char *git = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "git"));
 	for (const cJSON *item = object->child; item; item = item->next) {
 		if (is_comment(item))
 			continue;
 		if (strcmp(item->string, "path") == 0 && cJSON_IsString(item))
-			source->path = resolved(r, item->valuestring);
+			source->path = git ? hob_arena_str(&r->config->arena, hob_str_of(item->valuestring)).data
+							   : resolved(r, item->valuestring);
+		else if (strcmp(item->string, "git") == 0 && git && git[0])
+			source->git = resolved(r, git);
 		else if (strcmp(item->string, "name") == 0 && cJSON_IsString(item) && item->valuestring[0] &&
 				 !strchr(item->valuestring, '/'))
 			source->name = hob_arena_str(&r->config->arena, hob_str_of(item->valuestring)).data;
 		else if (strcmp(item->string, "name") == 0 || strcmp(item->string, "path") == 0)
 			return hob_fail(r->err, CONFIG, "%s: '%s' of a source must be a text%s", r->file, item->string,
 							item->string[0] == 'n' ? " without '/'" : "");
-		else if (strcmp(item->string, "include") == 0 || strcmp(item->string, "exclude") == 0) {
-			if (!read_globs(r, item, item->string[0] == 'i' ? &source->include : &source->exclude))
+		else if (strcmp(item->string, "git") == 0)
+			return hob_fail(r->err, CONFIG, "%s: 'git' of a source must be the path of a repository",
+							r->file);
+		else if (strcmp(item->string, "include") == 0 || strcmp(item->string, "exclude") == 0 ||
+				 strcmp(item->string, "refs") == 0) {
+			if (!read_globs(r, item,
+							item->string[0] == 'i'	 ? &source->include
+							: item->string[0] == 'e' ? &source->exclude
+													 : &source->refs))
 				return false;
 		} else if (strcmp(item->string, "mirror") == 0) {
 			source->mirror = cJSON_IsTrue(item);
@@ -282,7 +294,13 @@ static bool read_source(const reader *r, const cJSON *object, srv_config_source 
 			return fail_source_key(r, item->string);
 		}
 	}
-	return source->path || hob_fail(r->err, CONFIG, "%s: a source has no 'path'", r->file);
+	if (source->refs && (!source->git || (source->refs[0] && strpbrk(source->refs[0], "*?"))))
+		return hob_fail(r->err, CONFIG, "%s: %s", r->file,
+						source->git ? "the first of 'refs' is the branch that the root shows, and no pattern"
+									: "'refs' of a source belongs to 'git'");
+	if (source->git && source->mirror)
+		return hob_fail(r->err, CONFIG, "%s: a git repository is no mirror", r->file);
+	return source->path || source->git || hob_fail(r->err, CONFIG, "%s: a source has no 'path'", r->file);
 }
 
 static bool read_sources(const reader *r, const cJSON *list)

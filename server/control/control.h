@@ -17,6 +17,9 @@
 
 #include <stdatomic.h>
 
+/* The root NAME~commits has a folder for each commit of the git repository NAME that is kept. */
+#define SRV_GIT_COMMITS "~commits"
+
 struct srv_view;
 
 typedef enum srv_control_kind {
@@ -85,6 +88,7 @@ typedef enum srv_control_kind {
 	/* list, query: a list made from the view alone. 200 */
 	SRV_CONTROL_LIST,
 	SRV_CONTROL_MIRROR, /* for the mirror roots: server/mirror/mirror.h */
+	SRV_CONTROL_GIT,	/* for the git repositories: server/git/git_sources.h */
 	SRV_CONTROL_KINDS,
 	SRV_CONTROL_FIRST_QUESTION = SRV_CONTROL_JOBS
 } srv_control_kind;

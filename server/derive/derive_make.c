@@ -4,6 +4,7 @@
 #include "../../core/formats/pack_cut.h"
 #include "../../core/formats/pack_validate.h"
 #include "../fs/transfer.h"
+#include "../worker/spawn.h"
 #include "encode.h"
 #include "glb_make.h"
 
@@ -143,7 +144,7 @@ static bool make_comparison(derivation *d, hob_buf *out)
 static bool make_picture(derivation *d, hob_buf *out)
 {
 	char program[4096];
-	if (!srv_thumbnail_find(program))
+	if (!srv_find_program("hob-thumbnail", program))
 		return hob_fail(&d->error, NOT_FOUND, "hob-thumbnail, which draws pictures, is not installed here");
 	return srv_thumbnail_draw_pair(program, d->derive->host.sandbox, d->derive->host.store, d->pair,
 								   srv_thumbnail_view_at(d->level >> 16), d->clip ? d->clip : "",

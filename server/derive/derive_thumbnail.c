@@ -1,4 +1,5 @@
 #include "../log/log.h"
+#include "../worker/spawn.h"
 #include "derive_inside.h"
 
 #include <stdlib.h>
@@ -43,7 +44,7 @@ struct thumbnails *srv_derive_thumbnails_new(void)
 {
 	struct thumbnails *t = calloc(1, sizeof *t);
 	if (t)
-		t->has_program = srv_thumbnail_find(t->program);
+		t->has_program = srv_find_program("hob-thumbnail", t->program);
 	return t;
 }
 

@@ -30,6 +30,7 @@ typedef struct srv_engine_root {
 	 * `exclude`. Other files can still be dependencies. */
 	const char *const *include, *const *exclude;
 	hob_settings settings; /* base settings; cook.json files and sidecars override them */
+	bool still;			   /* its folders come and go as a whole: nothing in it was moved */
 } srv_engine_root;
 
 typedef enum srv_engine_watch_mode {

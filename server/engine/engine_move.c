@@ -390,7 +390,8 @@ static bool has_same_name(const asset *a, const asset *b)
 static bool may_match(const srv_engine *engine, const trace *t, const trace *other)
 {
 	const asset *a = srv_asset_at(engine, t->asset), *b = srv_asset_at(engine, other->asset);
-	return t->asset != other->asset && is_open(engine, other) &&
+	return t->asset != other->asset && is_open(engine, other) && !engine->options.roots[a->root].still &&
+		   !engine->options.roots[b->root].still &&
 		   hob_str_equal(profile_of(engine, a), profile_of(engine, b));
 }
 

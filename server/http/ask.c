@@ -135,6 +135,7 @@ enum MHD_Result srv_ask(request *r, srv_control_kind kind, hob_str asset, const 
 		atomic_store(&a->control.abandoned, true);
 	const srv_http_sources *sources = &r->http->sources;
 	const srv_control_port *port = kind == SRV_CONTROL_MIRROR			? &sources->mirrors
+								   : kind == SRV_CONTROL_GIT			? &sources->gits
 								   : kind >= SRV_CONTROL_FIRST_QUESTION ? &sources->query
 																		: &sources->control;
 	port->post(port->user, &a->control);

@@ -49,6 +49,7 @@ typedef struct srv_http_sources {
 	srv_live *live;			  /* NULL: live models are not accepted */
 	srv_control_port control; /* the loop */
 	srv_control_port query;	  /* for kinds from SRV_CONTROL_FIRST_QUESTION on */
+	srv_control_port gits;	  /* for SRV_CONTROL_GIT; no git repositories if its `post` is NULL */
 	srv_control_port mirrors; /* for SRV_CONTROL_MIRROR; no mirror roots if its `post` is NULL */
 	/* Appends Prometheus metrics of everything but HTTP. Called on the HTTP thread: may only read atomics and
 	 * views. */

@@ -447,6 +447,11 @@ enum MHD_Result srv_reply_no_profile(request *r, const srv_view *view, hob_str r
  * name. */
 bool srv_check_live_user(request *r, hob_str user, enum MHD_Result *result);
 
+/* The name in `full` of the asset of the path {path...} in a commit of a git repository. False: `result` is a
+ * redirect to the commit's id, a refusal, or the request waits for the commit's folder. */
+bool srv_find_at_commit(request *r, const srv_view *view, hob_str root, hob_str at, hob_buf *full,
+						enum MHD_Result *result);
+
 /* ---- the library ---- */
 
 typedef enum library_kind { LIBRARY_PLAIN, LIBRARY_TLS, LIBRARY_COUNT } library_kind;

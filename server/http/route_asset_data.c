@@ -13,6 +13,7 @@ enum { LOD_MAX = 255 };
  * called again with a newer view:
  *
  *   unknown name ---- Prefer: wait ----> SYNC (a file saved a moment ago) ---> again
+ *   at=REVISION ----------------------> GIT ----> 302 to its id, or SYNC --> again
  *   queued, cooking - Prefer: wait ----> WAIT ----------------------------> again
  *   classic.* requested for the first time -> CLASSIC --------------------> again
  *   lod=k, glb, requested for the first time -> DERIVE --------------------> again
@@ -309,6 +310,16 @@ static const srv_view_asset *find_live(request *r, const srv_view *view, hob_buf
 	return found && found->state != SRV_REMOVED ? found : NULL;
 }
 
+static bool find_at_commit(request *r, const srv_view *view, hob_str profile, hob_str at, hob_buf *full,
+						   enum MHD_Result *result)
+{
+	hob_buf root = {0};
+	srv_put_profile_root(&root, r->args[0], profile);
+	bool found = srv_find_at_commit(r, view, hob_buf_str(&root), at, full, result);
+	hob_buf_release(&root);
+	return found;
+}
+
 enum MHD_Result srv_route_asset_data(request *r)
 {
 	enum MHD_Result result;
@@ -317,15 +328,22 @@ enum MHD_Result srv_route_asset_data(request *r)
 		!srv_request_flag(r, "final", false, &result, &w.final) ||
 		!srv_request_number(r, "lod", 0, LOD_MAX, 0, &result, &w.level))
 		return result;
-	hob_str user, profile = {0};
+	hob_str user, profile = {0}, at;
 	if (srv_request_param(r, "live", &user) && !srv_check_live_user(r, user, &result))
 		return result;
 	srv_request_param(r, "output", &w.output);
 	srv_request_param(r, "profile", &profile);
 	hob_buf full = {0};
 	const srv_view *view = srv_views_take(r->http->sources.views);
-	const srv_view_asset *asset = find_live(r, view, &full);
-	if (!asset) {
+	bool at_commit = srv_request_param(r, "at", &at);
+	if (at_commit && !find_at_commit(r, view, profile, at, &full, &result)) {
+		srv_view_drop(view);
+		hob_buf_release(&full);
+		return result;
+	}
+	const srv_view_asset *asset =
+		at_commit ? srv_view_find(view, hob_buf_str(&full)) : find_live(r, view, &full);
+	if (!asset && !at_commit) {
 		full.size = 0;
 		srv_put_profile_root(&full, r->args[0], profile);
 		hob_buf_put(&full, "/", 1);

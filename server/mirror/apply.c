@@ -2,6 +2,7 @@
 
 #include "../../core/base/json_write.h"
 #include "../../core/base/text_order.h"
+#include "../fs/open_parent.h"
 #include "../fs/transfer.h"
 
 #include <errno.h>
@@ -241,7 +242,7 @@ static void remove_empty(int root_fd, hob_str path)
 		if (path.data[to - 1] != '/')
 			continue;
 		hob_str folder = hob_str_sub(path, 0, to - 1);
-		int parent = srv_tree_open_parent(root_fd, folder, false, &name);
+		int parent = srv_open_parent(root_fd, folder, false, &name);
 		char last[256];
 		snprintf(last, sizeof last, "%.*s", (int)(folder.data + folder.len - name), name);
 		bool removed = parent >= 0 && unlinkat(parent, last, AT_REMOVEDIR) == 0;
@@ -256,10 +257,10 @@ static void remove_empty(int root_fd, hob_str path)
 static bool rename_to(const srv_tree *tree, const char *from, hob_str path)
 {
 	const char *name, *old;
-	int source = srv_tree_open_parent(tree->fd, hob_str_of(from), false, &old);
+	int source = srv_open_parent(tree->fd, hob_str_of(from), false, &old);
 	if (source < 0)
 		return errno == ENOENT;
-	int parent = srv_tree_open_parent(tree->fd, path, true, &name);
+	int parent = srv_open_parent(tree->fd, path, true, &name);
 	bool ok = parent >= 0 && (renameat(source, old, parent, name) == 0 || errno == ENOENT);
 	/* An empty folder of the same name is invisible to agents, so it is removed. */
 	if (!ok && parent >= 0 && errno == EISDIR && unlinkat(parent, name, AT_REMOVEDIR) == 0)
@@ -281,7 +282,7 @@ static bool place_one(const srv_tree *tree, const change *c, uint32_t index)
 		return rename_to(tree, copy, c->path);
 	if (c->kind == CHANGE_MOVE)
 		return rename_to(tree, c->from.data, c->path);
-	int parent = srv_tree_open_parent(tree->fd, c->path, false, &name);
+	int parent = srv_open_parent(tree->fd, c->path, false, &name);
 	bool ok = parent < 0 ? errno == ENOENT : unlinkat(parent, name, 0) == 0 || errno == ENOENT;
 	if (parent >= 0)
 		close(parent);

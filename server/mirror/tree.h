@@ -57,8 +57,4 @@ hob_sha256 srv_tree_digest(const srv_tree *tree, hob_str folder);
 typedef void srv_tree_item(void *user, hob_str name, const tree_entry *entry, const hob_sha256 *digest);
 void srv_tree_list(const srv_tree *tree, hob_str folder, srv_tree_item *item, void *user);
 
-/* Opens the folder of `path` component by component, never through a link; creates it if `create`. *name: the
- * last component. -1 with errno. */
-int srv_tree_open_parent(int root_fd, hob_str path, bool create, const char **name);
-
 #endif

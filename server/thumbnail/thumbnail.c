@@ -52,23 +52,6 @@ hob_sha256 srv_thumbnail_key(const srv_thumbnail_input *input)
 	return hob_keyer_finish(&keyer);
 }
 
-bool srv_thumbnail_find(char *path)
-{
-	char self[3072];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-	if (len <= 0)
-		return false;
-	self[len] = 0;
-	*strrchr(self, '/') = 0;
-	static const char *const places[] = {"", "/../libexec/hob", "/../lib/hob"};
-	for (size_t i = 0; i < HOB_COUNT_OF(places); i++) {
-		snprintf(path, 4096, "%s%s/hob-thumbnail", self, places[i]);
-		if (access(path, X_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 typedef struct open_blobs {
 	int fds[FDS];
 	uint32_t count;

@@ -43,9 +43,6 @@ const srv_thumbnail_view *srv_thumbnail_view_at(uint32_t index); /* in the order
 /* The key under which the store keeps the picture (as a part). */
 hob_sha256 srv_thumbnail_key(const srv_thumbnail_input *input);
 
-/* False if hob-thumbnail is not installed; `path` has room for 4096 bytes. */
-bool srv_thumbnail_find(char *path);
-
 /* Blocks until the picture is drawn; any thread. Setting *stop ends it early. *png gets a complete PNG of the
  * requested size. Errors: IO (cannot be started, a blob is gone), INTERRUPTED (ended from outside), TIMEOUT,
  * CRASHED, UNSUPPORTED (no OpenGL ES here, or nothing in this model to draw). */

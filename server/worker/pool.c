@@ -2,6 +2,7 @@
 
 #include "../../core/base/limits.h"
 #include "process_state.h"
+#include "spawn.h"
 #include "orphans.h"
 
 #include <errno.h>
@@ -73,21 +74,8 @@ static bool find_worker(srv_pool *pool, hob_error *err)
 		return access(pool->worker_path, X_OK) == 0 ||
 			   hob_fail(err, IO, "'%s' cannot be run: %s", pool->worker_path, strerror(errno));
 	}
-	char self[3072];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-	if (len <= 0)
-		return hob_fail(err, IO, "cannot find this program's own folder: %s", strerror(errno));
-	self[len] = 0;
-	char *slash = strrchr(self, '/');
-	*slash = 0;
-	static const char *const places[] = {"", "/../libexec/hob", "/../lib/hob"};
-	for (size_t i = 0; i < HOB_COUNT_OF(places); i++) {
-		snprintf(pool->worker_path, sizeof pool->worker_path, "%s%s/hob-worker", self, places[i]);
-		if (access(pool->worker_path, X_OK) == 0)
-			return true;
-	}
-	return hob_fail(err, NO_WORKER,
-					"hob-worker is not beside hob in '%s'; put it there, or install Hob again", self);
+	return srv_find_program("hob-worker", pool->worker_path) ||
+		   hob_fail(err, NO_WORKER, "hob-worker is not beside hob; put it there, or install Hob again");
 }
 
 /* Finds the worker program's path as the kernel reports it, to recognise orphans. */

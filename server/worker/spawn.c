@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <unistd.h>
 
 /* Duplicates to unused numbers first, so that no descriptor is overwritten before it is passed; a descriptor
@@ -24,6 +25,23 @@ static void pass(posix_spawn_file_actions_t *actions, const int *fds, uint32_t c
 		posix_spawn_file_actions_adddup2(actions, high + (int)i, (int)i + 1);
 		posix_spawn_file_actions_addclose(actions, high + (int)i);
 	}
+}
+
+bool srv_find_program(const char *name, char *out)
+{
+	static const char *const places[] = {"", "/../libexec/hob", "/../lib/hob"};
+	char self[3072];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+	self[len > 0 ? len : 0] = 0;
+	char *slash = strrchr(self, '/');
+	if (slash)
+		*slash = 0;
+	for (size_t i = 0; i < HOB_COUNT_OF(places) && slash; i++) {
+		snprintf(out, 4096, "%s%s/%s", self, places[i], name);
+		if (access(out, X_OK) == 0)
+			return true;
+	}
+	return false;
 }
 
 bool srv_spawn(char *const argv[], const int *fds, uint32_t count, pid_t *pid, hob_error *err)

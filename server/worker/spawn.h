@@ -13,4 +13,8 @@
  * caller keeps its descriptors. On failure IO with the program and the reason. */
 bool srv_spawn(char *const argv[], const int *fds, uint32_t count, pid_t *pid, hob_error *err) HOB_MUST_CHECK;
 
+/* The path of a helper program, in the folder of this one or where a package puts it; `out` has room for 4096
+ * bytes. False: it is not installed. */
+bool srv_find_program(const char *name, char *out) HOB_MUST_CHECK;
+
 #endif

@@ -1,7 +1,10 @@
 """Git repositories as sources: hob-git by itself, and in a daemon; repositories that are written to do harm."""
 import hashlib
+import json
 import os
 import pathlib
+import random
+import re
 import shutil
 import socket
 import struct
@@ -9,7 +12,7 @@ import subprocess
 import unittest
 import zlib
 
-from hobtest import Scenario, beside, fresh_folder, main, obj_text
+from hobtest import HOB, Daemon, Scenario, beside, fresh_folder, main, obj_text, png, until
 
 HOB_GIT = beside("hob-git")
 WHO = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0",
@@ -119,12 +122,14 @@ class Reader:
 
 
 @unittest.skipUnless(HOB_GIT.exists(), "hob-git is built only where libgit2 is installed")
-class ReaderTest(Scenario):
+class GitScenario(Scenario):
     def repository(self):
         folder = fresh_folder("git")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         return Repository(folder)
 
+
+class ReaderTest(GitScenario):
     def reader(self, repository, *prefix, **more):
         reader = Reader(repository.bare, *prefix, **more)
         self.addCleanup(reader.close)
@@ -326,6 +331,322 @@ class ReaderTest(Scenario):
         for line in after.splitlines():
             if "open" in line and "O_RDONLY" not in line and " = -1 " not in line:
                 self.assertNotIn("O_", line)
+
+    def test_it_is_started_by_hob_only(self):
+        done = subprocess.run([HOB_GIT, "0", "/"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"is started by hob", done.stderr)
+
+
+def history(repository, count, seed=1):
+    """Commits made by chance: models are added, edited, renamed and deleted, textures change, branches are merged."""
+    chance, models, made = random.Random(seed), {}, []
+    textures = {f"tex/t{n}.png": png(40 * n, 0, 90) for n in range(3)}
+    materials = {f"m{n}.mtl": f"newmtl m\nKd 1 1 1\nmap_Kd ../tex/t{n}.png\n" for n in range(3)}
+    models["props/first.obj"] = obj_text(1, mtl="m0.mtl")
+    made.append(repository.commit("textures", {**models, **textures, **{f"props/{name}": text for name, text in materials.items()}}, push=False))
+    while len(made) < count:
+        what, files = chance.choice(["add", "add", "edit", "rename", "delete", "texture", "twin", "merge"]), {}
+        name = chance.choice(sorted(models)) if models else None
+        if what == "add" or not name:
+            path = f"props/{len(made)}.obj"
+            models[path] = obj_text(chance.randrange(1, 9), mtl=f"m{chance.randrange(3)}.mtl")
+            files = {path: models[path]}
+        elif what == "edit":
+            models[name] = obj_text(chance.randrange(1, 99), mtl=f"m{chance.randrange(3)}.mtl")
+            files = {name: models[name]}
+        elif what == "rename":
+            models[f"props/was-{len(made)}.obj"] = models.pop(name)
+            files = {name: None, f"props/was-{len(made)}.obj": models[f"props/was-{len(made)}.obj"]}
+        elif what == "delete":
+            models.pop(name)
+            files = {name: None}
+        elif what == "twin":
+            models[f"props/twin-{len(made)}.obj"] = models[name]
+            files = {f"props/twin-{len(made)}.obj": models[name]}
+        elif what == "merge":
+            repository.git("checkout", "-q", "-b", f"side{len(made)}")
+            made.append(repository.commit("side", {"note.txt": f"{len(made)}"}, push=False))
+            repository.git("checkout", "-q", "main")
+            repository.git("merge", "-q", "--no-ff", "-m", "merge", f"side{len(made) - 1}")
+            made.append(repository.git("rev-parse", "HEAD"))
+            continue
+        else:
+            files = {f"tex/t{chance.randrange(3)}.png": png(chance.randrange(256), 9, chance.randrange(256))}
+        made.append(repository.commit(what, files, push=False))
+    repository.git("push", "-q", "origin", "--all")
+    return made
+
+
+class SourceTest(GitScenario):
+    def daemon(self, repository, *options, source=None, wait=True):
+        daemon = Daemon([source or f"git:{repository.bare}"], repository.work.parent / "cache", *options)
+        self.addCleanup(daemon.stop)
+        daemon.url = f"http://127.0.0.1:{daemon.port}"
+        if wait:
+            self.settled(daemon, "HEAD")
+        return daemon
+
+    def settled(self, daemon, name):
+        """The commit, once it is warm or broken."""
+        def over():
+            commit = daemon.get(f"/api/v1/commits/{name}?wait=60").json()
+            return commit if commit["state"] != "cooking" else None
+        return until(over, f"the end of {name}")
+
+    def at_tip(self, daemon, commit):
+        until(lambda: self.settled(daemon, "HEAD")["id"] == commit, f"the tip {commit}")
+        return self.settled(daemon, "HEAD")
+
+    def hob(self, *words, code=0):
+        done = subprocess.run([HOB, *map(str, words)], capture_output=True, check=False, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
+        return done.stdout.decode()
+
+    def test_each_commit_is_what_a_checkout_cooks(self):
+        """Proof 1 in short: all outputs byte-equal to `git worktree add` and `hob cook`; each key is cooked once, in whatever order."""
+        repository = self.repository()
+        commits = history(repository, 20)
+        daemon = self.daemon(repository)
+        keys, trees = set(), repository.work.parent / "trees"
+        order = commits[::-1]
+        for commit in order:
+            tree, out = trees / commit, trees / (commit + ".out")
+            repository.git("worktree", "add", "-q", "--detach", tree, commit)
+            self.hob("cook", tree, "-o", out, "--cache", trees / "cache", "--report", trees / "report.json")
+            report = json.loads((trees / "report.json").read_text())
+            state = daemon.post(f"/api/v1/commits/{commit}/cook", {}).json()
+            self.assertIn(state["state"], ("cooking", "warm"))
+            state = self.settled(daemon, commit)
+            self.assertEqual((state["state"], state["assets"], state["failed"]), ("warm", len(report["assets"]), 0))
+            for asset in report["assets"]:
+                keys.add(self.inputs(tree / asset["path"]))
+                for output in "meshes", "materials", "scene":
+                    answer = daemon.get(f"/a/art/{asset['path']}?at={commit}&output={output}")
+                    self.assertEqual(answer.status, 200, (commit, asset["path"], answer.body))
+                    self.assertEqual(answer.body, (out / f"{asset['path']}.{output}").read_bytes(), (commit, asset["path"], output))
+        self.assertEqual(daemon.cooked(), len(keys))
+
+    @staticmethod
+    def inputs(model):
+        """What the key of a model of history() is made of."""
+        material = model.parent / re.search(r"mtllib (\S+)", model.read_text()).group(1)
+        picture = material.parent / re.search(r"map_Kd (\S+)", material.read_text()).group(1)
+        return tuple(file.read_bytes() for file in (model, material, picture))
+
+    def test_a_push_dirties_what_it_changed(self):
+        repository = self.repository()
+        files = {f"props/{n}.obj": obj_text(n + 1, mtl=f"m{n % 2}.mtl") for n in range(10)}
+        files |= {f"props/m{n}.mtl": f"newmtl m\nmap_Kd ../tex/{n}.png\n" for n in range(2)}
+        first = repository.commit("one", {**files, "tex/0.png": png(1, 2, 3), "tex/1.png": png(3, 2, 1)})
+        daemon = self.daemon(repository)
+        self.assertEqual(daemon.cooked(), 10)
+        ids = {name: asset["id"] for name, asset in daemon.assets().items()}
+        self.at_tip(daemon, repository.commit("texture", {"tex/1.png": png(9, 9, 9)}))
+        self.assertEqual(daemon.cooked(), 15)
+        self.at_tip(daemon, repository.commit("rename", {"props/0.obj": None, "moved/props/0.obj": obj_text(1, mtl="m0.mtl"),
+                                                         "moved/props/m0.mtl": files["props/m0.mtl"], "moved/tex/0.png": png(1, 2, 3)}))
+        self.assertEqual(daemon.cooked(), 15, "the moved model has the same key")
+        moved = daemon.get("/api/v1/assets/" + daemon.assets()["art/moved/props/0.obj"]["id"]).json()
+        self.assertEqual((moved["id"], moved["moved_from"]), (ids["art/props/0.obj"], "art/props/0.obj"))
+        repository.git("reset", "-q", "--hard", first)
+        repository.git("push", "-q", "-f", "origin", "main")
+        state = self.at_tip(daemon, first)
+        self.assertEqual((daemon.cooked(), state["assets"], state["state"]), (15, 10, "warm"))
+        self.assertEqual(len(daemon.assets()), 10)
+
+    def test_revisions_by_name(self):
+        repository = self.repository()
+        first = repository.commit("one", {"a b/a.obj": obj_text(1)})
+        second = repository.commit("two", {"a b/a.obj": obj_text(2), "b.obj": obj_text(5)})
+        repository.git("tag", "-a", "-m", "annotated", "v-1", first)
+        repository.git("push", "-q", "origin", "v-1", f"{first}:refs/heads/release/1", f"{first}:refs/heads/ab12")
+        daemon = self.daemon(repository)
+        path = "/a/art/a%20b/a.obj"
+        for name, commit in (("main", second), ("HEAD", second), ("v-1", first), ("release%2F1", first), (first[:9], first),
+                             ("ab12", first)):
+            answer = daemon.get(f"{path}?at={name}&output=scene", Prefer="wait=60")
+            self.assertEqual((answer.status, answer.headers["location"]), (302, f"{path}?at={commit}&output=scene"))
+            body = daemon.get(answer.headers["location"], Prefer="wait=60")
+            self.assertEqual(body.status, 200, body.body)
+            self.assertEqual(daemon.get(f"/api/v1/commits/{name}").json()["id"], commit)
+        self.assertEqual(daemon.get(f"{path}?at={second}").body, daemon.blob("art/a%20b/a.obj"))
+        self.assertNotEqual(daemon.get(f"{path}?at={first}").body, daemon.blob("art/a%20b/a.obj"))
+        self.assertEqual(daemon.cooked(), 3)
+        for name in "none", "0" * 40, "ab", "../x", "refs", "x" * 5000:
+            self.assertEqual(daemon.get(f"{path}?at={name}").status, 404, name)
+        self.assertEqual(daemon.get(f"/a/art/b.obj?at={first}").status, 404)
+        listed = daemon.get("/api/v1/commits?root=art&ref=main").json()["items"]
+        self.assertEqual([(item["id"], item["state"]) for item in listed], [(second, "warm"), (first, "warm")])
+        self.assertNotIn("example.org", json.dumps(listed))
+        self.assertEqual(daemon.get("/api/v1/commits?root=nobody").status, 404)
+        self.assertEqual(daemon.get("/api/v1/commits/none").status, 404)
+
+    def test_warm_by_exit_code(self):
+        repository = self.repository()
+        good = repository.commit("good", {"a.obj": obj_text(1)})
+        bad = repository.commit("bad", {"b.obj": "v 0 0 0\nf 1 2 9\n"})
+        daemon = self.daemon(repository)
+        self.assertRegex(self.hob("warm", good, "--wait", "--url", daemon.url), rf"^warm  art up to {good[:7]} \(1 of 1, 0 broken\)  good")
+        self.assertIn("broken  art up to", self.hob("warm", "main", "--wait", "--url", daemon.url, code=1))
+        self.hob("warm", "nothing", "--url", daemon.url, code=2)
+        self.hob("warm", "main", "--url", "127.0.0.1:1", code=3)
+        self.assertEqual(json.loads(self.hob("warm", bad[:8], "--json", "--url", daemon.url, code=1))["failed"], 1)
+        (repository.work / "slow").mkdir()
+        slow = repository.commit("slow", {f"slow/{n}.obj": obj_text(400 + n) for n in range(60)})
+        code = subprocess.run([HOB, "warm", slow, "--url", daemon.url], capture_output=True, check=False).returncode
+        self.assertIn(code, (6, 1, 2))  # 2: the push was not seen yet; 1: it is cooked already
+        self.at_tip(daemon, slow)
+        self.hob("warm", slow, "--wait", "--url", daemon.url, code=1)
+
+    def test_configured_references_stay_warm(self):
+        repository = self.repository()
+        repository.commit("one", {"assets/a.obj": obj_text(1), "other/x.obj": obj_text(9)})
+        release = repository.commit("two", {"assets/a.obj": obj_text(2)})
+        repository.git("push", "-q", "origin", f"{release}:refs/heads/release/2", f"{release}:refs/heads/else")
+        tip = repository.commit("three", {"assets/a.obj": obj_text(3), "assets/b.obj": obj_text(4)})
+        config = repository.work.parent / "hob.json"
+        config.write_text(json.dumps({"sources": [{"name": "props", "git": str(repository.bare), "path": "assets",
+                                                   "refs": ["main", "release/*"], "exclude": ["b.*"]}]}))
+        daemon = Daemon([], repository.work.parent / "cache", "--config", str(config))
+        self.addCleanup(daemon.stop)
+        self.assertEqual(self.settled(daemon, "HEAD")["id"], tip)
+        self.assertEqual(self.settled(daemon, "release%2F2")["state"], "warm")
+        self.assertEqual(sorted(daemon.assets()), ["props/a.obj", f"props~commits/{release}/a.obj"])
+        repository.git("push", "-q", "-f", "origin", f"{tip}:refs/heads/release/2")
+        self.assertEqual(daemon.post("/api/v1/git/props/fetched", {}).json(), {"root": "props", "ref": "main", "tip": tip})
+        for wrong in ({"refs": ["main"], "path": "x"}, {"git": "x", "refs": ["re*"]}, {"git": 7}, {"git": "x", "mirror": True}):
+            config.write_text(json.dumps({"sources": [wrong]}))
+            done = subprocess.run([HOB, "serve", "--config", config, "--cache", repository.work.parent / "c2"], capture_output=True,
+                                  check=False, stdin=subprocess.DEVNULL)
+            self.assertEqual(done.returncode, 2, (wrong, done.stderr))
+
+    def test_large_files_that_come_later(self):
+        repository = self.repository()
+        data = obj_text(7).encode()
+        name = hashlib.sha256(data).hexdigest()
+        pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{name}\nsize {len(data)}\n"
+        commit = repository.commit("large", {"a.obj": pointer, ".gitattributes": "*.obj filter=lfs\n*.txt eol=crlf\n*.png filter=paint\n"})
+        daemon = self.daemon(repository)
+        state = self.settled(daemon, "HEAD")
+        self.assertEqual(state["state"], "broken")
+        notes = {(note["path"], note["text"]) for note in state["notes"]}
+        self.assertIn(("a.obj", "its large file is not in lfs/objects of the repository: run 'git lfs fetch --all' there"), notes)
+        self.assertEqual(sorted(text for path, text in notes if path == ".gitattributes"),
+                         ["'*.png filter=paint' has no effect: files are cooked as they are stored",
+                          "'*.txt eol=crlf' has no effect: files are cooked as they are stored"])
+        self.assertEqual(daemon.assets()["art/a.obj"]["error"]["code"], "import.lfs-pointer")
+        place = repository.bare / "lfs/objects" / name[:2] / name[2:4]
+        place.mkdir(parents=True)
+        (place / name).write_bytes(data)
+        self.assertEqual(daemon.post("/api/v1/git/art/fetched", {}).json()["tip"], commit)
+        state = self.settled(daemon, "HEAD")
+        self.assertEqual((state["state"], [n for n in state["notes"] if n["path"] == "a.obj"]), ("warm", []))
+        (repository.work.parent / "plain").mkdir()
+        (repository.work.parent / "plain/a.obj").write_bytes(data)
+        self.hob("cook", repository.work.parent / "plain", "-o", repository.work.parent / "out", "--cache", repository.work.parent / "c2")
+        self.assertEqual(daemon.blob("art/a.obj"), (repository.work.parent / "out/a.obj.meshes").read_bytes())
+
+    def test_a_hostile_tree_in_a_daemon(self):
+        """Names that lead out, links, submodules, twins, file and folder of one name: in words, and nothing outside sources/."""
+        repository = self.repository()
+        repository.commit("one", {"a.obj": obj_text(1)})
+        blob, other = repository.git("rev-parse", "HEAD:a.obj"), repository.put_object("blob", obj_text(2).encode())
+        up = repository.put_tree([(0o100644, b"escaped.obj", blob)])
+        tree = repository.put_tree([(0o40000, b"..", up), (0o100644, b".git", blob),
+                                    (0o100644, b"A.obj", blob), (0o100644, b"a", blob), (0o100644, b"a.obj", other),
+                                    (0o40000, b"a", up), (0o120000, b"link.obj", blob),
+                                    (0o160000, b"module", blob), (0o100644, b"x/up.obj", blob), (0o100644, b"\xff.obj", blob)])
+        repository.put_commit(tree, "main")
+        daemon = self.daemon(repository)
+        state = self.settled(daemon, "HEAD")
+        texts = {note["path"]: note["text"] for note in state["notes"]}
+        self.assertEqual(texts["link.obj"], "is a symbolic link, which is not followed")
+        self.assertEqual(texts["module"], "is a submodule: its files are in another repository")
+        for name in "..", "x/up.obj", ".git":
+            self.assertEqual(texts[name], "has a name that no file can have")
+        self.assertEqual(texts["a/escaped.obj"], "is below a file, or has the name of a folder")
+        names = set(daemon.assets())
+        self.assertLessEqual({"art/A.obj", "art/a.obj"}, names)
+        self.assertFalse([name for name in names if "escaped" in name and name != "art/a/escaped.obj"])
+        cache = repository.work.parent / "cache"
+        found = [path for path in repository.work.parent.rglob("*.obj") if repository.work not in path.parents]
+        self.assertTrue(all(cache / "sources/art" in path.parents or cache / "sources/art~commits" in path.parents for path in found), found)
+
+    def test_restarts_gc_and_lost_repositories(self):
+        repository = self.repository()
+        commits = [repository.commit(f"{n}", {"a.obj": obj_text(n + 1), f"{n}.obj": obj_text(9)}) for n in range(4)]
+        daemon = self.daemon(repository)
+        daemon.post(f"/api/v1/commits/{commits[1]}/cook", {})
+        self.settled(daemon, commits[1])
+        daemon.stop()
+        repository.git("reset", "-q", "--hard", commits[0])
+        last = repository.commit("forced", {"b.obj": obj_text(20)})
+        repository.git("reflog", "expire", "--expire=now", "--all", folder=repository.bare)
+        repository.git("gc", "-q", "--prune=now", folder=repository.bare)
+        sources = repository.work.parent / "cache/sources"
+        (sources / "art/stray.obj").write_text(obj_text(3))
+        (sources / "art/b.obj").mkdir()
+        daemon = self.daemon(repository)
+        self.assertEqual(self.settled(daemon, "HEAD")["id"], last)
+        self.assertEqual(sorted(name for name in daemon.assets() if name.startswith("art/")), ["art/0.obj", "art/a.obj", "art/b.obj"])
+        self.assertEqual(daemon.get(f"/a/art/1.obj?at={commits[1]}", Prefer="wait=60").status, 200, "its folder is kept")
+        self.assertEqual(daemon.get(f"/a/art/1.obj?at={commits[2]}").status, 404)
+        repository.bare.rename(repository.bare.with_suffix(".away"))
+        daemon.post("/api/v1/git/art/fetched", {})
+        self.assertEqual(daemon.get("/a/art/b.obj").status, 200)
+        daemon.stop()
+        daemon = self.daemon(repository, wait=False)
+        self.assertEqual(daemon.get("/a/art/b.obj", Prefer="wait=60").status, 200)
+        repository.bare.with_suffix(".away").rename(repository.bare)
+        self.assertEqual(daemon.post("/api/v1/git/art/fetched", {}).json()["tip"], last)
+
+    def test_what_cannot_be_served_is_named(self):
+        folder = fresh_folder("git")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        repository = Repository(folder / "r")
+        for source, words in ((f"git:{folder}", "is no git repository"), (f"git:{repository.bare}#none", "has no folder 'none'"),
+                              (f"git:{folder}/nothing", "is no git repository")):
+            if "none" in source:
+                repository.commit("one", {"a.obj": obj_text(1)})
+            done = subprocess.run([HOB, "serve", source, "--cache", folder / "cache", "--listen", "127.0.0.1:0"], capture_output=True,
+                                  check=False, stdin=subprocess.DEVNULL)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(words, done.stderr.decode())
+
+    def test_an_empty_repository_waits_for_its_first_push(self):
+        repository = self.repository()
+        daemon = self.daemon(repository, wait=False)
+        self.assertEqual(daemon.get("/api/v1/commits").status, 404)
+        commit = repository.commit("first", {"a.obj": obj_text(1)})
+        until(lambda: daemon.get("/api/v1/commits/HEAD").status == 200, "the first push")
+        self.assertEqual(self.at_tip(daemon, commit)["assets"], 1)
+
+    def test_system_calls_of_a_daemon(self):
+        """Done 3: no file of the tree's names is created outside sources/, and none is read from a working copy."""
+        if not shutil.which("strace"):
+            self.skipTest("needs strace")
+        repository = self.repository()
+        repository.commit("one", {"strangely_named.obj": obj_text(1, mtl="strangely.mtl"), "strangely.mtl": "newmtl m\n"})
+        trace, cache = repository.work.parent / "trace", repository.work.parent / "cache"
+        daemon = Daemon([f"git:{repository.work}"], cache, program=("strace", "-f", "-y", "-e", "trace=%file,openat2", "-o", str(trace), HOB))
+        self.addCleanup(daemon.process.kill)
+        self.settled(daemon, "HEAD")
+        daemon.request("POST", "/api/v1/commits/HEAD/cook", {})
+        self.at_tip(daemon, repository.commit("two", {"strangely_other.obj": obj_text(2)}, push=False))
+        daemon.process.terminate()
+        os.kill(int(re.search(r"\d+", (cache / "lock").read_text()).group()), 15)
+        daemon.process.wait()
+        sources, calls = str(cache / "sources"), 0
+        for line in trace.read_text().splitlines():
+            if "strangely" not in line:
+                continue
+            calls += 1
+            self.assertNotIn(f'"{repository.work}/strangely', line)
+            self.assertNotIn(f"<{repository.work}>", line)
+            if "O_CREAT" in line or "rename" in line or "link" in line:
+                self.assertIn(sources, line)
+        self.assertGreater(calls, 4)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ DRAWN |= {("GET", "/api/v1/assets/{id}/compare/picture", status) for status in (
 BUNDLED |= DRAWN
 BUNDLED |= {(m, p, s) for m, p, s in contract.unseen() if p.startswith("/api/v1/mirrors/")}  # integration.mirror
 BUNDLED |= {("PUT", "/blobs/{sha256}", 409)}  # integration.mirror
+BUNDLED |= {(m, p, s) for m, p, s in contract.unseen() if p.startswith(("/api/v1/commits", "/api/v1/git/"))}  # integration.commits
+BUNDLED |= {("GET", "/a/{root}/{path}", 302)}
 ELSEWHERE = BUNDLED | {(m, p, 503) for m, p, s in contract.unseen() if s == 503} | {
     ("GET", "/api/v1/assets/{id}/compare/picture", 422),
     ("GET", "/api/v1/assets/{id}/compare", 422),  # the limit of every derived output: covered by unit.srv_http and output=glb

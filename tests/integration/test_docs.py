@@ -129,6 +129,8 @@ class Docs(unittest.TestCase):
         pages = sorted(DOCS.glob("*.md"))
         self.assertGreater(len(pages), 10)
         for page in pages:
+            if page.name == "commits.md" and not (BUILD / "hob-git").exists():
+                continue  # built only where libgit2 is installed
             with self.subTest(page.name):
                 if any(language == "c" for language, _ in blocks(page)) and not next(self.prefix.rglob("pkgconfig"), None):
                     self.skipTest("no build folder of CMake")

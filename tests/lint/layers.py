@@ -59,6 +59,7 @@ MAY = {
     "server/query": ["core/base", "core/compare", "server/control", "server/view", "server/store", "server/settings", "server/fs"],
     "server/agent": ["core/base", "core/client", "core/hash", "server/client", "server/fs"],
     "server/mirror": ["core/base", "core/hash", "server/control", "server/fs", "server/log", "server/store"],
+    "server/git": ["core/base", "core/hash", "server/control", "server/fs", "server/git/read", "server/log", "server/view", "server/worker"],
     "server/git/read": ["core/base"],
     "server/git/child": ["core/base", "server/git/read", "server/worker"],
     "server/derive": ["core/base", "core/compare", "core/formats", "core/texture", "server/control", "server/cook", "server/view", "server/store",
@@ -73,7 +74,7 @@ MAY = {
                     "server/view", "server/metrics", "schema"],
     "server/thumbnail": ["core/base", "core/runtime/draw", "server/worker", "server/store"],
     "server/cli": ["core/base", "core/hash", "core/settings", "core/formats", "core/texture", "server/cook", "server/service", "server/client", "server/upstream", "server/log", "server/worker",
-                   "server/store", "server/auth", "server/http", "server/mirror", "server/query", "server/derive", "server/engine", "server/live", "server/config", "server/settings", "server/reuse", "server/fs"],
+                   "server/store", "server/auth", "server/http", "server/git", "server/mirror", "server/query", "server/derive", "server/engine", "server/live", "server/config", "server/settings", "server/reuse", "server/fs"],
     "server": ["server/cli"],
 }
 FUNCTIONS = 60  # in a source file; a header is limited to one idea

@@ -1,0 +1,84 @@
+#include "query.h"
+
+#include <stdio.h>
+
+/* hob warm: whether a commit of a git repository is cooked. */
+
+typedef struct warm_ask {
+	const char *url, *root, *name;
+} warm_ask;
+
+/* GET (or POST, to have it cooked) of the commit. NULL after an error message. */
+static cJSON *ask(const warm_ask *w, bool cook, int *code)
+{
+	hob_buf target = {0};
+	hob_buf_put_str(&target, HOB_STR("/api/v1/commits/"));
+	srv_cli_encode(&target, hob_str_of(w->name));
+	hob_buf_put_str(&target, cook ? HOB_STR("/cook?") : HOB_STR("?wait=60&"));
+	if (w->root) {
+		hob_buf_put_str(&target, HOB_STR("root="));
+		srv_cli_encode(&target, hob_str_of(w->root));
+	}
+	hob_buf_put(&target, "", 1);
+	cJSON *answer = cook ? srv_cli_post_json("hob warm", w->url, (const char *)target.data, "{}", code)
+						 : srv_cli_ask_json("hob warm", w->url, (const char *)target.data, false, code);
+	hob_buf_release(&target);
+	return answer;
+}
+
+static int tell(const cJSON *commit, bool json)
+{
+	const char *state = srv_cli_text(commit, "state");
+	double assets = srv_cli_number(commit, "assets"), failed = srv_cli_number(commit, "failed");
+	char *text = json ? cJSON_PrintUnformatted(commit) : NULL;
+	if (text)
+		printf("%s\n", text);
+	else
+		printf("%s  %s up to %.7s (%.0f of %.0f, %.0f broken)  %s\n", state, srv_cli_text(commit, "root"),
+			   srv_cli_text(commit, "id"), assets - srv_cli_number(commit, "waiting"), assets, failed,
+			   srv_cli_text(commit, "subject"));
+	const cJSON *note;
+	cJSON_ArrayForEach(note, srv_cli_member(commit, "notes")) if (!json)
+		printf("  %s %s\n", srv_cli_text(note, "path"), srv_cli_text(note, "text"));
+	cJSON_free(text);
+	bool settled = strcmp(state, "cooking") != 0 && strcmp(state, "cold") != 0;
+	return !settled ? EXIT_NOT_YET : failed > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
+}
+
+static int run_warm(int argc, char **argv)
+{
+	warm_ask w = {.url = srv_cli_default_url()};
+	bool wait = false, json = false;
+	int code = EXIT_GOOD;
+	cli_option options[] = {
+		{"--wait", 0, CLI_FLAG, &wait, NULL, "wait until everything is cooked or has failed"},
+		{"--root", 0, CLI_TEXT, &w.root, "NAME", "the source, where several are repositories"},
+		{"--json", 0, CLI_FLAG, &json, NULL, "the commit as JSON"},
+		CLI_URL_OPTION(w.url)};
+	int operands = srv_cli_parse(&srv_cli_warm, options, HOB_COUNT_OF(options), argc, argv);
+	if (operands < 0)
+		return srv_cli_parse_exit(operands);
+	if (operands == 0)
+		return srv_cli_usage_error(&srv_cli_warm, "name a branch, a tag or a commit");
+	w.name = argv[1];
+	cJSON *commit = ask(&w, true, &code);
+	while (commit && wait && strcmp(srv_cli_text(commit, "state"), "cooking") == 0) {
+		cJSON_Delete(commit);
+		commit = ask(&w, false, &code);
+	}
+	if (commit)
+		code = tell(commit, json);
+	cJSON_Delete(commit);
+	return code;
+}
+
+const cli_command srv_cli_warm = {
+	"warm", "REV", "is everything of a commit cooked",
+	"Tells whether all assets of a commit of a git repository ('hob serve git:REPOSITORY') are cooked, and "
+	"has them cooked if not. REV is a branch, a tag, or the id of a commit or its beginning. Exit code 0: "
+	"warm, 1: some assets have failed, 6: not yet.\n"
+	"\n"
+	"Examples:\n"
+	"  hob warm main\n"
+	"  hob warm abc1234 --wait && git pull\n",
+	run_warm};
