@@ -208,7 +208,8 @@ static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena 
 	bool blocks;
 	target_size(b, j, &composed.picture, &width, &height, &blocks);
 	bool png = b->request->png || b->request->settings.texture_encoding == HOB_TEXTURE_SOURCE;
-	hob_mip_options options = {.use = r->use,
+	bool deep = composed.warnings & HOB_TEXTURE_WARNING_BELOW;
+	hob_mip_options options = {.use = deep ? HOB_USE_DATA : r->use,
 							   .alpha_is_opacity = r->alpha_is_opacity,
 							   .cutoff = r->cutoff,
 							   .width = width,
@@ -222,16 +223,41 @@ static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena 
 	hob_mips mips;
 	if (!hob_mips_build(&composed.picture, &options, arena, &mips, err))
 		return false;
+	/* A normal's third channel is implied by the first two, unless normals point into the surface. */
+	uint32_t channels = r->channels;
+	if (r->use == HOB_USE_NORMAL)
+		channels = deep ? 7 : 3;
 	uint32_t format =
-		png ? 0 : hob_texture_format(b->request, r->use, r->channels, mips.opaque, mips.is_float, blocks);
+		png ? 0 : hob_texture_format(b->request, r->use, channels, mips.opaque, mips.is_float, blocks);
 	uint32_t lone = hob_texture_plain_source(r);
 	hob_bytes level0 = {0};
 	if (!png && blocks && lone != HOB_NONE && b->sources[lone].usable)
 		hob_texture_own_blocks(b->request, r, &b->sources[lone], width, height, arena, &format, &level0);
+	bool off = false;
+	if (!png && blocks && level0.size == 0 &&
+		!hob_texture_try_blocks(b->request, &mips, r->use, format, channels, parallel, arena, &level0, &off,
+								err))
+		return false;
+	if (off) {
+		uint32_t cap = b->request->settings.texture_max_size;
+		hob_fit_size(composed.picture.width, composed.picture.height, cap, &width, &height);
+		options.width = width;
+		options.height = height;
+		if (options.level_count > 1)
+			options.level_count = hob_level_count(width, height);
+		if (r->use == HOB_USE_NORMAL) {
+			channels = 7;
+			options.use = HOB_USE_DATA;
+		}
+		if (!hob_mips_build(&composed.picture, &options, arena, &mips, err))
+			return false;
+		j->facts.warnings &= ~(uint32_t)HOB_TEXTURE_WARNING_SIDES;
+		format = hob_texture_format(b->request, r->use, channels, mips.opaque, mips.is_float, false);
+	}
 	uint32_t flags = r->flags;
 	if (r->use == HOB_USE_COLOR && !mips.is_float)
 		flags |= HOB_IMAGE_SRGB;
-	if (r->use == HOB_USE_NORMAL && !png)
+	if (r->use == HOB_USE_NORMAL && !png && channels == 3)
 		flags |= HOB_IMAGE_NORMAL_XY;
 	if (j->facts.warnings & HOB_TEXTURE_WARNING_PLACEHOLDER)
 		flags |= HOB_IMAGE_PLACEHOLDER;
@@ -242,8 +268,6 @@ static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena 
 								   flags,
 								   png ? HOB_IMAGE_PNG : HOB_IMAGE_KTX2,
 								   j->facts.warnings};
-	/* The third channel of a normal is implied by the first two. */
-	uint32_t channels = r->use == HOB_USE_NORMAL ? 3 : r->channels;
 	return hob_texture_encode(b->request, &mips, format, channels, level0, parallel, arena, &j->made, err);
 }
 
@@ -325,12 +349,6 @@ static void say_warnings(const bake *b, const job *j, hob_notes *notes)
 		hob_note_add(notes, HOB_NOTE_INFO, "texture.bump-is-normal",
 					 "picture '%.*s' is named as a bump map but holds normals; it is used as a normal map",
 					 HOB_FMT(label));
-	if (warnings & HOB_TEXTURE_WARNING_BELOW)
-		hob_note_add(
-			notes, HOB_NOTE_WARNING, "texture.normals-below",
-			"picture '%.*s' holds normals that point into the surface (blue below 128); a cooked normal "
-			"map has X and Y alone, so they point out of it",
-			HOB_FMT(label));
 	if (warnings & HOB_TEXTURE_WARNING_EMPTY_ALPHA)
 		hob_note_add(notes, HOB_NOTE_WARNING, "texture.empty-alpha",
 					 "picture '%.*s' has a fourth channel that its header does not call alpha and that is 0 "

@@ -22,10 +22,13 @@
  *   rgba8   KTX2: RGBA8, normals RG8, masks R8 or RG8; HDR pictures RGBA16F
  *   bc      KTX2: BC7 (small: BC1, BC3), normals BC5, masks BC4 or BC5; HDR colours BC6H, or RGBA16F where a
  *           material uses their alpha. Sides that are no multiples of four are kept, or scaled to multiples
- *           (texture_sides FOURS); below four, or sampled NEAREST, the picture stays uncompressed.
+ *           (texture_sides FOURS). Uncompressed stay pictures below four pixels, those sampled NEAREST, and
+ *           those of up to 256 x 256 pixels whose blocks are off by more than 1 of 255 (root mean square).
  *   astc    KTX2: ASTC 4x4 for normals, 6x6 else, when Hob was built with astcenc; else as rgba8, with a note
  *   source  the file itself, at any size; packed pictures become a PNG
  *   png     an RGBA or RGB PNG of level 0; request->png overrides the settings
+ * Normals keep three channels, of any length, where some point into the surface (bc: BC7) or where bc leaves
+ * them uncompressed.
  * Pictures over texture.max_size are scaled down, aspect kept. KTX2 and DDS sources with the requested blocks
  * are passed on, without the levels over the size; if they have one level only, the others are added. ETC2,
  * signed BC6H and HDR in Basis Universal are always passed on; ETC1S and UASTC only with texture_basis KEEP.
@@ -42,7 +45,7 @@
 
 /* Part of every texture's key and, through hob_textures_libraries(), of the cook key: raise it when output
  * changes. */
-#define HOB_TEXTURE_VERSION 17
+#define HOB_TEXTURE_VERSION 18
 
 typedef struct hob_texture_request {
 	const hob_io *io;

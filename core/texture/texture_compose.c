@@ -151,11 +151,14 @@ static bool points_down(const hob_picture *picture)
 	size_t count = (size_t)picture->width * picture->height, down = 0;
 	for (size_t i = 0; i < count && picture->channels >= 3; i++) {
 		float squares = 0, z = 0;
+		int most = 0;
 		for (size_t k = 0; k < 3; k++) {
-			z = (float)hob_picture_byte(picture, 4 * i + k) / 127.5f - 1.0f;
+			int code = hob_picture_byte(picture, 4 * i + k);
+			z = (float)code / 127.5f - 1.0f;
 			squares += z * z;
+			most = code > most ? code : most;
 		}
-		down += z < -0.1f && squares > 0.6f && squares < 1.4f;
+		down += z < -0.1f && squares > 0.6f && most > 16;
 	}
 	return down > count / 1000;
 }

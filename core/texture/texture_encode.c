@@ -4,6 +4,7 @@
 #include "png_write.h"
 
 #include <assert.h>
+#include <math.h>
 
 bool hob_texture_wants_blocks(const hob_texture_request *request, const hob_texture_recipe *recipe,
 							  bool is_float, uint32_t width, uint32_t height)
@@ -23,7 +24,7 @@ bool hob_texture_wants_blocks(const hob_texture_request *request, const hob_text
 static uint32_t bc_format(hob_use use, uint32_t channels, bool opaque, bool small)
 {
 	if (use == HOB_USE_NORMAL)
-		return HOB_VK_BC5_UNORM;
+		return channels == 3 ? HOB_VK_BC5_UNORM : HOB_VK_BC7_UNORM;
 	if (use == HOB_USE_COLOR)
 		return !small ? HOB_VK_BC7_SRGB : opaque ? HOB_VK_BC1_RGB_SRGB : HOB_VK_BC3_SRGB;
 	if (channels == 1)
@@ -48,8 +49,6 @@ uint32_t hob_texture_format(const hob_texture_request *request, hob_use use, uin
 		return use == HOB_USE_COLOR ? HOB_VK_ASTC_6X6_SRGB : HOB_VK_ASTC_6X6_UNORM;
 	if (use == HOB_USE_COLOR)
 		return HOB_VK_R8G8B8A8_SRGB;
-	if (use == HOB_USE_NORMAL)
-		return HOB_VK_R8G8_UNORM;
 	return channels == 1		   ? HOB_VK_R8_UNORM
 		   : (channels & ~3u) == 0 ? HOB_VK_R8G8_UNORM
 								   : HOB_VK_R8G8B8A8_UNORM;
@@ -117,6 +116,68 @@ static bool encode_level(const hob_texture_request *request, const hob_mips *mip
 			   hob_fail(err, MEMORY, "no memory left to compress %u x %u pixels as ASTC", width, height);
 	level_job job = {mips->levels[level], width, height, format->vk, quality, data};
 	hob_parallel_for(parallel, ((height + 3) / 4 + BLOCK_ROWS - 1) / BLOCK_ROWS, encode_rows, &job);
+	return true;
+}
+
+/* The direction that a shader takes from a texel of three channels, or of two and an implied Z. */
+static void direction(const uint8_t *texel, bool two, float out[3])
+{
+	float squares = 0;
+	for (int k = 0; k < 3; k++) {
+		out[k] = (float)texel[k] / 127.5f - 1.0f;
+		if (two && k == 2)
+			out[k] = squares < 1.0f ? sqrtf(1.0f - squares) : 0.0f;
+		squares += out[k] * out[k];
+	}
+	for (int k = 0; k < 3 && squares > 0.0f; k++)
+		out[k] /= sqrtf(squares);
+}
+
+/* Root mean square of the differences, in codes; of normals those of the directions out of the surface. */
+static float error_of(const uint8_t *pixels, const uint8_t *decoded, size_t count, uint32_t channels,
+					  bool normal)
+{
+	double sum = 0;
+	uint32_t used = 0;
+	for (uint32_t k = 0; k < 4; k++)
+		used += channels >> k & 1;
+	for (size_t i = 0; i < 4 * count; i += 4) {
+		float wanted[3], found[3];
+		if (normal) {
+			direction(pixels + i, false, wanted);
+			direction(decoded + i, channels == 3, found);
+			if (wanted[2] < 0 && channels == 3)
+				continue;
+		}
+		for (size_t k = 0; k < (normal ? 3 : 4); k++) {
+			float off =
+				normal ? 127.5f * (wanted[k] - found[k]) : (float)pixels[i + k] - (float)decoded[i + k];
+			sum += normal || channels >> k & 1 ? off * off : 0.0f;
+		}
+	}
+	return (float)sqrt(sum / (double)count / (normal ? 1 : used));
+}
+
+bool hob_texture_try_blocks(const hob_texture_request *request, const hob_mips *mips, hob_use use,
+							uint32_t vk_format, uint32_t channels, const hob_parallel *parallel,
+							hob_arena *arena, hob_bytes *level0, bool *off, hob_error *err)
+{
+	enum { FEW = 256 * 256 };
+	const float most_off = 1.0f;
+	size_t count = (size_t)mips->width * mips->height;
+	hob_gpu_format format;
+	if (count > FEW || request->settings.texture_quality == HOB_QUALITY_SMALL ||
+		!hob_gpu_format_find(vk_format, &format) || format.codec != HOB_GPU_BC || mips->is_float)
+		return true;
+	uint8_t *decoded = hob_arena_alloc(arena, 4 * count, 16);
+	if (!decoded)
+		return hob_fail_memory(err, arena, "a compressed texture");
+	if (!encode_level(request, mips, 0, &format, NULL, parallel, arena, level0, err))
+		return false;
+	hob_bc_decode(vk_format, level0->data, mips->width, mips->height, decoded);
+	*off = error_of(mips->levels[0], decoded, count, channels, use == HOB_USE_NORMAL) > most_off;
+	if (*off)
+		*level0 = (hob_bytes){0};
 	return true;
 }
 

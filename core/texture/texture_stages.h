@@ -93,7 +93,7 @@ typedef enum hob_texture_warning {
 	HOB_TEXTURE_WARNING_SIDES = 4, /* BC although a side is not a multiple of four (texture_sides) */
 	HOB_TEXTURE_WARNING_NO_ASTC = 8,
 	HOB_TEXTURE_WARNING_UNPACKED = 16, /* uncompressed: too small for blocks, or sampled NEAREST */
-	HOB_TEXTURE_WARNING_BELOW = 32,	   /* normals point into the surface, and their Z is not stored */
+	HOB_TEXTURE_WARNING_BELOW = 32,	   /* normals point into the surface: three channels are kept */
 	HOB_TEXTURE_WARNING_EMPTY_ALPHA = 64
 } hob_texture_warning;
 
@@ -117,8 +117,8 @@ typedef struct hob_texture_facts {
 	uint32_t width, height, mips, vk_format, flags, container, warnings;
 } hob_texture_facts;
 
-/* The pixel format of `recipe` under the settings; 0 means PNG. `opaque` and `is_float` describe the
- * chain. */
+/* The pixel format under the settings; 0 means PNG. `channels` of normals: 3 if Z is implied, else 7.
+ * `opaque` and `is_float` describe the chain. */
 uint32_t hob_texture_format(const hob_texture_request *request, hob_use use, uint32_t channels, bool opaque,
 							bool is_float, bool blocks);
 
@@ -141,6 +141,12 @@ bool hob_texture_own_blocks(const hob_texture_request *request, const hob_textur
 
 /* zstd level by the settings; 0: raw. */
 int hob_texture_zstd_level(const hob_texture_request *request);
+
+/* Compresses the first level of a small picture. *off: its blocks are too far from the pixels, so it is to
+ * stay uncompressed, and `level0` is empty, as it is if nothing was tried. */
+bool hob_texture_try_blocks(const hob_texture_request *request, const hob_mips *mips, hob_use use,
+							uint32_t vk_format, uint32_t channels, const hob_parallel *parallel,
+							hob_arena *arena, hob_bytes *level0, bool *off, hob_error *err) HOB_MUST_CHECK;
 
 /* `channels`: bit k for each channel k in use. `level0`, unless empty, replaces the compressed first
  * level. */

@@ -85,8 +85,10 @@ export async function setUp(profiles, models) {
 		mkdirSync(root);
 		writeFileSync(join(root, 'cook.json'), JSON.stringify(settings));
 		for (const { name, from, alone, beside = [] } of models)
-			if (extname(from) === '.glb') cpSync(from, join(root, name, 'model.glb'));
-			else if (alone) for (const file of [basename(from), ...beside]) cpSync(join(dirname(from), file), join(root, name, file), { recursive: true });
+			if (extname(from) === '.glb') {
+				cpSync(from, join(root, name, 'model.glb'));
+				for (const file of beside) cpSync(join(dirname(from), file), join(root, name, file));
+			} else if (alone) for (const file of [basename(from), ...beside]) cpSync(join(dirname(from), file), join(root, name, file), { recursive: true });
 			else cpSync(dirname(from), join(root, name), { recursive: true });
 		roots.push(root);
 	}

@@ -23,7 +23,8 @@ document.body.append(renderer.domElement);
 const environment = new THREE.PMREMGenerator(renderer).fromScene(new RoomEnvironment(), 0.04).texture;
 
 const draco = new DRACOLoader().setDecoderPath('/modules/three/examples/jsm/libs/draco/gltf/');
-const sourceLoader = new GLTFLoader().setDRACOLoader(draco).setMeshoptDecoder(MeshoptDecoder);
+const ktx2 = new KTX2Loader().setTranscoderPath('/modules/three/examples/jsm/libs/basis/').detectSupport(renderer);
+const sourceLoader = new GLTFLoader().setDRACOLoader(draco).setMeshoptDecoder(MeshoptDecoder).setKTX2Loader(ktx2);
 
 const textureFields = (material) => Object.values(material).filter((value) => value?.isTexture);
 
@@ -386,8 +387,6 @@ window.textureFamilies = () => {
 		astc: 'WEBGL_compressed_texture_astc' };
 	return Object.fromEntries(Object.entries(names).map(([family, name]) => [family, Boolean(gl.getExtension(name))]));
 };
-
-const ktx2 = new KTX2Loader().setTranscoderPath('/modules/three/examples/jsm/libs/basis/').detectSupport(renderer);
 
 /* Every texel of every level as a shader reads it: 0..1, colours in linear light. */
 /* BC6H: three's loader supports it only inside Basis Universal. */

@@ -92,7 +92,7 @@ static void hdr_colours_become_bc6h_and_others_stay_halves(void **state)
 		{HOB_SLOT_EMISSIVE, HOB_TEXTURE_BC, 0, HOB_VK_BC6H_UFLOAT},
 		{HOB_SLOT_BASE_COLOR, HOB_TEXTURE_BC, 0, HOB_VK_BC6H_UFLOAT},
 		{HOB_SLOT_BASE_COLOR, HOB_TEXTURE_BC, 1, HOB_VK_R16G16B16A16_SFLOAT},
-		{HOB_SLOT_NORMAL, HOB_TEXTURE_BC, 0, HOB_VK_BC5_UNORM},
+		{HOB_SLOT_NORMAL, HOB_TEXTURE_BC, 0, HOB_VK_R8G8B8A8_UNORM},
 		{HOB_SLOT_EMISSIVE, HOB_TEXTURE_ASTC, 0, HOB_VK_R16G16B16A16_SFLOAT},
 		{HOB_SLOT_EMISSIVE, HOB_TEXTURE_RGBA8, 0, HOB_VK_R16G16B16A16_SFLOAT},
 	};
@@ -103,7 +103,7 @@ static void hdr_colours_become_bc6h_and_others_stay_halves(void **state)
 		b->materials[0].alpha_mode = cases[i].blend ? HOB_ALPHA_BLEND : HOB_ALPHA_OPAQUE;
 		b->materials[0].slots[cases[i].slot].image = add_image(b, "props/a.hdr");
 		assert_true(bake(b));
-		bool blocks = cases[i].format != HOB_VK_R16G16B16A16_SFLOAT;
+		bool blocks = cases[i].format == HOB_VK_BC6H_UFLOAT;
 		assert_int_equal(b->out.images[0].vk_format, cases[i].format);
 		assert_int_equal(b->out.images[0].width, 6);
 		assert_int_equal(noted(b, "texture.sides", "6 x 5"), blocks);
@@ -117,6 +117,55 @@ static void hdr_colours_become_bc6h_and_others_stay_halves(void **state)
 		for (uint32_t k = 0; k < 4 * seen.width * seen.height && cases[i].slot != HOB_SLOT_NORMAL; k++)
 			assert_true(((const float *)(const void *)seen.pixels)[k] == expected[k % 4]);
 		close_bench(b);
+	}
+}
+
+/* Noise, or a slope that BC7 holds. */
+static void small_pictures_that_blocks_spoil_stay_as_they_are(void **state)
+{
+	(void)state;
+	static const struct {
+		hob_slot slot;
+		uint32_t side;
+		bool noise;
+		uint32_t quality;
+		uint32_t format;
+	} cases[] = {
+		{HOB_SLOT_BASE_COLOR, 64, true, HOB_QUALITY_FAST, HOB_VK_R8G8B8A8_SRGB},
+		{HOB_SLOT_BASE_COLOR, 64, false, HOB_QUALITY_FAST, HOB_VK_BC7_SRGB},
+		{HOB_SLOT_BASE_COLOR, 256, true, HOB_QUALITY_FAST, HOB_VK_R8G8B8A8_SRGB},
+		{HOB_SLOT_BASE_COLOR, 260, true, HOB_QUALITY_FAST, HOB_VK_BC7_SRGB},
+		{HOB_SLOT_BASE_COLOR, 64, true, HOB_QUALITY_SMALL, HOB_VK_BC1_RGB_SRGB},
+		{HOB_SLOT_METAL_ROUGH, 61, true, HOB_QUALITY_FAST, HOB_VK_R8G8B8A8_UNORM},
+		{HOB_SLOT_NORMAL, 61, true, HOB_QUALITY_FAST, HOB_VK_R8G8B8A8_UNORM},
+		{HOB_SLOT_NORMAL, 64, false, HOB_QUALITY_FAST, HOB_VK_BC5_UNORM},
+		{HOB_SLOT_OCCLUSION, 61, true, HOB_QUALITY_FAST, HOB_VK_R8_UNORM},
+	};
+	for (size_t c = 0; c < HOB_COUNT_OF(cases); c++) {
+		uint32_t side = cases[c].side, width, height;
+		uint8_t *pixels = malloc((size_t)4 * side * side);
+		for (uint32_t i = 0; i < 4 * side * side; i++) {
+			uint32_t slope = 128 + i / 4 % side / 8;
+			uint32_t noise = 128 + (i * 2654435761u >> 25);
+			pixels[i] = (uint8_t)(i % 4 == 3 ? 255 : cases[c].noise ? noise : i % 4 == 2 ? 250 : slope);
+		}
+		bench *b = open_bench();
+		add_file(b, "props/a.png", pixels, side, side, true);
+		b->request.settings.texture_encoding = HOB_TEXTURE_BC;
+		b->request.settings.texture_quality = cases[c].quality;
+		b->request.settings.texture_sides = HOB_SIDES_FOURS;
+		b->materials[0].slots[cases[c].slot].image = add_image(b, "props/a.png");
+		assert_true(bake(b));
+		assert_int_equal(b->out.images[0].vk_format, cases[c].format);
+		assert_int_equal(b->out.images[0].width, side);
+		assert_int_equal(b->notes.count, 0);
+		const uint8_t *level = level_of(b, 0, 0, &width, &height);
+		for (uint32_t i = 0; cases[c].format == HOB_VK_R8_UNORM && i < side * side; i++)
+			assert_int_equal(level[i], pixels[4 * i]);
+		if (cases[c].format == HOB_VK_R8G8B8A8_SRGB || cases[c].format == HOB_VK_R8G8B8A8_UNORM)
+			assert_memory_equal(level, pixels, (size_t)4 * side * side);
+		close_bench(b);
+		free(pixels);
 	}
 }
 
@@ -277,6 +326,7 @@ int main(void)
 		cmocka_unit_test(bc_encoding_picks_a_format_for_each_use),
 		cmocka_unit_test(blocks_of_a_source_are_not_compressed_again),
 		cmocka_unit_test(hdr_colours_become_bc6h_and_others_stay_halves),
+		cmocka_unit_test(small_pictures_that_blocks_spoil_stay_as_they_are),
 		cmocka_unit_test(a_preview_compresses_nothing_itself),
 		cmocka_unit_test(blocks_of_another_kind_are_compressed_anew),
 		cmocka_unit_test(a_lone_level_keeps_its_blocks_and_gets_a_chain),
