@@ -1,6 +1,7 @@
 #include "format_tables.h"
 
-const format_field hob_format_fields[] = {
+/* The fields in file order, record by record: packed ones, then classic ones. */
+static const format_field fields[] = {
 #define FIELD(record, type, name, offset, doc)		  {#record, #name, FORMAT_##type, 0, offset, doc},
 #define ARRAY(record, type, name, count, offset, doc) {#record, #name, FORMAT_##type, count, offset, doc},
 #include "../../schema/formats/packed.def"
@@ -9,13 +10,11 @@ const format_field hob_format_fields[] = {
 	{"classic_" #record, #name, FORMAT_##type, count, offset, doc},
 #include "../../schema/formats/classic.def"
 };
-const uint32_t hob_format_field_count = HOB_COUNT_OF(hob_format_fields);
 
-const format_section hob_format_sections[] = {
+static const format_section sections[] = {
 #define SECTION(kind, name, a, b, c, d, record, gpu, doc) {HOB_PK_##name, HOB_PK_KIND_##kind, #record, gpu},
 #include "../../schema/formats/packed.def"
 };
-const uint32_t hob_format_section_count = HOB_COUNT_OF(hob_format_sections);
 
 static const format_name names[] = {
 #define ENUM(group, name, value, doc) {#group, #name, value},
@@ -25,20 +24,19 @@ static const format_name names[] = {
 const format_field *hob_format_record(const char *record, uint32_t *count)
 {
 	uint32_t first = 0;
-	while (first < hob_format_field_count && strcmp(hob_format_fields[first].record, record) != 0)
+	while (first < HOB_COUNT_OF(fields) && strcmp(fields[first].record, record) != 0)
 		first++;
 	*count = 0;
-	while (first + *count < hob_format_field_count &&
-		   strcmp(hob_format_fields[first + *count].record, record) == 0)
+	while (first + *count < HOB_COUNT_OF(fields) && strcmp(fields[first + *count].record, record) == 0)
 		++*count;
-	return *count ? &hob_format_fields[first] : NULL;
+	return *count ? &fields[first] : NULL;
 }
 
 const format_section *hob_format_section_of(uint32_t type)
 {
-	for (uint32_t i = 0; i < hob_format_section_count; i++)
-		if (hob_format_sections[i].type == type)
-			return &hob_format_sections[i];
+	for (uint32_t i = 0; i < HOB_COUNT_OF(sections); i++)
+		if (sections[i].type == type)
+			return &sections[i];
 	return NULL;
 }
 

@@ -34,12 +34,6 @@ typedef struct format_name {
 	uint32_t value;
 } format_name;
 
-extern const format_field
-	hob_format_fields[]; /* in file order, record by record; packed ones, then classic ones */
-extern const uint32_t hob_format_field_count;
-extern const format_section hob_format_sections[];
-extern const uint32_t hob_format_section_count;
-
 /* The first of the *count fields of a record; NULL if there is no such record. */
 const format_field *hob_format_record(const char *record, uint32_t *count);
 const format_section *hob_format_section_of(uint32_t type);

@@ -73,11 +73,6 @@ bool srv_engine_has_time(const srv_engine *engine, uint32_t done)
 		   srv_engine_turn_ns(engine, uv_hrtime(), uv_metrics_idle_time(engine->loop)) < FULL_NS;
 }
 
-bool srv_engine_is_full(const srv_engine *engine)
-{
-	return !srv_engine_has_time(engine, AT_LEAST);
-}
-
 void srv_engine_go_on(srv_engine *engine)
 {
 	if (!engine->closing)

@@ -41,9 +41,8 @@ uint32_t srv_engine_root_by_name(const srv_engine *engine, hob_str name); /* HOB
 bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root);
 /* Whether this turn has time for one more deferrable item. `done`: items of this kind so far. */
 bool srv_engine_has_time(const srv_engine *engine, uint32_t done);
-bool srv_engine_is_full(const srv_engine *engine); /* no time for deferrable items */
-void srv_engine_go_on(srv_engine *engine);		   /* requests another turn at once */
-void srv_engine_stir(srv_engine *engine);		   /* makes this turn look for the next job */
+void srv_engine_go_on(srv_engine *engine); /* requests another turn at once */
+void srv_engine_stir(srv_engine *engine);  /* makes this turn look for the next job */
 void srv_engine_start_turn(srv_engine *engine, uv_idle_cb go_on);
 /* Time since the turn began, without the sleep of the loop. now: uv_hrtime; idle: uv_metrics_idle_time. */
 uint64_t srv_engine_turn_ns(const srv_engine *engine, uint64_t now, uint64_t idle);

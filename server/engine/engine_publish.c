@@ -117,7 +117,7 @@ static void publish_outcome(srv_engine *engine, const engine_change *change)
 
 /* Publishes a change: row, view and event become visible together at the end of the turn, so a client that
  * gets the event finds the other two. */
-void srv_publish_change(srv_engine *engine, const engine_change *change)
+static void add_change(srv_engine *engine, const engine_change *change)
 {
 	enum { PART_BYTES = 64 << 10 }; /* parts of a large rev are compressed as they are made */
 	assert(engine->publishing->open_rev.open);
@@ -160,7 +160,7 @@ void srv_publish_one(srv_engine *engine, const engine_change *change)
 	bool joins = engine->publishing->open_rev.open;
 	if (!joins)
 		srv_publish_begin(engine);
-	srv_publish_change(engine, change);
+	add_change(engine, change);
 	if (!joins)
 		srv_publish_end(engine);
 }
@@ -192,7 +192,7 @@ void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count,
 		put_change_head(engine, a, kind, &tail);
 		put_error(a, &tail);
 		hob_json_put(&tail, HOB_JSON_LIST("cause", (hob_str){0}), HOB_JSON_CLOSE('}'));
-		srv_publish_change(engine, &(engine_change){a, srv_asset_public(&a->life), hob_buf_str(&tail), NULL});
+		add_change(engine, &(engine_change){a, srv_asset_public(&a->life), hob_buf_str(&tail), NULL});
 		hob_buf_release(&tail);
 	}
 	if (begins)

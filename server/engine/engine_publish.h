@@ -36,7 +36,6 @@ void srv_publish_one(srv_engine *engine, const engine_change *change);
 /* Publishes several changes as one rev, over several turns. Nothing is visible before the end. Other changes
  * of these turns join the rev. */
 void srv_publish_begin(srv_engine *engine);
-void srv_publish_change(srv_engine *engine, const engine_change *change);
 void srv_publish_end(srv_engine *engine);
 /* Whether the rules in the job's settings allow this version, by the notes of the cook just finished, or of
  * the stored report. Errors: RULE, BUDGET; IO if the notes cannot be read. */

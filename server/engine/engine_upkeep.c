@@ -105,7 +105,7 @@ static bool is_live(void *user, const hob_sha256 *record)
 		   (engine->exchange->upstream && srv_upstream_holds(engine->exchange->upstream, record));
 }
 
-uint64_t srv_engine_trim(srv_engine *engine, bool dry)
+static uint64_t trim(srv_engine *engine, bool dry)
 {
 	live_keys live = {.engine = engine};
 	srv_digest_map_init(&live.keys, 0);
@@ -271,7 +271,7 @@ void srv_engine_keep_store(srv_engine *engine)
 	if (engine->sources->ready && uv_now(engine->loop) >= engine->upkeep->trim_at) {
 		engine->upkeep->trim_at = uv_now(engine->loop) + TRIM_MS;
 		sweep_blobs(engine);
-		srv_engine_trim(engine, false);
+		trim(engine, false);
 		tell_limit(engine);
 	}
 }
@@ -424,7 +424,7 @@ static void run_gc(engine_task *t)
 	srv_store_limit(t->engine->store, most);
 	if (!t->dry_run)
 		srv_store_trim_soon(t->engine->store);
-	t->freed_bytes = srv_engine_trim(t->engine, t->dry_run);
+	t->freed_bytes = trim(t->engine, t->dry_run);
 	srv_store_limit(t->engine->store, usage.max_bytes);
 	finish(t);
 }

@@ -30,9 +30,8 @@ struct engine_upkeep {
 
 struct engine_upkeep *srv_engine_upkeep_new(void);
 void srv_engine_upkeep_free(struct engine_upkeep *upkeep);
-void srv_engine_keep_store(srv_engine *engine);			/* once a second */
-uint64_t srv_engine_trim(srv_engine *engine, bool dry); /* bytes that were freed, or would be */
-void srv_engine_fold_log(srv_engine *engine); /* runs a checkpoint in libuv's pool if the WAL is long */
+void srv_engine_keep_store(srv_engine *engine); /* once a second */
+void srv_engine_fold_log(srv_engine *engine);	/* runs a checkpoint in libuv's pool if the WAL is long */
 
 /* engine_heal.c */
 /* Rebuilds the index if it is damaged, and writes the engine's state again. True: repeat the failed write. */

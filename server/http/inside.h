@@ -269,9 +269,6 @@ enum MHD_Result srv_reply_accepted(request *r, const char *folder);
 
 /* ---- refusals where the library would close without an answer, or answer twice ---- */
 
-/* Sends a problem past the library, as the last bytes of the connection; nothing over TLS. Later output of
- * the library is dropped. */
-void srv_refuse_raw(request *r, problem_id id, const char *hint, const char *detail);
 /* Refuses a complete head that fills the library's pool: 414 or 431. */
 void srv_refuse_head(request *r);
 /* Called when the library reports an invalid Content-Length. */

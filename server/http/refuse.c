@@ -10,7 +10,9 @@ static bool speaks_plainly(const request *r)
 	return MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_DAEMON)->daemon == plain;
 }
 
-void srv_refuse_raw(request *r, problem_id id, const char *hint, const char *detail)
+/* Sends a problem past the library, as the last bytes of the connection; nothing over TLS. Later output of
+ * the library is dropped. */
+static void refuse_raw(request *r, problem_id id, const char *hint, const char *detail)
 {
 	hob_buf answer = {0}, body = {0};
 	const problem_kind *kind = &srv_problem_kinds[id];
@@ -34,11 +36,11 @@ void srv_refuse_raw(request *r, problem_id id, const char *hint, const char *det
 void srv_refuse_head(request *r)
 {
 	if (strlen(r->target) > POOL_BYTES / 2)
-		srv_refuse_raw(r, PROBLEM_TARGET_TOO_LONG, "send long lists in a body where the resource takes one",
-					   "the request target leaves no room for an answer");
+		refuse_raw(r, PROBLEM_TARGET_TOO_LONG, "send long lists in a body where the resource takes one",
+				   "the request target leaves no room for an answer");
 	else
-		srv_refuse_raw(r, PROBLEM_HEAD_TOO_LARGE, "send fewer or shorter fields",
-					   "the request's head leaves no room for an answer");
+		refuse_raw(r, PROBLEM_HEAD_TOO_LARGE, "send fewer or shorter fields",
+				   "the request's head leaves no room for an answer");
 }
 
 void srv_refuse_length(srv_http *http)
@@ -53,8 +55,8 @@ void srv_refuse_length(srv_http *http)
 			continue;
 		r->closing = true;
 		r->route = ROUTE_NONE;
-		srv_refuse_raw(r, PROBLEM_BAD_REQUEST, "send one Content-Length, a decimal number of bytes",
-					   "the field Content-Length is not a number, or too large a one");
+		refuse_raw(r, PROBLEM_BAD_REQUEST, "send one Content-Length, a decimal number of bytes",
+				   "the field Content-Length is not a number, or too large a one");
 		return;
 	}
 }
@@ -103,13 +105,12 @@ void srv_refuse_unread(srv_http *http, unsigned status)
 	found->closing = true;
 	found->route = ROUTE_NONE;
 	if (status == 414)
-		srv_refuse_raw(found, PROBLEM_TARGET_TOO_LONG,
-					   "send long lists in a body where the resource takes one",
-					   "the request's target is longer than a head may be");
+		refuse_raw(found, PROBLEM_TARGET_TOO_LONG, "send long lists in a body where the resource takes one",
+				   "the request's target is longer than a head may be");
 	else if (status == 431)
-		srv_refuse_raw(found, PROBLEM_HEAD_TOO_LARGE, "send fewer or shorter fields",
-					   "the request's head is larger than 8 KiB");
+		refuse_raw(found, PROBLEM_HEAD_TOO_LARGE, "send fewer or shorter fields",
+				   "the request's head is larger than 8 KiB");
 	else
-		srv_refuse_raw(found, PROBLEM_BAD_REQUEST, "write each line after the first as NAME: VALUE",
-					   "the request's head cannot be read");
+		refuse_raw(found, PROBLEM_BAD_REQUEST, "write each line after the first as NAME: VALUE",
+				   "the request's head cannot be read");
 }

@@ -4,7 +4,8 @@
 
 enum { DEPTH_MAX = 32, ITEMS_MAX = 1 << 20 };
 
-bool srv_record_is_extra(hob_str output)
+/* An output that may differ between runs, or that is derived later: not part of the result. */
+static bool is_extra(hob_str output)
 {
 	return hob_str_equal(output, HOB_STR("report")) || hob_str_starts(output, HOB_STR("classic."));
 }
@@ -106,7 +107,7 @@ static void put_outputs(hob_buf *out, const srv_record *record, bool extra)
 	uint32_t count = 0;
 	out->failed = out->failed || !outputs;
 	for (uint32_t i = 0; outputs && i < record->output_count; i++)
-		if (srv_record_is_extra(record->outputs[i].name) == extra)
+		if (is_extra(record->outputs[i].name) == extra)
 			outputs[count++] = &record->outputs[i];
 	if (count > 1)
 		qsort(outputs, count, sizeof *outputs, compare_outputs);

@@ -36,7 +36,5 @@ bool srv_record_same(const srv_record *a, const srv_record *b);
 /* The outputs that make up a model, in the order meshes, materials, scene, animations; the last is zero if it
  * has none. False without one of the others. */
 bool srv_record_model(const srv_record *record, hob_sha256 out[4]);
-/* An output that may differ between runs, or that is derived later: not part of the result. */
-bool srv_record_is_extra(hob_str output);
 
 #endif

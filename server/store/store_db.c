@@ -474,7 +474,7 @@ void srv_store_bind_str(sqlite3_stmt *statement, int index, hob_str value)
 	sqlite3_bind_blob64(statement, index, value.len > 0 ? value.data : "", value.len, SQLITE_STATIC);
 }
 
-void srv_store_bind_text(sqlite3_stmt *statement, int index, hob_str value)
+static void bind_text(sqlite3_stmt *statement, int index, hob_str value)
 {
 	sqlite3_bind_text64(statement, index, value.len > 0 ? value.data : "", value.len, SQLITE_STATIC,
 						SQLITE_UTF8);
@@ -498,7 +498,7 @@ static bool run_now(srv_store *store, store_statement which, const sql_value *va
 		if (values[i].kind == 's')
 			srv_store_bind_str(statement, i + 1, values[i].text);
 		else if (values[i].kind == 't')
-			srv_store_bind_text(statement, i + 1, values[i].text);
+			bind_text(statement, i + 1, values[i].text);
 		else if (values[i].kind == 'u')
 			srv_store_bind_u64(statement, i + 1, values[i].number);
 		else

@@ -203,8 +203,7 @@ bool srv_store_run(srv_store *store, sqlite3_stmt *statement, hob_error *err);
 void srv_store_end(sqlite3_stmt *statement);
 bool srv_store_fail_db(srv_store *store, hob_error *err);
 
-void srv_store_bind_str(sqlite3_stmt *statement, int index, hob_str value);	 /* BLOB */
-void srv_store_bind_text(sqlite3_stmt *statement, int index, hob_str value); /* TEXT */
+void srv_store_bind_str(sqlite3_stmt *statement, int index, hob_str value); /* BLOB */
 void srv_store_bind_u64(sqlite3_stmt *statement, int index, uint64_t value);
 void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 *value);
 /* Runs a writing statement with its values in order. A value is BIND of a hob_str (a BLOB), a digest or a

@@ -190,7 +190,7 @@ static void look_at(worker *w, hob_error *why)
 		hob_fail(why, UNSUPPORTED, "Blender started more than %d threads and was ended", THREADS_MAX);
 }
 
-void srv_pool_on_look(uv_timer_t *timer)
+static void on_look(uv_timer_t *timer)
 {
 	srv_pool *pool = timer->data;
 	bool any = false;
@@ -279,7 +279,7 @@ void srv_pool_export(worker *w, const srv_frame *frame)
 		w->export.wanted = true;
 		w->export.greedy = (hob_error){0};
 		if (!uv_is_active((uv_handle_t *)&pool->look))
-			uv_timer_start(&pool->look, srv_pool_on_look, LOOK_MS, LOOK_MS);
+			uv_timer_start(&pool->look, on_look, LOOK_MS, LOOK_MS);
 	}
 }
 

@@ -99,7 +99,6 @@ void srv_pool_on_deadline(uv_timer_t *timer);
 void srv_pool_find_blender(srv_pool *pool, const char *program);
 void srv_pool_export(worker *w, const srv_frame *frame);
 void srv_pool_export_kill(worker *w);
-void srv_pool_on_look(uv_timer_t *timer);
 /* After SIGCHLD: answers the worker if its export is over. */
 void srv_pool_export_reap(worker *w);
 
