@@ -25,6 +25,7 @@ bool srv_waiter_add(srv_waiters *waiters, srv_control *control, uint32_t asset, 
 		if (!w.rounds)
 			return false;
 		memcpy(w.rounds, rounds, root_count * sizeof *rounds);
+		w.rounds[root_count] = 0;
 	}
 	for (uint32_t i = 0; rounds && i < root_count; i++)
 		w.some_roots = w.some_roots || rounds[i] == 0;

@@ -18,7 +18,7 @@ typedef struct srv_waiter {
 	bool answered;
 	uint32_t root_count;
 	/* by root: number of scans that must be over; SRV_WAITER_MARK + n: the watch must pass its mark n; 0: not
-	 * waited for. NULL for an asset. */
+	 * waited for. Then one number of the caller's, 0 at first. NULL for an asset. */
 	uint64_t *rounds;
 } srv_waiter;
 

@@ -1,5 +1,6 @@
 #include "engine_root.h"
 #include "engine_sources.h"
+#include "engine_upkeep.h"
 
 #include "../../core/base/array.h"
 #include "../fs/maps.h"
@@ -20,7 +21,7 @@
  * open for writing are read, too. They are cooked once they rest: nothing tells such a map from a save
  * that goes on. */
 
-enum { STEADY_MS = 250, RECENT_S = 600, AGAIN_MS = 10000, RECENT_MAX = 4096 };
+enum { STEADY_MS = 250, RECENT_S = 600, AGAIN_MS = 10000, RECENT_MAX = 4096, TRIES = 4 };
 
 typedef struct look_item {
 	uint32_t file;
@@ -41,10 +42,12 @@ struct engine_maps {
 	srv_maps found;
 	look_item *items;
 	uint32_t count, capacity;
+	uint32_t tries;	 /* of this look */
 	uint32_t mapped; /* inputs that a process maps for writing, as of the newest look */
 	bool under_way;
 };
 
+static void look(srv_engine *engine);
 static void begin(srv_engine *engine);
 
 static void drop_items(struct engine_maps *maps)
@@ -57,8 +60,9 @@ static void drop_items(struct engine_maps *maps)
 static void end(srv_engine *engine)
 {
 	struct engine_maps *maps = engine->sources->maps;
-	drop_items(maps);
 	maps->under_way = false;
+	if (maps->mapped > 0)
+		srv_engine_retry_passing(engine, true);
 	engine->sources->scan_rounds[engine->sources->root_count] = maps->begun;
 	srv_engine_stir(engine);
 	if (maps->asked > maps->begun && !engine->closing)
@@ -96,22 +100,25 @@ static void read_items(uv_work_t *work)
 
 /* ---- what the readings say */
 
-static void take(srv_engine *engine, const look_item *item)
+/* False: it has changed since the first reading. */
+static bool take(srv_engine *engine, const look_item *item)
 {
 	srv_file *f = srv_graph_at(engine->graph, item->file);
-	bool holds = f->changed == item->changed && !srv_engine_root_is_away(engine, f->root);
-	if (!item->again || !item->agrees || !holds)
-		return;
+	if (!item->again || srv_engine_root_is_away(engine, f->root))
+		return true;
+	if (!item->agrees || f->changed != item->changed)
+		return false;
 	if (item->mapped)
 		srv_log(SRV_LOG_INFO, "found", "%.*s/%.*s: saved through a memory map",
 				HOB_FMT(engine->roots->shown[f->root].name), HOB_FMT(f->path));
 	srv_engine_file_there(engine, item->file, &item->stat);
 	f = srv_graph_at(engine->graph, item->file);
 	if (!item->mapped)
-		return;
+		return true;
 	f->digest = item->digest;
 	f->has_digest = true;
 	srv_engine_store_file(engine, item->file, srv_engine_now_ms());
+	return true;
 }
 
 static bool is_news(srv_engine *engine, const look_item *item)
@@ -124,10 +131,14 @@ static void on_second(uv_work_t *work, int status)
 {
 	srv_engine *engine = work->data;
 	struct engine_maps *maps = engine->sources->maps;
+	bool all = true;
 	(void)status;
 	for (uint32_t i = 0; !engine->closing && i < maps->count; i++)
-		take(engine, &maps->items[i]);
-	end(engine);
+		all = take(engine, &maps->items[i]) && all;
+	if (all || maps->tries == TRIES)
+		end(engine);
+	else
+		look(engine);
 	srv_engine_work_over(engine);
 }
 
@@ -178,8 +189,8 @@ static void add(srv_engine *engine, uint32_t file, bool mapped)
 											 .stat = f->stat};
 }
 
-/* A file that no event has reported yet: it was made, mapped, and never closed. */
-static void add_new(srv_engine *engine, const srv_mapped *mapped)
+/* A file beyond the first `count` of the graph: no event has reported it, or no model has used it yet. */
+static void add_new(srv_engine *engine, const srv_mapped *mapped, uint32_t count)
 {
 	for (uint32_t i = 0; i < engine->options.root_count; i++) {
 		hob_str root = hob_str_of(engine->options.roots[i].path), path = hob_str_of(mapped->path);
@@ -188,9 +199,8 @@ static void add_new(srv_engine *engine, const srv_mapped *mapped)
 			continue;
 		path = hob_str_sub(path, root.len + 1, path.len);
 		bool there = srv_stat_path(engine->roots->fds[i], path, &stat) && stat.inode == mapped->inode;
-		uint32_t known = srv_engine_find_file(engine, i, path), file;
-		if (there && (known == HOB_NONE || !srv_graph_at(engine->graph, known)->exists) &&
-			(file = srv_engine_file(engine, i, path)) != HOB_NONE)
+		uint32_t file = there ? srv_engine_file(engine, i, path) : HOB_NONE;
+		if (file != HOB_NONE && (file >= count || !srv_graph_at(engine->graph, file)->exists))
 			add(engine, file, true);
 	}
 }
@@ -211,7 +221,7 @@ static void choose(srv_engine *engine)
 			add(engine, i, mapped);
 	}
 	for (uint32_t i = 0; i < maps->found.count; i++)
-		add_new(engine, &maps->found.items[i]);
+		add_new(engine, &maps->found.items[i], count);
 }
 
 static void find(uv_work_t *work)
@@ -232,14 +242,23 @@ static void on_found(uv_work_t *work, int status)
 	srv_engine_work_over(engine);
 }
 
+static void look(srv_engine *engine)
+{
+	struct engine_maps *maps = engine->sources->maps;
+	drop_items(maps);
+	maps->tries++;
+	srv_engine_work(engine, &maps->work, find, on_found);
+}
+
 static void begin(srv_engine *engine)
 {
 	struct engine_maps *maps = engine->sources->maps;
-	assert(!maps->under_way && maps->count == 0 && maps->begun < maps->asked);
+	assert(!maps->under_way && maps->begun < maps->asked);
 	maps->under_way = true;
+	maps->tries = 0;
 	maps->begun = maps->asked;
 	maps->begun_at_ms = uv_now(engine->loop);
-	srv_engine_work(engine, &maps->work, find, on_found);
+	look(engine);
 }
 
 uint64_t srv_engine_look_at_maps(srv_engine *engine)

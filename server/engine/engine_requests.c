@@ -65,15 +65,13 @@ static void wait_for_all(srv_engine *engine, srv_control *control)
 {
 	uint32_t count = engine->options.root_count;
 	uint64_t *rounds = calloc(count + 1, sizeof *rounds);
-	if (rounds)
-		rounds[count] = srv_engine_look_at_maps(engine);
 	for (uint32_t i = 0; rounds && i < count; i++)
 		if (names_root(control->text, engine->roots->shown[i].name))
 			rounds[i] = engine->sources->watch && !control->force
 							? SRV_WAITER_MARK + srv_watch_mark(engine->sources->watch, i)
 							: rounds_from_now(engine, i);
 	bool added = rounds && srv_waiter_add(&engine->requests->waiters, control, HOB_NONE, uv_now(engine->loop),
-										  rounds, count + 1);
+										  rounds, count);
 	for (uint32_t i = 0; added && engine->sources->watch && i < count; i++)
 		if (rounds[i] > 0 && rounds[i] < SRV_WAITER_MARK)
 			srv_watch_rescan(engine->sources->watch, i);
@@ -147,12 +145,22 @@ void srv_engine_scan_for_waiters(srv_engine *engine, uint32_t root)
 		srv_watch_rescan(engine->sources->watch, root);
 }
 
+/* Whether all events and scans are applied, and a look at maps after them is over. */
+static bool has_seen_all(srv_engine *engine, const srv_waiter *w)
+{
+	uint64_t *look = &w->rounds[w->root_count];
+	if (!srv_waiter_scans_over(w, engine->sources->scan_rounds))
+		return false;
+	if (*look == 0)
+		*look = srv_engine_look_at_maps(engine);
+	return engine->sources->scan_rounds[w->root_count] >= *look;
+}
+
 static bool is_done(void *user, const srv_waiter *w)
 {
 	srv_engine *engine = user;
 	if (w->asset == HOB_NONE)
-		return srv_waiter_scans_over(w, engine->sources->scan_rounds) && !srv_engine_is_behind(engine) &&
-			   all_idle(engine, w);
+		return has_seen_all(engine, w) && !srv_engine_is_behind(engine) && all_idle(engine, w);
 	if (srv_engine_spreads(engine) || srv_asset_at(engine, w->asset)->shown.view_due)
 		return false;
 	/* A preview is enough unless the request asks for the final cook. */

@@ -157,13 +157,13 @@ static void sweep_blobs(srv_engine *engine)
 	srv_engine_work(engine, &engine->upkeep->orphans.work, sweep_run, sweep_done);
 }
 
-static void retry_passing(srv_engine *engine)
+void srv_engine_retry_passing(srv_engine *engine, bool writers)
 {
 	uint64_t now = uv_now(engine->loop);
 	for (uint32_t i = 0; i < engine->assets->count; i++) {
 		asset *a = srv_asset_at(engine, i);
 		bool half_written = a->life.state == SRV_ASSET_WRITER;
-		if (srv_asset_is_due(&a->life, now))
+		if (srv_asset_is_due(&a->life, now) || (writers && half_written))
 			srv_engine_apply(engine, i,
 							 (srv_asset_event){.kind = SRV_ASSET_CLOCK,
 											   .reason = half_written ? "changed" : "retry",
@@ -254,7 +254,7 @@ void srv_engine_keep_store(srv_engine *engine)
 {
 	srv_engine_look_for_index(engine);
 	srv_engine_tell_rows(engine);
-	retry_passing(engine);
+	srv_engine_retry_passing(engine, false);
 	srv_engine_doubt(engine);
 	srv_engine_tell_stuck(engine);
 	srv_engine_keep_young(engine);

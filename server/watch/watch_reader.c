@@ -26,8 +26,9 @@ typedef struct reader {
 	uint8_t *records, *entries;
 	char path[PATH_MAX]; /* path of the crawled folder, with a trailing '/' */
 	size_t path_len;
-	path_set todo; /* folders to crawl */
-	int mounts_fd; /* /proc/self/mountinfo, or -1 */
+	path_set todo;		 /* folders to crawl */
+	char from[PATH_MAX]; /* former path of the folder renamed last */
+	int mounts_fd;		 /* /proc/self/mountinfo, or -1 */
 	uint64_t mounts_changed;
 } reader;
 
@@ -121,6 +122,7 @@ static void drop_moving(watch_root *root)
 static void on_folder(reader *r, const struct inotify_event *event, dir_node *parent, hob_str path)
 {
 	watch_root *root = r->root;
+	bool exchanged = false;
 	hob_str name = hob_path_name(path);
 	dir_node *node = srv_dir_tree_child(&root->tree, parent, name);
 	if (event->mask & (IN_MOVED_FROM | IN_DELETE)) {
@@ -130,6 +132,7 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 			root->moving_wd = node->wd;
 			root->moving_cookie = event->cookie;
 			root->moving_at_ns = r->now;
+			snprintf(r->from, sizeof r->from, "%.*s", HOB_FMT(path));
 		} else if (node) {
 			srv_dir_tree_remove(&root->tree, node, srv_watch_drop_folder, root);
 		}
@@ -144,6 +147,7 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 		dir_node *moved = root->moving_wd && event->cookie == root->moving_cookie
 							  ? srv_dir_tree_find_wd(&root->tree, root->moving_wd)
 							  : NULL;
+		exchanged = moved && node; /* or an empty folder was replaced */
 		if (moved) {
 			srv_dir_tree_move(&root->tree, moved, parent, name, srv_watch_drop_folder, root);
 			root->moving_wd = 0;
@@ -151,6 +155,8 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 		report_folder(r, path);
 	}
 	crawl(r, path);
+	if (exchanged)
+		crawl(r, hob_str_of(r->from));
 }
 
 static void on_file(reader *r, const struct inotify_event *event, hob_str path)

@@ -110,7 +110,8 @@ void srv_settle_clear(watch_root *root)
 
 typedef enum creation { CREATION_DONE, CREATION_GONE, CREATION_OPEN } creation;
 
-static creation look_at(watch_root *root, path_item *item)
+/* hurried: a file that is open for writing is reported, too; who reads it finds that out. */
+static creation look_at(watch_root *root, path_item *item, bool hurried)
 {
 	struct stat info;
 	int fd = srv_open_beneath(root->dir_fd, item->path.data, O_PATH, false);
@@ -130,11 +131,11 @@ static creation look_at(watch_root *root, path_item *item)
 	if (writers == SRV_WRITERS_UNKNOWN)
 		return same && item->wait_ms >= QUIET_MS ? CREATION_DONE : CREATION_OPEN;
 	/* A memory map may stay for good. */
-	return writers == SRV_WRITERS_NONE || !srv_is_saved_now(root->dir_fd, item->path) ? CREATION_DONE
-																					  : CREATION_OPEN;
+	bool done = writers == SRV_WRITERS_NONE || hurried || !srv_is_saved_now(root->dir_fd, item->path);
+	return done ? CREATION_DONE : CREATION_OPEN;
 }
 
-static void look_at_created(watch_root *root, int64_t now)
+static void look_at_created(watch_root *root, int64_t now, bool hurried)
 {
 	settle_state *s = &root->settle;
 	int looks = 0;
@@ -145,7 +146,7 @@ static void look_at_created(watch_root *root, int64_t now)
 			continue;
 		if (item->due_ns <= now && looks < LOOKS_PER_TICK) {
 			looks++;
-			creation found = look_at(root, item);
+			creation found = look_at(root, item, hurried);
 			if (found == CREATION_OPEN) {
 				uint32_t wait = item->wait_ms * 2;
 				item->wait_ms = wait < WAIT_MAX_MS ? wait : WAIT_MAX_MS;
@@ -212,7 +213,7 @@ void srv_settle_hurry(watch_root *root, int64_t now)
 		s->created.items[i].due_ns = now;
 	s->created_due_ns = now;
 	while (s->created.live > 0 && s->created_due_ns <= now)
-		look_at_created(root, now);
+		look_at_created(root, now, true);
 	if (s->batch.live > 0)
 		send_batch(root, is_alone(s), now);
 }
@@ -224,7 +225,7 @@ int64_t srv_settle_tick(watch_root *root, int64_t now)
 	if (root->held)
 		return INT64_MAX;
 	if (s->created.live > 0 && s->created_due_ns <= now)
-		look_at_created(root, now);
+		look_at_created(root, now, false);
 	int64_t due = s->created.live > 0 ? s->created_due_ns : INT64_MAX;
 	if (s->batch.live == 0)
 		return due;

@@ -119,6 +119,29 @@ static void folder_replaced_by_rename_is_followed(void **state)
 	wait_record(w, from, 'c', "b/x.glb");
 }
 
+static void folders_that_change_places_are_followed(void **state)
+{
+	watched *w = *state;
+	make_folder(w, "a");
+	make_folder(w, "a/in");
+	make_folder(w, "b");
+	make_folder(w, "b/on");
+	start_watching(w, NULL);
+	char from[512];
+	for (int turn = 0; turn < 3; turn++) {
+		snprintf(from, sizeof from, "%s", at(w, "a"));
+		assert_int_equal(renameat2(AT_FDCWD, from, AT_FDCWD, at(w, "b"), RENAME_EXCHANGE), 0);
+		const char *const names[] = {"a/x.glb", "b/x.glb", turn % 2 ? "a/in/x.glb" : "b/in/x.glb",
+									 turn % 2 ? "b/on/x.glb" : "a/on/x.glb"};
+		for (size_t i = 0; i < HOB_COUNT_OF(names); i++) {
+			size_t before = w->count;
+			save(w, names[i], "x");
+			wait_record(w, before, 'c', names[i]);
+		}
+	}
+	assert_int_equal(w->scans, 1);
+}
+
 static bool ignore_build(void *user, uint32_t root, hob_str path)
 {
 	(void)user, (void)root;
@@ -386,6 +409,7 @@ int main(void)
 		watch_test(folder_moved_out_and_in_again_is_followed),
 		watch_test(removed_folder_is_reported_and_forgotten),
 		watch_test(folder_replaced_by_rename_is_followed),
+		watch_test(folders_that_change_places_are_followed),
 		watch_test(ignored_and_hidden_things_are_neither_listed_nor_watched),
 		watch_test(odd_names_are_bytes),
 		watch_test(links_are_listed_only_when_they_stay_inside),

@@ -32,6 +32,7 @@ static void what_was_saved_before_a_mark_is_delivered_before_it(void **state)
 	assert_int_equal(w->scans, 1);
 }
 
+/* It is reported before the mark, because it exists, and again when it is closed. */
 static void file_that_is_still_written_does_not_hold_a_mark(void **state)
 {
 	watched *w = *state;
@@ -40,10 +41,10 @@ static void file_that_is_still_written_does_not_hold_a_mark(void **state)
 	int fd = open(at(w, "half.glb"), O_WRONLY | O_CREAT, 0644);
 	write_fd(fd, "half");
 	set_mark(w);
-	wait_record(w, from, 'p', NULL);
-	assert_int_equal(find_record(w, from, 'c', "half.glb"), SIZE_MAX);
+	size_t mark = wait_record(w, from, 'p', NULL);
+	assert_true(find_record(w, from, 'c', "half.glb") < mark);
 	close(fd);
-	wait_record(w, from, 'c', "half.glb");
+	wait_record(w, mark, 'c', "half.glb");
 }
 
 /* More than the buffers of one turn, and than the kernel's queue. */
