@@ -22,7 +22,8 @@ static bool is_measured(hob_rule rule)
 {
 	return rule != HOB_RULE_texture_missing && rule != HOB_RULE_file_portability &&
 		   rule != HOB_RULE_source_shrunk && rule != HOB_RULE_import_lost &&
-		   rule != HOB_RULE_texture_downscaled && rule != HOB_RULE_mesh_lods;
+		   rule != HOB_RULE_texture_downscaled && rule != HOB_RULE_reference_missing &&
+		   rule != HOB_RULE_mesh_lods;
 }
 
 static bool is_on(const check *c, hob_rule rule)

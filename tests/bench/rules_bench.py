@@ -1,6 +1,7 @@
 """CPU of rules: cooks all models of folders without rules, with the default ones, with each profile, and with every rule on, in turn.
 
 usage: rules_bench.py BUILD FOLDER... [--rounds=N] [--sets=default,game,all]; prints user and system seconds of all processes, and their ratio to no rules.
+       rules_bench.py BUILD --deep; prints the seconds that each rule of `hob check --deep` costs for a mesh just within its bound and one beyond.
        rules_bench.py BUILD --cached=50000; prints the seconds in which `hob check` judges so many models from its cache.
 """
 import json
@@ -28,6 +29,45 @@ def cook(hob, folder, chosen):
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def grid(side):
+    """2 * side * side triangles, a closed sheet but for its border."""
+    yield from (f"v {x} {y} {(x * 7 + y * 3) % 5 / 50}" for y in range(side + 1) for x in range(side + 1))
+    for y in range(side):
+        for x in range(side):
+            a = y * (side + 1) + x + 1
+            yield f"f {a} {a + 1} {a + side + 2}\nf {a} {a + side + 2} {a + side + 1}"
+
+
+def stack(count):
+    """Triangles that all overlap along x, each `count` times, and do not touch."""
+    for i in range(count):
+        yield f"v 0 0 {i}\nv 1 0 {i}\nv 0 1 {i}\nf {3 * i + 1} {3 * i + 2} {3 * i + 3}"
+
+
+def sheets(count):
+    """Triangles that cover half of the picture each."""
+    yield "vt 0 0\nvt 1 0\nvt 0 1"
+    for i in range(count):
+        yield f"v 0 0 {i}\nv 1 0 {i}\nv 0 1 {i}\nf {3 * i + 1}/1 {3 * i + 2}/2 {3 * i + 3}/3"
+
+
+# rule: (maker, size within the bound, size beyond it)
+DEEP = {"mesh.open": (grid, 1000, 1010), "mesh.non-manifold": (grid, 1000, 1010), "mesh.inside-out": (grid, 1000, 1010),
+        "mesh.interpenetrating": (stack, 16300, 40000), "uv.overlap": (sheets, 63, 1000)}
+
+
+def check_deep(hob):
+    with tempfile.TemporaryDirectory() as where:
+        for rule, (make, within, beyond) in DEEP.items():
+            for size in (within, beyond):
+                (pathlib.Path(where) / "m.obj").write_text("o m\n" + "\n".join(make(size)))
+                plain, deep = ([], [])
+                for _ in range(3):
+                    for times, chosen in ((plain, SETS["none"]), (deep, SETS["none"] | {rule: "warning", "deep": True})):
+                        times.append(cook(hob, where, chosen))
+                print(f"{rule:22} {size:6}  {min(deep) - min(plain):6.2f} s beside {min(plain):6.2f}")
 
 
 def check_cached(hob, count):
@@ -63,7 +103,9 @@ def main():
 if __name__ == "__main__":
     if len(sys.argv) < 3 or not shutil.which(sys.argv[1] + "/hob"):
         sys.exit(__doc__)
-    if sys.argv[2].startswith("--cached="):
+    if sys.argv[2] == "--deep":
+        check_deep(f"{sys.argv[1]}/hob")
+    elif sys.argv[2].startswith("--cached="):
         check_cached(f"{sys.argv[1]}/hob", int(sys.argv[2].split("=")[1]))
     else:
         main()
