@@ -165,17 +165,34 @@ def rules():
     head = ["# Rules\nRules say what an asset has to be. They are settings: a `cook.json` holds them for its folder and the folders below, "
             "`MODEL.cook.json` for one model, and the nearest one changes single rules.",
             "The value is a level (`off`, `info`, `warning`, `error`), or an object with parameters and a level. An object without a level "
-            "turns a rule on that is off. `error` fails the model, as a budget with `budget.fail` does: the last good version stays, and "
+            "turns a rule on that is off, as a warning. `error` fails the model, as a budget with `budget.fail` does: the last good version stays, and "
             "the exit code is 4. `profile` resets all rules to the values below. A pattern is a regular expression without groups: "
-            "`.`, `[a-z]`, `\\d`, `\\w`, `*`, `+`, `?`, `^`, `$`.",
+            "`.`, `[a-z]`, `\\d`, `\\w`, `*`, `+`, `?`, `^`, `$`; it may match any part of the name, so `^` and `$` anchor it. Keys that begin "
+            "with `//` are comments.",
             "What breaks a rule is in the model's `report`, under `findings`, with the object and up to 64 places. A rule that a format "
             "cannot know is listed there as `unchecked`, which does not mean that it is kept. A change between `warning` and `error` cooks "
             "nothing again; other changes cook the models that they are for, without their textures."]
     example = ("```json\n{ \"rules\": { \"profile\": \"game\", \"texture.missing\": \"error\",\n             \"mesh.triangles\": { \"max\": 20000 }, "
                "\"name.node\": { \"match\": \"^[a-z0-9_]+$\", \"level\": \"error\" } } }\n```")
+    usage = ["## Two contracts", "A game for telephones: textures of at most 1,024 pixels in ASTC, 20,000 triangles, names by convention. `heroes/cook.json` allows more "
+             "for its folder.",
+             '```json\n{ "texture": { "encoding": "astc", "max_size": 1024 }, "lods": { "max": 4 },\n  "rules": { "profile": "game", "mesh.triangles": { "max": 20000, '
+             '"level": "error" }, "mesh.draws": { "max": 4 },\n             "texture.size": { "max": 1024, "power_of_two": true }, "texture.missing": "error", '
+             '"file.portability": "error",\n             "name.node": { "match": "^[a-z0-9_]+$" }, "scene.shear": "warning",\n             "skin.influences": { "max": 4, "level": "error" } } }\n```',
+             '```json\n{ "rules": { "mesh.triangles": { "max": 60000 }, "mesh.draws": { "max": 12 } } }\n```',
+             "A film: no limits on size, but clean topology and names. UDIM tiles lie outside the unit square, so `uv.outside` stays off. `uv.overlap` and "
+             "`mesh.interpenetrating` are looked for by `hob check --deep` only.",
+             '```json\n{ "texture": { "max_size": 8192 },\n  "rules": { "profile": "film", "texture.missing": "error", "reference.missing": "error", "mesh.open": "info",\n'
+             '             "mesh.non-manifold": "warning", "mesh.no-normals": "warning", "scene.scale": "warning",\n             "uv.overlap": { "max": 0.01 },\n'
+             '             "name.node": { "match": "^[A-Za-z][A-Za-z0-9_]*$" }, "mesh.inside-out": "warning" } }\n```',
+             "Check a folder, set today's findings aside, and let a build fail on new ones (exit code 4):",
+             "```sh\nhob check art/                                             # what breaks the rules\nhob check --explain uv.overlap                             # what a rule asks for\n"
+             "hob check art/ --baseline known.txt --update-baseline      # once; commit the file\nhob check art/ --baseline known.txt --strict --format github   # in the build\n"
+             "hob check art/ --deep                                      # costly rules too, at night\nhob diff --from 4100 art/ --max-growth '{\"triangles\": \"10%\"}'    # growth since revision 4100\n```"]
     title, *parts = head[0].split("\n")
     head = [title + "\n" + wrapped(parts[0]), example, *map(wrapped, head[1:])]
     return ("\n\n".join(head) + "\n\n"
+            + "\n\n".join(part if part[0] in "#`" else wrapped(part) for part in usage) + "\n\n## All rules\n\n"
             + table(("rule", "default", "parameters", "what it asks for", "how to mend it", "formats that cannot know"), rows)
             + "\n## Geometric rules in pictures\nLeft: kept; right: broken, the fault in red. The 3D view of an asset marks the same places on the model.\n\n"
             + table(("rule", "kept, and broken"), [(f"`{row[1]}`", f"![{row[1]}](pictures/rules/{row[1]}.svg)") for row in found if row[1] in rule_pictures.PICTURES])

@@ -146,18 +146,25 @@ static bool read_parameter(hob_setting_rules *rules, uint32_t rule, const cJSON 
 		memcpy(rules->match[rule], text.data, text.len);
 		return true;
 	}
-	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble <= 1e12))
-		return hob_fail(err, CONFIG, "%.*s: '%s' of the rule '%s' must be a number from 0 to 1e12",
-						HOB_FMT(origin), name, id);
-	rules->value[rule][which] = (float)item->valuedouble;
+	bool flag = strcmp(name, "power_of_two") == 0;
+	double value = flag && cJSON_IsBool(item) ? cJSON_IsTrue(item) : cJSON_GetNumberValue(item);
+	if (!(value >= 0 && value <= (flag ? 1 : 1e12)))
+		return hob_fail(err, CONFIG, "%.*s: '%s' of the rule '%s' must be %s", HOB_FMT(origin), name, id,
+						flag ? "true or false" : "a number from 0 to 1e12");
+	rules->value[rule][which] = (float)value;
 	return true;
 }
 
 static bool read_rule(hob_setting_rules *rules, const cJSON *item, hob_str origin, hob_error *err)
 {
-	hob_rule rule = hob_rule_find(hob_str_of(item->string));
+	static const char *const others[] = {"profile", "deep"};
+	hob_str key = hob_str_of(item->string);
+	hob_rule rule = hob_rule_find(key);
+	for (size_t i = 0; i < HOB_COUNT_OF(others) && rule == HOB_RULE_COUNT; i++)
+		if (hob_str_distance(key, hob_str_of(others[i])) <= HOB_NEAR_EDITS)
+			return fail_near(origin, "rule", item->string, hob_str_of(others[i]), err);
 	if (rule == HOB_RULE_COUNT)
-		return fail_near(origin, "rule", item->string, hob_rule_near(hob_str_of(item->string)), err);
+		return fail_near(origin, "rule", item->string, hob_rule_near(key), err);
 	if (!cJSON_IsObject(item))
 		return read_level(item, &rules->level[rule]) ||
 			   hob_fail(err, CONFIG,
@@ -250,8 +257,10 @@ void hob_rules_schema(hob_buf *out)
 					   "\"level\":%s",
 					   level, level);
 		for (uint32_t p = 0; p < 2 && info->parameters[p][0]; p++)
-			hob_buf_printf(out, ",\"%s\":{\"type\":\"%s\"}", info->parameters[p],
-						   i < HOB_RULE_PATTERNS ? "string" : "number");
+			hob_buf_printf(out, ",\"%s\":{\"type\":%s}", info->parameters[p],
+						   i < HOB_RULE_PATTERNS							  ? "\"string\""
+						   : strcmp(info->parameters[p], "power_of_two") == 0 ? "[\"boolean\",\"number\"]"
+																			  : "\"number\"");
 		hob_buf_put_str(out, HOB_STR("}}]}"));
 	}
 	hob_buf_put_str(out, HOB_STR("}}"));

@@ -54,7 +54,7 @@ static void a_printed_object_reads_back(void **state)
 	static const char *const texts[] = {
 		"{}",
 		"{\"rules\":{\"profile\":\"film\",\"name.clip\":{\"match\":\"^a+$\"},\"scene.size\":{\"min\":2}}}",
-		"{\"rules\":{\"texture.missing\":\"off\",\"texture.size\":{\"power_of_two\":1}}}"};
+		"{\"rules\":{\"texture.missing\":\"off\",\"texture.size\":{\"power_of_two\":true}}}"};
 	for (size_t i = 0; i < HOB_COUNT_OF(texts); i++) {
 		hob_settings settings = with(texts[i]), again;
 		hob_buf printed = {0};
@@ -74,6 +74,8 @@ static void wrong_rules_are_named(void **state)
 		{"{\"mesh.opan\":\"error\"}", "here: unknown rule 'mesh.opan'; did you mean 'mesh.open'?"},
 		{"{\"zzzzzzzz\":\"error\"}", "'hob check --explain all' lists the rules"},
 		{"{\"profile\":\"gme\"}", "did you mean 'game'?"},
+		{"{\"profil\":\"game\"}", "did you mean 'profile'?"},
+		{"{\"texture.size\":{\"power_of_two\":2}}", "must be true or false"},
 		{"{\"profile\":5}", "unknown profile of rules"},
 		{"{\"mesh.open\":\"fatal\"}", "must be off, info, warning, error, or an object with level"},
 		{"{\"mesh.open\":{\"max\":1}}", "the rule 'mesh.open' has no parameter 'max'; it has level"},
