@@ -348,12 +348,14 @@ static int run_report(diff_report_options *how, int operands)
 								   "--from REV is missing; 'hob watch' and 'hob status' tell revisions");
 	if (!how->from)
 		how->from = "previous";
-	if (!is_version(how->from, "previous") || !is_version(how->to, "latest") ||
-		(!how->only && strcmp(how->from, "previous") == 0))
+	how->commits = !is_version(how->from, "previous") || !is_version(how->to, "latest");
+	if (how->commits && strcmp(how->to, "latest") == 0)
+		how->to = "HEAD";
+	if (!how->only && strcmp(how->from, "previous") == 0)
 		return srv_cli_usage_error(
 			&srv_cli_diff,
-			"--from and --to are revisions, such as 4100; --to latest is what is served, --from "
-			"previous the cook before, of one asset");
+			"--from and --to are revisions, such as 4100, or commits of a git repository; --to latest is "
+			"what is served, --from previous the cook before, of one asset");
 	return srv_diff_report_run(how);
 }
 
@@ -366,8 +368,8 @@ static int run_diff(int argc, char **argv)
 		{"--rows", 0, CLI_NUMBER, &rows, "N", "most records per section, most changes per asset (20)"},
 		{"--output", 0, CLI_TEXT, &c.only, "OUTPUT",
 		 "compare only this output of an asset, such as meshes (all except the report)"},
-		{"--from", 0, CLI_TEXT, &how.from, "REV", "report for people: changes since this revision"},
-		{"--to", 0, CLI_TEXT, &how.to, "REV", "up to this revision (latest)"},
+		{"--from", 0, CLI_TEXT, &how.from, "REV", "report for people: changes since this revision or commit"},
+		{"--to", 0, CLI_TEXT, &how.to, "REV", "up to this revision or commit (latest)"},
 		{"--format", 0, CLI_TEXT, &how.format, "FORM", "format of the report: text, md, html or json (text)"},
 		{"--pictures", 0, CLI_TEXT, &how.pictures, "DIR",
 		 "write pictures of each asset before and after, and their difference, as PNG into DIR"},
@@ -433,5 +435,6 @@ const cli_command srv_cli_diff = {
 	"  hob diff art/props/duck.glb@4100 art/props/duck.glb@4182\n"
 	"  hob diff art/props/duck.glb --format text\n"
 	"  hob diff --from 4100 --to 4182 --format md --pictures changed/ > changed.md\n"
+	"  hob diff --from main --to topic --format md\n"
 	"  hob diff --from 4100 art/props --max-growth '{\"bytes\": \"10%\", \"triangles\": \"5%\"}'\n",
 	run_diff};

@@ -17,10 +17,11 @@ static const char who[] = "hob diff";
 
 /* An asset that changed. */
 typedef struct diff_entry {
-	const char *asset; /* of a manifest */
-	cJSON *comparison; /* answer of GET .../compare */
-	char *picture;	   /* path relative to the page, or NULL */
-	char *over;		   /* text about numbers that grew more than allowed, or NULL */
+	const char *asset;	   /* of a manifest */
+	char from[72], to[72]; /* versions: a rev, the key of a cook, "latest", "previous" */
+	cJSON *comparison;	   /* answer of GET .../compare */
+	char *picture;		   /* path relative to the page, or NULL */
+	char *over;			   /* text about numbers that grew more than allowed, or NULL */
 	double weight;
 } diff_entry;
 
@@ -400,19 +401,76 @@ bool srv_diff_same_outputs(const cJSON *a, const cJSON *b)
 	return same == (uint32_t)cJSON_GetArraySize(a) && same == (uint32_t)cJSON_GetArraySize(b);
 }
 
-static cJSON *ask_manifest(const diff_report_options *how, const char *rev, int *code)
+/* Below `from`, the name of `asset` begins with `to`. */
+static void rename_asset(cJSON *asset, const char *from, const char *to)
+{
+	hob_buf name = {0};
+	cJSON *item = cJSON_GetObjectItemCaseSensitive(asset, "asset");
+	const char *text = cJSON_GetStringValue(item);
+	size_t len = strlen(from);
+	if (!text || strncmp(text, from, len) != 0)
+		return;
+	hob_buf_printf(&name, "%s%s", to, text + len);
+	hob_buf_put(&name, "", 1);
+	if (!name.failed)
+		cJSON_SetValuestring(item, (const char *)name.data);
+	hob_buf_release(&name);
+}
+
+/* The manifest of a commit, once it is settled, with the names of the root's own assets. */
+static cJSON *commit_manifest(const diff_report_options *how, const char *rev, char shown[48], int *code)
+{
+	char root[256] = "";
+	const char *rest = how->only ? strchr(how->only, '/') : NULL;
+	if (how->only)
+		snprintf(root, sizeof root, "%.*s", (int)strcspn(how->only, "/"), how->only);
+	cJSON *full = srv_cli_warm_commit(who, how->url, root[0] ? root : NULL, rev, true, code);
+	hob_buf below = {0};
+	hob_buf_printf(&below, "%s%s", srv_cli_text(full, "assets_below"), rest ? rest : "");
+	hob_buf_put(&below, "", 1);
+	cJSON *manifest =
+		full && !below.failed
+			? srv_cli_ask_about(who, how->url, "/api/v1/revs/latest/manifest?root=", (const char *)below.data,
+								false, code)
+			: NULL;
+	cJSON *asset;
+	cJSON_ArrayForEach(asset, cJSON_GetObjectItemCaseSensitive(manifest, "assets"))
+		rename_asset(asset, srv_cli_text(full, "assets_below"), srv_cli_text(full, "root"));
+	snprintf(shown, 48, "%.30s (%.7s)", rev, srv_cli_text(full, "id"));
+	hob_buf_release(&below);
+	cJSON_Delete(full);
+	return manifest;
+}
+
+static cJSON *ask_manifest(const diff_report_options *how, const char *rev, char shown[48], int *code)
 {
 	char target[80];
+	if (how->commits)
+		return commit_manifest(how, rev, shown, code);
 	snprintf(target, sizeof target, "/api/v1/revs/%.40s/manifest?root=", rev);
-	return srv_cli_ask_about(who, how->url, target, how->only ? how->only : "", false, code);
+	cJSON *manifest = srv_cli_ask_about(who, how->url, target, how->only ? how->only : "", false, code);
+	snprintf(shown, 48, "rev %.0f", srv_cli_number(manifest, "rev"));
+	return manifest;
 }
 
 /* ---- one asset */
 
-static cJSON *ask_comparison(const diff_report_options *how, const char *id, int *code)
+/* The key of the cook that an asset of a manifest serves. */
+static bool find_key(const diff_report_options *how, const cJSON *asset, char key[72], int *code)
 {
-	char target[160];
-	snprintf(target, sizeof target, "/api/v1/assets/%s/compare?from=%.40s&to=%.40s", id, how->from, how->to);
+	char target[96];
+	snprintf(target, sizeof target, "/api/v1/assets/%.40s", srv_cli_text(asset, "id"));
+	cJSON *facts = srv_cli_ask_json(who, how->url, target, false, code);
+	snprintf(key, 72, "%.64s", srv_cli_text(facts, "record"));
+	cJSON_Delete(facts);
+	return facts != NULL;
+}
+
+static cJSON *ask_comparison(const diff_report_options *how, const diff_entry *entry, const char *id,
+							 int *code)
+{
+	char target[256];
+	snprintf(target, sizeof target, "/api/v1/assets/%s/compare?from=%s&to=%s", id, entry->from, entry->to);
 	return srv_cli_ask_json(who, how->url, target, false, code);
 }
 
@@ -537,8 +595,8 @@ static bool fetch_picture(const diff_report_options *how, const char *id, diff_e
 	hob_error error;
 	uint64_t written = 0;
 	const char *clip = posed_by(entry->comparison);
-	hob_buf_printf(&target, "/api/v1/assets/%s/compare/picture?from=%.40s&to=%.40s&view=%.20s&size=320", id,
-				   how->from, how->to, how->view);
+	hob_buf_printf(&target, "/api/v1/assets/%s/compare/picture?from=%s&to=%s&view=%.20s&size=320", id,
+				   entry->from, entry->to, how->view);
 	srv_cli_put_parameter(&target, "&clip=", clip[0] ? clip : NULL);
 	hob_buf_put(&target, "", 1);
 	bool asked = target.failed ? hob_fail(&error, MEMORY, "no memory left for a picture")
@@ -566,10 +624,18 @@ static bool fetch_picture(const diff_report_options *how, const char *id, diff_e
 	return ok;
 }
 
-static bool look_at(diff_report *r, const cJSON *limits, const char *id, const char *name, int *code)
+/* was, now: the asset in the manifests of two commits. */
+static bool look_at(diff_report *r, const cJSON *limits, const cJSON *was, const cJSON *now, const char *id,
+					const char *name, int *code)
 {
 	diff_entry *entry = &r->entries[r->entry_count];
-	*entry = (diff_entry){.asset = name, .comparison = ask_comparison(r->how, id, code)};
+	*entry = (diff_entry){.asset = name};
+	snprintf(entry->from, sizeof entry->from, "%.40s", r->how->from);
+	snprintf(entry->to, sizeof entry->to, "%.40s", r->how->to);
+	if (r->how->commits &&
+		(!find_key(r->how, was, entry->from, code) || !find_key(r->how, now, entry->to, code)))
+		return false;
+	entry->comparison = ask_comparison(r->how, entry, id, code);
 	if (!entry->comparison)
 		return false;
 	r->entry_count++;
@@ -601,12 +667,10 @@ static int heavier_first(const void *a, const void *b)
 static bool gather(diff_report *r, const cJSON *limits, int *code)
 {
 	const cJSON *asset;
-	r->before = ask_manifest(r->how, r->how->from, code);
-	r->after = r->before ? ask_manifest(r->how, r->how->to, code) : NULL;
+	r->before = ask_manifest(r->how, r->how->from, r->from, code);
+	r->after = r->before ? ask_manifest(r->how, r->how->to, r->to, code) : NULL;
 	if (!r->after)
 		return false;
-	snprintf(r->from, sizeof r->from, "rev %.0f", srv_cli_number(r->before, "rev"));
-	snprintf(r->to, sizeof r->to, "rev %.0f", srv_cli_number(r->after, "rev"));
 	size_t most = (size_t)cJSON_GetArraySize(srv_cli_member(r->before, "assets")) +
 				  (size_t)cJSON_GetArraySize(srv_cli_member(r->after, "assets")) + 1;
 	r->entries = calloc(most, sizeof *r->entries);
@@ -629,7 +693,7 @@ static bool gather(diff_report *r, const cJSON *limits, int *code)
 		if (!has_outputs(was))
 			r->added[r->added_count++] = name;
 		else if (!srv_diff_same_outputs(srv_cli_member(was, "outputs"), srv_cli_member(asset, "outputs")) &&
-				 !look_at(r, limits, srv_cli_text(asset, "id"), name, code))
+				 !look_at(r, limits, was, asset, srv_cli_text(asset, "id"), name, code))
 			return false;
 	}
 	return true;
@@ -642,7 +706,7 @@ static bool gather_one(diff_report *r, const cJSON *limits, int *code)
 	snprintf(r->from, sizeof r->from, "the cook before");
 	snprintf(r->to, sizeof r->to, "now");
 	return r->entries && srv_cli_find_id(who, r->how->url, r->how->only, id, code) &&
-		   look_at(r, limits, id, r->how->only, code);
+		   look_at(r, limits, NULL, NULL, id, r->how->only, code);
 }
 
 /* Checks one limit of --max-growth, and prints its error. */

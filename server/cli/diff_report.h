@@ -7,6 +7,7 @@
 typedef struct diff_report_options {
 	const char *url;
 	const char *from, *to; /* a rev, "latest" (only `to`), "previous" (only `from`, with one asset) */
+	bool commits;		   /* `from` and `to` are branches, tags or commits of a git repository */
 	const char *only;	   /* an asset or folder; NULL: all */
 	const char *format;	   /* "text", "md", "html", "json" */
 	const char *pictures;  /* folder for pictures, created if needed; NULL: no pictures */

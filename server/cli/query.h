@@ -72,6 +72,11 @@ cJSON *srv_cli_ask_asset(const char *who, const char *url, const char *name, int
 /* Prints a problem+json body and a remedy, or the status; returns EXIT_ASSETS_FAILED or EXIT_USAGE. */
 int srv_cli_print_problem(const char *who, const cli_response *response);
 
+/* Has a commit of a git repository cooked (warm_command.c); `wait`: until everything is settled. root: NULL
+ * where there is one repository. */
+cJSON *srv_cli_warm_commit(const char *who, const char *url, const char *root, const char *name, bool wait,
+						   int *code);
+
 /* hob verify --cook (replay.c): cooks each fresh asset again from a bundle of its inputs, each in a process
  * of its own. EXIT_ASSETS_FAILED: some outputs have other bytes. */
 int srv_cli_verify_cooks(const char *url, bool json);

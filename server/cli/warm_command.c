@@ -4,26 +4,31 @@
 
 /* hob warm: whether a commit of a git repository is cooked. */
 
-typedef struct warm_ask {
-	const char *url, *root, *name;
-} warm_ask;
-
 /* GET (or POST, to have it cooked) of the commit. NULL after an error message. */
-static cJSON *ask(const warm_ask *w, bool cook, int *code)
+static cJSON *ask(const char *who, const char *url, const char *root, const char *name, bool cook, int *code)
 {
 	hob_buf target = {0};
 	hob_buf_put_str(&target, HOB_STR("/api/v1/commits/"));
-	srv_cli_encode(&target, hob_str_of(w->name));
-	hob_buf_put_str(&target, cook ? HOB_STR("/cook?") : HOB_STR("?wait=60&"));
-	if (w->root) {
-		hob_buf_put_str(&target, HOB_STR("root="));
-		srv_cli_encode(&target, hob_str_of(w->root));
-	}
+	srv_cli_encode(&target, hob_str_of(name));
+	hob_buf_put_str(&target, cook ? HOB_STR("/cook") : HOB_STR(""));
+	srv_cli_put_parameter(&target, "?root=", root);
+	hob_buf_put_str(&target, cook ? HOB_STR("") : root ? HOB_STR("&wait=60") : HOB_STR("?wait=60"));
 	hob_buf_put(&target, "", 1);
-	cJSON *answer = cook ? srv_cli_post_json("hob warm", w->url, (const char *)target.data, "{}", code)
-						 : srv_cli_ask_json("hob warm", w->url, (const char *)target.data, false, code);
+	cJSON *answer = cook ? srv_cli_post_json(who, url, (const char *)target.data, "{}", code)
+						 : srv_cli_ask_json(who, url, (const char *)target.data, false, code);
 	hob_buf_release(&target);
 	return answer;
+}
+
+cJSON *srv_cli_warm_commit(const char *who, const char *url, const char *root, const char *name, bool wait,
+						   int *code)
+{
+	cJSON *commit = ask(who, url, root, name, true, code);
+	while (commit && wait && strcmp(srv_cli_text(commit, "state"), "cooking") == 0) {
+		cJSON_Delete(commit);
+		commit = ask(who, url, root, name, false, code);
+	}
+	return commit;
 }
 
 static int tell(const cJSON *commit, bool json)
@@ -47,25 +52,20 @@ static int tell(const cJSON *commit, bool json)
 
 static int run_warm(int argc, char **argv)
 {
-	warm_ask w = {.url = srv_cli_default_url()};
+	const char *url = srv_cli_default_url(), *root = NULL;
 	bool wait = false, json = false;
 	int code = EXIT_GOOD;
 	cli_option options[] = {
 		{"--wait", 0, CLI_FLAG, &wait, NULL, "wait until everything is cooked or has failed"},
-		{"--root", 0, CLI_TEXT, &w.root, "NAME", "the source, where several are repositories"},
+		{"--root", 0, CLI_TEXT, &root, "NAME", "the source, where several are repositories"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "the commit as JSON"},
-		CLI_URL_OPTION(w.url)};
+		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_warm, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 0)
 		return srv_cli_parse_exit(operands);
 	if (operands == 0)
 		return srv_cli_usage_error(&srv_cli_warm, "name a branch, a tag or a commit");
-	w.name = argv[1];
-	cJSON *commit = ask(&w, true, &code);
-	while (commit && wait && strcmp(srv_cli_text(commit, "state"), "cooking") == 0) {
-		cJSON_Delete(commit);
-		commit = ask(&w, false, &code);
-	}
+	cJSON *commit = srv_cli_warm_commit("hob warm", url, root, argv[1], wait, &code);
 	if (commit)
 		code = tell(commit, json);
 	cJSON_Delete(commit);

@@ -499,6 +499,24 @@ class SourceTest(GitScenario):
         self.at_tip(daemon, slow)
         self.hob("warm", slow, "--wait", "--url", daemon.url, code=1)
 
+    def test_diff_of_two_commits(self):
+        repository = self.repository()
+        first = repository.commit("one", {"props/a.obj": obj_text(3), "props/b.obj": obj_text(2), "c.obj": obj_text(5)})
+        repository.git("checkout", "-q", "-b", "topic")
+        topic = repository.commit("two", {"props/a.obj": obj_text(4), "props/b.obj": None, "d.obj": obj_text(1)})
+        daemon = self.daemon(repository)
+        for names in (("main", "topic"), (first[:9], topic[:9])):
+            report = json.loads(self.hob("diff", "--from", names[0], "--to", names[1], "--format", "json", "--url", daemon.url, code=1))
+            self.assertEqual((report["from"], report["to"]), (f"{names[0]} ({first[:7]})", f"{names[1]} ({topic[:7]})"))
+            self.assertEqual((report["added"], report["gone"]), (["art/d.obj"], ["art/props/b.obj"]))
+            self.assertEqual([asset["asset"] for asset in report["changed"]], ["art/props/a.obj"])
+            self.assertIn("triangles", json.dumps(report["changed"][0]["comparison"]["numbers"]))
+        back = json.loads(self.hob("diff", "art/props", "--from", "topic", "--format", "json", "--url", daemon.url, code=1))
+        self.assertEqual((back["added"], back["gone"], len(back["changed"])), (["art/props/b.obj"], [], 1))
+        self.hob("diff", "--from", "main", "--to", first, "--url", daemon.url)
+        self.hob("diff", "--from", "main", "--to", "nothing", "--url", daemon.url, code=2)
+        self.assertEqual(daemon.cooked(), 5)
+
     def test_configured_references_stay_warm(self):
         repository = self.repository()
         repository.commit("one", {"assets/a.obj": obj_text(1), "other/x.obj": obj_text(9)})
@@ -600,6 +618,42 @@ class SourceTest(GitScenario):
         self.assertEqual(daemon.get("/a/art/b.obj", Prefer="wait=60").status, 200)
         repository.bare.with_suffix(".away").rename(repository.bare)
         self.assertEqual(daemon.post("/api/v1/git/art/fetched", {}).json()["tip"], last)
+
+    def test_kills_while_pushes_arrive(self):
+        """SIGKILL of the daemon at any moment of a push, and of hob-git: the tip is exact after the next start."""
+        repository = self.repository()
+        files = {f"props/{n}.obj": obj_text(n + 1) for n in range(40)}
+        repository.commit("base", files)
+        chance = random.Random(7)
+        daemon = self.daemon(repository)
+        for step in range(4):
+            for name in chance.sample(sorted(files), 15):
+                if files[name] is None or chance.random() < 0.6:
+                    files[name] = obj_text(chance.randrange(1, 60))
+                else:
+                    files[name] = None
+            there = {name: text for name, text in files.items() if text is not None or (repository.work / name).exists()}
+            commit = repository.commit(f"step {step}", there)
+            if step % 2:
+                until(lambda: any(commit[:7] in line for line in daemon.log), "the push")
+            daemon.process.kill()
+            daemon.process.wait()
+            daemon = self.daemon(repository)
+            self.assertEqual(self.settled(daemon, "HEAD")["id"], commit)
+            place = repository.work.parent / "cache/sources/art"
+            self.assertEqual({str(path.relative_to(place)): path.read_text() for path in place.rglob("*") if path.is_file()},
+                             {name: text for name, text in files.items() if text is not None})
+            self.assertEqual(sorted(daemon.assets()), sorted(f"art/{name}" for name, text in files.items() if text is not None))
+        for child in pathlib.Path("/proc").glob("[0-9]*/comm"):
+            try:
+                is_reader = child.read_text().strip() == "hob-git" and f"PPid:\t{daemon.process.pid}\n" in (child.parent / "status").read_text()
+            except OSError:
+                continue
+            if is_reader:
+                os.kill(int(child.parent.name), 9)
+        commit = repository.commit("after", {"last.obj": obj_text(3)})
+        until(lambda: daemon.post("/api/v1/git/art/fetched", {}).json().get("tip") == commit, "another hob-git")
+        self.assertEqual(self.at_tip(daemon, commit)["state"], "warm")
 
     def test_what_cannot_be_served_is_named(self):
         folder = fresh_folder("git")
