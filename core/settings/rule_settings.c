@@ -1,5 +1,6 @@
 #include "rule_settings.h"
 #include "pattern.h"
+#include "settings.h"
 
 #include "../formats/number_text.h"
 
@@ -130,7 +131,7 @@ static bool read_parameter(hob_setting_rules *rules, uint32_t rule, const cJSON 
 			   hob_fail(err, CONFIG, "%.*s: 'level' of the rule '%s' must be off, info, warning or error",
 						HOB_FMT(origin), id);
 	uint32_t which = strcmp(name, info->parameters[0]) == 0 ? 0 : strcmp(name, info->parameters[1]) == 0;
-	if (strcmp(name, info->parameters[which]) != 0)
+	if (!name[0] || strcmp(name, info->parameters[which]) != 0)
 		return hob_fail(err, CONFIG, "%.*s: the rule '%s' has no parameter '%.40s'; it has level%s%s%s%s",
 						HOB_FMT(origin), id, name, info->parameters[0][0] ? ", " : "", info->parameters[0],
 						info->parameters[1][0] ? ", " : "", info->parameters[1]);
@@ -174,7 +175,8 @@ static bool read_rule(hob_setting_rules *rules, const cJSON *item, hob_str origi
 	if (rules->level[rule] == HOB_LEVEL_OFF)
 		rules->level[rule] = HOB_LEVEL_WARNING;
 	for (const cJSON *part = item->child; part; part = part->next)
-		if (strncmp(part->string, "//", 2) != 0 && !read_parameter(rules, rule, part, origin, err))
+		if (strncmp(part->string, "//", 2) != 0 && !(hob_settings_first_of_name(item, part, origin, err) &&
+													 read_parameter(rules, rule, part, origin, err)))
 			return false;
 	return true;
 }
@@ -193,7 +195,7 @@ bool hob_rules_overlay(hob_setting_rules *rules, const cJSON *item, hob_str orig
 		return hob_fail(err, CONFIG, "%.*s: 'deep' of the rules must be true or false", HOB_FMT(origin));
 	for (const cJSON *rule = item->child; rule; rule = rule->next)
 		if (rule != profile && rule != deep && strncmp(rule->string, "//", 2) != 0 &&
-			!read_rule(rules, rule, origin, err))
+			!(hob_settings_first_of_name(item, rule, origin, err) && read_rule(rules, rule, origin, err)))
 			return false;
 	rules->deep = deep ? cJSON_IsTrue(deep) != 0 : rules->deep;
 	return true;

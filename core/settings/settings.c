@@ -241,6 +241,12 @@ static bool read_value(hob_settings *settings, const setting *s, const cJSON *it
 	return true;
 }
 
+bool hob_settings_first_of_name(const cJSON *object, const cJSON *item, hob_str origin, hob_error *err)
+{
+	return cJSON_GetObjectItemCaseSensitive(object, item->string) == item ||
+		   hob_fail(err, CONFIG, "%.*s: '%.60s' is given twice", HOB_FMT(origin), item->string);
+}
+
 static bool overlay_object(hob_settings *settings, const cJSON *object, const char *prefix, int depth,
 						   hob_str origin, hob_error *err)
 {
@@ -249,6 +255,8 @@ static bool overlay_object(hob_settings *settings, const cJSON *object, const ch
 		size_t prefix_len = strlen(prefix), name_len = strlen(item->string);
 		if (strncmp(item->string, "//", 2) == 0 || strcmp(item->string, "$schema") == 0)
 			continue;
+		if (!hob_settings_first_of_name(object, item, origin, err))
+			return false;
 		if (prefix_len + name_len + 2 > sizeof path)
 			return hob_fail(err, CONFIG, "%.*s: unknown setting '%.60s...'", HOB_FMT(origin), item->string);
 		memcpy(path, prefix, prefix_len);

@@ -45,11 +45,14 @@ typedef struct hob_settings {
 void hob_settings_init(hob_settings *settings); /* defaults */
 
 /* Overlays the keys of a JSON object ("{\"lods\":{\"max\":3}}") on *settings. Keys that begin with "//" are
- * comments; "calculate_LODs" is the reference converter's word for lods.max > 1. Unknown keys, wrong types
- * and values out of range are CONFIG errors that name the key, `origin` (for messages) and the nearest known
- * key; *settings is untouched then. */
+ * comments; "calculate_LODs" is the reference converter's word for lods.max > 1. Unknown keys, keys that are
+ * given twice, wrong types and values out of range are CONFIG errors that name the key, `origin` (for
+ * messages) and the nearest known key; *settings is untouched then. */
 bool hob_settings_overlay(hob_settings *settings, hob_str json, hob_str origin,
 						  hob_error *err) HOB_MUST_CHECK;
+/* False, with an error, if an earlier member of the object has the item's key. */
+bool hob_settings_first_of_name(const struct cJSON *object, const struct cJSON *item, hob_str origin,
+								hob_error *err) HOB_MUST_CHECK;
 
 /* The setting or group whose full name or last part is `name`: "lods" for "lods", "texture.max_size" for
  * "max_size"; empty: there is none. For messages about a misplaced name. */

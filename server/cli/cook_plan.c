@@ -137,11 +137,12 @@ static bool settle(cook_plan *plan, const cook_plan_options *options, const scen
 	return ok;
 }
 
-static char *wrap_budget(const char *file, const char *text, size_t size, hob_error *err)
+static char *wrap_budget(const char *file, const char *text, hob_error *err)
 {
-	cJSON *root = cJSON_ParseWithLength(text, size);
-	const cJSON *inner = cJSON_GetObjectItemCaseSensitive(root, "budget");
-	char *bare = cJSON_IsObject(root) ? cJSON_PrintUnformatted(inner ? inner : root) : NULL, *out = NULL;
+	cJSON *root = cJSON_ParseWithOpts(text, NULL, true);
+	const cJSON *inner = cJSON_GetObjectItemCaseSensitive(root, "budget"), *limits = inner ? inner : root;
+	bool some = cJSON_IsObject(limits) && limits->child;
+	char *bare = some ? cJSON_PrintUnformatted(limits) : NULL, *out = NULL;
 	hob_buf object = {0};
 	hob_buf_printf(&object, "{\"budget\":%s}", bare ? bare : "");
 	hob_buf_put(&object, "", 1);
@@ -182,7 +183,7 @@ bool srv_cook_plan_read_budget(const char *given, char **out, const char **origi
 {
 	hob_settings trial;
 	char *text = inline_or_file(given, "--budget", origin, err);
-	*out = text ? wrap_budget(*origin, text, strlen(text), err) : NULL;
+	*out = text ? wrap_budget(*origin, text, err) : NULL;
 	free(text);
 	hob_settings_init(&trial);
 	if (*out && hob_settings_overlay(&trial, hob_str_of(*out), hob_str_of(*origin), err))

@@ -3,6 +3,7 @@
 
 #include "../../core/base/json_write.h"
 #include "../../core/hash/hash.h"
+#include "../../core/settings/settings.h"
 #include "../log/log.h"
 
 #include <ctype.h>
@@ -710,8 +711,13 @@ static bool gather_one(diff_report *r, const cJSON *limits, int *code)
 }
 
 /* Checks one limit of --max-growth, and prints its error. */
-static bool check_limit(const cJSON *limit)
+static bool check_limit(const cJSON *limits, const cJSON *limit)
 {
+	hob_error twice;
+	if (!hob_settings_first_of_name(limits, limit, HOB_STR("--max-growth"), &twice)) {
+		fprintf(stderr, "%s: %s\n", who, twice.context);
+		return false;
+	}
 	const char *near = srv_cli_nearest(hob_str_of(limit->string), numbers, HOB_COUNT_OF(numbers));
 	if (!near || strcmp(near, limit->string) != 0) {
 		fprintf(stderr, "%s: --max-growth: there is no number '%s'", who, limit->string);
@@ -748,7 +754,8 @@ static cJSON *read_growth(const char *given, int *code)
 		fclose(file);
 	else
 		hob_buf_put_str(&text, hob_str_of(given));
-	cJSON *whole = text.data ? cJSON_ParseWithLength((const char *)text.data, text.size) : NULL;
+	hob_buf_put(&text, "", 1);
+	cJSON *whole = text.failed ? NULL : cJSON_ParseWithOpts((const char *)text.data, NULL, true);
 	cJSON *inside = cJSON_DetachItemFromObjectCaseSensitive(whole, "max_growth");
 	cJSON *limits = inside ? inside : whole;
 	const cJSON *limit;
@@ -760,7 +767,7 @@ static cJSON *read_growth(const char *given, int *code)
 				"%s: --max-growth '%s' is no JSON object of percentages, and no file with one; such as "
 				"{\"bytes\": \"10%%\", \"triangles\": \"5%%\"}\n",
 				who, given);
-	cJSON_ArrayForEach(limit, limits) good = good && check_limit(limit);
+	cJSON_ArrayForEach(limit, limits) good = good && check_limit(limits, limit);
 	hob_buf_release(&text);
 	if (good)
 		return limits;

@@ -18,11 +18,45 @@ class Gates(CommandLine):
                            ('{"bytes": 100}', 'did you mean "100%"?'), ('{"bytes": "nan%"}', "must be a percentage"),
                            ('{"bytes": -1}', "must be a percentage"), ('{"bytes": "1"}', "must be a percentage"),
                            ('{"bytes": "5%", "materails": "1%"}', "did you mean 'materials'?"),
+                           ('{"bytes": "1%", "bytes": "900%"}', "'bytes' is given twice"),
+                           ('{"bytes": "1%"} {"triangles": "1%"}', "no JSON object of percentages"),
                            ("{}", "no JSON object of percentages"), ('{"bytes"', "no JSON object of percentages")):
             with self.subTest(rule):
                 self.assertIn(said, self.hob("diff", "--from", "1", "--url", "127.0.0.1:1", "--max-growth", rule, code=2)[1])
         for budget, near in (('{"budget":{"triangels":5}}', "budget.triangles"), ('{"budgets":{"triangles":5}}', "budget")):
             self.assertIn(f"did you mean '{near}'?", self.hob("cook", self.art, "--settings", budget, code=2)[1])
+        for budget, said in (("{}", "holds a JSON object such as"), ('{"triangles": 1} {}', "holds a JSON object such as"),
+                             ('{"triangles": 1, "triangles": 9}', "'triangles' is given twice")):
+            self.assertIn(said, self.hob("cook", self.art, "--budget", budget, code=2)[1])
+
+    def test_no_typing_error_opens_a_gate(self):
+        """Each gate in each of some hundred wrong spellings, beside the model and in its folder: what is not refused still holds."""
+        gates = ('{"budget": {"triangles": 5, "fail": true}}', '{"budget": {"bytes": 50, "fail": true}}', '{"strict": true}',
+                 '{"portability": "fail"}', '{"shrunk": "fail", "strict": true}', '{"rules": {"mesh.triangles": {"level": "error", "max": 5}}}',
+                 '{"rules": {"uv.missing": "error"}}')
+        texts = set()
+        for gate in gates:
+            texts |= {gate, gate[:-1], gate + "}", gate + " x", f"[{gate}]", gate.replace('"', "'"), gate.replace(":", "="), "\ufeff" + gate, "// " + gate}
+            for found in re.finditer(r'"([a-z._]+)"', gate):
+                word, put = found[1], lambda text, found=found, gate=gate: gate[:found.start(1)] + text + gate[found.end(1):]
+                texts |= set(map(put, (word[1:], word[:-1], word + "s", word.upper(), word.title(), word[1] + word[0] + word[2:], word + " ",
+                                       word.replace(".", "_"), word.replace("a", "\u0430"), word + "\\u0000", "", f"{word}.{word}")))
+            for found in re.finditer(r"true|\d+", gate):
+                put = lambda text, found=found, gate=gate: gate[:found.start()] + text + gate[found.end():]
+                texts |= set(map(put, ("null", '"5"', "-1", "1e999", "5.5", "[]", "{}", "TRUE", "yes", "NaN", "'5'", '""', "")))
+            for found in re.finditer(r'("[a-z._]+"): (true|\d+|"\w+")', gate):
+                texts |= {f"{gate[:found.start()]}{found[0]}, {found[1]}: {other}{gate[found.end():]}" for other in ("false", "99", '"off"')}
+        kept = {}
+        for text in sorted(texts):
+            for name in ("cook.json", "m.obj.cook.json"):
+                kept[f"d{len(kept)}/m.obj"] = text
+                self.put(f"d{len(kept) - 1}/{name}", text)
+                self.put(f"d{len(kept) - 1}/m.mtl", "newmtl m\nmap_Kd ../../above.png\n")
+                self.put(f"d{len(kept) - 1}/m.obj", obj_text(9, mtl="m.mtl"))
+        report = self.folder / "report.json"
+        self.hob("cook", self.art, "--root", self.art, "--check", "--report", report, code=1)
+        told = {asset["path"]: asset["state"] for asset in json.loads(report.read_text())["assets"]}
+        self.assertEqual({kept[path] for path in kept if told[path] != "failed"}, set())
 
     def textured(self, name, reference):
         self.put(f"{name}.mtl", f"newmtl m\nKd 1 1 1\nmap_Kd {reference}\n")
