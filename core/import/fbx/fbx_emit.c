@@ -212,7 +212,7 @@ static void drop_levels(hob_fbx *f)
 	}
 	if (dropped > 0)
 		hob_fbx_info(f, "levels",
-					 "%u coarser level%s of detail left out: only the first of each group is read, and new "
+					 "%u coarser level%s left out: only the first of each group is read, and new "
 					 "ones are made",
 					 dropped, dropped == 1 ? " is" : "s are");
 }
