@@ -51,16 +51,7 @@ bool hob_pack_is(hob_bytes file)
 	return file.size >= 8 && memcmp(file.data, HOB_PK_MAGIC, 8) == 0;
 }
 
-bool hob_pack_peek(hob_bytes first, uint64_t *prefix_bytes, uint64_t *file_bytes)
-{
-	if (first.size < sizeof(hob_pk_header) || !hob_pack_is(first))
-		return false;
-	*file_bytes = hob_load_u64(first.data + offsetof(hob_pk_header, file_bytes));
-	*prefix_bytes = hob_load_u64(first.data + offsetof(hob_pk_header, prefix_bytes));
-	return *prefix_bytes >= sizeof(hob_pk_header) && *prefix_bytes <= *file_bytes;
-}
-
-static bool check_header(hob_bytes file, bool whole, hob_error *err)
+static bool check_header(hob_bytes file, hob_error *err)
 {
 	if (!hob_pack_is(file))
 		return hob_fail(err, CORRUPT, "not a packed Hob file: the first 8 bytes differ");
@@ -81,9 +72,9 @@ static bool check_header(hob_bytes file, bool whole, hob_error *err)
 		return hob_fail(err, CORRUPT, "prefix of %llu bytes, table ends at %llu, file at %llu",
 						(unsigned long long)h->prefix_bytes, (unsigned long long)table_end,
 						(unsigned long long)h->file_bytes);
-	uint64_t need = whole ? h->file_bytes : h->prefix_bytes;
-	if (file.size < need)
-		return hob_fail(err, TRUNCATED, "%zu of %llu bytes are there", file.size, (unsigned long long)need);
+	if (file.size < h->file_bytes)
+		return hob_fail(err, TRUNCATED, "%zu of %llu bytes are there", file.size,
+						(unsigned long long)h->file_bytes);
 	if (file.size > h->file_bytes)
 		return hob_fail(err, CORRUPT, "%zu bytes, the header says %llu", file.size,
 						(unsigned long long)h->file_bytes);
@@ -132,10 +123,10 @@ static bool check_section(const hob_pk_header *h, const hob_pk_section *s, hob_e
 	return true;
 }
 
-static bool open_pack(hob_bytes file, bool whole, hob_pack *out, hob_error *err)
+bool hob_pack_open(hob_bytes file, hob_pack *out, hob_error *err)
 {
 	assert(((uintptr_t)file.data & 7) == 0);
-	if (!check_header(file, whole, err))
+	if (!check_header(file, err))
 		return false;
 	const hob_pk_header *h = (const hob_pk_header *)(const void *)file.data;
 	hob_pack pack = {file, h, h->kind, h->section_count};
@@ -146,16 +137,6 @@ static bool open_pack(hob_bytes file, bool whole, hob_pack *out, hob_error *err)
 	}
 	*out = pack;
 	return true;
-}
-
-bool hob_pack_open(hob_bytes file, hob_pack *out, hob_error *err)
-{
-	return open_pack(file, true, out, err);
-}
-
-bool hob_pack_open_prefix(hob_bytes file, hob_pack *out, hob_error *err)
-{
-	return open_pack(file, false, out, err);
 }
 
 const hob_pk_section *hob_pack_section(const hob_pack *pack, uint32_t index)
@@ -171,7 +152,7 @@ hob_pack_array hob_pack_array_at(const hob_pack *pack, uint32_t index)
 	const hob_pk_section *s = hob_pack_section(pack, index);
 	if (!s || !find_known(s->type))
 		return (hob_pack_array){0};
-	bool here = s->codec == HOB_PK_CODEC_RAW && s->count && s->offset + s->stored_bytes <= pack->file.size;
+	bool here = s->codec == HOB_PK_CODEC_RAW && s->count;
 	return (hob_pack_array){here ? pack->file.data + s->offset : NULL, s->count, s->stride};
 }
 
@@ -222,9 +203,6 @@ bool hob_pack_decode(const hob_pack *pack, uint32_t index, hob_arena *arena, hob
 	if (!s || !find_known(s->type))
 		return hob_fail(err, CORRUPT, "no known section %u in a file of %u sections", index,
 						pack->section_count);
-	if (s->offset + s->stored_bytes > pack->file.size)
-		return hob_fail(err, TRUNCATED, "section %u '%s' is not there yet", index,
-						hob_fourcc_text(s->type).text);
 	hob_pack_array raw = hob_pack_array_at(pack, index);
 	if (s->codec == HOB_PK_CODEC_RAW || !s->count) {
 		*out = raw;

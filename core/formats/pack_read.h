@@ -39,23 +39,16 @@ bool hob_pack_is(hob_bytes file);
  * NEWER (another major version), UNSUPPORTED (must-understand section, other byte order). Cost: O(sections).
  */
 bool hob_pack_open(hob_bytes file, hob_pack *out, hob_error *err) HOB_MUST_CHECK;
-/* Opens a file of which only the beginning is available, at least the prefix: GPU sections after that are
- * found with data == NULL. */
-bool hob_pack_open_prefix(hob_bytes file, hob_pack *out, hob_error *err) HOB_MUST_CHECK;
-
-/* Sizes of the prefix and of the whole file, from the first 64 bytes; false if they are not a header. */
-bool hob_pack_peek(hob_bytes first, uint64_t *prefix_bytes, uint64_t *file_bytes);
-
 bool hob_pack_is_known(uint32_t type); /* whether this reader knows the section type */
 const hob_pk_section *hob_pack_section(const hob_pack *pack, uint32_t index); /* NULL if out of range */
 /* The first section of a type; empty if there is none. */
 hob_pack_array hob_pack_find(const hob_pack *pack, uint32_t type);
-/* The elements of section `index`: data is NULL if it is encoded or not available yet. */
+/* The elements of section `index`: data is NULL if it is encoded. */
 hob_pack_array hob_pack_array_at(const hob_pack *pack, uint32_t index);
 
 /* The elements of section `index`: decoded into the arena if the section is encoded (O(raw bytes)), otherwise
- * in place. If the file is garbage, decoded indices can be, too. Errors: TRUNCATED (not available yet),
- * CORRUPT, MEMORY, UNSUPPORTED (unknown codec). */
+ * in place. If the file is garbage, decoded indices can be, too. Errors: CORRUPT, MEMORY, UNSUPPORTED
+ * (unknown codec). */
 bool hob_pack_decode(const hob_pack *pack, uint32_t index, hob_arena *arena, hob_pack_array *out,
 					 hob_error *err) HOB_MUST_CHECK;
 

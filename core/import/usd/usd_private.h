@@ -382,8 +382,4 @@ size_t hob_usd_time_before(const double *times, size_t stride, size_t count, dou
 /* Number `at` of a numeric value; NaN when there is none. */
 double hob_usd_component(const hob_usd_value *value, size_t at);
 
-/* ---- schemas ---- */
-
-bool hob_usd_build(hob_usd *u, hob_error *err) HOB_MUST_CHECK;
-
 #endif

@@ -196,29 +196,6 @@ static void metadata_comes_before_gpu_data_and_coarse_before_fine(void **state)
 	fixture_release(&packed);
 }
 
-static void prefix_opens_without_gpu_data(void **state)
-{
-	(void)state;
-	packed_fixture packed;
-	fixture_pack(&packed, HOB_PACK_RAW);
-	uint64_t prefix, whole;
-	assert_true(hob_pack_peek((hob_bytes){packed.files[0].data, 64}, &prefix, &whole));
-	assert_int_equal(whole, packed.files[0].size);
-	uint8_t *part = malloc(prefix);
-	memcpy(part, packed.files[0].data, prefix);
-	hob_pack pack;
-	hob_error err = {0};
-	assert_ok(hob_pack_open_prefix((hob_bytes){part, prefix}, &pack, &err), &err);
-	assert_int_equal(hob_pack_find(&pack, HOB_PK_MDSC).count, 4);
-	hob_pack_array vertices = hob_pack_find(&pack, HOB_PK_VTX_);
-	assert_int_equal(vertices.count, 6);
-	assert_null(vertices.data);
-	assert_false(hob_pack_open((hob_bytes){part, prefix}, &pack, &err));
-	assert_int_equal(err.code, HOB_ERR_TRUNCATED);
-	free(part);
-	fixture_release(&packed);
-}
-
 static void records_are_read_by_their_stride(void **state)
 {
 	(void)state;
@@ -418,7 +395,6 @@ int main(void)
 		cmocka_unit_test(samplers_share_equal_times),
 		cmocka_unit_test(same_input_gives_same_bytes),
 		cmocka_unit_test(metadata_comes_before_gpu_data_and_coarse_before_fine),
-		cmocka_unit_test(prefix_opens_without_gpu_data),
 		cmocka_unit_test(records_are_read_by_their_stride),
 		cmocka_unit_test(newer_major_version_is_refused),
 		cmocka_unit_test(broken_names_become_valid_utf8),
