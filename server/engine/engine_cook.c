@@ -132,7 +132,7 @@ static srv_job_event miss_source(engine_job *job, srv_file *source)
 				 (unsigned long long)engine->options.pool.source_limit);
 	} else if (srv_stat_path(engine->roots->fds[a->root], hob_str_of(a->path), &stat)) {
 		source->exists = true;
-		hob_fail(error, IO, "'%s' cannot be read: check its permissions", a->path);
+		hob_fail(error, IO, "'this file' may not be read: permission denied");
 	} else if (srv_is_passing(errno)) {
 		hob_fail(error, IO, "'%s' cannot be looked at: %s", a->path, strerror(errno));
 	} else {

@@ -8,6 +8,7 @@
 #include "../log/log.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -75,7 +76,7 @@ static void read_item(look_item *item, const atomic_bool *stop)
 {
 	struct stat info;
 	hob_sha256 before = item->digest;
-	item->read = false;
+	item->read = item->open = false;
 	int fd = srv_open_beneath(item->root_fd, item->path, O_RDONLY, true);
 	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size <= item->most) {
 		srv_stat now = srv_stat_of(&info);
@@ -83,6 +84,12 @@ static void read_item(look_item *item, const atomic_bool *stop)
 		item->open = writers == SRV_WRITERS_SOME || (item->mapped && writers == SRV_WRITERS_UNKNOWN);
 		item->read = (item->open || item->again || !srv_stat_equal(&item->stat, &now)) &&
 					 srv_hash_rest(fd, stop, &item->digest, NULL);
+		item->stat = now;
+	}
+	srv_stat now;
+	if (fd < 0 && errno == EACCES && srv_stat_path(item->root_fd, hob_str_of(item->path), &now)) {
+		item->read = item->again || !srv_stat_equal(&item->stat, &now); /* who may read it has changed */
+		item->digest = (hob_sha256){0};
 		item->stat = now;
 	}
 	item->agrees = item->read && hob_sha256_equal(&item->digest, &before);
@@ -113,7 +120,7 @@ static bool take(srv_engine *engine, const look_item *item)
 				HOB_FMT(engine->roots->shown[f->root].name), HOB_FMT(f->path));
 	srv_engine_file_there(engine, item->file, &item->stat);
 	f = srv_graph_at(engine->graph, item->file);
-	if (!item->mapped)
+	if (!item->mapped || !item->open)
 		return true;
 	f->digest = item->digest;
 	f->has_digest = true;

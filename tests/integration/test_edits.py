@@ -113,6 +113,8 @@ class Tree:
         temp = path.with_name("." + path.name + ".tmp")
         if path.is_symlink():
             path.unlink()
+        elif path.exists():
+            path.chmod(0o644)
         if way in ("rename", "link", "times"):
             temp.write_bytes(data)
         if way == "place" or way == "longer":
@@ -215,6 +217,7 @@ class Tree:
         if files:
             path = self.chance.choice(files)
             kind = path.suffix[1:].lower()
+            path.chmod(0o644)
             path.write_bytes(self.text(kind if kind in (*MODELS, *SPELLINGS) else "png"))
             self.note("write", path.relative_to(self.root), path.stat().st_nlink, "names")
 

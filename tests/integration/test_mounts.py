@@ -1,5 +1,5 @@
 """File systems mounted inside a watched folder, and unmounted again: each change is seen at the next sync, without requesting a
-scan. Also files saved through a shared mapping after their descriptor was closed."""
+scan. Also files saved through a shared mapping after their descriptor was closed, and changes of who may read a file."""
 import ctypes
 import json
 import mmap
@@ -11,7 +11,7 @@ import sys
 import threading
 import unittest
 
-from hobtest import HOB, Scenario, main, obj_text
+from hobtest import HOB, Scenario, main, obj_text, until
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 NEWNS = 0x20000
@@ -257,6 +257,31 @@ class Maps(Scenario):
             self.assertEqual(daemon.sync()["rev"], daemon.sync()["rev"])
             self.put("a.obj", obj_text(3))
             self.saved(daemon, "a.obj", 3)
+
+
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+
+
+@unittest.skipUnless(os.getuid() == 0 and shutil.which("setpriv") and
+                     subprocess.run([*NOBODY, HOB, "--version"], capture_output=True, check=False).returncode == 0, "needs root, and programs for all")
+class Rights(Scenario):
+    """Who may read a file changes: no event tells, a sync asks for files of the last ten minutes."""
+
+    def test_a_dependency_and_a_source(self):
+        self.folder.chmod(0o777)
+        self.put("a.obj", "mtllib a.mtl\n" + obj_text(2))
+        self.put("a.mtl", "newmtl m\nKd 1 0 0\n")
+        daemon = self.serve(program=(*NOBODY, HOB))
+        daemon.sync()
+        for name in ("a.mtl", "a.obj"):
+            with self.subTest(name):
+                (self.art / name).chmod(0)
+                daemon.sync()
+                item = daemon.assets("&fields=root,path,state,error")["art/a.obj"]
+                self.assertEqual(item["state"], "stale")
+                self.assertIn("may not be read: permission denied", item["error"]["message"])
+                (self.art / name).chmod(0o644)  # what cannot be read is tried again anyway
+                until(lambda: daemon.assets("&fields=root,path,state")["art/a.obj"]["state"] == "fresh", "a second try")
 
 
 if __name__ == "__main__":
