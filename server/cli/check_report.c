@@ -84,6 +84,24 @@ static bool read_line(check_report *c, hob_str line)
 	return ok;
 }
 
+/* A merge may leave a model or a finding twice: the allowed or the larger one counts. */
+static void drop_twins(check_report *c)
+{
+	uint32_t kept = 0, models = 0;
+	for (uint32_t i = 0; i < c->old_count; i++) {
+		check_row *last = kept > 0 ? &c->old[kept - 1] : NULL, *row = &c->old[i];
+		if (!last || by_place(last, row) != 0)
+			c->old[kept++] = *row;
+		else if (last->why.len == 0 && (row->why.len > 0 || row->value > last->value))
+			*last = *row;
+	}
+	for (uint32_t i = 0; i < c->old_asset_count; i++)
+		if (models == 0 || by_path(&c->old_assets[models - 1], &c->old_assets[i]) != 0)
+			c->old_assets[models++] = c->old_assets[i];
+	c->old_count = kept;
+	c->old_asset_count = models;
+}
+
 bool srv_check_baseline_read(check_report *c, bool may_lack, hob_error *err)
 {
 	hob_buf text = {0};
@@ -109,20 +127,22 @@ bool srv_check_baseline_read(check_report *c, bool may_lack, hob_error *err)
 		return hob_fail(err, USAGE, "--baseline '%.200s' cannot be read: it must be a file", c->baseline);
 	}
 	hob_str all = hob_buf_str(&text);
-	bool ok = !text.failed;
+	bool ok = !text.failed, conflict = false;
 	uint32_t number = 1;
 	for (size_t at = 0, end; ok && at < all.len; at = end + 1, number++) {
 		end = hob_str_find(all, HOB_STR("\n"), at);
 		end = end == SIZE_MAX ? all.len : end;
-		ok = end == at || read_line(c, hob_str_sub(all, at, end));
+		hob_str line = hob_str_sub(all, at, end);
+		conflict = hob_str_starts(line, HOB_STR("<<<<<<<"));
+		ok = line.len == 0 || (hob_utf8_valid(line) && read_line(c, line));
 	}
 	hob_buf_release(&text);
 	if (!ok)
-		return hob_fail(
-			err, USAGE,
-			"--baseline '%.200s': line %u is no finding; an allowed one ends with reason and author",
-			c->baseline, number - 1);
+		return hob_fail(err, USAGE, "--baseline '%.200s': line %u is %s", c->baseline, number - 1,
+						conflict ? "a conflict of a merge; keep the lines of both sides, without the marks"
+								 : "no finding; an allowed one ends with reason and author");
 	sort(c->old_assets, c->old_asset_count, c->old, c->old_count);
+	drop_twins(c);
 	for (uint32_t i = 0; i < c->old_count; i++)
 		if (!find_asset(c->old_assets, c->old_asset_count, c->old[i].asset))
 			return hob_fail(err, USAGE, "--baseline '%.200s': the line of the model '%.*s' is missing",

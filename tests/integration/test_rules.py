@@ -530,6 +530,19 @@ class Rules(CommandLine):
                            ('["m.obj","mesh.open","mesh","body",4]', "the line of the model 'm.obj' is missing")):
             self.known.write_text(text)
             self.assertIn(said, self.hob("check", self.art, "--baseline", self.known, code=2)[1])
+        self.known.write_bytes(b'["m\xff.obj","0123456789abcdef",""]\n')
+        self.assertIn("line 1 is no finding", self.hob("check", self.art, "--baseline", self.known, code=2)[1])
+        # a merge: with its marks, then the lines of both sides, one of them with more
+        self.put("cook.json", '{"rules": {"mesh.open": "error"}}')
+        self.known.unlink()
+        self.check("--baseline", self.known, "--update-baseline")
+        lines = self.known.read_text()
+        self.known.write_text(f"<<<<<<< HEAD\n{lines}=======\n{lines}>>>>>>> theirs\n")
+        self.assertIn("line 1 is a conflict of a merge", self.hob("check", self.art, "--baseline", self.known, code=2)[1])
+        fewer = re.sub(r",\d+\]", ",1]", lines)
+        for text in (lines + fewer, fewer + lines):
+            self.known.write_text(text)
+            self.assertTrue(self.check("--baseline", self.known).endswith("; 1 known\n"))
         (self.folder / "folder").mkdir()
         os.mkfifo(self.folder / "pipe")
         for name in ("folder", "pipe"):
