@@ -463,7 +463,6 @@ static bool prepare(bake *b, hob_arena *scratch, hob_error *err)
 	b->srgb = HOB_NEW(scratch, hob_srgb, 1);
 	if (!b->jobs || !b->order || !b->srgb)
 		return hob_fail_memory(err, scratch, "the list of textures");
-	hob_srgb_init(b->srgb);
 	for (uint32_t i = 0; i < b->plan.count; i++) {
 		job *j = &b->jobs[i];
 		*j = (job){.recipe = &b->plan.recipes[i], .keyed = true, .bad_source = HOB_NONE};
@@ -480,6 +479,8 @@ static bool prepare(bake *b, hob_arena *scratch, hob_error *err)
 		if (j->state == HOB_PART_UNKNOWN)
 			b->order[b->order_count++] = i;
 	}
+	if (b->order_count > 0)
+		hob_srgb_init(b->srgb);
 	hob_parallel_for(b->request->parallel, b->plan.count, digest_known, b->jobs);
 	return true;
 }
