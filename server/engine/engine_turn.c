@@ -18,8 +18,9 @@
  * (`spreads`), jobs that start, outdated views, the changes of one rev, events. */
 
 enum {
-	AT_ONCE = 64,	  /* up to this many assets become dirty in the same turn */
-	EVENTS_MOST = 250 /* maximum number of events sent in one turn */
+	AT_ONCE = 64,	   /* up to this many assets become dirty in the same turn */
+	EVENTS_MOST = 250, /* maximum number of events sent in one turn */
+	GATHER_MS = 2	   /* results of several cooks gather for so long, and share a commit and a view */
 };
 
 static uint64_t cpu_now_ns(void)
@@ -240,6 +241,30 @@ static void count_turn(srv_engine *engine)
 		engine->counters.turn.longest_ns = took;
 }
 
+static void on_gathered(uv_timer_t *timer)
+{
+	(void)timer; /* the turn that it begins publishes */
+}
+
+/* Whether this turn leaves its results to a later one, because others are due at any moment. */
+static bool gathers(srv_engine *engine)
+{
+	struct engine_turn *turn = engine->turn;
+	uint64_t now = uv_hrtime();
+	assert(now >= turn->published_ns);
+	if (!engine->publish.rows && !engine->publish.view)
+		return false;
+	if (engine->jobs->in_stage[SRV_JOB_COOK] > 0 && !engine->closing &&
+		now - turn->published_ns < GATHER_MS * 1000000ull) {
+		if (!uv_is_active((uv_handle_t *)&turn->gathered))
+			uv_timer_start(&turn->gathered, on_gathered, GATHER_MS, 0);
+		return true;
+	}
+	uv_timer_stop(&turn->gathered);
+	turn->published_ns = now;
+	return false;
+}
+
 /* Ends a turn, before the loop sleeps: one view and one transaction for all changes. */
 static void on_end(uv_prepare_t *prepare)
 {
@@ -251,7 +276,7 @@ static void on_end(uv_prepare_t *prepare)
 		if (srv_engine_many_former(engine))
 			srv_engine_show_former(engine);
 		srv_engine_go_on(engine); /* a part of a rev is never shown */
-	} else {
+	} else if (!gathers(engine)) {
 		if (srv_engine_many_former(engine))
 			srv_engine_show_former(engine);
 		end_turn(engine, EVENTS_MOST);
@@ -277,6 +302,8 @@ void srv_engine_start_turns(srv_engine *engine)
 	srv_engine_add_handle(engine, (uv_handle_t *)&turn->end);
 	srv_engine_start_turn(engine, on_more);
 	uv_prepare_start(&turn->end, on_end);
+	uv_timer_init(engine->loop, &turn->gathered);
+	srv_engine_add_handle(engine, (uv_handle_t *)&turn->gathered);
 	uv_check_init(engine->loop, &turn->polled);
 	srv_engine_add_handle(engine, (uv_handle_t *)&turn->polled);
 	uv_check_start(&turn->polled, on_polled);

@@ -16,6 +16,8 @@ typedef struct spread {
 struct engine_turn {
 	uv_check_t polled;
 	uv_prepare_t end;
+	uv_timer_t gathered;
+	uint64_t published_ns; /* uv_hrtime of the last turn that published */
 	uint64_t began_cpu_ns; /* the thread's CPU clock at the start */
 	spread *spreads;	   /* oldest first: assets that become dirty in later turns */
 	uint32_t spread_count, spread_capacity;
