@@ -50,11 +50,11 @@ typedef struct cook {
 	hob_notes **mesh_notes; /* by mesh, of the last bake; NULL: none */
 } cook;
 
-static void stage(cook *c, const char *name, float done)
+static void begin(cook *c, hob_cook_stage stage)
 {
 	if (c->request->progress)
-		c->request->progress(c->request->progress_user, name, done);
-	hob_report_stage(&c->report, name, c->request->clock ? c->request->clock() : 0);
+		c->request->progress(c->request->progress_user, stage);
+	hob_report_stage(&c->report, hob_cook_step_at(stage).name, c->request->clock ? c->request->clock() : 0);
 }
 
 /* ---- files that are asked for */
@@ -825,14 +825,14 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 	hob_arena *result = &c->memory->result, *scratch = &c->memory->scratch;
 	const hob_importer *importer;
 
-	stage(c, "import", 0.0f);
+	begin(c, HOB_COOK_IMPORT);
 	if (!import_model(c, &importer, err))
 		return false;
 	if (importer->reads_name)
 		out->uses_name = c->stem.len > 0 && (c->asked_by_name || names_hold_stem(c));
 	hob_report_importer(&c->report, importer->name, importer->version, c->model.generator);
 
-	stage(c, "scene", 0.2f);
+	begin(c, HOB_COOK_SCENE);
 	if (!scale_model(c, err) || (s->short_clip_names && !hob_model_short_clip_names(&c->model, result, err)))
 		return false;
 	if (s->merge_instances && !hob_model_merge_instances(&c->model, result, scratch, c->notes, err))
@@ -850,32 +850,32 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 
 	if (!settle_alpha(c, err))
 		return false;
-	stage(c, "meshes", 0.25f);
+	begin(c, HOB_COOK_MESHES);
 	if (!bake_levels(c, err))
 		return false;
 	if (!hob_scene_bake(&c->model, c->meshes, result, scratch, &c->scene, err))
 		return false;
 
-	stage(c, "animations", 0.5f);
+	begin(c, HOB_COOK_ANIMATIONS);
 	hob_animation_options animation_options = {.error = s->animation_error};
 	if (!hob_animations_bake(&c->model, &c->scene, &animation_options, result, scratch, c->notes,
 							 &c->animations, err))
 		return false;
 
-	stage(c, "textures", 0.55f);
+	begin(c, HOB_COOK_TEXTURES);
 	if (!bake_textures(c, err))
 		return false;
 
 	check_model(c);
 	if (!make_room(c, err))
 		return false;
-	stage(c, "write", 0.95f);
+	begin(c, HOB_COOK_WRITE);
 	if (!pack_outputs(c, err) && !(bake_without_levels(c, err) && pack_outputs(c, err)))
 		return false;
 	out->stats.short_mib = c->lod_max < s->lod_max ? (uint32_t)(hob_cook_memory_limit(c->request) >> 20) : 0;
 	say_mesh_notes(c);
 	name_relative(c, NULL);
-	stage(c, "", 1.0f);
+	begin(c, HOB_COOK_DONE);
 	return list_outputs(c, out, err);
 }
 

@@ -9,6 +9,30 @@
 #include "../base/parts.h"
 #include "../settings/settings.h"
 
+typedef enum hob_cook_stage {
+	HOB_COOK_IMPORT,
+	HOB_COOK_SCENE,
+	HOB_COOK_MESHES,
+	HOB_COOK_ANIMATIONS,
+	HOB_COOK_TEXTURES,
+	HOB_COOK_WRITE,
+	HOB_COOK_DONE,
+	HOB_COOK_STAGES
+} hob_cook_stage;
+
+typedef struct hob_cook_step {
+	const char *name;
+	float done; /* of the whole cook, when the stage begins */
+} hob_cook_step;
+
+static inline hob_cook_step hob_cook_step_at(hob_cook_stage stage)
+{
+	static const hob_cook_step steps[HOB_COOK_STAGES] = {
+		{"import", 0},	  {"scene", 0.2f}, {"meshes", 0.25f}, {"animations", 0.5f}, {"textures", 0.55f},
+		{"write", 0.95f}, {"", 1}};
+	return steps[stage < HOB_COOK_STAGES ? stage : HOB_COOK_DONE];
+}
+
 typedef struct hob_cook_request {
 	const hob_io *io;
 	hob_str path; /* of the source, below the root */
@@ -21,8 +45,7 @@ typedef struct hob_cook_request {
 	 * with the full level alone, with a warning: that result depends on the limit, and on how much memory the
 	 * process gets. */
 	size_t memory_limit;
-	/* Called between stages with a short name and a fraction 0..1; may be NULL. */
-	void (*progress)(void *user, const char *stage, float done);
+	void (*progress)(void *user, hob_cook_stage stage); /* called when a stage begins; may be NULL */
 	void *progress_user;
 	/* Monotonic nanoseconds for the report's timings; NULL leaves them out, which makes the report
 	 * reproducible (no other output contains a time). */

@@ -580,8 +580,7 @@ static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int 
 
 static bool begin(run *r, const srv_pool_options *pool, hob_error *err)
 {
-	srv_pool_callbacks callbacks = {r,	  on_ready,	   on_idle,		on_done,
-									NULL, on_part_get, on_part_put, on_degraded};
+	srv_pool_callbacks callbacks = {r, on_ready, on_idle, on_done, on_part_get, on_part_put, on_degraded};
 	if (!srv_pool_new(&r->loop, pool, &callbacks, &r->pool, err))
 		return false;
 	uv_signal_init(&r->loop, &r->interrupt);

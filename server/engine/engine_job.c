@@ -158,13 +158,6 @@ static void on_cooked(void *client, srv_outcome *outcome)
 									 .cancelled = outcome->cancelled});
 }
 
-static void on_progress(void *client, hob_str stage, float share)
-{
-	engine_job *job = of_client(client);
-	snprintf(job->progress.stage, sizeof job->progress.stage, "%.*s", HOB_FMT(stage));
-	job->progress.share = share;
-}
-
 engine_job *srv_job_new(srv_engine *engine, uint32_t id)
 {
 	struct engine_jobs *jobs = engine->jobs;
@@ -175,7 +168,7 @@ engine_job *srv_job_new(srv_engine *engine, uint32_t id)
 	}
 	jobs->active[jobs->count++] = job;
 	jobs->in_stage[SRV_JOB_NEW]++;
-	job->client = (pool_client){on_cooked, on_progress};
+	job->client = (pool_client){on_cooked};
 	job->engine = engine;
 	job->asset = id;
 	job->cook.started_at_ms = srv_engine_now_ms();

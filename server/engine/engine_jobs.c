@@ -162,14 +162,6 @@ static void on_pool_idle(void *user)
 	srv_engine_stir(user);
 }
 
-static void on_pool_progress(void *user, void *job, hob_str stage, float share)
-{
-	(void)user;
-	pool_client *client = job;
-	if (client->progress)
-		client->progress(job, stage, share);
-}
-
 static void on_pool_done(void *user, void *job, srv_outcome *outcome)
 {
 	(void)user;
@@ -271,8 +263,8 @@ bool srv_engine_start_workers(srv_engine *engine, hob_error *err)
 	pool.root_fds = engine->roots->fds;
 	pool.root_count = options->root_count;
 	pool.one_first = true;
-	srv_pool_callbacks callbacks = {engine,			  on_pool_ready, on_pool_idle, on_pool_done,
-									on_pool_progress, on_part_get,	 on_part_put,  on_pool_degraded};
+	srv_pool_callbacks callbacks = {engine,		 on_pool_ready, on_pool_idle,	 on_pool_done,
+									on_part_get, on_part_put,	on_pool_degraded};
 	return srv_pool_new(engine->loop, &pool, &callbacks, &engine->jobs->pool, err);
 }
 

@@ -70,10 +70,9 @@ typedef struct job_cook {
 	uint32_t changed_input; /* 1 + a dependency that changed after it was read; 0: none */
 } job_cook;
 
-/* Callbacks of the pool. `done` takes the outcome. */
+/* `done` takes the outcome. */
 typedef struct pool_client {
 	void (*done)(void *self, srv_outcome *outcome);
-	void (*progress)(void *self, hob_str stage, float share); /* may be NULL */
 } pool_client;
 
 struct engine_job {
@@ -97,10 +96,6 @@ struct engine_job {
 	job_earlier earlier;
 	job_remote remote;
 	job_cook cook;
-	struct {
-		char stage[32];
-		float share;
-	} progress;
 };
 
 struct engine_jobs {

@@ -28,10 +28,11 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 				 HOB_JSON_TIME("queued_at", job ? job->life.order.queued_at_ms : a->life.next.queued_at_ms),
 				 HOB_JSON_TIME("started_at", job ? job->cook.started_at_ms : 0),
 				 HOB_JSON_MS("expected_ms", srv_engine_expected_ns(engine, a)));
-	if (job && job->life.stage == SRV_JOB_COOK) {
+	if (job && job->life.stage == SRV_JOB_COOK && engine->jobs->pool) {
+		hob_cook_step step = srv_pool_step(engine->jobs->pool, &job->client);
 		hob_json_key(out, "progress");
-		hob_buf_printf(out, "%.3f", (double)job->progress.share);
-		hob_json_put_str(out, "stage", hob_str_of(job->progress.stage));
+		hob_buf_printf(out, "%.3f", (double)step.done);
+		hob_json_put_str(out, "stage", hob_str_of(step.name));
 	}
 	/* Without a job, the asset waits in the queue, or for the end of a save. */
 	srv_priority next = srv_queue_has(engine->jobs->queue, id) ? srv_queue_priority(engine->jobs->queue, id)

@@ -334,6 +334,14 @@ static void on_timer_closed(uv_handle_t *handle)
 	srv_pool_maybe_closed(w->pool);
 }
 
+static void release_slot(worker *w)
+{
+	hob_buf_release(&w->log);
+	hob_buf_release(&w->touched);
+	if (w->gauge)
+		munmap(w->gauge, sizeof *w->gauge);
+}
+
 /* Two steps: when the last worker is reaped, the pool's own handles are closed; when the last handle is
  * closed, the memory is freed. */
 void srv_pool_maybe_closed(srv_pool *pool)
@@ -356,7 +364,7 @@ void srv_pool_maybe_closed(srv_pool *pool)
 	void (*closed)(void *user) = pool->closed;
 	void *user = pool->closed_user;
 	for (uint32_t i = 0; i < pool->count; i++)
-		hob_buf_release(&pool->workers[i].log), hob_buf_release(&pool->workers[i].touched);
+		release_slot(&pool->workers[i]);
 	for (uint32_t i = 0; i < pool->options.root_count; i++)
 		close(pool->root_fds[i]);
 	hob_arena_release(&pool->arena);

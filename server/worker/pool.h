@@ -67,7 +67,6 @@ typedef struct srv_pool_callbacks {
 	void (*idle)(void *user);
 	/* The callee owns the outcome. */
 	void (*done)(void *user, void *job, srv_outcome *outcome);
-	void (*progress)(void *user, void *job, hob_str stage, float fraction);
 	/* part_get returns the part's descriptor, which the pool sends and closes, or -1. part_put gets bytes to
 	 * keep: the callee unmaps them, on any thread, and calls srv_pool_part_kept, immediately or later. fd:
 	 * sealed; the pool closes it after the call. */
@@ -125,6 +124,8 @@ void srv_pool_hurry(srv_pool *pool, void *job);
 void srv_pool_part_kept(srv_pool *pool, const uint8_t key[32]);
 /* Unmaps the bytes of part_put; any thread. */
 void srv_pool_part_unmap(hob_bytes bytes);
+/* Where the job's cook is, as its process says; its first stage unless it runs. */
+hob_cook_step srv_pool_step(const srv_pool *pool, const void *job);
 /* Ends the job as cancelled and kills its worker. False if the job is not running. */
 bool srv_pool_cancel(srv_pool *pool, void *job);
 /* Like srv_pool_cancel, but the worker may finish its cook, and is killed only after `most_ms`: a new process

@@ -116,7 +116,7 @@ static void on_ready(worker *w, const srv_frame *frame)
 	}
 }
 
-static int new_memory(uint64_t size)
+int srv_pool_new_memory(uint64_t size)
 {
 	int fd = memfd_create("cook", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0 || ftruncate(fd, (off_t)size) == 0)
@@ -133,7 +133,7 @@ static void on_memory(worker *w, const srv_frame *frame)
 			 room = frame->number == SRV_MEMORY_PART ? limit : 2 * limit;
 	uint64_t used = w->file_bytes - w->files_before;
 	bool fits = frame->a > 0 && frame->a <= HOB_LIMIT_OUTPUT_BYTES && used <= room && frame->a <= room - used;
-	int fd = fits ? new_memory(frame->a) : -1;
+	int fd = fits ? srv_pool_new_memory(frame->a) : -1;
 	if (fits && fd < 0) {
 		srv_pool_kill(w, HOB_ERR_IO,
 					  errno == EMFILE || errno == ENFILE
@@ -234,21 +234,14 @@ void srv_pool_part_kept(srv_pool *pool, const uint8_t key[32])
 	srv_pool_maybe_closed(pool);
 }
 
-static bool is_word(hob_str text)
+hob_cook_step srv_pool_step(const srv_pool *pool, const void *job)
 {
-	bool fine = text.len > 0;
-	for (size_t i = 0; i < text.len; i++)
-		fine = fine && text.data[i] >= ' ' && text.data[i] <= '~';
-	return fine;
-}
-
-static void on_progress(worker *w, const srv_frame *frame)
-{
-	srv_pool *pool = w->pool;
-	hob_str stage = {(const char *)pool->payload, frame->payload_size < 64 ? frame->payload_size : 64};
-	if (pool->callbacks.progress && is_word(stage))
-		pool->callbacks.progress(pool->callbacks.user, w->job, stage,
-								 (float)(frame->number < 1000 ? frame->number : 1000) / 1000.0f);
+	for (uint32_t i = 0; i < pool->count; i++) {
+		const worker *w = &pool->workers[i];
+		if (w->job == job && w->gauge)
+			return hob_cook_step_at((hob_cook_stage)w->gauge->stage);
+	}
+	return hob_cook_step_at(HOB_COOK_IMPORT);
 }
 
 static void on_touched(worker *w, const srv_frame *frame)
@@ -279,9 +272,6 @@ static void on_frame(worker *w, const srv_frame *frame, int fd)
 	switch (frame->type) {
 	case SRV_FRAME_READY:
 		on_ready(w, frame);
-		break;
-	case SRV_FRAME_PROGRESS:
-		on_progress(w, frame);
 		break;
 	case SRV_FRAME_DEP:
 		on_touched(w, frame);

@@ -22,6 +22,7 @@ typedef struct worker {
 	/* allocated separately: closing takes longer than the slot's next worker */
 	uv_poll_t *socket_poll, *output_poll;
 	uv_timer_t deadline;
+	srv_gauge *gauge; /* mapped from the start of a worker to the start of the slot's next one; or NULL */
 	bool waits;		  /* waits for a part; must not ask for anything until then */
 	uint64_t left_ms; /* time left until the deadline, while it waits */
 	uint64_t first_rss, jobs;
@@ -98,6 +99,7 @@ void srv_pool_on_deadline(uv_timer_t *timer);
 /* pool_export.c: external editors. */
 void srv_pool_find_blender(srv_pool *pool, const char *program);
 void srv_pool_export(worker *w, const srv_frame *frame);
+int srv_pool_new_memory(uint64_t size); /* the descriptor of a memory file; -1: errno says why */
 void srv_pool_export_kill(worker *w);
 /* After SIGCHLD: answers the worker if its export is over. */
 void srv_pool_export_reap(worker *w);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -172,7 +173,7 @@ static uv_poll_t *start_poll(srv_pool *pool, int fd, uv_poll_cb callback)
 	return poll;
 }
 
-static bool greet_worker(srv_pool *pool, worker *w, hob_error *err)
+static bool greet_worker(srv_pool *pool, worker *w, int gauge, hob_error *err)
 {
 	for (uint32_t i = 0; i < pool->options.root_count; i++) {
 		srv_frame frame = {.type = SRV_FRAME_ROOT, .number = i};
@@ -187,7 +188,24 @@ static bool greet_worker(srv_pool *pool, worker *w, hob_error *err)
 	snprintf(start.blender, sizeof start.blender, "%s", pool->blender_identity);
 	snprintf(start.version, sizeof start.version, "%s", HOB_VERSION);
 	srv_frame frame = {.type = SRV_FRAME_START, .payload_size = sizeof start};
-	return srv_frame_send(w->socket, &frame, &start, -1, err);
+	return srv_frame_send(w->socket, &frame, &start, gauge, err);
+}
+
+/* Gives the slot a new gauge; its descriptor, or -1. */
+static int make_gauge(worker *w)
+{
+	int fd = srv_pool_new_memory(sizeof *w->gauge);
+	if (w->gauge)
+		munmap(w->gauge, sizeof *w->gauge);
+	w->gauge = fd < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0
+				   ? MAP_FAILED
+				   : mmap(NULL, sizeof *w->gauge, PROT_READ, MAP_SHARED, fd, 0);
+	if (w->gauge != MAP_FAILED)
+		return fd;
+	w->gauge = NULL;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 bool srv_pool_spawn(worker *w, hob_error *err)
@@ -224,8 +242,11 @@ bool srv_pool_spawn(worker *w, hob_error *err)
 	w->output_poll = start_poll(pool, w->output, on_output);
 	w->oom_kills = srv_machine_oom_kills("");
 	uv_timer_start(&w->deadline, srv_pool_on_deadline, START_DEADLINE_MS, 0);
-	if (!w->socket_poll || !w->output_poll || !greet_worker(pool, w, err))
+	int gauge = make_gauge(w);
+	if (gauge < 0 || !w->socket_poll || !w->output_poll || !greet_worker(pool, w, gauge, err))
 		srv_pool_kill(w, HOB_ERR_IO, "the cook process could not be set up");
+	if (gauge >= 0)
+		close(gauge);
 	return true;
 }
 

@@ -8,10 +8,9 @@
  *
  *   hob                                   hob-worker
  *   ROOT index + directory fd (each)  -->
- *   START options                     -->  enters its sandbox
+ *   START options + srv_gauge         -->  enters its sandbox
  *                                     <--  READY: JSON with importers and sandbox layers
  *   JOB root, settings, path          -->
- *                                     <--  PROGRESS stage, permille
  *                                     <--  DEP path (each file, before it is opened: known even if the cook
  *                                          dies)
  *                                     <--  PART_GET key, wait      (any number of times)
@@ -42,7 +41,6 @@ typedef enum srv_frame_type {
 	SRV_FRAME_START,
 	SRV_FRAME_READY,
 	SRV_FRAME_JOB,
-	SRV_FRAME_PROGRESS,
 	SRV_FRAME_DEP,
 	SRV_FRAME_PART_GET,
 	SRV_FRAME_PART,
@@ -61,7 +59,7 @@ typedef enum srv_memory_use { SRV_MEMORY_PART, SRV_MEMORY_RESULT } srv_memory_us
 enum { SRV_FRAME_PAYLOAD = 16384, SRV_WORKER_SOCKET = 3, SRV_EDITOR_TEXT = 64 };
 
 typedef struct srv_frame {
-	uint32_t type, number; /* `number`: root, found, permille, ok, srv_memory_use */
+	uint32_t type, number; /* `number`: root, found, ok, srv_memory_use */
 	uint64_t a, b;		   /* DONE: cook ns, peak bytes; PART_PUT, MEMORY: size; EXPORTED: hob_err_code */
 	uint8_t key[32];
 	uint32_t payload_size, reserved;
@@ -76,6 +74,12 @@ typedef struct srv_start {
 	uint32_t has_blender;
 	char blender[SRV_EDITOR_TEXT]; /* the editor's identity, part of the cook key */
 } srv_start;
+
+/* Memory of both programs, in a sealed memory file: a worker says where its cook is without a message. Only
+ * the worker writes it, so it may hold anything. */
+typedef struct srv_gauge {
+	_Atomic uint32_t stage; /* hob_cook_stage */
+} srv_gauge;
 
 typedef struct srv_job_head {
 	hob_settings settings;

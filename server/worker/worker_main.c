@@ -34,6 +34,7 @@ typedef struct worker {
 	int roots[ROOTS_MAX];
 	uint32_t root_count;
 	srv_start start;
+	srv_gauge *gauge;
 	srv_threads *threads;
 	srv_root_hasher *hasher;
 	uint8_t payload[SRV_FRAME_PAYLOAD];
@@ -52,13 +53,10 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void send_progress(void *user, const char *stage, float done)
+static void show_stage(void *user, hob_cook_stage stage)
 {
-	(void)user;
-	srv_frame frame = {.type = SRV_FRAME_PROGRESS,
-					   .number = (uint32_t)(done * 1000),
-					   .payload_size = (uint32_t)strlen(stage)};
-	srv_frame_send(SRV_WORKER_SOCKET, &frame, stage, -1, NULL);
+	worker *w = user;
+	w->gauge->stage = stage;
 	/* Returns memory that the allocator keeps from one stage: the next stage needs it elsewhere. */
 	if (mallinfo2().fordblks > UNUSED_BYTES)
 		malloc_trim(0);
@@ -284,7 +282,8 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 									.parallel = &parallel,
 									.parts = &parts,
 									.memory_limit = (size_t)w->start.memory_limit,
-									.progress = send_progress,
+									.progress = show_stage,
+									.progress_user = w,
 									.clock = clock_ns};
 		result.ok = hob_cook(&request, &cooked, &error);
 		result.deps = (srv_dep *)(uintptr_t)srv_root_io_deps(io, &result.dep_count);
@@ -354,7 +353,10 @@ static bool receive_start(worker *w)
 			w->roots[w->root_count++] = fd;
 		} else if (frame.type == SRV_FRAME_START && frame.payload_size == sizeof w->start) {
 			memcpy(&w->start, w->payload, sizeof w->start);
-			return strncmp(w->start.version, HOB_VERSION, sizeof w->start.version) == 0;
+			w->gauge = mmap(NULL, sizeof *w->gauge, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			close(fd);
+			return w->gauge != MAP_FAILED &&
+				   strncmp(w->start.version, HOB_VERSION, sizeof w->start.version) == 0;
 		} else {
 			return false;
 		}

@@ -18,7 +18,7 @@ LIES = [name for file in ("rogue_lies.c", "rogue_joint.c")
 # Names in rogue_worker.c.
 OTHERS = ("hang", "spin", "allocate", "flood", "lie", "babble", "close")
 # rogues that only the timeout ends
-ENDLESS = {"progress", "depflood", "mapped", "stop", "closed", "hang", "spin", "circle1", "circle2", "last"}
+ENDLESS = {"stage", "depflood", "mapped", "stop", "closed", "hang", "spin", "circle1", "circle2", "last"}
 LEVELS = range(8) if LONG else (2, )
 
 
@@ -170,7 +170,7 @@ class Rogue(Scenario):
             (child,) = children(pid)
             state = lambda pid: pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
             self.put("say-last.rogue", "last")
-            until(lambda: any(job.get("stage") == "waits" for job in daemon.get("/api/v1/jobs?limit=5").json()["items"]), "its last words")
+            until(lambda: any(job.get("stage") == "write" for job in daemon.get("/api/v1/jobs?limit=5").json()["items"]), "its last words")
             os.kill(pid, signal.SIGSTOP)
             try:
                 until(lambda: state(pid) == "T", "the stop")

@@ -119,7 +119,7 @@ static void last_words(void)
 	int fd = rogue_memory(srv_result_size(&result));
 	if (fd < 0 || !srv_result_write(fd, &result, NULL))
 		_exit(53);
-	rogue_say(SRV_FRAME_PROGRESS, 500, "waits", 5, -1);
+	rogue_gauge->stage = HOB_COOK_WRITE;
 	while (syscall(SYS_openat2, root_fd, "stopped", &how, sizeof how) < 0)
 		;
 	for (int i = 0; i < 100; i++)

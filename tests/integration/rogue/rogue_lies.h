@@ -5,9 +5,12 @@
 #ifndef ROGUE_LIES_H
 #define ROGUE_LIES_H
 
+#include "../../../server/worker/protocol.h"
 #include "../../../server/worker/result.h"
 
 #include <stdint.h>
+
+extern srv_gauge *rogue_gauge;
 
 /* `source`: path of the job's model below its root; `root`: descriptor of the root. Returns 0 if no lie has
  * that name. */

@@ -479,6 +479,8 @@ static void misbehave(const char *name, const char *path, int root)
 	_exit(20);
 }
 
+srv_gauge *rogue_gauge;
+
 static bool greet(srv_start *start)
 {
 	srv_frame frame;
@@ -486,8 +488,10 @@ static bool greet(srv_start *start)
 	while (srv_frame_receive(SRV_WORKER_SOCKET, &frame, payload, &fd) == 1) {
 		if (frame.type == SRV_FRAME_ROOT && root_count < 64)
 			roots[root_count++] = fd;
-		else if (frame.type == SRV_FRAME_START)
-			return memcpy(start, payload, sizeof *start) != NULL;
+		else if (frame.type == SRV_FRAME_START) {
+			rogue_gauge = mmap(NULL, sizeof *rogue_gauge, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			return rogue_gauge != MAP_FAILED && memcpy(start, payload, sizeof *start);
+		}
 	}
 	return false;
 }
