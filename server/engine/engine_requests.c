@@ -123,8 +123,9 @@ static void answer_sync(srv_engine *engine, const srv_waiter *w)
 				 HOB_JSON_OPEN("failed", '['));
 	for (uint32_t i = 0; i < count; i++) {
 		const asset *a = srv_asset_at(engine, unsettled[i]);
+		/* An old commit alone tells of its broken assets. */
 		if (srv_standing_is_problem(srv_asset_stands(a), a->error.size > 0) &&
-			srv_waiter_wants_root(w, a->root))
+			srv_waiter_wants_root(w, a->root) && !engine->options.roots[a->root].still)
 			hob_json_str(&body, hob_str_of(a->full));
 	}
 	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));

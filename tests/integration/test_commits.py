@@ -499,6 +499,14 @@ class SourceTest(GitScenario):
         self.at_tip(daemon, slow)
         self.hob("warm", slow, "--wait", "--url", daemon.url, code=1)
 
+    def test_an_old_broken_commit_fails_no_sync(self):
+        repository = self.repository()
+        bad = repository.commit("bad", {"a.obj": "v 0 0 0\nf 1 2 9\n"})
+        repository.commit("good", {"a.obj": obj_text(1)})
+        daemon = self.daemon(repository)
+        self.assertIn("1 broken", self.hob("warm", bad, "--wait", "--url", daemon.url, code=1))
+        self.hob("sync", "--url", daemon.url)
+
     def test_diff_of_two_commits(self):
         repository = self.repository()
         first = repository.commit("one", {"props/a.obj": obj_text(3), "props/b.obj": obj_text(2), "c.obj": obj_text(5)})
