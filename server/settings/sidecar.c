@@ -66,18 +66,22 @@ static bool write_sidecar(int root_fd, const char *path, const char *text, hob_e
 		unlinkat(folder, temporary, 0);
 		fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	}
-	bool ok = fd >= 0 && srv_write_all(fd, text, strlen(text)) && srv_write_all(fd, "\n", 1) &&
-			  fsync(fd) == 0 && renameat(folder, temporary, folder, name) == 0;
+	bool ok =
+		fd >= 0 && srv_write_all(fd, text, strlen(text)) && srv_write_all(fd, "\n", 1) && fsync(fd) == 0;
+	int code = errno;
+	if (fd >= 0)
+		close(fd); /* after the rename it would be a second change of the file */
+	if (ok && renameat(folder, temporary, folder, name) != 0) {
+		ok = false;
+		code = errno;
+	}
 	if (!ok) {
-		int code = errno;
 		(void)hob_fail(err, IO, "%s cannot be written: %s", path, strerror(code));
 		if (code == ENOSPC || code == EDQUOT)
 			err->code = HOB_ERR_DISK_FULL;
 		if (fd >= 0)
 			unlinkat(folder, temporary, 0);
 	}
-	if (fd >= 0)
-		close(fd);
 	if (folder >= 0)
 		close(folder);
 	return ok;

@@ -107,6 +107,18 @@ class Settings(Scenario):
             run = self.cook(*paths, "-o", f"out{number}")
             self.assertEqual((run.returncode, written(f"out{number}")), (0, ["props/a.obj.meshes"]), run.stderr)
 
+    def test_a_change_of_settings_is_one_entry_of_the_history(self):
+        self.put("m.obj", obj_text(9))
+        with self.serve() as daemon:
+            daemon.sync()
+            place = f"/api/v1/assets/{daemon.assets()['art/m.obj']['id']}"
+            jobs = lambda: [job["job"] for job in daemon.get(place + "/history").json()["items"]]
+            for scale in range(2, 5):
+                before, tag = jobs(), daemon.get(place + "/settings").headers["etag"]
+                self.assertEqual(daemon.request("PATCH", place + "/settings", {"scale": scale}, {"If-Match": tag}).status, 200)
+                daemon.sync(scan=True)
+                self.assertEqual(len(jobs()), len(before) + 1)
+
     def test_an_edited_folder_is_heard(self):
         self.put("in/a.obj", obj_text())
         self.put("in/cook.json", '{"scale": 2}')
