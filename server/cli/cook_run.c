@@ -112,7 +112,10 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 	if (error) {
 		r->failed++;
 		r->failed_rule += refused;
-		bool outside = error->code == HOB_ERR_OUTSIDE && r->options->if_outside;
+		/* A stage that lacks a layer outside the root says so in a failure of its own. */
+		bool names_root =
+			hob_str_find(hob_str_of(error->context), HOB_STR("below the watched root"), 0) != SIZE_MAX;
+		bool outside = (error->code == HOB_ERR_OUTSIDE || names_root) && r->options->if_outside;
 		fprintf(stderr, "%sfailed%s  %s: %s%s\n", color ? "\x1b[31m" : "", color ? "\x1b[0m" : "", path.text,
 				show(hob_str_of(unread ? why : error->context), &text),
 				outside ? r->options->if_outside : "");

@@ -90,6 +90,14 @@ class Stages(Scenario):
             self.put("parts/gone.usda", layer(QUAD % 1))
             daemon.wait_asset("art/stage.usda", "fresh")
 
+    def test_a_stage_whose_layers_are_above_it_names_the_option_for_them(self):
+        self.put("base.usda", layer(QUAD % 1))
+        self.put("deep/x.usda", "#usda 1.0\n(defaultPrim = \"W\" subLayers = [@../base.usda@])\n")
+        cook = lambda *options: subprocess.run([HOB, "cook", "x.usda", "--check", *options], cwd=self.art / "deep", capture_output=True, text=True, check=False)
+        done = cook()
+        self.assertEqual((done.returncode, "; or name a folder above that holds it: --root DIR" in done.stderr), (1, True), done.stderr)
+        self.assertEqual(cook("--root", self.art).returncode, 0)
+
     def test_a_picture_inside_a_package_cooks_it_once(self):
         self.put("box.usdz", package(png(200, 0, 0)))
         self.put("other.usda", layer(QUAD % 1))
