@@ -21,7 +21,7 @@ enum { AGENT_PROTOCOL = 1, AGENT_PATH = 4096 };
 
 typedef struct agent_options {
 	const char *folder, *url, *root, *base, *token_file, *ca_file, *who;
-	bool once, dry_run, yes, poll, quiet;
+	bool once, dry_run, yes, poll;
 } agent_options;
 
 typedef struct agent_file {
@@ -29,6 +29,7 @@ typedef struct agent_file {
 	sys_stat stat;
 	hob_sha256 digest, sent; /* version on the disk; version at the daemon */
 	bool on_disk, hashed, is_sent, seen, racy, busy;
+	bool told;		 /* that it is skipped */
 	int64_t gone_ms; /* sys_ticks_ms when it vanished */
 } agent_file;
 
@@ -37,8 +38,8 @@ typedef struct agent_tree {
 	uint32_t capacity, count;
 	hob_arena arena; /* memory of the ignore patterns */
 	const char **ignore;
-	uint32_t skipped, busy; /* names that cannot be sent; files to retry */
-	bool failed;			/* a folder could not be listed, or memory was short: nothing may be deleted */
+	uint32_t busy; /* files to retry */
+	bool failed;   /* a folder could not be listed, or memory was short: nothing may be deleted */
 } agent_tree;
 
 typedef struct agent {
@@ -51,6 +52,7 @@ typedef struct agent {
 	uint64_t seq;
 	bool in_step, offered_yes;
 	bool stop;		  /* a refusal that only the user can resolve */
+	bool stale;		  /* a file changed while it was sent: the differences are outdated */
 	uint64_t sent;	  /* total bytes of request bodies */
 	uint32_t changes; /* since the start */
 	int64_t next_ms;  /* sys_ticks_ms of the next retry; 0: never */
@@ -91,7 +93,7 @@ int agent_news_once(agent *a);
 /* ---- agent_main.c */
 
 /* Prints a line with the time; kept for `hob-agent status`. Any thread. */
-void agent_say(agent *a, const char *fmt, ...) HOB_PRINTF(2, 3);
+void agent_say(const char *fmt, ...) HOB_PRINTF(1, 2);
 /* A member of a JSON object; empty if there is none. */
 hobc_json agent_member(hobc_json object, const char *key);
 /* The text of a member; false if there is none, or if it is longer than `out`. */
@@ -100,6 +102,8 @@ uint64_t agent_number(hobc_json value); /* 0 if it is not a number */
 /* Sends a request with a JSON body; the answer must be a JSON object. On failure a->problem says why. */
 bool agent_ask(agent *a, const fetch_request *request, int *status, hob_buf *answer);
 hobc_json agent_json(const hob_buf *answer);
+/* Sets a->problem and a->stop: this is no answer of a Hob daemon. False. */
+bool agent_strange(agent *a, int status);
 /* Sets a->problem: "the daemon refuses (403): this token ...; HINT". */
 void agent_problem(agent *a, int status, hobc_json answer);
 

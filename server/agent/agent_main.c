@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Exit codes: 0 done, 1 assets failed, 2 usage or a refusal, 3 no answer from the daemon, 4 deletions
- * wait. */
+/* Exit codes: 0 done, 1 assets failed, 2 usage or a refusal, 3 no answer from the daemon or a folder that
+ * cannot be listed, 4 deletions wait. */
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_AWAY = 3, EXIT_YES = 4 };
 enum {
 	HEARTBEAT_MS = 60000,
@@ -43,15 +43,17 @@ static void write_status(const agent *a)
 	hob_buf text = {0};
 	hob_buf_printf(&text, "%s -> %s root %s%s%s: %s\n", a->folder, a->options.url, a->options.root,
 				   a->options.base[0] ? "/" : "", a->options.base, a->in_step ? "in step" : "not connected");
+	sys_hold(true);
 	for (uint32_t i = line_count > LINES ? line_count - LINES : 0; i < line_count; i++)
 		hob_buf_printf(&text, "  %s\n", lines[i % LINES]);
+	sys_hold(false);
 	snprintf(path, sizeof path, "%s/status", a->state);
 	if (a->state[0] && !text.failed)
 		(void)!sys_replace(path, hob_buf_bytes(&text));
 	hob_buf_release(&text);
 }
 
-void agent_say(agent *a, const char *fmt, ...)
+void agent_say(const char *fmt, ...)
 {
 	char text[LINE_BYTES - 16], line[LINE_BYTES], clock[16];
 	va_list args;
@@ -63,12 +65,13 @@ void agent_say(agent *a, const char *fmt, ...)
 		if ((uint8_t)*c < 0x20 || *c == 0x7F)
 			*c = '?';
 	time_t now = (time_t)(sys_now_ms() / 1000);
+	sys_hold(true);
 	strftime(clock, sizeof clock, "%H:%M:%S", localtime(&now));
 	snprintf(line, sizeof line, "%s %s", clock, text);
-	if (!a->options.quiet)
-		printf("%s\n", line);
+	printf("%s\n", line);
 	fflush(stdout);
 	memcpy(lines[line_count++ % LINES], line, sizeof line);
+	sys_hold(false);
 }
 
 hobc_json agent_json(const hob_buf *answer)
@@ -103,17 +106,22 @@ void agent_problem(agent *a, int status, hobc_json answer)
 			 hint[0] ? "; " : "", hint);
 }
 
+bool agent_strange(agent *a, int status)
+{
+	snprintf(a->problem, sizeof a->problem, "%s does not answer like a Hob daemon (HTTP %d)", a->options.url,
+			 status);
+	a->stop = true;
+	return false;
+}
+
 bool agent_ask(agent *a, const fetch_request *request, int *status, hob_buf *answer)
 {
 	hob_error error = {0};
 	bool ok = agent_fetch_send(a->fetch, request, status, answer, &a->sent, &error);
 	if (!ok)
 		snprintf(a->problem, sizeof a->problem, "%s", error.context);
-	else if (answer->size > 0 && answer->data[0] != '{') {
-		snprintf(a->problem, sizeof a->problem, "%s does not answer like a Hob daemon (HTTP %d)",
-				 a->options.url, *status);
-		a->stop = !(ok = false);
-	}
+	else if (answer->size > 0 && answer->data[0] != '{')
+		ok = agent_strange(a, *status);
 	a->in_step = a->in_step && ok;
 	return ok;
 }
@@ -144,7 +152,7 @@ static bool read_options(int argc, char **argv, agent_options *o)
 			take_text(argc, argv, &i, "--cacert", &o->ca_file) ||
 			take_text(argc, argv, &i, "--who", &o->who) || take_flag(argv[i], "--once", &o->once) ||
 			take_flag(argv[i], "--dry-run", &o->dry_run) || take_flag(argv[i], "--yes", &o->yes) ||
-			take_flag(argv[i], "--poll", &o->poll) || take_flag(argv[i], "--quiet", &o->quiet))
+			take_flag(argv[i], "--poll", &o->poll))
 			continue;
 		const char **operand = o->folder ? &o->url : &o->folder;
 		if (argv[i][0] == '-' || *operand) {
@@ -257,20 +265,22 @@ static int run_once(agent *a)
 	for (int tries = 0; tries < 50 && !a->stop; tries++) {
 		bool ok = agent_sync(a);
 		if (!ok && !a->stop)
-			agent_say(a, "%s", a->problem);
+			agent_say("%s", a->problem);
 		if (a->offered_yes)
 			return EXIT_YES;
 		if (ok && a->next_ms == 0)
 			return a->options.dry_run ? 0 : agent_news_once(a);
 		if (ok && a->options.dry_run && a->tree.busy == 0)
 			return 0;
+		if (ok && a->tree.failed && a->tree.busy == 0)
+			return EXIT_AWAY;
 		int64_t left = a->next_ms - sys_ticks_ms();
 		if (!ok && tries >= 3)
 			return EXIT_AWAY;
 		sys_sleep_ms(left > 0 ? (uint32_t)left : 1);
 		agent_tree_retry(a);
 	}
-	agent_say(a, "%s", a->problem[0] ? a->problem : "some files are still being written");
+	agent_say("%s", a->problem[0] ? a->problem : "some files are still being written");
 	return a->stop ? EXIT_USAGE : EXIT_AWAY;
 }
 
@@ -301,9 +311,9 @@ static int run_for_ever(agent *a)
 		if (again || !a->in_step || (a->next_ms && sys_ticks_ms() >= a->next_ms)) {
 			bool ok = agent_sync(a);
 			if (!ok && was_in_step)
-				agent_say(a, "waiting for the daemon: %s", a->problem);
+				agent_say("waiting for the daemon: %s", a->problem);
 			else if (!ok && !a->stop && backoff == 500)
-				agent_say(a, "%s", a->problem);
+				agent_say("%s", a->problem);
 			backoff = ok ? 500 : backoff * 2 < BACKOFF_MAX_MS ? backoff * 2 : BACKOFF_MAX_MS;
 			if (!ok)
 				a->next_ms = sys_ticks_ms() + backoff;
@@ -336,7 +346,7 @@ static int run_for_ever(agent *a)
 			beat_ms = sys_ticks_ms() + HEARTBEAT_MS;
 		}
 	}
-	agent_say(a, "%s", a->problem);
+	agent_say("%s", a->problem);
 	write_status(a);
 	return EXIT_USAGE;
 }
@@ -376,7 +386,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (note)
-		agent_say(&a, "%s", note);
+		agent_say("%s", note);
 	agent_tree_touch(&a, (hob_str){0});
 	int code = a.watch ? run_for_ever(&a) : run_once(&a);
 	agent_tree_save(&a);

@@ -20,7 +20,7 @@ static void put_growth(hob_buf *line, hobc_json data)
 		hob_buf_printf(line, "  %+.0f %% triangles", (after - before) * 100 / before);
 }
 
-static void say_event(agent *a, hobc_json data)
+static void say_event(hobc_json data)
 {
 	char name[AGENT_PATH + 300], kind[64], text[4096];
 	hob_buf line = {0};
@@ -34,7 +34,7 @@ static void say_event(agent *a, hobc_json data)
 		put_growth(&line, data);
 	}
 	if (agent_text(data, "asset", name, sizeof name))
-		agent_say(a, "%s%.*s", name, HOB_FMT(hob_buf_str(&line)));
+		agent_say("%s%.*s", name, HOB_FMT(hob_buf_str(&line)));
 	hob_buf_release(&line);
 }
 
@@ -62,7 +62,7 @@ static void wait_for_events(agent *a, agent_fetch *fetch, hob_buf *since)
 		hobc_json items = agent_member(agent_json(&answer), "items"), item;
 		char next[256];
 		for (size_t at = 0; hobc_json_item(items, &at, &item);)
-			say_event(a, agent_member(item, "data"));
+			say_event(agent_member(item, "data"));
 		if (agent_text(agent_json(&answer), "next", next, sizeof next)) {
 			hob_buf_clear(since);
 			hob_buf_put_str(since, hob_str_of(next));
@@ -104,7 +104,7 @@ int agent_news_once(agent *a)
 		for (code = 0; hobc_json_item(failed, &at, &item);)
 			if (hobc_json_text(item, name, sizeof name) &&
 				hob_str_starts(hob_str_of(name), hob_buf_str(&prefix))) {
-				agent_say(a, "failed %s", name);
+				agent_say("failed %s", name);
 				code = 1;
 			}
 		hob_buf_release(&prefix);
@@ -112,7 +112,7 @@ int agent_news_once(agent *a)
 		agent_problem(a, status, agent_json(&answer));
 	}
 	if (code == 3)
-		agent_say(a, "%s", a->problem);
+		agent_say("%s", a->problem);
 	hob_buf_release(&body);
 	hob_buf_release(&answer);
 	return code;

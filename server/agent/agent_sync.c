@@ -9,11 +9,13 @@
 enum {
 	CHANGES_MAX = 2000,
 	BODY_MAX = 900000,
-	GRACE_MS = 400,	  /* wait for a missing file to reappear: programs save by rename and write */
-	BUSY_MS = 300,	  /* wait before a busy file is retried */
-	RETRY_MS = 2000,  /* wait before a silent daemon is asked again */
-	ROUNDS_MAX = 4,	  /* attempts to send one list whose blobs are missing */
-	SHARE_OF_ALL = 5, /* if 1/5 of the files vanish at once, the user must confirm */
+	GRACE_MS = 400,	   /* wait for a missing file to reappear: programs save by rename and write */
+	BUSY_MS = 300,	   /* wait before a busy file is retried */
+	RETRY_MS = 2000,   /* wait before a silent daemon is asked again */
+	LIST_MS = 10000,   /* wait before folders that could not be listed are tried again */
+	ROUNDS_MAX = 4,	   /* attempts to send one list whose blobs are missing */
+	ASK_BYTES = 16384, /* a single smaller file is sent without asking whether it is there */
+	SHARE_OF_ALL = 5,  /* if 1/5 of the files vanish at once, the user must confirm */
 	FEW = 3,
 	UPLOAD_SILENCE_MS = 120000
 };
@@ -113,7 +115,7 @@ static void take_remote_file(agent *a, hob_str path, hobc_json item, const hob_s
 		return;
 	}
 	if ((int64_t)agent_number(agent_member(item, "mtime_ms")) > f->stat.mtime_ns / 1000000) {
-		agent_say(a, "%s: somebody else saved it later; the daemon keeps that version", f->path.data);
+		agent_say("%s: somebody else saved it later; the daemon keeps that version", f->path.data);
 		mark_sent(f);
 	}
 }
@@ -192,14 +194,16 @@ static bool open_session(agent *a)
 	hob_json_close(&body, '}');
 	bool ok = take_picture(a, &p) && ask_mirror(a, "PUT", "session", &body, &status, &answer);
 	hob_sha256 theirs, mine = agent_tree_digest(p.files, p.count, 0);
-	ok = ok && agent_text(agent_json(&answer), "session", text, sizeof a->session) &&
-		 parse_digest(agent_member(agent_json(&answer), "tree"), &theirs);
+	if (ok && (!agent_text(agent_json(&answer), "session", text, sizeof a->session) ||
+			   text[strspn(text, "0123456789abcdef")] ||
+			   !parse_digest(agent_member(agent_json(&answer), "tree"), &theirs)))
+		ok = agent_strange(a, status);
 	if (ok) {
 		memcpy(a->session, text, sizeof a->session);
 		a->seq = 0;
 		a->in_step = true;
 		if (agent_text(agent_json(&answer), "note", text, sizeof text) && text[0])
-			agent_say(a, "%s", text);
+			agent_say("%s", text);
 		bool equal = hob_sha256_equal(&mine, &theirs);
 		for (uint32_t i = 0; i < a->tree.capacity; i++)
 			if (a->tree.slots[i])
@@ -210,7 +214,7 @@ static bool open_session(agent *a)
 		a->in_step = ok;
 	}
 	if (ok)
-		agent_say(a, "connected to %s as %s: %u files", a->options.url, a->who, p.count);
+		agent_say("connected to %s as %s: %u files", a->options.url, a->who, p.count);
 	free(p.files);
 	hob_buf_release(&body);
 	hob_buf_release(&answer);
@@ -284,6 +288,11 @@ static bool find_differences(agent *a, differences *out, int64_t *wait_ms)
 				out->items[out->count++] = (difference){f, from};
 		}
 	int64_t now = sys_ticks_ms();
+	/* Files of a folder that is itself gone, such as a renamed one, were not deleted. */
+	if (ok && gone_count > 0 && sys_look(a->folder, (hob_str){0}, NULL) != SYS_FOLDER) {
+		agent_tree_touch(a, (hob_str){0});
+		gone_count = 0;
+	}
 	for (uint32_t i = 0; ok && i < gone_count; i++)
 		out->gone += !used[i];
 	bool many = out->gone >= FEW && (uint64_t)out->gone * SHARE_OF_ALL > sent && !a->options.yes;
@@ -297,8 +306,7 @@ static bool find_differences(agent *a, differences *out, int64_t *wait_ms)
 			out->items[out->count++] = (difference){NULL, gone[i]};
 	}
 	if (ok && many && *wait_ms < 0 && !a->offered_yes)
-		agent_say(a,
-				  "%u of %u files are gone, which is more than a fifth: nothing is deleted until you start "
+		agent_say("%u of %u files are gone, which is more than a fifth: nothing is deleted until you start "
 				  "again with --yes",
 				  out->gone, sent);
 	a->offered_yes = many && *wait_ms < 0;
@@ -351,14 +359,16 @@ static bool upload(agent *a, agent_file *f, uint64_t from)
 		a->stop = status == 401 || status == 403 || status == 413;
 		/* 400: the file changed while it was sent. 409: the stored part is gone. */
 		ok = status == 400 || status == 409;
-		same = ok ? false : same;
+		same = !ok;
 	}
 	if (file)
 		sys_close(file);
 	if (!same) {
+		hob_sha256 before = f->digest;
 		f->hashed = false;
 		agent_tree_touch(a, f->path);
-		ok = ok || a->in_step;
+		ok = status != 400 || !hob_sha256_equal(&before, &f->digest);
+		a->stale = ok;
 	}
 	hob_buf_release(&answer);
 	return ok;
@@ -381,19 +391,24 @@ static bool upload_missing(agent *a, const differences *d, uint32_t first, uint3
 	hob_buf body = {0}, answer = {0};
 	int status;
 	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("digests", '['));
-	size_t none = body.size;
+	uint32_t puts = 0;
+	agent_file *last = NULL;
 	for (uint32_t i = first; i < end; i++)
-		if (d->items[i].put && !d->items[i].gone)
-			hob_json_digest(&body, &d->items[i].put->digest);
-	bool any = body.size > none;
+		if (d->items[i].put && !d->items[i].gone) {
+			last = d->items[i].put;
+			hob_json_digest(&body, &last->digest);
+			puts++;
+		}
 	hob_json_close(&body, ']');
 	hob_json_close(&body, '}');
-	bool ok = !any || ask_mirror(a, "POST", "have", &body, &status, &answer);
+	bool alone = puts == 1 && last->stat.size <= ASK_BYTES;
+	bool ok =
+		alone ? upload(a, last, 0) : puts == 0 || ask_mirror(a, "POST", "have", &body, &status, &answer);
 	hobc_json missing = agent_member(agent_json(&answer), "missing"), item;
 	hobc_json held = agent_member(agent_json(&answer), "held");
 	size_t at = 0;
 	/* The answer has the order of the request. */
-	for (uint32_t i = first; ok && hobc_json_item(missing, &at, &item);) {
+	for (uint32_t i = first; ok && !a->stale && hobc_json_item(missing, &at, &item);) {
 		hob_sha256 digest;
 		ok = parse_digest(item, &digest);
 		while (ok && i < end &&
@@ -407,13 +422,13 @@ static bool upload_missing(agent *a, const differences *d, uint32_t first, uint3
 	return ok;
 }
 
-static void say_notes(agent *a, hobc_json notes)
+static void say_notes(hobc_json notes)
 {
 	hobc_json note;
 	char path[AGENT_PATH], text[1024];
 	for (size_t at = 0; hobc_json_item(notes, &at, &note);)
 		if (agent_text(note, "path", path, sizeof path) && agent_text(note, "text", text, sizeof text))
-			agent_say(a, "%s %s", path, text);
+			agent_say("%s %s", path, text);
 }
 
 static void take_done(agent *a, const differences *d, uint32_t first, uint32_t end)
@@ -427,7 +442,7 @@ static void take_done(agent *a, const differences *d, uint32_t first, uint32_t e
 	}
 }
 
-/* Sends one list. Blobs may be evicted between two requests, so it tries several times. */
+/* Sends one list, unless a->stale. Blobs may be evicted between two requests, so it tries several times. */
 static bool send_list(agent *a, const differences *d, uint32_t first, uint32_t end)
 {
 	hob_buf body = {0}, answer = {0};
@@ -435,47 +450,54 @@ static bool send_list(agent *a, const differences *d, uint32_t first, uint32_t e
 	bool done = false, ok = true;
 	for (int round = 0; ok && !done && round < ROUNDS_MAX; round++) {
 		ok = upload_missing(a, d, first, end);
+		if (!ok || a->stale)
+			break;
 		hob_buf_clear(&body);
 		hob_buf_printf(&body, "{\"session\":\"%s\",\"seq\":%llu,\"changes\":[", a->session,
 					   (unsigned long long)a->seq + 1);
 		for (uint32_t i = first; i < end; i++)
 			put_change(&body, &d->items[i]);
 		hob_buf_put_str(&body, HOB_STR("]}"));
-		ok = ok && ask_mirror(a, "POST", "changes", &body, &status, &answer);
+		ok = ask_mirror(a, "POST", "changes", &body, &status, &answer);
 		hobc_json item;
 		done = ok && !hobc_json_item(agent_member(agent_json(&answer), "missing"), &(size_t){0}, &item);
 	}
 	if (done) {
 		a->seq++;
-		say_notes(a, agent_member(agent_json(&answer), "notes"));
+		say_notes(agent_member(agent_json(&answer), "notes"));
 		take_done(a, d, first, end);
 	}
+	a->stale = ok && !done;
 	hob_buf_release(&body);
 	hob_buf_release(&answer);
-	return done || (ok && a->in_step);
+	return ok;
 }
 
 static void say_change(agent *a, const difference *d)
 {
 	if (d->put && d->gone)
-		agent_say(a, "%s %s -> %s", a->options.dry_run ? "would move" : "moved", d->gone->path.data,
+		agent_say("%s %s -> %s", a->options.dry_run ? "would move" : "moved", d->gone->path.data,
 				  d->put->path.data);
 	else
-		agent_say(a, "%s%s %s", a->options.dry_run ? "would " : "",
+		agent_say("%s%s %s", a->options.dry_run ? "would " : "",
 				  d->put			   ? a->options.dry_run ? "send" : "sent"
 				  : a->options.dry_run ? "delete"
 									   : "deleted",
 				  d->put ? d->put->path.data : d->gone->path.data);
 }
 
+static void wait_at_most(int64_t *wait_ms, int64_t ms)
+{
+	*wait_ms = *wait_ms < 0 || *wait_ms > ms ? ms : *wait_ms;
+}
+
 bool agent_sync(agent *a)
 {
 	differences d = {0};
 	int64_t wait = -1;
+	a->stale = false;
 	bool ok = (a->in_step || open_session(a)) && find_differences(a, &d, &wait);
-	if (ok && a->tree.busy > 0)
-		wait = wait < 0 || wait > BUSY_MS ? BUSY_MS : wait;
-	for (uint32_t first = 0, end; ok && first < d.count; first = end) {
+	for (uint32_t first = 0, end; ok && !a->stale && first < d.count; first = end) {
 		size_t bytes = 0;
 		for (end = first; end < d.count && end - first < CHANGES_MAX && bytes < BODY_MAX; end++) {
 			const difference *item = &d.items[end];
@@ -484,14 +506,18 @@ bool agent_sync(agent *a)
 		}
 		if (!a->options.dry_run)
 			ok = send_list(a, &d, first, end);
-		for (uint32_t i = first; ok && i < end && (a->options.dry_run || d.count <= 20); i++)
+		for (uint32_t i = first; ok && !a->stale && i < end && (a->options.dry_run || d.count <= 20); i++)
 			say_change(a, &d.items[i]);
-		if (ok && !a->options.dry_run && d.count > 20)
-			agent_say(a, "%u of %u changes sent", end, d.count);
+		if (ok && !a->stale && !a->options.dry_run && d.count > 20)
+			agent_say("%u of %u changes sent", end, d.count);
 	}
 	free(d.items);
+	if (a->tree.failed)
+		wait_at_most(&wait, LIST_MS);
 	if (!ok)
-		wait = RETRY_MS;
+		wait_at_most(&wait, RETRY_MS);
+	if (a->stale || a->tree.busy > 0)
+		wait_at_most(&wait, BUSY_MS);
 	a->next_ms = wait < 0 ? 0 : sys_ticks_ms() + wait;
 	return ok;
 }

@@ -9,11 +9,10 @@
 
 enum { READ_BYTES = 256 << 10, FIRST_SLOTS = 1024, IGNORE_MAX = 1100, RACY_MS = 2000, TRIES = 3 };
 
-/* Temporary files of safe saves, and backups. */
-static const char *const always_ignored[] = {
-	"**/~$*",	  "**/*.tmp",	"**/*.blend@",		"**/*.blend1",	  "**/*.blend2",
-	"**/*.swp",	  "**/*~",		"**/Thumbs.db",		"**/desktop.ini", "**/.DS_Store",
-	"**/.git/**", "**/.svn/**", "**/.hob-mirror/**"};
+/* Names of temporary files of safe saves, of backups, and of folders of other programs. */
+static const char *const always_ignored[] = {"~$*",	  "*.tmp", "*.blend@",	 "*.blend1",	"*.blend2",
+											 "*.swp", "*~",	   "Thumbs.db",	 "desktop.ini", ".DS_Store",
+											 ".git",  ".svn",  ".hob-mirror"};
 
 /* ---- the table */
 
@@ -155,12 +154,6 @@ static bool read_ignore(agent *a, hob_error *err)
 	hob_arena_init(&tree->arena, (size_t)1 << 20);
 	tree->ignore = HOB_NEW(&tree->arena, const char *, IGNORE_MAX + 1);
 	bool ok = tree->ignore != NULL;
-	for (size_t i = 0; ok && i < HOB_COUNT_OF(always_ignored); i++) {
-		hob_str pattern = hob_str_of(always_ignored[i]);
-		/* "**" + "/" requires a folder; the rest of the pattern also matches in the top folder. */
-		ok = add_pattern(tree, &count, pattern) &&
-			 add_pattern(tree, &count, hob_str_sub(pattern, 3, pattern.len));
-	}
 	snprintf(path, sizeof path, "%s/.hobignore", a->folder);
 	if (ok && sys_read_whole(path, &text))
 		for (size_t from = 0, to; ok && from < text.size; from = to + 1) {
@@ -286,8 +279,11 @@ static bool hash_once(agent *a, agent_file *f, bool *gone)
 	ok = ok && got == 0 && sys_stat_open(file, &after) && same_stat(&before, &after) && size == after.size;
 	sys_close(file);
 	free(room);
-	if (!ok)
+	/* Somebody who writes since the first look may not have changed its stat yet. */
+	file = ok ? sys_open(a->folder, f->path, &locked) : NULL;
+	if (!file)
 		return false;
+	sys_close(file);
 	f->digest = digest;
 	f->stat = after;
 	f->hashed = true;
@@ -319,7 +315,7 @@ static void look_at_file(agent *a, agent_file *f, const sys_stat *stat)
 		return;
 	}
 	if (!whole && !f->busy)
-		agent_say(a, "waiting for %s: another program writes or locks it", f->path.data);
+		agent_say("waiting for %s: another program writes or locks it", f->path.data);
 	a->tree.busy += !whole;
 	f->busy = !whole;
 	/* An unreadable file keeps its version at the daemon. */
@@ -332,20 +328,43 @@ typedef struct scan {
 	hob_buf folders; /* names of its subfolders, each NUL-terminated */
 } scan;
 
+/* Whether a path is left out by a name in it that begins at or after byte `from`, or by .hobignore. */
+static bool is_ignored(const agent *a, hob_str path, size_t from, bool is_folder)
+{
+	char inside[AGENT_PATH];
+	for (size_t to; from < path.len; from = to + 1) {
+		to = hob_str_find(path, HOB_STR("/"), from);
+		to = to == SIZE_MAX ? path.len : to;
+		for (size_t i = 0; i < HOB_COUNT_OF(always_ignored); i++)
+			if (hob_glob_match(hob_str_of(always_ignored[i]), hob_str_sub(path, from, to)))
+				return true;
+	}
+	if (!a->tree.ignore[0])
+		return false;
+	snprintf(inside, sizeof inside, "%.*s/x", HOB_FMT(path));
+	return hob_glob_match_any(a->tree.ignore, path) ||
+		   (is_folder && hob_glob_match_any(a->tree.ignore, hob_str_of(inside)));
+}
+
+/* Says it once; a folder may be listed every two seconds. */
+static void say_skipped(agent *a, hob_str path, const char *what, const char *why)
+{
+	agent_file *f = agent_tree_place(&a->tree, path);
+	if (f && !f->told)
+		agent_say("skipped %.*s: %s%s", HOB_FMT(path), what, why);
+	if (f)
+		f->told = true;
+}
+
 static bool may_send(agent *a, hob_str path, const char *why, bool is_folder)
 {
-	if (!why)
-		why = hob_path_unportable(path);
-	char inside[AGENT_PATH];
-	snprintf(inside, sizeof inside, "%.*s/x", HOB_FMT(path));
-	if (hob_glob_match_any(a->tree.ignore, path) ||
-		(is_folder && hob_glob_match_any(a->tree.ignore, hob_str_of(inside))))
+	if (is_ignored(a, path, path.len - hob_path_name(path).len, is_folder))
 		return false;
 	if (!why)
-		return true;
-	a->tree.skipped++;
-	agent_say(a, "skipped %.*s: the name %s", HOB_FMT(path), why);
-	return false;
+		why = hob_path_unportable(path);
+	if (why)
+		say_skipped(a, path, "the name ", why);
+	return !why;
 }
 
 static void on_item(void *user, hob_str name, sys_kind kind, const sys_stat *stat, const char *why)
@@ -358,8 +377,7 @@ static void on_item(void *user, hob_str name, sys_kind kind, const sys_stat *sta
 	if (f && f->on_disk) { /* known to be unchanged */
 		look_at_file(s->a, f, stat);
 	} else if (kind == SYS_LINK) {
-		s->a->tree.skipped++;
-		agent_say(s->a, "skipped %.*s: links and junctions are not followed", HOB_FMT(text));
+		say_skipped(s->a, text, "links and junctions are not followed", "");
 	} else if ((kind == SYS_FILE || kind == SYS_FOLDER) && may_send(s->a, text, why, kind == SYS_FOLDER)) {
 		if (kind == SYS_FOLDER)
 			hob_buf_printf(&s->folders, "%.*s%c", HOB_FMT(name), 0);
@@ -405,46 +423,58 @@ static void vanish_below(agent *a, hob_str folder, bool all)
 	}
 }
 
-static bool is_ignored(agent *a, hob_str path)
+static void touch_file(agent *a, hob_str path, agent_file *f, const sys_stat *stat)
 {
-	return hob_glob_match_any(a->tree.ignore, path);
+	if (!f || !f->on_disk)
+		vanish_below(a, path, true);
+	if (!f && !may_send(a, path, NULL, false))
+		return;
+	f = agent_tree_place(&a->tree, path);
+	if (f)
+		look_at_file(a, f, stat);
+	else
+		a->tree.failed = true;
+}
+
+/* A failure ends with the next look at everything: what a part shows says nothing of the rest. */
+static void touch_folder(agent *a, hob_str path)
+{
+	bool failed_before = a->tree.failed;
+	for (uint32_t i = 0; i < a->tree.capacity; i++)
+		if (a->tree.slots[i])
+			a->tree.slots[i]->seen = false;
+	a->tree.failed = false;
+	if (path.len == 0 || may_send(a, path, NULL, true))
+		scan_folder(a, path);
+	if (!a->tree.failed)
+		vanish_below(a, path, false);
+	else if (!failed_before)
+		agent_say("not everything below %s can be listed: nothing is deleted meanwhile", a->folder);
+	a->tree.failed = a->tree.failed || (failed_before && path.len > 0);
 }
 
 void agent_tree_touch(agent *a, hob_str path)
 {
 	sys_stat stat;
-	if (is_ignored(a, path))
+	if (is_ignored(a, path, 0, false))
 		return;
 	sys_kind kind = sys_look(a->folder, path, &stat);
 	agent_file *f = find(&a->tree, path);
 	if (kind == SYS_FILE) {
-		vanish_below(a, path, true);
-		if (f || may_send(a, path, NULL, false)) {
-			f = agent_tree_place(&a->tree, path);
-			if (f)
-				look_at_file(a, f, &stat);
-			else
-				a->tree.failed = true;
-		}
+		touch_file(a, path, f, &stat);
 		return;
 	}
 	if (f)
 		vanish(f);
 	if (kind == SYS_FOLDER) {
-		for (uint32_t i = 0; i < a->tree.capacity; i++)
-			if (a->tree.slots[i])
-				a->tree.slots[i]->seen = false;
-		a->tree.failed = false;
-		if (path.len == 0 || may_send(a, path, NULL, true))
-			scan_folder(a, path);
-		if (!a->tree.failed)
-			vanish_below(a, path, false);
-		return;
-	}
-	if (path.len > 0)
+		touch_folder(a, path);
+	} else if (path.len > 0) {
 		vanish_below(a, path, true);
-	else
-		a->tree.failed = true; /* the folder itself is gone, like an unplugged drive: deletes nothing */
+	} else { /* such as an unplugged drive */
+		if (!a->tree.failed)
+			agent_say("%s is gone: nothing is deleted until it is back", a->folder);
+		a->tree.failed = true;
+	}
 }
 
 void agent_tree_retry(agent *a)

@@ -1,8 +1,8 @@
 /* sys.h - the agent's system interface: files, clocks, a thread, the folder of its own files.
  *
  * Paths are UTF-8 with '/', relative to the watched folder ("" = itself). Links, junctions and mount points
- * are never followed. On Windows, names are NFC on this side, long paths work, and a path whose last name
- * differs in case from the one on the disk does not exist. */
+ * are never followed. On Windows, names are NFC on this side, long paths work, and a path that differs in
+ * case from the one on the disk does not exist. */
 #ifndef AGENT_SYS_H
 #define AGENT_SYS_H
 
@@ -35,6 +35,7 @@ int64_t sys_ticks_ms(void); /* never set back */
 void sys_sleep_ms(uint32_t ms);
 void sys_who(char *out, size_t room); /* "anna@PC7" */
 bool sys_thread(void (*run)(void *user), void *user);
+void sys_hold(bool hold); /* the lock of the lines that threads print */
 
 /* The folder for the agent's own files, created if necessary. Never below the watched folder. */
 bool sys_state_folder(char *out, size_t room);

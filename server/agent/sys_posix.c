@@ -189,6 +189,12 @@ bool sys_thread(void (*run)(void *user), void *user)
 	return true;
 }
 
+void sys_hold(bool hold)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	(void)(hold ? pthread_mutex_lock : pthread_mutex_unlock)(&lock);
+}
+
 static bool make_folders(char *path)
 {
 	for (char *at = path + 1; *at; at++)

@@ -71,12 +71,15 @@ static int64_t unix_ns(FILETIME time)
 	return (ticks - epoch_ticks) * 100;
 }
 
-static sys_kind kind_of(DWORD attributes)
+/* A reparse point that names another place is a link; others, such as files of OneDrive, open like any. */
+static sys_kind kind_of(const WIN32_FIND_DATAW *found)
 {
-	return attributes & FILE_ATTRIBUTE_REPARSE_POINT ? SYS_LINK
-		   : attributes & FILE_ATTRIBUTE_DIRECTORY	 ? SYS_FOLDER
-		   : attributes & FILE_ATTRIBUTE_DEVICE		 ? SYS_OTHER
-													 : SYS_FILE;
+	DWORD attributes = found->dwFileAttributes;
+	return attributes & FILE_ATTRIBUTE_REPARSE_POINT && IsReparseTagNameSurrogate(found->dwReserved0)
+			   ? SYS_LINK
+		   : attributes & FILE_ATTRIBUTE_DIRECTORY ? SYS_FOLDER
+		   : attributes & FILE_ATTRIBUTE_DEVICE	   ? SYS_OTHER
+												   : SYS_FILE;
 }
 
 static sys_stat stat_of(const WIN32_FIND_DATAW *found)
@@ -86,43 +89,105 @@ static sys_stat stat_of(const WIN32_FIND_DATAW *found)
 					  .ctime_ns = unix_ns(found->ftCreationTime)};
 }
 
-/* The name on the disk must equal the requested one: "Duck" is not "duck". */
+static bool find_name(const wchar_t *path, WIN32_FIND_DATAW *found)
+{
+	HANDLE search = FindFirstFileW(path, found);
+	if (search != INVALID_HANDLE_VALUE)
+		FindClose(search);
+	return search != INVALID_HANDLE_VALUE;
+}
+
+/* Appends a name to a path of `used` units, as it is or else decomposed, as Macs write it. The path then has
+ * it as the disk spells it: with its case, and not the short name of DOS. */
+static bool add_name(wchar_t path[WIDE_PATH], size_t *used, hob_str name, WIN32_FIND_DATAW *found)
+{
+	wchar_t *wide = agent_wide_text(name), other[512];
+	size_t length = wide ? wcslen(wide) : 0;
+	bool fits = length > 0 && length < 256 && *used + 600 < WIDE_PATH, there = false;
+	path[*used] = L'\\';
+	if (fits) {
+		wcscpy(path + *used + 1, wide);
+		there = find_name(path, found);
+		int size = there ? 0 : NormalizeString(NormalizationD, wide, (int)length, other, 511);
+		if (size > 0) {
+			other[size] = 0;
+			wcscpy(path + *used + 1, other);
+			there = find_name(path, found);
+		}
+	}
+	free(wide);
+	if (there) {
+		wcscpy(path + *used + 1, found->cFileName);
+		*used += 1 + wcslen(found->cFileName);
+	}
+	path[*used] = 0;
+	return there;
+}
+
+/* The path on the disk, for free(), or NULL. `spelled`: its names as on the disk, missing ones as given. */
+static wchar_t *find_path(const char *folder, hob_str path, hob_buf *spelled, WIN32_FIND_DATAW *found)
+{
+	wchar_t *base = agent_wide_path(folder, (hob_str){0}), *out = calloc(WIDE_PATH, sizeof *out);
+	size_t used = base ? wcslen(base) : 0;
+	bool there = base && out && used + 600 < WIDE_PATH;
+	if (there)
+		wcscpy(out, base);
+	for (size_t from = 0, to; from < path.len; from = to + 1) {
+		to = hob_str_find(path, HOB_STR("/"), from);
+		to = to == SIZE_MAX ? path.len : to;
+		hob_str name = hob_str_sub(path, from, to);
+		there = there && add_name(out, &used, name, found);
+		hob_buf_printf(spelled, "%s", from > 0 ? "/" : "");
+		if (there)
+			there = agent_put_narrow(spelled, found->cFileName, wcslen(found->cFileName));
+		else
+			hob_buf_put_str(spelled, name);
+	}
+	free(base);
+	if (there)
+		return out;
+	free(out);
+	return NULL;
+}
+
+bool agent_spelled(const char *folder, hob_str path, hob_buf *out)
+{
+	WIN32_FIND_DATAW found;
+	free(find_path(folder, path, out, &found));
+	return !out->failed && hob_str_equal(hob_buf_str(out), path);
+}
+
 sys_kind sys_look(const char *folder, hob_str path, sys_stat *out)
 {
 	WIN32_FIND_DATAW found;
-	wchar_t *wide = agent_wide_path(folder, path);
-	if (!wide)
-		return SYS_NONE;
 	if (path.len == 0) {
-		DWORD attributes = GetFileAttributesW(wide);
+		wchar_t *wide = agent_wide_path(folder, path);
+		DWORD attributes = wide ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
 		free(wide);
 		return attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY ? SYS_FOLDER
 																							  : SYS_NONE;
 	}
-	HANDLE search = FindFirstFileW(wide, &found);
+	hob_buf spelled = {0};
+	wchar_t *wide = find_path(folder, path, &spelled, &found);
+	bool same = wide && hob_str_equal(hob_buf_str(&spelled), path);
+	hob_buf_release(&spelled);
 	free(wide);
-	if (search == INVALID_HANDLE_VALUE)
-		return SYS_NONE;
-	FindClose(search);
-	hob_buf name = {0};
-	bool same = agent_put_narrow(&name, found.cFileName, wcslen(found.cFileName)) &&
-				hob_str_equal(hob_buf_str(&name), hob_path_name(path));
-	hob_buf_release(&name);
 	if (!same)
 		return SYS_NONE;
 	if (out)
 		*out = stat_of(&found);
-	return kind_of(found.dwFileAttributes);
+	return kind_of(&found);
 }
 
 bool sys_list(const char *folder, hob_str path, sys_item *item, void *user)
 {
 	WIN32_FIND_DATAW found;
-	hob_buf pattern = {0};
-	hob_buf_printf(&pattern, "%.*s%s*", HOB_FMT(path), path.len > 0 ? "/" : "");
-	wchar_t *wide = agent_wide_path(folder, hob_buf_str(&pattern));
-	HANDLE search = wide ? FindFirstFileW(wide, &found) : INVALID_HANDLE_VALUE;
-	hob_buf_release(&pattern);
+	hob_buf spelled = {0};
+	wchar_t *wide = find_path(folder, path, &spelled, &found);
+	hob_buf_release(&spelled);
+	if (!wide)
+		return false;
+	HANDLE search = FindFirstFileW(wcscat(wide, L"\\*"), &found);
 	free(wide);
 	if (search == INVALID_HANDLE_VALUE)
 		return GetLastError() == ERROR_FILE_NOT_FOUND;
@@ -132,7 +197,7 @@ bool sys_list(const char *folder, hob_str path, sys_item *item, void *user)
 		sys_stat stat = stat_of(&found);
 		hob_str text = good ? hob_buf_str(&name) : HOB_STR("?");
 		if (!hob_str_equal(text, HOB_STR(".")) && !hob_str_equal(text, HOB_STR("..")))
-			item(user, text, kind_of(found.dwFileAttributes), &stat, good ? NULL : "is not valid Unicode");
+			item(user, text, kind_of(&found), &stat, good ? NULL : "is not valid Unicode");
 		hob_buf_release(&name);
 	} while (FindNextFileW(search, &found));
 	bool ok = GetLastError() == ERROR_NO_MORE_FILES;
@@ -142,18 +207,30 @@ bool sys_list(const char *folder, hob_str path, sys_item *item, void *user)
 
 /* ---- reading */
 
-/* Shares with readers and deletion, but not with writers: a file that is being saved cannot be opened. */
+static HANDLE open_to_read(const wchar_t *path, DWORD share)
+{
+	return CreateFileW(path, GENERIC_READ, share, NULL, OPEN_EXISTING, FILE_FLAG_SEQUENTIAL_SCAN, NULL);
+}
+
+/* A file that is being saved cannot be opened without letting others write: that is tried, and let go
+ * at once, because nobody could save while it is held. */
 sys_file *sys_open(const char *folder, hob_str path, bool *locked)
 {
-	wchar_t *wide = agent_wide_path(folder, path);
-	HANDLE handle =
-		!wide ? INVALID_HANDLE_VALUE
-			  : CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
-							FILE_FLAG_OPEN_REPARSE_POINT | FILE_FLAG_SEQUENTIAL_SCAN, NULL);
+	WIN32_FIND_DATAW found;
+	hob_buf spelled = {0};
+	wchar_t *wide = find_path(folder, path, &spelled, &found);
+	bool is_file = wide && kind_of(&found) == SYS_FILE && hob_str_equal(hob_buf_str(&spelled), path);
+	HANDLE handle = is_file ? open_to_read(wide, FILE_SHARE_READ | FILE_SHARE_DELETE) : INVALID_HANDLE_VALUE;
 	DWORD code = GetLastError();
+	if (handle != INVALID_HANDLE_VALUE) {
+		CloseHandle(handle);
+		handle = open_to_read(wide, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE);
+		code = GetLastError();
+	}
 	free(wide);
+	hob_buf_release(&spelled);
 	sys_file *file = handle != INVALID_HANDLE_VALUE ? malloc(sizeof *file) : NULL;
-	*locked = !file && code != ERROR_FILE_NOT_FOUND && code != ERROR_PATH_NOT_FOUND;
+	*locked = is_file && !file && code != ERROR_FILE_NOT_FOUND && code != ERROR_PATH_NOT_FOUND;
 	if (file)
 		file->handle = handle;
 	return file;
@@ -246,6 +323,12 @@ bool sys_thread(void (*run)(void *user), void *user)
 	else
 		free(s);
 	return thread != NULL;
+}
+
+void sys_hold(bool hold)
+{
+	static SRWLOCK lock = SRWLOCK_INIT;
+	(hold ? AcquireSRWLockExclusive : ReleaseSRWLockExclusive)(&lock);
 }
 
 /* ---- own files */

@@ -11,7 +11,8 @@
 enum { BUFFER_BYTES = 64 << 10, POLL_MS = 2000 };
 
 struct agent_watch {
-	HANDLE folder, event;
+	const char *root;
+	HANDLE folder, event; /* folder: invalid while it gives no events */
 	OVERLAPPED pending;
 	bool asked;
 	uint32_t poll_ms;
@@ -19,13 +20,25 @@ struct agent_watch {
 	_Alignas(8) uint8_t bytes[BUFFER_BYTES];
 };
 
+/* Opens the folder, also again after its drive was away, and asks for its events. */
 static bool ask(agent_watch *watch)
 {
 	const DWORD what = FILE_NOTIFY_CHANGE_FILE_NAME | FILE_NOTIFY_CHANGE_DIR_NAME | FILE_NOTIFY_CHANGE_SIZE |
 					   FILE_NOTIFY_CHANGE_LAST_WRITE;
+	wchar_t *wide = watch->folder == INVALID_HANDLE_VALUE ? agent_wide_path(watch->root, (hob_str){0}) : NULL;
+	if (wide)
+		watch->folder =
+			CreateFileW(wide, FILE_LIST_DIRECTORY, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+						NULL, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OVERLAPPED, NULL);
+	free(wide);
 	watch->pending = (OVERLAPPED){.hEvent = watch->event};
-	watch->asked = ReadDirectoryChangesW(watch->folder, watch->bytes, BUFFER_BYTES, TRUE, what, NULL,
+	watch->asked = watch->folder != INVALID_HANDLE_VALUE &&
+				   ReadDirectoryChangesW(watch->folder, watch->bytes, BUFFER_BYTES, TRUE, what, NULL,
 										 &watch->pending, NULL);
+	if (!watch->asked && watch->folder != INVALID_HANDLE_VALUE) {
+		CloseHandle(watch->folder);
+		watch->folder = INVALID_HANDLE_VALUE;
+	}
 	return watch->asked;
 }
 
@@ -38,22 +51,15 @@ static bool is_remote(const char *folder)
 agent_watch *agent_watch_open(const char *folder, uint32_t poll_ms, const char **note, hob_error *err)
 {
 	agent_watch *watch = calloc(1, sizeof *watch);
-	wchar_t *wide = agent_wide_path(folder, (hob_str){0});
-	if (!watch || !wide) {
-		free(watch);
-		free(wide);
+	if (!watch) {
 		(void)!hob_fail(err, MEMORY, "no memory left to watch");
 		return NULL;
 	}
 	watch->poll_ms = poll_ms ? poll_ms : is_remote(folder) ? POLL_MS : 0;
 	watch->event = CreateEventW(NULL, TRUE, FALSE, NULL);
-	watch->folder =
-		watch->poll_ms
-			? INVALID_HANDLE_VALUE
-			: CreateFileW(wide, FILE_LIST_DIRECTORY, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
-						  NULL, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OVERLAPPED, NULL);
-	free(wide);
-	if (!watch->poll_ms && (watch->folder == INVALID_HANDLE_VALUE || !ask(watch)))
+	watch->folder = INVALID_HANDLE_VALUE;
+	watch->root = folder;
+	if (!watch->poll_ms && !ask(watch))
 		watch->poll_ms = POLL_MS;
 	if (watch->poll_ms)
 		*note = "looking every two seconds: the folder gives no events";
@@ -91,10 +97,15 @@ static void take(agent_watch *watch, DWORD size, agent_changed *changed, void *u
 	ask(watch);
 	for (size_t at = 0;;) {
 		const FILE_NOTIFY_INFORMATION *info = (const FILE_NOTIFY_INFORMATION *)(const void *)(copy + at);
-		hob_buf path = {0};
-		if (agent_put_narrow(&path, info->FileName, info->FileNameLength / sizeof(wchar_t)))
+		hob_buf path = {0}, spelled = {0};
+		if (agent_put_narrow(&path, info->FileName, info->FileNameLength / sizeof(wchar_t))) {
 			changed(user, hob_buf_str(&path));
+			/* Windows may tell a short name, or the case that a program wrote. */
+			if (!agent_spelled(watch->root, hob_buf_str(&path), &spelled) && !spelled.failed)
+				changed(user, hob_buf_str(&spelled));
+		}
 		hob_buf_release(&path);
+		hob_buf_release(&spelled);
 		if (info->NextEntryOffset == 0)
 			break;
 		at += info->NextEntryOffset;

@@ -14,4 +14,7 @@ wchar_t *agent_wide_text(hob_str text); /* for free() */
 /* Appends as UTF-8 in NFC. False: a lone surrogate. */
 bool agent_put_narrow(hob_buf *out, const wchar_t *text, size_t length);
 
+/* Appends the path as the disk spells it, with its case and long names. False: that is another text. */
+bool agent_spelled(const char *folder, hob_str path, hob_buf *out);
+
 #endif

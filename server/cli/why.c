@@ -64,15 +64,56 @@ static void print_error(const cJSON *error)
 	print_line("hint", srv_cli_text(error, "hint"));
 }
 
+/* Appends `prefix`, the root of an asset, and the path of a file in it. */
+static void put_target(hob_buf *out, const char *prefix, const cJSON *asset, const char *between,
+					   const char *path, const char *suffix)
+{
+	hob_buf_put_str(out, hob_str_of(prefix));
+	srv_cli_encode(out, hob_str_of(srv_cli_text(asset, "root")));
+	hob_buf_put_str(out, hob_str_of(between));
+	srv_cli_encode(out, hob_str_of(path));
+	hob_buf_put_str(out, hob_str_of(suffix));
+}
+
+/* Prints who sent a file, if agents feed its root. */
+static void print_sender(const char *url, const cJSON *asset, const char *path)
+{
+	hob_buf target = {0};
+	cli_response response;
+	hob_error error;
+	put_target(&target, "/api/v1/mirrors/", asset, "/origin/", path, "");
+	if (srv_cli_request(url, "GET", srv_cli_ended(&target), NULL, (hob_str){0}, &response, &error)) {
+		cJSON *origin = response.status == 200
+							? cJSON_ParseWithLength((const char *)response.body.data, response.body.size)
+							: NULL;
+		srv_cli_plain_json(origin);
+		if (origin)
+			printf("  sent by   %s, %s: %s\n", srv_cli_text(origin, "who"), srv_cli_text(origin, "at"),
+				   srv_cli_text(origin, "path"));
+		cJSON_Delete(origin);
+		srv_cli_response_release(&response);
+	}
+	hob_buf_release(&target);
+}
+
+static void print_senders(const char *url, const cJSON *asset, const cJSON *reasons)
+{
+	const cJSON *reason;
+	const char *own = srv_cli_text(asset, "path"), *last = own;
+	print_sender(url, asset, own);
+	cJSON_ArrayForEach(reason, reasons)
+	{
+		const char *path = srv_cli_text(reason, "path");
+		if (path[0] && strcmp(path, own) != 0 && strcmp(path, last) != 0)
+			print_sender(url, asset, last = path);
+	}
+}
+
 /* Prints the warnings in the served cook's report. */
 static void print_warnings(const char *url, const cJSON *asset)
 {
 	hob_buf target = {0};
-	hob_buf_put_str(&target, HOB_STR("/a/"));
-	srv_cli_encode(&target, hob_str_of(srv_cli_text(asset, "root")));
-	hob_buf_put(&target, "/", 1);
-	srv_cli_encode(&target, hob_str_of(srv_cli_text(asset, "path")));
-	hob_buf_put_str(&target, HOB_STR("?output=report"));
+	put_target(&target, "/a/", asset, "/", srv_cli_text(asset, "path"), "?output=report");
 	int ignored;
 	cJSON *report = srv_cli_ask_json("hob why", url, srv_cli_ended(&target), false, &ignored);
 	const cJSON *note;
@@ -216,6 +257,7 @@ static void print_why(const char *url, const cJSON *why, const cJSON *asset, con
 	else if (srv_cli_text(why, "fetched_from")[0])
 		printf("  from      the upstream %s\n", srv_cli_text(why, "fetched_from"));
 	print_reasons(srv_cli_member(why, "reason"));
+	print_senders(url, asset, srv_cli_member(why, "reason"));
 	print_previous(why, against);
 	cJSON_ArrayForEach(item, srv_cli_member(why, "changed")) print_change(item);
 	if (srv_cli_text(why, "previous_key")[0] && unchanged > 0)

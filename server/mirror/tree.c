@@ -185,15 +185,17 @@ static bool read_log(srv_tree *tree, int area, hob_error *err)
 		fclose(old);
 	fd = openat(area, "log.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	tree->log = fd >= 0 ? fdopen(fd, "w") : NULL;
-	if (!tree->log || renameat(area, "log.new", area, "log") != 0)
-		return hob_fail(err, IO, "cannot write the log of the mirror root %s: %s", tree->path,
-						strerror(errno));
-	for (uint32_t i = 0; i < tree->agent_count; i++)
+	for (uint32_t i = 0; tree->log && i < tree->agent_count; i++)
 		fprintf(tree->log, "agent\t%s\t%s\n", tree->agents[i].who, tree->agents[i].base);
-	for (uint32_t i = 0; i < tree->count; i++)
+	for (uint32_t i = 0; tree->log && i < tree->count; i++)
 		log_entry(tree->log, tree->entries[i]);
-	return fflush(tree->log) == 0 ||
-		   hob_fail(err, IO, "cannot write the log of the mirror root %s: %s", tree->path, strerror(errno));
+	if (tree->log && fflush(tree->log) == 0 && renameat(area, "log.new", area, "log") == 0)
+		return true;
+	int code = errno;
+	if (tree->log)
+		fclose(tree->log);
+	tree->log = NULL;
+	return hob_fail(err, IO, "cannot write the log of the mirror root %s: %s", tree->path, strerror(code));
 }
 
 bool srv_tree_open(srv_tree *tree, hob_error *err)

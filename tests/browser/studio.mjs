@@ -19,8 +19,9 @@ const ask = (url, options, body) => new Promise((resolve, reject) => {
 	asked.on('error', reject).end(body);
 });
 
-/** files: {'props/box.obj': text or Buffer} below the only root, art. token: used by the tests' own requests. */
-export async function openStudio(files, { options = [], token } = {}) {
+/** files: {'props/box.obj': text or Buffer} below the only root, art; roots: others instead. token: used by the tests' own
+ * requests. */
+export async function openStudio(files, { options = [], token, roots } = {}) {
 	const folder = mkdtempSync(join(tmpdir(), 'hob-studio-'));
 	const art = join(folder, 'art');
 	mkdirSync(art);
@@ -33,7 +34,7 @@ export async function openStudio(files, { options = [], token } = {}) {
 	studio.read = (path) => readFileSync(join(art, path));
 	studio.exists = (path) => existsSync(join(art, path));
 	for (const [path, data] of Object.entries(files)) studio.save(path, data);
-	let daemon = await startDaemon([art], join(folder, 'cache'), 0, options);
+	let daemon = await startDaemon(roots ?? [art], join(folder, 'cache'), 0, options);
 	const { port } = daemon;
 	studio.origin = `http://127.0.0.1:${port}`;
 	const shown = token ? { Authorization: `Bearer ${token}` } : {};
@@ -44,7 +45,7 @@ export async function openStudio(files, { options = [], token } = {}) {
 		assert.equal(status, 200, text);
 	};
 	studio.stopDaemon = () => daemon.stop();
-	studio.startDaemon = async (more = []) => (daemon = await startDaemon([art], join(folder, 'cache'), port, [...options, ...more]));
+	studio.startDaemon = async (more = []) => (daemon = await startDaemon(roots ?? [art], join(folder, 'cache'), port, [...options, ...more]));
 	/* Pages are composited without OpenGL, whose software rendering would be a third of all work. */
 	const browser = await launchBrowser('--disable-gpu-compositing');
 	/* Half the resolution: software rendering is most of the work, and these tests read the page rather than look at

@@ -11,7 +11,9 @@ import sys
 import tempfile
 import threading
 import unittest
+import urllib.parse
 
+from wire import Wire
 from hobtest import DEADLINE, HOB, PROJECT, Daemon, Scenario, amount, main, obj_text, until
 
 AGENT = os.environ.get("HOB_AGENT", str(pathlib.Path(HOB).parent / "hob-agent"))
@@ -27,6 +29,26 @@ def tree(folder, ignore=(".hob-mirror",)):
             try:
                 with open(path, "rb") as file:
                     found[os.path.relpath(path, folder)] = hashlib.sha256(file.read()).hexdigest()
+            except FileNotFoundError:
+                pass
+    return found
+
+
+def digests(folder, kept):
+    """The same without what the agent leaves out; kept: digests of earlier calls, by stat."""
+    found = {}
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != ".hob-mirror"]
+        for name in names:
+            path = os.path.join(place, name)
+            if name.endswith((".tmp", ".blend1")):
+                continue
+            try:
+                stat = os.stat(path)
+                mark = (path, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+                if mark not in kept:
+                    kept[mark] = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+                found[os.path.relpath(path, folder)] = kept[mark]
             except FileNotFoundError:
                 pass
     return found
@@ -74,7 +96,7 @@ class Agent(Scenario):
         (self.folder / "hob.json").write_text(json.dumps({"sources": [{"name": "art", "path": "art", "mirror": True}]}))
 
     def serve(self, *options, listen="127.0.0.1:0", **more):
-        daemon = Daemon([], self.cache, "--config", str(self.folder / "hob.json"), *options, listen=listen, **more)
+        self.daemon = daemon = Daemon([], self.cache, "--config", str(self.folder / "hob.json"), *options, listen=listen, **more)
         self.port = daemon.port
         return daemon
 
@@ -136,6 +158,8 @@ class Agent(Scenario):
             agent.said("broken:")
             origin = daemon.get("/api/v1/mirrors/art/origin/duck.obj").json()
             self.assertEqual(origin["who"], "anna@PC7")
+            why = subprocess.run([HOB, "why", "art/duck.obj", "--url", f"http://127.0.0.1:{self.port}"], capture_output=True, text=True).stdout
+            self.assertRegex(why, r"sent by   anna@PC7, 20\S+: duck.obj")
 
     def test_a_folder_emptied_by_mistake_waits_for_yes(self):
         for i in range(10):
@@ -173,71 +197,137 @@ class Agent(Scenario):
         wanted = subprocess.run([*AGENT.split(), "--help"], capture_output=True, text=True)
         self.assertEqual((wanted.returncode, "--root" in wanted.stdout, "understood" in wanted.stderr), (0, True, False))
 
+    kinds = ("new", "save", "safe", "backup", "rename", "case", "folder", "delete", "slow", "same")
+    edit_options = ("--yes",)
+
     def edit(self, dice, number):
-        """One random edit, in a way that programs use."""
-        files = [path for path in tree(self.desk)]
-        kind = dice.choice(("new", "save", "safe", "backup", "rename", "case", "folder", "delete", "slow", "same"))
-        data = f"{number} {dice.random()}\n".encode() * dice.choice((1, 50, 20000))
-        name = f"{dice.choice('abcd')}/{dice.choice(('x', 'y/z', 'w'))}/{dice.randrange(30)}.bin"
-        if kind == "new" or not files:
-            return self.write(name, data)
-        path = dice.choice(files)
-        target = self.desk / path
-        if kind == "save":
+        """One random edit, in a way that programs use. Returns how many files it changed."""
+        files = sorted(digests(self.desk, self.kept))
+        kind = dice.choice(self.kinds)
+        name = f"{dice.choice('abcd')}/{dice.choice(('x', 'y/z', 'w'))}/{dice.randrange(30)}{dice.choice(('.bin', '.obj'))}"
+        path = name if kind == "new" or not files else dice.choice(files)
+        mark = f"# {number} {dice.random()}\n"
+        data = (mark * dice.choice((1, 50, 20000)) if path.endswith("bin") else mark + obj_text(dice.randrange(1, 200))).encode()
+        target, taken = self.desk / path, {file.lower() for file in files}
+        if kind in ("save", "safe", "backup", "slow", "new"):
+            if path.lower() in taken and path not in files:  # Windows holds one of the two
+                return 0
+            self.saved[hashlib.sha256(data).hexdigest()] = len(data)
+        if kind in ("save", "new"):
             self.write(path, data)
         elif kind == "safe":  # a temporary file beside it, then a rename over it
             self.write(path + ".tmp", data)
             os.replace(self.desk / (path + ".tmp"), target)
         elif kind == "backup":  # renames the old one to a backup, then writes a new one
-            os.replace(target, self.desk / (path + ".blend1"))
+            if target.exists():
+                os.replace(target, self.desk / (path + ".blend1"))
             self.write(path, data)
+        elif kind == "slow":
+            self.half(path, data)
+        elif path not in files:
+            return 0
         elif kind == "rename":
+            if name.lower() in taken:
+                return 0
             (self.desk / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(target, self.desk / name)
         elif kind == "case":
+            if target.with_name(target.name.swapcase()).exists():
+                return 0
             os.replace(target, target.with_name(target.name.swapcase()))
         elif kind == "folder":
-            folder = target.parent
-            new = self.desk / f"m{number}"
-            if folder != self.desk:
-                os.replace(folder, new)
+            os.replace(target.parent, self.desk / f"m{number}")
+            return sum(file.startswith(os.path.dirname(path) + "/") for file in files)
         elif kind == "delete":
             target.unlink()
-        elif kind == "slow":
-            with open(target, "wb") as file:
-                file.write(data[:len(data) // 2])
-                file.flush()
-                file.write(data[len(data) // 2:])
         else:
             os.utime(target)
-        return None
+        return kind != "same"
+
+    def half(self, path, data):
+        """A save in two pieces."""
+        target = self.desk / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with open(target, "wb") as file:
+            file.write(data[:len(data) // 2])
+            file.flush()
+            file.write(data[len(data) // 2:])
+
+    def quiet(self, what):
+        try:
+            until(lambda: digests(self.art, self.kept_art) == digests(self.desk, self.kept), what)
+        except AssertionError as error:
+            here, there = (set(digests(*at).items()) for at in ((self.desk, self.kept), (self.art, self.kept_art)))
+            left = sorted(there - here)[:5]
+            senders = [self.daemon.get(f"/api/v1/mirrors/art/origin/{urllib.parse.quote(path)}").body.decode() for path, _ in left]
+            raise AssertionError(f"{error}: only here {sorted(here - there)[:5]}, only there {left} {senders}\n" +
+                                 "\n".join(self.agent.lines[-20:])) from None
 
     def test_random_edits_with_kills_of_either_side(self):
+        """Edits with kills, cuts, delay and loss: the trees are equal whenever nobody saves, each cook is of a whole version, a
+        renamed model keeps its id, and the bytes sent are bounded."""
         seed = int(os.environ.get("HOB_SEED", random.randrange(1 << 30)))
         dice, edits = random.Random(seed), int(os.environ.get("HOB_EDITS", amount(150, 10000)))
+        self.saved, self.kept, self.kept_art = {}, {}, {}
         daemon = self.serve()
-        port = daemon.port
-        agent = Running(self, "--yes")
+        port, changes, kills, renamed, sources = daemon.port, 0, 0, 0, set()
+        wire = Wire(port, *amount((0.001, 0.01), (0.04, 0.01)), seed)
+        self.addCleanup(wire.stop)
+        address = f"http://127.0.0.1:{wire.port}"
+        self.agent = Running(self, *self.edit_options, url=address)
+
+        def look_back(daemon):
+            for item in daemon.assets().values():
+                sources.update(cook["source"] for cook in daemon.get(f"/api/v1/assets/{item['id']}/history").json()["items"])
         try:
             for number in range(edits):
-                self.edit(dice, number)
+                changes += self.edit(dice, number)
                 what = dice.random()
                 if what < 0.02:
-                    agent.kill()
-                    agent = Running(self, "--yes")
+                    self.agent.kill()
+                    self.agent, kills = Running(self, *self.edit_options, url=address), kills + 1
                 elif what < 0.03:
                     daemon.kill()
-                    daemon = self.serve(listen=f"127.0.0.1:{port}")
-                elif what < 0.08:
-                    want = {path: digest for path, digest in tree(self.desk).items() if not path.endswith((".blend1", ".tmp"))}
-                    until(lambda: tree(self.art) == want, f"equal trees, seed {seed}, edit {number}")
-            want = {path: digest for path, digest in tree(self.desk).items() if not path.endswith((".blend1", ".tmp"))}
-            until(lambda: tree(self.art) == want, f"equal trees at the end, seed {seed}")
-            self.assertIsNone(agent.process.poll(), agent.lines[-5:])
+                    daemon, kills = self.serve(listen=f"127.0.0.1:{port}"), kills + 1
+                elif what < 0.04:
+                    wire.cut()
+                    kills += 1
+                elif what < 0.09:
+                    self.quiet(f"equal trees, seed {seed}, edit {number}")
+                elif what < 0.11:
+                    self.quiet(f"equal trees, seed {seed}, edit {number}")
+                    models = [path for path in digests(self.desk, self.kept) if path.lower().endswith(".obj")]
+                    if not models:
+                        continue
+                    daemon.sync()
+                    path, new = dice.choice(models), f"{dice.choice('abcd')}/r{number}.obj"
+                    id = daemon.assets()["art/" + path]["id"]
+                    (self.desk / new).parent.mkdir(parents=True, exist_ok=True)
+                    os.replace(self.desk / path, self.desk / new)
+                    changes, renamed = changes + 1, renamed + 1
+                    self.quiet(f"a renamed model, seed {seed}, edit {number}")
+                    daemon.sync()
+                    self.assertEqual(daemon.assets()["art/" + new]["id"], id, f"{path} -> {new}, seed {seed}, edit {number}")
+                    if renamed % 5 == 0:
+                        look_back(daemon)
+            self.quiet(f"equal trees at the end, seed {seed}")
+            daemon.sync()
+            look_back(daemon)
+            self.assertIsNone(self.agent.process.poll(), self.agent.lines[-5:])
         finally:
-            agent.process.send_signal(signal.SIGTERM)
-            self.assertFalse([line for line in agent.lines if "Sanitizer" in line or "runtime error" in line])
+            self.agent.process.send_signal(signal.SIGTERM)
+            self.assertFalse([line for line in self.agent.lines if "Sanitizer" in line or "runtime error" in line])
             daemon.stop()
+        first, again = (sum(counts[i] for counts in wire.blobs.values()) for i in (0, 1))
+        wrote, largest = sum(self.saved.values()), max(self.saved.values())
+        up, down = sum(wire.up.values()) - again, sum(wire.down.values())
+        print(f"seed {seed}: {edits} edits, {changes} changes, {kills} kills and cuts, {renamed} ids kept, {len(sources)} versions cooked, "
+              f"{wrote} bytes saved, {first} of them sent, {again} sent again, {up} sent in all, {down} received; "
+              f"up {dict(wire.up)}, down {dict(wire.down)}, requests {dict(wire.requests)}", file=sys.stderr)
+        self.assertLessEqual(sources, set(self.saved), "versions that nobody saved")
+        self.assertLessEqual(first, wrote)
+        self.assertLessEqual(up, 1.1 * first + 1024 * changes)
+        self.assertLessEqual(again, kills * largest)
 
 
 class Windows(unittest.TestCase):

@@ -179,7 +179,8 @@ export const text = {
 			failed: 'The last cook failed' },
 		unchanged: (count) => (count === 0 ? '' : `${count} ${count === 1 ? 'input' : 'inputs'} unchanged`),
 		sameAsBefore: 'Files and settings are the same as in the previous cook,',
-		cookedBy: (name) => `Cooked by ${name}.`, otherThan: 'Compared with the one',
+		cookedBy: (name) => `Cooked by ${name}.`,
+		sentBy: (name) => `Sent by ${name},`, otherThan: 'Compared with the one',
 		nothingChanged: 'No input has changed since the previous cook.',
 		firstCook: 'There is no earlier cook to compare with.',
 		noLog: 'The last cook reported nothing.', logTitle: 'Log of the last cook',
@@ -491,6 +492,8 @@ export const text = {
 		unknown: 'unknown', browser: 'Browser',
 		explain: 'All tabs of one browser share one connection. ' +
 			'Programs that fetch without watching for changes are not listed.',
+		agents: 'Agents', agent: 'Who', folder: 'Folder', feeds: 'Feeds', saved: 'Last save', never: 'nothing yet',
+		connected: 'Connected', away: 'Away since',
 	},
 	log: { title: 'Log', least: 'Show', levels: { debug: 'Everything', info: 'Messages', warning: 'Warnings',
 			error: 'Errors' }, search: 'Search the log', none: 'Nothing to show',

@@ -2,6 +2,7 @@ import { html } from 'htm/preact';
 import { text } from '../text.js';
 import { duration } from '../format.js';
 import { useResource } from '../hooks.js';
+import { encodePath } from '../router.js';
 import { Icon, Panel, Resource, Time } from '../ui.js';
 import { Findings } from './findings.js';
 
@@ -59,6 +60,16 @@ function Notes({ asset }) {
 			<ul class="lines">${notes.map((note) => html`<${Note} note=${note} />`)}</ul></${Panel}>`}`;
 }
 
+/* The agent that sent the file, if agents feed the root. */
+function Sender({ asset }) {
+	const mirrors = useResource('/api/v1/mirrors');
+	const fed = mirrors.data?.items.some(({ root, agents }) => root === asset.root && agents.length);
+	const { data } = useResource(
+		fed ? `/api/v1/mirrors/${encodePath(asset.root)}/origin/${encodePath(asset.path)}` : undefined,
+		{ on: (event) => event.kind === 'asset' && event.data.id === asset.id });
+	return data && html`<p class="body">${words.sentBy(data.who)} <${Time} at=${data.at} /></p>`;
+}
+
 export function Why({ asset }) {
 	const why = useResource(`/api/v1/assets/${asset.id}/why`,
 		{ on: (event) => event.kind === 'asset' && event.data.id === asset.id });
@@ -68,6 +79,7 @@ export function Why({ asset }) {
 				note=${data.cook_ms > 0 ? duration(data.cook_ms) : ''}>
 		${data.reason.length > 0 && html`<ul class="body bullets">
 				${data.reason.map((reason) => html`<li>${reasonText(reason, asset.path)}</li>`)}</ul>`}
+		<${Sender} asset=${asset} />
 		${data.cooked_by && html`<p class="body anywhere">${words.cookedBy(data.cooked_by)}</p>`}
 		${data.previous?.same && html`<div class="body quiet">${words.sameAsBefore} <${Time} at=${data.previous.at} />
 				${data.compared && html`. ${words.otherThan} <${Time} at=${data.compared.at} />:`}</div>`}

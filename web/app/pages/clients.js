@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { text } from '../text.js';
 import { number, plural } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
-import { Empty, Icon, Resource, Time } from '../ui.js';
+import { Empty, Icon, Panel, Resource, Time } from '../ui.js';
 
 const words = text.clients;
 
@@ -33,6 +33,26 @@ function Table({ items }) {
 				</tbody></table></div></section>`;
 }
 
+/* The agents that feed mirror roots, on machines of artists. */
+function Agents() {
+	const mirrors = useResource('/api/v1/mirrors', { every: 3000 });
+	const agents = (mirrors.data?.items ?? []).flatMap(({ root, agents: items }) => items.map(
+		(agent) => ({ ...agent, root: agent.base ? `${root}/${agent.base}` : root })));
+	if (!agents.length) return null;
+	return html`<${Panel} id="agents" title=${words.agents} note=${agents.length}>
+		<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${words.agent}</th>
+			<th scope="col">${words.folder}</th><th scope="col">${words.feeds}</th>
+			<th scope="col">${words.saved}</th><th scope="col">${words.state}</th></tr></thead>
+		<tbody>${agents.map((agent) => html`<tr><td title=${agent.program}>${agent.who}</td>
+			<td class="anywhere"><code>${agent.folder}</code></td><td class="anywhere">${agent.root}</td>
+			<td class="anywhere">${agent.saved_at ? html`<${Time} at=${agent.saved_at} /> ${agent.last}`
+		: words.never}</td>
+			<td>${agent.state === 'connected'
+		? html`<span class="state tone-good"><${Icon} name="fresh" />${words.connected}</span>`
+		: html`<span class="state tone-warn"><${Icon} name="queued" />
+				${words.away} <${Time} at=${agent.seen_at} /></span>`}</td></tr>`)}</tbody></table></div></${Panel}>`;
+}
+
 export function Clients() {
 	useTitle(words.title);
 	const clients = useResource('/api/v1/clients', { on: (event) => event.kind === 'asset', every: 3000 });
@@ -41,5 +61,5 @@ export function Clients() {
 		<${Resource} from=${clients}>${(data) => (data.items.length ? html`<${Table} items=${data.items} />`
 				: html`<section class="panel"><${Empty} icon="clients" title=${words.none}>
 					<p>${words.noneDetail}</p></${Empty}></section>`)}</${Resource}>
-		<p class="quiet after">${words.explain}</p>`;
+		<p class="quiet after">${words.explain}</p><${Agents} />`;
 }
