@@ -70,8 +70,8 @@ struct srv_gits {
 	srv_control **patient; /* wait for a commit; WAITING_MAX */
 	uint32_t patient_count;
 	pthread_mutex_t lock;
-	srv_control **waiting; /* guarded */
-	uint32_t waiting_count, waiting_room;
+	srv_control **waiting;						/* guarded */
+	uint32_t waiting_count, waiting_room, held; /* held: all that have no answer, WAITING_MAX at most */
 };
 
 typedef struct git_counts {

@@ -167,6 +167,15 @@ static bool fetched(git_root *root, hob_buf *body, hob_error *err)
 	return ok;
 }
 
+/* A control has its answer. */
+static bool let_go(srv_gits *g)
+{
+	pthread_mutex_lock(&g->lock);
+	g->held--;
+	pthread_mutex_unlock(&g->lock);
+	return true;
+}
+
 /* False: the control waits on. */
 static bool answer(srv_gits *g, srv_control *control, bool may_wait)
 {
@@ -196,7 +205,7 @@ static bool answer(srv_gits *g, srv_control *control, bool may_wait)
 	else
 		srv_control_refuse(control, 0, &error);
 	hob_buf_release(&body);
-	return true;
+	return let_go(g);
 }
 
 static void take_controls(srv_gits *g)
@@ -233,9 +242,10 @@ static void post(void *user, srv_control *control)
 {
 	srv_gits *g = user;
 	pthread_mutex_lock(&g->lock);
-	bool taken = !atomic_load(&g->stop) && g->waiting_count + g->patient_count < WAITING_MAX &&
+	bool taken = !atomic_load(&g->stop) && g->held < WAITING_MAX &&
 				 HOB_ROOM(g->waiting, g->waiting_room, g->waiting_count);
 	if (taken) {
+		g->held++;
 		g->waiting[g->waiting_count++] = control;
 		wake(g);
 	}

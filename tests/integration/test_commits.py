@@ -9,6 +9,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import threading
 import unittest
 import zlib
 
@@ -498,6 +499,26 @@ class SourceTest(GitScenario):
         self.assertIn(code, (6, 1, 2))  # 2: the push was not seen yet; 1: it is cooked already
         self.at_tip(daemon, slow)
         self.hob("warm", slow, "--wait", "--url", daemon.url, code=1)
+
+    def test_a_crowd_waits_for_a_commit(self):
+        """More clients than may wait: some are sent away, all others get the answer, and the daemon lives."""
+        repository = self.repository()
+        commit = repository.commit("slow", {f"{n}.obj": obj_text(300 + n) for n in range(80)})
+        daemon = self.daemon(repository, wait=False)
+        answers = []
+
+        def ask(wait):
+            answer = daemon.get(f"/api/v1/commits/{commit}?wait={wait}")
+            answers.append((answer.status, answer.status == 200 and answer.json()["id"] == commit))
+        threads = [threading.Thread(target=ask, args=(60 if n % 3 else 0,)) for n in range(600)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(answers), 600)
+        self.assertLessEqual(set(answers), {(200, True), (503, False)})
+        self.assertGreater(answers.count((200, True)), 200)
+        self.assertEqual(self.settled(daemon, "HEAD")["state"], "warm")
 
     def test_an_old_broken_commit_fails_no_sync(self):
         repository = self.repository()
