@@ -204,6 +204,7 @@ class Rules(CommandLine):
                         file = out / rule / kind / f"m-{ending}.{ending}.report.json"
                         found = any(note["code"].startswith(judged.get(rule, (rule,))) for note in json.loads(file.read_text())["notes"]) if file.exists() else "failed"
                         error = ROWS[rule][0] == "error"
+                        self.assertFalse(file.exists() and '"import.lost"' in file.read_text())
                         self.assertEqual(found, ("failed" if error else True) if kind == "broken" else False)
                         count += 1
         self.assertGreater(count, 150)

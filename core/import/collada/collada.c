@@ -150,7 +150,7 @@ static const char *const extensions[] = {"dae", "zae", NULL};
 
 const hob_importer hob_collada_importer = {
 	.name = "collada",
-	.version = 6,
+	.version = 7,
 	.extensions = extensions,
 	.import = collada_import,
 	.library_version = hob_xml_version,
