@@ -132,7 +132,8 @@ class Power(Scenario):
             self.becomes(daemon, wanted, what)
             self.serves(daemon, wanted, what, durable)
             if durable:
-                self.assertEqual(cooked, 0, (what, said))
+                # skin.obj is cooked once more at each mark, and that cook may have been under way.
+                self.assertLessEqual(cooked, "cooked art/skin.obj" in said, (what, said))
                 self.assertNotIn("rebuilt", said, what)
             if last:
                 files, wanted = known[-1]
