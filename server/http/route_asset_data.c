@@ -252,7 +252,9 @@ static enum MHD_Result decide(request *r, const srv_view_asset *asset, const wis
 	if (!asset)
 		return reply_unknown(r);
 	bool wanting = underway(asset) || (w->final && strcmp(asset->quality, "preview") == 0);
-	if (wait_ms > 0 && wanting && (!waited || r->ask->control.kind == SRV_CONTROL_SYNC))
+	bool found_only =
+		waited && (r->ask->control.kind == SRV_CONTROL_SYNC || r->ask->control.kind == SRV_CONTROL_GIT);
+	if (wait_ms > 0 && wanting && (!waited || found_only))
 		return srv_ask(r, SRV_CONTROL_WAIT, w->full, &wait);
 	if (!srv_asset_has_good(asset)) {
 		bool open = asset->standing == SRV_STANDING_WAITING || asset->standing == SRV_STANDING_UPDATING;

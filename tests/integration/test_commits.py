@@ -500,6 +500,16 @@ class SourceTest(GitScenario):
         self.at_tip(daemon, slow)
         self.hob("warm", slow, "--wait", "--url", daemon.url, code=1)
 
+    def test_a_client_waits_for_a_new_commit(self):
+        """Whether the watch or the request sees the commit's folder first."""
+        repository = self.repository()
+        commits = [repository.commit(f"{n}", {"a.obj": obj_text(n + 1)}, push=False) for n in range(60)]
+        repository.git("push", "-q", "origin", "main")
+        daemon = self.daemon(repository)
+        for commit in commits:
+            place = daemon.get(f"/a/art/a.obj?at={commit[:20]}", Prefer="wait=60").headers["location"]
+            self.assertEqual(daemon.get(place, Prefer="wait=60").status, 200, commit)
+
     def test_a_crowd_waits_for_a_commit(self):
         """More clients than may wait: some are sent away, all others get the answer, and the daemon lives."""
         repository = self.repository()
