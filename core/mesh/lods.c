@@ -180,6 +180,7 @@ static bool simplify(chain_t *c, uint32_t shown, hob_simplify_level *reached, ui
 								.indices = c->indices,
 								.index_count = c->index_count,
 								.limit = c->limit,
+								.turn = c->size * (mesh->normal ? HOB_VISIBLE_TURN : HOB_VISIBLE_TURN_FLAT),
 								.parallel = c->options->parallel};
 	ok = ok && hob_simplify(&input, reached, count, end, c->arena, c->err);
 	hob_arena_release(&passing);

@@ -11,9 +11,11 @@ enum { MOST_RING = 64, MOST_TAKEN = 256, MOST_TRIES = 6, FEW_TRIANGLES = 16, SLI
  * least dot product with an axis that the whole mesh faces. */
 static const float least_turn = 0.25f, least_height = 1e-4f, least_facing = 1e-5f;
 /* Weights of planes at borders and seams, relative to those of triangles. */
-static const float border_weight = 3, seam_weight = 0.5f;
-/* Weight of the distance bound in the cost, relative to the mean of squared distances. */
-static const float spread_share = 0.7f;
+static const float border_weight = 1, seam_weight = 0.5f;
+/* Weight of the distance bound relative to the mean of squared distances, in the order and for the limit. */
+static const float order_spread = 0.35f, limit_spread = 0.7f;
+/* Weight of attributes for the limit, relative to that in the order. */
+static const float limit_attributes = 0.1f;
 /* A piece with more than `vanishing_share` of the mesh's area keeps at least `piece_share` of its own. */
 static const double piece_share = 0.9, vanishing_share = 0.08;
 /* A round's largest key, relative to that of the last collapse that it wants. */
@@ -35,7 +37,7 @@ enum { LOCKED = 1, CHANGED = 2, STIRRED = 4, TOUCHED = 8, GONE = 16 };
 
 typedef struct candidate {
 	uint32_t to;				  /* HOB_NONE: no collapse is allowed */
-	float cost, key;			  /* squared cost; sort key */
+	float cost, key;			  /* squared, for the limit; sort key */
 	float distance, change, area; /* as in collapse_t */
 	uint32_t removed;
 	bool held_by_piece; /* a collapse was refused because a piece would vanish */
@@ -69,6 +71,7 @@ typedef struct run {
 	float most;				  /* largest key that this round considers */
 	float reached;			  /* highest cost so far, squared */
 	double limit;			  /* squared, relative to `size` */
+	float turn;				  /* likewise */
 	hob_arena *arena;
 	hob_error *err;
 } run_t;
@@ -306,21 +309,34 @@ static bool sum_triangles(run_t *s)
 	return true;
 }
 
-/* Adds a plane through a side, perpendicular to its triangle. */
-static void hold_side(run_t *s, const triangle_t *t, uint32_t k, float share)
+/* Adds a plane through a side to both its ends. */
+static void add_side_plane(run_t *s, const triangle_t *t, uint32_t k, const float across[3], float weight)
 {
-	const float *a = s->position[t->place[k]], *b = s->position[t->place[next_corner(k)]];
-	float n[3], along[3], across[3];
-	normal_of(s->position[t->place[0]], s->position[t->place[1]], s->position[t->place[2]], n);
-	subtract(b, a, along);
-	cross(along, n, across);
-	float length = sqrtf(dot(across, across));
+	float n[3], length = sqrtf(dot(across, across));
 	if (!(length > 0))
 		return;
 	for (int i = 0; i < 3; i++)
-		across[i] /= length;
-	hob_quadric_add_plane(&s->quadrics[t->place[k]], across, share * dot(along, along));
-	hob_quadric_add_plane(&s->quadrics[t->place[next_corner(k)]], across, share * dot(along, along));
+		n[i] = across[i] / length;
+	hob_quadric_add_plane(&s->quadrics[t->place[k]], n, weight);
+	hob_quadric_add_plane(&s->quadrics[t->place[next_corner(k)]], n, weight);
+}
+
+/* Adds a plane through a side, perpendicular to its triangle. A triangle without area, such as one that fills
+ * a T-junction, has no normal: two planes that meet in the side. */
+static void hold_side(run_t *s, const triangle_t *t, uint32_t k, float share)
+{
+	float n[3], along[3], across[3];
+	normal_of(s->position[t->place[0]], s->position[t->place[1]], s->position[t->place[2]], n);
+	subtract(s->position[t->place[next_corner(k)]], s->position[t->place[k]], along);
+	float square = dot(along, along);
+	if (!(dot(n, n) > least_height * least_height * square * square)) {
+		float x = fabsf(along[0]), y = fabsf(along[1]), z = fabsf(along[2]);
+		const float axis[3] = {x <= y && x <= z, y < x && y <= z, z < x && z < y};
+		cross(along, axis, n);
+		add_side_plane(s, t, k, n, share * square);
+	}
+	cross(along, n, across);
+	add_side_plane(s, t, k, across, share * square);
 }
 
 /* ---- triangles by place */
@@ -426,6 +442,7 @@ typedef struct collapse {
 	uint32_t wedge[MOST_RING];
 	float attributes; /* cost of attributes, summed over area */
 	float area;		  /* change of the piece's area */
+	float turn;		  /* sum over area of squared differences of normals */
 	float distance;	  /* of the place from its triangles after the collapse */
 	float change;	  /* largest distance of `to` from the planes of the place's triangles */
 	uint32_t removed; /* number of triangles removed */
@@ -667,7 +684,7 @@ static bool keeps_shape(const run_t *s, const ring_t *r, collapse_t *c)
 {
 	const float *from = s->position[r->place], *to = s->position[c->to];
 	float nearest = dot(c->way, c->way), change = 0, planes[MOST_RING];
-	c->area = 0, c->removed = 0;
+	c->area = c->turn = 0, c->removed = 0;
 	for (uint32_t i = 0; i < r->count; i++) {
 		const triangle_t *t = &s->triangles[r->triangle[i]];
 		const uint32_t other[2] = {r->neighbour[r->next[i]], r->neighbour[r->prev[i]]};
@@ -682,8 +699,10 @@ static bool keeps_shape(const run_t *s, const ring_t *r, collapse_t *c)
 			continue;
 		}
 		normal_of(to, s->position[other[0]], s->position[other[1]], after);
+		float both = length * dot(after, after);
 		length = dot(after, after), height = dot(after, c->way);
 		c->area += sqrtf(length) / 2;
+		c->turn += both > 0 ? sqrtf(length) * (1 - dot(before, after) / sqrtf(both)) : 0;
 		if (!keeps_orientation(s, other, r->place, c->to, before, after) ||
 			!keeps_uv(s, t, r->corner[i], r->wedge[r->own[i]], c->wedge[r->own[i]]))
 			return false;
@@ -720,9 +739,15 @@ static float plane_cost(const run_t *s, const ring_t *r, uint32_t neighbour)
 	return q->weight > 0 ? hob_quadric_at(q, way) / q->weight : dot(way, way);
 }
 
-static float whole_cost(const run_t *s, const ring_t *r, const collapse_t *c, float mean)
+/* The order's power of the weight, 13/16, by roots: they round alike everywhere. */
+static float power_of(float weight)
 {
-	float spread = spread_share * (s->spread[r->place] + c->distance);
+	return sqrtf(weight * sqrtf(weight * sqrtf(sqrtf(weight))));
+}
+
+static float whole_cost(const run_t *s, const ring_t *r, const collapse_t *c, float mean, float share)
+{
+	float spread = share * (s->spread[r->place] + c->distance);
 	return mean > spread * spread ? mean : spread * spread;
 }
 
@@ -742,7 +767,7 @@ static candidate_t evaluate(const run_t *s, uint32_t place)
 	bool begun[MOST_RING], priced[MOST_RING];
 	if ((s->state[place] & LOCKED) || !take_ring(s, place, &r))
 		return out;
-	float weight = s->attribute_count > 0 ? wedge_weight(s, &r) : 0;
+	float weight = s->attribute_count > 0 ? wedge_weight(s, &r) : 0, area = s->quadrics[place].weight;
 	for (uint32_t n = 0; n < r.neighbour_count; n++) {
 		costs[n] = planes[n] = may_move(&r, n) ? plane_cost(s, &r, n) : HUGE_VALF;
 		begun[n] = false, priced[n] = !(weight > 0);
@@ -774,8 +799,11 @@ static candidate_t evaluate(const run_t *s, uint32_t place)
 			if (!out.held_by_piece) {
 				out.to = c.to, out.removed = c.removed;
 				out.distance = c.distance, out.change = c.change, out.area = c.area;
-				out.cost = whole_cost(s, &r, &c, costs[n]);
-				out.key = out.cost * sqrtf(s->quadrics[place].weight);
+				float limited = planes[n] + limit_attributes * (costs[n] - planes[n]);
+				out.cost = whole_cost(s, &r, &c, limited, limit_spread);
+				out.key = whole_cost(s, &r, &c, costs[n], order_spread);
+				out.key += area > 0 ? s->turn * c.turn / area : 0;
+				out.key *= power_of(area);
 				break;
 			}
 		}
@@ -994,8 +1022,8 @@ static bool begin(run_t *s)
 	hold_sides(s);
 	for (uint32_t p = 0; p < s->place_count; p++)
 		s->state[p] |= CHANGED, s->into[p] = p;
-	double limit = s->size > 0 ? s->in->limit / s->size : 0;
-	s->limit = limit * limit;
+	double limit = s->size > 0 ? s->in->limit / s->size : 0, turn = s->size > 0 ? s->in->turn / s->size : 0;
+	s->limit = limit * limit, s->turn = (float)(turn * turn);
 	s->most = HUGE_VALF;
 	evaluate_all(s);
 	return true;
@@ -1018,6 +1046,34 @@ static bool reach(run_t *s, uint32_t target)
 			all = false;
 		}
 	}
+	return true;
+}
+
+/* Number of triangles without area: take_level leaves them out. */
+static uint32_t count_flat(const run_t *s)
+{
+	uint32_t count = 0;
+	for (uint32_t t = 0; t < s->triangle_count && !s->in->keep_pieces; t++) {
+		const uint32_t *place = s->triangles[t].place;
+		float n[3];
+		if (place[0] == HOB_NONE)
+			continue;
+		normal_of(s->position[place[0]], s->position[place[1]], s->position[place[2]], n);
+		count += !(dot(n, n) > 0);
+	}
+	return count;
+}
+
+/* Collapses until a level of `target` triangles with area is reached. */
+static bool reach_shown(run_t *s, uint32_t target)
+{
+	uint32_t before, flat = count_flat(s);
+	do {
+		before = flat;
+		if (!reach(s, target + flat))
+			return false;
+		flat = count_flat(s);
+	} while (flat < before);
 	return true;
 }
 
@@ -1048,7 +1104,7 @@ static bool run(run_t *s, hob_simplify_level *levels, uint32_t *level_count, hob
 		return false;
 	for (uint32_t l = 0; l < count && *end == HOB_SIMPLIFY_DONE; l++) {
 		uint32_t before = s->live;
-		if (!reach(s, levels[l].target))
+		if (!reach_shown(s, levels[l].target))
 			*end = end_of(s);
 		if (*end != HOB_SIMPLIFY_DONE && s->live == before)
 			break;

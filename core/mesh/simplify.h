@@ -7,20 +7,26 @@
  * Cost of a collapse
  *   Planes        Each place has the quadric of the planes of its triangles, weighted by area; collapses add
  *                 them up. Open borders and seams of attributes add planes through the side, at right angles
- *                 to the triangle, weighted by the square of the side's length.
+ *                 to the triangle, weighted by the square of the side's length. At a triangle without area,
+ *                 which has no plane, two planes hold the side as a line.
  *   Attributes    Each vertex has the quadric of the difference between its attributes and their linear
  *                 interpolation over its triangles. The caller scales attributes to lengths, so that the two
  *                 costs add up.
  *   Spread        Each place has a bound on how far the places merged into it are from the triangles around
  *                 it. Quadrics are means, which lose a spike among many flat triangles; the bound is a
  *                 maximum. The larger cost counts.
+ *   Turns         The squared differences of the normals of triangles before and after the collapse, averaged
+ *                 over area: what shading by triangles shows of it. It counts in the order only, and does not
+ *                 add up over collapses.
  *   Coordinates of a quadric are relative to its own place and attributes: single precision suffices, as
  *   values are as small as the triangles around.
  *
- * Order. The cost is squared and divided by the weight of the quadric (a mean), then multiplied by the square
- * root of that weight: between the mean, which keeps small features, and the sum, which has the least squared
- * error over the surface. Rounds take the cheapest collapses that do not touch each other; costs are computed
- * between rounds, where something changed. So threads share the work and the result does not depend on them.
+ * Order. The cost is squared and divided by the weight of the quadric (a mean), then multiplied by that
+ * weight to the power of 13/16: nearly the sum, which has the least squared error over the surface, with some
+ * of the mean, which keeps small features. For the limit, attributes count a tenth and the spread four times
+ * as much: shading decides what goes first, the surface where the chain ends. Rounds take the cheapest
+ * collapses that do not touch each other; costs are computed between rounds, where something changed. So
+ * threads share the work and the result does not depend on them.
  *
  * What a collapse must keep
  *   Topology      The neighbours that both ends share are those of the triangles that vanish, and no triangle
@@ -61,6 +67,7 @@ typedef struct hob_simplify_input {
 	const uint32_t *indices;		   /* [index_count], a multiple of 3 */
 	uint32_t index_count;
 	double limit;				  /* largest cost of a collapse, as a length */
+	double turn;				  /* of Turns: length that a difference of 1 between normals counts as */
 	const hob_parallel *parallel; /* NULL: the calling thread */
 } hob_simplify_input;
 

@@ -19,7 +19,10 @@
 bool hob_visible_attributes(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count, double size,
 							hob_arena *arena, float **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 
-#define HOB_VISIBLE_NORMAL 0.005
+#define HOB_VISIBLE_NORMAL 0.025
 #define HOB_VISIBLE_COLOR  0.02
+/* Normals of triangles, where vertices have normals of their own and where they have none. */
+#define HOB_VISIBLE_TURN	  0.01
+#define HOB_VISIBLE_TURN_FLAT 0.025
 
 #endif

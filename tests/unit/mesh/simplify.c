@@ -196,6 +196,56 @@ static void the_limit_holds(void **state)
 		assert_true(c.levels[l].cost <= 0.01 * 1.0001);
 }
 
+/* A flat comb: a bar whose lower side is one edge, and teeth with round ends below. Triangles without area
+ * lead from the bar's edge to the corners of the teeth. */
+static hob_mesh comb(void)
+{
+	enum { TEETH = 20, ROUND = 16, POINTS = ROUND + 1 };
+	hob_mesh m = shape_mesh(&arena, 4 + TEETH * POINTS, 3 * (2 + 2 * TEETH + TEETH * (ROUND - 1)));
+	uint32_t *index = m.indices, last = 0;
+	for (uint32_t i = 0; i < 4; i++)
+		m.position[3 * i] = i % 2 ? TEETH : 0, m.position[3 * i + 1] = i < 2 ? 0.0f : 0.4f;
+	const uint32_t bar[6] = {0, 1, 3, 0, 3, 2};
+	memcpy(index, bar, sizeof bar), index += 6;
+	for (uint32_t t = 0; t < TEETH; t++) {
+		uint32_t from = 4 + t * POINTS;
+		for (uint32_t i = 0; i < POINTS; i++) {
+			float angle = 3.14159265f * (float)i / ROUND, *p = m.position + 3 * (from + i);
+			p[0] = (float)t + 0.5f - 0.3f * cosf(angle), p[1] = i % ROUND == 0 ? 0 : -3 - 0.3f * sinf(angle);
+		}
+		for (uint32_t i = 1; i < ROUND; i++)
+			*index++ = from, *index++ = from + i, *index++ = from + i + 1;
+		for (uint32_t i = 0; i <= ROUND; last = from + i, i += ROUND)
+			*index++ = last, *index++ = from + i, *index++ = 1;
+	}
+	m.index_count = (uint32_t)(index - m.indices);
+	return m;
+}
+
+static double area_of(const hob_mesh *m, const uint32_t *indices, uint32_t count)
+{
+	double area = 0, n[3], longest;
+	for (uint32_t i = 0; i < count; i += 3) {
+		normal(m, indices + i, n, &longest);
+		area += sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]) / 2;
+	}
+	return area;
+}
+
+/* The open sides of triangles without area are borders, too: nothing is filled between the teeth. */
+static void borders_at_triangles_without_area_stay(void **state)
+{
+	(void)state;
+	hob_mesh m = comb();
+	chain_t c = simplify(&m, 1, NULL, 1);
+	double whole = area_of(&m, m.indices, m.index_count);
+	assert_true(c.count >= 2);
+	for (uint32_t l = 0; l < 2; l++) {
+		assert_in_range(c.levels[l].index_count / 3, c.levels[l].target - 2, c.levels[l].target);
+		assert_true(fabs(area_of(&m, c.levels[l].indices, c.levels[l].index_count) / whole - 1) < 0.05);
+	}
+}
+
 static void short_memory_is_an_error(void **state)
 {
 	(void)state;
@@ -231,6 +281,7 @@ int main(void)
 		TEST(targets_are_reached),
 		TEST(flat_parts_go_first),
 		TEST(the_limit_holds),
+		TEST(borders_at_triangles_without_area_stay),
 		TEST(short_memory_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
