@@ -516,6 +516,7 @@ static bool bake_meshes(cook *c, hob_error *err)
 	hob_cook_memory *memory = c->memory;
 	uint32_t count = c->model.mesh_count, threads = memory->thread_count;
 	hob_arena_mark mark = hob_arena_save(&memory->scratch);
+	_Static_assert((int)HOB_VERTICES_QUANTIZED16 == (int)HOB_VERTICES_FINE, "one order");
 	mesh_job job = {.c = c,
 					.options = {.preview = c->request->profile == HOB_PROFILE_PREVIEW,
 								.lod_max = c->lod_max,
@@ -523,7 +524,7 @@ static bool bake_meshes(cook *c, hob_error *err)
 								.lod_error = s->lod_error,
 								.lod_lock_border = s->lod_lock_border != 0,
 								.encoded = s->encode == HOB_ENCODE_MESHOPT,
-								.quantized = s->vertex_format == HOB_VERTICES_QUANTIZED,
+								.vertices = (hob_vertices)s->vertex_format,
 								.meshlets = s->meshlets != 0,
 								.clusters = s->clusters != 0,
 								.bake_flat_normals = s->normals == HOB_NORMALS_KEEP,

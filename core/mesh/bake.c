@@ -564,7 +564,7 @@ static bool bake(bake_t *b, hob_baked_mesh *out)
 		return false;
 	out->flags = final_flags(b, &out->mesh);
 	if (!add_meshlets(b, out) || !add_clusters(b, out) || !measure(b, out) ||
-		!hob_streams_build(out, b->options.quantized, b->result, needs_vertices(b) ? NULL : b->scratch,
+		!hob_streams_build(out, b->options.vertices, b->result, needs_vertices(b) ? NULL : b->scratch,
 						   b->err))
 		return false;
 	if (!needs_vertices(b))

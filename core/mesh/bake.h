@@ -6,7 +6,7 @@
 #ifndef HOB_MESH_BAKE_H
 #define HOB_MESH_BAKE_H
 
-#include "../model/baked.h"
+#include "streams.h"
 
 /* All zero: one level, float32, no meshlets, no clusters, four influences, best order, flat faces without
  * normals. */
@@ -19,8 +19,8 @@ typedef struct hob_mesh_options {
 	/* largest error of a level, relative to the mesh's longest side; 0 allows only collapses without error */
 	float lod_error;
 	bool lod_lock_border;
-	bool encoded;	/* order triangles for small encoded files instead of against overdraw */
-	bool quantized; /* formats and errors: streams.h */
+	bool encoded;		   /* order triangles for small encoded files instead of against overdraw */
+	hob_vertices vertices; /* formats and errors: streams.h */
 	bool meshlets;
 	/* build a hierarchy, if the mesh has HOB_CLUSTERS_LEAST triangles, no skin, no morph targets and no
 	 * keep_order */

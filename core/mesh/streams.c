@@ -24,11 +24,13 @@ enum {
 
 static const float uv_span_limit = 16;
 
-/* 65,520 of the 65,536 steps of a range are used: this number is divisible by 2 to 10, 12 to 16 and more, so
- * corners at simple fractions of a box, which are common, keep their exact positions. */
-static float scale_of(double extent)
+/* Steps over a range. They are divisible by small numbers, so that corners at simple fractions of a box,
+ * which are common, keep their exact positions. */
+static const double fine_steps = 65520, position_steps = 15120, uv_steps = 4080;
+
+static float scale_of(double extent, double steps)
 {
-	return extent > 0 ? (float)(extent * (65535.0 / 65520.0)) : 1;
+	return extent > 0 ? (float)(extent * (65535 / steps)) : 1;
 }
 
 static uint32_t format_size(uint16_t format)
@@ -71,7 +73,7 @@ static void add(hob_baked_mesh *b, uint16_t stream, hob_semantic semantic, uint3
 		b->stream_count = stream + 1u;
 }
 
-static bool scale_positions(hob_baked_mesh *b)
+static bool scale_positions(hob_baked_mesh *b, double steps)
 {
 	float min[3], max[3];
 	hob_bounds_box(b->mesh.position, b->mesh.vertex_count, min, max);
@@ -80,12 +82,12 @@ static bool scale_positions(hob_baked_mesh *b)
 		extent = fmax(extent, (double)max[k] - (double)min[k]);
 	if (extent > (double)FLT_MAX / 2)
 		return false;
-	b->pos_scale = scale_of(extent);
+	b->pos_scale = scale_of(extent, steps);
 	memcpy(b->pos_offset, min, sizeof min);
 	return true;
 }
 
-static bool scale_uvs(hob_baked_mesh *b)
+static bool scale_uvs(hob_baked_mesh *b, double steps)
 {
 	const float *uv = b->mesh.uv[0];
 	float min[2] = {0, 0}, max[2] = {0, 0};
@@ -100,7 +102,7 @@ static bool scale_uvs(hob_baked_mesh *b)
 			return false;
 	for (int k = 0; k < 2; k++) {
 		b->uv_offset[k] = min[k];
-		b->uv_scale[k] = scale_of((double)max[k] - (double)min[k]);
+		b->uv_scale[k] = scale_of((double)max[k] - (double)min[k], steps);
 	}
 	return true;
 }
@@ -141,7 +143,7 @@ static bool weights_fit_bytes(const hob_mesh *m)
 	return true;
 }
 
-static void choose_skinning(hob_baked_mesh *b, uint16_t stream, bool quantized)
+static void choose_skinning(hob_baked_mesh *b, uint16_t stream, hob_vertices kind)
 {
 	const hob_mesh *m = &b->mesh;
 	uint16_t largest = 0;
@@ -152,13 +154,16 @@ static void choose_skinning(hob_baked_mesh *b, uint16_t stream, bool quantized)
 		add(b, stream, HOB_SEMANTIC_JOINTS, set, 4, HOB_ENCODING_PLAIN, joints);
 	for (uint32_t set = 0; set < m->influence_count / 4; set++)
 		add(b, stream, HOB_SEMANTIC_WEIGHTS, set, 4, HOB_ENCODING_PLAIN,
-			quantized && weights_fit_bytes(m) ? R8G8B8A8_UNORM : R16G16B16A16_UNORM);
+			kind == HOB_VERTICES_SMALL || (kind == HOB_VERTICES_FINE && weights_fit_bytes(m))
+				? R8G8B8A8_UNORM
+				: R16G16B16A16_UNORM);
 }
 
-static void choose(hob_baked_mesh *b, bool quantized)
+static void choose(hob_baked_mesh *b, hob_vertices kind)
 {
 	const hob_mesh *m = &b->mesh;
-	if (quantized && scale_positions(b)) {
+	bool quantized = kind != HOB_VERTICES_EXACT, fine = kind == HOB_VERTICES_FINE;
+	if (quantized && scale_positions(b, fine ? fine_steps : position_steps)) {
 		b->flags |= HOB_MESH_QUANTIZED;
 		add(b, 0, HOB_SEMANTIC_POSITION, 0, 3, HOB_ENCODING_SCALED, R16G16B16A16_UNORM);
 	} else {
@@ -173,7 +178,7 @@ static void choose(hob_baked_mesh *b, bool quantized)
 	else if (m->tangent)
 		add(b, 1, HOB_SEMANTIC_TANGENT, 0, 4, HOB_ENCODING_PLAIN, R32G32B32A32_SFLOAT);
 	for (uint32_t s = 0; s < HOB_UV_SETS; s++) {
-		if (m->uv[s] && s == 0 && quantized && scale_uvs(b))
+		if (m->uv[s] && s == 0 && quantized && scale_uvs(b, fine ? fine_steps : uv_steps))
 			add(b, 1, HOB_SEMANTIC_UV, s, 2, HOB_ENCODING_SCALED, R16G16_UNORM);
 		else if (m->uv[s])
 			add(b, 1, HOB_SEMANTIC_UV, s, 2, HOB_ENCODING_PLAIN,
@@ -185,7 +190,7 @@ static void choose(hob_baked_mesh *b, bool quantized)
 			add(b, 1, HOB_SEMANTIC_COLOR, s, 4, HOB_ENCODING_PLAIN,
 				color_format(m->color[s], m->vertex_count, quantized));
 	if (m->influence_count > 0)
-		choose_skinning(b, (uint16_t)b->stream_count, quantized);
+		choose_skinning(b, (uint16_t)b->stream_count, kind);
 }
 
 /* ---- the data */
@@ -212,7 +217,7 @@ static void put_octahedral(uint8_t *at, const float *unit)
 	put_u16(at + 2, (uint16_t)code[1]);
 }
 
-static int16_t tangent_step(int16_t code, int up)
+static int16_t coarse_step(int16_t code, int up)
 {
 	int step = (code >= 0 ? code / 256 : -((255 - code) / 256)) + up;
 	return (int16_t)(step > 127 ? 32767 : step < -127 ? -32767 : step * 256);
@@ -220,13 +225,13 @@ static int16_t tangent_step(int16_t code, int up)
 
 /* Takes the nearest of the four pairs of multiples of 256 around the code: their low bytes are 0, which
  * encoding removes. */
-static void put_tangent(uint8_t *at, const float *unit)
+static void put_coarse(uint8_t *at, const float *unit)
 {
 	int16_t code[2];
 	hob_octahedral_encode(unit, code);
 	float best = -2;
 	for (int i = 0; i < 4; i++) {
-		int16_t coarse[2] = {tangent_step(code[0], i & 1), tangent_step(code[1], i >> 1)};
+		int16_t coarse[2] = {coarse_step(code[0], i & 1), coarse_step(code[1], i >> 1)};
 		float back[3];
 		hob_octahedral_decode(coarse, back);
 		float cosine = back[0] * unit[0] + back[1] * unit[1] + back[2] * unit[2];
@@ -283,7 +288,8 @@ static void put_joints(uint8_t *at, const uint16_t *joints, uint16_t format)
 	}
 }
 
-static void put_vertex(const hob_baked_mesh *b, const hob_baked_attribute *a, size_t v, uint8_t *at)
+static void put_vertex(const hob_baked_mesh *b, hob_vertices kind, const hob_baked_attribute *a, size_t v,
+					   uint8_t *at)
 {
 	const hob_mesh *m = &b->mesh;
 	switch ((hob_semantic)a->semantic) {
@@ -294,14 +300,16 @@ static void put_vertex(const hob_baked_mesh *b, const hob_baked_attribute *a, si
 			put_floats(at, m->position + 3 * v, 3);
 		break;
 	case HOB_SEMANTIC_NORMAL:
-		if (a->encoding == HOB_ENCODING_OCTAHEDRAL)
+		if (a->encoding != HOB_ENCODING_OCTAHEDRAL)
+			put_floats(at, m->normal + 3 * v, 3);
+		else if (kind == HOB_VERTICES_FINE)
 			put_octahedral(at, m->normal + 3 * v);
 		else
-			put_floats(at, m->normal + 3 * v, 3);
+			put_coarse(at, m->normal + 3 * v);
 		break;
 	case HOB_SEMANTIC_TANGENT:
 		if (a->encoding == HOB_ENCODING_OCTAHEDRAL) {
-			put_tangent(at, m->tangent + 4 * v);
+			put_coarse(at, m->tangent + 4 * v);
 			put_u16(at + 6, m->tangent[4 * v + 3] < 0 ? (uint16_t)-32767 : 32767);
 		} else {
 			put_floats(at, m->tangent + 4 * v, 4);
@@ -330,7 +338,7 @@ static void put_vertex(const hob_baked_mesh *b, const hob_baked_attribute *a, si
 	}
 }
 
-bool hob_streams_build(hob_baked_mesh *baked, bool quantized, hob_arena *result, hob_arena *spent,
+bool hob_streams_build(hob_baked_mesh *baked, hob_vertices kind, hob_arena *result, hob_arena *spent,
 					   hob_error *err)
 {
 	hob_baked_mesh b = *baked;
@@ -339,7 +347,7 @@ bool hob_streams_build(hob_baked_mesh *baked, bool quantized, hob_arena *result,
 	b.pos_scale = b.uv_scale[0] = b.uv_scale[1] = 1;
 	memset(b.pos_offset, 0, sizeof b.pos_offset);
 	memset(b.uv_offset, 0, sizeof b.uv_offset);
-	choose(&b, quantized);
+	choose(&b, kind);
 	for (uint32_t s = 0; s < b.stream_count; s++) {
 		b.streams[s].data = hob_arena_array(result, b.mesh.vertex_count, b.streams[s].stride, 16);
 		if (!b.streams[s].data)
@@ -349,7 +357,7 @@ bool hob_streams_build(hob_baked_mesh *baked, bool quantized, hob_arena *result,
 		const hob_baked_attribute *a = &b.attributes[i];
 		const hob_baked_stream *s = &b.streams[a->stream];
 		for (size_t v = 0; v < b.mesh.vertex_count; v++)
-			put_vertex(&b, a, v, s->data + v * s->stride + a->offset);
+			put_vertex(&b, kind, a, v, s->data + v * s->stride + a->offset);
 		if (spent && a->semantic == HOB_SEMANTIC_POSITION)
 			hob_arena_drop(spent, b.mesh.position);
 	}

@@ -95,7 +95,7 @@ static const struct {
 	{"{\"meshlets\":true}", HOB_PROFILE_FINAL, false},
 	{"{\"meshlets\":true}", HOB_PROFILE_FINAL, true},
 	{"{\"meshlets\":false}", HOB_PROFILE_PREVIEW, false},
-	{"{\"lods\":{\"max\":1},\"meshlets\":false,\"vertices\":\"quantized\",\"encode\":\"meshopt\",\"drop_"
+	{"{\"lods\":{\"max\":1},\"meshlets\":false,\"vertices\":\"quantized16\",\"encode\":\"meshopt\",\"drop_"
 	 "unused_uvs\":true}",
 	 HOB_PROFILE_FINAL, false},
 };

@@ -182,7 +182,11 @@ static void wholes(const hob_mesh *m)
 		{"final, one level", {.lod_max = 1, .meshlets = true}},
 		{"final, 7 levels", {.lod_max = 7, .lod_error = 0.1f, .meshlets = true}},
 		{"final, 7 levels, quantized, tangents",
-		 {.lod_max = 7, .lod_error = 0.1f, .meshlets = true, .quantized = true, .need_tangents = true}},
+		 {.lod_max = 7,
+		  .lod_error = 0.1f,
+		  .meshlets = true,
+		  .vertices = HOB_VERTICES_SMALL,
+		  .need_tangents = true}},
 	};
 	puts("whole bakes");
 	for (size_t k = 0; k < HOB_COUNT_OF(kinds); k++) {

@@ -18,7 +18,7 @@ const profiles = {
  * stored in two channels. rmse counts all pixels. */
 const limits = {
 	float32: { off: 8, rest: 0.25, rmse: 1 },
-	quantized: { off: 50, rest: 1, rmse: 1 },
+	quantized: { off: 200, rest: 1, rmse: 3 }, // positions of 1/30,240 of the box move four times as many edges as 16 bits do
 	passed: { off: 8, rest: 0.25, rmse: 1 },
 	blocks: { off: 8, rest: 1, rmse: 1 },
 };

@@ -165,7 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 								.lod_error = how & 16 ? 0.05f : 1,
 								.lod_lock_border = how & 32,
 								.encoded = how & 64,
-								.quantized = how & 128,
+								.vertices = how & 128 ? HOB_VERTICES_SMALL : HOB_VERTICES_EXACT,
 								.meshlets = more & 1,
 								.clusters = more & 2,
 								.bake_flat_normals = more & 4,

@@ -307,7 +307,7 @@ static uint32_t bake_all_ways(const hob_mesh *mesh)
 										  .meshlets = way > 0,
 										  .clusters = way > 0,
 										  .encoded = way == 1,
-										  .quantized = way == 1,
+										  .vertices = way == 1 ? HOB_VERTICES_SMALL : HOB_VERTICES_EXACT,
 										  .smooth_by_angle = way == 2,
 										  .smooth_angle = 30};
 		hob_baked_mesh b;

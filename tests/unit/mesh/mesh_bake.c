@@ -145,7 +145,7 @@ static void equal_positions_everywhere_are_survived(void **state)
 	hob_mesh_options options = everything;
 	options.need_tangents = true;
 	for (int q = 0; q < 2; q++) {
-		options.quantized = q;
+		options.vertices = (hob_vertices)q;
 		hob_baked_mesh b = bake(f, &mesh, options);
 		check_invariants(&b);
 		assert_int_equal(b.lod_count, 1);
@@ -414,7 +414,7 @@ static void triangles_keep_their_order_when_asked(void **state)
 	fixture_t *f = *state;
 	hob_mesh mesh = shape_grid(&f->input, 24, 0.1f, true, true);
 	hob_mesh_options options = everything;
-	options.quantized = false;
+	options.vertices = HOB_VERTICES_EXACT;
 	uint32_t moved[2] = {0, 0};
 	for (int keep = 0; keep < 2; keep++) {
 		options.keep_order = keep;
@@ -465,7 +465,7 @@ static void source_is_not_modified(void **state)
 	fixture_t *f = *state;
 	hob_mesh mesh = shape_ball(&f->input, 24, 16), copy = shape_ball(&f->input, 24, 16);
 	hob_mesh_options options = everything;
-	options.need_tangents = options.quantized = true;
+	options.need_tangents = true, options.vertices = HOB_VERTICES_FINE;
 	bake(f, &mesh, options);
 	assert_memory_equal(mesh.indices, copy.indices, mesh.index_count * 4);
 	assert_memory_equal(mesh.position, copy.position, mesh.vertex_count * 12);
@@ -602,7 +602,7 @@ static void huge_coordinates_stay_finite(void **state)
 		mesh.position[i] *= 3.0e38f;
 	hob_mesh_options options = everything;
 	options.meshlets = false; /* no model is larger than the limit REACH, which normal cones rely on */
-	options.quantized = true;
+	options.vertices = HOB_VERTICES_SMALL;
 	hob_baked_mesh b = bake(f, &mesh, options);
 	assert_true(isfinite(b.sphere[3]) && isfinite(b.pos_scale));
 	assert_false(b.flags & HOB_MESH_QUANTIZED);
