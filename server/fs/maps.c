@@ -3,8 +3,11 @@
 #include "../../core/base/array.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 static int by_inode(const void *a, const void *b)
 {
@@ -34,13 +37,40 @@ static void read_line(srv_maps *maps, char *line)
 		put(maps, inode, line + at);
 }
 
+/* procmap_query of linux/fs.h, from Linux 6.11 on: a hundredth of the time of the text. */
+typedef struct map_query {
+	uint64_t size, flags, address, start, end, how, page, offset, inode;
+	uint32_t major, minor, name_size, id_size;
+	uint64_t name, id;
+} map_query;
+
+enum { QUERY_SHARED = 0x08, QUERY_NEXT = 0x10, QUERY_FILE = 0x20 };
+
+/* False: the kernel does not know the question. */
+static bool ask_process(srv_maps *maps, int fd)
+{
+	char name[PATH_MAX];
+	for (map_query q = {0};;) {
+		q = (map_query){.size = sizeof q,
+						.flags = QUERY_SHARED | QUERY_NEXT | QUERY_FILE,
+						.address = q.end,
+						.name_size = sizeof name,
+						.name = (uintptr_t)name};
+		if (ioctl(fd, _IOWR('f', 17, map_query), &q) != 0)
+			return errno == ENOENT || errno == ESRCH;
+		if (maps->count == 0 || maps->items[maps->count - 1].inode != q.inode)
+			put(maps, q.inode, name);
+	}
+}
+
 static void read_process(srv_maps *maps, const char *id, char **line, size_t *room)
 {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%.20s/maps", id);
 	FILE *file = fopen(path, "re");
-	while (file && getline(line, room, file) > 0)
-		read_line(maps, *line);
+	if (file && !ask_process(maps, fileno(file)))
+		while (getline(line, room, file) > 0)
+			read_line(maps, *line);
 	if (file)
 		fclose(file);
 }

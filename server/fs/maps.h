@@ -15,8 +15,8 @@ typedef struct srv_maps {
 	uint32_t count, capacity;
 } srv_maps;
 
-/* Reads the maps of every process that this one may look into: about half a microsecond for each map. Also
- * lists maps for reading. Any thread. */
+/* Finds them in every process that this one may look into, within a few milliseconds (before Linux 6.11:
+ * half a microsecond for each map of each process). Also lists maps for reading. Any thread. */
 void srv_maps_find(srv_maps *out);
 const srv_mapped *srv_maps_at(const srv_maps *maps, uint64_t inode); /* NULL: not mapped */
 void srv_maps_release(srv_maps *maps);
