@@ -4,10 +4,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 static int by_inode(const void *a, const void *b)
 {
@@ -63,16 +65,21 @@ static bool ask_process(srv_maps *maps, int fd)
 	}
 }
 
-static void read_process(srv_maps *maps, const char *id, char **line, size_t *room)
+static void read_process(srv_maps *maps, int fd, char **line, size_t *room)
 {
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%.20s/maps", id);
-	FILE *file = fopen(path, "re");
-	if (file && !ask_process(maps, fileno(file)))
-		while (getline(line, room, file) > 0)
-			read_line(maps, *line);
+	if (ask_process(maps, fd))
+		return;
+	FILE *file = fdopen(dup(fd), "r");
+	while (file && getline(line, room, file) > 0)
+		read_line(maps, *line);
 	if (file)
 		fclose(file);
+}
+
+/* Kernel threads, most processes of a large machine, have no process group and no maps. */
+static bool may_map(const char *id)
+{
+	return id[0] > '0' && id[0] <= '9' && getpgid(atoi(id)) != 0;
 }
 
 void srv_maps_find(srv_maps *out)
@@ -81,9 +88,17 @@ void srv_maps_find(srv_maps *out)
 	char *line = NULL;
 	size_t room = 0;
 	*out = (srv_maps){0};
-	for (struct dirent *entry; processes && (entry = readdir(processes));)
-		if (entry->d_name[0] > '0' && entry->d_name[0] <= '9')
-			read_process(out, entry->d_name, &line, &room);
+	for (struct dirent *entry; processes && (entry = readdir(processes));) {
+		char path[32];
+		if (!may_map(entry->d_name))
+			continue;
+		snprintf(path, sizeof path, "%.20s/maps", entry->d_name);
+		int fd = openat(dirfd(processes), path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		read_process(out, fd, &line, &room);
+		close(fd);
+	}
 	free(line);
 	if (processes)
 		closedir(processes);
