@@ -9,7 +9,7 @@
 /* GET /api/v1/assets: filters, sorts and pages. The cursor names the last item of the page, so every page
  * costs the same, and no item appears twice while assets are added and removed. */
 
-enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, NEXT_LINK_MAX = 2048 };
+enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, NEXT_LINK_MAX = 2048, FEW_ASSETS = 1024 };
 
 typedef enum order {
 	BY_PATH,
@@ -507,39 +507,54 @@ static const char *type_of(const query *q)
 	return q->ndjson ? "application/x-ndjson" : "application/json";
 }
 
-static enum MHD_Result reply_list(request *r)
+/* Takes the body. */
+static enum MHD_Result reply_page(request *r, const query *q, hob_buf *body)
 {
-	const query *q = r->ask->control.query;
-	hob_buf *body = &r->ask->body;
-	if (r->ask->status != MHD_HTTP_OK || q->next == 0)
-		return srv_reply_answer(r, type_of(q));
 	hob_buf cursor = {0};
-	assert(q->next < body->size && "a page without a body");
-	body->size -= q->next;
-	hob_buf_put(&cursor, body->data + body->size, q->next);
+	if (q->next > 0 && !body->failed) {
+		assert(q->next < body->size && "a page without a body");
+		body->size -= q->next;
+		hob_buf_put(&cursor, body->data + body->size, q->next);
+	}
 	size_t size = body->size;
 	struct MHD_Response *response = srv_response_of(body, type_of(q));
 	srv_response_add(response, "Cache-Control", "no-cache");
-	add_next_link(r, response, hob_buf_str(&cursor));
+	if (cursor.size > 0)
+		add_next_link(r, response, hob_buf_str(&cursor));
 	hob_buf_release(&cursor);
 	return srv_reply(r, MHD_HTTP_OK, response, size);
 }
 
-/* Asks for the list that `list` makes: over many assets that takes longer than this thread may stop. */
-static enum MHD_Result ask_list(request *r, bool textures, void (*list)(void *, const srv_view *, hob_buf *))
+/* The list is made here if it is short work, else by the thread of questions. */
+static enum MHD_Result make_list(request *r, query *q, void (*list)(void *, const srv_view *, hob_buf *))
 {
+	const srv_view *view = srv_views_take(r->http->sources.views);
+	bool few = view->count <= FEW_ASSETS;
+	hob_buf body = {0};
+	if (few)
+		list(q, view, &body);
+	srv_view_drop(view);
+	if (few)
+		return reply_page(r, q, &body);
+	srv_control control = {.list = list, .query = copy_query(q)};
+	return control.query ? srv_ask(r, SRV_CONTROL_LIST, (hob_str){0}, &control) : MHD_NO;
+}
+
+static enum MHD_Result answer_list(request *r, bool textures,
+								   void (*list)(void *, const srv_view *, hob_buf *))
+{
+	if (r->ask && r->ask->status != MHD_HTTP_OK)
+		return srv_reply_answer(r, "application/json");
 	if (r->ask)
-		return reply_list(r);
+		return reply_page(r, r->ask->control.query, &r->ask->body);
 	enum MHD_Result result;
 	query q = {.textures = textures};
 	if (read_query(r, &q, &result)) {
 		if (!srv_request_accepts(r, type_of(&q)))
 			result =
 				srv_reply_problem(r, PROBLEM_ACCEPT, "send Accept: */*", "this resource is %s", type_of(&q));
-		else {
-			srv_control control = {.list = list, .query = copy_query(&q)};
-			result = control.query ? srv_ask(r, SRV_CONTROL_LIST, (hob_str){0}, &control) : MHD_NO;
-		}
+		else
+			result = make_list(r, &q, list);
 	}
 	hob_buf_release(&q.plain);
 	return result;
@@ -600,7 +615,7 @@ enum MHD_Result srv_route_assets(request *r)
 	hob_str path;
 	if (!r->ask && srv_request_param(r, "path", &path))
 		note_uses(r, path);
-	return ask_list(r, false, put_assets);
+	return answer_list(r, false, put_assets);
 }
 
 /* ---- findings */
@@ -670,7 +685,7 @@ static void put_findings(void *user, const srv_view *view, hob_buf *out)
 
 enum MHD_Result srv_route_findings(request *r)
 {
-	return ask_list(r, false, put_findings);
+	return answer_list(r, false, put_findings);
 }
 
 /* ---- textures: pictures in files of their own */
@@ -776,5 +791,5 @@ static void put_textures(void *user, const srv_view *view, hob_buf *out)
 
 enum MHD_Result srv_route_textures(request *r)
 {
-	return ask_list(r, true, put_textures);
+	return answer_list(r, true, put_textures);
 }
