@@ -496,7 +496,8 @@ bool srv_check_tell(check_report *c, check_format format, bool update, hob_error
 		hob_buf_printf(&out, "%s\n", text ? text : "");
 	cJSON_free(text);
 	cJSON_Delete(report);
-	bool ok = !out.failed && fwrite(out.data, 1, out.size, stdout) == out.size && fflush(stdout) == 0;
+	bool ok = !out.failed && (out.size == 0 || fwrite(out.data, 1, out.size, stdout) == out.size) &&
+			  fflush(stdout) == 0;
 	hob_buf_release(&out);
 	return (ok || hob_fail(err, IO, "the findings cannot be written")) && (!update || write_baseline(c, err));
 }
