@@ -278,7 +278,8 @@ class Agent(Scenario):
 
         def look_back(daemon):
             for item in daemon.assets().values():
-                sources.update(cook["source"] for cook in daemon.get(f"/api/v1/assets/{item['id']}/history").json()["items"])
+                sources.update(cook["source"] for cook in daemon.get(f"/api/v1/assets/{item['id']}/history").json()["items"]
+                               if cook["source"])  # none: it was cancelled
         try:
             for number in range(edits):
                 changes += self.edit(dice, number)

@@ -696,7 +696,7 @@ export.objects.link(plane)
         self.put("thing.blend", whole[:3000])
         with self.serve() as daemon:
             daemon.wait_asset("art/thing.blend", "failed")
-            self.assertRegex(daemon.assets()["art/thing.blend"]["error"]["message"], "Blender: Loading 'thing.blend' failed")
+            self.assertRegex(daemon.assets()["art/thing.blend"]["error"]["message"], "Blender: Loading 'this file' failed")
             self.put("thing.blend", whole)
             daemon.wait_asset("art/thing.blend", "fresh")
 

@@ -334,7 +334,7 @@ class Compare(Scenario):
             self.assertIn("over budget: triangles grew by +8.84 %, at most 5 %", growth)
             self.hob("--from", rev, "--max-growth", '{"triangles": "9%", "bytes": 0.5}', code=1)
             for wrong, said in ((["--format", "pdf", "--from", rev], "there are text, md, html and json"),
-                                (["--from", "main"], "are revisions"), (["--format", "md"], "--from REV is missing"),
+                                (["--from", "main"], "serves no git repository"), (["--format", "md"], "--from REV is missing"),
                                 (["--from", rev, "--max-growth", '{"triangles": "many"}'], "must be a percentage")):
                 self.assertIn(said, self.hob(*wrong, code=2))
 

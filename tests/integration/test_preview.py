@@ -59,12 +59,12 @@ class Preview(Scenario):
         return json.loads(told.stdout)["vk_format"]
 
     def test_the_final_cook_compresses_textures_and_the_preview_does_not(self):
-        self.put("wood.ppm", noise(64))
+        self.put("wood.ppm", noise(300))  # small ones that blocks spoil are not compressed
         self.put("m.mtl", "newmtl m\nmap_Kd wood.ppm\n")
         with self.serve() as daemon:
             self.put("grid.obj", "mtllib m.mtl\nusemtl m\n" + bumpy_grid(80))
             daemon.sync()
-            self.put("wood.ppm", noise(68))
+            self.put("wood.ppm", noise(304))
             seen = [daemon.wait_event("asset", is_asset("art/grid.obj", quality)) for quality in ("preview", "final")]
             # sRGB in eight bits, and BC7
             self.assertEqual([self.texture_format(daemon, event) for event in seen], [43, 146])
