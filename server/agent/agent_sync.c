@@ -344,6 +344,7 @@ static bool upload(agent *a, agent_file *f, uint64_t from)
 				stat.mtime_ns == f->stat.mtime_ns && sys_seek(file, from);
 	hob_buf answer = {0};
 	int status = 0;
+	bool in_step = a->in_step;
 	hob_sha256_text(&f->digest, digest);
 	snprintf(target, sizeof target, "/blobs/%s", digest);
 	bool ok = same && agent_ask(a,
@@ -360,6 +361,12 @@ static bool upload(agent *a, agent_file *f, uint64_t from)
 		/* 400: the file changed while it was sent. 409: the stored part is gone. */
 		ok = status == 400 || status == 409;
 		same = !ok;
+	}
+	sys_stat now;
+	if (same && !ok && sys_stat_open(file, &now) && now.size < stat.size) {
+		same = false;
+		a->in_step = in_step;
+		status = 0;
 	}
 	if (file)
 		sys_close(file);

@@ -34,14 +34,16 @@ void agent_fetch_close(agent_fetch *fetch)
 	free(fetch);
 }
 
-static bool send_file(agent_fetch *fetch, const fetch_request *r, uint64_t *sent, hob_error *err)
+/* *cut: the file ends before what was announced, so there is no answer to wait for. */
+static bool send_file(agent_fetch *fetch, const fetch_request *r, uint64_t *sent, bool *cut, hob_error *err)
 {
 	char *room = malloc(PIECE);
 	uint64_t left = r->size - r->from;
 	bool ok = room || hob_fail(err, MEMORY, "no memory left to send a file");
 	while (ok && left > 0) {
 		int64_t got = sys_read(r->file, room, left < PIECE ? (size_t)left : PIECE);
-		if (got <= 0)
+		*cut = got <= 0;
+		if (*cut)
 			ok = hob_fail(err, IO, "the file became shorter while it was sent");
 		else
 			ok = srv_connection_put(fetch->connection, room, (size_t)got, err);
@@ -71,11 +73,12 @@ static bool send_once(agent_fetch *fetch, const fetch_request *r, int *status, h
 		return false;
 	srv_connection_limit_silence(fetch->connection, r->silence_ms ? r->silence_ms : SILENCE_MS);
 	bool ok = srv_connection_ask(fetch->connection, &ask, err);
-	bool all = ok && (r->file ? send_file(fetch, r, sent, err)
+	bool cut = false;
+	bool all = ok && (r->file ? send_file(fetch, r, sent, &cut, err)
 							  : srv_connection_put(fetch->connection, r->body.data, r->body.len, err));
 	*sent += all && !r->file ? r->body.len : 0;
 	/* A refusal may arrive before everything is sent. */
-	ok = ok && srv_connection_answer(fetch->connection, &head, err);
+	ok = ok && !cut && srv_connection_answer(fetch->connection, &head, err);
 	*status = head.status;
 	char bytes[16384];
 	for (size_t got; ok && (got = srv_connection_read(fetch->connection, bytes, sizeof bytes)) > 0;) {

@@ -79,7 +79,8 @@ void agent_fetch_close(agent_fetch *fetch)
 	free(fetch);
 }
 
-static bool write_body(HINTERNET handle, const fetch_request *r, uint64_t *sent)
+/* *cut: the file ends before what was announced, so there is no answer to wait for. */
+static bool write_body(HINTERNET handle, const fetch_request *r, uint64_t *sent, bool *cut)
 {
 	DWORD wrote;
 	if (!r->file) {
@@ -91,7 +92,8 @@ static bool write_body(HINTERNET handle, const fetch_request *r, uint64_t *sent)
 	bool ok = room != NULL;
 	while (ok && left > 0) {
 		int64_t got = sys_read(r->file, room, left < PIECE ? (size_t)left : PIECE);
-		ok = got > 0 && WinHttpWriteData(handle, room, (DWORD)got, &wrote);
+		*cut = got <= 0;
+		ok = !*cut && WinHttpWriteData(handle, room, (DWORD)got, &wrote);
 		left -= ok ? (uint64_t)got : 0;
 		*sent += ok ? (uint64_t)got : 0;
 	}
@@ -152,8 +154,10 @@ bool agent_fetch_send(agent_fetch *fetch, const fetch_request *r, int *status, h
 		(void)!fail(err, fetch, "cannot send");
 	/* A refusal may arrive before everything is sent. */
 	if (ok) {
-		write_body(handle, r, sent);
-		ok = read_answer(fetch, handle, status, answer, err);
+		bool cut = false;
+		write_body(handle, r, sent, &cut);
+		ok = cut ? hob_fail(err, IO, "the file became shorter while it was sent")
+				 : read_answer(fetch, handle, status, answer, err);
 	}
 	if (handle)
 		WinHttpCloseHandle(handle);

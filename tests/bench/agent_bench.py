@@ -68,6 +68,7 @@ def latency(folder, desk, daemon, what, data):
         daemon.wait_asset("art/" + name)
         times.append((time.monotonic() - began) * 1000)
         agent.said("sent")
+        daemon.sync()  # later events of the same save are not those of the next
     agent.stop()
     wire.stop()
     times.sort()
@@ -78,14 +79,16 @@ def traced(folder, desk, port, act):
     """Lines of strace from a quiet moment to the end of act()."""
     trace = folder / "trace"
     agent = Agent(folder, desk, port, ("strace", "-f", "-qq", "-o", str(trace), "-e", "signal=none"))
-    agent.said("connected")
-    time.sleep(3)
-    before = trace.stat().st_size
-    act(agent)
-    lines = trace.read_bytes()[before:].decode(errors="replace").splitlines()
-    for child in pathlib.Path(f"/proc/{agent.process.pid}/task/{agent.process.pid}/children").read_text().split():
-        os.kill(int(child), signal.SIGTERM)
-    agent.process.wait()
+    try:
+        agent.said("connected")
+        time.sleep(3)
+        before = trace.stat().st_size
+        act(agent)
+        lines = trace.read_bytes()[before:].decode(errors="replace").splitlines()
+    finally:  # strace ends with the program that it follows
+        for child in pathlib.Path(f"/proc/{agent.process.pid}/task/{agent.process.pid}/children").read_text().split():
+            os.kill(int(child), signal.SIGTERM)
+        agent.process.wait()
     return lines
 
 
@@ -123,8 +126,8 @@ try:
         print(f"10 s idle: {len(calls)} system calls begun or ended", *calls[:10], sep="\n  ", flush=True)
 
         def save(agent):
-            (desk / "many/7/1500.txt").write_text("saved")
-            agent.said("sent many/7/1500.txt")
+            (desk / "many/0/100.txt").write_text("saved")
+            agent.said("sent many/0/100.txt")
         opened = [line for line in traced(folder, desk, daemon.port, save) if re.search(r"\bopen(at)?2?\(", line)]
         print("a save opens", *opened, sep="\n  ", flush=True)
     daemon.stop()

@@ -1,5 +1,6 @@
 """hob-agent: the daemon's copy equals its folder, by digest, through edits, kills and cuts."""
 import hashlib
+import http.server
 import json
 import os
 import pathlib
@@ -196,6 +197,81 @@ class Agent(Scenario):
         self.assertEqual((usage.returncode, "--root" in usage.stderr.splitlines()[0] + usage.stderr.splitlines()[-1]), (2, True))
         wanted = subprocess.run([*AGENT.split(), "--help"], capture_output=True, text=True)
         self.assertEqual((wanted.returncode, "--root" in wanted.stdout, "understood" in wanted.stderr), (0, True, False))
+
+    def test_a_full_disk_of_the_daemon(self):
+        disk = self.folder / "small"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True).returncode:
+            self.skipTest("no tmpfs may be mounted here")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)])
+        (self.folder / "hob.json").write_text(json.dumps({"sources": [{"name": "art", "path": str(disk), "mirror": True}]}))
+        self.art = disk
+        (disk / "ballast").write_bytes(bytes(900000))
+        self.write("big.bin", os.urandom(600000)), self.write("ballast", bytes(900000))
+        with self.serve("--no-probe"):
+            agent = Running(self)
+            agent.said("the disk of the mirror root")
+            self.assertEqual(set(tree(disk)), {"ballast"})
+            self.write("ballast", "room again")
+            (disk / "ballast").unlink()
+            self.equal()
+            self.assertIsNone(agent.process.poll())
+
+    def test_a_file_that_is_replaced_while_it_is_sent(self):
+        with self.serve() as daemon:
+            wire = Wire(daemon.port, 0.2)
+            self.addCleanup(wire.stop)
+            agent = Running(self, url=f"http://127.0.0.1:{wire.port}")
+            agent.said("connected ")
+            self.write("big.bin", os.urandom(16 << 20))
+            until(lambda: wire.up["blobs"] > 1 << 20, "an upload")
+            self.write("big.bin", "saved meanwhile")
+            self.equal()
+
+    def test_what_answers_is_no_daemon_of_this_version(self):
+        self.write("a.txt", "a")
+        answers = {"protocol": (409, {"detail": "the agent speaks protocol 1, and Hob 9.0 speaks 2", "hint": "use the hob-agent that comes with this daemon"}),
+                   "page": (200, None)}
+
+        class Other(http.server.BaseHTTPRequestHandler):
+            def do_PUT(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                status, body = answers[self.server.kind]
+                body = json.dumps(body).encode() if body else b"<html>welcome</html>"
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+        for kind, words in (("protocol", "speaks protocol 1, and Hob 9.0 speaks 2"), ("page", "does not answer like a Hob daemon")):
+            with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
+                server.kind = kind
+                threading.Thread(target=server.serve_forever, daemon=True).start()
+                agent = self.once(url=f"http://127.0.0.1:{server.server_port}")
+                server.shutdown()
+                self.assertEqual((agent.code, words in agent.lines[-1]), (2, True), agent.lines)
+
+    def test_two_agents_on_one_root(self):
+        """Interleaved saves of the same and of other files: the last save stays, with a note, and every version is kept."""
+        desks, agents, versions = [self.desk, self.folder / "desk2"], [], {}
+        desks[1].mkdir()
+        with self.serve() as daemon:
+            for desk, who in zip(desks, ("anna@PC7", "ben@PC8")):
+                agents.append(Running(self, folder=desk, who=who))
+                agents[-1].said("connected ")
+            for number in range(amount(30, 1000)):
+                side, path = number % 2, ("shared.txt", f"own{number % 7}-{number % 2}.txt")[number % 3 == 0]
+                (desks[side] / path).write_text(f"{path} {number}")
+                versions[path] = f"{path} {number}"
+                until(lambda: (self.art / path).exists() and (self.art / path).read_text() == versions[path], f"save {number} of {path}")
+            self.assertEqual({path: (self.art / path).read_text() for path in tree(self.art)}, versions)
+            agents[1].said("shared.txt replaces the version that anna@PC7 saved at")
+            agents[0].said("shared.txt replaces the version that ben@PC8 saved at")
+            for number in range(amount(30, 1000)):
+                path = ("shared.txt", f"own{number % 7}-{number % 2}.txt")[number % 3 == 0]
+                self.assertEqual(daemon.get("/blobs/" + hashlib.sha256(f"{path} {number}".encode()).hexdigest()).status, 200)
 
     kinds = ("new", "save", "safe", "backup", "rename", "case", "folder", "delete", "slow", "same")
     edit_options = ("--yes",)

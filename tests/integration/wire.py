@@ -34,11 +34,16 @@ class Wire:
         self.loop.run_forever()
 
     def stop(self):
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        async def end():
+            self.server.close()
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            self.loop.stop()
+        asyncio.run_coroutine_threadsafe(end(), self.loop)
         self.thread.join()
-        for writer in list(self.open):
-            writer.transport.abort()
-        self.server.close()
+        self.loop.close()
 
     def call(self, what):
         done = threading.Event()
@@ -59,6 +64,12 @@ class Wire:
         self.open.clear()
 
     async def _accept(self, reader, writer):
+        try:
+            await self._forward(reader, writer)
+        except asyncio.CancelledError:  # by stop()
+            writer.transport.abort()
+
+    async def _forward(self, reader, writer):
         if self.closed:
             writer.transport.abort()
             return

@@ -207,8 +207,10 @@ def main(arguments):
             tries = 0
         except (hob.Error, OSError) as error:
             mirror.sent, done, tries = None, False, tries + 1
-            mirror.say(str(error))
-            if getattr(error, "status", 0) in (400, 401, 403, 413) or (getattr(error, "status", 0) == 404 and "root" in str(error)):
+            strange = str(error) == "the answer is not JSON"
+            mirror.say(f"{o.url} does not answer like a Hob daemon" if strange else str(error))
+            status = getattr(error, "status", 0)
+            if strange or status in (400, 401, 403, 413) or (status == 404 and "root" in str(error)) or (status == 409 and "protocol" in str(error)):
                 return 2
             if o.once and tries > 3:
                 return 3
