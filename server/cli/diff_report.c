@@ -437,7 +437,11 @@ static cJSON *commit_manifest(const diff_report_options *how, const char *rev, c
 	cJSON *asset;
 	cJSON_ArrayForEach(asset, cJSON_GetObjectItemCaseSensitive(manifest, "assets"))
 		rename_asset(asset, srv_cli_text(full, "assets_below"), srv_cli_text(full, "root"));
-	snprintf(shown, 48, "%.30s (%.7s)", rev, srv_cli_text(full, "id"));
+	const char *id = srv_cli_text(full, "id");
+	if (strncmp(id, rev, strlen(rev)) == 0)
+		snprintf(shown, 48, "%.7s", id);
+	else
+		snprintf(shown, 48, "%.30s (%.7s)", rev, id);
 	hob_buf_release(&below);
 	cJSON_Delete(full);
 	return manifest;

@@ -544,9 +544,10 @@ class SourceTest(GitScenario):
         repository.git("checkout", "-q", "-b", "topic")
         topic = repository.commit("two", {"props/a.obj": obj_text(4), "props/b.obj": None, "d.obj": obj_text(1)})
         daemon = self.daemon(repository)
-        for names in (("main", "topic"), (first[:9], topic[:9])):
+        for names, said in ((("main", "topic"), (f"main ({first[:7]})", f"topic ({topic[:7]})")),
+                            ((first, topic[:9]), (first[:7], topic[:7]))):
             report = json.loads(self.hob("diff", "--from", names[0], "--to", names[1], "--format", "json", "--url", daemon.url, code=1))
-            self.assertEqual((report["from"], report["to"]), (f"{names[0]} ({first[:7]})", f"{names[1]} ({topic[:7]})"))
+            self.assertEqual((report["from"], report["to"]), (said[0], said[1]))
             self.assertEqual((report["added"], report["gone"]), (["art/d.obj"], ["art/props/b.obj"]))
             self.assertEqual([asset["asset"] for asset in report["changed"]], ["art/props/a.obj"])
             self.assertIn("triangles", json.dumps(report["changed"][0]["comparison"]["numbers"]))
