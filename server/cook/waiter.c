@@ -11,7 +11,7 @@ enum { TIMEOUT_MS = 60000 };
 bool srv_waiter_add(srv_waiters *waiters, srv_control *control, uint32_t asset, uint64_t now_ms,
 					const uint64_t *rounds, uint32_t root_count)
 {
-	assert(control && (asset == HOB_NONE) == (rounds != NULL));
+	assert(control && (asset != HOB_NONE || rounds));
 	if (!HOB_ROOM(waiters->items, waiters->capacity, waiters->count))
 		return false;
 	srv_waiter w = {.control = control,

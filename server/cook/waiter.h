@@ -18,7 +18,7 @@ typedef struct srv_waiter {
 	bool answered;
 	uint32_t root_count;
 	/* by root: number of scans that must be over; SRV_WAITER_MARK + n: the watch must pass its mark n; 0: not
-	 * waited for. Then one number of the caller's, 0 at first. NULL for an asset. */
+	 * waited for. Then one number of the caller's, 0 at first. NULL: nothing is waited for but the asset. */
 	uint64_t *rounds;
 } srv_waiter;
 
@@ -36,8 +36,8 @@ typedef struct srv_waiter_calls {
 	void (*answer)(void *user, const srv_waiter *w, srv_waiter_end end);
 } srv_waiter_calls;
 
-/* control->timeout_ms counts from now, 0: a minute. rounds: copied, NULL for one asset. False without memory:
- * the caller answers the control. */
+/* control->timeout_ms counts from now, 0: a minute. rounds: copied; needed without an asset. False without
+ * memory: the caller answers the control. */
 bool srv_waiter_add(srv_waiters *waiters, srv_control *control, uint32_t asset, uint64_t now_ms,
 					const uint64_t *rounds, uint32_t root_count) HOB_MUST_CHECK;
 bool srv_waiters_has(const srv_waiters *waiters, uint32_t asset);

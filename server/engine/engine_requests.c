@@ -59,25 +59,31 @@ static uint64_t rounds_from_now(const srv_engine *engine, uint32_t root)
 	return engine->sources->scan_rounds[root] + 2;
 }
 
-/* Waits for all earlier events: the watch delivers them before its mark. Without an event queue, or on
- * request, a scan replaces it. Then for a look at what causes no event. */
-static void wait_for_all(srv_engine *engine, srv_control *control)
+/* Waits for all earlier events of the named roots: the watch delivers them before its mark. Without an event
+ * queue, or on request, a scan replaces it. */
+static void wait_for_watch(srv_engine *engine, srv_control *control, uint32_t id, hob_str names)
 {
 	uint32_t count = engine->options.root_count;
 	uint64_t *rounds = calloc(count + 1, sizeof *rounds);
 	for (uint32_t i = 0; rounds && i < count; i++)
-		if (names_root(control->text, engine->roots->shown[i].name))
+		if (names_root(names, engine->roots->shown[i].name))
 			rounds[i] = engine->sources->watch && !control->force
 							? SRV_WAITER_MARK + srv_watch_mark(engine->sources->watch, i)
 							: rounds_from_now(engine, i);
-	bool added = rounds && srv_waiter_add(&engine->requests->waiters, control, HOB_NONE, uv_now(engine->loop),
-										  rounds, count);
+	bool added = rounds &&
+				 srv_waiter_add(&engine->requests->waiters, control, id, uv_now(engine->loop), rounds, count);
 	for (uint32_t i = 0; added && engine->sources->watch && i < count; i++)
 		if (rounds[i] > 0 && rounds[i] < SRV_WAITER_MARK)
 			srv_watch_rescan(engine->sources->watch, i);
 	if (!added)
 		srv_control_answer(control, 503, "internal", "no memory left to wait");
 	free(rounds);
+}
+
+/* Waits for everything of the named roots, and for a look at what causes no event. */
+static void wait_for_all(srv_engine *engine, srv_control *control)
+{
+	wait_for_watch(engine, control, HOB_NONE, control->text);
 }
 
 static bool is_busy(srv_engine *engine, uint32_t id)
@@ -157,9 +163,68 @@ static bool has_seen_all(srv_engine *engine, const srv_waiter *w)
 	return engine->sources->scan_rounds[w->root_count] >= *look;
 }
 
+/* ---- cooking on request */
+
+/* Whether a cook would fail as the last one did: the change of a file begins a cook by itself. A user may
+ * know better what the machine caused, what was cancelled, and whether Blender was installed meanwhile. */
+static bool is_known_failure(const asset *a)
+{
+	bool failed = a->life.error == SRV_ASSET_FAILED || a->life.error == SRV_ASSET_BY_OTHER;
+	bool cancelled =
+		hob_str_find(hob_buf_str(&a->error), HOB_STR("\"code\":\"cook.cancelled\""), 0) != SIZE_MAX;
+	return failed && a->life.state == SRV_ASSET_IDLE && a->last.doubt_at_ms == 0 && !cancelled &&
+		   !srv_asset_error_is_skip(a);
+}
+
+static void begin_cook(srv_engine *engine, srv_control *control, asset *a)
+{
+	uint32_t id = a->id;
+	/* Requested by a user, so known digests are not trusted. */
+	srv_graph_at(engine->graph, a->file)->has_digest = false;
+	/* Stored failures are not trusted either: the machine may have caused them. */
+	bool again = control->force || a->error.size > 0;
+	srv_asset_dirty(engine, id, SRV_PRIORITY_INTERACTIVE, again ? "forced" : "asked", (hob_str){0});
+	uint64_t job = a->life.next.id;
+	srv_engine_stir(engine);
+	srv_control_accept(control, job);
+}
+
+static asset *asked_cook(srv_engine *engine, srv_control *control)
+{
+	asset *a = asked_asset(engine, control);
+	bool away = a && srv_engine_root_is_away(engine, a->root);
+	if (a && !a->importer)
+		srv_control_answer(control, 409, "starting", "the cook processes are not ready yet");
+	else if (away)
+		answer_missing(engine, control, a);
+	return a && a->importer && !away ? a : NULL;
+}
+
+/* A known failure is answered after all earlier events of its root: one of them may be its repair. */
+static void control_cook(srv_engine *engine, srv_control *control)
+{
+	asset *a = asked_cook(engine, control);
+	if (a && !control->force && is_known_failure(a))
+		wait_for_watch(engine, control, a->id, engine->roots->shown[a->root].name);
+	else if (a)
+		begin_cook(engine, control, a);
+}
+
+static void answer_cook(srv_engine *engine, srv_control *control)
+{
+	asset *a = asked_cook(engine, control);
+	if (a && is_known_failure(a))
+		srv_control_answer(control, 422, "cook.failed", "no file of it has changed since it failed");
+	else if (a)
+		begin_cook(engine, control, a);
+}
+
 static bool is_done(void *user, const srv_waiter *w)
 {
 	srv_engine *engine = user;
+	if (w->control->kind == SRV_CONTROL_COOK)
+		return srv_waiter_scans_over(w, engine->sources->scan_rounds) && !srv_engine_is_behind(engine) &&
+			   !srv_engine_in_changeset(engine, srv_asset_at(engine, w->asset)->root);
 	if (w->asset == HOB_NONE)
 		return has_seen_all(engine, w) && !srv_engine_is_behind(engine) && all_idle(engine, w);
 	if (srv_engine_spreads(engine) || srv_asset_at(engine, w->asset)->shown.view_due)
@@ -173,6 +238,8 @@ static void answer_waiter(void *user, const srv_waiter *w, srv_waiter_end end)
 {
 	if (end == SRV_WAITER_CLOSING)
 		srv_control_answer(w->control, 503, "http.draining", "Hob is stopping");
+	else if (w->control->kind == SRV_CONTROL_COOK)
+		answer_cook(user, w->control);
 	else if (w->asset != HOB_NONE)
 		w->control->answer(w->control, 200, HOB_STR("{}"));
 	else if (end == SRV_WAITER_DONE)
@@ -200,30 +267,6 @@ static void control_wait(srv_engine *engine, srv_control *control)
 	srv_engine_raise(engine, id, SRV_PRIORITY_INTERACTIVE);
 	wait_for_asset(engine, control, id);
 	srv_engine_stir(engine);
-}
-
-static void control_cook(srv_engine *engine, srv_control *control)
-{
-	asset *a = asked_asset(engine, control);
-	if (!a)
-		return;
-	uint32_t id = a->id;
-	if (!a->importer) {
-		srv_control_answer(control, 409, "starting", "the cook processes are not ready yet");
-		return;
-	}
-	if (srv_engine_root_is_away(engine, a->root)) {
-		answer_missing(engine, control, a);
-		return;
-	}
-	/* Requested by a user, so known digests are not trusted. */
-	srv_graph_at(engine->graph, a->file)->has_digest = false;
-	/* Stored failures are not trusted either. */
-	bool again = control->force || a->error.size > 0;
-	srv_asset_dirty(engine, id, SRV_PRIORITY_INTERACTIVE, again ? "forced" : "asked", (hob_str){0});
-	uint64_t job = a->life.next.id;
-	srv_engine_stir(engine);
-	srv_control_accept(control, job);
 }
 
 /* ---- messages from the HTTP thread */

@@ -426,8 +426,8 @@ bool srv_request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_R
 /* Finds the asset of {id}; on false, a 404 was sent and the view dropped. */
 bool srv_request_asset(request *r, const srv_view **view, const srv_view_asset **asset,
 					   enum MHD_Result *result) HOB_MUST_CHECK;
-/* Sends 422 with the asset's error. */
-enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset);
+/* Sends 422 with the error of the asset; `more`: added to its hint. */
+enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset, hob_str more);
 /* Whether outputs exist, of this cook or an earlier one. */
 bool srv_asset_has_good(const srv_view_asset *asset);
 

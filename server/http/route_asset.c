@@ -125,6 +125,9 @@ static bool read_cook(request *r, cook_wish *out, enum MHD_Result *result)
 	return fine;
 }
 
+#define NOTHING_CHANGED                                                                                      \
+	"nothing was cooked: no file of it has changed since; {\"force\":true} or 'hob recook' tries again"
+
 static enum MHD_Result cook(request *r, bool force)
 {
 	enum MHD_Result result;
@@ -134,14 +137,17 @@ static enum MHD_Result cook(request *r, bool force)
 	bool accepted = r->ask->status == MHD_HTTP_ACCEPTED;
 	const srv_view *view;
 	const srv_view_asset *asset;
-	if (r->ask->control.kind == SRV_CONTROL_COOK && (wait_ms == 0 || !accepted))
+	bool known = r->ask->control.kind == SRV_CONTROL_COOK && r->ask->status == 422;
+	if (r->ask->control.kind == SRV_CONTROL_COOK && !known && (wait_ms == 0 || !accepted))
 		return accepted ? srv_reply_accepted(r, "/api/v1/jobs") : srv_reply_answer(r, "application/json");
 	if (!srv_request_asset(r, &view, &asset, &result))
 		return result;
-	if (r->ask->control.kind == SRV_CONTROL_COOK) {
+	if (known) {
+		result = srv_reply_cook_failed(r, asset, HOB_STR(NOTHING_CHANGED));
+	} else if (r->ask->control.kind == SRV_CONTROL_COOK) {
 		result = srv_ask(r, SRV_CONTROL_WAIT, asset->full, &(srv_control){.timeout_ms = wait_ms});
 	} else if (!srv_asset_has_good(asset) && srv_standing_is_problem(asset->standing, false)) {
-		result = srv_reply_cook_failed(r, asset);
+		result = srv_reply_cook_failed(r, asset, (hob_str){0});
 	} else {
 		hob_buf body = {0};
 		bool open = asset->standing == SRV_STANDING_WAITING;

@@ -65,10 +65,10 @@ static hob_str member(const cJSON *object, const char *name)
 	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
 }
 
-enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset)
+enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset, hob_str more)
 {
 	cJSON *error = cJSON_ParseWithLength(asset->error.data, asset->error.len);
-	hob_buf members = {0}, instance = {0};
+	hob_buf members = {0}, instance = {0}, hint = {0};
 	hob_buf_printf(&instance, "/api/v1/assets/%s", asset->id);
 	const cJSON *location = cJSON_GetObjectItemCaseSensitive(error, "location");
 	char *place = cJSON_IsObject(location) ? cJSON_PrintUnformatted(location) : NULL;
@@ -78,9 +78,12 @@ enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset)
 	hob_buf_printf(&members, ",\"state\":\"%s\",\"standing\":\"%s\",\"error\":", srv_state_name(asset->state),
 				   srv_standing_name(asset->standing));
 	hob_buf_put_str(&members, error ? asset->error : HOB_STR("null"));
+	hob_str first = member(error, "hint");
+	hob_buf_printf(&hint, "%.*s%s%.*s", HOB_FMT(first), first.len > 0 && more.len > 0 ? "; " : "",
+				   HOB_FMT(more));
 	problem_text text = {.code = member(error, "code"),
 						 .detail = member(error, "message"),
-						 .hint = member(error, "hint"),
+						 .hint = hob_buf_str(&hint),
 						 .asset = asset->full,
 						 .instance = hob_buf_str(&instance),
 						 .members = hob_buf_str(&members)};
@@ -99,6 +102,7 @@ enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset)
 		srv_reply_problem_text(r, blocked ? PROBLEM_UNAVAILABLE : PROBLEM_COOK_FAILED, &text);
 	hob_buf_release(&members);
 	hob_buf_release(&instance);
+	hob_buf_release(&hint);
 	cJSON_Delete(error);
 	return result;
 }
@@ -258,7 +262,7 @@ static enum MHD_Result decide(request *r, const srv_view_asset *asset, const wis
 		return srv_ask(r, SRV_CONTROL_WAIT, w->full, &wait);
 	if (!srv_asset_has_good(asset)) {
 		bool open = asset->standing == SRV_STANDING_WAITING || asset->standing == SRV_STANDING_UPDATING;
-		return open ? reply_not_yet(r, asset) : srv_reply_cook_failed(r, asset);
+		return open ? reply_not_yet(r, asset) : srv_reply_cook_failed(r, asset, (hob_str){0});
 	}
 	const srv_view_output *output = find_output(asset, w->output);
 	if (w->level > 0 && !hob_str_equal(w->output, HOB_STR("meshes")))

@@ -134,12 +134,54 @@ class Gates(CommandLine):
         self.assertEqual((item()["state"], item()["error"]["code"]), ("stale", "cook.rule"))
         self.assertIn("triangles 100 -> 0", item()["error"]["message"])
         self.assertEqual(self.daemon.blob("art/m.obj"), good)
-        self.assertEqual(self.daemon.post("/api/v1/assets/%s/cook" % item()["id"]).status, 202)
+        self.assertEqual(self.daemon.post("/api/v1/assets/%s/cook" % item()["id"], {"force": True}).status, 202)
         self.daemon.sync()
         self.assertEqual((item()["state"], self.daemon.blob("art/m.obj")), ("stale", good), "cooked again, it is still refused")
         self.put("cook.json", "{}")
         self.daemon.sync()
         self.assertEqual(item()["state"], "fresh", "accepted by changing the rule")
+
+    def test_a_known_failure_is_answered_without_a_job(self):
+        """POST .../cook of it begins nothing, until a file has changed or the caller insists."""
+        lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:" + 64 * "a" + "\nsize 5\n"
+        for options in ((), ("--watch", "poll", "--poll-ms", "100")):
+            self.put("bad.glb", b"glTF")
+            self.put("lfs.glb", lfs)
+            self.put("gated/cook.json", '{"budget": {"triangles": 5, "fail": true}}')
+            self.put("gated/m.obj", obj_text(9))
+            self.put("user.usda", '#usda 1.0\ndef Xform "a" (references = @bad.glb@) {}\n')
+            with self.serve(*options) as daemon:
+                daemon.sync()
+                jobs = lambda: len(daemon.get("/api/v1/jobs?limit=200").json()["items"])
+                place = lambda name: f"/api/v1/assets/{daemon.assets()['art/' + name]['id']}/cook"
+                before, failed = jobs(), [name[4:] for name, item in daemon.assets().items() if item["error"]]
+                self.assertGreaterEqual(len(failed), 3, failed)
+                for name in failed:
+                    for head in ({}, {"Prefer": "wait=60"}):
+                        answer = daemon.request("POST", place(name), {}, head)
+                        blocked = daemon.assets()["art/" + name]["standing"] == "blocked"
+                        self.assertEqual(answer.status, 503 if blocked else 422, name)
+                        problem, error = answer.json(), daemon.assets()["art/" + name]["error"]
+                        self.assertEqual((problem["code"], problem["detail"], problem["error"]), (error["code"], error["message"], error))
+                        self.assertIn("nothing was cooked: no file of it has changed since; {"force":true}", problem["hint"])
+                        self.assertNotIn("job", problem)
+                self.assertEqual(jobs(), before, "no job")
+                job = daemon.post(place("bad.glb"), {"force": True})
+                self.assertEqual(job.status, 202)
+                daemon.sync()
+                self.assertEqual(daemon.get(job.headers["location"]).json()["cached"], False, "force tries again")
+                # A file that was repaired a moment before is cooked, and one that became worse answers for itself.
+                self.put("gated/m.obj", obj_text(3))
+                self.assertEqual(daemon.request("POST", place("gated/m.obj"), {}, {"Prefer": "wait=60"}).json()["state"], "fresh")
+                self.put("lfs.glb", b"glTF!")
+                answer = daemon.request("POST", place("lfs.glb"), {}, {"Prefer": "wait=60"})
+                self.assertEqual((answer.status, answer.json()["code"]), (422, "import.truncated"))
+                self.put("gated/cook.json", '{"budget": {"triangles": 1, "fail": true}}')
+                daemon.sync()
+                self.assertEqual(daemon.post(place("gated/m.obj"), {}).status, 422, "the last good version is served, the new one is refused")
+            with self.serve(*options) as daemon:
+                daemon.sync()
+                self.assertEqual(daemon.post(place("bad.glb"), {}).status, 422, "after a restart")
 
     def test_a_text_that_was_cut_or_does_not_match_its_header_is_refused(self):
         ply = ("ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
