@@ -163,7 +163,7 @@ class Gates(CommandLine):
                         self.assertEqual(answer.status, 503 if blocked else 422, name)
                         problem, error = answer.json(), daemon.assets()["art/" + name]["error"]
                         self.assertEqual((problem["code"], problem["detail"], problem["error"]), (error["code"], error["message"], error))
-                        self.assertIn("nothing was cooked: no file of it has changed since; {"force":true}", problem["hint"])
+                        self.assertIn('nothing was cooked: no file of it has changed since; {"force":true}', problem["hint"])
                         self.assertNotIn("job", problem)
                 self.assertEqual(jobs(), before, "no job")
                 job = daemon.post(place("bad.glb"), {"force": True})
