@@ -17,9 +17,16 @@ static bool asset_settings(srv_engine *engine, asset *a, hob_settings *out, hob_
 		return true;
 	uint32_t root;
 	hob_str model = srv_engine_settings_owner(engine, a, &root);
-	return srv_settings_resolve(engine->roots->caches[a->root], engine->roots->fds[a->root],
-								&engine->roots->settings[a->root], hob_str_of(a->path),
-								engine->roots->fds[root], model, out, err);
+	bool ok = srv_settings_resolve(engine->roots->caches[a->root], engine->roots->fds[a->root],
+								   &engine->roots->settings[a->root], hob_str_of(a->path),
+								   engine->roots->fds[root], model, out, err);
+	/* Paths in messages are below the asset's root. These settings have yet to follow from another one. */
+	if (!ok && root != a->root && hob_str_starts(hob_str_of(err->context), model)) {
+		hob_error inner = *err;
+		snprintf(err->context, sizeof err->context, "%.*s/%s", HOB_FMT(engine->roots->shown[root].name),
+				 inner.context);
+	}
+	return ok;
 }
 
 bool srv_asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out,

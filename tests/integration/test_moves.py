@@ -273,6 +273,31 @@ class Moves(Scenario):
             kept = json.loads((self.art / "far/set3.obj.cook.json").read_text())
             self.assertEqual((kept["scale"], kept["lods"]["max"], (self.art / "set.obj.cook.json").exists()), (2, 2, False))
 
+    def test_a_broken_settings_file_is_named_where_it_is(self):
+        """It follows its model seconds later: until then the failure names the place that it follows from, and an editor finds it there."""
+        other = self.folder / "other"
+        other.mkdir()
+        self.put("m.obj", obj_text(3))
+        self.put("m.obj.cook.json", '{"scale": 2,')
+        homes = {"art": self.art, "other": other}
+        with Daemon([self.art, other], self.cache) as daemon:
+            def check(name, file, at):
+                self.assertEqual(daemon.sync()["failed"], [name])
+                error = daemon.assets()[name]["error"]
+                self.assertEqual((error["message"].split(":")[0], error["location"]["file"]), (file, file))
+                self.assertTrue(at.exists(), "the cause is there")
+
+            check("art/m.obj", "m.obj.cook.json", self.art / "m.obj.cook.json")
+            for old, new in (("art", "other"), ("other", "art")):
+                os.rename(homes[old] / "m.obj", homes[new] / "m.obj")
+                check(f"{new}/m.obj", f"{old}/m.obj.cook.json", homes[old] / "m.obj.cook.json")
+                daemon.wait_log(f"to {new}/m.obj.cook.json")
+                check(f"{new}/m.obj", "m.obj.cook.json", homes[new] / "m.obj.cook.json")
+            self.move("m.obj", "far/n.obj")
+            check("art/far/n.obj", "m.obj.cook.json", self.art / "m.obj.cook.json")
+            self.put("m.obj.cook.json", "{}")
+            self.assertEqual(daemon.sync()["failed"], [], "mended where it is")
+
     def test_what_was_cooked_before_the_move_was_known_counts_for_nothing(self):
         self.budgeted("d.obj")
         with self.serve() as daemon:
