@@ -278,9 +278,9 @@ class Gates(CommandLine):
             for name in ("art/deep/a.obj", "art/deep/a.mtl", "art/tex.png"):
                 self.assertIn(name, listed[1])
 
-    def recipe(self, language):
+    def recipe(self, language, number=1):
         page = (PROJECT / "docs/build-rules.md").read_text()
-        return page.split(f"```{language}\n")[1].split("```")[0]
+        return page.split(f"```{language}\n")[number].split("```")[0]
 
     def build(self, *command, cwd):
         path = f"{pathlib.Path(HOB).parent}:{os.environ['PATH']}"
@@ -317,6 +317,37 @@ class Gates(CommandLine):
         (m1,) = [item for item in listed if item["outputs"][0]["path"].endswith("m1.obj.meshes")]
         inputs = {pathlib.Path(item["path"]).name: item.get("missing", False) for item in m1["inputs"]}
         self.assertEqual(inputs, {"m1.obj": False, "m1.mtl": False, "tex1.png": False, "cook.json": True, "m1.obj.cook.json": True})
+
+    @unittest.skipUnless(shutil.which("ninja"), "there is no ninja")
+    def test_ninja_sees_what_was_missing(self):
+        """A texture that comes back, also with its old time, and new settings: whoever uses the outputs is built again, nobody else."""
+        models = [f"m{i}.obj" for i in range(4)]
+        outputs = [f"build/{name}.{kind}" for name in models for kind in ("meshes", "materials")]
+        users = "".join(f"build used/{path[6:]}: use {path}\n" for path in outputs)
+        (self.folder / "build.ninja").write_text(self.recipe("ninja", 2).replace("build/spot.obj.meshes", " ".join(outputs)) +
+                                                 "rule use\n  command = cp $in $out\n" + users)
+
+        def run():
+            return set(re.findall(r"cp build/(\S+)", self.build("ninja", "-v", cwd=self.folder)))
+
+        for i, name in enumerate(models):
+            self.textured(name[:-4], f"tex/{i % 2}.png")
+        self.put("tex/0.png", png(1, 2, 3))
+        self.assertEqual(len(run()), len(outputs))
+        self.assertEqual(run(), set())
+        odd = {"m1.obj.materials", "m3.obj.materials"}
+        self.put("tex/1.png", png(4, 5, 6))
+        self.assertEqual((run(), run()), (odd, set()))
+        (self.art / "tex/1.png").rename(self.folder / "aside.png")
+        self.assertEqual((run(), run()), (odd, set()))
+        os.utime(self.folder / "aside.png", (1, 1))
+        (self.folder / "aside.png").rename(self.art / "tex/1.png")
+        os.utime(self.art / "tex", (1, 1))
+        self.assertEqual((run(), run()), (odd, set()))
+        self.put("m2.obj.cook.json", '{"scale": 2}')
+        self.assertEqual((run() >= {"m2.obj.meshes"}, run()), (True, set()))
+        self.put("cook.json", '{"scale": 3}')
+        self.assertEqual((run() >= {"m0.obj.meshes", "m1.obj.meshes", "m3.obj.meshes"}, run()), (True, set()))
 
     @unittest.skipUnless(shutil.which("ninja") and shutil.which("cmake"), "there is no CMake or no ninja")
     def test_cmake_cooks_exactly_what_changed(self):
