@@ -13,7 +13,7 @@ import threading
 import unittest
 import zlib
 
-from hobtest import HOB, Daemon, Scenario, beside, fresh_folder, main, obj_text, png, until
+from hobtest import HOB, Daemon, Scenario, amount, beside, fresh_folder, main, obj_text, png, until
 
 HOB_GIT = beside("hob-git")
 WHO = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0",
@@ -407,7 +407,7 @@ class SourceTest(GitScenario):
     def test_each_commit_is_what_a_checkout_cooks(self):
         """Proof 1 in short: all outputs byte-equal to `git worktree add` and `hob cook`; each key is cooked once, in whatever order."""
         repository = self.repository()
-        commits = history(repository, 20)
+        commits = history(repository, amount(20, 200))
         daemon = self.daemon(repository)
         keys, trees = set(), repository.work.parent / "trees"
         order = commits[::-1]
@@ -437,24 +437,36 @@ class SourceTest(GitScenario):
 
     def test_a_push_dirties_what_it_changed(self):
         repository = self.repository()
-        files = {f"props/{n}.obj": obj_text(n + 1, mtl=f"m{n % 2}.mtl") for n in range(10)}
+        count = amount(10, 2000)
+        files = {f"props/{n}.obj": obj_text(n + 1, mtl=f"m{n % 2}.mtl") for n in range(count)}
         files |= {f"props/m{n}.mtl": f"newmtl m\nmap_Kd ../tex/{n}.png\n" for n in range(2)}
         first = repository.commit("one", {**files, "tex/0.png": png(1, 2, 3), "tex/1.png": png(3, 2, 1)})
         daemon = self.daemon(repository)
-        self.assertEqual(daemon.cooked(), 10)
+        self.assertEqual(daemon.cooked(), count)
         ids = {name: asset["id"] for name, asset in daemon.assets().items()}
         self.at_tip(daemon, repository.commit("texture", {"tex/1.png": png(9, 9, 9)}))
-        self.assertEqual(daemon.cooked(), 15)
+        self.assertEqual(daemon.cooked(), count + count // 2)
         self.at_tip(daemon, repository.commit("rename", {"props/0.obj": None, "moved/props/0.obj": obj_text(1, mtl="m0.mtl"),
                                                          "moved/props/m0.mtl": files["props/m0.mtl"], "moved/tex/0.png": png(1, 2, 3)}))
-        self.assertEqual(daemon.cooked(), 15, "the moved model has the same key")
+        self.assertEqual(daemon.cooked(), count + count // 2, "the moved model has the same key")
         moved = daemon.get("/api/v1/assets/" + daemon.assets()["art/moved/props/0.obj"]["id"]).json()
         self.assertEqual((moved["id"], moved["moved_from"]), (ids["art/props/0.obj"], "art/props/0.obj"))
         repository.git("reset", "-q", "--hard", first)
         repository.git("push", "-q", "-f", "origin", "main")
         state = self.at_tip(daemon, first)
-        self.assertEqual((daemon.cooked(), state["assets"], state["state"]), (15, 10, "warm"))
-        self.assertEqual(len(daemon.assets()), 10)
+        self.assertEqual((daemon.cooked(), state["assets"], state["state"]), (count + count // 2, count, "warm"))
+        self.assertEqual(len(daemon.assets()), count)
+
+    def test_a_clone_on_another_machine_cooks_nothing(self):
+        repository = self.repository()
+        count = amount(10, 2000)
+        repository.commit("one", {f"props/{n}.obj": obj_text(n + 1) for n in range(count)})
+        daemon = self.daemon(repository)
+        self.assertEqual(daemon.cooked(), count)
+        repository.git("clone", "-q", "--bare", repository.bare, repository.work.parent / "clone.git")
+        with Daemon([f"git:{repository.work.parent}/clone.git"], repository.work.parent / "cache2", "--upstream", daemon.url) as clone:
+            state = self.settled(clone, "HEAD")
+            self.assertEqual((state["state"], state["assets"], state["failed"], clone.cooked()), ("warm", count, 0, 0))
 
     def test_revisions_by_name(self):
         repository = self.repository()

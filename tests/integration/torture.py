@@ -17,7 +17,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAMES = ("kills", "torn", "storms", "damage", "stores", "hostile", "contained", "workers", "outside", "rogue", "memory", "bounds", "upsets", "faults", "power", "same",
-         "soak", "edits", "agent", "farm", "farm_down", "farm_ceph")
+         "soak", "edits", "agent", "commits", "farm", "farm_down", "farm_ceph")
 
 
 def main():
