@@ -177,6 +177,15 @@ commit_state *srv_git_add_commit(git_root *root, const srv_git_id *id)
 	return state;
 }
 
+static void remove_commit(git_root *root, uint32_t at)
+{
+	char id[SRV_GIT_ID_TEXT + 1];
+	srv_git_id_text(&root->commits[at].id, id);
+	srv_git_files_remove(&root->gits->files, root->commits_name, id);
+	srv_git_drop_notes(&root->commits[at]);
+	root->commits[at] = root->commits[--root->commit_count];
+}
+
 /* Removes the folders that were not used for longest. */
 static void trim(git_root *root)
 {
@@ -191,11 +200,7 @@ static void trim(git_root *root)
 		}
 		if (free_ones <= KEPT)
 			return;
-		char id[SRV_GIT_ID_TEXT + 1];
-		srv_git_id_text(&root->commits[oldest].id, id);
-		srv_git_files_remove(&root->gits->files, root->commits_name, id);
-		srv_git_drop_notes(&root->commits[oldest]);
-		root->commits[oldest] = root->commits[--root->commit_count];
+		remove_commit(root, oldest);
 	}
 }
 
@@ -275,7 +280,7 @@ static bool name_to_object(const git_root *root, hob_str name, srv_git_id *out)
 		if (find_ref(root, places[i], name, out))
 			return true;
 	if (!hob_str_equal(name, HOB_STR("HEAD")))
-		return srv_git_id_parse(name, out);
+		return false;
 	return srv_git_id_parse(head_of(root), out) || find_ref(root, "", head_of(root), out);
 }
 
@@ -285,6 +290,18 @@ static bool read_id(const hob_buf *facts, srv_git_id *out, hob_error *err)
 		   hob_fail(err, NOT_FOUND, "hob-git named no commit");
 }
 
+static bool is_reached(git_root *root, const srv_git_id *id, hob_error *err)
+{
+	char text[SRV_GIT_ID_TEXT + 1];
+	hob_buf answer = {0};
+	srv_git_id_text(id, text);
+	bool ok = srv_git_ask(&root->reader, &answer, err, "reach %s", text) &&
+			  (hob_str_equal(hob_buf_str(&answer), HOB_STR("y")) ||
+			   hob_fail(err, NOT_FOUND, "no branch or tag leads to the commit %.7s", text));
+	hob_buf_release(&answer);
+	return ok;
+}
+
 bool srv_git_resolve(git_root *root, hob_str name, srv_git_id *out, hob_error *err)
 {
 	char text[SRV_GIT_ID_TEXT + 1];
@@ -292,14 +309,16 @@ bool srv_git_resolve(git_root *root, hob_str name, srv_git_id *out, hob_error *e
 	bool ok = true;
 	if (name.len == 0)
 		name = hob_str_of(root->tip_name);
-	if (!name_to_object(root, name, out)) {
+	bool named = name_to_object(root, name, out);
+	if (!named) {
 		ok = srv_git_ask(&root->reader, &answer, err, "find %.*s", HOB_FMT(name)) &&
 			 (srv_git_id_parse(hob_buf_str(&answer), out) ||
 			  hob_fail(err, NOT_FOUND, "hob-git named no object"));
 		hob_buf_clear(&answer);
 	}
 	srv_git_id_text(out, text);
-	ok = ok && srv_git_ask(&root->reader, &answer, err, "commit %s", text) && read_id(&answer, out, err);
+	ok = ok && srv_git_ask(&root->reader, &answer, err, "commit %s", text) && read_id(&answer, out, err) &&
+		 (named || is_reached(root, out, err));
 	hob_buf_release(&answer);
 	return ok;
 }
@@ -346,6 +365,26 @@ static bool follow_others(git_root *root, hob_error *err)
 	return ok;
 }
 
+/* Removes the folders of commits that no reference leads to, for example since a forced push. */
+static bool drop_lost(git_root *root, hob_error *err)
+{
+	hob_buf ids = {0}, answer = {0};
+	for (uint32_t i = 0; i < root->commit_count; i++) {
+		char text[SRV_GIT_ID_TEXT + 1];
+		srv_git_id_text(&root->commits[i].id, text);
+		if (!root->commits[i].pinned)
+			hob_buf_printf(&ids, " %s", text);
+	}
+	bool ok =
+		ids.size == 0 || srv_git_ask(&root->reader, &answer, err, "reach%.*s", HOB_FMT(hob_buf_str(&ids)));
+	for (uint32_t i = root->commit_count, at = (uint32_t)answer.size; ok && i-- > 0 && at > 0;)
+		if (!root->commits[i].pinned && answer.data[--at] == 'n')
+			remove_commit(root, i);
+	hob_buf_release(&ids);
+	hob_buf_release(&answer);
+	return ok;
+}
+
 bool srv_git_refresh(git_root *root, bool again, hob_error *err)
 {
 	hob_buf refs = {0};
@@ -357,17 +396,18 @@ bool srv_git_refresh(git_root *root, bool again, hob_error *err)
 	hob_buf_release(&root->known_refs);
 	root->known_refs = refs;
 	name_tip(root);
-	if (!name_to_object(root, hob_str_of(root->tip_name), &id)) {
+	hob_str tip = hob_str_of(root->tip_name); /* an id if HEAD is detached */
+	if (!name_to_object(root, tip, &id) && !srv_git_id_parse(tip, &id)) {
 		bool missing = root->refs && root->refs[0];
 		return !missing || hob_fail(err, NOT_FOUND, "the repository '%s' has no branch or tag '%s'",
 									root->reader.repository, root->tip_name);
 	}
-	bool ok = srv_git_resolve(root, hob_str_of(root->tip_name), &id, err);
+	bool ok = srv_git_resolve(root, tip, &id, err);
 	bool moved = ok && (!root->has_tip || !srv_git_id_equal(&id, &root->tip.id));
 	bool lacks = ok && (again || moved) && has_pointers(&root->tip);
 	if (ok && (moved || lacks))
 		ok = move_tip(root, &id, !root->has_tip || lacks, err);
-	return ok && follow_others(root, err);
+	return ok && follow_others(root, err) && drop_lost(root, err);
 }
 
 /* ---- watching the references */

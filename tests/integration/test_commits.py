@@ -495,6 +495,31 @@ class SourceTest(GitScenario):
         self.assertEqual(daemon.get("/api/v1/commits?root=nobody").status, 404)
         self.assertEqual(daemon.get("/api/v1/commits/none").status, 404)
 
+    def test_only_what_a_reference_leads_to(self):
+        """A commit is served while a branch or tag leads to it, also by way of merges and of clocks that went back."""
+        repository = self.repository()
+        first = repository.commit("one", {"a.obj": obj_text(1)})
+        repository.git("checkout", "-q", "-b", "side")
+        repository.clock -= 10**8
+        old = repository.commit("before its parent", {"a.obj": obj_text(2)})
+        repository.clock += 10**8
+        repository.git("checkout", "-q", "main")
+        repository.git("merge", "-q", "--no-ff", "-m", "merge", "side")
+        repository.git("push", "-q", "origin", "main")
+        lost = repository.commit("lost", {"a.obj": obj_text(3)})
+        daemon = self.daemon(repository)
+        for commit in first, old, lost, old[:8]:
+            self.assertEqual(daemon.get(f"/a/art/a.obj?at={commit}", Prefer="wait=60").status // 100, 3 if len(commit) < 40 else 2, commit)
+        repository.git("reset", "-q", "--hard", "HEAD~1")
+        repository.git("push", "-q", "-f", "origin", "main")
+        self.at_tip(daemon, repository.git("rev-parse", "HEAD"))
+        for name in lost, lost[:9]:
+            for path in f"/a/art/a.obj?at={name}", f"/api/v1/commits/{name}":
+                answer = until(lambda: (lambda a: a if a.status != 200 else None)(daemon.get(path)), f"an end of {path}")
+                self.assertEqual((answer.status, answer.json()["detail"]), (404, f"no branch or tag leads to the commit {lost[:7]}"), path)
+        repository.git("push", "-q", "origin", f"{lost}:refs/tags/kept")
+        until(lambda: daemon.get(f"/api/v1/commits/{lost[:9]}").status == 200, "the tag")
+
     def test_warm_by_exit_code(self):
         repository = self.repository()
         good = repository.commit("good", {"a.obj": obj_text(1)})
@@ -660,7 +685,8 @@ class SourceTest(GitScenario):
         daemon = self.daemon(repository)
         self.assertEqual(self.settled(daemon, "HEAD")["id"], last)
         self.assertEqual(sorted(name for name in daemon.assets() if name.startswith("art/")), ["art/0.obj", "art/a.obj", "art/b.obj"])
-        self.assertEqual(daemon.get(f"/a/art/1.obj?at={commits[1]}", Prefer="wait=60").status, 200, "its folder is kept")
+        self.assertEqual(daemon.get(f"/a/art/1.obj?at={commits[1]}", Prefer="wait=60").status, 404, "no reference leads to it")
+        self.assertEqual(os.listdir(sources / "art~commits"), [])
         self.assertEqual(daemon.get(f"/a/art/1.obj?at={commits[2]}").status, 404)
         repository.bare.rename(repository.bare.with_suffix(".away"))
         daemon.post("/api/v1/git/art/fetched", {})

@@ -10,6 +10,7 @@
  *     commit ID                "id|tree|parent|time|author|subject VALUE", a line each; follows tags
  *     log ID COUNT             the same of COUNT commits, newest first, each followed by an empty line
  *     find PREFIX              the only object whose name begins so
+ *     reach ID...              a letter for each commit: y: a reference leads to it, n: none does
  *     diff ID|- ID FOLDER      what changed below FOLDER, from one commit (or nothing) to another: records
  *                              of a letter, an id, two bytes of length and a path. P: a file is put; D: one
  *                              is gone; L: a link, M: a submodule, N: a name that no file can have: all three
@@ -22,6 +23,7 @@
  * Ends with 2 if it was not started by hob, and with 3 if the sandbox or the object base cannot be had. */
 #include "../read/git_refs.h"
 
+#include "../../../core/base/array.h"
 #include "../../worker/sandbox.h"
 
 #include <errno.h>
@@ -49,7 +51,8 @@ enum {
 	PATH_MAX_BYTES = 4000,
 	TAGS_MAX = 8,
 	LOG_MAX = 5000,
-	SEEN_SLOTS = 1 << 16,
+	REACH_MAX = 128,
+	FIRST_SLOTS = 1 << 10,
 	OBJECT_S = 5
 };
 
@@ -109,6 +112,14 @@ static bool read_line(char line[LINE_MAX_BYTES])
 		}
 	}
 	return false;
+}
+
+static hob_str next_word(hob_str *rest)
+{
+	size_t end = hob_str_find(*rest, HOB_STR(" "), 0);
+	hob_str word = hob_str_sub(*rest, 0, end);
+	*rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(*rest, end + 1, rest->len);
+	return word;
 }
 
 /* ---- objects */
@@ -207,7 +218,7 @@ static void put_commit(hob_buf *out, const srv_git_id *id, const srv_git_commit 
 	put_line(out, "subject", hob_str_sub(commit->subject, 0, 500));
 }
 
-/* ---- log: of the commits that are known and not listed yet, the newest comes next */
+/* ---- history: of the commits that are known and not visited yet, the newest comes next */
 
 typedef struct known {
 	srv_git_id id;
@@ -216,24 +227,41 @@ typedef struct known {
 
 typedef struct history {
 	known *waiting;
-	uint32_t count, listed;
-	srv_git_id *seen; /* SEEN_SLOTS; zeros: free */
-	uint32_t seen_count;
+	srv_git_id *seen; /* a hash table of `slots`; zeros: free */
+	uint32_t count, room, slots, seen_count;
 } history;
+
+static bool insert(srv_git_id *seen, uint32_t slots, const srv_git_id *id)
+{
+	static const srv_git_id none;
+	uint32_t at = hob_load_u32(id->bytes) % slots;
+	for (; !srv_git_id_equal(&seen[at], &none); at = (at + 1) % slots)
+		if (srv_git_id_equal(&seen[at], id))
+			return false;
+	seen[at] = *id;
+	return true;
+}
+
+static void grow(history *h)
+{
+	static const srv_git_id none;
+	uint32_t slots = h->slots > 0 ? 2 * h->slots : FIRST_SLOTS;
+	srv_git_id *larger = hob_must(calloc(slots, sizeof *larger));
+	for (uint32_t i = 0; i < h->slots; i++)
+		if (!srv_git_id_equal(&h->seen[i], &none))
+			insert(larger, slots, &h->seen[i]);
+	free(h->seen);
+	h->seen = larger;
+	h->slots = slots;
+}
 
 static bool is_new(history *h, const srv_git_id *id)
 {
-	static const srv_git_id none;
-	uint32_t at = (hob_load_u32(id->bytes)) % SEEN_SLOTS;
-	while (!srv_git_id_equal(&h->seen[at], &none)) {
-		if (srv_git_id_equal(&h->seen[at], id))
-			return false;
-		at = (at + 1) % SEEN_SLOTS;
-	}
-	if (++h->seen_count >= SEEN_SLOTS / 2)
-		return false;
-	h->seen[at] = *id;
-	return true;
+	if (2 * h->seen_count >= h->slots)
+		grow(h);
+	bool fresh = insert(h->seen, h->slots, id);
+	h->seen_count += fresh;
+	return fresh;
 }
 
 /* Adds a commit, unless it cannot be read: a shallow clone ends somewhere. */
@@ -243,37 +271,96 @@ static void add_known(history *h, const srv_git_id *wanted)
 	srv_git_commit commit;
 	hob_error ignored;
 	git_odb_object *object = is_new(h, &id) ? read_commit(&id, &commit, &ignored) : NULL;
-	if (object)
+	if (object && HOB_ROOM(h->waiting, h->room, h->count))
 		h->waiting[h->count++] = (known){id, commit.time_s};
 	git_odb_object_free(object);
 }
 
+static known take_newest(history *h)
+{
+	uint32_t newest = 0;
+	for (uint32_t i = 1; i < h->count; i++)
+		newest = h->waiting[i].time_s > h->waiting[newest].time_s ? i : newest;
+	known taken = h->waiting[newest];
+	memmove(&h->waiting[newest], &h->waiting[newest + 1], (--h->count - newest) * sizeof *h->waiting);
+	return taken;
+}
+
+static void add_parents(history *h, const srv_git_commit *commit)
+{
+	for (uint32_t i = 0; i < commit->parent_count; i++)
+		add_known(h, &commit->parents[i]);
+}
+
+static void end_history(history *h)
+{
+	free(h->waiting);
+	free(h->seen);
+}
+
 static bool put_log(const srv_git_id *from, uint32_t most, hob_buf *out, hob_error *err)
 {
-	history h = {.waiting = calloc(SEEN_SLOTS, sizeof *h.waiting),
-				 .seen = calloc(SEEN_SLOTS, sizeof *h.seen)};
-	bool ok = (h.waiting && h.seen) || hob_fail(err, MEMORY, "no memory left for the history");
-	if (ok)
-		add_known(&h, from);
-	for (; ok && h.count > 0 && h.listed < most; h.listed++) {
-		uint32_t newest = 0;
-		for (uint32_t i = 1; i < h.count; i++)
-			newest = h.waiting[i].time_s > h.waiting[newest].time_s ? i : newest;
-		srv_git_id id = h.waiting[newest].id;
+	history h = {0};
+	bool ok = true;
+	add_known(&h, from);
+	for (uint32_t listed = 0; ok && h.count > 0 && listed < most; listed++) {
+		srv_git_id id = take_newest(&h).id;
 		srv_git_commit commit;
-		memmove(&h.waiting[newest], &h.waiting[newest + 1], (--h.count - newest) * sizeof *h.waiting);
 		git_odb_object *object = read_commit(&id, &commit, err);
 		ok = object != NULL;
 		if (ok) {
 			put_commit(out, &id, &commit);
 			hob_buf_put(out, "\n", 1);
+			add_parents(&h, &commit);
 		}
-		for (uint32_t i = 0; ok && i < commit.parent_count; i++)
-			add_known(&h, &commit.parents[i]);
 		git_odb_object_free(object);
 	}
-	free(h.waiting);
-	free(h.seen);
+	end_history(&h);
+	return ok;
+}
+
+static void add_references(history *h, const hob_buf *refs)
+{
+	srv_git_id id;
+	for (hob_str rest = hob_buf_str(refs); rest.len > 0;) {
+		size_t end = hob_str_find(rest, HOB_STR("\n"), 0);
+		hob_str line = hob_str_sub(rest, hob_str_starts(rest, HOB_STR("@ ")) ? 2 : 0, end);
+		if (srv_git_id_parse(hob_str_sub(line, 0, SRV_GIT_ID_TEXT), &id))
+			add_known(h, &id);
+		rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(rest, end + 1, rest.len);
+	}
+}
+
+static bool put_reached(hob_str ids, hob_buf *out, hob_error *err)
+{
+	srv_git_id wanted[REACH_MAX];
+	char letters[REACH_MAX];
+	uint32_t count = 0, missing = 0;
+	history h = {0};
+	hob_buf refs = {0};
+	hob_error ignored;
+	while (ids.len > 0 && count < REACH_MAX && srv_git_id_parse(next_word(&ids), &wanted[count]))
+		letters[count++] = 'n';
+	missing = count;
+	bool ok = srv_git_refs(git_fd, &refs, err);
+	if (ok)
+		add_references(&h, &refs);
+	while (ok && missing > 0 && h.count > 0) {
+		srv_git_id id = take_newest(&h).id;
+		srv_git_commit commit;
+		for (uint32_t i = 0; i < count; i++)
+			if (letters[i] == 'n' && srv_git_id_equal(&wanted[i], &id)) {
+				letters[i] = 'y';
+				missing--;
+			}
+		git_odb_object *object = read_commit(&id, &commit, &ignored);
+		if (object)
+			add_parents(&h, &commit);
+		git_odb_object_free(object);
+	}
+	hob_buf_put(out, letters, ok ? count : 0);
+	end_history(&h);
+	hob_buf_release(&refs);
 	return ok;
 }
 
@@ -462,14 +549,6 @@ static bool send_blob(const srv_git_id *id, hob_error *err)
 
 /* ---- questions */
 
-static hob_str next_word(hob_str *rest)
-{
-	size_t end = hob_str_find(*rest, HOB_STR(" "), 0);
-	hob_str word = hob_str_sub(*rest, 0, end);
-	*rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(*rest, end + 1, rest->len);
-	return word;
-}
-
 static bool put_found(hob_str prefix, hob_buf *out, hob_error *err)
 {
 	char whole[SRV_GIT_ID_TEXT + 1];
@@ -496,6 +575,8 @@ static bool put_answer(hob_str verb, hob_str rest, hob_buf *out, hob_error *err)
 	srv_git_commit commit;
 	if (hob_str_equal(verb, HOB_STR("refs")))
 		return srv_git_refs(git_fd, out, err);
+	if (hob_str_equal(verb, HOB_STR("reach")))
+		return put_reached(rest, out, err);
 	hob_str first = next_word(&rest);
 	if (hob_str_equal(verb, HOB_STR("find")))
 		return put_found(first, out, err);
