@@ -1,4 +1,5 @@
 #include "basis.h"
+#include "blocks.h"
 
 enum {
 	DFD_MODEL = 12,
@@ -57,10 +58,7 @@ static bool decode_uastc(const hob_gpu_texture *t, hob_bytes level, uint8_t *pix
 		for (uint32_t x = 0; x < wide; x++) {
 			uint8_t block[64];
 			bad += !hob_uastc_decode_block(level.data + 16 * ((size_t)y * wide + x), block);
-			for (uint32_t row = 0; row < 4 && 4 * y + row < t->height; row++) {
-				uint32_t count = t->width - 4 * x < 4 ? t->width - 4 * x : 4;
-				memcpy(pixels + 4 * ((size_t)(4 * y + row) * t->width + 4 * x), block + 16 * row, 4 * count);
-			}
+			hob_block_place(block, 4, 4 * x, 4 * y, t->width, t->height, pixels);
 		}
 	return bad == 0 || hob_fail(err, CORRUPT, "%u blocks break the format of UASTC", bad);
 }

@@ -1,5 +1,6 @@
 #include "basis.h"
 #include "bc7_tables.h"
+#include "blocks.h"
 
 enum { RGB, RGBA, GREY_ALPHA, VALUES_MAX = 18, SOLID = 8, MODES = 19 };
 
@@ -78,28 +79,14 @@ static bool pattern_of(uint32_t mode, uint32_t number, uint8_t subsets[16])
 
 /* ---- bits */
 
-typedef struct bits {
-	const uint8_t *data;
-	uint32_t at;
-} bits;
-
-/* Reads at most 8 bits. A block's fields never extend past its 128 bits. */
-static uint32_t take(bits *b, uint32_t count)
-{
-	uint32_t value = 0;
-	for (uint32_t i = 0; i < count; i++, b->at++)
-		value |= (uint32_t)(b->data[b->at >> 3] >> (b->at & 7) & 1) << i;
-	return value;
-}
-
 /* Reads trits (five in 8 bits) or quints (three in 7); a partial group takes as few bits as possible. */
-static void take_digits(bits *b, uint32_t base, uint32_t count, uint8_t *digits)
+static void take_digits(hob_block_bits *b, uint32_t base, uint32_t count, uint8_t *digits)
 {
 	static const uint8_t trit_bits[6] = {0, 2, 4, 5, 7, 8}, quint_bits[4] = {0, 3, 5, 7};
 	uint32_t group = base == 3 ? 5 : 3;
 	for (uint32_t i = 0; i < count; i += group) {
 		uint32_t here = count - i < group ? count - i : group;
-		uint32_t value = take(b, base == 3 ? trit_bits[here] : quint_bits[here]);
+		uint32_t value = hob_block_take(b, base == 3 ? trit_bits[here] : quint_bits[here]);
 		for (uint32_t k = 0; k < here; k++, value /= base)
 			digits[i + k] = (uint8_t)(value % base);
 	}
@@ -141,7 +128,7 @@ static uint8_t mix(uint32_t low, uint32_t high, uint32_t weight)
 	return (uint8_t)((low * 257 * (64 - weight) + high * 257 * weight + 32) >> 14);
 }
 
-static void read_ends(bits *b, uint32_t mode, uint8_t ends[3][2][4])
+static void read_ends(hob_block_bits *b, uint32_t mode, uint8_t ends[3][2][4])
 {
 	static const uint8_t components[] = {[RGB] = 3, [RGBA] = 4, [GREY_ALPHA] = 2};
 	uint32_t each = components[modes[mode].kind], count = 2 * each * modes[mode].subsets;
@@ -149,7 +136,7 @@ static void read_ends(bits *b, uint32_t mode, uint8_t ends[3][2][4])
 	if (modes[mode].digit)
 		take_digits(b, modes[mode].digit, count, digits);
 	for (uint32_t i = 0; i < count; i++) {
-		uint8_t value = unquantise(mode, digits[i], take(b, modes[mode].bits));
+		uint8_t value = unquantise(mode, digits[i], hob_block_take(b, modes[mode].bits));
 		uint8_t *end = ends[i / (2 * each)][i & 1];
 		uint32_t k = i / 2 % each;
 		if (modes[mode].kind != GREY_ALPHA)
@@ -164,7 +151,7 @@ static void read_ends(bits *b, uint32_t mode, uint8_t ends[3][2][4])
 }
 
 /* Reads weights and sets the pixels. The highest weight bit of a subset's first pixel is 0 and not stored. */
-static void read_pixels(bits *b, uint32_t mode, uint32_t second, const uint8_t subsets[16],
+static void read_pixels(hob_block_bits *b, uint32_t mode, uint32_t second, const uint8_t subsets[16],
 						uint8_t ends[3][2][4], uint8_t out[64])
 {
 	uint32_t seen = 0, planes = modes[mode].planes;
@@ -173,7 +160,7 @@ static void read_pixels(bits *b, uint32_t mode, uint32_t second, const uint8_t s
 		uint32_t weight[2];
 		seen |= 1u << subset;
 		for (uint32_t plane = 0; plane < planes; plane++)
-			weight[plane] = weights[modes[mode].weight_bits][take(b, count)];
+			weight[plane] = weights[modes[mode].weight_bits][hob_block_take(b, count)];
 		for (uint32_t k = 0; k < 4; k++)
 			out[4 * i + k] =
 				mix(ends[subset][0][k], ends[subset][1][k], weight[planes == 2 && k == second ? 1 : 0]);
@@ -185,23 +172,23 @@ bool hob_uastc_decode_block(const uint8_t block[16], uint8_t out[64])
 	static const uint8_t wrong[4] = {255, 0, 255, 255};
 	uint32_t mode = mode_of(block[0]), second = 3;
 	uint8_t subsets[16] = {0}, ends[3][2][4], solid[4];
-	bits b = {block, 0};
+	hob_block_bits b = hob_block_load(block);
 	bool ok = mode < MODES;
 	if (ok)
-		take(&b, modes[mode].code_bits);
+		hob_block_take(&b, modes[mode].code_bits);
 	if (ok && mode == SOLID) {
 		for (int k = 0; k < 4; k++)
-			solid[k] = (uint8_t)take(&b, 8);
+			solid[k] = (uint8_t)hob_block_take(&b, 8);
 		for (int i = 0; i < 16; i++)
 			memcpy(out + 4 * i, solid, 4);
 		return true;
 	}
 	if (ok) {
-		b.at += modes[mode].hint_bits;
+		hob_block_take(&b, modes[mode].hint_bits);
 		if (modes[mode].subsets > 1)
-			ok = pattern_of(mode, take(&b, modes[mode].subsets == 3 ? 4 : 5), subsets);
+			ok = pattern_of(mode, hob_block_take(&b, modes[mode].subsets == 3 ? 4 : 5), subsets);
 		if (modes[mode].planes == 2 && modes[mode].kind != GREY_ALPHA)
-			second = take(&b, 2);
+			second = hob_block_take(&b, 2);
 	}
 	if (ok) {
 		read_ends(&b, mode, ends);

@@ -79,20 +79,12 @@ static uint32_t pack_565(const float c[3])
 	return quantize(c[0], 31) << 11 | quantize(c[1], 63) << 5 | quantize(c[2], 31);
 }
 
-static void unpack_565(uint32_t c, int out[3])
-{
-	int r = (int)(c >> 11), g = (int)(c >> 5 & 63), b = (int)(c & 31);
-	out[0] = r << 3 | r >> 2;
-	out[1] = g << 2 | g >> 4;
-	out[2] = b << 3 | b >> 2;
-}
-
 /* Finds the nearest of the four colours for each pixel. */
 static void match_colors(const pixels *p, fit *f)
 {
 	int colors[4][3];
-	unpack_565(f->c0, colors[0]);
-	unpack_565(f->c1, colors[1]);
+	hob_expand_565(f->c0, colors[0]);
+	hob_expand_565(f->c1, colors[1]);
 	for (int k = 0; k < 3; k++) {
 		colors[2][k] = (2 * colors[0][k] + colors[1][k]) / 3;
 		colors[3][k] = (colors[0][k] + 2 * colors[1][k]) / 3;

@@ -243,21 +243,11 @@ static void choose(const block *b, uint32_t count, uint8_t out[MOST_PARTITIONS])
 	}
 }
 
-/* ---- bits */
-
-static void put(uint8_t *out, uint32_t *at, uint32_t bit)
-{
-	out[*at / 8] |= (uint8_t)((bit & 1) << *at % 8);
-	(*at)++;
-}
-
 static void pack(const trial *t, uint8_t out[16])
 {
 	const bc6h_mode *m = t->mode;
-	uint32_t at = 0;
-	memset(out, 0, 16);
-	for (uint32_t bit = 0; bit < m->code_bits; bit++)
-		put(out, &at, (uint32_t)m->code >> bit);
+	hob_block_bits bits = {0};
+	hob_block_put(&bits, m->code, m->code_bits);
 	const char *layout = bc6h_layouts[m - bc6h_modes];
 	for (bc6h_field f; bc6h_next(&layout, &f);) {
 		uint32_t code = t->code[f.end][f.channel];
@@ -265,16 +255,13 @@ static void pack(const trial *t, uint8_t out[16])
 			code -= t->code[0][f.channel];
 		int step = f.last < f.first ? -1 : 1;
 		for (int bit = f.first; bit != f.last + step; bit += step)
-			put(out, &at, code >> bit);
+			hob_block_put(&bits, code >> bit & 1, 1);
 	}
-	for (uint32_t bit = 0; bit < 5 && m->subsets == 2; bit++)
-		put(out, &at, t->partition >> bit);
+	hob_block_put(&bits, t->partition, m->subsets == 2 ? 5 : 0);
 	uint32_t index_bits = m->subsets == 2 ? 3 : 4;
-	for (uint32_t i = 0; i < 16; i++) {
-		uint32_t bits = index_bits - (bc6h_is_anchor(m, t->partition, i) ? 1 : 0);
-		for (uint32_t bit = 0; bit < bits; bit++)
-			put(out, &at, (uint32_t)t->index[i] >> bit);
-	}
+	for (uint32_t i = 0; i < 16; i++)
+		hob_block_put(&bits, t->index[i], index_bits - bc6h_is_anchor(m, t->partition, i));
+	hob_block_store(&bits, out);
 }
 
 /* Modes by precision of their ends, highest first: a block that fits a mode is seldom better in a later

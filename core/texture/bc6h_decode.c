@@ -2,13 +2,6 @@
 
 #include "bc6h_tables.h"
 
-static uint32_t take(const uint8_t *block, uint32_t *at)
-{
-	uint32_t bit = (uint32_t)block[*at / 8] >> *at % 8 & 1;
-	(*at)++;
-	return bit;
-}
-
 static const bc6h_mode *mode_of(const uint8_t *block)
 {
 	uint32_t code = block[0] & 31u;
@@ -39,21 +32,20 @@ void hob_bc6h_decode(const uint8_t block[16], uint16_t out[64])
 	}
 	if (!m)
 		return;
-	uint32_t ends[4][3] = {{0}}, at = m->code_bits, partition = 0;
+	uint32_t ends[4][3] = {{0}};
+	hob_block_bits bits = hob_block_load(block);
+	hob_block_take(&bits, m->code_bits);
 	const char *layout = bc6h_layouts[m - bc6h_modes];
 	for (bc6h_field f; bc6h_next(&layout, &f);) {
 		int step = f.last < f.first ? -1 : 1;
 		for (int bit = f.first; bit != f.last + step; bit += step)
-			ends[f.end][f.channel] |= take(block, &at) << bit;
+			ends[f.end][f.channel] |= hob_block_take(&bits, 1) << bit;
 	}
-	for (uint32_t bit = 0; bit < 5 && m->subsets == 2; bit++)
-		partition |= take(block, &at) << bit;
+	uint32_t partition = hob_block_take(&bits, m->subsets == 2 ? 5 : 0);
 	add_base(m, ends);
 	uint32_t index_bits = m->subsets == 2 ? 3 : 4;
 	for (uint32_t i = 0; i < 16; i++) {
-		uint32_t index = 0, bits = index_bits - (bc6h_is_anchor(m, partition, i) ? 1 : 0);
-		for (uint32_t bit = 0; bit < bits; bit++)
-			index |= take(block, &at) << bit;
+		uint32_t index = hob_block_take(&bits, index_bits - bc6h_is_anchor(m, partition, i));
 		uint32_t e = 2 * bc6h_subset(m, partition, i), weight = bc7_weights[index_bits][index];
 		for (uint32_t k = 0; k < 3; k++) {
 			uint32_t a = bc6h_widened(ends[e][k], m->bits), b = bc6h_widened(ends[e + 1][k], m->bits);

@@ -158,16 +158,16 @@ static void take_masks(uint32_t partition, uint32_t masks[3])
 		masks[partition >> 2 * i & 3] |= 1u << i;
 }
 
-INLINE void try_two_subsets(const block *b, uint32_t mode, uint32_t partition, uint32_t rounds,
-							candidate *best)
+/* `m`: of each subset */
+INLINE void try_subsets(const block *b, uint32_t mode, uint32_t partition, const moments m[3],
+						uint32_t rounds, candidate *best)
 {
 	candidate c = {.mode = mode, .partition = partition};
 	precision q = precision_of(mode, false);
-	moments m[2];
 	points p;
-	take_masks(bc7_partitions2[partition], c.masks);
-	split_moments(&b->statistics, &b->moments, partition, q.channels, m);
-	for (uint32_t s = 0; s < 2; s++) {
+	uint32_t subsets = bc7_modes[mode].subsets;
+	take_masks((subsets == 2 ? bc7_partitions2 : bc7_partitions3)[partition], c.masks);
+	for (uint32_t s = 0; s < subsets; s++) {
 		take_points(b->pixels, c.masks[s], &p);
 		fit_line(&p, &m[s], &q, rounds, &c.subsets[s]);
 		if (rounds > 1 && c.subsets[s].error > 0.0f && is_constant(&p, q.channels))
@@ -177,21 +177,6 @@ INLINE void try_two_subsets(const block *b, uint32_t mode, uint32_t partition, u
 			return;
 	}
 	*best = c;
-}
-
-static void try_mode1(const block *b, uint32_t partition, uint32_t rounds, candidate *best)
-{
-	try_two_subsets(b, 1, partition, rounds, best);
-}
-
-static void try_mode3(const block *b, uint32_t partition, uint32_t rounds, candidate *best)
-{
-	try_two_subsets(b, 3, partition, rounds, best);
-}
-
-static void try_mode7(const block *b, uint32_t partition, uint32_t rounds, candidate *best)
-{
-	try_two_subsets(b, 7, partition, rounds, best);
 }
 
 static void sum_moments(const float pixels[4][16], moments *out)
@@ -246,27 +231,6 @@ static void rank_partitions3(const block *b, uint8_t out[PARTITIONS])
 	smallest(estimate, PARTITIONS, out);
 }
 
-static void try_three_subsets(const block *b, uint32_t mode, uint32_t partition, uint32_t rounds,
-							  candidate *best)
-{
-	candidate c = {.mode = mode, .partition = partition};
-	precision q = precision_of(mode, false);
-	take_masks(bc7_partitions3[partition], c.masks);
-	for (uint32_t s = 0; s < 3; s++) {
-		moments m;
-		points p;
-		subset_moments(b, c.masks[s], &m);
-		take_points(b->pixels, c.masks[s], &p);
-		fit_line(&p, &m, &q, rounds, &c.subsets[s]);
-		if (c.subsets[s].error > 0.0f && is_constant(&p, 3))
-			search_constant(&p, &q, &c.subsets[s]);
-		c.error += c.subsets[s].error;
-		if (c.error >= best->error)
-			return;
-	}
-	*best = c;
-}
-
 /* Tries modes 0 and 2 with three subsets. Mode 0 has only the first 16 partitions. */
 static void try_three(const block *b, uint32_t wanted, uint32_t rounds, candidate *best)
 {
@@ -274,10 +238,15 @@ static void try_three(const block *b, uint32_t wanted, uint32_t rounds, candidat
 	uint32_t fine = 0;
 	rank_partitions3(b, order);
 	for (uint32_t i = 0; i < PARTITIONS && (i < wanted || fine < wanted / 2); i++) {
+		uint32_t masks[3];
+		moments m[3];
+		take_masks(bc7_partitions3[order[i]], masks);
+		for (int s = 0; s < 3; s++)
+			subset_moments(b, masks[s], &m[s]);
 		if (i < wanted)
-			try_three_subsets(b, 2, order[i], rounds, best);
+			try_subsets(b, 2, order[i], m, rounds, best);
 		if (order[i] < 16 && fine++ < wanted / 2)
-			try_three_subsets(b, 0, order[i], rounds, best);
+			try_subsets(b, 0, order[i], m, rounds, best);
 	}
 }
 
@@ -344,25 +313,6 @@ static void polish(const block *b, uint32_t passes, int32_t reach, candidate *c)
 
 /* ---- writing */
 
-typedef struct writer {
-	uint64_t low, high;
-	uint32_t at;
-} writer;
-
-static void put(writer *w, uint32_t value, uint32_t bits)
-{
-	if (bits == 0)
-		return;
-	if (w->at < 64) {
-		w->low |= (uint64_t)value << w->at;
-		if (w->at + bits > 64)
-			w->high |= (uint64_t)value >> (64 - w->at);
-	} else {
-		w->high |= (uint64_t)value << (w->at - 64);
-	}
-	w->at += bits;
-}
-
 /* Puts the indices of a line's pixels into block order. The anchor's highest bit is not stored and must be 0;
  * otherwise the line is reversed. */
 static void place_indices(line *l, uint32_t mask, uint32_t anchor, uint32_t index_bits, uint8_t index[16])
@@ -392,20 +342,21 @@ static void place_indices(line *l, uint32_t mask, uint32_t anchor, uint32_t inde
 		}
 }
 
-static void put_ends(writer *w, const bc7_mode *m, const candidate *c)
+static void put_ends(hob_block_bits *w, const bc7_mode *m, const candidate *c)
 {
 	for (uint32_t k = 0; k < 3; k++)
 		for (uint32_t s = 0; s < m->subsets; s++)
 			for (int e = 0; e < 2; e++)
-				put(w, (uint32_t)c->subsets[s].code[e][k], m->color);
+				hob_block_put(w, (uint32_t)c->subsets[s].code[e][k], m->color);
 	for (uint32_t s = 0; s < m->subsets; s++)
 		for (int e = 0; e < 2; e++)
-			put(w, (uint32_t)(m->index2 ? c->alpha.code[e][3] : c->subsets[s].code[e][3]), m->alpha);
+			hob_block_put(w, (uint32_t)(m->index2 ? c->alpha.code[e][3] : c->subsets[s].code[e][3]),
+						  m->alpha);
 	for (uint32_t s = 0; s < m->subsets; s++) {
 		if (m->own_p || m->shared_p)
-			put(w, c->subsets[s].p[0], 1);
+			hob_block_put(w, c->subsets[s].p[0], 1);
 		if (m->own_p)
-			put(w, c->subsets[s].p[1], 1);
+			hob_block_put(w, c->subsets[s].p[1], 1);
 	}
 }
 
@@ -423,20 +374,19 @@ static void write_block(candidate *c, uint8_t out[16])
 					  index[0]);
 	if (m->index2)
 		place_indices(&c->alpha, 0xFFFF, 0, c->swap ? m->index : m->index2, index[1]);
-	writer w = {0};
-	put(&w, 1u << c->mode, c->mode + 1);
-	put(&w, c->partition, m->partition);
-	put(&w, c->rotation, m->rotation);
-	put(&w, c->swap, m->selection);
+	hob_block_bits w = {0};
+	hob_block_put(&w, 1u << c->mode, c->mode + 1);
+	hob_block_put(&w, c->partition, m->partition);
+	hob_block_put(&w, c->rotation, m->rotation);
+	hob_block_put(&w, c->swap, m->selection);
 	put_ends(&w, m, c);
 	for (uint32_t set = 0; set < (m->index2 ? 2u : 1u); set++) {
 		uint32_t bits = set ? m->index2 : m->index;
 		const uint8_t *from = index[c->swap ? 1 - set : set];
 		for (uint32_t i = 0; i < 16; i++)
-			put(&w, from[i], i == 0 || i == anchors[1] || i == anchors[2] ? bits - 1 : bits);
+			hob_block_put(&w, from[i], i == 0 || i == anchors[1] || i == anchors[2] ? bits - 1 : bits);
 	}
-	hob_store_u64(out, w.low);
-	hob_store_u64(out + 8, w.high);
+	hob_block_store(&w, out);
 }
 
 /* Search limits of a quality level. */
@@ -474,13 +424,14 @@ static void try_partitions(block *b, const effort *e, candidate *best)
 		rank_partitions(&b->statistics, &b->moments, 4, e->taken, e->partitions, order);
 	}
 	for (uint32_t i = 0; i < e->partitions; i++) {
-		if (!b->opaque) {
-			try_mode7(b, order[i], e->rounds, best);
-			continue;
-		}
-		try_mode1(b, order[i], e->rounds, best);
-		if (i < e->sharp_partitions)
-			try_mode3(b, order[i], e->rounds, best);
+		moments m[3];
+		split_moments(&b->statistics, &b->moments, order[i], channels, m);
+		if (!b->opaque)
+			try_subsets(b, 7, order[i], m, e->rounds, best);
+		else
+			try_subsets(b, 1, order[i], m, e->rounds, best);
+		if (b->opaque && i < e->sharp_partitions)
+			try_subsets(b, 3, order[i], m, e->rounds, best);
 	}
 }
 

@@ -4,24 +4,16 @@
 
 #include <assert.h>
 
-static void expand_565(uint32_t c, uint32_t out[3])
-{
-	uint32_t r = c >> 11, g = c >> 5 & 63, b = c & 31;
-	out[0] = r << 3 | r >> 2;
-	out[1] = g << 2 | g >> 4;
-	out[2] = b << 3 | b >> 2;
-}
-
 /* Decodes the colours of a block. `punch`: the mode of three colours and transparent black is allowed. */
 static void decode_color(const uint8_t *block, bool punch, uint8_t out[64])
 {
 	uint32_t c0 = hob_load_u16(block), c1 = hob_load_u16(block + 2), bits = hob_load_u32(block + 4);
-	uint32_t colors[4][4] = {{0}};
+	int32_t colors[4][4] = {{0}};
 	bool four = c0 > c1 || !punch;
-	expand_565(c0, colors[0]);
-	expand_565(c1, colors[1]);
+	hob_expand_565(c0, colors[0]);
+	hob_expand_565(c1, colors[1]);
 	for (uint32_t k = 0; k < 3; k++) {
-		uint32_t a = colors[0][k], b = colors[1][k];
+		int32_t a = colors[0][k], b = colors[1][k];
 		colors[2][k] = four ? (2 * a + b) / 3 : (a + b) / 2;
 		colors[3][k] = four ? (a + 2 * b) / 3 : 0;
 	}
@@ -71,20 +63,6 @@ static void decode_explicit_alpha(const uint8_t *block, uint8_t out[64])
 
 /* ---- BC7 */
 
-typedef struct reader {
-	uint64_t low, high;
-} reader;
-
-static uint32_t take(reader *r, uint32_t bits)
-{
-	uint32_t value = (uint32_t)(r->low & ((1u << bits) - 1));
-	if (bits > 0) {
-		r->low = r->low >> bits | r->high << (64 - bits);
-		r->high >>= bits;
-	}
-	return value;
-}
-
 static uint32_t widen(uint32_t value, uint32_t bits)
 {
 	value <<= 8 - bits;
@@ -96,16 +74,16 @@ static uint32_t mix(uint32_t a, uint32_t b, uint32_t weight)
 	return ((64 - weight) * a + weight * b + 32) >> 6;
 }
 
-static void read_endpoints(reader *r, const bc7_mode *m, uint32_t ends[6][4])
+static void read_endpoints(hob_block_bits *r, const bc7_mode *m, uint32_t ends[6][4])
 {
 	uint32_t count = 2u * m->subsets, p[6] = {0}, has_p = m->own_p | m->shared_p;
 	for (uint32_t k = 0; k < 3; k++)
 		for (uint32_t e = 0; e < count; e++)
-			ends[e][k] = take(r, m->color);
+			ends[e][k] = hob_block_take(r, m->color);
 	for (uint32_t e = 0; e < count; e++)
-		ends[e][3] = take(r, m->alpha);
+		ends[e][3] = hob_block_take(r, m->alpha);
 	for (uint32_t e = 0; e < count && has_p; e++)
-		p[e] = m->own_p || e % 2 == 0 ? take(r, 1) : p[e - 1];
+		p[e] = m->own_p || e % 2 == 0 ? hob_block_take(r, 1) : p[e - 1];
 	for (uint32_t e = 0; e < count; e++) {
 		for (uint32_t k = 0; k < 4; k++) {
 			uint32_t bits = k < 3 ? m->color : m->alpha;
@@ -125,10 +103,10 @@ static void decode_bc7(const uint8_t *block, uint8_t out[64])
 		return;
 	}
 	const bc7_mode *m = &bc7_modes[number];
-	reader r = {hob_load_u64(block), hob_load_u64(block + 8)};
-	take(&r, number + 1);
-	uint32_t partition = take(&r, m->partition), rotation = take(&r, m->rotation),
-			 swap = take(&r, m->selection);
+	hob_block_bits r = hob_block_load(block);
+	hob_block_take(&r, number + 1);
+	uint32_t partition = hob_block_take(&r, m->partition), rotation = hob_block_take(&r, m->rotation),
+			 swap = hob_block_take(&r, m->selection);
 	uint32_t ends[6][4], first[16], second[16];
 	read_endpoints(&r, m, ends);
 	uint32_t subsets = m->subsets == 1	 ? 0
@@ -138,10 +116,10 @@ static void decode_bc7(const uint8_t *block, uint8_t out[64])
 		bool anchor =
 			i == 0 || (m->subsets == 2 && i == bc7_anchors2[partition]) ||
 			(m->subsets == 3 && (i == bc7_anchors3[0][partition] || i == bc7_anchors3[1][partition]));
-		first[i] = take(&r, anchor ? m->index - 1u : m->index);
+		first[i] = hob_block_take(&r, anchor ? m->index - 1u : m->index);
 	}
 	for (uint32_t i = 0; i < 16 && m->index2; i++)
-		second[i] = take(&r, i == 0 ? m->index2 - 1u : m->index2);
+		second[i] = hob_block_take(&r, i == 0 ? m->index2 - 1u : m->index2);
 	for (uint32_t i = 0; i < 16; i++) {
 		uint32_t s = subsets >> 2 * i & 3, color_weight = bc7_weights[m->index][first[i]],
 				 alpha_weight = color_weight;
@@ -164,8 +142,11 @@ static void decode_bc7(const uint8_t *block, uint8_t out[64])
 	}
 }
 
-void hob_bc_decode_block(uint32_t vk_format, const uint8_t *block, uint8_t out[64])
+static void decode_block(uint32_t vk_format, const uint8_t *block, uint8_t out[64])
 {
+	bool is_signed = vk_format == HOB_VK_BC4_SNORM || vk_format == HOB_VK_BC5_SNORM;
+	for (uint32_t i = 0; i < 64; i++)
+		out[i] = i % 4 == 3 ? 255 : 0;
 	switch (vk_format) {
 	case HOB_VK_BC1_RGB_UNORM:
 	case HOB_VK_BC1_RGB_SRGB:
@@ -189,20 +170,13 @@ void hob_bc_decode_block(uint32_t vk_format, const uint8_t *block, uint8_t out[6
 		return;
 	case HOB_VK_BC4_UNORM:
 	case HOB_VK_BC4_SNORM:
-		decode_scalar(block, vk_format == HOB_VK_BC4_SNORM, 0, out);
-		for (uint32_t i = 0; i < 16; i++) {
-			out[4 * i + 1] = out[4 * i + 2] = out[4 * i];
-			out[4 * i + 3] = 255;
-		}
+		for (uint32_t channel = 0; channel < 3; channel++)
+			decode_scalar(block, is_signed, channel, out);
 		return;
 	case HOB_VK_BC5_UNORM:
 	case HOB_VK_BC5_SNORM:
-		decode_scalar(block, vk_format == HOB_VK_BC5_SNORM, 0, out);
-		decode_scalar(block + 8, vk_format == HOB_VK_BC5_SNORM, 1, out);
-		for (uint32_t i = 0; i < 16; i++) {
-			out[4 * i + 2] = 0;
-			out[4 * i + 3] = 255;
-		}
+		decode_scalar(block, is_signed, 0, out);
+		decode_scalar(block + 8, is_signed, 1, out);
 		return;
 	default:
 		assert(vk_format == HOB_VK_BC7_UNORM || vk_format == HOB_VK_BC7_SRGB);
@@ -219,9 +193,7 @@ void hob_bc_decode(uint32_t vk_format, const uint8_t *blocks, uint32_t width, ui
 	uint8_t decoded[64];
 	for (uint32_t y = 0; y < height; y += 4)
 		for (uint32_t x = 0; x < width; x += 4, blocks += format.block_bytes) {
-			hob_bc_decode_block(vk_format, blocks, decoded);
-			uint32_t across = width - x < 4 ? width - x : 4;
-			for (uint32_t row = 0; row < 4 && y + row < height; row++)
-				memcpy(pixels + 4 * ((size_t)(y + row) * width + x), decoded + 16 * row, 4 * (size_t)across);
+			decode_block(vk_format, blocks, decoded);
+			hob_block_place(decoded, 4, x, y, width, height, pixels);
 		}
 }

@@ -21,13 +21,6 @@ static void encode_face(void *context, uint32_t face, uint32_t thread)
 					   job->side, 0, rows, job->quality, job->out + (size_t)face * rows * rows * 16);
 }
 
-static hob_bc_quality quality_of(const hob_settings *settings)
-{
-	return settings->texture_quality == HOB_QUALITY_FAST   ? HOB_BC_FAST
-		   : settings->texture_quality == HOB_QUALITY_BEST ? HOB_BC_BEST
-														   : HOB_BC_GOOD;
-}
-
 static bool encode(const hob_texture_request *request, const hob_environment *made, uint32_t vk_format,
 				   hob_arena *arena, hob_buf *file, hob_error *err)
 {
@@ -49,7 +42,7 @@ static bool encode(const hob_texture_request *request, const hob_environment *ma
 			return hob_fail_memory(err, arena, "a cube map");
 		/* Rough reflections show single blocks of the last levels; encoding these levels well costs
 		 * little. */
-		hob_bc_quality quality = side > SMALL ? quality_of(&request->settings) : HOB_BC_BEST;
+		hob_bc_quality quality = side > SMALL ? hob_texture_effort(request) : HOB_BC_BEST;
 		face_job job = {made->levels[level], side, quality, blocks};
 		hob_parallel_for(request->parallel, 6, encode_face, &job);
 		source.levels[level] = (hob_bytes){blocks, texels};

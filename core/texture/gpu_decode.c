@@ -105,25 +105,15 @@ static void decode_plain(const hob_gpu_format *f, const uint8_t *in, size_t coun
 
 static void decode_bc6h(const uint8_t *blocks, uint32_t width, uint32_t height, float *out)
 {
-	uint16_t decoded[64];
+	uint16_t halves[64];
+	float decoded[64];
 	for (uint32_t y = 0; y < height; y += 4)
 		for (uint32_t x = 0; x < width; x += 4, blocks += 16) {
-			hob_bc6h_decode(blocks, decoded);
-			for (uint32_t row = 0; row < 4 && y + row < height; row++)
-				for (uint32_t i = 0; i < 4 && x + i < width; i++)
-					for (uint32_t k = 0; k < 4; k++)
-						out[4 * ((size_t)(y + row) * width + x + i) + k] =
-							half_to_float(decoded[16 * row + 4 * i + k]);
+			hob_bc6h_decode(blocks, halves);
+			for (uint32_t i = 0; i < 64; i++)
+				decoded[i] = half_to_float(halves[i]);
+			hob_block_place(decoded, 4 * sizeof(float), x, y, width, height, out);
 		}
-}
-
-static uint8_t masked(uint32_t pixel, uint32_t mask, uint8_t missing)
-{
-	if (mask == 0)
-		return missing;
-	uint32_t shift = (uint32_t)__builtin_ctz(mask);
-	uint64_t most = mask >> shift;
-	return (uint8_t)(((pixel & mask) >> shift) * 255ull / most);
 }
 
 static void decode_masks(const hob_gpu_texture *t, const uint8_t *in, size_t count, uint8_t *out)
@@ -135,7 +125,7 @@ static void decode_masks(const hob_gpu_texture *t, const uint8_t *in, size_t cou
 		for (uint32_t k = 0; k < step; k++)
 			pixel |= (uint32_t)in[k] << 8 * k;
 		for (uint32_t k = 0; k < 4; k++)
-			out[k] = masked(pixel, t->masks[grey && k < 3 ? 0 : k], k == 3 ? 255 : 0);
+			out[k] = hob_masked_byte(pixel, t->masks[grey && k < 3 ? 0 : k], k == 3 ? 255 : 0);
 	}
 }
 

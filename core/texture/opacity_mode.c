@@ -7,24 +7,6 @@ static bool is_undecided(const hob_material *m)
 	return m->alpha_mode == HOB_ALPHA_OPAQUE && m->slots[HOB_SLOT_OPACITY].image != HOB_NONE;
 }
 
-static bool is_see_through(const hob_picture *p)
-{
-	for (size_t i = 3, n = 4 * (size_t)p->width * p->height; p->has_alpha && i < n; i += 4)
-		if (hob_picture_byte(p, i) < 255)
-			return true;
-	return false;
-}
-
-static uint8_t value_at(const hob_picture *p, size_t pixel, hob_channel_choice channel)
-{
-	if (channel != HOB_CHANNEL_LUMINANCE)
-		return hob_picture_byte(p, 4 * pixel + (size_t)(channel - HOB_CHANNEL_R));
-	uint32_t sum = 0;
-	for (size_t k = 0; k < 3; k++)
-		sum += (k == 0 ? 77u : k == 1 ? 150u : 29u) * hob_picture_byte(p, 4 * pixel + k);
-	return (uint8_t)(sum >> 8);
-}
-
 /* Whether nearly all values are 0 or 255; one in twenty may lie between, as lossy pictures ring along
  * edges. */
 static bool is_two_valued(const hob_picture *p, hob_channel_choice channel, bool lossy)
@@ -32,9 +14,11 @@ static bool is_two_valued(const hob_picture *p, hob_channel_choice channel, bool
 	uint32_t slack = lossy ? 16 : 2;
 	size_t count = (size_t)p->width * p->height, between = 0;
 	if (channel == HOB_CHANNEL_OF_SLOT)
-		channel = is_see_through(p) ? HOB_CHANNEL_A : HOB_CHANNEL_LUMINANCE;
+		channel = hob_picture_sees_through(p) ? HOB_CHANNEL_A : HOB_CHANNEL_LUMINANCE;
 	for (size_t i = 0; i < count; i++) {
-		uint8_t value = value_at(p, i, channel);
+		uint8_t value = channel == HOB_CHANNEL_LUMINANCE
+							? hob_picture_luminance(p, 4 * i)
+							: hob_picture_byte(p, 4 * i + (size_t)(channel - HOB_CHANNEL_R));
 		between += value > slack && value < 255 - slack;
 	}
 	return between <= (lossy ? count / 20 : 0);

@@ -93,6 +93,12 @@ size_t hob_depth_size(hob_depth depth);
 /* Channel value `at` (4 * pixel + channel) as eight bits, rounded; floats are clipped to 0..1. */
 uint8_t hob_picture_byte(const hob_picture *picture, size_t at);
 
+/* (77 R + 150 G + 29 B) / 256 of the stored codes, as in stb_image; `at`: 4 * pixel. */
+uint8_t hob_picture_luminance(const hob_picture *picture, size_t at);
+
+/* Whether some alpha is below the maximum. */
+bool hob_picture_sees_through(const hob_picture *picture);
+
 /* ---- the readers; each gets a file whose signature matches and is otherwise unchecked ---- */
 
 typedef bool hob_picture_probe_fn(hob_bytes file, hob_picture_info *out, hob_error *err);
@@ -114,10 +120,37 @@ uint8_t hob_picture_turn(hob_picture_format format, hob_bytes file);
 /* Whether a PNG, JPEG or WebP file declares colours other than sRGB. False for other formats. */
 bool hob_picture_profile_differs(hob_picture_format format, hob_bytes file);
 
+/* Big-endian numbers. */
+static inline uint32_t hob_load_big_u16(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 8 | p[1];
+}
+
+static inline uint32_t hob_load_big_u32(const uint8_t *p)
+{
+	return hob_load_big_u16(p) << 16 | hob_load_big_u16(p + 2);
+}
+
 /* Whether the 18 bytes of a TGA header are consistent with each other and with the file's size. */
 bool hob_tga_plausible(hob_bytes file);
 
 /* Fills *out from `info` and allocates its pixels. */
 bool hob_picture_new(const hob_picture_info *info, hob_arena *arena, hob_picture *out, hob_error *err);
+
+/* Sets channel value `at` of a picture of 8 or 16 bits. */
+static inline void hob_picture_put(hob_picture *picture, size_t at, uint32_t value)
+{
+	if (picture->depth == HOB_DEPTH_8)
+		((uint8_t *)picture->pixels)[at] = (uint8_t)value;
+	else
+		((uint16_t *)picture->pixels)[at] = (uint16_t)value;
+}
+
+/* Gives every alpha the maximum value. */
+void hob_picture_fill_alpha(hob_picture *picture);
+/* Whether all alphas of an 8-bit picture with alpha are 0; it is then made opaque, without alpha. */
+bool hob_picture_drop_empty_alpha(hob_picture *picture);
+/* Bits of `mask` in a pixel, widened to eight; `missing` if the mask is empty. */
+uint8_t hob_masked_byte(uint32_t pixel, uint32_t mask, uint8_t missing);
 
 #endif

@@ -104,14 +104,6 @@ static void put_index(const bmp *b, uint32_t index, uint8_t *out)
 		out[0] = color[2], out[1] = color[1], out[2] = color[0];
 }
 
-static uint8_t masked_byte(uint32_t value, uint32_t mask, uint8_t otherwise)
-{
-	if (mask == 0)
-		return otherwise;
-	uint32_t shift = (uint32_t)__builtin_ctz(mask), most = mask >> shift;
-	return (uint8_t)((uint64_t)((value & mask) >> shift) * 255 / most);
-}
-
 static void put_pixel(const bmp *b, const uint8_t *row, uint32_t x, uint8_t *out)
 {
 	if (b->bits <= 8) {
@@ -124,7 +116,7 @@ static void put_pixel(const bmp *b, const uint8_t *row, uint32_t x, uint8_t *out
 		uint32_t value =
 			b->bits == 16 ? hob_load_u16(row + 2 * (size_t)x) : hob_load_u32(row + 4 * (size_t)x);
 		for (uint32_t k = 0; k < 4; k++)
-			out[k] = masked_byte(value, b->mask[k], k == 3 ? 255 : 0);
+			out[k] = hob_masked_byte(value, b->mask[k], k == 3 ? 255 : 0);
 	}
 }
 
@@ -204,12 +196,6 @@ bool hob_bmp_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 			put_pixel(&b, b.data + stride * y, x, row_of(&b, y, pixels) + 4 * (size_t)x);
 	/* Without masks, the header does not say whether the fourth byte is alpha: if it is zero everywhere, it
 	 * is not. */
-	for (i = 0; out->has_alpha && i < count && pixels[4 * i + 3] == 0; i++)
-		;
-	if (!out->has_alpha || i < count)
-		return true;
-	for (i = 0; i < count; i++)
-		pixels[4 * i + 3] = 255;
-	out->has_alpha = false;
+	hob_picture_drop_empty_alpha(out);
 	return true;
 }

@@ -17,16 +17,6 @@ typedef struct png {
 
 #define TAG(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
-static uint32_t big_u32(const uint8_t *p)
-{
-	return TAG(p[0], p[1], p[2], p[3]);
-}
-
-static uint32_t big_u16(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 8 | p[1];
-}
-
 typedef struct chunk {
 	uint32_t tag, size;
 	const uint8_t *data;
@@ -39,14 +29,14 @@ static bool next_chunk(hob_bytes file, size_t at, chunk *out, bool *damaged, hob
 	if (file.size - at < 12)
 		return false;
 	const uint8_t *p = file.data + at;
-	*out = (chunk){.tag = big_u32(p + 4), .size = big_u32(p), .data = p + 8};
+	*out = (chunk){.tag = hob_load_big_u32(p + 4), .size = hob_load_big_u32(p), .data = p + 8};
 	if (out->size > file.size - at - 12) {
 		*damaged = true;
 		return hob_fail(err, TRUNCATED, "the chunk at byte %zu has %u bytes, the file only %zu more", at,
 						out->size, file.size - at - 12);
 	}
 	bool critical = (p[4] & 32) == 0 || out->tag == TAG('t', 'R', 'N', 'S');
-	if (critical && libdeflate_crc32(0, p + 4, out->size + 4) != big_u32(out->data + out->size)) {
+	if (critical && libdeflate_crc32(0, p + 4, out->size + 4) != hob_load_big_u32(out->data + out->size)) {
 		*damaged = true;
 		return hob_fail(err, CORRUPT, "the checksum of the chunk at byte %zu is wrong", at);
 	}
@@ -60,8 +50,8 @@ static bool read_header(png *p, const chunk *c, hob_error *err)
 		return hob_fail(err, UNSUPPORTED, "the file was rewritten for iPhones (CgBI); use the original PNG");
 	if (c->tag != TAG('I', 'H', 'D', 'R') || c->size != 13)
 		return hob_fail(err, CORRUPT, "the file does not begin with a header chunk");
-	p->width = big_u32(c->data);
-	p->height = big_u32(c->data + 4);
+	p->width = hob_load_big_u32(c->data);
+	p->height = hob_load_big_u32(c->data + 4);
 	p->bits = c->data[8];
 	p->type = c->data[9];
 	p->interlaced = c->data[12];
@@ -233,7 +223,7 @@ static void expand_8(const png *p, const uint8_t *row, uint32_t width, uint8_t *
 	static const uint8_t scale[9] = {[1] = 255, [2] = 85, [4] = 17, [8] = 1};
 	uint32_t bits = p->bits, mask = (1u << bits) - 1, key[3] = {HOB_NONE, HOB_NONE, HOB_NONE};
 	for (uint32_t k = 0; p->type != PALETTE && k < p->key_size / 2; k++)
-		key[k] = big_u16(p->key + 2 * k);
+		key[k] = hob_load_big_u16(p->key + 2 * k);
 	for (uint32_t x = 0; x < width; x++, out += 4 * step) {
 		if (p->type == GREY || p->type == PALETTE) {
 			uint32_t v = bits == 8 ? row[x] : (uint32_t)row[x * bits / 8] >> (8 - bits - x * bits % 8) & mask;
@@ -266,10 +256,10 @@ static void expand_16(const png *p, const uint8_t *row, uint32_t width, uint16_t
 	for (uint32_t x = 0; x < width; x++, out += 4 * step) {
 		const uint8_t *in = row + 2 * (size_t)p->samples * x;
 		for (uint32_t k = 0; k < 3; k++)
-			out[k] = (uint16_t)big_u16(in + (grey ? 0 : 2 * k));
+			out[k] = (uint16_t)hob_load_big_u16(in + (grey ? 0 : 2 * k));
 		out[3] = 0xFFFF;
 		if (alpha)
-			out[3] = (uint16_t)big_u16(in + 2 * (p->samples - 1));
+			out[3] = (uint16_t)hob_load_big_u16(in + 2 * (p->samples - 1));
 		else if (p->key_size > 0 && memcmp(in, p->key, p->key_size) == 0)
 			out[3] = 0;
 	}

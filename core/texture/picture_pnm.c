@@ -109,8 +109,7 @@ bool hob_pnm_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 						(unsigned long long)need, file.size - p.data_at);
 	if (!hob_picture_new(info, arena, out, err))
 		return false;
-	bool wide = info->depth == HOB_DEPTH_16;
-	uint32_t top = wide ? 65535 : 255;
+	uint32_t top = info->depth == HOB_DEPTH_16 ? 65535 : 255;
 	size_t at = p.data_at, count = (size_t)p.width * p.height;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t value[4];
@@ -124,12 +123,8 @@ bool hob_pnm_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 		if (p.samples == 1)
 			value[1] = value[2] = value[0];
 		value[3] = top;
-		for (uint32_t k = 0; k < 4; k++) {
-			if (wide)
-				((uint16_t *)out->pixels)[4 * i + k] = (uint16_t)value[k];
-			else
-				((uint8_t *)out->pixels)[4 * i + k] = (uint8_t)value[k];
-		}
+		for (uint32_t k = 0; k < 4; k++)
+			hob_picture_put(out, 4 * i + k, value[k]);
 	}
 	return true;
 }

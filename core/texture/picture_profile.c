@@ -14,70 +14,83 @@ bool hob_profile_is_srgb(hob_bytes profile)
 	return holds(profile, HOB_STR("sRGB")) || holds(profile, (hob_str){"s\0R\0G\0B", 7});
 }
 
-static uint32_t load_be32(const uint8_t *p)
+/* A chunk of PNG or WebP, or a segment of JPEG before its scan. */
+typedef struct part {
+	const uint8_t *tag;
+	hob_bytes data;
+} part;
+
+/* The part at byte *at, which moves on. False at the end. */
+static bool next_part(hob_picture_format format, hob_bytes file, size_t *at, part *out)
 {
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+	bool png = format == HOB_PICTURE_PNG, jpeg = format == HOB_PICTURE_JPEG;
+	size_t head = jpeg ? 4 : 8, tail = png ? 4 : 0;
+	if (*at > file.size || file.size - *at < head + tail)
+		return false;
+	const uint8_t *p = file.data + *at;
+	size_t left = file.size - *at - head - tail;
+	size_t size = png	 ? hob_load_big_u32(p)
+				  : jpeg ? hob_load_big_u16(p + 2) - (size_t)2
+						 : hob_load_u32(p + 4);
+	if (size > left || (jpeg && (p[0] != 0xFF || p[1] == 0xDA)))
+		return false;
+	*out = (part){p + (png ? 4 : jpeg ? 1 : 0), {p + head, size}};
+	*at += head + size + tail + (png || jpeg ? 0 : size & 1);
+	return true;
+}
+
+static size_t first_part(hob_picture_format format)
+{
+	return format == HOB_PICTURE_PNG ? 8 : format == HOB_PICTURE_JPEG ? 2 : 12;
+}
+
+/* The data of the first part with this tag that begin with `prefix` and are longer; else no bytes. */
+static hob_bytes find_part(hob_picture_format format, hob_bytes file, hob_str tag, hob_str prefix)
+{
+	part p;
+	for (size_t at = first_part(format); next_part(format, file, &at, &p);)
+		if (memcmp(p.tag, tag.data, tag.len) == 0 && p.data.size > prefix.len &&
+			memcmp(p.data.data, prefix.data, prefix.len) == 0)
+			return p.data;
+	return (hob_bytes){0};
 }
 
 /* Precedence in PNG: cICP, sRGB, the name of iCCP, a gAMA other than 1/2.2. */
 static bool png_differs(hob_bytes file)
 {
 	bool differs = false, settled = false;
-	for (size_t at = 8; at + 12 <= file.size;) {
-		const uint8_t *p = file.data + at;
-		size_t size = load_be32(p);
-		if (memcmp(p + 4, "IDAT", 4) == 0 || size > file.size - at - 12)
-			break;
+	part p;
+	for (size_t at = 8; next_part(HOB_PICTURE_PNG, file, &at, &p) && memcmp(p.tag, "IDAT", 4) != 0;) {
+		const uint8_t *data = p.data.data;
+		size_t size = p.data.size;
 		/* Primaries of BT.709, the transfer of sRGB. */
-		if (memcmp(p + 4, "cICP", 4) == 0 && size == 4)
-			return p[8] != 1 || p[9] != 13;
-		if (memcmp(p + 4, "sRGB", 4) == 0) {
+		if (memcmp(p.tag, "cICP", 4) == 0 && size == 4)
+			return data[0] != 1 || data[1] != 13;
+		if (memcmp(p.tag, "sRGB", 4) == 0) {
 			differs = false;
 			settled = true;
-		} else if (memcmp(p + 4, "iCCP", 4) == 0 && !settled) {
-			differs = !holds((hob_bytes){p + 8, size < 80 ? size : 80}, HOB_STR("sRGB"));
+		} else if (memcmp(p.tag, "iCCP", 4) == 0 && !settled) {
+			differs = !holds((hob_bytes){data, size < 80 ? size : 80}, HOB_STR("sRGB"));
 			settled = true;
 		}
-		if (memcmp(p + 4, "gAMA", 4) == 0 && size == 4 && !settled)
-			differs = load_be32(p + 8) < 43000 || load_be32(p + 8) > 48000;
-		at += 12 + size;
+		if (memcmp(p.tag, "gAMA", 4) == 0 && size == 4 && !settled)
+			differs = hob_load_big_u32(data) < 43000 || hob_load_big_u32(data) > 48000;
 	}
 	return differs;
 }
 
-static bool jpeg_differs(hob_bytes file)
-{
-	for (size_t at = 2; at + 4 <= file.size && file.data[at] == 0xFF && file.data[at + 1] != 0xDA;) {
-		const uint8_t *p = file.data + at;
-		size_t size = (size_t)p[2] << 8 | p[3];
-		if (size > file.size - at - 2)
-			break;
-		if (p[1] == 0xE2 && size > 16 && memcmp(p + 4, "ICC_PROFILE", 12) == 0)
-			return !hob_profile_is_srgb((hob_bytes){p + 18, size - 16});
-		at += 2 + size;
-	}
-	return false;
-}
-
-static bool webp_differs(hob_bytes file)
-{
-	for (size_t at = 12; at + 8 <= file.size;) {
-		size_t size = hob_load_u32(file.data + at + 4);
-		if (size > file.size - at - 8)
-			break;
-		if (memcmp(file.data + at, "ICCP", 4) == 0)
-			return !hob_profile_is_srgb((hob_bytes){file.data + at + 8, size});
-		at += 8 + size + (size & 1);
-	}
-	return false;
-}
-
 bool hob_picture_profile_differs(hob_picture_format format, hob_bytes file)
 {
-	return format == HOB_PICTURE_PNG	? png_differs(file)
-		   : format == HOB_PICTURE_JPEG ? jpeg_differs(file)
-		   : format == HOB_PICTURE_WEBP ? webp_differs(file)
-										: false;
+	enum { ICC_HEAD = 14 }; /* "ICC_PROFILE", its number and the count of all */
+	hob_bytes profile = {0};
+	if (format == HOB_PICTURE_PNG)
+		return png_differs(file);
+	if (format == HOB_PICTURE_WEBP)
+		profile = find_part(format, file, HOB_STR("ICCP"), HOB_STR(""));
+	if (format == HOB_PICTURE_JPEG)
+		profile = find_part(format, file, HOB_STR("\xE2"), HOB_STR("ICC_PROFILE\0"));
+	size_t head = format == HOB_PICTURE_JPEG ? ICC_HEAD : 0;
+	return profile.size > head && !hob_profile_is_srgb((hob_bytes){profile.data + head, profile.size - head});
 }
 
 /* ---- EXIF */
@@ -111,51 +124,13 @@ static uint8_t exif_turn(hob_bytes exif)
 	return 0;
 }
 
-static uint8_t png_turn(hob_bytes file)
-{
-	for (size_t at = 8; at + 12 <= file.size;) {
-		const uint8_t *p = file.data + at;
-		size_t size = load(p, 4, true);
-		if (size > file.size - at - 12)
-			break;
-		if (memcmp(p + 4, "eXIf", 4) == 0)
-			return exif_turn((hob_bytes){p + 8, size});
-		at += 12 + size;
-	}
-	return 0;
-}
-
-static uint8_t jpeg_turn(hob_bytes file)
-{
-	for (size_t at = 2; at + 4 <= file.size && file.data[at] == 0xFF && file.data[at + 1] != 0xDA;) {
-		const uint8_t *p = file.data + at;
-		size_t size = load(p + 2, 2, true);
-		if (size < 2 || size > file.size - at - 2)
-			break;
-		if (p[1] == 0xE1 && size > 8 && memcmp(p + 4, "Exif\0\0", 6) == 0)
-			return exif_turn((hob_bytes){p + 4, size - 2});
-		at += 2 + size;
-	}
-	return 0;
-}
-
-static uint8_t webp_turn(hob_bytes file)
-{
-	for (size_t at = 12; at + 8 <= file.size;) {
-		size_t size = hob_load_u32(file.data + at + 4);
-		if (size > file.size - at - 8)
-			break;
-		if (memcmp(file.data + at, "EXIF", 4) == 0)
-			return exif_turn((hob_bytes){file.data + at + 8, size});
-		at += 8 + size + (size & 1);
-	}
-	return 0;
-}
-
 uint8_t hob_picture_turn(hob_picture_format format, hob_bytes file)
 {
-	return format == HOB_PICTURE_PNG	? png_turn(file)
-		   : format == HOB_PICTURE_JPEG ? jpeg_turn(file)
-		   : format == HOB_PICTURE_WEBP ? webp_turn(file)
-										: 0;
+	if (format == HOB_PICTURE_PNG)
+		return exif_turn(find_part(format, file, HOB_STR("eXIf"), HOB_STR("")));
+	if (format == HOB_PICTURE_WEBP)
+		return exif_turn(find_part(format, file, HOB_STR("EXIF"), HOB_STR("")));
+	if (format == HOB_PICTURE_JPEG)
+		return exif_turn(find_part(format, file, HOB_STR("\xE1"), HOB_STR("Exif\0\0")));
+	return 0;
 }

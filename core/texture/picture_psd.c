@@ -8,21 +8,11 @@ typedef struct psd {
 	size_t data_at; /* the compression field, followed by the planes */
 } psd;
 
-static uint32_t big_u16(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 8 | p[1];
-}
-
-static uint32_t big_u32(const uint8_t *p)
-{
-	return big_u16(p) << 16 | big_u16(p + 2);
-}
-
 static bool skip_section(hob_bytes file, size_t *at, const char *what, hob_error *err)
 {
 	if (file.size - *at < 4)
 		return hob_fail(err, TRUNCATED, "the file ends before its %s", what);
-	uint32_t size = big_u32(file.data + *at);
+	uint32_t size = hob_load_big_u32(file.data + *at);
 	if (size > file.size - *at - 4)
 		return hob_fail(err, TRUNCATED, "the %s of %u bytes go past the end of the file", what, size);
 	*at += 4 + (size_t)size;
@@ -34,13 +24,14 @@ static bool read_front(hob_bytes file, psd *out, hob_error *err)
 	const uint8_t *p = file.data;
 	if (file.size < 26)
 		return hob_fail(err, TRUNCATED, "%zu bytes, the header alone has 26", file.size);
-	if (big_u16(p + 4) != 1)
-		return hob_fail(err, UNSUPPORTED, "version %u (a large document); save it as PNG", big_u16(p + 4));
-	psd d = {.planes = big_u16(p + 12),
-			 .height = big_u32(p + 14),
-			 .width = big_u32(p + 18),
-			 .depth = big_u16(p + 22),
-			 .mode = big_u16(p + 24)};
+	if (hob_load_big_u16(p + 4) != 1)
+		return hob_fail(err, UNSUPPORTED, "version %u (a large document); save it as PNG",
+						hob_load_big_u16(p + 4));
+	psd d = {.planes = hob_load_big_u16(p + 12),
+			 .height = hob_load_big_u32(p + 14),
+			 .width = hob_load_big_u32(p + 18),
+			 .depth = hob_load_big_u16(p + 22),
+			 .mode = hob_load_big_u16(p + 24)};
 	if ((d.mode != GREY && d.mode != RGB) || (d.depth != 8 && d.depth != 16))
 		return hob_fail(err, UNSUPPORTED,
 						"colour mode %u with %u bits; convert it to RGB with 8 or 16 bits, or save PNG",
@@ -72,7 +63,8 @@ static bool find_data(hob_bytes file, psd *d, hob_error *err)
 	if (!skip_section(file, &at, "layers", err))
 		return false;
 	/* A negative layer count: the first extra channel is the picture's own transparency. */
-	d->blended = at - layers >= 10 && big_u32(file.data + layers + 4) >= 2 && (file.data[layers + 8] & 0x80);
+	d->blended =
+		at - layers >= 10 && hob_load_big_u32(file.data + layers + 4) >= 2 && (file.data[layers + 8] & 0x80);
 	if (file.size - at < 2)
 		return hob_fail(err, TRUNCATED,
 						"the file ends before its merged picture; save with 'maximise compatibility'");
@@ -110,16 +102,14 @@ static void put_row(const psd *d, uint32_t plane, uint32_t y, const uint8_t *row
 	uint32_t first = alpha ? 3 : plane, last = alpha ? 3 : d->mode == GREY ? 2 : plane;
 	for (uint32_t x = 0; x < d->width; x++)
 		for (uint32_t k = first; k <= last; k++) {
-			if (d->depth == 8)
-				((uint8_t *)out->pixels)[at + 4 * (size_t)x + k] = row[x];
-			else
-				((uint16_t *)out->pixels)[at + 4 * (size_t)x + k] = (uint16_t)big_u16(row + 2 * (size_t)x);
+			hob_picture_put(out, at + 4 * (size_t)x + k,
+							d->depth == 8 ? row[x] : hob_load_big_u16(row + 2 * (size_t)x));
 		}
 }
 
 static bool read_planes(hob_bytes file, const psd *d, uint8_t *row, hob_picture *out, hob_error *err)
 {
-	uint32_t compression = big_u16(file.data + d->data_at);
+	uint32_t compression = hob_load_big_u16(file.data + d->data_at);
 	size_t at = d->data_at + 2, row_bytes = (size_t)d->width * d->depth / 8;
 	size_t rows = (size_t)d->planes * d->height, sizes = at;
 	if (compression > 1)
@@ -137,7 +127,7 @@ static bool read_planes(hob_bytes file, const psd *d, uint8_t *row, hob_picture 
 			if (compression == 0) {
 				at += row_bytes;
 			} else {
-				size_t packed = big_u16(file.data + sizes);
+				size_t packed = hob_load_big_u16(file.data + sizes);
 				sizes += 2;
 				if (packed > file.size - at)
 					return hob_fail(err, TRUNCATED, "row %u of channel %u goes past the end of the file", y,
@@ -159,27 +149,16 @@ static uint32_t without_white(uint32_t value, uint32_t alpha, uint32_t most)
 	return (uint32_t)(own * most / alpha < most ? own * most / alpha : most);
 }
 
-static void finish_alpha(const psd *d, hob_picture *out)
+/* Takes the white out of colours that were blended with it. */
+static void take_white_out(const psd *d, hob_picture *out)
 {
-	size_t count = (size_t)d->width * d->height;
 	uint32_t most = d->depth == 8 ? 255 : 65535;
-	uint8_t *narrow = out->pixels;
-	uint16_t *wide = out->pixels;
-	for (size_t i = 0; i < 4 * count; i += 4) {
-		if (!out->has_alpha) {
-			if (d->depth == 8)
-				narrow[i + 3] = 255;
-			else
-				wide[i + 3] = 65535;
-			continue;
-		}
+	const uint8_t *narrow = out->pixels;
+	const uint16_t *wide = out->pixels;
+	for (size_t i = 0, n = 4 * (size_t)d->width * d->height; i < n; i += 4) {
 		uint32_t alpha = d->depth == 8 ? narrow[i + 3] : wide[i + 3];
-		for (size_t k = i; d->blended && alpha > 0 && k < i + 3; k++) {
-			if (d->depth == 8)
-				narrow[k] = (uint8_t)without_white(narrow[k], alpha, most);
-			else
-				wide[k] = (uint16_t)without_white(wide[k], alpha, most);
-		}
+		for (size_t k = i; alpha > 0 && k < i + 3; k++)
+			hob_picture_put(out, k, without_white(d->depth == 8 ? narrow[k] : wide[k], alpha, most));
 	}
 }
 
@@ -197,8 +176,10 @@ bool hob_psd_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	hob_arena_mark mark = hob_arena_save(arena);
 	uint8_t *row = hob_arena_alloc(arena, (size_t)d.width * 2, 16);
 	bool ok = row ? read_planes(file, &d, row, out, err) : hob_fail_memory(err, arena, "a PSD row");
-	if (ok)
-		finish_alpha(&d, out);
+	if (ok && !out->has_alpha)
+		hob_picture_fill_alpha(out);
+	else if (ok && d.blended)
+		take_white_out(&d, out);
 	hob_arena_restore(arena, mark);
 	return ok;
 }

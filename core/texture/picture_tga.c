@@ -150,17 +150,6 @@ static void turn(const tga *t, uint32_t *pixels)
 			swap(pixels + (size_t)y * t->width + x, pixels + (size_t)(t->height - 1 - y) * t->width + x);
 }
 
-/* An undeclared fourth byte that is zero everywhere is not alpha. */
-static bool is_padding(const tga *t, const uint8_t *pixels)
-{
-	size_t count = (size_t)t->width * t->height, i = 0;
-	if (!has_alpha(t) || t->type == GREY || t->attribute_bits > 1)
-		return false;
-	while (i < count && pixels[4 * i + 3] == 0)
-		i++;
-	return i == count;
-}
-
 bool hob_tga_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
 				  hob_error *err)
 {
@@ -178,9 +167,7 @@ bool hob_tga_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	if (!read_stream(&t, out->pixels))
 		return hob_fail(err, TRUNCATED, "the file ends inside its pixels");
 	turn(&t, out->pixels);
-	out->empty_alpha = is_padding(&t, out->pixels);
-	for (size_t i = 0; out->empty_alpha && i < pixels; i++)
-		((uint8_t *)out->pixels)[4 * i + 3] = 255;
-	out->has_alpha = out->has_alpha && !out->empty_alpha;
+	/* An undeclared fourth byte that is zero everywhere is not alpha. */
+	out->empty_alpha = t.type != GREY && t.attribute_bits <= 1 && hob_picture_drop_empty_alpha(out);
 	return true;
 }

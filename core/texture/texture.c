@@ -10,7 +10,8 @@
 /* Header of a part; the file follows it. */
 typedef struct part_head {
 	uint8_t magic[8];
-	uint32_t width, height, mips, vk_format, flags, container, warnings, reserved;
+	hob_texture_facts facts;
+	uint32_t reserved;
 } part_head;
 
 static const uint8_t part_magic[8] = {'H', 'O', 'B', 'T', 'E', 'X', '0' + HOB_TEXTURE_VERSION, '\n'};
@@ -117,17 +118,14 @@ static bool open_part(hob_bytes part, hob_texture_facts *facts, hob_bytes *file)
 	memcpy(&head, part.data, sizeof head);
 	if (memcmp(head.magic, part_magic, sizeof part_magic) != 0)
 		return false;
-	*facts = (hob_texture_facts){head.width, head.height,	 head.mips,	   head.vk_format,
-								 head.flags, head.container, head.warnings};
+	*facts = head.facts;
 	*file = (hob_bytes){part.data + sizeof head, part.size - sizeof head};
 	return true;
 }
 
 static void store_head(job *j)
 {
-	const hob_texture_facts *f = &j->facts;
-	part_head head = {{0},		f->width,	  f->height,   f->mips, f->vk_format,
-					  f->flags, f->container, f->warnings, 0};
+	part_head head = {.facts = j->facts};
 	memcpy(head.magic, part_magic, sizeof part_magic);
 	memcpy(j->made.data, &head, sizeof head);
 }
@@ -336,9 +334,7 @@ static void run_all(bake *b, size_t memory)
 static void say_warnings(const bake *b, const job *j, hob_notes *notes)
 {
 	const hob_texture_recipe *r = j->recipe;
-	uint32_t lead = HOB_NONE;
-	for (int k = 0; k < 4 && lead == HOB_NONE; k++)
-		lead = r->in[k].source;
+	uint32_t lead = hob_texture_lead_source(r);
 	hob_str label = lead == HOB_NONE ? HOB_STR("(none)") : b->sources[lead].label;
 	uint32_t warnings = j->facts.warnings;
 	if (j->bad_source != HOB_NONE)
@@ -401,9 +397,7 @@ static bool collect(const bake *b, hob_arena *result, hob_notes *notes, hob_bake
 	for (uint32_t i = 0; i < b->plan.count; i++) {
 		job *j = &b->jobs[i];
 		const hob_texture_facts *f = &j->facts;
-		uint32_t lead = HOB_NONE;
-		for (int k = 0; k < 4 && lead == HOB_NONE; k++)
-			lead = j->recipe->in[k].source;
+		uint32_t lead = hob_texture_lead_source(j->recipe);
 		uint8_t *bytes = hob_arena_alloc(result, j->file.size, 16);
 		hob_str name = hob_arena_str(result, lead == HOB_NONE ? (hob_str){0} : b->sources[lead].label);
 		if (!bytes || !name.data)

@@ -67,23 +67,6 @@ static const input *input_of(const input inputs[4], uint32_t count, uint32_t sou
 	return NULL;
 }
 
-static bool sees_through(const hob_picture *picture)
-{
-	size_t count = picture->has_alpha ? 4 * (size_t)picture->width * picture->height : 0;
-	for (size_t i = 3; i < count; i += 4)
-		if (hob_picture_byte(picture, i) < 255)
-			return true;
-	return false;
-}
-
-static void take_luminance(const hob_picture *picture, uint8_t *to)
-{
-	for (size_t i = 0, count = 4 * (size_t)picture->width * picture->height; i < count; i += 4)
-		to[i] = (uint8_t)((77u * hob_picture_byte(picture, i) + 150u * hob_picture_byte(picture, i + 1) +
-						   29u * hob_picture_byte(picture, i + 2)) >>
-						  8);
-}
-
 /* Combines several pictures, or moved channels, into one of eight bits. */
 static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t count, const hob_srgb *srgb,
 				const hob_parallel *parallel, hob_arena *arena, hob_picture *out, hob_error *err)
@@ -101,7 +84,7 @@ static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t coun
 		bool is_color = recipe->use == HOB_USE_COLOR && recipe->in[0].source == in->source;
 		if (in->missing && !make_placeholder(recipe->use, is_color, arena, &in->picture, err))
 			return false;
-		in->sees_through = sees_through(&in->picture);
+		in->sees_through = hob_picture_sees_through(&in->picture);
 		/* Only colour channels are light; a mask packed into alpha is a number. */
 		hob_use use = is_color ? HOB_USE_COLOR : HOB_USE_DATA;
 		if (in->picture.depth == HOB_DEPTH_FLOAT)
@@ -123,7 +106,8 @@ static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t coun
 			continue;
 		}
 		if (from == HOB_FROM_LUMINANCE || (from == HOB_FROM_OPACITY && !in->sees_through)) {
-			take_luminance(&in->picture, to);
+			for (size_t i = 0; i < pixels; i++)
+				to[4 * i] = hob_picture_luminance(&in->picture, 4 * i);
 			continue;
 		}
 		size_t channel = from == HOB_FROM_OPACITY ? 3 : (size_t)(from - HOB_FROM_R);
@@ -189,17 +173,8 @@ bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_sou
 		result.picture = inputs[0].picture;
 		if (recipe->bump)
 			result.warnings |= HOB_TEXTURE_WARNING_BUMP_IS_NORMAL;
-		if (recipe->in[3].from == HOB_FROM_ONE && result.picture.has_alpha) {
-			hob_picture *p = &result.picture;
-			for (size_t i = 3, n = 4 * (size_t)p->width * p->height; i < n; i += 4) {
-				if (p->depth == HOB_DEPTH_8)
-					((uint8_t *)p->pixels)[i] = 255;
-				else if (p->depth == HOB_DEPTH_16)
-					((uint16_t *)p->pixels)[i] = 65535;
-				else
-					((float *)p->pixels)[i] = 1.0f;
-			}
-		}
+		if (recipe->in[3].from == HOB_FROM_ONE && result.picture.has_alpha)
+			hob_picture_fill_alpha(&result.picture);
 		if (recipe->use == HOB_USE_NORMAL && lacks_z(&result.picture))
 			hob_normals_complete(&result.picture);
 		else if (recipe->use == HOB_USE_NORMAL && points_down(&result.picture))

@@ -55,7 +55,7 @@ uint32_t hob_texture_format(const hob_texture_request *request, hob_use use, uin
 }
 
 /* `small` selects other formats, at the effort of `good`. */
-static hob_bc_quality effort(const hob_texture_request *request)
+hob_bc_quality hob_texture_effort(const hob_texture_request *request)
 {
 	static const hob_bc_quality efforts[] = {[HOB_QUALITY_FAST] = HOB_BC_FAST,
 											 [HOB_QUALITY_GOOD] = HOB_BC_GOOD,
@@ -110,7 +110,7 @@ static bool encode_level(const hob_texture_request *request, const hob_mips *mip
 		pick_channels(mips->levels[level], (size_t)width * height, format->channels, data);
 		return true;
 	}
-	hob_bc_quality quality = effort(request);
+	hob_bc_quality quality = hob_texture_effort(request);
 	if (format->codec == HOB_GPU_ASTC)
 		return hob_astc_encode(astc, mips->levels[level], width, height, parallel, data, size) ||
 			   hob_fail(err, MEMORY, "no memory left to compress %u x %u pixels as ASTC", width, height);
@@ -200,7 +200,7 @@ bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips
 	hob_astc *astc = NULL;
 	if (format.codec == HOB_GPU_ASTC) {
 		uint32_t threads = parallel && parallel->threads > 1 ? parallel->threads : 1;
-		astc = hob_astc_open(format.block_width, format.srgb, channels, effort(request), threads);
+		astc = hob_astc_open(format.block_width, format.srgb, channels, hob_texture_effort(request), threads);
 		if (!astc)
 			return hob_fail(err, MEMORY, "no memory left for the ASTC compressor");
 	}
@@ -214,5 +214,5 @@ bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips
 int hob_texture_zstd_level(const hob_texture_request *request)
 {
 	static const int levels[] = {[HOB_BC_FAST] = 1, [HOB_BC_GOOD] = 3, [HOB_BC_BEST] = 15};
-	return request->settings.texture_zstd && !request->soonest ? levels[effort(request)] : 0;
+	return request->settings.texture_zstd && !request->soonest ? levels[hob_texture_effort(request)] : 0;
 }

@@ -52,7 +52,7 @@ static void merge(hob_texture_recipe *into, const hob_texture_recipe *from)
 	into->flags |= from->flags;
 }
 
-static uint32_t lead_source(const hob_texture_recipe *r)
+uint32_t hob_texture_lead_source(const hob_texture_recipe *r)
 {
 	for (int k = 0; k < 4; k++)
 		if (r->in[k].source != HOB_NONE)
@@ -62,7 +62,7 @@ static uint32_t lead_source(const hob_texture_recipe *r)
 
 static uint32_t want(planner *p, const hob_texture_recipe *recipe)
 {
-	uint32_t lead = lead_source(recipe);
+	uint32_t lead = hob_texture_lead_source(recipe);
 	uint32_t *head = &p->head[lead == HOB_NONE ? p->request->image_count : lead];
 	for (uint32_t i = *head; i != HOB_NONE; i = p->next[i])
 		if (mergeable(&p->recipes[i], recipe)) {

@@ -70,6 +70,9 @@ bool hob_texture_plan_make(const hob_texture_request *request, const hob_texture
 						   hob_material *materials, hob_arena *arena, hob_notes *notes, hob_texture_plan *out,
 						   hob_error *err) HOB_MUST_CHECK;
 
+/* The first source of a recipe, or HOB_NONE. */
+uint32_t hob_texture_lead_source(const hob_texture_recipe *recipe);
+
 /* The only source of a recipe that uses R, G and B (and A, or no A) of one picture unchanged; else
  * HOB_NONE. */
 uint32_t hob_texture_plain_source(const hob_texture_recipe *recipe);
@@ -138,6 +141,9 @@ bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_r
 bool hob_texture_own_blocks(const hob_texture_request *request, const hob_texture_recipe *recipe,
 							const hob_texture_source *source, uint32_t width, uint32_t height,
 							hob_arena *arena, uint32_t *vk_format, hob_bytes *level0);
+
+/* Encoder's effort by the settings. */
+hob_bc_quality hob_texture_effort(const hob_texture_request *request);
 
 /* zstd level by the settings; 0: raw. */
 int hob_texture_zstd_level(const hob_texture_request *request);
