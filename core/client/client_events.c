@@ -287,6 +287,13 @@ int hobc_json_text(hobc_json value, char *out, size_t room)
 	return 1;
 }
 
+void hobc_json_text_of(hobc_json object, const char *key, char *out, size_t room)
+{
+	hobc_json value;
+	if (!hobc_json_member(object, key, &value) || !hobc_json_text(value, out, room))
+		out[0] = 0;
+}
+
 int hobc_json_number(hobc_json value, uint64_t *out)
 {
 	uint64_t number = 0;

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,19 +14,6 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-
-void hobc_number_text(uint64_t number, char *out)
-{
-	char digits[20];
-	size_t count = 0, i;
-	do {
-		digits[count++] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number > 0);
-	for (i = 0; i < count; i++)
-		out[i] = digits[count - 1 - i];
-	out[count] = 0;
-}
 
 /* Reads the address in a daemon.json that this user or root wrote, because the token is sent there. */
 static int url_in(const char *path, char *out, size_t room)
@@ -104,24 +92,23 @@ static void plain_close(void *user, void *connection)
 }
 
 /* A Unix socket connects at once, or not at all. */
-static hobc_result open_local(const char *path, plain *p)
+static int open_local(const char *path, plain *p)
 {
 	struct sockaddr_un address;
 	memset(&address, 0, sizeof address);
 	address.sun_family = AF_UNIX;
 	if (strlen(path) >= sizeof address.sun_path)
-		return HOBC_NET;
+		return 0;
 	memcpy(address.sun_path, path, strlen(path));
 	p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	return p->fd >= 0 && connect(p->fd, (const struct sockaddr *)&address, sizeof address) == 0 ? HOBC_OK
-																								: HOBC_NET;
+	return p->fd >= 0 && connect(p->fd, (const struct sockaddr *)&address, sizeof address) == 0;
 }
 
 static hobc_result plain_open(void *user, const char *host, uint16_t port, int tls, void **connection)
 {
 	hobc_client *client = (hobc_client *)user;
 	struct addrinfo hints;
-	char service[24]; /* room for any number */
+	char service[8];
 	plain *p = (plain *)hobc_alloc(client, sizeof *p);
 	(void)tls;
 	if (!p)
@@ -130,21 +117,11 @@ static hobc_result plain_open(void *user, const char *host, uint16_t port, int t
 	memset(&hints, 0, sizeof hints);
 	hints.ai_socktype = SOCK_STREAM;
 	p->fd = -1;
-	hobc_number_text(port, service);
-	if (host[0] == '/') {
-		if (open_local(host, p) != HOBC_OK) {
-			plain_close(client, p);
-			return HOBC_NET;
-		}
-		*connection = p;
-		return HOBC_OK;
-	}
-	if (getaddrinfo(host, service, &hints, &p->all) != 0) {
-		hobc_free(client, p);
-		return HOBC_NET;
-	}
+	snprintf(service, sizeof service, "%u", (unsigned)port);
+	if (host[0] != '/' && getaddrinfo(host, service, &hints, &p->all) != 0)
+		p->all = NULL;
 	p->next = p->all;
-	if (!try_next(p)) {
+	if (host[0] == '/' ? !open_local(host, p) : !try_next(p)) {
 		plain_close(client, p);
 		return HOBC_NET;
 	}

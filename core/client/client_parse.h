@@ -20,7 +20,7 @@ typedef struct hobc_sha256 {
 } hobc_sha256;
 void hobc_sha256_start(hobc_sha256 *hash);
 void hobc_sha256_add(hobc_sha256 *hash, const void *data, size_t size);
-void hobc_sha256_end(hobc_sha256 *hash, uint8_t digest[32]);
+void hobc_sha256_end(hobc_sha256 *hash, char text[65]); /* as 64 hexadecimal digits */
 void hobc_sha256_text(const void *data, size_t size, char text[65]);
 int hobc_is_hash(const char *text, size_t size); /* 64 lower-case hexadecimal digits */
 
@@ -76,6 +76,8 @@ typedef struct hobc_json {
 int hobc_json_member(hobc_json object, const char *key, hobc_json *value);
 int hobc_json_item(hobc_json array, size_t *position, hobc_json *item); /* position 0 first; 0 at the end */
 int hobc_json_text(hobc_json value, char *out, size_t room);			/* unescaped, NUL-terminated */
+/* The text of a member; "" if it is not there or does not fit. */
+void hobc_json_text_of(hobc_json object, const char *key, char *out, size_t room);
 int hobc_json_number(hobc_json value, uint64_t *out);
 
 /* Matches '?', '*' and '**' as the daemon does. */

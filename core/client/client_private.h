@@ -94,7 +94,8 @@ struct hobc_client {
 /* memory and text */
 void *hobc_alloc(hobc_client *client, size_t size);
 void hobc_free(hobc_client *client, void *memory);
-void hobc_number_text(uint64_t number, char *out); /* room for 21 */
+/* Appends, escaping all but letters, digits and those in `kept`; NULL if there is no room. */
+char *hobc_put_escaped(char *at, const char *end, const char *text, const char *kept);
 /* Finds the daemon's address: $HOB_URL, "" if too long; else that in .hob/daemon.json of this folder or one
  * above; else the default. */
 void hobc_url_here(char *out, size_t room);

@@ -73,7 +73,7 @@ void hobc_sha256_add(hobc_sha256 *hash, const void *data, size_t size)
 		memcpy(hash->block, in, size);
 }
 
-void hobc_sha256_end(hobc_sha256 *hash, uint8_t digest[32])
+void hobc_sha256_end(hobc_sha256 *hash, char text[65])
 {
 	uint64_t bits = hash->bytes * 8;
 	uint8_t tail[72] = {0x80};
@@ -82,23 +82,17 @@ void hobc_sha256_end(hobc_sha256 *hash, uint8_t digest[32])
 	for (i = 0; i < 8; i++)
 		tail[zeros + (size_t)i] = (uint8_t)(bits >> (56 - 8 * i));
 	hobc_sha256_add(hash, tail, zeros + 8);
-	for (i = 0; i < 32; i++)
-		digest[i] = (uint8_t)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
+	for (i = 0; i < 64; i++)
+		text[i] = "0123456789abcdef"[hash->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
+	text[64] = 0;
 }
 
 void hobc_sha256_text(const void *data, size_t size, char text[65])
 {
 	hobc_sha256 hash;
-	uint8_t digest[32];
-	int i;
 	hobc_sha256_start(&hash);
 	hobc_sha256_add(&hash, data, size);
-	hobc_sha256_end(&hash, digest);
-	for (i = 0; i < 32; i++) {
-		text[i * 2] = "0123456789abcdef"[digest[i] >> 4];
-		text[i * 2 + 1] = "0123456789abcdef"[digest[i] & 15];
-	}
-	text[64] = 0;
+	hobc_sha256_end(&hash, text);
 }
 
 int hobc_is_hash(const char *text, size_t size)

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,11 +87,12 @@ static void unreachable(hobc_client *client, hobc_request *r, hobc_result result
 	fail(client, r, result, NULL);
 }
 
-static void went_away(hobc_client *client)
+/* Sets the time of the next try, and doubles the wait for the one after it. */
+static void back_off(hobc_client *client, int64_t *retry_ms, int64_t *wait_ms)
 {
 	client->away = 1;
-	client->retry_ms = now_of(client) + client->wait_ms;
-	client->wait_ms = client->wait_ms * 2 > BACK_OFF_MAX_MS ? (int64_t)BACK_OFF_MAX_MS : client->wait_ms * 2;
+	*retry_ms = now_of(client) + *wait_ms;
+	*wait_ms = *wait_ms * 2 > BACK_OFF_MAX_MS ? (int64_t)BACK_OFF_MAX_MS : *wait_ms * 2;
 }
 
 static void is_there(hobc_client *client)
@@ -112,14 +114,11 @@ static void again(hobc_client *client, hobc_request *r)
 static void message_of(const hobc_request *r, int status, char *out)
 {
 	char detail[MESSAGE_ROOM / 2 - 16], hint[MESSAGE_ROOM / 2 - 16];
-	hobc_json body, value;
+	hobc_json body;
 	body.at = (const char *)r->data;
 	body.size = r->used;
-	detail[0] = hint[0] = 0;
-	if (!hobc_json_member(body, "detail", &value) || !hobc_json_text(value, detail, sizeof detail))
-		detail[0] = 0;
-	if (!hobc_json_member(body, "hint", &value) || !hobc_json_text(value, hint, sizeof hint))
-		hint[0] = 0;
+	hobc_json_text_of(body, "detail", detail, sizeof detail);
+	hobc_json_text_of(body, "hint", hint, sizeof hint);
 	snprintf(out, MESSAGE_ROOM, "%d: %s%s%s", status, detail[0] ? detail : "refused", hint[0] ? "; " : "",
 			 hint);
 }
@@ -254,7 +253,7 @@ static void broken(hobc_slot *slot, hobc_result result, const char *message)
 		return;
 	}
 	if (result == HOBC_NET || result == HOBC_TIMEOUT) {
-		went_away(client);
+		back_off(client, &client->retry_ms, &client->wait_ms);
 		unreachable(client, r, result);
 		return;
 	}
@@ -318,8 +317,8 @@ int hobc_event_output(const hobc_event *event, const char *output, char hash[65]
 	if (!hobc_json_member(json, "outputs", &outputs))
 		return 0;
 	while (hobc_json_item(outputs, &position, &item)) {
-		if (!hobc_json_member(item, "name", &value) || !hobc_json_text(value, name, sizeof name) ||
-			strcmp(name, output) != 0)
+		hobc_json_text_of(item, "name", name, sizeof name);
+		if (strcmp(name, output) != 0)
 			continue;
 		if (!hobc_json_member(item, "hash", &value) || value.size != 66 ||
 			!hobc_json_text(value, found, sizeof found) || !hobc_is_hash(found, 64))
@@ -340,7 +339,6 @@ static void on_event(void *user, const char *name, const char *data, size_t size
 	hobc_json json, value, item;
 	size_t i, position = 0;
 	memset(&event, 0, sizeof event);
-	asset[0] = change[0] = state[0] = 0;
 	json.at = data;
 	json.size = size;
 	if (strcmp(name, "hello") == 0)
@@ -351,12 +349,9 @@ static void on_event(void *user, const char *name, const char *data, size_t size
 		event.kind = HOBC_EVENT_RESET;
 	else
 		return;
-	if (hobc_json_member(json, "asset", &value) && !hobc_json_text(value, asset, sizeof asset))
-		asset[0] = 0;
-	if (hobc_json_member(json, "kind", &value) && !hobc_json_text(value, change, sizeof change))
-		change[0] = 0;
-	if (hobc_json_member(json, "state", &value) && !hobc_json_text(value, state, sizeof state))
-		state[0] = 0;
+	hobc_json_text_of(json, "asset", asset, sizeof asset);
+	hobc_json_text_of(json, "kind", change, sizeof change);
+	hobc_json_text_of(json, "state", state, sizeof state);
 	if (hobc_json_member(json, "rev", &value) && !hobc_json_number(value, &event.rev))
 		event.rev = 0;
 	if (hobc_json_member(json, "outputs", &value))
@@ -386,56 +381,29 @@ static void stream_broken(hobc_slot *slot)
 {
 	hobc_client *client = slot->client;
 	hobc_slot_hang_up(slot);
-	client->stream_retry_ms = now_of(client) + client->stream_wait_ms;
-	client->stream_wait_ms =
-		client->stream_wait_ms * 2 > BACK_OFF_MAX_MS ? (int64_t)BACK_OFF_MAX_MS : client->stream_wait_ms * 2;
-	client->away = 1;
+	back_off(client, &client->stream_retry_ms, &client->stream_wait_ms);
 	client->stream_wanted = 1;
 }
 
 /* ---- sending */
 
-static void put(hobc_slot *slot, const char *text)
+/* Appends; the target, the token and the patterns have limits that are checked when they are given. */
+static void put(hobc_slot *slot, const char *format, ...)
 {
-	size_t size = strlen(text);
-	/* The target, the token and the patterns have limits that are checked when they are given. */
-	assert(size <= REQUEST_ROOM - slot->out_size);
-	memcpy(slot->out + slot->out_size, text, size);
-	slot->out_size += size;
-}
-
-static void put_number(hobc_slot *slot, uint64_t number)
-{
-	char text[24];
-	hobc_number_text(number, text);
-	put(slot, text);
+	size_t room = REQUEST_ROOM - slot->out_size;
+	va_list values;
+	va_start(values, format);
+	int size = vsnprintf(slot->out + slot->out_size, room, format, values);
+	va_end(values);
+	assert(size >= 0 && (size_t)size < room);
+	slot->out_size += (size_t)size;
 }
 
 static void put_rest(hobc_slot *slot)
 {
-	put(slot, " HTTP/1.1\r\nHost: ");
-	put(slot, slot->client->authority);
-	if (slot->client->token[0]) {
-		put(slot, "\r\nAuthorization: Bearer ");
-		put(slot, slot->client->token);
-	}
-	put(slot, "\r\n");
-}
-
-static void put_glob(hobc_slot *slot, const char *glob)
-{
-	for (; *glob; glob++) {
-		char text[4] = {*glob, 0, 0, 0};
-		uint8_t c = (uint8_t)*glob;
-		int plain =
-			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("-._~/*", c);
-		if (!plain) {
-			text[0] = '%';
-			text[1] = "0123456789ABCDEF"[c >> 4];
-			text[2] = "0123456789ABCDEF"[c & 15];
-		}
-		put(slot, text);
-	}
+	put(slot, " HTTP/1.1\r\nHost: %s\r\n", slot->client->authority);
+	if (slot->client->token[0])
+		put(slot, "Authorization: Bearer %s\r\n", slot->client->token);
 }
 
 /* Opens a connection unless one is kept, and empties the text to send. */
@@ -470,16 +438,14 @@ static void start_stream(hobc_slot *slot)
 	hobc_sse_start(&client->sse);
 	put(slot, "GET /api/v1/events?kinds=asset");
 	for (i = 0; i < client->watcher_count; i++) {
-		put(slot, "&asset=");
-		put_glob(slot, client->watchers[i].glob);
+		char glob[3 * sizeof client->watchers[i].glob + 4];
+		hobc_put_escaped(glob, glob + sizeof glob, client->watchers[i].glob, "-._~/*");
+		put(slot, "&asset=%s", glob);
 	}
 	put_rest(slot);
 	put(slot, "Accept: text/event-stream\r\n");
-	if (client->sse.id[0]) {
-		put(slot, "Last-Event-ID: ");
-		put(slot, client->sse.id);
-		put(slot, "\r\n");
-	}
+	if (client->sse.id[0])
+		put(slot, "Last-Event-ID: %s\r\n", client->sse.id);
 	put(slot, "\r\n");
 }
 
@@ -497,39 +463,29 @@ static void start_request(hobc_slot *slot, hobc_request *r)
 	if (result != HOBC_OK) {
 		slot->connection = NULL;
 		if (result == HOBC_NET)
-			went_away(client);
+			back_off(client, &client->retry_ms, &client->wait_ms);
 		unreachable(client, r, result);
 		return;
 	}
 	slot->request = r;
-	put(slot, "GET ");
-	put(slot, r->target);
+	put(slot, "GET %s", r->target);
 	put_rest(slot);
 	if (r->name[0] && hobc_cache_find_name(client, r->name, r->have)) {
 		uint8_t *data;
 		size_t size;
 		if (hobc_cache_read(client, r->have, &data, &size)) {
 			hobc_free(client, data);
-			put(slot, "If-None-Match: \"");
-			put(slot, r->have);
-			put(slot, "\"\r\n");
+			put(slot, "If-None-Match: \"%s\"\r\n", r->have);
 		} else {
 			r->have[0] = 0;
 		}
 	}
-	if (r->name[0] && client->options.cook_wait_s > 0) {
-		put(slot, "Prefer: wait=");
-		put_number(slot, client->options.cook_wait_s);
-		put(slot, "\r\n");
-	}
-	if (r->by_range) {
-		put(slot, "Range: bytes=");
-		put_number(slot, r->first);
-		put(slot, "-");
-		if (r->last != UINT64_MAX)
-			put_number(slot, r->last);
-		put(slot, "\r\n");
-	}
+	if (r->name[0] && client->options.cook_wait_s > 0)
+		put(slot, "Prefer: wait=%lu\r\n", (unsigned long)client->options.cook_wait_s);
+	if (r->by_range && r->last == UINT64_MAX)
+		put(slot, "Range: bytes=%llu-\r\n", (unsigned long long)r->first);
+	else if (r->by_range)
+		put(slot, "Range: bytes=%llu-%llu\r\n", (unsigned long long)r->first, (unsigned long long)r->last);
 	put(slot, "\r\n");
 }
 

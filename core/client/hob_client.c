@@ -1,5 +1,6 @@
 #include "client_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,17 @@ const char *hobc_result_text(hobc_result result)
 }
 
 /* ---- memory and text */
+
+void *hobc_alloc(hobc_client *client, size_t size)
+{
+	return client->options.memory.alloc(client->options.memory.user, size);
+}
+
+void hobc_free(hobc_client *client, void *memory)
+{
+	if (memory)
+		client->options.memory.release(client->options.memory.user, memory);
+}
 
 static void *plain_alloc(void *user, size_t size)
 {
@@ -195,26 +207,15 @@ void hobc_close(hobc_client *client)
 
 /* ---- requests */
 
-static int unreserved(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		   (c != 0 && strchr("-._~/", c));
-}
-
-/* Appends, escaping characters that a URL must not contain; NULL if there is no room. */
-static char *put_escaped(char *at, const char *end, const char *text)
+char *hobc_put_escaped(char *at, const char *end, const char *text, const char *kept)
 {
 	for (; *text; text++) {
-		uint8_t c = (uint8_t)*text;
+		char c = *text;
+		int plain =
+			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr(kept, c);
 		if (end - at < 4)
 			return NULL;
-		if (unreserved(*text)) {
-			*at++ = *text;
-		} else {
-			*at++ = '%';
-			*at++ = "0123456789ABCDEF"[c >> 4];
-			*at++ = "0123456789ABCDEF"[c & 15];
-		}
+		at += sprintf(at, plain ? "%c" : "%%%02X", (uint8_t)c);
 	}
 	*at = 0;
 	return at;
@@ -258,17 +259,15 @@ hobc_result hobc_get(hobc_client *client, const char *asset, const char *output,
 	hobc_result result =
 		asset && output && asset[0] && output[0] ? add_request(client, fn, user, id, &r) : HOBC_ARGUMENT;
 	hobc_sha256 hash;
-	uint8_t digest[32];
 	char *at, *end;
-	int i;
 	if (result != HOBC_OK)
 		return result;
 	end = r->target + REQUEST_ROOM / 2;
 	memcpy(r->target, "/a/", 4);
-	at = put_escaped(r->target + 3, end - 8, asset);
+	at = hobc_put_escaped(r->target + 3, end - 8, asset, "-._~/");
 	if (at) {
 		memcpy(at, "?output=", 9);
-		at = put_escaped(at + 8, end, output);
+		at = hobc_put_escaped(at + 8, end, output, "-._~/");
 	}
 	if (!at) {
 		hobc_request_free(client, r);
@@ -277,11 +276,7 @@ hobc_result hobc_get(hobc_client *client, const char *asset, const char *output,
 	hobc_sha256_start(&hash);
 	hobc_sha256_add(&hash, client->authority, strlen(client->authority) + 1);
 	hobc_sha256_add(&hash, r->target, strlen(r->target));
-	hobc_sha256_end(&hash, digest);
-	for (i = 0; i < 32; i++) {
-		r->name[i * 2] = "0123456789abcdef"[digest[i] >> 4];
-		r->name[i * 2 + 1] = "0123456789abcdef"[digest[i] & 15];
-	}
+	hobc_sha256_end(&hash, r->name);
 	enqueue(client, r);
 	return HOBC_OK;
 }
