@@ -11,20 +11,37 @@ const char *hob_rt_string(rt_text text, uint32_t offset)
 	return offset != 0 ? text.base + offset : "";
 }
 
-uint32_t hob_rt_link(rt_array links, uint32_t node)
+uint32_t hob_rt_search(rt_array records, size_t field, uint32_t key)
 {
-	uint32_t low = 0, high = links.count;
+	uint32_t low = 0, high = records.count;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		const hob_pk_link *link = RT_AT(hob_pk_link, links, middle);
-		if (link->node == node)
-			return link->value;
-		if (link->node < node)
+		if (*(const uint32_t *)(const void *)(records.data + (size_t)middle * records.stride + field) < key)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return HOB_RT_NONE;
+	return low;
+}
+
+uint32_t hob_rt_search_key(const uint64_t *keys, uint32_t count, uint64_t key)
+{
+	uint32_t low = 0, high = count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (keys[middle] < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t hob_rt_link(rt_array links, uint32_t node)
+{
+	uint32_t at = hob_rt_search(links, offsetof(hob_pk_link, node), node);
+	const hob_pk_link *link = at < links.count ? RT_AT(hob_pk_link, links, at) : NULL;
+	return link && link->node == node ? link->value : HOB_RT_NONE;
 }
 
 uint32_t hob_rt_hash(const char *name)
@@ -202,16 +219,9 @@ const char *hob_rt_node_name(const hob_rt_asset *asset, uint32_t node)
 /* The first named node at or after `from`, in the order of hashes. */
 static uint32_t search_name(const rt_asset *a, const char *name, uint64_t from)
 {
-	uint32_t low = 0, high = a->named_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (a->by_name[middle] < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < a->named_count && a->by_name[low] >> 32 == from >> 32; low++) {
-		uint32_t node = (uint32_t)a->by_name[low];
+	uint32_t at = hob_rt_search_key(a->by_name, a->named_count, from);
+	for (; at < a->named_count && a->by_name[at] >> 32 == from >> 32; at++) {
+		uint32_t node = (uint32_t)a->by_name[at];
 		if (strcmp(hob_rt_node_name(&a->pub, node), name) == 0)
 			return node;
 	}

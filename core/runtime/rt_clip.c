@@ -332,7 +332,8 @@ void hob_rt_sample(const hob_rt_asset *asset, uint32_t clip_index, double time, 
 				rows[k][slot] = v[k];
 		}
 	}
-	for (uint32_t i = hob_rt_first_property(a, clip_index); i < a->properties.count; i++) {
+	for (uint32_t i = hob_rt_search(a->properties, offsetof(hob_pk_property_channel, clip), clip_index);
+		 i < a->properties.count; i++) {
 		const hob_pk_property_channel *channel = RT_AT(hob_pk_property_channel, a->properties, i);
 		const hob_pk_sampler *sampler = RT_AT(hob_pk_sampler, a->clip_samplers, channel->sampler);
 		uint32_t none = 0;

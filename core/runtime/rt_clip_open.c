@@ -31,9 +31,8 @@ bool hob_rt_skins_fill(rt_asset *a, hob_rt_error *error)
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "inverse bind matrix %u is not finite or too large", i);
 	for (uint32_t i = 0; i < a->skin_records.count; i++) {
 		const hob_pk_skin *from = RT_AT(hob_pk_skin, a->skin_records, i);
-		if (from->joint_first > a->joints.count || from->joint_count > a->joints.count - from->joint_first ||
-			from->joint_first > a->inverse_binds.count ||
-			from->joint_count > a->inverse_binds.count - from->joint_first ||
+		if (!rt_within(from->joint_first, from->joint_count, a->joints.count) ||
+			!rt_within(from->joint_first, from->joint_count, a->inverse_binds.count) ||
 			(from->name != 0 && from->name >= a->clip_text.size) ||
 			(from->root != HOB_PK_NONE && from->root >= a->pub.node_count))
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "skin %u has joints %u+%u of %u, root %u", i,
@@ -74,9 +73,9 @@ static bool check_samplers(rt_asset *a, hob_rt_error *error)
 							   i, s->interpolation, s->value_format);
 		uint64_t values =
 			(uint64_t)s->key_count * s->components * (s->interpolation == HOB_PK_CUBICSPLINE ? 3 : 1);
-		if (s->key_count == 0 || s->components == 0 || s->time_first > a->times.count ||
-			s->key_count > a->times.count - s->time_first || s->value_first > a->values.count ||
-			values > a->values.count - s->value_first || s->key_count > left)
+		if (s->key_count == 0 || s->components == 0 ||
+			!rt_within(s->time_first, s->key_count, a->times.count) ||
+			!rt_within(s->value_first, values, a->values.count) || s->key_count > left)
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "sampler %u has keys %u+%u of %u, values from %u of %u",
 							   i, s->time_first, s->key_count, a->times.count, s->value_first,
 							   a->values.count);
@@ -144,8 +143,7 @@ static bool fill_clip_records(rt_asset *a, hob_rt_error *error)
 	for (uint32_t i = 0; i < a->clip_records.count; i++) {
 		const hob_pk_clip *from = RT_AT(hob_pk_clip, a->clip_records, i);
 		hob_rt_clip *to = &a->clips[i];
-		if (from->channel_first > a->channels.count ||
-			from->channel_count > a->channels.count - from->channel_first ||
+		if (!rt_within(from->channel_first, from->channel_count, a->channels.count) ||
 			!hob_rt_in_range(&from->start, 1) || !hob_rt_in_range(&from->end, 1) ||
 			(from->name != 0 && from->name >= a->clip_text.size))
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "clip %u has channels %u+%u of %u", i,

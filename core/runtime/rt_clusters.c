@@ -9,17 +9,11 @@ bool hob_rt_mesh_clusters(const hob_rt_asset *asset, uint32_t mesh, hob_rt_clust
 	memset(out, 0, sizeof *out);
 	if (a->cluster_sets.count == 0 || asset->meshes[mesh].lod_count == 0)
 		return false;
-	uint32_t lod = (uint32_t)(asset->meshes[mesh].lods - a->lods), low = 0, high = a->cluster_sets.count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (RT_AT(hob_pk_cluster_set, a->cluster_sets, middle)->lod_first < lod)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == a->cluster_sets.count)
+	uint32_t lod = (uint32_t)(asset->meshes[mesh].lods - a->lods);
+	uint32_t at = hob_rt_search(a->cluster_sets, offsetof(hob_pk_cluster_set, lod_first), lod);
+	if (at == a->cluster_sets.count)
 		return false;
-	const hob_pk_cluster_set *set = RT_AT(hob_pk_cluster_set, a->cluster_sets, low);
+	const hob_pk_cluster_set *set = RT_AT(hob_pk_cluster_set, a->cluster_sets, at);
 	if (set->lod_first != lod || set->group_count == 0 || set->cluster_count == 0)
 		return false;
 	out->groups = RT_AT(hob_pk_cluster_group, a->cluster_groups, set->group_first);

@@ -34,7 +34,7 @@ static bool is_known(uint32_t type)
 
 static bool check_section(const hob_pk_section *s, uint64_t from, uint64_t size, hob_rt_error *error)
 {
-	if (s->offset % 16 != 0 || s->offset < from || s->offset > size || s->stored_bytes > size - s->offset)
+	if (s->offset % 16 != 0 || s->offset < from || !rt_within(s->offset, s->stored_bytes, size))
 		return hob_rt_fail(error, HOB_RT_CORRUPT, "a section of %llu bytes at %llu in a file of %llu",
 						   (unsigned long long)s->stored_bytes, (unsigned long long)s->offset,
 						   (unsigned long long)size);
@@ -94,7 +94,7 @@ bool hob_rt_pack_open(hob_rt_blob blob, uint32_t kind, const char *what, rt_pack
 						   (unsigned long long)h->file_bytes);
 	uint64_t table = (uint64_t)h->section_count * h->entry_bytes;
 	if (h->header_bytes < sizeof *h || h->header_bytes % 16 != 0 || h->entry_bytes < sizeof(hob_pk_section) ||
-		h->entry_bytes % 16 != 0 || h->header_bytes > blob.size || table > blob.size - h->header_bytes)
+		h->entry_bytes % 16 != 0 || !rt_within(h->header_bytes, table, blob.size))
 		return hob_rt_fail(error, HOB_RT_CORRUPT, "the %s file cannot hold a table of %u sections", what,
 						   h->section_count);
 	out->file = (const uint8_t *)blob.data;

@@ -102,12 +102,12 @@ static bool fill_lods(rt_asset *a, hob_rt_error *error)
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "level %u has its indices in section %u of %u", i,
 							   from->index_section, pack->section_count);
 		const hob_pk_section *s = hob_rt_pack_section(pack, from->index_section);
-		if (s->type != HOB_PK_IDX_ || (s->stride != 2 && s->stride != 4) || from->first_index > s->count ||
-			from->index_count > s->count - from->first_index)
+		if (s->type != HOB_PK_IDX_ || (s->stride != 2 && s->stride != 4) ||
+			!rt_within(from->first_index, from->index_count, s->count))
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "level %u has indices %u+%u of %u", i,
 							   from->first_index, from->index_count, s->count);
-		if (from->meshlet_count > 0 && (from->meshlet_first > a->meshlets.count ||
-										from->meshlet_count > a->meshlets.count - from->meshlet_first))
+		if (from->meshlet_count > 0 &&
+			(!rt_within(from->meshlet_first, from->meshlet_count, a->meshlets.count)))
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "level %u has meshlets %u+%u of %u", i,
 							   from->meshlet_first, from->meshlet_count, a->meshlets.count);
 		to->mean_error = i < a->lod_means.count ? *RT_AT(float, a->lod_means, i) : 0;
@@ -139,10 +139,9 @@ static bool check_meshlets(const rt_asset *a, uint32_t first, uint32_t count, ui
 	for (uint32_t i = first; i < first + count; i++) {
 		const hob_pk_meshlet *m = RT_AT(hob_pk_meshlet, a->meshlets, i);
 		uint32_t bytes = (uint32_t)m->triangle_count * 3;
-		if (m->vertex_count == 0 || m->triangle_count == 0 || m->vertex_offset > a->meshlet_vertices.count ||
-			m->vertex_count > a->meshlet_vertices.count - m->vertex_offset ||
-			m->triangle_offset > a->meshlet_triangles.count ||
-			bytes > a->meshlet_triangles.count - m->triangle_offset)
+		if (m->vertex_count == 0 || m->triangle_count == 0 ||
+			!rt_within(m->vertex_offset, m->vertex_count, a->meshlet_vertices.count) ||
+			!rt_within(m->triangle_offset, bytes, a->meshlet_triangles.count))
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "meshlet %u is empty or reaches beyond its arrays", i);
 		for (uint32_t k = 0; k < m->vertex_count; k++)
 			if (*RT_AT(uint32_t, a->meshlet_vertices, m->vertex_offset + k) >= vertex_prefix)
@@ -161,12 +160,10 @@ static bool check_clusters(const rt_asset *a, uint64_t *meshlets_left, hob_rt_er
 {
 	for (uint32_t i = 0; i < a->cluster_sets.count; i++) {
 		const hob_pk_cluster_set *set = RT_AT(hob_pk_cluster_set, a->cluster_sets, i);
-		if (set->lod_first >= a->lod_records.count || set->group_first > a->cluster_groups.count ||
-			set->group_count > a->cluster_groups.count - set->group_first ||
-			set->cluster_first > a->cluster_sources.count ||
-			set->cluster_count > a->cluster_sources.count - set->cluster_first ||
-			set->meshlet_first > a->meshlets.count ||
-			set->cluster_count > a->meshlets.count - set->meshlet_first)
+		if (set->lod_first >= a->lod_records.count ||
+			!rt_within(set->group_first, set->group_count, a->cluster_groups.count) ||
+			!rt_within(set->cluster_first, set->cluster_count, a->cluster_sources.count) ||
+			!rt_within(set->meshlet_first, set->cluster_count, a->meshlets.count))
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "cluster set %u reaches beyond its arrays", i);
 		if (a->options.trust_indices)
 			continue;
@@ -200,8 +197,8 @@ static bool fill_streams(const rt_asset *a, const hob_pk_mesh *from, hob_rt_mesh
 	if (from->layout >= a->layouts.count)
 		return hob_rt_fail(error, HOB_RT_CORRUPT, "layout %u of %u", from->layout, a->layouts.count);
 	const hob_pk_layout *layout = RT_AT(hob_pk_layout, a->layouts, from->layout);
-	if (layout->stream_count > HOB_RT_STREAMS || layout->attribute_first > a->attribute_records.count ||
-		layout->attribute_count > a->attribute_records.count - layout->attribute_first)
+	if (layout->stream_count > HOB_RT_STREAMS ||
+		!rt_within(layout->attribute_first, layout->attribute_count, a->attribute_records.count))
 		return hob_rt_fail(error, HOB_RT_CORRUPT, "layout %u has %u streams, attributes %u+%u of %u",
 						   from->layout, layout->stream_count, layout->attribute_first,
 						   layout->attribute_count, a->attribute_records.count);
@@ -210,8 +207,8 @@ static bool fill_streams(const rt_asset *a, const hob_pk_mesh *from, hob_rt_mesh
 		uint32_t section = layout->sections[i];
 		const hob_pk_section *s =
 			section < a->mesh_pack.section_count ? hob_rt_pack_section(&a->mesh_pack, section) : NULL;
-		if (!s || s->type != HOB_PK_VTX_ || s->stride % 4 != 0 || from->first_vertex > s->count ||
-			from->vertex_count > s->count - from->first_vertex)
+		if (!s || s->type != HOB_PK_VTX_ || s->stride % 4 != 0 ||
+			!rt_within(from->first_vertex, from->vertex_count, s->count))
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "vertices %u+%u are not in stream %u of layout %u",
 							   from->first_vertex, from->vertex_count, i, from->layout);
 		to->streams[i].data =
@@ -238,8 +235,8 @@ static bool check_morphs(const rt_asset *a, hob_rt_error *error)
 	uint64_t left = a->deltas.count;
 	for (uint32_t i = 0; i < a->morphs.count; i++) {
 		const hob_pk_morph *morph = RT_AT(hob_pk_morph, a->morphs, i);
-		if (morph->mesh >= a->mesh_records.count || morph->delta_first > a->deltas.count ||
-			morph->delta_count > a->deltas.count - morph->delta_first || morph->delta_count > left)
+		if (morph->mesh >= a->mesh_records.count ||
+			!rt_within(morph->delta_first, morph->delta_count, a->deltas.count) || morph->delta_count > left)
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "morph target %u of mesh %u has deltas %u+%u of %u", i,
 							   morph->mesh, morph->delta_first, morph->delta_count, a->deltas.count);
 		left -= morph->delta_count;
@@ -258,7 +255,7 @@ static bool check_morphs(const rt_asset *a, hob_rt_error *error)
 static bool check_targets(const rt_asset *a, uint32_t mesh, hob_rt_error *error)
 {
 	const hob_pk_mesh *from = RT_AT(hob_pk_mesh, a->mesh_records, mesh);
-	if (from->morph_first > a->morphs.count || from->morph_count > a->morphs.count - from->morph_first)
+	if (!rt_within(from->morph_first, from->morph_count, a->morphs.count))
 		return hob_rt_fail(error, HOB_RT_CORRUPT, "morph targets %u+%u of %u", from->morph_first,
 						   from->morph_count, a->morphs.count);
 	for (uint32_t i = 0; i < from->morph_count; i++)
@@ -275,8 +272,8 @@ static bool fill_mesh(rt_asset *a, uint32_t index, hob_rt_error *error)
 	if (from->name != 0 && from->name >= a->mesh_text.size)
 		return hob_rt_fail(error, HOB_RT_CORRUPT, "a name at %u in %u bytes of strings", from->name,
 						   a->mesh_text.size);
-	if (from->topology > HOB_PK_TOPOLOGY_POINTS || from->lod_first > a->lod_records.count ||
-		from->lod_count > a->lod_records.count - from->lod_first)
+	if (from->topology > HOB_PK_TOPOLOGY_POINTS ||
+		!rt_within(from->lod_first, from->lod_count, a->lod_records.count))
 		return hob_rt_fail(error, HOB_RT_CORRUPT, "topology %u, levels %u+%u of %u", from->topology,
 						   from->lod_first, from->lod_count, a->lod_records.count);
 	if (from->material != HOB_PK_NONE && a->material_pack.file && from->material >= a->materials.count)
@@ -333,8 +330,7 @@ bool hob_rt_packed_meshes_fill(rt_asset *a, hob_rt_error *error)
 	}
 	for (uint32_t i = 0; i < a->mesh_records.count; i++) {
 		const hob_pk_mesh *record = RT_AT(hob_pk_mesh, a->mesh_records, i);
-		if (record->variant_first > a->variant_maps.count ||
-			record->variant_count > a->variant_maps.count - record->variant_first)
+		if (!rt_within(record->variant_first, record->variant_count, a->variant_maps.count))
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "mesh %u has variants %u+%u of %u", i,
 							   record->variant_first, record->variant_count, a->variant_maps.count);
 		if (!fill_mesh(a, i, error))

@@ -20,6 +20,11 @@ typedef struct rt_array {
 #define RT_AT(type, array, index)                                                                            \
 	((const type *)(const void *)((array).data + (size_t)(index) * (array).stride))
 
+static inline bool rt_within(uint64_t first, uint64_t count, uint64_t total)
+{
+	return first <= total && count <= total - first;
+}
+
 /* Strings as offsets from `base`, 0 = "". Offsets are checked on opening. */
 typedef struct rt_text {
 	const char *base;
@@ -129,6 +134,10 @@ typedef struct rt_asset {
 
 /* ---- rt_asset.c */
 const char *hob_rt_string(rt_text text, uint32_t offset);
+/* The first of ascending records whose u32 at `field` is not below `key`. */
+uint32_t hob_rt_search(rt_array records, size_t field, uint32_t key);
+/* The first of ascending keys that is not below `key`. */
+uint32_t hob_rt_search_key(const uint64_t *keys, uint32_t count, uint64_t key);
 uint32_t hob_rt_link(rt_array links, uint32_t node); /* HOB_RT_NONE when there is none */
 static inline uint64_t rt_extra_key(const hob_pk_extra *extra)
 {
@@ -171,7 +180,6 @@ bool hob_rt_clips_fill(rt_asset *asset, uint32_t *slot_of,
 /* ---- rt_property.c: animated properties other than nodes */
 void hob_rt_properties_lay_out(rt_asset *asset, rt_memory *memory);
 bool hob_rt_properties_fill(rt_asset *asset, hob_rt_error *error); /* after the morph weights */
-uint32_t hob_rt_first_property(const rt_asset *asset, uint32_t clip);
 
 /* ---- rt_skin.c */
 /* `places`: [largest joint_count] zeros, zeros again on return. */

@@ -58,15 +58,8 @@ static bool rest_of(const rt_asset *a, uint64_t key, float out[4])
 
 static uint32_t find_key(const rt_asset *a, uint64_t key)
 {
-	uint32_t low = 0, high = a->property_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (a->property_keys[middle] < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < a->property_count && a->property_keys[low] == key ? low : HOB_RT_NONE;
+	uint32_t at = hob_rt_search_key(a->property_keys, a->property_count, key);
+	return at < a->property_count && a->property_keys[at] == key ? at : HOB_RT_NONE;
 }
 
 static bool check_channels(const rt_asset *a, hob_rt_error *error)
@@ -124,19 +117,6 @@ bool hob_rt_properties_fill(rt_asset *a, hob_rt_error *error)
 		a->property_slots[i] = at == HOB_RT_NONE ? HOB_RT_NONE : a->property_values[at];
 	}
 	return true;
-}
-
-uint32_t hob_rt_first_property(const rt_asset *a, uint32_t clip)
-{
-	uint32_t low = 0, high = a->properties.count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (RT_AT(hob_pk_property_channel, a->properties, middle)->clip < clip)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 /* ---- the records of an instance */

@@ -10,11 +10,11 @@
  * One line per picture, "picture shown|kept REV MS" (the change that is shown or failed, and the duration of
  * the swap), and "error MESSAGE". Ends at end of its input, or with its window. */
 #include "../../runtime/draw/draw_surface.h"
+#include "../../runtime/draw/draw_textures.h"
 #include "../../runtime/draw/draw_view.h"
 #include "../hob_client.h"
 
 #include <poll.h>
-#include <stb/stb_image_write.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +86,7 @@ static void hold(app *a, hobc_blob *blob)
 
 static void image_hash(const hob_rt_asset *asset, uint32_t image, hash_text out)
 {
-	for (int i = 0; i < 32; i++)
-		snprintf(out + i * 2, 3, "%02x", hob_rt_image(asset, image)->cooked_sha256[i]);
+	hob_draw_image_hash(asset, image, out);
 	if (strspn(out, "0") == 64)
 		out[0] = 0;
 }
@@ -159,16 +158,10 @@ static hob_rt_blob part(const app *a, int output)
 static hob_rt_blob find_picture(void *user, const hob_rt_asset *asset, uint32_t index)
 {
 	hash_text hash;
-	hob_rt_blob copy = {NULL, 0};
+	hob_rt_blob none = {NULL, 0};
 	image_hash(asset, index, hash);
 	const hobc_blob *blob = find_blob(user, hash);
-	void *data = blob ? malloc(blob->size) : NULL;
-	if (data) {
-		memcpy(data, blob->data, blob->size);
-		copy.data = data;
-		copy.size = blob->size;
-	}
-	return copy;
+	return blob ? hob_draw_copy(blob->data, blob->size) : none;
 }
 
 static void swap(app *a, double began)
@@ -360,19 +353,8 @@ static void draw_frame(app *a)
 static bool save_picture(app *a)
 {
 	char path[4096];
-	unsigned char *pixels = malloc((size_t)a->width * (size_t)a->height * 4);
-	if (!pixels)
-		return false;
-	hob_draw_surface_read(a->surface, pixels);
-	for (size_t i = 3; i < (size_t)a->width * (size_t)a->height * 4; i += 4)
-		pixels[i] = 255;
 	snprintf(path, sizeof path, "%s.new", a->out);
-	bool saved =
-		stbi_write_png(path, a->width, a->height, 4, pixels, a->width * 4) != 0 && rename(path, a->out) == 0;
-	free(pixels);
-	if (!saved)
-		fprintf(stderr, "hob_draw: cannot write %s\n", a->out);
-	return saved;
+	return hob_draw_surface_save(a->surface, path) && rename(path, a->out) == 0;
 }
 
 static bool show(app *a)

@@ -6,11 +6,11 @@
  * It draws nothing while it waits for the network. The larger example hob_draw.c keeps drawing, and fetches
  * only changed bytes. */
 #include "../../runtime/draw/draw_surface.h"
+#include "../../runtime/draw/draw_textures.h"
 #include "../../runtime/draw/draw_view.h"
 #include "../hob_client.h"
 
 #include <GLES3/gl3.h>
-#include <stb/stb_image_write.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,12 +46,7 @@ static hob_rt_blob find_picture(void *user, const hob_rt_asset *asset, uint32_t 
 	snprintf(output, sizeof output, "textures/%u", index);
 	if (hobc_get_sync(a->client, a->name, output, &blob) != HOBC_OK)
 		return copy;
-	void *data = malloc(blob->size);
-	if (data) {
-		memcpy(data, blob->data, blob->size);
-		copy.data = data;
-		copy.size = blob->size;
-	}
+	copy = hob_draw_copy(blob->data, blob->size);
 	hobc_blob_release(a->client, blob);
 	return copy;
 }
@@ -100,7 +95,6 @@ static bool load(app *a, shown *out)
 
 static void draw(const shown *s, draw_surface *surface, const char *file)
 {
-	static unsigned char picture[WIDTH * HEIGHT * 4];
 	draw_view view = {.pixels = 1};
 	glViewport(0, 0, WIDTH, HEIGHT);
 	glClearColor(0.1F, 0.1F, 0.12F, 1);
@@ -108,8 +102,7 @@ static void draw(const shown *s, draw_surface *surface, const char *file)
 	hob_draw_view_outside(s->instance, 30, 20, WIDTH, HEIGHT, &view);
 	hob_draw_model_draw(s->model, s->instance, &view);
 	if (file) {
-		hob_draw_surface_read(surface, picture);
-		printf("%s\n", stbi_write_png(file, WIDTH, HEIGHT, 4, picture, WIDTH * 4) ? "drawn" : "not written");
+		printf("%s\n", hob_draw_surface_save(surface, file) ? "drawn" : "not written");
 		fflush(stdout);
 	}
 }

@@ -382,8 +382,9 @@ static void upload_morphs(draw_model *m, hob_rt_instance *instance, const hob_rt
 	glBufferData(GL_ARRAY_BUFFER, (GLsizeiptr)mesh->vertex_count * 24, gpu->deltas, GL_STREAM_DRAW);
 }
 
-/* Rows of cofactors: a multiple of the inverse transpose; its sign keeps mirrored normals outward. */
-static void normal_matrix(const float *m, float out[9])
+/* Rows of cofactors: a multiple of the inverse transpose; its sign keeps mirrored normals outward. Whether m
+ * mirrors. */
+static bool normal_matrix(const float *m, float out[9])
 {
 	const float *columns[3] = {m, m + 4, m + 8};
 	for (int i = 0; i < 3; i++) {
@@ -392,16 +393,10 @@ static void normal_matrix(const float *m, float out[9])
 		out[i * 3 + 1] = u[2] * v[0] - u[0] * v[2];
 		out[i * 3 + 2] = u[0] * v[1] - u[1] * v[0];
 	}
-	float sign = m[0] * out[0] + m[1] * out[1] + m[2] * out[2] < 0 ? -1.0f : 1.0f;
+	bool mirrored = m[0] * out[0] + m[1] * out[1] + m[2] * out[2] < 0;
 	for (int i = 0; i < 9; i++)
-		out[i] *= sign;
-}
-
-static bool is_mirrored(const float *m)
-{
-	return m[0] * (m[5] * m[10] - m[6] * m[9]) - m[1] * (m[4] * m[10] - m[6] * m[8]) +
-			   m[2] * (m[4] * m[9] - m[5] * m[8]) <
-		   0;
+		out[i] *= mirrored ? -1.0f : 1.0f;
+	return mirrored;
 }
 
 static void set_material(draw_model *m, const gpu_material *material, const gpu_mesh *gpu,
@@ -446,8 +441,8 @@ static unsigned draw_one(draw_model *m, hob_rt_instance *instance, const draw_vi
 	if (mesh->morph_count > 0)
 		upload_morphs(m, instance, draw);
 	set_material(m, &m->materials[material], gpu, mesh);
-	normal_matrix(global, normals);
-	glFrontFace(draw->skin == HOB_RT_NONE && is_mirrored(global) ? GL_CW : GL_CCW);
+	bool mirrored = normal_matrix(global, normals);
+	glFrontFace(draw->skin == HOB_RT_NONE && mirrored ? GL_CW : GL_CCW);
 	glUniformMatrix4fv(m->model, 1, GL_FALSE, global);
 	glUniformMatrix3fv(m->normal_matrix, 1, GL_FALSE, normals);
 	glUniform4f(m->position_scale, mesh->pos_offset[0], mesh->pos_offset[1], mesh->pos_offset[2],

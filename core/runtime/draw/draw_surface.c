@@ -3,6 +3,7 @@
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES3/gl3.h>
+#include <stb/stb_image_write.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,4 +153,20 @@ void hob_draw_surface_read(draw_surface *s, unsigned char *rgba)
 		memcpy(bottom, swap, row);
 	}
 	free(swap);
+}
+
+bool hob_draw_surface_save(draw_surface *s, const char *path)
+{
+	size_t count = (size_t)s->width * (size_t)s->height * 4;
+	unsigned char *pixels = malloc(count);
+	if (!pixels)
+		return false;
+	hob_draw_surface_read(s, pixels);
+	for (size_t i = 3; i < count; i += 4)
+		pixels[i] = 255;
+	bool saved = stbi_write_png(path, s->width, s->height, 4, pixels, s->width * 4) != 0;
+	free(pixels);
+	if (!saved)
+		fprintf(stderr, "draw: cannot write %s\n", path);
+	return saved;
 }

@@ -14,6 +14,8 @@ void hob_draw_surface_close(draw_surface *surface);
 bool hob_draw_surface_present(draw_surface *surface);
 /* Reads the picture back, top row first: [height][width][4]. */
 void hob_draw_surface_read(draw_surface *surface, unsigned char *rgba);
+/* Writes the picture, made opaque, as PNG; false after saying why. */
+bool hob_draw_surface_save(draw_surface *surface, const char *path);
 double hob_draw_surface_seconds(void);
 
 #endif

@@ -198,6 +198,20 @@ static GLuint load_picture(hob_rt_blob file, bool srgb)
 	return texture;
 }
 
+void hob_draw_image_hash(const hob_rt_asset *asset, uint32_t index, char out[65])
+{
+	for (int i = 0; i < 32; i++)
+		snprintf(out + i * 2, 3, "%02x", hob_rt_image(asset, index)->cooked_sha256[i]);
+}
+
+hob_rt_blob hob_draw_copy(const void *data, size_t size)
+{
+	hob_rt_blob copy = {malloc(size), size};
+	if (copy.data)
+		memcpy((void *)(uintptr_t)copy.data, data, size);
+	return copy;
+}
+
 hob_rt_blob hob_draw_folder_find(void *user, const hob_rt_asset *asset, uint32_t index)
 {
 	const char *folder = user;
@@ -208,8 +222,7 @@ hob_rt_blob hob_draw_folder_find(void *user, const hob_rt_asset *asset, uint32_t
 		snprintf(path, sizeof path, "%s/%s", folder, hob_rt_image_name(asset, index));
 		return hob_draw_file_load(path);
 	}
-	for (int i = 0; i < 32; i++)
-		snprintf(name + i * 2, 3, "%02x", hob_rt_image(asset, index)->cooked_sha256[i]);
+	hob_draw_image_hash(asset, index, name);
 	for (size_t i = 0; i < sizeof endings / sizeof endings[0] && !file.data; i++) {
 		snprintf(path, sizeof path, "%s/%s%s", folder, name, endings[i]);
 		file = hob_draw_file_load(path);

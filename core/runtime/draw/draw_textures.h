@@ -13,6 +13,11 @@ typedef hob_rt_blob (*draw_find)(void *user, const hob_rt_asset *asset, uint32_t
  * for a classic model <its name>). */
 hob_rt_blob hob_draw_folder_find(void *folder, const hob_rt_asset *asset, uint32_t index);
 
+/* The sha256 of image `index`, in hexadecimal digits. */
+void hob_draw_image_hash(const hob_rt_asset *asset, uint32_t index, char out[65]);
+/* A copy of `size` bytes in malloc'ed memory. */
+hob_rt_blob hob_draw_copy(const void *data, size_t size);
+
 /* Loads image `index` from `find`. Reads KTX2 (R8, RG8, RGBA8, RGBA16F and, if the driver has them, BC1, BC3
  * to BC7, ASTC; raw or zstd), PNG, JPEG. A missing picture becomes one grey pixel, with a line on stderr. */
 GLuint hob_draw_texture_load(const hob_rt_asset *asset, uint32_t index, draw_find find, void *user);

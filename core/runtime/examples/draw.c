@@ -5,7 +5,6 @@
 #include "../draw/draw_view.h"
 
 #include <GLES3/gl3.h>
-#include <stb/stb_image_write.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +43,18 @@ static bool read_options(int argc, char **argv, options *o)
 {
 	*o = (options){
 		.out = "picture.png", .width = 640, .height = 480, .camera = -1, .yaw = 30, .pitch = 20, .pixels = 1};
+	const struct {
+		const char *name, **text;
+		float *number;
+	} values[] = {{"-o", &o->out, NULL},
+				  {"--clip", &o->clip, NULL},
+				  {"--blend", &o->blend, NULL},
+				  {"--textures", &o->textures, NULL},
+				  {"--environment", &o->environment, NULL},
+				  {"--time", NULL, &o->time},
+				  {"--yaw", NULL, &o->yaw},
+				  {"--pitch", NULL, &o->pitch},
+				  {"--pixels", NULL, &o->pixels}};
 	for (int i = 1; i < argc; i++) {
 		const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
 		if (strcmp(name, "--window") == 0) {
@@ -61,24 +72,13 @@ static bool read_options(int argc, char **argv, options *o)
 		if (!value)
 			return false;
 		i++;
-		if (strcmp(name, "-o") == 0)
-			o->out = value;
-		else if (strcmp(name, "--clip") == 0)
-			o->clip = value;
-		else if (strcmp(name, "--blend") == 0)
-			o->blend = value;
-		else if (strcmp(name, "--textures") == 0)
-			o->textures = value;
-		else if (strcmp(name, "--environment") == 0)
-			o->environment = value;
-		else if (strcmp(name, "--time") == 0)
-			o->time = strtof(value, NULL);
-		else if (strcmp(name, "--yaw") == 0)
-			o->yaw = strtof(value, NULL);
-		else if (strcmp(name, "--pitch") == 0)
-			o->pitch = strtof(value, NULL);
-		else if (strcmp(name, "--pixels") == 0)
-			o->pixels = strtof(value, NULL);
+		size_t k = 0;
+		while (k < sizeof values / sizeof values[0] && strcmp(values[k].name, name) != 0)
+			k++;
+		if (k < sizeof values / sizeof values[0] && values[k].text)
+			*values[k].text = value;
+		else if (k < sizeof values / sizeof values[0])
+			*values[k].number = strtof(value, NULL);
 		else if (strcmp(name, "--camera") == 0)
 			o->camera = atoi(value);
 		else if (strcmp(name, "--look") == 0) {
@@ -189,21 +189,6 @@ static bool draw_frame(const options *o, draw_model *model, hob_rt_instance *ins
 	return true;
 }
 
-static bool save_picture(const options *o, draw_surface *surface)
-{
-	unsigned char *pixels = malloc((size_t)o->width * (size_t)o->height * 4);
-	if (!pixels)
-		return false;
-	hob_draw_surface_read(surface, pixels);
-	for (size_t i = 3; i < (size_t)o->width * (size_t)o->height * 4; i += 4)
-		pixels[i] = 255;
-	bool saved = stbi_write_png(o->out, o->width, o->height, 4, pixels, o->width * 4) != 0;
-	free(pixels);
-	if (!saved)
-		fprintf(stderr, "draw: cannot write %s\n", o->out);
-	return saved;
-}
-
 static bool show(const options *o, const hob_rt_asset *asset, hob_rt_instance *instance,
 				 hob_rt_player *player, draw_surface *surface)
 {
@@ -233,7 +218,7 @@ static bool show(const options *o, const hob_rt_asset *asset, hob_rt_instance *i
 			break;
 	}
 	if (good && !o->window)
-		good = save_picture(o, surface);
+		good = hob_draw_surface_save(surface, o->out);
 	hob_draw_environment_close(&light);
 	hob_draw_model_close(model);
 	return good;
