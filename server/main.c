@@ -1,6 +1,5 @@
 /* hob: cooks 3D models into runtime-ready blobs and serves them. This file only selects the subcommand. */
 #include "cli/cli.h"
-#include "cli/complete.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -59,6 +59,10 @@ int srv_cli_parse(const cli_command *command, const cli_option *options, size_t 
 /* For completion: from now on srv_cli_parse passes the options of its command to `take` and returns -1, so
  * that run() returns at once. */
 void srv_cli_take_options(void (*take)(const cli_option *options, size_t count));
+/* Prints the possible next words of the command line `argv`, one a line: "candidate", or "candidate<TAB>what
+ * it is"; ":files" and ":folders" ask the shell to complete files or folders. The scripts of `hob completion`
+ * call `hob __complete WORD...`; the last word may be empty. Always EXIT_GOOD. */
+int srv_cli_complete(const cli_command *const *commands, size_t command_count, int argc, char **argv);
 /* The exit code of run() for a negative result of srv_cli_parse. */
 int srv_cli_parse_exit(int parsed);
 /* "hob cook: ..." on stderr; returns EXIT_USAGE. */

@@ -1,5 +1,5 @@
 #include "cli.h"
-#include "inspect_model.h"
+#include "cook_run.h"
 #include "map_file.h"
 #include "wrap.h"
 
@@ -8,9 +8,13 @@
 #include "../../core/formats/pack_read.h"
 #include "../../core/formats/pack_validate.h"
 #include "../../core/texture/ktx2.h"
+#include "../fs/remove_tree.h"
 #include "../log/log.h"
 
+#include <cjson/cJSON.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static bool is_ktx2(hob_bytes file)
@@ -89,9 +93,8 @@ static bool inspect_one(const inspection *how, const char *path, const char *nam
 	return ok;
 }
 
-static void look(void *user, const char *path, const char *name)
+static void look(inspection *how, const char *path, const char *name)
 {
-	inspection *how = user;
 	hob_error error = {0};
 	if (!inspect_one(how, path, name, &error)) {
 		srv_cli_print_error("hob inspect", &error);
@@ -116,6 +119,77 @@ static bool is_model(const char *path)
 	return model;
 }
 
+/* ---- a model: its settings, and what it cooks to */
+
+static void look_at(inspection *how, const char *folder, const char *entry, const char *path)
+{
+	static const char *const kinds[] = {".meshes", ".materials", ".scene", ".animations"};
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++) {
+		char file[PATH_MAX];
+		hob_buf name = {0};
+		hob_error error;
+		if (!srv_cook_name_output(folder, entry, kinds[i], file, &error) || access(file, F_OK) != 0)
+			continue;
+		hob_buf_printf(&name, "%s: %s", path, kinds[i] + 1);
+		look(how, file, srv_cli_ended(&name));
+		hob_buf_release(&name);
+	}
+}
+
+static void print_settings(const cook_entry *entry)
+{
+	cJSON *settings = entry->origins ? cJSON_Parse(entry->origins) : NULL;
+	const cJSON *item;
+	cJSON_ArrayForEach(item, settings)
+	{
+		char *value = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(item, "value"));
+		const char *origin = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "origin"));
+		printf("setting  %-24s %s  (%s)\n", item->string, value ? value : "", origin ? origin : "");
+		cJSON_free(value);
+	}
+	cJSON_Delete(settings);
+}
+
+static int inspect_model(inspection *to, const char *path)
+{
+	char folder[300], *paths[] = {strdup(path)}, *entry = NULL;
+	hob_error error = {0};
+	srv_config config = {0};
+	cook_plan plan;
+	int code = EXIT_USAGE;
+	if (!paths[0] || !srv_config_load(&config, NULL, &error)) {
+		free(paths[0]);
+		srv_cli_print_error("hob inspect", &error);
+		return EXIT_USAGE;
+	}
+	cook_plan_options how = {.config = &config, .settings = config.defaults};
+	if (srv_cook_plan_make(&plan, &how, paths, 1, &error) && plan.count == 1 &&
+		srv_make_temporary("hob-inspect", folder, &error)) {
+		entry = strdup(plan.entries[0].name);
+		if (!to->json && !to->only_validate)
+			print_settings(&plan.entries[0]);
+		cook_run_options run = {.who = "hob inspect",
+								.write = {.out = folder},
+								.config = &config,
+								.quiet = true,
+								.wait_s = COOK_WAIT_WRITER_S};
+		code = srv_cook_run(&plan, &run);
+		if (entry && (code == EXIT_GOOD || code == EXIT_OVER_BUDGET)) {
+			look_at(to, folder, entry, path);
+			code = EXIT_GOOD;
+		}
+		srv_remove_tree(folder);
+	} else {
+		srv_cli_print_error("hob inspect", &error);
+	}
+	free(entry);
+	free(paths[0]);
+	srv_config_release(&config);
+	return code;
+}
+
+/* ---- the command */
+
 static int run_inspect(int argc, char **argv)
 {
 	inspection how = {0};
@@ -132,7 +206,7 @@ static int run_inspect(int argc, char **argv)
 	for (int i = 1; i <= operands; i++) {
 		int code = EXIT_GOOD;
 		if (is_model(argv[i]))
-			code = srv_inspect_model(argv[i], how.json || how.only_validate, look, &how);
+			code = inspect_model(&how, argv[i]);
 		else
 			look(&how, argv[i], NULL);
 		how.code = code != EXIT_GOOD ? code : how.code;

@@ -367,7 +367,7 @@ MISTAKES = [
      "web/snippets", "JavaScript reads each name"),
     ("trust: C runs names", "web/app/snippets.js", "quoteC = (value) => ", "quoteC = (value) => `\"${value}\"` || ", "web/snippets", "C"),
     ("trust: Python runs names", "web/app/snippets.js", "quotePython = (value) => ", "quotePython = (value) => `\"${value}\"` || ", "web/snippets", "Python"),
-    ("trust: doctor calls every sandbox good", "server/cli/doctor_machine.c", "if (strstr(sandbox, \"no \"))", "if (false)", "test_cli.py",
+    ("trust: doctor calls every sandbox good", "server/cli/doctor.c", "if (strstr(sandbox, \"no \"))", "if (false)", "test_cli.py",
      "test_layers_of_the_sandbox_that_hold_here"),
     ("trust: a file above the limit is not refused by its size", "server/engine/engine_cook.c", "source->stat.size > engine->options.source_limit", "false",
      "test_hostile.py", "test_files_above_the_limit_are_refused_by_their_size"),
