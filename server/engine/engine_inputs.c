@@ -23,8 +23,8 @@ static bool asset_settings(srv_engine *engine, asset *a, hob_settings *out, hob_
 	/* Paths in messages are below the asset's root. These settings have yet to follow from another one. */
 	if (!ok && root != a->root && hob_str_starts(hob_str_of(err->context), model)) {
 		hob_error inner = *err;
-		snprintf(err->context, sizeof err->context, "%.*s/%s", HOB_FMT(engine->roots->shown[root].name),
-				 inner.context);
+		(void)hob_error_set(err, inner.code, inner.file, inner.line, "%.*s/%s",
+							HOB_FMT(engine->roots->shown[root].name), inner.context);
 	}
 	return ok;
 }
