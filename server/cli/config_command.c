@@ -111,7 +111,8 @@ static void check_environment(uint32_t *count)
 	}
 }
 
-/* Prints a line on stderr for each problem that "hob serve" would refuse or nobody would see. Returns their number. */
+/* Prints a line on stderr for each problem: folders that are missing or given twice, addresses and options
+ * that `hob serve` refuses, variables HOB_... that nothing reads. Returns their number. */
 static uint32_t check_all(const srv_config *config)
 {
 	uint32_t count = 0;
