@@ -132,13 +132,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct stat info;
-	bool closed = fstat(STDOUT_FILENO, &info) != 0;
+	srv_cli_no_stdout = fstat(STDOUT_FILENO, &info) != 0;
 	hold_streams();
-	int code = run(argc, argv);
-	errno = 0;
-	if ((fflush(stdout) == 0 && !ferror(stdout)) || closed || errno == EPIPE)
-		return code;
-	fprintf(stderr, "hob: what was to be printed could not be written%s%s\n", errno ? ": " : "",
-			errno ? strerror(errno) : "");
-	return code == EXIT_GOOD ? EXIT_INTERNAL : code;
+	return srv_cli_finish(run(argc, argv));
 }

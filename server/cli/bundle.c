@@ -15,8 +15,6 @@ static int run_bundle(int argc, char **argv)
 							 "the file to write; - is stdout; missing folders are created (NAME.tar)"},
 							CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_bundle, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (operands != 1)
 		return srv_cli_usage_error(&srv_cli_bundle, "name one asset, as in 'hob ls', or the number of a job");
 	bool is_job = argv[1][0] && strspn(argv[1], "0123456789") == strlen(argv[1]);

@@ -737,8 +737,6 @@ static int run_check(int argc, char **argv)
 	static char here[] = ".";
 	char *nothing[] = {here}, *over = NULL;
 	int operands = srv_cli_parse(&srv_cli_check, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (rule)
 		return explain(rule);
 	check_format form = format_of(format);

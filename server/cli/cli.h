@@ -52,23 +52,23 @@ typedef struct cli_option {
 } cli_option;
 
 /* Parses argv[1..]; "--" ends options; "--name=value" works. Moves operands to the front of argv from index 1
- * and returns their number. On --help it prints the command's page and returns -1. On a wrong option, or more
- * operands than command->arguments names, it prints an error with a suggestion and returns -2. */
+ * and returns their number. Ends the program on --help, after the command's page, and on a wrong option or more
+ * operands than command->arguments names, after an error with a suggestion. */
 int srv_cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
 				  char **argv);
-/* For completion: from now on srv_cli_parse passes the options of its command to `take` and returns -1, so
- * that run() returns at once. */
+/* For completion: from now on srv_cli_parse passes the options of its command to `take` and ends the program. */
 void srv_cli_take_options(void (*take)(const cli_option *options, size_t count));
 /* Prints the possible next words of the command line `argv`, one a line: "candidate", or "candidate<TAB>what
  * it is"; ":files" and ":folders" ask the shell to complete files or folders. The scripts of `hob completion`
  * call `hob __complete WORD...`; the last word may be empty. Always EXIT_GOOD. */
 int srv_cli_complete(const cli_command *const *commands, size_t command_count, int argc, char **argv);
-/* The exit code of run() for a negative result of srv_cli_parse. */
-int srv_cli_parse_exit(int parsed);
 /* "hob cook: ..." on stderr; returns EXIT_USAGE. */
 int srv_cli_usage_error(const cli_command *command, const char *fmt, ...) HOB_PRINTF(2, 3);
 /* The entry of `words` closest to the typed `word`; NULL: none is similar. */
 const char *srv_cli_nearest(hob_str word, const char *const *words, size_t count);
+/* The exit code of a program that would end with `code`: EXIT_INTERNAL if stdout could not be written. */
+int srv_cli_finish(int code);
+extern bool srv_cli_no_stdout; /* it was closed at the start */
 /* Prints an error with its remedy on stderr. */
 void srv_cli_print_error(const char *who, const hob_error *error);
 

@@ -299,8 +299,6 @@ static int run_completion(int argc, char **argv)
 		const char *shell, *script;
 	} scripts[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
 	int operands = srv_cli_parse(&srv_cli_completion, NULL, 0, argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	for (size_t i = 0; operands == 1 && i < HOB_COUNT_OF(scripts); i++)
 		if (strcmp(argv[1], scripts[i].shell) == 0) {
 			fputs(scripts[i].script, stdout);

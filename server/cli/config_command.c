@@ -219,9 +219,7 @@ static int run_config(int argc, char **argv)
 		 "check whether 'hob serve' accepts FILE: keys, folders, addresses, HOB_ variables"},
 		{"--schema", 0, CLI_FLAG, &schema, NULL, "print the JSON Schema of hob.json"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"}};
-	int operands = srv_cli_parse(&srv_cli_config, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
+	srv_cli_parse(&srv_cli_config, options, HOB_COUNT_OF(options), argc, argv);
 	hob_buf out = {0};
 	hob_error error = {0};
 	srv_config config = {0};

@@ -77,8 +77,6 @@ static int run_cook(int argc, char **argv)
 			(cli_option){row->option, row->letter, CLI_TEXT, &given[i], row->placeholder, row->doc};
 	}
 	int operands = srv_cli_parse(&srv_cli_cook, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (operands == 0)
 		return srv_cli_usage_error(&srv_cli_cook, "name at least one model, folder or scene list");
 	if (keep_going && fail_fast)

@@ -51,8 +51,6 @@ static int run_stop(int argc, char **argv)
 {
 	cli_owner owner;
 	int operands = srv_cli_parse(&srv_cli_stop, NULL, 0, argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	const char *folder = operands == 1 ? argv[1] : ".";
 	if (srv_owner_of_folder(folder, &owner) || srv_owner_of_cache(folder, &owner))
 		return stop_owner(&owner);
@@ -79,10 +77,8 @@ static int run_open(int argc, char **argv)
 {
 	const char *url = srv_cli_default_url();
 	cli_option options[] = {CLI_URL_OPTION(url)};
-	int operands = srv_cli_parse(&srv_cli_open, options, HOB_COUNT_OF(options), argc, argv);
+	srv_cli_parse(&srv_cli_open, options, HOB_COUNT_OF(options), argc, argv);
 	int code = EXIT_GOOD;
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (strncmp(url, "unix:", 5) == 0)
 		return srv_cli_usage_error(&srv_cli_open,
 								   "browsers do not know Unix sockets; the daemon needs a port");
@@ -153,9 +149,7 @@ static int run_sync(int argc, char **argv)
 	cli_option options[] = {{"--wait", 0, CLI_NUMBER, &wait, "SECONDS", "at most this long, up to 600 (600)"},
 							{"--json", 0, CLI_FLAG, &json, NULL, "the answer as JSON"},
 							CLI_URL_OPTION(url)};
-	int operands = srv_cli_parse(&srv_cli_sync, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
+	srv_cli_parse(&srv_cli_sync, options, HOB_COUNT_OF(options), argc, argv);
 	if (wait > WAIT_S)
 		return srv_cli_usage_error(&srv_cli_sync, "--wait takes 0 to %d seconds", WAIT_S);
 	return wait_for_all("hob sync", url, wait, json, NULL, 0);
@@ -180,8 +174,6 @@ static int run_recook(int argc, char **argv)
 	cli_option options[] = {{"--json", 0, CLI_FLAG, &json, NULL, "the answer as JSON"}, CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_recook, options, HOB_COUNT_OF(options), argc, argv),
 		code = EXIT_GOOD;
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (operands == 0)
 		return srv_cli_usage_error(&srv_cli_recook, "name at least one asset, as in 'hob ls'");
 	for (int i = 1; i <= operands && code == EXIT_GOOD; i++) {

@@ -379,8 +379,6 @@ static int run_diff(int argc, char **argv)
 		 "'{\"bytes\": \"10%\", \"triangles\": \"5%\"}': exit code 4 if an asset grew by more"},
 		CLI_URL_OPTION(c.url)};
 	int operands = srv_cli_parse(&srv_cli_diff, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (how.from || how.format || how.pictures || how.growth) {
 		how.url = c.url;
 		how.only = operands > 0 ? argv[1] : NULL;

@@ -799,8 +799,6 @@ static int run_doctor(int argc, char **argv)
 		CLI_CA_OPTION,
 		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"}};
 	int operands = srv_cli_parse(&srv_cli_doctor, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	hob_error error = {0};
 	look_at_config(&d, file);
 	if (d.has_config && cache &&

@@ -247,8 +247,6 @@ static int run_export(int argc, char **argv)
 		{"--quiet", 'q', CLI_FLAG, &how.quiet, NULL, "print failures only"},
 	};
 	int operands = srv_cli_parse(&srv_cli_export, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (operands == 0 || !out)
 		return srv_cli_usage_error(&srv_cli_export, operands == 0 ? "name a model, a cooked file or an asset"
 																  : "name the output: -o FILE.glb or -o DIR");

@@ -593,8 +593,6 @@ static int run_farm(int argc, char **argv)
 			(cli_option){row->option, row->letter, CLI_TEXT, &given[i], row->placeholder, row->doc};
 	}
 	int operands = srv_cli_parse(&srv_cli_farm, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	size_t verb = 0;
 	while (operands == 1 && verb < HOB_COUNT_OF(verbs) && strcmp(verbs[verb].name, argv[1]) != 0)
 		verb++;

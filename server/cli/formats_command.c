@@ -85,8 +85,6 @@ static int run_formats(int argc, char **argv)
 	bool json = false;
 	cli_option options[] = {{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"}};
 	int operands = srv_cli_parse(&srv_cli_formats, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	const char *asked = operands > 0 ? argv[1] : NULL;
 	hob_buf text = {0};
 	size_t found = 0;

@@ -183,8 +183,6 @@ static int run_get(int argc, char **argv)
 		{"--hash", 0, CLI_FLAG, &hash, NULL, "print the SHA-256 instead of the bytes"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_get, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (all && (operands > 0 || hash || !out || strcmp(out, "-") == 0))
 		return srv_cli_usage_error(&srv_cli_get,
 								   "--all takes a folder (-o DIR) and neither an asset nor --hash");

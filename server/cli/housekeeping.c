@@ -68,9 +68,7 @@ static int run_gc(int argc, char **argv)
 							 "trim to this size, such as 20GiB, instead of the daemon's limit"},
 							{"--json", 0, CLI_FLAG, &json, NULL, "the job as JSON"},
 							CLI_URL_OPTION(url)};
-	int operands = srv_cli_parse(&srv_cli_gc, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
+	srv_cli_parse(&srv_cli_gc, options, HOB_COUNT_OF(options), argc, argv);
 	uint64_t most = 0;
 	if (size && !srv_config_parse_size(size, &most))
 		return srv_cli_usage_error(&srv_cli_gc, "'%s' is not a size: 20GiB, '500 MB' or bytes", size);
@@ -107,9 +105,7 @@ static int run_verify(int argc, char **argv)
 							 "instead, cook every fresh asset once more, and compare the outputs"},
 							{"--json", 0, CLI_FLAG, &json, NULL, "the job as JSON"},
 							CLI_URL_OPTION(url)};
-	int operands = srv_cli_parse(&srv_cli_verify, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
+	srv_cli_parse(&srv_cli_verify, options, HOB_COUNT_OF(options), argc, argv);
 	if (cook && dry)
 		return srv_cli_usage_error(&srv_cli_verify, "--cook changes nothing, with or without --dry-run");
 	if (cook)

@@ -266,8 +266,6 @@ static int run_init(int argc, char **argv)
 		{"--from", 0, CLI_TEXT, &from, "LIST", "use the models and settings of this scene list"},
 		{"--out", 'o', CLI_TEXT, &path, "FILE", "the file to write (hob.json)"}};
 	int operands = srv_cli_parse(&srv_cli_init, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (from && operands > 0)
 		return srv_cli_usage_error(&srv_cli_init, "--from finds the folders in the list; name none");
 	if (from && strchr(path, '/'))

@@ -199,8 +199,6 @@ static int run_inspect(int argc, char **argv)
 							 "only check that the files follow every rule of their format"},
 							{"--rows", 0, CLI_NUMBER, &how.rows, "N", "most rows of each table (20)"}};
 	int operands = srv_cli_parse(&srv_cli_inspect, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (operands == 0)
 		return srv_cli_usage_error(&srv_cli_inspect, "name at least one file");
 	for (int i = 1; i <= operands; i++) {

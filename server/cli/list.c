@@ -117,8 +117,6 @@ static int run_ls(int argc, char **argv)
 		{"--json", 0, CLI_FLAG, &json, NULL, "one JSON object per line"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_ls, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	hob_buf wanted = {0}, target = {0};
 	if (state && !read_standings(state, &wanted)) {
 		hob_buf_release(&wanted);

@@ -7,6 +7,7 @@
 #include "../log/log.h"
 #include "../store/store.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,18 @@ void srv_cli_print_error(const char *who, const hob_error *error)
 	memcpy(text, error->context, sizeof text);
 	srv_plain(text);
 	fprintf(stderr, "%s%s:%s %s\n", color ? "\x1b[31m" : "", who, color ? "\x1b[0m" : "", text);
+}
+
+bool srv_cli_no_stdout;
+
+int srv_cli_finish(int code)
+{
+	errno = 0;
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || srv_cli_no_stdout || errno == EPIPE)
+		return code;
+	fprintf(stderr, "hob: what was to be printed could not be written%s%s\n", errno ? ": " : "",
+			errno ? strerror(errno) : "");
+	return code == EXIT_GOOD ? EXIT_INTERNAL : code;
 }
 
 int srv_cli_usage_error(const cli_command *command, const char *fmt, ...)
@@ -165,7 +178,7 @@ int srv_cli_parse(const cli_command *command, const cli_option *options, size_t 
 	bool only_operands = false;
 	if (options_taker) {
 		options_taker(options, option_count);
-		return -1;
+		exit(srv_cli_finish(EXIT_GOOD));
 	}
 	for (int i = 1; i < argc; i++) {
 		char *arg = argv[i];
@@ -179,7 +192,7 @@ int srv_cli_parse(const cli_command *command, const cli_option *options, size_t 
 		}
 		if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
 			print_help(command, options, option_count);
-			return -1;
+			exit(srv_cli_finish(EXIT_GOOD));
 		}
 		char name[64];
 		bool joined = arg[1] != '-' && arg[2] && arg[2] != '='; /* "-j4" */
@@ -197,40 +210,24 @@ int srv_cli_parse(const cli_command *command, const cli_option *options, size_t 
 			argv[i--] = arg + 1;
 			continue;
 		}
-		if (joined && (!option || option->kind == CLI_FLAG)) {
-			srv_cli_usage_error(command, "unknown option '%s'", arg);
-			return -2;
-		}
-		if (!option) {
-			const char *near = suggest(name, options, option_count);
-			if (near)
-				srv_cli_usage_error(command, "unknown option '%s'; did you mean '%s'?", name, near);
-			else
-				srv_cli_usage_error(command, "unknown option '%s'", name);
-			return -2;
+		if (!option || (joined && option->kind == CLI_FLAG)) {
+			const char *near = joined ? NULL : suggest(name, options, option_count);
+			exit(srv_cli_usage_error(command, "unknown option '%s'%s%s%s", joined ? arg : name,
+									 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : ""));
 		}
 		if (value)
 			value++;
 		else if (option->kind != CLI_FLAG)
 			value = i + 1 < argc ? argv[++i] : NULL;
-		if ((option->kind != CLI_FLAG && !value) || !store(option, value ? value : "")) {
-			srv_cli_usage_error(command, "option '%s' needs %s%s", option->name,
-								option->kind == CLI_NUMBER ? "a whole number: " : "a value: ",
-								option->placeholder ? option->placeholder : "");
-			return -2;
-		}
+		if ((option->kind != CLI_FLAG && !value) || !store(option, value ? value : ""))
+			exit(srv_cli_usage_error(command, "option '%s' needs %s%s", option->name,
+									 option->kind == CLI_NUMBER ? "a whole number: " : "a value: ",
+									 option->placeholder ? option->placeholder : ""));
 	}
-	if (operands > operands_max(command->arguments)) {
-		srv_cli_usage_error(command, "'%s' is one argument too many",
-							argv[1 + operands_max(command->arguments)]);
-		return -2;
-	}
+	if (operands > operands_max(command->arguments))
+		exit(srv_cli_usage_error(command, "'%s' is one argument too many",
+								 argv[1 + operands_max(command->arguments)]));
 	return operands;
-}
-
-int srv_cli_parse_exit(int parsed)
-{
-	return parsed == -1 ? EXIT_GOOD : EXIT_USAGE;
 }
 
 const char *srv_cli_ended(hob_buf *buf)

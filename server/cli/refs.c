@@ -446,8 +446,6 @@ static int run_refs(int argc, char **argv)
 	cli_option options[] = {
 		{"--fix", 0, CLI_FLAG, &f.fix, NULL, "write the new names; without it nothing is changed"}};
 	int operands = srv_cli_parse(&srv_cli_refs, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (operands != 3)
 		return srv_cli_usage_error(&srv_cli_refs, "name a folder, and below it what moved: before and now");
 	f.root = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);

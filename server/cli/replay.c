@@ -391,8 +391,6 @@ static int run_replay(int argc, char **argv)
 		{"--keep", 0, CLI_FLAG, &keep, NULL, "keep the folder with the unpacked files"},
 		{"--sandbox", 0, CLI_TEXT, &policy, "POLICY", "best-effort, require or off (best-effort)"}};
 	int operands = srv_cli_parse(&srv_cli_replay, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (operands != 1)
 		return srv_cli_usage_error(&srv_cli_replay, "name one bundle, as 'hob bundle' writes it");
 	srv_sandbox_policy sandbox = SRV_SANDBOX_BEST_EFFORT;

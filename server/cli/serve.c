@@ -728,8 +728,7 @@ static int run_serve(int argc, char **argv)
 	static daemon_state d;
 	hob_error error = {0};
 	bool passed = srv_service_begin(&d.service, &error);
-	if (srv_serve_options_parse(&d.options, &srv_cli_serve, argc, argv) < 0)
-		return srv_cli_parse_exit(d.options.operands);
+	srv_serve_options_parse(&d.options, &srv_cli_serve, argc, argv);
 	if (!passed || !srv_serve_options_load(&d.options, &d.config, &error) ||
 		!add_roots(&d, argv + 1, &error)) {
 		bool json = logs_json(&d);

@@ -79,7 +79,7 @@ bool srv_serve_farm_options(const srv_config *config, serve_upstream *out, hob_e
 	return true;
 }
 
-int srv_serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv)
+void srv_serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv)
 {
 	static char docs[SRV_CONFIG_COUNT][160];
 	cli_option table[SRV_CONFIG_COUNT + 4];
@@ -110,7 +110,6 @@ int srv_serve_options_parse(serve_options *options, const cli_command *command, 
 					 CLI_TEXT,		 &options->once_ready,
 					 "COMMAND",		 "when ready, run COMMAND in a shell, with $HOB_URL and $HOB_PID set"};
 	options->operands = srv_cli_parse(command, table, HOB_COUNT_OF(table), argc, argv);
-	return options->operands;
 }
 
 bool srv_serve_options_load(const serve_options *options, srv_config *config, hob_error *err)

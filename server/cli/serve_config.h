@@ -19,8 +19,7 @@ typedef struct serve_options {
 	int operands;			/* number of operands, which the parser moves to argv[1] and after */
 } serve_options;
 
-/* Like srv_cli_parse: returns the number of operands, or a negative number. */
-int srv_serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv);
+void srv_serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv);
 /* hob.json and the environment, overridden by the options. Errors: CONFIG, IO, MEMORY. */
 bool srv_serve_options_load(const serve_options *options, srv_config *config, hob_error *err) HOB_MUST_CHECK;
 /* Parses `word`: best-effort, require or off. False: it is none of these. */

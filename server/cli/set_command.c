@@ -111,8 +111,6 @@ static int run_set(int argc, char **argv)
 	const char *url = srv_cli_default_url();
 	cli_option options[] = {CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_set, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (operands < 2)
 		return srv_cli_usage_error(&srv_cli_set, "name an asset and what to set, as in lods.max=3");
 	cJSON *patch = cJSON_CreateObject();

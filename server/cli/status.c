@@ -228,9 +228,7 @@ static int run_status(int argc, char **argv)
 		{"--watch", 'w', CLI_FLAG, &watching, NULL, "update after each change, until Ctrl-C"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"},
 		CLI_URL_OPTION(url)};
-	int operands = srv_cli_parse(&srv_cli_status, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
+	srv_cli_parse(&srv_cli_status, options, HOB_COUNT_OF(options), argc, argv);
 	if (json && watching)
 		return srv_cli_usage_error(&srv_cli_status,
 								   "--watch is for people; 'hob watch' prints changes as JSON");

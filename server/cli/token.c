@@ -92,8 +92,6 @@ static int run_token(int argc, char **argv)
 		{"--json", 0, CLI_FLAG, &json, NULL, "list as JSON"},
 	};
 	int operands = srv_cli_parse(&srv_cli_token, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	const char *verb = operands > 0 ? argv[1] : "";
 	bool is_list = strcmp(verb, "list") == 0, is_create = strcmp(verb, "create") == 0;
 	static const char *const verbs[] = {"create", "list", "revoke"};

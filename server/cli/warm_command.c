@@ -61,8 +61,6 @@ static int run_warm(int argc, char **argv)
 		{"--json", 0, CLI_FLAG, &json, NULL, "the commit as JSON"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_warm, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (operands == 0)
 		return srv_cli_usage_error(&srv_cli_warm, "name a branch, a tag or a commit");
 	cJSON *commit = srv_cli_warm_commit("hob warm", url, root, argv[1], wait, &code);

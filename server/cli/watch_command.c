@@ -192,8 +192,6 @@ static int run_watch(int argc, char **argv)
 		{"--once", 0, CLI_FLAG, &once, NULL, "exit when the daemon stops, with exit code 3"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_watch, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (marked && command)
 		return srv_cli_usage_error(&srv_cli_watch,
 								   "--json is of what is printed, --exec prints nothing; leave out one");

@@ -394,8 +394,6 @@ static int run_why(int argc, char **argv)
 		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_why, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (job && (operands > 0 || against || file))
 		return srv_cli_usage_error(&srv_cli_why, "--job JOB asks about a job: leave all others out");
 	if (job)
@@ -570,8 +568,6 @@ static int run_log(int argc, char **argv)
 							{"--json", 0, CLI_FLAG, &json, NULL, "the jobs as JSON, one per line"},
 							CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_log, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands < 0)
-		return srv_cli_parse_exit(operands);
 	if (operands != 1)
 		return srv_cli_usage_error(&srv_cli_log, "name one asset, as in 'hob ls', or the number of a job");
 	bool is_job = argv[1][0] && strspn(argv[1], "0123456789") == strlen(argv[1]);
