@@ -1,7 +1,6 @@
 #include "cli.h"
 #include "cook_run.h"
 #include "export_glb.h"
-#include "http_client.h"
 #include "map_file.h"
 #include "query.h"
 

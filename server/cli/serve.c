@@ -1,28 +1,422 @@
 #include "owner.h"
-#include "query.h"
-#include "serve_child.h"
-#include "serve_config.h"
-#include "serve_notify.h"
-#include "serve_progress.h"
 #include "preflight.h"
+#include "query.h"
+#include "serve_config.h"
 
+#include "../../core/base/json_write.h"
 #include "../config/ignore.h"
 #include "../fs/whole_path.h"
 #include "../git/git_sources.h"
 #include "../live/live.h"
+#include "../log/causes.h"
+#include "../log/log.h"
 #include "../mirror/mirror.h"
 #include "../query/questions.h"
-#include "../../core/base/json_write.h"
+#include "../service/service.h"
+#include "../worker/protocol.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Reports to the service manager: ready, status, watchdog. */
+typedef struct serve_notify {
+	srv_service *service;
+	srv_engine *engine;
+	srv_views *views;
+	uv_timer_t timer;
+	bool ready, active;
+	bool failed;	  /* the last reload failed; the status says so */
+	char status[160]; /* as last reported */
+} serve_notify;
+
+/* Progress of long work on the terminal of `hob serve`: one line that is updated, and a summary at the end.
+ *
+ *     cooking  1,204 of 5,000 (24 %)  2,460 a minute  about 92 s left  3 failed  props/duck.glb
+ *
+ * For a few models, or if stderr is not a terminal, every model has a line of its own instead. */
+typedef struct serve_progress {
+	uv_timer_t timer;
+	srv_engine *engine;
+	srv_views *views;
+	int64_t run;		/* start of the current run; 0: none */
+	uint64_t began_rev; /* the view's revision at that time */
+	bool began;
+} serve_progress;
+
+/* ---- programs that the daemon starts for the user: a browser, a command */
+
+typedef struct child {
+	uv_process_t process;
+	const char *name; /* static text */
+	char page[300];
+	bool opens;
+} child;
+
+static void page_address(const char *url, char out[300])
+{
+	char local[300];
+	srv_owner_local_url(url, local);
+	snprintf(out, 300, "%.290s%s", local, strncmp(url, "unix:", 5) == 0 ? "" : "/");
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
+static void on_exit_of(uv_process_t *process, int64_t status, int number)
+{
+	child *c = process->data;
+	if (c->opens && (status != 0 || number != 0))
+		srv_log(SRV_LOG_WARNING, "open", "no browser could be started (xdg-open: code %d); open %s yourself",
+				(int)status, c->page);
+	else if (number != 0)
+		srv_log(SRV_LOG_WARNING, c->name, "the command was ended by signal %d", number);
+	else if (status != 0)
+		srv_log(SRV_LOG_WARNING, c->name, "the command ended with code %d", (int)status);
+	uv_close((uv_handle_t *)process, on_closed);
+}
+
+/* The daemon's own environment without the variables that it sets for its workers, then `more`. */
+static char **make_environment(char *more[], size_t more_count)
+{
+	extern char **environ;
+	static const char tunables[] = "GLIBC_TUNABLES=" SRV_WORKER_TUNABLES;
+	size_t count = 0, kept = 0;
+	while (environ[count])
+		count++;
+	char **all = calloc(count + more_count + 1, sizeof *all);
+	for (size_t i = 0; all && i < count; i++)
+		if (strcmp(environ[i], tunables) != 0 && strncmp(environ[i], "HOB_URL=", 8) != 0 &&
+			strncmp(environ[i], "HOB_PID=", 8) != 0)
+			all[kept++] = environ[i];
+	for (size_t i = 0; all && i < more_count; i++)
+		all[kept++] = more[i];
+	return all;
+}
+
+static void start_child(uv_loop_t *loop, child *c, char **args, char **environment)
+{
+	uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}, {.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
+	for (int i = 1; !c->opens && i < 3; i++)
+		stdio[i] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = i};
+	uv_process_options_t options = {.exit_cb = on_exit_of,
+									.file = args[0],
+									.args = args,
+									.env = environment,
+									.stdio_count = 3,
+									.stdio = stdio,
+									.flags = c->opens ? UV_PROCESS_DETACHED : 0};
+	c->process.data = c;
+	int failed = uv_spawn(loop, &c->process, &options);
+	if (failed && c->opens)
+		srv_log(SRV_LOG_WARNING, "open", "xdg-open cannot be started: %s; open %s yourself",
+				uv_strerror(failed), c->page);
+	else if (failed)
+		srv_log(SRV_LOG_WARNING, c->name, "no shell can be started: %s", uv_strerror(failed));
+	if (failed)
+		uv_close((uv_handle_t *)&c->process, on_closed);
+	else
+		uv_unref((uv_handle_t *)&c->process);
+}
+
+static void open_page(uv_loop_t *loop, const char *url)
+{
+	child *c = calloc(1, sizeof *c);
+	char **environment = make_environment(NULL, 0);
+	if (c && strncmp(url, "unix:", 5) == 0) {
+		srv_log(SRV_LOG_INFO, "open", "browsers do not know Unix sockets; listen on a port, too");
+	} else if (c && !getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) {
+		page_address(url, c->page);
+		srv_log(SRV_LOG_INFO, "open", "there is no display here; the page is %s", c->page);
+	} else if (c && environment) {
+		char program[] = "xdg-open";
+		page_address(url, c->page);
+		char *args[] = {program, c->page, NULL};
+		c->opens = true;
+		start_child(loop, c, args, environment);
+		c = NULL;
+	}
+	free(environment);
+	free(c);
+}
+
+static void run_when_ready(uv_loop_t *loop, const char *command, const char *url)
+{
+	child *c = calloc(1, sizeof *c);
+	char shell[] = "/bin/sh", flag[] = "-c", address[320], pid[32], *text = strdup(command);
+	snprintf(address, sizeof address, "HOB_URL=%.300s", url);
+	snprintf(pid, sizeof pid, "HOB_PID=%ld", (long)getpid());
+	char *more[] = {address, pid}, *args[] = {shell, flag, text, NULL};
+	char **environment = make_environment(more, HOB_COUNT_OF(more));
+	if (c && text && environment) {
+		c->name = "once-ready";
+		start_child(loop, c, args, environment);
+		c = NULL;
+	}
+	free(environment);
+	free(text);
+	free(c);
+}
+
+/* ---- the service manager */
+
+/* A slow start is not a hung one: each tick asks for this much more time. */
+enum { TICK_MS = 1000, START_EXTENDED_US = 60 * 1000 * 1000 };
+
+static void put_counts(const srv_view *view, srv_engine *engine, hob_buf *out)
+{
+	uint32_t counts[SRV_STANDINGS_LISTED];
+	memcpy(counts, view->standings, sizeof counts);
+	counts[SRV_STANDING_WAITING] = 0; /* included in the number of assets to cook */
+	for (uint32_t i = 0; counts[SRV_STANDING_UPDATING] > 0 && i < view->count; i++) {
+		if (view->assets[i]->standing != SRV_STANDING_UPDATING)
+			continue;
+		counts[SRV_STANDING_UPDATING]--;
+		counts[view->assets[i]->error.len > 0 ? SRV_STANDING_BROKEN : SRV_STANDING_FRESH]++;
+	}
+	for (uint32_t i = 0; i < SRV_STANDINGS_LISTED; i++)
+		if (counts[i] > 0 || i == SRV_STANDING_FRESH)
+			hob_buf_printf(out, "%u %s, ", counts[i], srv_standing_name((srv_standing)i));
+	hob_buf_printf(out, "%llu to cook",
+				   (unsigned long long)srv_engine_count(engine)->queue_length +
+					   srv_engine_count(engine)->running);
+}
+
+static void tell_status(serve_notify *n)
+{
+	char text[sizeof n->status];
+	hob_buf counts = {0};
+	const srv_view *view = srv_views_take(n->views);
+	put_counts(view, n->engine, &counts);
+	srv_view_drop(view);
+	snprintf(text, sizeof text, "%s%.*s", n->ready ? "" : "Scanning: ", HOB_FMT(hob_buf_str(&counts)));
+	hob_buf_release(&counts);
+	if (n->failed || strcmp(text, n->status) == 0)
+		return;
+	memcpy(n->status, text, sizeof text);
+	srv_service_tell(n->service, "STATUS=%s", text);
+}
+
+/* Notifies the watchdog: the loop does all the work, so a running timer shows that the daemon is alive. */
+static void on_tick(uv_timer_t *timer)
+{
+	serve_notify *n = timer->data;
+	if (n->service->watchdog_us > 0)
+		srv_service_tell(n->service, "WATCHDOG=1");
+	if (!n->ready)
+		srv_service_tell(n->service, "EXTEND_TIMEOUT_USEC=%d", START_EXTENDED_US);
+	tell_status(n);
+}
+
+static void notify_begin(serve_notify *n, uv_loop_t *loop, srv_service *service, srv_engine *engine,
+						 srv_views *views)
+{
+	uint64_t due_ms = service->watchdog_us / 2000, tick = due_ms > 0 && due_ms < TICK_MS ? due_ms : TICK_MS;
+	*n = (serve_notify){.service = service, .engine = engine, .views = views};
+	if (service->notify_fd < 0)
+		return;
+	n->active = true;
+	uv_timer_init(loop, &n->timer);
+	n->timer.data = n;
+	uv_timer_start(&n->timer, on_tick, 0, tick);
+}
+
+static void notify_ready(serve_notify *n)
+{
+	n->ready = true;
+	if (!n->active)
+		return;
+	srv_service_tell(n->service, "READY=1");
+	tell_status(n);
+}
+
+static void notify_reloading(serve_notify *n)
+{
+	struct timespec now;
+	if (!n->active)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	srv_service_tell(n->service, "RELOADING=1\nMONOTONIC_USEC=%llu",
+					 (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000);
+}
+
+static void notify_reloaded(serve_notify *n, const char *error)
+{
+	if (!n->active)
+		return;
+	n->failed = error != NULL;
+	n->status[0] = 0;
+	if (!error)
+		srv_service_tell(n->service, "READY=1");
+	else
+		srv_service_tell(n->service, "READY=1\nSTATUS=The former configuration stays: %s", error);
+}
+
+static void notify_stop(serve_notify *n)
+{
+	if (!n->active)
+		return;
+	n->active = false;
+	srv_service_tell(n->service, "STOPPING=1\nSTATUS=Stopping");
+	uv_close((uv_handle_t *)&n->timer, NULL);
+}
+
+/* ---- progress on the terminal */
+
+enum { IDLE_MS = 250, DRAW_MS = 100, LEAST_JOBS = 20, CAUSES_SHOWN = 20 };
+
+/* 1204 -> "1,204" */
+static const char *grouped(uint64_t value, char out[32])
+{
+	char digits[24];
+	int count = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value), at = 0;
+	for (int i = 0; i < count; i++) {
+		if (i > 0 && (count - i) % 3 == 0)
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	out[at] = 0;
+	return out;
+}
+
+static hob_str one_cooking(const srv_view *view)
+{
+	for (uint32_t i = 0; view->states[SRV_COOKING] > 0 && i < view->count; i++)
+		if (view->assets[i]->state == SRV_COOKING)
+			return view->assets[i]->full;
+	return (hob_str){0};
+}
+
+static void draw(const serve_progress *progress, const srv_activity_run *run, const srv_view *view)
+{
+	char done[32], all[32], rate[32], time[32];
+	uint64_t total = run->all_done + run->left, expected = srv_engine_count(progress->engine)->expected_ns;
+	if (expected == 0 && run->per_minute > 0)
+		expected = (uint64_t)((double)run->left / run->per_minute * 60e9);
+	hob_buf line = {0};
+	hob_buf_printf(&line, "cooking  %s of %s (%u %%)  %s a minute", grouped(run->all_done, done),
+				   grouped(total, all), (unsigned)(run->all_done * 100 / total),
+				   grouped((uint64_t)run->per_minute, rate));
+	if (expected > 0)
+		hob_buf_printf(&line, "  about %s left",
+					   srv_text_duration((expected / 1000000000 + 1) * 1000000000, time));
+	if (run->done[SRV_ACTIVITY_FAILED] > 0)
+		hob_buf_printf(&line, "  %s failed", grouped(run->done[SRV_ACTIVITY_FAILED], done));
+	hob_str name = one_cooking(view);
+	hob_buf_printf(&line, "%s%.*s", name.len > 0 ? "  " : "", HOB_FMT(name));
+	hob_buf_put(&line, "", 1);
+	if (!line.failed)
+		srv_log_status((const char *)line.data);
+	hob_buf_release(&line);
+}
+
+static void tell_failed(const serve_progress *progress, const srv_view *view)
+{
+	srv_causes causes = {0};
+	uint32_t rest = 0;
+	for (uint32_t i = 0; i < view->count; i++) {
+		const srv_view_asset *a = view->assets[i];
+		if (a->error.len == 0 || a->rev <= progress->began_rev)
+			continue;
+		cJSON *error = cJSON_ParseWithLength(a->error.data, a->error.len);
+		const char *known = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(error, "message"));
+		const char *message = known ? known : "no reason is known";
+		if (causes.count < CAUSES_SHOWN || srv_causes_has(&causes, "failed", hob_str_of(message)))
+			srv_causes_log(&causes, SRV_LOG_ERROR, "failed", hob_str_of(message), "%.*s  %s",
+						   HOB_FMT(a->full), message);
+		else
+			rest++;
+		cJSON_Delete(error);
+	}
+	srv_causes_end(&causes);
+	if (rest > 0)
+		srv_log(SRV_LOG_ERROR, "failed", "and %u more: hob ls --state broken,blocked", rest);
+}
+
+static void summarize(const serve_progress *progress, const srv_activity_run *run, const srv_view *view)
+{
+	const srv_view_asset *slowest = NULL, *largest = NULL;
+	char cooked[32], reused[32], failed[32], time[32], size[32];
+	for (uint32_t i = 0; i < view->count; i++) {
+		const srv_view_asset *a = view->assets[i];
+		if (a->cooked_at_ms < run->began_at_ms)
+			continue;
+		if (!slowest || a->cook_ns > slowest->cook_ns)
+			slowest = a;
+		if (!largest || a->cooked_bytes > largest->cooked_bytes)
+			largest = a;
+	}
+	int64_t took = run->ended_at_ms - run->began_at_ms;
+	srv_log(SRV_LOG_INFO, "done", "%s cooked, %s from the cache, %s failed, in %s",
+			grouped(run->done[SRV_ACTIVITY_COOKED], cooked), grouped(run->done[SRV_ACTIVITY_REUSED], reused),
+			grouped(run->done[SRV_ACTIVITY_FAILED], failed),
+			srv_text_duration(took > 0 ? (uint64_t)took * 1000000 : 0, time));
+	if (slowest)
+		srv_log(SRV_LOG_INFO, "slowest", "%.*s  %s", HOB_FMT(slowest->full),
+				srv_text_duration(slowest->cook_ns, time));
+	if (largest)
+		srv_log(SRV_LOG_INFO, "largest", "%.*s  %s", HOB_FMT(largest->full),
+				srv_text_bytes(largest->cooked_bytes, size));
+	tell_failed(progress, view);
+}
+
+static void look(uv_timer_t *timer)
+{
+	serve_progress *progress = timer->data;
+	srv_activity_run run = srv_engine_progress(progress->engine);
+	bool over = run.ended_at_ms > 0 || run.began_at_ms == 0;
+	if (progress->run == 0 && (over || run.all_done + run.left < LEAST_JOBS))
+		return;
+	const srv_view *view = srv_views_take(progress->views);
+	if (progress->run == 0) {
+		progress->run = run.began_at_ms;
+		uv_timer_set_repeat(timer, DRAW_MS);
+		progress->began_rev = view->rev > run.all_done ? view->rev - run.all_done : 0;
+	}
+	if (over || run.began_at_ms != progress->run) {
+		srv_log_status(NULL);
+		if (over && run.began_at_ms == progress->run)
+			summarize(progress, &run, view);
+		progress->run = 0;
+		uv_timer_set_repeat(timer, IDLE_MS);
+	} else {
+		draw(progress, &run, view);
+	}
+	srv_view_drop(view);
+}
+
+static void progress_begin(serve_progress *progress, uv_loop_t *loop, srv_engine *engine, srv_views *views)
+{
+	*progress = (serve_progress){.engine = engine, .views = views};
+	if (!srv_log_has_screen())
+		return;
+	uv_timer_init(loop, &progress->timer);
+	progress->timer.data = progress;
+	uv_timer_start(&progress->timer, look, IDLE_MS, IDLE_MS);
+	look(&progress->timer);
+	progress->began = true;
+}
+
+static void progress_end(serve_progress *progress)
+{
+	if (!progress->began)
+		return;
+	progress->began = false;
+	srv_log_status(NULL);
+	uv_close((uv_handle_t *)&progress->timer, NULL);
+}
+
+/* ---- the daemon */
 
 enum { ROOTS_MAX = 256, EVENTS_KEPT = 16384, DRAIN_MS = 10000 };
 
@@ -314,15 +708,15 @@ static void reload(daemon_state *d)
 {
 	srv_config fresh;
 	hob_error error = {0};
-	srv_serve_notify_reloading(&d->notify);
+	notify_reloading(&d->notify);
 	if (!srv_serve_options_load(&d->options, &fresh, &error)) {
 		srv_log(SRV_LOG_ERROR, "configuration", "%s; the former one stays", error.context);
-		srv_serve_notify_reloaded(&d->notify, error.context);
+		notify_reloaded(&d->notify, error.context);
 		return;
 	}
 	if (d->options.operands == 0 && !same_sources(&d->config, &fresh)) {
 		srv_log(SRV_LOG_WARNING, "configuration", "other 'sources' take a restart; nothing was changed");
-		srv_serve_notify_reloaded(&d->notify, "other 'sources' take a restart");
+		notify_reloaded(&d->notify, "other 'sources' take a restart");
 		srv_config_release(&fresh);
 		return;
 	}
@@ -332,7 +726,7 @@ static void reload(daemon_state *d)
 			srv_log(SRV_LOG_WARNING, "configuration", "'%s' takes a restart", srv_config_table[key].path);
 	apply(d, &fresh);
 	srv_config_release(&fresh);
-	srv_serve_notify_reloaded(&d->notify, NULL);
+	notify_reloaded(&d->notify, NULL);
 	srv_log(SRV_LOG_INFO, "configuration", "read again: %s",
 			d->config.file ? d->config.file : "there is no hob.json");
 }
@@ -344,11 +738,6 @@ static uint64_t wall_ns(void)
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t now_ns(void)
-{
-	return uv_hrtime();
 }
 
 typedef struct paint {
@@ -432,17 +821,17 @@ static void begin_to_serve(daemon_state *d)
 	if (!logs_json(d))
 		printf("\n");
 	fflush(stdout);
-	srv_serve_notify_ready(&d->notify);
+	notify_ready(&d->notify);
 	if (d->options.open)
-		srv_serve_child_open(&d->loop, url);
+		open_page(&d->loop, url);
 	if (d->options.once_ready)
-		srv_serve_child_run(&d->loop, d->options.once_ready, url);
+		run_when_ready(&d->loop, d->options.once_ready, url);
 }
 
 static void print_banner(const daemon_state *d, const srv_view *view, const paint *p, const char *counts)
 {
 	char time[32];
-	srv_text_duration(now_ns() - d->began_ns, time);
+	srv_text_duration(uv_hrtime() - d->began_ns, time);
 	if (logs_json(d)) {
 		srv_log(SRV_LOG_INFO, "ready", "%s  in %s (%s)", srv_http_url(d->http), time, counts);
 		return;
@@ -460,14 +849,14 @@ static void on_ready(void *user)
 	const srv_view *view = srv_views_take(d->views);
 	const paint p = choose_paint();
 	hob_buf counts = {0};
-	srv_serve_counts(view, d->engine, &counts);
+	put_counts(view, d->engine, &counts);
 	print_banner(d, view, &p, srv_cli_ended(&counts));
 	hob_buf_release(&counts);
 	srv_view_drop(view);
 	if (d->stopping)
 		return;
 	begin_to_serve(d);
-	srv_serve_progress_begin(&d->progress, &d->loop, d->engine, d->views);
+	progress_begin(&d->progress, &d->loop, d->engine, d->views);
 }
 
 /* ---- stopping: drain requests, close the engine, then the modules that it used */
@@ -477,7 +866,7 @@ static void on_engine_closed(void *user)
 	daemon_state *d = user;
 	d->ended = d->engine;
 	d->engine = NULL;
-	srv_serve_notify_stop(&d->notify);
+	notify_stop(&d->notify);
 	for (size_t i = 0; i < HOB_COUNT_OF(d->signals); i++)
 		uv_close((uv_handle_t *)&d->signals[i], NULL);
 	if (d->live_timer.data)
@@ -490,8 +879,8 @@ static void stop(void *user, const char *why)
 	if (d->stopping)
 		return;
 	d->stopping = true;
-	srv_serve_progress_end(&d->progress);
-	srv_serve_notify_stop(&d->notify);
+	progress_end(&d->progress);
+	notify_stop(&d->notify);
 	srv_log(SRV_LOG_INFO, "stopping", "(%s); press Ctrl-C again to stop at once", why);
 	srv_http_drain(d->http);
 	srv_engine_close(d->engine, on_engine_closed, d);
@@ -503,7 +892,7 @@ static void log_state(const daemon_state *d)
 	const srv_view *view = srv_views_take(d->views);
 	srv_engine_counters *count = srv_engine_count(d->engine);
 	hob_buf counts = {0};
-	srv_serve_counts(view, d->engine, &counts);
+	put_counts(view, d->engine, &counts);
 	srv_log(SRV_LOG_INFO, "state", "hob %s at %s, rev %llu; %u asset%s, %.*s", HOB_VERSION,
 			srv_http_url(d->http), (unsigned long long)view->rev, view->count, HOB_PLURAL(view->count),
 			HOB_FMT(hob_buf_str(&counts)));
@@ -646,7 +1035,7 @@ static bool start(daemon_state *d, srv_engine_options *engine, hob_error *err)
 	srv_engine_callbacks callbacks = {d, on_ready};
 	if (!srv_engine_new(&d->loop, engine, d->store, d->events, d->views, &callbacks, &d->engine, err))
 		return false;
-	srv_serve_notify_begin(&d->notify, &d->loop, &d->service, d->engine, d->views);
+	notify_begin(&d->notify, &d->loop, &d->service, d->engine, d->views);
 	if (!srv_query_new(d->store, d->views, &d->query, err) || !open_mirrors(d, err) ||
 		(d->gits && !srv_gits_start(d->gits, srv_engine_port(d->engine), d->views, err)))
 		return false;
@@ -753,7 +1142,7 @@ static int run_serve(int argc, char **argv)
 	srv_log_init(srv_serve_log_level(&d.config), logs_json(&d));
 	signal(SIGPIPE, SIG_IGN);
 	d.has_terminal = tcgetpgrp(0) == getpgrp();
-	d.began_ns = now_ns();
+	d.began_ns = uv_hrtime();
 	raise_file_limit();
 	if (!srv_cli_loop_init(&d.loop, &error)) {
 		tell_failure(&d, &error);
