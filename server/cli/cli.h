@@ -52,11 +52,12 @@ typedef struct cli_option {
 } cli_option;
 
 /* Parses argv[1..]; "--" ends options; "--name=value" works. Moves operands to the front of argv from index 1
- * and returns their number. Ends the program on --help, after the command's page, and on a wrong option or more
- * operands than command->arguments names, after an error with a suggestion. */
+ * and returns their number. Ends the program on --help, after the command's page, and on a wrong option or
+ * more operands than command->arguments names, after an error with a suggestion. */
 int srv_cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
 				  char **argv);
-/* For completion: from now on srv_cli_parse passes the options of its command to `take` and ends the program. */
+/* For completion: from now on srv_cli_parse passes the options of its command to `take` and ends the
+ * program. */
 void srv_cli_take_options(void (*take)(const cli_option *options, size_t count));
 /* Prints the possible next words of the command line `argv`, one a line: "candidate", or "candidate<TAB>what
  * it is"; ":files" and ":folders" ask the shell to complete files or folders. The scripts of `hob completion`
