@@ -293,10 +293,11 @@ bool srv_connection_answer(srv_connection *c, srv_answer *out, hob_error *err)
 	if (!line && errno == EAGAIN)
 		return hob_fail(err, IO, "%s does not answer: nothing came for %u ms", c->peer->url,
 						c->peer->silence_ms);
-	if (!line || strncmp(line, "HTTP/1.", 7) != 0)
+	if (!line || strncmp(line, "HTTP/1.", 7) != 0 || strlen(line) < 12 || line[8] != ' ' ||
+		strspn(line + 9, "0123456789") != 3)
 		return hob_fail(err, IO, "%s gave no HTTP answer%s", c->peer->url,
 						c->tls ? "" : "; a daemon with a certificate is asked as https://HOST:PORT");
-	out->status = strlen(line) > 9 ? atoi(line + 9) : 0;
+	out->status = atoi(line + 9);
 	uint32_t lines = 0;
 	while ((line = head_line(c)) && line[0] && lines++ < HEAD_LINES_MAX)
 		read_header(c, line, out);
