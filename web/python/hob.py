@@ -300,13 +300,20 @@ class Client:
                 raise BadBytes("the answer was cut short") from error
             except ssl.SSLCertVerificationError as error:
                 self.close()
-                raise Unreachable(f"{self._host}:{self._port}: {error.verify_message}",
-                                  hint="set SSL_CERT_FILE to the file of the authority that signed it") from error
+                other = error.verify_code in (62, 64)  # of OpenSSL: another name, another address
+                raise Unreachable(f"{self._host}:{self._port}: {error.verify_message}", hint="use a name that it was made for" if other else
+                                  "set SSL_CERT_FILE to the file of the authority that signed it") from error
+            except ssl.SSLError as error:
+                self.close()
+                raise Unreachable(f"{self._host}:{self._port} does not speak TLS ({error.reason})",
+                                  hint="without TLS the address begins with http://") from error
             except (OSError, http.client.HTTPException) as error:
                 self.close()
                 # A kept connection may have been closed just before it was used again.
                 if fresh or attempt or method != "GET":
-                    raise Unreachable(f"{self._host}:{self._port}: {error}", hint="is hob serve running?") from error
+                    closed = isinstance(error, http.client.RemoteDisconnected) and self._kind is http.client.HTTPConnection
+                    hint = "is hob serve running?" + " A daemon with a certificate is asked as https://HOST:PORT" * closed
+                    raise Unreachable(f"{self._host}:{self._port}: {error}", hint=hint) from error
             except Error:
                 self.close()
                 raise

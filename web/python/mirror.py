@@ -1,19 +1,26 @@
 """mirror.py: mirrors a folder into a mirror root of a Hob daemon, by looking every two seconds: what hob-agent does,
 for systems without it. `python3 hob.py mirror FOLDER URL --root NAME` starts it. docs/mirror.md has the protocol."""
 import argparse
+import collections
+import contextlib
 import fnmatch
 import getpass
+import glob
 import hashlib
 import os
 import re
 import socket
 import sys
+import threading
 import time
 import urllib.parse
 
 IGNORED = ["~$*", "*.tmp", "*.blend@", "*.blend1", "*.blend2", "*.swp", "*~", "Thumbs.db", "desktop.ini", ".DS_Store", ".git", ".svn",
            ".hob-mirror"]
-UNPORTABLE = re.compile(r'[<>:"\\|?*\x00-\x1f\x7f]|[. ]$|^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)', re.I)
+# Why a name cannot be sent; the same as hob-agent's.
+UNPORTABLE = [(re.compile(r"[\ud800-\udfff]"), "is not valid Unicode"), (re.compile(r"[\x00-\x1f\x7f]"), "holds a control character"),
+              (re.compile(r'[<>:"|?*\\]'), 'holds one of < > : " | ? * \\'), (re.compile(r"[. ]$"), "has a part that ends with a dot or a space"),
+              (re.compile("^(con|prn|aux|nul|conin\\$|conout\\$|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\\.|$)", re.I), "holds the name of a device of Windows")]
 PAUSE_S, GRACE_S, FEW = 2.0, 0.4, 3
 
 
@@ -30,17 +37,52 @@ def digest_of(files):
 
 
 class Mirror:
-    def __init__(self, client, folder, root, base="", who="", yes=False, dry_run=False):
-        self.client, self.folder, self.base, self.yes, self.dry_run = client, os.path.abspath(folder), base, yes, dry_run
+    def __init__(self, client, url, folder, root, base="", who="", yes=False, dry_run=False):
+        self.client, self.url, self.folder, self.base, self.yes, self.dry_run = client, url, os.path.abspath(folder), base, yes, dry_run
         self.who = who or f"{getpass.getuser()}@{socket.gethostname()}"
         self.at = f"/api/v1/mirrors/{urllib.parse.quote(root, safe='')}/"
         self.known = {}  # path -> (stat, digest)
         self.files = {}  # path -> digest: on the disk
         self.sent = None  # the same at the daemon; None: no session
         self.session, self.seq, self.waits = "", 0, False
+        self.root, self.told, self.lines, self.lock, self.status = root, set(), collections.deque(maxlen=20), threading.Lock(), None
+        self.prefix = f"{root}/{base}/" if base else root + "/"
 
     def say(self, text):
-        print(time.strftime("%H:%M:%S"), text, flush=True)
+        text = time.strftime("%H:%M:%S ") + re.sub(r"[\x00-\x1f\x7f]", "?", text).encode(errors="replace").decode()
+        with self.lock:
+            print(text, flush=True)
+            self.lines.append(text)
+
+    def skipped(self, path, why):
+        """Says it once; always true."""
+        if path not in self.told:
+            self.told.add(path)
+            self.say(f"skipped {path}: {why}")
+        return True
+
+    def tell(self):
+        """Writes what `hob.py mirror status` prints."""
+        state = "in step" if self.sent is not None else "not connected"
+        with self.lock:
+            text = f"{self.folder} -> {self.url} root {self.prefix[:-1]}: {state}\n" + "".join(f"  {line}\n" for line in self.lines)
+        with contextlib.suppress(OSError):
+            with open(self.status + ".new", "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(self.status + ".new", self.status)
+
+    def news(self):
+        """Thread: says what the daemon says about what this mirror sends."""
+        for event in self.client.watch(glob=glob.escape(self.prefix) + "**", kinds="asset"):
+            data = event.data or {}
+            if not data.get("asset"):
+                continue
+            error, pair = data.get("error"), (data.get("diff") or {}).get("triangles") or (0, 0)
+            text = f"broken: {error['message']}" if error else data["kind"]
+            if data["kind"] == "cooked" and not error:
+                text += f" {data.get('cook_ms', 0)} ms"
+                text += f"  {(pair[1] - pair[0]) * 100 / pair[0]:+.0f} % triangles" if pair[0] and pair[0] != pair[1] else ""
+            self.say(f"{data['asset']}  {text}")
 
     def ask(self, method, what, body):
         return self.client._json(method, self.at + what, body)
@@ -60,18 +102,23 @@ class Mirror:
         if not os.path.isdir(self.folder):
             raise OSError(f"{self.folder} is gone; nothing is deleted")
 
-        def skip(name, path):
-            return any(fnmatch.fnmatchcase(name, p) or fnmatch.fnmatchcase(path, p.lstrip("/")) for p in ignored) or UNPORTABLE.search(name)
+        def skip(name, path, whole):
+            if any(fnmatch.fnmatchcase(name, p) or fnmatch.fnmatchcase(path, p.lstrip("/")) for p in ignored):
+                return True
+            if os.path.islink(whole):
+                return self.skipped(path, "links and junctions are not followed")
+            why = next((words for pattern, words in UNPORTABLE if pattern.search(name)), None)
+            return why and self.skipped(path, "the name " + why)
 
         def stop(error):
             raise error
         for place, folders, names in os.walk(self.folder, onerror=stop):
             below = os.path.relpath(place, self.folder).replace(os.sep, "/")
             below = "" if below == "." else below + "/"
-            folders[:] = [name for name in folders if not skip(name, below + name) and not os.path.islink(os.path.join(place, name))]
+            folders[:] = [name for name in folders if not skip(name, below + name, os.path.join(place, name))]
             for name in names:
                 path, whole = below + name, os.path.join(place, name)
-                if skip(name, path) or os.path.islink(whole) or not os.path.isfile(whole):
+                if skip(name, path, whole) or not os.path.isfile(whole):
                     continue
                 try:
                     stat = os.stat(whole)
@@ -119,7 +166,7 @@ class Mirror:
                     else:
                         folders.append(path)
         self.sent = sent
-        self.say(f"connected as {self.who}: {len(self.files)} files")
+        self.say(f"connected to {self.url} as {self.who}: {len(self.files)} files")
 
     def changes(self):
         new = [path for path, digest in self.files.items() if self.sent.get(path) != digest]
@@ -161,7 +208,12 @@ class Mirror:
                 self.sent.pop(old, None)
             if "delete" not in change:
                 self.sent[change.get("to") or change["put"]] = change["sha256"]
-            self.say(" ".join(f"{name} {change[name]}" for name in ("put", "move", "to", "delete") if name in change))
+            self.say_change(change)
+
+    def say_change(self, change):
+        kind, would = next(kind for kind in ("put", "move", "delete") if kind in change), self.dry_run
+        verb = {"put": ("sent", "would send"), "move": ("moved", "would move"), "delete": ("deleted", "would delete")}[kind][would]
+        self.say(f"{verb} {change[kind]}" + (f" -> {change['to']}" if kind == "move" else ""))
 
     def step(self):
         """Sends what differs; true when nothing is left."""
@@ -171,15 +223,54 @@ class Mirror:
         changes = self.changes()
         if self.dry_run:
             for change in changes:
-                self.say("would " + " ".join(f"{name} {change[name]}" for name in ("put", "move", "to", "delete") if name in change))
+                self.say_change(change)
             return True
         for at in range(0, len(changes), 1000):
             self.send(changes[at:at + 1000])
         return not changes
 
 
+def state_folder():
+    place = os.environ.get("HOB_AGENT_STATE") or os.path.join(os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_STATE_HOME") or
+                                                              os.path.expanduser("~/.local/state"), "hob-agent")
+    os.makedirs(place, exist_ok=True)
+    return place
+
+
+def hold(path):
+    """Holds the lock file until the process ends. None: another process holds it."""
+    file = open(path, "a", encoding="utf-8")
+    try:
+        if os.name == "nt":
+            import msvcrt
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file
+
+
+def print_status():
+    """What the mirrors of this account do: hob-agent's as well."""
+    found = sorted(glob.glob(os.path.join(glob.escape(state_folder()), "*", "status")))
+    for path in found:
+        lock = hold(os.path.join(os.path.dirname(path), "lock"))
+        with open(path, encoding="utf-8", errors="replace") as file:
+            print("ended  " if lock else "running", "", file.read(), end="")
+        if lock:
+            lock.close()
+    if not found:
+        print("no mirror has run in this account")
+    return 0
+
+
 def main(arguments):
     import hob
+    if arguments == ["status"]:
+        return print_status()
     options = argparse.ArgumentParser(prog="hob.py mirror", description=__doc__)
     options.add_argument("folder")
     options.add_argument("url")
@@ -199,8 +290,26 @@ def main(arguments):
             print(f"the token file cannot be read: {error}", file=sys.stderr)
             return 2
     client = hob.Client(o.url, token=token)
-    mirror = Mirror(client, o.folder, o.root, o.base, o.who, o.yes, o.dry_run)
+    key = hashlib.sha256("\n".join((os.path.abspath(o.folder), o.url, o.root, o.base)).encode(errors="replace")).hexdigest()[:16]
+    own = os.path.join(state_folder(), key)
+    os.makedirs(own, exist_ok=True)
+    lock = hold(os.path.join(own, "lock"))
+    if not lock:
+        print("another mirror of this folder runs; 'hob.py mirror status' shows it", file=sys.stderr)
+        return 2
+    mirror = Mirror(client, o.url, o.folder, o.root, o.base, o.who, o.yes, o.dry_run)
+    mirror.status = os.path.join(own, "status")
+    try:
+        return run(mirror, o)
+    finally:
+        mirror.tell()
+
+
+def run(mirror, o):
+    import hob
     tries = 0
+    if not o.once and not o.dry_run:
+        threading.Thread(target=mirror.news, daemon=True).start()
     while True:
         try:
             done = mirror.step()
@@ -217,11 +326,11 @@ def main(arguments):
         if o.once and mirror.waits:
             return 4
         if done and (o.once or o.dry_run):
-            prefix = f"{o.root}/{o.base}/" if o.base else o.root + "/"
-            failed = [] if o.dry_run else [name for name in client.sync(timeout=600, roots=[o.root])["failed"] if name.startswith(prefix)]
+            failed = [] if o.dry_run else [name for name in mirror.client.sync(timeout=600, roots=[o.root])["failed"] if name.startswith(mirror.prefix)]
             for name in failed:
                 mirror.say("failed " + name)
             return 1 if failed else 0
+        mirror.tell()
         time.sleep(GRACE_S if o.once else PAUSE_S)
 
 
