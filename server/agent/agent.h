@@ -30,7 +30,7 @@ typedef struct agent_file {
 	hob_sha256 digest, sent; /* version on the disk; version at the daemon */
 	bool on_disk, hashed, is_sent, seen, racy, busy;
 	bool told;		 /* that it is skipped */
-	int64_t gone_ms; /* sys_ticks_ms when it vanished */
+	int64_t gone_ms; /* agent_ticks_ms when it vanished */
 } agent_file;
 
 typedef struct agent_tree {
@@ -46,7 +46,7 @@ typedef struct agent {
 	agent_options options;
 	char folder[AGENT_PATH], state[AGENT_PATH], who[256], token[512];
 	agent_tree tree;
-	agent_watch *watch;
+	agent_watch *watch; /* NULL: looks at everything every two seconds */
 	agent_fetch *fetch;
 	char session[64];
 	uint64_t seq;
@@ -55,7 +55,8 @@ typedef struct agent {
 	bool stale;		  /* a file changed while it was sent: the differences are outdated */
 	uint64_t sent;	  /* total bytes of request bodies */
 	uint32_t changes; /* since the start */
-	int64_t next_ms;  /* sys_ticks_ms of the next retry; 0: never */
+	int64_t look_ms;  /* agent_ticks_ms of the next look at everything, without a watch */
+	int64_t next_ms;  /* agent_ticks_ms of the next retry; 0: never */
 	char problem[600];
 } agent;
 
@@ -86,11 +87,15 @@ bool agent_sync(agent *a);
 /* ---- agent_news.c */
 
 /* Thread: prints the daemon's events about the agent's assets, forever. */
-void agent_news_run(void *user);
+void *agent_news_run(void *user);
 /* Waits until everything is cooked and prints failures. Returns an exit code. */
 int agent_news_once(agent *a);
 
 /* ---- agent_main.c */
+
+int64_t agent_now_ms(void);	  /* the wall clock, Unix time */
+int64_t agent_ticks_ms(void); /* never set back */
+void agent_sleep_ms(uint32_t ms);
 
 /* Prints a line with the time; kept for `hob-agent status`. Any thread. */
 void agent_say(const char *fmt, ...) HOB_PRINTF(1, 2);

@@ -1,5 +1,6 @@
 #include "agent.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -9,6 +10,7 @@
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_AWAY = 3, EXIT_YES = 4 };
 enum {
 	HEARTBEAT_MS = 60000,
+	LOOK_MS = 2000,
 	COALESCE_MS = 15,
 	SAVE_MS = 60000,
 	LINES = 20,
@@ -32,10 +34,35 @@ static const char usage[] =
 	"\n"
 	"FOLDER/.hobignore names files that are not mirrored, one pattern per line. FOLDER is only read.\n";
 
+/* ---- clocks */
+
+static int64_t clock_ms(clockid_t clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t agent_now_ms(void)
+{
+	return clock_ms(CLOCK_REALTIME);
+}
+
+int64_t agent_ticks_ms(void)
+{
+	return clock_ms(CLOCK_MONOTONIC);
+}
+
+void agent_sleep_ms(uint32_t ms)
+{
+	nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL);
+}
+
 /* ---- output */
 
 static char lines[LINES][LINE_BYTES];
 static uint32_t line_count;
+static pthread_mutex_t lines_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void write_status(const agent *a)
 {
@@ -43,10 +70,10 @@ static void write_status(const agent *a)
 	hob_buf text = {0};
 	hob_buf_printf(&text, "%s -> %s root %s%s%s: %s\n", a->folder, a->options.url, a->options.root,
 				   a->options.base[0] ? "/" : "", a->options.base, a->in_step ? "in step" : "not connected");
-	sys_hold(true);
+	pthread_mutex_lock(&lines_lock);
 	for (uint32_t i = line_count > LINES ? line_count - LINES : 0; i < line_count; i++)
 		hob_buf_printf(&text, "  %s\n", lines[i % LINES]);
-	sys_hold(false);
+	pthread_mutex_unlock(&lines_lock);
 	snprintf(path, sizeof path, "%s/status", a->state);
 	if (a->state[0] && !text.failed)
 		(void)!sys_replace(path, hob_buf_bytes(&text));
@@ -64,14 +91,14 @@ void agent_say(const char *fmt, ...)
 	for (char *c = text; *c; c++)
 		if ((uint8_t)*c < 0x20 || *c == 0x7F)
 			*c = '?';
-	time_t now = (time_t)(sys_now_ms() / 1000);
-	sys_hold(true);
+	time_t now = (time_t)(agent_now_ms() / 1000);
+	pthread_mutex_lock(&lines_lock);
 	strftime(clock, sizeof clock, "%H:%M:%S", localtime(&now));
 	snprintf(line, sizeof line, "%s %s", clock, text);
 	printf("%s\n", line);
 	fflush(stdout);
 	memcpy(lines[line_count++ % LINES], line, sizeof line);
-	sys_hold(false);
+	pthread_mutex_unlock(&lines_lock);
 }
 
 hobc_json agent_json(const hob_buf *answer)
@@ -260,6 +287,27 @@ static void on_changed(void *user, hob_str path)
 	agent_tree_touch(user, path);
 }
 
+/* Waits up to `ms` for changes and takes them into the tree. */
+static void wait_for_changes(agent *a, int64_t ms)
+{
+	const char *why;
+	int64_t left = a->look_ms - agent_ticks_ms();
+	bool due = false;
+	if (a->watch && !a->options.poll) {
+		due = !agent_watch_wait(a->watch, (uint32_t)ms, on_changed, a); /* the folder is gone */
+	} else {
+		agent_sleep_ms((uint32_t)(left > ms ? ms : left > 0 ? left : 0));
+		due = left <= ms;
+	}
+	if (!due)
+		return;
+	bool reopen = !a->watch && !a->options.poll;
+	agent_watch_close(a->watch);
+	a->watch = reopen ? agent_watch_open(a->folder, &why) : NULL;
+	agent_tree_touch(a, (hob_str){0});
+	a->look_ms = agent_ticks_ms() + LOOK_MS;
+}
+
 static int run_once(agent *a)
 {
 	for (int tries = 0; tries < 50 && !a->stop; tries++) {
@@ -274,10 +322,10 @@ static int run_once(agent *a)
 			return 0;
 		if (ok && a->tree.failed && a->tree.busy == 0)
 			return EXIT_AWAY;
-		int64_t left = a->next_ms - sys_ticks_ms();
+		int64_t left = a->next_ms - agent_ticks_ms();
 		if (!ok && tries >= 3)
 			return EXIT_AWAY;
-		sys_sleep_ms(left > 0 ? (uint32_t)left : 1);
+		agent_sleep_ms(left > 0 ? (uint32_t)left : 1);
 		agent_tree_retry(a);
 	}
 	agent_say("%s", a->problem[0] ? a->problem : "some files are still being written");
@@ -304,11 +352,13 @@ static void heartbeat(agent *a)
 static int run_for_ever(agent *a)
 {
 	bool was_in_step = false, again = true;
-	int64_t beat_ms = sys_ticks_ms() + HEARTBEAT_MS, save_ms = 0, backoff = 500;
+	int64_t beat_ms = agent_ticks_ms() + HEARTBEAT_MS, save_ms = 0, backoff = 500;
 	uint32_t said = 0;
-	sys_thread(agent_news_run, a);
+	pthread_t news;
+	if (pthread_create(&news, NULL, agent_news_run, a) == 0)
+		pthread_detach(news);
 	while (!a->stop) {
-		if (again || !a->in_step || (a->next_ms && sys_ticks_ms() >= a->next_ms)) {
+		if (again || !a->in_step || (a->next_ms && agent_ticks_ms() >= a->next_ms)) {
 			bool ok = agent_sync(a);
 			if (!ok && was_in_step)
 				agent_say("waiting for the daemon: %s", a->problem);
@@ -316,11 +366,11 @@ static int run_for_ever(agent *a)
 				agent_say("%s", a->problem);
 			backoff = ok ? 500 : backoff * 2 < BACKOFF_MAX_MS ? backoff * 2 : BACKOFF_MAX_MS;
 			if (!ok)
-				a->next_ms = sys_ticks_ms() + backoff;
+				a->next_ms = agent_ticks_ms() + backoff;
 			was_in_step = a->in_step;
-			beat_ms = sys_ticks_ms() + HEARTBEAT_MS;
+			beat_ms = agent_ticks_ms() + HEARTBEAT_MS;
 		}
-		int64_t now = sys_ticks_ms(), until = a->next_ms && a->next_ms < beat_ms ? a->next_ms : beat_ms;
+		int64_t now = agent_ticks_ms(), until = a->next_ms && a->next_ms < beat_ms ? a->next_ms : beat_ms;
 		if (line_count != said) {
 			said = line_count;
 			write_status(a);
@@ -330,20 +380,19 @@ static int run_for_ever(agent *a)
 		}
 		if (a->stop)
 			break;
-		if (!agent_watch_wait(a->watch, until > now ? until - now : 0, on_changed, a))
-			agent_tree_touch(a, (hob_str){0});
+		wait_for_changes(a, until > now ? until - now : 0);
 		again = a->in_step;
 		/* Waits for the rest of the same save, such as the second half of a rename. */
-		agent_watch_wait(a->watch, COALESCE_MS, on_changed, a);
-		if (a->next_ms && sys_ticks_ms() >= a->next_ms) {
+		wait_for_changes(a, COALESCE_MS);
+		if (a->next_ms && agent_ticks_ms() >= a->next_ms) {
 			agent_tree_retry(a);
 			if (a->tree.failed)
 				agent_tree_touch(a, (hob_str){0});
 			again = true;
 		}
-		if (sys_ticks_ms() >= beat_ms && a->in_step) {
+		if (agent_ticks_ms() >= beat_ms && a->in_step) {
 			heartbeat(a);
-			beat_ms = sys_ticks_ms() + HEARTBEAT_MS;
+			beat_ms = agent_ticks_ms() + HEARTBEAT_MS;
 		}
 	}
 	agent_say("%s", a->problem);
@@ -355,7 +404,7 @@ int main(int argc, char **argv)
 {
 	static agent a;
 	hob_error error = {0};
-	const char *note = NULL;
+	const char *why = "--poll";
 	sys_begin(&argc, &argv);
 	if (argc == 2 && strcmp(argv[1], "status") == 0)
 		return print_status();
@@ -378,17 +427,17 @@ int main(int argc, char **argv)
 	else
 		sys_who(a.who, sizeof a.who);
 	a.fetch = agent_fetch_open(a.options.url, a.token, a.options.ca_file, &error);
-	bool ok = a.fetch && agent_tree_open(&a, &error);
-	if (ok && !a.options.once && !a.options.dry_run)
-		ok = (a.watch = agent_watch_open(a.folder, a.options.poll ? 2000 : 0, &note, &error)) != NULL;
-	if (!ok) {
+	if (!a.fetch || !agent_tree_open(&a, &error)) {
 		fprintf(stderr, "hob-agent: %s\n", error.context);
 		return EXIT_USAGE;
 	}
-	if (note)
-		agent_say("%s", note);
+	bool once = a.options.once || a.options.dry_run;
+	if (!once && !a.options.poll)
+		a.watch = agent_watch_open(a.folder, &why);
+	if (!once && !a.watch)
+		agent_say("looking every two seconds: %s", why);
 	agent_tree_touch(&a, (hob_str){0});
-	int code = a.watch ? run_for_ever(&a) : run_once(&a);
+	int code = once ? run_once(&a) : run_for_ever(&a);
 	agent_tree_save(&a);
 	write_status(&a);
 	agent_watch_close(a.watch);

@@ -68,13 +68,13 @@ static void wait_for_events(agent *a, agent_fetch *fetch, hob_buf *since)
 			hob_buf_put_str(since, hob_str_of(next));
 		}
 	} else if (!ok || status != 204) {
-		sys_sleep_ms(PAUSE_MS);
+		agent_sleep_ms(PAUSE_MS);
 	}
 	hob_buf_release(&target);
 	hob_buf_release(&answer);
 }
 
-void agent_news_run(void *user)
+void *agent_news_run(void *user)
 {
 	agent *a = user;
 	hob_buf since = {0};
@@ -82,6 +82,7 @@ void agent_news_run(void *user)
 	agent_fetch *fetch = agent_fetch_open(a->options.url, a->token, a->options.ca_file, &error);
 	while (fetch)
 		wait_for_events(a, fetch, &since);
+	return NULL;
 }
 
 int agent_news_once(agent *a)

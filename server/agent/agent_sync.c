@@ -190,7 +190,7 @@ static bool open_session(agent *a)
 	hob_json_put_u64(&body, "protocol", AGENT_PROTOCOL);
 	hob_json_put_str(&body, "base", hob_str_of(a->options.base));
 	hob_json_put_str(&body, "folder", hob_str_of(a->folder));
-	hob_json_put_u64(&body, "clock_ms", (uint64_t)sys_now_ms());
+	hob_json_put_u64(&body, "clock_ms", (uint64_t)agent_now_ms());
 	hob_json_close(&body, '}');
 	bool ok = take_picture(a, &p) && ask_mirror(a, "PUT", "session", &body, &status, &answer);
 	hob_sha256 theirs, mine = agent_tree_digest(p.files, p.count, 0);
@@ -287,7 +287,7 @@ static bool find_differences(agent *a, differences *out, int64_t *wait_ms)
 			if (from || pass == 1)
 				out->items[out->count++] = (difference){f, from};
 		}
-	int64_t now = sys_ticks_ms();
+	int64_t now = agent_ticks_ms();
 	/* Files of a folder that is itself gone, such as a renamed one, were not deleted. */
 	if (ok && gone_count > 0 && sys_look(a->folder, (hob_str){0}, NULL) != SYS_FOLDER) {
 		agent_tree_touch(a, (hob_str){0});
@@ -525,6 +525,6 @@ bool agent_sync(agent *a)
 		wait_at_most(&wait, RETRY_MS);
 	if (a->stale || a->tree.busy > 0)
 		wait_at_most(&wait, BUSY_MS);
-	a->next_ms = wait < 0 ? 0 : sys_ticks_ms() + wait;
+	a->next_ms = wait < 0 ? 0 : agent_ticks_ms() + wait;
 	return ok;
 }

@@ -287,14 +287,14 @@ static bool hash_once(agent *a, agent_file *f, bool *gone)
 	f->digest = digest;
 	f->stat = after;
 	f->hashed = true;
-	f->racy = sys_now_ms() - after.mtime_ns / 1000000 < RACY_MS;
+	f->racy = agent_now_ms() - after.mtime_ns / 1000000 < RACY_MS;
 	return true;
 }
 
 static void vanish(agent_file *f)
 {
 	if (f->on_disk)
-		f->gone_ms = sys_ticks_ms();
+		f->gone_ms = agent_ticks_ms();
 	f->on_disk = f->busy = false;
 }
 
@@ -373,6 +373,7 @@ static void on_item(void *user, hob_str name, sys_kind kind, const sys_stat *sta
 	hob_buf path = {0};
 	hob_buf_printf(&path, "%.*s%s%.*s", HOB_FMT(s->folder), s->folder.len > 0 ? "/" : "", HOB_FMT(name));
 	hob_str text = hob_buf_str(&path);
+	s->a->tree.failed = s->a->tree.failed || path.failed;
 	agent_file *f = kind == SYS_FILE ? find(&s->a->tree, text) : NULL;
 	if (f && f->on_disk) { /* known to be unchanged */
 		look_at_file(s->a, f, stat);
@@ -392,9 +393,11 @@ static void on_item(void *user, hob_str name, sys_kind kind, const sys_stat *sta
 static void scan_folder(agent *a, hob_str folder)
 {
 	scan s = {a, folder, {0}};
-	if (a->watch)
-		agent_watch_folder(a->watch, folder);
-	if (!sys_list(a->folder, folder, on_item, &s) && sys_look(a->folder, folder, NULL) == SYS_FOLDER)
+	if (a->watch && !a->options.poll && !agent_watch_folder(a->watch, folder)) {
+		agent_say("the system has no more watches (fs.inotify.max_user_watches): looking every two seconds");
+		a->options.poll = true;
+	}
+	if (!sys_list(a->folder, folder, on_item, &s) && sys_look(a->folder, folder, NULL) != SYS_NONE)
 		a->tree.failed = true;
 	a->tree.failed = a->tree.failed || s.folders.failed;
 	for (size_t at = 0; at < s.folders.size;) {
@@ -436,6 +439,14 @@ static void touch_file(agent *a, hob_str path, agent_file *f, const sys_stat *st
 		a->tree.failed = true;
 }
 
+/* Says it once. */
+static void fail(agent *a)
+{
+	if (!a->tree.failed)
+		agent_say("not everything below %s can be listed: nothing is deleted meanwhile", a->folder);
+	a->tree.failed = true;
+}
+
 /* A failure ends with the next look at everything: what a part shows says nothing of the rest. */
 static void touch_folder(agent *a, hob_str path)
 {
@@ -446,11 +457,13 @@ static void touch_folder(agent *a, hob_str path)
 	a->tree.failed = false;
 	if (path.len == 0 || may_send(a, path, NULL, true))
 		scan_folder(a, path);
-	if (!a->tree.failed)
+	bool failed = a->tree.failed;
+	a->tree.failed = failed_before;
+	if (failed)
+		fail(a);
+	else
 		vanish_below(a, path, false);
-	else if (!failed_before)
-		agent_say("not everything below %s can be listed: nothing is deleted meanwhile", a->folder);
-	a->tree.failed = a->tree.failed || (failed_before && path.len > 0);
+	a->tree.failed = failed || (failed_before && path.len > 0);
 }
 
 void agent_tree_touch(agent *a, hob_str path)
@@ -462,6 +475,10 @@ void agent_tree_touch(agent *a, hob_str path)
 	agent_file *f = find(&a->tree, path);
 	if (kind == SYS_FILE) {
 		touch_file(a, path, f, &stat);
+		return;
+	}
+	if (kind == SYS_UNKNOWN) {
+		fail(a);
 		return;
 	}
 	if (f)
@@ -485,8 +502,11 @@ void agent_tree_retry(agent *a)
 		sys_stat stat;
 		if (!f || !f->busy)
 			continue;
-		if (sys_look(a->folder, f->path, &stat) == SYS_FILE)
+		sys_kind kind = sys_look(a->folder, f->path, &stat);
+		if (kind == SYS_FILE)
 			look_at_file(a, f, &stat);
+		else if (kind == SYS_UNKNOWN)
+			a->tree.busy++;
 		else
 			vanish(f);
 	}

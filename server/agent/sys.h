@@ -1,4 +1,4 @@
-/* sys.h - the agent's system interface: files, clocks, a thread, the folder of its own files.
+/* sys.h - the agent's system interface: files and the folder of its own files.
  *
  * Paths are UTF-8 with '/', relative to the watched folder ("" = itself). Links, junctions and mount points
  * are never followed. On Windows, names are NFC on this side, long paths work, and a path that differs in
@@ -13,29 +13,26 @@ typedef struct sys_stat {
 	int64_t mtime_ns, ctime_ns;
 } sys_stat;
 
-typedef enum sys_kind { SYS_NONE, SYS_FILE, SYS_FOLDER, SYS_LINK, SYS_OTHER } sys_kind;
+/* UNKNOWN: a failure says nothing of the entry, which may be there. */
+typedef enum sys_kind { SYS_NONE, SYS_FILE, SYS_FOLDER, SYS_LINK, SYS_OTHER, SYS_UNKNOWN } sys_kind;
 
 /* Kind of the named entry, and its stat if it is a file. */
 sys_kind sys_look(const char *folder, hob_str path, sys_stat *out);
 /* Calls `item` for each name in a folder. `why` is the reason if the name cannot be sent (not valid Unicode),
- * else NULL. False: the folder cannot be listed. */
+ * else NULL. False: not all of the folder could be listed. */
 typedef void sys_item(void *user, hob_str name, sys_kind kind, const sys_stat *stat, const char *why);
 bool sys_list(const char *folder, hob_str path, sys_item *item, void *user);
 
 typedef struct sys_file sys_file;
-/* NULL: it is gone (*locked false), or another program is writing it or denies reading (*locked). */
+/* NULL: it is gone (*locked false), or it cannot be read now, for instance while another program writes it
+ * (*locked). */
 sys_file *sys_open(const char *folder, hob_str path, bool *locked);
 bool sys_stat_open(sys_file *file, sys_stat *out);
 bool sys_seek(sys_file *file, uint64_t to);
 int64_t sys_read(sys_file *file, void *out, size_t room); /* 0: end, -1: failed */
 void sys_close(sys_file *file);
 
-int64_t sys_now_ms(void);	/* the wall clock, Unix time */
-int64_t sys_ticks_ms(void); /* never set back */
-void sys_sleep_ms(uint32_t ms);
 void sys_who(char *out, size_t room); /* "anna@PC7" */
-bool sys_thread(void (*run)(void *user), void *user);
-void sys_hold(bool hold); /* the lock of the lines that threads print */
 
 /* The folder for the agent's own files, created if necessary. Never below the watched folder. */
 bool sys_state_folder(char *out, size_t room);

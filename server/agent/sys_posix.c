@@ -8,14 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifdef __APPLE__
@@ -49,12 +47,19 @@ static bool whole(const char *folder, hob_str path, char out[PATH_MAX])
 	return size > 0 && size < PATH_MAX;
 }
 
+static bool is_gone(int code)
+{
+	return code == ENOENT || code == ENOTDIR || code == ELOOP || code == ENAMETOOLONG;
+}
+
 sys_kind sys_look(const char *folder, hob_str path, sys_stat *out)
 {
 	char name[PATH_MAX];
 	struct stat info;
-	if (!whole(folder, path, name) || (path.len > 0 ? lstat(name, &info) : stat(name, &info)) != 0)
+	if (!whole(folder, path, name))
 		return SYS_NONE;
+	if ((path.len > 0 ? lstat(name, &info) : stat(name, &info)) != 0)
+		return is_gone(errno) ? SYS_NONE : SYS_UNKNOWN;
 	if (out)
 		*out = stat_of(&info);
 	return kind_of(&info);
@@ -67,37 +72,40 @@ bool sys_list(const char *folder, hob_str path, sys_item *item, void *user)
 	if (!open_folder)
 		return false;
 	struct dirent *entry;
+	bool all = true;
 	while (errno = 0, (entry = readdir(open_folder))) {
 		struct stat info;
 		hob_str text = hob_str_of(entry->d_name);
-		if (hob_str_equal(text, HOB_STR(".")) || hob_str_equal(text, HOB_STR("..")) ||
-			fstatat(dirfd(open_folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+		if (hob_str_equal(text, HOB_STR(".")) || hob_str_equal(text, HOB_STR("..")))
 			continue;
+		if (fstatat(dirfd(open_folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+			all = all && is_gone(errno);
+			continue;
+		}
 		sys_stat stat = stat_of(&info);
 		item(user, text, kind_of(&info), &stat, NULL);
 	}
-	bool ok = errno == 0;
+	all = all && errno == 0;
 	closedir(open_folder);
-	return ok;
+	return all;
 }
 
 sys_file *sys_open(const char *folder, hob_str path, bool *locked)
 {
 	char name[PATH_MAX];
 	struct stat info;
-	*locked = false;
 	int fd = whole(folder, path, name) ? open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
-	bool busy = fd < 0 && (errno == EACCES || errno == EPERM || errno == EBUSY || errno == EMFILE);
-	bool good = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+	bool known = fd >= 0 && fstat(fd, &info) == 0, good = known && S_ISREG(info.st_mode);
+	*locked = fd < 0 ? !is_gone(errno) : !known;
 #ifdef __linux__
-	busy = busy || (good && srv_is_being_written(fd, &info));
+	*locked = *locked || (good && srv_is_being_written(fd, &info));
 #endif
-	sys_file *file = good && !busy ? malloc(sizeof *file) : NULL;
-	*locked = busy;
+	sys_file *file = good && !*locked ? malloc(sizeof *file) : NULL;
 	if (file)
 		file->fd = fd;
 	else if (fd >= 0)
 		close(fd);
+	*locked = *locked || (good && !file);
 	return file;
 }
 
@@ -130,69 +138,12 @@ void sys_close(sys_file *file)
 	free(file);
 }
 
-static int64_t clock_ms(clockid_t clock)
-{
-	struct timespec now;
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-int64_t sys_now_ms(void)
-{
-	return clock_ms(CLOCK_REALTIME);
-}
-
-int64_t sys_ticks_ms(void)
-{
-	return clock_ms(CLOCK_MONOTONIC);
-}
-
-void sys_sleep_ms(uint32_t ms)
-{
-	struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
-	nanosleep(&time, NULL);
-}
-
 void sys_who(char *out, size_t room)
 {
 	char host[256] = "machine";
 	const struct passwd *user = getpwuid(getuid());
 	gethostname(host, sizeof host - 1);
 	snprintf(out, room, "%.100s@%.100s", user ? user->pw_name : "user", host);
-}
-
-typedef struct start {
-	void (*run)(void *user);
-	void *user;
-} start;
-
-static void *run_thread(void *user)
-{
-	start s = *(start *)user;
-	free(user);
-	s.run(s.user);
-	return NULL;
-}
-
-bool sys_thread(void (*run)(void *user), void *user)
-{
-	pthread_t thread;
-	start *s = malloc(sizeof *s);
-	if (!s)
-		return false;
-	*s = (start){run, user};
-	if (pthread_create(&thread, NULL, run_thread, s) != 0) {
-		free(s);
-		return false;
-	}
-	pthread_detach(thread);
-	return true;
-}
-
-void sys_hold(bool hold)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	(void)(hold ? pthread_mutex_lock : pthread_mutex_unlock)(&lock);
 }
 
 static bool make_folders(char *path)

@@ -1,6 +1,7 @@
 #include "sys.h"
 
 #include "wide.h"
+#include "windows_names.h"
 
 #include <shellapi.h>
 #include <stdio.h>
@@ -32,12 +33,8 @@ wchar_t *agent_wide_text(hob_str text)
 
 wchar_t *agent_wide_path(const char *folder, hob_str path)
 {
-	bool share = folder[0] == '/' && folder[1] == '/';
 	hob_buf text = {0};
-	hob_buf_printf(&text, "%s%s%s%.*s", share ? "//?/UNC" : "//?/", share ? folder + 1 : folder,
-				   path.len > 0 ? "/" : "", HOB_FMT(path));
-	for (size_t i = 0; i < text.size; i++)
-		text.data[i] = text.data[i] == '/' ? '\\' : text.data[i];
+	agent_put_long_path(&text, folder, path);
 	wchar_t *wide = text.failed ? NULL : agent_wide_text(hob_buf_str(&text));
 	hob_buf_release(&text);
 	return wide;
@@ -48,19 +45,7 @@ bool agent_put_narrow(hob_buf *out, const wchar_t *text, size_t length)
 	wchar_t composed[1024];
 	int size =
 		length > 0 && length < 512 ? NormalizeString(NormalizationC, text, (int)length, composed, 1024) : 0;
-	if (size > 0) {
-		text = composed;
-		length = (size_t)size;
-	}
-	int bytes = length > 0 ? WideCharToMultiByte(CP_UTF8, WC_ERR_INVALID_CHARS, text, (int)length, NULL, 0,
-												 NULL, NULL)
-						   : 0;
-	uint8_t *room = bytes > 0 ? hob_buf_grow(out, (size_t)bytes) : NULL;
-	if (room)
-		WideCharToMultiByte(CP_UTF8, 0, text, (int)length, (char *)room, bytes, NULL, NULL);
-	for (int i = 0; room && i < bytes; i++)
-		room[i] = room[i] == '\\' ? '/' : room[i];
-	return length == 0 || room;
+	return size > 0 ? agent_put_utf16(out, composed, (size_t)size) : agent_put_utf16(out, text, length);
 }
 
 /* ---- looking */
@@ -71,15 +56,9 @@ static int64_t unix_ns(FILETIME time)
 	return (ticks - epoch_ticks) * 100;
 }
 
-/* A reparse point that names another place is a link; others, such as files of OneDrive, open like any. */
 static sys_kind kind_of(const WIN32_FIND_DATAW *found)
 {
-	DWORD attributes = found->dwFileAttributes;
-	return attributes & FILE_ATTRIBUTE_REPARSE_POINT && IsReparseTagNameSurrogate(found->dwReserved0)
-			   ? SYS_LINK
-		   : attributes & FILE_ATTRIBUTE_DIRECTORY ? SYS_FOLDER
-		   : attributes & FILE_ATTRIBUTE_DEVICE	   ? SYS_OTHER
-												   : SYS_FILE;
+	return agent_kind_of(found->dwFileAttributes, found->dwReserved0);
 }
 
 static sys_stat stat_of(const WIN32_FIND_DATAW *found)
@@ -157,6 +136,12 @@ bool agent_spelled(const char *folder, hob_str path, hob_buf *out)
 	return !out->failed && hob_str_equal(hob_buf_str(out), path);
 }
 
+static bool is_gone(DWORD code)
+{
+	return code == ERROR_FILE_NOT_FOUND || code == ERROR_PATH_NOT_FOUND || code == ERROR_INVALID_NAME ||
+		   code == ERROR_DIRECTORY;
+}
+
 sys_kind sys_look(const char *folder, hob_str path, sys_stat *out)
 {
 	WIN32_FIND_DATAW found;
@@ -168,12 +153,13 @@ sys_kind sys_look(const char *folder, hob_str path, sys_stat *out)
 																							  : SYS_NONE;
 	}
 	hob_buf spelled = {0};
+	SetLastError(ERROR_FILE_NOT_FOUND);
 	wchar_t *wide = find_path(folder, path, &spelled, &found);
-	bool same = wide && hob_str_equal(hob_buf_str(&spelled), path);
+	bool gone = wide || is_gone(GetLastError()), same = wide && hob_str_equal(hob_buf_str(&spelled), path);
 	hob_buf_release(&spelled);
 	free(wide);
 	if (!same)
-		return SYS_NONE;
+		return gone ? SYS_NONE : SYS_UNKNOWN;
 	if (out)
 		*out = stat_of(&found);
 	return kind_of(&found);
@@ -230,7 +216,7 @@ sys_file *sys_open(const char *folder, hob_str path, bool *locked)
 	free(wide);
 	hob_buf_release(&spelled);
 	sys_file *file = handle != INVALID_HANDLE_VALUE ? malloc(sizeof *file) : NULL;
-	*locked = is_file && !file && code != ERROR_FILE_NOT_FOUND && code != ERROR_PATH_NOT_FOUND;
+	*locked = is_file && !file && !is_gone(code);
 	if (file)
 		file->handle = handle;
 	return file;
@@ -266,25 +252,6 @@ void sys_close(sys_file *file)
 	free(file);
 }
 
-/* ---- clocks, names, threads */
-
-int64_t sys_now_ms(void)
-{
-	FILETIME now;
-	GetSystemTimeAsFileTime(&now);
-	return unix_ns(now) / 1000000;
-}
-
-int64_t sys_ticks_ms(void)
-{
-	return (int64_t)GetTickCount64();
-}
-
-void sys_sleep_ms(uint32_t ms)
-{
-	Sleep(ms);
-}
-
 void sys_who(char *out, size_t room)
 {
 	wchar_t user[256] = L"user", host[256] = L"machine";
@@ -297,38 +264,6 @@ void sys_who(char *out, size_t room)
 	good = agent_put_narrow(&text, host, wcslen(host)) && good;
 	snprintf(out, room, "%.*s", good ? (int)text.size : 4, good ? (const char *)text.data : "user");
 	hob_buf_release(&text);
-}
-
-typedef struct start {
-	void (*run)(void *user);
-	void *user;
-} start;
-
-static DWORD WINAPI run_thread(void *user)
-{
-	start s = *(start *)user;
-	free(user);
-	s.run(s.user);
-	return 0;
-}
-
-bool sys_thread(void (*run)(void *user), void *user)
-{
-	start *s = malloc(sizeof *s);
-	if (s)
-		*s = (start){run, user};
-	HANDLE thread = s ? CreateThread(NULL, 0, run_thread, s, 0, NULL) : NULL;
-	if (thread)
-		CloseHandle(thread);
-	else
-		free(s);
-	return thread != NULL;
-}
-
-void sys_hold(bool hold)
-{
-	static SRWLOCK lock = SRWLOCK_INIT;
-	(hold ? AcquireSRWLockExclusive : ReleaseSRWLockExclusive)(&lock);
 }
 
 /* ---- own files */

@@ -1,7 +1,5 @@
 #include "agent_watch.h"
 
-#include "sys.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -19,28 +17,23 @@ enum {
 
 struct agent_watch {
 	int fd;
-	uint32_t poll_ms; /* 0: events */
-	int64_t next_ms;
 	const char *folder;
 	char **paths; /* by watch descriptor */
 	int room;
 };
 
-agent_watch *agent_watch_open(const char *folder, uint32_t poll_ms, const char **note, hob_error *err)
+agent_watch *agent_watch_open(const char *folder, const char **why)
 {
 	agent_watch *watch = calloc(1, sizeof *watch);
-	if (!watch) {
-		(void)!hob_fail(err, MEMORY, "no memory left to watch");
+	*why = "the system gives no events";
+	if (!watch)
 		return NULL;
-	}
 	watch->folder = folder;
-	watch->poll_ms = poll_ms;
-	watch->fd = poll_ms ? -1 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (watch->fd < 0) {
-		watch->poll_ms = poll_ms ? poll_ms : 2000;
-		*note = "looking every two seconds";
-	}
-	return watch;
+	watch->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (watch->fd >= 0 && inotify_add_watch(watch->fd, folder, MASK | ROOT_MASK) >= 0)
+		return watch;
+	agent_watch_close(watch);
+	return NULL;
 }
 
 void agent_watch_close(agent_watch *watch)
@@ -55,42 +48,25 @@ void agent_watch_close(agent_watch *watch)
 	free(watch);
 }
 
-/* From now on, polls everything. */
-static void give_up(agent_watch *watch)
-{
-	fprintf(stderr,
-			"hob-agent: the system has no more watches (fs.inotify.max_user_watches); looking every two "
-			"seconds\n");
-	watch->poll_ms = 2000;
-	close(watch->fd);
-	watch->fd = -1;
-}
-
-void agent_watch_folder(agent_watch *watch, hob_str path)
+bool agent_watch_folder(agent_watch *watch, hob_str path)
 {
 	char whole[PATH_MAX];
-	if (watch->fd < 0)
-		return;
 	snprintf(whole, sizeof whole, "%s/%.*s", watch->folder, HOB_FMT(path));
 	int wd = inotify_add_watch(watch->fd, whole, MASK | (path.len == 0 ? ROOT_MASK : 0));
-	if (wd < 0) {
-		if (errno == ENOSPC || errno == ENOMEM)
-			give_up(watch);
-		return;
-	}
+	if (wd < 0)
+		return errno != ENOSPC && errno != ENOMEM;
 	if (wd >= watch->room) {
 		int room = wd * 2 + 64;
 		char **bigger = realloc(watch->paths, (size_t)room * sizeof *bigger);
-		if (!bigger) {
-			give_up(watch);
-			return;
-		}
+		if (!bigger)
+			return false;
 		memset(bigger + watch->room, 0, (size_t)(room - watch->room) * sizeof *bigger);
 		watch->paths = bigger;
 		watch->room = room;
 	}
 	free(watch->paths[wd]);
 	watch->paths[wd] = strndup(path.data ? path.data : "", path.len);
+	return watch->paths[wd] != NULL;
 }
 
 static bool take_event(agent_watch *watch, const struct inotify_event *event, agent_changed *changed,
@@ -110,44 +86,29 @@ static bool take_event(agent_watch *watch, const struct inotify_event *event, ag
 	}
 	if (event->mask & (IN_DELETE_SELF | IN_MOVE_SELF))
 		return folder[0] != 0;
-	/* A created file is checked when it is closed, but a link to a file is complete at once. */
-	if ((event->mask & IN_CREATE) && !(event->mask & IN_ISDIR)) {
-		sys_stat stat;
-		hob_buf path = {0};
-		hob_buf_printf(&path, "%s%s%s", folder, folder[0] ? "/" : "", event->len > 0 ? event->name : "");
-		bool empty = sys_look(watch->folder, hob_buf_str(&path), &stat) != SYS_FILE || stat.size == 0;
-		hob_buf_release(&path);
-		if (empty)
-			return true;
-	}
 	hob_buf path = {0};
 	hob_buf_printf(&path, "%s%s%s", folder, folder[0] ? "/" : "", event->len > 0 ? event->name : "");
-	/* Attribute changes of the folder itself are ignored. */
-	if (event->len > 0 && !((event->mask & IN_ATTRIB) && (event->mask & IN_ISDIR)))
+	/* A created file is checked when it is closed, but a link to a file is complete at once. Changes of the
+	 * attributes of a folder are ignored. */
+	sys_stat stat;
+	bool is_folder = event->mask & IN_ISDIR;
+	bool early = (event->mask & IN_CREATE) && !is_folder &&
+				 (sys_look(watch->folder, hob_buf_str(&path), &stat) != SYS_FILE || stat.size == 0);
+	if (!early && event->len > 0 && !((event->mask & IN_ATTRIB) && is_folder))
 		changed(user, hob_buf_str(&path));
 	hob_buf_release(&path);
 	return true;
 }
 
-bool agent_watch_wait(agent_watch *watch, int64_t ms, agent_changed *changed, void *user)
+bool agent_watch_wait(agent_watch *watch, uint32_t ms, agent_changed *changed, void *user)
 {
-	if (watch->fd < 0) {
-		int64_t left = watch->next_ms - sys_ticks_ms();
-		bool due = left <= ms || ms < 0;
-		poll(NULL, 0, (int)(due ? left > 0 ? left : 0 : ms));
-		if (due) {
-			watch->next_ms = sys_ticks_ms() + watch->poll_ms;
-			changed(user, (hob_str){0});
-		}
-		return true;
-	}
 	struct pollfd one = {.fd = watch->fd, .events = POLLIN};
-	if (poll(&one, 1, ms < 0 ? -1 : ms > INT_MAX ? INT_MAX : (int)ms) <= 0)
+	if (poll(&one, 1, ms > INT_MAX ? INT_MAX : (int)ms) <= 0)
 		return true;
 	_Alignas(struct inotify_event) char bytes[EVENTS_BYTES];
 	ssize_t size = read(watch->fd, bytes, sizeof bytes);
-	bool there = true;
-	for (ssize_t at = 0; at < size && watch->fd >= 0;) {
+	bool there = size >= 0 || errno == EAGAIN || errno == EINTR;
+	for (ssize_t at = 0; at < size;) {
 		const struct inotify_event *event = (const struct inotify_event *)(const void *)(bytes + at);
 		there = take_event(watch, event, changed, user) && there;
 		at += (ssize_t)(sizeof *event + event->len);

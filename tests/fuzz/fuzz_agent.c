@@ -6,14 +6,37 @@
  * Input: answers, each a byte that selects the status and a body up to a NUL; '@' and a digit in a body are
  * the digest of a file. The folder has five files, one of which changes. Nothing but the agent's own files is
  * written, and requests stay requests. */
+#include <stdint.h>
+#include <time.h>
+
 int agent_program(int argc, char **argv);
+static int64_t clock_ms_now;
+
+static int fuzz_clock(clockid_t clock, struct timespec *now)
+{
+	int64_t ms = clock_ms_now + (clock == CLOCK_REALTIME ? 1700000000000 : 0);
+	*now = (struct timespec){ms / 1000, ms % 1000 * 1000000};
+	return 0;
+}
+
+static int fuzz_sleep(const struct timespec *span, struct timespec *rest)
+{
+	(void)rest;
+	clock_ms_now += span->tv_sec * 1000 + span->tv_nsec / 1000000 + 1;
+	return 0;
+}
+
 #define main agent_program
+/* Time passes only while the agent sleeps. */
+#define clock_gettime(clock, now) fuzz_clock(clock, now)
+#define nanosleep(...)			  fuzz_sleep(__VA_ARGS__)
 #include "server/agent/agent_main.c"
 #undef main
 #include "core/client/client_events.c"
 #include "server/agent/agent_news.c"
 #include "server/agent/agent_sync.c"
 #include "server/agent/agent_tree.c"
+#include "server/agent/watch_poll.c"
 
 #include <assert.h>
 
@@ -32,7 +55,6 @@ struct sys_file {
 };
 
 static hob_str rest;
-static int64_t clock_ms;
 static uint32_t sent_lists, looks;
 
 /* ---- the system */
@@ -118,35 +140,9 @@ void sys_close(sys_file *file)
 	free(file);
 }
 
-int64_t sys_now_ms(void)
-{
-	return 1700000000000 + clock_ms;
-}
-
-int64_t sys_ticks_ms(void)
-{
-	return clock_ms;
-}
-
-void sys_sleep_ms(uint32_t ms)
-{
-	clock_ms += ms + 1;
-}
-
 void sys_who(char *out, size_t room)
 {
 	snprintf(out, room, "anna@PC7");
-}
-
-bool sys_thread(void (*run)(void *user), void *user)
-{
-	(void)run, (void)user;
-	return true;
-}
-
-void sys_hold(bool hold)
-{
-	(void)hold;
 }
 
 bool sys_state_folder(char *out, size_t room)
@@ -183,28 +179,6 @@ bool sys_whole_path(const char *path, char *out, size_t room)
 void sys_begin(int *argc, char ***argv)
 {
 	(void)argc, (void)argv;
-}
-
-agent_watch *agent_watch_open(const char *folder, uint32_t poll_ms, const char **note, hob_error *err)
-{
-	(void)folder, (void)poll_ms, (void)note, (void)err;
-	return NULL;
-}
-
-void agent_watch_close(agent_watch *watch)
-{
-	(void)watch;
-}
-
-void agent_watch_folder(agent_watch *watch, hob_str path)
-{
-	(void)watch, (void)path;
-}
-
-bool agent_watch_wait(agent_watch *watch, int64_t ms, agent_changed *changed, void *user)
-{
-	(void)watch, (void)ms, (void)changed, (void)user;
-	return true;
 }
 
 /* ---- the daemon */
@@ -280,7 +254,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						   .once = true,
 						   .yes = data[0] & 1,
 						   .dry_run = data[0] & 2}};
-	clock_ms = 0;
+	clock_ms_now = 0;
 	looks = 0;
 	rest = (hob_str){(const char *)data + 1, size - 1};
 	if (agent_tree_open(&a, &error)) {

@@ -3,6 +3,7 @@ gcc-mingw-w64-x86-64 and wine64. tests/README.md lists what Wine cannot show."""
 import os
 import pathlib
 import shutil
+import ssl
 import subprocess
 import unittest
 
@@ -28,10 +29,10 @@ def setUpModule():
     if not EXE.exists():
         EXE = folder / "hob-agent.exe"
         subprocess.run(["sh", PROJECT / "docker/agent_windows.sh", EXE], check=True)
-    for name, more in (("edits", ()), ("rules", RULES)):
+    for name, more in (("integration/rogue/windows_edits", ("-lcrypt32",)), ("unit/base/windows_rules", RULES)):
         subprocess.run(["x86_64-w64-mingw32-gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Wno-format", "-Wno-format-extra-args", "-D_WIN32_WINNT=0x0601",
-                        "-DUNICODE", "-D_UNICODE", "-D__USE_MINGW_ANSI_STDIO=1", "-I.", "-include", "server/agent/memmem.h", "-static", "-o", folder / f"{name}.exe",
-                        f"tests/integration/rogue/windows_{name}.c", *more], check=True, cwd=PROJECT)
+                        "-DUNICODE", "-D_UNICODE", "-D__USE_MINGW_ANSI_STDIO=1", "-I.", "-include", "server/agent/memmem.h", "-static", "-o", folder / f"{name.rpartition('_')[2]}.exe",
+                        f"tests/{name}.c", *more], check=True, cwd=PROJECT)
     subprocess.run([WINE, EXE, "--version"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # makes the drive
     Windows.edits = folder / "edits.exe"
 
@@ -69,6 +70,13 @@ class Windows(test_agent.Agent):
         self.saved[test_agent.hashlib.sha256(text.encode()).hexdigest()] = len(text)
         self.do("begin", self.at(path), 0, text[:len(text) // 2])
         self.do("end", text[len(text) // 2:], 0)
+
+    untrusted, misnamed, no_tls = ("trust its certificate", "certmgr"), ("not for this name", "a name that it was made for"), ("does not speak TLS", "http://")
+
+    def trust(self, certificate):
+        """Trusted by the user of Windows, as certmgr does it."""
+        self.do("trust", ssl.PEM_cert_to_DER_cert(certificate.read_text()).hex())
+        return ()
 
     def test_random_edits_with_kills_of_either_side(self):
         """By events, without folders that move: Wine 8 tells nothing of what happens in those afterwards."""

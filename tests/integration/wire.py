@@ -16,13 +16,13 @@ class Wire:
     round trip later, and all behind them, as TCP delivers them. `up` and `down` are bytes by kind of request; `blobs` has for
     each digest [bytes of its first upload, bytes sent again]."""
 
-    def __init__(self, port, delay=0.0, loss=0.0, seed=0):
+    def __init__(self, port, delay=0.0, loss=0.0, seed=0, host="127.0.0.1"):
         self.target, self.delay, self.loss, self.dice = port, delay, loss, random.Random(seed)
         self.up, self.down, self.blobs = collections.Counter(), collections.Counter(), {}
         self.requests, self.cuts, self.open = collections.Counter(), 0, set()
         self.budget = {"up": None, "down": None}  # bytes until a cut
         self.closed = False  # refuses connections
-        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.socket = socket.create_server((host, 0))
         self.port = self.socket.getsockname()[1]
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self._run, daemon=True)

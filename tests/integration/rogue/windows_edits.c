@@ -7,6 +7,7 @@
 #include <string.h>
 #include <windows.h>
 
+#include <wincrypt.h>
 #include <winioctl.h>
 
 enum { LINE = 65536, HELD = 8 };
@@ -85,6 +86,19 @@ static BOOL junction(const char *path, const char *target)
 	return ok;
 }
 
+/* Adds a certificate, DER in hexadecimal digits, to those that the user trusts, as certmgr does. */
+static BOOL trust(const char *digits)
+{
+	static BYTE bytes[LINE / 2];
+	DWORD size = 0;
+	for (unsigned value; size < sizeof bytes && sscanf(digits, "%2x", &value) == 1; digits += 2)
+		bytes[size++] = (BYTE)value;
+	HCERTSTORE store = CertOpenSystemStoreW(0, L"ROOT");
+	BOOL ok = store && CertAddEncodedCertificateToStore(store, X509_ASN_ENCODING, bytes, size,
+														CERT_STORE_ADD_REPLACE_EXISTING, NULL);
+	return ok && CertCloseStore(store, 0);
+}
+
 static BOOL run(char **f, int count)
 {
 	const char *verb = f[0], *a = count > 1 ? f[1] : "", *b = count > 2 ? f[2] : "";
@@ -112,6 +126,8 @@ static BOOL run(char **f, int count)
 			   INVALID_HANDLE_VALUE;
 	if (strcmp(verb, "end") == 0) /* TEXT SLOT: of begin or lock */
 		return (!a[0] || put(held[slot], a)) && CloseHandle(held[slot]);
+	if (strcmp(verb, "trust") == 0)
+		return trust(a);
 	if (strcmp(verb, "junction") == 0)
 		return junction(a, b);
 	SetLastError(ERROR_INVALID_FUNCTION);
