@@ -215,7 +215,7 @@ char *hobc_put_escaped(char *at, const char *end, const char *text, const char *
 			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr(kept, c);
 		if (end - at < 4)
 			return NULL;
-		at += sprintf(at, plain ? "%c" : "%%%02X", (uint8_t)c);
+		at += snprintf(at, 4, plain ? "%c" : "%%%02X", (uint8_t)c);
 	}
 	*at = 0;
 	return at;
