@@ -20,7 +20,6 @@
 #include "../scene/model_edit.h"
 #include "../settings/cook_key.h"
 #include "../settings/rules.h"
-#include "../texture/environment_bake.h"
 #include "../texture/texture.h"
 
 #include <math.h>

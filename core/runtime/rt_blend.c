@@ -1,4 +1,4 @@
-#include "rt_pose.h"
+#include "rt_private.h"
 
 #include "rt_math.h"
 

@@ -4,21 +4,26 @@
 
 #include <string.h>
 
-/* Sizes of the reference converter's records, and the offsets of their fields. */
+/* The reference converter's records. */
+typedef struct classic_mesh {
+	uint32_t lod_count, stream_count, index_offset, vertex_offset, vertex_count;
+	/* The converter may write eight levels; the end of the last is then in the field after the array. */
+	uint32_t lod_offsets[9], unused[7], element_size, more[7];
+} classic_mesh;
+
+typedef struct classic_material {
+	float emissive[4], base_color[4], roughness[4], transparency, alpha_test, metallic;
+	uint32_t flags;
+	uint64_t maps[5], unused;
+} classic_material;
+
 enum {
 	MESH_HEADER = 20,
-	MESH_SIZE = 116,
-	MESH_LOD_COUNT = 0,
-	MESH_STREAM_COUNT = 4,
-	MESH_INDEX_OFFSET = 8,
-	MESH_VERTEX_OFFSET = 12,
-	MESH_VERTEX_COUNT = 16,
-	MESH_LOD_OFFSETS = 20,
-	MESH_ELEMENT_SIZE = 84,
-	MESH_LODS = 8, /* the converter may write eight; the end of the last is then after the array */
+	MESH_SIZE = sizeof(classic_mesh),
+	MESH_LODS = 8,
 	BOX_SIZE = 24,
 	VERTEX_SIZE = 32,
-	MATERIAL_SIZE = 112,
+	MATERIAL_SIZE = sizeof(classic_material),
 	NODE_SIZE = 64 + 64 + 20
 };
 
@@ -31,6 +36,11 @@ static uint32_t load_u32(const uint8_t *p)
 	uint32_t value;
 	memcpy(&value, p, sizeof value);
 	return value;
+}
+
+static const classic_mesh *classic_mesh_at(const rt_classic *f, uint32_t index)
+{
+	return (const classic_mesh *)(const void *)(f->meshes + (size_t)index * MESH_SIZE);
 }
 
 /* ---- sizes */
@@ -203,7 +213,7 @@ void hob_rt_classic_lay_out(rt_asset *a, rt_memory *memory)
 	a->pub.scene_count = 1;
 	uint64_t lods = 0;
 	for (uint32_t i = 0; i < f->mesh_count; i++) {
-		uint32_t count = load_u32(f->meshes + (size_t)i * MESH_SIZE + MESH_LOD_COUNT);
+		uint32_t count = classic_mesh_at(f, i)->lod_count;
 		lods += count <= MESH_LODS ? count : 0;
 	}
 	a->meshes = RT_TAKE(memory, hob_rt_mesh, f->mesh_count);
@@ -292,53 +302,38 @@ static bool fill_names(rt_asset *a, uint64_t *offsets, hob_rt_error *error)
 
 /* ---- materials */
 
-static uint32_t add_texture(hob_pk_texref *refs, uint32_t index, const uint8_t *map, uint32_t image_count,
-							uint8_t slot)
-{
-	uint64_t image;
-	memcpy(&image, map, sizeof image);
-	hob_pk_texref *ref = &refs[index];
-	ref->image = image < image_count ? (uint32_t)image : HOB_PK_NONE;
-	ref->sampler = HOB_PK_NONE;
-	ref->slot = slot;
-	ref->scale[0] = ref->scale[1] = 1;
-	return image < image_count ? index : HOB_PK_NONE;
-}
-
 static void fill_material(const rt_asset *a, uint32_t index, hob_pk_material *out)
 {
-	const rt_classic *f = &a->files;
-	const uint8_t *from = f->materials + (size_t)index * MATERIAL_SIZE;
-	static const struct {
-		uint8_t slot, offset;
-	} maps[] = {
-		{HOB_PK_SLOT_OCCLUSION, 64},   {HOB_PK_SLOT_EMISSIVE, 72}, {HOB_PK_SLOT_BASE_COLOR, 80},
-		{HOB_PK_SLOT_METAL_ROUGH, 88}, {HOB_PK_SLOT_NORMAL, 96},
-	};
-	float roughness[4], emissive[4];
-	memcpy(emissive, from, sizeof emissive);
-	memcpy(out->base_color, from + 16, sizeof out->base_color);
-	memcpy(roughness, from + 32, sizeof roughness);
-	memcpy(&out->transparency, from + 48, sizeof out->transparency);
-	memcpy(&out->alpha_test, from + 52, sizeof out->alpha_test);
-	memcpy(&out->metallic, from + 56, sizeof out->metallic);
-	memcpy(&out->flags, from + 60, sizeof out->flags);
-	memcpy(out->emissive, emissive, sizeof out->emissive);
-	memcpy(out->aniso_roughness, roughness, sizeof out->aniso_roughness);
-	out->roughness = roughness[0];
-	out->flags &= HOB_PK_MATERIAL_CAST_SHADOW | HOB_PK_MATERIAL_RECEIVE_SHADOW | HOB_PK_MATERIAL_TRANSPARENT;
+	static const uint8_t slots[5] = {HOB_PK_SLOT_OCCLUSION, HOB_PK_SLOT_EMISSIVE, HOB_PK_SLOT_BASE_COLOR,
+									 HOB_PK_SLOT_METAL_ROUGH, HOB_PK_SLOT_NORMAL};
+	classic_material from;
+	memcpy(&from, a->files.materials + (size_t)index * MATERIAL_SIZE, sizeof from);
+	memcpy(out->base_color, from.base_color, sizeof out->base_color);
+	memcpy(out->emissive, from.emissive, sizeof out->emissive);
+	memcpy(out->aniso_roughness, from.roughness, sizeof out->aniso_roughness);
+	out->transparency = from.transparency;
+	out->alpha_test = out->alpha_cutoff = from.alpha_test;
+	out->metallic = from.metallic;
+	out->roughness = from.roughness[0];
+	out->flags = from.flags &
+				 (HOB_PK_MATERIAL_CAST_SHADOW | HOB_PK_MATERIAL_RECEIVE_SHADOW | HOB_PK_MATERIAL_TRANSPARENT);
 	if (out->flags & HOB_PK_MATERIAL_TRANSPARENT)
 		out->flags |= HOB_PK_MATERIAL_BLEND;
 	else if (out->alpha_test > 0)
 		out->flags |= HOB_PK_MATERIAL_MASK;
-	out->alpha_cutoff = out->alpha_test;
 	out->emissive_strength = out->normal_scale = out->occlusion_strength = 1;
 	out->ior = 1.5f;
 	out->specular = out->specular_color[0] = out->specular_color[1] = out->specular_color[2] = 1;
 	memset(out->textures, 0xFF, sizeof out->textures);
-	for (uint32_t i = 0; i < 5; i++)
-		out->textures[maps[i].slot] = add_texture(WRITABLE(hob_pk_texref, a->texrefs), index * 5 + i,
-												  from + maps[i].offset, f->image_count, maps[i].slot);
+	for (uint32_t i = 0; i < 5; i++) {
+		hob_pk_texref *ref = WRITABLE(hob_pk_texref, a->texrefs) + index * 5 + i;
+		bool there = from.maps[i] < a->files.image_count;
+		ref->image = there ? (uint32_t)from.maps[i] : HOB_PK_NONE;
+		ref->sampler = HOB_PK_NONE;
+		ref->slot = slots[i];
+		ref->scale[0] = ref->scale[1] = 1;
+		out->textures[slots[i]] = there ? index * 5 + i : HOB_PK_NONE;
+	}
 }
 
 static void fill_materials(rt_asset *a, uint64_t *offsets)
@@ -398,14 +393,13 @@ static void fill_box(const uint8_t *box, hob_rt_mesh *out)
 static bool fill_mesh(rt_asset *a, uint32_t index, uint32_t *lod_count, uint64_t *left, hob_rt_error *error)
 {
 	const rt_classic *f = &a->files;
-	const uint8_t *from = f->meshes + (size_t)index * MESH_SIZE;
+	const classic_mesh *from = classic_mesh_at(f, index);
 	hob_rt_mesh *to = &a->meshes[index];
-	uint32_t lods = load_u32(from + MESH_LOD_COUNT), first = load_u32(from + MESH_INDEX_OFFSET);
-	uint32_t vertex = load_u32(from + MESH_VERTEX_OFFSET), vertices = load_u32(from + MESH_VERTEX_COUNT);
-	if (load_u32(from + MESH_STREAM_COUNT) != 1 || load_u32(from + MESH_ELEMENT_SIZE) != VERTEX_SIZE)
+	uint32_t lods = from->lod_count, first = from->index_offset, vertex = from->vertex_offset;
+	if (from->stream_count != 1 || from->element_size != VERTEX_SIZE)
 		return hob_rt_fail(error, HOB_RT_UNSUPPORTED,
 						   "%u streams with vertices of %u bytes; the first edition has 1 of 32",
-						   load_u32(from + MESH_STREAM_COUNT), load_u32(from + MESH_ELEMENT_SIZE));
+						   from->stream_count, from->element_size);
 	if (lods > MESH_LODS || first > f->index_count || vertex > f->vertex_count)
 		return hob_rt_fail(error, HOB_RT_CORRUPT, "%u levels, indices from %u of %u, vertices from %u of %u",
 						   lods, first, f->index_count, vertex, f->vertex_count);
@@ -413,7 +407,7 @@ static bool fill_mesh(rt_asset *a, uint32_t index, uint32_t *lod_count, uint64_t
 	uint32_t room = f->vertex_count - vertex;
 	to->name = "";
 	to->material = HOB_RT_NONE;
-	to->vertex_count = vertices < room ? vertices : room;
+	to->vertex_count = from->vertex_count < room ? from->vertex_count : room;
 	to->stream_count = 1;
 	to->streams[0].data = f->vertices + (size_t)vertex * VERTEX_SIZE;
 	to->streams[0].stride = VERTEX_SIZE;
@@ -428,8 +422,7 @@ static bool fill_mesh(rt_asset *a, uint32_t index, uint32_t *lod_count, uint64_t
 	fill_box(f->boxes + (size_t)index * BOX_SIZE, to);
 	for (uint32_t l = 0; l < lods; l++) {
 		hob_rt_lod *lod = &a->lods[(*lod_count)++];
-		uint32_t begin = load_u32(from + MESH_LOD_OFFSETS + l * 4),
-				 end = load_u32(from + MESH_LOD_OFFSETS + l * 4 + 4);
+		uint32_t begin = from->lod_offsets[l], end = from->lod_offsets[l + 1];
 		if (begin > end || end > f->index_count - first)
 			return hob_rt_fail(error, HOB_RT_CORRUPT, "level %u has indices %u to %u of %u", l, begin, end,
 							   f->index_count - first);

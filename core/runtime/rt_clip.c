@@ -1,5 +1,4 @@
-#include "rt_instance.h"
-#include "rt_pose.h"
+#include "rt_private.h"
 
 #include "rt_math.h"
 
@@ -298,14 +297,23 @@ static void sample_rotation(const curve_t *curve, const place_t *place, uint32_t
 		pose->rotation[i][slot] = q[i];
 }
 
+static place_t open_curve(const rt_asset *a, uint32_t index, double time, uint32_t *cursor, curve_t *out)
+{
+	const hob_pk_sampler *sampler = RT_AT(hob_pk_sampler, a->clip_samplers, index);
+	out->values = RT_AT(float, a->values, sampler->value_first);
+	out->components = sampler->components;
+	out->interpolation = sampler->interpolation;
+	out->unit = a->unit_curves[index] != 0;
+	return find_place(RT_AT(float, a->times, sampler->time_first), sampler->key_count, time,
+					  sampler->interpolation == HOB_PK_STEP, cursor);
+}
+
 void hob_rt_sample(const hob_rt_asset *asset, uint32_t clip_index, double time, uint32_t *cursors,
 				   hob_rt_pose *pose)
 {
 	const rt_asset *a = RT_ASSET(asset);
 	assert(clip_index < asset->clip_count && pose->asset == asset);
 	const hob_rt_clip *clip = &asset->clips[clip_index];
-	const float *times = (const float *)(const void *)a->times.data;
-	const float *values = (const float *)(const void *)a->values.data;
 	batch_t batch;
 	batch.count = 0;
 	if (!(fabs(time) <= 1e300))
@@ -316,11 +324,8 @@ void hob_rt_sample(const hob_rt_asset *asset, uint32_t clip_index, double time, 
 		uint32_t slot = a->channel_slots[clip->channel_first + i], none = 0;
 		if (slot == HOB_RT_NONE)
 			continue;
-		const hob_pk_sampler *sampler = RT_AT(hob_pk_sampler, a->clip_samplers, channel->sampler);
-		curve_t curve = {values + sampler->value_first, sampler->components, sampler->interpolation,
-						 a->unit_curves[channel->sampler] != 0};
-		place_t place = find_place(times + sampler->time_first, sampler->key_count, time,
-								   sampler->interpolation == HOB_PK_STEP, cursors ? &cursors[i] : &none);
+		curve_t curve;
+		place_t place = open_curve(a, channel->sampler, time, cursors ? &cursors[i] : &none, &curve);
 		if (channel->path == HOB_PK_PATH_ROTATION) {
 			sample_rotation(&curve, &place, slot, &batch, pose);
 		} else if (channel->path == HOB_PK_PATH_WEIGHTS) {
@@ -335,15 +340,13 @@ void hob_rt_sample(const hob_rt_asset *asset, uint32_t clip_index, double time, 
 	for (uint32_t i = hob_rt_search(a->properties, offsetof(hob_pk_property_channel, clip), clip_index);
 		 i < a->properties.count; i++) {
 		const hob_pk_property_channel *channel = RT_AT(hob_pk_property_channel, a->properties, i);
-		const hob_pk_sampler *sampler = RT_AT(hob_pk_sampler, a->clip_samplers, channel->sampler);
 		uint32_t none = 0;
+		curve_t curve;
 		if (channel->clip != clip_index)
 			break;
 		if (a->property_slots[i] == HOB_RT_NONE)
 			continue;
-		curve_t curve = {values + sampler->value_first, sampler->components, sampler->interpolation, false};
-		place_t place = find_place(times + sampler->time_first, sampler->key_count, time,
-								   sampler->interpolation == HOB_PK_STEP, &none);
+		place_t place = open_curve(a, channel->sampler, time, &none, &curve);
 		evaluate(&curve, &place, 0, curve.components, pose->weights + a->property_slots[i]);
 	}
 	if (batch.count > 0)

@@ -132,6 +132,38 @@ typedef struct rt_asset {
 
 #define RT_ASSET(asset) ((const rt_asset *)(const void *)(asset))
 
+enum { RT_NODE_MATRIX = 1, RT_NODE_IDENTITY = 2 };
+
+/* Dirty nodes are bits, with a second level of one bit per word: finding the next one skips 4096 clean nodes
+ * at a time, and marking needs no list that could overflow. */
+struct hob_rt_instance {
+	const rt_asset *asset;
+	float *translations, *rotations, *scales; /* [node_count][3], [4], [3] */
+	float *locals, *globals;				  /* [node_count][16] */
+	uint8_t *flags;							  /* [node_count] RT_NODE_* */
+	uint64_t *dirty, *dirty_words;
+	float *weights;
+	hob_rt_range *ranges;
+	uint32_t range_count;
+	/* The matrix before the roots. */
+	float base[16];
+	bool placed; /* base is not the identity */
+	struct hob_rt_instance *host, *first_child, *next_sibling;
+	uint32_t host_node;
+};
+
+/* A pose: ten rows of slot_stride floats, then the weights, in one block. */
+enum { RT_POSE_ROWS = 10, RT_ROW_ROTATION = 3, RT_ROW_SCALE = 7 };
+
+/* All rows, one after the other. */
+static inline float *rt_pose_rows(const hob_rt_pose *pose)
+{
+	return pose->translation[0];
+}
+
+/* The rest pose; NULL while measuring. */
+hob_rt_pose *hob_rt_take_pose(rt_memory *memory, const rt_asset *asset);
+
 /* ---- rt_asset.c */
 const char *hob_rt_string(rt_text text, uint32_t offset);
 /* The first of ascending records whose u32 at `field` is not below `key`. */

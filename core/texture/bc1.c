@@ -1,7 +1,5 @@
+#include "block_vectors.h"
 #include "blocks.h"
-
-typedef float four __attribute__((vector_size(16)));
-typedef int32_t four_whole __attribute__((vector_size(16)));
 
 /* NEARLY_FLAT: squared error of a block below which the quantisation of 565 dominates. */
 enum { REFINEMENTS = 3, AXIS_STEPS = 4, NEARLY_FLAT = 16 * 24 };
@@ -99,7 +97,7 @@ static void match_colors(const pixels *p, fit *f)
 			four r = p->c[0][g] - (float)colors[i][0], b = p->c[1][g] - (float)colors[i][1];
 			four c = p->c[2][g] - (float)colors[i][2], error = r * r + b * b + c * c;
 			four_whole better = error < least[g];
-			least[g] = (four)(((four_whole)error & better) | ((four_whole)least[g] & ~better));
+			least[g] = choose_four(better, error, least[g]);
 			f->index[g] = (better & i) | (f->index[g] & ~better);
 		}
 	f->error = sum_of(sum_groups(least));

@@ -1,7 +1,5 @@
+#include "block_vectors.h"
 #include "blocks.h"
-
-typedef float four __attribute__((vector_size(16)));
-typedef int32_t four_whole __attribute__((vector_size(16)));
 
 enum { ROUNDS = 2 };
 
@@ -22,19 +20,6 @@ typedef struct fit {
 	float error;
 } fit;
 
-static four clamp_four(four v, float low, float high)
-{
-	four least = {low, low, low, low}, most = {high, high, high, high};
-	four_whole under = v<least, over = v> most;
-	v = (four)(((four_whole)least & under) | ((four_whole)v & ~under));
-	return (four)(((four_whole)most & over) | ((four_whole)v & ~over));
-}
-
-static four truncate(four v)
-{
-	return __builtin_convertvector(__builtin_convertvector(v, four_whole), four);
-}
-
 /* Steps are ((parts - i) * a + i * b) / parts, rounded down; the nearest one is found by rounding, and its
  * error is exact. */
 static void match_values(const values *in, fit *f)
@@ -45,17 +30,17 @@ static void match_values(const values *in, fit *f)
 	four total = {0};
 	for (int g = 0; g < 4; g++) {
 		four v = in->v[g];
-		four share = truncate(clamp_four((v - start) * scale + 0.5f, 0.0f, parts));
+		four share = truncate_four(clamp_four((v - start) * scale + 0.5f, 0.0f, parts));
 		/* Adding a hundredth keeps integral quotients exact. */
-		four step = truncate((start * parts + share * span) * part + 0.01f);
+		four step = truncate_four((start * parts + share * span) * part + 0.01f);
 		four error = (v - step) * (v - step);
 		f->share[g] = __builtin_convertvector(share, four_whole);
 		if (!eight) {
 			four white = (v - 255.0f) * (v - 255.0f);
 			four_whole black_better = v * v < error;
-			error = (four)(((four_whole)(v * v) & black_better) | ((four_whole)error & ~black_better));
+			error = choose_four(black_better, v * v, error);
 			four_whole white_better = white < error;
-			error = (four)(((four_whole)white & white_better) | ((four_whole)error & ~white_better));
+			error = choose_four(white_better, white, error);
 			f->share[g] = (f->share[g] & ~black_better) | black_better;
 			f->share[g] = (f->share[g] & ~white_better) | (white_better & -2);
 		}

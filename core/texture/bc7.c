@@ -30,7 +30,7 @@ INLINE void gather(const float pixels[4][16], const float products[10][16], uint
 		for (uint32_t i = 0; i < 16; i++) {
 			whole member = bits << (int32_t)(31 - 2 * i) < 0;
 			uint32_t at = 0;
-			count += choose(member, spread(1.0f), spread(0.0f));
+			count += choose_four(member, spread(1.0f), spread(0.0f));
 			for (uint32_t k = 0; k < channels; k++) {
 				sum[k] += (lanes)((whole)spread(pixels[k][i]) & member);
 				for (uint32_t j = 0; j <= k; j++, at++)

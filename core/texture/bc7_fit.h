@@ -6,6 +6,7 @@
 #ifndef HOB_BC7_FIT_H
 #define HOB_BC7_FIT_H
 
+#include "block_vectors.h"
 #include "blocks.h"
 
 #include "bc7_tables.h"
@@ -16,11 +17,8 @@
 /* Pixels or partitions in parallel. Sums across lanes are of integers or multiples of 1/4096 that a float
  * holds exactly, so the result does not depend on the number of lanes. */
 #define LANES 4
-typedef float lanes __attribute__((vector_size(4 * LANES)));
-typedef int32_t whole __attribute__((vector_size(4 * LANES)));
-/* The channels of a colour. */
-typedef float four __attribute__((vector_size(16)));
-typedef int32_t four_whole __attribute__((vector_size(16)));
+typedef four lanes;
+typedef four_whole whole;
 
 enum { PARTITIONS = 64, GROUPS = PARTITIONS / LANES, POINT_GROUPS = 16 / LANES, SETTLE = 3 };
 
@@ -73,30 +71,6 @@ INLINE float sum_of(lanes v)
 INLINE lanes spread(float v)
 {
 	return v - (lanes){0};
-}
-
-INLINE lanes choose(whole mask, lanes a, lanes b)
-{
-	return (lanes)(((whole)a & mask) | ((whole)b & ~mask));
-}
-
-INLINE lanes clamp_lanes(lanes v, float low, float high)
-{
-	v = choose(v < spread(low), spread(low), v);
-	return choose(v > spread(high), spread(high), v);
-}
-
-INLINE lanes truncate(lanes v)
-{
-	return __builtin_convertvector(__builtin_convertvector(v, whole), lanes);
-}
-
-INLINE four clamp_four(four v, float low, float high)
-{
-	four least = {low, low, low, low}, most = {high, high, high, high};
-	four_whole under = v<least, over = v> most;
-	v = (four)(((four_whole)least & under) | ((four_whole)v & ~under));
-	return (four)(((four_whole)most & over) | ((four_whole)v & ~over));
 }
 
 INLINE float dot(four a, four b)
@@ -190,14 +164,15 @@ INLINE void match_points(const points *p, uint32_t first, uint32_t channels, uin
 		lanes t = spread(0.5f);
 		for (uint32_t k = first; k < channels; k++)
 			t += (p->c[k][g] - spread(l->end[0][k])) * spread(direction[k]);
-		whole index = __builtin_convertvector(clamp_lanes(t, 0.0f, steps), whole);
-		lanes weight = truncate(__builtin_convertvector(index, lanes) * spread(64.0f / steps) + spread(0.5f));
+		whole index = __builtin_convertvector(clamp_four(t, 0.0f, steps), whole);
+		lanes weight =
+			truncate_four(__builtin_convertvector(index, lanes) * spread(64.0f / steps) + spread(0.5f));
 		weight *= spread(1.0f / 64.0f);
 		lanes error = spread(0.0f);
 		for (uint32_t k = first; k < channels; k++) {
 			/* This is exact: all terms are multiples of 1/64 below 256. */
 			lanes decoded = spread(l->end[0][k] + 0.5f) + spread(l->end[1][k] - l->end[0][k]) * weight;
-			lanes miss = truncate(decoded) - p->c[k][g];
+			lanes miss = truncate_four(decoded) - p->c[k][g];
 			error += miss * miss;
 		}
 		total += error * p->weight[g];

@@ -1,5 +1,3 @@
-#include "environment_bake.h"
-
 #include "environment_map.h"
 #include "texture_stages.h"
 

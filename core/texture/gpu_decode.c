@@ -3,6 +3,7 @@
 #include "astc.h"
 #include "basis.h"
 #include "blocks.h"
+#include "ktx2.h"
 
 #include <zstd.h>
 
@@ -169,4 +170,27 @@ bool hob_gpu_decode(const hob_gpu_texture *texture, hob_arena *arena, hob_pictur
 	hob_arena_restore(arena, mark);
 	*out = picture;
 	return true;
+}
+
+bool hob_gpu_open(hob_bytes file, hob_gpu_texture *out, hob_error *err)
+{
+	bool dds = file.size > 4 && memcmp(file.data, "DDS ", 4) == 0;
+	return dds ? hob_dds_open(file, out, err) : hob_ktx2_open(file, out, err);
+}
+
+bool hob_gpu_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
+{
+	hob_gpu_texture t;
+	if (!hob_gpu_open(file, &t, err))
+		return false;
+	hob_gpu_describe(&t, out);
+	return true;
+}
+
+bool hob_gpu_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
+				  hob_error *err)
+{
+	(void)info;
+	hob_gpu_texture t;
+	return hob_gpu_open(file, &t, err) && hob_gpu_decode(&t, arena, out, err);
 }

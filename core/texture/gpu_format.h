@@ -98,6 +98,9 @@ void hob_gpu_describe(const hob_gpu_texture *texture, hob_picture_info *out);
 bool hob_gpu_level(const hob_gpu_texture *texture, uint32_t level, hob_arena *arena, hob_bytes *out,
 				   hob_error *err) HOB_MUST_CHECK;
 
+/* Opens a DDS or KTX2 file, which its first bytes tell apart. */
+bool hob_gpu_open(hob_bytes file, hob_gpu_texture *out, hob_error *err) HOB_MUST_CHECK;
+
 /* Opens a DDS file: 2D textures of every BC format and of plain formats; no cubes, arrays or volumes. */
 bool hob_dds_open(hob_bytes file, hob_gpu_texture *out, hob_error *err) HOB_MUST_CHECK;
 

@@ -24,8 +24,8 @@ static const format_entry formats[] = {
 #else
 	[HOB_PICTURE_WEBP] = {"WebP", NULL, NULL, "libwebp; save the picture as PNG or JPEG"},
 #endif
-	[HOB_PICTURE_DDS] = {"DDS", hob_dds_probe, hob_dds_decode, NULL},
-	[HOB_PICTURE_KTX2] = {"KTX2", hob_ktx2_probe, hob_ktx2_decode, NULL},
+	[HOB_PICTURE_DDS] = {"DDS", hob_gpu_probe, hob_gpu_read, NULL},
+	[HOB_PICTURE_KTX2] = {"KTX2", hob_gpu_probe, hob_gpu_read, NULL},
 #ifdef HOB_TIFF
 	[HOB_PICTURE_TIFF] = {"TIFF", hob_tiff_probe, hob_tiff_read, NULL},
 #else

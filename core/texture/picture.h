@@ -107,11 +107,10 @@ typedef bool hob_picture_read_fn(hob_bytes file, const hob_picture_info *info, h
 								 hob_picture *out, hob_error *err);
 
 hob_picture_probe_fn hob_png_probe, hob_gif_probe, hob_psd_probe, hob_pnm_probe, hob_hdr_probe, hob_tga_probe,
-	hob_bmp_probe, hob_jpeg_probe, hob_webp_probe, hob_dds_probe, hob_ktx2_probe, hob_tiff_probe,
-	hob_exr_probe, hob_avif_probe;
+	hob_bmp_probe, hob_jpeg_probe, hob_webp_probe, hob_gpu_probe, hob_tiff_probe, hob_exr_probe,
+	hob_avif_probe;
 hob_picture_read_fn hob_png_read, hob_gif_read, hob_psd_read, hob_pnm_read, hob_hdr_read, hob_jpeg_read,
-	hob_tga_read, hob_bmp_read, hob_webp_read, hob_dds_decode, hob_ktx2_decode, hob_tiff_read, hob_exr_read,
-	hob_avif_read;
+	hob_tga_read, hob_bmp_read, hob_webp_read, hob_gpu_read, hob_tiff_read, hob_exr_read, hob_avif_read;
 
 /* Whether an ICC profile is named sRGB. */
 bool hob_profile_is_srgb(hob_bytes profile);

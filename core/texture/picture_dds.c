@@ -120,20 +120,3 @@ bool hob_dds_open(hob_bytes file, hob_gpu_texture *out, hob_error *err)
 	*out = t;
 	return true;
 }
-
-bool hob_dds_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
-{
-	hob_gpu_texture t;
-	if (!hob_dds_open(file, &t, err))
-		return false;
-	hob_gpu_describe(&t, out);
-	return true;
-}
-
-bool hob_dds_decode(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
-					hob_error *err)
-{
-	(void)info;
-	hob_gpu_texture t;
-	return hob_dds_open(file, &t, err) && hob_gpu_decode(&t, arena, out, err);
-}

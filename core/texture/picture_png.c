@@ -1,4 +1,5 @@
 #include "picture.h"
+#include "png_write.h"
 
 #include <libdeflate.h>
 
@@ -154,66 +155,44 @@ static inline void unpaeth_pixels(uint8_t *row, const uint8_t *before, size_t si
 	}
 }
 
-static int paeth(int left, int above, int corner)
-{
-	int to_left = above - corner, to_above = left - corner, to_corner = to_left + to_above;
-	to_left = to_left < 0 ? -to_left : to_left;
-	to_above = to_above < 0 ? -to_above : to_above;
-	to_corner = to_corner < 0 ? -to_corner : to_corner;
-	return to_left <= to_above && to_left <= to_corner ? left : to_above <= to_corner ? above : corner;
-}
-
-static inline void unfilter_sub(uint8_t *row, size_t size, uint32_t step)
-{
-	for (size_t i = step; i < size; i++)
-		row[i] = (uint8_t)(row[i] + row[i - step]);
-}
-
-static inline void unfilter_average(uint8_t *row, const uint8_t *before, size_t size, uint32_t step)
-{
-	for (size_t i = 0; i < size; i++)
-		row[i] = (uint8_t)(row[i] + ((i >= step ? row[i - step] : 0) + before[i]) / 2);
-}
-
-static bool unfilter(uint8_t filter, uint8_t *row, const uint8_t *before, size_t size, uint32_t step)
+/* `step`: bytes from a pixel to the next; a constant lets the compiler keep the pixel in registers. */
+static inline __attribute__((always_inline)) bool
+unfilter_step(uint8_t filter, uint8_t *row, const uint8_t *before, size_t size, uint32_t step)
 {
 	switch (filter) {
 	case 0:
 		return true;
 	case 1:
-		/* Constant strides let the compiler keep the pixel in a register. */
-		if (step == 4)
-			unfilter_sub(row, size, 4);
-		else if (step == 3)
-			unfilter_sub(row, size, 3);
-		else
-			unfilter_sub(row, size, step);
+		for (size_t i = step; i < size; i++)
+			row[i] = (uint8_t)(row[i] + row[i - step]);
 		return true;
 	case 2:
 		for (size_t i = 0; i < size; i++)
 			row[i] = (uint8_t)(row[i] + before[i]);
 		return true;
 	case 3:
-		if (step == 4)
-			unfilter_average(row, before, size, 4);
-		else if (step == 3)
-			unfilter_average(row, before, size, 3);
-		else
-			unfilter_average(row, before, size, step);
+		for (size_t i = 0; i < size; i++)
+			row[i] = (uint8_t)(row[i] + ((i >= step ? row[i - step] : 0) + before[i]) / 2);
 		return true;
 	case 4:
-		if (step == 4)
-			unpaeth_pixels(row, before, size, 4);
-		else if (step == 3)
-			unpaeth_pixels(row, before, size, 3);
-		else
-			for (size_t i = 0; i < size; i++)
-				row[i] = (uint8_t)(row[i] + (i >= step ? paeth(row[i - step], before[i], before[i - step])
-													   : paeth(0, before[i], 0)));
+		if (step == 3 || step == 4) {
+			unpaeth_pixels(row, before, size, step);
+			return true;
+		}
+		for (size_t i = 0; i < size; i++)
+			row[i] = (uint8_t)(row[i] + (i >= step ? hob_png_paeth(row[i - step], before[i], before[i - step])
+												   : before[i]));
 		return true;
 	default:
 		return false;
 	}
+}
+
+static bool unfilter(uint8_t filter, uint8_t *row, const uint8_t *before, size_t size, uint32_t step)
+{
+	return step == 4   ? unfilter_step(filter, row, before, size, 4)
+		   : step == 3 ? unfilter_step(filter, row, before, size, 3)
+					   : unfilter_step(filter, row, before, size, step);
 }
 
 /* ---- samples to RGBA; pixel x goes to out[x * step] */

@@ -24,7 +24,7 @@ static void put_chunk(hob_buf *out, const char *tag, const uint8_t *data, size_t
 	hob_buf_put(out, number, 4);
 }
 
-static uint8_t paeth(int left, int above, int corner)
+uint8_t hob_png_paeth(int left, int above, int corner)
 {
 	int to_left = abs(above - corner), to_above = abs(left - corner),
 		to_corner = abs(left + above - 2 * corner);
@@ -51,7 +51,7 @@ static void filter_row(uint32_t filter, const uint8_t *row, const uint8_t *befor
 			guess = (uint8_t)((left + above) / 2);
 			break;
 		case 4:
-			guess = paeth(left, above, corner);
+			guess = hob_png_paeth(left, above, corner);
 			break;
 		}
 		out[i] = (uint8_t)(row[i] - guess);

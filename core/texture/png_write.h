@@ -9,4 +9,7 @@
 bool hob_png_write(const uint8_t *pixels, uint32_t width, uint32_t height, bool opaque, hob_buf *out,
 				   hob_error *err) HOB_MUST_CHECK;
 
+/* The neighbour that the filter of this name predicts. */
+uint8_t hob_png_paeth(int left, int above, int corner);
+
 #endif

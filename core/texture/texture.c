@@ -156,8 +156,6 @@ static bool pass_on(const bake *b, job *j, const hob_parallel *parallel, hob_are
 		*done = true;
 		return true;
 	}
-	if (source->info.format != HOB_PICTURE_KTX2 && source->info.format != HOB_PICTURE_DDS)
-		return true;
 	return hob_texture_pass_on(b->request, j->recipe, source, parallel, arena, &j->facts, &j->made, done,
 							   err);
 }

@@ -40,11 +40,9 @@ static uint32_t final_format(uint32_t vk, const hob_texture_recipe *r)
 	return punch && (r->channels & 8) == 0 ? vk - (HOB_VK_BC1_RGBA_UNORM - HOB_VK_BC1_RGB_UNORM) : vk;
 }
 
-static bool open_source(const hob_texture_source *source, hob_gpu_texture *t)
+static bool is_container(const hob_texture_source *source)
 {
-	if (source->info.format == HOB_PICTURE_DDS)
-		return hob_dds_open(source->file, t, NULL);
-	return source->info.format == HOB_PICTURE_KTX2 && hob_ktx2_open(source->file, t, NULL);
+	return source->info.format == HOB_PICTURE_KTX2 || source->info.format == HOB_PICTURE_DDS;
 }
 
 bool hob_texture_own_blocks(const hob_texture_request *request, const hob_texture_recipe *r,
@@ -53,8 +51,8 @@ bool hob_texture_own_blocks(const hob_texture_request *request, const hob_textur
 {
 	hob_gpu_texture t;
 	hob_gpu_format format;
-	if (!open_source(source, &t) || t.basis || !hob_gpu_format_find(t.vk_format, &format) ||
-		!suits(request, r, &t, &format))
+	if (!is_container(source) || !hob_gpu_open(source->file, &t, NULL) || t.basis ||
+		!hob_gpu_format_find(t.vk_format, &format) || !suits(request, r, &t, &format))
 		return false;
 	uint32_t vk = final_format(t.vk_format, r);
 	bool encoder = format.codec == HOB_GPU_ASTC
@@ -83,7 +81,7 @@ bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_r
 	hob_gpu_texture t;
 	hob_gpu_format format;
 	*done = false;
-	if (!open_source(source, &t))
+	if (!is_container(source) || !hob_gpu_open(source->file, &t, NULL))
 		return true;
 	if (t.basis) {
 		bool keep = request->settings.texture_basis == HOB_BASIS_KEEP || !hob_gpu_decodable(&t);

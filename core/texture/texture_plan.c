@@ -109,6 +109,12 @@ static void put(planner *p, hob_material *m, hob_slot slot, const hob_texture_re
 	m->slots[slot].image = want(p, recipe);
 }
 
+static void put_plain(planner *p, hob_material *m, hob_slot slot, hob_use use, uint32_t channels)
+{
+	hob_texture_recipe r = plain(p, &m->slots[slot], use, channels);
+	put(p, m, slot, &r);
+}
+
 /* ---- packing rules */
 
 static hob_sampler sampler_of(const planner *p, const hob_texture_ref *ref)
@@ -176,9 +182,8 @@ static void plan_base_color(planner *p, hob_material *m)
 	}
 	if (opacity && m->alpha_mode == HOB_ALPHA_OPAQUE)
 		m->alpha_mode = HOB_ALPHA_MASK;
-	if (opacity && !packed) {
+	if (opacity && !packed)
 		keep_scalar(p, m, HOB_SLOT_OPACITY, HOB_FROM_OPACITY);
-	}
 	if (!base && !packed)
 		return;
 	bool see_through = m->alpha_mode != HOB_ALPHA_OPAQUE;
@@ -199,12 +204,6 @@ static void plan_base_color(planner *p, hob_material *m)
 		clear(m, HOB_SLOT_OPACITY);
 	}
 	put(p, m, HOB_SLOT_BASE_COLOR, &r);
-}
-
-static void keep_mask(planner *p, hob_material *m, hob_slot slot, uint32_t channels)
-{
-	hob_texture_recipe r = plain(p, &m->slots[slot], HOB_USE_DATA, channels);
-	put(p, m, slot, &r);
 }
 
 /* Moves separate roughness and metallic maps into `r`, the METAL_ROUGH recipe. */
@@ -265,8 +264,7 @@ static void plan_orm(planner *p, hob_material *m, bool join_occlusion)
 static void plan_normal(planner *p, hob_material *m)
 {
 	if (has(m, HOB_SLOT_NORMAL)) {
-		hob_texture_recipe r = plain(p, &m->slots[HOB_SLOT_NORMAL], HOB_USE_NORMAL, RGB);
-		put(p, m, HOB_SLOT_NORMAL, &r);
+		put_plain(p, m, HOB_SLOT_NORMAL, HOB_USE_NORMAL, RGB);
 	} else if (has(m, HOB_SLOT_BUMP) && mixable(p, &m->slots[HOB_SLOT_BUMP])) {
 		m->slots[HOB_SLOT_NORMAL] = m->slots[HOB_SLOT_BUMP];
 		hob_texture_recipe r = plain(p, &m->slots[HOB_SLOT_BUMP], HOB_USE_NORMAL, RGB);
@@ -285,11 +283,10 @@ static void plan_color_with_factor(planner *p, hob_material *m, hob_slot color, 
 	bool joined = has(m, color) && has(m, factor) &&
 				  canonical(p, m->slots[color].image) == canonical(p, m->slots[factor].image);
 	if (has(m, factor) && !joined)
-		keep_mask(p, m, factor, A);
+		put_plain(p, m, factor, HOB_USE_DATA, A);
 	if (!has(m, color))
 		return;
-	hob_texture_recipe r = plain(p, &m->slots[color], HOB_USE_COLOR, joined ? RGB | A : RGB);
-	put(p, m, color, &r);
+	put_plain(p, m, color, HOB_USE_COLOR, joined ? RGB | A : RGB);
 	if (joined)
 		m->slots[factor].image = m->slots[color].image;
 }
@@ -314,10 +311,8 @@ static void plan_material(planner *p, hob_material *m, bool join_occlusion)
 	plan_color_with_factor(p, m, HOB_SLOT_SHEEN_COLOR, HOB_SLOT_SHEEN_ROUGH);
 	plan_color_with_factor(p, m, HOB_SLOT_DIFFUSE_TRANSMISSION_COLOR, HOB_SLOT_DIFFUSE_TRANSMISSION);
 	for (size_t i = 0; i < HOB_COUNT_OF(simple); i++)
-		if (has(m, simple[i].slot)) {
-			hob_texture_recipe r = plain(p, &m->slots[simple[i].slot], simple[i].use, simple[i].channels);
-			put(p, m, simple[i].slot, &r);
-		}
+		if (has(m, simple[i].slot))
+			put_plain(p, m, simple[i].slot, simple[i].use, simple[i].channels);
 }
 
 bool hob_texture_plan_make(const hob_texture_request *request, const hob_texture_source *sources,
