@@ -69,8 +69,7 @@ static bool has_whole_seconds(const srv_stat *stat)
 	return stat->mtime_ns % 1000000000 == 0 && stat->ctime_ns % 1000000000 == 0;
 }
 
-/* Whether another write within the same tick of the file system's clock may leave the stat data unchanged. */
-static bool is_too_new(const srv_stat *stat, int64_t read_at_ms)
+bool srv_engine_is_too_new(const srv_stat *stat, int64_t read_at_ms)
 {
 	int64_t tick_ms = has_whole_seconds(stat) ? 2000 : 20;
 	int64_t newest_ns = stat->mtime_ns > stat->ctime_ns ? stat->mtime_ns : stat->ctime_ns;
@@ -80,7 +79,7 @@ static bool is_too_new(const srv_stat *stat, int64_t read_at_ms)
 void srv_engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms)
 {
 	const srv_file *f = srv_graph_at(engine->graph, file);
-	if (!is_too_new(&f->stat, read_at_ms)) {
+	if (!srv_engine_is_too_new(&f->stat, read_at_ms)) {
 		store_file(engine, file);
 		return;
 	}
@@ -90,25 +89,46 @@ void srv_engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms
 		(young_file){file, f->changed, uv_now(engine->loop)};
 }
 
+/* Events tell each later write. Without them the file is read again: another write may have followed within
+ * the tick of the clock. */
+static void settle_young(srv_engine *engine, uint32_t file)
+{
+	srv_file *f = srv_graph_at(engine->graph, file);
+	if (engine->roots->shown[f->root].poll_ms == 0) {
+		store_file(engine, file);
+		return;
+	}
+	f->has_digest = false;
+	f->changed = srv_graph_tick(engine->graph);
+	srv_engine_tell_others(engine, file, HOB_NONE);
+}
+
 void srv_engine_keep_young(srv_engine *engine)
 {
 	enum { WAIT_MS = 2500 };
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < engine->sources->young_count; i++) {
 		young_file young = engine->sources->young[i];
-		srv_file *f = srv_graph_at(engine->graph, young.file);
-		if (uv_now(engine->loop) < young.since + WAIT_MS) {
+		const srv_file *f = srv_graph_at(engine->graph, young.file);
+		if (uv_now(engine->loop) < young.since + WAIT_MS)
 			engine->sources->young[kept++] = young;
-		} else if (f->has_digest && f->changed == young.changed) {
-			bool told = strcmp(engine->roots->shown[f->root].mode, "inotify") == 0;
-			if (told || !has_whole_seconds(&f->stat)) {
-				store_file(engine, young.file);
-			} else {
-				f->has_digest = false;
-				f->changed = srv_graph_tick(engine->graph);
-				srv_engine_tell_others(engine, young.file, HOB_NONE);
-			}
-		}
+		else if (f->has_digest && f->changed == young.changed)
+			settle_young(engine, young.file);
 	}
 	engine->sources->young_count = kept;
+}
+
+bool srv_engine_doubt_young(srv_engine *engine)
+{
+	uint32_t kept = 0, count = engine->sources->young_count;
+	for (uint32_t i = 0; i < count; i++) {
+		young_file young = engine->sources->young[i];
+		const srv_file *f = srv_graph_at(engine->graph, young.file);
+		if (engine->roots->shown[f->root].poll_ms == 0)
+			engine->sources->young[kept++] = young;
+		else if (f->has_digest && f->changed == young.changed)
+			settle_young(engine, young.file);
+	}
+	engine->sources->young_count = kept;
+	return kept < count;
 }

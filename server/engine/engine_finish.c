@@ -278,11 +278,14 @@ static srv_verdict find_verdict(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	const srv_outcome *outcome = job->cook.outcome;
+	/* If a map was found after its start, the next attempt reads what this one could not. */
+	bool reads_all = job->cook.mapped || !srv_engine_has_maps(engine);
 	srv_cook_facts facts = {.ok = outcome->ok,
 							.has_result = outcome->has_result,
 							.stalled = outcome->stalled,
 							.other_source = job->cook.other_input,
-							.writer = job->cook.error.code == HOB_ERR_CHANGED && met_a_writer(job),
+							.writer =
+								job->cook.error.code == HOB_ERR_CHANGED && reads_all && met_a_writer(job),
 							.touched = outcome->touched_count > 0,
 							.code = job->cook.error.code};
 	srv_verdict verdict = srv_judge(&facts, &job->cook.tries);

@@ -79,13 +79,14 @@ static bool start_on_worker(engine_job *job, bool alone)
 	asset *a = srv_asset_at(engine, job->asset);
 	assert(job->life.stage == SRV_JOB_WAIT);
 	/* A single job may use all cores; of several, each uses one. */
+	job->cook.mapped = srv_engine_has_maps(engine);
 	srv_pool_job what = {.root = a->root,
 						 .path = hob_str_of(a->path),
 						 .settings = job->ingredients.settings,
 						 .profile = job->ingredients.profile,
 						 .threads = alone ? 0 : 1,
 						 .waited = srv_job_is_looked_at(job),
-						 .mapped = srv_engine_has_maps(engine),
+						 .mapped = job->cook.mapped,
 						 .slow = srv_asset_is_slow(engine, a)};
 	if (!srv_pool_start(engine->jobs->pool, &job->client, &what))
 		return false;

@@ -57,6 +57,7 @@ typedef struct job_remote {
 
 typedef struct job_cook {
 	int64_t started_at_ms; /* start of the job; then start on its worker */
+	bool mapped;		   /* the worker reads inputs that are open for writing */
 	srv_tries tries;
 	uint64_t tick; /* srv_graph_now when the worker began */
 	srv_outcome *outcome;

@@ -20,13 +20,15 @@
  * Bytes that two readings agree on count as saved, although the file is open for writing. Maps of other
  * users' processes, and of other containers, are not known; so files that changed within RECENT_S and are
  * open for writing are read, too. They are cooked once they rest: nothing tells such a map from a save
- * that goes on. */
+ * that goes on. The first write through a new map changes the file's times, so a version that was found
+ * closed is not asked again. */
 
 enum { STEADY_MS = 250, RECENT_S = 600, AGAIN_MS = 10000, RECENT_MAX = 4096, TRIES = 4 };
 
 typedef struct look_item {
 	uint32_t file;
 	bool mapped, open; /* open: perhaps for writing */
+	bool closed;	   /* this version was not open for writing when it was asked, or that cannot be known */
 	bool again, read, agrees;
 	int root_fd;
 	char *path;
@@ -34,6 +36,11 @@ typedef struct look_item {
 	srv_stat stat;			/* known before, and then of the newest reading */
 	hob_sha256 digest;
 } look_item;
+
+typedef struct closed_version {
+	uint64_t inode;
+	int64_t ctime_ns;
+} closed_version;
 
 struct engine_maps {
 	uv_work_t work;
@@ -43,6 +50,8 @@ struct engine_maps {
 	srv_maps found;
 	look_item *items;
 	uint32_t count, capacity;
+	closed_version *closed; /* by file */
+	uint32_t closed_count;
 	uint32_t tries;	 /* of this look */
 	uint32_t mapped; /* inputs that a process maps for writing, as of the newest look */
 	bool under_way;
@@ -72,16 +81,30 @@ static void end(srv_engine *engine)
 
 /* ---- reading, in the pool */
 
+/* Equal stat data are the same file, also behind a link that leaves the root. */
+static bool is_unchanged(const look_item *item)
+{
+	struct stat info;
+	bool there = fstatat(item->root_fd, item->path, &info, 0) == 0;
+	srv_stat now = there ? srv_stat_of(&info) : (srv_stat){0};
+	return there && srv_stat_equal(&item->stat, &now);
+}
+
 static void read_item(look_item *item, const atomic_bool *stop)
 {
 	struct stat info;
 	hob_sha256 before = item->digest;
-	item->read = item->open = false;
+	int64_t asked_ms = srv_engine_now_ms();
+	item->read = item->open = item->agrees = false;
+	if (item->closed && !item->again && is_unchanged(item))
+		return;
+	item->closed = false;
 	int fd = srv_open_beneath(item->root_fd, item->path, O_RDONLY, true);
 	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size <= item->most) {
 		srv_stat now = srv_stat_of(&info);
 		srv_writers writers = srv_find_writers(fd);
 		item->open = writers == SRV_WRITERS_SOME || (item->mapped && writers == SRV_WRITERS_UNKNOWN);
+		item->closed = writers != SRV_WRITERS_SOME && !srv_engine_is_too_new(&now, asked_ms);
 		item->read = (item->open || item->again || !srv_stat_equal(&item->stat, &now)) &&
 					 srv_hash_rest(fd, stop, &item->digest, NULL);
 		item->stat = now;
@@ -156,6 +179,13 @@ static void on_rest(uv_timer_t *timer)
 		srv_engine_work(engine, &engine->sources->maps->work, read_items, on_second);
 }
 
+static void keep_closed(struct engine_maps *maps, const look_item *item)
+{
+	if (item->file < maps->closed_count)
+		maps->closed[item->file] =
+			item->closed ? (closed_version){item->stat.inode, item->stat.ctime_ns} : (closed_version){0};
+}
+
 static void on_first(uv_work_t *work, int status)
 {
 	srv_engine *engine = work->data;
@@ -165,6 +195,7 @@ static void on_first(uv_work_t *work, int status)
 	maps->mapped = 0;
 	for (uint32_t i = 0; i < maps->count; i++) {
 		look_item *item = &maps->items[i];
+		keep_closed(maps, item);
 		maps->mapped += item->mapped && item->open;
 		item->again = is_news(engine, item);
 		news += item->again;
@@ -187,8 +218,11 @@ static void add(srv_engine *engine, uint32_t file, bool mapped)
 		free(path);
 		return;
 	}
+	const closed_version *closed = file < maps->closed_count ? &maps->closed[file] : &(closed_version){0};
 	maps->items[maps->count++] = (look_item){.file = file,
 											 .mapped = mapped,
+											 .closed = !mapped && closed->inode == f->stat.inode &&
+													   closed->ctime_ns == f->stat.ctime_ns,
 											 .root_fd = engine->roots->fds[f->root],
 											 .path = path,
 											 .changed = f->changed,
@@ -217,6 +251,13 @@ static void choose(srv_engine *engine)
 	struct engine_maps *maps = engine->sources->maps;
 	uint32_t count = srv_graph_count(engine->graph), recent = 0;
 	int64_t since_ns = (srv_engine_now_ms() - RECENT_S * 1000ll) * 1000000;
+	closed_version *closed =
+		count > maps->closed_count ? realloc(maps->closed, count * sizeof *closed) : NULL;
+	if (closed) {
+		memset(closed + maps->closed_count, 0, (count - maps->closed_count) * sizeof *closed);
+		maps->closed = closed;
+		maps->closed_count = count;
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		const srv_file *f = srv_graph_at(engine->graph, i);
 		if (!f->exists)
@@ -308,5 +349,6 @@ void srv_engine_maps_free(struct engine_maps *maps)
 		return;
 	drop_items(maps);
 	free(maps->items);
+	free(maps->closed);
 	free(maps);
 }

@@ -226,7 +226,8 @@ static bool is_done(void *user, const srv_waiter *w)
 		return srv_waiter_scans_over(w, engine->sources->scan_rounds) && !srv_engine_is_behind(engine) &&
 			   !srv_engine_in_changeset(engine, srv_asset_at(engine, w->asset)->root);
 	if (w->asset == HOB_NONE)
-		return has_seen_all(engine, w) && !srv_engine_is_behind(engine) && all_idle(engine, w);
+		return has_seen_all(engine, w) && !srv_engine_is_behind(engine) && all_idle(engine, w) &&
+			   !srv_engine_doubt_young(engine);
 	if (srv_engine_spreads(engine) || srv_asset_at(engine, w->asset)->shown.view_due)
 		return false;
 	/* A preview is enough unless the request asks for the final cook. */

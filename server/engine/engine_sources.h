@@ -68,7 +68,11 @@ void srv_engine_find_below(srv_engine *engine, uint32_t root, hob_str folder); /
 /* Stores the digest in the index, where it is valid while the stat data is the same. If the file was just
  * written, it is stored later, once the file has not changed for a while. */
 void srv_engine_store_file(srv_engine *engine, uint32_t file, int64_t read_at_ms);
+/* Whether another write within the same tick of the file system's clock may leave the stat data unchanged. */
+bool srv_engine_is_too_new(const srv_stat *stat, int64_t read_at_ms);
 void srv_engine_keep_young(srv_engine *engine); /* once a second: stores those of unchanged files */
+/* Reads files of polled roots again that were read within the tick of their last change. False: none was. */
+bool srv_engine_doubt_young(srv_engine *engine);
 
 /* engine_maps.c */
 struct engine_maps *srv_engine_maps_new(void); /* NULL without memory */

@@ -11,16 +11,16 @@
  * below the root with their stat data, and the caller compares. Between scans `changed` receives paths that
  * were created, written and closed, moved or removed; the caller stats them again.
  *
- * Threads: one thread reads inotify (narrow mask: CLOSE_WRITE, MOVED_FROM, MOVED_TO, CREATE, DELETE,
- * DELETE_SELF, MOVE_SELF, but not ATTRIB), others scan; all callbacks run on the loop's thread. A new folder
- * is watched first and then crawled, so that no file created inside it is missed.
+ * Threads: one thread reads inotify (CLOSE_WRITE, MODIFY, ATTRIB, MOVED_FROM, MOVED_TO, CREATE, DELETE,
+ * DELETE_SELF, MOVE_SELF), others scan; all callbacks run on the loop's thread. A new folder is watched first
+ * and then crawled, so that no file created inside it is missed.
  *
  * Settling: a lone CLOSE_WRITE or MOVED_TO is delivered at once. While further records for the same root
  * arrive within `window_us` (default 250; eight times that after the eighth file in a row) of each other they
  * are collected, for at most `window_max_ms` (250), and delivered as one batch; with removals among them the
  * window is at least 15 ms. IN_CREATE without a close (a file still being written) is delivered at its close;
- * a created file that no program opened for writing (link, rename, mkfifo) is delivered after a stat at the
- * end of the window.
+ * a file that no program has open for writing (after link, mkfifo, truncate, chmod) is delivered after a stat
+ * at the end of the window.
  *
  * Paths: relative to the root, '/'-separated, raw bytes from the kernel. Symbolic links to files are listed
  * when their target lies inside the root; links to folders are not followed: see srv_watch_add_file. Hidden

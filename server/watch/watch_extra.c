@@ -302,7 +302,7 @@ void srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_
 		follow(root, x->found[i].file);
 		if (x->found[i].below || gone)
 			srv_settle_gone(root, file, 0, now);
-		else if (mask & IN_CREATE && !srv_spelling_is(file))
+		else if (mask & (IN_CREATE | IN_MODIFY | IN_ATTRIB) && !srv_spelling_is(file))
 			srv_settle_created(root, file, now);
 		else
 			srv_settle_complete(root, file, 0, now);

@@ -96,7 +96,6 @@ typedef struct watch_root {
 	dir_tree tree;
 	size_t counted; /* folders of this root in watch->watches */
 	int moving_wd;	/* a renamed folder whose new place is still unknown; 0: none */
-	uint32_t moving_cookie;
 	int64_t moving_at_ns;
 	settle_state settle;
 	uint64_t marks_set, marks_passed;

@@ -26,9 +26,8 @@ typedef struct reader {
 	uint8_t *records, *entries;
 	char path[PATH_MAX]; /* path of the crawled folder, with a trailing '/' */
 	size_t path_len;
-	path_set todo;		 /* folders to crawl */
-	char from[PATH_MAX]; /* former path of the folder renamed last */
-	int mounts_fd;		 /* /proc/self/mountinfo, or -1 */
+	path_set todo; /* folders to crawl */
+	int mounts_fd; /* /proc/self/mountinfo, or -1 */
 	uint64_t mounts_changed;
 } reader;
 
@@ -119,44 +118,28 @@ static void drop_moving(watch_root *root)
 	root->moving_wd = 0;
 }
 
+/* Records are older than the folder that has the name now, for instance after an exchange: so that one is
+ * crawled each time. A renamed folder is found again by its watch. */
 static void on_folder(reader *r, const struct inotify_event *event, dir_node *parent, hob_str path)
 {
 	watch_root *root = r->root;
-	bool exchanged = false;
-	hob_str name = hob_path_name(path);
-	dir_node *node = srv_dir_tree_child(&root->tree, parent, name);
-	if (event->mask & (IN_MOVED_FROM | IN_DELETE)) {
-		if (node && event->mask & IN_MOVED_FROM) {
-			drop_moving(root);
-			srv_dir_tree_detach(&root->tree, node);
-			root->moving_wd = node->wd;
-			root->moving_cookie = event->cookie;
-			root->moving_at_ns = r->now;
-			snprintf(r->from, sizeof r->from, "%.*s", HOB_FMT(path));
-		} else if (node) {
-			srv_dir_tree_remove(&root->tree, node, srv_watch_drop_folder, root);
-		}
-		report_folder(r, path);
-		return;
-	}
-	if (event->mask & IN_CREATE)
+	dir_node *node = srv_dir_tree_child(&root->tree, parent, hob_path_name(path));
+	if (event->mask & IN_CREATE) {
 		srv_watch_extra_event(root, path, event->mask, r->now);
-	if (event->mask & IN_CREATE && node)
-		return; /* already found by the crawl of its parent */
-	if (event->mask & IN_MOVED_TO) {
-		dir_node *moved = root->moving_wd && event->cookie == root->moving_cookie
-							  ? srv_dir_tree_find_wd(&root->tree, root->moving_wd)
-							  : NULL;
-		exchanged = moved && node; /* or an empty folder was replaced */
-		if (moved) {
-			srv_dir_tree_move(&root->tree, moved, parent, name, srv_watch_drop_folder, root);
-			root->moving_wd = 0;
-		}
+		if (node)
+			return; /* already found by the crawl of its parent */
+	} else {
 		report_folder(r, path);
+	}
+	if (node && event->mask & IN_MOVED_FROM) {
+		drop_moving(root);
+		srv_dir_tree_detach(&root->tree, node);
+		root->moving_wd = node->wd;
+		root->moving_at_ns = r->now;
+	} else if (node && event->mask & IN_DELETE) {
+		srv_dir_tree_remove(&root->tree, node, srv_watch_drop_folder, root);
 	}
 	crawl(r, path);
-	if (exchanged)
-		crawl(r, hob_str_of(r->from));
 }
 
 static void on_file(reader *r, const struct inotify_event *event, hob_str path)
@@ -170,7 +153,7 @@ static void on_file(reader *r, const struct inotify_event *event, hob_str path)
 		srv_settle_gone(r->root, path, event->cookie, r->now);
 	else if (event->mask & IN_DELETE)
 		srv_settle_gone(r->root, path, 0, r->now);
-	else if (event->mask & IN_CREATE)
+	else /* IN_CREATE, IN_MODIFY, IN_ATTRIB */
 		srv_settle_created(r->root, path, r->now);
 }
 
@@ -208,6 +191,8 @@ static void on_record(reader *r, const struct inotify_event *event)
 		on_overflow(r);
 		return;
 	}
+	if (event->mask & IN_ISDIR && event->mask & IN_ATTRIB)
+		return;
 	dir_node *node = srv_dir_tree_find_wd(&root->tree, event->wd);
 	if (!node) {
 		on_unlisted(r, event);

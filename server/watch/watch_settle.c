@@ -128,7 +128,7 @@ static creation look_at(watch_root *root, path_item *item, bool hurried)
 	srv_stat now = srv_stat_of(&info);
 	bool same = srv_stat_equal(&now, &item->seen);
 	item->seen = now;
-	if (writers == SRV_WRITERS_UNKNOWN)
+	if (writers == SRV_WRITERS_UNKNOWN && !hurried)
 		return same && item->wait_ms >= QUIET_MS ? CREATION_DONE : CREATION_OPEN;
 	/* A memory map may stay for good. */
 	bool done = writers == SRV_WRITERS_NONE || hurried || !srv_is_saved_now(root->dir_fd, item->path);

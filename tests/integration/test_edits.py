@@ -1,7 +1,7 @@
 """Random edits of a tree, compared with a clean cook. Three daemons watch it: by events, by polling, and by events with the first
 as its upstream. At each quiet moment every output, note and message of each must equal that of `hob cook` without any cache, and
 that of `hob cook --cache` with one cache for all moments. HOB_SEED selects other edits; a difference is printed with the edits
-before it. Not included: a file system mounted inside, and truncate(2), which gives no event."""
+before it. Not included: a file system mounted inside."""
 import ctypes
 import hashlib
 import json
@@ -186,8 +186,8 @@ class Tree:
             self.note("remove", path.relative_to(self.root))
 
     def rename(self):
-        files, (_, to) = self.files(), self.any_path()
-        files = [path for path in files if path.suffix.lower() == to.suffix.lower()]
+        _, to = self.any_path()
+        files = [path for path in self.files() if path.suffix.lower() == to.suffix.lower()]
         if files:
             path = self.chance.choice(files)
             path.rename(to)
@@ -220,6 +220,13 @@ class Tree:
             path.chmod(0o644)
             path.write_bytes(self.text(kind if kind in (*MODELS, *SPELLINGS) else "png"))
             self.note("write", path.relative_to(self.root), path.stat().st_nlink, "names")
+
+    def cut(self):
+        files = self.files()
+        if files:
+            path = self.chance.choice(files)
+            os.truncate(path, path.stat().st_size // 2)
+            self.note("cut", path.relative_to(self.root))
 
     def exchange(self):
         """Two files or two folders, with one call."""
@@ -286,11 +293,13 @@ class Tree:
     def edit(self):
         kinds = {self.save: 12, self.remove: 4, self.rename: 4, self.link_file: 1, self.link_folder: 1, self.rename_folder: 1,
                  self.remove_folder: 0.5, self.checkout: 0.5, self.second_name: 1, self.write_through: 1, self.exchange: 1,
-                 self.other_kind: 0.5, self.mode: 1}
+                 self.other_kind: 0.5, self.mode: 1, self.cut: 0.5}
         self.chance.choices(list(kinds), list(kinds.values()))[0]()
 
 
 class Edits(Scenario):
+    maxDiff = None
+
     def cook(self, *options):
         """{model: {output: digest}, or its message}"""
         out = self.folder / "out"

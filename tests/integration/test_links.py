@@ -1,5 +1,6 @@
 """Used files that no scan lists: in hidden folders, behind links to folders, in stores behind links. Their changes are reported
 by events, without a scan, or by polling where there are no events."""
+import ctypes
 import hashlib
 import json
 import os
@@ -7,6 +8,8 @@ import shutil
 import subprocess
 
 from hobtest import DEADLINE, HOB, Scenario, main, obj_text
+
+LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def material(red):
@@ -121,6 +124,29 @@ class Links(Scenario):
         shutil.rmtree(self.art / ".store")
         self.cooks(daemon, *both)
         self.assertEqual(set(daemon.assets()), set(both))
+
+    def test_folders_that_change_places(self):
+        """With one call, and then with a third folder: each is watched under its new name, also one that was hidden."""
+        folders = ("one", "two", ".three")
+        for i, folder in enumerate(folders):
+            self.put(f"{folder}/{i}.obj", obj_text(1 + i))
+        daemon = self.begin()
+        number = len(folders)
+        for one, two in (("one", "two"), (".three", "one"), ("one", ".three"), ("two", "one"), ("two", ".three"), (".three", "two")):
+            with self.subTest((one, two)):
+                here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+                self.assertEqual(LIBC.renameat2(here, os.fsencode(self.art / one), here, os.fsencode(self.art / two), exchange), 0)
+                for folder in folders:
+                    self.put(f"{folder}/{number}.obj", obj_text(1 + number % 7))
+                    number += 1
+                daemon.sync()
+                there = {"art/" + str(path.relative_to(self.art)) for path in self.art.glob("[a-z]*/*.obj")}
+                self.assertEqual(set(daemon.assets()), there)
+                for path in there:
+                    self.put(path.removeprefix("art/"), obj_text(8 + number % 5))
+                daemon.sync()
+                self.assertEqual({item["stats"]["triangles"] for item in daemon.assets("&fields=root,path,stats").values()}, {8 + number % 5})
+        self.no_scan(daemon)
 
     def setup_linked(self):
         self.put("lib1/m.mtl", material(0.1))

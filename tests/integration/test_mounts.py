@@ -11,6 +11,7 @@ import sys
 import threading
 import unittest
 
+from faulty import preloadable
 from hobtest import HOB, Scenario, main, obj_text, until
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -194,18 +195,34 @@ class Maps(Scenario):
         os.rename(self.art / ".a.tmp", self.art / "a.obj")
         self.saved(daemon, "a.obj", 4)
 
-    @unittest.skipUnless(MOUNTS, "mounts need a namespace of their own")
+    @unittest.skipUnless(MOUNTS and shutil.which("strace"), "mounts need a namespace of their own, and the calls are counted")
     def test_its_process_is_not_seen(self):
-        """A daemon with processes of its own, as in a container: sync sees that the file differs, and that it is still open."""
-        self.put("a.obj", obj_text(2) + "#" * 500)
-        view = self.open_map(self.art / "a.obj")
-        daemon = self.serve(program=("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", HOB))
-        daemon.sync()
-        self.save(view, obj_text(5))
-        daemon.sync()
-        self.assertNotEqual(daemon.assets("&fields=root,path,state")["art/a.obj"]["state"], "fresh")
-        daemon.wait_event("asset", lambda data: data["asset"] == "art/a.obj" and data["state"] == "fresh")
-        self.assertEqual(daemon.assets("&fields=root,path,stats")["art/a.obj"]["stats"]["triangles"], 5)
+        """A daemon with processes of its own, as in a container: sync sees that the file differs, and that it is still open. It does
+        not ask again about a file that was found closed, and sees it, too, when it is mapped later, under another name."""
+        for name in ("a.obj", "b.obj"):
+            self.put(name, obj_text(2) + "#" * 500)
+        os.link(self.art / "b.obj", self.folder / "second name")
+        view, trace = self.open_map(self.art / "a.obj"), self.folder / "trace"
+        daemon = self.serve(program=("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "strace", "-f", "-qq", "-y", "-o", trace,
+                                     "-e", "trace=fcntl", HOB))
+
+        def asked():
+            """Whether a sync asks who has the file open: of a and of b."""
+            before = trace.read_text().count("\n")
+            daemon.sync()
+            asks = [line for line in trace.read_text().splitlines()[before:] if "F_RDLCK" in line]
+            return [any(name in line for line in asks) for name in ("a.obj>", "b.obj>")]
+
+        self.assertEqual(asked()[0], True)
+        until(lambda: asked() == [True, False], "no further question about a closed file")
+        later = self.open_map(self.folder / "second name")
+        for each in (view, later):
+            self.save(each, obj_text(5))
+        self.assertEqual(asked(), [True, True])
+        for name in ("art/a.obj", "art/b.obj"):
+            self.assertNotEqual(daemon.assets("&fields=root,path,state")[name]["state"], "fresh")
+        until(lambda: all(item["state"] == "fresh" for item in daemon.assets("&fields=root,path,state").values()), "the cook of both")
+        self.assertEqual([item["stats"]["triangles"] for item in daemon.assets("&fields=root,path,stats").values()], [5, 5])
 
     def test_what_a_model_uses(self):
         """Materials, files behind a link and in hidden folders, and settings."""
@@ -265,13 +282,29 @@ NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 @unittest.skipUnless(os.getuid() == 0 and shutil.which("setpriv") and
                      subprocess.run([*NOBODY, HOB, "--version"], capture_output=True, check=False).returncode == 0, "needs root, and programs for all")
 class Rights(Scenario):
-    """Who may read a file changes: no event tells, a sync asks for files of the last ten minutes."""
+    """Who may read a file changes, or its size: nobody opens it, and the file is as old as you like."""
+
+    def hour_later(self, *program):
+        """A daemon to which each file is an hour old."""
+        clock = preloadable("shifted_clock", self.folder)
+        return self.serve(program=(*program, "env", f"LD_PRELOAD={clock}", "HOB_TEST_CLOCK_SHIFT=3600",
+                                   "ASAN_OPTIONS=verify_asan_link_order=0", HOB))
+
+    def test_a_size(self):
+        lines = obj_text(5).splitlines(keepends=True)
+        path = self.put("a.obj", "".join(lines))
+        daemon = self.hour_later()
+        self.addCleanup(daemon.stop)
+        daemon.sync()
+        os.truncate(path, path.stat().st_size - len(lines[-1]))
+        daemon.sync()
+        self.assertEqual(daemon.assets("&fields=root,path,stats")["art/a.obj"]["stats"]["triangles"], 4)
 
     def test_a_dependency_and_a_source(self):
         self.folder.chmod(0o777)
         self.put("a.obj", "mtllib a.mtl\n" + obj_text(2))
         self.put("a.mtl", "newmtl m\nKd 1 0 0\n")
-        daemon = self.serve(program=(*NOBODY, HOB))
+        daemon = self.hour_later(*NOBODY)
         daemon.sync()
         for name in ("a.mtl", "a.obj"):
             with self.subTest(name):
