@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 struct mailbox {
@@ -119,6 +120,16 @@ static ask *ask_new(srv_http *http, srv_control_kind kind, hob_str asset, const 
 	return a;
 }
 
+/* Whether a peer that ended its side may still read: sends an interim answer, to which a peer that is gone
+ * replies with a reset. */
+static bool may_be_read(const request *r)
+{
+	static const char interim[] = "HTTP/1.1 102 Processing\r\n\r\n";
+	bool tls = MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) != NULL;
+	return r->takes_interim && !tls &&
+		   send(r->fd, interim, sizeof interim - 1, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+}
+
 enum MHD_Result srv_ask(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest)
 {
 	srv_ask_forget(r);
@@ -131,7 +142,7 @@ enum MHD_Result srv_ask(request *r, srv_control_kind kind, hob_str asset, const 
 	r->ask = a;
 	r->asked++;
 	srv_request_park(r);
-	if (r->gone_ms > 0 && kind == SRV_CONTROL_DERIVE)
+	if (r->gone_ms > 0 && kind == SRV_CONTROL_DERIVE && !may_be_read(r))
 		atomic_store(&a->control.abandoned, true);
 	const srv_http_sources *sources = &r->http->sources;
 	const srv_control_port *port = kind == SRV_CONTROL_MIRROR			? &sources->mirrors
@@ -149,11 +160,11 @@ void srv_ask_aside(srv_http *http, srv_control_kind kind, const srv_control *res
 		http->sources.control.post(http->sources.control.user, &a->control);
 }
 
-void srv_ask_abandon(request *r)
+void srv_ask_abandon(request *r, bool whole)
 {
 	ask *a = r->ask;
 	if (!a || a->answered || r->http->stopping || a->control.kind != SRV_CONTROL_DERIVE ||
-		atomic_exchange(&a->control.abandoned, true))
+		(!whole && may_be_read(r)) || atomic_exchange(&a->control.abandoned, true))
 		return;
 	srv_ask_aside(r->http, SRV_CONTROL_ABANDONED, NULL);
 }
@@ -163,7 +174,7 @@ void srv_ask_forget(request *r)
 	ask *a = r->ask;
 	if (!a)
 		return;
-	srv_ask_abandon(r);
+	srv_ask_abandon(r, true);
 	r->ask = NULL;
 	pthread_mutex_lock(&a->box->lock);
 	bool free_now = a->answered;

@@ -57,7 +57,7 @@ static void enter(request *r, phase to)
 
 static void cut(request *r)
 {
-	shutdown(r->fd, SHUT_RDWR);
+	shutdown(r->hidden >= 0 ? r->hidden : r->fd, SHUT_RDWR);
 	r->closing = true;
 }
 
@@ -91,6 +91,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 		r->http = http;
 		r->connection = connection;
 		r->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+		r->hidden = -1;
 		r->phase = WAITING;
 		r->since_ms = http->now_ms;
 		list_append(http, r);
@@ -169,6 +170,7 @@ static enum MHD_Result begin(request *r, const char *method, const char *version
 {
 	enum MHD_Result result;
 	r->begun = true;
+	r->takes_interim = strcmp(version, "HTTP/1.1") == 0;
 	r->method = method;
 	r->route = ROUTE_NONE;
 	enter(r, BUSY);
@@ -184,6 +186,8 @@ static enum MHD_Result begin(request *r, const char *method, const char *version
 	if (!check(r, &result))
 		return result;
 	r->body_deadline_ms = r->http->now_ms + BODY_DEADLINE_MS;
+	if (!srv_parse_decimal(r->head.content_length, &r->body_left))
+		r->body_left = UINT64_MAX; /* chunked: the library tells its end */
 	return r->route == ROUTE_blob_put && !srv_upload_begin(r, &result) ? result : MHD_YES;
 }
 
@@ -194,10 +198,14 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 	(void)connection, (void)url;
 	srv_http *http = cls;
 	request *r = *context;
+	if (r)
+		srv_library_show_end(r);
 	if (!r || http->stopping)
 		return MHD_NO;
 	if (!r->begun)
 		return begin(r, method, version);
+	r->body_left -= *size;
+	r->whole = *size == 0 || r->body_left == 0;
 	if (*size > 0 && r->upload) {
 		r->body_deadline_ms += (int64_t)(*size / UPLOAD_BYTES_PER_MS);
 		srv_upload_put(r->upload, (hob_bytes){(const uint8_t *)data, *size});
@@ -239,6 +247,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 	if (!r)
 		return;
 	assert(!r->parked);
+	srv_library_show_end(r);
 	if (r->corked)
 		set_cork(r, 0);
 	srv_ask_forget(r);
@@ -246,7 +255,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 	r->upload = NULL;
 	hob_buf_release(&r->body);
 	r->served_before = true;
-	r->has_head = r->begun = r->checked = r->distrusted = false;
+	r->has_head = r->begun = r->checked = r->distrusted = r->whole = false;
 	r->body_deadline_ms = r->deadline_ms = 0;
 	r->param_count = r->arg_count = r->asked = 0;
 	r->head = (head){0};
@@ -266,6 +275,8 @@ void srv_request_unpark(request *r)
 {
 	assert(r->parked);
 	r->parked = false;
+	if (r->whole && !r->stream)
+		srv_library_hide_end(r);
 	MHD_resume_connection(r->connection);
 }
 
@@ -485,13 +496,13 @@ static void on_wake(srv_http *http)
 	wake_pollers(http);
 }
 
-static void on_gone(request *r)
+static void on_gone(request *r, bool whole)
 {
 	r->gone_ms = r->http->now_ms;
 	if (r->stream)
 		srv_stream_hang_up(r->stream);
 	else if (r->parked)
-		srv_ask_abandon(r);
+		srv_ask_abandon(r, whole);
 }
 
 static void handle_events(srv_http *http, const struct epoll_event *events, int count)
@@ -503,7 +514,7 @@ static void handle_events(srv_http *http, const struct epoll_event *events, int 
 		bool of_server = what == &http->wake_fd || what == &http->daemons ||
 						 (listener >= http->listeners && listener < http->listeners + LISTENERS_MAX);
 		if (!of_server)
-			on_gone(what);
+			on_gone(what, events[i].events & (EPOLLHUP | EPOLLERR));
 	}
 	for (int i = 0; i < count; i++) {
 		int *listener = events[i].data.ptr;
@@ -563,6 +574,8 @@ static void release_shard(srv_http *http)
 	srv_blob_cache_free(http->blobs);
 	if (http->epoll_fd >= 0)
 		close(http->epoll_fd);
+	if (http->silence >= 0)
+		close(http->silence);
 	if (http->wake_fd >= 0)
 		srv_events_remove_waker(http->sources.events, http->wake_fd);
 	srv_mailbox_drop(http->box); /* closes wake_fd once every ask is answered */
@@ -705,6 +718,7 @@ static bool open_shard(srv_http *http, const srv_http_options *options, uint32_t
 	if (wake < 0)
 		return hob_fail(err, IO, "cannot set up an HTTP thread: %s", strerror(errno));
 	http->wake_fd = wake;
+	http->silence = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	http->box = srv_mailbox_new(wake);
 	srv_events_add_waker(http->sources.events, wake);
 	if (!srv_library_start(http, &callbacks, options->tls_cert, options->tls_key, err))
@@ -716,7 +730,8 @@ static bool open_shard(srv_http *http, const srv_http_options *options, uint32_t
 					watch_fd(http, srv_library_epoll_fd(http, LIBRARY_TLS), &http->daemons));
 	for (uint32_t i = 0; i < http->listener_count; i++)
 		watched = watched && watch_fd(http, http->listeners[i], &http->listeners[i]);
-	return watched || hob_fail(err, IO, "cannot set up an HTTP thread: %s", strerror(errno));
+	return (watched && http->silence >= 0) ||
+		   hob_fail(err, IO, "cannot set up an HTTP thread: %s", strerror(errno));
 }
 
 static bool start_thread(srv_http *http, hob_error *err)
@@ -735,7 +750,7 @@ static srv_http *new_shards(const srv_http_options *options, const srv_http_sour
 	for (uint32_t i = 0; http && i < count; i++) {
 		http[i].first = http;
 		http[i].shard_count = count;
-		http[i].epoll_fd = http[i].wake_fd = -1;
+		http[i].epoll_fd = http[i].wake_fd = http[i].silence = -1;
 		http[i].sources = *sources;
 		pthread_mutex_init(&http[i].lock, NULL);
 	}

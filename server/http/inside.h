@@ -135,6 +135,10 @@ struct request {
 	ask *ask;			   /* the newest question to the loop, kept until the request completes */
 	uint32_t asked;		   /* number of asks so far */
 	bool parked;		   /* suspended by the server */
+	uint64_t body_left;	   /* bytes of the body still to come, as announced */
+	bool takes_interim;	   /* the client speaks HTTP/1.1 */
+	bool whole;			   /* all of it has come, so the next run of the library calls the handler */
+	int hidden;			   /* the connection's socket, while the library reads http->silence; or -1 */
 	bool polling;		   /* parked for an event, and in http->pollers */
 	int64_t deadline_ms;   /* of the poll; 0 before it starts */
 	uint64_t poll_since;
@@ -288,8 +292,9 @@ ask *srv_mailbox_take(mailbox *box);
 /* Posts a copy of the question and parks; the handler runs again once r->ask->answered. */
 enum MHD_Result srv_ask(request *r, srv_control_kind kind, hob_str asset, const srv_control *rest);
 void srv_ask_forget(request *r);
-/* The peer has closed its side: tells the loop that work for this request alone can be dropped. */
-void srv_ask_abandon(request *r);
+/* The peer has closed its side, or both (`whole`): tells the loop that work for this request alone can be
+ * dropped, unless the peer may still read the answer. */
+void srv_ask_abandon(request *r, bool whole);
 /* Posts a question without waiting for the answer. `rest` has no texts. */
 void srv_ask_aside(srv_http *http, srv_control_kind kind, const srv_control *rest);
 
@@ -466,6 +471,10 @@ bool srv_library_start(srv_http *http, const library_callbacks *callbacks, const
 					   const char *key, hob_error *err) HOB_MUST_CHECK;
 int srv_library_epoll_fd(const srv_http *http, library_kind kind);
 void srv_library_run(srv_http *http);
+/* The library reads from a connection that is resumed, and closes it at the end of the peer's bytes, without
+ * an answer. A client may end its side after a whole request, so its end is hidden until the handler runs. */
+void srv_library_hide_end(request *r);
+void srv_library_show_end(request *r);
 int64_t srv_library_timeout_ms(const srv_http *http); /* -1: none */
 void srv_library_stop(srv_http *http);
 
@@ -524,6 +533,7 @@ struct srv_http {
 	arrival arrivals[ACCEPT_BATCH];
 	_Atomic uint32_t arrival_count, connection_count; /* `connection_count`: the shard's thread writes */
 	int epoll_fd, wake_fd;
+	int silence; /* a socket without a peer: reading it gives EAGAIN */
 	struct MHD_Daemon *daemons[LIBRARY_COUNT];
 	char library_message[160];
 

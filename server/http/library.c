@@ -124,6 +124,24 @@ void srv_library_run(srv_http *http)
 			MHD_run(http->daemons[i]);
 }
 
+void srv_library_hide_end(request *r)
+{
+	r->hidden = fcntl(r->fd, F_DUPFD_CLOEXEC, 0);
+	if (r->hidden >= 0 && dup3(r->http->silence, r->fd, O_CLOEXEC) < 0) {
+		close(r->hidden);
+		r->hidden = -1;
+	}
+}
+
+void srv_library_show_end(request *r)
+{
+	if (r->hidden < 0)
+		return;
+	dup3(r->hidden, r->fd, O_CLOEXEC);
+	close(r->hidden);
+	r->hidden = -1;
+}
+
 int64_t srv_library_timeout_ms(const srv_http *http)
 {
 	int64_t least = -1;
