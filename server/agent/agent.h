@@ -37,7 +37,7 @@ typedef struct agent_tree {
 	agent_file **slots; /* hash table with open addressing */
 	uint32_t capacity, count;
 	hob_arena arena; /* memory of the ignore patterns */
-	const char **ignore;
+	const char *const *ignore;
 	uint32_t busy; /* files to retry */
 	bool failed;   /* a folder could not be listed, or memory was short: nothing may be deleted */
 } agent_tree;

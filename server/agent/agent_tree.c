@@ -1,5 +1,6 @@
 #include "agent.h"
 
+#include "../../core/base/ignore.h"
 #include "../../core/base/portable.h"
 #include "../../core/base/text_order.h"
 
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { READ_BYTES = 256 << 10, FIRST_SLOTS = 1024, IGNORE_MAX = 1100, RACY_MS = 2000, TRIES = 3 };
+enum { READ_BYTES = 256 << 10, FIRST_SLOTS = 1024, RACY_MS = 2000, TRIES = 3 };
 
 /* Names of temporary files of safe saves, of backups, and of folders of other programs. */
 static const char *const always_ignored[] = {"~$*",	  "*.tmp", "*.blend@",	 "*.blend1",	"*.blend2",
@@ -120,57 +121,17 @@ hob_sha256 agent_tree_digest(agent_file *const *files, uint32_t count, size_t sk
 
 /* ---- patterns */
 
-static bool add_pattern(agent_tree *tree, uint32_t *count, hob_str text)
-{
-	if (*count == IGNORE_MAX)
-		return false;
-	tree->ignore[*count] = hob_arena_str(&tree->arena, text).data;
-	return tree->ignore[(*count)++] != NULL;
-}
-
-/* Adds the patterns of a line, the same as in the daemon's .hobignore. */
-static bool add_line(agent_tree *tree, uint32_t *count, hob_str line)
-{
-	bool folder = line.data[line.len - 1] == '/', here = line.data[0] == '/';
-	hob_str name = hob_str_sub(line, here, line.len - folder);
-	here = here || hob_str_find(name, HOB_STR("/"), 0) != SIZE_MAX;
-	bool ok = true;
-	for (int form = 0; ok && form < 4; form++) {
-		bool deep = form & 1, below = form & 2;
-		hob_str text =
-			hob_arena_printf(&tree->arena, "%s%.*s%s", deep ? "**/" : "", HOB_FMT(name), below ? "/**" : "");
-		if (!(deep && here) && !(folder && !below))
-			ok = text.data && add_pattern(tree, count, text);
-	}
-	return ok;
-}
-
 static bool read_ignore(agent *a, hob_error *err)
 {
-	agent_tree *tree = &a->tree;
 	char path[AGENT_PATH + 16];
 	hob_buf text = {0};
-	uint32_t count = 0;
-	hob_arena_init(&tree->arena, (size_t)1 << 20);
-	tree->ignore = HOB_NEW(&tree->arena, const char *, IGNORE_MAX + 1);
-	bool ok = tree->ignore != NULL;
+	hob_arena_init(&a->tree.arena, (size_t)1 << 20);
 	snprintf(path, sizeof path, "%s/.hobignore", a->folder);
-	if (ok && sys_read_whole(path, &text))
-		for (size_t from = 0, to; ok && from < text.size; from = to + 1) {
-			hob_str all = hob_buf_str(&text);
-			to = hob_str_find(all, HOB_STR("\n"), from);
-			to = to == SIZE_MAX ? all.len : to;
-			hob_str line = hob_str_sub(all, from, to);
-			while (line.len > 0 && (uint8_t)line.data[line.len - 1] <= ' ')
-				line.len--;
-			if (line.len > 0 && line.data[0] != '#')
-				ok =
-					line.data[0] != '!' && !hob_str_equal(line, HOB_STR("/")) && add_line(tree, &count, line);
-			if (!ok)
-				(void)hob_fail(err, CONFIG, "%s: the line '%.*s' is not a pattern", path, HOB_FMT(line));
-		}
+	bool there = sys_read_whole(path, &text);
+	a->tree.ignore =
+		hob_ignore_lines(&a->tree.arena, there ? hob_buf_str(&text) : (hob_str){0}, path, NULL, err);
 	hob_buf_release(&text);
-	return ok;
+	return a->tree.ignore != NULL;
 }
 
 /* ---- digests of the previous run */
@@ -233,11 +194,10 @@ void agent_tree_save(const agent *a)
 
 bool agent_tree_open(agent *a, hob_error *err)
 {
-	*err = (hob_error){0};
-	if (!read_ignore(a, err))
-		return err->code != HOB_ERR_OK ? false : hob_fail(err, MEMORY, "no memory left for the patterns");
-	load_digests(a);
-	return true;
+	bool ok = read_ignore(a, err);
+	if (ok)
+		load_digests(a);
+	return ok;
 }
 
 void agent_tree_release(agent_tree *tree)
