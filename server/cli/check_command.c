@@ -658,8 +658,8 @@ static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_o
 	const srv_result *result = &outcome->result;
 	c->cached += entry->cached;
 	char digest[HOB_SHA256_TEXT + 1] = "";
-	if (entry->look || result->dep_count > 0)
-		hob_sha256_text(entry->look ? &entry->look->look.source : &result->deps[0].digest, digest);
+	if (result->dep_count > 0)
+		hob_sha256_text(&result->deps[0].digest, digest);
 	asset->source = hob_arena_printf(&c->memory, "%.16s", digest);
 	hob_bytes report = {0};
 	for (uint32_t i = 0; i < result->output_count; i++)

@@ -534,38 +534,6 @@ void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool)
 	plan->count = kept;
 }
 
-typedef struct sized {
-	off_t size;
-	cook_entry *entry;
-} sized;
-
-static int by_size(const void *a, const void *b)
-{
-	const sized *one = a, *other = b;
-	if (one->size != other->size)
-		return one->size > other->size ? -1 : 1;
-	return one->entry < other->entry ? -1 : one->entry > other->entry;
-}
-
-bool srv_cook_plan_order(cook_plan *plan)
-{
-	sized *all = calloc((size_t)plan->count + 1, sizeof *all);
-	plan->order = calloc((size_t)plan->count + 1, sizeof *plan->order);
-	bool ok = all && plan->order;
-	for (uint32_t i = 0; ok && i < plan->count; i++) {
-		struct stat info;
-		all[i].entry = &plan->entries[i];
-		if (fstatat(plan->root_fd, plan->entries[i].path, &info, 0) == 0)
-			all[i].size = info.st_size;
-	}
-	if (ok)
-		qsort(all, plan->count, sizeof *all, by_size);
-	for (uint32_t i = 0; ok && i < plan->count; i++)
-		plan->order[i] = all[i].entry;
-	free(all);
-	return ok;
-}
-
 void srv_cook_plan_release(cook_plan *plan)
 {
 	srv_settings_cache_free(plan->folders);
@@ -580,7 +548,6 @@ void srv_cook_plan_release(cook_plan *plan)
 	free(plan->skipped);
 	free(plan->sources);
 	free(plan->entries);
-	free(plan->order);
 	free(plan->root);
 	hob_arena_release(&plan->memory);
 	if (plan->root_fd >= 0)

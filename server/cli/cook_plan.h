@@ -5,7 +5,6 @@
 #include "../../core/hash/hash.h"
 #include "../../core/settings/settings.h"
 #include "../config/config.h"
-#include "../cook/judge.h"
 #include "../worker/pool.h"
 #include "cook_wait.h"
 
@@ -20,13 +19,11 @@ typedef struct cook_entry {
 	hob_error settings_error;
 	hob_sha256 offered; /* worker: the lookup that the offer's owner computed */
 	uint32_t rounds;	/* worker: number of cooks that lacked files */
-	srv_tries tries;
-	cook_wait wait;		   /* while another program writes its files */
-	bool named, again;	   /* `named`: on the command line; `again`: tried once more at the end of the run */
-	bool queued;		   /* it has been in the run's queue */
-	bool cached;		   /* found in the cache */
-	bool fetched;		   /* found in the cache after a download from the upstream */
-	struct look_job *look; /* the look-up in progress; NULL without a cache */
+	cook_wait wait;		/* while another program writes its files */
+	bool named;			/* on the command line */
+	uint32_t number;	/* of its source in the run */
+	bool cached;		/* found in the cache */
+	bool fetched;		/* found in the cache after a download from the upstream */
 } cook_entry;
 
 /* A folder of the configuration's `sources` that exists. */
@@ -44,10 +41,6 @@ typedef struct cook_plan {
 	uint32_t source_count;
 	cook_entry *entries; /* models from folders are sorted by path */
 	uint32_t count, capacity;
-	/* Order of the cooks: largest source first, so that no long one runs last. NULL before
-	 * srv_cook_plan_order. */
-	cook_entry **order;
-	bool again;		/* some entry has this flag */
 	char **skipped; /* models below the root in formats that Hob knows but cannot read */
 	uint32_t skipped_count;
 	const char *const
@@ -92,8 +85,6 @@ bool srv_cook_plan_read_budget(const char *given, char **out, const char **origi
 /* Drops files that no importer reads. Models in known formats (server/fs/model_format.h) become `skipped`;
  * other files found in folders are ignored; named ones stay, and fail with a reason. */
 void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool);
-/* Makes plan->order. False: no memory. */
-bool srv_cook_plan_order(cook_plan *plan);
 void srv_cook_plan_release(cook_plan *plan);
 /* Adds an entry to a plan that is made without srv_cook_plan_make. NULL without memory. */
 cook_entry *srv_cook_plan_add(cook_plan *plan, const char *path, hob_error *err);

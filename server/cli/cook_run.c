@@ -7,7 +7,7 @@
 #include "../fs/model_format.h"
 #include "../fs/remove_tree.h"
 #include "../log/log.h"
-#include "../worker/check.h"
+#include "../store/guest.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -15,18 +15,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Most look-ups in progress. LOOKS_SHARED_MAX: with an upstream, so that it gets many questions at once.
- * LOOKS_REPORT_MAX: if only reports are read, so that no thread runs out of work. */
-enum { LOOKS_MAX = 4, LOOKS_SHARED_MAX = 16, LOOKS_REPORT_MAX = 256 };
-
 typedef struct write_job {
 	run *r;
 	uv_work_t work;
 	cook_entry *entry;
-	srv_outcome *outcome;
-	bool changed;			 /* an input is no longer what the cook read */
-	srv_record_output *kept; /* the stored outputs, for srv_cook_cache_keep; NULL: none */
-	hob_error error, keep_error;
+	srv_batch_end end;
+	const srv_outcome *outcome;
+	srv_outcome *read; /* a kept record, as an outcome */
+	bool changed;	   /* an input is no longer what the cook read */
+	hob_error error;
+	hob_arena read_arena;
 	hob_notes notes; /* about content that the classic layout or glTF cannot express */
 	cook_bytes bytes;
 } write_job;
@@ -59,7 +57,7 @@ static void show_progress(run *r)
 	char eta[32] = "";
 	if (r->finished > 0)
 		srv_text_duration(left, eta);
-	hob_str name = hob_str_of(r->next > 0 ? r->queue[r->next - 1]->path : "");
+	hob_str name = hob_str_of(r->newest ? r->newest->path : "");
 	shown text;
 	fprintf(stderr, "\r\x1b[K[%u/%u] %s  eta %s", r->finished, r->plan.count,
 			show(hob_str_sub(name, name.len > 48 ? name.len - 48 : 0, name.len), &text), eta);
@@ -163,10 +161,15 @@ static void on_closed(void *user)
 	uv_close((uv_handle_t *)&r->look, NULL);
 }
 
-static void on_upstream_closed(void *user)
+static bool is_giving(const run *r)
 {
-	run *r = user;
-	srv_pool_close(r->pool, on_closed, r);
+	srv_upstream_facts facts;
+	srv_upstream *upstream = srv_batch_upstream(r->engine);
+	if (!upstream)
+		return false;
+	srv_upstream_look(upstream, &facts);
+	return facts.outbox > 0 && facts.state == SRV_UPSTREAM_UP && facts.gives && !facts.read_only &&
+		   !facts.full;
 }
 
 static bool enough(const run *r)
@@ -177,29 +180,26 @@ static bool enough(const run *r)
 void srv_cook_run_finish_if_over(run *r)
 {
 	bool over = r->finished == r->plan.count || r->interrupted || enough(r) || r->error.code != HOB_ERR_OK;
-	if (over && !r->closing && r->looks_pending > 0 && r->finished < r->plan.count)
-		srv_cook_look_give_up(r);
-	if (r->closing || !over || r->writes_pending > 0 || r->looks_pending > 0)
+	if (r->closing || !over || r->writes_pending > 0)
 		return;
-	if (!srv_cook_run_end_offer(r) || (!r->interrupted && srv_cook_look_is_giving(r)))
+	if (!srv_cook_run_end_offer(r) || (!r->interrupted && is_giving(r)))
 		return;
 	r->closing = true;
 	clear_line(r);
-	if (r->upstream)
-		srv_upstream_close(r->upstream, on_upstream_closed, r);
-	else
-		on_upstream_closed(r);
+	srv_engine_close(r->engine, on_closed, r);
 }
 
-static void fail(run *r, cook_entry *entry, const srv_outcome *outcome, const hob_error *error)
+static void on_given(void *user)
 {
-	srv_cook_look_end(entry);
-	report_entry(r, entry, outcome, error, &(cook_bytes){0});
+	srv_cook_run_finish_if_over(user);
+}
+
+static bool goes_on(const run *r)
+{
+	return r->started && !r->closing && !r->interrupted && !enough(r);
 }
 
 /* ---- files that are being written */
-
-static void cook_again(run *r, cook_entry *entry);
 
 enum { LOOK_MS = 100 };
 
@@ -212,7 +212,7 @@ static void fail_waiting(run *r, cook_entry *entry)
 	hob_str file = entry->wait.file.len > 0 ? entry->wait.file : hob_str_of(entry->path);
 	hob_fail(&error, CHANGED, "'%.*s' is still being written%s after %u s (--wait-writer)", HOB_FMT(file), by,
 			 r->options->wait_s);
-	fail(r, entry, entry->wait.outcome, &error);
+	report_entry(r, entry, entry->wait.outcome, &error, &(cook_bytes){0});
 }
 
 static void tell_waiting(run *r, cook_entry *entry)
@@ -231,7 +231,7 @@ static bool look_at_waiting(run *r, cook_entry *entry)
 	cook_wait *wait = &entry->wait;
 	uint64_t spent = uv_hrtime() - wait->began_ns;
 	if (srv_cook_wait_rests(wait, r->plan.root_fd))
-		cook_again(r, entry);
+		srv_batch_again(r->engine, entry->number);
 	else if (spent >= (uint64_t)r->options->wait_s * 1000000000)
 		fail_waiting(r, entry);
 	else {
@@ -246,18 +246,18 @@ static bool look_at_waiting(run *r, cook_entry *entry)
 static void on_look(uv_timer_t *timer)
 {
 	run *r = timer->data;
-	for (uint32_t i = 0; r->waiting > 0 && i < r->plan.count && srv_cook_run_goes_on(r); i++)
+	for (uint32_t i = 0; r->waiting > 0 && i < r->plan.count && goes_on(r); i++)
 		if (r->plan.entries[i].wait.outcome)
 			r->waiting -= look_at_waiting(r, &r->plan.entries[i]);
 	if (r->waiting == 0)
 		uv_timer_stop(timer);
-	srv_cook_run_feed(r);
+	srv_cook_run_finish_if_over(r);
 }
 
 static void wait_for_writer(run *r, cook_entry *entry, srv_outcome *outcome)
 {
 	if (!srv_cook_wait_begin(&entry->wait, outcome)) {
-		fail(r, entry, outcome, &outcome->error);
+		report_entry(r, entry, outcome, &outcome->error, &(cook_bytes){0});
 		srv_outcome_free(outcome);
 	} else if (r->waiting++ == 0) {
 		uv_timer_start(&r->look, on_look, LOOK_MS, LOOK_MS);
@@ -265,48 +265,29 @@ static void wait_for_writer(run *r, cook_entry *entry, srv_outcome *outcome)
 	srv_cook_run_finish_if_over(r);
 }
 
+/* ---- the end of a model */
+
 static void write_run(uv_work_t *work)
 {
 	write_job *job = work->data;
-	const srv_result *result = &job->outcome->result;
+	const run *r = job->r;
+	bool kept = job->end.kept != NULL;
 	const char *source = job->entry->text ? job->entry->path : NULL;
-	job->changed = !job->entry->cached && !job->r->offered &&
-				   srv_cook_wait_changed(job->r->plan.root_fd, source, job->outcome);
-	if (job->changed || (!job->entry->cached && !srv_check_outputs(result, &job->error)))
+	if (kept && !(job->outcome = job->read = srv_cook_cache_read(r->store, job->entry->path, job->end.kept,
+																 r->options->only_report)))
 		return;
-	if (!job->entry->cached && job->entry->look)
-		job->kept = srv_cook_cache_store(job->r->cache, result, &job->outcome->arena, &job->keep_error);
-	if (!job->r->offered && !job->r->options->only_report &&
-		!hob_rules_check(&job->entry->settings, result->notes, result->note_count, &job->error))
+	job->changed = !kept && !r->offered && srv_cook_wait_changed(r->plan.root_fd, source, job->outcome);
+	const srv_result *result = &job->outcome->result;
+	if (job->changed ||
+		(!r->offered && !r->options->only_report &&
+		 !hob_rules_check(&job->entry->settings, result->notes, result->note_count, &job->error)))
 		return;
-	for (uint32_t i = 0; i < result->output_count && job->r->options->write.nothing; i++)
+	for (uint32_t i = 0; i < result->output_count && r->options->write.nothing; i++)
 		job->bytes.written += result->outputs[i].bytes.size;
-	if (job->r->options->write.nothing)
+	if (r->options->write.nothing)
 		return;
-	job->notes.arena = &job->outcome->arena;
-	srv_cook_write_entry(&job->r->options->write, job->entry, &job->outcome->result, &job->notes, &job->bytes,
-						 &job->error);
-}
-
-/* Keeps a result in the cache; a failure costs time but does not fail the run. */
-static void keep(write_job *job)
-{
-	run *r = job->r;
-	shown text;
-	hob_sha256 key;
-	bool kept;
-	if (job->kept && srv_cook_cache_keep(r->cache, &job->entry->look->look, job->outcome, job->kept, &key,
-										 &kept, &job->keep_error)) {
-		if (kept)
-			srv_cook_look_give(job->entry->look, &key);
-		return;
-	}
-	if (job->keep_error.code == HOB_ERR_OK || r->keep_failed)
-		return;
-	r->keep_failed = true;
-	clear_line(r);
-	fprintf(stderr, "%s: results are not kept: %s\n", r->options->who,
-			show(hob_str_of(job->keep_error.context), &text));
+	job->notes.arena = &job->read_arena;
+	srv_cook_write_entry(&r->options->write, job->entry, result, &job->notes, &job->bytes, &job->error);
 }
 
 static void write_done(uv_work_t *work, int status)
@@ -314,230 +295,169 @@ static void write_done(uv_work_t *work, int status)
 	(void)status;
 	write_job *job = work->data;
 	run *r = job->r;
+	cook_entry *entry = job->entry;
+	bool good = job->error.code == HOB_ERR_OK;
 	shown text;
 	r->writes_pending--;
-	if (job->changed) {
-		wait_for_writer(r, job->entry, job->outcome);
+	if (!job->outcome) { /* a kept output is damaged */
+		srv_batch_remake(job->end.job);
+	} else if (job->changed) {
+		wait_for_writer(r, entry, srv_batch_wait(job->end.job));
+	}
+	if (!job->outcome || job->changed) {
+		hob_arena_release(&job->read_arena);
 		free(job);
 		return;
 	}
+	entry->cached = job->end.kept;
+	entry->fetched = job->end.fetched;
 	r->bytes += job->bytes.written;
 	r->reused += job->bytes.reused;
-	r->cook_ns += job->entry->cached ? 0 : job->outcome->cook_ns;
-	keep(job);
-	r->cached += job->entry->cached && job->error.code == HOB_ERR_OK;
-	r->fetched += job->entry->fetched && job->error.code == HOB_ERR_OK;
-	report_entry(r, job->entry, job->outcome, job->error.code != HOB_ERR_OK ? &job->error : NULL,
-				 &job->bytes);
-	if (r->options->depfile && job->error.code == HOB_ERR_OK)
-		srv_cook_depfile_add(&r->depfile, r->options->depfile_json, &r->options->write, &r->plan, job->entry,
+	r->cook_ns += job->end.kept ? 0 : job->outcome->cook_ns;
+	r->cached += job->end.kept && good;
+	r->fetched += job->end.fetched && good;
+	report_entry(r, entry, job->outcome, good ? NULL : &job->error, &job->bytes);
+	if (r->options->depfile && good)
+		srv_cook_depfile_add(&r->depfile, r->options->depfile_json, &r->options->write, &r->plan, entry,
 							 &job->outcome->result);
 	for (uint32_t i = 0; !r->options->quiet && i < job->notes.count; i++)
-		fprintf(stderr, "        %s: %s\n", job->entry->path, show(job->notes.items[i].text, &text));
-	srv_outcome_free(job->outcome);
-	srv_cook_look_end(job->entry);
+		fprintf(stderr, "        %s: %s\n", entry->path, show(job->notes.items[i].text, &text));
+	srv_outcome_free(job->read);
+	hob_arena_release(&job->read_arena);
+	srv_batch_let_go(job->end.job);
 	free(job);
 	srv_cook_run_finish_if_over(r);
 }
 
-static void write_outcome(run *r, cook_entry *entry, srv_outcome *outcome)
+/* ---- files of an offered model */
+
+typedef struct bringing {
+	uv_work_t work;
+	run *r;
+	void *job;
+	const char *path;
+	const srv_outcome *outcome;
+	bool ok;
+} bringing;
+
+static void bring_run(uv_work_t *work)
 {
-	write_job *job = calloc(1, sizeof *job);
-	if (!job)
+	bringing *b = work->data;
+	b->ok = srv_offer_bring(b->r->offered, b->path, b->outcome);
+}
+
+static void bring_done(uv_work_t *work, int status)
+{
+	(void)status;
+	bringing *b = work->data;
+	srv_batch_brought(b->job, b->ok);
+	free(b);
+}
+
+static bool on_bring(void *user, void *job, uint32_t source, const srv_outcome *outcome)
+{
+	enum { ROUNDS_MAX = 12 };
+	run *r = user;
+	cook_entry *entry = r->entries[source];
+	if (outcome ? !srv_offer_lacks(r->offered, outcome) : entry->rounds > 0)
+		return false;
+	bringing *b = calloc(1, sizeof *b);
+	if (!b)
 		abort();
-	*job = (write_job){.r = r, .entry = entry, .outcome = outcome};
-	job->work.data = job;
-	r->writes_pending++;
-	if (entry->cached && r->options->only_report)
-		write_done(&job->work, 0);
+	*b = (bringing){.r = r, .job = job, .path = entry->path, .outcome = outcome, .work.data = b};
+	if (entry->rounds++ < ROUNDS_MAX)
+		uv_queue_work(&r->loop, &b->work, bring_run, bring_done);
 	else
-		uv_queue_work(&r->loop, &job->work, write_run, write_done);
+		bring_done(&b->work, 0);
+	return true;
 }
 
-static void take_outcome(run *r, cook_entry *entry, srv_outcome *outcome)
+/* ---- answers of the engine */
+
+static bool is_left(const run *r, const srv_batch_end *end)
 {
-	srv_cook_facts facts = {.ok = outcome->ok,
-							.has_result = outcome->has_result,
-							.stalled = outcome->stalled,
-							.writer = outcome->error.code == HOB_ERR_CHANGED,
-							.touched = outcome->touched_count > 0,
-							.code = outcome->error.code};
-	if (outcome->stalled && entry->tries.stalled && outcome->error.code == HOB_ERR_TIMEOUT)
-		srv_outcome_stalled_again(outcome);
-	switch (srv_judge(&facts, &entry->tries)) {
-	case SRV_VERDICT_GOOD:
-		write_outcome(r, entry, outcome);
-		return;
-	case SRV_VERDICT_WRITER:
-		wait_for_writer(r, entry, outcome);
-		return;
-	case SRV_VERDICT_TRY_AGAIN:
-		entry->again = r->plan.again = true;
-		break;
-	case SRV_VERDICT_KEEP_FAILURE:
-	case SRV_VERDICT_KEEP_CRASH:
-	case SRV_VERDICT_PASSING:
-		fail(r, entry, outcome, &outcome->error);
-		break;
-	}
-	srv_outcome_free(outcome);
+	return r->offered && (end->fetched || (end->error && end->error->code == HOB_ERR_CANCELLED));
 }
 
-static void on_done(void *user, void *entry_, srv_outcome *outcome)
+static void tell_unkept(run *r, const hob_error *why)
+{
+	shown text;
+	if (why && !r->keep_failed) {
+		clear_line(r);
+		fprintf(stderr, "%s: results are not kept: %s\n", r->options->who,
+				show(hob_str_of(why->context), &text));
+	}
+	r->keep_failed = r->keep_failed || why;
+}
+
+static void on_over(void *user, const srv_batch_end *end)
 {
 	run *r = user;
-	cook_entry *entry = entry_;
-	if (outcome->cancelled || r->interrupted || enough(r)) {
-		srv_outcome_free(outcome);
-	} else if (r->offered && srv_cook_look_lacks(r, entry, outcome)) {
-		return;
+	cook_entry *entry = r->entries[end->source];
+	if (!goes_on(r)) {
+		srv_batch_let_go(end->job);
+	} else if (is_left(r, end)) {
+		r->finished++;
+		r->left++;
+		srv_batch_let_go(end->job);
+		srv_cook_run_finish_if_over(r);
+	} else if (end->error && end->error->code == HOB_ERR_CHANGED && end->outcome) {
+		wait_for_writer(r, entry, srv_batch_wait(end->job));
+	} else if (end->error) {
+		report_entry(r, entry, end->outcome, end->error, &(cook_bytes){0});
+		srv_batch_let_go(end->job);
+		srv_cook_run_finish_if_over(r);
 	} else {
-		take_outcome(r, entry, outcome);
-	}
-	srv_cook_run_feed(r);
-	srv_cook_run_finish_if_over(r);
-}
-
-/* ---- the queue */
-
-bool srv_cook_run_goes_on(const run *r)
-{
-	return r->started && !r->closing && !r->interrupted && !enough(r);
-}
-
-/* Queues a new entry at the end; one that was queued before takes the slot of one that has left. */
-static void enqueue(run *r, cook_entry *entry)
-{
-	assert(!entry->queued || r->next > 0);
-	if (entry->queued)
-		r->queue[--r->next] = entry;
-	else
-		r->queue[r->queued++] = entry;
-	entry->queued = true;
-}
-
-void srv_cook_run_leave(run *r, cook_entry *entry)
-{
-	srv_cook_look_end(entry);
-	r->looks_pending--;
-	r->finished++;
-	r->left++;
-	srv_cook_run_feed(r);
-}
-
-void srv_cook_run_looked(run *r, cook_entry *entry, srv_outcome *hit)
-{
-	r->looks_pending--;
-	if (hit && srv_cook_run_goes_on(r)) {
-		entry->cached = true;
-		write_outcome(r, entry, hit);
-	} else {
-		srv_outcome_free(hit);
-		enqueue(r, entry);
-		srv_pool_fill(r->pool);
-	}
-	srv_cook_run_feed(r);
-}
-
-/* Starts the look-up of an entry, or queues it. Files that no importer reads, and those with invalid
- * settings, are queued and fail later with their reason. The merge of a scene list, which is a text and no
- * file, is queued too. */
-static void look_first(run *r, cook_entry *entry)
-{
-	bool looks = r->cache && !entry->text && entry->settings_error.code == HOB_ERR_OK &&
-				 srv_pool_importer_for(r->pool, hob_str_of(entry->path));
-	if (!looks || !srv_cook_look_begin(r, entry))
-		enqueue(r, entry);
-}
-
-static void look_ahead(run *r)
-{
-	/* On a farm, claim only models that this machine will cook soon; each run starts at another position of
-	 * the plan. Models that others are cooking do not count against the limit. */
-	uint32_t most = r->upstream				  ? LOOKS_SHARED_MAX
-					: r->options->only_report ? LOOKS_REPORT_MAX
-											  : LOOKS_MAX,
-			 ahead = r->farm ? 2 * srv_pool_size(r->pool) : UINT32_MAX,
-			 offset = r->farm ? (uint32_t)getpid() * 2654435761u : 0;
-	while (srv_cook_run_goes_on(r) && r->looked < r->plan.count) {
-		uint32_t waits = srv_cook_look_waits(r),
-				 asking = r->looks_pending > waits ? r->looks_pending - waits : 0;
-		if (asking >= most || (r->farm ? asking : 0) + r->queued - r->next >= ahead)
-			break;
-		cook_entry *entry = r->plan.order[(r->looked++ + offset % r->plan.count) % r->plan.count];
-		look_first(r, entry);
+		write_job *job = calloc(1, sizeof *job);
+		tell_unkept(r, end->unkept);
+		if (!job)
+			abort();
+		*job = (write_job){.r = r, .entry = entry, .end = *end, .outcome = end->outcome, .work.data = job};
+		hob_arena_init(&job->read_arena, 64 << 20);
+		r->writes_pending++;
+		uv_queue_work(&r->loop, &job->work, write_run, write_done);
 	}
 }
 
-static void cook_again(run *r, cook_entry *entry)
+/* ---- the run */
+
+static void on_begun(void *user, uint32_t source)
 {
-	srv_cook_look_end(entry);
-	if (r->cache)
-		srv_cook_cache_forget(r->cache, &entry->wait.outcome->result);
-	look_first(r, entry);
+	run *r = user;
+	r->newest = r->entries[source];
+	show_progress(r);
 }
 
-static cook_entry *next_entry(run *r)
+static bool add_sources(run *r)
 {
-	if (r->next < r->queued)
-		return r->queue[r->next++];
-	/* Models whose worker died get a second chance at the end. */
-	for (uint32_t i = 0; r->plan.again && i < r->plan.count; i++)
-		if (r->plan.entries[i].again) {
-			r->plan.entries[i].again = false;
-			return &r->plan.entries[i];
-		}
-	r->plan.again = false;
-	return NULL;
-}
-
-void srv_cook_run_feed(run *r)
-{
-	look_ahead(r);
-	while (srv_cook_run_goes_on(r) && srv_pool_idle(r->pool) > 0) {
-		cook_entry *entry = next_entry(r);
-		if (!entry)
-			break;
+	uint32_t count = 0;
+	r->sources = calloc(r->plan.count + 1, sizeof *r->sources);
+	r->entries = calloc(r->plan.count + 1, sizeof *r->entries);
+	for (uint32_t i = 0; r->sources && r->entries && i < r->plan.count; i++) {
+		cook_entry *entry = &r->plan.entries[i];
 		if (entry->settings_error.code != HOB_ERR_OK) {
 			report_entry(r, entry, NULL, &entry->settings_error, &(cook_bytes){0});
 			continue;
 		}
-		uint32_t left = r->plan.count - r->looked + r->queued - r->next;
-		srv_pool_job job = {.path = hob_str_of(entry->path),
-							.text = hob_str_of(entry->text),
-							.settings = entry->settings,
-							.profile = r->options->profile,
-							.threads = left >= srv_pool_size(r->pool) ? 1 : 0,
-							.waited = true};
-		if (!srv_pool_start(r->pool, entry, &job)) {
-			hob_error error;
-			hob_fail(&error, INTERNAL, "the cook process does not take this job");
-			report_entry(r, entry, NULL, &error, &(cook_bytes){0});
-		}
-		show_progress(r);
+		entry->number = count;
+		r->entries[count] = entry;
+		r->sources[count++] = (srv_batch_source){entry->path, hob_str_of(entry->text), &entry->settings,
+												 r->offered ? &entry->offered : NULL, r->options->force};
 	}
-	srv_cook_run_finish_if_over(r);
+	r->batch.sources = r->sources;
+	return r->sources && r->entries && (!r->offered || srv_offer_tell(r->offered, r->engine)) &&
+		   srv_batch_add(r->engine, count);
 }
 
-static void on_idle(void *user)
-{
-	srv_cook_run_feed(user);
-}
-
-static void on_ready(void *user)
+static void on_ready(void *user, srv_pool *pool)
 {
 	run *r = user;
-	srv_cook_plan_keep_known(&r->plan, r->pool);
-	if (r->offered && !srv_offer_tell(r->offered, r->cache))
-		hob_fail(&r->error, MEMORY, "no memory left for the files of an offer");
-	r->queue = calloc(r->plan.count + 1, sizeof(cook_entry *));
-	if (!srv_cook_plan_order(&r->plan) || !r->queue) {
-		hob_fail(&r->error, MEMORY, "no memory left for the list of models");
-		srv_cook_run_finish_if_over(r);
-		return;
-	}
-	r->started = true;
+	r->pool = pool;
+	srv_cook_plan_keep_known(&r->plan, pool);
 	r->began_ns = uv_hrtime();
+	r->started = true;
+	if (!add_sources(r))
+		hob_fail(&r->error, MEMORY, "no memory left for the list of models");
 	srv_cook_run_offer(r);
 	for (uint32_t i = 0; i < r->plan.skipped_count; i++) {
 		char why[160];
@@ -545,7 +465,7 @@ static void on_ready(void *user)
 		report_skipped(r, r->plan.skipped[i], why);
 	}
 	if (r->plan.count + r->skipped == 0)
-		srv_cook_plan_say_nothing(r->pool, r->plan.root, &r->error);
+		srv_cook_plan_say_nothing(pool, r->plan.root, &r->error);
 	srv_cook_run_finish_if_over(r);
 }
 
@@ -568,23 +488,33 @@ static void on_interrupt(uv_signal_t *handle, int number)
 static int on_part_get(void *user, const uint8_t key[32])
 {
 	run *r = user;
-	int fd = r->cache ? srv_cook_cache_part_get(r->cache, key) : -1;
-	return fd >= 0 ? fd : srv_cook_parts_get(&r->parts, key);
+	return srv_cook_parts_get(&r->parts, key);
 }
 
-static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd)
+static void on_part_put(void *user, const uint8_t key[32], uint64_t size, int fd)
 {
 	run *r = user;
-	if (!r->cache || !srv_cook_cache_part_put(r->cache, key, bytes))
-		srv_cook_parts_put(&r->parts, key, bytes.size, fd);
-	srv_pool_part_unmap(bytes);
-	srv_pool_part_kept(r->pool, key);
+	srv_cook_parts_put(&r->parts, key, size, fd);
 }
 
-static bool begin(run *r, const srv_pool_options *pool, hob_error *err)
+static bool begin(run *r, srv_engine_options *engine, hob_error *err)
 {
-	srv_pool_callbacks callbacks = {r, on_ready, on_idle, on_done, on_part_get, on_part_put, on_degraded};
-	if (!srv_pool_new(&r->loop, pool, &callbacks, &r->pool, err))
+	static const srv_engine_callbacks none = {0};
+	r->batch = (srv_engine_batch){.user = r,
+								  .ready = on_ready,
+								  .begun = on_begun,
+								  .over = on_over,
+								  .bring = r->offered ? on_bring : NULL,
+								  .degraded = on_degraded,
+								  .changed = on_given,
+								  .part_get = on_part_get,
+								  .part_put = on_part_put,
+								  .keeps = r->store && !r->guest};
+	r->root = (srv_engine_root){.name = "", .path = r->plan.root};
+	engine->roots = &r->root;
+	engine->root_count = 1;
+	engine->batch = &r->batch;
+	if (!srv_engine_new(&r->loop, engine, r->store, NULL, NULL, &none, &r->engine, err))
 		return false;
 	uv_signal_init(&r->loop, &r->interrupt);
 	r->interrupt.data = r;
@@ -603,9 +533,10 @@ static void tell_of_upstream(const run *r)
 {
 	shown text;
 	srv_upstream_facts facts;
-	if (!r->upstream)
+	srv_upstream *upstream = srv_batch_upstream(r->engine);
+	if (!upstream)
 		return;
-	srv_upstream_look(r->upstream, &facts);
+	srv_upstream_look(upstream, &facts);
 	bool gives = facts.outbox > 0 && facts.gives, up = facts.state == SRV_UPSTREAM_UP;
 	if (!up || gives)
 		fprintf(stderr, "%s: ", r->options->who);
@@ -684,43 +615,26 @@ static int finish(run *r)
 	return code;
 }
 
-static void on_given(void *user)
-{
-	srv_cook_run_finish_if_over(user);
-}
-
-static bool open_upstream(run *r, const serve_upstream *options, const char *folder, hob_error *err)
-{
-	srv_upstream_options upstream = {.url = options->url,
-									 .token = options->token,
-									 .farm = options->has_farm ? &options->farm : NULL,
-									 .cache = folder,
-									 .give = options->push,
-									 .changed = on_given,
-									 .user = r};
-	r->farm = options->has_farm;
-	return srv_upstream_new(&r->loop, &upstream, srv_cook_cache_store_of(r->cache), &r->upstream, err);
-}
-
 /* Opens the cache, read-only if a daemon uses it. With an upstream, the run uses a temporary cache if it has
  * none that it can write to. */
-static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
+static bool open_cache(run *r, const cook_run_options *options, srv_engine_options *engine, hob_error *err)
 {
 	shown text;
-	bool shares = options->upstream && options->upstream->url;
+	const serve_upstream *upstream = options->upstream;
+	bool shares = upstream && upstream->url;
 	if (!options->cache && !shares)
 		return true;
 	srv_store_options store = {.max_bytes = srv_config_number(options->config, SRV_CONFIG_max_size),
 							   .pack_max = srv_config_number(options->config, SRV_CONFIG_pack_below)};
 	const char *folder = options->cache;
-	bool opened = folder && srv_cook_cache_open(folder, &store, &r->cache, err);
+	bool opened = folder && srv_store_open(folder, &store, &r->store, NULL, err);
 	if (folder && !opened) {
 		if (err->code != HOB_ERR_LOCKED)
 			return false;
 		hob_error why = *err;
-		bool read = !shares && srv_cook_cache_open_guest(folder, &r->cache, &why);
+		r->guest = !shares && srv_guest_open(folder, &r->store, &why);
 		fprintf(stderr, "%s: %s the cache: %s\n", options->who,
-				read ? "nothing new is kept in" : "nothing is taken from",
+				r->guest ? "nothing new is kept in" : "nothing is taken from",
 				show(hob_str_of(why.context), &text));
 		*err = (hob_error){0};
 	}
@@ -730,21 +644,15 @@ static bool open_cache(run *r, const cook_run_options *options, hob_error *err)
 		folder = r->folder;
 		store.max_bytes = 0;
 		if (!srv_make_temporary("hob-cook", r->folder, err) ||
-			!srv_cook_cache_open(folder, &store, &r->cache, err))
+			!srv_store_open(folder, &store, &r->store, NULL, err))
 			return false;
 	}
-	return open_upstream(r, options->upstream, folder, err);
-}
-
-static bool is_held(void *user, const hob_sha256 *key)
-{
-	const run *r = user;
-	return r->upstream && srv_upstream_holds(r->upstream, key);
-}
-
-static void nothing_to_do(void *user)
-{
-	(void)user;
+	engine->upstream = upstream->url;
+	engine->upstream_token = upstream->token;
+	engine->farm = upstream->has_farm ? &upstream->farm : NULL;
+	engine->push = upstream->push;
+	engine->cache = folder;
+	return true;
 }
 
 /* Makes the folder for the results, unless scene lists and exports name all files themselves. */
@@ -757,6 +665,11 @@ static bool has_out(const run *r, hob_error *err)
 		   srv_cook_make_out(r->options->write.out, err);
 }
 
+static void nothing_to_do(void *user)
+{
+	(void)user;
+}
+
 int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 {
 	static run r;
@@ -766,25 +679,22 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 			  .offered = options->offered,
 			  .live = !options->quiet && srv_color_wanted(2) && isatty(2)};
 	*plan = (cook_plan){.root_fd = -1};
-	srv_engine_options limits = {.pool = options->limits};
+	srv_engine_options engine = {.pool = options->limits};
 	if (options->config)
-		srv_serve_engine_options(options->config, &limits);
-	srv_pool_options pool = limits.pool;
-	pool.root_fds = &r.plan.root_fd;
-	pool.root_count = 1;
-	pool.one_first = options->cache || (options->upstream && options->upstream->url);
+		srv_serve_engine_options(options->config, &engine);
 	hob_error error = {0};
 	signal(SIGPIPE, SIG_IGN);
 	int code;
 	bool looping = srv_cli_loop_init(&r.loop, &error);
-	if (looping && has_out(&r, &error) && open_cache(&r, options, &error) && begin(&r, &pool, &error)) {
+	if (looping && has_out(&r, &error) && open_cache(&r, options, &engine, &error) &&
+		begin(&r, &engine, &error)) {
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 		code = finish(&r);
 	} else {
 		srv_cli_print_error(options->who, &error);
 		code = error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
-		if (r.upstream) {
-			srv_upstream_close(r.upstream, nothing_to_do, NULL);
+		if (r.engine) {
+			srv_engine_close(r.engine, nothing_to_do, NULL);
 			uv_run(&r.loop, UV_RUN_DEFAULT);
 		}
 	}
@@ -793,13 +703,12 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 	hob_buf_release(&r.report);
 	hob_buf_release(&r.report_skipped);
 	hob_buf_release(&r.depfile);
-	for (uint32_t i = 0; i < r.plan.count; i++) {
-		srv_cook_look_end(&r.plan.entries[i]);
+	for (uint32_t i = 0; i < r.plan.count; i++)
 		srv_cook_wait_end(&r.plan.entries[i].wait);
-	}
-	free(r.queue);
-	srv_cook_cache_close(r.cache, is_held, &r);
-	srv_upstream_free(r.upstream);
+	free(r.sources);
+	free(r.entries);
+	srv_cook_cache_close(r.store, r.guest, r.engine ? srv_batch_upstream(r.engine) : NULL);
+	srv_engine_free(r.engine);
 	if (r.folder[0])
 		srv_remove_tree(r.folder);
 	srv_cook_plan_release(&r.plan);

@@ -3,6 +3,7 @@
 #include "../../core/base/json_write.h"
 #include "../fs/beneath.h"
 #include "../fs/transfer.h"
+#include "../reuse/kept.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -94,15 +95,17 @@ static bool offer_folder(offering *o, const char *folder, int depth)
 /* Computes the lookup that a worker must compute, too. False: the model is not offered. */
 static bool find_lookup(const offering *o, const cook_entry *entry, hob_sha256 *lookup)
 {
+	hob_sha256 source;
+	hob_ingredients of;
 	const srv_pool_importer *importer = srv_pool_importer_for(o->r->pool, hob_str_of(entry->path));
-	cook_look look;
 	if (entry->text || entry->settings_error.code != HOB_ERR_OK || !importer)
 		return false;
-	srv_cook_look_init(&look, o->r->plan.root_fd, entry->path, &entry->settings);
-	bool readable = srv_cook_look_source(o->r->cache, &look);
-	srv_cook_look_name(&look, importer);
-	*lookup = look.lookup;
-	srv_cook_look_release(&look);
+	int fd = srv_open_beneath(o->r->plan.root_fd, entry->path, O_RDONLY, true);
+	bool readable = fd >= 0 && srv_hash_rest(fd, NULL, &source, NULL);
+	if (fd >= 0)
+		close(fd);
+	of = srv_kept_ingredients(importer, hob_str_of(entry->path), &entry->settings);
+	*lookup = hob_cook_lookup(&source, &of);
 	return readable;
 }
 
@@ -186,14 +189,14 @@ static void made(uv_work_t *work, int status)
 void srv_cook_run_offer(run *r)
 {
 	const cook_run_options *options = r->options;
-	if (!options->offer || !r->farm || r->plan.count == 0)
+	if (!options->offer || !options->upstream->has_farm || r->plan.count == 0)
 		return;
 	offering *o = calloc(1, sizeof *o);
 	if (!o)
 		return;
 	o->r = r;
 	o->work.data = o;
-	o->farm = srv_upstream_farm(r->upstream);
+	o->farm = srv_upstream_farm(srv_batch_upstream(r->engine));
 	o->without = realpath(r->options->write.out, NULL);
 	o->most = srv_config_number(options->config, SRV_CONFIG_source_limit);
 	r->offering = o;

@@ -240,11 +240,11 @@ bool srv_offer_plan(offer *o, cook_plan *out, hob_error *err)
 	return ok;
 }
 
-bool srv_offer_tell(const offer *o, cook_cache *cache)
+bool srv_offer_tell(const offer *o, srv_engine *engine)
 {
 	bool ok = true;
 	for (uint32_t i = 0; i < o->file_count; i++)
-		ok = srv_cook_cache_tell(cache, o->files[i].path, &o->files[i].digest) && ok;
+		ok = srv_batch_tell(engine, o->files[i].path, &o->files[i].digest) && ok;
 	return ok;
 }
 

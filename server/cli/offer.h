@@ -12,7 +12,7 @@
 #define CLI_OFFER_H
 
 #include "../upstream/upstream.h"
-#include "cook_cache.h"
+#include "../engine/engine_batch.h"
 #include "cook_plan.h"
 
 typedef struct offer offer;
@@ -22,8 +22,8 @@ bool srv_offer_open(srv_farm *farm, const hob_sha256 *list, offer **out, hob_err
 void srv_offer_close(offer *offer); /* removes the folder; NULL is allowed */
 /* Plans the offered models, in the folder; the entries get their lookup. Errors: MEMORY. */
 bool srv_offer_plan(offer *offer, cook_plan *out, hob_error *err) HOB_MUST_CHECK;
-/* Sets the digests of all listed files in the cache, so that none is read for a look-up. */
-bool srv_offer_tell(const offer *offer, cook_cache *cache);
+/* Sets the digests of all listed files, so that none is read for a look-up. */
+bool srv_offer_tell(const offer *offer, srv_engine *engine);
 /* Whether this cook read a listed file that was still empty. */
 bool srv_offer_lacks(const offer *offer, const srv_outcome *outcome);
 /* Any thread: fetches the files that this cook lacked; before the first cook (outcome NULL), the model's own

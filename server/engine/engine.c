@@ -124,7 +124,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	if (engine->options.pool.source_limit == 0)
 		engine->options.pool.source_limit = HOB_LIMIT_SOURCE_BYTES;
 	engine->store = engine->publish.store = store;
-	srv_store_owe(store);
+	if (!options->batch)
+		srv_store_owe(store);
 	engine->publish.events = events;
 	engine->views = views;
 	bool memory = make_owners(engine) || hob_fail(err, MEMORY, "no memory left for the engine");
@@ -133,7 +134,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		return false;
 	}
 	engine->life->callbacks = *callbacks;
-	listen_to_facts(engine);
+	if (!options->batch)
+		listen_to_facts(engine);
 	bool asks = srv_engine_start_exchange(engine, err);
 	srv_engine_start_turns(engine);
 	srv_engine_start_requests(engine);
@@ -146,16 +148,19 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	*out = engine;
 	/* The watch scans and the first worker starts while this thread reads the index. */
 	srv_engine_look_at_machine(engine);
-	return asks && srv_engine_start_watching(engine, err) && srv_engine_load(engine, err);
+	return asks &&
+		   (options->batch || (srv_engine_start_watching(engine, err) && srv_engine_load(engine, err)));
 }
 
 /* ---- end */
 
 void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 {
-	srv_engine_publish_held(engine);
-	srv_engine_flush(engine);
-	srv_publish_log_second(engine);
+	if (!engine->options.batch) {
+		srv_engine_publish_held(engine);
+		srv_engine_flush(engine);
+		srv_publish_log_second(engine);
+	}
 	engine->life->closed = done;
 	engine->life->closed_user = user;
 	engine->closing = true;

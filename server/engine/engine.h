@@ -51,6 +51,7 @@ typedef struct srv_engine_options {
 	const srv_farm_options *farm; /* used instead of `upstream`, which is then only displayed; NULL: none */
 	bool push;					  /* send results cooked here to the upstream */
 	const char *cache;			  /* folder of the store */
+	const struct srv_engine_batch *batch; /* engine_batch.h; NULL: the daemon */
 } srv_engine_options;
 
 /* Upper bounds of a histogram, in ms; one more counter holds longer times. */

@@ -42,4 +42,12 @@ srv_job_event srv_job_stored(engine_job *job);			 /* STORED, FAILED */
 srv_job_event srv_job_fetched(engine_job *job, bool ok); /* FETCHED, MISSED */
 srv_job_event srv_job_claimed(engine_job *job);			 /* LEASED, LEASE_LEFT, LEASE_AGAIN */
 
+/* engine_batch.c: those that differ in a pass; NULL: the same */
+typedef srv_job_event act_function(engine_job *job);
+/* True: the caller of the pass has the job, and puts its next event: it brings files, or has got the outcome
+ * of a cook that met a writer. */
+bool srv_batch_brings(engine_job *job);
+bool srv_batch_tells(engine_job *job);
+extern act_function *const srv_batch_acts[SRV_JOB_ACTS];
+
 #endif

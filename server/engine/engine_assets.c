@@ -177,6 +177,8 @@ void srv_asset_outdated(srv_engine *engine, uint32_t id, hob_str path)
 void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
 {
 	uint32_t count;
+	if (engine->options.batch)
+		return;
 	const uint32_t *dependents = srv_graph_dependents(engine->graph, file, &count);
 	const srv_file *f = srv_graph_at(engine->graph, file);
 	for (uint32_t i = 0; i < count; i++)

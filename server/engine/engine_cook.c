@@ -27,16 +27,19 @@ static srv_input_state look_at_input(void *user, hob_str path, hob_sha256 *diges
 /* Whether the inputs in the record have the currently known digests. */
 static bool inputs_match(engine_job *job, const srv_record *record)
 {
-	return srv_kept_holds(record, hob_str_of(srv_asset_at(job->engine, job->asset)->path), look_at_input,
+	bool failed = record->error.len > 0 || srv_kept_short_mib(record) > 0;
+	return !(failed && job->engine->options.batch) &&
+		   srv_kept_holds(record, hob_str_of(srv_asset_at(job->engine, job->asset)->path), look_at_input,
 						  job);
 }
 
 static bool candidate_matches(engine_job *job, const srv_record *record)
 {
 	srv_engine *engine = job->engine;
+	bool reads_all = engine->options.batch; /* and so finds what is damaged, too */
 	if (srv_engine_is_doubtful(engine, record) || !inputs_match(job, record))
 		return false;
-	for (uint32_t i = 0; i < record->output_count; i++)
+	for (uint32_t i = 0; i < record->output_count && !reads_all; i++)
 		if (!srv_blob_exists(engine->store, &record->outputs[i].digest))
 			return false;
 	return true;

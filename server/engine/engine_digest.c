@@ -33,7 +33,7 @@ static void hash_file(hash_item *item, const atomic_bool *stop)
 		item->why = errno;
 	} else if (S_ISREG(info.st_mode)) {
 		item->too_large = (uint64_t)info.st_size > item->most;
-		item->unfinished = !item->too_large && srv_is_being_written(fd, &info);
+		item->unfinished = !item->too_large && item->waits && srv_is_being_written(fd, &info);
 		item->stat = srv_stat_of(&info);
 		if (!item->unfinished && !item->too_large)
 			item->found = srv_hash_rest(fd, stop, &item->digest, NULL);
@@ -59,7 +59,7 @@ static void take_digest(engine_job *job, hash_item *item)
 		job->hashing.again[job->hashing.again_count++] = item->file;
 		return;
 	}
-	if (srv_is_passing(item->why)) {
+	if (srv_is_passing(item->why) && !engine->options.batch) {
 		hob_fail(&job->hashing.error, IO, "'%s' cannot be read: %s", item->path, strerror(item->why));
 		return;
 	}
@@ -80,7 +80,8 @@ static void take_digest(engine_job *job, hash_item *item)
 	if (item->found) {
 		f->digest = item->digest;
 		engine->counters.sources.hashed_bytes += item->stat.size;
-		srv_engine_store_file(engine, item->file, item->read_at_ms);
+		if (!engine->options.batch)
+			srv_engine_store_file(engine, item->file, item->read_at_ms);
 	}
 }
 
@@ -146,6 +147,7 @@ srv_job_event srv_job_digests(engine_job *job, const uint32_t *files, uint32_t c
 													   .path = (char *)(uintptr_t)path.data,
 													   .root_fd = engine->roots->fds[f->root],
 													   .most = engine->options.pool.source_limit,
+													   .waits = !engine->options.batch,
 													   .changed = f->changed};
 		bytes += f->stat.size;
 	}
@@ -172,7 +174,7 @@ srv_job_event srv_job_hash_source(engine_job *job)
 	job->cook.outcome = NULL;
 	job->cook.error = (hob_error){0};
 	job->cook.output_count = 0;
-	return srv_job_digests(job, &source, 1);
+	return job->engine->store ? srv_job_digests(job, &source, 1) : SRV_JOB_SAY(HASHED);
 }
 
 uint32_t srv_job_dep_file(engine_job *job, hob_str relative)

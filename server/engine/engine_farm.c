@@ -87,6 +87,8 @@ static srv_job_event decide(engine_job *job, srv_upstream_verdict verdict)
 
 srv_job_event srv_job_claimed(engine_job *job)
 {
+	if (job->remote.verdict != SRV_UPSTREAM_AGAIN && srv_batch_brings(job))
+		return SRV_JOB_LATER;
 	return decide(job, (srv_upstream_verdict)job->remote.verdict);
 }
 

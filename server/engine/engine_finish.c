@@ -1,4 +1,5 @@
 #include "engine_acts.h"
+#include "engine_batch.h"
 #include "engine_exchange.h"
 #include "engine_publish.h"
 #include "engine_root.h"
@@ -20,15 +21,16 @@ static void store_work(uv_work_t *work)
 {
 	engine_job *job = work->data;
 	const srv_result *result = &job->cook.outcome->result;
+	const srv_engine_batch *batch = job->engine->options.batch;
+	hob_error *error = batch ? &job->unkept : &job->cook.error;
+	if (!srv_check_outputs(result, &job->cook.error) || (batch && !batch->keeps))
+		return;
 	job->cook.outputs = HOB_NEW(&job->arena, srv_record_output, result->output_count);
-	if (!srv_check_outputs(result, &job->cook.error))
-		return;
-	if (!job->cook.outputs) {
-		hob_fail_memory(&job->cook.error, &job->arena, "outputs");
-		return;
-	}
-	srv_kept_store(job->engine->store, result, &job->engine->closing, job->cook.outputs,
-				   &job->cook.output_count, &job->cook.error);
+	if (!job->cook.outputs)
+		hob_fail_memory(error, &job->arena, "outputs");
+	else
+		srv_kept_store(job->engine->store, result, &job->engine->closing, job->cook.outputs,
+					   &job->cook.output_count, error);
 }
 
 static void make_key(engine_job *job, srv_record *record)
@@ -163,7 +165,7 @@ srv_job_event srv_job_stored(engine_job *job)
 {
 	bool failed = job->cook.error.code != HOB_ERR_OK;
 	assert(failed || job->cook.output_count == job->cook.outcome->result.output_count ||
-		   job->engine->closing);
+		   job->engine->closing || job->engine->options.batch);
 	job->engine->counters.failed += failed && job->life.part != SRV_JOB_BESIDE;
 	return failed ? SRV_JOB_SAY(FAILED) : SRV_JOB_SAY(STORED);
 }
@@ -284,8 +286,8 @@ static srv_verdict find_verdict(engine_job *job)
 							.has_result = outcome->has_result,
 							.stalled = outcome->stalled,
 							.other_source = job->cook.other_input,
-							.writer =
-								job->cook.error.code == HOB_ERR_CHANGED && reads_all && met_a_writer(job),
+							.writer = job->cook.error.code == HOB_ERR_CHANGED &&
+									  (engine->options.batch || (reads_all && met_a_writer(job))),
 							.touched = outcome->touched_count > 0,
 							.code = job->cook.error.code};
 	srv_verdict verdict = srv_judge(&facts, &job->cook.tries);
@@ -295,7 +297,7 @@ static srv_verdict find_verdict(engine_job *job)
 		return verdict;
 	if (died)
 		count_death(engine, facts.code, again);
-	if (died && again && (facts.stalled || facts.code == HOB_ERR_INTERRUPTED))
+	if (died && again && !engine->options.batch && (facts.stalled || facts.code == HOB_ERR_INTERRUPTED))
 		srv_log(SRV_LOG_WARNING, "retry", "%s: %s; it is tried once more",
 				srv_asset_at(engine, job->asset)->full, job->cook.error.context);
 	engine->counters.failed += verdict == SRV_VERDICT_PASSING;
@@ -304,9 +306,11 @@ static srv_verdict find_verdict(engine_job *job)
 
 srv_job_event srv_job_judge(engine_job *job)
 {
+	if (srv_batch_brings(job))
+		return SRV_JOB_LATER;
 	if (job->cook.looked == 0)
 		job->cook.other_input = false;
-	if (!each_dep(job, compare_input))
+	if (!job->engine->options.batch && !each_dep(job, compare_input))
 		return SRV_JOB_SAY(MORE);
 	if (job->cook.other_input)
 		hob_fail(&job->cook.error, CHANGED, "'%s' changed while it was cooked, or a file that it uses did",
@@ -375,7 +379,7 @@ void srv_job_take_outcome(engine_job *job)
 	assert(job->life.stage == SRV_JOB_COOK && engine->counters.running > 0);
 	engine->counters.running--;
 	/* A file missing from a folder that is being deleted is not the model's fault. */
-	if (!engine->closing && !srv_job_leaves(&job->life))
+	if (!engine->options.batch && !engine->closing && !srv_job_leaves(&job->life))
 		srv_engine_doubt_root(engine, a->root);
 	if (!engine->closing && a->life.job == &job->life)
 		srv_asset_set_worker(&a->life, false);
@@ -413,7 +417,9 @@ static bool give_number_back(engine_job *job, srv_asset_event_kind kind)
 srv_job_event srv_job_give_back(engine_job *job)
 {
 	assert(job->life.part != SRV_JOB_BESIDE && job->life.stage == SRV_JOB_RECORD);
-	(void)give_number_back(job, SRV_ASSET_HALF_WRITTEN);
+	if (srv_batch_tells(job))
+		return SRV_JOB_LATER;
+	(void)give_number_back(job, job->damaged ? SRV_ASSET_CUT : SRV_ASSET_HALF_WRITTEN);
 	return SRV_JOB_SAY(RECORDED);
 }
 

@@ -4,6 +4,7 @@
 
 #include "../cook/inputs.h"
 #include "../log/log.h"
+#include "../reuse/kept.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +33,8 @@ static bool asset_settings(srv_engine *engine, asset *a, hob_settings *out, hob_
 bool srv_asset_ingredients(srv_engine *engine, asset *a, hob_arena *arena, hob_ingredients *out,
 						   hob_error *err)
 {
-	*out = (hob_ingredients){.importer = a->importer->name,
-							 .importer_version = a->importer->version,
-							 .library = a->importer->library,
-							 .extension = hob_arena_str(arena, hob_path_extension(hob_str_of(a->path))),
-							 .profile = HOB_PROFILE_FINAL};
+	*out = srv_kept_ingredients(a->importer, hob_arena_str(arena, hob_str_of(a->path)),
+								&engine->roots->settings[a->root]);
 	return asset_settings(engine, a, &out->settings, err);
 }
 

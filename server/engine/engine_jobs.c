@@ -1,3 +1,4 @@
+#include "engine_batch.h"
 #include "engine_jobs.h"
 
 #include "../cook/error_json.h"
@@ -85,7 +86,9 @@ static bool start_on_worker(engine_job *job, bool alone)
 						 .settings = job->ingredients.settings,
 						 .profile = job->ingredients.profile,
 						 .threads = alone ? 0 : 1,
-						 .waited = srv_job_is_looked_at(job),
+						 .text = engine->options.batch ? engine->options.batch->sources[job->asset].text
+													   : (hob_str){0},
+						 .waited = engine->options.batch || srv_job_is_looked_at(job),
 						 .mapped = job->cook.mapped,
 						 .slow = srv_asset_is_slow(engine, a)};
 	if (!srv_pool_start(engine->jobs->pool, &job->client, &what))
@@ -96,8 +99,12 @@ static bool start_on_worker(engine_job *job, bool alone)
 	job->cook.started_at_ms = srv_engine_now_ms();
 	if (a->life.job == &job->life)
 		srv_asset_set_worker(&a->life, true);
-	srv_publish_job(job, "cooking");
-	srv_publish_view(engine, a);
+	if (engine->options.batch) {
+		engine->options.batch->begun(engine->options.batch->user, job->asset);
+	} else {
+		srv_publish_job(job, "cooking");
+		srv_publish_view(engine, a);
+	}
 	engine->counters.running++;
 	return true;
 }
@@ -150,6 +157,10 @@ static void on_pool_ready(void *user)
 {
 	srv_engine *engine = user;
 	engine->jobs->pool_ready = true;
+	if (engine->options.batch) {
+		engine->options.batch->ready(engine->options.batch->user, engine->jobs->pool);
+		return;
+	}
 	show_extensions(engine);
 	srv_engine_set_sandbox(engine, srv_pool_sandbox(engine->jobs->pool));
 	for (uint32_t i = 0; i < engine->assets->count; i++)
@@ -173,6 +184,10 @@ static void on_pool_done(void *user, void *job, srv_outcome *outcome)
 static void on_pool_degraded(void *user, const hob_error *why)
 {
 	srv_engine *engine = user;
+	if (engine->options.batch) {
+		engine->options.batch->degraded(engine->options.batch->user, why);
+		return;
+	}
 	const hob_error *before = srv_engine_ill(engine, ENGINE_HEALTH_WORKERS);
 	if (why && !(before && strcmp(before->context, why->context) == 0))
 		srv_log(SRV_LOG_ERROR, "workers", "%s; %s", why->context, srv_error_hint(why->code));
@@ -204,6 +219,9 @@ static int on_part_get(void *user, const uint8_t key[32])
 	hob_sha256 part, blob;
 	memcpy(part.bytes, key, sizeof part.bytes);
 	uint64_t size;
+	const srv_engine_batch *batch = engine->options.batch;
+	if (batch && !batch->keeps)
+		return batch->part_get(batch->user, key);
 	int fd = srv_store_part(engine->store, &part, &blob) ? srv_blob_open(engine->store, &blob, &size) : -1;
 	engine->counters.parts.reused += fd >= 0;
 	return fd;
@@ -232,8 +250,14 @@ static void put_done(uv_work_t *work, int status)
 /* Stores a part in libuv's pool: hashing and writing megabytes is too long for a turn of the loop. */
 static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd)
 {
-	(void)fd;
 	srv_engine *engine = user;
+	const srv_engine_batch *batch = engine->options.batch;
+	if (batch && !batch->keeps) {
+		batch->part_put(batch->user, key, bytes.size, fd);
+		srv_pool_part_unmap(bytes);
+		srv_pool_part_kept(engine->jobs->pool, key);
+		return;
+	}
 	part_put *put = calloc(1, sizeof *put);
 	if (!put) {
 		srv_pool_part_unmap(bytes);

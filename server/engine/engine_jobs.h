@@ -23,6 +23,7 @@ typedef struct hash_item {
 	int64_t read_at_ms;
 	int why; /* errno if it cannot be read */
 	bool found;
+	bool waits;		 /* until it is no longer being saved */
 	bool unfinished; /* the file is being saved now */
 	bool too_large;	 /* too large for any cook: not hashed */
 	srv_stat stat;
@@ -97,6 +98,8 @@ struct engine_job {
 	job_earlier earlier;
 	job_remote remote;
 	job_cook cook;
+	hob_error unkept; /* engine_batch.c: why the result is not in the store */
+	bool damaged;	  /* likewise: the kept result cannot be read */
 };
 
 struct engine_jobs {

@@ -9,7 +9,7 @@
 
 srv_priority srv_engine_priority(srv_engine *engine, const asset *a, srv_priority priority)
 {
-	bool used = priority > SRV_PRIORITY_IN_USE &&
+	bool used = !engine->options.batch && priority > SRV_PRIORITY_IN_USE &&
 				srv_uses_has(srv_events_uses(engine->publish.events), hob_str_of(a->full));
 	return used ? SRV_PRIORITY_IN_USE : priority;
 }

@@ -267,7 +267,8 @@ static void load_root(void *user, const srv_root_row *row)
 bool srv_engine_open_roots(srv_engine *engine, hob_error *err)
 {
 	/* A damaged index is rebuilt after everything is loaded. */
-	if (!srv_store_each_root(engine->store, load_root, engine, err) && !srv_store_is_damaged(engine->store))
+	if (!engine->options.batch && !srv_store_each_root(engine->store, load_root, engine, err) &&
+		!srv_store_is_damaged(engine->store))
 		return false;
 	for (uint32_t i = 0; i < engine->options.root_count; i++) {
 		const srv_engine_root *root = &engine->options.roots[i];

@@ -94,8 +94,6 @@ static void on_more(uv_idle_t *more)
 
 /* ---- events of jobs */
 
-typedef srv_job_event act_function(engine_job *job);
-
 static srv_job_event do_nothing(engine_job *job)
 {
 	(void)job;
@@ -132,7 +130,8 @@ static void carry_out(engine_job *job, srv_job_act act)
 	while (act != SRV_JOB_DO_NOTHING && act != SRV_JOB_DO_END) {
 		assert(act < SRV_JOB_ACTS && acts[act]);
 		bool skips = srv_job_leaves(&job->life) && act != SRV_JOB_DO_CANCELLED;
-		srv_job_event event = skips ? SRV_JOB_SAY(SKIPPED) : acts[act](job);
+		bool own = job->engine->options.batch && srv_batch_acts[act];
+		srv_job_event event = skips ? SRV_JOB_SAY(SKIPPED) : (own ? srv_batch_acts : acts)[act](job);
 		if (event.kind == SRV_JOB_EVENTS)
 			return;
 		if (event.kind == SRV_JOB_DIGESTS || event.kind == SRV_JOB_MORE) {
@@ -166,8 +165,12 @@ static void take_due(engine_job *job)
 {
 	srv_job_act act = job->due.act;
 	assert(!job->due.queued);
-	if (act == SRV_JOB_DO_NOTHING)
-		act = srv_job_step(job, complete(job, job->due.event));
+	if (act == SRV_JOB_DO_NOTHING) {
+		srv_job_event event = complete(job, job->due.event);
+		if (event.kind == SRV_JOB_EVENTS)
+			return;
+		act = srv_job_step(job, event);
+	}
 	carry_out(job, act);
 }
 
@@ -265,11 +268,9 @@ static bool gathers(srv_engine *engine)
 	return false;
 }
 
-/* Ends a turn, before the loop sleeps: one view and one transaction for all changes. */
-static void on_end(uv_prepare_t *prepare)
+/* Publishes the results of a turn: one view and one transaction for all changes. */
+static void show_results(srv_engine *engine)
 {
-	srv_engine *engine = prepare->data;
-	run_jobs(engine);
 	srv_engine_step_changesets(engine);
 	if (engine->publishing->open_rev.open) {
 		srv_views_sort(engine->views);
@@ -282,6 +283,15 @@ static void on_end(uv_prepare_t *prepare)
 		end_turn(engine, EVENTS_MOST);
 		srv_engine_answer_waiters(engine); /* the view comes before the answer */
 	}
+}
+
+/* Ends a turn, before the loop sleeps. */
+static void on_end(uv_prepare_t *prepare)
+{
+	srv_engine *engine = prepare->data;
+	run_jobs(engine);
+	if (!engine->options.batch)
+		show_results(engine);
 	if (engine->jobs->stirred)
 		srv_engine_go_on(engine);
 	count_turn(engine);

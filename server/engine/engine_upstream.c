@@ -1,4 +1,5 @@
 #include "engine_acts.h"
+#include "engine_batch.h"
 #include "engine_exchange.h"
 
 #include "../../core/base/json_write.h"
@@ -43,6 +44,9 @@ static void on_fetched(void *user, bool ok, const char *author)
 srv_job_event srv_job_fetch(engine_job *job)
 {
 	assert(job->life.elsewhere && job->earlier.taken);
+	const srv_engine_batch *batch = job->engine->options.batch;
+	if (batch && batch->bring) /* it is left to the machine that has it */
+		return SRV_JOB_SAY(FETCHED);
 	if (srv_upstream_fetch(job->engine->exchange->upstream, job->earlier.taken, on_fetched, job))
 		return SRV_JOB_LATER;
 	srv_engine_note_unreached(job);
@@ -163,6 +167,8 @@ bool srv_engine_start_exchange(srv_engine *engine, hob_error *err)
 									 .token = options->upstream_token,
 									 .cache = options->cache,
 									 .farm = options->farm,
+									 .changed = options->batch ? options->batch->changed : NULL,
+									 .user = options->batch ? options->batch->user : NULL,
 									 .give = options->push};
 	engine->exchange->claim_chance = (uint64_t)srv_engine_now_ms() * 2654435761u + (uint64_t)getpid();
 	return !options->upstream ||

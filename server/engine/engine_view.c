@@ -184,7 +184,7 @@ void srv_publish_view_of(srv_engine *engine, asset *a, const srv_record *record)
 void srv_publish_view_later(srv_engine *engine, uint32_t id)
 {
 	asset *a = srv_asset_at(engine, id);
-	if (a->shown.view_due)
+	if (a->shown.view_due || engine->options.batch)
 		return;
 	if (!HOB_ROOM(engine->publishing->due, engine->publishing->due_capacity, engine->publishing->due_count)) {
 		srv_publish_view(engine, a);

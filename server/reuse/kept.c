@@ -157,3 +157,14 @@ bool srv_kept_holds(const srv_record *record, hob_str model, srv_input_fn *look,
 	}
 	return true;
 }
+
+hob_ingredients srv_kept_ingredients(const srv_pool_importer *importer, hob_str path,
+									 const hob_settings *settings)
+{
+	return (hob_ingredients){.importer = importer->name,
+							 .importer_version = importer->version,
+							 .library = importer->library,
+							 .extension = hob_path_extension(path),
+							 .profile = HOB_PROFILE_FINAL,
+							 .settings = *settings};
+}

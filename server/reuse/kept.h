@@ -8,6 +8,7 @@
 
 #include "../../core/settings/cook_key.h"
 #include "../store/store.h"
+#include "../worker/importer_table.h"
 #include "../worker/result.h"
 
 /* The files that a cook read or looked for, except the source. NULL without memory. model: path below the
@@ -45,5 +46,9 @@ typedef srv_input_state srv_input_fn(void *user, hob_str path, hob_sha256 *diges
  * at the same depth. The caller found the record by its lookup, so source and settings are the same. The
  * caller must also check that the outputs exist. */
 bool srv_kept_holds(const srv_record *record, hob_str model, srv_input_fn *look, void *user);
+
+/* Ingredients of a final cook of the model at `path`; they refer to the arguments' texts. */
+hob_ingredients srv_kept_ingredients(const srv_pool_importer *importer, hob_str path,
+									 const hob_settings *settings);
 
 #endif

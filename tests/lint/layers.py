@@ -73,7 +73,7 @@ MAY = {
     "server/http": ["core/base", "server/fs", "server/live", "server/log", "server/auth", "server/events", "server/store", "server/control",
                     "server/view", "server/metrics", "schema"],
     "server/thumbnail": ["core/base", "core/runtime/draw", "server/worker", "server/store"],
-    "server/cli": ["core/base", "core/hash", "core/settings", "core/formats", "core/texture", "server/cook", "server/service", "server/client", "server/upstream", "server/log", "server/worker",
+    "server/cli": ["core/base", "core/hash", "core/settings", "core/formats", "core/texture", "server/service", "server/client", "server/upstream", "server/log", "server/worker",
                    "server/store", "server/auth", "server/http", "server/git", "server/mirror", "server/query", "server/derive", "server/engine", "server/live", "server/config", "server/settings", "server/reuse", "server/fs"],
     "server": ["server/cli"],
 }
