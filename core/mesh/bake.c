@@ -463,78 +463,34 @@ static bool measure(bake_t *b, hob_baked_mesh *out)
 	return true;
 }
 
+/* Adds the meshlets of levels and, after them, clusters. Meshes that deform get no clusters, since spheres
+ * and errors would not hold; nor do meshes that keep their order. */
 static bool add_meshlets(bake_t *b, hob_baked_mesh *out)
 {
-	if (!b->options.meshlets || out->mesh.topology != HOB_TRIANGLES)
-		return true;
-	hob_meshlets meshlets;
-	if (!hob_meshlets_build(out->indices, out->mesh.position, out->mesh.vertex_count, out->lods,
-							out->lod_count, b->result, b->scratch, &meshlets, b->err))
-		return false;
-	out->meshlet_count = meshlets.count;
-	out->meshlets = meshlets.items;
-	out->meshlet_vertex_count = meshlets.vertex_count;
-	out->meshlet_vertices = meshlets.vertices;
-	out->meshlet_triangle_bytes = meshlets.triangle_bytes;
-	out->meshlet_triangles = meshlets.triangles;
-	return true;
-}
-
-/* Concatenates; returns `b` itself if `a` is empty. */
-static void *joined(hob_arena *arena, void *a, size_t a_size, void *b, size_t b_size)
-{
-	if (a_size == 0)
-		return b;
-	uint8_t *out = hob_arena_alloc(arena, a_size + b_size, 16);
-	if (out) {
-		memcpy(out, a, a_size);
-		memcpy(out + a_size, b, b_size);
-	}
-	return out;
-}
-
-/* Appends clusters to the meshlets of levels. */
-static bool append_clusters(bake_t *b, const hob_clusters *c, hob_baked_mesh *out)
-{
-	const hob_meshlets *more = &c->meshlets;
-	hob_baked_meshlet *items = joined(b->result, out->meshlets, out->meshlet_count * sizeof *items,
-									  more->items, more->count * sizeof *items);
-	uint32_t *vertices =
-		joined(b->result, out->meshlet_vertices, out->meshlet_vertex_count * sizeof *vertices, more->vertices,
-			   more->vertex_count * sizeof *vertices);
-	uint8_t *triangles = joined(b->result, out->meshlet_triangles, out->meshlet_triangle_bytes,
-								more->triangles, more->triangle_bytes);
-	if (!items || !vertices || !triangles)
-		return hob_fail_memory(b->err, b->result, "clusters");
-	for (uint32_t i = 0; i < more->count; i++) {
-		items[out->meshlet_count + i].vertex_offset += out->meshlet_vertex_count;
-		items[out->meshlet_count + i].triangle_offset += out->meshlet_triangle_bytes;
-	}
-	out->meshlets = items;
-	out->meshlet_vertices = vertices;
-	out->meshlet_triangles = triangles;
-	out->meshlet_count += more->count;
-	out->meshlet_vertex_count += more->vertex_count;
-	out->meshlet_triangle_bytes += more->triangle_bytes;
-	out->cluster_count = more->count;
-	out->cluster_sources = c->sources;
-	out->group_count = c->group_count;
-	out->groups = c->groups;
-	return true;
-}
-
-/* Meshes that deform get no clusters, since spheres and errors would not hold; nor do meshes that keep their
- * order. */
-static bool add_clusters(bake_t *b, hob_baked_mesh *out)
-{
 	const hob_mesh *m = &out->mesh;
-	if (!b->options.clusters || b->options.preview || b->options.keep_order || m->topology != HOB_TRIANGLES ||
-		m->influence_count > 0 || m->target_count > 0 || out->lods[0].index_count < HOB_CLUSTERS_LEAST * 3)
+	const hob_mesh_options *o = &b->options;
+	hob_clusters all = {0};
+	if (m->topology != HOB_TRIANGLES)
 		return true;
-	hob_clusters clusters;
-	return hob_clusters_build(m, out->indices, out->lods[0].index_count, b->result, b->scratch, &clusters,
-							  b->err) &&
-		   append_clusters(b, &clusters, out);
+	if (o->meshlets && !hob_meshlets_build(out->indices, m->position, m->vertex_count, out->lods,
+										   out->lod_count, b->result, b->scratch, &all.meshlets, b->err))
+		return false;
+	uint32_t count = all.meshlets.count;
+	if (o->clusters && !o->preview && !o->keep_order && m->influence_count == 0 && m->target_count == 0 &&
+		out->lods[0].index_count >= HOB_CLUSTERS_LEAST * 3 &&
+		!hob_clusters_build(m, out->indices, out->lods[0].index_count, b->result, b->scratch, &all, b->err))
+		return false;
+	out->meshlet_count = all.meshlets.count;
+	out->meshlets = all.meshlets.items;
+	out->meshlet_vertex_count = all.meshlets.vertex_count;
+	out->meshlet_vertices = all.meshlets.vertices;
+	out->meshlet_triangle_bytes = all.meshlets.triangle_bytes;
+	out->meshlet_triangles = all.meshlets.triangles;
+	out->cluster_count = all.meshlets.count - count;
+	out->cluster_sources = all.sources;
+	out->group_count = all.group_count;
+	out->groups = all.groups;
+	return true;
 }
 
 static uint32_t final_flags(const bake_t *b, const hob_mesh *m)
@@ -563,7 +519,7 @@ static bool bake(bake_t *b, hob_baked_mesh *out)
 	if (!ok)
 		return false;
 	out->flags = final_flags(b, &out->mesh);
-	if (!add_meshlets(b, out) || !add_clusters(b, out) || !measure(b, out) ||
+	if (!add_meshlets(b, out) || !measure(b, out) ||
 		!hob_streams_build(out, b->options.vertices, b->result, needs_vertices(b) ? NULL : b->scratch,
 						   b->err))
 		return false;

@@ -391,25 +391,18 @@ static bool make_round(build_t *b, bool *shrunk)
 
 static void describe(const build_t *b, const cluster_t *cluster, hob_meshlets *out)
 {
-	hob_baked_meshlet *item = &out->items[out->count++];
-	uint32_t *vertices = out->vertices + out->vertex_count;
-	uint8_t *triangles = out->triangles + out->triangle_bytes;
-	*item = (hob_baked_meshlet){.vertex_offset = out->vertex_count,
-								.triangle_offset = out->triangle_bytes,
-								.triangle_count = (uint8_t)(cluster->corner_count / 3)};
+	uint32_t vertices[HOB_MESHLET_VERTICES], count = 0;
+	uint8_t triangles[3 * HOB_MESHLET_TRIANGLES];
 	for (uint32_t k = 0; k < cluster->corner_count; k++) {
 		uint32_t v = corners_of(b, cluster)[k];
-		if (b->local[v] == HOB_NONE) {
-			b->local[v] = item->vertex_count;
-			vertices[item->vertex_count++] = v;
-		}
+		if (b->local[v] == HOB_NONE)
+			vertices[count] = v, b->local[v] = count++;
 		triangles[k] = (uint8_t)b->local[v];
 	}
-	for (uint32_t v = 0; v < item->vertex_count; v++)
+	for (uint32_t v = 0; v < count; v++)
 		b->local[vertices[v]] = HOB_NONE;
-	hob_meshlet_bound(item, vertices, triangles, b->positions, b->vertex_count);
-	out->vertex_count += item->vertex_count;
-	out->triangle_bytes += (cluster->corner_count + 3) & ~3u;
+	hob_meshlets_add(out, vertices, count, triangles, cluster->corner_count / 3, b->positions,
+					 b->vertex_count);
 }
 
 static bool reserve(build_t *b, hob_arena *result, hob_clusters *out)
@@ -421,17 +414,12 @@ static bool reserve(build_t *b, hob_arena *result, hob_clusters *out)
 		vertices += c->corner_count < HOB_MESHLET_VERTICES ? c->corner_count : HOB_MESHLET_VERTICES;
 		bytes += (c->corner_count + 3) & ~3u;
 	}
-	*out = (hob_clusters){.sources = HOB_NEW(result, uint32_t, count),
-						  .group_count = group_total(b) + 1,
-						  .groups = HOB_NEW(result, hob_baked_cluster_group, (size_t)group_total(b) + 1)};
-	out->meshlets.items = HOB_NEW(result, hob_baked_meshlet, count);
-	out->meshlets.vertices = vertices <= UINT32_MAX ? HOB_NEW(result, uint32_t, vertices) : NULL;
-	out->meshlets.triangles = bytes <= UINT32_MAX ? HOB_NEW(result, uint8_t, bytes) : NULL;
-	if (!out->sources || !out->groups || !out->meshlets.items || !out->meshlets.vertices ||
-		!out->meshlets.triangles)
+	out->sources = HOB_NEW(result, uint32_t, count);
+	out->group_count = group_total(b) + 1;
+	out->groups = HOB_NEW(result, hob_baked_cluster_group, (size_t)out->group_count);
+	if (!out->sources || !out->groups)
 		return hob_fail_memory(b->err, result, "a hierarchy of clusters");
-	memset(out->meshlets.triangles, 0, bytes); /* including the gaps after odd triangle counts */
-	return true;
+	return hob_meshlets_reserve(&out->meshlets, count, vertices, bytes, result, b->err);
 }
 
 static void make_root(build_t *b, hob_baked_cluster_group *root)
@@ -446,7 +434,7 @@ static void make_root(build_t *b, hob_baked_cluster_group *root)
 
 static bool finish(build_t *b, hob_arena *result, hob_clusters *out)
 {
-	hob_clusters all;
+	hob_clusters all = *out;
 	uint32_t made = group_total(b), count = cluster_total(b);
 	uint32_t *order = HOB_NEW(b->scratch, uint32_t, count);
 	if (!order)

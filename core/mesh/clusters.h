@@ -21,8 +21,8 @@
 enum { HOB_CLUSTERS_LEAST = 5000 }; /* triangles that are worth a hierarchy */
 
 typedef struct hob_clusters {
-	hob_meshlets meshlets; /* the clusters, by group */
-	uint32_t *sources;	   /* [meshlets.count] a later group, or HOB_NONE for clusters of the full mesh */
+	hob_meshlets meshlets; /* in and out: the clusters, by group, after those that are there */
+	uint32_t *sources;	   /* [clusters] a later group, or HOB_NONE for clusters of the full mesh */
 	uint32_t group_count;
 	hob_baked_cluster_group *groups;
 } hob_clusters;

@@ -20,23 +20,52 @@ bool hob_meshlets_cut(uint32_t *indices, uint32_t index_count, const float *posi
 		!hob_meshopt_meshlets(cut.meshlets, cut.vertices, cut.triangles, sorted, index_count, vertex_count,
 							  HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES, &count))
 		return hob_fail_memory(err, arena, "meshlets");
-	const struct meshopt_Meshlet *last = &cut.meshlets[count - 1];
 	cut.count = (uint32_t)count;
-	cut.vertex_count = last->vertex_offset + last->vertex_count;
-	cut.triangle_bytes = last->triangle_offset + ((last->triangle_count * 3 + 3) & ~3u);
 	*out = cut;
 	return true;
 }
 
-void hob_meshlet_bound(hob_baked_meshlet *meshlet, const uint32_t *vertices, const uint8_t *triangles,
-					   const float *positions, uint32_t vertex_count)
+static void *grown(hob_arena *arena, const void *from, uint32_t count, uint64_t more, size_t size)
 {
-	struct meshopt_Bounds bounds = meshopt_computeMeshletBounds(vertices, triangles, meshlet->triangle_count,
-																positions, vertex_count, 12);
-	memcpy(meshlet->center, bounds.center, sizeof meshlet->center);
-	memcpy(meshlet->cone_axis, bounds.cone_axis_s8, sizeof meshlet->cone_axis);
-	meshlet->radius = bounds.radius;
-	meshlet->cone_cutoff = bounds.cone_cutoff_s8;
+	void *out = more <= UINT32_MAX - count ? hob_arena_array(arena, count + more, size, 4) : NULL;
+	if (out && count > 0)
+		memcpy(out, from, count * size);
+	return out;
+}
+
+bool hob_meshlets_reserve(hob_meshlets *m, uint32_t count, uint64_t vertex_count, uint64_t triangle_bytes,
+						  hob_arena *arena, hob_error *err)
+{
+	hob_meshlets out = *m;
+	out.items = grown(arena, m->items, m->count, count, sizeof *m->items);
+	out.vertices = grown(arena, m->vertices, m->vertex_count, vertex_count, sizeof *m->vertices);
+	out.triangles = grown(arena, m->triangles, m->triangle_bytes, triangle_bytes, 1);
+	if (!out.items || !out.vertices || !out.triangles)
+		return hob_fail_memory(err, arena, "meshlets");
+	*m = out;
+	return true;
+}
+
+void hob_meshlets_add(hob_meshlets *m, const uint32_t *vertices, uint32_t vertex_count,
+					  const uint8_t *triangles, uint32_t triangle_count, const float *positions,
+					  uint32_t mesh_vertex_count)
+{
+	hob_baked_meshlet *item = &m->items[m->count++];
+	struct meshopt_Bounds bounds =
+		meshopt_computeMeshletBounds(vertices, triangles, triangle_count, positions, mesh_vertex_count, 12);
+	*item = (hob_baked_meshlet){.vertex_offset = m->vertex_count,
+								.triangle_offset = m->triangle_bytes,
+								.vertex_count = (uint8_t)vertex_count,
+								.triangle_count = (uint8_t)triangle_count,
+								.radius = bounds.radius,
+								.cone_cutoff = bounds.cone_cutoff_s8};
+	memcpy(item->center, bounds.center, sizeof item->center);
+	memcpy(item->cone_axis, bounds.cone_axis_s8, sizeof item->cone_axis);
+	memcpy(m->vertices + m->vertex_count, vertices, vertex_count * sizeof *vertices);
+	m->vertex_count += vertex_count;
+	memcpy(m->triangles + m->triangle_bytes, triangles, 3 * (size_t)triangle_count);
+	for (m->triangle_bytes += 3 * triangle_count; m->triangle_bytes % 4 != 0;)
+		m->triangles[m->triangle_bytes++] = 0;
 }
 
 bool hob_meshlets_build(const uint32_t *indices, const float *positions, uint32_t vertex_count,
@@ -45,45 +74,32 @@ bool hob_meshlets_build(const uint32_t *indices, const float *positions, uint32_
 {
 	hob_arena_mark mark = hob_arena_save(scratch);
 	hob_meshlet_cut pieces[HOB_MAX_LODS];
-	hob_meshlets all = {0};
+	uint32_t count = 0;
+	uint64_t vertices = 0, bytes = 0;
 	for (uint32_t l = 0; l < lod_count; l++) {
-		uint32_t count = lods[l].index_count, *ordered = HOB_NEW(scratch, uint32_t, count);
+		uint32_t corners = lods[l].index_count, *ordered = HOB_NEW(scratch, uint32_t, corners);
 		if (!ordered)
 			return hob_fail_memory(err, scratch, "meshlets");
-		memcpy(ordered, indices + lods[l].index_first, count * sizeof *ordered);
-		if (!hob_meshlets_cut(ordered, count, positions, vertex_count, false, scratch, &pieces[l], err))
+		memcpy(ordered, indices + lods[l].index_first, corners * sizeof *ordered);
+		if (!hob_meshlets_cut(ordered, corners, positions, vertex_count, false, scratch, &pieces[l], err))
 			return false;
-		all.count += pieces[l].count;
-		all.vertex_count += pieces[l].vertex_count;
-		all.triangle_bytes += pieces[l].triangle_bytes;
+		count += pieces[l].count;
+		for (uint32_t m = 0; m < pieces[l].count; m++)
+			vertices += pieces[l].meshlets[m].vertex_count,
+				bytes += 4 * ((pieces[l].meshlets[m].triangle_count * 3u + 3) / 4);
 	}
-	all.items = HOB_NEW(result, hob_baked_meshlet, all.count);
-	all.vertices = HOB_NEW(result, uint32_t, all.vertex_count);
-	all.triangles = HOB_NEW(result, uint8_t, all.triangle_bytes);
-	if (!all.items || !all.vertices || !all.triangles)
-		return hob_fail_memory(err, result, "meshlets");
-	uint32_t at = 0, vertex_at = 0, triangle_at = 0;
+	hob_meshlets all = {0};
+	if (!hob_meshlets_reserve(&all, count, vertices, bytes, result, err))
+		return false;
 	for (uint32_t l = 0; l < lod_count; l++) {
-		const hob_meshlet_cut *piece = &pieces[l];
-		lods[l].meshlet_first = at;
-		lods[l].meshlet_count = piece->count;
-		for (uint32_t m = 0; m < piece->count; m++) {
-			const struct meshopt_Meshlet *meshlet = &piece->meshlets[m];
-			hob_baked_meshlet *item = &all.items[at++];
-			*item = (hob_baked_meshlet){.vertex_offset = vertex_at + meshlet->vertex_offset,
-										.triangle_offset = triangle_at + meshlet->triangle_offset,
-										.vertex_count = (uint8_t)meshlet->vertex_count,
-										.triangle_count = (uint8_t)meshlet->triangle_count};
-			hob_meshlet_bound(item, piece->vertices + meshlet->vertex_offset,
-							  piece->triangles + meshlet->triangle_offset, positions, vertex_count);
-			/* The gaps after odd triangle counts stay zero, because only whole triangles are copied. */
-			memcpy(all.triangles + item->triangle_offset, piece->triangles + meshlet->triangle_offset,
-				   meshlet->triangle_count * 3u);
+		lods[l].meshlet_first = all.count;
+		lods[l].meshlet_count = pieces[l].count;
+		for (uint32_t m = 0; m < pieces[l].count; m++) {
+			const struct meshopt_Meshlet *meshlet = &pieces[l].meshlets[m];
+			hob_meshlets_add(&all, pieces[l].vertices + meshlet->vertex_offset, meshlet->vertex_count,
+							 pieces[l].triangles + meshlet->triangle_offset, meshlet->triangle_count,
+							 positions, vertex_count);
 		}
-		if (piece->count > 0)
-			memcpy(all.vertices + vertex_at, piece->vertices, piece->vertex_count * sizeof(uint32_t));
-		vertex_at += piece->vertex_count;
-		triangle_at += piece->triangle_bytes;
 	}
 	hob_arena_restore(scratch, mark);
 	*out = all;

@@ -16,9 +16,9 @@ typedef struct hob_meshlets {
 /* The meshlets of one list of triangles. */
 typedef struct hob_meshlet_cut {
 	struct meshopt_Meshlet *meshlets; /* [count] */
-	uint32_t *vertices;				  /* [vertex_count] */
-	uint8_t *triangles;				  /* [triangle_bytes] */
-	uint32_t count, vertex_count, triangle_bytes;
+	uint32_t *vertices;
+	uint8_t *triangles;
+	uint32_t count;
 } hob_meshlet_cut;
 
 /* Cuts triangles into meshlets, in the order for the vertex cache.
@@ -30,9 +30,19 @@ typedef struct hob_meshlet_cut {
 bool hob_meshlets_cut(uint32_t *indices, uint32_t index_count, const float *positions, uint32_t vertex_count,
 					  bool by_place, hob_arena *arena, hob_meshlet_cut *out, hob_error *err) HOB_MUST_CHECK;
 
-/* Sets the sphere and the cone of a meshlet. vertices, triangles: its own, [meshlet->triangle_count][3]. */
-void hob_meshlet_bound(hob_baked_meshlet *meshlet, const uint32_t *vertices, const uint8_t *triangles,
-					   const float *positions, uint32_t vertex_count);
+/* Makes room for more meshlets; the arrays move within `arena`. Errors: MEMORY; *meshlets is then
+ * untouched. */
+bool hob_meshlets_reserve(hob_meshlets *meshlets, uint32_t count, uint64_t vertex_count,
+						  uint64_t triangle_bytes, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
+
+/* Appends a meshlet with its sphere and cone, where there is room. Zeros fill its triangles up to a multiple
+ * of four bytes.
+ *
+ * vertices     [vertex_count] of the mesh
+ * triangles    [triangle_count][3] of `vertices` */
+void hob_meshlets_add(hob_meshlets *meshlets, const uint32_t *vertices, uint32_t vertex_count,
+					  const uint8_t *triangles, uint32_t triangle_count, const float *positions,
+					  uint32_t mesh_vertex_count);
 
 /* Cuts every level into meshlets of at most 64 vertices and 124 triangles, with bounding sphere and backface
  * cone.

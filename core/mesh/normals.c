@@ -111,28 +111,25 @@ bool hob_normals_creased(const float *position, uint32_t vertex_count, const uin
 				  .first = HOB_NEW(scratch, uint32_t, (size_t)vertex_count + 1),
 				  .corners = HOB_NEW(scratch, uint32_t, index_count),
 				  .parent = HOB_NEW(scratch, uint32_t, index_count)};
-	if (!c.face || !c.angle || !c.sum || !c.spokes || !c.first || !c.corners || !c.parent)
+	uint32_t *corner_group = HOB_NEW(scratch, uint32_t, index_count);
+	if (!corner_group || !c.face || !c.angle || !c.sum || !c.spokes || !c.first || !c.corners || !c.parent)
 		return false;
 	for (uint32_t i = 0; i < index_count; i++) {
 		if (i % 3 == 0)
 			c.face[i / 3] = face_normal(position, indices + i);
 		c.parent[i] = i;
-		c.first[group[indices[i]] + 1]++;
+		corner_group[i] = group[indices[i]];
 	}
-	for (uint32_t g = 0; g < vertex_count; g++)
-		c.first[g + 1] += c.first[g];
+	hob_list_by_key(corner_group, index_count, vertex_count, c.first, c.corners);
 	for (uint32_t i = index_count; i-- > 0;) {
 		uint32_t base = i / 3 * 3;
 		hob_vec3 p[3];
 		for (uint32_t k = 0; k < 3; k++)
 			p[k] = hob_vec3_load(position + 3 * (size_t)indices[base + (i - base + k) % 3]);
 		c.angle[i] = hob_corner_angle(p[2], p[0], p[1], c.face[i / 3]);
-		c.corners[--c.first[group[indices[i]] + 1]] = i;
 	}
-	for (uint32_t g = 0; g < vertex_count; g++) {
-		uint32_t first = c.first[g + 1], last = g + 1 < vertex_count ? c.first[g + 2] : index_count;
-		join_corners(&c, indices, group, first, last - first, cosine);
-	}
+	for (uint32_t g = 0; g < vertex_count; g++)
+		join_corners(&c, indices, group, c.first[g], c.first[g + 1] - c.first[g], cosine);
 	for (uint32_t i = 0; i < index_count; i++) {
 		hob_vec3 *sum = &c.sum[hob_root_of(c.parent, i)];
 		*sum = hob_vec3_add(*sum, hob_vec3_scale(c.face[i / 3], c.angle[i]));

@@ -41,16 +41,12 @@ static uint32_t format_size(uint16_t format)
 	case R16G16_UNORM:
 	case R16G16_SNORM:
 		return 4;
-	case R16G16B16A16_UNORM:
-	case R16G16B16A16_SNORM:
-	case R16G16B16A16_UINT:
-	case R32G32_SFLOAT:
-		return 8;
 	case R32G32B32_SFLOAT:
 		return 12;
-	default:
-		assert(format == R32G32B32A32_SFLOAT);
+	case R32G32B32A32_SFLOAT:
 		return 16;
+	default:
+		return 8;
 	}
 }
 
@@ -200,141 +196,95 @@ static void put_u16(uint8_t *at, uint32_t value)
 	at[0] = (uint8_t)value, at[1] = (uint8_t)(value >> 8);
 }
 
-static void put_floats(uint8_t *at, const float *values, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t bits;
-		memcpy(&bits, &values[i], sizeof bits);
-		hob_store_u32(at + 4 * i, bits);
-	}
-}
-
-static void put_octahedral(uint8_t *at, const float *unit)
-{
-	int16_t code[2];
-	hob_octahedral_encode(unit, code);
-	put_u16(at, (uint16_t)code[0]);
-	put_u16(at + 2, (uint16_t)code[1]);
-}
-
 static int16_t coarse_step(int16_t code, int up)
 {
 	int step = (code >= 0 ? code / 256 : -((255 - code) / 256)) + up;
 	return (int16_t)(step > 127 ? 32767 : step < -127 ? -32767 : step * 256);
 }
 
-/* Takes the nearest of the four pairs of multiples of 256 around the code: their low bytes are 0, which
- * encoding removes. */
-static void put_coarse(uint8_t *at, const float *unit)
+/* A coarse code is the nearest of the four pairs of multiples of 256 around the fine one: their low bytes are
+ * 0, which encoding removes. */
+static void put_octahedral(uint8_t *at, const float *unit, bool fine)
 {
 	int16_t code[2];
 	hob_octahedral_encode(unit, code);
 	float best = -2;
-	for (int i = 0; i < 4; i++) {
-		int16_t coarse[2] = {coarse_step(code[0], i & 1), coarse_step(code[1], i >> 1)};
+	for (int i = 0; i < (fine ? 1 : 4); i++) {
+		int16_t near[2] = {fine ? code[0] : coarse_step(code[0], i & 1),
+						   fine ? code[1] : coarse_step(code[1], i >> 1)};
 		float back[3];
-		hob_octahedral_decode(coarse, back);
+		hob_octahedral_decode(near, back);
 		float cosine = back[0] * unit[0] + back[1] * unit[1] + back[2] * unit[2];
 		if (!(cosine > best))
 			continue;
 		best = cosine;
-		put_u16(at, (uint16_t)coarse[0]);
-		put_u16(at + 2, (uint16_t)coarse[1]);
+		put_u16(at, (uint16_t)near[0]);
+		put_u16(at + 2, (uint16_t)near[1]);
 	}
 }
 
-static void put_scaled(uint8_t *at, const float *values, uint32_t count, const float *offset,
-					   const float *scale, uint32_t scale_step)
-{
-	for (uint32_t k = 0; k < count; k++) {
-		double unorm = ((double)values[k] - (double)offset[k]) / (double)scale[k * scale_step];
-		put_u16(at + 2 * k, hob_quantize_unorm(unorm, 65535));
-	}
-}
-
-static void put_unorm(uint8_t *at, const float *values, uint32_t count, uint16_t format)
-{
-	for (uint32_t k = 0; k < count; k++) {
-		if (format == R8G8B8A8_UNORM)
-			at[k] = (uint8_t)hob_quantize_unorm((double)values[k], 255);
-		else
-			put_u16(at + 2 * k, hob_quantize_unorm((double)values[k], 65535));
-	}
-}
-
-static void put_weights(uint8_t *at, const float *weights, uint32_t influence_count, uint32_t set,
-						uint16_t format)
+static void put_skinning(const hob_mesh *m, const hob_baked_attribute *a, size_t v, uint8_t *at)
 {
 	uint16_t units[8];
 	uint8_t bytes[8];
-	for (uint32_t i = 0; i < influence_count; i++)
-		units[i] = (uint16_t)hob_quantize_unorm((double)weights[i], 65535);
-	hob_weights_to_u8(units, influence_count, bytes);
+	for (uint32_t i = 0; i < m->influence_count; i++)
+		units[i] = (uint16_t)hob_quantize_unorm((double)m->weights[v * m->influence_count + i], 65535);
+	hob_weights_to_u8(units, m->influence_count, bytes);
 	for (uint32_t k = 0; k < 4; k++) {
-		if (format == R8G8B8A8_UNORM)
-			at[k] = bytes[4 * set + k];
+		uint32_t i = 4 * a->set + k;
+		uint32_t value = a->semantic == HOB_SEMANTIC_JOINTS ? m->joints[v * m->influence_count + i]
+						 : a->format == R8G8B8A8_UNORM		? bytes[i]
+															: units[i];
+		if (format_size(a->format) == 4)
+			at[k] = (uint8_t)value;
 		else
-			put_u16(at + 2 * k, units[4 * set + k]);
+			put_u16(at + 2 * k, value);
 	}
 }
 
-static void put_joints(uint8_t *at, const uint16_t *joints, uint16_t format)
+static const float *values_of(const hob_mesh *m, const hob_baked_attribute *a, size_t v)
 {
-	for (uint32_t k = 0; k < 4; k++) {
-		if (format == R8G8B8A8_UINT)
-			at[k] = (uint8_t)joints[k];
-		else
-			put_u16(at + 2 * k, joints[k]);
+	switch ((hob_semantic)a->semantic) {
+	case HOB_SEMANTIC_POSITION:
+		return m->position + 3 * v;
+	case HOB_SEMANTIC_NORMAL:
+		return m->normal + 3 * v;
+	case HOB_SEMANTIC_TANGENT:
+		return m->tangent + 4 * v;
+	case HOB_SEMANTIC_UV:
+		return m->uv[a->set] + 2 * v;
+	default:
+		assert(a->semantic == HOB_SEMANTIC_COLOR);
+		return m->color[a->set] + 4 * v;
 	}
 }
 
 static void put_vertex(const hob_baked_mesh *b, hob_vertices kind, const hob_baked_attribute *a, size_t v,
 					   uint8_t *at)
 {
-	const hob_mesh *m = &b->mesh;
-	switch ((hob_semantic)a->semantic) {
-	case HOB_SEMANTIC_POSITION:
-		if (a->encoding == HOB_ENCODING_SCALED)
-			put_scaled(at, m->position + 3 * v, 3, b->pos_offset, &b->pos_scale, 0);
+	bool uv = a->semantic == HOB_SEMANTIC_UV, scaled = a->encoding == HOB_ENCODING_SCALED;
+	if (a->semantic == HOB_SEMANTIC_JOINTS || a->semantic == HOB_SEMANTIC_WEIGHTS) {
+		put_skinning(&b->mesh, a, v, at);
+		return;
+	}
+	const float *values = values_of(&b->mesh, a, v);
+	if (a->encoding == HOB_ENCODING_OCTAHEDRAL) {
+		put_octahedral(at, values, kind == HOB_VERTICES_FINE && a->semantic == HOB_SEMANTIC_NORMAL);
+		if (a->semantic == HOB_SEMANTIC_TANGENT)
+			put_u16(at + 6, values[3] < 0 ? (uint16_t)-32767 : 32767);
+		return;
+	}
+	for (uint32_t k = 0; k < a->components; k++) {
+		double offset = scaled ? (double)(uv ? b->uv_offset[k] : b->pos_offset[k]) : 0;
+		double scale = scaled ? (double)(uv ? b->uv_scale[k] : b->pos_scale) : 1;
+		uint32_t bits;
+		memcpy(&bits, &values[k], sizeof bits);
+		if (a->format >= R32G32_SFLOAT)
+			hob_store_u32(at + 4 * k, bits);
+		else if (a->format == R8G8B8A8_UNORM)
+			at[k] = (uint8_t)hob_quantize_unorm((double)values[k], 255);
 		else
-			put_floats(at, m->position + 3 * v, 3);
-		break;
-	case HOB_SEMANTIC_NORMAL:
-		if (a->encoding != HOB_ENCODING_OCTAHEDRAL)
-			put_floats(at, m->normal + 3 * v, 3);
-		else if (kind == HOB_VERTICES_FINE)
-			put_octahedral(at, m->normal + 3 * v);
-		else
-			put_coarse(at, m->normal + 3 * v);
-		break;
-	case HOB_SEMANTIC_TANGENT:
-		if (a->encoding == HOB_ENCODING_OCTAHEDRAL) {
-			put_coarse(at, m->tangent + 4 * v);
-			put_u16(at + 6, m->tangent[4 * v + 3] < 0 ? (uint16_t)-32767 : 32767);
-		} else {
-			put_floats(at, m->tangent + 4 * v, 4);
-		}
-		break;
-	case HOB_SEMANTIC_UV:
-		if (a->encoding == HOB_ENCODING_SCALED)
-			put_scaled(at, m->uv[a->set] + 2 * v, 2, b->uv_offset, b->uv_scale, 1);
-		else if (a->format == R16G16_UNORM)
-			put_unorm(at, m->uv[a->set] + 2 * v, 2, a->format);
-		else
-			put_floats(at, m->uv[a->set] + 2 * v, 2);
-		break;
-	case HOB_SEMANTIC_COLOR:
-		if (a->format == R32G32B32A32_SFLOAT)
-			put_floats(at, m->color[a->set] + 4 * v, 4);
-		else
-			put_unorm(at, m->color[a->set] + 4 * v, 4, a->format);
-		break;
-	case HOB_SEMANTIC_JOINTS:
-		put_joints(at, m->joints + v * m->influence_count + 4 * a->set, a->format);
-		break;
-	case HOB_SEMANTIC_WEIGHTS:
-		put_weights(at, m->weights + v * m->influence_count, m->influence_count, a->set, a->format);
-		break;
+			put_u16(at + 2 * k, hob_quantize_unorm(((double)values[k] - offset) / scale, 65535));
 	}
 }
 

@@ -79,12 +79,17 @@ static double square(hob_vec3 v)
 	return hob_vec3_dot(v, v);
 }
 
+/* The share of the segment 0..edge at its point nearest to `p`. */
+static double along_segment(hob_vec3 p, hob_vec3 edge)
+{
+	double along = hob_vec3_dot(p, edge), length = square(edge);
+	return along <= 0 || length <= 0 ? 0 : along < length ? along / length : 1;
+}
+
 /* Squared distance of a point from the segment 0..edge. */
 static double to_segment(hob_vec3 p, hob_vec3 edge)
 {
-	double along = hob_vec3_dot(p, edge), length = square(edge);
-	along = along <= 0 || length <= 0 ? 0 : along < length ? along / length : 1;
-	return square(hob_vec3_sub(p, hob_vec3_scale(edge, along)));
+	return square(hob_vec3_sub(p, hob_vec3_scale(edge, along_segment(p, edge))));
 }
 
 /* Squared distance from a sliver: that from its nearest side. */
@@ -519,31 +524,24 @@ double hob_surface_distance(const hob_surface *s, hob_vec3 p, double enough, dou
 double hob_surface_nearest(const hob_surface *s, uint32_t triangle, hob_vec3 p, double share[3])
 {
 	const uint32_t *corner = s->corners + 3 * (size_t)triangle;
-	hob_vec3 at[3], normal;
-	for (int i = 0; i < 3; i++)
-		at[i] = hob_vec3_load(s->positions + 3 * (size_t)corner[i]);
-	hob_vec3 ab = hob_vec3_sub(at[1], at[0]), ac = hob_vec3_sub(at[2], at[0]), ap = hob_vec3_sub(p, at[0]);
-	normal = hob_vec3_cross(ab, ac);
-	double area = hob_vec3_dot(normal, normal), best = HUGE_VAL;
-	if (area > 0) {
-		double v = hob_vec3_dot(hob_vec3_cross(ap, ac), normal) / area;
-		double w = hob_vec3_dot(hob_vec3_cross(ab, ap), normal) / area, height = hob_vec3_dot(normal, ap);
-		if (v >= 0 && w >= 0 && v + w <= 1) {
-			share[0] = 1 - v - w, share[1] = v, share[2] = w;
-			return height * height / area;
-		}
-	}
+	hob_vec3 at[3];
+	int where;
+	double square_to = to_triangle(s, triangle, p, &where);
 	for (int i = 0; i < 3; i++) {
-		int next = i == 2 ? 0 : i + 1;
-		hob_vec3 edge = hob_vec3_sub(at[next], at[i]), from = hob_vec3_sub(p, at[i]);
-		double length = hob_vec3_dot(edge, edge), along = length > 0 ? hob_vec3_dot(from, edge) / length : 0;
-		along = along < 0 ? 0 : along > 1 ? 1 : along;
-		hob_vec3 apart = hob_vec3_sub(from, hob_vec3_scale(edge, along));
-		if (hob_vec3_dot(apart, apart) >= best)
-			continue;
-		best = hob_vec3_dot(apart, apart);
-		share[0] = share[1] = share[2] = 0;
-		share[i] = 1 - along, share[next] += along;
+		at[i] = hob_vec3_load(s->positions + 3 * (size_t)corner[i]);
+		share[i] = where == CORNER + i;
 	}
-	return best;
+	if (where == INSIDE) {
+		hob_vec3 ab = hob_vec3_sub(at[1], at[0]), ac = hob_vec3_sub(at[2], at[0]),
+				 ap = hob_vec3_sub(p, at[0]);
+		hob_vec3 normal = hob_vec3_cross(ab, ac);
+		share[1] = hob_vec3_dot(hob_vec3_cross(ap, ac), normal) / square(normal);
+		share[2] = hob_vec3_dot(hob_vec3_cross(ab, ap), normal) / square(normal);
+		share[0] = 1 - share[1] - share[2];
+	} else if (where < CORNER) {
+		int next = where == SIDE + 2 ? 0 : where + 1;
+		share[next] = along_segment(hob_vec3_sub(p, at[where]), hob_vec3_sub(at[next], at[where]));
+		share[where] = 1 - share[next];
+	}
+	return square_to;
 }

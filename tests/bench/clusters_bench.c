@@ -91,7 +91,7 @@ static void run(double millions)
 	uint32_t *indices = claim(3 * triangles, sizeof *indices);
 	make_ring(rings, sides, positions, indices);
 	hob_arena result, scratch;
-	hob_clusters c;
+	hob_clusters c = {0};
 	hob_error err = {0};
 	hob_arena_init(&result, (size_t)8 << 30);
 	hob_arena_init(&scratch, (size_t)8 << 30);

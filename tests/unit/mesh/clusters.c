@@ -25,7 +25,7 @@ static int end(void **state)
 
 static hob_clusters build(const hob_mesh *mesh)
 {
-	hob_clusters out;
+	hob_clusters out = {0};
 	hob_error err = {0};
 	if (!hob_clusters_build(mesh, mesh->indices, mesh->index_count, &arena, &scratch, &out, &err))
 		fail_msg("%s", err.context);
