@@ -117,8 +117,8 @@ static void run_slice(void *context, uint32_t index, uint32_t thread)
 		sliced->each(s, sliced->context, i);
 }
 
-static void look_at_all(sweep_t *s, look_fn each, const void *context, uint32_t count,
-						const hob_parallel *parallel)
+static void look_at_each(sweep_t *s, look_fn each, const void *context, uint32_t count,
+						 const hob_parallel *parallel)
 {
 	if (count < SLICED) {
 		for (uint32_t i = 0; i < count; i++)
@@ -378,55 +378,33 @@ static bool may_skip(const sweep_t *s, const guess_t *guess, const uint32_t corn
 	return longest <= LARGE * typical;
 }
 
-/* Parameters of measuring at the triangles of a level. */
-typedef struct level_look {
+/* Parameters of a loop over triangles or vertices. A first loop measures one in STRIDE of them, which says
+ * how large the distance is; a second the others, most of which need no exact distance then. */
+typedef struct plan {
+	const hob_lod_full *full;
 	const hob_surface *level;
 	const guess_t *guess;
 	double spacing, typical;
 	uint32_t least;
-} level_look_t;
+	bool strided;
+} plan_t;
 
 static void look_from_level_triangle(sweep_t *s, const void *context, uint32_t t)
 {
-	const level_look_t *l = context;
-	const uint32_t *corner = l->level->corners + 3 * (size_t)t;
-	if (t % STRIDE != 0 && may_skip(s, l->guess, corner, l->typical))
+	const plan_t *p = context;
+	const uint32_t *corner = p->level->corners + 3 * (size_t)t;
+	if ((t % STRIDE == 0) != p->strided || (!p->strided && may_skip(s, p->guess, corner, p->typical)))
 		return;
 	begin_at_corners(s, corner);
-	look_from_triangle(s, corner, l->spacing, l->typical, l->least);
+	look_from_triangle(s, corner, p->spacing, p->typical, p->least);
 }
-
-static void look_from_other_level_triangles(sweep_t *s, const void *context, uint32_t t)
-{
-	if (t % STRIDE != 0)
-		look_from_level_triangle(s, context, t);
-}
-
-static void look_from_level(sweep_t *s, const hob_surface *level, const guess_t *guess, double spacing,
-							const hob_parallel *parallel)
-{
-	uint32_t count = level->triangle_count;
-	level_look_t from = {level, guess, spacing, sqrt(2 * area_of(level) / count),
-						 count < FEW	? 2
-						 : count < MANY ? 1
-										: 0};
-	s->least_guess = least_guess(guess, level->corners, 3, count, count);
-	for (uint32_t t = 0; t < count; t += STRIDE)
-		look_from_level_triangle(s, &from, t);
-	look_at_all(s, look_from_other_level_triangles, &from, count, parallel);
-}
-
-typedef struct wide_look {
-	const hob_lod_full *full;
-	const guess_t *guess;
-} wide_look_t;
 
 static void look_from_wide(sweep_t *s, const void *context, uint32_t i)
 {
-	const wide_look_t *w = context;
-	const hob_lod_full *full = w->full;
+	const plan_t *p = context;
+	const hob_lod_full *full = p->full;
 	const uint32_t *corner = full->surface.corners + 3 * (size_t)full->wide[i];
-	if (i % STRIDE != 0 && may_skip(s, w->guess, corner, full->spacing))
+	if (i % STRIDE != 0 && may_skip(s, p->guess, corner, full->spacing))
 		return;
 	/* Collapses change only triangles around a lost vertex. */
 	if (!hob_surface_has(s->to, corner[0]) || !hob_surface_has(s->to, corner[1]) ||
@@ -445,42 +423,24 @@ static void begin_beside(sweep_t *s, const hob_surface *full, uint32_t vertex)
 		}
 }
 
-/* Parameters of measuring at the lost vertices. */
-typedef struct lost_look {
-	const hob_lod_full *full;
-	const guess_t *guess;
-} lost_look_t;
-
 static void look_from_lost_vertex(sweep_t *s, const void *context, uint32_t v)
 {
-	const lost_look_t *l = context;
-	if (hob_surface_has(s->to, v))
+	const plan_t *p = context;
+	if ((v % STRIDE == 0) != p->strided || hob_surface_has(s->to, v) ||
+		(!p->strided && s->least_guess > 0 && guess_at(p->guess, &v, 1) < s->least_guess))
 		return;
 	const uint32_t alone[3] = {v, v, v};
-	begin_beside(s, &l->full->surface, v);
+	begin_beside(s, &p->full->surface, v);
 	look(s, alone, 0, 0, peak_share * s->farthest);
 }
 
-static void look_from_other_lost_vertices(sweep_t *s, const void *context, uint32_t v)
+static void look_at_all(sweep_t *s, look_fn each, plan_t plan, uint32_t count, const hob_parallel *parallel)
 {
-	const lost_look_t *l = context;
-	if (s->least_guess > 0 && guess_at(l->guess, &v, 1) < s->least_guess)
-		return;
-	if (v % STRIDE != 0)
-		look_from_lost_vertex(s, context, v);
-}
-
-/* A lost limb is found at the first level without it. Of the lost vertices, it is therefore enough to measure
- * those with the largest guesses, about two for each triangle. */
-static void look_from_lost_vertices(sweep_t *s, const hob_lod_full *full, const guess_t *guess,
-									const hob_parallel *parallel)
-{
-	lost_look_t lost = {full, guess};
-	uint32_t points = 2 * s->to->triangle_count;
-	s->least_guess = least_guess(guess, NULL, 1, full->seen_count, points > MIN_LOST ? points : MIN_LOST);
-	for (uint32_t v = 0; v < full->seen_count; v += STRIDE)
-		look_from_lost_vertex(s, &lost, v);
-	look_at_all(s, look_from_other_lost_vertices, &lost, full->seen_count, parallel);
+	plan.strided = true;
+	for (uint32_t i = 0; i < count; i += STRIDE)
+		each(s, &plan, i);
+	plan.strided = false;
+	look_at_each(s, each, &plan, count, parallel);
 }
 
 /* Measures beside a corner of a triangle, along its next side: there may be a ridge at a lost corner. */
@@ -567,31 +527,34 @@ static bool number_places(hob_lod_full *full, const float *positions, uint32_t v
 	return true;
 }
 
-/* The vertices of triangles whose corners are at three places; `out`: [index_count]. */
-static void keep_corners(const uint32_t *indices, uint32_t index_count, const uint32_t *place, uint32_t *out)
+/* Keeps the triangles whose corners are at three places: their places, and their vertices unless `corner` is
+ * NULL; both [index_count]. Returns the number of indices kept. */
+static uint32_t keep_visible(const uint32_t *indices, uint32_t index_count, const uint32_t *place,
+							 uint32_t *places, uint32_t *corner)
 {
+	uint32_t count = 0;
 	for (uint32_t i = 0; i < index_count; i += 3) {
 		uint32_t a = place[indices[i]], b = place[indices[i + 1]], c = place[indices[i + 2]];
 		if (a == b || b == c || a == c)
 			continue;
-		memcpy(out, indices + i, 3 * sizeof *out);
-		out += 3;
+		places[count] = a, places[count + 1] = b, places[count + 2] = c;
+		if (corner)
+			memcpy(corner + count, indices + i, 3 * sizeof *corner);
+		count += 3;
 	}
+	return count;
 }
 
 bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *first,
 						 const uint32_t *indices, uint32_t index_count, bool corners, hob_arena *arena,
 						 hob_lod_full *out, hob_error *err)
 {
-	hob_lod_full full = {.place = HOB_NEW(arena, uint32_t, vertex_count)};
+	hob_lod_full full = {.place = HOB_NEW(arena, uint32_t, vertex_count),
+						 .corner = corners ? HOB_NEW(arena, uint32_t, index_count) : NULL};
 	uint32_t *seen = HOB_NEW(arena, uint32_t, index_count);
-	if (!full.place || !seen)
+	if (!full.place || !seen || (corners && !full.corner))
 		return hob_fail_memory(err, arena, "the error of levels of detail");
-	uint32_t count = hob_weld_triangles(indices, index_count, first, seen);
-	if (corners && !(full.corner = HOB_NEW(arena, uint32_t, count)))
-		return hob_fail_memory(err, arena, "the error of levels of detail");
-	if (corners)
-		keep_corners(indices, index_count, first, full.corner);
+	uint32_t count = keep_visible(indices, index_count, first, seen, full.corner);
 	if (!number_places(&full, positions, vertex_count, first, seen, count, arena))
 		return hob_fail_memory(err, arena, "the error of levels of detail");
 	if (count > 0) {
@@ -611,9 +574,7 @@ bool hob_lod_error_surface(const hob_lod_full *full, const uint32_t *indices, ui
 	*out = (hob_lod_surface){.corner = full->corner ? HOB_NEW(arena, uint32_t, index_count) : NULL};
 	if (!seen || (full->corner && !out->corner))
 		return hob_fail_memory(err, arena, "the error of a level of detail");
-	uint32_t count = hob_weld_triangles(indices, index_count, full->place, seen);
-	if (out->corner)
-		keep_corners(indices, index_count, full->place, out->corner);
+	uint32_t count = keep_visible(indices, index_count, full->place, seen, out->corner);
 	return count == 0 ||
 		   (hob_surface_build(full->positions, full->place_count, seen, count, arena, &out->surface, err) &&
 			(!full->surface.capsules || hob_surface_add_capsules(&out->surface, arena, err)));
@@ -627,25 +588,37 @@ double hob_lod_error_measure(const hob_lod_full *full, const hob_surface *level,
 	if (level->triangle_count == 0)
 		return HUGE_VAL;
 	const guess_t by_place = {guess, full->vertex};
-	const wide_look_t wide = {full, &by_place};
-	sweep_t from_full = {.positions = full->positions,
-						 .to = level,
-						 .has_slivers = full->surface.capsules,
-						 .farthest = known > full->least ? known : full->least,
-						 .seeker = hob_surface_seek(level, &full->surface)};
-	look_from_lost_vertices(&from_full, full, &by_place, parallel);
-	look_around_lost_vertices(&from_full, &full->surface);
-	look_at_all(&from_full, look_from_wide, &wide, full->wide_count, parallel);
-	climb_all(&from_full);
-	sweep_t from_level = {.positions = level->positions,
-						  .to = &full->surface,
-						  .corners_are_near = true,
-						  .has_slivers = full->surface.capsules,
-						  .farthest = from_full.farthest,
-						  .seeker = hob_surface_seek(level, &full->surface)};
-	look_from_level(&from_level, level, &by_place, full->spacing, parallel);
-	climb_all(&from_level);
-	return from_level.farthest;
+	uint32_t count = level->triangle_count, most = 2 * count > MIN_LOST ? 2 * count : MIN_LOST;
+	plan_t plan = {.full = full,
+				   .level = level,
+				   .guess = &by_place,
+				   .spacing = full->spacing,
+				   .typical = sqrt(2 * area_of(level) / count),
+				   .least = count < FEW	   ? 2
+							: count < MANY ? 1
+										   : 0};
+	sweep_t s = {.positions = full->positions,
+				 .to = level,
+				 .has_slivers = full->surface.capsules,
+				 .farthest = known > full->least ? known : full->least,
+				 .seeker = hob_surface_seek(level, &full->surface)};
+	/* A lost limb is found at the first level without it. Of the lost vertices, it is therefore enough to
+	 * measure those with the largest guesses, about two for each triangle. */
+	s.least_guess = least_guess(&by_place, NULL, 1, full->seen_count, most);
+	look_at_all(&s, look_from_lost_vertex, plan, full->seen_count, parallel);
+	look_around_lost_vertices(&s, &full->surface);
+	look_at_each(&s, look_from_wide, &plan, full->wide_count, parallel);
+	climb_all(&s);
+	s = (sweep_t){.positions = level->positions,
+				  .to = &full->surface,
+				  .corners_are_near = true,
+				  .has_slivers = full->surface.capsules,
+				  .farthest = s.farthest,
+				  .seeker = hob_surface_seek(level, &full->surface)};
+	s.least_guess = least_guess(&by_place, level->corners, 3, count, count);
+	look_at_all(&s, look_from_level_triangle, plan, count, parallel);
+	climb_all(&s);
+	return s.farthest;
 }
 
 /* ---- the mean */

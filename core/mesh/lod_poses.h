@@ -1,12 +1,4 @@
-/* lod_poses.h - how far a level of detail of a skinned mesh is from the full mesh in poses.
- *
- * lod_error.h measures the mesh in its bind pose. A bending joint moves the lost vertices differently from
- * the triangles that replace them. So points of both surfaces are followed into the poses: each vertex that
- * the level is the first to lose (one in four of meshes of 20,000 vertices and more), some of those that
- * finer levels lost, and points of some of the level's triangles. Each point is matched with the triangle of
- * the other surface that is nearest in the bind pose. Its distance in a pose is that to this triangle, or to
- * a nearer one that a walk from neighbour to neighbour finds. From the farthest points the search climbs to
- * their neighbours. */
+/* lod_poses.h - a skinned mesh in poses, in which its levels of detail must hold, too. */
 #ifndef HOB_LOD_POSES_H
 #define HOB_LOD_POSES_H
 
@@ -17,11 +9,7 @@
 typedef struct hob_lod_posed {
 	uint32_t count;
 	float **positions; /* [count][place_count][3] of the places of the full mesh */
-	uint8_t *lost;	   /* [place_count] not 0: a level measured so far lacks the place */
 } hob_lod_posed;
-
-/* Factor on errors found in a pose, to cover poses and points that are not measured. */
-#define HOB_LOD_POSE_MARGIN 1.25
 
 /* The positions to simplify: those of the first pose, which bends the mesh most. Parts that are flat in the
  * bind pose but bend in a clip keep their vertices that way. The next pose is used if the first shrinks
@@ -45,14 +33,5 @@ bool hob_lod_poses_shape(const hob_mesh *mesh, const hob_mesh_poses *poses, cons
  * Cost         30 ns a vertex in each pose. */
 bool hob_lod_poses_begin(const hob_lod_full *full, const hob_mesh *mesh, const hob_mesh_poses *poses,
 						 hob_arena *arena, hob_lod_posed *out, hob_error *err) HOB_MUST_CHECK;
-
-/* Measures a level. Finer ones come first.
- *
- * distance     the largest measured in the bind pose and for finer levels
- * Returns      the larger of `distance` and HOB_LOD_POSE_MARGIN times the largest found in a pose. The stated
- *              error is HOB_LOD_ERROR_MARGIN times that
- * Cost         40 ns a point in each pose. */
-double hob_lod_poses_measure(const hob_lod_full *full, hob_lod_posed *posed, const hob_surface *level,
-							 double distance);
 
 #endif

@@ -1,7 +1,5 @@
 #include "lods.h"
-#include "lod_attributes.h"
-#include "lod_error.h"
-#include "lod_poses.h"
+#include "lod_points.h"
 #include "sheets.h"
 #include "simplify.h"
 #include "triangle_order.h"
@@ -113,14 +111,14 @@ static bool emit(chain_t *c, const hob_simplify_level *reached, hob_lod_level *o
 	c->distance = hob_lod_error_measure(&c->full, &surface.surface, fmax(reached->mean, c->distance),
 										reached->change, c->options->parallel);
 	double farthest = c->distance;
-	c->distance = hob_lod_poses_measure(&c->full, &c->posed, &surface.surface, c->distance);
+	if (c->lost)
+		hob_lod_points_measure(&c->full, &surface, c->mesh, &c->posed, c->mirror, c->lost, &c->distance,
+							   &c->attributes);
 	level.error = round_up(stated(c->distance));
 	bool kept = stated(c->distance) <= c->limit;
 	if (kept)
 		c->mean = fmax(c->mean, hob_lod_error_mean(&c->full, &surface, c->mirror, farthest));
 	level.mean_error = (float)fmin(c->mean, farthest);
-	if (kept && c->lost)
-		hob_lod_attributes_measure(&c->full, &surface, c->mesh, c->mirror, c->lost, &c->attributes);
 	level.attributes = c->attributes;
 	hob_arena_restore(c->arena, mark);
 	*out = level;

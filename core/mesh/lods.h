@@ -20,12 +20,12 @@ typedef struct hob_lod_options {
 typedef struct hob_lod_level {
 	uint32_t *indices;
 	uint32_t index_count;
-	/* distance of the surface from the full one, in the mesh's units (lod_error.h, lod_poses.h); never less
+	/* distance of the surface from the full one, in the mesh's units (lod_error.h, lod_points.h); never less
 	 * than a finer level's; 0 for level 0 */
 	float error;
 	/* mean distance between the two surfaces in the bind pose; at most `error` */
 	float mean_error;
-	/* error of attributes (lod_attributes.h); never less than a finer level's; 0 for level 0 */
+	/* error of attributes (lod_points.h); never less than a finer level's; 0 for level 0 */
 	hob_attribute_error attributes;
 } hob_lod_level;
 

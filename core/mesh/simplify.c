@@ -1,5 +1,6 @@
 #include "simplify.h"
 #include "quadric.h"
+#include "surface.h"
 #include "vec3.h"
 #include "weld.h"
 
@@ -18,6 +19,9 @@ static const float order_spread = 0.35f, limit_spread = 0.7f;
 static const float limit_attributes = 0.1f;
 /* A piece with more than `vanishing_share` of the mesh's area keeps at least `piece_share` of its own. */
 static const double piece_share = 0.9, vanishing_share = 0.08;
+/* Weights of the squared gap and of the turn of a piece that goes as a whole, in the order; weight of the
+ * squared gap for the limit, as in the error that a level states. */
+static const float piece_mean = 0.25f, piece_turn = 1, piece_limit = 1.21f;
 /* A round's largest key, relative to that of the last collapse that it wants. */
 static const float round_reach = 1.5f;
 
@@ -28,15 +32,18 @@ typedef struct triangle {
 /* A component connected by position. */
 typedef struct piece {
 	double area, left;
+	float low[3], high[3];
+	float gap; /* largest distance of its places from pieces that stay; HUGE_VALF: it stays itself */
 	uint32_t triangles;
 	bool going; /* vanishing: run.vanishing is already reduced by its area */
+	bool gone;	/* list_corners drops its triangles */
 } piece_t;
 
 /* CHANGED: its cost is out of date. In this round, STIRRED: beside a collapse; TOUCHED: part of one */
 enum { LOCKED = 1, CHANGED = 2, STIRRED = 4, TOUCHED = 8, GONE = 16 };
 
 typedef struct candidate {
-	uint32_t to;				  /* HOB_NONE: no collapse is allowed */
+	uint32_t to;				  /* the place itself: its piece goes; HOB_NONE: no collapse is allowed */
 	float cost, key;			  /* squared, for the limit; sort key */
 	float distance, change, area; /* as in collapse_t */
 	uint32_t removed;
@@ -63,7 +70,7 @@ typedef struct run {
 	double vanishing;	   /* area that pieces may still lose */
 	bool faces, facing[6]; /* whether all triangles face +x, -x, +y ... */
 	triangle_t *triangles;
-	uint32_t triangle_count, live;
+	uint32_t triangle_count, live, target;
 	uint32_t *corner_first, *corners; /* by place: triangle * 4 + corner */
 	uint32_t *alive, alive_count;
 	candidate_t *best;
@@ -255,8 +262,8 @@ static void add_attributes(run_t *s, const triangle_t *t, float weight)
 	}
 }
 
-/* Sums up over all triangles: areas of pieces, quadrics, the normal of each place (zero where normals cancel
- * out), and the axes that every triangle faces. */
+/* Sums up over all triangles: areas and boxes of pieces, quadrics, the normal of each place (zero where
+ * normals cancel out), and the axes that every triangle faces. */
 static bool sum_triangles(run_t *s)
 {
 	double total = 0;
@@ -269,6 +276,9 @@ static bool sum_triangles(run_t *s)
 		return short_of_memory(s);
 	for (int i = 0; i < 6; i++)
 		s->facing[i] = s->triangle_count > 0;
+	for (uint32_t p = 0; p < s->piece_count; p++)
+		for (int k = 0; k < 3; k++)
+			s->pieces[p].low[k] = 1, s->pieces[p].high[k] = -1;
 	for (uint32_t i = 0; i < s->triangle_count; i++) {
 		const triangle_t *t = &s->triangles[i];
 		piece_t *piece = &s->pieces[s->piece[t->place[0]]];
@@ -278,6 +288,11 @@ static bool sum_triangles(run_t *s)
 		double area = sqrt((double)dot(n, n)) / 2;
 		total += area;
 		piece->area += area, piece->left = piece->area, piece->triangles++;
+		for (int k = 0; k < 9; k++) {
+			float x = s->position[t->place[k / 3]][k % 3];
+			piece->low[k % 3] = fminf(piece->low[k % 3], x),
+						   piece->high[k % 3] = fmaxf(piece->high[k % 3], x);
+		}
 		for (int k = 0; k < 6; k++)
 			s->facing[k] = s->facing[k] && (k % 2 ? -n[k / 2] : n[k / 2]) >= length * least_facing;
 		for (uint32_t k = 0; k < 3; k++) {
@@ -304,6 +319,49 @@ static bool sum_triangles(run_t *s)
 		float scale = length > 0 && length > 0.5f * around[p] ? 1 / length : 0;
 		for (int i = 0; i < 3; i++)
 			s->normal[p][i] *= scale;
+	}
+	hob_arena_restore(s->arena, mark);
+	return true;
+}
+
+/* Finds the pieces that may go as a whole: small ones, near the surface of the large ones, which stay. */
+static bool find_gaps(run_t *s)
+{
+	double limit = s->size > 0 ? s->in->limit / s->size : 0;
+	uint32_t count = 0;
+	for (uint32_t p = 0; p < s->piece_count; p++) {
+		piece_t *piece = &s->pieces[p];
+		bool large = s->in->keep_pieces || piece->area > s->vanishing / 2;
+		for (int k = 0; k < 3; k++)
+			large = large || (double)(piece->high[k] - piece->low[k]) > 2 * limit;
+		piece->gap = large ? HUGE_VALF : 0;
+		count += large;
+	}
+	if (count == 0 || count == s->piece_count) {
+		for (uint32_t p = 0; p < s->piece_count; p++)
+			s->pieces[p].gap = HUGE_VALF;
+		return true;
+	}
+	hob_arena_mark mark = hob_arena_save(s->arena);
+	uint32_t *corners = HOB_NEW(s->arena, uint32_t, 3 * (size_t)s->triangle_count);
+	if (!corners)
+		return short_of_memory(s);
+	count = 0;
+	for (uint32_t t = 0; t < s->triangle_count; t++)
+		if (s->pieces[s->piece[s->triangles[t].place[0]]].gap > 0) {
+			memcpy(corners + count, s->triangles[t].place, sizeof s->triangles[t].place);
+			count += 3;
+		}
+	hob_surface rest;
+	if (!hob_surface_build(s->position[0], s->place_count, corners, count, s->arena, &rest, s->err))
+		return false;
+	hob_surface_seeker seeker = hob_surface_seek(&rest, &rest);
+	for (uint32_t p = 0; p < s->place_count; p++) {
+		piece_t *piece = &s->pieces[s->piece[p]];
+		if (piece->gap > (float)limit)
+			continue;
+		float gap = (float)hob_surface_distance(&rest, hob_vec3_load(s->position[p]), 0, 0, &seeker);
+		piece->gap = gap > (float)limit ? HUGE_VALF : fmaxf(gap, piece->gap);
 	}
 	hob_arena_restore(s->arena, mark);
 	return true;
@@ -341,12 +399,17 @@ static void hold_side(run_t *s, const triangle_t *t, uint32_t k, float share)
 
 /* ---- triangles by place */
 
+static bool is_left(const run_t *s, const triangle_t *t)
+{
+	return t->place[0] != HOB_NONE && !s->pieces[s->piece[t->place[0]]].gone;
+}
+
 /* Drops removed triangles and lists the corners of the rest by place. */
 static void list_corners(run_t *s)
 {
 	uint32_t kept = 0, sum = 0;
 	for (uint32_t t = 0; t < s->triangle_count; t++)
-		if (s->triangles[t].place[0] != HOB_NONE)
+		if (is_left(s, &s->triangles[t]))
 			s->triangles[kept++] = s->triangles[t];
 	s->triangle_count = kept;
 	memset(s->corner_first, 0, ((size_t)s->place_count + 1) * sizeof *s->corner_first);
@@ -499,19 +562,17 @@ static bool has_neighbour(const ring_t *r, uint32_t triangle, uint32_t neighbour
 	return r->next[triangle] == neighbour || r->prev[triangle] == neighbour;
 }
 
-static float wedge_cost(const run_t *s, uint32_t from, uint32_t to, const float way[3])
-{
-	return hob_wedge_at(s->wedges + (size_t)from * s->wedge_size, s->attribute_count, way,
-						s->attributes + (size_t)from * s->attribute_stride,
-						s->attributes + (size_t)to * s->attribute_stride);
-}
-
 /* Takes `to` as the replacement of a vertex of the ring if it fits better. */
 static void offer(const run_t *s, const ring_t *r, collapse_t *c, uint32_t own, uint32_t to, float *costs)
 {
 	if (c->wedge[own] == to)
 		return;
-	float cost = s->attribute_count > 0 ? wedge_cost(s, r->wedge[own], to, c->way) : 0;
+	uint32_t from = r->wedge[own];
+	float cost = s->attribute_count == 0
+					 ? 0
+					 : hob_wedge_at(s->wedges + (size_t)from * s->wedge_size, s->attribute_count, c->way,
+									s->attributes + (size_t)from * s->attribute_stride,
+									s->attributes + (size_t)to * s->attribute_stride);
 	if (c->wedge[own] == HOB_NONE || cost < costs[own])
 		c->wedge[own] = to, costs[own] = cost;
 }
@@ -751,9 +812,22 @@ static float whole_cost(const run_t *s, const ring_t *r, const collapse_t *c, fl
 	return mean > spread * spread ? mean : spread * spread;
 }
 
-static bool may_move(const ring_t *r, uint32_t neighbour)
+static bool may_vanish(const run_t *s, const piece_t *piece)
 {
-	return side_of(r, neighbour) == r->side;
+	return piece->gap < HUGE_VALF && s->live >= s->target + piece->triangles &&
+		   (piece->going || piece->area <= s->vanishing);
+}
+
+/* Lets the place's piece go as a whole, if that costs less than the best collapse. */
+static void offer_piece(const run_t *s, uint32_t place, candidate_t *out)
+{
+	const piece_t *piece = &s->pieces[s->piece[place]];
+	float square = piece->gap * piece->gap, area = fmaxf((float)piece->area, square);
+	if (!may_vanish(s, piece))
+		return;
+	float key = (square * piece_mean + s->turn * piece_turn) * power_of(area);
+	if (out->to == HOB_NONE || key < out->key || (double)out->cost > s->limit)
+		*out = (candidate_t){.to = place, .cost = square * piece_limit, .key = key};
 }
 
 /* Finds the cheapest allowed collapse of a place. Attributes are expensive to price, so a neighbour is priced
@@ -769,7 +843,7 @@ static candidate_t evaluate(const run_t *s, uint32_t place)
 		return out;
 	float weight = s->attribute_count > 0 ? wedge_weight(s, &r) : 0, area = s->quadrics[place].weight;
 	for (uint32_t n = 0; n < r.neighbour_count; n++) {
-		costs[n] = planes[n] = may_move(&r, n) ? plane_cost(s, &r, n) : HUGE_VALF;
+		costs[n] = planes[n] = side_of(&r, n) == r.side ? plane_cost(s, &r, n) : HUGE_VALF;
 		begun[n] = false, priced[n] = !(weight > 0);
 	}
 	for (uint32_t tries = 0; tries < MOST_TRIES;) {
@@ -809,6 +883,7 @@ static candidate_t evaluate(const run_t *s, uint32_t place)
 		}
 		costs[n] = HUGE_VALF;
 	}
+	offer_piece(s, place, &out);
 	return out;
 }
 
@@ -858,14 +933,28 @@ static void apply(run_t *s, const ring_t *r, const collapse_t *c, float cost)
 static bool try_collapse(run_t *s, uint32_t place)
 {
 	const candidate_t *best = &s->best[place];
+	piece_t *piece = &s->pieces[s->piece[place]];
 	ring_t r;
 	collapse_t c;
+	if (piece->gone)
+		return false;
+	if (best->to == place && !may_vanish(s, piece)) {
+		s->state[place] |= CHANGED;
+		return false;
+	}
+	if (best->to == place) {
+		s->vanishing -= piece->going ? 0 : piece->area;
+		s->live -= piece->triangles;
+		s->reached = fmaxf(s->reached, best->cost);
+		piece->gone = true;
+		return true;
+	}
 	if (((s->state[place] | s->state[best->to]) & TOUCHED) || !take_ring(s, place, &r))
 		return false;
 	uint32_t n = 0;
 	while (n < r.neighbour_count && r.neighbour[n] != best->to)
 		n++;
-	if (n < r.neighbour_count && may_move(&r, n)) {
+	if (n < r.neighbour_count && side_of(&r, n) == r.side) {
 		choose_wedges(s, &r, n, HUGE_VALF, &c);
 		c.distance = best->distance, c.change = best->change, c.area = best->area, c.removed = best->removed;
 		bool kept = !((s->state[place] | s->state[best->to]) & STIRRED) ||
@@ -984,7 +1073,7 @@ static bool take_level(run_t *s, hob_simplify_level *level)
 	for (uint32_t t = 0; t < s->triangle_count; t++) {
 		const triangle_t *from = &s->triangles[t];
 		float n[3];
-		if (from->place[0] == HOB_NONE)
+		if (!is_left(s, from))
 			continue;
 		normal_of(s->position[from->place[0]], s->position[from->place[1]], s->position[from->place[2]], n);
 		if (!s->in->keep_pieces && !(dot(n, n) > 0))
@@ -992,8 +1081,11 @@ static bool take_level(run_t *s, hob_simplify_level *level)
 		for (uint32_t k = 0; k < 3; k++)
 			level->indices[level->index_count++] = s->vertex[from->wedge[k]];
 	}
-	for (uint32_t p = 0; p < s->place_count; p++)
-		level->change[s->in->first[s->first[p]]] = (float)s->size * s->change[hob_root_of(s->into, p)];
+	for (uint32_t p = 0; p < s->place_count; p++) {
+		const piece_t *piece = &s->pieces[s->piece[p]];
+		float change = piece->gone ? piece->gap : s->change[hob_root_of(s->into, p)];
+		level->change[s->in->first[s->first[p]]] = (float)s->size * change;
+	}
 	for (uint32_t p = 0; p < s->place_count; p++)
 		if (!(s->state[p] & GONE))
 			sum += (double)s->quadrics[p].c, area += (double)s->quadrics[p].weight;
@@ -1016,7 +1108,7 @@ static bool begin(run_t *s)
 	if (!s->spread || !s->change || !s->into || !s->corner_first || !s->corners || !s->alive || !s->best ||
 		!s->order || !s->sorted)
 		return short_of_memory(s);
-	if (!find_pieces(s) || !sum_triangles(s))
+	if (!find_pieces(s) || !sum_triangles(s) || !find_gaps(s))
 		return false;
 	list_corners(s);
 	hold_sides(s);
@@ -1035,6 +1127,10 @@ static bool begin(run_t *s)
 static bool reach(run_t *s, uint32_t target)
 {
 	bool all = false;
+	s->target = target;
+	for (uint32_t p = 0; p < s->place_count; p++)
+		if (s->pieces[s->piece[p]].gap < HUGE_VALF)
+			s->state[p] |= CHANGED;
 	while (s->live > target) {
 		uint32_t before = s->live;
 		run_round(s, target, all);
@@ -1056,7 +1152,7 @@ static uint32_t count_flat(const run_t *s)
 	for (uint32_t t = 0; t < s->triangle_count && !s->in->keep_pieces; t++) {
 		const uint32_t *place = s->triangles[t].place;
 		float n[3];
-		if (place[0] == HOB_NONE)
+		if (!is_left(s, &s->triangles[t]))
 			continue;
 		normal_of(s->position[place[0]], s->position[place[1]], s->position[place[2]], n);
 		count += !(dot(n, n) > 0);

@@ -37,8 +37,10 @@
  *                 changes the sign of its area in a set of texture coordinates.
  *   Area          No triangle becomes thinner than 1e-4 of its longest side, unless it already was.
  *   Pieces        A component connected by position that is down to 16 triangles keeps 90 % of its area;
- *                 pieces with up to 8 % of the mesh's area together are exempt. No piece vanishes as a whole:
- *                 a collapse cannot tell how far it is from the rest.
+ *                 pieces with up to 8 % of the mesh's area together are exempt. Within these 8 %, a small
+ *                 piece near others goes as a whole: its cost is its distance from the pieces that stay,
+ *                 those larger than the limit or 4 % of the area, plus a turn, over its area or the square
+ *                 of that distance. It may not lead beyond a target.
  *   Seams         The vertices at a place move together. Each becomes the vertex at the other end of one of
  *                 its sides, or else the one there with the nearest attributes: a seam slides along itself,
  *                 and across only where that costs little.
@@ -87,7 +89,7 @@ typedef enum hob_simplify_end {
 	HOB_SIMPLIFY_DONE,	/* all targets are reached */
 	HOB_SIMPLIFY_LIMIT, /* the remaining collapses cost more than the limit */
 	HOB_SIMPLIFY_STUCK, /* topology, orientation, locks or crowds forbid them */
-	HOB_SIMPLIFY_PIECES /* they would make pieces vanish */
+	HOB_SIMPLIFY_PIECES /* they would make pieces vanish that are far from the rest or too many */
 } hob_simplify_end;
 
 /* Simplifies.

@@ -10,7 +10,7 @@
  *   colours   a unit is HOB_VISIBLE_COLOR of the size
  *   uv        a unit is its mean length on the surface, by which the texture slides, but at most the size, as
  *             with a palette or an atlas
- * Joint weights are left out: lod_poses.h measures their effect.
+ * Joint weights are left out: lod_points.h measures their effect.
  *
  * indices      [index_count] triangles of the mesh
  * size         of the mesh: its longest side

@@ -36,7 +36,7 @@ typedef struct hob_baked_stream {
 	uint8_t *data;	 /* [vertex_count][stride] */
 } hob_baked_stream;
 
-/* How far attributes of a level are from those of the full mesh (core/mesh/lod_attributes.h). */
+/* How far attributes of a level are from those of the full mesh (core/mesh/lod_points.h). */
 typedef struct hob_attribute_error {
 	float uv, color, weight;
 } hob_attribute_error;

@@ -265,6 +265,62 @@ static void memory_that_ends_in_meshoptimizer_is_an_error(void **state)
 	meshopt_setAllocator(malloc, free);
 }
 
+enum { SPECKS = 20 };
+
+/* A rippled square with small tetrahedra over it: half of them near, half of them far. */
+static hob_mesh speckled_grid(void)
+{
+	static const float corner[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+	static const uint32_t face[12] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
+	hob_mesh grid = shape_grid(&arena, 32, 0.01f, false, false);
+	hob_mesh mesh = shape_mesh(&arena, grid.vertex_count + 8 * SPECKS, grid.index_count + 24 * SPECKS);
+	memcpy(mesh.position, grid.position, 12 * (size_t)grid.vertex_count);
+	memcpy(mesh.indices, grid.indices, grid.index_count * sizeof *mesh.indices);
+	for (uint32_t i = 0; i < 2 * SPECKS; i++) {
+		uint32_t first = grid.vertex_count + 4 * i;
+		for (uint32_t k = 0; k < 12; k++) {
+			float at[3] = {0.02f + 0.048f * (float)(i / 2), i % 2 ? 0.5f : 0.02f, 0.5f};
+			mesh.position[3 * first + k] = at[k % 3] + 0.01f * corner[k / 3][k % 3];
+			mesh.indices[grid.index_count + 12 * i + k] = first + face[k];
+		}
+	}
+	return mesh;
+}
+
+/* Counts the tetrahedra of which a level has triangles: near ones, far ones. */
+static void count_specks(const hob_mesh *mesh, const hob_lod_level *level, uint32_t counts[2])
+{
+	bool met[2 * SPECKS] = {false};
+	for (uint32_t i = 0; i < level->index_count; i++)
+		if (level->indices[i] >= mesh->vertex_count - 8 * SPECKS)
+			met[(level->indices[i] - (mesh->vertex_count - 8 * SPECKS)) / 4] = true;
+	counts[0] = counts[1] = 0;
+	for (uint32_t i = 0; i < 2 * SPECKS; i++)
+		counts[i % 2] += met[i];
+}
+
+static void small_pieces_near_the_rest_go(void **state)
+{
+	(void)state;
+	hob_mesh mesh = speckled_grid();
+	hob_lod_level levels[HOB_MAX_LODS];
+	uint32_t counts[2],
+		count = build(&mesh, (hob_lod_options){.max = 6, .ratio = 0.5f, .error = 0.1f}, levels);
+	count_specks(&mesh, &levels[count - 1], counts);
+	assert_true(levels[count - 1].index_count <= 3 * 160);
+	assert_true(counts[0] < SPECKS / 2);
+	assert_int_equal(counts[1], SPECKS);
+	for (uint32_t l = 1; l < count; l++) {
+		count_specks(&mesh, &levels[l], counts);
+		/* A near one reaches 0.03 above the square, whose ripples are 0.01 high. */
+		assert_true(counts[0] == SPECKS || levels[l].error > 0.02f);
+		assert_true(levels[l].error < 0.1f);
+	}
+	count = build(&mesh, (hob_lod_options){.max = 6, .ratio = 0.5f, .error = 0.015f}, levels);
+	count_specks(&mesh, &levels[count - 1], counts);
+	assert_true(count > 1 && counts[0] == SPECKS && counts[1] == SPECKS);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -272,6 +328,7 @@ int main(void)
 		TEST(triangles_of_no_width_go_first),
 		TEST(no_level_draws_triangles_between_vertices_of_one_place),
 		TEST(triangles_that_open_in_motion_stay),
+		TEST(small_pieces_near_the_rest_go),
 		TEST(odd_meshes_end_the_chain_quietly),
 		TEST(parts_and_threads_do_not_show),
 		TEST(memory_that_ends_in_meshoptimizer_is_an_error),
