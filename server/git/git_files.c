@@ -1,6 +1,6 @@
 #include "git_files.h"
 
-#include "../fs/open_parent.h"
+#include "../fs/beneath.h"
 #include "../fs/remove_tree.h"
 #include "../fs/transfer.h"
 

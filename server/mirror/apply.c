@@ -2,7 +2,7 @@
 
 #include "../../core/base/json_write.h"
 #include "../../core/base/text_order.h"
-#include "../fs/open_parent.h"
+#include "../fs/beneath.h"
 #include "../fs/transfer.h"
 
 #include <errno.h>
