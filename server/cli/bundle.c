@@ -46,21 +46,16 @@ static int run_bundle(int argc, char **argv)
 			 hob_path_name(hob_str_of(argv[1])).data);
 	cli_response response;
 	hob_error error = {0};
-	if (!srv_cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &error)) {
-		srv_cli_print_error("hob bundle", &error);
-		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
-	}
-	if (response.status != 200) {
-		code = srv_cli_print_problem("hob bundle", &response);
-	} else if (!srv_cook_write_file(to_stdout ? "/dev/stdout"
-									: out	  ? out
-											  : name,
-									hob_buf_bytes(&response.body), &total, &error)) {
+	code = srv_cli_fetch("hob bundle", url, target, &response);
+	if (code != EXIT_GOOD)
+		return code;
+	const char *file = to_stdout ? "/dev/stdout" : out ? out : name;
+	if (!srv_cook_write_file(file, hob_buf_bytes(&response.body), &total, &error)) {
 		srv_cli_print_error("hob bundle", &error);
 		code = EXIT_USAGE;
 	} else if (!to_stdout) {
-		printf("%s  %s; 'hob replay %s' repeats the cook\n", out ? out : name,
-			   srv_text_bytes(response.body.size, size), out ? out : name);
+		printf("%s  %s; 'hob replay %s' repeats the cook\n", file, srv_text_bytes(response.body.size, size),
+			   file);
 	}
 	srv_cli_response_release(&response);
 	return code;
@@ -485,20 +480,16 @@ static int cook_once_more(const char *url, const cJSON *asset, int out)
 {
 	char target[64], file[32];
 	cli_response response;
-	hob_error error = {0};
 	snprintf(target, sizeof target, "/api/v1/assets/%.32s/bundle", srv_cli_text(asset, "id"));
-	if (!srv_cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &error)) {
-		srv_cli_print_error("hob verify", &error);
-		return EXIT_UNREACHABLE;
-	}
-	int tar = memfd_create("hob-bundle", MFD_CLOEXEC), code = EXIT_INTERNAL;
+	int code = srv_cli_fetch("hob verify", url, target, &response);
+	if (code != EXIT_GOOD)
+		return code == EXIT_ASSETS_FAILED ? EXIT_USAGE : code;
+	int tar = memfd_create("hob-bundle", MFD_CLOEXEC);
 	snprintf(file, sizeof file, "/proc/self/fd/%d", tar);
 	if (out < 0 || tar < 0 || ftruncate(out, 0) != 0 || lseek(out, 0, SEEK_SET) != 0 ||
 		!srv_write_all(tar, response.body.data, response.body.size)) {
 		fprintf(stderr, "hob verify: no memory left for the bundle: %s\n", strerror(errno));
-	} else if (response.status != 200) {
-		srv_cli_print_problem("hob verify", &response);
-		code = EXIT_USAGE;
+		code = EXIT_INTERNAL;
 	} else {
 		code = replay_file(file, SRV_SANDBOX_BEST_EFFORT, false, out);
 	}

@@ -1,14 +1,22 @@
+#include "cook_write.h"
 #include "map_file.h"
-#include "diff_report.h"
 #include "query.h"
 #include "wrap.h"
 
+#include "../../core/base/json_write.h"
 #include "../../core/formats/classic.h"
 #include "../../core/formats/describe.h"
 #include "../../core/formats/pack_read.h"
+#include "../../core/hash/hash.h"
+#include "../../core/settings/settings.h"
 #include "../log/log.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +27,802 @@ static const char who[] = "hob diff";
 	"'%s' is a file, but not a cooked one (.meshes .materials .scene .animations); 'hob cook' makes them "   \
 	"from a "                                                                                                \
 	"model"
+
+/* ---- hob diff --from REV: a report about the changes between two revisions of a daemon */
+
+typedef struct diff_report_options {
+	const char *url;
+	const char *from, *to; /* a rev, "latest" (only `to`), "previous" (only `from`, with one asset) */
+	bool commits;		   /* `from` and `to` are branches, tags or commits of a git repository */
+	const char *only;	   /* an asset or folder; NULL: all */
+	const char *format;	   /* "text", "md", "html", "json" */
+	const char *pictures;  /* folder for pictures, created if needed; NULL: no pictures */
+	const char *view;	   /* camera of the pictures */
+	const char *growth;	   /* --max-growth as typed, or NULL */
+	uint32_t rows;		   /* maximum number of changes listed per asset */
+} diff_report_options;
+
+/* An asset that changed. */
+typedef struct diff_entry {
+	const char *asset;	   /* of a manifest */
+	char from[72], to[72]; /* versions: a rev, the key of a cook, "latest", "previous" */
+	cJSON *comparison;	   /* answer of GET .../compare */
+	char *picture;		   /* path relative to the page, or NULL */
+	char *over;			   /* text about numbers that grew more than allowed, or NULL */
+	double weight;
+} diff_entry;
+
+typedef struct diff_report {
+	const diff_report_options *how;
+	cJSON *before, *after; /* manifests; NULL when one asset is compared with "previous" */
+	char from[48], to[48]; /* "rev 4100", "rev 4182" */
+	const char **added, **gone;
+	uint32_t added_count, gone_count, entry_count, over_count;
+	diff_entry *entries; /* largest change first */
+} diff_report;
+
+/* "+5 %", the growth from one number to another; "" if the first number is 0. */
+static const char *share_text(double from, double to, char out[32])
+{
+	out[0] = 0;
+	if (from > 0 && fabs(to - from) > 1e-5 * from)
+		snprintf(out, 32, "%+.3g %%", 100 * (to - from) / from);
+	return out;
+}
+
+/* ---- the formats: text, Markdown for a pull request, HTML, JSON */
+
+/* Templates of the first three formats. $ is replaced by escaped text, @ by text as it is. */
+typedef struct form {
+	const char *marks; /* characters that are escaped, each by its text in `escaped` */
+	const char *const *escaped;
+	const char *control;	  /* instead of a control character */
+	const char *const *tones; /* of bad, warn, good and others; NULL: their names */
+	const char *tone_format;
+	const char *arrow;
+	const char *asset, *over, *picture, *change, *more;
+	const char *begin, *end;				  /* around the list of changes */
+	const char *numbers, *number, *asset_end; /* `numbers`: text before the first number */
+	const char *list, *item, *list_end;		  /* `item`: a word and a name */
+	bool words;
+} form;
+
+static void put(const form *f, hob_buf *out, const char *text, ...)
+{
+	va_list texts;
+	va_start(texts, text);
+	for (; text && *text; text++) {
+		const char *inner = *text == '$' || *text == '@' ? va_arg(texts, const char *) : NULL;
+		if (!inner)
+			hob_buf_put(out, text, 1);
+		for (; inner && *inner; inner++) {
+			const char *mark = *text == '$' ? strchr(f->marks, *inner) : NULL;
+			bool control = *text == '$' && ((unsigned char)*inner < ' ' || *inner == 0x7F);
+			const char *instead = control ? f->control : mark ? f->escaped[mark - f->marks] : NULL;
+			hob_buf_put(out, instead ? instead : inner, instead ? strlen(instead) : 1);
+		}
+	}
+	va_end(texts);
+}
+
+static const cJSON *number_of(const diff_entry *entry, const char *name)
+{
+	return srv_cli_find(srv_cli_member(entry->comparison, "numbers"), "name", name);
+}
+
+static const char *value_text(const cJSON *number, const char *side, char out[48])
+{
+	const char *unit = srv_cli_text(number, "unit");
+	double value = srv_cli_number(number, side);
+	char bytes[32];
+	if (strcmp(unit, "bytes") == 0)
+		snprintf(out, 48, "%s", srv_text_bytes((uint64_t)value, bytes));
+	else if (strcmp(unit, "count") == 0)
+		snprintf(out, 48, "%.0f", value);
+	else
+		snprintf(out, 48, "%.4g%s", value,
+				 strcmp(unit, "metres") == 0	? " m"
+				 : strcmp(unit, "degrees") == 0 ? "\xC2\xB0"
+												: " s");
+	return out;
+}
+
+static bool is_same(const cJSON *number)
+{
+	return !number || strcmp(srv_cli_text(number, "tone"), "same") == 0;
+}
+
+/* "12 KB -> 14 KB (+10 %)", or one value if both are equal. */
+static const char *step_text(const cJSON *number, const char *arrow, char out[160])
+{
+	char from[48], to[48], share[32];
+	out[0] = 0;
+	if (!number)
+		return out;
+	if (is_same(number)) {
+		value_text(number, "to", out);
+		return out;
+	}
+	share_text(srv_cli_number(number, "from"), srv_cli_number(number, "to"), share);
+	snprintf(out, 160, "%s %s %s%s%s%s", value_text(number, "from", from), arrow,
+			 value_text(number, "to", to), share[0] ? " (" : "", share, share[0] ? ")" : "");
+	return out;
+}
+
+/* "mesh_bytes" -> "mesh bytes" */
+static const char *name_text(const cJSON *number, char out[48])
+{
+	snprintf(out, 48, "%s", srv_cli_text(number, "name"));
+	for (char *c = out; *c; c++)
+		*c = *c == '_' ? ' ' : *c;
+	return out;
+}
+
+static const char *tone_text(const form *f, const char *tone, char out[8])
+{
+	static const char *const names[] = {"bad", "warn", "good"};
+	size_t i = 0;
+	while (i < HOB_COUNT_OF(names) && strcmp(tone, names[i]) != 0)
+		i++;
+	snprintf(out, 8, f->tone_format, f->tones ? f->tones[i] : tone);
+	return out;
+}
+
+static void put_summary(const diff_report *r, hob_buf *out)
+{
+	double from = 0, to = 0;
+	char share[32], bytes[32];
+	for (uint32_t i = 0; i < r->entry_count; i++) {
+		from += srv_cli_number(number_of(&r->entries[i], "bytes"), "from");
+		to += srv_cli_number(number_of(&r->entries[i], "bytes"), "to");
+	}
+	hob_buf_printf(out, "%u changed, %u new, %u gone", r->entry_count, r->added_count, r->gone_count);
+	if (fabs(to - from) >= 1)
+		hob_buf_printf(out, "; the changed ones are %s %s (%s)",
+					   srv_text_bytes((uint64_t)fabs(to - from), bytes), to > from ? "larger" : "smaller",
+					   share_text(from, to, share));
+	if (r->over_count > 0)
+		hob_buf_printf(out, "; %u grew more than allowed", r->over_count);
+}
+
+static void put_entry(const form *f, const diff_report *r, const diff_entry *entry, hob_buf *out)
+{
+	const cJSON *changes = srv_cli_member(entry->comparison, "changes"), *change, *number;
+	uint32_t told = 0, all = (uint32_t)cJSON_GetArraySize(changes);
+	char step[160], name[48], tone[8];
+	put(f, out, f->asset, entry->asset);
+	if (entry->over)
+		put(f, out, f->over, entry->over);
+	if (entry->picture)
+		put(f, out, f->picture, entry->picture);
+	put(f, out, f->begin);
+	cJSON_ArrayForEach(change, changes)
+	{
+		if (told++ == r->how->rows)
+			break;
+		put(f, out, f->change, tone_text(f, srv_cli_text(change, "tone"), tone),
+			srv_cli_text(change, "text"));
+	}
+	snprintf(name, sizeof name, "%u", all > r->how->rows ? all - r->how->rows : 0);
+	if (all > r->how->rows)
+		put(f, out, f->more, name);
+	put(f, out, f->end);
+	const char *numbers_begin = f->numbers;
+	cJSON_ArrayForEach(number, srv_cli_member(entry->comparison, "numbers"))
+	{
+		if (is_same(number))
+			continue;
+		put(f, out, numbers_begin);
+		numbers_begin = NULL;
+		put(f, out, f->number, tone_text(f, srv_cli_text(number, "tone"), tone), name_text(number, name),
+			step_text(number, f->arrow, step));
+	}
+	put(f, out, f->asset_end);
+}
+
+static void put_names(const form *f, const char *title, const char *word, const char *const *names,
+					  uint32_t count, hob_buf *out)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		put(f, out, i == 0 ? f->list : NULL, title);
+		put(f, out, f->item, f->words ? word : "", names[i]);
+	}
+	put(f, out, count > 0 ? f->list_end : NULL);
+}
+
+static void put_all(const form *f, const diff_report *r, hob_buf *out)
+{
+	for (uint32_t i = 0; i < r->entry_count; i++)
+		put_entry(f, r, &r->entries[i], out);
+	put_names(f, "New", "new   ", r->added, r->added_count, out);
+	put_names(f, "Gone", "gone  ", r->gone, r->gone_count, out);
+}
+
+/* ---- Markdown */
+
+static void put_markdown(const diff_report *r, hob_buf *out)
+{
+	static const char *const escaped[] = {"\\|",  "\\`",  "\\*",   "\\_",  "\\[", "\\]",
+										  "&lt;", "&gt;", "&amp;", "\\\\", "\\#", "\\~"};
+	static const char *const tones[] = {"\xE2\x9D\x8C ", "\xE2\x9A\xA0\xEF\xB8\x8F ", "\xE2\x9C\x85 ", ""};
+	static const form f = {.marks = "|`*_[]<>&\\#~",
+						   .escaped = escaped,
+						   .control = " ",
+						   .tones = tones,
+						   .tone_format = "%s",
+						   .arrow = "\xE2\x86\x92",
+						   .asset = "\n### $\n",
+						   .over = "\n\xE2\x9D\x8C **Over budget:** $\n",
+						   .picture = "\n![before, after, difference](<@>)\n",
+						   .begin = "\n",
+						   .change = "- @$\n",
+						   .more = "- and @ more\n",
+						   .numbers = "\n| | before \xE2\x86\x92 after |\n|---|---|\n",
+						   .number = "| @$ | @ |\n",
+						   .list = "\n### @\n\n",
+						   .item = "- @$\n"};
+	char size[160], triangles[160], draws[160], tone[8];
+	put(&f, out, "## Assets from @ to @\n\n", r->from, r->to);
+	put_summary(r, out);
+	put(&f, out, ".\n");
+	if (r->entry_count > 1)
+		put(&f, out, "\n| asset | size | triangles | draws | first change |\n|---|---|---|---|---|\n");
+	for (uint32_t i = 0; r->entry_count > 1 && i < r->entry_count; i++) {
+		const diff_entry *entry = &r->entries[i];
+		const cJSON *first = cJSON_GetArrayItem(srv_cli_member(entry->comparison, "changes"), 0);
+		put(&f, out, "| $ | @ | @ | @ | @$ |\n", entry->asset,
+			step_text(number_of(entry, "bytes"), f.arrow, size),
+			step_text(number_of(entry, "triangles"), f.arrow, triangles),
+			step_text(number_of(entry, "draws"), f.arrow, draws),
+			tone_text(&f, srv_cli_text(first, "tone"), tone), srv_cli_text(first, "text"));
+	}
+	put_all(&f, r, out);
+}
+
+/* ---- HTML */
+
+static const char page_style[] =
+	":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem "
+	"auto;padding:0 1rem}"
+	"img{max-width:100%;background:#8884;border-radius:6px}table{border-collapse:collapse;margin:.5rem 0}"
+	"td,th{padding:.15rem .8rem .15rem "
+	"0;text-align:left;vertical-align:top}.bad{color:light-dark(#a31515,#ff8f87)}"
+	".warn{color:light-dark(#7a4a00,#f0b760)}.good{color:light-dark(#0b6b2e,#6fd08c)}section{margin:2rem 0}";
+
+static void put_html(const diff_report *r, hob_buf *out)
+{
+	static const char *const escaped[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
+	static const form f = {.marks = "&<>\"",
+						   .escaped = escaped,
+						   .control = " ",
+						   .tone_format = "%s",
+						   .arrow = "\xE2\x86\x92",
+						   .asset = "<section><h2>$</h2>\n",
+						   .over = "<p class=\"bad\">Over budget: $</p>\n",
+						   .picture = "<img alt=\"before, after, difference\" src=\"$\">\n",
+						   .begin = "<ul>\n",
+						   .change = "<li class=\"$\">$</li>\n",
+						   .more = "<li>and @ more</li>\n",
+						   .end = "</ul>\n<table>\n",
+						   .number = "<tr class=\"$\"><th scope=\"row\">$</th><td>@</td></tr>\n",
+						   .asset_end = "</table></section>\n",
+						   .list = "<section><h2>@</h2><ul>\n",
+						   .item = "<li>@$</li>\n",
+						   .list_end = "</ul></section>\n"};
+	put(&f, out,
+		"<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
+		"content=\"width=device-width\">\n<title>Assets from @ to @</title>\n<style>@</style>\n"
+		"<h1>Assets from @ to @</h1>\n<p>",
+		r->from, r->to, page_style, r->from, r->to);
+	put_summary(r, out);
+	put(&f, out, ".</p>\n");
+	put_all(&f, r, out);
+	put(&f, out, "</html>\n");
+}
+
+/* ---- JSON */
+
+static void put_json_names(hob_buf *out, const char *member, const char *const *names, uint32_t count)
+{
+	hob_json_put(out, HOB_JSON_OPEN(member, '['));
+	for (uint32_t i = 0; i < count; i++)
+		hob_json_str(out, hob_str_of(names[i]));
+	hob_json_close(out, ']');
+}
+
+static void put_json(const diff_report *r, hob_buf *out)
+{
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("from", r->from), HOB_JSON("to", r->to),
+				 HOB_JSON("over_budget", r->over_count), HOB_JSON_OPEN("changed", '['));
+	for (uint32_t i = 0; i < r->entry_count; i++) {
+		const diff_entry *entry = &r->entries[i];
+		char *comparison = cJSON_PrintUnformatted(entry->comparison);
+		hob_buf_put_str(out, i > 0 ? HOB_STR(",\n") : HOB_STR("\n"));
+		hob_json_object(out, HOB_JSON("asset", entry->asset),
+						HOB_JSON_SOME("over_budget", hob_str_of(entry->over)),
+						HOB_JSON_SOME("picture", hob_str_of(entry->picture)),
+						HOB_JSON_RAW("comparison", hob_str_of(comparison ? comparison : "")));
+		cJSON_free(comparison);
+	}
+	hob_json_close(out, ']');
+	put_json_names(out, "added", r->added, r->added_count);
+	put_json_names(out, "gone", r->gone, r->gone_count);
+	hob_buf_put_str(out, HOB_STR("}\n"));
+}
+
+/* ---- text */
+
+static void put_text(const diff_report *r, hob_buf *out)
+{
+	static const form f = {.marks = "",
+						   .control = "?",
+						   .tone_format = "%-5s",
+						   .arrow = "->",
+						   .asset = "\n$\n",
+						   .over = "  over budget: $\n",
+						   .change = "  @$\n",
+						   .number = "  @@ @\n",
+						   .list = "\n",
+						   .item = "@$\n",
+						   .words = true};
+	put(&f, out, "@ -> @: ", r->from, r->to);
+	put_summary(r, out);
+	put(&f, out, "\n");
+	put_all(&f, r, out);
+}
+
+static bool put_report(const diff_report *r, hob_buf *out)
+{
+	static const struct {
+		const char *name;
+		void (*put)(const diff_report *report, hob_buf *out);
+	} formats[] = {{"text", put_text}, {"md", put_markdown}, {"html", put_html}, {"json", put_json}};
+	for (size_t i = 0; i < HOB_COUNT_OF(formats); i++)
+		if (strcmp(r->how->format, formats[i].name) == 0) {
+			formats[i].put(r, out);
+			return true;
+		}
+	return false;
+}
+
+/* ---- which assets */
+
+static bool has_outputs(const cJSON *asset)
+{
+	return cJSON_GetArraySize(srv_cli_member(asset, "outputs")) > 0;
+}
+
+static bool same_outputs(const cJSON *a, const cJSON *b)
+{
+	const cJSON *output;
+	uint32_t same = 0;
+	cJSON_ArrayForEach(output, a)
+	{
+		const cJSON *other = srv_cli_find(b, "name", srv_cli_text(output, "name"));
+		same += other && strcmp(srv_cli_text(output, "hash"), srv_cli_text(other, "hash")) == 0;
+	}
+	return same == (uint32_t)cJSON_GetArraySize(a) && same == (uint32_t)cJSON_GetArraySize(b);
+}
+
+/* Below `from`, the name of `asset` begins with `to`. */
+static void rename_asset(cJSON *asset, const char *from, const char *to)
+{
+	hob_buf name = {0};
+	cJSON *item = cJSON_GetObjectItemCaseSensitive(asset, "asset");
+	const char *text = cJSON_GetStringValue(item);
+	size_t len = strlen(from);
+	if (!text || strncmp(text, from, len) != 0)
+		return;
+	hob_buf_printf(&name, "%s%s", to, text + len);
+	hob_buf_put(&name, "", 1);
+	if (!name.failed)
+		cJSON_SetValuestring(item, (const char *)name.data);
+	hob_buf_release(&name);
+}
+
+/* The manifest of a commit, once it is settled, with the names of the root's own assets. */
+static cJSON *commit_manifest(const diff_report_options *how, const char *rev, char shown[48], int *code)
+{
+	char root[256] = "";
+	const char *rest = how->only ? strchr(how->only, '/') : NULL;
+	if (how->only)
+		snprintf(root, sizeof root, "%.*s", (int)strcspn(how->only, "/"), how->only);
+	cJSON *full = srv_cli_warm_commit(who, how->url, root[0] ? root : NULL, rev, true, code);
+	hob_buf below = {0};
+	hob_buf_printf(&below, "%s%s", srv_cli_text(full, "assets_below"), rest ? rest : "");
+	hob_buf_put(&below, "", 1);
+	cJSON *manifest =
+		full && !below.failed
+			? srv_cli_ask_about(who, how->url, "/api/v1/revs/latest/manifest?root=", (const char *)below.data,
+								false, code)
+			: NULL;
+	cJSON *asset;
+	cJSON_ArrayForEach(asset, cJSON_GetObjectItemCaseSensitive(manifest, "assets"))
+		rename_asset(asset, srv_cli_text(full, "assets_below"), srv_cli_text(full, "root"));
+	const char *id = srv_cli_text(full, "id");
+	if (strncmp(id, rev, strlen(rev)) == 0)
+		snprintf(shown, 48, "%.7s", id);
+	else
+		snprintf(shown, 48, "%.30s (%.7s)", rev, id);
+	hob_buf_release(&below);
+	cJSON_Delete(full);
+	return manifest;
+}
+
+static cJSON *ask_manifest(const diff_report_options *how, const char *rev, char shown[48], int *code)
+{
+	char target[80];
+	if (how->commits)
+		return commit_manifest(how, rev, shown, code);
+	snprintf(target, sizeof target, "/api/v1/revs/%.40s/manifest?root=", rev);
+	cJSON *manifest = srv_cli_ask_about(who, how->url, target, how->only ? how->only : "", false, code);
+	snprintf(shown, 48, "rev %.0f", srv_cli_number(manifest, "rev"));
+	return manifest;
+}
+
+/* ---- one asset */
+
+/* The key of the cook that an asset of a manifest serves. */
+static bool find_key(const diff_report_options *how, const cJSON *asset, char key[72], int *code)
+{
+	char target[96];
+	snprintf(target, sizeof target, "/api/v1/assets/%.40s", srv_cli_text(asset, "id"));
+	cJSON *facts = srv_cli_ask_json(who, how->url, target, false, code);
+	snprintf(key, 72, "%.64s", srv_cli_text(facts, "record"));
+	cJSON_Delete(facts);
+	return facts != NULL;
+}
+
+static double weight_of(const cJSON *comparison)
+{
+	const cJSON *tones = srv_cli_member(comparison, "tones"), *number;
+	double weight = 1000 * srv_cli_number(tones, "bad") + 30 * srv_cli_number(tones, "warn") +
+					srv_cli_number(tones, "note");
+	/* A number that begins at 0 has no ratio; its tone counts instead. */
+	cJSON_ArrayForEach(number, srv_cli_member(comparison, "numbers"))
+	{
+		double from = srv_cli_number(number, "from"), to = srv_cli_number(number, "to");
+		weight += from > 0 ? 10 * fabs(to - from) / fmax(from, to) : 0;
+	}
+	return weight;
+}
+
+static const char *const numbers[] = {
+#define NUMBER(name, unit, meaning, from, to) name,
+#include "../../schema/numbers.def"
+#undef NUMBER
+};
+
+/* "5%" or 0.05 gives 0.05; negative if it is neither. A number above 1 is refused: it may be a percentage
+ * without its sign. */
+static double growth_of(const cJSON *limit)
+{
+	const char *text = cJSON_GetStringValue(limit);
+	char *end;
+	if (cJSON_IsNumber(limit))
+		return limit->valuedouble <= 1 ? limit->valuedouble : -1;
+	double value = text ? strtod(text, &end) : -1;
+	return text && end != text && strcmp(end, "%") == 0 && isfinite(value) ? value / 100 : -1;
+}
+
+static void check_growth(const cJSON *limits, diff_entry *entry)
+{
+	const cJSON *limit, *number;
+	hob_buf out = {0};
+	char share[32];
+	cJSON_ArrayForEach(limit, limits)
+	{
+		cJSON_ArrayForEach(number, srv_cli_member(entry->comparison, "numbers"))
+		{
+			double from = srv_cli_number(number, "from"), to = srv_cli_number(number, "to");
+			if (strcmp(srv_cli_text(number, "name"), limit->string) != 0 ||
+				to <= from * (1 + growth_of(limit)) + 1e-9)
+				continue;
+			hob_buf_printf(&out, "%s%s grew ", out.size > 0 ? "; " : "", limit->string);
+			hob_buf_printf(&out, from > 0 ? "by %s" : "from 0%s", share_text(from, to, share));
+			hob_buf_printf(&out, ", at most %.3g %%", 100 * growth_of(limit));
+		}
+	}
+	if (out.size > 0)
+		hob_buf_put(&out, "", 1);
+	entry->over = out.size > 0 && !out.failed ? strdup((const char *)out.data) : NULL;
+	hob_buf_release(&out);
+}
+
+/* ---- pictures */
+
+/* Makes a file name from the asset's name, without characters that are special in Markdown, HTML or an
+ * address. If more than slashes were replaced, a digest keeps the name unique. */
+static char *picture_path(const diff_report_options *how, const char *asset)
+{
+	enum { KEPT = 180, DIGITS = 16 };
+	hob_buf path = {0};
+	hob_str name = hob_str_of(asset);
+	size_t kept = name.len;
+	bool changed = kept > KEPT;
+	while (kept > KEPT || (kept > 0 && kept < name.len && (name.data[kept] & 0xC0) == 0x80))
+		kept--;
+	hob_buf_printf(&path, "%s/", how->pictures);
+	for (size_t i = 0; i < kept; i++) {
+		unsigned char c = (unsigned char)name.data[i];
+		bool plain = isalnum(c) || c >= 0x80 || strchr("-_.", c);
+		changed = changed || (!plain && c != '/');
+		hob_buf_put(&path, plain ? &name.data[i] : "_", 1);
+	}
+	if (changed) {
+		char digest[HOB_SHA256_TEXT + 1];
+		hob_sha256 hash = hob_sha256_of((hob_bytes){(const uint8_t *)name.data, name.len});
+		hob_sha256_text(&hash, digest);
+		hob_buf_printf(&path, "-%.*s", DIGITS, digest);
+	}
+	hob_buf_put_str(&path, HOB_STR(".png"));
+	hob_buf_put(&path, "", 1);
+	return (char *)path.data;
+}
+
+/* If only clips differ, a picture at rest would show no difference: both sides are posed by the first such
+ * clip. */
+static const char *posed_by(const cJSON *comparison)
+{
+	const cJSON *change;
+	const char *clip = "";
+	cJSON_ArrayForEach(change, srv_cli_member(comparison, "changes"))
+	{
+		const char *part = srv_cli_text(change, "part");
+		if (strcmp(part, "rule") == 0)
+			continue;
+		if (strcmp(part, "clip") != 0)
+			return "";
+		if (!clip[0] && strcmp(srv_cli_text(change, "change"), "renamed") != 0)
+			clip = srv_cli_text(change, "name");
+	}
+	return clip;
+}
+
+/* Fetches a picture; none if the model cannot be drawn. If the file cannot be written, the run ends. */
+static bool fetch_picture(const diff_report_options *how, const char *id, diff_entry *entry, int *code)
+{
+	hob_buf target = {0};
+	cli_response response;
+	hob_error error;
+	uint64_t written = 0;
+	const char *clip = posed_by(entry->comparison);
+	hob_buf_printf(&target, "/api/v1/assets/%s/compare/picture?from=%s&to=%s&view=%.20s&size=320", id,
+				   entry->from, entry->to, how->view);
+	srv_cli_put_parameter(&target, "&clip=", clip[0] ? clip : NULL);
+	hob_buf_put(&target, "", 1);
+	bool asked = target.failed ? hob_fail(&error, MEMORY, "no memory left for a picture")
+							   : srv_cli_request(how->url, "GET", (const char *)target.data, NULL,
+												 (hob_str){0}, &response, &error);
+	hob_buf_release(&target);
+	if (!asked) {
+		srv_cli_print_error(who, &error);
+		*code = EXIT_UNREACHABLE;
+		return false;
+	}
+	bool ok = true;
+	if (response.status == 400) {
+		*code = srv_cli_print_problem(who, &response);
+		ok = false;
+	} else if (response.status == 200) {
+		entry->picture = picture_path(how, entry->asset);
+		ok = srv_cook_write_file(entry->picture, hob_buf_bytes(&response.body), &written, &error);
+		if (!ok) {
+			srv_cli_print_error(who, &error);
+			*code = EXIT_USAGE;
+		}
+	}
+	srv_cli_response_release(&response);
+	return ok;
+}
+
+/* was, now: the asset in the manifests of two commits. */
+static bool look_at(diff_report *r, const cJSON *limits, const cJSON *was, const cJSON *now, const char *id,
+					const char *name, int *code)
+{
+	diff_entry *entry = &r->entries[r->entry_count];
+	*entry = (diff_entry){.asset = name};
+	snprintf(entry->from, sizeof entry->from, "%.40s", r->how->from);
+	snprintf(entry->to, sizeof entry->to, "%.40s", r->how->to);
+	if (r->how->commits &&
+		(!find_key(r->how, was, entry->from, code) || !find_key(r->how, now, entry->to, code)))
+		return false;
+	char target[256];
+	snprintf(target, sizeof target, "/api/v1/assets/%s/compare?from=%s&to=%s", id, entry->from, entry->to);
+	entry->comparison = srv_cli_ask_json(who, r->how->url, target, false, code);
+	if (!entry->comparison)
+		return false;
+	r->entry_count++;
+	entry->weight = weight_of(entry->comparison);
+	if (limits)
+		check_growth(limits, entry);
+	r->over_count += entry->over != NULL;
+	bool equal = cJSON_IsTrue(srv_cli_member(entry->comparison, "equal"));
+	if (equal && cJSON_GetArraySize(srv_cli_member(entry->comparison, "changes")) == 0) {
+		r->entry_count--;
+		cJSON_Delete(entry->comparison);
+		return true;
+	}
+	return equal || !r->how->pictures || fetch_picture(r->how, id, entry, code);
+}
+
+/* ---- all */
+
+static int heavier_first(const void *a, const void *b)
+{
+	const diff_entry *one = a, *other = b;
+	if (!one->over != !other->over)
+		return one->over ? -1 : 1;
+	return one->weight > other->weight	 ? -1
+		   : one->weight < other->weight ? 1
+										 : strcmp(one->asset, other->asset);
+}
+
+static bool gather(diff_report *r, const cJSON *limits, int *code)
+{
+	const cJSON *asset;
+	r->before = ask_manifest(r->how, r->how->from, r->from, code);
+	r->after = r->before ? ask_manifest(r->how, r->how->to, r->to, code) : NULL;
+	if (!r->after)
+		return false;
+	size_t most = (size_t)cJSON_GetArraySize(srv_cli_member(r->before, "assets")) +
+				  (size_t)cJSON_GetArraySize(srv_cli_member(r->after, "assets")) + 1;
+	r->entries = calloc(most, sizeof *r->entries);
+	r->added = calloc(most, sizeof *r->added);
+	r->gone = calloc(most, sizeof *r->gone);
+	if (!r->entries || !r->added || !r->gone)
+		return false;
+	cJSON_ArrayForEach(asset, srv_cli_member(r->before, "assets"))
+	{
+		const char *name = srv_cli_text(asset, "asset");
+		if (has_outputs(asset) &&
+			!has_outputs(srv_cli_find(srv_cli_member(r->after, "assets"), "asset", name)))
+			r->gone[r->gone_count++] = name;
+	}
+	cJSON_ArrayForEach(asset, srv_cli_member(r->after, "assets"))
+	{
+		const char *name = srv_cli_text(asset, "asset");
+		const cJSON *was = srv_cli_find(srv_cli_member(r->before, "assets"), "asset", name);
+		if (!has_outputs(asset))
+			continue;
+		if (!has_outputs(was))
+			r->added[r->added_count++] = name;
+		else if (!same_outputs(srv_cli_member(was, "outputs"), srv_cli_member(asset, "outputs")) &&
+				 !look_at(r, limits, was, asset, srv_cli_text(asset, "id"), name, code))
+			return false;
+	}
+	return true;
+}
+
+static bool gather_one(diff_report *r, const cJSON *limits, int *code)
+{
+	char id[32];
+	r->entries = calloc(1, sizeof *r->entries);
+	snprintf(r->from, sizeof r->from, "the cook before");
+	snprintf(r->to, sizeof r->to, "now");
+	return r->entries && srv_cli_find_id(who, r->how->url, r->how->only, id, code) &&
+		   look_at(r, limits, NULL, NULL, id, r->how->only, code);
+}
+
+/* Checks one limit of --max-growth, and prints its error. */
+static bool check_limit(const cJSON *limits, const cJSON *limit)
+{
+	hob_error twice;
+	if (!hob_settings_first_of_name(limits, limit, HOB_STR("--max-growth"), &twice)) {
+		fprintf(stderr, "%s: %s\n", who, twice.context);
+		return false;
+	}
+	const char *near = srv_cli_nearest(hob_str_of(limit->string), numbers, HOB_COUNT_OF(numbers));
+	if (!near || strcmp(near, limit->string) != 0) {
+		fprintf(stderr, "%s: --max-growth: there is no number '%s'", who, limit->string);
+		if (near)
+			fprintf(stderr, "; did you mean '%s'?\n", near);
+		for (size_t i = 0; !near && i < HOB_COUNT_OF(numbers); i++)
+			fprintf(stderr, "%s%s", i > 0 ? ", " : "; there are ", numbers[i]);
+		fputs(near ? "" : "\n", stderr);
+		return false;
+	}
+	if (growth_of(limit) >= 0)
+		return true;
+	if (cJSON_IsNumber(limit) && limit->valuedouble > 1)
+		fprintf(stderr,
+				"%s: --max-growth: '%s' is a share from 0 to 1, or a percentage; did you mean \"%g%%\"?\n",
+				who, limit->string, limit->valuedouble);
+	else
+		fprintf(stderr,
+				"%s: --max-growth: '%s' must be a percentage such as \"10%%\", or a share such as 0.1\n", who,
+				limit->string);
+	return false;
+}
+
+/* Reads {"bytes": "10%"} from text or a file, where it may also be the member max_growth of an object. */
+static cJSON *read_growth(const char *given, int *code)
+{
+	hob_buf text = {0};
+	FILE *file = given[0] == '{' ? NULL : fopen(given, "rb");
+	uint8_t piece[4096];
+	size_t got;
+	while (file && (got = fread(piece, 1, sizeof piece, file)) > 0 && text.size < 1 << 20)
+		hob_buf_put(&text, piece, got);
+	if (file)
+		fclose(file);
+	else
+		hob_buf_put_str(&text, hob_str_of(given));
+	hob_buf_put(&text, "", 1);
+	cJSON *whole = text.failed ? NULL : cJSON_ParseWithOpts((const char *)text.data, NULL, true);
+	cJSON *inside = cJSON_DetachItemFromObjectCaseSensitive(whole, "max_growth");
+	cJSON *limits = inside ? inside : whole;
+	const cJSON *limit;
+	if (inside)
+		cJSON_Delete(whole);
+	bool good = cJSON_IsObject(limits) && limits->child;
+	if (!good)
+		fprintf(stderr,
+				"%s: --max-growth '%s' is no JSON object of percentages, and no file with one; such as "
+				"{\"bytes\": \"10%%\", \"triangles\": \"5%%\"}\n",
+				who, given);
+	cJSON_ArrayForEach(limit, limits) good = good && check_limit(limits, limit);
+	hob_buf_release(&text);
+	if (good)
+		return limits;
+	cJSON_Delete(limits);
+	*code = EXIT_USAGE;
+	return NULL;
+}
+
+static void release(diff_report *r)
+{
+	for (uint32_t i = 0; i < r->entry_count; i++) {
+		cJSON_Delete(r->entries[i].comparison);
+		free(r->entries[i].picture);
+		free(r->entries[i].over);
+	}
+	free(r->entries);
+	free(r->added);
+	free(r->gone);
+	cJSON_Delete(r->before);
+	cJSON_Delete(r->after);
+}
+
+static bool make_folder(const char *path, int *code)
+{
+	if (!path || mkdir(path, 0777) == 0 || errno == EEXIST)
+		return true;
+	fprintf(stderr, "%s: cannot create the folder '%s': %s\n", who, path, strerror(errno));
+	*code = EXIT_USAGE;
+	return false;
+}
+
+/* Prints the report on stdout. Returns EXIT_GOOD if nothing differs, EXIT_ASSETS_FAILED if something does,
+ * EXIT_OVER_BUDGET if something grew more than --max-growth allows; or the code of the error that prevented
+ * the report. */
+static int print_report(const diff_report_options *options)
+{
+	diff_report r = {.how = options};
+	int code = EXIT_INTERNAL;
+	hob_buf out = {0};
+	cJSON *limits = options->growth ? read_growth(options->growth, &code) : NULL;
+	bool ok = (!options->growth || limits) && make_folder(options->pictures, &code);
+	ok = ok && (strcmp(options->from, "previous") == 0 ? gather_one : gather)(&r, limits, &code);
+	if (ok) {
+		if (r.entry_count > 1)
+			qsort(r.entries, r.entry_count, sizeof *r.entries, heavier_first);
+		ok = put_report(&r, &out) && !out.failed;
+		if (ok)
+			fwrite(out.data, 1, out.size, stdout);
+		bool differs = r.entry_count + r.added_count + r.gone_count > 0;
+		code = !ok				  ? EXIT_INTERNAL
+			   : r.over_count > 0 ? EXIT_OVER_BUDGET
+			   : differs		  ? EXIT_ASSETS_FAILED
+								  : EXIT_GOOD;
+	}
+	hob_buf_release(&out);
+	release(&r);
+	cJSON_Delete(limits);
+	return code;
+}
+
+/* ---- two files, or two versions of an asset */
 
 /* One side: a file, or an asset of a daemon at a revision. */
 typedef struct side {
@@ -98,7 +902,7 @@ static uint64_t rev_of(comparison *c, const char *name, uint64_t from, const cJS
 		snprintf(rev, sizeof rev, "%llu", (unsigned long long)from - 1);
 		const cJSON *asset = served_at(c, name, rev, true, &manifest);
 		from = (uint64_t)srv_cli_number(asset, "rev");
-		found = asset && srv_diff_same_outputs(outputs, srv_cli_member(asset, "outputs")) ? from : 0;
+		found = asset && same_outputs(outputs, srv_cli_member(asset, "outputs")) ? from : 0;
 		cJSON_Delete(manifest);
 	}
 	return found;
@@ -170,7 +974,7 @@ static bool load(comparison *c, side *s)
 	return false;
 }
 
-static void release(side *s)
+static void release_side(side *s)
 {
 	srv_unmap_file(&s->file);
 	cJSON_Delete(s->outputs);
@@ -356,7 +1160,7 @@ static int run_report(diff_report_options *how, int operands)
 			&srv_cli_diff,
 			"--from and --to are revisions, such as 4100, or commits of a git repository; --to latest is "
 			"what is served, --from previous the cook before, of one asset");
-	return srv_diff_report_run(how);
+	return print_report(how);
 }
 
 static int run_diff(int argc, char **argv)
@@ -410,8 +1214,8 @@ static int run_diff(int argc, char **argv)
 		fprintf(stderr, "hob diff: looked for an asset because there is no file '%s' here\n", missing);
 		c.code = EXIT_USAGE;
 	}
-	release(&a);
-	release(&b);
+	release_side(&a);
+	release_side(&b);
 	return !ok ? c.code : c.differ ? EXIT_ASSETS_FAILED : EXIT_GOOD;
 }
 

@@ -69,13 +69,6 @@ static bool place_of(const getting *g, const cJSON *asset, const cJSON *output, 
 	return length < PATH_MAX || hob_fail(err, USAGE, "the path of '%s' would be too long", below);
 }
 
-static bool fetch(const getting *g, const hob_sha256 *digest, cli_response *response, hob_error *err)
-{
-	char target[16 + HOB_SHA256_TEXT] = "/blobs/";
-	hob_sha256_text(digest, target + strlen(target));
-	return srv_cli_request(g->url, "GET", target, NULL, (hob_str){0}, response, err);
-}
-
 /* Downloads an output, unless it is a texture that exists: texture files are named by their content. */
 static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int *code)
 {
@@ -97,16 +90,14 @@ static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int 
 		return true;
 	}
 	cli_response response;
-	if (!fetch(g, &digest, &response, &error)) {
-		srv_cli_print_error("hob get", &error);
-		*code = EXIT_UNREACHABLE;
+	char target[16 + HOB_SHA256_TEXT] = "/blobs/";
+	hob_sha256_text(&digest, target + strlen(target));
+	*code = srv_cli_fetch("hob get", g->url, target, &response);
+	if (*code != EXIT_GOOD)
 		return false;
-	}
-	bool good = response.status == 200;
 	found = hob_sha256_of(hob_buf_bytes(&response.body));
+	bool good = hob_sha256_equal(&found, &digest);
 	if (!good) {
-		*code = srv_cli_print_problem("hob get", &response);
-	} else if (!(good = hob_sha256_equal(&found, &digest))) {
 		fprintf(stderr, "hob get: other bytes came than those of '%s'; something on the way changes them\n",
 				srv_cli_text(asset, "path"));
 		*code = EXIT_INTERNAL;

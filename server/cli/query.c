@@ -361,6 +361,20 @@ cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, c
 	return ask(who, url, "POST", target, hob_str_of(body), false, code);
 }
 
+int srv_cli_fetch(const char *who, const char *url, const char *target, cli_response *out)
+{
+	hob_error error = {0};
+	if (!srv_cli_request(url, "GET", target, NULL, (hob_str){0}, out, &error)) {
+		srv_cli_print_error(who, &error);
+		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
+	}
+	if (out->status == 200)
+		return EXIT_GOOD;
+	int code = srv_cli_print_problem(who, out);
+	srv_cli_response_release(out);
+	return code;
+}
+
 cJSON *srv_cli_try_json(const char *url, const char *target, int *status)
 {
 	cli_response response = {0};

@@ -73,6 +73,8 @@ const char *srv_cli_count(double number, const char *word, char out[48]);
  * `raw`, prints the body unchanged on stdout and returns NULL with *code unchanged. */
 cJSON *srv_cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code);
 cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code);
+/* GET. EXIT_GOOD: the status is 200, and *out is to be released. Otherwise it has printed why. */
+int srv_cli_fetch(const char *who, const char *url, const char *target, cli_response *out);
 /* The answer to a GET, without messages: NULL if it is not 200 or no JSON. *status (may be NULL): 0 if
  * nothing answers. */
 cJSON *srv_cli_try_json(const char *url, const char *target, int *status);

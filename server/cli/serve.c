@@ -289,14 +289,6 @@ static const char *grouped(uint64_t value, char out[32])
 	return out;
 }
 
-static hob_str one_cooking(const srv_view *view)
-{
-	for (uint32_t i = 0; view->states[SRV_COOKING] > 0 && i < view->count; i++)
-		if (view->assets[i]->state == SRV_COOKING)
-			return view->assets[i]->full;
-	return (hob_str){0};
-}
-
 static void draw(const serve_progress *progress, const srv_activity_run *run, const srv_view *view)
 {
 	char done[32], all[32], rate[32], time[32];
@@ -312,7 +304,9 @@ static void draw(const serve_progress *progress, const srv_activity_run *run, co
 					   srv_text_duration((expected / 1000000000 + 1) * 1000000000, time));
 	if (run->done[SRV_ACTIVITY_FAILED] > 0)
 		hob_buf_printf(&line, "  %s failed", grouped(run->done[SRV_ACTIVITY_FAILED], done));
-	hob_str name = one_cooking(view);
+	hob_str name = {0};
+	for (uint32_t i = 0; view->states[SRV_COOKING] > 0 && i < view->count && name.len == 0; i++)
+		name = view->assets[i]->state == SRV_COOKING ? view->assets[i]->full : name;
 	hob_buf_printf(&line, "%s%.*s", name.len > 0 ? "  " : "", HOB_FMT(name));
 	hob_buf_put(&line, "", 1);
 	if (!line.failed)

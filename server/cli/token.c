@@ -1,8 +1,7 @@
-#include "cli.h"
+#include "query.h"
 
 #include "../auth/tokens.h"
 
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -57,12 +56,9 @@ static int list(const char *path, bool json)
 		cJSON_AddStringToObject(item, "created_at", day);
 		cJSON_AddItemToArray(items, item);
 	}
-	char *text = json ? cJSON_PrintUnformatted(items) : NULL;
-	if (text)
-		printf("%s\n", text);
-	else if (tokens.count == 0)
+	srv_cli_print_json(json ? items : NULL);
+	if (!json && tokens.count == 0)
 		fprintf(stderr, "'%s' has no token yet: hob token create NAME\n", path);
-	cJSON_free(text);
 	cJSON_Delete(items);
 	srv_tokens_release(&tokens);
 	return EXIT_GOOD;

@@ -13,9 +13,8 @@ static cJSON *ask(const char *who, const char *url, const char *root, const char
 	hob_buf_put_str(&target, cook ? HOB_STR("/cook") : HOB_STR(""));
 	srv_cli_put_parameter(&target, "?root=", root);
 	hob_buf_put_str(&target, cook ? HOB_STR("") : root ? HOB_STR("&wait=60") : HOB_STR("?wait=60"));
-	hob_buf_put(&target, "", 1);
-	cJSON *answer = cook ? srv_cli_post_json(who, url, (const char *)target.data, "{}", code)
-						 : srv_cli_ask_json(who, url, (const char *)target.data, false, code);
+	cJSON *answer = cook ? srv_cli_post_json(who, url, srv_cli_ended(&target), "{}", code)
+						 : srv_cli_ask_json(who, url, srv_cli_ended(&target), false, code);
 	hob_buf_release(&target);
 	return answer;
 }
@@ -35,17 +34,14 @@ static int tell(const cJSON *commit, bool json)
 {
 	const char *state = srv_cli_text(commit, "state");
 	double assets = srv_cli_number(commit, "assets"), failed = srv_cli_number(commit, "failed");
-	char *text = json ? cJSON_PrintUnformatted(commit) : NULL;
-	if (text)
-		printf("%s\n", text);
-	else
+	srv_cli_print_json(json ? commit : NULL);
+	if (!json)
 		printf("%s  %s up to %.7s (%.0f of %.0f, %.0f broken)  %s\n", state, srv_cli_text(commit, "root"),
 			   srv_cli_text(commit, "id"), assets - srv_cli_number(commit, "waiting"), assets, failed,
 			   srv_cli_text(commit, "subject"));
 	const cJSON *note;
 	cJSON_ArrayForEach(note, srv_cli_member(commit, "notes")) if (!json)
 		printf("  %s %s\n", srv_cli_text(note, "path"), srv_cli_text(note, "text"));
-	cJSON_free(text);
 	bool settled = strcmp(state, "cooking") != 0 && strcmp(state, "cold") != 0;
 	return !settled ? EXIT_NOT_YET : failed > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
 }

@@ -79,20 +79,13 @@ static void put_target(hob_buf *out, const char *prefix, const cJSON *asset, con
 static void print_sender(const char *url, const cJSON *asset, const char *path)
 {
 	hob_buf target = {0};
-	cli_response response;
-	hob_error error;
 	put_target(&target, "/api/v1/mirrors/", asset, "/origin/", path, "");
-	if (srv_cli_request(url, "GET", srv_cli_ended(&target), NULL, (hob_str){0}, &response, &error)) {
-		cJSON *origin = response.status == 200
-							? cJSON_ParseWithLength((const char *)response.body.data, response.body.size)
-							: NULL;
-		srv_cli_plain_json(origin);
-		if (origin)
-			printf("  sent by   %s, %s: %s\n", srv_cli_text(origin, "who"), srv_cli_text(origin, "at"),
-				   srv_cli_text(origin, "path"));
-		cJSON_Delete(origin);
-		srv_cli_response_release(&response);
-	}
+	cJSON *origin = srv_cli_try_json(url, srv_cli_ended(&target), NULL);
+	srv_cli_plain_json(origin);
+	if (origin)
+		printf("  sent by   %s, %s: %s\n", srv_cli_text(origin, "who"), srv_cli_text(origin, "at"),
+			   srv_cli_text(origin, "path"));
+	cJSON_Delete(origin);
 	hob_buf_release(&target);
 }
 
