@@ -1,6 +1,5 @@
 #include "assimp_convert.h"
 
-#include "assimp_io.h"
 #include "../text.h"
 
 hob_str hob_assimp_str(const struct aiString *text)

@@ -36,11 +36,8 @@ typedef struct hob_assimp_scene {
 	uint32_t *material_ids; /* [mNumMaterials] into model->materials, HOB_NONE when dropped */
 } hob_assimp_scene;
 
-/* Counts the scene's content into request->seen, except content that Assimp did not read. */
-bool hob_assimp_census(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
 /* Unit and axes from the format and the scene's metadata. */
 void hob_assimp_space(hob_assimp_scene *scene);
-
 /* Materials and pictures. Materials that no mesh uses and that Assimp made itself are dropped. */
 bool hob_assimp_materials(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
 /* Vertices, indices and morph targets; joints are added with the skins. Polygons become triangles, and a mesh
@@ -51,6 +48,9 @@ bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
 /* One skin per group of meshes that share nodes; fills the meshes' joints and weights. */
 bool hob_assimp_skins(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
 bool hob_assimp_clips(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
+
+/* Replaces the source's stem; no real source has this name. */
+#define HOB_ASSIMP_STEM "hob source"
 
 /* ---- helpers shared by the steps */
 

@@ -1,7 +1,445 @@
 #include "collada_private.h"
-
-#include "../importers.h"
 #include "../text.h"
+#include "../../base/limits.h"
+#include "../shape.h"
+#include "../importers.h"
+
+#include <stdlib.h>
+
+static bool holds(hob_xml_ptr above, const char *name, const char *attribute, const char *value)
+{
+	for (hob_xml_ptr e = above->first; e; e = e->next)
+		if (hob_xml_is(e, hob_str_of(name)) &&
+			(!attribute || hob_str_equal(hob_xml_attr(e, hob_str_of(attribute)), hob_str_of(value))))
+			return true;
+	return false;
+}
+
+static void count_geometry(hob_census *seen, hob_xml_ptr geometry)
+{
+	static const char *const kinds[] = {"triangles", "polylist", "polygons",  "lines",
+										"tristrips", "trifans",	 "linestrips"};
+	hob_xml_ptr mesh = hob_xml_child(geometry, HOB_STR("mesh"));
+	bool surface = false, colored = false;
+	for (hob_xml_ptr e = mesh ? mesh->first : NULL; e; e = e->next)
+		for (size_t k = 0; k < HOB_COUNT_OF(kinds); k++)
+			if (hob_xml_is(e, hob_str_of(kinds[k])) && hob_xml_child(e, HOB_STR("p"))) {
+				surface = true;
+				colored = colored || holds(e, "input", "semantic", "COLOR");
+			}
+	hob_census_add(seen, HOB_CENSUS_SURFACES, surface);
+	hob_census_add(seen, HOB_CENSUS_COLORED, colored);
+}
+
+static hob_str id_list(hob_xml_ptr source)
+{
+	hob_xml_ptr list = hob_xml_child(source, HOB_STR("Name_array"));
+	return hob_xml_text(list ? list : hob_xml_child(source, HOB_STR("IDREF_array")));
+}
+
+static bool count_joints(hob_collada *c, hob_xml_ptr skin, hob_name_map *names)
+{
+	hob_xml_ptr joints = hob_xml_child(skin, HOB_STR("joints"));
+	hob_str id = {0};
+	for (hob_xml_ptr e = hob_xml_child(joints, HOB_STR("input")); e; e = hob_xml_next(e, HOB_STR("input")))
+		if (hob_str_equal(hob_xml_attr(e, HOB_STR("semantic")), HOB_STR("JOINT")))
+			id = hob_xml_attr(e, HOB_STR("source"));
+	for (hob_xml_ptr e = hob_xml_child(skin, HOB_STR("source")); e; e = hob_xml_next(e, HOB_STR("source"))) {
+		hob_str own = hob_xml_attr(e, HOB_STR("id"));
+		if (id.len < 2 || !hob_str_equal(own, hob_str_sub(id, 1, id.len)))
+			continue;
+		hob_str text = id_list(e), word;
+		while ((word = hob_text_word(&text)).len > 0) {
+			uint32_t count = names->count;
+			if (!hob_name_map_add(names, word, 0, NULL))
+				return false;
+			hob_census_add(c->request->seen, HOB_CENSUS_JOINTS, names->count - count);
+		}
+	}
+	return true;
+}
+
+/* Ids used by instances of controllers, cameras and lights, and the geometries that are morph targets. */
+static bool list_used(hob_collada *c, hob_name_map *used)
+{
+	static const char *const kinds[] = {"instance_controller", "instance_camera", "instance_light"};
+	hob_name_map_init(used, c->request->scratch);
+	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root)) {
+		bool target =
+			hob_xml_is(e, HOB_STR("source")) && e->parent && hob_xml_is(e->parent, HOB_STR("morph"));
+		hob_str text = target ? id_list(e) : (hob_str){0}, word;
+		while ((word = hob_text_word(&text)).len > 0)
+			if (!hob_name_map_add(used, word, 0, NULL))
+				return false;
+		for (size_t k = 0; k < HOB_COUNT_OF(kinds); k++) {
+			hob_str url =
+				hob_xml_is(e, hob_str_of(kinds[k])) ? hob_xml_attr(e, HOB_STR("url")) : (hob_str){0};
+			if (url.len > 1 && !hob_name_map_add(used, hob_str_sub(url, 1, url.len), 0, NULL))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool is_used(const hob_name_map *used, hob_xml_ptr what)
+{
+	hob_str id = hob_xml_attr(what, HOB_STR("id"));
+	return id.len > 0 && hob_name_map_get(used, id) != HOB_NONE;
+}
+
+/* Counts the file's content into request->seen. */
+static bool collada_census(hob_collada *c, hob_error *err)
+{
+	hob_census *seen = c->request->seen;
+	hob_name_map names, used;
+	bool moves = false, done = true;
+	uint32_t clips = 0;
+	hob_name_map_init(&names, c->request->scratch);
+	if (seen && !list_used(c, &used))
+		return hob_fail_memory(err, c->request->scratch, "the census");
+	for (hob_xml_ptr e = seen ? c->xml.root : NULL; e && done; e = hob_xml_after(e, c->xml.root)) {
+		hob_xml_ptr above = e->parent;
+		if (hob_xml_is(e, HOB_STR("geometry")) && !is_used(&used, e))
+			count_geometry(seen, e);
+		else if (hob_xml_is(e, HOB_STR("skin")) && above && hob_xml_is(above, HOB_STR("controller")) &&
+				 is_used(&used, above))
+			done = count_joints(c, e, &names);
+		else if (hob_xml_is(e, HOB_STR("channel")))
+			moves = true;
+		else if (hob_xml_is(e, HOB_STR("animation_clip")))
+			clips++;
+		else if (hob_xml_is(e, HOB_STR("camera")) && is_used(&used, e))
+			hob_census_add(seen, HOB_CENSUS_CAMERAS, 1);
+		else if (hob_xml_is(e, HOB_STR("light")) && is_used(&used, e))
+			hob_census_add(seen, HOB_CENSUS_LIGHTS, 1);
+	}
+	hob_census_add(seen, HOB_CENSUS_CLIPS, moves ? clips > 0 ? clips : 1 : 0);
+	return done || hob_fail_memory(err, c->request->scratch, "the count of joints");
+}
+
+/* ---- ids */
+
+enum { TWINS_MAX = 64 }; /* maximum elements with the same id to examine in a scope */
+
+static int compare_ids(const void *a, const void *b)
+{
+	const hob_collada_id *x = a, *y = b;
+	uint32_t m = x->id != y->id ? x->id : x->element->number, n = x->id != y->id ? y->id : y->element->number;
+	return m < n ? -1 : m > n;
+}
+
+/* Indexes all ids. */
+static bool collada_index(hob_collada *c, hob_error *err)
+{
+	hob_arena *scratch = c->request->scratch;
+	hob_xml_ptr first = NULL;
+	uint32_t twins = 0;
+	c->slot = HOB_NEW(scratch, uint32_t, c->xml.element_count);
+	if (!c->slot)
+		return hob_fail_memory(err, scratch, "XML elements");
+	memset(c->slot, 0xFF, c->xml.element_count * sizeof *c->slot);
+	hob_name_map_init(&c->ids, scratch);
+	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root)) {
+		hob_str id = hob_xml_attr(e, HOB_STR("id"));
+		c->has_controllers = c->has_controllers || hob_xml_is(e, HOB_STR("controller"));
+		if (id.len > 0) {
+			hob_collada_id known = {.element = e};
+			uint32_t count = HOB_LISTS_COUNT(c->elements, hob_collada_id);
+			if (!hob_name_map_add(&c->ids, id, count, &known.id))
+				return hob_fail_memory(err, scratch, "ids");
+			if (known.id != count && ++twins == 1)
+				first = e;
+			hob_buf_put(&c->elements, &known, sizeof known);
+		}
+	}
+	if (c->elements.failed)
+		return hob_fail(err, MEMORY, "no memory left for ids");
+	if (twins > 0) {
+		qsort(c->elements.data, c->elements.size / sizeof(hob_collada_id), sizeof(hob_collada_id),
+			  compare_ids);
+		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.same-id",
+					 "line %u: '%.*s' is not the first element with this id%s; a reference takes the nearest "
+					 "element of its kind",
+					 first->line, HOB_FMT(hob_xml_attr(first, HOB_STR("id"))),
+					 twins > 1 ? ", nor are others of the file" : "");
+	}
+	return true;
+}
+
+/* The first entry of an id at or after an element. */
+static uint32_t find_entry(const hob_collada *c, uint32_t id, uint32_t number)
+{
+	uint32_t low = 0, high = HOB_LISTS_COUNT(c->elements, hob_collada_id);
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const hob_collada_id *e = HOB_LISTS_AT(c->elements, hob_collada_id, middle);
+		if (e->id < id || (e->id == id && e->element->number < number))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+hob_xml_ptr hob_collada_by_id(const hob_collada *c, hob_xml_ptr from, const char *kind, hob_str name)
+{
+	uint32_t id = hob_name_map_get(&c->ids, name), count = HOB_LISTS_COUNT(c->elements, hob_collada_id);
+	if (id == HOB_NONE)
+		return NULL;
+	const hob_collada_id *all = HOB_LISTS_AT(c->elements, hob_collada_id, 0);
+	uint32_t first = find_entry(c, id, 0);
+	if (first + 1 == count || all[first + 1].id != id)
+		return all[first].element;
+	for (hob_xml_ptr scope = from; scope; scope = scope->parent) {
+		uint32_t i = find_entry(c, id, scope->number), most = count - i < TWINS_MAX ? count : i + TWINS_MAX;
+		hob_xml_ptr end = scope;
+		while (end && !end->next)
+			end = end->parent;
+		for (; i < most && all[i].id == id && (!end || all[i].element->number < end->next->number); i++)
+			if (hob_xml_is(all[i].element, hob_str_of(kind)))
+				return all[i].element;
+	}
+	return all[first].element;
+}
+
+hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kind, hob_str url)
+{
+	url = hob_text_trim(url);
+	if (url.len == 0)
+		return NULL;
+	if (url.data[0] != '#') {
+		/* Some exporters omit the #. */
+		hob_xml_ptr found = hob_collada_by_id(c, from, kind, url);
+		if (!found)
+			hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.other-file",
+						 "'%.*s' lies in another file, which is not read; export one file", HOB_FMT(url));
+		return found;
+	}
+	hob_str id = hob_str_sub(url, 1, url.len), decoded;
+	hob_xml_ptr found = hob_collada_by_id(c, from, kind, id);
+	hob_error unheard = {0};
+	if (!found && hob_uri_decode(c->request->scratch, id, &decoded, &unheard))
+		found = hob_collada_by_id(c, from, kind, decoded);
+	if (!found)
+		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.missing-id",
+					 "nothing bears the id '%.*s' that the file refers to", HOB_FMT(id));
+	return found;
+}
+
+hob_xml_ptr hob_collada_by_sid(hob_xml_ptr root, hob_str sid)
+{
+	hob_xml_ptr best = NULL;
+	uint32_t best_depth = HOB_NONE, depth = 0;
+	for (hob_xml_ptr e = root; e;) {
+		if (depth < best_depth && hob_str_equal(hob_xml_attr(e, HOB_STR("sid")), sid)) {
+			best = e;
+			best_depth = depth;
+		}
+		if (e->first && depth + 1 < best_depth) {
+			e = e->first;
+			depth++;
+			continue;
+		}
+		while (e != root && !e->next) {
+			e = e->parent;
+			depth--;
+		}
+		e = e == root ? NULL : e->next;
+	}
+	return best;
+}
+
+bool hob_collada_name(hob_collada *c, hob_xml_ptr element, hob_str *out, hob_error *err)
+{
+	hob_str name = hob_xml_attr(element, HOB_STR("name"));
+	if (name.len == 0)
+		name = hob_xml_attr(element, HOB_STR("id"));
+	if (name.len == 0)
+		name = hob_xml_attr(element, HOB_STR("sid"));
+	*out = hob_text_name(c->request->result, name);
+	return out->data || hob_fail_memory(err, c->request->result, "a name");
+}
+
+hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name)
+{
+	for (hob_xml_ptr extra = hob_xml_child(element, HOB_STR("extra")); extra;
+		 extra = hob_xml_next(extra, HOB_STR("extra")))
+		for (hob_xml_ptr t = hob_xml_child(extra, HOB_STR("technique")); t;
+			 t = hob_xml_next(t, HOB_STR("technique"))) {
+			hob_xml_ptr found = hob_xml_child(t, name);
+			if (found)
+				return found;
+		}
+	return NULL;
+}
+
+/* ---- sources */
+
+/* The array of a source: its own <float_array> or <int_array>, else that of the source its accessor names. */
+static hob_xml_ptr array_of(const hob_collada *c, hob_xml_ptr source)
+{
+	static const char *const kinds[] = {"float_array", "int_array"};
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++) {
+		hob_xml_ptr array = hob_xml_child(source, hob_str_of(kinds[i]));
+		if (array)
+			return array;
+	}
+	hob_xml_ptr accessor = hob_xml_find(source, "technique_common/accessor");
+	hob_str url = accessor ? hob_text_trim(hob_xml_attr(accessor, HOB_STR("source"))) : (hob_str){0};
+	hob_xml_ptr other =
+		url.len > 1 ? hob_collada_by_id(c, accessor, "float_array", hob_str_sub(url, 1, url.len)) : NULL;
+	for (size_t i = 0; other && i < HOB_COUNT_OF(kinds); i++)
+		if (hob_xml_is(other, hob_str_of(kinds[i])))
+			return other;
+	return NULL;
+}
+
+static void read_accessor(hob_collada_source *s, hob_xml_ptr accessor)
+{
+	uint32_t named = 0, all = 0;
+	uint32_t places[16];
+	for (hob_xml_ptr p = hob_xml_child(accessor, HOB_STR("param")); p && all < 16;
+		 p = hob_xml_next(p, HOB_STR("param")), all++)
+		if (hob_xml_attr(p, HOB_STR("name")).len > 0)
+			places[named++] = all;
+	uint32_t stride = hob_xml_attr_u32(accessor, HOB_STR("stride"), all > 0 ? all : 1);
+	s->stride = stride > 0 ? stride : 1;
+	s->offset = hob_xml_attr_u32(accessor, HOB_STR("offset"), 0);
+	/* Without a named parameter, all parameters apply. */
+	s->width = named > 0 ? named : s->stride < 16 ? s->stride : 16;
+	bool is_matrix = s->stride == 16 && named <= 1;
+	if (is_matrix)
+		s->width = 16;
+	for (uint32_t i = 0; i < s->width; i++)
+		s->component[i] = named > 0 && !is_matrix ? places[i] : i;
+	uint64_t room = s->value_count > s->offset ? s->value_count - s->offset : 0;
+	uint64_t fits = (room + s->stride - 1) / s->stride;
+	uint32_t count = hob_xml_attr_u32(accessor, HOB_STR("count"), HOB_NONE);
+	s->count = count < fits ? count : (uint32_t)fits;
+}
+
+/* Number of values that a source declares: the larger of its array's count and accessor's extent; 0: none. */
+static uint64_t promised(uint32_t count, hob_xml_ptr accessor)
+{
+	if (!accessor)
+		return count;
+	uint64_t needs = (uint64_t)hob_xml_attr_u32(accessor, HOB_STR("count"), 0) *
+						 hob_xml_attr_u32(accessor, HOB_STR("stride"), 1) +
+					 hob_xml_attr_u32(accessor, HOB_STR("offset"), 0);
+	return needs > count ? needs : count;
+}
+
+void hob_collada_pass(hob_collada *c)
+{
+	c->passing = true;
+}
+
+void hob_collada_passed(hob_collada *c)
+{
+	uint32_t count = HOB_LISTS_COUNT(c->work_sources, uint32_t);
+	for (uint32_t i = 0; i < count; i++)
+		HOB_LISTS_AT(c->sources, hob_collada_source, *HOB_LISTS_AT(c->work_sources, uint32_t, i))->values =
+			NULL;
+	hob_buf_clear(&c->work_sources);
+	hob_arena_release(&c->work);
+	c->passing = false;
+}
+
+static bool read_values(hob_arena *arena, hob_xml_ptr array, hob_xml_ptr accessor, hob_collada_source *s,
+						size_t *bad, hob_error *err)
+{
+	/* Each number takes at least a digit and a blank. */
+	size_t room = array->text.len / 2 + 1;
+	uint32_t count = hob_xml_attr_u32(array, HOB_STR("count"), 0);
+	uint64_t needs = promised(count, accessor);
+	if (count > 0 && needs < room)
+		room = needs;
+	if (room > HOB_LIMIT_INDICES)
+		return hob_fail(err, LIMIT, "a source of %zu numbers, at most %llu are allowed", room,
+						HOB_LIMIT_INDICES);
+	float *values = HOB_NEW(arena, float, room);
+	if (!values)
+		return hob_fail_memory(err, arena, "numbers");
+	s->value_count = hob_xml_floats(array->text, values, (uint32_t)room);
+	s->values = values;
+	*bad = hob_shape_fix_floats(values, s->value_count, 0);
+	return true;
+}
+
+static void note_source(hob_collada *c, hob_xml_ptr source, hob_xml_ptr array, uint32_t held, size_t bad)
+{
+	uint32_t count = hob_xml_attr_u32(array, HOB_STR("count"), 0);
+	if (count > 0 && held != count)
+		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.short-source",
+					 "line %u: the source '%.*s' promises %u numbers and holds %u", array->line,
+					 HOB_FMT(hob_xml_attr(source, HOB_STR("id"))), count, held);
+	if (bad > 0)
+		hob_note_add(
+			c->request->notes, HOB_NOTE_WARNING, "collada.bad-number",
+			"line %u: %zu numbers of the source '%.*s' are infinite or no numbers; they are read as 0",
+			array->line, bad, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
+}
+
+bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_source **out, hob_error *err)
+{
+	*out = NULL;
+	hob_xml_ptr array = source ? array_of(c, source) : NULL;
+	if (!array)
+		return true;
+	uint32_t *slot = &c->slot[source->number];
+	bool known = *slot != HOB_NONE;
+	hob_collada_source s =
+		known ? *HOB_LISTS_AT(c->sources, hob_collada_source, *slot) : (hob_collada_source){0};
+	if (!s.values) {
+		hob_xml_ptr accessor = hob_xml_find(source, "technique_common/accessor");
+		bool passes = c->passing && !known;
+		size_t bad;
+		if (!read_values(passes ? &c->work : c->request->scratch, array, accessor, &s, &bad, err))
+			return false;
+		if (known) {
+			HOB_LISTS_AT(c->sources, hob_collada_source, *slot)->values = s.values;
+		} else {
+			note_source(c, source, array, s.value_count, bad);
+			if (accessor) {
+				read_accessor(&s, accessor);
+			} else {
+				s.stride = s.width = 1, s.count = s.value_count;
+				hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-accessor",
+							 "line %u: the source '%.*s' has no <accessor>; its numbers are read one by one",
+							 source->line, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
+			}
+			*slot = HOB_LISTS_COUNT(c->sources, hob_collada_source);
+			hob_buf_put(&c->sources, &s, sizeof s);
+		}
+		if (passes)
+			hob_buf_put(&c->work_sources, slot, sizeof *slot);
+		if (c->sources.failed || c->work_sources.failed)
+			return hob_fail(err, MEMORY, "no memory left for sources");
+	}
+	*out = HOB_LISTS_AT(c->sources, hob_collada_source, *slot);
+	return true;
+}
+
+hob_str hob_collada_names(hob_xml_ptr source, bool *are_ids)
+{
+	*are_ids = false;
+	for (hob_xml_ptr e = source ? source->first : NULL; e; e = e->next) {
+		*are_ids = hob_xml_is(e, HOB_STR("IDREF_array"));
+		if (*are_ids || hob_xml_is(e, HOB_STR("Name_array")) || hob_xml_is(e, HOB_STR("SIDREF_array")))
+			return e->text;
+	}
+	return (hob_str){0};
+}
+
+void hob_collada_item(const hob_collada_source *source, uint32_t index, float *out, uint32_t width)
+{
+	if (index >= source->count)
+		return;
+	size_t at = source->offset + (size_t)index * source->stride;
+	for (uint32_t i = 0; i < width && i < source->width; i++)
+		if (at + source->component[i] < source->value_count)
+			out[i] = source->values[at + source->component[i]];
+}
 
 enum { MEMBER_MAX = 1 << 30 };
 
@@ -112,7 +550,7 @@ static bool read_document(hob_collada *c, hob_error *err)
 						HOB_FMT(c->xml.root->name));
 	read_unit(c);
 	hob_name_map_init(&c->embedded, c->request->scratch);
-	if (!hob_collada_census(c, err) || !hob_collada_index(c, err) || !read_generator(c, err) ||
+	if (!collada_census(c, err) || !collada_index(c, err) || !read_generator(c, err) ||
 		!hob_collada_nodes(c, err) || !hob_collada_skins(c, err) ||
 		!hob_lists_take(&c->lists, c->model, err) || !hob_collada_clips(c, err))
 		return false;

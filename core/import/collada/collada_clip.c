@@ -1,12 +1,405 @@
-#include "collada_channel.h"
-#include "collada_track.h"
-
+#include "collada_curve.h"
+#include "../../base/number.h"
+#include "../text.h"
 #include "../../base/limits.h"
 #include "../matrix_double.h"
-#include "../text.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+/* A function of time, which becomes tracks of the model: exactly where glTF can represent it, else resampled.
+ *
+ * STEP curves alone give a STEP track; polynomials of time (LINEAR, BEZIER with control points at the thirds)
+ * give LINEAR or CUBICSPLINE; anything else gives LINEAR keys, as many as needed to stay within 0.01 degree,
+ * or 1e-5 of the range of the values. A jump becomes two keys at adjacent times. */
+typedef struct hob_collada_function {
+	void *user;
+	/* Value at time t: out [components]; slope [components] or NULL; `left`: the limit from before t. */
+	void (*at)(void *user, double t, bool left, double *out, double *slope);
+	uint32_t components;
+	bool rotation; /* a unit quaternion */
+	hob_collada_curve_kinds kinds;
+	/* Degrees of rotation of the components between two times, including whole revolutions; NULL: none. */
+	double (*turned)(void *user, double from, double to);
+} hob_collada_function;
+
+/* A channel bound to its target. */
+typedef struct hob_collada_binding {
+	hob_xml_ptr node;	   /* owner of the transform; for weights the controller */
+	hob_xml_ptr transform; /* NULL for weights */
+	uint32_t first; /* component of the transform, or morph target, that component 0 of the curve drives */
+	uint32_t order; /* index of the channel in the file */
+	hob_collada_curve curve;
+} hob_collada_binding;
+
+enum { DEPTH_MAX = 14, KEYS_MAX = 4 << 20 };
+
+typedef struct track_builder {
+	const hob_collada_function *f;
+	double start;
+	hob_buf times, values; /* float */
+	double *room;		   /* scratch for 8 values */
+	double tolerance;	   /* radians, or the unit of the values */
+	uint32_t key_count;
+} track_builder;
+
+static void put_key(track_builder *b, double t, const double *value)
+{
+	float time = hob_number_to_float(t - b->start);
+	if (b->key_count > 0) {
+		float last;
+		memcpy(&last, b->times.data + b->times.size - sizeof last, sizeof last);
+		if (!(time > last)) {
+			b->times.size -= sizeof last;
+			b->values.size -= b->f->components * sizeof(float);
+			b->key_count--;
+			time = last;
+		}
+	}
+	hob_buf_put(&b->times, &time, sizeof time);
+	for (uint32_t i = 0; i < b->f->components; i++) {
+		float v = hob_number_to_float(value[i]);
+		hob_buf_put(&b->values, &v, sizeof v);
+	}
+	b->key_count++;
+}
+
+/* ---- distance of two values */
+
+static double distance(const track_builder *b, const double *x, const double *y)
+{
+	uint32_t n = b->f->components;
+	double most = 0;
+	if (b->f->rotation) {
+		double dot = fabs(x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3]), square = 0;
+		double side = x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3] < 0 ? -1 : 1;
+		for (int i = 0; i < 4; i++)
+			square += (x[i] - side * y[i]) * (x[i] - side * y[i]);
+		return dot > 1 && square < 1e-30 ? 0 : 4 * asin(fmin(1, sqrt(square) / 2));
+	}
+	for (uint32_t i = 0; i < n; i++)
+		most = fmax(most, fabs(x[i] - y[i]));
+	return most;
+}
+
+static void mix(const track_builder *b, const double *x, const double *y, double s, double *out)
+{
+	if (!b->f->rotation) {
+		for (uint32_t i = 0; i < b->f->components; i++)
+			out[i] = x[i] + (y[i] - x[i]) * s;
+		return;
+	}
+	double dot = x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3], side = dot < 0 ? -1 : 1;
+	double angle = acos(fmin(1, fabs(dot))), p = 1 - s, q = s;
+	if (angle > 1e-6) {
+		p = sin(angle * (1 - s)) / sin(angle);
+		q = sin(angle * s) / sin(angle);
+	}
+	for (int i = 0; i < 4; i++)
+		out[i] = x[i] * p + side * y[i] * q;
+}
+
+/* ---- resampling */
+
+static bool is_straight(track_builder *b, double from, const double *x, double to, const double *y)
+{
+	double *value = b->room + (size_t)b->f->components * 6, *guess = b->room + (size_t)b->f->components * 7;
+	if (b->f->turned && fabs(b->f->turned(b->f->user, from, to)) > 90)
+		return false;
+	for (int i = 1; i < 4; i++) {
+		b->f->at(b->f->user, from + (to - from) * i / 4, false, value, NULL);
+		mix(b, x, y, i / 4.0, guess);
+		if (!(distance(b, value, guess) <= b->tolerance))
+			return false;
+	}
+	return true;
+}
+
+typedef struct piece {
+	double from, to;
+	uint32_t depth;
+} piece;
+
+/* Adds keys strictly between `from` and `to` by bisection, in order, without recursion. */
+static bool refine(track_builder *b, double from, double to)
+{
+	piece stack[DEPTH_MAX + 2] = {{from, to, 0}};
+	uint32_t top = 1, n = b->f->components;
+	double *x = b->room, *y = b->room + n;
+	while (top > 0) {
+		piece p = stack[--top];
+		b->f->at(b->f->user, p.from, false, x, NULL);
+		b->f->at(b->f->user, p.to, true, y, NULL);
+		if (p.depth < DEPTH_MAX && b->key_count < KEYS_MAX && !is_straight(b, p.from, x, p.to, y)) {
+			double middle = (p.from + p.to) / 2;
+			stack[top++] = (piece){middle, p.to, p.depth + 1};
+			stack[top++] = (piece){p.from, middle, p.depth + 1};
+		} else if (p.to < to) {
+			put_key(b, p.to, y);
+		}
+		if (b->times.failed || b->values.failed)
+			return false;
+	}
+	return true;
+}
+
+static bool resample(track_builder *b, const double *times, uint32_t count)
+{
+	uint32_t n = b->f->components;
+	double *left = b->room + (size_t)n * 2, *right = b->room + (size_t)n * 3;
+	for (uint32_t i = 0; i < count; i++) {
+		b->f->at(b->f->user, times[i], false, right, NULL);
+		if (i > 0) {
+			b->f->at(b->f->user, times[i], true, left, NULL);
+			float here = hob_number_to_float(times[i] - b->start);
+			float before = nextafterf(here, -INFINITY);
+			if (distance(b, left, right) > b->tolerance)
+				put_key(b, (double)before + b->start, left);
+		}
+		put_key(b, times[i], right);
+		if (i + 1 < count && !refine(b, times[i], times[i + 1]))
+			return false;
+	}
+	return true;
+}
+
+static void find_tolerance(track_builder *b, const double *times, uint32_t count)
+{
+	uint32_t n = b->f->components;
+	double *low = b->room, *high = b->room + n, *value = b->room + (size_t)n * 2, range = 0, size = 0;
+	b->tolerance = 0.01 * 3.14159265358979 / 180;
+	if (b->f->rotation)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		b->f->at(b->f->user, times[i], false, value, NULL);
+		for (uint32_t k = 0; k < n; k++) {
+			low[k] = i == 0 ? value[k] : fmin(low[k], value[k]);
+			high[k] = i == 0 ? value[k] : fmax(high[k], value[k]);
+		}
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		range = fmax(range, high[k] - low[k]);
+		size = fmax(size, fmax(fabs(low[k]), fabs(high[k])));
+	}
+	b->tolerance = fmax(fmax(range * 1e-5, size * 2e-7), 1e-30);
+}
+
+/* ---- exact tracks */
+
+static void put_plain(track_builder *b, const double *times, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		b->f->at(b->f->user, times[i], false, b->room, NULL);
+		put_key(b, times[i], b->room);
+	}
+}
+
+static void put_floats(track_builder *b, const double *values)
+{
+	for (uint32_t i = 0; i < b->f->components; i++) {
+		float v = hob_number_to_float(values[i]);
+		hob_buf_put(&b->values, &v, sizeof v);
+	}
+}
+
+static void put_cubic(track_builder *b, const double *times, uint32_t count)
+{
+	size_t n = b->f->components;
+	double *value = b->room, *in = b->room + n, *out = b->room + n * 2;
+	float last = -INFINITY;
+	for (uint32_t i = 0; i < count; i++) {
+		float time = hob_number_to_float(times[i] - b->start);
+		if (!(time > last))
+			continue;
+		last = time;
+		b->f->at(b->f->user, times[i], true, value, in);
+		b->f->at(b->f->user, times[i], false, value, out);
+		hob_buf_put(&b->times, &time, sizeof time);
+		put_floats(b, in);
+		put_floats(b, value);
+		put_floats(b, out);
+		b->key_count++;
+	}
+}
+
+/* ---- all */
+
+static bool take(hob_collada *c, track_builder *b, hob_interpolation interpolation, hob_track *out,
+				 hob_error *err)
+{
+	hob_arena *arena = c->request->result;
+	if (b->times.failed || b->values.failed)
+		return hob_fail(err, MEMORY, "no memory left for animation keys");
+	*out = (hob_track){interpolation, b->f->components, b->key_count, NULL, NULL};
+	out->times = HOB_NEW(arena, float, b->key_count);
+	out->values = HOB_NEW(arena, float, b->values.size / sizeof(float));
+	if (!out->times || !out->values)
+		return hob_fail_memory(err, arena, "animation keys");
+	memcpy(out->times, b->times.data, b->times.size);
+	memcpy(out->values, b->values.data, b->values.size);
+	return true;
+}
+
+/* times  [count] rising, count > 0: keys, including the ends of the window
+ * start  is subtracted from all times of the track
+ * Errors MEMORY, LIMIT */
+static bool collada_make_track(hob_collada *c, const hob_collada_function *f, const double *times,
+							   uint32_t count, double start, hob_track *out, hob_error *err)
+{
+	track_builder b = {.f = f, .start = start};
+	hob_interpolation interpolation = HOB_LINEAR;
+	b.room = HOB_NEW(c->request->scratch, double, (size_t)f->components * 8);
+	if (!b.room)
+		return hob_fail_memory(err, c->request->scratch, "animation keys");
+	hob_collada_curve_kinds kinds = f->kinds;
+	bool done = true;
+	find_tolerance(&b, times, count);
+	if (kinds.step && !kinds.linear && !kinds.cubic && !kinds.bent) {
+		interpolation = HOB_STEP;
+		put_plain(&b, times, count);
+	} else if (!f->rotation && !kinds.step && !kinds.bent && kinds.cubic) {
+		interpolation = HOB_CUBICSPLINE;
+		put_cubic(&b, times, count);
+	} else if (!f->rotation && !kinds.step && !kinds.bent) {
+		put_plain(&b, times, count);
+	} else {
+		done = resample(&b, times, count);
+	}
+	done = done ? take(c, &b, interpolation, out, err)
+				: hob_fail(err, MEMORY, "no memory left for animation keys");
+	hob_buf_release(&b.times);
+	hob_buf_release(&b.values);
+	return done;
+}
+
+/* ---- targets: "node/sid.X", "node/sid(0)(3)", "controller(2)" */
+
+typedef struct target {
+	hob_xml_ptr element;
+	hob_str member; /* after the dot */
+	uint32_t index[2], index_count;
+} target;
+
+static bool split_target(hob_collada *c, hob_xml_ptr channel, target *out)
+{
+	*out = (target){0};
+	hob_str text = hob_text_trim(hob_xml_attr(channel, HOB_STR("target")));
+	size_t end = text.len, point = SIZE_MAX, slash = 0;
+	for (size_t i = 0; i < text.len; i++)
+		if (text.data[i] == '/')
+			slash = i;
+	for (size_t i = slash; i < text.len; i++) {
+		if (text.data[i] == '(') {
+			int64_t number;
+			if (out->index_count < 2 && hob_number_int(text.data + i + 1, text.data + text.len, &number) &&
+				number >= 0 && number < HOB_NONE)
+				out->index[out->index_count++] = (uint32_t)number;
+			end = i < end ? i : end;
+		} else if (text.data[i] == '.' && slash > 0 && point == SIZE_MAX) {
+			point = i;
+		}
+	}
+	if (point != SIZE_MAX && point < end) {
+		out->member = hob_str_sub(text, point + 1, end);
+		end = point;
+	}
+	hob_str path = hob_str_sub(text, 0, end);
+	hob_xml_ptr at = NULL;
+	for (size_t from = 0; from < path.len;) {
+		size_t next = hob_str_find(path, HOB_STR("/"), from);
+		next = next < path.len ? next : path.len;
+		hob_str part = hob_str_sub(path, from, next);
+		hob_xml_ptr found = from == 0 ? hob_collada_by_id(c, channel, "node", part) : NULL;
+		if (from > 0)
+			for (hob_xml_ptr e = at->first; e && !found; e = e->next)
+				found = hob_str_equal(hob_xml_attr(e, HOB_STR("sid")), part) ? e : NULL;
+		if (from > 0 && !found)
+			found = hob_collada_by_sid(at, part);
+		/* Some exporters write ids in place of sids. */
+		if (from > 0 && !found)
+			found = hob_collada_by_id(c, channel, "node", part);
+		if (!found)
+			return false;
+		at = found;
+		from = next + 1;
+	}
+	out->element = at;
+	return at != NULL;
+}
+
+/* Component of the transform for the member or index; HOB_NONE for all. */
+static uint32_t member_number(const target *t)
+{
+	static const struct {
+		const char *name;
+		uint32_t number;
+	} members[] = {{"X", 0}, {"Y", 1}, {"Z", 2}, {"ANGLE", 3}, {"W", 3}, {"R", 0}, {"G", 1}, {"B", 2}};
+	if (t->index_count == 2)
+		return t->index[0] < 4 && t->index[1] < 4 ? t->index[0] * 4 + t->index[1] : HOB_NONE;
+	if (t->index_count == 1)
+		return t->index[0];
+	for (size_t i = 0; i < HOB_COUNT_OF(members); i++)
+		if (hob_str_equal(t->member, hob_str_of(members[i].name)))
+			return members[i].number;
+	return HOB_NONE;
+}
+
+/* The <morph> that owns a source of weights, or that belongs to a controller. */
+static hob_xml_ptr morph_of(hob_xml_ptr e)
+{
+	if (hob_xml_is(e, HOB_STR("controller")))
+		return hob_xml_child(e, HOB_STR("morph"));
+	for (int up = 0; e && up < 3; up++, e = e->parent)
+		if (hob_xml_is(e, HOB_STR("morph")))
+			return e;
+	return NULL;
+}
+
+/* Adds the channel to `bindings`; a channel whose target the model does not have is noted and left out. */
+static bool collada_bind(hob_collada *c, hob_xml_ptr channel, hob_buf *bindings, hob_error *err)
+{
+	hob_str text = hob_xml_attr(channel, HOB_STR("target"));
+	hob_xml_ptr sampler = hob_collada_target(c, channel, "sampler", hob_xml_attr(channel, HOB_STR("source")));
+	target t;
+	hob_collada_binding made = {.order = channel->number};
+	if (!sampler || !hob_xml_is(sampler, HOB_STR("sampler")))
+		return true;
+	if (!split_target(c, channel, &t)) {
+		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "animation.missing-node",
+					 "line %u: a channel moves '%.*s', which does not exist; it is left out", channel->line,
+					 HOB_FMT(text));
+		return true;
+	}
+	uint32_t number = member_number(&t);
+	hob_xml_ptr morph = morph_of(t.element);
+	bool moves = hob_collada_is_transform(t.element) && t.element->parent &&
+				 hob_xml_is(t.element->parent, HOB_STR("node"));
+	if (!moves && !morph) {
+		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.channel",
+					 "line %u: a channel animates '%.*s', which is neither a transform nor a morph weight; "
+					 "it is left out",
+					 channel->line, HOB_FMT(text));
+		return true;
+	}
+	if (!hob_collada_read_curve(c, sampler, &made.curve, err))
+		return false;
+	if (made.curve.key_count == 0)
+		return true;
+	double numbers[16];
+	uint32_t have = moves ? hob_collada_transform_numbers(t.element, numbers) : 0;
+	made.node = moves ? t.element->parent : morph->parent;
+	made.transform = moves ? t.element : NULL;
+	made.first = number == HOB_NONE ? 0 : number;
+	/* A curve of one number that targets a whole rotation is its angle. */
+	if (moves && number == HOB_NONE && have == 4 && made.curve.width == 1)
+		made.first = 3;
+	if (number != HOB_NONE && made.curve.width > 1 && moves)
+		made.curve.width = made.curve.width < have - (number < have ? number : have) ? made.curve.width : 1;
+	if (moves && made.first + made.curve.width > have)
+		return true;
+	hob_buf_put(bindings, &made, sizeof made);
+	return !bindings->failed || hob_fail(err, MEMORY, "no memory left for animation");
+}
 
 /* A node's pose at a time. */
 typedef struct pose {
@@ -244,8 +637,8 @@ static bool add_track(clip_builder *b, const hob_collada_function *f, const anim
 	*still = true;
 	if (count == 0)
 		return !b->times.failed || hob_fail(err, MEMORY, "no memory left for animation");
-	if (!hob_collada_make_track(b->c, f, (const double *)(const void *)b->times.data, count, b->start, &made,
-								err))
+	if (!collada_make_track(b->c, f, (const double *)(const void *)b->times.data, count, b->start, &made,
+							err))
 		return false;
 	*still = made.key_count == 0 || repeats(&made, rest, f->rotation);
 	if (*still)
@@ -518,7 +911,7 @@ static bool bind_animation(clip_builder *b, hob_xml_ptr root, bool *used, hob_er
 {
 	for (hob_xml_ptr e = root; e; e = hob_xml_after(e, root)) {
 		used[e->number] = true;
-		if (hob_xml_is(e, HOB_STR("channel")) && !hob_collada_bind(b->c, e, &b->bindings, err))
+		if (hob_xml_is(e, HOB_STR("channel")) && !collada_bind(b->c, e, &b->bindings, err))
 			return false;
 	}
 	return true;

@@ -1,7 +1,6 @@
 /* collada_private.h - shared by the files of the COLLADA reader.
  *
- *   collada.c            the importer: the file or the archive, asset, unit and axis
- *   collada_data.c       ids, sids, sources
+ *   collada.c            the importer: the file or the archive, asset, unit and axis, ids, counts
  *   collada_faces.c      <p>, <vcount>, <ph> -> faces of index tuples
  *   collada_geometry.c   geometries -> parts (vertices and indices), tangents, morph targets
  *   collada_effect.c     effects -> materials and the names of their texture coordinates
@@ -10,10 +9,7 @@
  *   collada_transform.c  transform elements -> matrices
  *   collada_skin.c       controllers -> joints and weights
  *   collada_curve.c      animation curves of one number
- *   collada_channel.c    channels: the transform or weight that a curve animates
- *   collada_track.c      functions of time -> tracks
- *   collada_clip.c       clips: the tracks of each node
- *   collada_census.c     counts of the file's content
+ *   collada_clip.c       clips: channels, the tracks of each node
  *
  * Source: COLLADA 1.4.1 and 1.5.0 specifications (Khronos). c->slot[number] maps an element to the result of
  * reading it: an index into the list for its kind. */
@@ -122,18 +118,13 @@ typedef struct hob_collada {
 	hob_name_map embedded; /* members of the archive -> picture */
 } hob_collada;
 
-/* Counts the file's content into request->seen (collada_census.c). */
-bool hob_collada_census(hob_collada *c, hob_error *err) HOB_MUST_CHECK;
-
 /* ---- collada.c */
 
 /* Unpacks a member of the archive, found by the last part of its name, into the result. False without one. */
 bool hob_collada_member(hob_collada *c, hob_str name, hob_bytes *out) HOB_MUST_CHECK;
 
-/* ---- collada_data.c */
+/* ---- ids, sids, sources */
 
-/* Indexes all ids. */
-bool hob_collada_index(hob_collada *c, hob_error *err) HOB_MUST_CHECK;
 /* The element named by "#id". NULL, with a note, when there is none or it is in another file. */
 hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kind, hob_str url);
 /* The element with this id; NULL when there is none. Of several, the first element `kind` in the smallest

@@ -1,7 +1,592 @@
+#include "fbx_curve.h"
 #include "fbx_anim.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
+
+enum { CONSTANT = 0x2, LINEAR = 0x4, CUBIC = 0x8 };
+enum {
+	AUTO = 0x100,
+	TCB = 0x200,
+	USER = 0x400,
+	CLAMP = 0x1000,
+	TIME_INDEPENDENT = 0x2000,
+	PROGRESSIVE = 0x4000,
+	WEIGHTED_RIGHT = 0x1000000,
+	WEIGHTED_NEXT_LEFT = 0x2000000,
+};
+
+/* A key as stored, before its tangents are computed. */
+typedef struct raw_key {
+	uint32_t flags;
+	float data[2]; /* slopes; or biases of automatic tangents in percent; or tension and continuity */
+	float bias;	   /* of a TCB (tension, continuity, bias) key */
+	bool solve;	   /* tangents must be computed */
+	bool first_zero;
+} raw_key;
+
+static const float third = 1.0f / 3;
+
+/* ---- tangents */
+
+static double secant(const hob_fbx_key *a, const hob_fbx_key *b)
+{
+	return b->time > a->time ? (b->value - a->value) / (b->time - a->time) : 0;
+}
+
+/* Leans an automatic slope by a bias in percent: 100 reaches the slope of the line on the right, -100 that on
+ * the left; beyond 500 the slope grows without limit. */
+static double lean(double slope, double left, double right, double bias)
+{
+	double share = fabs(bias) / 100, gap = (bias > 0 ? right : left) - slope, beyond = share - 5;
+	if (share <= 1e-4)
+		return slope;
+	slope += gap * share;
+	bool up = (fabs(gap) > 1e-5 ? gap : bias) > 0;
+	return beyond > 0 ? slope + 40 * beyond * beyond * (up ? 1 : -1) : slope;
+}
+
+static bool level(const hob_fbx_key *a, const hob_fbx_key *b)
+{
+	return fabs(a->value - b->value) < 1e-9 * fmax(1, fabs(a->value));
+}
+
+/* Slope at the first or last key: along the only adjacent line. */
+static double end_slope(const hob_fbx_key *a, const hob_fbx_key *b, uint32_t flags, double bias)
+{
+	if ((flags & PROGRESSIVE) || ((flags & CLAMP) && level(a, b)))
+		return 0;
+	double slope = secant(a, b);
+	return (flags & TIME_INDEPENDENT) || fabs(bias) <= 500 ? slope : lean(slope, slope, slope, bias);
+}
+
+/* Automatic slope at a key from its neighbours. `flags` say whether the lines to both neighbours count in
+ * addition to the line between them, and how overshoot is prevented: flat next to an equal key, or no steeper
+ * than to reach a neighbour's value within the tangent's weight. */
+static double auto_slope(const hob_fbx_key *before, const hob_fbx_key *key, const hob_fbx_key *behind,
+						 uint32_t flags, double bias)
+{
+	if (!before && !behind)
+		return 0;
+	if (!before || !behind)
+		return before ? end_slope(before, key, flags, bias) : end_slope(key, behind, flags, bias);
+	if ((flags & CLAMP) && (level(key, before) || level(key, behind)))
+		return 0;
+	double left = secant(before, key), right = secant(key, behind), slope = secant(before, behind);
+	if (!(flags & TIME_INDEPENDENT)) {
+		double t = (key->time - before->time) / (behind->time - before->time);
+		slope = lean((slope + left * (1 - t) + right * t) / 2, left, right, bias);
+	}
+	if (flags & PROGRESSIVE) {
+		double sign = slope < 0 ? -1 : 1, weight_in = (double)before->weight_in,
+			   weight_out = (double)key->weight_out;
+		double most_left =
+			sign * (key->value - before->value) / fmax(weight_in * (key->time - before->time), 1e-12);
+		double most_right =
+			sign * (behind->value - key->value) / fmax(weight_out * (behind->time - key->time), 1e-12);
+		slope = sign * fmin(fabs(slope), fmax(0, fmin(most_left, most_right)));
+	}
+	return slope;
+}
+
+/* Source: Kochanek and Bartels 1984. At an end the single line has full weight. */
+static void tcb_slopes(const hob_fbx_key *before, const hob_fbx_key *key, const hob_fbx_key *behind,
+					   const raw_key *raw, double *in, double *out)
+{
+	double t = (double)raw->data[0], c = (double)raw->data[1], b = (double)raw->bias;
+	double left = before ? secant(before, key) : 0, right = behind ? secant(key, behind) : 0;
+	double share = (1 - t) * (before && behind ? 0.5 : 1);
+	*in = share * ((1 + b) * (1 - c) * left + (1 - b) * (1 + c) * right);
+	*out = share * ((1 + b) * (1 + c) * left + (1 - b) * (1 - c) * right);
+}
+
+static void solve_tangents(hob_fbx_key *keys, const raw_key *raw, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const hob_fbx_key *before = i > 0 ? &keys[i - 1] : NULL,
+						  *behind = i + 1 < count ? &keys[i + 1] : NULL;
+		double in, out;
+		if (!raw[i].solve)
+			continue;
+		if (raw[i].flags & TCB) {
+			tcb_slopes(before, &keys[i], behind, &raw[i], &in, &out);
+		} else if (raw[i].first_zero && !before) {
+			in = out = 0;
+		} else {
+			/* A key stores the bias of its right side and, with the sign reversed, that of the next key's
+			 * left side. */
+			bool leans = before && raw[i - 1].solve && !(raw[i - 1].flags & TCB);
+			double bias_out = behind ? (double)raw[i].data[0] : 0,
+				   bias_in = leans ? -(double)raw[i - 1].data[1] : bias_out;
+			out = auto_slope(before, &keys[i], behind, raw[i].flags, behind ? bias_out : bias_in);
+			in = fabs(bias_in - bias_out) <= 1e-4 || !behind
+					 ? out
+					 : auto_slope(before, &keys[i], behind, raw[i].flags, bias_in);
+		}
+		keys[i].slope_out = (float)out;
+		if (before)
+			keys[i - 1].slope_in = (float)in;
+	}
+}
+
+static void finish(hob_fbx_key *keys, const raw_key *raw, uint32_t count)
+{
+	solve_tangents(keys, raw, count);
+	for (uint32_t i = 0; i < count; i++) {
+		hob_fbx_key *key = &keys[i];
+		bool usual = fabsf(key->weight_out - third) < 1e-4f && fabsf(key->weight_in - third) < 1e-4f;
+		if (key->kind == HOB_FBX_CUBIC && !usual)
+			key->kind = HOB_FBX_WEIGHTED;
+		if (!isfinite(key->slope_out))
+			key->slope_out = 0;
+		if (!isfinite(key->slope_in))
+			key->slope_in = 0;
+	}
+}
+
+static float usable_weight(double weight)
+{
+	return weight >= 0 && weight <= 1 ? (float)weight : third;
+}
+
+/* ---- 7.x */
+
+static hob_fbx_beyond read_beyond(const hob_fbx *f, uint32_t curve, hob_str name, hob_str old_name)
+{
+	uint32_t record = hob_fbx_child(f, curve, name);
+	if (record == HOB_NONE)
+		record = hob_fbx_child(f, curve, old_name);
+	hob_fbx_beyond beyond = {'C', -1};
+	hob_str type = hob_fbx_child_text(f, record, HOB_STR("Type"));
+	if (type.len > 0)
+		beyond.type = type.data[0];
+	beyond.repetition = hob_fbx_child_integer(f, record, HOB_STR("Repetition"), -1);
+	return beyond;
+}
+
+static void set_flags(hob_fbx_key *key, raw_key *raw, uint32_t flags, const double *data)
+{
+	raw->flags = flags;
+	key->weight_out = key->weight_in = third;
+	key->kind = (flags & CONSTANT) ? HOB_FBX_STEPPED : (flags & CUBIC) ? HOB_FBX_CUBIC : HOB_FBX_LINEAR;
+	key->to_next = (flags & CONSTANT) && (flags & AUTO);
+	if (key->kind != HOB_FBX_CUBIC)
+		return;
+	/* A cubic key without a tangent type has an automatic tangent. */
+	raw->solve = !(flags & USER) || (flags & TCB);
+	if (!data)
+		return;
+	uint32_t bits = data[2] >= 0 && data[2] < 4294967296.0 ? (uint32_t)data[2] : 0;
+	if (flags & WEIGHTED_RIGHT)
+		key->weight_out = usable_weight((bits & 0xFFFF) * 0.0001);
+	if (flags & WEIGHTED_NEXT_LEFT)
+		key->weight_in = usable_weight((bits >> 16) * 0.0001);
+	raw->data[0] = isfinite(data[0]) ? (float)data[0] : 0;
+	raw->data[1] = isfinite(data[1]) ? (float)data[1] : 0;
+	if (flags & TCB) {
+		float bias;
+		memcpy(&bias, &bits, sizeof bias);
+		raw->bias = isfinite(bias) ? bias : 0;
+		key->weight_out = key->weight_in = third;
+	} else {
+		key->slope_out = raw->data[0];
+		key->slope_in = raw->data[1]; /* unless the next key computes its own */
+	}
+}
+
+static bool whole_bits(double value, uint32_t *bits)
+{
+	bool whole = value >= INT32_MIN && value <= UINT32_MAX && value - floor(value) <= 0;
+	*bits = whole ? value < 0 ? (uint32_t)(int32_t)value : (uint32_t)value : 0;
+	return whole;
+}
+
+/* In ASCII files, slopes of KeyVer 4008 are numbers from some exporters and bit patterns from others. They
+ * are read as bits if all non-zero ones are integers whose bits give plausible slopes; as numbers, such large
+ * integers would be out of any scene's range. */
+static bool slopes_are_bits(hob_fbx *f, bool *out, hob_error *err)
+{
+	bool any = false, all = true;
+	for (uint32_t i = 0; i < f->object_count && all; i++) {
+		uint32_t count, bits;
+		double *data;
+		hob_arena_mark mark = hob_arena_save(f->scratch);
+		if (f->objects[i].class != HOB_FBX_CURVE)
+			continue;
+		if (!hob_fbx_doubles(f, hob_fbx_child(f, f->objects[i].record, HOB_STR("KeyAttrDataFloat")), &data,
+							 &count, err))
+			return false;
+		for (uint32_t d = 0; d < count && all; d++) {
+			if (d % 4 > 1 || !(data[d] < 0 || data[d] > 0))
+				continue;
+			float slope = 0;
+			all = whole_bits(data[d], &bits);
+			memcpy(&slope, &bits, sizeof slope);
+			all = all && (bits == 0x80000000u || (fabsf(slope) > 1e-12f && fabsf(slope) < 1e12f));
+			any = true;
+		}
+		hob_arena_restore(f->scratch, mark);
+	}
+	*out = any && all;
+	return true;
+}
+
+/* Groups of four numbers: floats, the third being a bit field (returned as a number). ASCII files write the
+ * bit field as an integer, and from KeyVer 4009 on the floats as bit patterns, too; older ones write it as
+ * the float with its bits. */
+static bool read_attributes(hob_fbx *f, uint32_t record, bool as_bits, double **out, uint32_t *count,
+							hob_error *err)
+{
+	float *floats = NULL;
+	if (f->ascii ? !hob_fbx_doubles(f, record, out, count, err)
+				 : !hob_fbx_floats(f, record, &floats, count, err))
+		return false;
+	if (floats)
+		*out = HOB_NEW(f->scratch, double, *count);
+	if (!*out && *count > 0)
+		return hob_fail_memory(err, f->scratch, "animation keys");
+	for (uint32_t i = 0; i < *count; i++) {
+		double value = floats ? (double)floats[i] : (*out)[i];
+		float number = floats ? floats[i] : fabs(value) <= (double)FLT_MAX ? (float)value : 0;
+		uint32_t bits;
+		memcpy(&bits, &number, sizeof bits);
+		if (!floats && (as_bits || (i % 4 == 2 && fabs(value) >= 1)))
+			(void)whole_bits(value, &bits);
+		memcpy(&number, &bits, sizeof number);
+		(*out)[i] = i % 4 == 2 ? (double)bits : (double)number;
+	}
+	return true;
+}
+
+static void take_key(hob_fbx_curve *curve, raw_key *raw, double time, double value, uint32_t flags,
+					 const double *data)
+{
+	if (!isfinite(time) || !isfinite(value) ||
+		(curve->count > 0 && !(time > curve->keys[curve->count - 1].time)))
+		return;
+	hob_fbx_key *key = &curve->keys[curve->count];
+	key->time = time;
+	key->value = value;
+	set_flags(key, &raw[curve->count++], flags, data);
+}
+
+/* An AnimationCurve object of 7.x; *out is NULL when it has no keys. Lives in scratch memory. */
+static bool fbx_read_curve(hob_fbx *f, uint32_t object, hob_fbx_curve **out, hob_error *err)
+{
+	uint32_t record = f->objects[object].record, time_count, value_count, flag_count, data_count, ref_count;
+	int64_t *times;
+	double *values, *data;
+	int32_t *flags, *refs;
+	if (f->ascii && !f->slopes_known) {
+		f->slopes_known = true;
+		if (!slopes_are_bits(f, &f->slopes_as_bits, err))
+			return false;
+	}
+	bool as_bits = f->slopes_as_bits || hob_fbx_child_integer(f, record, HOB_STR("KeyVer"), 0) >= 4009;
+	*out = NULL;
+	if (!hob_fbx_longs(f, hob_fbx_child(f, record, HOB_STR("KeyTime")), &times, &time_count, err) ||
+		!hob_fbx_doubles(f, hob_fbx_child(f, record, HOB_STR("KeyValueFloat")), &values, &value_count, err) ||
+		!hob_fbx_ints(f, hob_fbx_child(f, record, HOB_STR("KeyAttrFlags")), &flags, &flag_count, err) ||
+		!read_attributes(f, hob_fbx_child(f, record, HOB_STR("KeyAttrDataFloat")), as_bits, &data,
+						 &data_count, err) ||
+		!hob_fbx_ints(f, hob_fbx_child(f, record, HOB_STR("KeyAttrRefCount")), &refs, &ref_count, err))
+		return false;
+	uint32_t count = time_count < value_count ? time_count : value_count;
+	if (count == 0)
+		return true;
+	hob_fbx_curve *curve = HOB_NEW(f->scratch, hob_fbx_curve, 1);
+	raw_key *raw = HOB_NEW(f->scratch, raw_key, count);
+	if (!curve || !raw || !(curve->seen = HOB_NEW(f->scratch, uint32_t, 1)) ||
+		!(curve->keys = HOB_NEW(f->scratch, hob_fbx_key, count)))
+		return hob_fail_memory(err, f->scratch, "animation keys");
+	uint32_t group = 0;
+	int64_t left = ref_count > 0 ? refs[0] : INT64_MAX;
+	for (uint32_t i = 0; i < count; i++) {
+		while (left <= 0 && group + 1 < ref_count)
+			left = refs[++group];
+		uint32_t of = flag_count == 0 ? CUBIC : (uint32_t)flags[group < flag_count ? group : flag_count - 1];
+		const double *given = (group + 1) * (uint64_t)4 <= data_count ? data + (size_t)group * 4 : NULL;
+		take_key(curve, raw, (double)times[i] / f->ticks, values[i], of, given);
+		left--;
+	}
+	if (curve->count == 0)
+		return true;
+	finish(curve->keys, raw, curve->count);
+	curve->before = read_beyond(f, record, HOB_STR("Pre-Extrapolation"), HOB_STR("Pre_Extrapolation"));
+	curve->behind = read_beyond(f, record, HOB_STR("Post-Extrapolation"), HOB_STR("Post_Extrapolation"));
+	*out = curve;
+	return true;
+}
+
+/* ---- Takes */
+
+typedef struct take_reader {
+	hob_fbx *f;
+	hob_fbx_cursor cursor;
+	int64_t version;
+} take_reader;
+
+static double take_number(take_reader *r)
+{
+	hob_fbx_value value;
+	return hob_fbx_next(r->f, &r->cursor, &value) && isfinite(value.real) ? value.real : 0;
+}
+
+static char take_letter(take_reader *r)
+{
+	hob_fbx_value value;
+	if (!hob_fbx_next(r->f, &r->cursor, &value))
+		return 0;
+	if (value.text.len > 0)
+		return value.text.data[0];
+	return value.integer > 0 && value.integer < 128 ? (char)value.integer : 0;
+}
+
+/* The letter and KeyVer decide how many numbers belong to a slope and how many weights follow. In modes p, q,
+ * t and d the numbers are skipped and the tangent is computed from the neighbours. */
+static bool take_cubic(take_reader *r, hob_fbx_key *key, raw_key *raw)
+{
+	int weights = 1, skip = 0;
+	char mode = take_letter(r);
+	raw->flags = CUBIC | PROGRESSIVE | TIME_INDEPENDENT;
+	raw->solve = raw->first_zero = true;
+	switch (mode) {
+	case 's':
+	case 'b':
+		raw->solve = false;
+		key->slope_out = (float)take_number(r);
+		key->slope_in = (float)take_number(r);
+		weights = r->version == 4003 ? 0 : 1;
+		break;
+	case 'a':
+		weights = r->version <= 4004 ? 0 : 1;
+		break;
+	case 'p':
+	case 'q':
+		skip = 2;
+		weights = r->version <= 4004 ? 1 : 2;
+		break;
+	case 't':
+		skip = 3;
+		weights = 0;
+		break;
+	case 'd':
+		skip = 1;
+		break;
+	default:
+		return false;
+	}
+	while (skip-- > 0)
+		(void)take_number(r);
+	while (weights-- > 0) {
+		char weight = take_letter(r);
+		if (weight == 'a' || weight == 'r')
+			key->weight_out = usable_weight(take_number(r));
+		if (weight == 'a' || weight == 'l')
+			key->weight_in = usable_weight(take_number(r));
+		if (weight == 0)
+			return false;
+	}
+	return true;
+}
+
+static bool take_next(take_reader *r, hob_fbx_key *key, raw_key *raw)
+{
+	hob_fbx_value value;
+	*key = (hob_fbx_key){.weight_out = third, .weight_in = third};
+	*raw = (raw_key){0};
+	if (!hob_fbx_next(r->f, &r->cursor, &value))
+		return false;
+	key->time = value.real / r->f->ticks;
+	key->value = take_number(r);
+	switch (take_letter(r)) {
+	case 'L':
+		key->kind = HOB_FBX_LINEAR;
+		return true;
+	case 'C':
+		key->kind = HOB_FBX_STEPPED;
+		key->to_next = r->version >= 4004 && take_letter(r) == 'n';
+		return true;
+	case 'U':
+		key->kind = HOB_FBX_CUBIC;
+		return take_cubic(r, key, raw);
+	default:
+		return false;
+	}
+}
+
+/* A Take's channel: a record with the list "Key". */
+static bool fbx_read_take_curve(hob_fbx *f, uint32_t record, hob_fbx_curve **out, hob_error *err)
+{
+	uint32_t list = hob_fbx_child(f, record, HOB_STR("Key"));
+	int64_t promised = hob_fbx_child_integer(f, record, HOB_STR("KeyCount"), 0);
+	int64_t version = hob_fbx_child_integer(f, record, HOB_STR("KeyVer"), 0);
+	*out = NULL;
+	if (list == HOB_NONE || f->records[list].value_count < 3)
+		return true;
+	uint32_t most = f->records[list].value_count / 3;
+	most = promised > 0 && promised < most ? (uint32_t)promised : most;
+	hob_fbx_curve *curve = HOB_NEW(f->scratch, hob_fbx_curve, 1);
+	raw_key *raw = HOB_NEW(f->scratch, raw_key, most);
+	if (!curve || !raw || !(curve->seen = HOB_NEW(f->scratch, uint32_t, 1)) ||
+		!(curve->keys = HOB_NEW(f->scratch, hob_fbx_key, most)))
+		return hob_fail_memory(err, f->scratch, "animation keys");
+	take_reader r = {f, hob_fbx_values(f, list),
+					 version > 0		 ? version
+					 : f->version < 5000 ? 4003
+					 : f->version < 6000 ? 4004
+										 : 4005};
+	for (uint32_t i = 0; i < most; i++) {
+		hob_fbx_key *key = &curve->keys[curve->count];
+		if (!take_next(&r, key, &raw[curve->count]))
+			break;
+		bool rises = curve->count == 0 || key->time > key[-1].time;
+		curve->count += rises && isfinite(key->time);
+	}
+	if (curve->count == 0)
+		return true;
+	finish(curve->keys, raw, curve->count);
+	curve->before = read_beyond(f, record, HOB_STR("Pre-Extrapolation"), HOB_STR("Pre_Extrapolation"));
+	curve->behind = read_beyond(f, record, HOB_STR("Post-Extrapolation"), HOB_STR("Post_Extrapolation"));
+	*out = curve;
+	return true;
+}
+
+/* ---- values */
+
+/* The segment is a Bezier curve in time and value; solves x(s) = t by bisection with Newton steps. */
+static hob_fbx_reading weighted(const hob_fbx_key *a, const hob_fbx_key *b, double u)
+{
+	double x1 = (double)a->weight_out, x2 = 1 - (double)a->weight_in, low = 0, high = 1, s = u,
+		   length = b->time - a->time;
+	for (int i = 0; i < 60; i++) {
+		double x = 3 * (1 - s) * (1 - s) * s * x1 + 3 * (1 - s) * s * s * x2 + s * s * s;
+		double d = 3 * (1 - s) * (1 - s) * x1 + 6 * (1 - s) * s * (x2 - x1) + 3 * s * s * (1 - x2);
+		if (fabs(x - u) < 1e-13)
+			break;
+		if (x < u)
+			low = s;
+		else
+			high = s;
+		s = fabs(d) > 1e-9 ? s - (x - u) / d : (low + high) / 2;
+		if (!(s > low && s < high))
+			s = (low + high) / 2;
+	}
+	double y0 = a->value, y3 = b->value;
+	double y1 = y0 + x1 * length * (double)a->slope_out,
+		   y2 = y3 - (double)a->weight_in * length * (double)a->slope_in;
+	double value = (1 - s) * (1 - s) * (1 - s) * y0 + 3 * (1 - s) * (1 - s) * s * y1 +
+				   3 * (1 - s) * s * s * y2 + s * s * s * y3;
+	return (hob_fbx_reading){value, 0, HOB_FBX_WEIGHTED, false};
+}
+
+static hob_fbx_reading on_segment(const hob_fbx_key *a, const hob_fbx_key *b, double time)
+{
+	double length = b->time - a->time, u = (time - a->time) / length;
+	double change = b->value - a->value, m0 = (double)a->slope_out * length,
+		   m1 = (double)a->slope_in * length;
+	switch (a->kind) {
+	case HOB_FBX_STEPPED:
+		return (hob_fbx_reading){a->to_next ? b->value : a->value, 0, HOB_FBX_STEPPED, false};
+	case HOB_FBX_LINEAR:
+		return (hob_fbx_reading){a->value + change * u, change / length, HOB_FBX_LINEAR, false};
+	case HOB_FBX_WEIGHTED:
+		return weighted(a, b, u);
+	default:
+		break;
+	}
+	double c = 3 * change - 2 * m0 - m1, d = m0 + m1 - 2 * change;
+	return (hob_fbx_reading){a->value + u * (m0 + u * (c + u * d)), (m0 + u * (2 * c + u * 3 * d)) / length,
+							 HOB_FBX_CUBIC, false};
+}
+
+static bool is_behind(const hob_fbx_curve *curve, uint32_t key, double time, int side)
+{
+	return side < 0 ? curve->keys[key].time >= time : curve->keys[key].time > time;
+}
+
+/* Index of the first key after the time, or the key count; with side < 0, also a key at that time. */
+static uint32_t key_behind(const hob_fbx_curve *curve, double time, int side)
+{
+	uint32_t low = 0, high = curve->count, seen = *curve->seen > 0 ? *curve->seen - 1 : 0;
+	for (int step = 0; step < 3 && seen <= high; step++, seen++)
+		if ((seen == 0 || !is_behind(curve, seen - 1, time, side)) &&
+			(seen == high || is_behind(curve, seen, time, side)))
+			return *curve->seen = seen;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (is_behind(curve, middle, time, side))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return *curve->seen = low;
+}
+
+static hob_fbx_reading inside(const hob_fbx_curve *curve, double time, int side)
+{
+	uint32_t low = key_behind(curve, time, side);
+	if (low == 0)
+		return (hob_fbx_reading){curve->keys[0].value, 0, HOB_FBX_FLAT, false};
+	if (low == curve->count)
+		return (hob_fbx_reading){curve->keys[low - 1].value, 0, HOB_FBX_FLAT, false};
+	return on_segment(&curve->keys[low - 1], &curve->keys[low], time);
+}
+
+/* Extrapolates along the tangent of the first or last key. */
+static hob_fbx_reading along_end(const hob_fbx_curve *curve, double time, bool early)
+{
+	const hob_fbx_key *end = &curve->keys[early ? 0 : curve->count - 1];
+	const hob_fbx_key *segment = &curve->keys[early || curve->count < 2 ? 0 : curve->count - 2];
+	double slope = 0;
+	if (curve->count > 1 && segment->kind == HOB_FBX_LINEAR)
+		slope = secant(segment, segment + 1);
+	else if (curve->count > 1 && segment->kind != HOB_FBX_STEPPED)
+		slope = (double)(early ? segment->slope_out : segment->slope_in);
+	return (hob_fbx_reading){end->value + slope * (time - end->time), slope, HOB_FBX_LINEAR, true};
+}
+
+/* Number, from 1, of the repetition `gap` lengths beyond the keys; at a border, the outer if `outwards`. */
+static double repetition_at(double gap, bool outwards)
+{
+	double nearest = round(gap);
+	return fabs(gap - nearest) < 1e-9 * fmax(1, gap) ? nearest + outwards : ceil(gap);
+}
+
+hob_fbx_reading hob_fbx_curve_at(const hob_fbx_curve *curve, double time, int side)
+{
+	const hob_fbx_key *first = &curve->keys[0], *last = &curve->keys[curve->count - 1];
+	bool early = time < first->time || (side < 0 && time <= first->time);
+	bool late = time > last->time || (side > 0 && time >= last->time);
+	const hob_fbx_beyond *beyond = early ? &curve->before : &curve->behind;
+	if ((!early && !late) || beyond->type == 'C' || beyond->repetition == 0)
+		return inside(curve, time, side);
+	if (beyond->type == 'K')
+		return along_end(curve, time, early);
+	double length = last->time - first->time, shift = 0;
+	if (!(length > 0) || (beyond->type != 'R' && beyond->type != 'M' && beyond->type != 'A'))
+		return inside(curve, time, side);
+	double turns =
+		repetition_at((early ? first->time - time : time - last->time) / length, early ? side < 0 : side > 0);
+	bool over = beyond->repetition > 0 && turns > (double)beyond->repetition;
+	if (over) {
+		turns = (double)beyond->repetition;
+		time = early ? first->time - turns * length : last->time + turns * length;
+	}
+	double within = early ? time + turns * length : time - turns * length;
+	within = within < first->time ? first->time : within > last->time ? last->time : within;
+	if (beyond->type == 'M' && fmod(turns, 2) > 0.5)
+		within = first->time + last->time - within;
+	if (beyond->type == 'A')
+		shift = (early ? -turns : turns) * (last->value - first->value);
+	hob_fbx_reading out = inside(curve, within, within <= first->time ? 1 : -1);
+	if (over) /* past the last repetition: the value of its end key, whatever the segment's kind */
+		out = (hob_fbx_reading){.value = within - first->time < length / 2 ? first->value : last->value};
+	out.value += shift;
+	out.beyond = true;
+	return out;
+}
 
 enum { LAYERS = 64 };
 
@@ -22,7 +607,7 @@ typedef struct gather {
 
 static bool curve_of(gather *g, uint32_t object, const hob_fbx_curve **out, hob_error *err)
 {
-	if (!g->curve_read[object] && !hob_fbx_read_curve(g->f, object, &g->curve_of[object], err))
+	if (!g->curve_read[object] && !fbx_read_curve(g->f, object, &g->curve_of[object], err))
 		return false;
 	g->curve_read[object] = true;
 	*out = g->curve_of[object];
@@ -263,7 +848,7 @@ static bool add_take_motion(gather *g, uint32_t clip, uint32_t object, uint32_t 
 		if (channels[k] == HOB_NONE)
 			continue;
 		motion.otherwise[k] = hob_fbx_child_real(f, channels[k], HOB_STR("Default"), (double)NAN);
-		if (!hob_fbx_read_take_curve(f, channels[k], &curve, err))
+		if (!fbx_read_take_curve(f, channels[k], &curve, err))
 			return false;
 		motion.curves[k] = curve;
 	}

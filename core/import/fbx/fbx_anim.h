@@ -50,13 +50,5 @@ typedef struct hob_fbx_motions {
 } hob_fbx_motions;
 
 hob_fbx_motions hob_fbx_motions_of(const hob_fbx *f, uint32_t clip, uint32_t object, hob_str property);
-/* Whether nothing is blended: no motion, or a single one of an override layer that plays. */
-bool hob_fbx_is_plain(const hob_fbx *f, hob_fbx_motions motions);
-/* Value at a time; `rest` where there is no motion. */
-void hob_fbx_motion_vector(const hob_fbx *f, hob_fbx_motions motions, const double rest[3], bool scale,
-						   double time, int side, double out[3]);
-/* Rotation at a time as a quaternion, without pre- and post-rotation. */
-void hob_fbx_motion_turn(const hob_fbx *f, hob_fbx_motions motions, const double rest[3], uint32_t order,
-						 double time, int side, double out[4]);
 
 #endif

@@ -39,10 +39,6 @@ typedef struct hob_fbx_reading {
 	bool beyond;		  /* outside the keys, and not constant there */
 } hob_fbx_reading;
 
-/* An AnimationCurve object of 7.x; *out is NULL when it has no keys. Lives in scratch memory. */
-bool hob_fbx_read_curve(hob_fbx *f, uint32_t object, hob_fbx_curve **out, hob_error *err) HOB_MUST_CHECK;
-/* A Take's channel: a record with the list "Key". */
-bool hob_fbx_read_take_curve(hob_fbx *f, uint32_t record, hob_fbx_curve **out, hob_error *err) HOB_MUST_CHECK;
 /* `side` < 0: limit from before; > 0: from after; 0: as from after, but at the last key its own value, even
  * if a repetition starts with another one. O(1) for rising times, else O(log count). */
 hob_fbx_reading hob_fbx_curve_at(const hob_fbx_curve *curve, double time, int side);

@@ -1,9 +1,307 @@
-#include "fbx_layer.h"
-#include "fbx_smooth.h"
-#include "../polygon.h"
+#include "fbx_private.h"
 #include "../shape.h"
+#include "../polygon.h"
 
 #include <math.h>
+
+typedef enum hob_fbx_mapping {
+	HOB_FBX_BY_CORNER,
+	HOB_FBX_BY_POINT,
+	HOB_FBX_BY_FACE,
+	HOB_FBX_BY_EDGE,
+	HOB_FBX_ALL_SAME
+} hob_fbx_mapping;
+
+typedef struct hob_fbx_layer {
+	hob_fbx_mapping mapping;
+	uint32_t width, value_count; /* value_count in values of `width` floats */
+	float *values;				 /* NULL: no such layer */
+	int32_t *index;				 /* NULL: direct */
+	uint32_t index_count;
+	hob_str name;
+	int64_t number; /* "LayerElementUV: 1" */
+} hob_fbx_layer;
+
+/* Element counts of the geometry. */
+typedef struct hob_fbx_counts {
+	uint32_t corners, points, faces, edges;
+} hob_fbx_counts;
+
+typedef struct hob_fbx_surface {
+	hob_fbx *f;
+	uint32_t record;
+	hob_fbx_counts counts;
+	const float *position;
+	const uint32_t *corners, *face_first;
+	bool flip;
+} hob_fbx_surface;
+
+static bool starts(hob_str text, const char *word)
+{
+	return hob_str_starts(text, hob_str_of(word));
+}
+
+/* The mapping as stored; when it is missing or does not fit, the number of entries decides. */
+static hob_fbx_mapping mapping_of(const hob_fbx *f, uint32_t record, uint32_t entries,
+								  const hob_fbx_counts *counts)
+{
+	hob_str text = hob_fbx_child_text(f, record, HOB_STR("MappingInformationType"));
+	if (starts(text, "ByPolygonVertex"))
+		return HOB_FBX_BY_CORNER;
+	if (starts(text, "ByVert"))
+		return HOB_FBX_BY_POINT;
+	if (starts(text, "ByPolygon"))
+		/* Old exporters write "ByPolygon" for corners. */
+		return entries == counts->corners && entries != counts->faces ? HOB_FBX_BY_CORNER : HOB_FBX_BY_FACE;
+	if (starts(text, "ByEdge"))
+		return HOB_FBX_BY_EDGE;
+	if (starts(text, "AllSame"))
+		return HOB_FBX_ALL_SAME;
+	if (entries == counts->corners)
+		return HOB_FBX_BY_CORNER;
+	if (entries == counts->points)
+		return HOB_FBX_BY_POINT;
+	return entries == counts->faces ? HOB_FBX_BY_FACE : HOB_FBX_ALL_SAME;
+}
+
+/* Reads a record LayerElement...; `values` and `index` are the names of its arrays. An index below 0 or
+ * beyond the values means "no value". A layer without values, or with numbers that are not finite, gets
+ * values NULL. */
+static bool fbx_read_layer(hob_fbx *f, uint32_t record, hob_str values, hob_str index, uint32_t width,
+						   const hob_fbx_counts *counts, hob_fbx_layer *out, hob_error *err)
+{
+	uint32_t count;
+	*out = (hob_fbx_layer){.width = width,
+						   .name = hob_fbx_child_text(f, record, HOB_STR("Name")),
+						   .number = hob_fbx_value_at(f, record, 0).integer};
+	if (!hob_fbx_floats(f, hob_fbx_child(f, record, values), &out->values, &count, err))
+		return false;
+	out->value_count = count / width;
+	if (out->value_count == 0 || !hob_shape_finite(out->values, count)) {
+		out->values = NULL;
+		return true;
+	}
+	hob_str reference = hob_fbx_child_text(f, record, HOB_STR("ReferenceInformationType"));
+	uint32_t list = hob_fbx_child(f, record, index);
+	if (!starts(reference, "Direct") && list != HOB_NONE &&
+		!hob_fbx_ints(f, list, &out->index, &out->index_count, err))
+		return false;
+	if (out->index_count == 0)
+		out->index = NULL;
+	out->mapping = mapping_of(f, record, out->index ? out->index_count : out->value_count, counts);
+	return true;
+}
+
+/* Integers per face: LayerElementMaterial, LayerElementSmoothing. out[*count]; *mapping is their mapping. */
+static bool fbx_read_numbers(hob_fbx *f, uint32_t record, hob_str values, const hob_fbx_counts *counts,
+							 int32_t **out, uint32_t *count, hob_fbx_mapping *mapping, hob_error *err)
+{
+	if (!hob_fbx_ints(f, hob_fbx_child(f, record, values), out, count, err))
+		return false;
+	*mapping = mapping_of(f, record, *count, counts);
+	return true;
+}
+
+/* The value at a corner, or NULL. */
+static const float *fbx_layer_value(const hob_fbx_layer *layer, uint32_t corner, uint32_t point,
+									uint32_t face)
+{
+	uint32_t at = 0;
+	switch (layer->mapping) {
+	case HOB_FBX_BY_CORNER:
+		at = corner;
+		break;
+	case HOB_FBX_BY_POINT:
+		at = point;
+		break;
+	case HOB_FBX_BY_FACE:
+		at = face;
+		break;
+	case HOB_FBX_BY_EDGE:
+		return NULL;
+	case HOB_FBX_ALL_SAME:
+		break;
+	}
+	if (layer->index) {
+		if (at >= layer->index_count || layer->index[at] < 0)
+			return NULL;
+		at = (uint32_t)layer->index[at];
+	}
+	return at < layer->value_count ? layer->values + (size_t)at * layer->width : NULL;
+}
+
+enum { AROUND = 256 }; /* maximum corners at a control point; beyond, they stay flat */
+
+typedef struct smoother {
+	const hob_fbx_surface *s;
+	uint32_t *face_of;		/* [corners] */
+	uint32_t *first, *list; /* corners of each control point */
+	double *area;			/* [faces][3] normal with length twice the area */
+	const int32_t *groups;	/* [faces] or NULL */
+	const uint8_t *hard;	/* [corners] or NULL: whether the edge from this corner to the next is hard */
+	uint32_t group[AROUND]; /* union-find over the corners of a point */
+} smoother;
+
+static uint32_t next_corner(const smoother *m, uint32_t corner)
+{
+	uint32_t face = m->face_of[corner];
+	return corner + 1 < m->s->face_first[face + 1] ? corner + 1 : m->s->face_first[face];
+}
+
+static uint32_t previous_corner(const smoother *m, uint32_t corner)
+{
+	uint32_t face = m->face_of[corner];
+	return corner > m->s->face_first[face] ? corner - 1 : m->s->face_first[face + 1] - 1;
+}
+
+static void face_areas(smoother *m)
+{
+	const hob_fbx_surface *s = m->s;
+	for (uint32_t face = 0; face < s->counts.faces; face++) {
+		double *n = m->area + (size_t)face * 3;
+		for (uint32_t i = s->face_first[face]; i < s->face_first[face + 1]; i++) {
+			m->face_of[i] = face;
+			uint32_t next = i + 1 < s->face_first[face + 1] ? i + 1 : s->face_first[face];
+			if (s->corners[i] >= s->counts.points || s->corners[next] >= s->counts.points)
+				continue;
+			const float *o = s->position + (size_t)s->corners[s->face_first[face]] * 3;
+			const float *p = s->position + (size_t)s->corners[i] * 3,
+						*q = s->position + (size_t)s->corners[next] * 3;
+			if (s->corners[s->face_first[face]] >= s->counts.points)
+				continue;
+			double a[3], b[3];
+			for (int k = 0; k < 3; k++)
+				a[k] = (double)p[k] - (double)o[k], b[k] = (double)q[k] - (double)o[k];
+			n[0] += a[1] * b[2] - a[2] * b[1];
+			n[1] += a[2] * b[0] - a[0] * b[2];
+			n[2] += a[0] * b[1] - a[1] * b[0];
+		}
+		for (int k = 0; k < 3 && s->flip; k++)
+			n[k] = -n[k];
+	}
+}
+
+static void list_corners(smoother *m)
+{
+	const hob_fbx_surface *s = m->s;
+	for (uint32_t i = 0; i < s->counts.corners; i++)
+		if (s->corners[i] < s->counts.points)
+			m->first[s->corners[i] + 1]++;
+	for (uint32_t p = 0; p < s->counts.points; p++)
+		m->first[p + 1] += m->first[p];
+	m->first[s->counts.points + 1] = m->first[s->counts.points];
+	for (uint32_t i = s->counts.corners; i > 0; i--)
+		if (s->corners[i - 1] < s->counts.points)
+			m->list[--m->first[s->corners[i - 1] + 1]] = i - 1;
+}
+
+static uint32_t root(uint32_t *group, uint32_t i)
+{
+	while (group[i] != i)
+		i = group[i] = group[group[i]];
+	return i;
+}
+
+/* Whether corners i and j of a control point lie in faces that share a smooth edge, or a smoothing group. */
+static bool joined(const smoother *m, uint32_t i, uint32_t j)
+{
+	const uint32_t *corners = m->s->corners;
+	if (m->groups)
+		return (m->groups[m->face_of[i]] & m->groups[m->face_of[j]]) != 0;
+	uint32_t in = next_corner(m, i), ip = previous_corner(m, i), jn = next_corner(m, j),
+			 jp = previous_corner(m, j);
+	if (corners[in] == corners[jp])
+		return !m->hard[i] && !m->hard[jp];
+	if (corners[ip] == corners[jn])
+		return !m->hard[ip] && !m->hard[j];
+	if (corners[in] == corners[jn])
+		return !m->hard[i] && !m->hard[j];
+	return corners[ip] == corners[jp] && !m->hard[ip] && !m->hard[jp];
+}
+
+static void smooth_point(smoother *m, const uint32_t *around, uint32_t count, float *out)
+{
+	for (uint32_t i = 0; i < count; i++)
+		m->group[i] = i;
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t j = i + 1; j < count; j++)
+			if (!m->groups && joined(m, around[i], around[j]))
+				m->group[root(m->group, i)] = root(m->group, j);
+	for (uint32_t i = 0; i < count; i++) {
+		double sum[3] = {0, 0, 0};
+		for (uint32_t j = 0; j < count; j++) {
+			bool together = m->groups ? i == j || joined(m, around[i], around[j])
+									  : root(m->group, i) == root(m->group, j);
+			const double *area = m->area + (size_t)m->face_of[around[j]] * 3;
+			for (int k = 0; k < 3 && together; k++)
+				sum[k] += area[k];
+		}
+		double length = sqrt(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]);
+		for (int k = 0; k < 3; k++)
+			out[(size_t)around[i] * 3 + (size_t)k] = length > 1e-300 ? (float)(sum[k] / length) : 0;
+	}
+}
+
+/* `Edges[i]` is the corner at which edge i begins. */
+static bool read_hard(smoother *m, const int32_t *numbers, uint32_t count, hob_error *err)
+{
+	const hob_fbx_surface *s = m->s;
+	int32_t *edges;
+	uint32_t edge_count;
+	uint8_t *hard = HOB_NEW(s->f->scratch, uint8_t, s->counts.corners);
+	if (!hard)
+		return hob_fail_memory(err, s->f->scratch, "edges");
+	m->hard = hard;
+	if (!hob_fbx_ints(s->f, hob_fbx_child(s->f, s->record, HOB_STR("Edges")), &edges, &edge_count, err))
+		return false;
+	for (uint32_t i = 0; i < edge_count && i < count; i++)
+		if (edges[i] >= 0 && (uint32_t)edges[i] < s->counts.corners)
+			hard[edges[i]] = numbers[i] == 0;
+	return true;
+}
+
+/* *out [corners][3] in scratch memory, or NULL when the geometry has no smoothing data: normals are then
+ * generated later. Two faces at a control point are smooth if a chain of faces at that point over smooth
+ * edges joins them (ByEdge: 0 is hard) or they share a group (ByPolygon: 32 bits). Weighted by area. */
+static bool fbx_smooth_normals(const hob_fbx_surface *s, float **out, hob_error *err)
+{
+	hob_fbx *f = s->f;
+	int32_t *numbers;
+	uint32_t count;
+	hob_fbx_mapping mapping;
+	uint32_t record = hob_fbx_child(f, s->record, HOB_STR("LayerElementSmoothing"));
+	*out = NULL;
+	if (record == HOB_NONE)
+		return true;
+	if (!fbx_read_numbers(f, record, HOB_STR("Smoothing"), &s->counts, &numbers, &count, &mapping, err))
+		return false;
+	if (count == 0 || (mapping == HOB_FBX_BY_FACE && count < s->counts.faces) ||
+		(mapping != HOB_FBX_BY_FACE && mapping != HOB_FBX_BY_EDGE))
+		return true;
+	smoother *m = HOB_NEW(f->scratch, smoother, 1);
+	if (!m)
+		return hob_fail_memory(err, f->scratch, "normals");
+	m->s = s;
+	m->face_of = HOB_NEW(f->scratch, uint32_t, s->counts.corners);
+	m->first = HOB_NEW(f->scratch, uint32_t, (size_t)s->counts.points + 2);
+	m->list = HOB_NEW(f->scratch, uint32_t, s->counts.corners);
+	m->area = HOB_NEW(f->scratch, double, (size_t)s->counts.faces * 3);
+	float *normals = HOB_NEW(f->scratch, float, (size_t)s->counts.corners * 3);
+	if (!m->face_of || !m->first || !m->list || !m->area || !normals)
+		return hob_fail_memory(err, f->scratch, "normals");
+	m->groups = mapping == HOB_FBX_BY_FACE ? numbers : NULL;
+	face_areas(m);
+	list_corners(m);
+	if (!m->groups && !read_hard(m, numbers, count, err))
+		return false;
+	for (uint32_t p = 0; p < s->counts.points; p++) {
+		uint32_t end = m->first[p + 2];
+		for (uint32_t at = m->first[p + 1]; at < end; at += AROUND)
+			smooth_point(m, m->list + at, end - at < AROUND ? end - at : AROUND, normals);
+	}
+	*out = normals;
+	return true;
+}
 
 enum {
 	SLOTS = 65536, /* maximum materials of one geometry */
@@ -105,15 +403,15 @@ static bool read_old_layers(builder *b, hob_error *err)
 {
 	hob_fbx *f = b->f;
 	uint32_t uv = hob_fbx_child(f, b->record, HOB_STR("GeometryUVInfo"));
-	if (!hob_fbx_read_layer(f, b->record, HOB_STR("Normals"), HOB_STR(""), 3, &b->counts, &b->normal, err))
+	if (!fbx_read_layer(f, b->record, HOB_STR("Normals"), HOB_STR(""), 3, &b->counts, &b->normal, err))
 		return false;
 	/* A closed mesh may have as many corners as points: version 5000 then means points. */
 	if (f->version <= 5000 && b->normal.value_count == b->counts.points)
 		b->normal.mapping = HOB_FBX_BY_POINT;
 	if (uv == HOB_NONE)
 		return true;
-	if (!hob_fbx_read_layer(f, uv, HOB_STR("TextureUV"), HOB_STR("TextureUVVerticeIndex"), 2, &b->counts,
-							&b->uv[0], err))
+	if (!fbx_read_layer(f, uv, HOB_STR("TextureUV"), HOB_STR("TextureUVVerticeIndex"), 2, &b->counts,
+						&b->uv[0], err))
 		return false;
 	b->uv_count = b->uv[0].values != NULL;
 	return true;
@@ -162,8 +460,8 @@ static bool read_layers(builder *b, hob_error *err)
 								 k == 3 ? "texture coordinates" : "colours");
 				continue;
 			}
-			if (!hob_fbx_read_layer(f, record, kinds[k].values, kinds[k].index, kinds[k].width, &b->counts,
-									&layer, err))
+			if (!fbx_read_layer(f, record, kinds[k].values, kinds[k].index, kinds[k].width, &b->counts,
+								&layer, err))
 				return false;
 			if (!layer.values || layer.mapping == HOB_FBX_BY_EDGE) {
 				if (k != 3)
@@ -209,7 +507,7 @@ static bool read_slots(builder *b, hob_error *err)
 		return hob_fail_memory(err, f->scratch, "faces");
 	if (record == HOB_NONE)
 		return f->version >= 6000 || f->version == 0 || read_old_slots(b, err);
-	if (!hob_fbx_read_numbers(f, record, HOB_STR("Materials"), &b->counts, &numbers, &count, &mapping, err))
+	if (!fbx_read_numbers(f, record, HOB_STR("Materials"), &b->counts, &numbers, &count, &mapping, err))
 		return false;
 	for (uint32_t face = 0; face < b->counts.faces; face++) {
 		uint32_t at = mapping == HOB_FBX_BY_FACE ? face : 0;
@@ -259,7 +557,7 @@ static void fill_row(builder *b, uint32_t corner, uint32_t point, uint32_t face,
 	float *normal = NULL;
 	if (b->normal.values || b->corner_normals) {
 		normal = row;
-		v = b->normal.values ? hob_fbx_layer_value(&b->normal, corner, point, face) : NULL;
+		v = b->normal.values ? fbx_layer_value(&b->normal, corner, point, face) : NULL;
 		if (b->corner_normals)
 			memcpy(row, b->corner_normals + (size_t)corner * 3, 3 * sizeof *row);
 		else if (v)
@@ -267,20 +565,20 @@ static void fill_row(builder *b, uint32_t corner, uint32_t point, uint32_t face,
 		row += 3;
 	}
 	if (b->tangent.values) {
-		const float *bi = b->binormal.values ? hob_fbx_layer_value(&b->binormal, corner, point, face) : NULL;
-		v = hob_fbx_layer_value(&b->tangent, corner, point, face);
+		const float *bi = b->binormal.values ? fbx_layer_value(&b->binormal, corner, point, face) : NULL;
+		v = fbx_layer_value(&b->tangent, corner, point, face);
 		row[3] = 1;
 		if (v)
 			put_tangent(b, normal, v, bi, row);
 		row += 4;
 	}
 	for (uint32_t set = 0; set < b->uv_count; set++, row += 2) {
-		v = b->uv[set].values ? hob_fbx_layer_value(&b->uv[set], corner, point, face) : NULL;
+		v = b->uv[set].values ? fbx_layer_value(&b->uv[set], corner, point, face) : NULL;
 		if (v)
 			row[0] = v[0], row[1] = 1 - v[1];
 	}
 	for (uint32_t set = 0; set < b->color_count; set++, row += 4) {
-		v = hob_fbx_layer_value(&b->color[set], corner, point, face);
+		v = fbx_layer_value(&b->color[set], corner, point, face);
 		for (int k = 0; k < 4; k++)
 			row[k] = !v ? 1 : v[k];
 	}
@@ -498,7 +796,7 @@ static bool build(builder *b, hob_error *err)
 		!read_faces(b, HOB_STR("PolygonVertexIndex"), err) || !read_slots(b, err) || !read_layers(b, err))
 		return false;
 	hob_fbx_surface surface = {f, b->record, b->counts, b->position, b->corners, b->face_first, b->flip};
-	if (!b->normal.values && !hob_fbx_smooth_normals(&surface, &b->corner_normals, err))
+	if (!b->normal.values && !fbx_smooth_normals(&surface, &b->corner_normals, err))
 		return false;
 	if (!b->normal.values && !b->corner_normals)
 		b->tangent.values = NULL;

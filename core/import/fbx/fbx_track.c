@@ -1,7 +1,452 @@
-#include "fbx_track.h"
+#include "fbx_anim.h"
 #include "../../model/properties.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+enum { FRAMES = 100000 }; /* maximum frames of a track; beyond, steps are longer */
+enum { SCALERS = 64 };	  /* maximum ancestors whose scales are multiplied, see hob_fbx_next_scaler */
+
+/* State of the conversion of one clip. */
+typedef struct hob_fbx_tracker {
+	hob_fbx *f;
+	uint32_t clip_id;
+	const hob_fbx_clip *from;
+	hob_clip *clip;
+	hob_buf tracks, channels, properties;
+	hob_buf times;				   /* double: key times of the current curves, and the ends of the clip */
+	hob_buf frames;				   /* double: frame times to merge into `times` */
+	hob_buf samples;			   /* double: values of the track at `times` */
+	hob_buf out_times, out_values; /* double, float */
+	/* Current input: */
+	uint32_t node;
+	hob_path path;
+	uint32_t width;
+	const hob_fbx_geometry *geometry;
+	hob_fbx_motions t, r, s, *weights;
+	hob_fbx_motions rig[HOB_FBX_RIG_PARTS]; /* if the node's rig_moves */
+	bool top, beside;
+	bool bends; /* the current curves are not only lines */
+	double tolerance;
+	double *a, *b, *middle; /* [width] samples for refinement, one set per depth */
+	double *ends;
+} hob_fbx_tracker;
+
+/* Summary of the curves of one track. */
+typedef struct hob_fbx_survey {
+	bool steps, lines, cubics, others; /* kinds of segments inside the clip; others: weighted, extrapolated */
+	bool beyond;					   /* some curve is extrapolated */
+	double first, last;
+	uint32_t moving; /* components that are not constant */
+} hob_fbx_survey;
+
+static int compare(const hob_fbx_motion *motion, uint32_t clip, uint32_t object, hob_str property)
+{
+	if (motion->clip != clip)
+		return motion->clip < clip ? -1 : 1;
+	if (motion->object != object)
+		return motion->object < object ? -1 : 1;
+	if (motion->property.len != property.len)
+		return motion->property.len < property.len ? -1 : 1;
+	return property.len > 0 ? memcmp(motion->property.data, property.data, property.len) : 0;
+}
+
+hob_fbx_motions hob_fbx_motions_of(const hob_fbx *f, uint32_t clip, uint32_t object, hob_str property)
+{
+	const hob_fbx_anim *anim = f->anim;
+	uint32_t low = 0, high = anim->motion_count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (compare(&anim->motions[middle], clip, object, property) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	hob_fbx_motions out = {anim->motions + low, 0};
+	while (low + out.count < anim->motion_count &&
+		   compare(&anim->motions[low + out.count], clip, object, property) == 0)
+		out.count++;
+	return out;
+}
+
+static bool fbx_is_plain(const hob_fbx *f, hob_fbx_motions motions)
+{
+	if (motions.count != 1)
+		return motions.count == 0;
+	const hob_fbx_layer_state *layer = &f->anim->layers[motions.first->layer];
+	return layer->mode == 1 && !layer->silent;
+}
+
+static double weight_at(const hob_fbx_layer_state *layer, double time)
+{
+	double weight =
+		layer->weight_curve ? hob_fbx_curve_at(layer->weight_curve, time, 1).value / 100 : layer->weight;
+	return weight > 0 ? weight < 1 ? weight : 1 : 0;
+}
+
+static double value_of(const hob_fbx_motion *motion, int k, double rest, double time, int side)
+{
+	if (motion->curves[k])
+		return hob_fbx_curve_at(motion->curves[k], time, side).value;
+	return isfinite(motion->otherwise[k]) ? motion->otherwise[k] : rest;
+}
+
+/* Power of the magnitude, keeping the sign: a mirrored scale stays mirrored. */
+static double power(double value, double exponent)
+{
+	if (fabs(value - 1) < 1e-15 || fabs(exponent - 1) < 1e-15)
+		return value;
+	return value < 0 ? -pow(-value, exponent) : pow(value, exponent);
+}
+
+static void fbx_motion_vector(const hob_fbx *f, hob_fbx_motions motions, const double rest[3], bool scale,
+							  double time, int side, double out[3])
+{
+	double result[3] = {rest[0], rest[1], rest[2]};
+	for (uint32_t m = 0; m < motions.count; m++) {
+		const hob_fbx_motion *motion = &motions.first[m];
+		const hob_fbx_layer_state *layer = &f->anim->layers[motion->layer];
+		double weight = layer->mode == 1 ? 1 : weight_at(layer, time);
+		for (int k = 0; k < 3 && !layer->silent; k++) {
+			double neutral = layer->mode == 0 && scale && !layer->scale_adds ? 1 : 0;
+			double value = value_of(motion, k, layer->mode == 0 ? neutral : rest[k], time, side);
+			if (layer->mode == 1)
+				result[k] = value;
+			else if (scale && !layer->scale_adds)
+				result[k] = power(result[k], layer->mode == 2 ? 1 - weight : 1) * power(value, weight);
+			else if (layer->mode == 2)
+				result[k] += (value - result[k]) * weight;
+			else
+				result[k] += value * weight;
+		}
+	}
+	memcpy(out, result, sizeof result);
+}
+
+static void part_of_turn(const double q[4], double weight, double out[4])
+{
+	double sign = q[3] < 0 ? -1 : 1;
+	double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2]);
+	double half = atan2(length, q[3] * sign) * weight;
+	double share = length > 1e-12 ? sin(half) / length * sign : 0;
+	for (int k = 0; k < 3; k++)
+		out[k] = q[k] * share;
+	out[3] = cos(half);
+}
+
+static void mix_turns(const double a[4], const double b[4], double weight, double out[4])
+{
+	double back[4] = {-a[0], -a[1], -a[2], a[3]}, between[4];
+	hob_fbx_quat_multiply(back, b, between);
+	part_of_turn(between, weight, between);
+	hob_fbx_quat_multiply(a, between, out);
+}
+
+/* Inverse of hob_fbx_quat_of_euler. */
+static void euler_of(const double q[4], uint32_t order, double out[3])
+{
+	static const uint8_t turns[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 2, 0}, {1, 0, 2}, {2, 0, 1}, {2, 1, 0}};
+	const uint8_t *t = turns[order < 6 ? order : 0];
+	double sign = (t[0] + 1) % 3 == t[1] ? 1 : -1, x = q[t[0]], y = q[t[1]], z = sign * q[t[2]], w = q[3];
+	double sine = 2 * (w * y - x * z);
+	const double degrees = 180 / 3.14159265358979323846;
+	if (fabs(sine) > 0.999999999) {
+		out[t[0]] = 2 * atan2(x, w) * degrees;
+		out[t[1]] = sine < 0 ? -90 : 90;
+		out[t[2]] = 0;
+		return;
+	}
+	out[t[0]] = atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)) * degrees;
+	out[t[1]] = asin(sine) * degrees;
+	out[t[2]] = sign * atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)) * degrees;
+}
+
+static void fbx_motion_turn(const hob_fbx *f, hob_fbx_motions motions, const double rest[3], uint32_t order,
+							double time, int side, double out[4])
+{
+	double euler[3] = {rest[0], rest[1], rest[2]}, q[4];
+	bool turned = false; /* true: the accumulated result is in q */
+	for (uint32_t m = 0; m < motions.count; m++) {
+		const hob_fbx_motion *motion = &motions.first[m];
+		const hob_fbx_layer_state *layer = &f->anim->layers[motion->layer];
+		double weight = layer->mode == 1 ? 1 : weight_at(layer, time), value[3], other[4];
+		if (layer->silent)
+			continue;
+		for (int k = 0; k < 3; k++)
+			value[k] = value_of(motion, k, layer->mode == 0 ? 0 : rest[k], time, side);
+		if (layer->mode == 1) {
+			memcpy(euler, value, sizeof euler);
+			turned = false;
+		} else if (layer->by_channel) {
+			if (turned)
+				euler_of(q, order, euler);
+			turned = false;
+			for (int k = 0; k < 3; k++)
+				euler[k] += layer->mode == 2 ? (value[k] - euler[k]) * weight : value[k] * weight;
+		} else {
+			if (!turned)
+				hob_fbx_quat_of_euler(euler, order, q);
+			turned = true;
+			hob_fbx_quat_of_euler(value, order, other);
+			if (layer->mode == 2) {
+				mix_turns(q, other, weight, q);
+			} else {
+				part_of_turn(other, weight, other);
+				hob_fbx_quat_multiply(q, other, q);
+			}
+		}
+	}
+	if (!turned)
+		hob_fbx_quat_of_euler(euler, order, q);
+	memcpy(out, q, sizeof q);
+}
+
+static void add_time(hob_fbx_tracker *k, double time)
+{
+	if (time > k->from->begin && time < k->from->end)
+		hob_buf_put(&k->times, &time, sizeof time);
+}
+
+/* Curves of one node mostly share their key times, which then need no second entry. */
+static bool same_times(const hob_fbx_tracker *k, const hob_fbx_curve *curve)
+{
+	const double *times = (const double *)(const void *)k->times.data;
+	size_t count = k->times.size / sizeof *times, at = 0;
+	for (uint32_t i = 0; i < curve->count; i++) {
+		double time = curve->keys[i].time;
+		if (!(time > k->from->begin && time < k->from->end))
+			continue;
+		if (at == count || times[at] < time || times[at] > time)
+			return false;
+		at++;
+	}
+	return true;
+}
+
+/* Keys recur in each repetition. */
+static void add_repeated_times(hob_fbx_tracker *k, const hob_fbx_curve *curve, bool early)
+{
+	const hob_fbx_beyond *beyond = early ? &curve->before : &curve->behind;
+	double first = curve->keys[0].time, last = curve->keys[curve->count - 1].time, length = last - first;
+	double begin = k->from->begin, end = k->from->end, gap = early ? first - begin : end - last;
+	if (!(length > 0) || beyond->type == 'K' || gap / length * curve->count > FRAMES)
+		return;
+	for (int64_t turn = 1; (double)(turn - 1) * length < gap; turn++) {
+		if (beyond->repetition > 0 && turn > beyond->repetition)
+			break;
+		for (uint32_t i = 0; i < curve->count; i++) {
+			double at = curve->keys[i].time;
+			if (beyond->type == 'M' && turn % 2 == 1)
+				at = first + last - at;
+			add_time(k, early ? at - (double)turn * length : at + (double)turn * length);
+		}
+	}
+}
+
+static void survey_curve(hob_fbx_tracker *k, const hob_fbx_curve *curve, hob_fbx_survey *out)
+{
+	double begin = k->from->begin, end = k->from->end;
+	bool moves = false, known = same_times(k, curve);
+	for (uint32_t i = 0; i < curve->count; i++) {
+		const hob_fbx_key *key = &curve->keys[i], *next = i + 1 < curve->count ? key + 1 : NULL;
+		if (!known)
+			add_time(k, key->time);
+		if (!next || next->time <= begin || key->time >= end)
+			continue;
+		bool still = !(next->value > key->value) && !(next->value < key->value);
+		moves = moves || !still ||
+				(key->kind >= HOB_FBX_CUBIC &&
+				 (key->slope_out < 0 || key->slope_out > 0 || key->slope_in < 0 || key->slope_in > 0));
+		out->steps = out->steps || key->kind == HOB_FBX_STEPPED;
+		out->lines = out->lines || key->kind == HOB_FBX_LINEAR;
+		out->cubics = out->cubics || key->kind == HOB_FBX_CUBIC;
+		out->others = out->others || key->kind == HOB_FBX_WEIGHTED;
+	}
+	const hob_fbx_key *last = &curve->keys[curve->count - 1];
+	out->first = fmin(out->first, curve->keys[0].time);
+	out->last = fmax(out->last, last->time);
+	bool before = curve->keys[0].time > begin && curve->before.type != 'C' && curve->before.repetition != 0;
+	bool behind = last->time < end && curve->behind.type != 'C' && curve->behind.repetition != 0;
+	if ((before || behind) && (curve->count > 1 || last->slope_out > 0 || last->slope_out < 0)) {
+		out->others = out->beyond = true;
+		moves = true;
+		if (before)
+			add_repeated_times(k, curve, true);
+		if (behind)
+			add_repeated_times(k, curve, false);
+		out->first = before ? begin : out->first;
+		out->last = behind ? end : out->last;
+	}
+	out->moving += moves;
+}
+
+/* Adds to hob_fbx_tracker.times the key times inside the clip, including those repeated by extrapolation. */
+static void fbx_survey_motions(hob_fbx_tracker *k, hob_fbx_motions motions, hob_fbx_survey *out)
+{
+	for (uint32_t m = 0; m < motions.count; m++) {
+		const hob_fbx_layer_state *layer = &k->f->anim->layers[motions.first[m].layer];
+		for (int i = 0; i < 3; i++)
+			if (motions.first[m].curves[i])
+				survey_curve(k, motions.first[m].curves[i], out);
+		if (layer->weight_curve)
+			survey_curve(k, layer->weight_curve, out);
+	}
+	out->others = out->others || !fbx_is_plain(k->f, motions);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+/* Adds the clip's begin and end, sorts the times, removes duplicates. Returns how many; 0 without memory. */
+static uint32_t fbx_sort_times(hob_fbx_tracker *k)
+{
+	double begin = k->from->begin, end = k->from->end;
+	if (end > begin)
+		hob_buf_put(&k->times, &end, sizeof end);
+	hob_buf_put(&k->times, &begin, sizeof begin);
+	if (k->times.failed)
+		return 0;
+	double *times = (double *)(void *)k->times.data;
+	uint32_t count = (uint32_t)(k->times.size / sizeof *times), kept = 1;
+	bool sorted = true;
+	memmove(times + 1, times, (count - 1) * sizeof *times);
+	times[0] = begin;
+	for (uint32_t i = 2; i < count; i++)
+		sorted = sorted && times[i - 1] <= times[i];
+	if (!sorted)
+		qsort(times, count, sizeof *times, compare_times);
+	for (uint32_t i = 1; i < count; i++)
+		if (times[i] > times[kept - 1])
+			times[kept++] = times[i];
+	k->times.size = kept * sizeof *times;
+	return kept;
+}
+
+/* Adds the times at which a channel crosses a shape's full weight: there the shape weights have a corner. */
+static void fbx_add_crossings(hob_fbx_tracker *k, const hob_fbx_channel *channel, const hob_fbx_curve *curve)
+{
+	for (uint32_t i = 0; i + 1 < curve->count; i++)
+		for (uint32_t s = 0; s <= channel->shape_count; s++) {
+			double full =
+				s < channel->shape_count ? k->geometry->shapes[channel->shape_first + s].full_weight : 0;
+			double low = curve->keys[i].time, high = curve->keys[i + 1].time;
+			bool rises = curve->keys[i].value < full;
+			if (curve->keys[i].kind == HOB_FBX_STEPPED || rises != (curve->keys[i + 1].value > full))
+				continue;
+			for (int step = 0; step < 48; step++) {
+				double middle = low + (high - low) / 2;
+				bool below = hob_fbx_curve_at(curve, middle, 1).value < full;
+				*(below == rises ? &low : &high) = middle;
+			}
+			add_time(k, low);
+		}
+}
+
+static void scale_at(const hob_fbx_tracker *k, uint32_t id, double time, int side, double out[3])
+{
+	const hob_fbx *f = k->f;
+	uint32_t at = id, from = id;
+	double factor[3];
+	out[0] = out[1] = out[2] = 1;
+	for (int i = 0; i < SCALERS && from != HOB_NONE; i++, from = hob_fbx_next_scaler(f, &at)) {
+		const hob_fbx_node *node = &f->nodes[from];
+		hob_fbx_motions motions = k->s;
+		if (from != k->node)
+			motions = hob_fbx_motions_of(f, k->clip_id, node->object, HOB_STR("Lcl Scaling"));
+		fbx_motion_vector(f, motions, node->scaling, true, time, side, factor);
+		for (int c = 0; c < 3; c++)
+			out[c] *= factor[c];
+	}
+}
+
+static void move_rig(const hob_fbx_tracker *k, double time, int side, hob_fbx_rig *rig)
+{
+	const hob_fbx *f = k->f;
+	uint32_t object = f->nodes[k->node].object;
+	double *parts[4] = {rig->rotation_offset, rig->rotation_pivot, rig->scaling_offset, rig->scaling_pivot};
+	for (int i = 0; i < 4; i++)
+		fbx_motion_vector(f, k->rig[i], parts[i], false, time, side, parts[i]);
+	for (int i = 4; i < HOB_FBX_RIG_PARTS && rig->active; i++) {
+		double turn[3] = {0, 0, 0}, *q = i == 4 ? rig->pre : rig->post_inverse;
+		hob_fbx_prop_vector(f, object, hob_fbx_rig_parts[i], turn);
+		fbx_motion_vector(f, k->rig[i], turn, false, time, side, turn);
+		hob_fbx_quat_of_euler(turn, 0, q);
+		for (int c = 0; c < 3 && i == 5; c++)
+			q[c] = -q[c];
+	}
+	rig->pivoted = true;
+}
+
+static void pose_at(hob_fbx_tracker *k, double time, int side, double *out)
+{
+	hob_fbx *f = k->f;
+	const hob_fbx_node *node = &f->nodes[k->node];
+	hob_fbx_trs place;
+	double t[3], s[3], none[3] = {0, 0, 0}, q[4], above[3] = {1, 1, 1};
+	if (k->path == HOB_PATH_SCALE) {
+		scale_at(k, k->node, time, side, out);
+		return;
+	}
+	bool turns = k->path == HOB_PATH_ROTATION;
+	hob_fbx_rig rig = node->rig;
+	if (node->rig_moves)
+		move_rig(k, time, side, &rig);
+	if (turns || rig.pivoted) {
+		fbx_motion_turn(f, k->r, node->rotation, rig.order, time, side, q);
+		hob_fbx_quat_multiply(rig.pre, q, rig.pre);
+		rig.order = 0;
+	}
+	/* Evaluates only the inputs of the path: a translation depends on rotation and scale only with pivots. */
+	memcpy(t, node->translation, sizeof t);
+	memcpy(s, node->scaling, sizeof s);
+	if (!turns)
+		fbx_motion_vector(f, k->t, node->translation, false, time, side, t);
+	if (!turns && rig.pivoted)
+		fbx_motion_vector(f, k->s, node->scaling, true, time, side, s);
+	hob_fbx_place(&rig, t, none, s, &place);
+	if (k->beside && !turns)
+		scale_at(k, node->parent, time, side, above);
+	for (int i = 0; i < 3; i++)
+		place.t[i] *= above[i];
+	if (f->mirrored) {
+		place.t[0] = -place.t[0];
+		place.q[1] = -place.q[1];
+		place.q[2] = -place.q[2];
+	}
+	if (k->top && f->turned) {
+		hob_fbx_quat_rotate(f->turn, place.t, place.t);
+		hob_fbx_quat_multiply(f->turn, place.q, place.q);
+	}
+	for (uint32_t i = 0; i < k->width; i++)
+		out[i] = turns ? place.q[i] : place.t[i] * f->unit;
+}
+
+static void weights_at(hob_fbx_tracker *k, double time, int side, double *out)
+{
+	const hob_fbx_geometry *g = k->geometry;
+	float *shape = (float *)(void *)(k->ends + k->width);
+	for (uint32_t c = 0; c < g->channel_count; c++) {
+		const hob_fbx_channel *channel = &g->channels[c];
+		double rest[3] = {channel->percent, 0, 0}, value[3];
+		fbx_motion_vector(k->f, k->weights[c], rest, false, time, side, value);
+		hob_fbx_channel_weights(g, channel, value[0], shape);
+		for (uint32_t i = 0; i < channel->shape_count; i++)
+			out[channel->shape_first + i] = (double)shape[i];
+	}
+}
+
+/* Samples the tracked node or geometry at a file time: hob_fbx_tracker.width numbers of hob_fbx_tracker.path,
+ * in the model's unit and axes. `side` as in hob_fbx_curve_at. */
+static void hob_fbx_sample(hob_fbx_tracker *k, double time, int side, double *out)
+{
+	if (k->path == HOB_PATH_WEIGHTS)
+		weights_at(k, time, side, out);
+	else
+		pose_at(k, time, side, out);
+}
 
 enum {
 	PIECES = 5,	  /* maximum halvings of the interval between two keys */
@@ -136,10 +581,9 @@ static uint32_t turn_pieces(hob_fbx_tracker *k, double from, double to, double m
 	double last[3], now[3], way[3] = {0, 0, 0}, longest = 0;
 	if (k->path != HOB_PATH_ROTATION)
 		return 1;
-	hob_fbx_motion_vector(k->f, k->r, rest, false, from, 1, last);
+	fbx_motion_vector(k->f, k->r, rest, false, from, 1, last);
 	for (int i = 1; i <= PARTS; i++) {
-		hob_fbx_motion_vector(k->f, k->r, rest, false, i < PARTS ? from + (to - from) * i / PARTS : to, -1,
-							  now);
+		fbx_motion_vector(k->f, k->r, rest, false, i < PARTS ? from + (to - from) * i / PARTS : to, -1, now);
 		for (int c = 0; c < 3; c++)
 			way[c] += fabs(now[c] - last[c]), last[c] = now[c];
 	}
@@ -363,7 +807,7 @@ static bool make_track(hob_fbx_tracker *k, uint32_t id, hob_fbx_survey *s, const
 		k->path == HOB_PATH_ROTATION && s->moving <= 1 && s->lines && !s->steps && !s->cubics;
 	bool plain = !s->others && (l || straight_turn);
 	bool all_steps = s->steps && !s->lines && !s->cubics && !s->others;
-	uint32_t count = hob_fbx_sort_times(k);
+	uint32_t count = fbx_sort_times(k);
 	if (count > 1 && s->moving == 0 && !s->beyond) {
 		/* Constant: two keys, at the ends of the clip. */
 		double *times = (double *)(void *)k->times.data;
@@ -419,7 +863,7 @@ static bool survey_scalers(hob_fbx_tracker *k, uint32_t id, int skipped, hob_fbx
 			continue;
 		any = true;
 		if (out)
-			hob_fbx_survey_motions(k, motions, out);
+			fbx_survey_motions(k, motions, out);
 	}
 	return any;
 }
@@ -449,13 +893,13 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 		if (!make_room(k, 4, err))
 			return false;
 		k->width = 3;
-		hob_fbx_survey_motions(k, k->t, &s);
+		fbx_survey_motions(k, k->t, &s);
 		if (pivots) {
-			hob_fbx_survey_motions(k, k->r, &s);
-			hob_fbx_survey_motions(k, k->s, &s);
+			fbx_survey_motions(k, k->r, &s);
+			fbx_survey_motions(k, k->s, &s);
 		}
 		for (size_t i = 0; i < HOB_FBX_RIG_PARTS && rig_moves; i++)
-			hob_fbx_survey_motions(k, k->rig[i], &s);
+			fbx_survey_motions(k, k->rig[i], &s);
 		if (above_moves)
 			(void)survey_scalers(k, node->parent, 0, &s);
 		bool exactly = k->t.count == 1 && !pivots && !k->beside && !node->rig.pivoted && !rig_moves;
@@ -469,9 +913,9 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 		k->path = HOB_PATH_ROTATION;
 		if (!make_room(k, 4, err))
 			return false;
-		hob_fbx_survey_motions(k, k->r, &s);
+		fbx_survey_motions(k, k->r, &s);
 		for (size_t i = 4; i < HOB_FBX_RIG_PARTS && rig_moves; i++)
-			hob_fbx_survey_motions(k, k->rig[i], &s);
+			fbx_survey_motions(k, k->rig[i], &s);
 		if (!make_track(k, node->id, &s, NULL, err))
 			return false;
 	}
@@ -482,7 +926,7 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 		if (!make_room(k, 4, err))
 			return false;
 		k->width = 3;
-		hob_fbx_survey_motions(k, k->s, &s);
+		fbx_survey_motions(k, k->s, &s);
 		if (scaled_above)
 			(void)survey_scalers(k, id, 1, &s);
 		uint32_t at = id;
@@ -517,12 +961,12 @@ static bool weight_track(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *e
 			continue;
 		k->weights[c] = hob_fbx_motions_of(f, k->clip_id, channel->object, channel->property);
 		any = any || moves(k->weights[c]);
-		hob_fbx_survey_motions(k, k->weights[c], &s);
+		fbx_survey_motions(k, k->weights[c], &s);
 		const hob_fbx_shape *shape = &g->shapes[channel->shape_first];
 		exactly = exactly && channel->shape_count == 1 && fabs(shape->full_weight - 100) < 1e-9;
 		for (uint32_t m = 0; m < k->weights[c].count && channel->shape_count > 1; m++)
 			if (k->weights[c].first[m].curves[0])
-				hob_fbx_add_crossings(k, channel, k->weights[c].first[m].curves[0]);
+				fbx_add_crossings(k, channel, k->weights[c].first[m].curves[0]);
 		if (channel->shape_count != 1)
 			continue;
 		l->curves[c] = k->weights[c].count > 0 ? k->weights[c].first->curves[0] : NULL;
@@ -547,8 +991,8 @@ static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
 	hob_arena_mark mark = hob_arena_save(f->scratch);
 	if (!make_room(k, 1, err))
 		return false;
-	hob_fbx_survey_motions(k, motions, &s);
-	uint32_t count = hob_fbx_sort_times(k);
+	fbx_survey_motions(k, motions, &s);
+	uint32_t count = fbx_sort_times(k);
 	if (count == 0)
 		return hob_fail(err, MEMORY, "no memory left for animation keys");
 	hob_track track = {HOB_STEP, 1, 0, HOB_NEW(f->result, float, count + 1),
@@ -559,9 +1003,9 @@ static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
 	const double rest[3] = {hob_fbx_prop_real(f, node->object, HOB_STR("Visibility"), 1), 0, 0};
 	for (uint32_t i = 0; i < count; i++) {
 		double now[3], late[3] = {0, 0, 0};
-		hob_fbx_motion_vector(f, motions, rest, false, times[i], i + 1 < count, now);
+		fbx_motion_vector(f, motions, rest, false, times[i], i + 1 < count, now);
 		if (i + 1 < count)
-			hob_fbx_motion_vector(f, motions, rest, false, times[i + 1], -1, late);
+			fbx_motion_vector(f, motions, rest, false, times[i + 1], -1, late);
 		float shown = now[0] > 0 || late[0] > 0, time = (float)(times[i] - k->from->begin);
 		bool same = track.key_count > 0 && fabsf(track.values[track.key_count - 1] - shown) < 0.5f;
 		if (!(time >= 0) || same || (track.key_count > 0 && !(time > track.times[track.key_count - 1])))

@@ -1,8 +1,261 @@
 #include "gltf_private.h"
-
 #include "../../model/properties.h"
 
 #include <math.h>
+
+/* Weights at rest. */
+static bool rest_weights(const hob_gltf *g, const hob_gltf_weight *of, float *out, hob_error *err)
+{
+	uint32_t mesh = of->at.index;
+	for (uint32_t i = 0; i < of->components; i++)
+		out[i] = 0;
+	if (of->at.kind == HOB_GLTF_AT_NODE) {
+		const hob_node *node = &g->model.nodes[g->node_ids[of->at.index]];
+		if (node->weight_count == of->components) {
+			memcpy(out, g->model.weights + node->weight_first, of->components * sizeof *out);
+			return true;
+		}
+		if (!hob_gltf_id(g->nodes.items[of->at.index], "mesh", g->meshes.count, &mesh, err))
+			return false;
+	}
+	return mesh == HOB_NONE ||
+		   hob_gltf_floats(g->meshes.items[mesh], "weights", of->components, out, NULL, err);
+}
+
+/* Union of the tracks' key times. */
+static uint32_t merge_times(const hob_gltf_weight *of, uint32_t count, uint32_t *at, float *out)
+{
+	uint32_t merged = 0;
+	memset(at, 0, count * sizeof *at);
+	for (;;) {
+		uint32_t first = HOB_NONE;
+		for (uint32_t i = 0; i < count; i++)
+			if (at[i] < of[i].track.key_count &&
+				(first == HOB_NONE || of[i].track.times[at[i]] < of[first].track.times[at[first]]))
+				first = i;
+		if (first == HOB_NONE)
+			return merged;
+		float time = of[first].track.times[at[first]];
+		out[merged++] = time;
+		for (uint32_t i = 0; i < count; i++)
+			at[i] += at[i] < of[i].track.key_count && of[i].track.times[at[i]] == time;
+	}
+}
+
+/* Value of a stepped or linear track at `time`; `*from` is the preceding key and never decreases. */
+static float sample(const hob_track *t, uint32_t *from, float time)
+{
+	while (*from + 1 < t->key_count && t->times[*from + 1] <= time)
+		(*from)++;
+	float a = t->values[*from], start = t->times[*from];
+	if (t->interpolation == HOB_STEP || *from + 1 == t->key_count || time <= start)
+		return a;
+	float part = (time - start) / (t->times[*from + 1] - start);
+	return a + (t->values[*from + 1] - a) * part;
+}
+
+static const char *why_not(const hob_gltf_weight *of, uint32_t count)
+{
+	const hob_track *first = &of[0].track;
+	for (uint32_t i = 1; i < count; i++) {
+		const hob_track *t = &of[i].track;
+		if (t->interpolation != first->interpolation)
+			return "the weights of one node are interpolated in different ways";
+		if (t->interpolation == HOB_CUBICSPLINE &&
+			(t->key_count != first->key_count ||
+			 memcmp(t->times, first->times, t->key_count * sizeof(float)) != 0))
+			return "the splines of one node's weights have keys at different times";
+	}
+	return NULL;
+}
+
+/* One track of all weights from the [count] tracks of one node or mesh, in the result arena. Each weight
+ * keeps its exact curve; weights without a track have their rest value. *why, if not NULL, is the reason for
+ * failure. */
+static bool gltf_join_weights(hob_gltf *g, const hob_gltf_weight *of, uint32_t count, hob_track *out,
+							  const char **why, hob_error *err)
+{
+	uint32_t components = of[0].components;
+	uint64_t keys = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		keys += of[i].track.key_count;
+		for (uint32_t j = 0; j < i; j++)
+			if (of[j].at.weight == of[i].at.weight)
+				return hob_fail(err, CORRUPT, "weight %u has two channels", of[i].at.weight);
+	}
+	*why = why_not(of, count);
+	if (*why)
+		return true;
+	if (keys > HOB_LIMIT_KEYS)
+		return hob_fail(err, LIMIT, "%llu keys of single weights, the limit is %llu",
+						(unsigned long long)keys, HOB_LIMIT_KEYS);
+	bool cubic = of[0].track.interpolation == HOB_CUBICSPLINE;
+	float *rest = HOB_NEW(g->scratch, float, components);
+	uint32_t *at = HOB_NEW(g->scratch, uint32_t, count);
+	hob_track track = {.interpolation = of[0].track.interpolation, .components = components};
+	track.times = HOB_NEW(g->result, float, (size_t)keys);
+	if (!rest || !at || !track.times)
+		return hob_fail_memory(err, g->result, "animation keys");
+	if (!rest_weights(g, &of[0], rest, err))
+		return false;
+	track.key_count = merge_times(of, count, at, track.times);
+	size_t rows = (size_t)track.key_count * (cubic ? 3 : 1);
+	track.values = hob_arena_array(g->result, rows * components, sizeof(float), _Alignof(float));
+	if (!track.values)
+		return hob_fail_memory(err, g->result, "animation keys");
+	for (size_t row = 0; row < rows; row++)
+		for (uint32_t k = 0; k < components; k++)
+			track.values[row * components + k] = cubic && row % 3 != 1 ? 0 : rest[k];
+	memset(at, 0, count * sizeof *at);
+	for (size_t row = 0; row < rows; row++)
+		for (uint32_t i = 0; i < count; i++)
+			track.values[row * components + of[i].at.weight] =
+				cubic ? of[i].track.values[row] : sample(&of[i].track, &at[i], track.times[row]);
+	*out = track;
+	return true;
+}
+
+/* The next part of a pointer, without its slash; empty at the end. */
+static hob_str next_part(hob_str *rest)
+{
+	if (rest->len == 0 || rest->data[0] != '/')
+		return (hob_str){0};
+	size_t end = 1;
+	while (end < rest->len && rest->data[end] != '/')
+		end++;
+	hob_str part = {rest->data + 1, end - 1};
+	*rest = (hob_str){rest->data + end, rest->len - end};
+	return part;
+}
+
+static bool next_index(hob_str *rest, uint32_t count, uint32_t *out)
+{
+	hob_str digits = next_part(rest);
+	uint64_t index = 0;
+	for (size_t i = 0; i < digits.len; i++) {
+		if (digits.data[i] < '0' || digits.data[i] > '9' || index > UINT32_MAX)
+			return false;
+		index = index * 10 + (uint64_t)(digits.data[i] - '0');
+	}
+	*out = (uint32_t)index;
+	return digits.len > 0 && index < count;
+}
+
+/* "extensions/NAME/..." requires the extension on the object. */
+static bool has_extension(const cJSON *thing, hob_str pointer)
+{
+	static const hob_str prefix = {"extensions/", 11};
+	if (pointer.len < prefix.len || memcmp(pointer.data, prefix.data, prefix.len) != 0)
+		return true;
+	hob_str name = {pointer.data + prefix.len, pointer.len - prefix.len};
+	name.len = hob_str_find(name, HOB_STR("/"), 0);
+	const cJSON *extensions = hob_json_get(thing, "extensions");
+	for (const cJSON *item = cJSON_IsObject(extensions) ? extensions->child : NULL; item; item = item->next)
+		if (hob_str_equal(hob_str_of(item->string), name))
+			return true;
+	return false;
+}
+
+static bool begins(hob_str text, hob_str with)
+{
+	return text.len >= with.len && memcmp(text.data, with.data, with.len) == 0;
+}
+
+/* Finds the property that the pointer's `rest` names, after the object's index and its slash. */
+static const char *find_property(hob_str rest, hob_driven driven, bool orthographic, hob_gltf_pointed *out)
+{
+	for (uint32_t p = 0; p < HOB_PROPERTY_COUNT; p++)
+		if (hob_property_of(p)->driven == driven &&
+			hob_str_equal(hob_property_pointer(p, orthographic), rest)) {
+			out->property = p;
+			return NULL;
+		}
+	return "its pointer names nothing that Hob animates";
+}
+
+static const char *point_at_material(const hob_gltf *g, hob_str rest, hob_gltf_pointed *out)
+{
+	static const hob_str transform = {"/extensions/KHR_texture_transform/", 34};
+	const hob_material *material = &g->model.materials[out->index];
+	if (!has_extension(g->materials.items[out->index], rest))
+		return "its material does not have the extension";
+	for (uint32_t s = 0; s < HOB_SLOT_COUNT; s++) {
+		hob_str slot = hob_slot_pointer((hob_slot)s);
+		hob_str tail = slot.len > 0 && begins(rest, slot)
+						   ? (hob_str){rest.data + slot.len, rest.len - slot.len}
+						   : (hob_str){0};
+		if (!begins(tail, transform))
+			continue;
+		if (material->slots[s].image == HOB_NONE)
+			return "its material has no such texture";
+		out->slot = s;
+		return find_property((hob_str){tail.data + transform.len, tail.len - transform.len},
+							 HOB_DRIVEN_TEXREF, false, out);
+	}
+	return find_property(rest, HOB_DRIVEN_MATERIAL, false, out);
+}
+
+/* Resolves "weights/3". */
+static const char *point_at_weight(hob_str rest, hob_gltf_pointed *out)
+{
+	static const hob_str weights = {"weights", 7};
+	hob_str tail = {rest.data + weights.len, rest.len - weights.len};
+	out->path = HOB_PATH_WEIGHTS;
+	return begins(rest, HOB_STR("weights/")) && next_index(&tail, HOB_NONE, &out->weight) && tail.len == 0
+			   ? NULL
+			   : "its pointer names nothing that Hob animates";
+}
+
+static const char *point_at_node(hob_str rest, hob_gltf_pointed *out)
+{
+	static const hob_str paths[] = {{"translation", 11}, {"rotation", 8}, {"scale", 5}, {"weights", 7}};
+	for (size_t i = 0; i < HOB_COUNT_OF(paths); i++)
+		if (hob_str_equal(rest, paths[i])) {
+			out->path = (hob_path)i;
+			return NULL;
+		}
+	if (hob_str_equal(rest, hob_property_pointer(HOB_PROPERTY_NODE_VISIBLE, false))) {
+		out->kind = HOB_GLTF_AT_PROPERTY;
+		out->property = HOB_PROPERTY_NODE_VISIBLE;
+		return NULL;
+	}
+	return point_at_weight(rest, out);
+}
+
+/* Resolves a pointer, after materials, cameras and lights. NULL, or the reason why it is not supported. */
+static const char *gltf_point(const hob_gltf *g, hob_str pointer, hob_gltf_pointed *out)
+{
+	hob_str rest = pointer, kind = next_part(&rest);
+	*out = (hob_gltf_pointed){.kind = HOB_GLTF_AT_PROPERTY, .weight = HOB_NONE};
+	uint32_t count = 0;
+	bool light = hob_str_equal(kind, HOB_STR("extensions"));
+	if (light && hob_str_equal(next_part(&rest), HOB_STR("KHR_lights_punctual")) &&
+		hob_str_equal(next_part(&rest), HOB_STR("lights")))
+		count = g->model.light_count;
+	else if (hob_str_equal(kind, HOB_STR("materials")))
+		count = g->model.material_count;
+	else if (hob_str_equal(kind, HOB_STR("cameras")))
+		count = g->model.camera_count;
+	else if (hob_str_equal(kind, HOB_STR("nodes")))
+		count = g->nodes.count, out->kind = HOB_GLTF_AT_NODE;
+	else if (hob_str_equal(kind, HOB_STR("meshes")))
+		count = g->meshes.count, out->kind = HOB_GLTF_AT_MESH;
+	if (!next_index(&rest, count, &out->index) || rest.len < 2)
+		return "its pointer names nothing that Hob animates";
+	rest = (hob_str){rest.data + 1, rest.len - 1};
+	if (out->kind == HOB_GLTF_AT_NODE)
+		return point_at_node(rest, out);
+	if (out->kind == HOB_GLTF_AT_MESH) {
+		out->path = HOB_PATH_WEIGHTS;
+		return hob_str_equal(rest, HOB_STR("weights")) ? NULL : point_at_weight(rest, out);
+	}
+	if (light)
+		return find_property(rest, HOB_DRIVEN_LIGHT, false, out);
+	if (hob_str_equal(kind, HOB_STR("cameras")))
+		return find_property(rest, HOB_DRIVEN_CAMERA,
+							 g->model.cameras[out->index].type == HOB_CAMERA_ORTHOGRAPHIC, out);
+	return point_at_material(g, rest, out);
+}
 
 /* ---- tracks */
 
@@ -173,7 +426,7 @@ static bool pointer_target(hob_gltf *g, hob_str clip, uint32_t index, const cJSO
 	if (!hob_gltf_extension(json, "KHR_animation_pointer", &extension, err) ||
 		!hob_gltf_string(extension, "pointer", &pointer, err))
 		return false;
-	const char *why = hob_gltf_point(g, pointer, &out->at);
+	const char *why = gltf_point(g, pointer, &out->at);
 	if (!why && out->at.kind == HOB_GLTF_AT_NODE)
 		return node_target(g, clip, index, out, err);
 	if (!why && out->at.kind == HOB_GLTF_AT_MESH) {
@@ -341,7 +594,7 @@ static bool add_single_weights(clip_reader_t *r, hob_error *err)
 		uint32_t track = r->clip->track_count;
 		const char *why;
 		gather(r, first, &end);
-		if (!hob_gltf_join_weights(r->g, of, end - first, &r->clip->tracks[track], &why, err))
+		if (!gltf_join_weights(r->g, of, end - first, &r->clip->tracks[track], &why, err))
 			return false;
 		if (why) {
 			hob_gltf_note(r->g, "channel-dropped",

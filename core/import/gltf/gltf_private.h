@@ -149,11 +149,6 @@ bool hob_gltf_import_file(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;
 /* Decodes what `extension` of view `id` describes into scratch memory. */
 bool hob_gltf_meshopt(hob_gltf *g, const cJSON *extension, hob_bytes *out, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- gltf_draco.c: KHR_draco_mesh_compression ---- */
-
-/* Decodes the primitive's stream, if any, into g->unpacked. Needs a build with HOB_DRACO. */
-bool hob_gltf_draco(hob_gltf *g, const cJSON *primitive, hob_error *err) HOB_MUST_CHECK;
-
 /* ---- gltf_accessor.c: typed, checked, dense reads ---- */
 
 typedef struct hob_gltf_accessor {
@@ -214,7 +209,7 @@ bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf
 bool hob_gltf_import_cameras(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf_scene.c */
 bool hob_gltf_import_lights(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf_scene.c */
 bool hob_gltf_import_skins(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;		/* gltf_scene.c */
-/* ---- gltf_pointer.c: KHR_animation_pointer ---- */
+/* ---- KHR_animation_pointer ---- */
 
 typedef enum hob_gltf_pointed_kind {
 	HOB_GLTF_AT_NODE,
@@ -230,10 +225,7 @@ typedef struct hob_gltf_pointed {
 	uint32_t weight;		 /* for HOB_PATH_WEIGHTS the index of a weight, or HOB_NONE for all */
 } hob_gltf_pointed;
 
-/* Resolves a pointer, after materials, cameras and lights. NULL, or the reason why it is not supported. */
-const char *hob_gltf_point(const hob_gltf *g, hob_str pointer, hob_gltf_pointed *out);
-
-/* ---- gltf_weights.c: morph weights with separate channels ---- */
+/* ---- morph weights with separate channels ---- */
 
 typedef struct hob_gltf_weight {
 	hob_gltf_pointed at; /* a node or a mesh, and the weight */
@@ -241,19 +233,13 @@ typedef struct hob_gltf_weight {
 	hob_track track;	 /* of one component */
 } hob_gltf_weight;
 
-/* One track of all weights from the [count] tracks of one node or mesh, in the result arena. Each weight
- * keeps its exact curve; weights without a track have their rest value. *why, if not NULL, is the reason for
- * failure. */
-bool hob_gltf_join_weights(hob_gltf *g, const hob_gltf_weight *of, uint32_t count, hob_track *out,
-						   const char **why, hob_error *err) HOB_MUST_CHECK;
-
 bool hob_gltf_import_clips(hob_gltf *g, hob_error *err) HOB_MUST_CHECK; /* gltf_animation.c */
 
 /* Image and sampler of textures[id] (gltf_image.c); HOB_NONE when the texture has no picture. */
 bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampler,
 					  hob_error *err) HOB_MUST_CHECK;
 
-/* ---- gltf_attributes.c: one primitive's vertex arrays ---- */
+/* ---- one primitive's vertex arrays ---- */
 
 typedef struct hob_gltf_attributes {
 	uint32_t position, normal, tangent; /* accessor ids or HOB_NONE */
@@ -261,18 +247,6 @@ typedef struct hob_gltf_attributes {
 	uint32_t joints[16], weights[16];
 } hob_gltf_attributes;
 
-bool hob_gltf_attributes_parse(hob_gltf *g, const cJSON *object, hob_gltf_attributes *out,
-							   hob_error *err) HOB_MUST_CHECK;
-/* Fills the vertex arrays of `mesh` (vertex_count = selection->count) from accessors that all have
- * `accessor_count` elements. */
-bool hob_gltf_attributes_read(hob_gltf *g, const hob_gltf_attributes *attributes, uint32_t accessor_count,
-							  const hob_gltf_selection *selection, hob_mesh *mesh,
-							  hob_error *err) HOB_MUST_CHECK;
-/* Morph targets of a primitive; names and weights come from the mesh, which has `count` targets. Missing
- * targets are zero, with a note. */
-bool hob_gltf_targets_read(hob_gltf *g, const cJSON *mesh_json, const hob_gltf_list *targets, uint32_t count,
-						   uint32_t accessor_count, const hob_gltf_selection *selection, hob_mesh *mesh,
-						   hob_error *err) HOB_MUST_CHECK;
 /* Replaces non-finite values by `with` and notes it. `owner` names the mesh or clip. */
 void hob_gltf_make_finite(hob_gltf *g, float *values, size_t count, float with, const char *what,
 						  hob_str owner);

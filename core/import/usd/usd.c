@@ -1,9 +1,52 @@
+#include "usd_build.h"
 #include "usd_skel.h"
-
 #include "../importers.h"
 #include "../shape.h"
 #include "../../model/model_scale.h"
 #include "../space.h"
+
+static bool is_concrete(const hob_usd *u, uint32_t prim)
+{
+	for (; prim != 0; prim = u->prims[prim].parent)
+		if (!u->prims[prim].defined || u->prims[prim].abstract)
+			return false;
+	return true;
+}
+
+/* Prototypes are drawn once per instance, possibly never. */
+static bool is_prototype(const hob_usd *u, uint32_t prim)
+{
+	for (prim = u->prims[prim].parent; prim != 0; prim = u->prims[prim].parent)
+		if (hob_str_equal(u->prims[prim].type, HOB_STR("PointInstancer")))
+			return true;
+	return false;
+}
+
+static bool has(const hob_usd *u, const hob_usd_prim *prim, hob_str name)
+{
+	hob_usd_attribute attribute;
+	return hob_usd_get(u, prim, name, &attribute) && (attribute.value || attribute.samples);
+}
+
+/* Counts the prims into request->seen. */
+static void usd_census(hob_usd *u)
+{
+	hob_census *seen = u->request->seen;
+	for (uint32_t i = 1; seen && i < u->prim_count; i++) {
+		const hob_usd_prim *prim = &u->prims[i];
+		bool light = hob_str_ends_nocase(prim->type, HOB_STR("Light"));
+		bool camera = hob_str_equal(prim->type, HOB_STR("Camera"));
+		bool mesh = hob_str_equal(prim->type, HOB_STR("Mesh"));
+		if ((!mesh && !camera && !light) || !is_concrete(u, i) || is_prototype(u, i))
+			continue;
+		/* Instances share equal meshes. */
+		hob_census_add(seen, HOB_CENSUS_SURFACES,
+					   mesh && !prim->instance && has(u, prim, HOB_STR("faceVertexCounts")) &&
+						   seen->count[HOB_CENSUS_SURFACES] == 0);
+		hob_census_add(seen, HOB_CENSUS_CAMERAS, camera);
+		hob_census_add(seen, HOB_CENSUS_LIGHTS, light);
+	}
+}
 
 static bool copy(hob_arena *arena, void *from, size_t count, size_t size, void **out)
 {
@@ -121,7 +164,7 @@ static bool usd_import(const hob_import_request *request, hob_model *out, hob_er
 	if (!hob_usd_start(u, request, err) || !hob_usd_layer_open(u, HOB_NONE, request->path, &layer, err) ||
 		!hob_usd_stage_compose(u, layer, err))
 		return false;
-	hob_usd_census(u);
+	usd_census(u);
 	hob_usd_build_t b = {.u = u};
 	hob_image_set_init(&b.images, request);
 	hob_name_map_init(&b.material_map, request->scratch);

@@ -96,8 +96,6 @@ void hob_usd_place_two(hob_node *outer, hob_node *inner, const double m[16]);
 
 bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_t *out,
 					  hob_error *err) HOB_MUST_CHECK;
-bool hob_usd_build_prim(hob_usd_build_t *b, uint32_t prim, hob_usd_context context,
-						hob_error *err) HOB_MUST_CHECK;
 /* Builds the prims that reset their transform, as children of the root. */
 bool hob_usd_build_late(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_build_children(hob_usd_build_t *b, uint32_t prim, hob_usd_context context,
@@ -134,7 +132,7 @@ const hob_usd_value *hob_usd_primvar(hob_usd *u, uint32_t prim, hob_str name, ui
 /* Reads a primvar that has one value for the whole prim; otherwise *out is unchanged. */
 void hob_usd_primvar_one(hob_usd *u, uint32_t prim, hob_str name, uint32_t width, float *out);
 
-/* ---- usd_primvar.c ---- */
+/* ---- primvars ---- */
 
 typedef enum hob_usd_interpolation {
 	HOB_USD_CONSTANT,
@@ -153,25 +151,19 @@ typedef struct hob_usd_stream {
 	hob_usd_interpolation interpolation;
 } hob_usd_stream;
 
-bool hob_usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *polygons, hob_str name,
-						 uint32_t width, hob_usd_stream *out, hob_error *err) HOB_MUST_CHECK;
-/* The value at a corner; NULL when the file has none there. */
-const float *hob_usd_stream_at(const hob_usd_stream *stream, size_t face, size_t point, size_t corner);
-
 /* ---- usd_shape.c: cubes, spheres, curves, points ---- */
 
 bool hob_usd_build_shape(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
 /* Scale tracks of the shapes with animated size. */
 bool hob_usd_size_clips(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- usd_cache.c: animated points, as morph targets ---- */
+/* ---- animated points, as morph targets ---- */
 
 /* Whether all samples of the points have the same count, so that they can become morph targets. */
 bool hob_usd_has_cache(const hob_usd *u, const hob_usd_prim *prim);
 /* Morph targets of a mesh whose vertices are these points. */
 bool hob_usd_put_cache(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh,
 					   hob_error *err) HOB_MUST_CHECK;
-bool hob_usd_cache_clips(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_add_follower(hob_usd_build_t *b, hob_usd_follower **list, uint32_t *count, uint32_t *room,
 						  uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
 
@@ -183,14 +175,6 @@ bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err) HO
  * empty. `sheer`: the plain one blends, because its vertices have opacities. */
 bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color, bool sheer,
 					  uint32_t *out, hob_error *err) HOB_MUST_CHECK;
-
-/* ---- usd_census.c: counts the prims into request->seen ---- */
-void hob_usd_census(hob_usd *u);
-
-/* ---- usd_light.c ---- */
-
-bool hob_usd_build_camera(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
-bool hob_usd_build_light(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_clip.c ---- */
 

@@ -1,6 +1,437 @@
 #include "usd_private.h"
-
 #include "../text.h"
+
+uint32_t hob_usd_move_from(const hob_usd_stack *stack, hob_str path)
+{
+	for (uint32_t i = 0; i < stack->move_count; i++)
+		if (hob_str_equal(stack->move_from[i], path))
+			return i;
+	return HOB_NONE;
+}
+
+static uint32_t usd_move_to(const hob_usd_stack *stack, hob_str path)
+{
+	for (uint32_t i = 0; i < stack->move_count; i++)
+		if (hob_str_equal(stack->move_to[i], path))
+			return i;
+	return HOB_NONE;
+}
+
+/* Maps a path from the namespace of a site to that of its parent site; empty when it has no image there. */
+static bool usd_path_step(hob_usd *u, const hob_usd_site *site, hob_str path, hob_str *out, hob_error *err)
+{
+	*out = HOB_STR("");
+	if (site->arc == HOB_USD_VARIANT_ARC) {
+		*out = path;
+		return true;
+	}
+	if (!hob_usd_path_below(path, site->map_from) || site->map_from.len <= 1) {
+		/* A name that the arc maps to hides the same name of the parent's namespace. */
+		bool hidden = site->arc != HOB_USD_RELOCATE && hob_usd_path_below(path, site->map_to);
+		if (site->map_identity && !hidden)
+			*out = path;
+		return true;
+	}
+	hob_str rest = hob_str_sub(path, site->map_from.len, path.len);
+	*out = hob_arena_printf(u->scratch, "%.*s%.*s", HOB_FMT(site->map_to), HOB_FMT(rest));
+	return out->data || hob_fail_memory(err, u->scratch, "a path");
+}
+
+/* Resolves a relocated path to its new location. */
+static bool map_moved(hob_usd *u, const hob_usd_stack *stack, hob_str *path, hob_error *err)
+{
+	uint32_t best = HOB_NONE;
+	for (uint32_t i = 0; i < stack->move_count; i++)
+		if (hob_usd_path_below(*path, stack->move_from[i]) &&
+			(best == HOB_NONE || stack->move_from[i].len > stack->move_from[best].len))
+			best = i;
+	if (best == HOB_NONE)
+		return true;
+	hob_str rest = hob_str_sub(*path, stack->move_from[best].len, path->len), to = stack->move_to[best];
+	*path = to.len == 0 ? HOB_STR("") : hob_arena_printf(u->scratch, "%.*s%.*s", HOB_FMT(to), HOB_FMT(rest));
+	return path->data || hob_fail_memory(err, u->scratch, "a path");
+}
+
+bool hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path, hob_str *out,
+					  hob_error *err)
+{
+	*out = path;
+	for (uint32_t i = site; sites[i].parent != HOB_NONE && out->len > 0; i = sites[i].parent)
+		if (!usd_path_step(u, &sites[i], *out, out, err) ||
+			!map_moved(u, &u->stacks[sites[sites[i].parent].stack], out, err))
+			return false;
+	return true;
+}
+
+typedef struct gather {
+	hob_usd *u;
+	hob_usd_stack stack;
+	uint32_t capacity[3];
+	uint32_t open[64];
+	uint32_t depth;
+	hob_error *err;
+} gather_t;
+
+static double field_number(const hob_usd *u, uint32_t layer, uint32_t field, double fallback)
+{
+	return hob_usd_number(hob_usd_field_get(&u->layers[layer], 0, field), fallback);
+}
+
+/* Time codes per second of a layer. */
+static double usd_rate(const hob_usd *u, uint32_t layer)
+{
+	double rate = field_number(u, layer, HOB_USD_T_timeCodesPerSecond, 0);
+	if (!(rate > 0))
+		rate = field_number(u, layer, HOB_USD_T_framesPerSecond, 24);
+	return rate > 0 && rate - rate == 0 ? rate : 24;
+}
+
+static bool add_layer(gather_t *g, uint32_t layer, double offset, double scale)
+{
+	hob_usd_stack *s = &g->stack;
+	hob_arena *arena = g->u->scratch;
+	s->layers =
+		(uint32_t *)hob_usd_more(arena, s->layers, s->layer_count, &g->capacity[0], sizeof *s->layers);
+	s->offset = (double *)hob_usd_more(arena, s->offset, s->layer_count, &g->capacity[1], sizeof *s->offset);
+	s->scale = (double *)hob_usd_more(arena, s->scale, s->layer_count, &g->capacity[2], sizeof *s->scale);
+	if (!s->layers || !s->offset || !s->scale)
+		return hob_fail_memory(g->err, arena, "layers");
+	if (s->layer_count >= HOB_LIMIT_USD_LAYERS)
+		return hob_fail(g->err, LIMIT, "more than %llu sublayers", HOB_LIMIT_USD_LAYERS);
+	s->layers[s->layer_count] = layer;
+	s->offset[s->layer_count] = offset;
+	s->scale[s->layer_count++] = scale;
+	return true;
+}
+
+static bool gather(gather_t *g, uint32_t layer, double offset, double scale)
+{
+	hob_usd *u = g->u;
+	for (uint32_t i = 0; i < g->depth; i++)
+		if (g->open[i] == layer) {
+			hob_usd_note(u, "cycle", "layer '%.*s' is a sublayer of itself; the inner one is left out",
+						 HOB_FMT(u->layers[layer].id));
+			return true;
+		}
+	if (g->depth >= HOB_LIMIT_USD_STACK)
+		return hob_fail(g->err, LIMIT, "sublayers in sublayers: more than %llu levels", HOB_LIMIT_USD_STACK);
+	if (!add_layer(g, layer, offset, scale))
+		return false;
+	g->open[g->depth++] = layer;
+	const hob_usd_value *value = hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_subLayers);
+	const hob_usd_list *list =
+		value && value->kind == HOB_USD_LIST ? (const hob_usd_list *)value->data : NULL;
+	for (uint32_t i = 0; list && i < list->count[HOB_USD_EXPLICIT]; i++) {
+		hob_usd_item item = list->items[HOB_USD_EXPLICIT][i];
+		uint32_t sub = HOB_NONE;
+		hob_str asset = item.asset.len > 0 ? item.asset : item.path;
+		if (!hob_usd_expression(u, g->stack.variables, asset, &asset, g->err) ||
+			(asset.len > 0 && !hob_usd_layer_open(u, layer, asset, &sub, g->err)))
+			return false;
+		if (sub == HOB_NONE)
+			continue;
+		double ratio = usd_rate(u, layer) / usd_rate(u, sub) * item.scale;
+		if (!gather(g, sub, offset + scale * item.offset, scale * ratio))
+			return false;
+	}
+	g->depth--;
+	return true;
+}
+
+/* ---- relocates */
+
+/* Whether a relocation is valid: not of a root prim, and neither path contains the other. */
+static bool can_move(hob_str from, hob_str to)
+{
+	return from.len > 1 && hob_str_find(from, HOB_STR("/"), 1) != SIZE_MAX &&
+		   (to.len == 0 || (!hob_usd_path_below(to, from) && !hob_usd_path_below(from, to) && to.len > 1));
+}
+
+/* Collects the relocations; the strongest layer decides for each prim. */
+static bool gather_moves(gather_t *g)
+{
+	hob_usd_stack *s = &g->stack;
+	uint32_t room[2] = {0};
+	for (uint32_t i = 0; i < s->layer_count; i++) {
+		const hob_usd_value *value =
+			hob_usd_field_get(&g->u->layers[s->layers[i]], 0, HOB_USD_T_layerRelocates);
+		const hob_str *paths = value && value->kind == HOB_USD_TEXT ? (const hob_str *)value->data : NULL;
+		for (size_t k = 0; paths && k + 1 < value->count; k += 2) {
+			/* Crates write the root for an empty path. */
+			hob_str from = paths[k], to = paths[k + 1].len > 1 ? paths[k + 1] : HOB_STR("");
+			if (!can_move(from, to)) {
+				hob_usd_note(g->u, "relocates", "layer '%.*s' cannot move '%.*s' to '%.*s'",
+							 HOB_FMT(g->u->layers[s->layers[i]].id), HOB_FMT(from), HOB_FMT(to));
+				continue;
+			}
+			if (hob_usd_move_from(s, from) != HOB_NONE)
+				continue;
+			if (s->move_count >= HOB_LIMIT_USD_MOVES)
+				return hob_fail(g->err, LIMIT, "more than %llu relocates", HOB_LIMIT_USD_MOVES);
+			s->move_from = (hob_str *)hob_usd_more(g->u->scratch, s->move_from, s->move_count, &room[0],
+												   sizeof *s->move_from);
+			s->move_to = (hob_str *)hob_usd_more(g->u->scratch, s->move_to, s->move_count, &room[1],
+												 sizeof *s->move_to);
+			if (!s->move_from || !s->move_to)
+				return hob_fail_memory(g->err, g->u->scratch, "relocates");
+			s->move_from[s->move_count] = from;
+			s->move_to[s->move_count++] = to;
+		}
+	}
+	return true;
+}
+
+bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out, hob_error *err)
+{
+	gather_t g = {.u = u, .err = err, .stack.rate = usd_rate(u, layer)};
+	hob_str key = hob_arena_printf(u->scratch, "%u?%u", layer, outer);
+	if (!key.data)
+		return hob_fail_memory(err, u->scratch, "layers");
+	*out = hob_name_map_get(&u->stack_map, key);
+	if (*out != HOB_NONE)
+		return true;
+	if (!hob_usd_variables_open(u, layer, outer, &g.stack.variables, err))
+		return false;
+	if (!gather(&g, layer, 0, 1) || !gather_moves(&g))
+		return false;
+	hob_usd_stack *stacks = (hob_usd_stack *)hob_usd_more(u->scratch, u->stacks, u->stack_count,
+														  &u->stack_capacity, sizeof *stacks);
+	if (!stacks || !hob_name_map_add(&u->stack_map, key, u->stack_count, NULL))
+		return hob_fail_memory(err, u->scratch, "layers");
+	u->stacks = stacks;
+	stacks[u->stack_count] = g.stack;
+	*out = u->stack_count++;
+	return true;
+}
+
+/* ---- lists */
+
+typedef struct chosen {
+	hob_usd *u;
+	hob_usd_item *items;
+	uint32_t *froms, count, item_room, from_room;
+	hob_error *err;
+} chosen_t;
+
+static bool same_item(const hob_usd_item *a, const hob_usd_item *b)
+{
+	return hob_str_equal(a->asset, b->asset) && hob_str_equal(a->path, b->path);
+}
+
+static uint32_t find_item(const chosen_t *c, const hob_usd_item *item)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		if (same_item(&c->items[i], item))
+			return i;
+	return HOB_NONE;
+}
+
+static void remove_at(chosen_t *c, uint32_t at)
+{
+	memmove(c->items + at, c->items + at + 1, (c->count - at - 1) * sizeof *c->items);
+	memmove(c->froms + at, c->froms + at + 1, (c->count - at - 1) * sizeof *c->froms);
+	c->count--;
+}
+
+static bool insert_at(chosen_t *c, uint32_t at, const hob_usd_item *item, uint32_t from)
+{
+	c->items =
+		(hob_usd_item *)hob_usd_more(c->u->scratch, c->items, c->count, &c->item_room, sizeof *c->items);
+	c->froms = (uint32_t *)hob_usd_more(c->u->scratch, c->froms, c->count, &c->from_room, sizeof *c->froms);
+	if (!c->items || !c->froms)
+		return hob_fail_memory(c->err, c->u->scratch, "a list");
+	memmove(c->items + at + 1, c->items + at, (c->count - at) * sizeof *c->items);
+	memmove(c->froms + at + 1, c->froms + at, (c->count - at) * sizeof *c->froms);
+	c->items[at] = *item;
+	c->froms[at] = from;
+	c->count++;
+	return true;
+}
+
+static bool apply_op(chosen_t *c, const hob_usd_list *list, hob_usd_op op, uint32_t from)
+{
+	uint32_t count = list->count[op];
+	if ((uint64_t)c->count + count > HOB_LIMIT_USD_LIST)
+		return hob_fail(c->err, LIMIT, "a list of %u items; at most %llu are allowed", count,
+						HOB_LIMIT_USD_LIST);
+	for (uint32_t i = 0; i < count; i++) {
+		/* Prepended items are inserted in reverse order. */
+		const hob_usd_item *item = &list->items[op][op == HOB_USD_PREPEND ? count - 1 - i : i];
+		uint32_t at = find_item(c, item);
+		if (op == HOB_USD_ADD || op == HOB_USD_EXPLICIT) {
+			if (at == HOB_NONE && !insert_at(c, c->count, item, from))
+				return false;
+			continue;
+		}
+		if (at != HOB_NONE)
+			remove_at(c, at);
+		if (op == HOB_USD_PREPEND && !insert_at(c, 0, item, from))
+			return false;
+		if (op == HOB_USD_APPEND && !insert_at(c, c->count, item, from))
+			return false;
+	}
+	return true;
+}
+
+static bool is_ordered(const hob_usd_list *list, const hob_usd_item *item)
+{
+	for (uint32_t i = 0; i < list->count[HOB_USD_ORDER]; i++)
+		if (same_item(&list->items[HOB_USD_ORDER][i], item))
+			return true;
+	return false;
+}
+
+/* Sorts the listed items into the list's order; each keeps the unlisted items that follow it. */
+static bool apply_order(chosen_t *c, const hob_usd_list *list)
+{
+	uint32_t count = list->count[HOB_USD_ORDER], made = 0, room = c->count;
+	hob_usd_item *items = HOB_NEW(c->u->scratch, hob_usd_item, room);
+	uint32_t *froms = HOB_NEW(c->u->scratch, uint32_t, room);
+	if (!items || !froms)
+		return hob_fail_memory(c->err, c->u->scratch, "a list");
+	if (count > HOB_LIMIT_USD_LIST)
+		return hob_fail(c->err, LIMIT, "a list of %u items; at most %llu are allowed", count,
+						HOB_LIMIT_USD_LIST);
+	uint32_t ahead = 0;
+	while (ahead < c->count && !is_ordered(list, &c->items[ahead]))
+		ahead++;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = find_item(c, &list->items[HOB_USD_ORDER][i]), end = at + 1;
+		if (at == HOB_NONE || at < ahead)
+			continue;
+		while (end < c->count && !is_ordered(list, &c->items[end]))
+			end++;
+		memcpy(items + made, c->items + at, (end - at) * sizeof *items);
+		memcpy(froms + made, c->froms + at, (end - at) * sizeof *froms);
+		made += end - at;
+		memmove(c->items + at, c->items + end, (c->count - end) * sizeof *items);
+		memmove(c->froms + at, c->froms + end, (c->count - end) * sizeof *froms);
+		c->count -= end - at;
+	}
+	memcpy(c->items + c->count, items, made * sizeof *items);
+	memcpy(c->froms + c->count, froms, made * sizeof *froms);
+	c->count += made;
+	return true;
+}
+
+bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
+						uint32_t **froms, uint32_t *count, hob_error *err)
+{
+	static const hob_usd_op order[] = {HOB_USD_DELETE, HOB_USD_ADD, HOB_USD_PREPEND, HOB_USD_APPEND};
+	chosen_t c = {u, *items, *froms, *count, *count, *count, err};
+	if (list->is_explicit) {
+		c = (chosen_t){.u = u, .err = err};
+		if (!apply_op(&c, list, HOB_USD_EXPLICIT, from))
+			return false;
+	}
+	for (size_t i = 0; !list->is_explicit && i < HOB_COUNT_OF(order); i++)
+		if (!apply_op(&c, list, order[i], from))
+			return false;
+	if (!list->is_explicit && list->count[HOB_USD_ORDER] > 0 && c.count > 0 && !apply_order(&c, list))
+		return false;
+	*items = c.items;
+	*froms = c.froms;
+	*count = c.count;
+	return true;
+}
+
+/* A list field of a site, composed over its layers. *from: [count] layer of each item, the base of its
+ * relative paths. */
+static bool usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items,
+							 uint32_t **from, uint32_t *count, hob_error *err)
+{
+	const hob_usd_stack *stack = &u->stacks[site->stack];
+	*items = NULL;
+	*from = NULL;
+	*count = 0;
+	for (uint32_t i = stack->layer_count; i-- > 0;) {
+		if (site->specs[i] == HOB_NONE)
+			continue;
+		const hob_usd_value *value = hob_usd_field_get(&u->layers[stack->layers[i]], site->specs[i], field);
+		if (value && value->kind == HOB_USD_LIST &&
+			!hob_usd_list_apply(u, (const hob_usd_list *)value->data, i, items, from, count, err))
+			return false;
+	}
+	return true;
+}
+
+/* Whether some layer has a spec for the site. */
+static bool usd_has_specs(const hob_usd *u, const hob_usd_site *site)
+{
+	for (uint32_t i = 0; i < u->stacks[site->stack].layer_count; i++)
+		if (site->specs[i] != HOB_NONE)
+			return true;
+	return false;
+}
+
+bool hob_usd_is_direct(const hob_usd_site *sites, uint32_t site)
+{
+	for (const hob_usd_site *s = &sites[site]; s->parent != HOB_NONE; s = &sites[s->parent])
+		if (s->arc != HOB_USD_CLIPS && s->arc != HOB_USD_RELOCATE && s->from_depth == sites[s->parent].depth)
+			return true;
+	return false;
+}
+
+typedef struct walk {
+	hob_usd *u;
+	const hob_usd_tree *tree;
+	uint32_t *order, count;
+	uint32_t *late, late_count; /* specialized sites: weaker than all others */
+} walk_t;
+
+static void walk_from(walk_t *w, uint32_t root)
+{
+	const hob_usd_site *sites = w->tree->sites;
+	for (uint32_t i = root;;) {
+		bool late = i != root && sites[i].arc == HOB_USD_SPECIALIZE;
+		if (late)
+			w->late[w->late_count++] = i;
+		else if (usd_has_specs(w->u, &sites[i]))
+			w->order[w->count++] = i;
+		if (!late && sites[i].first_child != HOB_NONE) {
+			i = sites[i].first_child;
+			continue;
+		}
+		while (i != root && sites[i].next == HOB_NONE)
+			i = sites[i].parent;
+		if (i == root)
+			return;
+		i = sites[i].next;
+	}
+}
+
+static uint32_t level_of(const hob_usd_tree *tree, uint32_t site)
+{
+	uint32_t level = 0;
+	for (; tree->sites[site].parent != HOB_NONE; site = tree->sites[site].parent)
+		level++;
+	return level;
+}
+
+bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, uint32_t **order,
+						uint32_t *count, hob_error *err)
+{
+	walk_t w = {.u = u, .tree = tree};
+	w.order = HOB_NEW(arena, uint32_t, tree->count);
+	w.late = HOB_NEW(&u->passing, uint32_t, tree->count);
+	if (!w.order || !w.late)
+		return hob_fail_memory(err, arena, "composition");
+	walk_from(&w, 0);
+	/* The specialized class nearest to the root of the tree is the strongest. */
+	for (uint32_t i = 0; i < w.late_count; i++) {
+		uint32_t best = i;
+		for (uint32_t k = i + 1; k < w.late_count; k++)
+			if (level_of(tree, w.late[k]) < level_of(tree, w.late[best]))
+				best = k;
+		uint32_t chosen = w.late[best];
+		memmove(w.late + i + 1, w.late + i, (best - i) * sizeof *w.late);
+		w.late[i] = chosen;
+		walk_from(&w, chosen);
+	}
+	*order = w.order;
+	*count = w.count;
+	return true;
+}
 
 static uint32_t depth_of(hob_str path)
 {
@@ -112,7 +543,7 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 		if (stack->move_count > 0) {
 			hob_str path = next[i].path;
 			gone[i] = (i > 0 || local != MOVED) && hob_usd_move_from(stack, path) != HOB_NONE;
-			wanted[i] = hob_usd_move_to(stack, path) != HOB_NONE;
+			wanted[i] = usd_move_to(stack, path) != HOB_NONE;
 		}
 		gone[i] = gone[i] || (next[i].parent != HOB_NONE && gone[next[i].parent]) ||
 				  (below_chain && is_cycle(to, root->parent, next[i].stack, next[i].path));
@@ -124,7 +555,7 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 	}
 	/* Parents come before their children in the array. */
 	for (uint32_t i = from->count; i-- > 0;) {
-		wanted[i] = (wanted[i] && !gone[i]) || i == 0 || hob_usd_has_specs(u, &next[i]);
+		wanted[i] = (wanted[i] && !gone[i]) || i == 0 || usd_has_specs(u, &next[i]);
 		if (wanted[i] && next[i].parent != HOB_NONE)
 			wanted[next[i].parent] = true;
 	}
@@ -243,7 +674,7 @@ static bool imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_a
 		return true;
 	hob_usd_site transfer = tree->sites[site];
 	transfer.map_identity = true;
-	if (!hob_usd_path_step(u, &transfer, path, &mapped, err))
+	if (!usd_path_step(u, &transfer, path, &mapped, err))
 		return false;
 	if (mapped.len == 0)
 		mapped = tree->sites[site].path;
@@ -315,7 +746,7 @@ static bool add_classes(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t fi
 {
 	hob_usd_item *items;
 	uint32_t *from, count;
-	if (!hob_usd_list_resolve(u, &tree->sites[id], field, &items, &from, &count, err))
+	if (!usd_list_resolve(u, &tree->sites[id], field, &items, &from, &count, err))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		if (!add_class(u, tree, id, arc, items[i].path, err))
@@ -365,10 +796,10 @@ static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_a
 	site.offset = item->offset * u->stacks[parent.stack].scale[from] + u->stacks[parent.stack].offset[from];
 	site.scale = item->scale * u->stacks[parent.stack].scale[from];
 	if (item->asset.len > 0)
-		site.scale *= hob_usd_rate(u, from_layer) / u->stacks[site.stack].rate;
+		site.scale *= usd_rate(u, from_layer) / u->stacks[site.stack].rate;
 	if (!add_target(u, tree, &site, path, &added, err))
 		return false;
-	if (added != HOB_NONE && !hob_usd_has_specs(u, &tree->sites[added]) &&
+	if (added != HOB_NONE && !usd_has_specs(u, &tree->sites[added]) &&
 		tree->sites[added].first_child == HOB_NONE)
 		hob_usd_note(u, "prim-missing", "layer '%.*s' has no prim '%.*s', which '%.*s' refers to",
 					 HOB_FMT(u->layers[layer].id), HOB_FMT(path), HOB_FMT(parent.path));
@@ -380,7 +811,7 @@ static bool add_references(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t
 {
 	hob_usd_item *items;
 	uint32_t *from, count;
-	if (!hob_usd_list_resolve(u, &tree->sites[id], field, &items, &from, &count, err))
+	if (!usd_list_resolve(u, &tree->sites[id], field, &items, &from, &count, err))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		if (!add_reference(u, tree, id, arc, &items[i], from[i], err))
@@ -393,7 +824,7 @@ static bool add_moved(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *er
 {
 	const hob_usd_site *at = &tree->sites[id];
 	const hob_usd_stack *stack = &u->stacks[at->stack];
-	uint32_t move = at->arc == HOB_USD_VARIANT_ARC ? HOB_NONE : hob_usd_move_to(stack, at->path), added;
+	uint32_t move = at->arc == HOB_USD_VARIANT_ARC ? HOB_NONE : usd_move_to(stack, at->path), added;
 	if (move == HOB_NONE)
 		return true;
 	hob_usd_site site = {.arc = HOB_USD_RELOCATE,
@@ -550,7 +981,7 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 		site.specs[i] = specs[i] == HOB_NONE ? HOB_NONE
 											 : hob_usd_spec_find(&u->layers[stack->layers[i]], specs[i],
 																 HOB_USD_VARIANT, name);
-	*added = hob_usd_has_specs(u, &site);
+	*added = usd_has_specs(u, &site);
 	return !*added || add_site(u, tree, &site, &made, err);
 }
 
@@ -560,7 +991,7 @@ static bool add_variants(hob_usd *u, hob_usd_tree *tree, uint32_t id, bool last,
 {
 	hob_usd_item *items;
 	uint32_t *from, count;
-	if (!hob_usd_list_resolve(u, &tree->sites[id], HOB_USD_T_variantSetNames, &items, &from, &count, err))
+	if (!usd_list_resolve(u, &tree->sites[id], HOB_USD_T_variantSetNames, &items, &from, &count, err))
 		return false;
 	for (uint32_t i = 0; i < count && !*added; i++) {
 		bool found = false;
@@ -623,7 +1054,7 @@ static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 		tree->sites[i].arcs_done = true;
 		if (!add_moved(u, tree, i, err))
 			return false;
-		if (!hob_usd_has_specs(u, &tree->sites[i]))
+		if (!usd_has_specs(u, &tree->sites[i]))
 			continue;
 		if (!add_clips(u, tree, i, err) ||
 			!add_references(u, tree, i, HOB_USD_T_references, HOB_USD_REFERENCE, err) ||

@@ -1,10 +1,396 @@
-#include "usd_shade.h"
-
+#include "usd_build.h"
 #include "../shape.h"
 #include "../text.h"
 #include "../../model/spec_gloss.h"
 
 #include <math.h>
+
+/* End of a chain of connections: a shader's output, or a value (on the shader or on an enclosing
+ * interface). */
+typedef struct hob_usd_source {
+	uint32_t shader; /* prim; HOB_NONE: a value only */
+	hob_str output;	 /* "rgb", "r", "result" */
+	hob_usd_attribute value;
+	bool has_value;
+} hob_usd_source;
+
+/* A picture, its placement, and the operations on its values. */
+typedef struct hob_usd_texture {
+	hob_texture_ref ref; /* image HOB_NONE: none */
+	char channel;		 /* 'r' 'g' 'b' 'a', or 0 for all */
+	float scale[4], bias[4], fallback[4];
+	bool has_fallback;
+	bool raw;		 /* colours are linear, not sRGB */
+	hob_str primvar; /* point colours instead of a picture; else empty */
+} hob_usd_texture;
+
+typedef struct hob_usd_surface {
+	hob_usd_build_t *b;
+	uint32_t shader;
+	hob_material *to;
+	hob_usd_look *look;
+	hob_error *err;
+} hob_usd_surface;
+
+enum { HOPS = 32 };
+
+/* A shader's "info:id", or its name in its MDL module. */
+static hob_str usd_shader_id(const hob_usd *u, uint32_t prim)
+{
+	hob_str id = hob_usd_text(hob_usd_still(u, &u->prims[prim], HOB_STR("info:id")));
+	return id.len > 0 ? id
+					  : hob_usd_text(
+							hob_usd_still(u, &u->prims[prim], HOB_STR("info:mdl:sourceAsset:subIdentifier")));
+}
+
+/* The value of an unconnected input, or NULL. */
+static const hob_usd_value *usd_constant(const hob_usd_source *source)
+{
+	if (!source->has_value)
+		return NULL;
+	return source->value.samples ? &source->value.samples->values[0] : source->value.value;
+}
+
+/* Follows a property of a prim: "inputs:diffuseColor", "outputs:surface". False only when memory is short. */
+static bool usd_follow(hob_usd *u, uint32_t prim, const char *property, hob_usd_source *out, hob_error *err)
+{
+	hob_str name = hob_str_of(property);
+	*out = (hob_usd_source){.shader = HOB_NONE};
+	for (int hop = 0; hop < HOPS; hop++) {
+		hob_str *targets;
+		uint32_t count;
+		if (!hob_usd_targets(u, &u->prims[prim], name, HOB_USD_T_connectionPaths, &targets, &count, err))
+			return false;
+		if (count == 0) {
+			/* Ignores values authored on a graph's own output. */
+			out->has_value = !hob_str_starts(name, HOB_STR("outputs:")) &&
+							 hob_usd_get(u, &u->prims[prim], name, &out->value);
+			return true;
+		}
+		size_t dot = hob_str_find(targets[0], HOB_STR("."), 0);
+		uint32_t next =
+			hob_usd_prim_at(u, hob_str_sub(targets[0], 0, dot == SIZE_MAX ? targets[0].len : dot));
+		if (next == HOB_NONE || dot == SIZE_MAX) {
+			out->has_value = hob_usd_get(u, &u->prims[prim], name, &out->value);
+			return true;
+		}
+		prim = next;
+		name = hob_str_sub(targets[0], dot + 1, targets[0].len);
+		if (hob_str_equal(u->prims[prim].type, HOB_STR("Shader")) &&
+			hob_str_starts(name, HOB_STR("outputs:"))) {
+			out->shader = prim;
+			out->output = hob_str_sub(name, 8, name.len);
+			return true;
+		}
+	}
+	hob_usd_note(u, "shader-loop", "prim '%.*s': more than %d connections one behind the other",
+				 HOB_FMT(u->prims[prim].path), HOPS);
+	return true;
+}
+
+/* ---- textures */
+
+static void numbers(const hob_usd_value *value, float out[4])
+{
+	for (uint32_t i = 0; value && i < 4 && i < value->width; i++)
+		out[i] = (float)hob_usd_component(value, i);
+}
+
+static bool read_input(hob_usd *u, uint32_t shader, const char *name, float out[4], bool *given,
+					   hob_error *err)
+{
+	hob_usd_source source;
+	if (!usd_follow(u, shader, name, &source, err))
+		return false;
+	const hob_usd_value *value = usd_constant(&source);
+	numbers(value, out);
+	if (given)
+		*given = value != NULL;
+	return true;
+}
+
+static bool read_word(hob_usd *u, uint32_t shader, const char *name, hob_str *out, hob_error *err)
+{
+	hob_usd_source source;
+	if (!usd_follow(u, shader, name, &source, err))
+		return false;
+	*out = hob_usd_text(usd_constant(&source));
+	return true;
+}
+
+static bool set_of(hob_usd_build_t *b, hob_usd_look *look, hob_str name, uint32_t *out, hob_error *err)
+{
+	for (*out = 0; *out < look->uv_count; (*out)++)
+		if (hob_str_equal(look->uv_names[*out], name))
+			return true;
+	if (look->uv_count == HOB_UV_SETS) {
+		hob_usd_note(
+			b->u, "uv-sets",
+			"a material reads more than %d sets of texture coordinates; '%.*s' is taken from the first",
+			HOB_UV_SETS, HOB_FMT(name));
+		*out = 0;
+		return true;
+	}
+	look->uv_names[look->uv_count] = hob_arena_str(b->u->scratch, name);
+	return look->uv_names[look->uv_count++].data || hob_fail_memory(err, b->u->scratch, "a material");
+}
+
+/* Reads a UsdTransform2d: scale, rotation (degrees, counter-clockwise), then translation, from the lower left
+ * corner. Hob's origin is the upper left one. */
+static bool read_transform(hob_usd *u, uint32_t shader, hob_texture_ref *ref, hob_error *err)
+{
+	float rotation[4] = {0}, scale[4] = {1, 1}, translation[4] = {0};
+	if (!read_input(u, shader, "inputs:rotation", rotation, NULL, err) ||
+		!read_input(u, shader, "inputs:scale", scale, NULL, err) ||
+		!read_input(u, shader, "inputs:translation", translation, NULL, err))
+		return false;
+	double angle = (double)rotation[0] * (3.14159265358979323846 / 180), c = cos(angle), s = sin(angle);
+	ref->rotation = (float)angle;
+	ref->scale[0] = scale[0], ref->scale[1] = scale[1];
+	ref->offset[0] = (float)((double)translation[0] - s * (double)scale[1]);
+	ref->offset[1] = (float)(1 - c * (double)scale[1] - (double)translation[1]);
+	return true;
+}
+
+static bool read_coordinates(hob_usd_build_t *b, uint32_t shader, const char *input, hob_usd_look *look,
+							 hob_texture_ref *ref, hob_error *err)
+{
+	hob_usd *u = b->u;
+	hob_usd_source source;
+	hob_str name = HOB_STR("st"), found;
+	if (!usd_follow(u, shader, input, &source, err))
+		return false;
+	if (source.shader != HOB_NONE &&
+		hob_str_equal(usd_shader_id(u, source.shader), HOB_STR("UsdTransform2d"))) {
+		uint32_t transform = source.shader;
+		if (!read_transform(u, transform, ref, err) || !usd_follow(u, transform, "inputs:in", &source, err))
+			return false;
+	}
+	hob_str reader = source.shader != HOB_NONE ? usd_shader_id(u, source.shader) : HOB_STR("");
+	if (hob_str_starts(reader, HOB_STR("UsdPrimvarReader")) ||
+		hob_str_starts(reader, HOB_STR("ND_UsdPrimvarReader")) ||
+		hob_str_starts(reader, HOB_STR("ND_geompropvalue"))) {
+		if (!read_word(u, source.shader, reader.data[3] == 'g' ? "inputs:geomprop" : "inputs:varname", &found,
+					   err))
+			return false;
+		name = found.len > 0 ? found : name;
+	}
+	return set_of(b, look, name, &ref->uv_set, err);
+}
+
+static hob_wrap wrap_of(hob_str name)
+{
+	if (hob_str_equal(name, HOB_STR("clamp")) || hob_str_equal(name, HOB_STR("black")) ||
+		hob_str_equal(name, HOB_STR("constant")))
+		return HOB_WRAP_CLAMP;
+	return hob_str_equal(name, HOB_STR("mirror")) ? HOB_WRAP_MIRROR : HOB_WRAP_REPEAT;
+}
+
+static bool read_sampler(hob_usd_build_t *b, uint32_t shader, const char *const inputs[2], uint32_t *out,
+						 hob_error *err)
+{
+	hob_str wrap_s, wrap_t;
+	hob_model *m = &b->model;
+	if (!read_word(b->u, shader, inputs[0], &wrap_s, err) ||
+		!read_word(b->u, shader, inputs[1], &wrap_t, err))
+		return false;
+	hob_sampler sampler = {.wrap_u = wrap_of(wrap_s), .wrap_v = wrap_of(wrap_t)};
+	*out = HOB_NONE;
+	if (sampler.wrap_u == HOB_WRAP_REPEAT && sampler.wrap_v == HOB_WRAP_REPEAT)
+		return true;
+	for (*out = 0; *out < m->sampler_count; (*out)++)
+		if (m->samplers[*out].wrap_u == sampler.wrap_u && m->samplers[*out].wrap_v == sampler.wrap_v)
+			return true;
+	m->samplers = (hob_sampler *)hob_usd_more(b->u->scratch, m->samplers, m->sampler_count, &b->sampler_room,
+											  sizeof *m->samplers);
+	if (!m->samplers)
+		return hob_fail_memory(err, b->u->scratch, "samplers");
+	m->samplers[m->sampler_count++] = sampler;
+	return true;
+}
+
+static bool read_picture(hob_usd_build_t *b, const hob_usd_source *file, uint32_t *out, hob_error *err)
+{
+	hob_str asset = hob_usd_text(usd_constant(file));
+	*out = HOB_NONE;
+	if (asset.len == 0)
+		return true;
+	if (!hob_usd_expression(b->u, b->u->stacks[file->value.site->stack].variables, asset, &asset, err))
+		return false;
+	if (asset.len == 0)
+		return true;
+	hob_str key = hob_arena_printf(b->u->scratch, "?%u?%.*s", file->value.layer, HOB_FMT(asset));
+	if (!key.data)
+		return hob_fail_memory(err, b->u->scratch, "a picture");
+	*out = hob_name_map_get(&b->images.by_path, key);
+	if (*out != HOB_NONE)
+		return true;
+	hob_image picture, *image;
+	if (!hob_usd_picture(b->u, file->value.layer, asset, &picture, err))
+		return false;
+	if (picture.path.len > 0)
+		*out = hob_name_map_get(&b->images.by_path, picture.path);
+	if (*out == HOB_NONE) {
+		if (!hob_image_set_add(&b->images, &image, out, err))
+			return false;
+		*image = picture;
+	}
+	if (!hob_name_map_add(&b->images.by_path, key, *out, NULL) ||
+		(picture.path.len > 0 && !hob_name_map_add(&b->images.by_path, picture.path, *out, NULL)))
+		return hob_fail_memory(err, b->u->scratch, "a picture");
+	return true;
+}
+
+/* The picture named by a surface input's value, with the texture coordinates "st"; image HOB_NONE: none. */
+static bool usd_asset_input(hob_usd_surface *s, const char *name, hob_texture_ref *out)
+{
+	hob_usd_source file;
+	char property[64] = "inputs:";
+	memcpy(property + 7, name, strlen(name) + 1);
+	*out = (hob_texture_ref){.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}};
+	return usd_follow(s->b->u, s->shader, property, &file, s->err) &&
+		   read_picture(s->b, &file, &out->image, s->err) &&
+		   (out->image == HOB_NONE || set_of(s->b, s->look, HOB_STR("st"), &out->uv_set, s->err));
+}
+
+/* ---- MaterialX: pictures, and the nodes between them and a surface */
+
+/* Pass-through nodes, with the input that is followed. */
+static const struct {
+	const char *id, *input;
+} passing[] = {{"ND_normalmap", "inputs:in"}, {"ND_separate", "inputs:in"}, {"ND_extract", "inputs:in"},
+			   {"ND_convert", "inputs:in"},	  {"ND_swizzle", "inputs:in"},	{"ND_dot", "inputs:in"}};
+
+static char channel_of(hob_str output, char before)
+{
+	/* "outg", "outy", "g" */
+	static const char names[] = "rgbaxyzw", channels[] = "rgbargba";
+	char last = output.len > 0 ? output.data[output.len - 1] : 0;
+	const char *at = last && (output.len == 1 || (output.len == 4 && hob_str_starts(output, HOB_STR("out"))))
+						 ? strchr(names, last)
+						 : NULL;
+	return at ? channels[at - names] : before;
+}
+
+static bool pass_on(hob_usd *u, hob_usd_source *source, hob_usd_texture *out, hob_error *err)
+{
+	for (int hop = 0; hop < HOPS && source->shader != HOB_NONE; hop++) {
+		hob_str id = usd_shader_id(u, source->shader);
+		const char *input = NULL;
+		for (size_t i = 0; i < HOB_COUNT_OF(passing) && !input; i++)
+			input = hob_str_starts(id, hob_str_of(passing[i].id)) ? passing[i].input : NULL;
+		if (!input)
+			return true;
+		out->channel = channel_of(source->output, out->channel);
+		if (hob_str_starts(id, HOB_STR("ND_extract"))) {
+			float index[4] = {0};
+			if (!read_input(u, source->shader, "inputs:index", index, NULL, err))
+				return false;
+			out->channel = index[0] >= 0 && index[0] < 4 ? "rgba"[(int)index[0]] : 'r';
+		}
+		if (!usd_follow(u, source->shader, input, source, err))
+			return false;
+	}
+	return true;
+}
+
+static bool is_picture(hob_str id)
+{
+	return hob_str_starts(id, HOB_STR("ND_image_")) || hob_str_starts(id, HOB_STR("ND_tiledimage_")) ||
+		   hob_str_starts(id, HOB_STR("ND_gltf_image")) ||
+		   hob_str_starts(id, HOB_STR("ND_gltf_colorimage")) ||
+		   hob_str_starts(id, HOB_STR("ND_gltf_normalmap")) ||
+		   hob_str_starts(id, HOB_STR("ND_RealityKitTexture2D"));
+}
+
+static bool read_tiles(hob_usd *u, uint32_t shader, hob_texture_ref *ref, hob_error *err)
+{
+	float tiling[4] = {1, 1}, offset[4] = {0};
+	if (!read_input(u, shader, "inputs:uvtiling", tiling, NULL, err) ||
+		!read_input(u, shader, "inputs:uvoffset", offset, NULL, err))
+		return false;
+	if (tiling[0] == 1 && tiling[1] == 1 && offset[0] == 0 && offset[1] == 0)
+		return true;
+	ref->scale[0] = tiling[0], ref->scale[1] = tiling[1];
+	ref->offset[0] = -offset[0];
+	ref->offset[1] = 1 - tiling[1] + offset[1];
+	return true;
+}
+
+static bool read_mtlx_picture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look,
+							  hob_usd_texture *out, hob_error *err)
+{
+	static const char *const wraps[] = {"inputs:uaddressmode", "inputs:vaddressmode"};
+	hob_usd *u = b->u;
+	hob_usd_source file;
+	out->channel = channel_of(source->output, out->channel);
+	return usd_follow(u, source->shader, "inputs:file", &file, err) &&
+		   read_picture(b, &file, &out->ref.image, err) &&
+		   (out->ref.image == HOB_NONE ||
+			(read_coordinates(b, source->shader, "inputs:texcoord", look, &out->ref, err) &&
+			 read_tiles(u, source->shader, &out->ref, err) &&
+			 read_sampler(b, source->shader, wraps, &out->ref.sampler, err)));
+}
+
+/* The texture that is an input's source; ref.image == HOB_NONE if the source is something else. Records in
+ * `look` the primvar that it reads. */
+static bool usd_read_texture(hob_usd_build_t *b, const hob_usd_source *from, hob_usd_look *look,
+							 hob_usd_texture *out, hob_error *err)
+{
+	static const char *const wraps[] = {"inputs:wrapS", "inputs:wrapT"};
+	hob_usd_source passed = *from, *source = &passed;
+	hob_usd *u = b->u;
+	hob_usd_source file;
+	hob_str space = HOB_STR("");
+	*out = (hob_usd_texture){
+		.ref = {.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}},
+		.scale = {1, 1, 1, 1},
+		.fallback = {0, 0, 0, 1},
+	};
+	if (!pass_on(u, source, out, err))
+		return false;
+	if (source->shader == HOB_NONE)
+		return true;
+	hob_str id = usd_shader_id(u, source->shader);
+	if (is_picture(id))
+		return read_mtlx_picture(b, source, look, out, err);
+	if (hob_str_starts(id, HOB_STR("UsdPrimvarReader_float3")) ||
+		hob_str_starts(id, HOB_STR("UsdPrimvarReader_float4")))
+		return read_word(u, source->shader, "inputs:varname", &out->primvar, err);
+	if (hob_str_starts(id, HOB_STR("ND_geompropvalue_color")))
+		return read_word(u, source->shader, "inputs:geomprop", &out->primvar, err);
+	if (!hob_str_equal(id, HOB_STR("UsdUVTexture")) && !hob_str_starts(id, HOB_STR("ND_UsdUVTexture"))) {
+		if (!hob_str_starts(id, HOB_STR("UsdPrimvarReader")))
+			hob_usd_note(u, "shader-unknown",
+						 "shader '%.*s' of type '%.*s' is not read; its input keeps its own value",
+						 HOB_FMT(u->prims[source->shader].path), HOB_FMT(id));
+		return true;
+	}
+	if (source->output.len == 1 && strchr("rgba", source->output.data[0]))
+		out->channel = source->output.data[0];
+	if (!usd_follow(u, source->shader, "inputs:file", &file, err) ||
+		!read_input(u, source->shader, "inputs:scale", out->scale, NULL, err) ||
+		!read_input(u, source->shader, "inputs:bias", out->bias, NULL, err) ||
+		!read_input(u, source->shader, "inputs:fallback", out->fallback, &out->has_fallback, err) ||
+		!read_word(u, source->shader, "inputs:sourceColorSpace", &space, err) ||
+		!read_picture(b, &file, &out->ref.image, err))
+		return false;
+	out->raw = hob_str_equal(space, HOB_STR("raw"));
+	return out->ref.image == HOB_NONE ||
+		   (read_coordinates(b, source->shader, "inputs:st", look, &out->ref, err) &&
+			read_sampler(b, source->shader, wraps, &out->ref.sampler, err));
+}
+
+/* Texture of a scalar, with its channel. */
+static hob_texture_ref usd_scalar(const hob_usd_texture *texture)
+{
+	static const char names[] = "rgba";
+	static const hob_channel_choice choices[] = {HOB_CHANNEL_R, HOB_CHANNEL_G, HOB_CHANNEL_B, HOB_CHANNEL_A};
+	const char *at = texture->channel ? strchr(names, texture->channel) : NULL;
+	hob_texture_ref ref = texture->ref;
+	ref.channel = at ? choices[at - names] : HOB_CHANNEL_OF_SLOT;
+	return ref;
+}
 
 /* ---- which material */
 
@@ -132,16 +518,17 @@ bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err)
 
 /* ---- UsdPreviewSurface */
 
-bool hob_usd_surface_input(hob_usd_surface *s, const char *name, float *out, uint32_t width,
-						   hob_usd_texture *texture)
+/* An input: its number(s) in `out`, and its texture, for which the number is a multiplier, 1 by default. */
+static bool usd_surface_input(hob_usd_surface *s, const char *name, float *out, uint32_t width,
+							  hob_usd_texture *texture)
 {
 	hob_usd_source source;
 	char property[64] = "inputs:";
 	memcpy(property + 7, name, strlen(name) + 1);
-	if (!hob_usd_follow(s->b->u, s->shader, property, &source, s->err) ||
-		!hob_usd_read_texture(s->b, &source, s->look, texture, s->err))
+	if (!usd_follow(s->b->u, s->shader, property, &source, s->err) ||
+		!usd_read_texture(s->b, &source, s->look, texture, s->err))
 		return false;
-	const hob_usd_value *value = hob_usd_constant(&source);
+	const hob_usd_value *value = usd_constant(&source);
 	for (uint32_t i = 0; value && i < width && i < value->width; i++) {
 		double number = hob_usd_component(value, i);
 		if (isfinite(number))
@@ -156,7 +543,8 @@ bool hob_usd_surface_input(hob_usd_surface *s, const char *name, float *out, uin
 	return true;
 }
 
-bool hob_usd_surface_colors(hob_usd_surface *s, const hob_usd_texture *color, float *out)
+/* If the base colour is a primvar of the points, stores its name in the look and sets `out` to white. */
+static bool usd_surface_colors(hob_usd_surface *s, const hob_usd_texture *color, float *out)
 {
 	if (color->primvar.len == 0)
 		return true;
@@ -183,14 +571,15 @@ static void note_color(hob_usd_surface *s, const char *what, const hob_usd_textu
 					 HOB_FMT(s->to->name), what);
 }
 
-float hob_usd_unit(float value)
+/* Clamps to 0..1; NaN becomes 0. */
+static float usd_unit(float value)
 {
 	return value > 0 ? value < 1 ? value : 1 : 0;
 }
 
 static float scale_of(const hob_usd_texture *t)
 {
-	return hob_usd_unit(t->scale[t->channel == 'g' ? 1 : t->channel == 'b' ? 2 : t->channel == 'a' ? 3 : 0]);
+	return usd_unit(t->scale[t->channel == 'g' ? 1 : t->channel == 'b' ? 2 : t->channel == 'a' ? 3 : 0]);
 }
 
 static bool read_base(hob_usd_surface *s, bool specular_workflow)
@@ -199,12 +588,12 @@ static bool read_base(hob_usd_surface *s, bool specular_workflow)
 	hob_usd_texture color, opacity;
 	float diffuse[3] = {0.18f, 0.18f, 0.18f}, alpha = 1, threshold[1] = {0}, specular[3] = {0};
 	hob_usd_texture none;
-	if (!hob_usd_surface_input(s, "diffuseColor", diffuse, 3, &color) ||
-		!hob_usd_surface_input(s, "opacity", &alpha, 1, &opacity) ||
-		!hob_usd_surface_input(s, "opacityThreshold", threshold, 1, &none))
+	if (!usd_surface_input(s, "diffuseColor", diffuse, 3, &color) ||
+		!usd_surface_input(s, "opacity", &alpha, 1, &opacity) ||
+		!usd_surface_input(s, "opacityThreshold", threshold, 1, &none))
 		return false;
 	bool textured = color.ref.image != HOB_NONE, masks = opacity.ref.image != HOB_NONE;
-	if (!hob_usd_surface_colors(s, &color, diffuse))
+	if (!usd_surface_colors(s, &color, diffuse))
 		return false;
 	if (textured) {
 		memcpy(diffuse, color.scale, sizeof diffuse);
@@ -214,20 +603,20 @@ static bool read_base(hob_usd_surface *s, bool specular_workflow)
 	if (masks) {
 		alpha = scale_of(&opacity);
 		if (!textured || opacity.ref.image != color.ref.image || opacity.channel != 'a')
-			m->slots[HOB_SLOT_OPACITY] = hob_usd_scalar(&opacity);
+			m->slots[HOB_SLOT_OPACITY] = usd_scalar(&opacity);
 	}
 	for (int i = 0; i < 3; i++)
-		m->base_color[i] = hob_usd_unit(diffuse[i]);
-	m->base_color[3] = hob_usd_unit(alpha);
+		m->base_color[i] = usd_unit(diffuse[i]);
+	m->base_color[3] = usd_unit(alpha);
 	if (threshold[0] > 0) {
 		m->alpha_mode = HOB_ALPHA_MASK;
-		m->alpha_cutoff = hob_usd_unit(threshold[0]);
+		m->alpha_cutoff = usd_unit(threshold[0]);
 	} else if (masks || alpha < 1) {
 		m->alpha_mode = HOB_ALPHA_BLEND;
 	}
 	if (!specular_workflow)
 		return true;
-	if (!hob_usd_surface_input(s, "specularColor", specular, 3, &none))
+	if (!usd_surface_input(s, "specularColor", specular, 3, &none))
 		return false;
 	if (textured || none.ref.image != HOB_NONE) {
 		hob_usd_note(s->b->u, "specular", "material '%.*s': the specular part of its textures is left out",
@@ -254,7 +643,7 @@ static void one_channel(hob_usd_surface *s, const char *what, const hob_usd_text
 		hob_usd_info(s->b->u, "channel",
 					 "material '%.*s': its %s texture is read from the channel 'r', not '%c'",
 					 HOB_FMT(s->to->name), what, t->channel);
-	s->to->slots[slot] = any ? hob_usd_scalar(t) : t->ref;
+	s->to->slots[slot] = any ? usd_scalar(t) : t->ref;
 	note_bias(s, what, t);
 }
 
@@ -263,14 +652,14 @@ static bool read_rough_metal(hob_usd_surface *s, bool specular_workflow)
 	hob_material *m = s->to;
 	hob_usd_texture rough, metal;
 	float roughness = 0.5f, metallic = 0;
-	if (!hob_usd_surface_input(s, "roughness", &roughness, 1, &rough) ||
-		!hob_usd_surface_input(s, "metallic", &metallic, 1, &metal))
+	if (!usd_surface_input(s, "roughness", &roughness, 1, &rough) ||
+		!usd_surface_input(s, "metallic", &metallic, 1, &metal))
 		return false;
 	bool has_rough = rough.ref.image != HOB_NONE,
 		 has_metal = metal.ref.image != HOB_NONE && !specular_workflow;
-	m->roughness = has_rough ? scale_of(&rough) : hob_usd_unit(roughness);
+	m->roughness = has_rough ? scale_of(&rough) : usd_unit(roughness);
 	if (!specular_workflow)
-		m->metallic = has_metal ? scale_of(&metal) : hob_usd_unit(metallic);
+		m->metallic = has_metal ? scale_of(&metal) : usd_unit(metallic);
 	bool packed =
 		has_rough && rough.channel == 'g' &&
 		(has_metal ? metal.channel == 'b' && same_picture(&rough.ref, &metal.ref) : m->metallic == 0);
@@ -289,7 +678,7 @@ static bool read_normal(hob_usd_surface *s)
 {
 	hob_usd_texture t;
 	float unused[3] = {0};
-	if (!hob_usd_surface_input(s, "normal", unused, 3, &t))
+	if (!usd_surface_input(s, "normal", unused, 3, &t))
 		return false;
 	if (t.ref.image == HOB_NONE)
 		return true;
@@ -310,7 +699,7 @@ static bool read_rest(hob_usd_surface *s)
 	hob_usd_texture t, coat, coat_rough;
 	float occlusion = 1, displacement = 0, rough = 0.01f;
 	m->ior = 1.5f;
-	if (!hob_usd_surface_input(s, "emissiveColor", m->emissive, 3, &t))
+	if (!usd_surface_input(s, "emissiveColor", m->emissive, 3, &t))
 		return false;
 	if (t.ref.image != HOB_NONE) {
 		m->slots[HOB_SLOT_EMISSIVE] = t.ref;
@@ -319,14 +708,14 @@ static bool read_rest(hob_usd_surface *s)
 	}
 	for (int i = 0; i < 3; i++)
 		m->emissive[i] = m->emissive[i] > 0 ? m->emissive[i] : 0;
-	if (!hob_usd_surface_input(s, "occlusion", &occlusion, 1, &t))
+	if (!usd_surface_input(s, "occlusion", &occlusion, 1, &t))
 		return false;
 	if (t.ref.image != HOB_NONE)
 		one_channel(s, "occlusion", &t, HOB_SLOT_OCCLUSION);
-	if (!hob_usd_surface_input(s, "ior", &m->ior, 1, &t) ||
-		!hob_usd_surface_input(s, "clearcoat", &m->clearcoat, 1, &coat) ||
-		!hob_usd_surface_input(s, "clearcoatRoughness", &rough, 1, &coat_rough) ||
-		!hob_usd_surface_input(s, "displacement", &displacement, 1, &t))
+	if (!usd_surface_input(s, "ior", &m->ior, 1, &t) ||
+		!usd_surface_input(s, "clearcoat", &m->clearcoat, 1, &coat) ||
+		!usd_surface_input(s, "clearcoatRoughness", &rough, 1, &coat_rough) ||
+		!usd_surface_input(s, "displacement", &displacement, 1, &t))
 		return false;
 	m->ior = m->ior >= 1 && m->ior < 100 ? m->ior : 1.5f;
 	if (m->ior != 1.5f)
@@ -335,10 +724,10 @@ static bool read_rest(hob_usd_surface *s)
 		m->slots[HOB_SLOT_CLEARCOAT] = coat.ref;
 		m->clearcoat = scale_of(&coat);
 	}
-	m->clearcoat = hob_usd_unit(m->clearcoat);
+	m->clearcoat = usd_unit(m->clearcoat);
 	if (m->clearcoat > 0) {
 		m->ext_mask |= 1u << HOB_MATERIAL_CLEARCOAT;
-		m->clearcoat_roughness = hob_usd_unit(rough);
+		m->clearcoat_roughness = usd_unit(rough);
 		if (coat_rough.ref.image != HOB_NONE) {
 			m->slots[HOB_SLOT_CLEARCOAT_ROUGH] = coat_rough.ref;
 			m->clearcoat_roughness = 1;
@@ -356,11 +745,286 @@ static bool read_surface(hob_usd_surface *s)
 {
 	float workflow = 0;
 	hob_usd_texture none;
-	if (!hob_usd_surface_input(s, "useSpecularWorkflow", &workflow, 1, &none))
+	if (!usd_surface_input(s, "useSpecularWorkflow", &workflow, 1, &none))
 		return false;
 	/* Roughness and metal first: the specular workflow computes metal itself. */
 	return read_rough_metal(s, workflow != 0) && read_base(s, workflow != 0) && read_normal(s) &&
 		   read_rest(s);
+}
+
+/* ---- NVIDIA's OmniPBR, with pictures as inputs of the surface itself */
+
+/* Names and fallbacks of OmniPBR.mdl. */
+
+static bool number(hob_usd_surface *s, const char *name, float *out, uint32_t width)
+{
+	hob_usd_texture none;
+	return usd_surface_input(s, name, out, width, &none);
+}
+
+/* Reads a picture into its slot; *found: whether there is one. */
+static bool picture(hob_usd_surface *s, const char *name, hob_slot slot, bool *found)
+{
+	hob_texture_ref ref;
+	*found = false;
+	if (!usd_asset_input(s, name, &ref))
+		return false;
+	*found = ref.image != HOB_NONE;
+	if (*found)
+		s->to->slots[slot] = ref;
+	return true;
+}
+
+static bool read_color(hob_usd_surface *s)
+{
+	float color[3] = {0.2f, 0.2f, 0.2f}, tint[3] = {1, 1, 1};
+	bool textured;
+	if (!number(s, "diffuse_color_constant", color, 3) || !number(s, "diffuse_tint", tint, 3) ||
+		!picture(s, "diffuse_texture", HOB_SLOT_BASE_COLOR, &textured))
+		return false;
+	for (int i = 0; i < 3; i++)
+		s->to->base_color[i] = usd_unit((textured ? 1 : color[i]) * tint[i]);
+	return true;
+}
+
+/* An input with a constant, a texture and the texture's influence. Hob cannot blend the two: from an
+ * influence of 0.5 on the texture is used, below it the constant. */
+static bool read_one(hob_usd_surface *s, const char *constant, const char *influence, const char *texture,
+					 hob_slot slot, float *out)
+{
+	float share = 0;
+	bool found = false;
+	if (!number(s, constant, out, 1) || !number(s, influence, &share, 1) ||
+		(share >= 0.5f && !picture(s, texture, slot, &found)))
+		return false;
+	*out = found ? 1 : usd_unit(*out);
+	return true;
+}
+
+static bool read_mdl_rough_metal(hob_usd_surface *s)
+{
+	hob_material *m = s->to;
+	float packed = 0;
+	bool found = false;
+	m->roughness = 0.5f;
+	m->metallic = 0;
+	if (!number(s, "enable_ORM_texture", &packed, 1) ||
+		(packed != 0 && !picture(s, "ORM_texture", HOB_SLOT_METAL_ROUGH, &found)))
+		return false;
+	if (found) {
+		m->roughness = m->metallic = 1;
+		m->slots[HOB_SLOT_OCCLUSION] = m->slots[HOB_SLOT_METAL_ROUGH];
+		return true;
+	}
+	return read_one(s, "reflection_roughness_constant", "reflection_roughness_texture_influence",
+					"reflectionroughness_texture", HOB_SLOT_ROUGHNESS, &m->roughness) &&
+		   read_one(s, "metallic_constant", "metallic_texture_influence", "metallic_texture",
+					HOB_SLOT_METALLIC, &m->metallic) &&
+		   picture(s, "ao_texture", HOB_SLOT_OCCLUSION, &found);
+}
+
+static bool read_mdl_emission(hob_usd_surface *s)
+{
+	/* As in MaterialX: the luminance of a display's white. */
+	const float nits = 1000;
+	float enabled = 0, color[3] = {1, 0.1f, 0.1f}, intensity = 40;
+	bool found;
+	if (!number(s, "enable_emission", &enabled, 1) || enabled == 0)
+		return enabled == 0;
+	if (!number(s, "emissive_color", color, 3) || !number(s, "emissive_intensity", &intensity, 1) ||
+		!picture(s, "emissive_color_texture", HOB_SLOT_EMISSIVE, &found))
+		return false;
+	for (int i = 0; i < 3; i++) {
+		float light = color[i] * intensity / nits;
+		s->to->emissive[i] = light > 0 && isfinite(light) ? light : 0;
+	}
+	return true;
+}
+
+static bool read_mdl_opacity(hob_usd_surface *s)
+{
+	hob_material *m = s->to;
+	float enabled = 0, opacity = 1, textured = 0, threshold = 0;
+	bool found = false;
+	if (!number(s, "enable_opacity", &enabled, 1) || enabled == 0)
+		return enabled == 0;
+	if (!number(s, "opacity_constant", &opacity, 1) || !number(s, "enable_opacity_texture", &textured, 1) ||
+		!number(s, "opacity_threshold", &threshold, 1) ||
+		(textured != 0 && !picture(s, "opacity_texture", HOB_SLOT_OPACITY, &found)))
+		return false;
+	m->base_color[3] = found ? 1 : usd_unit(opacity);
+	if (threshold > 0) {
+		m->alpha_mode = HOB_ALPHA_MASK;
+		m->alpha_cutoff = usd_unit(threshold);
+	} else if (found || m->base_color[3] < 1) {
+		m->alpha_mode = HOB_ALPHA_BLEND;
+	}
+	return true;
+}
+
+static bool usd_mdl_surface(hob_usd_surface *s, hob_str id, bool *known)
+{
+	bool normal;
+	*known = hob_str_starts(id, HOB_STR("OmniPBR"));
+	return !*known || (read_color(s) && read_mdl_rough_metal(s) && read_mdl_emission(s) &&
+					   read_mdl_opacity(s) && picture(s, "normalmap_texture", HOB_SLOT_NORMAL, &normal));
+}
+
+typedef enum opacity_kind { OPACITY_NONE, OPACITY_NUMBER, OPACITY_COLOR } opacity_kind;
+
+/* ---- surfaces of MaterialX: standard_surface, open_pbr_surface, gltf_pbr, disney_principled, RealityKit's */
+
+/* Names of inputs, NULL where a model has none, and defaults. Source: MaterialX 1.38.10, libraries/bxdf;
+ * RealityKit's are those of Reality Composer Pro. */
+typedef struct shading {
+	const char *id, *weight, *base, *metal, *rough, *emission, *emission_color, *opacity, *coat, *coat_rough,
+		*ior;
+	float base_value, metal_value, rough_value, emission_value, emission_color_value, coat_rough_value;
+	opacity_kind opacity_kind;
+	bool emission_in_nits;
+} shading_t;
+
+static const shading_t shadings[] = {
+	{"ND_standard_surface", "base", "base_color", "metalness", "specular_roughness", "emission",
+	 "emission_color", "opacity", "coat", "coat_roughness", "specular_IOR", 0.8f, 0, 0.2f, 0, 1, 0.1f,
+	 OPACITY_COLOR, false},
+	{"ND_open_pbr_surface", "base_weight", "base_color", "base_metalness", "specular_roughness",
+	 "emission_luminance", "emission_color", "geometry_opacity", "coat_weight", "coat_roughness",
+	 "specular_ior", 0.8f, 0, 0.3f, 0, 1, 0, OPACITY_NUMBER, true},
+	{"ND_gltf_pbr", NULL, "base_color", "metallic", "roughness", "emissive_strength", "emissive", "alpha",
+	 "clearcoat", "clearcoat_roughness", "ior", 1, 1, 1, 1, 0, 0, OPACITY_NUMBER, false},
+	{"ND_disney_principled", NULL, "baseColor", "metallic", "roughness", NULL, NULL, NULL, "clearcoat", NULL,
+	 "ior", 0.16f, 0, 0.5f, 0, 0, 0, OPACITY_NONE, false},
+	{"ND_realitykit_pbr", NULL, "baseColor", "metallic", "roughness", NULL, "emissiveColor", "opacity",
+	 "clearcoat", "clearcoatRoughness", NULL, 1, 0, 0.5f, 1, 0, 0, OPACITY_NUMBER, false},
+	{"ND_realitykit_unlit", NULL, "color", NULL, NULL, NULL, NULL, "opacity", NULL, NULL, NULL, 1, 0, 1, 0, 0,
+	 0, OPACITY_NUMBER, false},
+};
+
+static bool input(hob_usd_surface *s, const char *name, float *out, uint32_t width, hob_usd_texture *texture)
+{
+	if (name)
+		return usd_surface_input(s, name, out, width, texture);
+	texture->ref.image = HOB_NONE;
+	return true;
+}
+
+/* Puts the picture of a colour or number into its slot; the picture's scale becomes the factor. */
+static void put_picture(hob_usd_surface *s, const hob_usd_texture *t, hob_slot slot, float *factor,
+						uint32_t width)
+{
+	if (t->ref.image == HOB_NONE)
+		return;
+	s->to->slots[slot] = width == 1 && slot != HOB_SLOT_METAL_ROUGH ? usd_scalar(t) : t->ref;
+	for (uint32_t i = 0; i < width; i++)
+		factor[i] = t->scale[i];
+}
+
+static bool read_emission(hob_usd_surface *s, const shading_t *with)
+{
+	/* 1,000 nits is the luminance of a display's white in open_pbr's own examples. */
+	const float nits = 1000;
+	hob_usd_texture t, none;
+	float strength = with->emission_value;
+	float color[3] = {with->emission_color_value, with->emission_color_value, with->emission_color_value};
+	if (!input(s, with->emission, &strength, 1, &none) || !input(s, with->emission_color, color, 3, &t))
+		return false;
+	strength = isfinite(strength) && strength > 0 ? strength / (with->emission_in_nits ? nits : 1) : 0;
+	if (strength > 0)
+		put_picture(s, &t, HOB_SLOT_EMISSIVE, color, 3);
+	for (int i = 0; i < 3; i++)
+		s->to->emissive[i] = color[i] > 0 ? color[i] * strength : 0;
+	return true;
+}
+
+static bool read_coat(hob_usd_surface *s, const shading_t *with)
+{
+	hob_material *m = s->to;
+	hob_usd_texture t;
+	float coat = 0, rough = with->coat_rough_value, ior = 1.5f;
+	if (!input(s, with->coat, &coat, 1, &t) || !input(s, with->coat_rough, &rough, 1, &t) ||
+		!input(s, with->ior, &ior, 1, &t))
+		return false;
+	m->ior = ior >= 1 && ior < 100 ? ior : 1.5f;
+	if (m->ior != 1.5f)
+		m->ext_mask |= 1u << HOB_MATERIAL_IOR;
+	m->clearcoat = usd_unit(coat);
+	m->clearcoat_roughness = usd_unit(rough);
+	if (m->clearcoat > 0)
+		m->ext_mask |= 1u << HOB_MATERIAL_CLEARCOAT;
+	else
+		m->clearcoat_roughness = 0;
+	return true;
+}
+
+static bool read_opacity(hob_usd_surface *s, const shading_t *with)
+{
+	hob_material *m = s->to;
+	hob_usd_texture t;
+	float opacity[3] = {1, 1, 1}, mode = 2, cutoff = 0.5f;
+	if (!input(s, with->opacity, opacity, with->opacity_kind == OPACITY_COLOR ? 3 : 1, &t))
+		return false;
+	float alpha =
+		with->opacity_kind == OPACITY_COLOR ? (opacity[0] + opacity[1] + opacity[2]) / 3 : opacity[0];
+	m->base_color[3] = usd_unit(alpha);
+	if (t.ref.image != HOB_NONE) {
+		m->slots[HOB_SLOT_OPACITY] = usd_scalar(&t);
+		m->base_color[3] = 1;
+	}
+	if (m->base_color[3] < 1 || t.ref.image != HOB_NONE)
+		m->alpha_mode = HOB_ALPHA_BLEND;
+	hob_usd_texture none;
+	if (!hob_str_starts(hob_str_of(with->id), HOB_STR("ND_gltf")) || m->alpha_mode != HOB_ALPHA_BLEND)
+		return true;
+	if (!input(s, "alpha_mode", &mode, 1, &none) || !input(s, "alpha_cutoff", &cutoff, 1, &none))
+		return false;
+	m->alpha_mode = mode < 0.5f ? HOB_ALPHA_OPAQUE : mode < 1.5f ? HOB_ALPHA_MASK : HOB_ALPHA_BLEND;
+	m->alpha_cutoff = usd_unit(cutoff);
+	return true;
+}
+
+static bool read_all(hob_usd_surface *s, const shading_t *with)
+{
+	hob_material *m = s->to;
+	hob_usd_texture color, rough, metal, normal, none;
+	float base[3] = {with->base_value, with->base_value, with->base_value}, weight = 1, unused[3] = {0};
+	m->metallic = with->metal_value;
+	m->roughness = with->rough_value;
+	if (!input(s, with->weight, &weight, 1, &none) || !input(s, with->base, base, 3, &color) ||
+		!input(s, with->metal, &m->metallic, 1, &metal) || !input(s, with->rough, &m->roughness, 1, &rough) ||
+		!input(s, "normal", unused, 3, &normal))
+		return false;
+	if (!usd_surface_colors(s, &color, base))
+		return false;
+	put_picture(s, &color, HOB_SLOT_BASE_COLOR, base, 3);
+	for (int i = 0; i < 3; i++)
+		m->base_color[i] = usd_unit(base[i] * weight);
+	bool packed = rough.ref.image != HOB_NONE && rough.ref.image == metal.ref.image && rough.channel == 'g' &&
+				  metal.channel == 'b';
+	put_picture(s, &rough, packed ? HOB_SLOT_METAL_ROUGH : HOB_SLOT_ROUGHNESS, &m->roughness, 1);
+	if (packed)
+		m->metallic = 1;
+	else
+		put_picture(s, &metal, HOB_SLOT_METALLIC, &m->metallic, 1);
+	m->metallic = usd_unit(m->metallic);
+	m->roughness = usd_unit(m->roughness);
+	put_picture(s, &normal, HOB_SLOT_NORMAL, unused, 3);
+	return read_opacity(s, with) && read_emission(s, with) && read_coat(s, with);
+}
+
+/* *known: whether `id` ("ND_standard_surface_surfaceshader") is supported; if so, the material is filled. */
+static bool usd_mtlx_surface(hob_usd_surface *s, hob_str id, bool *known)
+{
+	*known = false;
+	for (size_t i = 0; i < HOB_COUNT_OF(shadings) && !*known; i++)
+		if (hob_str_starts(id, hob_str_of(shadings[i].id))) {
+			*known = true;
+			if (hob_str_starts(id, HOB_STR("ND_realitykit_unlit")))
+				s->to->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
+			if (!read_all(s, &shadings[i]))
+				return false;
+		}
+	return true;
 }
 
 /* ---- the material */
@@ -371,7 +1035,7 @@ static bool find_surface(hob_usd *u, uint32_t material, uint32_t *out, hob_error
 	*out = HOB_NONE;
 	for (size_t i = 0; i < HOB_COUNT_OF(outputs) && *out == HOB_NONE; i++) {
 		hob_usd_source source;
-		if (!hob_usd_follow(u, material, outputs[i], &source, err))
+		if (!usd_follow(u, material, outputs[i], &source, err))
 			return false;
 		*out = source.shader;
 	}
@@ -390,14 +1054,14 @@ static bool read_material(hob_usd_build_t *b, uint32_t prim, hob_material *to, h
 					 HOB_FMT(u->prims[prim].path));
 		return true;
 	}
-	hob_str id = hob_usd_shader_id(u, s.shader);
+	hob_str id = usd_shader_id(u, s.shader);
 	if (hob_str_equal(id, HOB_STR("UsdPreviewSurface")) ||
 		hob_str_starts(id, HOB_STR("ND_UsdPreviewSurface")))
 		return read_surface(&s);
 	bool known;
-	if (!hob_usd_mtlx_surface(&s, id, &known))
+	if (!usd_mtlx_surface(&s, id, &known))
 		return false;
-	if (!known && !hob_usd_mdl_surface(&s, id, &known))
+	if (!known && !usd_mdl_surface(&s, id, &known))
 		return false;
 	if (known)
 		return true;
@@ -434,7 +1098,7 @@ bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const
 	uint32_t prim = path.len > 0 ? hob_usd_prim_at(b->u, path) : HOB_NONE;
 	float shown[4] = {1, 1, 1, 1};
 	for (int i = 0; color && i < 4; i++)
-		shown[i] = isfinite(color[i]) ? hob_usd_unit(color[i]) : 1;
+		shown[i] = isfinite(color[i]) ? usd_unit(color[i]) : 1;
 	hob_str key = prim != HOB_NONE ? hob_arena_printf(b->u->scratch, "%d%.*s", double_sided, HOB_FMT(path))
 								   : hob_arena_printf(b->u->scratch, "%d%d %a %a %a %a", double_sided, sheer,
 													  (double)shown[0], (double)shown[1], (double)shown[2],

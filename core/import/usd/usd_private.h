@@ -1,10 +1,10 @@
 /* usd_private.h - shared by the files of the USD reader; otherwise only their tests include it.
  *
- * Three steps. Layers (usd_layer.c): a text file (usd_text.c, usd_text_value.c), a crate (usd_crate.c,
- * usd_crate_value.c), alone or in a package, or a MaterialX document (usd_mtlx_file.c) becomes a tree of
- * specs: its opinions about each prim and property. Composition (usd_stack.c, usd_compose.c, usd_stage.c):
- * layers become the stage: prims in order, each with a list of sites that have an opinion about it, strongest
- * first. Schemas (usd_node.c, usd_mesh.c, usd_material.c ...): the stage becomes a model.
+ * Three steps. Layers (usd_file.c): a text file (usd_text.c), a crate (usd_crate.c, usd_crate_value.c), alone
+ * or in a package, or a MaterialX document becomes a tree of specs: its opinions about each prim and property.
+ * Composition (usd_compose.c, usd_stage.c): layers become the stage: prims in order, each with a list of sites
+ * that have an opinion about it, strongest first. Schemas (usd_node.c, usd_mesh.c, usd_material.c ...): the
+ * stage becomes a model.
  *
  * Everything except the model's own data lives in the scratch arena. Names are numbers ("tokens") in one
  * table per import; paths are text, "/World/Car.points". Functions return false with *err only for limits,
@@ -216,7 +216,7 @@ typedef struct hob_usd {
 #define hob_usd_note(u, code, ...) hob_note_add((u)->notes, HOB_NOTE_WARNING, "usd." code, __VA_ARGS__)
 #define hob_usd_info(u, code, ...) hob_note_add((u)->notes, HOB_NOTE_INFO, "usd." code, __VA_ARGS__)
 
-/* ---- usd_layer.c: tokens, growing arrays, the tree of specs ---- */
+/* ---- tokens, growing arrays, the tree of specs ---- */
 
 bool hob_usd_start(hob_usd *u, const hob_import_request *request, hob_error *err) HOB_MUST_CHECK;
 /* Id of a token, which is added if it is new; HOB_NONE without memory. */
@@ -264,22 +264,12 @@ bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, h
 
 bool hob_usd_text_read(hob_usd *u, hob_str text, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
-/* A MaterialX document as "/MaterialX/Materials/NAME": each material contains the nodes and graphs that it
- * uses; layer->path is set. Looks, geometry names and included documents are ignored. Source: MaterialX 1.38
- * specification; the paths are OpenUSD's. */
-bool hob_usd_mtlx_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- usd_stack.c ---- */
+/* ---- stacks of layers ---- */
 
 /* Opens the stack of a layer. `outer`: variables of the referencing stack, HOB_NONE for the stage. */
 bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out,
 						hob_error *err) HOB_MUST_CHECK;
-/* Time codes per second of a layer. */
-double hob_usd_rate(const hob_usd *u, uint32_t layer);
-/* A list field of a site, composed over its layers. *from: [count] layer of each item, the base of its
- * relative paths. */
-bool hob_usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items,
-						  uint32_t **from, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 /* Applies the operations of one list, of layer `from`, to the result of weaker ones. */
 bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
 						uint32_t **froms, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
@@ -318,24 +308,18 @@ typedef struct hob_usd_tree {
 bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out,
 						hob_error *err) HOB_MUST_CHECK;
 bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error *err) HOB_MUST_CHECK;
-/* ---- usd_order.c ---- */
+/* ---- order of sites ---- */
 
-/* Whether some layer has a spec for the site. */
-bool hob_usd_has_specs(const hob_usd *u, const hob_usd_site *site);
 /* Whether an arc of this prim, not of an ancestor, adds the site. Below an instance only these count. */
 bool hob_usd_is_direct(const hob_usd_site *sites, uint32_t site);
 /* Sites with specs, strongest first; in `arena`. */
 bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, uint32_t **order,
 						uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- usd_path.c: mapping of paths between namespaces ---- */
+/* ---- mapping of paths between namespaces ---- */
 
 /* Index of the stack's relocation from or to `path`, or HOB_NONE. */
 uint32_t hob_usd_move_from(const hob_usd_stack *stack, hob_str path);
-uint32_t hob_usd_move_to(const hob_usd_stack *stack, hob_str path);
-/* Maps a path from the namespace of a site to that of its parent site; empty when it has no image there. */
-bool hob_usd_path_step(hob_usd *u, const hob_usd_site *site, hob_str path, hob_str *out,
-					   hob_error *err) HOB_MUST_CHECK;
 /* Maps a path from the namespace of a site to that of the stage; empty when it has no image there. */
 bool hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path, hob_str *out,
 					  hob_error *err) HOB_MUST_CHECK;

@@ -1,10 +1,297 @@
 #include "usd_skel.h"
-
+#include "../text.h"
 #include "../matrix_double.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-bool hob_usd_inherited_target(hob_usd *u, uint32_t prim, hob_str name, uint32_t *out, hob_error *err)
+/* Reads an "inbetweens:NAME" of a shape. False for another property, or one without a weight. */
+static bool read_one(const hob_usd *u, const hob_usd_prim *shape, hob_str property, hob_usd_inbetween *out)
+{
+	hob_str name = hob_str_sub(property, sizeof "inbetweens:" - 1, property.len);
+	if (hob_str_find(name, HOB_STR(":"), 0) != SIZE_MAX)
+		return false;
+	const hob_usd_value *weight = hob_usd_meta(u, shape, property, HOB_USD_T_weight);
+	*out = (hob_usd_inbetween){property, hob_usd_number(weight, NAN)};
+	return isfinite(out->weight) && fabs(out->weight) > 1e-6 && fabs(out->weight - 1) > 1e-6 &&
+		   hob_usd_still(u, shape, property) != NULL;
+}
+
+/* In-between shapes of a BlendShape prim, in scratch memory. */
+static bool usd_inbetweens(hob_usd *u, const hob_usd_prim *shape, hob_usd_inbetween **out, uint32_t *count,
+						   hob_error *err)
+{
+	hob_str *names;
+	uint32_t found;
+	*count = 0;
+	if (!hob_usd_properties(u, shape, HOB_STR("inbetweens:"), &names, &found, err))
+		return false;
+	*out = HOB_NEW(u->scratch, hob_usd_inbetween, found);
+	if (!*out)
+		return hob_fail_memory(err, u->scratch, "a blend shape");
+	for (uint32_t i = 0; i < found; i++)
+		*count += read_one(u, shape, names[i], &(*out)[*count]);
+	return true;
+}
+
+static const hob_usd_knot *knot_of(const hob_usd_build_t *b, const hob_morph_target *target)
+{
+	for (uint32_t i = 0; i < b->knot_count; i++)
+		if (b->knots[i].target == target->name.data)
+			return &b->knots[i];
+	return NULL;
+}
+
+static bool usd_knot_add(hob_usd_build_t *b, const hob_morph_target *target, hob_str shape, double weight,
+						 hob_error *err)
+{
+	b->knots =
+		(hob_usd_knot *)hob_usd_more(b->u->scratch, b->knots, b->knot_count, &b->knot_room, sizeof *b->knots);
+	if (!b->knots)
+		return hob_fail_memory(err, b->u->scratch, "a blend shape");
+	b->knots[b->knot_count++] = (hob_usd_knot){target->name.data, shape, weight};
+	return true;
+}
+
+/* The shape of a target: the target's own name, except for an in-between. */
+static hob_str usd_shape_of(const hob_usd_build_t *b, const hob_morph_target *target)
+{
+	const hob_usd_knot *knot = knot_of(b, target);
+	return knot ? knot->shape : target->name;
+}
+
+static double place_of(const hob_usd_build_t *b, const hob_morph_target *target)
+{
+	const hob_usd_knot *knot = knot_of(b, target);
+	return knot ? knot->weight : 1;
+}
+
+/* Weight of a target: linear between knots, with the rest pose as knot at 0; beyond the last knot the last
+ * segment extrapolates. Source: UsdSkelBlendShapeQuery, ComputeSubShapeWeights. */
+/* Weight of a target for the shape weight `weight`. */
+static double usd_target_weight(const hob_usd_build_t *b, const hob_mesh *mesh, uint32_t target,
+								double weight)
+{
+	hob_str shape = usd_shape_of(b, &mesh->targets[target]);
+	double own = place_of(b, &mesh->targets[target]), below = own > 0 ? 0 : -INFINITY,
+		   above = own < 0 ? 0 : INFINITY;
+	double least = 0, most = 0;
+	for (uint32_t t = 0; t < mesh->target_count; t++) {
+		if (!hob_str_equal(usd_shape_of(b, &mesh->targets[t]), shape))
+			continue;
+		double at = place_of(b, &mesh->targets[t]);
+		below = at < own && at > below ? at : below;
+		above = at > own && at < above ? at : above;
+		least = at < least ? at : least;
+		most = at > most ? at : most;
+	}
+	/* Beyond the last knot: its weight exceeds 1 and its neighbour's is negative. */
+	if (weight > most)
+		return own == most						  ? (isfinite(below) ? (weight - below) / (own - below) : 1)
+			   : above == most && isfinite(above) ? (above - weight) / (above - own)
+												  : 0;
+	if (weight < least)
+		return own == least						   ? (isfinite(above) ? (above - weight) / (above - own) : 1)
+			   : below == least && isfinite(below) ? (weight - below) / (own - below)
+												   : 0;
+	if (weight <= own)
+		return weight > below ? (weight - below) / (own - below) : weight >= own ? 1 : 0;
+	return weight < above && isfinite(above) ? (above - weight) / (above - own) : 0;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* Adds to the sample times those at which a shape's weight crosses a knot: target weights have a corner
+ * there. */
+/* Times at which target weights need keys, rising, in scratch memory: those of the samples, and where a shape
+ * crosses an in-between. column: [target_count] each target's shape in the samples, or SIZE_MAX. */
+static bool usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_usd_samples *s,
+							 const size_t *column, double **out, size_t *count, hob_error *err)
+{
+	size_t room = s->count;
+	for (uint32_t t = 0; t < mesh->target_count; t++)
+		room += knot_of(b, &mesh->targets[t]) ? 2 * s->count : 0;
+	*out = HOB_NEW(b->u->scratch, double, room);
+	if (!*out)
+		return hob_fail_memory(err, b->u->scratch, "keys");
+	*count = 0;
+	for (size_t i = 0; i < s->count; i++)
+		(*out)[(*count)++] = s->times[i];
+	for (uint32_t t = 0; t < mesh->target_count; t++) {
+		const hob_usd_knot *knot = knot_of(b, &mesh->targets[t]);
+		for (size_t i = 0; knot && column[t] != SIZE_MAX && i + 1 < s->count; i++) {
+			double from = hob_usd_component(&s->values[i], column[t]),
+				   to = hob_usd_component(&s->values[i + 1], column[t]);
+			const double passed[2] = {knot->weight, 0};
+			for (int k = 0; k < 2; k++) {
+				double part = (passed[k] - from) / (to - from);
+				if (part > 1e-6 && part < 1 - 1e-6)
+					(*out)[(*count)++] = s->times[i] + (s->times[i + 1] - s->times[i]) * part;
+			}
+		}
+	}
+	qsort(*out, *count, sizeof **out, compare_times);
+	size_t kept = 0;
+	for (size_t i = 0; i < *count; i++)
+		if (kept == 0 || (*out)[i] > (*out)[kept - 1])
+			(*out)[kept++] = (*out)[i];
+	*count = kept;
+	return true;
+}
+
+/* Adds a shape's offsets to the vertices made from its points. */
+static void put_offsets(const hob_usd_value *offsets, const hob_usd_value *indices, const uint32_t *points,
+						uint32_t vertex_count, const uint32_t *place, size_t point_count, float *out)
+{
+	for (uint32_t v = 0; v < vertex_count; v++) {
+		size_t at = points[v];
+		if (indices)
+			at = points[v] < point_count && place[points[v]] != HOB_NONE ? place[points[v]] : SIZE_MAX;
+		if (at >= offsets->count)
+			continue;
+		for (size_t k = 0; k < 3; k++) {
+			double number = hob_usd_component(offsets, at * 3 + k);
+			out[(size_t)v * 3 + k] = isfinite(number) ? (float)number : 0;
+		}
+	}
+}
+
+/* offset_name, normal_name: properties with the offsets. */
+static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, hob_str offset_name,
+					   hob_str normal_name, const uint32_t *points, hob_mesh *mesh, hob_morph_target *to,
+					   hob_error *err)
+{
+	hob_usd *u = b->u;
+	const hob_usd_value *offsets = hob_usd_still(u, shape, offset_name),
+						*normals = hob_usd_still(u, shape, normal_name);
+	const hob_usd_value *indices = hob_usd_still(u, shape, HOB_STR("pointIndices"));
+	size_t point_count = 0;
+	uint32_t *place = NULL;
+	to->position = HOB_NEW(u->result, float, (size_t)mesh->vertex_count * 3);
+	if (!to->position)
+		return hob_fail_memory(err, u->result, "a blend shape");
+	for (uint32_t v = 0; v < mesh->vertex_count; v++)
+		point_count = points[v] >= point_count ? (size_t)points[v] + 1 : point_count;
+	if (indices) {
+		place = HOB_NEW(u->scratch, uint32_t, point_count);
+		if (!place)
+			return hob_fail_memory(err, u->scratch, "a blend shape");
+		memset(place, 0xFF, point_count * sizeof *place);
+		for (uint32_t i = 0; i < indices->count; i++) {
+			double at = hob_usd_component(indices, i);
+			if (at >= 0 && at < (double)point_count)
+				place[(size_t)at] = i;
+		}
+	}
+	if (offsets && offsets->width == 3)
+		put_offsets(offsets, indices, points, mesh->vertex_count, place, point_count, to->position);
+	if (!normals || normals->width != 3 || !mesh->normal)
+		return true;
+	to->normal = HOB_NEW(u->result, float, (size_t)mesh->vertex_count * 3);
+	if (!to->normal)
+		return hob_fail_memory(err, u->result, "a blend shape");
+	put_offsets(normals, indices, points, mesh->vertex_count, place, point_count, to->normal);
+	return true;
+}
+
+static bool new_target(hob_usd_build_t *b, hob_mesh *mesh, hob_str name, hob_morph_target **out,
+					   hob_error *err)
+{
+	hob_arena *arena = b->u->result;
+	hob_morph_target *to = &mesh->targets[mesh->target_count];
+	to->name = hob_text_name(arena, name);
+	to->position = HOB_NEW(arena, float, (size_t)mesh->vertex_count * 3);
+	if (!to->name.data || !to->position)
+		return hob_fail_memory(err, arena, "blend shapes");
+	mesh->target_count++;
+	*out = to;
+	return true;
+}
+
+/* Adds the targets of a shape and of its in-betweens. */
+static bool put_shape(hob_usd_build_t *b, hob_str name, uint32_t id, const hob_usd_inbetween *between,
+					  uint32_t count, const uint32_t *points, hob_mesh *mesh, hob_error *err)
+{
+	hob_usd *u = b->u;
+	hob_morph_target *to, *whole;
+	if (!new_target(b, mesh, name, &whole, err))
+		return false;
+	if (id == HOB_NONE)
+		return true;
+	if (!put_target(b, &u->prims[id], HOB_STR("offsets"), HOB_STR("normalOffsets"), points, mesh, whole, err))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		hob_str property = between[i].property;
+		hob_str own = hob_arena_printf(u->scratch, "%.*s%.*s", HOB_FMT(name),
+									   (int)(property.len - strlen("inbetweens")),
+									   property.data + strlen("inbetweens"));
+		hob_str normals = hob_arena_printf(u->scratch, "%.*s:normalOffsets", HOB_FMT(property));
+		if (!own.data || !normals.data)
+			return hob_fail_memory(err, u->scratch, "blend shapes");
+		if (!new_target(b, mesh, own, &to, err) ||
+			!put_target(b, &u->prims[id], property, normals, points, mesh, to, err) ||
+			!usd_knot_add(b, to, whole->name, between[i].weight, err))
+			return false;
+	}
+	return true;
+}
+
+typedef struct found_shape {
+	uint32_t prim, count;
+	hob_usd_inbetween *between;
+} found_shape;
+
+static bool find_shapes(hob_usd *u, const hob_str *targets, uint32_t count, found_shape *out, uint64_t *total,
+						hob_error *err)
+{
+	*total = count;
+	for (uint32_t i = 0; i < count; i++) {
+		out[i] = (found_shape){.prim = hob_usd_prim_at(u, targets[i])};
+		if (out[i].prim != HOB_NONE &&
+			!usd_inbetweens(u, &u->prims[out[i].prim], &out[i].between, &out[i].count, err))
+			return false;
+		*total += out[i].count;
+	}
+	return *total <= HOB_LIMIT_TARGETS || hob_fail(err, LIMIT, "%llu blend shapes, at most %llu are allowed",
+												   (unsigned long long)*total, HOB_LIMIT_TARGETS);
+}
+
+bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh,
+						hob_error *err)
+{
+	hob_usd *u = b->u;
+	const hob_usd_prim *prim = &u->prims[id];
+	const hob_usd_value *names = hob_usd_still(u, prim, HOB_STR("skel:blendShapes"));
+	hob_str *targets;
+	uint32_t count;
+	if (!names || names->kind != HOB_USD_TEXT || !hob_usd_below_skel_root(u, id))
+		return true;
+	if (!hob_usd_targets(u, prim, HOB_STR("skel:blendShapeTargets"), HOB_USD_T_targetPaths, &targets, &count,
+						 err))
+		return false;
+	count = names->count < count ? (uint32_t)names->count : count;
+	uint64_t total;
+	found_shape *shapes = HOB_NEW(u->scratch, found_shape, count);
+	if (!shapes)
+		return hob_fail_memory(err, u->scratch, "blend shapes");
+	if (!find_shapes(u, targets, count, shapes, &total, err))
+		return false;
+	mesh->targets = HOB_NEW(u->result, hob_morph_target, total);
+	if (!mesh->targets)
+		return hob_fail_memory(err, u->result, "blend shapes");
+	for (uint32_t i = 0; i < count; i++)
+		if (!put_shape(b, ((const hob_str *)names->data)[i], shapes[i].prim, shapes[i].between,
+					   shapes[i].count, points, mesh, err))
+			return false;
+	return true;
+}
+
+/* The first target of a relationship of the prim or of the nearest ancestor that has one; or HOB_NONE. */
+static bool usd_inherited_target(hob_usd *u, uint32_t prim, hob_str name, uint32_t *out, hob_error *err)
 {
 	*out = HOB_NONE;
 	for (uint32_t p = prim; p != HOB_NONE; p = u->prims[p].parent) {
@@ -295,7 +582,7 @@ static bool skin_node(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_erro
 		bends = bends || m->meshes[m->mesh_refs[m->nodes[node].mesh_first + r]].influence_count > 0;
 	if (!bends)
 		return true;
-	if (!hob_usd_inherited_target(u, prim, HOB_STR("skel:skeleton"), &target, err))
+	if (!usd_inherited_target(u, prim, HOB_STR("skel:skeleton"), &target, err))
 		return false;
 	const hob_usd_skeleton *skeleton = target != HOB_NONE ? skeleton_of(b, target) : NULL;
 	if (!skeleton) {
@@ -324,5 +611,218 @@ bool hob_usd_build_skins(hob_usd_build_t *b, hob_error *err)
 	for (uint32_t i = 0; i < b->skinned_count; i++)
 		if (!skin_node(b, b->skinned[i].prim, b->skinned[i].node, err))
 			return false;
+	return true;
+}
+
+typedef struct animation {
+	hob_usd_build_t *b;
+	const hob_usd_prim *prim;
+	const hob_usd_value *joints;
+	const hob_usd_skeleton *skeleton;
+	hob_error *err;
+} animation_t;
+
+/* Sets the node's rest value. */
+static void set_rest(hob_node *node, hob_path path, const float *value)
+{
+	float *to = path == HOB_PATH_TRANSLATION ? node->translation
+				: path == HOB_PATH_ROTATION	 ? node->rotation
+											 : node->scale;
+	memcpy(to, value, (path == HOB_PATH_ROTATION ? 4 : 3) * sizeof *value);
+	hob_node plain = *node;
+	plain.has_matrix = false;
+	hob_node_local_matrix(&plain, node->matrix);
+	node->has_matrix = false;
+}
+
+static bool read_joint(const hob_usd_value *value, uint32_t width, size_t joint, float *out)
+{
+	double length = 0;
+	if (!value || value->width != width || joint >= value->count)
+		return false;
+	for (uint32_t k = 0; k < width; k++) {
+		out[k] = (float)hob_usd_component(value, joint * width + k);
+		if (!isfinite(out[k]))
+			return false;
+		length += (double)out[k] * (double)out[k];
+	}
+	for (uint32_t k = 0; width == 4 && k < 4; k++)
+		out[k] = length > 0 ? (float)((double)out[k] / sqrt(length)) : (float)(k == 3);
+	return true;
+}
+
+/* Makes the track of one joint from samples that contain the values of all joints. */
+static bool joint_track(const animation_t *a, const hob_usd_attribute *attribute, hob_path path, size_t at,
+						uint32_t node)
+{
+	const hob_usd_samples *s = attribute->samples;
+	uint32_t width = path == HOB_PATH_ROTATION ? 4 : 3, kept = 0;
+	hob_track *track;
+	float value[4];
+	hob_node *to = &a->b->model.nodes[node];
+	if (!s) {
+		if (read_joint(attribute->value, width, at, value))
+			set_rest(to, path, value);
+		return true;
+	}
+	if (!hob_usd_add_channel(a->b, node, path, width, s->count, &track, a->err))
+		return false;
+	for (size_t k = 0; k < s->count; k++) {
+		/* The layer's time may run backwards. */
+		size_t i = attribute->scale < 0 ? s->count - 1 - k : k;
+		if (!read_joint(&s->values[i], width, at, value))
+			continue;
+		track->times[kept] = hob_usd_seconds(a->b->u, attribute->offset + attribute->scale * s->times[i]);
+		memcpy(track->values + (size_t)kept++ * width, value, width * sizeof *value);
+	}
+	track->key_count = kept;
+	const float *rest = path == HOB_PATH_TRANSLATION ? to->translation
+						: path == HOB_PATH_ROTATION	 ? to->rotation
+													 : to->scale;
+	hob_usd_drop_still(a->b, rest);
+	return true;
+}
+
+static bool move_joints(const animation_t *a)
+{
+	static const char *const names[] = {"translations", "rotations", "scales"};
+	for (uint32_t path = 0; path < 3; path++) {
+		hob_usd_attribute attribute;
+		if (!hob_usd_get(a->b->u, a->prim, hob_str_of(names[path]), &attribute))
+			continue;
+		for (size_t i = 0; i < a->joints->count; i++) {
+			uint32_t joint = hob_name_map_get(&a->skeleton->by_name, ((const hob_str *)a->joints->data)[i]);
+			if (joint != HOB_NONE &&
+				!joint_track(a, &attribute, (hob_path)path, i, a->skeleton->nodes[joint]))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* ---- blend shapes */
+
+static size_t shape_in(const hob_usd_value *names, hob_str name)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (hob_str_equal(((const hob_str *)names->data)[i], name))
+			return i;
+	return SIZE_MAX;
+}
+
+/* Sets the rest weights of the mesh: the only sample, or the first in time. */
+static bool rest_weights(const animation_t *a, const hob_usd_value *names, uint32_t node)
+{
+	hob_usd_build_t *b = a->b;
+	hob_model *m = &b->model;
+	const hob_mesh *mesh = &m->meshes[m->mesh_refs[m->nodes[node].mesh_first]];
+	const hob_usd_value *weights = hob_usd_still(b->u, a->prim, HOB_STR("blendShapeWeights"));
+	uint32_t first = m->weight_count;
+	bool any = false;
+	for (uint32_t t = 0; weights && t < mesh->target_count; t++) {
+		size_t at = shape_in(names, usd_shape_of(b, &mesh->targets[t]));
+		double weight =
+			at < weights->count ? usd_target_weight(b, mesh, t, hob_usd_component(weights, at)) : 0;
+		m->weights = (float *)hob_usd_more(b->u->scratch, m->weights, m->weight_count, &b->weight_room,
+										   sizeof *m->weights);
+		if (!m->weights)
+			return hob_fail_memory(a->err, b->u->scratch, "blend shapes");
+		m->weights[m->weight_count++] = isfinite(weight) ? (float)weight : 0;
+		any = any || m->weights[m->weight_count - 1] != 0;
+	}
+	if (any) {
+		m->nodes[node].weight_first = first;
+		m->nodes[node].weight_count = mesh->target_count;
+	} else {
+		m->weight_count = first;
+	}
+	return true;
+}
+
+/* Interpolates between sample `at` and the next. */
+static double weight_at(const hob_usd_samples *s, size_t at, size_t column, double time)
+{
+	double from = hob_usd_component(&s->values[at], column);
+	if (at + 1 >= s->count || !(s->times[at + 1] > s->times[at]))
+		return from;
+	double part = (time - s->times[at]) / (s->times[at + 1] - s->times[at]);
+	return from + (hob_usd_component(&s->values[at + 1], column) - from) * (part < 0   ? 0
+																			: part > 1 ? 1
+																					   : part);
+}
+
+static bool weight_track(const animation_t *a, const hob_usd_value *names, const hob_usd_attribute *weights,
+						 uint32_t node)
+{
+	hob_model *m = &a->b->model;
+	hob_mesh *mesh = &m->meshes[m->mesh_refs[m->nodes[node].mesh_first]];
+	const hob_usd_samples *s = weights->samples;
+	hob_track *track;
+	if (mesh->target_count == 0)
+		return true;
+	if (!rest_weights(a, names, node))
+		return false;
+	if (!s)
+		return true;
+	double *times;
+	size_t count, *column = HOB_NEW(a->b->u->scratch, size_t, mesh->target_count);
+	if (!column)
+		return hob_fail_memory(a->err, a->b->u->scratch, "keys");
+	for (uint32_t t = 0; t < mesh->target_count; t++)
+		column[t] = shape_in(names, usd_shape_of(a->b, &mesh->targets[t]));
+	if (!usd_weight_times(a->b, mesh, s, column, &times, &count, a->err) ||
+		!hob_usd_add_channel(a->b, node, HOB_PATH_WEIGHTS, mesh->target_count, count, &track, a->err))
+		return false;
+	for (size_t i = 0, at = 0; i < count; i++) {
+		while (at + 2 < s->count && s->times[at + 1] <= times[i])
+			at++;
+		size_t to = weights->scale < 0 ? count - 1 - i : i;
+		track->times[to] = hob_usd_seconds(a->b->u, weights->offset + weights->scale * times[i]);
+		for (uint32_t t = 0; t < mesh->target_count; t++) {
+			double raw = column[t] == SIZE_MAX ? 0 : weight_at(s, at, column[t], times[i]);
+			double weight = usd_target_weight(a->b, mesh, t, raw);
+			track->values[to * mesh->target_count + t] = isfinite(weight) ? (float)weight : 0;
+		}
+	}
+	const hob_node *at_rest = &m->nodes[node];
+	hob_usd_drop_still(a->b, at_rest->weight_count > 0 ? m->weights + at_rest->weight_first : NULL);
+	return true;
+}
+
+static bool move_shapes(const animation_t *a)
+{
+	hob_usd *u = a->b->u;
+	hob_usd_attribute weights;
+	const hob_usd_value *names = hob_usd_still(u, a->prim, HOB_STR("blendShapes"));
+	if (!names || names->kind != HOB_USD_TEXT ||
+		!hob_usd_get(u, a->prim, HOB_STR("blendShapeWeights"), &weights))
+		return true;
+	for (uint32_t i = 0; i < a->b->skinned_count; i++) {
+		uint32_t bound, node = a->b->skinned[i].node;
+		if (!usd_inherited_target(u, a->b->skinned[i].prim, HOB_STR("skel:skeleton"), &bound, a->err))
+			return false;
+		if (bound == a->skeleton->prim && a->b->model.nodes[node].mesh_count > 0 &&
+			!weight_track(a, names, &weights, node))
+			return false;
+	}
+	return true;
+}
+
+bool hob_usd_skeleton_clips(hob_usd_build_t *b, hob_error *err)
+{
+	hob_usd *u = b->u;
+	for (uint32_t i = 0; i < b->skeleton_count; i++) {
+		uint32_t source;
+		if (!usd_inherited_target(u, b->skeletons[i].prim, HOB_STR("skel:animationSource"), &source, err))
+			return false;
+		if (source == HOB_NONE)
+			continue;
+		animation_t a = {b, &u->prims[source], hob_usd_still(u, &u->prims[source], HOB_STR("joints")),
+						 &b->skeletons[i], err};
+		if (a.joints && a.joints->kind == HOB_USD_TEXT && !move_joints(&a))
+			return false;
+		if (!move_shapes(&a))
+			return false;
+	}
 	return true;
 }

@@ -1,5 +1,4 @@
-/* usd_skel.h - skeletons, skins and blend shapes (usd_skel.c, usd_blend.c) and their animation
- * (usd_skel_clip.c). */
+/* usd_skel.h - skeletons, skins and blend shapes and their animation. */
 #ifndef HOB_USD_SKEL_H
 #define HOB_USD_SKEL_H
 
@@ -21,9 +20,6 @@ typedef struct hob_usd_skinned {
 /* Skeletons and blend shapes apply only below a SkelRoot. Source: UsdSkel, "SkelRoot". */
 bool hob_usd_below_skel_root(const hob_usd *u, uint32_t prim);
 
-/* The first target of a relationship of the prim or of the nearest ancestor that has one; or HOB_NONE. */
-bool hob_usd_inherited_target(hob_usd *u, uint32_t prim, hob_str name, uint32_t *out,
-							  hob_error *err) HOB_MUST_CHECK;
 /* Creates joint nodes below a Skeleton prim's node, in their rest pose. */
 bool hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
 /* Registers a node whose meshes may be skinned. */
@@ -36,7 +32,7 @@ bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t prim, const uint32_t *point
 /* The skins of all registered nodes. */
 bool hob_usd_build_skins(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
 
-/* ---- usd_inbetween.c: blend shapes with in-betweens ---- */
+/* ---- blend shapes with in-betweens ---- */
 
 typedef struct hob_usd_inbetween {
 	hob_str property; /* "inbetweens:NAME" */
@@ -49,20 +45,6 @@ typedef struct hob_usd_knot {
 	hob_str shape;
 	double weight;
 } hob_usd_knot;
-
-/* In-between shapes of a BlendShape prim, in scratch memory. */
-bool hob_usd_inbetweens(hob_usd *u, const hob_usd_prim *shape, hob_usd_inbetween **out, uint32_t *count,
-						hob_error *err) HOB_MUST_CHECK;
-bool hob_usd_knot_add(hob_usd_build_t *b, const hob_morph_target *target, hob_str shape, double weight,
-					  hob_error *err) HOB_MUST_CHECK;
-/* The shape of a target: the target's own name, except for an in-between. */
-hob_str hob_usd_shape_of(const hob_usd_build_t *b, const hob_morph_target *target);
-/* Weight of a target for the shape weight `weight`. */
-double hob_usd_target_weight(const hob_usd_build_t *b, const hob_mesh *mesh, uint32_t target, double weight);
-/* Times at which target weights need keys, rising, in scratch memory: those of the samples, and where a shape
- * crosses an in-between. column: [target_count] each target's shape in the samples, or SIZE_MAX. */
-bool hob_usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_usd_samples *samples,
-						  const size_t *column, double **out, size_t *count, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_clip.c: channels of the clip ---- */
 

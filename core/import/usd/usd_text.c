@@ -1,4 +1,755 @@
-#include "usd_lex.h"
+#include "usd_private.h"
+#include "../../base/number.h"
+
+#include <math.h>
+
+typedef struct hob_usd_lex {
+	hob_usd *u;
+	const char *start, *at, *end;
+	hob_str prim; /* path of the current prim, base of relative paths */
+	hob_error *err;
+} hob_usd_lex;
+
+/* CORRUPT with line and column; `expected` completes "expected ...". */
+static bool usd_lex_fail(hob_usd_lex *l, const char *expected)
+{
+	size_t line = 1, column = 1;
+	for (const char *c = l->start; c < l->at; c++) {
+		column = *c == '\n' ? 1 : column + 1;
+		line += *c == '\n';
+	}
+	if (l->at == l->end)
+		return hob_fail(l->err, TRUNCATED, "line %zu: the file ends where %s is expected", line, expected);
+	return hob_fail(l->err, CORRUPT, "line %zu, column %zu: expected %s", line, column, expected);
+}
+
+static void skip_line(hob_usd_lex *l)
+{
+	const char *end = (const char *)memchr(l->at, '\n', (size_t)(l->end - l->at));
+	l->at = end ? end : l->end;
+}
+
+/* Skips blanks, line ends and comments. */
+static void usd_lex_skip(hob_usd_lex *l)
+{
+	while (l->at < l->end) {
+		char c = *l->at;
+		size_t left = (size_t)(l->end - l->at);
+		if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+			l->at++;
+		} else if (c == '#' || (c == '/' && left > 1 && l->at[1] == '/')) {
+			skip_line(l);
+		} else if (c == '/' && left > 1 && l->at[1] == '*') {
+			size_t close = hob_str_find((hob_str){l->at, left}, HOB_STR("*/"), 2);
+			l->at = close == SIZE_MAX ? l->end : l->at + close + 2;
+		} else {
+			return;
+		}
+	}
+}
+
+/* the next significant character; 0 at the end */
+static char usd_lex_peek(hob_usd_lex *l)
+{
+	usd_lex_skip(l);
+	return l->at < l->end ? *l->at : 0;
+}
+
+/* Consumes `c` if it is next. */
+static bool usd_lex_take(hob_usd_lex *l, char c)
+{
+	if (usd_lex_peek(l) != c || l->at == l->end)
+		return false;
+	l->at++;
+	return true;
+}
+
+static bool usd_lex_need(hob_usd_lex *l, char c)
+{
+	const char text[] = {'\'', c, '\'', 0};
+	return usd_lex_take(l, c) || usd_lex_fail(l, text);
+}
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+		   c == ':' || (unsigned char)c >= 0x80;
+}
+
+/* Letters, digits, "_", ":" and bytes above 127; empty when there are none. */
+static hob_str usd_lex_word(hob_usd_lex *l)
+{
+	usd_lex_skip(l);
+	const char *from = l->at;
+	while (l->at < l->end && is_word(*l->at))
+		l->at++;
+	return (hob_str){from, (size_t)(l->at - from)};
+}
+
+/* Consumes `word` if it is the next whole word. */
+static bool usd_lex_take_word(hob_usd_lex *l, const char *word)
+{
+	usd_lex_skip(l);
+	size_t size = strlen(word), left = (size_t)(l->end - l->at);
+	if (left < size || memcmp(l->at, word, size) != 0 || (left > size && is_word(l->at[size])))
+		return false;
+	l->at += size;
+	return true;
+}
+
+/* ---- strings */
+
+static int digit_of(char c, int base)
+{
+	int value = c >= '0' && c <= '9'   ? c - '0'
+				: c >= 'a' && c <= 'f' ? c - 'a' + 10
+				: c >= 'A' && c <= 'F' ? c - 'A' + 10
+									   : 99;
+	return value < base ? value : -1;
+}
+
+static const char *escape(const char *at, const char *end, char *out)
+{
+	static const char names[] = "nrtabfv", values[] = "\n\r\t\a\b\f\v";
+	const char *name = *at ? strchr(names, *at) : NULL;
+	int base = *at == 'x' ? 16 : 8, most = base == 16 ? 2 : 3, value = 0, digits = 0;
+	*out = *at;
+	if (name) {
+		*out = values[name - names];
+		return at + 1;
+	}
+	const char *digit = at + (base == 16);
+	while (digits < most && digit < end && digit_of(*digit, base) >= 0) {
+		value = value * base + digit_of(*digit++, base);
+		digits++;
+	}
+	if (digits == 0)
+		return at + 1;
+	*out = (char)value;
+	return digit;
+}
+
+static bool unescape(hob_usd_lex *l, hob_str raw, hob_str *out)
+{
+	*out = raw;
+	if (raw.len == 0 || !memchr(raw.data, '\\', raw.len))
+		return true;
+	char *to = HOB_NEW(l->u->scratch, char, raw.len);
+	if (!to)
+		return hob_fail_memory(l->err, l->u->scratch, "a string");
+	*out = (hob_str){to, 0};
+	for (const char *at = raw.data, *end = raw.data + raw.len; at < end;) {
+		if (*at == '\\' && at + 1 < end)
+			at = escape(at + 1, end, to++);
+		else
+			*to++ = *at++;
+	}
+	out->len = (size_t)(to - out->data);
+	return true;
+}
+
+/* A text between one or three single or double quotes; escapes are resolved. */
+static bool usd_lex_string(hob_usd_lex *l, hob_str *out)
+{
+	char quote = usd_lex_peek(l);
+	if (quote != '"' && quote != '\'')
+		return usd_lex_fail(l, "a string in quotes");
+	bool triple = l->end - l->at >= 3 && l->at[1] == quote && l->at[2] == quote;
+	const char *from = l->at + (triple ? 3 : 1), *at = from;
+	for (; at < l->end; at++) {
+		if (*at == '\\' && at + 1 < l->end)
+			at++;
+		else if (*at == quote && (!triple || (l->end - at >= 3 && at[1] == quote && at[2] == quote)))
+			break;
+	}
+	if (at == l->end)
+		return usd_lex_fail(l, "a string that ends");
+	l->at = at + (triple ? 3 : 1);
+	return unescape(l, (hob_str){from, (size_t)(at - from)}, out);
+}
+
+/* @...@ @@@...@@@ */
+static bool usd_lex_asset(hob_usd_lex *l, hob_str *out)
+{
+	if (usd_lex_peek(l) != '@')
+		return usd_lex_fail(l, "an @asset@");
+	hob_str left = {l->at, (size_t)(l->end - l->at)},
+			mark = hob_str_starts(left, HOB_STR("@@@")) ? HOB_STR("@@@") : HOB_STR("@");
+	size_t close = hob_str_find(left, mark, mark.len);
+	if (close == SIZE_MAX)
+		return usd_lex_fail(l, "an @asset@ that ends");
+	*out = hob_str_sub(left, mark.len, close);
+	l->at += close + mark.len;
+	/* Within @@@ a single @ is literal; a fourth and later ones belong to the name. */
+	for (; mark.len == 3 && l->at < l->end && *l->at == '@'; l->at++)
+		out->len++;
+	return true;
+}
+
+/* <...>, made absolute; empty for <> */
+static bool usd_lex_path(hob_usd_lex *l, hob_str *out)
+{
+	if (!usd_lex_need(l, '<'))
+		return false;
+	const char *close = (const char *)memchr(l->at, '>', (size_t)(l->end - l->at));
+	if (!close)
+		return usd_lex_fail(l, "a <path> that ends");
+	hob_str path = {l->at, (size_t)(close - l->at)};
+	l->at = close + 1;
+	*out = path;
+	return path.len == 0 || hob_usd_path_absolute(l->u, l->prim, path, out, l->err);
+}
+
+enum { VALUE_DEPTH = 64, MAX_DISORDER = 1 << 24 };
+
+/* ---- types */
+
+typedef struct type {
+	const char *name;
+	hob_usd_kind kind;
+	uint8_t width;
+	bool is_quaternion;
+} type_t;
+
+static const type_t types[] = {
+	{"bool", HOB_USD_I32, 1, false},
+	{"uchar", HOB_USD_I32, 1, false},
+	{"int", HOB_USD_I32, 1, false},
+	{"uint", HOB_USD_I32, 1, false},
+	{"int64", HOB_USD_F64, 1, false},
+	{"uint64", HOB_USD_F64, 1, false},
+	{"half", HOB_USD_F32, 1, false},
+	{"float", HOB_USD_F32, 1, false},
+	{"double", HOB_USD_F64, 1, false},
+	{"timecode", HOB_USD_F64, 1, false},
+	{"int2", HOB_USD_I32, 2, false},
+	{"int3", HOB_USD_I32, 3, false},
+	{"int4", HOB_USD_I32, 4, false},
+	{"half2", HOB_USD_F32, 2, false},
+	{"half3", HOB_USD_F32, 3, false},
+	{"half4", HOB_USD_F32, 4, false},
+	{"float2", HOB_USD_F32, 2, false},
+	{"float3", HOB_USD_F32, 3, false},
+	{"float4", HOB_USD_F32, 4, false},
+	{"double2", HOB_USD_F64, 2, false},
+	{"double3", HOB_USD_F64, 3, false},
+	{"double4", HOB_USD_F64, 4, false},
+	{"point3h", HOB_USD_F32, 3, false},
+	{"point3f", HOB_USD_F32, 3, false},
+	{"point3d", HOB_USD_F64, 3, false},
+	{"vector3h", HOB_USD_F32, 3, false},
+	{"vector3f", HOB_USD_F32, 3, false},
+	{"vector3d", HOB_USD_F64, 3, false},
+	{"normal3h", HOB_USD_F32, 3, false},
+	{"normal3f", HOB_USD_F32, 3, false},
+	{"normal3d", HOB_USD_F64, 3, false},
+	{"color3h", HOB_USD_F32, 3, false},
+	{"color3f", HOB_USD_F32, 3, false},
+	{"color3d", HOB_USD_F64, 3, false},
+	{"color4h", HOB_USD_F32, 4, false},
+	{"color4f", HOB_USD_F32, 4, false},
+	{"color4d", HOB_USD_F64, 4, false},
+	{"texCoord2h", HOB_USD_F32, 2, false},
+	{"texCoord2f", HOB_USD_F32, 2, false},
+	{"texCoord2d", HOB_USD_F64, 2, false},
+	{"texCoord3h", HOB_USD_F32, 3, false},
+	{"texCoord3f", HOB_USD_F32, 3, false},
+	{"texCoord3d", HOB_USD_F64, 3, false},
+	{"quath", HOB_USD_F32, 4, true},
+	{"quatf", HOB_USD_F32, 4, true},
+	{"quatd", HOB_USD_F64, 4, true},
+	{"matrix2d", HOB_USD_F64, 4, false},
+	{"matrix3d", HOB_USD_F64, 9, false},
+	{"matrix4d", HOB_USD_F64, 16, false},
+	{"frame4d", HOB_USD_F64, 16, false},
+	{"string", HOB_USD_TEXT, 1, false},
+	{"token", HOB_USD_TEXT, 1, false},
+	{"asset", HOB_USD_TEXT, 1, false},
+	{"path", HOB_USD_TEXT, 1, false},
+	{"pathExpression", HOB_USD_TEXT, 1, false},
+	/* Older type names, which OpenUSD still reads. Source: pxr/usd/sdf/schema.cpp. */
+	{"PointIndex", HOB_USD_I32, 1, false},
+	{"EdgeIndex", HOB_USD_I32, 1, false},
+	{"FaceIndex", HOB_USD_I32, 1, false},
+	{"Vec2i", HOB_USD_I32, 2, false},
+	{"Vec3i", HOB_USD_I32, 3, false},
+	{"Vec4i", HOB_USD_I32, 4, false},
+	{"Vec2h", HOB_USD_F32, 2, false},
+	{"Vec3h", HOB_USD_F32, 3, false},
+	{"Vec4h", HOB_USD_F32, 4, false},
+	{"Vec2f", HOB_USD_F32, 2, false},
+	{"Vec3f", HOB_USD_F32, 3, false},
+	{"Vec4f", HOB_USD_F32, 4, false},
+	{"Vec2d", HOB_USD_F64, 2, false},
+	{"Vec3d", HOB_USD_F64, 3, false},
+	{"Vec4d", HOB_USD_F64, 4, false},
+	{"Point", HOB_USD_F64, 3, false},
+	{"PointFloat", HOB_USD_F32, 3, false},
+	{"Normal", HOB_USD_F64, 3, false},
+	{"NormalFloat", HOB_USD_F32, 3, false},
+	{"Vector", HOB_USD_F64, 3, false},
+	{"VectorFloat", HOB_USD_F32, 3, false},
+	{"Color", HOB_USD_F64, 3, false},
+	{"ColorFloat", HOB_USD_F32, 3, false},
+	{"Quath", HOB_USD_F32, 4, true},
+	{"Quatf", HOB_USD_F32, 4, true},
+	{"Quatd", HOB_USD_F64, 4, true},
+	{"Matrix2d", HOB_USD_F64, 4, false},
+	{"Matrix3d", HOB_USD_F64, 9, false},
+	{"Matrix4d", HOB_USD_F64, 16, false},
+	{"Frame", HOB_USD_F64, 16, false},
+	{"Transform", HOB_USD_F64, 16, false},
+};
+
+static const type_t *type_of(hob_str name)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(types); i++)
+		if (hob_str_equal(name, hob_str_of(types[i].name)))
+			return &types[i];
+	return NULL;
+}
+
+/* ---- numbers */
+
+typedef struct numbers {
+	void *items;
+	uint32_t count, capacity;
+} numbers_t;
+
+/* Reads inf, -inf or nan as a whole word; NULL for anything else. */
+static const char *word_number(hob_usd_lex *l, double *out)
+{
+	const char *from = l->at;
+	bool minus = l->at < l->end && *l->at == '-';
+	l->at += minus;
+	bool is_inf = usd_lex_take_word(l, "inf"), is_nan = !is_inf && usd_lex_take_word(l, "nan");
+	const char *after = l->at;
+	l->at = from;
+	*out = is_nan ? (double)NAN : minus ? -(double)INFINITY : (double)INFINITY;
+	return is_inf || is_nan ? after : NULL;
+}
+
+static const char *plain_number(hob_usd_lex *l, hob_usd_kind kind, void *out)
+{
+	size_t left = (size_t)(l->end - l->at), sign = left > 0 && *l->at == '-';
+	double word;
+	if (left > sign && (l->at[sign] == 'i' || l->at[sign] == 'n')) {
+		const char *after = word_number(l, &word);
+		if (kind == HOB_USD_F32)
+			*(float *)out = (float)word;
+		else
+			*(double *)out = word;
+		return after;
+	}
+	return kind == HOB_USD_F32 ? hob_number_float(l->at, l->end, (float *)out)
+							   : hob_number_double(l->at, l->end, (double *)out);
+}
+
+static bool put_number(hob_usd_lex *l, hob_usd_kind kind, numbers_t *to)
+{
+	void *items =
+		hob_usd_more(l->u->scratch, to->items, to->count, &to->capacity, kind == HOB_USD_F64 ? 8 : 4);
+	const char *after = NULL;
+	if (!items)
+		return hob_fail_memory(l->err, l->u->scratch, "numbers");
+	to->items = items;
+	if (kind == HOB_USD_I32) {
+		int64_t value = 0;
+		if (usd_lex_take_word(l, "true") || usd_lex_take_word(l, "True"))
+			after = l->at, value = 1;
+		else if (usd_lex_take_word(l, "false") || usd_lex_take_word(l, "False"))
+			after = l->at;
+		else
+			after = hob_number_int(l->at, l->end, &value);
+		((int32_t *)items)[to->count++] = (int32_t)(uint32_t)(uint64_t)value;
+	} else {
+		after = plain_number(l, kind, (char *)items + (size_t)to->count++ * (kind == HOB_USD_F64 ? 8 : 4));
+	}
+	if (!after)
+		return usd_lex_fail(l, "a number");
+	l->at = after;
+	return true;
+}
+
+static inline void skip_blanks(hob_usd_lex *l)
+{
+	while (l->at < l->end && (*l->at == ' ' || *l->at == ',' || *l->at == '\n'))
+		l->at++;
+	usd_lex_skip(l);
+}
+
+/* Reads numbers up to the value's closing bracket. *width: how many of them the first outermost pair of
+ * parentheses encloses. */
+static bool read_numbers(hob_usd_lex *l, hob_usd_kind kind, bool is_array, numbers_t *to, uint32_t *width)
+{
+	uint32_t depth = 0, tuples = 0;
+	*width = 1;
+	if (is_array && !usd_lex_need(l, '['))
+		return false;
+	for (;;) {
+		skip_blanks(l);
+		char c = l->at < l->end ? *l->at : 0;
+		if (is_array && c == ']' && depth == 0) {
+			l->at++;
+			return true;
+		}
+		if (c == '(') {
+			if (++depth > VALUE_DEPTH)
+				return usd_lex_fail(l, "fewer brackets");
+			l->at++;
+			continue;
+		}
+		if (c == ')' && depth > 0) {
+			l->at++;
+			if (--depth == 0 && tuples++ == 0)
+				*width = to->count;
+		} else if (!put_number(l, kind, to)) {
+			return false;
+		}
+		if (!is_array && depth == 0)
+			return true;
+	}
+}
+
+static void turn_quaternions(hob_usd_kind kind, void *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (kind == HOB_USD_F32) {
+			float *q = (float *)items + i * 4, w = q[0];
+			q[0] = q[1], q[1] = q[2], q[2] = q[3], q[3] = w;
+		} else {
+			double *q = (double *)items + i * 4, w = q[0];
+			q[0] = q[1], q[1] = q[2], q[2] = q[3], q[3] = w;
+		}
+	}
+}
+
+static bool numeric_value(hob_usd_lex *l, const type_t *type, bool is_array, hob_usd_value *out)
+{
+	numbers_t numbers = {0};
+	uint32_t written;
+	if (!read_numbers(l, type->kind, is_array, &numbers, &written))
+		return false;
+	uint32_t width = type->width > 0 ? type->width : written > 0 ? written : 1;
+	if (numbers.count % width != 0 || (!is_array && numbers.count != width))
+		return usd_lex_fail(l, "as many numbers as the type has");
+	if (type->is_quaternion)
+		turn_quaternions(type->kind, numbers.items, numbers.count / width);
+	*out = (hob_usd_value){type->kind, is_array, width, numbers.count / width, numbers.items};
+	return true;
+}
+
+/* ---- texts */
+
+static bool one_text(hob_usd_lex *l, hob_str *out)
+{
+	char c = usd_lex_peek(l);
+	if (c == '"' || c == '\'')
+		return usd_lex_string(l, out);
+	if (c == '@')
+		return usd_lex_asset(l, out);
+	if (c == '<')
+		return usd_lex_path(l, out);
+	*out = usd_lex_word(l);
+	return out->len > 0 || usd_lex_fail(l, "a value");
+}
+
+static bool text_value(hob_usd_lex *l, bool is_array, hob_usd_value *out)
+{
+	hob_str *items = NULL;
+	uint32_t count = 0, capacity = 0;
+	if (is_array && !usd_lex_need(l, '['))
+		return false;
+	while (!is_array || !usd_lex_take(l, ']')) {
+		items = (hob_str *)hob_usd_more(l->u->scratch, items, count, &capacity, sizeof *items);
+		if (!items)
+			return hob_fail_memory(l->err, l->u->scratch, "strings");
+		if (!one_text(l, &items[count++]))
+			return false;
+		if (!is_array)
+			break;
+		if (!usd_lex_take(l, ',') && usd_lex_peek(l) != ']')
+			return usd_lex_fail(l, "',' or ']'");
+	}
+	*out = (hob_usd_value){HOB_USD_TEXT, is_array, 1, count, items};
+	return true;
+}
+
+/* ---- unknown values */
+
+/* Skips one value of any form: whole brackets, strings, words. */
+static bool skip_value(hob_usd_lex *l)
+{
+	uint32_t depth = 0;
+	hob_str text;
+	do {
+		char c = usd_lex_peek(l);
+		if (c == '(' || c == '[' || c == '{') {
+			depth++, l->at++;
+		} else if (c == ')' || c == ']' || c == '}') {
+			if (depth == 0)
+				return usd_lex_fail(l, "a value");
+			depth--, l->at++;
+		} else if (c == '"' || c == '\'') {
+			if (!usd_lex_string(l, &text))
+				return false;
+		} else if (c == '@') {
+			if (!usd_lex_asset(l, &text))
+				return false;
+		} else if (c == '<') {
+			if (!usd_lex_path(l, &text))
+				return false;
+		} else if (c == 0 && l->at == l->end) {
+			return usd_lex_fail(l, "a value");
+		} else if (usd_lex_word(l).len == 0) {
+			l->at++;
+		} else if (depth == 0) {
+			while (l->at < l->end && (*l->at == '.' || *l->at == '+' || *l->at == '-')) {
+				l->at++;
+				usd_lex_word(l);
+			}
+		}
+	} while (depth > 0 || (l->at > l->start && (l->at[-1] == '-' || l->at[-1] == '+' || l->at[-1] == '.')));
+	return true;
+}
+
+/* Finds the kind of a value without a type from its first character. */
+static hob_usd_kind kind_by(char c)
+{
+	if (c == '"' || c == '\'' || c == '@' || c == '<')
+		return HOB_USD_TEXT;
+	if ((c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.')
+		return HOB_USD_F64;
+	return c == '{' ? HOB_USD_DICTIONARY : HOB_USD_EMPTY;
+}
+
+static bool usd_lex_dictionary(hob_usd_lex *l, hob_usd_value *out);
+
+static bool free_value(hob_usd_lex *l, hob_usd_value *out)
+{
+	static const type_t any = {"", HOB_USD_F64, 0, false}, truth = {"", HOB_USD_I32, 1, false};
+	char c = usd_lex_peek(l);
+	bool is_array = c == '[';
+	const char *from = l->at;
+	while (l->at < l->end && (*l->at == '[' || *l->at == '('))
+		l->at++, usd_lex_skip(l);
+	hob_usd_kind kind = kind_by(usd_lex_peek(l));
+	bool is_truth = usd_lex_take_word(l, "true") || usd_lex_take_word(l, "false");
+	bool nested_list = c == '(' && kind != HOB_USD_F64;
+	l->at = from;
+	if (kind == HOB_USD_DICTIONARY && c == '{')
+		return usd_lex_dictionary(l, out);
+	if (is_truth && !is_array)
+		return numeric_value(l, &truth, false, out);
+	if (kind == HOB_USD_F64)
+		return numeric_value(l, &any, is_array, out);
+	if (kind == HOB_USD_TEXT && !nested_list)
+		return text_value(l, is_array, out);
+	hob_str word = is_array || c == '(' ? HOB_STR("") : usd_lex_word(l);
+	if (word.len == 0)
+		return skip_value(l);
+	l->at = word.data;
+	return text_value(l, false, out);
+}
+
+/* A value of type `type`; without one (metadata) its first character decides. Unknown types are skipped. */
+static bool usd_lex_value(hob_usd_lex *l, hob_str type, hob_usd_value *out)
+{
+	*out = (hob_usd_value){0};
+	if (usd_lex_take_word(l, "None") || usd_lex_take_word(l, "AnimationBlock")) {
+		out->kind = HOB_USD_BLOCK;
+		return true;
+	}
+	if (type.len == 0)
+		return free_value(l, out);
+	bool is_array = type.len > 2 && hob_str_ends_nocase(type, HOB_STR("[]"));
+	const type_t *known = type_of(hob_str_sub(type, 0, type.len - (is_array ? 2 : 0)));
+	if (hob_str_equal(type, HOB_STR("dictionary")))
+		return usd_lex_dictionary(l, out);
+	if (!known)
+		return skip_value(l);
+	return known->kind == HOB_USD_TEXT ? text_value(l, is_array, out)
+									   : numeric_value(l, known, is_array, out);
+}
+
+/* Insertion sort: moves sample `at` to its place among the earlier ones, replacing one of equal time. *work:
+ * counts moved samples. Returns the new count. */
+static uint32_t put_in_order(double *times, hob_usd_value *values, uint32_t at, uint64_t *work)
+{
+	double time = times[at];
+	hob_usd_value value = values[at];
+	uint32_t to = at;
+	while (to > 0 && times[to - 1] >= time)
+		to--;
+	bool again = to < at && times[to] == time;
+	if (!again) {
+		memmove(times + to + 1, times + to, (at - to) * sizeof *times);
+		memmove(values + to + 1, values + to, (at - to) * sizeof *values);
+	}
+	times[to] = time;
+	values[to] = value;
+	*work += at - to;
+	return at + !again;
+}
+
+static bool usd_lex_samples(hob_usd_lex *l, hob_str type, hob_usd_value *out)
+{
+	double *times = NULL;
+	hob_usd_value *values = NULL;
+	uint32_t count = 0, time_room = 0, value_room = 0;
+	uint64_t work = 0;
+	if (!usd_lex_need(l, '{'))
+		return false;
+	while (!usd_lex_take(l, '}')) {
+		times = (double *)hob_usd_more(l->u->scratch, times, count, &time_room, sizeof *times);
+		values = (hob_usd_value *)hob_usd_more(l->u->scratch, values, count, &value_room, sizeof *values);
+		if (!times || !values)
+			return hob_fail_memory(l->err, l->u->scratch, "time samples");
+		usd_lex_skip(l);
+		const char *after = hob_number_double(l->at, l->end, &times[count]);
+		if (!after)
+			return usd_lex_fail(l, "a time");
+		l->at = after;
+		if (!usd_lex_need(l, ':') || !usd_lex_value(l, type, &values[count]))
+			return false;
+		if (!(times[count] - times[count] == 0) || work > MAX_DISORDER)
+			return usd_lex_fail(l, work > MAX_DISORDER ? "times that rise" : "a time");
+		count = put_in_order(times, values, count, &work);
+		if (!usd_lex_take(l, ',') && usd_lex_peek(l) != '}')
+			return usd_lex_fail(l, "',' or '}'");
+	}
+	hob_usd_samples *samples = HOB_NEW(l->u->scratch, hob_usd_samples, 1);
+	if (!samples)
+		return hob_fail_memory(l->err, l->u->scratch, "time samples");
+	*samples = (hob_usd_samples){count, times, values};
+	*out = (hob_usd_value){HOB_USD_SAMPLES, false, 1, 1, samples};
+	return true;
+}
+
+/* { string set = "choice" dictionary more = { ... } }. Recursion is bounded by the nesting of brackets. */
+static bool read_dictionary(hob_usd_lex *l, uint32_t depth, hob_usd_value *out)
+{
+	hob_usd_entry *entries = NULL;
+	uint32_t count = 0, capacity = 0;
+	if (depth > HOB_LIMIT_USD_DICTIONARY_DEPTH)
+		return hob_fail(l->err, LIMIT, "dictionaries in dictionaries: more than %llu levels",
+						HOB_LIMIT_USD_DICTIONARY_DEPTH);
+	if (!usd_lex_need(l, '{'))
+		return false;
+	while (!usd_lex_take(l, '}')) {
+		entries = (hob_usd_entry *)hob_usd_more(l->u->scratch, entries, count, &capacity, sizeof *entries);
+		if (!entries)
+			return hob_fail_memory(l->err, l->u->scratch, "a dictionary");
+		hob_usd_entry *entry = &entries[count++];
+		hob_str type = usd_lex_word(l);
+		if (type.len == 0)
+			return usd_lex_fail(l, "a type");
+		if (hob_str_starts((hob_str){l->at, (size_t)(l->end - l->at)}, HOB_STR("[]"))) {
+			l->at += 2;
+			type.len += 2;
+		}
+		char c = usd_lex_peek(l);
+		entry->key = c == '"' || c == '\'' ? HOB_STR("") : usd_lex_word(l);
+		if (entry->key.len == 0 && !usd_lex_string(l, &entry->key))
+			return false;
+		bool nested = hob_str_equal(type, HOB_STR("dictionary"));
+		if (!usd_lex_need(l, '=') ||
+			!(nested ? read_dictionary(l, depth + 1, &entry->value) : usd_lex_value(l, type, &entry->value)))
+			return false;
+		if (!usd_lex_take(l, ';'))
+			usd_lex_take(l, ',');
+	}
+	*out = (hob_usd_value){HOB_USD_DICTIONARY, false, 1, count, entries};
+	return true;
+}
+
+static bool usd_lex_dictionary(hob_usd_lex *l, hob_usd_value *out)
+{
+	return read_dictionary(l, 1, out);
+}
+
+/* { <from>: <to>, ... } as one array of texts, alternating from and to. */
+static bool usd_lex_relocates(hob_usd_lex *l, hob_usd_value *out)
+{
+	hob_str *items = NULL;
+	uint32_t count = 0, capacity = 0;
+	if (!usd_lex_need(l, '{'))
+		return false;
+	while (!usd_lex_take(l, '}')) {
+		for (int side = 0; side < 2; side++) {
+			items = (hob_str *)hob_usd_more(l->u->scratch, items, count, &capacity, sizeof *items);
+			if (!items)
+				return hob_fail_memory(l->err, l->u->scratch, "relocates");
+			if (!usd_lex_path(l, &items[count++]) || (side == 0 && !usd_lex_need(l, ':')))
+				return false;
+		}
+		if (!usd_lex_take(l, ',') && usd_lex_peek(l) != '}')
+			return usd_lex_fail(l, "',' or '}'");
+	}
+	*out = (hob_usd_value){HOB_USD_TEXT, true, 1, count, items};
+	return true;
+}
+
+/* ---- lists */
+
+/* (offset = 1; scale = 2), ignoring other content. */
+static bool read_offset(hob_usd_lex *l, hob_usd_item *item)
+{
+	hob_usd_value value;
+	if (!usd_lex_take(l, '('))
+		return true;
+	while (!usd_lex_take(l, ')')) {
+		hob_str key = usd_lex_word(l);
+		if (key.len == 0 || !usd_lex_need(l, '=') || !usd_lex_value(l, HOB_STR(""), &value))
+			return key.len > 0 ? false : usd_lex_fail(l, "offset or scale");
+		if (hob_str_equal(key, HOB_STR("offset")))
+			item->offset = hob_usd_number(&value, 0);
+		else if (hob_str_equal(key, HOB_STR("scale")))
+			item->scale = hob_usd_number(&value, 1);
+		if (!usd_lex_take(l, ';'))
+			usd_lex_take(l, ',');
+	}
+	return true;
+}
+
+static bool read_item(hob_usd_lex *l, bool arcs, hob_usd_item *item)
+{
+	*item = (hob_usd_item){.scale = 1};
+	char c = usd_lex_peek(l);
+	if (c == '@') {
+		if (!usd_lex_asset(l, &item->asset))
+			return false;
+		return (usd_lex_peek(l) != '<' || usd_lex_path(l, &item->path)) && read_offset(l, item);
+	}
+	if (c == '<')
+		return usd_lex_path(l, &item->path) && (!arcs || read_offset(l, item));
+	return one_text(l, &item->path);
+}
+
+static bool usd_lex_list(hob_usd_lex *l, hob_usd_op op, bool arcs, hob_usd_list *list)
+{
+	hob_usd_item *items = list->items[op];
+	uint32_t *count = &list->count[op], capacity = *count;
+	list->is_explicit = list->is_explicit || op == HOB_USD_EXPLICIT;
+	if (op == HOB_USD_EXPLICIT)
+		*count = 0, capacity = 0;
+	if (usd_lex_take_word(l, "None"))
+		return true;
+	bool several = usd_lex_take(l, '[');
+	while (!several || !usd_lex_take(l, ']')) {
+		items = (hob_usd_item *)hob_usd_more(l->u->scratch, items, *count, &capacity, sizeof *items);
+		if (!items)
+			return hob_fail_memory(l->err, l->u->scratch, "a list");
+		list->items[op] = items;
+		if (!read_item(l, arcs, &items[(*count)++]))
+			return false;
+		if (!several)
+			break;
+		if (!usd_lex_take(l, ',') && usd_lex_peek(l) != ']')
+			return usd_lex_fail(l, "',' or ']'");
+	}
+	return true;
+}
 
 /* The parser of prims. Bodies nest by recursion, at most HOB_LIMIT_USD_DEPTH deep. */
 typedef struct text {
@@ -31,7 +782,7 @@ static bool list_field(text_t *t, uint32_t spec, uint32_t name, hob_usd_op op)
 	if (old && old->kind == HOB_USD_LIST)
 		*list = *(const hob_usd_list *)old->data;
 	bool arcs = name != HOB_USD_T_targetPaths && name != HOB_USD_T_connectionPaths;
-	return hob_usd_lex_list(&t->lex, op, arcs, list) &&
+	return usd_lex_list(&t->lex, op, arcs, list) &&
 		   set_field(t, spec, name, (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
 }
 
@@ -46,7 +797,7 @@ static hob_usd_op take_op(text_t *t)
 			   {"append", HOB_USD_APPEND},
 			   {"reorder", HOB_USD_ORDER}};
 	for (size_t i = 0; i < HOB_COUNT_OF(ops); i++)
-		if (hob_usd_lex_take_word(&t->lex, ops[i].word))
+		if (usd_lex_take_word(&t->lex, ops[i].word))
 			return ops[i].op;
 	return HOB_USD_EXPLICIT;
 }
@@ -69,37 +820,37 @@ static bool read_meta(text_t *t, uint32_t spec)
 {
 	hob_usd_lex *l = &t->lex;
 	hob_usd_op op = take_op(t);
-	char c = hob_usd_lex_peek(l);
+	char c = usd_lex_peek(l);
 	hob_str text;
 	if (c == '"' || c == '\'')
-		return hob_usd_lex_string(l, &text);
-	hob_str word = hob_usd_lex_word(l);
+		return usd_lex_string(l, &text);
+	hob_str word = usd_lex_word(l);
 	if (word.len == 0)
-		return hob_usd_lex_fail(l, "the name of a field");
-	if (!hob_usd_lex_need(l, '='))
+		return usd_lex_fail(l, "the name of a field");
+	if (!usd_lex_need(l, '='))
 		return false;
 	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++)
 		if (hob_str_equal(word, hob_str_of(keys[i].word))) {
 			hob_usd_value value;
 			if (keys[i].is_list)
 				return list_field(t, spec, keys[i].name, op);
-			return hob_usd_lex_value(l, HOB_STR(""), &value) && set_field(t, spec, keys[i].name, value);
+			return usd_lex_value(l, HOB_STR(""), &value) && set_field(t, spec, keys[i].name, value);
 		}
 	hob_usd_value value;
 	if (hob_str_equal(word, HOB_STR("relocates")))
-		return hob_usd_lex_relocates(l, &value) && set_field(t, spec, HOB_USD_T_layerRelocates, value);
-	return hob_usd_lex_value(l, HOB_STR(""), &value) && set_field(t, spec, hob_usd_token(t->u, word), value);
+		return usd_lex_relocates(l, &value) && set_field(t, spec, HOB_USD_T_layerRelocates, value);
+	return usd_lex_value(l, HOB_STR(""), &value) && set_field(t, spec, hob_usd_token(t->u, word), value);
 }
 
 static bool read_metadata(text_t *t, uint32_t spec)
 {
-	if (!hob_usd_lex_take(&t->lex, '('))
+	if (!usd_lex_take(&t->lex, '('))
 		return true;
-	while (!hob_usd_lex_take(&t->lex, ')')) {
+	while (!usd_lex_take(&t->lex, ')')) {
 		if (!read_meta(t, spec))
 			return false;
-		if (!hob_usd_lex_take(&t->lex, ';'))
-			hob_usd_lex_take(&t->lex, ',');
+		if (!usd_lex_take(&t->lex, ';'))
+			usd_lex_take(&t->lex, ',');
 	}
 	return true;
 }
@@ -109,7 +860,7 @@ static bool read_metadata(text_t *t, uint32_t spec)
 static bool add_property(text_t *t, uint32_t prim, hob_str name, uint32_t *out)
 {
 	if (name.len == 0)
-		return hob_usd_lex_fail(&t->lex, "the name of a property");
+		return usd_lex_fail(&t->lex, "the name of a property");
 	return hob_usd_spec_add(t->u, t->layer, prim, HOB_USD_PROPERTY, hob_usd_token(t->u, name), out,
 							t->lex.err);
 }
@@ -117,11 +868,11 @@ static bool add_property(text_t *t, uint32_t prim, hob_str name, uint32_t *out)
 static bool read_relationship(text_t *t, uint32_t prim, hob_usd_op op)
 {
 	uint32_t spec;
-	if (!add_property(t, prim, hob_usd_lex_word(&t->lex), &spec))
+	if (!add_property(t, prim, usd_lex_word(&t->lex), &spec))
 		return false;
-	if (hob_usd_lex_take(&t->lex, '.'))
-		hob_usd_lex_word(&t->lex);
-	if (hob_usd_lex_take(&t->lex, '=') && !list_field(t, spec, HOB_USD_T_targetPaths, op))
+	if (usd_lex_take(&t->lex, '.'))
+		usd_lex_word(&t->lex);
+	if (usd_lex_take(&t->lex, '=') && !list_field(t, spec, HOB_USD_T_targetPaths, op))
 		return false;
 	return read_metadata(t, spec);
 }
@@ -130,12 +881,12 @@ static bool read_attribute(text_t *t, uint32_t prim, hob_usd_op op)
 {
 	hob_usd_lex *l = &t->lex;
 	hob_usd_value value;
-	hob_str type = hob_usd_lex_word(l);
+	hob_str type = usd_lex_word(l);
 	if (type.len == 0)
-		return hob_usd_lex_fail(l, "a prim, a property or '}'");
-	if (hob_usd_lex_take(l, '[')) {
+		return usd_lex_fail(l, "a prim, a property or '}'");
+	if (usd_lex_take(l, '[')) {
 		type.len = (size_t)(l->at - type.data) + 1;
-		if (!hob_usd_lex_need(l, ']'))
+		if (!usd_lex_need(l, ']'))
 			return false;
 		hob_str pure = hob_str_sub(type, 0, type.len - 2);
 		type = hob_arena_printf(t->u->scratch, "%.*s[]", HOB_FMT(pure));
@@ -143,17 +894,17 @@ static bool read_attribute(text_t *t, uint32_t prim, hob_usd_op op)
 			return hob_fail_memory(l->err, t->u->scratch, "a type");
 	}
 	uint32_t spec;
-	if (!add_property(t, prim, hob_usd_lex_word(l), &spec) || !text_field(t, spec, HOB_USD_T_typeName, type))
+	if (!add_property(t, prim, usd_lex_word(l), &spec) || !text_field(t, spec, HOB_USD_T_typeName, type))
 		return false;
-	hob_str part = hob_usd_lex_take(l, '.') ? hob_usd_lex_word(l) : HOB_STR("");
-	if (hob_usd_lex_take(l, '=')) {
+	hob_str part = usd_lex_take(l, '.') ? usd_lex_word(l) : HOB_STR("");
+	if (usd_lex_take(l, '=')) {
 		if (hob_str_equal(part, HOB_STR("connect"))) {
 			if (!list_field(t, spec, HOB_USD_T_connectionPaths, op))
 				return false;
 		} else if (hob_str_equal(part, HOB_STR("timeSamples"))) {
-			if (!hob_usd_lex_samples(l, type, &value) || !set_field(t, spec, HOB_USD_T_timeSamples, value))
+			if (!usd_lex_samples(l, type, &value) || !set_field(t, spec, HOB_USD_T_timeSamples, value))
 				return false;
-		} else if (!hob_usd_lex_value(l, part.len > 0 ? HOB_STR("?") : type, &value) ||
+		} else if (!usd_lex_value(l, part.len > 0 ? HOB_STR("?") : type, &value) ||
 				   (part.len == 0 && !set_field(t, spec, HOB_USD_T_default_value, value))) {
 			return false;
 		}
@@ -165,10 +916,10 @@ static bool read_property(text_t *t, uint32_t prim)
 {
 	hob_usd_lex *l = &t->lex;
 	hob_usd_op op = take_op(t);
-	while (hob_usd_lex_take_word(l, "custom") || hob_usd_lex_take_word(l, "uniform") ||
-		   hob_usd_lex_take_word(l, "varying") || hob_usd_lex_take_word(l, "config"))
+	while (usd_lex_take_word(l, "custom") || usd_lex_take_word(l, "uniform") ||
+		   usd_lex_take_word(l, "varying") || usd_lex_take_word(l, "config"))
 		op = op == HOB_USD_EXPLICIT ? take_op(t) : op;
-	if (hob_usd_lex_take_word(l, "rel"))
+	if (usd_lex_take_word(l, "rel"))
 		return read_relationship(t, prim, op);
 	return read_attribute(t, prim, op);
 }
@@ -180,12 +931,12 @@ static bool read_body(text_t *t, uint32_t spec);
 static bool read_prim(text_t *t, uint32_t parent, hob_usd_specifier specifier)
 {
 	hob_usd_lex *l = &t->lex;
-	hob_str name, outer = l->prim, type = hob_usd_lex_word(l);
+	hob_str name, outer = l->prim, type = usd_lex_word(l);
 	uint32_t spec;
-	if (!hob_usd_lex_string(l, &name))
+	if (!usd_lex_string(l, &name))
 		return false;
 	if (name.len == 0 || memchr(name.data, '/', name.len))
-		return hob_usd_lex_fail(l, "the name of a prim before this place");
+		return usd_lex_fail(l, "the name of a prim before this place");
 	if (!hob_usd_spec_add(t->u, t->layer, parent, HOB_USD_PRIM, hob_usd_token(t->u, name), &spec, l->err))
 		return false;
 	t->layer->specs[spec].specifier = specifier;
@@ -194,7 +945,7 @@ static bool read_prim(text_t *t, uint32_t parent, hob_usd_specifier specifier)
 		return hob_fail_memory(l->err, t->u->scratch, "a path");
 	if (type.len > 0 && !text_field(t, spec, HOB_USD_T_typeName, type))
 		return false;
-	bool done = read_metadata(t, spec) && hob_usd_lex_need(l, '{') && read_body(t, spec);
+	bool done = read_metadata(t, spec) && usd_lex_need(l, '{') && read_body(t, spec);
 	l->prim = outer;
 	return done;
 }
@@ -203,18 +954,18 @@ static bool read_variant_set(text_t *t, uint32_t prim)
 {
 	hob_usd_lex *l = &t->lex;
 	hob_str set, choice;
-	if (!hob_usd_lex_string(l, &set) || !hob_usd_lex_need(l, '=') || !hob_usd_lex_need(l, '{'))
+	if (!usd_lex_string(l, &set) || !usd_lex_need(l, '=') || !usd_lex_need(l, '{'))
 		return false;
-	while (!hob_usd_lex_take(l, '}')) {
+	while (!usd_lex_take(l, '}')) {
 		uint32_t spec;
-		if (!hob_usd_lex_string(l, &choice))
+		if (!usd_lex_string(l, &choice))
 			return false;
 		hob_str name = hob_arena_printf(t->u->scratch, "{%.*s=%.*s}", HOB_FMT(set), HOB_FMT(choice));
 		if (!name.data)
 			return hob_fail_memory(l->err, t->u->scratch, "a variant");
 		if (!hob_usd_spec_add(t->u, t->layer, prim, HOB_USD_VARIANT, hob_usd_token(t->u, name), &spec,
 							  l->err) ||
-			!read_metadata(t, spec) || !hob_usd_lex_need(l, '{') || !read_body(t, spec))
+			!read_metadata(t, spec) || !usd_lex_need(l, '{') || !read_body(t, spec))
 			return false;
 	}
 	return true;
@@ -222,10 +973,10 @@ static bool read_variant_set(text_t *t, uint32_t prim)
 
 static bool read_order(text_t *t, uint32_t spec)
 {
-	hob_str what = hob_usd_lex_word(&t->lex);
+	hob_str what = usd_lex_word(&t->lex);
 	bool prims = hob_str_equal(what, HOB_STR("nameChildren")) || hob_str_equal(what, HOB_STR("rootPrims"));
 	hob_usd_value value;
-	if (!hob_usd_lex_need(&t->lex, '=') || !hob_usd_lex_value(&t->lex, HOB_STR("token[]"), &value))
+	if (!usd_lex_need(&t->lex, '=') || !usd_lex_value(&t->lex, HOB_STR("token[]"), &value))
 		return false;
 	return !prims || set_field(t, spec, HOB_USD_T_primOrder, value);
 }
@@ -236,21 +987,21 @@ static bool read_structure(text_t *t, uint32_t spec, bool *done)
 	static const char *const specifiers[] = {"def", "over", "class"};
 	hob_usd_lex *l = &t->lex;
 	for (size_t i = 0; i < HOB_COUNT_OF(specifiers); i++)
-		if (hob_usd_lex_take_word(l, specifiers[i])) {
+		if (usd_lex_take_word(l, specifiers[i])) {
 			*done = read_prim(t, spec, (hob_usd_specifier)i);
 			return true;
 		}
-	if (hob_usd_lex_take_word(l, "variantSet")) {
+	if (usd_lex_take_word(l, "variantSet")) {
 		*done = read_variant_set(t, spec);
 		return true;
 	}
 	const char *from = l->at;
-	if (hob_usd_lex_take_word(l, "reorder")) {
-		hob_str what = hob_usd_lex_word(l);
+	if (usd_lex_take_word(l, "reorder")) {
+		hob_str what = usd_lex_word(l);
 		l->at = from;
 		if (hob_str_equal(what, HOB_STR("nameChildren")) || hob_str_equal(what, HOB_STR("rootPrims")) ||
 			hob_str_equal(what, HOB_STR("properties"))) {
-			*done = hob_usd_lex_take_word(l, "reorder") && read_order(t, spec);
+			*done = usd_lex_take_word(l, "reorder") && read_order(t, spec);
 			return true;
 		}
 	}
@@ -261,9 +1012,9 @@ static bool read_body(text_t *t, uint32_t spec)
 {
 	if (++t->depth > HOB_LIMIT_USD_DEPTH)
 		return hob_fail(t->lex.err, LIMIT, "prims in prims: more than %llu levels", HOB_LIMIT_USD_DEPTH);
-	while (!hob_usd_lex_take(&t->lex, '}')) {
+	while (!usd_lex_take(&t->lex, '}')) {
 		bool done = false;
-		if (hob_usd_lex_take(&t->lex, ';'))
+		if (usd_lex_take(&t->lex, ';'))
 			continue;
 		if (read_structure(t, spec, &done) ? !done : !read_property(t, spec))
 			return false;
@@ -280,10 +1031,10 @@ bool hob_usd_text_read(hob_usd *u, hob_str text, hob_usd_layer *layer, hob_error
 		return hob_fail(err, CORRUPT, "the text does not begin with '#usda 1.0'");
 	if (!hob_usd_layer_init(u, layer, err) || !read_metadata(&t, 0))
 		return false;
-	while (hob_usd_lex_peek(&t.lex) != 0 || t.lex.at < t.lex.end) {
+	while (usd_lex_peek(&t.lex) != 0 || t.lex.at < t.lex.end) {
 		bool done = false;
 		if (!read_structure(&t, 0, &done))
-			return hob_usd_lex_fail(&t.lex, "def, over or class");
+			return usd_lex_fail(&t.lex, "def, over or class");
 		if (!done)
 			return false;
 	}

@@ -3,11 +3,9 @@
  *   x3d.c           the importer: encoding, DEF and USE
  *   x3d_vrml.c      VRML97 and X3D in VRML's text -> the tree of X3D's XML encoding
  *   x3d_value.c     numbers and words of fields
- *   x3d_node.c      groups, transforms, switches, levels, lights, viewpoints
+ *   x3d_node.c      groups, transforms, lights, viewpoints, solids; corners -> meshes
  *   x3d_material.c  appearances -> materials and pictures
  *   x3d_geometry.c  sets of faces, lines and points, grids -> corners
- *   x3d_solid.c     boxes, spheres, cones, cylinders, extrusions -> corners
- *   x3d_mesh.c      corners -> meshes
  *
  * Nodes are found by type rather than by field, so that both encodings look alike. Lengths are metres unless
  * a UNIT statement says otherwise, Y is up, angles are radians.
@@ -118,10 +116,5 @@ bool hob_x3d_face_end(hob_x3d_shape *shape, uint32_t corners) HOB_MUST_CHECK;
 /* Reads a geometry node. *known is false for a type that only the other function reads. */
 bool hob_x3d_geometry(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, bool *known,
 					  hob_error *err) HOB_MUST_CHECK; /* x3d_geometry.c */
-bool hob_x3d_solid(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, bool *known,
-				   hob_error *err) HOB_MUST_CHECK; /* x3d_solid.c */
-
-/* Builds the mesh; *made is false when it is empty. */
-bool hob_x3d_mesh(hob_x3d *x, hob_x3d_shape *shape, hob_mesh *out, bool *made, hob_error *err) HOB_MUST_CHECK;
 
 #endif
