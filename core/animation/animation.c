@@ -74,9 +74,8 @@ static bool name_clips(bake_t *bake, hob_clip *clips)
 		} while (twin && is_name(sorted, model->clip_count, name));
 		clips[sorted[i] - model->clips].name = name;
 		if (twin)
-			hob_note_add(bake->notes, HOB_NOTE_WARNING, "animation.renamed",
-						 "two clips are named '%.*s': the later one is now '%.*s'", HOB_FMT(old),
-						 HOB_FMT(name));
+			hob_warn(bake->notes, "animation.renamed",
+					 "two clips are named '%.*s': the later one is now '%.*s'", HOB_FMT(old), HOB_FMT(name));
 	}
 	return true;
 }
@@ -134,11 +133,10 @@ static const hob_channel **sort_channels(bake_t *bake, const hob_clip *clip, uin
 		const hob_node *node = &bake->model->nodes[channel->node];
 		uint32_t components = clip->tracks[channel->track].components;
 		if (channel->path == HOB_PATH_WEIGHTS && components != target_count(bake->model, node))
-			hob_note_add(bake->notes, HOB_NOTE_WARNING, "animation.weights",
-						 "clip '%.*s' gives %u morph weights to node '%.*s', whose mesh has %u targets: the "
-						 "channel is left out",
-						 HOB_FMT(clip->name), components, HOB_FMT(node->name),
-						 target_count(bake->model, node));
+			hob_warn(bake->notes, "animation.weights",
+					 "clip '%.*s' gives %u morph weights to node '%.*s', whose mesh has %u targets: the "
+					 "channel is left out",
+					 HOB_FMT(clip->name), components, HOB_FMT(node->name), target_count(bake->model, node));
 		else
 			sorted[(*count)++] = channel;
 	}
@@ -148,10 +146,9 @@ static const hob_channel **sort_channels(bake_t *bake, const hob_clip *clip, uin
 	for (uint32_t i = 0; i < *count; i++) {
 		if (i + 1 < *count && sorted[i]->node == sorted[i + 1]->node &&
 			sorted[i]->path == sorted[i + 1]->path)
-			hob_note_add(
-				bake->notes, HOB_NOTE_WARNING, "animation.twice",
-				"clip '%.*s' animates the same property of node '%.*s' twice: the last channel counts",
-				HOB_FMT(clip->name), HOB_FMT(bake->model->nodes[sorted[i]->node].name));
+			hob_warn(bake->notes, "animation.twice",
+					 "clip '%.*s' animates the same property of node '%.*s' twice: the last channel counts",
+					 HOB_FMT(clip->name), HOB_FMT(bake->model->nodes[sorted[i]->node].name));
 		else
 			sorted[kept++] = sorted[i];
 	}
@@ -188,10 +185,9 @@ static bool copy_track(bake_t *bake, const hob_track *track, hob_reduce_rule rul
 	size_t stride = hob_track_stride(track);
 	*out = *track;
 	out->key_count = 0;
-	out->times = HOB_NEW(bake->result, float, kept);
-	out->values = HOB_NEW(bake->result, float, kept *stride);
-	if (!out->times || !out->values)
-		return hob_fail_memory(bake->err, bake->result, "animation keys");
+	if (!HOB_MAKE(bake->result, &out->times, kept, "animation keys", bake->err) ||
+		!HOB_MAKE(bake->result, &out->values, kept * stride, "animation keys", bake->err))
+		return false;
 	for (uint32_t key = 0; key < track->key_count; key++) {
 		if (!keep[key])
 			continue;
@@ -279,9 +275,8 @@ static void clip_range(const hob_clip *clip, float range[2])
 /* Bakes property channels. Their keys are all kept, because the allowed error of a factor is unknown. */
 static bool bake_properties(bake_t *bake, const hob_clip *clip, track_set_t *set, hob_clip *out)
 {
-	out->properties = HOB_NEW(bake->result, hob_property_channel, clip->property_count);
-	if (!out->properties)
-		return hob_fail_memory(bake->err, bake->result, "a clip");
+	if (!HOB_MAKE(bake->result, &out->properties, clip->property_count, "a clip", bake->err))
+		return false;
 	for (uint32_t i = 0; i < clip->property_count; i++) {
 		hob_property_channel channel = clip->properties[i];
 		hob_track track;
@@ -336,11 +331,10 @@ static bool bake_clips(bake_t *bake, hob_baked_animations *out)
 {
 	const hob_model *model = bake->model;
 	out->clip_count = model->clip_count;
-	out->clips = HOB_NEW(bake->result, hob_clip, model->clip_count);
-	out->ranges = HOB_NEW(bake->result, float, (size_t)model->clip_count * 2);
-	out->skin_bounds = HOB_NEW(bake->result, float, (size_t)model->clip_count * 6);
-	if (!out->clips || !out->ranges || !out->skin_bounds)
-		return hob_fail_memory(bake->err, bake->result, "clips");
+	if (!HOB_MAKE(bake->result, &out->clips, model->clip_count, "clips", bake->err) ||
+		!HOB_MAKE(bake->result, &out->ranges, (size_t)model->clip_count * 2, "clips", bake->err) ||
+		!HOB_MAKE(bake->result, &out->skin_bounds, (size_t)model->clip_count * 6, "clips", bake->err))
+		return false;
 	hob_skin_boxes boxes;
 	if (!name_clips(bake, out->clips) ||
 		(model->clip_count > 0 && !hob_skin_boxes_init(&boxes, model, bake->scratch, bake->err)))
@@ -366,9 +360,8 @@ static bool bake_skins(bake_t *bake, hob_baked_animations *out)
 {
 	const hob_model *model = bake->model;
 	out->skin_count = model->skin_count;
-	out->skins = HOB_NEW(bake->result, hob_skin, model->skin_count);
-	if (!out->skins)
-		return hob_fail_memory(bake->err, bake->result, "skins");
+	if (!HOB_MAKE(bake->result, &out->skins, model->skin_count, "skins", bake->err))
+		return false;
 	for (uint32_t i = 0; i < model->skin_count; i++) {
 		const hob_skin *skin = &model->skins[i];
 		hob_skin *copy = &out->skins[i];

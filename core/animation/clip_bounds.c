@@ -38,10 +38,9 @@ static bool box_joints(skin_mesh_t *part, hob_arena *scratch, hob_error *err)
 {
 	const hob_mesh *mesh = part->mesh;
 	const hob_skin *skin = part->skin;
-	part->joints = HOB_NEW(scratch, joint_box_t, skin->joint_count);
-	part->targets = HOB_NEW(scratch, box_t, mesh->target_count);
-	if (!part->joints || !part->targets)
-		return hob_fail_memory(err, scratch, "joint bounds");
+	if (!HOB_MAKE(scratch, &part->joints, skin->joint_count, "joint bounds", err) ||
+		!HOB_MAKE(scratch, &part->targets, mesh->target_count, "joint bounds", err))
+		return false;
 	for (uint32_t i = 0; i < skin->joint_count; i++)
 		part->joints[i] = (joint_box_t){i, empty_box};
 	uint32_t n = mesh->influence_count;
@@ -70,9 +69,8 @@ static bool box_joints(skin_mesh_t *part, hob_arena *scratch, hob_error *err)
 static bool list_nodes(hob_skin_boxes *boxes, hob_arena *scratch, hob_error *err)
 {
 	const hob_model *model = boxes->model;
-	boxes->place = HOB_NEW(scratch, uint32_t, model->node_count);
-	if (!boxes->place)
-		return hob_fail_memory(err, scratch, "joint nodes");
+	if (!HOB_MAKE(scratch, &boxes->place, model->node_count, "joint nodes", err))
+		return false;
 	for (uint32_t m = 0; m < boxes->mesh_count; m++) {
 		const skin_mesh_t *part = &boxes->meshes[m];
 		for (uint32_t j = 0; j < part->joint_count; j++) {
@@ -83,9 +81,8 @@ static bool list_nodes(hob_skin_boxes *boxes, hob_arena *scratch, hob_error *err
 	}
 	for (uint32_t i = 0; i < model->node_count; i++)
 		boxes->node_count += boxes->place[i];
-	boxes->nodes = HOB_NEW(scratch, uint32_t, boxes->node_count);
-	if (!boxes->nodes)
-		return hob_fail_memory(err, scratch, "joint nodes");
+	if (!HOB_MAKE(scratch, &boxes->nodes, boxes->node_count, "joint nodes", err))
+		return false;
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < model->node_count; i++) {
 		bool used = boxes->place[i];
@@ -102,9 +99,8 @@ bool hob_skin_boxes_init(hob_skin_boxes *boxes, const hob_model *model, hob_aren
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < model->node_count; i++)
 		count += model->nodes[i].skin != HOB_NONE ? model->nodes[i].mesh_count : 0;
-	boxes->meshes = HOB_NEW(scratch, skin_mesh_t, count);
-	if (!boxes->meshes)
-		return hob_fail_memory(err, scratch, "skinned meshes");
+	if (!HOB_MAKE(scratch, &boxes->meshes, count, "skinned meshes", err))
+		return false;
 	for (uint32_t i = 0; i < model->node_count; i++) {
 		const hob_node *node = &model->nodes[i];
 		for (uint32_t k = 0; node->skin != HOB_NONE && k < node->mesh_count; k++) {

@@ -136,6 +136,12 @@ bool hob_error_memory(hob_error *err, const hob_arena *arena, const char *what);
 #define hob_fail_memory(err, arena, what) hob_always_false(hob_error_memory((err), (arena), (what)))
 
 #define HOB_NEW(arena, type, count) ((type *)hob_arena_array((arena), (count), sizeof(type), _Alignof(type)))
+/* Allocates `count` items to the pointer at `out`. Fails with MEMORY: "no memory left for `what`". */
+#define HOB_MAKE(arena, out, count, what, err)                                                               \
+	hob_arena_make((arena), (out), (count), sizeof **(out), (what), (err))
+/* Aligned for items of `size`. Called through HOB_MAKE. */
+bool hob_arena_make(hob_arena *arena, void *out, size_t count, size_t size, const char *what,
+					hob_error *err) HOB_MUST_CHECK;
 
 /* ---- growing byte buffer ---- */
 
@@ -185,6 +191,8 @@ typedef struct hob_notes {
 /* Never fails: without memory or room, the note is counted in `dropped`. `notes` may be NULL. */
 void hob_note_add(hob_notes *notes, hob_note_level level, const char *code, const char *fmt, ...)
 	HOB_PRINTF(4, 5);
+#define hob_warn(notes, code, ...) hob_note_add((notes), HOB_NOTE_WARNING, (code), __VA_ARGS__)
+#define hob_info(notes, code, ...) hob_note_add((notes), HOB_NOTE_INFO, (code), __VA_ARGS__)
 
 /* ---- io: how core reads the world ---- */
 

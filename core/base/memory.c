@@ -154,6 +154,14 @@ bool hob_error_memory(hob_error *err, const hob_arena *arena, const char *what)
 					arena->used >> 20, arena->limit >> 20);
 }
 
+bool hob_arena_make(hob_arena *arena, void *out, size_t count, size_t size, const char *what, hob_error *err)
+{
+	size_t align = size & -size; /* a type's alignment divides its size */
+	void *items = hob_arena_array(arena, count, size, align < 16 ? align : 16);
+	memcpy(out, &items, sizeof items);
+	return items || hob_fail_memory(err, arena, what);
+}
+
 /* ---- buffers */
 
 void hob_buf_release(hob_buf *buf)

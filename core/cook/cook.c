@@ -153,8 +153,8 @@ static void note_twin(cook *c, hob_str path)
 	hob_bytes bytes;
 	if (looks_for_more(c) && io->find_nocase && io->find_nocase(io->user, path, &twin) &&
 		io->read(io->user, twin, &bytes, NULL))
-		hob_note_add(c->notes, HOB_NOTE_INFO, "file.twin",
-					 "'%.*s' is beside '%.*s', which differs only in case", HOB_FMT(path), HOB_FMT(twin));
+		hob_info(c->notes, "file.twin", "'%.*s' is beside '%.*s', which differs only in case", HOB_FMT(path),
+				 HOB_FMT(twin));
 }
 
 /* Notes that a path has the source's stem ("wood.fbm/a.png" for "wood.fbx"): the cook depends on it. */
@@ -196,10 +196,9 @@ static void listening_refused(void *user, hob_str reference, bool absolute)
 	if (io->refused)
 		io->refused(io->user, reference, absolute);
 	if (looks_for_more(c))
-		hob_note_add(c->notes, HOB_NOTE_INFO, absolute ? "file.absolute" : "file.outside",
-					 absolute ? "'%.*s' is not relative to the model"
-							  : "'%.*s' is outside the watched folder",
-					 HOB_FMT(reference));
+		hob_info(c->notes, absolute ? "file.absolute" : "file.outside",
+				 absolute ? "'%.*s' is not relative to the model" : "'%.*s' is outside the watched folder",
+				 HOB_FMT(reference));
 }
 
 static bool names_hold_stem(const cook *c)
@@ -283,8 +282,8 @@ static bool scale_model(cook *c, hob_error *err)
 	float unit = c->model.unit > 0 ? c->model.unit : 1;
 	bool keep = s->units == HOB_UNITS_SOURCE, other = unit < 1 || unit > 1;
 	if (other && !keep)
-		hob_note_add(
-			c->notes, HOB_NOTE_INFO, "import.units",
+		hob_info(
+			c->notes, "import.units",
 			"lengths are in metres: those of the file times %g; the setting units: source keeps its numbers",
 			(double)unit);
 	float factor = keep ? s->scale / unit : s->scale;
@@ -359,10 +358,10 @@ static void note_two_mappings(cook *c)
 			&m->slots[has_picture(m, HOB_SLOT_NORMAL) ? HOB_SLOT_NORMAL : HOB_SLOT_BUMP];
 		const hob_texture_ref *coat = &m->slots[HOB_SLOT_CLEARCOAT_NORMAL];
 		if (base->image != HOB_NONE && coat->image != HOB_NONE && !same_tangents(base, coat))
-			hob_note_add(c->notes, HOB_NOTE_WARNING, "material.two-tangents",
-						 "material '%.*s': the normal map of its clear coat has other texture coordinates or "
-						 "another transform than its normal map, whose tangents both use; map both alike",
-						 HOB_FMT(m->name));
+			hob_warn(c->notes, "material.two-tangents",
+					 "material '%.*s': the normal map of its clear coat has other texture coordinates or "
+					 "another transform than its normal map, whose tangents both use; map both alike",
+					 HOB_FMT(m->name));
 	}
 }
 
@@ -567,11 +566,10 @@ static bool bake_meshes(cook *c, hob_error *err)
 static void note_short(cook *c)
 {
 	c->lod_max = 1;
-	hob_note_add(
-		c->notes, HOB_NOTE_WARNING, "cook.no-levels",
-		"levels of detail are left out: with them the cook needs more memory than its limit of %zu MiB; "
-		"raise cook.memory_limit (--memory), or set lods.max to 1",
-		hob_cook_memory_limit(c->request) >> 20);
+	hob_warn(c->notes, "cook.no-levels",
+			 "levels of detail are left out: with them the cook needs more memory than its limit of %zu MiB; "
+			 "raise cook.memory_limit (--memory), or set lods.max to 1",
+			 hob_cook_memory_limit(c->request) >> 20);
 }
 
 /* Adds the notes of the last bake. Called when no other bake can follow, so that no note is added twice. */
@@ -717,9 +715,9 @@ static bool keeps_faces(const cook *c, const hob_cook_stats *stats, hob_error *e
 {
 	bool other = stats->cameras > 0 || stats->lights > 0 || stats->animations > 0;
 	if (stats->triangles == 0 && c->source_triangles > 0 && other)
-		hob_note_add(c->notes, HOB_NOTE_WARNING, "mesh.none-left",
-					 "the source has %llu triangle%s, and none is left: each has corners in one place",
-					 (unsigned long long)c->source_triangles, HOB_PLURAL(c->source_triangles));
+		hob_warn(c->notes, "mesh.none-left",
+				 "the source has %llu triangle%s, and none is left: each has corners in one place",
+				 (unsigned long long)c->source_triangles, HOB_PLURAL(c->source_triangles));
 	return stats->triangles > 0 || c->source_triangles == 0 || other ||
 		   hob_fail(
 			   err, EMPTY,
@@ -770,9 +768,9 @@ static void check_cost(cook *c, const hob_cook_stats *stats)
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(budgets); i++)
 		if (budgets[i].budget > 0 && budgets[i].used > budgets[i].budget)
-			hob_note_add(c->notes, HOB_NOTE_WARNING, budgets[i].code, "%llu %s over the budget of %llu",
-						 (unsigned long long)budgets[i].used, budgets[i].what,
-						 (unsigned long long)budgets[i].budget);
+			hob_warn(c->notes, budgets[i].code, "%llu %s over the budget of %llu",
+					 (unsigned long long)budgets[i].used, budgets[i].what,
+					 (unsigned long long)budgets[i].budget);
 	if (hob_check_wanted(s)) {
 		hob_check_subject subject = check_subject(c);
 		hob_check_limits(&subject, stats->triangles, stats->meshes, bytes, &c->findings);

@@ -406,8 +406,8 @@ static void put_scene(classic_writer *w)
 static void note(classic_writer *w, uint32_t count, const char *code, const char *what)
 {
 	if (count)
-		hob_note_add(w->notes, HOB_NOTE_INFO, code,
-					 "the classic files leave out %s (%u); the packed files have it", what, count);
+		hob_info(w->notes, code, "the classic files leave out %s (%u); the packed files have it", what,
+				 count);
 }
 
 static void note_meshes(classic_writer *w)
@@ -471,9 +471,9 @@ static void note_scene(classic_writer *w, bool animated)
 	uint32_t scenes = hob_pack_find(&w->scene, HOB_PK_SCNS).count;
 	note(w, scenes > 1 ? scenes : 0, "classic.scenes-merged", "which node belongs to which scene");
 	if (deep)
-		hob_note_add(w->notes, HOB_NOTE_WARNING, "classic.deep-nodes",
-					 "%u nodes are deeper than %u levels, which the reference renderer overruns on", deep,
-					 HOB_CLASSIC_MAX_NODE_LEVEL - 1);
+		hob_warn(w->notes, "classic.deep-nodes",
+				 "%u nodes are deeper than %u levels, which the reference renderer overruns on", deep,
+				 HOB_CLASSIC_MAX_NODE_LEVEL - 1);
 }
 
 /* ---- all ---- */
@@ -499,10 +499,9 @@ static bool write_all(classic_writer *w, const hob_pack_set *set)
 		!hob_pack_geometry_open(&w->meshes, w->arena, &w->geometry, w->err))
 		return false;
 	w->material_count = hob_pack_find(&w->materials, HOB_PK_MATL).count;
-	w->drawable = HOB_NEW(w->arena, uint8_t, w->geometry.meshes.count);
-	w->flat = HOB_NEW(w->arena, hob_flat_vertices, w->geometry.meshes.count);
-	if (!w->drawable || !w->flat)
-		return hob_fail_memory(w->err, w->arena, "classic files");
+	if (!HOB_MAKE(w->arena, &w->drawable, w->geometry.meshes.count, "classic files", w->err) ||
+		!HOB_MAKE(w->arena, &w->flat, w->geometry.meshes.count, "classic files", w->err))
+		return false;
 	if (!put_meshes(w))
 		return false;
 	find_default_material(w);

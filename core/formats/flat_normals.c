@@ -51,13 +51,12 @@ bool hob_flat_vertices_make(const hob_pack_geometry *geometry, const hob_pk_mesh
 	if (corners >= HOB_NONE)
 		return hob_fail(err, LIMIT, "%llu corners of a flat mesh are too many for vertices of their own",
 						(unsigned long long)corners);
-	m.out.from = HOB_NEW(arena, uint32_t, corners);
-	m.out.normals = HOB_NEW(arena, float, 3 * corners);
-	m.out.indices = HOB_NEW(arena, uint32_t, corners);
-	m.before = HOB_NEW(arena, uint32_t, corners);
-	m.latest = HOB_NEW(arena, uint32_t, mesh->vertex_count);
-	if (!m.out.from || !m.out.normals || !m.out.indices || !m.before || !m.latest)
-		return hob_fail_memory(err, arena, "normals of flat faces");
+	if (!HOB_MAKE(arena, &m.out.from, corners, "normals of flat faces", err) ||
+		!HOB_MAKE(arena, &m.out.normals, 3 * corners, "normals of flat faces", err) ||
+		!HOB_MAKE(arena, &m.out.indices, corners, "normals of flat faces", err) ||
+		!HOB_MAKE(arena, &m.before, corners, "normals of flat faces", err) ||
+		!HOB_MAKE(arena, &m.latest, mesh->vertex_count, "normals of flat faces", err))
+		return false;
 	memset(m.latest, 0xFF, mesh->vertex_count * sizeof *m.latest);
 	if (corners > 0)
 		hob_pack_attribute_find(geometry, mesh, HOB_PK_SEMANTIC_POSITION, 0, &m.positions);

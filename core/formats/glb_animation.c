@@ -55,9 +55,8 @@ bool hob_glb_put_skins(glb_writer *w)
 	if (!w->has_animations)
 		return true;
 	hob_pack_array skins = hob_pack_find(&w->animations, HOB_PK_SKIN);
-	w->skin_place = HOB_NEW(w->arena, uint32_t, skins.count);
-	if (!w->skin_place)
-		return hob_fail_memory(w->err, w->arena, "skins");
+	if (!HOB_MAKE(w->arena, &w->skin_place, skins.count, "skins", w->err))
+		return false;
 	for (uint32_t i = 0; i < skins.count; i++) {
 		const hob_pk_skin *skin = HOB_PACK_AT(hob_pk_skin, skins, i);
 		w->skin_place[i] = skin->joint_count ? w->skins.count : HOB_NONE;
@@ -196,9 +195,9 @@ static bool put_weights(clip_writer *c, uint32_t node, const hob_pk_sampler *sam
 		at = child ? h->next_sibling : h->first_child;
 	}
 	if (!put)
-		hob_note_add(c->w->notes, HOB_NOTE_WARNING, "glb.channel-dropped",
-					 "a channel of %u morph weights on node %u has no mesh with as many targets",
-					 sampler->components, node);
+		hob_warn(c->w->notes, "glb.channel-dropped",
+				 "a channel of %u morph weights on node %u has no mesh with as many targets",
+				 sampler->components, node);
 	return true;
 }
 
@@ -314,9 +313,9 @@ static bool put_properties(clip_writer *c, uint32_t clip)
 		hob_arena_mark mark = hob_arena_save(c->w->arena);
 		const char *pointer = hob_glb_pointer(c->w, channel);
 		if (!pointer) {
-			hob_note_add(c->w->notes, HOB_NOTE_WARNING, "glb.channel-dropped",
-						 "a clip drives property %u of thing %u, which the exported file does not have",
-						 channel->property, channel->index);
+			hob_warn(c->w->notes, "glb.channel-dropped",
+					 "a clip drives property %u of thing %u, which the exported file does not have",
+					 channel->property, channel->index);
 			continue;
 		}
 		if (channel->property == HOB_PK_PROPERTY_NODE_VISIBLE) {
@@ -363,13 +362,12 @@ static bool put_clip(clip_writer *c, const hob_pk_clip *clip, uint32_t id)
 	c->shift = -ends[0];
 	c->hold = clip->end > ends[1] ? clip->end : 0;
 	if (c->shift > 0)
-		hob_note_add(c->w->notes, HOB_NOTE_INFO, "glb.clip-moved",
-					 "clip '%.*s' begins before zero, which glTF forbids: moved", HOB_FMT(name));
+		hob_info(c->w->notes, "glb.clip-moved", "clip '%.*s' begins before zero, which glTF forbids: moved",
+				 HOB_FMT(name));
 	if (!put_channels(c, clip) || !put_properties(c, id))
 		return false;
 	if (!c->json_channels.count) {
-		hob_note_add(c->w->notes, HOB_NOTE_INFO, "glb.clip-dropped", "clip '%.*s' has no channels",
-					 HOB_FMT(name));
+		hob_info(c->w->notes, "glb.clip-dropped", "clip '%.*s' has no channels", HOB_FMT(name));
 		return true;
 	}
 	hob_buf *json = hob_glb_next(&c->w->clips);

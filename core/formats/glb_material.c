@@ -22,8 +22,8 @@ static bool put_image(glb_writer *w, uint32_t index, const hob_pk_image *image)
 	hob_str name = hob_pack_string(&w->materials, image->name);
 	const char *mime = mime_of(file);
 	if (!mime) {
-		hob_note_add(w->notes, HOB_NOTE_WARNING, "glb.image-dropped",
-					 "image %u '%.*s' is left out: no PNG or JPEG of it is at hand", index, HOB_FMT(name));
+		hob_warn(w->notes, "glb.image-dropped",
+				 "image %u '%.*s' is left out: no PNG or JPEG of it is at hand", index, HOB_FMT(name));
 		return true;
 	}
 	uint32_t view;
@@ -289,8 +289,8 @@ static void note_lost_slots(glb_writer *w, const hob_pk_material *m)
 									HOB_PK_SLOT_BUMP};
 	for (size_t i = 0; i < HOB_COUNT_OF(lost); i++)
 		if (m->textures[lost[i]] != HOB_PK_NONE)
-			hob_note_add(
-				w->notes, HOB_NOTE_WARNING, "glb.texture-dropped",
+			hob_warn(
+				w->notes, "glb.texture-dropped",
 				"material '%.*s' has a separate opacity, roughness, metallic or bump picture, which glTF has "
 				"no place for; cook with texture.encoding other than source",
 				HOB_FMT(hob_pack_string(&w->materials, m->name)));
@@ -335,9 +335,8 @@ bool hob_glb_put_materials(glb_writer *w)
 	hob_pack_array materials = hob_pack_find(&w->materials, HOB_PK_MATL);
 	if (!hob_glb_find_driven(w))
 		return false;
-	w->image_place = HOB_NEW(w->arena, uint32_t, images.count);
-	if (!w->image_place)
-		return hob_fail_memory(w->err, w->arena, "images");
+	if (!HOB_MAKE(w->arena, &w->image_place, images.count, "images", w->err))
+		return false;
 	for (uint32_t i = 0; i < images.count; i++)
 		if (!put_image(w, i, HOB_PACK_AT(hob_pk_image, images, i)))
 			return hob_fail_in(w->err, "image %u", i);

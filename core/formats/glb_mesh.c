@@ -354,10 +354,9 @@ bool hob_glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *ou
 	if (!w->mesh_place) {
 		/* A packed mesh is the first of at most two glTF meshes: one with several primitives and one of its
 		 * own. */
-		w->mesh_place = HOB_NEW(w->arena, uint32_t, (size_t)w->geometry.meshes.count * 2);
-		w->shared = HOB_NEW(w->arena, glb_shared, w->geometry.lods.count);
-		if (!w->mesh_place || !w->shared)
-			return hob_fail_memory(w->err, w->arena, "meshes");
+		if (!HOB_MAKE(w->arena, &w->mesh_place, (size_t)w->geometry.meshes.count * 2, "meshes", w->err) ||
+			!HOB_MAKE(w->arena, &w->shared, w->geometry.lods.count, "meshes", w->err))
+			return false;
 	}
 	bool any = false;
 	for (uint32_t m = first; m < first + count; m++)

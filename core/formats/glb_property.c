@@ -5,10 +5,9 @@
 bool hob_glb_find_driven(glb_writer *w)
 {
 	uint32_t materials = hob_pack_find(&w->materials, HOB_PK_MATL).count;
-	w->driven = HOB_NEW(w->arena, uint64_t, materials);
-	w->moved_slots = HOB_NEW(w->arena, uint32_t, materials);
-	if (!w->driven || !w->moved_slots)
-		return hob_fail_memory(w->err, w->arena, "materials");
+	if (!HOB_MAKE(w->arena, &w->driven, materials, "materials", w->err) ||
+		!HOB_MAKE(w->arena, &w->moved_slots, materials, "materials", w->err))
+		return false;
 	hob_pack_array channels = {0};
 	if (w->has_animations)
 		channels = hob_pack_find(&w->animations, HOB_PK_PROP);

@@ -69,10 +69,9 @@ static void put_gathering_node(glb_roots *r, uint32_t nodes)
 	if (!json)
 		return;
 	hob_buf_put_str(json, HOB_STR("]}"));
-	hob_note_add(
-		r->w->notes, HOB_NOTE_INFO, "glb.joints-gathered",
-		"%u roots that share joints of a skin were put below a new node, because glTF requires one root",
-		r->gathered_count);
+	hob_info(r->w->notes, "glb.joints-gathered",
+			 "%u roots that share joints of a skin were put below a new node, because glTF requires one root",
+			 r->gathered_count);
 }
 
 bool hob_glb_roots_find(glb_roots *r, glb_writer *w)

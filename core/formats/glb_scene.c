@@ -197,11 +197,10 @@ static bool put_node(scene_writer *s, uint32_t node)
 	hob_glb_drop_comma(json, start);
 	hob_buf_put(json, "}", 1);
 	if (HOB_PACK_AT(hob_pk_trs, s->trs, node)->flags & HOB_PK_NODE_SHEAR)
-		hob_note_add(
-			s->w->notes, HOB_NOTE_WARNING, "glb.shear-dropped",
-			"node %u '%.*s' is sheared, which glTF cannot express: the closest translation, rotation "
-			"and scale are used",
-			node, HOB_FMT(hob_pack_string(&s->w->scene, *HOB_PACK_AT(uint32_t, s->names, node))));
+		hob_warn(s->w->notes, "glb.shear-dropped",
+				 "node %u '%.*s' is sheared, which glTF cannot express: the closest translation, rotation "
+				 "and scale are used",
+				 node, HOB_FMT(hob_pack_string(&s->w->scene, *HOB_PACK_AT(uint32_t, s->names, node))));
 	return true;
 }
 

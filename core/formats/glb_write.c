@@ -52,8 +52,8 @@ void hob_glb_extras(glb_writer *w, hob_buf *out, uint32_t kind, uint32_t index)
 		hob_buf_put_str(out, values);
 	}
 	if (extra->extensions)
-		hob_note_add(
-			w->notes, HOB_NOTE_INFO, "glb.extensions-dropped",
+		hob_info(
+			w->notes, "glb.extensions-dropped",
 			"extensions that Hob does not know are left out: they may name nodes by the source's numbers");
 }
 

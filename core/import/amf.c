@@ -123,10 +123,9 @@ static bool read_points(amf *a, xml_ptr mesh, point_list *out, hob_error *err)
 	xml_ptr list = hob_xml_child(mesh, HOB_STR("vertices"));
 	for (xml_ptr e = hob_xml_child(list, HOB_STR("vertex")); e; e = hob_xml_next(e, HOB_STR("vertex")))
 		out->count++;
-	out->position = HOB_NEW(a->request->scratch, float, (size_t)out->count * 3);
-	out->color = HOB_NEW(a->request->scratch, float, (size_t)out->count * 4);
-	if (!out->position || !out->color)
-		return hob_fail_memory(err, a->request->scratch, "vertices");
+	if (!HOB_MAKE(a->request->scratch, &out->position, (size_t)out->count * 3, "vertices", err) ||
+		!HOB_MAKE(a->request->scratch, &out->color, (size_t)out->count * 4, "vertices", err))
+		return false;
 	size_t v = 0;
 	for (xml_ptr e = hob_xml_child(list, HOB_STR("vertex")); e; e = hob_xml_next(e, HOB_STR("vertex")), v++) {
 		static const char *const names[] = {"x", "y", "z"};
@@ -229,8 +228,7 @@ static bool read_volume(amf *a, xml_ptr object, xml_ptr element, const point_lis
 	if (mesh.material == HOB_NONE)
 		mesh.material = a->plain;
 	if (hob_str_equal(hob_xml_attr(element, HOB_STR("type")), HOB_STR("support"))) {
-		hob_note_add(a->request->notes, HOB_NOTE_INFO, "amf.support",
-					 "volumes that only support others are left out");
+		hob_info(a->request->notes, "amf.support", "volumes that only support others are left out");
 		return true;
 	}
 	bool colored = v.corners || list->colored || v.has_common;
@@ -244,9 +242,8 @@ static bool read_volume(amf *a, xml_ptr object, xml_ptr element, const point_lis
 		mesh.material = a->plain;
 	uint32_t bad = put_triangles(&v, &mesh);
 	if (bad > 0)
-		hob_note_add(a->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
-					 "line %u: %u faces use a vertex that does not exist; they are left out", element->line,
-					 bad);
+		hob_warn(a->request->notes, "mesh.bad-faces",
+				 "line %u: %u faces use a vertex that does not exist; they are left out", element->line, bad);
 	hob_shape_fix_positions(&mesh, a->request->notes);
 	return mesh.index_count == 0 || hob_lists_mesh(&a->lists, &mesh, &id, err);
 }
@@ -313,8 +310,8 @@ static bool show(amf *a, hob_str id, xml_ptr instance, uint32_t parent, uint32_t
 	if (group)
 		index = hob_name_map_get(&a->constellations, id);
 	if (index == HOB_NONE) {
-		hob_note_add(a->request->notes, HOB_NOTE_WARNING, "amf.missing-object",
-					 "object '%.*s' does not exist; it is left out", HOB_FMT(id));
+		hob_warn(a->request->notes, "amf.missing-object", "object '%.*s' does not exist; it is left out",
+				 HOB_FMT(id));
 		return true;
 	}
 	xml_ptr element = *HOB_LISTS_AT(a->elements, xml_ptr, index);
@@ -389,8 +386,8 @@ static float unit_of(amf *a)
 		if (hob_str_equal_nocase(name, hob_str_of(units[i].name)))
 			return units[i].metres;
 	if (name.len > 0)
-		hob_note_add(a->request->notes, HOB_NOTE_WARNING, "amf.unit",
-					 "'%.*s' is not a unit of AMF; lengths are read as millimetres", HOB_FMT(name));
+		hob_warn(a->request->notes, "amf.unit",
+				 "'%.*s' is not a unit of AMF; lengths are read as millimetres", HOB_FMT(name));
 	return 0.001f;
 }
 
@@ -398,17 +395,16 @@ static void say(const amf *a)
 {
 	hob_notes *notes = a->request->notes;
 	if (a->formulas > 0)
-		hob_note_add(notes, HOB_NOTE_WARNING, "amf.formula",
-					 "%u colours are formulas, which are not evaluated", a->formulas);
+		hob_warn(notes, "amf.formula", "%u colours are formulas, which are not evaluated", a->formulas);
 	if (a->textures > 0)
-		hob_note_add(notes, HOB_NOTE_WARNING, "amf.textures",
-					 "%u textures are not read; export 3MF or glTF to keep them", a->textures);
+		hob_warn(notes, "amf.textures", "%u textures are not read; export 3MF or glTF to keep them",
+				 a->textures);
 	if (a->composites > 0)
-		hob_note_add(notes, HOB_NOTE_WARNING, "amf.composite",
-					 "%u materials are mixtures of others without a colour of their own; they are white",
-					 a->composites);
+		hob_warn(notes, "amf.composite",
+				 "%u materials are mixtures of others without a colour of their own; they are white",
+				 a->composites);
 	if (a->edges > 0)
-		hob_note_add(notes, HOB_NOTE_WARNING, "amf.curves", "%u curved edges are drawn straight", a->edges);
+		hob_warn(notes, "amf.curves", "%u curved edges are drawn straight", a->edges);
 }
 
 static bool read_document(amf *a, hob_bytes document, hob_error *err)

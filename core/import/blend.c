@@ -92,10 +92,9 @@ static bool without_blender(const hob_import_request *request, hob_str head, hob
 			err, SKIPPED,
 			"only Blender reads it: install Blender (Debian: blender python3-numpy), name it in the "
 			"setting blender.program, or export glTF");
-	hob_note_add(
-		request->notes, HOB_NOTE_WARNING, "blender.none",
-		"read without Blender: clips, skins, shape keys, modifiers and shader nodes are lost, hidden "
-		"objects show; install Blender, or export glTF");
+	hob_warn(request->notes, "blender.none",
+			 "read without Blender: clips, skins, shape keys, modifiers and shader nodes are lost, hidden "
+			 "objects show; install Blender, or export glTF");
 	return hob_fail(err, OLD_VERSION, "a file of a Blender before 3.0");
 }
 

@@ -88,9 +88,8 @@ void hob_census_compare(const hob_census *seen, const hob_census *held, hob_note
 {
 	for (uint32_t kind = 0; notes && kind < HOB_CENSUS_KINDS; kind++)
 		if (held->count[kind] < seen->count[kind] && !is_explained(notes, (hob_census_kind)kind))
-			hob_note_add(
-				notes, HOB_NOTE_WARNING, "import.lost",
-				"the file has %u %s, of which %u were read, and Hob cannot say why; please report it "
-				"with the file",
-				seen->count[kind], names[kind], held->count[kind]);
+			hob_warn(notes, "import.lost",
+					 "the file has %u %s, of which %u were read, and Hob cannot say why; please report it "
+					 "with the file",
+					 seen->count[kind], names[kind], held->count[kind]);
 }

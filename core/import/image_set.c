@@ -60,9 +60,8 @@ bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob
 bool hob_image_set_take(hob_image_set *set, hob_model *model, hob_error *err)
 {
 	model->image_count = (uint32_t)(set->images.size / sizeof(hob_image));
-	model->images = HOB_NEW(set->request->result, hob_image, model->image_count);
-	if (!model->images)
-		return hob_fail_memory(err, set->request->result, "pictures");
+	if (!HOB_MAKE(set->request->result, &model->images, model->image_count, "pictures", err))
+		return false;
 	if (model->image_count > 0)
 		memcpy(model->images, set->images.data, set->images.size);
 	return true;

@@ -146,16 +146,15 @@ static bool read_array(iqm *q, array_kind kind, uint32_t width, float **out, hob
 		if (hob_load_u32(at) != (uint32_t)kind)
 			continue;
 		if (format > DOUBLE || format == SHORT || format == HALF || have == 0 || have > 16) {
-			hob_note_add(q->request->notes, HOB_NOTE_WARNING, "iqm.array",
-						 "vertex array %u has a format of numbers that is not read; it is left out", i);
+			hob_warn(q->request->notes, "iqm.array",
+					 "vertex array %u has a format of numbers that is not read; it is left out", i);
 			return true;
 		}
 		size_t stride = (size_t)sizes[format] * have;
 		if (offset > file.size || (file.size - offset) / stride < q->vertex_count)
 			return hob_fail(err, CORRUPT, "vertex array %u does not fit into the file; copy it again", i);
-		*out = HOB_NEW(q->request->result, float, (size_t)q->vertex_count *width);
-		if (!*out)
-			return hob_fail_memory(err, q->request->result, "vertices");
+		if (!HOB_MAKE(q->request->result, &*out, (size_t)q->vertex_count * width, "vertices", err))
+			return false;
 		bool normalized = kind == BLEND_WEIGHTS || kind == COLOR || kind == NORMAL;
 		for (size_t v = 0; v < q->vertex_count; v++)
 			for (uint32_t k = 0; k < width; k++)
@@ -179,9 +178,8 @@ static bool read_influences(iqm *q, hob_error *err)
 		return false;
 	if (!joints || !weights)
 		return true;
-	m->joints = HOB_NEW(q->request->result, uint16_t, (size_t)q->vertex_count * 4);
-	if (!m->joints)
-		return hob_fail_memory(err, q->request->result, "joints");
+	if (!HOB_MAKE(q->request->result, &m->joints, (size_t)q->vertex_count * 4, "joints", err))
+		return false;
 	for (size_t i = 0; i < (size_t)q->vertex_count * 4; i++) {
 		bool good =
 			joints[i] >= 0 && joints[i] < (float)q->joints.count && weights[i] > 0 && weights[i] < 1e9f;
@@ -403,9 +401,9 @@ static bool read_mesh(iqm *q, uint32_t index, hob_name_map *known, hob_error *er
 			mesh.indices[mesh.index_count++] = v[k];
 	}
 	if (bad > 0)
-		hob_note_add(q->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
-					 "mesh '%.*s': %u faces use vertices of another mesh; they are left out",
-					 HOB_FMT(mesh.name), bad);
+		hob_warn(q->request->notes, "mesh.bad-faces",
+				 "mesh '%.*s': %u faces use vertices of another mesh; they are left out", HOB_FMT(mesh.name),
+				 bad);
 	hob_shape_fix_positions(&mesh, q->request->notes);
 	if (mesh.normal)
 		hob_mesh_repair_directions(&mesh);
@@ -533,9 +531,8 @@ static bool read_clips(iqm *q, const uint32_t *node_of, hob_error *err)
 						q->joints.count);
 	if (count > HOB_LIMIT_CLIPS)
 		return hob_fail(err, LIMIT, "more than %llu clips", HOB_LIMIT_CLIPS);
-	m->clips = HOB_NEW(q->request->result, hob_clip, count);
-	if (!m->clips)
-		return hob_fail_memory(err, q->request->result, "clips");
+	if (!HOB_MAKE(q->request->result, &m->clips, count, "clips", err))
+		return false;
 	if (!check_poses(q, err))
 		return false;
 	for (uint32_t i = 0; i < count; i++) {

@@ -105,8 +105,8 @@ static bool make_vertices(md2 *d, hob_error *err)
 		}
 	}
 	if (bad > 0)
-		hob_note_add(d->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
-					 "%u faces use a vertex that does not exist; they are left out", bad);
+		hob_warn(d->request->notes, "mesh.bad-faces",
+				 "%u faces use a vertex that does not exist; they are left out", bad);
 	d->mesh.uv[0] = d->uv_count > 0 ? HOB_NEW(arena, float, (size_t)d->mesh.vertex_count * 2) : NULL;
 	for (size_t v = 0; d->mesh.uv[0] && v < d->mesh.vertex_count; v++) {
 		const uint8_t *at = d->uvs + (size_t)uv_of[v] * UV_SIZE;
@@ -142,10 +142,9 @@ static bool make_frames(md2 *d, hob_error *err)
 	if (targets > HOB_LIMIT_TARGETS)
 		return hob_fail(err, LIMIT, "%u frames, at most %llu are read", d->frame_count,
 						HOB_LIMIT_TARGETS + 1);
-	m->position = HOB_NEW(arena, float, (size_t)m->vertex_count * 3);
-	m->targets = HOB_NEW(arena, hob_morph_target, targets);
-	if (!m->position || !m->targets)
-		return hob_fail_memory(err, arena, "frames");
+	if (!HOB_MAKE(arena, &m->position, (size_t)m->vertex_count * 3, "frames", err) ||
+		!HOB_MAKE(arena, &m->targets, targets, "frames", err))
+		return false;
 	m->target_count = targets;
 	for (size_t v = 0; v < m->vertex_count; v++)
 		point_of(d, 0, d->point[v], m->position + v * 3);
@@ -209,9 +208,8 @@ static bool make_clips(md2 *d, hob_model *model, hob_error *err)
 {
 	if (d->frame_count < 2)
 		return true;
-	model->clips = HOB_NEW(d->request->result, hob_clip, d->frame_count);
-	if (!model->clips)
-		return hob_fail_memory(err, d->request->result, "clips");
+	if (!HOB_MAKE(d->request->result, &model->clips, d->frame_count, "clips", err))
+		return false;
 	for (uint32_t first = 0, i = 1; i <= d->frame_count; i++) {
 		if (i < d->frame_count && hob_str_equal(clip_name(frame_name(d, i)), clip_name(frame_name(d, first))))
 			continue;
@@ -236,8 +234,7 @@ static bool build(md2 *d, hob_model *model, hob_error *err)
 			return false;
 	}
 	if (d->skin_count > 1)
-		hob_note_add(d->request->notes, HOB_NOTE_INFO, "md2.skins", "of %u skins the first is read",
-					 d->skin_count);
+		hob_info(d->request->notes, "md2.skins", "of %u skins the first is read", d->skin_count);
 	d->mesh.name = HOB_STR("");
 	if (!hob_lists_z_up(&d->lists, model, &root, err))
 		return false;

@@ -102,15 +102,15 @@ static void check_clip(const hob_model *m, const hob_clip *clip, reach_t *r, dou
 	}
 	double most = spread(m, r, &farthest);
 	if (most > size * too_far)
-		hob_note_add(notes, HOB_NOTE_WARNING, "import.motion",
-					 "clip '%.*s' takes node '%.*s' up to %.3g m away, %.0g times the size of the model: its "
-					 "keys or tangents are damaged or were exported wrongly",
-					 HOB_FMT(clip->name), HOB_FMT(m->nodes[farthest].name), most, most / size);
+		hob_warn(notes, "import.motion",
+				 "clip '%.*s' takes node '%.*s' up to %.3g m away, %.0g times the size of the model: its "
+				 "keys or tangents are damaged or were exported wrongly",
+				 HOB_FMT(clip->name), HOB_FMT(m->nodes[farthest].name), most, most / size);
 	else if (weight > too_far)
-		hob_note_add(notes, HOB_NOTE_WARNING, "import.motion",
-					 "clip '%.*s' weighs a morph target %.3g times: its keys or tangents are damaged or were "
-					 "exported wrongly",
-					 HOB_FMT(clip->name), weight);
+		hob_warn(notes, "import.motion",
+				 "clip '%.*s' weighs a morph target %.3g times: its keys or tangents are damaged or were "
+				 "exported wrongly",
+				 HOB_FMT(clip->name), weight);
 }
 
 bool hob_check_motion(const hob_model *m, hob_arena *scratch, hob_notes *notes, hob_error *err)

@@ -157,8 +157,8 @@ static void read_number(mtl_reader *r, hob_str word, hob_str line)
 
 static void say_ignored(const mtl_reader *r, hob_str what)
 {
-	hob_note_add(r->images->request->notes, HOB_NOTE_WARNING, "mtl.ignored",
-				 "material '%.*s': %.*s is left out", HOB_FMT(r->entry->name), HOB_FMT(what));
+	hob_warn(r->images->request->notes, "mtl.ignored", "material '%.*s': %.*s is left out",
+			 HOB_FMT(r->entry->name), HOB_FMT(what));
 }
 
 /* Whether a statement is ignored with a note: spectral colours, and filters of transmitted light except
@@ -405,8 +405,8 @@ static bool read_map(mtl_reader *r, hob_str word, hob_str line, hob_error *err)
 	if (known && options.ignored.len > 0)
 		say_ignored(r, options.ignored);
 	if (!known)
-		hob_note_add(r->images->request->notes, HOB_NOTE_WARNING, "mtl.map-ignored",
-					 "material '%.*s': %.*s is left out", HOB_FMT(r->entry->name), HOB_FMT(word));
+		hob_warn(r->images->request->notes, "mtl.map-ignored", "material '%.*s': %.*s is left out",
+				 HOB_FMT(r->entry->name), HOB_FMT(word));
 	return true;
 }
 
@@ -476,16 +476,16 @@ static void conclude_opacity(mtl_reader *r)
 	float opacity = r->has_d ? hob_shape_clamp01(r->d) : r->has_tr ? 1 - r->tr : 1;
 	if (!r->has_d && r->has_tr && opacity <= 0) {
 		/* Some exporters write Tr as a synonym of d. */
-		hob_note_add(notes, HOB_NOTE_WARNING, "mtl.tr", "material '%.*s': Tr 1 without d is read as opaque",
-					 HOB_FMT(r->entry->name));
+		hob_warn(notes, "mtl.tr", "material '%.*s': Tr 1 without d is read as opaque",
+				 HOB_FMT(r->entry->name));
 		opacity = 1;
 	}
 	m->base_color[3] = opacity;
 	if (opacity < 1)
 		m->alpha_mode = HOB_ALPHA_BLEND;
 	if (opacity <= 0)
-		hob_note_add(notes, HOB_NOTE_WARNING, "material.invisible",
-					 "material '%.*s' has opacity 0 and is invisible", HOB_FMT(r->entry->name));
+		hob_warn(notes, "material.invisible", "material '%.*s' has opacity 0 and is invisible",
+				 HOB_FMT(r->entry->name));
 }
 
 bool hob_mtl_read(const hob_mtl_entry *entry, hob_image_set *images, uint32_t clamp_sampler, bool *clamped,

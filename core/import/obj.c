@@ -45,13 +45,11 @@ static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_err
 		read = io->read(io->user, other, &file, &why);
 		used = other;
 		if (read)
-			hob_note_add(request->notes, HOB_NOTE_WARNING, "obj.mtllib-guessed",
-						 "material library '%.*s' does not exist; '%.*s' is used", HOB_FMT(name),
-						 HOB_FMT(other));
+			hob_warn(request->notes, "obj.mtllib-guessed",
+					 "material library '%.*s' does not exist; '%.*s' is used", HOB_FMT(name), HOB_FMT(other));
 	}
 	if (!read && why.code == HOB_ERR_LFS_POINTER) {
-		hob_note_add(request->notes, HOB_NOTE_WARNING, "obj.mtllib-pointer", "material library: %s",
-					 why.context);
+		hob_warn(request->notes, "obj.mtllib-pointer", "material library: %s", why.context);
 		*found = true;
 	}
 	if (!read && is_absent(why.code))
@@ -77,13 +75,13 @@ static bool find_library(obj_import_state *s, hob_str name, bool *found, hob_err
 	if (elsewhere && !read_library(s, last, found, err))
 		return false;
 	if (*found && elsewhere)
-		hob_note_add(s->request->notes, HOB_NOTE_WARNING, "obj.mtllib-guessed",
-					 "material library '%.*s' does not exist; '%.*s' beside the model is used", HOB_FMT(name),
-					 HOB_FMT(last));
+		hob_warn(s->request->notes, "obj.mtllib-guessed",
+				 "material library '%.*s' does not exist; '%.*s' beside the model is used", HOB_FMT(name),
+				 HOB_FMT(last));
 	else if (*found && memchr(name.data, '\\', name.len))
-		hob_note_add(s->request->notes, HOB_NOTE_WARNING, "obj.mtllib-guessed",
-					 "material library '%.*s' is named with backslashes, which only Windows reads; write '/'",
-					 HOB_FMT(name));
+		hob_warn(s->request->notes, "obj.mtllib-guessed",
+				 "material library '%.*s' is named with backslashes, which only Windows reads; write '/'",
+				 HOB_FMT(name));
 	return true;
 }
 
@@ -110,10 +108,10 @@ static bool read_statement(obj_import_state *s, hob_str names, hob_error *err)
 		any_missing = any_missing || !found;
 	}
 	if (!several || any_missing)
-		hob_note_add(s->request->notes, HOB_NOTE_WARNING, "obj.mtllib-missing",
-					 "material library '%.*s' does not exist; put it beside the model, or "
-					 "its materials stay plain",
-					 HOB_FMT(missing));
+		hob_warn(s->request->notes, "obj.mtllib-missing",
+				 "material library '%.*s' does not exist; put it beside the model, or "
+				 "its materials stay plain",
+				 HOB_FMT(missing));
 	return true;
 }
 
@@ -139,9 +137,9 @@ static bool read_material(obj_import_state *s, hob_str name, uint32_t *id, bool 
 		return hob_mtl_read(entry, &s->images, 0, clamped, &s->model.materials[*id], err);
 	}
 	if (s->data.libraries.size > 0 && name.len > 0)
-		hob_note_add(s->request->notes, HOB_NOTE_WARNING, "obj.material-missing",
-					 "material '%.*s' is in no material library; its faces use the default material",
-					 HOB_FMT(name));
+		hob_warn(s->request->notes, "obj.material-missing",
+				 "material '%.*s' is in no material library; its faces use the default material",
+				 HOB_FMT(name));
 	return add_plain(s, name, id, err);
 }
 
@@ -214,8 +212,8 @@ static bool convert(obj_import_state *s, hob_error *err)
 		if (!read_statement(s, libraries[i], err))
 			return false;
 	if (!s->data.has_elements)
-		hob_note_add(
-			request->notes, HOB_NOTE_WARNING, "obj.no-faces",
+		hob_warn(
+			request->notes, "obj.no-faces",
 			"no face, line or point uses the vertices; they are shown as points. If the file should have "
 			"faces, it is incomplete: save or copy it again");
 	uint32_t *ids;

@@ -90,9 +90,8 @@ static bool sort_runs(builder *b, hob_error *err)
 	hob_name_map object_map, slot_map;
 	hob_name_map_init(&object_map, b->request->scratch);
 	hob_name_map_init(&slot_map, b->request->scratch);
-	b->next_run = HOB_NEW(b->request->scratch, uint32_t, run_count);
-	if (!b->next_run)
-		return hob_fail_memory(err, b->request->scratch, "meshes");
+	if (!HOB_MAKE(b->request->scratch, &b->next_run, run_count, "meshes", err))
+		return false;
 	for (uint32_t r = 0; r < run_count; r++)
 		if (runs[r].count > 0 && runs[r].object != HOB_NONE)
 			b->by_object = true;
@@ -326,9 +325,8 @@ static bool build_mesh(builder *b, const slot *s, hob_mesh *to, hob_error *err)
 	to->topology = topologies[s->kind];
 	uint32_t names = HOB_OBJ_COUNT(b->data->materials, hob_str);
 	to->material = b->material_ids[s->material == HOB_NONE ? names : s->material];
-	to->indices = HOB_NEW(b->request->result, uint32_t, total);
-	if (!to->indices)
-		return hob_fail_memory(err, b->request->result, "indices");
+	if (!HOB_MAKE(b->request->result, &to->indices, total, "indices", err))
+		return false;
 	hob_buf_clear(&b->vertices);
 	if (!put_elements(b, to, s))
 		return hob_fail(err, MEMORY, "no memory left for vertices");
@@ -365,13 +363,12 @@ static bool allocate(builder *b, uint32_t objects, uint32_t meshes, hob_error *e
 {
 	hob_arena *arena = b->request->result;
 	hob_model *model = b->model;
-	model->meshes = HOB_NEW(arena, hob_mesh, meshes);
-	model->mesh_refs = HOB_NEW(arena, uint32_t, meshes);
-	model->nodes = HOB_NEW(arena, hob_node, objects);
-	model->scene_roots = HOB_NEW(arena, uint32_t, objects);
-	model->scenes = HOB_NEW(arena, hob_scene, 1);
-	if (!model->meshes || !model->mesh_refs || !model->nodes || !model->scene_roots || !model->scenes)
-		return hob_fail_memory(err, arena, "the scene");
+	if (!HOB_MAKE(arena, &model->meshes, meshes, "the scene", err) ||
+		!HOB_MAKE(arena, &model->mesh_refs, meshes, "the scene", err) ||
+		!HOB_MAKE(arena, &model->nodes, objects, "the scene", err) ||
+		!HOB_MAKE(arena, &model->scene_roots, objects, "the scene", err) ||
+		!HOB_MAKE(arena, &model->scenes, 1, "the scene", err))
+		return false;
 	return true;
 }
 
@@ -381,9 +378,8 @@ static bool build_all(builder *b, hob_error *err)
 	if (!sort_runs(b, err) || !order_slots(b, err))
 		return false;
 	uint32_t objects = HOB_OBJ_COUNT(b->objects, object), meshes = HOB_OBJ_COUNT(b->slots, slot);
-	b->head = HOB_NEW(b->request->scratch, uint32_t, positions);
-	if (!b->head)
-		return hob_fail_memory(err, b->request->scratch, "vertices");
+	if (!HOB_MAKE(b->request->scratch, &b->head, positions, "vertices", err))
+		return false;
 	memset(b->head, 0xFF, positions * sizeof *b->head);
 	if (!allocate(b, objects, meshes, err))
 		return false;
@@ -395,10 +391,10 @@ static bool build_all(builder *b, hob_error *err)
 	b->model->scenes[0] = (hob_scene){.root_count = objects};
 	b->model->scene_count = 1;
 	if (b->polygon.careless > 0)
-		hob_note_add(b->request->notes, HOB_NOTE_WARNING, "mesh.large-polygons",
-					 "%llu large polygons that are not convex were cut without care; "
-					 "triangulate them before export",
-					 (unsigned long long)b->polygon.careless);
+		hob_warn(b->request->notes, "mesh.large-polygons",
+				 "%llu large polygons that are not convex were cut without care; "
+				 "triangulate them before export",
+				 (unsigned long long)b->polygon.careless);
 	return true;
 }
 
@@ -408,17 +404,15 @@ static bool build_cloud(builder *b, hob_error *err)
 {
 	const hob_obj_data *d = b->data;
 	uint32_t count = HOB_OBJ_COUNT(d->positions, float[3]);
-	b->head = HOB_NEW(b->request->scratch, uint32_t, count);
-	if (!b->head)
-		return hob_fail_memory(err, b->request->scratch, "vertices");
+	if (!HOB_MAKE(b->request->scratch, &b->head, count, "vertices", err))
+		return false;
 	if (!allocate(b, 1, 1, err))
 		return false;
 	hob_mesh *to = &b->model->meshes[0];
 	*to = (hob_mesh){.name = HOB_STR(""), .topology = HOB_POINTS, .index_count = count};
 	to->material = b->material_ids[HOB_OBJ_COUNT(d->materials, hob_str)];
-	to->indices = HOB_NEW(b->request->result, uint32_t, count);
-	if (!to->indices)
-		return hob_fail_memory(err, b->request->result, "indices");
+	if (!HOB_MAKE(b->request->result, &to->indices, count, "indices", err))
+		return false;
 	memset(b->head, 0xFF, count * sizeof *b->head);
 	for (uint32_t i = 0; i < count; i++) {
 		to->indices[i] = i;

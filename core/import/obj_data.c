@@ -420,9 +420,9 @@ static void take_polypaint(parser *p)
 	const float white[3] = {1, 1, 1};
 	size_t wanted = (size_t)p->position_count * 3 * sizeof(float);
 	if (p->painted.size != wanted)
-		hob_note_add(p->request->notes, HOB_NOTE_WARNING, "obj.polypaint",
-					 "ZBrush's colours (#MRGB) are for %zu vertices, but there are %u; export it again",
-					 p->painted.size / sizeof white, p->position_count);
+		hob_warn(p->request->notes, "obj.polypaint",
+				 "ZBrush's colours (#MRGB) are for %zu vertices, but there are %u; export it again",
+				 p->painted.size / sizeof white, p->position_count);
 	hob_buf_put(&d->colors, p->painted.data, p->painted.size < wanted ? p->painted.size : wanted);
 	while (d->colors.size < wanted && !d->colors.failed)
 		hob_buf_put(&d->colors, white, sizeof white);
@@ -561,9 +561,9 @@ static void say_complaints(const parser *p)
 	};
 	for (int i = 0; i < COMPLAINTS; i++)
 		if (p->complaints[i] > 0)
-			hob_note_add(p->request->notes, HOB_NOTE_WARNING, says[i].code, "%llu %s (first at line %llu)",
-						 (unsigned long long)p->complaints[i], says[i].text,
-						 (unsigned long long)p->first_line[i]);
+			hob_warn(p->request->notes, says[i].code, "%llu %s (first at line %llu)",
+					 (unsigned long long)p->complaints[i], says[i].text,
+					 (unsigned long long)p->first_line[i]);
 }
 
 /* A file that is truncated, or still being copied, ends in the middle of a statement. */

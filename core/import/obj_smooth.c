@@ -178,9 +178,8 @@ bool hob_obj_smooth(const hob_import_request *request, hob_obj_data *data, hob_e
 				  .positions = HOB_OBJ_ARRAY(data->positions, float),
 				  .first_id = HOB_OBJ_COUNT(data->normals, float[3])};
 	hob_arena_mark mark = hob_arena_save(request->scratch);
-	s.head = HOB_NEW(request->scratch, uint32_t, positions);
-	if (!s.head)
-		return hob_fail_memory(err, request->scratch, "smooth normals");
+	if (!HOB_MAKE(request->scratch, &s.head, positions, "smooth normals", err))
+		return false;
 	memset(s.head, 0xFF, positions * sizeof *s.head);
 	bool done = smooth_runs(&s) && append_normals(&s);
 	hob_buf_release(&s.sums);

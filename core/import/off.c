@@ -224,12 +224,11 @@ static bool read_all(off_file *o, hob_error *err)
 	hob_str line;
 	if (!read_header(o, &line, err) || !read_counts(o, line, err))
 		return false;
-	o->position = HOB_NEW(scratch, float, (size_t)o->vertex_count * 3);
-	o->color = HOB_NEW(scratch, float, (size_t)o->vertex_count * 4);
-	o->normal = HOB_NEW(scratch, float, o->has_normal ? (size_t)o->vertex_count * 3 : 0);
-	o->uv = HOB_NEW(scratch, float, o->has_uv ? (size_t)o->vertex_count * 2 : 0);
-	if (!o->position || !o->color || !o->normal || !o->uv)
-		return hob_fail_memory(err, scratch, "vertices");
+	if (!HOB_MAKE(scratch, &o->position, (size_t)o->vertex_count * 3, "vertices", err) ||
+		!HOB_MAKE(scratch, &o->color, (size_t)o->vertex_count * 4, "vertices", err) ||
+		!HOB_MAKE(scratch, &o->normal, o->has_normal ? (size_t)o->vertex_count * 3 : 0, "vertices", err) ||
+		!HOB_MAKE(scratch, &o->uv, o->has_uv ? (size_t)o->vertex_count * 2 : 0, "vertices", err))
+		return false;
 	for (uint32_t v = 0; v < o->vertex_count; v++)
 		if (!read_vertex(o, v, err))
 			return false;
@@ -328,9 +327,8 @@ static bool indices(off_file *o, hob_topology topology, hob_mesh *m, hob_error *
 static bool cloud(off_file *o, hob_mesh *m, hob_error *err)
 {
 	m->topology = HOB_POINTS;
-	m->indices = HOB_NEW(o->request->result, uint32_t, m->vertex_count);
-	if (!m->indices)
-		return hob_fail_memory(err, o->request->result, "indices");
+	if (!HOB_MAKE(o->request->result, &m->indices, m->vertex_count, "indices", err))
+		return false;
 	for (uint32_t i = 0; i < m->vertex_count; i++)
 		m->indices[m->index_count++] = i;
 	return true;
@@ -370,13 +368,13 @@ static void say(const off_file *o)
 	hob_notes *notes = o->request->notes;
 	hob_census *seen = o->request->seen;
 	if (o->bad > 0)
-		hob_note_add(notes, HOB_NOTE_WARNING, "mesh.bad-faces",
-					 "%u faces have fewer corners than they say, or use a vertex that does not exist; they "
-					 "are left out",
-					 o->bad);
+		hob_warn(notes, "mesh.bad-faces",
+				 "%u faces have fewer corners than they say, or use a vertex that does not exist; they "
+				 "are left out",
+				 o->bad);
 	if (o->mapped > 0)
-		hob_note_add(notes, HOB_NOTE_WARNING, "off.color-map",
-					 "%u faces name a colour of a table that is not in the file; they are white", o->mapped);
+		hob_warn(notes, "off.color-map",
+				 "%u faces name a colour of a table that is not in the file; they are white", o->mapped);
 	hob_census_add(seen, HOB_CENSUS_SURFACES, o->face_count > 0);
 	hob_census_add(seen, HOB_CENSUS_COLORED, o->any_face_color || o->any_vertex_color);
 }

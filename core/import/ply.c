@@ -184,17 +184,16 @@ static bool triangle_mesh(ply_build *b, uint32_t texture, hob_error *err)
 	hob_mesh *to = &model->meshes[model->mesh_count];
 	start_mesh(b, to, HOB_TRIANGLES);
 	to->source_primitive = texture;
-	to->indices = HOB_NEW(b->request->result, uint32_t, corners);
-	if (!to->indices)
-		return hob_fail_memory(err, b->request->result, "indices");
+	if (!HOB_MAKE(b->request->result, &to->indices, corners, "indices", err))
+		return false;
 	if (own && !own_arrays(b, to, (size_t)corners, err))
 		return false;
 	if (!for_faces(b, texture, own ? put_vertices : put_indices, to, &dropped))
 		return hob_fail(err, MEMORY, "no memory left to cut polygons");
 	if (dropped > 0)
-		hob_note_add(b->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
-					 "%llu faces use a vertex that does not exist or lies nowhere; they are left out",
-					 (unsigned long long)dropped);
+		hob_warn(b->request->notes, "mesh.bad-faces",
+				 "%llu faces use a vertex that does not exist or lies nowhere; they are left out",
+				 (unsigned long long)dropped);
 	if (to->index_count == 0)
 		return true;
 	to->material = texture;
@@ -212,9 +211,8 @@ static bool edge_mesh(ply_build *b, hob_error *err)
 		return hob_fail(err, LIMIT, "%llu ends of edges", (unsigned long long)count);
 	start_mesh(b, to, HOB_LINES);
 	to->index_count = (uint32_t)count;
-	to->indices = HOB_NEW(b->request->result, uint32_t, count);
-	if (!to->indices)
-		return hob_fail_memory(err, b->request->result, "indices");
+	if (!HOB_MAKE(b->request->result, &to->indices, count, "indices", err))
+		return false;
 	memcpy(to->indices, d->edges.data, d->edges.size);
 	finish_mesh(b, to);
 	b->model->mesh_count += to->index_count > 0;
@@ -225,9 +223,8 @@ static bool point_mesh(ply_build *b, hob_error *err)
 {
 	hob_mesh *to = &b->model->meshes[b->model->mesh_count];
 	start_mesh(b, to, HOB_POINTS);
-	to->indices = HOB_NEW(b->request->result, uint32_t, to->vertex_count);
-	if (!to->indices)
-		return hob_fail_memory(err, b->request->result, "indices");
+	if (!HOB_MAKE(b->request->result, &to->indices, to->vertex_count, "indices", err))
+		return false;
 	to->index_count = to->vertex_count;
 	for (uint32_t i = 0; i < to->vertex_count; i++)
 		to->indices[i] = i;
@@ -240,17 +237,16 @@ static bool make_meshes(ply_build *b, hob_error *err)
 {
 	const hob_ply_data *d = b->data;
 	uint32_t textures = d->texture_count > 1 ? d->texture_count : 1;
-	b->model->meshes = HOB_NEW(b->request->result, hob_mesh, (size_t)textures + 1);
-	if (!b->model->meshes)
-		return hob_fail_memory(err, b->request->result, "meshes");
+	if (!HOB_MAKE(b->request->result, &b->model->meshes, (size_t)textures + 1, "meshes", err))
+		return false;
 	for (uint32_t texture = 0; texture < textures; texture++)
 		if (!triangle_mesh(b, texture, err))
 			return false;
 	if (b->polygon.careless > 0)
-		hob_note_add(b->request->notes, HOB_NOTE_WARNING, "mesh.large-polygons",
-					 "%llu large polygons that are not convex were cut without care; "
-					 "triangulate them before export",
-					 (unsigned long long)b->polygon.careless);
+		hob_warn(b->request->notes, "mesh.large-polygons",
+				 "%llu large polygons that are not convex were cut without care; "
+				 "triangulate them before export",
+				 (unsigned long long)b->polygon.careless);
 	bool empty = b->model->mesh_count == 0 && d->sizes.size == 0;
 	if (empty && d->edges.size > 0)
 		return edge_mesh(b, err);
@@ -265,10 +261,9 @@ static bool make_materials(ply_build *b, hob_error *err)
 	hob_model *model = b->model;
 	hob_arena *arena = b->request->result;
 	uint32_t count = d->texture_count > 0 ? d->texture_count : 1;
-	model->materials = HOB_NEW(arena, hob_material, count);
-	model->images = HOB_NEW(arena, hob_image, d->texture_count);
-	if (!model->materials || !model->images)
-		return hob_fail_memory(err, arena, "materials");
+	if (!HOB_MAKE(arena, &model->materials, count, "materials", err) ||
+		!HOB_MAKE(arena, &model->images, d->texture_count, "materials", err))
+		return false;
 	for (uint32_t i = 0; i < d->texture_count; i++) {
 		hob_image *image = &model->images[i];
 		hob_material *material = &model->materials[i];
@@ -292,12 +287,11 @@ static bool make_scene(ply_build *b, hob_error *err)
 {
 	hob_model *model = b->model;
 	hob_arena *arena = b->request->result;
-	model->nodes = HOB_NEW(arena, hob_node, 1);
-	model->mesh_refs = HOB_NEW(arena, uint32_t, model->mesh_count);
-	model->scenes = HOB_NEW(arena, hob_scene, 1);
-	model->scene_roots = HOB_NEW(arena, uint32_t, 1);
-	if (!model->nodes || !model->mesh_refs || !model->scenes || !model->scene_roots)
-		return hob_fail_memory(err, arena, "the scene");
+	if (!HOB_MAKE(arena, &model->nodes, 1, "the scene", err) ||
+		!HOB_MAKE(arena, &model->mesh_refs, model->mesh_count, "the scene", err) ||
+		!HOB_MAKE(arena, &model->scenes, 1, "the scene", err) ||
+		!HOB_MAKE(arena, &model->scene_roots, 1, "the scene", err))
+		return false;
 	for (uint32_t i = 0; i < model->mesh_count; i++)
 		model->mesh_refs[i] = i;
 	model->nodes[0] = hob_shape_plain_node(HOB_STR(""));
@@ -312,15 +306,15 @@ static bool make_scene(ply_build *b, hob_error *err)
 static bool make_model(ply_build *b, hob_error *err)
 {
 	if (b->data->small_faces > 0)
-		hob_note_add(b->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
-					 "%u faces have fewer than three corners; they are left out", b->data->small_faces);
+		hob_warn(b->request->notes, "mesh.bad-faces",
+				 "%u faces have fewer than three corners; they are left out", b->data->small_faces);
 	if (!b->data->position)
 		return hob_fail(err, EMPTY, "the PLY file has no vertices");
 	if (b->data->color && b->data->face_colors.size > 0)
-		hob_note_add(b->request->notes, HOB_NOTE_WARNING, "ply.face-colors",
-					 "vertices and faces have colours; those of the faces are left out");
+		hob_warn(b->request->notes, "ply.face-colors",
+				 "vertices and faces have colours; those of the faces are left out");
 	if (b->data->sizes.size > 0 && b->data->edges.size > 0)
-		hob_note_add(b->request->notes, HOB_NOTE_INFO, "ply.edges", "edges beside faces are left out");
+		hob_info(b->request->notes, "ply.edges", "edges beside faces are left out");
 	if (!make_materials(b, err) || !make_meshes(b, err))
 		return false;
 	if (b->model->mesh_count == 0)

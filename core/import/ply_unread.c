@@ -30,7 +30,7 @@ void hob_ply_unread_say(const hob_ply_unread *unread, hob_notes *notes)
 					 "properties that are not read: %.*s", (int)unread->names.size,
 					 (const char *)unread->names.data);
 	if (unread->splats)
-		hob_note_add(notes, HOB_NOTE_WARNING, "ply.splats",
-					 "3D Gaussian splats are shown as coloured points; their shape, opacity and change of "
-					 "colour with direction are left out");
+		hob_warn(notes, "ply.splats",
+				 "3D Gaussian splats are shown as coloured points; their shape, opacity and change of "
+				 "colour with direction are left out");
 }

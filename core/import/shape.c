@@ -61,10 +61,10 @@ void hob_shape_fix_positions(hob_mesh *mesh, hob_notes *notes)
 		if (!hob_shape_in_reach(mesh->position + (size_t)v * 3, 3))
 			memset(mesh->position + (size_t)v * 3, 0, 3 * sizeof(float));
 	if (dropped > 0)
-		hob_note_add(notes, HOB_NOTE_WARNING, "mesh.bad-faces",
-					 "mesh '%.*s': %u faces use a vertex that does not exist or lies "
-					 "nowhere; they are left out",
-					 HOB_FMT(mesh->name), dropped);
+		hob_warn(notes, "mesh.bad-faces",
+				 "mesh '%.*s': %u faces use a vertex that does not exist or lies "
+				 "nowhere; they are left out",
+				 HOB_FMT(mesh->name), dropped);
 }
 
 void hob_shape_face_normal(const float *a, const float *b, const float *c, float out[3])

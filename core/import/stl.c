@@ -37,9 +37,9 @@ static void compare_normals(const stl_data *data, const float *normals, const ho
 		against += normal[0] * made[0] + normal[1] * made[1] + normal[2] * made[2] < 0;
 	}
 	if (against > facets / 10)
-		hob_note_add(data->request->notes, HOB_NOTE_INFO, "stl.normals",
-					 "%u of %u facet normals point against their facets; the order of the corners is taken",
-					 against, facets);
+		hob_info(data->request->notes, "stl.normals",
+				 "%u of %u facet normals point against their facets; the order of the corners is taken",
+				 against, facets);
 }
 
 static bool make_mesh(const stl_data *data, const solid *from, uint32_t index, hob_mesh *to, hob_error *err)
@@ -55,9 +55,8 @@ static bool make_mesh(const stl_data *data, const solid *from, uint32_t index, h
 					 .flat = true};
 	if (data->color)
 		to->color[0] = data->color + first * 4;
-	to->indices = HOB_NEW(data->request->result, uint32_t, corners);
-	if (!to->indices)
-		return hob_fail_memory(err, data->request->result, "indices");
+	if (!HOB_MAKE(data->request->result, &to->indices, corners, "indices", err))
+		return false;
 	for (uint32_t i = 0; i < corners; i++)
 		to->indices[i] = i;
 	hob_shape_fix_positions(to, data->request->notes);
@@ -69,15 +68,13 @@ static bool make_model(const stl_data *data, hob_model *model, hob_error *err)
 {
 	hob_arena *arena = data->request->result;
 	uint32_t count = data->solid_count;
-	model->meshes = HOB_NEW(arena, hob_mesh, count);
-	model->nodes = HOB_NEW(arena, hob_node, count);
-	model->mesh_refs = HOB_NEW(arena, uint32_t, count);
-	model->scene_roots = HOB_NEW(arena, uint32_t, count);
-	model->scenes = HOB_NEW(arena, hob_scene, 1);
-	model->materials = HOB_NEW(arena, hob_material, 1);
-	if (!model->meshes || !model->nodes || !model->mesh_refs || !model->scene_roots || !model->scenes ||
-		!model->materials)
-		return hob_fail_memory(err, arena, "the scene");
+	if (!HOB_MAKE(arena, &model->meshes, count, "the scene", err) ||
+		!HOB_MAKE(arena, &model->nodes, count, "the scene", err) ||
+		!HOB_MAKE(arena, &model->mesh_refs, count, "the scene", err) ||
+		!HOB_MAKE(arena, &model->scene_roots, count, "the scene", err) ||
+		!HOB_MAKE(arena, &model->scenes, 1, "the scene", err) ||
+		!HOB_MAKE(arena, &model->materials, 1, "the scene", err))
+		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		if (!make_mesh(data, &data->solids[i], i, &model->meshes[i], err))
 			return false;
@@ -131,17 +128,15 @@ static bool read_colors(stl_data *data, hob_error *err)
 		any = hob_load_u16(file + FACETS_AT + (size_t)i * FACET_SIZE + 48) & 0x8000;
 	if (!any)
 		return true;
-	data->color = HOB_NEW(data->request->result, float, (size_t)data->facet_count * 12);
-	if (!data->color)
-		return hob_fail_memory(err, data->request->result, "facet colours");
+	if (!HOB_MAKE(data->request->result, &data->color, (size_t)data->facet_count * 12, "facet colours", err))
+		return false;
 	for (size_t i = 0; i < data->facet_count; i++) {
 		uint16_t bits = hob_load_u16(file + FACETS_AT + i * FACET_SIZE + 48);
 		for (size_t k = 0; k < 3; k++)
 			facet_color(bits, magics, common, data->color + (i * 3 + k) * 4);
 	}
-	hob_note_add(data->request->notes, HOB_NOTE_INFO, "stl.colors",
-				 "the facets' attribute bytes are read as colours (%s)",
-				 magics ? "Materialise Magics" : "VisCAM, SolidView");
+	hob_info(data->request->notes, "stl.colors", "the facets' attribute bytes are read as colours (%s)",
+			 magics ? "Materialise Magics" : "VisCAM, SolidView");
 	return true;
 }
 
@@ -162,9 +157,8 @@ static bool read_binary(const hob_import_request *request, hob_model *model, hob
 	if (too_many(count, err))
 		return false;
 	if (file.size - FACETS_AT > (size_t)count * FACET_SIZE)
-		hob_note_add(request->notes, HOB_NOTE_WARNING, "stl.trailing-bytes",
-					 "%zu bytes behind the last of %u facets are ignored",
-					 file.size - FACETS_AT - (size_t)count * FACET_SIZE, count);
+		hob_warn(request->notes, "stl.trailing-bytes", "%zu bytes behind the last of %u facets are ignored",
+				 file.size - FACETS_AT - (size_t)count * FACET_SIZE, count);
 	solid whole = {HOB_STR(""), 0, count};
 	stl_data data = {.request = request, .facet_count = count, .solids = &whole, .solid_count = 1};
 	data.position = HOB_NEW(request->result, float, (size_t)count * 9);
@@ -321,9 +315,8 @@ static bool take_text(text_reader *r, hob_model *model, hob_error *err)
 	solid *solids = (solid *)(void *)r->solids.data;
 	stl_data data = {.request = r->request, .facet_count = r->facet_count, .solids = solids};
 	data.solid_count = close_solids(solids, (uint32_t)(r->solids.size / sizeof(solid)), r->facet_count);
-	data.position = HOB_NEW(arena, float, (size_t)r->facet_count * 9);
-	if (!data.position)
-		return hob_fail_memory(err, arena, "vertices");
+	if (!HOB_MAKE(arena, &data.position, (size_t)r->facet_count * 9, "vertices", err))
+		return false;
 	memcpy(data.position, r->position.data, r->position.size);
 	data.normal = (float *)(void *)r->normal.data;
 	return make_model(&data, model, err);

@@ -44,9 +44,9 @@ static bool note_hidden(const hob_import_request *request, const hob_model *mode
 	if (!unseen)
 		return hob_fail_memory(err, request->scratch, "hidden nodes");
 	if (nodes > 0)
-		hob_note_add(request->notes, HOB_NOTE_INFO, "import.hidden",
-					 "%u node%s hidden, with %llu triangles: kept in the scene and not drawn", nodes,
-					 nodes == 1 ? " is" : "s are", (unsigned long long)triangles);
+		hob_info(request->notes, "import.hidden",
+				 "%u node%s hidden, with %llu triangles: kept in the scene and not drawn", nodes,
+				 nodes == 1 ? " is" : "s are", (unsigned long long)triangles);
 	return true;
 }
 

@@ -52,9 +52,9 @@ bool hob_import_texture_path(const hob_import_request *request, hob_str dir, hob
 			return false;
 	}
 	if (found.len > 0 && !hob_str_equal(found, as_written))
-		hob_note_add(request->notes, HOB_NOTE_WARNING, "texture.path-guessed",
-					 "texture '%.*s' was not found as written; '%.*s' is used", HOB_FMT(reference),
-					 HOB_FMT(found));
+		hob_warn(request->notes, "texture.path-guessed",
+				 "texture '%.*s' was not found as written; '%.*s' is used", HOB_FMT(reference),
+				 HOB_FMT(found));
 	hob_str chosen = found.len > 0 ? found : as_written;
 	*path = (hob_str){0};
 	if (chosen.len == 0)

@@ -125,8 +125,8 @@ static float unit_of(hob_threemf *t, const hob_xml_element *root)
 		if (hob_str_equal_nocase(name, hob_str_of(units[i].name)))
 			return units[i].metres;
 	if (name.len > 0)
-		hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.unit",
-					 "'%.*s' is not a unit of 3MF; lengths are read as millimetres", HOB_FMT(name));
+		hob_warn(t->request->notes, "3mf.unit",
+				 "'%.*s' is not a unit of 3MF; lengths are read as millimetres", HOB_FMT(name));
 	return 0.001f;
 }
 
@@ -143,9 +143,9 @@ static void note_extensions(hob_threemf *t, const hob_xml_element *root)
 		for (size_t i = 0; i < HOB_COUNT_OF(known) && !read; i++)
 			read = hob_str_find(url, hob_str_of(known[i]), 0) < url.len;
 		if (!read)
-			hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.extension",
-						 "the file requires the extension '%.*s', which is not read; export it without",
-						 HOB_FMT(url));
+			hob_warn(t->request->notes, "3mf.extension",
+					 "the file requires the extension '%.*s', which is not read; export it without",
+					 HOB_FMT(url));
 	}
 }
 
@@ -154,10 +154,9 @@ static bool list_items(hob_threemf *t, hob_threemf_resource *resource, hob_error
 	hob_arena *scratch = t->request->scratch;
 	for (const hob_xml_element *e = resource->element->first; e; e = e->next)
 		resource->item_count++;
-	resource->items = HOB_NEW(scratch, const hob_xml_element *, resource->item_count);
-	resource->materials = HOB_NEW(scratch, uint32_t, resource->item_count);
-	if (!resource->items || !resource->materials)
-		return hob_fail_memory(err, scratch, "resources");
+	if (!HOB_MAKE(scratch, &resource->items, resource->item_count, "resources", err) ||
+		!HOB_MAKE(scratch, &resource->materials, resource->item_count, "resources", err))
+		return false;
 	memset(resource->materials, 0xFF, resource->item_count * sizeof *resource->materials);
 	uint32_t at = 0;
 	for (const hob_xml_element *e = resource->element->first; e; e = e->next)
@@ -243,8 +242,8 @@ static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *
 	for (size_t i = 0; i < kept->vertices.size / sizeof(float); i++)
 		values[i] *= kept->unit;
 	if (kept->painted)
-		hob_note_add(t->request->notes, HOB_NOTE_INFO, "3mf.painted",
-					 "colours that a slicer painted on triangles are its own and left out");
+		hob_info(t->request->notes, "3mf.painted",
+				 "colours that a slicer painted on triangles are its own and left out");
 	if (!hob_name_map_add(&t->part_ids, path, *index, NULL))
 		return hob_fail_memory(err, scratch, "parts");
 	return index_resources(t, *index, err);
@@ -283,8 +282,8 @@ static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uin
 	uint32_t id = hob_xml_attr_u32(use, HOB_STR("objectid"), HOB_NONE);
 	hob_threemf_resource *object = hob_threemf_find(t, target, id);
 	if (!object || !hob_xml_is(object->element, HOB_STR("object"))) {
-		hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.missing-object",
-					 "line %u: object %u does not exist; it is left out", use->line, id);
+		hob_warn(t->request->notes, "3mf.missing-object", "line %u: object %u does not exist; it is left out",
+				 use->line, id);
 		return true;
 	}
 	if ((owner != HOB_NONE && hob_threemf_helper(t, owner, id)) || hob_threemf_steers(t, object->element))

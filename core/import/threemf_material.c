@@ -60,9 +60,9 @@ static void set_display(hob_threemf *t, const hob_threemf_resource *group, uint3
 		material->metallic = metallic > 0 ? metallic < 1 ? (float)metallic : 1 : 0;
 		material->roughness = roughness > 0 ? roughness < 1 ? (float)roughness : 1 : 0;
 	} else if (display) {
-		hob_note_add(t->request->notes, HOB_NOTE_INFO, "3mf.display",
-					 "<%.*s> is left out: of display properties only <pbmetallicdisplayproperties> is read",
-					 HOB_FMT(display->element->name));
+		hob_info(t->request->notes, "3mf.display",
+				 "<%.*s> is left out: of display properties only <pbmetallicdisplayproperties> is read",
+				 HOB_FMT(display->element->name));
 	}
 }
 
@@ -95,8 +95,8 @@ static void mixed_color(hob_threemf *t, const hob_threemf_resource *group, uint3
 	hob_str indices = hob_xml_attr(group->element, HOB_STR("matindices"));
 	hob_str values = hob_xml_attr(item(group, index), HOB_STR("values"));
 	float sum = 0, mixed[4] = {0};
-	hob_note_add(t->request->notes, HOB_NOTE_INFO, "3mf.composite",
-				 "mixtures of materials are shown in the mean of their colours");
+	hob_info(t->request->notes, "3mf.composite",
+			 "mixtures of materials are shown in the mean of their colours");
 	for (hob_str word; base && (word = hob_text_word(&indices)).len > 0;) {
 		float which, share, one[4];
 		hob_str part = hob_text_word(&values);
@@ -129,8 +129,8 @@ static bool picture(hob_threemf *t, hob_str path, uint32_t *id, hob_error *err)
 	if (*id != HOB_NONE)
 		return true;
 	if (!hob_threemf_member(t, t->request->result, path, &bytes)) {
-		hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.missing-part",
-					 "the picture '%.*s' is not in the package; export the model again", HOB_FMT(path));
+		hob_warn(t->request->notes, "3mf.missing-part",
+				 "the picture '%.*s' is not in the package; export the model again", HOB_FMT(path));
 		return true;
 	}
 	if (!hob_image_set_add(&t->lists.images, &image, id, err))
@@ -191,8 +191,8 @@ void hob_threemf_layer(hob_threemf *t, uint32_t part, uint32_t *group, uint32_t 
 			shown = count;
 	}
 	if (count > 1)
-		hob_note_add(t->request->notes, HOB_NOTE_INFO, "3mf.layers",
-					 "of several layers of colours and textures the last is shown, not their blend");
+		hob_info(t->request->notes, "3mf.layers",
+				 "of several layers of colours and textures the last is shown, not their blend");
 	*group = word_number(ids, shown);
 	for (int i = 0; i < 3; i++)
 		property[i] = word_number(hob_xml_attr(item(layers, property[i]), HOB_STR("pindices")), shown);
@@ -244,10 +244,10 @@ bool hob_threemf_look_of(hob_threemf *t, uint32_t part, uint32_t id, uint32_t pr
 	if (id == HOB_NONE || property == HOB_NONE)
 		return true;
 	if (!group || property >= group->item_count) {
-		hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.missing-property",
-					 "triangles ask for properties that do not exist (group %u); they are shown in the "
-					 "default material",
-					 id);
+		hob_warn(t->request->notes, "3mf.missing-property",
+				 "triangles ask for properties that do not exist (group %u); they are shown in the "
+				 "default material",
+				 id);
 		return true;
 	}
 	bool base = hob_xml_is(group->element, HOB_STR("basematerials"));
@@ -256,9 +256,9 @@ bool hob_threemf_look_of(hob_threemf *t, uint32_t part, uint32_t id, uint32_t pr
 	out->colored = hob_xml_is(group->element, HOB_STR("colorgroup"));
 	out->textured = hob_xml_is(group->element, HOB_STR("texture2dgroup"));
 	if (!out->colored && !out->textured) {
-		hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.property",
-					 "triangles with <%.*s> are shown in the default material: such properties are not read",
-					 HOB_FMT(group->element->name));
+		hob_warn(t->request->notes, "3mf.property",
+				 "triangles with <%.*s> are shown in the default material: such properties are not read",
+				 HOB_FMT(group->element->name));
 		return true;
 	}
 	if (group->material == HOB_NONE && !(out->colored ? colored(t, group, err) : textured(t, group, err)))

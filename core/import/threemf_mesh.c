@@ -127,9 +127,8 @@ static bool make_mesh(mesh_builder *b, uint32_t index, uint32_t *bad, hob_error 
 	hob_buf_clear(&b->source);
 	hob_buf_clear(&b->property);
 	hob_buf_clear(&b->next);
-	mesh.indices = HOB_NEW(b->t->request->result, uint32_t, (size_t)from->count * 3);
-	if (!mesh.indices)
-		return hob_fail_memory(err, b->t->request->result, "triangles");
+	if (!HOB_MAKE(b->t->request->result, &mesh.indices, (size_t)from->count * 3, "triangles", err))
+		return false;
 	bool corners = from->look.colored || from->look.textured;
 	for (uint32_t i = 0; i < b->range->triangle_count; i++) {
 		const hob_threemf_triangle *triangle = &b->triangles[i];
@@ -163,10 +162,9 @@ static bool build(mesh_builder *b, hob_error *err)
 {
 	hob_arena *scratch = b->t->request->scratch;
 	uint32_t bad = 0;
-	b->bucket_of = HOB_NEW(scratch, uint32_t, b->range->triangle_count);
-	b->head = HOB_NEW(scratch, uint32_t, b->range->vertex_count);
-	if (!b->bucket_of || !b->head)
-		return hob_fail_memory(err, scratch, "triangles");
+	if (!HOB_MAKE(scratch, &b->bucket_of, b->range->triangle_count, "triangles", err) ||
+		!HOB_MAKE(scratch, &b->head, b->range->vertex_count, "triangles", err))
+		return false;
 	memset(b->head, 0xFF, b->range->vertex_count * sizeof *b->head);
 	hob_name_map_init(&b->known, scratch);
 	if (!sort_triangles(b, err))
@@ -180,9 +178,9 @@ static bool build(mesh_builder *b, hob_error *err)
 		if (!make_mesh(b, i, &bad, err))
 			return false;
 	if (bad > 0)
-		hob_note_add(b->t->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
-					 "object '%.*s': %u faces use a vertex that does not exist; they are left out",
-					 HOB_FMT(b->name), bad);
+		hob_warn(b->t->request->notes, "mesh.bad-faces",
+				 "object '%.*s': %u faces use a vertex that does not exist; they are left out",
+				 HOB_FMT(b->name), bad);
 	return true;
 }
 
@@ -199,9 +197,8 @@ static void note_lost(hob_threemf *t, const hob_xml_element *mesh)
 	static const char *const lost[] = {"beamlattice", "beamset", "booleans"};
 	for (size_t i = 0; i < HOB_COUNT_OF(lost); i++)
 		if (hob_xml_child(mesh, hob_str_of(lost[i])))
-			hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.extension",
-						 "line %u: <%s> of an object is left out; export it as triangles", mesh->line,
-						 lost[i]);
+			hob_warn(t->request->notes, "3mf.extension",
+					 "line %u: <%s> of an object is left out; export it as triangles", mesh->line, lost[i]);
 }
 
 /* The object's <mesh> or <displacementmesh>; NULL without one. Notes content that is not read. */
@@ -217,9 +214,9 @@ static const hob_xml_element *shape_of(hob_threemf *t, const hob_xml_element *ob
 		if (hob_xml_is(e, HOB_STR("displacementmesh")))
 			mesh = e;
 		if (!read)
-			hob_note_add(t->request->notes, HOB_NOTE_WARNING, "3mf.extension",
-						 "line %u: <%.*s> of an object is %s; export it as triangles", e->line,
-						 HOB_FMT(e->name), mesh ? "read without its displacement" : "left out");
+			hob_warn(t->request->notes, "3mf.extension",
+					 "line %u: <%.*s> of an object is %s; export it as triangles", e->line, HOB_FMT(e->name),
+					 mesh ? "read without its displacement" : "left out");
 	}
 	return mesh;
 }

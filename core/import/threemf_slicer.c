@@ -104,15 +104,15 @@ bool hob_threemf_settings(hob_threemf *t, hob_error *err)
 		!read_settings(t, HOB_STR("Metadata/Slic3r_PE_model.config"), err))
 		return false;
 	if (t->helpers > 0)
-		hob_note_add(t->request->notes, HOB_NOTE_INFO, "3mf.helpers",
-					 "%u parts are modifiers, supports or cuts of the slicer's own; they are left out",
-					 t->helpers);
+		hob_info(t->request->notes, "3mf.helpers",
+				 "%u parts are modifiers, supports or cuts of the slicer's own; they are left out",
+				 t->helpers);
 	if (!hob_threemf_filaments(t, err))
 		return false;
 	if ((t->extruders && t->filaments.size == 0) || t->split)
-		hob_note_add(
-			t->request->notes, HOB_NOTE_INFO, "3mf.filaments", "parts are printed with several filaments; %s",
-			t->split ? "an object has the colour of its first" : "no file in the package has their colours");
+		hob_info(t->request->notes, "3mf.filaments", "parts are printed with several filaments; %s",
+				 t->split ? "an object has the colour of its first"
+						  : "no file in the package has their colours");
 	return true;
 }
 
@@ -128,9 +128,9 @@ bool hob_threemf_steers(hob_threemf *t, const hob_xml_element *object)
 		for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
 			if (hob_str_equal(hob_xml_attr(e, HOB_STR("name")), hob_str_of(kinds[i])) &&
 				hob_str_equal_nocase(hob_xml_text(e), HOB_STR("true"))) {
-				hob_note_add(t->request->notes, HOB_NOTE_INFO, "3mf.helpers",
-							 "line %u: object '%.*s' is no shape but a %s; it is left out", object->line,
-							 HOB_FMT(hob_xml_attr(object, HOB_STR("name"))), kinds[i]);
+				hob_info(t->request->notes, "3mf.helpers",
+						 "line %u: object '%.*s' is no shape but a %s; it is left out", object->line,
+						 HOB_FMT(hob_xml_attr(object, HOB_STR("name"))), kinds[i]);
 				return true;
 			}
 	return false;

@@ -470,10 +470,9 @@ bool hob_model_one_scene(hob_model *model, hob_arena *arena, hob_error *err)
 	uint32_t roots = 0;
 	for (uint32_t i = 0; i < model->node_count; i++)
 		roots += model->nodes[i].parent == HOB_NONE;
-	model->scenes = HOB_NEW(arena, hob_scene, 1);
-	model->scene_roots = HOB_NEW(arena, uint32_t, roots);
-	if (!model->scenes || !model->scene_roots)
-		return hob_fail_memory(err, arena, "the scene");
+	if (!HOB_MAKE(arena, &model->scenes, 1, "the scene", err) ||
+		!HOB_MAKE(arena, &model->scene_roots, roots, "the scene", err))
+		return false;
 	for (uint32_t i = 0; i < model->node_count; i++)
 		if (model->nodes[i].parent == HOB_NONE)
 			model->scene_roots[model->scene_root_count++] = i;

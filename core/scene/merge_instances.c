@@ -73,8 +73,8 @@ static bool fold_group(fold_t *f, const candidate_t *group, uint32_t size)
 	hob_affine inverse;
 	if (joined_vertices(m, group, size) > HOB_MERGE_INSTANCES_VERTICES ||
 		!hob_affine_invert(&f->nodes.place[group->node], &inverse)) {
-		hob_note_add(
-			f->notes, HOB_NOTE_INFO, "scene.instances-kept",
+		hob_info(
+			f->notes, "scene.instances-kept",
 			"%u instances of '%.*s' were not merged: more than %u vertices, or a transform without inverse",
 			size, HOB_FMT(holder->name), (unsigned)HOB_MERGE_INSTANCES_VERTICES);
 		return true;

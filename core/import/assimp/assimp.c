@@ -160,10 +160,10 @@ static bool load(hob_assimp_io *io, hob_str path, hob_bytes *bytes)
 	hob_error why = {0};
 	if (!hob_io_join(request->io, request->scratch, hob_path_dir(request->path), path, &joined, &why)) {
 		if (why.code == HOB_ERR_OUTSIDE)
-			hob_note_add(request->notes, HOB_NOTE_WARNING, "assimp.file-refused",
-						 "the model asks for '%.*s', which is not below the watched root; "
-						 "move it beside the model",
-						 HOB_FMT(path));
+			hob_warn(request->notes, "assimp.file-refused",
+					 "the model asks for '%.*s', which is not below the watched root; "
+					 "move it beside the model",
+					 HOB_FMT(path));
 		return false;
 	}
 	const hob_io *source = request->io;
@@ -171,10 +171,9 @@ static bool load(hob_assimp_io *io, hob_str path, hob_bytes *bytes)
 		return true;
 	if (why.code == HOB_ERR_MISSING_FILE && source->find_nocase &&
 		source->find_nocase(source->user, joined, &other) && source->read(source->user, other, bytes, &why)) {
-		hob_note_add(
-			request->notes, HOB_NOTE_WARNING, "file.case",
-			"'%.*s' does not exist; '%.*s' is used. Correct the spelling: other tools will not find it",
-			HOB_FMT(joined), HOB_FMT(other));
+		hob_warn(request->notes, "file.case",
+				 "'%.*s' does not exist; '%.*s' is used. Correct the spelling: other tools will not find it",
+				 HOB_FMT(joined), HOB_FMT(other));
 		return true;
 	}
 	if (why.code != HOB_ERR_MISSING_FILE && why.code != HOB_ERR_OUTSIDE && io->failure.code == HOB_ERR_OK)

@@ -52,10 +52,9 @@ static bool finish_track(clip_builder *b, uint32_t node, hob_path path, uint32_t
 		return true;
 	hob_track *track = &clip->tracks[clip->track_count];
 	*track = (hob_track){interpolation, components, count, NULL, NULL};
-	track->times = HOB_NEW(arena, float, count);
-	track->values = HOB_NEW(arena, float, (size_t)count *components);
-	if (!track->times || !track->values)
-		return hob_fail_memory(err, arena, "animation keys");
+	if (!HOB_MAKE(arena, &track->times, count, "animation keys", err) ||
+		!HOB_MAKE(arena, &track->values, (size_t)count * components, "animation keys", err))
+		return false;
 	memcpy(track->times, b->times.data, b->times.size);
 	memcpy(track->values, b->values.data, b->values.size);
 	clip->channels[clip->channel_count++] = (hob_channel){node, path, clip->track_count++};
@@ -127,15 +126,15 @@ static bool node_channel(clip_builder *b, const struct aiNodeAnim *channel, hob_
 	hob_str name = hob_assimp_str(&channel->mNodeName);
 	uint32_t index = hob_name_map_get(&scene->by_name, name);
 	if (index == HOB_NONE) {
-		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "animation.missing-node",
-					 "clip '%.*s' moves '%.*s', which does not exist; that channel is left out",
-					 HOB_FMT(b->clip->name), HOB_FMT(name));
+		hob_warn(scene->request->notes, "animation.missing-node",
+				 "clip '%.*s' moves '%.*s', which does not exist; that channel is left out",
+				 HOB_FMT(b->clip->name), HOB_FMT(name));
 		return true;
 	}
 	if (channel->mPostState == aiAnimBehaviour_LINEAR || channel->mPreState == aiAnimBehaviour_LINEAR)
-		hob_note_add(scene->request->notes, HOB_NOTE_INFO, "animation.extrapolation",
-					 "clip '%.*s' extrapolates beyond its keys; the first and last key are held instead",
-					 HOB_FMT(b->clip->name));
+		hob_info(scene->request->notes, "animation.extrapolation",
+				 "clip '%.*s' extrapolates beyond its keys; the first and last key are held instead",
+				 HOB_FMT(b->clip->name));
 	uint32_t node = scene->nodes[index].id;
 	return vector_track(b, channel->mPositionKeys, channel->mNumPositionKeys, scene->unit, node,
 						HOB_PATH_TRANSLATION, err) &&
@@ -249,10 +248,9 @@ static bool morph_channel(clip_builder *b, const struct aiMeshMorphAnim *channel
 	uint32_t targets = node == HOB_NONE ? 0 : targets_of(b->scene->model, node);
 	if (targets > 0)
 		return weight_track(b, channel, node, targets, err);
-	hob_note_add(
-		b->scene->request->notes, HOB_NOTE_WARNING, "animation.missing-node",
-		"clip '%.*s' moves the morph targets of '%.*s', which does not exist; that channel is left out",
-		HOB_FMT(b->clip->name), HOB_FMT(name));
+	hob_warn(b->scene->request->notes, "animation.missing-node",
+			 "clip '%.*s' moves the morph targets of '%.*s', which does not exist; that channel is left out",
+			 HOB_FMT(b->clip->name), HOB_FMT(name));
 	return true;
 }
 
@@ -284,10 +282,9 @@ static bool convert_clip(clip_builder *b, const struct aiAnimation *from, hob_er
 	if (!within_limits(from, err))
 		return false;
 	size_t tracks = (size_t)from->mNumChannels * 3 + from->mNumMorphMeshChannels;
-	clip->channels = HOB_NEW(arena, hob_channel, tracks);
-	clip->tracks = HOB_NEW(arena, hob_track, tracks);
-	if (!clip->channels || !clip->tracks)
-		return hob_fail_memory(err, arena, "animation tracks");
+	if (!HOB_MAKE(arena, &clip->channels, tracks, "animation tracks", err) ||
+		!HOB_MAKE(arena, &clip->tracks, tracks, "animation tracks", err))
+		return false;
 	b->ticks =
 		from->mTicksPerSecond > 0 && isfinite(from->mTicksPerSecond) ? from->mTicksPerSecond : DEFAULT_TICKS;
 	for (unsigned c = 0; c < from->mNumChannels; c++)
@@ -297,8 +294,8 @@ static bool convert_clip(clip_builder *b, const struct aiAnimation *from, hob_er
 		if (!morph_channel(b, from->mMorphMeshChannels[c], err))
 			return false;
 	if (from->mNumMeshChannels > 0)
-		hob_note_add(b->scene->request->notes, HOB_NOTE_WARNING, "animation.mesh-frames",
-					 "clip '%.*s' swaps whole meshes per frame, which is left out", HOB_FMT(clip->name));
+		hob_warn(b->scene->request->notes, "animation.mesh-frames",
+				 "clip '%.*s' swaps whole meshes per frame, which is left out", HOB_FMT(clip->name));
 	return true;
 }
 
@@ -311,9 +308,8 @@ bool hob_assimp_clips(hob_assimp_scene *scene, hob_error *err)
 						HOB_LIMIT_CLIPS);
 	hob_name_map names;
 	hob_name_map_init(&names, scene->request->scratch);
-	model->clips = HOB_NEW(scene->request->result, hob_clip, source->mNumAnimations);
-	if (!model->clips)
-		return hob_fail_memory(err, scene->request->result, "clips");
+	if (!HOB_MAKE(scene->request->result, &model->clips, source->mNumAnimations, "clips", err))
+		return false;
 	clip_builder b = {.scene = scene};
 	bool done = true;
 	for (unsigned a = 0; done && a < source->mNumAnimations; a++) {
@@ -332,9 +328,9 @@ bool hob_assimp_clips(hob_assimp_scene *scene, hob_error *err)
 		else if (clip->channel_count > 0)
 			model->clip_count++;
 		else
-			hob_note_add(scene->request->notes, HOB_NOTE_INFO, "animation.still",
-						 "clip '%.*s' moves nothing away from the rest pose and is left out",
-						 HOB_FMT(clip->name));
+			hob_info(scene->request->notes, "animation.still",
+					 "clip '%.*s' moves nothing away from the rest pose and is left out",
+					 HOB_FMT(clip->name));
 	}
 	hob_buf_release(&b.times);
 	hob_buf_release(&b.values);

@@ -86,9 +86,8 @@ static bool embedded_image(material_builder *b, uint32_t index, uint32_t *id, ho
 		return false;
 	b->image_of_embedded[index] = *id;
 	if (scene->format->flags & HOB_ASSIMP_FREED_TEXTURES) {
-		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "assimp.texture-lost",
-					 "pictures inside of %s files cannot be read; export the model as glTF",
-					 scene->format->name);
+		hob_warn(scene->request->notes, "assimp.texture-lost",
+				 "pictures inside of %s files cannot be read; export the model as glTF", scene->format->name);
 		return true;
 	}
 	if (!from || !hob_assimp_name(scene, &from->mFilename, &to->name, err))
@@ -182,9 +181,9 @@ static bool read_texture(material_builder *b, const struct aiMaterial *from, enu
 	if (reference.len == 0)
 		return true;
 	if (mapping != aiTextureMapping_UV) {
-		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "texture.projection",
-					 "texture '%.*s' is projected, not mapped by texture coordinates; it is left out",
-					 HOB_FMT(reference));
+		hob_warn(scene->request->notes, "texture.projection",
+				 "texture '%.*s' is projected, not mapped by texture coordinates; it is left out",
+				 HOB_FMT(reference));
 		return true;
 	}
 	if (!image_for(b, reference, &to->image, err))
@@ -243,16 +242,16 @@ static bool read_textures(material_builder *b, const struct aiMaterial *from, ho
 		if (present && sources[i].slot == HOB_SLOT_BASE_COLOR)
 			*color_flags = flags;
 		if (present && (flags & aiTextureFlags_Invert))
-			hob_note_add(b->scene->request->notes, HOB_NOTE_WARNING, "texture.invert",
-						 "material '%.*s' inverts a texture, which is not done", HOB_FMT(to->name));
+			hob_warn(b->scene->request->notes, "texture.invert",
+					 "material '%.*s' inverts a texture, which is not done", HOB_FMT(to->name));
 	}
 	static const enum aiTextureType ignored[] = {aiTextureType_SHININESS, aiTextureType_DISPLACEMENT,
 												 aiTextureType_REFLECTION};
 	for (size_t i = 0; i < HOB_COUNT_OF(ignored); i++)
 		if (aiGetMaterialTextureCount(from, ignored[i]) > 0)
-			hob_note_add(b->scene->request->notes, HOB_NOTE_INFO, "texture.ignored",
-						 "material '%.*s': its shininess, displacement or reflection map is left out",
-						 HOB_FMT(to->name));
+			hob_info(b->scene->request->notes, "texture.ignored",
+					 "material '%.*s': its shininess, displacement or reflection map is left out",
+					 HOB_FMT(to->name));
 	return true;
 }
 
@@ -349,8 +348,8 @@ static void read_opacity(const hob_assimp_scene *scene, const struct aiMaterial 
 	else if (to->slots[HOB_SLOT_OPACITY].image == HOB_NONE && color_flags & aiTextureFlags_UseAlpha)
 		to->alpha_mode = HOB_ALPHA_BLEND;
 	if (to->base_color[3] <= 0)
-		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "material.invisible",
-					 "material '%.*s' has opacity 0 and is invisible", HOB_FMT(to->name));
+		hob_warn(scene->request->notes, "material.invisible",
+				 "material '%.*s' has opacity 0 and is invisible", HOB_FMT(to->name));
 }
 
 static bool convert_material(material_builder *b, const struct aiMaterial *from, hob_material *to,

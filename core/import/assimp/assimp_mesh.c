@@ -49,9 +49,9 @@ static bool copy_colors(const hob_assimp_scene *scene, const struct aiMesh *from
 		if (!source)
 			continue;
 		if (sets == HOB_COLOR_SETS) {
-			hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "assimp.colors-ignored",
-						 "mesh '%.*s' has more than %d sets of vertex colours; the rest is left out",
-						 HOB_FMT(to->name), HOB_COLOR_SETS);
+			hob_warn(scene->request->notes, "assimp.colors-ignored",
+					 "mesh '%.*s' has more than %d sets of vertex colours; the rest is left out",
+					 HOB_FMT(to->name), HOB_COLOR_SETS);
 			return true;
 		}
 		float *color = to->color[sets++] =
@@ -172,9 +172,8 @@ static bool put_faces(face_sorter *f, hob_mesh *to, hob_error *err)
 	if (total > HOB_LIMIT_INDICES)
 		return hob_fail(err, LIMIT, "%llu indices, at most %llu are allowed", (unsigned long long)total,
 						HOB_LIMIT_INDICES);
-	to->indices = HOB_NEW(arena, uint32_t, total);
-	if (!to->indices)
-		return hob_fail_memory(err, arena, "indices");
+	if (!HOB_MAKE(arena, &to->indices, total, "indices", err))
+		return false;
 	for (unsigned i = 0; i < f->from->mNumFaces; i++) {
 		const struct aiFace *face = &f->from->mFaces[i];
 		if (is_usable(f, face) && topology_of(face) == to->topology && !put_face(f, to, face))
@@ -187,9 +186,8 @@ static bool put_faces(face_sorter *f, hob_mesh *to, hob_error *err)
 static bool points_only(const hob_assimp_scene *scene, hob_mesh *to, hob_error *err)
 {
 	to->topology = HOB_POINTS;
-	to->indices = HOB_NEW(scene->request->result, uint32_t, to->vertex_count);
-	if (!to->indices)
-		return hob_fail_memory(err, scene->request->result, "indices");
+	if (!HOB_MAKE(scene->request->result, &to->indices, to->vertex_count, "indices", err))
+		return false;
 	for (uint32_t i = 0; i < to->vertex_count; i++)
 		to->indices[i] = i;
 	to->index_count = to->vertex_count;
@@ -221,9 +219,8 @@ static bool copy_targets(hob_assimp_scene *scene, const struct aiMesh *from, hob
 						HOB_FMT(to->name), from->mNumAnimMeshes, HOB_LIMIT_TARGETS);
 	if (from->mNumAnimMeshes == 0)
 		return true;
-	to->targets = HOB_NEW(scene->request->result, hob_morph_target, from->mNumAnimMeshes);
-	if (!to->targets)
-		return hob_fail_memory(err, scene->request->result, "morph targets");
+	if (!HOB_MAKE(scene->request->result, &to->targets, from->mNumAnimMeshes, "morph targets", err))
+		return false;
 	/* Only COLLADA's RELATIVE method stores differences; Assimp's other targets are absolute. */
 	bool relative =
 		scene->format->unit == HOB_ASSIMP_UNIT_ROOT && from->mMethod == aiMorphingMethod_MORPH_RELATIVE;
@@ -235,9 +232,9 @@ static bool copy_targets(hob_assimp_scene *scene, const struct aiMesh *from, hob
 		target->weight = hob_assimp_finite(shape->mWeight, 0);
 		/* An empty target keeps its index: animations refer to targets by number. */
 		if (shape->mNumVertices != from->mNumVertices) {
-			hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "mesh.bad-target",
-						 "mesh '%.*s': morph target %u has %u vertices, the mesh has %u; it is left empty",
-						 HOB_FMT(to->name), t, shape->mNumVertices, from->mNumVertices);
+			hob_warn(scene->request->notes, "mesh.bad-target",
+					 "mesh '%.*s': morph target %u has %u vertices, the mesh has %u; it is left empty",
+					 HOB_FMT(to->name), t, shape->mNumVertices, from->mNumVertices);
 			continue;
 		}
 		if (shape->mVertices)
@@ -325,19 +322,18 @@ static bool sort_faces(face_sorter *f, const hob_mesh *base, hob_error *err)
 	hob_mesh arrays = *base;
 	hob_shape_fix_positions(&arrays, NULL);
 	if (f->bad > 0)
-		hob_note_add(
-			scene->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
+		hob_warn(
+			scene->request->notes, "mesh.bad-faces",
 			"mesh '%.*s': %llu faces use a vertex that does not exist or lies nowhere; they are left out",
 			HOB_FMT(base->name), (unsigned long long)f->bad);
 	if (f->polygon.careless > 0)
-		hob_note_add(
-			scene->request->notes, HOB_NOTE_WARNING, "mesh.large-polygons",
-			"mesh '%.*s': large polygons that are not convex were cut without care; triangulate them "
-			"before export",
-			HOB_FMT(base->name));
+		hob_warn(scene->request->notes, "mesh.large-polygons",
+				 "mesh '%.*s': large polygons that are not convex were cut without care; triangulate them "
+				 "before export",
+				 HOB_FMT(base->name));
 	if (model->mesh_count == first)
-		hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "mesh.empty",
-					 "mesh '%.*s' has no usable face; it is left out", HOB_FMT(base->name));
+		hob_warn(scene->request->notes, "mesh.empty", "mesh '%.*s' has no usable face; it is left out",
+				 HOB_FMT(base->name));
 	return true;
 }
 

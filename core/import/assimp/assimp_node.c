@@ -98,8 +98,8 @@ static void set_locals(hob_assimp_scene *scene)
 	for (uint32_t i = 0; i < scene->node_count; i++) {
 		hob_assimp_node *node = &scene->nodes[i];
 		if (!hob_assimp_matrix(&node->source->mTransformation, scene->unit, node->local))
-			hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "assimp.bad-matrix",
-						 "a node's transform is not a number; it is taken as none");
+			hob_warn(scene->request->notes, "assimp.bad-matrix",
+					 "a node's transform is not a number; it is taken as none");
 		for (int k = 0; i == 0 && k < 12; k++)
 			node->local[k] *= linear;
 	}
@@ -185,9 +185,8 @@ static bool convert_light(const hob_assimp_scene *scene, const struct aiLight *f
 		to->type = HOB_LIGHT_SPOT;
 		break;
 	default:
-		hob_note_add(
-			scene->request->notes, HOB_NOTE_INFO, "assimp.light-ignored",
-			"an ambient or area light is left out: only directional, point and spot lights are kept");
+		hob_info(scene->request->notes, "assimp.light-ignored",
+				 "an ambient or area light is left out: only directional, point and spot lights are kept");
 		return false;
 	}
 	const float color[3] = {from->mColorDiffuse.r, from->mColorDiffuse.g, from->mColorDiffuse.b};
@@ -384,9 +383,8 @@ bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err)
 		return hob_fail(err, LIMIT, "%llu uses of meshes, at most %llu are allowed",
 						(unsigned long long)references, HOB_LIMIT_NODES);
 	size_t room = (size_t)scene->node_count * 2 + source->mNumCameras + source->mNumLights + 1;
-	scene->model->nodes = HOB_NEW(scene->request->result, hob_node, room);
-	scene->model->mesh_refs = HOB_NEW(scene->request->result, uint32_t, references);
-	if (!scene->model->nodes || !scene->model->mesh_refs)
-		return hob_fail_memory(err, scene->request->result, "nodes");
+	if (!HOB_MAKE(scene->request->result, &scene->model->nodes, room, "nodes", err) ||
+		!HOB_MAKE(scene->request->result, &scene->model->mesh_refs, references, "nodes", err))
+		return false;
 	return emit(&e, err);
 }

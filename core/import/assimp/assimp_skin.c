@@ -84,14 +84,14 @@ static bool find_joints(skin_builder *b, const struct aiMesh *mesh, hob_error *e
 		hob_str name = hob_assimp_str(&bone->mName);
 		uint32_t index = hob_name_map_get(&scene->by_name, name);
 		if (index == HOB_NONE || scene->nodes[index].id == HOB_NONE) {
-			hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "skin.missing-joint",
-						 "bone '%.*s' has no node; the root moves it", HOB_FMT(name));
+			hob_warn(scene->request->notes, "skin.missing-joint",
+					 "bone '%.*s' has no node; the root moves it", HOB_FMT(name));
 			index = 0;
 		}
 		float inverse_bind[16];
 		if (!hob_assimp_matrix(&bone->mOffsetMatrix, scene->unit, inverse_bind))
-			hob_note_add(scene->request->notes, HOB_NOTE_WARNING, "skin.bad-matrix",
-						 "bone '%.*s': the bind matrix is not a number; none is used", HOB_FMT(name));
+			hob_warn(scene->request->notes, "skin.bad-matrix",
+					 "bone '%.*s': the bind matrix is not a number; none is used", HOB_FMT(name));
 		b->joint_of_bone[i] = joint_for(b, scene->nodes[index].id, inverse_bind);
 		if (b->joint_of_bone[i] == HOB_NONE)
 			return hob_fail(err, MEMORY, "no memory left for joints");
@@ -158,9 +158,9 @@ static bool fill_weights(skin_builder *b, const struct aiMesh *from, hob_mesh *t
 			most = count > most ? count : most;
 		}
 	if (most > INFLUENCES_MAX) {
-		hob_note_add(b->scene->request->notes, HOB_NOTE_WARNING, "skin.many-influences",
-					 "mesh '%.*s': a vertex is moved by %u joints; the %d strongest are kept",
-					 HOB_FMT(to->name), most, INFLUENCES_MAX);
+		hob_warn(b->scene->request->notes, "skin.many-influences",
+				 "mesh '%.*s': a vertex is moved by %u joints; the %d strongest are kept", HOB_FMT(to->name),
+				 most, INFLUENCES_MAX);
 		most = INFLUENCES_MAX;
 	}
 	uint32_t width = to->influence_count = most > 0 ? (most + 3) / 4 * 4 : 4;
@@ -195,10 +195,9 @@ static bool take_joints(skin_builder *b, hob_skin *skin, hob_error *err)
 	const joint *joints = (const joint *)(const void *)b->joints.data;
 	*skin = (hob_skin){.name = HOB_STR(""), .root = HOB_NONE};
 	skin->joint_count = (uint32_t)(b->joints.size / sizeof(joint));
-	skin->joints = HOB_NEW(arena, uint32_t, skin->joint_count);
-	skin->inverse_bind = HOB_NEW(arena, float, (size_t)skin->joint_count * 16);
-	if (!skin->joints || !skin->inverse_bind)
-		return hob_fail_memory(err, arena, "a skin");
+	if (!HOB_MAKE(arena, &skin->joints, skin->joint_count, "a skin", err) ||
+		!HOB_MAKE(arena, &skin->inverse_bind, (size_t)skin->joint_count * 16, "a skin", err))
+		return false;
 	for (uint32_t j = 0; j < skin->joint_count; j++) {
 		skin->joints[j] = joints[j].node;
 		memcpy(skin->inverse_bind + (size_t)j * 16, joints[j].inverse_bind, sizeof joints[j].inverse_bind);

@@ -134,9 +134,8 @@ static bool collada_index(hob_collada *c, hob_error *err)
 	hob_arena *scratch = c->request->scratch;
 	hob_xml_ptr first = NULL;
 	uint32_t twins = 0;
-	c->slot = HOB_NEW(scratch, uint32_t, c->xml.element_count);
-	if (!c->slot)
-		return hob_fail_memory(err, scratch, "XML elements");
+	if (!HOB_MAKE(scratch, &c->slot, c->xml.element_count, "XML elements", err))
+		return false;
 	memset(c->slot, 0xFF, c->xml.element_count * sizeof *c->slot);
 	hob_name_map_init(&c->ids, scratch);
 	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root)) {
@@ -157,11 +156,11 @@ static bool collada_index(hob_collada *c, hob_error *err)
 	if (twins > 0) {
 		qsort(c->elements.data, c->elements.size / sizeof(hob_collada_id), sizeof(hob_collada_id),
 			  compare_ids);
-		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.same-id",
-					 "line %u: '%.*s' is not the first element with this id%s; a reference takes the nearest "
-					 "element of its kind",
-					 first->line, HOB_FMT(hob_xml_attr(first, HOB_STR("id"))),
-					 twins > 1 ? ", nor are others of the file" : "");
+		hob_warn(c->request->notes, "collada.same-id",
+				 "line %u: '%.*s' is not the first element with this id%s; a reference takes the nearest "
+				 "element of its kind",
+				 first->line, HOB_FMT(hob_xml_attr(first, HOB_STR("id"))),
+				 twins > 1 ? ", nor are others of the file" : "");
 	}
 	return true;
 }
@@ -211,8 +210,8 @@ hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kin
 		/* Some exporters omit the #. */
 		hob_xml_ptr found = hob_collada_by_id(c, from, kind, url);
 		if (!found)
-			hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.other-file",
-						 "'%.*s' lies in another file, which is not read; export one file", HOB_FMT(url));
+			hob_warn(c->request->notes, "collada.other-file",
+					 "'%.*s' lies in another file, which is not read; export one file", HOB_FMT(url));
 		return found;
 	}
 	hob_str id = hob_str_sub(url, 1, url.len), decoded;
@@ -221,8 +220,8 @@ hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kin
 	if (!found && hob_uri_decode(c->request->scratch, id, &decoded, &unheard))
 		found = hob_collada_by_id(c, from, kind, decoded);
 	if (!found)
-		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.missing-id",
-					 "nothing bears the id '%.*s' that the file refers to", HOB_FMT(id));
+		hob_warn(c->request->notes, "collada.missing-id",
+				 "nothing bears the id '%.*s' that the file refers to", HOB_FMT(id));
 	return found;
 }
 
@@ -370,14 +369,13 @@ static void note_source(hob_collada *c, hob_xml_ptr source, hob_xml_ptr array, u
 {
 	uint32_t count = hob_xml_attr_u32(array, HOB_STR("count"), 0);
 	if (count > 0 && held != count)
-		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.short-source",
-					 "line %u: the source '%.*s' promises %u numbers and holds %u", array->line,
-					 HOB_FMT(hob_xml_attr(source, HOB_STR("id"))), count, held);
+		hob_warn(c->request->notes, "collada.short-source",
+				 "line %u: the source '%.*s' promises %u numbers and holds %u", array->line,
+				 HOB_FMT(hob_xml_attr(source, HOB_STR("id"))), count, held);
 	if (bad > 0)
-		hob_note_add(
-			c->request->notes, HOB_NOTE_WARNING, "collada.bad-number",
-			"line %u: %zu numbers of the source '%.*s' are infinite or no numbers; they are read as 0",
-			array->line, bad, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
+		hob_warn(c->request->notes, "collada.bad-number",
+				 "line %u: %zu numbers of the source '%.*s' are infinite or no numbers; they are read as 0",
+				 array->line, bad, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
 }
 
 bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_source **out, hob_error *err)
@@ -404,9 +402,9 @@ bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_so
 				read_accessor(&s, accessor);
 			} else {
 				s.stride = s.width = 1, s.count = s.value_count;
-				hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-accessor",
-							 "line %u: the source '%.*s' has no <accessor>; its numbers are read one by one",
-							 source->line, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
+				hob_warn(c->request->notes, "collada.no-accessor",
+						 "line %u: the source '%.*s' has no <accessor>; its numbers are read one by one",
+						 source->line, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
 			}
 			*slot = HOB_LISTS_COUNT(c->sources, hob_collada_source);
 			hob_buf_put(&c->sources, &s, sizeof s);
@@ -482,8 +480,8 @@ static void read_unit(hob_collada *c)
 {
 	double metres = hob_xml_attr_double(hob_xml_find(c->xml.root, "asset/unit"), HOB_STR("meter"), 1);
 	if (!(metres > 1e-9 && metres < 1e9)) {
-		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.unit",
-					 "the file states an impossible unit of length; one unit is taken as a metre");
+		hob_warn(c->request->notes, "collada.unit",
+				 "the file states an impossible unit of length; one unit is taken as a metre");
 		metres = 1;
 	}
 	c->unit = (float)metres;
@@ -513,8 +511,7 @@ static void note_rest(hob_collada *c)
 	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
 		if (hob_xml_child(hob_xml_child(c->xml.root, hob_str_of(kinds[i].library)),
 						  hob_str_of(kinds[i].element)))
-			hob_note_add(c->request->notes, HOB_NOTE_INFO, "collada.ignored", "%s of the file are left out",
-						 kinds[i].what);
+			hob_info(c->request->notes, "collada.ignored", "%s of the file are left out", kinds[i].what);
 	for (hob_xml_ptr l = c->xml.root->first; l; l = l->next) {
 		for (hob_xml_ptr e = l->first; e && hob_xml_is(l, HOB_STR("library_visual_scenes")); e = e->next)
 			scenes += hob_xml_is(e, HOB_STR("visual_scene"));
@@ -522,11 +519,11 @@ static void note_rest(hob_collada *c)
 			unused += hob_xml_is(e, HOB_STR("geometry")) && c->slot[e->number] == HOB_NONE;
 	}
 	if (scenes > 1)
-		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.scenes",
-					 "the file has %u visual scenes; the one that it shows is read", scenes);
+		hob_warn(c->request->notes, "collada.scenes",
+				 "the file has %u visual scenes; the one that it shows is read", scenes);
 	if (unused > 0)
-		hob_note_add(c->request->notes, HOB_NOTE_INFO, "collada.unused",
-					 "%u geometr%s shown nowhere and left out", unused, unused == 1 ? "y is" : "ies are");
+		hob_info(c->request->notes, "collada.unused", "%u geometr%s shown nowhere and left out", unused,
+				 unused == 1 ? "y is" : "ies are");
 }
 
 static void release(hob_collada *c)

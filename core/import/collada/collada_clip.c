@@ -231,10 +231,9 @@ static bool take(hob_collada *c, track_builder *b, hob_interpolation interpolati
 	if (b->times.failed || b->values.failed)
 		return hob_fail(err, MEMORY, "no memory left for animation keys");
 	*out = (hob_track){interpolation, b->f->components, b->key_count, NULL, NULL};
-	out->times = HOB_NEW(arena, float, b->key_count);
-	out->values = HOB_NEW(arena, float, b->values.size / sizeof(float));
-	if (!out->times || !out->values)
-		return hob_fail_memory(err, arena, "animation keys");
+	if (!HOB_MAKE(arena, &out->times, b->key_count, "animation keys", err) ||
+		!HOB_MAKE(arena, &out->values, b->values.size / sizeof(float), "animation keys", err))
+		return false;
 	memcpy(out->times, b->times.data, b->times.size);
 	memcpy(out->values, b->values.data, b->values.size);
 	return true;
@@ -248,9 +247,8 @@ static bool collada_make_track(hob_collada *c, const hob_collada_function *f, co
 {
 	track_builder b = {.f = f, .start = start};
 	hob_interpolation interpolation = HOB_LINEAR;
-	b.room = HOB_NEW(c->request->scratch, double, (size_t)f->components * 8);
-	if (!b.room)
-		return hob_fail_memory(err, c->request->scratch, "animation keys");
+	if (!HOB_MAKE(c->request->scratch, &b.room, (size_t)f->components * 8, "animation keys", err))
+		return false;
 	hob_collada_curve_kinds kinds = f->kinds;
 	bool done = true;
 	find_tolerance(&b, times, count);
@@ -365,9 +363,9 @@ static bool collada_bind(hob_collada *c, hob_xml_ptr channel, hob_buf *bindings,
 	if (!sampler || !hob_xml_is(sampler, HOB_STR("sampler")))
 		return true;
 	if (!split_target(c, channel, &t)) {
-		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "animation.missing-node",
-					 "line %u: a channel moves '%.*s', which does not exist; it is left out", channel->line,
-					 HOB_FMT(text));
+		hob_warn(c->request->notes, "animation.missing-node",
+				 "line %u: a channel moves '%.*s', which does not exist; it is left out", channel->line,
+				 HOB_FMT(text));
 		return true;
 	}
 	uint32_t number = member_number(&t);
@@ -375,10 +373,10 @@ static bool collada_bind(hob_collada *c, hob_xml_ptr channel, hob_buf *bindings,
 	bool moves = hob_collada_is_transform(t.element) && t.element->parent &&
 				 hob_xml_is(t.element->parent, HOB_STR("node"));
 	if (!moves && !morph) {
-		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.channel",
-					 "line %u: a channel animates '%.*s', which is neither a transform nor a morph weight; "
-					 "it is left out",
-					 channel->line, HOB_FMT(text));
+		hob_warn(c->request->notes, "collada.channel",
+				 "line %u: a channel animates '%.*s', which is neither a transform nor a morph weight; "
+				 "it is left out",
+				 channel->line, HOB_FMT(text));
 		return true;
 	}
 	if (!hob_collada_read_curve(c, sampler, &made.curve, err))
@@ -728,10 +726,9 @@ static void note_shear(clip_builder *b, const animated *a, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		if (!pose_at(a, times[i], false)->sheared)
 			continue;
-		hob_note_add(
-			b->c->request->notes, HOB_NOTE_WARNING, "animation.shear",
-			"line %u: the animation of node '%.*s' shears it; the nearest rotation and scale are kept",
-			a->node->line, HOB_FMT(hob_xml_attr(a->node, HOB_STR("id"))));
+		hob_warn(b->c->request->notes, "animation.shear",
+				 "line %u: the animation of node '%.*s' shears it; the nearest rotation and scale are kept",
+				 a->node->line, HOB_FMT(hob_xml_attr(a->node, HOB_STR("id"))));
 		return;
 	}
 }
@@ -880,8 +877,8 @@ static bool take_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_er
 		return hob_fail_memory(err, arena, "clip names");
 	if (clip.channel_count == 0) {
 		if (b->bindings.size > 0)
-			hob_note_add(c->request->notes, HOB_NOTE_INFO, "animation.still",
-						 "clip '%.*s' moves nothing away from the rest pose and is left out", HOB_FMT(clean));
+			hob_info(c->request->notes, "animation.still",
+					 "clip '%.*s' moves nothing away from the rest pose and is left out", HOB_FMT(clean));
 		return true;
 	}
 	clip.name = hob_name_map_add_unique(names, arena, clean.len > 0 ? clean : HOB_STR("clip"), 0);

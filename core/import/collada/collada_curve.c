@@ -153,9 +153,9 @@ static void note_modes(hob_collada *c, hob_xml_ptr element, hob_str mode)
 		if (hob_str_equal(mode, hob_str_of(known[i])))
 			return;
 	if (mode.len > 0)
-		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.interpolation",
-					 "line %u: interpolation '%.*s' is not read; its keys are joined by straight lines",
-					 element->line, HOB_FMT(mode));
+		hob_warn(c->request->notes, "collada.interpolation",
+				 "line %u: interpolation '%.*s' is not read; its keys are joined by straight lines",
+				 element->line, HOB_FMT(mode));
 }
 
 static bool read_curve(hob_collada *c, hob_xml_ptr element, hob_collada_curve *out, hob_error *err)

@@ -226,8 +226,8 @@ static void place_texture(hob_collada *c, hob_xml_ptr texture, hob_texture_ref *
 		return;
 	float turn = extra_float(texture, "rotateUV", 0);
 	if (turn > 0 || turn < 0)
-		hob_note_add(
-			c->request->notes, HOB_NOTE_WARNING, "collada.texture-turned",
+		hob_warn(
+			c->request->notes, "collada.texture-turned",
 			"line %u: a texture is turned by %g degrees, which is not done; turn its coordinates instead",
 			texture->line, (double)turn);
 	ref->scale[0] = su, ref->scale[1] = sv;
@@ -253,9 +253,9 @@ static bool set_texture(effect_reader *r, hob_xml_ptr channel, hob_slot slot, ho
 	hob_xml_ptr image = image_of(r, name, &from);
 	if (!image) {
 		if (name.len > 0)
-			hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.missing-image",
-						 "line %u: no image belongs to the texture '%.*s', which is left out", texture->line,
-						 HOB_FMT(name));
+			hob_warn(c->request->notes, "collada.missing-image",
+					 "line %u: no image belongs to the texture '%.*s', which is left out", texture->line,
+					 HOB_FMT(name));
 		return true;
 	}
 	if (!picture(r, image, &ref->image, err))
@@ -303,10 +303,10 @@ static bool set_opacity(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 	m->base_color[3] = hob_shape_clamp01(zero ? 1 - value : value);
 	bool mapped = hob_xml_child(transparent, HOB_STR("texture")) != NULL;
 	if (mapped && zero) {
-		hob_note_add(r->c->request->notes, HOB_NOTE_WARNING, "texture.invert",
-					 "line %u: the texture of <transparent opaque=\"%.*s\"> is inverted, which is not done; "
-					 "it is left out",
-					 transparent->line, HOB_FMT(mode));
+		hob_warn(r->c->request->notes, "texture.invert",
+				 "line %u: the texture of <transparent opaque=\"%.*s\"> is inverted, which is not done; "
+				 "it is left out",
+				 transparent->line, HOB_FMT(mode));
 		m->base_color[3] = 1;
 		return true;
 	}
@@ -320,16 +320,16 @@ static bool set_opacity(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 	/* Autodesk's exporters write 0 for opaque, without a mode. */
 	if (m->base_color[3] <= 0 && mode.len == 0) {
 		m->base_color[3] = 1;
-		hob_note_add(
-			r->c->request->notes, HOB_NOTE_WARNING, "material.opacity",
+		hob_warn(
+			r->c->request->notes, "material.opacity",
 			"material '%.*s' has transparency 0 and no mode that says what this means; it is taken as opaque",
 			HOB_FMT(m->name));
 	}
 	if (has_map || m->base_color[3] < 1)
 		m->alpha_mode = HOB_ALPHA_BLEND;
 	if (m->base_color[3] <= 0)
-		hob_note_add(r->c->request->notes, HOB_NOTE_WARNING, "material.invisible",
-					 "material '%.*s' has opacity 0 and is invisible", HOB_FMT(m->name));
+		hob_warn(r->c->request->notes, "material.invisible", "material '%.*s' has opacity 0 and is invisible",
+				 HOB_FMT(m->name));
 	return true;
 }
 
@@ -343,8 +343,8 @@ static void note_ignored(const effect_reader *r, hob_xml_ptr shader)
 	static const char *const names[] = {"shininess", "reflective", "reflectivity", "transparency"};
 	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
 		if (has_texture(shader, names[i]))
-			hob_note_add(r->c->request->notes, HOB_NOTE_INFO, "texture.ignored",
-						 "material '%.*s': its %s map is left out", HOB_FMT(r->out->material.name), names[i]);
+			hob_info(r->c->request->notes, "texture.ignored", "material '%.*s': its %s map is left out",
+					 HOB_FMT(r->out->material.name), names[i]);
 }
 
 static bool set_shading(effect_reader *r, hob_xml_ptr shader, hob_error *err)
@@ -405,9 +405,9 @@ static void note_extra_maps(const effect_reader *r, hob_xml_ptr place)
 			for (hob_xml_ptr e = t->first; e; e = e->next)
 				if (hob_xml_child(e, HOB_STR("texture")) && !hob_xml_is(e, HOB_STR("bump")) &&
 					!hob_xml_is(e, HOB_STR("normal")))
-					hob_note_add(r->c->request->notes, HOB_NOTE_INFO, "texture.ignored",
-								 "material '%.*s': its %.*s map is left out", HOB_FMT(r->out->material.name),
-								 HOB_FMT(e->name));
+					hob_info(r->c->request->notes, "texture.ignored",
+							 "material '%.*s': its %.*s map is left out", HOB_FMT(r->out->material.name),
+							 HOB_FMT(e->name));
 }
 
 static bool set_extras(effect_reader *r, hob_xml_ptr technique, hob_error *err)
@@ -459,9 +459,9 @@ bool hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_e
 	r.profile = hob_xml_child(r.effect, HOB_STR("profile_COMMON"));
 	if (!r.profile) {
 		if (r.effect && r.effect->first)
-			hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.shader",
-						 "line %u: effect '%.*s' has shaders only (no profile_COMMON); its material is plain",
-						 r.effect->line, HOB_FMT(hob_xml_attr(r.effect, HOB_STR("id"))));
+			hob_warn(c->request->notes, "collada.shader",
+					 "line %u: effect '%.*s' has shaders only (no profile_COMMON); its material is plain",
+					 r.effect->line, HOB_FMT(hob_xml_attr(r.effect, HOB_STR("id"))));
 		return true;
 	}
 	hob_xml_ptr technique = hob_xml_child(r.profile, HOB_STR("technique"));

@@ -181,9 +181,9 @@ static float *fill(part_builder *b, const hob_collada_part *part, const hob_coll
 			missing++;
 	}
 	if (missing > 0)
-		hob_note_add(b->c->request->notes, HOB_NOTE_WARNING, "collada.missing-item",
-					 "line %u: %u vertices ask for a %.*s that the source does not hold; they have zeros",
-					 part->primitive->line, missing, HOB_FMT(input->semantic));
+		hob_warn(b->c->request->notes, "collada.missing-item",
+				 "line %u: %u vertices ask for a %.*s that the source does not hold; they have zeros",
+				 part->primitive->line, missing, HOB_FMT(input->semantic));
 	return out;
 }
 
@@ -244,8 +244,8 @@ static bool fill_sets(part_builder *b, hob_collada_part *part, hob_error *err)
 			}
 		}
 	if (left_out > 0)
-		hob_note_add(
-			b->c->request->notes, HOB_NOTE_WARNING, "collada.many-sets",
+		hob_warn(
+			b->c->request->notes, "collada.many-sets",
 			"line %u: %u sets of texture coordinates or colours are left out: %d and %d are kept at most",
 			part->primitive->line, left_out, HOB_UV_SETS, HOB_COLOR_SETS);
 	return true;
@@ -344,8 +344,8 @@ static bool make_indices(part_builder *b, hob_collada_part *part, hob_error *err
 	hob_buf_release(&work);
 	hob_buf_release(&out);
 	if (bad > 0)
-		hob_note_add(
-			b->c->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
+		hob_warn(
+			b->c->request->notes, "mesh.bad-faces",
 			"line %u: %u faces have too few corners or use a position that does not exist; they are left out",
 			part->primitive->line, bad);
 	return done;
@@ -366,8 +366,8 @@ static bool build_part(part_builder *b, hob_xml_ptr primitive, hob_collada_part 
 	if (!position || !hob_collada_floats(c, position->source, &b->position, err))
 		return position == NULL;
 	if (!b->position) {
-		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-positions",
-					 "line %u: a primitive without positions is left out", primitive->line);
+		hob_warn(c->request->notes, "collada.no-positions",
+				 "line %u: a primitive without positions is left out", primitive->line);
 		return true;
 	}
 	const hob_collada_source held = *b->position;
@@ -435,18 +435,17 @@ static bool shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_
 	if (!mesh)
 		mesh = hob_xml_child(geometry, HOB_STR("convex_mesh"));
 	if (!mesh) {
-		hob_note_add(
-			c->request->notes, HOB_NOTE_WARNING, "collada.no-mesh",
-			"line %u: geometry '%.*s' is not a mesh (a curve or a solid body) and is left out; export "
-			"it as a mesh",
-			geometry->line, HOB_FMT(hob_xml_attr(geometry, HOB_STR("id"))));
+		hob_warn(c->request->notes, "collada.no-mesh",
+				 "line %u: geometry '%.*s' is not a mesh (a curve or a solid body) and is left out; export "
+				 "it as a mesh",
+				 geometry->line, HOB_FMT(hob_xml_attr(geometry, HOB_STR("id"))));
 		return true;
 	}
 	if (hob_xml_attr(mesh, HOB_STR("convex_hull_of")).len > 0)
-		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-mesh",
-					 "line %u: geometry '%.*s' is the convex hull of another, which is not "
-					 "made; export it as a mesh",
-					 geometry->line, HOB_FMT(hob_xml_attr(geometry, HOB_STR("id"))));
+		hob_warn(c->request->notes, "collada.no-mesh",
+				 "line %u: geometry '%.*s' is the convex hull of another, which is not "
+				 "made; export it as a mesh",
+				 geometry->line, HOB_FMT(hob_xml_attr(geometry, HOB_STR("id"))));
 	if (!hob_collada_name(c, geometry, &name, err))
 		return false;
 	shape->part_first = HOB_LISTS_COUNT(c->parts, hob_collada_part);
@@ -598,9 +597,9 @@ static bool add_morph(hob_collada *c, hob_xml_ptr morph, uint32_t part_first, ui
 			hob_xml_ptr geometry = hob_collada_by_id(c, morph, "geometry", word);
 			hob_collada_item(&held, t, &out[t].weight, 1);
 			if (!geometry || !hob_xml_is(geometry, HOB_STR("geometry"))) {
-				hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.missing-id",
-							 "no geometry bears the id '%.*s', which is a morph target; it changes nothing",
-							 HOB_FMT(word));
+				hob_warn(c->request->notes, "collada.missing-id",
+						 "no geometry bears the id '%.*s', which is a morph target; it changes nothing",
+						 HOB_FMT(word));
 				continue;
 			}
 			if (!hob_collada_name(c, geometry, &out[t].name, err) ||

@@ -58,8 +58,8 @@ static uint32_t uv_index(hob_collada *c, hob_xml_ptr instance, const hob_collada
 			number = hob_xml_attr_u32(e, HOB_STR("input_set"), 0);
 			index = set_index(part, number);
 			if (index == HOB_NONE && part->uv_count > 1)
-				hob_note_add(
-					c->request->notes, HOB_NOTE_WARNING, "collada.missing-set",
+				hob_warn(
+					c->request->notes, "collada.missing-set",
 					"line %u: texture coordinates of set %u are asked for, which the mesh does not have; its "
 					"first set is used",
 					e->line, number);
@@ -98,9 +98,9 @@ static hob_xml_ptr material_element(hob_collada *c, hob_xml_ptr instance, const 
 	/* Without a binding, the symbol is often the id. */
 	hob_xml_ptr found = hob_collada_by_id(c, part->primitive, "material", part->symbol);
 	if (!found)
-		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "collada.no-binding",
-					 "line %u: no material is bound to the symbol '%.*s'; the default material is used",
-					 part->primitive->line, HOB_FMT(part->symbol));
+		hob_warn(c->request->notes, "collada.no-binding",
+				 "line %u: no material is bound to the symbol '%.*s'; the default material is used",
+				 part->primitive->line, HOB_FMT(part->symbol));
 	return found;
 }
 

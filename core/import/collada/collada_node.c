@@ -162,10 +162,9 @@ static bool read_light(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_er
 		light.type = kinds[i].type;
 	}
 	if (!kind) {
-		hob_note_add(
-			c->request->notes, HOB_NOTE_INFO, "collada.light-ignored",
-			"line %u: an ambient light is left out: only directional, point and spot lights are kept",
-			element->line);
+		hob_info(c->request->notes, "collada.light-ignored",
+				 "line %u: an ambient light is left out: only directional, point and spot lights are kept",
+				 element->line);
 		return true;
 	}
 	if (!hob_collada_name(c, element, &light.name, err))
@@ -288,11 +287,10 @@ static void note_order(hob_collada *c, hob_xml_ptr element)
 			break;
 	}
 	if (moves && turns && hob_str_starts(c->model->generator, HOB_STR("Blender")))
-		hob_note_add(
-			c->request->notes, HOB_NOTE_WARNING, "collada.transform-order",
-			"line %u: '%.*s' is turned or scaled before it is moved, as Blender writes \"Decomposed\" "
-			"transforms; it is placed so, but if it stands elsewhere in Blender, export matrices",
-			element->line, HOB_FMT(hob_xml_attr(element, HOB_STR("name"))));
+		hob_warn(c->request->notes, "collada.transform-order",
+				 "line %u: '%.*s' is turned or scaled before it is moved, as Blender writes \"Decomposed\" "
+				 "transforms; it is placed so, but if it stands elsewhere in Blender, export matrices",
+				 element->line, HOB_FMT(hob_xml_attr(element, HOB_STR("name"))));
 }
 
 /* Convention of FCOLLADA and OpenCOLLADA, used by 3ds Max and Maya. */
@@ -390,8 +388,8 @@ static bool emit_geometries(hob_collada *c, uint32_t root, hob_error *err)
 				hob_buf_put(&c->lists.mesh_refs, &id, sizeof id);
 			}
 			node_at(c, node)->mesh_count = placed.mesh_count;
-			hob_note_add(c->request->notes, HOB_NOTE_INFO, "collada.no-scene",
-						 "the file has no visual scene; its geometries stand side by side");
+			hob_info(c->request->notes, "collada.no-scene",
+					 "the file has no visual scene; its geometries stand side by side");
 		}
 	return !c->lists.mesh_refs.failed || hob_fail(err, MEMORY, "no memory left for nodes");
 }

@@ -63,16 +63,15 @@ static bool spread(hob_collada *c, const weight_list *list, hob_xml_ptr skin, ui
 		most = counts[i] > most ? counts[i] : most;
 	most = most < have ? most : (uint32_t)have;
 	if (most > INFLUENCES_MAX) {
-		hob_note_add(c->request->notes, HOB_NOTE_WARNING, "skin.many-influences",
-					 "line %u: a vertex is moved by %u joints; the %d strongest are kept", skin->line, most,
-					 INFLUENCES_MAX);
+		hob_warn(c->request->notes, "skin.many-influences",
+				 "line %u: a vertex is moved by %u joints; the %d strongest are kept", skin->line, most,
+				 INFLUENCES_MAX);
 		most = INFLUENCES_MAX;
 	}
 	out->width = most > 0 ? (most + 3) / 4 * 4 : 4;
-	out->joints = HOB_NEW(work, uint16_t, (size_t)point_count * out->width);
-	out->weights = HOB_NEW(work, float, (size_t)point_count * out->width);
-	if (!out->joints || !out->weights)
-		return hob_fail_memory(err, work, "joint weights");
+	if (!HOB_MAKE(work, &out->joints, (size_t)point_count * out->width, "joint weights", err) ||
+		!HOB_MAKE(work, &out->weights, (size_t)point_count * out->width, "joint weights", err))
+		return false;
 	for (uint32_t i = 0; i < listed && i < point_count && have > 0; i++)
 		for (uint32_t k = 0; k < counts[i] && have > 0; k++, have--, pairs += list->stride) {
 			uint32_t joint = pairs[list->joint_offset];
@@ -82,8 +81,8 @@ static bool spread(hob_collada *c, const weight_list *list, hob_xml_ptr skin, ui
 				lost++;
 		}
 	if (lost > 0)
-		hob_note_add(
-			c->request->notes, HOB_NOTE_WARNING, "skin.missing-joint",
+		hob_warn(
+			c->request->notes, "skin.missing-joint",
 			"line %u: %u weights belong to the bind shape or to joints that do not exist; they are left out",
 			skin->line, lost);
 	return true;
@@ -139,10 +138,9 @@ static bool weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts, uin
 		hob_mesh *mesh = &parts[p].mesh;
 		size_t width = from.width, count = mesh->vertex_count;
 		mesh->influence_count = from.width;
-		mesh->joints = HOB_NEW(arena, uint16_t, count * width);
-		mesh->weights = HOB_NEW(arena, float, count *width);
-		if (!mesh->joints || !mesh->weights)
-			return hob_fail_memory(err, arena, "joint weights");
+		if (!HOB_MAKE(arena, &mesh->joints, count * width, "joint weights", err) ||
+			!HOB_MAKE(arena, &mesh->weights, count * width, "joint weights", err))
+			return false;
 		for (size_t v = 0; v < count; v++)
 			if (parts[p].point[v] < point_count) {
 				memcpy(mesh->joints + v * width, from.joints + parts[p].point[v] * width,
@@ -291,10 +289,9 @@ static bool fill_skin(skin_builder *b, hob_xml_ptr *element_of, hob_skin *skin, 
 	hob_xml_ptr bind = hob_xml_child(element, HOB_STR("bind_shape_matrix"));
 	read_matrix(bind ? bind->text : (hob_str){0}, shape);
 	*skin = (hob_skin){.name = HOB_STR(""), .root = HOB_NONE};
-	skin->joints = HOB_NEW(arena, uint32_t, total);
-	skin->inverse_bind = HOB_NEW(arena, float, (size_t)total * 16);
-	if (!skin->joints || !skin->inverse_bind)
-		return hob_fail_memory(err, arena, "a skin");
+	if (!HOB_MAKE(arena, &skin->joints, total, "a skin", err) ||
+		!HOB_MAKE(arena, &skin->inverse_bind, (size_t)total * 16, "a skin", err))
+		return false;
 	while ((word = hob_text_word(&rest)).len > 0) {
 		uint32_t joint = skin->joint_count++;
 		skin->joints[joint] = find_joint(b, word, are_ids);
@@ -311,8 +308,8 @@ static bool fill_skin(skin_builder *b, hob_xml_ptr *element_of, hob_skin *skin, 
 		bind_matrix(c, source, joint, shape, skin->inverse_bind + (size_t)joint * 16);
 	}
 	if (missing > 0)
-		hob_note_add(
-			c->request->notes, HOB_NOTE_WARNING, "skin.missing-joint",
+		hob_warn(
+			c->request->notes, "skin.missing-joint",
 			"line %u: %u joints of the skin are not nodes of the scene; their vertices stay with the mesh",
 			element->line, missing);
 	return true;

@@ -70,9 +70,8 @@ static bool materials_of(hob_fbx *f, uint32_t owner, hob_fbx_variant *out, hob_e
 	*out = (hob_fbx_variant){.next = HOB_NONE};
 	for (uint32_t i = 0; i < object->below_count; i++)
 		out->material_count += is_material(f, &f->edges[object->below_first + i]);
-	out->materials = HOB_NEW(f->scratch, uint32_t, out->material_count);
-	if (!out->materials)
-		return hob_fail_memory(err, f->scratch, "materials");
+	if (!HOB_MAKE(f->scratch, &out->materials, out->material_count, "materials", err))
+		return false;
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < object->below_count; i++)
 		if (is_material(f, &f->edges[object->below_first + i]))

@@ -583,9 +583,8 @@ static bool pair_up(hob_fbx *f, uint32_t model, pairing *out, hob_error *err)
 		if (layer == HOB_NONE && (k > 0 || any))
 			continue;
 		any = true;
-		out->texture_of[k] = HOB_NEW(f->scratch, uint32_t, out->count);
-		if (!out->texture_of[k])
-			return hob_fail_memory(err, f->scratch, "materials");
+		if (!HOB_MAKE(f->scratch, &out->texture_of[k], out->count, "materials", err))
+			return false;
 		if (!pair_layer(f, record, layer, k == 0 ? 0 : HOB_NONE, out->count, out->texture_of[k], err))
 			return false;
 	}
@@ -648,9 +647,8 @@ bool hob_fbx_read_materials(hob_fbx *f, hob_error *err)
 		f->objects[i].index = model->material_count++;
 	}
 	model->sampler_count = (uint32_t)(f->samplers.size / sizeof *model->samplers);
-	model->samplers = HOB_NEW(f->result, hob_sampler, model->sampler_count);
-	if (!model->samplers)
-		return hob_fail_memory(err, f->result, "samplers");
+	if (!HOB_MAKE(f->result, &model->samplers, model->sampler_count, "samplers", err))
+		return false;
 	if (model->sampler_count > 0)
 		memcpy(model->samplers, f->samplers.data, f->samplers.size);
 	return hob_image_set_take(&f->images, model, err);

@@ -360,9 +360,8 @@ static bool read_positions(builder *b, hob_str name, const double m[16], hob_err
 	if (b->counts.points > HOB_LIMIT_VERTICES)
 		return hob_fail(err, LIMIT, "%u vertices, at most %llu are allowed", b->counts.points,
 						HOB_LIMIT_VERTICES);
-	b->position = HOB_NEW(f->scratch, float, (size_t)b->counts.points * 3);
-	if (!b->position)
-		return hob_fail_memory(err, f->scratch, "vertices");
+	if (!HOB_MAKE(f->scratch, &b->position, (size_t)b->counts.points * 3, "vertices", err))
+		return false;
 	for (size_t i = 0; i < b->counts.points; i++)
 		for (size_t k = 0; k < 3; k++) {
 			const double *v = values + i * 3;
@@ -386,10 +385,9 @@ static bool read_faces(builder *b, hob_str name, hob_error *err)
 	for (uint32_t i = 0; i < count; i++)
 		b->counts.faces += list[i] < 0 || i + 1 == count;
 	b->counts.corners = count;
-	b->corners = HOB_NEW(f->scratch, uint32_t, count);
-	b->face_first = HOB_NEW(f->scratch, uint32_t, (size_t)b->counts.faces + 1);
-	if (!b->corners || !b->face_first)
-		return hob_fail_memory(err, f->scratch, "faces");
+	if (!HOB_MAKE(f->scratch, &b->corners, count, "faces", err) ||
+		!HOB_MAKE(f->scratch, &b->face_first, (size_t)b->counts.faces + 1, "faces", err))
+		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		b->corners[i] = (uint32_t)(list[i] < 0 ? ~list[i] : list[i]);
 		if (list[i] < 0 || i + 1 == count)
@@ -502,9 +500,8 @@ static bool read_slots(builder *b, hob_error *err)
 	uint32_t count;
 	hob_fbx_mapping mapping;
 	uint32_t record = hob_fbx_child(f, b->record, HOB_STR("LayerElementMaterial"));
-	b->slots = HOB_NEW(f->scratch, uint32_t, b->counts.faces);
-	if (!b->slots)
-		return hob_fail_memory(err, f->scratch, "faces");
+	if (!HOB_MAKE(f->scratch, &b->slots, b->counts.faces, "faces", err))
+		return false;
 	if (record == HOB_NONE)
 		return f->version >= 6000 || f->version == 0 || read_old_slots(b, err);
 	if (!fbx_read_numbers(f, record, HOB_STR("Materials"), &b->counts, &numbers, &count, &mapping, err))
@@ -898,9 +895,8 @@ bool hob_fbx_read_geometries(hob_fbx *f, hob_error *err)
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < f->object_count; i++)
 		count += f->objects[i].class == HOB_FBX_GEOMETRY;
-	f->geometries = HOB_NEW(f->result, hob_fbx_geometry, count);
-	if (!f->geometries)
-		return hob_fail_memory(err, f->result, "geometries");
+	if (!HOB_MAKE(f->result, &f->geometries, count, "geometries", err))
+		return false;
 	for (uint32_t i = 0; i < f->object_count; i++)
 		if (f->objects[i].class == HOB_FBX_GEOMETRY &&
 			!hob_str_equal(f->objects[i].subclass, HOB_STR("Shape"))) {

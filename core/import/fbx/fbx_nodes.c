@@ -203,9 +203,8 @@ static void link_child(hob_fbx *f, uint32_t id)
 static bool sort_nodes(hob_fbx *f, hob_error *err)
 {
 	uint32_t count = 0;
-	f->order = HOB_NEW(f->scratch, uint32_t, f->node_count);
-	if (!f->order)
-		return hob_fail_memory(err, f->scratch, "nodes");
+	if (!HOB_MAKE(f->scratch, &f->order, f->node_count, "nodes", err))
+		return false;
 	for (uint32_t id = f->first_top; id != HOB_NONE; id = f->nodes[id].next)
 		f->order[count++] = id;
 	for (uint32_t i = 0; i < count; i++)
@@ -248,9 +247,8 @@ bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err)
 	f->first_top = f->last_top = HOB_NONE;
 	for (uint32_t i = 0; i < f->object_count; i++)
 		count += f->objects[i].class == HOB_FBX_MODEL;
-	f->nodes = HOB_NEW(f->scratch, hob_fbx_node, count);
-	if (!f->nodes)
-		return hob_fail_memory(err, f->scratch, "nodes");
+	if (!HOB_MAKE(f->scratch, &f->nodes, count, "nodes", err))
+		return false;
 	for (uint32_t i = 0; i < f->object_count; i++) {
 		if (f->objects[i].class != HOB_FBX_MODEL)
 			continue;
@@ -306,11 +304,10 @@ static void split_scale(hob_fbx *f, uint32_t id)
 
 bool hob_fbx_split_scales(hob_fbx *f, hob_error *err)
 {
-	f->own_scales = HOB_NEW(f->scratch, double, (size_t)f->node_count * 3);
-	f->inherited_scales = HOB_NEW(f->scratch, double, (size_t)f->node_count * 3);
-	f->worlds = HOB_NEW(f->scratch, double, (size_t)f->node_count * 32);
-	if (!f->own_scales || !f->inherited_scales || !f->worlds)
-		return hob_fail_memory(err, f->scratch, "nodes");
+	if (!HOB_MAKE(f->scratch, &f->own_scales, (size_t)f->node_count * 3, "nodes", err) ||
+		!HOB_MAKE(f->scratch, &f->inherited_scales, (size_t)f->node_count * 3, "nodes", err) ||
+		!HOB_MAKE(f->scratch, &f->worlds, (size_t)f->node_count * 32, "nodes", err))
+		return false;
 	for (uint32_t i = 0; i < f->node_count; i++) {
 		uint32_t id = f->order[i];
 		const hob_fbx_node *node = &f->nodes[id];

@@ -92,9 +92,8 @@ enum { TEMPLATES = 256 };
 static bool read_templates(hob_fbx *f, template_list *list, hob_error *err)
 {
 	list->count = 0;
-	list->items = HOB_NEW(f->scratch, template_entry, TEMPLATES);
-	if (!list->items)
-		return hob_fail_memory(err, f->scratch, "templates");
+	if (!HOB_MAKE(f->scratch, &list->items, TEMPLATES, "templates", err))
+		return false;
 	uint32_t definitions = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Definitions"));
 	uint32_t type = hob_fbx_child(f, definitions, HOB_STR("ObjectType"));
 	for (; type != HOB_NONE; type = hob_fbx_sibling(f, type, HOB_STR("ObjectType"))) {

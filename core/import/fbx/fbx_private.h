@@ -2,8 +2,8 @@
  *
  * Order of work (fbx.c): container (fbx_binary.c or fbx_ascii.c) -> tree of records (fbx_tree.c) -> objects
  * and edges (fbx_objects.c, fbx_legacy.c) -> nodes (fbx_nodes.c, with the arithmetic of fbx_transform.c) ->
- * materials and pictures (fbx_material.c, fbx_texture.c) -> geometries (fbx_mesh.c, fbx_shape.c) -> model nodes
- * and skins (fbx_emit.c, fbx_skin.c, fbx_attribute.c) -> clips (fbx_anim.c, fbx_track.c).
+ * materials and pictures (fbx_material.c, fbx_texture.c) -> geometries (fbx_mesh.c, fbx_shape.c) -> model
+ * nodes and skins (fbx_emit.c, fbx_skin.c, fbx_attribute.c) -> clips (fbx_anim.c, fbx_track.c).
  *
  * fbx_objects.c hides the file's version from later steps, except where a comment says so. Numbers keep the
  * file's unit and axes until they enter the model: hob_fbx.unit scales lengths, hob_fbx.turn rotates the top

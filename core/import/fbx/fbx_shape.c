@@ -25,9 +25,8 @@ static bool read_arrays(list *l, uint32_t record, hob_fbx_shape *shape, hob_erro
 		return false;
 	shape->count = index_count < delta_count / 3 ? index_count : delta_count / 3;
 	shape->normals = normal_count / 3 >= shape->count && normal_count > 0 ? normals : NULL;
-	shape->points = HOB_NEW(f->scratch, uint32_t, shape->count);
-	if (!shape->points)
-		return hob_fail_memory(err, f->scratch, "shapes");
+	if (!HOB_MAKE(f->scratch, &shape->points, shape->count, "shapes", err))
+		return false;
 	uint32_t bad = 0;
 	for (uint32_t i = 0; i < shape->count; i++) {
 		bool good = indexes[i] >= 0 && (uint32_t)indexes[i] < l->geometry->point_count;

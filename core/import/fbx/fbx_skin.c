@@ -181,10 +181,9 @@ static bool fill_part(hob_fbx *f, const influences *all, hob_fbx_part *part, hob
 		most = INFLUENCES_MAX;
 	}
 	uint32_t width = mesh->influence_count = (most + 3) / 4 * 4;
-	mesh->joints = HOB_NEW(f->result, uint16_t, (size_t)mesh->vertex_count * width);
-	mesh->weights = HOB_NEW(f->result, float, (size_t)mesh->vertex_count *width);
-	if (!mesh->joints || !mesh->weights)
-		return hob_fail_memory(err, f->result, "skin weights");
+	if (!HOB_MAKE(f->result, &mesh->joints, (size_t)mesh->vertex_count * width, "skin weights", err) ||
+		!HOB_MAKE(f->result, &mesh->weights, (size_t)mesh->vertex_count * width, "skin weights", err))
+		return false;
 	for (size_t v = 0; v < mesh->vertex_count; v++) {
 		uint32_t p = part->points[v], held = all->first[p + 1] - all->first[p];
 		held = held < width ? held : width;
@@ -237,9 +236,8 @@ static bool take_skin(hob_fbx *f, hob_fbx_geometry *g, const hob_buf *clusters, 
 	g->joint_count = (uint32_t)(joints->size / sizeof *g->joints);
 	if (g->joint_count >= HOB_LIMIT_JOINTS)
 		return hob_fail(err, LIMIT, "%u joints, at most %llu are allowed", g->joint_count, HOB_LIMIT_JOINTS);
-	g->joints = HOB_NEW(f->result, hob_fbx_joint, (size_t)g->joint_count + 1);
-	if (!g->joints)
-		return hob_fail_memory(err, f->result, "skins");
+	if (!HOB_MAKE(f->result, &g->joints, (size_t)g->joint_count + 1, "skins", err))
+		return false;
 	memcpy(g->joints, joints->data, joints->size);
 	if (!sort_influences(f, g, (const cluster *)(const void *)clusters->data, g->joint_count, g->joint_count,
 						 &all, err))
@@ -302,10 +300,9 @@ static void bind_matrix(const hob_fbx *f, const hob_fbx_geometry *g, const hob_f
 bool hob_fbx_make_skin(hob_fbx *f, const hob_fbx_geometry *g, uint32_t node, uint32_t *skin, hob_error *err)
 {
 	hob_skin made = {.root = HOB_NONE, .joint_count = g->joint_count};
-	made.joints = HOB_NEW(f->result, uint32_t, g->joint_count);
-	made.inverse_bind = HOB_NEW(f->result, float, (size_t)g->joint_count * 16);
-	if (!made.joints || !made.inverse_bind)
-		return hob_fail_memory(err, f->result, "skins");
+	if (!HOB_MAKE(f->result, &made.joints, g->joint_count, "skins", err) ||
+		!HOB_MAKE(f->result, &made.inverse_bind, (size_t)g->joint_count * 16, "skins", err))
+		return false;
 	for (uint32_t i = 0; i < g->joint_count; i++) {
 		uint32_t joint = g->joints[i].node == HOB_NONE ? node : g->joints[i].node;
 		made.joints[i] = f->nodes[joint].scale_id;

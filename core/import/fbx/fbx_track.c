@@ -950,9 +950,8 @@ static bool weight_track(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *e
 	hob_arena_mark mark = hob_arena_save(f->scratch);
 	k->geometry = g;
 	k->path = HOB_PATH_WEIGHTS;
-	k->weights = HOB_NEW(f->scratch, hob_fbx_motions, g->channel_count);
-	if (!k->weights)
-		return hob_fail_memory(err, f->scratch, "animation");
+	if (!HOB_MAKE(f->scratch, &k->weights, g->channel_count, "animation", err))
+		return false;
 	if (!make_room(k, g->shape_count, err))
 		return false;
 	for (uint32_t c = 0; c < g->channel_count; c++) {
@@ -1053,11 +1052,10 @@ static bool fill_clip(hob_fbx_tracker *k, lines *l, hob_error *err)
 	clip->track_count = (uint32_t)(k->tracks.size / sizeof(hob_track));
 	clip->channel_count = (uint32_t)(k->channels.size / sizeof(hob_channel));
 	clip->property_count = (uint32_t)(k->properties.size / sizeof(hob_property_channel));
-	clip->tracks = HOB_NEW(f->result, hob_track, clip->track_count);
-	clip->channels = HOB_NEW(f->result, hob_channel, clip->channel_count);
-	clip->properties = HOB_NEW(f->result, hob_property_channel, clip->property_count);
-	if (!clip->tracks || !clip->channels || !clip->properties)
-		return hob_fail_memory(err, f->result, "animation tracks");
+	if (!HOB_MAKE(f->result, &clip->tracks, clip->track_count, "animation tracks", err) ||
+		!HOB_MAKE(f->result, &clip->channels, clip->channel_count, "animation tracks", err) ||
+		!HOB_MAKE(f->result, &clip->properties, clip->property_count, "animation tracks", err))
+		return false;
 	if (clip->track_count > 0)
 		memcpy(clip->tracks, k->tracks.data, k->tracks.size);
 	if (clip->channel_count > 0)

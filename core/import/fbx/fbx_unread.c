@@ -29,7 +29,6 @@ void hob_fbx_say_unread(hob_fbx *f)
 		for (uint32_t i = 0; i < f->object_count; i++)
 			count += hob_fbx_is(f, i, kinds[k].class, kinds[k].subclass);
 		if (count > 0)
-			hob_note_add(f->notes, HOB_NOTE_WARNING, kinds[k].code, "%u %s not read and left out", count,
-						 kinds[k].what);
+			hob_warn(f->notes, kinds[k].code, "%u %s not read and left out", count, kinds[k].what);
 	}
 }

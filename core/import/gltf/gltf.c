@@ -327,9 +327,8 @@ static bool read_part(hob_gltf *g, uint32_t id, part_t *out, hob_error *err)
 					  id, HOB_FMT(path));
 	/* Keeps only the default scene. */
 	hob_scene scene = out->model.scenes[out->model.default_scene];
-	out->model.scenes = HOB_NEW(g->result, hob_scene, 1);
-	if (!out->model.scenes)
-		return hob_fail_memory(err, g->result, "scenes");
+	if (!HOB_MAKE(g->result, &out->model.scenes, 1, "scenes", err))
+		return false;
 	out->model.scenes[0] = scene;
 	out->model.scene_count = 1;
 	out->model.default_scene = 0;

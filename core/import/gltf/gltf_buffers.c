@@ -29,9 +29,8 @@ static bool glb_container_3(hob_gltf *g, hob_bytes file, hob_str *text, hob_erro
 					  file.size - (size_t)length);
 	bool have_json = false;
 	size_t end = (size_t)length;
-	g->chunks = HOB_NEW(g->scratch, hob_bytes, end / CHUNK + 1);
-	if (!g->chunks)
-		return hob_fail_memory(err, g->scratch, "the chunks of a GLB");
+	if (!HOB_MAKE(g->scratch, &g->chunks, end / CHUNK + 1, "the chunks of a GLB", err))
+		return false;
 	for (size_t at = HEADER; at < end && end - at >= CHUNK;) {
 		const uint8_t *head = file.data + at;
 		uint32_t type = hob_load_u32(head), encoding = hob_load_u32(head + 4);
@@ -245,9 +244,9 @@ static bool read_file(hob_gltf *g, hob_str uri, hob_bytes *out, hob_error *err)
 	hob_error why = {0};
 	if (io->read(io->user, path, out, &why)) {
 		if (memchr(uri.data, '\\', uri.len))
-			hob_note_add(g->request->notes, HOB_NOTE_WARNING, "gltf.backslash",
-						 "buffer '%.*s' is named with backslashes, which only Windows reads; write '/'",
-						 HOB_FMT(uri));
+			hob_warn(g->request->notes, "gltf.backslash",
+					 "buffer '%.*s' is named with backslashes, which only Windows reads; write '/'",
+					 HOB_FMT(uri));
 		return true;
 	}
 	/* Some exporters do not encode: then "a%20b.bin" is the file name. */

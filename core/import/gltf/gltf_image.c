@@ -172,10 +172,10 @@ bool hob_gltf_import_images(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
 	/* Converting specular-glossiness may add two images per material. */
-	model->samplers = HOB_NEW(g->result, hob_sampler, g->samplers.count);
-	model->images = HOB_NEW(g->result, hob_image, (size_t)g->images.count + 2 * (size_t)g->materials.count);
-	if (!model->samplers || !model->images)
-		return hob_fail_memory(err, g->result, "images");
+	if (!HOB_MAKE(g->result, &model->samplers, g->samplers.count, "images", err) ||
+		!HOB_MAKE(g->result, &model->images, (size_t)g->images.count + 2 * (size_t)g->materials.count,
+				  "images", err))
+		return false;
 	for (uint32_t i = 0; i < g->samplers.count; i++)
 		read_sampler(g, i, &model->samplers[i]);
 	for (uint32_t i = 0; i < g->images.count; i++)

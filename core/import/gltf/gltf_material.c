@@ -366,9 +366,8 @@ static bool read_material(hob_gltf *g, const cJSON *json, hob_material *out, hob
 static bool read_variants(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
-	model->variants = HOB_NEW(g->result, hob_str, g->variants.count);
-	if (!model->variants)
-		return hob_fail_memory(err, g->result, "material variants");
+	if (!HOB_MAKE(g->result, &model->variants, g->variants.count, "material variants", err))
+		return false;
 	for (uint32_t i = 0; i < g->variants.count; i++)
 		if (!hob_gltf_name(g, g->variants.items[i], &model->variants[i], err))
 			return hob_fail_in(err, "variants[%u]", i);

@@ -82,9 +82,8 @@ static bool unpack(hob_gltf *g, const cJSON *primitive, const cJSON *extension, 
 		!hob_gltf_view(g, view, &source, &stride, err))
 		return false;
 	if (!g->unpacked)
-		g->unpacked = HOB_NEW(g->scratch, hob_gltf_unpacked, g->accessors.count);
-	if (!g->unpacked)
-		return hob_fail_memory(err, g->scratch, "Draco attributes");
+		if (!HOB_MAKE(g->scratch, &g->unpacked, g->accessors.count, "Draco attributes", err))
+			return false;
 	hob_draco *mesh = hob_draco_decode(source.bytes.data, source.bytes.size, why, sizeof why);
 	if (!mesh)
 		return hob_fail(err, CORRUPT, "the stream in bufferViews[%u] is damaged: %s", view, why);
@@ -444,9 +443,8 @@ static bool gltf_targets_read(hob_gltf *g, const cJSON *mesh_json, const hob_glt
 	reader_t r = {g, accessor_count, selection, mesh, err};
 	if (count == 0)
 		return true;
-	mesh->targets = HOB_NEW(g->result, hob_morph_target, count);
-	if (!mesh->targets)
-		return hob_fail_memory(err, g->result, "morph targets");
+	if (!HOB_MAKE(g->result, &mesh->targets, count, "morph targets", err))
+		return false;
 	mesh->target_count = count;
 	if (targets->count < count)
 		hob_gltf_note(g, "morph-missing",
@@ -583,9 +581,8 @@ static bool grow_places(hob_gltf *g, uint32_t count, hob_error *err)
 {
 	if (g->vertex_place_count >= count)
 		return true;
-	g->vertex_place = HOB_NEW(g->scratch, uint32_t, count);
-	if (!g->vertex_place)
-		return hob_fail_memory(err, g->scratch, "a vertex map");
+	if (!HOB_MAKE(g->scratch, &g->vertex_place, count, "a vertex map", err))
+		return false;
 	memset(g->vertex_place, 0xFF, (size_t)count * sizeof(uint32_t));
 	g->vertex_place_count = count;
 	return true;
@@ -731,9 +728,8 @@ static bool read_mappings(hob_gltf *g, const cJSON *primitive, hob_mesh *mesh, h
 			return hob_fail_in(err, "variant mapping %u", i);
 		total += counts[i];
 	}
-	mesh->mappings = HOB_NEW(g->result, hob_variant_mapping, total);
-	if (!mesh->mappings)
-		return hob_fail_memory(err, g->result, "variant mappings");
+	if (!HOB_MAKE(g->result, &mesh->mappings, total, "variant mappings", err))
+		return false;
 	for (uint32_t i = 0; i < list.count; i++) {
 		uint32_t material;
 		if (!hob_gltf_need_id(list.items[i], "material", g->materials.count, &material, err))
@@ -906,10 +902,9 @@ bool hob_gltf_import_meshes(hob_gltf *g, hob_error *err)
 		return hob_fail(err, LIMIT, "%llu primitives, the limit is %llu", (unsigned long long)total,
 						HOB_LIMIT_MESHES);
 	hob_model *model = &g->model;
-	model->meshes = HOB_NEW(g->result, hob_mesh, total);
-	model->mesh_refs = HOB_NEW(g->result, uint32_t, total);
-	if (!model->meshes || !model->mesh_refs)
-		return hob_fail_memory(err, g->result, "meshes");
+	if (!HOB_MAKE(g->result, &model->meshes, total, "meshes", err) ||
+		!HOB_MAKE(g->result, &model->mesh_refs, total, "meshes", err))
+		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		hob_error why = {0};
 		g->mesh_first[i] = model->mesh_count;

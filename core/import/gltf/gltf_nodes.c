@@ -318,9 +318,8 @@ static bool put_instances(hob_gltf *g, uint32_t parent, uint32_t count, hob_erro
 
 static bool count_joints(hob_gltf *g, hob_error *err)
 {
-	g->skin_joints = HOB_NEW(g->scratch, uint32_t, g->skins.count);
-	if (!g->skin_joints)
-		return hob_fail_memory(err, g->scratch, "skins");
+	if (!HOB_MAKE(g->scratch, &g->skin_joints, g->skins.count, "skins", err))
+		return false;
 	for (uint32_t i = 0; i < g->skins.count; i++) {
 		const cJSON *joints = hob_json_get(g->skins.items[i], "joints");
 		g->skin_joints[i] = cJSON_IsArray(joints) ? (uint32_t)cJSON_GetArraySize(joints) : 0;
@@ -336,8 +335,7 @@ static bool reserve_weights(hob_gltf *g, hob_error *err)
 		const cJSON *weights = hob_json_get(g->nodes.items[i], "weights");
 		total += cJSON_IsArray(weights) ? (size_t)cJSON_GetArraySize(weights) : 0;
 	}
-	g->model.weights = HOB_NEW(g->result, float, total);
-	return g->model.weights || hob_fail_memory(err, g->result, "morph weights");
+	return HOB_MAKE(g->result, &g->model.weights, total, "morph weights", err);
 }
 
 bool hob_gltf_import_nodes(hob_gltf *g, hob_error *err)

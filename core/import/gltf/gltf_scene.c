@@ -70,9 +70,8 @@ bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err)
 	if (total > HOB_LIMIT_NODES)
 		return hob_fail(err, LIMIT, "scenes list %llu nodes, the limit is %llu", (unsigned long long)total,
 						HOB_LIMIT_NODES);
-	model->scene_roots = HOB_NEW(g->result, uint32_t, total);
-	if (!model->scene_roots)
-		return hob_fail_memory(err, g->result, "scenes");
+	if (!HOB_MAKE(g->result, &model->scene_roots, total, "scenes", err))
+		return false;
 	for (uint32_t i = 0; i < g->scenes.count; i++) {
 		hob_scene *scene = &model->scenes[i];
 		scene->root_first = model->scene_root_count;
@@ -137,9 +136,8 @@ static bool read_camera(hob_gltf *g, const cJSON *json, hob_camera *out, hob_err
 bool hob_gltf_import_cameras(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
-	model->cameras = HOB_NEW(g->result, hob_camera, g->cameras.count);
-	if (!model->cameras)
-		return hob_fail_memory(err, g->result, "cameras");
+	if (!HOB_MAKE(g->result, &model->cameras, g->cameras.count, "cameras", err))
+		return false;
 	for (uint32_t i = 0; i < g->cameras.count; i++) {
 		hob_error why = {0};
 		if (read_camera(g, g->cameras.items[i], &model->cameras[i], &why))
@@ -201,9 +199,8 @@ static bool read_light(hob_gltf *g, const cJSON *json, hob_light *out, hob_error
 bool hob_gltf_import_lights(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
-	model->lights = HOB_NEW(g->result, hob_light, g->lights.count);
-	if (!model->lights)
-		return hob_fail_memory(err, g->result, "lights");
+	if (!HOB_MAKE(g->result, &model->lights, g->lights.count, "lights", err))
+		return false;
 	for (uint32_t i = 0; i < g->lights.count; i++) {
 		hob_error why = {0};
 		if (read_light(g, g->lights.items[i], &model->lights[i], &why))

@@ -51,9 +51,8 @@ static bool open_cache(hob_usd_build_t *b, const hob_usd_prim *prim, cache_t *c,
 	uint64_t most = 1 + HOB_LIMIT_USD_CACHE / (s->values[0].count * 3);
 	most = most < 2 ? 2 : most > HOB_LIMIT_USD_SHAPES ? HOB_LIMIT_USD_SHAPES : most;
 	c->count = (uint32_t)(s->count < most ? s->count : most);
-	c->kept = HOB_NEW(u->scratch, uint32_t, c->count);
-	if (!c->kept)
-		return hob_fail_memory(err, u->scratch, "moving points");
+	if (!HOB_MAKE(u->scratch, &c->kept, c->count, "moving points", err))
+		return false;
 	for (uint32_t i = 0; i < c->count; i++)
 		c->kept[i] = (uint32_t)((uint64_t)i * (s->count - 1) / (c->count - 1));
 	uint32_t at = (uint32_t)(rest - s->values), near = 0;
@@ -86,9 +85,8 @@ bool hob_usd_put_cache(hob_usd_build_t *b, uint32_t id, const uint32_t *points, 
 	if (!open_cache(b, prim, &c, err))
 		return false;
 	const hob_usd_value *values = c.points.samples->values;
-	mesh->targets = HOB_NEW(u->result, hob_morph_target, c.count);
-	if (!mesh->targets)
-		return hob_fail_memory(err, u->result, "moving points");
+	if (!HOB_MAKE(u->result, &mesh->targets, c.count, "moving points", err))
+		return false;
 	for (uint32_t i = 0; i < c.count; i++) {
 		if (i == c.base)
 			continue;
@@ -217,10 +215,9 @@ bool hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint3
 		return hob_fail_memory(err, arena, "animation");
 	hob_track *track = &clip->tracks[clip->track_count];
 	*track = (hob_track){.interpolation = HOB_LINEAR, .components = components, .key_count = (uint32_t)keys};
-	track->times = HOB_NEW(b->u->result, float, keys);
-	track->values = HOB_NEW(b->u->result, float, keys *components);
-	if (!track->times || !track->values)
-		return hob_fail_memory(err, b->u->result, "animation keys");
+	if (!HOB_MAKE(b->u->result, &track->times, keys, "animation keys", err) ||
+		!HOB_MAKE(b->u->result, &track->values, keys * components, "animation keys", err))
+		return false;
 	clip->channels[clip->channel_count++] = (hob_channel){node, path, clip->track_count++};
 	*out = track;
 	return true;

@@ -478,9 +478,8 @@ static bool add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site, u
 static bool find_specs(hob_usd *u, hob_usd_site *site, const uint32_t *parents, uint32_t name, hob_error *err)
 {
 	const hob_usd_stack *stack = &u->stacks[site->stack];
-	site->specs = HOB_NEW(&u->passing, uint32_t, stack->layer_count);
-	if (!site->specs)
-		return hob_fail_memory(err, &u->passing, "composition");
+	if (!HOB_MAKE(&u->passing, &site->specs, stack->layer_count, "composition", err))
+		return false;
 	for (uint32_t i = 0; i < stack->layer_count; i++)
 		site->specs[i] = parents[i] == HOB_NONE ? HOB_NONE
 												: hob_usd_spec_find(&u->layers[stack->layers[i]], parents[i],
@@ -494,10 +493,9 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 	*out = (hob_usd_tree){0};
 	hob_usd_site site = {
 		.parent = HOB_NONE, .stack = stack, .path = HOB_STR("/"), .scale = 1, .arcs_done = true};
-	site.specs = HOB_NEW(u->scratch, uint32_t, u->stacks[stack].layer_count);
-	out->sites = HOB_NEW(u->scratch, hob_usd_site, 1);
-	if (!site.specs || !out->sites)
-		return hob_fail_memory(err, u->scratch, "composition");
+	if (!HOB_MAKE(u->scratch, &site.specs, u->stacks[stack].layer_count, "composition", err) ||
+		!HOB_MAKE(u->scratch, &out->sites, 1, "composition", err))
+		return false;
 	out->capacity = 1;
 	return add_site(u, out, &site, &id, err);
 }
@@ -974,9 +972,8 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 	site.scale = 1;
 	site.arcs_done = false;
 	site.chosen = 0;
-	site.specs = HOB_NEW(u->scratch, uint32_t, stack->layer_count);
-	if (!site.specs)
-		return hob_fail_memory(err, u->scratch, "composition");
+	if (!HOB_MAKE(u->scratch, &site.specs, stack->layer_count, "composition", err))
+		return false;
 	for (uint32_t i = 0; i < stack->layer_count; i++)
 		site.specs[i] = specs[i] == HOB_NONE ? HOB_NONE
 											 : hob_usd_spec_find(&u->layers[stack->layers[i]], specs[i],
@@ -1028,9 +1025,8 @@ static bool add_clips(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *er
 			site.from_depth = parent.depth;
 			site.map_from = site.map_to = parent.path;
 			site.map_identity = true;
-			site.specs = HOB_NEW(u->scratch, uint32_t, 1);
-			if (!site.specs)
-				return hob_fail_memory(err, u->scratch, "composition");
+			if (!HOB_MAKE(u->scratch, &site.specs, 1, "composition", err))
+				return false;
 			if (!hob_usd_value_clips(u, layer, u->stacks[parent.stack].variables, parent.path,
 									 (const hob_usd_entry *)sets->data + i, &site.stack, site.specs, err))
 				return false;

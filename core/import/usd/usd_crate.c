@@ -78,9 +78,8 @@ static bool read_strings(hob_usd_crate *c)
 	c->string_count = hob_usd_take_u64(&at);
 	if (at.failed || c->string_count > (at.file.size - at.at) / 4)
 		return cut_off(c, "STRINGS");
-	c->strings = HOB_NEW(c->u->scratch, uint32_t, c->string_count);
-	if (!c->strings)
-		return hob_fail_memory(c->err, c->u->scratch, "strings");
+	if (!HOB_MAKE(c->u->scratch, &c->strings, c->string_count, "strings", c->err))
+		return false;
 	for (uint64_t i = 0; i < c->string_count; i++)
 		c->strings[i] = hob_usd_take_u32(&at);
 	return true;
@@ -113,10 +112,9 @@ static bool plain_fields(hob_usd_crate *c, hob_usd_cursor *at)
 	if (at->failed || c->field_count > (at->file.size - at->at) / SIZE)
 		return cut_off(c, "FIELDS");
 	hob_bytes raw = hob_usd_take_bytes(at, c->field_count * SIZE);
-	c->field_tokens = HOB_NEW(c->u->scratch, uint32_t, c->field_count);
-	c->field_values = HOB_NEW(c->u->scratch, uint64_t, c->field_count);
-	if (!c->field_tokens || !c->field_values)
-		return hob_fail_memory(c->err, c->u->scratch, "fields");
+	if (!HOB_MAKE(c->u->scratch, &c->field_tokens, c->field_count, "fields", c->err) ||
+		!HOB_MAKE(c->u->scratch, &c->field_values, c->field_count, "fields", c->err))
+		return false;
 	for (uint64_t i = 0; i < c->field_count; i++) {
 		c->field_tokens[i] = hob_load_u32(raw.data + i * SIZE + 4);
 		c->field_values[i] = hob_load_u64(raw.data + i * SIZE + 8);
@@ -135,9 +133,8 @@ static bool packed_fields(hob_usd_crate *c, hob_usd_cursor *at_fields)
 	hob_bytes packed = hob_usd_take_bytes(&at, hob_usd_take_u64(&at));
 	if (at.failed || !hob_usd_may_unpack(packed.size, c->field_count * 8))
 		return cut_off(c, "FIELDS");
-	c->field_values = HOB_NEW(c->u->scratch, uint64_t, c->field_count);
-	if (!c->field_values)
-		return hob_fail_memory(c->err, c->u->scratch, "fields");
+	if (!HOB_MAKE(c->u->scratch, &c->field_values, c->field_count, "fields", c->err))
+		return false;
 	size_t size = (size_t)c->field_count * 8;
 	if (size > 0 && (!hob_usd_unpack(packed, (uint8_t *)c->field_values, size, &made) || made != size))
 		return hob_fail(c->err, CORRUPT, "the fields are damaged");
@@ -319,13 +316,12 @@ static bool read_paths(hob_usd_crate *c)
 	if (!(c->version < PACKED_SECTIONS ? plain_paths(c, &at, &items, &count)
 									   : packed_paths(c, &at, &items, &count)))
 		return false;
-	c->path_parent = HOB_NEW(arena, uint32_t, c->path_count);
-	c->path_token = HOB_NEW(arena, uint32_t, c->path_count);
-	c->path_is_property = HOB_NEW(arena, bool, c->path_count);
-	c->path_text = HOB_NEW(arena, hob_str, c->path_count);
-	c->path_order = HOB_NEW(arena, uint32_t, c->path_count);
-	if (!c->path_parent || !c->path_token || !c->path_is_property || !c->path_text || !c->path_order)
-		return hob_fail_memory(c->err, arena, "paths");
+	if (!HOB_MAKE(arena, &c->path_parent, c->path_count, "paths", c->err) ||
+		!HOB_MAKE(arena, &c->path_token, c->path_count, "paths", c->err) ||
+		!HOB_MAKE(arena, &c->path_is_property, c->path_count, "paths", c->err) ||
+		!HOB_MAKE(arena, &c->path_text, c->path_count, "paths", c->err) ||
+		!HOB_MAKE(arena, &c->path_order, c->path_count, "paths", c->err))
+		return false;
 	memset(c->path_parent, 0xFF, (size_t)c->path_count * sizeof *c->path_parent);
 	memset(c->path_token, 0xFF, (size_t)c->path_count * sizeof *c->path_token);
 	return walk_paths(c, items, count);

@@ -460,9 +460,8 @@ static bool read_items(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_
 	uint64_t count = hob_usd_take_u64(at);
 	if (at->failed || count > (at->file.size - at->at) / 4)
 		return cut_off(c);
-	list->items[op] = HOB_NEW(c->u->scratch, hob_usd_item, count);
-	if (!list->items[op])
-		return hob_fail_memory(c->err, c->u->scratch, "a list");
+	if (!HOB_MAKE(c->u->scratch, &list->items[op], count, "a list", c->err))
+		return false;
 	for (uint64_t i = 0; i < count; i++)
 		if (!read_item(c, at, type, &list->items[op][i]))
 			return false;
@@ -481,9 +480,8 @@ static bool list_of(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_usd
 	if (!list)
 		return hob_fail_memory(c->err, c->u->scratch, "a list");
 	if (type == PAYLOAD) {
-		list->items[HOB_USD_EXPLICIT] = HOB_NEW(c->u->scratch, hob_usd_item, 1);
-		if (!list->items[HOB_USD_EXPLICIT])
-			return hob_fail_memory(c->err, c->u->scratch, "a list");
+		if (!HOB_MAKE(c->u->scratch, &list->items[HOB_USD_EXPLICIT], 1, "a list", c->err))
+			return false;
 		list->is_explicit = true;
 		list->count[HOB_USD_EXPLICIT] = 1;
 		if (!read_item(c, at, PAYLOAD_LIST, list->items[HOB_USD_EXPLICIT]))

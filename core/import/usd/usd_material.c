@@ -872,7 +872,7 @@ static bool usd_mdl_surface(hob_usd_surface *s, hob_str id, bool *known)
 
 typedef enum opacity_kind { OPACITY_NONE, OPACITY_NUMBER, OPACITY_COLOR } opacity_kind;
 
-/* ---- surfaces of MaterialX: standard_surface, open_pbr_surface, gltf_pbr, disney_principled, RealityKit's */
+/* ---- MaterialX: standard_surface, open_pbr_surface, gltf_pbr, disney_principled, RealityKit's */
 
 /* Names of inputs, NULL where a model has none, and defaults. Source: MaterialX 1.38.10, libraries/bxdf;
  * RealityKit's are those of Reality Composer Pro. */

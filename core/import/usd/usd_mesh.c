@@ -416,10 +416,9 @@ static bool refine_faces(hob_arena *arena, const hob_usd_level *l, hob_usd_level
 static bool refine_creases(hob_arena *arena, const hob_usd_level *l, creases_t *c, hob_error *err)
 {
 	creases_t next = {.room = c->count * 2 + 1};
-	next.items = HOB_NEW(arena, crease_t, next.room);
-	next.points = HOB_NEW(arena, float, l->point_count + l->edge_count + l->face_count);
-	if (!next.items || !next.points)
-		return hob_fail_memory(err, arena, "subdivision");
+	if (!HOB_MAKE(arena, &next.items, next.room, "subdivision", err) ||
+		!HOB_MAKE(arena, &next.points, l->point_count + l->edge_count + l->face_count, "subdivision", err))
+		return false;
 	for (size_t e = 0; e < l->edge_count && c->count > 0; e++) {
 		float sharpness = sharpness_of(c, key_of(l->ends[e][0], l->ends[e][1])) - 1;
 		for (int end = 0; end < 2 && sharpness > 0; end++)
@@ -449,10 +448,9 @@ static bool read_creases(hob_usd_build_t *b, const hob_usd_prim *prim, size_t po
 	const hob_usd_value *corners = hob_usd_still(u, prim, HOB_STR("cornerIndices"));
 	const hob_usd_value *corner_sharp = hob_usd_still(u, prim, HOB_STR("cornerSharpnesses"));
 	*out = (creases_t){.room = indices ? (uint32_t)indices->count + 1 : 1};
-	out->items = HOB_NEW(u->scratch, crease_t, out->room);
-	out->points = HOB_NEW(u->scratch, float, point_count);
-	if (!out->items || !out->points)
-		return hob_fail_memory(err, u->scratch, "subdivision");
+	if (!HOB_MAKE(u->scratch, &out->items, out->room, "subdivision", err) ||
+		!HOB_MAKE(u->scratch, &out->points, point_count, "subdivision", err))
+		return false;
 	size_t at = 0, edge = 0;
 	for (size_t c = 0; indices && lengths && sharp && c < lengths->count; c++) {
 		double length = hob_usd_component(lengths, c);
@@ -516,9 +514,8 @@ static bool usd_subdivide(hob_usd_build_t *b, uint32_t prim, const hob_usd_polyg
 
 static bool spread(hob_arena *arena, const hob_usd_stream *stream, size_t count, float **out, hob_error *err)
 {
-	*out = HOB_NEW(arena, float, count * stream->width);
-	if (!*out)
-		return hob_fail_memory(err, arena, "subdivision");
+	if (!HOB_MAKE(arena, &*out, count * stream->width, "subdivision", err))
+		return false;
 	for (size_t i = 0; i < count; i++) {
 		const float *from = usd_stream_at(stream, i, i, i);
 		if (from)
@@ -655,9 +652,8 @@ static bool add_face(part_t *p, uint32_t face, uint32_t first, uint32_t count)
 	hob_arena *arena = &p->b->u->passing;
 	if (count * 3 > p->cut_room) {
 		p->cut_room = count * 6;
-		p->cut = HOB_NEW(arena, uint32_t, p->cut_room);
-		if (!p->cut)
-			return hob_fail_memory(p->err, arena, "a face");
+		if (!HOB_MAKE(arena, &p->cut, p->cut_room, "a face", p->err))
+			return false;
 	}
 	uint32_t triangles = (count - 2) * 3;
 	if (!hob_polygon_triangulate(&p->polygon, g->points, (const uint32_t *)(const void *)(g->indices + first),
@@ -768,9 +764,8 @@ static bool put_vertices(part_t *p, hob_mesh *mesh)
 		hob_shape_fix_floats(mesh->color[0], count * 4, 1);
 	}
 	for (uint32_t i = 0; i < p->uv_count; i++) {
-		mesh->uv[i] = HOB_NEW(arena, float, count * 2);
-		if (!mesh->uv[i])
-			return hob_fail_memory(p->err, arena, "texture coordinates");
+		if (!HOB_MAKE(arena, &mesh->uv[i], count * 2, "texture coordinates", p->err))
+			return false;
 		if (p->uvs[i].items)
 			fill(p, &p->uvs[i], mesh->uv[i], 2);
 		hob_shape_fix_floats(mesh->uv[i], count * 2, 0);
@@ -906,9 +901,8 @@ static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const
 	hob_usd *u = p->b->u;
 	const hob_usd_polygons *g = p->polygons;
 	size_t places = g->corner_count > g->point_count ? g->corner_count : g->point_count;
-	p->place = HOB_NEW(&u->passing, uint32_t, places);
-	if (!p->place)
-		return hob_fail_memory(p->err, &u->passing, "vertices");
+	if (!HOB_MAKE(&u->passing, &p->place, places, "vertices", p->err))
+		return false;
 	memset(p->place, 0xFF, places * sizeof *p->place);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t material;
@@ -971,10 +965,10 @@ static bool build_polygons(hob_usd_build_t *b, uint32_t prim, uint32_t node, con
 	}
 	bool done = build_parts(&p, node, part_of, bindings, count);
 	if (p.polygon.careless > 0)
-		hob_note_add(b->u->notes, HOB_NOTE_WARNING, "mesh.large-polygons",
-					 "mesh '%.*s': %llu large polygons that are not convex were cut without care; "
-					 "triangulate them before export",
-					 HOB_FMT(b->u->prims[prim].path), (unsigned long long)p.polygon.careless);
+		hob_warn(b->u->notes, "mesh.large-polygons",
+				 "mesh '%.*s': %llu large polygons that are not convex were cut without care; "
+				 "triangulate them before export",
+				 HOB_FMT(b->u->prims[prim].path), (unsigned long long)p.polygon.careless);
 	hob_polygon_release(&p.polygon);
 	b->source_meshes++;
 	return done;

@@ -1,10 +1,10 @@
 /* usd_private.h - shared by the files of the USD reader; otherwise only their tests include it.
  *
  * Three steps. Layers (usd_file.c): a text file (usd_text.c), a crate (usd_crate.c, usd_crate_value.c), alone
- * or in a package, or a MaterialX document becomes a tree of specs: its opinions about each prim and property.
- * Composition (usd_compose.c, usd_stage.c): layers become the stage: prims in order, each with a list of sites
- * that have an opinion about it, strongest first. Schemas (usd_node.c, usd_mesh.c, usd_material.c ...): the
- * stage becomes a model.
+ * or in a package, or a MaterialX document becomes a tree of specs: its opinions about each prim and
+ * property. Composition (usd_compose.c, usd_stage.c): layers become the stage: prims in order, each with a
+ * list of sites that have an opinion about it, strongest first. Schemas (usd_node.c, usd_mesh.c,
+ * usd_material.c ...): the stage becomes a model.
  *
  * Everything except the model's own data lives in the scratch arena. Names are numbers ("tokens") in one
  * table per import; paths are text, "/World/Car.points". Functions return false with *err only for limits,

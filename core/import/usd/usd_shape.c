@@ -78,9 +78,8 @@ static bool size_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_
 			total += a.samples->count;
 	if (total > HOB_LIMIT_KEYS)
 		return hob_fail(err, LIMIT, "%zu samples, at most %llu are allowed", total, HOB_LIMIT_KEYS);
-	*out = HOB_NEW(u->scratch, double, total);
-	if (!*out)
-		return hob_fail_memory(err, u->scratch, "time samples");
+	if (!HOB_MAKE(u->scratch, &*out, total, "time samples", err))
+		return false;
 	for (size_t i = 0; i < HOB_COUNT_OF(size_names); i++)
 		if (size_attribute(u, prim, &size_names[i], &a) && a.samples && a.samples->count > 1)
 			for (size_t k = 0; k < a.samples->count; k++)
@@ -486,10 +485,9 @@ static bool build_curves(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_err
 	if (point_count > HOB_LIMIT_VERTICES / (CURVE_STEPS + 2))
 		return hob_fail(err, LIMIT, "%zu control points", point_count);
 	size_t room = point_count * (CURVE_STEPS + 1) + 1;
-	c.out = HOB_NEW(u->result, float, room * 3);
-	c.lines = HOB_NEW(u->result, uint32_t, room * 2);
-	if (!c.out || !c.lines)
-		return hob_fail_memory(err, u->result, "curves");
+	if (!HOB_MAKE(u->result, &c.out, room * 3, "curves", err) ||
+		!HOB_MAKE(u->result, &c.lines, room * 2, "curves", err))
+		return false;
 	for (size_t i = 0; counts && i < counts->count; i++) {
 		double count = hob_usd_component(counts, i);
 		if (!(count >= 0) || count > (double)(point_count - at))

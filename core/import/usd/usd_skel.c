@@ -26,9 +26,8 @@ static bool usd_inbetweens(hob_usd *u, const hob_usd_prim *shape, hob_usd_inbetw
 	*count = 0;
 	if (!hob_usd_properties(u, shape, HOB_STR("inbetweens:"), &names, &found, err))
 		return false;
-	*out = HOB_NEW(u->scratch, hob_usd_inbetween, found);
-	if (!*out)
-		return hob_fail_memory(err, u->scratch, "a blend shape");
+	if (!HOB_MAKE(u->scratch, &*out, found, "a blend shape", err))
+		return false;
 	for (uint32_t i = 0; i < found; i++)
 		*count += read_one(u, shape, names[i], &(*out)[*count]);
 	return true;
@@ -115,9 +114,8 @@ static bool usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob
 	size_t room = s->count;
 	for (uint32_t t = 0; t < mesh->target_count; t++)
 		room += knot_of(b, &mesh->targets[t]) ? 2 * s->count : 0;
-	*out = HOB_NEW(b->u->scratch, double, room);
-	if (!*out)
-		return hob_fail_memory(err, b->u->scratch, "keys");
+	if (!HOB_MAKE(b->u->scratch, &*out, room, "keys", err))
+		return false;
 	*count = 0;
 	for (size_t i = 0; i < s->count; i++)
 		(*out)[(*count)++] = s->times[i];
@@ -171,15 +169,13 @@ static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, hob_str of
 	const hob_usd_value *indices = hob_usd_still(u, shape, HOB_STR("pointIndices"));
 	size_t point_count = 0;
 	uint32_t *place = NULL;
-	to->position = HOB_NEW(u->result, float, (size_t)mesh->vertex_count * 3);
-	if (!to->position)
-		return hob_fail_memory(err, u->result, "a blend shape");
+	if (!HOB_MAKE(u->result, &to->position, (size_t)mesh->vertex_count * 3, "a blend shape", err))
+		return false;
 	for (uint32_t v = 0; v < mesh->vertex_count; v++)
 		point_count = points[v] >= point_count ? (size_t)points[v] + 1 : point_count;
 	if (indices) {
-		place = HOB_NEW(u->scratch, uint32_t, point_count);
-		if (!place)
-			return hob_fail_memory(err, u->scratch, "a blend shape");
+		if (!HOB_MAKE(u->scratch, &place, point_count, "a blend shape", err))
+			return false;
 		memset(place, 0xFF, point_count * sizeof *place);
 		for (uint32_t i = 0; i < indices->count; i++) {
 			double at = hob_usd_component(indices, i);
@@ -191,9 +187,8 @@ static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, hob_str of
 		put_offsets(offsets, indices, points, mesh->vertex_count, place, point_count, to->position);
 	if (!normals || normals->width != 3 || !mesh->normal)
 		return true;
-	to->normal = HOB_NEW(u->result, float, (size_t)mesh->vertex_count * 3);
-	if (!to->normal)
-		return hob_fail_memory(err, u->result, "a blend shape");
+	if (!HOB_MAKE(u->result, &to->normal, (size_t)mesh->vertex_count * 3, "a blend shape", err))
+		return false;
 	put_offsets(normals, indices, points, mesh->vertex_count, place, point_count, to->normal);
 	return true;
 }
@@ -280,9 +275,8 @@ bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points,
 		return hob_fail_memory(err, u->scratch, "blend shapes");
 	if (!find_shapes(u, targets, count, shapes, &total, err))
 		return false;
-	mesh->targets = HOB_NEW(u->result, hob_morph_target, total);
-	if (!mesh->targets)
-		return hob_fail_memory(err, u->result, "blend shapes");
+	if (!HOB_MAKE(u->result, &mesh->targets, total, "blend shapes", err))
+		return false;
 	for (uint32_t i = 0; i < count; i++)
 		if (!put_shape(b, ((const hob_str *)names->data)[i], shapes[i].prim, shapes[i].between,
 					   shapes[i].count, points, mesh, err))
@@ -462,10 +456,9 @@ bool hob_usd_put_influences(hob_usd_build_t *b, uint32_t id, const uint32_t *poi
 	size_t size = (size_t)stated, elements = indices->count / size;
 	mesh->influence_count = (uint32_t)(size + 3) / 4 * 4;
 	size_t total = (size_t)mesh->vertex_count * mesh->influence_count;
-	mesh->joints = HOB_NEW(u->result, uint16_t, total);
-	mesh->weights = HOB_NEW(u->result, float, total);
-	if (!mesh->joints || !mesh->weights)
-		return hob_fail_memory(err, u->result, "joint weights");
+	if (!HOB_MAKE(u->result, &mesh->joints, total, "joint weights", err) ||
+		!HOB_MAKE(u->result, &mesh->weights, total, "joint weights", err))
+		return false;
 	for (size_t v = 0; v < mesh->vertex_count; v++) {
 		size_t element = rigid ? 0 : points[v];
 		for (size_t k = 0; element < elements && k < size; k++) {
@@ -533,10 +526,9 @@ static bool fill_skin(hob_usd_build_t *b, uint32_t prim, const hob_usd_skeleton 
 	if (count > HOB_LIMIT_JOINTS)
 		return hob_fail(err, LIMIT, "%zu joints, at most %llu are allowed", count, HOB_LIMIT_JOINTS);
 	*skin = (hob_skin){.name = b->model.nodes[s->node].name, .root = s->node, .joint_count = (uint32_t)count};
-	skin->joints = HOB_NEW(u->result, uint32_t, count);
-	skin->inverse_bind = HOB_NEW(u->result, float, count * 16);
-	if (!skin->joints || !skin->inverse_bind)
-		return hob_fail_memory(err, u->result, "a skin");
+	if (!HOB_MAKE(u->result, &skin->joints, count, "a skin", err) ||
+		!HOB_MAKE(u->result, &skin->inverse_bind, count * 16, "a skin", err))
+		return false;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t joint =
 			order ? hob_name_map_get(&s->by_name, ((const hob_str *)order->data)[i]) : (uint32_t)i;

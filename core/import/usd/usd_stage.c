@@ -306,9 +306,8 @@ bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_
 	*count = 0;
 	if (!merge_lists(u, prim, name, field, true, &items, &all, err))
 		return false;
-	*out = HOB_NEW(u->scratch, hob_str, all);
-	if (!*out)
-		return hob_fail_memory(err, u->scratch, "targets");
+	if (!HOB_MAKE(u->scratch, &*out, all, "targets", err))
+		return false;
 	for (uint32_t i = 0; i < all; i++)
 		if (items[i].path.len > 0)
 			(*out)[(*count)++] = items[i].path;

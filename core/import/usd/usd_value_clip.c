@@ -56,9 +56,8 @@ static bool read_pairs(clips_t *c, hob_str key, pair_t **out, uint32_t *count)
 	size_t found = value && value->width == 2 ? value->count : 0;
 	if (found > MAX_WINDOWS)
 		return hob_fail(c->err, LIMIT, "value clips: %zu times, at most %d are allowed", found, MAX_WINDOWS);
-	*out = HOB_NEW(c->u->scratch, pair_t, found);
-	if (!*out)
-		return hob_fail_memory(c->err, c->u->scratch, "value clips");
+	if (!HOB_MAKE(c->u->scratch, &*out, found, "value clips", c->err))
+		return false;
 	*count = 0;
 	for (size_t i = 0; i < found; i++) {
 		pair_t pair = {hob_usd_component(value, i * 2), hob_usd_component(value, i * 2 + 1)};
@@ -88,11 +87,10 @@ static bool read_template(clips_t *c, hob_str name)
 	double steps = floor((end - start) / stride + 1e-6) + 1;
 	if (steps > MAX_WINDOWS)
 		return hob_fail(c->err, LIMIT, "value clips: %.0f files, at most %d are allowed", steps, MAX_WINDOWS);
-	c->assets = HOB_NEW(c->u->scratch, hob_str, (size_t)steps);
-	c->active = HOB_NEW(c->u->scratch, pair_t, (size_t)steps);
-	c->times = HOB_NEW(c->u->scratch, pair_t, (size_t)steps);
-	if (!c->assets || !c->active || !c->times)
-		return hob_fail_memory(c->err, c->u->scratch, "value clips");
+	if (!HOB_MAKE(c->u->scratch, &c->assets, (size_t)steps, "value clips", c->err) ||
+		!HOB_MAKE(c->u->scratch, &c->active, (size_t)steps, "value clips", c->err) ||
+		!HOB_MAKE(c->u->scratch, &c->times, (size_t)steps, "value clips", c->err))
+		return false;
 	for (; c->asset_count < (uint32_t)steps; c->asset_count++) {
 		double time = start + stride * c->asset_count;
 		hob_str before = hob_str_sub(name, 0, first), behind = hob_str_sub(name, first + digits, name.len);
@@ -117,9 +115,8 @@ static bool read_dictionary(clips_t *c)
 		return false;
 	if (!assets || assets->kind != HOB_USD_TEXT)
 		return read_template(c, name);
-	c->assets = HOB_NEW(c->u->scratch, hob_str, assets->count);
-	if (!c->assets)
-		return hob_fail_memory(c->err, c->u->scratch, "value clips");
+	if (!HOB_MAKE(c->u->scratch, &c->assets, assets->count, "value clips", c->err))
+		return false;
 	for (size_t i = 0; i < assets->count; i++)
 		c->assets[c->asset_count++] = ((const hob_str *)assets->data)[i];
 	return read_pairs(c, HOB_STR("active"), &c->active, &c->active_count) &&

@@ -49,14 +49,13 @@ static bool walk(definitions *d, hob_error *err)
 static bool resolve(hob_x3d *x, hob_error *err)
 {
 	definitions d = {.x = x};
-	x->target = HOB_NEW(x->request->scratch, hob_x3d_ptr, x->xml.element_count);
-	if (!x->target)
-		return hob_fail_memory(err, x->request->scratch, "nodes");
+	if (!HOB_MAKE(x->request->scratch, &x->target, x->xml.element_count, "nodes", err))
+		return false;
 	hob_name_map_init(&d.names, x->request->scratch);
 	bool done = walk(&d, err);
 	if (d.missing > 0)
-		hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.missing-use",
-					 "%u USE name%s nothing defined before; left out", d.missing, d.missing == 1 ? "s" : "");
+		hob_warn(x->request->notes, "x3d.missing-use", "%u USE name%s nothing defined before; left out",
+				 d.missing, d.missing == 1 ? "s" : "");
 	hob_buf_release(&d.elements);
 	return done;
 }
@@ -108,8 +107,8 @@ static bool read_head(hob_x3d *x, hob_error *err)
 	if (x->request->keep_units)
 		x->unit = 1;
 	if (!(x->unit > 1e-9f && x->unit < 1e9f)) {
-		hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.unit",
-					 "the file's unit of length is not a usable number; lengths are read as metres");
+		hob_warn(x->request->notes, "x3d.unit",
+				 "the file's unit of length is not a usable number; lengths are read as metres");
 		x->unit = 1;
 	}
 	return true;

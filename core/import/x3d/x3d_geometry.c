@@ -37,9 +37,8 @@ static bool read_colors(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, hob_error
 	out->color_count = count / width;
 	if (out->color_count == 0)
 		return true;
-	out->colors = HOB_NEW(x->request->scratch, float, (size_t)out->color_count * 4);
-	if (!out->colors)
-		return hob_fail_memory(err, x->request->scratch, "colours");
+	if (!HOB_MAKE(x->request->scratch, &out->colors, (size_t)out->color_count * 4, "colours", err))
+		return false;
 	for (size_t i = 0; i < out->color_count; i++)
 		for (size_t k = 0; k < 4; k++) {
 			float value = k < width ? values[i * width + k] : 1;
@@ -234,9 +233,8 @@ static bool runs(hob_x3d *x, hob_x3d_ptr e, bool is_indexed, const char *count_f
 	if (!hob_x3d_ints(x, e, is_indexed ? "index" : count_field, &list, &count, err))
 		return false;
 	uint32_t room = is_indexed ? count : out->point_count;
-	at = HOB_NEW(x->request->scratch, uint32_t, room);
-	if (!at)
-		return hob_fail_memory(err, x->request->scratch, "indices");
+	if (!HOB_MAKE(x->request->scratch, &at, room, "indices", err))
+		return false;
 	for (uint32_t i = 0; i < room; i++)
 		at[i] = is_indexed ? (uint32_t)list[i] : i;
 	if (kind == TRIANGLES || kind == QUADS) {

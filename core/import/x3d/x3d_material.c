@@ -16,8 +16,8 @@ static hob_x3d_ptr first_texture(const hob_x3d *x, hob_x3d_ptr above)
 {
 	hob_x3d_ptr texture = hob_x3d_child(x, above, pictures);
 	if (texture && hob_x3d_is(texture, "MultiTexture")) {
-		hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.multi-texture",
-					 "of the layers of a MultiTexture only the first is read");
+		hob_warn(x->request->notes, "x3d.multi-texture",
+				 "of the layers of a MultiTexture only the first is read");
 		return hob_x3d_child(x, texture, pictures);
 	}
 	return texture;
@@ -199,8 +199,8 @@ static void note_unread(const hob_x3d *x, hob_x3d_ptr appearance)
 			!is_one_of(e, silent))
 			hob_x3d_unread(x, e);
 		if (e && hob_x3d_is(e, "TwoSidedMaterial") && hob_x3d_bool(e, "separateBackColor", false))
-			hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.back-color",
-						 "colours of back faces are left out; both sides have that of the front");
+			hob_warn(x->request->notes, "x3d.back-color",
+					 "colours of back faces are left out; both sides have that of the front");
 	}
 }
 

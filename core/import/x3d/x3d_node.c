@@ -405,8 +405,8 @@ static void judge_faces(builder *b)
 		bad += !b->usable[f];
 	}
 	if (bad > 0)
-		hob_note_add(
-			b->x->request->notes, HOB_NOTE_WARNING, "mesh.bad-faces",
+		hob_warn(
+			b->x->request->notes, "mesh.bad-faces",
 			"%u faces have fewer than three corners or use a point that does not exist; they are left out",
 			bad);
 }
@@ -462,11 +462,10 @@ static void face_normals(const builder *b, smoothing *s)
 
 static bool index_faces(const builder *b, smoothing *s, hob_error *err)
 {
-	s->face = HOB_NEW(b->scratch, float, (size_t)b->face_count * 3);
-	s->first = HOB_NEW(b->scratch, uint32_t, (size_t)b->shape->point_count + 1);
-	s->faces = HOB_NEW(b->scratch, uint32_t, b->corner_count);
-	if (!s->face || !s->first || !s->faces)
-		return hob_fail_memory(err, b->scratch, "normals");
+	if (!HOB_MAKE(b->scratch, &s->face, (size_t)b->face_count * 3, "normals", err) ||
+		!HOB_MAKE(b->scratch, &s->first, (size_t)b->shape->point_count + 1, "normals", err) ||
+		!HOB_MAKE(b->scratch, &s->faces, b->corner_count, "normals", err))
+		return false;
 	/* Counting sort: counts, prefix sums, then fills each list from its end. */
 	for (uint32_t f = 0, first = 0; f < b->face_count; first += b->sizes[f++])
 		for (uint32_t k = 0; b->usable[f] && k < b->sizes[f]; k++)
@@ -587,9 +586,8 @@ static bool fill(builder *b, hob_error *err)
 
 static bool plain_indices(builder *b, hob_error *err)
 {
-	b->mesh->indices = HOB_NEW(b->result, uint32_t, b->corner_count);
-	if (!b->mesh->indices)
-		return hob_fail_memory(err, b->result, "indices");
+	if (!HOB_MAKE(b->result, &b->mesh->indices, b->corner_count, "indices", err))
+		return false;
 	uint32_t step = b->shape->topology == HOB_LINES ? 2 : 1;
 	for (uint32_t i = 0; i + step <= b->corner_count; i += step) {
 		bool good = true;
@@ -619,10 +617,9 @@ static bool x3d_mesh(hob_x3d *x, hob_x3d_shape *shape, hob_mesh *out, bool *made
 		return true;
 	if (b.corner_count > HOB_LIMIT_VERTICES)
 		return hob_fail(err, LIMIT, "more than %llu corners; split the shape", HOB_LIMIT_VERTICES);
-	b.points = HOB_NEW(b.scratch, uint32_t, b.corner_count);
-	b.usable = HOB_NEW(b.scratch, bool, b.face_count);
-	if (!b.points || !b.usable)
-		return hob_fail_memory(err, b.scratch, "faces");
+	if (!HOB_MAKE(b.scratch, &b.points, b.corner_count, "faces", err) ||
+		!HOB_MAKE(b.scratch, &b.usable, b.face_count, "faces", err))
+		return false;
 	if (shape->topology == HOB_TRIANGLES) {
 		judge_faces(&b);
 		if (!cut_faces(&b, err))
@@ -832,8 +829,7 @@ static bool read_light(hob_x3d *x, hob_x3d_ptr e, uint32_t node, hob_error *err)
 	if (!light.name.data)
 		return hob_fail_memory(err, x->request->result, "a name");
 	if (!hob_x3d_bool(e, "on", true)) {
-		hob_note_add(x->request->notes, HOB_NOTE_INFO, "x3d.light-off",
-					 "lights that are switched off are left out");
+		hob_info(x->request->notes, "x3d.light-off", "lights that are switched off are left out");
 		return true;
 	}
 	hob_node *to = HOB_LISTS_AT(x->lists.nodes, hob_node, node);
@@ -904,16 +900,15 @@ static bool read_switch(hob_x3d *x, hob_x3d_ptr e, uint32_t node, uint32_t depth
 {
 	float choice = hob_x3d_float(e, "whichChoice", -1);
 	if (e->first)
-		hob_note_add(x->request->notes, HOB_NOTE_INFO, "x3d.switch",
-					 "of the children of a Switch only the chosen one is read");
+		hob_info(x->request->notes, "x3d.switch", "of the children of a Switch only the chosen one is read");
 	return !(choice >= 0 && choice < 1e6f) || one_child(x, e, (int64_t)choice, node, depth, err);
 }
 
 static bool read_levels(hob_x3d *x, hob_x3d_ptr e, uint32_t node, uint32_t depth, hob_error *err)
 {
 	if (e->first && e->first->next)
-		hob_note_add(x->request->notes, HOB_NOTE_INFO, "x3d.levels",
-					 "of levels of detail only the finest is read; Hob makes its own");
+		hob_info(x->request->notes, "x3d.levels",
+				 "of levels of detail only the finest is read; Hob makes its own");
 	return one_child(x, e, 0, node, depth, err);
 }
 

@@ -57,9 +57,9 @@ float hob_x3d_float(hob_x3d_ptr e, const char *field, float otherwise)
 static void bad_number(hob_x3d *x, hob_x3d_ptr e, const char *field, const char *at, const char *end)
 {
 	int len = end - at < 20 ? (int)(end - at) : 20;
-	hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.bad-number",
-				 "line %u: '%.*s' in field %s is not a number; the rest of the field is left out", e->line,
-				 len, at, field);
+	hob_warn(x->request->notes, "x3d.bad-number",
+			 "line %u: '%.*s' in field %s is not a number; the rest of the field is left out", e->line, len,
+			 at, field);
 }
 
 /* Returns the end of the number, or NULL. */
@@ -143,6 +143,5 @@ bool hob_x3d_word(hob_str *list, hob_str *word)
 
 void hob_x3d_unread(const hob_x3d *x, hob_x3d_ptr e)
 {
-	hob_note_add(x->request->notes, HOB_NOTE_WARNING, "x3d.ignored", "<%.*s> is not read and left out",
-				 HOB_FMT(e->name));
+	hob_warn(x->request->notes, "x3d.ignored", "<%.*s> is not read and left out", HOB_FMT(e->name));
 }

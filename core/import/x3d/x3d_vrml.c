@@ -420,10 +420,10 @@ bool hob_x3d_read_text(const hob_import_request *request, hob_str text, hob_xml 
 	bool done = scene->element && read_all(&p, scene, err);
 	hob_buf_release(&p.defined);
 	if (p.prototypes > 0)
-		hob_note_add(request->notes, HOB_NOTE_WARNING, "x3d.prototypes",
-					 "%u prototypes are not read, and what is made of them is left out; export the scene "
-					 "without them",
-					 p.prototypes);
+		hob_warn(request->notes, "x3d.prototypes",
+				 "%u prototypes are not read, and what is made of them is left out; export the scene "
+				 "without them",
+				 p.prototypes);
 	if (done)
 		*out = (hob_xml){scene->element, p.count};
 	return done;
