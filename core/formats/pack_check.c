@@ -4,73 +4,41 @@
 
 #include <meshoptimizer.h>
 
-enum { KIND_ANY = 0, MAX_SECTIONS = 1 << 20 };
+enum { MAX_SECTIONS = 1 << 20 };
 
 typedef struct rule {
 	uint32_t kind, type, record_bytes;
-	bool gpu, repeats;
-	bool optional; /* may be missing */
+	bool gpu;
 } rule;
 
+typedef hob_pk_u32 hob_pk_vertex;
+typedef hob_pk_u16 hob_pk_index;
+
 static const rule rules[] = {
-	{KIND_ANY, HOB_PK_STRS, 1, false, false, false},
-	{KIND_ANY, HOB_PK_RNGS, sizeof(hob_pk_range), false, false, true},
-	{HOB_PK_KIND_MESH, HOB_PK_MDSC, sizeof(hob_pk_mesh), false, false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_LODS, sizeof(hob_pk_lod), false, false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_LODA, sizeof(hob_pk_lod_attributes), false, false, true},
-	{HOB_PK_KIND_MESH, HOB_PK_LODM, sizeof(float), false, false, true},
-	{HOB_PK_KIND_MESH, HOB_PK_LAYT, sizeof(hob_pk_layout), false, false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_ATTR, sizeof(hob_pk_attribute), false, false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_MRPH, sizeof(hob_pk_morph), false, false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_VMAP, sizeof(hob_pk_variant_map), false, false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_CLST, sizeof(hob_pk_cluster_set), false, false, true},
-	{HOB_PK_KIND_MESH, HOB_PK_CLGR, sizeof(hob_pk_cluster_group), false, false, true},
-	{HOB_PK_KIND_MESH, HOB_PK_CLUS, 4, false, false, true},
-	{HOB_PK_KIND_MESH, HOB_PK_VTX_, 4, true, true, false},
-	{HOB_PK_KIND_MESH, HOB_PK_IDX_, 2, true, true, false},
-	{HOB_PK_KIND_MESH, HOB_PK_MLET, sizeof(hob_pk_meshlet), true, false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_MLVT, 4, true, false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_MLTR, 1, true, false, false},
-	{HOB_PK_KIND_MESH, HOB_PK_MDLT, sizeof(hob_pk_delta), true, false, false},
-	{HOB_PK_KIND_MATL, HOB_PK_MATL, sizeof(hob_pk_material), false, false, false},
-	{HOB_PK_KIND_MATL, HOB_PK_TEXR, sizeof(hob_pk_texref), false, false, false},
-	{HOB_PK_KIND_MATL, HOB_PK_IMGS, sizeof(hob_pk_image), false, false, false},
-	{HOB_PK_KIND_MATL, HOB_PK_TSMP, sizeof(hob_pk_texture_sampler), false, false, false},
-	{HOB_PK_KIND_MATL, HOB_PK_VARI, 4, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_HIER, sizeof(hob_pk_hierarchy), false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_SUBT, 4, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_TRS_, sizeof(hob_pk_trs), false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LOCL, 64, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_GLOB, 64, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_AABB, 24, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_NAMS, 4, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LMSH, 8, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LMAT, 8, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LCAM, 8, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LLGT, 8, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LSKN, 8, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LWGT, 8, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_WGTS, 4, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_CAMS, sizeof(hob_pk_camera), false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_LGTS, sizeof(hob_pk_light), false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_SCNS, sizeof(hob_pk_scene), false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_ROOT, 4, false, false, false},
-	{HOB_PK_KIND_SCNE, HOB_PK_XTRA, sizeof(hob_pk_extra), false, false, true},
-	{HOB_PK_KIND_ANIM, HOB_PK_CLIP, sizeof(hob_pk_clip), false, false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_CHAN, sizeof(hob_pk_channel), false, false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_PROP, sizeof(hob_pk_property_channel), false, false, true},
-	{HOB_PK_KIND_ANIM, HOB_PK_SMPL, sizeof(hob_pk_sampler), false, false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_TIME, 4, false, false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_VALS, 4, false, false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_SKIN, sizeof(hob_pk_skin), false, false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_JNTS, 4, false, false, false},
-	{HOB_PK_KIND_ANIM, HOB_PK_IBMS, 64, false, false, false},
+#define SECTION(kind, name, a, b, c, d, record, gpu, doc)                                                    \
+	{HOB_PK_KIND_##kind, HOB_PK_##name, sizeof(hob_pk_##record), gpu},
+#include "../../schema/formats/packed.def"
 };
+
+static bool may_repeat(uint32_t type)
+{
+	return type == HOB_PK_VTX_ || type == HOB_PK_IDX_;
+}
+
+static bool may_be_missing(const rule *of)
+{
+	static const uint32_t optional[] = {HOB_PK_RNGS, HOB_PK_LODA, HOB_PK_LODM, HOB_PK_CLST,
+										HOB_PK_CLGR, HOB_PK_CLUS, HOB_PK_XTRA, HOB_PK_PROP};
+	bool found = of->gpu;
+	for (size_t i = 0; i < HOB_COUNT_OF(optional); i++)
+		found = found || of->type == optional[i];
+	return found;
+}
 
 static const rule *rule_of(uint32_t kind, uint32_t type)
 {
 	for (size_t i = 0; i < HOB_COUNT_OF(rules); i++)
-		if (rules[i].type == type && (rules[i].kind == kind || rules[i].kind == KIND_ANY))
+		if (rules[i].type == type && (rules[i].kind == kind || rules[i].kind == HOB_PK_KIND_ALL))
 			return &rules[i];
 	return NULL;
 }
@@ -214,10 +182,10 @@ static bool check_entry(const check_file *file, const hob_pk_section *e, uint64_
 	CHECK(file, known->gpu == gpu, "GPU flag %u", gpu);
 	CHECK(file,
 		  e->stride >= known->record_bytes && (file->header.ver_minor > HOB_PK_VERSION_MINOR ||
-											   known->repeats || e->stride == known->record_bytes),
+											   may_repeat(e->type) || e->stride == known->record_bytes),
 		  "stride %u, records have %u bytes", e->stride, known->record_bytes);
 	CHECK(file, e->type == HOB_PK_VTX_ || e->owner == 0, "owner %u", e->owner);
-	CHECK(file, e->type == HOB_PK_VTX_ || e->type == HOB_PK_IDX_ || e->part == 0, "part %u", e->part);
+	CHECK(file, may_repeat(e->type) || e->part == 0, "part %u", e->part);
 	return true;
 }
 
@@ -256,9 +224,8 @@ static bool decode(const check_file *file, check_section *section)
 static bool check_sections(check_file *file)
 {
 	const hob_pk_header *h = &file->header;
-	file->sections = HOB_NEW(file->arena, check_section, h->section_count);
-	if (!file->sections)
-		return hob_fail_memory(file->err, file->arena, "the section table");
+	if (!HOB_MAKE(file->arena, &file->sections, h->section_count, "the section table", file->err))
+		return false;
 	uint64_t end = h->header_bytes + (uint64_t)h->section_count * h->entry_bytes, prefix = end;
 	bool gpu_begun = false, raw = true;
 	for (uint32_t i = 0; i < h->section_count; i++) {
@@ -287,13 +254,14 @@ static bool check_presence(const check_file *file)
 	CHECK(file, file->header.section_count && file->sections[0].entry.type == HOB_PK_STRS,
 		  "the first section is not STRS");
 	for (size_t r = 0; r < HOB_COUNT_OF(rules); r++) {
-		if (rules[r].repeats || (rules[r].kind != file->header.kind && rules[r].kind != KIND_ANY))
+		if (may_repeat(rules[r].type) ||
+			(rules[r].kind != file->header.kind && rules[r].kind != HOB_PK_KIND_ALL))
 			continue;
 		uint32_t found = 0;
 		for (uint32_t i = 0; i < file->header.section_count; i++)
 			found += file->sections[i].entry.type == rules[r].type;
-		CHECK(file, found == 1 || (found == 0 && (rules[r].gpu || rules[r].optional)),
-			  "%u sections of type %08x", found, rules[r].type);
+		CHECK(file, found == 1 || (found == 0 && may_be_missing(&rules[r])), "%u sections of type %08x",
+			  found, rules[r].type);
 	}
 	return true;
 }
@@ -317,8 +285,7 @@ static bool check_ranges(const check_file *file)
 	uint32_t section = 0;
 	uint64_t end = 0;
 	for (uint32_t i = 0; i < ranges.entry.count; i++) {
-		hob_pk_range range;
-		hob_check_read(&ranges, i, &range, sizeof range);
+		READ(range, range, ranges, i);
 		CHECK(file, range.size > 0 && range.offset >= end, "range %u is empty or overlaps the one before", i);
 		while (section < file->header.section_count &&
 			   file->sections[section].entry.offset + file->sections[section].entry.stored_bytes <=

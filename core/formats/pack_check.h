@@ -34,6 +34,10 @@ bool hob_check_container(check_file *file, hob_bytes bytes, hob_arena *arena, ho
 check_section hob_check_find(const check_file *file, uint32_t type);
 /* Copies record `index`, as far as this code knows it. */
 void hob_check_read(const check_section *section, uint32_t index, void *record, size_t size);
+/* Declares `name`, a copy of record `index`. */
+#define READ(type, name, section, index)                                                                     \
+	hob_pk_##type name;                                                                                      \
+	hob_check_read(&(section), (index), &(name), sizeof(name))
 uint32_t hob_check_u32(const check_section *section, uint32_t index);
 
 bool hob_check_name(const check_file *file, uint32_t name);

@@ -16,9 +16,8 @@ static float time_at(const animation_checker *c, uint32_t index)
 
 static bool find_runs(animation_checker *c)
 {
-	c->rise = HOB_NEW(c->file->arena, uint32_t, c->times.entry.count);
-	if (!c->rise)
-		return hob_fail_memory(c->file->err, c->file->arena, "validation");
+	if (!HOB_MAKE(c->file->arena, &c->rise, c->times.entry.count, "validation", c->file->err))
+		return false;
 	for (uint32_t i = 1; i < c->times.entry.count; i++)
 		c->rise[i] = time_at(c, i - 1) < time_at(c, i) ? c->rise[i - 1] : i;
 	return true;
@@ -44,13 +43,11 @@ static bool check_sampler(const animation_checker *c, const hob_pk_sampler *s)
 static bool check_channel(const animation_checker *c, uint32_t id)
 {
 	static const uint16_t components[] = {3, 4, 3};
-	hob_pk_channel channel;
-	hob_check_read(&c->channels, id, &channel, sizeof channel);
+	READ(channel, channel, c->channels, id);
 	CHECK(c->file, channel.path <= HOB_PK_PATH_WEIGHTS, "path %u", channel.path);
 	CHECK(c->file, channel.sampler < c->samplers.entry.count, "sampler %u of %u", channel.sampler,
 		  c->samplers.entry.count);
-	hob_pk_sampler sampler;
-	hob_check_read(&c->samplers, channel.sampler, &sampler, sizeof sampler);
+	READ(sampler, sampler, c->samplers, channel.sampler);
 	CHECK(c->file, channel.path == HOB_PK_PATH_WEIGHTS || sampler.components == components[channel.path],
 		  "path %u has %u components", channel.path, sampler.components);
 	return true;
@@ -65,16 +62,14 @@ static bool check_properties(const animation_checker *c)
 	};
 	uint32_t clip = 0;
 	for (uint32_t i = 0; i < c->properties.entry.count; i++) {
-		hob_pk_property_channel channel;
-		hob_check_read(&c->properties, i, &channel, sizeof channel);
+		READ(property_channel, channel, c->properties, i);
 		CHECK(c->file, channel.clip >= clip && channel.clip < c->clips.entry.count,
 			  "property channel %u: clip %u of %u after clip %u", i, channel.clip, c->clips.entry.count,
 			  clip);
 		clip = channel.clip;
 		CHECK(c->file, channel.sampler < c->samplers.entry.count, "property channel %u: sampler %u of %u", i,
 			  channel.sampler, c->samplers.entry.count);
-		hob_pk_sampler sampler;
-		hob_check_read(&c->samplers, channel.sampler, &sampler, sizeof sampler);
+		READ(sampler, sampler, c->samplers, channel.sampler);
 		bool known = channel.property < sizeof components;
 		CHECK(c->file, known || c->file->header.ver_minor > HOB_PK_VERSION_MINOR,
 			  "property channel %u: property %u", i, channel.property);
@@ -90,8 +85,7 @@ static bool check_properties(const animation_checker *c)
 
 static bool check_clip(const animation_checker *c, uint32_t id, uint32_t *cursor)
 {
-	hob_pk_clip clip;
-	hob_check_read(&c->clips, id, &clip, sizeof clip);
+	READ(clip, clip, c->clips, id);
 	CHECK(c->file,
 		  hob_check_finite(&clip.start, 1) && hob_check_finite(&clip.end, 1) && clip.start <= clip.end,
 		  "start and end");
@@ -133,8 +127,7 @@ static bool check_clips(const animation_checker *c)
 {
 	uint32_t cursor = 0;
 	for (uint32_t i = 0; i < c->samplers.entry.count; i++) {
-		hob_pk_sampler sampler;
-		hob_check_read(&c->samplers, i, &sampler, sizeof sampler);
+		READ(sampler, sampler, c->samplers, i);
 		if (!check_sampler(c, &sampler))
 			return hob_fail_in(c->file->err, "sampler %u", i);
 	}
@@ -152,8 +145,7 @@ static bool check_skins(const animation_checker *c)
 {
 	uint32_t cursor = 0;
 	for (uint32_t i = 0; i < c->skins.entry.count; i++) {
-		hob_pk_skin skin;
-		hob_check_read(&c->skins, i, &skin, sizeof skin);
+		READ(skin, skin, c->skins, i);
 		if (!hob_check_name(c->file, skin.name) || !hob_check_run(c->file, skin.joint_first, skin.joint_count,
 																  &cursor, c->joints.entry.count, "joint"))
 			return hob_fail_in(c->file->err, "skin %u", i);

@@ -12,8 +12,7 @@ typedef struct cluster_checker {
 
 static hob_pk_cluster_group read_group(const cluster_checker *c, uint32_t id)
 {
-	hob_pk_cluster_group group;
-	hob_check_read(&c->groups, c->set.group_first + id, &group, sizeof group);
+	READ(cluster_group, group, c->groups, c->set.group_first + id);
 	return group;
 }
 
@@ -64,9 +63,8 @@ static bool check_set(cluster_checker *c)
 {
 	uint32_t cluster = 0;
 	hob_arena_mark mark = hob_arena_save(c->file->arena);
-	c->is_source = HOB_NEW(c->file->arena, uint8_t, c->set.group_count);
-	if (!c->is_source)
-		return hob_fail_memory(c->file->err, c->file->arena, "validation");
+	if (!HOB_MAKE(c->file->arena, &c->is_source, c->set.group_count, "validation", c->file->err))
+		return false;
 	memset(c->is_source, 0, c->set.group_count);
 	for (uint32_t g = 0; g < c->set.group_count; g++)
 		if (!check_group(c, g, &cluster))

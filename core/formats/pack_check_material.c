@@ -27,8 +27,7 @@ static bool check_numbers(const material_checker *c, hob_pk_material m)
 
 static bool check_material(const material_checker *c, uint32_t id, uint32_t *ref)
 {
-	hob_pk_material m;
-	hob_check_read(&c->materials, id, &m, sizeof m);
+	READ(material, m, c->materials, id);
 	CHECK(c->file, !(m.flags & ~(uint32_t)KNOWN_FLAGS) && !(m.ext_mask & ~(uint32_t)KNOWN_EXTENSIONS),
 		  "flags %x, extensions %x", m.flags, m.ext_mask);
 	CHECK(c->file, (m.flags & 24) != 24, "both MASK and BLEND");
@@ -41,8 +40,7 @@ static bool check_material(const material_checker *c, uint32_t id, uint32_t *ref
 			continue;
 		CHECK(c->file, s < SLOTS && m.textures[s] == *ref && *ref < c->refs.entry.count,
 			  "texture reference %u in slot %u, want %u", m.textures[s], s, *ref);
-		hob_pk_texref texref;
-		hob_check_read(&c->refs, *ref, &texref, sizeof texref);
+		READ(texref, texref, c->refs, *ref);
 		CHECK(c->file, texref.slot == s, "texture reference %u says slot %u", *ref, texref.slot);
 		++*ref;
 	}
@@ -51,8 +49,7 @@ static bool check_material(const material_checker *c, uint32_t id, uint32_t *ref
 
 static bool check_ref(const material_checker *c, uint32_t id)
 {
-	hob_pk_texref r;
-	hob_check_read(&c->refs, id, &r, sizeof r);
+	READ(texref, r, c->refs, id);
 	CHECK(c->file, r.image < c->images.entry.count, "image %u of %u", r.image, c->images.entry.count);
 	CHECK(c->file, r.sampler == HOB_PK_NONE || r.sampler < c->samplers.entry.count, "sampler %u of %u",
 		  r.sampler, c->samplers.entry.count);
@@ -65,8 +62,7 @@ static bool check_ref(const material_checker *c, uint32_t id)
 
 static bool check_image(const material_checker *c, uint32_t id)
 {
-	hob_pk_image image;
-	hob_check_read(&c->images, id, &image, sizeof image);
+	READ(image, image, c->images, id);
 	CHECK(c->file, image.container <= HOB_PK_IMAGE_PNG && !(image.flags & ~(uint32_t)KNOWN_IMAGE_FLAGS),
 		  "container %u, flags %x", image.container, image.flags);
 	CHECK(c->file, image.container == HOB_PK_IMAGE_SOURCE_FILE || (image.width && image.height && image.mips),
@@ -97,8 +93,7 @@ bool hob_check_materials(const check_file *file)
 		if (!check_image(&c, i))
 			return hob_fail_in(file->err, "image %u", i);
 	for (uint32_t i = 0; i < c.samplers.entry.count; i++) {
-		hob_pk_texture_sampler s;
-		hob_check_read(&c.samplers, i, &s, sizeof s);
+		READ(texture_sampler, s, c.samplers, i);
 		CHECK(file, s.wrap_u <= 2 && s.wrap_v <= 2 && s.mag <= 2 && s.min <= 6, "sampler %u: %u %u %u %u", i,
 			  s.wrap_u, s.wrap_v, s.mag, s.min);
 	}

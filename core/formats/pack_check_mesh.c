@@ -86,8 +86,7 @@ static bool check_weight_sums(const mesh_checker *c, const hob_pk_layout *layout
 	for (uint32_t v = 0; v < layout->vertex_count; v++) {
 		uint32_t sum = 0, one = 0;
 		for (uint32_t i = 0; i < layout->attribute_count; i++) {
-			hob_pk_attribute a;
-			hob_check_read(&c->attributes, layout->attribute_first + i, &a, sizeof a);
+			READ(attribute, a, c->attributes, layout->attribute_first + i);
 			const vertex_format *format = format_of(a.format);
 			if (a.semantic != HOB_PK_SEMANTIC_WEIGHTS || format->kind != UNORM)
 				continue;
@@ -124,16 +123,14 @@ static bool check_streams(const mesh_checker *c, const hob_pk_layout *layout, ui
 
 static bool check_layout(const mesh_checker *c, uint32_t l, uint32_t *cursor)
 {
-	hob_pk_layout layout;
-	hob_check_read(&c->layouts, l, &layout, sizeof layout);
+	READ(layout, layout, c->layouts, l);
 	if (!hob_check_run(c->file, layout.attribute_first, layout.attribute_count, cursor,
 					   c->attributes.entry.count, "attribute") ||
 		!check_streams(c, &layout, l))
 		return false;
 	uint32_t positions = 0, seen[7] = {0};
 	for (uint32_t i = 0; i < layout.attribute_count; i++) {
-		hob_pk_attribute a;
-		hob_check_read(&c->attributes, layout.attribute_first + i, &a, sizeof a);
+		READ(attribute, a, c->attributes, layout.attribute_first + i);
 		if (!check_attribute(c, &layout, &a) || !check_float_values(c, &layout, &a))
 			return hob_fail_in(c->file->err, "attribute %u", i);
 		CHECK(c->file, a.set < 32 && !(seen[a.semantic] >> a.set & 1), "attribute %u, set %u twice",
@@ -152,8 +149,7 @@ static bool check_layouts(const mesh_checker *c)
 	for (uint32_t l = 0; l < c->layouts.entry.count; l++) {
 		if (!check_layout(c, l, &attribute))
 			return hob_fail_in(c->file->err, "layout %u", l);
-		hob_pk_layout layout;
-		hob_check_read(&c->layouts, l, &layout, sizeof layout);
+		READ(layout, layout, c->layouts, l);
 		streams += layout.stream_count;
 	}
 	for (uint32_t i = 0; i < c->file->header.section_count; i++) {
@@ -186,8 +182,7 @@ static bool check_indices(const mesh_checker *c, const hob_pk_lod *lod, const ch
 
 static bool check_meshlet(const mesh_checker *c, uint32_t id, uint32_t vertex_prefix)
 {
-	hob_pk_meshlet m;
-	hob_check_read(&c->meshlets, id, &m, sizeof m);
+	READ(meshlet, m, c->meshlets, id);
 	CHECK(c->file, hob_check_finite(m.center, 3) && hob_check_finite(&m.radius, 1) && m.radius >= 0,
 		  "bounds are not finite");
 	CHECK(c->file, m.vertex_count > 0 && m.triangle_count > 0 && m.group == 0,
@@ -261,8 +256,7 @@ static bool check_mean_error(const mesh_checker *c, uint32_t id, uint32_t level,
 static bool check_lod(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t level, hob_pk_lod *finer)
 {
 	static const uint32_t corners[] = {3, 2, 1};
-	hob_pk_lod lod;
-	hob_check_read(&c->lods, mesh->lod_first + level, &lod, sizeof lod);
+	READ(lod, lod, c->lods, mesh->lod_first + level);
 	CHECK(c->file, lod.index_section < c->file->header.section_count, "section %u", lod.index_section);
 	const check_section *section = &c->file->sections[lod.index_section];
 	CHECK(c->file, section->entry.type == HOB_PK_IDX_ && section->entry.part == level,
@@ -295,8 +289,7 @@ static bool check_lod(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t level, 
 
 static bool check_morph(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t mesh_id, uint32_t id)
 {
-	hob_pk_morph m;
-	hob_check_read(&c->morphs, id, &m, sizeof m);
+	READ(morph, m, c->morphs, id);
 	CHECK(c->file, m.mesh == mesh_id, "belongs to mesh %u", m.mesh);
 	CHECK(c->file, hob_check_finite(&m.weight, 1) && hob_check_finite(m.min, 3) && hob_check_finite(m.max, 3),
 		  "not finite");
@@ -317,8 +310,7 @@ static bool check_morph(mesh_checker *c, const hob_pk_mesh *mesh, uint32_t mesh_
 static bool check_deltas(const mesh_checker *c)
 {
 	for (uint32_t i = 0; i < c->deltas.entry.count; i++) {
-		hob_pk_delta d;
-		hob_check_read(&c->deltas, i, &d, sizeof d);
+		READ(delta, d, c->deltas, i);
 		CHECK(c->file,
 			  hob_check_finite(d.position, 3) && hob_check_finite(d.normal, 3) &&
 				  hob_check_finite(d.tangent, 3),
@@ -331,8 +323,7 @@ static bool check_variants(const mesh_checker *c, const hob_pk_mesh *mesh, uint3
 {
 	uint32_t next = 0;
 	for (uint32_t i = 0; i < mesh->variant_count; i++) {
-		hob_pk_variant_map map;
-		hob_check_read(&c->variants, mesh->variant_first + i, &map, sizeof map);
+		READ(variant_map, map, c->variants, mesh->variant_first + i);
 		CHECK(c->file, map.mesh == id && map.variant >= next && map.variant != HOB_PK_NONE,
 			  "variant map %u names mesh %u, variant %u", i, map.mesh, map.variant);
 		next = map.variant + 1;
@@ -377,12 +368,10 @@ static bool check_vertices(mesh_checker *c, const hob_pk_mesh *m)
 		return true;
 	}
 	CHECK(c->file, m->layout < c->layouts.entry.count, "layout %u of %u", m->layout, c->layouts.entry.count);
-	hob_pk_layout layout;
-	hob_check_read(&c->layouts, m->layout, &layout, sizeof layout);
+	READ(layout, layout, c->layouts, m->layout);
 	uint32_t influences = 0;
 	for (uint32_t i = 0; i < layout.attribute_count; i++) {
-		hob_pk_attribute a;
-		hob_check_read(&c->attributes, layout.attribute_first + i, &a, sizeof a);
+		READ(attribute, a, c->attributes, layout.attribute_first + i);
 		influences += a.semantic == HOB_PK_SEMANTIC_JOINTS ? 4 : 0;
 		bool directed = a.semantic == HOB_PK_SEMANTIC_NORMAL || a.semantic == HOB_PK_SEMANTIC_TANGENT;
 		CHECK(c->file, !directed || !(m->flags & HOB_PK_MESH_FLAT), "flags %x with normals or tangents",
@@ -421,8 +410,7 @@ static bool check_ranges(mesh_checker *c, const hob_pk_mesh *m, uint32_t id)
 	if (m->lod_count > 0 && m->lod_first < c->lod)
 		return check_copy(c, m);
 	if (m->vertex_count > 0) {
-		hob_pk_layout layout;
-		hob_check_read(&c->layouts, m->layout, &layout, sizeof layout);
+		READ(layout, layout, c->layouts, m->layout);
 		if (!hob_check_run(c->file, m->first_vertex, m->vertex_count, &c->layout_cursor[m->layout],
 						   layout.vertex_count, "vertex"))
 			return false;
@@ -441,8 +429,7 @@ static bool check_ranges(mesh_checker *c, const hob_pk_mesh *m, uint32_t id)
 
 static bool check_mesh(mesh_checker *c, uint32_t id)
 {
-	hob_pk_mesh mesh;
-	hob_check_read(&c->meshes, id, &mesh, sizeof mesh);
+	READ(mesh, mesh, c->meshes, id);
 	if (!hob_check_name(c->file, mesh.name) || !check_shape(c, &mesh) || !check_vertices(c, &mesh) ||
 		!check_ranges(c, &mesh, id) ||
 		!hob_check_run(c->file, mesh.morph_first, mesh.morph_count, &c->morph, c->morphs.entry.count,
@@ -507,8 +494,7 @@ static bool check_all_used(const mesh_checker *c)
 		level = e->part;
 	}
 	for (uint32_t l = 0; l < c->layouts.entry.count; l++) {
-		hob_pk_layout layout;
-		hob_check_read(&c->layouts, l, &layout, sizeof layout);
+		READ(layout, layout, c->layouts, l);
 		CHECK(c->file, c->layout_cursor[l] == layout.vertex_count,
 			  "%u of %u vertices of layout %u belong to meshes", c->layout_cursor[l], layout.vertex_count, l);
 	}
@@ -533,11 +519,10 @@ bool hob_check_meshes(const check_file *file)
 		.deltas = hob_check_find(file, HOB_PK_MDLT),
 		.cluster_sets = hob_check_find(file, HOB_PK_CLST),
 	};
-	c.layout_cursor = HOB_NEW(file->arena, uint32_t, c.layouts.entry.count);
-	c.index_cursor = HOB_NEW(file->arena, uint32_t, file->header.section_count);
-	c.lod_owner = HOB_NEW(file->arena, uint32_t, c.lods.entry.count);
-	if (!c.layout_cursor || !c.index_cursor || !c.lod_owner)
-		return hob_fail_memory(file->err, file->arena, "validation");
+	if (!HOB_MAKE(file->arena, &c.layout_cursor, c.layouts.entry.count, "validation", file->err) ||
+		!HOB_MAKE(file->arena, &c.index_cursor, file->header.section_count, "validation", file->err) ||
+		!HOB_MAKE(file->arena, &c.lod_owner, c.lods.entry.count, "validation", file->err))
+		return false;
 	memset(c.lod_owner, 0xFF, c.lods.entry.count * sizeof *c.lod_owner);
 	for (uint32_t i = 0; i < file->header.section_count; i++)
 		CHECK(file,
@@ -560,16 +545,13 @@ int64_t hob_check_top_joint(const check_file *file, uint32_t id)
 {
 	check_section meshes = hob_check_find(file, HOB_PK_MDSC), layouts = hob_check_find(file, HOB_PK_LAYT);
 	check_section attributes = hob_check_find(file, HOB_PK_ATTR);
-	hob_pk_mesh mesh;
-	hob_check_read(&meshes, id, &mesh, sizeof mesh);
+	READ(mesh, mesh, meshes, id);
 	int64_t top = -1;
 	if (!mesh.vertex_count)
 		return top;
-	hob_pk_layout layout;
-	hob_check_read(&layouts, mesh.layout, &layout, sizeof layout);
+	READ(layout, layout, layouts, mesh.layout);
 	for (uint32_t i = 0; i < layout.attribute_count; i++) {
-		hob_pk_attribute a;
-		hob_check_read(&attributes, layout.attribute_first + i, &a, sizeof a);
+		READ(attribute, a, attributes, layout.attribute_first + i);
 		if (a.semantic != HOB_PK_SEMANTIC_JOINTS)
 			continue;
 		const check_section *stream = &file->sections[layout.sections[a.stream]];

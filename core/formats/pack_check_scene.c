@@ -12,8 +12,7 @@ typedef struct scene_checker {
 
 static hob_pk_hierarchy node_at(const scene_checker *c, uint32_t node)
 {
-	hob_pk_hierarchy h;
-	hob_check_read(&c->hierarchy, node, &h, sizeof h);
+	READ(hierarchy, h, c->hierarchy, node);
 	return h;
 }
 
@@ -80,8 +79,7 @@ static bool check_tree(const scene_checker *c)
 
 static bool check_transform(const scene_checker *c, uint32_t node)
 {
-	hob_pk_trs t;
-	hob_check_read(&c->trs, node, &t, sizeof t);
+	READ(trs, t, c->trs, node);
 	CHECK(c->file, hob_check_finite(t.t, 3) && hob_check_finite(t.r, 4) && hob_check_finite(t.s, 3),
 		  "not finite");
 	CHECK(c->file, (t.flags < 16 || c->file->header.ver_minor > HOB_PK_VERSION_MINOR) && t.reserved == 0,
@@ -93,8 +91,7 @@ static bool check_transform(const scene_checker *c, uint32_t node)
 
 static bool check_box(const scene_checker *c, uint32_t node)
 {
-	hob_pk_box box;
-	hob_check_read(&c->boxes, node, &box, sizeof box);
+	READ(box, box, c->boxes, node);
 	bool empty = box.min[0] > box.max[0];
 	for (size_t i = 0; i < 3; i++)
 		CHECK(c->file,
@@ -128,8 +125,7 @@ static bool check_links(const scene_checker *c, uint32_t type, uint32_t count, c
 {
 	check_section links = hob_check_find(c->file, type);
 	for (uint32_t i = 0, next = 0; i < links.entry.count; i++) {
-		hob_pk_link link;
-		hob_check_read(&links, i, &link, sizeof link);
+		READ(link, link, links, i);
 		CHECK(c->file, link.node >= next && link.node < c->node_count, "%s link %u: node %u, want %u..%u",
 			  what, i, link.node, next, c->node_count);
 		CHECK(c->file, link.value < count, "%s link %u: %u of %u", what, i, link.value, count);
@@ -141,8 +137,7 @@ static bool check_links(const scene_checker *c, uint32_t type, uint32_t count, c
 static bool check_cameras(const scene_checker *c, const check_section *cameras)
 {
 	for (uint32_t i = 0; i < cameras->entry.count; i++) {
-		hob_pk_camera camera;
-		hob_check_read(cameras, i, &camera, sizeof camera);
+		READ(camera, camera, *cameras, i);
 		CHECK(c->file,
 			  camera.type <= HOB_PK_CAMERA_ORTHOGRAPHIC && !(camera.reserved[0] | camera.reserved[1]),
 			  "camera %u has type %u", i, camera.type);
@@ -159,8 +154,7 @@ static bool check_cameras(const scene_checker *c, const check_section *cameras)
 static bool check_lights(const scene_checker *c, const check_section *lights)
 {
 	for (uint32_t i = 0; i < lights->entry.count; i++) {
-		hob_pk_light light;
-		hob_check_read(lights, i, &light, sizeof light);
+		READ(light, light, *lights, i);
 		CHECK(c->file,
 			  light.type <= HOB_PK_LIGHT_SPOT && !(light.reserved[0] | light.reserved[1] | light.reserved[2]),
 			  "light %u has type %u", i, light.type);
@@ -179,8 +173,7 @@ static bool check_scenes(const scene_checker *c)
 	check_section scenes = hob_check_find(c->file, HOB_PK_SCNS), roots = hob_check_find(c->file, HOB_PK_ROOT);
 	uint32_t cursor = 0, defaults = 0;
 	for (uint32_t i = 0; i < scenes.entry.count; i++) {
-		hob_pk_scene scene;
-		hob_check_read(&scenes, i, &scene, sizeof scene);
+		READ(scene, scene, scenes, i);
 		CHECK(c->file, scene.flags <= HOB_PK_SCENE_DEFAULT, "scene %u has flags %x", i, scene.flags);
 		defaults += scene.flags & HOB_PK_SCENE_DEFAULT;
 		if (!hob_check_name(c->file, scene.name) ||
@@ -216,8 +209,7 @@ static bool check_extras(const scene_checker *c, uint32_t scene_count)
 							   cameras, lights,		 HOB_PK_NONE,	HOB_PK_NONE};
 	uint32_t kind = 0, next = 0;
 	for (uint32_t i = 0; i < extras.entry.count; i++) {
-		hob_pk_extra extra;
-		hob_check_read(&extras, i, &extra, sizeof extra);
+		READ(extra, extra, extras, i);
 		CHECK(c->file, extra.kind < HOB_COUNT_OF(limits), "extra %u has kind %u", i, extra.kind);
 		CHECK(c->file, extra.kind > kind || (extra.kind == kind && extra.index >= next),
 			  "extra %u is out of order", i);

@@ -50,23 +50,20 @@ static bool cross_meshes(const check_set *set)
 		set->has_animations ? hob_check_find(&set->animations, HOB_PK_SKIN) : (check_section){0};
 	check_section meshes = hob_check_find(file, HOB_PK_MDSC), maps = hob_check_find(file, HOB_PK_VMAP);
 	for (uint32_t i = 0; i < meshes.entry.count; i++) {
-		hob_pk_mesh mesh;
-		hob_check_read(&meshes, i, &mesh, sizeof mesh);
+		READ(mesh, mesh, meshes, i);
 		if (set->has_materials && !in_range(file, mesh.material, materials, true, "material", i))
 			return false;
 		if (!set->has_animations || mesh.skin == HOB_PK_NONE)
 			continue;
 		if (!in_range(file, mesh.skin, skins.entry.count, false, "skin", i))
 			return false;
-		hob_pk_skin skin;
-		hob_check_read(&skins, mesh.skin, &skin, sizeof skin);
+		READ(skin, skin, skins, mesh.skin);
 		int64_t top = hob_check_top_joint(file, i);
 		CHECK(file, top < (int64_t)skin.joint_count, "mesh %u uses joint %lld of %u", i, (long long)top,
 			  skin.joint_count);
 	}
 	for (uint32_t i = 0; i < maps.entry.count && set->has_materials; i++) {
-		hob_pk_variant_map map;
-		hob_check_read(&maps, i, &map, sizeof map);
+		READ(variant_map, map, maps, i);
 		if (!in_range(file, map.variant, variants, false, "variant", i) ||
 			!in_range(file, map.material, materials, true, "variant material", i))
 			return false;
@@ -79,8 +76,7 @@ static bool cross_links(const check_set *set, uint32_t type, const check_file *t
 {
 	check_section links = hob_check_find(&set->scene, type);
 	for (uint32_t i = 0; i < links.entry.count && has; i++) {
-		hob_pk_link link;
-		hob_check_read(&links, i, &link, sizeof link);
+		READ(link, link, links, i);
 		if (!in_range(&set->scene, link.value, hob_check_find(to, section).entry.count, false, what, i))
 			return false;
 	}
@@ -95,8 +91,7 @@ static bool cross_properties(const check_set *set)
 			 lights = hob_check_find(&set->scene, HOB_PK_LGTS).entry.count;
 	check_section channels = hob_check_find(file, HOB_PK_PROP);
 	for (uint32_t i = 0; i < channels.entry.count; i++) {
-		hob_pk_property_channel channel;
-		hob_check_read(&channels, i, &channel, sizeof channel);
+		READ(property_channel, channel, channels, i);
 		bool light = channel.property >= HOB_PK_PROPERTY_LIGHT_COLOR,
 			 camera = !light && channel.property >= HOB_PK_PROPERTY_CAMERA_Y;
 		if (channel.property > HOB_PK_PROPERTY_LIGHT_OUTER_CONE || (!light && !camera && !set->has_materials))
@@ -126,8 +121,7 @@ static bool cross_animations(const check_set *set)
 		if (!in_range(file, hob_check_u32(&joints, i), nodes, false, "joint node", i))
 			return false;
 	for (uint32_t i = 0; i < skins.entry.count; i++) {
-		hob_pk_skin skin;
-		hob_check_read(&skins, i, &skin, sizeof skin);
+		READ(skin, skin, skins, i);
 		if (!in_range(file, skin.root, nodes, true, "skeleton root", i))
 			return false;
 	}
