@@ -1,10 +1,11 @@
 #include "describe.h"
 
-#include "describe_text.h"
+#include "describe_value.h"
 #include "pack_validate.h"
 
 typedef struct differ {
-	text_writer t;
+	hob_buf *out;
+	uint32_t max_rows;
 	const hob_pack *a, *b;
 	uint32_t shown; /* records of this section */
 	bool equal;
@@ -34,9 +35,9 @@ static bool same_text(hob_buf *one, hob_buf *other)
 
 static bool show_record(differ *d, uint32_t row)
 {
-	bool show = d->shown++ < d->t.max_rows;
+	bool show = d->shown++ < d->max_rows;
 	if (show)
-		hob_buf_printf(d->t.out, "    %u:", row);
+		hob_buf_printf(d->out, "    %u:", row);
 	return show;
 }
 
@@ -64,11 +65,11 @@ static void diff_fields(differ *d, const format_section *section, uint32_t row, 
 		if (!show)
 			continue;
 		if (fields && count > 1)
-			hob_buf_printf(d->t.out, " %s", fields[f].name);
-		hob_buf_printf(d->t.out, " %.*s -> %.*s", HOB_FMT(hob_buf_str(&one)), HOB_FMT(hob_buf_str(&other)));
+			hob_buf_printf(d->out, " %s", fields[f].name);
+		hob_buf_printf(d->out, " %.*s -> %.*s", HOB_FMT(hob_buf_str(&one)), HOB_FMT(hob_buf_str(&other)));
 	}
 	if (show)
-		hob_buf_put(d->t.out, "\n", 1);
+		hob_buf_put(d->out, "\n", 1);
 	hob_buf_release(&one);
 	hob_buf_release(&other);
 }
@@ -78,19 +79,19 @@ static void diff_records(differ *d, const format_section *section, hob_pack_arra
 	d->shown = 0;
 	for (uint32_t row = 0; row < a.count && row < b.count; row++)
 		diff_fields(d, section, row, HOB_PACK_AT(uint8_t, a, row), HOB_PACK_AT(uint8_t, b, row));
-	if (d->shown > d->t.max_rows)
-		hob_buf_printf(d->t.out, "    ... and %u more records\n", d->shown - d->t.max_rows);
+	if (d->shown > d->max_rows)
+		hob_buf_printf(d->out, "    ... and %u more records\n", d->shown - d->max_rows);
 }
 
 static void put_change(differ *d, const hob_pk_section *a, const hob_pk_section *b)
 {
-	hob_buf_printf(d->t.out, "  %s", hob_fourcc_text(a->type).text);
+	hob_buf_printf(d->out, "  %s", hob_fourcc_text(a->type).text);
 	if (a->part || a->owner)
-		hob_buf_printf(d->t.out, " part %u owner %u", a->part, a->owner);
+		hob_buf_printf(d->out, " part %u owner %u", a->part, a->owner);
 	if (a->count != b->count)
-		hob_buf_printf(d->t.out, ": %u element%s -> %u\n", a->count, HOB_PLURAL(a->count), b->count);
+		hob_buf_printf(d->out, ": %u element%s -> %u\n", a->count, HOB_PLURAL(a->count), b->count);
 	else
-		hob_buf_printf(d->t.out, ": %u element%s, %llu bytes -> %llu\n", a->count, HOB_PLURAL(a->count),
+		hob_buf_printf(d->out, ": %u element%s, %llu bytes -> %llu\n", a->count, HOB_PLURAL(a->count),
 					   (unsigned long long)a->stored_bytes, (unsigned long long)b->stored_bytes);
 }
 
@@ -108,12 +109,12 @@ static void diff_section(differ *d, uint32_t ia, uint32_t ib)
 	}
 	if (section->type == HOB_PK_STRS || section->type == HOB_PK_RNGS)
 		return;
-	size_t start = d->t.out->size;
+	size_t start = d->out->size;
 	put_change(d, a, b);
-	size_t heading = d->t.out->size;
+	size_t heading = d->out->size;
 	diff_records(d, section, hob_pack_array_at(d->a, ia), hob_pack_array_at(d->b, ib));
-	if (d->t.out->size == heading && a->count == b->count)
-		d->t.out->size = start;
+	if (d->out->size == heading && a->count == b->count)
+		d->out->size = start;
 }
 
 static void diff_files(differ *d)
@@ -121,7 +122,7 @@ static void diff_files(differ *d)
 	const hob_pk_header *a = d->a->header, *b = d->b->header;
 	if (memcmp(a->digest, b->digest, sizeof a->digest) == 0)
 		return;
-	hob_buf_printf(d->t.out, "  %llu bytes -> %llu\n", (unsigned long long)a->file_bytes,
+	hob_buf_printf(d->out, "  %llu bytes -> %llu\n", (unsigned long long)a->file_bytes,
 				   (unsigned long long)b->file_bytes);
 	d->equal = false;
 	for (uint32_t i = 0; i < d->a->section_count; i++) {
@@ -129,12 +130,12 @@ static void diff_files(differ *d)
 		if (twin != HOB_NONE)
 			diff_section(d, i, twin);
 		else
-			hob_buf_printf(d->t.out, "  section %u %s is gone\n", i,
+			hob_buf_printf(d->out, "  section %u %s is gone\n", i,
 						   hob_fourcc_text(hob_pack_section(d->a, i)->type).text);
 	}
 	for (uint32_t i = 0; i < d->b->section_count; i++)
 		if (twin_of(d->b, i, d->a) == HOB_NONE)
-			hob_buf_printf(d->t.out, "  section %u %s is new\n", i,
+			hob_buf_printf(d->out, "  section %u %s is new\n", i,
 						   hob_fourcc_text(hob_pack_section(d->b, i)->type).text);
 }
 
@@ -156,7 +157,8 @@ bool hob_diff_text(hob_bytes a, hob_bytes b, const hob_describe_options *options
 	hob_buf copies[2] = {{0}};
 	hob_pack packs[2];
 	size_t start = out->size;
-	differ d = {.t = {.out = out, .max_rows = options && options->max_rows ? options->max_rows : 20},
+	differ d = {.out = out,
+				.max_rows = options && options->max_rows ? options->max_rows : 20,
 				.a = &packs[0],
 				.b = &packs[1],
 				.equal = true};

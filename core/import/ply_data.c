@@ -1,11 +1,120 @@
+#include "../base/base.h"
+#include "importer.h"
 #include "ply_data.h"
-
 #include "../base/limits.h"
 #include "../base/number.h"
-#include "ply_type.h"
-#include "ply_unread.h"
 #include "shape.h"
 #include "text.h"
+
+typedef enum hob_ply_type {
+	HOB_PLY_I8,
+	HOB_PLY_U8,
+	HOB_PLY_I16,
+	HOB_PLY_U16,
+	HOB_PLY_I32,
+	HOB_PLY_U32,
+	HOB_PLY_F32,
+	HOB_PLY_F64
+} hob_ply_type;
+
+extern const uint8_t hob_ply_sizes[]; /* bytes, by hob_ply_type */
+
+typedef struct hob_ply_unread {
+	hob_buf names; /* text */
+	bool matters;  /* some unread property would change the look of a surface */
+	bool splats;   /* 3D Gaussian splats, which have their own note */
+} hob_ply_unread;
+
+const uint8_t hob_ply_sizes[] = {1, 1, 2, 2, 4, 4, 4, 8};
+
+/* "float", "FLOAT32" ...; false for a word that is no type. */
+static bool ply_type_parse(hob_str word, hob_ply_type *out)
+{
+	static const struct {
+		const char *name;
+		hob_ply_type type;
+	} names[] = {
+		{"char", HOB_PLY_I8},	{"int8", HOB_PLY_I8},	  {"uchar", HOB_PLY_U8},   {"uint8", HOB_PLY_U8},
+		{"short", HOB_PLY_I16}, {"int16", HOB_PLY_I16},	  {"ushort", HOB_PLY_U16}, {"uint16", HOB_PLY_U16},
+		{"int", HOB_PLY_I32},	{"int32", HOB_PLY_I32},	  {"uint", HOB_PLY_U32},   {"uint32", HOB_PLY_U32},
+		{"float", HOB_PLY_F32}, {"float32", HOB_PLY_F32}, {"double", HOB_PLY_F64}, {"float64", HOB_PLY_F64},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
+		if (hob_str_equal_nocase(word, hob_str_of(names[i].name))) {
+			*out = names[i].type;
+			return true;
+		}
+	return false;
+}
+
+/* The value at `at`, which has hob_ply_sizes[type] bytes; `big` = big endian. */
+static double ply_load(const char *at, hob_ply_type type, bool big)
+{
+	uint8_t bytes[8];
+	size_t size = hob_ply_sizes[type];
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (uint8_t)at[big ? size - 1 - i : i];
+	switch (type) {
+	case HOB_PLY_I8:
+		return (int8_t)bytes[0];
+	case HOB_PLY_U8:
+		return bytes[0];
+	case HOB_PLY_I16:
+		return (int16_t)hob_load_u16(bytes);
+	case HOB_PLY_U16:
+		return hob_load_u16(bytes);
+	case HOB_PLY_I32:
+		return (int32_t)hob_load_u32(bytes);
+	case HOB_PLY_U32:
+		return hob_load_u32(bytes);
+	case HOB_PLY_F32:
+		return (double)hob_load_f32(bytes);
+	case HOB_PLY_F64:
+	default: {
+		uint64_t bits = hob_load_u64(bytes);
+		double value;
+		memcpy(&value, &bits, sizeof value);
+		return value;
+	}
+	}
+}
+
+enum { TEXT_MOST = 200, NAME_MOST = 40 };
+
+static bool is_look(hob_str name)
+{
+	static const char *const parts[] = {"red", "green", "blue", "gray", "grey", "color", "material", "tex"};
+	for (size_t k = 0; k < HOB_COUNT_OF(parts); k++)
+		for (size_t i = 0, len = strlen(parts[k]); i + len <= name.len; i++)
+			if (hob_str_equal_nocase(hob_str_sub(name, i, i + len), (hob_str){parts[k], len}))
+				return true;
+	return false;
+}
+
+/* `element`: name of the element that the property belongs to. */
+static void ply_unread_add(hob_ply_unread *unread, const char *element, hob_str name)
+{
+	hob_buf *names = &unread->names;
+	unread->matters = unread->matters || is_look(name);
+	if (names->size < TEXT_MOST)
+		hob_buf_printf(names, "%s%s '%.*s'", names->size > 0 ? ", " : "", element,
+					   HOB_FMT(hob_str_sub(name, 0, NAME_MOST)));
+	else if (names->data[names->size - 1] != '.')
+		hob_buf_printf(names, " ...");
+}
+
+/* A warning if they matter. */
+static void ply_unread_say(const hob_ply_unread *unread, hob_notes *notes)
+{
+	if (unread->names.size > 0 && !unread->names.failed)
+		hob_note_add(notes, unread->matters ? HOB_NOTE_WARNING : HOB_NOTE_INFO, "ply.properties",
+					 "properties that are not read: %.*s", (int)unread->names.size,
+					 (const char *)unread->names.data);
+	if (unread->splats)
+		hob_warn(notes, "ply.splats",
+				 "3D Gaussian splats are shown as coloured points; their shape, opacity and change of "
+				 "colour with direction are left out");
+}
 
 /* ---- header */
 
@@ -169,7 +278,7 @@ static void keep_unread(reader *r, const element *e, const property *p, hob_str 
 		of_splat = of_splat || hob_str_starts(name, hob_str_of(splat[i]));
 	if (is_read(e->kind, p->meaning) || (r->unread.splats && of_splat))
 		return;
-	hob_ply_unread_add(&r->unread, owners[e->kind], name);
+	ply_unread_add(&r->unread, owners[e->kind], name);
 }
 
 static bool parse_property(reader *r, hob_str line, hob_error *err)
@@ -185,10 +294,10 @@ static bool parse_property(reader *r, hob_str line, hob_error *err)
 	bool known = true;
 	if (hob_str_equal(word, HOB_STR("list"))) {
 		p->is_list = true;
-		known = hob_ply_type_parse(hob_text_word(&line), &p->count_type);
+		known = ply_type_parse(hob_text_word(&line), &p->count_type);
 		word = hob_text_word(&line);
 	}
-	if (!known || !hob_ply_type_parse(word, &p->type))
+	if (!known || !ply_type_parse(word, &p->type))
 		return hob_fail(err, CORRUPT, "property type '%.*s' does not exist",
 						HOB_FMT(hob_str_sub(word, 0, 40)));
 	hob_str name = hob_text_word(&line);
@@ -293,7 +402,7 @@ static bool read_scalar(reader *r, hob_ply_type type, double *out, hob_error *er
 	if (r->coding != TEXT) {
 		if ((size_t)(r->end - r->at) < hob_ply_sizes[type])
 			return hob_fail(err, TRUNCATED, "the file ends inside of a row; copy it again");
-		*out = hob_ply_load(r->at, type, r->coding == BIG);
+		*out = ply_load(r->at, type, r->coding == BIG);
 		r->at += hob_ply_sizes[type];
 		return true;
 	}
@@ -465,7 +574,7 @@ static void read_column(const reader *r, const element *e, const property *p, co
 		byte_column(at, e->row_size, count, p->meaning == ALPHA, to);
 	} else {
 		for (size_t i = 0; i < count; i++, at += e->row_size)
-			put_value(p, to, i, hob_ply_load(at, p->type, big));
+			put_value(p, to, i, ply_load(at, p->type, big));
 	}
 }
 
@@ -739,7 +848,7 @@ bool hob_ply_data_read(const hob_import_request *request, hob_ply_data *out, hob
 	r->at = request->file.data ? (const char *)request->file.data : "";
 	r->end = r->at + request->file.size;
 	bool done = read_all(r, err);
-	hob_ply_unread_say(&r->unread, request->notes);
+	ply_unread_say(&r->unread, request->notes);
 	hob_buf_release(&r->unread.names);
 	hob_buf_release(&r->strip);
 	if (!done)
