@@ -1,6 +1,6 @@
 #include "agent.h"
 
-#include "../../core/base/ignore.h"
+#include "../../core/base/ignore_lines.h"
 #include "../../core/base/portable.h"
 #include "../../core/base/text_order.h"
 

@@ -1,6 +1,6 @@
 #include "ignore.h"
 
-#include "../../core/base/ignore.h"
+#include "../../core/base/ignore_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* ignore.h - .hobignore in a watched folder (core/base/ignore.h). Only the file at the top of the folder is
- * used; it must not be a link or a pipe. */
+/* ignore.h - .hobignore in a watched folder (core/base/ignore_lines.h). Only the file at the top of the
+ * folder is used; it must not be a link or a pipe. */
 #ifndef SRV_IGNORE_H
 #define SRV_IGNORE_H
 

@@ -1,4 +1,4 @@
-#include "ignore.h"
+#include "ignore_lines.h"
 
 enum { LINES_MAX = 256, GLOBS_OF_A_LINE = 4, LINE_BYTES = 511 };
 

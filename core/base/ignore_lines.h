@@ -1,4 +1,4 @@
-/* ignore.h - the lines of a .hobignore: patterns of files that are not assets, as in .gitignore.
+/* ignore_lines.h - the lines of a .hobignore: patterns of files that are not assets, as in .gitignore.
  *
  *   wip            a file or folder of this name, anywhere
  *   old/           a folder of this name, anywhere
@@ -7,8 +7,8 @@
  *   # words        a comment; empty lines are ignored as well
  *
  * There are no exceptions: a line that begins with '!' is an error. */
-#ifndef HOB_IGNORE_H
-#define HOB_IGNORE_H
+#ifndef HOB_IGNORE_LINES_H
+#define HOB_IGNORE_LINES_H
 
 #include "base.h"
 
