@@ -519,6 +519,21 @@ static void print_sarif(const check_report *c, hob_buf *out)
 	hob_buf_put_str(out, HOB_STR("]}]}\n"));
 }
 
+/* Puts '?' for each byte that is no UTF-8, as names in foreign files have: no report may hold them. */
+static void mend_utf8(hob_buf *out)
+{
+	for (size_t i = 0, length; i < out->size; i += length) {
+		length = 1;
+		while (length < 4 && i + length < out->size &&
+			   !hob_utf8_valid((hob_str){(const char *)out->data + i, length}))
+			length++;
+		if (!hob_utf8_valid((hob_str){(const char *)out->data + i, length})) {
+			out->data[i] = '?';
+			length = 1;
+		}
+	}
+}
+
 /* Sorts, compares with the baseline, prints to stdout and, with `update`, writes the baseline. */
 static bool tell(check_report *c, check_format format, bool update, hob_error *err)
 {
@@ -543,6 +558,7 @@ static bool tell(check_report *c, check_format format, bool update, hob_error *e
 		hob_buf_printf(&out, "%s\n", text ? text : "");
 	cJSON_free(text);
 	cJSON_Delete(report);
+	mend_utf8(&out);
 	bool ok = !out.failed && (out.size == 0 || fwrite(out.data, 1, out.size, stdout) == out.size) &&
 			  fflush(stdout) == 0;
 	hob_buf_release(&out);
