@@ -180,7 +180,7 @@ def rules():
              '"level": "error" }, "mesh.draws": { "max": 4 },\n             "texture.size": { "max": 1024, "power_of_two": true }, "texture.missing": "error", '
              '"file.portability": "error",\n             "name.node": { "match": "^[a-z0-9_]+$" }, "scene.shear": "warning",\n             "skin.influences": { "max": 4, "level": "error" } } }\n```',
              '```json\n{ "rules": { "mesh.triangles": { "max": 60000 }, "mesh.draws": { "max": 12 } } }\n```',
-             "A film: no limits on size, but clean topology and names. UDIM tiles lie outside the unit square, so `uv.outside` stays off. `uv.overlap` and "
+             "A film: no limits on size, but clean topology and names. UDIM tiles lie outside the unit square, so `uv.outside` stays off. `uv.overlap`, `uv.margin` and "
              "`mesh.interpenetrating` are looked for by `hob check --deep` only.",
              '```json\n{ "texture": { "max_size": 8192 },\n  "rules": { "profile": "film", "texture.missing": "error", "reference.missing": "error", "mesh.open": "info",\n'
              '             "mesh.non-manifold": "warning", "mesh.no-normals": "warning", "scene.scale": "warning",\n             "uv.overlap": { "max": 0.01 },\n'

@@ -82,6 +82,52 @@ static uint32_t place_of(set *places, const float *p)
 	return set_put(places, hob_load_u32(&plain[0]), hob_load_u32(&plain[1]), hob_load_u32(&plain[2]));
 }
 
+uint32_t *hob_find_corners(const hob_mesh *mesh, hob_arena *scratch)
+{
+	set places, corners;
+	uint32_t *found = HOB_NEW(scratch, uint32_t, mesh->vertex_count);
+	if (!found || !set_new(&places, mesh->vertex_count, scratch) ||
+		!set_new(&corners, mesh->vertex_count, scratch))
+		return NULL;
+	for (uint32_t i = 0; i < mesh->vertex_count; i++) {
+		const float *uv = mesh->uv[0] ? mesh->uv[0] + 2 * (size_t)i : NULL;
+		found[i] = set_put(&corners, place_of(&places, mesh->position + 3 * (size_t)i),
+						   uv ? hob_load_u32(&uv[0]) : 0, uv ? hob_load_u32(&uv[1]) : 0);
+	}
+	return found;
+}
+
+double hob_find_split_normals(const hob_mesh *mesh, double limit, hob_arena *scratch, hob_fault *faults)
+{
+	enum { COMPARED = 64 }; /* normals of one corner */
+	static const double one_degree = 0.99984769515639123916;
+	/* vertex + 1, 0: none: the next with another normal, by vertex; the first, by corner */
+	uint32_t *next = HOB_NEW(scratch, uint32_t, mesh->vertex_count),
+			 *heads = HOB_NEW(scratch, uint32_t, mesh->vertex_count), kept = 0;
+	bool *used = HOB_NEW(scratch, bool, mesh->vertex_count);
+	const uint32_t *corners = hob_find_corners(mesh, scratch);
+	if (!next || !heads || !used || !corners)
+		return -1;
+	for (uint32_t i = 0; i < mesh->index_count; i++) {
+		uint32_t vertex = mesh->indices[i], *head = &heads[corners[vertex]], at = *head, seen = 0;
+		hob_vec3 normal = hob_vec3_load(mesh->normal + 3 * (size_t)vertex);
+		while (!used[vertex] && at > 0 && seen++ < COMPARED &&
+			   hob_vec3_dot(normal, hob_vec3_load(mesh->normal + 3 * (size_t)(at - 1))) < one_degree)
+			at = next[at - 1];
+		if (!used[vertex] && at == 0) {
+			if (*head > 0)
+				hob_fault_add(faults, mesh->position + 3 * (size_t)vertex);
+			kept++;
+			next[vertex] = *head;
+			*head = vertex + 1;
+		}
+		used[vertex] = true;
+	}
+	double share = kept > 0 ? (double)faults->count / kept : 0;
+	faults->count = share > limit ? faults->count : 0;
+	return share;
+}
+
 static void sort3(uint32_t v[3])
 {
 	for (int pass = 0; pass < 3; pass++) {

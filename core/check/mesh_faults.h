@@ -27,6 +27,14 @@ double hob_volume(const float *a, const float *b, const float *c, const float *d
 /* How much farther the picture is stretched over the triangle in one direction than across it, at least 1; 0
  * if the triangle has no area there. */
 double hob_find_stretch(const hob_mesh *mesh, const uint32_t corners[3]);
+/* Numbers of the vertices: equal where position and texture coordinates are. NULL: no memory. */
+uint32_t *hob_find_corners(const hob_mesh *mesh, hob_arena *scratch);
+/* A measure of one mesh, whose faults make a finding of the value. `limit`: the first parameter of the rule;
+ * what keeps it has no faults. -1: no memory, or too much work. */
+typedef double hob_measure(const hob_mesh *mesh, double limit, hob_arena *scratch, hob_fault *faults);
+/* The share of the distinct vertices of triangles that differ from another at the same position and texture
+ * coordinates by more than a degree of their normals. */
+hob_measure hob_find_split_normals;
 void hob_fault_add(hob_fault *fault, const float place[3]);
 
 /* meshes: the parts of one mesh, which may share edges; parts without triangles are ignored. A triangle

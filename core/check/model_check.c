@@ -1,6 +1,7 @@
 #include "model_check.h"
 #include "deep_faults.h"
 
+#include "../base/json_text.h"
 #include "../base/text_order.h"
 #include "../mesh/vec3.h"
 #include "../settings/pattern.h"
@@ -23,7 +24,7 @@ static bool is_measured(hob_rule rule)
 	return rule != HOB_RULE_texture_missing && rule != HOB_RULE_file_portability &&
 		   rule != HOB_RULE_source_shrunk && rule != HOB_RULE_import_lost &&
 		   rule != HOB_RULE_texture_downscaled && rule != HOB_RULE_reference_missing &&
-		   rule != HOB_RULE_mesh_lods;
+		   rule != HOB_RULE_mesh_lods && rule != HOB_RULE_source_newer;
 }
 
 static bool is_on(const check *c, hob_rule rule)
@@ -239,140 +240,171 @@ static void list_objects(const check *c)
 
 /* ---- meshes */
 
+/* Checks the parts of each mesh together: they share edges. */
 static void check_surfaces(const check *c)
 {
-	static const hob_rule rules[] = {HOB_RULE_mesh_degenerate, HOB_RULE_mesh_duplicate_faces,
-									 HOB_RULE_mesh_open, HOB_RULE_mesh_non_manifold,
-									 HOB_RULE_mesh_inside_out};
+	static const struct {
+		hob_rule rule;
+		size_t fault;
+		bool needs_edges;
+	} rows[] = {
+		{HOB_RULE_mesh_degenerate, offsetof(hob_mesh_faults, degenerate), false},
+		{HOB_RULE_mesh_duplicate_faces, offsetof(hob_mesh_faults, duplicate), false},
+		{HOB_RULE_mesh_open, offsetof(hob_mesh_faults, open), true},
+		{HOB_RULE_mesh_non_manifold, offsetof(hob_mesh_faults, non_manifold), true},
+		{HOB_RULE_mesh_inside_out, offsetof(hob_mesh_faults, inside_out), true},
+	};
 	const hob_mesh *meshes = c->model->meshes;
+	bool wanted = false, crossings = c->rules->deep && is_on(c, HOB_RULE_mesh_interpenetrating), looked;
 	hob_mesh_faults *found = HOB_NEW(c->scratch, hob_mesh_faults, 1);
-	bool wanted = false;
-	for (size_t i = 0; i < HOB_COUNT_OF(rules); i++)
-		wanted = wanted || is_on(c, rules[i]);
-	const hob_fault *faults[] = {&found->degenerate, &found->duplicate, &found->open, &found->non_manifold,
-								 &found->inside_out};
-	for (uint32_t i = 0, end; wanted && found && i < c->model->mesh_count; i = end) {
+	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++)
+		wanted = wanted || is_on(c, rows[i].rule);
+	for (uint32_t i = 0, end; found && (wanted || crossings) && i < c->model->mesh_count; i = end) {
 		for (end = i + 1; end < c->model->mesh_count && meshes[end].source_mesh == meshes[i].source_mesh;)
 			end++;
 		hob_arena_mark mark = hob_arena_save(c->scratch);
-		bool looked = hob_find_mesh_faults(meshes + i, end - i,
-										   c->rules->deep ? HOB_DEEP_EDGE_TRIANGLES : HOB_EDGE_TRIANGLES,
-										   c->scratch, found);
-		hob_arena_restore(c->scratch, mark);
-		for (size_t r = 0; r < HOB_COUNT_OF(rules); r++) {
-			c->out->unchecked[rules[r]] |= is_on(c, rules[r]) && (!looked || (r > 1 && !found->has_edges));
-			add_fault(c, rules[r], name_of(c, &meshes[i]), faults[r]);
+		looked =
+			!wanted || hob_find_mesh_faults(meshes + i, end - i,
+											c->rules->deep ? HOB_DEEP_EDGE_TRIANGLES : HOB_EDGE_TRIANGLES,
+											c->scratch, found);
+		for (size_t r = 0; wanted && r < HOB_COUNT_OF(rows); r++) {
+			c->out->unchecked[rows[r].rule] |=
+				is_on(c, rows[r].rule) && (!looked || (rows[r].needs_edges && !found->has_edges));
+			add_fault(c, rows[r].rule, name_of(c, &meshes[i]),
+					  (const hob_fault *)(const void *)((const uint8_t *)found + rows[r].fault));
 		}
-	}
-}
-
-static void check_crossings(const check *c, hob_fault *fault)
-{
-	const hob_mesh *meshes = c->model->meshes;
-	bool wanted = c->rules->deep && is_on(c, HOB_RULE_mesh_interpenetrating);
-	for (uint32_t i = 0, end; wanted && i < c->model->mesh_count; i = end) {
-		for (end = i + 1; end < c->model->mesh_count && meshes[end].source_mesh == meshes[i].source_mesh;)
-			end++;
-		hob_arena_mark mark = hob_arena_save(c->scratch);
-		*fault = (hob_fault){0};
-		if (hob_find_crossings(meshes + i, end - i, c->scratch, fault))
-			add_fault(c, HOB_RULE_mesh_interpenetrating, name_of(c, &meshes[i]), fault);
+		hob_arena_restore(c->scratch, mark);
+		found->open = (hob_fault){0};
+		if (crossings && hob_find_crossings(meshes + i, end - i, c->scratch, &found->open))
+			add_fault(c, HOB_RULE_mesh_interpenetrating, name_of(c, &meshes[i]), &found->open);
 		else
-			c->out->unchecked[HOB_RULE_mesh_interpenetrating] = true;
+			c->out->unchecked[HOB_RULE_mesh_interpenetrating] |= crossings;
 		hob_arena_restore(c->scratch, mark);
 	}
 }
 
-static void check_uvs(const check *c, const hob_mesh *mesh, hob_fault *fault)
+static double find_outside(const hob_mesh *mesh, double limit, hob_arena *scratch, hob_fault *fault)
 {
 	static const float slack = 1e-4f;
-	const float *uv = mesh->uv[0];
-	forbid(c, !uv, HOB_RULE_uv_missing, "mesh", name_of(c, mesh));
-	*fault = (hob_fault){0};
-	for (uint32_t i = 0; uv && is_on(c, HOB_RULE_uv_outside) && i < mesh->vertex_count; i++)
-		if (!(uv[2 * i] >= -slack && uv[2 * i] <= 1 + slack && uv[2 * i + 1] >= -slack &&
-			  uv[2 * i + 1] <= 1 + slack))
+	(void)limit, (void)scratch;
+	for (uint32_t i = 0; i < mesh->vertex_count; i++) {
+		const float *uv = mesh->uv[0] + 2 * (size_t)i;
+		if (!(uv[0] >= -slack && uv[0] <= 1 + slack && uv[1] >= -slack && uv[1] <= 1 + slack))
 			hob_fault_add(fault, mesh->position + 3 * (size_t)i);
-	add_fault(c, HOB_RULE_uv_outside, name_of(c, mesh), fault);
-	if (uv && c->rules->deep && is_on(c, HOB_RULE_uv_overlap)) {
-		*fault = (hob_fault){0};
-		hob_arena_mark mark = hob_arena_save(c->scratch);
-		double share = hob_find_uv_overlap(mesh, c->scratch, fault);
-		hob_arena_restore(c->scratch, mark);
-		c->out->unchecked[HOB_RULE_uv_overlap] |= share < 0;
-		if (share > (double)c->rules->value[HOB_RULE_uv_overlap][0])
-			add_fault_of(c, HOB_RULE_uv_overlap, name_of(c, mesh), share, fault);
 	}
-	*fault = (hob_fault){0};
-	for (uint32_t i = 0; uv && is_on(c, HOB_RULE_uv_flipped) && i + 2 < mesh->index_count; i += 3) {
+	return fault->count;
+}
+
+static double find_flipped(const hob_mesh *mesh, double limit, hob_arena *scratch, hob_fault *fault)
+{
+	(void)limit, (void)scratch;
+	for (uint32_t i = 0; i + 2 < mesh->index_count; i += 3) {
 		const uint32_t *at = mesh->indices + i;
-		const float *p = uv + 2 * (size_t)at[0], *q = uv + 2 * (size_t)at[1], *r = uv + 2 * (size_t)at[2];
+		const float *p = mesh->uv[0] + 2 * (size_t)at[0], *q = mesh->uv[0] + 2 * (size_t)at[1],
+					*r = mesh->uv[0] + 2 * (size_t)at[2];
 		double area = ((double)q[0] - (double)p[0]) * ((double)r[1] - (double)p[1]) -
 					  ((double)r[0] - (double)p[0]) * ((double)q[1] - (double)p[1]);
 		if (area > 1e-12) /* positive area where v points down */
 			hob_fault_add(fault, mesh->position + 3 * (size_t)at[0]);
 	}
-	add_fault(c, HOB_RULE_uv_flipped, name_of(c, mesh), fault);
-	*fault = (hob_fault){0};
-	for (uint32_t i = 0; uv && is_on(c, HOB_RULE_uv_stretch) && i + 2 < mesh->index_count; i += 3)
-		if (hob_find_stretch(mesh, mesh->indices + i) > (double)c->rules->value[HOB_RULE_uv_stretch][0])
-			hob_fault_add(fault, mesh->position + 3 * (size_t)mesh->indices[i]);
-	add_fault(c, HOB_RULE_uv_stretch, name_of(c, mesh), fault);
+	return fault->count;
 }
 
-static void check_loose(const check *c, const hob_mesh *mesh, hob_fault *fault)
+static double find_stretched(const hob_mesh *mesh, double limit, hob_arena *scratch, hob_fault *fault)
 {
-	hob_arena_mark mark = hob_arena_save(c->scratch);
-	uint8_t *used = HOB_NEW(c->scratch, uint8_t, mesh->vertex_count);
-	*fault = (hob_fault){0};
+	(void)scratch;
+	for (uint32_t i = 0; i + 2 < mesh->index_count; i += 3)
+		if (hob_find_stretch(mesh, mesh->indices + i) > limit)
+			hob_fault_add(fault, mesh->position + 3 * (size_t)mesh->indices[i]);
+	return fault->count;
+}
+
+static double find_loose(const hob_mesh *mesh, double limit, hob_arena *scratch, hob_fault *fault)
+{
+	uint8_t *used = HOB_NEW(scratch, uint8_t, mesh->vertex_count);
+	(void)limit;
 	for (uint32_t i = 0; used && i < mesh->index_count; i++)
 		used[mesh->indices[i]] = 1;
 	for (uint32_t i = 0; used && i < mesh->vertex_count; i++)
 		if (!used[i])
 			hob_fault_add(fault, mesh->position + 3 * (size_t)i);
-	c->out->unchecked[HOB_RULE_mesh_loose] |= !used;
-	hob_arena_restore(c->scratch, mark);
-	add_fault(c, HOB_RULE_mesh_loose, name_of(c, mesh), fault);
+	return used ? (double)fault->count : -1;
 }
 
-static void check_weights(const check *c, const hob_mesh *mesh, hob_fault *fault)
+static uint32_t joints_of(const hob_mesh *mesh, uint32_t vertex)
 {
-	uint32_t per = mesh->influence_count, most = 0;
-	*fault = (hob_fault){0};
-	for (uint32_t i = 0; i < mesh->vertex_count; i++) {
-		uint32_t joints = 0;
-		for (uint32_t k = 0; k < per; k++)
-			joints += mesh->weights[(size_t)i * per + k] > 0;
-		most = joints > most ? joints : most;
-		if (joints == 0)
+	uint32_t joints = 0;
+	for (uint32_t k = 0; k < mesh->influence_count; k++)
+		joints += mesh->weights[(size_t)vertex * mesh->influence_count + k] > 0;
+	return joints;
+}
+
+static double find_unweighted(const hob_mesh *mesh, double limit, hob_arena *scratch, hob_fault *fault)
+{
+	(void)limit, (void)scratch;
+	for (uint32_t i = 0; i < mesh->vertex_count; i++)
+		if (joints_of(mesh, i) == 0)
 			hob_fault_add(fault, mesh->position + 3 * (size_t)i);
+	return fault->count;
+}
+
+static void check_measures(const check *c)
+{
+	enum { TRIANGLES = 1, UVS = 2, NORMALS = 4, WEIGHTS = 8, DEEP = 16 };
+	static const struct {
+		hob_rule rule;
+		hob_measure *find;
+		unsigned needs;
+	} rows[] = {
+		{HOB_RULE_mesh_loose, find_loose, 0},
+		{HOB_RULE_mesh_split_normals, hob_find_split_normals, TRIANGLES | NORMALS},
+		{HOB_RULE_uv_outside, find_outside, TRIANGLES | UVS},
+		{HOB_RULE_uv_flipped, find_flipped, TRIANGLES | UVS},
+		{HOB_RULE_uv_stretch, find_stretched, TRIANGLES | UVS},
+		{HOB_RULE_uv_overlap, hob_find_uv_overlap, TRIANGLES | UVS | DEEP},
+		{HOB_RULE_uv_margin, hob_find_uv_margin, TRIANGLES | UVS | DEEP},
+		{HOB_RULE_skin_unweighted, find_unweighted, WEIGHTS},
+	};
+	hob_fault *fault = HOB_NEW(c->scratch, hob_fault, 1);
+	for (size_t r = 0; r < HOB_COUNT_OF(rows); r++) {
+		hob_rule rule = rows[r].rule;
+		bool deep = rows[r].needs & DEEP && !c->rules->deep;
+		c->out->unchecked[rule] |= is_on(c, rule) && (deep || !fault);
+		for (uint32_t i = 0; fault && is_on(c, rule) && !deep && i < c->model->mesh_count; i++) {
+			const hob_mesh *mesh = &c->model->meshes[i];
+			unsigned has = (mesh->topology == HOB_TRIANGLES ? TRIANGLES : 0) | (mesh->uv[0] ? UVS : 0) |
+						   (mesh->normal ? NORMALS : 0) | (mesh->influence_count > 0 ? WEIGHTS : 0) | DEEP;
+			if (rows[r].needs & ~has)
+				continue;
+			hob_arena_mark mark = hob_arena_save(c->scratch);
+			*fault = (hob_fault){0};
+			double value = rows[r].find(mesh, (double)c->rules->value[rule][0], c->scratch, fault);
+			hob_arena_restore(c->scratch, mark);
+			c->out->unchecked[rule] |= value < 0;
+			if (value >= 0)
+				add_fault_of(c, rule, name_of(c, mesh), value, fault);
+		}
 	}
-	limit(c, HOB_RULE_skin_influences, "mesh", name_of(c, mesh), most);
-	add_fault(c, HOB_RULE_skin_unweighted, name_of(c, mesh), fault);
 }
 
 static void check_meshes(const check *c)
 {
-	hob_fault *fault = HOB_NEW(c->scratch, hob_fault, 1);
 	uint64_t drawn = 0;
-	c->out->unchecked[HOB_RULE_uv_overlap] |= !c->rules->deep && is_on(c, HOB_RULE_uv_overlap);
+	bool skins = is_on(c, HOB_RULE_skin_influences);
 	c->out->unchecked[HOB_RULE_mesh_interpenetrating] |=
 		!c->rules->deep && is_on(c, HOB_RULE_mesh_interpenetrating);
-	if (fault)
-		check_crossings(c, fault);
-	for (uint32_t i = 0; fault && i < c->model->mesh_count; i++) {
+	for (uint32_t i = 0; i < c->model->mesh_count; i++) {
 		const hob_mesh *mesh = &c->model->meshes[i];
+		uint32_t most = 0;
 		drawn += mesh->index_count;
 		limit(c, HOB_RULE_morph_count, "mesh", name_of(c, mesh), mesh->target_count);
-		if (is_on(c, HOB_RULE_mesh_loose))
-			check_loose(c, mesh, fault);
-		if (mesh->influence_count > 0 &&
-			(is_on(c, HOB_RULE_skin_influences) || is_on(c, HOB_RULE_skin_unweighted)))
-			check_weights(c, mesh, fault);
+		for (uint32_t k = 0; skins && mesh->influence_count > 0 && k < mesh->vertex_count; k++)
+			most = joints_of(mesh, k) > most ? joints_of(mesh, k) : most;
+		limit(c, HOB_RULE_skin_influences, "mesh", name_of(c, mesh), most);
 		if (mesh->topology != HOB_TRIANGLES)
 			continue;
 		forbid(c, !mesh->normal, HOB_RULE_mesh_no_normals, "mesh", name_of(c, mesh));
-		check_uvs(c, mesh, fault);
+		forbid(c, !mesh->uv[0], HOB_RULE_uv_missing, "mesh", name_of(c, mesh));
 	}
 	forbid(c, drawn == 0, HOB_RULE_scene_empty, "model", (hob_str){0});
 }
@@ -433,17 +465,19 @@ static void check_nodes(const check *c)
 		bool scaled = false;
 		for (int k = 0; k < 3; k++)
 			scaled = scaled || !(fabsf(fabsf(s[k]) - 1) <= 1e-4f);
-		if (is_unnamed(c, node))
-			continue;
-		if (scaled && is_on(c, HOB_RULE_scene_scale))
-			add(c, HOB_RULE_scene_scale, "node", path_of(c, i), 1);
-		if (s[0] * s[1] * s[2] < 0 && is_on(c, HOB_RULE_scene_negative_scale))
-			add(c, HOB_RULE_scene_negative_scale, "node", path_of(c, i), 1);
-		if (node->hidden && is_on(c, HOB_RULE_scene_hidden))
-			add(c, HOB_RULE_scene_hidden, "node", path_of(c, i), 1);
-		if (is_on(c, HOB_RULE_scene_shear) && is_sheared(c, i) &&
-			(node->parent == HOB_NONE || !is_sheared(c, node->parent)))
-			add(c, HOB_RULE_scene_shear, "node", path_of(c, i), 1);
+		const struct {
+			hob_rule rule;
+			bool broken;
+		} rows[] = {
+			{HOB_RULE_scene_scale, scaled},
+			{HOB_RULE_scene_negative_scale, s[0] * s[1] * s[2] < 0},
+			{HOB_RULE_scene_hidden, node->hidden},
+			{HOB_RULE_scene_shear, is_on(c, HOB_RULE_scene_shear) && is_sheared(c, i) &&
+									   (node->parent == HOB_NONE || !is_sheared(c, node->parent))},
+		};
+		for (size_t r = 0; r < HOB_COUNT_OF(rows) && !is_unnamed(c, node); r++)
+			if (rows[r].broken && is_on(c, rows[r].rule))
+				add(c, rows[r].rule, "node", path_of(c, i), 1);
 	}
 	limit(c, HOB_RULE_scene_depth, "model", (hob_str){0}, deepest);
 }
@@ -493,6 +527,59 @@ static const uint32_t color_slots = 1u << HOB_SLOT_BASE_COLOR | 1u << HOB_SLOT_E
 static const uint32_t alpha_slots = 1u << HOB_SLOT_OPACITY | 1u << HOB_SLOT_SPECULAR |
 									1u << HOB_SLOT_SHEEN_ROUGH | 1u << HOB_SLOT_DIFFUSE_TRANSMISSION;
 
+/* Marks the materials that a mesh or a variant uses. */
+static bool *find_used(const check *c)
+{
+	const hob_model *m = c->model;
+	bool *used = HOB_NEW(c->scratch, bool, m->material_count);
+	for (uint32_t i = 0; used && i < m->mesh_count; i++) {
+		if (m->meshes[i].material != HOB_NONE)
+			used[m->meshes[i].material] = true;
+		for (uint32_t k = 0; k < m->meshes[i].mapping_count; k++)
+			used[m->meshes[i].mappings[k].material] = true;
+	}
+	return used;
+}
+
+static bool reads_alpha(const hob_material *material, uint32_t slot)
+{
+	hob_channel_choice channel = material->slots[slot].channel;
+	if (slot == HOB_SLOT_BASE_COLOR)
+		return material->alpha_mode != HOB_ALPHA_OPAQUE;
+	return alpha_slots >> slot & 1 ? channel == HOB_CHANNEL_OF_SLOT || channel == HOB_CHANNEL_A
+								   : channel == HOB_CHANNEL_A;
+}
+
+/* Judges which pictures are shown, and the facts in `of->pictures`. */
+static void check_pixels(const check *c)
+{
+	const hob_model *m = c->model;
+	const uint8_t *facts = c->of->pictures;
+	const bool *used = find_used(c);
+	bool *shown = HOB_NEW(c->scratch, bool, m->image_count),
+		 *alpha = HOB_NEW(c->scratch, bool, m->image_count);
+	for (uint32_t i = 0; used && shown && alpha && i < m->material_count; i++)
+		for (uint32_t s = 0, image; s < HOB_SLOT_COUNT; s++)
+			if ((image = m->materials[i].slots[s].image) != HOB_NONE) {
+				shown[image] = shown[image] || used[i];
+				alpha[image] = alpha[image] || reads_alpha(&m->materials[i], s);
+			}
+	for (uint32_t i = 0; used && shown && alpha && i < m->image_count; i++) {
+		uint8_t fact = facts ? facts[i] : 0;
+		hob_str name = picture_name(&m->images[i]);
+		forbid(c, !shown[i], HOB_RULE_texture_unused, "texture", name);
+		forbid(c, fact & HOB_PICTURE_ALPHA && !(alpha[i] && fact & HOB_PICTURE_CLEAR),
+			   HOB_RULE_texture_alpha_unused, "texture", name);
+		forbid(c, fact & HOB_PICTURE_FLIPPED, HOB_RULE_normal_map_flipped, "texture", name);
+	}
+	for (uint32_t i = 0; i < m->unused_image_count; i++)
+		forbid(c, true, HOB_RULE_texture_unused, "texture", picture_name(&m->unused_images[i]));
+	for (size_t i = 0; i < 2; i++) {
+		hob_rule rule = i == 0 ? HOB_RULE_texture_alpha_unused : HOB_RULE_normal_map_flipped;
+		c->out->unchecked[rule] |= m->image_count > 0 && !facts && is_on(c, rule);
+	}
+}
+
 /* Pictures with the same bytes are baked once: two of the model that became one of the slot are equal. */
 static void check_pictures(const check *c)
 {
@@ -526,14 +613,8 @@ static void check_materials(const check *c)
 {
 	enum { COMPARED = 2048 };
 	const hob_model *m = c->model;
-	uint8_t *used = HOB_NEW(c->scratch, uint8_t, m->material_count);
+	const bool *used = find_used(c);
 	uint32_t blended = 0, count = 0;
-	for (uint32_t i = 0; used && i < m->mesh_count; i++) {
-		if (m->meshes[i].material != HOB_NONE)
-			used[m->meshes[i].material] = 1;
-		for (uint32_t k = 0; k < m->meshes[i].mapping_count; k++)
-			used[m->meshes[i].mappings[k].material] = 1;
-	}
 	bool compares = is_on(c, HOB_RULE_material_duplicate) && m->material_count <= COMPARED;
 	c->out->unchecked[HOB_RULE_material_duplicate] |= m->material_count > COMPARED && !compares;
 	for (uint32_t i = 0; used && i < m->material_count; i++) {
@@ -631,6 +712,34 @@ static void check_motion(const check *c)
 	limit(c, HOB_RULE_clip_count, "model", (hob_str){0}, m->clip_count);
 }
 
+/* Whether a member of the tree that has a text is named after a licence: "licenseUrl" of VRM, "dc:rights". */
+static bool has_licence_member(const cJSON *tree)
+{
+	static const char *const words[] = {"icense", "icence", "opyright", "rights", "Rights"};
+	for (const cJSON *item = tree ? tree->child : NULL; item; item = item->next) {
+		for (size_t i = 0;
+			 item->string && item->valuestring && item->valuestring[0] && i < HOB_COUNT_OF(words); i++)
+			if (strstr(item->string, words[i]))
+				return true;
+		if (has_licence_member(item))
+			return true;
+	}
+	return false;
+}
+
+static void check_licence(const check *c)
+{
+	const hob_str texts[] = {c->model->extras.values, c->model->extras.extensions};
+	bool stated = c->of->licensed || c->model->licence.len > 0, repaired;
+	for (size_t i = 0; i < HOB_COUNT_OF(texts) && !stated && is_on(c, HOB_RULE_licence_missing); i++) {
+		const cJSON *tree;
+		hob_error why = {0};
+		stated = texts[i].len > 0 && hob_json_parse(c->scratch, texts[i], &tree, &repaired, &why) &&
+				 has_licence_member(tree);
+	}
+	forbid(c, !stated, HOB_RULE_licence_missing, "model", (hob_str){0});
+}
+
 void hob_check_model(const hob_check_subject *subject, hob_arena *scratch, hob_findings *out)
 {
 	check c = {subject, subject->model, &subject->settings->rules, scratch, out, NULL};
@@ -644,12 +753,15 @@ void hob_check_model(const hob_check_subject *subject, hob_arena *scratch, hob_f
 	check_names(&c);
 	check_surfaces(&c);
 	check_meshes(&c);
+	check_measures(&c);
 	check_bounds(&c);
 	check_nodes(&c);
 	check_density(&c);
+	check_pixels(&c);
 	check_pictures(&c);
 	check_materials(&c);
 	check_motion(&c);
+	check_licence(&c);
 	hob_arena_restore(scratch, mark);
 }
 
@@ -688,9 +800,11 @@ static void put_summary(const hob_setting_rules *rules, const hob_findings *f, u
 			continue;
 		if (shown++ == 0)
 			hob_buf_printf(out, "%s: %.9g", info->fault, most || least ? finding->value : f->sum[rule]);
-		if (shown == 1 && least)
+		if (shown == 1 && least && info->parameters[1][0])
 			hob_buf_printf(out, ", not from %.9g to %.9g", (double)rules->value[rule][0],
 						   (double)rules->value[rule][1]);
+		else if (shown == 1 && least)
+			hob_buf_printf(out, ", less than %.9g", (double)rules->value[rule][0]);
 		if (shown == 1 && most)
 			hob_buf_printf(out, ", more than %.9g", (double)rules->value[rule][0]);
 		if (finding->name.len > 0)

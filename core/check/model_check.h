@@ -43,6 +43,8 @@ typedef struct hob_check_subject {
 	const hob_baked_scene *scene;
 	const hob_baked_animations *animations;
 	const hob_baked_materials *materials;
+	const uint8_t *pictures; /* hob_picture_fact bits by image of `model`; NULL: not known */
+	bool licensed;			 /* a licence lies beside the model */
 } hob_check_subject;
 
 /* Whether at least one of the rules that hob_check_model and hob_check_limits check is on. */

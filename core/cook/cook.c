@@ -734,15 +734,55 @@ static hob_check_subject check_subject(const cook *c)
 							   c->meshes,
 							   &c->scene,
 							   &c->animations,
-							   &c->materials};
+							   &c->materials,
+							   NULL,
+							   false};
+}
+
+/* Whether a licence lies beside the model or in a folder above it: a file for all, or, as REUSE names it, one
+ * for the model. */
+static bool has_licence(cook *c)
+{
+	static const char *const names[] = {"LICENSE",	 "LICENSE.txt",	  "LICENSE.md",
+										"LICENCE",	 "LICENCE.txt",	  "LICENCE.md",
+										"COPYRIGHT", "COPYRIGHT.txt", "COPYING"};
+	const hob_io *io = c->request->io;
+	hob_bytes bytes;
+	hob_str found, own = hob_arena_printf(&c->memory->result, "%.*s.license", HOB_FMT(c->request->path));
+	if (own.data && io->read(io->user, own, &bytes, NULL))
+		return true;
+	for (hob_str dir = c->dir;; dir = hob_path_dir(dir)) {
+		for (size_t i = 0; i < HOB_COUNT_OF(names); i++) {
+			hob_str path = hob_arena_printf(&c->memory->result, "%.*s%s%s", HOB_FMT(dir),
+											dir.len > 0 ? "/" : "", names[i]);
+			if (path.data && (io->read(io->user, path, &bytes, NULL) ||
+							  (io->find_nocase && io->find_nocase(io->user, path, &found))))
+				return true;
+		}
+		if (dir.len == 0)
+			return false;
+	}
 }
 
 static void check_model(cook *c)
 {
+	const hob_settings *settings = &c->request->settings;
+	const uint32_t *levels = settings->rules.level;
 	hob_check_subject subject = check_subject(c);
+	bool alpha = levels[HOB_RULE_texture_alpha_unused] != HOB_LEVEL_OFF,
+		 normals = levels[HOB_RULE_normal_map_flipped] != HOB_LEVEL_OFF;
 	c->findings.arena = &c->memory->result;
-	if (hob_check_wanted(&c->request->settings))
-		hob_check_model(&subject, &c->memory->scratch, &c->findings);
+	if (!hob_check_wanted(settings))
+		return;
+	hob_arena *scratch = &c->memory->scratch;
+	hob_arena_mark mark = hob_arena_save(scratch);
+	hob_texture_request ask = texture_request(c);
+	uint8_t *pictures = alpha || normals ? HOB_NEW(scratch, uint8_t, ask.image_count) : NULL;
+	if (pictures && hob_textures_look_at(&ask, alpha, normals, scratch, pictures))
+		subject.pictures = pictures;
+	subject.licensed = levels[HOB_RULE_licence_missing] != HOB_LEVEL_OFF && has_licence(c);
+	hob_check_model(&subject, scratch, &c->findings);
+	hob_arena_restore(scratch, mark);
 }
 
 /* Checks the settings `budget`, which are older than rules, then the rules on limits. The size of a preview

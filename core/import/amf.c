@@ -391,6 +391,13 @@ static float unit_of(amf *a)
 	return 0.001f;
 }
 
+static bool read_licence(amf *a, hob_error *err)
+{
+	hob_str copyright = metadata(a->xml.root, "copyright"), terms = metadata(a->xml.root, "license");
+	a->model->licence = hob_text_name(a->request->result, copyright.len > 0 ? copyright : terms);
+	return a->model->licence.data || hob_fail_memory(err, a->request->result, "a name");
+}
+
 static void say(const amf *a)
 {
 	hob_notes *notes = a->request->notes;
@@ -417,7 +424,7 @@ static bool read_document(amf *a, hob_bytes document, hob_error *err)
 						HOB_FMT(a->xml.root->name));
 	bool keep = a->request->keep_units;
 	float unit = keep ? 1 : unit_of(a);
-	if (!read_materials(a, err) || !index_elements(a, err) || !build(a, err) ||
+	if (!read_licence(a, err) || !read_materials(a, err) || !index_elements(a, err) || !build(a, err) ||
 		!hob_lists_take(&a->lists, a->model, err) ||
 		!hob_model_scale(a->model, unit, a->request->result, err))
 		return false;

@@ -57,6 +57,24 @@ bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob
 	return true;
 }
 
+bool hob_image_set_unused(hob_image_set *set, hob_str reference, hob_error *err)
+{
+	uint32_t count = (uint32_t)(set->images.size / sizeof(hob_image)), id;
+	hob_image *image = (hob_image *)(void *)set->images.data;
+	hob_str name = hob_text_name(set->request->result, hob_text_last_part(reference));
+	if (!name.data)
+		return hob_fail_memory(err, set->request->result, "a name");
+	for (id = 0; id < count && !hob_str_equal_nocase(image[id].name, name);)
+		id++;
+	if (name.len == 0 || id < count || count == HOB_LIMIT_IMAGES)
+		return true;
+	if (!hob_image_set_add(set, &image, &id, err))
+		return false;
+	image->name = image->uri = name;
+	image->spare = true;
+	return true;
+}
+
 bool hob_image_set_take(hob_image_set *set, hob_model *model, hob_error *err)
 {
 	model->image_count = (uint32_t)(set->images.size / sizeof(hob_image));

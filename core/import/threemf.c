@@ -357,13 +357,18 @@ static bool read_package(hob_threemf *t, hob_error *err)
 	if (!hob_xml_is(HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->xml.root, HOB_STR("model")))
 		return hob_fail(err, CORRUPT, "the part '%.*s' is no 3MF model", HOB_FMT(path));
 	for (const hob_xml_element *e = HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->xml.root->first; e;
-		 e = e->next)
-		if (hob_xml_is(e, HOB_STR("metadata")) &&
-			hob_str_equal(hob_xml_attr(e, HOB_STR("name")), HOB_STR("Application"))) {
-			t->model->generator = hob_text_name(t->request->result, e->text);
-			if (!t->model->generator.data)
-				return hob_fail_memory(err, t->request->result, "a name");
-		}
+		 e = e->next) {
+		hob_str name = hob_xml_attr(e, HOB_STR("name"));
+		bool tool = hob_str_equal(name, HOB_STR("Application")),
+			 right =
+				 hob_str_equal(name, HOB_STR("Copyright")) || hob_str_equal(name, HOB_STR("LicenseTerms"));
+		if (!hob_xml_is(e, HOB_STR("metadata")) || !(tool || right) || e->text.len == 0)
+			continue;
+		hob_str *out = tool ? &t->model->generator : &t->model->licence;
+		*out = hob_text_name(t->request->result, e->text);
+		if (!out->data)
+			return hob_fail_memory(err, t->request->result, "a name");
+	}
 	if (!hob_threemf_settings(t, err) || !build(t, part, err))
 		return false;
 	if (t->lists.meshes.size == 0)

@@ -280,9 +280,12 @@ static void commit(bake_t *b, hob_material *materials, hob_image *images, hob_sa
 	hob_model *m = b->model;
 	for (uint32_t i = m->material_count; i-- > 0;)
 		materials[b->material_to[i]] = b->materials[i];
+	m->unused_images = images + b->image_count;
 	for (uint32_t i = m->image_count; i-- > 0;)
 		if (b->image_to[i] != HOB_NONE)
 			images[b->image_to[i]] = m->images[i];
+		else if (m->images[i].spare)
+			m->unused_images[m->unused_image_count++] = m->images[i];
 	for (uint32_t i = m->sampler_count; i-- > 0;)
 		if (b->sampler_to[i] != HOB_NONE)
 			samplers[b->sampler_to[i]] = m->samplers[i];
@@ -341,7 +344,7 @@ static bool bake(bake_t *b, const hob_material_options *options)
 	if (!fold_images(b) || !fold_samplers(b) || !fold_materials(b) || !renumber_mappings(b))
 		return false;
 	hob_material *materials = HOB_NEW(b->arena, hob_material, b->material_count);
-	hob_image *images = HOB_NEW(b->arena, hob_image, b->image_count);
+	hob_image *images = HOB_NEW(b->arena, hob_image, m->image_count);
 	hob_sampler *samplers = HOB_NEW(b->arena, hob_sampler, b->sampler_count);
 	if (!materials || !images || !samplers)
 		return false;

@@ -25,6 +25,7 @@ typedef struct hob_material_options {
  *                differ only in name are not merged: people and programs find them by name. The first of
  *                equals is kept, in the same order.
  * Dropped        pictures and samplers that no slot of any material uses. Materials that no mesh uses stay.
+ *                Pictures to which nothing in the source refers go to model->unused_images.
  *
  * model     checked by hob_model_check; still satisfies it afterwards
  * arena     owns the new arrays

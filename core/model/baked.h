@@ -122,6 +122,13 @@ typedef enum hob_image_flag {
 	HOB_IMAGE_ORM = 16		   /* R occlusion, G roughness, B metallic */
 } hob_image_flag;
 
+/* Facts of the pixels of a model's picture (hob_textures_look_at). */
+typedef enum hob_picture_fact {
+	HOB_PICTURE_ALPHA = 1,	/* the file has an alpha channel */
+	HOB_PICTURE_CLEAR = 2,	/* whose values differ */
+	HOB_PICTURE_FLIPPED = 4 /* a normal map whose y points down */
+} hob_picture_fact;
+
 typedef enum hob_image_container { HOB_IMAGE_SOURCE_FILE, HOB_IMAGE_KTX2, HOB_IMAGE_PNG } hob_image_container;
 
 typedef struct hob_baked_image {

@@ -101,6 +101,7 @@ typedef struct hob_image {
 	hob_bytes bytes;
 	uint32_t raw_width, raw_height; /* Assimp's uncompressed embedded textures: bytes are RGBA8 */
 	hob_str mime;					/* as declared, may be empty or wrong: check the bytes */
+	bool spare;						/* nothing in the source refers to it; also false if that is not known */
 	/* The picture is computed from others, and neither path nor bytes is set. NULL: it is not computed. */
 	const struct hob_made_image *made;
 } hob_image;
@@ -323,10 +324,12 @@ typedef struct hob_source_space {
 
 typedef struct hob_model {
 	hob_str generator; /* tool named in the source, may be empty */
+	hob_str licence;   /* licence or copyright as the source states it, may be empty */
 	hob_extras extras; /* of the file as a whole */
 	float unit;		   /* metres per source unit, which importers multiplied by; 0 means 1 */
 	hob_source_space space;
-	uint32_t mesh_count, material_count, image_count, sampler_count;
+	uint32_t mesh_count, material_count, image_count, sampler_count, unused_image_count;
+	hob_image *unused_images; /* spare ones that core/material has dropped */
 	hob_mesh *meshes;
 	hob_material *materials;
 	hob_image *images;

@@ -19,6 +19,39 @@ bool hob_normals_likely(const hob_picture *picture)
 	return colored >= count / 2 && up >= count - count / 16;
 }
 
+static void slopes_at(const hob_picture *picture, size_t x, size_t y, float out[2])
+{
+	size_t at = 4 * (y * picture->width + x);
+	float u = (float)hob_picture_byte(picture, at) / 127.5f - 1,
+		  v = (float)hob_picture_byte(picture, at + 1) / 127.5f - 1;
+	float z = sqrtf(fmaxf(1 - u * u - v * v, 0.04f));
+	out[0] = u / z;
+	out[1] = v / z;
+}
+
+bool hob_normals_flipped(const hob_picture *picture)
+{
+	enum { LOOKED_AT = 1 << 20 };
+	static const double least = 1e-4, agree = 0.25;
+	size_t width = picture->width, height = picture->height, count = 0;
+	size_t step = 1 + width * height / LOOKED_AT;
+	double both = 0, all = 0;
+	if (!hob_normals_likely(picture))
+		return false;
+	for (size_t y = 1; y + 1 < height; y += step)
+		for (size_t x = 1; x + 1 < width; x++, count++) {
+			float left[2], right[2], above[2], below[2];
+			slopes_at(picture, x - 1, y, left);
+			slopes_at(picture, x + 1, y, right);
+			slopes_at(picture, x, y - 1, above);
+			slopes_at(picture, x, y + 1, below);
+			double down = (double)(below[0] - above[0]), across = (double)(right[1] - left[1]);
+			both += down * across;
+			all += (down * down + across * across) / 2;
+		}
+	return count > 0 && all > least * (double)count && both > agree * all;
+}
+
 static float height_at(const hob_picture *picture, size_t x, size_t y)
 {
 	size_t at = 4 * (y * picture->width + x);

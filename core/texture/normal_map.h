@@ -7,6 +7,11 @@
 /* True for pixels of a normal map: not grey, and mostly pointing up. */
 bool hob_normals_likely(const hob_picture *picture);
 
+/* True for a normal map whose y points down. Red and green are slopes of one surface, whose change of the
+ * first slope along y equals that of the second along x; inverted green turns the sign. False if the pixels
+ * do not tell. */
+bool hob_normals_flipped(const hob_picture *picture);
+
 /* Normals of 16 bits from the heights in R by central differences; a step from black to white over one pixel
  * is a slope of 2. The picture wraps around at an edge, or with `clamp_*` repeats the edge. Errors:
  * MEMORY. */

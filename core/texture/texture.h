@@ -94,6 +94,11 @@ bool hob_environment_bake(const hob_texture_request *request, hob_bytes file, ho
 						  hob_arena *scratch, hob_notes *notes, hob_baked_texture **textures, uint32_t *count,
 						  hob_baked_materials *out, hob_error *err) HOB_MUST_CHECK;
 
+/* Writes hob_picture_fact bits by image of the request, 0 for one that cannot be decoded: of alpha channels,
+ * of normal maps. Decodes the pictures that may have them. False: no memory. */
+bool hob_textures_look_at(const hob_texture_request *request, bool alpha, bool normals, hob_arena *scratch,
+						  uint8_t *facts) HOB_MUST_CHECK;
+
 /* "textures 2, zstd 1.5.4, libdeflate 1.14, ...": the versions that determine output bytes, ours and the
  * libraries'. Processors other than x86-64 are included: libraries are compiled for each, and meshoptimizer's
  * levels of detail may differ slightly. */

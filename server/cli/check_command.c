@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* hob check: compares the findings of the cooks with a baseline and prints them. */
@@ -46,6 +47,7 @@ typedef struct check_report {
 	uint32_t unchecked[HOB_RULE_COUNT]; /* number of models in which the rule could not be checked */
 	uint32_t uncooked, cached, fresh;	/* `fresh`: findings that fail the check */
 	hob_str folder;						/* prefix that makes paths relative to the current folder */
+	int root_fd;						/* of the models' paths */
 	const char *baseline;
 	bool strict, failed; /* `failed`: memory ran out */
 } check_report;
@@ -646,6 +648,37 @@ static void add_note(check_report *c, const cook_entry *entry, check_row *row, c
 	hob_buf_release(&name);
 }
 
+/* Adds a finding if a file of a program that exports models has the model's name and was written later. Times
+ * are no input of a cook, so only this command judges them. */
+static void compare_times(check_report *c, const cook_entry *entry, check_row *row)
+{
+	static const char *const programs[] = {"blend", "max", "ma",  "mb",	 "c4d", "hip", "hiplc",
+										   "hipnc", "lxo", "3dm", "skp", "ztl", "zpr", "spp"};
+	const hob_setting_rules *rules = &entry->settings.rules;
+	hob_str path = hob_str_of(entry->path), extension = hob_path_extension(path);
+	struct stat model, source;
+	if (rules->level[HOB_RULE_source_newer] == HOB_LEVEL_OFF ||
+		hob_rule_is_blind(HOB_RULE_source_newer, extension) ||
+		fstatat(c->root_fd, entry->path, &model, 0) != 0)
+		return;
+	for (size_t i = 0; i < HOB_COUNT_OF(programs); i++) {
+		hob_str other = hob_arena_printf(&c->memory, "%.*s.%s", (int)(path.len - extension.len - 1),
+										 path.data, programs[i]);
+		double later = other.data && fstatat(c->root_fd, other.data, &source, 0) == 0
+						   ? difftime(source.st_mtime, model.st_mtime)
+						   : 0;
+		if (!(later > (double)rules->value[HOB_RULE_source_newer][0]))
+			continue;
+		row->rule = hob_str_of(hob_rule_table[HOB_RULE_source_newer].id);
+		row->level = hob_rules_level(&entry->settings, HOB_RULE_source_newer);
+		row->kind = HOB_STR("file");
+		row->name = hob_path_name(other);
+		row->value = later;
+		row->text = hob_arena_printf(&c->memory, "saved %.0f seconds after the model was exported", later);
+		add_row(c, entry, row);
+	}
+}
+
 static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_outcome *outcome,
 				const hob_error *error)
 {
@@ -689,6 +722,7 @@ static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_o
 	for (uint32_t i = 0; i < result->note_count; i++)
 		if (!add_findings(c, entry, &row, srv_cli_member(json, "findings"), result->notes[i].code))
 			add_note(c, entry, &row, &result->notes[i]);
+	compare_times(c, entry, &row);
 	cJSON_ArrayForEach(rule, srv_cli_member(json, "unchecked"))
 	{
 		hob_rule which = hob_rule_find(hob_str_of(cJSON_GetStringValue(rule)));
@@ -738,7 +772,7 @@ static int run_check(int argc, char **argv)
 		{"--format", 0, CLI_TEXT, &format, "FORM", "text (default), json, sarif, junit or github"},
 		{"--strict", 0, CLI_FLAG, &c.strict, NULL, "warnings fail, too"},
 		{"--deep", 0, CLI_FLAG, &deep, NULL,
-		 "check rules that cost much, too, if they are on: uv.overlap, mesh.interpenetrating"},
+		 "check rules that cost much, too, if they are on: uv.overlap, uv.margin, mesh.interpenetrating"},
 		{"--baseline", 0, CLI_TEXT, &c.baseline, "FILE",
 		 "only findings that are not in FILE, or have grown, fail"},
 		{"--update-baseline", 0, CLI_FLAG, &update, NULL, "write the findings of today to the --baseline"},
@@ -790,6 +824,7 @@ static int run_check(int argc, char **argv)
 	char folder[PATH_MAX];
 	srv_cook_folder_from_here(plan.root, folder);
 	c.folder = hob_str_of(folder);
+	c.root_fd = plan.root_fd;
 	cook_run_options how = {.who = "hob check",
 							.write = {.nothing = true},
 							.config = &config,

@@ -17,9 +17,9 @@ def shape(**changes):
 
 def model(mesh=None, **changes):
     """Nodes are (name, parent, has the mesh, scale); clips (name, seconds, distance) move the node `moves`, materials are (name, colour,
-    alpha, picture). `uses`: the materials of the faces in turn, where a format has materials by face. `turns`: node: degrees about z."""
+    alpha, picture); `spare` is a picture of none. `uses`: the materials of the faces in turn, where a format has materials by face. `turns`: node: degrees about z."""
     return {"mesh": mesh or shape(), "nodes": [("body", None, True, ONE)], "materials": [("paint", (1, 0, 0), 1, "")], "clips": [],
-            "joints": 0, "moves": 0, "metal": 0, "unlit": False, "normal_map": "", "hidden": (), "turns": {}} | changes
+            "joints": 0, "moves": 0, "metal": 0, "unlit": False, "normal_map": "", "hidden": (), "turns": {}, "spare": "", "licence": ""} | changes
 
 
 def uses(m):
@@ -49,7 +49,9 @@ def gltf(m):
         file["textures"].append({"source": len(file["images"]) - 1})
         return {"index": len(file["textures"]) - 1}
 
-    file = {"asset": {"version": "2.0"}, "scene": 0, "nodes": [], "scenes": [{"nodes": []}], "materials": [], "images": [], "textures": []}
+    asset = {"version": "2.0"} | ({"copyright": m["licence"]} if m["licence"] else {})
+    file = {"asset": asset, "scene": 0, "nodes": [], "scenes": [{"nodes": []}], "materials": [], "images": [], "textures": []}
+    file["images"] += [{"uri": m["spare"]}] if m["spare"] else []
     mesh = m["mesh"]
     if mesh["faces"]:
         attributes = {"POSITION": put(mesh["points"], "VEC3")}
@@ -201,7 +203,8 @@ def flat(rows):
 def dae(m):
     """COLLADA 1.4."""
     mesh = m["mesh"]
-    text = ['<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset><unit meter="1"/>'
+    rights = f'<contributor><copyright>{m["licence"]}</copyright></contributor>' if m["licence"] else ""
+    text = ['<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset>' + rights + '<unit meter="1"/>'
             '<up_axis>Y_UP</up_axis></asset>']
 
     def source(name, rows, kind="float", stride=1, type_="float"):
@@ -212,7 +215,7 @@ def dae(m):
                 f'count="{count // stride}" stride="{stride}">' + f'<param name="{name}" type="{type_}"/>' * (1 if stride == 16 else stride)
                 + "</accessor></technique_common></source>")
 
-    images = sorted({picture for _, _, _, picture in m["materials"]} - {""})
+    images = sorted({picture for _, _, _, picture in m["materials"]} | {m["spare"]} - {""})
     text.append("<library_images>" + "".join(f'<image id="i{at}"><init_from>{name}</init_from></image>' for at, name in enumerate(images)) + "</library_images>")
     effects, materials = "", ""
     for at, (name, color, alpha, picture) in enumerate(m["materials"]):
@@ -335,6 +338,8 @@ def fbx(m):
             if file:
                 add("Texture", key, f"Texture::{file}", "", f'  FileName: "{file}"\n  RelativeFilename: "{file}"')
                 link(key, 300 + at, what)
+    if m["spare"]:
+        add("Texture", 490, f"Texture::{m['spare']}", "", f'  FileName: "{m["spare"]}"\n  RelativeFilename: "{m["spare"]}"')
     for i, (name, parent, has_mesh, scale) in enumerate(m["nodes"]):
         rows = ['"Lcl Scaling", "Lcl Scaling", "", "A",%.9g,%.9g,%.9g' % tuple(scale)]
         rows += ['"Lcl Rotation", "Lcl Rotation", "", "A",0,0,45'] if i in m["turns"] else []
@@ -398,7 +403,7 @@ def off(m):
 
 def amf(m):
     mesh = m["mesh"]
-    return ('<?xml version="1.0"?><amf unit="meter">' + "".join(
+    return ('<?xml version="1.0"?><amf unit="meter">' + (f'<metadata type="copyright">{m["licence"]}</metadata>' if m["licence"] else "") + "".join(
         f'<material id="{at + 1}"><metadata type="name">{name}</metadata><color><r>{color[0]}</r><g>{color[1]}</g><b>{color[2]}</b></color></material>'
         for at, (name, color, _, _) in enumerate(m["materials"])) + '<object id="0"><mesh><vertices>' + "".join(
         "<vertex><coordinates><x>%.9g</x><y>%.9g</y><z>%.9g</z></coordinates></vertex>" % p for p in mesh["points"]) + "</vertices><volume materialid='1'>"

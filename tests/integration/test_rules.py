@@ -6,13 +6,15 @@ import pathlib
 import random
 import re
 import shutil
+import struct
 import subprocess
 import unittest
 import xml.etree.ElementTree
+import zlib
 
 from command_line import CommandLine
 from contract import jsonschema
-from hobtest import CORPUS, DEADLINE, LONG, PROJECT, main, obj_text, png
+from hobtest import CORPUS, DEADLINE, HOB, LONG, PROJECT, main, obj_text, png
 import rule_search
 from rule_models import FACES, ONE, POINTS, UVS, WRITERS, gltf, model, mtl, obj, off, shape, weights
 
@@ -28,6 +30,25 @@ ALL, MOTION, PARTS = ("obj", *TREES), TREES, ("gltf", "obj", "dae", "fbx", "usda
 NAMED, SKINNED = ("gltf", "dae", "fbx"), TREES  # a stage of USD has one clip, which is named after the file
 
 
+def rgba(pixel, side=32):
+    """A PNG of pixel(x, y) = (red, green, blue, alpha)."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + bytes(c for x in range(side) for c in pixel(x, y)) for y in range(side))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 6, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows))
+            + chunk(b"IEND", b""))
+
+
+def bumps(up):
+    """A normal map of round bumps; its green points up, or down (-1)."""
+    def pixel(x, y):
+        u, v = (x % 16 - 7.5) / 6, (7.5 - y % 16) / 6
+        inside = u * u + v * v < 0.8
+        normal = (u, v * up, (1 - u * u - v * v) ** 0.5) if inside else (0, 0, 1)
+        return (*(round(127.5 + 127.5 * c) for c in normal), 255)
+    return rgba(pixel)
+
+
 def apart(points, by):
     return [(x + by, y, z) for x, y, z in points]
 
@@ -40,6 +61,20 @@ PICTURE = [("paint", (1, 0, 0), 1, "tex.png")]
 SPREAD = [(0.01 * u, 0.9 * v) for u, v in UVS]
 WALK = [("walk", 1, 1)]
 CHILD = [("top", None, False, ONE), ("body", 0, True, ONE), ("other", 0, False, ONE)]
+CLEAR = [("paint", (1, 0, 0), 1, "clear.png")]
+# Each face with corners of its own, shaded flat; and two islands on the left and the right of the picture, which may touch
+CORNERS = [i for face in FACES for i in face]
+FLAT = shape(points=[POINTS[i] for i in CORNERS], uvs=[UVS[i] for i in CORNERS], faces=[(3 * i, 3 * i + 1, 3 * i + 2) for i in range(4)],
+             normals=[normal for normal in ((0, 0, -1), (0, -1, 0), (1, 0, 0), (-1, 0, 0)) for _ in range(3)])
+
+
+def islands(gap):
+    """Two triangles, this many texels of 1,024 apart in the picture."""
+    u = 0.5 + gap / 1024
+    return shape(points=[*POINTS[:3], *apart(POINTS[:3], 4)], faces=[(0, 2, 1), (3, 5, 4)], normals=[(0, 0, 1)] * 6,
+                 uvs=[(0.5, 0.1), (0.5, 0.9), (0.1, 0.5), (u, 0.1), (u, 0.9), (0.9, 0.5)])
+
+
 LOOSE = [(x + 2 * i, y, 0) for i in range(400) for x, y in ((0, 0), (1, 0), (0, 1))]
 LOOSE_FACES = [(3 * i, 3 * i + 1, 3 * i + 2) for i in range(400)]
 # rule: (setting, violating model, valid model, formats, other settings). A list of two settings has one for each model.
@@ -52,7 +87,12 @@ ROWS = {
     "texture.missing": ("error", model(materials=[("paint", (1, 0, 0), 1, "gone.png")]), model(materials=PICTURE), ALL),
     "file.portability": ("error", model(materials=[("paint", (1, 0, 0), 1, "TEX.png")]), model(materials=PICTURE), ALL),
     "source.shrunk": None,  # needs a daemon: below, and in test_gates.py
+    "licence.missing": ("warning", model(), model(licence="(c) 2026 Ann, CC0"), ("gltf", "dae", "amf")),  # and a file beside, below
+    "texture.unused": ("warning", model(materials=PICTURE, spare="other.png"), model(materials=PICTURE, spare="tex.png"), ("gltf", "dae", "fbx")),
+    "texture.alpha-unused": ("warning", model(materials=CLEAR), model(materials=[("paint", (1, 0, 0), 0.5, "clear.png")]), ALL),
+    "normal.map-flipped": ("warning", model(materials=PICTURE, normal_map="down.png"), model(materials=PICTURE, normal_map="up.png"), ("gltf", "obj", "usda", "fbx")),
     "reference.missing": None,  # in USD and OBJ below: a missing layer, a missing material library
+    "source.newer-than-export": None,  # times are no input of a cook: below
     "import.lost": None,  # no source triggers it; tests/unit/import/census.c tests its note
     "mesh.triangles": ({"max": 3}, model(), model(shape(faces=FACES[:3])), ALL),
     "mesh.draws": ({"max": 1}, model(materials=TWO, uses=[0, 1]), model(), PARTS),
@@ -73,10 +113,12 @@ ROWS = {
                               model(shape(uvs=None, normals=None)), (*ALL, "ply", "off")),
     "mesh.loose": ("warning", model(shape(points=[*POINTS, (0, 0, 0)])), model(), ("ply", "off", "amf")),
     "mesh.no-normals": ("warning", model(shape(normals=None)), model(), ALL),
+    "mesh.split-normals": ("warning", model(FLAT), model(shape(**FLAT | {"normals": [(0, 0, 1)] * 12})), ALL),
     "mesh.lods": ("warning", model(shape(points=LOOSE, faces=LOOSE_FACES, uvs=None, normals=[(0, 0, 1)] * 1200)), model(), ALL),
     "uv.missing": ("warning", model(shape(uvs=None)), model(), ALL),
     "uv.outside": ("warning", model(shape(uvs=[(0.1, 0.9), (1.5, 0.9), (0.5, 0.1), (0.5, 0.6)])), model(), ALL),
     "uv.overlap": ("warning", model(), model(shape(faces=FACES[1:])), ALL),
+    "uv.margin": ({"min": 4}, model(islands(2)), model(islands(8)), ALL),
     "uv.flipped": ("warning", model(shape(faces=FACES[1:2], uvs=[(0.9, 0.9), (0.1, 0.9), (0.5, 0.1), (0.5, 0.1)])),
                    model(shape(faces=FACES[1:2], uvs=[(0.1, 0.9), (0.9, 0.9), (0.5, 0.1), (0.5, 0.1)])), ALL),
     "uv.stretch": ({"max": 10}, model(shape(uvs=SPREAD)), model(), ALL),
@@ -173,7 +215,8 @@ class Rules(CommandLine):
             folder = f"{rule}/{kind}"
             value = setting[at] if isinstance(setting, list) else setting
             self.put(f"{folder}/cook.json", json.dumps({"rules": {rule: value, "deep": True}} | (others[0] if others else {})))
-            for name, picture in (("tex", png(9, 8, 7)), ("copy", png(9, 8, 7)), ("other", png(9, 8, 6)), ("odd", png(9, 8, 7, side=9))):
+            for name, picture in (("tex", png(9, 8, 7)), ("copy", png(9, 8, 7)), ("other", png(9, 8, 6)), ("odd", png(9, 8, 7, side=9)),
+                                  ("clear", rgba(lambda x, y: (9, 8, 7, 255 * (x > y)))), ("up", bumps(1)), ("down", bumps(-1))):
                 self.put(f"{folder}/{name}.png", picture)
             for ending in formats:
                 self.put(f"{folder}/m-{ending}.{ending}", WRITERS[ending](made).replace(b"{stem}", f"m-{ending}".encode()))
@@ -508,6 +551,41 @@ class Rules(CommandLine):
             told = self.hob("check", "--root", self.art, self.art / "m.obj", "--settings", '{"rules": {"reference.missing": "error"}}', code=code)[0]
             self.assertEqual("material library 'm.mtl' does not exist" in told, code == 4)
             self.put("m.mtl", mtl(model()))
+
+    def test_a_source_that_is_newer_than_its_export_is_found(self):
+        for ending, source in (("gltf", "blend"), ("obj", "max"), ("fbx", "ma"), ("off", "c4d")):
+            self.put(f"m-{ending}.{ending}", WRITERS[ending](model()).replace(b"{stem}", f"m-{ending}".encode()))
+            self.put(f"m-{ending}.{source}", "not read")
+        self.put("m-obj.mtl", mtl(model()))
+        self.put("other.off", off(model()))
+        for rule, later, found in (("warning", 61, 4), ("warning", 60, 0), ("warning", -1000, 0), ({"max": 10}, 61, 4), ("off", 61, 0)):
+            self.put("cook.json", json.dumps({"rules": {"source.newer-than-export": rule}}))
+            for file in self.art.iterdir():
+                time = 1_700_000_000 + (later if file.suffix in (".blend", ".max", ".ma", ".c4d") else 0)
+                os.utime(file, (time, time))
+            models = [self.art / f"m-{ending}.{ending}" for ending in ("gltf", "obj", "fbx", "off")] + [self.art / "other.off"]
+            told = self.hob("check", "--root", self.art, *models, "--cache", self.folder / "cache")[0]
+            self.assertEqual(told.count("': saved 61 seconds after the model was exported; export the model again (source.newer-than-export)"), found, told)
+
+    def test_a_licence_may_lie_beside_or_above_the_model(self):
+        self.put("in/deep/m.off", off(model()))
+        self.put("cook.json", '{"rules": {"licence.missing": "warning"}}')
+        for name, kept in (("README", False), ("LICENSE", True), ("in/licence.TXT", True), ("in/deep/m.off.license", True), ("in/deep/other.off.license", False)):
+            with self.subTest(name):
+                self.put(name, "CC0-1.0")
+                self.assertEqual("models without a licence" not in self.check(), kept)
+                (self.art / name).unlink()
+                self.assertIn("models without a licence", self.check())
+        for extras, kept in (({"extras": {"license": "CC-BY-4.0"}}, True), ({"extras": {"title": "a copyright"}}, False), ({"extras": {"license": ""}}, False)):
+            self.put("in/deep/m.off", off(model()))
+            self.put("m.gltf", json.dumps({"asset": {"version": "2.0"} | extras, "scenes": [{}], "nodes": [{"name": "top"}]}))
+            self.assertEqual("m.gltf: models without a licence" not in self.check(), kept, extras)
+
+    def test_texts_that_are_no_utf8_are_mended_in_reports(self):
+        self.put("m.obj", b"mtllib \xc0\xae.mtl\n" + obj_text(2).encode())
+        for form in ("text", "json", "sarif", "junit", "github"):
+            done = subprocess.run([HOB, "check", "--root", self.art, self.art / "m.obj", "--strict", "--format", form], capture_output=True, check=False)
+            self.assertRegex(done.stdout.decode(), r"[?\ufffd]{2}\.mtl", form)
 
     def test_costly_rules_are_for_deep_checks(self):
         self.put("m.obj", obj(model(shape(normals=None))).replace(b"{stem}", b"m"))

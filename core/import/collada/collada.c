@@ -493,7 +493,21 @@ static bool read_generator(hob_collada *c, hob_error *err)
 {
 	hob_xml_ptr tool = hob_xml_find(c->xml.root, "asset/contributor/authoring_tool");
 	c->model->generator = hob_text_name(c->request->result, hob_xml_text(tool));
-	return c->model->generator.data || hob_fail_memory(err, c->request->result, "a name");
+	hob_xml_ptr rights = hob_xml_find(c->xml.root, "asset/contributor/copyright");
+	c->model->licence = hob_text_name(c->request->result, hob_xml_text(rights));
+	return (c->model->generator.data && c->model->licence.data) ||
+		   hob_fail_memory(err, c->request->result, "a name");
+}
+
+static bool list_unused_pictures(hob_collada *c, hob_error *err)
+{
+	for (hob_xml_ptr l = hob_xml_child(c->xml.root, HOB_STR("library_images")); l;
+		 l = hob_xml_next(l, HOB_STR("library_images")))
+		for (hob_xml_ptr i = hob_xml_child(l, HOB_STR("image")); i; i = hob_xml_next(i, HOB_STR("image")))
+			if (c->slot[i->number] == HOB_NONE &&
+				!hob_image_set_unused(&c->lists.images, hob_collada_image_file(i), err))
+				return false;
+	return true;
 }
 
 /* Notes unsupported elements, and the number of scenes and geometries that are not shown. */
@@ -548,7 +562,7 @@ static bool read_document(hob_collada *c, hob_error *err)
 	read_unit(c);
 	hob_name_map_init(&c->embedded, c->request->scratch);
 	if (!collada_census(c, err) || !collada_index(c, err) || !read_generator(c, err) ||
-		!hob_collada_nodes(c, err) || !hob_collada_skins(c, err) ||
+		!hob_collada_nodes(c, err) || !hob_collada_skins(c, err) || !list_unused_pictures(c, err) ||
 		!hob_lists_take(&c->lists, c->model, err) || !hob_collada_clips(c, err))
 		return false;
 	note_rest(c);

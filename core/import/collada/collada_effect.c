@@ -49,7 +49,7 @@ static uint32_t numbers_of(const effect_reader *r, hob_xml_ptr e, float *out, ui
 
 /* ---- pictures */
 
-static hob_str image_file(hob_xml_ptr image)
+hob_str hob_collada_image_file(hob_xml_ptr image)
 {
 	hob_xml_ptr from = hob_xml_child(image, HOB_STR("init_from"));
 	hob_xml_ptr ref = hob_xml_child(from, HOB_STR("ref"));
@@ -102,7 +102,7 @@ static bool picture(effect_reader *r, hob_xml_ptr image, uint32_t *id, hob_error
 		return true;
 	if (!embedded(r, image, id, err))
 		return false;
-	hob_str file = image_file(image), decoded = file;
+	hob_str file = hob_collada_image_file(image), decoded = file;
 	hob_error unheard = {0};
 	if (*id == HOB_NONE && file.len > 0) {
 		/* URIs by the specification, but as often plain paths. */

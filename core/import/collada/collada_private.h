@@ -180,6 +180,8 @@ typedef struct hob_collada_effect {
 	hob_str texcoord[HOB_SLOT_COUNT];
 } hob_collada_effect;
 
+/* The reference of an <image>, as written. */
+hob_str hob_collada_image_file(hob_xml_ptr image);
 bool hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_effect *out,
 							 hob_error *err) HOB_MUST_CHECK;
 

@@ -651,5 +651,9 @@ bool hob_fbx_read_materials(hob_fbx *f, hob_error *err)
 		return false;
 	if (model->sampler_count > 0)
 		memcpy(model->samplers, f->samplers.data, f->samplers.size);
+	for (uint32_t i = 0; i < f->object_count; i++)
+		if ((f->objects[i].class == HOB_FBX_TEXTURE || f->objects[i].class == HOB_FBX_VIDEO) &&
+			f->objects[i].above_count == 0 && !hob_fbx_list_unused(f, i, err))
+			return false;
 	return hob_image_set_take(&f->images, model, err);
 }

@@ -340,3 +340,12 @@ bool hob_fbx_read_texture(hob_fbx *f, uint32_t texture, hob_texture_ref *ref, bo
 	uv_transform(f, texture, ref);
 	return sampler_for(f, u, v, &ref->sampler, err);
 }
+
+bool hob_fbx_list_unused(hob_fbx *f, uint32_t object, hob_error *err)
+{
+	static const char *const fields[] = {"RelativeFilename", "FileName", "Filename"};
+	hob_str file = {0};
+	for (size_t i = 0; i < HOB_COUNT_OF(fields) && file.len == 0; i++)
+		file = text_of(f, object, hob_str_of(fields[i]));
+	return hob_image_set_unused(&f->images, file, err);
+}

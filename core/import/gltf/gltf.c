@@ -144,7 +144,9 @@ static bool check_asset(hob_gltf *g, hob_error *err)
 			g, "draft",
 			"the file uses glTF 2.1, which is a draft; it is read as KhronosGroup/glTF has it on branch "
 			"draft-2.1 at 4852109a");
-	return generator.len == 0 || hob_gltf_copy_text(g, generator, &g->model.generator, err);
+	hob_str licence = hob_str_of(cJSON_GetStringValue(hob_json_get(asset, "copyright")));
+	return (generator.len == 0 || hob_gltf_copy_text(g, generator, &g->model.generator, err)) &&
+		   (licence.len == 0 || hob_gltf_copy_text(g, licence, &g->model.licence, err));
 }
 
 /* ---- lists */

@@ -168,6 +168,44 @@ bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampl
 	return true;
 }
 
+/* Whether an extension is used that Hob does not know, which may show any picture. */
+static bool has_unknown_extension(const hob_gltf *g)
+{
+	const cJSON *used = hob_json_get(g->root, "extensionsUsed"), *item;
+	for (item = cJSON_IsArray(used) ? used->child : NULL; item; item = item->next)
+		if (cJSON_IsString(item) && !hob_gltf_knows(item->valuestring))
+			return true;
+	return false;
+}
+
+/* Sets `marks` of each number that a member `key` below `tree` has: an index of a texture, a source. */
+static void mark_numbers(const cJSON *tree, const char *key, uint32_t count, bool *marks)
+{
+	for (const cJSON *item = tree ? tree->child : NULL; item; item = item->next) {
+		if (item->string && cJSON_IsNumber(item) && strcmp(item->string, key) == 0 &&
+			item->valuedouble >= 0 && item->valuedouble < count)
+			marks[(uint32_t)item->valuedouble] = true;
+		mark_numbers(item, key, count, marks);
+	}
+}
+
+static bool find_spare(const hob_gltf *g, hob_image *images, hob_error *err)
+{
+	bool *textures = HOB_NEW(g->scratch, bool, g->textures.count),
+		 *shown = HOB_NEW(g->scratch, bool, g->images.count);
+	if (!textures || !shown)
+		return hob_fail_memory(err, g->scratch, "images");
+	for (const cJSON *list = g->root->child; list && g->images.count > 0; list = list->next)
+		if (!list->string || strcmp(list->string, "accessors") != 0)
+			mark_numbers(list, "index", g->textures.count, textures);
+	for (uint32_t i = 0; i < g->textures.count; i++)
+		if (textures[i])
+			mark_numbers(g->textures.items[i], "source", g->images.count, shown);
+	for (uint32_t i = 0; i < g->images.count && !has_unknown_extension(g); i++)
+		images[i].spare = !shown[i];
+	return true;
+}
+
 bool hob_gltf_import_images(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
@@ -183,5 +221,5 @@ bool hob_gltf_import_images(hob_gltf *g, hob_error *err)
 			return hob_fail_in(err, "images[%u] '%s'", i, hob_gltf_label(g->images.items[i]));
 	model->sampler_count = g->samplers.count;
 	model->image_count = g->images.count;
-	return true;
+	return find_spare(g, model->images, err);
 }

@@ -98,10 +98,14 @@ static bool read_head(hob_x3d *x, hob_error *err)
 	for (hob_x3d_ptr e = head ? head->first : NULL; e; e = e->next) {
 		if (hob_x3d_is(e, "unit") && hob_str_equal(hob_xml_attr(e, HOB_STR("category")), HOB_STR("length")))
 			x->unit = hob_x3d_float(e, "conversionFactor", 1);
-		if (!hob_x3d_is(e, "meta") || !hob_str_equal(hob_xml_attr(e, HOB_STR("name")), HOB_STR("generator")))
+		hob_str name = hob_xml_attr(e, HOB_STR("name"));
+		bool tool = hob_str_equal(name, HOB_STR("generator")),
+			 right = hob_str_equal(name, HOB_STR("license")) || hob_str_equal(name, HOB_STR("rights"));
+		if (!hob_x3d_is(e, "meta") || !(tool || right))
 			continue;
-		x->model->generator = hob_text_name(x->request->result, hob_xml_attr(e, HOB_STR("content")));
-		if (!x->model->generator.data)
+		hob_str *out = tool ? &x->model->generator : &x->model->licence;
+		*out = hob_text_name(x->request->result, hob_xml_attr(e, HOB_STR("content")));
+		if (!out->data)
 			return hob_fail_memory(err, x->request->result, "a name");
 	}
 	if (x->request->keep_units)

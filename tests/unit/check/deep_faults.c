@@ -121,9 +121,33 @@ static void overlap_is_the_share_that_is_used_twice(void **state)
 		}
 		hob_mesh mesh = rectangles(sides, 2);
 		hob_fault found = {0};
-		double share = hob_find_uv_overlap(&mesh, &arena, &found);
+		double share = hob_find_uv_overlap(&mesh, 0, &arena, &found);
 		assert_true(fabs(share - both / (areas - both)) < 0.01);
 		assert_true(both > 0.01 ? found.count > 0 : found.count <= 2);
+		hob_arena_release(&arena);
+		hob_arena_init(&arena, SIZE_MAX);
+	}
+}
+
+static void margins_are_counted_in_texels(void **state)
+{
+	(void)state;
+	uint64_t seed = 4;
+	for (int round = 0; round < 100; round++) {
+		float gap = (float)(shape_random(&seed) % 240) / 10, at = (float)(shape_random(&seed) % 1000) / 1000;
+		int along = round % 2;
+		float sides[2][4] = {{0, 0, 0.2f, 0.2f}, {0, 0, 0.2f, 0.2f}};
+		sides[0][along] = at;
+		sides[1][along] = at + 0.2f + gap / HOB_OVERLAP_TEXELS;
+		hob_mesh mesh = rectangles(sides, 2);
+		hob_fault found = {0};
+		double free_texels = hob_find_uv_margin(&mesh, 16, &arena, &found);
+		assert_true(isinf(free_texels) ? gap > 15 && found.count == 0 : found.count > 0);
+		assert_true(isinf(free_texels) || fabs(free_texels + 1 - (double)gap) < 1.1);
+		sides[1][along] = at + 0.1f; /* overlapping islands are one */
+		mesh = rectangles(sides, 2);
+		found = (hob_fault){0};
+		assert_true(isinf(hob_find_uv_margin(&mesh, 16, &arena, &found)) && found.count == 0);
 		hob_arena_release(&arena);
 		hob_arena_init(&arena, SIZE_MAX);
 	}
@@ -139,19 +163,19 @@ static void neighbours_do_not_overlap_and_work_has_a_bound(void **state)
 			sides[i][k] = k == 0 ? (float)(i % 50) / 50 : k == 1 ? (float)(i / 50) / 50 : 1.0f / 50;
 	hob_fault found = {0};
 	hob_mesh mesh = rectangles(sides, COUNT);
-	assert_true(hob_find_uv_overlap(&mesh, &arena, &found) <= 0 && found.count == 0);
+	assert_true(hob_find_uv_overlap(&mesh, 0, &arena, &found) <= 0 && found.count == 0);
 	for (uint32_t i = 0; i < COUNT; i++)
 		for (uint32_t k = 0; k < 4; k++)
 			sides[i][k] = k < 2 ? 0 : 1;
 	mesh = rectangles(sides, COUNT);
-	assert_true(hob_find_uv_overlap(&mesh, &arena, &found) < 0);
+	assert_true(hob_find_uv_overlap(&mesh, 0, &arena, &found) < 0);
 	mesh.uv[0][0] = NAN;
 	mesh.index_count = 3;
-	assert_true(hob_find_uv_overlap(&mesh, &arena, &found) <= 0);
+	assert_true(hob_find_uv_overlap(&mesh, 0, &arena, &found) <= 0);
 	hob_arena small = {0};
 	hob_arena_init(&small, 1000);
 	mesh.index_count = 600;
-	assert_true(hob_find_uv_overlap(&mesh, &small, &found) < 0);
+	assert_true(hob_find_uv_overlap(&mesh, 0, &small, &found) < 0);
 	assert_false(hob_find_crossings(&mesh, 1, &small, &found));
 	hob_arena_release(&small);
 	free(sides);
@@ -176,6 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(crossings_are_those_of_a_brute_force_search, begin, end),
 		cmocka_unit_test_setup_teardown(overlap_is_the_share_that_is_used_twice, begin, end),
+		cmocka_unit_test_setup_teardown(margins_are_counted_in_texels, begin, end),
 		cmocka_unit_test_setup_teardown(neighbours_do_not_overlap_and_work_has_a_bound, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
