@@ -105,7 +105,12 @@ class Windows(test_agent.Agent):
             self.assertEqual(daemon.assets()["art/things/duck.obj"]["id"], before)
 
     def same(self, expected):
-        until(lambda: {path: (self.art / path).read_text(errors="replace") for path in test_agent.tree(self.art)} == expected, f"{expected}")
+        def there():
+            try:
+                return {path: (self.art / path).read_text(errors="replace") for path in test_agent.tree(self.art)}
+            except FileNotFoundError:  # renamed since it was listed
+                return None
+        until(lambda: there() == expected, f"{expected}")
 
     def test_names_that_windows_can_hold(self):
         deep = "/".join(["a-folder-with-a-name-of-fifty-characters-0123456789"] * 8)
