@@ -223,10 +223,11 @@ static void put_commit(hob_buf *out, const srv_git_id *id, const srv_git_commit 
 typedef struct known {
 	srv_git_id id;
 	int64_t time_s;
+	uint32_t number; /* of commits of one time, the one that was known first */
 } known;
 
 typedef struct history {
-	known *waiting;
+	known *waiting;	  /* a heap: the newest is first */
 	srv_git_id *seen; /* a hash table of `slots`; zeros: free */
 	uint32_t count, room, slots, seen_count;
 } history;
@@ -264,6 +265,11 @@ static bool is_new(history *h, const srv_git_id *id)
 	return fresh;
 }
 
+static bool is_newer(const known *a, const known *b)
+{
+	return a->time_s != b->time_s ? a->time_s > b->time_s : a->number < b->number;
+}
+
 /* Adds a commit, unless it cannot be read: a shallow clone ends somewhere. */
 static void add_known(history *h, const srv_git_id *wanted)
 {
@@ -271,18 +277,27 @@ static void add_known(history *h, const srv_git_id *wanted)
 	srv_git_commit commit;
 	hob_error ignored;
 	git_odb_object *object = is_new(h, &id) ? read_commit(&id, &commit, &ignored) : NULL;
-	if (object && HOB_ROOM(h->waiting, h->room, h->count))
-		h->waiting[h->count++] = (known){id, commit.time_s};
+	if (object && HOB_ROOM(h->waiting, h->room, h->count)) {
+		known added = {id, commit.time_s, h->seen_count};
+		uint32_t at = h->count++;
+		for (; at > 0 && is_newer(&added, &h->waiting[(at - 1) / 2]); at = (at - 1) / 2)
+			h->waiting[at] = h->waiting[(at - 1) / 2];
+		h->waiting[at] = added;
+	}
 	git_odb_object_free(object);
 }
 
 static known take_newest(history *h)
 {
-	uint32_t newest = 0;
-	for (uint32_t i = 1; i < h->count; i++)
-		newest = h->waiting[i].time_s > h->waiting[newest].time_s ? i : newest;
-	known taken = h->waiting[newest];
-	memmove(&h->waiting[newest], &h->waiting[newest + 1], (--h->count - newest) * sizeof *h->waiting);
+	known taken = h->waiting[0], last = h->waiting[--h->count];
+	uint32_t at = 0;
+	for (uint32_t child; (child = 2 * at + 1) < h->count; at = child) {
+		child += child + 1 < h->count && is_newer(&h->waiting[child + 1], &h->waiting[child]);
+		if (!is_newer(&h->waiting[child], &last))
+			break;
+		h->waiting[at] = h->waiting[child];
+	}
+	h->waiting[at] = last;
 	return taken;
 }
 
