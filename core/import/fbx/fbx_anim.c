@@ -130,21 +130,6 @@ static void solve_tangents(hob_fbx_key *keys, const raw_key *raw, uint32_t count
 	}
 }
 
-static void finish(hob_fbx_key *keys, const raw_key *raw, uint32_t count)
-{
-	solve_tangents(keys, raw, count);
-	for (uint32_t i = 0; i < count; i++) {
-		hob_fbx_key *key = &keys[i];
-		bool usual = fabsf(key->weight_out - third) < 1e-4f && fabsf(key->weight_in - third) < 1e-4f;
-		if (key->kind == HOB_FBX_CUBIC && !usual)
-			key->kind = HOB_FBX_WEIGHTED;
-		if (!isfinite(key->slope_out))
-			key->slope_out = 0;
-		if (!isfinite(key->slope_in))
-			key->slope_in = 0;
-	}
-}
-
 static float usable_weight(double weight)
 {
 	return weight >= 0 && weight <= 1 ? (float)weight : third;
@@ -163,6 +148,27 @@ static hob_fbx_beyond read_beyond(const hob_fbx *f, uint32_t curve, hob_str name
 		beyond.type = type.data[0];
 	beyond.repetition = hob_fbx_child_integer(f, record, HOB_STR("Repetition"), -1);
 	return beyond;
+}
+
+/* Returns the curve of `record`; NULL: it has no keys. */
+static hob_fbx_curve *finish(const hob_fbx *f, uint32_t record, hob_fbx_curve *curve, const raw_key *raw)
+{
+	if (curve->count == 0)
+		return NULL;
+	solve_tangents(curve->keys, raw, curve->count);
+	for (uint32_t i = 0; i < curve->count; i++) {
+		hob_fbx_key *key = &curve->keys[i];
+		bool usual = fabsf(key->weight_out - third) < 1e-4f && fabsf(key->weight_in - third) < 1e-4f;
+		if (key->kind == HOB_FBX_CUBIC && !usual)
+			key->kind = HOB_FBX_WEIGHTED;
+		if (!isfinite(key->slope_out))
+			key->slope_out = 0;
+		if (!isfinite(key->slope_in))
+			key->slope_in = 0;
+	}
+	curve->before = read_beyond(f, record, HOB_STR("Pre-Extrapolation"), HOB_STR("Pre_Extrapolation"));
+	curve->behind = read_beyond(f, record, HOB_STR("Post-Extrapolation"), HOB_STR("Post_Extrapolation"));
+	return curve;
 }
 
 static void set_flags(hob_fbx_key *key, raw_key *raw, uint32_t flags, const double *data)
@@ -310,12 +316,7 @@ static bool fbx_read_curve(hob_fbx *f, uint32_t object, hob_fbx_curve **out, hob
 		take_key(curve, raw, (double)times[i] / f->ticks, values[i], of, given);
 		left--;
 	}
-	if (curve->count == 0)
-		return true;
-	finish(curve->keys, raw, curve->count);
-	curve->before = read_beyond(f, record, HOB_STR("Pre-Extrapolation"), HOB_STR("Pre_Extrapolation"));
-	curve->behind = read_beyond(f, record, HOB_STR("Post-Extrapolation"), HOB_STR("Post_Extrapolation"));
-	*out = curve;
+	*out = finish(f, record, curve, raw);
 	return true;
 }
 
@@ -444,12 +445,7 @@ static bool fbx_read_take_curve(hob_fbx *f, uint32_t record, hob_fbx_curve **out
 		bool rises = curve->count == 0 || key->time > key[-1].time;
 		curve->count += rises && isfinite(key->time);
 	}
-	if (curve->count == 0)
-		return true;
-	finish(curve->keys, raw, curve->count);
-	curve->before = read_beyond(f, record, HOB_STR("Pre-Extrapolation"), HOB_STR("Pre_Extrapolation"));
-	curve->behind = read_beyond(f, record, HOB_STR("Post-Extrapolation"), HOB_STR("Post_Extrapolation"));
-	*out = curve;
+	*out = finish(f, record, curve, raw);
 	return true;
 }
 
