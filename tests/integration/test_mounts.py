@@ -39,7 +39,8 @@ class Mounts(Scenario):
         return set(daemon.assets())
 
     def unmount(self, path):
-        subprocess.run(["umount", str(path)], check=True, capture_output=True)
+        """Busy for as long as the daemon reads a file below it."""
+        until(lambda: subprocess.run(["umount", str(path)], check=False, capture_output=True).returncode == 0)
 
     def setUp(self):
         super().setUp()
