@@ -40,7 +40,7 @@ class Mounts(Scenario):
 
     def unmount(self, path):
         """Busy for as long as the daemon reads a file below it."""
-        until(lambda: subprocess.run(["umount", str(path)], check=False, capture_output=True).returncode == 0)
+        until(lambda: subprocess.run(["umount", str(path)], check=False, capture_output=True).returncode == 0, f"umount {path}")
 
     def setUp(self):
         super().setUp()
