@@ -1,5 +1,7 @@
 #include "agent.h"
 
+#include "../fs/clock.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,21 +38,14 @@ static const char usage[] =
 
 /* ---- clocks */
 
-static int64_t clock_ms(clockid_t clock)
-{
-	struct timespec now;
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 int64_t agent_now_ms(void)
 {
-	return clock_ms(CLOCK_REALTIME);
+	return srv_clock_ms(CLOCK_REALTIME);
 }
 
 int64_t agent_ticks_ms(void)
 {
-	return clock_ms(CLOCK_MONOTONIC);
+	return srv_clock_ms(CLOCK_MONOTONIC);
 }
 
 void agent_sleep_ms(uint32_t ms)

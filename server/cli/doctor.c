@@ -4,6 +4,7 @@
 #include "wrap.h"
 
 #include "../../core/base/json_write.h"
+#include "../fs/clock.h"
 #include "../fs/mounts.h"
 #include "../fs/whole_path.h"
 #include "../http/http.h"
@@ -100,13 +101,6 @@ typedef struct walk {
 	bool late;
 } walk;
 
-static int64_t clock_ms(clockid_t which)
-{
-	struct timespec now;
-	clock_gettime(which, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void note_file(walk *w, int folder, const char *path, const char *name)
 {
 	enum { GRACE_S = 60 };
@@ -138,7 +132,7 @@ static void walk_folder(walk *w, int parent, const char *name, const char *path,
 	}
 	w->folders++;
 	for (struct dirent *entry; (entry = readdir(list));) {
-		w->late = w->late || clock_ms(CLOCK_MONOTONIC) > w->deadline_ms;
+		w->late = w->late || srv_clock_ms(CLOCK_MONOTONIC) > w->deadline_ms;
 		if (entry->d_name[0] == '.' || w->late)
 			continue;
 		if (entry->d_type == DT_DIR && depth < DEPTH_MAX) {
@@ -192,7 +186,8 @@ static void look_at_folder(doctor *d, const char *path)
 		return;
 	}
 	const char *mount = srv_silent_mount(fd);
-	walk w = {.now_s = clock_ms(CLOCK_REALTIME) / 1000, .deadline_ms = clock_ms(CLOCK_MONOTONIC) + WALK_MS};
+	walk w = {.now_s = srv_clock_ms(CLOCK_REALTIME) / 1000,
+			  .deadline_ms = srv_clock_ms(CLOCK_MONOTONIC) + WALK_MS};
 	walk_folder(&w, fd, ".", path, 0);
 	close(fd);
 	say_walk(d, path, &w);

@@ -5,6 +5,7 @@
 
 #include "../../core/base/json_write.h"
 #include "../config/ignore.h"
+#include "../fs/clock.h"
 #include "../fs/whole_path.h"
 #include "../git/git_sources.h"
 #include "../live/live.h"
@@ -727,13 +728,6 @@ static void reload(daemon_state *d)
 
 /* ---- the banner */
 
-static uint64_t wall_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 typedef struct paint {
 	const char *bold, *dim, *accent, *bad, *off;
 } paint;
@@ -931,7 +925,7 @@ static void publish_line(void *user, srv_log_level level, const char *verb, cons
 	if (!pthread_equal(pthread_self(), d->loop_thread))
 		return;
 	hob_buf data = {0};
-	hob_json_object(&data, HOB_JSON_TIME("time", (int64_t)(wall_ns() / 1000000)),
+	hob_json_object(&data, HOB_JSON_TIME("time", srv_clock_ms(CLOCK_REALTIME)),
 					HOB_JSON("level", srv_log_level_name(level)), HOB_JSON("event", verb),
 					HOB_JSON("message", text));
 	srv_events_publish(d->events, "log", (hob_str){0}, hob_buf_str(&data));
@@ -944,7 +938,7 @@ static void publish_line(void *user, srv_log_level level, const char *verb, cons
  * stored. */
 static uint64_t first_seq(srv_store *store)
 {
-	uint64_t ms = wall_ns() / 1000000, rev = srv_store_last_rev(store);
+	uint64_t ms = (uint64_t)srv_clock_ms(CLOCK_REALTIME), rev = srv_store_last_rev(store);
 	return ms > rev ? ms : rev;
 }
 

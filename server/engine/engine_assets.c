@@ -117,7 +117,7 @@ srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event
 	if (engine->closing)
 		return (srv_asset_todo){0};
 	event.now_ms = uv_now(engine->loop);
-	event.at_ms = srv_engine_now_ms();
+	event.at_ms = srv_clock_ms(CLOCK_REALTIME);
 	event.last_job = &engine->jobs->last_id;
 	event.quick = a->cost.final_ns > 0 && !srv_asset_is_slow(engine, a);
 	srv_asset_todo todo = srv_asset_apply(&a->life, &event);

@@ -97,7 +97,7 @@ static srv_job_event keep(engine_job *job)
 						 .source = job->source,
 						 .cook_ns = job->cook.outcome->cook_ns,
 						 .peak_bytes = job->cook.outcome->peak_bytes,
-						 .cooked_at_ms = srv_engine_now_ms(),
+						 .cooked_at_ms = srv_clock_ms(CLOCK_REALTIME),
 						 .ingredients = srv_engine_ingredients_text(engine, &job->ingredients),
 						 .outputs = job->cook.outputs,
 						 .output_count = job->cook.output_count};

@@ -20,7 +20,7 @@ enum { HASH_HERE_BYTES = 64 << 10, HASH_HERE_FILES = 4 };
 static void hash_file(hash_item *item, const atomic_bool *stop)
 {
 	struct stat info;
-	item->read_at_ms = srv_engine_now_ms();
+	item->read_at_ms = srv_clock_ms(CLOCK_REALTIME);
 	if (srv_spelling_is(hob_str_of(item->path))) {
 		char first[NAME_MAX + 1];
 		item->found = srv_spelling_ask(item->root_fd, hob_str_of(item->path), (hob_str){0}, first,

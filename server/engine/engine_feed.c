@@ -73,7 +73,7 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 					   .result = hob_str_of(result),
 					   .queued_at_ms = job->life.order.queued_at_ms,
 					   .started_at_ms = job->cook.started_at_ms,
-					   .finished_at_ms = srv_engine_now_ms(),
+					   .finished_at_ms = srv_clock_ms(CLOCK_REALTIME),
 					   .error = hob_buf_str(&text)};
 	if (record)
 		row.record = *record;
@@ -118,7 +118,7 @@ void srv_record_cancelled(srv_engine *engine, const asset *a, const srv_asset_ne
 					   .reason = hob_buf_str(&reasons),
 					   .result = HOB_STR("cancelled"),
 					   .queued_at_ms = order->queued_at_ms,
-					   .finished_at_ms = srv_engine_now_ms()};
+					   .finished_at_ms = srv_clock_ms(CLOCK_REALTIME)};
 	srv_engine_stored(engine, srv_store_put_job(engine->store, &row, &error), &error);
 	engine->counters.cancelled++;
 	engine->counters.jobs++;

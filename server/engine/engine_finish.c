@@ -47,7 +47,7 @@ static void keep_record(engine_job *job, srv_record *record)
 	hob_error error;
 	record->ingredients =
 		hob_arena_str(&job->arena, srv_engine_ingredients_text(job->engine, &job->ingredients));
-	record->cooked_at_ms = srv_engine_now_ms();
+	record->cooked_at_ms = srv_clock_ms(CLOCK_REALTIME);
 	record->cook_ns = job->cook.outcome->cook_ns;
 	record->peak_bytes = job->cook.outcome->peak_bytes;
 	bool kept =

@@ -22,7 +22,7 @@ static void store_assets(srv_engine *engine)
 	for (uint32_t i = 0; i < srv_graph_count(engine->graph); i++) {
 		const srv_file *f = srv_graph_at(engine->graph, i);
 		if (f->exists && f->has_digest)
-			srv_engine_store_file(engine, i, srv_engine_now_ms());
+			srv_engine_store_file(engine, i, srv_clock_ms(CLOCK_REALTIME));
 	}
 }
 

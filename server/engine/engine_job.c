@@ -171,7 +171,7 @@ engine_job *srv_job_new(srv_engine *engine, uint32_t id)
 	job->client = (pool_client){on_cooked};
 	job->engine = engine;
 	job->asset = id;
-	job->cook.started_at_ms = srv_engine_now_ms();
+	job->cook.started_at_ms = srv_clock_ms(CLOCK_REALTIME);
 	hob_arena_init(&job->arena, JOB_ARENA);
 	return job;
 }

@@ -96,7 +96,7 @@ static bool start_on_worker(engine_job *job, bool alone)
 	(void)srv_job_step(job, SRV_JOB_SAY(WORKER));
 	assert(job->life.stage == SRV_JOB_COOK);
 	job->cook.tick = srv_graph_now(engine->graph);
-	job->cook.started_at_ms = srv_engine_now_ms();
+	job->cook.started_at_ms = srv_clock_ms(CLOCK_REALTIME);
 	if (a->life.job == &job->life)
 		srv_asset_set_worker(&a->life, true);
 	if (engine->options.batch) {

@@ -5,14 +5,6 @@
 #include "../log/log.h"
 
 #include <assert.h>
-#include <time.h>
-
-int64_t srv_engine_now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 void srv_engine_stored(srv_engine *engine, bool ok, const hob_error *error)
 {

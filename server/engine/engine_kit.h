@@ -5,6 +5,8 @@
 
 #include "engine_state.h"
 
+#include "../fs/clock.h"
+
 enum { ENGINE_HANDLES_MAX = 8 };
 
 struct engine_life {
@@ -22,7 +24,6 @@ struct engine_life {
 	} turn;
 };
 
-int64_t srv_engine_now_ms(void); /* Unix time */
 void srv_engine_tell_ready(
 	srv_engine *engine); /* each root was scanned once and the view shows what was found */
 void srv_engine_tell(srv_engine *engine, srv_fact_kind kind, uint32_t asset);

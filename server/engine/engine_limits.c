@@ -53,7 +53,7 @@ bool srv_engine_is_doubtful(const srv_engine *engine, const srv_record *record)
 		return srv_kept_short_mib(record) > 0 && srv_kept_short_mib(record) < memory_mib(engine);
 	if (record->stats.len == 0)
 		return false;
-	int64_t age = srv_engine_now_ms() - record->cooked_at_ms;
+	int64_t age = srv_clock_ms(CLOCK_REALTIME) - record->cooked_at_ms;
 	cJSON *then = cJSON_ParseWithLength(record->stats.data, record->stats.len);
 	bool other = age >= DAY_MS || age < -DAY_MS ||
 				 has_more(then, "timeout_ms", engine->options.pool.timeout_ms) ||
@@ -89,7 +89,7 @@ void srv_engine_doubt(srv_engine *engine)
 	snprintf(before, sizeof before, "%s", engine->jobs->machine);
 	srv_engine_look_at_machine(engine);
 	bool other = strcmp(before, engine->jobs->machine) != 0;
-	int64_t now = srv_engine_now_ms();
+	int64_t now = srv_clock_ms(CLOCK_REALTIME);
 	for (uint32_t i = 0; i < engine->assets->count; i++) {
 		asset *a = srv_asset_at(engine, i);
 		bool due = other || now >= a->last.doubt_at_ms || now < a->last.doubt_at_ms - 2 * DAY_MS;

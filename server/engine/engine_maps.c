@@ -94,7 +94,7 @@ static void read_item(look_item *item, const atomic_bool *stop)
 {
 	struct stat info;
 	hob_sha256 before = item->digest;
-	int64_t asked_ms = srv_engine_now_ms();
+	int64_t asked_ms = srv_clock_ms(CLOCK_REALTIME);
 	item->read = item->open = item->agrees = false;
 	if (item->closed && !item->again && is_unchanged(item))
 		return;
@@ -147,7 +147,7 @@ static bool take(srv_engine *engine, const look_item *item)
 		return true;
 	f->digest = item->digest;
 	f->has_digest = true;
-	srv_engine_store_file(engine, item->file, srv_engine_now_ms());
+	srv_engine_store_file(engine, item->file, srv_clock_ms(CLOCK_REALTIME));
 	return true;
 }
 
@@ -250,7 +250,7 @@ static void choose(srv_engine *engine)
 {
 	struct engine_maps *maps = engine->sources->maps;
 	uint32_t count = srv_graph_count(engine->graph), recent = 0;
-	int64_t since_ns = (srv_engine_now_ms() - RECENT_S * 1000ll) * 1000000;
+	int64_t since_ns = (srv_clock_ms(CLOCK_REALTIME) - RECENT_S * 1000ll) * 1000000;
 	closed_version *closed =
 		count > maps->closed_count ? realloc(maps->closed, count * sizeof *closed) : NULL;
 	if (closed) {

@@ -39,7 +39,7 @@ static void put_times(hob_buf *out, const char *stage, srv_engine_times *times)
 
 static uint64_t oldest_wait_ms(const srv_engine_counters *c)
 {
-	int64_t oldest = (int64_t)c->oldest_queued_at_ms, now = srv_engine_now_ms();
+	int64_t oldest = (int64_t)c->oldest_queued_at_ms, now = srv_clock_ms(CLOCK_REALTIME);
 	return c->queue_length > 0 && oldest > 0 && now > oldest ? (uint64_t)(now - oldest) : 0;
 }
 
@@ -195,7 +195,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++)
 		hob_json_put_u64(out, srv_priority_name((srv_priority)i), c->queued_of[i]);
 	hob_json_close(out, '}');
-	srv_activity_put(engine->jobs->activity, srv_engine_now_ms(), out);
+	srv_activity_put(engine->jobs->activity, srv_clock_ms(CLOCK_REALTIME), out);
 	hob_json_put(
 		out, HOB_JSON_OPEN("cooks", '{'), HOB_JSON("cooked", c->cooked), HOB_JSON("failed", c->failed),
 		HOB_JSON("cancelled", c->cancelled), HOB_JSON("hits", c->hits), HOB_JSON("fetched", c->fetched),
@@ -222,7 +222,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 
 srv_activity_run srv_engine_progress(srv_engine *engine)
 {
-	return srv_activity_now(engine->jobs->activity, srv_engine_now_ms());
+	return srv_activity_now(engine->jobs->activity, srv_clock_ms(CLOCK_REALTIME));
 }
 
 uint64_t srv_engine_input_bytes(void *user)

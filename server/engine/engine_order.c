@@ -108,7 +108,7 @@ void srv_engine_count_waiting(srv_engine *engine)
 	}
 	engine->counters.queue_length = all;
 	srv_activity_waits(engine->jobs->activity, srv_queue_count(engine->jobs->queue) + open,
-					   srv_engine_now_ms());
+					   srv_clock_ms(CLOCK_REALTIME));
 }
 
 /* ---- estimates of time and memory, from earlier cooks */
@@ -218,7 +218,8 @@ static uint64_t add_active(const srv_engine *engine, int64_t now_ms, srv_forecas
 void srv_engine_note_expected(srv_engine *engine)
 {
 	struct engine_jobs *jobs = engine->jobs;
-	int64_t now_ms = srv_engine_now_ms(), began_ms = srv_activity_now(jobs->activity, now_ms).began_at_ms;
+	int64_t now_ms = srv_clock_ms(CLOCK_REALTIME),
+			began_ms = srv_activity_now(jobs->activity, now_ms).began_at_ms;
 	srv_forecast_work work = {.workers = jobs->pool ? srv_pool_size(jobs->pool) : 0};
 	uint64_t worked = jobs->worked_ns + add_active(engine, now_ms, &work);
 	if (jobs->run.began_ms != began_ms)

@@ -163,7 +163,7 @@ void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
 	/* After a restart: the time stored by the earlier run. */
 	bool known = news && state->missing_since_ms != 0;
 	if (news)
-		r->missing_since_ms = known ? state->missing_since_ms : srv_engine_now_ms();
+		r->missing_since_ms = known ? state->missing_since_ms : srv_clock_ms(CLOCK_REALTIME);
 	state->missing_since_ms = r->missing_since_ms;
 	show(engine, root);
 	if (news)

@@ -565,7 +565,7 @@ enum { AT_LEAST = 32, AROUND_S = 60, MANY = 512, AROUND_MANY_S = 300 };
  * a memory mapping causes none at its end. */
 static bool event_may_come(const srv_engine *engine, const srv_file *f, const srv_stat *now)
 {
-	if (srv_engine_now_ms() - now->ctime_ns / 1000000 < 2000)
+	if (srv_clock_ms(CLOCK_REALTIME) - now->ctime_ns / 1000000 < 2000)
 		return true;
 	struct stat info;
 	int fd = srv_open_beneath(engine->roots->fds[f->root], f->path.data, O_RDONLY, true);

@@ -1,6 +1,7 @@
 #include "engine_turn.h"
 
 #include "../../core/base/array.h"
+#include "../fs/clock.h"
 #include "engine_acts.h"
 #include "engine_changeset.h"
 #include "engine_exchange.h"
@@ -12,7 +13,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* One change may affect the whole tree. Each turn of the loop then does a part: assets that become dirty
  * (`spreads`), jobs that start, outdated views, the changes of one rev, events. */
@@ -22,13 +22,6 @@ enum {
 	EVENTS_MOST = 250, /* maximum number of events sent in one turn */
 	GATHER_MS = 2	   /* results of several cooks gather for so long, and share a commit and a view */
 };
-
-static uint64_t cpu_now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- assets made dirty by one file */
 
@@ -232,7 +225,8 @@ bool srv_engine_is_behind(const srv_engine *engine)
 /* Counts a turn: the time between two of these calls, without the loop's sleep. */
 static void count_turn(srv_engine *engine)
 {
-	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(engine->loop), cpu = cpu_now_ns();
+	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(engine->loop),
+			 cpu = (uint64_t)srv_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t took = srv_engine_turn_ns(engine, now, idle), busy = cpu - engine->turn->began_cpu_ns;
 	bool first = srv_engine_begin_turn(engine, now, idle); /* time before it belongs to no turn */
 	engine->turn->began_cpu_ns = cpu;

@@ -386,7 +386,7 @@ static void publish(const engine_task *t)
 static void finish(engine_task *t)
 {
 	t->finished = true;
-	t->finished_at_ms = srv_engine_now_ms();
+	t->finished_at_ms = srv_clock_ms(CLOCK_REALTIME);
 	free(t->digests);
 	t->digests = NULL;
 	publish(t);
@@ -447,7 +447,7 @@ void srv_engine_start_task(srv_engine *engine, srv_control *control)
 					   .verifies = verifies,
 					   .dry_run = control->force,
 					   .max_bytes = control->number,
-					   .started_at_ms = srv_engine_now_ms(),
+					   .started_at_ms = srv_clock_ms(CLOCK_REALTIME),
 					   .next = engine->upkeep->tasks};
 	engine->upkeep->tasks = t;
 	forget_old(engine);

@@ -170,7 +170,8 @@ bool srv_engine_start_exchange(srv_engine *engine, hob_error *err)
 									 .changed = options->batch ? options->batch->changed : NULL,
 									 .user = options->batch ? options->batch->user : NULL,
 									 .give = options->push};
-	engine->exchange->claim_chance = (uint64_t)srv_engine_now_ms() * 2654435761u + (uint64_t)getpid();
+	engine->exchange->claim_chance =
+		(uint64_t)srv_clock_ms(CLOCK_REALTIME) * 2654435761u + (uint64_t)getpid();
 	return !options->upstream ||
 		   srv_upstream_new(engine->loop, &upstream, engine->store, &engine->exchange->upstream, err);
 }

@@ -11,6 +11,7 @@
 #include "git_sources.h"
 
 #include "../../core/base/array.h"
+#include "../fs/clock.h"
 
 #include <pthread.h>
 
@@ -78,7 +79,6 @@ typedef struct git_counts {
 	uint32_t assets, failed, busy;
 } git_counts;
 
-int64_t srv_git_now_ms(void);
 /* Asks the engine to tell when the folder of this state is settled. */
 void srv_git_await(git_root *root, commit_state *state);
 

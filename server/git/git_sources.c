@@ -15,13 +15,6 @@
 
 enum { POLL_MS = 2000, SYNC_MS = 600000, WAITING_MAX = 256 };
 
-int64_t srv_git_now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void wake(srv_gits *g)
 {
 	uint64_t one = 1;
@@ -96,7 +89,7 @@ static void take_settled(srv_gits *g)
 		hob_buf_release(&s->name);
 		free(s);
 		if (state && status == 200) {
-			state->settled_ms = srv_git_now_ms();
+			state->settled_ms = srv_clock_ms(CLOCK_REALTIME);
 			tell_warm(root, state);
 		} else if (state && status == 504) {
 			srv_git_await(root, state);
@@ -218,7 +211,7 @@ static void take_controls(srv_gits *g)
 	pthread_mutex_unlock(&g->lock);
 	for (uint32_t i = 0; i < count; i++) {
 		if (waiting[i]->timeout_ms > 0)
-			waiting[i]->since_ms = srv_git_now_ms() + waiting[i]->timeout_ms;
+			waiting[i]->since_ms = srv_clock_ms(CLOCK_REALTIME) + waiting[i]->timeout_ms;
 		if (!answer(g, waiting[i], true)) {
 			assert(g->patient_count < WAITING_MAX);
 			g->patient[g->patient_count++] = waiting[i];
@@ -230,7 +223,7 @@ static void take_controls(srv_gits *g)
 /* Answers those that wait for a commit, once it is settled or their time is over. */
 static void serve_patient(srv_gits *g)
 {
-	int64_t now = srv_git_now_ms();
+	int64_t now = srv_clock_ms(CLOCK_REALTIME);
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < g->patient_count; i++)
 		if (!answer(g, g->patient[i], g->patient[i]->since_ms > now))
@@ -263,7 +256,7 @@ srv_control_port srv_gits_port(srv_gits *gits)
 
 static int wait_ms(const srv_gits *g)
 {
-	int64_t now = srv_git_now_ms(), next = INT64_MAX;
+	int64_t now = srv_clock_ms(CLOCK_REALTIME), next = INT64_MAX;
 	for (uint32_t i = 0; i < g->patient_count; i++)
 		next = g->patient[i]->since_ms < next ? g->patient[i]->since_ms : next;
 	int wait = next == INT64_MAX ? -1 : next <= now ? 0 : (int)(next - now < SYNC_MS ? next - now : SYNC_MS);

@@ -1,5 +1,6 @@
 #include "inside.h"
 
+#include "../fs/clock.h"
 #include "../log/log.h"
 
 #include <assert.h>
@@ -12,7 +13,6 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -21,13 +21,6 @@ enum {
 	LISTENERS = 10000,
 	GONE_MS = 100 /* time to read bytes that a peer sent before it closed its side */
 };
-
-static int64_t clock_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- connections: listed in the order in which they entered their phase */
 
@@ -531,7 +524,7 @@ static void *run(void *arg)
 	while (!atomic_load_explicit(&http->stop, memory_order_acquire)) {
 		struct epoll_event events[READY_BATCH];
 		int count = epoll_wait(http->epoll_fd, events, READY_BATCH, timeout_ms(http));
-		http->now_ms = clock_ms();
+		http->now_ms = srv_clock_ms(CLOCK_MONOTONIC);
 		handle_events(http, events, count);
 		if (http->now_ms >= http->next_tick_ms) {
 			if (http->accept_paused)
@@ -712,7 +705,7 @@ static bool open_shard(srv_http *http, const srv_http_options *options, uint32_t
 {
 	static const library_callbacks callbacks = {on_request, on_target, keep_escapes, on_connection,
 												on_completed};
-	http->now_ms = http->start_ms = clock_ms();
+	http->now_ms = http->start_ms = srv_clock_ms(CLOCK_MONOTONIC);
 	http->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	int wake = http->epoll_fd < 0 ? -1 : eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (wake < 0)

@@ -6,6 +6,7 @@
 #include "../../core/base/json_write.h"
 #include "../../core/base/portable.h"
 #include "../control/answer.h"
+#include "../fs/clock.h"
 #include "../log/log.h"
 
 #include <assert.h>
@@ -13,7 +14,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <time.h>
 
 enum {
 	WAITING_MAX = 256,
@@ -58,13 +58,6 @@ typedef struct question {
 	cJSON *json;
 	hob_buf body;
 } question;
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static int refuse(question *q, int status, const char *code, const char *hint, const char *detail, ...)
 	HOB_PRINTF(5, 6);
@@ -133,7 +126,7 @@ static session *find_session(question *q, int *status)
 	srv_mirrors *m = q->mirrors;
 	for (uint32_t i = 0; i < m->session_count; i++)
 		if (m->sessions[i].root == q->root && hob_str_equal(hob_str_of(m->sessions[i].id), id)) {
-			m->sessions[i].seen_ms = now_ms();
+			m->sessions[i].seen_ms = srv_clock_ms(CLOCK_REALTIME);
 			return &m->sessions[i];
 		}
 	*status = refuse(q, 404, "mirror.session", "PUT /api/v1/mirrors/ROOT/session opens one",
@@ -212,7 +205,7 @@ static int open_session(question *q)
 		return refuse(q, 503, "cook.out-of-memory", "try again later", "no memory left for a session");
 	uint8_t random[ID_DIGITS / 2];
 	(void)!getrandom(random, sizeof random, 0);
-	*s = (session){.root = q->root, .agent = agent, .since_ms = now_ms()};
+	*s = (session){.root = q->root, .agent = agent, .since_ms = srv_clock_ms(CLOCK_REALTIME)};
 	for (size_t i = 0; i < sizeof random; i++)
 		snprintf(s->id + 2 * i, 3, "%02x", random[i]);
 	s->seen_ms = s->since_ms;
@@ -370,7 +363,9 @@ static int take_changes(question *q)
 	hob_arena arena;
 	hob_error error;
 	hob_arena_init(&arena, (size_t)64 << 20);
-	change_list list = {.items = calloc((size_t)count, sizeof(change)), .agent = s->agent, .at_ms = now_ms()};
+	change_list list = {.items = calloc((size_t)count, sizeof(change)),
+						.agent = s->agent,
+						.at_ms = srv_clock_ms(CLOCK_REALTIME)};
 	bool ok = list.items || hob_fail(&error, MEMORY, "no memory left for the list");
 	for (const cJSON *item = changes->child; ok && item; item = item->next)
 		ok = read_change(q, s, &arena, item, &list.items[list.count++], &error);
@@ -443,11 +438,12 @@ static int put_origin(question *q)
 static void put_agent(hob_buf *out, const srv_mirrors *m, const session *s)
 {
 	const tree_agent *agent = &m->trees[s->root].agents[s->agent];
-	hob_json_object(out, HOB_JSON("who", agent->who), HOB_JSON("base", agent->base),
-					HOB_JSON("folder", s->folder), HOB_JSON("program", s->program),
-					HOB_JSON("state", now_ms() - s->seen_ms < AWAY_MS ? "connected" : "away"),
-					HOB_JSON_TIME("since", s->since_ms), HOB_JSON_TIME("seen_at", s->seen_ms),
-					HOB_JSON_TIME("saved_at", s->saved_ms), HOB_JSON("last", s->last_path));
+	hob_json_object(
+		out, HOB_JSON("who", agent->who), HOB_JSON("base", agent->base), HOB_JSON("folder", s->folder),
+		HOB_JSON("program", s->program),
+		HOB_JSON("state", srv_clock_ms(CLOCK_REALTIME) - s->seen_ms < AWAY_MS ? "connected" : "away"),
+		HOB_JSON_TIME("since", s->since_ms), HOB_JSON_TIME("seen_at", s->seen_ms),
+		HOB_JSON_TIME("saved_at", s->saved_ms), HOB_JSON("last", s->last_path));
 }
 
 static int put_list(question *q)

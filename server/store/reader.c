@@ -1,5 +1,6 @@
 #include "reader.h"
 
+#include "../fs/clock.h"
 #include "store_internal.h"
 
 #include <assert.h>
@@ -11,7 +12,7 @@ enum { STEPS_BETWEEN_LOOKS = 10000, WAIT_MS = 500 };
 static int look_at_clock(void *user)
 {
 	const srv_store *reader = user;
-	return srv_store_clock_ms() >= reader->deadline_ms;
+	return srv_clock_ms(CLOCK_MONOTONIC) >= reader->deadline_ms;
 }
 
 bool srv_reader_open(srv_store *store, srv_store **out, hob_error *err)
@@ -55,7 +56,7 @@ bool srv_reader_begin(srv_store *reader, uint32_t limit_ms, hob_error *err)
 {
 	assert(reader->writer && !reader->reading && "begin and end in pairs");
 	uint32_t generation = atomic_load(&reader->writer->generation);
-	reader->deadline_ms = srv_store_clock_ms() + limit_ms;
+	reader->deadline_ms = srv_clock_ms(CLOCK_MONOTONIC) + limit_ms;
 	if (generation % 2 == 1)
 		return hob_fail(err, CORRUPT, "the index of the cache was damaged and is being rebuilt");
 	if (reader->db && reader->generation != generation)

@@ -1,17 +1,9 @@
 /* Rows that wait because the index cannot be written now. */
 #include "../../core/base/array.h"
+#include "../fs/clock.h"
 #include "store_internal.h"
 
-#include <time.h>
-
 enum { BUSY_MS = 250, AGAIN_MS = 200, TELL_MS = 2000, ROWS_BYTES = 256 << 20 };
-
-int64_t srv_store_clock_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 void srv_store_owe(srv_store *store)
 {
@@ -25,7 +17,8 @@ void srv_store_owe(srv_store *store)
 bool srv_store_owes(srv_store *store, hob_error *why)
 {
 	const store_debt *debt = &store->debt;
-	bool long_enough = atomic_load(&debt->waiting) > 0 && srv_store_clock_ms() - debt->since_ms >= TELL_MS;
+	bool long_enough =
+		atomic_load(&debt->waiting) > 0 && srv_clock_ms(CLOCK_MONOTONIC) - debt->since_ms >= TELL_MS;
 	if (long_enough)
 		(void)hob_fail(why, IO, "%s; %u rows wait in memory until it can be written", debt->why.context,
 					   atomic_load(&debt->waiting));
@@ -88,7 +81,7 @@ bool srv_store_debt_note(srv_store *store, store_statement which, const sql_valu
 bool srv_store_debt_rests(const srv_store *store, hob_error *err)
 {
 	const store_debt *debt = &store->debt;
-	if (atomic_load(&debt->waiting) == 0 || srv_store_clock_ms() >= debt->again_ms)
+	if (atomic_load(&debt->waiting) == 0 || srv_clock_ms(CLOCK_MONOTONIC) >= debt->again_ms)
 		return false;
 	*err = debt->why;
 	return true;
@@ -103,12 +96,12 @@ bool srv_store_debt_begin(srv_store *store, const hob_error *why)
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 	store->writing = store->rows_lost = false;
 	if (atomic_load(&debt->waiting) == 0) {
-		debt->since_ms = srv_store_clock_ms();
+		debt->since_ms = srv_clock_ms(CLOCK_MONOTONIC);
 		debt->told = false;
 		sqlite3_busy_timeout(store->db, 0);
 	}
 	debt->why = *why;
-	debt->again_ms = srv_store_clock_ms() + AGAIN_MS;
+	debt->again_ms = srv_clock_ms(CLOCK_MONOTONIC) + AGAIN_MS;
 	atomic_store(&debt->waiting, debt->count > 0 ? debt->count : 1);
 	return true;
 }

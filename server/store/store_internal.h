@@ -151,7 +151,6 @@ struct srv_store {
 };
 
 uint32_t srv_store_now_s(srv_store *store);
-int64_t srv_store_clock_ms(void);							  /* monotonic */
 srv_store *srv_store_blank(const srv_store_options *options); /* opens nothing; NULL without memory */
 void srv_store_free(srv_store *store);						  /* closes what is open; writes nothing */
 

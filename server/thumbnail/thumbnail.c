@@ -1,5 +1,6 @@
 #include "thumbnail.h"
 
+#include "../fs/clock.h"
 #include "../worker/process_state.h"
 #include "../worker/spawn.h"
 
@@ -127,23 +128,16 @@ static bool spawn(const char *path, srv_sandbox_policy sandbox, const task *t, c
 	return ok;
 }
 
-static int64_t read_ms(clockid_t clock)
-{
-	struct timespec now = {0};
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Limits CPU time, since a busy machine delays the drawing; the wall clock has a looser limit. */
 static bool is_late(clockid_t drawing, int64_t begun)
 {
-	return read_ms(drawing) > CPU_MS || read_ms(CLOCK_MONOTONIC) - begun > WALL_MS;
+	return srv_clock_ms(drawing) > CPU_MS || srv_clock_ms(CLOCK_MONOTONIC) - begun > WALL_MS;
 }
 
 /* Reads the picture until the process closes its output and ends. One that does not end is late, too. */
 static bool collect(int from, pid_t pid, const atomic_bool *stop, hob_buf *png, int *status, hob_error *err)
 {
-	int64_t begun = read_ms(CLOCK_MONOTONIC);
+	int64_t begun = srv_clock_ms(CLOCK_MONOTONIC);
 	clockid_t drawing = CLOCK_MONOTONIC;
 	if (clock_getcpuclockid(pid, &drawing) != 0)
 		return hob_fail(err, CRASHED, "the picture's process ended before it drew");

@@ -22,13 +22,6 @@ enum {
 
 typedef enum outcome { PROBED, STEADILY, NO_ANSWER, OFTEN, REFUSED } outcome;
 
-int64_t srv_carry_clock(clockid_t id)
-{
-	struct timespec now;
-	clock_gettime(id, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 void srv_line_init(line *l)
 {
 	*l = (line){NULL, &l->first};
@@ -72,7 +65,7 @@ static void set_state(srv_upstream *u, outcome end, const char *reason)
 												[FAILING] = {FAILING, UP, FAILING, FAILING, BARRED},
 												[BARRED] = {UP, UP, DOWN, DOWN, BARRED}};
 	srv_upstream_state old = u->facts.state, state = (srv_upstream_state)next[old][end];
-	int64_t now = srv_carry_clock(CLOCK_REALTIME);
+	int64_t now = srv_clock_ms(CLOCK_REALTIME);
 	u->facts.state = state;
 	if (old != state || state != SRV_UPSTREAM_FAILING)
 		snprintf(u->facts.reason, sizeof u->facts.reason, "%s%s",
@@ -109,7 +102,7 @@ static void note_probe(srv_upstream *u, srv_exchange_end end)
 	if (!is_answer(end) || u->facts.state == SRV_UPSTREAM_UP)
 		return;
 	u->backoff_ms = 0;
-	u->retry_at = srv_carry_clock(CLOCK_MONOTONIC) + BACKOFF_FIRST_MS;
+	u->retry_at = srv_clock_ms(CLOCK_MONOTONIC) + BACKOFF_FIRST_MS;
 	set_state(u, ++u->steady < STEADY ? PROBED : STEADILY, "");
 }
 
@@ -132,12 +125,11 @@ static void note_failure(srv_upstream *u, outcome end, const char *reason)
 		end = OFTEN;
 	u->steady = 0;
 	uint32_t next = u->backoff_ms ? u->backoff_ms * 2 : BACKOFF_FIRST_MS;
-	if (u->facts.state != SRV_UPSTREAM_UP && srv_carry_clock(CLOCK_MONOTONIC) < u->retry_at)
+	if (u->facts.state != SRV_UPSTREAM_UP && srv_clock_ms(CLOCK_MONOTONIC) < u->retry_at)
 		next = u->backoff_ms; /* another thread saw the same failure */
 	u->backoff_ms = next > BACKOFF_MAX_MS || end == REFUSED ? BACKOFF_MAX_MS : next;
 	u->chance = u->chance * 1103515245u + 12345u;
-	u->retry_at =
-		srv_carry_clock(CLOCK_MONOTONIC) + u->backoff_ms + (u->chance >> 16) % (u->backoff_ms / 4 + 1);
+	u->retry_at = srv_clock_ms(CLOCK_MONOTONIC) + u->backoff_ms + (u->chance >> 16) % (u->backoff_ms / 4 + 1);
 	set_state(u, end, reason);
 	srv_carry_fail_all(u, &u->finds);
 	srv_carry_fail_all(u, &u->fetches);
@@ -160,7 +152,7 @@ static int64_t patience(const srv_upstream *u)
 bool srv_carry_is_apart(const srv_upstream *u)
 {
 	enum { LAST_MS = BACKOFF_MAX_MS + BACKOFF_MAX_MS / 4 + AWAKE_MS };
-	int64_t since = srv_carry_clock(CLOCK_REALTIME) - u->facts.since_ms, most = patience(u);
+	int64_t since = srv_clock_ms(CLOCK_REALTIME) - u->facts.since_ms, most = patience(u);
 	if (u->facts.nodes <= 1 || u->facts.state >= SRV_UPSTREAM_FAILING || since < 0)
 		return false;
 	/* Retry intervals grow with the outage, so all machines are back once the same time has passed again. */
@@ -377,7 +369,7 @@ static void fetch(carrier *c, order *o)
 
 void srv_carry_is_full(srv_upstream *u, const char *reason)
 {
-	int64_t now = srv_carry_clock(CLOCK_MONOTONIC);
+	int64_t now = srv_clock_ms(CLOCK_MONOTONIC);
 	if (!u->facts.full) {
 		srv_log(SRV_LOG_WARNING, "upstream", "%s", reason);
 		u->full_at = now;
@@ -391,7 +383,7 @@ void srv_carry_is_full(srv_upstream *u, const char *reason)
 
 void srv_carry_stays_full(srv_upstream *u)
 {
-	if (u->facts.full && srv_carry_clock(CLOCK_MONOTONIC) - u->full_at >= patience(u))
+	if (u->facts.full && srv_clock_ms(CLOCK_MONOTONIC) - u->full_at >= patience(u))
 		srv_carry_leave_given(u);
 }
 
@@ -421,7 +413,7 @@ static void note_given(srv_upstream *u, const srv_exchange *x, const hob_sha256 
 		return;
 	case SRV_EXCHANGE_LATE:
 		u->facts.late++;
-		u->give_at = srv_carry_clock(CLOCK_MONOTONIC) + LATE_MS;
+		u->give_at = srv_clock_ms(CLOCK_MONOTONIC) + LATE_MS;
 		return;
 	case SRV_EXCHANGE_DOWN:
 	case SRV_EXCHANGE_BARRED:
@@ -523,7 +515,7 @@ static void find_waiting(carrier *c)
 	order *orders[TOGETHER_MAX];
 	uint32_t count = take_finds(u, orders);
 	u->finding = true;
-	u->finding_since = srv_carry_clock(CLOCK_MONOTONIC);
+	u->finding_since = srv_clock_ms(CLOCK_MONOTONIC);
 	pthread_mutex_unlock(&u->lock);
 	find(c, orders, count);
 	pthread_mutex_lock(&u->lock);
@@ -534,7 +526,7 @@ static void find_waiting(carrier *c)
 static bool step(carrier *c)
 {
 	srv_upstream *u = c->upstream;
-	int64_t now = srv_carry_clock(CLOCK_MONOTONIC);
+	int64_t now = srv_clock_ms(CLOCK_MONOTONIC);
 	bool up = u->facts.state == SRV_UPSTREAM_UP;
 	bool leaves = u->leaving && u->facts.state == SRV_UPSTREAM_FAILING;
 	hob_sha256 key;
@@ -577,7 +569,7 @@ void *srv_carry(void *user)
 			continue;
 		}
 		bool up = srv_carry_is_up(u);
-		bool gives_later = up && u->outbox.keys.count > 0 && u->give_at > srv_carry_clock(CLOCK_MONOTONIC);
+		bool gives_later = up && u->outbox.keys.count > 0 && u->give_at > srv_clock_ms(CLOCK_MONOTONIC);
 		sleep_until(u, !up && !u->probing ? u->retry_at : gives_later ? u->give_at : INT64_MAX);
 	}
 	pthread_mutex_unlock(&u->lock);

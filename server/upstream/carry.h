@@ -8,6 +8,8 @@
 #include "outbox.h"
 #include "upstream.h"
 
+#include "../fs/clock.h"
+
 enum { SRV_CARRIERS = 4, SRV_WISH_ARENA = 64 << 20 };
 
 typedef enum order_kind { ORDER_FIND, ORDER_FETCH, ORDER_BLOB, ORDER_CLAIM } order_kind;
@@ -103,7 +105,6 @@ struct srv_upstream {
 	unsigned chance;
 };
 
-int64_t srv_carry_clock(clockid_t id); /* ms */
 void srv_line_init(line *l);
 void srv_line_push(line *l, order *o);
 order *srv_line_pop(line *l); /* NULL: it is empty */

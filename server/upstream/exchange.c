@@ -1,10 +1,10 @@
 #include "exchange.h"
 
+#include "../fs/clock.h"
 #include "../store/record.h"
 #include "../worker/check.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { RECORD_ARENA = 64 << 20 };
@@ -31,20 +31,13 @@ srv_exchange_end srv_exchange_find(srv_exchange *x, const hob_sha256 *lookups, u
 	return x->way->find(x, lookups, count, via, out);
 }
 
-static double clock_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
 static srv_exchange_end fetch_timed(srv_exchange *x, const hob_sha256 *digest, uint64_t size)
 {
 	enum { SMALL = 64 << 10 };
 	uint64_t before = x->bytes;
-	double began = clock_ms();
+	double began = (double)srv_clock_ns(CLOCK_MONOTONIC) / 1e6;
 	srv_exchange_end end = x->way->fetch_blob(x, digest, size);
-	double took = clock_ms() - began;
+	double took = (double)srv_clock_ns(CLOCK_MONOTONIC) / 1e6 - began;
 	uint64_t bytes = x->bytes - before;
 	if (end == SRV_EXCHANGE_OK && bytes <= SMALL) {
 		x->times.small++;

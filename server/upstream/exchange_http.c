@@ -1,11 +1,11 @@
 #include "exchange.h"
 
+#include "../fs/clock.h"
 #include "../store/record.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { PIECE = 64 << 10, ANSWER_MAX = 64 << 10 };
@@ -46,13 +46,6 @@ static bool is_closing(srv_exchange *x)
 	bool closing = x->closing;
 	pthread_mutex_unlock(&x->lock);
 	return closing;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* ---- one request */
@@ -122,7 +115,7 @@ static bool request(srv_exchange *x, const char *method, const char *target, con
 static bool read_all(srv_exchange *x, size_t most, hob_buf *out)
 {
 	srv_connection *c = x->connection;
-	int64_t until = now_ms() + SRV_EXCHANGE_SILENCE_MS;
+	int64_t until = srv_clock_ms(CLOCK_MONOTONIC) + SRV_EXCHANGE_SILENCE_MS;
 	char *piece = malloc(PIECE);
 	size_t total = 0;
 	bool ok = piece != NULL;
@@ -130,7 +123,7 @@ static bool read_all(srv_exchange *x, size_t most, hob_buf *out)
 		total += got;
 		hob_buf_put(out, piece, got);
 		ok = total <= most && !out->failed &&
-			 now_ms() < until + (int64_t)(total / (SRV_EXCHANGE_SLOWEST / 1000));
+			 srv_clock_ms(CLOCK_MONOTONIC) < until + (int64_t)(total / (SRV_EXCHANGE_SLOWEST / 1000));
 	}
 	free(piece);
 	return ok && srv_connection_is_whole(c);
@@ -259,7 +252,7 @@ static srv_exchange_end receive_blob(srv_exchange *x, const hob_sha256 *digest, 
 		hang_up(x);
 		return SRV_EXCHANGE_HERE;
 	}
-	int64_t until = now_ms() + SRV_EXCHANGE_SILENCE_MS;
+	int64_t until = srv_clock_ms(CLOCK_MONOTONIC) + SRV_EXCHANGE_SILENCE_MS;
 	uint64_t total = 0;
 	bool written = true, slow = false;
 	for (size_t got; written && !slow && (got = srv_connection_read(c, piece, PIECE)) > 0;) {
@@ -267,7 +260,7 @@ static srv_exchange_end receive_blob(srv_exchange *x, const hob_sha256 *digest, 
 		if (total > size)
 			break;
 		written = srv_blob_write(writer, (hob_bytes){(const uint8_t *)piece, got}, &x->error);
-		slow = now_ms() > until + (int64_t)(total / (SRV_EXCHANGE_SLOWEST / 1000));
+		slow = srv_clock_ms(CLOCK_MONOTONIC) > until + (int64_t)(total / (SRV_EXCHANGE_SLOWEST / 1000));
 	}
 	free(piece);
 	x->bytes += total;

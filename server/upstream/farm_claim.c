@@ -20,11 +20,6 @@ enum {
 	EARLY_MS = 1000
 };
 
-static int64_t now_ms(void)
-{
-	return srv_carry_clock(CLOCK_MONOTONIC);
-}
-
 /* ---- asking; under the lock */
 
 /* Settles the lease of an answered claim; releases it if the loop has left it meanwhile. `heard`: a
@@ -53,7 +48,7 @@ static void settle_order(srv_upstream *u, order *o, const srv_farm_claim *claim,
 	o->held = held && o->claimed;
 	if (o->held && !o->told) {
 		int64_t left = (int64_t)claim->left_ms + 50;
-		o->look_at = now_ms() + (heard ? 0 : left < LOOK_MS ? left : LOOK_MS);
+		o->look_at = srv_clock_ms(CLOCK_MONOTONIC) + (heard ? 0 : left < LOOK_MS ? left : LOOK_MS);
 		srv_line_push(&u->parked, o);
 		return;
 	}
@@ -196,7 +191,7 @@ bool srv_carry_claims(carrier *c)
  * which this machine still uses a lease: its end would end the new one, too. */
 static void unpark(srv_upstream *u, const hob_sha256 *lookup)
 {
-	int64_t now = now_ms();
+	int64_t now = srv_clock_ms(CLOCK_MONOTONIC);
 	bool fresh, any = false;
 	line rest;
 	srv_line_init(&rest);
@@ -308,7 +303,7 @@ static srv_farm_end beat(srv_upstream *u, srv_farm_why *why)
 			 (unsigned long long)u->facts.found, (unsigned long long)u->facts.fetched,
 			 (unsigned long long)u->facts.given);
 	/* After an outage, counts only machines that have come back. */
-	int64_t back = srv_carry_clock(CLOCK_REALTIME) - u->facts.since_ms;
+	int64_t back = srv_clock_ms(CLOCK_REALTIME) - u->facts.since_ms;
 	u->counts_back = srv_carry_is_apart(u);
 	uint32_t within_s = u->counts_back ? (uint32_t)(back / 1000) + 1 : 0;
 	pthread_mutex_unlock(&u->lock);
@@ -330,7 +325,7 @@ static srv_farm_end list_machines(srv_upstream *u, srv_farm_why *why)
 		hob_buf old = u->machines;
 		u->machines = list;
 		list = old;
-		u->machines_at = now_ms();
+		u->machines_at = srv_clock_ms(CLOCK_MONOTONIC);
 		u->machines_wanted = false;
 	}
 	hob_buf_release(&list);
@@ -357,18 +352,19 @@ void *srv_carry_keep(void *user)
 		srv_farm_why why = {""};
 		srv_farm_end end = SRV_FARM_OK;
 		if (!srv_carry_is_up(u)) {
-			int64_t until = now_ms() + LISTEN_MS;
+			int64_t until = srv_clock_ms(CLOCK_MONOTONIC) + LISTEN_MS;
 			pthread_cond_timedwait(
 				&u->work, &u->lock,
 				&(struct timespec){.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000});
 			continue;
 		}
-		if (u->options.give && !u->facts.read_only && !u->announcing && now_ms() >= beat_at) {
+		if (u->options.give && !u->facts.read_only && !u->announcing &&
+			srv_clock_ms(CLOCK_MONOTONIC) >= beat_at) {
 			end = beat(u, &why);
 			if (end == SRV_FARM_OK)
 				srv_carry_note_answer(u);
 			beat_at =
-				now_ms() +
+				srv_clock_ms(CLOCK_MONOTONIC) +
 				(beats++ < EARLY_BEATS || srv_carry_is_apart(u) ? EARLY_MS : srv_farm_lease_ms(u->farm) / 3);
 		}
 		if (end == SRV_FARM_OK && !u->closing && u->machines_wanted)

@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { STALLED_MS = 300 }; /* limit of a request, so that saves do not wait for a slow one */
 
@@ -125,7 +124,7 @@ static bool push_order(srv_upstream *u, line *l, order *o)
 static bool is_stalled(srv_upstream *u)
 {
 	pthread_mutex_lock(&u->lock);
-	bool stalled = u->finding && srv_carry_clock(CLOCK_MONOTONIC) - u->finding_since > STALLED_MS;
+	bool stalled = u->finding && srv_clock_ms(CLOCK_MONOTONIC) - u->finding_since > STALLED_MS;
 	pthread_mutex_unlock(&u->lock);
 	return stalled;
 }
@@ -293,7 +292,7 @@ int64_t srv_upstream_machines(srv_upstream *u, hob_buf *out)
 {
 	enum { OLD_MS = 5000 };
 	pthread_mutex_lock(&u->lock);
-	int64_t age = u->machines.size > 0 ? srv_carry_clock(CLOCK_MONOTONIC) - u->machines_at : -1;
+	int64_t age = u->machines.size > 0 ? srv_clock_ms(CLOCK_MONOTONIC) - u->machines_at : -1;
 	u->machines_wanted = u->machines_wanted || age < 0 || age > OLD_MS;
 	hob_buf_put_str(out, hob_buf_str(&u->machines));
 	pthread_mutex_unlock(&u->lock);
@@ -345,7 +344,7 @@ bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_
 	snprintf(u->facts.url, sizeof u->facts.url, "%s", options->url);
 	u->facts.gives = options->give;
 	u->facts.farm = options->farm != NULL;
-	u->chance = (unsigned)srv_carry_clock(CLOCK_REALTIME);
+	u->chance = (unsigned)srv_clock_ms(CLOCK_REALTIME);
 	pthread_mutex_init(&u->lock, NULL);
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);

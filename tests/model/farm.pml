@@ -140,7 +140,7 @@ inline release(m, k)
 /* Guard BLOBS_FIRST, server/upstream/exchange.c:
  *   "end = x->way->give_blob(x, &record.outputs[i]);"
  * Guard OUTBOX, server/upstream/carry.c:
- *   "case SRV_EXCHANGE_LATE: u->facts.late++; u->give_at = srv_carry_clock(CLOCK_MONOTONIC) + LATE_MS; return;" */
+ *   "case SRV_EXCHANGE_LATE: u->facts.late++; u->give_at = srv_clock_ms(CLOCK_MONOTONIC) + LATE_MS; return;" */
 
 /* Insert and its checks; the row's primary key allows one. */
 inline insert(m, k)
