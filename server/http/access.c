@@ -302,7 +302,8 @@ static bool is_open(const request *r)
 {
 	static const route_id always[] = {ROUTE_livez,	 ROUTE_healthz,		 ROUTE_readyz,
 									  ROUTE_session, ROUTE_session_open, ROUTE_session_close};
-	static const route_id dashboard[] = {ROUTE_page, ROUTE_page_below, ROUTE_web_file, ROUTE_page_icon};
+	static const route_id dashboard[] = {ROUTE_page,	   ROUTE_page_home, ROUTE_page_index,
+										 ROUTE_page_below, ROUTE_web_file,	ROUTE_page_icon};
 	for (size_t i = 0; i < HOB_COUNT_OF(always); i++)
 		if (r->route == always[i])
 			return true;

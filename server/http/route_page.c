@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../fs/transfer.h"
 #include "web.h"
 
 EMBED(hob_page_html, "server/http/page/page.html");
@@ -84,17 +85,13 @@ static bool read_web_file(const srv_http *http, hob_str name, hob_buf *out)
 	bool plain = name.len > 0 && name.data[0] != '.' && !memchr(name.data, '/', name.len) && !path.failed;
 	int fd = plain ? open((const char *)path.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	struct stat info;
-	bool ok = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-	uint8_t piece[16384];
-	for (ssize_t got; ok && (got = read(fd, piece, sizeof piece)) != 0;) {
-		ok = got > 0;
-		if (ok)
-			hob_buf_put(out, piece, (size_t)got);
-	}
+	bool file = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+	uint8_t *room = file ? hob_buf_grow(out, (size_t)info.st_size) : NULL;
+	bool ok = file && (room || info.st_size == 0) && srv_read_all(fd, room, (size_t)info.st_size);
 	if (fd >= 0)
 		close(fd);
 	hob_buf_release(&path);
-	return ok && !out->failed;
+	return ok;
 }
 
 static enum MHD_Result reply_web(request *r, hob_str name, bool for_ever)
@@ -103,14 +100,12 @@ static enum MHD_Result reply_web(request *r, hob_str name, bool for_ever)
 	const srv_web_file *file = find_web_file(name);
 	if (r->http->web_root) {
 		hob_buf body = {0};
-		if (read_web_file(r->http, name, &body)) {
-			hob_bytes bytes = {body.data, body.size};
-			struct MHD_Response *response = MHD_create_response_from_buffer(
-				bytes.size, (void *)(uintptr_t)bytes.data, MHD_RESPMEM_MUST_COPY);
-			enum MHD_Result result = reply_response(r, response, bytes, type_of(name), policy, false);
-			hob_buf_release(&body);
-			return result;
-		}
+		bool found = read_web_file(r->http, name, &body);
+		hob_bytes bytes = {body.data, body.size};
+		if (found)
+			return reply_response(
+				r, MHD_create_response_from_buffer(bytes.size, body.data, MHD_RESPMEM_MUST_FREE), bytes,
+				type_of(name), policy, false);
 		hob_buf_release(&body);
 		file = NULL;
 	}
@@ -144,6 +139,16 @@ enum MHD_Result srv_route_page(request *r)
 	if (srv_has_dashboard(r->http))
 		return reply_web(r, HOB_STR("index.html"), false);
 	return srv_reply_file(r, hob_page_html_begin, hob_page_html_end, "text/html; charset=utf-8");
+}
+
+enum MHD_Result srv_route_page_home(request *r)
+{
+	return srv_route_page(r);
+}
+
+enum MHD_Result srv_route_page_index(request *r)
+{
+	return srv_route_page(r);
 }
 
 /* Sends the page of an address below /ui. The unfiltered list, on a server without tokens, has a page that

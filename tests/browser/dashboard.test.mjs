@@ -51,6 +51,8 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 	});
 
 	test('an address that names nothing says so and leads on', async () => {
+		await go('/ui/');
+		await heading('Overview');
 		await go('/ui/nowhere');
 		await says('Page not found');
 		await go('/ui/asset/art/set/c.obj');

@@ -517,6 +517,13 @@ class Contract(Scenario):
         for path in ("gc", "verify"):
             self.ask(400, "POST", f"/api/v1/{path}", {"dry_run": 1})
 
+    def test_10_the_page_by_any_of_its_addresses(self):
+        page = self.ask(200, "GET", "/")
+        for path in ("/ui", "/ui/", "/ui?q=a", "/ui/textures"):
+            answer = self.ask(200, "GET", path)
+            self.assertEqual((answer.body, answer.headers["etag"]), (page.body, page.headers["etag"]), path)
+        self.assertEqual(self.daemon.get("/uiassets").status, 404)
+
     def test_11_who_listens(self):
         clients = self.ask(200, "GET", "/api/v1/clients").json()
         self.assertEqual((clients["count"], clients["items"][0]["address"]), (1, "127.0.0.1"))

@@ -19,29 +19,30 @@ export const LATER = 2000;
 
 /**
  * Calls `run` within the time that is asked for, but never twice at a time, at most every `gap` ms or twice the time
- * that it takes, and not while the tab is hidden.
+ * that it takes, and not while the tab is hidden; and `every()` ms after it has ended, if nobody has asked by then.
  */
-export function makeRefresher(run, gap = 0) {
+export function makeRefresher(run, gap = 0, every = () => Infinity) {
 	let timer = 0;
 	let due = 0;
 	let busy = false;
-	let again = false;
+	let again = Infinity; /* the time within which somebody asked meanwhile */
 	let ended = false;
 	let last = 0;
 	let took = 0;
 	const go = async () => {
 		timer = 0;
 		busy = true;
-		again = false;
+		again = Infinity;
 		last = performance.now();
 		await run();
 		took = performance.now() - last;
 		busy = false;
-		if (again) ask();
+		const within = Math.min(again, every());
+		if (within < Infinity) ask(within);
 	};
 	const ask = (within = 0) => {
 		if (busy || document.hidden) {
-			again = true;
+			again = Math.min(again, within);
 			return;
 		}
 		const now = performance.now();
@@ -51,7 +52,7 @@ export function makeRefresher(run, gap = 0) {
 		due = at;
 		timer = setTimeout(go, at - now);
 	};
-	const shown = () => !document.hidden && again && !busy && ask();
+	const shown = () => !document.hidden && again < Infinity && !busy && ask();
 	const now = () => (document.hidden ? ask() : go());
 	document.addEventListener('visibilitychange', shown);
 	return {
@@ -88,7 +89,8 @@ class Source {
 		this.state = { data: kept.get(url), error: null, loading: true };
 		this.readers = new Set();
 		this.stop = new AbortController();
-		this.refresher = makeRefresher(() => this.read());
+		this.refresher = makeRefresher(() => this.read(), 0, () => Math.min(...[...this.readers].map(({ every }) =>
+			every ?? Infinity)));
 		this.deaf = listen((event) => {
 			const tells = event.kind === 'hello' || event.kind === 'reset';
 			const wanted = [...this.readers].map(({ on }) => tells || on?.(event)).filter(Boolean);
@@ -133,24 +135,19 @@ class Source {
 
 /**
  * {data, error, loading, reload} of a GET. `on(event)`: whether the event makes the data out of date, or the time in
- * ms within which to ask; `every`: also reload at this interval. The last data remains while a new answer is pending,
- * and if it fails.
+ * ms within which to ask; `every`: also reload when the data are as old as that. The last data remains while a new
+ * answer is pending, and if it fails.
  */
 export function useResource(url, { on, every, as } = {}) {
 	const [, redraw] = useReducer((count) => count + 1, 0);
 	const reader = useRef({ redraw }).current;
-	reader.on = on;
+	Object.assign(reader, { on, every });
 	/* Requests before the page is painted, not after it. */
 	useLayoutEffect(() => {
 		if (!url) return undefined;
 		if (!sources.has(url)) sources.set(url, new Source(url, as));
 		const source = sources.get(url);
-		const leave = source.join(reader);
-		const clock = every && setInterval(() => source.refresher.ask(), every);
-		return () => {
-			clearInterval(clock);
-			leave();
-		};
+		return source.join(reader);
 	}, [url, every]);
 	const reload = useCallback(() => sources.get(url)?.refresher.ask(), [url]);
 	const state = sources.get(url)?.state ?? { data: kept.get(url), error: null, loading: Boolean(url) };

@@ -29,7 +29,7 @@ import { Settings } from './pages/settings.js';
 import { Api } from './pages/api.js';
 import { SignIn } from './pages/sign_in.js';
 
-const pages = { overview: Overview, assets: Assets, asset: Asset, textures: Textures, jobs: Jobs, errors: Errors,
+const pages = { '': Overview, assets: Assets, asset: Asset, textures: Textures, jobs: Jobs, errors: Errors,
 	cache: Cache, clients: Clients, log: Log, settings: Settings, api: Api };
 
 function NotThere() {
@@ -46,15 +46,15 @@ function App() {
 
 function Pages() {
 	const { path, query } = useAddress();
-	const [, , name = 'overview', ...rest] = path === '/' ? ['', 'ui'] : path.split('/');
-	const Page = (path === '/' || path.startsWith('/ui/')) && pages[name];
+	const [, folder, name = '', ...rest] = path.split('/');
+	const Page = ['', 'ui'].includes(folder) && pages[name];
 	let below = '';
 	try {
 		below = decodeURIComponent(rest.join('/'));
 	} catch {
 		// An address that is cut off inside an escape names nothing.
 	}
-	return html`<${Shell} page=${name === 'asset' ? 'assets' : name}>
+	return html`<${Shell} page=${name === 'asset' ? 'assets' : name || 'overview'}>
 			${Page ? html`<${Page} key=${name} query=${query} below=${below} />` : html`<${NotThere} />`}</${Shell}>`;
 }
 
