@@ -17,8 +17,9 @@ import urllib.parse
 from wire import Wire
 from hobtest import DEADLINE, HOB, PROJECT, Daemon, Scenario, amount, main, obj_text, until
 
-AGENT = os.environ.get("HOB_AGENT", str(pathlib.Path(HOB).parent / "hob-agent"))
-NETWORK = os.environ.get("HOB_AGENT_NETWORK")  # the daemon's address in agent_network.sh, where the kernel delays and loses
+# In agent_network.py: the daemon's address, and what starts a program on the agent's side.
+NETWORK, SIDE = os.environ.get("HOB_AGENT_NETWORK"), os.environ.get("HOB_AGENT_SIDE", "")
+AGENT = f"{SIDE} {os.environ.get('HOB_AGENT', pathlib.Path(HOB).parent / 'hob-agent')}"
 
 
 def tree(folder, ignore=(".hob-mirror",)):
@@ -464,7 +465,7 @@ class Python(Agent):
         super().setUp()
         global AGENT
         self.addCleanup(globals().__setitem__, "AGENT", AGENT)
-        AGENT = f"{sys.executable} -u {PROJECT / 'web/python/hob.py'} mirror"
+        AGENT = f"{SIDE} {sys.executable} -u {PROJECT / 'web/python/hob.py'} mirror"
 
     untrusted, misnamed, no_tls = ("self-signed certificate", "SSL_CERT_FILE"), ("not valid for 'localhost'", "a name that it was made for"), ("does not speak TLS", "http://")
 

@@ -11,8 +11,8 @@ import test_agent
 from wire import Wire
 from hobtest import PROJECT, amount, fresh_folder, main, obj_text, until
 
-WINE = shutil.which("wine") or shutil.which("wine64")
-MISSING = "there is no gcc-mingw-w64-x86-64" if not shutil.which("x86_64-w64-mingw32-gcc") else "" if WINE else "there is no wine64"
+WINE = [*test_agent.SIDE.split(), shutil.which("wine") or shutil.which("wine64")]
+MISSING = "there is no gcc-mingw-w64-x86-64" if not shutil.which("x86_64-w64-mingw32-gcc") else "" if WINE[-1] else "there is no wine64"
 RULES = (*(f"core/base/{name}.c" for name in ("error", "memory", "path", "portable", "str")), "-lbcrypt", "-lnormaliz", "-lshell32", "-ladvapi32")
 EXE = pathlib.Path(os.environ.get("HOB_AGENT_EXE", "hob-agent.exe"))
 
@@ -33,7 +33,7 @@ def setUpModule():
         subprocess.run(["x86_64-w64-mingw32-gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Wno-format", "-Wno-format-extra-args", "-D_WIN32_WINNT=0x0601",
                         "-DUNICODE", "-D_UNICODE", "-D__USE_MINGW_ANSI_STDIO=1", "-I.", "-include", "server/agent/memmem.h", "-static", "-o", folder / f"{name.rpartition('_')[2]}.exe",
                         f"tests/{name}.c", *more], check=True, cwd=PROJECT)
-    subprocess.run([WINE, EXE, "--version"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # makes the drive
+    subprocess.run([*WINE, EXE, "--version"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # makes the drive
     Windows.edits = folder / "edits.exe"
 
 
@@ -43,13 +43,13 @@ class Windows(test_agent.Agent):
     def setUp(self):
         super().setUp()
         self.addCleanup(setattr, test_agent, "AGENT", test_agent.AGENT)
-        test_agent.AGENT = f"{WINE} {EXE}"
+        test_agent.AGENT = " ".join((*WINE, str(EXE)))
         self.editor = None
 
     def do(self, verb, *fields, fails=False):
         """One command of windows_edits.c; the first field is a path below the folder."""
         if not self.editor:
-            self.editor = subprocess.Popen([WINE, str(self.edits)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.editor = subprocess.Popen([*WINE, str(self.edits)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             self.addCleanup(self.editor.stdout.close)
             self.addCleanup(self.editor.wait)
             self.addCleanup(self.editor.stdin.close)
@@ -245,7 +245,7 @@ class Windows(test_agent.Agent):
         (self.folder / "outside").mkdir()
         self.do("junction", self.at("door"), f"Z:{self.folder}/outside", fails=True)
         self.do("save", self.at("half%D83D.txt"), "no Unicode", fails=True)
-        done = subprocess.run([WINE, str(self.edits.with_name("rules.exe"))], capture_output=True, text=True, check=False)
+        done = subprocess.run([*WINE, str(self.edits.with_name("rules.exe"))], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout.strip().splitlines()[-1:]), (0, ["all hold"]), done.stdout + done.stderr)
 
     def test_a_drive_that_goes_away(self):
