@@ -12,7 +12,6 @@
 
 #include "fetch.h"
 #include "sys.h"
-#include "agent_watch.h"
 
 #include "../../core/client/client_parse.h"
 #include "../../core/hash/hash.h"
@@ -51,12 +50,10 @@ typedef struct agent {
 	char session[64];
 	uint64_t seq;
 	bool in_step, offered_yes;
-	bool stop;		  /* a refusal that only the user can resolve */
-	bool stale;		  /* a file changed while it was sent: the differences are outdated */
-	uint64_t sent;	  /* total bytes of request bodies */
-	uint32_t changes; /* since the start */
-	int64_t look_ms;  /* agent_ticks_ms of the next look at everything, without a watch */
-	int64_t next_ms;  /* agent_ticks_ms of the next retry; 0: never */
+	bool stop;		 /* a refusal that only the user can resolve */
+	bool stale;		 /* a file changed while it was sent: the differences are outdated */
+	int64_t look_ms; /* agent_ticks_ms of the next look at everything, without a watch */
+	int64_t next_ms; /* agent_ticks_ms of the next retry; 0: never */
 	char problem[600];
 } agent;
 
@@ -70,19 +67,12 @@ void agent_tree_touch(agent *a, hob_str path);
 /* Checks busy files again. */
 void agent_tree_retry(agent *a);
 void agent_tree_save(const agent *a);
-/* All files, in bytewise order of their paths; *count of them. For free(). */
-agent_file **agent_tree_sorted(const agent_tree *tree, uint32_t *count);
-/* Digest of files[0, count), whose paths share a prefix of `skip` bytes, as defined in openapi.json. */
-hob_sha256 agent_tree_digest(agent_file *const *files, uint32_t count, size_t skip);
-/* The number of files in the same folder as files[0] below `skip` bytes, with its name in *name; 1 for a
- * file. */
-uint32_t agent_tree_run(agent_file *const *files, uint32_t count, size_t skip, hob_str *name);
-
 /* ---- agent_sync.c */
 
 /* Sends the differences, opening a session first if there is none, and prints the outcome. False: failed;
  * unless a->stop is set, call again at a->next_ms. After success, next_ms may be set for unfinished files. */
 bool agent_sync(agent *a);
+void agent_sync_beat(agent *a); /* tells the daemon that it is there */
 
 /* ---- agent_news.c */
 

@@ -139,7 +139,7 @@ bool agent_strange(agent *a, int status)
 bool agent_ask(agent *a, const fetch_request *request, int *status, hob_buf *answer)
 {
 	hob_error error = {0};
-	bool ok = agent_fetch_send(a->fetch, request, status, answer, &a->sent, &error);
+	bool ok = agent_fetch_send(a->fetch, request, status, answer, &error);
 	if (!ok)
 		snprintf(a->problem, sizeof a->problem, "%s", error.context);
 	else if (answer->size > 0 && answer->data[0] != '{')
@@ -327,23 +327,6 @@ static int run_once(agent *a)
 	return a->stop ? EXIT_USAGE : EXIT_AWAY;
 }
 
-static void heartbeat(agent *a)
-{
-	hob_buf body = {0}, answer = {0}, target = {0};
-	int status;
-	hob_buf_printf(&target, "/api/v1/mirrors/%s/changes%c", a->options.root, 0);
-	hob_buf_printf(&body, "{\"session\":\"%s\",\"seq\":%llu,\"changes\":[]}", a->session,
-				   (unsigned long long)a->seq);
-	bool ok = agent_ask(
-		a,
-		&(fetch_request){.method = "POST", .target = (const char *)target.data, .body = hob_buf_str(&body)},
-		&status, &answer);
-	a->in_step = ok && status == 200;
-	hob_buf_release(&target);
-	hob_buf_release(&body);
-	hob_buf_release(&answer);
-}
-
 static int run_for_ever(agent *a)
 {
 	bool was_in_step = false, again = true;
@@ -386,7 +369,7 @@ static int run_for_ever(agent *a)
 			again = true;
 		}
 		if (agent_ticks_ms() >= beat_ms && a->in_step) {
-			heartbeat(a);
+			agent_sync_beat(a);
 			beat_ms = agent_ticks_ms() + HEARTBEAT_MS;
 		}
 	}

@@ -43,7 +43,6 @@ static void wait_for_events(agent *a, agent_fetch *fetch, hob_buf *since)
 	hob_buf target = {0}, answer = {0};
 	hob_error error;
 	int status = 0;
-	uint64_t sent = 0;
 	hob_buf_printf(&target, "/api/v1/changes?kinds=asset&wait=%d&asset=", WAIT_S);
 	put_encoded(&target, hob_str_of(a->options.root));
 	hob_buf_put_str(&target, HOB_STR("%2F"));
@@ -57,7 +56,7 @@ static void wait_for_events(agent *a, agent_fetch *fetch, hob_buf *since)
 	bool ok = agent_fetch_send(
 		fetch,
 		&(fetch_request){.method = "GET", .target = (const char *)target.data, .silence_ms = SILENCE_MS},
-		&status, &answer, &sent, &error);
+		&status, &answer, &error);
 	if (ok && status == 200) {
 		hobc_json items = agent_member(agent_json(&answer), "items"), item;
 		char next[256];

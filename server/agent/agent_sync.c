@@ -2,6 +2,7 @@
 
 #include "../../core/base/json_write.h"
 #include "../../core/base/text_order.h"
+#include "../fs/listing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,16 +21,11 @@ enum {
 	UPLOAD_SILENCE_MS = 120000
 };
 
-static void target_of(const agent *a, const char *what, hob_buf *out)
-{
-	hob_buf_printf(out, "/api/v1/mirrors/%s/%s%c", a->options.root, what, 0);
-}
-
 static bool ask_mirror(agent *a, const char *method, const char *what, hob_buf *body, int *status,
 					   hob_buf *answer)
 {
 	hob_buf target = {0};
-	target_of(a, what, &target);
+	hob_buf_printf(&target, "/api/v1/mirrors/%s/%s%c", a->options.root, what, 0);
 	bool ok = !target.failed && !body->failed &&
 			  agent_ask(a,
 						&(fetch_request){
@@ -56,41 +52,32 @@ static bool parse_digest(hobc_json value, hob_sha256 *out)
 /* ---- comparing trees */
 
 typedef struct picture {
-	agent_file **files; /* files on the disk, sorted */
-	uint32_t count;
+	agent_file **files; /* on the disk */
+	srv_listing all;
 } picture;
+
+static int by_path(const void *a, const void *b)
+{
+	return hob_str_compare((*(agent_file *const *)a)->path, (*(agent_file *const *)b)->path);
+}
+
+static srv_listed listed(const void *files, uint32_t index)
+{
+	const agent_file *file = ((agent_file *const *)files)[index];
+	return (srv_listed){file->path, &file->digest};
+}
 
 static bool take_picture(const agent *a, picture *out)
 {
-	uint32_t all;
-	out->files = agent_tree_sorted(&a->tree, &all);
-	out->count = 0;
-	for (uint32_t i = 0; out->files && i < all; i++)
-		if (out->files[i]->on_disk && out->files[i]->hashed)
-			out->files[out->count++] = out->files[i];
+	uint32_t count = 0;
+	out->files = malloc((a->tree.count + 1) * sizeof(agent_file *));
+	for (uint32_t i = 0; out->files && i < a->tree.capacity; i++)
+		if (a->tree.slots[i] && a->tree.slots[i]->on_disk && a->tree.slots[i]->hashed)
+			out->files[count++] = a->tree.slots[i];
+	if (out->files)
+		qsort(out->files, count, sizeof(agent_file *), by_path);
+	out->all = (srv_listing){.at = listed, .files = out->files, .end = count};
 	return out->files != NULL;
-}
-
-/* The files below a folder ("" = all). */
-static agent_file **below(const picture *p, hob_str folder, uint32_t *count)
-{
-	uint32_t low = 0, high = p->count;
-	while (folder.len > 0 && low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		hob_str path = p->files[middle]->path;
-		int order = hob_str_compare(hob_str_sub(path, 0, folder.len), folder);
-		if (order < 0 || (order == 0 && (path.len <= folder.len || path.data[folder.len] < '/')))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	uint32_t end = low;
-	while (end < p->count && (folder.len == 0 || (hob_str_starts(p->files[end]->path, folder) &&
-												  p->files[end]->path.len > folder.len &&
-												  p->files[end]->path.data[folder.len] == '/')))
-		end++;
-	*count = end - low;
-	return p->files + low;
 }
 
 static void mark_sent(agent_file *f)
@@ -139,14 +126,13 @@ static bool take_folder(agent *a, const picture *p, hobc_json folder, hob_buf *n
 			take_remote_file(a, hob_buf_str(&item_path), item, &digest);
 		if (!ok || tree.size == 0)
 			continue;
-		uint32_t count;
-		agent_file **files = below(p, hob_buf_str(&item_path), &count);
-		hob_sha256 mine = agent_tree_digest(files, count, item_path.size + 1);
+		srv_listing below = srv_listing_below(&p->all, hob_buf_str(&item_path));
+		hob_sha256 mine = srv_listing_digest(&below, NULL, NULL);
 		if (!hob_sha256_equal(&mine, &digest))
 			hob_json_str(next, hob_buf_str(&item_path));
 		else
-			for (uint32_t i = 0; i < count; i++)
-				mark_sent(files[i]);
+			for (uint32_t i = below.first; i < below.end; i++)
+				mark_sent(p->files[i]);
 	}
 	ok = ok && !item_path.failed;
 	hob_buf_release(&item_path);
@@ -193,7 +179,7 @@ static bool open_session(agent *a)
 	hob_json_put_u64(&body, "clock_ms", (uint64_t)agent_now_ms());
 	hob_json_close(&body, '}');
 	bool ok = take_picture(a, &p) && ask_mirror(a, "PUT", "session", &body, &status, &answer);
-	hob_sha256 theirs, mine = agent_tree_digest(p.files, p.count, 0);
+	hob_sha256 theirs, mine = srv_listing_digest(&p.all, NULL, NULL);
 	if (ok && (!agent_text(agent_json(&answer), "session", text, sizeof a->session) ||
 			   text[strspn(text, "0123456789abcdef")] ||
 			   !parse_digest(agent_member(agent_json(&answer), "tree"), &theirs)))
@@ -208,13 +194,13 @@ static bool open_session(agent *a)
 		for (uint32_t i = 0; i < a->tree.capacity; i++)
 			if (a->tree.slots[i])
 				a->tree.slots[i]->is_sent = false;
-		for (uint32_t i = 0; equal && i < p.count; i++)
+		for (uint32_t i = 0; equal && i < p.all.end; i++)
 			mark_sent(p.files[i]);
 		ok = equal || compare(a, &p);
 		a->in_step = ok;
 	}
 	if (ok)
-		agent_say("connected to %s as %s: %u files", a->options.url, a->who, p.count);
+		agent_say("connected to %s as %s: %u files", a->options.url, a->who, p.all.end);
 	free(p.files);
 	hob_buf_release(&body);
 	hob_buf_release(&answer);
@@ -393,16 +379,16 @@ static uint64_t held_of(hobc_json held, const hob_sha256 *digest)
 	return 0;
 }
 
-static bool upload_missing(agent *a, const differences *d, uint32_t first, uint32_t end)
+static bool upload_missing(agent *a, const difference *d, uint32_t count)
 {
 	hob_buf body = {0}, answer = {0};
 	int status;
 	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("digests", '['));
 	uint32_t puts = 0;
 	agent_file *last = NULL;
-	for (uint32_t i = first; i < end; i++)
-		if (d->items[i].put && !d->items[i].gone) {
-			last = d->items[i].put;
+	for (uint32_t i = 0; i < count; i++)
+		if (d[i].put && !d[i].gone) {
+			last = d[i].put;
 			hob_json_digest(&body, &last->digest);
 			puts++;
 		}
@@ -415,14 +401,13 @@ static bool upload_missing(agent *a, const differences *d, uint32_t first, uint3
 	hobc_json held = agent_member(agent_json(&answer), "held");
 	size_t at = 0;
 	/* The answer has the order of the request. */
-	for (uint32_t i = first; ok && !a->stale && hobc_json_item(missing, &at, &item);) {
+	for (uint32_t i = 0; ok && !a->stale && hobc_json_item(missing, &at, &item);) {
 		hob_sha256 digest;
 		ok = parse_digest(item, &digest);
-		while (ok && i < end &&
-			   (!d->items[i].put || d->items[i].gone || !hob_sha256_equal(&d->items[i].put->digest, &digest)))
+		while (ok && i < count && (!d[i].put || d[i].gone || !hob_sha256_equal(&d[i].put->digest, &digest)))
 			i++;
-		if (ok && i < end)
-			ok = upload(a, d->items[i++].put, held_of(held, &digest));
+		if (ok && i < count)
+			ok = upload(a, d[i++].put, held_of(held, &digest));
 	}
 	hob_buf_release(&body);
 	hob_buf_release(&answer);
@@ -438,44 +423,53 @@ static void say_notes(hobc_json notes)
 			agent_say("%s %s", path, text);
 }
 
-static void take_done(agent *a, const differences *d, uint32_t first, uint32_t end)
+/* Sends one list, whose blobs the daemon should have. */
+static bool send_changes(agent *a, const difference *d, uint32_t count, hob_buf *answer)
 {
-	for (uint32_t i = first; i < end; i++) {
-		if (d->items[i].gone)
-			d->items[i].gone->is_sent = false;
-		if (d->items[i].put)
-			mark_sent(d->items[i].put);
-		a->changes++;
-	}
+	hob_buf body = {0};
+	int status;
+	hob_buf_printf(&body, "{\"session\":\"%s\",\"seq\":%llu,\"changes\":[", a->session,
+				   (unsigned long long)a->seq + 1);
+	for (uint32_t i = 0; i < count; i++)
+		put_change(&body, &d[i]);
+	hob_buf_put_str(&body, HOB_STR("]}"));
+	bool ok = ask_mirror(a, "POST", "changes", &body, &status, answer);
+	hob_buf_release(&body);
+	return ok;
 }
 
-/* Sends one list, unless a->stale. Blobs may be evicted between two requests, so it tries several times. */
-static bool send_list(agent *a, const differences *d, uint32_t first, uint32_t end)
+void agent_sync_beat(agent *a)
 {
-	hob_buf body = {0}, answer = {0};
-	int status;
+	hob_buf answer = {0};
+	(void)send_changes(a, NULL, 0, &answer);
+	hob_buf_release(&answer);
+}
+
+/* Sends one list and its blobs, unless a->stale. Blobs may be evicted between two requests, so it tries
+ * several times. */
+static bool send_list(agent *a, const difference *d, uint32_t count)
+{
+	hob_buf answer = {0};
 	bool done = false, ok = true;
 	for (int round = 0; ok && !done && round < ROUNDS_MAX; round++) {
-		ok = upload_missing(a, d, first, end);
+		ok = upload_missing(a, d, count);
 		if (!ok || a->stale)
 			break;
-		hob_buf_clear(&body);
-		hob_buf_printf(&body, "{\"session\":\"%s\",\"seq\":%llu,\"changes\":[", a->session,
-					   (unsigned long long)a->seq + 1);
-		for (uint32_t i = first; i < end; i++)
-			put_change(&body, &d->items[i]);
-		hob_buf_put_str(&body, HOB_STR("]}"));
-		ok = ask_mirror(a, "POST", "changes", &body, &status, &answer);
 		hobc_json item;
+		ok = send_changes(a, d, count, &answer);
 		done = ok && !hobc_json_item(agent_member(agent_json(&answer), "missing"), &(size_t){0}, &item);
 	}
 	if (done) {
 		a->seq++;
 		say_notes(agent_member(agent_json(&answer), "notes"));
-		take_done(a, d, first, end);
+		for (uint32_t i = 0; i < count; i++) {
+			if (d[i].gone)
+				d[i].gone->is_sent = false;
+			if (d[i].put)
+				mark_sent(d[i].put);
+		}
 	}
 	a->stale = ok && !done;
-	hob_buf_release(&body);
 	hob_buf_release(&answer);
 	return ok;
 }
@@ -512,7 +506,7 @@ bool agent_sync(agent *a)
 				400 + 2 * (item->put ? item->put->path.len : 0) + 2 * (item->gone ? item->gone->path.len : 0);
 		}
 		if (!a->options.dry_run)
-			ok = send_list(a, &d, first, end);
+			ok = send_list(a, d.items + first, end - first);
 		for (uint32_t i = first; ok && !a->stale && i < end && (a->options.dry_run || d.count <= 20); i++)
 			say_change(a, &d.items[i]);
 		if (ok && !a->stale && !a->options.dry_run && d.count > 20)

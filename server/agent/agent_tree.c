@@ -2,7 +2,6 @@
 
 #include "../../core/base/ignore_lines.h"
 #include "../../core/base/portable.h"
-#include "../../core/base/text_order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -70,71 +69,7 @@ agent_file *agent_tree_place(agent_tree *tree, hob_str path)
 	return file;
 }
 
-static int by_path(const void *a, const void *b)
-{
-	return hob_str_compare((*(agent_file *const *)a)->path, (*(agent_file *const *)b)->path);
-}
-
-agent_file **agent_tree_sorted(const agent_tree *tree, uint32_t *count)
-{
-	agent_file **files = malloc((tree->count + 1) * sizeof *files);
-	*count = 0;
-	for (uint32_t i = 0; files && i < tree->capacity; i++)
-		if (tree->slots[i])
-			files[(*count)++] = tree->slots[i];
-	if (files)
-		qsort(files, *count, sizeof *files, by_path);
-	return files;
-}
-
-uint32_t agent_tree_run(agent_file *const *files, uint32_t count, size_t skip, hob_str *name)
-{
-	hob_str rest = hob_str_sub(files[0]->path, skip, files[0]->path.len);
-	size_t slash = hob_str_find(rest, HOB_STR("/"), 0);
-	*name = hob_str_sub(rest, 0, slash);
-	uint32_t run = 1;
-	if (slash == SIZE_MAX)
-		return 1;
-	hob_str folder = hob_str_sub(rest, 0, slash + 1);
-	while (run < count && hob_str_starts(hob_str_sub(files[run]->path, skip, SIZE_MAX), folder))
-		run++;
-	return run;
-}
-
-hob_sha256 agent_tree_digest(agent_file *const *files, uint32_t count, size_t skip)
-{
-	hob_hasher hasher;
-	hob_hasher_init(&hasher);
-	for (uint32_t at = 0, run; at < count; at += run) {
-		hob_str name;
-		run = agent_tree_run(files + at, count - at, skip, &name);
-		bool is_file = files[at]->path.len == skip + name.len;
-		hob_sha256 digest =
-			is_file ? files[at]->digest : agent_tree_digest(files + at, run, skip + name.len + 1);
-		hob_hasher_put(&hasher, is_file ? "f" : "d", 1);
-		hob_hasher_put(&hasher, name.data, name.len);
-		hob_hasher_put(&hasher, "", 1);
-		hob_hasher_put(&hasher, digest.bytes, sizeof digest.bytes);
-	}
-	return hob_hasher_finish(&hasher);
-}
-
-/* ---- patterns */
-
-static bool read_ignore(agent *a, hob_error *err)
-{
-	char path[AGENT_PATH + 16];
-	hob_buf text = {0};
-	hob_arena_init(&a->tree.arena, (size_t)1 << 20);
-	snprintf(path, sizeof path, "%s/.hobignore", a->folder);
-	bool there = sys_read_whole(path, &text);
-	a->tree.ignore =
-		hob_ignore_lines(&a->tree.arena, there ? hob_buf_str(&text) : (hob_str){0}, path, NULL, err);
-	hob_buf_release(&text);
-	return a->tree.ignore != NULL;
-}
-
-/* ---- digests of the previous run */
+/* ---- digests of the previous run, and patterns */
 
 static hob_str take_field(hob_str *line)
 {
@@ -194,10 +129,17 @@ void agent_tree_save(const agent *a)
 
 bool agent_tree_open(agent *a, hob_error *err)
 {
-	bool ok = read_ignore(a, err);
-	if (ok)
+	char path[AGENT_PATH + 16];
+	hob_buf text = {0};
+	hob_arena_init(&a->tree.arena, (size_t)1 << 20);
+	snprintf(path, sizeof path, "%s/.hobignore", a->folder);
+	bool there = sys_read_whole(path, &text);
+	a->tree.ignore =
+		hob_ignore_lines(&a->tree.arena, there ? hob_buf_str(&text) : (hob_str){0}, path, NULL, err);
+	hob_buf_release(&text);
+	if (a->tree.ignore)
 		load_digests(a);
-	return ok;
+	return a->tree.ignore != NULL;
 }
 
 void agent_tree_release(agent_tree *tree)

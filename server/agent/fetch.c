@@ -35,7 +35,7 @@ void agent_fetch_close(agent_fetch *fetch)
 }
 
 /* *cut: the file ends before what was announced, so there is no answer to wait for. */
-static bool send_file(agent_fetch *fetch, const fetch_request *r, uint64_t *sent, bool *cut, hob_error *err)
+static bool send_file(agent_fetch *fetch, const fetch_request *r, bool *cut, hob_error *err)
 {
 	char *room = malloc(PIECE);
 	uint64_t left = r->size - r->from;
@@ -48,14 +48,13 @@ static bool send_file(agent_fetch *fetch, const fetch_request *r, uint64_t *sent
 		else
 			ok = srv_connection_put(fetch->connection, room, (size_t)got, err);
 		left -= ok ? (uint64_t)got : 0;
-		*sent += ok ? (uint64_t)got : 0;
 	}
 	free(room);
 	return ok;
 }
 
 static bool send_once(agent_fetch *fetch, const fetch_request *r, int *status, hob_buf *answer,
-					  uint64_t *sent, hob_error *err)
+					  hob_error *err)
 {
 	char range[96] = "";
 	srv_answer head = {0};
@@ -74,9 +73,8 @@ static bool send_once(agent_fetch *fetch, const fetch_request *r, int *status, h
 	srv_connection_limit_silence(fetch->connection, r->silence_ms ? r->silence_ms : SILENCE_MS);
 	bool ok = srv_connection_ask(fetch->connection, &ask, err);
 	bool cut = false;
-	bool all = ok && (r->file ? send_file(fetch, r, sent, &cut, err)
+	bool all = ok && (r->file ? send_file(fetch, r, &cut, err)
 							  : srv_connection_put(fetch->connection, r->body.data, r->body.len, err));
-	*sent += all && !r->file ? r->body.len : 0;
 	/* A refusal may arrive before everything is sent. */
 	ok = ok && !cut && srv_connection_answer(fetch->connection, &head, err);
 	*status = head.status;
@@ -96,13 +94,13 @@ static bool send_once(agent_fetch *fetch, const fetch_request *r, int *status, h
 }
 
 bool agent_fetch_send(agent_fetch *fetch, const fetch_request *request, int *status, hob_buf *answer,
-					  uint64_t *sent, hob_error *err)
+					  hob_error *err)
 {
 	bool kept = fetch->connection != NULL;
-	if (send_once(fetch, request, status, answer, sent, err))
+	if (send_once(fetch, request, status, answer, err))
 		return true;
 	/* The daemon may have closed an idle connection. Lists are numbered, so repeating is safe. */
 	if (!kept || (request->file && !sys_seek(request->file, request->from)))
 		return false;
-	return send_once(fetch, request, status, answer, sent, err);
+	return send_once(fetch, request, status, answer, err);
 }

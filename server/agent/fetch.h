@@ -19,9 +19,9 @@ typedef struct fetch_request {
  * the system. */
 agent_fetch *agent_fetch_open(const char *url, const char *token, const char *ca_file, hob_error *err);
 void agent_fetch_close(agent_fetch *fetch); /* NULL is allowed */
-/* Succeeds with any status. `answer` is cleared first, and limited to 64 MiB. Adds the bytes of bodies to
- * *sent. Errors: IO, with the reason as text (no answer, TLS). */
+/* Succeeds with any status. `answer` is cleared first, and limited to 64 MiB. Errors: IO, with the reason as
+ * text (no answer, TLS). */
 bool agent_fetch_send(agent_fetch *fetch, const fetch_request *request, int *status, hob_buf *answer,
-					  uint64_t *sent, hob_error *err) HOB_MUST_CHECK;
+					  hob_error *err) HOB_MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-/* sys.h - the agent's system interface: files and the folder of its own files.
+/* sys.h - the agent's system interface: files, their changes, and the folder of its own files.
  *
  * Paths are UTF-8 with '/', relative to the watched folder ("" = itself). Links, junctions and mount points
  * are never followed. On Windows, names are NFC on this side, long paths work, and a path that differs in
@@ -42,6 +42,19 @@ bool sys_replace(const char *path, hob_bytes bytes); /* atomic */
 bool sys_lock(const char *path);
 /* Absolute, without a trailing '/'. False: not a folder. */
 bool sys_whole_path(const char *path, char *out, size_t room);
+
+/* Watches report paths below a folder that may have changed. Only hints: the files decide. */
+typedef struct agent_watch agent_watch;
+
+/* NULL: the system or the folder gives no events, for the reason *why. */
+agent_watch *agent_watch_open(const char *folder, const char **why);
+void agent_watch_close(agent_watch *watch); /* NULL is allowed */
+/* Call it before listing a folder. False: the system has no more watches. */
+bool agent_watch_folder(agent_watch *watch, hob_str path);
+/* Waits up to `ms` for a change and calls `changed` for each path that may have changed; the empty path means
+ * all. False: it gives no more events. */
+typedef void agent_changed(void *user, hob_str path);
+bool agent_watch_wait(agent_watch *watch, uint32_t ms, agent_changed *changed, void *user);
 
 /* Sets up UTF-8 output and command line. */
 void sys_begin(int *argc, char ***argv);

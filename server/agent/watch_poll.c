@@ -1,4 +1,4 @@
-#include "agent_watch.h"
+#include "sys.h"
 
 /* For systems whose events the agent does not support: there is never a watch, and the agent polls. */
 

@@ -1,4 +1,4 @@
-#include "agent_watch.h"
+#include "sys.h"
 
 #include "wide.h"
 

@@ -152,8 +152,7 @@ static bool copy_bytes(int from, int to, uint64_t size)
 }
 
 /* Copies a blob to the area. False: it is missing (*missing), or the disk failed. */
-static bool copy_blob(const srv_tree *tree, srv_store *store, const change *c, uint32_t index, bool sync,
-					  bool *missing)
+static bool copy_blob(const srv_tree *tree, srv_store *store, const change *c, bool sync, bool *missing)
 {
 	char name[64];
 	uint64_t size;
@@ -161,7 +160,7 @@ static bool copy_blob(const srv_tree *tree, srv_store *store, const change *c, u
 	*missing = from < 0;
 	if (from < 0)
 		return false;
-	area_name(name, index);
+	area_name(name, c->copy);
 	unlinkat(tree->fd, name, 0);
 	int to = openat(tree->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	lseek(from, 0, SEEK_SET);
@@ -187,7 +186,7 @@ static bool copy_blobs(const srv_tree *tree, srv_store *store, const change_list
 		bool is_missing = false;
 		if (c->skip || c->kind != CHANGE_PUT)
 			continue;
-		if (copy_blob(tree, store, c, i, puts <= SYNC_EACH, &is_missing))
+		if (copy_blob(tree, store, c, puts <= SYNC_EACH, &is_missing))
 			continue;
 		if (!is_missing)
 			return fail_disk(err, tree, "write a file");
@@ -217,8 +216,8 @@ static bool write_list(const srv_tree *tree, const change_list *list, hob_error 
 		hob_sha256_text(&c->digest, digest);
 		if (c->skip)
 			continue;
-		hob_buf_printf(&text, "%d\t%u\t%s\t%" PRId64 "\t%.*s\t%.*s\n", (int)c->kind, i, digest, c->mtime_ms,
-					   HOB_FMT(c->path), HOB_FMT(c->from));
+		hob_buf_printf(&text, "%d\t%u\t%s\t%" PRId64 "\t%.*s\t%.*s\n", (int)c->kind, c->copy, digest,
+					   c->mtime_ms, HOB_FMT(c->path), HOB_FMT(c->from));
 	}
 	hob_buf_put_str(&text, HOB_STR("end\n"));
 	int fd = openat(tree->fd, SRV_MIRROR_AREA "/list.new",
@@ -273,11 +272,11 @@ static bool rename_to(const srv_tree *tree, const char *from, hob_str path)
 	return ok;
 }
 
-static bool place_one(const srv_tree *tree, const change *c, uint32_t index)
+static bool place_one(const srv_tree *tree, const change *c)
 {
 	char copy[64];
 	const char *name;
-	area_name(copy, index);
+	area_name(copy, c->copy);
 	if (c->kind == CHANGE_PUT)
 		return rename_to(tree, copy, c->path);
 	if (c->kind == CHANGE_MOVE)
@@ -289,7 +288,7 @@ static bool place_one(const srv_tree *tree, const change *c, uint32_t index)
 	return ok;
 }
 
-static bool place(srv_tree *tree, const change_list *list, const uint32_t *indices, hob_error *err)
+static bool place(srv_tree *tree, const change_list *list, hob_error *err)
 {
 	/* Deletions first: a file may make room for a folder. A move may need the place of a later one. */
 	static const change_kind order[] = {CHANGE_DELETE, CHANGE_MOVE, CHANGE_MOVE, CHANGE_PUT};
@@ -298,7 +297,7 @@ static bool place(srv_tree *tree, const change_list *list, const uint32_t *indic
 			const change *c = &list->items[i];
 			if (c->skip || c->kind != order[step])
 				continue;
-			bool placed = place_one(tree, c, indices ? indices[i] : i);
+			bool placed = place_one(tree, c);
 			if (!placed && step != 1)
 				return fail_disk(err, tree, "place a file");
 			if (placed && c->kind != CHANGE_PUT)
@@ -339,7 +338,7 @@ bool srv_apply(srv_tree *tree, srv_store *store, change_list *list, hob_buf *mis
 	size_t before = missing->size;
 	bool ok = copy_blobs(tree, store, list, missing, err);
 	if (ok && missing->size == before)
-		ok = write_list(tree, list, err) && place(tree, list, NULL, err);
+		ok = write_list(tree, list, err) && place(tree, list, err);
 	else
 		drop_copies(tree, list->count);
 	return ok;
@@ -358,7 +357,7 @@ static hob_str field(hob_str *line, char mark)
 	return out;
 }
 
-static bool read_list(hob_str text, change_list *list, uint32_t *indices)
+static bool read_list(hob_str text, change_list *list)
 {
 	hob_str line = field(&text, '\n');
 	field(&line, '\t');
@@ -368,9 +367,9 @@ static bool read_list(hob_str text, change_list *list, uint32_t *indices)
 		line = field(&text, '\n');
 		if (hob_str_equal(line, HOB_STR("end")))
 			return true;
-		change *c = &list->items[list->count];
+		change *c = &list->items[list->count++];
 		c->kind = (change_kind)strtoul(field(&line, '\t').data, NULL, 10);
-		indices[list->count++] = (uint32_t)strtoul(field(&line, '\t').data, NULL, 10);
+		c->copy = (uint32_t)strtoul(field(&line, '\t').data, NULL, 10);
 		bool good = hob_sha256_parse(field(&line, '\t'), &c->digest);
 		c->mtime_ms = strtoll(field(&line, '\t').data, NULL, 10);
 		c->path = field(&line, '\t');
@@ -395,16 +394,13 @@ bool srv_apply_pending(srv_tree *tree, hob_error *err)
 		lines += text[i] == '\n';
 	close(fd);
 	change_list list = {.items = calloc(lines + 1, sizeof(change))};
-	uint32_t *indices = calloc(lines + 1, sizeof *indices);
-	ok = ok && list.items && indices;
-	if (!ok)
+	if (!ok || !list.items)
 		ok = fail_disk(err, tree, "read the list");
-	else if (read_list((hob_str){text, size}, &list, indices))
-		ok = place(tree, &list, indices, err);
+	else if (read_list((hob_str){text, size}, &list))
+		ok = place(tree, &list, err);
 	else
 		ok = unlinkat(tree->fd, SRV_MIRROR_AREA "/list", 0) == 0 || fail_disk(err, tree, "drop a list");
 	free(list.items);
-	free(indices);
 	free(text);
 	return ok;
 }

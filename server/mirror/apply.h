@@ -19,7 +19,8 @@ typedef struct change {
 	hob_sha256 digest;	/* digest of a put; for others the version that the agent refers to */
 	hob_sha256 seen;	/* the version that a put replaces, as known to the agent; zeros: none */
 	int64_t mtime_ms;
-	bool skip; /* nothing to do, or noted */
+	uint32_t copy; /* number of its blob in the area */
+	bool skip;	   /* nothing to do, or noted */
 } change;
 
 typedef struct change_list {

@@ -213,7 +213,7 @@ static int open_session(question *q)
 	s->folder = is_label(folder) ? strndup(folder.data, folder.len) : NULL;
 	int64_t clock = number_of(q->json, "clock_ms"), skew = clock ? clock - s->since_ms : 0;
 	s->skew_ms = skew > SKEW_MS || skew < -SKEW_MS ? skew : 0;
-	hob_sha256 digest = srv_tree_digest(tree, base);
+	hob_sha256 digest = srv_tree_digest(tree, base, NULL, NULL);
 	hob_json_put(&q->body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("session", s->id),
 				 HOB_JSON("protocol", SRV_MIRROR_PROTOCOL), HOB_JSON("version", m->version),
 				 HOB_JSON_DIGEST("tree", &digest), HOB_JSON_KEY("clock_ms"));
@@ -367,8 +367,10 @@ static int take_changes(question *q)
 						.agent = s->agent,
 						.at_ms = srv_clock_ms(CLOCK_REALTIME)};
 	bool ok = list.items || hob_fail(&error, MEMORY, "no memory left for the list");
-	for (const cJSON *item = changes->child; ok && item; item = item->next)
+	for (const cJSON *item = changes->child; ok && item; item = item->next) {
+		list.items[list.count].copy = list.count;
 		ok = read_change(q, s, &arena, item, &list.items[list.count++], &error);
+	}
 	status = ok ? apply_list(q, s, &list, seq) : refuse_error(q, &error);
 	free(list.items);
 	hob_arena_release(&arena);
@@ -380,11 +382,13 @@ static int take_changes(question *q)
 typedef struct listing {
 	hob_buf *out;
 	const session *session;
+	const srv_tree *tree;
 } listing;
 
-static void put_item(void *user, hob_str name, const tree_entry *entry, const hob_sha256 *digest)
+static void put_item(void *user, hob_str name, uint32_t index, const hob_sha256 *digest)
 {
 	const listing *l = user;
+	const tree_entry *entry = index != HOB_NONE ? l->tree->entries[index] : NULL;
 	hob_json_put(l->out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("name", name),
 				 HOB_JSON_DIGEST(entry ? "sha256" : "tree", digest));
 	if (entry) {
@@ -407,13 +411,14 @@ static int put_manifest(question *q)
 					  "'folders' must be a list of at most %d", FOLDERS_MAX);
 	hob_json_put(&q->body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("folders", '['));
 	const char *base = base_of(q, s);
+	const srv_tree *tree = &q->mirrors->trees[q->root];
 	for (const cJSON *item = folders->child; item; item = item->next) {
 		hob_str folder = hob_str_of(cJSON_GetStringValue(item));
 		hob_buf path = {0};
 		hob_buf_printf(&path, "%s%s%.*s", base, base[0] && folder.len > 0 ? "/" : "", HOB_FMT(folder));
 		hob_json_put(&q->body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("path", folder),
 					 HOB_JSON_OPEN("items", '['));
-		srv_tree_list(&q->mirrors->trees[q->root], hob_buf_str(&path), put_item, &(listing){&q->body, s});
+		srv_tree_digest(tree, hob_buf_str(&path), put_item, &(listing){&q->body, s, tree});
 		hob_json_put(&q->body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 		hob_buf_release(&path);
 	}

@@ -1,7 +1,6 @@
 #include "tree.h"
 
 #include "../../core/base/array.h"
-#include "../../core/base/text_order.h"
 #include "../fs/transfer.h"
 
 #include <dirent.h>
@@ -15,20 +14,21 @@ enum { DEPTH_MAX = 128 };
 
 /* ---- entries */
 
+static srv_listed listed(const void *entries, uint32_t index)
+{
+	const tree_entry *entry = ((tree_entry *const *)entries)[index];
+	return (srv_listed){entry->path, &entry->digest};
+}
+
+static srv_listing whole(const srv_tree *tree)
+{
+	return (srv_listing){.at = listed, .files = tree->entries, .end = tree->count};
+}
+
 uint32_t srv_tree_lower(const srv_tree *tree, hob_str path)
 {
-	uint32_t low = 0, high = tree->count;
-	/* Initial uploads arrive in order. */
-	if (high > 0 && hob_str_compare(tree->entries[high - 1]->path, path) < 0)
-		return high;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (hob_str_compare(tree->entries[middle]->path, path) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	srv_listing all = whole(tree);
+	return srv_listing_lower(&all, path);
 }
 
 tree_entry *srv_tree_find(const srv_tree *tree, hob_str path)
@@ -327,66 +327,8 @@ bool srv_tree_check(srv_tree *tree, hob_error *err)
 		   hob_fail(err, IO, "cannot write the log of %s: %s", tree->path, strerror(errno));
 }
 
-/* ---- digests of folders */
-
-/* The entries of a folder: from the result to before *end. Their names begin at byte *skip of their paths. */
-static uint32_t range(const srv_tree *tree, hob_str folder, uint32_t *end, size_t *skip)
+hob_sha256 srv_tree_digest(const srv_tree *tree, hob_str folder, srv_listing_item *item, void *user)
 {
-	hob_buf prefix = {0};
-	*skip = folder.len > 0 ? folder.len + 1 : 0;
-	*end = tree->count;
-	if (folder.len == 0)
-		return 0;
-	hob_buf_printf(&prefix, "%.*s/", HOB_FMT(folder));
-	uint32_t first = srv_tree_lower(tree, hob_buf_str(&prefix));
-	if (prefix.size > 0)
-		prefix.data[prefix.size - 1] = '/' + 1;
-	*end = srv_tree_lower(tree, hob_buf_str(&prefix));
-	hob_buf_release(&prefix);
-	return first;
-}
-
-static hob_sha256 digest_range(const srv_tree *tree, uint32_t first, uint32_t end, size_t skip,
-							   srv_tree_item *item, void *user)
-{
-	hob_hasher hasher;
-	hob_hasher_init(&hasher);
-	while (first < end) {
-		const tree_entry *entry = tree->entries[first];
-		hob_str rest = hob_str_sub(entry->path, skip, entry->path.len);
-		size_t slash = hob_str_find(rest, HOB_STR("/"), 0);
-		uint32_t last = first + 1;
-		hob_sha256 digest = entry->digest;
-		hob_str name = hob_str_sub(rest, 0, slash);
-		if (slash != SIZE_MAX) {
-			while (last < end && hob_str_starts(hob_str_sub(tree->entries[last]->path, skip, SIZE_MAX),
-												hob_str_sub(rest, 0, slash + 1)))
-				last++;
-			digest = digest_range(tree, first, last, skip + slash + 1, NULL, NULL);
-		}
-		hob_hasher_put(&hasher, slash == SIZE_MAX ? "f" : "d", 1);
-		hob_hasher_put(&hasher, name.data, name.len);
-		hob_hasher_put(&hasher, "", 1);
-		hob_hasher_put(&hasher, digest.bytes, sizeof digest.bytes);
-		if (item)
-			item(user, name, slash == SIZE_MAX ? entry : NULL, &digest);
-		first = last;
-	}
-	return hob_hasher_finish(&hasher);
-}
-
-hob_sha256 srv_tree_digest(const srv_tree *tree, hob_str folder)
-{
-	uint32_t end;
-	size_t skip;
-	uint32_t first = range(tree, folder, &end, &skip);
-	return digest_range(tree, first, end, skip, NULL, NULL);
-}
-
-void srv_tree_list(const srv_tree *tree, hob_str folder, srv_tree_item *item, void *user)
-{
-	uint32_t end;
-	size_t skip;
-	uint32_t first = range(tree, folder, &end, &skip);
-	digest_range(tree, first, end, skip, item, user);
+	srv_listing all = whole(tree), below = srv_listing_below(&all, folder);
+	return srv_listing_digest(&below, item, user);
 }

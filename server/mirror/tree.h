@@ -6,7 +6,7 @@
 #define SRV_MIRROR_TREE_H
 
 #include "../fs/beneath.h"
-#include "../../core/hash/hash.h"
+#include "../fs/listing.h"
 
 #include <stdio.h>
 
@@ -50,11 +50,7 @@ void srv_tree_drop(srv_tree *tree, hob_str path);
 /* Index of the first entry at or after `path`. */
 uint32_t srv_tree_lower(const srv_tree *tree, hob_str path);
 
-/* Digest of a folder ("" = the root): SHA-256 over its files and folders in the order of the entries; for
- * each, 'f' or 'd', the name, a NUL, and 32 bytes of the file's digest or the folder's. */
-hob_sha256 srv_tree_digest(const srv_tree *tree, hob_str folder);
-/* Calls `item` for each file and folder in a folder, in the same order; `entry` is NULL for a folder. */
-typedef void srv_tree_item(void *user, hob_str name, const tree_entry *entry, const hob_sha256 *digest);
-void srv_tree_list(const srv_tree *tree, hob_str folder, srv_tree_item *item, void *user);
+/* Digest of a folder ("" = the root), and its items (listing.h); `index`: in the entries. */
+hob_sha256 srv_tree_digest(const srv_tree *tree, hob_str folder, srv_listing_item *item, void *user);
 
 #endif

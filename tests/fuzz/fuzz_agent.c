@@ -37,6 +37,7 @@ static int fuzz_sleep(const struct timespec *span, struct timespec *rest)
 #include "server/agent/agent_sync.c"
 #include "server/agent/agent_tree.c"
 #include "server/agent/watch_poll.c"
+#include "server/fs/listing.c"
 
 #include <assert.h>
 
@@ -213,10 +214,10 @@ static void put_body(hob_buf *out, hob_str body)
 }
 
 bool agent_fetch_send(agent_fetch *fetch, const fetch_request *request, int *status, hob_buf *answer,
-					  uint64_t *sent, hob_error *err)
+					  hob_error *err)
 {
 	static const int statuses[] = {200, 201, 204, 400, 401, 403, 404, 409, 413, 429, 500, 503, 507};
-	(void)fetch, (void)sent;
+	(void)fetch;
 	for (const char *c = request->target; *c; c++)
 		assert((uint8_t)*c > ' ' && (uint8_t)*c < 0x7F);
 	assert(!request->file || request->from <= request->size);

@@ -82,13 +82,13 @@ static void check(srv_mirrors *m)
 	srv_tree *tree = &m->trees[0];
 	if (!tree->log)
 		return;
-	hob_sha256 before = srv_tree_digest(tree, (hob_str){0});
+	hob_sha256 before = srv_tree_digest(tree, (hob_str){0}, NULL, NULL);
 	for (uint32_t i = 0; i < tree->count; i++) {
 		assert(!hob_path_unportable(tree->entries[i]->path));
 		assert(!hob_str_starts(tree->entries[i]->path, HOB_STR(SRV_MIRROR_AREA "/")));
 	}
 	assert(srv_tree_check(tree, &error));
-	hob_sha256 after = srv_tree_digest(tree, (hob_str){0});
+	hob_sha256 after = srv_tree_digest(tree, (hob_str){0}, NULL, NULL);
 	assert(hob_sha256_equal(&before, &after));
 	DIR *folder = opendir(above);
 	struct dirent *item;

@@ -125,7 +125,7 @@ class Mirror(Scenario):
             self.assertEqual(agent.open().json()["tree"], folder_digest({"two.obj": two}))
 
     def test_trees_are_compared_folder_by_folder_and_the_disk_is_the_truth(self):
-        files = {f"{name}/{i}.bin": f"{name} {i}".encode() for name in ("a", "a-b", "a/b", "z") for i in range(3)} | {"top": b"t"}
+        files = {f"{name}/{i}.bin": f"{name} {i}".encode() for name in ("a", "a-b", "a.b", "a0", "a/b", "a/b0", "a/b-", "z") for i in range(3)} | {"top": b"t"}
         with self.serve() as daemon:
             agent = Agent(daemon)
             agent.open()
@@ -135,8 +135,10 @@ class Mirror(Scenario):
             self.assertEqual(self.files(), files)
             self.assertEqual(agent.open().json()["tree"], folder_digest(files))
             listed = agent.manifest("", "a")
-            self.assertEqual(listed[""]["a"], {"name": "a", "tree": folder_digest(
-                {path[2:]: data for path, data in files.items() if path.startswith("a/")})})
+            for above, name in (("", "a"), ("", "a-b"), ("", "a.b"), ("", "a0"), ("a", "b"), ("a", "b-"), ("a", "b0"), ("", "z")):
+                folder = f"{above}/{name}/".lstrip("/")
+                below = {path[len(folder):]: data for path, data in files.items() if path.startswith(folder)}
+                self.assertEqual(listed[above][name], {"name": name, "tree": folder_digest(below)})
             self.assertEqual(listed["a"]["1.bin"], {"name": "1.bin", "sha256": sha(b"a 1"), "mtime_ms": 5, "mine": True})
             other = Agent(daemon, "ben@PC8")
             other.open()

@@ -58,7 +58,7 @@ MAY = {
     "server/view": ["core/base", "core/hash", "core/settings", "schema"],
     "server/query": ["core/base", "core/compare", "server/control", "server/view", "server/store", "server/settings", "server/fs"],
     "server/agent": ["core/base", "core/client", "core/hash", "server/client", "server/fs"],
-    "server/mirror": ["core/base", "core/hash", "server/control", "server/fs", "server/log", "server/store"],
+    "server/mirror": ["core/base", "server/control", "server/fs", "server/log", "server/store"],
     "server/git": ["core/base", "core/hash", "server/control", "server/fs", "server/git/read", "server/log", "server/view", "server/worker"],
     "server/git/read": ["core/base"],
     "server/git/child": ["core/base", "server/git/read", "server/worker"],
