@@ -188,7 +188,7 @@ def rules():
              "Check a folder, set today's findings aside, and let a build fail on new ones (exit code 4):",
              "```sh\nhob check art/                                             # what breaks the rules\nhob check --explain uv.overlap                             # what a rule asks for\n"
              "hob check art/ --baseline known.txt --update-baseline      # once; commit the file\nhob check art/ --baseline known.txt --strict --format github   # in the build\n"
-             "hob check art/ --deep                                      # costly rules too, at night\n```\n\nGrowth since revision 4100, of a running daemon: `hob diff --from 4100 art/ --max-growth '{\"triangles\": \"10%\"}'`."]
+             "hob check art/ --deep                                      # costly rules too, at night\n```\n\n`hob check --daemon`, or `--url HOST:PORT`, asks a running daemon and cooks nothing, even for a model that a rule refused.\n\nGrowth since revision 4100, of a running daemon: `hob diff --from 4100 art/ --max-growth '{\"triangles\": \"10%\"}'`."]
     title, *parts = head[0].split("\n")
     head = [title + "\n" + wrapped(parts[0]), example, *map(wrapped, head[1:])]
     return ("\n\n".join(head) + "\n\n"

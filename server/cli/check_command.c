@@ -7,6 +7,10 @@
 #include "../../core/base/json_write.h"
 #include "../../core/base/text_order.h"
 #include "../../core/settings/rules.h"
+#include "../fs/whole_path.h"
+#include "../log/log.h"
+#include "../reuse/kept.h"
+#include "../worker/check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +25,7 @@
 /* A model of this run or of the baseline. */
 typedef struct check_asset {
 	hob_str path, source, objects; /* beginning of its digest; hashes of its objects (model_check.h) */
+	const hob_settings *settings;  /* while its findings are added */
 	struct check_asset *was;	   /* the same model in the baseline, under this or another name */
 	struct check_asset *like; /* best match by objects whose file is gone; `was`, too, if they share enough */
 	uint32_t shared, of;	  /* objects in common with `like` or `was`, of how many */
@@ -40,14 +45,14 @@ typedef struct check_row {
 
 typedef struct check_report {
 	hob_arena memory;
-	check_asset *assets, *old_assets;
+	check_asset *assets, *old_assets, *others; /* others: of the daemon, not to be checked */
 	check_row *rows, *old; /* old: the baseline; there, `known` means that this run found it, too */
 	uint32_t asset_count, asset_capacity, count, capacity;
-	uint32_t old_asset_count, old_asset_capacity, old_count, old_capacity;
+	uint32_t old_asset_count, old_asset_capacity, old_count, old_capacity, other_count, other_capacity;
 	uint32_t unchecked[HOB_RULE_COUNT]; /* number of models in which the rule could not be checked */
 	uint32_t uncooked, cached, fresh;	/* `fresh`: findings that fail the check */
 	hob_str folder;						/* prefix that makes paths relative to the current folder */
-	int root_fd;						/* of the models' paths */
+	int root_fd;						/* of the models' paths; -1: they are not on this machine */
 	const char *baseline;
 	bool strict, failed; /* `failed`: memory ran out */
 } check_report;
@@ -249,9 +254,8 @@ static void find_models(check_report *c)
 {
 	for (uint32_t i = 0; i < c->old_asset_count; i++) {
 		check_asset *old = &c->old_assets[i], *now = find_asset(c->assets, c->asset_count, old->path);
-		char path[2 * PATH_MAX];
-		snprintf(path, sizeof path, "%.*s%.*s", HOB_FMT(c->folder), HOB_FMT(old->path));
-		old->here = now || access(path, F_OK) == 0;
+		old->here = now || find_asset(c->others, c->other_count, old->path) ||
+					(c->root_fd >= 0 && faccessat(c->root_fd, old->path.data, F_OK, 0) == 0);
 		if (now)
 			now->was = old;
 	}
@@ -384,6 +388,15 @@ static void put_text(const check_row *row, bool mend, hob_buf *out)
 		hob_buf_printf(out, "; %s", mend_of(row));
 }
 
+/* Ends a line that began at `from`; what names and messages hold cannot steer a terminal. */
+static void end_line(hob_buf *out, size_t from)
+{
+	(void)srv_cli_ended(out);
+	if (!out->failed)
+		srv_plain((char *)out->data + from);
+	hob_buf_put(out, "\n", 1);
+}
+
 static void print_text(check_report *c, hob_buf *out)
 {
 	uint32_t counts[4] = {0}, known = 0, allowed = 0, gone = 0, unchecked = 0;
@@ -395,17 +408,22 @@ static void print_text(check_report *c, hob_buf *out)
 		allowed += row->known && row->why.len > 0;
 		if (row->known)
 			continue;
+		size_t from = out->size;
 		hob_buf_printf(out, "%-8s %.*s: ", row->fails ? "error" : hob_rule_levels[row->level],
 					   HOB_FMT(row->asset));
 		put_text(row, true, out);
-		hob_buf_printf(out, " (%.*s)\n", HOB_FMT(row->rule));
+		hob_buf_printf(out, " (%.*s)", HOB_FMT(row->rule));
+		end_line(out, from);
 	}
 	for (uint32_t i = 0; i < c->asset_count; i++) {
 		const check_asset *asset = &c->assets[i];
-		if (asset->like)
-			hob_buf_printf(out, "%.*s shares %u of %u objects with %.*s, which is gone: it is taken for %s\n",
-						   HOB_FMT(asset->path), asset->shared, asset->of, HOB_FMT(asset->like->path),
-						   asset->was ? "the same, renamed" : "new (the same: 80 %)");
+		size_t from = out->size;
+		if (!asset->like)
+			continue;
+		hob_buf_printf(out, "%.*s shares %u of %u objects with %.*s, which is gone: it is taken for %s",
+					   HOB_FMT(asset->path), asset->shared, asset->of, HOB_FMT(asset->like->path),
+					   asset->was ? "the same, renamed" : "new (the same: 80 %)");
+		end_line(out, from);
 	}
 	for (uint32_t i = 0; i < c->old_count; i++)
 		gone += !c->old[i].known && !is_left(c, &c->old[i]);
@@ -543,6 +561,7 @@ static bool tell(check_report *c, check_format format, bool update, hob_error *e
 	if (c->failed)
 		return hob_fail(err, MEMORY, "no memory left for the findings");
 	sort(c->assets, c->asset_count, c->rows, c->count);
+	sort(c->others, c->other_count, NULL, 0);
 	merge(c);
 	find_models(c);
 	compare(c);
@@ -569,16 +588,31 @@ static bool tell(check_report *c, check_format format, bool update, hob_error *e
 
 static void release(check_report *c)
 {
+	if (c->root_fd >= 0)
+		close(c->root_fd);
 	hob_arena_release(&c->memory);
 	free(c->assets);
 	free(c->old_assets);
+	free(c->others);
 	free(c->rows);
 	free(c->old);
 }
 
-/* ---- results of the cooks */
+/* ---- results of cooks */
 
-static check_row *add_row(check_report *c, const cook_entry *entry, const check_row *like)
+/* Adds a model; its settings must live until its findings are added. NULL without memory. */
+static check_asset *add_asset(check_report *c, const char *path, const hob_settings *settings)
+{
+	check_asset *asset =
+		HOB_ROOM(c->assets, c->asset_capacity, c->asset_count) ? &c->assets[c->asset_count] : NULL;
+	if (asset)
+		*asset = (check_asset){.path = hob_arena_str(&c->memory, hob_str_of(path)), .settings = settings};
+	c->failed = c->failed || !asset || !asset->path.data;
+	c->asset_count += !c->failed;
+	return c->failed ? NULL : asset;
+}
+
+static check_row *add_row(check_report *c, const check_asset *asset, const check_row *like)
 {
 	if (!HOB_ROOM(c->rows, c->capacity, c->count)) {
 		c->failed = true;
@@ -586,18 +620,27 @@ static check_row *add_row(check_report *c, const cook_entry *entry, const check_
 	}
 	check_row *row = &c->rows[c->count++];
 	*row = *like;
-	row->asset = hob_arena_str(&c->memory, hob_str_of(entry->path));
+	row->asset = asset->path;
 	row->rule = hob_arena_str(&c->memory, like->rule);
 	row->name = hob_arena_str(&c->memory, like->name);
 	row->text = hob_arena_str(&c->memory, like->text);
 	row->fails = row->level == HOB_LEVEL_ERROR ||
-				 (row->level == HOB_LEVEL_WARNING && (c->strict || entry->settings.strict));
-	c->failed = c->failed || !row->asset.data || !row->rule.data || !row->name.data || !row->text.data;
+				 (row->level == HOB_LEVEL_WARNING && (c->strict || asset->settings->strict));
+	c->failed = c->failed || !row->rule.data || !row->name.data || !row->text.data;
 	return row;
 }
 
-static bool add_findings(check_report *c, const cook_entry *entry, check_row *row, const cJSON *list,
-						 hob_str code)
+/* Why the model was not cooked; it is no finding, and no baseline has it. */
+static void add_error(check_report *c, check_asset *asset, const char *code, const char *text)
+{
+	c->uncooked++;
+	asset->uncooked = true;
+	add_row(c, asset,
+			&(check_row){
+				.rule = hob_str_of(code), .level = HOB_LEVEL_ERROR, .value = 1, .text = hob_str_of(text)});
+}
+
+static bool add_findings(check_report *c, const check_asset *asset, const cJSON *list, hob_str code)
 {
 	bool found = false;
 	const cJSON *item;
@@ -607,31 +650,28 @@ static bool add_findings(check_report *c, const cook_entry *entry, check_row *ro
 		if (rule == HOB_RULE_COUNT || !hob_str_equal(code, hob_str_of(hob_rule_table[rule].id)))
 			continue;
 		found = true;
-		row->rule = code;
-		row->level = hob_rules_level(&entry->settings, rule);
-		row->kind = hob_arena_str(&c->memory, hob_str_of(srv_cli_text(item, "kind")));
-		row->name = hob_str_of(srv_cli_text(item, "name"));
-		row->value = srv_cli_number(item, "value");
-		row->text = (hob_str){0};
-		add_row(c, entry, row);
+		add_row(c, asset,
+				&(check_row){.rule = code,
+							 .level = hob_rules_level(asset->settings, rule),
+							 .kind = hob_arena_str(&c->memory, hob_str_of(srv_cli_text(item, "kind"))),
+							 .name = hob_str_of(srv_cli_text(item, "name")),
+							 .value = srv_cli_number(item, "value")});
 	}
 	return found;
 }
 
 /* Notes of a rule count as one finding per object, which the text names in quotes; its numbers may change. A
  * budget's object is the model, and as in `hob cook` it fails. */
-static void add_note(check_report *c, const cook_entry *entry, check_row *row, const hob_note *note)
+static void add_note(check_report *c, const check_asset *asset, const hob_note *note)
 {
 	hob_rule rule = hob_rules_of_note(note->code);
 	bool budget = hob_str_starts(note->code, HOB_STR("budget.")), judged = rule < HOB_RULE_COUNT,
-		 error = budget || (judged && hob_rules_level(&entry->settings, rule) == HOB_LEVEL_ERROR);
-	if (!judged && note->level != HOB_NOTE_WARNING)
+		 warning = note->level == HOB_NOTE_WARNING;
+	hob_rule_level level = budget	? HOB_LEVEL_ERROR
+						   : judged ? hob_rules_level(asset->settings, rule)
+									: HOB_LEVEL_OFF;
+	if (level == HOB_LEVEL_OFF && !warning)
 		return;
-	row->rule = judged && !budget ? hob_str_of(hob_rule_table[rule].id) : note->code;
-	row->level = error							   ? HOB_LEVEL_ERROR
-				 : note->level == HOB_NOTE_WARNING ? HOB_LEVEL_WARNING
-												   : HOB_LEVEL_INFO;
-	row->kind = HOB_STR("model");
 	hob_buf name = {0};
 	for (size_t i = 0, quotes = 0; i < note->text.len && !budget; i++) {
 		char at = note->text.data[i];
@@ -639,90 +679,70 @@ static void add_note(check_report *c, const cook_entry *entry, check_row *row, c
 		if (quotes % 2 > 0 || at < '0' || at > '9')
 			hob_buf_put(&name, &at, 1);
 	}
-	row->name = hob_buf_str(&name);
-	row->value = note->count;
-	row->text = note->text;
-	check_row *added = add_row(c, entry, row);
-	if (added)
-		added->is_note = true;
+	add_row(c, asset,
+			&(check_row){.rule = judged && !budget ? hob_str_of(hob_rule_table[rule].id) : note->code,
+						 .level = level == HOB_LEVEL_ERROR ? level
+								  : warning				   ? HOB_LEVEL_WARNING
+														   : HOB_LEVEL_INFO,
+						 .kind = HOB_STR("model"),
+						 .name = hob_buf_str(&name),
+						 .value = note->count,
+						 .text = note->text,
+						 .is_note = true});
 	hob_buf_release(&name);
 }
 
 /* Adds a finding if a file of a program that exports models has the model's name and was written later. Times
  * are no input of a cook, so only this command judges them. */
-static void compare_times(check_report *c, const cook_entry *entry, check_row *row)
+static void compare_times(check_report *c, const check_asset *asset)
 {
 	static const char *const programs[] = {"blend", "max", "ma",  "mb",	 "c4d", "hip", "hiplc",
 										   "hipnc", "lxo", "3dm", "skp", "ztl", "zpr", "spp"};
-	const hob_setting_rules *rules = &entry->settings.rules;
-	hob_str path = hob_str_of(entry->path), extension = hob_path_extension(path);
+	const hob_setting_rules *rules = &asset->settings->rules;
+	hob_str extension = hob_path_extension(asset->path);
 	struct stat model, source;
-	if (rules->level[HOB_RULE_source_newer] == HOB_LEVEL_OFF ||
-		hob_rule_is_blind(HOB_RULE_source_newer, extension) ||
-		fstatat(c->root_fd, entry->path, &model, 0) != 0)
+	if (rules->level[HOB_RULE_source_newer] == HOB_LEVEL_OFF)
 		return;
+	if (hob_rule_is_blind(HOB_RULE_source_newer, extension) ||
+		fstatat(c->root_fd, asset->path.data, &model, 0) != 0) {
+		c->unchecked[HOB_RULE_source_newer]++;
+		return;
+	}
 	for (size_t i = 0; i < HOB_COUNT_OF(programs); i++) {
-		hob_str other = hob_arena_printf(&c->memory, "%.*s.%s", (int)(path.len - extension.len - 1),
-										 path.data, programs[i]);
+		hob_str other = hob_arena_printf(&c->memory, "%.*s.%s", (int)(asset->path.len - extension.len - 1),
+										 asset->path.data, programs[i]);
 		double later = other.data && fstatat(c->root_fd, other.data, &source, 0) == 0
 						   ? difftime(source.st_mtime, model.st_mtime)
 						   : 0;
-		if (!(later > (double)rules->value[HOB_RULE_source_newer][0]))
-			continue;
-		row->rule = hob_str_of(hob_rule_table[HOB_RULE_source_newer].id);
-		row->level = hob_rules_level(&entry->settings, HOB_RULE_source_newer);
-		row->kind = HOB_STR("file");
-		row->name = hob_path_name(other);
-		row->value = later;
-		row->text = hob_arena_printf(&c->memory, "saved %.0f seconds after the model was exported", later);
-		add_row(c, entry, row);
+		if (later > (double)rules->value[HOB_RULE_source_newer][0])
+			add_row(c, asset,
+					&(check_row){.rule = hob_str_of(hob_rule_table[HOB_RULE_source_newer].id),
+								 .level = hob_rules_level(asset->settings, HOB_RULE_source_newer),
+								 .kind = HOB_STR("file"),
+								 .name = hob_path_name(other),
+								 .value = later,
+								 .text = hob_arena_printf(
+									 &c->memory, "saved %.0f seconds after the model was exported", later)});
 	}
 }
 
-static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_outcome *outcome,
-				const hob_error *error)
+/* Adds the findings of a report; `notes` are those in it. source: NULL if it is no file. */
+static void add_result(check_report *c, check_asset *asset, const hob_sha256 *source, hob_bytes report,
+					   const hob_note *notes, uint32_t note_count)
 {
-	(void)pool;
-	check_report *c = user;
-	check_row row = {.level = HOB_LEVEL_ERROR, .kind = HOB_STR("model"), .value = 1};
-	if (error && error->code == HOB_ERR_SKIPPED && !entry->named)
-		return;
-	check_asset *asset =
-		HOB_ROOM(c->assets, c->asset_capacity, c->asset_count) ? &c->assets[c->asset_count++] : NULL;
-	if (asset)
-		*asset = (check_asset){.path = hob_arena_str(&c->memory, hob_str_of(entry->path))};
-	if (!asset || !asset->path.data) {
-		c->failed = true;
-		return;
-	}
-	if (error) {
-		c->uncooked++;
-		asset->uncooked = true;
-		row.rule = hob_str_of(hob_err_name(error->code));
-		row.kind = (hob_str){0}; /* excluded from baselines */
-		row.text = hob_str_of(error->context);
-		add_row(c, entry, &row);
-		return;
-	}
-	const srv_result *result = &outcome->result;
-	c->cached += entry->cached;
 	char digest[HOB_SHA256_TEXT + 1] = "";
-	if (result->dep_count > 0)
-		hob_sha256_text(&result->deps[0].digest, digest);
-	asset->source = hob_arena_printf(&c->memory, "%.16s", digest);
-	hob_bytes report = {0};
-	for (uint32_t i = 0; i < result->output_count; i++)
-		if (hob_str_equal(result->outputs[i].name, HOB_STR("report")))
-			report = result->outputs[i].bytes;
 	hob_str text = {(const char *)report.data, report.size};
-	bool says = result->note_count > 0 || hob_str_find(text, HOB_STR("\"unchecked\""), 0) != SIZE_MAX;
+	bool says = note_count > 0 || hob_str_find(text, HOB_STR("\"unchecked\""), 0) != SIZE_MAX;
 	cJSON *json = says ? cJSON_ParseWithLength(text.data, text.len) : NULL;
 	const cJSON *rule;
+	if (source)
+		hob_sha256_text(source, digest);
+	asset->source = hob_arena_printf(&c->memory, "%.16s", digest);
 	asset->objects = hob_arena_str(&c->memory, hob_str_of(srv_cli_text(json, "objects")));
-	for (uint32_t i = 0; i < result->note_count; i++)
-		if (!add_findings(c, entry, &row, srv_cli_member(json, "findings"), result->notes[i].code))
-			add_note(c, entry, &row, &result->notes[i]);
-	compare_times(c, entry, &row);
+	for (uint32_t i = 0; i < note_count; i++)
+		if (!add_findings(c, asset, srv_cli_member(json, "findings"), notes[i].code))
+			add_note(c, asset, &notes[i]);
+	compare_times(c, asset);
 	cJSON_ArrayForEach(rule, srv_cli_member(json, "unchecked"))
 	{
 		hob_rule which = hob_rule_find(hob_str_of(cJSON_GetStringValue(rule)));
@@ -730,6 +750,313 @@ static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_o
 			c->unchecked[which]++;
 	}
 	cJSON_Delete(json);
+}
+
+static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_outcome *outcome,
+				const hob_error *error)
+{
+	(void)pool;
+	check_report *c = user;
+	if (error && error->code == HOB_ERR_SKIPPED && !entry->named)
+		return;
+	check_asset *asset = add_asset(c, entry->path, &entry->settings);
+	if (asset && error) {
+		add_error(c, asset, hob_err_name(error->code), error->context);
+	} else if (asset) {
+		const srv_result *result = &outcome->result;
+		c->cached += entry->cached;
+		add_result(c, asset, result->dep_count > 0 ? &result->deps[0].digest : NULL,
+				   srv_find_output(result, "report"), result->notes, result->note_count);
+	}
+}
+
+/* ---- results of a daemon */
+
+/* An asset whose report is to be fetched. */
+typedef struct served {
+	uint32_t asset; /* of check_report.assets */
+	const hob_settings *settings;
+	hob_sha256 source, report;
+	hob_str refusal; /* message of the rules that refused its newest version; empty: none did */
+	hob_str shrunk;	 /* says what the last good version had more of; empty: nothing */
+} served;
+
+/* A root, or a folder or model in it, that is to be checked. */
+typedef struct scope {
+	const cJSON *root;
+	hob_str below;
+	bool found;
+} scope;
+
+typedef struct asking {
+	check_report *c;
+	const char *url;
+	cJSON *roots;
+	scope *scopes;
+	served *items;
+	uint32_t scope_count, scope_capacity, count, capacity;
+	char *settings_text; /* of `settings`: most assets have those of the asset before */
+	const hob_settings *settings;
+	int code;
+} asking;
+
+/* Adds the roots that hold `path`, lie below it, or have its name as 'hob ls' shows it. */
+static void find_scopes(asking *ask, const char *path)
+{
+	char full[PATH_MAX];
+	bool exists = realpath(path, full) != NULL;
+	const cJSON *root;
+	cJSON_ArrayForEach(root, srv_cli_member(ask->roots, "items"))
+	{
+		const char *name = srv_cli_text(root, "name"), *folder = srv_cli_text(root, "path");
+		const char *below = srv_path_below(name, path);
+		if (!below && exists && !strchr(name, '@'))
+			below = srv_path_below(full, folder) ? "" : srv_path_below(folder, full);
+		if (below && HOB_ROOM(ask->scopes, ask->scope_capacity, ask->scope_count))
+			ask->scopes[ask->scope_count++] =
+				(scope){root, hob_arena_str(&ask->c->memory, hob_str_of(below)), false};
+	}
+}
+
+static bool is_wanted(asking *ask, const cJSON *root, const char *path)
+{
+	bool wanted = false;
+	for (uint32_t i = 0; i < ask->scope_count; i++) {
+		scope *s = &ask->scopes[i];
+		bool in = s->root == root && (s->below.len == 0 || srv_path_below(s->below.data, path));
+		s->found = s->found || in;
+		wanted = wanted || in;
+	}
+	return wanted;
+}
+
+static const hob_settings *read_settings(asking *ask, const cJSON *json)
+{
+	char *text = cJSON_PrintUnformatted(json);
+	bool same = text && ask->settings_text && strcmp(text, ask->settings_text) == 0;
+	hob_settings *settings = same ? NULL : HOB_NEW(&ask->c->memory, hob_settings, 1);
+	hob_error ignored;
+	cJSON_free(ask->settings_text);
+	ask->settings_text = text;
+	if (settings) {
+		hob_settings_init(settings);
+		(void)!hob_settings_overlay(settings, hob_str_of(text), HOB_STR("daemon"), &ignored);
+		ask->settings = settings;
+	}
+	ask->c->failed = ask->c->failed || !ask->settings;
+	return ask->settings;
+}
+
+/* Adds an asset as GET /api/v1/assets lists it; its findings come with its report. */
+static void add_served(asking *ask, const cJSON *item, const char *path)
+{
+	check_report *c = ask->c;
+	const cJSON *error = srv_cli_member(item, "error");
+	const char *standing = srv_cli_standing(item), *code = srv_cli_text(error, "code");
+	bool busy = srv_cli_is_busy(standing);
+	bool refused = !busy && (strcmp(code, hob_err_name(HOB_ERR_RULE)) == 0 ||
+							 strcmp(code, hob_err_name(HOB_ERR_BUDGET)) == 0);
+	const hob_settings *settings = read_settings(ask, srv_cli_member(item, "settings"));
+	check_asset *asset = settings ? add_asset(c, path, settings) : NULL;
+	hob_str text = hob_str_of(srv_cli_text(error, "message"));
+	if (!asset) {
+		c->failed = true;
+	} else if (!refused && !srv_cli_is_fresh(standing)) {
+		bool told = !busy && code[0] && text.len > 0;
+		if (!told)
+			text = hob_arena_printf(&c->memory, "it is %s; 'hob sync' waits for the daemon", standing);
+		add_error(c, asset, told ? code : standing, text.data);
+	} else if (HOB_ROOM(ask->items, ask->capacity, ask->count)) {
+		served *s = &ask->items[ask->count++];
+		hob_str shrunk = hob_str_of(srv_cli_text(srv_cli_member(item, "stats"), "shrunk"));
+		*s = (served){.asset = c->asset_count - 1,
+					  .settings = settings,
+					  .refusal = refused ? hob_arena_str(&c->memory, text) : (hob_str){0},
+					  .shrunk = shrunk.len > 0
+									? hob_arena_printf(&c->memory, "the last good version had more: %.*s",
+													   HOB_FMT(shrunk))
+									: shrunk};
+		(void)hob_sha256_parse(hob_str_of(srv_cli_text(item, "source")), &s->source);
+		(void)hob_sha256_parse(hob_str_of(srv_cli_text(item, "report")), &s->report);
+	} else {
+		c->failed = true;
+	}
+}
+
+/* prefix: of the names of the root's models. */
+static void list_root(asking *ask, const cJSON *root, const char *prefix)
+{
+	check_report *c = ask->c;
+	hob_buf target = {0};
+	hob_buf_put_str(
+		&target, HOB_STR("/api/v1/assets?limit=1000&fields=path,standing,state,error,stats,source,settings,"
+						 "report&root="));
+	srv_cli_encode(&target, hob_str_of(srv_cli_text(root, "name")));
+	cli_pages pages = {.who = "hob check", .url = ask->url, .target = srv_cli_ended(&target), .exact = true};
+	for (const cJSON *item; (item = srv_cli_next_item(&pages));) {
+		const char *below = srv_cli_text(item, "path");
+		hob_str path = hob_arena_printf(&c->memory, "%s%s", prefix, below);
+		if (path.data && is_wanted(ask, root, below))
+			add_served(ask, item, path.data);
+		else if (path.data && HOB_ROOM(c->others, c->other_capacity, c->other_count))
+			c->others[c->other_count++] = (check_asset){.path = path};
+	}
+	ask->code = pages.code;
+	hob_buf_release(&target);
+}
+
+static void add_report(asking *ask, const served *s, hob_bytes report)
+{
+	check_report *c = ask->c;
+	check_asset *asset = &c->assets[s->asset];
+	hob_sha256 digest = hob_sha256_of(report);
+	hob_note *notes;
+	uint32_t note_count, before = c->count;
+	if (!hob_sha256_equal(&digest, &s->report) || !srv_kept_notes(report, &c->memory, &notes, &note_count)) {
+		add_error(c, asset, hob_err_name(HOB_ERR_NOT_FOUND),
+				  "the daemon has no report of it; 'hob recook' makes one");
+		return;
+	}
+	c->cached++;
+	add_result(c, asset, &s->source, report, notes, note_count);
+	check_row shrunk = {.rule = hob_str_of(hob_rule_table[HOB_RULE_source_shrunk].id),
+						.level = hob_rules_level(s->settings, HOB_RULE_source_shrunk),
+						.kind = HOB_STR("model"),
+						.value = 1,
+						.text = s->shrunk,
+						.is_note = true};
+	bool fails = false;
+	for (uint32_t i = before; i < c->count; i++)
+		fails = fails || c->rows[i].fails;
+	if (s->refusal.len > 0 && !fails) { /* by a rule that compares with the last good version */
+		shrunk.text = s->refusal;
+		shrunk.level = HOB_LEVEL_ERROR;
+	}
+	if (shrunk.text.len > 0 && shrunk.level != HOB_LEVEL_OFF)
+		add_row(c, asset, &shrunk);
+}
+
+/* Fetches reports: POST /blobs:batch. */
+static void fetch_reports(asking *ask, const served *items, uint32_t count)
+{
+	enum { SIZE_AT = sizeof(hob_sha256), FRAME = SIZE_AT + 8 };
+	hob_buf body = {0};
+	cli_response answer;
+	hob_error error;
+	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("hashes", '['));
+	for (uint32_t i = 0; i < count; i++)
+		hob_json_put(&body, HOB_JSON_DIGEST(NULL, &items[i].report));
+	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
+	bool ok = srv_cli_request(ask->url, "POST", "/blobs:batch", NULL, hob_buf_str(&body), &answer, &error);
+	hob_buf_release(&body);
+	if (ok && answer.status != 200) {
+		ask->code = srv_cli_print_problem("hob check", &answer);
+	} else if (ok) {
+		const uint8_t *at = answer.body.data, *end = at + answer.body.size;
+		for (uint32_t i = 0; i < count && ok; i++) {
+			uint64_t size = end - at < FRAME ? 0 : hob_load_u64(at + SIZE_AT);
+			size = size == UINT64_MAX ? 0 : size; /* the daemon does not have it */
+			ok = end - at >= FRAME && size <= (uint64_t)(end - at - FRAME);
+			if (ok)
+				add_report(ask, &items[i], (hob_bytes){at + FRAME, (size_t)size});
+			at += ok ? FRAME + size : 0;
+		}
+		if (!ok)
+			(void)hob_fail(&error, IO, "%s sends reports in another form", ask->url);
+	}
+	srv_cli_response_release(&answer);
+	if (!ok) {
+		srv_cli_print_error("hob check", &error);
+		ask->code = EXIT_UNREACHABLE;
+	}
+}
+
+static bool is_asked(const asking *ask, const cJSON *root)
+{
+	for (uint32_t i = 0; i < ask->scope_count; i++)
+		if (ask->scopes[i].root == root)
+			return true;
+	return false;
+}
+
+/* Finds what is to be checked: `paths`, else the roots here, else all. */
+static void choose_scopes(asking *ask, char **paths, uint32_t count)
+{
+	ask->roots = srv_cli_ask_json("hob check", ask->url, "/api/v1/roots", false, &ask->code);
+	for (uint32_t i = 0; i < count && ask->code == EXIT_GOOD; i++) {
+		uint32_t before = ask->scope_count;
+		find_scopes(ask, paths[i]);
+		if (ask->scope_count == before)
+			ask->code = srv_cli_usage_error(&srv_cli_check, "the daemon at %s watches no folder with '%s'",
+											ask->url, paths[i]);
+	}
+	if (count == 0)
+		find_scopes(ask, ".");
+	const cJSON *root, *roots = srv_cli_member(ask->roots, "items");
+	bool all = count == 0 && ask->scope_count == 0;
+	cJSON_ArrayForEach(root, roots)
+	{
+		if (all && !strchr(srv_cli_text(root, "name"), '@'))
+			find_scopes(ask, srv_cli_text(root, "name"));
+	}
+}
+
+/* Lists the assets of each root. Their paths are below the root if there is one; else its folder here, or its
+ * name, is in front. `folder` becomes the path from here to the only root. */
+static void list_roots(asking *ask, char folder[PATH_MAX])
+{
+	check_report *c = ask->c;
+	uint32_t asked = 0;
+	const cJSON *root, *roots = srv_cli_member(ask->roots, "items");
+	cJSON_ArrayForEach(root, roots) asked += is_asked(ask, root);
+	c->root_fd = asked > 1 ? open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	cJSON_ArrayForEach(root, roots)
+	{
+		char prefix[PATH_MAX];
+		const char *path = srv_cli_text(root, "path");
+		bool here = access(path, F_OK) == 0;
+		if (!is_asked(ask, root) || ask->code != EXIT_GOOD)
+			continue;
+		if (srv_cli_text(root, "missing_since")[0]) {
+			ask->code = srv_cli_usage_error(&srv_cli_check, "the folder of '%s' is missing since %s",
+											srv_cli_text(root, "name"), srv_cli_text(root, "missing_since"));
+			continue;
+		}
+		if (here)
+			srv_cook_folder_from_here(path, prefix);
+		if (asked == 1) {
+			c->root_fd = here ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+			snprintf(folder, PATH_MAX, "%s", here ? prefix : "");
+			prefix[0] = 0;
+		} else if (!here || prefix[0] == '/') {
+			snprintf(prefix, sizeof prefix, "%s/", srv_cli_text(root, "name"));
+		}
+		list_root(ask, root, prefix);
+	}
+	for (uint32_t i = 0; i < ask->scope_count && ask->code == EXIT_GOOD; i++)
+		if (!ask->scopes[i].found)
+			ask->code =
+				srv_cli_usage_error(&srv_cli_check, "the daemon at %s has no model '%s%s%s'", ask->url,
+									srv_cli_text(ask->scopes[i].root, "name"),
+									ask->scopes[i].below.len > 0 ? "/" : "", ask->scopes[i].below.data);
+}
+
+/* Adds what the daemon knows of its models; cooks nothing. Returns an exit code. */
+static int ask_daemon(check_report *c, const char *url, char **paths, uint32_t count, char folder[PATH_MAX])
+{
+	enum { BATCH = 1000 };
+	asking ask = {.c = c, .url = url};
+	choose_scopes(&ask, paths, count);
+	list_roots(&ask, folder);
+	for (uint32_t i = 0; i < ask.count && ask.code == EXIT_GOOD; i += BATCH)
+		fetch_reports(&ask, &ask.items[i], ask.count - i < BATCH ? ask.count - i : BATCH);
+	if (ask.code == EXIT_GOOD && c->asset_count == 0)
+		ask.code = srv_cli_usage_error(&srv_cli_check, "the daemon at %s has no model", url);
+	cJSON_Delete(ask.roots);
+	cJSON_free(ask.settings_text);
+	free(ask.scopes);
+	free(ask.items);
+	return ask.code;
 }
 
 /* ---- the command */
@@ -763,30 +1090,86 @@ static int explain(const char *id)
 	return EXIT_GOOD;
 }
 
+/* Options of checks that cook. */
+typedef struct cook_asking {
+	const char *root, *settings, *config, *cache;
+	bool deep;
+} cook_asking;
+
+/* Cooks the models of `paths`. Returns an exit code. */
+static int cook_models(check_report *c, const cook_asking *how, char **paths, uint32_t count,
+					   char folder[PATH_MAX])
+{
+	hob_error error = {0};
+	srv_config config;
+	serve_upstream upstream;
+	cook_plan_options ask = {.root = how->root, .config = &config, .plain = true};
+	cook_plan plan;
+	char *over = NULL;
+	int code = EXIT_USAGE;
+	bool ok = srv_config_load(&config, how->config, &error) &&
+			  srv_serve_upstream_options(&config, &upstream, &error) &&
+			  (!how->settings || srv_cook_plan_read_settings(how->settings, &over, &ask.over_origin, &error));
+	ask.settings = config.defaults;
+	ask.over = over;
+	if (ok && srv_cook_plan_make(&plan, &ask, paths, count, &error)) {
+		for (uint32_t i = 0; how->deep && i < plan.count; i++)
+			plan.entries[i].settings.rules.deep = true;
+		const char *cache = srv_config_text(&config, SRV_CONFIG_cache);
+		bool kept = config.origin[SRV_CONFIG_cache] != SRV_CONFIG_DEFAULT || access(cache, F_OK) == 0;
+		srv_cook_folder_from_here(plan.root, folder);
+		c->root_fd = dup(plan.root_fd);
+		cook_run_options cook = {.who = "hob check",
+								 .write = {.nothing = true},
+								 .config = &config,
+								 .cache = how->cache ? how->cache
+										  : kept	 ? cache
+													 : NULL,
+								 .upstream = &upstream,
+								 .quiet = true,
+								 .wait_s = COOK_WAIT_WRITER_S,
+								 .only_report = true,
+								 .see = see,
+								 .user = c};
+		code = srv_cook_run(&plan, &cook);
+	} else {
+		srv_cli_print_error("hob check", &error);
+	}
+	free(over);
+	srv_config_release(&config);
+	return code;
+}
+
 static int run_check(int argc, char **argv)
 {
-	const char *root = NULL, *settings = NULL, *file = NULL, *cache = NULL, *format = "text", *rule = NULL;
-	check_report c = {0};
-	bool update = false, deep = false;
+	const char *url = NULL, *format = "text", *rule = NULL;
+	check_report c = {.root_fd = -1};
+	cook_asking how = {0};
+	bool update = false, daemon = false;
 	const cli_option options[] = {
 		{"--format", 0, CLI_TEXT, &format, "FORM", "text (default), json, sarif, junit or github"},
 		{"--strict", 0, CLI_FLAG, &c.strict, NULL, "warnings fail, too"},
-		{"--deep", 0, CLI_FLAG, &deep, NULL,
+		{"--deep", 0, CLI_FLAG, &how.deep, NULL,
 		 "check rules that cost much, too, if they are on: uv.overlap, uv.margin, mesh.interpenetrating"},
 		{"--baseline", 0, CLI_TEXT, &c.baseline, "FILE",
 		 "only findings that are not in FILE, or have grown, fail"},
 		{"--update-baseline", 0, CLI_FLAG, &update, NULL, "write the findings of today to the --baseline"},
 		{"--explain", 0, CLI_TEXT, &rule, "RULE", "say what a rule asks for; 'all' lists the rules"},
-		{"--root", 0, CLI_TEXT, &root, "DIR",
+		{"--root", 0, CLI_TEXT, &how.root, "DIR",
 		 "models may refer to files below DIR (default: current folder, or the model's)"},
-		{"--settings", 0, CLI_TEXT, &settings, "JSON|FILE",
+		{"--settings", 0, CLI_TEXT, &how.settings, "JSON|FILE",
 		 "settings for all models, overriding cook.json: '{\"rules\":{\"profile\":\"game\"}}'"},
-		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration file (hob.json here or in a parent)"},
-		{"--cache", 0, CLI_TEXT, &cache, "DIR", "folder of kept results (.hob, if it exists)"},
+		{"--config", 0, CLI_TEXT, &how.config, "FILE",
+		 "the configuration file (hob.json here or in a parent)"},
+		{"--cache", 0, CLI_TEXT, &how.cache, "DIR", "folder of kept results (.hob, if it exists)"},
+		{"--daemon", 0, CLI_FLAG, &daemon, NULL,
+		 "ask the daemon of this folder, or $HOB_URL, and cook nothing; see --url"},
+		CLI_URL_OPTION(url),
 	};
 	static char here[] = ".";
-	char *nothing[] = {here}, *over = NULL;
+	char *nothing[] = {here}, folder[PATH_MAX] = "";
 	int operands = srv_cli_parse(&srv_cli_check, options, HOB_COUNT_OF(options), argc, argv);
+	uint32_t count = operands > 0 ? (uint32_t)operands : 0;
 	if (rule)
 		return explain(rule);
 	check_format form = format_of(format);
@@ -795,47 +1178,20 @@ static int run_check(int argc, char **argv)
 								   format);
 	if (update && !c.baseline)
 		return srv_cli_usage_error(&srv_cli_check, "--update-baseline needs a --baseline FILE to write");
+	daemon = daemon || url;
+	if (daemon && (how.deep || how.root || how.settings || how.config || how.cache))
+		return srv_cli_usage_error(&srv_cli_check, "a daemon has its own settings and cache: leave out "
+												   "--deep, --root, --settings, --config and --cache");
 	hob_error error = {0};
-	srv_config config;
-	serve_upstream upstream;
-	cook_plan_options ask = {.root = root, .config = &config, .plain = true};
-	cook_plan plan;
 	hob_arena_init(&c.memory, SIZE_MAX);
-	bool ok = srv_config_load(&config, file, &error) &&
-			  srv_serve_upstream_options(&config, &upstream, &error) &&
-			  (!settings || srv_cook_plan_read_settings(settings, &over, &ask.over_origin, &error)) &&
-			  (!c.baseline || read_baseline(&c, update, &error));
-	ask.settings = config.defaults;
-	ask.over = over;
-	if (!ok || !srv_cook_plan_make(&plan, &ask, operands > 0 ? argv + 1 : nothing,
-								   operands > 0 ? (uint32_t)operands : 1, &error)) {
+	int code = EXIT_USAGE;
+	if (c.baseline && !read_baseline(&c, update, &error))
 		srv_cli_print_error("hob check", &error);
-		free(over);
-		release(&c);
-		srv_config_release(&config);
-		return EXIT_USAGE;
-	}
-	free(over);
-	for (uint32_t i = 0; deep && i < plan.count; i++)
-		plan.entries[i].settings.rules.deep = true;
-	if (!cache && (config.origin[SRV_CONFIG_cache] != SRV_CONFIG_DEFAULT ||
-				   access(srv_config_text(&config, SRV_CONFIG_cache), F_OK) == 0))
-		cache = srv_config_text(&config, SRV_CONFIG_cache);
-	char folder[PATH_MAX];
-	srv_cook_folder_from_here(plan.root, folder);
+	else if (daemon)
+		code = ask_daemon(&c, url ? url : srv_cli_default_url(), argv + 1, count, folder);
+	else
+		code = cook_models(&c, &how, count > 0 ? argv + 1 : nothing, count > 0 ? count : 1, folder);
 	c.folder = hob_str_of(folder);
-	c.root_fd = plan.root_fd;
-	cook_run_options how = {.who = "hob check",
-							.write = {.nothing = true},
-							.config = &config,
-							.cache = cache,
-							.upstream = &upstream,
-							.quiet = true,
-							.wait_s = COOK_WAIT_WRITER_S,
-							.only_report = true,
-							.see = see,
-							.user = &c};
-	int code = srv_cook_run(&plan, &how);
 	if (code == EXIT_GOOD && !tell(&c, form, update, &error)) {
 		srv_cli_print_error("hob check", &error);
 		code = EXIT_INTERNAL;
@@ -843,7 +1199,6 @@ static int run_check(int argc, char **argv)
 		code = c.uncooked > 0 ? EXIT_ASSETS_FAILED : c.fresh > 0 && !update ? EXIT_OVER_BUDGET : EXIT_GOOD;
 	}
 	release(&c);
-	srv_config_release(&config);
 	return code;
 }
 
@@ -860,13 +1215,20 @@ const cli_command srv_cli_check = {
 	"model and each finding, sorted; a reason and an author added to a finding's line, as its last elements, "
 	"allow it to grow. Models that are not checked keep their lines.\n"
 	"\n"
+	"With --daemon or --url, the findings come from a running daemon, whose settings count, and nothing is "
+	"cooked: of each model those of the newest version, even if a rule refused it. PATH is a folder or model "
+	"here that the daemon watches, or ROOT/PATH as 'hob ls' shows it; without PATH all roots at, above or "
+	"below this folder are checked, else all. Baselines and formats are the same. 'hob sync' before it waits "
+	"for cooks in progress, which count as models that cannot be cooked.\n"
+	"\n"
 	"Exit codes: 0 no finding fails; 1 a model cannot be cooked; 2 usage or configuration; 4 a finding of "
-	"the level error, a model over its budget, or with --strict a warning.\n"
+	"the level error, a model over its budget, or with --strict a warning; 3 no daemon answers.\n"
 	"\n"
 	"Examples:\n"
 	"  hob check art/\n"
 	"  hob check art/ --baseline art/known.txt --update-baseline\n"
 	"  hob check art/ --baseline art/known.txt --format github\n"
 	"  hob check art/ --deep --strict\n"
+	"  hob check --url build-server:7780 --format sarif\n"
 	"  hob check --explain mesh.open\n",
 	run_check};

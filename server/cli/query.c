@@ -237,6 +237,14 @@ const char *srv_cli_standing_color(const char *standing)
 	return colors[GOOD];
 }
 
+bool srv_cli_is_busy(const char *standing)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(standings); i++)
+		if (strcmp(standing, standings[i].name) == 0)
+			return standings[i].tone == WORK;
+	return false;
+}
+
 bool srv_cli_is_fresh(const char *standing)
 {
 	return strcmp(standing, "fresh") == 0;
@@ -346,19 +354,22 @@ static cJSON *ask(const char *who, const char *url, const char *method, const ch
 		fprintf(stderr, "%s: %s gave an answer that is no JSON; is it a Hob daemon?\n", who, url);
 		*code = EXIT_INTERNAL;
 	}
-	srv_cli_plain_json(root);
 	srv_cli_response_release(&response);
 	return root;
 }
 
 cJSON *srv_cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code)
 {
-	return ask(who, url, "GET", target, (hob_str){0}, raw, code);
+	cJSON *root = ask(who, url, "GET", target, (hob_str){0}, raw, code);
+	srv_cli_plain_json(root);
+	return root;
 }
 
 cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code)
 {
-	return ask(who, url, "POST", target, hob_str_of(body), false, code);
+	cJSON *root = ask(who, url, "POST", target, hob_str_of(body), false, code);
+	srv_cli_plain_json(root);
+	return root;
 }
 
 int srv_cli_fetch(const char *who, const char *url, const char *target, cli_response *out)
@@ -466,7 +477,10 @@ const cJSON *srv_cli_next_item(cli_pages *pages)
 		const char *next = srv_cli_text(pages->page, "next");
 		hob_buf_printf(&target, "%s%s%s", pages->target, next[0] ? "&cursor=" : "", next);
 		cJSON_Delete(pages->page);
-		pages->page = srv_cli_ask_json(pages->who, pages->url, srv_cli_ended(&target), false, &pages->code);
+		pages->page =
+			ask(pages->who, pages->url, "GET", srv_cli_ended(&target), (hob_str){0}, false, &pages->code);
+		if (!pages->exact)
+			srv_cli_plain_json(pages->page);
 		hob_buf_release(&target);
 		const cJSON *items = srv_cli_member(pages->page, "items");
 		pages->item = items ? items->child : NULL;

@@ -64,6 +64,7 @@ bool srv_cli_put_standings(hob_str word, hob_buf *out);
 /* Escape sequence of a standing's colour, "" if stdout has no colours. Unknown: the colour of a good one. */
 const char *srv_cli_standing_color(const char *standing);
 bool srv_cli_is_fresh(const char *standing);
+bool srv_cli_is_busy(const char *standing); /* a cook waits or runs */
 const char *srv_cli_color_off(void);
 const char *srv_cli_dim(void);
 /* "no warnings", "1 warning", "2 warnings" in `out`. */
@@ -87,6 +88,7 @@ cJSON *srv_cli_ask_about(const char *who, const char *url, const char *target, c
 typedef struct cli_pages {
 	const char *who, *url;
 	const char *target;
+	bool exact; /* texts are left as they are, not made fit for a terminal */
 	cJSON *page;
 	const cJSON *item;
 	bool over;

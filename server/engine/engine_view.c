@@ -35,20 +35,56 @@ const char *srv_asset_quality(const asset *a)
 	return !a->life.has_good ? "" : a->life.good_is_preview ? "preview" : "final";
 }
 
-uint32_t srv_asset_findings(srv_engine *engine, const asset *a, hob_str stats, const hob_settings *settings,
-							hob_rule_count out[HOB_RULE_COUNT])
+/* Whether a rule refused the newest version; its record, which is empty if it is not kept any more. */
+static bool is_refused(srv_engine *engine, const asset *a, srv_record *out)
 {
-	srv_record last = {0};
 	hob_error ignored;
 	hob_str why = hob_buf_str(&a->error);
 	bool judged = hob_str_find(why, HOB_STR("\"code\":\"cook.rule\""), 0) != SIZE_MAX ||
 				  hob_str_find(why, HOB_STR("\"code\":\"cook.over-budget\""), 0) != SIZE_MAX;
-	bool refused = judged && srv_store_record(engine->store, &a->last.key, &engine->scratch, &last, &ignored);
+	if (!judged || !srv_store_record(engine->store, &a->last.key, &engine->scratch, out, &ignored))
+		*out = (srv_record){0};
+	return judged;
+}
+
+uint32_t srv_asset_findings(srv_engine *engine, const asset *a, hob_str stats, const hob_settings *settings,
+							hob_rule_count out[HOB_RULE_COUNT])
+{
+	srv_record last;
+	bool refused = is_refused(engine, a, &last);
 	uint32_t count = hob_rules_read_counts(settings, refused ? last.stats : stats, out);
 	hob_rule_level shrunk = hob_rules_level(settings, HOB_RULE_source_shrunk);
 	if (a->shown.lost.size > 0 && shrunk != HOB_LEVEL_OFF && count < HOB_RULE_COUNT)
 		out[count++] = (hob_rule_count){HOB_RULE_source_shrunk, (uint16_t)shrunk, 1};
 	return count;
+}
+
+/* The part of a view that comes from a record. For an asset that exists, settings and importer are replaced
+ * by current ones. */
+static srv_view_asset facts_of(const srv_record *record, hob_arena *arena)
+{
+	srv_view_output *outputs = HOB_NEW(arena, srv_view_output, record->output_count);
+	srv_view_asset facts = {.kind = kind_of(record->ingredients),
+							.settings = settings_in(record->ingredients),
+							.cook_ns = record->cook_ns,
+							.stats = record->stats,
+							.warnings = record->warnings,
+							.outputs = outputs,
+							.output_count = outputs ? record->output_count : 0};
+	for (uint32_t i = 0; i < facts.output_count; i++) {
+		const srv_record_output *output = &record->outputs[i];
+		outputs[i] = (srv_view_output){output->name, output->digest, output->size};
+		facts.cooked_bytes += output->size;
+	}
+	return facts;
+}
+
+static hob_sha256 report_of(const srv_view_asset *facts)
+{
+	for (uint32_t i = 0; i < facts->output_count; i++)
+		if (hob_str_equal(facts->outputs[i].name, HOB_STR("report")))
+			return facts->outputs[i].digest;
+	return (hob_sha256){{0}};
 }
 
 static srv_view_dep dep_of(srv_engine *engine, const asset_input *input)
@@ -90,6 +126,9 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	view.source = a->last.source;
 	view.record = a->shown.good;
 	view.last = a->last.known ? a->last.key : (hob_sha256){{0}};
+	srv_record refused;
+	srv_view_asset judged = is_refused(engine, a, &refused) ? facts_of(&refused, arena) : view;
+	view.report = report_of(&judged);
 	view.expected_ns = srv_engine_expected_ns(engine, a);
 	view.error = hob_buf_str(&a->error);
 	view.reason = hob_buf_str(&reasons);
@@ -127,26 +166,6 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	hob_buf_release(&reasons);
 	hob_buf_release(&settings_of);
 	hob_buf_release(&stats);
-}
-
-/* The part of a view that comes from a record. For an asset that exists, settings and importer are replaced
- * by current ones. */
-static srv_view_asset facts_of(const srv_record *record, hob_arena *arena)
-{
-	srv_view_output *outputs = HOB_NEW(arena, srv_view_output, record->output_count);
-	srv_view_asset facts = {.kind = kind_of(record->ingredients),
-							.settings = settings_in(record->ingredients),
-							.cook_ns = record->cook_ns,
-							.stats = record->stats,
-							.warnings = record->warnings,
-							.outputs = outputs,
-							.output_count = outputs ? record->output_count : 0};
-	for (uint32_t i = 0; i < facts.output_count; i++) {
-		const srv_record_output *output = &record->outputs[i];
-		outputs[i] = (srv_view_output){output->name, output->digest, output->size};
-		facts.cooked_bytes += output->size;
-	}
-	return facts;
 }
 
 /* Takes the facts of `good` from the served view if that has outputs, otherwise from the index. Outputs added

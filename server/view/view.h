@@ -69,6 +69,7 @@ typedef struct srv_view_asset {
 	uint64_t source_bytes, cooked_bytes;
 	hob_sha256 source, record; /* zero if unknown */
 	hob_sha256 last;		   /* record of the newest cook, good or bad; zero: none, or not kept */
+	hob_sha256 report;		   /* of the newest cooked version, even if it was refused; zero: none */
 	uint64_t expected_ns;	   /* estimate for its next cook; 0: unknown */
 	/* JSON object: meshes, triangles, vertices, lods, materials, textures, animations, nodes */
 	hob_str stats;

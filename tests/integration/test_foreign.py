@@ -109,6 +109,27 @@ class Foreign(Scenario):
         self.hob("get", "--all", "-o", "out", "--url", server.url)
         self.assertEqual(body, (self.folder / "out/art/a.obj.meshes").read_bytes())
 
+    def test_check_takes_no_lie_for_a_good_library(self):
+        server = self.liar()
+        roots = {"items": [{"name": "art", "path": "/nowhere"}]}
+        asset = {"path": f"{EVIL}.obj", "standing": "fresh", "report": "0" * 64, "source": None, "settings": {"rules": 5}}
+        frame = bytes(32) + struct.pack("<Q", 4)
+        report = b'{"notes":[{"level":"warning","code":"x","text":"' + EVIL.encode().hex().encode() + b'","count":1}]}'
+        named = asset | {"report": hashlib.sha256(report).hexdigest()}
+        for i, (root, assets, blobs, code) in enumerate((
+                ([], {}, b"", 2), (5, {}, b"", 2), ({"items": [1, "x", None]}, {}, b"", 2), (b"[" * 5000, {}, b"", 5), (roots, {}, b"", 2), (roots, b"[", b"", 5),
+                (roots, {"items": [1, [], "x", None]}, b"", 1), (roots, {"items": [asset]}, b"", 3), (roots, {"items": [asset]}, frame, 3), (roots, {"items": [asset]}, frame + b"1234", 1),
+                (roots, {"items": [asset | {"standing": EVIL, "error": {"code": EVIL, "message": EVIL}}]}, b"", 1), (roots, {"items": [asset | {"settings": [[]]}]}, frame + b"1234", 1),
+                (roots, {"items": [asset | {"error": {"code": "cook.rule", "message": EVIL}, "standing": "broken"}]}, bytes(32) + b"\xff" * 8, 1),
+                (roots, {"items": [named]}, bytes(32) + struct.pack("<Q", len(report)) + report, 0))):
+            server.answers = {"/api/v1/roots": root, "/api/v1/assets": assets, "/blobs:batch": blobs}
+            for form in ("text", "json", "sarif", "junit", "github"):
+                out = self.hob("check", "--url", server.url, "--format", form, code=code)
+                self.assertNotIn(b"runtime error", out)
+                if form == "text":
+                    self.assert_plain(out, i)
+                self.assertFalse(code == 0 and form == "text" and b"1 warning" not in out, out)
+
     def test_a_daemon_of_0_2_says_how_its_assets_stand(self):
         server = self.liar()
         error = {"message": "no", "hint": ""}
@@ -166,7 +187,8 @@ class Foreign(Scenario):
         self.put("new.mtl", "newmtl m\n")
         line = name.replace("\n", "")
         self.put("moved.obj", f"mtllib {line}/../old.mtl\n" + obj_text(1))
-        commands = [("cook", "art", "-o", "out"), ("inspect", "art/named.gltf"), ("refs", "art", "old.mtl", "new.mtl"), ("doctor", "art"),
+        rules = json.dumps({"rules": {"name.node": {"match": "^a$"}, "mesh.open": "warning"}})
+        commands = [("cook", "art", "-o", "out"), ("check", "art", "--settings", rules), ("inspect", "art/named.gltf"), ("refs", "art", "old.mtl", "new.mtl"), ("doctor", "art"),
                     *(("inspect", f"out/named.gltf.{part}") for part in ("meshes", "materials", "scene")),
                     *(("diff", f"out/named.gltf.{part}", f"out/a.obj.{part}") for part in ("meshes", "materials", "scene"))]
         for words in commands:

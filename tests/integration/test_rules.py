@@ -6,6 +6,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import unittest
@@ -14,7 +15,7 @@ import zlib
 
 from command_line import CommandLine
 from contract import jsonschema
-from hobtest import CORPUS, DEADLINE, HOB, LONG, PROJECT, main, obj_text, png
+from hobtest import CORPUS, DEADLINE, HOB, LONG, PROJECT, Daemon, children, main, obj_text, png, until
 import rule_search
 from rule_models import FACES, ONE, POINTS, UVS, WRITERS, gltf, model, mtl, obj, off, shape, weights
 
@@ -705,6 +706,117 @@ class Rules(CommandLine):
         self.assertEqual(len(self.broken()[0]), 10)
         self.parts("c.obj", *many[:250], *(f"new{i}" for i in range(250)))
         self.assertEqual(len(self.broken()[0]), 500)
+
+    def put_library(self):
+        """Models that are clean, warned of, refused, cooked by no settings, and damaged."""
+        self.put("cook.json", '{"rules": {"mesh.open": "error", "name.node": {"match": "^[a-z]+$"}, "mesh.degenerate": "info"}}')
+        for name, folder in (("open.off", FACES[:3]), ("closed.off", FACES), ("in dir/\u00fc & <b>.off", [*FACES, (0, 1, 1)]), ("strict/m.off", FACES[:3]),
+                             ("wrong/m.off", FACES), ("budget/m.off", FACES), ("over/m.off", FACES), ("many.off", [*FACES, *LOOSE_FACES])):
+            self.put(name, off(model(shape(faces=folder, points=LOOSE if name == "many.off" else POINTS))))
+        for folder, settings in (("strict", {"strict": True, "rules": {"mesh.open": "warning"}}), ("wrong", {"rules": {"mesh.opan": "error"}}),
+                                 ("budget", {"budget": {"triangles": 3, "fail": True}}), ("over", {"budget": {"triangles": 3}})):
+            self.put(f"{folder}/cook.json", json.dumps(settings))
+        self.put("in dir/gone.obj", obj(model(materials=[("paint", (1, 0, 0), 1, "gone.png")])).replace(b"{stem}", b"gone"))
+        self.put("in dir/gone.mtl", mtl(model(materials=[("paint", (1, 0, 0), 1, "gone.png")])))
+        self.put("named.gltf", gltf(model(nodes=[("Body", None, True, ONE)])))
+        self.put("bad.obj", "f 1 2 3\n")
+        self.put("both.merge", '{"scenes": [{"file": "open.off"}, {"file": "bad.obj"}]}')
+
+    def test_a_daemon_tells_the_same(self):
+        self.put_library()
+        known = self.folder / "known.txt"
+        self.start("--cache", self.folder / "of-daemon")
+        def both(*options, paths=(self.art,), code):
+            """The same output and exit code of a check that cooks and of one that asks; both baselines."""
+            told = []
+            for ask in ((), ("--url", f"127.0.0.1:{self.daemon.port}")):
+                known.write_text(self.known)
+                where = () if ask else ("--cache", self.folder / "cache")
+                told.append((self.hob("check", *paths, *options, *where, *ask, code=code)[0], known.read_text()))
+            self.assertEqual(*told)
+            self.known = told[0][1]
+            return told[0][0]
+        self.known = ""
+        self.hob("check", self.art, "--cache", self.folder / "cache", code=1)
+        for form in ("text", "json", "sarif", "junit", "github"):
+            for options in ((), ("--strict",)):
+                text = both("--format", form, *options, code=1)
+        self.assertEqual(text.count("::error"), 10)
+        self.assertIn("12 models (9 from the cache): 7 errors, 3 warnings, 2 info", text := both(code=1))
+        self.assertNotIn("mesh.lods", text)
+        for name in ("bad.obj", "both.merge", "wrong/m.off"):
+            (self.art / name).unlink()
+        self.daemon.sync()
+        both(code=4)
+        both("--baseline", known, "--update-baseline", code=0)
+        self.assertEqual(len(self.known.splitlines()), 14)
+        both("--baseline", known, "--strict", code=0)
+        # a new finding, a model under another name, a worse and a mended one, and one that a rule refuses while its last good version is served
+        self.put("new/worse.off", off(model(shape(points=apart(POINTS, 3), faces=FACES[:3]))))
+        (self.art / "open.off").rename(self.art / "renamed.off")
+        self.put("closed.off", off(model(shape(points=apart(POINTS, 6), faces=FACES[:3]))))
+        self.put("over/m.off", off(model(shape(points=apart(POINTS, 9), faces=FACES[:3]))))
+        self.daemon.sync()
+        self.hob("check", self.art, "--cache", self.folder / "cache", code=4)
+        for form in ("text", "json", "sarif"):
+            text = both("--baseline", known, "--format", form, code=4)
+        self.assertEqual(self.daemon.assets()["art/closed.off"]["standing"], "broken")
+        text = both("--baseline", known, code=4)
+        self.assertEqual(re.findall(r"(?m)^error +([^:]+):", text), ["closed.off", "new/worse.off", "over/m.off"])
+        self.assertRegex(text, "1 of the baseline mended, well done")
+        both("--baseline", known, "--update-baseline", paths=(self.art / "closed.off",), code=0)
+        both("--baseline", known, "--update-baseline", code=0)
+        self.assertNotIn('"open.off"', self.known)
+
+    def test_a_daemon_is_asked_for_what_it_watches(self):
+        other = self.folder / "other"
+        other.mkdir()
+        self.put("in/m.off", off(model(shape(faces=FACES[:3]))))
+        self.put("in/n.off", off(model()))
+        (other / "m.off").write_bytes(off(model(shape(faces=FACES[:3]))))
+        for folder in (self.art, other):
+            (folder / "cook.json").write_text('{"rules": {"mesh.open": "error", "source.newer-than-export": "warning"}}')
+        self.daemon = Daemon([self.art, other], self.cache)
+        self.addCleanup(self.daemon.kill)
+        self.daemon.sync()
+        asked = lambda *paths, code=4, options=(): re.findall(r"(?m)^error +(.+): open|^(\d+ models?)", self.hob("check", "--daemon", *paths, *options, code=code)[0])
+        all_three = [("art/in/m.off", ""), ("other/m.off", ""), ("", "3 models")]
+        self.assertEqual(asked(), all_three)
+        self.assertEqual(asked("art", "other/m.off"), all_three)
+        self.assertEqual(asked("art"), [("in/m.off", ""), ("", "2 models")])
+        self.assertEqual(asked("art/in/n.off", code=0), [("", "1 model")])
+        self.assertEqual(asked(self.art / "in"), [("in/m.off", ""), ("", "2 models")])
+        for paths, word in ((("art/in/gone.off",), "has no model 'art/in/gone.off'"), (("elsewhere",), "watches no folder with 'elsewhere'"), ((self.art / "i",), "watches no folder"),
+                            (("art", "--deep"), "leave out --deep"), (("art", "--settings", "{}"), "leave out")):
+            self.assertIn(word, self.hob("check", "--daemon", *paths, code=2)[1])
+        self.hob("check", "--url", "127.0.0.1:1", code=3)
+        # what only the daemon knows: the version before, and what it has not cooked yet
+        self.put("cook.json", '{"rules": {"source.newer-than-export": "warning"}}')
+        self.put("big.off", off(model(shape(points=LOOSE, faces=LOOSE_FACES))))
+        self.daemon.sync()
+        self.put("big.off", off(model(shape(points=LOOSE, faces=LOOSE_FACES[:9]))))
+        self.daemon.sync()
+        shrunk = "big.off: the last good version had more: triangles 400 -> 9"
+        self.assertIn(f"warning  {shrunk}", self.hob("check", "--daemon", "art")[0])
+        self.put("cook.json", '{"rules": {"source.shrunk": "error", "source.newer-than-export": "warning"}}')
+        self.put("big.off", off(model(shape(points=LOOSE, faces=LOOSE_FACES[:2]))))
+        self.daemon.sync()
+        told = self.hob("check", "--daemon", "art", code=4)[0]
+        self.assertRegex(told, r"(?m)^error    big.off: the last good version had more: .*\(source.shrunk\)$")
+        for worker in children(self.daemon.process.pid):
+            os.kill(worker, signal.SIGSTOP)
+        try:
+            self.put("new.off", off(model(shape(points=apart(POINTS, 3)))))
+            until(lambda: "art/new.off" in self.daemon.assets(), "the model is listed")
+            self.assertIn("error    new.off: it is waiting; 'hob sync' waits for the daemon (waiting)", self.hob("check", "--daemon", "art", code=1)[0])
+        finally:
+            for worker in children(self.daemon.process.pid):
+                os.kill(worker, signal.SIGCONT)
+        # a daemon on another machine, whose folders are not here
+        self.daemon.sync()
+        os.rename(other, self.folder / "away")
+        until(lambda: self.daemon.get("/api/v1/roots").json()["items"][1]["missing_since"], "the folder is missing")
+        self.assertIn("the folder of 'other' is missing since 20", self.hob("check", "--daemon", "other", code=2)[1])
 
     def test_a_finding_is_allowed_with_a_reason_and_an_author(self):
         self.known = self.folder / "known.txt"
