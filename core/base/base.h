@@ -107,12 +107,14 @@ bool hob_error_append(hob_error *err, const char *fmt, ...) HOB_PRINTF(2, 3);
 /* ---- arenas: memory with one lifetime ---- */
 
 /* A bump allocator over a chain of blocks. All memory is zeroed. `limit` is a hard limit on the sum of all
- * allocations. If it is reached, or malloc fails, hob_arena_alloc returns NULL, which every caller turns into
- * HOB_ERR_MEMORY. Not thread-safe: one arena per thread. */
+ * allocations. Where it is reached, or malloc fails, hob_arena_alloc leaves the function of hob_guarded that
+ * runs in this thread; outside of one it returns NULL, which every caller turns into HOB_ERR_MEMORY. Not
+ * thread-safe: one arena per thread. */
 typedef struct hob_arena {
 	struct hob_arena_block *block; /* newest */
 	size_t used;				   /* bytes allocated */
 	size_t limit;
+	uint64_t guard;	  /* the one that it was initialised in; 0: none */
 	uint64_t fail_at; /* tests: the n-th allocation from now fails (1 = next); 0: never */
 } hob_arena;
 
@@ -143,10 +145,23 @@ bool hob_error_memory(hob_error *err, const hob_arena *arena, const char *what);
 bool hob_arena_make(hob_arena *arena, void *out, size_t count, size_t size, const char *what,
 					hob_error *err) HOB_MUST_CHECK;
 
+/* ---- functions that need not check for memory ---- */
+
+typedef bool (*hob_body)(void *context, hob_error *err);
+/* Calls body(context, err). If an arena or a buffer finds no memory meanwhile, in this thread or in a task
+ * of hob_parallel_for, the body is left at once (longjmp) and hob_guarded fails with MEMORY. What arenas
+ * initialised in the body, and buffers first filled there, still hold is freed; other arenas keep what they
+ * gave. Nothing else is freed: a library's objects are made and freed around another hob_guarded. */
+bool hob_guarded(hob_body body, void *context, hob_error *err) HOB_MUST_CHECK;
+/* Around code that must not be left, such as a library that calls back: between the two, arenas and buffers
+ * fail as outside of hob_guarded. */
+struct hob_guard *hob_guard_suspend(void);
+void hob_guard_resume(struct hob_guard *guard);
+
 /* ---- growing byte buffer ---- */
 
-/* Owns malloc'ed memory. A failed growth sets `failed` and makes further appends do nothing, so that a writer
- * checks once, at its end. */
+/* Owns memory. A growth that fails leaves the function of hob_guarded that runs in this thread; outside of
+ * one it sets `failed` and makes further appends do nothing, so that a writer checks once, at its end. */
 typedef struct hob_buf {
 	uint8_t *data;
 	size_t size, capacity;
@@ -154,11 +169,12 @@ typedef struct hob_buf {
 } hob_buf;
 
 void hob_buf_release(hob_buf *buf);
+void hob_buf_free(void *data);	  /* of a buffer whose owner took it out */
 void hob_buf_clear(hob_buf *buf); /* keeps the memory */
 void hob_buf_put(hob_buf *buf, const void *data, size_t size);
 void hob_buf_put_str(hob_buf *buf, hob_str s);
 void hob_buf_printf(hob_buf *buf, const char *fmt, ...) HOB_PRINTF(2, 3);
-/* Appends `size` uninitialised bytes for the caller to fill; NULL without memory. */
+/* Appends `size` uninitialised bytes for the caller to fill; NULL without memory, outside of hob_guarded. */
 uint8_t *hob_buf_grow(hob_buf *buf, size_t size);
 /* Appends `s` as a JSON string with quotes: invalid UTF-8 becomes U+FFFD, control characters \u00XX. */
 void hob_buf_put_json(hob_buf *buf, hob_str s);

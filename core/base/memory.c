@@ -1,12 +1,116 @@
 #include "arena_drop.h"
+#include "guard.h"
 
 #include <assert.h>
+#include <setjmp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ---- guards */
+
+/* Links of the list of what a guard frees when its body is left; {NULL, NULL}: not in a list. */
+typedef struct owned {
+	struct owned *before, *after;
+} owned_t;
+
+struct hob_guard {
+	struct hob_guard *above;
+	uint64_t id;
+	owned_t owned; /* head */
+	hob_error why;
+	jmp_buf out;
+};
+
+static _Thread_local struct hob_guard *current;
+
+static void own(owned_t *link)
+{
+	owned_t *head = &current->owned;
+	*link = (owned_t){head, head->after};
+	head->after->before = link;
+	head->after = link;
+}
+
+static void disown(owned_t *link)
+{
+	if (!link->before)
+		return;
+	link->before->after = link->after;
+	link->after->before = link->before;
+	*link = (owned_t){0};
+}
+
+/* After a body that ended by itself, what it left belongs to the guard above, if any. */
+static void leave(struct hob_guard *guard)
+{
+	assert(current == guard);
+	current = guard->above;
+	for (owned_t *link = guard->owned.after, *next; link != &guard->owned; link = next) {
+		next = link->after;
+		*link = (owned_t){0};
+		if (current)
+			own(link);
+	}
+}
+
+bool hob_guarded(hob_body body, void *context, hob_error *err)
+{
+	static atomic_uint_fast64_t ids;
+	struct hob_guard guard = {.above = current, .id = ++ids};
+	guard.owned = (owned_t){&guard.owned, &guard.owned};
+	current = &guard;
+	if (setjmp(guard.out) == 0) {
+		bool done = body(context, err);
+		leave(&guard);
+		return done;
+	}
+	assert(current == &guard && guard.why.code == HOB_ERR_MEMORY);
+	current = guard.above;
+	while (guard.owned.after != &guard.owned) {
+		owned_t *link = guard.owned.after;
+		disown(link);
+		free(link);
+	}
+	if (err)
+		*err = guard.why;
+	return false;
+}
+
+_Noreturn static void leave_body(const hob_error *why)
+{
+	current->why = *why;
+	longjmp(current->out, 1);
+}
+
+void hob_guard_raise(const hob_error *why)
+{
+	if (current)
+		leave_body(why);
+}
+
+bool hob_guard_active(void)
+{
+	return current != NULL;
+}
+
+struct hob_guard *hob_guard_suspend(void)
+{
+	struct hob_guard *guard = current;
+	current = NULL;
+	return guard;
+}
+
+void hob_guard_resume(struct hob_guard *guard)
+{
+	assert(!current);
+	current = guard;
+}
 
 /* ---- arenas */
 
 typedef struct hob_arena_block {
+	owned_t link; /* first, as leaving a body frees links */
 	struct hob_arena_block *older;
 	size_t used, capacity;
 	size_t touched; /* bytes of the block ever handed out; the rest is still zero */
@@ -21,13 +125,14 @@ static uint8_t *memory_of(block_t *block)
 
 void hob_arena_init(hob_arena *arena, size_t limit)
 {
-	*arena = (hob_arena){.limit = limit};
+	*arena = (hob_arena){.limit = limit, .guard = current ? current->id : 0};
 }
 
 static void free_blocks_until(hob_arena *arena, block_t *keep)
 {
 	while (arena->block != keep) {
 		block_t *older = arena->block->older;
+		disown(&arena->block->link);
 		free(arena->block);
 		arena->block = older;
 	}
@@ -39,6 +144,12 @@ void hob_arena_release(hob_arena *arena)
 		return;
 	free_blocks_until(arena, NULL);
 	arena->used = 0;
+}
+
+/* Whether the arena was initialised within the guard: a guard that ended handed on what is left. */
+static bool is_within(const hob_arena *arena)
+{
+	return current && arena->guard >= current->id;
 }
 
 static bool add_block(hob_arena *arena, size_t size)
@@ -54,12 +165,14 @@ static bool add_block(hob_arena *arena, size_t size)
 	block_t *block = calloc(1, total);
 	if (!block)
 		return false;
-	*block = (block_t){arena->block, 0, capacity, 0};
+	*block = (block_t){.older = arena->block, .capacity = capacity};
+	if (is_within(arena))
+		own(&block->link);
 	arena->block = block;
 	return true;
 }
 
-void *hob_arena_alloc(hob_arena *arena, size_t size, size_t align)
+static void *find_room(hob_arena *arena, size_t size, size_t align)
 {
 	assert(align > 0 && align <= BLOCK_ALIGN && (align & (align - 1)) == 0);
 	if (arena->fail_at > 0 && --arena->fail_at == 0)
@@ -86,11 +199,22 @@ void *hob_arena_alloc(hob_arena *arena, size_t size, size_t align)
 	return memory;
 }
 
+void *hob_arena_alloc(hob_arena *arena, size_t size, size_t align)
+{
+	void *memory = find_room(arena, size, align);
+	if (!memory && current) {
+		hob_error why;
+		hob_error_memory(&why, arena, "the model");
+		leave_body(&why);
+	}
+	return memory;
+}
+
 void *hob_arena_array(hob_arena *arena, size_t count, size_t size, size_t align)
 {
 	size_t total;
 	if (!hob_mul(count, size, &total))
-		return NULL;
+		total = SIZE_MAX;
 	return hob_arena_alloc(arena, total, align);
 }
 
@@ -117,6 +241,7 @@ size_t hob_arena_drop(hob_arena *arena, const void *memory)
 		size_t size = block->capacity;
 		*at = block->older;
 		arena->used -= size;
+		disown(&block->link);
 		free(block);
 		return size;
 	}
@@ -125,7 +250,7 @@ size_t hob_arena_drop(hob_arena *arena, const void *memory)
 
 hob_str hob_arena_str(hob_arena *arena, hob_str s)
 {
-	char *copy = s.len < SIZE_MAX ? hob_arena_alloc(arena, s.len + 1, 1) : NULL;
+	char *copy = hob_arena_alloc(arena, s.len < SIZE_MAX ? s.len + 1 : SIZE_MAX, 1);
 	if (!copy)
 		return (hob_str){0};
 	if (s.len > 0)
@@ -164,11 +289,31 @@ bool hob_arena_make(hob_arena *arena, void *out, size_t count, size_t size, cons
 
 /* ---- buffers */
 
+/* Before the bytes of a buffer. */
+typedef union header {
+	owned_t link;
+	_Alignas(16) uint8_t space[16];
+} header_t;
+
+/* Never inlined: a test counts calls of realloc, which compilers replace by malloc where they see NULL. */
+__attribute__((noinline)) static header_t *header_of(void *data)
+{
+	return data ? (header_t *)data - 1 : NULL;
+}
+
+void hob_buf_free(void *data)
+{
+	header_t *header = header_of(data);
+	if (header)
+		disown(&header->link);
+	free(header);
+}
+
 void hob_buf_release(hob_buf *buf)
 {
 	if (!buf)
 		return;
-	free(buf->data);
+	hob_buf_free(buf->data);
 	*buf = (hob_buf){0};
 }
 
@@ -178,30 +323,57 @@ void hob_buf_clear(hob_buf *buf)
 	buf->failed = false;
 }
 
-uint8_t *hob_buf_grow(hob_buf *buf, size_t size)
+static bool resize(hob_buf *buf, size_t capacity)
+{
+	size_t total;
+	if (!hob_add(capacity, sizeof(header_t), &total))
+		return false;
+	header_t *old = header_of(buf->data);
+	header_t *header = realloc(old, total);
+	if (!header)
+		return false;
+	if (!old)
+		header->link = (owned_t){0};
+	owned_t *link = &header->link;
+	if (link->before)
+		link->before->after = link->after->before = link;
+	else if (!old && current)
+		own(link);
+	buf->data = (uint8_t *)(header + 1);
+	buf->capacity = capacity;
+	return true;
+}
+
+static bool fail_buf(hob_buf *buf)
+{
+	hob_error why;
+	hob_fail(&why, MEMORY, "no memory left for a buffer of more than %zu MiB", buf->size >> 20);
+	hob_guard_raise(&why);
+	buf->failed = true;
+	return false;
+}
+
+static bool make_room(hob_buf *buf, size_t size)
 {
 	size_t need;
-	if (buf->failed || !hob_add(buf->size, size, &need)) {
-		buf->failed = true;
+	if (buf->failed || !hob_add(buf->size, size, &need))
+		return fail_buf(buf);
+	if (need <= buf->capacity && buf->data)
+		return true;
+	/* An empty buffer grows to the exact size: a file is written to a buffer in one call. */
+	size_t capacity = buf->capacity > 0 ? buf->capacity : need > 128 ? need : 128;
+	while (capacity < need)
+		if (!hob_mul(capacity, 2, &capacity))
+			capacity = need;
+	return resize(buf, capacity) || fail_buf(buf);
+}
+
+uint8_t *hob_buf_grow(hob_buf *buf, size_t size)
+{
+	if (!make_room(buf, size))
 		return NULL;
-	}
-	if (need > buf->capacity || !buf->data) {
-		/* An empty buffer grows to the exact size: a file is written to a buffer in one call. */
-		size_t capacity = buf->capacity > 0 ? buf->capacity : need > 128 ? need : 128;
-		while (capacity < need)
-			if (!hob_mul(capacity, 2, &capacity))
-				capacity = need;
-		uint8_t *data = realloc(buf->data, capacity);
-		if (!data) {
-			buf->failed = true;
-			return NULL;
-		}
-		buf->data = data;
-		buf->capacity = capacity;
-	}
-	uint8_t *at = buf->data + buf->size;
-	buf->size = need;
-	return at;
+	buf->size += size;
+	return buf->data + buf->size - size;
 }
 
 void hob_buf_put(hob_buf *buf, const void *data, size_t size)

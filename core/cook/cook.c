@@ -1,6 +1,7 @@
 #include "cook.h"
 
 #include "cook_memory.h"
+#include "cook_world.h"
 #include "report.h"
 
 #include "../animation/animation.h"
@@ -30,8 +31,9 @@ typedef struct cook {
 	const hob_cook_request *request;
 	hob_cook_memory *memory;
 	hob_notes *notes;
-	hob_io io;		   /* wraps request->io to record the paths that are asked for */
-	hob_str stem, dir; /* of the source's path */
+	hob_cook_world world; /* the request's functions */
+	hob_io io;			  /* wraps world.io to record the paths that are asked for */
+	hob_str stem, dir;	  /* of the source's path */
 	bool asked_by_name;
 	hob_str *asked; /* paths asked of the io; recorded only if `dir` is not empty */
 	uint32_t asked_count, asked_room;
@@ -51,8 +53,7 @@ typedef struct cook {
 
 static void begin(cook *c, hob_cook_stage stage)
 {
-	if (c->request->progress)
-		c->request->progress(c->request->progress_user, stage);
+	hob_cook_world_begins(&c->world, stage);
 	hob_report_stage(&c->report, hob_cook_step_at(stage).name, c->request->clock ? c->request->clock() : 0);
 }
 
@@ -148,11 +149,10 @@ static void name_relative(cook *c, hob_error *err)
  * exist. Reading it makes it a dependency, so that the model is cooked again when it disappears. */
 static void note_twin(cook *c, hob_str path)
 {
-	const hob_io *io = c->request->io;
+	const hob_io *io = &c->world.io;
 	hob_str twin;
 	hob_bytes bytes;
-	if (looks_for_more(c) && io->find_nocase && io->find_nocase(io->user, path, &twin) &&
-		io->read(io->user, twin, &bytes, NULL))
+	if (looks_for_more(c) && io->find_nocase(io->user, path, &twin) && io->read(io->user, twin, &bytes, NULL))
 		hob_info(c->notes, "file.twin", "'%.*s' is beside '%.*s', which differs only in case", HOB_FMT(path),
 				 HOB_FMT(twin));
 }
@@ -170,7 +170,7 @@ static bool listening_read(void *user, hob_str path, hob_bytes *out, hob_error *
 	cook *c = user;
 	note_own_name(c, path);
 	remember(c, path);
-	if (!c->request->io->read(c->request->io->user, path, out, err))
+	if (!c->world.io.read(c->world.io.user, path, out, err))
 		return false;
 	note_twin(c, path);
 	return !is_lfs_pointer(*out) ||
@@ -183,7 +183,7 @@ static bool listening_find(void *user, hob_str path, hob_str *found)
 	cook *c = user;
 	note_own_name(c, path);
 	remember(c, path);
-	if (!c->request->io->find_nocase(c->request->io->user, path, found))
+	if (!c->world.io.find_nocase(c->world.io.user, path, found))
 		return false;
 	remember(c, *found);
 	return true;
@@ -192,9 +192,8 @@ static bool listening_find(void *user, hob_str path, hob_str *found)
 static void listening_refused(void *user, hob_str reference, bool absolute)
 {
 	cook *c = user;
-	const hob_io *io = c->request->io;
-	if (io->refused)
-		io->refused(io->user, reference, absolute);
+	const hob_io *io = &c->world.io;
+	io->refused(io->user, reference, absolute);
 	if (looks_for_more(c))
 		hob_info(c->notes, absolute ? "file.absolute" : "file.outside",
 				 absolute ? "'%.*s' is not relative to the model" : "'%.*s' is outside the watched folder",
@@ -254,7 +253,7 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 							  .notes = c->notes,
 							  .parallel = request->parallel,
 							  .keep_units = request->settings.units == HOB_UNITS_SOURCE,
-							  .editor = request->editor,
+							  .editor = request->editor ? &c->world.editor : NULL,
 							  .environments = request->settings.environment_cook,
 							  .subdivision = request->settings.subdivision,
 							  .usd_variants = hob_str_of(request->settings.usd_variants),
@@ -269,8 +268,8 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 	for (uint32_t i = 0; ok && i < c->model.mesh_count; i++)
 		if (c->model.meshes[i].topology == HOB_TRIANGLES)
 			c->source_triangles += c->model.meshes[i].index_count / 3;
-	if (ok && (*used)->copies && c->request->io->done && !is_needed(c, file))
-		c->request->io->done(c->request->io->user, request->path);
+	if (ok && (*used)->copies && !is_needed(c, file))
+		c->world.io.done(c->world.io.user, request->path);
 	return ok;
 }
 
@@ -288,6 +287,26 @@ static bool scale_model(cook *c, hob_error *err)
 			(double)unit);
 	float factor = keep ? s->scale / unit : s->scale;
 	return factor == 1.0f || hob_model_scale(&c->model, factor, &c->memory->result, err);
+}
+
+static bool edit_model(void *context, hob_error *err)
+{
+	cook *c = context;
+	const hob_settings *s = &c->request->settings;
+	hob_arena *result = &c->memory->result, *scratch = &c->memory->scratch;
+	if (!scale_model(c, err) || (s->short_clip_names && !hob_model_short_clip_names(&c->model, result, err)))
+		return false;
+	if (s->merge_instances && !hob_model_merge_instances(&c->model, result, scratch, c->notes, err))
+		return false;
+	hob_material_options options = {.name_rules = s->name_rules != 0};
+	if (!hob_material_bake(&c->model, &options, result, scratch, c->notes, err))
+		return false;
+	for (uint32_t i = 0; s->merge_materials && i < c->model.material_count; i++)
+		if (!hob_model_merge_material(&c->model, i, result, scratch, err))
+			return false;
+	if (s->drop_unused_uvs)
+		hob_model_drop_unused_uvs(&c->model);
+	return true;
 }
 
 /* ---- meshes: baked one by one, largest first */
@@ -508,8 +527,9 @@ static bool can_have_levels(const cook *c)
 	return can && c->lod_max > 1 && c->request->profile != HOB_PROFILE_PREVIEW;
 }
 
-static bool bake_meshes(cook *c, hob_error *err)
+static bool bake_meshes(void *context, hob_error *err)
 {
+	cook *c = context;
 	const hob_settings *s = &c->request->settings;
 	hob_cook_memory *memory = c->memory;
 	uint32_t count = c->model.mesh_count, threads = memory->thread_count;
@@ -596,7 +616,7 @@ static bool bake_without_levels(cook *c, hob_error *err)
 	for (size_t i = 0; i < HOB_COUNT_OF(memory->packed); i++)
 		hob_buf_release(&memory->packed[i]);
 	note_short(c);
-	return bake_meshes(c, err);
+	return hob_guarded(bake_meshes, c, err);
 }
 
 /* Skips levels that cannot fit: a large model would be baked for minutes before it fails. */
@@ -605,7 +625,21 @@ static bool bake_levels(cook *c, hob_error *err)
 	uint64_t need = hob_cook_memory_of_levels(&c->model, c->lod_max, c->request->settings.lod_ratio);
 	if (can_have_levels(c) && !hob_cook_memory_has(hob_cook_memory_limit(c->request), need))
 		note_short(c);
-	return bake_meshes(c, err) || bake_without_levels(c, err);
+	return hob_guarded(bake_meshes, c, err) || bake_without_levels(c, err);
+}
+
+static bool bake_scene(void *context, hob_error *err)
+{
+	cook *c = context;
+	return hob_scene_bake(&c->model, c->meshes, &c->memory->result, &c->memory->scratch, &c->scene, err);
+}
+
+static bool bake_animations(void *context, hob_error *err)
+{
+	cook *c = context;
+	hob_animation_options options = {.error = c->request->settings.animation_error};
+	return hob_animations_bake(&c->model, &c->scene, &options, &c->memory->result, &c->memory->scratch,
+							   c->notes, &c->animations, err);
 }
 
 static hob_pack_options pack_options(const cook *c)
@@ -656,7 +690,7 @@ static hob_texture_request texture_request(cook *c)
 								 .settings = c->request->settings,
 								 .png = c->request->settings.texture_encoding == HOB_TEXTURE_PNG,
 								 .soonest = c->request->profile == HOB_PROFILE_PREVIEW,
-								 .parts = c->request->parts,
+								 .parts = c->request->parts ? &c->world.parts : NULL,
 								 .parallel = c->request->parallel};
 }
 
@@ -746,7 +780,7 @@ static bool has_licence(cook *c)
 	static const char *const names[] = {"LICENSE",	 "LICENSE.txt",	  "LICENSE.md",
 										"LICENCE",	 "LICENCE.txt",	  "LICENCE.md",
 										"COPYRIGHT", "COPYRIGHT.txt", "COPYING"};
-	const hob_io *io = c->request->io;
+	const hob_io *io = &c->world.io;
 	hob_bytes bytes;
 	hob_str found, own = hob_arena_printf(&c->memory->result, "%.*s.license", HOB_FMT(c->request->path));
 	if (own.data && io->read(io->user, own, &bytes, NULL))
@@ -755,8 +789,8 @@ static bool has_licence(cook *c)
 		for (size_t i = 0; i < HOB_COUNT_OF(names); i++) {
 			hob_str path = hob_arena_printf(&c->memory->result, "%.*s%s%s", HOB_FMT(dir),
 											dir.len > 0 ? "/" : "", names[i]);
-			if (path.data && (io->read(io->user, path, &bytes, NULL) ||
-							  (io->find_nocase && io->find_nocase(io->user, path, &found))))
+			if (path.data &&
+				(io->read(io->user, path, &bytes, NULL) || io->find_nocase(io->user, path, &found)))
 				return true;
 		}
 		if (dir.len == 0)
@@ -860,7 +894,6 @@ static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
 static bool run(cook *c, hob_cook_result *out, hob_error *err)
 {
 	const hob_settings *s = &c->request->settings;
-	hob_arena *result = &c->memory->result, *scratch = &c->memory->scratch;
 	const hob_importer *importer;
 
 	begin(c, HOB_COOK_IMPORT);
@@ -871,33 +904,13 @@ static bool run(cook *c, hob_cook_result *out, hob_error *err)
 	hob_report_importer(&c->report, importer->name, importer->version, c->model.generator);
 
 	begin(c, HOB_COOK_SCENE);
-	if (!scale_model(c, err) || (s->short_clip_names && !hob_model_short_clip_names(&c->model, result, err)))
-		return false;
-	if (s->merge_instances && !hob_model_merge_instances(&c->model, result, scratch, c->notes, err))
-		return false;
-	hob_material_options material_options = {.name_rules = s->name_rules != 0};
-	if (!hob_material_bake(&c->model, &material_options, result, scratch, c->notes, err))
-		return false;
-
-	for (uint32_t i = 0; s->merge_materials && i < c->model.material_count; i++)
-		if (!hob_model_merge_material(&c->model, i, result, scratch, err))
-			return false;
-
-	if (s->drop_unused_uvs)
-		hob_model_drop_unused_uvs(&c->model);
-
-	if (!settle_alpha(c, err))
+	if (!hob_guarded(edit_model, c, err) || !settle_alpha(c, err))
 		return false;
 	begin(c, HOB_COOK_MESHES);
-	if (!bake_levels(c, err))
+	if (!bake_levels(c, err) || !hob_guarded(bake_scene, c, err))
 		return false;
-	if (!hob_scene_bake(&c->model, c->meshes, result, scratch, &c->scene, err))
-		return false;
-
 	begin(c, HOB_COOK_ANIMATIONS);
-	hob_animation_options animation_options = {.error = s->animation_error};
-	if (!hob_animations_bake(&c->model, &c->scene, &animation_options, result, scratch, c->notes,
-							 &c->animations, err))
+	if (!hob_guarded(bake_animations, c, err))
 		return false;
 
 	begin(c, HOB_COOK_TEXTURES);
@@ -929,6 +942,7 @@ bool hob_cook(const hob_cook_request *request, hob_cook_result *out, hob_error *
 		.request = request, .memory = memory, .notes = &result.notes, .lod_max = request->settings.lod_max};
 	c.stem = hob_str_sub(name, 0, extension.len > 0 ? name.len - extension.len - 1 : name.len);
 	c.dir = hob_path_dir(request->path);
+	hob_cook_world_init(&c.world, request);
 	c.io = (hob_io){&c, listening_read, listening_find, listening_refused, NULL};
 	bool ok = run(&c, &result, err);
 	if (!ok)

@@ -46,19 +46,18 @@ static bool has_map(const hob_material *material, hob_slot slot)
 	return material->slots[slot].image != HOB_NONE;
 }
 
-static bool count_joints(const hob_model *model, hob_arena *scratch, hob_census *out)
+static void count_joints(const hob_model *model, hob_arena *scratch, hob_census *out)
 {
 	bool *seen = HOB_NEW(scratch, bool, model->node_count);
-	for (uint32_t s = 0; seen && s < model->skin_count; s++)
+	for (uint32_t s = 0; s < model->skin_count; s++)
 		for (uint32_t j = 0; j < model->skins[s].joint_count; j++)
 			if (!seen[model->skins[s].joints[j]]) {
 				seen[model->skins[s].joints[j]] = true;
 				out->count[HOB_CENSUS_JOINTS]++;
 			}
-	return seen != NULL;
 }
 
-bool hob_census_of_model(const hob_model *model, hob_arena *scratch, hob_census *out)
+void hob_census_of_model(const hob_model *model, hob_arena *scratch, hob_census *out)
 {
 	*out = (hob_census){{0}};
 	count_meshes(model, out);
@@ -71,7 +70,7 @@ bool hob_census_of_model(const hob_model *model, hob_arena *scratch, hob_census 
 	out->count[HOB_CENSUS_CLIPS] = model->clip_count;
 	out->count[HOB_CENSUS_CAMERAS] = model->camera_count;
 	out->count[HOB_CENSUS_LIGHTS] = model->light_count;
-	return count_joints(model, scratch, out);
+	count_joints(model, scratch, out);
 }
 
 static bool is_explained(const hob_notes *notes, hob_census_kind kind)

@@ -31,8 +31,8 @@ static inline void hob_census_add(hob_census *census, hob_census_kind kind, uint
 		census->count[kind] += count;
 }
 
-/* Counts a model as importers count a source. False when memory is short. O(model). */
-bool hob_census_of_model(const hob_model *model, hob_arena *scratch, hob_census *out) HOB_MUST_CHECK;
+/* Counts a model as importers count a source.. O(model). */
+void hob_census_of_model(const hob_model *model, hob_arena *scratch, hob_census *out);
 
 /* Adds a note for each kind of which the model holds less than the source, unless another note explains
  * it. */

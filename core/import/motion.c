@@ -113,14 +113,12 @@ static void check_clip(const hob_model *m, const hob_clip *clip, reach_t *r, dou
 				 HOB_FMT(clip->name), weight);
 }
 
-bool hob_check_motion(const hob_model *m, hob_arena *scratch, hob_notes *notes, hob_error *err)
+void hob_check_motion(const hob_model *m, hob_arena *scratch, hob_notes *notes)
 {
 	hob_arena_mark mark = hob_arena_save(scratch);
 	double *mesh_radius = HOB_NEW(scratch, double, m->mesh_count),
 		   *deltas = HOB_NEW(scratch, double, m->mesh_count),
 		   *all = HOB_NEW(scratch, double, (size_t)m->node_count * 7);
-	if (!mesh_radius || !deltas || !all)
-		return hob_fail_memory(err, scratch, "the check of clips");
 	size_t nodes = m->node_count;
 	reach_t r = {all,
 				 all + nodes,
@@ -147,5 +145,4 @@ bool hob_check_motion(const hob_model *m, hob_arena *scratch, hob_notes *notes, 
 	for (uint32_t c = 0; c < m->clip_count; c++)
 		check_clip(m, &m->clips[c], &r, size > 0 ? size : 1, notes);
 	hob_arena_restore(scratch, mark);
-	return true;
 }

@@ -6,9 +6,8 @@
 
 /* Adds a warning for each clip that moves, scales or morphs a node, or weights a target, a million times
  * beyond the model's size at rest. Curves are also checked between keys. The bound adds up the largest
- * translations and scales of ancestors, whenever they occur. Errors: MEMORY.
+ * translations and scales of ancestors, whenever they occur.
  * Cost O(vertices * (1 + targets) + clips * (nodes + keys)). */
-bool hob_check_motion(const hob_model *model, hob_arena *scratch, hob_notes *notes,
-					  hob_error *err) HOB_MUST_CHECK;
+void hob_check_motion(const hob_model *model, hob_arena *scratch, hob_notes *notes);
 
 #endif

@@ -29,11 +29,11 @@ const hob_importer *hob_importer_for_old(const hob_importer *importer)
 }
 
 /* Notes the parts of a model that are never drawn. */
-static bool note_hidden(const hob_import_request *request, const hob_model *model, hob_error *err)
+static void note_hidden(const hob_import_request *request, const hob_model *model)
 {
 	hob_arena_mark mark = hob_arena_save(request->scratch);
 	bool *unseen = HOB_NEW(request->scratch, bool, model->node_count);
-	uint32_t nodes = unseen ? hob_model_unseen_nodes(model, unseen) : 0;
+	uint32_t nodes = hob_model_unseen_nodes(model, unseen);
 	uint64_t triangles = 0;
 	for (uint32_t n = 0; nodes > 0 && n < model->node_count; n++)
 		for (uint32_t i = 0; unseen[n] && i < model->nodes[n].mesh_count; i++) {
@@ -41,45 +41,65 @@ static bool note_hidden(const hob_import_request *request, const hob_model *mode
 			triangles += mesh->topology == HOB_TRIANGLES ? mesh->index_count / 3 : 0;
 		}
 	hob_arena_restore(request->scratch, mark);
-	if (!unseen)
-		return hob_fail_memory(err, request->scratch, "hidden nodes");
 	if (nodes > 0)
 		hob_info(request->notes, "import.hidden",
 				 "%u node%s hidden, with %llu triangles: kept in the scene and not drawn", nodes,
 				 nodes == 1 ? " is" : "s are", (unsigned long long)triangles);
+}
+
+typedef struct import_call {
+	const hob_importer *importer;
+	const hob_import_request *request;
+	hob_model *out;
+} import_call;
+
+static bool run_importer(void *context, hob_error *err)
+{
+	const import_call *call = context;
+	return call->importer->import(call->request, call->out, err);
+}
+
+bool hob_import_by(const hob_importer *importer, const hob_import_request *request, hob_model *out,
+				   hob_error *err)
+{
+	return hob_guarded(run_importer, &(import_call){importer, request, out}, err);
+}
+
+static bool import_and_check(void *context, hob_error *err)
+{
+	import_call *call = context;
+	hob_census seen = {{0}}, held;
+	hob_import_request request = *call->request;
+	hob_model model;
+	request.seen = &seen;
+	bool ok = call->importer->import(&request, &model, err);
+	if (!ok && err->code == HOB_ERR_OLD_VERSION && hob_importer_for_old(call->importer)) {
+		call->importer = hob_importer_for_old(call->importer);
+		seen = (hob_census){{0}};
+		ok = call->importer->import(&request, &model, err);
+	}
+	if (!ok)
+		return false;
+	if (!hob_model_check(&model, err))
+		return hob_fail_in(err, "the %s importer gave a model that breaks the rules", call->importer->name);
+	hob_census_of_model(&model, request.scratch, &held);
+	hob_census_compare(&seen, &held, request.notes);
+	note_hidden(&request, &model);
+	hob_check_motion(&model, request.scratch, request.notes);
+	if (!hob_model_override_space(&model, request.space, request.result, err))
+		return false;
+	*call->out = model;
 	return true;
 }
 
 bool hob_import(const hob_import_request *request, const hob_importer **used, hob_model *out, hob_error *err)
 {
-	const hob_importer *importer = hob_importer_for(request->path);
-	if (!importer)
+	import_call call = {hob_importer_for(request->path), request, out};
+	if (!call.importer)
 		return hob_fail(err, UNSUPPORTED,
 						"no importer reads '.%.*s' files; 'hob formats' lists those that are read",
 						HOB_FMT(hob_path_extension(request->path)));
-	hob_model model;
-	hob_census seen = {{0}}, held;
-	hob_import_request counting = *request;
-	counting.seen = &seen;
-	bool ok = importer->import(&counting, &model, err);
-	if (!ok && err->code == HOB_ERR_OLD_VERSION && hob_importer_for_old(importer)) {
-		importer = hob_importer_for_old(importer);
-		seen = (hob_census){{0}};
-		ok = importer->import(&counting, &model, err);
-	}
-	if (!ok)
-		return false;
-	if (!hob_model_check(&model, err))
-		return hob_fail_in(err, "the %s importer gave a model that breaks the rules", importer->name);
-	if (!hob_census_of_model(&model, request->scratch, &held))
-		return hob_fail_memory(err, request->scratch, "the count of what the model holds");
-	hob_census_compare(&seen, &held, request->notes);
-	if (!note_hidden(request, &model, err) ||
-		!hob_check_motion(&model, request->scratch, request->notes, err))
-		return false;
-	if (!hob_model_override_space(&model, request->space, request->result, err))
-		return false;
-	*used = importer;
-	*out = model;
-	return true;
+	bool done = hob_guarded(import_and_check, &call, err);
+	*used = call.importer;
+	return done;
 }

@@ -441,6 +441,16 @@ static bool feed_all(builder *b)
 		   (b->out->root || hob_fail(b->err, EMPTY, "the file holds no XML element"));
 }
 
+static bool parse_all(void *context, hob_error *err)
+{
+	(void)err;
+	builder *b = context;
+	bool done = feed_all(b);
+	hob_buf_release(&b->open);
+	hob_buf_release(&b->text);
+	return done;
+}
+
 bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker, hob_xml *out, hob_error *err)
 {
 	hob_str text = hob_text_decode(arena, file);
@@ -466,10 +476,8 @@ bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker,
 	XML_SetCharacterDataHandler(b->parser, on_text);
 	XML_SetEntityDeclHandler(b->parser, on_entity);
 	XML_SetUnknownEncodingHandler(b->parser, on_encoding, NULL);
-	bool done = feed_all(b);
+	bool done = hob_guarded(parse_all, b, err);
 	XML_ParserFree(b->parser);
-	hob_buf_release(&b->open);
-	hob_buf_release(&b->text);
 	if (done)
 		*out = tree;
 	return done;

@@ -130,10 +130,10 @@ bool hob_zip_unpack(hob_arena *arena, const hob_zip_member *member, size_t most,
 		*out = member->packed;
 		return true;
 	}
+	uint8_t *data = HOB_NEW(arena, uint8_t, member->size);
 	struct libdeflate_decompressor *inflater = libdeflate_alloc_decompressor();
-	uint8_t *data = inflater ? HOB_NEW(arena, uint8_t, member->size) : NULL;
-	bool done = data && libdeflate_deflate_decompress(inflater, member->packed.data, member->packed.size,
-													  data, member->size, NULL) == LIBDEFLATE_SUCCESS;
+	bool done = inflater && libdeflate_deflate_decompress(inflater, member->packed.data, member->packed.size,
+														  data, member->size, NULL) == LIBDEFLATE_SUCCESS;
 	if (inflater)
 		libdeflate_free_decompressor(inflater);
 	*out = (hob_bytes){data, member->size};
@@ -150,9 +150,8 @@ bool hob_gzip_unpack(hob_arena *arena, hob_bytes file, size_t most, hob_bytes *o
 		return false;
 	uint8_t *data = (uint8_t *)hob_arena_alloc(arena, size, 16);
 	struct libdeflate_decompressor *inflater = libdeflate_alloc_decompressor();
-	bool done =
-		data && inflater &&
-		libdeflate_gzip_decompress(inflater, file.data, file.size, data, size, NULL) == LIBDEFLATE_SUCCESS;
+	bool done = inflater && libdeflate_gzip_decompress(inflater, file.data, file.size, data, size, NULL) ==
+								LIBDEFLATE_SUCCESS;
 	if (inflater)
 		libdeflate_free_decompressor(inflater);
 	*out = (hob_bytes){data, done ? size : 0};

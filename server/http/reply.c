@@ -34,11 +34,8 @@ struct MHD_Response *srv_response_of(hob_buf *body, const char *content_type)
 		hob_buf_release(body);
 		return NULL;
 	}
-	/* The library frees memory from malloc; a buffer that was never written has none. */
-	if (!body->data)
-		hob_buf_put(body, "", 0);
 	struct MHD_Response *response =
-		MHD_create_response_from_buffer(body->size, body->data, MHD_RESPMEM_MUST_FREE);
+		MHD_create_response_from_buffer_with_free_callback(body->size, body->data, hob_buf_free);
 	if (!response) {
 		hob_buf_release(body);
 		return NULL;

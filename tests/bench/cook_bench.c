@@ -144,7 +144,7 @@ static void import_weld_order(const char *model)
 	hob_model read;
 	hob_error err = {0};
 	if (!read_file(io.user, request.path, &request.file, &err) ||
-		!hob_importer_for(request.path)->import(&request, &read, &err))
+		!hob_import_by(hob_importer_for(request.path), &request, &read, &err))
 		give_up(model, err.context);
 	for (uint32_t i = 0; i < read.mesh_count; i++) {
 		hob_mesh_options options = {.lod_max = 1};

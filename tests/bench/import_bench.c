@@ -67,7 +67,7 @@ static bool ours(const char *model)
 								  .scratch = &scratch,
 								  .notes = &notes};
 	const hob_importer *importer = hob_importer_for(hob_str_of(model));
-	bool done = importer && importer->import(&request, &out, &err) && hob_model_check(&out, &err);
+	bool done = importer && hob_import_by(importer, &request, &out, &err) && hob_model_check(&out, &err);
 	hob_arena_release(&result);
 	hob_arena_release(&scratch);
 	free(data);

@@ -36,7 +36,7 @@ static void fuzz_reader(const hob_importer *importer, hob_bytes file, hob_bytes 
 								  .result = &result,
 								  .scratch = &scratch,
 								  .notes = &notes};
-	if (importer->import(&request, &model, &error) && !hob_model_check(&model, &error)) {
+	if (hob_import_by(importer, &request, &model, &error) && !hob_model_check(&model, &error)) {
 		fprintf(stderr, "accepted a model that breaks a rule: %s\n", error.context);
 		abort();
 	}

@@ -28,6 +28,7 @@ COMPILER = re.compile(r"__assert_fail|__(mem|str|v?snprintf)\w*_chk|__stack_chk_
 CPLUSPLUS = re.compile(r"_Z\w+|__cxa_\w+|__gxx_personality_v0|__dso_handle|_Unwind_Resume")
 # Entry points of a library -> the files that may call them.
 LIBRARIES = {
+    r"_setjmp|longjmp|__longjmp_chk": ["core/base/memory.c"],
     r"SHA256_\w+": ["core/hash/*.c"],
     r"XXH3_\w+": ["core/hash/*.c"],
     r"ai[A-Z]\w+": ["core/import/assimp/*.c"],

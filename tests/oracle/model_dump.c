@@ -418,7 +418,7 @@ int main(int argc, char **argv)
 		return 2;
 	hob_import_request request = {
 		.io = &io, .path = name, .file = file, .result = &result, .scratch = &scratch, .notes = &notes};
-	if (!importer->import(&request, &model, &err) || !hob_model_check(&model, &err)) {
+	if (!hob_import_by(importer, &request, &model, &err) || !hob_model_check(&model, &err)) {
 		printf("{\"ok\":false,\"code\":\"%s\",\"error\":", hob_err_name(err.code));
 		print_text(hob_str_of(err.context));
 	} else {

@@ -369,15 +369,13 @@ static bool import_failed(const hob_assimp_io *io, const hob_assimp_format *form
 static const struct aiScene *run_assimp(hob_assimp_io *io, const hob_import_request *request)
 {
 	hob_str path = hob_arena_printf(request->scratch, "/%.*s", HOB_FMT(io->name));
-	struct aiPropertyStore *properties = path.data ? aiCreatePropertyStore() : NULL;
-	if (!properties) {
-		hob_fail_memory(&io->failure, request->scratch, "a file name");
-		return NULL;
-	}
+	struct aiPropertyStore *properties = aiCreatePropertyStore();
 	/* Without this, skeletons get dummy meshes. */
 	aiSetImportPropertyInteger(properties, AI_CONFIG_IMPORT_NO_SKELETON_MESHES, 1);
 	/* No post-processing: triangulation there is quadratic, and Hob does the rest. */
+	struct hob_guard *guard = hob_guard_suspend(); /* C++ frames call io->vtable */
 	const struct aiScene *scene = aiImportFileExWithProperties(path.data, 0, &io->vtable, properties);
+	hob_guard_resume(guard);
 	aiReleasePropertyStore(properties);
 	return scene;
 }
@@ -393,8 +391,9 @@ static bool generator_of(hob_assimp_scene *scene, hob_error *err)
 	return true;
 }
 
-static bool convert(hob_assimp_scene *scene, hob_error *err)
+static bool convert(void *context, hob_error *err)
 {
+	hob_assimp_scene *scene = context;
 	const struct aiScene *source = scene->source;
 	hob_model *model = scene->model;
 	if (!source->mRootNode)
@@ -468,7 +467,7 @@ static bool assimp_import(const hob_import_request *asked, hob_model *out, hob_e
 	hob_model model = {0};
 	hob_assimp_scene scene = {
 		.request = &request, .format = format, .source = source, .model = &model, .unit = 1};
-	bool converted = convert(&scene, err);
+	bool converted = hob_guarded(convert, &scene, err);
 	if (is_safe_to_release(format, source))
 		aiReleaseImport(source);
 	if (converted)

@@ -52,15 +52,23 @@ static bool take_attribute(hob_gltf *g, const hob_draco *mesh, uint32_t accessor
 	return keep(g, accessor, values, a.component);
 }
 
-static bool take_all(hob_gltf *g, const hob_draco *mesh, const cJSON *primitive, const cJSON *ids,
-					 hob_error *err)
+typedef struct stream {
+	hob_gltf *g;
+	hob_draco *mesh;
+	const cJSON *primitive, *ids;
+} stream_t;
+
+static bool take_all(void *context, hob_error *err)
 {
+	const stream_t *stream = context;
+	hob_gltf *g = stream->g;
+	hob_draco *mesh = stream->mesh;
 	uint32_t indices;
-	const cJSON *attributes = hob_json_get(primitive, "attributes");
-	if (!hob_gltf_id(primitive, "indices", g->accessors.count, &indices, err) ||
+	const cJSON *attributes = hob_json_get(stream->primitive, "attributes");
+	if (!hob_gltf_id(stream->primitive, "indices", g->accessors.count, &indices, err) ||
 		(indices != HOB_NONE && !take_indices(g, mesh, indices, err)))
 		return false;
-	for (const cJSON *item = ids ? ids->child : NULL; item; item = item->next) {
+	for (const cJSON *item = stream->ids ? stream->ids->child : NULL; item; item = item->next) {
 		uint32_t unique_id, accessor;
 		if (!hob_gltf_id_of(item, item->string, HOB_NONE, &unique_id, err) ||
 			!hob_gltf_need_id(attributes, item->string, g->accessors.count, &accessor, err) ||
@@ -84,11 +92,12 @@ static bool unpack(hob_gltf *g, const cJSON *primitive, const cJSON *extension, 
 	if (!g->unpacked)
 		if (!HOB_MAKE(g->scratch, &g->unpacked, g->accessors.count, "Draco attributes", err))
 			return false;
-	hob_draco *mesh = hob_draco_decode(source.bytes.data, source.bytes.size, why, sizeof why);
-	if (!mesh)
+	stream_t stream = {g, hob_draco_decode(source.bytes.data, source.bytes.size, why, sizeof why), primitive,
+					   ids};
+	if (!stream.mesh)
 		return hob_fail(err, CORRUPT, "the stream in bufferViews[%u] is damaged: %s", view, why);
-	bool ok = take_all(g, mesh, primitive, ids, err);
-	hob_draco_free(mesh);
+	bool ok = hob_guarded(take_all, &stream, err);
+	hob_draco_free(stream.mesh);
 	return ok;
 }
 #else

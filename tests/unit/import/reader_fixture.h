@@ -81,7 +81,7 @@ static inline bool reader_run_failing(reader *r, uint64_t fail_result, uint64_t 
 								  .seen = &r->seen,
 								  .notes = &r->notes};
 	hob_model model = {0};
-	r->ok = r->importer->import(&request, &model, &r->error);
+	r->ok = hob_import_by(r->importer, &request, &model, &r->error);
 	if (r->ok) {
 		hob_error broken = {0};
 		if (!hob_model_check(&model, &broken))

@@ -1,0 +1,193 @@
+#include "tests/unit/support.h"
+
+#include <pthread.h>
+
+enum { LIMIT = 1 << 20, PIECE = 1000 };
+
+typedef struct work {
+	hob_arena *outer;
+	hob_buf *kept;
+	const hob_parallel *parallel;
+	int depth;
+	bool inner_failed;
+	uint32_t left[8]; /* tasks: those that were not left */
+} work;
+
+static bool fill(void *context, hob_error *err)
+{
+	(void)err;
+	work *w = context;
+	hob_arena own;
+	hob_buf text = {0};
+	hob_arena_init(&own, LIMIT);
+	assert_non_null(HOB_NEW(&own, uint8_t, PIECE));
+	hob_buf_printf(&text, "more than nothing");
+	while (HOB_NEW(w->outer, uint8_t, PIECE))
+		;
+	fail_msg("an arena answered NULL");
+	return true;
+}
+
+static bool fill_within(void *context, hob_error *err)
+{
+	work *w = context;
+	hob_buf text = {0};
+	hob_buf_put(&text, "a", 1);
+	hob_error inner = {0};
+	w->inner_failed = !hob_guarded(fill, w, &inner) && inner.code == HOB_ERR_MEMORY;
+	hob_arena more;
+	hob_arena_init(&more, PIECE / 2);
+	HOB_NEW(&more, uint8_t, PIECE / 4);
+	return HOB_NEW(&more, uint8_t, PIECE) && !err;
+}
+
+static void the_body_is_left(void **state)
+{
+	(void)state;
+	hob_arena arena;
+	hob_error err = {0};
+	hob_arena_init(&arena, LIMIT);
+	uint8_t *first = HOB_NEW(&arena, uint8_t, 1);
+	*first = 7;
+	work w = {.outer = &arena};
+	assert_false(hob_guarded(fill, &w, &err));
+	assert_int_equal(err.code, HOB_ERR_MEMORY);
+	assert_int_equal(*first, 7);
+	assert_true(arena.used > LIMIT - 2 * PIECE);
+	assert_null(HOB_NEW(&arena, uint8_t, LIMIT)); /* as before a guard */
+	hob_arena_release(&arena);
+}
+
+static void guards_within_guards(void **state)
+{
+	(void)state;
+	hob_arena arena;
+	hob_error err = {0};
+	hob_arena_init(&arena, LIMIT);
+	work w = {.outer = &arena};
+	assert_false(hob_guarded(fill_within, &w, &err));
+	assert_true(w.inner_failed);
+	assert_int_equal(err.code, HOB_ERR_MEMORY);
+	hob_arena_release(&arena);
+}
+
+static bool keep_text(void *context, hob_error *err)
+{
+	(void)err;
+	work *w = context;
+	hob_buf_printf(w->kept, "%s", "kept");
+	hob_arena_init(w->outer, LIMIT);
+	HOB_NEW(w->outer, uint8_t, PIECE);
+	return true;
+}
+
+/* A buffer and an arena that a body fills for its caller. */
+static void a_result_stays(void **state)
+{
+	(void)state;
+	hob_arena arena;
+	hob_buf text = {0};
+	work w = {.outer = &arena, .kept = &text};
+	hob_error err = {0};
+	assert_true(hob_guarded(keep_text, &w, &err));
+	for (int i = 0; i < 1000; i++)
+		hob_buf_put(&text, "text", 4);
+	hob_buf_release(&text);
+	assert_non_null(HOB_NEW(&arena, uint8_t, PIECE));
+	hob_arena_release(&arena);
+}
+
+static bool suspended(void *context, hob_error *err)
+{
+	(void)context;
+	hob_arena small;
+	hob_arena_init(&small, 1);
+	struct hob_guard *guard = hob_guard_suspend();
+	void *none = HOB_NEW(&small, uint8_t, 2);
+	hob_guard_resume(guard);
+	return !none && hob_fail(err, EMPTY, "reached");
+}
+
+static void a_library_is_not_left(void **state)
+{
+	(void)state;
+	hob_error err = {0};
+	assert_false(hob_guarded(suspended, NULL, &err));
+	assert_int_equal(err.code, HOB_ERR_EMPTY);
+}
+
+/* ---- tasks */
+
+enum { THREADS = 4, TASKS = 8 };
+
+typedef struct thread_t {
+	pthread_t id;
+	uint32_t number;
+	hob_task task;
+	void *context;
+} thread_t;
+
+static void *run_thread(void *arg)
+{
+	thread_t *thread = arg;
+	for (uint32_t i = thread->number; i < TASKS; i += THREADS)
+		thread->task(thread->context, i, thread->number);
+	return NULL;
+}
+
+static void run_all(void *user, uint32_t count, hob_task task, void *context)
+{
+	(void)user;
+	assert_int_equal(count, TASKS);
+	thread_t threads[THREADS];
+	for (uint32_t i = 0; i < THREADS; i++) {
+		threads[i] = (thread_t){.number = i, .task = task, .context = context};
+		assert_int_equal(pthread_create(&threads[i].id, NULL, run_thread, &threads[i]), 0);
+	}
+	for (uint32_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i].id, NULL);
+}
+
+static void small_task(void *context, uint32_t index, uint32_t thread)
+{
+	(void)thread;
+	work *w = context;
+	hob_arena arena;
+	hob_arena_init(&arena, index == 5 ? PIECE : LIMIT);
+	HOB_NEW(&arena, uint8_t, PIECE / 2);
+	HOB_NEW(&arena, uint8_t, PIECE);
+	w->left[index] = 1;
+	hob_arena_release(&arena);
+}
+
+static bool run_tasks(void *context, hob_error *err)
+{
+	work *w = context;
+	hob_parallel_for(w->parallel, TASKS, small_task, w);
+	return hob_fail(err, EMPTY, "not reached");
+}
+
+static void a_task_is_left(void **state)
+{
+	(void)state;
+	hob_parallel parallel = {NULL, THREADS, run_all};
+	const hob_parallel *ways[] = {&parallel, NULL};
+	for (size_t i = 0; i < HOB_COUNT_OF(ways); i++) {
+		work w = {.parallel = ways[i]};
+		hob_error err = {0};
+		assert_false(hob_guarded(run_tasks, &w, &err));
+		assert_int_equal(err.code, HOB_ERR_MEMORY);
+		assert_int_equal(w.left[5], 0);
+		assert_int_equal(w.left[0], 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_body_is_left), cmocka_unit_test(guards_within_guards),
+		cmocka_unit_test(a_result_stays),	cmocka_unit_test(a_library_is_not_left),
+		cmocka_unit_test(a_task_is_left),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
