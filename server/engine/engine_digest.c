@@ -54,8 +54,9 @@ static void take_digest(engine_job *job, hash_item *item)
 {
 	srv_engine *engine = job->engine;
 	srv_file *f = srv_graph_at(engine->graph, item->file);
-	/* An event came during hashing, so the digest may be that of older bytes. */
-	if (f->changed != item->changed) {
+	/* After an event during hashing, the digest may be that of older bytes; or a look found a map at rest. */
+	bool looked = job->hashing.look != engine->sources->scan_rounds[engine->sources->root_count];
+	if (f->changed != item->changed || (item->unfinished && looked)) {
 		job->hashing.again[job->hashing.again_count++] = item->file;
 		return;
 	}
@@ -136,19 +137,21 @@ srv_job_event srv_job_digests(engine_job *job, const uint32_t *files, uint32_t c
 	job_hashing *hashing = &job->hashing;
 	uint64_t bytes = 0;
 	files = each_once(job, files, &count);
-	*hashing = (job_hashing){.items = HOB_NEW(&job->arena, hash_item, count)};
+	*hashing = (job_hashing){.items = HOB_NEW(&job->arena, hash_item, count),
+							 .look = engine->sources->scan_rounds[engine->sources->root_count]};
 	for (uint32_t i = 0; hashing->items && i < count; i++) {
 		const srv_file *f = srv_graph_at(engine->graph, files[i]);
 		bool wanted = f->exists && !f->has_digest && f->stat.size <= engine->options.pool.source_limit;
 		hob_str path = wanted ? hob_arena_str(&job->arena, f->path) : (hob_str){0};
 		if (!path.data)
 			continue;
-		hashing->items[hashing->count++] = (hash_item){.file = files[i],
-													   .path = (char *)(uintptr_t)path.data,
-													   .root_fd = engine->roots->fds[f->root],
-													   .most = engine->options.pool.source_limit,
-													   .waits = !engine->options.batch,
-													   .changed = f->changed};
+		hashing->items[hashing->count++] =
+			(hash_item){.file = files[i],
+						.path = (char *)(uintptr_t)path.data,
+						.root_fd = engine->roots->fds[f->root],
+						.most = engine->options.pool.source_limit,
+						.waits = !engine->options.batch && !srv_engine_is_rested(engine, f),
+						.changed = f->changed};
 		bytes += f->stat.size;
 	}
 	if (hashing->count == 0)

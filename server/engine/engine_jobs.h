@@ -36,6 +36,7 @@ typedef struct job_hashing {
 	uint32_t *again;	  /* files to hash again */
 	uint32_t again_count;
 	bool unfinished; /* some file is being saved */
+	uint64_t look;	 /* the newest look at maps when it began */
 	hob_error error;
 } job_hashing;
 

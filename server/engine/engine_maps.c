@@ -37,10 +37,10 @@ typedef struct look_item {
 	hob_sha256 digest;
 } look_item;
 
-typedef struct closed_version {
+typedef struct file_version {
 	uint64_t inode;
 	int64_t ctime_ns;
-} closed_version;
+} file_version;
 
 struct engine_maps {
 	uv_work_t work;
@@ -50,8 +50,10 @@ struct engine_maps {
 	srv_maps found;
 	look_item *items;
 	uint32_t count, capacity;
-	closed_version *closed; /* by file */
+	file_version *closed; /* by file */
 	uint32_t closed_count;
+	file_version *rested; /* mapped ones that the newest look found at rest */
+	uint32_t rested_count, rested_capacity;
 	uint32_t tries;	 /* of this look */
 	uint32_t mapped; /* inputs that a process maps for writing, as of the newest look */
 	bool under_way;
@@ -67,10 +69,22 @@ static void drop_items(struct engine_maps *maps)
 	maps->count = 0;
 }
 
+static void keep_rested(struct engine_maps *maps)
+{
+	maps->rested_count = 0;
+	for (uint32_t i = 0; i < maps->count; i++) {
+		const look_item *item = &maps->items[i];
+		bool rested = item->mapped && item->read && (item->agrees || !item->again);
+		if (rested && HOB_ROOM(maps->rested, maps->rested_capacity, maps->rested_count))
+			maps->rested[maps->rested_count++] = (file_version){item->stat.inode, item->stat.ctime_ns};
+	}
+}
+
 static void end(srv_engine *engine)
 {
 	struct engine_maps *maps = engine->sources->maps;
 	maps->under_way = false;
+	keep_rested(maps);
 	if (maps->mapped > 0)
 		srv_engine_retry_passing(engine, true);
 	engine->sources->scan_rounds[engine->sources->root_count] = maps->begun;
@@ -183,7 +197,7 @@ static void keep_closed(struct engine_maps *maps, const look_item *item)
 {
 	if (item->file < maps->closed_count)
 		maps->closed[item->file] =
-			item->closed ? (closed_version){item->stat.inode, item->stat.ctime_ns} : (closed_version){0};
+			item->closed ? (file_version){item->stat.inode, item->stat.ctime_ns} : (file_version){0};
 }
 
 static void on_first(uv_work_t *work, int status)
@@ -218,7 +232,7 @@ static void add(srv_engine *engine, uint32_t file, bool mapped)
 		free(path);
 		return;
 	}
-	const closed_version *closed = file < maps->closed_count ? &maps->closed[file] : &(closed_version){0};
+	const file_version *closed = file < maps->closed_count ? &maps->closed[file] : &(file_version){0};
 	maps->items[maps->count++] = (look_item){.file = file,
 											 .mapped = mapped,
 											 .closed = !mapped && closed->inode == f->stat.inode &&
@@ -251,8 +265,7 @@ static void choose(srv_engine *engine)
 	struct engine_maps *maps = engine->sources->maps;
 	uint32_t count = srv_graph_count(engine->graph), recent = 0;
 	int64_t since_ns = (srv_clock_ms(CLOCK_REALTIME) - RECENT_S * 1000ll) * 1000000;
-	closed_version *closed =
-		count > maps->closed_count ? realloc(maps->closed, count * sizeof *closed) : NULL;
+	file_version *closed = count > maps->closed_count ? realloc(maps->closed, count * sizeof *closed) : NULL;
 	if (closed) {
 		memset(closed + maps->closed_count, 0, (count - maps->closed_count) * sizeof *closed);
 		maps->closed = closed;
@@ -323,6 +336,17 @@ bool srv_engine_has_maps(const srv_engine *engine)
 	return engine->sources->maps->mapped > 0;
 }
 
+bool srv_engine_is_rested(const srv_engine *engine, const srv_file *f)
+{
+	const struct engine_maps *maps = engine->sources->maps;
+	srv_stat now;
+	bool there = maps->rested_count > 0 && srv_stat_path(engine->roots->fds[f->root], f->path, &now);
+	for (uint32_t i = 0; there && i < maps->rested_count; i++)
+		if (maps->rested[i].inode == now.inode && maps->rested[i].ctime_ns == now.ctime_ns)
+			return true;
+	return false;
+}
+
 void srv_engine_keep_looking(srv_engine *engine)
 {
 	const struct engine_maps *maps = engine->sources->maps;
@@ -350,5 +374,6 @@ void srv_engine_maps_free(struct engine_maps *maps)
 	drop_items(maps);
 	free(maps->items);
 	free(maps->closed);
+	free(maps->rested);
 	free(maps);
 }

@@ -83,6 +83,8 @@ void srv_engine_maps_free(struct engine_maps *maps);
 uint64_t srv_engine_look_at_maps(srv_engine *engine);
 void srv_engine_keep_looking(srv_engine *engine);	/* once a second: looks again while inputs are mapped */
 bool srv_engine_has_maps(const srv_engine *engine); /* whether the newest look found mapped inputs */
+/* Whether it found the file mapped and at rest, perhaps by another name: nothing waits until it is closed. */
+bool srv_engine_is_rested(const srv_engine *engine, const srv_file *f);
 
 /* engine_skipped.c */
 struct engine_skipped *srv_engine_skipped_new(uint32_t roots); /* NULL without memory */

@@ -12,7 +12,7 @@ import threading
 import unittest
 
 from faulty import preloadable
-from hobtest import HOB, Scenario, main, obj_text, until
+from hobtest import HOB, Daemon, Scenario, main, obj_text, until
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 NEWNS = 0x20000
@@ -246,6 +246,30 @@ class Maps(Scenario):
         before = daemon.sync()["rev"]
         self.save(self.open_map(self.art / "cook.json"), json.dumps({"lods.max": 1}))
         self.assertGreater(daemon.sync()["rev"], before)
+
+    def test_another_name_of_a_mapped_file(self):
+        """A model begins to use it after it was mapped: behind a link, as a link, a second name, in a hidden folder."""
+        library, names = self.art / "v1/m.mtl", ("link/m.mtl", "one.mtl", "two.mtl", ".hidden/h.mtl", "three/m.mtl")
+        for folder in ("v1", ".hidden"):
+            (self.art / folder).mkdir()
+        library.write_text("newmtl red\nKd 1 0 0\n".ljust(200))
+        for name, target in (("link", "v1"), ("one.mtl", "v1/m.mtl"), ("three", "link")):
+            (self.art / name).symlink_to(target)
+        for name in ("two.mtl", ".hidden/h.mtl"):
+            os.link(library, self.art / name)
+        with self.serve() as events, Daemon([self.art], self.folder / "polls", "--watch", "poll", "--poll-ms", "100") as polling, \
+                Daemon([self.art], self.folder / "below", "--upstream", f"http://127.0.0.1:{events.port}") as below:
+            daemons = {"events": events, "polling": polling, "below an upstream": below}
+            for number, name in enumerate(names):
+                for daemon in daemons.values():
+                    daemon.sync(scan=daemon is polling)
+                with self.open_map(library) as view:
+                    self.save(view, f"newmtl red\nKd 0 {number} 1\n")
+                    self.put(f"{number}.obj", f"mtllib {name}\n" + obj_text(2).replace("f ", "usemtl red\nf ", 1))
+                    for who, daemon in daemons.items():
+                        with self.subTest(name, daemon=who):
+                            daemon.sync(scan=daemon is polling)
+                            self.assertEqual(daemon.assets("&fields=root,path,state")[f"art/{number}.obj"]["state"], "fresh")
 
     def test_a_save_that_goes_on_is_not_taken_half(self):
         """What two readings disagree on is no save; the sync after it is."""
