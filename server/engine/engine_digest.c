@@ -68,6 +68,8 @@ static void take_digest(engine_job *job, hash_item *item)
 		job->hashing.unfinished = true;
 		return;
 	}
+	if (srv_kind_of_error(item->why) == SRV_KIND_DENIED) /* it is there, and its removal is a change */
+		return;
 	bool there = item->found || item->too_large;
 	bool news = f->exists != there || (there && !srv_stat_equal(&f->stat, &item->stat));
 	f->exists = there;

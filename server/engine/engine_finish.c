@@ -125,7 +125,7 @@ static srv_job_event keep_crash(engine_job *job)
 		if (file == HOB_NONE)
 			continue;
 		const srv_file *f = srv_graph_at(engine->graph, file);
-		record.deps[record.dep_count++] = (srv_record_dep){relative, !f->exists, f->digest};
+		record.deps[record.dep_count++] = (srv_record_dep){relative, !f->exists || !f->has_digest, f->digest};
 	}
 	return keep_failure(job, &record, false);
 }

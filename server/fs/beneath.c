@@ -110,6 +110,27 @@ bool srv_is_passing(int code)
 		   code == EHOSTDOWN || code == EHOSTUNREACH || code == ENODEV || code == EREMOTEIO;
 }
 
+srv_kind srv_kind_of_error(int code)
+{
+	switch (code) {
+	case ENOENT:
+	case ENOTDIR:
+		return SRV_KIND_NOTHING;
+	case EXDEV:
+	case ELOOP:
+		return SRV_KIND_OUTSIDE;
+	case EACCES:
+	case EPERM:
+		return SRV_KIND_DENIED;
+	case ENAMETOOLONG:
+		return SRV_KIND_LONG;
+	case ENXIO: /* a socket */
+		return SRV_KIND_OTHER;
+	default:
+		return SRV_KIND_UNKNOWN;
+	}
+}
+
 srv_writers srv_find_writers(int fd)
 {
 	/* If another process opens the file for writing while the lease is held, the kernel sends a signal; the

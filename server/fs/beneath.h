@@ -29,6 +29,18 @@ int srv_open_parent(int root_fd, hob_str path, bool create, const char **name);
  * below the root (missing, a folder, a link that leaves the root), or if srv_is_passing(errno). Also accepts
  * the dependencies of spelling.h. */
 bool srv_stat_path(int root_fd, hob_str path, srv_stat *out);
+/* The kind of what is at a path, as the letter that spelling.h hashes. */
+typedef enum srv_kind {
+	SRV_KIND_FILE = 0,
+	SRV_KIND_NOTHING = 'm', /* or a link to nothing */
+	SRV_KIND_OTHER = 'n',	/* a folder, a pipe, a socket, a device */
+	SRV_KIND_OUTSIDE = 'o',
+	SRV_KIND_DENIED = 'd',
+	SRV_KIND_LONG = 'l', /* a name in a link is too long */
+	SRV_KIND_UNKNOWN = '?'
+} srv_kind;
+/* The kind of a path that could not be opened. */
+srv_kind srv_kind_of_error(int code);
 /* Whether the error says nothing about the file: the machine has no descriptors or memory left, or a device
  * failed. The known state of the file is then kept, and checked again later. */
 bool srv_is_passing(int code);

@@ -137,23 +137,41 @@ static uint32_t first_at_least(const char *folded)
 	return low;
 }
 
-/* *kind: 0 for a file; m: a link to nothing, o: out of the root, n: no regular file, d: denied. It can change
- * while the folder's names do not. False: not known at the moment. */
-static bool kind_of(int root_fd, hob_str dir, const char *name, char *kind)
+/* Whether the root's entry is a file that can be read. It can change while the folder's names do not. */
+static srv_kind kind_of(int root_fd, hob_str dir, const char *name)
 {
 	char path[PATH_MAX];
 	struct stat info;
 	snprintf(path, sizeof path, "%.*s%s%s", HOB_FMT(dir), dir.len > 0 ? "/" : "", name);
 	int fd = srv_open_beneath(root_fd, path, O_PATH, true);
-	int why = fd < 0 || fstat(fd, &info) != 0 ? errno : 0;
+	bool there = fd >= 0 && fstat(fd, &info) == 0, regular = there && S_ISREG(info.st_mode);
 	if (fd >= 0)
 		close(fd);
-	errno = why;
-	*kind = why == 0						? S_ISREG(info.st_mode) ? 0 : 'n'
-			: why == EXDEV || why == ELOOP	? 'o'
-			: why == EACCES || why == EPERM ? 'd'
-											: 'm';
-	return !srv_is_passing(why);
+	fd = regular ? srv_open_beneath(root_fd, path, O_RDONLY, true) : -1;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 ? SRV_KIND_FILE : there && !regular ? SRV_KIND_OTHER : srv_kind_of_error(errno);
+}
+
+/* Hashes each name, and its kind unless it is a file; takes the folder's descriptor. False, with errno: not
+ * known at the moment. */
+static bool hash_names(int root_fd, int fd, hob_str dir, const char *folded, hob_str except, char *found,
+					   hob_hasher *hasher, uint64_t *size)
+{
+	bool known = read_names(fd);
+	for (uint32_t i = known ? first_at_least(folded) : 0; known && i < names.count; i++) {
+		const char *at = (const char *)names.text.data + names.pairs[i], *name = at + strlen(at) + 1;
+		if (strcmp(at, folded) != 0)
+			break;
+		hob_hasher_put(hasher, name, strlen(name) + 1);
+		*size += strlen(name) + 1;
+		char kind = (char)kind_of(root_fd, dir, name);
+		known = kind != SRV_KIND_UNKNOWN;
+		hob_hasher_put(hasher, &kind, kind != SRV_KIND_FILE);
+		if (!found[0] && !hob_str_equal(hob_str_of(name), except))
+			strcpy(found, name);
+	}
+	return known;
 }
 
 bool srv_spelling_ask(int root_fd, hob_str question, hob_str except, char found[NAME_MAX + 1], srv_stat *stat,
@@ -171,37 +189,28 @@ bool srv_spelling_ask(int root_fd, hob_str question, hob_str except, char found[
 	path[len] = 0;
 	if (dir.len > 0)
 		path[dir.len] = 0;
-	const char *folded = path + dir.len + (dir.len > 0);
 	int fd = srv_open_beneath(root_fd, dir.len > 0 ? path : "", O_RDONLY | O_DIRECTORY, true);
-	if (fd < 0)
+	/* A folder that cannot be asked: its kind is the answer, below an empty name. */
+	const char folder[] = {0, fd < 0 ? (char)srv_kind_of_error(errno) : 0};
+	if (fd < 0 && (folder[1] == SRV_KIND_NOTHING || folder[1] == SRV_KIND_UNKNOWN))
 		return false;
+	const char *folded = path + dir.len + (dir.len > 0);
 	hob_hasher hasher;
 	hob_hasher_init(&hasher);
-	pthread_mutex_lock(&names.lock);
-	bool known = read_names(fd);
-	int why = errno;
-	for (uint32_t i = known ? first_at_least(folded) : 0; known && i < names.count; i++) {
-		const char *at = (const char *)names.text.data + names.pairs[i], *name = at + strlen(at) + 1;
-		if (strcmp(at, folded) != 0)
-			break;
-		hob_hasher_put(&hasher, (const uint8_t *)name, strlen(name) + 1);
-		stat->size += strlen(name) + 1;
-		char kind = 0;
-		known = kind_of(root_fd, dir, name, &kind);
-		why = errno;
-		if (kind)
-			hob_hasher_put(&hasher, (const uint8_t *)&kind, 1);
-		if (!found[0] && !hob_str_equal(hob_str_of(name), except))
-			strcpy(found, name);
+	bool known = true;
+	if (fd < 0) {
+		hob_hasher_put(&hasher, folder, sizeof folder);
+		stat->size = sizeof folder;
+	} else {
+		pthread_mutex_lock(&names.lock);
+		known = hash_names(root_fd, fd, dir, folded, except, found, &hasher, &stat->size);
+		pthread_mutex_unlock(&names.lock);
 	}
-	pthread_mutex_unlock(&names.lock);
+	int why = known ? ENOENT : errno;
 	*digest = hob_hasher_finish(&hasher);
-	errno = why;
-	if (!known)
-		return false;
 	memcpy(&stat->inode, digest->bytes, sizeof stat->inode);
-	errno = ENOENT;
-	return stat->size > 0;
+	errno = why;
+	return known && stat->size > 0;
 }
 
 /* ---- stat data of files and of these dependencies */

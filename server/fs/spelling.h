@@ -1,10 +1,10 @@
 /* spelling.h - finds names in a folder that differ from a given one only in case or Unicode form.
  *
- * A cook that asks for another spelling of "tex/A.png" depends on every such name, found or not. The
- * dependency has a name of its own, "tex/a.png (any spelling)": it exists if the folder has such a name, its
- * digest is over all of them, sorted, with what each is unless it is a file, and srv_stat_path answers for it
- * as for a file. So it is hashed, compared, kept and watched like a file. A real file with such a name is
- * never read. */
+ * A cook that asks for another spelling of "tex/A.png", or cannot read it, depends on every such name, found
+ * or not. The dependency has a name of its own, "tex/a.png (any spelling)": it exists if the folder has such
+ * a name, or may not be asked; its digest is over all of them, sorted, with the srv_kind of each, and
+ * srv_stat_path answers for it as for a file. So it is hashed, compared, kept and watched like a file. A real
+ * file with such a name is never read. */
 #ifndef SRV_SPELLING_H
 #define SRV_SPELLING_H
 

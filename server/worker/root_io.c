@@ -142,13 +142,18 @@ void srv_root_io_free(srv_root_io *io)
 
 /* ---- reading */
 
+static bool fail_no_file(hob_str path, hob_error *err)
+{
+	return hob_fail(err, CORRUPT, "'%.*s' is not a regular file", HOB_FMT(path));
+}
+
 static bool read_whole(srv_root_io *io, file_record *file, int fd, hob_error *err)
 {
 	struct stat before, info;
 	if (fstat(fd, &before) != 0)
 		return hob_fail(err, IO, "'%.*s': stat failed: %s", HOB_FMT(file->dep.path), strerror(errno));
 	if (!S_ISREG(before.st_mode))
-		return hob_fail(err, CORRUPT, "'%.*s' is not a regular file", HOB_FMT(file->dep.path));
+		return fail_no_file(file->dep.path, err);
 	if (!io->reads_open && srv_is_being_written(fd, &before))
 		return hob_fail(err, CHANGED, "'%.*s' is still being written", HOB_FMT(file->dep.path));
 	uint64_t size = (uint64_t)before.st_size;
@@ -197,20 +202,19 @@ static bool open_and_read(srv_root_io *io, file_record *file, hob_error *err)
 	int fd = srv_open_beneath(io->root_fd, file->dep.path.data, O_RDONLY, true);
 	if (fd < 0) {
 		file->dep.missing = true;
-		switch (errno) {
-		case ENOENT:
-		case ENOTDIR:
+		switch (srv_kind_of_error(errno)) {
+		case SRV_KIND_NOTHING:
 			return hob_fail(err, MISSING_FILE, "file '%.*s' does not exist", HOB_FMT(file->dep.path));
-		case EXDEV:
-		case ELOOP:
+		case SRV_KIND_OUTSIDE:
 			return hob_fail(err, OUTSIDE,
 							"'%.*s' is a link that leaves the watched root; copy the file below the root",
 							HOB_FMT(file->dep.path));
-		case EACCES:
-		case EPERM:
+		case SRV_KIND_DENIED:
 			return hob_fail(err, IO, "'%.*s' may not be read: permission denied", HOB_FMT(file->dep.path));
-		case ENAMETOOLONG:
+		case SRV_KIND_LONG:
 			return fail_too_long(file->dep.path, err);
+		case SRV_KIND_OTHER:
+			return fail_no_file(file->dep.path, err);
 		default:
 			return hob_fail(err, IO, "opening '%.*s' failed: %s", HOB_FMT(file->dep.path), strerror(errno));
 		}
@@ -290,10 +294,9 @@ static bool io_read(void *user, hob_str path, hob_bytes *out, hob_error *err)
 		if (io->touched)
 			io->touched(io->user, file->dep.path);
 		file->failed = !open_and_read(io, file, &file->error);
-		/* A folder, a device or a link out of the root counts as missing, but the cook also depends on what
-		 * it is. If nothing has the name, the importer looks for other spellings itself. */
+		/* Whatever cannot be read counts as missing, but the cook also depends on what it is. */
 		hob_str ignored;
-		if (file->failed && (file->error.code == HOB_ERR_OUTSIDE || file->error.code == HOB_ERR_CORRUPT))
+		if (file->failed)
 			(void)io_find_nocase(io, path, &ignored);
 	}
 	if (file->failed) {

@@ -10,10 +10,11 @@ import os
 import pathlib
 import random
 import shutil
+import socket
 import subprocess
 import time
 
-from hobtest import DEADLINE, HOB, LONG, Daemon, Scenario, main, obj_text, png
+from hobtest import DEADLINE, HOB, LONG, Daemon, Scenario, amount, main, obj_text, png
 
 SEED = int(os.environ.get("HOB_SEED", "0")) or random.SystemRandom().randrange(1 << 32)
 SECONDS = float(os.environ.get("HOB_EDITS_SECONDS", 3600 if LONG else 20))
@@ -205,7 +206,8 @@ class Tree:
 
     def second_name(self):
         kind, path = self.any_path()
-        files = [file for file in self.files() if file.suffix.lower() == path.suffix.lower() and file != path]
+        place = path.parent.resolve() / path.name  # behind a link it may be one of the files
+        files = [file for file in self.files() if file.suffix.lower() == path.suffix.lower() and file != place]
         if files:
             path.unlink(missing_ok=True)
             os.link(self.chance.choice(files), path)
@@ -294,17 +296,22 @@ class Tree:
         kinds = {self.save: 12, self.remove: 4, self.rename: 4, self.link_file: 1, self.link_folder: 1, self.rename_folder: 1,
                  self.remove_folder: 0.5, self.checkout: 0.5, self.second_name: 1, self.write_through: 1, self.exchange: 1,
                  self.other_kind: 0.5, self.mode: 1, self.cut: 0.5}
-        self.chance.choices(list(kinds), list(kinds.values()))[0]()
+        kind = self.chance.choices(list(kinds), list(kinds.values()))[0]
+        try:
+            kind()
+        except FileNotFoundError as error:  # its source was a name of what it replaced
+            self.note("nothing to", kind.__name__, error.filename)
 
 
-class Edits(Scenario):
+class Compared(Scenario):
     maxDiff = None
+    program = (HOB,)
 
     def cook(self, *options):
         """{model: {output: digest}, or its message}"""
         out = self.folder / "out"
         shutil.rmtree(out, ignore_errors=True)
-        run = subprocess.run([HOB, "cook", self.art, "--root", self.art, "-o", out, "--report", "-", *options], capture_output=True,
+        run = subprocess.run([*self.program, "cook", self.art, "--root", self.art, "-o", out, "--report", "-", *options], capture_output=True,
                              timeout=DEADLINE, check=False)
         found = {}
         for item in json.loads(run.stdout)["assets"] if run.stdout else []:
@@ -320,7 +327,9 @@ class Edits(Scenario):
 
     def shown(self, daemon):
         found = {}
+        self.states = {}
         for name, item in daemon.assets("&fields=root,path,state,error,outputs").items():
+            self.states[name] = item["state"]
             outputs = {output["name"]: output["hash"] for output in item["outputs"] if not output["name"].startswith("textures/")}
             if not item["error"] and "report" in outputs:
                 report = daemon.get("/blobs/" + outputs.pop("report")).json()
@@ -339,6 +348,8 @@ class Edits(Scenario):
                 wrong += [f"{path}: {name}: {shown.get(name)}, not {right.get(name)}" for name in sorted({*right, *shown}) if right.get(name) != shown.get(name)]
         return wrong
 
+
+class Edits(Compared):
     def test_at_each_quiet_moment_all_is_as_cooked_afresh(self):
         chance = random.Random(SEED)
         tree = Tree(self.art, chance)
@@ -367,6 +378,115 @@ class Edits(Scenario):
                     self.assertEqual(wrong, [], f"{name}, moment {moments} of HOB_SEED={SEED}; the last edits:\n" +
                                      "\n".join(tree.done[-60:]) + f"\n{sorted(str(p.relative_to(self.art)) for p in self.art.rglob('*'))}")
         print(f"{moments} quiet moments, {edits} edits, {len(wanted)} models, HOB_SEED={SEED}")
+
+
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+BUFFER = json.dumps({
+    "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+    "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}], "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],
+    "bufferViews": [{"buffer": 0, "byteLength": 36}], "buffers": [{"uri": "one.fbm/b.png", "byteLength": 36}]})
+
+
+def each_to_each(states):
+    """Every state after every other one, in one walk."""
+    for i, one in enumerate(states):
+        yield one
+        for other in states[i + 1:]:
+            yield from (other, one)
+
+
+class Kinds(Compared):
+    """What stands at the place of a file becomes something else: each kind after each other one, of the file and of its folder. Seen by
+    events, by polling, below an upstream, after a restart, and by hob cook --cache; compared with a clean cook."""
+
+    def setUp(self):
+        super().setUp()
+        if os.getuid() == 0 and shutil.which("setpriv") and \
+                subprocess.run([*NOBODY, HOB, "--version"], capture_output=True, check=False).returncode == 0:
+            self.program = (*NOBODY, HOB)  # root may read everything
+        self.folder.chmod(0o777)
+        self.picture = png(9, 9, 9)
+        (self.folder / "out.png").write_bytes(self.picture)
+        self.put("one.fbx", FBX % "b.png")
+        self.put("two.gltf", BUFFER)
+        self.put("three.obj", obj_text(1, mtl="one.fbm/b.png"))
+        self.put("four.obj", obj_text(1, mtl="four.mtl"))
+        self.put("four.mtl", "newmtl m\nmap_Kd one.fbm/b.png\n")
+        self.put("store/b.png", self.picture)
+        os.mkfifo(self.art / "store/pipe")
+        self.wanted = {}
+
+    @staticmethod
+    def clear(path):
+        if not path.is_symlink() and path.is_dir():
+            path.chmod(0o755)
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+    def make(self, path, kind):
+        """Anything but a folder that holds the file."""
+        if kind == "file":
+            path.write_bytes(self.picture)
+        elif kind == "denied":
+            path.write_bytes(self.picture)
+            path.chmod(0)
+        elif kind == "folder":
+            path.mkdir()
+        elif kind == "pipe":
+            os.mkfifo(path)
+        elif kind == "socket":
+            with socket.socket(socket.AF_UNIX) as made:
+                made.bind(str(path))
+        elif kind.startswith("-> "):
+            path.symlink_to(kind[3:])
+
+    def follow(self, place, states, make):
+        place.parent.mkdir(exist_ok=True)
+        made, serial = {"events": [], "polling": ["--watch", "poll", "--poll-ms", "100"]}, 0
+        daemons = {name: Daemon([self.art], self.folder / ("cache-" + name), *options, program=self.program) for name, options in made.items()}
+        below = ["--upstream", f"http://127.0.0.1:{daemons['events'].port}"]
+        daemons["below an upstream"] = Daemon([self.art], self.folder / "cache-below", *below, program=self.program)
+        for daemon in daemons.values():
+            self.addCleanup(daemon.kill)
+        before = "nothing yet"
+        for kind in each_to_each(states):
+            serial += 1
+            restarts = kind not in self.wanted or LONG
+            self.clear(place)
+            make(place, kind)
+            for name, daemon in daemons.items():
+                daemon.sync(scan=name == "polling")
+            given = {name: self.shown(daemon) for name, daemon in daemons.items()}
+            if restarts:
+                with Daemon([self.art], self.folder / "cache-restarted", program=self.program) as restarted:
+                    restarted.sync()
+                    given["after a restart"] = self.shown(restarted)
+                given["a kept cache"] = self.cook("--cache", str(self.folder / "kept"))
+            wanted = self.wanted.setdefault(kind, None) or self.cook()
+            self.wanted[kind] = wanted
+            for name, found in given.items():
+                with self.subTest(name, before=before, now=kind):
+                    self.assertEqual(self.differences(wanted, found), [], "\n".join(daemons[name].log[-25:]) if name in daemons else "")
+            before = kind
+        for daemon in daemons.values():
+            daemon.stop()
+
+    def test_the_file(self):
+        self.follow(self.art / "one.fbm/b.png", ("missing", "pipe", "denied", "file", "-> ../store", "folder", "socket", "-> nothing", "-> ../store/b.png",
+                                                 "-> ../store/pipe", "-> ../../out.png", "-> " + 300 * "x")[:amount(5, 12)], self.make)
+
+    def test_its_folder(self):
+        def make(path, kind):
+            if kind.startswith("holds "):
+                new = self.folder / "new"
+                new.mkdir()
+                self.make(new / "b.png", kind[6:])
+                new.rename(path)
+            else:
+                self.make(path, kind)
+        self.follow(self.art / "one.fbm", ("missing", "holds file", "holds pipe", "-> store", "folder", "holds denied", "file", "pipe", "-> nothing",
+                                           "-> ../art", "-> ..")[:amount(4, 11)], make)
 
 
 if __name__ == "__main__":
