@@ -298,7 +298,7 @@ describe('the parts of the 3D view', { skip: missing() ?? withoutDashboard() ?? 
 		const triangles = () => viewer((v) => v.levels[0].triangles);
 		const before = await triangles();
 		await drop('notes.txt', Buffer.from('x'));
-		await page.getByText('Only .glb files can be previewed here.').waitFor();
+		await page.getByText('Only .glb and .hdr files can be previewed here.').waitFor();
 		await drop('mine.glb', model('BoxVertexColors.glb'));
 		await page.getByText('Preview of mine.glb, not saved').waitFor();
 		assert.equal(await triangles(), 12);

@@ -1,6 +1,7 @@
 /* Shows the density of base colour texels per metre by colour, for every pixel: stretched parts, and parts finer than
  * anybody sees. */
 import * as THREE from 'three';
+import { seeForm } from './tint.js';
 
 /* Densities in texels per metre that are shown as blue, green and red. */
 export const DENSITY = [64, 512, 4096];
@@ -16,40 +17,18 @@ const measure = `
 	float finer = log2(max(sqrt(picture / max(surface, 1e-20)), 1e-3) / ${DENSITY[1].toFixed(1)}) / 3.0;
 	vec3 hobColor = finer < 0.0 ? mix(vec3(0.1, 0.62, 0.25), vec3(0.1, 0.25, 0.8), min(-finer, 1.0))
 		: mix(vec3(0.1, 0.62, 0.25), vec3(0.85, 0.1, 0.08), min(finer, 1.0));
-	float facing = abs(normalize(cross(dFdx(vHobAt), dFdy(vHobAt))).z);
 	diffuseColor.rgb = picture > 0.0 ? hobColor * (0.55 + 0.45 * facing) : vec3(0.35) * facing;`;
 
-export function makeDensity() {
+/** The material of surfaces whose picture has `texels` in all. */
+export function makeDensity(texels) {
 	const material = new THREE.MeshBasicMaterial({ map: dot, side: THREE.DoubleSide, toneMapped: false });
-	material.userData.texels = { value: 0 };
-	material.onBeforeCompile = (shader) => {
-		shader.uniforms.hobTexels = material.userData.texels;
-		shader.vertexShader = shader.vertexShader.replace('#include <common>',
-			'#include <common>\nvarying vec3 vHobAt;').replace('#include <project_vertex>',
-			'#include <project_vertex>\nvHobAt = mvPosition.xyz;');
-		shader.fragmentShader = shader.fragmentShader.replace('#include <common>',
-			'#include <common>\nvarying vec3 vHobAt;\nuniform float hobTexels;').replace('#include <color_fragment>',
-			`#include <color_fragment>\n${measure}`);
-	};
+	seeForm(material, { fragment: measure.replace('hobTexels', texels.toFixed(1)) });
 	return material;
 }
 
-function texelsOf(material) {
+/** The texels of the base colour's picture, as often as it is repeated. */
+export function texelsOf(material) {
 	const { image, mipmaps, repeat } = material?.map ?? {};
 	const { width, height } = mipmaps?.[0] ?? image ?? {};
 	return width > 0 ? width * height * Math.abs(repeat.x * repeat.y) : 0;
-}
-
-/** Sets the size of each object's picture before it is drawn; returns a function that ends that. */
-export function followDensity(group, material) {
-	const objects = [];
-	group.traverse((object) => {
-		if (!object.isMesh) return;
-		objects.push(object);
-		object.onBeforeRender = () => {
-			material.userData.texels.value = texelsOf(object.material);
-			material.uniformsNeedUpdate = true;
-		};
-	});
-	return () => objects.forEach((object) => (object.onBeforeRender = THREE.Object3D.prototype.onBeforeRender));
 }

@@ -1,4 +1,4 @@
-/* A model dropped on the picture: cooked as a live model for this page only, and not kept. */
+/* A file dropped on the picture: a model is cooked as a live model for this page only, and not kept. */
 import { HobClient } from '../client/hob.js';
 import { write } from '../app/api.js';
 
@@ -28,6 +28,33 @@ export async function cookDropped(asset, file) {
 
 /** Ends the replacement: the saved asset is shown again. */
 export const forgetDropped = (asset) => fetch(liveAddress(asset), { method: 'DELETE', keepalive: true });
+
+/** Calls take(file) for a file that is dropped on `host`, until the signal. */
+export function watchDrops(host, take, signal) {
+	const over = (on) => host.classList.toggle('viewer-over', on);
+	const files = (run) => (event) => {
+		if (!event.dataTransfer?.types.includes('Files')) return;
+		event.preventDefault();
+		run(event);
+	};
+	host.addEventListener('dragover', files(() => over(true)), { signal });
+	host.addEventListener('dragleave', () => over(false), { signal });
+	host.addEventListener('drop', files(({ dataTransfer }) => {
+		over(false);
+		take(dataTransfer.files[0]);
+	}), { signal });
+}
+
+/** The texture of a Radiance file; loaded on request only. */
+export async function readHdr(file) {
+	const { HDRLoader } = await import('three/addons/loaders/HDRLoader.js');
+	const url = URL.createObjectURL(file);
+	try {
+		return await new HDRLoader().loadAsync(url);
+	} finally {
+		URL.revokeObjectURL(url);
+	}
+}
 
 /** Why a file cannot be dropped here; null if it can. */
 export function whyNot(file, words) {

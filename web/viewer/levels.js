@@ -27,15 +27,19 @@ export class DistanceLevels {
 		});
 	}
 
-	/** Chooses for a camera and a picture `height` pixels high; true if `drawn` has changed. */
+	/** The level of an object that is drawn now. */
+	of(object) {
+		return this.#objects.find((each) => each.object === object)?.level ?? 0;
+	}
+
+	/** Chooses for a camera and a picture `height` pixels high; true if any object has another level. */
 	choose(camera, height) {
 		camera.getWorldPosition(eye);
+		const before = this.#objects.map(({ level }) => level);
 		const levels = this.#objects.map((each) => this.#chooseOne(each, camera, height));
-		const now = [Math.min(...levels), Math.max(...levels),
+		this.drawn = [Math.min(...levels), Math.max(...levels),
 			Math.max(...this.#objects.map(({ errors }) => errors.length))];
-		const other = now.some((value, i) => value !== this.drawn[i]);
-		this.drawn = now;
-		return other;
+		return levels.some((level, i) => level !== before[i]);
 	}
 
 	#chooseOne(each, camera, height) {

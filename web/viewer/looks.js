@@ -1,6 +1,7 @@
 /* Other ways to draw a model than with its materials, and helpers drawn around it. */
 import * as THREE from 'three';
-import { makeDensity } from './density.js';
+import { makeDensity, texelsOf } from './density.js';
+import { ALL, BARE, channelNames, makeChannel, makeWeights } from './tint.js';
 import { VertexNormalsHelper } from 'three/addons/helpers/VertexNormalsHelper.js';
 import { VertexTangentsHelper } from 'three/addons/helpers/VertexTangentsHelper.js';
 
@@ -30,37 +31,89 @@ function makeChecker() {
 	return texture;
 }
 
-/** Materials by name of the look; undefined: the model's own. */
-export class Looks {
-	made = new Map();
-	makers = {
-		clay: () => new THREE.MeshStandardMaterial({ color: 0xb9b4ac, roughness: 0.75, metalness: 0,
-				side: THREE.DoubleSide }),
-		normals: () => new THREE.MeshNormalMaterial({ side: THREE.DoubleSide }),
-		checker: () => new THREE.MeshStandardMaterial({ map: makeChecker(), roughness: 0.9, metalness: 0,
-				side: THREE.DoubleSide }),
-		colors: () => new THREE.MeshBasicMaterial({ vertexColors: true, side: THREE.DoubleSide }),
-		uv2: () => {
-			const map = makeChecker();
-			map.channel = 1;
-			return new THREE.MeshStandardMaterial({ map, roughness: 0.9, metalness: 0, side: THREE.DoubleSide });
-		},
-		density: makeDensity,
-		overdraw: () => new THREE.MeshBasicMaterial({ color: 0x301808, blending: THREE.AdditiveBlending,
-				transparent: true, depthTest: false, depthWrite: false, toneMapped: false, side: THREE.DoubleSide }),
-		meshlets: () => new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 0.85, metalness: 0,
-				side: THREE.DoubleSide }),
-	};
+const solid = (rest) => new THREE.MeshStandardMaterial({ roughness: 0.85, metalness: 0, side: THREE.DoubleSide,
+	...rest });
+const LEVELS = [0x4f9d5d, 0x3d7fc4, 0xd9a520, 0xcc5b2e, 0xa3438f, 0x6b6f76];
+const checker = (channel) => {
+	const map = makeChecker();
+	map.channel = channel;
+	return solid({ map, roughness: 0.9 });
+};
 
-	material(look) {
-		if (!this.makers[look]) return null;
-		if (!this.made.has(look)) this.made.set(look, this.makers[look]());
-		return this.made.get(look);
+/* By name of the look: how to make its material. */
+const shared = {
+	clay: () => solid({ color: 0xb9b4ac, roughness: 0.75 }),
+	matcap: () => new THREE.MeshMatcapMaterial({ side: THREE.DoubleSide }),
+	normals: () => new THREE.MeshNormalMaterial({ side: THREE.DoubleSide }),
+	checker: () => checker(0),
+	uv2: () => checker(1),
+	colors: () => new THREE.MeshBasicMaterial({ vertexColors: true, side: THREE.DoubleSide }),
+	overdraw: () => new THREE.MeshBasicMaterial({ color: 0x301808, blending: THREE.AdditiveBlending,
+		transparent: true, depthTest: false, depthWrite: false, toneMapped: false, side: THREE.DoubleSide }),
+	meshlets: () => solid({ vertexColors: true }),
+};
+/* Where objects differ: (object, own material, options) -> [what its material is known by, how to make it]. */
+const apart = {
+	density: (object, own) => [texelsOf(own), makeDensity],
+	levels: (object, own, { levelOf }) => [levelOf(object), (level) => solid({ color: LEVELS[level % LEVELS.length] })],
+	weights: ({ skeleton }, own, { joint }) => [!skeleton ? BARE : joint ? skeleton.bones.findIndex((bone) =>
+		nameOf(bone) === joint) : ALL, makeWeights],
+	...Object.fromEntries(channelNames.map((name) =>
+		[name, (object, own) => [own.uuid, () => makeChannel(name, own)]])),
+};
+
+const nameOf = (bone) => bone.userData.name || bone.name;
+
+/** Names of all joints that move a skin. */
+export function jointsOf(group) {
+	const names = new Set();
+	group.traverse(({ skeleton }) => skeleton?.bones.forEach((bone) => names.add(nameOf(bone))));
+	return [...names];
+}
+
+/** Other materials for a model. */
+export class Looks {
+	#made = new Map();
+	#worn = [];
+
+	/* Where a shape has no normals, those of its triangles are shown. */
+	#material(look, object, own, options) {
+		const flat = !object.geometry.attributes.normal;
+		const [key, make] = apart[look]?.(object, own, options) ?? ['', shared[look]];
+		const name = `${look} ${key} ${flat}`;
+		if (!this.#made.has(name)) {
+			const made = make(key);
+			if ('flatShading' in made) made.flatShading = flat;
+			this.#made.set(name, made);
+		}
+		return this.#made.get(name);
+	}
+
+	/** Dresses the models in a look; 'material' is their own. options: {levelOf(object), joint: name or ''} */
+	wear(models, look, options) {
+		this.undress();
+		if (!shared[look] && !apart[look]) return;
+		for (const model of models) model.traverse((object) => {
+			const own = object.material;
+			if (!own) return;
+			this.#worn.push([object, own]);
+			object.material = this.#material(look, object, [own].flat()[0], options);
+		});
+	}
+
+	undress() {
+		for (const [object, own] of this.#worn) object.material = own;
+		this.#worn = [];
+		for (const [name, material] of this.#made) if (material.userData.borrowed) {
+			material.dispose();
+			this.#made.delete(name);
+		}
 	}
 
 	dispose() {
-		for (const material of this.made.values()) {
-			material.map?.dispose();
+		this.undress();
+		for (const material of this.#made.values()) {
+			if (material.map?.isCanvasTexture) material.map.dispose();
 			material.dispose();
 		}
 	}
@@ -167,8 +220,11 @@ export const makeTangents = (group, whole) => makeLines(group, whole, 'tangent',
 
 /** The looks and lines for which this model has data. */
 export function looksOf(group) {
-	const has = { colors: false, uv2: false, density: false, tangents: false };
-	group.traverse(({ geometry }) => {
+	const has = { colors: false, uv2: false, density: false, tangents: false, weights: false, levels: false };
+	const { meshes } = group.userData.cooked.geometry;
+	group.traverse(({ geometry, isSkinnedMesh, userData }) => {
+		has.weights ||= Boolean(isSkinnedMesh);
+		has.levels ||= meshes[userData.hob?.mesh]?.lod_count > 1;
 		has.colors ||= Boolean(geometry?.attributes.color);
 		has.uv2 ||= Boolean(geometry?.attributes.uv1);
 		has.density ||= Boolean(geometry?.attributes.uv);

@@ -110,11 +110,15 @@ export function LightSection({ viewer }) {
 			change=${(name) => viewer.setLight({ surroundings: name })} />
 		<${Slider} label=${text.exposure} min="-3" max="3" step="0.1" value=${Math.log2(exposure)}
 			say=${(stops) => `${stops > 0 ? '+' : ''}${Number(stops).toFixed(1)} EV`}
-			change=${(stops) => viewer.setLight({ exposure: 2 ** stops })} /></${Section}>`;
+			change=${(stops) => viewer.setLight({ exposure: 2 ** stops })} />
+		<${Choice} label=${text.ground} options=${Object.entries(text.groundOf)} value=${viewer.light.ground}
+			change=${(ground) => viewer.setLight({ ground })} />
+		<${Toggle} on=${viewer.stage.shadow} change=${(on) => viewer.setShadow(on)}>${text.shadow}</${Toggle}>
+		<${Quiet}>${text.hdrHint}</${Quiet}></${Section}>`;
 }
 
 /** Metres in a unit that suits the largest: "4.26 × 6.29 × 2.76 cm". */
-function lengths(values) {
+export function lengths(values) {
 	const most = Math.max(...values);
 	const [factor, unit] = most >= 1 ? [1, 'm'] : most >= 0.01 ? [100, 'cm'] : [1000, 'mm'];
 	const say = (value) => (value >= 1000 ? number(Math.round(value)) : value === 0 ? '0'
@@ -145,10 +149,10 @@ function memoryOf(group) {
 		const levels = texture.mipmaps?.reduce((sum, { data }) => sum + (data?.byteLength ?? 0), 0);
 		return levels || ((texture.image?.width ?? 0) * (texture.image?.height ?? 0) * 16) / 3;
 	};
-	group.traverse(({ geometry, material }) => {
+	group.traverse(({ geometry, material, userData }) => {
 		for (const attribute of geometry ? [...Object.values(geometry.attributes), geometry.index]
 				: []) add(attribute?.array, (array) => array.byteLength);
-		for (const each of [material].flat().filter(Boolean))
+		for (const each of [userData.hob?.material ?? material].flat().filter(Boolean))
 			for (const value of Object.values(each)) if (value?.isTexture) add(value, picture);
 	});
 	return bytes;

@@ -39,11 +39,12 @@ function takeSurface() {
 }
 
 /* Sets the pixels of a canvas that is `x` by `y` on the page. Setting the same size again would also recreate the
- * buffer and wait for it. */
+ * buffer and wait for it; but sizes of the same pixels may be parts of a pixel apart. */
 function setBuffer({ canvas, renderer }, { x, y }, finer = 1) {
 	const ratio = Math.min(devicePixelRatio, 2) * finer;
 	if (canvas.width !== Math.floor(x * ratio) || canvas.height !== Math.floor(y * ratio))
 		renderer.setDrawingBufferSize(x, y, ratio);
+	else renderer.setViewport(0, 0, x, y);
 }
 
 /* Frees the surface if its context is lost, or if there is another one already. A surface drawn at twice the size is
@@ -182,7 +183,8 @@ export class Stage {
 		const seconds = this.running ? Math.min((now - this.last) / 1000, 0.25) : 0;
 		this.last = now;
 		this.setFine(false);
-		this.running = this.onFrame(seconds);
+		this.running = this.onFrame(seconds) || this.controls.autoRotate;
+		if (this.controls.autoRotate) this.controls.update(seconds);
 		const began = performance.now();
 		this.draw();
 		this.took = performance.now() - began;
@@ -221,11 +223,9 @@ export class Stage {
 		this.onSide(side);
 		const { background } = this.scene;
 		if (this.ground ?? this.own) this.scene.background = this.ground ?? this.own.texture;
-		this.scene.overrideMaterial = this.override ?? null;
 		this.renderer.render(this.scene, camera);
 		const { calls: draws, triangles } = this.renderer.info.render;
 		this.counts = { draws, triangles }; /* without helpers */
-		this.scene.overrideMaterial = null;
 		this.scene.background = background;
 		this.renderer.autoClear = false;
 		if (this.wireframe) this.drawWire(camera);
@@ -322,6 +322,32 @@ export class Stage {
 		this.setLight(surroundings, exposure);
 	}
 
+	/** Lights by a panorama that the reader of a page chose. */
+	lightBy(texture) {
+		const generator = new THREE.PMREMGenerator(this.renderer);
+		this.own?.dispose();
+		this.own = generator.fromEquirectangular(texture);
+		generator.dispose();
+		texture.dispose();
+	}
+
+	/** A shadow of the sun on the ground below `box`; null: none. */
+	setShadow(box) {
+		disposeShadow(this.shadow);
+		this.shadow = box && !box.isEmpty() ? makeShadow(box, this.sun) : null;
+		this.sun.castShadow = Boolean(this.shadow);
+		this.renderer.shadowMap.enabled = Boolean(this.shadow);
+		if (this.shadow) {
+			this.scene.add(this.shadow, this.sun.target);
+			this.models.traverse((object) => (object.castShadow = true));
+		} else {
+			this.sun.target.removeFromParent();
+			this.sun.shadow.dispose();
+			this.sun.position.set(1, 2, 1.5);
+		}
+		this.invalidate();
+	}
+
 	/** A ray through a position on the canvas, in pixels of the page. */
 	rayAt(x, y) {
 		const { left, top, width, height } = this.canvas.getBoundingClientRect();
@@ -407,9 +433,37 @@ export class Stage {
 		this.unwatchTheme();
 		this.controls.dispose();
 		this.wire.dispose();
+		if (this.shadow) this.setShadow(null);
+		cancelAnimationFrame(this.waiting);
 		this.own?.dispose();
 		giveSurface(this.surface);
 	}
+}
+
+const SHADOW_TEXELS = 1024;
+
+function makeShadow(box, sun) {
+	const middle = box.getCenter(new THREE.Vector3());
+	const radius = box.getSize(new THREE.Vector3()).length() / 2;
+	sun.target.position.copy(middle);
+	sun.position.copy(middle).add(new THREE.Vector3(1, 2, 1.5).setLength(radius * 3));
+	const { camera } = sun.shadow;
+	Object.assign(camera, { left: -radius, right: radius, top: radius, bottom: -radius, near: radius,
+		far: radius * 6 });
+	camera.updateProjectionMatrix();
+	sun.shadow.mapSize.set(SHADOW_TEXELS, SHADOW_TEXELS);
+	sun.shadow.normalBias = radius * 0.004;
+	const plane = new THREE.Mesh(new THREE.PlaneGeometry(radius * 8, radius * 8).rotateX(-Math.PI / 2),
+		new THREE.ShadowMaterial({ opacity: 0.4 }));
+	plane.position.set(middle.x, box.min.y - radius * 0.002, middle.z);
+	plane.receiveShadow = true;
+	return plane;
+}
+
+function disposeShadow(plane) {
+	plane?.removeFromParent();
+	plane?.geometry.dispose();
+	plane?.material.dispose();
 }
 
 /* Drawn slightly nearer, so that the surface's own triangles do not hide it. */

@@ -6,7 +6,7 @@ import { useState } from 'preact/hooks';
 import { Player } from './clips.js';
 import { Button, Choice, Quiet, Slider, Toggle, useChanges } from './controls.js';
 import { FindingSection } from './findings.js';
-import { looksOf } from './looks.js';
+import { jointsOf, looksOf } from './looks.js';
 import { MaterialSection } from './materials.js';
 import { CostSection, FactSection, LevelSection, LightSection, MorphSection } from './panel.js';
 import { Inspector } from './texels.js';
@@ -24,6 +24,9 @@ function Looks({ viewer }) {
 	return html`<div class="viewer-group">
 		<${Choice} label=${text.shading} options=${Object.entries(text.looks).filter(([name]) => has(name))}
 			value=${look} change=${(name) => viewer.setLook(name)} />
+		${look === 'weights' && html`<${Choice} label=${text.joint} value=${viewer.joint}
+			options=${[['', text.jointsAll], ...jointsOf(model).map((name) => [name, name])]}
+			change=${(name) => viewer.setJoint(name)} />`}
 		<${Toggle} on=${stage.wireframe} change=${(on) => viewer.setWireframe(on)}>${text.wireframe}</${Toggle}>
 		<${Toggle} on=${helpers.bounds} change=${(on) => viewer.setBounds(on)}>${text.bounds}</${Toggle}>
 		<${Toggle} on=${helpers.normals} change=${(on) => viewer.setNormals(on)}>${text.normalLines}</${Toggle}>
@@ -46,9 +49,15 @@ function Actions({ viewer }) {
 			change=${(name) => viewer.setVariant(name)} />`}
 		${isGltf(asset) && html`<${Toggle} on=${viewer.comparing} change=${(on) => viewer.setCompare(on)}>
 			${text.compare}</${Toggle}>`}
+		<${Toggle} on=${viewer.ruler} title=${text.rulerHint} change=${(on) => viewer.setRuler(on)}>
+			${text.ruler}</${Toggle}>
+		<${Toggle} on=${stage.controls.autoRotate} title=${text.turnHint} change=${(on) => viewer.setTurning(on)}>
+			${text.turn}</${Toggle}>
 		<${Button} title=${text.linkHint} run=${() => viewer.copyLink()}>${text.link}</${Button}>
 		<${Button} title=${text.pictureHint} run=${() => viewer.savePicture()}>${text.picture}</${Button}>
-		<${Button} title=${text.fitHint} run=${() => viewer.fit()}>${text.fit}</${Button}></div>`;
+		<${Button} title=${text.fitHint} run=${() => viewer.fit()}>${text.fit}</${Button}>
+		${!viewer.full && html`<${Button} title=${text.fullHint} run=${() => viewer.setFull(true)}>
+			${text.full}</${Button}>`}</div>`;
 }
 
 const Tools = ({ viewer }) => html`<div class="viewer-tools" role="toolbar" aria-label=${text.viewRole}>
@@ -101,7 +110,14 @@ const Panel = ({ viewer }) => html`<div class="viewer-panel">${viewer.levels && 
 
 function View({ viewer }) {
 	useChanges(viewer.changes);
-	return html`<div class="viewer-root"><p class="viewer-hidden" id="viewer-keys">${text.keys}</p>
+	const { full, folded } = viewer;
+	const leave = ({ key, target }) => key === 'Escape' && full && !target.closest('dialog') && viewer.setFull(false);
+	return html`<div class="viewer-root ${full ? 'viewer-full' : ''} ${full && folded ? 'viewer-folded' : ''}"
+			onKeyDown=${leave}><p class="viewer-hidden" id="viewer-keys">${text.keys}</p>
+		${full && html`<div class="viewer-group viewer-corner">
+			<${Toggle} on=${!folded} title=${text.panelsHint} change=${(on) => viewer.setFolded(!on)}>
+				${text.panels}</${Toggle}>
+			<${Button} run=${() => viewer.setFull(false)}>${text.leaveFull}</${Button}></div>`}
 		<${Tools} viewer=${viewer} />
 		<div class="viewer-main"><div class="viewer-left"><${Picture} viewer=${viewer} />
 			<${Player} clips=${viewer.clips} /></div><${Panel} viewer=${viewer} /></div>

@@ -18,16 +18,20 @@ import { basis } from './basis.js';
 import { loadCoarse } from './coarse.js';
 import { Clips } from './clips.js';
 import { Changes } from './controls.js';
-import { DENSITY, followDensity } from './density.js';
-import { cookDropped, forgetDropped, whyNot } from './drop.js';
+import { DENSITY } from './density.js';
+import { cookDropped, forgetDropped, readHdr, watchDrops, whyNot } from './drop.js';
 import { around, fetchFindings, markFinding } from './findings.js';
 import { boxOf } from './frame.js';
 import { Looks, disposeHelper, makeBounds, makeGrid, makeNormals, makeSkeleton, makeTangents, showMeshlets,
 	takeMaterials } from './looks.js';
 import { DistanceLevels } from './levels.js';
-import { measureLevels, morphsOf } from './panel.js';
+import { lengths, measureLevels, morphsOf } from './panel.js';
+import { fillWindow } from './full.js';
+import { keys } from './keys.js';
 import { readPlace, writePlace } from './place.js';
+import { makeRuler } from './ruler.js';
 import { Stage } from './stage.js';
+import { readState, setState } from './state.js';
 import { text } from './text.js';
 import { Tree } from './tree.js';
 import { showView } from './view.js';
@@ -43,7 +47,7 @@ export function fetchAhead(name) {
 	ahead = { name, blobs };
 }
 
-const turnStep = Math.PI / 24;
+const NARROW = 640; /* pixels; there panels would hide the picture */
 const AHEAD = ['meshes', 'materials', 'scene'];
 const BYTES_AFTER = 300; /* ms */
 const BYTES_EVERY = 100;
@@ -55,7 +59,14 @@ class Viewer {
 	model = null;
 	source = null;
 	turns = 0;
-	light = { surroundings: 'room', exposure: 1 };
+	light = { surroundings: 'room', exposure: 1, ground: 'page' };
+	/** The joint whose weights are shown; '': all. */
+	joint = '';
+	/** Whether the view fills the window, and whether its panels are folded there. */
+	full = false;
+	folded = false;
+	/** Places between which the ruler measures, while it is in use. */
+	ruler = null;
 	/** Message on the picture, and an error {title, message, place, hint} above it. */
 	message = text.loading;
 	fault = null;
@@ -103,28 +114,13 @@ class Viewer {
 		this.clips = new Clips(() => this.stage?.invalidate());
 		this.tree = new Tree(() => this.drawPicked());
 		this.unshow = showView(this);
-		this.watchDrops();
+		watchDrops(this.stageHost.current, (file) => this.drop(file), this.ends.signal);
 	}
 
-	/* A GLB dropped from the desktop is shown instead of the asset, until it is closed or the page is left. */
-	watchDrops() {
-		const { signal } = this.ends;
-		const host = this.stageHost.current;
-		const over = (on) => host.classList.toggle('viewer-over', on);
-		const take = (run) => (event) => {
-			if (!event.dataTransfer?.types.includes('Files')) return;
-			event.preventDefault();
-			run(event);
-		};
-		host.addEventListener('dragover', take(() => over(true)), { signal });
-		host.addEventListener('dragleave', () => over(false), { signal });
-		host.addEventListener('drop', take(({ dataTransfer }) => {
-			over(false);
-			this.drop(dataTransfer.files[0]);
-		}), { signal });
-	}
-
+	/* A GLB dropped from the desktop is shown instead of the asset, until it is closed or the page is left; an
+	 * environment lights it. */
 	async drop(file) {
+		if (/\.hdr$/i.test(file?.name) && this.model) return this.lightBy(file);
 		const reason = whyNot(file, text);
 		if (reason || !this.model) return reason && this.say(reason);
 		this.tell(text.dropCooking(file.name));
@@ -153,6 +149,16 @@ class Viewer {
 		await Promise.all([this.reload(), forgetDropped(this.asset)]);
 		if (!this.ended && this.model) this.fit();
 		this.stage.canvas.focus();
+	}
+
+	async lightBy(file) {
+		try {
+			this.stage.lightBy(await readHdr(file));
+			this.setLight({ surroundings: 'room' });
+			this.say(text.hdrShown(file.name));
+		} catch (error) {
+			this.say(text.hdrFailed(error.message));
+		}
 	}
 
 	start() {
@@ -184,7 +190,10 @@ class Viewer {
 		canvas.addEventListener('pointerdown', (event) => (down = [event.clientX, event.clientY]), { signal });
 		canvas.addEventListener('click', ({ clientX, clientY }) => {
 			const moved = !down || Math.hypot(clientX - down[0], clientY - down[1]) > 4;
-			if (this.model && !moved) this.tree.pick(this.stage.rayAt(clientX, clientY));
+			if (!this.model || moved) return;
+			const ray = this.stage.rayAt(clientX, clientY);
+			if (this.ruler) this.measure(ray);
+			else this.tree.pick(ray);
 		}, { signal });
 		canvas.addEventListener('webglcontextlost', () => this.tell(text.lost), { signal });
 		canvas.addEventListener('webglcontextrestored', () => {
@@ -262,7 +271,7 @@ class Viewer {
 			if (!place) await this.drawFirst();
 			if (this.ended) return;
 			this.adopt();
-			this.openPlace(place);
+			if (place) setState(this, place);
 			this.drawGrid();
 		} catch (error) {
 			if (this.ended) return;
@@ -342,6 +351,7 @@ class Viewer {
 		const morphs = this.clips.clip < 0 ? new Map(this.morphs?.map(({ name, get }) => [name, get()])) : new Map();
 		try {
 			this.undoMeshlets();
+			this.looks.undress();
 			this.problems = [];
 			await this.loader.reload(this.model);
 			if (turn !== this.turns || this.ended) return;
@@ -354,7 +364,9 @@ class Viewer {
 			this.say(text.updated(clock(Date.now())));
 			if (this.source) await this.setCompare(true, true);
 		} catch (error) {
-			if (turn === this.turns && !this.ended) this.showError(error, text.notFetched);
+			if (turn !== this.turns || this.ended) return;
+			this.setLook(this.look);
+			this.showError(error, text.notFetched);
 		}
 	}
 
@@ -417,7 +429,9 @@ class Viewer {
 	}
 
 	chooseLevels() {
-		if (this.byDistance?.choose(this.stage.activeCamera(), this.stage.canvas.height)) this.changes.tell();
+		if (!this.byDistance?.choose(this.stage.activeCamera(), this.stage.canvas.height)) return;
+		if (this.look === 'levels') this.wear();
+		this.changes.tell();
 	}
 
 	setLook(look) {
@@ -425,17 +439,27 @@ class Viewer {
 		this.look = look;
 		if (look === 'meshlets' && this.byDistance) return this.setByDistance(false);
 		if (look === 'meshlets' && this.model) this.meshlets = showMeshlets(this.model, this.lod);
-		this.stage.override = this.looks.material(look);
-		this.stage.ground = look === 'overdraw' ? new THREE.Color(0)
-			: isThin(this.model) ? new THREE.Color(0x6f7276) : null;
-		this.undensity?.();
-		this.undensity = look === 'density' && this.model ? followDensity(this.model, this.stage.override) : null;
+		this.wear();
+		this.stage.ground = groundOf(look, this.light.ground, this.model);
 		if (this.meshlets && !this.meshlets.count) this.say(text.meshletsNone);
 		this.changes.tell();
 		this.stage.invalidate();
 	}
 
+	wear() {
+		const levelOf = (object) => this.byDistance?.of(object) ?? Math.min(this.lod,
+			(this.model.userData.cooked.geometry.meshes[object.userData.hob?.mesh]?.lod_count ?? 1) - 1);
+		this.looks.wear([this.model, this.source].filter(Boolean), this.look, { levelOf, joint: this.joint });
+	}
+
+	/** Shows the weights of a joint, by its name; ''; by how many joints each vertex is moved. */
+	setJoint(name) {
+		this.joint = name;
+		this.setLook('weights');
+	}
+
 	get legend() {
+		if (this.look === 'weights') return text.weightsOf(this.joint);
 		return text.legends[this.look]?.(...DENSITY.map((each) => number(each))) ?? '';
 	}
 
@@ -482,12 +506,60 @@ class Viewer {
 	setLight(change) {
 		Object.assign(this.light, change);
 		this.stage.setLight(this.light.surroundings, this.light.exposure);
+		this.stage.ground = groundOf(this.look, this.light.ground, this.model);
 		this.changes.tell();
 	}
 
+	setShadow(on) {
+		this.stage.setShadow(on ? this.box : null);
+		this.changes.tell();
+	}
+
+	setTurning(on) {
+		if (on && this.stage.through) this.lookThrough(-1);
+		this.stage.controls.autoRotate = on;
+		this.changes.tell();
+		this.stage.invalidate();
+	}
+
+	/** Fills the window with the view, or puts it back into the page. */
+	setFull(on) {
+		if (on === this.full) return;
+		this.full = on;
+		this.folded = innerWidth < NARROW;
+		this.unfill?.();
+		this.changes.tell();
+		this.unfill = on ? fillWindow(this.element) : null;
+		this.stage?.canvas.focus();
+	}
+
+	setFolded(on) {
+		this.folded = on;
+		this.changes.tell();
+	}
+
+	/** Measures between places that are clicked. */
+	setRuler(on) {
+		this.ruler = on ? [] : null;
+		this.setHelper('ruler', null);
+		this.tell(on ? text.rulerHint : '');
+	}
+
+	measure(ray) {
+		const [hit] = ray.intersectObject(this.model, true).filter(({ object }) => object.visible);
+		if (!hit) return;
+		this.ruler = [...(this.ruler.length < 2 ? this.ruler : []), hit.point];
+		this.setHelper('ruler', makeRuler(this.ruler));
+		const [from, to] = this.ruler;
+		this.tell(to ? text.rulerSays(lengths([from.distanceTo(to)]),
+			lengths(to.clone().sub(from).toArray().map(Math.abs))) : text.rulerHint);
+	}
+
 	setVariant(name) {
+		this.looks.undress();
 		this.variant = name;
 		selectVariant(this.model, name);
+		this.wear();
 		this.changes.tell();
 		this.stage.invalidate();
 	}
@@ -512,23 +584,12 @@ class Viewer {
 		this.setHelper('picked', box && !box.isEmpty() ? new THREE.Box3Helper(box, 0xe07b2c) : null);
 	}
 
-	/* Opens a view from a link. */
-	openPlace(place) {
-		if (!place) return;
-		if (place.level > 0 && place.level < this.levels.length) this.setLod(place.level);
-		if (text.looks[place.look]) this.setLook(place.look);
-		const known = (clip) => clip >= 0 && clip < (this.clips.names?.length ?? 0);
-		if (known(place.clip)) this.clips.choose(place.clip, { time: place.time });
-		if (known(place.clip) && known(place.other)) this.clips.blend(place.other, place.share);
-		this.stage.place(place);
-		this.changes.tell();
-	}
-
+	/* A link to this view; the view itself takes the few digits of it, so that both show the same. */
 	async copyLink() {
-		const { lod: level, look, clips } = this;
+		const word = writePlace(readState(this));
+		this.stage.place(readPlace(word));
 		const address = new URL(location.href);
-		address.searchParams.set('view', writePlace({ ...this.stage.where(), level, look, clip: clips.clip,
-				time: clips.time, other: clips.other, share: clips.share }));
+		address.searchParams.set('view', word);
 		history.replaceState(history.state, '', address);
 		await navigator.clipboard?.writeText(address.href);
 		this.say(text.linkDone);
@@ -548,9 +609,11 @@ class Viewer {
 	async setCompare(on, again = false) {
 		const module = this.compareModule ??= await import('./source.js');
 		if (this.source) {
+			this.looks.undress();
 			this.clips.dropModel(this.source);
 			module.disposeSource(this.source);
 			this.source = null;
+			this.wear();
 		}
 		this.comparing = on && !this.ended;
 		this.stage.split = null;
@@ -568,6 +631,7 @@ class Viewer {
 			seePoints(source);
 			this.stage.models.add(source);
 			this.clips.addModel(source);
+			this.wear();
 			this.splitView(this.splitAt);
 			if (!again) this.tell('');
 		} catch (error) {
@@ -600,24 +664,9 @@ class Viewer {
 
 	press(event) {
 		if (!this.stage || event.ctrlKey || event.metaKey || event.altKey) return;
-		const { stage } = this;
-		const run = {
-			ArrowLeft: () => stage.turn(-turnStep, 0),
-			ArrowRight: () => stage.turn(turnStep, 0),
-			ArrowUp: () => stage.turn(0, -turnStep),
-			ArrowDown: () => stage.turn(0, turnStep),
-			'+': () => stage.approach(1 / 1.15),
-			'=': () => stage.approach(1 / 1.15),
-			'-': () => stage.approach(1.15),
-			f: () => this.fit(),
-			F: () => this.fit(),
-			p: () => this.savePicture(),
-			',': () => this.clips.step(-1),
-			'.': () => this.clips.step(1),
-		}[event.key];
+		const run = keys[event.key];
 		if (!run || !this.model) return;
-		if (stage.through) this.lookThrough(-1);
-		run();
+		run(this);
 		event.preventDefault();
 		event.stopPropagation();
 	}
@@ -630,12 +679,14 @@ class Viewer {
 	destroy() {
 		if (this.ended) return;
 		this.ended = true;
+		this.unfill?.();
 		this.ends.abort();
 		clearTimeout(this.saying);
 		this.unlisten?.();
 		if (this.loader.live) forgetDropped(this.asset);
 		this.loader.abort();
 		this.undoMeshlets();
+		this.looks.undress();
 		this.byDistance?.restore();
 		for (const helper of Object.values(this.helpers).filter(Boolean)) {
 			this.stage.retire(takeMaterials(helper));
@@ -665,6 +716,14 @@ function isThin(model) {
 		thick ||= isMesh;
 	});
 	return Boolean(thin && !thick);
+}
+
+const grounds = { white: 0xffffff, grey: 0x7f7f7f, black: 0 };
+
+/* The colour behind the model; null: the page's. */
+function groundOf(look, chosen, model) {
+	const color = look === 'overdraw' ? 0 : grounds[chosen] ?? (isThin(model) ? 0x6f7276 : null);
+	return color === null ? null : new THREE.Color(color);
 }
 
 /**
