@@ -21,8 +21,6 @@ bool hob_image_set_add(hob_image_set *set, hob_image **image, uint32_t *id, hob_
 	if (*id >= HOB_LIMIT_IMAGES)
 		return hob_fail(err, LIMIT, "more than %llu pictures", HOB_LIMIT_IMAGES);
 	*image = (hob_image *)(void *)hob_buf_grow(&set->images, sizeof **image);
-	if (!*image)
-		return hob_fail(err, MEMORY, "no memory left for pictures");
 	**image = (hob_image){0};
 	return true;
 }
@@ -33,13 +31,10 @@ bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob
 	hob_str path;
 	/* Looks up the reference as written first: resolving it costs more. */
 	hob_str key = hob_arena_printf(request->scratch, "?%.*s?%.*s", HOB_FMT(set->dir), HOB_FMT(reference));
-	if (!key.data)
-		return hob_fail_memory(err, request->scratch, "a texture path");
 	*id = hob_name_map_get(&set->by_path, key);
 	if (*id != HOB_NONE)
 		return true;
-	if (!hob_import_texture_path(request, set->dir, reference, &path, err))
-		return false;
+	hob_import_texture_path(request, set->dir, reference, &path, err);
 	*id = path.len > 0 ? hob_name_map_get(&set->by_path, path) : HOB_NONE;
 	if (*id == HOB_NONE) {
 		hob_image *image;
@@ -48,12 +43,10 @@ bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob
 		image->path = path;
 		image->uri = hob_text_name(request->result, reference);
 		image->name = hob_text_name(request->result, hob_text_last_part(reference));
-		if (!image->uri.data || !image->name.data)
-			return hob_fail_memory(err, request->result, "a texture path");
 	}
-	if (!hob_name_map_add(&set->by_path, key, *id, NULL) ||
-		(path.len > 0 && !hob_name_map_add(&set->by_path, path, *id, NULL)))
-		return hob_fail_memory(err, request->scratch, "texture paths");
+	hob_name_map_add(&set->by_path, key, *id, NULL);
+	if (path.len > 0)
+		hob_name_map_add(&set->by_path, path, *id, NULL);
 	return true;
 }
 
@@ -62,8 +55,6 @@ bool hob_image_set_unused(hob_image_set *set, hob_str reference, hob_error *err)
 	uint32_t count = (uint32_t)(set->images.size / sizeof(hob_image)), id;
 	hob_image *image = (hob_image *)(void *)set->images.data;
 	hob_str name = hob_text_name(set->request->result, hob_text_last_part(reference));
-	if (!name.data)
-		return hob_fail_memory(err, set->request->result, "a name");
 	for (id = 0; id < count && !hob_str_equal_nocase(image[id].name, name);)
 		id++;
 	if (name.len == 0 || id < count || count == HOB_LIMIT_IMAGES)
@@ -78,8 +69,8 @@ bool hob_image_set_unused(hob_image_set *set, hob_str reference, hob_error *err)
 bool hob_image_set_take(hob_image_set *set, hob_model *model, hob_error *err)
 {
 	model->image_count = (uint32_t)(set->images.size / sizeof(hob_image));
-	if (!HOB_MAKE(set->request->result, &model->images, model->image_count, "pictures", err))
-		return false;
+	(void)err;
+	model->images = HOB_NEW(set->request->result, hob_image, model->image_count);
 	if (model->image_count > 0)
 		memcpy(model->images, set->images.data, set->images.size);
 	return true;

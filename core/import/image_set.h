@@ -14,13 +14,14 @@ typedef struct hob_image_set {
 
 void hob_image_set_init(hob_image_set *set, const hob_import_request *request);
 void hob_image_set_release(hob_image_set *set);
-/* The picture that `reference` names (see texture_path.h). Fails with LIMIT or MEMORY. */
+/* The picture that `reference` names (see texture_path.h). Fails with LIMIT. */
 bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
 /* Adds a picture that no reference shares. The caller fills `image` before the next call. */
 bool hob_image_set_add(hob_image_set *set, hob_image **image, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
-/* Adds a picture that nothing uses, unless one of its name is there. Its file is not looked for. */
-bool hob_image_set_unused(hob_image_set *set, hob_str reference, hob_error *err) HOB_MUST_CHECK;
-/* Moves the list into the model. */
-bool hob_image_set_take(hob_image_set *set, hob_model *model, hob_error *err) HOB_MUST_CHECK;
+/* Adds a picture that nothing uses, unless one of its name is there. Its file is not looked for. Always
+ * true. */
+bool hob_image_set_unused(hob_image_set *set, hob_str reference, hob_error *err);
+/* Moves the list into the model. Always true. */
+bool hob_image_set_take(hob_image_set *set, hob_model *model, hob_error *err);
 
 #endif

@@ -26,14 +26,12 @@ static bool add(hob_buf *list, const void *item, size_t size, uint64_t limit, co
 	if (*id >= limit)
 		return hob_fail(err, LIMIT, "more than %llu %s", (unsigned long long)limit, what);
 	hob_buf_put(list, item, size);
-	return !list->failed || hob_fail(err, MEMORY, "no memory left for %s", what);
+	return true;
 }
 
 bool hob_lists_node(hob_lists *lists, hob_str name, uint32_t parent, uint32_t *id, hob_error *err)
 {
 	hob_node node = hob_shape_plain_node(hob_text_name(lists->request->result, name));
-	if (!node.name.data)
-		return hob_fail_memory(err, lists->request->result, "a name");
 	node.parent = parent;
 	node.source = HOB_NONE;
 	node.mesh_first = HOB_LISTS_COUNT(lists->mesh_refs, uint32_t);
@@ -91,18 +89,6 @@ bool hob_lists_sampler(hob_lists *lists, hob_wrap u, hob_wrap v, uint32_t *id, h
 	return add(&lists->samplers, &sampler, sizeof sampler, HOB_LIMIT_IMAGES, "samplers", id, err);
 }
 
-static bool take_list(hob_arena *arena, const hob_buf *from, size_t size, void **to, uint32_t *count,
-					  hob_error *err)
-{
-	*count = (uint32_t)(from->size / size);
-	*to = hob_arena_alloc(arena, from->size, 16);
-	if (!*to)
-		return hob_fail_memory(err, arena, "the model");
-	if (from->size > 0)
-		memcpy(*to, from->data, from->size);
-	return true;
-}
-
 bool hob_lists_take(hob_lists *l, hob_model *m, hob_error *err)
 {
 	hob_arena *arena = l->request->result;
@@ -121,8 +107,13 @@ bool hob_lists_take(hob_lists *l, hob_model *m, hob_error *err)
 		{&l->lights, sizeof(hob_light), (void **)&m->lights, &m->light_count},
 		{&l->skins, sizeof(hob_skin), (void **)&m->skins, &m->skin_count},
 	};
-	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
-		if (!take_list(arena, lists[i].from, lists[i].size, lists[i].to, lists[i].count, err))
-			return false;
-	return hob_image_set_take(&l->images, m, err) && hob_model_one_scene(m, arena, err);
+	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++) {
+		const hob_buf *from = lists[i].from;
+		*lists[i].count = (uint32_t)(from->size / lists[i].size);
+		*lists[i].to = hob_arena_alloc(arena, from->size, 16);
+		if (from->size > 0)
+			memcpy(*lists[i].to, from->data, from->size);
+	}
+	hob_image_set_take(&l->images, m, err);
+	return hob_model_one_scene(m, arena, err);
 }

@@ -2,7 +2,7 @@
  * arrays.
  *
  * Nodes are added in depth-first order; a mesh is attached to the node added last. Ids are indices into the
- * lists. All functions fail with LIMIT (schema/limits.def) or MEMORY. */
+ * lists. Functions fail with LIMIT (schema/limits.def). */
 #ifndef HOB_LISTS_H
 #define HOB_LISTS_H
 

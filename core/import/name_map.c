@@ -1,5 +1,7 @@
 #include "name_map.h"
 
+#include <assert.h>
+
 typedef struct hob_name_entry {
 	hob_str name;
 	uint32_t hash, value;
@@ -39,26 +41,22 @@ uint32_t hob_name_map_get(const hob_name_map *map, hob_str name)
 	return entry->name.data ? entry->value : HOB_NONE;
 }
 
-static bool grow(hob_name_map *map)
+static void grow(hob_name_map *map)
 {
-	if (map->capacity > UINT32_MAX / 4)
-		return false;
 	uint32_t capacity = map->capacity ? map->capacity * 2 : CAPACITY_MIN;
+	assert(capacity > map->capacity);
 	entry_t *entries = HOB_NEW(map->arena, entry_t, capacity);
-	if (!entries)
-		return false;
 	for (uint32_t i = 0; i < map->capacity; i++)
 		if (map->entries[i].name.data)
 			*locate(entries, capacity, map->entries[i].name, map->entries[i].hash) = map->entries[i];
 	map->entries = entries;
 	map->capacity = capacity;
-	return true;
 }
 
 bool hob_name_map_add(hob_name_map *map, hob_str name, uint32_t value, uint32_t *held)
 {
-	if (map->count >= map->capacity / 2 && !grow(map))
-		return false;
+	if (map->count >= map->capacity / 2)
+		grow(map);
 	if (!name.data)
 		name = HOB_STR("");
 	uint32_t hash = hash_name(name);
@@ -75,18 +73,9 @@ bool hob_name_map_add(hob_name_map *map, hob_str name, uint32_t value, uint32_t 
 hob_str hob_name_map_add_unique(hob_name_map *map, hob_arena *keep, hob_str wanted, uint32_t value)
 {
 	hob_str name = hob_arena_str(keep, wanted);
-	if (!name.data)
-		return name;
-	uint32_t first = hob_name_map_get(map, name);
-	if (first == HOB_NONE)
-		return hob_name_map_add(map, name, value, NULL) ? name : (hob_str){0};
 	/* Starts at the count of names, so that thousands of equal names do not cost quadratic time. */
-	for (uint32_t n = map->count; n < UINT32_MAX; n++) {
+	for (uint32_t n = map->count; hob_name_map_get(map, name) != HOB_NONE; n++)
 		name = hob_arena_printf(keep, "%.*s.%u", HOB_FMT(wanted), n);
-		if (!name.data)
-			return name;
-		if (hob_name_map_get(map, name) == HOB_NONE)
-			return hob_name_map_add(map, name, value, NULL) ? name : (hob_str){0};
-	}
-	return (hob_str){0};
+	hob_name_map_add(map, name, value, NULL);
+	return name;
 }

@@ -243,8 +243,6 @@ bool hob_polygon_triangulate(hob_polygon *polygon, const float *position, const 
 	corner2 *p = (corner2 *)(void *)hob_buf_grow(&polygon->memory,
 												 (size_t)count * sizeof *p + cells * sizeof(uint32_t));
 	grid_t grid = {0};
-	if (!p)
-		return false;
 	project(position, corners, count, p);
 	if (count == 4) {
 		cut_quad(position, corners, p, triangles);

@@ -23,9 +23,9 @@ void hob_polygon_release(hob_polygon *polygon);
 /* position   [][3], finite
  * corners    [count] indices into position, count >= 3
  * triangles  [(count - 2) * 3] out: numbers of corners, 0 .. count-1
- * False only when memory is short. O(count) for convex ones, else O(count^2). */
+ * Always true. O(count) for convex ones, else O(count^2). */
 bool hob_polygon_triangulate(hob_polygon *polygon, const float *position, const uint32_t *corners,
-							 uint32_t count, uint32_t *triangles) HOB_MUST_CHECK;
+							 uint32_t count, uint32_t *triangles);
 
 /* The two axes of the projection with the largest area; in them the polygon runs counter-clockwise. */
 void hob_polygon_axes(const float *position, const uint32_t *corners, uint32_t count, int axes[2]);
@@ -36,10 +36,9 @@ void hob_polygon_axes(const float *position, const uint32_t *corners, uint32_t c
  * rings      [ring_count] corners of each ring, at least 3
  * joined     room for sum + 2 * (ring_count - 1): numbers of corners
  * *count     how many were written. A hole is left out once the budget of point tests is used up
- * False only when memory is short. O(corners * holes).
+ * Always true. O(corners * holes).
  * Source     Eberly, "Triangulation by Ear Clipping", section 3 */
 bool hob_polygon_join_holes(hob_polygon *polygon, const float *position, const uint32_t *corners,
-							const uint32_t *rings, uint32_t ring_count, uint32_t *joined,
-							uint32_t *count) HOB_MUST_CHECK;
+							const uint32_t *rings, uint32_t ring_count, uint32_t *joined, uint32_t *count);
 
 #endif

@@ -112,8 +112,6 @@ bool hob_polygon_join_holes(hob_polygon *polygon, const float *position, const u
 	hob_buf_clear(&polygon->memory);
 	size_t points = (size_t)total * sizeof(flat);
 	uint8_t *memory = hob_buf_grow(&polygon->memory, points + (size_t)ring_count * sizeof(hole));
-	if (!memory)
-		return false;
 	flat *p = (flat *)(void *)memory;
 	hole *holes = (hole *)(void *)(memory + points);
 	int axes[2];

@@ -35,8 +35,6 @@ hob_str hob_text_name(hob_arena *arena, hob_str raw)
 	raw = hob_text_trim(raw);
 	size_t room = raw.len < HOB_LIMIT_NAME_BYTES ? raw.len * 2 : HOB_LIMIT_NAME_BYTES;
 	char *text = HOB_NEW(arena, char, room + 1);
-	if (!text)
-		return (hob_str){0};
 	size_t len = 0;
 	for (size_t i = 0; i < raw.len;) {
 		size_t run = sequence_length(raw, i);
@@ -97,8 +95,6 @@ static hob_str from_utf16(hob_arena *arena, hob_bytes file, bool big)
 {
 	size_t units = (file.size - 2) / 2, len = 0;
 	char *text = HOB_NEW(arena, char, units * 3 + 1);
-	if (!text)
-		return (hob_str){0};
 	const uint8_t *p = file.data + 2;
 	for (size_t i = 0; i < units; i++) {
 		uint32_t c = big ? (uint32_t)p[i * 2] << 8 | p[i * 2 + 1] : (uint32_t)p[i * 2 + 1] << 8 | p[i * 2];

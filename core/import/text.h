@@ -5,8 +5,7 @@
 #include "../base/base.h"
 
 /* A name fit for a model, copied into `arena`: trimmed, bytes that are not UTF-8 read as Latin-1, control
- * characters replaced by a space, cut at HOB_LIMIT_NAME_BYTES between characters. data == NULL only when
- * memory is short. */
+ * characters replaced by a space, cut at HOB_LIMIT_NAME_BYTES between characters. */
 hob_str hob_text_name(hob_arena *arena, hob_str raw);
 
 /* Removes the next line from *rest; LF, CR and CRLF end a line. False when *rest is empty. */
@@ -18,7 +17,7 @@ uint32_t hob_text_count_words(hob_str text);
 hob_str hob_text_last_part(hob_str path);
 hob_str hob_text_trim(hob_str s);
 /* Skips a UTF-8 byte order mark. UTF-16 text (recognised by its byte order mark) is converted into `arena`;
- * otherwise the result borrows `file`. data == NULL only when memory is short. */
+ * otherwise the result borrows `file`. */
 hob_str hob_text_decode(hob_arena *arena, hob_bytes file);
 
 #endif

@@ -13,9 +13,9 @@
  * (either slash; absolute, with a drive letter or a file: URL is fine). *path lives in request->result and is
  * normalised; if nothing is found it is the path as written when that stays below the root, else empty. A
  * file that exists but cannot be read (too large, an I/O error) counts as found: its reader reports the
- * error. Fails only with MEMORY. */
+ * error. Always true. */
 bool hob_import_texture_path(const hob_import_request *request, hob_str dir, hob_str reference, hob_str *path,
-							 hob_error *err) HOB_MUST_CHECK;
+							 hob_error *err);
 
 /* Whether the file exists, readable or not. */
 bool hob_import_exists(const hob_import_request *request, hob_str path);

@@ -1,5 +1,6 @@
 #include "xml.h"
 
+#include "../base/guard.h"
 #include "../base/limits.h"
 #include "../base/number.h"
 #include "text.h"
@@ -127,21 +128,17 @@ static bool is_blank_text(hob_str text)
 	return true;
 }
 
-static bool end_text(builder *b)
+static void end_text(builder *b)
 {
 	open_element *top = innermost(b);
 	hob_str text = b->copied
 					   ? hob_buf_str(&b->text)
 					   : (hob_str){(const char *)b->file.data + b->text_from, b->text_to - b->text_from};
-	if (top && !b->closed && text.len > 0 && !is_blank_text(text)) {
+	if (top && !b->closed && text.len > 0 && !is_blank_text(text))
 		top->element->text = b->copied ? hob_arena_str(b->arena, text) : text;
-		if (!top->element->text.data)
-			return hob_fail_memory(b->err, b->arena, "text");
-	}
 	b->text_from = b->text_to = 0;
 	b->copied = false;
 	hob_buf_clear(&b->text);
-	return true;
 }
 
 /* Whether the piece is an unchanged part of the file, directly after the previous one. */
@@ -173,31 +170,21 @@ static void XMLCALL on_text(void *user, const XML_Char *piece, int len)
 		hob_buf_put(&b->text, b->file.data + b->text_from, b->text_to - b->text_from);
 	b->copied = true;
 	hob_buf_put(&b->text, piece, (size_t)len);
-	if (b->text.failed) {
-		hob_error_set(b->err, HOB_ERR_MEMORY, __FILE__, __LINE__, "no memory left for text");
-		stop(b);
-	}
 }
 
 /* ---- elements */
 
-static bool copy_attributes(builder *b, hob_xml_element *element, const XML_Char **from)
+static void copy_attributes(builder *b, hob_xml_element *element, const XML_Char **from)
 {
 	while (from[element->attribute_count * 2])
 		element->attribute_count++;
 	if (element->attribute_count == 0)
-		return true;
+		return;
 	hob_xml_attribute *to = HOB_NEW(b->arena, hob_xml_attribute, element->attribute_count);
-	if (!to)
-		return false;
 	element->attributes = to;
-	for (uint32_t i = 0; i < element->attribute_count; i++) {
-		to[i].name = intern(b, from[i * 2]);
-		to[i].value = hob_arena_str(b->arena, hob_str_of(from[i * 2 + 1]));
-		if (!to[i].name.data || !to[i].value.data)
-			return false;
-	}
-	return true;
+	for (uint32_t i = 0; i < element->attribute_count; i++)
+		to[i] =
+			(hob_xml_attribute){intern(b, from[i * 2]), hob_arena_str(b->arena, hob_str_of(from[i * 2 + 1]))};
 }
 
 /* Attributes passed to `take` are borrowed from expat for the call. */
@@ -214,15 +201,8 @@ static bool is_taken(builder *b, const XML_Char *name, const XML_Char **attribut
 		list[element.attribute_count] =
 			(hob_xml_attribute){intern(b, attributes[element.attribute_count * 2]),
 								hob_str_of(attributes[element.attribute_count * 2 + 1])};
-	bool failed = !element.name.data;
-	for (uint32_t i = 0; i < element.attribute_count; i++)
-		failed = failed || !list[i].name.data;
-	if (failed) {
-		hob_error_memory(b->err, b->arena, "XML elements");
-		stop(b);
-		return true;
-	}
 	element.line = line_number(b);
+	bool failed = false;
 	bool taken = b->taker->take(b->taker->user, top->element, &element, &failed, b->err);
 	if (failed)
 		stop(b);
@@ -231,17 +211,14 @@ static bool is_taken(builder *b, const XML_Char *name, const XML_Char **attribut
 
 static bool begin(builder *b, const XML_Char *name, const XML_Char **attributes)
 {
-	hob_xml_element *element = HOB_NEW(b->arena, hob_xml_element, 1);
-	open_element opened = {element, NULL};
 	if (b->out->element_count >= HOB_LIMIT_XML_ELEMENTS)
 		return hob_fail(b->err, LIMIT, "more than %llu XML elements", HOB_LIMIT_XML_ELEMENTS);
-	if (!element)
-		return hob_fail_memory(b->err, b->arena, "XML elements");
+	hob_xml_element *element = HOB_NEW(b->arena, hob_xml_element, 1);
+	open_element opened = {element, NULL};
 	element->name = intern(b, name);
 	element->line = line_number(b);
 	element->number = b->out->element_count++;
-	if (!element->name.data || !copy_attributes(b, element, attributes))
-		return hob_fail_memory(b->err, b->arena, "XML elements");
+	copy_attributes(b, element, attributes);
 	open_element *top = innermost(b);
 	if (!top) {
 		b->out->root = element;
@@ -255,7 +232,7 @@ static bool begin(builder *b, const XML_Char *name, const XML_Char **attributes)
 	}
 	hob_buf_put(&b->open, &opened, sizeof opened);
 	b->closed = false;
-	return !b->open.failed || hob_fail(b->err, MEMORY, "no memory left for XML elements");
+	return true;
 }
 
 static void XMLCALL on_begin(void *user, const XML_Char *name, const XML_Char **attributes)
@@ -274,7 +251,10 @@ static void XMLCALL on_begin(void *user, const XML_Char *name, const XML_Char **
 		b->skipped++;
 		return;
 	}
-	if (!b->failed && (!end_text(b) || !begin(b, name, attributes)))
+	if (b->failed)
+		return;
+	end_text(b);
+	if (!begin(b, name, attributes))
 		stop(b);
 }
 
@@ -290,10 +270,7 @@ static void XMLCALL on_end(void *user, const XML_Char *name)
 		b->skipped--;
 		return;
 	}
-	if (!end_text(b)) {
-		stop(b);
-		return;
-	}
+	end_text(b);
 	b->open.size -= sizeof(open_element);
 	b->closed = true;
 }
@@ -445,6 +422,12 @@ static bool parse_all(void *context, hob_error *err)
 {
 	(void)err;
 	builder *b = context;
+	XML_SetUserData(b->parser, b);
+	SET_SALT(b->parser);
+	XML_SetElementHandler(b->parser, on_begin, on_end);
+	XML_SetCharacterDataHandler(b->parser, on_text);
+	XML_SetEntityDeclHandler(b->parser, on_entity);
+	XML_SetUnknownEncodingHandler(b->parser, on_encoding, NULL);
 	bool done = feed_all(b);
 	hob_buf_release(&b->open);
 	hob_buf_release(&b->text);
@@ -454,13 +437,9 @@ static bool parse_all(void *context, hob_error *err)
 bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker, hob_xml *out, hob_error *err)
 {
 	hob_str text = hob_text_decode(arena, file);
-	if (!text.data)
-		return hob_fail_memory(err, arena, "the text");
 	bool decoded = text.data != (const char *)file.data;
 	hob_xml tree = {0};
 	builder *b = HOB_NEW(arena, builder, 1);
-	if (!b)
-		return hob_fail_memory(err, arena, "XML elements");
 	hob_error unheard = {0};
 	*b = (builder){.arena = arena,
 				   .file = {(const uint8_t *)text.data, text.len},
@@ -468,16 +447,11 @@ bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker,
 				   .out = &tree,
 				   .err = err ? err : &unheard};
 	b->parser = XML_ParserCreate(encoding_of(b->file, decoded));
-	if (!b->parser)
-		return hob_fail(err, MEMORY, "no memory left for XML");
-	XML_SetUserData(b->parser, b);
-	SET_SALT(b->parser);
-	XML_SetElementHandler(b->parser, on_begin, on_end);
-	XML_SetCharacterDataHandler(b->parser, on_text);
-	XML_SetEntityDeclHandler(b->parser, on_entity);
-	XML_SetUnknownEncodingHandler(b->parser, on_encoding, NULL);
-	bool done = hob_guarded(parse_all, b, err);
+	bool done =
+		b->parser ? hob_guarded(parse_all, b, b->err) : hob_fail(b->err, MEMORY, "no memory left for XML");
 	XML_ParserFree(b->parser);
+	if (!done && b->err->code == HOB_ERR_MEMORY)
+		hob_guard_raise(b->err);
 	if (done)
 		*out = tree;
 	return done;

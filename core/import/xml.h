@@ -43,7 +43,7 @@ typedef struct hob_xml_taker {
 } hob_xml_taker;
 
 /* The tree lives in `arena` and in `file`. `taker` may be NULL. Errors: CORRUPT with line and column,
- * UNSUPPORTED for entities and unknown encodings, LIMIT, MEMORY, EMPTY for a file without an element. */
+ * UNSUPPORTED for entities and unknown encodings, LIMIT, EMPTY for a file without an element. */
 bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker, hob_xml *out,
 				   hob_error *err) HOB_MUST_CHECK;
 

@@ -33,12 +33,12 @@ bool hob_zip_find(const hob_zip *zip, hob_str name, hob_zip_member *out) HOB_MUS
 bool hob_zip_find_suffix(const hob_zip *zip, hob_str suffix, hob_zip_member *out) HOB_MUST_CHECK;
 
 /* The member's bytes: borrowed from the archive if stored, else unpacked into `arena`. False when it is
- * empty, larger than `most` bytes, damaged, or when memory is short. */
+ * empty, larger than `most` bytes, or damaged. */
 bool hob_zip_unpack(hob_arena *arena, const hob_zip_member *member, size_t most,
 					hob_bytes *out) HOB_MUST_CHECK;
 
-/* Unpacks a gzip file (.wrl files may be). False when it is not gzip, larger than `most` bytes, damaged, or
- * when memory is short. Source: RFC 1952. */
+/* Unpacks a gzip file (.wrl files may be). False when it is not gzip, larger than `most` bytes, or damaged.
+ * Source: RFC 1952. */
 bool hob_gzip_unpack(hob_arena *arena, hob_bytes file, size_t most, hob_bytes *out) HOB_MUST_CHECK;
 
 #endif
