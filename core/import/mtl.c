@@ -28,7 +28,7 @@ static float blender_range(hob_str text)
 	return line.len > 10 && hob_is_digit(line.data[10]) ? 1000 : 900;
 }
 
-bool hob_mtl_index(hob_mtl_library *library, hob_str dir, hob_str text, hob_error *err)
+void hob_mtl_index(hob_mtl_library *library, hob_str dir, hob_str text)
 {
 	float range = blender_range(text);
 	hob_mtl_entry *open = NULL;
@@ -41,17 +41,13 @@ bool hob_mtl_index(hob_mtl_library *library, hob_str dir, hob_str text, hob_erro
 			open->body.len = (size_t)(start - open->body.data);
 		uint32_t id = (uint32_t)(library->entries.size / sizeof *open), held;
 		hob_str name = hob_text_trim(line);
-		if (!hob_name_map_add(&library->by_name, name, id, &held))
-			return hob_fail_memory(err, library->by_name.arena, "material names");
+		hob_name_map_add(&library->by_name, name, id, &held);
 		open = NULL;
 		if (held != id)
 			continue;
 		open = (hob_mtl_entry *)(void *)hob_buf_grow(&library->entries, sizeof *open);
-		if (!open)
-			return hob_fail(err, MEMORY, "no memory left for material names");
 		*open = (hob_mtl_entry){name, rest, dir, range};
 	}
-	return true;
 }
 
 const hob_mtl_entry *hob_mtl_find(const hob_mtl_library *library, hob_str name)
@@ -495,8 +491,6 @@ bool hob_mtl_read(const hob_mtl_entry *entry, hob_image_set *images, uint32_t cl
 	hob_material_init(out);
 	images->dir = entry->dir;
 	out->name = hob_text_name(images->request->result, entry->name);
-	if (!out->name.data)
-		return hob_fail_memory(err, images->request->result, "a material name");
 	hob_str rest = entry->body, line;
 	while (hob_text_line(&rest, &line))
 		if (!read_statement(&r, line, err))

@@ -30,7 +30,7 @@ void hob_mtl_init(hob_mtl_library *library, hob_arena *scratch);
 void hob_mtl_release(hob_mtl_library *library);
 /* Adds the materials of a file in folder `dir`; the first definition of a name counts. `text` and `dir` must
  * outlive the library. */
-bool hob_mtl_index(hob_mtl_library *library, hob_str dir, hob_str text, hob_error *err) HOB_MUST_CHECK;
+void hob_mtl_index(hob_mtl_library *library, hob_str dir, hob_str text);
 /* NULL when there is no such material. */
 const hob_mtl_entry *hob_mtl_find(const hob_mtl_library *library, hob_str name);
 /* Reads one material. `clamp_sampler` is the sampler of `-clamp on`; *clamped is set when it is used. */

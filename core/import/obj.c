@@ -32,13 +32,8 @@ static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_err
 	hob_bytes file;
 	hob_error why = {0};
 	*found = false;
-	if (!hob_io_join(request->io, request->scratch, hob_path_dir(request->path), name, &path, &why)) {
-		if (is_absent(why.code))
-			return true;
-		if (err)
-			*err = why;
-		return false;
-	}
+	if (!hob_io_join(request->io, request->scratch, hob_path_dir(request->path), name, &path, NULL))
+		return true;
 	bool read = io->read(io->user, path, &file, &why);
 	used = path;
 	if (!read && is_absent(why.code) && io->find_nocase && io->find_nocase(io->user, path, &other)) {
@@ -61,8 +56,8 @@ static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_err
 	}
 	hob_str text = hob_text_decode(request->scratch, file);
 	*found = true;
-	return text.data ? hob_mtl_index(&s->library, hob_path_dir(used), text, err)
-					 : hob_fail_memory(err, request->scratch, "a material library");
+	hob_mtl_index(&s->library, hob_path_dir(used), text);
+	return true;
 }
 
 /* Tries the path as written, then its last part beside the model. */
@@ -118,14 +113,11 @@ static bool read_statement(obj_import_state *s, hob_str names, hob_error *err)
 /* ---- materials that are used */
 
 /* An undefined material name still separates faces, so it becomes a plain material. */
-static bool add_plain(obj_import_state *s, hob_str name, uint32_t *id, hob_error *err)
+static uint32_t add_plain(obj_import_state *s, hob_str name)
 {
-	hob_str kept = hob_text_name(s->request->result, name);
-	if (!kept.data)
-		return hob_fail_memory(err, s->request->result, "a material name");
-	*id = s->model.material_count++;
-	hob_shape_plain_material(&s->model.materials[*id], kept);
-	return true;
+	uint32_t id = s->model.material_count++;
+	hob_shape_plain_material(&s->model.materials[id], hob_text_name(s->request->result, name));
+	return id;
 }
 
 static bool read_material(obj_import_state *s, hob_str name, uint32_t *id, bool *clamped, hob_error *err)
@@ -140,7 +132,8 @@ static bool read_material(obj_import_state *s, hob_str name, uint32_t *id, bool 
 		hob_warn(s->request->notes, "obj.material-missing",
 				 "material '%.*s' is in no material library; its faces use the default material",
 				 HOB_FMT(name));
-	return add_plain(s, name, id, err);
+	*id = add_plain(s, name);
+	return true;
 }
 
 static void mark_materials(const hob_obj_data *data, bool *used, uint32_t count)
@@ -165,17 +158,16 @@ static bool read_materials(obj_import_state *s, uint32_t **ids, hob_error *err)
 	*ids = HOB_NEW(request->scratch, uint32_t, (size_t)count + 1);
 	s->model.materials = HOB_NEW(request->result, hob_material, (size_t)count + 1);
 	s->model.samplers = HOB_NEW(request->result, hob_sampler, 1);
-	if (!used || !*ids || !s->model.materials || !s->model.samplers)
-		return hob_fail_memory(err, request->result, "materials");
 	mark_materials(&s->data, used, count);
 	for (uint32_t i = 0; i < count; i++)
 		if (used[i] && !read_material(s, names[i], &(*ids)[i], &clamped, err))
 			return false;
-	if (used[count] && !add_plain(s, HOB_STR(""), &(*ids)[count], err))
-		return false;
+	if (used[count])
+		(*ids)[count] = add_plain(s, HOB_STR(""));
 	s->model.samplers[0] = (hob_sampler){.wrap_u = HOB_WRAP_CLAMP, .wrap_v = HOB_WRAP_CLAMP};
 	s->model.sampler_count = clamped;
-	return hob_image_set_take(&s->images, &s->model, err);
+	hob_image_set_take(&s->images, &s->model, err);
+	return true;
 }
 
 /* ---- the import */
@@ -217,16 +209,16 @@ static bool convert(obj_import_state *s, hob_error *err)
 			"no face, line or point uses the vertices; they are shown as points. If the file should have "
 			"faces, it is incomplete: save or copy it again");
 	uint32_t *ids;
-	return read_materials(s, &ids, err) && hob_obj_smooth(request, &s->data, err) &&
-		   hob_obj_build(request, &s->data, ids, &s->model, err);
+	if (!read_materials(s, &ids, err))
+		return false;
+	hob_obj_smooth(request->scratch, &s->data);
+	return hob_obj_build(request, &s->data, ids, &s->model, err);
 }
 
 static bool obj_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
 	obj_import_state s = {.request = request};
 	hob_str text = hob_text_decode(request->scratch, request->file);
-	if (!text.data)
-		return hob_fail_memory(err, request->scratch, "the text");
 	hob_census_of_obj(request->seen, text);
 	if (!hob_obj_data_read(request, text, &s.data, err))
 		return false;

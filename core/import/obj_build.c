@@ -49,38 +49,30 @@ typedef struct slot_key {
 	uint32_t object, material, kind;
 } slot_key;
 
-static bool object_of(builder *b, hob_name_map *map, uint32_t name, uint32_t *index, hob_error *err)
+static uint32_t index_of(hob_name_map *map, const void *key, size_t size, uint32_t next)
 {
-	uint32_t *key = HOB_NEW(b->request->scratch, uint32_t, 1);
-	if (!key)
-		return hob_fail_memory(err, b->request->scratch, "objects");
-	*key = name;
-	uint32_t next = HOB_OBJ_COUNT(b->objects, object);
-	if (!hob_name_map_add(map, (hob_str){(const char *)key, sizeof *key}, next, index))
-		return hob_fail_memory(err, b->request->scratch, "objects");
-	if (*index == next) {
-		object added = {.name = name};
-		hob_buf_put(&b->objects, &added, sizeof added);
-	}
-	return true;
+	uint32_t index;
+	hob_name_map_add(map, hob_arena_str(map->arena, (hob_str){key, size}), next, &index);
+	return index;
 }
 
-static bool slot_of(builder *b, hob_name_map *map, slot_key wanted, uint32_t *index, hob_error *err)
+static uint32_t object_of(builder *b, hob_name_map *map, uint32_t name)
 {
-	slot_key *key = HOB_NEW(b->request->scratch, slot_key, 1);
-	if (!key)
-		return hob_fail_memory(err, b->request->scratch, "meshes");
-	*key = wanted;
-	uint32_t next = HOB_OBJ_COUNT(b->slots, slot);
-	if (!hob_name_map_add(map, (hob_str){(const char *)key, sizeof *key}, next, index))
-		return hob_fail_memory(err, b->request->scratch, "meshes");
-	if (*index == next) {
-		slot added = {wanted.object, wanted.material, (hob_obj_kind)wanted.kind, HOB_NONE, HOB_NONE};
+	uint32_t next = HOB_OBJ_COUNT(b->objects, object), index = index_of(map, &name, sizeof name, next);
+	if (index == next)
+		hob_buf_put(&b->objects, &(object){.name = name}, sizeof(object));
+	return index;
+}
+
+static slot *slot_of(builder *b, hob_name_map *map, slot_key key)
+{
+	uint32_t next = HOB_OBJ_COUNT(b->slots, slot), index = index_of(map, &key, sizeof key, next);
+	if (index == next) {
+		slot added = {key.object, key.material, (hob_obj_kind)key.kind, HOB_NONE, HOB_NONE};
 		hob_buf_put(&b->slots, &added, sizeof added);
-		if (!b->objects.failed)
-			HOB_OBJ_ARRAY(b->objects, object)[wanted.object].slot_count++;
+		HOB_OBJ_ARRAY(b->objects, object)[key.object].slot_count++;
 	}
-	return true;
+	return &HOB_OBJ_ARRAY(b->slots, slot)[index];
 }
 
 static bool sort_runs(builder *b, hob_error *err)
@@ -90,22 +82,16 @@ static bool sort_runs(builder *b, hob_error *err)
 	hob_name_map object_map, slot_map;
 	hob_name_map_init(&object_map, b->request->scratch);
 	hob_name_map_init(&slot_map, b->request->scratch);
-	if (!HOB_MAKE(b->request->scratch, &b->next_run, run_count, "meshes", err))
-		return false;
+	b->next_run = HOB_NEW(b->request->scratch, uint32_t, run_count);
 	for (uint32_t r = 0; r < run_count; r++)
 		if (runs[r].count > 0 && runs[r].object != HOB_NONE)
 			b->by_object = true;
 	for (uint32_t r = 0; r < run_count; r++) {
-		uint32_t in_object, in_slot;
 		b->next_run[r] = HOB_NONE;
 		if (runs[r].count == 0)
 			continue;
-		if (!object_of(b, &object_map, object_name(b, &runs[r]), &in_object, err) ||
-			!slot_of(b, &slot_map, (slot_key){in_object, runs[r].material, runs[r].kind}, &in_slot, err))
-			return false;
-		if (b->slots.failed || b->objects.failed)
-			return hob_fail(err, MEMORY, "no memory left for meshes");
-		slot *s = &HOB_OBJ_ARRAY(b->slots, slot)[in_slot];
+		uint32_t of = object_of(b, &object_map, object_name(b, &runs[r]));
+		slot *s = slot_of(b, &slot_map, (slot_key){of, runs[r].material, runs[r].kind});
 		if (s->first_run == HOB_NONE)
 			s->first_run = r;
 		else
@@ -119,15 +105,13 @@ static bool sort_runs(builder *b, hob_error *err)
 	return true;
 }
 
-static bool order_slots(builder *b, hob_error *err)
+static void order_slots(builder *b)
 {
 	object *objects = HOB_OBJ_ARRAY(b->objects, object);
 	const slot *slots = HOB_OBJ_ARRAY(b->slots, slot);
 	uint32_t object_count = HOB_OBJ_COUNT(b->objects, object), slot_count = HOB_OBJ_COUNT(b->slots, slot);
 	b->order = HOB_NEW(b->request->scratch, uint32_t, slot_count);
 	uint32_t *at = HOB_NEW(b->request->scratch, uint32_t, object_count);
-	if (!b->order || !at)
-		return hob_fail_memory(err, b->request->scratch, "meshes");
 	uint32_t first = 0;
 	for (uint32_t o = 0; o < object_count; o++) {
 		objects[o].slot_first = at[o] = first;
@@ -135,7 +119,6 @@ static bool order_slots(builder *b, hob_error *err)
 	}
 	for (uint32_t s = 0; s < slot_count; s++)
 		b->order[at[slots[s].object]++] = s;
-	return true;
 }
 
 /* ---- vertices of a mesh */
@@ -147,60 +130,48 @@ static uint32_t vertex_for(builder *b, const hob_obj_corner *corner)
 		if (vertices[i].corner.vt == corner->vt && vertices[i].corner.vn == corner->vn)
 			return i;
 	uint32_t id = HOB_OBJ_COUNT(b->vertices, vertex);
-	vertex *added = (vertex *)(void *)hob_buf_grow(&b->vertices, sizeof *added);
-	if (!added)
-		return HOB_NONE;
-	*added = (vertex){*corner, b->head[corner->v]};
+	hob_buf_put(&b->vertices, &(vertex){*corner, b->head[corner->v]}, sizeof(vertex));
 	b->head[corner->v] = id;
 	return id;
 }
 
-static bool corner_ids(builder *b, const hob_obj_corner *corners, uint32_t count)
+static const uint32_t *corner_ids(builder *b, const hob_obj_corner *corners, uint32_t count)
 {
 	hob_buf_clear(&b->ids);
 	uint32_t *ids = (uint32_t *)(void *)hob_buf_grow(&b->ids, count * sizeof *ids);
-	for (uint32_t i = 0; ids && i < count; i++)
-		if ((ids[i] = vertex_for(b, &corners[i])) == HOB_NONE)
-			return false;
-	return ids != NULL;
+	for (uint32_t i = 0; i < count; i++)
+		ids[i] = vertex_for(b, &corners[i]);
+	return ids;
 }
 
 /* ---- elements */
 
-static bool put_polygon(builder *b, hob_mesh *to, const hob_obj_corner *corners, uint32_t count)
+static void put_polygon(builder *b, hob_mesh *to, const hob_obj_corner *corners, const uint32_t *ids,
+						uint32_t count)
 {
 	hob_buf_clear(&b->cut);
 	uint32_t triangles = (count - 2) * 3;
 	uint32_t *positions =
 		(uint32_t *)(void *)hob_buf_grow(&b->cut, ((size_t)count + triangles) * sizeof(uint32_t));
-	if (!positions)
-		return false;
 	uint32_t *cut = positions + count;
 	for (uint32_t i = 0; i < count; i++)
 		positions[i] = corners[i].v;
-	if (!hob_polygon_triangulate(&b->polygon, HOB_OBJ_ARRAY(b->data->positions, float), positions, count,
-								 cut))
-		return false;
-	const uint32_t *ids = HOB_OBJ_ARRAY(b->ids, uint32_t);
+	hob_polygon_triangulate(&b->polygon, HOB_OBJ_ARRAY(b->data->positions, float), positions, count, cut);
 	for (uint32_t i = 0; i < triangles; i++)
 		to->indices[to->index_count++] = ids[cut[i]];
-	return true;
 }
 
-static bool put_element(builder *b, hob_mesh *to, const hob_obj_corner *corners, uint32_t count)
+static void put_element(builder *b, hob_mesh *to, const hob_obj_corner *corners, uint32_t count)
 {
 	if (to->topology == HOB_TRIANGLES && count == 3) {
 		for (uint32_t i = 0; i < 3; i++)
-			if ((to->indices[to->index_count++] = vertex_for(b, &corners[i])) == HOB_NONE)
-				return false;
-		return true;
+			to->indices[to->index_count++] = vertex_for(b, &corners[i]);
+		return;
 	}
-	if (!corner_ids(b, corners, count))
-		return false;
-	const uint32_t *ids = HOB_OBJ_ARRAY(b->ids, uint32_t);
+	const uint32_t *ids = corner_ids(b, corners, count);
 	if (to->topology == HOB_TRIANGLES)
-		return put_polygon(b, to, corners, count);
-	if (to->topology == HOB_POINTS)
+		put_polygon(b, to, corners, ids, count);
+	else if (to->topology == HOB_POINTS)
 		for (uint32_t i = 0; i < count; i++)
 			to->indices[to->index_count++] = ids[i];
 	else
@@ -208,7 +179,6 @@ static bool put_element(builder *b, hob_mesh *to, const hob_obj_corner *corners,
 			to->indices[to->index_count++] = ids[i];
 			to->indices[to->index_count++] = ids[i + 1];
 		}
-	return true;
 }
 
 static uint64_t index_total(const builder *b, const slot *s)
@@ -225,7 +195,7 @@ static uint64_t index_total(const builder *b, const slot *s)
 	return total;
 }
 
-static bool put_elements(builder *b, hob_mesh *to, const slot *s)
+static void put_elements(builder *b, hob_mesh *to, const slot *s)
 {
 	const hob_obj_run *runs = HOB_OBJ_ARRAY(b->data->runs, hob_obj_run);
 	for (uint32_t r = s->first_run; r != HOB_NONE; r = b->next_run[r]) {
@@ -233,12 +203,10 @@ static bool put_elements(builder *b, hob_mesh *to, const slot *s)
 			HOB_OBJ_ARRAY(b->data->corners, hob_obj_corner) + runs[r].corner_first;
 		const uint32_t *sizes = HOB_OBJ_ARRAY(b->data->sizes, uint32_t) + runs[r].first;
 		for (uint32_t e = 0; e < runs[r].count; e++) {
-			if (!put_element(b, to, corners, sizes[e]))
-				return false;
+			put_element(b, to, corners, sizes[e]);
 			corners += sizes[e];
 		}
 	}
-	return true;
 }
 
 /* ---- streams */
@@ -255,7 +223,7 @@ static void convert_colors(float *colors, uint32_t count)
 			colors[i] = hob_shape_linear(colors[i] * scale < 1 ? colors[i] * scale : 1);
 }
 
-static bool put_streams(builder *b, hob_mesh *to, hob_error *err)
+static void put_streams(builder *b, hob_mesh *to)
 {
 	const hob_obj_data *d = b->data;
 	hob_arena *arena = b->request->result;
@@ -270,8 +238,6 @@ static bool put_streams(builder *b, hob_mesh *to, hob_error *err)
 	to->normal = normals ? HOB_NEW(arena, float, count * 3) : NULL;
 	to->uv[0] = uvs ? HOB_NEW(arena, float, count * 2) : NULL;
 	to->color[0] = colors ? HOB_NEW(arena, float, count * 4) : NULL;
-	if (!to->position || (normals && !to->normal) || (uvs && !to->uv[0]) || (colors && !to->color[0]))
-		return hob_fail_memory(err, arena, "vertices");
 	const float *positions = HOB_OBJ_ARRAY(d->positions, float), *uv_source = HOB_OBJ_ARRAY(d->uvs, float);
 	const float *normal_source = HOB_OBJ_ARRAY(d->normals, float);
 	const float *color_source = HOB_OBJ_ARRAY(d->colors, float);
@@ -300,19 +266,15 @@ static bool put_streams(builder *b, hob_mesh *to, hob_error *err)
 	hob_mesh_repair_directions(to);
 	if (uvs)
 		hob_shape_fix_floats(to->uv[0], count * 2, 0);
-	return true;
 }
 
 /* ---- meshes */
 
-static bool name_of(const builder *b, uint32_t id, hob_str *out, hob_error *err)
+static hob_str name_of(const builder *b, uint32_t id)
 {
-	*out = HOB_STR("");
-	if (id == HOB_NONE)
-		return true;
 	const hob_buf *names = b->by_object ? &b->data->objects : &b->data->groups;
-	*out = hob_text_name(b->request->result, HOB_OBJ_ARRAY(*names, hob_str)[id]);
-	return out->data || hob_fail_memory(err, b->request->result, "a name");
+	return id == HOB_NONE ? HOB_STR("")
+						  : hob_text_name(b->request->result, HOB_OBJ_ARRAY(*names, hob_str)[id]);
 }
 
 static bool build_mesh(builder *b, const slot *s, hob_mesh *to, hob_error *err)
@@ -325,12 +287,11 @@ static bool build_mesh(builder *b, const slot *s, hob_mesh *to, hob_error *err)
 	to->topology = topologies[s->kind];
 	uint32_t names = HOB_OBJ_COUNT(b->data->materials, hob_str);
 	to->material = b->material_ids[s->material == HOB_NONE ? names : s->material];
-	if (!HOB_MAKE(b->request->result, &to->indices, total, "indices", err))
-		return false;
+	to->indices = HOB_NEW(b->request->result, uint32_t, total);
 	hob_buf_clear(&b->vertices);
-	if (!put_elements(b, to, s))
-		return hob_fail(err, MEMORY, "no memory left for vertices");
-	return put_streams(b, to, err);
+	put_elements(b, to, s);
+	put_streams(b, to);
+	return true;
 }
 
 static bool build_object(builder *b, uint32_t index, hob_error *err)
@@ -338,10 +299,7 @@ static bool build_object(builder *b, uint32_t index, hob_error *err)
 	hob_model *model = b->model;
 	const object *o = &HOB_OBJ_ARRAY(b->objects, object)[index];
 	hob_node *node = &model->nodes[index];
-	hob_str name;
-	if (!name_of(b, o->name, &name, err))
-		return false;
-	*node = hob_shape_plain_node(name);
+	*node = hob_shape_plain_node(name_of(b, o->name));
 	node->source = index;
 	node->mesh_first = model->mesh_count;
 	node->mesh_count = o->slot_count;
@@ -359,37 +317,33 @@ static bool build_object(builder *b, uint32_t index, hob_error *err)
 	return true;
 }
 
-static bool allocate(builder *b, uint32_t objects, uint32_t meshes, hob_error *err)
+static void allocate(builder *b, uint32_t objects, uint32_t meshes)
 {
 	hob_arena *arena = b->request->result;
 	hob_model *model = b->model;
-	if (!HOB_MAKE(arena, &model->meshes, meshes, "the scene", err) ||
-		!HOB_MAKE(arena, &model->mesh_refs, meshes, "the scene", err) ||
-		!HOB_MAKE(arena, &model->nodes, objects, "the scene", err) ||
-		!HOB_MAKE(arena, &model->scene_roots, objects, "the scene", err) ||
-		!HOB_MAKE(arena, &model->scenes, 1, "the scene", err))
-		return false;
-	return true;
+	uint32_t positions = HOB_OBJ_COUNT(b->data->positions, float[3]);
+	b->head = HOB_NEW(b->request->scratch, uint32_t, positions);
+	memset(b->head, 0xFF, positions * sizeof *b->head);
+	model->meshes = HOB_NEW(arena, hob_mesh, meshes);
+	model->mesh_refs = HOB_NEW(arena, uint32_t, meshes);
+	model->nodes = HOB_NEW(arena, hob_node, objects);
+	model->scene_roots = HOB_NEW(arena, uint32_t, objects);
+	model->scenes = HOB_NEW(arena, hob_scene, 1);
+	model->scenes[0].root_count = model->scene_root_count = objects;
+	model->scene_count = 1;
 }
 
 static bool build_all(builder *b, hob_error *err)
 {
-	uint32_t positions = HOB_OBJ_COUNT(b->data->positions, float[3]);
-	if (!sort_runs(b, err) || !order_slots(b, err))
+	if (!sort_runs(b, err))
 		return false;
-	uint32_t objects = HOB_OBJ_COUNT(b->objects, object), meshes = HOB_OBJ_COUNT(b->slots, slot);
-	if (!HOB_MAKE(b->request->scratch, &b->head, positions, "vertices", err))
-		return false;
-	memset(b->head, 0xFF, positions * sizeof *b->head);
-	if (!allocate(b, objects, meshes, err))
-		return false;
+	order_slots(b);
+	uint32_t objects = HOB_OBJ_COUNT(b->objects, object);
+	allocate(b, objects, HOB_OBJ_COUNT(b->slots, slot));
 	for (uint32_t o = 0; o < objects; o++)
 		if (!build_object(b, o, err))
 			return false;
 	b->model->mesh_ref_count = b->model->mesh_count;
-	b->model->scene_root_count = objects;
-	b->model->scenes[0] = (hob_scene){.root_count = objects};
-	b->model->scene_count = 1;
 	if (b->polygon.careless > 0)
 		hob_warn(b->request->notes, "mesh.large-polygons",
 				 "%llu large polygons that are not convex were cut without care; "
@@ -400,33 +354,21 @@ static bool build_all(builder *b, hob_error *err)
 
 /* ---- a cloud of points */
 
-static bool build_cloud(builder *b, hob_error *err)
+static void build_cloud(builder *b)
 {
 	const hob_obj_data *d = b->data;
 	uint32_t count = HOB_OBJ_COUNT(d->positions, float[3]);
-	if (!HOB_MAKE(b->request->scratch, &b->head, count, "vertices", err))
-		return false;
-	if (!allocate(b, 1, 1, err))
-		return false;
+	allocate(b, 1, 1);
 	hob_mesh *to = &b->model->meshes[0];
 	*to = (hob_mesh){.name = HOB_STR(""), .topology = HOB_POINTS, .index_count = count};
 	to->material = b->material_ids[HOB_OBJ_COUNT(d->materials, hob_str)];
-	if (!HOB_MAKE(b->request->result, &to->indices, count, "indices", err))
-		return false;
-	memset(b->head, 0xFF, count * sizeof *b->head);
-	for (uint32_t i = 0; i < count; i++) {
-		to->indices[i] = i;
-		if (vertex_for(b, &(hob_obj_corner){i, HOB_NONE, HOB_NONE}) == HOB_NONE)
-			return hob_fail(err, MEMORY, "no memory left for vertices");
-	}
-	if (!put_streams(b, to, err))
-		return false;
+	to->indices = HOB_NEW(b->request->result, uint32_t, count);
+	for (uint32_t i = 0; i < count; i++)
+		to->indices[i] = vertex_for(b, &(hob_obj_corner){i, HOB_NONE, HOB_NONE});
+	put_streams(b, to);
 	b->model->nodes[0] = hob_shape_plain_node(HOB_STR(""));
 	b->model->nodes[0].mesh_count = 1;
-	b->model->scenes[0] = (hob_scene){.root_count = 1};
 	b->model->mesh_count = b->model->mesh_ref_count = b->model->node_count = 1;
-	b->model->scene_count = b->model->scene_root_count = 1;
-	return true;
 }
 
 bool hob_obj_build(const hob_import_request *request, const hob_obj_data *data, const uint32_t *material_ids,
@@ -435,7 +377,11 @@ bool hob_obj_build(const hob_import_request *request, const hob_obj_data *data, 
 	builder b = {.request = request, .data = data, .material_ids = material_ids, .model = model};
 	model->space.material_colors = HOB_COLORS_LINEAR;
 	model->space.vertex_colors = HOB_COLORS_SRGB;
-	bool done = !data->has_elements ? build_cloud(&b, err) : build_all(&b, err);
+	bool done = true;
+	if (data->has_elements)
+		done = build_all(&b, err);
+	else
+		build_cloud(&b);
 	hob_buf *const buffers[] = {&b.slots, &b.objects, &b.vertices, &b.ids, &b.cut};
 	for (size_t i = 0; i < HOB_COUNT_OF(buffers); i++)
 		hob_buf_release(buffers[i]);

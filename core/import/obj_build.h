@@ -8,7 +8,7 @@
  * only sets data->flat: three.js and Blender show such a file flat, too. Otherwise a face without a smoothing
  * group gets its own normal, and the others the angle-weighted sum over the faces of the same smoothing group
  * around the position, across objects and materials. They are appended to data->normals. O(corners). */
-bool hob_obj_smooth(const hob_import_request *request, hob_obj_data *data, hob_error *err) HOB_MUST_CHECK;
+void hob_obj_smooth(hob_arena *scratch, hob_obj_data *data);
 
 /* One mesh per object, material and kind (faces, lines, points), one node per object. Objects come from "o"
  * statements, or from "g" when there is no "o". material_ids maps ids of data->materials to the model's; its

@@ -44,7 +44,7 @@ typedef struct early_index {
 /* hob_buf_grow, with the case of enough room inlined. */
 static inline void *grow(hob_buf *buf, size_t size)
 {
-	if (buf->capacity - buf->size < size || buf->failed)
+	if (buf->capacity - buf->size < size)
 		return hob_buf_grow(buf, size);
 	buf->size += size;
 	return buf->data + (buf->size - size);
@@ -52,9 +52,7 @@ static inline void *grow(hob_buf *buf, size_t size)
 
 static inline void put_floats(hob_buf *buf, const float *values, size_t count)
 {
-	void *to = grow(buf, count * sizeof *values);
-	if (to)
-		memcpy(to, values, count * sizeof *values);
+	memcpy(grow(buf, count * sizeof *values), values, count * sizeof *values);
 }
 
 static void complain(parser *p, complaint what)
@@ -174,7 +172,7 @@ static void read_position(parser *p)
 	if (count >= 6) {
 		const float white[3] = {1, 1, 1};
 		/* Positions before the first coloured one are white. */
-		while (d->colors.size < d->positions.size && !d->colors.failed)
+		while (d->colors.size < d->positions.size)
 			hob_buf_put(&d->colors, white, sizeof white);
 		hob_buf_put(&d->colors, v + 3, 3 * sizeof(float));
 		if (count == 7 && v[6] < 1)
@@ -276,11 +274,8 @@ static void put_element(parser *p, hob_obj_kind kind, uint32_t corner_first, uin
 {
 	hob_obj_data *d = p->data;
 	enter_run(p, kind, corner_first);
-	uint32_t *size = grow(&d->sizes, sizeof *size);
-	if (size && !d->runs.failed) {
-		*size = count;
-		HOB_OBJ_ARRAY(d->runs, hob_obj_run)[HOB_OBJ_COUNT(d->runs, hob_obj_run) - 1].count++;
-	}
+	*(uint32_t *)grow(&d->sizes, sizeof count) = count;
+	HOB_OBJ_ARRAY(d->runs, hob_obj_run)[HOB_OBJ_COUNT(d->runs, hob_obj_run) - 1].count++;
 }
 
 static void read_element(parser *p, hob_obj_kind kind)
@@ -292,8 +287,6 @@ static void read_element(parser *p, hob_obj_kind kind)
 	d->has_elements = true;
 	while (next_word(p)) {
 		hob_obj_corner *corner = grow(&d->corners, sizeof *corner);
-		if (!corner)
-			return;
 		const char *behind = read_corner(p, p->at, corner);
 		if (!behind) {
 			complain(p, BAD_NUMBER);
@@ -317,18 +310,16 @@ static void read_element(parser *p, hob_obj_kind kind)
 	put_element(p, kind, first, count);
 }
 
-static bool use_name(parser *p, names *in, uint32_t *id, hob_error *err)
+static void use_name(parser *p, names *in, uint32_t *id)
 {
 	hob_str name = rest_of_line(p);
 	uint32_t next = HOB_OBJ_COUNT(*in->list, hob_str), held;
-	if (!hob_name_map_add(&in->map, name, next, &held))
-		return hob_fail_memory(err, p->request->scratch, "names");
+	hob_name_map_add(&in->map, name, next, &held);
 	if (held == next)
 		hob_buf_put(in->list, &name, sizeof name);
 	if (*id != held)
 		p->run_open = false;
 	*id = held;
-	return true;
 }
 
 static void read_smoothing(parser *p)
@@ -357,34 +348,33 @@ static bool takes_keyword(parser *p, const char *keyword)
 	return true;
 }
 
-static bool read_other(parser *p, hob_error *err)
+static bool takes_one(parser *p, const char *const *keywords, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (takes_keyword(p, keywords[i]))
+			return true;
+	return false;
+}
+
+static void read_other(parser *p)
 {
 	static const char *const free_form[] = {"vp",	"cstype", "deg",  "bmat", "step", "curv", "curv2", "surf",
 											"parm", "trim",	  "hole", "scrv", "sp",	  "end",  "con"};
 	static const char *const harmless[] = {"mg",	 "bevel",	   "c_interp",	"d_interp", "lod",	"maplib",
 										   "usemap", "shadow_obj", "trace_obj", "ctech",	"stech"};
-	if (takes_keyword(p, "usemtl"))
-		return use_name(p, &p->materials, &p->run.material, err);
-	if (takes_keyword(p, "mtllib")) {
+	if (takes_keyword(p, "usemtl")) {
+		use_name(p, &p->materials, &p->run.material);
+	} else if (takes_keyword(p, "mtllib")) {
 		hob_str library = rest_of_line(p);
 		hob_buf_put(&p->data->libraries, &library, sizeof library);
-		return true;
-	}
-	/* "fo" is the older spelling of f. */
-	if (takes_keyword(p, "fo")) {
+	} else if (takes_keyword(p, "fo")) {
+		/* The older spelling of f. */
 		read_element(p, HOB_OBJ_FACES);
-		return true;
+	} else if (takes_one(p, free_form, HOB_COUNT_OF(free_form))) {
+		complain(p, FREE_FORM);
+	} else if (!takes_one(p, harmless, HOB_COUNT_OF(harmless))) {
+		complain(p, UNKNOWN_LINE);
 	}
-	for (size_t i = 0; i < HOB_COUNT_OF(free_form); i++)
-		if (takes_keyword(p, free_form[i])) {
-			complain(p, FREE_FORM);
-			return true;
-		}
-	for (size_t i = 0; i < HOB_COUNT_OF(harmless); i++)
-		if (takes_keyword(p, harmless[i]))
-			return true;
-	complain(p, UNKNOWN_LINE);
-	return true;
 }
 
 /* ZBrush writes colours as comments: eight digits MMRRGGBB for each vertex in order; MM is a mask. */
@@ -415,7 +405,7 @@ static void read_polypaint(parser *p)
 static void take_polypaint(parser *p)
 {
 	hob_obj_data *d = p->data;
-	if (p->painted.size == 0 || d->colors.size > 0 || p->painted.failed)
+	if (p->painted.size == 0 || d->colors.size > 0)
 		return;
 	const float white[3] = {1, 1, 1};
 	size_t wanted = (size_t)p->position_count * 3 * sizeof(float);
@@ -424,17 +414,17 @@ static void take_polypaint(parser *p)
 				 "ZBrush's colours (#MRGB) are for %zu vertices, but there are %u; export it again",
 				 p->painted.size / sizeof white, p->position_count);
 	hob_buf_put(&d->colors, p->painted.data, p->painted.size < wanted ? p->painted.size : wanted);
-	while (d->colors.size < wanted && !d->colors.failed)
+	while (d->colors.size < wanted)
 		hob_buf_put(&d->colors, white, sizeof white);
 }
 
-static bool read_line(parser *p, hob_error *err)
+static void read_line(parser *p)
 {
 	skip_blanks(p);
 	if (!at_line_end(p) && *p->at == '#' && takes_keyword(p, "#MRGB"))
 		read_polypaint(p);
 	if (at_line_end(p) || *p->at == '#')
-		return true;
+		return;
 	char first = *p->at, second = p->at + 1 < p->end ? p->at[1] : '\n';
 	bool alone = (uint8_t)second <= ' ' || second == '\\';
 	if (first == 'v' && alone) {
@@ -455,17 +445,16 @@ static bool read_line(parser *p, hob_error *err)
 		read_element(p, HOB_OBJ_POINTS);
 	} else if (first == 'o' && alone) {
 		p->at++;
-		return use_name(p, &p->objects, &p->run.object, err);
+		use_name(p, &p->objects, &p->run.object);
 	} else if (first == 'g' && alone) {
 		p->at++;
-		return use_name(p, &p->groups, &p->run.group, err);
+		use_name(p, &p->groups, &p->run.group);
 	} else if (first == 's' && alone) {
 		p->at++;
 		read_smoothing(p);
 	} else {
-		return read_other(p, err);
+		read_other(p);
 	}
-	return true;
 }
 
 static bool check_limits(const parser *p, hob_error *err)
@@ -478,10 +467,6 @@ static bool check_limits(const parser *p, hob_error *err)
 	if (d->corners.size / sizeof(hob_obj_corner) > HOB_LIMIT_INDICES)
 		return hob_fail(err, LIMIT, "line %llu: more than %llu corners; split the file",
 						(unsigned long long)p->line, HOB_LIMIT_INDICES);
-	if (d->corners.failed || d->positions.failed || d->sizes.failed || d->uvs.failed || d->normals.failed ||
-		d->colors.failed || p->painted.failed || d->runs.failed || d->libraries.failed || d->objects.failed ||
-		d->groups.failed || d->materials.failed)
-		return hob_fail(err, MEMORY, "no memory left at line %llu", (unsigned long long)p->line);
 	return true;
 }
 
@@ -583,8 +568,7 @@ static bool read_all(parser *p, hob_error *err)
 	while (p->at < p->end) {
 		const char *line = p->at;
 		uint64_t bad = p->complaints[BAD_NUMBER] + p->complaints[SMALL_FACE] + p->complaints[UNKNOWN_LINE];
-		if (!read_line(p, err))
-			return false;
+		read_line(p);
 		skip_line(p);
 		if (p->at == p->end && !check_last_line(p, line, bad, err))
 			return false;

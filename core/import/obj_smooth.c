@@ -59,14 +59,10 @@ static double corner_angle(const smoother *s, const hob_obj_corner *corners, uin
 	return acos(cosine < -1 ? -1 : cosine > 1 ? 1 : cosine);
 }
 
-/* HOB_NONE when memory is short. */
 static uint32_t new_sum(smoother *s, uint32_t smoothing, uint32_t next)
 {
 	uint32_t id = HOB_OBJ_COUNT(s->sums, sum);
-	sum *added = (sum *)(void *)hob_buf_grow(&s->sums, sizeof *added);
-	if (!added)
-		return HOB_NONE;
-	*added = (sum){{0, 0, 0}, smoothing, next};
+	hob_buf_put(&s->sums, &(sum){{0, 0, 0}, smoothing, next}, sizeof(sum));
 	return id;
 }
 
@@ -76,13 +72,10 @@ static uint32_t sum_for(smoother *s, uint32_t position, uint32_t smoothing)
 	for (uint32_t i = s->head[position]; i != HOB_NONE; i = sums[i].next)
 		if (sums[i].smoothing == smoothing)
 			return i;
-	uint32_t id = new_sum(s, smoothing, s->head[position]);
-	if (id != HOB_NONE)
-		s->head[position] = id;
-	return id;
+	return s->head[position] = new_sum(s, smoothing, s->head[position]);
 }
 
-static bool smooth_face(smoother *s, hob_obj_corner *corners, uint32_t count, uint32_t smoothing)
+static void smooth_face(smoother *s, hob_obj_corner *corners, uint32_t count, uint32_t smoothing)
 {
 	double normal[3] = {0, 0, 0};
 	bool has_area = face_normal(s, corners, count, normal);
@@ -93,18 +86,15 @@ static bool smooth_face(smoother *s, hob_obj_corner *corners, uint32_t count, ui
 		if (smoothing == 0 && flat == HOB_NONE)
 			flat = new_sum(s, 0, HOB_NONE);
 		uint32_t id = smoothing == 0 ? flat : sum_for(s, corners[i].v, smoothing);
-		if (id == HOB_NONE)
-			return false;
 		double weight = smoothing == 0 ? 1 : has_area ? corner_angle(s, corners, count, i) : 0;
 		double *to = HOB_OBJ_ARRAY(s->sums, sum)[id].normal;
 		for (int k = 0; k < 3; k++)
 			to[k] += normal[k] * weight;
 		corners[i].vn = s->first_id + id;
 	}
-	return true;
 }
 
-static bool smooth_runs(smoother *s)
+static void smooth_runs(smoother *s)
 {
 	hob_obj_data *d = s->data;
 	const hob_obj_run *runs = HOB_OBJ_ARRAY(d->runs, hob_obj_run);
@@ -114,25 +104,22 @@ static bool smooth_runs(smoother *s)
 		hob_obj_corner *corners = HOB_OBJ_ARRAY(d->corners, hob_obj_corner) + runs[r].corner_first;
 		for (uint32_t e = 0; e < runs[r].count; e++) {
 			uint32_t count = HOB_OBJ_ARRAY(d->sizes, uint32_t)[runs[r].first + e];
-			if (!smooth_face(s, corners, count, runs[r].smoothing))
-				return false;
+			smooth_face(s, corners, count, runs[r].smoothing);
 			corners += count;
 		}
 	}
-	return true;
 }
 
-static bool append_normals(smoother *s)
+static void append_normals(smoother *s)
 {
 	const sum *sums = HOB_OBJ_ARRAY(s->sums, sum);
 	uint32_t count = HOB_OBJ_COUNT(s->sums, sum);
 	float *to = (float *)(void *)hob_buf_grow(&s->data->normals, (size_t)count * 3 * sizeof(float));
-	for (size_t i = 0; to && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		double length = sqrt(dot(sums[i].normal, sums[i].normal));
 		for (size_t k = 0; k < 3; k++)
 			to[i * 3 + k] = length > 0 ? (float)(sums[i].normal[k] / length) : 0;
 	}
-	return to != NULL;
 }
 
 /* Whether there are faces, none of which has a normal or a smoothing group. */
@@ -168,21 +155,20 @@ static bool is_needed(const hob_obj_data *d)
 	return false;
 }
 
-bool hob_obj_smooth(const hob_import_request *request, hob_obj_data *data, hob_error *err)
+void hob_obj_smooth(hob_arena *scratch, hob_obj_data *data)
 {
 	data->flat = is_flat(data);
 	if (data->flat || !is_needed(data))
-		return true;
+		return;
 	uint32_t positions = HOB_OBJ_COUNT(data->positions, float[3]);
 	smoother s = {.data = data,
 				  .positions = HOB_OBJ_ARRAY(data->positions, float),
 				  .first_id = HOB_OBJ_COUNT(data->normals, float[3])};
-	hob_arena_mark mark = hob_arena_save(request->scratch);
-	if (!HOB_MAKE(request->scratch, &s.head, positions, "smooth normals", err))
-		return false;
+	hob_arena_mark mark = hob_arena_save(scratch);
+	s.head = HOB_NEW(scratch, uint32_t, positions);
 	memset(s.head, 0xFF, positions * sizeof *s.head);
-	bool done = smooth_runs(&s) && append_normals(&s);
+	smooth_runs(&s);
+	append_normals(&s);
 	hob_buf_release(&s.sums);
-	hob_arena_restore(request->scratch, mark);
-	return done || hob_fail(err, MEMORY, "no memory left for smooth normals");
+	hob_arena_restore(scratch, mark);
 }
