@@ -214,8 +214,7 @@ static bool read_face(off_file *o, uint32_t f, hob_error *err)
 	}
 	hob_buf_put(&o->sizes, &size, sizeof size);
 	hob_buf_put(&o->face_colors, color, 4 * sizeof *color);
-	return !(o->corners.failed || o->sizes.failed || o->face_colors.failed) ||
-		   hob_fail(err, MEMORY, "no memory left for faces");
+	return true;
 }
 
 static bool read_all(off_file *o, hob_error *err)
@@ -224,11 +223,11 @@ static bool read_all(off_file *o, hob_error *err)
 	hob_str line;
 	if (!read_header(o, &line, err) || !read_counts(o, line, err))
 		return false;
-	if (!HOB_MAKE(scratch, &o->position, (size_t)o->vertex_count * 3, "vertices", err) ||
-		!HOB_MAKE(scratch, &o->color, (size_t)o->vertex_count * 4, "vertices", err) ||
-		!HOB_MAKE(scratch, &o->normal, o->has_normal ? (size_t)o->vertex_count * 3 : 0, "vertices", err) ||
-		!HOB_MAKE(scratch, &o->uv, o->has_uv ? (size_t)o->vertex_count * 2 : 0, "vertices", err))
-		return false;
+	size_t count = o->vertex_count;
+	o->position = HOB_NEW(scratch, float, count * 3);
+	o->color = HOB_NEW(scratch, float, count * 4);
+	o->normal = HOB_NEW(scratch, float, o->has_normal ? count * 3 : 0);
+	o->uv = HOB_NEW(scratch, float, o->has_uv ? count * 2 : 0);
 	for (uint32_t v = 0; v < o->vertex_count; v++)
 		if (!read_vertex(o, v, err))
 			return false;
@@ -254,7 +253,7 @@ static void set_color(const off_file *o, const float from[4], float to[4])
 	to[3] = from[3] < 0 ? 1 : from[3] * scale < 1 ? from[3] * scale : 1;
 }
 
-static bool vertices(off_file *o, hob_mesh *m, hob_error *err)
+static void vertices(off_file *o, hob_mesh *m)
 {
 	hob_arena *arena = o->request->result;
 	const uint32_t *corners = (const uint32_t *)(const void *)o->corners.data;
@@ -264,9 +263,6 @@ static bool vertices(off_file *o, hob_mesh *m, hob_error *err)
 	m->normal = o->has_normal ? HOB_NEW(arena, float, count * 3) : NULL;
 	m->uv[0] = o->has_uv ? HOB_NEW(arena, float, count * 2) : NULL;
 	m->color[0] = colored ? HOB_NEW(arena, float, count * 4) : NULL;
-	if (!m->position || (o->has_normal && !m->normal) || (o->has_uv && !m->uv[0]) ||
-		(colored && !m->color[0]))
-		return hob_fail_memory(err, arena, "vertices");
 	static const float white[4] = {1, 1, 1, 1};
 	for (size_t i = 0; i < count; i++) {
 		size_t v = apart ? corners[i] : i;
@@ -289,7 +285,6 @@ static bool vertices(off_file *o, hob_mesh *m, hob_error *err)
 			set_color(o, color, m->color[0] + (first + k) * 4);
 		first += size;
 	}
-	return true;
 }
 
 /* Faces of two corners are lines. */
@@ -309,29 +304,26 @@ static bool indices(off_file *o, hob_topology topology, hob_mesh *m, hob_error *
 	hob_polygon polygon = {0};
 	uint32_t *cut = HOB_NEW(o->request->scratch, uint32_t, (size_t)most * 3);
 	m->indices = HOB_NEW(o->request->result, uint32_t, count);
-	bool done = (cut && m->indices) || hob_fail_memory(err, o->request->result, "indices");
-	for (uint32_t f = 0; f < faces && done; first += sizes[f++]) {
+	for (uint32_t f = 0; f < faces; first += sizes[f++]) {
 		if ((sizes[f] == 2) != lines)
 			continue;
-		done = lines || hob_polygon_triangulate(&polygon, o->position, corners + first, sizes[f], cut) ||
-			   hob_fail(err, MEMORY, "no memory left for faces");
-		for (uint32_t i = 0; done && i < (lines ? 2 : (sizes[f] - 2) * 3); i++) {
+		if (!lines)
+			hob_polygon_triangulate(&polygon, o->position, corners + first, sizes[f], cut);
+		for (uint32_t i = 0; i < (lines ? 2 : (sizes[f] - 2) * 3); i++) {
 			uint32_t corner = first + (lines ? i : cut[i]);
 			m->indices[m->index_count++] = apart ? corner : corners[corner];
 		}
 	}
 	hob_polygon_release(&polygon);
-	return done;
+	return true;
 }
 
-static bool cloud(off_file *o, hob_mesh *m, hob_error *err)
+static void cloud(off_file *o, hob_mesh *m)
 {
 	m->topology = HOB_POINTS;
-	if (!HOB_MAKE(o->request->result, &m->indices, m->vertex_count, "indices", err))
-		return false;
+	m->indices = HOB_NEW(o->request->result, uint32_t, m->vertex_count);
 	for (uint32_t i = 0; i < m->vertex_count; i++)
 		m->indices[m->index_count++] = i;
-	return true;
 }
 
 static bool make_model(off_file *o, hob_lists *lists, hob_error *err)
@@ -342,13 +334,15 @@ static bool make_model(off_file *o, hob_lists *lists, hob_error *err)
 	uint32_t node, id;
 	hob_shape_plain_material(&material, HOB_STR(""));
 	if (!hob_lists_material(lists, &material, &shared.material, err) ||
-		!hob_lists_node(lists, HOB_STR(""), HOB_NONE, &node, err) || !vertices(o, &shared, err))
+		!hob_lists_node(lists, HOB_STR(""), HOB_NONE, &node, err))
 		return false;
+	vertices(o, &shared);
 	for (size_t t = 0; t < HOB_COUNT_OF(topologies); t++) {
 		hob_mesh mesh = shared;
 		mesh.topology = topologies[t];
-		bool points = o->face_count == 0 && t == 0;
-		if (!(points ? cloud(o, &mesh, err) : indices(o, topologies[t], &mesh, err)))
+		if (o->face_count == 0 && t == 0)
+			cloud(o, &mesh);
+		else if (!indices(o, topologies[t], &mesh, err))
 			return false;
 		if (mesh.index_count == 0)
 			continue;
@@ -384,8 +378,6 @@ static bool off_import(const hob_import_request *request, hob_model *out, hob_er
 	hob_model model = {0};
 	hob_lists lists;
 	off_file o = {.request = request, .rest = hob_text_decode(request->scratch, request->file)};
-	if (!o.rest.data && request->file.size > 0)
-		return hob_fail_memory(err, request->scratch, "the text");
 	hob_lists_init(&lists, request);
 	bool done = read_all(&o, err) && make_model(&o, &lists, err) && hob_lists_take(&lists, &model, err);
 	say(&o);

@@ -43,13 +43,12 @@ static bool is_usable(const ply_build *b, const face *f)
 	return true;
 }
 
-/* Corner numbers of the face's triangles, (count - 2) * 3 of them; NULL when memory is short. */
+/* Corner numbers of the face's triangles, (count - 2) * 3 of them. */
 static const uint32_t *cut_face(ply_build *b, const face *f)
 {
 	hob_buf_clear(&b->cut);
 	uint32_t *cut = (uint32_t *)(void *)hob_buf_grow(&b->cut, (size_t)(f->count - 2) * 3 * sizeof(uint32_t));
-	if (!cut || !hob_polygon_triangulate(&b->polygon, b->data->position, f->corners, f->count, cut))
-		return NULL;
+	hob_polygon_triangulate(&b->polygon, b->data->position, f->corners, f->count, cut);
 	return cut;
 }
 
@@ -61,42 +60,41 @@ static uint32_t texture_of(const ply_build *b, uint32_t index)
 	return texture < b->data->texture_count ? texture : 0;
 }
 
-/* Calls `put` for each valid face of a texture; stops at the first false and returns it. */
-static bool for_faces(ply_build *b, uint32_t texture, bool (*put)(ply_build *, hob_mesh *, const face *),
-					  hob_mesh *to, uint64_t *dropped)
+/* Calls `put` for each valid face of a texture; returns how many others there are. */
+static uint32_t for_faces(ply_build *b, uint32_t texture, void (*put)(ply_build *, hob_mesh *, const face *),
+						  hob_mesh *to)
 {
 	const hob_ply_data *d = b->data;
-	uint32_t count = (uint32_t)(d->sizes.size / sizeof(uint32_t)), first = 0;
+	uint32_t count = (uint32_t)(d->sizes.size / sizeof(uint32_t)), first = 0, dropped = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		face f = {u32_of(&d->corners) + first, first, u32_of(&d->sizes)[i], i};
 		first += f.count;
 		if (d->texture_count > 1 && texture_of(b, i) != texture)
 			continue;
 		if (!is_usable(b, &f))
-			++*dropped;
-		else if (!put(b, to, &f))
-			return false;
+			dropped++;
+		else
+			put(b, to, &f);
 	}
-	return true;
+	return dropped;
 }
 
 /* ---- a mesh that shares the file's vertices */
 
-static bool put_indices(ply_build *b, hob_mesh *to, const face *f)
+static void put_indices(ply_build *b, hob_mesh *to, const face *f)
 {
 	const uint32_t *cut = cut_face(b, f);
-	for (uint32_t i = 0; cut && i < (f->count - 2) * 3; i++)
+	for (uint32_t i = 0; i < (f->count - 2) * 3; i++)
 		to->indices[to->index_count++] = f->corners[cut[i]];
-	return cut != NULL;
 }
 
 /* ---- a mesh with its own vertices, for texture coordinates or colours per face */
 
-static bool put_vertices(ply_build *b, hob_mesh *to, const face *f)
+static void put_vertices(ply_build *b, hob_mesh *to, const face *f)
 {
 	const hob_ply_data *d = b->data;
 	const uint32_t *cut = cut_face(b, f);
-	for (uint32_t i = 0; cut && i < (f->count - 2) * 3; i++) {
+	for (uint32_t i = 0; i < (f->count - 2) * 3; i++) {
 		size_t at = to->vertex_count++, from = f->corners[cut[i]];
 		memcpy(to->position + at * 3, d->position + from * 3, 3 * sizeof(float));
 		if (to->normal)
@@ -112,7 +110,6 @@ static bool put_vertices(ply_build *b, hob_mesh *to, const face *f)
 				   2 * sizeof(float));
 		to->indices[to->index_count++] = (uint32_t)at;
 	}
-	return cut != NULL;
 }
 
 static bool has_own_vertices(const hob_ply_data *d)
@@ -120,7 +117,7 @@ static bool has_own_vertices(const hob_ply_data *d)
 	return d->corner_uvs.size > 0 || (d->face_colors.size > 0 && !d->color) || d->texture_count > 1;
 }
 
-static bool own_arrays(ply_build *b, hob_mesh *to, size_t vertices, hob_error *err)
+static void own_arrays(ply_build *b, hob_mesh *to, size_t vertices)
 {
 	const hob_ply_data *d = b->data;
 	hob_arena *arena = b->request->result;
@@ -130,9 +127,6 @@ static bool own_arrays(ply_build *b, hob_mesh *to, size_t vertices, hob_error *e
 	to->normal = d->normal ? HOB_NEW(arena, float, vertices * 3) : NULL;
 	to->color[0] = colors ? HOB_NEW(arena, float, vertices * 4) : NULL;
 	to->uv[0] = uvs ? HOB_NEW(arena, float, vertices * 2) : NULL;
-	if (!to->position || (d->normal && !to->normal) || (colors && !to->color[0]) || (uvs && !to->uv[0]))
-		return hob_fail_memory(err, arena, "vertices");
-	return true;
 }
 
 /* ---- meshes */
@@ -175,7 +169,7 @@ static void finish_mesh(ply_build *b, hob_mesh *to)
 static bool triangle_mesh(ply_build *b, uint32_t texture, hob_error *err)
 {
 	hob_model *model = b->model;
-	uint64_t corners = triangle_corners(b, texture), dropped = 0;
+	uint64_t corners = triangle_corners(b, texture);
 	bool own = has_own_vertices(b->data);
 	if (corners == 0)
 		return true;
@@ -184,16 +178,13 @@ static bool triangle_mesh(ply_build *b, uint32_t texture, hob_error *err)
 	hob_mesh *to = &model->meshes[model->mesh_count];
 	start_mesh(b, to, HOB_TRIANGLES);
 	to->source_primitive = texture;
-	if (!HOB_MAKE(b->request->result, &to->indices, corners, "indices", err))
-		return false;
-	if (own && !own_arrays(b, to, (size_t)corners, err))
-		return false;
-	if (!for_faces(b, texture, own ? put_vertices : put_indices, to, &dropped))
-		return hob_fail(err, MEMORY, "no memory left to cut polygons");
+	to->indices = HOB_NEW(b->request->result, uint32_t, corners);
+	if (own)
+		own_arrays(b, to, (size_t)corners);
+	uint32_t dropped = for_faces(b, texture, own ? put_vertices : put_indices, to);
 	if (dropped > 0)
 		hob_warn(b->request->notes, "mesh.bad-faces",
-				 "%llu faces use a vertex that does not exist or lies nowhere; they are left out",
-				 (unsigned long long)dropped);
+				 "%u faces use a vertex that does not exist or lies nowhere; they are left out", dropped);
 	if (to->index_count == 0)
 		return true;
 	to->material = texture;
@@ -211,34 +202,30 @@ static bool edge_mesh(ply_build *b, hob_error *err)
 		return hob_fail(err, LIMIT, "%llu ends of edges", (unsigned long long)count);
 	start_mesh(b, to, HOB_LINES);
 	to->index_count = (uint32_t)count;
-	if (!HOB_MAKE(b->request->result, &to->indices, count, "indices", err))
-		return false;
+	to->indices = HOB_NEW(b->request->result, uint32_t, count);
 	memcpy(to->indices, d->edges.data, d->edges.size);
 	finish_mesh(b, to);
 	b->model->mesh_count += to->index_count > 0;
 	return true;
 }
 
-static bool point_mesh(ply_build *b, hob_error *err)
+static void point_mesh(ply_build *b)
 {
 	hob_mesh *to = &b->model->meshes[b->model->mesh_count];
 	start_mesh(b, to, HOB_POINTS);
-	if (!HOB_MAKE(b->request->result, &to->indices, to->vertex_count, "indices", err))
-		return false;
+	to->indices = HOB_NEW(b->request->result, uint32_t, to->vertex_count);
 	to->index_count = to->vertex_count;
 	for (uint32_t i = 0; i < to->vertex_count; i++)
 		to->indices[i] = i;
 	finish_mesh(b, to);
 	b->model->mesh_count += to->index_count > 0;
-	return true;
 }
 
 static bool make_meshes(ply_build *b, hob_error *err)
 {
 	const hob_ply_data *d = b->data;
 	uint32_t textures = d->texture_count > 1 ? d->texture_count : 1;
-	if (!HOB_MAKE(b->request->result, &b->model->meshes, (size_t)textures + 1, "meshes", err))
-		return false;
+	b->model->meshes = HOB_NEW(b->request->result, hob_mesh, (size_t)textures + 1);
 	for (uint32_t texture = 0; texture < textures; texture++)
 		if (!triangle_mesh(b, texture, err))
 			return false;
@@ -250,29 +237,27 @@ static bool make_meshes(ply_build *b, hob_error *err)
 	bool empty = b->model->mesh_count == 0 && d->sizes.size == 0;
 	if (empty && d->edges.size > 0)
 		return edge_mesh(b, err);
-	return !empty || d->vertex_count == 0 || point_mesh(b, err);
+	if (empty && d->vertex_count > 0)
+		point_mesh(b);
+	return true;
 }
 
 /* ---- materials and scene */
 
-static bool make_materials(ply_build *b, hob_error *err)
+static void make_materials(ply_build *b)
 {
 	const hob_ply_data *d = b->data;
 	hob_model *model = b->model;
 	hob_arena *arena = b->request->result;
 	uint32_t count = d->texture_count > 0 ? d->texture_count : 1;
-	if (!HOB_MAKE(arena, &model->materials, count, "materials", err) ||
-		!HOB_MAKE(arena, &model->images, d->texture_count, "materials", err))
-		return false;
+	model->materials = HOB_NEW(arena, hob_material, count);
+	model->images = HOB_NEW(arena, hob_image, d->texture_count);
 	for (uint32_t i = 0; i < d->texture_count; i++) {
 		hob_image *image = &model->images[i];
 		hob_material *material = &model->materials[i];
-		if (!hob_import_texture_path(b->request, hob_path_dir(b->request->path), d->textures[i], &image->path,
-									 err))
-			return false;
+		hob_import_texture_path(b->request, hob_path_dir(b->request->path), d->textures[i], &image->path,
+								NULL);
 		image->uri = image->name = hob_arena_str(arena, d->textures[i]);
-		if (!image->uri.data)
-			return hob_fail_memory(err, arena, "a texture name");
 		hob_shape_plain_material(material, HOB_STR(""));
 		material->slots[HOB_SLOT_BASE_COLOR].image = i;
 	}
@@ -280,18 +265,16 @@ static bool make_materials(ply_build *b, hob_error *err)
 		hob_shape_plain_material(&model->materials[0], HOB_STR(""));
 	model->material_count = count;
 	model->image_count = d->texture_count;
-	return true;
 }
 
-static bool make_scene(ply_build *b, hob_error *err)
+static void make_scene(ply_build *b)
 {
 	hob_model *model = b->model;
 	hob_arena *arena = b->request->result;
-	if (!HOB_MAKE(arena, &model->nodes, 1, "the scene", err) ||
-		!HOB_MAKE(arena, &model->mesh_refs, model->mesh_count, "the scene", err) ||
-		!HOB_MAKE(arena, &model->scenes, 1, "the scene", err) ||
-		!HOB_MAKE(arena, &model->scene_roots, 1, "the scene", err))
-		return false;
+	model->nodes = HOB_NEW(arena, hob_node, 1);
+	model->mesh_refs = HOB_NEW(arena, uint32_t, model->mesh_count);
+	model->scenes = HOB_NEW(arena, hob_scene, 1);
+	model->scene_roots = HOB_NEW(arena, uint32_t, 1);
 	for (uint32_t i = 0; i < model->mesh_count; i++)
 		model->mesh_refs[i] = i;
 	model->nodes[0] = hob_shape_plain_node(HOB_STR(""));
@@ -300,7 +283,6 @@ static bool make_scene(ply_build *b, hob_error *err)
 	model->scenes[0] = (hob_scene){.root_count = 1};
 	model->space.vertex_colors = HOB_COLORS_SRGB;
 	model->node_count = model->scene_count = model->scene_root_count = 1;
-	return true;
 }
 
 static bool make_model(ply_build *b, hob_error *err)
@@ -315,11 +297,13 @@ static bool make_model(ply_build *b, hob_error *err)
 				 "vertices and faces have colours; those of the faces are left out");
 	if (b->data->sizes.size > 0 && b->data->edges.size > 0)
 		hob_info(b->request->notes, "ply.edges", "edges beside faces are left out");
-	if (!make_materials(b, err) || !make_meshes(b, err))
+	make_materials(b);
+	if (!make_meshes(b, err))
 		return false;
 	if (b->model->mesh_count == 0)
 		return hob_fail(err, EMPTY, "the PLY file holds no usable face, edge or point");
-	return make_scene(b, err);
+	make_scene(b);
+	return true;
 }
 
 static bool ply_import(const hob_import_request *request, hob_model *out, hob_error *err)

@@ -106,7 +106,7 @@ static void ply_unread_add(hob_ply_unread *unread, const char *element, hob_str 
 /* A warning if they matter. */
 static void ply_unread_say(const hob_ply_unread *unread, hob_notes *notes)
 {
-	if (unread->names.size > 0 && !unread->names.failed)
+	if (unread->names.size > 0)
 		hob_note_add(notes, unread->matters ? HOB_NOTE_WARNING : HOB_NOTE_INFO, "ply.properties",
 					 "properties that are not read: %.*s", (int)unread->names.size,
 					 (const char *)unread->names.data);
@@ -527,8 +527,6 @@ static bool vertex_columns(reader *r, const element *e, column columns[CORNERS],
 	d->normal = normals ? HOB_NEW(arena, float, count * 3) : NULL;
 	d->color = colors ? HOB_NEW(arena, float, count * 4) : NULL;
 	d->uv = uvs ? HOB_NEW(arena, float, count * 2) : NULL;
-	if (!d->position || (normals && !d->normal) || (colors && !d->color) || (uvs && !d->uv))
-		return hob_fail_memory(err, arena, "vertices");
 	for (size_t i = 0; d->color && !has[ALPHA] && i < count; i++)
 		d->color[i * 4 + 3] = 1;
 	float *const arrays[] = {d->position, d->normal, d->color, d->uv};
@@ -623,8 +621,6 @@ static uint32_t to_index(double value)
 static bool read_corners(reader *r, const property *p, uint64_t count, hob_error *err)
 {
 	uint32_t *to = (uint32_t *)(void *)hob_buf_grow(&r->strip, count * sizeof(uint32_t));
-	if (!to)
-		return hob_fail(err, MEMORY, "no memory left for faces");
 	if (r->coding == LITTLE && (p->type == HOB_PLY_I32 || p->type == HOB_PLY_U32)) {
 		for (uint64_t i = 0; i < count; i++)
 			to[i] = hob_load_u32(r->at + i * 4);
@@ -643,8 +639,6 @@ static bool read_corners(reader *r, const property *p, uint64_t count, hob_error
 static bool read_corner_uvs(reader *r, const property *p, uint64_t count, hob_error *err)
 {
 	float *to = (float *)(void *)hob_buf_grow(&r->data->corner_uvs, count * sizeof(float));
-	if (!to)
-		return hob_fail(err, MEMORY, "no memory left for texture coordinates");
 	for (uint64_t i = 0; i < count; i++) {
 		double value;
 		if (!read_scalar(r, p->type, &value, err))
@@ -713,9 +707,8 @@ static bool read_faces(reader *r, const element *e, hob_error *err)
 		if (uvs && d->corner_uvs.size - row.uv_start != (size_t)count * 2 * sizeof(float)) {
 			/* A face whose texture coordinates are missing or incomplete gets zeros. */
 			d->corner_uvs.size = row.uv_start;
-			float *none = (float *)(void *)hob_buf_grow(&d->corner_uvs, (size_t)count * 2 * sizeof(float));
-			if (none)
-				memset(none, 0, (size_t)count * 2 * sizeof(float));
+			size_t size = (size_t)count * 2 * sizeof(float);
+			memset(hob_buf_grow(&d->corner_uvs, size), 0, size);
 		}
 		if (count < 3) {
 			d->small_faces++;
@@ -821,7 +814,6 @@ static bool read_element(reader *r, element *e, hob_error *err)
 
 static bool read_all(reader *r, hob_error *err)
 {
-	hob_ply_data *d = r->data;
 	if (!parse_header(r, err))
 		return false;
 	for (uint32_t i = 0; i < r->element_count; i++)
@@ -831,17 +823,12 @@ static bool read_all(reader *r, hob_error *err)
 	if (r->coding == TEXT && r->at < r->end && *r->at)
 		return hob_fail(err, CORRUPT,
 						"values follow the last row: the rows do not match the header; export it again");
-	if (d->corners.failed || d->sizes.failed || d->corner_uvs.failed || d->face_colors.failed ||
-		d->face_texture.failed || d->edges.failed)
-		return hob_fail(err, MEMORY, "no memory left for faces");
 	return true;
 }
 
 bool hob_ply_data_read(const hob_import_request *request, hob_ply_data *out, hob_error *err)
 {
 	reader *r = HOB_NEW(request->scratch, reader, 1);
-	if (!r)
-		return hob_fail_memory(err, request->scratch, "the PLY header");
 	*out = (hob_ply_data){0};
 	r->request = request;
 	r->data = out;

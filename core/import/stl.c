@@ -42,7 +42,7 @@ static void compare_normals(const stl_data *data, const float *normals, const ho
 				 against, facets);
 }
 
-static bool make_mesh(const stl_data *data, const solid *from, uint32_t index, hob_mesh *to, hob_error *err)
+static void make_mesh(const stl_data *data, const solid *from, uint32_t index, hob_mesh *to)
 {
 	uint32_t corners = from->facet_count * 3;
 	size_t first = (size_t)from->facet_first * 3;
@@ -55,29 +55,25 @@ static bool make_mesh(const stl_data *data, const solid *from, uint32_t index, h
 					 .flat = true};
 	if (data->color)
 		to->color[0] = data->color + first * 4;
-	if (!HOB_MAKE(data->request->result, &to->indices, corners, "indices", err))
-		return false;
+	to->indices = HOB_NEW(data->request->result, uint32_t, corners);
 	for (uint32_t i = 0; i < corners; i++)
 		to->indices[i] = i;
 	hob_shape_fix_positions(to, data->request->notes);
 	compare_normals(data, data->normal + first, to);
-	return true;
 }
 
-static bool make_model(const stl_data *data, hob_model *model, hob_error *err)
+static void make_model(const stl_data *data, hob_model *model)
 {
 	hob_arena *arena = data->request->result;
 	uint32_t count = data->solid_count;
-	if (!HOB_MAKE(arena, &model->meshes, count, "the scene", err) ||
-		!HOB_MAKE(arena, &model->nodes, count, "the scene", err) ||
-		!HOB_MAKE(arena, &model->mesh_refs, count, "the scene", err) ||
-		!HOB_MAKE(arena, &model->scene_roots, count, "the scene", err) ||
-		!HOB_MAKE(arena, &model->scenes, 1, "the scene", err) ||
-		!HOB_MAKE(arena, &model->materials, 1, "the scene", err))
-		return false;
+	model->meshes = HOB_NEW(arena, hob_mesh, count);
+	model->nodes = HOB_NEW(arena, hob_node, count);
+	model->mesh_refs = HOB_NEW(arena, uint32_t, count);
+	model->scene_roots = HOB_NEW(arena, uint32_t, count);
+	model->scenes = HOB_NEW(arena, hob_scene, 1);
+	model->materials = HOB_NEW(arena, hob_material, 1);
 	for (uint32_t i = 0; i < count; i++) {
-		if (!make_mesh(data, &data->solids[i], i, &model->meshes[i], err))
-			return false;
+		make_mesh(data, &data->solids[i], i, &model->meshes[i]);
 		model->nodes[i] = hob_shape_plain_node(data->solids[i].name);
 		model->nodes[i].source = model->nodes[i].mesh_first = i;
 		model->nodes[i].mesh_count = 1;
@@ -88,7 +84,6 @@ static bool make_model(const stl_data *data, hob_model *model, hob_error *err)
 	hob_shape_plain_material(&model->materials[0], HOB_STR(""));
 	model->scene_count = model->material_count = 1;
 	model->space.vertex_colors = HOB_COLORS_SRGB;
-	return true;
 }
 
 static bool too_many(uint64_t facets, hob_error *err)
@@ -117,7 +112,7 @@ static void facet_color(uint16_t bits, bool magics, const uint8_t *common, float
 		out[i] = hob_shape_linear((float)common[i] / 255);
 }
 
-static bool read_colors(stl_data *data, hob_error *err)
+static void read_colors(stl_data *data)
 {
 	const uint8_t *file = data->request->file.data;
 	size_t color_at = hob_str_find((hob_str){(const char *)file, HEADER_SIZE}, HOB_STR("COLOR="), 0);
@@ -127,9 +122,8 @@ static bool read_colors(stl_data *data, hob_error *err)
 	for (uint32_t i = 0; i < data->facet_count && !any; i++)
 		any = hob_load_u16(file + FACETS_AT + (size_t)i * FACET_SIZE + 48) & 0x8000;
 	if (!any)
-		return true;
-	if (!HOB_MAKE(data->request->result, &data->color, (size_t)data->facet_count * 12, "facet colours", err))
-		return false;
+		return;
+	data->color = HOB_NEW(data->request->result, float, (size_t)data->facet_count * 12);
 	for (size_t i = 0; i < data->facet_count; i++) {
 		uint16_t bits = hob_load_u16(file + FACETS_AT + i * FACET_SIZE + 48);
 		for (size_t k = 0; k < 3; k++)
@@ -137,7 +131,6 @@ static bool read_colors(stl_data *data, hob_error *err)
 	}
 	hob_info(data->request->notes, "stl.colors", "the facets' attribute bytes are read as colours (%s)",
 			 magics ? "Materialise Magics" : "VisCAM, SolidView");
-	return true;
 }
 
 static bool read_binary(const hob_import_request *request, hob_model *model, hob_error *err)
@@ -163,8 +156,6 @@ static bool read_binary(const hob_import_request *request, hob_model *model, hob
 	stl_data data = {.request = request, .facet_count = count, .solids = &whole, .solid_count = 1};
 	data.position = HOB_NEW(request->result, float, (size_t)count * 9);
 	data.normal = HOB_NEW(request->scratch, float, (size_t)count * 3);
-	if (!data.position || !data.normal)
-		return hob_fail_memory(err, request->result, "vertices");
 	for (size_t i = 0; i < count; i++) {
 		const uint8_t *facet = file.data + FACETS_AT + i * FACET_SIZE;
 		for (size_t k = 0; k < 3; k++)
@@ -172,7 +163,9 @@ static bool read_binary(const hob_import_request *request, hob_model *model, hob
 		for (size_t k = 0; k < 9; k++)
 			data.position[i * 9 + k] = hob_load_f32(facet + 12 + k * 4);
 	}
-	return read_colors(&data, err) && make_model(&data, model, err);
+	read_colors(&data);
+	make_model(&data, model);
+	return true;
 }
 
 /* ---- text */
@@ -241,8 +234,6 @@ static bool end_facet(text_reader *r, hob_error *err)
 static bool begin_solid(text_reader *r, hob_str name, hob_error *err)
 {
 	solid next = {hob_text_name(r->request->result, name), r->facet_count, 0};
-	if (!next.name.data)
-		return hob_fail_memory(err, r->request->result, "a name");
 	hob_buf_put(&r->solids, &next, sizeof next);
 	if (r->solids.size / sizeof(solid) > HOB_LIMIT_MESHES)
 		return hob_fail(err, LIMIT, "more than %llu solids", HOB_LIMIT_MESHES);
@@ -291,8 +282,6 @@ static bool read_lines(text_reader *r, hob_str text, hob_error *err)
 						r->line);
 	if (r->facet_count == 0)
 		return hob_fail(err, EMPTY, "the STL file holds no facet");
-	if (r->position.failed || r->normal.failed || r->solids.failed)
-		return hob_fail(err, MEMORY, "no memory left for %u facets", r->facet_count);
 	return true;
 }
 
@@ -309,23 +298,23 @@ static uint32_t close_solids(solid *solids, uint32_t count, uint32_t facet_count
 	return kept;
 }
 
-static bool take_text(text_reader *r, hob_model *model, hob_error *err)
+static void take_text(text_reader *r, hob_model *model)
 {
-	hob_arena *arena = r->request->result;
 	solid *solids = (solid *)(void *)r->solids.data;
 	stl_data data = {.request = r->request, .facet_count = r->facet_count, .solids = solids};
 	data.solid_count = close_solids(solids, (uint32_t)(r->solids.size / sizeof(solid)), r->facet_count);
-	if (!HOB_MAKE(arena, &data.position, (size_t)r->facet_count * 9, "vertices", err))
-		return false;
+	data.position = HOB_NEW(r->request->result, float, (size_t)r->facet_count * 9);
 	memcpy(data.position, r->position.data, r->position.size);
 	data.normal = (float *)(void *)r->normal.data;
-	return make_model(&data, model, err);
+	make_model(&data, model);
 }
 
 static bool read_text(const hob_import_request *request, hob_str text, hob_model *model, hob_error *err)
 {
 	text_reader r = {.request = request};
-	bool done = read_lines(&r, text, err) && take_text(&r, model, err);
+	bool done = read_lines(&r, text, err);
+	if (done)
+		take_text(&r, model);
 	hob_buf_release(&r.position);
 	hob_buf_release(&r.normal);
 	hob_buf_release(&r.solids);
@@ -353,8 +342,6 @@ static bool stl_import(const hob_import_request *request, hob_model *out, hob_er
 {
 	hob_model model = {0};
 	hob_str text = hob_text_decode(request->scratch, request->file);
-	if (!text.data)
-		return hob_fail_memory(err, request->scratch, "the text");
 	hob_census_of_stl(request->seen, request->file);
 	bool done = is_text(request->file, text) ? read_text(request, text, &model, err)
 											 : read_binary(request, &model, err);
