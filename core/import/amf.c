@@ -96,15 +96,12 @@ static bool read_materials(amf *a, hob_error *err)
 		if (!hob_xml_is(e, HOB_STR("material")))
 			continue;
 		hob_shape_plain_material(&material, hob_text_name(a->request->result, metadata(e, "name")));
-		if (!material.name.data)
-			return hob_fail_memory(err, a->request->result, "a name");
 		if (color_of(a, e, material.base_color) && material.base_color[3] < 1)
 			material.alpha_mode = HOB_ALPHA_BLEND;
 		a->composites += !hob_xml_child(e, HOB_STR("color")) && hob_xml_child(e, HOB_STR("composite"));
 		if (!hob_lists_material(&a->lists, &material, &id, err))
 			return false;
-		if (!hob_name_map_add(&a->materials, hob_xml_attr(e, HOB_STR("id")), id, NULL))
-			return hob_fail_memory(err, a->request->scratch, "materials");
+		hob_name_map_add(&a->materials, hob_xml_attr(e, HOB_STR("id")), id, NULL);
 	}
 	return true;
 }
@@ -118,14 +115,13 @@ typedef struct point_list {
 	bool colored;
 } point_list;
 
-static bool read_points(amf *a, xml_ptr mesh, point_list *out, hob_error *err)
+static void read_points(amf *a, xml_ptr mesh, point_list *out)
 {
 	xml_ptr list = hob_xml_child(mesh, HOB_STR("vertices"));
 	for (xml_ptr e = hob_xml_child(list, HOB_STR("vertex")); e; e = hob_xml_next(e, HOB_STR("vertex")))
 		out->count++;
-	if (!HOB_MAKE(a->request->scratch, &out->position, (size_t)out->count * 3, "vertices", err) ||
-		!HOB_MAKE(a->request->scratch, &out->color, (size_t)out->count * 4, "vertices", err))
-		return false;
+	out->position = HOB_NEW(a->request->scratch, float, (size_t)out->count * 3);
+	out->color = HOB_NEW(a->request->scratch, float, (size_t)out->count * 4);
 	size_t v = 0;
 	for (xml_ptr e = hob_xml_child(list, HOB_STR("vertex")); e; e = hob_xml_next(e, HOB_STR("vertex")), v++) {
 		static const char *const names[] = {"x", "y", "z"};
@@ -139,7 +135,6 @@ static bool read_points(amf *a, xml_ptr mesh, point_list *out, hob_error *err)
 	}
 	for (xml_ptr e = hob_xml_child(list, HOB_STR("edge")); e; e = hob_xml_next(e, HOB_STR("edge")))
 		a->edges++;
-	return true;
 }
 
 /* ---- a volume: a mesh */
@@ -180,8 +175,7 @@ static bool room(volume *v, hob_mesh *m, uint32_t triangles, bool colored, hob_e
 	m->position = HOB_NEW(arena, float, vertices * 3);
 	m->color[0] = colored ? HOB_NEW(arena, float, vertices * 4) : NULL;
 	m->indices = HOB_NEW(arena, uint32_t, (size_t)triangles * 3);
-	return (m->position && m->indices && (!colored || m->color[0])) ||
-		   hob_fail_memory(err, arena, "vertices");
+	return true;
 }
 
 static void corner_color(const volume *v, uint32_t point, const float *own, float *to)
@@ -233,8 +227,6 @@ static bool read_volume(amf *a, xml_ptr object, xml_ptr element, const point_lis
 	}
 	bool colored = v.corners || list->colored || v.has_common;
 	mesh.name = hob_text_name(a->request->result, metadata(element, "name"));
-	if (!mesh.name.data)
-		return hob_fail_memory(err, a->request->result, "a name");
 	if (!room(&v, &mesh, triangles, colored, err))
 		return false;
 	/* Vertex colours replace the material. */
@@ -256,8 +248,7 @@ static bool read_object(amf *a, xml_ptr object, range *out, hob_error *err)
 		 mesh = hob_xml_next(mesh, HOB_STR("mesh"))) {
 		point_list list = {0};
 		uint32_t index = 0;
-		if (!read_points(a, mesh, &list, err))
-			return false;
+		read_points(a, mesh, &list);
 		for (xml_ptr v = hob_xml_child(mesh, HOB_STR("volume")); v; v = hob_xml_next(v, HOB_STR("volume")))
 			if (!read_volume(a, object, v, &list, index++, err))
 				return hob_fail_in(err, "object '%.*s'", HOB_FMT(hob_xml_attr(object, HOB_STR("id"))));
@@ -327,7 +318,7 @@ static bool show(amf *a, hob_str id, xml_ptr instance, uint32_t parent, uint32_t
 	return true;
 }
 
-static bool index_elements(amf *a, hob_error *err)
+static void index_elements(amf *a)
 {
 	range none = {0};
 	for (xml_ptr e = a->xml.root->first; e; e = e->next) {
@@ -335,15 +326,13 @@ static bool index_elements(amf *a, hob_error *err)
 		if (!object && !group)
 			continue;
 		uint32_t index = HOB_LISTS_COUNT(a->elements, xml_ptr);
-		if (!hob_name_map_add(object ? &a->objects : &a->constellations, hob_xml_attr(e, HOB_STR("id")),
-							  index, NULL))
-			return hob_fail_memory(err, a->request->scratch, "objects");
+		hob_name_map_add(object ? &a->objects : &a->constellations, hob_xml_attr(e, HOB_STR("id")), index,
+						 NULL);
 		hob_buf_put(&a->elements, &e, sizeof e);
 		hob_buf_put(&a->ranges, &none, sizeof none);
 		hob_census_add(a->request->seen, HOB_CENSUS_SURFACES,
 					   object && hob_xml_find(e, "mesh/volume/triangle") != NULL);
 	}
-	return !(a->elements.failed || a->ranges.failed) || hob_fail(err, MEMORY, "no memory left for objects");
 }
 
 /* Whether an instance refers to the id. */
@@ -391,13 +380,6 @@ static float unit_of(amf *a)
 	return 0.001f;
 }
 
-static bool read_licence(amf *a, hob_error *err)
-{
-	hob_str copyright = metadata(a->xml.root, "copyright"), terms = metadata(a->xml.root, "license");
-	a->model->licence = hob_text_name(a->request->result, copyright.len > 0 ? copyright : terms);
-	return a->model->licence.data || hob_fail_memory(err, a->request->result, "a name");
-}
-
 static void say(const amf *a)
 {
 	hob_notes *notes = a->request->notes;
@@ -424,8 +406,10 @@ static bool read_document(amf *a, hob_bytes document, hob_error *err)
 						HOB_FMT(a->xml.root->name));
 	bool keep = a->request->keep_units;
 	float unit = keep ? 1 : unit_of(a);
-	if (!read_licence(a, err) || !read_materials(a, err) || !index_elements(a, err) || !build(a, err) ||
-		!hob_lists_take(&a->lists, a->model, err) ||
+	hob_str copyright = metadata(a->xml.root, "copyright"), terms = metadata(a->xml.root, "license");
+	a->model->licence = hob_text_name(a->request->result, copyright.len > 0 ? copyright : terms);
+	index_elements(a);
+	if (!read_materials(a, err) || !build(a, err) || !hob_lists_take(&a->lists, a->model, err) ||
 		!hob_model_scale(a->model, unit, a->request->result, err))
 		return false;
 	say(a);

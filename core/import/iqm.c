@@ -153,8 +153,7 @@ static bool read_array(iqm *q, array_kind kind, uint32_t width, float **out, hob
 		size_t stride = (size_t)sizes[format] * have;
 		if (offset > file.size || (file.size - offset) / stride < q->vertex_count)
 			return hob_fail(err, CORRUPT, "vertex array %u does not fit into the file; copy it again", i);
-		if (!HOB_MAKE(q->request->result, &*out, (size_t)q->vertex_count * width, "vertices", err))
-			return false;
+		*out = HOB_NEW(q->request->result, float, (size_t)q->vertex_count *width);
 		bool normalized = kind == BLEND_WEIGHTS || kind == COLOR || kind == NORMAL;
 		for (size_t v = 0; v < q->vertex_count; v++)
 			for (uint32_t k = 0; k < width; k++)
@@ -178,8 +177,7 @@ static bool read_influences(iqm *q, hob_error *err)
 		return false;
 	if (!joints || !weights)
 		return true;
-	if (!HOB_MAKE(q->request->result, &m->joints, (size_t)q->vertex_count * 4, "joints", err))
-		return false;
+	m->joints = HOB_NEW(q->request->result, uint16_t, (size_t)q->vertex_count * 4);
 	for (size_t i = 0; i < (size_t)q->vertex_count * 4; i++) {
 		bool good =
 			joints[i] >= 0 && joints[i] < (float)q->joints.count && weights[i] > 0 && weights[i] < 1e9f;
@@ -258,7 +256,6 @@ static bool add_joint(iqm *q, uint32_t joint, uint32_t parent, uint32_t *node_of
 			struct todo more = {c, node};
 			hob_buf_put(&stack, &more, sizeof more);
 		}
-		done = !stack.failed || hob_fail(err, MEMORY, "no memory left for joints");
 	}
 	hob_buf_release(&stack);
 	return done;
@@ -269,8 +266,6 @@ static bool read_joints(iqm *q, uint32_t root, uint32_t *node_of, hob_error *err
 	uint32_t count = q->joints.count;
 	uint32_t *child = HOB_NEW(q->request->scratch, uint32_t, count),
 			 *next = HOB_NEW(q->request->scratch, uint32_t, count);
-	if (!child || !next)
-		return hob_fail_memory(err, q->request->scratch, "joints");
 	memset(child, 0xFF, count * sizeof *child);
 	memset(next, 0xFF, count * sizeof *next);
 	for (uint32_t i = 0; i < count; i++) {
@@ -291,7 +286,7 @@ static bool read_joints(iqm *q, uint32_t root, uint32_t *node_of, hob_error *err
 
 /* World transforms of the joints at rest, below the up-axis rotation; their inverses are the bind
  * matrices. */
-static bool make_skin(iqm *q, const uint32_t *node_of, hob_error *err)
+static void make_skin(iqm *q, const uint32_t *node_of)
 {
 	hob_arena *arena = q->request->result;
 	uint32_t count = q->joints.count;
@@ -299,8 +294,6 @@ static bool make_skin(iqm *q, const uint32_t *node_of, hob_error *err)
 	float(*inverse)[16] = (float(*)[16])hob_arena_array(q->request->scratch, count, sizeof *inverse, 8);
 	skin.joints = HOB_NEW(arena, uint32_t, count);
 	skin.inverse_bind = HOB_NEW(arena, float, (size_t)count * 16);
-	if (!inverse || !skin.joints || !skin.inverse_bind)
-		return hob_fail_memory(err, arena, "a skin");
 	for (uint32_t i = 0; i < count; i++) {
 		hob_node *node = HOB_LISTS_AT(q->lists.nodes, hob_node, node_of[i]);
 		uint32_t parent = hob_load_u32(q->joints.at + (size_t)i * JOINT_SIZE + 4);
@@ -329,7 +322,6 @@ static bool make_skin(iqm *q, const uint32_t *node_of, hob_error *err)
 			skin.inverse_bind[(size_t)i * 16 + (size_t)k] = m[k] - m[k] == 0 ? m[k] : k % 5 == 0;
 	}
 	hob_buf_put(&q->lists.skins, &skin, sizeof skin);
-	return !q->lists.skins.failed || hob_fail(err, MEMORY, "no memory left for skins");
 }
 
 /* ---- meshes */
@@ -351,14 +343,10 @@ static bool material_of(iqm *q, hob_str name, hob_name_map *known, uint32_t *id,
 	if (*id != HOB_NONE)
 		return true;
 	hob_shape_plain_material(&material, hob_text_name(q->request->result, name));
-	if (!material.name.data)
-		return hob_fail_memory(err, q->request->result, "a name");
 	if (is_picture(name) &&
 		!hob_image_set_file(&q->lists.images, name, &material.slots[HOB_SLOT_BASE_COLOR].image, err))
 		return false;
-	return hob_lists_material(&q->lists, &material, id, err) &&
-		   (hob_name_map_add(known, name, *id, NULL) ||
-			hob_fail_memory(err, q->request->scratch, "materials"));
+	return hob_lists_material(&q->lists, &material, id, err) && hob_name_map_add(known, name, *id, NULL);
 }
 
 static void copy_rows(float **array, uint32_t first, uint32_t width)
@@ -387,8 +375,6 @@ static bool read_mesh(iqm *q, uint32_t index, hob_name_map *known, hob_error *er
 	copy_rows(&mesh.weights, first, 4);
 	mesh.joints = mesh.joints ? mesh.joints + (size_t)first * 4 : NULL;
 	mesh.indices = HOB_NEW(q->request->result, uint32_t, (size_t)triangles * 3);
-	if (!mesh.name.data || !mesh.indices)
-		return hob_fail_memory(err, q->request->result, "indices");
 	for (size_t t = 0; t < triangles; t++) {
 		const uint8_t *corners = q->triangles.at + ((size_t)triangle + t) * TRIANGLE_SIZE;
 		uint32_t v[3], good = 0;
@@ -459,11 +445,9 @@ static void put_key(const iqm *q, uint32_t i, hob_track *track, uint32_t key, co
 
 /* Frames store only animated joints. Constant joints must cost nothing per frame: a small file may claim any
  * number of frames. */
-static bool fill_tracks(const iqm *q, uint32_t first, uint32_t frames, const hob_clip *clip, hob_error *err)
+static void fill_tracks(const iqm *q, uint32_t first, uint32_t frames, const hob_clip *clip)
 {
 	uint32_t *moving = HOB_NEW(q->request->scratch, uint32_t, q->channel_count), count = 0;
-	if (!moving)
-		return hob_fail_memory(err, q->request->scratch, "clips");
 	for (uint32_t i = 0; i < clip->track_count; i++) {
 		const uint8_t *none = NULL;
 		if (moves(q, i))
@@ -477,10 +461,9 @@ static bool fill_tracks(const iqm *q, uint32_t first, uint32_t frames, const hob
 		for (uint32_t i = 0; i < count; i++)
 			put_key(q, moving[i], &clip->tracks[moving[i]], f, &data);
 	}
-	return true;
 }
 
-static bool make_track(const iqm *q, uint32_t i, uint32_t frames, float *times, float ends[2], hob_track *out)
+static void make_track(const iqm *q, uint32_t i, uint32_t frames, float *times, float ends[2], hob_track *out)
 {
 	uint32_t keys = moves(q, i) ? frames : frames > 1 ? 2 : 1;
 	*out = (hob_track){.interpolation = HOB_LINEAR,
@@ -488,7 +471,6 @@ static bool make_track(const iqm *q, uint32_t i, uint32_t frames, float *times, 
 					   .key_count = keys,
 					   .times = moves(q, i) ? times : ends};
 	out->values = HOB_NEW(q->request->result, float, (size_t)keys * out->components);
-	return out->values != NULL;
 }
 
 static bool read_clip(iqm *q, uint32_t index, const uint32_t *node_of, hob_clip *clip, hob_error *err)
@@ -505,8 +487,6 @@ static bool read_clip(iqm *q, uint32_t index, const uint32_t *node_of, hob_clip 
 	float *times = HOB_NEW(arena, float, timed), *ends = HOB_NEW(arena, float, 2);
 	clip->channels = HOB_NEW(arena, hob_channel, count);
 	clip->tracks = HOB_NEW(arena, hob_track, count);
-	if (!times || !ends || !clip->channels || !clip->tracks)
-		return hob_fail_memory(err, arena, "clips");
 	for (uint32_t f = 0; f < timed; f++)
 		times[f] = (float)f / rate;
 	ends[0] = 0;
@@ -514,10 +494,10 @@ static bool read_clip(iqm *q, uint32_t index, const uint32_t *node_of, hob_clip 
 	clip->channel_count = clip->track_count = count;
 	for (uint32_t i = 0; i < count; i++) {
 		clip->channels[i] = (hob_channel){node_of[i / 3], paths[i % 3].path, i};
-		if (!make_track(q, i, frames, times, ends, &clip->tracks[i]))
-			return hob_fail_memory(err, arena, "keys");
+		make_track(q, i, frames, times, ends, &clip->tracks[i]);
 	}
-	return fill_tracks(q, first, frames, clip, err);
+	fill_tracks(q, first, frames, clip);
+	return true;
 }
 
 static bool read_clips(iqm *q, const uint32_t *node_of, hob_error *err)
@@ -531,20 +511,16 @@ static bool read_clips(iqm *q, const uint32_t *node_of, hob_error *err)
 						q->joints.count);
 	if (count > HOB_LIMIT_CLIPS)
 		return hob_fail(err, LIMIT, "more than %llu clips", HOB_LIMIT_CLIPS);
-	if (!HOB_MAKE(q->request->result, &m->clips, count, "clips", err))
-		return false;
+	m->clips = HOB_NEW(q->request->result, hob_clip, count);
 	if (!check_poses(q, err))
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		hob_str name =
 			hob_text_name(q->request->result, text_at(q, hob_load_u32(q->anims.at + (size_t)i * ANIM_SIZE)));
-		if (!name.data)
-			return hob_fail_memory(err, q->request->result, "a name");
 		if (!read_clip(q, i, node_of, &m->clips[i], err))
 			return false;
 		m->clip_count = i + 1;
-		if (!hob_model_name_clip(m, i, name, q->request->result))
-			return hob_fail_memory(err, q->request->result, "a name");
+		hob_model_name_clip(m, i, name, q->request->result);
 	}
 	return true;
 }
@@ -557,8 +533,6 @@ static bool build(iqm *q, hob_error *err)
 	uint32_t root, body, *node_of = HOB_NEW(scratch, uint32_t, q->joints.count);
 	hob_name_map materials;
 	hob_name_map_init(&materials, scratch);
-	if (!node_of)
-		return hob_fail_memory(err, scratch, "joints");
 	if (!hob_lists_z_up(&q->lists, q->model, &root, err))
 		return false;
 	if (!hob_lists_node(&q->lists, HOB_STR(""), root, &body, err) || !read_vertices(q, err))
@@ -567,8 +541,9 @@ static bool build(iqm *q, hob_error *err)
 		if (!read_mesh(q, i, &materials, err))
 			return false;
 	if (q->joints.count > 0) {
-		if (!read_joints(q, root, node_of, err) || !make_skin(q, node_of, err))
+		if (!read_joints(q, root, node_of, err))
 			return false;
+		make_skin(q, node_of);
 		if (q->vertices.influence_count > 0)
 			HOB_LISTS_AT(q->lists.nodes, hob_node, body)->skin = 0;
 	}
@@ -589,8 +564,6 @@ static bool iqm_import(const hob_import_request *request, hob_model *out, hob_er
 {
 	hob_model model = {0};
 	iqm *q = HOB_NEW(request->scratch, iqm, 1);
-	if (!q)
-		return hob_fail_memory(err, request->scratch, "the import");
 	q->request = request;
 	q->model = &model;
 	if (!read_header(q, err))

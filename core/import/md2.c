@@ -78,8 +78,6 @@ static bool make_vertices(md2 *d, hob_error *err)
 	uint32_t *before = HOB_NEW(scratch, uint32_t, corners), *uv_of = HOB_NEW(scratch, uint32_t, corners);
 	d->point = HOB_NEW(scratch, uint32_t, corners);
 	d->mesh.indices = HOB_NEW(arena, uint32_t, corners);
-	if (!last || !before || !uv_of || !d->point || !d->mesh.indices)
-		return hob_fail_memory(err, arena, "vertices");
 	memset(last, 0xFF, d->point_count * sizeof *last);
 	for (uint32_t t = 0; t < d->triangle_count; t++) {
 		const uint8_t *at = d->triangles + (size_t)t * TRIANGLE_SIZE;
@@ -142,9 +140,8 @@ static bool make_frames(md2 *d, hob_error *err)
 	if (targets > HOB_LIMIT_TARGETS)
 		return hob_fail(err, LIMIT, "%u frames, at most %llu are read", d->frame_count,
 						HOB_LIMIT_TARGETS + 1);
-	if (!HOB_MAKE(arena, &m->position, (size_t)m->vertex_count * 3, "frames", err) ||
-		!HOB_MAKE(arena, &m->targets, targets, "frames", err))
-		return false;
+	m->position = HOB_NEW(arena, float, (size_t)m->vertex_count * 3);
+	m->targets = HOB_NEW(arena, hob_morph_target, targets);
 	m->target_count = targets;
 	for (size_t v = 0; v < m->vertex_count; v++)
 		point_of(d, 0, d->point[v], m->position + v * 3);
@@ -152,8 +149,6 @@ static bool make_frames(md2 *d, hob_error *err)
 		hob_morph_target *to = &m->targets[t];
 		to->name = hob_text_name(arena, frame_name(d, t + 1));
 		to->position = HOB_NEW(arena, float, (size_t)m->vertex_count * 3);
-		if (!to->name.data || !to->position)
-			return hob_fail_memory(err, arena, "frames");
 		for (size_t v = 0; v < m->vertex_count; v++) {
 			float at[3];
 			point_of(d, t + 1, d->point[v], at);
@@ -180,7 +175,7 @@ static hob_str clip_name(hob_str frame)
 	return name;
 }
 
-static bool make_clip(md2 *d, hob_model *model, uint32_t first, uint32_t count, hob_error *err)
+static void make_clip(md2 *d, hob_model *model, uint32_t first, uint32_t count)
 {
 	hob_arena *arena = d->request->result;
 	hob_clip *clip = &model->clips[model->clip_count];
@@ -189,8 +184,6 @@ static bool make_clip(md2 *d, hob_model *model, uint32_t first, uint32_t count, 
 	clip->tracks = HOB_NEW(arena, hob_track, 1);
 	float *times = HOB_NEW(arena, float, count), *values = HOB_NEW(arena, float, (size_t)count *targets);
 	hob_str name = hob_text_name(arena, clip_name(frame_name(d, first)));
-	if (!clip->channels || !clip->tracks || !times || !values || !name.data)
-		return hob_fail_memory(err, arena, "clips");
 	clip->channel_count = clip->track_count = 1;
 	clip->channels[0] = (hob_channel){1, HOB_PATH_WEIGHTS, 0};
 	clip->tracks[0] = (hob_track){HOB_LINEAR, targets, count, times, values};
@@ -200,24 +193,20 @@ static bool make_clip(md2 *d, hob_model *model, uint32_t first, uint32_t count, 
 			values[(size_t)i * targets + first + i - 1] = 1;
 	}
 	model->clip_count++;
-	return hob_model_name_clip(model, model->clip_count - 1, name, arena) ||
-		   hob_fail_memory(err, arena, "a name");
+	hob_model_name_clip(model, model->clip_count - 1, name, arena);
 }
 
-static bool make_clips(md2 *d, hob_model *model, hob_error *err)
+static void make_clips(md2 *d, hob_model *model)
 {
 	if (d->frame_count < 2)
-		return true;
-	if (!HOB_MAKE(d->request->result, &model->clips, d->frame_count, "clips", err))
-		return false;
+		return;
+	model->clips = HOB_NEW(d->request->result, hob_clip, d->frame_count);
 	for (uint32_t first = 0, i = 1; i <= d->frame_count; i++) {
 		if (i < d->frame_count && hob_str_equal(clip_name(frame_name(d, i)), clip_name(frame_name(d, first))))
 			continue;
-		if (!make_clip(d, model, first, i - first, err))
-			return false;
+		make_clip(d, model, first, i - first);
 		first = i;
 	}
-	return true;
 }
 
 /* ---- the importer */
@@ -238,18 +227,19 @@ static bool build(md2 *d, hob_model *model, hob_error *err)
 	d->mesh.name = HOB_STR("");
 	if (!hob_lists_z_up(&d->lists, model, &root, err))
 		return false;
-	return hob_lists_node(&d->lists, HOB_STR(""), root, &node, err) && make_vertices(d, err) &&
-		   make_frames(d, err) && hob_lists_material(&d->lists, &material, &d->mesh.material, err) &&
-		   hob_lists_mesh(&d->lists, &d->mesh, &id, err) && hob_lists_show(&d->lists, id, err) &&
-		   hob_lists_take(&d->lists, model, err) && make_clips(d, model, err);
+	bool done = hob_lists_node(&d->lists, HOB_STR(""), root, &node, err) && make_vertices(d, err) &&
+				make_frames(d, err) && hob_lists_material(&d->lists, &material, &d->mesh.material, err) &&
+				hob_lists_mesh(&d->lists, &d->mesh, &id, err) && hob_lists_show(&d->lists, id, err) &&
+				hob_lists_take(&d->lists, model, err);
+	if (done)
+		make_clips(d, model);
+	return done;
 }
 
 static bool md2_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
 	hob_model model = {0};
 	md2 *d = HOB_NEW(request->scratch, md2, 1);
-	if (!d)
-		return hob_fail_memory(err, request->scratch, "the import");
 	d->request = request;
 	if (!read_header(d, err))
 		return false;

@@ -61,7 +61,7 @@ static hob_threemf_range *range_at(hob_threemf_part *part, const hob_xml_element
 							   .vertex_first = (uint32_t)(part->vertices.size / (3 * sizeof(float))),
 							   .triangle_first = HOB_LISTS_COUNT(part->triangles, hob_threemf_triangle)};
 	hob_buf_put(&part->ranges, &range, sizeof range);
-	return part->ranges.failed ? NULL : HOB_THREEMF_AT(part->ranges, hob_threemf_range, count);
+	return HOB_THREEMF_AT(part->ranges, hob_threemf_range, count);
 }
 
 static void put_vertex(hob_threemf_part *part, const hob_xml_element *e)
@@ -96,16 +96,14 @@ static bool take(void *user, const hob_xml_element *parent, const hob_xml_elemen
 	if ((!vertex && !triangle) || !parent->parent)
 		return false;
 	hob_threemf_range *range = range_at(part, parent->parent);
-	if (range && vertex) {
+	if (vertex) {
 		put_vertex(part, element);
 		range->vertex_count++;
-	} else if (range) {
+	} else {
 		put_triangle(part, element);
 		range->triangle_count++;
 	}
-	if (!range || part->vertices.failed || part->triangles.failed)
-		*failed = !hob_fail(err, MEMORY, "no memory left for triangles");
-	else if (range->vertex_count > HOB_LIMIT_VERTICES || range->triangle_count > HOB_LIMIT_INDICES / 3)
+	if (range->vertex_count > HOB_LIMIT_VERTICES || range->triangle_count > HOB_LIMIT_INDICES / 3)
 		*failed = !hob_fail(err, LIMIT, "line %u: more than %llu vertices or %llu triangles", element->line,
 							HOB_LIMIT_VERTICES, HOB_LIMIT_INDICES / 3);
 	return true;
@@ -138,7 +136,7 @@ static void note_extensions(hob_threemf *t, const hob_xml_element *root)
 	hob_str list = hob_xml_attr(root, HOB_STR("requiredextensions")), prefix;
 	while ((prefix = hob_text_word(&list)).len > 0) {
 		hob_str key = hob_arena_printf(t->request->scratch, "xmlns:%.*s", HOB_FMT(prefix));
-		hob_str url = key.data ? hob_xml_attr(root, key) : (hob_str){0};
+		hob_str url = hob_xml_attr(root, key);
 		bool read = url.len == 0;
 		for (size_t i = 0; i < HOB_COUNT_OF(known) && !read; i++)
 			read = hob_str_find(url, hob_str_of(known[i]), 0) < url.len;
@@ -149,26 +147,24 @@ static void note_extensions(hob_threemf *t, const hob_xml_element *root)
 	}
 }
 
-static bool list_items(hob_threemf *t, hob_threemf_resource *resource, hob_error *err)
+static void list_items(hob_threemf *t, hob_threemf_resource *resource)
 {
 	hob_arena *scratch = t->request->scratch;
 	for (const hob_xml_element *e = resource->element->first; e; e = e->next)
 		resource->item_count++;
-	if (!HOB_MAKE(scratch, &resource->items, resource->item_count, "resources", err) ||
-		!HOB_MAKE(scratch, &resource->materials, resource->item_count, "resources", err))
-		return false;
+	resource->items = HOB_NEW(scratch, const hob_xml_element *, resource->item_count);
+	resource->materials = HOB_NEW(scratch, uint32_t, resource->item_count);
 	memset(resource->materials, 0xFF, resource->item_count * sizeof *resource->materials);
 	uint32_t at = 0;
 	for (const hob_xml_element *e = resource->element->first; e; e = e->next)
 		resource->items[at++] = e;
-	return true;
 }
 
-bool hob_threemf_keep(hob_threemf *t, hob_name_map *ids, uint32_t first, uint32_t second, uint32_t index)
+void hob_threemf_keep(hob_threemf *t, hob_name_map *ids, uint32_t first, uint32_t second, uint32_t index)
 {
 	uint32_t pair[2] = {first, second};
 	hob_str key = hob_arena_str(t->request->scratch, (hob_str){(const char *)pair, sizeof pair});
-	return key.data && hob_name_map_add(ids, key, index, NULL);
+	hob_name_map_add(ids, key, index, NULL);
 }
 
 uint32_t hob_threemf_kept(const hob_name_map *ids, uint32_t first, uint32_t second)
@@ -177,9 +173,8 @@ uint32_t hob_threemf_kept(const hob_name_map *ids, uint32_t first, uint32_t seco
 	return hob_name_map_get(ids, (hob_str){(const char *)pair, sizeof pair});
 }
 
-static bool index_resources(hob_threemf *t, uint32_t part, hob_error *err)
+static void index_resources(hob_threemf *t, uint32_t part)
 {
-	hob_arena *scratch = t->request->scratch;
 	const hob_xml_element *root = HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->xml.root;
 	const hob_xml_element *list = hob_xml_child(root, HOB_STR("resources"));
 	for (const hob_xml_element *e = list ? list->first : NULL; e; e = e->next) {
@@ -189,15 +184,13 @@ static bool index_resources(hob_threemf *t, uint32_t part, hob_error *err)
 										 .material = HOB_NONE};
 		if (resource.id == HOB_NONE)
 			continue;
-		if (!hob_xml_is(e, HOB_STR("object")) && !list_items(t, &resource, err))
-			return false;
+		if (!hob_xml_is(e, HOB_STR("object")))
+			list_items(t, &resource);
 		t->layered = t->layered || hob_xml_is(e, HOB_STR("multiproperties"));
-		if (!hob_threemf_keep(t, &t->resource_ids, part, resource.id,
-							  HOB_LISTS_COUNT(t->resources, hob_threemf_resource)))
-			return hob_fail_memory(err, scratch, "resources");
+		hob_threemf_keep(t, &t->resource_ids, part, resource.id,
+						 HOB_LISTS_COUNT(t->resources, hob_threemf_resource));
 		hob_buf_put(&t->resources, &resource, sizeof resource);
 	}
-	return !t->resources.failed || hob_fail(err, MEMORY, "no memory left for resources");
 }
 
 hob_threemf_resource *hob_threemf_find(hob_threemf *t, uint32_t part, uint32_t id)
@@ -209,7 +202,6 @@ hob_threemf_resource *hob_threemf_find(hob_threemf *t, uint32_t part, uint32_t i
 /* Reads a part, once. */
 static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *err)
 {
-	hob_arena *scratch = t->request->scratch;
 	hob_bytes bytes;
 	while (path.len > 0 && path.data[0] == '/')
 		path = hob_str_sub(path, 1, path.len);
@@ -219,20 +211,14 @@ static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *
 	*index = HOB_LISTS_COUNT(t->parts, hob_threemf_part);
 	if (*index >= PARTS_MAX)
 		return hob_fail(err, LIMIT, "more than %d parts", PARTS_MAX);
-	if (!hob_threemf_member(t, scratch, path, &bytes))
+	if (!hob_threemf_member(t, t->request->scratch, path, &bytes))
 		return hob_fail(err, CORRUPT,
 						"the part '%.*s' is not in the package or cannot be unpacked; export the file again",
 						HOB_FMT(path));
 	hob_threemf_part part = {.path = path};
 	hob_xml_taker taker = {&part, take};
-	bool done = hob_xml_parse(scratch, bytes, &taker, &part.xml, err);
+	bool done = hob_xml_parse(t->request->scratch, bytes, &taker, &part.xml, err);
 	hob_buf_put(&t->parts, &part, sizeof part);
-	if (t->parts.failed) {
-		hob_buf_release(&part.vertices);
-		hob_buf_release(&part.triangles);
-		hob_buf_release(&part.ranges);
-		return hob_fail(err, MEMORY, "no memory left for parts");
-	}
 	if (!done)
 		return hob_fail_in(err, "part '%.*s'", HOB_FMT(path));
 	hob_threemf_part *kept = HOB_THREEMF_AT(t->parts, hob_threemf_part, *index);
@@ -244,9 +230,9 @@ static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *
 	if (kept->painted)
 		hob_info(t->request->notes, "3mf.painted",
 				 "colours that a slicer painted on triangles are its own and left out");
-	if (!hob_name_map_add(&t->part_ids, path, *index, NULL))
-		return hob_fail_memory(err, scratch, "parts");
-	return index_resources(t, *index, err);
+	hob_name_map_add(&t->part_ids, path, *index, NULL);
+	index_resources(t, *index);
+	return true;
 }
 
 /* ---- nodes */
@@ -306,7 +292,7 @@ static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uin
 		uint32_t mesh = object->mesh_first + i;
 		hob_buf_put(&t->lists.mesh_refs, &mesh, sizeof mesh);
 	}
-	if (t->lists.mesh_refs.failed || HOB_LISTS_COUNT(t->lists.mesh_refs, uint32_t) > HOB_LIMIT_NODES)
+	if (HOB_LISTS_COUNT(t->lists.mesh_refs, uint32_t) > HOB_LIMIT_NODES)
 		return hob_fail(err, LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
 	const hob_xml_element *components = hob_xml_child(object->element, HOB_STR("components"));
 	for (const hob_xml_element *e = hob_xml_child(components, HOB_STR("component")); e;
@@ -366,10 +352,9 @@ static bool read_package(hob_threemf *t, hob_error *err)
 			continue;
 		hob_str *out = tool ? &t->model->generator : &t->model->licence;
 		*out = hob_text_name(t->request->result, e->text);
-		if (!out->data)
-			return hob_fail_memory(err, t->request->result, "a name");
 	}
-	if (!hob_threemf_settings(t, err) || !build(t, part, err))
+	hob_threemf_settings(t);
+	if (!build(t, part, err))
 		return false;
 	if (t->lists.meshes.size == 0)
 		return hob_fail(err, EMPTY, "no object that the file builds has a triangle");
@@ -380,8 +365,6 @@ static bool threemf_import(const hob_import_request *request, hob_model *out, ho
 {
 	hob_model model = {0};
 	hob_threemf *t = HOB_NEW(request->scratch, hob_threemf, 1);
-	if (!t)
-		return hob_fail_memory(err, request->scratch, "the import");
 	t->request = request;
 	t->model = &model;
 	if (!hob_zip_open(request->file, &t->archive))

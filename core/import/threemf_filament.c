@@ -19,7 +19,7 @@ static size_t find_key(hob_str text)
 }
 
 /* Reads colours: "#FF0000", "#00FF00" in brackets, or #FF0000;#00FF00 up to the end of the line. */
-static bool read_colors(hob_threemf *t, hob_str text, hob_error *err)
+static void read_colors(hob_threemf *t, hob_str text)
 {
 	size_t at = find_key(text), end = at;
 	while (end < text.len && text.data[end] != '[' && text.data[end] != '\n')
@@ -39,21 +39,18 @@ static bool read_colors(hob_threemf *t, hob_str text, hob_error *err)
 		hob_buf_put(&t->filaments, &entry, sizeof entry);
 		at = to;
 	}
-	return !t->filaments.failed || hob_fail(err, MEMORY, "no memory left for colours of filaments");
 }
 
-bool hob_threemf_filaments(hob_threemf *t, hob_error *err)
+void hob_threemf_filaments(hob_threemf *t)
 {
 	static const char *const names[] = {"Metadata/project_settings.config", "Metadata/Slic3r_PE.config"};
 	for (size_t i = 0; i < HOB_COUNT_OF(names) && t->filaments.size == 0; i++) {
 		hob_zip_member member;
 		hob_bytes bytes;
 		if (hob_zip_find(&t->archive, hob_str_of(names[i]), &member) &&
-			hob_zip_unpack(t->request->scratch, &member, SETTINGS_MAX, &bytes) &&
-			!read_colors(t, (hob_str){(const char *)bytes.data, bytes.size}, err))
-			return false;
+			hob_zip_unpack(t->request->scratch, &member, SETTINGS_MAX, &bytes))
+			read_colors(t, (hob_str){(const char *)bytes.data, bytes.size});
 	}
-	return true;
 }
 
 bool hob_threemf_filament(hob_threemf *t, uint32_t extruder, uint32_t *material, hob_error *err)
@@ -65,10 +62,7 @@ bool hob_threemf_filament(hob_threemf *t, uint32_t extruder, uint32_t *material,
 		HOB_THREEMF_AT(t->filaments, hob_threemf_filament_entry, extruder - 1);
 	if (entry->material == HOB_NONE) {
 		hob_material made;
-		hob_str name = hob_arena_printf(t->request->result, "Filament %u", extruder);
-		if (!name.data)
-			return hob_fail_memory(err, t->request->result, "a name");
-		hob_shape_plain_material(&made, name);
+		hob_shape_plain_material(&made, hob_arena_printf(t->request->result, "Filament %u", extruder));
 		memcpy(made.base_color, entry->color, sizeof made.base_color);
 		if (entry->color[3] < 1)
 			made.alpha_mode = HOB_ALPHA_BLEND;

@@ -70,10 +70,7 @@ static bool plain(hob_threemf *t, hob_str name, const float color[4], const hob_
 				  uint32_t index, uint32_t *id, hob_error *err)
 {
 	hob_material material;
-	hob_str clean = hob_text_name(t->request->result, name);
-	if (!clean.data)
-		return hob_fail_memory(err, t->request->result, "a name");
-	hob_shape_plain_material(&material, clean);
+	hob_shape_plain_material(&material, hob_text_name(t->request->result, name));
 	memcpy(material.base_color, color, sizeof material.base_color);
 	set_display(t, group, index, &material);
 	if (color[3] < 1)
@@ -137,8 +134,8 @@ static bool picture(hob_threemf *t, hob_str path, uint32_t *id, hob_error *err)
 		return false;
 	image->bytes = bytes;
 	image->name = hob_text_name(t->request->result, hob_text_last_part(path));
-	return (image->name.data && hob_name_map_add(&t->pictures, path, *id, NULL)) ||
-		   hob_fail_memory(err, t->request->result, "a picture");
+	hob_name_map_add(&t->pictures, path, *id, NULL);
+	return true;
 }
 
 static bool textured(hob_threemf *t, hob_threemf_resource *group, hob_error *err)
@@ -160,8 +157,7 @@ static bool textured(hob_threemf *t, hob_threemf_resource *group, hob_error *err
 		material.slots[HOB_SLOT_BASE_COLOR].sampler = HOB_LISTS_COUNT(t->lists.samplers, hob_sampler);
 		hob_buf_put(&t->lists.samplers, &sampler, sizeof sampler);
 	}
-	return !t->lists.samplers.failed ? hob_lists_material(&t->lists, &material, &group->material, err)
-									 : hob_fail(err, MEMORY, "no memory left for samplers");
+	return hob_lists_material(&t->lists, &material, &group->material, err);
 }
 
 /* ---- groups */

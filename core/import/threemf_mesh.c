@@ -58,13 +58,10 @@ static bool sort_triangles(mesh_builder *b, hob_error *err)
 				look.material = b->object->material;
 			hob_str key =
 				hob_arena_printf(scratch, "%u %u", look.material, look.colored || look.textured ? group : 0);
-			if (!key.data || !hob_name_map_add(&b->known, key, HOB_LISTS_COUNT(b->buckets, bucket), &id))
-				return hob_fail_memory(err, scratch, "triangles");
+			hob_name_map_add(&b->known, key, HOB_LISTS_COUNT(b->buckets, bucket), &id);
 			if (id == HOB_LISTS_COUNT(b->buckets, bucket)) {
 				bucket added = {look, 0};
 				hob_buf_put(&b->buckets, &added, sizeof added);
-				if (b->buckets.failed)
-					return hob_fail(err, MEMORY, "no memory left for triangles");
 			}
 			last = id, last_group = group, last_property = property[0];
 		}
@@ -91,7 +88,7 @@ static uint32_t vertex_for(mesh_builder *b, uint32_t source, uint32_t property)
 	return v;
 }
 
-static bool fill_vertices(mesh_builder *b, const hob_threemf_look *look, hob_mesh *mesh, hob_error *err)
+static void fill_vertices(mesh_builder *b, const hob_threemf_look *look, hob_mesh *mesh)
 {
 	hob_arena *arena = b->t->request->result;
 	uint32_t count = mesh->vertex_count = HOB_LISTS_COUNT(b->source, uint32_t);
@@ -100,8 +97,6 @@ static bool fill_vertices(mesh_builder *b, const hob_threemf_look *look, hob_mes
 		mesh->color[0] = HOB_NEW(arena, float, (size_t)count * 4);
 	if (look->textured)
 		mesh->uv[0] = HOB_NEW(arena, float, (size_t)count * 2);
-	if (!mesh->position || (look->colored && !mesh->color[0]) || (look->textured && !mesh->uv[0]))
-		return hob_fail_memory(err, arena, "vertices");
 	for (size_t v = 0; v < count; v++) {
 		uint32_t source = *HOB_THREEMF_AT(b->source, uint32_t, v),
 				 property = *HOB_THREEMF_AT(b->property, uint32_t, v);
@@ -112,7 +107,6 @@ static bool fill_vertices(mesh_builder *b, const hob_threemf_look *look, hob_mes
 			hob_threemf_uv(look->group, property, mesh->uv[0] + v * 2);
 		b->head[source] = HOB_NONE;
 	}
-	return true;
 }
 
 static bool make_mesh(mesh_builder *b, uint32_t index, uint32_t *bad, hob_error *err)
@@ -127,8 +121,7 @@ static bool make_mesh(mesh_builder *b, uint32_t index, uint32_t *bad, hob_error 
 	hob_buf_clear(&b->source);
 	hob_buf_clear(&b->property);
 	hob_buf_clear(&b->next);
-	if (!HOB_MAKE(b->t->request->result, &mesh.indices, (size_t)from->count * 3, "triangles", err))
-		return false;
+	mesh.indices = HOB_NEW(b->t->request->result, uint32_t, (size_t)from->count * 3);
 	bool corners = from->look.colored || from->look.textured;
 	for (uint32_t i = 0; i < b->range->triangle_count; i++) {
 		const hob_threemf_triangle *triangle = &b->triangles[i];
@@ -144,10 +137,7 @@ static bool make_mesh(mesh_builder *b, uint32_t index, uint32_t *bad, hob_error 
 		for (int k = 0; k < 3; k++)
 			mesh.indices[mesh.index_count++] = vertex_for(b, triangle->vertex[k], corners ? property[k] : 0);
 	}
-	if (b->source.failed || b->property.failed || b->next.failed)
-		return hob_fail(err, MEMORY, "no memory left for vertices");
-	if (!fill_vertices(b, &from->look, &mesh, err))
-		return false;
+	fill_vertices(b, &from->look, &mesh);
 	hob_shape_fix_positions(&mesh, b->t->request->notes);
 	if (mesh.index_count == 0)
 		return true;
@@ -155,16 +145,15 @@ static bool make_mesh(mesh_builder *b, uint32_t index, uint32_t *bad, hob_error 
 		return hob_fail(err, LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
 	hob_buf_put(&b->t->lists.meshes, &mesh, sizeof mesh);
 	b->object->mesh_count++;
-	return !b->t->lists.meshes.failed || hob_fail(err, MEMORY, "no memory left for meshes");
+	return true;
 }
 
 static bool build(mesh_builder *b, hob_error *err)
 {
 	hob_arena *scratch = b->t->request->scratch;
 	uint32_t bad = 0;
-	if (!HOB_MAKE(scratch, &b->bucket_of, b->range->triangle_count, "triangles", err) ||
-		!HOB_MAKE(scratch, &b->head, b->range->vertex_count, "triangles", err))
-		return false;
+	b->bucket_of = HOB_NEW(scratch, uint32_t, b->range->triangle_count);
+	b->head = HOB_NEW(scratch, uint32_t, b->range->vertex_count);
 	memset(b->head, 0xFF, b->range->vertex_count * sizeof *b->head);
 	hob_name_map_init(&b->known, scratch);
 	if (!sort_triangles(b, err))
@@ -241,7 +230,7 @@ bool hob_threemf_meshes(hob_threemf *t, hob_threemf_resource *object, hob_error 
 	b.default_property =
 		hob_xml_attr_u32(object->element, HOB_STR("pindex"), b.default_group == HOB_NONE ? HOB_NONE : 0);
 	b.name = hob_text_name(t->request->result, hob_xml_attr(object->element, HOB_STR("name")));
-	bool done = b.name.data ? build(&b, err) : hob_fail_memory(err, t->request->result, "a name");
+	bool done = build(&b, err);
 	hob_buf_release(&b.buckets);
 	hob_buf_release(&b.source);
 	hob_buf_release(&b.property);

@@ -73,9 +73,8 @@ typedef struct hob_threemf_filament_entry {
 /* NULL for an empty list. */
 #define HOB_THREEMF_AT(buf, type, index) ((buf).data ? &((type *)(void *)(buf).data)[index] : NULL)
 
-/* Maps from a pair of numbers (a part and an id within it). keep: false without memory. Lookup: HOB_NONE when
- * the pair is absent. */
-bool hob_threemf_keep(hob_threemf *t, hob_name_map *ids, uint32_t first, uint32_t second, uint32_t index);
+/* Maps from a pair of numbers (a part and an id within it). Lookup: HOB_NONE when the pair is absent. */
+void hob_threemf_keep(hob_threemf *t, hob_name_map *ids, uint32_t first, uint32_t second, uint32_t index);
 uint32_t hob_threemf_kept(const hob_name_map *ids, uint32_t first, uint32_t second);
 /* The resource `id` of a part; NULL when there is none. */
 hob_threemf_resource *hob_threemf_find(hob_threemf *t, uint32_t part, uint32_t id);
@@ -103,13 +102,13 @@ void hob_threemf_uv(const hob_threemf_resource *group, uint32_t property, float 
 bool hob_threemf_read_color(hob_str text, float out[4]);
 
 /* Reads the filament colours; files may have none. */
-bool hob_threemf_filaments(hob_threemf *t, hob_error *err) HOB_MUST_CHECK;
+void hob_threemf_filaments(hob_threemf *t);
 /* Material of an extruder, counted from 1; HOB_NONE without a colour. */
 bool hob_threemf_filament(hob_threemf *t, uint32_t extruder, uint32_t *material,
 						  hob_error *err) HOB_MUST_CHECK;
 
 /* Reads slicer metadata of the start part's objects and their components. */
-bool hob_threemf_settings(hob_threemf *t, hob_error *err) HOB_MUST_CHECK;
+void hob_threemf_settings(hob_threemf *t);
 /* Name of an object, or of one of its components; HOB_NONE as `component`: of the object itself. Empty when
  * the file gives none. */
 hob_str hob_threemf_given_name(const hob_threemf *t, uint32_t object, uint32_t component);

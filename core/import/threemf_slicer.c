@@ -38,28 +38,25 @@ static bool is_helper(const hob_xml_element *e)
 }
 
 /* Adds the setting of a component, or with HOB_NONE of the object itself. */
-static bool put(hob_threemf *t, const hob_xml_element *e, uint32_t object, uint32_t component)
+static void put(hob_threemf *t, const hob_xml_element *e, uint32_t object, uint32_t component)
 {
 	setting s = {.next = HOB_NONE,
 				 .name = value_of(e, HOB_STR("name")),
 				 .helper = is_helper(e),
 				 .extruder = extruder_of(t, e)};
 	t->helpers += s.helper;
-	if (!hob_threemf_keep(t, &t->setting_ids, object, component, HOB_LISTS_COUNT(t->settings, setting)))
-		return false;
+	hob_threemf_keep(t, &t->setting_ids, object, component, HOB_LISTS_COUNT(t->settings, setting));
 	hob_buf_put(&t->settings, &s, sizeof s);
-	return !t->settings.failed;
 }
 
-static bool put_object(hob_threemf *t, const hob_xml_element *object)
+static void put_object(hob_threemf *t, const hob_xml_element *object)
 {
 	uint32_t id = hob_xml_attr_u32(object, HOB_STR("id"), HOB_NONE);
 	uint32_t last = HOB_LISTS_COUNT(t->settings, setting);
-	if (!put(t, object, id, HOB_NONE))
-		return false;
+	put(t, object, id, HOB_NONE);
 	for (const hob_xml_element *e = object->first; e; e = e->next) {
-		if (hob_xml_is(e, HOB_STR("part")) && !put(t, e, id, hob_xml_attr_u32(e, HOB_STR("id"), HOB_NONE)))
-			return false;
+		if (hob_xml_is(e, HOB_STR("part")))
+			put(t, e, id, hob_xml_attr_u32(e, HOB_STR("id"), HOB_NONE));
 		if (!hob_xml_is(e, HOB_STR("volume")))
 			continue;
 		setting s = {.first = hob_xml_attr_u32(e, HOB_STR("firstid"), HOB_NONE),
@@ -70,50 +67,41 @@ static bool put_object(hob_threemf *t, const hob_xml_element *object)
 		t->split = t->split || (!s.helper && extruder_of(t, e) > 0);
 		uint32_t at = HOB_LISTS_COUNT(t->settings, setting);
 		hob_buf_put(&t->settings, &s, sizeof s);
-		if (t->settings.failed)
-			return false;
 		HOB_THREEMF_AT(t->settings, setting, last)->next = at;
 		last = at;
 	}
-	return true;
 }
 
-static bool read_settings(hob_threemf *t, hob_str path, hob_error *err)
+static void read_settings(hob_threemf *t, hob_str path)
 {
 	hob_arena *scratch = t->request->scratch;
 	hob_zip_member member;
 	hob_bytes bytes;
 	hob_xml xml;
-	hob_error unread = {0};
-	if (!hob_zip_find(&t->archive, path, &member) || !hob_zip_unpack(scratch, &member, SETTINGS_MAX, &bytes))
-		return true;
 	/* Optional metadata: an unreadable file is ignored. */
-	if (!hob_xml_parse(scratch, bytes, NULL, &xml, &unread))
-		return unread.code != HOB_ERR_MEMORY || hob_fail_memory(err, scratch, "settings of a slicer");
+	if (!hob_zip_find(&t->archive, path, &member) ||
+		!hob_zip_unpack(scratch, &member, SETTINGS_MAX, &bytes) ||
+		!hob_xml_parse(scratch, bytes, NULL, &xml, NULL))
+		return;
 	for (const hob_xml_element *o = hob_xml_child(xml.root, HOB_STR("object")); o;
 		 o = hob_xml_next(o, HOB_STR("object")))
-		if (!put_object(t, o))
-			return hob_fail_memory(err, scratch, "settings of a slicer");
-	return true;
+		put_object(t, o);
 }
 
-bool hob_threemf_settings(hob_threemf *t, hob_error *err)
+void hob_threemf_settings(hob_threemf *t)
 {
 	hob_name_map_init(&t->setting_ids, t->request->scratch);
-	if (!read_settings(t, HOB_STR("Metadata/model_settings.config"), err) ||
-		!read_settings(t, HOB_STR("Metadata/Slic3r_PE_model.config"), err))
-		return false;
+	read_settings(t, HOB_STR("Metadata/model_settings.config"));
+	read_settings(t, HOB_STR("Metadata/Slic3r_PE_model.config"));
 	if (t->helpers > 0)
 		hob_info(t->request->notes, "3mf.helpers",
 				 "%u parts are modifiers, supports or cuts of the slicer's own; they are left out",
 				 t->helpers);
-	if (!hob_threemf_filaments(t, err))
-		return false;
+	hob_threemf_filaments(t);
 	if ((t->extruders && t->filaments.size == 0) || t->split)
 		hob_info(t->request->notes, "3mf.filaments", "parts are printed with several filaments; %s",
 				 t->split ? "an object has the colour of its first"
 						  : "no file in the package has their colours");
-	return true;
 }
 
 /* Source: Cura 5, ThreeMFWriter: settings of an object as metadata under their own names, booleans as Python
