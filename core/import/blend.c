@@ -73,8 +73,6 @@ static bool refuse_beside_export(const hob_import_request *request, hob_error *e
 		hob_bytes bytes;
 		hob_error missing;
 		hob_str path = hob_arena_printf(request->scratch, "%.*s%s", HOB_FMT(stem), exports[i]);
-		if (!path.data)
-			return hob_fail_memory(err, request->scratch, "a file name");
 		if (request->io->read(request->io->user, path, &bytes, &missing) && !found.data)
 			found = path;
 	}

@@ -17,8 +17,7 @@ static bool import_environment(const hob_import_request *request, hob_model *out
 		return hob_fail(err, CORRUPT, "these %zu bytes are no Radiance HDR or OpenEXR picture",
 						request->file.size);
 	hob_model model = {.environment = request->file, .scene_count = 1};
-	if (!HOB_MAKE(request->result, &model.scenes, 1, "a picture", err))
-		return false;
+	model.scenes = HOB_NEW(request->result, hob_scene, 1);
 	model.scenes[0] = (hob_scene){.name = HOB_STR("")};
 	*out = model;
 	return true;

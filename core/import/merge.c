@@ -93,8 +93,6 @@ static bool import_scenes(list_t *l, const cJSON *scenes, uint32_t count, hob_mo
 	const hob_import_request *request = l->request;
 	const hob_model **all = HOB_NEW(request->scratch, const hob_model *, count);
 	l->models = HOB_NEW(request->scratch, hob_model, count);
-	if (!all || !l->models)
-		return hob_fail_memory(l->err, request->scratch, "merged scenes");
 	uint32_t i = 0;
 	for (const cJSON *scene = scenes->child; scene; scene = scene->next, i++) {
 		entry_t entry;

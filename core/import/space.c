@@ -80,52 +80,45 @@ static bool turns(const turner_t *t, const hob_channel *channel)
 		   (channel->path == HOB_PATH_TRANSLATION || channel->path == HOB_PATH_ROTATION);
 }
 
-static bool turn_track(const turner_t *t, const hob_track *from, hob_track *to)
+static void turn_track(const turner_t *t, const hob_track *from, hob_track *to)
 {
 	size_t width = from->components,
 		   values = (size_t)from->key_count * (from->interpolation == HOB_CUBICSPLINE ? 3 : 1);
 	*to = *from;
 	to->values = HOB_NEW(t->arena, float, values *width);
-	if (!to->values)
-		return false;
 	memcpy(to->values, from->values, values * width * sizeof(float));
 	for (size_t i = 0; i < values; i++)
 		if (width == 3)
 			turn_vector(t->m, to->values + 3 * i);
 		else
 			multiply(t->q, to->values + 4 * i, to->values + 4 * i);
-	return true;
 }
 
 /* Tracks may be shared with nodes that do not rotate, so each rotated channel gets its own copy. */
-static bool turn_clip(const turner_t *t, hob_clip *clip)
+static void turn_clip(const turner_t *t, hob_clip *clip)
 {
 	uint32_t extra = 0;
 	for (uint32_t i = 0; i < clip->channel_count; i++)
 		extra += turns(t, &clip->channels[i]);
 	if (extra == 0)
-		return true;
+		return;
 	hob_track *tracks = HOB_NEW(t->arena, hob_track, (size_t)clip->track_count + extra);
 	hob_channel *channels = HOB_NEW(t->arena, hob_channel, clip->channel_count);
-	if (!tracks || !channels)
-		return false;
 	memcpy(tracks, clip->tracks, clip->track_count * sizeof *tracks);
 	memcpy(channels, clip->channels, clip->channel_count * sizeof *channels);
 	uint32_t count = clip->track_count;
 	for (uint32_t i = 0; i < clip->channel_count; i++) {
 		if (!turns(t, &channels[i]))
 			continue;
-		if (!turn_track(t, &tracks[channels[i].track], &tracks[count]))
-			return false;
+		turn_track(t, &tracks[channels[i].track], &tracks[count]);
 		channels[i].track = count++;
 	}
 	clip->tracks = tracks;
 	clip->track_count = count;
 	clip->channels = channels;
-	return true;
 }
 
-static bool turn_model(hob_model *model, const float q[4], hob_arena *arena, hob_error *err)
+static void turn_model(hob_model *model, const float q[4], hob_arena *arena)
 {
 	turner_t t = {.model = model, .arena = arena};
 	memcpy(t.q, q, sizeof t.q);
@@ -134,9 +127,7 @@ static bool turn_model(hob_model *model, const float q[4], hob_arena *arena, hob
 		if (model->nodes[i].parent == HOB_NONE)
 			turn_root(&t, &model->nodes[i]);
 	for (uint32_t i = 0; i < model->clip_count; i++)
-		if (!turn_clip(&t, &model->clips[i]))
-			return hob_fail_memory(err, arena, "turned animations");
-	return true;
+		turn_clip(&t, &model->clips[i]);
 }
 
 /* ---- colours */
@@ -169,24 +160,21 @@ static void reread_materials(hob_model *model, bool was_display)
 		reread(model->lights[i].color, was_display);
 }
 
-static bool reread_vertices(hob_model *model, bool was_display, hob_arena *arena)
+static void reread_vertices(hob_model *model, bool was_display, hob_arena *arena)
 {
 	for (uint32_t i = 0; i < model->mesh_count; i++) {
 		hob_mesh *mesh = &model->meshes[i];
 		for (int set = 0; set < HOB_COLOR_SETS; set++) {
 			size_t values = 4 * (size_t)mesh->vertex_count;
-			float *color = mesh->color[set] ? HOB_NEW(arena, float, values) : NULL;
 			if (!mesh->color[set])
 				continue;
-			if (!color)
-				return false;
+			float *color = HOB_NEW(arena, float, values);
 			memcpy(color, mesh->color[set], values * sizeof *color);
 			for (size_t v = 0; v < values; v += 4)
 				reread(color + v, was_display);
 			mesh->color[set] = color;
 		}
 	}
-	return true;
 }
 
 static bool differs(hob_color_space taken, hob_color_space wanted)
@@ -203,8 +191,8 @@ bool hob_model_override_space(hob_model *model, const hob_space_override *overri
 	float turn[4] = {0, 0, 0, 1}, unit = model->unit > 0 ? model->unit : 1;
 	if (override->up_axis != HOB_UP_FILE)
 		turn_between(space->turn, override->up_axis, turn);
-	if (fabsf(turn[3]) < 0.999999f && !turn_model(model, turn, arena, err))
-		return false;
+	if (fabsf(turn[3]) < 0.999999f)
+		turn_model(model, turn, arena);
 	if (override->unit > 0) {
 		if (!hob_model_scale(model, override->unit / unit, arena, err))
 			return hob_fail_in(err, "the setting 'unit'");
@@ -212,9 +200,8 @@ bool hob_model_override_space(hob_model *model, const hob_space_override *overri
 	}
 	if (differs(space->material_colors, override->colors))
 		reread_materials(model, space->material_colors == HOB_COLORS_SRGB);
-	if (differs(space->vertex_colors, override->colors) &&
-		!reread_vertices(model, space->vertex_colors == HOB_COLORS_SRGB, arena))
-		return hob_fail_memory(err, arena, "colours");
+	if (differs(space->vertex_colors, override->colors))
+		reread_vertices(model, space->vertex_colors == HOB_COLORS_SRGB, arena);
 	space->settled = true;
 	return true;
 }

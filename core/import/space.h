@@ -21,8 +21,8 @@ typedef struct hob_space_override {
  * open, and sets model->settled; a settled model stays as it is. Arrays are replaced, never written to.
  *
  * arena     for the new arrays
- * Errors    CONFIG when the unit makes a length too large for a float; MEMORY. The model is then partly
- *           changed: discard it.
+ * Errors    CONFIG when the unit makes a length too large for a float. The model is then partly changed:
+ *           discard it.
  * Cost      O(model) when something changes */
 bool hob_model_override_space(hob_model *model, const hob_space_override *override, hob_arena *arena,
 							  hob_error *err) HOB_MUST_CHECK;
