@@ -37,7 +37,7 @@ static hob_str id_list(hob_xml_ptr source)
 	return hob_xml_text(list ? list : hob_xml_child(source, HOB_STR("IDREF_array")));
 }
 
-static bool count_joints(hob_collada *c, hob_xml_ptr skin, hob_name_map *names)
+static void count_joints(hob_collada *c, hob_xml_ptr skin, hob_name_map *names)
 {
 	hob_xml_ptr joints = hob_xml_child(skin, HOB_STR("joints"));
 	hob_str id = {0};
@@ -51,16 +51,14 @@ static bool count_joints(hob_collada *c, hob_xml_ptr skin, hob_name_map *names)
 		hob_str text = id_list(e), word;
 		while ((word = hob_text_word(&text)).len > 0) {
 			uint32_t count = names->count;
-			if (!hob_name_map_add(names, word, 0, NULL))
-				return false;
+			hob_name_map_add(names, word, 0, NULL);
 			hob_census_add(c->request->seen, HOB_CENSUS_JOINTS, names->count - count);
 		}
 	}
-	return true;
 }
 
 /* Ids used by instances of controllers, cameras and lights, and the geometries that are morph targets. */
-static bool list_used(hob_collada *c, hob_name_map *used)
+static void list_used(hob_collada *c, hob_name_map *used)
 {
 	static const char *const kinds[] = {"instance_controller", "instance_camera", "instance_light"};
 	hob_name_map_init(used, c->request->scratch);
@@ -69,16 +67,14 @@ static bool list_used(hob_collada *c, hob_name_map *used)
 			hob_xml_is(e, HOB_STR("source")) && e->parent && hob_xml_is(e->parent, HOB_STR("morph"));
 		hob_str text = target ? id_list(e) : (hob_str){0}, word;
 		while ((word = hob_text_word(&text)).len > 0)
-			if (!hob_name_map_add(used, word, 0, NULL))
-				return false;
+			hob_name_map_add(used, word, 0, NULL);
 		for (size_t k = 0; k < HOB_COUNT_OF(kinds); k++) {
 			hob_str url =
 				hob_xml_is(e, hob_str_of(kinds[k])) ? hob_xml_attr(e, HOB_STR("url")) : (hob_str){0};
-			if (url.len > 1 && !hob_name_map_add(used, hob_str_sub(url, 1, url.len), 0, NULL))
-				return false;
+			if (url.len > 1)
+				hob_name_map_add(used, hob_str_sub(url, 1, url.len), 0, NULL);
 		}
 	}
-	return true;
 }
 
 static bool is_used(const hob_name_map *used, hob_xml_ptr what)
@@ -88,22 +84,23 @@ static bool is_used(const hob_name_map *used, hob_xml_ptr what)
 }
 
 /* Counts the file's content into request->seen. */
-static bool collada_census(hob_collada *c, hob_error *err)
+static void collada_census(hob_collada *c)
 {
 	hob_census *seen = c->request->seen;
 	hob_name_map names, used;
-	bool moves = false, done = true;
+	bool moves = false;
 	uint32_t clips = 0;
+	if (!seen)
+		return;
 	hob_name_map_init(&names, c->request->scratch);
-	if (seen && !list_used(c, &used))
-		return hob_fail_memory(err, c->request->scratch, "the census");
-	for (hob_xml_ptr e = seen ? c->xml.root : NULL; e && done; e = hob_xml_after(e, c->xml.root)) {
+	list_used(c, &used);
+	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root)) {
 		hob_xml_ptr above = e->parent;
 		if (hob_xml_is(e, HOB_STR("geometry")) && !is_used(&used, e))
 			count_geometry(seen, e);
 		else if (hob_xml_is(e, HOB_STR("skin")) && above && hob_xml_is(above, HOB_STR("controller")) &&
 				 is_used(&used, above))
-			done = count_joints(c, e, &names);
+			count_joints(c, e, &names);
 		else if (hob_xml_is(e, HOB_STR("channel")))
 			moves = true;
 		else if (hob_xml_is(e, HOB_STR("animation_clip")))
@@ -114,7 +111,6 @@ static bool collada_census(hob_collada *c, hob_error *err)
 			hob_census_add(seen, HOB_CENSUS_LIGHTS, 1);
 	}
 	hob_census_add(seen, HOB_CENSUS_CLIPS, moves ? clips > 0 ? clips : 1 : 0);
-	return done || hob_fail_memory(err, c->request->scratch, "the count of joints");
 }
 
 /* ---- ids */
@@ -129,13 +125,12 @@ static int compare_ids(const void *a, const void *b)
 }
 
 /* Indexes all ids. */
-static bool collada_index(hob_collada *c, hob_error *err)
+static void collada_index(hob_collada *c)
 {
 	hob_arena *scratch = c->request->scratch;
 	hob_xml_ptr first = NULL;
 	uint32_t twins = 0;
-	if (!HOB_MAKE(scratch, &c->slot, c->xml.element_count, "XML elements", err))
-		return false;
+	c->slot = HOB_NEW(scratch, uint32_t, c->xml.element_count);
 	memset(c->slot, 0xFF, c->xml.element_count * sizeof *c->slot);
 	hob_name_map_init(&c->ids, scratch);
 	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root)) {
@@ -144,15 +139,12 @@ static bool collada_index(hob_collada *c, hob_error *err)
 		if (id.len > 0) {
 			hob_collada_id known = {.element = e};
 			uint32_t count = HOB_LISTS_COUNT(c->elements, hob_collada_id);
-			if (!hob_name_map_add(&c->ids, id, count, &known.id))
-				return hob_fail_memory(err, scratch, "ids");
+			hob_name_map_add(&c->ids, id, count, &known.id);
 			if (known.id != count && ++twins == 1)
 				first = e;
 			hob_buf_put(&c->elements, &known, sizeof known);
 		}
 	}
-	if (c->elements.failed)
-		return hob_fail(err, MEMORY, "no memory left for ids");
 	if (twins > 0) {
 		qsort(c->elements.data, c->elements.size / sizeof(hob_collada_id), sizeof(hob_collada_id),
 			  compare_ids);
@@ -162,7 +154,6 @@ static bool collada_index(hob_collada *c, hob_error *err)
 				 first->line, HOB_FMT(hob_xml_attr(first, HOB_STR("id"))),
 				 twins > 1 ? ", nor are others of the file" : "");
 	}
-	return true;
 }
 
 /* The first entry of an id at or after an element. */
@@ -248,15 +239,14 @@ hob_xml_ptr hob_collada_by_sid(hob_xml_ptr root, hob_str sid)
 	return best;
 }
 
-bool hob_collada_name(hob_collada *c, hob_xml_ptr element, hob_str *out, hob_error *err)
+hob_str hob_collada_name(hob_collada *c, hob_xml_ptr element)
 {
 	hob_str name = hob_xml_attr(element, HOB_STR("name"));
 	if (name.len == 0)
 		name = hob_xml_attr(element, HOB_STR("id"));
 	if (name.len == 0)
 		name = hob_xml_attr(element, HOB_STR("sid"));
-	*out = hob_text_name(c->request->result, name);
-	return out->data || hob_fail_memory(err, c->request->result, "a name");
+	return hob_text_name(c->request->result, name);
 }
 
 hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name)
@@ -357,8 +347,6 @@ static bool read_values(hob_arena *arena, hob_xml_ptr array, hob_xml_ptr accesso
 		return hob_fail(err, LIMIT, "a source of %zu numbers, at most %llu are allowed", room,
 						HOB_LIMIT_INDICES);
 	float *values = HOB_NEW(arena, float, room);
-	if (!values)
-		return hob_fail_memory(err, arena, "numbers");
 	s->value_count = hob_xml_floats(array->text, values, (uint32_t)room);
 	s->values = values;
 	*bad = hob_shape_fix_floats(values, s->value_count, 0);
@@ -411,8 +399,6 @@ bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_so
 		}
 		if (passes)
 			hob_buf_put(&c->work_sources, slot, sizeof *slot);
-		if (c->sources.failed || c->work_sources.failed)
-			return hob_fail(err, MEMORY, "no memory left for sources");
 	}
 	*out = HOB_LISTS_AT(c->sources, hob_collada_source, *slot);
 	return true;
@@ -489,25 +475,21 @@ static void read_unit(hob_collada *c)
 	c->model->space.material_colors = c->model->space.vertex_colors = HOB_COLORS_LINEAR;
 }
 
-static bool read_generator(hob_collada *c, hob_error *err)
+static void read_generator(hob_collada *c)
 {
 	hob_xml_ptr tool = hob_xml_find(c->xml.root, "asset/contributor/authoring_tool");
 	c->model->generator = hob_text_name(c->request->result, hob_xml_text(tool));
 	hob_xml_ptr rights = hob_xml_find(c->xml.root, "asset/contributor/copyright");
 	c->model->licence = hob_text_name(c->request->result, hob_xml_text(rights));
-	return (c->model->generator.data && c->model->licence.data) ||
-		   hob_fail_memory(err, c->request->result, "a name");
 }
 
-static bool list_unused_pictures(hob_collada *c, hob_error *err)
+static void list_unused_pictures(hob_collada *c, hob_error *err)
 {
 	for (hob_xml_ptr l = hob_xml_child(c->xml.root, HOB_STR("library_images")); l;
 		 l = hob_xml_next(l, HOB_STR("library_images")))
 		for (hob_xml_ptr i = hob_xml_child(l, HOB_STR("image")); i; i = hob_xml_next(i, HOB_STR("image")))
-			if (c->slot[i->number] == HOB_NONE &&
-				!hob_image_set_unused(&c->lists.images, hob_collada_image_file(i), err))
-				return false;
-	return true;
+			if (c->slot[i->number] == HOB_NONE)
+				hob_image_set_unused(&c->lists.images, hob_collada_image_file(i), err);
 }
 
 /* Notes unsupported elements, and the number of scenes and geometries that are not shown. */
@@ -561,9 +543,13 @@ static bool read_document(hob_collada *c, hob_error *err)
 						HOB_FMT(c->xml.root->name));
 	read_unit(c);
 	hob_name_map_init(&c->embedded, c->request->scratch);
-	if (!collada_census(c, err) || !collada_index(c, err) || !read_generator(c, err) ||
-		!hob_collada_nodes(c, err) || !hob_collada_skins(c, err) || !list_unused_pictures(c, err) ||
-		!hob_lists_take(&c->lists, c->model, err) || !hob_collada_clips(c, err))
+	collada_census(c);
+	collada_index(c);
+	read_generator(c);
+	if (!hob_collada_nodes(c, err) || !hob_collada_skins(c, err))
+		return false;
+	list_unused_pictures(c, err);
+	if (!hob_lists_take(&c->lists, c->model, err) || !hob_collada_clips(c, err))
 		return false;
 	note_rest(c);
 	if (m->mesh_count == 0 && m->clip_count == 0 && m->camera_count == 0 && m->light_count == 0 &&
@@ -577,8 +563,6 @@ static bool collada_import(const hob_import_request *request, hob_model *out, ho
 	hob_model model = {0};
 	hob_collada *c = HOB_NEW(request->scratch, hob_collada, 1);
 	hob_bytes document = request->file;
-	if (!c)
-		return hob_fail_memory(err, request->scratch, "the import");
 	c->request = request;
 	c->model = &model;
 	c->zipped = hob_zip_open(request->file, &c->archive);

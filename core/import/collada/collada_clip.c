@@ -121,7 +121,7 @@ typedef struct piece {
 } piece;
 
 /* Adds keys strictly between `from` and `to` by bisection, in order, without recursion. */
-static bool refine(track_builder *b, double from, double to)
+static void refine(track_builder *b, double from, double to)
 {
 	piece stack[DEPTH_MAX + 2] = {{from, to, 0}};
 	uint32_t top = 1, n = b->f->components;
@@ -137,13 +137,10 @@ static bool refine(track_builder *b, double from, double to)
 		} else if (p.to < to) {
 			put_key(b, p.to, y);
 		}
-		if (b->times.failed || b->values.failed)
-			return false;
 	}
-	return true;
 }
 
-static bool resample(track_builder *b, const double *times, uint32_t count)
+static void resample(track_builder *b, const double *times, uint32_t count)
 {
 	uint32_t n = b->f->components;
 	double *left = b->room + (size_t)n * 2, *right = b->room + (size_t)n * 3;
@@ -157,10 +154,9 @@ static bool resample(track_builder *b, const double *times, uint32_t count)
 				put_key(b, (double)before + b->start, left);
 		}
 		put_key(b, times[i], right);
-		if (i + 1 < count && !refine(b, times[i], times[i + 1]))
-			return false;
+		if (i + 1 < count)
+			refine(b, times[i], times[i + 1]);
 	}
-	return true;
 }
 
 static void find_tolerance(track_builder *b, const double *times, uint32_t count)
@@ -224,33 +220,25 @@ static void put_cubic(track_builder *b, const double *times, uint32_t count)
 
 /* ---- all */
 
-static bool take(hob_collada *c, track_builder *b, hob_interpolation interpolation, hob_track *out,
-				 hob_error *err)
+static void take(hob_collada *c, track_builder *b, hob_interpolation interpolation, hob_track *out)
 {
 	hob_arena *arena = c->request->result;
-	if (b->times.failed || b->values.failed)
-		return hob_fail(err, MEMORY, "no memory left for animation keys");
 	*out = (hob_track){interpolation, b->f->components, b->key_count, NULL, NULL};
-	if (!HOB_MAKE(arena, &out->times, b->key_count, "animation keys", err) ||
-		!HOB_MAKE(arena, &out->values, b->values.size / sizeof(float), "animation keys", err))
-		return false;
+	out->times = HOB_NEW(arena, float, b->key_count);
+	out->values = HOB_NEW(arena, float, b->values.size / sizeof(float));
 	memcpy(out->times, b->times.data, b->times.size);
 	memcpy(out->values, b->values.data, b->values.size);
-	return true;
 }
 
 /* times  [count] rising, count > 0: keys, including the ends of the window
- * start  is subtracted from all times of the track
- * Errors MEMORY, LIMIT */
-static bool collada_make_track(hob_collada *c, const hob_collada_function *f, const double *times,
-							   uint32_t count, double start, hob_track *out, hob_error *err)
+ * start  is subtracted from all times of the track */
+static void collada_make_track(hob_collada *c, const hob_collada_function *f, const double *times,
+							   uint32_t count, double start, hob_track *out)
 {
 	track_builder b = {.f = f, .start = start};
 	hob_interpolation interpolation = HOB_LINEAR;
-	if (!HOB_MAKE(c->request->scratch, &b.room, (size_t)f->components * 8, "animation keys", err))
-		return false;
+	b.room = HOB_NEW(c->request->scratch, double, (size_t)f->components * 8);
 	hob_collada_curve_kinds kinds = f->kinds;
-	bool done = true;
 	find_tolerance(&b, times, count);
 	if (kinds.step && !kinds.linear && !kinds.cubic && !kinds.bent) {
 		interpolation = HOB_STEP;
@@ -261,13 +249,11 @@ static bool collada_make_track(hob_collada *c, const hob_collada_function *f, co
 	} else if (!f->rotation && !kinds.step && !kinds.bent) {
 		put_plain(&b, times, count);
 	} else {
-		done = resample(&b, times, count);
+		resample(&b, times, count);
 	}
-	done = done ? take(c, &b, interpolation, out, err)
-				: hob_fail(err, MEMORY, "no memory left for animation keys");
+	take(c, &b, interpolation, out);
 	hob_buf_release(&b.times);
 	hob_buf_release(&b.values);
-	return done;
 }
 
 /* ---- targets: "node/sid.X", "node/sid(0)(3)", "controller(2)" */
@@ -396,7 +382,7 @@ static bool collada_bind(hob_collada *c, hob_xml_ptr channel, hob_buf *bindings,
 	if (moves && made.first + made.curve.width > have)
 		return true;
 	hob_buf_put(bindings, &made, sizeof made);
-	return !bindings->failed || hob_fail(err, MEMORY, "no memory left for animation");
+	return true;
 }
 
 /* A node's pose at a time. */
@@ -441,8 +427,6 @@ static uint32_t collect_times(clip_builder *b, const hob_collada_binding *const 
 			double time = (double)list[i]->curve.times[k];
 			put_time(b, time < b->start ? b->start : time > b->end ? b->end : time);
 		}
-	if (b->times.failed)
-		return 0;
 	double *times = (double *)(void *)b->times.data;
 	uint32_t all = HOB_LISTS_COUNT(b->times, double), kept = 0;
 	qsort(times, all, sizeof *times, by_time);
@@ -627,26 +611,23 @@ static bool repeats(const hob_track *track, const float *rest, bool rotation)
 	return true;
 }
 
+/* False without keys, and for a track that stays at rest. */
 static bool add_track(clip_builder *b, const hob_collada_function *f, const animated *a, uint32_t *track,
-					  bool *still, const float *rest, hob_error *err)
+					  const float *rest)
 {
 	uint32_t count = collect_times(b, a->list, a->count);
 	hob_track made;
-	*still = true;
 	if (count == 0)
-		return !b->times.failed || hob_fail(err, MEMORY, "no memory left for animation");
-	if (!collada_make_track(b->c, f, (const double *)(const void *)b->times.data, count, b->start, &made,
-							err))
 		return false;
-	*still = made.key_count == 0 || repeats(&made, rest, f->rotation);
-	if (*still)
-		return true;
+	collada_make_track(b->c, f, (const double *)(const void *)b->times.data, count, b->start, &made);
+	if (made.key_count == 0 || repeats(&made, rest, f->rotation))
+		return false;
 	*track = HOB_LISTS_COUNT(b->tracks, hob_track);
 	hob_buf_put(&b->tracks, &made, sizeof made);
-	return !b->tracks.failed || hob_fail(err, MEMORY, "no memory left for animation");
+	return true;
 }
 
-static bool add_channels(clip_builder *b, hob_xml_ptr node, hob_path path, uint32_t track, hob_error *err)
+static void add_channels(clip_builder *b, hob_xml_ptr node, hob_path path, uint32_t track)
 {
 	const hob_collada *c = b->c;
 	uint32_t slot = c->slot[node->number];
@@ -654,7 +635,6 @@ static bool add_channels(clip_builder *b, hob_xml_ptr node, hob_path path, uint3
 		hob_channel channel = {HOB_LISTS_AT(c->places, hob_collada_place, slot)->node, path, track};
 		hob_buf_put(&b->channels, &channel, sizeof channel);
 	}
-	return !b->channels.failed || hob_fail(err, MEMORY, "no memory left for animation");
 }
 
 /* Whether the node has at most one translate, rotate and scale, in this order. */
@@ -677,7 +657,7 @@ static bool is_plain(hob_xml_ptr node)
 	return true;
 }
 
-static bool plain_tracks(clip_builder *b, animated *a, const hob_node *rest, hob_error *err)
+static void plain_tracks(clip_builder *b, animated *a, const hob_node *rest)
 {
 	static const char *const elements[] = {"translate", "rotate", "scale"};
 	static const hob_path paths[] = {HOB_PATH_TRANSLATION, HOB_PATH_ROTATION, HOB_PATH_SCALE};
@@ -686,11 +666,8 @@ static bool plain_tracks(clip_builder *b, animated *a, const hob_node *rest, hob
 	uint32_t all_count = a->count;
 	const hob_collada_binding **some =
 		HOB_NEW(b->c->request->scratch, const hob_collada_binding *, all_count);
-	if (!some)
-		return hob_fail_memory(err, b->c->request->scratch, "animation");
 	for (int part = 0; part < 3; part++) {
 		uint32_t count = 0, track;
-		bool still;
 		for (uint32_t i = 0; i < all_count; i++)
 			if (hob_xml_is(all[i]->transform, hob_str_of(elements[part])))
 				some[count++] = all[i];
@@ -703,11 +680,9 @@ static bool plain_tracks(clip_builder *b, animated *a, const hob_node *rest, hob
 								  .rotation = part == 1,
 								  .kinds = kinds_of(some, count),
 								  .turned = part == 1 ? turned : NULL};
-		if (!add_track(b, &f, a, &track, &still, rests[part], err) ||
-			(!still && !add_channels(b, a->node, paths[part], track, err)))
-			return false;
+		if (add_track(b, &f, a, &track, rests[part]))
+			add_channels(b, a->node, paths[part], track);
 	}
-	return true;
 }
 
 /* Whether all curves are whole matrices. Their keys become keys of translation, rotation and scale:
@@ -733,7 +708,7 @@ static void note_shear(clip_builder *b, const animated *a, uint32_t count)
 	}
 }
 
-static bool matrix_tracks(clip_builder *b, animated *a, const hob_node *rest, hob_error *err)
+static void matrix_tracks(clip_builder *b, animated *a, const hob_node *rest)
 {
 	static const hob_path paths[] = {HOB_PATH_TRANSLATION, HOB_PATH_ROTATION, HOB_PATH_SCALE};
 	const float *rests[] = {rest->translation, rest->rotation, rest->scale};
@@ -742,7 +717,6 @@ static bool matrix_tracks(clip_builder *b, animated *a, const hob_node *rest, ho
 	note_shear(b, a, collect_times(b, a->list, a->count));
 	for (int part = 0; part < 3; part++) {
 		uint32_t track;
-		bool still;
 		a->part = part;
 		hob_collada_function f = {
 			.user = a, .at = matrix_at, .components = part == 1 ? 4 : 3, .rotation = part == 1};
@@ -753,11 +727,9 @@ static bool matrix_tracks(clip_builder *b, animated *a, const hob_node *rest, ho
 			f.kinds.linear = true, f.rotation = false;
 		else
 			f.kinds.bent = true;
-		if (!add_track(b, &f, a, &track, &still, rests[part], err) ||
-			(!still && !add_channels(b, a->node, paths[part], track, err)))
-			return false;
+		if (add_track(b, &f, a, &track, rests[part]))
+			add_channels(b, a->node, paths[part], track);
 	}
-	return true;
 }
 
 /* ---- morph weights */
@@ -778,11 +750,10 @@ static bool deforms_with(hob_collada *c, hob_xml_ptr instance, hob_xml_ptr contr
 	return false;
 }
 
-static bool weight_tracks(clip_builder *b, animated *a, hob_error *err)
+static void weight_tracks(clip_builder *b, animated *a)
 {
 	hob_collada *c = b->c;
 	uint32_t track = HOB_NONE;
-	bool still = true;
 	for (uint32_t p = 0; p < HOB_LISTS_COUNT(c->pending, hob_collada_pending); p++) {
 		const hob_collada_pending *place = HOB_LISTS_AT(c->pending, hob_collada_pending, p);
 		if (!deforms_with(c, place->instance, a->node))
@@ -795,8 +766,6 @@ static bool weight_tracks(clip_builder *b, animated *a, hob_error *err)
 		if (track == HOB_NONE) {
 			double *rest = HOB_NEW(c->request->scratch, double, mesh->target_count);
 			float *rest_floats = HOB_NEW(c->request->scratch, float, mesh->target_count);
-			if (!rest || !rest_floats)
-				return hob_fail_memory(err, c->request->scratch, "animation");
 			for (uint32_t i = 0; i < mesh->target_count; i++)
 				rest[i] = (double)(rest_floats[i] = mesh->targets[i].weight);
 			a->rest = rest;
@@ -805,17 +774,14 @@ static bool weight_tracks(clip_builder *b, animated *a, hob_error *err)
 									  .at = weights_at,
 									  .components = mesh->target_count,
 									  .kinds = kinds_of(a->list, a->count)};
-			if (!add_track(b, &f, a, &track, &still, rest_floats, err))
-				return false;
-			if (still)
-				return true;
+			if (!add_track(b, &f, a, &track, rest_floats))
+				return;
 		}
 		if (mesh->target_count != a->rest_count)
 			continue;
 		hob_channel channel = {place->node, HOB_PATH_WEIGHTS, track};
 		hob_buf_put(&b->channels, &channel, sizeof channel);
 	}
-	return !b->channels.failed || hob_fail(err, MEMORY, "no memory left for animation");
 }
 
 /* ---- clips */
@@ -828,29 +794,31 @@ static int by_node(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-static bool node_tracks(clip_builder *b, const hob_collada_binding *const *list, uint32_t count,
-						hob_error *err)
+static void node_tracks(clip_builder *b, const hob_collada_binding *const *list, uint32_t count)
 {
 	animated a = {.c = b->c, .poses = b->poses, .node = list[0]->node, .list = list, .count = count};
-	if (!list[0]->transform)
-		return weight_tracks(b, &a, err);
+	if (!list[0]->transform) {
+		weight_tracks(b, &a);
+		return;
+	}
 	uint32_t place = hob_collada_place_of(b->c, a.node);
 	if (place == HOB_NONE)
-		return true;
+		return;
 	hob_node rest = b->c->model->nodes[place];
-	return is_plain(a.node) ? plain_tracks(b, &a, &rest, err) : matrix_tracks(b, &a, &rest, err);
+	if (is_plain(a.node))
+		plain_tracks(b, &a, &rest);
+	else
+		matrix_tracks(b, &a, &rest);
 }
 
-static bool make_tracks(clip_builder *b, hob_error *err)
+static void make_tracks(clip_builder *b)
 {
 	uint32_t count = HOB_LISTS_COUNT(b->bindings, hob_collada_binding);
 	if (count == 0)
-		return true;
+		return;
 	hob_collada_binding *all = HOB_LISTS_AT(b->bindings, hob_collada_binding, 0);
 	const hob_collada_binding **list = HOB_NEW(b->c->request->scratch, const hob_collada_binding *, count);
 	b->poses = HOB_NEW(b->c->request->scratch, pose, POSES);
-	if (!list || !b->poses)
-		return hob_fail_memory(err, b->c->request->scratch, "animation");
 	memset(b->poses, 0, POSES * sizeof *b->poses);
 	qsort(all, count, sizeof *all, by_node);
 	for (uint32_t i = 0; i < count; i++)
@@ -859,11 +827,8 @@ static bool make_tracks(clip_builder *b, hob_error *err)
 		next = first + 1;
 		while (next < count && list[next]->node == list[first]->node)
 			next++;
-		if (!node_tracks(b, list + first, next - first, err))
-			return hob_fail_in(err, "line %u, animation of '%.*s'", list[first]->node->line,
-							   HOB_FMT(hob_xml_attr(list[first]->node, HOB_STR("id"))));
+		node_tracks(b, list + first, next - first);
 	}
-	return true;
 }
 
 static bool take_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_error *err)
@@ -873,8 +838,6 @@ static bool take_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_er
 	hob_clip clip = {.channel_count = HOB_LISTS_COUNT(b->channels, hob_channel),
 					 .track_count = HOB_LISTS_COUNT(b->tracks, hob_track)};
 	hob_str clean = hob_text_name(arena, name);
-	if (!clean.data)
-		return hob_fail_memory(err, arena, "clip names");
 	if (clip.channel_count == 0) {
 		if (b->bindings.size > 0)
 			hob_info(c->request->notes, "animation.still",
@@ -884,19 +847,18 @@ static bool take_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_er
 	clip.name = hob_name_map_add_unique(names, arena, clean.len > 0 ? clean : HOB_STR("clip"), 0);
 	clip.channels = HOB_NEW(arena, hob_channel, clip.channel_count);
 	clip.tracks = HOB_NEW(arena, hob_track, clip.track_count);
-	if (!clip.name.data || !clip.channels || !clip.tracks)
-		return hob_fail_memory(err, arena, "clips");
 	memcpy(clip.channels, b->channels.data, b->channels.size);
 	memcpy(clip.tracks, b->tracks.data, b->tracks.size);
 	if (HOB_LISTS_COUNT(c->clips, hob_clip) >= HOB_LIMIT_CLIPS)
 		return hob_fail(err, LIMIT, "more than %llu clips", HOB_LIMIT_CLIPS);
 	hob_buf_put(&c->clips, &clip, sizeof clip);
-	return !c->clips.failed || hob_fail(err, MEMORY, "no memory left for clips");
+	return true;
 }
 
 static bool finish_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_error *err)
 {
-	bool done = make_tracks(b, err) && take_clip(b, name, names, err);
+	make_tracks(b);
+	bool done = take_clip(b, name, names, err);
 	hob_buf_clear(&b->bindings);
 	hob_buf_clear(&b->channels);
 	hob_buf_clear(&b->tracks);
@@ -942,16 +904,23 @@ static bool named_clips(clip_builder *b, bool *used, hob_name_map *names, hob_er
 }
 
 /* Whether an animation has a target that one already in the clip has, too; it then starts another clip. */
-static bool shares_target(hob_xml_ptr root, hob_name_map *moved, bool add, bool *shares)
+static bool shares_target(hob_xml_ptr root, const hob_name_map *moved)
 {
-	*shares = false;
 	for (hob_xml_ptr e = root; e; e = hob_xml_after(e, root)) {
 		hob_str text = hob_xml_is(e, HOB_STR("channel")) ? hob_xml_attr(e, HOB_STR("target")) : (hob_str){0};
-		if (text.len > 0 && add && !hob_name_map_add(moved, text, 0, NULL))
-			return false;
-		*shares = *shares || (text.len > 0 && !add && hob_name_map_get(moved, text) != HOB_NONE);
+		if (text.len > 0 && hob_name_map_get(moved, text) != HOB_NONE)
+			return true;
 	}
-	return true;
+	return false;
+}
+
+static void add_targets(hob_xml_ptr root, hob_name_map *moved)
+{
+	for (hob_xml_ptr e = root; e; e = hob_xml_after(e, root)) {
+		hob_str text = hob_xml_is(e, HOB_STR("channel")) ? hob_xml_attr(e, HOB_STR("target")) : (hob_str){0};
+		if (text.len > 0)
+			hob_name_map_add(moved, text, 0, NULL);
+	}
 }
 
 static bool other_clips(clip_builder *b, bool *used, hob_name_map *names, hob_error *err)
@@ -968,16 +937,13 @@ static bool other_clips(clip_builder *b, bool *used, hob_name_map *names, hob_er
 			 l = hob_xml_next(l, HOB_STR("library_animations")))
 			for (hob_xml_ptr e = hob_xml_child(l, HOB_STR("animation")); e;
 				 e = hob_xml_next(e, HOB_STR("animation"))) {
-				bool shares = false;
 				if (used[e->number])
 					continue;
-				if (!shares_target(e, &moved, false, &shares) ||
-					(!shares && !shares_target(e, &moved, true, &(bool){false})))
-					return hob_fail_memory(err, c->request->scratch, "animation");
-				if (shares) {
+				if (shares_target(e, &moved)) {
 					left = true;
 					continue;
 				}
+				add_targets(e, &moved);
 				if (!bind_animation(b, e, used, err))
 					return false;
 				name = hob_xml_attr(e, HOB_STR("name"));
@@ -996,14 +962,10 @@ bool hob_collada_clips(hob_collada *c, hob_error *err)
 	clip_builder b = {.c = c};
 	hob_name_map names;
 	bool *used = HOB_NEW(scratch, bool, c->xml.element_count);
-	if (!used)
-		return hob_fail_memory(err, scratch, "animation");
 	hob_name_map_init(&names, scratch);
 	bool done = named_clips(&b, used, &names, err) && other_clips(&b, used, &names, err);
 	c->model->clip_count = HOB_LISTS_COUNT(c->clips, hob_clip);
 	c->model->clips = HOB_NEW(c->request->result, hob_clip, c->model->clip_count);
-	if (done && !c->model->clips)
-		done = hob_fail_memory(err, c->request->result, "clips");
 	if (done && c->model->clip_count > 0)
 		memcpy(c->model->clips, c->clips.data, c->clips.size);
 	hob_buf *const lists[] = {&b.bindings, &b.channels, &b.tracks, &b.times, &c->clips};

@@ -129,7 +129,7 @@ static void close_segment(hob_collada_curve *curve, uint32_t key, bool cardinal)
 	}
 }
 
-static bool make_room(hob_collada *c, const sampler *s, hob_collada_curve *out, hob_error *err)
+static void make_room(hob_collada *c, const sampler *s, hob_collada_curve *out)
 {
 	hob_arena *scratch = c->request->scratch;
 	size_t count = s->input->count, width = s->output->width;
@@ -142,8 +142,6 @@ static bool make_room(hob_collada *c, const sampler *s, hob_collada_curve *out, 
 		out->in = HOB_NEW(scratch, float, count *width * 2);
 		out->out = HOB_NEW(scratch, float, count *width * 2);
 	}
-	return (out->times && out->values && out->modes && (!bent || (out->in && out->out))) ||
-		   hob_fail_memory(err, scratch, "animation keys");
 }
 
 static void note_modes(hob_collada *c, hob_xml_ptr element, hob_str mode)
@@ -169,12 +167,9 @@ static bool read_curve(hob_collada *c, hob_xml_ptr element, hob_collada_curve *o
 	if (s.input->count > HOB_LIMIT_KEYS)
 		return hob_fail(err, LIMIT, "line %u: %u keys, at most %llu are allowed", element->line,
 						s.input->count, HOB_LIMIT_KEYS);
-	if (!make_room(c, &s, out, err))
-		return false;
+	make_room(c, &s, out);
 	word_list words = {s.modes, HOB_STR("LINEAR")};
 	bool *cardinal = HOB_NEW(&c->work, bool, s.input->count);
-	if (!cardinal)
-		return hob_fail_memory(err, &c->work, "animation keys");
 	for (uint32_t i = 0; i < s.input->count && i < s.output->count; i++) {
 		hob_str mode = next_mode(&words);
 		float time = 0;

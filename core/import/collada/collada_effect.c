@@ -67,8 +67,6 @@ static bool embedded(effect_reader *r, hob_xml_ptr image, uint32_t *id, hob_erro
 		return true;
 	hob_image *to;
 	uint8_t *bytes = HOB_NEW(r->c->request->result, uint8_t, hex.len / 2);
-	if (!bytes)
-		return hob_fail_memory(err, r->c->request->result, "a picture");
 	if (!hob_image_set_add(&r->c->lists.images, &to, id, err))
 		return false;
 	size_t size = 0;
@@ -89,7 +87,8 @@ static bool embedded(effect_reader *r, hob_xml_ptr image, uint32_t *id, hob_erro
 		half = -1;
 	}
 	to->bytes = (hob_bytes){bytes, size};
-	return hob_collada_name(r->c, image, &to->name, err);
+	to->name = hob_collada_name(r->c, image);
+	return true;
 }
 
 static bool archived(hob_collada *c, hob_str file, uint32_t *id, hob_error *err);
@@ -131,8 +130,8 @@ static bool archived(hob_collada *c, hob_str file, uint32_t *id, hob_error *err)
 		return false;
 	to->bytes = bytes;
 	to->name = hob_text_name(c->request->result, name);
-	return (to->name.data && hob_name_map_add(&c->embedded, name, *id, NULL)) ||
-		   hob_fail_memory(err, c->request->result, "a picture");
+	hob_name_map_add(&c->embedded, name, *id, NULL);
+	return true;
 }
 
 /* ---- samplers */
@@ -160,21 +159,20 @@ static hob_filter filter_of(hob_str text)
 	return HOB_FILTER_DEFAULT;
 }
 
-static bool add_sampler(hob_collada *c, hob_sampler sampler, uint32_t *id, hob_error *err)
+static void add_sampler(hob_collada *c, hob_sampler sampler, uint32_t *id)
 {
 	static const hob_sampler plain = {0};
 	*id = HOB_NONE;
 	if (memcmp(&sampler, &plain, sizeof plain) == 0)
-		return true;
+		return;
 	uint32_t count = HOB_LISTS_COUNT(c->lists.samplers, hob_sampler);
 	for (uint32_t i = 0; i < count; i++)
 		if (memcmp(HOB_LISTS_AT(c->lists.samplers, hob_sampler, i), &sampler, sizeof sampler) == 0) {
 			*id = i;
-			return true;
+			return;
 		}
 	*id = count;
 	hob_buf_put(&c->lists.samplers, &sampler, sizeof sampler);
-	return !c->lists.samplers.failed || hob_fail(err, MEMORY, "no memory left for samplers");
 }
 
 /* ---- textures */
@@ -272,7 +270,8 @@ static bool set_texture(effect_reader *r, hob_xml_ptr channel, hob_slot slot, ho
 		sampler.mag = HOB_FILTER_LINEAR;
 	place_texture(c, texture, ref, &sampler);
 	r->out->texcoord[slot] = hob_text_trim(hob_xml_attr(texture, HOB_STR("texcoord")));
-	return add_sampler(c, sampler, &ref->sampler, err);
+	add_sampler(c, sampler, &ref->sampler);
+	return true;
 }
 
 /* ---- shading */
@@ -447,10 +446,8 @@ static hob_xml_ptr shader_of(hob_xml_ptr technique)
 bool hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_effect *out, hob_error *err)
 {
 	effect_reader r = {.c = c, .out = out};
-	hob_str name;
 	memset(out, 0, sizeof *out);
-	if (!hob_collada_name(c, material, &name, err))
-		return false;
+	hob_str name = hob_collada_name(c, material);
 	hob_shape_plain_material(&out->material, name);
 	r.material_instance = hob_xml_child(material, HOB_STR("instance_effect"));
 	r.effect = r.material_instance ? hob_collada_target(c, r.material_instance, "effect",

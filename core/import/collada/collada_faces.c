@@ -22,8 +22,6 @@ bool hob_collada_indices(hob_str text, hob_buf *out, hob_error *err)
 		return hob_fail(err, LIMIT, "more than %llu indices", HOB_LIMIT_INDICES);
 	size_t used = out->size;
 	uint32_t *to = (uint32_t *)(void *)hob_buf_grow(out, room * sizeof *to);
-	if (!to)
-		return hob_fail(err, MEMORY, "no memory left for indices");
 	uint32_t *first = to;
 	while (at < end) {
 		if ((uint8_t)*at <= ' ') {
@@ -176,11 +174,8 @@ bool hob_collada_read_faces(hob_xml_ptr e, uint32_t stride, hob_collada_faces *f
 	bool strips = hob_xml_is(e, HOB_STR("tristrips")), fans = hob_xml_is(e, HOB_STR("trifans"));
 	if (lines || line_strips)
 		f->size = 2;
-	bool done = hob_xml_is(e, HOB_STR("polylist"))	 ? read_polylist(e, f, err)
-				: hob_xml_is(e, HOB_STR("polygons")) ? read_polygons(e, f, err)
-				: strips || fans || line_strips		 ? read_strips(e, fans, f, err)
-													 : read_lists(e, f, err);
-	if (done && (f->tuples.failed || f->sizes.failed || f->holes.failed || f->rings.failed))
-		done = hob_fail(err, MEMORY, "no memory left for indices");
-	return done;
+	return hob_xml_is(e, HOB_STR("polylist"))	? read_polylist(e, f, err)
+		   : hob_xml_is(e, HOB_STR("polygons")) ? read_polygons(e, f, err)
+		   : strips || fans || line_strips		? read_strips(e, fans, f, err)
+												: read_lists(e, f, err);
 }

@@ -101,17 +101,17 @@ static bool same_tuple(const part_builder *b, const uint32_t *x, const uint32_t 
 	return true;
 }
 
-/* First vertex of each point, HOB_NONE at first. NULL when memory is short. */
+/* First vertex of each point, HOB_NONE at first. */
 static uint32_t *vertices_at(hob_collada *c, uint32_t points)
 {
 	uint32_t have = HOB_LISTS_COUNT(c->vertex_at, uint32_t);
-	uint8_t *more = points > have ? hob_buf_grow(&c->vertex_at, (points - have) * sizeof(uint32_t)) : NULL;
-	if (more)
-		memset(more, 0xFF, (points - have) * sizeof(uint32_t));
-	return c->vertex_at.failed ? NULL : (uint32_t *)(void *)c->vertex_at.data;
+	size_t more = points > have ? (points - have) * sizeof(uint32_t) : 0;
+	if (more > 0)
+		memset(hob_buf_grow(&c->vertex_at, more), 0xFF, more);
+	return (uint32_t *)(void *)c->vertex_at.data;
 }
 
-static bool unify(part_builder *b, hob_collada_part *part, hob_error *err)
+static void unify(part_builder *b, hob_collada_part *part)
 {
 	hob_arena *work = &b->c->work, *keep = b->c->has_controllers ? b->c->request->scratch : work;
 	const hob_collada_faces *f = &b->faces;
@@ -121,8 +121,6 @@ static bool unify(part_builder *b, hob_collada_part *part, hob_error *err)
 	uint32_t *corner = HOB_NEW(work, uint32_t, f->corner_count);
 	uint32_t *next = HOB_NEW(work, uint32_t, f->corner_count);
 	uint32_t *head = vertices_at(b->c, points);
-	if (!b->vertex_of || !corner || !next || (!head && points > 0))
-		return hob_fail_memory(err, work, "vertices");
 	for (uint32_t i = 0; i < f->corner_count; i++) {
 		const uint32_t *tuple = tuples + (size_t)i * f->stride;
 		uint32_t point = tuple[b->used[0]];
@@ -146,12 +144,9 @@ static bool unify(part_builder *b, hob_collada_part *part, hob_error *err)
 	for (uint32_t v = 0; v < count; v++) {
 		uint32_t point = tuples[(size_t)corner[v] * f->stride + b->used[0]];
 		head[point] = HOB_NONE;
-		if (part->corner && part->point) {
-			part->corner[v] = corner[v];
-			part->point[v] = point;
-		}
+		part->corner[v] = corner[v];
+		part->point[v] = point;
 	}
-	return (part->corner && part->point) || hob_fail_memory(err, keep, "vertices");
 }
 
 /* ---- attributes */
@@ -162,13 +157,8 @@ static float *fill(part_builder *b, const hob_collada_part *part, const hob_coll
 	const hob_collada_source *source;
 	if (!hob_collada_floats(b->c, input->source, &source, err))
 		return NULL;
-	hob_arena *arena = b->c->request->result;
 	uint32_t count = part->mesh.vertex_count;
-	float *out = HOB_NEW(arena, float, (size_t)count *width);
-	if (!out) {
-		hob_error_memory(err, arena, "vertices");
-		return NULL;
-	}
+	float *out = HOB_NEW(b->c->request->result, float, (size_t)count *width);
 	const uint32_t *tuples = (const uint32_t *)(const void *)b->faces.tuples.data;
 	uint32_t missing = 0;
 	for (uint32_t v = 0; v < count; v++) {
@@ -276,34 +266,28 @@ static bool whole(const uint32_t *corners, uint32_t count)
 }
 
 /* One polygon of `count` corners; the first `rings[0]` are its rim. */
-static bool put_polygon(part_builder *b, const hob_mesh *mesh, const uint32_t *corners, uint32_t count,
+static void put_polygon(part_builder *b, const hob_mesh *mesh, const uint32_t *corners, uint32_t count,
 						const uint32_t *rings, uint32_t ring_count, hob_buf *work, hob_buf *out)
 {
 	size_t room = (size_t)count + 2 * (size_t)ring_count;
 	hob_buf_clear(work);
 	uint32_t *memory = (uint32_t *)(void *)hob_buf_grow(work, room * 5 * sizeof(uint32_t));
-	if (!memory)
-		return false;
 	uint32_t *ring = memory, *vertices = memory + room, *triangles = memory + room * 2;
 	uint32_t length = count;
 	if (ring_count > 1) {
-		if (!hob_polygon_join_holes(&b->c->polygon, mesh->position, corners, rings, ring_count, ring,
-									&length))
-			return false;
+		hob_polygon_join_holes(&b->c->polygon, mesh->position, corners, rings, ring_count, ring, &length);
 		for (uint32_t i = 0; i < length; i++)
 			vertices[i] = corners[ring[i]];
 	} else {
 		memcpy(vertices, corners, count * sizeof *corners);
 	}
-	if (!hob_polygon_triangulate(&b->c->polygon, mesh->position, vertices, length, triangles))
-		return false;
+	hob_polygon_triangulate(&b->c->polygon, mesh->position, vertices, length, triangles);
 	uint32_t *to = (uint32_t *)(void *)hob_buf_grow(out, (size_t)(length - 2) * 3 * sizeof *to);
-	for (size_t i = 0; to && i < (size_t)(length - 2) * 3; i++)
+	for (size_t i = 0; i < (size_t)(length - 2) * 3; i++)
 		to[i] = vertices[triangles[i]];
-	return to != NULL;
 }
 
-static bool put_faces(part_builder *b, hob_collada_part *part, hob_buf *work, hob_buf *out, uint32_t *bad)
+static void put_faces(part_builder *b, hob_collada_part *part, hob_buf *work, hob_buf *out, uint32_t *bad)
 {
 	const hob_collada_faces *f = &b->faces;
 	const uint32_t *sizes = f->sizes.size > 0 ? (const uint32_t *)(const void *)f->sizes.data : NULL;
@@ -316,28 +300,23 @@ static bool put_faces(part_builder *b, hob_collada_part *part, hob_buf *work, ho
 		bool good = size >= f->size && whole(corners, size);
 		if (good && size == f->size && ring_count == 1)
 			hob_buf_put(out, corners, size * sizeof *corners);
-		else if (good && !put_polygon(b, &part->mesh, corners, size, holes, ring_count, work, out))
-			return false;
+		else if (good)
+			put_polygon(b, &part->mesh, corners, size, holes, ring_count, work, out);
 		*bad += !good;
 		corners += size;
 		holes = rings ? holes + ring_count : holes;
 	}
-	return !out->failed;
 }
 
 static bool make_indices(part_builder *b, hob_collada_part *part, hob_error *err)
 {
-	hob_arena *arena = b->c->request->result;
 	hob_buf work = {0}, out = {0};
 	uint32_t bad = b->faces.dropped;
-	bool done = put_faces(b, part, &work, &out, &bad);
+	put_faces(b, part, &work, &out, &bad);
 	size_t count = out.size / sizeof(uint32_t);
-	if (!done)
-		hob_fail(err, MEMORY, "no memory left for faces");
-	else if (count > HOB_LIMIT_INDICES)
-		done = hob_fail(err, LIMIT, "%zu indices, at most %llu are allowed", count, HOB_LIMIT_INDICES);
-	else if (!(part->mesh.indices = HOB_NEW(arena, uint32_t, count)))
-		done = hob_fail_memory(err, arena, "faces");
+	bool done = count <= HOB_LIMIT_INDICES ||
+				hob_fail(err, LIMIT, "%zu indices, at most %llu are allowed", count, HOB_LIMIT_INDICES);
+	part->mesh.indices = done ? HOB_NEW(b->c->request->result, uint32_t, count) : NULL;
 	if (done && count > 0)
 		memcpy(part->mesh.indices, out.data, out.size);
 	part->mesh.index_count = (uint32_t)count;
@@ -385,7 +364,8 @@ static bool build_part(part_builder *b, hob_xml_ptr primitive, hob_collada_part 
 	part->symbol = hob_xml_attr(primitive, HOB_STR("material"));
 	part->mesh.material = HOB_NONE;
 	part->mesh.topology = b->faces.size == 2 ? HOB_LINES : HOB_TRIANGLES;
-	bool done = unify(b, part, err) && fill_attributes(b, part, err) && make_indices(b, part, err);
+	unify(b, part);
+	bool done = fill_attributes(b, part, err) && make_indices(b, part, err);
 	if (done) {
 		hob_shape_fix_positions(&part->mesh, c->request->notes);
 		hob_mesh_repair_directions(&part->mesh);
@@ -409,8 +389,6 @@ static bool add_part(hob_collada *c, hob_xml_ptr primitive, hob_str name, hob_co
 {
 	part_builder *b = HOB_NEW(&c->work, part_builder, 1);
 	hob_collada_part part = {0};
-	if (!b)
-		return hob_fail_memory(err, &c->work, "a mesh");
 	b->c = c;
 	part.mesh.name = name;
 	part.mesh.source_mesh = shape->element->number;
@@ -425,13 +403,12 @@ static bool add_part(hob_collada *c, hob_xml_ptr primitive, hob_str name, hob_co
 		part.corner = part.point = NULL;
 	hob_buf_put(&c->parts, &part, sizeof part);
 	shape->part_count++;
-	return !c->parts.failed || hob_fail(err, MEMORY, "no memory left for meshes");
+	return true;
 }
 
 static bool shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_shape *shape, hob_error *err)
 {
 	hob_xml_ptr mesh = hob_xml_child(geometry, HOB_STR("mesh"));
-	hob_str name;
 	if (!mesh)
 		mesh = hob_xml_child(geometry, HOB_STR("convex_mesh"));
 	if (!mesh) {
@@ -446,8 +423,7 @@ static bool shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_
 				 "line %u: geometry '%.*s' is the convex hull of another, which is not "
 				 "made; export it as a mesh",
 				 geometry->line, HOB_FMT(hob_xml_attr(geometry, HOB_STR("id"))));
-	if (!hob_collada_name(c, geometry, &name, err))
-		return false;
+	hob_str name = hob_collada_name(c, geometry);
 	shape->part_first = HOB_LISTS_COUNT(c->parts, hob_collada_part);
 	for (hob_xml_ptr e = mesh->first; e; e = e->next)
 		if (is_primitive(e) && !add_part(c, e, name, shape, err))
@@ -467,7 +443,7 @@ static bool shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_
 
 /* ---- controllers */
 
-static bool copy_parts(hob_collada *c, const hob_collada_shape *from, hob_collada_shape *to, hob_error *err)
+static void copy_parts(hob_collada *c, const hob_collada_shape *from, hob_collada_shape *to)
 {
 	to->part_first = HOB_LISTS_COUNT(c->parts, hob_collada_part);
 	to->part_count = from->part_count;
@@ -476,18 +452,13 @@ static bool copy_parts(hob_collada *c, const hob_collada_shape *from, hob_collad
 		hob_collada_part part = *HOB_LISTS_AT(c->parts, hob_collada_part, from->part_first + i);
 		hob_buf_put(&c->parts, &part, sizeof part);
 	}
-	return !c->parts.failed || hob_fail(err, MEMORY, "no memory left for meshes");
 }
 
 /* ---- controllers -> morph targets */
 
-static float *deltas(hob_collada *c, const float *from, const float *base, size_t count, hob_error *err)
+static float *deltas(hob_collada *c, const float *from, const float *base, size_t count)
 {
 	float *out = HOB_NEW(c->request->result, float, count);
-	if (!out) {
-		hob_error_memory(err, c->request->result, "morph targets");
-		return NULL;
-	}
 	for (size_t i = 0; i < count; i++)
 		out[i] = base ? from[i] - base[i] : from[i];
 	return out;
@@ -551,8 +522,6 @@ static bool add_target(hob_collada *c, hob_xml_ptr geometry, bool relative, uint
 	size_t count = (size_t)part->mesh.vertex_count * 3;
 	float *position = HOB_NEW(scratch, float, count);
 	float *normal = part->mesh.normal && !relative ? HOB_NEW(scratch, float, count) : NULL;
-	if (!position || (part->mesh.normal && !relative && !normal))
-		return hob_fail_memory(err, scratch, "morph targets");
 	if (normal)
 		memcpy(normal, part->mesh.normal, count * sizeof *normal);
 	const hob_collada_shape *made =
@@ -560,10 +529,10 @@ static bool add_target(hob_collada *c, hob_xml_ptr geometry, bool relative, uint
 	bool matched = made && match(c, part, made, index, position, normal);
 	if (!matched && !by_points(c, part, geometry, position, err))
 		return false;
-	target->position = deltas(c, position, relative ? NULL : part->mesh.position, count, err);
-	if (target->position && matched && normal)
-		target->normal = deltas(c, normal, part->mesh.normal, count, err);
-	return target->position && (!matched || !normal || target->normal);
+	target->position = deltas(c, position, relative ? NULL : part->mesh.position, count);
+	if (matched && normal)
+		target->normal = deltas(c, normal, part->mesh.normal, count);
+	return true;
 }
 
 static bool add_morph(hob_collada *c, hob_xml_ptr morph, uint32_t part_first, uint32_t part_count,
@@ -591,8 +560,6 @@ static bool add_morph(hob_collada *c, hob_xml_ptr morph, uint32_t part_first, ui
 	for (uint32_t p = 0; p < part_count && total > 0; p++) {
 		hob_morph_target *out = HOB_NEW(c->request->result, hob_morph_target, total);
 		hob_str rest = list, word;
-		if (!out)
-			return hob_fail_memory(err, c->request->result, "morph targets");
 		for (uint32_t t = 0; (word = hob_text_word(&rest)).len > 0; t++) {
 			hob_xml_ptr geometry = hob_collada_by_id(c, morph, "geometry", word);
 			hob_collada_item(&held, t, &out[t].weight, 1);
@@ -602,8 +569,8 @@ static bool add_morph(hob_collada *c, hob_xml_ptr morph, uint32_t part_first, ui
 						 HOB_FMT(word));
 				continue;
 			}
-			if (!hob_collada_name(c, geometry, &out[t].name, err) ||
-				!add_target(c, geometry, relative, part_first + p, p, &out[t], err))
+			out[t].name = hob_collada_name(c, geometry);
+			if (!add_target(c, geometry, relative, part_first + p, p, &out[t], err))
 				return false;
 		}
 		hob_mesh *mesh = &HOB_LISTS_AT(c->parts, hob_collada_part, part_first + p)->mesh;
@@ -628,8 +595,7 @@ static bool shape_of_controller(hob_collada *c, hob_xml_ptr controller, hob_coll
 	if (base == HOB_NONE)
 		return true;
 	const hob_collada_shape from = *HOB_LISTS_AT(c->shapes, hob_collada_shape, base);
-	if (!copy_parts(c, &from, shape, err))
-		return false;
+	copy_parts(c, &from, shape);
 	shape->skin = skin ? skin : from.skin;
 	if (shape->part_count == 0)
 		return true;
@@ -652,8 +618,6 @@ bool hob_collada_shape_of(hob_collada *c, hob_xml_ptr element, uint32_t *out, ho
 		*slot = HOB_LISTS_COUNT(c->shapes, hob_collada_shape);
 		hob_collada_shape shape = {.element = element, .placed = HOB_NONE, .failed = true};
 		hob_buf_put(&c->shapes, &shape, sizeof shape);
-		if (c->shapes.failed)
-			return hob_fail(err, MEMORY, "no memory left for meshes");
 		if (geometry) {
 			hob_collada_pass(c);
 			done = shape_of_geometry(c, element, &shape, err);

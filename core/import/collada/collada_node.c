@@ -24,11 +24,8 @@ uint32_t hob_collada_place_of(const hob_collada *c, hob_xml_ptr node)
 static bool place_shape(hob_collada *c, uint32_t index, hob_xml_ptr instance, hob_collada_placed *out,
 						hob_error *err)
 {
-	hob_arena *scratch = c->request->scratch;
 	hob_collada_shape *shape = HOB_LISTS_AT(c->shapes, hob_collada_shape, index);
-	uint32_t *ids = HOB_NEW(scratch, uint32_t, shape->part_count);
-	if (!ids)
-		return hob_fail_memory(err, scratch, "materials");
+	uint32_t *ids = HOB_NEW(c->request->scratch, uint32_t, shape->part_count);
 	for (uint32_t i = 0; i < shape->part_count; i++)
 		if (!hob_collada_material_of(
 				c, instance, HOB_LISTS_AT(c->parts, hob_collada_part, shape->part_first + i), &ids[i], err))
@@ -52,8 +49,7 @@ static bool place_shape(hob_collada *c, uint32_t index, hob_xml_ptr instance, ho
 	}
 	shape->placed = HOB_LISTS_COUNT(c->placed, hob_collada_placed);
 	hob_buf_put(&c->placed, out, sizeof *out);
-	return !(c->lists.meshes.failed || c->placed.failed) ||
-		   hob_fail(err, MEMORY, "no memory left for meshes");
+	return true;
 }
 
 static bool instance_mesh(hob_collada *c, uint32_t node, hob_xml_ptr instance, hob_error *err)
@@ -81,8 +77,7 @@ static bool instance_mesh(hob_collada *c, uint32_t node, hob_xml_ptr instance, h
 		hob_collada_pending pending = {node, skin, instance};
 		hob_buf_put(&c->pending, &pending, sizeof pending);
 	}
-	return !(c->lists.mesh_refs.failed || c->pending.failed) ||
-		   hob_fail(err, MEMORY, "no memory left for nodes");
+	return true;
 }
 
 /* ---- cameras and lights */
@@ -97,7 +92,7 @@ static bool number_in(hob_xml_ptr parent, const char *name, float *out)
 	return true;
 }
 
-static bool read_camera(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_error *err)
+static uint32_t read_camera(hob_collada *c, hob_xml_ptr element)
 {
 	static const float degree = 0.01745329252f;
 	hob_xml_ptr common = hob_xml_find(element, "optics/technique_common");
@@ -105,12 +100,9 @@ static bool read_camera(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_e
 	hob_xml_ptr kind = flat ? flat : hob_xml_child(common, HOB_STR("perspective"));
 	hob_camera camera = {.znear = 0.1f, .zfar = INFINITY};
 	float aspect = 0, x = 0, y = 0;
-	if (c->slot[element->number] != HOB_NONE) {
-		*id = c->slot[element->number];
-		return true;
-	}
-	if (!hob_collada_name(c, element, &camera.name, err))
-		return false;
+	if (c->slot[element->number] != HOB_NONE)
+		return c->slot[element->number];
+	camera.name = hob_collada_name(c, element);
 	number_in(kind, "aspect_ratio", &aspect);
 	aspect = aspect > 0 && aspect < 1000 ? aspect : 0;
 	bool has_x = number_in(kind, flat ? "xmag" : "xfov", &x) && x > 0;
@@ -139,13 +131,12 @@ static bool read_camera(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_e
 		float yfov = has_y ? y * degree : 2 * atanf(tanf(x * degree / 2) / shape);
 		camera.yfov_or_ymag = yfov > 1e-4f && yfov < 3.14f ? yfov : 0.8f;
 	}
-	*id = c->slot[element->number] = HOB_LISTS_COUNT(c->lists.cameras, hob_camera);
 	hob_buf_put(&c->lists.cameras, &camera, sizeof camera);
-	return !c->lists.cameras.failed || hob_fail(err, MEMORY, "no memory left for cameras");
+	return c->slot[element->number] = HOB_LISTS_COUNT(c->lists.cameras, hob_camera) - 1;
 }
 
-/* *id = HOB_NONE for ambient light. */
-static bool read_light(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_error *err)
+/* HOB_NONE for ambient light. */
+static uint32_t read_light(hob_collada *c, hob_xml_ptr element)
 {
 	static const struct {
 		const char *name;
@@ -154,9 +145,8 @@ static bool read_light(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_er
 		{"directional", HOB_LIGHT_DIRECTIONAL}, {"point", HOB_LIGHT_POINT}, {"spot", HOB_LIGHT_SPOT}};
 	hob_xml_ptr common = hob_xml_child(element, HOB_STR("technique_common")), kind = NULL;
 	hob_light light = {.color = {1, 1, 1}, .range = INFINITY};
-	*id = c->slot[element->number];
-	if (*id != HOB_NONE)
-		return true;
+	if (c->slot[element->number] != HOB_NONE)
+		return c->slot[element->number];
 	for (size_t i = 0; i < HOB_COUNT_OF(kinds) && !kind; i++) {
 		kind = hob_xml_child(common, hob_str_of(kinds[i].name));
 		light.type = kinds[i].type;
@@ -165,10 +155,9 @@ static bool read_light(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_er
 		hob_info(c->request->notes, "collada.light-ignored",
 				 "line %u: an ambient light is left out: only directional, point and spot lights are kept",
 				 element->line);
-		return true;
+		return HOB_NONE;
 	}
-	if (!hob_collada_name(c, element, &light.name, err))
-		return false;
+	light.name = hob_collada_name(c, element);
 	hob_xml_ptr color = hob_xml_child(kind, HOB_STR("color"));
 	if (color)
 		hob_xml_floats(color->text, light.color, 3);
@@ -193,20 +182,17 @@ static bool read_light(hob_collada *c, hob_xml_ptr element, uint32_t *id, hob_er
 	} else {
 		light.outer_cone = 1.57079633f / 2;
 	}
-	*id = c->slot[element->number] = HOB_LISTS_COUNT(c->lists.lights, hob_light);
 	hob_buf_put(&c->lists.lights, &light, sizeof light);
-	return !c->lists.lights.failed || hob_fail(err, MEMORY, "no memory left for lights");
+	return c->slot[element->number] = HOB_LISTS_COUNT(c->lists.lights, hob_light) - 1;
 }
 
 static bool attach(hob_collada *c, uint32_t node, hob_xml_ptr instance, bool camera, hob_error *err)
 {
 	hob_xml_ptr target =
 		hob_collada_target(c, instance, camera ? "camera" : "light", hob_xml_attr(instance, HOB_STR("url")));
-	uint32_t id;
 	if (!target || !hob_xml_is(target, camera ? HOB_STR("camera") : HOB_STR("light")))
 		return true;
-	if (!(camera ? read_camera(c, target, &id, err) : read_light(c, target, &id, err)))
-		return false;
+	uint32_t id = camera ? read_camera(c, target) : read_light(c, target);
 	hob_node *to = node_at(c, node);
 	if (id != HOB_NONE && (camera ? to->camera : to->light) != HOB_NONE) {
 		hob_str name = camera ? HOB_LISTS_AT(c->lists.cameras, hob_camera, id)->name
@@ -229,7 +215,7 @@ static bool is_mesh_instance(hob_xml_ptr e)
 	return hob_xml_is(e, HOB_STR("instance_geometry")) || hob_xml_is(e, HOB_STR("instance_controller"));
 }
 
-static bool note_place(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_error *err)
+static void note_place(hob_collada *c, hob_xml_ptr element, uint32_t node)
 {
 	hob_collada_place place = {node, HOB_NONE};
 	uint32_t *slot = &c->slot[element->number];
@@ -242,7 +228,6 @@ static bool note_place(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_e
 		first->next = HOB_LISTS_COUNT(c->places, hob_collada_place);
 	}
 	hob_buf_put(&c->places, &place, sizeof place);
-	return !c->places.failed || hob_fail(err, MEMORY, "no memory left for nodes");
 }
 
 /* Attaches undeformed meshes to the node. A controller needs a child, unless the node has nothing else. */
@@ -306,14 +291,13 @@ static bool is_hidden(hob_xml_ptr element)
 static bool emit(hob_collada *c, hob_xml_ptr element, uint32_t parent, uint32_t depth, hob_error *err)
 {
 	uint32_t id;
-	hob_str name;
 	if (depth > DEPTH_MAX)
 		return hob_fail(err, LIMIT,
 						"line %u: nodes are nested deeper than %d, or a node holds an instance of itself",
 						element->line, DEPTH_MAX);
-	if (!hob_collada_name(c, element, &name, err) || !hob_lists_node(&c->lists, name, parent, &id, err) ||
-		!note_place(c, element, id, err))
+	if (!hob_lists_node(&c->lists, hob_collada_name(c, element), parent, &id, err))
 		return false;
+	note_place(c, element, id);
 	hob_collada_local(element, (double)c->unit, node_at(c, id));
 	node_at(c, id)->source = element->number;
 	note_order(c, element);
@@ -374,14 +358,13 @@ static bool emit_geometries(hob_collada *c, uint32_t root, hob_error *err)
 		for (hob_xml_ptr g = hob_xml_child(l, HOB_STR("geometry")); g;
 			 g = hob_xml_next(g, HOB_STR("geometry"))) {
 			uint32_t node, shape;
-			hob_str name;
 			hob_collada_placed placed;
 			if (!hob_collada_shape_of(c, g, &shape, err))
 				return false;
 			if (shape == HOB_NONE || HOB_LISTS_AT(c->shapes, hob_collada_shape, shape)->part_count == 0)
 				continue;
-			if (!place_shape(c, shape, NULL, &placed, err) || !hob_collada_name(c, g, &name, err) ||
-				!hob_lists_node(&c->lists, name, root, &node, err))
+			if (!place_shape(c, shape, NULL, &placed, err) ||
+				!hob_lists_node(&c->lists, hob_collada_name(c, g), root, &node, err))
 				return false;
 			for (uint32_t i = 0; i < placed.mesh_count; i++) {
 				uint32_t id = placed.mesh_first + i;
@@ -391,15 +374,15 @@ static bool emit_geometries(hob_collada *c, uint32_t root, hob_error *err)
 			hob_info(c->request->notes, "collada.no-scene",
 					 "the file has no visual scene; its geometries stand side by side");
 		}
-	return !c->lists.mesh_refs.failed || hob_fail(err, MEMORY, "no memory left for nodes");
+	return true;
 }
 
 bool hob_collada_nodes(hob_collada *c, hob_error *err)
 {
 	hob_xml_ptr scene = scene_of(c);
-	hob_str name = {0};
+	hob_str name = scene ? hob_collada_name(c, scene) : (hob_str){0};
 	uint32_t root;
-	if ((scene && !hob_collada_name(c, scene, &name, err)) || !add_axis(c, name, &root, err))
+	if (!add_axis(c, name, &root, err))
 		return false;
 	for (hob_xml_ptr e = scene ? scene->first : NULL; e; e = e->next)
 		if (hob_xml_is(e, HOB_STR("node")) && !emit(c, e, root, 1, err))

@@ -132,8 +132,8 @@ hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kin
 hob_xml_ptr hob_collada_by_id(const hob_collada *c, hob_xml_ptr from, const char *kind, hob_str id);
 /* First element below `root` (or itself) with this sid, breadth-first. */
 hob_xml_ptr hob_collada_by_sid(hob_xml_ptr root, hob_str sid);
-/* The numbers of <source>, read once, or at most twice if first read between pass and passed. False only when
- * memory is short; *out is NULL without numbers. The pointer is valid until the next call. */
+/* The numbers of <source>, read once, or at most twice if first read between pass and passed. False when
+ * there are too many; *out is NULL without numbers. The pointer is valid until the next call. */
 bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_source **out,
 						hob_error *err) HOB_MUST_CHECK;
 /* Sources first read between pass and passed are kept in c->work, which passed frees. */
@@ -144,7 +144,7 @@ hob_str hob_collada_names(hob_xml_ptr source, bool *are_ids);
 /* Item `index`, up to `width` numbers; the rest of `out` is unchanged. */
 void hob_collada_item(const hob_collada_source *source, uint32_t index, float *out, uint32_t width);
 /* The name of an element, cleaned: its name, else id, else sid. */
-bool hob_collada_name(hob_collada *c, hob_xml_ptr element, hob_str *out, hob_error *err) HOB_MUST_CHECK;
+hob_str hob_collada_name(hob_collada *c, hob_xml_ptr element);
 /* The element `name` in any <technique> of the <extra>s below `element`, whatever the profile. */
 hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name);
 
@@ -153,7 +153,7 @@ hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name);
 /* Appends a list of indices as u32; a negative or invalid one becomes HOB_NONE. */
 bool hob_collada_indices(hob_str text, hob_buf *out, hob_error *err) HOB_MUST_CHECK;
 
-/* False when memory is short or a limit is reached. Faces with too few corners are counted and dropped. */
+/* False when a limit is reached. Faces with too few corners are counted and dropped. */
 bool hob_collada_read_faces(hob_xml_ptr primitive, uint32_t stride, hob_collada_faces *out,
 							hob_error *err) HOB_MUST_CHECK;
 void hob_collada_faces_release(hob_collada_faces *faces);

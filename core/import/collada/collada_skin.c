@@ -51,8 +51,8 @@ static float weight_of(const weight_list *list, const uint32_t *pair)
 	return weight > 0 ? weight : 0;
 }
 
-static bool spread(hob_collada *c, const weight_list *list, hob_xml_ptr skin, uint32_t point_count,
-				   point_weights *out, hob_error *err)
+static void spread(hob_collada *c, const weight_list *list, hob_xml_ptr skin, uint32_t point_count,
+				   point_weights *out)
 {
 	hob_arena *work = &c->work;
 	const uint32_t *counts = (const uint32_t *)(const void *)list->counts.data;
@@ -69,9 +69,8 @@ static bool spread(hob_collada *c, const weight_list *list, hob_xml_ptr skin, ui
 		most = INFLUENCES_MAX;
 	}
 	out->width = most > 0 ? (most + 3) / 4 * 4 : 4;
-	if (!HOB_MAKE(work, &out->joints, (size_t)point_count * out->width, "joint weights", err) ||
-		!HOB_MAKE(work, &out->weights, (size_t)point_count * out->width, "joint weights", err))
-		return false;
+	out->joints = HOB_NEW(work, uint16_t, (size_t)point_count * out->width);
+	out->weights = HOB_NEW(work, float, (size_t)point_count * out->width);
 	for (uint32_t i = 0; i < listed && i < point_count && have > 0; i++)
 		for (uint32_t k = 0; k < counts[i] && have > 0; k++, have--, pairs += list->stride) {
 			uint32_t joint = pairs[list->joint_offset];
@@ -85,7 +84,6 @@ static bool spread(hob_collada *c, const weight_list *list, hob_xml_ptr skin, ui
 			c->request->notes, "skin.missing-joint",
 			"line %u: %u weights belong to the bind shape or to joints that do not exist; they are left out",
 			skin->line, lost);
-	return true;
 }
 
 static bool read_weights(hob_collada *c, hob_xml_ptr skin, uint32_t point_count, point_weights *out,
@@ -120,8 +118,9 @@ static bool read_weights(hob_collada *c, hob_xml_ptr skin, uint32_t point_count,
 	hob_xml_ptr counts = hob_xml_child(element, HOB_STR("vcount")),
 				pairs = hob_xml_child(element, HOB_STR("v"));
 	bool done = (!counts || hob_collada_indices(counts->text, &list.counts, err)) &&
-				(!pairs || hob_collada_indices(pairs->text, &list.pairs, err)) &&
-				spread(c, &list, skin, point_count, out, err);
+				(!pairs || hob_collada_indices(pairs->text, &list.pairs, err));
+	if (done)
+		spread(c, &list, skin, point_count, out);
 	hob_buf_release(&list.counts);
 	hob_buf_release(&list.pairs);
 	return done;
@@ -138,9 +137,8 @@ static bool weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts, uin
 		hob_mesh *mesh = &parts[p].mesh;
 		size_t width = from.width, count = mesh->vertex_count;
 		mesh->influence_count = from.width;
-		if (!HOB_MAKE(arena, &mesh->joints, count * width, "joint weights", err) ||
-			!HOB_MAKE(arena, &mesh->weights, count * width, "joint weights", err))
-			return false;
+		mesh->joints = HOB_NEW(arena, uint16_t, count * width);
+		mesh->weights = HOB_NEW(arena, float, count *width);
 		for (size_t v = 0; v < count; v++)
 			if (parts[p].point[v] < point_count) {
 				memcpy(mesh->joints + v * width, from.joints + parts[p].point[v] * width,
@@ -183,23 +181,22 @@ static uint32_t subtree_end(const hob_collada *c, uint32_t node)
 	return at;
 }
 
-static bool index_range(skin_builder *b, hob_xml_ptr *element_of, uint32_t first, uint32_t last,
-						hob_error *err)
+static void index_range(skin_builder *b, hob_xml_ptr *element_of, uint32_t first, uint32_t last)
 {
 	hob_arena *scratch = b->c->request->scratch;
 	if (b->sids.arena && b->first == first && b->last == last)
-		return true;
+		return;
 	hob_name_map_init(&b->sids, scratch);
 	hob_name_map_init(&b->names, scratch);
 	b->first = first, b->last = last;
 	for (uint32_t n = first; n < last; n++) {
 		hob_str sid = element_of[n] ? hob_xml_attr(element_of[n], HOB_STR("sid")) : (hob_str){0};
 		hob_str name = element_of[n] ? hob_xml_attr(element_of[n], HOB_STR("name")) : (hob_str){0};
-		if ((sid.len > 0 && !hob_name_map_add(&b->sids, sid, n, NULL)) ||
-			(name.len > 0 && !hob_name_map_add(&b->names, name, n, NULL)))
-			return hob_fail_memory(err, scratch, "names of joints");
+		if (sid.len > 0)
+			hob_name_map_add(&b->sids, sid, n, NULL);
+		if (name.len > 0)
+			hob_name_map_add(&b->names, name, n, NULL);
 	}
-	return true;
 }
 
 /* The element's place within the indexed range, else its first place. */
@@ -254,15 +251,16 @@ static void bind_matrix(const hob_collada *c, const hob_collada_source *source, 
 }
 
 /* Indexes the nodes to search for joints: those of the first <skeleton>, or all. */
-static bool index_skeleton(skin_builder *b, hob_xml_ptr *element_of, hob_error *err)
+static void index_skeleton(skin_builder *b, hob_xml_ptr *element_of)
 {
 	hob_xml_ptr skeleton = hob_xml_child(b->pending->instance, HOB_STR("skeleton"));
 	bool several = skeleton && hob_xml_next(skeleton, HOB_STR("skeleton"));
 	hob_xml_ptr root = skeleton ? hob_collada_target(b->c, skeleton, "node", hob_xml_text(skeleton)) : NULL;
 	uint32_t node = root ? hob_collada_place_of(b->c, root) : HOB_NONE;
 	if (node == HOB_NONE || several)
-		return index_range(b, element_of, 0, b->end, err);
-	return index_range(b, element_of, node, subtree_end(b->c, node), err);
+		index_range(b, element_of, 0, b->end);
+	else
+		index_range(b, element_of, node, subtree_end(b->c, node));
 }
 
 static bool fill_skin(skin_builder *b, hob_xml_ptr *element_of, hob_skin *skin, hob_error *err)
@@ -284,21 +282,18 @@ static bool fill_skin(skin_builder *b, hob_xml_ptr *element_of, hob_skin *skin, 
 						HOB_LIMIT_JOINTS);
 	if (matrices && !hob_collada_floats(c, matrices->source, &source, err))
 		return false;
-	if (!index_skeleton(b, element_of, err))
-		return false;
+	index_skeleton(b, element_of);
 	hob_xml_ptr bind = hob_xml_child(element, HOB_STR("bind_shape_matrix"));
 	read_matrix(bind ? bind->text : (hob_str){0}, shape);
 	*skin = (hob_skin){.name = HOB_STR(""), .root = HOB_NONE};
-	if (!HOB_MAKE(arena, &skin->joints, total, "a skin", err) ||
-		!HOB_MAKE(arena, &skin->inverse_bind, (size_t)total * 16, "a skin", err))
-		return false;
+	skin->joints = HOB_NEW(arena, uint32_t, total);
+	skin->inverse_bind = HOB_NEW(arena, float, (size_t)total * 16);
 	while ((word = hob_text_word(&rest)).len > 0) {
 		uint32_t joint = skin->joint_count++;
 		skin->joints[joint] = find_joint(b, word, are_ids);
 		if (skin->joints[joint] == HOB_NONE && b->last - b->first < b->end) {
 			/* Some exporters name a skeleton that does not contain all joints. */
-			if (!index_range(b, element_of, 0, b->end, err))
-				return false;
+			index_range(b, element_of, 0, b->end);
 			skin->joints[joint] = find_joint(b, word, are_ids);
 		}
 		if (skin->joints[joint] == HOB_NONE) {
@@ -331,21 +326,19 @@ static uint32_t same_skin(const hob_collada *c, const hob_collada_pending *all, 
 	return HOB_NONE;
 }
 
-static bool find_elements(hob_collada *c, uint32_t node_count, hob_xml_ptr **out, hob_error *err)
+/* The element of each node, or NULL. */
+static hob_xml_ptr *find_elements(hob_collada *c, uint32_t node_count)
 {
 	hob_arena *scratch = c->request->scratch;
 	hob_xml_ptr *by_number = HOB_NEW(scratch, hob_xml_ptr, c->xml.element_count);
-	*out = HOB_NEW(scratch, hob_xml_ptr, node_count);
-	if (!by_number || !*out)
-		return hob_fail_memory(err, scratch, "joints");
-	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root)) {
+	hob_xml_ptr *out = HOB_NEW(scratch, hob_xml_ptr, node_count);
+	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root))
 		by_number[e->number] = e;
-	}
 	for (uint32_t n = 0; n < node_count; n++) {
 		uint32_t source = HOB_LISTS_AT(c->lists.nodes, hob_node, n)->source;
-		(*out)[n] = source == HOB_NONE ? NULL : by_number[source];
+		out[n] = source == HOB_NONE ? NULL : by_number[source];
 	}
-	return true;
+	return out;
 }
 
 bool hob_collada_skins(hob_collada *c, hob_error *err)
@@ -353,11 +346,9 @@ bool hob_collada_skins(hob_collada *c, hob_error *err)
 	uint32_t count = HOB_LISTS_COUNT(c->pending, hob_collada_pending);
 	const hob_collada_pending *all = (const hob_collada_pending *)(const void *)c->pending.data;
 	skin_builder b = {.c = c, .end = HOB_LISTS_COUNT(c->lists.nodes, hob_node)};
-	hob_xml_ptr *element_of;
 	if (count == 0)
 		return true;
-	if (!find_elements(c, b.end, &element_of, err))
-		return false;
+	hob_xml_ptr *element_of = find_elements(c, b.end);
 	for (uint32_t i = 0; i < count; i++) {
 		hob_skin skin;
 		b.pending = &all[i];
@@ -371,8 +362,6 @@ bool hob_collada_skins(hob_collada *c, hob_error *err)
 		if (id == HOB_NONE) {
 			id = HOB_LISTS_COUNT(c->lists.skins, hob_skin);
 			hob_buf_put(&c->lists.skins, &skin, sizeof skin);
-			if (c->lists.skins.failed)
-				return hob_fail(err, MEMORY, "no memory left for skins");
 		}
 		HOB_LISTS_AT(c->lists.nodes, hob_node, all[i].node)->skin = id;
 	}

@@ -16,20 +16,18 @@ typedef struct definitions {
 	uint32_t missing;
 } definitions;
 
-static bool define(definitions *d, hob_x3d_ptr e, hob_str name, hob_error *err)
+static void define(definitions *d, hob_x3d_ptr e, hob_str name)
 {
 	uint32_t index = HOB_LISTS_COUNT(d->elements, hob_x3d_ptr), known;
-	if (!hob_name_map_add(&d->names, name, index, &known))
-		return hob_fail_memory(err, d->x->request->scratch, "names");
+	hob_name_map_add(&d->names, name, index, &known);
 	if (known != index)
 		*HOB_LISTS_AT(d->elements, hob_x3d_ptr, known) = e;
 	else
 		hob_buf_put(&d->elements, &e, sizeof e);
-	return !d->elements.failed || hob_fail(err, MEMORY, "no memory left for names");
 }
 
 /* Walks in file order: a name may be redefined, and USE refers to the last definition before it. */
-static bool walk(definitions *d, hob_error *err)
+static void walk(definitions *d)
 {
 	for (hob_x3d_ptr e = d->x->xml.root; e; e = hob_xml_after(e, d->x->xml.root)) {
 		hob_str use = hob_xml_attr(e, HOB_STR("USE")), name = hob_xml_attr(e, HOB_STR("DEF"));
@@ -39,25 +37,22 @@ static bool walk(definitions *d, hob_error *err)
 			uint32_t index = hob_name_map_get(&d->names, use);
 			*to = index == HOB_NONE ? NULL : *HOB_LISTS_AT(d->elements, hob_x3d_ptr, index);
 			d->missing += *to == NULL;
-		} else if (name.len > 0 && !define(d, e, name, err)) {
-			return false;
+		} else if (name.len > 0) {
+			define(d, e, name);
 		}
 	}
-	return true;
 }
 
-static bool resolve(hob_x3d *x, hob_error *err)
+static void resolve(hob_x3d *x)
 {
 	definitions d = {.x = x};
-	if (!HOB_MAKE(x->request->scratch, &x->target, x->xml.element_count, "nodes", err))
-		return false;
+	x->target = HOB_NEW(x->request->scratch, hob_x3d_ptr, x->xml.element_count);
 	hob_name_map_init(&d.names, x->request->scratch);
-	bool done = walk(&d, err);
+	walk(&d);
 	if (d.missing > 0)
 		hob_warn(x->request->notes, "x3d.missing-use", "%u USE name%s nothing defined before; left out",
 				 d.missing, d.missing == 1 ? "s" : "");
 	hob_buf_release(&d.elements);
-	return done;
 }
 
 /* ---- which encoding */
@@ -71,8 +66,6 @@ static bool read_tree(hob_x3d *x, hob_error *err)
 		return hob_fail(err, CORRUPT,
 						"the file is compressed with gzip and cannot be unpacked; export it again");
 	hob_str text = hob_text_decode(request->scratch, file);
-	if (!text.data && file.size > 0)
-		return hob_fail_memory(err, request->scratch, "the text");
 	if (hob_str_starts(text, HOB_STR("#VRML V1")))
 		return hob_fail(err, UNSUPPORTED, "this is VRML 1.0; convert it to VRML97, or export glTF");
 	if (hob_str_starts(text, HOB_STR("#VRML")) || hob_str_starts(text, HOB_STR("#X3D")))
@@ -91,7 +84,7 @@ static bool read_tree(hob_x3d *x, hob_error *err)
 
 /* ---- head: generator, unit */
 
-static bool read_head(hob_x3d *x, hob_error *err)
+static void read_head(hob_x3d *x)
 {
 	hob_x3d_ptr head = hob_xml_child(x->xml.root, HOB_STR("head"));
 	x->unit = hob_x3d_float(x->xml.root, "unit", 1);
@@ -105,8 +98,6 @@ static bool read_head(hob_x3d *x, hob_error *err)
 			continue;
 		hob_str *out = tool ? &x->model->generator : &x->model->licence;
 		*out = hob_text_name(x->request->result, hob_xml_attr(e, HOB_STR("content")));
-		if (!out->data)
-			return hob_fail_memory(err, x->request->result, "a name");
 	}
 	if (x->request->keep_units)
 		x->unit = 1;
@@ -115,7 +106,6 @@ static bool read_head(hob_x3d *x, hob_error *err)
 				 "the file's unit of length is not a usable number; lengths are read as metres");
 		x->unit = 1;
 	}
-	return true;
 }
 
 /* ---- what the file holds */
@@ -143,8 +133,10 @@ static void count(hob_x3d *x)
 static bool read_document(hob_x3d *x, hob_error *err)
 {
 	hob_model *m = x->model;
-	if (!read_tree(x, err) || !resolve(x, err) || !read_head(x, err))
+	if (!read_tree(x, err))
 		return false;
+	resolve(x);
+	read_head(x);
 	count(x);
 	if (!hob_x3d_nodes(x, err) || !hob_lists_take(&x->lists, m, err) ||
 		(x->unit != 1 && !hob_model_scale(m, x->unit, x->request->result, err)))

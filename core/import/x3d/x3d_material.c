@@ -53,8 +53,6 @@ static bool pixels(hob_x3d *x, hob_x3d_ptr texture, uint32_t *id, hob_error *err
 	if (count == 0 || head[2] < 1 || head[2] > 4 || count > text.len)
 		return true;
 	uint8_t *rgba = HOB_NEW(x->request->result, uint8_t, count * 4);
-	if (!rgba)
-		return hob_fail_memory(err, x->request->result, "a picture");
 	if (!hob_image_set_add(&x->lists.images, &image, id, err))
 		return false;
 	for (size_t i = 0; i < count && hob_x3d_word(&text, &word); i++) {
@@ -234,12 +232,9 @@ static bool fill(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use, hob_materi
 
 bool hob_x3d_material(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use, uint32_t *id, hob_error *err)
 {
-	hob_arena *scratch = x->request->scratch;
 	uint32_t parts[4] = {appearance ? appearance->number : HOB_NONE, use.surface, use.colored,
 						 use.both_sides};
-	hob_str key = hob_arena_str(scratch, (hob_str){(const char *)parts, sizeof parts});
-	if (!key.data)
-		return hob_fail_memory(err, scratch, "materials");
+	hob_str key = hob_arena_str(x->request->scratch, (hob_str){(const char *)parts, sizeof parts});
 	*id = hob_name_map_get(&x->materials, key);
 	if (*id != HOB_NONE)
 		return true;
@@ -248,8 +243,8 @@ bool hob_x3d_material(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use, uint3
 	if (name.len == 0 && appearance)
 		name = hob_xml_attr(appearance, HOB_STR("DEF"));
 	hob_material material = {.name = hob_text_name(x->request->result, name)};
-	if (!material.name.data)
-		return hob_fail_memory(err, x->request->result, "a name");
-	return fill(x, appearance, use, &material, err) && hob_lists_material(&x->lists, &material, id, err) &&
-		   (hob_name_map_add(&x->materials, key, *id, NULL) || hob_fail_memory(err, scratch, "materials"));
+	if (!fill(x, appearance, use, &material, err) || !hob_lists_material(&x->lists, &material, id, err))
+		return false;
+	hob_name_map_add(&x->materials, key, *id, NULL);
+	return true;
 }

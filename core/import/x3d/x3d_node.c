@@ -16,15 +16,13 @@ typedef struct solid {
 	uint32_t room;
 } solid;
 
-static bool reserve(solid *s, uint32_t count, bool with_normals, hob_error *err)
+static void reserve(solid *s, uint32_t count, bool with_normals)
 {
 	hob_x3d_shape *out = s->out;
 	s->room = count;
 	out->points = HOB_NEW(s->arena, float, (size_t)count * 3);
 	out->uvs = HOB_NEW(s->arena, float, (size_t)count * 2);
 	out->normals = with_normals ? HOB_NEW(s->arena, float, (size_t)count * 3) : NULL;
-	return (out->points && out->uvs && (out->normals || !with_normals)) ||
-		   hob_fail_memory(err, s->arena, "a solid");
 }
 
 static void put(solid *s, double x, double y, double z, double nx, double ny, double nz, double u, double v)
@@ -43,29 +41,26 @@ static void put(solid *s, double x, double y, double z, double nx, double ny, do
 	out->normal_count = out->normals ? out->point_count : 0;
 }
 
-static bool face(solid *s, const uint32_t *corners, uint32_t count)
+static void face(solid *s, const uint32_t *corners, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (!hob_x3d_corner_add(s->out, corners[i], corners[i], HOB_NONE, corners[i]))
-			return false;
-	return hob_x3d_face_end(s->out, count);
+		hob_x3d_corner_add(s->out, corners[i], corners[i], HOB_NONE, corners[i]);
+	hob_x3d_face_end(s->out, count);
 }
 
 /* Rings of ROUND + 1 points each, from the top down. */
-static bool rings(solid *s, uint32_t first, uint32_t count)
+static void rings(solid *s, uint32_t first, uint32_t count)
 {
 	for (uint32_t ring = 0; ring + 1 < count; ring++)
 		for (uint32_t i = 0; i < ROUND; i++) {
 			uint32_t a = first + ring * (ROUND + 1) + i, b = a + ROUND + 1;
 			const uint32_t corners[4] = {a, b, b + 1, a + 1};
-			if (!face(s, corners, 4))
-				return false;
+			face(s, corners, 4);
 		}
-	return true;
 }
 
 /* A disk at height y that faces up or down. */
-static bool disk(solid *s, double radius, double y, bool up)
+static void disk(solid *s, double radius, double y, bool up)
 {
 	uint32_t corners[ROUND];
 	for (uint32_t i = 0; i < ROUND; i++) {
@@ -73,7 +68,7 @@ static bool disk(solid *s, double radius, double y, bool up)
 		corners[up ? i : ROUND - 1 - i] = s->out->point_count;
 		put(s, radius * sn, y, radius * c, 0, up ? 1 : -1, 0, 0.5 + sn / 2, up ? 0.5 - c / 2 : 0.5 + c / 2);
 	}
-	return face(s, corners, ROUND);
+	face(s, corners, ROUND);
 }
 
 /* Seen from outside, angles grow to the right; the seam is at the back. */
@@ -93,12 +88,11 @@ static double size_of(hob_x3d_ptr e, const char *field, float otherwise)
 	return value >= 0 && value < 1e15f ? (double)value : (double)otherwise;
 }
 
-static bool box(solid *s, hob_x3d_ptr e, hob_error *err)
+static void box(solid *s, hob_x3d_ptr e)
 {
 	float size[3] = {2, 2, 2};
 	hob_x3d_vector(e, "size", size, 3);
-	if (!reserve(s, 24, true, err))
-		return false;
+	reserve(s, 24, true);
 	for (int axis = 0; axis < 3; axis++)
 		for (int side = -1; side <= 1; side += 2) {
 			uint32_t corners[4];
@@ -116,18 +110,15 @@ static bool box(solid *s, hob_x3d_ptr e, hob_error *err)
 				corners[k] = s->out->point_count;
 				put(s, p[0], p[1], p[2], n[0], n[1], n[2], a > 0, b > 0);
 			}
-			if (!face(s, corners, 4))
-				return hob_fail(err, MEMORY, "no memory left for faces");
+			face(s, corners, 4);
 		}
-	return true;
 }
 
-static bool sphere(solid *s, hob_x3d_ptr e, hob_error *err)
+static void sphere(solid *s, hob_x3d_ptr e)
 {
 	double radius = size_of(e, "radius", 1);
 	uint32_t count = ROUND / 2 + 1;
-	if (!reserve(s, count * (ROUND + 1), true, err))
-		return false;
+	reserve(s, count * (ROUND + 1), true);
 	for (uint32_t ring = 0; ring < count; ring++) {
 		double angle = pi * ring / (count - 1), y = cos(angle);
 		side_ring(s, radius * sin(angle), radius * y,
@@ -136,39 +127,36 @@ static bool sphere(solid *s, hob_x3d_ptr e, hob_error *err)
 									  : y,
 				  1 - (double)ring / (count - 1));
 	}
-	return rings(s, 0, count) || hob_fail(err, MEMORY, "no memory left for faces");
+	rings(s, 0, count);
 }
 
-static bool cylinder(solid *s, hob_x3d_ptr e, hob_error *err)
+static void cylinder(solid *s, hob_x3d_ptr e)
 {
 	double radius = size_of(e, "radius", 1), half = size_of(e, "height", 2) / 2;
-	bool done = reserve(s, 4 * (ROUND + 1), true, err);
-	if (!done)
-		return false;
+	reserve(s, 4 * (ROUND + 1), true);
 	if (hob_x3d_bool(e, "side", true)) {
 		side_ring(s, radius, half, 0, 1);
 		side_ring(s, radius, -half, 0, 0);
-		done = rings(s, 0, 2);
+		rings(s, 0, 2);
 	}
-	done = done && (!hob_x3d_bool(e, "top", true) || disk(s, radius, half, true)) &&
-		   (!hob_x3d_bool(e, "bottom", true) || disk(s, radius, -half, false));
-	return done || hob_fail(err, MEMORY, "no memory left for faces");
+	if (hob_x3d_bool(e, "top", true))
+		disk(s, radius, half, true);
+	if (hob_x3d_bool(e, "bottom", true))
+		disk(s, radius, -half, false);
 }
 
-static bool cone(solid *s, hob_x3d_ptr e, hob_error *err)
+static void cone(solid *s, hob_x3d_ptr e)
 {
 	double radius = size_of(e, "bottomRadius", 1), height = size_of(e, "height", 2);
 	double slope = hypot(radius, height), lean = slope > 0 ? radius / slope : 0;
-	bool done = reserve(s, 4 * (ROUND + 1), true, err);
-	if (!done)
-		return false;
+	reserve(s, 4 * (ROUND + 1), true);
 	if (hob_x3d_bool(e, "side", true)) {
 		side_ring(s, 0, height / 2, lean, 1);
 		side_ring(s, radius, -height / 2, lean, 0);
-		done = rings(s, 0, 2);
+		rings(s, 0, 2);
 	}
-	done = done && (!hob_x3d_bool(e, "bottom", true) || disk(s, radius, -height / 2, false));
-	return done || hob_fail(err, MEMORY, "no memory left for faces");
+	if (hob_x3d_bool(e, "bottom", true))
+		disk(s, radius, -height / 2, false);
 }
 
 /* ---- Extrusion: a cross-section along a spine; ISO/IEC 14772-1, 6.18 */
@@ -289,42 +277,38 @@ static void section_at(solid *s, const extrusion *e, uint32_t i)
 	}
 }
 
-static bool cap(solid *s, const extrusion *e, uint32_t first, bool reversed)
+static void cap(solid *s, const extrusion *e, uint32_t first, bool reversed)
 {
 	uint32_t n = e->section_count;
 	bool round = memcmp(e->section, e->section + ((size_t)n - 1) * 2, 2 * sizeof(float)) == 0;
 	n -= round;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t corner = first + (reversed ? n - 1 - i : i);
-		if (!hob_x3d_corner_add(s->out, corner, HOB_NONE, HOB_NONE, corner))
-			return false;
+		hob_x3d_corner_add(s->out, corner, HOB_NONE, HOB_NONE, corner);
 	}
-	return hob_x3d_face_end(s->out, n);
+	hob_x3d_face_end(s->out, n);
 }
 
-static bool sweep(solid *s, hob_x3d_ptr from, extrusion *e, hob_error *err)
+static void sweep(solid *s, hob_x3d_ptr from, extrusion *e)
 {
 	uint32_t m = e->section_count, n = e->spine_count;
-	bool done = true;
 	e->axes = (double(*)[3][3])hob_arena_array(s->arena, n, sizeof *e->axes, 8);
-	if (!e->axes)
-		return hob_fail_memory(err, s->arena, "a solid");
-	if (!reserve(s, m * n, false, err))
-		return false;
+	reserve(s, m * n, false);
 	make_axes(e);
 	for (uint32_t i = 0; i < n; i++)
 		section_at(s, e, i);
 	for (uint32_t i = 0; i + 1 < n; i++)
-		for (uint32_t k = 0; k + 1 < m && done; k++) {
+		for (uint32_t k = 0; k + 1 < m; k++) {
 			const uint32_t corners[4] = {i * m + k, i * m + k + 1, (i + 1) * m + k + 1, (i + 1) * m + k};
-			done = face(s, corners, 4);
+			face(s, corners, 4);
 		}
-	if (!e->closed && m > 2)
-		done = done && (!hob_x3d_bool(from, "beginCap", true) || cap(s, e, 0, true)) &&
-			   (!hob_x3d_bool(from, "endCap", true) || cap(s, e, (n - 1) * m, false));
+	bool open = !e->closed && m > 2;
+	if (open && hob_x3d_bool(from, "beginCap", true))
+		cap(s, e, 0, true);
+	if (open && hob_x3d_bool(from, "endCap", true))
+		cap(s, e, (n - 1) * m, false);
 	s->out->crease = hob_x3d_float(from, "creaseAngle", 0);
 	s->out->clockwise = !hob_x3d_bool(from, "ccw", true);
-	return done || hob_fail(err, MEMORY, "no memory left for faces");
 }
 
 static bool extrude(hob_x3d *x, solid *s, hob_x3d_ptr from, hob_error *err)
@@ -332,11 +316,10 @@ static bool extrude(hob_x3d *x, solid *s, hob_x3d_ptr from, hob_error *err)
 	static float spine[] = {0, 0, 0, 0, 1, 0}, section[] = {1, 1, 1, -1, -1, -1, -1, 1, 1, 1},
 				 scale[] = {1, 1}, orientation[] = {0, 0, 1, 0};
 	extrusion e;
-	if (!hob_x3d_floats(x, from, "spine", &e.spine, &e.spine_count, err) ||
-		!hob_x3d_floats(x, from, "crossSection", &e.section, &e.section_count, err) ||
-		!hob_x3d_floats(x, from, "scale", &e.scale, &e.scale_count, err) ||
-		!hob_x3d_floats(x, from, "orientation", &e.orientation, &e.orientation_count, err))
-		return false;
+	e.spine = hob_x3d_floats(x, from, "spine", &e.spine_count);
+	e.section = hob_x3d_floats(x, from, "crossSection", &e.section_count);
+	e.scale = hob_x3d_floats(x, from, "scale", &e.scale_count);
+	e.orientation = hob_x3d_floats(x, from, "orientation", &e.orientation_count);
 	e.spine_count /= 3, e.section_count /= 2, e.scale_count /= 2, e.orientation_count /= 4;
 	if (!hob_x3d_has(from, "spine"))
 		e.spine = spine, e.spine_count = 2;
@@ -352,21 +335,23 @@ static bool extrude(hob_x3d *x, solid *s, hob_x3d_ptr from, hob_error *err)
 		return hob_fail(err, LIMIT, "an extrusion of %u by %u points", e.spine_count, e.section_count);
 	e.closed = e.spine_count > 3 &&
 			   memcmp(e.spine, e.spine + ((size_t)e.spine_count - 1) * 3, 3 * sizeof(float)) == 0;
-	return sweep(s, from, &e, err);
+	sweep(s, from, &e);
+	return true;
 }
 
 static bool x3d_solid(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, bool *known, hob_error *err)
 {
 	static const struct {
 		const char *type;
-		bool (*make)(solid *, hob_x3d_ptr, hob_error *);
+		void (*make)(solid *, hob_x3d_ptr);
 	} makers[] = {{"Box", box}, {"Sphere", sphere}, {"Cylinder", cylinder}, {"Cone", cone}};
 	solid s = {.out = out, .arena = x->request->scratch};
 	out->both_sides = !hob_x3d_bool(e, "solid", true);
 	for (size_t i = 0; i < HOB_COUNT_OF(makers); i++)
 		if (hob_x3d_is(e, makers[i].type)) {
 			*known = true;
-			return makers[i].make(&s, e, err);
+			makers[i].make(&s, e);
+			return true;
 		}
 	*known = hob_x3d_is(e, "Extrusion");
 	return !*known || extrude(x, &s, e, err);
@@ -423,14 +408,10 @@ static bool cut_faces(builder *b, hob_error *err)
 		return hob_fail(err, LIMIT, "more than %llu indices; split the shape", HOB_LIMIT_INDICES);
 	b->mesh->indices = HOB_NEW(b->result, uint32_t, indices);
 	uint32_t *triangles = HOB_NEW(b->scratch, uint32_t, (size_t)most * 3);
-	if (!b->mesh->indices || !triangles)
-		return hob_fail_memory(err, b->result, "indices");
 	for (uint32_t f = 0; f < b->face_count; first += b->sizes[f++]) {
 		if (!b->usable[f])
 			continue;
-		if (!hob_polygon_triangulate(&b->x->polygon, b->shape->points, b->points + first, b->sizes[f],
-									 triangles))
-			return hob_fail(err, MEMORY, "no memory left for faces");
+		hob_polygon_triangulate(&b->x->polygon, b->shape->points, b->points + first, b->sizes[f], triangles);
 		for (uint32_t i = 0; i < (b->sizes[f] - 2) * 3; i++) {
 			uint32_t turn = b->shape->clockwise ? 2 - i % 3 + i / 3 * 3 : i;
 			b->mesh->indices[b->mesh->index_count++] = first + triangles[turn];
@@ -460,12 +441,11 @@ static void face_normals(const builder *b, smoothing *s)
 		}
 }
 
-static bool index_faces(const builder *b, smoothing *s, hob_error *err)
+static void index_faces(const builder *b, smoothing *s)
 {
-	if (!HOB_MAKE(b->scratch, &s->face, (size_t)b->face_count * 3, "normals", err) ||
-		!HOB_MAKE(b->scratch, &s->first, (size_t)b->shape->point_count + 1, "normals", err) ||
-		!HOB_MAKE(b->scratch, &s->faces, b->corner_count, "normals", err))
-		return false;
+	s->face = HOB_NEW(b->scratch, float, (size_t)b->face_count * 3);
+	s->first = HOB_NEW(b->scratch, uint32_t, (size_t)b->shape->point_count + 1);
+	s->faces = HOB_NEW(b->scratch, uint32_t, b->corner_count);
 	/* Counting sort: counts, prefix sums, then fills each list from its end. */
 	for (uint32_t f = 0, first = 0; f < b->face_count; first += b->sizes[f++])
 		for (uint32_t k = 0; b->usable[f] && k < b->sizes[f]; k++)
@@ -475,7 +455,6 @@ static bool index_faces(const builder *b, smoothing *s, hob_error *err)
 	for (uint32_t f = 0, first = 0; f < b->face_count; first += b->sizes[f++])
 		for (uint32_t k = 0; b->usable[f] && k < b->sizes[f]; k++)
 			s->faces[--s->first[b->points[first + k]]] = f;
-	return true;
 }
 
 static float length_of(const float *n)
@@ -501,17 +480,15 @@ static void corner_normal(const builder *b, const smoothing *s, uint32_t f, uint
 		out[k] = length > 0 ? out[k] / length * sign : k == 1;
 }
 
-static bool smooth(builder *b, hob_error *err)
+static void smooth(builder *b)
 {
 	smoothing s;
 	uint32_t first = 0;
-	if (!index_faces(b, &s, err))
-		return false;
+	index_faces(b, &s);
 	face_normals(b, &s);
 	for (uint32_t f = 0; f < b->face_count; first += b->sizes[f++])
 		for (uint32_t k = 0; b->usable[f] && k < b->sizes[f]; k++)
 			corner_normal(b, &s, f, b->points[first + k], b->mesh->normal + (size_t)(first + k) * 3);
-	return true;
 }
 
 /* ---- vertices: one per corner; the cook merges equal ones */
@@ -549,7 +526,7 @@ static void map_box(const builder *b, float *uv)
 	}
 }
 
-static bool fill(builder *b, hob_error *err)
+static void fill(builder *b)
 {
 	hob_x3d_shape *shape = b->shape;
 	hob_mesh *m = b->mesh;
@@ -560,9 +537,6 @@ static bool fill(builder *b, hob_error *err)
 	m->normal = surface && (shape->normals || smooths) ? HOB_NEW(b->result, float, count * 3) : NULL;
 	m->color[0] = shape->colors ? HOB_NEW(b->result, float, count * 4) : NULL;
 	m->uv[0] = shape->uvs || shape->map_box ? HOB_NEW(b->result, float, count * 2) : NULL;
-	if (!m->position || (surface && (shape->normals || smooths) && !m->normal) ||
-		(shape->colors && !m->color[0]) || ((shape->uvs || shape->map_box) && !m->uv[0]))
-		return hob_fail_memory(err, b->result, "vertices");
 	for (size_t i = 0; i < count; i++) {
 		const hob_x3d_corner *corner = &b->corners[i];
 		take(shape->points, shape->point_count, corner->point, 3, m->position + i * 3);
@@ -581,13 +555,13 @@ static bool fill(builder *b, hob_error *err)
 		map_box(b, m->uv[0]);
 	if (m->uv[0])
 		hob_shape_fix_floats(m->uv[0], count * 2, 0);
-	return !smooths || smooth(b, err);
+	if (smooths)
+		smooth(b);
 }
 
-static bool plain_indices(builder *b, hob_error *err)
+static void plain_indices(builder *b)
 {
-	if (!HOB_MAKE(b->result, &b->mesh->indices, b->corner_count, "indices", err))
-		return false;
+	b->mesh->indices = HOB_NEW(b->result, uint32_t, b->corner_count);
 	uint32_t step = b->shape->topology == HOB_LINES ? 2 : 1;
 	for (uint32_t i = 0; i + step <= b->corner_count; i += step) {
 		bool good = true;
@@ -596,7 +570,6 @@ static bool plain_indices(builder *b, hob_error *err)
 		for (uint32_t k = 0; good && k < step; k++)
 			b->mesh->indices[b->mesh->index_count++] = i + k;
 	}
-	return true;
 }
 
 /* Builds the mesh; *made is false when it is empty. */
@@ -617,18 +590,16 @@ static bool x3d_mesh(hob_x3d *x, hob_x3d_shape *shape, hob_mesh *out, bool *made
 		return true;
 	if (b.corner_count > HOB_LIMIT_VERTICES)
 		return hob_fail(err, LIMIT, "more than %llu corners; split the shape", HOB_LIMIT_VERTICES);
-	if (!HOB_MAKE(b.scratch, &b.points, b.corner_count, "faces", err) ||
-		!HOB_MAKE(b.scratch, &b.usable, b.face_count, "faces", err))
-		return false;
+	b.points = HOB_NEW(b.scratch, uint32_t, b.corner_count);
+	b.usable = HOB_NEW(b.scratch, bool, b.face_count);
 	if (shape->topology == HOB_TRIANGLES) {
 		judge_faces(&b);
 		if (!cut_faces(&b, err))
 			return false;
-	} else if (!plain_indices(&b, err)) {
-		return false;
+	} else {
+		plain_indices(&b);
 	}
-	if (!fill(&b, err))
-		return false;
+	fill(&b);
 	out->flat = out->normal == NULL;
 	hob_shape_fix_positions(out, x->request->notes);
 	if (out->normal)
@@ -720,39 +691,24 @@ static hob_x3d_ptr geometry_of(const hob_x3d *x, hob_x3d_ptr shape)
 	return NULL;
 }
 
-static bool mesh_key(hob_x3d *x, hob_x3d_ptr geometry, hob_x3d_ptr appearance, hob_str *out, hob_error *err)
-{
-	uint32_t key[2] = {geometry->number, appearance ? appearance->number : HOB_NONE};
-	*out = hob_arena_str(x->request->scratch, (hob_str){(const char *)key, sizeof key});
-	return out->data || hob_fail_memory(err, x->request->scratch, "shapes");
-}
-
-/* Applies the texture transform to the coordinates: the model's own transforms rotate about another point. */
-static void move_uvs(const hob_x3d *x, hob_x3d_ptr appearance, const hob_x3d_shape *shape, bool *moved,
-					 float matrix[6])
-{
-	*moved = shape->topology == HOB_TRIANGLES && hob_x3d_texture_matrix(x, appearance, matrix);
-}
-
 static bool make_mesh(hob_x3d *x, hob_x3d_ptr geometry, hob_x3d_ptr appearance, hob_x3d_shape *shape,
 					  uint32_t *id, hob_error *err)
 {
 	hob_mesh mesh = {.source_mesh = geometry->number};
-	bool made, moved;
+	bool made;
 	float matrix[6];
 	shape->map_box = shape->map_box && hob_x3d_has_texture(x, appearance);
 	hob_x3d_use use = {shape->topology == HOB_TRIANGLES, shape->colors != NULL, shape->both_sides};
 	*id = HOB_NONE;
 	mesh.name = hob_text_name(x->request->result, hob_xml_attr(geometry, HOB_STR("DEF")));
-	if (!mesh.name.data)
-		return hob_fail_memory(err, x->request->result, "a name");
 	if (!x3d_mesh(x, shape, &mesh, &made, err))
 		return false;
 	if (!made)
 		return true;
 	if (!hob_x3d_material(x, appearance, use, &mesh.material, err))
 		return false;
-	move_uvs(x, appearance, shape, &moved, matrix);
+	/* The texture transform moves the coordinates: the model's own transforms rotate about another point. */
+	bool moved = use.surface && hob_x3d_texture_matrix(x, appearance, matrix);
 	for (size_t v = 0; moved && mesh.uv[0] && v < mesh.vertex_count; v++) {
 		float *uv = mesh.uv[0] + v * 2, from[2] = {uv[0], 1 - uv[1]};
 		uv[0] = matrix[0] * from[0] + matrix[2] * from[1] + matrix[4];
@@ -764,25 +720,23 @@ static bool make_mesh(hob_x3d *x, hob_x3d_ptr geometry, hob_x3d_ptr appearance, 
 static bool read_shape(hob_x3d *x, hob_x3d_ptr e, hob_error *err)
 {
 	hob_x3d_ptr geometry = geometry_of(x, e), appearance = hob_x3d_child(x, e, appearances);
-	hob_str key;
 	if (!geometry)
 		return true;
-	if (!mesh_key(x, geometry, appearance, &key, err))
-		return false;
+	uint32_t parts[2] = {geometry->number, appearance ? appearance->number : HOB_NONE};
+	hob_str key = hob_arena_str(x->request->scratch, (hob_str){(const char *)parts, sizeof parts});
 	uint32_t mesh = hob_name_map_get(&x->meshes, key);
 	if (mesh == HOB_NONE) {
 		hob_x3d_shape shape = {.topology = HOB_TRIANGLES};
-		bool known = false;
-		bool done = hob_x3d_geometry(x, geometry, &shape, &known, err) &&
-					(known || x3d_solid(x, geometry, &shape, &known, err)) &&
+		bool known = hob_x3d_geometry(x, geometry, &shape);
+		bool done = (known || x3d_solid(x, geometry, &shape, &known, err)) &&
 					(!known || make_mesh(x, geometry, appearance, &shape, &mesh, err));
 		hob_x3d_shape_release(&shape);
 		if (!done)
 			return hob_fail_in(err, "line %u, <%.*s>", geometry->line, HOB_FMT(geometry->name));
 		if (!known)
 			hob_x3d_unread(x, geometry);
-		if (mesh != HOB_NONE && !hob_name_map_add(&x->meshes, key, mesh, NULL))
-			return hob_fail_memory(err, x->request->scratch, "shapes");
+		if (mesh != HOB_NONE)
+			hob_name_map_add(&x->meshes, key, mesh, NULL);
 	}
 	return mesh == HOB_NONE || hob_lists_show(&x->lists, mesh, err);
 }
@@ -808,7 +762,7 @@ static void aim(const float direction[3], float q[4])
 	q[3] = (float)(w / length);
 }
 
-static bool read_light(hob_x3d *x, hob_x3d_ptr e, uint32_t node, hob_error *err)
+static void read_light(hob_x3d *x, hob_x3d_ptr e, uint32_t node)
 {
 	bool spot = hob_x3d_is(e, "SpotLight"), directional = hob_x3d_is(e, "DirectionalLight");
 	hob_light light = {.type = spot			 ? HOB_LIGHT_SPOT
@@ -826,11 +780,9 @@ static bool read_light(hob_x3d *x, hob_x3d_ptr e, uint32_t node, hob_error *err)
 	light.outer_cone = cut > 0 && cut <= 1.5707963f ? cut : 0.7853982f;
 	light.inner_cone = beam >= 0 && beam < light.outer_cone ? beam : light.outer_cone * 0.999f;
 	light.name = hob_text_name(x->request->result, hob_xml_attr(e, HOB_STR("DEF")));
-	if (!light.name.data)
-		return hob_fail_memory(err, x->request->result, "a name");
 	if (!hob_x3d_bool(e, "on", true)) {
 		hob_info(x->request->notes, "x3d.light-off", "lights that are switched off are left out");
-		return true;
+		return;
 	}
 	hob_node *to = HOB_LISTS_AT(x->lists.nodes, hob_node, node);
 	hob_x3d_vector(e, "direction", direction, 3);
@@ -840,10 +792,9 @@ static bool read_light(hob_x3d *x, hob_x3d_ptr e, uint32_t node, hob_error *err)
 		hob_x3d_vector(e, "location", to->translation, 3);
 	to->light = HOB_LISTS_COUNT(x->lists.lights, hob_light);
 	hob_buf_put(&x->lists.lights, &light, sizeof light);
-	return !x->lists.lights.failed || hob_fail(err, MEMORY, "no memory left for lights");
 }
 
-static bool read_camera(hob_x3d *x, hob_x3d_ptr e, uint32_t node, hob_error *err)
+static void read_camera(hob_x3d *x, hob_x3d_ptr e, uint32_t node)
 {
 	hob_camera camera = {.type = HOB_CAMERA_PERSPECTIVE, .znear = 0.01f, .zfar = INFINITY};
 	hob_node *to = HOB_LISTS_AT(x->lists.nodes, hob_node, node);
@@ -867,11 +818,8 @@ static bool read_camera(hob_x3d *x, hob_x3d_ptr e, uint32_t node, hob_error *err
 	hob_str label = hob_xml_attr(e, HOB_STR("description")), word;
 	camera.name = hob_text_name(x->request->result,
 								hob_x3d_word(&label, &word) ? word : hob_xml_attr(e, HOB_STR("DEF")));
-	if (!camera.name.data)
-		return hob_fail_memory(err, x->request->result, "a name");
 	to->camera = HOB_LISTS_COUNT(x->lists.cameras, hob_camera);
 	hob_buf_put(&x->lists.cameras, &camera, sizeof camera);
-	return !x->lists.cameras.failed || hob_fail(err, MEMORY, "no memory left for cameras");
 }
 
 /* ---- groups */
@@ -981,9 +929,11 @@ static bool visit(hob_x3d *x, hob_x3d_ptr e, uint32_t parent, uint32_t depth, ho
 	case SHAPE:
 		return read_shape(x, real, err);
 	case LIGHT:
-		return read_light(x, real, node, err);
+		read_light(x, real, node);
+		return true;
 	case CAMERA:
-		return read_camera(x, real, node, err);
+		read_camera(x, real, node);
+		return true;
 	case SWITCH:
 		return read_switch(x, real, node, depth, err);
 	case LOD:

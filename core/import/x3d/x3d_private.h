@@ -59,11 +59,9 @@ bool hob_x3d_bool(hob_x3d_ptr e, const char *field, bool otherwise);
 float hob_x3d_float(hob_x3d_ptr e, const char *field, float otherwise);
 void hob_x3d_vector(hob_x3d_ptr e, const char *field, float *out, uint32_t count);
 /* All numbers of a field, as floats or as integers, in scratch memory. Commas count as blanks. An invalid
- * number ends the list, with a note. */
-bool hob_x3d_floats(hob_x3d *x, hob_x3d_ptr e, const char *field, float **out, uint32_t *count,
-					hob_error *err) HOB_MUST_CHECK;
-bool hob_x3d_ints(hob_x3d *x, hob_x3d_ptr e, const char *field, int32_t **out, uint32_t *count,
-				  hob_error *err) HOB_MUST_CHECK;
+ * number ends the list, with a note. NULL for an empty field. */
+float *hob_x3d_floats(hob_x3d *x, hob_x3d_ptr e, const char *field, uint32_t *count);
+int32_t *hob_x3d_ints(hob_x3d *x, hob_x3d_ptr e, const char *field, uint32_t *count);
 /* Removes the next word from *list, without its quotes. False at the end. */
 bool hob_x3d_word(hob_str *list, hob_str *word);
 
@@ -109,12 +107,10 @@ typedef struct hob_x3d_shape {
 } hob_x3d_shape;
 
 void hob_x3d_shape_release(hob_x3d_shape *shape);
-bool hob_x3d_corner_add(hob_x3d_shape *shape, uint32_t point, uint32_t normal, uint32_t color,
-						uint32_t uv) HOB_MUST_CHECK;
-bool hob_x3d_face_end(hob_x3d_shape *shape, uint32_t corners) HOB_MUST_CHECK;
+void hob_x3d_corner_add(hob_x3d_shape *shape, uint32_t point, uint32_t normal, uint32_t color, uint32_t uv);
+void hob_x3d_face_end(hob_x3d_shape *shape, uint32_t corners);
 
-/* Reads a geometry node. *known is false for a type that only the other function reads. */
-bool hob_x3d_geometry(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, bool *known,
-					  hob_error *err) HOB_MUST_CHECK; /* x3d_geometry.c */
+/* x3d_geometry.c: reads a geometry node. False for the types that x3d_node.c reads, and unknown ones. */
+bool hob_x3d_geometry(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out);
 
 #endif

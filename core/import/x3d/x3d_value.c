@@ -80,21 +80,18 @@ static const char *read_int(const char *at, const char *end, void *out)
 }
 
 /* The numbers of a field, each of `size` bytes. */
-static bool read_all(hob_x3d *x, hob_x3d_ptr e, const char *field, read_number *read, size_t size, void **out,
-					 uint32_t *count, hob_error *err)
+static void *read_all(hob_x3d *x, hob_x3d_ptr e, const char *field, read_number *read, size_t size,
+					  uint32_t *count)
 {
 	hob_str text = e ? hob_xml_attr(e, hob_str_of(field)) : (hob_str){0};
 	*count = 0;
-	*out = NULL;
 	if (text.len == 0)
-		return true;
+		return NULL;
 	/* A number and its blank take at least two bytes, which bounds the count. */
-	*out = hob_arena_array(x->request->scratch, text.len / 2 + 1, size, 8);
-	if (!*out)
-		return hob_fail_memory(err, x->request->scratch, "numbers");
+	uint8_t *out = hob_arena_array(x->request->scratch, text.len / 2 + 1, size, 8);
 	const char *end = text.data + text.len;
 	for (const char *at = skip(text.data, end); at < end; at = skip(at, end)) {
-		const char *behind = *count > text.len / 2 ? NULL : read(at, end, (uint8_t *)*out + *count * size);
+		const char *behind = *count > text.len / 2 ? NULL : read(at, end, out + *count * size);
 		if (!behind) {
 			bad_number(x, e, field, at, end);
 			break;
@@ -102,25 +99,17 @@ static bool read_all(hob_x3d *x, hob_x3d_ptr e, const char *field, read_number *
 		++*count;
 		at = behind;
 	}
-	return true;
+	return out;
 }
 
-bool hob_x3d_floats(hob_x3d *x, hob_x3d_ptr e, const char *field, float **out, uint32_t *count,
-					hob_error *err)
+float *hob_x3d_floats(hob_x3d *x, hob_x3d_ptr e, const char *field, uint32_t *count)
 {
-	void *numbers;
-	bool ok = read_all(x, e, field, read_float, sizeof **out, &numbers, count, err);
-	*out = numbers;
-	return ok;
+	return read_all(x, e, field, read_float, sizeof(float), count);
 }
 
-bool hob_x3d_ints(hob_x3d *x, hob_x3d_ptr e, const char *field, int32_t **out, uint32_t *count,
-				  hob_error *err)
+int32_t *hob_x3d_ints(hob_x3d *x, hob_x3d_ptr e, const char *field, uint32_t *count)
 {
-	void *numbers;
-	bool ok = read_all(x, e, field, read_int, sizeof **out, &numbers, count, err);
-	*out = numbers;
-	return ok;
+	return read_all(x, e, field, read_int, sizeof(int32_t), count);
 }
 
 bool hob_x3d_word(hob_str *list, hob_str *word)

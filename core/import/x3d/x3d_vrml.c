@@ -100,7 +100,7 @@ static char *without_comments(hob_arena *arena, hob_str text)
 {
 	char *copy = HOB_NEW(arena, char, text.len + 1);
 	bool quoted = false;
-	for (size_t i = 0; copy && i < text.len; i++) {
+	for (size_t i = 0; i < text.len; i++) {
 		copy[i] = text.data[i];
 		if (copy[i] == '"')
 			quoted = !quoted;
@@ -135,13 +135,11 @@ static bool add_field(parser *p, node_t *n, hob_str name, hob_str value, hob_err
 
 static hob_xml_element *new_element(parser *p, hob_str name, const hob_xml_element *parent, hob_error *err)
 {
-	hob_xml_element *e = p->count < HOB_LIMIT_XML_ELEMENTS ? HOB_NEW(p->arena, hob_xml_element, 1) : NULL;
-	if (!e) {
-		(void)(p->count < HOB_LIMIT_XML_ELEMENTS
-				   ? hob_fail_memory(err, p->arena, "nodes")
-				   : hob_fail(err, LIMIT, "more than %llu nodes", HOB_LIMIT_XML_ELEMENTS));
+	if (p->count >= HOB_LIMIT_XML_ELEMENTS) {
+		hob_fail(err, LIMIT, "more than %llu nodes", HOB_LIMIT_XML_ELEMENTS);
 		return NULL;
 	}
+	hob_xml_element *e = HOB_NEW(p->arena, hob_xml_element, 1);
 	*e = (hob_xml_element){.name = name, .parent = parent, .line = p->line, .number = p->count++};
 	return e;
 }
@@ -155,28 +153,23 @@ static void append(node_t *to, hob_xml_element *child)
 	to->last = child;
 }
 
-static bool close_node(parser *p, node_t *n, hob_error *err)
+static void close_node(parser *p, node_t *n)
 {
 	hob_xml_attribute *kept = HOB_NEW(p->arena, hob_xml_attribute, n->field_count);
-	if (!kept)
-		return hob_fail_memory(err, p->arena, "fields");
 	if (n->field_count > 0)
 		memcpy(kept, n->fields, n->field_count * sizeof *kept);
 	n->element->attributes = kept;
 	n->element->attribute_count = n->field_count;
-	return true;
 }
 
-static bool define(parser *p, hob_str name, hob_str type, hob_error *err)
+static void define(parser *p, hob_str name, hob_str type)
 {
 	uint32_t index = (uint32_t)(p->defined.size / sizeof type), known;
-	if (!hob_name_map_add(&p->types, name, index, &known))
-		return hob_fail_memory(err, p->arena, "names");
+	hob_name_map_add(&p->types, name, index, &known);
 	if (known != index)
 		((hob_str *)(void *)p->defined.data)[known] = type;
 	else
 		hob_buf_put(&p->defined, &type, sizeof type);
-	return !p->defined.failed || hob_fail(err, MEMORY, "no memory left for names");
 }
 
 static bool read_node(parser *p, node_t *into, hob_str field, hob_error *err);
@@ -329,8 +322,9 @@ static bool use_of(parser *p, node_t *into, hob_error *err)
 	n.element = new_element(p, type, into->element, err);
 	n.last = NULL;
 	n.field_count = 0;
-	if (!n.element || !add_field(p, &n, HOB_STR("USE"), name, err) || !close_node(p, &n, err))
+	if (!n.element || !add_field(p, &n, HOB_STR("USE"), name, err))
 		return false;
+	close_node(p, &n);
 	append(into, n.element);
 	return true;
 }
@@ -351,20 +345,20 @@ static bool read_node(parser *p, node_t *into, hob_str field, hob_error *err)
 		return hob_fail(err, LIMIT, "line %u: nodes are nested deeper than %llu", p->line,
 						HOB_LIMIT_XML_DEPTH / 4);
 	node_t *n = HOB_NEW(p->arena, node_t, 1);
-	if (!n)
-		return hob_fail_memory(err, p->arena, "nodes");
 	n->element = new_element(p, word, into->element, err);
-	if (!n->element ||
-		(name.len > 0 && (!add_field(p, n, HOB_STR("DEF"), name, err) || !define(p, name, word, err))))
+	if (!n->element || (name.len > 0 && !add_field(p, n, HOB_STR("DEF"), name, err)))
 		return false;
+	if (name.len > 0)
+		define(p, name, word);
 	if (field.len > 0 && !add_field(p, n, HOB_STR("containerField"), field, err))
 		return false;
 	p->depth++;
-	bool read = read_body(p, n, err) && close_node(p, n, err);
+	if (!read_body(p, n, err))
+		return false;
+	close_node(p, n);
 	p->depth--;
-	if (read)
-		append(into, n->element);
-	return read;
+	append(into, n->element);
+	return true;
 }
 
 /* Takes PROFILE, COMPONENT, META and UNIT of X3D. */
@@ -403,7 +397,8 @@ static bool read_all(parser *p, node_t *scene, hob_error *err)
 		if (!skipped && !taken && !read_node(p, scene, (hob_str){0}, err))
 			return false;
 	}
-	return close_node(p, scene, err);
+	close_node(p, scene);
+	return true;
 }
 
 bool hob_x3d_read_text(const hob_import_request *request, hob_str text, hob_xml *out, hob_error *err)
@@ -412,8 +407,6 @@ bool hob_x3d_read_text(const hob_import_request *request, hob_str text, hob_xml 
 	parser p = {.request = request, .arena = arena, .line = 1};
 	p.at = without_comments(arena, text);
 	node_t *scene = HOB_NEW(arena, node_t, 1);
-	if (!p.at || !scene)
-		return hob_fail_memory(err, arena, "the text");
 	p.end = p.at + text.len;
 	hob_name_map_init(&p.types, arena);
 	scene->element = new_element(&p, HOB_STR("Scene"), NULL, err);
