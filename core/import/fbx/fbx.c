@@ -7,9 +7,12 @@ static bool convert(hob_fbx *f, hob_error *err)
 	if (!read || !hob_fbx_read_objects(f, err))
 		return false;
 	hob_fbx_census(f);
-	if (!hob_fbx_read_settings(f, err) || !hob_fbx_read_nodes(f, err) || !hob_fbx_read_stacks(f, err) ||
-		!hob_fbx_split_scales(f, err) || !hob_fbx_read_geometries(f, err) ||
-		!hob_fbx_read_materials(f, err) || !hob_fbx_emit(f, err) || !hob_fbx_read_clips(f, err))
+	hob_fbx_read_settings(f);
+	if (!hob_fbx_read_nodes(f, err) || !hob_fbx_read_stacks(f, err))
+		return false;
+	hob_fbx_split_scales(f);
+	if (!hob_fbx_read_geometries(f, err) || !hob_fbx_read_materials(f, err) || !hob_fbx_emit(f, err) ||
+		!hob_fbx_read_clips(f, err))
 		return false;
 	hob_fbx_say_unread(f);
 	hob_model *model = &f->model;
@@ -19,8 +22,6 @@ static bool convert(hob_fbx *f, hob_error *err)
 	model->space.material_colors = HOB_COLORS_LINEAR;
 	model->space.vertex_colors = HOB_COLORS_SRGB;
 	model->generator = hob_fbx_name(f, f->application);
-	if (!model->generator.data)
-		return hob_fail_memory(err, f->result, "the generator");
 	if (model->node_count == 0)
 		hob_fbx_note(f, "empty", "the file holds no model, camera or light: there is nothing to draw");
 	return true;

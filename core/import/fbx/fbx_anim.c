@@ -211,18 +211,16 @@ static bool whole_bits(double value, uint32_t *bits)
 /* In ASCII files, slopes of KeyVer 4008 are numbers from some exporters and bit patterns from others. They
  * are read as bits if all non-zero ones are integers whose bits give plausible slopes; as numbers, such large
  * integers would be out of any scene's range. */
-static bool slopes_are_bits(hob_fbx *f, bool *out, hob_error *err)
+static bool slopes_are_bits(hob_fbx *f)
 {
 	bool any = false, all = true;
 	for (uint32_t i = 0; i < f->object_count && all; i++) {
 		uint32_t count, bits;
-		double *data;
 		hob_arena_mark mark = hob_arena_save(f->scratch);
 		if (f->objects[i].class != HOB_FBX_CURVE)
 			continue;
-		if (!hob_fbx_doubles(f, hob_fbx_child(f, f->objects[i].record, HOB_STR("KeyAttrDataFloat")), &data,
-							 &count, err))
-			return false;
+		const double *data =
+			hob_fbx_doubles(f, hob_fbx_child(f, f->objects[i].record, HOB_STR("KeyAttrDataFloat")), &count);
 		for (uint32_t d = 0; d < count && all; d++) {
 			if (d % 4 > 1 || !(data[d] < 0 || data[d] > 0))
 				continue;
@@ -234,35 +232,27 @@ static bool slopes_are_bits(hob_fbx *f, bool *out, hob_error *err)
 		}
 		hob_arena_restore(f->scratch, mark);
 	}
-	*out = any && all;
-	return true;
+	return any && all;
 }
 
 /* Groups of four numbers: floats, the third being a bit field (returned as a number). ASCII files write the
  * bit field as an integer, and from KeyVer 4009 on the floats as bit patterns, too; older ones write it as
  * the float with its bits. */
-static bool read_attributes(hob_fbx *f, uint32_t record, bool as_bits, double **out, uint32_t *count,
-							hob_error *err)
+static const double *read_attributes(hob_fbx *f, uint32_t record, bool as_bits, uint32_t *count)
 {
-	float *floats = NULL;
-	if (f->ascii ? !hob_fbx_doubles(f, record, out, count, err)
-				 : !hob_fbx_floats(f, record, &floats, count, err))
-		return false;
-	if (floats)
-		*out = HOB_NEW(f->scratch, double, *count);
-	if (!*out && *count > 0)
-		return hob_fail_memory(err, f->scratch, "animation keys");
+	const float *floats = f->ascii ? NULL : hob_fbx_floats(f, record, count);
+	double *out = f->ascii ? hob_fbx_doubles(f, record, count) : HOB_NEW(f->scratch, double, *count);
 	for (uint32_t i = 0; i < *count; i++) {
-		double value = floats ? (double)floats[i] : (*out)[i];
+		double value = floats ? (double)floats[i] : out[i];
 		float number = floats ? floats[i] : fabs(value) <= (double)FLT_MAX ? (float)value : 0;
 		uint32_t bits;
 		memcpy(&bits, &number, sizeof bits);
 		if (!floats && (as_bits || (i % 4 == 2 && fabs(value) >= 1)))
 			(void)whole_bits(value, &bits);
 		memcpy(&number, &bits, sizeof number);
-		(*out)[i] = i % 4 == 2 ? (double)bits : (double)number;
+		out[i] = i % 4 == 2 ? (double)bits : (double)number;
 	}
-	return true;
+	return out;
 }
 
 static void take_key(hob_fbx_curve *curve, raw_key *raw, double time, double value, uint32_t flags,
@@ -277,35 +267,35 @@ static void take_key(hob_fbx_curve *curve, raw_key *raw, double time, double val
 	set_flags(key, &raw[curve->count++], flags, data);
 }
 
-/* An AnimationCurve object of 7.x; *out is NULL when it has no keys. Lives in scratch memory. */
-static bool fbx_read_curve(hob_fbx *f, uint32_t object, hob_fbx_curve **out, hob_error *err)
+static hob_fbx_curve *new_curve(hob_fbx *f, uint32_t keys)
+{
+	hob_fbx_curve *curve = HOB_NEW(f->scratch, hob_fbx_curve, 1);
+	curve->seen = HOB_NEW(f->scratch, uint32_t, 1);
+	curve->keys = HOB_NEW(f->scratch, hob_fbx_key, keys);
+	return curve;
+}
+
+/* An AnimationCurve object of 7.x; NULL when it has no keys. Lives in scratch memory. */
+static hob_fbx_curve *fbx_read_curve(hob_fbx *f, uint32_t object)
 {
 	uint32_t record = f->objects[object].record, time_count, value_count, flag_count, data_count, ref_count;
-	int64_t *times;
-	double *values, *data;
-	int32_t *flags, *refs;
 	if (f->ascii && !f->slopes_known) {
 		f->slopes_known = true;
-		if (!slopes_are_bits(f, &f->slopes_as_bits, err))
-			return false;
+		f->slopes_as_bits = slopes_are_bits(f);
 	}
 	bool as_bits = f->slopes_as_bits || hob_fbx_child_integer(f, record, HOB_STR("KeyVer"), 0) >= 4009;
-	*out = NULL;
-	if (!hob_fbx_longs(f, hob_fbx_child(f, record, HOB_STR("KeyTime")), &times, &time_count, err) ||
-		!hob_fbx_doubles(f, hob_fbx_child(f, record, HOB_STR("KeyValueFloat")), &values, &value_count, err) ||
-		!hob_fbx_ints(f, hob_fbx_child(f, record, HOB_STR("KeyAttrFlags")), &flags, &flag_count, err) ||
-		!read_attributes(f, hob_fbx_child(f, record, HOB_STR("KeyAttrDataFloat")), as_bits, &data,
-						 &data_count, err) ||
-		!hob_fbx_ints(f, hob_fbx_child(f, record, HOB_STR("KeyAttrRefCount")), &refs, &ref_count, err))
-		return false;
+	const int64_t *times = hob_fbx_longs(f, hob_fbx_child(f, record, HOB_STR("KeyTime")), &time_count);
+	const double *values =
+		hob_fbx_doubles(f, hob_fbx_child(f, record, HOB_STR("KeyValueFloat")), &value_count);
+	const int32_t *flags = hob_fbx_ints(f, hob_fbx_child(f, record, HOB_STR("KeyAttrFlags")), &flag_count);
+	const double *data =
+		read_attributes(f, hob_fbx_child(f, record, HOB_STR("KeyAttrDataFloat")), as_bits, &data_count);
+	const int32_t *refs = hob_fbx_ints(f, hob_fbx_child(f, record, HOB_STR("KeyAttrRefCount")), &ref_count);
 	uint32_t count = time_count < value_count ? time_count : value_count;
 	if (count == 0)
-		return true;
-	hob_fbx_curve *curve = HOB_NEW(f->scratch, hob_fbx_curve, 1);
+		return NULL;
+	hob_fbx_curve *curve = new_curve(f, count);
 	raw_key *raw = HOB_NEW(f->scratch, raw_key, count);
-	if (!curve || !raw || !(curve->seen = HOB_NEW(f->scratch, uint32_t, 1)) ||
-		!(curve->keys = HOB_NEW(f->scratch, hob_fbx_key, count)))
-		return hob_fail_memory(err, f->scratch, "animation keys");
 	uint32_t group = 0;
 	int64_t left = ref_count > 0 ? refs[0] : INT64_MAX;
 	for (uint32_t i = 0; i < count; i++) {
@@ -316,8 +306,7 @@ static bool fbx_read_curve(hob_fbx *f, uint32_t object, hob_fbx_curve **out, hob
 		take_key(curve, raw, (double)times[i] / f->ticks, values[i], of, given);
 		left--;
 	}
-	*out = finish(f, record, curve, raw);
-	return true;
+	return finish(f, record, curve, raw);
 }
 
 /* ---- Takes */
@@ -418,21 +407,17 @@ static bool take_next(take_reader *r, hob_fbx_key *key, raw_key *raw)
 }
 
 /* A Take's channel: a record with the list "Key". */
-static bool fbx_read_take_curve(hob_fbx *f, uint32_t record, hob_fbx_curve **out, hob_error *err)
+static const hob_fbx_curve *fbx_read_take_curve(hob_fbx *f, uint32_t record)
 {
 	uint32_t list = hob_fbx_child(f, record, HOB_STR("Key"));
 	int64_t promised = hob_fbx_child_integer(f, record, HOB_STR("KeyCount"), 0);
 	int64_t version = hob_fbx_child_integer(f, record, HOB_STR("KeyVer"), 0);
-	*out = NULL;
 	if (list == HOB_NONE || f->records[list].value_count < 3)
-		return true;
+		return NULL;
 	uint32_t most = f->records[list].value_count / 3;
 	most = promised > 0 && promised < most ? (uint32_t)promised : most;
-	hob_fbx_curve *curve = HOB_NEW(f->scratch, hob_fbx_curve, 1);
+	hob_fbx_curve *curve = new_curve(f, most);
 	raw_key *raw = HOB_NEW(f->scratch, raw_key, most);
-	if (!curve || !raw || !(curve->seen = HOB_NEW(f->scratch, uint32_t, 1)) ||
-		!(curve->keys = HOB_NEW(f->scratch, hob_fbx_key, most)))
-		return hob_fail_memory(err, f->scratch, "animation keys");
 	take_reader r = {f, hob_fbx_values(f, list),
 					 version > 0		 ? version
 					 : f->version < 5000 ? 4003
@@ -445,8 +430,7 @@ static bool fbx_read_take_curve(hob_fbx *f, uint32_t record, hob_fbx_curve **out
 		bool rises = curve->count == 0 || key->time > key[-1].time;
 		curve->count += rises && isfinite(key->time);
 	}
-	*out = finish(f, record, curve, raw);
-	return true;
+	return finish(f, record, curve, raw);
 }
 
 /* ---- values */
@@ -601,13 +585,12 @@ typedef struct gather {
 
 /* ---- AnimationStacks */
 
-static bool curve_of(gather *g, uint32_t object, const hob_fbx_curve **out, hob_error *err)
+static const hob_fbx_curve *curve_of(gather *g, uint32_t object)
 {
-	if (!g->curve_read[object] && !fbx_read_curve(g->f, object, &g->curve_of[object], err))
-		return false;
+	if (!g->curve_read[object])
+		g->curve_of[object] = fbx_read_curve(g->f, object);
 	g->curve_read[object] = true;
-	*out = g->curve_of[object];
-	return true;
+	return g->curve_of[object];
 }
 
 /* Component of a channel: "d|X" or "X" -> 0, also for a single number ("d|DeformPercent"). */
@@ -655,7 +638,7 @@ static bool is_read(const hob_fbx *f, const hob_fbx_edge *edge)
 	return false;
 }
 
-static bool add_curve_node(gather *g, uint32_t clip, uint32_t layer, uint32_t object, hob_error *err)
+static void add_curve_node(gather *g, uint32_t clip, uint32_t layer, uint32_t object)
 {
 	static const hob_str keys[3] = {{"d|X", 3}, {"d|Y", 3}, {"d|Z", 3}},
 						 old_keys[3] = {{"X", 1}, {"Y", 1}, {"Z", 1}};
@@ -664,9 +647,8 @@ static bool add_curve_node(gather *g, uint32_t clip, uint32_t layer, uint32_t ob
 	hob_fbx_motion motion = {.clip = clip, .layer = layer};
 	for (uint32_t i = 0; i < o->below_count; i++) {
 		const hob_fbx_edge *edge = &f->edges[o->below_first + i];
-		if (f->objects[edge->child].class == HOB_FBX_CURVE &&
-			!curve_of(g, edge->child, &motion.curves[component_of(edge->property)], err))
-			return false;
+		if (f->objects[edge->child].class == HOB_FBX_CURVE)
+			motion.curves[component_of(edge->property)] = curve_of(g, edge->child);
 	}
 	for (int k = 0; k < 3; k++)
 		motion.otherwise[k] =
@@ -684,28 +666,27 @@ static bool add_curve_node(gather *g, uint32_t clip, uint32_t layer, uint32_t ob
 				one.otherwise[k] = hob_fbx_prop_real(f, object, edge->property, (double)NAN);
 		hob_buf_put(&g->motions, &one, sizeof one);
 	}
-	return !g->motions.failed || hob_fail(err, MEMORY, "no memory left for animation");
 }
 
 /* A layer's weight may be animated as well. */
-static bool weight_curve(gather *g, uint32_t layer, const hob_fbx_curve **out, hob_error *err)
+static const hob_fbx_curve *weight_curve(gather *g, uint32_t layer)
 {
 	const hob_fbx *f = g->f;
 	const hob_fbx_object *o = &f->objects[layer];
-	*out = NULL;
+	const hob_fbx_curve *last = NULL;
 	for (uint32_t i = 0; i < o->below_count; i++) {
 		const hob_fbx_edge *edge = &f->edges[o->below_first + i];
 		if (f->objects[edge->child].class != HOB_FBX_CURVE_NODE ||
 			!hob_str_equal(edge->property, HOB_STR("Weight")))
 			continue;
 		uint32_t curve = hob_fbx_below(f, edge->child, HOB_FBX_CURVE, (hob_str){0});
-		if (curve != HOB_NONE && !curve_of(g, curve, out, err))
-			return false;
+		if (curve != HOB_NONE)
+			last = curve_of(g, curve);
 	}
-	return true;
+	return last;
 }
 
-static bool add_layer(gather *g, uint32_t clip, uint32_t object, uint32_t number, hob_error *err)
+static void add_layer(gather *g, uint32_t clip, uint32_t object, uint32_t number)
 {
 	hob_fbx *f = g->f;
 	const hob_fbx_object *o = &f->objects[object];
@@ -720,15 +701,14 @@ static bool add_layer(gather *g, uint32_t clip, uint32_t object, uint32_t number
 	};
 	if (number == 0)
 		layer.mode = 1;
-	else if (!weight_curve(g, object, &layer.weight_curve, err))
-		return false;
+	else
+		layer.weight_curve = weight_curve(g, object);
 	hob_buf_put(&g->layers, &layer, sizeof layer);
 	for (uint32_t i = 0; i < o->below_count; i++) {
 		uint32_t child = f->edges[o->below_first + i].child;
-		if (f->objects[child].class == HOB_FBX_CURVE_NODE && !add_curve_node(g, clip, id, child, err))
-			return false;
+		if (f->objects[child].class == HOB_FBX_CURVE_NODE)
+			add_curve_node(g, clip, id, child);
 	}
-	return !g->layers.failed || hob_fail(err, MEMORY, "no memory left for animation");
 }
 
 /* If any layer is solo, only solo layers play. */
@@ -743,7 +723,7 @@ static void respect_solo(gather *g, uint32_t first)
 		layers[i].silent = hob_fbx_prop_integer(g->f, layers[i].object, HOB_STR("Solo"), 0) == 0;
 }
 
-static bool take_times(const hob_fbx *f, uint32_t take, double *begin, double *end)
+static void take_times(const hob_fbx *f, uint32_t take, double *begin, double *end)
 {
 	static const hob_str names[2] = {{"LocalTime", 9}, {"ReferenceTime", 13}};
 	for (int i = 0; i < 2 && take != HOB_NONE; i++) {
@@ -753,9 +733,8 @@ static bool take_times(const hob_fbx *f, uint32_t take, double *begin, double *e
 			continue;
 		*begin = first.real / f->ticks;
 		*end = last.real / f->ticks;
-		return true;
+		return;
 	}
-	return false;
 }
 
 static bool index_takes(gather *g, hob_error *err)
@@ -783,7 +762,7 @@ static void stack_times(const gather *g, uint32_t stack, hob_fbx_clip *clip)
 		clip->end = (double)hob_fbx_prop_integer(f, stack, names[i][1], 0) / f->ticks;
 		return;
 	}
-	(void)take_times(f, hob_name_map_get(&g->takes, clip->name), &clip->begin, &clip->end);
+	take_times(f, hob_name_map_get(&g->takes, clip->name), &clip->begin, &clip->end);
 }
 
 static bool add_stack(gather *g, uint32_t object, hob_error *err)
@@ -804,7 +783,8 @@ static bool add_stack(gather *g, uint32_t object, hob_error *err)
 						 HOB_FMT(o->name), LAYERS);
 		if (layers >= LAYERS)
 			break;
-		if (!add_layer(g, id, child, layers++, err))
+		add_layer(g, id, child, layers++);
+		if (!hob_fbx_is_whole(f, err))
 			return hob_fail_in(err, "clip '%.*s'", HOB_FMT(o->name));
 	}
 	if (id >= HOB_LIMIT_CLIPS)
@@ -812,13 +792,12 @@ static bool add_stack(gather *g, uint32_t object, hob_error *err)
 	clip.layer_count = layers;
 	respect_solo(g, clip.layer_first);
 	hob_buf_put(&g->clips, &clip, sizeof clip);
-	return !g->clips.failed || hob_fail(err, MEMORY, "no memory left for animation");
+	return true;
 }
 
 /* ---- Takes of 6.x */
 
-static bool add_take_motion(gather *g, uint32_t clip, uint32_t object, uint32_t record, hob_str property,
-							hob_error *err)
+static void add_take_motion(gather *g, uint32_t clip, uint32_t object, uint32_t record, hob_str property)
 {
 	hob_fbx *f = g->f;
 	hob_fbx_motion motion = {.clip = clip,
@@ -839,20 +818,16 @@ static bool add_take_motion(gather *g, uint32_t clip, uint32_t object, uint32_t 
 		}
 	}
 	for (int k = 0; k < 3; k++) {
-		hob_fbx_curve *curve = NULL;
 		motion.otherwise[k] = (double)NAN;
 		if (channels[k] == HOB_NONE)
 			continue;
 		motion.otherwise[k] = hob_fbx_child_real(f, channels[k], HOB_STR("Default"), (double)NAN);
-		if (!fbx_read_take_curve(f, channels[k], &curve, err))
-			return false;
-		motion.curves[k] = curve;
+		motion.curves[k] = fbx_read_take_curve(f, channels[k]);
 	}
 	hob_buf_put(&g->motions, &motion, sizeof motion);
-	return !g->motions.failed || hob_fail(err, MEMORY, "no memory left for animation");
 }
 
-static bool add_take_channels(gather *g, uint32_t clip, uint32_t object, uint32_t record, hob_error *err)
+static void add_take_channels(gather *g, uint32_t clip, uint32_t object, uint32_t record)
 {
 	static const struct {
 		char letter;
@@ -866,76 +841,57 @@ static bool add_take_channels(gather *g, uint32_t clip, uint32_t object, uint32_
 			hob_str suffix = HOB_STR(" (Shape)");
 			if (hob_str_ends_nocase(name, suffix))
 				name.len -= suffix.len;
-			if (!add_take_motion(g, clip, object, channel, name, err))
-				return false;
+			add_take_motion(g, clip, object, channel, name);
 			continue;
 		}
 		uint32_t part = hob_fbx_child(f, channel, HOB_STR("Channel"));
 		for (; part != HOB_NONE; part = hob_fbx_sibling(f, part, HOB_STR("Channel"))) {
 			hob_str letter = hob_fbx_value_at(f, part, 0).text;
 			for (int k = 0; k < 3; k++)
-				if (letter.len == 1 && letter.data[0] == parts[k].letter &&
-					!add_take_motion(g, clip, object, part, parts[k].property, err))
-					return false;
+				if (letter.len == 1 && letter.data[0] == parts[k].letter)
+					add_take_motion(g, clip, object, part, parts[k].property);
 		}
 	}
-	return true;
 }
 
-static bool add_take_object(gather *g, uint32_t clip, uint32_t record, hob_error *err)
+/* Adds a clip of one layer without an object. */
+static uint32_t add_plain_clip(gather *g, hob_fbx_clip clip)
 {
-	uint32_t object =
-		hob_name_map_get(&g->f->by_key, hob_fbx_plain(g->f, hob_fbx_value_at(g->f, record, 0).text));
-	return object == HOB_NONE || add_take_channels(g, clip, object, record, err);
+	hob_fbx_layer_state layer = {.object = HOB_NONE, .weight = 1, .mode = 1};
+	clip.object = HOB_NONE;
+	clip.layer_first = (uint32_t)(g->layers.size / sizeof layer);
+	clip.layer_count = 1;
+	hob_buf_put(&g->layers, &layer, sizeof layer);
+	hob_buf_put(&g->clips, &clip, sizeof clip);
+	return (uint32_t)(g->clips.size / sizeof clip) - 1;
 }
 
 /* Before 6000 models may have channels outside any take; they become a clip of their own, the last one. */
-static bool add_inner_take(gather *g, hob_error *err)
+static void add_inner_take(gather *g)
 {
 	hob_fbx *f = g->f;
-	uint32_t id = (uint32_t)(g->clips.size / sizeof(hob_fbx_clip));
-	bool any = false;
+	uint32_t id = HOB_NONE;
 	for (uint32_t i = 0; i < f->object_count && f->version < 6000; i++) {
 		uint32_t record = f->objects[i].record;
 		if (f->objects[i].class != HOB_FBX_MODEL || hob_fbx_child(f, record, HOB_STR("Channel")) == HOB_NONE)
 			continue;
-		hob_fbx_layer_state layer = {.object = HOB_NONE, .weight = 1, .mode = 1};
-		hob_fbx_clip clip = {.name = HOB_STR("(internal)"),
-							 .object = HOB_NONE,
-							 .layer_first = (uint32_t)(g->layers.size / sizeof layer),
-							 .layer_count = 1};
-		if (!any) {
-			hob_buf_put(&g->clips, &clip, sizeof clip);
-			hob_buf_put(&g->layers, &layer, sizeof layer);
-		}
-		any = true;
-		if (g->layers.failed || g->clips.failed)
-			return hob_fail(err, MEMORY, "no memory left for animation");
-		if (!add_take_channels(g, id, i, record, err))
-			return false;
+		if (id == HOB_NONE)
+			id = add_plain_clip(g, (hob_fbx_clip){.name = HOB_STR("(internal)")});
+		add_take_channels(g, id, i, record);
 	}
-	return true;
 }
 
-static bool add_take(gather *g, uint32_t take, hob_error *err)
+static void add_take(gather *g, uint32_t take)
 {
 	hob_fbx *f = g->f;
-	uint32_t id = (uint32_t)(g->clips.size / sizeof(hob_fbx_clip));
-	hob_fbx_clip clip = {.name = hob_fbx_value_at(f, take, 0).text,
-						 .object = HOB_NONE,
-						 .layer_first = (uint32_t)(g->layers.size / sizeof(hob_fbx_layer_state)),
-						 .layer_count = 1};
-	hob_fbx_layer_state layer = {.object = HOB_NONE, .weight = 1, .mode = 1};
-	(void)take_times(f, take, &clip.begin, &clip.end);
-	hob_buf_put(&g->layers, &layer, sizeof layer);
-	hob_buf_put(&g->clips, &clip, sizeof clip);
-	if (g->layers.failed || g->clips.failed)
-		return hob_fail(err, MEMORY, "no memory left for animation");
-	uint32_t record = hob_fbx_child(f, take, HOB_STR("Model"));
-	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Model")))
-		if (!add_take_object(g, id, record, err))
-			return hob_fail_in(err, "clip '%.*s'", HOB_FMT(clip.name));
-	return true;
+	hob_fbx_clip clip = {.name = hob_fbx_value_at(f, take, 0).text};
+	take_times(f, take, &clip.begin, &clip.end);
+	uint32_t id = add_plain_clip(g, clip), record = hob_fbx_child(f, take, HOB_STR("Model"));
+	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Model"))) {
+		uint32_t object = hob_name_map_get(&f->by_key, hob_fbx_plain(f, hob_fbx_value_at(f, record, 0).text));
+		if (object != HOB_NONE)
+			add_take_channels(g, id, object, record);
+	}
 }
 
 /* ---- all */
@@ -1017,18 +973,9 @@ static bool gather_all(gather *g, hob_error *err)
 		}
 	uint32_t take = stacks ? HOB_NONE : hob_fbx_child(f, f->takes, HOB_STR("Take"));
 	for (; take != HOB_NONE; take = hob_fbx_sibling(f, take, HOB_STR("Take")))
-		if (!add_take(g, take, err))
-			return false;
-	return stacks || f->version == 0 || add_inner_take(g, err);
-}
-
-static bool keep(hob_fbx *f, const hob_buf *from, void **to, hob_error *err)
-{
-	*to = hob_arena_alloc(f->scratch, from->size, 8);
-	if (!*to)
-		return hob_fail_memory(err, f->scratch, "animation");
-	if (from->size > 0)
-		memcpy(*to, from->data, from->size);
+		add_take(g, take);
+	if (!stacks && f->version > 0)
+		add_inner_take(g);
 	return true;
 }
 
@@ -1057,31 +1004,23 @@ static void rest_from_take(hob_fbx *f)
 bool hob_fbx_read_stacks(hob_fbx *f, hob_error *err)
 {
 	gather g = {.f = f};
-	void *clips = NULL, *layers = NULL, *motions = NULL;
 	hob_fbx_anim *anim = f->anim = HOB_NEW(f->scratch, hob_fbx_anim, 1);
 	g.curve_of = HOB_NEW(f->scratch, hob_fbx_curve *, f->object_count);
 	g.curve_read = HOB_NEW(f->scratch, bool, f->object_count);
-	if (!anim || !g.curve_of || !g.curve_read)
-		return hob_fail_memory(err, f->scratch, "animation");
 	bool done = gather_all(&g, err);
 	if (done && g.left_out > 0)
 		hob_fbx_info(
 			f, "curves",
 			"%u animated properties are left out: only place, turn, size, visibility and shapes move",
 			g.left_out);
-	done = done && keep(f, &g.clips, &clips, err) && keep(f, &g.layers, &layers, err) &&
-		   keep(f, &g.motions, &motions, err);
-	anim->clip_count = (uint32_t)(g.clips.size / sizeof *anim->clips);
-	anim->layer_count = (uint32_t)(g.layers.size / sizeof *anim->layers);
-	anim->motion_count = (uint32_t)(g.motions.size / sizeof *anim->motions);
+	anim->clips = hob_fbx_take(f->scratch, &g.clips, sizeof *anim->clips, &anim->clip_count);
+	anim->layers = hob_fbx_take(f->scratch, &g.layers, sizeof *anim->layers, &anim->layer_count);
+	anim->motions = hob_fbx_take(f->scratch, &g.motions, sizeof *anim->motions, &anim->motion_count);
 	hob_buf_release(&g.clips);
 	hob_buf_release(&g.layers);
 	hob_buf_release(&g.motions);
 	if (!done)
 		return false;
-	anim->clips = clips;
-	anim->layers = layers;
-	anim->motions = motions;
 	if (anim->motion_count > 1)
 		qsort(anim->motions, anim->motion_count, sizeof *anim->motions, compare_motions);
 	times_of_keys(anim);

@@ -140,15 +140,13 @@ static bool emit_attribute(hob_fbx *f, const hob_fbx_node *node, uint32_t o, boo
 	hob_model *model = &f->model;
 	hob_str name = f->objects[node->object].name;
 	hob_str child = hob_arena_printf(f->scratch, "%.*s_%s", HOB_FMT(name), camera ? "camera" : "light");
-	hob_node *made = child.data ? hob_fbx_new_node(f, node->scale_id, child, &place, err) : NULL;
+	hob_node *made = hob_fbx_new_node(f, node->scale_id, child, &place, err);
 	if (!made)
-		return child.data ? false : hob_fail_memory(err, f->scratch, "node names");
-	/* Before 7000, a light or camera is part of the model's record, whose properties the node already has. */
-	if (f->objects[o].record != f->objects[node->object].record && !hob_fbx_extras(f, o, &made->extras, err))
 		return false;
+	/* Before 7000, a light or camera is part of the model's record, whose properties the node already has. */
+	if (f->objects[o].record != f->objects[node->object].record)
+		hob_fbx_extras(f, o, &made->extras);
 	hob_str shown = hob_fbx_name(f, name);
-	if (!shown.data)
-		return hob_fail_memory(err, f->result, "node names");
 	if (camera) {
 		hob_camera *to = &model->cameras[model->camera_count];
 		read_camera(f, o, to);

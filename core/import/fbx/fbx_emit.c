@@ -35,20 +35,12 @@ hob_node *hob_fbx_new_node(hob_fbx *f, uint32_t parent, hob_str name, const hob_
 	hob_node node = {
 		.parent = parent, .source = HOB_NONE, .skin = HOB_NONE, .camera = HOB_NONE, .light = HOB_NONE};
 	node.name = hob_fbx_name(f, name);
-	if (!node.name.data) {
-		(void)hob_fail_memory(err, f->result, "node names");
-		return NULL;
-	}
 	if (f->model_nodes.size / sizeof node >= HOB_LIMIT_NODES) {
 		(void)hob_fail(err, LIMIT, "more than %llu nodes; split the scene", HOB_LIMIT_NODES);
 		return NULL;
 	}
 	to_model(f, parent == HOB_NONE, place, node.translation, node.rotation, node.scale);
 	hob_buf_put(&f->model_nodes, &node, sizeof node);
-	if (f->model_nodes.failed) {
-		(void)hob_fail(err, MEMORY, "no memory left for nodes");
-		return NULL;
-	}
 	return (hob_node *)(void *)f->model_nodes.data + (f->model_nodes.size / sizeof node - 1);
 }
 
@@ -64,19 +56,18 @@ static bool is_material(const hob_fbx *f, const hob_fbx_edge *edge)
 	return f->objects[edge->child].class == HOB_FBX_MATERIAL;
 }
 
-static bool materials_of(hob_fbx *f, uint32_t owner, hob_fbx_variant *out, hob_error *err)
+static hob_fbx_variant materials_of(hob_fbx *f, uint32_t owner)
 {
 	const hob_fbx_object *object = &f->objects[owner];
-	*out = (hob_fbx_variant){.next = HOB_NONE};
+	hob_fbx_variant out = {.next = HOB_NONE};
 	for (uint32_t i = 0; i < object->below_count; i++)
-		out->material_count += is_material(f, &f->edges[object->below_first + i]);
-	if (!HOB_MAKE(f->scratch, &out->materials, out->material_count, "materials", err))
-		return false;
+		out.material_count += is_material(f, &f->edges[object->below_first + i]);
+	out.materials = HOB_NEW(f->scratch, uint32_t, out.material_count);
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < object->below_count; i++)
 		if (is_material(f, &f->edges[object->below_first + i]))
-			out->materials[count++] = f->objects[f->edges[object->below_first + i].child].index;
-	return true;
+			out.materials[count++] = f->objects[f->edges[object->below_first + i].child].index;
+	return out;
 }
 
 static bool same_materials(const hob_fbx_variant *a, const hob_fbx_variant *b)
@@ -92,8 +83,6 @@ static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *varian
 {
 	const hob_fbx_object *own = &f->objects[g->object], *user = &f->objects[node];
 	hob_str name = hob_fbx_name(f, own->name.len > 0 ? own->name : user->name);
-	if (!name.data)
-		return hob_fail_memory(err, f->result, "mesh names");
 	variant->mesh_first = (uint32_t)(f->meshes.size / sizeof(hob_mesh));
 	for (uint32_t p = 0; p < g->part_count; p++) {
 		hob_mesh mesh = g->parts[p].mesh;
@@ -102,17 +91,16 @@ static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *varian
 		mesh.source_mesh = (uint32_t)(f->variants.size / sizeof *variant);
 		mesh.material = slot < variant->material_count ? variant->materials[slot] : HOB_NONE;
 		/* A mesh within its model's record has no properties of its own. */
-		if (p == 0 && own->record != user->record && !hob_fbx_extras(f, g->object, &mesh.extras, err))
-			return false;
+		if (p == 0 && own->record != user->record)
+			hob_fbx_extras(f, g->object, &mesh.extras);
 		hob_buf_put(&f->meshes, &mesh, sizeof mesh);
 	}
 	*id = (uint32_t)(f->variants.size / sizeof *variant);
 	variant->next = g->variant_first;
 	g->variant_first = *id;
 	hob_buf_put(&f->variants, variant, sizeof *variant);
-	if (f->meshes.size / sizeof(hob_mesh) > HOB_LIMIT_MESHES)
-		return hob_fail(err, LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
-	return (!f->meshes.failed && !f->variants.failed) || hob_fail(err, MEMORY, "no memory left for meshes");
+	return f->meshes.size / sizeof(hob_mesh) <= HOB_LIMIT_MESHES ||
+		   hob_fail(err, LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
 }
 
 /* Finds or adds the variant for a node. `own`: the node's materials; when there are none, those connected to
@@ -120,9 +108,7 @@ static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *varian
 static bool find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node *node,
 						 const hob_fbx_variant *own, uint32_t *mesh_first, hob_error *err)
 {
-	hob_fbx_variant wanted = *own;
-	if (own->material_count == 0 && !materials_of(f, g->object, &wanted, err))
-		return false;
+	hob_fbx_variant wanted = own->material_count > 0 ? *own : materials_of(f, g->object);
 	uint32_t id = g->variant_first;
 	const hob_fbx_variant *all = (const hob_fbx_variant *)(const void *)f->variants.data;
 	/* Few users have materials of their own; the chain is followed for a bounded length. */
@@ -171,18 +157,16 @@ static bool attach_geometry(hob_fbx *f, uint32_t node_id, uint32_t geometry, con
 	if (g->skinned)
 		to->skin = geometry;
 	to->source = node_id;
-	return !f->mesh_refs.failed || hob_fail(err, MEMORY, "no memory left for meshes");
+	return true;
 }
 
 static bool attach_geometries(hob_fbx *f, uint32_t node, hob_error *err)
 {
 	const hob_fbx_object *object = &f->objects[f->nodes[node].object];
-	hob_fbx_variant own;
 	uint32_t taken = 0;
 	if (f->nodes[node].geometry == HOB_NONE)
 		return true;
-	if (!materials_of(f, f->nodes[node].object, &own, err))
-		return false;
+	hob_fbx_variant own = materials_of(f, f->nodes[node].object);
 	for (uint32_t i = 0; i < object->below_count; i++) {
 		const hob_fbx_edge *edge = &f->edges[object->below_first + i];
 		const hob_fbx_object *child = &f->objects[edge->child];
@@ -239,14 +223,13 @@ static bool emit_node(hob_fbx *f, uint32_t id, hob_error *err)
 		return false;
 	made->source = id;
 	made->hidden = node->hidden;
-	if (!hob_fbx_extras(f, node->object, &made->extras, err))
-		return false;
+	hob_fbx_extras(f, node->object, &made->extras);
 	node->id = node->scale_id = last_id(f);
 	if (node->scale_apart) {
 		hob_str leaf_name = hob_arena_printf(f->scratch, "%.*s_scale", HOB_FMT(name));
-		made = leaf_name.data ? hob_fbx_new_node(f, node->id, leaf_name, &leaf, err) : NULL;
+		made = hob_fbx_new_node(f, node->id, leaf_name, &leaf, err);
 		if (!made)
-			return leaf_name.data ? false : hob_fail_memory(err, f->scratch, "node names");
+			return false;
 		made->source = id;
 		node->scale_id = last_id(f);
 	}
@@ -279,48 +262,28 @@ static bool emit_all(hob_fbx *f, uint32_t *stack, hob_error *err)
 	return true;
 }
 
-static bool make_skins(hob_fbx *f, hob_error *err)
+static void make_skins(hob_fbx *f)
 {
 	uint32_t count = (uint32_t)(f->model_nodes.size / sizeof(hob_node));
 	hob_node *nodes = (hob_node *)(void *)f->model_nodes.data;
 	for (uint32_t i = 0; i < count; i++)
-		if (nodes[i].skin != HOB_NONE &&
-			!hob_fbx_make_skin(f, &f->geometries[nodes[i].skin], nodes[i].source, &nodes[i].skin, err))
-			return false;
-	return true;
-}
-
-/* Copies a grown list into the result. */
-static bool take(hob_fbx *f, const hob_buf *buf, size_t size, void **out, uint32_t *count, hob_error *err)
-{
-	*count = (uint32_t)(buf->size / size);
-	*out = hob_arena_array(f->result, *count, size, 8);
-	if (!*out)
-		return hob_fail_memory(err, f->result, "the model");
-	if (buf->size > 0)
-		memcpy(*out, buf->data, buf->size);
-	return true;
+		if (nodes[i].skin != HOB_NONE)
+			nodes[i].skin = hob_fbx_make_skin(f, &f->geometries[nodes[i].skin], nodes[i].source);
 }
 
 bool hob_fbx_emit(hob_fbx *f, hob_error *err)
 {
 	hob_model *model = &f->model;
-	void *nodes, *meshes, *refs, *skins;
 	uint32_t *stack = HOB_NEW(f->scratch, uint32_t, f->node_count);
 	model->cameras = HOB_NEW(f->result, hob_camera, f->object_count);
 	model->lights = HOB_NEW(f->result, hob_light, f->object_count);
-	if (!stack || !model->cameras || !model->lights)
-		return hob_fail_memory(err, f->scratch, "nodes");
 	drop_levels(f);
-	if (!emit_all(f, stack, err) || !make_skins(f, err) ||
-		!take(f, &f->model_nodes, sizeof(hob_node), &nodes, &model->node_count, err) ||
-		!take(f, &f->meshes, sizeof(hob_mesh), &meshes, &model->mesh_count, err) ||
-		!take(f, &f->mesh_refs, sizeof(uint32_t), &refs, &model->mesh_ref_count, err) ||
-		!take(f, &f->skins, sizeof(hob_skin), &skins, &model->skin_count, err))
+	if (!emit_all(f, stack, err))
 		return false;
-	model->nodes = nodes;
-	model->meshes = meshes;
-	model->mesh_refs = refs;
-	model->skins = skins;
+	make_skins(f);
+	model->nodes = hob_fbx_take(f->result, &f->model_nodes, sizeof(hob_node), &model->node_count);
+	model->meshes = hob_fbx_take(f->result, &f->meshes, sizeof(hob_mesh), &model->mesh_count);
+	model->mesh_refs = hob_fbx_take(f->result, &f->mesh_refs, sizeof(uint32_t), &model->mesh_ref_count);
+	model->skins = hob_fbx_take(f->result, &f->skins, sizeof(hob_skin), &model->skin_count);
 	return hob_model_one_scene(&f->model, f->result, err);
 }

@@ -68,7 +68,7 @@ static void put_property(const hob_fbx *f, hob_buf *out, uint32_t record)
 		out->size = before;
 }
 
-bool hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out, hob_error *err)
+void hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out)
 {
 	hob_buf text = {0};
 	uint32_t props = f->objects[object].props;
@@ -77,18 +77,15 @@ bool hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out, hob_error *err
 		put_property(f, &text, record);
 	if (text.size > 0)
 		hob_buf_put(&text, "}", 1);
-	bool done = !text.failed || hob_fail(err, MEMORY, "no memory left for custom properties");
-	if (done && text.size > HOB_LIMIT_EXTRAS_BYTES - f->extras_bytes) {
+	if (text.size > HOB_LIMIT_EXTRAS_BYTES - f->extras_bytes) {
 		if (!f->extras_full)
 			hob_fbx_note(f, "extras-dropped",
 						 "custom properties of the file take more than %llu bytes; the rest is left out",
 						 HOB_LIMIT_EXTRAS_BYTES);
 		f->extras_full = true;
-	} else if (done && text.size > 0) {
+	} else if (text.size > 0) {
 		f->extras_bytes += text.size;
 		out->values = hob_arena_str(f->result, hob_buf_str(&text));
-		done = out->values.data || hob_fail_memory(err, f->result, "custom properties");
 	}
 	hob_buf_release(&text);
-	return done;
 }

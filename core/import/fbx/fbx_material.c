@@ -545,17 +545,15 @@ static uint32_t number_below(const hob_fbx *f, uint32_t object, uint32_t wanted)
 }
 
 /* `usual`: texture of materials that no face uses. */
-static bool pair_layer(hob_fbx *f, uint32_t record, uint32_t layer, uint32_t usual, uint32_t count,
-					   uint32_t *texture_of, hob_error *err)
+static void pair_layer(hob_fbx *f, uint32_t record, uint32_t layer, uint32_t usual, uint32_t count,
+					   uint32_t *texture_of)
 {
 	uint32_t slots = hob_fbx_child(f, record, HOB_STR("LayerElementMaterial")), texture_count, slot_count;
-	int32_t *textures, *numbers;
 	for (uint32_t i = 0; i < count; i++)
 		texture_of[i] = usual;
 	hob_arena_mark mark = hob_arena_save(f->scratch);
-	if (!hob_fbx_ints(f, hob_fbx_child(f, layer, HOB_STR("TextureId")), &textures, &texture_count, err) ||
-		!hob_fbx_ints(f, hob_fbx_child(f, slots, HOB_STR("Materials")), &numbers, &slot_count, err))
-		return false;
+	const int32_t *textures = hob_fbx_ints(f, hob_fbx_child(f, layer, HOB_STR("TextureId")), &texture_count);
+	const int32_t *numbers = hob_fbx_ints(f, hob_fbx_child(f, slots, HOB_STR("Materials")), &slot_count);
 	bool same =
 		hob_str_equal(hob_fbx_child_text(f, layer, HOB_STR("MappingInformationType")), HOB_STR("AllSame"));
 	for (uint32_t i = 0; i < count && same && texture_count > 0; i++)
@@ -566,14 +564,13 @@ static bool pair_layer(hob_fbx *f, uint32_t record, uint32_t layer, uint32_t usu
 			texture_of[slot] = (uint32_t)textures[face];
 	}
 	hob_arena_restore(f->scratch, mark);
-	return true;
 }
 
-static bool pair_up(hob_fbx *f, uint32_t model, pairing *out, hob_error *err)
+static pairing pair_up(hob_fbx *f, uint32_t model)
 {
 	uint32_t geometry = hob_fbx_below(f, model, HOB_FBX_GEOMETRY, HOB_STR("Mesh"));
 	uint32_t record = geometry == HOB_NONE ? HOB_NONE : f->objects[geometry].record;
-	*out = (pairing){.model = model, .count = f->objects[model].below_count};
+	pairing out = {.model = model, .count = f->objects[model].below_count};
 	bool any = false;
 	for (size_t k = HOB_COUNT_OF(old_layers); k-- > 0;) {
 		char name[64];
@@ -583,12 +580,10 @@ static bool pair_up(hob_fbx *f, uint32_t model, pairing *out, hob_error *err)
 		if (layer == HOB_NONE && (k > 0 || any))
 			continue;
 		any = true;
-		if (!HOB_MAKE(f->scratch, &out->texture_of[k], out->count, "materials", err))
-			return false;
-		if (!pair_layer(f, record, layer, k == 0 ? 0 : HOB_NONE, out->count, out->texture_of[k], err))
-			return false;
+		out.texture_of[k] = HOB_NEW(f->scratch, uint32_t, out.count);
+		pair_layer(f, record, layer, k == 0 ? 0 : HOB_NONE, out.count, out.texture_of[k]);
 	}
-	return true;
+	return out;
 }
 
 static bool maps_from_model(reading *r, pairing *last, hob_error *err)
@@ -600,7 +595,9 @@ static bool maps_from_model(reading *r, pairing *last, hob_error *err)
 		if (f->objects[model].class != HOB_FBX_MODEL ||
 			hob_fbx_below(f, model, HOB_FBX_TEXTURE, (hob_str){0}) == HOB_NONE)
 			continue;
-		if (last->model != model && !pair_up(f, model, last, err))
+		if (last->model != model)
+			*last = pair_up(f, model);
+		if (!hob_fbx_is_whole(f, err))
 			return false;
 		uint32_t number = number_below(f, model, r->object);
 		for (size_t k = 0; k < HOB_COUNT_OF(old_layers); k++) {
@@ -626,31 +623,22 @@ bool hob_fbx_read_materials(hob_fbx *f, hob_error *err)
 	pairing last = {.model = HOB_NONE};
 	model->materials = HOB_NEW(f->result, hob_material, count);
 	reading *r = HOB_NEW(f->scratch, reading, 1);
-	if (!model->materials || !r)
-		return hob_fail_memory(err, f->result, "materials");
 	for (uint32_t i = 0; i < f->object_count; i++) {
 		if (f->objects[i].class != HOB_FBX_MATERIAL)
 			continue;
 		hob_material *to = &model->materials[model->material_count];
 		hob_material_init(to);
 		to->name = hob_fbx_name(f, f->objects[i].name);
-		if (!to->name.data)
-			return hob_fail_memory(err, f->result, "materials");
 		shader_kind kind = shader_of(f, i);
 		*r = (reading){.f = f, .object = i, .to = to};
 		bool done = kind == CLASSIC || kind == BLENDER ? read_classic(r, kind, err) : read_rows(r, kind, err);
 		if (!done || (f->version < 7000 && !maps_from_model(r, &last, err)))
 			return hob_fail_in(err, "material '%.*s'", HOB_FMT(to->name));
 		take_all(r, to);
-		if (!hob_fbx_extras(f, i, &to->extras, err))
-			return false;
+		hob_fbx_extras(f, i, &to->extras);
 		f->objects[i].index = model->material_count++;
 	}
-	model->sampler_count = (uint32_t)(f->samplers.size / sizeof *model->samplers);
-	if (!HOB_MAKE(f->result, &model->samplers, model->sampler_count, "samplers", err))
-		return false;
-	if (model->sampler_count > 0)
-		memcpy(model->samplers, f->samplers.data, f->samplers.size);
+	model->samplers = hob_fbx_take(f->result, &f->samplers, sizeof(hob_sampler), &model->sampler_count);
 	for (uint32_t i = 0; i < f->object_count; i++)
 		if ((f->objects[i].class == HOB_FBX_TEXTURE || f->objects[i].class == HOB_FBX_VIDEO) &&
 			f->objects[i].above_count == 0 && !hob_fbx_list_unused(f, i, err))

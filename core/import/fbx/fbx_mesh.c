@@ -67,39 +67,35 @@ static hob_fbx_mapping mapping_of(const hob_fbx *f, uint32_t record, uint32_t en
 /* Reads a record LayerElement...; `values` and `index` are the names of its arrays. An index below 0 or
  * beyond the values means "no value". A layer without values, or with numbers that are not finite, gets
  * values NULL. */
-static bool fbx_read_layer(hob_fbx *f, uint32_t record, hob_str values, hob_str index, uint32_t width,
-						   const hob_fbx_counts *counts, hob_fbx_layer *out, hob_error *err)
+static hob_fbx_layer fbx_read_layer(hob_fbx *f, uint32_t record, hob_str values, hob_str index,
+									uint32_t width, const hob_fbx_counts *counts)
 {
 	uint32_t count;
-	*out = (hob_fbx_layer){.width = width,
-						   .name = hob_fbx_child_text(f, record, HOB_STR("Name")),
-						   .number = hob_fbx_value_at(f, record, 0).integer};
-	if (!hob_fbx_floats(f, hob_fbx_child(f, record, values), &out->values, &count, err))
-		return false;
-	out->value_count = count / width;
-	if (out->value_count == 0 || !hob_shape_finite(out->values, count)) {
-		out->values = NULL;
-		return true;
+	hob_fbx_layer out = {.width = width,
+						 .values = hob_fbx_floats(f, hob_fbx_child(f, record, values), &count),
+						 .name = hob_fbx_child_text(f, record, HOB_STR("Name")),
+						 .number = hob_fbx_value_at(f, record, 0).integer};
+	out.value_count = count / width;
+	if (out.value_count == 0 || !hob_shape_finite(out.values, count)) {
+		out.values = NULL;
+		return out;
 	}
 	hob_str reference = hob_fbx_child_text(f, record, HOB_STR("ReferenceInformationType"));
-	uint32_t list = hob_fbx_child(f, record, index);
-	if (!starts(reference, "Direct") && list != HOB_NONE &&
-		!hob_fbx_ints(f, list, &out->index, &out->index_count, err))
-		return false;
-	if (out->index_count == 0)
-		out->index = NULL;
-	out->mapping = mapping_of(f, record, out->index ? out->index_count : out->value_count, counts);
-	return true;
+	if (!starts(reference, "Direct"))
+		out.index = hob_fbx_ints(f, hob_fbx_child(f, record, index), &out.index_count);
+	if (out.index_count == 0)
+		out.index = NULL;
+	out.mapping = mapping_of(f, record, out.index ? out.index_count : out.value_count, counts);
+	return out;
 }
 
-/* Integers per face: LayerElementMaterial, LayerElementSmoothing. out[*count]; *mapping is their mapping. */
-static bool fbx_read_numbers(hob_fbx *f, uint32_t record, hob_str values, const hob_fbx_counts *counts,
-							 int32_t **out, uint32_t *count, hob_fbx_mapping *mapping, hob_error *err)
+/* Integers per face: LayerElementMaterial, LayerElementSmoothing. [*count]; *mapping is their mapping. */
+static int32_t *fbx_read_numbers(hob_fbx *f, uint32_t record, hob_str values, const hob_fbx_counts *counts,
+								 uint32_t *count, hob_fbx_mapping *mapping)
 {
-	if (!hob_fbx_ints(f, hob_fbx_child(f, record, values), out, count, err))
-		return false;
+	int32_t *numbers = hob_fbx_ints(f, hob_fbx_child(f, record, values), count);
 	*mapping = mapping_of(f, record, *count, counts);
-	return true;
+	return numbers;
 }
 
 /* The value at a corner, or NULL. */
@@ -243,64 +239,50 @@ static void smooth_point(smoother *m, const uint32_t *around, uint32_t count, fl
 }
 
 /* `Edges[i]` is the corner at which edge i begins. */
-static bool read_hard(smoother *m, const int32_t *numbers, uint32_t count, hob_error *err)
+static const uint8_t *read_hard(const hob_fbx_surface *s, const int32_t *numbers, uint32_t count)
 {
-	const hob_fbx_surface *s = m->s;
-	int32_t *edges;
 	uint32_t edge_count;
 	uint8_t *hard = HOB_NEW(s->f->scratch, uint8_t, s->counts.corners);
-	if (!hard)
-		return hob_fail_memory(err, s->f->scratch, "edges");
-	m->hard = hard;
-	if (!hob_fbx_ints(s->f, hob_fbx_child(s->f, s->record, HOB_STR("Edges")), &edges, &edge_count, err))
-		return false;
+	const int32_t *edges = hob_fbx_ints(s->f, hob_fbx_child(s->f, s->record, HOB_STR("Edges")), &edge_count);
 	for (uint32_t i = 0; i < edge_count && i < count; i++)
 		if (edges[i] >= 0 && (uint32_t)edges[i] < s->counts.corners)
 			hard[edges[i]] = numbers[i] == 0;
-	return true;
+	return hard;
 }
 
-/* *out [corners][3] in scratch memory, or NULL when the geometry has no smoothing data: normals are then
+/* [corners][3] in scratch memory, or NULL when the geometry has no smoothing data: normals are then
  * generated later. Two faces at a control point are smooth if a chain of faces at that point over smooth
  * edges joins them (ByEdge: 0 is hard) or they share a group (ByPolygon: 32 bits). Weighted by area. */
-static bool fbx_smooth_normals(const hob_fbx_surface *s, float **out, hob_error *err)
+static float *fbx_smooth_normals(const hob_fbx_surface *s)
 {
 	hob_fbx *f = s->f;
-	int32_t *numbers;
 	uint32_t count;
 	hob_fbx_mapping mapping;
 	uint32_t record = hob_fbx_child(f, s->record, HOB_STR("LayerElementSmoothing"));
-	*out = NULL;
 	if (record == HOB_NONE)
-		return true;
-	if (!fbx_read_numbers(f, record, HOB_STR("Smoothing"), &s->counts, &numbers, &count, &mapping, err))
-		return false;
+		return NULL;
+	const int32_t *numbers = fbx_read_numbers(f, record, HOB_STR("Smoothing"), &s->counts, &count, &mapping);
 	if (count == 0 || (mapping == HOB_FBX_BY_FACE && count < s->counts.faces) ||
 		(mapping != HOB_FBX_BY_FACE && mapping != HOB_FBX_BY_EDGE))
-		return true;
+		return NULL;
 	smoother *m = HOB_NEW(f->scratch, smoother, 1);
-	if (!m)
-		return hob_fail_memory(err, f->scratch, "normals");
 	m->s = s;
 	m->face_of = HOB_NEW(f->scratch, uint32_t, s->counts.corners);
 	m->first = HOB_NEW(f->scratch, uint32_t, (size_t)s->counts.points + 2);
 	m->list = HOB_NEW(f->scratch, uint32_t, s->counts.corners);
 	m->area = HOB_NEW(f->scratch, double, (size_t)s->counts.faces * 3);
 	float *normals = HOB_NEW(f->scratch, float, (size_t)s->counts.corners * 3);
-	if (!m->face_of || !m->first || !m->list || !m->area || !normals)
-		return hob_fail_memory(err, f->scratch, "normals");
 	m->groups = mapping == HOB_FBX_BY_FACE ? numbers : NULL;
 	face_areas(m);
 	list_corners(m);
-	if (!m->groups && !read_hard(m, numbers, count, err))
-		return false;
+	if (!m->groups)
+		m->hard = read_hard(s, numbers, count);
 	for (uint32_t p = 0; p < s->counts.points; p++) {
 		uint32_t end = m->first[p + 2];
 		for (uint32_t at = m->first[p + 1]; at < end; at += AROUND)
 			smooth_point(m, m->list + at, end - at < AROUND ? end - at : AROUND, normals);
 	}
-	*out = normals;
-	return true;
+	return normals;
 }
 
 enum {
@@ -348,10 +330,8 @@ static void geometry_matrix(const hob_fbx *f, const hob_fbx_geometry *geometry, 
 static bool read_positions(builder *b, hob_str name, const double m[16], hob_error *err)
 {
 	hob_fbx *f = b->f;
-	double *values;
 	uint32_t count;
-	if (!hob_fbx_doubles(f, hob_fbx_child(f, b->record, name), &values, &count, err))
-		return false;
+	const double *values = hob_fbx_doubles(f, hob_fbx_child(f, b->record, name), &count);
 	if (count % 3 != 0)
 		hob_fbx_note(f, "vertices",
 					 "geometry '%.*s' has %u coordinates, no multiple of 3; the rest is left out",
@@ -360,8 +340,7 @@ static bool read_positions(builder *b, hob_str name, const double m[16], hob_err
 	if (b->counts.points > HOB_LIMIT_VERTICES)
 		return hob_fail(err, LIMIT, "%u vertices, at most %llu are allowed", b->counts.points,
 						HOB_LIMIT_VERTICES);
-	if (!HOB_MAKE(f->scratch, &b->position, (size_t)b->counts.points * 3, "vertices", err))
-		return false;
+	b->position = HOB_NEW(f->scratch, float, (size_t)b->counts.points * 3);
 	for (size_t i = 0; i < b->counts.points; i++)
 		for (size_t k = 0; k < 3; k++) {
 			const double *v = values + i * 3;
@@ -376,18 +355,15 @@ static bool read_positions(builder *b, hob_str name, const double m[16], hob_err
 static bool read_faces(builder *b, hob_str name, hob_error *err)
 {
 	hob_fbx *f = b->f;
-	int32_t *list;
 	uint32_t count, face = 0;
-	if (!hob_fbx_ints(f, hob_fbx_child(f, b->record, name), &list, &count, err))
-		return false;
+	const int32_t *list = hob_fbx_ints(f, hob_fbx_child(f, b->record, name), &count);
 	if (count > HOB_LIMIT_INDICES)
 		return hob_fail(err, LIMIT, "%u corners, at most %llu are allowed", count, HOB_LIMIT_INDICES);
 	for (uint32_t i = 0; i < count; i++)
 		b->counts.faces += list[i] < 0 || i + 1 == count;
 	b->counts.corners = count;
-	if (!HOB_MAKE(f->scratch, &b->corners, count, "faces", err) ||
-		!HOB_MAKE(f->scratch, &b->face_first, (size_t)b->counts.faces + 1, "faces", err))
-		return false;
+	b->corners = HOB_NEW(f->scratch, uint32_t, count);
+	b->face_first = HOB_NEW(f->scratch, uint32_t, (size_t)b->counts.faces + 1);
 	for (uint32_t i = 0; i < count; i++) {
 		b->corners[i] = (uint32_t)(list[i] < 0 ? ~list[i] : list[i]);
 		if (list[i] < 0 || i + 1 == count)
@@ -397,22 +373,18 @@ static bool read_faces(builder *b, hob_str name, hob_error *err)
 }
 
 /* Before 6000: one layer of each kind, in separate records. */
-static bool read_old_layers(builder *b, hob_error *err)
+static void read_old_layers(builder *b)
 {
 	hob_fbx *f = b->f;
 	uint32_t uv = hob_fbx_child(f, b->record, HOB_STR("GeometryUVInfo"));
-	if (!fbx_read_layer(f, b->record, HOB_STR("Normals"), HOB_STR(""), 3, &b->counts, &b->normal, err))
-		return false;
+	b->normal = fbx_read_layer(f, b->record, HOB_STR("Normals"), HOB_STR(""), 3, &b->counts);
 	/* A closed mesh may have as many corners as points: version 5000 then means points. */
 	if (f->version <= 5000 && b->normal.value_count == b->counts.points)
 		b->normal.mapping = HOB_FBX_BY_POINT;
 	if (uv == HOB_NONE)
-		return true;
-	if (!fbx_read_layer(f, uv, HOB_STR("TextureUV"), HOB_STR("TextureUVVerticeIndex"), 2, &b->counts,
-						&b->uv[0], err))
-		return false;
+		return;
+	b->uv[0] = fbx_read_layer(f, uv, HOB_STR("TextureUV"), HOB_STR("TextureUVVerticeIndex"), 2, &b->counts);
 	b->uv_count = b->uv[0].values != NULL;
-	return true;
 }
 
 /* Files may store sets in an order other than their numbers. */
@@ -426,7 +398,7 @@ static void sort_sets(hob_fbx_layer *sets, uint32_t count)
 		}
 }
 
-static bool read_layers(builder *b, hob_error *err)
+static void read_layers(builder *b)
 {
 	static const struct {
 		hob_str record, values, index;
@@ -446,10 +418,7 @@ static bool read_layers(builder *b, hob_error *err)
 		for (size_t k = 0; k < HOB_COUNT_OF(kinds); k++) {
 			if (!hob_fbx_record_is(f, record, kinds[k].record))
 				continue;
-			hob_fbx_layer layer, *to = k == 0	? &b->normal
-									   : k == 1 ? &b->tangent
-									   : k == 2 ? &b->binormal
-												: NULL;
+			hob_fbx_layer *to = k == 0 ? &b->normal : k == 1 ? &b->tangent : k == 2 ? &b->binormal : NULL;
 			if ((to && to->values) || (k == 3 && b->uv_count == HOB_UV_SETS) ||
 				(k == 4 && b->color_count == HOB_COLOR_SETS)) {
 				if (k >= 3)
@@ -458,9 +427,8 @@ static bool read_layers(builder *b, hob_error *err)
 								 k == 3 ? "texture coordinates" : "colours");
 				continue;
 			}
-			if (!fbx_read_layer(f, record, kinds[k].values, kinds[k].index, kinds[k].width, &b->counts,
-								&layer, err))
-				return false;
+			hob_fbx_layer layer =
+				fbx_read_layer(f, record, kinds[k].values, kinds[k].index, kinds[k].width, &b->counts);
 			if (!layer.values || layer.mapping == HOB_FBX_BY_EDGE) {
 				if (k != 3)
 					continue;
@@ -475,43 +443,40 @@ static bool read_layers(builder *b, hob_error *err)
 		b->uv_count--;
 	for (uint32_t set = 0; set < b->uv_count; set++)
 		b->geometry->uv_names[set] = b->uv[set].name;
-	return f->version >= 6000 || f->version == 0 || read_old_layers(b, err);
+	if (f->version > 0 && f->version < 6000)
+		read_old_layers(b);
 }
 
-static bool read_old_slots(builder *b, hob_error *err)
+static void read_old_slots(builder *b)
 {
-	int32_t *numbers;
 	uint32_t count;
-	if (!hob_fbx_ints(b->f, hob_fbx_child(b->f, b->record, HOB_STR("Materials")), &numbers, &count, err))
-		return false;
+	const int32_t *numbers = hob_fbx_ints(b->f, hob_fbx_child(b->f, b->record, HOB_STR("Materials")), &count);
 	hob_str mode = hob_fbx_child_text(b->f, b->record, HOB_STR("MaterialAssignation"));
 	bool by_face = hob_str_equal(mode, HOB_STR("ByPolygon"));
 	for (uint32_t face = 0; face < b->counts.faces && count > 0; face++) {
 		int32_t slot = numbers[!by_face ? 0 : face < count ? face : count - 1];
 		b->slots[face] = slot < 0 || slot >= SLOTS ? HOB_NONE : (uint32_t)slot;
 	}
-	return true;
 }
 
-static bool read_slots(builder *b, hob_error *err)
+static void read_slots(builder *b)
 {
 	hob_fbx *f = b->f;
-	int32_t *numbers;
 	uint32_t count;
 	hob_fbx_mapping mapping;
 	uint32_t record = hob_fbx_child(f, b->record, HOB_STR("LayerElementMaterial"));
-	if (!HOB_MAKE(f->scratch, &b->slots, b->counts.faces, "faces", err))
-		return false;
-	if (record == HOB_NONE)
-		return f->version >= 6000 || f->version == 0 || read_old_slots(b, err);
-	if (!fbx_read_numbers(f, record, HOB_STR("Materials"), &b->counts, &numbers, &count, &mapping, err))
-		return false;
+	b->slots = HOB_NEW(f->scratch, uint32_t, b->counts.faces);
+	if (record == HOB_NONE) {
+		if (f->version > 0 && f->version < 6000)
+			read_old_slots(b);
+		return;
+	}
+	const int32_t *numbers = fbx_read_numbers(f, record, HOB_STR("Materials"), &b->counts, &count, &mapping);
 	for (uint32_t face = 0; face < b->counts.faces; face++) {
 		uint32_t at = mapping == HOB_FBX_BY_FACE ? face : 0;
 		int32_t slot = at < count ? numbers[at] : count > 0 ? numbers[count - 1] : 0;
 		b->slots[face] = slot < 0 || slot >= SLOTS ? HOB_NONE : (uint32_t)slot;
 	}
-	return true;
 }
 
 /* ---- vertices */
@@ -581,7 +546,7 @@ static void fill_row(builder *b, uint32_t corner, uint32_t point, uint32_t face,
 	}
 }
 
-/* Returns an equal vertex of the corner's control point, or adds one. HOB_NONE when memory is short. */
+/* Returns an equal vertex of the corner's control point, or adds one. */
 static uint32_t vertex_of(builder *b, uint32_t corner, uint32_t face)
 {
 	float row[ROW_MAX] = {0};
@@ -602,7 +567,7 @@ static uint32_t vertex_of(builder *b, uint32_t corner, uint32_t face)
 	hob_buf_put(&b->next, &first, sizeof first);
 	hob_buf_put(&b->rows, row, bytes);
 	b->head[point] = count;
-	return b->points.failed || b->next.failed || b->rows.failed ? HOB_NONE : count;
+	return count;
 }
 
 static bool put_face(builder *b, uint32_t face)
@@ -624,14 +589,10 @@ static bool put_face(builder *b, uint32_t face)
 	uint32_t *cut = (uint32_t *)(void *)hob_buf_grow(&b->cut, total * sizeof *cut);
 	uint32_t *ids = (uint32_t *)(void *)hob_buf_grow(&b->ids, count * sizeof *ids);
 	uint32_t *out = (uint32_t *)(void *)hob_buf_grow(&b->indices, total * sizeof *out);
-	if (!cut || !ids || !out ||
-		!hob_polygon_triangulate(&b->polygon, b->position, b->corners + first, count, cut))
+	if (!hob_polygon_triangulate(&b->polygon, b->position, b->corners + first, count, cut))
 		return false;
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++)
 		ids[i] = vertex_of(b, first + i, face);
-		if (ids[i] == HOB_NONE)
-			return false;
-	}
 	for (uint32_t i = 0; i < total; i += 3) {
 		out[i] = ids[cut[i]];
 		out[i + 1] = ids[cut[i + (b->flip ? 2 : 1)]];
@@ -646,55 +607,45 @@ static float *take_column(builder *b, uint32_t count, uint32_t at, uint32_t widt
 {
 	float *out = HOB_NEW(b->f->result, float, (size_t)count *width);
 	const float *rows = (const float *)(const void *)b->rows.data;
-	for (size_t v = 0; out && v < count; v++)
+	for (size_t v = 0; v < count; v++)
 		memcpy(out + v * width, rows + v * b->stride + at, width * sizeof *out);
 	return out;
 }
 
-static bool take_columns(builder *b, hob_mesh *mesh)
+static void take_columns(builder *b, hob_mesh *mesh)
 {
 	uint32_t at = 0, count = mesh->vertex_count;
-	bool done = true;
 	if (b->normal.values || b->corner_normals) {
-		done = (mesh->normal = take_column(b, count, at, 3)) != NULL;
+		mesh->normal = take_column(b, count, at, 3);
 		at += 3;
 	}
 	if (b->tangent.values) {
-		done = done && (mesh->tangent = take_column(b, count, at, 4)) != NULL;
+		mesh->tangent = take_column(b, count, at, 4);
 		at += 4;
 	}
 	for (uint32_t set = 0; set < b->uv_count; set++, at += 2)
-		done = done && (mesh->uv[set] = take_column(b, count, at, 2)) != NULL;
+		mesh->uv[set] = take_column(b, count, at, 2);
 	for (uint32_t set = 0; set < b->color_count; set++, at += 4) {
-		done = done && (mesh->color[set] = take_column(b, count, at, 4)) != NULL;
-		for (size_t i = 0; done && i < (size_t)count * 4; i++)
+		mesh->color[set] = take_column(b, count, at, 4);
+		for (size_t i = 0; i < (size_t)count * 4; i++)
 			if (i % 4 < 3)
 				mesh->color[set][i] = hob_shape_linear(fminf(mesh->color[set][i], brightest));
 	}
-	return done;
 }
 
-static bool finish_part(builder *b, hob_fbx_part *part, hob_error *err)
+static void finish_part(builder *b, hob_fbx_part *part)
 {
 	hob_fbx *f = b->f;
 	hob_mesh *mesh = &part->mesh;
-	mesh->vertex_count = (uint32_t)(b->points.size / sizeof(uint32_t));
-	mesh->index_count = (uint32_t)(b->indices.size / sizeof(uint32_t));
-	part->points = HOB_NEW(f->scratch, uint32_t, mesh->vertex_count);
-	mesh->indices = HOB_NEW(f->result, uint32_t, mesh->index_count);
+	part->points = hob_fbx_take(f->scratch, &b->points, sizeof(uint32_t), &mesh->vertex_count);
+	mesh->indices = hob_fbx_take(f->result, &b->indices, sizeof(uint32_t), &mesh->index_count);
 	mesh->position = HOB_NEW(f->result, float, (size_t)mesh->vertex_count * 3);
-	if (!part->points || !mesh->indices || !mesh->position || !take_columns(b, mesh))
-		return hob_fail_memory(err, f->result, "vertices");
-	if (mesh->vertex_count > 0)
-		memcpy(part->points, b->points.data, b->points.size);
-	if (mesh->index_count > 0)
-		memcpy(mesh->indices, b->indices.data, b->indices.size);
+	take_columns(b, mesh);
 	for (size_t v = 0; v < mesh->vertex_count; v++)
 		memcpy(mesh->position + v * 3, b->position + (size_t)part->points[v] * 3, 3 * sizeof(float));
 	hob_mesh_repair_directions(mesh);
 	if (!mesh->normal)
 		mesh->tangent = NULL;
-	return true;
 }
 
 static void start_part(builder *b)
@@ -705,7 +656,7 @@ static void start_part(builder *b)
 	hob_buf_clear(&b->indices);
 }
 
-/* Counting sort of the faces by slot into `sorted`. */
+/* Returns the faces in the order of their slots: a counting sort. */
 static uint32_t *sort_faces(builder *b, uint32_t *parts, uint32_t **starts, uint32_t **slot_of)
 {
 	uint32_t most = 0, count = b->counts.faces;
@@ -717,8 +668,6 @@ static uint32_t *sort_faces(builder *b, uint32_t *parts, uint32_t **starts, uint
 	uint32_t *sorted = HOB_NEW(b->f->scratch, uint32_t, count);
 	*starts = HOB_NEW(b->f->scratch, uint32_t, (size_t)most + 3);
 	*slot_of = HOB_NEW(b->f->scratch, uint32_t, (size_t)most + 2);
-	if (!first || !sorted || !*starts || !*slot_of)
-		return NULL;
 	for (uint32_t i = 0; i < count; i++)
 		first[(b->slots[i] == HOB_NONE ? most + 1 : b->slots[i]) + 1]++;
 	*parts = 0;
@@ -743,8 +692,6 @@ static bool make_parts(builder *b, hob_error *err)
 	uint32_t *sorted = sort_faces(b, &count, &starts, &slot_of);
 	b->head = HOB_NEW(f->scratch, uint32_t, b->counts.points);
 	g->parts = HOB_NEW(f->result, hob_fbx_part, count);
-	if (!sorted || !b->head || !g->parts)
-		return hob_fail_memory(err, f->scratch, "faces");
 	for (uint32_t p = 0; p < count; p++) {
 		hob_fbx_part *part = &g->parts[g->part_count];
 		start_part(b);
@@ -755,8 +702,7 @@ static bool make_parts(builder *b, hob_error *err)
 			continue;
 		part->slot = slot_of[p];
 		part->mesh.source_primitive = p;
-		if (!finish_part(b, part, err))
-			return false;
+		finish_part(b, part);
 		g->part_count++;
 	}
 	return true;
@@ -789,11 +735,14 @@ static bool build(builder *b, hob_error *err)
 	double determinant = m[0] * (m[5] * m[10] - m[9] * m[6]) - m[4] * (m[1] * m[10] - m[9] * m[2]) +
 						 m[8] * (m[1] * m[6] - m[5] * m[2]);
 	b->flip = determinant < 0;
-	if (!read_positions(b, HOB_STR("Vertices"), m, err) ||
-		!read_faces(b, HOB_STR("PolygonVertexIndex"), err) || !read_slots(b, err) || !read_layers(b, err))
+	if (!read_positions(b, HOB_STR("Vertices"), m, err) || !read_faces(b, HOB_STR("PolygonVertexIndex"), err))
 		return false;
+	read_slots(b);
+	read_layers(b);
 	hob_fbx_surface surface = {f, b->record, b->counts, b->position, b->corners, b->face_first, b->flip};
-	if (!b->normal.values && !fbx_smooth_normals(&surface, &b->corner_normals, err))
+	if (!b->normal.values)
+		b->corner_normals = fbx_smooth_normals(&surface);
+	if (!hob_fbx_is_whole(f, err))
 		return false;
 	if (!b->normal.values && !b->corner_normals)
 		b->tangent.values = NULL;
@@ -812,30 +761,27 @@ static bool build_lines(builder *b, hob_error *err)
 	hob_fbx *f = b->f;
 	double m[16];
 	geometry_matrix(f, b->geometry, m);
-	if (!read_positions(b, HOB_STR("Points"), m, err) || !read_faces(b, HOB_STR("PointsIndex"), err))
+	if (!read_positions(b, HOB_STR("Points"), m, err) || !read_faces(b, HOB_STR("PointsIndex"), err) ||
+		!hob_fbx_is_whole(f, err))
 		return false;
 	start_part(b);
 	b->head = HOB_NEW(f->scratch, uint32_t, b->counts.points);
 	b->geometry->parts = HOB_NEW(f->result, hob_fbx_part, 1);
-	if (!b->head || !b->geometry->parts)
-		return hob_fail_memory(err, f->result, "lines");
 	for (uint32_t face = 0; face < b->counts.faces; face++)
 		for (uint32_t i = b->face_first[face]; i + 1 < b->face_first[face + 1]; i++) {
 			if (b->corners[i] >= b->counts.points || b->corners[i + 1] >= b->counts.points)
 				continue;
-			uint32_t ends[2] = {vertex_of(b, i, face), 0};
-			ends[1] = vertex_of(b, i + 1, face);
-			hob_buf_put(&b->indices, ends, sizeof ends);
-			if (ends[0] == HOB_NONE || ends[1] == HOB_NONE || b->indices.failed)
-				return hob_fail(err, MEMORY, "no memory left for lines");
+			for (uint32_t end = 0; end < 2; end++) {
+				uint32_t vertex = vertex_of(b, i + end, face);
+				hob_buf_put(&b->indices, &vertex, sizeof vertex);
+			}
 		}
 	if (b->indices.size == 0)
 		return true;
 	hob_fbx_part *part = b->geometry->parts;
 	*part = (hob_fbx_part){.slot = 0, .mesh = {.topology = HOB_LINES}};
 	b->geometry->part_count = 1;
-	if (!finish_part(b, part, err))
-		return false;
+	finish_part(b, part);
 	hob_shape_fix_positions(&part->mesh, f->notes);
 	return true;
 }
@@ -852,8 +798,7 @@ static bool read_geometry(builder *b, hob_error *err)
 	if (!build(b, err) || !hob_fbx_read_shapes(f, g, err) || !hob_fbx_read_skin(f, g, err))
 		return false;
 	for (uint32_t p = 0; p < g->part_count; p++)
-		if (!hob_fbx_make_targets(f, g, &g->parts[p], err))
-			return false;
+		hob_fbx_make_targets(f, g, &g->parts[p]);
 	return true;
 }
 
@@ -895,8 +840,7 @@ bool hob_fbx_read_geometries(hob_fbx *f, hob_error *err)
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < f->object_count; i++)
 		count += f->objects[i].class == HOB_FBX_GEOMETRY;
-	if (!HOB_MAKE(f->result, &f->geometries, count, "geometries", err))
-		return false;
+	f->geometries = HOB_NEW(f->result, hob_fbx_geometry, count);
 	for (uint32_t i = 0; i < f->object_count; i++)
 		if (f->objects[i].class == HOB_FBX_GEOMETRY &&
 			!hob_str_equal(f->objects[i].subclass, HOB_STR("Shape"))) {

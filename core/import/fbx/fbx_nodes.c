@@ -83,16 +83,14 @@ static void read_ticks(hob_fbx *f)
 		f->ticks = 141120000.0;
 }
 
-bool hob_fbx_read_settings(hob_fbx *f, hob_error *err)
+void hob_fbx_read_settings(hob_fbx *f)
 {
-	(void)err;
 	double unit = hob_fbx_prop_real(f, f->settings, HOB_STR("UnitScaleFactor"), 1);
 	f->unit = f->request->keep_units ? 1 : unit > 0 && unit < 1e9 ? unit / 100 : 0.01;
 	read_axes(f);
 	read_ticks(f);
 	double custom = hob_fbx_prop_real(f, f->settings, HOB_STR("CustomFrameRate"), -1);
 	f->frame_rate = rate_of(hob_fbx_prop_integer(f, f->settings, HOB_STR("TimeMode"), 0), custom);
-	return true;
 }
 
 /* ---- one node */
@@ -203,8 +201,7 @@ static void link_child(hob_fbx *f, uint32_t id)
 static bool sort_nodes(hob_fbx *f, hob_error *err)
 {
 	uint32_t count = 0;
-	if (!HOB_MAKE(f->scratch, &f->order, f->node_count, "nodes", err))
-		return false;
+	f->order = HOB_NEW(f->scratch, uint32_t, f->node_count);
 	for (uint32_t id = f->first_top; id != HOB_NONE; id = f->nodes[id].next)
 		f->order[count++] = id;
 	for (uint32_t i = 0; i < count; i++)
@@ -216,12 +213,10 @@ static bool sort_nodes(hob_fbx *f, hob_error *err)
 
 /* A hidden node hides its descendants, except children that do not inherit; with such children, nodes are
  * hidden one by one. */
-static bool spread_visibility(hob_fbx *f, hob_error *err)
+static void spread_visibility(hob_fbx *f)
 {
 	bool *unseen = HOB_NEW(f->scratch, bool, f->node_count),
 		 *shows = HOB_NEW(f->scratch, bool, f->node_count);
-	if (!unseen || !shows)
-		return hob_fail_memory(err, f->scratch, "nodes");
 	for (uint32_t i = 0; i < f->node_count; i++) {
 		const hob_fbx_node *node = &f->nodes[f->order[i]];
 		bool above = node->parent != HOB_NONE && unseen[node->parent] && !node->shows_alone;
@@ -238,7 +233,6 @@ static bool spread_visibility(hob_fbx *f, hob_error *err)
 		node->hides_mesh = unseen[f->order[i]] && shows[f->order[i]];
 		node->hidden = (node->hidden || apart) && !node->hides_mesh;
 	}
-	return true;
 }
 
 bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err)
@@ -247,8 +241,7 @@ bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err)
 	f->first_top = f->last_top = HOB_NONE;
 	for (uint32_t i = 0; i < f->object_count; i++)
 		count += f->objects[i].class == HOB_FBX_MODEL;
-	if (!HOB_MAKE(f->scratch, &f->nodes, count, "nodes", err))
-		return false;
+	f->nodes = HOB_NEW(f->scratch, hob_fbx_node, count);
 	for (uint32_t i = 0; i < f->object_count; i++) {
 		if (f->objects[i].class != HOB_FBX_MODEL)
 			continue;
@@ -259,7 +252,10 @@ bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err)
 		find_parent(f, id);
 	for (uint32_t id = 0; id < f->node_count; id++)
 		link_child(f, id);
-	return sort_nodes(f, err) && spread_visibility(f, err);
+	if (!sort_nodes(f, err))
+		return false;
+	spread_visibility(f);
+	return true;
 }
 
 /* ---- scale that children do not inherit */
@@ -302,12 +298,11 @@ static void split_scale(hob_fbx *f, uint32_t id)
 							(node->own_moves || !uniform(own) || (f->nodes[c].inherit == 2 && !one));
 }
 
-bool hob_fbx_split_scales(hob_fbx *f, hob_error *err)
+void hob_fbx_split_scales(hob_fbx *f)
 {
-	if (!HOB_MAKE(f->scratch, &f->own_scales, (size_t)f->node_count * 3, "nodes", err) ||
-		!HOB_MAKE(f->scratch, &f->inherited_scales, (size_t)f->node_count * 3, "nodes", err) ||
-		!HOB_MAKE(f->scratch, &f->worlds, (size_t)f->node_count * 32, "nodes", err))
-		return false;
+	f->own_scales = HOB_NEW(f->scratch, double, (size_t)f->node_count * 3);
+	f->inherited_scales = HOB_NEW(f->scratch, double, (size_t)f->node_count * 3);
+	f->worlds = HOB_NEW(f->scratch, double, (size_t)f->node_count * 32);
 	for (uint32_t i = 0; i < f->node_count; i++) {
 		uint32_t id = f->order[i];
 		const hob_fbx_node *node = &f->nodes[id];
@@ -326,7 +321,6 @@ bool hob_fbx_split_scales(hob_fbx *f, hob_error *err)
 		for (int k = 0; k < 16; k++)
 			whole[k] = unscaled[k] * (k < 12 ? f->own_scales[(size_t)id * 3 + (size_t)k / 4] : 1);
 	}
-	return true;
 }
 
 void hob_fbx_world(const hob_fbx *f, uint32_t node, double out[16])

@@ -44,10 +44,6 @@ uint32_t hob_fbx_add_object(hob_fbx *f, const hob_fbx_object *object, hob_error 
 		return HOB_NONE;
 	}
 	hob_buf_put(&f->object_buf, &added, sizeof added);
-	if (f->object_buf.failed) {
-		(void)hob_fail(err, MEMORY, "no memory left for objects");
-		return HOB_NONE;
-	}
 	f->objects = (hob_fbx_object *)(void *)f->object_buf.data;
 	f->object_count = id + 1;
 	return id;
@@ -60,7 +56,7 @@ bool hob_fbx_add_edge(hob_fbx *f, uint32_t child, uint32_t parent, hob_str prope
 		return hob_fail(err, LIMIT, "more than %llu connections",
 						(unsigned long long)HOB_LIMIT_FBX_OBJECTS * 4);
 	hob_buf_put(&f->edge_buf, &edge, sizeof edge);
-	return !f->edge_buf.failed || hob_fail(err, MEMORY, "no memory left for connections");
+	return true;
 }
 
 void hob_fbx_split_name(const hob_fbx *f, hob_str raw, hob_str *class_name, hob_str *name)
@@ -89,11 +85,9 @@ typedef struct template_list {
 
 enum { TEMPLATES = 256 };
 
-static bool read_templates(hob_fbx *f, template_list *list, hob_error *err)
+static template_list read_templates(hob_fbx *f)
 {
-	list->count = 0;
-	if (!HOB_MAKE(f->scratch, &list->items, TEMPLATES, "templates", err))
-		return false;
+	template_list list = {HOB_NEW(f->scratch, template_entry, TEMPLATES), 0};
 	uint32_t definitions = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Definitions"));
 	uint32_t type = hob_fbx_child(f, definitions, HOB_STR("ObjectType"));
 	for (; type != HOB_NONE; type = hob_fbx_sibling(f, type, HOB_STR("ObjectType"))) {
@@ -101,12 +95,12 @@ static bool read_templates(hob_fbx *f, template_list *list, hob_error *err)
 		uint32_t found = hob_fbx_child(f, type, HOB_STR("PropertyTemplate"));
 		for (; found != HOB_NONE; found = hob_fbx_sibling(f, found, HOB_STR("PropertyTemplate"))) {
 			uint32_t props = hob_fbx_child(f, found, HOB_STR("Properties70"));
-			if (props != HOB_NONE && list->count < TEMPLATES)
-				list->items[list->count++] =
+			if (props != HOB_NONE && list.count < TEMPLATES)
+				list.items[list.count++] =
 					(template_entry){class_name, hob_fbx_value_at(f, found, 0).text, props};
 		}
 	}
-	return true;
+	return list;
 }
 
 /* A class may have several templates ("FbxCamera", "FbxLight"): picks the one whose name contains the
@@ -227,7 +221,7 @@ static uint32_t object_of(const hob_fbx *f, const id_entry *ids, const hob_fbx_v
 {
 	if (value->type == HOB_FBX_TEXT)
 		return hob_name_map_get(&f->by_key, hob_fbx_plain(f, value->text));
-	return ids ? find_id(ids, f->object_count, value->integer) : HOB_NONE;
+	return find_id(ids, f->object_count, value->integer);
 }
 
 /* The parent that an edge of a 6.x file means: deformers and shapes are connected to the model there, and
@@ -263,8 +257,6 @@ static bool read_edge(hob_fbx *f, const id_entry *ids, uint32_t record, hob_erro
 static bool read_edges(hob_fbx *f, hob_error *err)
 {
 	id_entry *ids = HOB_NEW(f->scratch, id_entry, f->object_count);
-	if (!ids)
-		return hob_fail_memory(err, f->scratch, "object ids");
 	for (uint32_t i = 0; i < f->object_count; i++)
 		ids[i] = (id_entry){f->objects[i].id, i};
 	if (f->object_count > 1)
@@ -312,17 +304,14 @@ static int by_child(const void *a, const void *b)
 	return order != 0 ? order : compare_numbers(x->order, y->order);
 }
 
-static bool sort_edges(hob_fbx *f, hob_error *err)
+static void sort_edges(hob_fbx *f)
 {
 	uint32_t count = (uint32_t)(f->edge_buf.size / sizeof(hob_fbx_edge)), kept = 0;
 	const hob_fbx_edge *all = (const hob_fbx_edge *)(const void *)f->edge_buf.data;
-	hob_arena_mark mark;
 	f->edges = HOB_NEW(f->scratch, hob_fbx_edge, count);
 	f->edges_up = HOB_NEW(f->scratch, hob_fbx_edge, count);
-	mark = hob_arena_save(f->scratch);
+	hob_arena_mark mark = hob_arena_save(f->scratch);
 	sortable *sorted = HOB_NEW(f->scratch, sortable, count);
-	if (!f->edges || !f->edges_up || !sorted)
-		return hob_fail_memory(err, f->scratch, "connections");
 	for (uint32_t i = 0; i < count; i++)
 		sorted[i] = (sortable){all[i], i};
 	if (count > 1)
@@ -352,7 +341,6 @@ static bool sort_edges(hob_fbx *f, hob_error *err)
 	}
 	f->edge_count = kept;
 	hob_arena_restore(f->scratch, mark);
-	return true;
 }
 
 /* ---- all */
@@ -392,16 +380,18 @@ static bool uses_names(const hob_fbx *f, uint32_t objects)
 
 bool hob_fbx_read_objects(hob_fbx *f, hob_error *err)
 {
-	template_list templates;
 	f->settings = f->takes = HOB_NONE;
 	hob_name_map_init(&f->by_key, f->scratch);
 	read_application(f);
 	f->takes = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Takes"));
 	uint32_t objects = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Objects"));
-	if (objects == HOB_NONE || (f->version > 0 && f->version < 6000))
-		return hob_fbx_read_legacy_objects(f, err) && sort_edges(f, err);
-	if (!read_templates(f, &templates, err))
-		return false;
+	if (objects == HOB_NONE || (f->version > 0 && f->version < 6000)) {
+		if (!hob_fbx_read_legacy_objects(f, err))
+			return false;
+		sort_edges(f);
+		return true;
+	}
+	template_list templates = read_templates(f);
 	uint32_t document =
 		hob_fbx_child(f, hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Documents")), HOB_STR("Document"));
 	f->root_id = hob_fbx_child_integer(f, document, HOB_STR("RootNode"), 0);
@@ -413,7 +403,10 @@ bool hob_fbx_read_objects(hob_fbx *f, hob_error *err)
 		for (uint32_t record = f->records[list].child; record != HOB_NONE; record = f->records[record].next)
 			if (!add_record_object(f, &templates, record, named, err))
 				return false;
-	return read_edges(f, err) && sort_edges(f, err);
+	if (!read_edges(f, err))
+		return false;
+	sort_edges(f);
+	return true;
 }
 
 bool hob_fbx_is(const hob_fbx *f, uint32_t object, hob_fbx_class class, hob_str subclass)

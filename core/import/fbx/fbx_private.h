@@ -202,7 +202,8 @@ typedef struct hob_fbx {
 	hob_buf record_buf;
 	hob_fbx_record *records; /* in record_buf */
 	uint32_t record_count;
-	hob_buf unpacked; /* the last decompressed array */
+	hob_buf unpacked;  /* the last decompressed array */
+	hob_error damaged; /* of the first damaged array; code OK: none */
 
 	hob_buf object_buf, edge_buf;
 	hob_fbx_object *objects;
@@ -261,8 +262,7 @@ bool hob_fbx_next_binary(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value
 
 /* ---- fbx_tree.c: records and their values ---- */
 
-/* Appends a record; HOB_NONE when there are too many or memory is short. `parent` and `before` (its sibling)
- * may be HOB_NONE. */
+/* Appends a record; HOB_NONE when there are too many. `parent` and `before` (its sibling) may be HOB_NONE. */
 uint32_t hob_fbx_add_record(hob_fbx *f, uint32_t parent, uint32_t before, const hob_fbx_record *record,
 							hob_error *err);
 uint32_t hob_fbx_mark(hob_str text);
@@ -281,18 +281,21 @@ double hob_fbx_child_real(const hob_fbx *f, uint32_t record, hob_str name, doubl
 int64_t hob_fbx_child_integer(const hob_fbx *f, uint32_t record, hob_str name, int64_t otherwise);
 hob_str hob_fbx_child_text(const hob_fbx *f, uint32_t record, hob_str name);
 /* Numbers of a record in scratch memory, in any storage: packed, in a list, in the child "a" of ASCII files.
- * Integers saturate; doubles beyond the range of float are kept. record HOB_NONE gives count 0. CORRUPT when
- * packed bytes are damaged, MEMORY. */
-bool hob_fbx_doubles(hob_fbx *f, uint32_t record, double **out, uint32_t *count,
-					 hob_error *err) HOB_MUST_CHECK;
-bool hob_fbx_floats(hob_fbx *f, uint32_t record, float **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
-bool hob_fbx_ints(hob_fbx *f, uint32_t record, int32_t **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
-bool hob_fbx_longs(hob_fbx *f, uint32_t record, int64_t **out, uint32_t *count,
-				   hob_error *err) HOB_MUST_CHECK;
-/* A name fit for the model, in `result`: ASCII escapes resolved. data == NULL when memory is short. */
+ * Integers saturate; doubles beyond the range of float are kept. record HOB_NONE gives count 0; so does a
+ * damaged array, and hob_fbx_is_whole fails from then on. */
+double *hob_fbx_doubles(hob_fbx *f, uint32_t record, uint32_t *count);
+float *hob_fbx_floats(hob_fbx *f, uint32_t record, uint32_t *count);
+int32_t *hob_fbx_ints(hob_fbx *f, uint32_t record, uint32_t *count);
+int64_t *hob_fbx_longs(hob_fbx *f, uint32_t record, uint32_t *count);
+/* Fails with the error of the first damaged array that was read. */
+bool hob_fbx_is_whole(const hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+/* A name fit for the model, in `result`: ASCII escapes resolved. */
 hob_str hob_fbx_name(const hob_fbx *f, hob_str raw);
 /* A text with ASCII escapes resolved, otherwise unchanged; in scratch memory or borrowed. */
 hob_str hob_fbx_plain(const hob_fbx *f, hob_str raw);
+
+/* A grown list as an array in `arena`. */
+void *hob_fbx_take(hob_arena *arena, const hob_buf *list, size_t size, uint32_t *count);
 
 /* ---- fbx_objects.c: objects, edges, templates; one table for all versions ---- */
 
@@ -337,12 +340,12 @@ bool hob_fbx_trs_is_identity(const hob_fbx_trs *trs);
 
 /* ---- fbx_nodes.c: settings of the file, hierarchy, rest poses ---- */
 
-bool hob_fbx_read_settings(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+void hob_fbx_read_settings(hob_fbx *f);
 /* CORRUPT when models form a ring. */
 bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 /* Finds the nodes whose scale must go to a leaf node of its own, because a child does not inherit that scale.
  * Call after hob_fbx_read_stacks. */
-bool hob_fbx_split_scales(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+void hob_fbx_split_scales(hob_fbx *f);
 /* Next ancestor whose Lcl Scaling is a factor of node's own scale, or HOB_NONE; start with *at = node. Below
  * a parent with a scale leaf, a node of type 0 inherits the parent's whole scale, a node of type 2 only the
  * scale that the parent inherits. */
@@ -355,17 +358,15 @@ void hob_fbx_world(const hob_fbx *f, uint32_t node, double out[16]);
 bool hob_fbx_read_geometries(hob_fbx *f, hob_error *err) HOB_MUST_CHECK; /* fbx_mesh.c */
 /* fbx_shape.c: channels and shapes of geometry, from blend shape deformers or inline. */
 bool hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err) HOB_MUST_CHECK;
-/* Fills a part's targets from the geometry's shapes. `normals`: the mesh has its own. */
-bool hob_fbx_make_targets(hob_fbx *f, hob_fbx_geometry *geometry, hob_fbx_part *part,
-						  hob_error *err) HOB_MUST_CHECK;
+/* Fills a part's targets from the geometry's shapes. */
+void hob_fbx_make_targets(hob_fbx *f, hob_fbx_geometry *geometry, hob_fbx_part *part);
 /* Weight of each shape of a channel at `percent`: out[shape_count]. */
 void hob_fbx_channel_weights(const hob_fbx_geometry *geometry, const hob_fbx_channel *channel, double percent,
 							 float *out);
 /* fbx_skin.c: joints of a geometry and influences of its parts. */
 bool hob_fbx_read_skin(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err) HOB_MUST_CHECK;
 /* The skin for `node`, one of the nodes that use the geometry: new, or an equal earlier one. */
-bool hob_fbx_make_skin(hob_fbx *f, const hob_fbx_geometry *geometry, uint32_t node, uint32_t *skin,
-					   hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_fbx_make_skin(hob_fbx *f, const hob_fbx_geometry *geometry, uint32_t node);
 
 /* ---- materials and pictures ---- */
 
@@ -385,7 +386,7 @@ hob_node *hob_fbx_new_node(hob_fbx *f, uint32_t parent, hob_str name, const hob_
 						   hob_error *err);
 
 /* fbx_extras.c: user properties of an object (flag U) as a JSON object; `out` stays empty without any. */
-bool hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out, hob_error *err) HOB_MUST_CHECK;
+void hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out);
 /* fbx_census.c: counts the objects into request->seen. */
 void hob_fbx_census(hob_fbx *f);
 /* fbx_unread.c: one note for each kind of unsupported object, with its count. */

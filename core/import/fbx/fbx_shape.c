@@ -12,21 +12,16 @@ typedef struct list {
 
 /* ---- reading */
 
-static bool read_arrays(list *l, uint32_t record, hob_fbx_shape *shape, hob_error *err)
+static void read_arrays(list *l, uint32_t record, hob_fbx_shape *shape)
 {
 	hob_fbx *f = l->f;
-	int32_t *indexes;
 	uint32_t index_count, delta_count, normal_count;
-	double *normals;
-	if (!hob_fbx_ints(f, hob_fbx_child(f, record, HOB_STR("Indexes")), &indexes, &index_count, err) ||
-		!hob_fbx_doubles(f, hob_fbx_child(f, record, HOB_STR("Vertices")), &shape->deltas, &delta_count,
-						 err) ||
-		!hob_fbx_doubles(f, hob_fbx_child(f, record, HOB_STR("Normals")), &normals, &normal_count, err))
-		return false;
+	int32_t *indexes = hob_fbx_ints(f, hob_fbx_child(f, record, HOB_STR("Indexes")), &index_count);
+	shape->deltas = hob_fbx_doubles(f, hob_fbx_child(f, record, HOB_STR("Vertices")), &delta_count);
+	double *normals = hob_fbx_doubles(f, hob_fbx_child(f, record, HOB_STR("Normals")), &normal_count);
 	shape->count = index_count < delta_count / 3 ? index_count : delta_count / 3;
 	shape->normals = normal_count / 3 >= shape->count && normal_count > 0 ? normals : NULL;
-	if (!HOB_MAKE(f->scratch, &shape->points, shape->count, "shapes", err))
-		return false;
+	shape->points = HOB_NEW(f->scratch, uint32_t, shape->count);
 	uint32_t bad = 0;
 	for (uint32_t i = 0; i < shape->count; i++) {
 		bool good = indexes[i] >= 0 && (uint32_t)indexes[i] < l->geometry->point_count;
@@ -39,7 +34,6 @@ static bool read_arrays(list *l, uint32_t record, hob_fbx_shape *shape, hob_erro
 		hob_fbx_note(f, "shape",
 					 "shape '%.*s': %u of its vertices do not exist or lie nowhere; they stay where they are",
 					 HOB_FMT(shape->name), bad);
-	return true;
 }
 
 /* Scales a shape's deltas: Blender writes weights per vertex where the format has the full weight. */
@@ -62,11 +56,10 @@ static int by_weight(const void *a, const void *b)
 	return (x->full_weight > y->full_weight) - (x->full_weight < y->full_weight);
 }
 
-static bool read_channel(list *l, uint32_t object, hob_error *err)
+static void read_channel(list *l, uint32_t object)
 {
 	hob_fbx *f = l->f;
 	const hob_fbx_object *o = &f->objects[object];
-	double *weights;
 	uint32_t weight_count, first = (uint32_t)(l->shapes.size / sizeof(hob_fbx_shape)), count = 0;
 	hob_fbx_cursor own;
 	double percent = hob_fbx_prop_real(f, object, HOB_STR("DeformPercent"), 0);
@@ -74,25 +67,21 @@ static bool read_channel(list *l, uint32_t object, hob_error *err)
 		percent = hob_fbx_child_real(f, o->record, HOB_STR("DeformPercent"), percent);
 	hob_fbx_channel channel = {
 		.object = object, .property = HOB_STR("DeformPercent"), .percent = percent, .shape_first = first};
-	if (!hob_fbx_doubles(f, hob_fbx_child(f, o->record, HOB_STR("FullWeights")), &weights, &weight_count,
-						 err))
-		return false;
+	const double *weights =
+		hob_fbx_doubles(f, hob_fbx_child(f, o->record, HOB_STR("FullWeights")), &weight_count);
 	for (uint32_t i = 0; i < o->below_count; i++) {
 		uint32_t child = f->edges[o->below_first + i].child;
 		if (!hob_fbx_is(f, child, HOB_FBX_GEOMETRY, HOB_STR("Shape")))
 			continue;
 		hob_fbx_shape shape = {.name = f->objects[child].name, .full_weight = 100};
-		if (!read_arrays(l, f->objects[child].record, &shape, err))
-			return false;
+		read_arrays(l, f->objects[child].record, &shape);
 		if (count < weight_count && isfinite(weights[count]) && (weights[count] > 0 || weights[count] < 0))
 			shape.full_weight = weights[count];
 		hob_buf_put(&l->shapes, &shape, sizeof shape);
 		count++;
 	}
-	if (l->shapes.failed)
-		return hob_fail(err, MEMORY, "no memory left for shapes");
 	if (count == 0)
-		return true;
+		return;
 	hob_fbx_shape *shapes = (hob_fbx_shape *)(void *)l->shapes.data + first;
 	if (count == 1) {
 		if (scale_by_vertex(shapes, weights, weight_count))
@@ -103,11 +92,10 @@ static bool read_channel(list *l, uint32_t object, hob_error *err)
 		qsort(shapes, count, sizeof *shapes, by_weight);
 	channel.shape_count = count;
 	hob_buf_put(&l->channels, &channel, sizeof channel);
-	return true;
 }
 
 /* Reads the shapes inside the mesh's record, as in 6.x and some 7.1 files. */
-static bool read_inline(list *l, hob_error *err)
+static void read_inline(list *l)
 {
 	hob_fbx *f = l->f;
 	const hob_fbx_object *o = &f->objects[l->geometry->object];
@@ -120,8 +108,7 @@ static bool read_inline(list *l, hob_error *err)
 		hob_str raw = hob_fbx_value_at(f, record, 0).text, class_name, name;
 		hob_fbx_split_name(f, raw, &class_name, &name);
 		hob_fbx_shape shape = {.name = name, .full_weight = 100};
-		if (!read_arrays(l, record, &shape, err))
-			return false;
+		read_arrays(l, record, &shape);
 		hob_fbx_cursor own;
 		bool inside = hob_fbx_prop(f, l->geometry->object, name, &own);
 		for (uint32_t i = 0; i < o->below_count && !inside; i++)
@@ -135,15 +122,13 @@ static bool read_inline(list *l, hob_error *err)
 		hob_buf_put(&l->shapes, &shape, sizeof shape);
 		hob_buf_put(&l->channels, &channel, sizeof channel);
 	}
-	return true;
 }
 
-static bool read_all(list *l, hob_error *err)
+bool hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err)
 {
-	hob_fbx *f = l->f;
-	const hob_fbx_object *o = &f->objects[l->geometry->object];
-	if (!read_inline(l, err))
-		return false;
+	list l = {.f = f, .geometry = geometry};
+	const hob_fbx_object *o = &f->objects[geometry->object];
+	read_inline(&l);
 	for (uint32_t i = 0; i < o->below_count; i++) {
 		uint32_t deformer = f->edges[o->below_first + i].child;
 		if (!hob_fbx_is(f, deformer, HOB_FBX_DEFORMER, HOB_STR("BlendShape")))
@@ -151,37 +136,18 @@ static bool read_all(list *l, hob_error *err)
 		const hob_fbx_object *d = &f->objects[deformer];
 		for (uint32_t k = 0; k < d->below_count; k++) {
 			uint32_t channel = f->edges[d->below_first + k].child;
-			if (hob_fbx_is(f, channel, HOB_FBX_DEFORMER, HOB_STR("BlendShapeChannel")) &&
-				!read_channel(l, channel, err))
-				return false;
+			if (hob_fbx_is(f, channel, HOB_FBX_DEFORMER, HOB_STR("BlendShapeChannel")))
+				read_channel(&l, channel);
 		}
 	}
-	return true;
-}
-
-bool hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err)
-{
-	list l = {.f = f, .geometry = geometry};
-	bool done = read_all(&l, err);
-	if (done && (l.shapes.failed || l.channels.failed))
-		done = hob_fail(err, MEMORY, "no memory left for shapes");
-	geometry->shape_count = (uint32_t)(l.shapes.size / sizeof *geometry->shapes);
-	geometry->channel_count = (uint32_t)(l.channels.size / sizeof *geometry->channels);
-	if (done && geometry->shape_count > HOB_LIMIT_TARGETS)
-		done = hob_fail(err, LIMIT, "%u shapes, at most %llu are allowed", geometry->shape_count,
-						HOB_LIMIT_TARGETS);
-	if (done) {
-		geometry->shapes = HOB_NEW(f->result, hob_fbx_shape, geometry->shape_count);
-		geometry->channels = HOB_NEW(f->result, hob_fbx_channel, geometry->channel_count);
-		done = (geometry->shapes && geometry->channels) || hob_fail_memory(err, f->result, "shapes");
-	}
-	if (done && geometry->shape_count > 0)
-		memcpy(geometry->shapes, l.shapes.data, l.shapes.size);
-	if (done && geometry->channel_count > 0)
-		memcpy(geometry->channels, l.channels.data, l.channels.size);
+	geometry->shapes = hob_fbx_take(f->result, &l.shapes, sizeof(hob_fbx_shape), &geometry->shape_count);
+	geometry->channels =
+		hob_fbx_take(f->result, &l.channels, sizeof(hob_fbx_channel), &geometry->channel_count);
 	hob_buf_release(&l.shapes);
 	hob_buf_release(&l.channels);
-	return done;
+	return hob_fbx_is_whole(f, err) && (geometry->shape_count <= HOB_LIMIT_TARGETS ||
+										hob_fail(err, LIMIT, "%u shapes, at most %llu are allowed",
+												 geometry->shape_count, HOB_LIMIT_TARGETS));
 }
 
 /* ---- weights */
@@ -241,17 +207,14 @@ static void turn_delta(const hob_fbx *f, const hob_fbx_geometry *g, const double
 	}
 }
 
-static bool make_target(hob_fbx *f, const hob_fbx_geometry *g, const hob_fbx_part *part,
-						const hob_fbx_shape *shape, uint32_t *entry_of, hob_morph_target *target,
-						hob_error *err)
+static void make_target(hob_fbx *f, const hob_fbx_geometry *g, const hob_fbx_part *part,
+						const hob_fbx_shape *shape, uint32_t *entry_of, hob_morph_target *target)
 {
 	size_t count = part->mesh.vertex_count;
 	target->name = hob_fbx_name(f, shape->name);
 	target->position = HOB_NEW(f->result, float, count * 3);
 	bool normals = shape->normals && part->mesh.normal;
 	target->normal = normals ? HOB_NEW(f->result, float, count * 3) : NULL;
-	if (!target->name.data || !target->position || (normals && !target->normal))
-		return hob_fail_memory(err, f->result, "shapes");
 	for (uint32_t i = 0; i < shape->count; i++)
 		if (shape->points[i] != HOB_NONE)
 			entry_of[shape->points[i]] = i + 1;
@@ -266,19 +229,16 @@ static bool make_target(hob_fbx *f, const hob_fbx_geometry *g, const hob_fbx_par
 	for (uint32_t i = 0; i < shape->count; i++)
 		if (shape->points[i] != HOB_NONE)
 			entry_of[shape->points[i]] = 0;
-	return true;
 }
 
-bool hob_fbx_make_targets(hob_fbx *f, hob_fbx_geometry *geometry, hob_fbx_part *part, hob_error *err)
+void hob_fbx_make_targets(hob_fbx *f, hob_fbx_geometry *geometry, hob_fbx_part *part)
 {
 	hob_mesh *mesh = &part->mesh;
 	if (geometry->shape_count == 0)
-		return true;
+		return;
 	uint32_t *entry_of = HOB_NEW(f->scratch, uint32_t, geometry->point_count);
 	float *weights = HOB_NEW(f->scratch, float, geometry->shape_count);
 	mesh->targets = HOB_NEW(f->result, hob_morph_target, geometry->shape_count);
-	if (!entry_of || !weights || !mesh->targets)
-		return hob_fail_memory(err, f->result, "shapes");
 	mesh->target_count = geometry->shape_count;
 	for (uint32_t c = 0; c < geometry->channel_count; c++) {
 		const hob_fbx_channel *channel = &geometry->channels[c];
@@ -286,8 +246,6 @@ bool hob_fbx_make_targets(hob_fbx *f, hob_fbx_geometry *geometry, hob_fbx_part *
 	}
 	for (uint32_t s = 0; s < geometry->shape_count; s++) {
 		mesh->targets[s].weight = weights[s];
-		if (!make_target(f, geometry, part, &geometry->shapes[s], entry_of, &mesh->targets[s], err))
-			return false;
+		make_target(f, geometry, part, &geometry->shapes[s], entry_of, &mesh->targets[s]);
 	}
-	return true;
 }

@@ -32,24 +32,21 @@ static uint32_t bone_of(const hob_fbx *f, uint32_t object)
 	return model == HOB_NONE ? HOB_NONE : f->objects[model].index;
 }
 
-static bool read_matrix(hob_fbx *f, uint32_t record, double out[16], bool *usable, hob_error *err)
+/* False: the record holds no usable matrix. */
+static bool read_matrix(hob_fbx *f, uint32_t record, double out[16])
 {
-	double *values;
 	uint32_t count;
-	*usable = false;
-	if (!hob_fbx_doubles(f, record, &values, &count, err))
-		return false;
-	if (count < 16)
-		return true;
+	const double *values = hob_fbx_doubles(f, record, &count);
 	bool any = false;
+	if (count < 16)
+		return false;
 	for (int i = 0; i < 16; i++) {
 		if (!isfinite(values[i]) || fabs(values[i]) > 1e30)
-			return true;
+			return false;
 		any = any || fabs(values[i]) > 0;
 	}
 	memcpy(out, values, 16 * sizeof *out);
-	*usable = any;
-	return true;
+	return any;
 }
 
 static uint32_t user_of(const hob_fbx *f, const hob_fbx_geometry *g)
@@ -63,34 +60,29 @@ static uint32_t user_of(const hob_fbx *f, const hob_fbx_geometry *g)
 	return HOB_NONE;
 }
 
-/* Matrix from the mesh's node to the bone at bind time. */
-static bool read_bind(hob_fbx *f, const hob_fbx_geometry *g, uint32_t object, double out[16], hob_error *err)
+/* Matrix from the mesh's node to the bone at bind time. The vertices already include the geometric transform,
+ * unless its users disagree on it. */
+static void read_bind(hob_fbx *f, const hob_fbx_geometry *g, uint32_t object, double out[16])
 {
 	static const double none[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
 	uint32_t record = f->objects[object].record, user = user_of(f, g);
-	double link[16], inverse[16], world[16], m[16];
-	bool has, has_link;
-	if (!read_matrix(f, hob_fbx_child(f, record, HOB_STR("Transform")), m, &has, err) ||
-		!read_matrix(f, hob_fbx_child(f, record, HOB_STR("TransformLink")), link, &has_link, err))
-		return false;
-	if (!has) {
-		memcpy(world, none, sizeof world);
-		if (user != HOB_NONE)
-			hob_fbx_world(f, user, world);
-		uint32_t bone = bone_of(f, object);
-		if (!has_link && bone != HOB_NONE)
-			hob_fbx_world(f, bone, link);
-		memcpy(m, none, sizeof m);
-		if ((has_link || bone != HOB_NONE) && hob_fbx_matrix_invert(link, inverse))
-			hob_matrix_multiply_double(inverse, world, m);
-	}
-	/* The vertices already include the geometric transform, unless its users disagree on it. */
-	memcpy(out, m, sizeof m);
-	return true;
+	double link[16], inverse[16], world[16];
+	bool has = read_matrix(f, hob_fbx_child(f, record, HOB_STR("Transform")), out);
+	bool has_link = read_matrix(f, hob_fbx_child(f, record, HOB_STR("TransformLink")), link);
+	if (has)
+		return;
+	memcpy(world, none, sizeof world);
+	if (user != HOB_NONE)
+		hob_fbx_world(f, user, world);
+	uint32_t bone = bone_of(f, object);
+	if (!has_link && bone != HOB_NONE)
+		hob_fbx_world(f, bone, link);
+	memcpy(out, none, sizeof none);
+	if ((has_link || bone != HOB_NONE) && hob_fbx_matrix_invert(link, inverse))
+		hob_matrix_multiply_double(inverse, world, out);
 }
 
-static bool read_cluster(hob_fbx *f, hob_fbx_geometry *g, uint32_t object, hob_buf *clusters, hob_buf *joints,
-						 hob_error *err)
+static void read_cluster(hob_fbx *f, hob_fbx_geometry *g, uint32_t object, hob_buf *clusters, hob_buf *joints)
 {
 	cluster c = {.joint = (uint32_t)(joints->size / sizeof(hob_fbx_joint))};
 	hob_fbx_joint joint = {.node = bone_of(f, object)};
@@ -98,19 +90,17 @@ static bool read_cluster(hob_fbx *f, hob_fbx_geometry *g, uint32_t object, hob_b
 	if (joint.node == HOB_NONE) {
 		hob_fbx_note(f, "bone", "cluster '%.*s' names no bone; its vertices follow their mesh",
 					 HOB_FMT(f->objects[object].name));
-		return true;
+		return;
 	}
-	if (!hob_fbx_ints(f, hob_fbx_child(f, record, HOB_STR("Indexes")), &c.points, &c.count, err) ||
-		!hob_fbx_doubles(f, hob_fbx_child(f, record, HOB_STR("Weights")), &c.weights, &weight_count, err) ||
-		!read_bind(f, g, object, joint.bind, err))
-		return false;
+	c.points = hob_fbx_ints(f, hob_fbx_child(f, record, HOB_STR("Indexes")), &c.count);
+	c.weights = hob_fbx_doubles(f, hob_fbx_child(f, record, HOB_STR("Weights")), &weight_count);
+	read_bind(f, g, object, joint.bind);
 	c.count = c.count < weight_count ? c.count : weight_count;
 	hob_str mode = hob_fbx_child_text(f, record, HOB_STR("Mode"));
 	if (hob_str_equal(mode, HOB_STR("Additive")))
 		hob_fbx_note(f, "additive", "additive skin weights are read as normal ones");
 	hob_buf_put(clusters, &c, sizeof c);
 	hob_buf_put(joints, &joint, sizeof joint);
-	return !clusters->failed && !joints->failed ? true : hob_fail(err, MEMORY, "no memory left for skins");
 }
 
 /* ---- influences */
@@ -129,16 +119,17 @@ static int heaviest_first(const void *a, const void *b)
 	return (x->joint > y->joint) - (x->joint < y->joint);
 }
 
+/* A vertex without weights follows joint `loose`. */
 static bool sort_influences(hob_fbx *f, hob_fbx_geometry *g, const cluster *clusters, uint32_t count,
 							uint32_t loose, influences *out, hob_error *err)
 {
 	uint64_t total = g->point_count;
 	for (uint32_t c = 0; c < count; c++)
 		total += clusters[c].count;
-	out->first = HOB_NEW(f->scratch, uint32_t, (size_t)g->point_count + 2);
-	out->list = total < UINT32_MAX ? HOB_NEW(f->scratch, influence, total) : NULL;
-	if (!out->first || !out->list)
+	if (total >= UINT32_MAX)
 		return hob_fail_memory(err, f->scratch, "skin weights");
+	out->first = HOB_NEW(f->scratch, uint32_t, (size_t)g->point_count + 2);
+	out->list = HOB_NEW(f->scratch, influence, total);
 	for (uint32_t c = 0; c < count; c++)
 		for (uint32_t i = 0; i < clusters[c].count; i++)
 			if (counts(g, &clusters[c], i))
@@ -167,7 +158,7 @@ static bool sort_influences(hob_fbx *f, hob_fbx_geometry *g, const cluster *clus
 }
 
 /* Influences of each vertex of a part, heaviest first. */
-static bool fill_part(hob_fbx *f, const influences *all, hob_fbx_part *part, hob_error *err)
+static void fill_part(hob_fbx *f, const influences *all, hob_fbx_part *part)
 {
 	hob_mesh *mesh = &part->mesh;
 	uint32_t most = 1;
@@ -181,9 +172,8 @@ static bool fill_part(hob_fbx *f, const influences *all, hob_fbx_part *part, hob
 		most = INFLUENCES_MAX;
 	}
 	uint32_t width = mesh->influence_count = (most + 3) / 4 * 4;
-	if (!HOB_MAKE(f->result, &mesh->joints, (size_t)mesh->vertex_count * width, "skin weights", err) ||
-		!HOB_MAKE(f->result, &mesh->weights, (size_t)mesh->vertex_count * width, "skin weights", err))
-		return false;
+	mesh->joints = HOB_NEW(f->result, uint16_t, (size_t)mesh->vertex_count * width);
+	mesh->weights = HOB_NEW(f->result, float, (size_t)mesh->vertex_count *width);
 	for (size_t v = 0; v < mesh->vertex_count; v++) {
 		uint32_t p = part->points[v], held = all->first[p + 1] - all->first[p];
 		held = held < width ? held : width;
@@ -195,7 +185,6 @@ static bool fill_part(hob_fbx *f, const influences *all, hob_fbx_part *part, hob
 			mesh->weights[v * width + i] = (float)((double)all->list[all->first[p] + i].weight / sum);
 		}
 	}
-	return true;
 }
 
 /* ---- the skin of a geometry */
@@ -208,25 +197,25 @@ static void say_kind(hob_fbx *f, uint32_t skin)
 					 HOB_FMT(f->objects[skin].name));
 }
 
-static bool read_clusters(hob_fbx *f, hob_fbx_geometry *g, hob_buf *clusters, hob_buf *joints,
-						  uint32_t *skins, hob_error *err)
+/* Returns the number of skins. */
+static uint32_t read_clusters(hob_fbx *f, hob_fbx_geometry *g, hob_buf *clusters, hob_buf *joints)
 {
 	const hob_fbx_object *o = &f->objects[g->object];
+	uint32_t skins = 0;
 	for (uint32_t i = 0; i < o->below_count; i++) {
 		uint32_t skin = f->edges[o->below_first + i].child;
 		if (!hob_fbx_is(f, skin, HOB_FBX_DEFORMER, HOB_STR("Skin")))
 			continue;
-		++*skins;
+		skins++;
 		say_kind(f, skin);
 		const hob_fbx_object *s = &f->objects[skin];
 		for (uint32_t k = 0; k < s->below_count; k++) {
 			uint32_t object = f->edges[s->below_first + k].child;
-			if (hob_fbx_is(f, object, HOB_FBX_DEFORMER, HOB_STR("Cluster")) &&
-				!read_cluster(f, g, object, clusters, joints, err))
-				return false;
+			if (hob_fbx_is(f, object, HOB_FBX_DEFORMER, HOB_STR("Cluster")))
+				read_cluster(f, g, object, clusters, joints);
 		}
 	}
-	return true;
+	return skins;
 }
 
 static bool take_skin(hob_fbx *f, hob_fbx_geometry *g, const hob_buf *clusters, const hob_buf *joints,
@@ -236,8 +225,7 @@ static bool take_skin(hob_fbx *f, hob_fbx_geometry *g, const hob_buf *clusters, 
 	g->joint_count = (uint32_t)(joints->size / sizeof *g->joints);
 	if (g->joint_count >= HOB_LIMIT_JOINTS)
 		return hob_fail(err, LIMIT, "%u joints, at most %llu are allowed", g->joint_count, HOB_LIMIT_JOINTS);
-	if (!HOB_MAKE(f->result, &g->joints, (size_t)g->joint_count + 1, "skins", err))
-		return false;
+	g->joints = HOB_NEW(f->result, hob_fbx_joint, (size_t)g->joint_count + 1);
 	memcpy(g->joints, joints->data, joints->size);
 	if (!sort_influences(f, g, (const cluster *)(const void *)clusters->data, g->joint_count, g->joint_count,
 						 &all, err))
@@ -247,8 +235,7 @@ static bool take_skin(hob_fbx *f, hob_fbx_geometry *g, const hob_buf *clusters, 
 		g->joints[g->joint_count++] =
 			(hob_fbx_joint){HOB_NONE, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};
 	for (uint32_t p = 0; p < g->part_count; p++)
-		if (!fill_part(f, &all, &g->parts[p], err))
-			return false;
+		fill_part(f, &all, &g->parts[p]);
 	g->skinned = true;
 	return true;
 }
@@ -256,8 +243,8 @@ static bool take_skin(hob_fbx *f, hob_fbx_geometry *g, const hob_buf *clusters, 
 bool hob_fbx_read_skin(hob_fbx *f, hob_fbx_geometry *g, hob_error *err)
 {
 	hob_buf clusters = {0}, joints = {0};
-	uint32_t skins = 0;
-	bool done = read_clusters(f, g, &clusters, &joints, &skins, err);
+	uint32_t skins = read_clusters(f, g, &clusters, &joints);
+	bool done = hob_fbx_is_whole(f, err);
 	if (done && skins > 1)
 		hob_fbx_note(f, "skins", "geometry '%.*s' has %u skins; their weights are joined",
 					 HOB_FMT(f->objects[g->object].name), skins);
@@ -297,12 +284,12 @@ static void bind_matrix(const hob_fbx *f, const hob_fbx_geometry *g, const hob_f
 	out[15] = 1;
 }
 
-bool hob_fbx_make_skin(hob_fbx *f, const hob_fbx_geometry *g, uint32_t node, uint32_t *skin, hob_error *err)
+uint32_t hob_fbx_make_skin(hob_fbx *f, const hob_fbx_geometry *g, uint32_t node)
 {
-	hob_skin made = {.root = HOB_NONE, .joint_count = g->joint_count};
-	if (!HOB_MAKE(f->result, &made.joints, g->joint_count, "skins", err) ||
-		!HOB_MAKE(f->result, &made.inverse_bind, (size_t)g->joint_count * 16, "skins", err))
-		return false;
+	hob_skin made = {.root = HOB_NONE,
+					 .joint_count = g->joint_count,
+					 .joints = HOB_NEW(f->result, uint32_t, g->joint_count),
+					 .inverse_bind = HOB_NEW(f->result, float, (size_t)g->joint_count * 16)};
 	for (uint32_t i = 0; i < g->joint_count; i++) {
 		uint32_t joint = g->joints[i].node == HOB_NONE ? node : g->joints[i].node;
 		made.joints[i] = f->nodes[joint].scale_id;
@@ -312,14 +299,9 @@ bool hob_fbx_make_skin(hob_fbx *f, const hob_fbx_geometry *g, uint32_t node, uin
 	uint32_t count = (uint32_t)(f->skins.size / sizeof made);
 	/* Parts of one character mostly share joints; only the last few skins are compared. */
 	for (uint32_t i = count; i > 0 && i + 8 > count; i--)
-		if (same_skin(&skins[i - 1], &made)) {
-			*skin = i - 1;
-			return true;
-		}
+		if (same_skin(&skins[i - 1], &made))
+			return i - 1;
 	made.name = hob_fbx_name(f, f->objects[f->nodes[node].object].name);
-	if (!made.name.data)
-		return hob_fail_memory(err, f->result, "skins");
 	hob_buf_put(&f->skins, &made, sizeof made);
-	*skin = count;
-	return !f->skins.failed || hob_fail(err, MEMORY, "no memory left for skins");
+	return count;
 }

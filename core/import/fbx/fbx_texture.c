@@ -9,23 +9,21 @@ enum { CHAIN = 16 };
 /* ---- bytes inside the file */
 
 /* "Content" of a video: raw bytes, or base64 in one or several texts. */
-static bool content_of(hob_fbx *f, uint32_t record, hob_bytes *out, hob_error *err)
+static hob_bytes content_of(hob_fbx *f, uint32_t record)
 {
 	hob_fbx_cursor cursor = hob_fbx_values(f, record);
 	hob_fbx_value value;
-	*out = (hob_bytes){0};
+	hob_bytes out = {0};
 	if (!f->ascii) {
 		while (hob_fbx_next(f, &cursor, &value))
-			if (value.text.len > out->size)
-				*out = (hob_bytes){(const uint8_t *)value.text.data, value.text.len};
-		return true;
+			if (value.text.len > out.size)
+				out = (hob_bytes){(const uint8_t *)value.text.data, value.text.len};
+		return out;
 	}
 	size_t room = 0, len = 0;
 	while (hob_fbx_next(f, &cursor, &value))
 		room += value.text.len;
 	uint8_t *bytes = room > 0 ? HOB_NEW(f->result, uint8_t, room / 4 * 3 + 4) : NULL;
-	if (room > 0 && !bytes)
-		return hob_fail_memory(err, f->result, "a picture");
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	uint8_t value_of[256];
 	uint32_t bits = 0, held = 0;
@@ -45,8 +43,7 @@ static bool content_of(hob_fbx *f, uint32_t record, hob_bytes *out, hob_error *e
 				bytes[len++] = (uint8_t)(bits >> held);
 			}
 		}
-	*out = (hob_bytes){bytes, len};
-	return true;
+	return (hob_bytes){bytes, len};
 }
 
 static hob_str text_of(const hob_fbx *f, uint32_t object, hob_str field)
@@ -65,8 +62,7 @@ static bool add_content(hob_fbx *f, hob_fbx_videos *all, uint32_t video, hob_err
 {
 	static const hob_str fields[] = {{"RelativeFilename", 16}, {"Filename", 8}, {"FileName", 8}};
 	hob_bytes *content = &all->contents[video];
-	if (!content_of(f, hob_fbx_child(f, f->objects[video].record, HOB_STR("Content")), content, err))
-		return false;
+	*content = content_of(f, hob_fbx_child(f, f->objects[video].record, HOB_STR("Content")));
 	for (size_t i = 0; i < HOB_COUNT_OF(fields) && content->size > 0; i++) {
 		hob_str name = text_of(f, video, fields[i]);
 		if (name.len > 0 && hob_name_map_get(&all->by_file, name) == HOB_NONE &&
@@ -79,8 +75,7 @@ static bool add_content(hob_fbx *f, hob_fbx_videos *all, uint32_t video, hob_err
 static bool read_videos(hob_fbx *f, hob_error *err)
 {
 	hob_fbx_videos *all = HOB_NEW(f->scratch, hob_fbx_videos, 1);
-	if (!all || !(all->contents = HOB_NEW(f->scratch, hob_bytes, f->object_count)))
-		return hob_fail_memory(err, f->scratch, "pictures");
+	all->contents = HOB_NEW(f->scratch, hob_bytes, f->object_count);
 	hob_name_map_init(&all->by_file, f->scratch);
 	for (uint32_t i = 0; i < f->object_count; i++)
 		if (f->objects[i].class == HOB_FBX_VIDEO && !add_content(f, all, i, err))
@@ -112,25 +107,21 @@ static bool exists(const hob_fbx *f, hob_str path)
 }
 
 /* Looks in the folders into which the FBX SDK unpacks pictures, after the paths tried for every format. */
-static bool look_in_folder(hob_fbx *f, hob_str name, hob_str *found, hob_error *err)
+static hob_str look_in_folder(hob_fbx *f, hob_str name)
 {
 	hob_str own = hob_path_name(f->request->path);
 	hob_str extension = hob_path_extension(own);
 	hob_str stem = hob_str_sub(own, 0, own.len - extension.len - (extension.len > 0));
-	*found = (hob_str){0};
-	for (int i = 0; i < 2 && found->len == 0; i++) {
+	for (int i = 0; i < 2; i++) {
 		hob_str relative = i == 0
 							   ? hob_arena_printf(f->scratch, "%.*s.fbm/%.*s", HOB_FMT(stem), HOB_FMT(name))
 							   : hob_arena_printf(f->scratch, "Textures/%.*s", HOB_FMT(name));
 		hob_str path;
-		hob_error why = {0};
-		if (!relative.data)
-			return hob_fail_memory(err, f->scratch, "a texture path");
-		if (hob_io_join(f->request->io, f->scratch, hob_path_dir(f->request->path), relative, &path, &why) &&
+		if (hob_io_join(f->request->io, f->scratch, hob_path_dir(f->request->path), relative, &path, NULL) &&
 			exists(f, path))
-			*found = relative;
+			return relative;
 	}
-	return true;
+	return (hob_str){0};
 }
 
 static bool add_embedded(hob_fbx *f, hob_str key, hob_str name, hob_bytes bytes, uint32_t *id, hob_error *err)
@@ -143,7 +134,7 @@ static bool add_embedded(hob_fbx *f, hob_str key, hob_str name, hob_bytes bytes,
 		return false;
 	image->name = hob_text_name(f->result, hob_text_last_part(name));
 	image->bytes = bytes;
-	if (!image->name.data || !hob_name_map_add(&f->images.by_path, key, *id, NULL))
+	if (!hob_name_map_add(&f->images.by_path, key, *id, NULL))
 		return hob_fail_memory(err, f->result, "pictures");
 	return true;
 }
@@ -192,13 +183,12 @@ static bool picture_of(hob_fbx *f, uint32_t texture, uint32_t *id, hob_error *er
 		return false;
 	if (wanted.len == 0 && bytes.size == 0)
 		return true;
-	hob_str path = {0}, found;
+	hob_str path = {0};
 	if (wanted.len > 0 &&
 		!hob_import_texture_path(f->request, hob_path_dir(f->request->path), wanted, &path, err))
 		return false;
 	if (wanted.len > 0 && !exists(f, path)) {
-		if (!look_in_folder(f, hob_text_last_part(wanted), &found, err))
-			return false;
+		hob_str found = look_in_folder(f, hob_text_last_part(wanted));
 		if (found.len > 0)
 			return hob_image_set_file(&f->images, found, id, err);
 		if (absolute.len > 0 && !hob_str_equal(absolute, wanted) &&
@@ -213,26 +203,24 @@ static bool picture_of(hob_fbx *f, uint32_t texture, uint32_t *id, hob_error *er
 	}
 	if (bytes.size > 0 && (wanted.len == 0 || !exists(f, path))) {
 		hob_str key = hob_arena_printf(f->scratch, "*%u*%.*s", wanted.len > 0 ? 0 : texture, HOB_FMT(wanted));
-		return key.data ? add_embedded(f, key, wanted, bytes, id, err)
-						: hob_fail_memory(err, f->scratch, "pictures");
+		return add_embedded(f, key, wanted, bytes, id, err);
 	}
 	return hob_image_set_file(&f->images, wanted, id, err);
 }
 
 /* ---- a texture */
 
-static bool sampler_for(hob_fbx *f, hob_wrap u, hob_wrap v, uint32_t *id, hob_error *err)
+static uint32_t sampler_for(hob_fbx *f, hob_wrap u, hob_wrap v)
 {
-	*id = HOB_NONE;
 	if (u == HOB_WRAP_REPEAT && v == HOB_WRAP_REPEAT)
-		return true;
+		return HOB_NONE;
 	hob_sampler *all = (hob_sampler *)(void *)f->samplers.data, sampler = {.wrap_u = u, .wrap_v = v};
 	uint32_t count = (uint32_t)(f->samplers.size / sizeof *all);
-	for (*id = 0; *id < count; ++*id)
-		if (all[*id].wrap_u == u && all[*id].wrap_v == v)
-			return true;
+	for (uint32_t id = 0; id < count; id++)
+		if (all[id].wrap_u == u && all[id].wrap_v == v)
+			return id;
 	hob_buf_put(&f->samplers, &sampler, sizeof sampler);
-	return !f->samplers.failed || hob_fail(err, MEMORY, "no memory left for samplers");
+	return count;
 }
 
 /* The UV set of that name in a geometry that uses the texture's material; the first if there is none. */
@@ -338,7 +326,8 @@ bool hob_fbx_read_texture(hob_fbx *f, uint32_t texture, hob_texture_ref *ref, bo
 		hob_fbx_prop_integer(f, texture, HOB_STR("WrapModeV"), 0) == 1 ? HOB_WRAP_CLAMP : HOB_WRAP_REPEAT;
 	ref->uv_set = uv_set_of(f, hob_fbx_prop_text(f, texture, HOB_STR("UVSet")));
 	uv_transform(f, texture, ref);
-	return sampler_for(f, u, v, &ref->sampler, err);
+	ref->sampler = sampler_for(f, u, v);
+	return true;
 }
 
 bool hob_fbx_list_unused(hob_fbx *f, uint32_t object, hob_error *err)

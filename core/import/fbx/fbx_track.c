@@ -300,15 +300,13 @@ static int compare_times(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Adds the clip's begin and end, sorts the times, removes duplicates. Returns how many; 0 without memory. */
+/* Adds the clip's begin and end, sorts the times, removes duplicates. Returns how many. */
 static uint32_t fbx_sort_times(hob_fbx_tracker *k)
 {
 	double begin = k->from->begin, end = k->from->end;
 	if (end > begin)
 		hob_buf_put(&k->times, &end, sizeof end);
 	hob_buf_put(&k->times, &begin, sizeof begin);
-	if (k->times.failed)
-		return 0;
 	double *times = (double *)(void *)k->times.data;
 	uint32_t count = (uint32_t)(k->times.size / sizeof *times), kept = 1;
 	bool sorted = true;
@@ -463,7 +461,7 @@ static void put_key(hob_fbx_tracker *k, double time, const double *values, uint3
 {
 	hob_buf_put(&k->out_times, &time, sizeof time);
 	float *to = (float *)(void *)hob_buf_grow(&k->out_values, count * sizeof *to);
-	for (uint32_t i = 0; to && i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		to[i] = fabs(values[i]) < 1e30 ? (float)values[i] : 0;
 }
 
@@ -526,7 +524,7 @@ static void refine(hob_fbx_tracker *k, double from, double to, const double *lef
 }
 
 /* Merges frames between the first and the last key into the sorted times, except those at a key. Returns the
- * number of times; 0 without memory. */
+ * number of times. */
 static uint32_t add_frames(hob_fbx_tracker *k, const hob_fbx_survey *s, uint32_t count)
 {
 	double begin = fmax(k->from->begin, s->first), end = fmin(k->from->end, s->last),
@@ -548,8 +546,7 @@ static uint32_t add_frames(hob_fbx_tracker *k, const hob_fbx_survey *s, uint32_t
 			hob_buf_put(&k->frames, &time, sizeof time);
 	}
 	uint32_t more = (uint32_t)(k->frames.size / sizeof(double)), at = count + more;
-	if (k->frames.failed || !hob_buf_grow(&k->times, more * sizeof(double)))
-		return 0;
+	hob_buf_grow(&k->times, more * sizeof(double));
 	double *times = (double *)(void *)k->times.data;
 	const double *frames = (const double *)(const void *)k->frames.data;
 	while (more > 0)
@@ -557,16 +554,16 @@ static uint32_t add_frames(hob_fbx_tracker *k, const hob_fbx_survey *s, uint32_t
 	return (uint32_t)(k->times.size / sizeof(double));
 }
 
-/* Samples the track just before each time, [count][width]; derives the tolerance. NULL without memory. */
+/* Samples the track just before each time, [count][width]; derives the tolerance. */
 static const double *sample_all(hob_fbx_tracker *k, uint32_t count)
 {
 	const double *times = (const double *)(const void *)k->times.data;
 	double least = (double)INFINITY, most = -(double)INFINITY;
 	hob_buf_clear(&k->samples);
 	double *samples = (double *)(void *)hob_buf_grow(&k->samples, (size_t)count * k->width * sizeof *samples);
-	for (uint32_t i = 0; samples && i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		hob_fbx_sample(k, times[i], -1, samples + (size_t)i * k->width);
-	for (size_t i = 0; samples && i < (size_t)count * k->width; i++)
+	for (size_t i = 0; i < (size_t)count * k->width; i++)
 		least = fmin(least, samples[i]), most = fmax(most, samples[i]);
 	k->tolerance = most > least ? fmax((most - least) * largest_part, 1e-9) : 1e-7;
 	return samples;
@@ -610,12 +607,12 @@ static void join(hob_fbx_tracker *k, double from, double to, const double *left,
 	refine(k, begin, to, last, right, 0);
 }
 
-static bool resample(hob_fbx_tracker *k, uint32_t count, bool jumps, double most_turn)
+static void resample(hob_fbx_tracker *k, uint32_t count, bool jumps, double most_turn)
 {
 	const double *times = (const double *)(const void *)k->times.data;
 	const double *samples = sample_all(k, count);
 	double *left = k->ends;
-	for (uint32_t i = 0; samples && i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const double *before = samples + (size_t)i * k->width;
 		if (i > 0)
 			join(k, times[i - 1], times[i], left, before, most_turn);
@@ -629,7 +626,6 @@ static bool resample(hob_fbx_tracker *k, uint32_t count, bool jumps, double most
 					k->width);
 		put_key(k, times[i], left, k->width);
 	}
-	return samples != NULL;
 }
 
 static void stepped(hob_fbx_tracker *k, uint32_t count)
@@ -747,24 +743,26 @@ static void same_hemisphere(float *values, uint32_t keys)
 	}
 }
 
+static bool count_keys(hob_fbx *f, uint32_t keys, hob_error *err)
+{
+	f->keys_made += keys;
+	return f->keys_made <= HOB_LIMIT_KEYS ||
+		   hob_fail(err, LIMIT, "more than %llu animation keys", HOB_LIMIT_KEYS);
+}
+
 static bool put_track(hob_fbx_tracker *k, uint32_t id, hob_interpolation interpolation, hob_error *err)
 {
 	hob_fbx *f = k->f;
-	if (k->out_times.failed || k->out_values.failed || k->times.failed)
-		return hob_fail(err, MEMORY, "no memory left for animation keys");
 	const double *times = (const double *)(const void *)k->out_times.data;
 	const float *values = (const float *)(const void *)k->out_values.data;
 	uint32_t keys = (uint32_t)(k->out_times.size / sizeof *times), kept = 0;
 	uint32_t stride = interpolation == HOB_CUBICSPLINE ? 3 * k->width : k->width;
 	if (keys == 0 || repeats_rest(k, &f->model.nodes[id], interpolation))
 		return true;
-	f->keys_made += keys;
-	if (f->keys_made > HOB_LIMIT_KEYS)
-		return hob_fail(err, LIMIT, "more than %llu animation keys", HOB_LIMIT_KEYS);
+	if (!count_keys(f, keys, err))
+		return false;
 	hob_track track = {interpolation, k->width, 0, HOB_NEW(f->result, float, keys),
 					   HOB_NEW(f->result, float, (size_t)keys *stride)};
-	if (!track.times || !track.values)
-		return hob_fail_memory(err, f->result, "animation keys");
 	for (uint32_t i = 0; i < keys; i++) {
 		float time = (float)(times[i] - k->from->begin);
 		if (!(time >= 0) || (kept > 0 && !(time > track.times[kept - 1])))
@@ -778,12 +776,11 @@ static bool put_track(hob_fbx_tracker *k, uint32_t id, hob_interpolation interpo
 	hob_channel channel = {id, k->path, (uint32_t)(k->tracks.size / sizeof track)};
 	hob_buf_put(&k->tracks, &track, sizeof track);
 	hob_buf_put(&k->channels, &channel, sizeof channel);
-	return (!k->tracks.failed && !k->channels.failed) ||
-		   hob_fail(err, MEMORY, "no memory left for animation tracks");
+	return true;
 }
 
 /* Room for samples of `width` numbers. */
-static bool make_room(hob_fbx_tracker *k, uint32_t width, hob_error *err)
+static void make_room(hob_fbx_tracker *k, uint32_t width)
 {
 	k->width = width;
 	k->a = HOB_NEW(k->f->scratch, double, (size_t)width * 2);
@@ -793,7 +790,6 @@ static bool make_room(hob_fbx_tracker *k, uint32_t width, hob_error *err)
 	hob_buf_clear(&k->times);
 	hob_buf_clear(&k->out_times);
 	hob_buf_clear(&k->out_values);
-	return (k->a && k->b && k->middle && k->ends) || hob_fail_memory(err, k->f->scratch, "animation");
 }
 
 static hob_fbx_survey nothing(void)
@@ -814,11 +810,9 @@ static bool make_track(hob_fbx_tracker *k, uint32_t id, hob_fbx_survey *s, const
 		times[1] = times[count - 1];
 		k->times.size = 2 * sizeof *times;
 		count = 2;
-	} else if (!plain && !all_steps && count > 0) {
+	} else if (!plain && !all_steps) {
 		count = add_frames(k, s, count);
 	}
-	if (count == 0)
-		return hob_fail(err, MEMORY, "no memory left for animation keys");
 	hob_interpolation interpolation = HOB_LINEAR;
 	if (all_steps) {
 		stepped(k, count);
@@ -826,9 +820,9 @@ static bool make_track(hob_fbx_tracker *k, uint32_t id, hob_fbx_survey *s, const
 	} else if (plain && l) {
 		interpolation = s->cubics ? HOB_CUBICSPLINE : HOB_LINEAR;
 		exact(k, l, count, s->cubics);
-	} else if (k->bends = s->cubics || s->others,
-			   !resample(k, count, s->steps || s->beyond, s->moving <= 1 ? 170 : 80)) {
-		return hob_fail(err, MEMORY, "no memory left for animation keys");
+	} else {
+		k->bends = s->cubics || s->others;
+		resample(k, count, s->steps || s->beyond, s->moving <= 1 ? 170 : 80);
 	}
 	return put_track(k, id, interpolation, err);
 }
@@ -890,8 +884,7 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 	if (moves(k->t) || pivots || above_moves || rig_moves) {
 		hob_fbx_survey s = nothing();
 		k->path = HOB_PATH_TRANSLATION;
-		if (!make_room(k, 4, err))
-			return false;
+		make_room(k, 4);
 		k->width = 3;
 		fbx_survey_motions(k, k->t, &s);
 		if (pivots) {
@@ -911,8 +904,7 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 	if (moves(k->r) || rig_moves) {
 		hob_fbx_survey s = nothing();
 		k->path = HOB_PATH_ROTATION;
-		if (!make_room(k, 4, err))
-			return false;
+		make_room(k, 4);
 		fbx_survey_motions(k, k->r, &s);
 		for (size_t i = 4; i < HOB_FBX_RIG_PARTS && rig_moves; i++)
 			fbx_survey_motions(k, k->rig[i], &s);
@@ -923,8 +915,7 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 	if (moves(k->s) || scaled_above) {
 		hob_fbx_survey s = nothing();
 		k->path = HOB_PATH_SCALE;
-		if (!make_room(k, 4, err))
-			return false;
+		make_room(k, 4);
 		k->width = 3;
 		fbx_survey_motions(k, k->s, &s);
 		if (scaled_above)
@@ -950,10 +941,8 @@ static bool weight_track(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *e
 	hob_arena_mark mark = hob_arena_save(f->scratch);
 	k->geometry = g;
 	k->path = HOB_PATH_WEIGHTS;
-	if (!HOB_MAKE(f->scratch, &k->weights, g->channel_count, "animation", err))
-		return false;
-	if (!make_room(k, g->shape_count, err))
-		return false;
+	k->weights = HOB_NEW(f->scratch, hob_fbx_motions, g->channel_count);
+	make_room(k, g->shape_count);
 	for (uint32_t c = 0; c < g->channel_count; c++) {
 		const hob_fbx_channel *channel = &g->channels[c];
 		if (channel->object == HOB_NONE)
@@ -988,16 +977,11 @@ static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
 		return true;
 	hob_fbx_survey s = nothing();
 	hob_arena_mark mark = hob_arena_save(f->scratch);
-	if (!make_room(k, 1, err))
-		return false;
+	make_room(k, 1);
 	fbx_survey_motions(k, motions, &s);
 	uint32_t count = fbx_sort_times(k);
-	if (count == 0)
-		return hob_fail(err, MEMORY, "no memory left for animation keys");
 	hob_track track = {HOB_STEP, 1, 0, HOB_NEW(f->result, float, count + 1),
 					   HOB_NEW(f->result, float, count + 1)};
-	if (!track.times || !track.values)
-		return hob_fail_memory(err, f->result, "animation keys");
 	const double *times = (const double *)(const void *)k->times.data;
 	const double rest[3] = {hob_fbx_prop_real(f, node->object, HOB_STR("Visibility"), 1), 0, 0};
 	for (uint32_t i = 0; i < count; i++) {
@@ -1013,9 +997,8 @@ static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
 		track.values[track.key_count++] = shown;
 	}
 	hob_arena_restore(f->scratch, mark);
-	f->keys_made += track.key_count;
-	if (f->keys_made > HOB_LIMIT_KEYS)
-		return hob_fail(err, LIMIT, "more than %llu animation keys", HOB_LIMIT_KEYS);
+	if (!count_keys(f, track.key_count, err))
+		return false;
 	if (track.key_count == 0 || (track.key_count == 1 && (track.values[0] > 0) != node->hidden))
 		return true;
 	/* Without a key at the end, the last state would last no time in a looping clip. */
@@ -1029,8 +1012,7 @@ static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
 									(uint32_t)(k->tracks.size / sizeof track)};
 	hob_buf_put(&k->tracks, &track, sizeof track);
 	hob_buf_put(&k->properties, &channel, sizeof channel);
-	return (!k->tracks.failed && !k->properties.failed) ||
-		   hob_fail(err, MEMORY, "no memory left for animation tracks");
+	return true;
 }
 
 /* ---- clips */
@@ -1049,19 +1031,10 @@ static bool fill_clip(hob_fbx_tracker *k, lines *l, hob_error *err)
 			return hob_fail_in(err, "node '%.*s'", HOB_FMT(f->objects[node->object].name));
 	}
 	hob_clip *clip = k->clip;
-	clip->track_count = (uint32_t)(k->tracks.size / sizeof(hob_track));
-	clip->channel_count = (uint32_t)(k->channels.size / sizeof(hob_channel));
-	clip->property_count = (uint32_t)(k->properties.size / sizeof(hob_property_channel));
-	if (!HOB_MAKE(f->result, &clip->tracks, clip->track_count, "animation tracks", err) ||
-		!HOB_MAKE(f->result, &clip->channels, clip->channel_count, "animation tracks", err) ||
-		!HOB_MAKE(f->result, &clip->properties, clip->property_count, "animation tracks", err))
-		return false;
-	if (clip->track_count > 0)
-		memcpy(clip->tracks, k->tracks.data, k->tracks.size);
-	if (clip->channel_count > 0)
-		memcpy(clip->channels, k->channels.data, k->channels.size);
-	if (clip->property_count > 0)
-		memcpy(clip->properties, k->properties.data, k->properties.size);
+	clip->tracks = hob_fbx_take(f->result, &k->tracks, sizeof(hob_track), &clip->track_count);
+	clip->channels = hob_fbx_take(f->result, &k->channels, sizeof(hob_channel), &clip->channel_count);
+	clip->properties =
+		hob_fbx_take(f->result, &k->properties, sizeof(hob_property_channel), &clip->property_count);
 	hob_buf_clear(&k->tracks);
 	hob_buf_clear(&k->channels);
 	hob_buf_clear(&k->properties);
@@ -1077,19 +1050,13 @@ static bool make_clips(hob_fbx_tracker *k, hob_error *err)
 	lines *l = HOB_NEW(f->scratch, lines, 1);
 	hob_name_map_init(&names, f->scratch);
 	model->clips = HOB_NEW(f->result, hob_clip, f->anim->clip_count);
-	if (!l || !model->clips)
-		return hob_fail_memory(err, f->result, "clips");
 	for (uint32_t c = 0; c < f->anim->clip_count; c++) {
 		const hob_fbx_clip *from = k->from = &f->anim->clips[c];
 		hob_clip *clip = k->clip = &model->clips[model->clip_count];
 		hob_str name = hob_fbx_name(f, from->name);
-		if (!name.data)
-			return hob_fail_memory(err, f->result, "clips");
 		k->clip_id = c;
 		*clip = (hob_clip){0};
 		clip->name = hob_name_map_add_unique(&names, f->result, name.len > 0 ? name : HOB_STR("clip"), c);
-		if (!clip->name.data)
-			return hob_fail_memory(err, f->result, "clips");
 		while (motion < f->anim->motion_count && f->anim->motions[motion].clip < c)
 			motion++;
 		bool any = motion < f->anim->motion_count && f->anim->motions[motion].clip == c;
@@ -1100,8 +1067,8 @@ static bool make_clips(hob_fbx_tracker *k, hob_error *err)
 						 HOB_FMT(clip->name));
 			continue;
 		}
-		if (from->object != HOB_NONE && !hob_fbx_extras(f, from->object, &clip->extras, err))
-			return false;
+		if (from->object != HOB_NONE)
+			hob_fbx_extras(f, from->object, &clip->extras);
 		if (from->begin > 0 || from->begin < 0)
 			hob_fbx_info(f, "shifted", "clip '%.*s' begins at %.3f s in the file; it is moved to begin at 0",
 						 HOB_FMT(clip->name), from->begin);

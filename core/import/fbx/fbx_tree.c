@@ -33,10 +33,6 @@ uint32_t hob_fbx_add_record(hob_fbx *f, uint32_t parent, uint32_t before, const 
 		return HOB_NONE;
 	}
 	hob_buf_put(&f->record_buf, record, sizeof *record);
-	if (f->record_buf.failed) {
-		(void)hob_fail(err, MEMORY, "no memory left for the tree of records");
-		return HOB_NONE;
-	}
 	f->records = (hob_fbx_record *)(void *)f->record_buf.data;
 	f->records[id].mark = mark_of(f, record);
 	f->record_count = id + 1;
@@ -210,7 +206,7 @@ static bool unpack(hob_fbx *f, const hob_fbx_value *array, size_t size, hob_erro
 {
 	hob_buf_clear(&f->unpacked);
 	uint8_t *room = hob_buf_grow(&f->unpacked, size);
-	struct libdeflate_decompressor *inflate = room ? libdeflate_alloc_decompressor() : NULL;
+	struct libdeflate_decompressor *inflate = libdeflate_alloc_decompressor();
 	if (!inflate)
 		return hob_fail(err, MEMORY, "no memory left to unpack an array");
 	size_t got = 0;
@@ -232,8 +228,6 @@ static bool read_packed(hob_fbx *f, target to, const hob_fbx_value *array, void 
 	if (array->encoding > 1)
 		return hob_fail(err, UNSUPPORTED, "array encoding %u", array->encoding);
 	*out = hob_arena_array(f->scratch, array->count, target_size[to], 8);
-	if (!*out)
-		return hob_fail_memory(err, f->scratch, "an array");
 	const uint8_t *bytes = array->stored.data;
 	if (array->encoding == 1 && size > 0) {
 		if (!unpack(f, array, size, err))
@@ -245,51 +239,65 @@ static bool read_packed(hob_fbx *f, target to, const hob_fbx_value *array, void 
 	return true;
 }
 
-static bool read_array(hob_fbx *f, uint32_t record, target to, void **out, uint32_t *count, hob_error *err)
+static void *read_array(hob_fbx *f, uint32_t record, target to, uint32_t *count)
 {
-	*out = NULL;
+	void *out = NULL;
+	hob_error why = {0};
 	*count = 0;
 	if (record == HOB_NONE)
-		return true;
+		return NULL;
 	uint32_t list = f->ascii ? hob_fbx_child(f, record, HOB_STR("a")) : HOB_NONE;
 	hob_fbx_cursor cursor = hob_fbx_values(f, list != HOB_NONE ? list : record);
 	hob_fbx_value value;
 	uint32_t most = f->records[list != HOB_NONE ? list : record].value_count, filled = 0;
-	bool first = true;
 	/* An empty array of an ASCII file, "*0", has no list. */
 	if (f->ascii && list == HOB_NONE && most == 1 && f->file.data[f->records[record].values] == '*')
-		return true;
+		return NULL;
 	while (hob_fbx_next(f, &cursor, &value)) {
-		if (value.type == HOB_FBX_ARRAY && first)
-			return read_packed(f, to, &value, out, count, err);
-		if (first) {
-			*out = hob_arena_array(f->scratch, most, target_size[to], 8);
-			if (!*out)
-				return hob_fail_memory(err, f->scratch, "an array");
-			first = false;
+		if (value.type == HOB_FBX_ARRAY && !out) {
+			if (read_packed(f, to, &value, &out, count, &why))
+				return out;
+			if (f->damaged.code == HOB_ERR_OK)
+				f->damaged = why;
+			return NULL;
 		}
-		if (value.type != HOB_FBX_INTEGER && value.type != HOB_FBX_REAL)
-			continue;
-		if (filled < most)
-			put(to, *out, filled++, value.real, value.integer);
+		if (!out)
+			out = hob_arena_array(f->scratch, most, target_size[to], 8);
+		if ((value.type == HOB_FBX_INTEGER || value.type == HOB_FBX_REAL) && filled < most)
+			put(to, out, filled++, value.real, value.integer);
 	}
 	*count = filled;
-	return true;
+	return out;
 }
 
-#define READER(name, type, target)                                                                           \
-	bool hob_fbx_##name(hob_fbx *f, uint32_t record, type **out, uint32_t *count, hob_error *err)            \
-	{                                                                                                        \
-		void *data;                                                                                          \
-		bool ok = read_array(f, record, target, &data, count, err);                                          \
-		*out = ok ? data : NULL;                                                                             \
-		return ok;                                                                                           \
-	}
+double *hob_fbx_doubles(hob_fbx *f, uint32_t record, uint32_t *count)
+{
+	return read_array(f, record, TO_DOUBLE, count);
+}
 
-READER(doubles, double, TO_DOUBLE)
-READER(floats, float, TO_FLOAT)
-READER(ints, int32_t, TO_INT)
-READER(longs, int64_t, TO_LONG)
+float *hob_fbx_floats(hob_fbx *f, uint32_t record, uint32_t *count)
+{
+	return read_array(f, record, TO_FLOAT, count);
+}
+
+int32_t *hob_fbx_ints(hob_fbx *f, uint32_t record, uint32_t *count)
+{
+	return read_array(f, record, TO_INT, count);
+}
+
+int64_t *hob_fbx_longs(hob_fbx *f, uint32_t record, uint32_t *count)
+{
+	return read_array(f, record, TO_LONG, count);
+}
+
+bool hob_fbx_is_whole(const hob_fbx *f, hob_error *err)
+{
+	if (f->damaged.code == HOB_ERR_OK)
+		return true;
+	if (err)
+		*err = f->damaged;
+	return false;
+}
 
 /* ---- text */
 
@@ -302,8 +310,6 @@ hob_str hob_fbx_plain(const hob_fbx *f, hob_str raw)
 	if (!f->ascii || raw.len == 0 || !memchr(raw.data, '&', raw.len))
 		return raw;
 	char *out = HOB_NEW(f->scratch, char, raw.len);
-	if (!out)
-		return raw;
 	size_t len = 0;
 	for (size_t i = 0; i < raw.len;) {
 		const char *mark = memchr(raw.data + i, '&', raw.len - i);
@@ -324,4 +330,15 @@ hob_str hob_fbx_plain(const hob_fbx *f, hob_str raw)
 hob_str hob_fbx_name(const hob_fbx *f, hob_str raw)
 {
 	return hob_text_name(f->result, hob_fbx_plain(f, raw));
+}
+
+/* ---- lists */
+
+void *hob_fbx_take(hob_arena *arena, const hob_buf *list, size_t size, uint32_t *count)
+{
+	void *out = hob_arena_alloc(arena, list->size, 8);
+	*count = (uint32_t)(list->size / size);
+	if (list->size > 0)
+		memcpy(out, list->data, list->size);
+	return out;
 }
