@@ -327,9 +327,9 @@ class Compared(Scenario):
 
     def shown(self, daemon):
         found = {}
-        self.states = {}
+        daemon.states = {}
         for name, item in daemon.assets("&fields=root,path,state,error,outputs").items():
-            self.states[name] = item["state"]
+            daemon.states[name.removeprefix("art/")] = item["state"]
             outputs = {output["name"]: output["hash"] for output in item["outputs"] if not output["name"].startswith("textures/")}
             if not item["error"] and "report" in outputs:
                 report = daemon.get("/blobs/" + outputs.pop("report")).json()
@@ -376,7 +376,8 @@ class Edits(Compared):
                 for name, found in given.items():
                     wrong = self.differences(wanted, found)
                     self.assertEqual(wrong, [], f"{name}, moment {moments} of HOB_SEED={SEED}; the last edits:\n" +
-                                     "\n".join(tree.done[-60:]) + f"\n{sorted(str(p.relative_to(self.art)) for p in self.art.rglob('*'))}")
+                                     "\n".join(tree.done[-60:]) + f"\n{sorted(str(p.relative_to(self.art)) for p in self.art.rglob('*'))}\n"
+                                     f"events, below, polling: {events.states} {below.states} {polling.states}")
         print(f"{moments} quiet moments, {edits} edits, {len(wanted)} models, HOB_SEED={SEED}")
 
 
