@@ -485,18 +485,6 @@ static void on_interrupt(uv_signal_t *handle, int number)
 	srv_cook_run_finish_if_over(r);
 }
 
-static int on_part_get(void *user, const uint8_t key[32])
-{
-	run *r = user;
-	return srv_cook_parts_get(&r->parts, key);
-}
-
-static void on_part_put(void *user, const uint8_t key[32], uint64_t size, int fd)
-{
-	run *r = user;
-	srv_cook_parts_put(&r->parts, key, size, fd);
-}
-
 static bool begin(run *r, srv_engine_options *engine, hob_error *err)
 {
 	static const srv_engine_callbacks none = {0};
@@ -507,8 +495,6 @@ static bool begin(run *r, srv_engine_options *engine, hob_error *err)
 								  .bring = r->offered ? on_bring : NULL,
 								  .degraded = on_degraded,
 								  .changed = on_given,
-								  .part_get = on_part_get,
-								  .part_put = on_part_put,
 								  .keeps = r->store && !r->guest};
 	r->root = (srv_engine_root){.name = "", .path = r->plan.root};
 	engine->roots = &r->root;
@@ -712,6 +698,5 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 	if (r.folder[0])
 		srv_remove_tree(r.folder);
 	srv_cook_plan_release(&r.plan);
-	srv_cook_parts_release(&r.parts);
 	return code;
 }

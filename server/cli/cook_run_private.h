@@ -5,7 +5,6 @@
 #define CLI_COOK_RUN_PRIVATE_H
 
 #include "cook_cache.h"
-#include "cook_parts.h"
 #include "cook_run.h"
 #include "offer.h"
 
@@ -18,7 +17,6 @@ typedef struct run {
 	uv_loop_t loop;
 	srv_pool *pool;
 	cook_plan plan;
-	cook_parts parts; /* parts that no cache keeps */
 	srv_engine *engine;
 	srv_engine_batch batch;
 	srv_engine_root root;

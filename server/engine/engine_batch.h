@@ -33,15 +33,12 @@ typedef struct srv_engine_batch {
 	void (*over)(void *user, const srv_batch_end *end);
 	void (*begun)(void *user, uint32_t source); /* on a worker */
 	void (*changed)(void *user);				/* the upstream's state */
-	/* parts of cooks, if nothing is kept; as for the pool */
-	int (*part_get)(void *user, const uint8_t key[32]);
-	void (*part_put)(void *user, const uint8_t key[32], uint64_t size, int fd);
 	void (*degraded)(void *user, const hob_error *why);
 	/* For sources whose files come over the network, NULL otherwise. Brings files that the cook (NULL: the
 	 * first one) lacks, then calls srv_batch_brought. False: it lacks none. */
 	bool (*bring)(void *user, void *job, uint32_t source, const srv_outcome *outcome);
 	srv_batch_source *sources; /* by number; valid when `ready` returns */
-	bool keeps;				   /* results go into the store */
+	bool keeps;				   /* results and parts go into the store */
 } srv_engine_batch;
 
 struct srv_upstream *srv_batch_upstream(const srv_engine *engine); /* NULL: none */

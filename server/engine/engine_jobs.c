@@ -219,9 +219,6 @@ static int on_part_get(void *user, const uint8_t key[32])
 	hob_sha256 part, blob;
 	memcpy(part.bytes, key, sizeof part.bytes);
 	uint64_t size;
-	const srv_engine_batch *batch = engine->options.batch;
-	if (batch && !batch->keeps)
-		return batch->part_get(batch->user, key);
 	int fd = srv_store_part(engine->store, &part, &blob) ? srv_blob_open(engine->store, &blob, &size) : -1;
 	engine->counters.parts.reused += fd >= 0;
 	return fd;
@@ -248,16 +245,9 @@ static void put_done(uv_work_t *work, int status)
 }
 
 /* Stores a part in libuv's pool: hashing and writing megabytes is too long for a turn of the loop. */
-static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd)
+static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes)
 {
 	srv_engine *engine = user;
-	const srv_engine_batch *batch = engine->options.batch;
-	if (batch && !batch->keeps) {
-		batch->part_put(batch->user, key, bytes.size, fd);
-		srv_pool_part_unmap(bytes);
-		srv_pool_part_kept(engine->jobs->pool, key);
-		return;
-	}
 	part_put *put = calloc(1, sizeof *put);
 	if (!put) {
 		srv_pool_part_unmap(bytes);
@@ -288,8 +278,14 @@ bool srv_engine_start_workers(srv_engine *engine, hob_error *err)
 	pool.root_fds = engine->roots->fds;
 	pool.root_count = options->root_count;
 	pool.one_first = true;
-	srv_pool_callbacks callbacks = {engine,		 on_pool_ready, on_pool_idle,	 on_pool_done,
-									on_part_get, on_part_put,	on_pool_degraded};
+	bool keeps = !options->batch || options->batch->keeps;
+	srv_pool_callbacks callbacks = {.user = engine,
+									.ready = on_pool_ready,
+									.idle = on_pool_idle,
+									.done = on_pool_done,
+									.part_get = keeps ? on_part_get : NULL,
+									.part_put = keeps ? on_part_put : NULL,
+									.degraded = on_pool_degraded};
 	return srv_pool_new(engine->loop, &pool, &callbacks, &engine->jobs->pool, err);
 }
 

@@ -367,10 +367,13 @@ void srv_pool_maybe_closed(srv_pool *pool)
 		release_slot(&pool->workers[i]);
 	for (uint32_t i = 0; i < pool->options.root_count; i++)
 		close(pool->root_fds[i]);
+	for (uint32_t i = 0; i < pool->part_count; i++)
+		close(pool->parts[i].fd);
 	hob_arena_release(&pool->arena);
 	srv_claims_release(&pool->claims);
 	free(pool->root_fds);
 	free(pool->workers);
+	free(pool->parts);
 	free(pool);
 	closed(user);
 }

@@ -68,10 +68,10 @@ typedef struct srv_pool_callbacks {
 	/* The callee owns the outcome. */
 	void (*done)(void *user, void *job, srv_outcome *outcome);
 	/* part_get returns the part's descriptor, which the pool sends and closes, or -1. part_put gets bytes to
-	 * keep: the callee unmaps them, on any thread, and calls srv_pool_part_kept, immediately or later. fd:
-	 * sealed; the pool closes it after the call. */
+	 * keep: the callee unmaps them, on any thread, and calls srv_pool_part_kept, immediately or later.
+	 * Both NULL: the pool keeps parts until it closes. */
 	int (*part_get)(void *user, const uint8_t key[32]);
-	void (*part_put)(void *user, const uint8_t key[32], hob_bytes bytes, int fd);
+	void (*part_put)(void *user, const uint8_t key[32], hob_bytes bytes);
 	/* A worker cannot be started: `why` (NO_WORKER) names the program and the system's error. The pool tries
 	 * again, at the latest after 10 s; NULL when one has started again. */
 	void (*degraded)(void *user, const hob_error *why);

@@ -1,6 +1,7 @@
 #include "pool_private.h"
 #include "process_state.h"
 
+#include "../../core/base/array.h"
 #include "../../core/base/limits.h"
 
 #include <cjson/cJSON.h>
@@ -14,23 +15,37 @@
 #include <unistd.h>
 
 /* FRAMES_MAX, FRAMES_NS: a worker that never stops sending must not block the loop. PARTS_PENDING_MAX:
- * maximum number of parts waiting to be stored; further ones are made again when needed. */
+ * maximum number of parts waiting to be stored; further ones are made again when needed. PARTS_MAX,
+ * PARTS_BYTES: those that the pool keeps itself. */
 enum {
 	RSS_GROWTH_MAX = 512 << 20,
 	LEAVE_MS = 200,
 	FRAMES_MAX = 64,
 	FRAMES_NS = 2000000,
-	PARTS_PENDING_MAX = 1024
+	PARTS_PENDING_MAX = 1024,
+	PARTS_MAX = 512,
+	PARTS_BYTES = 1 << 30
 };
 
 /* ---- parts that workers share */
+
+/* The descriptor of a part, for close(), or -1. */
+static int find_part(const srv_pool *pool, const uint8_t key[32])
+{
+	if (pool->callbacks.part_get)
+		return pool->callbacks.part_get(pool->callbacks.user, key);
+	for (uint32_t i = 0; i < pool->part_count; i++)
+		if (memcmp(pool->parts[i].key, key, sizeof pool->parts[i].key) == 0)
+			return fcntl(pool->parts[i].fd, F_DUPFD_CLOEXEC, 3);
+	return -1;
+}
 
 /* Answers a worker's question for a part with PART. Its number: 0: unknown, this worker makes it; 1: with the
  * part; 2: another worker makes it. No answer yet if this worker is to wait for the other one. */
 static void answer_part(worker *w, const uint8_t key[32], bool wait)
 {
 	srv_pool *pool = w->pool;
-	int fd = pool->callbacks.part_get ? pool->callbacks.part_get(pool->callbacks.user, key) : -1;
+	int fd = find_part(pool, key);
 	srv_frame answer = {.type = SRV_FRAME_PART, .number = fd >= 0};
 	if (fd < 0) {
 		srv_claim_answer claim = srv_claims_ask(&pool->claims, (uint32_t)(w - pool->workers), key, wait);
@@ -204,21 +219,40 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 		become_idle(w);
 }
 
+static void keep_here(srv_pool *pool, const uint8_t key[32], uint64_t size, int fd)
+{
+	pool_part part = {.fd = -1};
+	if (pool->part_count < PARTS_MAX && pool->part_bytes + size <= PARTS_BYTES &&
+		HOB_ROOM(pool->parts, pool->part_capacity, pool->part_count))
+		part.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (part.fd >= 0) {
+		memcpy(part.key, key, sizeof part.key);
+		pool->parts[pool->part_count++] = part;
+		pool->part_bytes += size;
+	}
+}
+
 static void keep_part(worker *w, const srv_frame *frame, int fd)
 {
 	srv_pool *pool = w->pool;
 	struct stat info;
-	if (!pool->callbacks.part_put || fd < 0 || pool->parts_pending >= PARTS_PENDING_MAX ||
+	if (fd < 0 || pool->parts_pending >= PARTS_PENDING_MAX ||
 		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0 || fstat(fd, &info) != 0 ||
 		info.st_size <= 0 || (uint64_t)info.st_size > HOB_LIMIT_OUTPUT_BYTES - w->part_bytes)
 		return;
 	w->part_bytes += (uint64_t)info.st_size;
+	if (!pool->callbacks.part_put) {
+		keep_here(pool, frame->key, (uint64_t)info.st_size, fd);
+		srv_claims_end(&pool->claims, frame->key);
+		srv_pool_wake_waiters(pool);
+		return;
+	}
 	void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (at == MAP_FAILED)
 		return;
 	pool->parts_pending++;
 	srv_claims_store(&pool->claims, frame->key);
-	pool->callbacks.part_put(pool->callbacks.user, frame->key, (hob_bytes){at, (size_t)info.st_size}, fd);
+	pool->callbacks.part_put(pool->callbacks.user, frame->key, (hob_bytes){at, (size_t)info.st_size});
 }
 
 void srv_pool_part_unmap(hob_bytes bytes)

@@ -53,6 +53,11 @@ typedef struct worker {
 	} export;			  /* the program that the running job waits for */
 } worker;
 
+typedef struct pool_part {
+	uint8_t key[32];
+	int fd; /* a sealed memory file */
+} pool_part;
+
 struct srv_pool {
 	uv_loop_t *loop;
 	srv_pool_options options;
@@ -76,6 +81,9 @@ struct srv_pool {
 	char sandbox[96];
 	srv_claims claims;
 	uint32_t parts_pending; /* passed on, not stored yet */
+	pool_part *parts;		/* kept here, without part_put */
+	uint32_t part_count, part_capacity;
+	uint64_t part_bytes;
 	uint8_t payload[SRV_FRAME_PAYLOAD];
 };
 

@@ -97,9 +97,9 @@ static int on_part_get(void *user, const uint8_t key[32])
 	return -1;
 }
 
-static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes, int fd)
+static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes)
 {
-	(void)user, (void)key, (void)bytes, (void)fd;
+	(void)user, (void)key, (void)bytes;
 }
 
 static void on_degraded(void *user, const hob_error *why)
