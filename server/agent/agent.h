@@ -50,10 +50,12 @@ typedef struct agent {
 	char session[64];
 	uint64_t seq;
 	bool in_step, offered_yes;
-	bool stop;		 /* a refusal that only the user can resolve */
-	bool stale;		 /* a file changed while it was sent: the differences are outdated */
-	int64_t look_ms; /* agent_ticks_ms of the next look at everything, without a watch */
-	int64_t next_ms; /* agent_ticks_ms of the next retry; 0: never */
+	bool stop;		   /* a refusal that only the user can resolve */
+	bool look_again;   /* a deletion waits for a whole look that begins after the file went */
+	bool stale;		   /* a file changed while it was sent: the differences are outdated */
+	int64_t looked_ms; /* agent_ticks_ms when the last look at everything began */
+	int64_t look_ms;   /* agent_ticks_ms of the next look at everything, without a watch */
+	int64_t next_ms;   /* agent_ticks_ms of the next retry; 0: never */
 	char problem[600];
 } agent;
 
@@ -66,6 +68,7 @@ agent_file *agent_tree_place(agent_tree *tree, hob_str path); /* NULL without me
 void agent_tree_touch(agent *a, hob_str path);
 /* Checks busy files again. */
 void agent_tree_retry(agent *a);
+void agent_tree_vanish(agent_file *f); /* it is gone */
 void agent_tree_save(const agent *a);
 /* ---- agent_sync.c */
 

@@ -94,6 +94,7 @@ static void take_remote_file(agent *a, hob_str path, hobc_json item, const hob_s
 		return;
 	f->is_sent = true;
 	f->sent = *digest;
+	f->gone_ms = agent_ticks_ms();
 	if ((mine.size == 4 && memcmp(mine.at, "true", 4) == 0) ||
 		(f->on_disk && hob_sha256_equal(&f->digest, digest)))
 		return;
@@ -219,29 +220,70 @@ typedef struct differences {
 	uint32_t gone; /* deletions, not counting moves */
 } differences;
 
-static int by_sent(const void *a, const void *b)
+static void wait_at_most(int64_t *wait_ms, int64_t ms)
 {
-	return memcmp((*(agent_file *const *)a)->sent.bytes, (*(agent_file *const *)b)->sent.bytes,
+	*wait_ms = *wait_ms < 0 || *wait_ms > ms ? ms : *wait_ms;
+}
+
+static int by_digest(const void *a, const void *b)
+{
+	return memcmp((*(agent_file *const *)a)->digest.bytes, (*(agent_file *const *)b)->digest.bytes,
 				  sizeof(hob_sha256));
 }
 
-/* The first unused missing file whose content is that of `f`. */
-static agent_file *source_of(agent_file **gone, bool *used, uint32_t count, const agent_file *f)
+/* The first file without a source among those that came, whose content is what `f` had. */
+static agent_file *place_of(agent_file **came, uint32_t count, const agent_file *f)
 {
 	uint32_t low = 0, high = count;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		if (memcmp(gone[middle]->sent.bytes, f->digest.bytes, sizeof f->digest) < 0)
+		if (memcmp(came[middle]->digest.bytes, f->sent.bytes, sizeof f->sent) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < count && hob_sha256_equal(&gone[low]->sent, &f->digest); low++)
-		if (!used[low]) {
-			used[low] = true;
-			return gone[low];
-		}
+	for (; low < count && hob_sha256_equal(&came[low]->digest, &f->sent); low++)
+		if (!came[low]->seen)
+			return came[low];
 	return NULL;
+}
+
+static bool differs(const agent_file *f)
+{
+	return f && f->on_disk && f->hashed && !f->busy &&
+		   (!f->is_sent || !hob_sha256_equal(&f->sent, &f->digest));
+}
+
+/* Pairs files that came with files that went, as moves (`seen`), and lists the others that went. A file that
+ * is renamed during a look may have been found at both places, so the old one is looked at again. */
+static uint32_t find_moves(agent *a, agent_file **came, agent_file **gone, differences *out)
+{
+	agent_tree *tree = &a->tree;
+	uint32_t came_count = 0, gone_count = 0;
+	for (uint32_t i = 0; i < tree->capacity; i++) {
+		agent_file *f = tree->slots[i];
+		if (!differs(f))
+			continue;
+		f->seen = false;
+		if (!f->is_sent)
+			came[came_count++] = f;
+	}
+	qsort(came, came_count, sizeof(agent_file *), by_digest);
+	for (uint32_t i = 0; i < tree->capacity && !tree->failed; i++) {
+		agent_file *f = tree->slots[i], *to = f && f->is_sent ? place_of(came, came_count, f) : NULL;
+		if (to && f->on_disk && f->stat.mtime_ns == to->stat.mtime_ns &&
+			sys_look(a->folder, f->path, NULL) == SYS_NONE)
+			agent_tree_vanish(f);
+		if (!f || !f->is_sent || f->on_disk)
+			continue;
+		if (to)
+			out->items[out->count++] = (difference){to, f};
+		else
+			gone[gone_count++] = f;
+		if (to)
+			to->seen = true;
+	}
+	return gone_count;
 }
 
 /* Moves first, then saves, then deletions that are old enough; otherwise *wait is the remaining time. */
@@ -249,47 +291,32 @@ static bool find_differences(agent *a, differences *out, int64_t *wait_ms)
 {
 	agent_tree *tree = &a->tree;
 	agent_file **gone = calloc(tree->count + 1, sizeof(agent_file *));
-	bool *used = calloc(tree->count + 1, sizeof *used);
+	agent_file **came = calloc(tree->count + 1, sizeof(agent_file *));
 	out->items = calloc(tree->count + 1, sizeof *out->items);
-	uint32_t gone_count = 0, sent = 0;
-	bool ok = gone && used && out->items;
+	bool ok = gone && came && out->items;
+	uint32_t sent = 0;
+	out->gone = ok ? find_moves(a, came, gone, out) : 0;
 	for (uint32_t i = 0; ok && i < tree->capacity; i++) {
 		agent_file *f = tree->slots[i];
 		sent += f && f->is_sent;
-		if (f && f->is_sent && !f->on_disk && !tree->failed)
-			gone[gone_count++] = f;
+		if (differs(f) && !f->seen)
+			out->items[out->count++] = (difference){f, NULL};
 	}
-	if (ok)
-		qsort(gone, gone_count, sizeof(agent_file *), by_sent);
-	for (int pass = 0; ok && pass < 2; pass++)
-		for (uint32_t i = 0; i < tree->capacity; i++) {
-			agent_file *f = tree->slots[i];
-			bool differs = f && f->on_disk && f->hashed && !f->busy &&
-						   (!f->is_sent || !hob_sha256_equal(&f->sent, &f->digest));
-			if (!differs || (pass == 1 && f->seen))
-				continue;
-			agent_file *from = pass == 0 && !f->is_sent ? source_of(gone, used, gone_count, f) : NULL;
-			f->seen = from != NULL; /* sent as a move */
-			if (from || pass == 1)
-				out->items[out->count++] = (difference){f, from};
-		}
 	int64_t now = agent_ticks_ms();
 	/* Files of a folder that is itself gone, such as a renamed one, were not deleted. */
-	if (ok && gone_count > 0 && sys_look(a->folder, (hob_str){0}, NULL) != SYS_FOLDER) {
+	if (out->gone > 0 && sys_look(a->folder, (hob_str){0}, NULL) != SYS_FOLDER) {
 		agent_tree_touch(a, (hob_str){0});
-		gone_count = 0;
+		out->gone = 0;
 	}
-	for (uint32_t i = 0; ok && i < gone_count; i++)
-		out->gone += !used[i];
 	bool many = out->gone >= FEW && (uint64_t)out->gone * SHARE_OF_ALL > sent && !a->options.yes;
-	for (uint32_t i = 0; ok && i < gone_count; i++) {
-		if (used[i])
-			continue;
-		int64_t left = gone[i]->gone_ms + GRACE_MS - now;
-		if (left > 0)
-			*wait_ms = *wait_ms < 0 || left < *wait_ms ? left : *wait_ms;
+	for (uint32_t i = 0; i < out->gone; i++) {
+		int64_t left = a->options.dry_run ? 0 : gone[i]->gone_ms + GRACE_MS - now;
+		bool looked = a->options.dry_run || (a->watch && !a->options.poll) || gone[i]->gone_ms < a->looked_ms;
+		if (left > 0 || !looked)
+			wait_at_most(wait_ms, left > 0 ? left : 0);
 		else if (!many)
 			out->items[out->count++] = (difference){NULL, gone[i]};
+		a->look_again = a->look_again || (left <= 0 && !looked);
 	}
 	if (ok && many && *wait_ms < 0 && !a->offered_yes)
 		agent_say("%u of %u files are gone, which is more than a fifth: nothing is deleted until you start "
@@ -297,7 +324,7 @@ static bool find_differences(agent *a, differences *out, int64_t *wait_ms)
 				  out->gone, sent);
 	a->offered_yes = many && *wait_ms < 0;
 	free(gone);
-	free(used);
+	free(came);
 	return ok;
 }
 
@@ -487,16 +514,13 @@ static void say_change(agent *a, const difference *d)
 				  d->put ? d->put->path.data : d->gone->path.data);
 }
 
-static void wait_at_most(int64_t *wait_ms, int64_t ms)
-{
-	*wait_ms = *wait_ms < 0 || *wait_ms > ms ? ms : *wait_ms;
-}
-
 bool agent_sync(agent *a)
 {
 	differences d = {0};
 	int64_t wait = -1;
 	a->stale = false;
+	if (a->look_again)
+		agent_tree_touch(a, (hob_str){0});
 	bool ok = (a->in_step || open_session(a)) && find_differences(a, &d, &wait);
 	for (uint32_t first = 0, end; ok && !a->stale && first < d.count; first = end) {
 		size_t bytes = 0;

@@ -193,7 +193,7 @@ static bool hash_once(agent *a, agent_file *f, bool *gone)
 	return true;
 }
 
-static void vanish(agent_file *f)
+void agent_tree_vanish(agent_file *f)
 {
 	if (f->on_disk)
 		f->gone_ms = agent_ticks_ms();
@@ -213,7 +213,7 @@ static void look_at_file(agent *a, agent_file *f, const sys_stat *stat)
 	for (int i = 0; i < TRIES && !whole && !gone; i++)
 		whole = hash_once(a, f, &gone);
 	if (gone) {
-		vanish(f);
+		agent_tree_vanish(f);
 		return;
 	}
 	if (!whole && !f->busy)
@@ -324,7 +324,7 @@ static void vanish_below(agent *a, hob_str folder, bool all)
 	for (uint32_t i = 0; i < a->tree.capacity; i++) {
 		agent_file *f = a->tree.slots[i];
 		if (f && is_below(f->path, folder) && (all || !f->seen))
-			vanish(f);
+			agent_tree_vanish(f);
 	}
 }
 
@@ -384,8 +384,10 @@ void agent_tree_touch(agent *a, hob_str path)
 		return;
 	}
 	if (f)
-		vanish(f);
+		agent_tree_vanish(f);
 	if (kind == SYS_FOLDER) {
+		a->looked_ms = path.len == 0 ? agent_ticks_ms() : a->looked_ms;
+		a->look_again = a->look_again && path.len > 0;
 		touch_folder(a, path);
 	} else if (path.len > 0) {
 		vanish_below(a, path, true);
@@ -410,6 +412,6 @@ void agent_tree_retry(agent *a)
 		else if (kind == SYS_UNKNOWN)
 			a->tree.busy++;
 		else
-			vanish(f);
+			agent_tree_vanish(f);
 	}
 }

@@ -269,6 +269,18 @@ class Agent(Scenario):
             self.write("big.bin", "saved meanwhile")
             self.equal()
 
+    def test_a_file_that_is_saved_before_it_is_sent(self):
+        with self.serve() as daemon:
+            wire = Wire(daemon.port, 0.3)
+            self.addCleanup(wire.stop)
+            agent = Running(self, url=f"http://127.0.0.1:{wire.port}")
+            agent.said("connected ")
+            self.write("big.bin", os.urandom(40000))
+            until(lambda: wire.requests["have"], "the question whether the daemon has it")
+            self.write("big.bin", "saved meanwhile")
+            self.equal()
+            self.assertIsNone(agent.process.poll())
+
     def test_what_answers_is_no_daemon_of_this_version(self):
         self.write("a.txt", "a")
         answers = {"protocol": (409, {"detail": "the agent speaks protocol 1, and Hob 9.0 speaks 2", "hint": "use the hob-agent that comes with this daemon"}),

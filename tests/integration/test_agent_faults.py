@@ -7,12 +7,13 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import unittest
 
 import test_agent
 from wire import Wire
-from hobtest import DEADLINE, amount, main, obj_text
+from hobtest import DEADLINE, amount, main, obj_text, until
 
 # The calls of a session and an error that each may give. Calls of the loader and of the allocator come before main or end it.
 CALLS = {**dict.fromkeys(("openat", "socket"), "EMFILE"), **dict.fromkeys(("connect", "poll", "ppoll"), "ENOMEM"), "mkdir": "ENOSPC", "flock": "ENOLCK",
@@ -124,8 +125,55 @@ class Faults(test_agent.Agent):
             self.assertGreater(cuts, len(points) // 2)
 
 
+@unittest.skipUnless(shutil.which("strace"), "there is no strace")
+class Renames(test_agent.Agent):
+    """A model is renamed while the agent lists folders, stopped at each listing in turn: its id stays."""
+
+    def lists(self, *inject, then=lambda pid: None):
+        """A run of the agent. Returns the numbers of its calls that list folders of the desk."""
+        log = self.folder / "lists"
+        agent = subprocess.Popen(["strace", "-f", "-y", "-qq", "-o", log, "-e", "trace=getdents64", *inject, *test_agent.AGENT.split(), self.desk,
+                                  f"http://127.0.0.1:{self.port}", "--root", "art", "--once", "--yes"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True, env=dict(os.environ, HOB_AGENT_STATE=str(self.folder / "state"), ASAN_OPTIONS="detect_leaks=0"))
+        if inject:
+            until(lambda: "stopped by SIGSTOP" in log.read_text() if log.exists() else agent.poll() is not None, "a stopped agent")
+            then(int(log.read_text().split()[0]))
+        said = agent.communicate(timeout=DEADLINE)[0]
+        self.assertEqual(agent.returncode, 0, said)
+        listed = [line for line in log.read_text().splitlines() if "getdents64(" in line]
+        log.unlink()
+        return [number for number, call in enumerate(listed, 1) if str(self.desk) in call]
+
+    def test_a_file_is_renamed_while_folders_are_listed(self):
+        places = [self.desk / "a/1.obj", self.desk / "b/1.obj"]
+        for place in places:
+            place.parent.mkdir()
+            (place.parent / "stays.txt").write_text(place.parent.name)
+        places[0].write_text(obj_text(2))
+
+        def rename(pid):
+            os.rename(*places)
+            os.kill(pid, signal.SIGCONT)
+        with self.serve() as daemon:
+            self.lists()
+            calls = self.lists()
+            id = daemon.assets()["art/a/1.obj"]["id"]
+            for number in [number for number in calls for _ in places]:
+                self.lists("-e", f"inject=getdents64:signal=SIGSTOP:when={number}", then=rename)
+                places.reverse()
+                self.lists()
+                self.assertEqual(test_agent.tree(self.art), test_agent.tree(self.desk))
+                daemon.sync()
+                self.assertEqual(daemon.assets()[f"art/{places[0].relative_to(self.desk)}"]["id"], id, f"stopped at {number} of {calls}")
+
+
+class PythonRenames(Renames, test_agent.Python):
+    """The same with hob.py."""
+
+
 def load_tests(loader, tests, pattern):
-    return unittest.TestSuite(map(Faults, ("test_each_call_fails_in_turn", "test_a_connection_is_cut_after_each_byte")))
+    return unittest.TestSuite([Faults("test_each_call_fails_in_turn"), Faults("test_a_connection_is_cut_after_each_byte"),
+                               *(kind("test_a_file_is_renamed_while_folders_are_listed") for kind in (Renames, PythonRenames))])
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ class Mirror:
         self.known = {}  # path -> (stat, digest)
         self.files = {}  # path -> digest: on the disk
         self.sent = None  # the same at the daemon; None: no session
+        self.gone = set()  # paths that the last look did not find
         self.session, self.seq, self.waits = "", 0, False
         self.root, self.told, self.lines, self.lock, self.status = root, set(), collections.deque(maxlen=20), threading.Lock(), None
         self.prefix = f"{root}/{base}/" if base else root + "/"
@@ -169,15 +170,22 @@ class Mirror:
         self.say(f"connected to {self.url} as {self.who}: {len(self.files)} files")
 
     def changes(self):
+        """A file that is renamed during a look may be found at both places or at none: what came is compared with files that
+        are still there, and a deletion waits for the next look."""
         new = [path for path, digest in self.files.items() if self.sent.get(path) != digest]
-        gone = [path for path in self.sent if path not in self.files]
-        by_digest = {self.sent[path]: path for path in gone}
-        out = []
+        came = {self.files[path] for path in new if path not in self.sent}
+        gone = {path: digest for path, digest in self.sent.items()
+                if path not in self.files or (digest in came and not os.path.lexists(os.path.join(self.folder, path)))}
+        by_digest, out = collections.defaultdict(list), []
+        for path, digest in gone.items():
+            by_digest[digest].append(path)
         for path in new:
             digest = self.files[path]
-            source = by_digest.pop(digest, None) if path not in self.sent else None
-            if source is not None:
-                gone.remove(source)
+            if path in gone:
+                continue
+            if path not in self.sent and by_digest[digest]:
+                source = by_digest[digest].pop()
+                del gone[source]
                 out.append({"move": source, "to": path, "sha256": digest})
                 continue
             seen = {"seen": self.sent[path]} if path in self.sent else {}
@@ -186,16 +194,26 @@ class Mirror:
         if self.waits:
             self.say(f"{len(gone)} of {len(self.sent)} files are gone: nothing is deleted until you start again with --yes")
             return out
-        return out + [{"delete": path, "sha256": self.sent[path]} for path in gone]
+        twice, self.gone = self.gone, set(gone)
+        return out + [{"delete": path, "sha256": digest} for path, digest in gone.items() if path in twice or self.dry_run]
 
     def upload(self, changes):
+        """False: a file is no longer what the look found."""
         paths = {change["sha256"]: change["put"] for change in changes if "put" in change}
         for digest in self.ask("POST", "have", {"digests": list(paths)})["missing"]:
-            with open(os.path.join(self.folder, paths[digest]), "rb") as file:
-                self.client._ask("PUT", "/blobs/" + digest, {"Content-Type": "application/octet-stream"}, file.read())
+            try:
+                with open(os.path.join(self.folder, paths[digest]), "rb") as file:
+                    data = file.read()
+            except OSError:
+                return False
+            if hashlib.sha256(data).hexdigest() != digest:
+                return False
+            self.client._ask("PUT", "/blobs/" + digest, {"Content-Type": "application/octet-stream"}, data)
+        return True
 
     def send(self, changes):
-        self.upload(changes)
+        if not self.upload(changes):
+            return
         answer = self.ask("POST", "changes", {"session": self.session, "seq": self.seq + 1, "changes": changes})
         if answer["missing"]:
             return
@@ -227,7 +245,7 @@ class Mirror:
             return True
         for at in range(0, len(changes), 1000):
             self.send(changes[at:at + 1000])
-        return not changes
+        return not changes and not self.gone
 
 
 def state_folder():
