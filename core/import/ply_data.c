@@ -17,15 +17,13 @@ typedef enum hob_ply_type {
 	HOB_PLY_F64
 } hob_ply_type;
 
-extern const uint8_t hob_ply_sizes[]; /* bytes, by hob_ply_type */
-
 typedef struct hob_ply_unread {
 	hob_buf names; /* text */
 	bool matters;  /* some unread property would change the look of a surface */
 	bool splats;   /* 3D Gaussian splats, which have their own note */
 } hob_ply_unread;
 
-const uint8_t hob_ply_sizes[] = {1, 1, 2, 2, 4, 4, 4, 8};
+static const uint8_t hob_ply_sizes[] = {1, 1, 2, 2, 4, 4, 4, 8}; /* bytes, by hob_ply_type */
 
 /* "float", "FLOAT32" ...; false for a word that is no type. */
 static bool ply_type_parse(hob_str word, hob_ply_type *out)
@@ -473,9 +471,12 @@ static bool read_count(reader *r, const property *p, uint64_t *count, hob_error 
 	return true;
 }
 
-static bool skip_list(reader *r, const property *p, uint64_t count, hob_error *err)
+static bool skip_list(reader *r, const property *p, hob_error *err)
 {
 	double ignored;
+	uint64_t count;
+	if (!read_count(r, p, &count, err))
+		return false;
 	if (r->coding != TEXT) {
 		r->at += count * hob_ply_sizes[p->type];
 		return true;
@@ -599,10 +600,8 @@ static bool read_vertices(reader *r, const element *e, hob_error *err)
 	for (uint64_t row = 0; row < e->count; row++) {
 		for (uint32_t i = 0; i < e->property_count; i++) {
 			const property *p = &properties[i];
-			uint64_t length;
 			double value;
-			if (p->is_list ? !read_count(r, p, &length, err) || !skip_list(r, p, length, err)
-						   : !read_scalar(r, p->type, &value, err))
+			if (p->is_list ? !skip_list(r, p, err) : !read_scalar(r, p->type, &value, err))
 				return hob_fail_in(err, "vertex %llu", (unsigned long long)row);
 			if (!p->is_list && p->meaning < CORNERS && columns[p->meaning].to)
 				put_value(p, &columns[p->meaning], row, value);
@@ -618,12 +617,19 @@ static uint32_t to_index(double value)
 	return value >= 0 && value < 4294967295.0 ? (uint32_t)value : HOB_NONE;
 }
 
-static bool read_corners(reader *r, const property *p, uint64_t count, hob_error *err)
+/* Reads the list of a face's corners or texture coordinates, or skips another. */
+static bool read_list(reader *r, const property *p, hob_error *err)
 {
-	uint32_t *to = (uint32_t *)(void *)hob_buf_grow(&r->strip, count * sizeof(uint32_t));
-	if (r->coding == LITTLE && (p->type == HOB_PLY_I32 || p->type == HOB_PLY_U32)) {
+	bool corners = p->meaning == CORNERS;
+	uint64_t count;
+	if (!corners && p->meaning != CORNER_UVS)
+		return skip_list(r, p, err);
+	if (!read_count(r, p, &count, err))
+		return false;
+	uint8_t *to = hob_buf_grow(corners ? &r->strip : &r->data->corner_uvs, count * 4);
+	if (corners && r->coding == LITTLE && (p->type == HOB_PLY_I32 || p->type == HOB_PLY_U32)) {
 		for (uint64_t i = 0; i < count; i++)
-			to[i] = hob_load_u32(r->at + i * 4);
+			((uint32_t *)(void *)to)[i] = hob_load_u32(r->at + i * 4);
 		r->at += count * 4;
 		return true;
 	}
@@ -631,19 +637,10 @@ static bool read_corners(reader *r, const property *p, uint64_t count, hob_error
 		double value;
 		if (!read_scalar(r, p->type, &value, err))
 			return false;
-		to[i] = to_index(value);
-	}
-	return true;
-}
-
-static bool read_corner_uvs(reader *r, const property *p, uint64_t count, hob_error *err)
-{
-	float *to = (float *)(void *)hob_buf_grow(&r->data->corner_uvs, count * sizeof(float));
-	for (uint64_t i = 0; i < count; i++) {
-		double value;
-		if (!read_scalar(r, p->type, &value, err))
-			return false;
-		to[i] = hob_number_to_float(value);
+		if (corners)
+			((uint32_t *)(void *)to)[i] = to_index(value);
+		else
+			((float *)(void *)to)[i] = hob_number_to_float(value);
 	}
 	return true;
 }
@@ -660,24 +657,13 @@ static bool read_face_row(reader *r, const element *e, face_row *row, hob_error 
 	hob_buf_clear(&r->strip);
 	for (uint32_t i = 0; i < e->property_count; i++) {
 		const property *p = &r->properties[e->first + i];
-		uint64_t count;
-		double value;
-		if (!p->is_list) {
-			if (!read_scalar(r, p->type, &value, err))
-				return false;
-			if (p->meaning >= RED && p->meaning <= ALPHA)
-				row->color[p->meaning - RED] = color_value(value, p->type, p->meaning == ALPHA);
-			else if (p->meaning == TEXTURE_NUMBER)
-				row->texture = to_index(value);
-			continue;
-		}
-		if (!read_count(r, p, &count, err))
+		double value = 0;
+		if (p->is_list ? !read_list(r, p, err) : !read_scalar(r, p->type, &value, err))
 			return false;
-		bool good = p->meaning == CORNERS	   ? read_corners(r, p, count, err)
-					: p->meaning == CORNER_UVS ? read_corner_uvs(r, p, count, err)
-											   : skip_list(r, p, count, err);
-		if (!good)
-			return false;
+		if (p->meaning >= RED && p->meaning <= ALPHA)
+			row->color[p->meaning - RED] = color_value(value, p->type, p->meaning == ALPHA);
+		else if (p->meaning == TEXTURE_NUMBER)
+			row->texture = to_index(value);
 	}
 	return true;
 }
@@ -773,10 +759,8 @@ static bool read_others(reader *r, const element *e, hob_error *err)
 		uint32_t edge[2] = {HOB_NONE, HOB_NONE};
 		for (uint32_t i = 0; i < e->property_count; i++) {
 			const property *p = &r->properties[e->first + i];
-			uint64_t length;
 			double value = 0;
-			if (p->is_list ? !read_count(r, p, &length, err) || !skip_list(r, p, length, err)
-						   : !read_scalar(r, p->type, &value, err))
+			if (p->is_list ? !skip_list(r, p, err) : !read_scalar(r, p->type, &value, err))
 				return false;
 			if (p->meaning == EDGE_A || p->meaning == EDGE_B)
 				edge[p->meaning - EDGE_A] = to_index(value);
