@@ -171,9 +171,7 @@ static bool room(volume *v, hob_mesh *m, uint32_t triangles, bool colored, hob_e
 	size_t vertices = v->corners ? (size_t)triangles * 3 : v->points->count;
 	if (vertices > HOB_LIMIT_VERTICES)
 		return hob_fail(err, LIMIT, "more than %llu vertices; split the volume", HOB_LIMIT_VERTICES);
-	m->vertex_count = (uint32_t)vertices;
-	m->position = HOB_NEW(arena, float, vertices * 3);
-	m->color[0] = colored ? HOB_NEW(arena, float, vertices * 4) : NULL;
+	hob_shape_allocate(m, vertices, false, colored, false, arena);
 	m->indices = HOB_NEW(arena, uint32_t, (size_t)triangles * 3);
 	return true;
 }

@@ -198,8 +198,7 @@ static bool read_vertices(iqm *q, hob_error *err)
 		!read_array(q, TEXCOORD, 2, &m->uv[0], err) || !read_array(q, COLOR, 4, &m->color[0], err) ||
 		!read_influences(q, err))
 		return false;
-	if (m->uv[0])
-		hob_shape_fix_floats(m->uv[0], (size_t)q->vertex_count * 2, 0);
+	hob_shape_fix_floats(m->uv[0], (size_t)q->vertex_count * 2, 0);
 	for (size_t i = 0; m->color[0] && i < (size_t)q->vertex_count * 4; i++) {
 		float value = m->color[0][i];
 		value = value > 0 ? value < 1 ? value : 1 : 0;
@@ -391,8 +390,7 @@ static bool read_mesh(iqm *q, uint32_t index, hob_name_map *known, hob_error *er
 				 "mesh '%.*s': %u faces use vertices of another mesh; they are left out", HOB_FMT(mesh.name),
 				 bad);
 	hob_shape_fix_positions(&mesh, q->request->notes);
-	if (mesh.normal)
-		hob_mesh_repair_directions(&mesh);
+	hob_mesh_repair_directions(&mesh);
 	return mesh.index_count == 0 ||
 		   (material_of(q, text_at(q, hob_load_u32(at + 4)), known, &mesh.material, err) &&
 			hob_lists_mesh(&q->lists, &mesh, &id, err) && hob_lists_show(&q->lists, id, err));

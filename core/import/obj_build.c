@@ -226,18 +226,14 @@ static void convert_colors(float *colors, uint32_t count)
 static void put_streams(builder *b, hob_mesh *to)
 {
 	const hob_obj_data *d = b->data;
-	hob_arena *arena = b->request->result;
 	const vertex *vertices = HOB_OBJ_ARRAY(b->vertices, vertex);
-	size_t count = to->vertex_count = HOB_OBJ_COUNT(b->vertices, vertex);
+	size_t count = HOB_OBJ_COUNT(b->vertices, vertex);
 	bool uvs = false, normals = false, colors = d->colors.size > 0;
 	for (size_t i = 0; i < count; i++) {
 		uvs = uvs || vertices[i].corner.vt != HOB_NONE;
 		normals = normals || vertices[i].corner.vn != HOB_NONE;
 	}
-	to->position = HOB_NEW(arena, float, count * 3);
-	to->normal = normals ? HOB_NEW(arena, float, count * 3) : NULL;
-	to->uv[0] = uvs ? HOB_NEW(arena, float, count * 2) : NULL;
-	to->color[0] = colors ? HOB_NEW(arena, float, count * 4) : NULL;
+	hob_shape_allocate(to, count, normals, colors, uvs, b->request->result);
 	const float *positions = HOB_OBJ_ARRAY(d->positions, float), *uv_source = HOB_OBJ_ARRAY(d->uvs, float);
 	const float *normal_source = HOB_OBJ_ARRAY(d->normals, float);
 	const float *color_source = HOB_OBJ_ARRAY(d->colors, float);
@@ -261,11 +257,9 @@ static void put_streams(builder *b, hob_mesh *to)
 	if (colors)
 		convert_colors(to->color[0], to->vertex_count);
 	hob_shape_fix_positions(to, b->request->notes);
-	if (normals)
-		hob_shape_fix_floats(to->normal, count * 3, 0);
+	hob_shape_fix_floats(to->normal, count * 3, 0);
 	hob_mesh_repair_directions(to);
-	if (uvs)
-		hob_shape_fix_floats(to->uv[0], count * 2, 0);
+	hob_shape_fix_floats(to->uv[0], count * 2, 0);
 }
 
 /* ---- meshes */

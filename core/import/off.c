@@ -255,14 +255,10 @@ static void set_color(const off_file *o, const float from[4], float to[4])
 
 static void vertices(off_file *o, hob_mesh *m)
 {
-	hob_arena *arena = o->request->result;
 	const uint32_t *corners = (const uint32_t *)(const void *)o->corners.data;
 	bool apart = o->any_face_color, colored = apart || o->any_vertex_color;
-	size_t count = m->vertex_count = apart ? HOB_LISTS_COUNT(o->corners, uint32_t) : o->vertex_count;
-	m->position = HOB_NEW(arena, float, count * 3);
-	m->normal = o->has_normal ? HOB_NEW(arena, float, count * 3) : NULL;
-	m->uv[0] = o->has_uv ? HOB_NEW(arena, float, count * 2) : NULL;
-	m->color[0] = colored ? HOB_NEW(arena, float, count * 4) : NULL;
+	size_t count = apart ? HOB_LISTS_COUNT(o->corners, uint32_t) : o->vertex_count;
+	hob_shape_allocate(m, count, o->has_normal, colored, o->has_uv, o->request->result);
 	static const float white[4] = {1, 1, 1, 1};
 	for (size_t i = 0; i < count; i++) {
 		size_t v = apart ? corners[i] : i;
@@ -347,10 +343,8 @@ static bool make_model(off_file *o, hob_lists *lists, hob_error *err)
 		if (mesh.index_count == 0)
 			continue;
 		hob_shape_fix_positions(&mesh, o->request->notes);
-		if (mesh.normal)
-			hob_mesh_repair_directions(&mesh);
-		if (mesh.uv[0])
-			hob_shape_fix_floats(mesh.uv[0], (size_t)mesh.vertex_count * 2, 0);
+		hob_mesh_repair_directions(&mesh);
+		hob_shape_fix_floats(mesh.uv[0], (size_t)mesh.vertex_count * 2, 0);
 		if (!hob_lists_mesh(lists, &mesh, &id, err) || !hob_lists_show(lists, id, err))
 			return false;
 	}

@@ -117,18 +117,6 @@ static bool has_own_vertices(const hob_ply_data *d)
 	return d->corner_uvs.size > 0 || (d->face_colors.size > 0 && !d->color) || d->texture_count > 1;
 }
 
-static void own_arrays(ply_build *b, hob_mesh *to, size_t vertices)
-{
-	const hob_ply_data *d = b->data;
-	hob_arena *arena = b->request->result;
-	bool colors = d->color || d->face_colors.size > 0, uvs = d->uv || d->corner_uvs.size > 0;
-	to->vertex_count = 0;
-	to->position = HOB_NEW(arena, float, vertices * 3);
-	to->normal = d->normal ? HOB_NEW(arena, float, vertices * 3) : NULL;
-	to->color[0] = colors ? HOB_NEW(arena, float, vertices * 4) : NULL;
-	to->uv[0] = uvs ? HOB_NEW(arena, float, vertices * 2) : NULL;
-}
-
 /* ---- meshes */
 
 static uint64_t triangle_corners(const ply_build *b, uint32_t texture)
@@ -157,8 +145,7 @@ static void start_mesh(const ply_build *b, hob_mesh *to, hob_topology topology)
 static void finish_mesh(ply_build *b, hob_mesh *to)
 {
 	hob_shape_fix_positions(to, b->request->notes);
-	if (to->normal)
-		hob_shape_fix_floats(to->normal, (size_t)to->vertex_count * 3, 0);
+	hob_shape_fix_floats(to->normal, (size_t)to->vertex_count * 3, 0);
 	hob_mesh_repair_directions(to);
 	hob_shape_fix_floats(to->uv[0], (size_t)to->vertex_count * 2, 0);
 	/* The file's V points up. */
@@ -168,9 +155,10 @@ static void finish_mesh(ply_build *b, hob_mesh *to)
 
 static bool triangle_mesh(ply_build *b, uint32_t texture, hob_error *err)
 {
+	const hob_ply_data *d = b->data;
 	hob_model *model = b->model;
 	uint64_t corners = triangle_corners(b, texture);
-	bool own = has_own_vertices(b->data);
+	bool own = has_own_vertices(d);
 	if (corners == 0)
 		return true;
 	if (corners > (own ? HOB_LIMIT_VERTICES : HOB_LIMIT_INDICES))
@@ -179,8 +167,11 @@ static bool triangle_mesh(ply_build *b, uint32_t texture, hob_error *err)
 	start_mesh(b, to, HOB_TRIANGLES);
 	to->source_primitive = texture;
 	to->indices = HOB_NEW(b->request->result, uint32_t, corners);
-	if (own)
-		own_arrays(b, to, (size_t)corners);
+	if (own) {
+		hob_shape_allocate(to, corners, d->normal, d->color || d->face_colors.size > 0,
+						   d->uv || d->corner_uvs.size > 0, b->request->result);
+		to->vertex_count = 0;
+	}
 	uint32_t dropped = for_faces(b, texture, own ? put_vertices : put_indices, to);
 	if (dropped > 0)
 		hob_warn(b->request->notes, "mesh.bad-faces",

@@ -6,6 +6,15 @@
 
 static const uint32_t corners_of[] = {[HOB_TRIANGLES] = 3, [HOB_LINES] = 2, [HOB_POINTS] = 1};
 
+void hob_shape_allocate(hob_mesh *mesh, size_t count, bool normals, bool colors, bool uvs, hob_arena *arena)
+{
+	mesh->vertex_count = (uint32_t)count;
+	mesh->position = HOB_NEW(arena, float, count * 3);
+	mesh->normal = normals ? HOB_NEW(arena, float, count * 3) : NULL;
+	mesh->color[0] = colors ? HOB_NEW(arena, float, count * 4) : NULL;
+	mesh->uv[0] = uvs ? HOB_NEW(arena, float, count * 2) : NULL;
+}
+
 /* Tests the exponent's bits, so that the compiler can vectorise. */
 bool hob_shape_finite(const float *values, size_t count)
 {

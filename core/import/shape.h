@@ -8,6 +8,9 @@
  * them or an index out of range, and notes how many. Changes mesh->indices and index_count in place. */
 void hob_shape_fix_positions(hob_mesh *mesh, hob_notes *notes);
 
+/* Allocates the positions of `count` vertices, and the other arrays that are asked for. */
+void hob_shape_allocate(hob_mesh *mesh, size_t count, bool normals, bool colors, bool uvs, hob_arena *arena);
+
 bool hob_shape_finite(const float *values, size_t count);
 /* True when all values are within HOB_LIMIT_REACH of zero, as positions must be. */
 bool hob_shape_in_reach(const float *values, size_t count);

@@ -90,13 +90,8 @@ static uint32_t vertex_for(mesh_builder *b, uint32_t source, uint32_t property)
 
 static void fill_vertices(mesh_builder *b, const hob_threemf_look *look, hob_mesh *mesh)
 {
-	hob_arena *arena = b->t->request->result;
-	uint32_t count = mesh->vertex_count = HOB_LISTS_COUNT(b->source, uint32_t);
-	mesh->position = HOB_NEW(arena, float, (size_t)count * 3);
-	if (look->colored)
-		mesh->color[0] = HOB_NEW(arena, float, (size_t)count * 4);
-	if (look->textured)
-		mesh->uv[0] = HOB_NEW(arena, float, (size_t)count * 2);
+	size_t count = HOB_LISTS_COUNT(b->source, uint32_t);
+	hob_shape_allocate(mesh, count, false, look->colored, look->textured, b->t->request->result);
 	for (size_t v = 0; v < count; v++) {
 		uint32_t source = *HOB_THREEMF_AT(b->source, uint32_t, v),
 				 property = *HOB_THREEMF_AT(b->property, uint32_t, v);

@@ -530,13 +530,11 @@ static void fill(builder *b)
 {
 	hob_x3d_shape *shape = b->shape;
 	hob_mesh *m = b->mesh;
-	size_t count = m->vertex_count = b->corner_count;
+	size_t count = b->corner_count;
 	bool surface = shape->topology == HOB_TRIANGLES;
 	bool smooths = surface && !shape->normals && shape->crease > 0;
-	m->position = HOB_NEW(b->result, float, count * 3);
-	m->normal = surface && (shape->normals || smooths) ? HOB_NEW(b->result, float, count * 3) : NULL;
-	m->color[0] = shape->colors ? HOB_NEW(b->result, float, count * 4) : NULL;
-	m->uv[0] = shape->uvs || shape->map_box ? HOB_NEW(b->result, float, count * 2) : NULL;
+	hob_shape_allocate(m, count, surface && (shape->normals || smooths), shape->colors,
+					   shape->uvs || shape->map_box, b->result);
 	for (size_t i = 0; i < count; i++) {
 		const hob_x3d_corner *corner = &b->corners[i];
 		take(shape->points, shape->point_count, corner->point, 3, m->position + i * 3);
@@ -553,8 +551,7 @@ static void fill(builder *b)
 	}
 	if (m->uv[0] && shape->map_box)
 		map_box(b, m->uv[0]);
-	if (m->uv[0])
-		hob_shape_fix_floats(m->uv[0], count * 2, 0);
+	hob_shape_fix_floats(m->uv[0], count * 2, 0);
 	if (smooths)
 		smooth(b);
 }
@@ -602,8 +599,7 @@ static bool x3d_mesh(hob_x3d *x, hob_x3d_shape *shape, hob_mesh *out, bool *made
 	fill(&b);
 	out->flat = out->normal == NULL;
 	hob_shape_fix_positions(out, x->request->notes);
-	if (out->normal)
-		hob_mesh_repair_directions(out);
+	hob_mesh_repair_directions(out);
 	*made = out->index_count > 0;
 	return true;
 }
