@@ -104,8 +104,8 @@ static enum MHD_Result reply_web(request *r, hob_str name, bool for_ever)
 		hob_bytes bytes = {body.data, body.size};
 		if (found)
 			return reply_response(
-				r, MHD_create_response_from_buffer(bytes.size, body.data, MHD_RESPMEM_MUST_FREE), bytes,
-				type_of(name), policy, false);
+				r, MHD_create_response_from_buffer_with_free_callback(bytes.size, body.data, hob_buf_free),
+				bytes, type_of(name), policy, false);
 		hob_buf_release(&body);
 		file = NULL;
 	}
