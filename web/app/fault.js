@@ -18,16 +18,18 @@ export const placeOf = (location, path) => {
 	return `${file}${location?.line ? `:${location.line}` : ''}${location?.column ? `:${location.column}` : ''}`;
 };
 
-/** The place in the file, as a link to the editor if one was chosen on the page of problems. */
-export function Place({ location, asset }) {
+/** The place in the file, as a link to the editor if one was chosen on the page of problems; beside: beside the name of
+ * the asset, which is not repeated. */
+export function Place({ location, asset, beside }) {
 	const roots = useResource('/api/v1/roots');
 	const template = editorTemplate();
-	const place = placeOf(location, asset.path);
+	const own = beside && (location?.file ?? asset.path) === asset.path;
+	const place = own ? placeOf({ ...location, file: ' ' }).trim() : placeOf(location, asset.path);
 	const folder = roots.data?.items.find((root) => root.name === asset.root)?.path;
 	const full = folder && `${folder}/${location?.file ?? asset.path}`;
 	const address = template && full && template.replaceAll('{path}', encodeURI(full)).replaceAll('{line}',
 		location?.line ?? 1).replaceAll('{column}', location?.column ?? 1);
-	return html`<span class="place"><${Icon} name="file" /><code class="anywhere">${place}</code>
+	return html`<span class="place">${place && html`<${Icon} name="file" /><code class="anywhere">${place}</code>`}
 			${full && html`<${CopyButton} value=${full} label=${words.copyPath} />`}
 		${address && html`<a class="button small" href=${address}>${words.openEditor}</a>`}</span>`;
 }

@@ -418,10 +418,10 @@ export const text = {
 		noneYet: (assets) => `${assets} still to be cooked.`,
 		causeWord: ['cause', 'causes'],
 		count: (causes, assets) => `${causes}, ${assets}`,
-		same: (count) => `The same problem in ${count} other ${count === '1' ? 'asset' : 'assets'}`,
-		caused: (count) => `Affects ${count} ${count === '1' ? 'asset' : 'assets'}`,
+		affects: (count) => `${count} assets`,
 		showAll: (count) => `Show all ${count}`, fewer: 'Show fewer', retry: 'Try again', repaired: 'Repaired',
 		all: 'Show all problems',
+		folder: 'Folder', anyFolder: 'All folders', format: 'Format', anyFormat: 'All formats',
 		search: 'Search messages and names', kind: 'Kind', anyKind: 'All kinds', codes: {
 			'import.truncated': 'File cut off', 'import.corrupt': 'Damaged file', 'import.unsupported': 'Not supported',
 			'import.skipped': 'Format without a reader',

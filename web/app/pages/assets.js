@@ -128,11 +128,23 @@ function Column({ name, className = '', by, sort }) {
 /* Shows the value by which the list is sorted. */
 const sizeShown = (asset, sort) => (/textures$/.test(sort ?? '') ? asset.bytes.textures : asset.bytes.cooked);
 
+/* The value by which the list is sorted, [class of its column, words], for windows that have no room for the column. */
+function sortedBy({ stats, bytes, cook_ms: took, cooked_at: at }, sort = '') {
+	const values = { triangles: ['num', stats?.triangles != null && `${number(stats.triangles)} ${words.columns
+		.triangles.toLowerCase()}`], lods: ['lods', stats?.lods > 0 && `${number(stats.lods)} ${words.columns.lods
+		.toLowerCase()}`], bytes: ['num', bytes.cooked > 0 && size(bytes.cooked)],
+	textures: ['num', bytes.textures > 0 && size(bytes.textures)], cook_ms: ['when', took > 0 && duration(took)],
+	cooked_at: ['when', at && html`<${Time} at=${at} />`] };
+	return values[sort.replace(/^-/, '')] ?? [];
+}
+
 /* Below the name: why it failed, or its folder and number of warnings. */
-function Where({ asset, folder }) {
+function Where({ asset, folder, sort }) {
 	if (asset.error) return html`<span class="where tone-bad" title=${asset.error.message}>
 			${sentence(asset.error.message)}</span>`;
-	return html`<span class="where">${asset.root}/${folder}
+	const [column, value] = sortedBy(asset, sort);
+	return html`<span class="where">${value && html`<b class="sorted by-${column}">${value}</b>`}
+			${' '}${asset.root}/${folder}
 			${asset.warnings > 0 && html` <span class="warned">${plural(asset.warnings, text.warningWord)}</span>`}
 			</span>`;
 }
@@ -141,9 +153,10 @@ function Row(asset, sort) {
 	const slash = asset.path.lastIndexOf('/');
 	const stats = asset.stats ?? {};
 	return html`<span class="name" role="gridcell"><${Thumb} key=${asset.id} asset=${asset} /><span>
-			<a class="title" href=${assetAddress(asset)} tabindex="-1" title=${`${asset.root}/${asset.path}`}>
-				${asset.path.slice(slash + 1)}</a>
-			<${Where} asset=${asset} folder=${asset.path.slice(0, slash + 1)} /></span></span>
+			<span class="titles"><a class="title" href=${assetAddress(asset)} tabindex="-1"
+				title=${`${asset.root}/${asset.path}`}>${asset.path.slice(slash + 1)}</a>
+				${asset.error && html`<small>${asset.root}/${asset.path.slice(0, slash + 1)}</small>`}</span>
+			<${Where} asset=${asset} folder=${asset.path.slice(0, slash + 1)} sort=${sort} /></span></span>
 		<span role="gridcell"><${State} state=${stateOf(asset)} /></span>
 		<span class="num" role="gridcell">${number(stats.triangles)}</span>
 		<span class="num lods" role="gridcell">${number(stats.lods)}</span>

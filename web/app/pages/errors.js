@@ -10,39 +10,36 @@ import { changesCounts } from '../shell.js';
 import { assetAddress, choose, nameAddress, setQuery } from '../router.js';
 import { ActionButton, Breakable, Empty, Icon, Resource, State } from '../ui.js';
 import { editorTemplate, Place, setEditorTemplate } from '../fault.js';
+import { findProblems, folderOf, formatOf, groupProblems } from '../problems.js';
 import { BrokenRules } from './findings.js';
 
 const words = text.errors;
-const SHOWN = 8;
+const SHOWN = 4;
+const KEPT = 8; /* repaired assets */
 
-function Group({ group }) {
+const Affected = ({ asset }) => html`<li><a href=${assetAddress(asset)}>
+		<${Breakable} path=${`${asset.root}/${asset.path}`} /></a> <${State} state=${asset.standing} />
+		${' '}<${Place} location=${asset.location} asset=${asset} beside />
+		${asset.message && html`<br /><small>${sentence(asset.message)}</small>`}</li>`;
+
+function Group({ group: { message, hint, root_cause: cause, assets } }) {
 	const [all, setAll] = useState(false);
-	const [first, ...others] = group.assets;
-	const caused = group.root_cause ? group.assets : others;
+	const [first] = assets;
 	const again = async () => {
-		await Promise.all(group.assets.map((asset) => post(`/api/v1/assets/${asset.id}/cook`, { force: true })));
+		await Promise.all(assets.map(({ id }) => post(`/api/v1/assets/${id}/cook`, { force: true })));
 		return text.asset.cookAsked;
 	};
 	return html`<article class="panel problem" aria-labelledby=${`p-${first.id}`}>
 		<${Icon} name="failed" /><div class="anywhere">
-			<h2 id=${`p-${first.id}`}>${sentence(group.message)}</h2>
-			${group.hint && html`<p class="hint">${sentence(group.hint)}</p>`}
-			${group.root_cause ? html`<p>${text.fault.because} <a href=${nameAddress(group.root_cause)}>
-					${group.root_cause}</a></p>` : html`<p class="asset">
-					<a href=${assetAddress(first)}><${Breakable} path=${`${first.root}/${first.path}`} /></a> <${State}
-						state=${first.standing} /></p>`}
-			<p><${Place} location=${group.location} asset=${first} /></p>
-			${caused.length > 0 && html`<details open=${caused.length <= 3}>
-					<summary>${group.root_cause ? words.caused(number(group.count))
-						: words.same(number(group.count - 1))}</summary>
-				<ul class="bullets">${(all ? caused : caused.slice(0, SHOWN))
-						.map((asset) => html`<li><a href=${assetAddress(asset)}>
-							<${Breakable} path=${`${asset.root}/${asset.path}`} /></a> <${State}
-							state=${asset.standing} /></li>`)}</ul>
-				${caused.length > SHOWN && html`<button type="button" class="small" onClick=${() => setAll(!all)}>
-						${all ? words.fewer : words.showAll(number(caused.length))}</button>`}</details>`}
-			<p><${ActionButton} className="small" icon="again" run=${again}>${words.retry}</${ActionButton}></p>
-			</div></article>`;
+			<div class="says"><h2 id=${`p-${first.id}`}>${sentence(message)}</h2>
+				<${ActionButton} className="small" icon="again" run=${again}>${words.retry}</${ActionButton}></div>
+			${hint && html`<p class="hint">${sentence(hint)}</p>`}
+			${cause && html`<p>${text.fault.because} <a href=${nameAddress(cause)}>${cause}</a></p>`}
+			${assets.length > 1 && html`<p class="quiet">${words.affects(number(assets.length))}</p>`}
+			<ul class="affected">${(all ? assets : assets.slice(0, SHOWN)).map((asset) =>
+				html`<${Affected} key=${asset.id} asset=${asset} />`)}</ul>
+			${assets.length > SHOWN && html`<p><button type="button" class="small" onClick=${() => setAll(!all)}>
+				${all ? words.fewer : words.showAll(number(assets.length))}</button></p>`}</div></article>`;
 }
 
 function EditorLink() {
@@ -56,16 +53,13 @@ function EditorLink() {
 				placeholder="vscode://file/{path}:{line}:{column}" spellcheck="false" /></label></details>`;
 }
 
-const matches = (group, q) => q.toLowerCase().split(/\s+/).every((word) => `${group.message} ${group.code} ${group.hint}
-	${group.assets.map((asset) => `${asset.root}/${asset.path}`).join('\n')}`.toLowerCase().includes(word));
-
 /* The assets that were repaired while this page is open, newest first. */
 function useRepaired() {
 	const [names, set] = useState([]);
 	useEffect(() => listen(({ kind, data }) => {
 		if (kind !== 'asset') return;
 		if (data.kind === 'recovered') set((old) =>
-				[data.asset, ...old.filter((name) => name !== data.asset)].slice(0, SHOWN));
+				[data.asset, ...old.filter((name) => name !== data.asset)].slice(0, KEPT));
 		else if (data.kind === 'failed') set((old) => old.filter((name) => name !== data.asset));
 	}), []);
 	return names;
@@ -81,17 +75,29 @@ function Repaired() {
 		</ul></section>`;
 }
 
-function Toolbar({ query, codes }) {
+/* A choice of one of the values that the problems have; nothing where all have the same. */
+function Choice({ name, value = '', label, any, values, say = (each) => each }) {
+	if (values.length < 2) return null;
+	return html`<label><span class="hidden">${label}</span>
+		<select value=${value} onChange=${(event) => choose({ [name]: event.target.value })}>
+			<option value="">${any}</option>
+			${values.map((each) => html`<option value=${each}>${say(each)}</option>`)}</select></label>`;
+}
+
+function Toolbar({ query, groups }) {
+	const assets = groups.flatMap((group) => group.assets);
+	const some = (list, of) => [...new Set(list.map(of))].sort();
 	return html`<div class="toolbar"><label class="search"><span class="hidden">${words.search}</span>
 			<${Icon} name="search" />
 			<input type="search" placeholder=${words.search} value=${query.q ?? ''}
 				onInput=${(event) => setQuery({ q: event.target.value })}
 				spellcheck="false" autocomplete="off" /></label>
-		${codes.length > 1 && html`<label><span class="hidden">${words.kind}</span>
-			<select value=${query.code ?? ''} onChange=${(event) => choose({ code: event.target.value })}>
-				<option value="">${words.anyKind}</option>
-				${codes.map((code) => html`<option value=${code}>${words.codes[code] ?? code}</option>`)}
-			</select></label>`}</div>`;
+		<${Choice} name="code" value=${query.code} label=${words.kind} any=${words.anyKind}
+			values=${some(groups, ({ code }) => code)} say=${(code) => words.codes[code] ?? code} />
+		<${Choice} name="folder" value=${query.folder} label=${words.folder} any=${words.anyFolder}
+			values=${some(assets, folderOf)} />
+		<${Choice} name="format" value=${query.format} label=${words.format} any=${words.anyFormat}
+			values=${some(assets, formatOf)} /></div>`;
 }
 
 export function Errors({ query }) {
@@ -99,21 +105,21 @@ export function Errors({ query }) {
 	const errors = useResource('/api/v1/errors', { on: (event) => event.kind === 'asset' });
 	const left = useResource('/api/v1/stats', { on: changesCounts }).data?.progress?.left ?? 0;
 	const items = errors.data?.items ?? [];
-	const codes = [...new Set(items.map(({ code }) => code))].sort();
-	const shown = items.filter((group) => (!query.code || group.code === query.code) && matches(group, query.q ?? ''));
+	const groups = groupProblems(items);
+	const shown = findProblems(groups, query);
 	return html`<div class="head"><h1>${words.title}</h1>${items.length > 0 && html`<p class="quiet" role="status">
-			${words.count(plural(errors.data.groups, words.causeWord),
+			${words.count(plural(groups.length, words.causeWord),
 					plural(errors.data.assets, text.assetWord))}</p>`}</div>
 		<${Resource} from=${errors}>${() => html`<div class="stack"><${Repaired} />
 			${items.length === 0 ? html`<section class="panel">
 					<${Empty} icon="fresh" title=${left ? text.overview.noneSoFar : words.none}>
 						<p>${left ? words.noneYet(plural(left, text.assetWord)) : words.noneDetail}</p></${Empty}>
 						</section>`
-				: html`<${Toolbar} query=${query} codes=${codes} />
+				: html`<${Toolbar} query=${query} groups=${groups} />
 					${shown.length === 0 && html`<section class="panel">
 							<${Empty} icon="search" title=${text.assets.nothing}>
 						<p><a href="/ui/errors">${words.all}</a></p></${Empty}></section>`}
-					${shown.map((group) => html`<${Group} key=${`${group.code}${group.message}${group.assets[0].id}`}
+					${shown.map((group) => html`<${Group} key=${`${group.code}${group.message}${group.root_cause}`}
 							group=${group} />`)}
 					<${EditorLink} />`}<${BrokenRules} /><${NotifySwitch} /></div>`}</${Resource}>`;
 }

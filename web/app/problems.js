@@ -1,0 +1,42 @@
+/* The problems of all assets in groups: messages of one code and one shape are one problem, whatever their numbers. */
+
+/** The message without what differs from asset to asset: numbers, and names in quotes. */
+export const shapeOf = (message) => message.replace(/'[^']*'|"[^"]*"|“[^”]*”/g, '…')
+	.replace(/\b0x[0-9a-f]+\b|\d+([.,]\d+)*/gi, '…');
+
+/**
+ * items: causes as the API has them, newest first. Returns groups in the same order: {code, message, hint, root_cause,
+ * assets: [{...asset, location, message}]}; `message` of an asset only where it is not that of its group. A place in
+ * the first asset's own file is none of the others'.
+ */
+export function groupProblems(items) {
+	const groups = new Map();
+	for (const item of items) {
+		const key = `${item.code}\n${item.root_cause ?? ''}\n${shapeOf(item.message)}`;
+		if (!groups.has(key)) groups.set(key, []);
+		groups.get(key).push(item);
+	}
+	return [...groups.values()].map((causes) => {
+		const [{ code, message, hint, root_cause: cause }] = causes;
+		const alike = causes.every((each) => each.message === message);
+		return { code, hint: causes.every((each) => each.hint === hint) ? hint : null, root_cause: cause,
+			message: alike ? message : shapeOf(message),
+			assets: causes.flatMap(({ location, hint: own, assets, message: said }) => assets.map((asset) =>
+				({ ...asset, hint: own, message: alike ? null : said,
+					location: asset === assets[0] || location?.file !== assets[0].path ? location : null }))) };
+	});
+}
+
+export const folderOf = ({ root, path }) => [root, ...path.split('/').slice(0, -1)].slice(0, 2).join('/');
+export const formatOf = ({ path }) => /\.([^./]+)$/.exec(path)?.[1].toLowerCase() ?? '';
+
+/** The groups with the assets that fit: every word of `q`, and code, folder and format where they are given. */
+export function findProblems(groups, { q = '', code, folder, format }) {
+	const wanted = q.toLowerCase().split(/\s+/).filter(Boolean);
+	return groups.filter((group) => !code || group.code === code)
+		.map((group) => ({ ...group, assets: group.assets.filter((asset) => (!folder || folderOf(asset) === folder)
+			&& (!format || formatOf(asset) === format) && wanted.every((word) =>
+				`${group.message} ${asset.message} ${group.code} ${asset.hint} ${asset.root}/${asset.path}`
+					.toLowerCase().includes(word))) }))
+		.filter(({ assets }) => assets.length > 0);
+}
