@@ -145,8 +145,11 @@ static bool check_asset(hob_gltf *g, hob_error *err)
 			"the file uses glTF 2.1, which is a draft; it is read as KhronosGroup/glTF has it on branch "
 			"draft-2.1 at 4852109a");
 	hob_str licence = hob_str_of(cJSON_GetStringValue(hob_json_get(asset, "copyright")));
-	return (generator.len == 0 || hob_gltf_copy_text(g, generator, &g->model.generator, err)) &&
-		   (licence.len == 0 || hob_gltf_copy_text(g, licence, &g->model.licence, err));
+	if (generator.len > 0)
+		g->model.generator = hob_gltf_copy_text(g, generator);
+	if (licence.len > 0)
+		g->model.licence = hob_gltf_copy_text(g, licence);
+	return true;
 }
 
 /* ---- lists */
@@ -186,24 +189,21 @@ static bool read_lists(hob_gltf *g, hob_error *err)
 			return false;
 	g->buffer_sources = HOB_NEW(g->scratch, hob_gltf_source, g->buffers.count);
 	g->view_sources = HOB_NEW(g->scratch, hob_gltf_source, g->views.count);
-	return (g->buffer_sources && g->view_sources) ||
-		   hob_fail_memory(err, g->scratch, "the lists of the file");
+	return true;
 }
 
 /* ---- extras of the file: of `asset`, where exporters write them, or else of the top level */
 
-static bool keep_file_extras(hob_gltf *g, hob_error *err)
+static void keep_file_extras(hob_gltf *g)
 {
 	hob_extras of_asset = {0}, *out = &g->model.extras;
-	if (!hob_gltf_extras(g, g->root, out, err) ||
-		!hob_gltf_extras(g, hob_json_get(g->root, "asset"), &of_asset, err))
-		return false;
+	hob_gltf_extras(g, g->root, out);
+	hob_gltf_extras(g, hob_json_get(g->root, "asset"), &of_asset);
 	if (out->values.len > 0 && of_asset.values.len > 0)
 		hob_gltf_info(g, "extras-twice",
 					  "the top level and 'asset' both have extras; those of 'asset' are kept");
 	if (of_asset.values.len > 0)
 		out->values = of_asset.values;
-	return true;
 }
 
 /* ---- external assets
@@ -247,19 +247,7 @@ static bool find_file(hob_gltf *g, uint32_t id, hob_str *path, hob_bytes *bytes,
 		return hob_gltf_resolve(g, g->result, uri, path, err) || hob_fail_in(err, "files[%u]", id);
 	if (view == HOB_NONE)
 		return hob_fail(err, CORRUPT, "files[%u] has neither a uri nor a bufferView", id);
-	hob_gltf_source source;
-	size_t stride;
-	if (!hob_gltf_view(g, view, &source, &stride, err))
-		return hob_fail_in(err, "files[%u]", id);
-	*bytes = source.bytes;
-	if (source.borrowed)
-		return true;
-	uint8_t *copy = hob_arena_alloc(g->result, source.bytes.size, 8);
-	if (!copy)
-		return hob_fail_memory(err, g->result, "an embedded file");
-	memcpy(copy, source.bytes.data, source.bytes.size);
-	bytes->data = copy;
-	return true;
+	return hob_gltf_keep_view(g, view, bytes, err) || hob_fail_in(err, "files[%u]", id);
 }
 
 static bool read_aliases(hob_gltf *g, const cJSON *file, hob_gltf *child, hob_error *err)
@@ -268,8 +256,6 @@ static bool read_aliases(hob_gltf *g, const cJSON *file, hob_gltf *child, hob_er
 	if (!hob_gltf_list_of(g->scratch, file, "aliases", HOB_LIMIT_SOURCE_FILES, &list, err))
 		return false;
 	hob_gltf_alias *aliases = HOB_NEW(g->scratch, hob_gltf_alias, list.count);
-	if (!aliases)
-		return hob_fail_memory(err, g->scratch, "aliases of files");
 	for (uint32_t i = 0; i < list.count; i++) {
 		uint32_t id;
 		if (!hob_gltf_string(list.items[i], "alias", &aliases[i].name, err) ||
@@ -329,8 +315,7 @@ static bool read_part(hob_gltf *g, uint32_t id, part_t *out, hob_error *err)
 					  id, HOB_FMT(path));
 	/* Keeps only the default scene. */
 	hob_scene scene = out->model.scenes[out->model.default_scene];
-	if (!HOB_MAKE(g->result, &out->model.scenes, 1, "scenes", err))
-		return false;
+	out->model.scenes = HOB_NEW(g->result, hob_scene, 1);
 	out->model.scenes[0] = scene;
 	out->model.scene_count = 1;
 	out->model.default_scene = 0;
@@ -349,11 +334,9 @@ static bool read_parts(hob_gltf *g, const uint32_t *wanted, part_t *parts, hob_e
 		if (read_part(g, id, &parts[id], &why))
 			continue;
 		parts[id].shown = false;
-		if (!hob_gltf_can_drop(why.code) && why.code != HOB_ERR_EMPTY && why.code != HOB_ERR_OLD_VERSION) {
-			if (err)
-				*err = why;
+		if (why.code != HOB_ERR_EMPTY && why.code != HOB_ERR_OLD_VERSION &&
+			!hob_gltf_can_drop(&why, false, err))
 			return hob_fail_in(err, "externalAssets[%u]", id);
-		}
 		hob_gltf_note(g, "external-missing", "externalAssets[%u] cannot be shown: %s", id, why.context);
 	}
 	return true;
@@ -365,7 +348,7 @@ typedef struct links {
 	uint32_t *first, *next, *place;
 } links_t;
 
-/* New index of each node, depth-first, with children in their old order; NULL without memory. */
+/* New index of each node, depth-first, with children in their old order. */
 static uint32_t *order(hob_gltf *g, const hob_model *m)
 {
 	uint32_t count = m->node_count, *last = HOB_NEW(g->scratch, uint32_t, (size_t)count + 1),
@@ -373,8 +356,6 @@ static uint32_t *order(hob_gltf *g, const hob_model *m)
 	links_t l = {HOB_NEW(g->scratch, uint32_t, (size_t)count + 1),
 				 HOB_NEW(g->scratch, uint32_t, (size_t)count + 1),
 				 HOB_NEW(g->scratch, uint32_t, (size_t)count + 1)};
-	if (!last || !stack || !l.first || !l.next || !l.place)
-		return NULL;
 	memset(l.first, 0xFF, ((size_t)count + 1) * sizeof *l.first);
 	memset(l.next, 0xFF, ((size_t)count + 1) * sizeof *l.next);
 	/* Entry `count` lists nodes without a parent. */
@@ -426,8 +407,6 @@ static bool join(hob_gltf *g, const uint32_t *wanted, const part_t *parts, hob_e
 	const hob_model **models = HOB_NEW(g->scratch, const hob_model *, (size_t)g->nodes.count + 1);
 	uint32_t *below = HOB_NEW(g->scratch, uint32_t, (size_t)g->nodes.count + 1), count = 1;
 	hob_model merged;
-	if (!models || !below)
-		return hob_fail_memory(err, g->scratch, "external assets");
 	models[0] = &g->model;
 	for (uint32_t n = 0; n < g->nodes.count; n++) {
 		if (wanted[n] == HOB_NONE || !parts[wanted[n]].shown)
@@ -456,11 +435,7 @@ static bool join(hob_gltf *g, const uint32_t *wanted, const part_t *parts, hob_e
 		scene->root_first = merged.scene_root_count;
 		merged.scene_root_count += scene->root_count;
 	}
-	const uint32_t *place = order(g, &merged);
-	hob_node *nodes = HOB_NEW(g->result, hob_node, merged.node_count);
-	if (!place || !nodes)
-		return hob_fail_memory(err, g->result, "nodes");
-	move_nodes(&merged, place, nodes);
+	move_nodes(&merged, order(g, &merged), HOB_NEW(g->result, hob_node, merged.node_count));
 	g->model = merged;
 	return true;
 }
@@ -471,8 +446,6 @@ static bool import_external(hob_gltf *g, hob_error *err)
 	g->parts = g->parts ? g->parts : &own_parts;
 	uint32_t *wanted = HOB_NEW(g->scratch, uint32_t, g->nodes.count);
 	part_t *parts = HOB_NEW(g->scratch, part_t, g->external_assets.count);
-	if (!wanted || !parts)
-		return hob_fail_memory(err, g->scratch, "external assets");
 	uint32_t volumes = 0;
 	for (uint32_t n = 0; n < g->nodes.count; n++) {
 		if (!hob_gltf_id(g->nodes.items[n], "externalAsset", g->external_assets.count, &wanted[n], err))
@@ -487,21 +460,22 @@ static bool import_external(hob_gltf *g, hob_error *err)
 	return used == 0 || (read_parts(g, wanted, parts, err) && join(g, wanted, parts, err));
 }
 
-/* ---- a file */
-
 /* ---- the importer */
 
 static bool import_document(hob_gltf *g, hob_error *err)
 {
-	if (!check_asset(g, err) || !check_extensions(g, err) || !read_lists(g, err) || !hob_gltf_census(g, err))
+	if (!check_asset(g, err) || !check_extensions(g, err) || !read_lists(g, err))
 		return false;
+	hob_gltf_census(g);
 	if (g->meshes.count + g->nodes.count + g->materials.count + g->images.count + g->animations.count == 0)
 		return hob_fail(err, EMPTY, "the file holds no meshes, nodes, materials, images or animations");
-	return hob_gltf_import_images(g, err) && hob_gltf_import_materials(g, err) &&
-		   hob_gltf_import_meshes(g, err) && hob_gltf_import_cameras(g, err) &&
-		   hob_gltf_import_lights(g, err) && hob_gltf_import_nodes(g, err) &&
-		   hob_gltf_import_scenes(g, err) && hob_gltf_import_skins(g, err) && hob_gltf_import_clips(g, err) &&
-		   keep_file_extras(g, err) && import_external(g, err);
+	if (!hob_gltf_import_images(g, err) || !hob_gltf_import_materials(g, err) ||
+		!hob_gltf_import_meshes(g, err) || !hob_gltf_import_cameras(g, err) ||
+		!hob_gltf_import_lights(g, err) || !hob_gltf_import_nodes(g, err) ||
+		!hob_gltf_import_scenes(g, err) || !hob_gltf_import_skins(g, err) || !hob_gltf_import_clips(g, err))
+		return false;
+	keep_file_extras(g);
+	return import_external(g, err);
 }
 
 bool hob_gltf_import_file(hob_gltf *g, hob_error *err)

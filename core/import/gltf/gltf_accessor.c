@@ -135,8 +135,6 @@ static bool open_sparse(hob_gltf *g, const cJSON *sparse, hob_gltf_accessor *a, 
 	if (!is_unsigned(component))
 		return hob_fail(err, CORRUPT, "sparse indices have componentType %d", (int)component);
 	uint32_t *list = HOB_NEW(g->scratch, uint32_t, count);
-	if (!list)
-		return hob_fail_memory(err, g->scratch, "sparse indices");
 	for (size_t i = 0; i < count; i++) {
 		list[i] = load_index(packed + i * component_size(component), component);
 		if (list[i] >= a->count)
@@ -212,22 +210,16 @@ static void overlay(const hob_gltf_accessor *a, const hob_gltf_selection *s, uin
 	}
 }
 
-static bool pack(hob_gltf *g, const hob_gltf_accessor *a, const hob_gltf_selection *s, run_t *out,
-				 hob_error *err)
+static run_t pack(hob_gltf *g, const hob_gltf_accessor *a, const hob_gltf_selection *s)
 {
-	if (!a->sparse_count && (!s->list || !a->data)) {
-		*out = (run_t){a->data ? a->data + s->first * a->stride : NULL, a->stride};
-		return true;
-	}
+	if (!a->sparse_count && (!s->list || !a->data))
+		return (run_t){a->data ? a->data + s->first * a->stride : NULL, a->stride};
 	size_t size = a->element_size;
 	uint8_t *packed = hob_arena_array(g->scratch, s->count, size, 8);
-	if (!packed)
-		return hob_fail_memory(err, g->scratch, "a sparse accessor");
 	for (uint32_t i = 0; a->data && i < s->count; i++)
 		memcpy(packed + i * size, a->data + (s->list ? s->list[i] : s->first + i) * a->stride, size);
 	overlay(a, s, packed);
-	*out = (run_t){packed, size};
-	return true;
+	return (run_t){packed, size};
 }
 
 /* ---- conversion: one tight loop per component type */
@@ -310,30 +302,25 @@ static void to_floats(const hob_gltf_accessor *a, run_t run, uint32_t count, flo
 	}
 }
 
-bool hob_gltf_read_floats(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
-						  float *out, uint32_t out_stride, hob_error *err)
+void hob_gltf_read_floats(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
+						  float *out, uint32_t out_stride)
 {
 	hob_arena_mark mark = hob_arena_save(g->scratch);
-	run_t run;
-	if (!pack(g, accessor, selection, &run, err))
-		return hob_fail_in(err, "accessor %u", accessor->id);
+	run_t run = pack(g, accessor, selection);
 	if (run.data)
 		to_floats(accessor, run, selection->count, out, out_stride);
 	else
 		for (uint32_t i = 0; i < selection->count; i++)
 			memset(out + (size_t)i * out_stride, 0, accessor->width * sizeof *out);
 	hob_arena_restore(g->scratch, mark);
-	return true;
 }
 
-bool hob_gltf_read_u32(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
-					   uint32_t *out, hob_error *err)
+void hob_gltf_read_u32(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
+					   uint32_t *out)
 {
 	assert(is_unsigned(accessor->component));
 	hob_arena_mark mark = hob_arena_save(g->scratch);
-	run_t run;
-	if (!pack(g, accessor, selection, &run, err))
-		return hob_fail_in(err, "accessor %u", accessor->id);
+	run_t run = pack(g, accessor, selection);
 	uint32_t count = selection->count, width = accessor->width;
 	if (!run.data)
 		memset(out, 0, (size_t)count * width * sizeof *out);
@@ -344,17 +331,14 @@ bool hob_gltf_read_u32(hob_gltf *g, const hob_gltf_accessor *accessor, const hob
 	else
 		u32_u32(run.data, run.stride, count, width, out, width);
 	hob_arena_restore(g->scratch, mark);
-	return true;
 }
 
-bool hob_gltf_read_u16(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
-					   uint16_t *out, uint32_t out_stride, hob_error *err)
+void hob_gltf_read_u16(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
+					   uint16_t *out, uint32_t out_stride)
 {
 	assert(accessor->component == HOB_GLTF_U8 || accessor->component == HOB_GLTF_U16);
 	hob_arena_mark mark = hob_arena_save(g->scratch);
-	run_t run;
-	if (!pack(g, accessor, selection, &run, err))
-		return hob_fail_in(err, "accessor %u", accessor->id);
+	run_t run = pack(g, accessor, selection);
 	uint32_t count = selection->count, width = accessor->width;
 	if (!run.data)
 		for (uint32_t i = 0; i < count; i++)
@@ -364,7 +348,6 @@ bool hob_gltf_read_u16(hob_gltf *g, const hob_gltf_accessor *accessor, const hob
 	else
 		u16_u16(run.data, run.stride, count, width, out, out_stride);
 	hob_arena_restore(g->scratch, mark);
-	return true;
 }
 
 bool hob_gltf_load_floats(hob_gltf *g, uint32_t id, uint32_t width, hob_arena *arena, float **out,
@@ -373,13 +356,9 @@ bool hob_gltf_load_floats(hob_gltf *g, uint32_t id, uint32_t width, hob_arena *a
 	hob_gltf_accessor a;
 	if (!hob_gltf_accessor_open(g, id, width, &a, err) || !hob_gltf_claim(g, &a, err))
 		return false;
-	float *values = hob_arena_array(arena, a.count, a.width * sizeof(float), _Alignof(float));
-	if (!values)
-		return hob_fail_memory(err, arena, "an accessor");
+	*out = hob_arena_array(arena, a.count, a.width * sizeof(float), _Alignof(float));
 	hob_gltf_selection all = {.count = a.count};
-	if (!hob_gltf_read_floats(g, &a, &all, values, a.width, err))
-		return false;
-	*out = values;
+	hob_gltf_read_floats(g, &a, &all, *out, a.width);
 	*out_count = a.count;
 	return true;
 }

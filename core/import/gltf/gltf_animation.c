@@ -94,15 +94,11 @@ static bool gltf_join_weights(hob_gltf *g, const hob_gltf_weight *of, uint32_t c
 	uint32_t *at = HOB_NEW(g->scratch, uint32_t, count);
 	hob_track track = {.interpolation = of[0].track.interpolation, .components = components};
 	track.times = HOB_NEW(g->result, float, (size_t)keys);
-	if (!rest || !at || !track.times)
-		return hob_fail_memory(err, g->result, "animation keys");
 	if (!rest_weights(g, &of[0], rest, err))
 		return false;
 	track.key_count = merge_times(of, count, at, track.times);
 	size_t rows = (size_t)track.key_count * (cubic ? 3 : 1);
-	track.values = hob_arena_array(g->result, rows * components, sizeof(float), _Alignof(float));
-	if (!track.values)
-		return hob_fail_memory(err, g->result, "animation keys");
+	track.values = HOB_NEW(g->result, float, rows *components);
 	for (size_t row = 0; row < rows; row++)
 		for (uint32_t k = 0; k < components; k++)
 			track.values[row * components + k] = cubic && row % 3 != 1 ? 0 : rest[k];
@@ -366,11 +362,9 @@ static bool read_track(hob_gltf *g, hob_str clip, const sampler_t *s, hob_path p
 		return hob_fail(err, CORRUPT, "%u keys need %zu values, the output has %zu; accessor %u",
 						track.key_count, values, (size_t)output.count * output.width, s->output);
 	hob_gltf_selection selection = {.count = (uint32_t)(values / output.width)};
-	track.values = hob_arena_array(g->result, values, sizeof(float), _Alignof(float));
-	if (!track.values)
-		return hob_fail_memory(err, g->result, "animation keys");
-	if (!hob_gltf_read_floats(g, &output, &selection, track.values, output.width, err) ||
-		!clean_times(g, clip, s->input, per_key, &track, err))
+	track.values = HOB_NEW(g->result, float, values);
+	hob_gltf_read_floats(g, &output, &selection, track.values, output.width);
+	if (!clean_times(g, clip, s->input, per_key, &track, err))
 		return false;
 	clean_values(g, clip, path, &track);
 	*out = track;
@@ -513,8 +507,6 @@ static bool add_channel(clip_reader_t *r, uint32_t node, hob_path path, uint32_t
 	hob_clip *clip = r->clip;
 	if (clip->channel_count == r->channel_room) {
 		hob_channel *more = HOB_NEW(r->g->result, hob_channel, (size_t)r->channel_room * 2 + 8);
-		if (!more)
-			return hob_fail_memory(err, r->g->result, "channels");
 		if (clip->channel_count > 0)
 			memcpy(more, clip->channels, clip->channel_count * sizeof *more);
 		clip->channels = more;
@@ -614,8 +606,10 @@ static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *cl
 {
 	const cJSON *json = g->animations.items[id];
 	hob_gltf_list channels, samplers;
-	if (!hob_gltf_name(g, json, &clip->name, err) || !hob_gltf_extras(g, json, &clip->extras, err) ||
-		!hob_gltf_list_of(g->scratch, json, "channels", HOB_LIMIT_NODES, &channels, err) ||
+	if (!hob_gltf_name(g, json, &clip->name, err))
+		return false;
+	hob_gltf_extras(g, json, &clip->extras);
+	if (!hob_gltf_list_of(g->scratch, json, "channels", HOB_LIMIT_NODES, &channels, err) ||
 		!hob_gltf_list_of(g->scratch, json, "samplers", HOB_LIMIT_NODES, &samplers, err))
 		return false;
 	clip_reader_t r = {.g = g,
@@ -629,8 +623,6 @@ static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *cl
 	clip->channels = HOB_NEW(g->result, hob_channel, channels.count);
 	clip->properties = HOB_NEW(g->result, hob_property_channel, channels.count);
 	clip->tracks = HOB_NEW(g->result, hob_track, channels.count);
-	if (!r.samplers || !r.weights || !clip->channels || !clip->properties || !clip->tracks)
-		return hob_fail_memory(err, g->result, "an animation");
 	for (uint32_t i = 0; i < samplers.count; i++) {
 		hob_error why = {0};
 		r.samplers[i].broken = !read_sampler(g, samplers.items[i], &r.samplers[i], &why);
@@ -640,11 +632,8 @@ static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *cl
 		hob_error why = {0};
 		if (read_channel(&r, i, channels.items[i], &why))
 			continue;
-		if (!hob_gltf_can_drop(why.code)) {
-			if (err)
-				*err = why;
+		if (!hob_gltf_can_drop(&why, false, err))
 			return hob_fail_in(err, "channel %u", i);
-		}
 		drop_channel(g, clip->name, i, why.context);
 	}
 	return add_single_weights(&r, err);
@@ -673,13 +662,11 @@ static name_slot_t *find_name(const hob_model *model, name_slot_t *slots, uint32
 	return &slots[at];
 }
 
-static bool make_names_unique(hob_gltf *g, hob_error *err)
+static void make_names_unique(hob_gltf *g)
 {
 	hob_model *model = &g->model;
 	uint32_t slot_count = model->clip_count * 2 + 1;
 	name_slot_t *slots = HOB_NEW(g->scratch, name_slot_t, slot_count);
-	if (!slots)
-		return hob_fail_memory(err, g->scratch, "clip names");
 	name_slot_t unnamed = {0};
 	for (uint32_t i = 0; i < model->clip_count; i++) {
 		hob_str *name = &model->clips[i].name, base = name->len > 0 ? *name : HOB_STR("clip");
@@ -688,14 +675,11 @@ static bool make_names_unique(hob_gltf *g, hob_error *err)
 		bool taken = name->len == 0 || first->clip != 0;
 		while (taken) {
 			*name = hob_arena_printf(g->result, "%.*s_%u", HOB_FMT(base), first->next++);
-			if (!name->data)
-				return hob_fail_memory(err, g->result, "a clip name");
 			slot = find_name(model, slots, slot_count, *name);
 			taken = slot->clip != 0;
 		}
 		*slot = (name_slot_t){i + 1, 2};
 	}
-	return true;
 }
 
 bool hob_gltf_import_clips(hob_gltf *g, hob_error *err)
@@ -705,8 +689,6 @@ bool hob_gltf_import_clips(hob_gltf *g, hob_error *err)
 		return true;
 	uint32_t *targeted = HOB_NEW(g->scratch, uint32_t, (size_t)g->nodes.count * 4);
 	model->clips = HOB_NEW(g->result, hob_clip, g->animations.count);
-	if (!targeted || !model->clips)
-		return hob_fail_memory(err, g->result, "animations");
 	for (uint32_t i = 0; i < g->animations.count; i++) {
 		hob_clip clip = {0};
 		if (!read_clip(g, i, targeted, &clip, err))
@@ -717,5 +699,6 @@ bool hob_gltf_import_clips(hob_gltf *g, hob_error *err)
 			hob_gltf_note(g, "clip-empty", "animations[%u] '%.*s' moves nothing and was left out", i,
 						  HOB_FMT(clip.name));
 	}
-	return make_names_unique(g, err);
+	make_names_unique(g);
+	return true;
 }

@@ -10,17 +10,12 @@ static bool too_short(hob_bytes file, hob_error *err)
 					HOB_PLURAL(file.size));
 }
 
-static uint64_t load_u64(const uint8_t *p)
-{
-	return hob_load_u32(p) | (uint64_t)hob_load_u32(p + 4) << 32;
-}
-
 /* Version 3, of the draft of glTF 2.1: 64-bit lengths, chunks aligned to eight and referenced by number; the
  * first JSON chunk is the document. */
 static bool glb_container_3(hob_gltf *g, hob_bytes file, hob_str *text, hob_error *err)
 {
 	enum { HEADER = 16, CHUNK = 16 };
-	uint64_t length = load_u64(file.data + 8);
+	uint64_t length = hob_load_u64(file.data + 8);
 	if (length > file.size)
 		return hob_fail(err, TRUNCATED, "the GLB says %llu bytes, the file has %zu",
 						(unsigned long long)length, file.size);
@@ -29,12 +24,11 @@ static bool glb_container_3(hob_gltf *g, hob_bytes file, hob_str *text, hob_erro
 					  file.size - (size_t)length);
 	bool have_json = false;
 	size_t end = (size_t)length;
-	if (!HOB_MAKE(g->scratch, &g->chunks, end / CHUNK + 1, "the chunks of a GLB", err))
-		return false;
+	g->chunks = HOB_NEW(g->scratch, hob_bytes, end / CHUNK + 1);
 	for (size_t at = HEADER; at < end && end - at >= CHUNK;) {
 		const uint8_t *head = file.data + at;
 		uint32_t type = hob_load_u32(head), encoding = hob_load_u32(head + 4);
-		uint64_t size = load_u64(head + 8);
+		uint64_t size = hob_load_u64(head + 8);
 		if (size > end - at - CHUNK)
 			return hob_fail(err, TRUNCATED, "the GLB chunk at byte %zu says %llu bytes, %zu are left", at,
 							(unsigned long long)size, end - at - CHUNK);
@@ -140,8 +134,6 @@ static bool base64_decode(hob_arena *arena, hob_str text, hob_bytes *out, hob_er
 		   (text.data[text.len - 1] == '=' || table[(uint8_t)text.data[text.len - 1]] == BASE64_SPACE))
 		text.len--;
 	uint8_t *bytes = hob_arena_alloc(arena, text.len / 4 * 3 + 3, 8);
-	if (!bytes)
-		return hob_fail_memory(err, arena, "a data URI");
 	const uint8_t *in = (const uint8_t *)text.data;
 	size_t size = 0, i = 0, pending = 0;
 	uint32_t bits = 0;
@@ -186,11 +178,9 @@ static int hex_value(char c)
 }
 
 /* Unlike a path, data may hold %00. */
-static bool percent_decode(hob_arena *arena, hob_str text, hob_bytes *out, hob_error *err)
+static hob_bytes percent_decode(hob_arena *arena, hob_str text)
 {
 	uint8_t *bytes = hob_arena_alloc(arena, text.len, 8);
-	if (!bytes)
-		return hob_fail_memory(err, arena, "a data URI");
 	size_t size = 0;
 	for (size_t i = 0; i < text.len; i++) {
 		bool escape = text.data[i] == '%' && text.len - i > 2;
@@ -202,8 +192,7 @@ static bool percent_decode(hob_arena *arena, hob_str text, hob_bytes *out, hob_e
 		bytes[size++] = (uint8_t)(high * 16 + low);
 		i += 2;
 	}
-	*out = (hob_bytes){bytes, size};
-	return true;
+	return (hob_bytes){bytes, size};
 }
 
 bool hob_gltf_data_uri(hob_arena *arena, hob_str uri, hob_bytes *out, hob_str *mime, hob_error *err)
@@ -218,7 +207,8 @@ bool hob_gltf_data_uri(hob_arena *arena, hob_str uri, hob_bytes *out, hob_str *m
 		*mime = semicolon ? hob_str_sub(head, 0, (size_t)(semicolon - head.data)) : head;
 	if (hob_str_ends_nocase(head, HOB_STR(";base64")))
 		return base64_decode(arena, body, out, err);
-	return percent_decode(arena, body, out, err);
+	*out = percent_decode(arena, body);
+	return true;
 }
 
 bool hob_gltf_resolve(const hob_gltf *g, hob_arena *arena, hob_str uri, hob_str *path, hob_error *err)
@@ -384,5 +374,20 @@ bool hob_gltf_view(hob_gltf *g, uint32_t id, hob_gltf_source *out, size_t *strid
 	if (*stride != 0 && (*stride < 4 || *stride > 252))
 		return hob_fail(err, CORRUPT, "byteStride is %zu, allowed are 4 to 252; bufferViews[%u]", *stride,
 						id);
+	return true;
+}
+
+bool hob_gltf_keep_view(hob_gltf *g, uint32_t id, hob_bytes *out, hob_error *err)
+{
+	hob_gltf_source source;
+	size_t stride;
+	if (!hob_gltf_view(g, id, &source, &stride, err))
+		return false;
+	*out = source.bytes;
+	if (source.borrowed)
+		return true;
+	uint8_t *copy = hob_arena_alloc(g->result, source.bytes.size, 8);
+	memcpy(copy, source.bytes.data, source.bytes.size);
+	out->data = copy;
 	return true;
 }

@@ -34,10 +34,10 @@ static void count_material(hob_census *seen, const cJSON *material)
 	hob_census_add(seen, HOB_CENSUS_EMISSIVE_MAPS, hob_json_get(material, "emissiveTexture") != NULL);
 }
 
-static bool count_joints(hob_gltf *g, hob_census *seen)
+static void count_joints(hob_gltf *g, hob_census *seen)
 {
 	bool *known = HOB_NEW(g->scratch, bool, g->nodes.count);
-	for (uint32_t s = 0; known && s < g->skins.count; s++) {
+	for (uint32_t s = 0; s < g->skins.count; s++) {
 		const cJSON *joints = hob_json_get(g->skins.items[s], "joints");
 		for (const cJSON *j = joints ? joints->child : NULL; j; j = j->next) {
 			double id = cJSON_IsNumber(j) ? j->valuedouble : -1;
@@ -47,14 +47,13 @@ static bool count_joints(hob_gltf *g, hob_census *seen)
 			}
 		}
 	}
-	return known != NULL;
 }
 
-bool hob_gltf_census(hob_gltf *g, hob_error *err)
+void hob_gltf_census(hob_gltf *g)
 {
 	hob_census *seen = g->request->seen;
 	if (!seen)
-		return true;
+		return;
 	for (uint32_t i = 0; i < g->meshes.count; i++)
 		count_mesh(seen, g->meshes.items[i]);
 	for (uint32_t i = 0; i < g->materials.count; i++)
@@ -62,5 +61,5 @@ bool hob_gltf_census(hob_gltf *g, hob_error *err)
 	hob_census_add(seen, HOB_CENSUS_CLIPS, g->animations.count);
 	hob_census_add(seen, HOB_CENSUS_CAMERAS, g->cameras.count);
 	hob_census_add(seen, HOB_CENSUS_LIGHTS, g->lights.count);
-	return count_joints(g, seen) || hob_fail_memory(err, g->scratch, "the count of joints");
+	count_joints(g, seen);
 }

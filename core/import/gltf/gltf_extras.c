@@ -69,31 +69,26 @@ static void put_value(hob_buf *out, const cJSON *value)
 	}
 }
 
-static bool keep(hob_gltf *g, hob_buf *text, hob_str *out, hob_error *err)
+static hob_str keep(hob_gltf *g, const hob_buf *text)
 {
-	hob_str empty = {0};
-	*out = empty;
-	if (text->failed)
-		return hob_fail(err, MEMORY, "no memory left for extras");
 	if (text->size > HOB_LIMIT_EXTRAS_BYTES - g->extras_bytes) {
 		hob_gltf_note(
 			g, "extras-dropped",
 			"extras and unknown extensions of the file take more than %llu bytes; the rest is left out",
 			HOB_LIMIT_EXTRAS_BYTES);
-		return true;
+		return (hob_str){0};
 	}
 	g->extras_bytes += text->size;
-	*out = text->size > 0 ? hob_arena_str(g->result, hob_buf_str(text)) : empty;
-	return text->size == 0 || out->data || hob_fail_memory(err, g->result, "extras");
+	return text->size > 0 ? hob_arena_str(g->result, hob_buf_str(text)) : (hob_str){0};
 }
 
-bool hob_gltf_extras(hob_gltf *g, const cJSON *object, hob_extras *out, hob_error *err)
+void hob_gltf_extras(hob_gltf *g, const cJSON *object, hob_extras *out)
 {
 	hob_buf text = {0};
 	const cJSON *values = hob_json_get(object, "extras"), *extensions = hob_json_get(object, "extensions");
 	if (values)
 		put_value(&text, values);
-	bool ok = keep(g, &text, &out->values, err);
+	out->values = keep(g, &text);
 	hob_buf_clear(&text);
 	for (const cJSON *item = cJSON_IsObject(extensions) ? extensions->child : NULL; item; item = item->next) {
 		if (hob_gltf_knows(item->string))
@@ -104,7 +99,6 @@ bool hob_gltf_extras(hob_gltf *g, const cJSON *object, hob_extras *out, hob_erro
 	}
 	if (text.size)
 		hob_buf_put(&text, "}", 1);
-	ok = ok && keep(g, &text, &out->extensions, err);
+	out->extensions = keep(g, &text);
 	hob_buf_release(&text);
-	return ok;
 }

@@ -40,23 +40,6 @@ static void read_sampler(hob_gltf *g, uint32_t id, hob_sampler *out)
 
 /* ---- images */
 
-static bool image_in_view(hob_gltf *g, uint32_t view, hob_image *out, hob_error *err)
-{
-	hob_gltf_source source;
-	size_t stride;
-	if (!hob_gltf_view(g, view, &source, &stride, err))
-		return false;
-	out->bytes = source.bytes;
-	if (source.borrowed)
-		return true;
-	uint8_t *copy = hob_arena_alloc(g->result, source.bytes.size, 8);
-	if (!copy)
-		return hob_fail_memory(err, g->result, "an embedded picture");
-	memcpy(copy, source.bytes.data, source.bytes.size);
-	out->bytes.data = copy;
-	return true;
-}
-
 /* Notes a missing picture, which does not fail the import. */
 static void note_missing(hob_gltf *g, uint32_t id, const hob_image *image, const hob_error *why)
 {
@@ -64,33 +47,26 @@ static void note_missing(hob_gltf *g, uint32_t id, const hob_image *image, const
 				  why->context);
 }
 
-static bool image_by_uri(hob_gltf *g, uint32_t id, hob_str uri, hob_image *out, hob_error *err)
+static void image_by_uri(hob_gltf *g, uint32_t id, hob_str uri, hob_image *out)
 {
 	hob_error why = {0};
 	bool ok;
 	if (hob_gltf_is_data_uri(uri)) {
 		hob_str mime = {0};
 		ok = hob_gltf_data_uri(g->result, uri, &out->bytes, &mime, &why);
-		if (ok && out->mime.len == 0 && mime.len > 0 && !hob_gltf_copy_text(g, mime, &out->mime, err))
-			return false;
+		if (ok && out->mime.len == 0 && mime.len > 0)
+			out->mime = hob_gltf_copy_text(g, mime);
 		if (ok && out->bytes.size == 0)
 			ok = hob_fail(&why, TRUNCATED, "its data URI is empty");
 	} else {
-		if (!hob_gltf_copy_text(g, uri, &out->uri, err))
-			return false;
+		out->uri = hob_gltf_copy_text(g, uri);
 		ok = hob_gltf_aliased(g, uri, &out->path, &out->bytes) ||
 			 hob_gltf_resolve(g, g->result, uri, &out->path, &why);
 	}
 	if (ok)
-		return true;
-	if (why.code == HOB_ERR_MEMORY) {
-		if (err)
-			*err = why;
-		return false;
-	}
+		return;
 	out->bytes = (hob_bytes){0};
 	note_missing(g, id, out, &why);
-	return true;
 }
 
 static bool read_image(hob_gltf *g, uint32_t id, hob_image *out, hob_error *err)
@@ -101,23 +77,20 @@ static bool read_image(hob_gltf *g, uint32_t id, hob_image *out, hob_error *err)
 	hob_image image = {0};
 	if (!hob_gltf_name(g, json, &image.name, err) || !hob_gltf_string(json, "uri", &uri, err) ||
 		!hob_gltf_string(json, "mimeType", &mime, err) ||
-		!hob_gltf_id(json, "bufferView", g->views.count, &view, err) ||
-		(mime.len > 0 && !hob_gltf_copy_text(g, mime, &image.mime, err)))
+		!hob_gltf_id(json, "bufferView", g->views.count, &view, err))
 		return false;
+	if (mime.len > 0)
+		image.mime = hob_gltf_copy_text(g, mime);
 	if (view != HOB_NONE) {
 		hob_error why = {0};
-		if (!image_in_view(g, view, &image, &why)) {
-			if (!hob_gltf_can_drop(why.code)) {
-				if (err)
-					*err = why;
+		if (!hob_gltf_keep_view(g, view, &image.bytes, &why)) {
+			if (!hob_gltf_can_drop(&why, false, err))
 				return false;
-			}
 			image.bytes = (hob_bytes){0};
 			note_missing(g, id, &image, &why);
 		}
 	} else if (uri.len > 0) {
-		if (!image_by_uri(g, id, uri, &image, err))
-			return false;
+		image_by_uri(g, id, uri, &image);
 	} else {
 		hob_gltf_note(g, "image-unavailable", "images[%u] '%.*s' has neither a uri nor a bufferView", id,
 					  HOB_FMT(image.name));
@@ -189,12 +162,10 @@ static void mark_numbers(const cJSON *tree, const char *key, uint32_t count, boo
 	}
 }
 
-static bool find_spare(const hob_gltf *g, hob_image *images, hob_error *err)
+static void find_spare(const hob_gltf *g, hob_image *images)
 {
 	bool *textures = HOB_NEW(g->scratch, bool, g->textures.count),
 		 *shown = HOB_NEW(g->scratch, bool, g->images.count);
-	if (!textures || !shown)
-		return hob_fail_memory(err, g->scratch, "images");
 	for (const cJSON *list = g->root->child; list && g->images.count > 0; list = list->next)
 		if (!list->string || strcmp(list->string, "accessors") != 0)
 			mark_numbers(list, "index", g->textures.count, textures);
@@ -203,17 +174,14 @@ static bool find_spare(const hob_gltf *g, hob_image *images, hob_error *err)
 			mark_numbers(g->textures.items[i], "source", g->images.count, shown);
 	for (uint32_t i = 0; i < g->images.count && !has_unknown_extension(g); i++)
 		images[i].spare = !shown[i];
-	return true;
 }
 
 bool hob_gltf_import_images(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
 	/* Converting specular-glossiness may add two images per material. */
-	if (!HOB_MAKE(g->result, &model->samplers, g->samplers.count, "images", err) ||
-		!HOB_MAKE(g->result, &model->images, (size_t)g->images.count + 2 * (size_t)g->materials.count,
-				  "images", err))
-		return false;
+	model->samplers = HOB_NEW(g->result, hob_sampler, g->samplers.count);
+	model->images = HOB_NEW(g->result, hob_image, (size_t)g->images.count + 2 * (size_t)g->materials.count);
 	for (uint32_t i = 0; i < g->samplers.count; i++)
 		read_sampler(g, i, &model->samplers[i]);
 	for (uint32_t i = 0; i < g->images.count; i++)
@@ -221,5 +189,6 @@ bool hob_gltf_import_images(hob_gltf *g, hob_error *err)
 			return hob_fail_in(err, "images[%u] '%s'", i, hob_gltf_label(g->images.items[i]));
 	model->sampler_count = g->samplers.count;
 	model->image_count = g->images.count;
-	return find_spare(g, model->images, err);
+	find_spare(g, model->images);
+	return true;
 }

@@ -59,8 +59,6 @@ bool hob_gltf_list_of(hob_arena *arena, const cJSON *object, const char *key, ui
 		return hob_fail(err, LIMIT, "'%s' has %u entries, the limit is %llu", key, count,
 						(unsigned long long)limit);
 	hob_gltf_list list = {HOB_NEW(arena, const cJSON *, count), 0};
-	if (!list.items)
-		return hob_fail_memory(err, arena, key);
 	for (const cJSON *item = array ? array->child : NULL; item; item = item->next) {
 		if (!cJSON_IsObject(item))
 			return hob_fail(err, CORRUPT, "%s[%u] is %s, not an object", key, list.count, type_name(item));
@@ -93,8 +91,6 @@ bool hob_gltf_ids(hob_arena *arena, const cJSON *object, const char *key, uint32
 	if (!array_of(object, key, &array, &entries, err))
 		return false;
 	uint32_t *ids = HOB_NEW(arena, uint32_t, entries);
-	if (!ids)
-		return hob_fail_memory(err, arena, key);
 	uint32_t at = 0;
 	for (const cJSON *item = array ? array->child : NULL; item; item = item->next) {
 		if (!is_index(item))
@@ -208,7 +204,7 @@ static size_t sequence_length(hob_str text)
 	return 0;
 }
 
-bool hob_gltf_copy_text(hob_gltf *g, hob_str text, hob_str *out, hob_error *err)
+hob_str hob_gltf_copy_text(hob_gltf *g, hob_str text)
 {
 	hob_str kept = hob_str_sub(text, 0, HOB_LIMIT_NAME_BYTES);
 	while (kept.len > 0 && kept.len < text.len && ((uint8_t)text.data[kept.len] & 0xC0) == 0x80)
@@ -219,22 +215,19 @@ bool hob_gltf_copy_text(hob_gltf *g, hob_str text, hob_str *out, hob_error *err)
 	} else {
 		char *repaired = HOB_NEW(g->result, char, kept.len * 3 + 1);
 		size_t size = 0;
-		for (size_t i = 0; repaired && i < kept.len;) {
+		for (size_t i = 0; i < kept.len;) {
 			size_t length = sequence_length(hob_str_sub(kept, i, kept.len));
 			memcpy(repaired + size, length ? kept.data + i : "\xEF\xBF\xBD", length ? length : 3);
 			size += length ? length : 3;
 			i += length ? length : 1;
 		}
-		copy = (hob_str){repaired, repaired ? size : 0};
+		copy = (hob_str){repaired, size};
 		hob_gltf_note(g, "name-repaired", "the name '%.*s' was not valid UTF-8", HOB_FMT(copy));
 	}
-	if (!copy.data)
-		return hob_fail_memory(err, g->result, "a name");
 	if (kept.len < text.len)
 		hob_gltf_note(g, "name-cut", "a name of %zu bytes was cut to %zu: '%.40s...'", text.len, kept.len,
 					  copy.data);
-	*out = copy;
-	return true;
+	return copy;
 }
 
 bool hob_gltf_name(hob_gltf *g, const cJSON *object, hob_str *out, hob_error *err)
@@ -244,17 +237,20 @@ bool hob_gltf_name(hob_gltf *g, const cJSON *object, hob_str *out, hob_error *er
 	if (!hob_gltf_string(object, "name", &name, err) ||
 		(name.len == 0 && !hob_gltf_string(object, "uid", &name, err)))
 		return false;
-	if (name.len == 0) {
-		*out = (hob_str){0};
-		return true;
-	}
-	return hob_gltf_copy_text(g, name, out, err);
+	*out = name.len > 0 ? hob_gltf_copy_text(g, name) : (hob_str){0};
+	return true;
 }
 
-bool hob_gltf_can_drop(hob_err_code code)
+bool hob_gltf_can_drop(const hob_error *why, bool needed, hob_error *err)
 {
-	return code == HOB_ERR_MISSING_FILE || code == HOB_ERR_LFS_POINTER || code == HOB_ERR_CORRUPT ||
-		   code == HOB_ERR_TRUNCATED || code == HOB_ERR_UNSUPPORTED;
+	static const hob_err_code codes[] = {HOB_ERR_MISSING_FILE, HOB_ERR_LFS_POINTER, HOB_ERR_CORRUPT,
+										 HOB_ERR_TRUNCATED, HOB_ERR_UNSUPPORTED};
+	for (size_t i = 0; i < HOB_COUNT_OF(codes) && !needed; i++)
+		if (why->code == codes[i])
+			return true;
+	if (err)
+		*err = *why;
+	return false;
 }
 
 const char *hob_gltf_label(const cJSON *object)

@@ -214,24 +214,19 @@ static bool same_place(const hob_gltf *g, const hob_texture_ref *a, const hob_te
 		   same_wrap(g, a->sampler, b->sampler);
 }
 
-static bool add_made(hob_gltf *g, const hob_made_image *how, const char *material, uint32_t *id,
-					 hob_error *err)
+static uint32_t add_made(hob_gltf *g, const hob_made_image *how, const char *material)
 {
 	hob_made_image *made = HOB_NEW(g->result, hob_made_image, 1);
 	hob_str name = hob_arena_printf(g->result, "%s %s", material,
 									how->is_metal_rough ? "metallic-roughness" : "base colour");
-	if (!made || !name.data)
-		return hob_fail_memory(err, g->result, "a picture");
 	*made = *how;
-	*id = g->model.image_count++;
-	g->model.images[*id] = (hob_image){.name = name, .made = made};
-	return true;
+	g->model.images[g->model.image_count] = (hob_image){.name = name, .made = made};
+	return g->model.image_count++;
 }
 
 /* Both textures must have the same placement, unless one is missing. */
-static bool convert_textures(hob_gltf *g, hob_made_image *how, const hob_texture_ref *diffuse,
-							 const hob_texture_ref *specular, hob_material *out, const char *name,
-							 hob_error *err)
+static void convert_textures(hob_gltf *g, hob_made_image *how, const hob_texture_ref *diffuse,
+							 const hob_texture_ref *specular, hob_material *out, const char *name)
 {
 	const hob_texture_ref *place = diffuse->image != HOB_NONE ? diffuse : specular;
 	how->has_diffuse = diffuse->image != HOB_NONE, how->has_specular = specular->image != HOB_NONE;
@@ -243,15 +238,13 @@ static bool convert_textures(hob_gltf *g, hob_made_image *how, const hob_texture
 		hob_slot slot = i ? HOB_SLOT_METAL_ROUGH : HOB_SLOT_BASE_COLOR;
 		how->is_metal_rough = i == 1;
 		out->slots[slot] = *place;
-		if (!add_made(g, how, name, &out->slots[slot].image, err))
-			return false;
+		out->slots[slot].image = add_made(g, how, name);
 	}
 	out->metallic = out->roughness = 1;
 	hob_gltf_info(g, "spec-gloss",
 				  "material '%s': its specular-glossiness textures are converted to base colour and "
 				  "metallic-roughness",
 				  name);
-	return true;
 }
 
 static bool read_spec_gloss(hob_gltf *g, const cJSON *json, hob_material *out, const char *name,
@@ -280,7 +273,8 @@ static bool read_spec_gloss(hob_gltf *g, const cJSON *json, hob_material *out, c
 	if (!apart && (gloss.image != HOB_NONE ||
 				   (base.image != HOB_NONE && hob_spec_gloss_has_metal(how.specular_factor)))) {
 		memcpy(out->base_color, (float[4]){1, 1, 1, diffuse[3]}, sizeof out->base_color);
-		return convert_textures(g, &how, &base, &gloss, out, name, err);
+		convert_textures(g, &how, &base, &gloss, out, name);
+		return true;
 	}
 	if (!apart) {
 		convert_factors(diffuse, how.specular_factor, out);
@@ -321,8 +315,10 @@ static bool read_alpha(hob_gltf *g, const cJSON *json, hob_material *out, hob_er
 static bool read_material(hob_gltf *g, const cJSON *json, hob_material *out, hob_error *err)
 {
 	hob_material_init(out);
-	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_extras(g, json, &out->extras, err) ||
-		!read_alpha(g, json, out, err))
+	if (!hob_gltf_name(g, json, &out->name, err))
+		return false;
+	hob_gltf_extras(g, json, &out->extras);
+	if (!read_alpha(g, json, out, err))
 		return false;
 	const char *name = out->name.data ? out->name.data : "";
 	const cJSON *objects[PLACE_COUNT] = {[IN_MATERIAL] = json};
@@ -366,8 +362,7 @@ static bool read_material(hob_gltf *g, const cJSON *json, hob_material *out, hob
 static bool read_variants(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
-	if (!HOB_MAKE(g->result, &model->variants, g->variants.count, "material variants", err))
-		return false;
+	model->variants = HOB_NEW(g->result, hob_str, g->variants.count);
 	for (uint32_t i = 0; i < g->variants.count; i++)
 		if (!hob_gltf_name(g, g->variants.items[i], &model->variants[i], err))
 			return hob_fail_in(err, "variants[%u]", i);
@@ -385,9 +380,9 @@ static void mark(const cJSON *id, bool *used, uint32_t count)
 static bool *used_materials(hob_gltf *g)
 {
 	bool *used = HOB_NEW(g->scratch, bool, g->materials.count);
-	for (uint32_t i = 0; used && i < g->materials.count; i++)
+	for (uint32_t i = 0; i < g->materials.count; i++)
 		used[i] = g->meshes.count == 0;
-	for (uint32_t i = 0; used && i < g->meshes.count; i++) {
+	for (uint32_t i = 0; i < g->meshes.count; i++) {
 		const cJSON *list = hob_json_get(g->meshes.items[i], "primitives");
 		for (const cJSON *p = list ? list->child : NULL; p; p = p->next) {
 			const cJSON *variants = hob_json_get(hob_json_get(p, "extensions"), "KHR_materials_variants");
@@ -405,17 +400,12 @@ bool hob_gltf_import_materials(hob_gltf *g, hob_error *err)
 	hob_model *model = &g->model;
 	bool *used = used_materials(g);
 	model->materials = HOB_NEW(g->result, hob_material, g->materials.count);
-	if (!model->materials || !used)
-		return hob_fail_memory(err, g->result, "materials");
 	for (uint32_t i = 0; i < g->materials.count; i++) {
 		hob_error why = {0};
 		if (read_material(g, g->materials.items[i], &model->materials[i], &why))
 			continue;
-		if (used[i] || !hob_gltf_can_drop(why.code)) {
-			if (err)
-				*err = why;
+		if (!hob_gltf_can_drop(&why, used[i], err))
 			return hob_fail_in(err, "materials[%u] '%s'", i, hob_gltf_label(g->materials.items[i]));
-		}
 		hob_material_init(&model->materials[i]);
 		hob_gltf_note(g, "unused-broken", "materials[%u] '%s', which nothing uses, is damaged: %s", i,
 					  hob_gltf_label(g->materials.items[i]), why.context);

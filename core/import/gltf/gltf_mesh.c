@@ -6,26 +6,19 @@
 
 #ifdef HOB_DRACO
 
-static bool keep(hob_gltf *g, uint32_t accessor, const void *data, hob_gltf_component component)
-{
-	g->unpacked[accessor] = (hob_gltf_unpacked){data, component};
-	return true;
-}
-
 static bool take_indices(hob_gltf *g, const hob_draco *mesh, uint32_t accessor, hob_error *err)
 {
 	uint32_t count = hob_draco_face_count(mesh) * 3;
 	uint32_t *indices = HOB_NEW(g->scratch, uint32_t, count);
 	size_t declared;
-	if (!indices)
-		return hob_fail_memory(err, g->scratch, "indices");
 	if (!hob_gltf_size(g->accessors.items[accessor], "count", 0, &declared, err))
 		return false;
 	if (declared != count)
 		return hob_fail(err, CORRUPT, "accessor %u has %zu indices, the stream has %u", accessor, declared,
 						count);
 	hob_draco_indices(mesh, indices);
-	return keep(g, accessor, indices, HOB_GLTF_U32);
+	g->unpacked[accessor] = (hob_gltf_unpacked){indices, HOB_GLTF_U32};
+	return true;
 }
 
 static bool take_attribute(hob_gltf *g, const hob_draco *mesh, uint32_t accessor, uint32_t unique_id,
@@ -45,11 +38,10 @@ static bool take_attribute(hob_gltf *g, const hob_draco *mesh, uint32_t accessor
 		return hob_fail(err, CORRUPT, "accessor %u has %u elements, the stream has %u points", accessor,
 						a.count, points);
 	void *values = hob_arena_array(g->scratch, points, a.element_size, 8);
-	if (!values)
-		return hob_fail_memory(err, g->scratch, "a vertex attribute");
 	if (!hob_draco_attribute(mesh, unique_id, types[a.component - HOB_GLTF_I8], a.width, values))
 		return hob_fail(err, CORRUPT, "the stream has no attribute %u for accessor %u", unique_id, accessor);
-	return keep(g, accessor, values, a.component);
+	g->unpacked[accessor] = (hob_gltf_unpacked){values, a.component};
+	return true;
 }
 
 typedef struct stream {
@@ -90,8 +82,7 @@ static bool unpack(hob_gltf *g, const cJSON *primitive, const cJSON *extension, 
 		!hob_gltf_view(g, view, &source, &stride, err))
 		return false;
 	if (!g->unpacked)
-		if (!HOB_MAKE(g->scratch, &g->unpacked, g->accessors.count, "Draco attributes", err))
-			return false;
+		g->unpacked = HOB_NEW(g->scratch, hob_gltf_unpacked, g->accessors.count);
 	stream_t stream = {g, hob_draco_decode(source.bytes.data, source.bytes.size, why, sizeof why), primitive,
 					   ids};
 	if (!stream.mesh)
@@ -222,7 +213,7 @@ static bool open_attribute(const reader_t *r, uint32_t id, uint32_t width, hob_g
 
 static float *new_floats(const reader_t *r, uint32_t width)
 {
-	return hob_arena_array(r->g->result, r->selection->count, width * sizeof(float), _Alignof(float));
+	return HOB_NEW(r->g->result, float, (size_t)r->selection->count *width);
 }
 
 static bool read_stream(const reader_t *r, uint32_t id, uint32_t width, const char *what, float **out)
@@ -232,12 +223,8 @@ static bool read_stream(const reader_t *r, uint32_t id, uint32_t width, const ch
 		return true;
 	if (!open_attribute(r, id, width, &a))
 		return hob_fail_in(r->err, "%s", what);
-	float *values = new_floats(r, width);
-	if (!values)
-		return hob_fail_memory(r->err, r->g->result, what);
-	if (!hob_gltf_read_floats(r->g, &a, r->selection, values, width, r->err))
-		return hob_fail_in(r->err, "%s", what);
-	*out = values;
+	*out = new_floats(r, width);
+	hob_gltf_read_floats(r->g, &a, r->selection, *out, width);
 	return true;
 }
 
@@ -260,8 +247,6 @@ static bool read_uvs(const reader_t *r, const hob_gltf_attributes *a)
 		if (uv[set])
 			continue;
 		uv[set] = new_floats(r, 2);
-		if (!uv[set])
-			return hob_fail_memory(r->err, r->g->result, "texture coordinates");
 		memcpy(uv[set], uv[source], floats * sizeof(float));
 		hob_gltf_info(r->g, "uv-gap",
 					  "mesh '%.*s' has TEXCOORD_%u but no TEXCOORD_%u, which was copied from it",
@@ -281,15 +266,11 @@ static bool read_colors(const reader_t *r, const hob_gltf_attributes *a)
 		if (accessor.matrix || (accessor.width != 3 && accessor.width != 4))
 			return hob_fail(r->err, CORRUPT, "COLOR_%u has %u components, 3 or 4 are needed; accessor %u",
 							set, accessor.width, accessor.id);
-		float *color = new_floats(r, 4);
-		if (!color)
-			return hob_fail_memory(r->err, r->g->result, "vertex colors");
-		if (!hob_gltf_read_floats(r->g, &accessor, r->selection, color, 4, r->err))
-			return hob_fail_in(r->err, "COLOR_%u", set);
+		float *color = r->mesh->color[set] = new_floats(r, 4);
+		hob_gltf_read_floats(r->g, &accessor, r->selection, color, 4);
 		for (size_t i = 3; accessor.width == 3 && i < (size_t)r->selection->count * 4; i += 4)
 			color[i] = 1;
 		hob_gltf_make_finite(r->g, color, (size_t)r->selection->count * 4, 1, "COLOR", r->mesh->name);
-		r->mesh->color[set] = color;
 	}
 	return true;
 }
@@ -303,10 +284,9 @@ static bool read_influence_set(const reader_t *r, uint32_t joints_id, uint32_t w
 	if (joints.component != HOB_GLTF_U8 && joints.component != HOB_GLTF_U16)
 		return hob_fail(r->err, CORRUPT, "JOINTS has componentType %d, 5121 or 5123 are needed; accessor %u",
 						(int)joints.component, joints_id);
-	return hob_gltf_read_u16(r->g, &joints, r->selection, mesh->joints + first, mesh->influence_count,
-							 r->err) &&
-		   hob_gltf_read_floats(r->g, &weights, r->selection, mesh->weights + first, mesh->influence_count,
-								r->err);
+	hob_gltf_read_u16(r->g, &joints, r->selection, mesh->joints + first, mesh->influence_count);
+	hob_gltf_read_floats(r->g, &weights, r->selection, mesh->weights + first, mesh->influence_count);
+	return true;
 }
 
 /* Negative weights are invalid, and exporters write arbitrary joints where the weight is 0. */
@@ -347,8 +327,6 @@ static bool read_influences(const reader_t *r, const hob_gltf_attributes *a)
 	mesh->influence_count = sets * 4;
 	mesh->joints = hob_arena_array(r->g->result, mesh->vertex_count, sets * 4 * sizeof(uint16_t), 2);
 	mesh->weights = new_floats(r, sets * 4);
-	if (!mesh->joints || !mesh->weights)
-		return hob_fail_memory(r->err, r->g->result, "joint weights");
 	uint32_t first = 0;
 	for (uint32_t set = 0; set < JOINT_SETS; set++) {
 		if (a->joints[set] == HOB_NONE)
@@ -391,13 +369,9 @@ static bool read_deltas(const reader_t *r, const cJSON *target, const char *key,
 	/* All zero: treated as no deltas. */
 	if (!a.data && a.sparse_count == 0)
 		return true;
-	float *deltas = new_floats(r, 3);
-	if (!deltas)
-		return hob_fail_memory(r->err, r->g->result, "morph targets");
-	if (!hob_gltf_read_floats(r->g, &a, r->selection, deltas, 3, r->err))
-		return hob_fail_in(r->err, "%s", key);
-	hob_gltf_make_finite(r->g, deltas, (size_t)r->selection->count * 3, 0, "a morph target", r->mesh->name);
-	*out = deltas;
+	*out = new_floats(r, 3);
+	hob_gltf_read_floats(r->g, &a, r->selection, *out, 3);
+	hob_gltf_make_finite(r->g, *out, (size_t)r->selection->count * 3, 0, "a morph target", r->mesh->name);
 	return true;
 }
 
@@ -413,23 +387,19 @@ static bool read_target(const reader_t *r, const cJSON *json, hob_morph_target *
 }
 
 /* mesh.extras.targetNames is a convention: unusable values are ignored. */
-static bool name_targets(hob_gltf *g, const cJSON *mesh_json, hob_mesh *mesh, hob_error *err)
+static void name_targets(hob_gltf *g, const cJSON *mesh_json, hob_mesh *mesh)
 {
 	const cJSON *names = hob_json_get(hob_json_get(mesh_json, "extras"), "targetNames");
 	const cJSON *name = cJSON_IsArray(names) ? names->child : NULL;
 	for (uint32_t i = 0; i < mesh->target_count && name; i++, name = name->next)
-		if (cJSON_IsString(name) &&
-			!hob_gltf_copy_text(g, hob_str_of(name->valuestring), &mesh->targets[i].name, err))
-			return false;
-	return true;
+		if (cJSON_IsString(name))
+			mesh->targets[i].name = hob_gltf_copy_text(g, hob_str_of(name->valuestring));
 }
 
 static bool weigh_targets(hob_gltf *g, const cJSON *mesh_json, hob_mesh *mesh, hob_error *err)
 {
 	float *weights = HOB_NEW(g->scratch, float, mesh->target_count);
 	const cJSON *array = hob_json_get(mesh_json, "weights");
-	if (!weights)
-		return hob_fail_memory(err, g->scratch, "morph weights");
 	if (cJSON_IsArray(array) && (uint32_t)cJSON_GetArraySize(array) != mesh->target_count) {
 		hob_gltf_note(g, "mesh-weights", "mesh '%.*s' has %d weights for %u morph targets; they were dropped",
 					  HOB_FMT(mesh->name), cJSON_GetArraySize(array), mesh->target_count);
@@ -452,8 +422,7 @@ static bool gltf_targets_read(hob_gltf *g, const cJSON *mesh_json, const hob_glt
 	reader_t r = {g, accessor_count, selection, mesh, err};
 	if (count == 0)
 		return true;
-	if (!HOB_MAKE(g->result, &mesh->targets, count, "morph targets", err))
-		return false;
+	mesh->targets = HOB_NEW(g->result, hob_morph_target, count);
 	mesh->target_count = count;
 	if (targets->count < count)
 		hob_gltf_note(g, "morph-missing",
@@ -462,7 +431,8 @@ static bool gltf_targets_read(hob_gltf *g, const cJSON *mesh_json, const hob_glt
 	for (uint32_t i = 0; i < targets->count; i++)
 		if (!read_target(&r, targets->items[i], &mesh->targets[i]))
 			return hob_fail_in(err, "morph target %u", i);
-	return name_targets(g, mesh_json, mesh, err) && weigh_targets(g, mesh_json, mesh, err);
+	name_targets(g, mesh_json, mesh);
+	return weigh_targets(g, mesh_json, mesh, err);
 }
 
 typedef enum primitive_mode {
@@ -544,11 +514,9 @@ static bool raw_indices(hob_gltf *g, uint32_t id, uint32_t vertex_count, hob_are
 	if (id != HOB_NONE && !open_indices(g, id, &a, err))
 		return false;
 	uint32_t *indices = HOB_NEW(arena, uint32_t, a.count);
-	if (!indices)
-		return hob_fail_memory(err, arena, "indices");
 	hob_gltf_selection all = {.count = a.count};
-	if (id != HOB_NONE && !hob_gltf_read_u32(g, &a, &all, indices, err))
-		return false;
+	if (id != HOB_NONE)
+		hob_gltf_read_u32(g, &a, &all, indices);
 	for (uint32_t i = 0; id == HOB_NONE && i < a.count; i++)
 		indices[i] = i;
 	*out = indices;
@@ -576,9 +544,7 @@ static bool read_indices(hob_gltf *g, uint32_t id, primitive_mode_t mode, uint32
 		return true;
 	if (count > HOB_LIMIT_INDICES / 3)
 		return hob_fail(err, LIMIT, "a strip of %u indices gives more than %llu", count, HOB_LIMIT_INDICES);
-	mesh->indices = hob_arena_array(g->result, count, corners * sizeof(uint32_t), _Alignof(uint32_t));
-	if (!mesh->indices)
-		return hob_fail_memory(err, g->result, "indices");
+	mesh->indices = HOB_NEW(g->result, uint32_t, (size_t)count * corners);
 	mesh->index_count = corners == 2 ? put_lines(mode, raw, count, mesh->indices)
 									 : put_triangles(mode, raw, count, mesh->indices);
 	return true;
@@ -586,26 +552,14 @@ static bool read_indices(hob_gltf *g, uint32_t id, primitive_mode_t mode, uint32
 
 /* ---- vertices: many primitives may share a large accessor; each takes only its part */
 
-static bool grow_places(hob_gltf *g, uint32_t count, hob_error *err)
+static hob_gltf_selection select_scattered(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh)
 {
-	if (g->vertex_place_count >= count)
-		return true;
-	if (!HOB_MAKE(g->scratch, &g->vertex_place, count, "a vertex map", err))
-		return false;
-	memset(g->vertex_place, 0xFF, (size_t)count * sizeof(uint32_t));
-	g->vertex_place_count = count;
-	return true;
-}
-
-static bool select_scattered(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh, hob_gltf_selection *out,
-							 hob_error *err)
-{
-	uint32_t *list = HOB_NEW(g->scratch, uint32_t, mesh->index_count);
-	if (!list)
-		return hob_fail_memory(err, g->scratch, "a vertex list");
-	if (!grow_places(g, vertex_count, err))
-		return false;
-	uint32_t used = 0;
+	uint32_t *list = HOB_NEW(g->scratch, uint32_t, mesh->index_count), used = 0;
+	if (g->vertex_place_count < vertex_count) {
+		g->vertex_place = HOB_NEW(g->scratch, uint32_t, vertex_count);
+		memset(g->vertex_place, 0xFF, (size_t)vertex_count * sizeof(uint32_t));
+		g->vertex_place_count = vertex_count;
+	}
 	for (uint32_t i = 0; i < mesh->index_count; i++) {
 		uint32_t *place = &g->vertex_place[mesh->indices[i]];
 		if (*place == HOB_NONE) {
@@ -614,8 +568,7 @@ static bool select_scattered(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh,
 		}
 		mesh->indices[i] = *place;
 	}
-	*out = (hob_gltf_selection){.count = used, .list = list, .place = g->vertex_place};
-	return true;
+	return (hob_gltf_selection){.count = used, .list = list, .place = g->vertex_place};
 }
 
 static bool select_vertices(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh, hob_gltf_selection *out,
@@ -632,11 +585,12 @@ static bool select_vertices(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh, 
 	if (most >= vertex_count)
 		return hob_fail(err, CORRUPT, "index %u >= vertex_count %u", most, vertex_count);
 	uint32_t range = most - least + 1;
-	if (range > mesh->index_count)
-		return select_scattered(g, vertex_count, mesh, out, err);
-	for (uint32_t i = 0; least > 0 && i < mesh->index_count; i++)
-		mesh->indices[i] -= least;
 	*out = (hob_gltf_selection){.first = least, .count = range};
+	if (range > mesh->index_count)
+		*out = select_scattered(g, vertex_count, mesh);
+	else
+		for (uint32_t i = 0; least > 0 && i < mesh->index_count; i++)
+			mesh->indices[i] -= least;
 	return true;
 }
 
@@ -729,16 +683,13 @@ static bool read_mappings(hob_gltf *g, const cJSON *primitive, hob_mesh *mesh, h
 		return false;
 	uint32_t **variants = HOB_NEW(g->scratch, uint32_t *, list.count);
 	uint32_t *counts = HOB_NEW(g->scratch, uint32_t, list.count), total = 0;
-	if (!variants || !counts)
-		return hob_fail_memory(err, g->scratch, "variant mappings");
 	for (uint32_t i = 0; i < list.count; i++) {
 		if (!hob_gltf_ids(g->scratch, list.items[i], "variants", g->variants.count, &variants[i], &counts[i],
 						  err))
 			return hob_fail_in(err, "variant mapping %u", i);
 		total += counts[i];
 	}
-	if (!HOB_MAKE(g->result, &mesh->mappings, total, "variant mappings", err))
-		return false;
+	mesh->mappings = HOB_NEW(g->result, hob_variant_mapping, total);
 	for (uint32_t i = 0; i < list.count; i++) {
 		uint32_t material;
 		if (!hob_gltf_need_id(list.items[i], "material", g->materials.count, &material, err))
@@ -852,8 +803,9 @@ static bool read_mesh(hob_gltf *g, uint32_t id, const hob_gltf_list *primitives,
 	hob_model *model = &g->model;
 	hob_str name;
 	hob_extras extras = {0};
-	if (!hob_gltf_name(g, json, &name, err) || !hob_gltf_extras(g, json, &extras, err))
+	if (!hob_gltf_name(g, json, &name, err))
 		return false;
+	hob_gltf_extras(g, json, &extras);
 	if (are_target_names_alone(json))
 		extras.values = (hob_str){0};
 	g->mesh_targets[id] = most_targets(primitives);
@@ -877,9 +829,9 @@ static bool read_mesh(hob_gltf *g, uint32_t id, const hob_gltf_list *primitives,
 static bool *used_meshes(hob_gltf *g)
 {
 	bool *used = HOB_NEW(g->scratch, bool, g->meshes.count);
-	for (uint32_t i = 0; used && i < g->meshes.count; i++)
+	for (uint32_t i = 0; i < g->meshes.count; i++)
 		used[i] = g->nodes.count == 0;
-	for (uint32_t i = 0; used && i < g->nodes.count; i++) {
+	for (uint32_t i = 0; i < g->nodes.count; i++) {
 		const cJSON *id = hob_json_get(g->nodes.items[i], "mesh");
 		if (cJSON_IsNumber(id) && id->valuedouble >= 0 && id->valuedouble < g->meshes.count)
 			used[(uint32_t)id->valuedouble] = true;
@@ -895,8 +847,6 @@ bool hob_gltf_import_meshes(hob_gltf *g, hob_error *err)
 	g->mesh_first = HOB_NEW(g->scratch, uint32_t, (size_t)count + 1);
 	g->mesh_targets = HOB_NEW(g->scratch, uint32_t, count);
 	g->mesh_joints = HOB_NEW(g->scratch, uint32_t, count);
-	if (!used || !primitives || !g->mesh_first || !g->mesh_targets || !g->mesh_joints)
-		return hob_fail_memory(err, g->scratch, "meshes");
 	uint64_t total = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		if (!hob_gltf_list_of(g->scratch, g->meshes.items[i], "primitives", HOB_LIMIT_MESHES, &primitives[i],
@@ -911,19 +861,15 @@ bool hob_gltf_import_meshes(hob_gltf *g, hob_error *err)
 		return hob_fail(err, LIMIT, "%llu primitives, the limit is %llu", (unsigned long long)total,
 						HOB_LIMIT_MESHES);
 	hob_model *model = &g->model;
-	if (!HOB_MAKE(g->result, &model->meshes, total, "meshes", err) ||
-		!HOB_MAKE(g->result, &model->mesh_refs, total, "meshes", err))
-		return false;
+	model->meshes = HOB_NEW(g->result, hob_mesh, total);
+	model->mesh_refs = HOB_NEW(g->result, uint32_t, total);
 	for (uint32_t i = 0; i < count; i++) {
 		hob_error why = {0};
 		g->mesh_first[i] = model->mesh_count;
 		if (read_mesh(g, i, &primitives[i], &why))
 			continue;
-		if (used[i] || !hob_gltf_can_drop(why.code)) {
-			if (err)
-				*err = why;
+		if (!hob_gltf_can_drop(&why, used[i], err))
 			return hob_fail_in(err, "meshes[%u] '%s'", i, hob_gltf_label(g->meshes.items[i]));
-		}
 		/* The failed mesh may have left entries in vertex_place: forces a new map. */
 		g->vertex_place_count = 0;
 		model->mesh_count = g->mesh_first[i];

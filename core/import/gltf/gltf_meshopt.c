@@ -77,8 +77,6 @@ bool hob_gltf_meshopt(hob_gltf *g, const cJSON *extension, hob_bytes *out, hob_e
 	/* The vertex decoder works on groups of 16, the filters on groups of 4; both stay within count *
 	 * stride. */
 	void *data = hob_arena_array(g->scratch, s.count, s.stride, 16);
-	if (!data)
-		return hob_fail_memory(err, g->scratch, "a compressed buffer view");
 	int failed = s.mode == MODE_ATTRIBUTES
 					 ? meshopt_decodeVertexBuffer(data, s.count, s.stride, s.packed.data, s.packed.size)
 				 : s.mode == MODE_TRIANGLES

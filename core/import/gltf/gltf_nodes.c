@@ -33,8 +33,6 @@ static bool read_tree(hob_gltf *g, tree_t *tree, hob_error *err)
 					 .first_child = HOB_NEW(g->scratch, uint32_t, (size_t)count + 1),
 					 .children = HOB_NEW(g->scratch, uint32_t, count),
 					 .instances = HOB_NEW(g->scratch, uint32_t, count)};
-	if (!tree->parent || !tree->first_child || !tree->children || !tree->instances)
-		return hob_fail_memory(err, g->scratch, "nodes");
 	memset(tree->parent, 0xFF, count * sizeof(uint32_t));
 	uint32_t used = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -75,8 +73,6 @@ static bool order_nodes(hob_gltf *g, const tree_t *tree, uint32_t **out, hob_err
 {
 	uint32_t *order = HOB_NEW(g->scratch, uint32_t, tree->count);
 	uint32_t *stack = HOB_NEW(g->scratch, uint32_t, tree->count);
-	if (!order || !stack)
-		return hob_fail_memory(err, g->scratch, "nodes");
 	uint32_t size = 0;
 	for (uint32_t i = 0; i < tree->count; i++)
 		if (tree->parent[i] == HOB_NONE)
@@ -84,8 +80,6 @@ static bool order_nodes(hob_gltf *g, const tree_t *tree, uint32_t **out, hob_err
 	if (size < tree->count) {
 		/* An unreached node has an unreached parent: a cycle. */
 		uint8_t *reached = HOB_NEW(g->scratch, uint8_t, tree->count);
-		if (!reached)
-			return hob_fail_memory(err, g->scratch, "nodes");
 		for (uint32_t i = 0; i < size; i++)
 			reached[order[i]] = 1;
 		uint32_t lost = 0;
@@ -220,8 +214,10 @@ static bool read_node(hob_gltf *g, uint32_t id, hob_node *node, hob_error *err)
 		(visibility && !hob_gltf_bool(visibility, "visible", &visible, err)))
 		return false;
 	node->hidden = !visible;
-	return hob_gltf_name(g, json, &node->name, err) && hob_gltf_extras(g, json, &node->extras, err) &&
-		   read_transform(g, id, json, node, err) && read_mesh_use(g, id, json, node, err) &&
+	if (!hob_gltf_name(g, json, &node->name, err))
+		return false;
+	hob_gltf_extras(g, json, &node->extras);
+	return read_transform(g, id, json, node, err) && read_mesh_use(g, id, json, node, err) &&
 		   hob_gltf_id(json, "camera", g->cameras.count, &node->camera, err) &&
 		   hob_gltf_extension(json, "KHR_lights_punctual", &light, err) &&
 		   (!light || hob_gltf_id(light, "light", g->lights.count, &node->light, err));
@@ -316,26 +312,24 @@ static bool put_instances(hob_gltf *g, uint32_t parent, uint32_t count, hob_erro
 
 /* ---- all nodes */
 
-static bool count_joints(hob_gltf *g, hob_error *err)
+static void count_joints(hob_gltf *g)
 {
-	if (!HOB_MAKE(g->scratch, &g->skin_joints, g->skins.count, "skins", err))
-		return false;
+	g->skin_joints = HOB_NEW(g->scratch, uint32_t, g->skins.count);
 	for (uint32_t i = 0; i < g->skins.count; i++) {
 		const cJSON *joints = hob_json_get(g->skins.items[i], "joints");
 		g->skin_joints[i] = cJSON_IsArray(joints) ? (uint32_t)cJSON_GetArraySize(joints) : 0;
 	}
-	return true;
 }
 
 /* Allocates the weights of all nodes; the arrays are in the JSON text, whose size bounds the sum. */
-static bool reserve_weights(hob_gltf *g, hob_error *err)
+static void reserve_weights(hob_gltf *g)
 {
 	size_t total = 0;
 	for (uint32_t i = 0; i < g->nodes.count; i++) {
 		const cJSON *weights = hob_json_get(g->nodes.items[i], "weights");
 		total += cJSON_IsArray(weights) ? (size_t)cJSON_GetArraySize(weights) : 0;
 	}
-	return HOB_MAKE(g->result, &g->model.weights, total, "morph weights", err);
+	g->model.weights = HOB_NEW(g->result, float, total);
 }
 
 bool hob_gltf_import_nodes(hob_gltf *g, hob_error *err)
@@ -344,16 +338,16 @@ bool hob_gltf_import_nodes(hob_gltf *g, hob_error *err)
 	uint32_t *order = NULL;
 	uint64_t copies = 0;
 	if (!read_tree(g, &tree, err) || !order_nodes(g, &tree, &order, err) ||
-		!count_instances(g, &tree, &copies, err) || !count_joints(g, err) || !reserve_weights(g, err))
+		!count_instances(g, &tree, &copies, err))
 		return false;
+	count_joints(g);
+	reserve_weights(g);
 	if (tree.count + copies > HOB_LIMIT_NODES)
 		return hob_fail(err, LIMIT, "%llu nodes with instances, the limit is %llu",
 						(unsigned long long)(tree.count + copies), HOB_LIMIT_NODES);
 	hob_model *model = &g->model;
 	model->nodes = HOB_NEW(g->result, hob_node, tree.count + copies);
 	g->node_ids = HOB_NEW(g->scratch, uint32_t, tree.count);
-	if (!model->nodes || !g->node_ids)
-		return hob_fail_memory(err, g->result, "nodes");
 	for (uint32_t i = 0; i < tree.count; i++) {
 		uint32_t source = order[i], id = model->node_count++;
 		hob_node *node = &model->nodes[id];

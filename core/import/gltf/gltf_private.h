@@ -113,11 +113,12 @@ bool hob_gltf_bool(const cJSON *object, const char *key, bool *out, hob_error *e
 /* Borrowed from the tree; empty when absent. */
 bool hob_gltf_string(const cJSON *object, const char *key, hob_str *out, hob_error *err) HOB_MUST_CHECK;
 /* Copies into `result` as valid UTF-8 of at most HOB_LIMIT_NAME_BYTES. Notes any change. */
-bool hob_gltf_copy_text(hob_gltf *g, hob_str text, hob_str *out, hob_error *err) HOB_MUST_CHECK;
+hob_str hob_gltf_copy_text(hob_gltf *g, hob_str text);
 /* object.name by hob_gltf_copy_text. */
 bool hob_gltf_name(hob_gltf *g, const cJSON *object, hob_str *out, hob_error *err) HOB_MUST_CHECK;
-/* Whether a part that failed with this code can be left out: the file is at fault, not memory or disk. */
-bool hob_gltf_can_drop(hob_err_code code);
+/* Whether a part that failed with `why` can be left out: it is not `needed`, and the file is at fault, not
+ * the disk. If not, *err is set to `why`. */
+bool hob_gltf_can_drop(const hob_error *why, bool needed, hob_error *err);
 /* For messages: object.name as stored, "" without one. */
 const char *hob_gltf_label(const cJSON *object);
 
@@ -129,6 +130,8 @@ bool hob_gltf_buffer(hob_gltf *g, uint32_t id, hob_gltf_source *out, hob_error *
 /* Bytes of a view, decompressed if necessary; *stride is 0 when the view has none. */
 bool hob_gltf_view(hob_gltf *g, uint32_t id, hob_gltf_source *out, size_t *stride,
 				   hob_error *err) HOB_MUST_CHECK;
+/* The view's bytes, which live as long as the model. */
+bool hob_gltf_keep_view(hob_gltf *g, uint32_t id, hob_bytes *out, hob_error *err) HOB_MUST_CHECK;
 /* True for "data:..." URIs, which hob_gltf_data_uri decodes into `arena`; *mime (may be NULL) is borrowed. */
 bool hob_gltf_is_data_uri(hob_str uri);
 bool hob_gltf_data_uri(hob_arena *arena, hob_str uri, hob_bytes *out, hob_str *mime,
@@ -179,13 +182,13 @@ bool hob_gltf_accessor_open(hob_gltf *g, uint32_t id, uint32_t width, hob_gltf_a
  * this where such an accessor alone determines a size. LIMIT above HOB_LIMIT_UNBACKED_BYTES per file. */
 bool hob_gltf_claim(hob_gltf *g, const hob_gltf_accessor *accessor, hob_error *err) HOB_MUST_CHECK;
 /* Writes element i of the selection to out[i * out_stride .. + width), integers as floats or normalised. */
-bool hob_gltf_read_floats(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
-						  float *out, uint32_t out_stride, hob_error *err) HOB_MUST_CHECK;
+void hob_gltf_read_floats(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
+						  float *out, uint32_t out_stride);
 /* Unsigned integer components only, asserted. */
-bool hob_gltf_read_u32(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
-					   uint32_t *out, hob_error *err) HOB_MUST_CHECK;
-bool hob_gltf_read_u16(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
-					   uint16_t *out, uint32_t out_stride, hob_error *err) HOB_MUST_CHECK;
+void hob_gltf_read_u32(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
+					   uint32_t *out);
+void hob_gltf_read_u16(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
+					   uint16_t *out, uint32_t out_stride);
 /* Loads a whole accessor of floats into `arena`; `width` as above. */
 bool hob_gltf_load_floats(hob_gltf *g, uint32_t id, uint32_t width, hob_arena *arena, float **out,
 						  uint32_t *out_count, hob_error *err) HOB_MUST_CHECK;
@@ -193,11 +196,11 @@ bool hob_gltf_load_floats(hob_gltf *g, uint32_t id, uint32_t width, hob_arena *a
 /* ---- gltf_extras.c: content kept as text ---- */
 
 /* object.extras and the unknown extensions of object.extensions, as text. */
-bool hob_gltf_extras(hob_gltf *g, const cJSON *object, hob_extras *out, hob_error *err) HOB_MUST_CHECK;
+void hob_gltf_extras(hob_gltf *g, const cJSON *object, hob_extras *out);
 bool hob_gltf_knows(const char *extension); /* gltf.c: whether Hob reads the extension */
 
 /* ---- gltf_census.c: counts the JSON's content into request->seen ---- */
-bool hob_gltf_census(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;
+void hob_gltf_census(hob_gltf *g);
 
 /* ---- the parts of the model ---- */
 

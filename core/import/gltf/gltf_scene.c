@@ -9,19 +9,17 @@ typedef struct roots {
 	uint32_t *of, *listed;
 } roots_t;
 
-static bool find_roots(hob_gltf *g, roots_t *out, hob_error *err)
+static roots_t find_roots(hob_gltf *g)
 {
 	const hob_model *model = &g->model;
-	*out = (roots_t){HOB_NEW(g->scratch, uint32_t, model->node_count),
-					 HOB_NEW(g->scratch, uint32_t, model->node_count)};
-	if (!out->of || !out->listed)
-		return hob_fail_memory(err, g->scratch, "scenes");
+	roots_t out = {HOB_NEW(g->scratch, uint32_t, model->node_count),
+				   HOB_NEW(g->scratch, uint32_t, model->node_count)};
 	for (uint32_t i = 0; i < model->node_count; i++) {
 		uint32_t parent = model->nodes[i].parent;
-		out->of[i] = parent == HOB_NONE ? i : out->of[parent];
-		out->listed[i] = HOB_NONE;
+		out.of[i] = parent == HOB_NONE ? i : out.of[parent];
+		out.listed[i] = HOB_NONE;
 	}
-	return true;
+	return out;
 }
 
 /* Only roots may be listed, but exporters list the child of a helper node; its root is taken instead. */
@@ -52,16 +50,12 @@ bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err)
 		return hob_model_one_scene(model, g->result, err); /* a library: one scene of everything */
 	uint32_t **ids = HOB_NEW(g->scratch, uint32_t *, g->scenes.count);
 	model->scenes = HOB_NEW(g->result, hob_scene, g->scenes.count);
-	if (!ids || !model->scenes)
-		return hob_fail_memory(err, g->result, "scenes");
-	roots_t known;
-	if (!find_roots(g, &known, err))
-		return false;
+	roots_t known = find_roots(g);
 	uint64_t total = 0;
 	for (uint32_t i = 0; i < g->scenes.count; i++) {
 		hob_scene *scene = &model->scenes[i];
+		hob_gltf_extras(g, g->scenes.items[i], &scene->extras);
 		if (!hob_gltf_name(g, g->scenes.items[i], &scene->name, err) ||
-			!hob_gltf_extras(g, g->scenes.items[i], &scene->extras, err) ||
 			!hob_gltf_ids(g->scratch, g->scenes.items[i], "nodes", g->nodes.count, &ids[i],
 						  &scene->root_count, err))
 			return hob_fail_in(err, "scenes[%u] '%s'", i, hob_gltf_label(g->scenes.items[i]));
@@ -70,8 +64,7 @@ bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err)
 	if (total > HOB_LIMIT_NODES)
 		return hob_fail(err, LIMIT, "scenes list %llu nodes, the limit is %llu", (unsigned long long)total,
 						HOB_LIMIT_NODES);
-	if (!HOB_MAKE(g->result, &model->scene_roots, total, "scenes", err))
-		return false;
+	model->scene_roots = HOB_NEW(g->result, uint32_t, total);
 	for (uint32_t i = 0; i < g->scenes.count; i++) {
 		hob_scene *scene = &model->scenes[i];
 		scene->root_first = model->scene_root_count;
@@ -121,8 +114,8 @@ static bool read_camera(hob_gltf *g, const cJSON *json, hob_camera *out, hob_err
 {
 	hob_str type;
 	const cJSON *perspective, *orthographic;
-	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_extras(g, json, &out->extras, err) ||
-		!hob_gltf_string(json, "type", &type, err) ||
+	hob_gltf_extras(g, json, &out->extras);
+	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_string(json, "type", &type, err) ||
 		!hob_gltf_object(json, "perspective", &perspective, err) ||
 		!hob_gltf_object(json, "orthographic", &orthographic, err))
 		return false;
@@ -136,17 +129,13 @@ static bool read_camera(hob_gltf *g, const cJSON *json, hob_camera *out, hob_err
 bool hob_gltf_import_cameras(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
-	if (!HOB_MAKE(g->result, &model->cameras, g->cameras.count, "cameras", err))
-		return false;
+	model->cameras = HOB_NEW(g->result, hob_camera, g->cameras.count);
 	for (uint32_t i = 0; i < g->cameras.count; i++) {
 		hob_error why = {0};
 		if (read_camera(g, g->cameras.items[i], &model->cameras[i], &why))
 			continue;
-		if (!hob_gltf_can_drop(why.code)) {
-			if (err)
-				*err = why;
+		if (!hob_gltf_can_drop(&why, false, err))
 			return false;
-		}
 		model->cameras[i] = (hob_camera){
 			.name = model->cameras[i].name, .yfov_or_ymag = 0.8f, .znear = 0.1f, .zfar = INFINITY};
 		hob_gltf_note(g, "camera-broken", "cameras[%u] '%s' is replaced by a usual one: %s", i,
@@ -169,8 +158,9 @@ static bool read_light(hob_gltf *g, const cJSON *json, hob_light *out, hob_error
 	hob_str type;
 	const cJSON *spot;
 	*out = (hob_light){.color = {1, 1, 1}, .intensity = 1, .range = INFINITY, .outer_cone = 0.78539816f};
-	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_extras(g, json, &out->extras, err) ||
-		!hob_gltf_string(json, "type", &type, err) || !hob_gltf_object(json, "spot", &spot, err) ||
+	hob_gltf_extras(g, json, &out->extras);
+	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_string(json, "type", &type, err) ||
+		!hob_gltf_object(json, "spot", &spot, err) ||
 		!hob_gltf_floats(json, "color", 3, out->color, NULL, err) ||
 		!hob_gltf_float(json, "intensity", &out->intensity, err) ||
 		!hob_gltf_float(json, "range", &out->range, err) ||
@@ -199,17 +189,13 @@ static bool read_light(hob_gltf *g, const cJSON *json, hob_light *out, hob_error
 bool hob_gltf_import_lights(hob_gltf *g, hob_error *err)
 {
 	hob_model *model = &g->model;
-	if (!HOB_MAKE(g->result, &model->lights, g->lights.count, "lights", err))
-		return false;
+	model->lights = HOB_NEW(g->result, hob_light, g->lights.count);
 	for (uint32_t i = 0; i < g->lights.count; i++) {
 		hob_error why = {0};
 		if (read_light(g, g->lights.items[i], &model->lights[i], &why))
 			continue;
-		if (!hob_gltf_can_drop(why.code)) {
-			if (err)
-				*err = why;
+		if (!hob_gltf_can_drop(&why, false, err))
 			return false;
-		}
 		model->lights[i] = (hob_light){.name = model->lights[i].name,
 									   .type = HOB_LIGHT_POINT,
 									   .range = INFINITY,
@@ -235,9 +221,7 @@ static bool read_inverse_bind(hob_gltf *g, const cJSON *json, hob_skin *out, hob
 	if (!hob_gltf_id(json, "inverseBindMatrices", g->accessors.count, &id, err))
 		return false;
 	if (id == HOB_NONE) {
-		out->inverse_bind = hob_arena_array(g->result, out->joint_count, 16 * sizeof(float), _Alignof(float));
-		if (!out->inverse_bind)
-			return hob_fail_memory(err, g->result, "inverse bind matrices");
+		out->inverse_bind = HOB_NEW(g->result, float, (size_t)out->joint_count * 16);
 		for (uint32_t i = 0; i < out->joint_count; i++)
 			set_identity(out->inverse_bind + (size_t)i * 16);
 		return true;
@@ -264,7 +248,8 @@ static bool read_inverse_bind(hob_gltf *g, const cJSON *json, hob_skin *out, hob
 static bool read_skin(hob_gltf *g, const cJSON *json, uint32_t id, uint32_t *seen, hob_skin *out,
 					  hob_error *err)
 {
-	if (!hob_gltf_name(g, json, &out->name, err) || !hob_gltf_extras(g, json, &out->extras, err) ||
+	hob_gltf_extras(g, json, &out->extras);
+	if (!hob_gltf_name(g, json, &out->name, err) ||
 		!hob_gltf_ids(g->result, json, "joints", g->nodes.count, &out->joints, &out->joint_count, err) ||
 		!hob_gltf_id(json, "skeleton", g->nodes.count, &out->root, err))
 		return false;
@@ -289,13 +274,9 @@ bool hob_gltf_import_skins(hob_gltf *g, hob_error *err)
 	hob_model *model = &g->model;
 	uint32_t *seen = HOB_NEW(g->scratch, uint32_t, g->nodes.count);
 	model->skins = HOB_NEW(g->result, hob_skin, g->skins.count);
-	if (!seen || !model->skins)
-		return hob_fail_memory(err, g->result, "skins");
 	memset(seen, 0xFF, g->nodes.count * sizeof *seen);
 	bool *used = HOB_NEW(g->scratch, bool, g->skins.count);
 	uint32_t *ids = HOB_NEW(g->scratch, uint32_t, g->skins.count);
-	if (!used || !ids)
-		return hob_fail_memory(err, g->scratch, "skins");
 	for (uint32_t i = 0; i < model->node_count; i++)
 		if (model->nodes[i].skin != HOB_NONE)
 			used[model->nodes[i].skin] = true;
@@ -306,11 +287,8 @@ bool hob_gltf_import_skins(hob_gltf *g, hob_error *err)
 			model->skin_count++;
 			continue;
 		}
-		if (used[i] || g->meshes.count == 0 || !hob_gltf_can_drop(why.code)) {
-			if (err)
-				*err = why;
+		if (!hob_gltf_can_drop(&why, used[i] || g->meshes.count == 0, err))
 			return hob_fail_in(err, "skins[%u] '%s'", i, hob_gltf_label(g->skins.items[i]));
-		}
 		hob_gltf_note(g, "unused-broken", "skins[%u] '%s', which no node uses, is left out: %s", i,
 					  hob_gltf_label(g->skins.items[i]), why.context);
 	}

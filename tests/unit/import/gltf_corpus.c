@@ -69,7 +69,7 @@ static bool session_import(session_t *s, const char *root, const char *path)
 								  .scratch = &s->scratch,
 								  .notes = s->notes};
 	return disk_read(&s->disk, request.path, &request.file, &s->error) &&
-		   hob_gltf_importer.import(&request, &s->model, &s->error);
+		   hob_import_by(&hob_gltf_importer, &request, &s->model, &s->error);
 }
 
 static void session_close(session_t *s)

@@ -111,7 +111,7 @@ static inline bool fixture_run(gltf_fixture *f)
 								  .result = &f->result,
 								  .scratch = &f->scratch,
 								  .notes = &f->notes};
-	f->ok = hob_gltf_importer.import(&request, &f->model, &f->error);
+	f->ok = hob_import_by(&hob_gltf_importer, &request, &f->model, &f->error);
 	hob_error why = {0};
 	if (f->ok && !hob_model_check(&f->model, &why))
 		fail_msg("the model breaks a rule: %s", why.context);
