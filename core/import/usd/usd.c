@@ -48,16 +48,13 @@ static void usd_census(hob_usd *u)
 	}
 }
 
-static bool copy(hob_arena *arena, void *from, size_t count, size_t size, void **out)
+void *hob_usd_kept(hob_arena *arena, const void *items, size_t count, size_t size)
 {
-	*out = hob_arena_array(arena, count, size, 16);
-	if (*out && count > 0)
-		memcpy(*out, from, count * size);
-	return *out != NULL;
+	void *kept = hob_arena_array(arena, count, size, 16);
+	if (count > 0)
+		memcpy(kept, items, count * size);
+	return kept;
 }
-
-#define COPY(model, arena, array, count)                                                                     \
-	copy((arena), (model)->array, (count), sizeof *(model)->array, (void **)&(model)->array)
 
 /* Copies the model and its arrays, which were built in scratch memory, to the result. */
 static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
@@ -65,16 +62,20 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 	hob_model *m = &b->model;
 	hob_arena *arena = b->u->result;
 	m->scenes = HOB_NEW(arena, hob_scene, 1);
-	if (!m->scenes || !COPY(m, arena, meshes, m->mesh_count) ||
-		!COPY(m, arena, materials, m->material_count) || !COPY(m, arena, samplers, m->sampler_count) ||
-		!COPY(m, arena, nodes, m->node_count) || !COPY(m, arena, mesh_refs, m->mesh_ref_count) ||
-		!COPY(m, arena, scene_roots, m->scene_root_count) || !COPY(m, arena, cameras, m->camera_count) ||
-		!COPY(m, arena, lights, m->light_count) || !COPY(m, arena, skins, m->skin_count) ||
-		!COPY(m, arena, weights, m->weight_count))
-		return hob_fail_memory(err, arena, "the scene");
+	HOB_USD_KEEP(arena, m->meshes, m->mesh_count);
+	HOB_USD_KEEP(arena, m->materials, m->material_count);
+	HOB_USD_KEEP(arena, m->samplers, m->sampler_count);
+	HOB_USD_KEEP(arena, m->nodes, m->node_count);
+	HOB_USD_KEEP(arena, m->mesh_refs, m->mesh_ref_count);
+	HOB_USD_KEEP(arena, m->scene_roots, m->scene_root_count);
+	HOB_USD_KEEP(arena, m->cameras, m->camera_count);
+	HOB_USD_KEEP(arena, m->lights, m->light_count);
+	HOB_USD_KEEP(arena, m->skins, m->skin_count);
+	HOB_USD_KEEP(arena, m->weights, m->weight_count);
 	m->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = m->scene_root_count};
 	m->scene_count = 1;
-	if (!hob_image_set_take(&b->images, m, err) || !hob_model_scale(m, (float)b->u->meters, arena, err))
+	hob_image_set_take(&b->images, m, err);
+	if (!hob_model_scale(m, (float)b->u->meters, arena, err))
 		return false;
 	/* Coordinates within HOB_LIMIT_REACH in the stage's unit may exceed it in metres. */
 	for (uint32_t i = 0; i < m->mesh_count && b->u->meters > 1; i++)
@@ -159,10 +160,8 @@ static bool usd_import(const hob_import_request *request, hob_model *out, hob_er
 {
 	hob_usd *u = HOB_NEW(request->scratch, hob_usd, 1);
 	uint32_t layer;
-	if (!u)
-		return hob_fail_memory(err, request->scratch, "a stage");
-	if (!hob_usd_start(u, request, err) || !hob_usd_layer_open(u, HOB_NONE, request->path, &layer, err) ||
-		!hob_usd_stage_compose(u, layer, err))
+	hob_usd_start(u, request);
+	if (!hob_usd_layer_open(u, HOB_NONE, request->path, &layer, err) || !hob_usd_stage_compose(u, layer, err))
 		return false;
 	usd_census(u);
 	hob_usd_build_t b = {.u = u};
@@ -171,8 +170,8 @@ static bool usd_import(const hob_import_request *request, hob_model *out, hob_er
 	hob_name_map_init(&b.mesh_map, request->scratch);
 	hob_arena_init(&u->passing, u->scratch->limit);
 	/* The arena keeps its first block across resets. */
-	bool done = (hob_arena_alloc(&u->passing, 1, 1) || hob_fail_memory(err, &u->passing, "the scene")) &&
-				build(&b, err) && finish(&b, out, err);
+	hob_arena_alloc(&u->passing, 1, 1);
+	bool done = build(&b, err) && finish(&b, out, err);
 	hob_arena_release(&u->passing);
 	hob_image_set_release(&b.images);
 	hob_buf_release(&b.shared);

@@ -71,6 +71,10 @@ typedef struct hob_usd_build {
 	uint32_t unseen;								/* number of prims left out as proxies or guides */
 } hob_usd_build_t;
 
+/* Copies an array that grew in scratch memory to `arena`. */
+#define HOB_USD_KEEP(arena, items, count) ((items) = hob_usd_kept((arena), (items), (count), sizeof *(items)))
+void *hob_usd_kept(hob_arena *arena, const void *items, size_t count, size_t size);
+
 /* ---- usd_xform.c: transforms; matrices are double[16], columns are bases ---- */
 
 /* Local matrix at `time` (NaN: the rest pose). *resets: the parent's transform is ignored. *moves: some
@@ -164,8 +168,8 @@ bool hob_usd_has_cache(const hob_usd *u, const hob_usd_prim *prim);
 /* Morph targets of a mesh whose vertices are these points. */
 bool hob_usd_put_cache(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh,
 					   hob_error *err) HOB_MUST_CHECK;
-bool hob_usd_add_follower(hob_usd_build_t *b, hob_usd_follower **list, uint32_t *count, uint32_t *room,
-						  uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_add_follower(hob_usd_build_t *b, hob_usd_follower **list, uint32_t *count, uint32_t *room,
+						  uint32_t prim, uint32_t node);
 
 /* ---- usd_material.c ---- */
 

@@ -51,8 +51,7 @@ static bool open_cache(hob_usd_build_t *b, const hob_usd_prim *prim, cache_t *c,
 	uint64_t most = 1 + HOB_LIMIT_USD_CACHE / (s->values[0].count * 3);
 	most = most < 2 ? 2 : most > HOB_LIMIT_USD_SHAPES ? HOB_LIMIT_USD_SHAPES : most;
 	c->count = (uint32_t)(s->count < most ? s->count : most);
-	if (!HOB_MAKE(u->scratch, &c->kept, c->count, "moving points", err))
-		return false;
+	c->kept = HOB_NEW(u->scratch, uint32_t, c->count);
 	for (uint32_t i = 0; i < c->count; i++)
 		c->kept[i] = (uint32_t)((uint64_t)i * (s->count - 1) / (c->count - 1));
 	uint32_t at = (uint32_t)(rest - s->values), near = 0;
@@ -85,16 +84,13 @@ bool hob_usd_put_cache(hob_usd_build_t *b, uint32_t id, const uint32_t *points, 
 	if (!open_cache(b, prim, &c, err))
 		return false;
 	const hob_usd_value *values = c.points.samples->values;
-	if (!HOB_MAKE(u->result, &mesh->targets, c.count, "moving points", err))
-		return false;
+	mesh->targets = HOB_NEW(u->result, hob_morph_target, c.count);
 	for (uint32_t i = 0; i < c.count; i++) {
 		if (i == c.base)
 			continue;
 		hob_morph_target *to = &mesh->targets[mesh->target_count++];
 		to->name = hob_arena_printf(u->result, "points %g", c.points.samples->times[c.kept[i]]);
 		to->position = HOB_NEW(u->result, float, (size_t)mesh->vertex_count * 3);
-		if (!to->name.data || !to->position)
-			return hob_fail_memory(err, u->result, "moving points");
 		put_moves(&values[c.kept[c.base]], &values[c.kept[i]], points, mesh, to->position);
 	}
 	return true;
@@ -133,8 +129,6 @@ static bool weigh(hob_usd_build_t *b, const cache_t *c, uint32_t node, hob_error
 	size_t count = c->count;
 	double *times = HOB_NEW(u->scratch, double, c->count);
 	hob_track *track;
-	if (!times)
-		return hob_fail_memory(err, u->scratch, "moving points");
 	for (uint32_t i = 0; i < c->count; i++)
 		times[i] = stage_time(c, back ? c->count - 1 - i : i);
 	hob_usd_cut_range(u, times, &count);
@@ -180,14 +174,11 @@ static bool usd_cache_clips(hob_usd_build_t *b, hob_error *err)
 	return true;
 }
 
-bool hob_usd_add_follower(hob_usd_build_t *b, hob_usd_follower **list, uint32_t *count, uint32_t *room,
-						  uint32_t prim, uint32_t node, hob_error *err)
+void hob_usd_add_follower(hob_usd_build_t *b, hob_usd_follower **list, uint32_t *count, uint32_t *room,
+						  uint32_t prim, uint32_t node)
 {
-	*list = (hob_usd_follower *)hob_usd_more(b->u->scratch, *list, *count, room, sizeof **list);
-	if (!*list)
-		return hob_fail_memory(err, b->u->scratch, "animation");
+	HOB_USD_ROOM(b->u->scratch, *list, *count, *room);
 	(*list)[(*count)++] = (hob_usd_follower){prim, node, NAN};
-	return true;
 }
 
 enum { HALVINGS = 7 };
@@ -207,17 +198,12 @@ bool hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint3
 	hob_arena *arena = b->u->scratch;
 	if (keys > HOB_LIMIT_KEYS)
 		return hob_fail(err, LIMIT, "%zu keys, the limit is %llu", keys, HOB_LIMIT_KEYS);
-	clip->channels = (hob_channel *)hob_usd_more(arena, clip->channels, clip->channel_count, &b->channel_room,
-												 sizeof *clip->channels);
-	clip->tracks = (hob_track *)hob_usd_more(arena, clip->tracks, clip->track_count, &b->track_room,
-											 sizeof *clip->tracks);
-	if (!clip->channels || !clip->tracks)
-		return hob_fail_memory(err, arena, "animation");
+	HOB_USD_ROOM(arena, clip->channels, clip->channel_count, b->channel_room);
+	HOB_USD_ROOM(arena, clip->tracks, clip->track_count, b->track_room);
 	hob_track *track = &clip->tracks[clip->track_count];
 	*track = (hob_track){.interpolation = HOB_LINEAR, .components = components, .key_count = (uint32_t)keys};
-	if (!HOB_MAKE(b->u->result, &track->times, keys, "animation keys", err) ||
-		!HOB_MAKE(b->u->result, &track->values, keys * components, "animation keys", err))
-		return false;
+	track->times = HOB_NEW(b->u->result, float, keys);
+	track->values = HOB_NEW(b->u->result, float, keys *components);
 	clip->channels[clip->channel_count++] = (hob_channel){node, path, clip->track_count++};
 	*out = track;
 	return true;
@@ -364,22 +350,19 @@ static pose_t key_pose(const keys_t *k, double time, const pose_t *near)
 
 static const pose_t still = {.r = {0, 0, 0, 1}, .inner = {0, 0, 0, 1}};
 
-static bool put_key(keys_t *k, double time)
+static void put_key(keys_t *k, double time)
 {
 	hob_arena *arena = k->b->u->scratch;
-	k->times = (double *)hob_usd_more(arena, k->times, k->count, &k->time_room, sizeof *k->times);
-	k->poses = (pose_t *)hob_usd_more(arena, k->poses, k->count, &k->pose_room, sizeof *k->poses);
-	if (!k->times || !k->poses)
-		return hob_fail_memory(k->err, arena, "animation keys");
+	HOB_USD_ROOM(arena, k->times, k->count, k->time_room);
+	HOB_USD_ROOM(arena, k->poses, k->count, k->pose_room);
 	k->times[k->count] = time;
 	k->poses[k->count] = key_pose(k, time, k->count > 0 ? &k->poses[k->count - 1] : &still);
 	k->count++;
-	return true;
 }
 
 /* Adds keys until quaternions between them agree with the file, whose Euler angles interpolate
  * differently. */
-static bool put_between(keys_t *k, double from, double until, int halvings)
+static void put_between(keys_t *k, double from, double until, int halvings)
 {
 	bool (*agrees)(const pose_t *, const pose_t *, const pose_t *, float) =
 		k->sheared ? is_between_sheared : is_between;
@@ -387,9 +370,10 @@ static bool put_between(keys_t *k, double from, double until, int halvings)
 	double middle = (from + until) / 2, off = from + (until - from) * 0.382;
 	pose_t at = key_pose(k, middle, &a), beside = key_pose(k, off, &a);
 	if (halvings == 0 || (agrees(&a, &b, &at, 0.5f) && agrees(&a, &b, &beside, 0.382f)))
-		return true;
-	return put_between(k, from, middle, halvings - 1) && put_key(k, middle) &&
-		   put_between(k, middle, until, halvings - 1);
+		return;
+	put_between(k, from, middle, halvings - 1);
+	put_key(k, middle);
+	put_between(k, middle, until, halvings - 1);
 }
 
 void hob_usd_cut_range(const hob_usd *u, double *times, size_t *count)
@@ -434,9 +418,11 @@ static bool move_node(hob_usd_build_t *b, const hob_usd_moving *moving, hob_erro
 	if (!hob_usd_xform_times(u, prim, &times, &count, err))
 		return false;
 	hob_usd_cut_range(u, times, &count);
-	for (size_t i = 0; i < count; i++)
-		if ((i > 0 && !put_between(&keys, times[i - 1], times[i], HALVINGS)) || !put_key(&keys, times[i]))
-			return false;
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0)
+			put_between(&keys, times[i - 1], times[i], HALVINGS);
+		put_key(&keys, times[i]);
+	}
 	const hob_node rest = b->model.nodes[moving->node];
 	if (!put_path(&keys, moving->node, HOB_PATH_TRANSLATION, offsetof(pose_t, t), rest.translation) ||
 		!put_path(&keys, moving->node, HOB_PATH_ROTATION, offsetof(pose_t, r), rest.rotation) ||
@@ -460,8 +446,6 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 		return true;
 	size_t count = a.samples->count;
 	double *times = HOB_NEW(u->scratch, double, count + 1);
-	if (!times)
-		return hob_fail_memory(err, u->scratch, "visibility");
 	for (size_t i = 0; i < count; i++)
 		times[i] = a.offset + a.scale * a.samples->times[i];
 	hob_usd_sort_times(times, &count);
@@ -485,10 +469,7 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 	if (clip->channel_count == channels)
 		return true;
 	clip->channel_count--;
-	clip->properties = (hob_property_channel *)hob_usd_more(
-		u->scratch, clip->properties, clip->property_count, &b->property_room, sizeof *clip->properties);
-	if (!clip->properties)
-		return hob_fail_memory(err, u->scratch, "animation");
+	HOB_USD_ROOM(u->scratch, clip->properties, clip->property_count, b->property_room);
 	clip->properties[clip->property_count++] =
 		(hob_property_channel){HOB_PROPERTY_NODE_VISIBLE, f->node, 0, clip->track_count - 1};
 	return true;
@@ -527,19 +508,9 @@ bool hob_usd_build_clips(hob_usd_build_t *b, hob_error *err)
 	hob_str name = hob_usd_text(hob_usd_field_get(&u->layers[0], 0, HOB_USD_T_defaultPrim));
 	b->clip.name = hob_text_name(u->result, name.len > 0 ? name : HOB_STR("animation"));
 	b->model.clips = HOB_NEW(u->result, hob_clip, 1);
-	hob_channel *channels = HOB_NEW(u->result, hob_channel, b->clip.channel_count);
-	hob_property_channel *properties = HOB_NEW(u->result, hob_property_channel, b->clip.property_count);
-	hob_track *tracks = HOB_NEW(u->result, hob_track, b->clip.track_count);
-	if (!b->clip.name.data || !b->model.clips || !channels || !properties || !tracks)
-		return hob_fail_memory(err, u->result, "animation");
-	if (b->clip.channel_count > 0)
-		memcpy(channels, b->clip.channels, b->clip.channel_count * sizeof *channels);
-	if (b->clip.property_count > 0)
-		memcpy(properties, b->clip.properties, b->clip.property_count * sizeof *properties);
-	memcpy(tracks, b->clip.tracks, b->clip.track_count * sizeof *tracks);
-	b->clip.channels = channels;
-	b->clip.properties = properties;
-	b->clip.tracks = tracks;
+	HOB_USD_KEEP(u->result, b->clip.channels, b->clip.channel_count);
+	HOB_USD_KEEP(u->result, b->clip.properties, b->clip.property_count);
+	HOB_USD_KEEP(u->result, b->clip.tracks, b->clip.track_count);
 	b->model.clips[b->model.clip_count++] = b->clip;
 	return true;
 }

@@ -18,49 +18,38 @@ static uint32_t usd_move_to(const hob_usd_stack *stack, hob_str path)
 }
 
 /* Maps a path from the namespace of a site to that of its parent site; empty when it has no image there. */
-static bool usd_path_step(hob_usd *u, const hob_usd_site *site, hob_str path, hob_str *out, hob_error *err)
+static hob_str usd_path_step(hob_usd *u, const hob_usd_site *site, hob_str path)
 {
-	*out = HOB_STR("");
-	if (site->arc == HOB_USD_VARIANT_ARC) {
-		*out = path;
-		return true;
-	}
+	if (site->arc == HOB_USD_VARIANT_ARC)
+		return path;
 	if (!hob_usd_path_below(path, site->map_from) || site->map_from.len <= 1) {
 		/* A name that the arc maps to hides the same name of the parent's namespace. */
 		bool hidden = site->arc != HOB_USD_RELOCATE && hob_usd_path_below(path, site->map_to);
-		if (site->map_identity && !hidden)
-			*out = path;
-		return true;
+		return site->map_identity && !hidden ? path : HOB_STR("");
 	}
 	hob_str rest = hob_str_sub(path, site->map_from.len, path.len);
-	*out = hob_arena_printf(u->scratch, "%.*s%.*s", HOB_FMT(site->map_to), HOB_FMT(rest));
-	return out->data || hob_fail_memory(err, u->scratch, "a path");
+	return hob_arena_printf(u->scratch, "%.*s%.*s", HOB_FMT(site->map_to), HOB_FMT(rest));
 }
 
 /* Resolves a relocated path to its new location. */
-static bool map_moved(hob_usd *u, const hob_usd_stack *stack, hob_str *path, hob_error *err)
+static hob_str map_moved(hob_usd *u, const hob_usd_stack *stack, hob_str path)
 {
 	uint32_t best = HOB_NONE;
 	for (uint32_t i = 0; i < stack->move_count; i++)
-		if (hob_usd_path_below(*path, stack->move_from[i]) &&
+		if (hob_usd_path_below(path, stack->move_from[i]) &&
 			(best == HOB_NONE || stack->move_from[i].len > stack->move_from[best].len))
 			best = i;
 	if (best == HOB_NONE)
-		return true;
-	hob_str rest = hob_str_sub(*path, stack->move_from[best].len, path->len), to = stack->move_to[best];
-	*path = to.len == 0 ? HOB_STR("") : hob_arena_printf(u->scratch, "%.*s%.*s", HOB_FMT(to), HOB_FMT(rest));
-	return path->data || hob_fail_memory(err, u->scratch, "a path");
+		return path;
+	hob_str rest = hob_str_sub(path, stack->move_from[best].len, path.len), to = stack->move_to[best];
+	return to.len == 0 ? HOB_STR("") : hob_arena_printf(u->scratch, "%.*s%.*s", HOB_FMT(to), HOB_FMT(rest));
 }
 
-bool hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path, hob_str *out,
-					  hob_error *err)
+hob_str hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path)
 {
-	*out = path;
-	for (uint32_t i = site; sites[i].parent != HOB_NONE && out->len > 0; i = sites[i].parent)
-		if (!usd_path_step(u, &sites[i], *out, out, err) ||
-			!map_moved(u, &u->stacks[sites[sites[i].parent].stack], out, err))
-			return false;
-	return true;
+	for (uint32_t i = site; sites[i].parent != HOB_NONE && path.len > 0; i = sites[i].parent)
+		path = map_moved(u, &u->stacks[sites[sites[i].parent].stack], usd_path_step(u, &sites[i], path));
+	return path;
 }
 
 typedef struct gather {
@@ -90,12 +79,9 @@ static bool add_layer(gather_t *g, uint32_t layer, double offset, double scale)
 {
 	hob_usd_stack *s = &g->stack;
 	hob_arena *arena = g->u->scratch;
-	s->layers =
-		(uint32_t *)hob_usd_more(arena, s->layers, s->layer_count, &g->capacity[0], sizeof *s->layers);
-	s->offset = (double *)hob_usd_more(arena, s->offset, s->layer_count, &g->capacity[1], sizeof *s->offset);
-	s->scale = (double *)hob_usd_more(arena, s->scale, s->layer_count, &g->capacity[2], sizeof *s->scale);
-	if (!s->layers || !s->offset || !s->scale)
-		return hob_fail_memory(g->err, arena, "layers");
+	HOB_USD_ROOM(arena, s->layers, s->layer_count, g->capacity[0]);
+	HOB_USD_ROOM(arena, s->offset, s->layer_count, g->capacity[1]);
+	HOB_USD_ROOM(arena, s->scale, s->layer_count, g->capacity[2]);
 	if (s->layer_count >= HOB_LIMIT_USD_LAYERS)
 		return hob_fail(g->err, LIMIT, "more than %llu sublayers", HOB_LIMIT_USD_LAYERS);
 	s->layers[s->layer_count] = layer;
@@ -124,9 +110,9 @@ static bool gather(gather_t *g, uint32_t layer, double offset, double scale)
 	for (uint32_t i = 0; list && i < list->count[HOB_USD_EXPLICIT]; i++) {
 		hob_usd_item item = list->items[HOB_USD_EXPLICIT][i];
 		uint32_t sub = HOB_NONE;
-		hob_str asset = item.asset.len > 0 ? item.asset : item.path;
-		if (!hob_usd_expression(u, g->stack.variables, asset, &asset, g->err) ||
-			(asset.len > 0 && !hob_usd_layer_open(u, layer, asset, &sub, g->err)))
+		hob_str asset =
+			hob_usd_expression(u, g->stack.variables, item.asset.len > 0 ? item.asset : item.path);
+		if (asset.len > 0 && !hob_usd_layer_open(u, layer, asset, &sub, g->err))
 			return false;
 		if (sub == HOB_NONE)
 			continue;
@@ -168,12 +154,8 @@ static bool gather_moves(gather_t *g)
 				continue;
 			if (s->move_count >= HOB_LIMIT_USD_MOVES)
 				return hob_fail(g->err, LIMIT, "more than %llu relocates", HOB_LIMIT_USD_MOVES);
-			s->move_from = (hob_str *)hob_usd_more(g->u->scratch, s->move_from, s->move_count, &room[0],
-												   sizeof *s->move_from);
-			s->move_to = (hob_str *)hob_usd_more(g->u->scratch, s->move_to, s->move_count, &room[1],
-												 sizeof *s->move_to);
-			if (!s->move_from || !s->move_to)
-				return hob_fail_memory(g->err, g->u->scratch, "relocates");
+			HOB_USD_ROOM(g->u->scratch, s->move_from, s->move_count, room[0]);
+			HOB_USD_ROOM(g->u->scratch, s->move_to, s->move_count, room[1]);
 			s->move_from[s->move_count] = from;
 			s->move_to[s->move_count++] = to;
 		}
@@ -185,21 +167,15 @@ bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *ou
 {
 	gather_t g = {.u = u, .err = err, .stack.rate = usd_rate(u, layer)};
 	hob_str key = hob_arena_printf(u->scratch, "%u?%u", layer, outer);
-	if (!key.data)
-		return hob_fail_memory(err, u->scratch, "layers");
 	*out = hob_name_map_get(&u->stack_map, key);
 	if (*out != HOB_NONE)
 		return true;
-	if (!hob_usd_variables_open(u, layer, outer, &g.stack.variables, err))
-		return false;
+	g.stack.variables = hob_usd_variables_open(u, layer, outer);
 	if (!gather(&g, layer, 0, 1) || !gather_moves(&g))
 		return false;
-	hob_usd_stack *stacks = (hob_usd_stack *)hob_usd_more(u->scratch, u->stacks, u->stack_count,
-														  &u->stack_capacity, sizeof *stacks);
-	if (!stacks || !hob_name_map_add(&u->stack_map, key, u->stack_count, NULL))
-		return hob_fail_memory(err, u->scratch, "layers");
-	u->stacks = stacks;
-	stacks[u->stack_count] = g.stack;
+	HOB_USD_ROOM(u->scratch, u->stacks, u->stack_count, u->stack_capacity);
+	hob_name_map_add(&u->stack_map, key, u->stack_count, NULL);
+	u->stacks[u->stack_count] = g.stack;
 	*out = u->stack_count++;
 	return true;
 }
@@ -233,19 +209,15 @@ static void remove_at(chosen_t *c, uint32_t at)
 	c->count--;
 }
 
-static bool insert_at(chosen_t *c, uint32_t at, const hob_usd_item *item, uint32_t from)
+static void insert_at(chosen_t *c, uint32_t at, const hob_usd_item *item, uint32_t from)
 {
-	c->items =
-		(hob_usd_item *)hob_usd_more(c->u->scratch, c->items, c->count, &c->item_room, sizeof *c->items);
-	c->froms = (uint32_t *)hob_usd_more(c->u->scratch, c->froms, c->count, &c->from_room, sizeof *c->froms);
-	if (!c->items || !c->froms)
-		return hob_fail_memory(c->err, c->u->scratch, "a list");
+	HOB_USD_ROOM(c->u->scratch, c->items, c->count, c->item_room);
+	HOB_USD_ROOM(c->u->scratch, c->froms, c->count, c->from_room);
 	memmove(c->items + at + 1, c->items + at, (c->count - at) * sizeof *c->items);
 	memmove(c->froms + at + 1, c->froms + at, (c->count - at) * sizeof *c->froms);
 	c->items[at] = *item;
 	c->froms[at] = from;
 	c->count++;
-	return true;
 }
 
 static bool apply_op(chosen_t *c, const hob_usd_list *list, hob_usd_op op, uint32_t from)
@@ -259,16 +231,16 @@ static bool apply_op(chosen_t *c, const hob_usd_list *list, hob_usd_op op, uint3
 		const hob_usd_item *item = &list->items[op][op == HOB_USD_PREPEND ? count - 1 - i : i];
 		uint32_t at = find_item(c, item);
 		if (op == HOB_USD_ADD || op == HOB_USD_EXPLICIT) {
-			if (at == HOB_NONE && !insert_at(c, c->count, item, from))
-				return false;
+			if (at == HOB_NONE)
+				insert_at(c, c->count, item, from);
 			continue;
 		}
 		if (at != HOB_NONE)
 			remove_at(c, at);
-		if (op == HOB_USD_PREPEND && !insert_at(c, 0, item, from))
-			return false;
-		if (op == HOB_USD_APPEND && !insert_at(c, c->count, item, from))
-			return false;
+		if (op == HOB_USD_PREPEND)
+			insert_at(c, 0, item, from);
+		if (op == HOB_USD_APPEND)
+			insert_at(c, c->count, item, from);
 	}
 	return true;
 }
@@ -287,8 +259,6 @@ static bool apply_order(chosen_t *c, const hob_usd_list *list)
 	uint32_t count = list->count[HOB_USD_ORDER], made = 0, room = c->count;
 	hob_usd_item *items = HOB_NEW(c->u->scratch, hob_usd_item, room);
 	uint32_t *froms = HOB_NEW(c->u->scratch, uint32_t, room);
-	if (!items || !froms)
-		return hob_fail_memory(c->err, c->u->scratch, "a list");
 	if (count > HOB_LIMIT_USD_LIST)
 		return hob_fail(c->err, LIMIT, "a list of %u items; at most %llu are allowed", count,
 						HOB_LIMIT_USD_LIST);
@@ -408,14 +378,11 @@ static uint32_t level_of(const hob_usd_tree *tree, uint32_t site)
 	return level;
 }
 
-bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, uint32_t **order,
-						uint32_t *count, hob_error *err)
+uint32_t *hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, uint32_t *count)
 {
 	walk_t w = {.u = u, .tree = tree};
 	w.order = HOB_NEW(arena, uint32_t, tree->count);
 	w.late = HOB_NEW(&u->passing, uint32_t, tree->count);
-	if (!w.order || !w.late)
-		return hob_fail_memory(err, arena, "composition");
 	walk_from(&w, 0);
 	/* The specialized class nearest to the root of the tree is the strongest. */
 	for (uint32_t i = 0; i < w.late_count; i++) {
@@ -428,9 +395,8 @@ bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, 
 		w.late[i] = chosen;
 		walk_from(&w, chosen);
 	}
-	*order = w.order;
 	*count = w.count;
-	return true;
+	return w.order;
 }
 
 static uint32_t depth_of(hob_str path)
@@ -454,11 +420,8 @@ static bool add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site, u
 	if (tree->count >= HOB_LIMIT_USD_SITES)
 		return hob_fail(err, LIMIT, "more than %llu places have an opinion about the prim '%.*s'",
 						HOB_LIMIT_USD_SITES, HOB_FMT(site->path));
-	hob_usd_site *sites =
-		(hob_usd_site *)hob_usd_more(&u->passing, tree->sites, tree->count, &tree->capacity, sizeof *sites);
-	if (!sites)
-		return hob_fail_memory(err, &u->passing, "composition");
-	tree->sites = sites;
+	HOB_USD_ROOM(&u->passing, tree->sites, tree->count, tree->capacity);
+	hob_usd_site *sites = tree->sites;
 	*out = tree->count++;
 	sites[*out] = *site;
 	sites[*out].first_child = sites[*out].next = HOB_NONE;
@@ -475,16 +438,14 @@ static bool add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site, u
 	return true;
 }
 
-static bool find_specs(hob_usd *u, hob_usd_site *site, const uint32_t *parents, uint32_t name, hob_error *err)
+static void find_specs(hob_usd *u, hob_usd_site *site, const uint32_t *parents, uint32_t name)
 {
 	const hob_usd_stack *stack = &u->stacks[site->stack];
-	if (!HOB_MAKE(&u->passing, &site->specs, stack->layer_count, "composition", err))
-		return false;
+	site->specs = HOB_NEW(&u->passing, uint32_t, stack->layer_count);
 	for (uint32_t i = 0; i < stack->layer_count; i++)
 		site->specs[i] = parents[i] == HOB_NONE ? HOB_NONE
 												: hob_usd_spec_find(&u->layers[stack->layers[i]], parents[i],
 																	HOB_USD_PRIM, name);
-	return true;
 }
 
 bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error *err)
@@ -493,9 +454,8 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 	*out = (hob_usd_tree){0};
 	hob_usd_site site = {
 		.parent = HOB_NONE, .stack = stack, .path = HOB_STR("/"), .scale = 1, .arcs_done = true};
-	if (!HOB_MAKE(u->scratch, &site.specs, u->stacks[stack].layer_count, "composition", err) ||
-		!HOB_MAKE(u->scratch, &out->sites, 1, "composition", err))
-		return false;
+	site.specs = HOB_NEW(u->scratch, uint32_t, u->stacks[stack].layer_count);
+	out->sites = HOB_NEW(u->scratch, hob_usd_site, 1);
 	out->capacity = 1;
 	return add_site(u, out, &site, &id, err);
 }
@@ -524,20 +484,14 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 	uint32_t *ids = HOB_NEW(passing, uint32_t, from->count);
 	hob_usd_site *next = HOB_NEW(passing, hob_usd_site, from->count);
 	bool *wanted = HOB_NEW(passing, bool, from->count), *gone = HOB_NEW(passing, bool, from->count);
-	if (!ids || !next || !wanted || !gone)
-		return hob_fail_memory(err, passing, "composition");
 	for (uint32_t i = 0; i < from->count; i++) {
 		next[i] = from->sites[i];
-		if (!find_specs(u, &next[i], from->sites[i].specs, name, err))
-			return false;
+		find_specs(u, &next[i], from->sites[i].specs, name);
 		const hob_usd_stack *stack = &u->stacks[next[i].stack];
 		bool below_chain =
 			i > 0 && root && next[i].arc != HOB_USD_VARIANT_ARC && next[i].arc != HOB_USD_CLIPS;
-		if (stack->move_count > 0 || below_chain) {
+		if (stack->move_count > 0 || below_chain)
 			next[i].path = hob_usd_path_child(u, from->sites[i].path, u->tokens[name]);
-			if (!next[i].path.data)
-				return hob_fail_memory(err, u->scratch, "composition");
-		}
 		if (stack->move_count > 0) {
 			hob_str path = next[i].path;
 			gone[i] = (i > 0 || local != MOVED) && hob_usd_move_from(stack, path) != HOB_NONE;
@@ -565,8 +519,6 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 		if (site.path.data == from->sites[i].path.data)
 			site.path = hob_usd_path_child(u, from->sites[i].path, u->tokens[name]);
 		site.specs = HOB_NEW(u->scratch, uint32_t, layers);
-		if (!site.path.data || !site.specs)
-			return hob_fail_memory(err, u->scratch, "composition");
 		memcpy(site.specs, next[i].specs, layers * sizeof *site.specs);
 		if (i == 0 && root) {
 			site.arc = root->arc;
@@ -610,8 +562,6 @@ static bool make_tree(hob_usd *u, uint32_t stack, hob_str path, hob_usd_tree *ou
 	if (path.len <= 1)
 		return hob_usd_tree_root(u, stack, out, err);
 	uint32_t above, name = hob_usd_token(u, hob_path_name(path));
-	if (name == HOB_NONE)
-		return hob_fail_memory(err, u->scratch, "composition");
 	if (!tree_of(u, stack, parent_of(path), &above, err))
 		return false;
 	*made = above != HOB_NONE;
@@ -626,19 +576,15 @@ static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob
 {
 	bool is_made;
 	hob_str key = hob_arena_printf(u->scratch, "%u%.*s", stack, HOB_FMT(path));
-	if (!key.data)
-		return hob_fail_memory(err, u->scratch, "composition");
 	*out = hob_name_map_get(&u->tree_map, key);
 	if (*out != HOB_NONE) {
 		if (u->trees[*out].busy)
 			*out = HOB_NONE;
 		return true;
 	}
-	u->trees = (hob_usd_tree *)hob_usd_more(u->scratch, u->trees, u->tree_count, &u->tree_capacity,
-											sizeof *u->trees);
+	HOB_USD_ROOM(u->scratch, u->trees, u->tree_count, u->tree_capacity);
 	uint32_t id = u->tree_count;
-	if (!u->trees || !hob_name_map_add(&u->tree_map, key, id, NULL))
-		return hob_fail_memory(err, u->scratch, "composition");
+	hob_name_map_add(&u->tree_map, key, id, NULL);
 	u->tree_count++;
 	u->trees[id] = (hob_usd_tree){.busy = true};
 	hob_usd_tree made = {0};
@@ -667,13 +613,11 @@ static bool imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_a
 						hob_str path, hob_error *err)
 {
 	uint32_t parent = tree->sites[site].parent;
-	hob_str mapped;
 	if (parent == HOB_NONE || arc == HOB_USD_ROOT)
 		return true;
 	hob_usd_site transfer = tree->sites[site];
 	transfer.map_identity = true;
-	if (!usd_path_step(u, &transfer, path, &mapped, err))
-		return false;
+	hob_str mapped = usd_path_step(u, &transfer, path);
 	if (mapped.len == 0)
 		mapped = tree->sites[site].path;
 	if (tree->sites[parent].stack == stack && hob_str_equal(mapped, path))
@@ -687,8 +631,6 @@ static bool add_target(hob_usd *u, hob_usd_tree *tree, hob_usd_site *site, hob_s
 {
 	uint32_t above, name = hob_usd_token(u, hob_path_name(path)), first = tree->count;
 	*out = HOB_NONE;
-	if (name == HOB_NONE)
-		return hob_fail_memory(err, u->scratch, "composition");
 	if (is_cycle(tree, site->parent, site->stack, path)) {
 		hob_usd_note(u, "cycle", "prim '%.*s' is brought in below itself; the inner one is left out",
 					 HOB_FMT(path));
@@ -752,13 +694,10 @@ static bool add_classes(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t fi
 	return true;
 }
 
-static bool default_prim(hob_usd *u, uint32_t layer, hob_str *out, hob_error *err)
+static hob_str default_prim(hob_usd *u, uint32_t layer)
 {
 	hob_str name = hob_usd_text(hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_defaultPrim));
-	*out = name;
-	if (name.len == 0)
-		return true;
-	return hob_usd_path_absolute(u, HOB_STR("/"), name, out, err);
+	return name.len > 0 ? hob_usd_path_absolute(u, HOB_STR("/"), name) : name;
 }
 
 static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_arc arc,
@@ -769,19 +708,16 @@ static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_a
 			 added;
 	hob_usd_site site = {.arc = arc, .parent = id, .stack = parent.stack, .from_depth = parent.depth};
 	if (item->asset.len > 0) {
-		hob_str asset;
 		uint32_t variables = u->stacks[parent.stack].variables;
-		if (!hob_usd_expression(u, variables, item->asset, &asset, err) ||
-			(asset.len > 0 && !hob_usd_layer_open(u, from_layer, asset, &layer, err)))
+		hob_str asset = hob_usd_expression(u, variables, item->asset);
+		if (asset.len > 0 && !hob_usd_layer_open(u, from_layer, asset, &layer, err))
 			return false;
 		if (layer == HOB_NONE || asset.len == 0)
 			return true;
 		if (!hob_usd_stack_open(u, layer, variables, &site.stack, err))
 			return false;
 	}
-	hob_str path = item->path;
-	if (path.len == 0 && !default_prim(u, layer, &path, err))
-		return false;
+	hob_str path = item->path.len > 0 ? item->path : default_prim(u, layer);
 	if (path.len <= 1) {
 		hob_usd_note(
 			u, "no-default-prim",
@@ -866,13 +802,12 @@ static bool asked_choice(hob_str asked, hob_str set, hob_str *out)
 	return false;
 }
 
-static bool find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set, hob_str *out, hob_error *err)
+static hob_str find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set)
 {
-	uint32_t *order, count;
+	uint32_t count;
 	hob_arena_mark mark = hob_arena_save(&u->passing);
-	*out = HOB_STR("");
-	if (!hob_usd_tree_order(u, tree, &u->passing, &order, &count, err))
-		return false;
+	uint32_t *order = hob_usd_tree_order(u, tree, &u->passing, &count);
+	hob_str choice = HOB_STR("");
 	bool found = false;
 	uint32_t variables = HOB_NONE;
 	for (uint32_t i = 0; i < count && !found; i++) {
@@ -883,20 +818,18 @@ static bool find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set, hob_s
 			found = site->specs[k] != HOB_NONE &&
 					choice_in(hob_usd_field_get(&u->layers[stack->layers[k]], site->specs[k],
 												HOB_USD_T_variantSelection),
-							  set, out);
+							  set, &choice);
 	}
 	hob_arena_restore(&u->passing, mark);
-	return !found || hob_usd_expression(u, variables, *out, out, err);
+	return found ? hob_usd_expression(u, variables, choice) : choice;
 }
 
 /* Notes the choices of a variant set, once per prim and set. */
-static bool tell_choices(hob_usd *u, const hob_usd_site *site, hob_str set, hob_str choice, hob_error *err)
+static void tell_choices(hob_usd *u, const hob_usd_site *site, hob_str set, hob_str choice)
 {
 	hob_str begin = hob_arena_printf(u->scratch, "{%.*s=", HOB_FMT(set));
 	const hob_usd_stack *stack = &u->stacks[site->stack];
 	hob_buf names = {0};
-	if (!begin.data)
-		return hob_fail_memory(err, u->scratch, "a variant");
 	for (uint32_t i = 0; i < stack->layer_count; i++) {
 		const hob_usd_layer *layer = &u->layers[stack->layers[i]];
 		uint32_t spec =
@@ -909,14 +842,15 @@ static bool tell_choices(hob_usd *u, const hob_usd_site *site, hob_str set, hob_
 		}
 	}
 	hob_str key = hob_arena_printf(u->scratch, "{%.*s", HOB_FMT(site->path));
-	key = key.data ? hob_arena_printf(u->scratch, "%.*s=%.*s", HOB_FMT(begin), HOB_FMT(key)) : key;
-	if (key.data && names.size > 0 && hob_usd_known(u, key) == HOB_NONE && hob_usd_token(u, key) != HOB_NONE)
+	key = hob_arena_printf(u->scratch, "%.*s=%.*s", HOB_FMT(begin), HOB_FMT(key));
+	if (names.size > 0 && hob_usd_known(u, key) == HOB_NONE) {
+		hob_usd_token(u, key);
 		hob_usd_info(u, "variants",
 					 "variant set '%.*s' of '%.*s': %.*s, of %.*s; the setting usd.variants chooses",
 					 HOB_FMT(set), HOB_FMT(site->path), HOB_FMT(choice.len > 0 ? choice : HOB_STR("none")),
 					 HOB_FMT(hob_buf_str(&names)));
+	}
 	hob_buf_release(&names);
-	return key.data || hob_fail_memory(err, u->scratch, "a variant");
 }
 
 static bool has_variant(const hob_usd *u, const hob_usd_site *site, uint32_t name)
@@ -929,25 +863,18 @@ static bool has_variant(const hob_usd *u, const hob_usd_site *site, uint32_t nam
 	return found;
 }
 
-static bool name_choice(hob_usd *u, hob_str set, hob_str choice, uint32_t *name, hob_error *err)
+static uint32_t name_choice(hob_usd *u, hob_str set, hob_str choice)
 {
-	hob_str text = hob_arena_printf(u->scratch, "{%.*s=%.*s}", HOB_FMT(set), HOB_FMT(choice));
-	*name = text.data ? hob_usd_known(u, text) : HOB_NONE;
-	return text.data || hob_fail_memory(err, u->scratch, "a variant");
+	return hob_usd_known(u, hob_arena_printf(u->scratch, "{%.*s=%.*s}", HOB_FMT(set), HOB_FMT(choice)));
 }
 
 /* Selects a variant of one set. *found: the set has a selection, now final. *added: a variant was added. */
 static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set, bool *found, bool *added,
 						hob_error *err)
 {
-	hob_str choice, asked;
-	uint32_t made, name;
-	if (!find_choice(u, tree, set, &choice, err))
-		return false;
+	hob_str choice = find_choice(u, tree, set), asked;
 	if (asked_choice(u->request->usd_variants, set, &asked)) {
-		if (!name_choice(u, set, asked, &name, err))
-			return false;
-		if (has_variant(u, &tree->sites[id], name))
+		if (has_variant(u, &tree->sites[id], name_choice(u, set, asked)))
 			choice = asked;
 		else
 			hob_usd_note(
@@ -958,8 +885,8 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 	*found = choice.len > 0;
 	if (!*found)
 		return true;
-	if (!tell_choices(u, &tree->sites[id], set, choice, err) || !name_choice(u, set, choice, &name, err))
-		return false;
+	tell_choices(u, &tree->sites[id], set, choice);
+	uint32_t made, name = name_choice(u, set, choice);
 	if (name == HOB_NONE)
 		return true;
 	hob_usd_site site = tree->sites[id];
@@ -972,8 +899,7 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 	site.scale = 1;
 	site.arcs_done = false;
 	site.chosen = 0;
-	if (!HOB_MAKE(u->scratch, &site.specs, stack->layer_count, "composition", err))
-		return false;
+	site.specs = HOB_NEW(u->scratch, uint32_t, stack->layer_count);
 	for (uint32_t i = 0; i < stack->layer_count; i++)
 		site.specs[i] = specs[i] == HOB_NONE ? HOB_NONE
 											 : hob_usd_spec_find(&u->layers[stack->layers[i]], specs[i],
@@ -999,8 +925,9 @@ static bool add_variants(hob_usd *u, hob_usd_tree *tree, uint32_t id, bool last,
 		}
 		if (tree->sites[id].chosen >> i & 1)
 			continue;
-		if (last ? !tell_choices(u, &tree->sites[id], items[i].path, HOB_STR(""), err)
-				 : !add_variant(u, tree, id, items[i].path, &found, added, err))
+		if (last)
+			tell_choices(u, &tree->sites[id], items[i].path, HOB_STR(""));
+		else if (!add_variant(u, tree, id, items[i].path, &found, added, err))
 			return false;
 		tree->sites[id].chosen |= (uint64_t)found << i;
 	}
@@ -1025,8 +952,7 @@ static bool add_clips(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *er
 			site.from_depth = parent.depth;
 			site.map_from = site.map_to = parent.path;
 			site.map_identity = true;
-			if (!HOB_MAKE(u->scratch, &site.specs, 1, "composition", err))
-				return false;
+			site.specs = HOB_NEW(u->scratch, uint32_t, 1);
 			if (!hob_usd_value_clips(u, layer, u->stacks[parent.stack].variables, parent.path,
 									 (const hob_usd_entry *)sets->data + i, &site.stack, site.specs, err))
 				return false;
@@ -1069,10 +995,11 @@ static bool evaluate(hob_usd *u, hob_usd_tree *tree, hob_error *err)
 {
 	bool last = false;
 	for (;;) {
-		uint32_t *order, count;
+		uint32_t count;
 		bool added = false;
-		if (!evaluate_arcs(u, tree, err) || !hob_usd_tree_order(u, tree, &u->passing, &order, &count, err))
+		if (!evaluate_arcs(u, tree, err))
 			return false;
+		const uint32_t *order = hob_usd_tree_order(u, tree, &u->passing, &count);
 		for (uint32_t i = 0; i < count && !added; i++)
 			if (!add_variants(u, tree, order[i], last, &added, err))
 				return false;
@@ -1091,8 +1018,7 @@ bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, b
 		return false;
 	*out = (hob_usd_tree){.count = made.count, .capacity = made.count};
 	out->sites = HOB_NEW(u->scratch, hob_usd_site, made.count);
-	if (out->sites)
-		memcpy(out->sites, made.sites, made.count * sizeof *made.sites);
+	memcpy(out->sites, made.sites, made.count * sizeof *made.sites);
 	hob_arena_restore(&u->passing, mark);
-	return out->sites || hob_fail_memory(err, u->scratch, "composition");
+	return true;
 }

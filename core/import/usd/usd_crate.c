@@ -53,8 +53,6 @@ static bool read_tokens(hob_usd_crate *c)
 						(unsigned long long)c->token_count);
 	uint8_t *raw = HOB_NEW(c->u->scratch, uint8_t, raw_size + 1);
 	c->tokens = HOB_NEW(c->u->scratch, hob_str, c->token_count);
-	if (!raw || !c->tokens)
-		return hob_fail_memory(c->err, c->u->scratch, "tokens");
 	if (plain)
 		memcpy(raw, packed.data, made = packed.size);
 	else if (!hob_usd_unpack(packed, raw, (size_t)raw_size, &made))
@@ -78,8 +76,7 @@ static bool read_strings(hob_usd_crate *c)
 	c->string_count = hob_usd_take_u64(&at);
 	if (at.failed || c->string_count > (at.file.size - at.at) / 4)
 		return cut_off(c, "STRINGS");
-	if (!HOB_MAKE(c->u->scratch, &c->strings, c->string_count, "strings", c->err))
-		return false;
+	c->strings = HOB_NEW(c->u->scratch, uint32_t, c->string_count);
 	for (uint64_t i = 0; i < c->string_count; i++)
 		c->strings[i] = hob_usd_take_u32(&at);
 	return true;
@@ -97,8 +94,6 @@ static bool section_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, v
 	if (!raw.data)
 		return cut_off(c, "a section");
 	uint32_t *ints = HOB_NEW(c->u->scratch, uint32_t, count);
-	if (!ints)
-		return hob_fail_memory(c->err, c->u->scratch, "a section");
 	for (uint64_t i = 0; i < count; i++)
 		ints[i] = hob_load_u32(raw.data + i * 4);
 	*out = ints;
@@ -112,9 +107,8 @@ static bool plain_fields(hob_usd_crate *c, hob_usd_cursor *at)
 	if (at->failed || c->field_count > (at->file.size - at->at) / SIZE)
 		return cut_off(c, "FIELDS");
 	hob_bytes raw = hob_usd_take_bytes(at, c->field_count * SIZE);
-	if (!HOB_MAKE(c->u->scratch, &c->field_tokens, c->field_count, "fields", c->err) ||
-		!HOB_MAKE(c->u->scratch, &c->field_values, c->field_count, "fields", c->err))
-		return false;
+	c->field_tokens = HOB_NEW(c->u->scratch, uint32_t, c->field_count);
+	c->field_values = HOB_NEW(c->u->scratch, uint64_t, c->field_count);
 	for (uint64_t i = 0; i < c->field_count; i++) {
 		c->field_tokens[i] = hob_load_u32(raw.data + i * SIZE + 4);
 		c->field_values[i] = hob_load_u64(raw.data + i * SIZE + 8);
@@ -133,8 +127,7 @@ static bool packed_fields(hob_usd_crate *c, hob_usd_cursor *at_fields)
 	hob_bytes packed = hob_usd_take_bytes(&at, hob_usd_take_u64(&at));
 	if (at.failed || !hob_usd_may_unpack(packed.size, c->field_count * 8))
 		return cut_off(c, "FIELDS");
-	if (!HOB_MAKE(c->u->scratch, &c->field_values, c->field_count, "fields", c->err))
-		return false;
+	c->field_values = HOB_NEW(c->u->scratch, uint64_t, c->field_count);
 	size_t size = (size_t)c->field_count * 8;
 	if (size > 0 && (!hob_usd_unpack(packed, (uint8_t *)c->field_values, size, &made) || made != size))
 		return hob_fail(c->err, CORRUPT, "the fields are damaged");
@@ -192,9 +185,7 @@ static bool walk_paths(hob_usd_crate *c, const path_item_t *items, uint64_t coun
 		c->path_order[c->ordered_count++] = path;
 		bool has_child = jump > 0 || jump == -1;
 		if (has_child && jump > 0) {
-			stack = (pending_t *)hob_usd_more(c->u->scratch, stack, depth, &room, sizeof *stack);
-			if (!stack)
-				return hob_fail_memory(c->err, c->u->scratch, "paths");
+			HOB_USD_ROOM(c->u->scratch, stack, depth, room);
 			stack[depth++] = (pending_t){item + (uint32_t)jump, parent};
 		}
 		if (has_child) {
@@ -229,8 +220,6 @@ static bool packed_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out
 		if (!hob_usd_unpack_ints(c, at, *count, 4, &lists[i]))
 			return false;
 	path_item_t *items = *out = HOB_NEW(c->u->scratch, path_item_t, *count);
-	if (!items)
-		return hob_fail_memory(c->err, c->u->scratch, "paths");
 	for (uint64_t i = 0; i < *count; i++) {
 		int32_t element = ((const int32_t *)lists[1])[i];
 		items[i] = (path_item_t){((const uint32_t *)lists[0])[i],
@@ -269,8 +258,6 @@ static bool plain_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out,
 	/* The last entry is a sentinel, 0. */
 	uint64_t *begins = HOB_NEW(c->u->scratch, uint64_t, c->path_count + 1),
 			 *siblings = HOB_NEW(c->u->scratch, uint64_t, c->path_count);
-	if (!items || !begins || !siblings)
-		return hob_fail_memory(c->err, c->u->scratch, "paths");
 	/* The tree's shape tells where it ends; items after its last one are not read. */
 	uint32_t made = 0, open = 1;
 	for (; made < c->path_count && open > 0; made++) {
@@ -316,23 +303,17 @@ static bool read_paths(hob_usd_crate *c)
 	if (!(c->version < PACKED_SECTIONS ? plain_paths(c, &at, &items, &count)
 									   : packed_paths(c, &at, &items, &count)))
 		return false;
-	if (!HOB_MAKE(arena, &c->path_parent, c->path_count, "paths", c->err) ||
-		!HOB_MAKE(arena, &c->path_token, c->path_count, "paths", c->err) ||
-		!HOB_MAKE(arena, &c->path_is_property, c->path_count, "paths", c->err) ||
-		!HOB_MAKE(arena, &c->path_text, c->path_count, "paths", c->err) ||
-		!HOB_MAKE(arena, &c->path_order, c->path_count, "paths", c->err))
-		return false;
+	c->path_parent = HOB_NEW(arena, uint32_t, c->path_count);
+	c->path_token = HOB_NEW(arena, uint32_t, c->path_count);
+	c->path_is_property = HOB_NEW(arena, bool, c->path_count);
+	c->path_text = HOB_NEW(arena, hob_str, c->path_count);
+	c->path_order = HOB_NEW(arena, uint32_t, c->path_count);
 	memset(c->path_parent, 0xFF, (size_t)c->path_count * sizeof *c->path_parent);
 	memset(c->path_token, 0xFF, (size_t)c->path_count * sizeof *c->path_token);
 	return walk_paths(c, items, count);
 }
 
 /* ---- specs */
-
-static bool set_field(hob_usd_crate *c, uint32_t spec, uint32_t name, hob_usd_value value)
-{
-	return hob_usd_field_set(c->u, c->layer, spec, name, value, c->err);
-}
 
 static bool read_spec_fields(hob_usd_crate *c, uint32_t spec, uint32_t first)
 {
@@ -349,23 +330,21 @@ static bool read_spec_fields(hob_usd_crate *c, uint32_t spec, uint32_t first)
 		}
 		if (!hob_usd_crate_value(c, rep, 0, &value))
 			return hob_fail_in(c->err, "field '%.*s'", HOB_FMT(c->tokens[c->field_tokens[field]]));
-		if (value.kind != HOB_USD_EMPTY && !set_field(c, spec, name, value))
-			return false;
+		if (value.kind != HOB_USD_EMPTY)
+			hob_usd_field_set(c->u, c->layer, spec, name, value);
 	}
 	return true;
 }
 
 /* Joins sublayers and their offsets, two fields in a crate, into one list, as in the text format. */
-static bool join_sublayers(hob_usd_crate *c)
+static void join_sublayers(hob_usd_crate *c)
 {
 	const hob_usd_value *names = hob_usd_field_get(c->layer, 0, HOB_USD_T_subLayers);
 	const hob_usd_value *offsets = hob_usd_field_get(c->layer, 0, HOB_USD_T_subLayerOffsets);
 	if (!names || names->kind != HOB_USD_TEXT)
-		return true;
+		return;
 	hob_usd_list *list = HOB_NEW(c->u->scratch, hob_usd_list, 1);
 	hob_usd_item *items = HOB_NEW(c->u->scratch, hob_usd_item, names->count);
-	if (!list || !items)
-		return hob_fail_memory(c->err, c->u->scratch, "sublayers");
 	for (size_t i = 0; i < names->count; i++) {
 		double offset = hob_usd_component(offsets, i * 2), scale = hob_usd_component(offsets, i * 2 + 1);
 		bool given = offset - offset == 0 && scale - scale == 0;
@@ -375,7 +354,8 @@ static bool join_sublayers(hob_usd_crate *c)
 	list->is_explicit = true;
 	list->items[HOB_USD_EXPLICIT] = items;
 	list->count[HOB_USD_EXPLICIT] = (uint32_t)names->count;
-	return set_field(c, 0, HOB_USD_T_subLayers, (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
+	hob_usd_field_set(c->u, c->layer, 0, HOB_USD_T_subLayers,
+					  (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
 }
 
 /* Sorts children, which are in the order of their paths, into the authored order of the prim. */
@@ -408,26 +388,20 @@ static void order_children(hob_usd_crate *c, uint32_t spec)
 	specs[spec].last[HOB_USD_PRIM] = last;
 }
 
-static bool add_spec(hob_usd_crate *c, uint32_t path, uint32_t type, uint32_t *ids, uint32_t *out)
+/* Adds the spec of a path, and its number to `ids`, if it has a parent and is of a known kind. */
+static void add_spec(hob_usd_crate *c, uint32_t path, uint32_t type, uint32_t *ids)
 {
 	uint32_t parent = c->path_parent[path];
-	hob_str name = c->tokens[c->path_token[path]];
-	*out = HOB_NONE;
-	if (type == ROOT) {
-		*out = ids[path] = 0;
-		return true;
-	}
-	if (parent == HOB_NONE || ids[parent] == HOB_NONE ||
+	if (type == ROOT)
+		ids[path] = 0;
+	if (type == ROOT || parent == HOB_NONE || ids[parent] == HOB_NONE ||
 		(type != PRIM && type != ATTRIBUTE && type != RELATIONSHIP && type != VARIANT))
-		return true;
+		return;
 	hob_usd_spec_kind kind = type == PRIM	   ? HOB_USD_PRIM
 							 : type == VARIANT ? HOB_USD_VARIANT
 											   : HOB_USD_PROPERTY;
-	uint32_t token = hob_usd_token(c->u, name);
-	if (!hob_usd_spec_add(c->u, c->layer, ids[parent], kind, token, out, c->err))
-		return false;
-	ids[path] = *out;
-	return true;
+	uint32_t token = hob_usd_token(c->u, c->tokens[c->path_token[path]]);
+	ids[path] = hob_usd_spec_add(c->u, c->layer, ids[parent], kind, token);
 }
 
 /* Reads specs before 0.4: path, set of fields and type in sequence. */
@@ -439,8 +413,6 @@ static bool plain_specs(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, vo
 	hob_bytes raw = hob_usd_take_bytes(at, count * size);
 	for (size_t k = 0; k < 3; k++) {
 		uint32_t *list = HOB_NEW(c->u->scratch, uint32_t, count);
-		if (!list)
-			return hob_fail_memory(c->err, c->u->scratch, "specs");
 		for (uint64_t i = 0; i < count; i++)
 			list[i] = hob_load_u32(raw.data + i * size + padding + k * 4);
 		lists[k] = list;
@@ -464,8 +436,6 @@ static bool read_specs(hob_usd_crate *c)
 				   *types = (const uint32_t *)lists[2];
 	uint32_t *ids = HOB_NEW(c->u->scratch, uint32_t, c->path_count),
 			 *spec_of = HOB_NEW(c->u->scratch, uint32_t, c->path_count);
-	if (!ids || !spec_of)
-		return hob_fail_memory(c->err, c->u->scratch, "specs");
 	memset(ids, 0xFF, (size_t)c->path_count * sizeof *ids);
 	memset(spec_of, 0xFF, (size_t)c->path_count * sizeof *spec_of);
 	for (uint32_t i = 0; i < count; i++) {
@@ -475,18 +445,18 @@ static bool read_specs(hob_usd_crate *c)
 		spec_of[paths[i]] = i;
 	}
 	for (uint64_t i = 0; i < c->ordered_count; i++) {
-		uint32_t path = c->path_order[i], spec = spec_of[path], id;
+		uint32_t path = c->path_order[i], spec = spec_of[path];
 		if (spec == HOB_NONE)
 			continue;
-		if (!add_spec(c, path, types[spec], ids, &id))
-			return false;
-		if (id != HOB_NONE && !read_spec_fields(c, id, sets[spec]))
+		add_spec(c, path, types[spec], ids);
+		if (ids[path] != HOB_NONE && !read_spec_fields(c, ids[path], sets[spec]))
 			return false;
 	}
 	for (uint32_t s = 0; s < c->layer->spec_count; s++)
 		if (c->layer->specs[s].kind != HOB_USD_PROPERTY)
 			order_children(c, s);
-	return join_sublayers(c);
+	join_sublayers(c);
+	return true;
 }
 
 bool hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err)
@@ -501,6 +471,6 @@ bool hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_er
 			err, UNSUPPORTED,
 			"a crate of version %u.%u.%u; Hob reads 0.0.1 and later: save it again with a current program",
 			v[0], v[1], v[2]);
-	return hob_usd_layer_init(u, layer, err) && read_tokens(&c) && read_strings(&c) && read_fields(&c) &&
-		   read_paths(&c) && read_specs(&c);
+	hob_usd_layer_init(u, layer);
+	return read_tokens(&c) && read_strings(&c) && read_fields(&c) && read_paths(&c) && read_specs(&c);
 }

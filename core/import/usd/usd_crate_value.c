@@ -129,7 +129,7 @@ static bool allocate(hob_usd_crate *c, uint32_t type, uint64_t count, void **dat
 	if (__builtin_mul_overflow(count, (uint64_t)numeric[type].width, &numbers) || numbers > SIZE_MAX / 8)
 		return cut_off(c);
 	*data = hob_arena_array(c->u->scratch, (size_t)numbers, size, 8);
-	return *data || hob_fail_memory(c->err, c->u->scratch, "numbers");
+	return true;
 }
 
 static bool raw_numbers(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uint64_t count, void **data)
@@ -289,8 +289,6 @@ static bool path_at(hob_usd_crate *c, uint32_t path, hob_str *out)
 		if (depth > HOB_LIMIT_USD_NESTING)
 			return hob_fail(c->err, LIMIT, "a path of more than %llu levels", HOB_LIMIT_USD_NESTING);
 		char *text = HOB_NEW(arena, char, size + 1);
-		if (!text)
-			return hob_fail_memory(c->err, arena, "a path");
 		size_t at = size;
 		for (uint32_t p = path; c->path_parent[p] != HOB_NONE; p = c->path_parent[p]) {
 			hob_str token = c->tokens[c->path_token[p]];
@@ -316,8 +314,6 @@ static bool texts(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, text_rea
 	if (at->failed || count > (at->file.size - at->at) / 4)
 		return cut_off(c);
 	hob_str *items = HOB_NEW(c->u->scratch, hob_str, count);
-	if (!items)
-		return hob_fail_memory(c->err, c->u->scratch, "strings");
 	for (uint64_t i = 0; i < count; i++)
 		if (!read(c, hob_usd_take_u32(at), &items[i]))
 			return false;
@@ -339,8 +335,6 @@ static bool text(hob_usd_crate *c, uint64_t rep, text_reader read, hob_usd_value
 	}
 	hob_str *one = HOB_NEW(c->u->scratch, hob_str, 1);
 	uint32_t index = is_inlined(rep) ? (uint32_t)payload_of(rep) : hob_usd_take_u32(&at);
-	if (!one)
-		return hob_fail_memory(c->err, c->u->scratch, "strings");
 	if (at.failed)
 		return cut_off(c);
 	*out = (hob_usd_value){HOB_USD_TEXT, false, 1, 1, one};
@@ -368,8 +362,6 @@ static bool dictionary(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth, hob
 	if (at->failed || count > (at->file.size - at->at) / 12)
 		return cut_off(c);
 	hob_usd_entry *entries = HOB_NEW(c->u->scratch, hob_usd_entry, count);
-	if (!entries)
-		return hob_fail_memory(c->err, c->u->scratch, "a dictionary");
 	for (uint64_t i = 0; i < count; i++)
 		if (!string_at(c, hob_usd_take_u32(at), &entries[i].key) ||
 			!value_elsewhere(c, at, depth, &entries[i].value))
@@ -385,8 +377,6 @@ static bool selection(hob_usd_crate *c, hob_usd_cursor *at, hob_usd_value *out)
 		return cut_off(c);
 	hob_usd_entry *entries = HOB_NEW(c->u->scratch, hob_usd_entry, count);
 	hob_str *choices = HOB_NEW(c->u->scratch, hob_str, count);
-	if (!entries || !choices)
-		return hob_fail_memory(c->err, c->u->scratch, "variants");
 	for (uint64_t i = 0; i < count; i++) {
 		entries[i].value = (hob_usd_value){HOB_USD_TEXT, false, 1, 1, &choices[i]};
 		if (!string_at(c, hob_usd_take_u32(at), &entries[i].key) ||
@@ -412,8 +402,6 @@ static bool samples(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth, hob_us
 						times.count);
 	hob_usd_value *values = HOB_NEW(c->u->scratch, hob_usd_value, count);
 	hob_usd_samples *all = HOB_NEW(c->u->scratch, hob_usd_samples, 1);
-	if (!values || !all)
-		return hob_fail_memory(c->err, c->u->scratch, "time samples");
 	const double *time = (const double *)times.data;
 	for (uint64_t i = 0; i < count; i++) {
 		if (!(time[i] - time[i] == 0) || (i > 0 && time[i] <= time[i - 1]))
@@ -460,8 +448,7 @@ static bool read_items(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_
 	uint64_t count = hob_usd_take_u64(at);
 	if (at->failed || count > (at->file.size - at->at) / 4)
 		return cut_off(c);
-	if (!HOB_MAKE(c->u->scratch, &list->items[op], count, "a list", c->err))
-		return false;
+	list->items[op] = HOB_NEW(c->u->scratch, hob_usd_item, count);
 	for (uint64_t i = 0; i < count; i++)
 		if (!read_item(c, at, type, &list->items[op][i]))
 			return false;
@@ -477,11 +464,8 @@ static bool list_of(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_usd
 	} parts[] = {{2, HOB_USD_EXPLICIT}, {4, HOB_USD_ADD},	 {32, HOB_USD_PREPEND},
 				 {64, HOB_USD_APPEND},	{8, HOB_USD_DELETE}, {16, HOB_USD_ORDER}};
 	hob_usd_list *list = HOB_NEW(c->u->scratch, hob_usd_list, 1);
-	if (!list)
-		return hob_fail_memory(c->err, c->u->scratch, "a list");
 	if (type == PAYLOAD) {
-		if (!HOB_MAKE(c->u->scratch, &list->items[HOB_USD_EXPLICIT], 1, "a list", c->err))
-			return false;
+		list->items[HOB_USD_EXPLICIT] = HOB_NEW(c->u->scratch, hob_usd_item, 1);
 		list->is_explicit = true;
 		list->count[HOB_USD_EXPLICIT] = 1;
 		if (!read_item(c, at, PAYLOAD_LIST, list->items[HOB_USD_EXPLICIT]))
@@ -512,9 +496,7 @@ static bool number_list(hob_usd_crate *c, hob_usd_cursor *at, hob_usd_value *out
 			int64_t number = (int64_t)hob_usd_take_u64(at);
 			if (!(bit & IS_THERE))
 				continue;
-			found = (double *)hob_usd_more(c->u->scratch, found, count, &room, sizeof *found);
-			if (!found)
-				return hob_fail_memory(c->err, c->u->scratch, "a list");
+			HOB_USD_ROOM(c->u->scratch, found, count, room);
 			found[count++] = (double)number;
 		}
 	}
@@ -601,10 +583,8 @@ bool hob_usd_crate_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd
 	}
 	if (!read_value(c, rep, depth, out))
 		return false;
-	c->values = (hob_usd_value *)hob_usd_more(c->u->scratch, c->values, c->value_count, &c->value_room,
-											  sizeof *c->values);
-	if (!c->values || !hob_usd_map_put(c->u->scratch, &c->known, rep, c->value_count))
-		return hob_fail_memory(c->err, c->u->scratch, "values");
+	HOB_USD_ROOM(c->u->scratch, c->values, c->value_count, c->value_room);
+	hob_usd_map_put(c->u->scratch, &c->known, rep, c->value_count);
 	c->values[c->value_count++] = *out;
 	return true;
 }

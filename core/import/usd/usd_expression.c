@@ -17,19 +17,13 @@ typedef struct reader {
 	uint32_t variables;
 	const char *at, *end;
 	uint32_t depth, steps;
-	const char *why; /* reason why the expression cannot be evaluated; *err is for memory only */
-	hob_error *err;
+	const char *why; /* reason why the expression cannot be evaluated */
 } reader_t;
 
 static bool wrong(reader_t *r, const char *why)
 {
 	r->why = why;
 	return false;
-}
-
-static bool memory(reader_t *r)
-{
-	return hob_fail_memory(r->err, r->u->scratch, "an expression");
 }
 
 static char peek(reader_t *r)
@@ -95,14 +89,10 @@ static bool text_value(reader_t *r, hob_str text, value_t *out)
 	return done;
 }
 
-static bool put_item(reader_t *r, value_t *list, value_t item)
+static void put_item(reader_t *r, value_t *list, value_t item)
 {
-	list->items =
-		(value_t *)hob_usd_more(r->u->scratch, list->items, list->count, &list->room, sizeof *list->items);
-	if (!list->items)
-		return memory(r);
+	HOB_USD_ROOM(r->u->scratch, list->items, list->count, list->room);
 	list->items[list->count++] = item;
-	return true;
 }
 
 /* Value of the variable; *known is false when there is no such variable. */
@@ -124,8 +114,7 @@ static bool variable(reader_t *r, hob_str name, value_t *out, bool *known)
 			item.text = ((const hob_str *)value->data)[i];
 		else
 			item.number = hob_usd_component(value, i);
-		if (!put_item(r, out, item))
-			return false;
+		put_item(r, out, item);
 	}
 	return true;
 }
@@ -193,11 +182,9 @@ static bool quoted(reader_t *r, char quote, hob_buf *to)
 static bool read_text(reader_t *r, char quote, value_t *out)
 {
 	hob_buf text = {0};
-	bool done = quoted(r, quote, &text) && (!text.failed || memory(r));
-	if (done) {
+	bool done = quoted(r, quote, &text);
+	if (done)
 		*out = (value_t){.kind = TEXT, .text = hob_arena_str(r->u->scratch, hob_buf_str(&text))};
-		done = out->text.data || memory(r);
-	}
 	hob_buf_release(&text);
 	return done;
 }
@@ -316,8 +303,9 @@ static bool read_items(reader_t *r, char close, value_t *list)
 		return true;
 	do {
 		value_t item;
-		if (!expression(r, &item) || !put_item(r, list, item))
+		if (!expression(r, &item))
 			return false;
+		put_item(r, list, item);
 	} while (take(r, ','));
 	return take(r, close) || wrong(r, "a bracket is not closed");
 }
@@ -392,43 +380,33 @@ static bool expression(reader_t *r, value_t *out)
 	return done;
 }
 
-bool hob_usd_expression(hob_usd *u, uint32_t variables, hob_str text, hob_str *out, hob_error *err)
+hob_str hob_usd_expression(hob_usd *u, uint32_t variables, hob_str text)
 {
-	reader_t r = {.u = u, .variables = variables, .err = err};
+	reader_t r = {.u = u, .variables = variables};
 	value_t value;
-	*out = text;
 	if (!is_expression(text))
-		return true;
-	if (!text_value(&r, text, &value)) {
-		if (!r.why)
-			return false;
-	} else if (value.kind == TEXT || value.kind == NOTHING) {
-		*out = value.text;
-		return true;
-	} else {
+		return text;
+	if (text_value(&r, text, &value)) {
+		if (value.kind == TEXT || value.kind == NOTHING)
+			return value.text;
 		r.why = "what it says is no text";
 	}
 	hob_usd_note(u, "expression", "the expression %.*s names nothing: %s", HOB_FMT(text), r.why);
-	*out = HOB_STR("");
-	return true;
+	return HOB_STR("");
 }
 
-bool hob_usd_variables_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out, hob_error *err)
+uint32_t hob_usd_variables_open(hob_usd *u, uint32_t layer, uint32_t outer)
 {
 	const hob_usd_value *dictionary = hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_expressionVariables);
-	*out = outer;
 	if (!dictionary || dictionary->kind != HOB_USD_DICTIONARY || dictionary->count == 0)
-		return true;
+		return outer;
 	for (uint32_t i = outer; i != HOB_NONE; i = u->variables[i].outer)
 		if (u->variables[i].dictionary == dictionary)
-			return true;
-	for (*out = 0; *out < u->variables_count; (*out)++)
-		if (u->variables[*out].dictionary == dictionary && u->variables[*out].outer == outer)
-			return true;
-	u->variables = (hob_usd_variables *)hob_usd_more(u->scratch, u->variables, u->variables_count,
-													 &u->variables_capacity, sizeof *u->variables);
-	if (!u->variables)
-		return hob_fail_memory(err, u->scratch, "variables");
-	u->variables[u->variables_count++] = (hob_usd_variables){dictionary, outer};
-	return true;
+			return outer;
+	for (uint32_t i = 0; i < u->variables_count; i++)
+		if (u->variables[i].dictionary == dictionary && u->variables[i].outer == outer)
+			return i;
+	HOB_USD_ROOM(u->scratch, u->variables, u->variables_count, u->variables_capacity);
+	u->variables[u->variables_count] = (hob_usd_variables){dictionary, outer};
+	return u->variables_count++;
 }

@@ -11,9 +11,7 @@ void *hob_usd_more(hob_arena *arena, void *items, uint32_t count, uint32_t *capa
 	if (count < *capacity)
 		return items;
 	uint32_t wanted = *capacity < 8 ? 8 : *capacity > UINT32_MAX / 2 ? UINT32_MAX : *capacity * 2;
-	void *larger = wanted > count ? hob_arena_array(arena, wanted, size, 16) : NULL;
-	if (!larger)
-		return NULL;
+	void *larger = hob_arena_array(arena, wanted > count ? wanted : SIZE_MAX, size, 16);
 	if (count > 0)
 		memcpy(larger, items, count * size);
 	*capacity = wanted;
@@ -37,13 +35,11 @@ uint32_t hob_usd_map_get(const hob_usd_map *map, uint64_t key)
 	return map->keys[at] != 0 ? map->values[at] : HOB_NONE;
 }
 
-static bool grow_map(hob_arena *arena, hob_usd_map *map)
+static void grow_map(hob_arena *arena, hob_usd_map *map)
 {
 	hob_usd_map larger = {.capacity = map->capacity > 0 ? map->capacity * 2 : 16, .count = map->count};
 	larger.keys = HOB_NEW(arena, uint64_t, larger.capacity);
 	larger.values = HOB_NEW(arena, uint32_t, larger.capacity);
-	if (!larger.keys || !larger.values)
-		return false;
 	for (uint32_t i = 0; i < map->capacity; i++)
 		if (map->keys[i] != 0) {
 			uint32_t at = place_of(&larger, map->keys[i] - 1);
@@ -51,18 +47,16 @@ static bool grow_map(hob_arena *arena, hob_usd_map *map)
 			larger.values[at] = map->values[i];
 		}
 	*map = larger;
-	return true;
 }
 
-bool hob_usd_map_put(hob_arena *arena, hob_usd_map *map, uint64_t key, uint32_t value)
+void hob_usd_map_put(hob_arena *arena, hob_usd_map *map, uint64_t key, uint32_t value)
 {
-	if (map->count + 1 > map->capacity / 2 && !grow_map(arena, map))
-		return false;
+	if (map->count + 1 > map->capacity / 2)
+		grow_map(arena, map);
 	uint32_t at = place_of(map, key);
 	map->count += map->keys[at] == 0;
 	map->keys[at] = key + 1;
 	map->values[at] = value;
-	return true;
 }
 
 /* ---- tokens */
@@ -77,20 +71,15 @@ uint32_t hob_usd_token(hob_usd *u, hob_str text)
 	uint32_t known = hob_name_map_get(&u->token_map, text);
 	if (known != HOB_NONE)
 		return known;
-	hob_str *tokens =
-		(hob_str *)hob_usd_more(u->scratch, u->tokens, u->token_count, &u->token_capacity, sizeof *tokens);
-	if (!tokens)
-		return HOB_NONE;
-	u->tokens = tokens;
+	HOB_USD_ROOM(u->scratch, u->tokens, u->token_count, u->token_capacity);
 	/* A copy, because the text may be freed: a package member may be unpacked only while it is read. */
 	hob_str kept = hob_arena_str(u->scratch, text);
-	if (!kept.data || !hob_name_map_add(&u->token_map, kept, u->token_count, NULL))
-		return HOB_NONE;
+	hob_name_map_add(&u->token_map, kept, u->token_count, NULL);
 	u->tokens[u->token_count] = kept;
 	return u->token_count++;
 }
 
-bool hob_usd_start(hob_usd *u, const hob_import_request *request, hob_error *err)
+void hob_usd_start(hob_usd *u, const hob_import_request *request)
 {
 	static const char *const words[] = {
 #define USD_TOKEN(name, text) text,
@@ -104,9 +93,7 @@ bool hob_usd_start(hob_usd *u, const hob_import_request *request, hob_error *err
 	for (size_t i = 0; i < HOB_COUNT_OF(maps); i++)
 		hob_name_map_init(maps[i], u->scratch);
 	for (uint32_t i = 0; i < HOB_USD_T_COUNT; i++)
-		if (hob_usd_token(u, hob_str_of(words[i])) != i)
-			return hob_fail_memory(err, u->scratch, "names");
-	return true;
+		hob_usd_token(u, hob_str_of(words[i]));
 }
 
 /* ---- the tree of specs */
@@ -121,44 +108,38 @@ uint32_t hob_usd_spec_find(const hob_usd_layer *layer, uint32_t parent, hob_usd_
 	return hob_usd_map_get(&layer->children, child_key(parent, kind, name));
 }
 
-static bool append_spec(hob_usd *u, hob_usd_layer *layer, hob_usd_spec spec, hob_error *err)
+static void append_spec(hob_usd *u, hob_usd_layer *layer, hob_usd_spec spec)
 {
-	hob_usd_spec *specs = (hob_usd_spec *)hob_usd_more(u->scratch, layer->specs, layer->spec_count,
-													   &layer->spec_capacity, sizeof *specs);
-	if (!specs)
-		return hob_fail_memory(err, u->scratch, "prims");
-	layer->specs = specs;
+	HOB_USD_ROOM(u->scratch, layer->specs, layer->spec_count, layer->spec_capacity);
 	for (size_t k = 0; k < HOB_COUNT_OF(spec.first); k++)
 		spec.first[k] = spec.last[k] = HOB_NONE;
 	spec.next = spec.first_field = HOB_NONE;
-	specs[layer->spec_count++] = spec;
-	return true;
+	layer->specs[layer->spec_count++] = spec;
 }
 
-bool hob_usd_layer_init(hob_usd *u, hob_usd_layer *layer, hob_error *err)
+void hob_usd_layer_init(hob_usd *u, hob_usd_layer *layer)
 {
 	layer->spec_count = layer->field_count = 0;
-	return append_spec(u, layer, (hob_usd_spec){.parent = HOB_NONE, .name = HOB_NONE}, err);
+	append_spec(u, layer, (hob_usd_spec){.parent = HOB_NONE, .name = HOB_NONE});
 }
 
-bool hob_usd_spec_add(hob_usd *u, hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
-					  uint32_t name, uint32_t *out, hob_error *err)
+uint32_t hob_usd_spec_add(hob_usd *u, hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
+						  uint32_t name)
 {
-	*out = hob_usd_spec_find(layer, parent, kind, name);
-	if (*out != HOB_NONE)
-		return true;
-	*out = layer->spec_count;
+	uint32_t id = hob_usd_spec_find(layer, parent, kind, name);
+	if (id != HOB_NONE)
+		return id;
+	id = layer->spec_count;
 	hob_usd_spec spec = {.parent = parent, .name = name, .kind = kind, .specifier = HOB_USD_OVER};
-	if (name == HOB_NONE || !append_spec(u, layer, spec, err) ||
-		!hob_usd_map_put(u->scratch, &layer->children, child_key(parent, kind, name), *out))
-		return hob_fail_memory(err, u->scratch, "prims");
+	append_spec(u, layer, spec);
+	hob_usd_map_put(u->scratch, &layer->children, child_key(parent, kind, name), id);
 	hob_usd_spec *above = &layer->specs[parent];
 	if (above->first[kind] == HOB_NONE)
-		above->first[kind] = *out;
+		above->first[kind] = id;
 	else
-		layer->specs[above->last[kind]].next = *out;
-	above->last[kind] = *out;
-	return true;
+		layer->specs[above->last[kind]].next = id;
+	above->last[kind] = id;
+	return id;
 }
 
 const hob_usd_value *hob_usd_field_get(const hob_usd_layer *layer, uint32_t spec, uint32_t name)
@@ -169,22 +150,16 @@ const hob_usd_value *hob_usd_field_get(const hob_usd_layer *layer, uint32_t spec
 	return NULL;
 }
 
-bool hob_usd_field_set(hob_usd *u, hob_usd_layer *layer, uint32_t spec, uint32_t name, hob_usd_value value,
-					   hob_error *err)
+void hob_usd_field_set(hob_usd *u, hob_usd_layer *layer, uint32_t spec, uint32_t name, hob_usd_value value)
 {
 	for (uint32_t f = layer->specs[spec].first_field; f != HOB_NONE; f = layer->fields[f].next)
 		if (layer->fields[f].name == name) {
 			layer->fields[f].value = value;
-			return true;
+			return;
 		}
-	hob_usd_field *fields = (hob_usd_field *)hob_usd_more(u->scratch, layer->fields, layer->field_count,
-														  &layer->field_capacity, sizeof *fields);
-	if (!fields || name == HOB_NONE)
-		return hob_fail_memory(err, u->scratch, "properties");
-	layer->fields = fields;
-	fields[layer->field_count] = (hob_usd_field){name, layer->specs[spec].first_field, value};
+	HOB_USD_ROOM(u->scratch, layer->fields, layer->field_count, layer->field_capacity);
+	layer->fields[layer->field_count] = (hob_usd_field){name, layer->specs[spec].first_field, value};
 	layer->specs[spec].first_field = layer->field_count++;
-	return true;
 }
 
 /* ---- paths */
@@ -203,12 +178,10 @@ bool hob_usd_path_below(hob_str path, hob_str prefix)
 		   (path.len == prefix.len || path.data[prefix.len] == '/' || path.data[prefix.len] == '.');
 }
 
-bool hob_usd_path_absolute(hob_usd *u, hob_str prim, hob_str path, hob_str *out, hob_error *err)
+hob_str hob_usd_path_absolute(hob_usd *u, hob_str prim, hob_str path)
 {
-	if (path.len > 0 && path.data[0] == '/') {
-		*out = hob_arena_str(u->scratch, path);
-		return out->data || hob_fail_memory(err, u->scratch, "a path");
-	}
+	if (path.len > 0 && path.data[0] == '/')
+		return hob_arena_str(u->scratch, path);
 	hob_str base = prim, rest = path;
 	while (hob_str_starts(rest, HOB_STR(".."))) {
 		while (base.len > 0 && base.data[base.len - 1] != '/')
@@ -221,9 +194,8 @@ bool hob_usd_path_absolute(hob_usd *u, hob_str prim, hob_str path, hob_str *out,
 	if (base.len == 1 && base.data[0] == '/')
 		base.len = 0;
 	bool is_name = rest.len > 0 && rest.data[0] != '.';
-	*out = hob_arena_printf(u->scratch, "%.*s%s%.*s", HOB_FMT(base),
+	return hob_arena_printf(u->scratch, "%.*s%s%.*s", HOB_FMT(base),
 							is_name || base.len + rest.len == 0 ? "/" : "", HOB_FMT(rest));
-	return out->data || hob_fail_memory(err, u->scratch, "a path");
 }
 
 /* Where nodes are looked up (`element`), and the prim below which they are created (`spec`, `path`). */
@@ -249,53 +221,38 @@ static hob_str attribute(const hob_xml_element *element, const char *name)
 	return value.data ? value : HOB_STR("");
 }
 
-static bool no_memory(document_t *d)
-{
-	return hob_fail_memory(d->err, d->u->scratch, "a MaterialX document");
-}
-
 /* ---- names */
 
-static bool list_names(document_t *d, const hob_xml_element *around)
+static void list_names(document_t *d, const hob_xml_element *around)
 {
 	for (const hob_xml_element *e = around->first; e; e = e->next) {
 		hob_str name = attribute(e, "name");
 		hob_str key = hob_arena_printf(d->u->scratch, "%u/%.*s", around->number, HOB_FMT(name));
 		d->elements[e->number] = e;
-		if (!key.data || (name.len > 0 && !hob_xml_is(e, HOB_STR("output")) &&
-						  hob_name_map_get(&d->names, key) == HOB_NONE &&
-						  !hob_name_map_add(&d->names, key, e->number, NULL)))
-			return no_memory(d);
-		if (around == d->xml.root && hob_xml_is(e, HOB_STR("nodegraph")) && !list_names(d, e))
-			return false;
+		if (name.len > 0 && !hob_xml_is(e, HOB_STR("output")))
+			hob_name_map_add(&d->names, key, e->number, NULL);
+		if (around == d->xml.root && hob_xml_is(e, HOB_STR("nodegraph")))
+			list_names(d, e);
 	}
-	return true;
 }
 
-static bool find_element(document_t *d, const hob_xml_element *around, hob_str name,
-						 const hob_xml_element **out)
+static const hob_xml_element *find_element(document_t *d, const hob_xml_element *around, hob_str name)
 {
 	hob_str key = hob_arena_printf(d->u->scratch, "%u/%.*s", around->number, HOB_FMT(name));
-	if (!key.data)
-		return no_memory(d);
 	uint32_t number = hob_name_map_get(&d->names, key);
-	*out = number == HOB_NONE ? NULL : d->elements[number];
-	return true;
+	return number == HOB_NONE ? NULL : d->elements[number];
 }
 
 /* A prim's name: characters that paths do not allow become "_". */
-static bool prim_name(document_t *d, hob_str name, hob_str *out)
+static hob_str prim_name(document_t *d, hob_str name)
 {
 	char *text = HOB_NEW(d->u->scratch, char, name.len + 1);
-	if (!text)
-		return no_memory(d);
 	for (size_t i = 0; i < name.len; i++) {
 		char c = name.data[i];
 		bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || hob_is_digit(c) || (c & 0x80);
 		text[i] = fits ? c : '_';
 	}
-	*out = (hob_str){text, name.len};
-	return true;
+	return (hob_str){text, name.len};
 }
 
 /* ---- specs */
@@ -303,51 +260,43 @@ static bool prim_name(document_t *d, hob_str name, hob_str *out)
 static bool add_prim(document_t *d, uint32_t parent, hob_str name, const char *type, uint32_t *out)
 {
 	hob_str *text = HOB_NEW(d->u->scratch, hob_str, 1);
-	if (!text)
-		return no_memory(d);
 	*text = hob_str_of(type);
 	if (++d->made > HOB_LIMIT_USD_PRIMS)
 		return hob_fail(d->err, LIMIT, "more than %llu nodes of materials", HOB_LIMIT_USD_PRIMS);
-	return hob_usd_spec_add(d->u, d->layer, parent, HOB_USD_PRIM, hob_usd_token(d->u, name), out, d->err) &&
-		   (text->len == 0 || hob_usd_field_set(d->u, d->layer, *out, HOB_USD_T_typeName,
-												(hob_usd_value){HOB_USD_TEXT, false, 1, 1, text}, d->err));
+	*out = hob_usd_spec_add(d->u, d->layer, parent, HOB_USD_PRIM, hob_usd_token(d->u, name));
+	if (text->len > 0)
+		hob_usd_field_set(d->u, d->layer, *out, HOB_USD_T_typeName,
+						  (hob_usd_value){HOB_USD_TEXT, false, 1, 1, text});
+	return true;
 }
 
-static bool add_field(document_t *d, uint32_t prim, hob_str property, uint32_t field, hob_usd_value value)
+static void add_field(document_t *d, uint32_t prim, hob_str property, uint32_t field, hob_usd_value value)
 {
-	uint32_t spec;
-	return hob_usd_spec_add(d->u, d->layer, prim, HOB_USD_PROPERTY, hob_usd_token(d->u, property), &spec,
-							d->err) &&
-		   hob_usd_field_set(d->u, d->layer, spec, field, value, d->err);
+	uint32_t spec = hob_usd_spec_add(d->u, d->layer, prim, HOB_USD_PROPERTY, hob_usd_token(d->u, property));
+	hob_usd_field_set(d->u, d->layer, spec, field, value);
 }
 
-static bool add_text(document_t *d, uint32_t prim, hob_str property, hob_str text)
+static void add_text(document_t *d, uint32_t prim, hob_str property, hob_str text)
 {
 	hob_str *kept = HOB_NEW(d->u->scratch, hob_str, 1);
-	if (!kept)
-		return no_memory(d);
 	*kept = text;
-	return add_field(d, prim, property, HOB_USD_T_default_value,
-					 (hob_usd_value){HOB_USD_TEXT, false, 1, 1, kept});
+	add_field(d, prim, property, HOB_USD_T_default_value, (hob_usd_value){HOB_USD_TEXT, false, 1, 1, kept});
 }
 
-static bool add_connection(document_t *d, uint32_t prim, hob_str property, hob_str path)
+static void add_connection(document_t *d, uint32_t prim, hob_str property, hob_str path)
 {
 	hob_usd_list *list = HOB_NEW(d->u->scratch, hob_usd_list, 1);
 	hob_usd_item *item = HOB_NEW(d->u->scratch, hob_usd_item, 1);
-	if (!list || !item || !path.data)
-		return no_memory(d);
 	*item = (hob_usd_item){.path = path, .scale = 1};
 	list->is_explicit = true;
 	list->count[HOB_USD_EXPLICIT] = 1;
 	list->items[HOB_USD_EXPLICIT] = item;
-	return add_field(d, prim, property, HOB_USD_T_connectionPaths,
-					 (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
+	add_field(d, prim, property, HOB_USD_T_connectionPaths, (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
 }
 
 /* ---- values */
 
-static bool add_file(document_t *d, const hob_xml_element *input, uint32_t prim, hob_str property,
+static void add_file(document_t *d, const hob_xml_element *input, uint32_t prim, hob_str property,
 					 hob_str text)
 {
 	for (const hob_xml_element *e = input; e; e = e->parent) {
@@ -355,13 +304,11 @@ static bool add_file(document_t *d, const hob_xml_element *input, uint32_t prim,
 		if (prefix.len == 0)
 			continue;
 		text = hob_arena_printf(d->u->scratch, "%.*s%.*s", HOB_FMT(prefix), HOB_FMT(text));
-		if (!text.data)
-			return no_memory(d);
 	}
-	return add_text(d, prim, property, text);
+	add_text(d, prim, property, text);
 }
 
-static bool add_numbers(document_t *d, uint32_t prim, hob_str property, hob_str text)
+static void add_numbers(document_t *d, uint32_t prim, hob_str property, hob_str text)
 {
 	float found[16];
 	uint32_t count = 0;
@@ -372,28 +319,26 @@ static bool add_numbers(document_t *d, uint32_t prim, hob_str property, hob_str 
 		at = next ? next : at + 1;
 	}
 	if (count == 0)
-		return true;
+		return;
 	float *kept = HOB_NEW(d->u->scratch, float, count);
-	if (!kept)
-		return no_memory(d);
 	memcpy(kept, found, count * sizeof *kept);
-	return add_field(d, prim, property, HOB_USD_T_default_value,
-					 (hob_usd_value){HOB_USD_F32, false, count, 1, kept});
+	add_field(d, prim, property, HOB_USD_T_default_value,
+			  (hob_usd_value){HOB_USD_F32, false, count, 1, kept});
 }
 
-static bool add_value(document_t *d, const hob_xml_element *input, uint32_t prim, hob_str property)
+static void add_value(document_t *d, const hob_xml_element *input, uint32_t prim, hob_str property)
 {
 	hob_str type = attribute(input, "type"), value = attribute(input, "value");
 	if (value.len == 0)
-		return true;
+		return;
 	if (hob_str_equal(type, HOB_STR("filename")))
-		return add_file(d, input, prim, property, value);
-	if (hob_str_equal(type, HOB_STR("string")))
-		return add_text(d, prim, property, value);
-	if (hob_str_equal(type, HOB_STR("boolean")))
-		return add_numbers(d, prim, property,
-						   hob_str_equal(value, HOB_STR("true")) ? HOB_STR("1") : HOB_STR("0"));
-	return add_numbers(d, prim, property, value);
+		add_file(d, input, prim, property, value);
+	else if (hob_str_equal(type, HOB_STR("string")))
+		add_text(d, prim, property, value);
+	else if (hob_str_equal(type, HOB_STR("boolean")))
+		add_numbers(d, prim, property, hob_str_equal(value, HOB_STR("true")) ? HOB_STR("1") : HOB_STR("0"));
+	else
+		add_numbers(d, prim, property, value);
 }
 
 /* ---- nodes */
@@ -409,23 +354,27 @@ static bool add_input(document_t *d, const hob_xml_element *input, scope_t scope
 	const hob_xml_element *from = NULL;
 	hob_str graph = attribute(input, "nodegraph"), node = attribute(input, "nodename");
 	hob_str face = attribute(input, "interfacename"), output = attribute(input, "output"), path;
-	if (face.len > 0)
-		return add_connection(
-			d, prim, property,
-			hob_arena_printf(arena, "%.*s.inputs:%.*s", HOB_FMT(scope.path), HOB_FMT(face)));
+	if (face.len > 0) {
+		add_connection(d, prim, property,
+					   hob_arena_printf(arena, "%.*s.inputs:%.*s", HOB_FMT(scope.path), HOB_FMT(face)));
+		return true;
+	}
 	if (graph.len > 0)
 		scope = *outer;
-	if (graph.len + node.len > 0 && !find_element(d, scope.element, graph.len > 0 ? graph : node, &from))
-		return false;
-	if (!from)
-		return add_value(d, input, prim, property);
+	if (graph.len + node.len > 0)
+		from = find_element(d, scope.element, graph.len > 0 ? graph : node);
+	if (!from) {
+		add_value(d, input, prim, property);
+		return true;
+	}
 	if (!add_node(d, from, scope, &path))
 		return false;
 	const hob_xml_element *first = hob_xml_child(from, HOB_STR("output"));
 	if (output.len == 0)
 		output = graph.len > 0 && first ? attribute(first, "name") : HOB_STR("out");
-	return add_connection(d, prim, property,
-						  hob_arena_printf(arena, "%.*s.outputs:%.*s", HOB_FMT(path), HOB_FMT(output)));
+	add_connection(d, prim, property,
+				   hob_arena_printf(arena, "%.*s.outputs:%.*s", HOB_FMT(path), HOB_FMT(output)));
+	return true;
 }
 
 static bool add_inputs(document_t *d, const hob_xml_element *node, const char *element, const char *kind,
@@ -435,8 +384,6 @@ static bool add_inputs(document_t *d, const hob_xml_element *node, const char *e
 		 e = hob_xml_next(e, hob_str_of(element))) {
 		hob_str name = attribute(e, "name");
 		hob_str property = hob_arena_printf(d->u->scratch, "%s:%.*s", kind, HOB_FMT(name));
-		if (!property.data)
-			return no_memory(d);
 		if (name.len > 0 && !add_input(d, e, scope, outer, prim, property))
 			return false;
 	}
@@ -444,7 +391,7 @@ static bool add_inputs(document_t *d, const hob_xml_element *node, const char *e
 }
 
 /* Adds the id: "ND_image_color3" for "image" of type "color3"; USD's own nodes have one id for all types. */
-static bool add_id(document_t *d, const hob_xml_element *node, uint32_t prim)
+static void add_id(document_t *d, const hob_xml_element *node, uint32_t prim)
 {
 	hob_str kind = attribute(node, "node"), type = attribute(node, "type"), id = attribute(node, "nodedef");
 	if (kind.len == 0)
@@ -455,7 +402,7 @@ static bool add_id(document_t *d, const hob_xml_element *node, uint32_t prim)
 		id = hob_str_equal(kind, HOB_STR("UsdUVTexture"))
 				 ? HOB_STR("ND_UsdUVTexture")
 				 : hob_arena_printf(d->u->scratch, "ND_%.*s_%.*s", HOB_FMT(kind), HOB_FMT(type));
-	return id.data ? add_text(d, prim, HOB_STR("info:id"), id) : no_memory(d);
+	add_text(d, prim, HOB_STR("info:id"), id);
 }
 
 static bool fill_node(document_t *d, const hob_xml_element *node, scope_t scope, scope_t own)
@@ -463,7 +410,8 @@ static bool fill_node(document_t *d, const hob_xml_element *node, scope_t scope,
 	if (hob_xml_is(node, HOB_STR("nodegraph")))
 		return add_inputs(d, node, "input", "inputs", own, &scope, own.spec) &&
 			   add_inputs(d, node, "output", "outputs", own, &scope, own.spec);
-	return add_id(d, node, own.spec) && add_inputs(d, node, "input", "inputs", scope, &scope, own.spec) &&
+	add_id(d, node, own.spec);
+	return add_inputs(d, node, "input", "inputs", scope, &scope, own.spec) &&
 		   add_inputs(d, node, "parameter", "inputs", scope, &scope, own.spec) &&
 		   add_inputs(d, node, "bindinput", "inputs", scope, &scope, own.spec);
 }
@@ -472,13 +420,9 @@ static bool fill_node(document_t *d, const hob_xml_element *node, scope_t scope,
 static bool add_node(document_t *d, const hob_xml_element *node, scope_t scope, hob_str *path)
 {
 	scope_t own = {.element = node};
-	hob_str name;
-	if (!prim_name(d, attribute(node, "name"), &name))
-		return false;
+	hob_str name = prim_name(d, attribute(node, "name"));
 	uint32_t token = hob_usd_token(d->u, name);
 	*path = own.path = hob_usd_path_child(d->u, scope.path, name);
-	if (token == HOB_NONE || !own.path.data)
-		return no_memory(d);
 	if (hob_usd_spec_find(d->layer, scope.spec, HOB_USD_PRIM, token) != HOB_NONE)
 		return true;
 	if (d->depth >= HOB_LIMIT_USD_DEPTH)
@@ -496,12 +440,8 @@ static bool add_node(document_t *d, const hob_xml_element *node, scope_t scope, 
 static bool add_material(document_t *d, const hob_xml_element *element, uint32_t parent, hob_str above)
 {
 	static const hob_str surface = {"outputs:mtlx:surface", 20};
-	hob_str name, path;
-	if (!prim_name(d, attribute(element, "name"), &name))
-		return false;
+	hob_str name = prim_name(d, attribute(element, "name")), path;
 	scope_t scope = {.element = d->xml.root, .path = hob_usd_path_child(d->u, above, name)};
-	if (!scope.path.data)
-		return no_memory(d);
 	if (name.len == 0)
 		return true;
 	if (!add_prim(d, parent, name, "Material", &scope.spec))
@@ -511,11 +451,12 @@ static bool add_material(document_t *d, const hob_xml_element *element, uint32_t
 			!add_input(d, e, scope, &scope, scope.spec, surface))
 			return false;
 		/* Before 1.38 the material contains the shader. */
-		if (hob_xml_is(e, HOB_STR("shaderref")) &&
-			(!add_node(d, e, scope, &path) ||
-			 !add_connection(d, scope.spec, surface,
-							 hob_arena_printf(d->u->scratch, "%.*s.outputs:out", HOB_FMT(path)))))
-			return false;
+		if (hob_xml_is(e, HOB_STR("shaderref"))) {
+			if (!add_node(d, e, scope, &path))
+				return false;
+			add_connection(d, scope.spec, surface,
+						   hob_arena_printf(d->u->scratch, "%.*s.outputs:out", HOB_FMT(path)));
+		}
 	}
 	return true;
 }
@@ -535,13 +476,11 @@ static bool usd_mtlx_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_
 	hob_name_map_init(&d.names, u->scratch);
 	d.elements = (const hob_xml_element **)hob_arena_array(u->scratch, d.xml.element_count,
 														   sizeof *d.elements, sizeof(void *));
-	if (!top || !d.elements)
-		return no_memory(&d);
 	*top = HOB_STR("MaterialX");
-	if (!list_names(&d, d.xml.root) || !hob_usd_layer_init(u, layer, err) ||
-		!hob_usd_field_set(u, layer, 0, HOB_USD_T_defaultPrim,
-						   (hob_usd_value){HOB_USD_TEXT, false, 1, 1, top}, err) ||
-		!add_prim(&d, 0, *top, "", &root) || !add_prim(&d, root, HOB_STR("Materials"), "Scope", &materials))
+	list_names(&d, d.xml.root);
+	hob_usd_layer_init(u, layer);
+	hob_usd_field_set(u, layer, 0, HOB_USD_T_defaultPrim, (hob_usd_value){HOB_USD_TEXT, false, 1, 1, top});
+	if (!add_prim(&d, 0, *top, "", &root) || !add_prim(&d, root, HOB_STR("Materials"), "Scope", &materials))
 		return false;
 	for (const hob_xml_element *e = d.xml.root->first; e; e = e->next) {
 		if (hob_xml_is(e, HOB_STR("include")))
@@ -617,8 +556,6 @@ static hob_str place_id(hob_usd *u, place_t place)
 static bool open_package(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *out, hob_error *err)
 {
 	hob_str id = place_id(u, place);
-	if (!id.data)
-		return hob_fail_memory(err, u->scratch, "a package");
 	*out = hob_name_map_get(&u->package_map, id);
 	if (*out != HOB_NONE)
 		return true;
@@ -630,12 +567,9 @@ static bool open_package(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *o
 	if (!hob_zip_open(bytes, &package.zip))
 		return hob_fail(err, CORRUPT, "'%.*s' begins as a package but has no list of its members",
 						HOB_FMT(id));
-	hob_usd_package *packages = (hob_usd_package *)hob_usd_more(u->scratch, u->packages, u->package_count,
-																&u->package_capacity, sizeof *packages);
-	if (!packages || !hob_name_map_add(&u->package_map, id, u->package_count, NULL))
-		return hob_fail_memory(err, u->scratch, "a package");
-	u->packages = packages;
-	packages[u->package_count] = package;
+	HOB_USD_ROOM(u->scratch, u->packages, u->package_count, u->package_capacity);
+	hob_name_map_add(&u->package_map, id, u->package_count, NULL);
+	u->packages[u->package_count] = package;
 	*out = u->package_count++;
 	return true;
 }
@@ -788,12 +722,9 @@ static bool keep_layer(hob_usd *u, const hob_usd_layer *layer, uint32_t *out, ho
 {
 	if (u->layer_count >= HOB_LIMIT_USD_LAYERS)
 		return hob_fail(err, LIMIT, "more than %llu layers", HOB_LIMIT_USD_LAYERS);
-	hob_usd_layer *layers = (hob_usd_layer *)hob_usd_more(u->scratch, u->layers, u->layer_count,
-														  &u->layer_capacity, sizeof *layers);
-	if (!layers || !hob_name_map_add(&u->layer_map, layer->id, u->layer_count, NULL))
-		return hob_fail_memory(err, u->scratch, "layers");
-	u->layers = layers;
-	layers[u->layer_count] = *layer;
+	HOB_USD_ROOM(u->scratch, u->layers, u->layer_count, u->layer_capacity);
+	hob_name_map_add(&u->layer_map, layer->id, u->layer_count, NULL);
+	u->layers[u->layer_count] = *layer;
 	*out = u->layer_count++;
 	return true;
 }
@@ -810,8 +741,6 @@ static bool add_layer(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *out,
 			return false;
 	}
 	hob_str id = place_id(u, place);
-	if (!id.data)
-		return hob_fail_memory(why, u->scratch, "a layer");
 	*out = hob_name_map_get(&u->layer_map, id);
 	if (*out != HOB_NONE)
 		return true;
@@ -824,7 +753,8 @@ static bool add_layer(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *out,
 bool hob_usd_layer_new(hob_usd *u, hob_str id, hob_str path, uint32_t package, uint32_t *out, hob_error *err)
 {
 	hob_usd_layer layer = {.id = id, .path = path, .package = package};
-	return hob_usd_layer_init(u, &layer, err) && keep_layer(u, &layer, out, err);
+	hob_usd_layer_init(u, &layer);
+	return keep_layer(u, &layer, out, err);
 }
 
 bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out, hob_error *err)
@@ -834,8 +764,6 @@ bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out,
 	bool found = false;
 	hob_error why = {0};
 	hob_str key = hob_arena_printf(u->scratch, "?%u?%.*s", from, HOB_FMT(asset));
-	if (!key.data)
-		return hob_fail_memory(err, u->scratch, "a layer");
 	*out = hob_name_map_get(&u->layer_map, key);
 	if (*out == HOB_NONE) {
 		if (!locate(u, from, asset, &place, &bytes, &found, &why, err))
@@ -848,8 +776,7 @@ bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out,
 			hob_usd_note(u, "layer-missing", "'%.*s', which '%.*s' names, is left out: %s", HOB_FMT(asset),
 						 HOB_FMT(u->layers[from].id), why.context);
 		}
-		if (!hob_name_map_add(&u->layer_map, key, *out, NULL))
-			return hob_fail_memory(err, u->scratch, "layers");
+		hob_name_map_add(&u->layer_map, key, *out, NULL);
 	}
 	if (*out == FAILED)
 		*out = HOB_NONE;
@@ -859,36 +786,32 @@ bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out,
 /* ---- pictures */
 
 /* The asset of a tiled picture's (UDIM) first tile, which is used for all tiles. */
-static bool first_tile(hob_usd *u, hob_str asset, hob_str *out, hob_error *err)
+static hob_str first_tile(hob_usd *u, hob_str asset)
 {
 	static const hob_str mark = {"<UDIM>", 6};
 	size_t at = hob_str_find(asset, mark, 0);
-	*out = asset;
 	if (at == SIZE_MAX)
-		return true;
+		return asset;
 	hob_str before = hob_str_sub(asset, 0, at), behind = hob_str_sub(asset, at + mark.len, asset.len);
-	*out = hob_arena_printf(u->scratch, "%.*s1001%.*s", HOB_FMT(before), HOB_FMT(behind));
 	hob_usd_note(u, "tiles", "picture '%.*s' is made of tiles; only the first, 1001, is drawn",
 				 HOB_FMT(asset));
-	return out->data || hob_fail_memory(err, u->scratch, "a picture's name");
+	return hob_arena_printf(u->scratch, "%.*s1001%.*s", HOB_FMT(before), HOB_FMT(behind));
 }
 
 bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, hob_error *err)
 {
-	hob_str name;
 	hob_error why = {0};
 	bool found = false;
 	place_t place = {0};
 	hob_bytes bytes = {0};
 	*out = (hob_image){.uri = hob_text_name(u->result, asset),
 					   .name = hob_text_name(u->result, hob_text_last_part(asset))};
-	if (!out->uri.data || !out->name.data)
-		return hob_fail_memory(err, u->result, "a picture's name");
-	if (!first_tile(u, asset, &name, err))
-		return false;
+	hob_str name = first_tile(u, asset);
 	bool packed = u->layers[from].package != HOB_NONE || hob_str_find(name, HOB_STR("["), 0) != SIZE_MAX;
-	if (!packed)
-		return hob_import_texture_path(u->request, hob_path_dir(u->layers[from].path), name, &out->path, err);
+	if (!packed) {
+		hob_import_texture_path(u->request, hob_path_dir(u->layers[from].path), name, &out->path, err);
+		return true;
+	}
 	if (!locate(u, from, name, &place, &bytes, &found, &why, err))
 		return false;
 	if (!found || place.package == HOB_NONE) {

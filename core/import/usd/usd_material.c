@@ -51,7 +51,7 @@ static const hob_usd_value *usd_constant(const hob_usd_source *source)
 	return source->value.samples ? &source->value.samples->values[0] : source->value.value;
 }
 
-/* Follows a property of a prim: "inputs:diffuseColor", "outputs:surface". False only when memory is short. */
+/* Follows a property of a prim: "inputs:diffuseColor", "outputs:surface". False when a list is too long. */
 static bool usd_follow(hob_usd *u, uint32_t prim, const char *property, hob_usd_source *out, hob_error *err)
 {
 	hob_str name = hob_str_of(property);
@@ -118,21 +118,20 @@ static bool read_word(hob_usd *u, uint32_t shader, const char *name, hob_str *ou
 	return true;
 }
 
-static bool set_of(hob_usd_build_t *b, hob_usd_look *look, hob_str name, uint32_t *out, hob_error *err)
+static uint32_t set_of(hob_usd_build_t *b, hob_usd_look *look, hob_str name)
 {
-	for (*out = 0; *out < look->uv_count; (*out)++)
-		if (hob_str_equal(look->uv_names[*out], name))
-			return true;
+	for (uint32_t i = 0; i < look->uv_count; i++)
+		if (hob_str_equal(look->uv_names[i], name))
+			return i;
 	if (look->uv_count == HOB_UV_SETS) {
 		hob_usd_note(
 			b->u, "uv-sets",
 			"a material reads more than %d sets of texture coordinates; '%.*s' is taken from the first",
 			HOB_UV_SETS, HOB_FMT(name));
-		*out = 0;
-		return true;
+		return 0;
 	}
 	look->uv_names[look->uv_count] = hob_arena_str(b->u->scratch, name);
-	return look->uv_names[look->uv_count++].data || hob_fail_memory(err, b->u->scratch, "a material");
+	return look->uv_count++;
 }
 
 /* Reads a UsdTransform2d: scale, rotation (degrees, counter-clockwise), then translation, from the lower left
@@ -175,7 +174,8 @@ static bool read_coordinates(hob_usd_build_t *b, uint32_t shader, const char *in
 			return false;
 		name = found.len > 0 ? found : name;
 	}
-	return set_of(b, look, name, &ref->uv_set, err);
+	ref->uv_set = set_of(b, look, name);
+	return true;
 }
 
 static hob_wrap wrap_of(hob_str name)
@@ -201,10 +201,7 @@ static bool read_sampler(hob_usd_build_t *b, uint32_t shader, const char *const 
 	for (*out = 0; *out < m->sampler_count; (*out)++)
 		if (m->samplers[*out].wrap_u == sampler.wrap_u && m->samplers[*out].wrap_v == sampler.wrap_v)
 			return true;
-	m->samplers = (hob_sampler *)hob_usd_more(b->u->scratch, m->samplers, m->sampler_count, &b->sampler_room,
-											  sizeof *m->samplers);
-	if (!m->samplers)
-		return hob_fail_memory(err, b->u->scratch, "samplers");
+	HOB_USD_ROOM(b->u->scratch, m->samplers, m->sampler_count, b->sampler_room);
 	m->samplers[m->sampler_count++] = sampler;
 	return true;
 }
@@ -213,15 +210,11 @@ static bool read_picture(hob_usd_build_t *b, const hob_usd_source *file, uint32_
 {
 	hob_str asset = hob_usd_text(usd_constant(file));
 	*out = HOB_NONE;
-	if (asset.len == 0)
-		return true;
-	if (!hob_usd_expression(b->u, b->u->stacks[file->value.site->stack].variables, asset, &asset, err))
-		return false;
+	if (asset.len > 0)
+		asset = hob_usd_expression(b->u, b->u->stacks[file->value.site->stack].variables, asset);
 	if (asset.len == 0)
 		return true;
 	hob_str key = hob_arena_printf(b->u->scratch, "?%u?%.*s", file->value.layer, HOB_FMT(asset));
-	if (!key.data)
-		return hob_fail_memory(err, b->u->scratch, "a picture");
 	*out = hob_name_map_get(&b->images.by_path, key);
 	if (*out != HOB_NONE)
 		return true;
@@ -235,9 +228,9 @@ static bool read_picture(hob_usd_build_t *b, const hob_usd_source *file, uint32_
 			return false;
 		*image = picture;
 	}
-	if (!hob_name_map_add(&b->images.by_path, key, *out, NULL) ||
-		(picture.path.len > 0 && !hob_name_map_add(&b->images.by_path, picture.path, *out, NULL)))
-		return hob_fail_memory(err, b->u->scratch, "a picture");
+	hob_name_map_add(&b->images.by_path, key, *out, NULL);
+	if (picture.path.len > 0)
+		hob_name_map_add(&b->images.by_path, picture.path, *out, NULL);
 	return true;
 }
 
@@ -248,9 +241,12 @@ static bool usd_asset_input(hob_usd_surface *s, const char *name, hob_texture_re
 	char property[64] = "inputs:";
 	memcpy(property + 7, name, strlen(name) + 1);
 	*out = (hob_texture_ref){.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}};
-	return usd_follow(s->b->u, s->shader, property, &file, s->err) &&
-		   read_picture(s->b, &file, &out->image, s->err) &&
-		   (out->image == HOB_NONE || set_of(s->b, s->look, HOB_STR("st"), &out->uv_set, s->err));
+	if (!usd_follow(s->b->u, s->shader, property, &file, s->err) ||
+		!read_picture(s->b, &file, &out->image, s->err))
+		return false;
+	if (out->image != HOB_NONE)
+		out->uv_set = set_of(s->b, s->look, HOB_STR("st"));
+	return true;
 }
 
 /* ---- MaterialX: pictures, and the nodes between them and a surface */
@@ -420,8 +416,6 @@ static bool named_by(hob_usd *u, const hob_usd_prim *owner, hob_str name, const 
 	hob_str *targets, property = hob_arena_printf(u->scratch, "%.*s:%s", HOB_FMT(name), what);
 	uint32_t count;
 	*out = 0;
-	if (!property.data)
-		return hob_fail_memory(err, u->scratch, "a collection");
 	if (!hob_usd_targets(u, owner, property, HOB_USD_T_targetPaths, &targets, &count, err))
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
@@ -445,8 +439,6 @@ static bool holds(hob_usd *u, hob_str collection, hob_str path, uint32_t depth, 
 	hob_str root = hob_arena_printf(u->scratch, "%.*s:includeRoot", HOB_FMT(name));
 	hob_str list = hob_arena_printf(u->scratch, "%.*s:includes", HOB_FMT(name));
 	uint32_t count;
-	if (!rule.data || !root.data || !list.data)
-		return hob_fail_memory(err, u->scratch, "a collection");
 	bool only = hob_str_equal(hob_usd_text(hob_usd_still(u, owner, rule)), HOB_STR("explicitOnly"));
 	if (!named_by(u, owner, name, "includes", only, path, &included, err) ||
 		!named_by(u, owner, name, "excludes", false, path, &excluded, err))
@@ -470,12 +462,11 @@ static bool collection_binding(hob_usd *u, const hob_usd_prim *prim, const char 
 							   hob_str *out, bool *stronger, hob_error *err)
 {
 	char prefix[64] = "material:binding:collection:";
-	hob_str *names, *targets;
+	hob_str *targets;
 	uint32_t count, target_count;
 	*out = HOB_STR("");
 	memcpy(prefix + strlen(prefix), purpose, strlen(purpose) + 1);
-	if (!hob_usd_properties(u, prim, hob_str_of(prefix), &names, &count, err))
-		return false;
+	const hob_str *names = hob_usd_properties(u, prim, hob_str_of(prefix), &count);
 	for (uint32_t i = 0; i < count && out->len == 0; i++) {
 		bool inside;
 		/* Without a purpose, the prefix is followed by a name only. */
@@ -544,13 +535,12 @@ static bool usd_surface_input(hob_usd_surface *s, const char *name, float *out, 
 }
 
 /* If the base colour is a primvar of the points, stores its name in the look and sets `out` to white. */
-static bool usd_surface_colors(hob_usd_surface *s, const hob_usd_texture *color, float *out)
+static void usd_surface_colors(hob_usd_surface *s, const hob_usd_texture *color, float *out)
 {
 	if (color->primvar.len == 0)
-		return true;
+		return;
 	s->look->color_name = hob_arena_str(s->b->u->scratch, color->primvar);
 	out[0] = out[1] = out[2] = 1;
-	return s->look->color_name.data || hob_fail_memory(s->err, s->b->u->scratch, "a material");
 }
 
 static void note_bias(hob_usd_surface *s, const char *what, const hob_usd_texture *t)
@@ -593,8 +583,7 @@ static bool read_base(hob_usd_surface *s, bool specular_workflow)
 		!usd_surface_input(s, "opacityThreshold", threshold, 1, &none))
 		return false;
 	bool textured = color.ref.image != HOB_NONE, masks = opacity.ref.image != HOB_NONE;
-	if (!usd_surface_colors(s, &color, diffuse))
-		return false;
+	usd_surface_colors(s, &color, diffuse);
 	if (textured) {
 		memcpy(diffuse, color.scale, sizeof diffuse);
 		m->slots[HOB_SLOT_BASE_COLOR] = color.ref;
@@ -994,8 +983,7 @@ static bool read_all(hob_usd_surface *s, const shading_t *with)
 		!input(s, with->metal, &m->metallic, 1, &metal) || !input(s, with->rough, &m->roughness, 1, &rough) ||
 		!input(s, "normal", unused, 3, &normal))
 		return false;
-	if (!usd_surface_colors(s, &color, base))
-		return false;
+	usd_surface_colors(s, &color, base);
 	put_picture(s, &color, HOB_SLOT_BASE_COLOR, base, 3);
 	for (int i = 0; i < 3; i++)
 		m->base_color[i] = usd_unit(base[i] * weight);
@@ -1077,18 +1065,13 @@ static bool add_material(hob_usd_build_t *b, hob_str name, hob_material **out, h
 	hob_arena *arena = b->u->scratch;
 	if (m->material_count >= HOB_LIMIT_MATERIALS)
 		return hob_fail(err, LIMIT, "more than %llu materials", HOB_LIMIT_MATERIALS);
-	m->materials = (hob_material *)hob_usd_more(arena, m->materials, m->material_count, &b->material_room,
-												sizeof *m->materials);
-	b->looks =
-		(hob_usd_look *)hob_usd_more(arena, b->looks, m->material_count, &b->look_room, sizeof *b->looks);
-	hob_str kept = hob_text_name(b->u->result, name);
-	if (!m->materials || !b->looks || !kept.data)
-		return hob_fail_memory(err, arena, "materials");
+	HOB_USD_ROOM(arena, m->materials, m->material_count, b->material_room);
+	HOB_USD_ROOM(arena, b->looks, m->material_count, b->look_room);
 	*id = m->material_count++;
 	*out = &m->materials[*id];
 	*look = &b->looks[*id];
 	**look = (hob_usd_look){0};
-	hob_shape_plain_material(*out, kept);
+	hob_shape_plain_material(*out, hob_text_name(b->u->result, name));
 	return true;
 }
 
@@ -1103,8 +1086,6 @@ bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const
 								   : hob_arena_printf(b->u->scratch, "%d%d %a %a %a %a", double_sided, sheer,
 													  (double)shown[0], (double)shown[1], (double)shown[2],
 													  (double)shown[3]);
-	if (!key.data)
-		return hob_fail_memory(err, b->u->scratch, "materials");
 	*out = hob_name_map_get(&b->material_map, key);
 	if (*out != HOB_NONE)
 		return true;
@@ -1120,6 +1101,6 @@ bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const
 	} else if (!read_material(b, prim, material, look, err)) {
 		return hob_fail_in(err, "material '%.*s'", HOB_FMT(path));
 	}
-	return hob_name_map_add(&b->material_map, key, *out, NULL) ||
-		   hob_fail_memory(err, b->u->scratch, "materials");
+	hob_name_map_add(&b->material_map, key, *out, NULL);
+	return true;
 }

@@ -83,8 +83,8 @@ static hob_usd_interpolation fitting(size_t count, const hob_usd_polygons *polyg
 											 : said;
 }
 
-static bool usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *polygons, hob_str name,
-							uint32_t width, hob_usd_stream *out, hob_error *err)
+static void usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *polygons, hob_str name,
+							uint32_t width, hob_usd_stream *out)
 {
 	hob_usd *u = b->u;
 	uint32_t owner;
@@ -101,25 +101,19 @@ static bool usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_pol
 		value = hob_usd_still(u, &u->prims[prim], name);
 	}
 	if (!value)
-		return true;
+		return;
 	/* Drops a surplus component, as in three-component texture coordinates. */
 	uint32_t stored = value->width;
 	if (stored == width + 1 && width >= 2) {
-		const float *wide;
-		if (!hob_usd_floats(u, value, stored, &wide, &out->item_count, err))
-			return false;
+		const float *wide = hob_usd_floats(u, value, stored, &out->item_count);
 		float *narrow = HOB_NEW(u->scratch, float, out->item_count *width);
-		if (!narrow)
-			return hob_fail_memory(err, u->scratch, "a primvar");
 		for (size_t i = 0; i < out->item_count; i++)
 			memcpy(narrow + i * width, wide + i * stored, width * sizeof *narrow);
 		out->items = narrow;
-	} else if (!hob_usd_floats(u, value, width, &out->items, &out->item_count, err)) {
-		return false;
+	} else {
+		out->items = hob_usd_floats(u, value, width, &out->item_count);
 	}
 	hob_str indices = hob_arena_printf(u->scratch, "%.*s:indices", HOB_FMT(full));
-	if (!indices.data)
-		return hob_fail_memory(err, u->scratch, "a primvar");
 	const hob_usd_value *index = hob_usd_still(u, &u->prims[owner], indices);
 	if (index && index->kind == HOB_USD_I32 && index->width == 1) {
 		out->indices = (const int32_t *)index->data;
@@ -136,7 +130,6 @@ static bool usd_stream_open(hob_usd_build_t *b, uint32_t prim, const hob_usd_pol
 					 HOB_FMT(full), HOB_FMT(u->prims[prim].path), said, needed[out->interpolation]);
 		*out = (hob_usd_stream){.width = width};
 	}
-	return true;
 }
 
 /* The value at a corner; NULL when the file has none there. */
@@ -208,7 +201,7 @@ static float within(float sharpness)
 	return sharpness > 0 ? sharpness < 1 ? sharpness : 1 : 0;
 }
 
-static bool find_edges(hob_arena *arena, hob_usd_level *l, const creases_t *creases, hob_error *err)
+static void find_edges(hob_arena *arena, hob_usd_level *l, const creases_t *creases)
 {
 	half_t *halves = HOB_NEW(arena, half_t, l->corner_count);
 	l->ends = (uint32_t(*)[2])HOB_NEW(arena, uint32_t, l->corner_count * 2);
@@ -216,8 +209,6 @@ static bool find_edges(hob_arena *arena, hob_usd_level *l, const creases_t *crea
 	l->edge_of = HOB_NEW(arena, uint32_t, l->corner_count);
 	l->edge_sharp = HOB_NEW(arena, float, l->corner_count);
 	l->point_sharp = HOB_NEW(arena, float, l->point_count);
-	if (!halves || !l->ends || !l->sides || !l->edge_of || !l->edge_sharp || !l->point_sharp)
-		return hob_fail_memory(err, arena, "subdivision");
 	size_t corner = 0;
 	for (size_t f = 0; f < l->face_count; f++) {
 		size_t count = (size_t)l->counts[f];
@@ -243,7 +234,6 @@ static bool find_edges(hob_arena *arena, hob_usd_level *l, const creases_t *crea
 	}
 	for (size_t p = 0; p < l->point_count; p++)
 		l->point_sharp[p] = creases->points[p];
-	return true;
 }
 
 /* ---- one level: the points, then one point per edge, then one per face */
@@ -339,13 +329,11 @@ static void look_around(const hob_usd_level *l, const float *from, const float *
 
 /* If the rule changes at the next level, blends both; the current rule is weighted by the sharpness that runs
  * out. */
-static bool moved_points(hob_arena *arena, const hob_usd_level *l, const float *from, const float *faces,
-						 uint32_t width, float *to, hob_error *err)
+static void moved_points(hob_arena *arena, const hob_usd_level *l, const float *from, const float *faces,
+						 uint32_t width, float *to)
 {
 	around_t *around = HOB_NEW(arena, around_t, l->point_count);
 	float *sums = HOB_NEW(arena, float, l->point_count *width * 4);
-	if (!around || !sums)
-		return hob_fail_memory(err, arena, "subdivision");
 	look_around(l, from, faces, width, around, sums);
 	for (size_t p = 0; p < l->point_count; p++) {
 		const around_t *a = &around[p];
@@ -361,36 +349,29 @@ static bool moved_points(hob_arena *arena, const hob_usd_level *l, const float *
 								(1 - weight) * by_rule(later, a, own, sum, width, 1);
 		}
 	}
-	return true;
 }
 
-static bool refine_points(hob_arena *arena, const hob_usd_level *l, const float *from, uint32_t width,
-						  float **out, hob_error *err)
+static float *refine_points(hob_arena *arena, const hob_usd_level *l, const float *from, uint32_t width)
 {
 	size_t count = l->point_count + l->edge_count + l->face_count;
 	float *to = HOB_NEW(arena, float, count *width);
-	*out = to;
-	if (!to)
-		return hob_fail_memory(err, arena, "subdivision");
 	float *edges = place_of(to, l->point_count, width),
 		  *faces = place_of(to, l->point_count + l->edge_count, width);
 	face_points(l, from, width, faces);
 	edge_points(l, from, faces, width, edges);
-	return moved_points(arena, l, from, faces, width, to, err);
+	moved_points(arena, l, from, faces, width, to);
+	return to;
 }
 
 /* ---- levels */
 
 /* Makes a quad for each corner: the corner, its edge's midpoint, the face point, the midpoint of the edge
  * before it. */
-static bool refine_faces(hob_arena *arena, const hob_usd_level *l, hob_usd_level *next, uint32_t **face_of,
-						 hob_error *err)
+static void refine_faces(hob_arena *arena, const hob_usd_level *l, hob_usd_level *next, uint32_t **face_of)
 {
 	int32_t *counts = HOB_NEW(arena, int32_t, l->corner_count),
 			*indices = HOB_NEW(arena, int32_t, l->corner_count * 4);
 	uint32_t *faces = HOB_NEW(arena, uint32_t, l->corner_count);
-	if (!counts || !indices || !faces)
-		return hob_fail_memory(err, arena, "subdivision");
 	for (size_t f = 0, first = 0; f < l->face_count; first += (size_t)l->counts[f++]) {
 		size_t count = (size_t)l->counts[f];
 		for (size_t i = 0; i < count; i++) {
@@ -409,16 +390,14 @@ static bool refine_faces(hob_arena *arena, const hob_usd_level *l, hob_usd_level
 							.corner_count = l->corner_count * 4,
 							.counts = counts,
 							.indices = indices};
-	return true;
 }
 
 /* Makes two creases from the halves of each, with a sharpness lower by one. */
-static bool refine_creases(hob_arena *arena, const hob_usd_level *l, creases_t *c, hob_error *err)
+static void refine_creases(hob_arena *arena, const hob_usd_level *l, creases_t *c)
 {
 	creases_t next = {.room = c->count * 2 + 1};
-	if (!HOB_MAKE(arena, &next.items, next.room, "subdivision", err) ||
-		!HOB_MAKE(arena, &next.points, l->point_count + l->edge_count + l->face_count, "subdivision", err))
-		return false;
+	next.items = HOB_NEW(arena, crease_t, next.room);
+	next.points = HOB_NEW(arena, float, l->point_count + l->edge_count + l->face_count);
 	for (size_t e = 0; e < l->edge_count && c->count > 0; e++) {
 		float sharpness = sharpness_of(c, key_of(l->ends[e][0], l->ends[e][1])) - 1;
 		for (int end = 0; end < 2 && sharpness > 0; end++)
@@ -430,7 +409,6 @@ static bool refine_creases(hob_arena *arena, const hob_usd_level *l, creases_t *
 	if (next.count > 0)
 		qsort(next.items, next.count, sizeof *next.items, compare_creases);
 	*c = next;
-	return true;
 }
 
 static double number_at(const hob_usd_value *value, size_t i)
@@ -438,8 +416,7 @@ static double number_at(const hob_usd_value *value, size_t i)
 	return value && i < value->count ? hob_usd_component(value, i) : 0;
 }
 
-static bool read_creases(hob_usd_build_t *b, const hob_usd_prim *prim, size_t point_count, creases_t *out,
-						 hob_error *err)
+static void read_creases(hob_usd_build_t *b, const hob_usd_prim *prim, size_t point_count, creases_t *out)
 {
 	hob_usd *u = b->u;
 	const hob_usd_value *indices = hob_usd_still(u, prim, HOB_STR("creaseIndices"));
@@ -448,9 +425,8 @@ static bool read_creases(hob_usd_build_t *b, const hob_usd_prim *prim, size_t po
 	const hob_usd_value *corners = hob_usd_still(u, prim, HOB_STR("cornerIndices"));
 	const hob_usd_value *corner_sharp = hob_usd_still(u, prim, HOB_STR("cornerSharpnesses"));
 	*out = (creases_t){.room = indices ? (uint32_t)indices->count + 1 : 1};
-	if (!HOB_MAKE(u->scratch, &out->items, out->room, "subdivision", err) ||
-		!HOB_MAKE(u->scratch, &out->points, point_count, "subdivision", err))
-		return false;
+	out->items = HOB_NEW(u->scratch, crease_t, out->room);
+	out->points = HOB_NEW(u->scratch, float, point_count);
 	size_t at = 0, edge = 0;
 	for (size_t c = 0; indices && lengths && sharp && c < lengths->count; c++) {
 		double length = hob_usd_component(lengths, c);
@@ -471,13 +447,12 @@ static bool read_creases(hob_usd_build_t *b, const hob_usd_prim *prim, size_t po
 	}
 	if (out->count > 0)
 		qsort(out->items, out->count, sizeof *out->items, compare_creases);
-	return true;
 }
 
 /* Refines `cage`, all of whose point indices must be valid, `levels` times (1 to HOB_USD_LEVELS), fewer if
  * the result would be too large. Creases come from the prim. All memory is from the scratch arena. */
-static bool usd_subdivide(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *cage, uint32_t levels,
-						  hob_usd_subdivision *out, hob_error *err)
+static void usd_subdivide(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *cage, uint32_t levels,
+						  hob_usd_subdivision *out)
 {
 	hob_arena *arena = b->u->scratch;
 	creases_t creases;
@@ -489,16 +464,14 @@ static bool usd_subdivide(hob_usd_build_t *b, uint32_t prim, const hob_usd_polyg
 						 .indices = cage->indices};
 	for (size_t f = 0; f < cage->face_count; f++)
 		now.corner_count += (size_t)cage->counts[f];
-	if (!read_creases(b, &b->u->prims[prim], cage->point_count, &creases, err))
-		return false;
+	read_creases(b, &b->u->prims[prim], cage->point_count, &creases);
 	while (out->level_count < levels && now.corner_count <= HOB_LIMIT_INDICES / 32) {
 		hob_usd_level *l = &out->levels[out->level_count++], next;
-		float *moved;
 		*l = now;
-		if (!find_edges(arena, l, &creases, err) || !refine_points(arena, l, points, 3, &moved, err) ||
-			!refine_faces(arena, l, &next, &out->face_of, err) || !refine_creases(arena, l, &creases, err))
-			return false;
-		points = moved;
+		find_edges(arena, l, &creases);
+		points = refine_points(arena, l, points, 3);
+		refine_faces(arena, l, &next, &out->face_of);
+		refine_creases(arena, l, &creases);
 		now = next;
 	}
 	out->fine.points = points;
@@ -507,30 +480,24 @@ static bool usd_subdivide(hob_usd_build_t *b, uint32_t prim, const hob_usd_polyg
 	out->fine.indices = now.indices;
 	out->fine.face_count = now.face_count;
 	out->fine.corner_count = now.corner_count;
-	return true;
 }
 
 /* ---- values */
 
-static bool spread(hob_arena *arena, const hob_usd_stream *stream, size_t count, float **out, hob_error *err)
+static float *spread(hob_arena *arena, const hob_usd_stream *stream, size_t count)
 {
-	if (!HOB_MAKE(arena, &*out, count * stream->width, "subdivision", err))
-		return false;
+	float *out = HOB_NEW(arena, float, count * stream->width);
 	for (size_t i = 0; i < count; i++) {
 		const float *from = usd_stream_at(stream, i, i, i);
 		if (from)
-			memcpy(*out + i * stream->width, from, stream->width * sizeof **out);
+			memcpy(out + i * stream->width, from, stream->width * sizeof *out);
 	}
-	return true;
+	return out;
 }
 
-static bool refine_corners(hob_arena *arena, const hob_usd_level *l, const float *from, uint32_t width,
-						   float **out, hob_error *err)
+static float *refine_corners(hob_arena *arena, const hob_usd_level *l, const float *from, uint32_t width)
 {
 	float *to = HOB_NEW(arena, float, l->corner_count * 4 * width);
-	*out = to;
-	if (!to)
-		return hob_fail_memory(err, arena, "subdivision");
 	for (size_t f = 0, first = 0; f < l->face_count; first += (size_t)l->counts[f++]) {
 		size_t count = (size_t)l->counts[f];
 		for (uint32_t k = 0; k < width; k++) {
@@ -548,37 +515,30 @@ static bool refine_corners(hob_arena *arena, const hob_usd_level *l, const float
 			}
 		}
 	}
-	return true;
+	return to;
 }
 
 /* Refines a stream of the cage to the fine polygons. */
-static bool usd_subdivide_stream(hob_usd_build_t *b, const hob_usd_subdivision *s, hob_usd_stream *stream,
-								 hob_error *err)
+static void usd_subdivide_stream(hob_usd_build_t *b, const hob_usd_subdivision *s, hob_usd_stream *stream)
 {
 	hob_arena *arena = b->u->scratch;
 	if (!stream->items || stream->interpolation == HOB_USD_CONSTANT || s->level_count == 0)
-		return true;
+		return;
 	const hob_usd_level *cage = &s->levels[0];
 	bool faces = stream->interpolation == HOB_USD_UNIFORM,
 		 points = stream->interpolation == HOB_USD_PER_POINT;
-	float *values;
-	if (!spread(arena, stream,
-				faces	 ? cage->face_count
-				: points ? cage->point_count
-						 : cage->corner_count,
-				&values, err))
-		return false;
+	float *values = spread(arena, stream,
+						   faces	? cage->face_count
+						   : points ? cage->point_count
+									: cage->corner_count);
 	for (uint32_t i = 0; i < s->level_count && !faces; i++)
-		if (!(points ? refine_points : refine_corners)(arena, &s->levels[i], values, stream->width, &values,
-													   err))
-			return false;
+		values = (points ? refine_points : refine_corners)(arena, &s->levels[i], values, stream->width);
 	*stream = (hob_usd_stream){values, cage->face_count, stream->width, NULL, 0, stream->interpolation};
 	stream->item_count = faces ? cage->face_count : points ? s->fine.point_count : s->fine.corner_count;
 	if (faces) {
 		stream->indices = (const int32_t *)(const void *)s->face_of;
 		stream->index_count = s->fine.face_count;
 	}
-	return true;
 }
 
 /* ---- reserving */
@@ -589,21 +549,15 @@ bool hob_usd_add_mesh(hob_usd_build_t *b, uint32_t node, hob_mesh **out, hob_err
 	hob_arena *arena = b->u->scratch;
 	if (m->mesh_count >= HOB_LIMIT_MESHES)
 		return hob_fail(err, LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
-	hob_mesh *meshes =
-		(hob_mesh *)hob_usd_more(arena, m->meshes, m->mesh_count, &b->mesh_room, sizeof *meshes);
-	uint32_t *refs =
-		(uint32_t *)hob_usd_more(arena, m->mesh_refs, m->mesh_ref_count, &b->ref_room, sizeof *refs);
-	if (!meshes || !refs)
-		return hob_fail_memory(err, arena, "meshes");
-	m->meshes = meshes;
-	m->mesh_refs = refs;
+	HOB_USD_ROOM(arena, m->meshes, m->mesh_count, b->mesh_room);
+	HOB_USD_ROOM(arena, m->mesh_refs, m->mesh_ref_count, b->ref_room);
 	hob_node *owner = &m->nodes[node];
 	if (owner->mesh_count == 0)
 		owner->mesh_first = m->mesh_ref_count;
-	refs[m->mesh_ref_count++] = m->mesh_count;
-	meshes[m->mesh_count] = (hob_mesh){
+	m->mesh_refs[m->mesh_ref_count++] = m->mesh_count;
+	m->meshes[m->mesh_count] = (hob_mesh){
 		.name = owner->name, .source_mesh = b->source_meshes, .source_primitive = owner->mesh_count++};
-	*out = &meshes[m->mesh_count++];
+	*out = &m->meshes[m->mesh_count++];
 	return true;
 }
 
@@ -630,47 +584,36 @@ typedef struct part {
 	hob_error *err;
 } part_t;
 
-static bool add_corner(part_t *p, corner_t corner, uint32_t *out)
+static void add_corner(part_t *p, corner_t corner, uint32_t *out)
 {
 	hob_arena *arena = &p->b->u->passing;
 	uint32_t *slot = &p->place[p->by_corner ? corner.corner : corner.point];
 	if (*slot == HOB_NONE) {
-		p->vertices = (corner_t *)hob_usd_more(arena, p->vertices, p->vertex_count, &p->vertex_room,
-											   sizeof *p->vertices);
-		if (!p->vertices)
-			return hob_fail_memory(p->err, arena, "vertices");
+		HOB_USD_ROOM(arena, p->vertices, p->vertex_count, p->vertex_room);
 		*slot = p->vertex_count;
 		p->vertices[p->vertex_count++] = corner;
 	}
 	*out = *slot;
-	return true;
 }
 
-static bool add_face(part_t *p, uint32_t face, uint32_t first, uint32_t count)
+static void add_face(part_t *p, uint32_t face, uint32_t first, uint32_t count)
 {
 	const hob_usd_polygons *g = p->polygons;
 	hob_arena *arena = &p->b->u->passing;
 	if (count * 3 > p->cut_room) {
 		p->cut_room = count * 6;
-		if (!HOB_MAKE(arena, &p->cut, p->cut_room, "a face", p->err))
-			return false;
+		p->cut = HOB_NEW(arena, uint32_t, p->cut_room);
 	}
 	uint32_t triangles = (count - 2) * 3;
-	if (!hob_polygon_triangulate(&p->polygon, g->points, (const uint32_t *)(const void *)(g->indices + first),
-								 count, p->cut))
-		return hob_fail_memory(p->err, arena, "a face");
+	hob_polygon_triangulate(&p->polygon, g->points, (const uint32_t *)(const void *)(g->indices + first),
+							count, p->cut);
 	for (uint32_t i = 0; i < triangles; i++) {
 		/* Left-handed faces are reversed. */
 		uint32_t k = g->left_handed ? i - i % 3 + 2 - i % 3 : i, at = first + p->cut[k];
-		p->indices =
-			(uint32_t *)hob_usd_more(arena, p->indices, p->index_count, &p->index_room, sizeof *p->indices);
-		if (!p->indices)
-			return hob_fail_memory(p->err, arena, "indices");
-		if (!add_corner(p, (corner_t){face, (uint32_t)g->indices[at], at}, &p->indices[p->index_count]))
-			return false;
+		HOB_USD_ROOM(arena, p->indices, p->index_count, p->index_room);
+		add_corner(p, (corner_t){face, (uint32_t)g->indices[at], at}, &p->indices[p->index_count]);
 		p->index_count++;
 	}
-	return true;
 }
 
 static bool by_corner(const hob_usd_stream *s)
@@ -678,50 +621,48 @@ static bool by_corner(const hob_usd_stream *s)
 	return s->items && (s->interpolation == HOB_USD_UNIFORM || s->interpolation == HOB_USD_PER_CORNER);
 }
 
-static bool open_stream(part_t *p, hob_str name, uint32_t width, hob_usd_stream *out)
+static void open_stream(part_t *p, hob_str name, uint32_t width, hob_usd_stream *out)
 {
-	return usd_stream_open(p->b, p->prim, p->cage, name, width, out, p->err) &&
-		   (!p->refined || usd_subdivide_stream(p->b, p->refined, out, p->err));
+	usd_stream_open(p->b, p->prim, p->cage, name, width, out);
+	if (p->refined)
+		usd_subdivide_stream(p->b, p->refined, out);
 }
 
 /* As open_stream, but a stream of a single value is copied to `one`, a factor of the material. */
-static bool open_shown(part_t *p, const char *name, uint32_t width, hob_usd_stream *out, float *one)
+static void open_shown(part_t *p, const char *name, uint32_t width, hob_usd_stream *out, float *one)
 {
-	if (!usd_stream_open(p->b, p->prim, p->cage, hob_str_of(name), width, out, p->err))
-		return false;
+	usd_stream_open(p->b, p->prim, p->cage, hob_str_of(name), width, out);
 	if (out->interpolation == HOB_USD_CONSTANT || (out->indices ? out->index_count : out->item_count) == 1) {
 		const float *first = usd_stream_at(out, 0, 0, 0);
 		if (first)
 			memcpy(one, first, width * sizeof *one);
 		out->items = NULL;
 	}
-	return !p->refined || usd_subdivide_stream(p->b, p->refined, out, p->err);
+	if (p->refined)
+		usd_subdivide_stream(p->b, p->refined, out);
 }
 
-static bool open_streams(part_t *p, uint32_t material, bool bound)
+static void open_streams(part_t *p, uint32_t material, bool bound)
 {
 	const hob_usd_polygons *g = p->polygons;
 	const hob_usd_look *look = &p->b->looks[material];
 	static const char *const usual[] = {"st", "UVMap", "st0", "st_0", "map1", "uv", "Texture_uv"};
 	if (g->corner_normals)
 		p->normals = (hob_usd_stream){g->corner_normals, g->corner_count, 3, NULL, 0, HOB_USD_PER_CORNER};
-	else if (!g->smooth && !open_stream(p, HOB_STR("normals"), 3, &p->normals))
-		return false;
-	if (bound && look->color_name.len > 0 && !open_stream(p, look->color_name, 3, &p->colors))
-		return false;
+	else if (!g->smooth)
+		open_stream(p, HOB_STR("normals"), 3, &p->normals);
+	if (bound && look->color_name.len > 0)
+		open_stream(p, look->color_name, 3, &p->colors);
 	p->uv_count = look->uv_count;
 	for (uint32_t i = 0; i < look->uv_count; i++)
-		if (!open_stream(p, look->uv_names[i], 2, &p->uvs[i]))
-			return false;
+		open_stream(p, look->uv_names[i], 2, &p->uvs[i]);
 	for (size_t i = 0; look->uv_count == 0 && i < HOB_COUNT_OF(usual) && p->uv_count == 0; i++) {
-		if (!open_stream(p, hob_str_of(usual[i]), 2, &p->uvs[0]))
-			return false;
+		open_stream(p, hob_str_of(usual[i]), 2, &p->uvs[0]);
 		p->uv_count = p->uvs[0].items != NULL;
 	}
 	p->by_corner = by_corner(&p->normals) || by_corner(&p->colors) || by_corner(&p->opacities);
 	for (uint32_t i = 0; i < p->uv_count; i++)
 		p->by_corner = p->by_corner || by_corner(&p->uvs[i]);
-	return true;
 }
 
 static void fill(const part_t *p, const hob_usd_stream *stream, float *to, uint32_t stride)
@@ -734,7 +675,7 @@ static void fill(const part_t *p, const hob_usd_stream *stream, float *to, uint3
 	}
 }
 
-static bool put_vertices(part_t *p, hob_mesh *mesh)
+static void put_vertices(part_t *p, hob_mesh *mesh)
 {
 	hob_arena *arena = p->b->u->result;
 	size_t count = p->vertex_count;
@@ -745,9 +686,6 @@ static bool put_vertices(part_t *p, hob_mesh *mesh)
 	mesh->normal = p->normals.items ? HOB_NEW(arena, float, count * 3) : NULL;
 	bool colored = p->colors.items || p->opacities.items;
 	mesh->color[0] = colored ? HOB_NEW(arena, float, count * 4) : NULL;
-	if (!mesh->indices || !mesh->position || (p->normals.items && !mesh->normal) ||
-		(colored && !mesh->color[0]))
-		return hob_fail_memory(p->err, arena, "vertices");
 	memcpy(mesh->indices, p->indices, p->index_count * sizeof *p->indices);
 	for (size_t v = 0; v < count; v++)
 		memcpy(mesh->position + v * 3, p->polygons->points + (size_t)p->vertices[v].point * 3,
@@ -764,15 +702,13 @@ static bool put_vertices(part_t *p, hob_mesh *mesh)
 		hob_shape_fix_floats(mesh->color[0], count * 4, 1);
 	}
 	for (uint32_t i = 0; i < p->uv_count; i++) {
-		if (!HOB_MAKE(arena, &mesh->uv[i], count * 2, "texture coordinates", p->err))
-			return false;
+		mesh->uv[i] = HOB_NEW(arena, float, count * 2);
 		if (p->uvs[i].items)
 			fill(p, &p->uvs[i], mesh->uv[i], 2);
 		hob_shape_fix_floats(mesh->uv[i], count * 2, 0);
 		for (size_t v = 0; v < count; v++)
 			mesh->uv[i][v * 2 + 1] = 1 - mesh->uv[i][v * 2 + 1];
 	}
-	return true;
 }
 
 static bool build_part(part_t *p, uint32_t node, const uint32_t *part_of, uint32_t wanted, uint32_t material)
@@ -782,8 +718,8 @@ static bool build_part(part_t *p, uint32_t node, const uint32_t *part_of, uint32
 	p->vertex_count = p->index_count = 0;
 	for (uint32_t f = 0; f < g->face_count; f++) {
 		uint32_t count = (uint32_t)g->counts[f];
-		if (part_of[f] == wanted && !add_face(p, f, first, count))
-			return false;
+		if (part_of[f] == wanted)
+			add_face(p, f, first, count);
 		first += count;
 	}
 	for (uint32_t v = 0; v < p->vertex_count; v++)
@@ -797,12 +733,11 @@ static bool build_part(part_t *p, uint32_t node, const uint32_t *part_of, uint32
 	mesh->topology = HOB_TRIANGLES;
 	mesh->flat = !g->smooth;
 	uint32_t *points = HOB_NEW(&p->b->u->passing, uint32_t, p->vertex_count);
-	if (!points)
-		return hob_fail_memory(p->err, &p->b->u->passing, "vertices");
 	for (uint32_t v = 0; v < p->vertex_count; v++)
 		points[v] = p->vertices[v].point;
-	if (!put_vertices(p, mesh) || !hob_usd_put_influences(p->b, p->prim, points, mesh, p->err) ||
-		!hob_usd_put_shapes(p->b, p->prim, points, mesh, p->err) ||
+	put_vertices(p, mesh);
+	hob_usd_put_influences(p->b, p->prim, points, mesh);
+	if (!hob_usd_put_shapes(p->b, p->prim, points, mesh, p->err) ||
 		!hob_usd_put_cache(p->b, p->prim, points, mesh, p->err))
 		return false;
 	hob_shape_fix_positions(mesh, p->b->u->notes);
@@ -817,13 +752,10 @@ static bool build_part(part_t *p, uint32_t node, const uint32_t *part_of, uint32
 enum { NO_PART = 0xFFFFFFFF };
 
 /* Faces that cannot be drawn, and holes, belong to no part. */
-static bool sort_faces(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *g, uint32_t **out,
-					   hob_error *err)
+static uint32_t *sort_faces(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *g)
 {
 	hob_usd *u = b->u;
 	uint32_t *part_of = HOB_NEW(&u->passing, uint32_t, g->face_count), first = 0, bad = 0;
-	if (!part_of)
-		return hob_fail_memory(err, &u->passing, "faces");
 	for (uint32_t f = 0; f < g->face_count; f++) {
 		uint32_t count = (uint32_t)g->counts[f];
 		bool good = count >= 3;
@@ -843,8 +775,7 @@ static bool sort_faces(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons
 		if (at >= 0 && at < (double)g->face_count)
 			part_of[(size_t)at] = NO_PART;
 	}
-	*out = part_of;
-	return true;
+	return part_of;
 }
 
 typedef struct subset {
@@ -870,9 +801,7 @@ static bool find_subsets(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygo
 	uint32_t room = 0;
 	*bindings = NULL;
 	*count = 0;
-	*bindings = (hob_str *)hob_usd_more(u->scratch, NULL, 0, &room, sizeof **bindings);
-	if (!*bindings)
-		return hob_fail_memory(err, u->scratch, "subsets");
+	HOB_USD_ROOM(u->scratch, *bindings, 0, room);
 	if (!hob_usd_binding(u, prim, &(*bindings)[(*count)++], err))
 		return false;
 	for (uint32_t c = u->prims[prim].first_child; c != HOB_NONE; c = u->prims[c].next) {
@@ -881,9 +810,7 @@ static bool find_subsets(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygo
 		hob_str binding;
 		if (!hob_usd_binding(u, c, &binding, err))
 			return false;
-		*bindings = (hob_str *)hob_usd_more(u->scratch, *bindings, *count, &room, sizeof **bindings);
-		if (!*bindings)
-			return hob_fail_memory(err, u->scratch, "subsets");
+		HOB_USD_ROOM(u->scratch, *bindings, *count, room);
 		const hob_usd_value *faces = hob_usd_still(u, &u->prims[c], HOB_STR("indices"));
 		for (size_t i = 0; faces && i < faces->count; i++) {
 			double at = hob_usd_component(faces, i);
@@ -901,8 +828,7 @@ static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const
 	hob_usd *u = p->b->u;
 	const hob_usd_polygons *g = p->polygons;
 	size_t places = g->corner_count > g->point_count ? g->corner_count : g->point_count;
-	if (!HOB_MAKE(&u->passing, &p->place, places, "vertices", p->err))
-		return false;
+	p->place = HOB_NEW(&u->passing, uint32_t, places);
 	memset(p->place, 0xFF, places * sizeof *p->place);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t material;
@@ -910,13 +836,15 @@ static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const
 		bool bound = bindings[i].len > 0;
 		p->normals = p->colors = p->opacities = (hob_usd_stream){0};
 		memset(p->uvs, 0, sizeof p->uvs);
-		if (!bound && (!open_shown(p, "displayColor", 3, &p->colors, color) ||
-					   !open_shown(p, "displayOpacity", 1, &p->opacities, color + 3)))
-			return false;
+		if (!bound) {
+			open_shown(p, "displayColor", 3, &p->colors, color);
+			open_shown(p, "displayOpacity", 1, &p->opacities, color + 3);
+		}
 		bool sheer = p->opacities.items != NULL;
 		if (!hob_usd_material(p->b, bindings[i], g->double_sided, color, sheer, &material, p->err))
 			return false;
-		if (!open_streams(p, material, bound) || !build_part(p, node, part_of, i, material))
+		open_streams(p, material, bound);
+		if (!build_part(p, node, part_of, i, material))
 			return false;
 	}
 	return true;
@@ -934,32 +862,27 @@ static bool is_whole(const hob_usd_polygons *g)
 	return whole && hob_shape_in_reach(g->points, g->point_count * 3);
 }
 
-static bool inherit_parts(hob_usd_build_t *b, const hob_usd_subdivision *refined, uint32_t **part_of,
-						  hob_error *err)
+static uint32_t *inherit_parts(hob_usd_build_t *b, const hob_usd_subdivision *refined,
+							   const uint32_t *part_of)
 {
 	uint32_t *fine = HOB_NEW(&b->u->passing, uint32_t, refined->fine.face_count);
-	if (!fine)
-		return hob_fail_memory(err, &b->u->passing, "faces");
 	for (size_t f = 0; f < refined->fine.face_count; f++)
-		fine[f] = (*part_of)[refined->level_count > 0 ? refined->face_of[f] : f];
-	*part_of = fine;
-	return true;
+		fine[f] = part_of[refined->level_count > 0 ? refined->face_of[f] : f];
+	return fine;
 }
 
 static bool build_polygons(hob_usd_build_t *b, uint32_t prim, uint32_t node, const hob_usd_polygons *polygons,
 						   hob_error *err)
 {
-	uint32_t *part_of, count;
+	uint32_t *part_of = sort_faces(b, prim, polygons), count;
 	hob_str *bindings;
-	if (!sort_faces(b, prim, polygons, &part_of, err) ||
-		!find_subsets(b, prim, polygons, part_of, &bindings, &count, err))
+	if (!find_subsets(b, prim, polygons, part_of, &bindings, &count, err))
 		return false;
 	hob_usd_subdivision refined;
 	part_t p = {.b = b, .prim = prim, .polygons = polygons, .cage = polygons, .err = err};
 	if (polygons->levels > 0 && is_whole(polygons)) {
-		if (!usd_subdivide(b, prim, polygons, polygons->levels, &refined, err) ||
-			!inherit_parts(b, &refined, &part_of, err))
-			return false;
+		usd_subdivide(b, prim, polygons, polygons->levels, &refined);
+		part_of = inherit_parts(b, &refined, part_of);
 		p.refined = &refined;
 		p.polygons = &refined.fine;
 	}
@@ -1022,10 +945,10 @@ static bool mesh_key(hob_usd_build_t *b, uint32_t id, hob_buf *key, hob_error *e
 		const hob_usd_value *value = hob_usd_primvar(b->u, id, hob_str_of(inherited[i]), &owner);
 		hob_buf_put(key, &value, sizeof value);
 	}
-	return !key->failed || hob_fail(err, MEMORY, "no memory left for meshes");
+	return true;
 }
 
-static bool share_mesh(hob_usd_build_t *b, uint32_t node, uint32_t made, hob_error *err)
+static void share_mesh(hob_usd_build_t *b, uint32_t node, uint32_t made)
 {
 	hob_model *m = &b->model;
 	const uint32_t *range = (const uint32_t *)(const void *)b->shared.data + (size_t)made * 2;
@@ -1033,34 +956,27 @@ static bool share_mesh(hob_usd_build_t *b, uint32_t node, uint32_t made, hob_err
 	owner->mesh_first = m->mesh_ref_count;
 	owner->mesh_count = range[1];
 	for (uint32_t i = 0; i < range[1]; i++) {
-		m->mesh_refs = (uint32_t *)hob_usd_more(b->u->scratch, m->mesh_refs, m->mesh_ref_count, &b->ref_room,
-												sizeof *m->mesh_refs);
-		if (!m->mesh_refs)
-			return hob_fail_memory(err, b->u->scratch, "meshes");
+		HOB_USD_ROOM(b->u->scratch, m->mesh_refs, m->mesh_ref_count, b->ref_room);
 		m->mesh_refs[m->mesh_ref_count++] = range[0] + i;
 	}
-	return true;
 }
 
 /* The surface triangles that the prim stores for its tetrahedra. */
-static bool surface_of_tetrahedra(hob_usd *u, const hob_usd_prim *prim, hob_usd_polygons *g, hob_error *err)
+static void surface_of_tetrahedra(hob_usd *u, const hob_usd_prim *prim, hob_usd_polygons *g)
 {
 	const hob_usd_value *value = hob_usd_still(u, prim, HOB_STR("surfaceFaceVertexIndices"));
 	if (!value || value->kind != HOB_USD_I32 || value->width != 3) {
 		hob_usd_note(u, "type", "prim '%.*s' of type 'TetMesh' states no surface; it is left out",
 					 HOB_FMT(prim->path));
-		return true;
+		return;
 	}
 	int32_t *counts = HOB_NEW(u->scratch, int32_t, value->count);
-	if (!counts)
-		return hob_fail_memory(err, u->scratch, "faces");
 	for (size_t f = 0; f < value->count; f++)
 		counts[f] = 3;
 	g->counts = counts;
 	g->face_count = value->count;
 	g->indices = (const int32_t *)value->data;
 	g->corner_count = value->count * 3;
-	return true;
 }
 
 static bool read_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
@@ -1069,12 +985,10 @@ static bool read_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error 
 	const hob_usd_prim *prim = &u->prims[id];
 	hob_usd_polygons g = {0};
 	uint64_t corners = 0;
-	if (!hob_usd_floats(u, hob_usd_still(u, prim, HOB_STR("points")), 3, &g.points, &g.point_count, err))
-		return false;
+	g.points = hob_usd_floats(u, hob_usd_still(u, prim, HOB_STR("points")), 3, &g.point_count);
 	bool solid = hob_str_equal(prim->type, HOB_STR("TetMesh"));
 	if (solid) {
-		if (!surface_of_tetrahedra(u, prim, &g, err))
-			return false;
+		surface_of_tetrahedra(u, prim, &g);
 	} else {
 		int_array(hob_usd_still(u, prim, HOB_STR("faceVertexCounts")), &g.counts, &g.face_count);
 		int_array(hob_usd_still(u, prim, HOB_STR("faceVertexIndices")), &g.indices, &g.corner_count);
@@ -1111,25 +1025,26 @@ bool hob_usd_build_shared(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_us
 	bool done = mesh_key(b, id, &key, err);
 	hob_str kept = done ? hob_arena_str(b->u->scratch, hob_buf_str(&key)) : HOB_STR("");
 	hob_buf_release(&key);
-	if (!done || !kept.data)
-		return done ? hob_fail_memory(err, b->u->scratch, "meshes") : false;
+	if (!done)
+		return false;
 	uint32_t made = hob_name_map_get(&b->mesh_map, kept);
-	if (made != HOB_NONE)
-		return share_mesh(b, node, made, err);
+	if (made != HOB_NONE) {
+		share_mesh(b, node, made);
+		return true;
+	}
 	uint32_t range[2] = {b->model.mesh_count, 0};
 	if (!build(b, id, node, err))
 		return false;
 	range[1] = b->model.mesh_count - range[0];
 	made = (uint32_t)(b->shared.size / sizeof range);
 	hob_buf_put(&b->shared, range, sizeof range);
-	return (!b->shared.failed && hob_name_map_add(&b->mesh_map, kept, made, NULL)) ||
-		   hob_fail(err, MEMORY, "no memory left for meshes");
+	hob_name_map_add(&b->mesh_map, kept, made, NULL);
+	return true;
 }
 
 bool hob_usd_build_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
 {
-	if (hob_usd_has_cache(b->u, &b->u->prims[id]) &&
-		!hob_usd_add_follower(b, &b->cached, &b->cached_count, &b->cached_room, id, node, err))
-		return false;
+	if (hob_usd_has_cache(b->u, &b->u->prims[id]))
+		hob_usd_add_follower(b, &b->cached, &b->cached_count, &b->cached_room, id, node);
 	return hob_usd_build_shared(b, id, node, read_mesh, err);
 }

@@ -16,7 +16,7 @@ static bool is_set(const hob_usd *u, const hob_usd_prim *prim, const char *name,
 }
 
 /* Apertures and focal length are in tenths of a unit, which matters only for an orthographic view. */
-static bool usd_build_camera(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+static void usd_build_camera(hob_usd_build_t *b, uint32_t id, uint32_t node)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
@@ -31,17 +31,14 @@ static bool usd_build_camera(hob_usd_build_t *b, uint32_t id, uint32_t node, hob
 		!(height / focal < 1e4)) {
 		hob_usd_note(u, "camera", "camera '%.*s' has no usable aperture or focal length; it is left out",
 					 HOB_FMT(prim->path));
-		return true;
+		return;
 	}
 	if (number_at(u, prim, "horizontalApertureOffset", 0) != 0 ||
 		number_at(u, prim, "verticalApertureOffset", 0) != 0)
 		hob_usd_note(u, "camera-offset", "camera '%.*s': the offset of its aperture is left out",
 					 HOB_FMT(prim->path));
-	m->cameras = (hob_camera *)hob_usd_more(u->scratch, m->cameras, m->camera_count, &b->camera_room,
-											sizeof *m->cameras);
+	HOB_USD_ROOM(u->scratch, m->cameras, m->camera_count, b->camera_room);
 	hob_str name = hob_text_name(u->result, u->tokens[prim->name]);
-	if (!m->cameras || !name.data)
-		return hob_fail_memory(err, u->scratch, "cameras");
 	hob_camera camera = {.name = name};
 	camera.znear = near > 0 && isfinite(near) ? (float)near : 0.01f;
 	camera.zfar = far > near && isfinite(far) ? (float)far : INFINITY;
@@ -55,7 +52,6 @@ static bool usd_build_camera(hob_usd_build_t *b, uint32_t id, uint32_t node, hob
 	}
 	m->nodes[node].camera = m->camera_count;
 	m->cameras[m->camera_count++] = camera;
-	return true;
 }
 
 /* Emitting area in square units, with which the brightness grows unless `normalize` is set. */
@@ -73,7 +69,7 @@ static double area_of(const hob_usd *u, const hob_usd_prim *prim)
 	return pi * radius * radius;
 }
 
-static bool usd_build_light(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+static void usd_build_light(hob_usd_build_t *b, uint32_t id, uint32_t node)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
@@ -84,13 +80,10 @@ static bool usd_build_light(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 		hob_str_equal(prim->type, HOB_STR("GeometryLight"))) {
 		hob_usd_note(u, "light", "light '%.*s' of type '%.*s' is left out", HOB_FMT(prim->path),
 					 HOB_FMT(prim->type));
-		return true;
+		return;
 	}
-	m->lights =
-		(hob_light *)hob_usd_more(u->scratch, m->lights, m->light_count, &b->light_room, sizeof *m->lights);
+	HOB_USD_ROOM(u->scratch, m->lights, m->light_count, b->light_room);
 	hob_str name = hob_text_name(u->result, u->tokens[prim->name]);
-	if (!m->lights || !name.data)
-		return hob_fail_memory(err, u->scratch, "lights");
 	hob_light light = {.name = name,
 					   .type = distant ? HOB_LIGHT_DIRECTIONAL : HOB_LIGHT_POINT,
 					   .color = {1, 1, 1},
@@ -116,7 +109,6 @@ static bool usd_build_light(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 	}
 	m->nodes[node].light = m->light_count;
 	m->lights[m->light_count++] = light;
-	return true;
 }
 
 bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_t *out, hob_error *err)
@@ -124,21 +116,13 @@ bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_
 	hob_model *m = &b->model;
 	if (m->node_count >= HOB_LIMIT_NODES)
 		return hob_fail(err, LIMIT, "more than %llu nodes", HOB_LIMIT_NODES);
-	hob_node *nodes =
-		(hob_node *)hob_usd_more(b->u->scratch, m->nodes, m->node_count, &b->node_room, sizeof *nodes);
-	hob_str kept = hob_text_name(b->u->result, name);
-	if (!nodes || !kept.data)
-		return hob_fail_memory(err, b->u->scratch, "nodes");
-	m->nodes = nodes;
+	HOB_USD_ROOM(b->u->scratch, m->nodes, m->node_count, b->node_room);
 	*out = m->node_count++;
-	nodes[*out] = hob_shape_plain_node(kept);
-	nodes[*out].parent = parent;
-	nodes[*out].source = HOB_NONE;
+	m->nodes[*out] = hob_shape_plain_node(hob_text_name(b->u->result, name));
+	m->nodes[*out].parent = parent;
+	m->nodes[*out].source = HOB_NONE;
 	if (parent == HOB_NONE) {
-		m->scene_roots = (uint32_t *)hob_usd_more(b->u->scratch, m->scene_roots, m->scene_root_count,
-												  &b->root_room, sizeof *m->scene_roots);
-		if (!m->scene_roots)
-			return hob_fail_memory(err, b->u->scratch, "nodes");
+		HOB_USD_ROOM(b->u->scratch, m->scene_roots, m->scene_root_count, b->root_room);
 		m->scene_roots[m->scene_root_count++] = *out;
 	}
 	return true;
@@ -157,15 +141,11 @@ static bool is_data(hob_str type)
 }
 
 /* Defers a prim that resets the transform stack: its node becomes a child of the root, after the others. */
-static bool build_later(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err)
+static void build_later(hob_usd_build_t *b, uint32_t id, hob_usd_context context)
 {
-	b->late =
-		(hob_usd_late *)hob_usd_more(b->u->scratch, b->late, b->late_count, &b->late_room, sizeof *b->late);
-	if (!b->late)
-		return hob_fail_memory(err, b->u->scratch, "nodes");
+	HOB_USD_ROOM(b->u->scratch, b->late, b->late_count, b->late_room);
 	context.node = b->u->z_up ? 0 : HOB_NONE;
 	b->late[b->late_count++] = (hob_usd_late){id, context};
-	return true;
 }
 
 static bool is_sheared_at(const double m[16])
@@ -211,10 +191,7 @@ static bool place(hob_usd_build_t *b, const hob_usd_prim *prim, hob_usd_context 
 	*node = sheared ? inner : outer;
 	if (!moves)
 		return true;
-	b->moving = (hob_usd_moving *)hob_usd_more(b->u->scratch, b->moving, b->moving_count, &b->moving_room,
-											   sizeof *b->moving);
-	if (!b->moving)
-		return hob_fail_memory(err, b->u->scratch, "animation");
+	HOB_USD_ROOM(b->u->scratch, b->moving, b->moving_count, b->moving_room);
 	b->moving[b->moving_count++] = (hob_usd_moving){(uint32_t)(prim - b->u->prims), outer, inner};
 	return true;
 }
@@ -253,12 +230,10 @@ static bool is_invisible(const hob_usd *u, const hob_usd_prim *prim)
 	return !is_skeleton(prim) && hob_str_equal(seen_as(u, prim, "visibility"), HOB_STR("invisible"));
 }
 
-static bool add_blinking(hob_usd_build_t *b, uint32_t prim, uint32_t node, double id, hob_error *err)
+static void add_blinking(hob_usd_build_t *b, uint32_t prim, uint32_t node, double id)
 {
-	if (!hob_usd_add_follower(b, &b->blinking, &b->blinking_count, &b->blinking_room, prim, node, err))
-		return false;
+	hob_usd_add_follower(b, &b->blinking, &b->blinking_count, &b->blinking_room, prim, node);
 	b->blinking[b->blinking_count - 1].id = id;
-	return true;
 }
 
 /* Adds a node without a transform for each ancestor with animated visibility, outermost first. */
@@ -275,7 +250,8 @@ static bool add_shades(hob_usd_build_t *b, uint32_t prim, uint32_t *node, hob_er
 	if (!hob_usd_add_node(b, u->tokens[u->prims[above].name], *node, node, err))
 		return false;
 	b->model.nodes[*node].hidden = is_invisible(u, &u->prims[above]);
-	return add_blinking(b, above, *node, NAN, err);
+	add_blinking(b, above, *node, NAN);
+	return true;
 }
 
 static bool usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err);
@@ -373,16 +349,14 @@ static bool build_instance(hob_usd_build_t *b, const instancer_t *in, size_t i, 
 	uint32_t node;
 	hob_str name =
 		hob_arena_printf(b->u->scratch, "%.*s_%zu", HOB_FMT(b->u->tokens[b->u->prims[prototype].name]), i);
-	if (!name.data)
-		return hob_fail_memory(err, b->u->scratch, "instances");
 	if (!hob_usd_add_node(b, name, context.node, &node, err))
 		return false;
 	place_copy(in, i, &b->model.nodes[node]);
 	bool hidden = hob_usd_lists(in->hidden, id), blinks = instance_blinks(in, id);
 	b->model.nodes[node].hidden = context.hidden || hidden;
 	context.hidden = context.hidden || (hidden && !blinks);
-	if (blinks && !add_blinking(b, b->instancers[context.instancers - 1], node, id, err))
-		return false;
+	if (blinks)
+		add_blinking(b, b->instancers[context.instancers - 1], node, id);
 	context.node = node;
 	return usd_build_prim(b, prototype, context, err);
 }
@@ -451,18 +425,26 @@ static bool build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 static bool dispatch(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_context context, hob_error *err)
 {
 	hob_str type = b->u->prims[id].type;
-	if (hob_str_equal(type, HOB_STR("Mesh")))
-		return hob_usd_build_mesh(b, id, node, err) && hob_usd_skin_later(b, id, node, err);
+	if (hob_str_equal(type, HOB_STR("Mesh"))) {
+		if (!hob_usd_build_mesh(b, id, node, err))
+			return false;
+		hob_usd_skin_later(b, id, node);
+		return true;
+	}
 	if (hob_str_equal(type, HOB_STR("TetMesh")))
 		return hob_usd_build_mesh(b, id, node, err);
 	if (hob_str_equal(type, HOB_STR("PointInstancer")))
 		return build_instancer(b, id, node, context, err);
 	if (hob_str_equal(type, HOB_STR("Skeleton")))
 		return hob_usd_build_skeleton(b, id, node, err);
-	if (hob_str_equal(type, HOB_STR("Camera")))
-		return usd_build_camera(b, id, node, err);
-	if (hob_str_ends_nocase(type, HOB_STR("Light")))
-		return usd_build_light(b, id, node, err);
+	if (hob_str_equal(type, HOB_STR("Camera"))) {
+		usd_build_camera(b, id, node);
+		return true;
+	}
+	if (hob_str_ends_nocase(type, HOB_STR("Light"))) {
+		usd_build_light(b, id, node);
+		return true;
+	}
 	return hob_usd_build_shape(b, id, node, err);
 }
 
@@ -481,11 +463,14 @@ static bool usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context cont
 	double local[16];
 	bool resets, moves;
 	hob_usd_local(b->u, prim, NAN, local, &resets, &moves);
-	if (resets && context.instancers == 0 && context.node != root && !context.late)
-		return build_later(b, id, context, err);
-	if (!place(b, prim, context, local, moves, &node, err) ||
-		(blinks && !add_blinking(b, id, node, NAN, err)))
+	if (resets && context.instancers == 0 && context.node != root && !context.late) {
+		build_later(b, id, context);
+		return true;
+	}
+	if (!place(b, prim, context, local, moves, &node, err))
 		return false;
+	if (blinks)
+		add_blinking(b, id, node, NAN);
 	prim->node = node;
 	context.late = false;
 	b->model.nodes[node].hidden = hidden;

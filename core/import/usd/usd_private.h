@@ -7,8 +7,8 @@
  * usd_material.c ...): the stage becomes a model.
  *
  * Everything except the model's own data lives in the scratch arena. Names are numbers ("tokens") in one
- * table per import; paths are text, "/World/Car.points". Functions return false with *err only for limits,
- * memory and unreadable files; missing parts of a stage are notes.
+ * table per import; paths are text, "/World/Car.points". Functions return false with *err only for limits
+ * and unreadable files; missing parts of a stage are notes.
  *
  * Source of formats and rules: OpenUSD v24.08 (pxr/usd/sdf, pcp, usd, usdGeom, usdShade, usdSkel, usdLux). */
 #ifndef HOB_USD_PRIVATE_H
@@ -218,33 +218,34 @@ typedef struct hob_usd {
 
 /* ---- tokens, growing arrays, the tree of specs ---- */
 
-bool hob_usd_start(hob_usd *u, const hob_import_request *request, hob_error *err) HOB_MUST_CHECK;
-/* Id of a token, which is added if it is new; HOB_NONE without memory. */
+void hob_usd_start(hob_usd *u, const hob_import_request *request);
+/* Id of a token, which is added if it is new. */
 uint32_t hob_usd_token(hob_usd *u, hob_str text);
 /* As hob_usd_token, but HOB_NONE for an unknown token. */
 uint32_t hob_usd_known(const hob_usd *u, hob_str text);
-/* Makes room for one more element after `count`: returns `items` or a larger copy; NULL without memory. */
+/* Makes room for one more element after `count` in the array `items`, which grows in `arena`. */
+#define HOB_USD_ROOM(arena, items, count, capacity)                                                          \
+	((items) = hob_usd_more((arena), (items), (count), &(capacity), sizeof *(items)))
+/* Returns `items` or a larger copy. Called through HOB_USD_ROOM. */
 void *hob_usd_more(hob_arena *arena, void *items, uint32_t count, uint32_t *capacity, size_t size);
 uint32_t hob_usd_map_get(const hob_usd_map *map, uint64_t key);
-bool hob_usd_map_put(hob_arena *arena, hob_usd_map *map, uint64_t key, uint32_t value) HOB_MUST_CHECK;
+void hob_usd_map_put(hob_arena *arena, hob_usd_map *map, uint64_t key, uint32_t value);
 
 /* The child of that kind and name, created if necessary. */
-bool hob_usd_spec_add(hob_usd *u, hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
-					  uint32_t name, uint32_t *out, hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_usd_spec_add(hob_usd *u, hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
+						  uint32_t name);
 /* The child of that kind and name, or HOB_NONE. */
 uint32_t hob_usd_spec_find(const hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
 						   uint32_t name);
 /* Sets or replaces a field. */
-bool hob_usd_field_set(hob_usd *u, hob_usd_layer *layer, uint32_t spec, uint32_t name, hob_usd_value value,
-					   hob_error *err) HOB_MUST_CHECK;
+void hob_usd_field_set(hob_usd *u, hob_usd_layer *layer, uint32_t spec, uint32_t name, hob_usd_value value);
 /* The value of the spec's field; NULL if there is none. */
 const hob_usd_value *hob_usd_field_get(const hob_usd_layer *layer, uint32_t spec, uint32_t name);
-bool hob_usd_layer_init(hob_usd *u, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
-/* Joins "/A/B" and "C" to "/A/B/C". data == NULL when memory is short. */
+void hob_usd_layer_init(hob_usd *u, hob_usd_layer *layer);
+/* Joins "/A/B" and "C" to "/A/B/C". */
 hob_str hob_usd_path_child(hob_usd *u, hob_str parent, hob_str name);
 /* Makes an authored `path` absolute; relative ones start at `prim`. */
-bool hob_usd_path_absolute(hob_usd *u, hob_str prim, hob_str path, hob_str *out,
-						   hob_error *err) HOB_MUST_CHECK;
+hob_str hob_usd_path_absolute(hob_usd *u, hob_str prim, hob_str path);
 /* True when `path` is `prefix` or lies below it. */
 bool hob_usd_path_below(hob_str path, hob_str prefix);
 
@@ -279,11 +280,9 @@ bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob
 /* Value of `text`: itself, or that of an expression between backticks: `"car_${LOD}.usda"`, `if(eq(${SHOT},
  * "a"), "x", "y")`. Empty, with a note, if it cannot be evaluated. Source:
  * pxr/usd/sdf/variableExpressionImpl.cpp. */
-bool hob_usd_expression(hob_usd *u, uint32_t variables, hob_str text, hob_str *out,
-						hob_error *err) HOB_MUST_CHECK;
+hob_str hob_usd_expression(hob_usd *u, uint32_t variables, hob_str text);
 /* Variables of a stack with that root layer, referenced by the stack with `outer`. */
-bool hob_usd_variables_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out,
-							hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_usd_variables_open(hob_usd *u, uint32_t layer, uint32_t outer);
 
 /* ---- usd_value_clip.c ---- */
 
@@ -313,16 +312,14 @@ bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error 
 /* Whether an arc of this prim, not of an ancestor, adds the site. Below an instance only these count. */
 bool hob_usd_is_direct(const hob_usd_site *sites, uint32_t site);
 /* Sites with specs, strongest first; in `arena`. */
-bool hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, uint32_t **order,
-						uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+uint32_t *hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *arena, uint32_t *count);
 
 /* ---- mapping of paths between namespaces ---- */
 
 /* Index of the stack's relocation from or to `path`, or HOB_NONE. */
 uint32_t hob_usd_move_from(const hob_usd_stack *stack, hob_str path);
 /* Maps a path from the namespace of a site to that of the stage; empty when it has no image there. */
-bool hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path, hob_str *out,
-					  hob_error *err) HOB_MUST_CHECK;
+hob_str hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path);
 
 /* ---- usd_stage.c: prims and queries ---- */
 
@@ -348,8 +345,7 @@ const hob_usd_value *hob_usd_still(const hob_usd *u, const hob_usd_prim *prim, h
 const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, hob_str property,
 								  uint32_t field);
 /* Names of a prim's properties that begin with `prefix`, over all sites, sorted; in scratch memory. */
-bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, hob_str **out, uint32_t *count,
-						hob_error *err) HOB_MUST_CHECK;
+hob_str *hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, uint32_t *count);
 /* Targets of a relationship, or connections of an attribute, as stage paths. */
 bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out,
 					 uint32_t *count, hob_error *err) HOB_MUST_CHECK;
@@ -359,8 +355,7 @@ double hob_usd_number(const hob_usd_value *value, double fallback);
 hob_str hob_usd_text(const hob_usd_value *value);
 /* All numbers of a value as floats, `width` each; NULL with *count 0 for another shape. Borrowed if they are
  * floats already. */
-bool hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, const float **out, size_t *count,
-					hob_error *err) HOB_MUST_CHECK;
+const float *hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, size_t *count);
 /* Index of the last of `count` rising times that is <= `time`, or 0; `stride` apart in memory. */
 size_t hob_usd_time_before(const double *times, size_t stride, size_t count, double time);
 /* Number `at` of a numeric value; NaN when there is none. */

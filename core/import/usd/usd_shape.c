@@ -78,8 +78,7 @@ static bool size_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_
 			total += a.samples->count;
 	if (total > HOB_LIMIT_KEYS)
 		return hob_fail(err, LIMIT, "%zu samples, at most %llu are allowed", total, HOB_LIMIT_KEYS);
-	if (!HOB_MAKE(u->scratch, &*out, total, "time samples", err))
-		return false;
+	*out = HOB_NEW(u->scratch, double, total);
 	for (size_t i = 0; i < HOB_COUNT_OF(size_names); i++)
 		if (size_attribute(u, prim, &size_names[i], &a) && a.samples && a.samples->count > 1)
 			for (size_t k = 0; k < a.samples->count; k++)
@@ -169,15 +168,13 @@ typedef struct surface {
 	int axis; /* coordinate along the height */
 } surface_t;
 
-static bool allocate(hob_usd *u, uint32_t faces, surface_t *s, hob_error *err)
+static void allocate(hob_usd *u, uint32_t faces, surface_t *s)
 {
 	size_t corners = (size_t)faces * 4;
 	s->points = HOB_NEW(&u->passing, float, corners * 3);
 	s->normals = HOB_NEW(&u->passing, float, corners * 3);
 	s->counts = HOB_NEW(&u->passing, int32_t, faces);
 	s->indices = HOB_NEW(&u->passing, int32_t, corners);
-	return (s->points && s->normals && s->counts && s->indices) ||
-		   hob_fail_memory(err, &u->passing, "a shape");
 }
 
 static void put_corner(surface_t *s, const double point[3], const double normal[3])
@@ -270,8 +267,7 @@ static bool build_surface(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_er
 	sizes_t sizes = time_count > 0 ? base_sizes(u, prim, times, time_count) : sizes_at(u, prim, NAN);
 	bool is_cube = hob_str_equal(type, HOB_STR("Cube")), is_plane = hob_str_equal(type, HOB_STR("Plane"));
 	uint32_t count = is_cube || is_plane ? 0 : outline(prim, &sizes, edges);
-	if (!allocate(u, is_cube ? 6 : is_plane ? 1 : AROUND * count, &s, err))
-		return false;
+	allocate(u, is_cube ? 6 : is_plane ? 1 : AROUND * count, &s);
 	if (is_cube) {
 		double half = sizes.size / 2;
 		for (int side = 0; side < 6; side++)
@@ -307,9 +303,9 @@ static bool build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_erro
 		return false;
 	if (count > 0) {
 		sizes_t base = base_sizes(u, prim, times, count);
-		if (!hob_usd_add_node(b, u->tokens[prim->name], node, &node, err) ||
-			!hob_usd_add_follower(b, &b->sized, &b->sized_count, &b->sized_room, id, node, err))
+		if (!hob_usd_add_node(b, u->tokens[prim->name], node, &node, err))
 			return false;
+		hob_usd_add_follower(b, &b->sized, &b->sized_count, &b->sized_room, id, node);
 		scale_of(u, prim, &base, NAN, b->model.nodes[node].scale);
 	}
 	hob_arena_mark mark = hob_arena_save(&u->passing);
@@ -372,19 +368,15 @@ static bool thin_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_topolo
 
 static bool build_points(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
 {
-	const float *points;
 	size_t count;
 	hob_usd *u = b->u;
-	if (!hob_usd_floats(u, hob_usd_still(u, &u->prims[id], HOB_STR("points")), 3, &points, &count, err))
-		return false;
+	const float *points = hob_usd_floats(u, hob_usd_still(u, &u->prims[id], HOB_STR("points")), 3, &count);
 	if (count == 0)
 		return true;
 	if (count > HOB_LIMIT_VERTICES)
 		return hob_fail(err, LIMIT, "%zu points, at most %llu are allowed", count, HOB_LIMIT_VERTICES);
 	float *kept = HOB_NEW(u->result, float, count * 3);
 	uint32_t *indices = HOB_NEW(u->result, uint32_t, count);
-	if (!kept || !indices)
-		return hob_fail_memory(err, u->result, "points");
 	memcpy(kept, points, count * 3 * sizeof *kept);
 	for (uint32_t i = 0; i < count; i++)
 		indices[i] = i;
@@ -471,8 +463,7 @@ static bool build_curves(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_err
 	const hob_usd_prim *prim = &u->prims[id];
 	size_t point_count, at = 0;
 	curves_t c = {.basis = LINEAR};
-	if (!hob_usd_floats(u, hob_usd_still(u, prim, HOB_STR("points")), 3, &c.points, &point_count, err))
-		return false;
+	c.points = hob_usd_floats(u, hob_usd_still(u, prim, HOB_STR("points")), 3, &point_count);
 	const hob_usd_value *counts = hob_usd_still(u, prim, HOB_STR("curveVertexCounts"));
 	hob_str basis = word_at(u, prim, "basis"), wrap = word_at(u, prim, "wrap");
 	if (hob_str_equal(prim->type, HOB_STR("BasisCurves")) &&
@@ -485,9 +476,8 @@ static bool build_curves(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_err
 	if (point_count > HOB_LIMIT_VERTICES / (CURVE_STEPS + 2))
 		return hob_fail(err, LIMIT, "%zu control points", point_count);
 	size_t room = point_count * (CURVE_STEPS + 1) + 1;
-	if (!HOB_MAKE(u->result, &c.out, room * 3, "curves", err) ||
-		!HOB_MAKE(u->result, &c.lines, room * 2, "curves", err))
-		return false;
+	c.out = HOB_NEW(u->result, float, room * 3);
+	c.lines = HOB_NEW(u->result, uint32_t, room * 2);
 	for (size_t i = 0; counts && i < counts->count; i++) {
 		double count = hob_usd_component(counts, i);
 		if (!(count >= 0) || count > (double)(point_count - at))

@@ -18,19 +18,15 @@ static bool read_one(const hob_usd *u, const hob_usd_prim *shape, hob_str proper
 }
 
 /* In-between shapes of a BlendShape prim, in scratch memory. */
-static bool usd_inbetweens(hob_usd *u, const hob_usd_prim *shape, hob_usd_inbetween **out, uint32_t *count,
-						   hob_error *err)
+static hob_usd_inbetween *usd_inbetweens(hob_usd *u, const hob_usd_prim *shape, uint32_t *count)
 {
-	hob_str *names;
 	uint32_t found;
+	const hob_str *names = hob_usd_properties(u, shape, HOB_STR("inbetweens:"), &found);
+	hob_usd_inbetween *out = HOB_NEW(u->scratch, hob_usd_inbetween, found);
 	*count = 0;
-	if (!hob_usd_properties(u, shape, HOB_STR("inbetweens:"), &names, &found, err))
-		return false;
-	if (!HOB_MAKE(u->scratch, &*out, found, "a blend shape", err))
-		return false;
 	for (uint32_t i = 0; i < found; i++)
-		*count += read_one(u, shape, names[i], &(*out)[*count]);
-	return true;
+		*count += read_one(u, shape, names[i], &out[*count]);
+	return out;
 }
 
 static const hob_usd_knot *knot_of(const hob_usd_build_t *b, const hob_morph_target *target)
@@ -41,15 +37,10 @@ static const hob_usd_knot *knot_of(const hob_usd_build_t *b, const hob_morph_tar
 	return NULL;
 }
 
-static bool usd_knot_add(hob_usd_build_t *b, const hob_morph_target *target, hob_str shape, double weight,
-						 hob_error *err)
+static void usd_knot_add(hob_usd_build_t *b, const hob_morph_target *target, hob_str shape, double weight)
 {
-	b->knots =
-		(hob_usd_knot *)hob_usd_more(b->u->scratch, b->knots, b->knot_count, &b->knot_room, sizeof *b->knots);
-	if (!b->knots)
-		return hob_fail_memory(err, b->u->scratch, "a blend shape");
+	HOB_USD_ROOM(b->u->scratch, b->knots, b->knot_count, b->knot_room);
 	b->knots[b->knot_count++] = (hob_usd_knot){target->name.data, shape, weight};
-	return true;
 }
 
 /* The shape of a target: the target's own name, except for an in-between. */
@@ -104,21 +95,18 @@ static int compare_times(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Adds to the sample times those at which a shape's weight crosses a knot: target weights have a corner
- * there. */
 /* Times at which target weights need keys, rising, in scratch memory: those of the samples, and where a shape
  * crosses an in-between. column: [target_count] each target's shape in the samples, or SIZE_MAX. */
-static bool usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_usd_samples *s,
-							 const size_t *column, double **out, size_t *count, hob_error *err)
+static double *usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_usd_samples *s,
+								const size_t *column, size_t *count)
 {
 	size_t room = s->count;
 	for (uint32_t t = 0; t < mesh->target_count; t++)
 		room += knot_of(b, &mesh->targets[t]) ? 2 * s->count : 0;
-	if (!HOB_MAKE(b->u->scratch, &*out, room, "keys", err))
-		return false;
+	double *out = HOB_NEW(b->u->scratch, double, room);
 	*count = 0;
 	for (size_t i = 0; i < s->count; i++)
-		(*out)[(*count)++] = s->times[i];
+		out[(*count)++] = s->times[i];
 	for (uint32_t t = 0; t < mesh->target_count; t++) {
 		const hob_usd_knot *knot = knot_of(b, &mesh->targets[t]);
 		for (size_t i = 0; knot && column[t] != SIZE_MAX && i + 1 < s->count; i++) {
@@ -128,17 +116,17 @@ static bool usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob
 			for (int k = 0; k < 2; k++) {
 				double part = (passed[k] - from) / (to - from);
 				if (part > 1e-6 && part < 1 - 1e-6)
-					(*out)[(*count)++] = s->times[i] + (s->times[i + 1] - s->times[i]) * part;
+					out[(*count)++] = s->times[i] + (s->times[i + 1] - s->times[i]) * part;
 			}
 		}
 	}
-	qsort(*out, *count, sizeof **out, compare_times);
+	qsort(out, *count, sizeof *out, compare_times);
 	size_t kept = 0;
 	for (size_t i = 0; i < *count; i++)
-		if (kept == 0 || (*out)[i] > (*out)[kept - 1])
-			(*out)[kept++] = (*out)[i];
+		if (kept == 0 || out[i] > out[kept - 1])
+			out[kept++] = out[i];
 	*count = kept;
-	return true;
+	return out;
 }
 
 /* Adds a shape's offsets to the vertices made from its points. */
@@ -159,9 +147,8 @@ static void put_offsets(const hob_usd_value *offsets, const hob_usd_value *indic
 }
 
 /* offset_name, normal_name: properties with the offsets. */
-static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, hob_str offset_name,
-					   hob_str normal_name, const uint32_t *points, hob_mesh *mesh, hob_morph_target *to,
-					   hob_error *err)
+static void put_target(hob_usd_build_t *b, const hob_usd_prim *shape, hob_str offset_name,
+					   hob_str normal_name, const uint32_t *points, hob_mesh *mesh, hob_morph_target *to)
 {
 	hob_usd *u = b->u;
 	const hob_usd_value *offsets = hob_usd_still(u, shape, offset_name),
@@ -169,13 +156,10 @@ static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, hob_str of
 	const hob_usd_value *indices = hob_usd_still(u, shape, HOB_STR("pointIndices"));
 	size_t point_count = 0;
 	uint32_t *place = NULL;
-	if (!HOB_MAKE(u->result, &to->position, (size_t)mesh->vertex_count * 3, "a blend shape", err))
-		return false;
 	for (uint32_t v = 0; v < mesh->vertex_count; v++)
 		point_count = points[v] >= point_count ? (size_t)points[v] + 1 : point_count;
 	if (indices) {
-		if (!HOB_MAKE(u->scratch, &place, point_count, "a blend shape", err))
-			return false;
+		place = HOB_NEW(u->scratch, uint32_t, point_count);
 		memset(place, 0xFF, point_count * sizeof *place);
 		for (uint32_t i = 0; i < indices->count; i++) {
 			double at = hob_usd_component(indices, i);
@@ -186,53 +170,38 @@ static bool put_target(hob_usd_build_t *b, const hob_usd_prim *shape, hob_str of
 	if (offsets && offsets->width == 3)
 		put_offsets(offsets, indices, points, mesh->vertex_count, place, point_count, to->position);
 	if (!normals || normals->width != 3 || !mesh->normal)
-		return true;
-	if (!HOB_MAKE(u->result, &to->normal, (size_t)mesh->vertex_count * 3, "a blend shape", err))
-		return false;
+		return;
+	to->normal = HOB_NEW(u->result, float, (size_t)mesh->vertex_count * 3);
 	put_offsets(normals, indices, points, mesh->vertex_count, place, point_count, to->normal);
-	return true;
 }
 
-static bool new_target(hob_usd_build_t *b, hob_mesh *mesh, hob_str name, hob_morph_target **out,
-					   hob_error *err)
+static hob_morph_target *new_target(hob_usd_build_t *b, hob_mesh *mesh, hob_str name)
 {
-	hob_arena *arena = b->u->result;
-	hob_morph_target *to = &mesh->targets[mesh->target_count];
-	to->name = hob_text_name(arena, name);
-	to->position = HOB_NEW(arena, float, (size_t)mesh->vertex_count * 3);
-	if (!to->name.data || !to->position)
-		return hob_fail_memory(err, arena, "blend shapes");
-	mesh->target_count++;
-	*out = to;
-	return true;
+	hob_morph_target *to = &mesh->targets[mesh->target_count++];
+	to->name = hob_text_name(b->u->result, name);
+	to->position = HOB_NEW(b->u->result, float, (size_t)mesh->vertex_count * 3);
+	return to;
 }
 
 /* Adds the targets of a shape and of its in-betweens. */
-static bool put_shape(hob_usd_build_t *b, hob_str name, uint32_t id, const hob_usd_inbetween *between,
-					  uint32_t count, const uint32_t *points, hob_mesh *mesh, hob_error *err)
+static void put_shape(hob_usd_build_t *b, hob_str name, uint32_t id, const hob_usd_inbetween *between,
+					  uint32_t count, const uint32_t *points, hob_mesh *mesh)
 {
 	hob_usd *u = b->u;
-	hob_morph_target *to, *whole;
-	if (!new_target(b, mesh, name, &whole, err))
-		return false;
+	hob_morph_target *whole = new_target(b, mesh, name);
 	if (id == HOB_NONE)
-		return true;
-	if (!put_target(b, &u->prims[id], HOB_STR("offsets"), HOB_STR("normalOffsets"), points, mesh, whole, err))
-		return false;
+		return;
+	put_target(b, &u->prims[id], HOB_STR("offsets"), HOB_STR("normalOffsets"), points, mesh, whole);
 	for (uint32_t i = 0; i < count; i++) {
 		hob_str property = between[i].property;
 		hob_str own = hob_arena_printf(u->scratch, "%.*s%.*s", HOB_FMT(name),
 									   (int)(property.len - strlen("inbetweens")),
 									   property.data + strlen("inbetweens"));
 		hob_str normals = hob_arena_printf(u->scratch, "%.*s:normalOffsets", HOB_FMT(property));
-		if (!own.data || !normals.data)
-			return hob_fail_memory(err, u->scratch, "blend shapes");
-		if (!new_target(b, mesh, own, &to, err) ||
-			!put_target(b, &u->prims[id], property, normals, points, mesh, to, err) ||
-			!usd_knot_add(b, to, whole->name, between[i].weight, err))
-			return false;
+		hob_morph_target *to = new_target(b, mesh, own);
+		put_target(b, &u->prims[id], property, normals, points, mesh, to);
+		usd_knot_add(b, to, whole->name, between[i].weight);
 	}
-	return true;
 }
 
 typedef struct found_shape {
@@ -246,9 +215,8 @@ static bool find_shapes(hob_usd *u, const hob_str *targets, uint32_t count, foun
 	*total = count;
 	for (uint32_t i = 0; i < count; i++) {
 		out[i] = (found_shape){.prim = hob_usd_prim_at(u, targets[i])};
-		if (out[i].prim != HOB_NONE &&
-			!usd_inbetweens(u, &u->prims[out[i].prim], &out[i].between, &out[i].count, err))
-			return false;
+		if (out[i].prim != HOB_NONE)
+			out[i].between = usd_inbetweens(u, &u->prims[out[i].prim], &out[i].count);
 		*total += out[i].count;
 	}
 	return *total <= HOB_LIMIT_TARGETS || hob_fail(err, LIMIT, "%llu blend shapes, at most %llu are allowed",
@@ -271,16 +239,12 @@ bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points,
 	count = names->count < count ? (uint32_t)names->count : count;
 	uint64_t total;
 	found_shape *shapes = HOB_NEW(u->scratch, found_shape, count);
-	if (!shapes)
-		return hob_fail_memory(err, u->scratch, "blend shapes");
 	if (!find_shapes(u, targets, count, shapes, &total, err))
 		return false;
-	if (!HOB_MAKE(u->result, &mesh->targets, total, "blend shapes", err))
-		return false;
+	mesh->targets = HOB_NEW(u->result, hob_morph_target, total);
 	for (uint32_t i = 0; i < count; i++)
-		if (!put_shape(b, ((const hob_str *)names->data)[i], shapes[i].prim, shapes[i].between,
-					   shapes[i].count, points, mesh, err))
-			return false;
+		put_shape(b, ((const hob_str *)names->data)[i], shapes[i].prim, shapes[i].between, shapes[i].count,
+				  points, mesh);
 	return true;
 }
 
@@ -373,8 +337,6 @@ static bool emit_joints(const joints_t *j, uint32_t count, uint32_t node)
 {
 	uint32_t *last = HOB_NEW(j->b->u->scratch, uint32_t, count);
 	uint32_t *parents = HOB_NEW(j->b->u->scratch, uint32_t, count);
-	if (!last || !parents)
-		return hob_fail_memory(j->err, j->b->u->scratch, "joints");
 	for (uint32_t i = 0; i < count; i++)
 		j->first[i] = j->next[i] = HOB_NONE;
 	for (uint32_t i = 0; i < count; i++) {
@@ -414,31 +376,24 @@ bool hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 				  HOB_NEW(u->scratch, uint32_t, count),
 				  HOB_NEW(u->scratch, uint32_t, count),
 				  err};
-	if (!s.nodes || !s.bind || !j.first || !j.next)
-		return hob_fail_memory(err, u->scratch, "joints");
 	hob_name_map_init(&s.by_name, u->scratch);
 	for (uint32_t i = 0; i < count; i++) {
 		matrix_at(bind, i, s.bind[i]);
-		if (!hob_name_map_add(&s.by_name, j.names[i], i, NULL))
-			return hob_fail_memory(err, u->scratch, "joints");
+		hob_name_map_add(&s.by_name, j.names[i], i, NULL);
 	}
 	if (!bind || bind->count != names->count)
 		hob_usd_note(u, "bind-pose", "skeleton '%.*s' has %u joints but not as many bind transforms",
 					 HOB_FMT(prim->path), count);
 	if (!emit_joints(&j, count, node))
 		return false;
-	b->skeletons = (hob_usd_skeleton *)hob_usd_more(u->scratch, b->skeletons, b->skeleton_count,
-													&b->skeleton_room, sizeof *b->skeletons);
-	if (!b->skeletons)
-		return hob_fail_memory(err, u->scratch, "skeletons");
+	HOB_USD_ROOM(u->scratch, b->skeletons, b->skeleton_count, b->skeleton_room);
 	b->skeletons[b->skeleton_count++] = s;
 	return true;
 }
 
 /* ---- influences */
 
-bool hob_usd_put_influences(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh,
-							hob_error *err)
+void hob_usd_put_influences(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh)
 {
 	hob_usd *u = b->u;
 	uint32_t owner, weight_owner;
@@ -446,19 +401,18 @@ bool hob_usd_put_influences(hob_usd_build_t *b, uint32_t id, const uint32_t *poi
 	const hob_usd_value *weights = hob_usd_primvar(u, id, HOB_STR("skel:jointWeights"), &weight_owner);
 	if (!indices || !weights || indices->kind != HOB_USD_I32 || indices->count != weights->count ||
 		indices->count == 0 || !hob_usd_below_skel_root(u, id))
-		return true;
+		return;
 	hob_str name = HOB_STR("primvars:skel:jointIndices");
 	double stated = hob_usd_number(hob_usd_meta(u, &u->prims[owner], name, HOB_USD_T_elementSize), 1);
 	bool rigid = hob_str_equal(hob_usd_text(hob_usd_meta(u, &u->prims[owner], name, HOB_USD_T_interpolation)),
 							   HOB_STR("constant"));
 	if (!(stated >= 1) || stated > 256 || stated > (double)indices->count)
-		return true;
+		return;
 	size_t size = (size_t)stated, elements = indices->count / size;
 	mesh->influence_count = (uint32_t)(size + 3) / 4 * 4;
 	size_t total = (size_t)mesh->vertex_count * mesh->influence_count;
-	if (!HOB_MAKE(u->result, &mesh->joints, total, "joint weights", err) ||
-		!HOB_MAKE(u->result, &mesh->weights, total, "joint weights", err))
-		return false;
+	mesh->joints = HOB_NEW(u->result, uint16_t, total);
+	mesh->weights = HOB_NEW(u->result, float, total);
 	for (size_t v = 0; v < mesh->vertex_count; v++) {
 		size_t element = rigid ? 0 : points[v];
 		for (size_t k = 0; element < elements && k < size; k++) {
@@ -470,7 +424,6 @@ bool hob_usd_put_influences(hob_usd_build_t *b, uint32_t id, const uint32_t *poi
 			mesh->weights[v * mesh->influence_count + k] = (float)weight;
 		}
 	}
-	return true;
 }
 
 bool hob_usd_below_skel_root(const hob_usd *u, uint32_t prim)
@@ -481,16 +434,12 @@ bool hob_usd_below_skel_root(const hob_usd *u, uint32_t prim)
 	return false;
 }
 
-bool hob_usd_skin_later(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err)
+void hob_usd_skin_later(hob_usd_build_t *b, uint32_t prim, uint32_t node)
 {
 	if (!hob_usd_below_skel_root(b->u, prim))
-		return true;
-	b->skinned = (hob_usd_skinned *)hob_usd_more(b->u->scratch, b->skinned, b->skinned_count,
-												 &b->skinned_room, sizeof *b->skinned);
-	if (!b->skinned)
-		return hob_fail_memory(err, b->u->scratch, "skins");
+		return;
+	HOB_USD_ROOM(b->u->scratch, b->skinned, b->skinned_count, b->skinned_room);
 	b->skinned[b->skinned_count++] = (hob_usd_skinned){prim, node};
-	return true;
 }
 
 /* ---- skins */
@@ -526,9 +475,8 @@ static bool fill_skin(hob_usd_build_t *b, uint32_t prim, const hob_usd_skeleton 
 	if (count > HOB_LIMIT_JOINTS)
 		return hob_fail(err, LIMIT, "%zu joints, at most %llu are allowed", count, HOB_LIMIT_JOINTS);
 	*skin = (hob_skin){.name = b->model.nodes[s->node].name, .root = s->node, .joint_count = (uint32_t)count};
-	if (!HOB_MAKE(u->result, &skin->joints, count, "a skin", err) ||
-		!HOB_MAKE(u->result, &skin->inverse_bind, count * 16, "a skin", err))
-		return false;
+	skin->joints = HOB_NEW(u->result, uint32_t, count);
+	skin->inverse_bind = HOB_NEW(u->result, float, count * 16);
 	for (size_t i = 0; i < count; i++) {
 		uint32_t joint =
 			order ? hob_name_map_get(&s->by_name, ((const hob_str *)order->data)[i]) : (uint32_t)i;
@@ -583,9 +531,7 @@ static bool skin_node(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_erro
 					 HOB_FMT(u->prims[prim].path));
 		return true;
 	}
-	m->skins = (hob_skin *)hob_usd_more(u->scratch, m->skins, skin_count, &b->skin_room, sizeof *m->skins);
-	if (!m->skins)
-		return hob_fail_memory(err, u->scratch, "skins");
+	HOB_USD_ROOM(u->scratch, m->skins, skin_count, b->skin_room);
 	if (!fill_skin(b, prim, skeleton, &m->skins[skin_count], err))
 		return false;
 	uint32_t id = 0;
@@ -703,7 +649,7 @@ static size_t shape_in(const hob_usd_value *names, hob_str name)
 }
 
 /* Sets the rest weights of the mesh: the only sample, or the first in time. */
-static bool rest_weights(const animation_t *a, const hob_usd_value *names, uint32_t node)
+static void rest_weights(const animation_t *a, const hob_usd_value *names, uint32_t node)
 {
 	hob_usd_build_t *b = a->b;
 	hob_model *m = &b->model;
@@ -715,10 +661,7 @@ static bool rest_weights(const animation_t *a, const hob_usd_value *names, uint3
 		size_t at = shape_in(names, usd_shape_of(b, &mesh->targets[t]));
 		double weight =
 			at < weights->count ? usd_target_weight(b, mesh, t, hob_usd_component(weights, at)) : 0;
-		m->weights = (float *)hob_usd_more(b->u->scratch, m->weights, m->weight_count, &b->weight_room,
-										   sizeof *m->weights);
-		if (!m->weights)
-			return hob_fail_memory(a->err, b->u->scratch, "blend shapes");
+		HOB_USD_ROOM(b->u->scratch, m->weights, m->weight_count, b->weight_room);
 		m->weights[m->weight_count++] = isfinite(weight) ? (float)weight : 0;
 		any = any || m->weights[m->weight_count - 1] != 0;
 	}
@@ -728,7 +671,6 @@ static bool rest_weights(const animation_t *a, const hob_usd_value *names, uint3
 	} else {
 		m->weight_count = first;
 	}
-	return true;
 }
 
 /* Interpolates between sample `at` and the next. */
@@ -752,18 +694,14 @@ static bool weight_track(const animation_t *a, const hob_usd_value *names, const
 	hob_track *track;
 	if (mesh->target_count == 0)
 		return true;
-	if (!rest_weights(a, names, node))
-		return false;
+	rest_weights(a, names, node);
 	if (!s)
 		return true;
-	double *times;
 	size_t count, *column = HOB_NEW(a->b->u->scratch, size_t, mesh->target_count);
-	if (!column)
-		return hob_fail_memory(a->err, a->b->u->scratch, "keys");
 	for (uint32_t t = 0; t < mesh->target_count; t++)
 		column[t] = shape_in(names, usd_shape_of(a->b, &mesh->targets[t]));
-	if (!usd_weight_times(a->b, mesh, s, column, &times, &count, a->err) ||
-		!hob_usd_add_channel(a->b, node, HOB_PATH_WEIGHTS, mesh->target_count, count, &track, a->err))
+	const double *times = usd_weight_times(a->b, mesh, s, column, &count);
+	if (!hob_usd_add_channel(a->b, node, HOB_PATH_WEIGHTS, mesh->target_count, count, &track, a->err))
 		return false;
 	for (size_t i = 0, at = 0; i < count; i++) {
 		while (at + 2 < s->count && s->times[at + 1] <= times[i])

@@ -23,10 +23,9 @@ bool hob_usd_below_skel_root(const hob_usd *u, uint32_t prim);
 /* Creates joint nodes below a Skeleton prim's node, in their rest pose. */
 bool hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
 /* Registers a node whose meshes may be skinned. */
-bool hob_usd_skin_later(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_skin_later(hob_usd_build_t *b, uint32_t prim, uint32_t node);
 /* Joints, weights and blend shapes of a mesh whose vertices are the given points of the prim. */
-bool hob_usd_put_influences(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh,
-							hob_error *err) HOB_MUST_CHECK;
+void hob_usd_put_influences(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh);
 bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh,
 						hob_error *err) HOB_MUST_CHECK;
 /* The skins of all registered nodes. */

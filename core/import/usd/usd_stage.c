@@ -35,27 +35,19 @@ hob_str hob_usd_text(const hob_usd_value *value)
 																	: HOB_STR("");
 }
 
-bool hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, const float **out, size_t *count,
-					hob_error *err)
+const float *hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, size_t *count)
 {
-	*out = NULL;
 	*count = 0;
 	if (!value || value->width != width || value->kind < HOB_USD_F32 || value->kind > HOB_USD_I32 ||
 		value->count == 0)
-		return true;
-	if (value->kind == HOB_USD_F32) {
-		*out = (const float *)value->data;
-		*count = value->count;
-		return true;
-	}
+		return NULL;
+	*count = value->count;
+	if (value->kind == HOB_USD_F32)
+		return value->data;
 	float *floats = HOB_NEW(u->scratch, float, value->count *width);
-	if (!floats)
-		return hob_fail_memory(err, u->scratch, "numbers");
 	for (size_t i = 0; i < value->count * width; i++)
 		floats[i] = (float)hob_usd_component(value, i);
-	*out = floats;
-	*count = value->count;
-	return true;
+	return floats;
 }
 
 size_t hob_usd_time_before(const double *times, size_t stride, size_t count, double time)
@@ -206,11 +198,10 @@ static int order_of(const void *left, const void *right)
 	return hob_str_compare(a, b);
 }
 
-bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, hob_str **out, uint32_t *count,
-						hob_error *err)
+hob_str *hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, uint32_t *count)
 {
+	hob_str *out = NULL;
 	uint32_t room = 0;
-	*out = NULL;
 	*count = 0;
 	for (uint32_t i = 0; i < prim->order_count; i++) {
 		const hob_usd_site *site = &prim->sites[prim->order[i]];
@@ -221,51 +212,44 @@ bool hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, ho
 				site->specs[k] == HOB_NONE ? HOB_NONE : layer->specs[site->specs[k]].first[HOB_USD_PROPERTY];
 			for (; spec != HOB_NONE; spec = layer->specs[spec].next) {
 				hob_str name = u->tokens[layer->specs[spec].name];
-				if (!hob_str_starts(name, prefix) || is_listed(*out, *count, name))
+				if (!hob_str_starts(name, prefix) || is_listed(out, *count, name))
 					continue;
-				*out = (hob_str *)hob_usd_more(u->scratch, *out, *count, &room, sizeof **out);
-				if (!*out)
-					return hob_fail_memory(err, u->scratch, "properties");
-				(*out)[(*count)++] = name;
+				HOB_USD_ROOM(u->scratch, out, *count, room);
+				out[(*count)++] = name;
 			}
 		}
 	}
 	if (*count > 1)
-		qsort(*out, *count, sizeof **out, order_of);
-	return true;
+		qsort(out, *count, sizeof *out, order_of);
+	return out;
 }
 
 /* Notes a target that the arc does not map into the stage, once per path. */
-static bool note_outside(hob_usd *u, const hob_usd_prim *prim, hob_str property, hob_str path, hob_error *err)
+static void note_outside(hob_usd *u, const hob_usd_prim *prim, hob_str property, hob_str path)
 {
 	hob_str key = hob_arena_printf(u->scratch, "outside %.*s.%.*s %.*s", HOB_FMT(prim->path),
 								   HOB_FMT(property), HOB_FMT(path));
-	if (!key.data)
-		return hob_fail_memory(err, u->scratch, "targets");
 	if (hob_usd_known(u, key) != HOB_NONE)
-		return true;
+		return;
 	hob_usd_note(
 		u, "target-outside",
 		"'%.*s' of prim '%.*s' leads to '%.*s', which the reference or payload does not bring along; "
 		"that target is ignored, as in OpenUSD",
 		HOB_FMT(property), HOB_FMT(prim->path), HOB_FMT(path));
-	return hob_usd_token(u, key) != HOB_NONE || hob_fail_memory(err, u->scratch, "targets");
+	hob_usd_token(u, key);
 }
 
-static bool map_items(hob_usd *u, const hob_usd_prim *prim, uint32_t site, hob_str property, uint32_t count,
-					  hob_usd_item **items, hob_error *err)
+static void map_items(hob_usd *u, const hob_usd_prim *prim, uint32_t site, hob_str property, uint32_t count,
+					  hob_usd_item **items)
 {
 	hob_usd_item *mapped = HOB_NEW(u->scratch, hob_usd_item, count);
-	if (!mapped)
-		return hob_fail_memory(err, u->scratch, "targets");
 	for (uint32_t i = 0; i < count; i++) {
 		hob_str path = (*items)[i].path;
-		if (!hob_usd_path_map(u, prim->sites, site, path, &mapped[i].path, err) ||
-			(mapped[i].path.len == 0 && path.len > 0 && !note_outside(u, prim, property, path, err)))
-			return false;
+		mapped[i].path = hob_usd_path_map(u, prim->sites, site, path);
+		if (mapped[i].path.len == 0 && path.len > 0)
+			note_outside(u, prim, property, path);
 	}
 	*items = mapped;
-	return true;
 }
 
 /* Merges the list opinions of a field into *items, weakest first; `map`: with paths mapped into the stage. */
@@ -289,8 +273,7 @@ static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, 
 				continue;
 			hob_usd_list list = *(const hob_usd_list *)value->data;
 			for (uint32_t op = 0; map && op < HOB_USD_OPS; op++)
-				if (!map_items(u, prim, id, property, list.count[op], &list.items[op], err))
-					return false;
+				map_items(u, prim, id, property, list.count[op], &list.items[op]);
 			if (!hob_usd_list_apply(u, &list, 0, items, &froms, count, err))
 				return false;
 		}
@@ -306,8 +289,7 @@ bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_
 	*count = 0;
 	if (!merge_lists(u, prim, name, field, true, &items, &all, err))
 		return false;
-	if (!HOB_MAKE(u->scratch, &*out, all, "targets", err))
-		return false;
+	*out = HOB_NEW(u->scratch, hob_str, all);
 	for (uint32_t i = 0; i < all; i++)
 		if (items[i].path.len > 0)
 			(*out)[(*count)++] = items[i].path;
@@ -322,29 +304,25 @@ typedef struct names {
 	hob_usd_map seen;
 } names_t;
 
-static bool put_name(names_t *n, uint32_t name, hob_error *err)
+static void put_name(names_t *n, uint32_t name)
 {
 	if (hob_usd_map_get(&n->seen, name) != HOB_NONE)
-		return true;
-	n->items = (uint32_t *)hob_usd_more(&n->arena, n->items, n->count, &n->capacity, sizeof *n->items);
-	if (!n->items || !hob_usd_map_put(&n->arena, &n->seen, name, n->count))
-		return hob_fail_memory(err, &n->arena, "prims");
+		return;
+	HOB_USD_ROOM(&n->arena, n->items, n->count, n->capacity);
+	hob_usd_map_put(&n->arena, &n->seen, name, n->count);
 	n->items[n->count++] = name;
-	return true;
 }
 
 /* Sorts the listed names into the list's order; each keeps the unlisted names that follow it. */
-static bool reorder(hob_usd *u, names_t *n, const hob_usd_value *order, hob_error *err)
+static void reorder(hob_usd *u, names_t *n, const hob_usd_value *order)
 {
 	hob_usd_map rank = {0};
 	uint32_t *next = HOB_NEW(&n->arena, uint32_t, n->count), made = 0;
-	if (!next)
-		return hob_fail_memory(err, &n->arena, "prims");
 	for (uint32_t i = 0; i < order->count; i++) {
 		uint32_t token = hob_usd_known(u, ((const hob_str *)order->data)[i]);
 		if (token != HOB_NONE && hob_usd_map_get(&n->seen, token) != HOB_NONE &&
-			hob_usd_map_get(&rank, token) == HOB_NONE && !hob_usd_map_put(&n->arena, &rank, token, i))
-			return hob_fail_memory(err, &n->arena, "prims");
+			hob_usd_map_get(&rank, token) == HOB_NONE)
+			hob_usd_map_put(&n->arena, &rank, token, i);
 	}
 	for (uint32_t i = 0; i < n->count && hob_usd_map_get(&rank, n->items[i]) == HOB_NONE; i++)
 		next[made++] = n->items[i];
@@ -360,9 +338,7 @@ static bool reorder(hob_usd *u, names_t *n, const hob_usd_value *order, hob_erro
 	n->items = next;
 	n->seen = (hob_usd_map){0};
 	for (uint32_t i = 0; i < n->count; i++)
-		if (!hob_usd_map_put(&n->arena, &n->seen, next[i], i))
-			return hob_fail_memory(err, &n->arena, "prims");
-	return true;
+		hob_usd_map_put(&n->arena, &n->seen, next[i], i);
 }
 
 /* Whether the child is relocated away by its own stack or an outer one. */
@@ -378,44 +354,38 @@ static bool is_moved(hob_usd *u, const hob_usd_prim *prim, const hob_usd_site *s
 	}
 }
 
-static bool moved_names(hob_usd *u, const hob_usd_site *site, names_t *out, hob_error *err)
+static void moved_names(hob_usd *u, const hob_usd_site *site, names_t *out)
 {
 	const hob_usd_stack *stack = &u->stacks[site->stack];
 	for (uint32_t i = 0; i < stack->move_count; i++) {
 		hob_str to = stack->move_to[i], above = hob_path_dir(to);
 		if (to.len == 0 || !hob_str_equal(above.len > 0 ? above : HOB_STR("/"), site->path))
 			continue;
-		uint32_t name = hob_usd_token(u, hob_path_name(to));
-		if (name == HOB_NONE || !put_name(out, name, err))
-			return name != HOB_NONE ? false : hob_fail_memory(err, u->scratch, "prims");
+		put_name(out, hob_usd_token(u, hob_path_name(to)));
 	}
-	return true;
 }
 
-static bool child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out, hob_error *err)
+static void child_names(hob_usd *u, const hob_usd_prim *prim, names_t *out)
 {
 	for (uint32_t i = prim->order_count; i-- > 0;) {
 		const hob_usd_site *site = &prim->sites[prim->order[i]];
 		const hob_usd_stack *stack = &u->stacks[site->stack];
 		if (prim->instance && !hob_usd_is_direct(prim->sites, prim->order[i]))
 			continue;
-		if (!moved_names(u, site, out, err))
-			return false;
+		moved_names(u, site, out);
 		for (uint32_t k = stack->layer_count; k-- > 0;) {
 			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
 			if (site->specs[k] == HOB_NONE)
 				continue;
 			for (uint32_t s = layer->specs[site->specs[k]].first[HOB_USD_PRIM]; s != HOB_NONE;
 				 s = layer->specs[s].next)
-				if (!is_moved(u, prim, site, layer->specs[s].name) &&
-					!put_name(out, layer->specs[s].name, err))
-					return false;
+				if (!is_moved(u, prim, site, layer->specs[s].name))
+					put_name(out, layer->specs[s].name);
 			const hob_usd_value *order = hob_usd_field_get(layer, site->specs[k], HOB_USD_T_primOrder);
-			if (order && order->kind == HOB_USD_TEXT && !reorder(u, out, order, err))
-				return false;
+			if (order && order->kind == HOB_USD_TEXT)
+				reorder(u, out, order);
 		}
 	}
-	return true;
 }
 
 /* Sets the specifier: the strongest `def` or `class`. A class that the prim inherits counts only without any
@@ -492,41 +462,30 @@ static bool has_arcs(const hob_usd_prim *prim)
 	return false;
 }
 
-static bool order_sites(hob_usd *u, const hob_usd_tree *tree, hob_usd_prim *prim, hob_error *err)
+static void order_sites(hob_usd *u, const hob_usd_tree *tree, hob_usd_prim *prim)
 {
-	uint32_t *order;
 	hob_arena_mark mark = hob_arena_save(&u->passing);
-	if (!hob_usd_tree_order(u, tree, &u->passing, &order, &prim->order_count, err))
-		return false;
+	const uint32_t *order = hob_usd_tree_order(u, tree, &u->passing, &prim->order_count);
 	prim->order = HOB_NEW(u->scratch, uint32_t, prim->order_count);
-	if (prim->order)
-		memcpy(prim->order, order, prim->order_count * sizeof *order);
+	memcpy(prim->order, order, prim->order_count * sizeof *order);
 	hob_arena_restore(&u->passing, mark);
-	return prim->order || hob_fail_memory(err, u->scratch, "prims");
 }
 
 static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tree, uint32_t *out,
 					 hob_error *err)
 {
-	hob_usd_prim *prims =
-		(hob_usd_prim *)hob_usd_more(u->scratch, u->prims, u->prim_count, &u->prim_capacity, sizeof *prims);
-	if (!prims)
-		return hob_fail_memory(err, u->scratch, "prims");
 	if (u->prim_count >= HOB_LIMIT_USD_PRIMS)
 		return hob_fail(err, LIMIT, "the stage has more than %llu prims, with those of all references",
 						HOB_LIMIT_USD_PRIMS);
-	u->prims = prims;
-	hob_usd_prim prim = {.name = name, .parent = parent, .node = HOB_NONE};
+	HOB_USD_ROOM(u->scratch, u->prims, u->prim_count, u->prim_capacity);
+	hob_usd_prim *prims = u->prims, prim = {.name = name, .parent = parent, .node = HOB_NONE};
 	prim.first_child = prim.last_child = prim.next = HOB_NONE;
 	prim.site_count = tree.count;
 	prim.sites = tree.sites;
 	prim.path =
 		parent == HOB_NONE ? HOB_STR("/") : hob_usd_path_child(u, prims[parent].path, u->tokens[name]);
 	*out = HOB_NONE;
-	if (!prim.path.data)
-		return hob_fail_memory(err, u->scratch, "prims");
-	if (!order_sites(u, &tree, &prim, err))
-		return false;
+	order_sites(u, &tree, &prim);
 	find_specifier(u, &prim);
 	prim.type = usual_type(u, hob_usd_text(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_typeName)));
 	if (parent != HOB_NONE) {
@@ -537,8 +496,7 @@ static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tr
 	} else {
 		prim.defined = true;
 	}
-	if (!hob_name_map_add(&u->prim_map, prim.path, u->prim_count, NULL))
-		return hob_fail_memory(err, u->scratch, "prims");
+	hob_name_map_add(&u->prim_map, prim.path, u->prim_count, NULL);
 	*out = u->prim_count++;
 	prims[*out] = prim;
 	if (parent != HOB_NONE) {
@@ -578,7 +536,8 @@ static bool compose_children(hob_usd *u, uint32_t id, uint32_t depth, hob_error 
 	hob_usd_prim parent = u->prims[id];
 	names_t names = {0};
 	hob_arena_init(&names.arena, u->scratch->limit);
-	bool done = child_names(u, &parent, &names, err) && compose_named(u, id, &names, depth, err);
+	child_names(u, &parent, &names);
+	bool done = compose_named(u, id, &names, depth, err);
 	hob_arena_release(&names.arena);
 	return done;
 }
@@ -588,7 +547,7 @@ static double stage_number(const hob_usd *u, uint32_t layer, uint32_t field, dou
 	return hob_usd_number(hob_usd_field_get(&u->layers[layer], 0, field), fallback);
 }
 
-static bool read_settings(hob_usd *u, uint32_t layer)
+static void read_settings(hob_usd *u, uint32_t layer)
 {
 	hob_str axis = hob_usd_text(hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_upAxis));
 	u->z_up = hob_str_equal(axis, HOB_STR("Z"));
@@ -602,7 +561,6 @@ static bool read_settings(hob_usd *u, uint32_t layer)
 	u->start = stage_number(u, layer, HOB_USD_T_startTimeCode, 0);
 	u->end = stage_number(u, layer, HOB_USD_T_endTimeCode, 0);
 	u->has_range = hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_startTimeCode) != NULL;
-	return true;
 }
 
 static bool compose_stage(hob_usd *u, uint32_t layer, hob_error *err)
@@ -612,16 +570,16 @@ static bool compose_stage(hob_usd *u, uint32_t layer, hob_error *err)
 	if (!hob_usd_stack_open(u, layer, HOB_NONE, &stack, err) || !hob_usd_tree_root(u, stack, &tree, err))
 		return false;
 	u->rate = u->stacks[stack].rate;
-	return read_settings(u, layer) && add_prim(u, HOB_NONE, HOB_NONE, tree, &root, err) &&
-		   compose_children(u, root, 1, err);
+	read_settings(u, layer);
+	return add_prim(u, HOB_NONE, HOB_NONE, tree, &root, err) && compose_children(u, root, 1, err);
 }
 
 bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err)
 {
 	hob_arena_init(&u->passing, u->scratch->limit);
 	/* The arena keeps its first block across resets. */
-	bool done = (hob_arena_alloc(&u->passing, 1, 1) || hob_fail_memory(err, &u->passing, "composition")) &&
-				compose_stage(u, layer, err);
+	hob_arena_alloc(&u->passing, 1, 1);
+	bool done = compose_stage(u, layer, err);
 	hob_arena_release(&u->passing);
 	return done;
 }

@@ -129,23 +129,18 @@ static const char *escape(const char *at, const char *end, char *out)
 	return digit;
 }
 
-static bool unescape(hob_usd_lex *l, hob_str raw, hob_str *out)
+static hob_str unescape(hob_usd_lex *l, hob_str raw)
 {
-	*out = raw;
 	if (raw.len == 0 || !memchr(raw.data, '\\', raw.len))
-		return true;
-	char *to = HOB_NEW(l->u->scratch, char, raw.len);
-	if (!to)
-		return hob_fail_memory(l->err, l->u->scratch, "a string");
-	*out = (hob_str){to, 0};
+		return raw;
+	char *text = HOB_NEW(l->u->scratch, char, raw.len), *to = text;
 	for (const char *at = raw.data, *end = raw.data + raw.len; at < end;) {
 		if (*at == '\\' && at + 1 < end)
 			at = escape(at + 1, end, to++);
 		else
 			*to++ = *at++;
 	}
-	out->len = (size_t)(to - out->data);
-	return true;
+	return (hob_str){text, (size_t)(to - text)};
 }
 
 /* A text between one or three single or double quotes; escapes are resolved. */
@@ -165,7 +160,8 @@ static bool usd_lex_string(hob_usd_lex *l, hob_str *out)
 	if (at == l->end)
 		return usd_lex_fail(l, "a string that ends");
 	l->at = at + (triple ? 3 : 1);
-	return unescape(l, (hob_str){from, (size_t)(at - from)}, out);
+	*out = unescape(l, (hob_str){from, (size_t)(at - from)});
+	return true;
 }
 
 /* @...@ @@@...@@@ */
@@ -197,7 +193,9 @@ static bool usd_lex_path(hob_usd_lex *l, hob_str *out)
 	hob_str path = {l->at, (size_t)(close - l->at)};
 	l->at = close + 1;
 	*out = path;
-	return path.len == 0 || hob_usd_path_absolute(l->u, l->prim, path, out, l->err);
+	if (path.len > 0)
+		*out = hob_usd_path_absolute(l->u, l->prim, path);
+	return true;
 }
 
 enum { VALUE_DEPTH = 64, MAX_DISORDER = 1 << 24 };
@@ -347,12 +345,9 @@ static const char *plain_number(hob_usd_lex *l, hob_usd_kind kind, void *out)
 
 static bool put_number(hob_usd_lex *l, hob_usd_kind kind, numbers_t *to)
 {
-	void *items =
-		hob_usd_more(l->u->scratch, to->items, to->count, &to->capacity, kind == HOB_USD_F64 ? 8 : 4);
+	to->items = hob_usd_more(l->u->scratch, to->items, to->count, &to->capacity, kind == HOB_USD_F64 ? 8 : 4);
+	void *items = to->items;
 	const char *after = NULL;
-	if (!items)
-		return hob_fail_memory(l->err, l->u->scratch, "numbers");
-	to->items = items;
 	if (kind == HOB_USD_I32) {
 		int64_t value = 0;
 		if (usd_lex_take_word(l, "true") || usd_lex_take_word(l, "True"))
@@ -461,9 +456,7 @@ static bool text_value(hob_usd_lex *l, bool is_array, hob_usd_value *out)
 	if (is_array && !usd_lex_need(l, '['))
 		return false;
 	while (!is_array || !usd_lex_take(l, ']')) {
-		items = (hob_str *)hob_usd_more(l->u->scratch, items, count, &capacity, sizeof *items);
-		if (!items)
-			return hob_fail_memory(l->err, l->u->scratch, "strings");
+		HOB_USD_ROOM(l->u->scratch, items, count, capacity);
 		if (!one_text(l, &items[count++]))
 			return false;
 		if (!is_array)
@@ -601,10 +594,8 @@ static bool usd_lex_samples(hob_usd_lex *l, hob_str type, hob_usd_value *out)
 	if (!usd_lex_need(l, '{'))
 		return false;
 	while (!usd_lex_take(l, '}')) {
-		times = (double *)hob_usd_more(l->u->scratch, times, count, &time_room, sizeof *times);
-		values = (hob_usd_value *)hob_usd_more(l->u->scratch, values, count, &value_room, sizeof *values);
-		if (!times || !values)
-			return hob_fail_memory(l->err, l->u->scratch, "time samples");
+		HOB_USD_ROOM(l->u->scratch, times, count, time_room);
+		HOB_USD_ROOM(l->u->scratch, values, count, value_room);
 		usd_lex_skip(l);
 		const char *after = hob_number_double(l->at, l->end, &times[count]);
 		if (!after)
@@ -619,8 +610,6 @@ static bool usd_lex_samples(hob_usd_lex *l, hob_str type, hob_usd_value *out)
 			return usd_lex_fail(l, "',' or '}'");
 	}
 	hob_usd_samples *samples = HOB_NEW(l->u->scratch, hob_usd_samples, 1);
-	if (!samples)
-		return hob_fail_memory(l->err, l->u->scratch, "time samples");
 	*samples = (hob_usd_samples){count, times, values};
 	*out = (hob_usd_value){HOB_USD_SAMPLES, false, 1, 1, samples};
 	return true;
@@ -637,9 +626,7 @@ static bool read_dictionary(hob_usd_lex *l, uint32_t depth, hob_usd_value *out)
 	if (!usd_lex_need(l, '{'))
 		return false;
 	while (!usd_lex_take(l, '}')) {
-		entries = (hob_usd_entry *)hob_usd_more(l->u->scratch, entries, count, &capacity, sizeof *entries);
-		if (!entries)
-			return hob_fail_memory(l->err, l->u->scratch, "a dictionary");
+		HOB_USD_ROOM(l->u->scratch, entries, count, capacity);
 		hob_usd_entry *entry = &entries[count++];
 		hob_str type = usd_lex_word(l);
 		if (type.len == 0)
@@ -677,9 +664,7 @@ static bool usd_lex_relocates(hob_usd_lex *l, hob_usd_value *out)
 		return false;
 	while (!usd_lex_take(l, '}')) {
 		for (int side = 0; side < 2; side++) {
-			items = (hob_str *)hob_usd_more(l->u->scratch, items, count, &capacity, sizeof *items);
-			if (!items)
-				return hob_fail_memory(l->err, l->u->scratch, "relocates");
+			HOB_USD_ROOM(l->u->scratch, items, count, capacity);
 			if (!usd_lex_path(l, &items[count++]) || (side == 0 && !usd_lex_need(l, ':')))
 				return false;
 		}
@@ -737,9 +722,7 @@ static bool usd_lex_list(hob_usd_lex *l, hob_usd_op op, bool arcs, hob_usd_list 
 		return true;
 	bool several = usd_lex_take(l, '[');
 	while (!several || !usd_lex_take(l, ']')) {
-		items = (hob_usd_item *)hob_usd_more(l->u->scratch, items, *count, &capacity, sizeof *items);
-		if (!items)
-			return hob_fail_memory(l->err, l->u->scratch, "a list");
+		HOB_USD_ROOM(l->u->scratch, items, *count, capacity);
 		list->items[op] = items;
 		if (!read_item(l, arcs, &items[(*count)++]))
 			return false;
@@ -759,31 +742,29 @@ typedef struct text {
 	uint32_t depth;
 } text_t;
 
-static bool set_field(text_t *t, uint32_t spec, uint32_t name, hob_usd_value value)
+static void set_field(text_t *t, uint32_t spec, uint32_t name, hob_usd_value value)
 {
-	return hob_usd_field_set(t->u, t->layer, spec, name, value, t->lex.err);
+	hob_usd_field_set(t->u, t->layer, spec, name, value);
 }
 
-static bool text_field(text_t *t, uint32_t spec, uint32_t name, hob_str text)
+static void text_field(text_t *t, uint32_t spec, uint32_t name, hob_str text)
 {
 	hob_str *kept = HOB_NEW(t->u->scratch, hob_str, 1);
-	if (!kept)
-		return hob_fail_memory(t->lex.err, t->u->scratch, "a property");
 	*kept = text;
-	return set_field(t, spec, name, (hob_usd_value){HOB_USD_TEXT, false, 1, 1, kept});
+	set_field(t, spec, name, (hob_usd_value){HOB_USD_TEXT, false, 1, 1, kept});
 }
 
 static bool list_field(text_t *t, uint32_t spec, uint32_t name, hob_usd_op op)
 {
 	const hob_usd_value *old = hob_usd_field_get(t->layer, spec, name);
 	hob_usd_list *list = HOB_NEW(t->u->scratch, hob_usd_list, 1);
-	if (!list)
-		return hob_fail_memory(t->lex.err, t->u->scratch, "a list");
 	if (old && old->kind == HOB_USD_LIST)
 		*list = *(const hob_usd_list *)old->data;
 	bool arcs = name != HOB_USD_T_targetPaths && name != HOB_USD_T_connectionPaths;
-	return usd_lex_list(&t->lex, op, arcs, list) &&
-		   set_field(t, spec, name, (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
+	if (!usd_lex_list(&t->lex, op, arcs, list))
+		return false;
+	set_field(t, spec, name, (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
+	return true;
 }
 
 static hob_usd_op take_op(text_t *t)
@@ -829,17 +810,19 @@ static bool read_meta(text_t *t, uint32_t spec)
 		return usd_lex_fail(l, "the name of a field");
 	if (!usd_lex_need(l, '='))
 		return false;
+	bool relocates = hob_str_equal(word, HOB_STR("relocates"));
+	uint32_t name = relocates ? HOB_USD_T_layerRelocates : HOB_NONE;
 	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++)
 		if (hob_str_equal(word, hob_str_of(keys[i].word))) {
-			hob_usd_value value;
 			if (keys[i].is_list)
 				return list_field(t, spec, keys[i].name, op);
-			return usd_lex_value(l, HOB_STR(""), &value) && set_field(t, spec, keys[i].name, value);
+			name = keys[i].name;
 		}
 	hob_usd_value value;
-	if (hob_str_equal(word, HOB_STR("relocates")))
-		return usd_lex_relocates(l, &value) && set_field(t, spec, HOB_USD_T_layerRelocates, value);
-	return usd_lex_value(l, HOB_STR(""), &value) && set_field(t, spec, hob_usd_token(t->u, word), value);
+	if (!(relocates ? usd_lex_relocates(l, &value) : usd_lex_value(l, HOB_STR(""), &value)))
+		return false;
+	set_field(t, spec, name == HOB_NONE ? hob_usd_token(t->u, word) : name, value);
+	return true;
 }
 
 static bool read_metadata(text_t *t, uint32_t spec)
@@ -861,8 +844,8 @@ static bool add_property(text_t *t, uint32_t prim, hob_str name, uint32_t *out)
 {
 	if (name.len == 0)
 		return usd_lex_fail(&t->lex, "the name of a property");
-	return hob_usd_spec_add(t->u, t->layer, prim, HOB_USD_PROPERTY, hob_usd_token(t->u, name), out,
-							t->lex.err);
+	*out = hob_usd_spec_add(t->u, t->layer, prim, HOB_USD_PROPERTY, hob_usd_token(t->u, name));
+	return true;
 }
 
 static bool read_relationship(text_t *t, uint32_t prim, hob_usd_op op)
@@ -890,23 +873,25 @@ static bool read_attribute(text_t *t, uint32_t prim, hob_usd_op op)
 			return false;
 		hob_str pure = hob_str_sub(type, 0, type.len - 2);
 		type = hob_arena_printf(t->u->scratch, "%.*s[]", HOB_FMT(pure));
-		if (!type.data)
-			return hob_fail_memory(l->err, t->u->scratch, "a type");
 	}
 	uint32_t spec;
-	if (!add_property(t, prim, usd_lex_word(l), &spec) || !text_field(t, spec, HOB_USD_T_typeName, type))
+	if (!add_property(t, prim, usd_lex_word(l), &spec))
 		return false;
+	text_field(t, spec, HOB_USD_T_typeName, type);
 	hob_str part = usd_lex_take(l, '.') ? usd_lex_word(l) : HOB_STR("");
 	if (usd_lex_take(l, '=')) {
 		if (hob_str_equal(part, HOB_STR("connect"))) {
 			if (!list_field(t, spec, HOB_USD_T_connectionPaths, op))
 				return false;
 		} else if (hob_str_equal(part, HOB_STR("timeSamples"))) {
-			if (!usd_lex_samples(l, type, &value) || !set_field(t, spec, HOB_USD_T_timeSamples, value))
+			if (!usd_lex_samples(l, type, &value))
 				return false;
-		} else if (!usd_lex_value(l, part.len > 0 ? HOB_STR("?") : type, &value) ||
-				   (part.len == 0 && !set_field(t, spec, HOB_USD_T_default_value, value))) {
-			return false;
+			set_field(t, spec, HOB_USD_T_timeSamples, value);
+		} else {
+			if (!usd_lex_value(l, part.len > 0 ? HOB_STR("?") : type, &value))
+				return false;
+			if (part.len == 0)
+				set_field(t, spec, HOB_USD_T_default_value, value);
 		}
 	}
 	return read_metadata(t, spec);
@@ -932,19 +917,15 @@ static bool read_prim(text_t *t, uint32_t parent, hob_usd_specifier specifier)
 {
 	hob_usd_lex *l = &t->lex;
 	hob_str name, outer = l->prim, type = usd_lex_word(l);
-	uint32_t spec;
 	if (!usd_lex_string(l, &name))
 		return false;
 	if (name.len == 0 || memchr(name.data, '/', name.len))
 		return usd_lex_fail(l, "the name of a prim before this place");
-	if (!hob_usd_spec_add(t->u, t->layer, parent, HOB_USD_PRIM, hob_usd_token(t->u, name), &spec, l->err))
-		return false;
+	uint32_t spec = hob_usd_spec_add(t->u, t->layer, parent, HOB_USD_PRIM, hob_usd_token(t->u, name));
 	t->layer->specs[spec].specifier = specifier;
 	l->prim = hob_usd_path_child(t->u, outer, name);
-	if (!l->prim.data)
-		return hob_fail_memory(l->err, t->u->scratch, "a path");
-	if (type.len > 0 && !text_field(t, spec, HOB_USD_T_typeName, type))
-		return false;
+	if (type.len > 0)
+		text_field(t, spec, HOB_USD_T_typeName, type);
 	bool done = read_metadata(t, spec) && usd_lex_need(l, '{') && read_body(t, spec);
 	l->prim = outer;
 	return done;
@@ -957,15 +938,11 @@ static bool read_variant_set(text_t *t, uint32_t prim)
 	if (!usd_lex_string(l, &set) || !usd_lex_need(l, '=') || !usd_lex_need(l, '{'))
 		return false;
 	while (!usd_lex_take(l, '}')) {
-		uint32_t spec;
 		if (!usd_lex_string(l, &choice))
 			return false;
 		hob_str name = hob_arena_printf(t->u->scratch, "{%.*s=%.*s}", HOB_FMT(set), HOB_FMT(choice));
-		if (!name.data)
-			return hob_fail_memory(l->err, t->u->scratch, "a variant");
-		if (!hob_usd_spec_add(t->u, t->layer, prim, HOB_USD_VARIANT, hob_usd_token(t->u, name), &spec,
-							  l->err) ||
-			!read_metadata(t, spec) || !usd_lex_need(l, '{') || !read_body(t, spec))
+		uint32_t spec = hob_usd_spec_add(t->u, t->layer, prim, HOB_USD_VARIANT, hob_usd_token(t->u, name));
+		if (!read_metadata(t, spec) || !usd_lex_need(l, '{') || !read_body(t, spec))
 			return false;
 	}
 	return true;
@@ -978,7 +955,9 @@ static bool read_order(text_t *t, uint32_t spec)
 	hob_usd_value value;
 	if (!usd_lex_need(&t->lex, '=') || !usd_lex_value(&t->lex, HOB_STR("token[]"), &value))
 		return false;
-	return !prims || set_field(t, spec, HOB_USD_T_primOrder, value);
+	if (prims)
+		set_field(t, spec, HOB_USD_T_primOrder, value);
+	return true;
 }
 
 /* Reads a prim, a variant set or an order; false if none is next. *done: whether reading succeeded. */
@@ -1029,7 +1008,8 @@ bool hob_usd_text_read(hob_usd *u, hob_str text, hob_usd_layer *layer, hob_error
 		.lex = {u, text.data, text.data, text.data + text.len, HOB_STR("/"), err}, .u = u, .layer = layer};
 	if (!hob_str_starts(text, HOB_STR("#usda ")) && !hob_str_starts(text, HOB_STR("#sdf ")))
 		return hob_fail(err, CORRUPT, "the text does not begin with '#usda 1.0'");
-	if (!hob_usd_layer_init(u, layer, err) || !read_metadata(&t, 0))
+	hob_usd_layer_init(u, layer);
+	if (!read_metadata(&t, 0))
 		return false;
 	while (usd_lex_peek(&t.lex) != 0 || t.lex.at < t.lex.end) {
 		bool done = false;

@@ -46,8 +46,8 @@ static const hob_usd_value *entry(const clips_t *c, hob_str key)
 static bool open_layer(clips_t *c, hob_str asset, uint32_t *out)
 {
 	*out = HOB_NONE;
-	return hob_usd_expression(c->u, c->variables, asset, &asset, c->err) &&
-		   (asset.len == 0 || hob_usd_layer_open(c->u, c->layer, asset, out, c->err));
+	asset = hob_usd_expression(c->u, c->variables, asset);
+	return asset.len == 0 || hob_usd_layer_open(c->u, c->layer, asset, out, c->err);
 }
 
 static bool read_pairs(clips_t *c, hob_str key, pair_t **out, uint32_t *count)
@@ -56,8 +56,7 @@ static bool read_pairs(clips_t *c, hob_str key, pair_t **out, uint32_t *count)
 	size_t found = value && value->width == 2 ? value->count : 0;
 	if (found > MAX_WINDOWS)
 		return hob_fail(c->err, LIMIT, "value clips: %zu times, at most %d are allowed", found, MAX_WINDOWS);
-	if (!HOB_MAKE(c->u->scratch, &*out, found, "value clips", c->err))
-		return false;
+	*out = HOB_NEW(c->u->scratch, pair_t, found);
 	*count = 0;
 	for (size_t i = 0; i < found; i++) {
 		pair_t pair = {hob_usd_component(value, i * 2), hob_usd_component(value, i * 2 + 1)};
@@ -87,10 +86,9 @@ static bool read_template(clips_t *c, hob_str name)
 	double steps = floor((end - start) / stride + 1e-6) + 1;
 	if (steps > MAX_WINDOWS)
 		return hob_fail(c->err, LIMIT, "value clips: %.0f files, at most %d are allowed", steps, MAX_WINDOWS);
-	if (!HOB_MAKE(c->u->scratch, &c->assets, (size_t)steps, "value clips", c->err) ||
-		!HOB_MAKE(c->u->scratch, &c->active, (size_t)steps, "value clips", c->err) ||
-		!HOB_MAKE(c->u->scratch, &c->times, (size_t)steps, "value clips", c->err))
-		return false;
+	c->assets = HOB_NEW(c->u->scratch, hob_str, (size_t)steps);
+	c->active = HOB_NEW(c->u->scratch, pair_t, (size_t)steps);
+	c->times = HOB_NEW(c->u->scratch, pair_t, (size_t)steps);
 	for (; c->asset_count < (uint32_t)steps; c->asset_count++) {
 		double time = start + stride * c->asset_count;
 		hob_str before = hob_str_sub(name, 0, first), behind = hob_str_sub(name, first + digits, name.len);
@@ -98,8 +96,6 @@ static bool read_template(clips_t *c, hob_str name)
 		c->times[c->asset_count] = (pair_t){time, time};
 		c->assets[c->asset_count] = hob_arena_printf(c->u->scratch, "%.*s%0*.0f%.*s", HOB_FMT(before),
 													 (int)(digits < 32 ? digits : 32), time, HOB_FMT(behind));
-		if (!c->assets[c->asset_count].data)
-			return hob_fail_memory(c->err, c->u->scratch, "value clips");
 	}
 	c->active_count = c->time_count = c->asset_count;
 	return true;
@@ -115,8 +111,7 @@ static bool read_dictionary(clips_t *c)
 		return false;
 	if (!assets || assets->kind != HOB_USD_TEXT)
 		return read_template(c, name);
-	if (!HOB_MAKE(c->u->scratch, &c->assets, assets->count, "value clips", c->err))
-		return false;
+	c->assets = HOB_NEW(c->u->scratch, hob_str, assets->count);
 	for (size_t i = 0; i < assets->count; i++)
 		c->assets[c->asset_count++] = ((const hob_str *)assets->data)[i];
 	return read_pairs(c, HOB_STR("active"), &c->active, &c->active_count) &&
@@ -125,17 +120,15 @@ static bool read_dictionary(clips_t *c)
 
 /* ---- values at clip times */
 
-static bool mix(clips_t *c, const hob_usd_value *a, const hob_usd_value *b, double t, hob_usd_value *out)
+static void mix(clips_t *c, const hob_usd_value *a, const hob_usd_value *b, double t, hob_usd_value *out)
 {
 	size_t count = a->count * a->width;
 	*out = *a;
 	if ((a->kind != HOB_USD_F32 && a->kind != HOB_USD_F64) || b->kind != a->kind || b->width != a->width ||
 		b->count != a->count)
-		return true;
+		return;
 	double *wide = a->kind == HOB_USD_F64 ? HOB_NEW(c->u->scratch, double, count) : NULL;
 	float *narrow = a->kind == HOB_USD_F32 ? HOB_NEW(c->u->scratch, float, count) : NULL;
-	if (!wide && !narrow)
-		return hob_fail_memory(c->err, c->u->scratch, "value clips");
 	for (size_t i = 0; i < count; i++) {
 		double from = hob_usd_component(a, i), value = from + (hob_usd_component(b, i) - from) * t;
 		if (wide)
@@ -144,16 +137,16 @@ static bool mix(clips_t *c, const hob_usd_value *a, const hob_usd_value *b, doub
 			narrow[i] = (float)value;
 	}
 	out->data = wide ? (const void *)wide : narrow;
-	return true;
 }
 
-static bool value_at(clips_t *c, const hob_usd_samples *s, double time, hob_usd_value *out)
+static void value_at(clips_t *c, const hob_usd_samples *s, double time, hob_usd_value *out)
 {
 	size_t low = hob_usd_time_before(s->times, 1, s->count, time);
 	*out = s->values[low];
 	double span = low + 1 < s->count ? s->times[low + 1] - s->times[low] : 0;
 	double t = span > 0 ? (time - s->times[low]) / span : 0;
-	return t < 1e-9 || mix(c, &s->values[low], &s->values[low + 1], t < 1 ? t : 1, out);
+	if (!(t < 1e-9))
+		mix(c, &s->values[low], &s->values[low + 1], t < 1 ? t : 1, out);
 }
 
 static double clip_time(const clips_t *c, double stage)
@@ -177,15 +170,14 @@ static bool put_sample(clips_t *c, gathered_t *g, const hob_usd_samples *s, doub
 		at--;
 	if (at > 0 && g->times[at - 1] == stage)
 		return true;
-	g->times = (double *)hob_usd_more(arena, g->times, g->count, &g->time_room, sizeof *g->times);
-	g->values = (hob_usd_value *)hob_usd_more(arena, g->values, g->count, &g->value_room, sizeof *g->values);
-	if (!g->times || !g->values)
-		return hob_fail_memory(c->err, arena, "value clips");
+	HOB_USD_ROOM(arena, g->times, g->count, g->time_room);
+	HOB_USD_ROOM(arena, g->values, g->count, g->value_room);
 	memmove(g->times + at + 1, g->times + at, (g->count - at) * sizeof *g->times);
 	memmove(g->values + at + 1, g->values + at, (g->count - at) * sizeof *g->values);
 	g->count++;
 	g->times[at] = stage;
-	return value_at(c, s, clip_time(c, stage), &g->values[at]);
+	value_at(c, s, clip_time(c, stage), &g->values[at]);
+	return true;
 }
 
 /* Copies the samples of one attribute of one clip between stage times `begin` and `end`: its own, mapped to
@@ -227,16 +219,10 @@ static bool is_declared(const clips_t *c, uint32_t manifest, uint32_t name)
 static bool put_property(clips_t *c, const hob_usd_samples *s, uint32_t to, uint32_t name, double begin,
 						 double end)
 {
-	uint32_t spec;
-	hob_usd_layer *made = &c->u->layers[c->made];
-	if (!hob_usd_spec_add(c->u, made, to, HOB_USD_PROPERTY, name, &spec, c->err))
-		return false;
+	uint32_t spec = hob_usd_spec_add(c->u, &c->u->layers[c->made], to, HOB_USD_PROPERTY, name);
 	while (c->gathered_room <= spec) {
 		uint32_t had = c->gathered_room;
-		c->gathered = (gathered_t *)hob_usd_more(c->u->scratch, c->gathered, had, &c->gathered_room,
-												 sizeof *c->gathered);
-		if (!c->gathered)
-			return hob_fail_memory(c->err, c->u->scratch, "value clips");
+		HOB_USD_ROOM(c->u->scratch, c->gathered, had, c->gathered_room);
 		memset(c->gathered + had, 0, (c->gathered_room - had) * sizeof *c->gathered);
 	}
 	return put_window(c, &c->gathered[spec], s, begin, end);
@@ -258,12 +244,11 @@ static bool put_spec(clips_t *c, uint32_t clip, uint32_t from, uint32_t manifest
 			return false;
 	}
 	for (uint32_t p = spec.first[HOB_USD_PRIM]; p != HOB_NONE; p = layer->specs[p].next) {
-		uint32_t child, name = layer->specs[p].name;
+		uint32_t name = layer->specs[p].name;
 		uint32_t declared = manifest == HOB_NONE
 								? HOB_NONE
 								: hob_usd_spec_find(&c->u->layers[c->manifest], manifest, HOB_USD_PRIM, name);
-		if (!hob_usd_spec_add(c->u, &c->u->layers[c->made], to, HOB_USD_PRIM, name, &child, c->err))
-			return false;
+		uint32_t child = hob_usd_spec_add(c->u, &c->u->layers[c->made], to, HOB_USD_PRIM, name);
 		c->u->layers[c->made].specs[child].specifier = HOB_USD_OVER;
 		if (!put_spec(c, clip, p, declared, child, begin, end))
 			return false;
@@ -300,15 +285,12 @@ static bool gather(clips_t *c, uint32_t to)
 	}
 	for (uint32_t i = 0; i < c->gathered_room; i++) {
 		const gathered_t *g = &c->gathered[i];
-		hob_usd_samples *s = g->count > 0 ? HOB_NEW(c->u->scratch, hob_usd_samples, 1) : NULL;
 		if (g->count == 0)
 			continue;
-		if (!s)
-			return hob_fail_memory(c->err, c->u->scratch, "value clips");
+		hob_usd_samples *s = HOB_NEW(c->u->scratch, hob_usd_samples, 1);
 		*s = (hob_usd_samples){g->count, g->times, g->values};
-		if (!hob_usd_field_set(c->u, &c->u->layers[c->made], i, HOB_USD_T_timeSamples,
-							   (hob_usd_value){HOB_USD_SAMPLES, false, 1, 1, s}, c->err))
-			return false;
+		hob_usd_field_set(c->u, &c->u->layers[c->made], i, HOB_USD_T_timeSamples,
+						  (hob_usd_value){HOB_USD_SAMPLES, false, 1, 1, s});
 	}
 	return true;
 }
@@ -320,8 +302,6 @@ bool hob_usd_value_clips(hob_usd *u, uint32_t layer, uint32_t variables, hob_str
 	hob_str id = hob_arena_printf(u->scratch, "clips '%.*s' of '%.*s' in '%.*s'?%u", HOB_FMT(set->key),
 								  HOB_FMT(path), HOB_FMT(u->layers[layer].id), variables);
 	*stack = HOB_NONE;
-	if (!id.data)
-		return hob_fail_memory(err, u->scratch, "value clips");
 	c.made = hob_name_map_get(&u->layer_map, id);
 	if (c.made == HOB_NONE) {
 		if (set->value.kind != HOB_USD_DICTIONARY)
@@ -330,9 +310,9 @@ bool hob_usd_value_clips(hob_usd *u, uint32_t layer, uint32_t variables, hob_str
 			return false;
 		if (c.prim.len < 2 || c.prim.data[0] != '/')
 			return true;
-		if (!hob_usd_layer_new(u, id, u->layers[layer].path, u->layers[layer].package, &c.made, err) ||
-			!hob_usd_spec_add(u, &u->layers[c.made], 0, HOB_USD_PRIM, HOB_USD_T_clips, spec, err))
+		if (!hob_usd_layer_new(u, id, u->layers[layer].path, u->layers[layer].package, &c.made, err))
 			return false;
+		*spec = hob_usd_spec_add(u, &u->layers[c.made], 0, HOB_USD_PRIM, HOB_USD_T_clips);
 		u->layers[c.made].specs[*spec].specifier = HOB_USD_OVER;
 		if (!gather(&c, *spec))
 			return false;

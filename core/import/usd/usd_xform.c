@@ -265,8 +265,6 @@ bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, siz
 		return hob_fail(err, LIMIT, "%zu samples of '%.*s', at most %llu are allowed", total,
 						HOB_FMT(prim->path), HOB_LIMIT_KEYS);
 	double *times = HOB_NEW(u->scratch, double, total);
-	if (!times)
-		return hob_fail_memory(err, u->scratch, "time samples");
 	total = 0;
 	for (size_t i = 0; i < order->count; i++)
 		if (open_operation(u, prim, names[i], &a, &kind, &inverted) && a.samples)
