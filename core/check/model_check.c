@@ -48,7 +48,8 @@ static hob_finding *add(const check *c, hob_rule rule, const char *kind, hob_str
 	out->sum[rule] += value;
 	hob_finding *last = out->count > 0 ? &out->items[out->count - 1] : NULL;
 	if (last && last->rule == rule && last->name.len > 0 && hob_str_equal(last->name, name)) {
-		last->value += value; /* another part of the same mesh: one finding for both */
+		/* another part of the same mesh: one finding for both */
+		last->value = hob_rule_together(hob_rule_side(c->rules, rule, last->value), last->value, value);
 		return last;
 	}
 	bool full = out->found[rule] >= HOB_FINDINGS_OF_RULE;
@@ -550,30 +551,59 @@ static bool reads_alpha(const hob_material *material, uint32_t slot)
 								   : channel == HOB_CHANNEL_A;
 }
 
+typedef struct picture {
+	const hob_image *image;
+	bool shown, alpha; /* by a material that is used; its alpha is read */
+} picture;
+
+static int by_uri(const void *a, const void *b)
+{
+	return hob_str_compare((*(picture *const *)a)->image->uri, (*(picture *const *)b)->image->uri);
+}
+
+/* If several pictures have one file, all are shown if one is. */
+static void share_files(const check *c, picture *pictures, uint32_t count)
+{
+	picture **sorted = HOB_NEW(c->scratch, picture *, count);
+	for (uint32_t i = 0; sorted && i < count; i++)
+		sorted[i] = &pictures[i];
+	if (sorted && count > 1)
+		qsort(sorted, count, sizeof(picture *), by_uri);
+	for (uint32_t i = 0, first = 0; sorted && i < count; i++) {
+		first = by_uri(&sorted[first], &sorted[i]) == 0 ? first : i;
+		if (sorted[i]->shown && sorted[i]->image->uri.len > 0)
+			for (uint32_t k = first; k < count && by_uri(&sorted[first], &sorted[k]) == 0; k++)
+				sorted[k]->shown = true;
+	}
+}
+
 /* Judges which pictures are shown, and the facts in `of->pictures`. */
 static void check_pixels(const check *c)
 {
 	const hob_model *m = c->model;
 	const uint8_t *facts = c->of->pictures;
 	const bool *used = find_used(c);
-	bool *shown = HOB_NEW(c->scratch, bool, m->image_count),
-		 *alpha = HOB_NEW(c->scratch, bool, m->image_count);
-	for (uint32_t i = 0; used && shown && alpha && i < m->material_count; i++)
+	uint32_t count = used ? m->image_count + m->unused_image_count : 0;
+	picture *pictures = HOB_NEW(c->scratch, picture, count);
+	count = pictures ? count : 0;
+	for (uint32_t i = 0; i < count; i++)
+		pictures[i].image = i < m->image_count ? &m->images[i] : &m->unused_images[i - m->image_count];
+	for (uint32_t i = 0; count > 0 && i < m->material_count; i++)
 		for (uint32_t s = 0, image; s < HOB_SLOT_COUNT; s++)
 			if ((image = m->materials[i].slots[s].image) != HOB_NONE) {
-				shown[image] = shown[image] || used[i];
-				alpha[image] = alpha[image] || reads_alpha(&m->materials[i], s);
+				pictures[image].shown |= used[i];
+				pictures[image].alpha |= reads_alpha(&m->materials[i], s);
 			}
-	for (uint32_t i = 0; used && shown && alpha && i < m->image_count; i++) {
-		uint8_t fact = facts ? facts[i] : 0;
-		hob_str name = picture_name(&m->images[i]);
-		forbid(c, !shown[i], HOB_RULE_texture_unused, "texture", name);
-		forbid(c, fact & HOB_PICTURE_ALPHA && !(alpha[i] && fact & HOB_PICTURE_CLEAR),
+	share_files(c, pictures, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const picture *p = &pictures[i];
+		uint8_t fact = facts && i < m->image_count ? facts[i] : 0;
+		hob_str name = picture_name(p->image);
+		forbid(c, !p->shown, HOB_RULE_texture_unused, "texture", name);
+		forbid(c, fact & HOB_PICTURE_ALPHA && !(p->alpha && fact & HOB_PICTURE_CLEAR),
 			   HOB_RULE_texture_alpha_unused, "texture", name);
 		forbid(c, fact & HOB_PICTURE_FLIPPED, HOB_RULE_normal_map_flipped, "texture", name);
 	}
-	for (uint32_t i = 0; i < m->unused_image_count; i++)
-		forbid(c, true, HOB_RULE_texture_unused, "texture", picture_name(&m->unused_images[i]));
 	for (size_t i = 0; i < 2; i++) {
 		hob_rule rule = i == 0 ? HOB_RULE_texture_alpha_unused : HOB_RULE_normal_map_flipped;
 		c->out->unchecked[rule] |= m->image_count > 0 && !facts && is_on(c, rule);

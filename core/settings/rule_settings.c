@@ -69,6 +69,19 @@ hob_str hob_rule_near(hob_str id)
 	return best;
 }
 
+int hob_rule_side(const hob_setting_rules *rules, hob_rule rule, double value)
+{
+	const char *first = hob_rule_table[rule].parameters[0];
+	if (strcmp(first, "min") == 0 && value < (double)rules->value[rule][0])
+		return -1;
+	return strcmp(first, "min") == 0 || strcmp(first, "max") == 0;
+}
+
+double hob_rule_together(int side, double a, double b)
+{
+	return side == 0 ? a + b : (a < b) == (side > 0) ? b : a;
+}
+
 bool hob_rule_is_blind(hob_rule rule, hob_str extension)
 {
 	hob_str list = hob_str_of(hob_rule_table[rule].blind);

@@ -27,7 +27,7 @@ typedef enum hob_rule_level {
 extern const char *const hob_rule_levels[4];
 
 /* Raise it when core/check finds other things in an unchanged model: models with rules are cooked again. */
-enum { HOB_RULES_VERSION = 4, HOB_RULE_OBJECTS = 64 }; /* objects: listed for a model, see core/check */
+enum { HOB_RULES_VERSION = 5, HOB_RULE_OBJECTS = 64 }; /* objects: listed for a model, see core/check */
 enum { HOB_RULE_PATTERNS = HOB_RULE_name_clip + 1, HOB_RULE_PATTERN_BYTES = 64 };
 
 typedef struct hob_rule_info {
@@ -67,6 +67,10 @@ void hob_rules_hash(const hob_setting_rules *rules, hob_keyer *keyer);
 hob_rule hob_rule_find(hob_str id);
 /* The id closest to `id`, empty if none is close. */
 hob_str hob_rule_near(hob_str id);
+/* Whether the value is a measure below (-1) or above (1) a bound of the rule; 0: it is a number of faults. */
+int hob_rule_side(const hob_setting_rules *rules, hob_rule rule, double value);
+/* The value of two faulty objects together: the worse measure, or all faults. */
+double hob_rule_together(int side, double a, double b);
 /* Whether files with this extension lack the data that the rule needs. */
 bool hob_rule_is_blind(hob_rule rule, hob_str extension);
 

@@ -36,7 +36,8 @@ typedef struct check_asset {
 
 typedef struct check_row {
 	hob_str asset, rule, kind, name, text;
-	double value;
+	double value, weight; /* of all objects with this name; shown, and compared with baselines */
+	int side;			  /* hob_rule_side: if negative, less is worse */
 	hob_rule_level level;
 	bool fails, is_note;
 	bool known;			 /* in the baseline with at least this value, or allowed there */
@@ -128,7 +129,7 @@ static bool read_line(check_report *c, hob_str line)
 											 .rule = text[1],
 											 .kind = text[2],
 											 .name = text[3],
-											 .value = cJSON_GetArrayItem(json, VALUE)->valuedouble,
+											 .weight = cJSON_GetArrayItem(json, VALUE)->valuedouble,
 											 .level = HOB_LEVEL_WARNING,
 											 .why = text[5],
 											 .author = text[6]};
@@ -144,7 +145,7 @@ static void drop_twins(check_report *c)
 		check_row *last = kept > 0 ? &c->old[kept - 1] : NULL, *row = &c->old[i];
 		if (!last || by_place(last, row) != 0)
 			c->old[kept++] = *row;
-		else if (last->why.len == 0 && (row->why.len > 0 || row->value > last->value))
+		else if (last->why.len == 0 && (row->why.len > 0 || row->weight > last->weight))
 			*last = *row;
 	}
 	for (uint32_t i = 0; i < c->old_asset_count; i++)
@@ -268,15 +269,22 @@ static void find_models(check_report *c)
 			}
 }
 
-/* Joins the findings of objects with the same name: their values are added. */
+/* Joins the findings of objects with the same name. A measure counts as its worst; in a baseline more objects
+ * weigh more. */
 static void merge(check_report *c)
 {
 	uint32_t kept = 0;
-	for (uint32_t i = 0; i < c->count; i++)
-		if (kept > 0 && by_place(&c->rows[kept - 1], &c->rows[i]) == 0)
-			c->rows[kept - 1].value += c->rows[i].value;
-		else
-			c->rows[kept++] = c->rows[i];
+	for (uint32_t i = 0, count = 1; i < c->count; i++) {
+		check_row *last = kept > 0 ? &c->rows[kept - 1] : NULL, *row = &c->rows[i];
+		if (!last || by_place(last, row) != 0) {
+			c->rows[kept++] = *row;
+			count = 1;
+			continue;
+		}
+		count++;
+		last->value = hob_rule_together(last->side, last->value, row->value);
+		last->weight = last->side < 0 ? last->value / count : last->weight + row->weight;
+	}
 	c->count = kept;
 }
 
@@ -293,7 +301,8 @@ static void compare(check_report *c)
 			old->known = true;
 			row->why = old->why;
 			row->author = old->author;
-			row->known = old->why.len > 0 || row->value <= old->value * (1 + 1e-6);
+			row->known = old->why.len > 0 || (row->side < 0 ? row->weight >= old->weight * (1 - 1e-6)
+															: row->weight <= old->weight * (1 + 1e-6));
 		}
 		c->fresh += row->fails && !row->known;
 	}
@@ -355,7 +364,7 @@ static bool write_baseline(check_report *c, hob_error *err)
 		hob_json_put(&out, HOB_JSON_OPEN(NULL, '['), HOB_JSON(NULL, row->asset), HOB_JSON(NULL, row->rule),
 					 HOB_JSON(NULL, row->kind), HOB_JSON(NULL, row->name));
 		hob_buf_put(&out, ",", 1);
-		hob_buf_put_double(&out, row->value);
+		hob_buf_put_double(&out, row->weight);
 		if (row->why.len > 0)
 			hob_json_put(&out, HOB_JSON(NULL, row->why), HOB_JSON(NULL, row->author));
 		hob_json_put(&out, HOB_JSON_CLOSE(']'));
@@ -621,6 +630,7 @@ static check_row *add_row(check_report *c, const check_asset *asset, const check
 	check_row *row = &c->rows[c->count++];
 	*row = *like;
 	row->asset = asset->path;
+	row->weight = like->value;
 	row->rule = hob_arena_str(&c->memory, like->rule);
 	row->name = hob_arena_str(&c->memory, like->name);
 	row->text = hob_arena_str(&c->memory, like->text);
@@ -651,11 +661,13 @@ static bool add_findings(check_report *c, const check_asset *asset, const cJSON 
 			continue;
 		found = true;
 		add_row(c, asset,
-				&(check_row){.rule = code,
-							 .level = hob_rules_level(asset->settings, rule),
-							 .kind = hob_arena_str(&c->memory, hob_str_of(srv_cli_text(item, "kind"))),
-							 .name = hob_str_of(srv_cli_text(item, "name")),
-							 .value = srv_cli_number(item, "value")});
+				&(check_row){
+					.rule = code,
+					.level = hob_rules_level(asset->settings, rule),
+					.kind = hob_arena_str(&c->memory, hob_str_of(srv_cli_text(item, "kind"))),
+					.name = hob_str_of(srv_cli_text(item, "name")),
+					.value = srv_cli_number(item, "value"),
+					.side = hob_rule_side(&asset->settings->rules, rule, srv_cli_number(item, "value"))});
 	}
 	return found;
 }

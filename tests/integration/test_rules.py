@@ -662,6 +662,30 @@ class Rules(CommandLine):
                 self.update()
         self.assertEqual(self.broken()[0], [("a.gltf", "body/z")])
 
+    def test_a_measure_is_that_of_the_worst_object(self):
+        self.known = self.folder / "known.txt"
+        self.put("cook.json", '{"rules": {"mesh.split-normals": {"max": 0.3, "level": "error"}}}')
+        self.put("m.obj", obj(model(FLAT, materials=TWO, uses=[0, 1])).replace(b"{stem}", b"m"))
+        self.put("m.mtl", mtl(model(materials=TWO)))
+        text = self.check(code=4)
+        self.assertRegex(text, r"(?m)^error    m.obj: mesh 'body': share of vertices that only normals split: 0\.3333")  # two materials: two parts
+        self.put("cook.json", '{"rules": {"scene.size": {"min": 10, "level": "error"}}}')
+        sized = lambda by: self.put("m.obj", obj(model(shape(points=[tuple(by * x for x in p) for p in POINTS]))).replace(b"{stem}", b"m"))
+        sized(1)
+        self.update()
+        for by, code in ((1.5, 0), (1, 0), (0.9, 4), (4.9, 0), (6, 0)):
+            sized(by)
+            self.assertEqual("metres of the longest side" in self.broken(code=code)[1], code == 4)
+        # one file of two pictures, of which one is used
+        self.put("cook.json", '{"rules": {"texture.unused": "warning"}}')
+        self.put("tex.png", png(9, 8, 7))
+        for spare in ("tex.png", "other.png"):
+            self.put("other.png", png(9, 8, 6))
+            made = json.loads(gltf(model(materials=PICTURE)))
+            made["images"].append({"uri": spare})
+            self.put("m.gltf", json.dumps(made))
+            self.assertEqual("textures that nothing shows" in self.check(), spare == "other.png")
+
     def test_one_save_changes_one_line_of_a_baseline(self):
         self.known = self.folder / "known.txt"
         self.put("cook.json", '{"rules": {"mesh.open": "error"}}')
