@@ -1,4 +1,4 @@
-#include "cook_cache.h"
+#include "cook_run_private.h"
 
 #include "../reuse/kept.h"
 #include "../store/digest_map.h"

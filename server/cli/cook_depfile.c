@@ -1,4 +1,4 @@
-#include "cook_depfile.h"
+#include "cook_run_private.h"
 
 #include "../../core/base/json_write.h"
 #include "../fs/spelling.h"

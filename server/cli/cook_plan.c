@@ -1,6 +1,5 @@
 #include "cook_plan.h"
 #include "scene_list.h"
-#include "setting_origins.h"
 
 #include "../../core/base/array.h"
 #include "../../core/formats/number_text.h"
@@ -22,6 +21,80 @@
 
 enum { DEPTH_MAX = 128 };
 
+/* ---- the file or option that each setting of a model comes from */
+
+enum {
+#define SETTING(field, type, path, value, min, max, doc) SETTING_ORIGIN_##field,
+#define SETTING_CHOICE(field, index, name)
+#include "../../schema/settings.def"
+#undef SETTING
+#undef SETTING_CHOICE
+	SETTING_ORIGINS
+};
+
+typedef struct setting_origins {
+	hob_settings settings; /* settings after the layers added so far */
+	char *names[SETTING_ORIGINS];
+} setting_origins;
+
+static void origins_init(setting_origins *origins)
+{
+	*origins = (setting_origins){0};
+	hob_settings_init(&origins->settings);
+}
+
+static void take(setting_origins *origins, uint32_t setting, const char *name)
+{
+	free(origins->names[setting]);
+	origins->names[setting] = strdup(name);
+}
+
+/* Adds a layer called `name`: settings that differ from those of the layer before get it as origin. */
+static void origins_layer(setting_origins *origins, const hob_settings *after, const char *name)
+{
+	const hob_settings *before = &origins->settings;
+#define SETTING(field, type, path, value, min, max, doc)                                                     \
+	if (memcmp(&before->field, &after->field, sizeof before->field) != 0)                                    \
+		take(origins, SETTING_ORIGIN_##field, name);
+#define SETTING_CHOICE(field, index, name)
+#include "../../schema/settings.def"
+#undef SETTING
+#undef SETTING_CHOICE
+	origins->settings = *after;
+}
+
+/* {"lods.max":{"value":3,"origin":"props/cook.json"}}, the settings that some layer changed; for free(). */
+static char *origins_text(const setting_origins *origins)
+{
+	static const char *const paths[] = {
+#define SETTING(field, type, path, value, min, max, doc) path,
+#define SETTING_CHOICE(field, index, name)
+#include "../../schema/settings.def"
+#undef SETTING
+#undef SETTING_CHOICE
+	};
+	cJSON *settings = hob_settings_json(&origins->settings), *out = cJSON_CreateObject();
+	for (uint32_t i = 0; i < SETTING_ORIGINS; i++) {
+		const cJSON *value = origins->names[i] ? srv_settings_value(settings, paths[i]) : NULL;
+		if (!value)
+			continue;
+		cJSON *item = cJSON_AddObjectToObject(out, paths[i]);
+		cJSON_AddItemToObject(item, "value", cJSON_Duplicate(value, true));
+		cJSON_AddStringToObject(item, "origin", origins->names[i]);
+	}
+	char *text = cJSON_PrintUnformatted(out);
+	cJSON_Delete(settings);
+	cJSON_Delete(out);
+	return text;
+}
+
+static void origins_release(setting_origins *origins)
+{
+	for (uint32_t i = 0; i < SETTING_ORIGINS; i++)
+		free(origins->names[i]);
+	*origins = (setting_origins){0};
+}
+
 /* ---- settings */
 
 typedef struct overlaying {
@@ -34,7 +107,7 @@ static bool overlay_layer(void *user, const srv_layer *layer, hob_error *err)
 	overlaying *o = user;
 	if (layer->exists && !hob_settings_overlay(o->settings, layer->text, layer->path, err))
 		return false;
-	srv_setting_origins_layer(o->origins, o->settings, layer->path.data);
+	origins_layer(o->origins, o->settings, layer->path.data);
 	return true;
 }
 
@@ -87,14 +160,14 @@ static bool overlay_command_line(const cook_plan_options *options, cook_entry *e
 											   hob_str_of(options->over_origin), err))
 		return false;
 	if (options->over)
-		srv_setting_origins_layer(origins, &entry->settings, options->over_origin);
+		origins_layer(origins, &entry->settings, options->over_origin);
 	if (options->budget && !hob_settings_overlay(&entry->settings, hob_str_of(options->budget),
 												 hob_str_of(options->budget_origin), err))
 		return false;
 	if (options->budget)
-		srv_setting_origins_layer(origins, &entry->settings, options->budget_origin);
+		origins_layer(origins, &entry->settings, options->budget_origin);
 	entry->settings.strict |= options->strict;
-	srv_setting_origins_layer(origins, &entry->settings, "--strict");
+	origins_layer(origins, &entry->settings, "--strict");
 	return true;
 }
 
@@ -120,20 +193,20 @@ static bool settle(cook_plan *plan, const cook_plan_options *options, const scen
 	int root_fd = source ? source->root_fd : plan->root_fd;
 	setting_origins origins;
 	overlaying over = {&entry->settings, &origins};
-	srv_setting_origins_init(&origins);
+	origins_init(&origins);
 	entry->settings = *base;
-	srv_setting_origins_layer(&origins, base,
-							  options->config && options->config->file ? options->config->file : "hob.json");
+	origins_layer(&origins, base,
+				  options->config && options->config->file ? options->config->file : "hob.json");
 	if (options->plain ? !resolve(plan, root_fd, base, below, entry)
 					   : !srv_settings_walk(root_fd, below, overlay_layer, &over, &entry->settings_error))
 		entry->settings = *base;
 	if (scene) {
 		srv_scene_list_settings(scene, &entry->settings);
-		srv_setting_origins_layer(&origins, &entry->settings, list);
+		origins_layer(&origins, &entry->settings, list);
 	}
 	bool ok = overlay_command_line(options, entry, &origins, err);
-	entry->origins = ok && !options->plain ? srv_setting_origins_text(&origins) : NULL;
-	srv_setting_origins_release(&origins);
+	entry->origins = ok && !options->plain ? origins_text(&origins) : NULL;
+	origins_release(&origins);
 	return ok;
 }
 

@@ -13,7 +13,7 @@ typedef struct cook_entry {
 	const char *name; /* name of its outputs: the last part of `path` */
 	char *text;		  /* content of a .merge file at `path`, from "merge" of a scene list; NULL: a file */
 	hob_settings settings;
-	char *origins;										 /* setting_origins_text; NULL: not requested */
+	char *origins; /* JSON: value and origin of each changed setting; NULL: not requested */
 	char *output_mesh, *output_scene, *output_materials; /* from a scene list, otherwise NULL */
 	/* a cook.json or sidecar is invalid, or an input of a list is missing: only this entry fails */
 	hob_error settings_error;

@@ -1,4 +1,4 @@
-#include "cook_prune.h"
+#include "cook_run_private.h"
 #include "cook_write.h"
 #include "map_file.h"
 

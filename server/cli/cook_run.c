@@ -1,6 +1,4 @@
 #include "cook_run_private.h"
-#include "cook_depfile.h"
-#include "cook_prune.h"
 #include "preflight.h"
 
 #include "../../core/settings/rules.h"

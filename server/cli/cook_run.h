@@ -27,7 +27,7 @@ typedef struct cook_run_options {
 	bool quiet;
 	bool fail_fast;	 /* stop at the first failure */
 	uint32_t wait_s; /* how long to wait for a program that writes a model's file */
-	/* Remove outputs whose source no longer exists (cook_prune.h). All paths must be folders. */
+	/* Remove outputs whose source no longer exists (cook_run_private.h). All paths must be folders. */
 	bool prune;
 	/* Receives each result; nothing is printed or reported then. outcome: NULL if no worker took the model;
 	 * error: NULL if the result is good. */

@@ -4,13 +4,44 @@
 #ifndef CLI_COOK_RUN_PRIVATE_H
 #define CLI_COOK_RUN_PRIVATE_H
 
-#include "cook_cache.h"
 #include "cook_run.h"
 #include "offer.h"
 
 #include "../log/causes.h"
 #include "../upstream/upstream.h"
 #include "../engine/engine_batch.h"
+
+/* ---- the cache */
+
+/* Any thread: a kept record, as the outcome of a cook. only_report: without the other outputs. NULL: an
+ * output is damaged, and is dropped, or there is no memory. */
+srv_outcome *srv_cook_cache_read(srv_store *store, const char *model, const srv_record *record,
+								 bool only_report);
+/* Commits, and trims the cache to its limit; a guest is only closed. Results that an asset of a daemon names
+ * or that wait for the upstream (NULL: none) are not trimmed. `store` may be NULL. */
+void srv_cook_cache_close(srv_store *store, bool guest, srv_upstream *upstream);
+
+/* ---- depfiles: the files that outputs depend on, for the build system that runs `hob cook` */
+
+/* Appends one entry: outputs, source, dependencies, cook.json files and sidecar. In make's syntax, as ninja
+ * reads it, the first output is the only target, and files that were looked for and not found are left out.
+ * As JSON, an object with all outputs, and with those files as "missing". */
+void srv_cook_depfile_add(hob_buf *out, bool json, const cook_write_options *write, const cook_plan *plan,
+						  const cook_entry *entry, const srv_result *result);
+/* Errors: those of srv_cook_write_file. */
+bool srv_cook_depfile_write(const char *path, bool json, const hob_buf *entries,
+							hob_error *err) HOB_MUST_CHECK;
+
+/* ---- pruning */
+
+/* Removes the outputs that earlier runs wrote to `out` for sources that no longer exist, then the textures
+ * that no materials file below `out` names, and folders that become empty. A file is an output if the report
+ * of its cook (NAME.report.json) is beside it. Its source is gone if NAME is in none of the folders that this
+ * plan's names are relative to. Links are not followed. If a materials file cannot be read, all textures
+ * stay. Prints the removed sources on stderr, unless quiet. Errors: IO. */
+bool srv_cook_prune(const char *out, const cook_plan *plan, bool quiet, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- the run */
 
 /* One run of `hob cook`: a plan, a pool of workers, and the result of each entry. */
 typedef struct run {

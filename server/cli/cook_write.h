@@ -4,6 +4,8 @@
 
 #include "cook_plan.h"
 
+#include "../derive/glb_make.h"
+
 typedef struct cook_write_options {
 	const char *out;   /* folder; with glb it may name the single file, ending in .glb */
 	bool classic, glb; /* `glb`: one OUT/<path>.glb per entry and nothing else */
@@ -59,5 +61,16 @@ typedef struct cook_totals {
  * `root` is the plan's. */
 bool srv_cook_report_write(const char *path, cook_format format, const char *root, const hob_buf *entries,
 						   const hob_buf *skipped, const cook_totals *totals, hob_error *err) HOB_MUST_CHECK;
+
+/* ---- GLB files ---- */
+
+/* Whether `out` is one file: it ends in .glb, or is - for stdout. */
+bool srv_export_is_one(const char *out);
+/* The file for `source` (a path or an asset's name): `out` itself if it is one; otherwise out/source, with
+ * .glb added if necessary. Errors: USAGE if it is too long. */
+bool srv_export_name(const char *out, const char *source, char path[PATH_MAX], hob_error *err) HOB_MUST_CHECK;
+/* Errors: those of srv_glb_make; IO, DISK_FULL. */
+bool srv_export_write(const srv_glb_source *source, const char *path, hob_notes *notes, uint64_t *bytes,
+					  hob_error *err) HOB_MUST_CHECK;
 
 #endif

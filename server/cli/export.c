@@ -1,6 +1,5 @@
 #include "cli.h"
 #include "cook_run.h"
-#include "export_glb.h"
 #include "map_file.h"
 #include "query.h"
 

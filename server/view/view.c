@@ -2,12 +2,112 @@
 
 #include "../../core/base/array.h"
 #include "../../core/base/text_order.h"
-#include "former.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+
+/* ---- former names */
+
+/* Former names of assets whose sources were renamed or moved, sorted. A list never changes; views share
+ * it. */
+typedef struct former_list {
+	atomic_uint references;
+	uint32_t count;
+	srv_view_former names[]; /* the texts of the names follow the array */
+} former_list;
+
+static int by_former_name(const void *a, const void *b)
+{
+	const srv_view_former *x = *(const srv_view_former *const *)a, *y = *(const srv_view_former *const *)b;
+	return hob_str_compare(x->full, y->full);
+}
+
+/* Merges two sorted lists of names into `out`; a new name without an id removes the old one. Returns the
+ * number of names. */
+static uint32_t former_merge(const former_list *list, const srv_view_former *const *more, uint32_t count,
+							 const srv_view_former **out)
+{
+	uint32_t kept = 0, old = 0, all = list ? list->count : 0;
+	for (uint32_t i = 0; i < count; i++) {
+		while (old < all && hob_str_compare(list->names[old].full, more[i]->full) < 0)
+			out[kept++] = &list->names[old++];
+		old += old < all && hob_str_compare(list->names[old].full, more[i]->full) == 0;
+		if (more[i]->id[0])
+			out[kept++] = more[i];
+	}
+	while (old < all)
+		out[kept++] = &list->names[old++];
+	return kept;
+}
+
+static former_list *former_copy(const srv_view_former *const *names, uint32_t count)
+{
+	size_t texts = 0;
+	for (uint32_t i = 0; i < count; i++)
+		texts += names[i]->full.len;
+	former_list *list = malloc(sizeof *list + count * sizeof **names + texts + 1);
+	if (!list)
+		return NULL;
+	atomic_init(&list->references, 1);
+	list->count = count;
+	char *at = (char *)(list->names + count);
+	for (uint32_t i = 0; i < count; i++) {
+		list->names[i] = *names[i];
+		list->names[i].full.data = memcpy(at, names[i]->full.data, names[i]->full.len);
+		at += names[i]->full.len;
+	}
+	return list;
+}
+
+/* A copy of `list` (NULL: empty) plus `names`, each name once; one without an id is removed instead. The
+ * caller gets one reference; NULL without memory. */
+static former_list *former_add(const former_list *list, const srv_view_former *names, uint32_t count)
+{
+	const srv_view_former **more = malloc((count + 1) * sizeof *more);
+	const srv_view_former **all = malloc(((list ? list->count : 0) + count + 1) * sizeof *all);
+	former_list *made = NULL;
+	if (more && all) {
+		for (uint32_t i = 0; i < count; i++)
+			more[i] = &names[i];
+		qsort(more, count, sizeof *more, by_former_name);
+		made = former_copy(all, former_merge(list, more, count, all));
+	}
+	free(more);
+	free(all);
+	return made;
+}
+
+static former_list *former_share(former_list *list)
+{
+	if (list)
+		atomic_fetch_add_explicit(&list->references, 1, memory_order_relaxed);
+	return list;
+}
+
+static void former_drop(former_list *list)
+{
+	if (list && atomic_fetch_sub_explicit(&list->references, 1, memory_order_acq_rel) == 1)
+		free(list);
+}
+
+/* The id of the asset that once had this name; NULL: none. */
+static const char *former_find(const former_list *list, hob_str full)
+{
+	uint32_t low = 0, high = list ? list->count : 0;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		int order = hob_str_compare(list->names[middle].full, full);
+		if (order == 0)
+			return list->names[middle].id;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
 
 /* put/remove                     publish                      last reader drops
  *   (caller) ------------------> changes[] ------------------> newest view ------------------------> freed
@@ -35,7 +135,7 @@ typedef struct view {
 	const srv_view_asset **by_id; /* sorted by id, then by full */
 	atomic_uint references;
 	struct view *newer;
-	srv_former_list *former;
+	former_list *former;
 	record *garbage;
 } view;
 
@@ -57,7 +157,7 @@ struct srv_views {
 	srv_view_root *roots;
 	uint32_t root_count;
 	char *extensions;
-	srv_former_list *former;
+	former_list *former;
 	shared_text *texts[64]; /* by hash: the last text with that hash */
 	shared_text *last_settings, *last_stats;
 };
@@ -313,7 +413,7 @@ static void view_unref(view *v)
 		free_const(v->open.assets);
 		free(v->by_id);
 		free_const(v->open.roots);
-		srv_former_drop(v->former);
+		former_drop(v->former);
 		free(v);
 		v = newer;
 	}
@@ -349,7 +449,7 @@ void srv_views_free(srv_views *views)
 	free(views->changes);
 	free(views->roots);
 	free(views->extensions);
-	srv_former_drop(views->former);
+	former_drop(views->former);
 	pthread_mutex_destroy(&views->lock);
 	free(views);
 }
@@ -413,14 +513,14 @@ void srv_views_set_extensions(srv_views *views, hob_str extensions)
 
 void srv_views_add_former(srv_views *views, const srv_view_former *names, uint32_t count)
 {
-	srv_former_list *list = hob_must(srv_former_add(views->former, names, count));
-	srv_former_drop(views->former);
+	former_list *list = hob_must(former_add(views->former, names, count));
+	former_drop(views->former);
 	views->former = list;
 }
 
 bool srv_views_is_former(const srv_views *views, hob_str full)
 {
-	return srv_former_find(views->former, full) != NULL;
+	return former_find(views->former, full) != NULL;
 }
 
 /* ---- order of changes: sorted runs, each at least twice as long as the next one */
@@ -628,7 +728,7 @@ void srv_views_publish(srv_views *views, uint64_t rev, bool ready)
 	to->open.roots = copy_roots(views->roots, views->root_count);
 	to->open.root_count = views->root_count;
 	to->open.extensions = hob_str_of(views->extensions);
-	to->former = srv_former_share(views->former);
+	to->former = former_share(views->former);
 
 	for (uint32_t i = 0; i < views->change_count; i++)
 		if (!views->changes[i].put)
@@ -679,6 +779,6 @@ const srv_view_asset *srv_view_find_id(const srv_view *open, hob_str id)
 const srv_view_asset *srv_view_find_moved(const srv_view *open, hob_str full)
 {
 	const srv_view_asset *found = srv_view_find(open, full);
-	const char *id = found ? NULL : srv_former_find(((const view *)(const void *)open)->former, full);
+	const char *id = found ? NULL : former_find(((const view *)(const void *)open)->former, full);
 	return id ? srv_view_find_id(open, hob_str_of(id)) : found;
 }
