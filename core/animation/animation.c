@@ -16,7 +16,6 @@ typedef struct bake {
 	float translation_error; /* in metres */
 	hob_arena *result, *scratch;
 	hob_notes *notes;
-	hob_error *err;
 } bake_t;
 
 /* ---- names */
@@ -52,12 +51,10 @@ static bool is_name(const hob_clip *const *sorted, uint32_t count, hob_str name)
 
 /* When several clips share a name, the first keeps it; later ones get "_2" and so on. Numbered names differ
  * before the last underscore or in the number, so they can clash only with names of the source. */
-static bool name_clips(bake_t *bake, hob_clip *clips)
+static void name_clips(bake_t *bake, hob_clip *clips)
 {
 	const hob_model *model = bake->model;
 	const hob_clip **sorted = HOB_NEW(bake->scratch, const hob_clip *, model->clip_count);
-	if (!sorted)
-		return hob_fail_memory(bake->err, bake->scratch, "clip names");
 	for (uint32_t i = 0; i < model->clip_count; i++)
 		sorted[i] = &model->clips[i];
 	if (model->clip_count > 0)
@@ -66,18 +63,15 @@ static bool name_clips(bake_t *bake, hob_clip *clips)
 		hob_str old = sorted[i]->name, name = old;
 		bool twin = i > 0 && hob_str_equal(old, sorted[i - 1]->name);
 		number = twin ? number : 2;
-		do {
+		do
 			name = twin ? hob_arena_printf(bake->result, "%.*s_%u", HOB_FMT(old), number++)
 						: hob_arena_str(bake->result, old);
-			if (!name.data)
-				return hob_fail_memory(bake->err, bake->result, "clip names");
-		} while (twin && is_name(sorted, model->clip_count, name));
+		while (twin && is_name(sorted, model->clip_count, name));
 		clips[sorted[i] - model->clips].name = name;
 		if (twin)
 			hob_warn(bake->notes, "animation.renamed",
 					 "two clips are named '%.*s': the later one is now '%.*s'", HOB_FMT(old), HOB_FMT(name));
 	}
-	return true;
 }
 
 /* ---- channels */
@@ -128,7 +122,7 @@ static const hob_channel **sort_channels(bake_t *bake, const hob_clip *clip, uin
 {
 	const hob_channel **sorted = HOB_NEW(bake->scratch, const hob_channel *, clip->channel_count);
 	*count = 0;
-	for (uint32_t i = 0; sorted && i < clip->channel_count; i++) {
+	for (uint32_t i = 0; i < clip->channel_count; i++) {
 		const hob_channel *channel = &clip->channels[i];
 		const hob_node *node = &bake->model->nodes[channel->node];
 		uint32_t components = clip->tracks[channel->track].components;
@@ -176,23 +170,20 @@ static void collect_rules(const bake_t *bake, const hob_channel *const *channels
 	}
 }
 
-static bool copy_track(bake_t *bake, const hob_track *track, hob_reduce_rule rule, hob_track *out)
+static hob_track copy_track(bake_t *bake, const hob_track *track, hob_reduce_rule rule)
 {
 	uint8_t *keep = HOB_NEW(bake->scratch, uint8_t, track->key_count);
-	if (!keep)
-		return hob_fail_memory(bake->err, bake->scratch, "animation keys");
 	uint32_t kept = hob_keys_reduce(track, rule, keep);
 	size_t stride = hob_track_stride(track);
-	*out = *track;
-	out->key_count = 0;
-	if (!HOB_MAKE(bake->result, &out->times, kept, "animation keys", bake->err) ||
-		!HOB_MAKE(bake->result, &out->values, kept * stride, "animation keys", bake->err))
-		return false;
+	hob_track out = *track;
+	out.key_count = 0;
+	out.times = HOB_NEW(bake->result, float, kept);
+	out.values = HOB_NEW(bake->result, float, kept *stride);
 	for (uint32_t key = 0; key < track->key_count; key++) {
 		if (!keep[key])
 			continue;
-		float *value = out->values + out->key_count * stride;
-		out->times[out->key_count++] = track->times[key];
+		float *value = out.values + out.key_count * stride;
+		out.times[out.key_count++] = track->times[key];
 		memcpy(value, track->values + key * stride, stride * sizeof *value);
 		if (rule.rotation && track->interpolation != HOB_CUBICSPLINE) {
 			double square = 0;
@@ -203,7 +194,7 @@ static bool copy_track(bake_t *bake, const hob_track *track, hob_reduce_rule rul
 				hob_quat_normalise(value);
 		}
 	}
-	return true;
+	return out;
 }
 
 static bool equal_tracks(const hob_track *a, const hob_track *b)
@@ -243,18 +234,16 @@ static uint32_t intern_track(track_set_t *set, const hob_track *track)
 	return set->count++;
 }
 
-static bool init_tracks(bake_t *bake, track_set_t *set, uint32_t capacity)
+static track_set_t new_tracks(bake_t *bake, uint32_t capacity)
 {
 	uint32_t slots = 2;
 	while (slots < capacity * 2)
 		slots *= 2;
-	*set = (track_set_t){.mask = slots - 1};
-	set->slots = HOB_NEW(bake->scratch, uint32_t, slots);
-	set->tracks = HOB_NEW(bake->result, hob_track, capacity);
-	if (!set->slots || !set->tracks)
-		return hob_fail_memory(bake->err, bake->result, "animation tracks");
-	memset(set->slots, 0xFF, slots * sizeof *set->slots);
-	return true;
+	track_set_t set = {.tracks = HOB_NEW(bake->result, hob_track, capacity),
+					   .mask = slots - 1,
+					   .slots = HOB_NEW(bake->scratch, uint32_t, slots)};
+	memset(set.slots, 0xFF, slots * sizeof *set.slots);
+	return set;
 }
 
 /* ---- a clip */
@@ -273,24 +262,20 @@ static void clip_range(const hob_clip *clip, float range[2])
 }
 
 /* Bakes property channels. Their keys are all kept, because the allowed error of a factor is unknown. */
-static bool bake_properties(bake_t *bake, const hob_clip *clip, track_set_t *set, hob_clip *out)
+static void bake_properties(bake_t *bake, const hob_clip *clip, track_set_t *set, hob_clip *out)
 {
-	if (!HOB_MAKE(bake->result, &out->properties, clip->property_count, "a clip", bake->err))
-		return false;
+	out->properties = HOB_NEW(bake->result, hob_property_channel, clip->property_count);
 	for (uint32_t i = 0; i < clip->property_count; i++) {
 		hob_property_channel channel = clip->properties[i];
-		hob_track track;
-		if (!copy_track(bake, &clip->tracks[channel.track], (hob_reduce_rule){false, 0}, &track))
-			return false;
+		hob_track track = copy_track(bake, &clip->tracks[channel.track], (hob_reduce_rule){false, 0});
 		channel.track = intern_track(set, &track);
 		if (channel.property == HOB_PROPERTY_NODE_VISIBLE)
 			channel.index = bake->scene->node_of_model[channel.index];
 		out->properties[out->property_count++] = channel;
 	}
-	return true;
 }
 
-static bool bake_clip(bake_t *bake, const hob_clip *clip, hob_clip *out)
+static void bake_clip(bake_t *bake, const hob_clip *clip, hob_clip *out)
 {
 	uint32_t count, room = 1;
 	const hob_channel **channels = sort_channels(bake, clip, &count);
@@ -301,19 +286,14 @@ static bool bake_clip(bake_t *bake, const hob_clip *clip, hob_clip *out)
 	float *rest = HOB_NEW(bake->scratch, float, room);
 	hob_reduce_rule *rules = HOB_NEW(bake->scratch, hob_reduce_rule, clip->track_count);
 	out->channels = HOB_NEW(bake->result, hob_channel, count);
-	track_set_t set;
-	if (!channels || !baked || !reduced || !rest || !rules || !out->channels)
-		return hob_fail_memory(bake->err, bake->scratch, "a clip");
-	if (!init_tracks(bake, &set, clip->track_count + clip->property_count))
-		return false;
+	track_set_t set = new_tracks(bake, clip->track_count + clip->property_count);
 	if (clip->track_count > 0)
 		memset(baked, 0xFF, clip->track_count * sizeof *baked);
 	collect_rules(bake, channels, count, rules, clip->track_count);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t source = channels[i]->track;
-		if (reduced[source].key_count == 0 &&
-			!copy_track(bake, &clip->tracks[source], rules[source], &reduced[source]))
-			return false;
+		if (reduced[source].key_count == 0)
+			reduced[source] = copy_track(bake, &clip->tracks[source], rules[source]);
 		if (says_rest(bake, channels[i], &reduced[source], rest))
 			continue;
 		if (baked[source] == HOB_NONE)
@@ -321,55 +301,46 @@ static bool bake_clip(bake_t *bake, const hob_clip *clip, hob_clip *out)
 		out->channels[out->channel_count++] =
 			(hob_channel){bake->scene->node_of_model[channels[i]->node], channels[i]->path, baked[source]};
 	}
-	bool done = bake_properties(bake, clip, &set, out);
+	bake_properties(bake, clip, &set, out);
 	out->tracks = set.tracks;
 	out->track_count = set.count;
-	return done;
 }
 
-static bool bake_clips(bake_t *bake, hob_baked_animations *out)
+static void bake_clips(bake_t *bake, hob_baked_animations *out)
 {
 	const hob_model *model = bake->model;
 	out->clip_count = model->clip_count;
-	if (!HOB_MAKE(bake->result, &out->clips, model->clip_count, "clips", bake->err) ||
-		!HOB_MAKE(bake->result, &out->ranges, (size_t)model->clip_count * 2, "clips", bake->err) ||
-		!HOB_MAKE(bake->result, &out->skin_bounds, (size_t)model->clip_count * 6, "clips", bake->err))
-		return false;
-	hob_skin_boxes boxes;
-	if (!name_clips(bake, out->clips) ||
-		(model->clip_count > 0 && !hob_skin_boxes_init(&boxes, model, bake->scratch, bake->err)))
-		return false;
+	out->clips = HOB_NEW(bake->result, hob_clip, model->clip_count);
+	out->ranges = HOB_NEW(bake->result, float, (size_t)model->clip_count * 2);
+	out->skin_bounds = HOB_NEW(bake->result, float, (size_t)model->clip_count * 6);
+	if (model->clip_count == 0)
+		return;
+	name_clips(bake, out->clips);
+	hob_skin_boxes boxes = hob_skin_boxes_of(model, bake->scratch);
 	for (uint32_t i = 0; i < model->clip_count; i++) {
 		const hob_clip *clip = &model->clips[i];
 		float *range = out->ranges + (size_t)i * 2;
 		clip_range(clip, range);
 		hob_arena_mark mark = hob_arena_save(bake->scratch);
-		bool done = bake_clip(bake, clip, &out->clips[i]) &&
-					hob_clip_bounds(&boxes, clip, range[0], range[1], bake->scratch,
-									out->skin_bounds + (size_t)i * 6, bake->err);
+		bake_clip(bake, clip, &out->clips[i]);
+		hob_clip_bounds(&boxes, clip, range[0], range[1], bake->scratch, out->skin_bounds + (size_t)i * 6);
 		hob_arena_restore(bake->scratch, mark);
-		if (!done)
-			return hob_fail_in(bake->err, "clip '%.*s'", HOB_FMT(clip->name));
 	}
-	return true;
 }
 
 /* ---- skins */
 
-static bool bake_skins(bake_t *bake, hob_baked_animations *out)
+static void bake_skins(bake_t *bake, hob_baked_animations *out)
 {
 	const hob_model *model = bake->model;
 	out->skin_count = model->skin_count;
-	if (!HOB_MAKE(bake->result, &out->skins, model->skin_count, "skins", bake->err))
-		return false;
+	out->skins = HOB_NEW(bake->result, hob_skin, model->skin_count);
 	for (uint32_t i = 0; i < model->skin_count; i++) {
 		const hob_skin *skin = &model->skins[i];
 		hob_skin *copy = &out->skins[i];
 		copy->name = hob_arena_str(bake->result, skin->name);
 		copy->joints = HOB_NEW(bake->result, uint32_t, skin->joint_count);
 		copy->inverse_bind = HOB_NEW(bake->result, float, (size_t)skin->joint_count * 16);
-		if (!copy->name.data || !copy->joints || !copy->inverse_bind)
-			return hob_fail_memory(bake->err, bake->result, "a skin");
 		copy->root = skin->root == HOB_NONE ? HOB_NONE : bake->scene->node_of_model[skin->root];
 		copy->joint_count = skin->joint_count;
 		for (uint32_t j = 0; j < skin->joint_count; j++)
@@ -377,7 +348,6 @@ static bool bake_skins(bake_t *bake, hob_baked_animations *out)
 		if (skin->joint_count > 0)
 			memcpy(copy->inverse_bind, skin->inverse_bind, (size_t)skin->joint_count * 16 * sizeof(float));
 	}
-	return true;
 }
 
 /* ---- the whole */
@@ -408,9 +378,9 @@ static float scene_size(const hob_model *model, const hob_baked_scene *scene)
 	return box[0] <= box[3] ? (float)sqrt(square) : 0;
 }
 
-bool hob_animations_bake(const hob_model *model, const hob_baked_scene *scene,
-						 const hob_animation_options *options, hob_arena *result, hob_arena *scratch,
-						 hob_notes *notes, hob_baked_animations *out, hob_error *err)
+hob_baked_animations hob_animations_bake(const hob_model *model, const hob_baked_scene *scene,
+										 const hob_animation_options *options, hob_arena *result,
+										 hob_arena *scratch, hob_notes *notes)
 {
 	float error = options ? options->error : 0;
 	assert(error >= 0);
@@ -420,13 +390,11 @@ bool hob_animations_bake(const hob_model *model, const hob_baked_scene *scene,
 				   .translation_error = error > 0 ? error * scene_size(model, scene) : 0,
 				   .result = result,
 				   .scratch = scratch,
-				   .notes = notes,
-				   .err = err};
+				   .notes = notes};
 	hob_baked_animations baked = {0};
 	hob_arena_mark mark = hob_arena_save(scratch);
-	bool done = bake_skins(&bake, &baked) && bake_clips(&bake, &baked);
+	bake_skins(&bake, &baked);
+	bake_clips(&bake, &baked);
 	hob_arena_restore(scratch, mark);
-	if (done)
-		*out = baked;
-	return done;
+	return baked;
 }

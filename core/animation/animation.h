@@ -27,14 +27,13 @@ typedef struct hob_animation_options {
  * result    owns everything that *out points to: names are copied
  * scratch   restored on return
  * notes     reports channels whose target repeats or whose weights do not fit the mesh, renamed clips
- * out       clips and skins keep the model's order and count; clip names are unique (later duplicates get a
+ * Returns   clips and skins keep the model's order and count; clip names are unique (later duplicates get a
  *           number); a clip's channels are sorted by node, then path, one per target: the last duplicate
  *           counts. ranges[2*i], [2*i+1] are first and last key of clip i in seconds, 0 and 0 without
  *           channels. skin_bounds per clip as in clip_bounds.h
- * Errors    MEMORY
  * Cost      O(keys) without reduction, O(keys * REDUCE_SPAN) with it, plus hob_clip_bounds per clip */
-bool hob_animations_bake(const hob_model *model, const hob_baked_scene *scene,
-						 const hob_animation_options *options, hob_arena *result, hob_arena *scratch,
-						 hob_notes *notes, hob_baked_animations *out, hob_error *err) HOB_MUST_CHECK;
+hob_baked_animations hob_animations_bake(const hob_model *model, const hob_baked_scene *scene,
+										 const hob_animation_options *options, hob_arena *result,
+										 hob_arena *scratch, hob_notes *notes);
 
 #endif

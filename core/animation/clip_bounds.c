@@ -34,13 +34,12 @@ static bool is_empty(const box_t *box)
 
 /* ---- gathering */
 
-static bool box_joints(skin_mesh_t *part, hob_arena *scratch, hob_error *err)
+static void box_joints(skin_mesh_t *part, hob_arena *scratch)
 {
 	const hob_mesh *mesh = part->mesh;
 	const hob_skin *skin = part->skin;
-	if (!HOB_MAKE(scratch, &part->joints, skin->joint_count, "joint bounds", err) ||
-		!HOB_MAKE(scratch, &part->targets, mesh->target_count, "joint bounds", err))
-		return false;
+	part->joints = HOB_NEW(scratch, joint_box_t, skin->joint_count);
+	part->targets = HOB_NEW(scratch, box_t, mesh->target_count);
 	for (uint32_t i = 0; i < skin->joint_count; i++)
 		part->joints[i] = (joint_box_t){i, empty_box};
 	uint32_t n = mesh->influence_count;
@@ -62,15 +61,13 @@ static bool box_joints(skin_mesh_t *part, hob_arena *scratch, hob_error *err)
 	for (uint32_t t = 0; t < mesh->target_count; t++)
 		for (size_t v = 0; mesh->targets[t].position && v < mesh->vertex_count; v++)
 			add_point(&part->targets[t], mesh->targets[t].position + v * 3);
-	return true;
 }
 
 /* Marks joints and ancestors, then lists them in the model's order, parents first. */
-static bool list_nodes(hob_skin_boxes *boxes, hob_arena *scratch, hob_error *err)
+static void list_nodes(hob_skin_boxes *boxes, hob_arena *scratch)
 {
 	const hob_model *model = boxes->model;
-	if (!HOB_MAKE(scratch, &boxes->place, model->node_count, "joint nodes", err))
-		return false;
+	boxes->place = HOB_NEW(scratch, uint32_t, model->node_count);
 	for (uint32_t m = 0; m < boxes->mesh_count; m++) {
 		const skin_mesh_t *part = &boxes->meshes[m];
 		for (uint32_t j = 0; j < part->joint_count; j++) {
@@ -81,8 +78,7 @@ static bool list_nodes(hob_skin_boxes *boxes, hob_arena *scratch, hob_error *err
 	}
 	for (uint32_t i = 0; i < model->node_count; i++)
 		boxes->node_count += boxes->place[i];
-	if (!HOB_MAKE(scratch, &boxes->nodes, boxes->node_count, "joint nodes", err))
-		return false;
+	boxes->nodes = HOB_NEW(scratch, uint32_t, boxes->node_count);
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < model->node_count; i++) {
 		bool used = boxes->place[i];
@@ -90,30 +86,28 @@ static bool list_nodes(hob_skin_boxes *boxes, hob_arena *scratch, hob_error *err
 		if (used)
 			boxes->nodes[count++] = i;
 	}
-	return true;
 }
 
-bool hob_skin_boxes_init(hob_skin_boxes *boxes, const hob_model *model, hob_arena *scratch, hob_error *err)
+hob_skin_boxes hob_skin_boxes_of(const hob_model *model, hob_arena *scratch)
 {
-	*boxes = (hob_skin_boxes){.model = model};
+	hob_skin_boxes boxes = {.model = model};
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < model->node_count; i++)
 		count += model->nodes[i].skin != HOB_NONE ? model->nodes[i].mesh_count : 0;
-	if (!HOB_MAKE(scratch, &boxes->meshes, count, "skinned meshes", err))
-		return false;
+	boxes.meshes = HOB_NEW(scratch, skin_mesh_t, count);
 	for (uint32_t i = 0; i < model->node_count; i++) {
 		const hob_node *node = &model->nodes[i];
 		for (uint32_t k = 0; node->skin != HOB_NONE && k < node->mesh_count; k++) {
 			const hob_mesh *mesh = &model->meshes[model->mesh_refs[node->mesh_first + k]];
 			if (mesh->influence_count == 0)
 				continue;
-			skin_mesh_t *part = &boxes->meshes[boxes->mesh_count++];
+			skin_mesh_t *part = &boxes.meshes[boxes.mesh_count++];
 			*part = (skin_mesh_t){.node = i, .mesh = mesh, .skin = &model->skins[node->skin]};
-			if (!box_joints(part, scratch, err))
-				return false;
+			box_joints(part, scratch);
 		}
 	}
-	return list_nodes(boxes, scratch, err);
+	list_nodes(&boxes, scratch);
+	return boxes;
 }
 
 /* ---- sample times */
@@ -129,13 +123,12 @@ typedef struct instants {
 	uint32_t count;
 } instants_t;
 
-static bool even_instants(instants_t *out, float start, float end, uint32_t count, hob_arena *scratch)
+static instants_t even_instants(float start, float end, uint32_t count, hob_arena *scratch)
 {
-	out->at = HOB_NEW(scratch, float, count);
-	out->count = count;
-	for (uint32_t i = 0; out->at && i < count; i++)
-		out->at[i] = (float)(start + ((double)end - start) * i / (count > 1 ? count - 1 : 1));
-	return out->at != NULL;
+	instants_t out = {HOB_NEW(scratch, float, count), count};
+	for (uint32_t i = 0; i < count; i++)
+		out.at[i] = (float)(start + ((double)end - start) * i / (count > 1 ? count - 1 : 1));
+	return out;
 }
 
 /* Gathers every key time, and for STEP tracks the time just before it, which still has the older value. */
@@ -171,34 +164,29 @@ static uint32_t pieces(float from, float to)
 	return wanted > HOB_CLIP_SAMPLES ? HOB_CLIP_SAMPLES : wanted > 1 ? (uint32_t)wanted : 1;
 }
 
-static bool choose_instants(const hob_clip *clip, float start, float end, hob_arena *scratch, instants_t *out)
+static instants_t choose_instants(const hob_clip *clip, float start, float end, hob_arena *scratch)
 {
 	enum { GATHER_LIMIT = 65536 };
 	uint64_t keys = 0;
 	for (uint32_t t = 0; t < clip->track_count; t++)
 		keys += (uint64_t)clip->tracks[t].key_count * 2;
 	if (keys > GATHER_LIMIT)
-		return even_instants(out, start, end, HOB_CLIP_SAMPLES, scratch);
+		return even_instants(start, end, HOB_CLIP_SAMPLES, scratch);
 	float *at = HOB_NEW(scratch, float, keys);
-	if (!at)
-		return false;
 	uint32_t count = gather_keys(clip, at);
 	uint64_t total = 1;
 	for (uint32_t i = 1; i < count; i++)
 		total += pieces(at[i - 1], at[i]);
 	if (total > HOB_CLIP_SAMPLES)
-		return even_instants(out, start, end, HOB_CLIP_SAMPLES, scratch);
-	out->at = HOB_NEW(scratch, float, total);
-	if (!out->at)
-		return false;
-	out->count = 0;
+		return even_instants(start, end, HOB_CLIP_SAMPLES, scratch);
+	instants_t out = {HOB_NEW(scratch, float, total), 0};
 	for (uint32_t i = 1; i < count; i++) {
 		uint32_t n = pieces(at[i - 1], at[i]);
 		for (uint32_t k = 0; k < n; k++)
-			out->at[out->count++] = (float)(at[i - 1] + ((double)at[i] - at[i - 1]) * k / n);
+			out.at[out.count++] = (float)(at[i - 1] + ((double)at[i] - at[i - 1]) * k / n);
 	}
-	out->at[out->count++] = count > 0 ? at[count - 1] : start;
-	return true;
+	out.at[out.count++] = count > 0 ? at[count - 1] : start;
+	return out;
 }
 
 /* ---- sampling */
@@ -260,14 +248,11 @@ static box_t box_at(hob_clip_pose *pose, float time)
 	return all;
 }
 
-static bool bounds_over(hob_clip_pose *pose, float start, float end, hob_arena *scratch, box_t *all)
+static box_t bounds_over(hob_clip_pose *pose, float start, float end, hob_arena *scratch)
 {
-	instants_t instants;
-	if (!choose_instants(pose->clip, start, end, scratch, &instants))
-		return false;
+	instants_t instants = choose_instants(pose->clip, start, end, scratch);
 	float pad[6] = {0};
-	box_t before = box_at(pose, instants.at[0]);
-	*all = before;
+	box_t before = box_at(pose, instants.at[0]), all = before;
 	for (uint32_t i = 1; i < instants.count; i++) {
 		box_t middle = box_at(pose, (instants.at[i - 1] + instants.at[i]) / 2);
 		box_t after = box_at(pose, instants.at[i]);
@@ -277,33 +262,27 @@ static bool bounds_over(hob_clip_pose *pose, float start, float end, hob_arena *
 			pad[k] = low > pad[k] ? low : pad[k];
 			pad[3 + k] = high > pad[3 + k] ? high : pad[3 + k];
 		}
-		add_box(all, &middle);
-		add_box(all, &after);
+		add_box(&all, &middle);
+		add_box(&all, &after);
 		before = after;
 	}
-	for (int k = 0; k < 3 && !is_empty(all); k++) {
-		all->min[k] -= pad[k] / 4;
-		all->max[k] += pad[3 + k] / 4;
+	for (int k = 0; k < 3 && !is_empty(&all); k++) {
+		all.min[k] -= pad[k] / 4;
+		all.max[k] += pad[3 + k] / 4;
 	}
-	return true;
+	return all;
 }
 
-bool hob_clip_bounds(const hob_skin_boxes *boxes, const hob_clip *clip, float start, float end,
-					 hob_arena *scratch, float out[6], hob_error *err)
+void hob_clip_bounds(const hob_skin_boxes *boxes, const hob_clip *clip, float start, float end,
+					 hob_arena *scratch, float out[6])
 {
 	box_t all = empty_box;
 	if (boxes->mesh_count > 0) {
-		hob_clip_pose pose;
 		hob_arena_mark mark = hob_arena_save(scratch);
-		bool done =
-			hob_clip_pose_init(&pose, boxes, clip, scratch) && bounds_over(&pose, start, end, scratch, &all);
-		if (!done)
-			hob_fail_memory(err, scratch, "the bounds of a clip");
+		hob_clip_pose pose = hob_clip_pose_of(boxes, clip, scratch);
+		all = bounds_over(&pose, start, end, scratch);
 		hob_arena_restore(scratch, mark);
-		if (!done)
-			return false;
 	}
 	memcpy(out, all.min, sizeof all.min);
 	memcpy(out + 3, all.max, sizeof all.max);
-	return true;
 }

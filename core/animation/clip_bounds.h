@@ -35,10 +35,8 @@ typedef struct hob_skin_boxes {
 
 /* Collects the data. All memory comes from `scratch` and lives until the caller restores it. Vertices that
  * name a joint beyond the skin's list are ignored. A model without skinned meshes gives mesh_count 0.
- * Errors  MEMORY
  * Cost    O(nodes + vertices * influences) */
-bool hob_skin_boxes_init(hob_skin_boxes *boxes, const hob_model *model, hob_arena *scratch,
-						 hob_error *err) HOB_MUST_CHECK;
+hob_skin_boxes hob_skin_boxes_of(const hob_model *model, hob_arena *scratch);
 
 /* World bounds of all skinned meshes of the model while `clip` plays over [start, end].
  *
@@ -50,10 +48,9 @@ bool hob_skin_boxes_init(hob_skin_boxes *boxes, const hob_model *model, hob_aren
  *
  * out      min xyz, max xyz; FLT_MAX and -FLT_MAX when there is no skinned mesh
  * scratch  restored on return
- * Errors   MEMORY
  * Cost     O(samples * (channels * log keys + nodes + joints)) */
 enum { HOB_CLIP_SAMPLES = 1024 };
-bool hob_clip_bounds(const hob_skin_boxes *boxes, const hob_clip *clip, float start, float end,
-					 hob_arena *scratch, float out[6], hob_error *err) HOB_MUST_CHECK;
+void hob_clip_bounds(const hob_skin_boxes *boxes, const hob_clip *clip, float start, float end,
+					 hob_arena *scratch, float out[6]);
 
 #endif

@@ -1,8 +1,7 @@
 #include "clip_pose.h"
 #include "curve.h"
 
-bool hob_clip_pose_init(hob_clip_pose *pose, const hob_skin_boxes *boxes, const hob_clip *clip,
-						hob_arena *scratch)
+hob_clip_pose hob_clip_pose_of(const hob_skin_boxes *boxes, const hob_clip *clip, hob_arena *scratch)
 {
 	uint32_t targets = 1, components = 4;
 	for (uint32_t i = 0; i < boxes->mesh_count; i++)
@@ -10,17 +9,15 @@ bool hob_clip_pose_init(hob_clip_pose *pose, const hob_skin_boxes *boxes, const 
 			boxes->meshes[i].mesh->target_count > targets ? boxes->meshes[i].mesh->target_count : targets;
 	for (uint32_t i = 0; clip && i < clip->track_count; i++)
 		components = clip->tracks[i].components > components ? clip->tracks[i].components : components;
-	*pose = (hob_clip_pose){.boxes = boxes,
-							.clip = clip,
-							.nodes = HOB_NEW(scratch, hob_node, boxes->node_count),
-							.global = HOB_NEW(scratch, float, (size_t)boxes->node_count * 16),
-							.weights = HOB_NEW(scratch, float, targets),
-							.values = HOB_NEW(scratch, float, components)};
-	if (!pose->nodes || !pose->global || !pose->weights || !pose->values)
-		return false;
+	hob_clip_pose pose = {.boxes = boxes,
+						  .clip = clip,
+						  .nodes = HOB_NEW(scratch, hob_node, boxes->node_count),
+						  .global = HOB_NEW(scratch, float, (size_t)boxes->node_count * 16),
+						  .weights = HOB_NEW(scratch, float, targets),
+						  .values = HOB_NEW(scratch, float, components)};
 	for (uint32_t i = 0; i < boxes->node_count; i++)
-		pose->nodes[i] = boxes->model->nodes[boxes->nodes[i]];
-	return true;
+		pose.nodes[i] = boxes->model->nodes[boxes->nodes[i]];
+	return pose;
 }
 
 void hob_clip_pose_at(hob_clip_pose *pose, float time)

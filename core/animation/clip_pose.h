@@ -14,12 +14,8 @@ typedef struct hob_clip_pose {
 	float *values;	 /* room for one key of any track */
 } hob_clip_pose;
 
-/* All memory comes from `scratch`.
- *
- * clip     NULL: nodes keep the model's transforms
- * Returns  false when memory is short */
-bool hob_clip_pose_init(hob_clip_pose *pose, const hob_skin_boxes *boxes, const hob_clip *clip,
-						hob_arena *scratch) HOB_MUST_CHECK;
+/* clip NULL: nodes keep the model's transforms. All memory comes from `scratch`. */
+hob_clip_pose hob_clip_pose_of(const hob_skin_boxes *boxes, const hob_clip *clip, hob_arena *scratch);
 
 /* Animates the nodes; components without a track are unchanged. Cost O(channels * log keys + nodes). */
 void hob_clip_pose_at(hob_clip_pose *pose, float time);

@@ -72,31 +72,25 @@ static bool is_asked(const hob_skin_poses *c, uint32_t instant)
 	return asked;
 }
 
-static bool gather_instants(hob_skin_poses *c, hob_arena *scratch)
+static void gather_instants(hob_skin_poses *c, hob_arena *scratch)
 {
 	uint32_t most = HOB_SKIN_INSTANTS, nodes = c->boxes.node_count;
 	if (nodes > FEW_NODES)
 		most = most / (nodes / FEW_NODES) > LEAST_INSTANTS ? most / (nodes / FEW_NODES) : LEAST_INSTANTS;
 	c->instants = HOB_NEW(scratch, hob_skin_instant, most + 1);
-	if (!c->instants)
-		return false;
 	list_instants(c, most);
 	hob_clip_pose pose;
 	size_t size = 16 * (size_t)nodes;
 	for (uint32_t i = 0; i < c->instant_count; i++) {
 		hob_skin_instant *instant = &c->instants[i];
-		if ((i == 0 || instant->clip != instant[-1].clip) &&
-			!hob_clip_pose_init(&pose, &c->boxes, instant->clip, scratch))
-			return false;
+		if (i == 0 || instant->clip != instant[-1].clip)
+			pose = hob_clip_pose_of(&c->boxes, instant->clip, scratch);
 		if (!is_asked(c, i))
 			continue;
 		instant->global = HOB_NEW(scratch, float, size);
-		if (!instant->global)
-			return false;
 		hob_clip_pose_at(&pose, instant->time);
 		memcpy(instant->global, pose.global, size * sizeof *instant->global);
 	}
-	return true;
 }
 
 /* ---- sampled triangles */
@@ -239,19 +233,17 @@ typedef struct candidate {
 } candidate_t;
 
 /* Adds a use of a mesh at every `step`-th instant. */
-static bool add_candidates(const hob_skin_poses *c, const hob_skin_mesh *part, uint32_t first, uint32_t step,
+static void add_candidates(const hob_skin_poses *c, const hob_skin_mesh *part, uint32_t first, uint32_t step,
 						   const sample_t *samples, uint32_t sample_count, hob_arena *arena, candidate_t *out,
 						   uint32_t *count)
 {
 	joints_t joints = {HOB_NEW(arena, float, 16 * (size_t)part->skin->joint_count),
 					   HOB_NEW(arena, double, part->skin->joint_count)};
-	if (!joints.matrices || !joints.sizes)
-		return false;
 	joints_at(c, part, &c->instants[0], joints.matrices);
 	sizes_of(part, &joints);
 	double size = size_at(part, &joints);
 	if (!(size > 0) || !isfinite(size))
-		return true;
+		return;
 	for (uint32_t i = first; i < c->instant_count; i += step) {
 		candidate_t *candidate = &out[*count];
 		*candidate = (candidate_t){part, &c->instants[i], size, {0}};
@@ -264,7 +256,6 @@ static bool add_candidates(const hob_skin_poses *c, const hob_skin_mesh *part, u
 		}
 		*count += finite;
 	}
-	return true;
 }
 
 static double gain_of(const candidate_t *candidate, const float *best, uint32_t sample_count)
@@ -325,8 +316,8 @@ static uint32_t choose_most(const candidate_t *candidates, uint32_t count, uint3
 	return taken;
 }
 
-static bool write_poses(const hob_skin_poses *c, const hob_mesh *mesh, const candidate_t **chosen,
-						uint32_t count, hob_arena *arena, hob_mesh_poses *out)
+static hob_mesh_poses write_poses(const hob_skin_poses *c, const hob_mesh *mesh, const candidate_t **chosen,
+								  uint32_t count, hob_arena *arena)
 {
 	hob_mesh_poses poses = {.count = count, .target_count = mesh->target_count};
 	for (uint32_t i = 0; i < count; i++)
@@ -334,10 +325,7 @@ static bool write_poses(const hob_skin_poses *c, const hob_mesh *mesh, const can
 			poses.joint_count = chosen[i]->part->skin->joint_count;
 	poses.matrices = HOB_NEW(arena, float, 16 * (size_t)poses.joint_count * count);
 	poses.weights = HOB_NEW(arena, float, (size_t)poses.target_count *count);
-	if (!poses.matrices || !poses.weights)
-		return false;
 	for (uint32_t i = 0; i < count; i++) {
-		hob_clip_pose pose;
 		const candidate_t *from = chosen[i];
 		float *matrices = poses.matrices + 16 * (size_t)poses.joint_count * i;
 		joints_at(c, from->part, from->instant, matrices);
@@ -345,54 +333,41 @@ static bool write_poses(const hob_skin_poses *c, const hob_mesh *mesh, const can
 			matrices[k] = (float)((double)matrices[k] / from->size);
 		if (mesh->target_count == 0)
 			continue;
-		if (!hob_clip_pose_init(&pose, &c->boxes, from->instant->clip, arena))
-			return false;
+		hob_clip_pose pose = hob_clip_pose_of(&c->boxes, from->instant->clip, arena);
 		hob_clip_pose_weights(&pose, from->part->node, mesh, from->instant->time);
 		memcpy(poses.weights + (size_t)poses.target_count * i, pose.weights,
 			   mesh->target_count * sizeof *pose.weights);
 	}
-	*out = poses;
-	return true;
+	return poses;
 }
 
-static bool choose(const hob_skin_poses *c, uint32_t id, hob_arena *arena, hob_mesh_poses *out)
+hob_mesh_poses hob_skin_poses_choose(const hob_skin_poses *c, uint32_t id, hob_arena *arena)
 {
+	if (c->boxes.mesh_count == 0)
+		return (hob_mesh_poses){0};
 	const hob_mesh *mesh = &c->model->meshes[id];
 	uint32_t uses = 0, use = 0, count = 0, step = step_of(c, mesh);
 	for (uint32_t i = c->first_use[id]; i != HOB_NONE; i = c->next_use[i])
 		uses++;
 	if (!has_poses(mesh) || uses == 0)
-		return true;
+		return (hob_mesh_poses){0};
 	sample_t samples[SAMPLES];
 	const candidate_t *chosen[HOB_SKIN_POSES];
 	candidate_t *candidates = HOB_NEW(arena, candidate_t, c->instant_count);
-	if (!candidates)
-		return false;
 	uint32_t sample_count = choose_samples(mesh, samples);
 	for (uint32_t i = c->first_use[id]; i != HOB_NONE && use * step < c->instant_count; i = c->next_use[i])
-		if (!add_candidates(c, &c->boxes.meshes[i], use++ * step, uses * step, samples, sample_count, arena,
-							candidates, &count))
-			return false;
+		add_candidates(c, &c->boxes.meshes[i], use++ * step, uses * step, samples, sample_count, arena,
+					   candidates, &count);
 	count = keep_bent(candidates, count, samples, sample_count);
 	uint32_t taken = choose_most(candidates, count, sample_count, chosen);
-	return taken == 0 || write_poses(c, mesh, chosen, taken, arena, out);
+	return taken > 0 ? write_poses(c, mesh, chosen, taken, arena) : (hob_mesh_poses){0};
 }
 
-bool hob_skin_poses_choose(const hob_skin_poses *from, uint32_t mesh, hob_arena *arena, hob_mesh_poses *out,
-						   hob_error *err)
-{
-	*out = (hob_mesh_poses){0};
-	return from->boxes.mesh_count == 0 || choose(from, mesh, arena, out) ||
-		   hob_fail_memory(err, arena, "poses of a skinned mesh");
-}
-
-static bool link_uses(hob_skin_poses *c, hob_arena *scratch)
+static void link_uses(hob_skin_poses *c, hob_arena *scratch)
 {
 	uint32_t meshes = c->model->mesh_count, uses = c->boxes.mesh_count;
 	c->first_use = HOB_NEW(scratch, uint32_t, meshes);
 	c->next_use = HOB_NEW(scratch, uint32_t, uses);
-	if (!c->first_use || !c->next_use)
-		return false;
 	for (uint32_t i = 0; i < meshes; i++)
 		c->first_use[i] = HOB_NONE;
 	for (uint32_t i = uses; i-- > 0;) {
@@ -400,14 +375,14 @@ static bool link_uses(hob_skin_poses *c, hob_arena *scratch)
 		c->next_use[i] = c->first_use[mesh];
 		c->first_use[mesh] = i;
 	}
-	return true;
 }
 
-bool hob_skin_poses_begin(const hob_model *model, hob_arena *scratch, hob_skin_poses *out, hob_error *err)
+hob_skin_poses hob_skin_poses_of(const hob_model *model, hob_arena *scratch)
 {
-	*out = (hob_skin_poses){.model = model};
-	if (!hob_skin_boxes_init(&out->boxes, model, scratch, err))
-		return false;
-	return out->boxes.mesh_count == 0 || (link_uses(out, scratch) && gather_instants(out, scratch)) ||
-		   hob_fail_memory(err, scratch, "poses of skinned meshes");
+	hob_skin_poses poses = {.model = model, .boxes = hob_skin_boxes_of(model, scratch)};
+	if (poses.boxes.mesh_count > 0) {
+		link_uses(&poses, scratch);
+		gather_instants(&poses, scratch);
+	}
+	return poses;
 }

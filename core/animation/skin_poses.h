@@ -15,7 +15,7 @@ typedef struct hob_skin_instant {
 	float *global; /* [boxes.node_count][16]; NULL: not sampled */
 } hob_skin_instant;
 
-/* Instants for the poses of all meshes; read-only after hob_skin_poses_begin, so threads can share it. */
+/* Instants for the poses of all meshes; read-only, so threads can share it. */
 typedef struct hob_skin_poses {
 	const hob_model *model;
 	hob_skin_boxes boxes;
@@ -29,12 +29,10 @@ typedef struct hob_skin_poses {
  * evenly spread from its first key to its last. If there are more clips than that, some are skipped. A
  * skeleton of more than 1,000 nodes has fewer instants, at least 8.
  *
- * scratch   has all memory; the model and it must outlive `out`
- * Errors    MEMORY
+ * scratch   has all memory; the model and it must outlive the result
  * Cost      O(vertices * influences + instants * (channels * log keys + nodes)), and about 8 MiB for 1,000
  *           nodes */
-bool hob_skin_poses_begin(const hob_model *model, hob_arena *scratch, hob_skin_poses *out,
-						  hob_error *err) HOB_MUST_CHECK;
+hob_skin_poses hob_skin_poses_of(const hob_model *model, hob_arena *scratch);
 
 /* Selects poses of a skinned triangle mesh.
  *
@@ -47,11 +45,9 @@ bool hob_skin_poses_begin(const hob_model *model, hob_arena *scratch, hob_skin_p
  * space: a renderer knows that scale, but not its changes during a clip.
  *
  * mesh      of the model
- * out       count 0: not skinned, or nothing bends it
  * arena     for the poses and temporary data
- * Errors    MEMORY
+ * Returns   count 0: not skinned, or nothing bends it
  * Cost      O(triangles * influences + instants * (joints that move the mesh + 64 triangles)) */
-bool hob_skin_poses_choose(const hob_skin_poses *from, uint32_t mesh, hob_arena *arena, hob_mesh_poses *out,
-						   hob_error *err) HOB_MUST_CHECK;
+hob_mesh_poses hob_skin_poses_choose(const hob_skin_poses *from, uint32_t mesh, hob_arena *arena);
 
 #endif

@@ -318,9 +318,7 @@ typedef struct mesh_job {
 	hob_mesh_options options;
 	hob_skin_poses poses;
 	uint32_t *order, *twin;
-	hob_error *errors; /* by thread, of the failed mesh with the smallest id */
-	uint32_t *failed;  /* by thread: id of that mesh, HOB_NONE: none */
-	uint32_t done;	   /* meshes of `order` that are baked */
+	uint32_t done; /* meshes of `order` that are baked */
 } mesh_job;
 
 static bool has_picture(const hob_material *material, hob_slot slot)
@@ -399,26 +397,16 @@ static void bake_mesh(void *context, uint32_t index, uint32_t thread)
 	hob_arena *result = &c->memory->mesh_result[thread], *scratch = &c->memory->mesh_scratch[thread];
 	hob_arena_mark mark = hob_arena_save(scratch);
 	hob_mesh_options options = job->options;
-	hob_mesh_poses poses;
+	hob_mesh_poses poses = hob_skin_poses_choose(&job->poses, id, scratch);
 	set_tangent_options(tangent_texture(&c->model, &c->model.meshes[id]), &options);
 	options.keep_order = is_blended(&c->model, &c->model.meshes[id]);
 	hob_notes notes = {.arena = result};
-	hob_error error;
 	options.poses = &poses;
-	bool ok = hob_skin_poses_choose(&job->poses, id, scratch, &poses, &error) &&
-			  hob_mesh_bake(&c->model.meshes[id], &options, result, scratch, &notes, &c->meshes[id], &error);
+	c->meshes[id] = hob_mesh_bake(&c->model.meshes[id], &options, result, scratch, &notes);
 	hob_arena_restore(scratch, mark);
-	if (!ok) {
-		if (job->failed[thread] == HOB_NONE || id < job->failed[thread]) {
-			job->failed[thread] = id;
-			job->errors[thread] = error;
-		}
-		return;
-	}
 	if (notes.count > 0 || notes.dropped > 0) {
 		c->mesh_notes[id] = HOB_NEW(result, hob_notes, 1);
-		if (c->mesh_notes[id])
-			*c->mesh_notes[id] = notes;
+		*c->mesh_notes[id] = notes;
 	}
 }
 
@@ -435,21 +423,18 @@ static int larger_first(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static bool order_by_size(cook *c, uint32_t **out, hob_error *err)
+static uint32_t *order_by_size(cook *c)
 {
 	uint32_t count = c->model.mesh_count;
 	size_key *keys = HOB_NEW(&c->memory->scratch, size_key, count);
 	uint32_t *order = HOB_NEW(&c->memory->scratch, uint32_t, count);
-	if (!keys || !order)
-		return hob_fail_memory(err, &c->memory->scratch, "the order of meshes");
 	for (uint32_t i = 0; i < count; i++)
 		keys[i] = (size_key){c->model.meshes[i].index_count, i};
 	if (count > 1)
 		qsort(keys, count, sizeof *keys, larger_first);
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = keys[i].id;
-	*out = order;
-	return true;
+	return order;
 }
 
 /* Bakes a mesh with all threads as long as it is larger than all remaining meshes together; the rest are
@@ -473,13 +458,11 @@ static void bake_in_order(mesh_job *job)
 	hob_parallel_for(parallel, model->mesh_count - job->done, bake_mesh, job);
 }
 
-static bool find_twins(cook *c, uint32_t **out, hob_error *err)
+static uint32_t *find_twins(cook *c)
 {
 	uint32_t count = c->model.mesh_count;
 	uint32_t *keys = HOB_NEW(&c->memory->scratch, uint32_t, count);
-	*out = HOB_NEW(&c->memory->scratch, uint32_t, count);
-	if (!keys || !*out)
-		return hob_fail_memory(err, &c->memory->scratch, "a comparison of meshes");
+	uint32_t *twins = HOB_NEW(&c->memory->scratch, uint32_t, count);
 	for (uint32_t i = 0; i < count; i++) {
 		const hob_mesh *mesh = &c->model.meshes[i];
 		const hob_texture_ref *ref = tangent_texture(&c->model, mesh);
@@ -487,11 +470,12 @@ static bool find_twins(cook *c, uint32_t **out, hob_error *err)
 		keys[i] = (ref ? 1u : 0u) | (is_blended(&c->model, mesh) ? 2u : 0u) | (ref ? ref->uv_set << 2 : 0) |
 				  (ref && !is_unmapped(ref) ? (mesh->material + 1) << 5 : 0);
 	}
-	return hob_mesh_twins(c->model.meshes, keys, count, *out, &c->memory->scratch, err);
+	hob_mesh_twins(c->model.meshes, keys, count, twins, &c->memory->scratch);
+	return twins;
 }
 
 /* Shares the baked geometry of `twin` with a mesh. */
-static bool copy_twin(cook *c, uint32_t id, uint32_t twin, hob_error *err)
+static void copy_twin(cook *c, uint32_t id, uint32_t twin)
 {
 	const hob_mesh *own = &c->model.meshes[id];
 	hob_baked_mesh *to = &c->meshes[id];
@@ -505,17 +489,14 @@ static bool copy_twin(cook *c, uint32_t id, uint32_t twin, hob_error *err)
 	to->mesh.mappings = own->mappings;
 	to->mesh.mapping_count = own->mapping_count;
 	if (own->target_count == 0)
-		return true;
+		return;
 	hob_morph_target *targets = HOB_NEW(&c->memory->result, hob_morph_target, own->target_count);
-	if (!targets)
-		return hob_fail_memory(err, &c->memory->result, "morph targets");
 	for (uint32_t t = 0; t < own->target_count; t++) {
 		targets[t] = to->mesh.targets[t];
 		targets[t].name = own->targets[t].name;
 		targets[t].weight = own->targets[t].weight;
 	}
 	to->mesh.targets = targets;
-	return true;
 }
 
 static bool can_have_levels(const cook *c)
@@ -529,10 +510,11 @@ static bool can_have_levels(const cook *c)
 
 static bool bake_meshes(void *context, hob_error *err)
 {
+	(void)err;
 	cook *c = context;
 	const hob_settings *s = &c->request->settings;
 	hob_cook_memory *memory = c->memory;
-	uint32_t count = c->model.mesh_count, threads = memory->thread_count;
+	uint32_t count = c->model.mesh_count;
 	hob_arena_mark mark = hob_arena_save(&memory->scratch);
 	_Static_assert((int)HOB_VERTICES_QUANTIZED16 == (int)HOB_VERTICES_FINE, "one order");
 	mesh_job job = {.c = c,
@@ -552,31 +534,16 @@ static bool bake_meshes(void *context, hob_error *err)
 								.only_streams = true}};
 	c->meshes = HOB_NEW(&memory->result, hob_baked_mesh, count);
 	c->mesh_notes = HOB_NEW(&memory->result, hob_notes *, count);
-	job.errors = HOB_NEW(&memory->scratch, hob_error, threads);
-	job.failed = HOB_NEW(&memory->scratch, uint32_t, threads);
-	if (!c->meshes || !c->mesh_notes || !job.errors || !job.failed)
-		return hob_fail_memory(err, &memory->result, "meshes");
-	memset(job.failed, 0xFF, threads * sizeof *job.failed);
-	if (!order_by_size(c, &job.order, err) || !find_twins(c, &job.twin, err))
-		return false;
-	if (can_have_levels(c) && !hob_skin_poses_begin(&c->model, &memory->scratch, &job.poses, err))
-		return false;
+	job.order = order_by_size(c);
+	job.twin = find_twins(c);
+	if (can_have_levels(c))
+		job.poses = hob_skin_poses_of(&c->model, &memory->scratch);
 	bake_in_order(&job);
-	uint32_t worst = HOB_NONE;
-	for (uint32_t t = 0; t < threads; t++)
-		if (job.failed[t] < worst) {
-			worst = job.failed[t];
-			*err = job.errors[t];
-		}
-	if (worst != HOB_NONE)
-		return false;
 	for (uint32_t i = 0; i < count; i++)
-		if (job.twin[i] != i && !copy_twin(c, i, job.twin[i], err))
-			return false;
+		if (job.twin[i] != i)
+			copy_twin(c, i, job.twin[i]);
 	hob_arena_restore(&memory->scratch, mark);
 	uint32_t *skins = HOB_NEW(&memory->result, uint32_t, count);
-	if (!skins)
-		return hob_fail_memory(err, &memory->result, "skins");
 	hob_scene_mesh_skins(&c->model, skins);
 	for (uint32_t i = 0; i < count; i++)
 		c->meshes[i].skin = skins[i];
@@ -636,10 +603,12 @@ static bool bake_scene(void *context, hob_error *err)
 
 static bool bake_animations(void *context, hob_error *err)
 {
+	(void)err;
 	cook *c = context;
 	hob_animation_options options = {.error = c->request->settings.animation_error};
-	return hob_animations_bake(&c->model, &c->scene, &options, &c->memory->result, &c->memory->scratch,
-							   c->notes, &c->animations, err);
+	c->animations = hob_animations_bake(&c->model, &c->scene, &options, &c->memory->result,
+										&c->memory->scratch, c->notes);
+	return true;
 }
 
 static hob_pack_options pack_options(const cook *c)

@@ -23,31 +23,23 @@ typedef struct bake {
 	hob_arena *result, *scratch;
 	hob_arena welded; /* holds the welded indices until place_levels has copied them */
 	hob_notes *notes;
-	hob_error *err;
 } bake_t;
-
-static bool short_of_memory(bake_t *b, const char *what)
-{
-	return hob_fail_memory(b->err, b->scratch, what);
-}
 
 /* ---- influences */
 
-static bool reduce_influences(bake_t *b)
+static void reduce_influences(bake_t *b)
 {
 	hob_mesh *m = &b->mesh;
 	if (m->influence_count == 0)
-		return true;
+		return;
 	if (!m->joints || !m->weights || m->vertex_count == 0) {
 		m->influence_count = 0, m->joints = NULL, m->weights = NULL;
-		return true;
+		return;
 	}
 	uint32_t kept = m->influence_count <= 4 ? 4 : b->options.influences;
 	uint16_t *joints = hob_arena_array(b->scratch, (size_t)m->vertex_count * kept, 2, 4);
 	uint16_t *units = HOB_NEW(b->scratch, uint16_t, (size_t)m->vertex_count * kept);
 	float *weights = HOB_NEW(b->scratch, float, (size_t)m->vertex_count *kept);
-	if (!joints || !units || !weights)
-		return short_of_memory(b, "joint weights");
 	uint32_t unbound =
 		hob_influences(m->joints, m->weights, m->influence_count, m->vertex_count, kept, joints, units);
 	for (size_t i = 0; i < (size_t)m->vertex_count * kept; i++)
@@ -59,20 +51,17 @@ static bool reduce_influences(bake_t *b)
 					 "mesh '%.*s': %u of %u vertices have no joint weight and follow the skin's first joint; "
 					 "assign weights to them in the modelling tool",
 					 HOB_FMT(m->name), unbound, m->vertex_count);
-	return true;
 }
 
 /* ---- normals */
 
-/* Numbers vertices, alike where all of `arrays` are equal. NULL: memory is short. */
+/* Numbers vertices, alike where all of `arrays` are equal. */
 static uint32_t *number_vertices(bake_t *b, const hob_vertex_array *arrays, uint32_t array_count)
 {
 	const hob_mesh *m = &b->mesh;
 	uint32_t *group = HOB_NEW(b->scratch, uint32_t, m->vertex_count);
 	uint32_t *from = HOB_NEW(b->scratch, uint32_t, m->vertex_count);
-	if (!group || !from ||
-		hob_weld(arrays, array_count, m->vertex_count, NULL, 0, group, from, b->scratch) == HOB_NONE)
-		return NULL;
+	hob_weld(arrays, array_count, m->vertex_count, NULL, 0, group, from, b->scratch);
 	return group;
 }
 
@@ -83,31 +72,26 @@ static float *smooth_normals(bake_t *b)
 	uint32_t *group = number_vertices(b, &place, 1);
 	double *sums = HOB_NEW(b->scratch, double, 3 * (size_t)m->vertex_count);
 	float *normal = HOB_NEW(b->scratch, float, 3 * (size_t)m->vertex_count);
-	if (!group || !sums || !normal)
-		return NULL;
 	hob_normals_smooth(m->position, m->vertex_count, m->indices, m->index_count, group, normal, sums);
 	return normal;
 }
 
 /* Splits vertices whose corners have different values; m->indices becomes a copy in scratch. Returns the
- * values per vertex or NULL when memory is short. */
+ * values per vertex. */
 static float *split_vertices(bake_t *b, const float *values, uint32_t width, uint32_t corners_per_value)
 {
 	hob_mesh *m = &b->mesh;
 	size_t bound = (size_t)m->vertex_count + m->index_count;
+	/* Vertices have numbers of 32 bits; more of them fit no arena. */
 	uint32_t *indices = HOB_NEW(b->scratch, uint32_t, m->index_count),
-			 *from = HOB_NEW(b->scratch, uint32_t, bound);
+			 *from = HOB_NEW(b->scratch, uint32_t, bound <= UINT32_MAX ? bound : SIZE_MAX);
 	float *out = HOB_NEW(b->scratch, float, bound *width);
-	if (!indices || !from || !out || bound > UINT32_MAX)
-		return NULL;
 	memcpy(indices, m->indices, m->index_count * sizeof *indices);
 	uint32_t count = hob_split(indices, m->index_count, m->vertex_count, corners_per_value, values, width,
 							   from, out, b->scratch);
 	m->indices = indices;
-	if (count == HOB_NONE)
-		return NULL;
-	if (count > m->vertex_count && !hob_mesh_gather(m, from, count, b->scratch, m, NULL))
-		return NULL;
+	if (count > m->vertex_count)
+		hob_mesh_gather(m, from, count, b->scratch, m);
 	return out;
 }
 
@@ -118,10 +102,8 @@ static float *creased_normals(bake_t *b)
 	uint32_t *group = number_vertices(b, &place, 1);
 	float *corners = HOB_NEW(b->scratch, float, 3 * (size_t)m->index_count);
 	double cosine = cos((double)b->options.smooth_angle * 3.14159265358979323846 / 180);
-	if (!group || !corners ||
-		!hob_normals_creased(m->position, m->vertex_count, m->indices, m->index_count, group, cosine, corners,
-							 b->scratch))
-		return NULL;
+	hob_normals_creased(m->position, m->vertex_count, m->indices, m->index_count, group, cosine, corners,
+						b->scratch);
 	return split_vertices(b, corners, 3, 1);
 }
 
@@ -133,7 +115,7 @@ static bool changes_normals(const hob_mesh *m)
 	return false;
 }
 
-static bool make_normals(bake_t *b)
+static void make_normals(bake_t *b)
 {
 	hob_mesh *m = &b->mesh;
 	if (m->tangent)
@@ -151,18 +133,14 @@ static bool make_normals(bake_t *b)
 		m->normal = smooth_normals(b);
 	} else if (!b->options.bake_flat_normals && !changes_normals(m)) {
 		b->flags |= HOB_MESH_FLAT;
-		return true;
+		return;
 	} else {
 		float *flat = HOB_NEW(b->scratch, float, m->index_count);
-		if (flat)
-			hob_normals_flat(m->position, m->indices, m->index_count / 3, flat);
-		float *normal = flat ? split_vertices(b, flat, 3, 3) : NULL;
+		hob_normals_flat(m->position, m->indices, m->index_count / 3, flat);
+		float *normal = split_vertices(b, flat, 3, 3);
 		m->normal = normal;
 	}
-	if (!m->normal)
-		return short_of_memory(b, "normals");
 	b->flags |= HOB_MESH_GENERATED_NORMALS;
-	return true;
 }
 
 static uint32_t count_unusable(const float *vectors, uint32_t stride, uint32_t count)
@@ -174,15 +152,13 @@ static uint32_t count_unusable(const float *vectors, uint32_t stride, uint32_t c
 }
 
 /* Importers deliver unit normals; this is a last guard that keeps NaN out of files. */
-static bool repair_normals(bake_t *b)
+static void repair_normals(bake_t *b)
 {
 	hob_mesh *m = &b->mesh;
 	uint32_t bad = count_unusable(m->normal, 3, m->vertex_count);
 	if (bad == 0)
-		return true;
+		return;
 	float *normal = smooth_normals(b);
-	if (!normal)
-		return short_of_memory(b, "normals");
 	for (size_t v = 0; v < m->vertex_count; v++)
 		if (hob_normal_usable(m->normal + 3 * v))
 			memcpy(normal + 3 * v, m->normal + 3 * v, 12);
@@ -190,7 +166,6 @@ static bool repair_normals(bake_t *b)
 	hob_note_add(b->notes, HOB_NOTE_WARNING, "mesh.bad-normals",
 				 "mesh '%.*s': %u of %u normals have no length and were computed from the triangles",
 				 HOB_FMT(m->name), bad, m->vertex_count);
-	return true;
 }
 
 /* ---- weld */
@@ -203,21 +178,19 @@ static void note_dropped(bake_t *b, uint32_t indices, const char *why)
 }
 
 /* m->indices becomes a copy in b->welded. */
-static bool weld_with(bake_t *b, hob_arena *passing)
+static void weld(bake_t *b)
 {
 	hob_mesh *m = &b->mesh;
+	hob_arena passing;
+	hob_arena_init(&passing, b->scratch->limit);
 	uint32_t array_count = hob_vertex_arrays_count(m);
-	hob_vertex_array *arrays = HOB_NEW(passing, hob_vertex_array, array_count);
-	uint32_t *remap = HOB_NEW(passing, uint32_t, m->vertex_count),
-			 *from = HOB_NEW(passing, uint32_t, m->vertex_count);
+	hob_vertex_array *arrays = HOB_NEW(&passing, hob_vertex_array, array_count);
+	uint32_t *remap = HOB_NEW(&passing, uint32_t, m->vertex_count),
+			 *from = HOB_NEW(&passing, uint32_t, m->vertex_count);
 	uint32_t *indices = HOB_NEW(&b->welded, uint32_t, m->index_count);
-	if (!arrays || !remap || !from || !indices)
-		return short_of_memory(b, "welding");
 	hob_vertex_arrays_list(m, arrays);
 	uint32_t kept =
-		hob_weld(arrays, array_count, m->vertex_count, m->indices, m->index_count, remap, from, passing);
-	if (kept == HOB_NONE)
-		return short_of_memory(b, "welding");
+		hob_weld(arrays, array_count, m->vertex_count, m->indices, m->index_count, remap, from, &passing);
 	uint32_t index_count = m->index_count;
 	if (m->topology == HOB_TRIANGLES) {
 		index_count = hob_weld_triangles(m->indices, m->index_count, remap, indices);
@@ -230,23 +203,13 @@ static bool weld_with(bake_t *b, hob_arena *passing)
 	m->indices = indices;
 	m->index_count = index_count;
 	if (kept < m->vertex_count)
-		return hob_mesh_gather(m, from, kept, b->scratch, m, b->err);
-	return true;
-}
-
-static bool weld(bake_t *b)
-{
-	hob_arena passing;
-	hob_arena_init(&passing, b->scratch->limit);
-	bool ok = weld_with(b, &passing);
+		hob_mesh_gather(m, from, kept, b->scratch, m);
 	hob_arena_release(&passing);
-	return ok;
 }
 
 /* ---- tangents */
 
-/* The texture coordinates that tangents follow; mapped without the offset, which does not affect tangents.
- * NULL: memory is short. */
+/* The texture coordinates that tangents follow; mapped without the offset, which does not affect tangents. */
 static const float *tangent_coordinates(bake_t *b)
 {
 	const hob_mesh *m = &b->mesh;
@@ -255,69 +218,56 @@ static const float *tangent_coordinates(bake_t *b)
 	if (row[0] == 0 && row[1] == 0 && row[2] == 0 && row[3] == 0)
 		return uv;
 	float *mapped = HOB_NEW(b->scratch, float, 2 * (size_t)m->vertex_count);
-	for (size_t v = 0; mapped && v < m->vertex_count; v++) {
+	for (size_t v = 0; v < m->vertex_count; v++) {
 		mapped[2 * v] = row[0] * uv[2 * v] + row[1] * uv[2 * v + 1];
 		mapped[2 * v + 1] = row[2] * uv[2 * v] + row[3] * uv[2 * v + 1];
 	}
 	return mapped;
 }
 
-static bool make_tangents(bake_t *b)
+static void make_tangents(bake_t *b)
 {
 	hob_mesh *m = &b->mesh;
 	const float *uv = tangent_coordinates(b);
-	if (!uv)
-		return short_of_memory(b, "tangents");
 	hob_vertex_array arrays[3] = {{m->position, 12, true}, {m->normal, 12, true}, {uv, 8, true}};
 	uint32_t *group = number_vertices(b, arrays, 3);
 	float *corners = HOB_NEW(b->scratch, float, 4 * (size_t)m->index_count);
-	if (!group || !corners ||
-		!hob_tangents(m->position, m->normal, uv, m->vertex_count, m->indices, m->index_count, group, corners,
-					  b->scratch))
-		return short_of_memory(b, "tangents");
+	hob_tangents(m->position, m->normal, uv, m->vertex_count, m->indices, m->index_count, group, corners,
+				 b->scratch);
 	float *tangent = split_vertices(b, corners, 4, 1);
-	if (!tangent)
-		return short_of_memory(b, "tangents");
 	m->tangent = tangent;
 	b->flags |= HOB_MESH_GENERATED_TANGENTS;
-	return true;
 }
 
-static bool repair_tangents(bake_t *b)
+static void repair_tangents(bake_t *b)
 {
 	hob_mesh *m = &b->mesh;
 	if (count_unusable(m->tangent, 4, m->vertex_count) == 0)
-		return true;
+		return;
 	float *tangent = HOB_NEW(b->scratch, float, 4 * (size_t)m->vertex_count);
-	if (!tangent)
-		return short_of_memory(b, "tangents");
 	memcpy(tangent, m->tangent, 4 * (size_t)m->vertex_count * sizeof *tangent);
 	for (size_t v = 0; v < m->vertex_count; v++)
 		if (!hob_normal_usable(tangent + 4 * v))
 			hob_vec3_store(tangent + 4 * v, hob_vec3_perpendicular(hob_vec3_load(m->normal + 3 * v)));
 	m->tangent = tangent;
-	return true;
 }
 
-static bool complete_attributes(bake_t *b)
+static void complete_attributes(bake_t *b)
 {
 	hob_mesh *m = &b->mesh;
-	if (!reduce_influences(b))
-		return false;
+	reduce_influences(b);
 	bool triangles = m->topology == HOB_TRIANGLES;
-	if (triangles && m->index_count > 0 && !m->normal && !make_normals(b))
-		return false;
-	if (m->normal && !(b->flags & HOB_MESH_GENERATED_NORMALS) && !repair_normals(b))
-		return false;
-	if (m->tangent && m->normal && !repair_tangents(b))
-		return false;
+	if (triangles && m->index_count > 0 && !m->normal)
+		make_normals(b);
+	if (m->normal && !(b->flags & HOB_MESH_GENERATED_NORMALS))
+		repair_normals(b);
+	if (m->tangent && m->normal)
+		repair_tangents(b);
 	if (m->index_count == 0)
-		return true;
-	if (!weld(b))
-		return false;
+		return;
+	weld(b);
 	if (triangles && m->index_count > 0 && b->options.need_tangents && !m->tangent && m->normal && m->uv[0])
-		return make_tangents(b);
-	return true;
+		make_tangents(b);
 }
 
 /* ---- order and levels */
@@ -344,31 +294,20 @@ static void note_end(bake_t *b, hob_lod_end end, const hob_lod_level *levels, ui
 				 HOB_FMT(b->mesh.name), level_count, left, all, notes[end].why);
 }
 
-static bool drop_collapsed(bake_t *b, hob_lod_level *level)
-{
-	uint32_t before = level->index_count;
-	if (!hob_weld_drop_collapsed(&b->mesh, level->indices, &level->index_count, b->scratch))
-		return short_of_memory(b, "the places of vertices");
-	if (level->index_count < before)
-		note_dropped(b, before - level->index_count, "have two corners at one place");
-	return true;
-}
-
 /* passing  holds the levels until place_levels has copied them */
-static bool build_levels(bake_t *b, hob_arena *passing, hob_lod_level *levels, uint32_t *level_count)
+static uint32_t build_levels(bake_t *b, hob_arena *passing, hob_lod_level *levels)
 {
 	hob_mesh *m = &b->mesh;
 	const hob_mesh_options *o = &b->options;
+	uint32_t level_count = 1;
 	levels[0] = (hob_lod_level){.indices = m->indices, .index_count = m->index_count};
-	*level_count = 1;
 	if (m->topology != HOB_TRIANGLES)
-		return true;
+		return level_count;
 	hob_order_effort effort = o->preview ? HOB_ORDER_FAST : o->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST;
 	/* Ordering takes a fifth of a preview's time, but makes encoded meshes much smaller. */
-	bool ordered = !o->keep_order && (!o->preview || o->encoded);
-	if (ordered && !hob_order_in_chunks(levels[0].indices, m->index_count, m->position, m->vertex_count,
-										effort, HOB_LOD_CHUNK, passing))
-		return hob_fail_memory(b->err, passing, "the order of triangles");
+	if (!o->keep_order && (!o->preview || o->encoded))
+		hob_order_in_chunks(levels[0].indices, m->index_count, m->position, m->vertex_count, effort,
+							HOB_LOD_CHUNK, passing);
 	hob_lod_options lod = {.max = o->preview ? 1 : o->lod_max,
 						   .ratio = o->lod_ratio,
 						   .error = o->lod_error,
@@ -376,13 +315,13 @@ static bool build_levels(bake_t *b, hob_arena *passing, hob_lod_level *levels, u
 						   .encoded = o->encoded,
 						   .poses = o->poses,
 						   .parallel = o->parallel};
-	hob_lod_end end;
-	if (!hob_lod_chunks_build(m, &lod, HOB_LOD_CHUNK, levels, level_count, &end, passing, b->err))
-		return false;
-	if (!drop_collapsed(b, &levels[0]))
-		return false;
-	note_end(b, end, levels, *level_count);
-	return true;
+	hob_lod_end end = hob_lod_chunks_build(m, &lod, HOB_LOD_CHUNK, levels, &level_count, passing);
+	uint32_t before = levels[0].index_count;
+	hob_weld_drop_collapsed(m, levels[0].indices, &levels[0].index_count, b->scratch);
+	if (levels[0].index_count < before)
+		note_dropped(b, before - levels[0].index_count, "have two corners at one place");
+	note_end(b, end, levels, level_count);
+	return level_count;
 }
 
 static bool needs_vertices(const bake_t *b)
@@ -398,18 +337,17 @@ static void drop_vertices(hob_mesh *m)
 }
 
 /* Copies the levels to `result`, and releases `passing` and b->welded as soon as their indices are copied. */
-static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_count, hob_arena *passing,
+static void place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_count, hob_arena *passing,
 						 hob_baked_mesh *out)
 {
 	uint64_t total = 0;
 	uint32_t *lists[HOB_MAX_LODS], counts[HOB_MAX_LODS], prefixes[HOB_MAX_LODS];
 	for (uint32_t l = 0; l < level_count; l++)
 		total += levels[l].index_count;
-	uint32_t *indices = total <= UINT32_MAX ? HOB_NEW(b->result, uint32_t, total) : NULL;
+	/* Indices are counted in 32 bits; more of them fit no arena. */
+	uint32_t *indices = HOB_NEW(b->result, uint32_t, total <= UINT32_MAX ? total : SIZE_MAX);
 	uint32_t *remap = HOB_NEW(b->scratch, uint32_t, b->mesh.vertex_count);
 	uint32_t *order = HOB_NEW(b->scratch, uint32_t, b->mesh.vertex_count);
-	if (!indices || !remap || !order)
-		return hob_fail_memory(b->err, b->result, "indices");
 	uint32_t at = 0;
 	for (uint32_t l = 0; l < level_count; l++) {
 		lists[l] = indices + at, counts[l] = levels[l].index_count;
@@ -435,51 +373,44 @@ static bool place_levels(bake_t *b, const hob_lod_level *levels, uint32_t level_
 	for (uint32_t l = 0; l < level_count; l++)
 		out->lods[l].vertex_prefix = prefixes[l];
 	out->lods[0].vertex_prefix = used;
-	if (!hob_mesh_gather(&b->mesh, order, used, needs_vertices(b) ? b->result : b->scratch, &out->mesh,
-						 b->err))
-		return false;
+	hob_mesh_gather(&b->mesh, order, used, needs_vertices(b) ? b->result : b->scratch, &out->mesh);
 	hob_arena_drop(b->scratch, order);
 	out->lod_count = level_count;
 	out->indices = indices;
 	out->index_count = at;
 	out->mesh.indices = indices;
 	out->mesh.index_count = counts[0];
-	return true;
 }
 
 /* ---- the rest */
 
-static bool measure(bake_t *b, hob_baked_mesh *out)
+static void measure(bake_t *b, hob_baked_mesh *out)
 {
 	const hob_mesh *m = &out->mesh;
 	hob_bounds_box(m->position, m->vertex_count, out->aabb_min, out->aabb_max);
 	hob_bounds_sphere(m->position, m->vertex_count, out->sphere);
 	if (m->topology != HOB_TRIANGLES || !m->uv[0])
-		return true;
+		return;
 	float *samples = HOB_NEW(b->scratch, float, HOB_UV_DENSITY_SAMPLES);
-	if (!samples)
-		return short_of_memory(b, "texture density");
 	out->uv_density = hob_uv_density(m->position, m->uv[0], m->indices, m->index_count, samples);
-	return true;
 }
 
 /* Adds the meshlets of levels and, after them, clusters. Meshes that deform get no clusters, since spheres
  * and errors would not hold; nor do meshes that keep their order. */
-static bool add_meshlets(bake_t *b, hob_baked_mesh *out)
+static void add_meshlets(bake_t *b, hob_baked_mesh *out)
 {
 	const hob_mesh *m = &out->mesh;
 	const hob_mesh_options *o = &b->options;
 	hob_clusters all = {0};
 	if (m->topology != HOB_TRIANGLES)
-		return true;
-	if (o->meshlets && !hob_meshlets_build(out->indices, m->position, m->vertex_count, out->lods,
-										   out->lod_count, b->result, b->scratch, &all.meshlets, b->err))
-		return false;
+		return;
+	if (o->meshlets)
+		all.meshlets = hob_meshlets_build(out->indices, m->position, m->vertex_count, out->lods,
+										  out->lod_count, b->result, b->scratch);
 	uint32_t count = all.meshlets.count;
 	if (o->clusters && !o->preview && !o->keep_order && m->influence_count == 0 && m->target_count == 0 &&
-		out->lods[0].index_count >= HOB_CLUSTERS_LEAST * 3 &&
-		!hob_clusters_build(m, out->indices, out->lods[0].index_count, b->result, b->scratch, &all, b->err))
-		return false;
+		out->lods[0].index_count >= HOB_CLUSTERS_LEAST * 3)
+		hob_clusters_build(m, out->indices, out->lods[0].index_count, b->result, b->scratch, &all);
 	out->meshlet_count = all.meshlets.count;
 	out->meshlets = all.meshlets.items;
 	out->meshlet_vertex_count = all.meshlets.vertex_count;
@@ -490,7 +421,6 @@ static bool add_meshlets(bake_t *b, hob_baked_mesh *out)
 	out->cluster_sources = all.sources;
 	out->group_count = all.group_count;
 	out->groups = all.groups;
-	return true;
 }
 
 static uint32_t final_flags(const bake_t *b, const hob_mesh *m)
@@ -504,50 +434,30 @@ static uint32_t final_flags(const bake_t *b, const hob_mesh *m)
 	return flags;
 }
 
-static bool bake(bake_t *b, hob_baked_mesh *out)
+hob_baked_mesh hob_mesh_bake(const hob_mesh *source, const hob_mesh_options *options, hob_arena *result,
+							 hob_arena *scratch, hob_notes *notes)
 {
+	bake_t b = {.options = *options, .mesh = *source, .result = result, .scratch = scratch, .notes = notes};
+	hob_baked_mesh out = {.skin = HOB_NONE};
 	hob_lod_level levels[HOB_MAX_LODS];
-	uint32_t level_count;
 	hob_arena passing;
-	*out = (hob_baked_mesh){.skin = HOB_NONE};
-	hob_arena_init(&passing, b->scratch->limit);
-	hob_arena_init(&b->welded, b->scratch->limit);
-	bool ok = complete_attributes(b) && build_levels(b, &passing, levels, &level_count) &&
-			  place_levels(b, levels, level_count, &passing, out);
-	hob_arena_release(&passing);
-	hob_arena_release(&b->welded);
-	if (!ok)
-		return false;
-	out->flags = final_flags(b, &out->mesh);
-	if (!add_meshlets(b, out) || !measure(b, out) ||
-		!hob_streams_build(out, b->options.vertices, b->result, needs_vertices(b) ? NULL : b->scratch,
-						   b->err))
-		return false;
-	if (!needs_vertices(b))
-		drop_vertices(&out->mesh);
-	return true;
-}
-
-bool hob_mesh_bake(const hob_mesh *source, const hob_mesh_options *options, hob_arena *result,
-				   hob_arena *scratch, hob_notes *notes, hob_baked_mesh *out, hob_error *err)
-{
-	bake_t b = {.options = *options,
-				.mesh = *source,
-				.result = result,
-				.scratch = scratch,
-				.notes = notes,
-				.err = err};
 	assert(options->lod_max <= HOB_MAX_LODS);
 	if (b.options.lod_ratio <= 0)
 		b.options.lod_ratio = 0.5f;
 	if (b.options.influences == 0)
 		b.options.influences = 4;
 	hob_arena_mark mark = hob_arena_save(scratch);
-	hob_baked_mesh baked;
-	bool ok = bake(&b, &baked);
+	hob_arena_init(&passing, scratch->limit);
+	hob_arena_init(&b.welded, scratch->limit);
+	complete_attributes(&b);
+	uint32_t level_count = build_levels(&b, &passing, levels);
+	place_levels(&b, levels, level_count, &passing, &out);
+	out.flags = final_flags(&b, &out.mesh);
+	add_meshlets(&b, &out);
+	measure(&b, &out);
+	hob_streams_build(&out, b.options.vertices, result, needs_vertices(&b) ? NULL : scratch);
+	if (!needs_vertices(&b))
+		drop_vertices(&out.mesh);
 	hob_arena_restore(scratch, mark);
-	if (!ok)
-		return hob_fail_in(err, "mesh '%.*s'", HOB_FMT(source->name));
-	*out = baked;
-	return true;
+	return out;
 }

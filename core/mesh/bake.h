@@ -48,21 +48,21 @@ typedef struct hob_mesh_options {
 
 /* Bakes one mesh.
  *
- * source    must pass hob_model_check(); not modified. *out keeps references to its name and mappings only
- * result    owns all that *out refers to
+ * source    must pass hob_model_check(); not modified. The result keeps references to its name and mappings
+ *           only
+ * result    owns all else that the result refers to
  * scratch   restored before returning
  * notes     receives repairs, dropped data and why levels ended early; may be NULL
- * out       baked.h. out->skin is HOB_NONE: the scene decides on the skin (hob_scene_mesh_skins). Triangles
+ * Returns   baked.h; its skin is HOB_NONE: the scene decides on that (hob_scene_mesh_skins). Triangles
  *           with two corners at one place are gone, as are vertices that nothing uses; a mesh without indices
  *           keeps its vertices, for its bounds, and has one empty level.
- * Errors    MEMORY. *out is then untouched.
  * Threads   Meshes are independent: run several at once, each with arenas of its own, largest first. A mesh
  *           that is larger than all others together is better run alone with `parallel`. The result is the
  *           same.
  * Cost      2 to 4 microseconds a triangle with levels, most of it for measuring their errors; 0.2 without.
  * Memory    scratch: about 60 bytes a vertex and 60 a triangle, more while tangents are made or meshlets
  *           built; in addition, meshoptimizer allocates up to 170 bytes a vertex. */
-bool hob_mesh_bake(const hob_mesh *source, const hob_mesh_options *options, hob_arena *result,
-				   hob_arena *scratch, hob_notes *notes, hob_baked_mesh *out, hob_error *err) HOB_MUST_CHECK;
+hob_baked_mesh hob_mesh_bake(const hob_mesh *source, const hob_mesh_options *options, hob_arena *result,
+							 hob_arena *scratch, hob_notes *notes);
 
 #endif

@@ -14,21 +14,18 @@ typedef struct grouping {
 	uint32_t near[NEAR], near_count;
 } grouping_t;
 
-static bool list_users(grouping_t *g, uint32_t place_count, hob_arena *scratch)
+static void list_users(grouping_t *g, uint32_t place_count, hob_arena *scratch)
 {
 	uint32_t total = g->first[g->cluster_count];
 	uint32_t *of = HOB_NEW(scratch, uint32_t, total);
 	g->user_first = HOB_NEW(scratch, uint32_t, (size_t)place_count + 1);
 	g->users = HOB_NEW(scratch, uint32_t, total);
-	if (!of || !g->user_first || !g->users)
-		return false;
 	for (uint32_t c = 0; c < g->cluster_count; c++)
 		for (uint32_t i = g->first[c]; i < g->first[c + 1]; i++)
 			of[i] = c;
 	hob_list_by_key(g->places, total, place_count, g->user_first, g->users);
 	for (uint32_t i = 0; i < total; i++)
 		g->users[i] = of[g->users[i]];
-	return true;
 }
 
 static void forget_near(grouping_t *g)
@@ -152,19 +149,14 @@ uint32_t hob_cluster_groups(const uint32_t *first, const uint32_t *places, uint3
 {
 	hob_arena_mark mark = hob_arena_save(scratch);
 	grouping_t *g = HOB_NEW(scratch, grouping_t, 1);
-	uint32_t count = 0;
-	if (g) {
-		*g = (grouping_t){.first = first, .places = places, .cluster_count = cluster_count, .group = group};
-		g->size = HOB_NEW(scratch, uint32_t, cluster_count);
-		g->score = HOB_NEW(scratch, uint32_t, cluster_count);
-		if (g->size && g->score && list_users(g, place_count, scratch)) {
-			memset(group, 0xFF, cluster_count * sizeof *group);
-			memset(g->score, 0, cluster_count * sizeof *g->score);
-			grow_groups(g);
-			join_small(g);
-			count = number_groups(g);
-		}
-	}
+	*g = (grouping_t){.first = first, .places = places, .cluster_count = cluster_count, .group = group};
+	g->size = HOB_NEW(scratch, uint32_t, cluster_count);
+	g->score = HOB_NEW(scratch, uint32_t, cluster_count);
+	list_users(g, place_count, scratch);
+	memset(group, 0xFF, cluster_count * sizeof *group);
+	grow_groups(g);
+	join_small(g);
+	uint32_t count = number_groups(g);
 	hob_arena_restore(scratch, mark);
 	return count;
 }

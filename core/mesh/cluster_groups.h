@@ -15,7 +15,7 @@ enum { HOB_GROUP_CLUSTERS = 16, HOB_GROUP_MOST = 24 };
  * place_count      every place is less than this
  * group            [cluster_count] out: its group; numbered from 0 without gaps
  * scratch          restored
- * Returns          the number of groups, or 0 without memory.
+ * Returns          the number of groups.
  * Cost             linear: about 2 microseconds a cluster. A place that more than 64 clusters share is
  *                  ignored. */
 uint32_t hob_cluster_groups(const uint32_t *first, const uint32_t *places, uint32_t cluster_count,

@@ -38,13 +38,7 @@ typedef struct build {
 	hob_buf groups;	  /* hob_baked_cluster_group, in the order of making */
 	hob_buf active;	  /* uint32_t: clusters that are in no group yet */
 	hob_arena *scratch, measuring;
-	hob_error *err;
 } build_t;
-
-static bool short_of_memory(build_t *b)
-{
-	return hob_fail_memory(b->err, b->scratch, "a hierarchy of clusters");
-}
 
 static cluster_t *cluster_at(const build_t *b, uint32_t id)
 {
@@ -83,14 +77,13 @@ static void grow_box(float low[3], float high[3], const float center[3], float r
 
 /* Cuts triangles into active clusters, and reorders `indices`. `from` gives each vertex's index in the mesh;
  * NULL: it is the same. */
-static bool cut(build_t *b, uint32_t *indices, uint32_t index_count, const float *positions,
+static void cut(build_t *b, uint32_t *indices, uint32_t index_count, const float *positions,
 				uint32_t vertex_count, const uint32_t *from, uint32_t source)
 {
 	hob_arena_mark mark = hob_arena_save(b->scratch);
-	hob_meshlet_cut pieces;
-	bool ok = hob_meshlets_cut(indices, index_count, positions, vertex_count, b->split, b->scratch, &pieces,
-							   b->err);
-	for (uint32_t i = 0; ok && i < pieces.count; i++) {
+	hob_meshlet_cut pieces =
+		hob_meshlets_cut(indices, index_count, positions, vertex_count, b->split, b->scratch);
+	for (uint32_t i = 0; i < pieces.count; i++) {
 		const struct meshopt_Meshlet *piece = &pieces.meshlets[i];
 		cluster_t cluster = {.corner_first = (uint32_t)(b->corners.size / sizeof(uint32_t)),
 							 .corner_count = piece->triangle_count * 3,
@@ -106,7 +99,6 @@ static bool cut(build_t *b, uint32_t *indices, uint32_t index_count, const float
 		hob_buf_put(&b->active, &id, sizeof id);
 	}
 	hob_arena_restore(b->scratch, mark);
-	return ok && (!(b->corners.failed || b->clusters.failed || b->active.failed) || short_of_memory(b));
 }
 
 /* ---- one group */
@@ -130,7 +122,7 @@ static uint32_t *gather(build_t *b, const uint32_t *members, uint32_t member_cou
 	for (uint32_t i = 0; i < member_count; i++)
 		*count += cluster_at(b, members[i])->corner_count;
 	uint32_t *corners = HOB_NEW(b->scratch, uint32_t, *count), to = 0;
-	for (uint32_t i = 0; i < member_count && corners; i++) {
+	for (uint32_t i = 0; i < member_count; i++) {
 		const cluster_t *c = cluster_at(b, members[i]);
 		memcpy(corners + to, corners_of(b, c), c->corner_count * sizeof *corners);
 		to += c->corner_count;
@@ -138,63 +130,54 @@ static uint32_t *gather(build_t *b, const uint32_t *members, uint32_t member_cou
 	return corners;
 }
 
-static bool take_part(build_t *b, const uint32_t *corners, uint32_t count, part_t *out)
+static part_t take_part(build_t *b, const uint32_t *corners, uint32_t count)
 {
-	*out = (part_t){.indices = HOB_NEW(b->scratch, uint32_t, count),
-					.index_count = count,
-					.from = HOB_NEW(b->scratch, uint32_t, count),
-					.first = HOB_NEW(b->scratch, uint32_t, count),
-					.locked = HOB_NEW(b->scratch, uint8_t, count),
-					.positions = HOB_NEW(b->scratch, float, 3 * (size_t)count)};
-	if (!out->indices || !out->from || !out->first || !out->positions || !out->locked)
-		return short_of_memory(b);
+	part_t part = {.indices = HOB_NEW(b->scratch, uint32_t, count),
+				   .index_count = count,
+				   .from = HOB_NEW(b->scratch, uint32_t, count),
+				   .first = HOB_NEW(b->scratch, uint32_t, count),
+				   .locked = HOB_NEW(b->scratch, uint8_t, count),
+				   .positions = HOB_NEW(b->scratch, float, 3 * (size_t)count)};
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t v = corners[i];
 		if (b->local[v] == HOB_NONE) {
 			uint32_t *at = &b->at[b->place[v]];
-			b->local[v] = out->vertex_count++;
+			b->local[v] = part.vertex_count++;
 			*at = *at == HOB_NONE ? b->local[v] : *at;
-			out->from[b->local[v]] = v;
-			out->first[b->local[v]] = *at;
+			part.from[b->local[v]] = v;
+			part.first[b->local[v]] = *at;
 		}
-		out->indices[i] = b->local[v];
+		part.indices[i] = b->local[v];
 	}
-	for (uint32_t v = 0; v < out->vertex_count; v++) {
-		uint32_t from = out->from[v];
-		memcpy(out->positions + 3 * (size_t)v, b->positions + 3 * (size_t)from, 12);
-		out->locked[v] = b->owner[b->place[from]] == SHARED;
+	for (uint32_t v = 0; v < part.vertex_count; v++) {
+		uint32_t from = part.from[v];
+		memcpy(part.positions + 3 * (size_t)v, b->positions + 3 * (size_t)from, 12);
+		part.locked[v] = b->owner[b->place[from]] == SHARED;
 		b->local[from] = b->at[b->place[from]] = HOB_NONE;
 	}
-	return true;
+	return part;
 }
 
-static bool take_attributes(build_t *b, part_t *part)
+static void take_attributes(build_t *b, part_t *part)
 {
 	size_t size = b->attribute_count * sizeof(float);
 	part->attributes = hob_arena_array(b->scratch, part->vertex_count, size, 4);
-	if (!part->attributes)
-		return short_of_memory(b);
 	for (uint32_t v = 0; v < part->vertex_count && size > 0; v++)
 		memcpy((uint8_t *)part->attributes + size * v, (const uint8_t *)b->attributes + size * part->from[v],
 			   size);
 	for (uint32_t set = 0; set < HOB_SIMPLIFY_UVS && b->mesh->uv[set]; set++) {
 		part->uv[set] = HOB_NEW(b->scratch, float, 2 * (size_t)part->vertex_count);
-		if (!part->uv[set])
-			return short_of_memory(b);
 		for (uint32_t v = 0; v < part->vertex_count; v++)
 			memcpy(part->uv[set] + 2 * (size_t)v, b->mesh->uv[set] + 2 * (size_t)part->from[v], 8);
 	}
-	return true;
 }
 
-/* Simplifies a group; level->index_count is 0 if too little is saved. */
-static bool simplify(build_t *b, part_t *part, hob_simplify_level *level)
+/* Simplifies a group; its index_count is 0 if too little is saved. */
+static hob_simplify_level simplify(build_t *b, part_t *part)
 {
 	uint32_t reached = 1;
-	hob_simplify_end end;
-	if (!take_attributes(b, part))
-		return false;
-	*level = (hob_simplify_level){.target = part->index_count / 6};
+	take_attributes(b, part);
+	hob_simplify_level level = {.target = part->index_count / 6};
 	hob_simplify_input input = {.positions = part->positions,
 								.vertex_count = part->vertex_count,
 								.first = part->first,
@@ -206,42 +189,35 @@ static bool simplify(build_t *b, part_t *part, hob_simplify_level *level)
 								.indices = part->indices,
 								.index_count = part->index_count,
 								.limit = HUGE_VAL};
-	if (!hob_simplify(&input, level, &reached, &end, b->scratch, b->err))
-		return false;
-	if (reached == 0 || level->index_count * 100ull > part->index_count * 85ull)
-		level->index_count = 0;
-	return true;
+	hob_simplify(&input, &level, &reached, b->scratch);
+	if (reached == 0 || level.index_count * 100ull > part->index_count * 85ull)
+		level.index_count = 0;
+	return level;
 }
 
-static bool measure(build_t *b, const part_t *part, const hob_simplify_level *level, double *distance)
+static double measure(build_t *b, const part_t *part, const hob_simplify_level *level)
 {
 	hob_arena_mark mark = hob_arena_save(&b->measuring);
-	hob_lod_full full;
-	hob_lod_surface surface;
-	bool ok =
-		hob_lod_error_begin(part->positions, part->vertex_count, part->first, part->indices,
-							part->index_count, false, &b->measuring, &full, b->err) &&
-		hob_lod_error_surface(&full, level->indices, level->index_count, &b->measuring, &surface, b->err);
-	if (ok)
-		*distance = hob_lod_error_measure(&full, &surface.surface, level->mean, level->change, NULL);
+	hob_lod_full full = hob_lod_error_begin(part->positions, part->vertex_count, part->first, part->indices,
+											part->index_count, false, &b->measuring);
+	hob_lod_surface surface = hob_lod_error_surface(&full, level->indices, level->index_count, &b->measuring);
+	double distance = hob_lod_error_measure(&full, &surface.surface, level->mean, level->change, NULL);
 	hob_arena_restore(&b->measuring, mark);
-	return ok;
+	return distance;
 }
 
-/* Simplifies a group. `out`: its triangles as a part of their own; none if too little is saved */
-static bool shrink(build_t *b, const uint32_t *corners, uint32_t count, part_t *out, double *distance)
+/* Simplifies a group. Returns its triangles as a part of their own; none if too little is saved. */
+static part_t shrink(build_t *b, const uint32_t *corners, uint32_t count, double *distance)
 {
-	part_t part;
-	hob_simplify_level level;
-	*out = (part_t){0};
-	if (!take_part(b, corners, count, &part) || !simplify(b, &part, &level) ||
-		(level.index_count > 0 && !measure(b, &part, &level, distance)))
-		return false;
+	part_t part = take_part(b, corners, count);
+	hob_simplify_level level = simplify(b, &part);
+	if (level.index_count > 0)
+		*distance = measure(b, &part, &level);
 	if (level.index_count == 0 || *distance > (double)FLT_MAX)
-		return true;
+		return (part_t){0};
 	for (uint32_t i = 0; i < level.index_count; i++)
 		level.indices[i] = part.from[level.indices[i]];
-	return take_part(b, level.indices, level.index_count, out);
+	return take_part(b, level.indices, level.index_count);
 }
 
 /* A sphere around clusters, or around the spheres of their sources, which contain the clusters' own. */
@@ -273,19 +249,15 @@ static void enclose(const build_t *b, const uint32_t *members, uint32_t member_c
 }
 
 /* Makes a group, or leaves its clusters active if they do not shrink. */
-static bool make_group(build_t *b, const uint32_t *members, uint32_t member_count)
+static void make_group(build_t *b, const uint32_t *members, uint32_t member_count)
 {
-	part_t part;
 	uint32_t count;
 	double distance = 0, before = 0;
 	uint32_t *corners = gather(b, members, member_count, &count);
-	if (!corners)
-		return short_of_memory(b);
-	if (!shrink(b, corners, count, &part, &distance))
-		return false;
+	part_t part = shrink(b, corners, count, &distance);
 	if (part.index_count == 0) {
 		hob_buf_put(&b->active, members, member_count * sizeof *members);
-		return !b->active.failed || short_of_memory(b);
+		return;
 	}
 	hob_baked_cluster_group group = {.cluster_count = member_count};
 	for (uint32_t i = 0; i < member_count; i++) {
@@ -298,8 +270,7 @@ static bool make_group(build_t *b, const uint32_t *members, uint32_t member_coun
 	for (uint32_t i = 0; i < member_count; i++)
 		cluster_at(b, members[i])->group = id;
 	hob_buf_put(&b->groups, &group, sizeof group);
-	return (!b->groups.failed || short_of_memory(b)) &&
-		   cut(b, part.indices, part.index_count, part.positions, part.vertex_count, part.from, id);
+	cut(b, part.indices, part.index_count, part.positions, part.vertex_count, part.from, id);
 }
 
 /* ---- one round: every active cluster into a group */
@@ -335,30 +306,23 @@ static void find_owners(build_t *b, const uint32_t *first, const uint32_t *place
 		}
 }
 
-static bool make_groups(build_t *b, const uint32_t *active, uint32_t count)
+static void make_groups(build_t *b, const uint32_t *active, uint32_t count)
 {
 	uint32_t *first = HOB_NEW(b->scratch, uint32_t, (size_t)count + 1);
 	uint32_t *places = HOB_NEW(b->scratch, uint32_t, (size_t)count * HOB_MESHLET_VERTICES);
 	uint32_t *group = HOB_NEW(b->scratch, uint32_t, count), *members = HOB_NEW(b->scratch, uint32_t, count);
 	uint32_t *member_first = HOB_NEW(b->scratch, uint32_t, (size_t)count + 1);
-	if (!first || !places || !group || !members || !member_first)
-		return short_of_memory(b);
 	list_places(b, active, count, first, places);
 	uint32_t group_count = hob_cluster_groups(first, places, count, b->vertex_count, group, b->scratch);
-	if (group_count == 0)
-		return short_of_memory(b);
 	find_owners(b, first, places, count, group);
 	hob_list_by_key(group, count, group_count, member_first, members);
 	for (uint32_t i = 0; i < count; i++)
 		members[i] = active[members[i]];
 	for (uint32_t g = 0; g < group_count; g++) {
 		hob_arena_mark mark = hob_arena_save(b->scratch);
-		bool ok = make_group(b, members + member_first[g], member_first[g + 1] - member_first[g]);
+		make_group(b, members + member_first[g], member_first[g + 1] - member_first[g]);
 		hob_arena_restore(b->scratch, mark);
-		if (!ok)
-			return false;
 	}
-	return true;
 }
 
 static uint64_t active_corners(const build_t *b)
@@ -369,22 +333,18 @@ static uint64_t active_corners(const build_t *b)
 	return total;
 }
 
-/* Puts the active clusters into groups. `shrunk`: whether another round is worthwhile */
-static bool make_round(build_t *b, bool *shrunk)
+/* Puts the active clusters into groups. Returns whether another round is worthwhile. */
+static bool make_round(build_t *b)
 {
 	hob_arena_mark mark = hob_arena_save(b->scratch);
 	uint32_t count = (uint32_t)(b->active.size / sizeof(uint32_t));
 	uint32_t *active = HOB_NEW(b->scratch, uint32_t, count);
 	uint64_t before = active_corners(b);
-	bool ok = active || short_of_memory(b);
-	if (ok) {
-		memcpy(active, b->active.data, b->active.size);
-		hob_buf_clear(&b->active);
-		ok = make_groups(b, active, count);
-	}
-	*shrunk = ok && active_corners(b) * 100 <= before * LEFT_PERCENT;
+	memcpy(active, b->active.data, b->active.size);
+	hob_buf_clear(&b->active);
+	make_groups(b, active, count);
 	hob_arena_restore(b->scratch, mark);
-	return ok;
+	return active_corners(b) * 100 <= before * LEFT_PERCENT;
 }
 
 /* ---- the result: coarsest group first */
@@ -405,7 +365,7 @@ static void describe(const build_t *b, const cluster_t *cluster, hob_meshlets *o
 					 b->vertex_count);
 }
 
-static bool reserve(build_t *b, hob_arena *result, hob_clusters *out)
+static void reserve(build_t *b, hob_arena *result, hob_clusters *out)
 {
 	uint32_t count = cluster_total(b);
 	uint64_t vertices = 0, bytes = 0;
@@ -417,9 +377,7 @@ static bool reserve(build_t *b, hob_arena *result, hob_clusters *out)
 	out->sources = HOB_NEW(result, uint32_t, count);
 	out->group_count = group_total(b) + 1;
 	out->groups = HOB_NEW(result, hob_baked_cluster_group, (size_t)out->group_count);
-	if (!out->sources || !out->groups)
-		return hob_fail_memory(b->err, result, "a hierarchy of clusters");
-	return hob_meshlets_reserve(&out->meshlets, count, vertices, bytes, result, b->err);
+	hob_meshlets_reserve(&out->meshlets, count, vertices, bytes, result);
 }
 
 static void make_root(build_t *b, hob_baked_cluster_group *root)
@@ -432,15 +390,12 @@ static void make_root(build_t *b, hob_baked_cluster_group *root)
 		cluster_at(b, active[i])->group = group_total(b);
 }
 
-static bool finish(build_t *b, hob_arena *result, hob_clusters *out)
+static void finish(build_t *b, hob_arena *result, hob_clusters *out)
 {
 	hob_clusters all = *out;
 	uint32_t made = group_total(b), count = cluster_total(b);
 	uint32_t *order = HOB_NEW(b->scratch, uint32_t, count);
-	if (!order)
-		return short_of_memory(b);
-	if (!reserve(b, result, &all))
-		return false;
+	reserve(b, result, &all);
 	make_root(b, &all.groups[0]);
 	for (uint32_t g = 0; g < made; g++)
 		all.groups[made - g] = *group_at(b, g);
@@ -459,55 +414,47 @@ static bool finish(build_t *b, hob_arena *result, hob_clusters *out)
 		describe(b, c, &all.meshlets);
 	}
 	*out = all;
-	return true;
 }
 
 /* ---- the whole */
 
-static bool begin(build_t *b, const uint32_t *indices, uint32_t index_count)
+static void begin(build_t *b, const uint32_t *indices, uint32_t index_count)
 {
 	uint32_t *copy = HOB_NEW(b->scratch, uint32_t, index_count);
 	b->place = HOB_NEW(b->scratch, uint32_t, b->vertex_count);
 	b->owner = HOB_NEW(b->scratch, uint32_t, b->vertex_count);
 	b->local = HOB_NEW(b->scratch, uint32_t, b->vertex_count);
 	b->at = HOB_NEW(b->scratch, uint32_t, b->vertex_count);
-	if (!copy || !b->place || !b->owner || !b->local || !b->at ||
-		!hob_weld_places(b->positions, b->vertex_count, b->scratch, b->place))
-		return short_of_memory(b);
+	hob_weld_places(b->positions, b->vertex_count, b->scratch, b->place);
 	uint32_t places = 0;
 	for (uint32_t v = 0; v < b->vertex_count; v++)
 		places += b->place[v] == v;
 	b->split = places < b->vertex_count / 2;
 	double size = (double)meshopt_simplifyScale(b->positions, b->vertex_count, 12);
-	if (!hob_visible_attributes(b->mesh, indices, index_count, size, b->scratch, &b->attributes,
-								&b->attribute_count, b->err))
-		return false;
+	b->attributes =
+		hob_visible_attributes(b->mesh, indices, index_count, size, b->scratch, &b->attribute_count);
 	memset(b->local, 0xFF, b->vertex_count * sizeof *b->local);
 	memset(b->at, 0xFF, b->vertex_count * sizeof *b->at);
 	memcpy(copy, indices, index_count * sizeof *copy);
-	return cut(b, copy, index_count, b->positions, b->vertex_count, NULL, HOB_NONE);
+	cut(b, copy, index_count, b->positions, b->vertex_count, NULL, HOB_NONE);
 }
 
-bool hob_clusters_build(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count,
-						hob_arena *result, hob_arena *scratch, hob_clusters *out, hob_error *err)
+void hob_clusters_build(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count,
+						hob_arena *result, hob_arena *scratch, hob_clusters *out)
 {
 	assert(index_count >= 3 && index_count % 3 == 0);
-	build_t b = {.mesh = mesh,
-				 .positions = mesh->position,
-				 .vertex_count = mesh->vertex_count,
-				 .scratch = scratch,
-				 .err = err};
+	build_t b = {
+		.mesh = mesh, .positions = mesh->position, .vertex_count = mesh->vertex_count, .scratch = scratch};
 	hob_arena_mark mark = hob_arena_save(scratch);
 	hob_arena_init(&b.measuring, scratch->limit);
-	bool ok = begin(&b, indices, index_count), shrunk = true;
-	while (ok && shrunk && b.active.size > sizeof(uint32_t))
-		ok = make_round(&b, &shrunk);
+	begin(&b, indices, index_count);
+	while (b.active.size > sizeof(uint32_t) && make_round(&b))
+		;
 	hob_arena_release(&b.measuring);
-	ok = ok && finish(&b, result, out);
+	finish(&b, result, out);
 	hob_buf_release(&b.corners);
 	hob_buf_release(&b.clusters);
 	hob_buf_release(&b.groups);
 	hob_buf_release(&b.active);
 	hob_arena_restore(scratch, mark);
-	return ok;
 }

@@ -38,12 +38,10 @@ typedef struct hob_clusters {
  *              between the group and its simplification. Its sphere contains its clusters and the spheres of
  *              their sources; its error is larger than theirs, unless both are 0.
  * scratch      restored before returning
- * Errors       MEMORY; *out is then untouched.
  * Cost         2.5 to 3 microseconds a triangle and about 90 bytes, half a microsecond more with hard edges;
  *              the clusters have twice the triangles of the mesh.
  * Source       Cignoni et al. 2005 (batched multi-triangulation); Karis, Stubbe, Wihlidal 2021 (Nanite). */
-bool hob_clusters_build(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count,
-						hob_arena *result, hob_arena *scratch, hob_clusters *out,
-						hob_error *err) HOB_MUST_CHECK;
+void hob_clusters_build(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count,
+						hob_arena *result, hob_arena *scratch, hob_clusters *out);
 
 #endif

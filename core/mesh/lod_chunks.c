@@ -26,20 +26,17 @@ typedef struct chunks {
 	double mean[HOB_MAX_LODS], area; /* sums over the chunks so far: of mean errors times areas, of areas */
 	hob_attribute_error attributes[HOB_MAX_LODS];
 	hob_arena *arena;
-	hob_error *err;
 } chunks_t;
 
-static bool find_shared(chunks_t *c)
+static void find_shared(chunks_t *c)
 {
 	uint32_t vertices = c->mesh->vertex_count;
-	if (!hob_weld_places(c->mesh->position, vertices, c->arena, c->place))
-		return hob_fail_memory(c->err, c->arena, "chunks of a mesh");
+	hob_weld_places(c->mesh->position, vertices, c->arena, c->place);
 	memset(c->owner, NOBODY, vertices);
 	for (size_t i = 0; i < c->full->index_count; i++) {
 		uint8_t *owner = &c->owner[c->place[c->full->indices[i]]], chunk = c->of[i / 3];
 		*owner = *owner == NOBODY || *owner == chunk ? chunk : SHARED;
 	}
-	return true;
 }
 
 /* ---- parts */
@@ -51,25 +48,23 @@ typedef struct part {
 } part_t;
 
 /* Makes a part of the mesh. indices [index_count]: of the whole mesh, rewritten to those of the part */
-static bool take_part(const chunks_t *c, uint32_t *indices, uint32_t index_count, part_t *out)
+static part_t take_part(const chunks_t *c, uint32_t *indices, uint32_t index_count)
 {
+	part_t part;
 	uint32_t count = 0, bound = index_count < c->mesh->vertex_count ? index_count : c->mesh->vertex_count;
-	out->from = HOB_NEW(c->arena, uint32_t, bound);
-	if (!out->from)
-		return hob_fail_memory(c->err, c->arena, "a chunk of a mesh");
+	part.from = HOB_NEW(c->arena, uint32_t, bound);
 	for (size_t i = 0; i < index_count; i++) {
 		uint32_t v = indices[i];
 		if (c->local[v] == HOB_NONE)
-			out->from[count] = v, c->local[v] = count++;
+			part.from[count] = v, c->local[v] = count++;
 		indices[i] = c->local[v];
 	}
 	for (uint32_t v = 0; v < count; v++)
-		c->local[out->from[v]] = HOB_NONE;
-	if (!hob_mesh_gather(c->mesh, out->from, count, c->arena, &out->mesh, c->err))
-		return false;
-	out->mesh.indices = indices;
-	out->mesh.index_count = index_count;
-	return true;
+		c->local[part.from[v]] = HOB_NONE;
+	hob_mesh_gather(c->mesh, part.from, count, c->arena, &part.mesh);
+	part.mesh.indices = indices;
+	part.mesh.index_count = index_count;
+	return part;
 }
 
 static void to_whole(const part_t *part, hob_lod_level *level)
@@ -93,38 +88,29 @@ static double area_of(const hob_mesh *mesh, const uint32_t *indices, uint32_t in
 	return area;
 }
 
-static bool build_chunk(chunks_t *c, uint32_t chunk)
+static void build_chunk(chunks_t *c, uint32_t chunk)
 {
-	uint32_t count = 0, *indices, reached = 1;
+	uint32_t count = 0, reached = 1;
 	for (size_t t = 0; t < c->full->index_count / 3; t++)
 		count += c->of[t] == chunk ? 3 : 0;
 	if (count == 0)
-		return true;
-	indices = HOB_NEW(c->arena, uint32_t, count);
-	if (!indices)
-		return hob_fail_memory(c->err, c->arena, "a chunk of a mesh");
+		return;
+	uint32_t *indices = HOB_NEW(c->arena, uint32_t, count);
 	count = 0;
 	for (size_t t = 0; t < c->full->index_count / 3; t++)
 		if (c->of[t] == chunk) {
 			memcpy(indices + count, c->full->indices + 3 * t, 12);
 			count += 3;
 		}
-	part_t part;
-	if (!take_part(c, indices, count, &part))
-		return false;
+	part_t part = take_part(c, indices, count);
 	uint8_t *locked = HOB_NEW(c->arena, uint8_t, part.mesh.vertex_count);
-	if (!locked)
-		return hob_fail_memory(c->err, c->arena, "a chunk of a mesh");
 	for (uint32_t v = 0; v < part.mesh.vertex_count; v++)
 		locked[v] = c->owner[c->place[part.from[v]]] == SHARED;
 	hob_lod_options options = c->options;
 	options.locked = locked;
 	hob_lod_level levels[HOB_MAX_LODS] = {{.indices = indices, .index_count = count}};
-	hob_lod_end end;
-	if (!hob_lods_build(&part.mesh, &options, levels, &reached, &end, c->arena, c->err))
-		return false;
-	if (!hob_weld_drop_collapsed(&part.mesh, indices, &levels[0].index_count, c->arena))
-		return hob_fail_memory(c->err, c->arena, "a chunk of a mesh");
+	hob_lods_build(&part.mesh, &options, levels, &reached, c->arena);
+	hob_weld_drop_collapsed(&part.mesh, indices, &levels[0].index_count, c->arena);
 	for (uint32_t l = 0; l < reached; l++)
 		to_whole(&part, &levels[l]);
 	double area = area_of(c->mesh, levels[0].indices, levels[0].index_count);
@@ -136,43 +122,33 @@ static bool build_chunk(chunks_t *c, uint32_t chunk)
 		c->error[l] = level->error > c->error[l] ? level->error : c->error[l];
 		take_larger(&c->attributes[l], &level->attributes);
 	}
-	return true;
 }
 
 /* ---- the chain */
 
-static bool begin(chunks_t *c)
+static void begin(chunks_t *c)
 {
 	uint32_t vertices = c->mesh->vertex_count;
 	c->of = HOB_NEW(&c->passing, uint8_t, c->full->index_count / 3);
 	c->place = HOB_NEW(&c->passing, uint32_t, vertices);
 	c->owner = HOB_NEW(&c->passing, uint8_t, vertices);
 	c->local = HOB_NEW(c->arena, uint32_t, vertices);
-	if (!c->of || !c->place || !c->owner || !c->local)
-		return hob_fail_memory(c->err, c->arena, "chunks of a mesh");
 	memset(c->local, 0xFF, vertices * sizeof *c->local);
-	if (!hob_mesh_cut(c->mesh->position, c->mesh->vertex_count, c->full->indices, c->full->index_count,
-					  c->count, c->arena, c->of))
-		return hob_fail_memory(c->err, c->arena, "chunks of a mesh");
-	return find_shared(c);
+	hob_mesh_cut(c->mesh->position, c->mesh->vertex_count, c->full->indices, c->full->index_count, c->count,
+				 c->arena, c->of);
+	find_shared(c);
 }
 
 /* Joins the levels of all chunks into levels of the whole mesh. */
-static bool join(chunks_t *c, hob_lod_level *levels, uint32_t *level_count, hob_lod_end *end)
+static hob_lod_end join(chunks_t *c, hob_lod_level *levels, uint32_t *level_count)
 {
 	for (uint32_t l = 1; l < c->options.max; l++) {
 		hob_bytes bytes = hob_buf_bytes(&c->indices[l]);
 		uint32_t count = (uint32_t)(bytes.size / sizeof(uint32_t));
-		if (c->indices[l].failed)
-			return hob_fail_memory(c->err, c->arena, "levels of chunks");
-		if (count * 100ull > levels[*level_count - 1].index_count * 85ull || count == 0) {
-			/* Vertices may be locked only because chunks meet there; the next chunks meet elsewhere. */
-			*end = *level_count > 1 ? HOB_LOD_END_MAX : HOB_LOD_END_STUCK;
-			return true;
-		}
+		/* Vertices may be locked only because chunks meet there; the next chunks meet elsewhere. */
+		if (count * 100ull > levels[*level_count - 1].index_count * 85ull || count == 0)
+			return *level_count > 1 ? HOB_LOD_END_MAX : HOB_LOD_END_STUCK;
 		uint32_t *indices = HOB_NEW(c->result, uint32_t, count);
-		if (!indices)
-			return hob_fail_memory(c->err, c->result, "levels of chunks");
 		memcpy(indices, bytes.data, bytes.size);
 		hob_buf_release(&c->indices[l]);
 		float error = levels[*level_count - 1].error, finer = levels[*level_count - 1].mean_error;
@@ -182,33 +158,27 @@ static bool join(chunks_t *c, hob_lod_level *levels, uint32_t *level_count, hob_
 		levels[(*level_count)++] = (hob_lod_level){indices, count, c->error[l] > error ? c->error[l] : error,
 												   mean, c->attributes[l]};
 	}
-	return true;
+	return HOB_LOD_END_MAX;
 }
 
 /* Continues from the last level as from a mesh of its own. */
-static bool go_on(chunks_t *c, const hob_lod_options *options, hob_lod_level *levels, uint32_t *level_count,
-				  hob_lod_end *end)
+static hob_lod_end go_on(chunks_t *c, const hob_lod_options *options, hob_lod_level *levels,
+						 uint32_t *level_count)
 {
 	const hob_lod_level *base = &levels[*level_count - 1];
 	hob_lod_options rest = *options;
 	rest.max = options->max - (*level_count - 1);
 	rest.size = c->options.size;
 	rest.error = (float)((double)options->error - (double)base->error / rest.size);
-	*end = HOB_LOD_END_ERROR;
 	if (rest.error <= 0)
-		return true;
+		return HOB_LOD_END_ERROR;
 	hob_lod_level more[HOB_MAX_LODS] = {
 		{.indices = HOB_NEW(c->arena, uint32_t, base->index_count), .index_count = base->index_count}};
-	part_t part;
 	uint32_t count = 1;
-	if (!more[0].indices)
-		return hob_fail_memory(c->err, c->arena, "levels of chunks");
 	memcpy(more[0].indices, base->indices, base->index_count * sizeof(uint32_t));
-	if (!take_part(c, more[0].indices, base->index_count, &part))
-		return false;
+	part_t part = take_part(c, more[0].indices, base->index_count);
 	hob_arena_drop(c->arena, c->local);
-	if (!hob_lod_chunks_build(&part.mesh, &rest, c->chunk, more, &count, end, c->arena, c->err))
-		return false;
+	hob_lod_end end = hob_lod_chunks_build(&part.mesh, &rest, c->chunk, more, &count, c->arena);
 	for (uint32_t l = 1; l < count; l++) {
 		hob_lod_level *level = &levels[*level_count - 1 + l];
 		*level = more[l];
@@ -220,40 +190,34 @@ static bool go_on(chunks_t *c, const hob_lod_options *options, hob_lod_level *le
 		float weight = level->attributes.weight + base->attributes.weight;
 		level->attributes.weight = weight < 1 ? weight : 1;
 		level->indices = HOB_NEW(c->result, uint32_t, level->index_count);
-		if (!level->indices)
-			return hob_fail_memory(c->err, c->result, "levels of chunks");
 		memcpy(level->indices, more[l].indices, level->index_count * sizeof *level->indices);
 		to_whole(&part, level);
 	}
 	*level_count += count - 1;
-	return true;
+	return end;
 }
 
-static bool build(chunks_t *c, const hob_lod_options *options, hob_lod_level *levels, uint32_t *level_count,
-				  hob_lod_end *end)
+static hob_lod_end build(chunks_t *c, const hob_lod_options *options, hob_lod_level *levels,
+						 uint32_t *level_count)
 {
-	if (!begin(c))
-		return false;
+	begin(c);
 	for (uint32_t i = 0; i < c->count; i++) {
 		hob_arena_mark mark = hob_arena_save(c->arena);
-		bool ok = build_chunk(c, i);
+		build_chunk(c, i);
 		hob_arena_restore(c->arena, mark);
-		if (!ok)
-			return false;
 	}
 	hob_arena_release(&c->passing);
-	*end = HOB_LOD_END_MAX;
-	return join(c, levels, level_count, end) && (*end != HOB_LOD_END_MAX || *level_count == options->max ||
-												 go_on(c, options, levels, level_count, end));
+	hob_lod_end end = join(c, levels, level_count);
+	return end != HOB_LOD_END_MAX || *level_count == options->max ? end
+																  : go_on(c, options, levels, level_count);
 }
 
-bool hob_lod_chunks_build(const hob_mesh *mesh, const hob_lod_options *options, uint32_t chunk,
-						  hob_lod_level *levels, uint32_t *level_count, hob_lod_end *end, hob_arena *arena,
-						  hob_error *err)
+hob_lod_end hob_lod_chunks_build(const hob_mesh *mesh, const hob_lod_options *options, uint32_t chunk,
+								 hob_lod_level *levels, uint32_t *level_count, hob_arena *arena)
 {
 	uint32_t triangles = levels[0].index_count / 3, count = triangles / chunk + 1;
 	if (options->max < 2 || triangles / 2 <= chunk)
-		return hob_lods_build(mesh, options, levels, level_count, end, arena, err);
+		return hob_lods_build(mesh, options, levels, level_count, arena);
 	assert(*level_count == 1 && !options->locked);
 	hob_arena working;
 	chunks_t c = {.mesh = mesh,
@@ -262,8 +226,7 @@ bool hob_lod_chunks_build(const hob_mesh *mesh, const hob_lod_options *options, 
 				  .chunk = chunk,
 				  .count = count < HOB_MESH_MAX_CHUNKS ? count : HOB_MESH_MAX_CHUNKS,
 				  .arena = &working,
-				  .result = arena,
-				  .err = err};
+				  .result = arena};
 	double left = triangles;
 	if (c.options.size <= 0)
 		c.options.size = (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
@@ -272,10 +235,9 @@ bool hob_lod_chunks_build(const hob_mesh *mesh, const hob_lod_options *options, 
 	uint32_t most = options->max < HALVINGS + 1 ? options->max : HALVINGS + 1;
 	for (c.options.max = 1; c.options.max < most && left / 2 > chunk; c.options.max++)
 		left *= (double)options->ratio;
-	bool ok = build(&c, options, levels, level_count, end);
-	hob_arena_release(&c.passing);
+	hob_lod_end end = build(&c, options, levels, level_count);
 	hob_arena_release(&working);
 	for (uint32_t l = 0; l < HOB_MAX_LODS; l++)
 		hob_buf_release(&c.indices[l]);
-	return ok;
+	return end;
 }

@@ -20,8 +20,7 @@ enum { HOB_LOD_CHUNK = 1 << 20 };
  *                HOB_LOD_CHUNK unless in tests
  * otherwise as hob_lods_build
  * Memory         5 bytes a triangle and 40 a vertex, in addition to one chunk's and the levels. */
-bool hob_lod_chunks_build(const hob_mesh *mesh, const hob_lod_options *options, uint32_t chunk,
-						  hob_lod_level *levels, uint32_t *level_count, hob_lod_end *end, hob_arena *arena,
-						  hob_error *err) HOB_MUST_CHECK;
+hob_lod_end hob_lod_chunks_build(const hob_mesh *mesh, const hob_lod_options *options, uint32_t chunk,
+								 hob_lod_level *levels, uint32_t *level_count, hob_arena *arena);
 
 #endif

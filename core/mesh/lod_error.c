@@ -476,7 +476,7 @@ static double spacing_of(double area, uint32_t points)
 }
 
 /* Sets the spacing of points, and finds the triangles that are larger. */
-static bool spread_points(hob_lod_full *full, hob_arena *arena)
+static void spread_points(hob_lod_full *full, hob_arena *arena)
 {
 	float largest = 0;
 	const hob_surface *surface = &full->surface;
@@ -485,17 +485,16 @@ static bool spread_points(hob_lod_full *full, hob_arena *arena)
 	full->least = (double)largest / (1 << 22);
 	full->spacing = spacing_of(area_of(surface), surface->triangle_count / 4 * 3);
 	full->wide = HOB_NEW(arena, uint32_t, surface->triangle_count);
-	for (uint32_t t = 0; full->wide && t < surface->triangle_count; t++) {
+	for (uint32_t t = 0; t < surface->triangle_count; t++) {
 		double longest, area = triangle_area(surface->positions, surface->corners + 3 * (size_t)t, &longest);
 		if (surface->triangle_count < SMALL || depth_of(area, longest, full->spacing) > 0)
 			full->wide[full->wide_count++] = t;
 	}
-	return full->wide != NULL;
 }
 
 /* Numbers places in the order of their first use by visible triangles, then the others.
  * first    [vertex_count] first vertex at the same place */
-static bool number_places(hob_lod_full *full, const float *positions, uint32_t vertex_count,
+static void number_places(hob_lod_full *full, const float *positions, uint32_t vertex_count,
 						  const uint32_t *first, uint32_t *seen, uint32_t count, hob_arena *arena)
 {
 	uint32_t places = 0;
@@ -503,8 +502,6 @@ static bool number_places(hob_lod_full *full, const float *positions, uint32_t v
 		places += first[v] == v;
 	full->vertex = HOB_NEW(arena, uint32_t, places);
 	full->positions = HOB_NEW(arena, float, 3 * (size_t)places);
-	if (!full->vertex || !full->positions)
-		return false;
 	memset(full->place, 0xFF, vertex_count * sizeof *full->place);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t v = seen[i];
@@ -524,7 +521,6 @@ static bool number_places(hob_lod_full *full, const float *positions, uint32_t v
 		}
 	for (uint32_t p = 0; p < places; p++)
 		memcpy(full->positions + 3 * (size_t)p, positions + 3 * (size_t)full->vertex[p], 12);
-	return true;
 }
 
 /* Keeps the triangles whose corners are at three places: their places, and their vertices unless `corner` is
@@ -545,39 +541,33 @@ static uint32_t keep_visible(const uint32_t *indices, uint32_t index_count, cons
 	return count;
 }
 
-bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *first,
-						 const uint32_t *indices, uint32_t index_count, bool corners, hob_arena *arena,
-						 hob_lod_full *out, hob_error *err)
+hob_lod_full hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *first,
+								 const uint32_t *indices, uint32_t index_count, bool corners,
+								 hob_arena *arena)
 {
 	hob_lod_full full = {.place = HOB_NEW(arena, uint32_t, vertex_count),
 						 .corner = corners ? HOB_NEW(arena, uint32_t, index_count) : NULL};
 	uint32_t *seen = HOB_NEW(arena, uint32_t, index_count);
-	if (!full.place || !seen || (corners && !full.corner))
-		return hob_fail_memory(err, arena, "the error of levels of detail");
 	uint32_t count = keep_visible(indices, index_count, first, seen, full.corner);
-	if (!number_places(&full, positions, vertex_count, first, seen, count, arena))
-		return hob_fail_memory(err, arena, "the error of levels of detail");
+	number_places(&full, positions, vertex_count, first, seen, count, arena);
 	if (count > 0) {
-		if (!hob_surface_build(full.positions, full.place_count, seen, count, arena, &full.surface, err))
-			return false;
-		if (!spread_points(&full, arena))
-			return hob_fail_memory(err, arena, "the error of levels of detail");
+		full.surface = hob_surface_build(full.positions, full.place_count, seen, count, arena);
+		spread_points(&full, arena);
 	}
-	*out = full;
-	return true;
+	return full;
 }
 
-bool hob_lod_error_surface(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
-						   hob_arena *arena, hob_lod_surface *out, hob_error *err)
+hob_lod_surface hob_lod_error_surface(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
+									  hob_arena *arena)
 {
 	uint32_t *seen = HOB_NEW(arena, uint32_t, index_count);
-	*out = (hob_lod_surface){.corner = full->corner ? HOB_NEW(arena, uint32_t, index_count) : NULL};
-	if (!seen || (full->corner && !out->corner))
-		return hob_fail_memory(err, arena, "the error of a level of detail");
-	uint32_t count = keep_visible(indices, index_count, full->place, seen, out->corner);
-	return count == 0 ||
-		   (hob_surface_build(full->positions, full->place_count, seen, count, arena, &out->surface, err) &&
-			(!full->surface.capsules || hob_surface_add_capsules(&out->surface, arena, err)));
+	hob_lod_surface out = {.corner = full->corner ? HOB_NEW(arena, uint32_t, index_count) : NULL};
+	uint32_t count = keep_visible(indices, index_count, full->place, seen, out.corner);
+	if (count > 0)
+		out.surface = hob_surface_build(full->positions, full->place_count, seen, count, arena);
+	if (count > 0 && full->surface.capsules)
+		hob_surface_add_capsules(&out.surface, arena);
+	return out;
 }
 
 double hob_lod_error_measure(const hob_lod_full *full, const hob_surface *level, double known,

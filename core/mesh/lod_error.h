@@ -33,12 +33,11 @@ typedef struct hob_lod_full {
  * indices      [index_count] the full mesh, in the order of hob_order_by_place for speed; index_count a
  *              multiple of 3. Triangles with two corners at one place are not visible and are ignored, here
  *              and below.
- * corners      whether out->corner is wanted, 12 bytes a triangle
- * out          its arrays are in `arena`
- * Errors       MEMORY. */
-bool hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *first,
-						 const uint32_t *indices, uint32_t index_count, bool corners, hob_arena *arena,
-						 hob_lod_full *out, hob_error *err) HOB_MUST_CHECK;
+ * corners      whether `corner` is wanted, 12 bytes a triangle
+ * Returns      arrays in `arena` */
+hob_lod_full hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *first,
+								 const uint32_t *indices, uint32_t index_count, bool corners,
+								 hob_arena *arena);
 
 /* A level over the places of the full mesh. */
 typedef struct hob_lod_surface {
@@ -50,10 +49,9 @@ typedef struct hob_lod_surface {
 /* Prepares a level.
  *
  * indices      [index_count] over the same positions and in the same order; index_count a multiple of 3
- * out          its arrays are in `arena`
- * Errors       MEMORY. */
-bool hob_lod_error_surface(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
-						   hob_arena *arena, hob_lod_surface *out, hob_error *err) HOB_MUST_CHECK;
+ * Returns      arrays in `arena` */
+hob_lod_surface hob_lod_error_surface(const hob_lod_full *full, const uint32_t *indices, uint32_t index_count,
+									  hob_arena *arena);
 
 /* Measures a level.
  *

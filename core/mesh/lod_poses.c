@@ -63,42 +63,32 @@ static bool shrinks(const float *from, const float *to, const uint32_t *indices,
 	return small > index_count / 3 / 100;
 }
 
-bool hob_lod_poses_shape(const hob_mesh *mesh, const hob_mesh_poses *poses, const uint32_t *first,
-						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, const float **shape,
-						 hob_error *err)
+const float *hob_lod_poses_shape(const hob_mesh *mesh, const hob_mesh_poses *poses, const uint32_t *first,
+								 const uint32_t *indices, uint32_t index_count, hob_arena *arena)
 {
-	*shape = mesh->position;
 	if (!poses || poses->count == 0 || mesh->influence_count == 0)
-		return true;
+		return mesh->position;
 	float *positions = HOB_NEW(arena, float, 3 * (size_t)mesh->vertex_count);
-	if (!positions)
-		return hob_fail_memory(err, arena, "levels of detail in poses");
 	for (uint32_t i = 0; i < poses->count; i++)
 		if (pose(mesh, poses, i, first, mesh->vertex_count, positions) &&
-			!shrinks(mesh->position, positions, indices, index_count)) {
-			*shape = positions;
-			break;
-		}
-	return true;
+			!shrinks(mesh->position, positions, indices, index_count))
+			return positions;
+	return mesh->position;
 }
 
-bool hob_lod_poses_begin(const hob_lod_full *full, const hob_mesh *mesh, const hob_mesh_poses *poses,
-						 hob_arena *arena, hob_lod_posed *out, hob_error *err)
+hob_lod_posed hob_lod_poses_begin(const hob_lod_full *full, const hob_mesh *mesh, const hob_mesh_poses *poses,
+								  hob_arena *arena)
 {
-	*out = (hob_lod_posed){0};
+	hob_lod_posed posed = {0};
 	if (!poses || poses->count == 0 || full->surface.triangle_count == 0 || mesh->influence_count == 0)
-		return true;
+		return posed;
 	uint32_t most = MOST_PLACES / full->place_count;
 	most = most > poses->count ? poses->count : most > 1 ? most : 1;
-	out->positions = HOB_NEW(arena, float *, most);
-	if (!out->positions)
-		return hob_fail_memory(err, arena, "levels of detail in poses");
+	posed.positions = HOB_NEW(arena, float *, most);
 	for (uint32_t i = 0; i < most; i++) {
 		float *positions = HOB_NEW(arena, float, 3 * (size_t)full->place_count);
-		if (!positions)
-			return hob_fail_memory(err, arena, "levels of detail in poses");
 		if (pose(mesh, poses, i, full->vertex, full->place_count, positions))
-			out->positions[out->count++] = positions;
+			posed.positions[posed.count++] = positions;
 	}
-	return true;
+	return posed;
 }

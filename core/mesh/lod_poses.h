@@ -17,21 +17,18 @@ typedef struct hob_lod_posed {
  *
  * first        [vertex_count] the first vertex at the same place: vertices at one place stay at one
  * indices      [index_count] of the mesh
- * shape        out: [vertex_count][3] in `arena`, or the mesh's own positions if no pose is usable
- * Errors       MEMORY. */
-bool hob_lod_poses_shape(const hob_mesh *mesh, const hob_mesh_poses *poses, const uint32_t *first,
-						 const uint32_t *indices, uint32_t index_count, hob_arena *arena, const float **shape,
-						 hob_error *err) HOB_MUST_CHECK;
+ * Returns      [vertex_count][3] in `arena`, or the mesh's own positions if no pose is usable */
+const float *hob_lod_poses_shape(const hob_mesh *mesh, const hob_mesh_poses *poses, const uint32_t *first,
+								 const uint32_t *indices, uint32_t index_count, hob_arena *arena);
 
 /* Moves the full mesh into the poses.
  *
  * full         as prepared from the mesh
  * poses        may be NULL: no poses. A pose that moves a vertex farther than a float reaches is left out
- * out          its arrays are in `arena`: 12 bytes a vertex in each pose, 48 MiB at most: large meshes have
+ * Returns      arrays in `arena`: 12 bytes a vertex in each pose, 48 MiB at most: large meshes have
  *              fewer poses
- * Errors       MEMORY.
  * Cost         30 ns a vertex in each pose. */
-bool hob_lod_poses_begin(const hob_lod_full *full, const hob_mesh *mesh, const hob_mesh_poses *poses,
-						 hob_arena *arena, hob_lod_posed *out, hob_error *err) HOB_MUST_CHECK;
+hob_lod_posed hob_lod_poses_begin(const hob_lod_full *full, const hob_mesh *mesh, const hob_mesh_poses *poses,
+								  hob_arena *arena);
 
 #endif

@@ -29,7 +29,6 @@ typedef struct chain {
 	uint8_t *lost;					/* by place of `full`: a written level lacks it; NULL: no attributes */
 	double size, limit;				/* size of the mesh; largest error to state, in its units */
 	hob_arena *arena;
-	hob_error *err;
 } chain_t;
 
 static uint32_t target_triangles(uint32_t triangles, float ratio, uint32_t least)
@@ -47,7 +46,6 @@ static double stated(double distance)
 typedef struct ordering {
 	const chain_t *chain;
 	hob_lod_level *levels;
-	bool failed[HOB_MAX_LODS];
 } ordering_t;
 
 /* Orders the triangles of a level for the caches. */
@@ -60,23 +58,10 @@ static void order_level(void *context, uint32_t index, uint32_t thread)
 	(void)thread;
 	hob_arena_init(&arena, o->chain->arena->limit);
 	uint32_t *local = HOB_NEW(&arena, uint32_t, mesh->vertex_count);
-	if (local)
-		memset(local, 0xFF, mesh->vertex_count * sizeof *local);
-	o->failed[index] =
-		!local ||
-		!hob_order_part(level->indices, level->index_count, mesh->position, mesh->vertex_count,
-						o->chain->options->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST, local, &arena);
+	memset(local, 0xFF, mesh->vertex_count * sizeof *local);
+	hob_order_part(level->indices, level->index_count, mesh->position, mesh->vertex_count,
+				   o->chain->options->encoded ? HOB_ORDER_SMALL : HOB_ORDER_BEST, local, &arena);
 	hob_arena_release(&arena);
-}
-
-static bool order_all(chain_t *c, hob_lod_level *levels, uint32_t count)
-{
-	ordering_t ordering = {.chain = c, .levels = levels};
-	hob_parallel_for(c->options->parallel, count, order_level, &ordering);
-	for (uint32_t l = 0; l < count; l++)
-		if (ordering.failed[l])
-			return hob_fail_memory(c->err, c->arena, "the order of triangles");
-	return true;
 }
 
 static float round_up(double x)
@@ -85,29 +70,25 @@ static float round_up(double x)
 }
 
 /* Prepares the full mesh for measuring. */
-static bool prepare(chain_t *c)
+static void prepare(chain_t *c)
 {
-	if (!hob_lod_error_begin(c->mesh->position, c->mesh->vertex_count, c->first, c->indices, c->index_count,
-							 hob_lod_has_attributes(c->mesh), &c->lasting, &c->full, c->err))
-		return false;
-	if (hob_lod_has_attributes(c->mesh) && !(c->lost = HOB_NEW(&c->lasting, uint8_t, c->full.place_count)))
-		return hob_fail_memory(c->err, c->arena, "the attributes of levels of detail");
-	return hob_lod_poses_begin(&c->full, c->mesh, c->options->poses, &c->lasting, &c->posed, c->err);
+	bool attributes = hob_lod_has_attributes(c->mesh);
+	c->full = hob_lod_error_begin(c->mesh->position, c->mesh->vertex_count, c->first, c->indices,
+								  c->index_count, attributes, &c->lasting);
+	if (attributes)
+		c->lost = HOB_NEW(&c->lasting, uint8_t, c->full.place_count);
+	c->posed = hob_lod_poses_begin(&c->full, c->mesh, c->options->poses, &c->lasting);
 }
 
-/* Measures a level and writes it. */
-static bool emit(chain_t *c, const hob_simplify_level *reached, hob_lod_level *out)
+/* Measures a level. */
+static hob_lod_level emit(chain_t *c, const hob_simplify_level *reached)
 {
 	uint32_t one_side = reached->index_count, sides = c->mirror ? 2 : 1;
 	hob_lod_level level = {.indices = HOB_NEW(c->arena, uint32_t, sides * (size_t)one_side)};
-	hob_lod_surface surface;
-	if (!level.indices)
-		return hob_fail_memory(c->err, c->arena, "a level of detail");
 	hob_arena_mark mark = hob_arena_save(c->arena);
 	memcpy(level.indices, reached->indices, one_side * sizeof *level.indices);
 	level.index_count = c->mirror ? hob_sheets_unfold(c->mirror, level.indices, one_side) : one_side;
-	if (!hob_lod_error_surface(&c->full, level.indices, one_side, c->arena, &surface, c->err))
-		return false;
+	hob_lod_surface surface = hob_lod_error_surface(&c->full, level.indices, one_side, c->arena);
 	c->distance = hob_lod_error_measure(&c->full, &surface.surface, fmax(reached->mean, c->distance),
 										reached->change, c->options->parallel);
 	double farthest = c->distance;
@@ -121,27 +102,22 @@ static bool emit(chain_t *c, const hob_simplify_level *reached, hob_lod_level *o
 	level.mean_error = (float)fmin(c->mean, farthest);
 	level.attributes = c->attributes;
 	hob_arena_restore(c->arena, mark);
-	*out = level;
-	return true;
+	return level;
 }
 
-static bool begin(chain_t *c, const hob_lod_level *level)
+static void begin(chain_t *c, const hob_lod_level *level)
 {
 	const hob_mesh *mesh = c->mesh;
 	uint32_t *indices = HOB_NEW(c->arena, uint32_t, level->index_count);
 	c->index_count = level->index_count;
 	c->indices = indices;
 	c->first = HOB_NEW(c->arena, uint32_t, mesh->vertex_count);
-	if (!indices || !c->first ||
-		!hob_order_by_place(level->indices, level->index_count, mesh->position, c->arena, indices) ||
-		!hob_weld_places(mesh->position, mesh->vertex_count, c->arena, c->first))
-		return hob_fail_memory(c->err, c->arena, "levels of detail");
-	if (!hob_lod_poses_shape(mesh, c->options->poses, c->first, c->indices, c->index_count, c->arena,
-							 &c->shape, c->err))
-		return false;
+	hob_order_by_place(level->indices, level->index_count, mesh->position, c->arena, indices);
+	hob_weld_places(mesh->position, mesh->vertex_count, c->arena, c->first);
+	c->shape = hob_lod_poses_shape(mesh, c->options->poses, c->first, c->indices, c->index_count, c->arena);
 	c->size = (double)meshopt_simplifyScale(mesh->position, mesh->vertex_count, 12);
 	c->limit = (double)c->options->error * (c->options->size > 0 ? c->options->size : c->size);
-	return hob_sheets_fold(mesh, c->first, indices, &c->index_count, c->arena, &c->mirror, c->err);
+	c->mirror = hob_sheets_fold(mesh, c->first, indices, &c->index_count, c->arena);
 }
 
 static uint32_t count_shown(const chain_t *c)
@@ -155,22 +131,20 @@ static uint32_t count_shown(const chain_t *c)
 
 /* Simplifies to all targets in one run.
  * reached  [HOB_MAX_LODS] */
-static bool simplify(chain_t *c, uint32_t shown, hob_simplify_level *reached, uint32_t *count,
-					 hob_simplify_end *end)
+static hob_simplify_end simplify(chain_t *c, uint32_t shown, hob_simplify_level *reached, uint32_t *count)
 {
 	const hob_mesh *mesh = c->mesh;
 	uint32_t most = c->options->max - 1, least = HOB_LOD_SMALL / (c->mirror ? 2u : 1u), attribute_count;
-	float *attributes;
 	hob_arena passing;
 	for (*count = 0; *count < most && shown > least; ++*count)
 		reached[*count].target = shown = target_triangles(shown, c->options->ratio, least);
 	hob_arena_init(&passing, c->arena->limit);
-	bool ok = hob_visible_attributes(mesh, c->indices, c->index_count, c->size, &passing, &attributes,
-									 &attribute_count, c->err);
+	float *attributes =
+		hob_visible_attributes(mesh, c->indices, c->index_count, c->size, &passing, &attribute_count);
 	hob_simplify_input input = {.positions = c->shape,
 								.vertex_count = mesh->vertex_count,
 								.first = c->first,
-								.attributes = ok ? attributes : NULL,
+								.attributes = attributes,
 								.attribute_count = attribute_count,
 								.uv = {mesh->uv[0], mesh->uv[1]},
 								.locked = c->options->locked,
@@ -180,9 +154,9 @@ static bool simplify(chain_t *c, uint32_t shown, hob_simplify_level *reached, ui
 								.limit = c->limit,
 								.turn = c->size * (mesh->normal ? HOB_VISIBLE_TURN : HOB_VISIBLE_TURN_FLAT),
 								.parallel = c->options->parallel};
-	ok = ok && hob_simplify(&input, reached, count, end, c->arena, c->err);
+	hob_simplify_end end = hob_simplify(&input, reached, count, c->arena);
 	hob_arena_release(&passing);
-	return ok;
+	return end;
 }
 
 static hob_lod_end end_of(hob_simplify_end end)
@@ -202,47 +176,45 @@ static bool is_worth(const chain_t *c, const hob_simplify_level *level, uint32_t
 		   (left <= HOB_LOD_NEAR * level->target || (all >= HOB_LOD_WORTH && HOB_LOD_SHORT(shown, all)));
 }
 
-static bool build(chain_t *c, hob_lod_level *levels, uint32_t *level_count, hob_lod_end *end)
+static hob_lod_end build(chain_t *c, hob_lod_level *levels, uint32_t *level_count)
 {
 	hob_simplify_level reached[HOB_MAX_LODS];
-	hob_simplify_end stopped;
 	uint32_t count = 1, reached_count;
-	if (!begin(c, &levels[0]))
-		return false;
+	begin(c, &levels[0]);
 	uint32_t all = count_shown(c), shown = all;
-	if (!simplify(c, shown, reached, &reached_count, &stopped) || (reached_count > 0 && !prepare(c)))
-		return false;
-	*end = stopped != HOB_SIMPLIFY_DONE			 ? end_of(stopped)
-		   : reached_count + 1 < c->options->max ? HOB_LOD_END_SMALL
-												 : HOB_LOD_END_MAX;
+	hob_simplify_end stopped = simplify(c, shown, reached, &reached_count);
+	if (reached_count > 0)
+		prepare(c);
+	hob_lod_end end = stopped != HOB_SIMPLIFY_DONE			? end_of(stopped)
+					  : reached_count + 1 < c->options->max ? HOB_LOD_END_SMALL
+															: HOB_LOD_END_MAX;
 	for (uint32_t l = 0; l < reached_count; shown = reached[l++].index_count / 3) {
 		if (!is_worth(c, &reached[l], all, shown))
 			break;
-		if (!emit(c, &reached[l], &levels[count]))
-			return false;
+		levels[count] = emit(c, &reached[l]);
 		if (stated(c->distance) > c->limit) {
-			*end = HOB_LOD_END_ERROR;
+			end = HOB_LOD_END_ERROR;
 			break;
 		}
 		count++;
 	}
 	*level_count = count;
-	return order_all(c, levels + 1, count - 1);
+	ordering_t ordering = {.chain = c, .levels = levels + 1};
+	hob_parallel_for(c->options->parallel, count - 1, order_level, &ordering);
+	return end;
 }
 
-bool hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lod_level *levels,
-					uint32_t *level_count, hob_lod_end *end, hob_arena *arena, hob_error *err)
+hob_lod_end hob_lods_build(const hob_mesh *mesh, const hob_lod_options *options, hob_lod_level *levels,
+						   uint32_t *level_count, hob_arena *arena)
 {
 	assert(*level_count == 1 && levels[0].index_count % 3 == 0);
-	*end = HOB_LOD_END_MAX;
 	if (options->max < 2)
-		return true;
-	*end = HOB_LOD_END_SMALL;
+		return HOB_LOD_END_MAX;
 	if (levels[0].index_count / 3 <= HOB_LOD_SMALL)
-		return true;
-	chain_t c = {.mesh = mesh, .options = options, .arena = arena, .err = err};
+		return HOB_LOD_END_SMALL;
+	chain_t c = {.mesh = mesh, .options = options, .arena = arena};
 	hob_arena_init(&c.lasting, arena->limit);
-	bool ok = build(&c, levels, level_count, end);
+	hob_lod_end end = build(&c, levels, level_count);
 	hob_arena_release(&c.lasting);
-	return ok;
+	return end;
 }

@@ -12,14 +12,12 @@ static uint32_t cell_of(const float *position, const float low[3], const double 
 	return key;
 }
 
-bool hob_mesh_cut(const float *positions, uint32_t vertex_count, const uint32_t *indices,
+void hob_mesh_cut(const float *positions, uint32_t vertex_count, const uint32_t *indices,
 				  uint32_t index_count, uint32_t count, hob_arena *scratch, uint8_t *of)
 {
 	uint32_t triangles = index_count / 3;
 	hob_arena_mark mark = hob_arena_save(scratch);
 	uint32_t *before = HOB_NEW(scratch, uint32_t, (1u << 3 * CELL_BITS) + 1);
-	if (!before)
-		return false;
 	float low[3], high[3];
 	double side[3], scale[3];
 	hob_bounds_box(positions, vertex_count, low, high);
@@ -35,5 +33,4 @@ bool hob_mesh_cut(const float *positions, uint32_t vertex_count, const uint32_t 
 		of[t] = (uint8_t)((uint64_t)before[cell] * count / triangles);
 	}
 	hob_arena_restore(scratch, mark);
-	return true;
 }

@@ -13,9 +13,8 @@ enum { HOB_MESH_MAX_CHUNKS = 250 };
  * count        1..HOB_MESH_MAX_CHUNKS
  * scratch      restored; 8 MB
  * of           [index_count / 3] out: the chunk of each triangle, below `count`; some may have none
- * Returns      false when memory is short.
  * Cost         about 10 ns a triangle. */
-bool hob_mesh_cut(const float *positions, uint32_t vertex_count, const uint32_t *indices,
-				  uint32_t index_count, uint32_t count, hob_arena *scratch, uint8_t *of) HOB_MUST_CHECK;
+void hob_mesh_cut(const float *positions, uint32_t vertex_count, const uint32_t *indices,
+				  uint32_t index_count, uint32_t count, hob_arena *scratch, uint8_t *of);
 
 #endif

@@ -67,8 +67,8 @@ static bool same_geometry(const hob_mesh *a, const hob_mesh *b, hob_vertex_array
 	return true;
 }
 
-bool hob_mesh_twins(const hob_mesh *meshes, const uint32_t *keys, uint32_t count, uint32_t *twin,
-					hob_arena *scratch, hob_error *err)
+void hob_mesh_twins(const hob_mesh *meshes, const uint32_t *keys, uint32_t count, uint32_t *twin,
+					hob_arena *scratch)
 {
 	hob_arena_mark mark = hob_arena_save(scratch);
 	uint32_t size = hob_table_size(count), most_arrays = 1;
@@ -80,10 +80,8 @@ bool hob_mesh_twins(const hob_mesh *meshes, const uint32_t *keys, uint32_t count
 	uint64_t *hashes = HOB_NEW(scratch, uint64_t, count);
 	hob_vertex_array *of_a = HOB_NEW(scratch, hob_vertex_array, most_arrays),
 					 *of_b = HOB_NEW(scratch, hob_vertex_array, most_arrays);
-	bool ok = table && hashes && of_a && of_b;
-	if (ok)
-		memset(table, 0xFF, size * sizeof *table);
-	for (uint32_t i = 0; ok && i < count; i++) {
+	memset(table, 0xFF, size * sizeof *table);
+	for (uint32_t i = 0; i < count; i++) {
 		const hob_mesh *mesh = &meshes[i];
 		twin[i] = i;
 		if (mesh->influence_count > 0 || mesh->vertex_count == 0 || mesh->index_count == 0)
@@ -105,5 +103,4 @@ bool hob_mesh_twins(const hob_mesh *meshes, const uint32_t *keys, uint32_t count
 			table[slot] = i;
 	}
 	hob_arena_restore(scratch, mark);
-	return ok || hob_fail_memory(err, scratch, "a comparison of meshes");
 }

@@ -11,10 +11,9 @@
  *            skinned mesh has no twin: its skin is its own.
  * keys       [count] must be equal, too: a number for the options that the mesh is baked with
  * twin       [count] out: twin[i] <= i; i itself where there is none before
- * Errors     MEMORY.
  * Cost       a few samples of each mesh, and a comparison of all its bytes with a mesh that has the same
  *            counts and samples. A mesh that shares those with many others is compared with eight of them. */
-bool hob_mesh_twins(const hob_mesh *meshes, const uint32_t *keys, uint32_t count, uint32_t *twin,
-					hob_arena *scratch, hob_error *err) HOB_MUST_CHECK;
+void hob_mesh_twins(const hob_mesh *meshes, const uint32_t *keys, uint32_t count, uint32_t *twin,
+					hob_arena *scratch);
 
 #endif

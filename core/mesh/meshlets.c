@@ -2,48 +2,42 @@
 #include "meshopt_shim.h"
 #include "triangle_order.h"
 
-bool hob_meshlets_cut(uint32_t *indices, uint32_t index_count, const float *positions, uint32_t vertex_count,
-					  bool by_place, hob_arena *arena, hob_meshlet_cut *out, hob_error *err)
+hob_meshlet_cut hob_meshlets_cut(uint32_t *indices, uint32_t index_count, const float *positions,
+								 uint32_t vertex_count, bool by_place, hob_arena *arena)
 {
-	*out = (hob_meshlet_cut){0};
 	if (index_count == 0)
-		return true;
+		return (hob_meshlet_cut){0};
 	size_t bound = meshopt_buildMeshletsBound(index_count, HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES),
-		   count;
+		   count = 0;
 	hob_meshlet_cut cut = {.meshlets = HOB_NEW(arena, struct meshopt_Meshlet, bound),
 						   .vertices = HOB_NEW(arena, uint32_t, bound * HOB_MESHLET_VERTICES),
 						   .triangles = HOB_NEW(arena, uint8_t, bound * HOB_MESHLET_TRIANGLES * 3)};
 	uint32_t *sorted = by_place ? HOB_NEW(arena, uint32_t, index_count) : indices;
-	if (!cut.meshlets || !cut.vertices || !cut.triangles || !sorted ||
-		!(by_place ? hob_order_by_place(indices, index_count, positions, arena, sorted)
-				   : hob_order_triangles(indices, index_count, positions, vertex_count, HOB_ORDER_FAST)) ||
-		!hob_meshopt_meshlets(cut.meshlets, cut.vertices, cut.triangles, sorted, index_count, vertex_count,
-							  HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES, &count))
-		return hob_fail_memory(err, arena, "meshlets");
+	if (by_place)
+		hob_order_by_place(indices, index_count, positions, arena, sorted);
+	else
+		hob_order_triangles(indices, index_count, positions, vertex_count, HOB_ORDER_FAST);
+	hob_meshopt_meshlets(cut.meshlets, cut.vertices, cut.triangles, sorted, index_count, vertex_count,
+						 HOB_MESHLET_VERTICES, HOB_MESHLET_TRIANGLES, &count);
 	cut.count = (uint32_t)count;
-	*out = cut;
-	return true;
+	return cut;
 }
 
 static void *grown(hob_arena *arena, const void *from, uint32_t count, uint64_t more, size_t size)
 {
-	void *out = more <= UINT32_MAX - count ? hob_arena_array(arena, count + more, size, 4) : NULL;
-	if (out && count > 0)
+	/* Numbers are of 32 bits; more than that fits no arena. */
+	void *out = hob_arena_array(arena, more <= UINT32_MAX - count ? count + more : SIZE_MAX, size, 4);
+	if (count > 0)
 		memcpy(out, from, count * size);
 	return out;
 }
 
-bool hob_meshlets_reserve(hob_meshlets *m, uint32_t count, uint64_t vertex_count, uint64_t triangle_bytes,
-						  hob_arena *arena, hob_error *err)
+void hob_meshlets_reserve(hob_meshlets *m, uint32_t count, uint64_t vertex_count, uint64_t triangle_bytes,
+						  hob_arena *arena)
 {
-	hob_meshlets out = *m;
-	out.items = grown(arena, m->items, m->count, count, sizeof *m->items);
-	out.vertices = grown(arena, m->vertices, m->vertex_count, vertex_count, sizeof *m->vertices);
-	out.triangles = grown(arena, m->triangles, m->triangle_bytes, triangle_bytes, 1);
-	if (!out.items || !out.vertices || !out.triangles)
-		return hob_fail_memory(err, arena, "meshlets");
-	*m = out;
-	return true;
+	m->items = grown(arena, m->items, m->count, count, sizeof *m->items);
+	m->vertices = grown(arena, m->vertices, m->vertex_count, vertex_count, sizeof *m->vertices);
+	m->triangles = grown(arena, m->triangles, m->triangle_bytes, triangle_bytes, 1);
 }
 
 void hob_meshlets_add(hob_meshlets *m, const uint32_t *vertices, uint32_t vertex_count,
@@ -68,9 +62,9 @@ void hob_meshlets_add(hob_meshlets *m, const uint32_t *vertices, uint32_t vertex
 		m->triangles[m->triangle_bytes++] = 0;
 }
 
-bool hob_meshlets_build(const uint32_t *indices, const float *positions, uint32_t vertex_count,
-						hob_baked_lod *lods, uint32_t lod_count, hob_arena *result, hob_arena *scratch,
-						hob_meshlets *out, hob_error *err)
+hob_meshlets hob_meshlets_build(const uint32_t *indices, const float *positions, uint32_t vertex_count,
+								hob_baked_lod *lods, uint32_t lod_count, hob_arena *result,
+								hob_arena *scratch)
 {
 	hob_arena_mark mark = hob_arena_save(scratch);
 	hob_meshlet_cut pieces[HOB_MAX_LODS];
@@ -78,19 +72,15 @@ bool hob_meshlets_build(const uint32_t *indices, const float *positions, uint32_
 	uint64_t vertices = 0, bytes = 0;
 	for (uint32_t l = 0; l < lod_count; l++) {
 		uint32_t corners = lods[l].index_count, *ordered = HOB_NEW(scratch, uint32_t, corners);
-		if (!ordered)
-			return hob_fail_memory(err, scratch, "meshlets");
 		memcpy(ordered, indices + lods[l].index_first, corners * sizeof *ordered);
-		if (!hob_meshlets_cut(ordered, corners, positions, vertex_count, false, scratch, &pieces[l], err))
-			return false;
+		pieces[l] = hob_meshlets_cut(ordered, corners, positions, vertex_count, false, scratch);
 		count += pieces[l].count;
 		for (uint32_t m = 0; m < pieces[l].count; m++)
 			vertices += pieces[l].meshlets[m].vertex_count,
 				bytes += 4 * ((pieces[l].meshlets[m].triangle_count * 3u + 3) / 4);
 	}
 	hob_meshlets all = {0};
-	if (!hob_meshlets_reserve(&all, count, vertices, bytes, result, err))
-		return false;
+	hob_meshlets_reserve(&all, count, vertices, bytes, result);
 	for (uint32_t l = 0; l < lod_count; l++) {
 		lods[l].meshlet_first = all.count;
 		lods[l].meshlet_count = pieces[l].count;
@@ -102,6 +92,5 @@ bool hob_meshlets_build(const uint32_t *indices, const float *positions, uint32_
 		}
 	}
 	hob_arena_restore(scratch, mark);
-	*out = all;
-	return true;
+	return all;
 }

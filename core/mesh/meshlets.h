@@ -25,15 +25,13 @@ typedef struct hob_meshlet_cut {
  *
  * indices      [index_count] a multiple of 3; reordered
  * by_place     in Morton order instead, for triangles that hardly share any vertices
- * out          its arrays are in `arena`
- * Errors       MEMORY. */
-bool hob_meshlets_cut(uint32_t *indices, uint32_t index_count, const float *positions, uint32_t vertex_count,
-					  bool by_place, hob_arena *arena, hob_meshlet_cut *out, hob_error *err) HOB_MUST_CHECK;
+ * Returns      arrays in `arena` */
+hob_meshlet_cut hob_meshlets_cut(uint32_t *indices, uint32_t index_count, const float *positions,
+								 uint32_t vertex_count, bool by_place, hob_arena *arena);
 
-/* Makes room for more meshlets; the arrays move within `arena`. Errors: MEMORY; *meshlets is then
- * untouched. */
-bool hob_meshlets_reserve(hob_meshlets *meshlets, uint32_t count, uint64_t vertex_count,
-						  uint64_t triangle_bytes, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
+/* Makes room for more meshlets; the arrays move within `arena`. */
+void hob_meshlets_reserve(hob_meshlets *meshlets, uint32_t count, uint64_t vertex_count,
+						  uint64_t triangle_bytes, hob_arena *arena);
 
 /* Appends a meshlet with its sphere and cone, where there is room. Zeros fill its triangles up to a multiple
  * of four bytes.
@@ -54,11 +52,10 @@ void hob_meshlets_add(hob_meshlets *meshlets, const uint32_t *vertices, uint32_t
  * indices      all levels back to back, as lods[] says
  * positions    [vertex_count][3]
  * lods         [lod_count] index_first, index_count read; meshlet_first, meshlet_count written
- * out          arrays in `result`, as hob_baked_mesh holds them
- * Cost         about 95 ns a triangle: 45 for the order, 10 for the cut, 40 for spheres and cones.
- * Errors       MEMORY; *out and lods are then untouched. */
-bool hob_meshlets_build(const uint32_t *indices, const float *positions, uint32_t vertex_count,
-						hob_baked_lod *lods, uint32_t lod_count, hob_arena *result, hob_arena *scratch,
-						hob_meshlets *out, hob_error *err) HOB_MUST_CHECK;
+ * Returns      arrays in `result`, as hob_baked_mesh holds them
+ * Cost         about 95 ns a triangle: 45 for the order, 10 for the cut, 40 for spheres and cones. */
+hob_meshlets hob_meshlets_build(const uint32_t *indices, const float *positions, uint32_t vertex_count,
+								hob_baked_lod *lods, uint32_t lod_count, hob_arena *result,
+								hob_arena *scratch);
 
 #endif

@@ -1,5 +1,5 @@
-/* meshopt_shim.h - the functions of meshoptimizer that allocate. Without memory it throws, which would end
- * the process; here they return false, and their output is invalid. Parameters as in meshoptimizer.h;
+/* meshopt_shim.h - the functions of meshoptimizer that allocate. Without memory it throws; here that leaves
+ * the function of hob_guarded, and outside of one the output is invalid. Parameters as in meshoptimizer.h;
  * positions are 12 bytes apart. */
 #ifndef HOB_MESHOPT_SHIM_H
 #define HOB_MESHOPT_SHIM_H
@@ -13,15 +13,14 @@ extern "C" {
 #endif
 
 /* These three reorder the indices in place. */
-bool hob_meshopt_order_strip(uint32_t *indices, size_t index_count, size_t vertex_count) HOB_MUST_CHECK;
-bool hob_meshopt_order_fifo(uint32_t *indices, size_t index_count, size_t vertex_count,
-							unsigned cache) HOB_MUST_CHECK;
-bool hob_meshopt_order_overdraw(uint32_t *indices, size_t index_count, const float *positions,
-								size_t vertex_count, float threshold) HOB_MUST_CHECK;
+void hob_meshopt_order_strip(uint32_t *indices, size_t index_count, size_t vertex_count);
+void hob_meshopt_order_fifo(uint32_t *indices, size_t index_count, size_t vertex_count, unsigned cache);
+void hob_meshopt_order_overdraw(uint32_t *indices, size_t index_count, const float *positions,
+								size_t vertex_count, float threshold);
 /* `count` is set */
-bool hob_meshopt_meshlets(struct meshopt_Meshlet *out, unsigned *vertices, unsigned char *triangles,
+void hob_meshopt_meshlets(struct meshopt_Meshlet *out, unsigned *vertices, unsigned char *triangles,
 						  const uint32_t *indices, size_t index_count, size_t vertex_count,
-						  size_t most_vertices, size_t most_triangles, size_t *count) HOB_MUST_CHECK;
+						  size_t most_vertices, size_t most_triangles, size_t *count);
 
 #ifdef __cplusplus
 }

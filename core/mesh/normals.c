@@ -99,7 +99,7 @@ static void join_corners(crease_t *c, const uint32_t *indices, const uint32_t *g
 	}
 }
 
-bool hob_normals_creased(const float *position, uint32_t vertex_count, const uint32_t *indices,
+void hob_normals_creased(const float *position, uint32_t vertex_count, const uint32_t *indices,
 						 uint32_t index_count, const uint32_t *group, double cosine, float *normal,
 						 hob_arena *scratch)
 {
@@ -112,8 +112,6 @@ bool hob_normals_creased(const float *position, uint32_t vertex_count, const uin
 				  .corners = HOB_NEW(scratch, uint32_t, index_count),
 				  .parent = HOB_NEW(scratch, uint32_t, index_count)};
 	uint32_t *corner_group = HOB_NEW(scratch, uint32_t, index_count);
-	if (!corner_group || !c.face || !c.angle || !c.sum || !c.spokes || !c.first || !c.corners || !c.parent)
-		return false;
 	for (uint32_t i = 0; i < index_count; i++) {
 		if (i % 3 == 0)
 			c.face[i / 3] = face_normal(position, indices + i);
@@ -139,7 +137,6 @@ bool hob_normals_creased(const float *position, uint32_t vertex_count, const uin
 		store_or_up(normal + 3 * (size_t)i, hob_vec3_length(sum) > 1e-9 ? hob_vec3_unit(sum) : face);
 	}
 	hob_arena_restore(scratch, mark);
-	return true;
 }
 
 bool hob_normal_usable(const float *normal)

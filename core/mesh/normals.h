@@ -29,11 +29,10 @@ void hob_normals_smooth(const float *position, uint32_t vertex_count, const uint
  *
  * normal        [index_count][3] out
  * scratch       restored; 100 bytes a corner
- * Returns       false when memory is short
  * Cost          O(index_count log(triangles around a position)) */
-bool hob_normals_creased(const float *position, uint32_t vertex_count, const uint32_t *indices,
+void hob_normals_creased(const float *position, uint32_t vertex_count, const uint32_t *indices,
 						 uint32_t index_count, const uint32_t *group, double cosine, float *normal,
-						 hob_arena *scratch) HOB_MUST_CHECK;
+						 hob_arena *scratch);
 
 /* False if the normal is shorter than 0.5, longer than 2 or not a number, and so unusable. */
 bool hob_normal_usable(const float *normal);

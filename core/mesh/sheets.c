@@ -27,13 +27,7 @@ typedef struct fold {
 	uint32_t *queue;		  /* [triangles] */
 	uint32_t *mirror;
 	hob_arena *scratch;
-	hob_error *err;
 } fold_t;
-
-static bool short_of_memory(fold_t *f)
-{
-	return hob_fail_memory(f->err, f->scratch, "sheets of two sides");
-}
 
 /* Sorts the places of a triangle. Returns whether the permutation is odd. */
 static bool triangle_places(const fold_t *f, uint32_t triangle, uint32_t out[3])
@@ -68,21 +62,20 @@ static uint32_t list_of(const lists_t *l, const uint32_t places[3])
 	return (uint32_t)((hash >> 32) * l->count >> 32);
 }
 
-static bool list_all(fold_t *f, places_fn places_of, uint32_t count, lists_t *out)
+static lists_t list_all(const fold_t *f, places_fn places_of, uint32_t count)
 {
-	*out = (lists_t){.items = HOB_NEW(f->scratch, uint32_t, count), .count = count};
-	out->first = HOB_NEW(f->scratch, uint32_t, (size_t)out->count + 1);
+	lists_t lists = {.items = HOB_NEW(f->scratch, uint32_t, count),
+					 .first = HOB_NEW(f->scratch, uint32_t, (size_t)count + 1),
+					 .count = count};
 	hob_arena_mark mark = hob_arena_save(f->scratch);
 	uint32_t *keys = HOB_NEW(f->scratch, uint32_t, count), places[3];
-	if (!out->items || !out->first || !keys)
-		return short_of_memory(f);
 	for (uint32_t i = 0; i < count; i++) {
 		places_of(f, i, places);
-		keys[i] = list_of(out, places);
+		keys[i] = list_of(&lists, places);
 	}
-	hob_list_by_key(keys, count, out->count, out->first, out->items);
+	hob_list_by_key(keys, count, count, lists.first, lists.items);
 	hob_arena_restore(f->scratch, mark);
-	return true;
+	return lists;
 }
 
 /* Finds the items with the same places as an item, itself included, in their order; at most `most`. Returns
@@ -102,13 +95,13 @@ static uint32_t find_alike(const fold_t *f, const lists_t *l, places_fn places_o
 	return count;
 }
 
-/* Pairs mirrored triangles, unless more than two are at the same places. */
-static bool find_partners(fold_t *f, bool *found)
+/* Pairs mirrored triangles, unless more than two are at the same places. False: there are none. */
+static bool find_partners(fold_t *f)
 {
+	bool found = false;
 	uint32_t triangles = f->index_count / 3;
 	f->partner = HOB_NEW(f->scratch, uint32_t, triangles);
-	if (!f->partner || !list_all(f, triangle_places, triangles, &f->triangles))
-		return short_of_memory(f);
+	f->triangles = list_all(f, triangle_places, triangles);
 	for (uint32_t t = 0; t < triangles; t++) {
 		uint32_t places[3], alike[3];
 		f->partner[t] = HOB_NONE;
@@ -117,9 +110,9 @@ static bool find_partners(fold_t *f, bool *found)
 		uint32_t other = alike[0] == t ? alike[1] : alike[0];
 		bool facing = triangle_places(f, t, places) != triangle_places(f, other, places);
 		if (facing && places[0] != places[1] && places[1] != places[2])
-			f->partner[t] = other, *found = true;
+			f->partner[t] = other, found = true;
 	}
-	return true;
+	return found;
 }
 
 static uint32_t piece_of(const fold_t *f, uint32_t triangle)
@@ -127,13 +120,11 @@ static uint32_t piece_of(const fold_t *f, uint32_t triangle)
 	return hob_root_of(f->piece, f->indices[3 * (size_t)triangle]);
 }
 
-static bool find_pieces(fold_t *f)
+static void find_pieces(fold_t *f)
 {
 	uint32_t count = f->mesh->vertex_count;
 	f->piece = HOB_NEW(f->scratch, uint32_t, count);
 	f->solid = HOB_NEW(f->scratch, uint8_t, count);
-	if (!f->piece || !f->solid)
-		return short_of_memory(f);
 	memcpy(f->piece, f->first, count * sizeof *f->piece);
 	for (uint32_t i = 0; i < f->index_count; i++) {
 		uint32_t a = hob_root_of(f->piece, f->indices[i]), b = hob_root_of(f->piece, f->indices[i - i % 3]);
@@ -143,7 +134,6 @@ static bool find_pieces(fold_t *f)
 		if (f->partner[t] == HOB_NONE &&
 			!hob_weld_is_collapsed(f->place, f->place_count, f->indices + 3 * (size_t)t))
 			f->solid[piece_of(f, t)] = 1;
-	return true;
 }
 
 static void keep(fold_t *f, uint32_t triangle, uint32_t *queued)
@@ -222,34 +212,29 @@ static bool has_sheets(const fold_t *f)
 	return has;
 }
 
-/* Drops one side of the sheets. *found: whether there are any */
-static bool fold(fold_t *f, bool *found)
+/* Drops one side of the sheets; false: there are none. */
+static bool fold(fold_t *f)
 {
-	bool pairs = false;
 	hob_vertex_array *place = HOB_NEW(f->scratch, hob_vertex_array, hob_vertex_arrays_count(f->mesh));
-	if (!place)
-		return short_of_memory(f);
-	if (!find_partners(f, &pairs))
-		return false;
 	f->place = place, f->place_count = hob_vertex_arrays_place(f->mesh, place);
-	if (!pairs || !find_pieces(f))
-		return !pairs;
+	if (!find_partners(f))
+		return false;
+	find_pieces(f);
 	if (!has_sheets(f))
-		return true;
+		return false;
 	f->face = HOB_NEW(f->scratch, uint8_t, f->index_count / 3);
 	f->queue = HOB_NEW(f->scratch, uint32_t, f->index_count / 3);
-	if (!f->face || !f->queue || !list_all(f, side_places, f->index_count, &f->sides))
-		return short_of_memory(f);
+	f->sides = list_all(f, side_places, f->index_count);
 	choose_faces(f);
 	find_mirrors(f);
-	*found = has_sheets(f);
-	if (*found)
-		f->index_count = drop_other_sides(f);
+	if (!has_sheets(f))
+		return false;
+	f->index_count = drop_other_sides(f);
 	return true;
 }
 
-bool hob_sheets_fold(const hob_mesh *mesh, const uint32_t *first, uint32_t *indices, uint32_t *index_count,
-					 hob_arena *arena, uint32_t **mirror, hob_error *err)
+uint32_t *hob_sheets_fold(const hob_mesh *mesh, const uint32_t *first, uint32_t *indices,
+						  uint32_t *index_count, hob_arena *arena)
 {
 	hob_arena_mark before = hob_arena_save(arena);
 	fold_t f = {.mesh = mesh,
@@ -257,18 +242,13 @@ bool hob_sheets_fold(const hob_mesh *mesh, const uint32_t *first, uint32_t *indi
 				.indices = indices,
 				.index_count = *index_count,
 				.mirror = HOB_NEW(arena, uint32_t, mesh->vertex_count),
-				.scratch = arena,
-				.err = err};
-	*mirror = NULL;
-	if (!f.mirror)
-		return hob_fail_memory(err, arena, "sheets of two sides");
+				.scratch = arena};
 	memset(f.mirror, 0xFF, mesh->vertex_count * sizeof *f.mirror);
 	hob_arena_mark mark = hob_arena_save(arena);
-	bool found = false, ok = fold(&f, &found);
+	bool found = fold(&f);
 	hob_arena_restore(arena, found ? mark : before);
-	*mirror = found ? f.mirror : NULL;
 	*index_count = f.index_count;
-	return ok;
+	return found ? f.mirror : NULL;
 }
 
 uint32_t hob_sheets_unfold(const uint32_t *mirror, uint32_t *indices, uint32_t index_count)

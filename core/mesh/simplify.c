@@ -80,13 +80,7 @@ typedef struct run {
 	double limit;			  /* squared, relative to `size` */
 	float turn;				  /* likewise */
 	hob_arena *arena;
-	hob_error *err;
 } run_t;
-
-static bool short_of_memory(const run_t *s)
-{
-	return hob_fail_memory(s->err, s->arena, "simplifying");
-}
 
 /* ---- vectors */
 
@@ -129,7 +123,7 @@ static uint32_t prev_corner(uint32_t k)
 }
 
 /* Numbers places and vertices by first use and copies the triangles that have three places. */
-static bool number(run_t *s)
+static void number(run_t *s)
 {
 	const hob_simplify_input *in = s->in;
 	hob_arena_mark mark;
@@ -140,8 +134,6 @@ static bool number(run_t *s)
 	mark = hob_arena_save(s->arena);
 	uint32_t *wedge = HOB_NEW(s->arena, uint32_t, in->vertex_count);
 	uint32_t *place = HOB_NEW(s->arena, uint32_t, in->vertex_count);
-	if (!s->triangles || !s->vertex || !s->first || !wedge || !place)
-		return short_of_memory(s);
 	memset(wedge, 0xFF, in->vertex_count * sizeof *wedge);
 	memset(place, 0xFF, in->vertex_count * sizeof *place);
 	for (uint32_t i = 0; i < in->index_count; i += 3) {
@@ -163,8 +155,6 @@ static bool number(run_t *s)
 	hob_arena_restore(s->arena, mark);
 	s->position = hob_arena_array(s->arena, s->place_count, sizeof *s->position, 4);
 	s->state = HOB_NEW(s->arena, uint8_t, s->place_count);
-	if (!s->position || !s->state)
-		return short_of_memory(s);
 	double low[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL}, high[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
 	for (uint32_t p = 0; p < s->place_count; p++)
 		for (int k = 0; k < 3; k++) {
@@ -183,10 +173,9 @@ static bool number(run_t *s)
 		for (uint32_t k = 0; k < 3; k++)
 			if (in->locked[s->vertex[s->triangles[t].wedge[k]]])
 				s->state[s->triangles[t].place[k]] |= LOCKED;
-	return true;
 }
 
-static bool copy_attributes(run_t *s)
+static void copy_attributes(run_t *s)
 {
 	const hob_simplify_input *in = s->in;
 	float scale = s->size > 0 ? (float)(1 / s->size) : 0;
@@ -195,20 +184,15 @@ static bool copy_attributes(run_t *s)
 	s->wedge_size = s->attribute_count > 0 ? HOB_WEDGE_HEAD + HOB_WEDGE_EACH * s->attribute_count : 0;
 	s->attributes = HOB_NEW(s->arena, float, (size_t)s->wedge_count * s->attribute_stride);
 	s->wedges = HOB_NEW(s->arena, float, (size_t)s->wedge_count * s->wedge_size);
-	if (!s->attributes || !s->wedges)
-		return short_of_memory(s);
 	for (uint32_t w = 0; w < s->wedge_count; w++)
 		for (uint32_t i = 0; i < s->attribute_count; i++)
 			s->attributes[(size_t)w * s->attribute_stride + i] =
 				in->attributes[(size_t)s->vertex[w] * in->attribute_count + i] * scale;
-	return true;
 }
 
-static bool find_pieces(run_t *s)
+static void find_pieces(run_t *s)
 {
 	uint32_t *parent = s->piece = HOB_NEW(s->arena, uint32_t, s->place_count);
-	if (!parent)
-		return short_of_memory(s);
 	for (uint32_t p = 0; p < s->place_count; p++)
 		parent[p] = p;
 	for (uint32_t t = 0; t < s->triangle_count; t++)
@@ -220,7 +204,6 @@ static bool find_pieces(run_t *s)
 	/* Parents have smaller numbers, so their piece is known before their children's. */
 	for (uint32_t p = 0; p < s->place_count; p++)
 		parent[p] = parent[p] == p ? s->piece_count++ : parent[parent[p]];
-	return true;
 }
 
 /* ---- quadrics of the full mesh */
@@ -264,7 +247,7 @@ static void add_attributes(run_t *s, const triangle_t *t, float weight)
 
 /* Sums up over all triangles: areas and boxes of pieces, quadrics, the normal of each place (zero where
  * normals cancel out), and the axes that every triangle faces. */
-static bool sum_triangles(run_t *s)
+static void sum_triangles(run_t *s)
 {
 	double total = 0;
 	s->pieces = HOB_NEW(s->arena, piece_t, s->piece_count);
@@ -272,8 +255,6 @@ static bool sum_triangles(run_t *s)
 	s->normal = hob_arena_array(s->arena, s->place_count, sizeof *s->normal, 4);
 	hob_arena_mark mark = hob_arena_save(s->arena);
 	float *around = HOB_NEW(s->arena, float, s->place_count);
-	if (!s->pieces || !s->quadrics || !s->normal || !around)
-		return short_of_memory(s);
 	for (int i = 0; i < 6; i++)
 		s->facing[i] = s->triangle_count > 0;
 	for (uint32_t p = 0; p < s->piece_count; p++)
@@ -321,11 +302,10 @@ static bool sum_triangles(run_t *s)
 			s->normal[p][i] *= scale;
 	}
 	hob_arena_restore(s->arena, mark);
-	return true;
 }
 
 /* Finds the pieces that may go as a whole: small ones, near the surface of the large ones, which stay. */
-static bool find_gaps(run_t *s)
+static void find_gaps(run_t *s)
 {
 	double limit = s->size > 0 ? s->in->limit / s->size : 0;
 	uint32_t count = 0;
@@ -340,21 +320,17 @@ static bool find_gaps(run_t *s)
 	if (count == 0 || count == s->piece_count) {
 		for (uint32_t p = 0; p < s->piece_count; p++)
 			s->pieces[p].gap = HUGE_VALF;
-		return true;
+		return;
 	}
 	hob_arena_mark mark = hob_arena_save(s->arena);
 	uint32_t *corners = HOB_NEW(s->arena, uint32_t, 3 * (size_t)s->triangle_count);
-	if (!corners)
-		return short_of_memory(s);
 	count = 0;
 	for (uint32_t t = 0; t < s->triangle_count; t++)
 		if (s->pieces[s->piece[s->triangles[t].place[0]]].gap > 0) {
 			memcpy(corners + count, s->triangles[t].place, sizeof s->triangles[t].place);
 			count += 3;
 		}
-	hob_surface rest;
-	if (!hob_surface_build(s->position[0], s->place_count, corners, count, s->arena, &rest, s->err))
-		return false;
+	hob_surface rest = hob_surface_build(s->position[0], s->place_count, corners, count, s->arena);
 	hob_surface_seeker seeker = hob_surface_seek(&rest, &rest);
 	for (uint32_t p = 0; p < s->place_count; p++) {
 		piece_t *piece = &s->pieces[s->piece[p]];
@@ -364,7 +340,6 @@ static bool find_gaps(run_t *s)
 		piece->gap = gap > (float)limit ? HUGE_VALF : fmaxf(gap, piece->gap);
 	}
 	hob_arena_restore(s->arena, mark);
-	return true;
 }
 
 /* Adds a plane through a side to both its ends. */
@@ -1062,13 +1037,11 @@ static void run_round(run_t *s, uint32_t target, bool all)
 		try_collapse(s, s->order[i]);
 }
 
-static bool take_level(run_t *s, hob_simplify_level *level)
+static void take_level(run_t *s, hob_simplify_level *level, hob_arena *result)
 {
 	double sum = 0, area = 0;
-	level->indices = HOB_NEW(s->arena, uint32_t, 3 * (size_t)s->live);
-	level->change = HOB_NEW(s->arena, float, s->in->vertex_count);
-	if (!level->indices || !level->change)
-		return short_of_memory(s);
+	level->indices = HOB_NEW(result, uint32_t, 3 * (size_t)s->live);
+	level->change = HOB_NEW(result, float, s->in->vertex_count);
 	level->index_count = 0;
 	for (uint32_t t = 0; t < s->triangle_count; t++) {
 		const triangle_t *from = &s->triangles[t];
@@ -1091,10 +1064,9 @@ static bool take_level(run_t *s, hob_simplify_level *level)
 			sum += (double)s->quadrics[p].c, area += (double)s->quadrics[p].weight;
 	level->mean = area > 0 ? s->size * sqrt(sum / area) : 0;
 	level->cost = s->size * sqrt((double)s->reached);
-	return true;
 }
 
-static bool begin(run_t *s)
+static void begin(run_t *s)
 {
 	s->spread = HOB_NEW(s->arena, float, s->place_count);
 	s->change = HOB_NEW(s->arena, float, s->place_count);
@@ -1105,11 +1077,9 @@ static bool begin(run_t *s)
 	s->best = HOB_NEW(s->arena, candidate_t, s->place_count);
 	s->order = HOB_NEW(s->arena, uint32_t, s->place_count);
 	s->sorted = HOB_NEW(s->arena, uint32_t, s->place_count);
-	if (!s->spread || !s->change || !s->into || !s->corner_first || !s->corners || !s->alive || !s->best ||
-		!s->order || !s->sorted)
-		return short_of_memory(s);
-	if (!find_pieces(s) || !sum_triangles(s) || !find_gaps(s))
-		return false;
+	find_pieces(s);
+	sum_triangles(s);
+	find_gaps(s);
 	list_corners(s);
 	hold_sides(s);
 	for (uint32_t p = 0; p < s->place_count; p++)
@@ -1118,7 +1088,6 @@ static bool begin(run_t *s)
 	s->limit = limit * limit, s->turn = (float)(turn * turn);
 	s->most = HUGE_VALF;
 	evaluate_all(s);
-	return true;
 }
 
 /* Collapses until `target` triangles are left. A round that removes less than one triangle in 256 is repeated
@@ -1190,40 +1159,29 @@ static hob_simplify_end end_of(run_t *s)
 										   : HOB_SIMPLIFY_STUCK;
 }
 
-static bool run(run_t *s, hob_simplify_level *levels, uint32_t *level_count, hob_simplify_end *end,
-				hob_arena *result)
-{
-	uint32_t count = *level_count;
-	*level_count = 0;
-	*end = HOB_SIMPLIFY_DONE;
-	if (!number(s) || !copy_attributes(s) || !begin(s))
-		return false;
-	for (uint32_t l = 0; l < count && *end == HOB_SIMPLIFY_DONE; l++) {
-		uint32_t before = s->live;
-		if (!reach_shown(s, levels[l].target))
-			*end = end_of(s);
-		if (*end != HOB_SIMPLIFY_DONE && s->live == before)
-			break;
-		hob_arena *own = s->arena;
-		s->arena = result;
-		bool ok = take_level(s, &levels[l]);
-		s->arena = own;
-		if (!ok)
-			return false;
-		*level_count = l + 1;
-	}
-	return true;
-}
-
-bool hob_simplify(const hob_simplify_input *input, hob_simplify_level *levels, uint32_t *level_count,
-				  hob_simplify_end *end, hob_arena *arena, hob_error *err)
+hob_simplify_end hob_simplify(const hob_simplify_input *input, hob_simplify_level *levels,
+							  uint32_t *level_count, hob_arena *arena)
 {
 	hob_arena working;
+	uint32_t count = *level_count;
+	hob_simplify_end end = HOB_SIMPLIFY_DONE;
 	assert(input->index_count % 3 == 0 && *level_count <= HOB_SIMPLIFY_LEVELS);
 	assert(input->attribute_count <= HOB_SIMPLIFY_ATTRIBUTES);
 	hob_arena_init(&working, arena->limit);
-	run_t s = {.in = input, .arena = &working, .err = err};
-	bool ok = run(&s, levels, level_count, end, arena);
+	run_t s = {.in = input, .arena = &working};
+	*level_count = 0;
+	number(&s);
+	copy_attributes(&s);
+	begin(&s);
+	for (uint32_t l = 0; l < count && end == HOB_SIMPLIFY_DONE; l++) {
+		uint32_t before = s.live;
+		if (!reach_shown(&s, levels[l].target))
+			end = end_of(&s);
+		if (end != HOB_SIMPLIFY_DONE && s.live == before)
+			break;
+		take_level(&s, &levels[l], arena);
+		*level_count = l + 1;
+	}
 	hob_arena_release(&working);
-	return ok;
+	return end;
 }

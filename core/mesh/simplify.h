@@ -101,10 +101,10 @@ typedef enum hob_simplify_end {
  *              target
  * level_count  in and out; at most HOB_SIMPLIFY_LEVELS
  * arena        holds the levels' arrays; working memory is released
- * Errors       MEMORY.
+ * Returns      why the run ended
  * Cost         about 1.5 microseconds a triangle for all levels.
  * Memory       100 bytes a triangle, 100 a place, and 44 + 16 * attribute_count a vertex. */
-bool hob_simplify(const hob_simplify_input *input, hob_simplify_level *levels, uint32_t *level_count,
-				  hob_simplify_end *end, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
+hob_simplify_end hob_simplify(const hob_simplify_input *input, hob_simplify_level *levels,
+							  uint32_t *level_count, hob_arena *arena);
 
 #endif

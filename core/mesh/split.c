@@ -22,8 +22,6 @@ uint32_t hob_split(uint32_t *indices, uint32_t index_count, uint32_t vertex_coun
 	hob_arena_mark mark = hob_arena_save(scratch);
 	uint8_t *seen = HOB_NEW(scratch, uint8_t, vertex_count);
 	uint32_t *table = HOB_NEW(scratch, uint32_t, size);
-	if (!seen || !table)
-		return HOB_NONE;
 	size_t bytes = width * sizeof(float);
 	memset(table, 0xFF, (size_t)size * sizeof *table);
 	memset(vertex_values, 0, vertex_count * bytes);

@@ -14,8 +14,7 @@
  * from              [vertex_count + index_count] out: from[new] is the old vertex to copy the rest from
  * vertex_values     [vertex_count + index_count][width] out; vertices without a corner get zeros
  * scratch           restored; 6 to 12 bytes a corner
- * Returns           number of vertices, at least vertex_count, at most vertex_count + index_count; HOB_NONE:
- *                   memory is short
+ * Returns           number of vertices, at least vertex_count, at most vertex_count + index_count
  * Cost              O(index_count) expected. */
 uint32_t hob_split(uint32_t *indices, uint32_t index_count, uint32_t vertex_count, uint32_t corners_per_value,
 				   const float *values, uint32_t width, uint32_t *from, float *vertex_values,

@@ -288,8 +288,7 @@ static void put_vertex(const hob_baked_mesh *b, hob_vertices kind, const hob_bak
 	}
 }
 
-bool hob_streams_build(hob_baked_mesh *baked, hob_vertices kind, hob_arena *result, hob_arena *spent,
-					   hob_error *err)
+void hob_streams_build(hob_baked_mesh *baked, hob_vertices kind, hob_arena *result, hob_arena *spent)
 {
 	hob_baked_mesh b = *baked;
 	b.attribute_count = b.stream_count = 0;
@@ -298,11 +297,8 @@ bool hob_streams_build(hob_baked_mesh *baked, hob_vertices kind, hob_arena *resu
 	memset(b.pos_offset, 0, sizeof b.pos_offset);
 	memset(b.uv_offset, 0, sizeof b.uv_offset);
 	choose(&b, kind);
-	for (uint32_t s = 0; s < b.stream_count; s++) {
+	for (uint32_t s = 0; s < b.stream_count; s++)
 		b.streams[s].data = hob_arena_array(result, b.mesh.vertex_count, b.streams[s].stride, 16);
-		if (!b.streams[s].data)
-			return hob_fail_memory(err, result, "vertex streams");
-	}
 	for (uint32_t i = 0; i < b.attribute_count; i++) {
 		const hob_baked_attribute *a = &b.attributes[i];
 		const hob_baked_stream *s = &b.streams[a->stream];
@@ -312,5 +308,4 @@ bool hob_streams_build(hob_baked_mesh *baked, hob_vertices kind, hob_arena *resu
 			hob_arena_drop(spent, b.mesh.position);
 	}
 	*baked = b;
-	return true;
 }

@@ -40,8 +40,7 @@ typedef enum hob_vertices {
  * influence_count is 0, 4 or 8 with weights that are multiples of 1/65535 summing to 1. Sets
  * HOB_MESH_QUANTIZED when positions are (they stay float when the box is too large for a float scale). Data
  * belongs to `result`. Large positions are given back to `spent`, the arena that they are in, as soon as
- * their stream is filled; NULL: they stay. Errors: MEMORY; then *baked is untouched. */
-bool hob_streams_build(hob_baked_mesh *baked, hob_vertices kind, hob_arena *result, hob_arena *spent,
-					   hob_error *err) HOB_MUST_CHECK;
+ * their stream is filled; NULL: they stay. */
+void hob_streams_build(hob_baked_mesh *baked, hob_vertices kind, hob_arena *result, hob_arena *spent);
 
 #endif

@@ -368,36 +368,30 @@ static bool boxes_are_loose(const hob_surface *s)
 	return sum > LOOSE_SAMPLES * LOOSE_BOXES;
 }
 
-static bool build_fans(hob_surface *s, hob_arena *arena)
+static void build_fans(hob_surface *s, hob_arena *arena)
 {
 	s->fan_first = HOB_NEW(arena, uint32_t, (size_t)s->vertex_count + 1);
 	s->fan = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
 	s->ring = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
-	if (!s->fan_first || !s->fan || !s->ring)
-		return false;
 	hob_list_by_key(s->corners, 3 * s->triangle_count, s->vertex_count, s->fan_first, s->fan);
 	for (size_t f = 0; f < 3 * (size_t)s->triangle_count; f++)
 		s->ring[f] = s->corners[s->fan[f] % 3 == 2 ? s->fan[f] - 2 : s->fan[f] + 1];
-	return true;
 }
 
-bool hob_surface_add_capsules(hob_surface *s, hob_arena *arena, hob_error *err)
+void hob_surface_add_capsules(hob_surface *s, hob_arena *arena)
 {
 	uint32_t nodes = s->level_first[s->level_count - 1] + 1;
 	if (s->capsules)
-		return true;
+		return;
 	s->capsules = HOB_NEW(arena, hob_surface_capsules, nodes);
 	hob_arena_mark mark = hob_arena_save(arena);
 	capsule_t *capsules = HOB_NEW(arena, capsule_t, s->triangle_count);
-	if (!s->capsules || !capsules)
-		return hob_fail_memory(err, arena, "the surface of a mesh");
 	fill_capsules(s, capsules);
 	hob_arena_restore(arena, mark);
-	return true;
 }
 
-bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint32_t *indices,
-					   uint32_t index_count, hob_arena *arena, hob_surface *out, hob_error *err)
+hob_surface hob_surface_build(const float *positions, uint32_t vertex_count, const uint32_t *indices,
+							  uint32_t index_count, hob_arena *arena)
 {
 	assert(index_count >= 3 && index_count % 3 == 0);
 	hob_surface s = {.positions = positions,
@@ -411,13 +405,11 @@ bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint
 		node_count += below;
 	} while (below > 1);
 	s.nodes = HOB_NEW(arena, hob_surface_node, node_count);
-	if (!s.nodes || !build_fans(&s, arena))
-		return hob_fail_memory(err, arena, "the surface of a mesh");
+	build_fans(&s, arena);
 	fill_nodes(&s);
-	if (boxes_are_loose(&s) && !hob_surface_add_capsules(&s, arena, err))
-		return false;
-	*out = s;
-	return true;
+	if (boxes_are_loose(&s))
+		hob_surface_add_capsules(&s, arena);
+	return s;
 }
 
 /* ---- from triangle to triangle */

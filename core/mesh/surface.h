@@ -39,20 +39,17 @@ typedef struct hob_surface {
  * positions    [vertex_count][3] finite; kept by reference, as are the indices
  * indices      [index_count] into positions; index_count a multiple of 3, at least 3. hob_order_by_place
  *              gives an order that makes good trees; any other only costs time
- * out          its arrays are in `arena`
- * Errors       MEMORY.
+ * Returns      arrays in `arena`
  * Cost         about 40 ns and 50 bytes a triangle, and 4 bytes a vertex. */
-bool hob_surface_build(const float *positions, uint32_t vertex_count, const uint32_t *indices,
-					   uint32_t index_count, hob_arena *arena, hob_surface *out,
-					   hob_error *err) HOB_MUST_CHECK;
+hob_surface hob_surface_build(const float *positions, uint32_t vertex_count, const uint32_t *indices,
+							  uint32_t index_count, hob_arena *arena);
 
 /* Adds capsules to a surface. hob_surface_build does so if boxes are loose: if sample points of at least
  * 1,024 triangles are in 32 boxes or more on average. A small surface measured against one with capsules
  * needs them, too.
  *
- * Errors       MEMORY.
  * Cost         about 150 ns and 32 bytes a triangle. */
-bool hob_surface_add_capsules(hob_surface *surface, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
+void hob_surface_add_capsules(hob_surface *surface, hob_arena *arena);
 
 /* Whether a triangle has the vertex. */
 static inline bool hob_surface_has(const hob_surface *s, uint32_t vertex)

@@ -232,7 +232,7 @@ static void fill_rest(work_t *w, uint32_t vertex_count)
 	}
 }
 
-bool hob_tangents(const float *position, const float *normal, const float *uv, uint32_t vertex_count,
+void hob_tangents(const float *position, const float *normal, const float *uv, uint32_t vertex_count,
 				  const uint32_t *indices, uint32_t index_count, const uint32_t *group, float *tangent,
 				  hob_arena *scratch)
 {
@@ -255,9 +255,6 @@ bool hob_tangents(const float *position, const float *normal, const float *uv, u
 				.buckets = HOB_NEW(scratch, uint32_t, (size_t)vertex_count + 1),
 				.flags = HOB_NEW(scratch, uint8_t, triangles),
 				.tangent = tangent};
-	if (!w.edges || !w.sorted || !w.direction || !w.neighbour || !w.owner || !w.stack || !w.members ||
-		!w.buckets || !w.flags)
-		return false;
 	memset(w.owner, 0xFF, index_count * sizeof *w.owner);
 	for (uint32_t t = 0; t < index_count / 3; t++)
 		map_triangle(&w, t);
@@ -272,5 +269,4 @@ bool hob_tangents(const float *position, const float *normal, const float *uv, u
 	}
 	fill_rest(&w, vertex_count);
 	hob_arena_restore(scratch, mark);
-	return true;
 }

@@ -21,12 +21,11 @@
  *                   w is that of glTF: the bitangent points to the upper edge of the picture (MikkTSpace on
  *                   these coordinates would give -w).
  * scratch           restored; 45 bytes a corner
- * Returns           false when memory is short
  * Cost              O(vertex_count + index_count).
  * Source            Mikkelsen 2008, Simulation of Wrinkled Surfaces Revisited; the grouping rules of his
  *                   reference implementation for triangles and its default threshold of 180 degrees. */
-bool hob_tangents(const float *position, const float *normal, const float *uv, uint32_t vertex_count,
+void hob_tangents(const float *position, const float *normal, const float *uv, uint32_t vertex_count,
 				  const uint32_t *indices, uint32_t index_count, const uint32_t *group, float *tangent,
-				  hob_arena *scratch) HOB_MUST_CHECK;
+				  hob_arena *scratch);
 
 #endif

@@ -10,25 +10,24 @@
 enum { FIFO_SIZE = 16 };
 static const float overdraw_threshold = 1.05f;
 
-bool hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *positions,
+void hob_order_triangles(uint32_t *indices, uint32_t index_count, const float *positions,
 						 uint32_t vertex_count, hob_order_effort effort)
 {
 	if (index_count == 0)
-		return true;
+		return;
 	if (effort == HOB_ORDER_SMALL)
-		return hob_meshopt_order_strip(indices, index_count, vertex_count);
-	return hob_meshopt_order_fifo(indices, index_count, vertex_count, FIFO_SIZE) &&
-		   (effort != HOB_ORDER_BEST ||
-			hob_meshopt_order_overdraw(indices, index_count, positions, vertex_count, overdraw_threshold));
+		hob_meshopt_order_strip(indices, index_count, vertex_count);
+	else
+		hob_meshopt_order_fifo(indices, index_count, vertex_count, FIFO_SIZE);
+	if (effort == HOB_ORDER_BEST)
+		hob_meshopt_order_overdraw(indices, index_count, positions, vertex_count, overdraw_threshold);
 }
 
-bool hob_order_part(uint32_t *indices, uint32_t index_count, const float *positions, uint32_t vertex_count,
+void hob_order_part(uint32_t *indices, uint32_t index_count, const float *positions, uint32_t vertex_count,
 					hob_order_effort effort, uint32_t *local, hob_arena *scratch)
 {
 	uint32_t count = 0, bound = index_count < vertex_count ? index_count : vertex_count;
 	uint32_t *from = HOB_NEW(scratch, uint32_t, bound);
-	if (!from)
-		return false;
 	for (uint32_t i = 0; i < index_count; i++) {
 		uint32_t v = indices[i];
 		if (local[v] == HOB_NONE)
@@ -38,25 +37,21 @@ bool hob_order_part(uint32_t *indices, uint32_t index_count, const float *positi
 	float *own = HOB_NEW(scratch, float, 3 * (size_t)count);
 	for (uint32_t v = 0; v < count; v++) {
 		local[from[v]] = HOB_NONE;
-		if (own)
-			memcpy(own + 3 * (size_t)v, positions + 3 * (size_t)from[v], 12);
+		memcpy(own + 3 * (size_t)v, positions + 3 * (size_t)from[v], 12);
 	}
-	if (!own || !hob_order_triangles(indices, index_count, own, count, effort))
-		return false;
+	hob_order_triangles(indices, index_count, own, count, effort);
 	for (uint32_t i = 0; i < index_count; i++)
 		indices[i] = from[indices[i]];
-	return true;
 }
 
 /* Collects the triangles of each chunk in order; `first` [HOB_MESH_MAX_CHUNKS + 1] is filled. */
-static bool gather_chunks(uint32_t *indices, uint32_t index_count, const float *positions,
+static void gather_chunks(uint32_t *indices, uint32_t index_count, const float *positions,
 						  uint32_t vertex_count, uint32_t chunks, hob_arena *scratch, uint32_t *first)
 {
 	uint32_t triangles = index_count / 3, next[HOB_MESH_MAX_CHUNKS] = {0};
 	uint8_t *of = HOB_NEW(scratch, uint8_t, triangles);
 	uint32_t *gathered = HOB_NEW(scratch, uint32_t, index_count);
-	if (!of || !gathered || !hob_mesh_cut(positions, vertex_count, indices, index_count, chunks, scratch, of))
-		return false;
+	hob_mesh_cut(positions, vertex_count, indices, index_count, chunks, scratch, of);
 	for (uint32_t t = 0; t < triangles; t++)
 		next[of[t]]++;
 	first[0] = 0;
@@ -67,31 +62,29 @@ static bool gather_chunks(uint32_t *indices, uint32_t index_count, const float *
 	for (size_t t = 0; t < triangles; t++)
 		memcpy(gathered + 3 * (size_t)next[of[t]]++, indices + 3 * t, 12);
 	memcpy(indices, gathered, index_count * sizeof *indices);
-	return true;
 }
 
-bool hob_order_in_chunks(uint32_t *indices, uint32_t index_count, const float *positions,
+void hob_order_in_chunks(uint32_t *indices, uint32_t index_count, const float *positions,
 						 uint32_t vertex_count, hob_order_effort effort, uint32_t chunk, hob_arena *scratch)
 {
 	uint32_t triangles = index_count / 3, chunks = triangles / chunk + 1, first[HOB_MESH_MAX_CHUNKS + 1];
-	if (triangles / 2 <= chunk)
-		return hob_order_triangles(indices, index_count, positions, vertex_count, effort);
+	if (triangles / 2 <= chunk) {
+		hob_order_triangles(indices, index_count, positions, vertex_count, effort);
+		return;
+	}
 	chunks = chunks < HOB_MESH_MAX_CHUNKS ? chunks : HOB_MESH_MAX_CHUNKS;
 	hob_arena_mark mark = hob_arena_save(scratch);
-	bool ok = gather_chunks(indices, index_count, positions, vertex_count, chunks, scratch, first);
+	gather_chunks(indices, index_count, positions, vertex_count, chunks, scratch, first);
 	hob_arena_restore(scratch, mark);
-	uint32_t *local = ok ? HOB_NEW(scratch, uint32_t, vertex_count) : NULL;
-	if (local)
-		memset(local, 0xFF, vertex_count * sizeof *local);
-	ok = local != NULL;
-	for (uint32_t c = 0; ok && c < chunks; c++) {
+	uint32_t *local = HOB_NEW(scratch, uint32_t, vertex_count);
+	memset(local, 0xFF, vertex_count * sizeof *local);
+	for (uint32_t c = 0; c < chunks; c++) {
 		hob_arena_mark own = hob_arena_save(scratch);
-		ok = hob_order_part(indices + 3 * (size_t)first[c], 3 * (first[c + 1] - first[c]), positions,
-							vertex_count, effort, local, scratch);
+		hob_order_part(indices + 3 * (size_t)first[c], 3 * (first[c + 1] - first[c]), positions, vertex_count,
+					   effort, local, scratch);
 		hob_arena_restore(scratch, own);
 	}
 	hob_arena_restore(scratch, mark);
-	return ok;
 }
 
 typedef struct keyed {
@@ -142,21 +135,17 @@ static keyed_t *sort_keys(keyed_t *keys, keyed_t *other, uint32_t count)
 	return keys;
 }
 
-bool hob_order_by_place(const uint32_t *indices, uint32_t index_count, const float *positions,
+void hob_order_by_place(const uint32_t *indices, uint32_t index_count, const float *positions,
 						hob_arena *scratch, uint32_t *out)
 {
 	uint32_t count = index_count / 3;
 	hob_arena_mark mark = hob_arena_save(scratch);
 	keyed_t *keys = HOB_NEW(scratch, keyed_t, count), *other = HOB_NEW(scratch, keyed_t, count);
-	bool ok = keys && other;
-	if (ok) {
-		key_triangles(indices, count, positions, keys);
-		keys = sort_keys(keys, other, count);
-		for (uint32_t t = 0; t < count; t++)
-			memcpy(out + 3 * (size_t)t, indices + 3 * (size_t)keys[t].triangle, 12);
-	}
+	key_triangles(indices, count, positions, keys);
+	keys = sort_keys(keys, other, count);
+	for (uint32_t t = 0; t < count; t++)
+		memcpy(out + 3 * (size_t)t, indices + 3 * (size_t)keys[t].triangle, 12);
 	hob_arena_restore(scratch, mark);
-	return ok;
 }
 
 uint32_t hob_order_vertices(uint32_t *const *levels, const uint32_t *counts, uint32_t level_count,

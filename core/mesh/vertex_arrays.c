@@ -57,16 +57,12 @@ uint32_t hob_vertex_arrays_place(const hob_mesh *mesh, hob_vertex_array *out)
 	return count;
 }
 
-/* Copies the elements from[0..count); a NULL source gives NULL and succeeds. */
-static bool gather(const void *source, size_t size, const uint32_t *from, uint32_t count, hob_arena *arena,
-				   void **out)
+/* Copies the elements from[0..count); NULL of NULL. */
+static void *gather(const void *source, size_t size, const uint32_t *from, uint32_t count, hob_arena *arena)
 {
-	*out = NULL;
 	if (!source)
-		return true;
+		return NULL;
 	uint8_t *copy = hob_arena_array(arena, count, size, 4);
-	if (!copy)
-		return false;
 	const uint8_t *bytes = source;
 	switch (size) {
 	case 8:
@@ -86,51 +82,35 @@ static bool gather(const void *source, size_t size, const uint32_t *from, uint32
 			memcpy(copy + i * size, bytes + from[i] * size, size);
 		break;
 	}
-	*out = copy;
-	return true;
+	return copy;
 }
 
-static bool gather_floats(float **array, size_t width, const uint32_t *from, uint32_t count, hob_arena *arena)
+void hob_mesh_gather(const hob_mesh *in, const uint32_t *from, uint32_t count, hob_arena *arena,
+					 hob_mesh *out)
 {
-	void *copy;
-	if (!gather(*array, width * sizeof(float), from, count, arena, &copy))
-		return false;
-	*array = copy;
-	return true;
-}
-
-bool hob_mesh_gather(const hob_mesh *in, const uint32_t *from, uint32_t count, hob_arena *arena,
-					 hob_mesh *out, hob_error *err)
-{
+	enum { FLOAT = sizeof(float) };
 	hob_mesh mesh = *in;
 	mesh.vertex_count = count;
-	bool ok = gather_floats(&mesh.position, 3, from, count, arena) &&
-			  gather_floats(&mesh.normal, 3, from, count, arena) &&
-			  gather_floats(&mesh.tangent, 4, from, count, arena);
-	for (uint32_t s = 0; ok && s < HOB_UV_SETS; s++)
-		ok = gather_floats(&mesh.uv[s], 2, from, count, arena);
-	for (uint32_t s = 0; ok && s < HOB_COLOR_SETS; s++)
-		ok = gather_floats(&mesh.color[s], 4, from, count, arena);
-	if (ok && mesh.influence_count > 0) {
-		void *joints;
-		ok = gather_floats(&mesh.weights, mesh.influence_count, from, count, arena) &&
-			 gather(mesh.joints, 2 * mesh.influence_count, from, count, arena, &joints);
-		if (ok)
-			mesh.joints = joints;
+	mesh.position = gather(in->position, 3 * FLOAT, from, count, arena);
+	mesh.normal = gather(in->normal, 3 * FLOAT, from, count, arena);
+	mesh.tangent = gather(in->tangent, 4 * FLOAT, from, count, arena);
+	for (uint32_t s = 0; s < HOB_UV_SETS; s++)
+		mesh.uv[s] = gather(in->uv[s], 2 * FLOAT, from, count, arena);
+	for (uint32_t s = 0; s < HOB_COLOR_SETS; s++)
+		mesh.color[s] = gather(in->color[s], 4 * FLOAT, from, count, arena);
+	if (in->influence_count > 0) {
+		mesh.weights = gather(in->weights, in->influence_count * FLOAT, from, count, arena);
+		mesh.joints = gather(in->joints, 2 * in->influence_count, from, count, arena);
 	}
-	if (ok && mesh.target_count > 0) {
-		mesh.targets = HOB_NEW(arena, hob_morph_target, mesh.target_count);
-		ok = mesh.targets != NULL;
-	}
-	for (uint32_t t = 0; ok && t < mesh.target_count; t++) {
+	if (in->target_count > 0)
+		mesh.targets = HOB_NEW(arena, hob_morph_target, in->target_count);
+	for (uint32_t t = 0; t < in->target_count; t++) {
+		const hob_morph_target *source = &in->targets[t];
 		hob_morph_target *target = &mesh.targets[t];
-		*target = in->targets[t];
-		ok = gather_floats(&target->position, 3, from, count, arena) &&
-			 gather_floats(&target->normal, 3, from, count, arena) &&
-			 gather_floats(&target->tangent, 3, from, count, arena);
+		*target = *source;
+		target->position = gather(source->position, 3 * FLOAT, from, count, arena);
+		target->normal = gather(source->normal, 3 * FLOAT, from, count, arena);
+		target->tangent = gather(source->tangent, 3 * FLOAT, from, count, arena);
 	}
-	if (!ok)
-		return hob_fail_memory(err, arena, "vertices");
 	*out = mesh;
-	return true;
 }

@@ -23,9 +23,8 @@ uint32_t hob_vertex_arrays_place(const hob_mesh *mesh, hob_vertex_array *out);
 
 /* Makes *out a mesh whose vertex i is `in`'s vertex from[i], i < count. Names, indices, index_count and
  * mappings are those of `in`; the vertex arrays and the list of targets are new and belong to `arena`. Arrays
- * that `in` does not have stay NULL. Errors: MEMORY; then *out is untouched. Cost O(count * bytes of a
- * vertex). */
-bool hob_mesh_gather(const hob_mesh *in, const uint32_t *from, uint32_t count, hob_arena *arena,
-					 hob_mesh *out, hob_error *err) HOB_MUST_CHECK;
+ * that `in` does not have stay NULL. Cost O(count * bytes of a vertex). */
+void hob_mesh_gather(const hob_mesh *in, const uint32_t *from, uint32_t count, hob_arena *arena,
+					 hob_mesh *out);
 
 #endif

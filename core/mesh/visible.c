@@ -53,23 +53,21 @@ static uint32_t list(const hob_mesh *m, const uint32_t *indices, uint32_t index_
 	return count;
 }
 
-bool hob_visible_attributes(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count, double size,
-							hob_arena *arena, float **out, uint32_t *count, hob_error *err)
+float *hob_visible_attributes(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count,
+							  double size, hob_arena *arena, uint32_t *count)
 {
 	source_t sources[1 + HOB_COUNT_OF(mesh->uv) + HOB_COUNT_OF(mesh->color)];
 	uint32_t source_count = list(mesh, indices, index_count, size, sources), at = 0;
-	*count = 0, *out = NULL;
+	*count = 0;
 	for (uint32_t i = 0; i < source_count; i++)
 		*count += sources[i].width;
 	if (*count == 0)
-		return true;
-	float *all = *out = hob_arena_array(arena, mesh->vertex_count, *count * sizeof *all, 4);
-	if (!all)
-		return hob_fail_memory(err, arena, "the attributes of levels of detail");
+		return NULL;
+	float *all = hob_arena_array(arena, mesh->vertex_count, *count * sizeof *all, 4);
 	for (uint32_t i = 0; i < source_count; at += sources[i++].width)
 		for (uint32_t v = 0; v < mesh->vertex_count; v++)
 			for (uint32_t k = 0; k < sources[i].width; k++)
 				all[(size_t)v * *count + at + k] =
 					sources[i].data[(size_t)v * sources[i].width + k] * sources[i].scale;
-	return true;
+	return all;
 }

@@ -14,10 +14,9 @@
  *
  * indices      [index_count] triangles of the mesh
  * size         of the mesh: its longest side
- * out          [vertex_count][*count] in `arena`; NULL when there are none
- * Errors       MEMORY. */
-bool hob_visible_attributes(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count, double size,
-							hob_arena *arena, float **out, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+ * Returns      [vertex_count][*count] in `arena`; NULL when there are none */
+float *hob_visible_attributes(const hob_mesh *mesh, const uint32_t *indices, uint32_t index_count,
+							  double size, hob_arena *arena, uint32_t *count);
 
 #define HOB_VISIBLE_NORMAL 0.025
 #define HOB_VISIBLE_COLOR  0.02

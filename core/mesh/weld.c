@@ -50,8 +50,6 @@ uint32_t hob_weld(const hob_vertex_array *arrays, uint32_t array_count, uint32_t
 	hob_arena_mark mark = hob_arena_save(scratch);
 	uint32_t size = hob_table_size(vertex_count), mask = size - 1, *table = HOB_NEW(scratch, uint32_t, size);
 	uint64_t *hashes = HOB_NEW(scratch, uint64_t, vertex_count);
-	if (!table || !hashes)
-		return HOB_NONE;
 	memset(table, 0xFF, size * sizeof *table);
 	for (uint32_t v = 0; v < vertex_count; v++) {
 		hashes[v] = 0x9E3779B97F4A7C15ull;
@@ -98,16 +96,15 @@ void hob_list_by_key(const uint32_t *keys, uint32_t count, uint32_t key_count, u
 		items[--first[keys[i]]] = i;
 }
 
-bool hob_weld_places(const float *positions, uint32_t vertex_count, hob_arena *scratch, uint32_t *first)
+void hob_weld_places(const float *positions, uint32_t vertex_count, hob_arena *scratch, uint32_t *first)
 {
 	const hob_vertex_array place = {positions, 12, true};
 	hob_arena_mark mark = hob_arena_save(scratch);
 	uint32_t *from = HOB_NEW(scratch, uint32_t, vertex_count);
-	bool ok = from && hob_weld(&place, 1, vertex_count, NULL, 0, first, from, scratch) != HOB_NONE;
-	for (uint32_t v = 0; ok && v < vertex_count; v++)
+	hob_weld(&place, 1, vertex_count, NULL, 0, first, from, scratch);
+	for (uint32_t v = 0; v < vertex_count; v++)
 		first[v] = from[first[v]];
 	hob_arena_restore(scratch, mark);
-	return ok;
 }
 
 uint32_t hob_weld_triangles(const uint32_t *indices, uint32_t index_count, const uint32_t *remap,
@@ -134,20 +131,19 @@ bool hob_weld_is_collapsed(const hob_vertex_array *arrays, uint32_t array_count,
 		   equal(arrays, array_count, corner[2], corner[0]);
 }
 
-bool hob_weld_drop_collapsed(const hob_mesh *mesh, uint32_t *indices, uint32_t *index_count,
+void hob_weld_drop_collapsed(const hob_mesh *mesh, uint32_t *indices, uint32_t *index_count,
 							 hob_arena *scratch)
 {
 	assert(*index_count % 3 == 0);
 	hob_arena_mark mark = hob_arena_save(scratch);
 	hob_vertex_array *place = HOB_NEW(scratch, hob_vertex_array, hob_vertex_arrays_count(mesh));
-	uint32_t count = 0, arrays = place ? hob_vertex_arrays_place(mesh, place) : 0;
-	for (uint32_t i = 0; place && i < *index_count; i += 3) {
+	uint32_t count = 0, arrays = hob_vertex_arrays_place(mesh, place);
+	for (uint32_t i = 0; i < *index_count; i += 3) {
 		if (hob_weld_is_collapsed(place, arrays, indices + i))
 			continue;
 		memmove(indices + count, indices + i, 3 * sizeof *indices);
 		count += 3;
 	}
-	*index_count = place ? count : *index_count;
+	*index_count = count;
 	hob_arena_restore(scratch, mark);
-	return place;
 }

@@ -13,7 +13,7 @@
  *               the order of their first occurrence among the old ones.
  * from          [vertex_count] out: from[new] is the old vertex that is kept, the first of its equals.
  * scratch       restored; 14 to 20 bytes a vertex
- * Returns       number of new vertices; HOB_NONE: memory is short
+ * Returns       number of new vertices
  * Cost          O(vertex_count * bytes of a vertex) expected.
  * Source        an open-addressing table over a multiplicative hash of all attributes; compare
  *               meshopt_generateVertexRemapMulti, which tells -0 from +0 and needs indices. */
@@ -49,10 +49,8 @@ static inline uint32_t hob_root_of(uint32_t *parent, uint32_t i)
 /* Finds which vertices are at one position.
  *
  * first         [vertex_count] out: the first vertex at the same position
- * scratch       restored
- * Returns       false when memory is short. */
-bool hob_weld_places(const float *positions, uint32_t vertex_count, hob_arena *scratch,
-					 uint32_t *first) HOB_MUST_CHECK;
+ * scratch       restored */
+void hob_weld_places(const float *positions, uint32_t vertex_count, hob_arena *scratch, uint32_t *first);
 
 /* Rewrites triangles through `remap` (NULL: as they are) and drops those that have a vertex twice.
  *
@@ -71,9 +69,8 @@ bool hob_weld_is_collapsed(const hob_vertex_array *arrays, uint32_t array_count,
 /* Drops a mesh's triangles of that kind.
  *
  * indices       [*index_count] in and out; *index_count a multiple of 3. Order is kept
- * scratch       restored
- * Returns       false when memory is short. */
-bool hob_weld_drop_collapsed(const hob_mesh *mesh, uint32_t *indices, uint32_t *index_count,
-							 hob_arena *scratch) HOB_MUST_CHECK;
+ * scratch       restored */
+void hob_weld_drop_collapsed(const hob_mesh *mesh, uint32_t *indices, uint32_t *index_count,
+							 hob_arena *scratch);
 
 #endif

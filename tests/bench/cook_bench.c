@@ -148,9 +148,7 @@ static void import_weld_order(const char *model)
 		give_up(model, err.context);
 	for (uint32_t i = 0; i < read.mesh_count; i++) {
 		hob_mesh_options options = {.lod_max = 1};
-		hob_baked_mesh mesh;
-		if (!hob_mesh_bake(&read.meshes[i], &options, &result, &scratch, NULL, &mesh, &err))
-			give_up(model, err.context);
+		hob_mesh_bake(&read.meshes[i], &options, &result, &scratch, NULL);
 	}
 }
 

@@ -81,18 +81,13 @@ static void fail(const hob_error *err)
 
 static hob_baked_mesh bake(const hob_mesh *m, hob_mesh_options options, hob_arena *result, hob_arena *scratch)
 {
-	hob_baked_mesh out;
-	hob_error err;
-	if (!hob_mesh_bake(m, &options, result, scratch, NULL, &out, &err))
-		fail(&err);
-	return out;
+	return hob_mesh_bake(m, &options, result, scratch, NULL);
 }
 
 static void stages(const hob_mesh *m)
 {
 	hob_arena arena;
 	hob_arena_init(&arena, (size_t)8 << 30);
-	hob_error err;
 	uint32_t *remap = malloc(m->vertex_count * 4), *from = malloc(m->vertex_count * 4);
 	uint32_t *indices = malloc(m->index_count * 4), *fast = malloc(m->index_count * 4);
 	hob_vertex_array arrays[3] = {{m->position, 12, true}, {m->normal, 12, true}, {m->uv[0], 8, true}};
@@ -108,27 +103,22 @@ static void stages(const hob_mesh *m)
 	hob_weld(arrays, 3, m->vertex_count, NULL, 0, remap, from, &arena);
 	float *tangent = malloc(m->index_count * 16);
 	start();
-	bool framed = hob_tangents(m->position, m->normal, m->uv[0], m->vertex_count, m->indices, m->index_count,
-							   remap, tangent, &arena);
+	hob_tangents(m->position, m->normal, m->uv[0], m->vertex_count, m->indices, m->index_count, remap,
+				 tangent, &arena);
 	stop("tangents");
 	memcpy(fast, m->indices, m->index_count * 4);
 	start();
-	bool ordered = hob_order_triangles(fast, m->index_count, m->position, m->vertex_count, HOB_ORDER_FAST);
+	hob_order_triangles(fast, m->index_count, m->position, m->vertex_count, HOB_ORDER_FAST);
 	stop("triangle order, fast");
 	memcpy(indices, m->indices, m->index_count * 4);
 	start();
-	ordered =
-		hob_order_triangles(indices, m->index_count, m->position, m->vertex_count, HOB_ORDER_BEST) && ordered;
+	hob_order_triangles(indices, m->index_count, m->position, m->vertex_count, HOB_ORDER_BEST);
 	stop("triangle order, best");
-	if (!framed || !ordered)
-		exit(1);
 	hob_lod_level levels[7] = {{.indices = indices, .index_count = m->index_count}};
 	hob_lod_options lod = {.max = 7, .ratio = 0.5f, .error = 0.1f};
-	hob_lod_end end;
 	uint32_t level_count = 1;
 	start();
-	if (!hob_lods_build(m, &lod, levels, &level_count, &end, &arena, &err))
-		fail(&err);
+	hob_lods_build(m, &lod, levels, &level_count, &arena);
 	stop("levels of detail");
 	uint32_t *chain = malloc(m->index_count * 4);
 	memcpy(chain, indices, m->index_count * 4);
@@ -141,10 +131,8 @@ static void stages(const hob_mesh *m)
 	}
 	stop("  the plain chain over all vertices, cache order only");
 	hob_baked_lod baked[HOB_MAX_LODS] = {{.index_count = m->index_count}};
-	hob_meshlets meshlets;
 	start();
-	if (!hob_meshlets_build(indices, m->position, m->vertex_count, baked, 1, &arena, &arena, &meshlets, &err))
-		fail(&err);
+	hob_meshlets_build(indices, m->position, m->vertex_count, baked, 1, &arena, &arena);
 	stop("meshlets of level 0");
 	float sphere[4];
 	start();

@@ -304,8 +304,6 @@ static void run(const char *path)
 {
 	hob_arena arena, scratch;
 	hob_model model;
-	hob_baked_mesh b;
-	hob_error err = {0};
 	const hob_mesh_options options = {.lod_max = 6, .lod_error = 0.1f};
 	hob_arena_init(&arena, (size_t)4 << 30);
 	hob_arena_init(&scratch, (size_t)4 << 30);
@@ -317,7 +315,8 @@ static void run(const char *path)
 			mesh = &model.meshes[i];
 	if (!mesh || mesh->index_count < 3 * LEAST) {
 		printf("%s: no mesh of %d triangles\n", path, LEAST);
-	} else if (hob_mesh_bake(mesh, &options, &arena, &scratch, NULL, &b, &err)) {
+	} else {
+		hob_baked_mesh b = hob_mesh_bake(mesh, &options, &arena, &scratch, NULL);
 		look l = look_of(path, &model, mesh);
 		char obj[PATH_MAX];
 		shape shapes[3] = {level_of(&b, 0)};

@@ -147,6 +147,21 @@ static void check(const hob_baked_mesh *b, uint32_t corners)
 			   b->attributes[a].offset < b->streams[b->attributes[a].stream].stride);
 }
 
+typedef struct attempt {
+	const hob_mesh *mesh;
+	const hob_mesh_options *options;
+	hob_arena *result, *scratch;
+	hob_baked_mesh baked;
+} attempt_t;
+
+static bool bake(void *context, hob_error *err)
+{
+	(void)err;
+	attempt_t *a = context;
+	a->baked = hob_mesh_bake(a->mesh, a->options, a->result, a->scratch, NULL);
+	return true;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size <= HEADER)
@@ -174,10 +189,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 								.influences = form & 32 ? 8 : 4,
 								.keep_order = form & 64,
 								.need_tangents = form & 128};
-	hob_baked_mesh baked;
+	attempt_t a = {.mesh = &mesh, .options = &options, .result = &result, .scratch = &scratch};
 	hob_error err = {0};
-	if (hob_mesh_bake(&mesh, &options, &result, &scratch, NULL, &baked, &err))
-		check(&baked, mesh.index_count);
+	if (hob_guarded(bake, &a, &err))
+		check(&a.baked, mesh.index_count);
 	else
 		assert(err.context[0]);
 	hob_arena_release(&source);

@@ -67,8 +67,7 @@ static opened_t open_mesh(const hob_mesh *mesh, bool meshlets)
 	hob_error err = {0};
 	const hob_mesh_options options = {
 		.lod_max = 3, .lod_error = 0.1f, .meshlets = meshlets, .clusters = true};
-	if (!hob_mesh_bake(mesh, &options, &arena, &scratch, NULL, &o.mesh, &err))
-		fail_msg("%s", err.context);
+	o.mesh = hob_mesh_bake(mesh, &options, &arena, &scratch, NULL);
 	assert_true(o.mesh.group_count > 1);
 	hob_baked_mesh both[2] = {o.mesh, o.mesh};
 	both[1].is_copy = true;
@@ -419,23 +418,22 @@ static void damage_is_refused_or_harmless(void **state)
 static void some_meshes_get_none(void **state)
 {
 	(void)state;
-	hob_error err = {0};
 	hob_baked_mesh out;
 	hob_mesh small = shape_grid(&arena, 40, 0.1f, false, false),
 			 large = shape_grid(&arena, 60, 0.1f, false, false);
 	hob_mesh_options options = {.clusters = true};
-	assert_true(hob_mesh_bake(&small, &options, &arena, &scratch, NULL, &out, &err));
+	out = hob_mesh_bake(&small, &options, &arena, &scratch, NULL);
 	assert_int_equal(out.group_count, 0);
-	assert_true(hob_mesh_bake(&large, &options, &arena, &scratch, NULL, &out, &err));
+	out = hob_mesh_bake(&large, &options, &arena, &scratch, NULL);
 	assert_true(out.group_count > 0);
 	options.keep_order = true;
-	assert_true(hob_mesh_bake(&large, &options, &arena, &scratch, NULL, &out, &err));
+	out = hob_mesh_bake(&large, &options, &arena, &scratch, NULL);
 	assert_int_equal(out.group_count, 0);
 	options = (hob_mesh_options){.clusters = true, .preview = true};
-	assert_true(hob_mesh_bake(&large, &options, &arena, &scratch, NULL, &out, &err));
+	out = hob_mesh_bake(&large, &options, &arena, &scratch, NULL);
 	assert_int_equal(out.group_count, 0);
 	options = (hob_mesh_options){0};
-	assert_true(hob_mesh_bake(&large, &options, &arena, &scratch, NULL, &out, &err));
+	out = hob_mesh_bake(&large, &options, &arena, &scratch, NULL);
 	assert_int_equal(out.group_count, 0);
 }
 

@@ -72,13 +72,10 @@ static void bake_chain(table_t *table, const char *name, const hob_mesh *mesh,
 					   const hob_mesh_options *options)
 {
 	hob_arena result, scratch;
-	hob_baked_mesh baked;
-	hob_error err = {0};
 	hob_arena_init(&result, (size_t)1 << 30);
 	hob_arena_init(&scratch, (size_t)1 << 30);
 	hob_notes notes = {.arena = &result};
-	if (!hob_mesh_bake(mesh, options, &result, &scratch, &notes, &baked, &err))
-		fail_msg("%s: %s", name, err.context);
+	hob_baked_mesh baked = hob_mesh_bake(mesh, options, &result, &scratch, &notes);
 	add_chain(table, name, &baked, options, &notes);
 	hob_arena_release(&result);
 	hob_arena_release(&scratch);

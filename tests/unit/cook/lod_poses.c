@@ -229,22 +229,18 @@ static totals_t check_model(const char *name, const hob_model *model, bool with_
 							uint32_t count)
 {
 	hob_arena arena, scratch;
-	hob_error err = {0};
-	hob_skin_poses from;
 	totals_t totals = {0, 0, 0};
 	hob_arena_init(&arena, (size_t)2 << 30);
 	hob_arena_init(&scratch, (size_t)2 << 30);
-	assert_true(hob_skin_poses_begin(model, &scratch, &from, &err));
+	hob_skin_poses from = hob_skin_poses_of(model, &scratch);
 	for (uint32_t i = 0; i < model->node_count; i++) {
 		const hob_node *node = &model->nodes[i];
 		for (uint32_t k = 0; node->skin != HOB_NONE && k < node->mesh_count; k++) {
 			uint32_t id = model->mesh_refs[node->mesh_first + k];
-			hob_mesh_poses poses;
-			hob_baked_mesh mesh;
-			assert_true(hob_skin_poses_choose(&from, id, &scratch, &poses, &err));
+			hob_mesh_poses poses = hob_skin_poses_choose(&from, id, &scratch);
 			const hob_mesh_options options = {
 				.lod_max = 7, .lod_error = 0.1f, .poses = with_poses ? &poses : NULL};
-			assert_true(hob_mesh_bake(&model->meshes[id], &options, &arena, &scratch, NULL, &mesh, &err));
+			hob_baked_mesh mesh = hob_mesh_bake(&model->meshes[id], &options, &arena, &scratch, NULL);
 			check_clips(name, model, node, &mesh, clips, count, with_poses, &totals);
 		}
 	}

@@ -205,11 +205,10 @@ static hob_mesh dust_in_a_ball(uint32_t count)
 static hob_surface surface_of(const hob_mesh *mesh)
 {
 	hob_surface out;
-	hob_error err = {0};
 	uint32_t *ordered = shape_alloc(&input, mesh->index_count, 4);
-	assert_true(hob_order_by_place(mesh->indices, mesh->index_count, mesh->position, &scratch, ordered));
+	hob_order_by_place(mesh->indices, mesh->index_count, mesh->position, &scratch, ordered);
 	uint32_t count = hob_weld_triangles(ordered, mesh->index_count, NULL, ordered);
-	assert_true(hob_surface_build(mesh->position, mesh->vertex_count, ordered, count, &input, &out, &err));
+	out = hob_surface_build(mesh->position, mesh->vertex_count, ordered, count, &input);
 	return out;
 }
 
@@ -311,8 +310,7 @@ static uint32_t bake_all_ways(const hob_mesh *mesh)
 										  .smooth_by_angle = way == 2,
 										  .smooth_angle = 30};
 		hob_baked_mesh b;
-		hob_error err = {0};
-		assert_true(hob_mesh_bake(mesh, &options, &result, &scratch, NULL, &b, &err));
+		b = hob_mesh_bake(mesh, &options, &result, &scratch, NULL);
 		assert_in_range(b.lod_count, 1, 7);
 		for (uint32_t l = 0; l < b.lod_count; l++) {
 			for (uint32_t i = 0; i < b.lods[l].index_count; i++)
@@ -388,8 +386,7 @@ static void ten_thousand_parts_bake(void **state)
 	}
 	const hob_mesh_options options = {.lod_max = 7, .lod_error = 0.1f, .meshlets = true, .clusters = true};
 	hob_baked_mesh b;
-	hob_error err = {0};
-	assert_true(hob_mesh_bake(&mesh, &options, &result, &scratch, NULL, &b, &err));
+	b = hob_mesh_bake(&mesh, &options, &result, &scratch, NULL);
 	assert_int_equal(b.lod_count, 1);
 	assert_int_equal(b.lods[0].index_count, 36 * PARTS);
 	assert_true(b.meshlet_count > PARTS / 8);

@@ -66,9 +66,7 @@ static void distances_are_those_of_a_plain_search(void **state)
 	for (uint32_t triangles = 1; triangles < 3000; triangles = triangles * 5 / 2 + 1) {
 		hob_mesh mesh = scattered(triangles, &seed);
 		hob_surface surface;
-		hob_error err = {0};
-		assert_true(hob_surface_build(mesh.position, mesh.vertex_count, mesh.indices, mesh.index_count,
-									  &arena, &surface, &err));
+		surface = hob_surface_build(mesh.position, mesh.vertex_count, mesh.indices, mesh.index_count, &arena);
 		hob_surface_seeker seeker = {.room = (uint64_t)1 << 32, .worth = HUGE_VAL};
 		for (uint32_t i = 0; i < 300; i++) {
 			vec p = {{(double)shape_random_float(&seed), (double)shape_random_float(&seed),
@@ -89,8 +87,7 @@ static void a_needle_is_as_near_as_it_is(void **state)
 	const float positions[9] = {0, 0, 0, 1000, 0, 0, 500, 1e-4f, 0};
 	const uint32_t indices[3] = {0, 1, 2};
 	hob_surface surface;
-	hob_error err = {0};
-	assert_true(hob_surface_build(positions, 3, indices, 3, &arena, &surface, &err));
+	surface = hob_surface_build(positions, 3, indices, 3, &arena);
 	for (int i = 1; i < 100; i++) {
 		hob_surface_seeker seeker = {.room = (uint64_t)1 << 32, .worth = HUGE_VAL};
 		hob_vec3 p = {10.0 * i, 1e-6, 0.25};
@@ -105,9 +102,7 @@ static void no_level_is_farther_than_it_states(const hob_mesh *mesh, float limit
 	const hob_lod_options options = {.max = 7, .ratio = 0.5f, .error = limit};
 	hob_lod_level levels[7] = {{.indices = mesh->indices, .index_count = mesh->index_count}};
 	uint32_t count = 1;
-	hob_lod_end why;
-	hob_error err = {0};
-	assert_true(hob_lods_build(mesh, &options, levels, &count, &why, &arena, &err));
+	hob_lods_build(mesh, &options, levels, &count, &arena);
 	assert_true(count > 1);
 	soup *full = soup_new(mesh->position, levels[0].indices, levels[0].index_count);
 	for (uint32_t l = 1; l < count; l++) {
@@ -157,9 +152,7 @@ static void a_small_piece_is_kept_where_all_else_is_smooth(void **state)
 	const hob_lod_options options = {.max = 4, .ratio = 0.5f, .error = 0.2f};
 	hob_lod_level levels[4] = {{.indices = mesh.indices, .index_count = mesh.index_count}};
 	uint32_t count = 1;
-	hob_lod_end why;
-	hob_error err = {0};
-	assert_true(hob_lods_build(&mesh, &options, levels, &count, &why, &arena, &err));
+	hob_lods_build(&mesh, &options, levels, &count, &arena);
 	assert_int_equal(count, 4);
 	for (uint32_t l = 1; l < count; l++) {
 		bool there = false;
@@ -180,24 +173,21 @@ static void what_is_hardly_changed_is_asked_at_fewer_places(void **state)
 	for (uint32_t l = 0; l < 4; l++)
 		levels[l] = (hob_simplify_level){.target = triangles >> (l + 1)};
 	uint32_t count = 4, *first = HOB_NEW(&arena, uint32_t, grid.vertex_count);
-	hob_simplify_end why;
-	hob_error err = {0};
 	hob_lod_full full;
 	hob_lod_surface level;
-	assert_true(hob_weld_places(grid.position, grid.vertex_count, &arena, first));
+	hob_weld_places(grid.position, grid.vertex_count, &arena, first);
 	const hob_simplify_input input = {.positions = grid.position,
 									  .vertex_count = grid.vertex_count,
 									  .first = first,
 									  .indices = grid.indices,
 									  .index_count = grid.index_count,
 									  .limit = HUGE_VAL};
-	assert_true(hob_simplify(&input, levels, &count, &why, &arena, &err));
+	hob_simplify(&input, levels, &count, &arena);
 	assert_int_equal(count, 4);
-	assert_true(hob_lod_error_begin(grid.position, grid.vertex_count, first, grid.indices, grid.index_count,
-									false, &arena, &full, &err));
+	full = hob_lod_error_begin(grid.position, grid.vertex_count, first, grid.indices, grid.index_count, false,
+							   &arena);
 	for (uint32_t l = 0; l < 4; l++) {
-		assert_true(
-			hob_lod_error_surface(&full, levels[l].indices, levels[l].index_count, &arena, &level, &err));
+		level = hob_lod_error_surface(&full, levels[l].indices, levels[l].index_count, &arena);
 		double all = hob_lod_error_measure(&full, &level.surface, 0, NULL, NULL);
 		double some = hob_lod_error_measure(&full, &level.surface, 0, levels[l].change, NULL);
 		assert_true(some >= 0.97 * all && some <= 1.03 * all);
@@ -210,21 +200,20 @@ static void nothing_seen_is_no_error(void **state)
 	hob_mesh place = shape_grid(&arena, 20, 0, false, false);
 	memset(place.position, 0, 12 * (size_t)place.vertex_count);
 	hob_lod_full full;
-	hob_error err = {0};
 	hob_lod_surface level;
 	uint32_t *first = HOB_NEW(&arena, uint32_t, place.vertex_count);
-	assert_true(hob_weld_places(place.position, place.vertex_count, &arena, first));
-	assert_true(hob_lod_error_begin(place.position, place.vertex_count, first, place.indices,
-									place.index_count, false, &arena, &full, &err));
-	assert_true(hob_lod_error_surface(&full, place.indices, 30, &arena, &level, &err));
+	hob_weld_places(place.position, place.vertex_count, &arena, first);
+	full = hob_lod_error_begin(place.position, place.vertex_count, first, place.indices, place.index_count,
+							   false, &arena);
+	level = hob_lod_error_surface(&full, place.indices, 30, &arena);
 	double distance = hob_lod_error_measure(&full, &level.surface, 0.5, NULL, NULL);
 	assert_true(distance >= 0.5 && distance <= 0.5);
 	hob_mesh grid = shape_grid(&arena, 20, 0.1f, false, false);
-	assert_true(hob_weld_places(grid.position, grid.vertex_count, &arena, first));
-	assert_true(hob_lod_error_begin(grid.position, grid.vertex_count, first, grid.indices, grid.index_count,
-									false, &arena, &full, &err));
+	hob_weld_places(grid.position, grid.vertex_count, &arena, first);
+	full = hob_lod_error_begin(grid.position, grid.vertex_count, first, grid.indices, grid.index_count, false,
+							   &arena);
 	const uint32_t collapsed[3] = {4, 4, 5};
-	assert_true(hob_lod_error_surface(&full, collapsed, 3, &arena, &level, &err));
+	level = hob_lod_error_surface(&full, collapsed, 3, &arena);
 	assert_true(isinf(hob_lod_error_measure(&full, &level.surface, 0, NULL, NULL)));
 }
 
