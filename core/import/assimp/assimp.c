@@ -216,16 +216,13 @@ static void io_close(struct aiFileIO *vtable, struct aiFile *closed)
 
 /* `by_name`: Assimp derives companion names from the source's name ("walk.md5mesh" -> "walk.md5anim"), so it
  * gets the real one. */
-static bool assimp_io_init(hob_assimp_io *io, const hob_import_request *request, bool by_name, hob_error *err)
+static void assimp_io_init(hob_assimp_io *io, const hob_import_request *request, bool by_name)
 {
 	hob_str extension = hob_path_extension(request->path);
 	hob_str name = by_name ? hob_arena_str(request->scratch, hob_path_name(request->path))
 						   : hob_arena_printf(request->scratch, HOB_ASSIMP_STEM ".%.*s", HOB_FMT(extension));
-	if (!name.data)
-		return hob_fail_memory(err, request->scratch, "a file name");
 	*io = (hob_assimp_io){.vtable = {io_open, io_close, NULL}, .request = request, .name = name};
 	io->vtable.UserData = (char *)io;
-	return true;
 }
 
 enum { MODEL_PART_MAX = 256 << 20 };
@@ -380,15 +377,14 @@ static const struct aiScene *run_assimp(hob_assimp_io *io, const hob_import_requ
 	return scene;
 }
 
-static bool generator_of(hob_assimp_scene *scene, hob_error *err)
+static hob_str generator_of(hob_assimp_scene *scene)
 {
 	const struct aiMetadata *metadata = scene->source->mMetaData;
 	for (unsigned i = 0; metadata && i < metadata->mNumProperties; i++)
 		if (metadata->mValues[i].mType == AI_AISTRING && metadata->mValues[i].mData &&
 			hob_str_equal(hob_assimp_str(&metadata->mKeys[i]), HOB_STR("SourceAsset_Generator")))
-			return hob_assimp_name(scene, (const struct aiString *)metadata->mValues[i].mData,
-								   &scene->model->generator, err);
-	return true;
+			return hob_assimp_name(scene, (const struct aiString *)metadata->mValues[i].mData);
+	return (hob_str){0};
 }
 
 static bool convert(void *context, hob_error *err)
@@ -399,9 +395,10 @@ static bool convert(void *context, hob_error *err)
 	if (!source->mRootNode)
 		return hob_fail(err, EMPTY, "the %s file holds no scene", scene->format->name);
 	hob_assimp_space(scene);
-	if (!assimp_census(scene, err) || !generator_of(scene, err) || !hob_assimp_materials(scene, err) ||
-		!hob_assimp_meshes(scene, err) || !hob_assimp_nodes(scene, err) || !hob_assimp_skins(scene, err) ||
-		!hob_assimp_clips(scene, err) || !hob_model_one_scene(model, scene->request->result, err))
+	model->generator = generator_of(scene);
+	if (!assimp_census(scene, err) || !hob_assimp_materials(scene, err) || !hob_assimp_meshes(scene, err) ||
+		!hob_assimp_nodes(scene, err) || !hob_assimp_skins(scene, err) || !hob_assimp_clips(scene, err) ||
+		!hob_model_one_scene(model, scene->request->result, err))
 		return false;
 	if (model->mesh_count == 0 && model->clip_count == 0 && model->camera_count == 0 &&
 		model->light_count == 0 && model->node_count < 2)
@@ -454,13 +451,11 @@ static bool assimp_import(const hob_import_request *asked, hob_model *out, hob_e
 	hob_import_request request = *asked;
 	hob_str text = format->marks[0] ? hob_text_decode(request.scratch, request.file)
 									: (hob_str){(const char *)request.file.data, request.file.size};
-	if (!text.data && request.file.size > 0)
-		return hob_fail_memory(err, request.scratch, "the text");
 	request.file = (hob_bytes){(const uint8_t *)text.data, text.len};
-	hob_assimp_io io;
-	if (!hob_assimp_format_check(format, request.file, err) ||
-		!assimp_io_init(&io, &request, format->flags & HOB_ASSIMP_BY_NAME, err))
+	if (!hob_assimp_format_check(format, request.file, err))
 		return false;
+	hob_assimp_io io;
+	assimp_io_init(&io, &request, format->flags & HOB_ASSIMP_BY_NAME);
 	const struct aiScene *source = run_assimp(&io, &request);
 	if (!source)
 		return import_failed(&io, format, err);

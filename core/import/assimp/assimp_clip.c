@@ -40,25 +40,19 @@ static void add_key(clip_builder *b, double ticks, const float *value, uint32_t 
 	hob_buf_put(&b->values, value, components * sizeof(float));
 }
 
-static bool finish_track(clip_builder *b, uint32_t node, hob_path path, uint32_t components,
-						 hob_interpolation interpolation, hob_error *err)
+static void finish_track(clip_builder *b, uint32_t node, hob_path path, uint32_t components)
 {
 	hob_arena *arena = b->scene->request->result;
 	hob_clip *clip = b->clip;
 	uint32_t count = (uint32_t)(b->times.size / sizeof(float));
-	if (b->times.failed || b->values.failed)
-		return hob_fail(err, MEMORY, "no memory left for animation keys");
 	if (count == 0)
-		return true;
+		return;
 	hob_track *track = &clip->tracks[clip->track_count];
-	*track = (hob_track){interpolation, components, count, NULL, NULL};
-	if (!HOB_MAKE(arena, &track->times, count, "animation keys", err) ||
-		!HOB_MAKE(arena, &track->values, (size_t)count * components, "animation keys", err))
-		return false;
+	*track = (hob_track){HOB_LINEAR, components, count, HOB_NEW(arena, float, count),
+						 HOB_NEW(arena, float, (size_t)count *components)};
 	memcpy(track->times, b->times.data, b->times.size);
 	memcpy(track->values, b->values.data, b->values.size);
 	clip->channels[clip->channel_count++] = (hob_channel){node, path, clip->track_count++};
-	return true;
 }
 
 static void start_track(clip_builder *b)
@@ -88,8 +82,8 @@ static bool repeats_rest(const clip_builder *b, const float *rest, uint32_t comp
 	return true;
 }
 
-static bool vector_track(clip_builder *b, const struct aiVectorKey *keys, unsigned count, float scale,
-						 uint32_t node, hob_path path, hob_error *err)
+static void vector_track(clip_builder *b, const struct aiVectorKey *keys, unsigned count, float scale,
+						 uint32_t node, hob_path path)
 {
 	start_track(b);
 	for (unsigned i = 0; keys && i < count; i++) {
@@ -97,14 +91,11 @@ static bool vector_track(clip_builder *b, const struct aiVectorKey *keys, unsign
 		add_key(b, keys[i].mTime, value, 3);
 	}
 	const hob_node *rest = &b->scene->model->nodes[node];
-	if (!b->values.failed &&
-		repeats_rest(b, path == HOB_PATH_SCALE ? rest->scale : rest->translation, 3, false))
-		return true;
-	return finish_track(b, node, path, 3, HOB_LINEAR, err);
+	if (!repeats_rest(b, path == HOB_PATH_SCALE ? rest->scale : rest->translation, 3, false))
+		finish_track(b, node, path, 3);
 }
 
-static bool rotation_track(clip_builder *b, const struct aiQuatKey *keys, unsigned count, uint32_t node,
-						   hob_error *err)
+static void rotation_track(clip_builder *b, const struct aiQuatKey *keys, unsigned count, uint32_t node)
 {
 	start_track(b);
 	for (unsigned i = 0; keys && i < count; i++) {
@@ -115,12 +106,11 @@ static bool rotation_track(clip_builder *b, const struct aiQuatKey *keys, unsign
 		const float value[4] = {q->x / length, q->y / length, q->z / length, q->w / length};
 		add_key(b, keys[i].mTime, value, 4);
 	}
-	if (!b->values.failed && repeats_rest(b, b->scene->model->nodes[node].rotation, 4, true))
-		return true;
-	return finish_track(b, node, HOB_PATH_ROTATION, 4, HOB_LINEAR, err);
+	if (!repeats_rest(b, b->scene->model->nodes[node].rotation, 4, true))
+		finish_track(b, node, HOB_PATH_ROTATION, 4);
 }
 
-static bool node_channel(clip_builder *b, const struct aiNodeAnim *channel, hob_error *err)
+static void node_channel(clip_builder *b, const struct aiNodeAnim *channel)
 {
 	hob_assimp_scene *scene = b->scene;
 	hob_str name = hob_assimp_str(&channel->mNodeName);
@@ -129,17 +119,17 @@ static bool node_channel(clip_builder *b, const struct aiNodeAnim *channel, hob_
 		hob_warn(scene->request->notes, "animation.missing-node",
 				 "clip '%.*s' moves '%.*s', which does not exist; that channel is left out",
 				 HOB_FMT(b->clip->name), HOB_FMT(name));
-		return true;
+		return;
 	}
 	if (channel->mPostState == aiAnimBehaviour_LINEAR || channel->mPreState == aiAnimBehaviour_LINEAR)
 		hob_info(scene->request->notes, "animation.extrapolation",
 				 "clip '%.*s' extrapolates beyond its keys; the first and last key are held instead",
 				 HOB_FMT(b->clip->name));
 	uint32_t node = scene->nodes[index].id;
-	return vector_track(b, channel->mPositionKeys, channel->mNumPositionKeys, scene->unit, node,
-						HOB_PATH_TRANSLATION, err) &&
-		   rotation_track(b, channel->mRotationKeys, channel->mNumRotationKeys, node, err) &&
-		   vector_track(b, channel->mScalingKeys, channel->mNumScalingKeys, 1, node, HOB_PATH_SCALE, err);
+	vector_track(b, channel->mPositionKeys, channel->mNumPositionKeys, scene->unit, node,
+				 HOB_PATH_TRANSLATION);
+	rotation_track(b, channel->mRotationKeys, channel->mNumRotationKeys, node);
+	vector_track(b, channel->mScalingKeys, channel->mNumScalingKeys, 1, node, HOB_PATH_SCALE);
 }
 
 /* ---- morph weights */
@@ -186,15 +176,13 @@ static float weight_at(const struct aiMeshMorphAnim *channel, uint32_t key, uint
 	return from + (to - from) * (float)t;
 }
 
-static bool weight_track(clip_builder *b, const struct aiMeshMorphAnim *channel, uint32_t node,
-						 uint32_t target_count, hob_error *err)
+static void weight_track(clip_builder *b, const struct aiMeshMorphAnim *channel, uint32_t node,
+						 uint32_t target_count)
 {
 	hob_arena *scratch = b->scene->request->scratch;
 	hob_arena_mark mark = hob_arena_save(scratch);
 	weight_line *lines = HOB_NEW(scratch, weight_line, target_count);
 	float *values = HOB_NEW(scratch, float, target_count);
-	if (!lines || !values)
-		return hob_fail_memory(err, scratch, "morph weights");
 	for (uint32_t t = 0; t < target_count; t++)
 		lines[t] = (weight_line){HOB_NONE, next_naming(channel, 0, t)};
 	start_track(b);
@@ -204,7 +192,7 @@ static bool weight_track(clip_builder *b, const struct aiMeshMorphAnim *channel,
 		add_key(b, channel->mKeys[k].mTime, values, target_count);
 	}
 	hob_arena_restore(scratch, mark);
-	return finish_track(b, node, HOB_PATH_WEIGHTS, target_count, HOB_LINEAR, err);
+	finish_track(b, node, HOB_PATH_WEIGHTS, target_count);
 }
 
 static uint32_t targets_of(const hob_model *model, uint32_t node)
@@ -241,17 +229,18 @@ static uint32_t morph_node(const hob_assimp_scene *scene, hob_str name)
 	return HOB_NONE;
 }
 
-static bool morph_channel(clip_builder *b, const struct aiMeshMorphAnim *channel, hob_error *err)
+static void morph_channel(clip_builder *b, const struct aiMeshMorphAnim *channel)
 {
 	hob_str name = hob_assimp_str(&channel->mName);
 	uint32_t node = morph_node(b->scene, name);
 	uint32_t targets = node == HOB_NONE ? 0 : targets_of(b->scene->model, node);
 	if (targets > 0)
-		return weight_track(b, channel, node, targets, err);
-	hob_warn(b->scene->request->notes, "animation.missing-node",
-			 "clip '%.*s' moves the morph targets of '%.*s', which does not exist; that channel is left out",
-			 HOB_FMT(b->clip->name), HOB_FMT(name));
-	return true;
+		weight_track(b, channel, node, targets);
+	else
+		hob_warn(
+			b->scene->request->notes, "animation.missing-node",
+			"clip '%.*s' moves the morph targets of '%.*s', which does not exist; that channel is left out",
+			HOB_FMT(b->clip->name), HOB_FMT(name));
 }
 
 /* ---- clips */
@@ -282,17 +271,14 @@ static bool convert_clip(clip_builder *b, const struct aiAnimation *from, hob_er
 	if (!within_limits(from, err))
 		return false;
 	size_t tracks = (size_t)from->mNumChannels * 3 + from->mNumMorphMeshChannels;
-	if (!HOB_MAKE(arena, &clip->channels, tracks, "animation tracks", err) ||
-		!HOB_MAKE(arena, &clip->tracks, tracks, "animation tracks", err))
-		return false;
+	clip->channels = HOB_NEW(arena, hob_channel, tracks);
+	clip->tracks = HOB_NEW(arena, hob_track, tracks);
 	b->ticks =
 		from->mTicksPerSecond > 0 && isfinite(from->mTicksPerSecond) ? from->mTicksPerSecond : DEFAULT_TICKS;
 	for (unsigned c = 0; c < from->mNumChannels; c++)
-		if (!node_channel(b, from->mChannels[c], err))
-			return false;
+		node_channel(b, from->mChannels[c]);
 	for (unsigned c = 0; c < from->mNumMorphMeshChannels; c++)
-		if (!morph_channel(b, from->mMorphMeshChannels[c], err))
-			return false;
+		morph_channel(b, from->mMorphMeshChannels[c]);
 	if (from->mNumMeshChannels > 0)
 		hob_warn(b->scene->request->notes, "animation.mesh-frames",
 				 "clip '%.*s' swaps whole meshes per frame, which is left out", HOB_FMT(clip->name));
@@ -308,22 +294,16 @@ bool hob_assimp_clips(hob_assimp_scene *scene, hob_error *err)
 						HOB_LIMIT_CLIPS);
 	hob_name_map names;
 	hob_name_map_init(&names, scene->request->scratch);
-	if (!HOB_MAKE(scene->request->result, &model->clips, source->mNumAnimations, "clips", err))
-		return false;
+	model->clips = HOB_NEW(scene->request->result, hob_clip, source->mNumAnimations);
 	clip_builder b = {.scene = scene};
 	bool done = true;
 	for (unsigned a = 0; done && a < source->mNumAnimations; a++) {
 		hob_clip *clip = b.clip = &model->clips[model->clip_count];
-		hob_str name;
+		hob_str name = hob_assimp_name(scene, &source->mAnimations[a]->mName);
 		*clip = (hob_clip){0};
-		done = hob_assimp_name(scene, &source->mAnimations[a]->mName, &name, err);
-		if (!done)
-			break;
 		clip->name =
 			hob_name_map_add_unique(&names, scene->request->result, name.len > 0 ? name : HOB_STR("clip"), a);
-		if (!clip->name.data)
-			done = hob_fail_memory(err, scene->request->result, "clip names");
-		else if (!convert_clip(&b, source->mAnimations[a], err))
+		if (!convert_clip(&b, source->mAnimations[a], err))
 			done = hob_fail_in(err, "clip '%.*s'", HOB_FMT(clip->name));
 		else if (clip->channel_count > 0)
 			model->clip_count++;

@@ -9,13 +9,18 @@ hob_str hob_assimp_str(const struct aiString *text)
 	return (hob_str){text->data, strnlen(text->data, len)};
 }
 
-bool hob_assimp_name(hob_assimp_scene *scene, const struct aiString *text, hob_str *out, hob_error *err)
+hob_str hob_assimp_name(hob_assimp_scene *scene, const struct aiString *text)
 {
 	hob_str name = hob_assimp_str(text);
 	bool bracketed = name.len > 1 && name.data[0] == '<' && name.data[name.len - 1] == '>';
 	bool own = bracketed || hob_str_find(name, HOB_STR(HOB_ASSIMP_STEM), 0) != SIZE_MAX;
-	*out = own ? HOB_STR("") : hob_text_name(scene->request->result, name);
-	return out->data || hob_fail_memory(err, scene->request->result, "a name");
+	return own ? HOB_STR("") : hob_text_name(scene->request->result, name);
+}
+
+bool hob_assimp_has_bones(const hob_assimp_scene *scene, unsigned mesh)
+{
+	return mesh < scene->source->mNumMeshes && scene->mesh_first[mesh] < scene->mesh_first[mesh + 1] &&
+		   scene->source->mMeshes[mesh]->mNumBones > 0;
 }
 
 bool hob_assimp_matrix(const struct aiMatrix4x4 *from, float unit, float out[16])

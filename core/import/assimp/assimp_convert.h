@@ -56,8 +56,9 @@ bool hob_assimp_clips(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
 
 hob_str hob_assimp_str(const struct aiString *text); /* borrowed; bounded by its capacity */
 /* A name for the model: cleaned, and empty if Hob or Assimp generated it. */
-bool hob_assimp_name(hob_assimp_scene *scene, const struct aiString *text, hob_str *out,
-					 hob_error *err) HOB_MUST_CHECK;
+hob_str hob_assimp_name(hob_assimp_scene *scene, const struct aiString *text);
+/* Whether the mesh is in the model and follows bones. */
+bool hob_assimp_has_bones(const hob_assimp_scene *scene, unsigned mesh);
 /* Column-major, translation times unit. False when an entry is not finite; `out` is then the identity. */
 bool hob_assimp_matrix(const struct aiMatrix4x4 *from, float unit, float out[16]);
 

@@ -39,14 +39,12 @@ static uint32_t embedded_index(const hob_assimp_scene *scene, hob_str reference)
 	return HOB_NONE;
 }
 
-static bool copy_pixels(hob_assimp_scene *scene, const struct aiTexture *from, hob_image *to, hob_error *err)
+static void copy_pixels(hob_assimp_scene *scene, const struct aiTexture *from, hob_image *to)
 {
 	size_t pixels = (size_t)from->mWidth * from->mHeight;
 	if (pixels == 0 || pixels > HOB_LIMIT_IMAGE_PIXELS)
-		return true;
+		return;
 	uint8_t *out = HOB_NEW(scene->request->result, uint8_t, pixels * 4);
-	if (!out)
-		return hob_fail_memory(err, scene->request->result, "an embedded picture");
 	for (size_t i = 0; i < pixels; i++) {
 		out[i * 4] = from->pcData[i].r;
 		out[i * 4 + 1] = from->pcData[i].g;
@@ -56,10 +54,9 @@ static bool copy_pixels(hob_assimp_scene *scene, const struct aiTexture *from, h
 	to->bytes = (hob_bytes){out, pixels * 4};
 	to->raw_width = from->mWidth;
 	to->raw_height = from->mHeight;
-	return true;
 }
 
-static bool copy_file(hob_assimp_scene *scene, const struct aiTexture *from, hob_image *to, hob_error *err)
+static void copy_file(hob_assimp_scene *scene, const struct aiTexture *from, hob_image *to)
 {
 	hob_arena *arena = scene->request->result;
 	uint8_t *out = HOB_NEW(arena, uint8_t, from->mWidth);
@@ -67,11 +64,8 @@ static bool copy_file(hob_assimp_scene *scene, const struct aiTexture *from, hob
 	bool jpeg = hob_str_equal_nocase(hint, HOB_STR("jpg"));
 	to->mime = hint.len > 0 ? hob_arena_printf(arena, "image/%.*s", HOB_FMT(jpeg ? HOB_STR("jpeg") : hint))
 							: HOB_STR("");
-	if (!out || !to->mime.data)
-		return hob_fail_memory(err, arena, "an embedded picture");
 	memcpy(out, from->pcData, from->mWidth);
 	to->bytes = (hob_bytes){out, from->mWidth};
-	return true;
 }
 
 static bool embedded_image(material_builder *b, uint32_t index, uint32_t *id, hob_error *err)
@@ -90,11 +84,12 @@ static bool embedded_image(material_builder *b, uint32_t index, uint32_t *id, ho
 				 "pictures inside of %s files cannot be read; export the model as glTF", scene->format->name);
 		return true;
 	}
-	if (!from || !hob_assimp_name(scene, &from->mFilename, &to->name, err))
-		return from == NULL;
-	if (!from->pcData)
+	if (!from)
 		return true;
-	return from->mHeight > 0 ? copy_pixels(scene, from, to, err) : copy_file(scene, from, to, err);
+	to->name = hob_assimp_name(scene, &from->mFilename);
+	if (from->pcData)
+		(from->mHeight > 0 ? copy_pixels : copy_file)(scene, from, to);
+	return true;
 }
 
 static bool image_for(material_builder *b, hob_str reference, uint32_t *id, hob_error *err)
@@ -359,7 +354,8 @@ static bool convert_material(material_builder *b, const struct aiMaterial *from,
 	unsigned color_flags = 0;
 	hob_material_init(to);
 	aiGetMaterialString(from, AI_MATKEY_NAME, &name);
-	if (!hob_assimp_name(b->scene, &name, &to->name, err) || !read_textures(b, from, to, &color_flags, err))
+	to->name = hob_assimp_name(b->scene, &name);
+	if (!read_textures(b, from, to, &color_flags, err))
 		return false;
 	read_factors(from, to);
 	read_colors(b->scene, from, to);
@@ -423,8 +419,6 @@ bool hob_assimp_materials(hob_assimp_scene *scene, hob_error *err)
 	scene->material_ids = HOB_NEW(scratch, uint32_t, source->mNumMaterials);
 	model->materials = HOB_NEW(result, hob_material, source->mNumMaterials);
 	model->samplers = HOB_NEW(result, hob_sampler, SAMPLERS_MAX);
-	if (!b.image_of_embedded || !used || !scene->material_ids || !model->materials || !model->samplers)
-		return hob_fail_memory(err, result, "materials");
 	memset(b.image_of_embedded, 0xFF, source->mNumTextures * sizeof *b.image_of_embedded);
 	mark_materials(scene, used);
 	hob_image_set_init(&b.images, scene->request);

@@ -11,7 +11,7 @@ _Static_assert((int)HOB_UV_SETS >= (int)AI_MAX_NUMBER_OF_TEXTURECOORDS, "every u
 static float *copy3(hob_arena *arena, const struct aiVector3D *from, uint32_t count, float scale)
 {
 	float *to = HOB_NEW(arena, float, (size_t)count * 3);
-	for (size_t i = 0; to && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		to[i * 3] = from[i].x * scale;
 		to[i * 3 + 1] = from[i].y * scale;
 		to[i * 3 + 2] = from[i].z * scale;
@@ -21,7 +21,7 @@ static float *copy3(hob_arena *arena, const struct aiVector3D *from, uint32_t co
 
 /* ---- streams */
 
-static bool copy_uvs(const hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to)
+static void copy_uvs(const hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to)
 {
 	uint32_t sets = 0;
 	for (uint32_t set = 0; set < AI_MAX_NUMBER_OF_TEXTURECOORDS; set++)
@@ -31,17 +31,14 @@ static bool copy_uvs(const hob_assimp_scene *scene, const struct aiMesh *from, h
 	for (uint32_t set = 0; set < sets; set++) {
 		float *uv = to->uv[set] = HOB_NEW(scene->request->result, float, (size_t)from->mNumVertices * 2);
 		const struct aiVector3D *source = from->mTextureCoords[set];
-		if (!uv)
-			return false;
 		for (size_t i = 0; source && i < from->mNumVertices; i++) {
 			uv[i * 2] = hob_assimp_finite(source[i].x, 0);
 			uv[i * 2 + 1] = hob_assimp_finite(flip ? 1 - source[i].y : source[i].y, 0);
 		}
 	}
-	return true;
 }
 
-static bool copy_colors(const hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to)
+static void copy_colors(const hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to)
 {
 	uint32_t sets = 0;
 	for (uint32_t set = 0; set < AI_MAX_NUMBER_OF_COLOR_SETS; set++) {
@@ -52,12 +49,10 @@ static bool copy_colors(const hob_assimp_scene *scene, const struct aiMesh *from
 			hob_warn(scene->request->notes, "assimp.colors-ignored",
 					 "mesh '%.*s' has more than %d sets of vertex colours; the rest is left out",
 					 HOB_FMT(to->name), HOB_COLOR_SETS);
-			return true;
+			return;
 		}
 		float *color = to->color[sets++] =
 			HOB_NEW(scene->request->result, float, (size_t)from->mNumVertices * 4);
-		if (!color)
-			return false;
 		for (size_t i = 0; i < from->mNumVertices; i++) {
 			const float rgb[3] = {source[i].r, source[i].g, source[i].b};
 			for (size_t c = 0; c < 3; c++)
@@ -65,7 +60,6 @@ static bool copy_colors(const hob_assimp_scene *scene, const struct aiMesh *from
 			color[i * 4 + 3] = hob_assimp_finite(source[i].a, 1);
 		}
 	}
-	return true;
 }
 
 /* Assimp's V points up, so its bitangent has the sign of glTF's w. */
@@ -89,16 +83,13 @@ static void make_tangent(const float *n, const struct aiVector3D *t, const struc
 	out[3] = cross[0] * b->x + cross[1] * b->y + cross[2] * b->z < 0 ? -1 : 1;
 }
 
-static bool copy_tangents(const hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to)
+static void copy_tangents(const hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to)
 {
 	if (!from->mTangents || !from->mBitangents || !to->normal)
-		return true;
+		return;
 	to->tangent = HOB_NEW(scene->request->result, float, (size_t)from->mNumVertices * 4);
-	if (!to->tangent)
-		return false;
 	for (size_t i = 0; i < from->mNumVertices; i++)
 		make_tangent(to->normal + i * 3, &from->mTangents[i], &from->mBitangents[i], to->tangent + i * 4);
-	return true;
 }
 
 /* ---- faces */
@@ -158,7 +149,7 @@ static bool put_face(face_sorter *f, hob_mesh *to, const struct aiFace *face)
 	hob_buf_clear(&f->cut);
 	uint32_t count = (face->mNumIndices - 2) * 3;
 	uint32_t *cut = (uint32_t *)(void *)hob_buf_grow(&f->cut, count * sizeof *cut);
-	if (!cut || !hob_polygon_triangulate(&f->polygon, to->position, face->mIndices, face->mNumIndices, cut))
+	if (!hob_polygon_triangulate(&f->polygon, to->position, face->mIndices, face->mNumIndices, cut))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		to->indices[to->index_count++] = face->mIndices[cut[i]];
@@ -172,8 +163,7 @@ static bool put_faces(face_sorter *f, hob_mesh *to, hob_error *err)
 	if (total > HOB_LIMIT_INDICES)
 		return hob_fail(err, LIMIT, "%llu indices, at most %llu are allowed", (unsigned long long)total,
 						HOB_LIMIT_INDICES);
-	if (!HOB_MAKE(arena, &to->indices, total, "indices", err))
-		return false;
+	to->indices = HOB_NEW(arena, uint32_t, total);
 	for (unsigned i = 0; i < f->from->mNumFaces; i++) {
 		const struct aiFace *face = &f->from->mFaces[i];
 		if (is_usable(f, face) && topology_of(face) == to->topology && !put_face(f, to, face))
@@ -183,16 +173,14 @@ static bool put_faces(face_sorter *f, hob_mesh *to, hob_error *err)
 }
 
 /* A mesh without faces is a point cloud. */
-static bool points_only(const hob_assimp_scene *scene, hob_mesh *to, hob_error *err)
+static void points_only(const hob_assimp_scene *scene, hob_mesh *to)
 {
 	to->topology = HOB_POINTS;
-	if (!HOB_MAKE(scene->request->result, &to->indices, to->vertex_count, "indices", err))
-		return false;
+	to->indices = HOB_NEW(scene->request->result, uint32_t, to->vertex_count);
 	for (uint32_t i = 0; i < to->vertex_count; i++)
 		to->indices[i] = i;
 	to->index_count = to->vertex_count;
 	hob_shape_fix_positions(to, scene->request->notes);
-	return true;
 }
 
 /* ---- morph targets */
@@ -201,14 +189,13 @@ static float *deltas(hob_assimp_scene *scene, const struct aiVector3D *to, const
 					 uint32_t count, float scale)
 {
 	float *out = HOB_NEW(scene->request->result, float, (size_t)count * 3);
-	for (size_t i = 0; out && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		/* Scaled before the subtraction, as the base positions are. */
 		out[i * 3] = to[i].x * scale - (from ? from[i].x * scale : 0);
 		out[i * 3 + 1] = to[i].y * scale - (from ? from[i].y * scale : 0);
 		out[i * 3 + 2] = to[i].z * scale - (from ? from[i].z * scale : 0);
 	}
-	if (out)
-		hob_shape_fix_floats(out, (size_t)count * 3, 0);
+	hob_shape_fix_floats(out, (size_t)count * 3, 0);
 	return out;
 }
 
@@ -219,16 +206,14 @@ static bool copy_targets(hob_assimp_scene *scene, const struct aiMesh *from, hob
 						HOB_FMT(to->name), from->mNumAnimMeshes, HOB_LIMIT_TARGETS);
 	if (from->mNumAnimMeshes == 0)
 		return true;
-	if (!HOB_MAKE(scene->request->result, &to->targets, from->mNumAnimMeshes, "morph targets", err))
-		return false;
+	to->targets = HOB_NEW(scene->request->result, hob_morph_target, from->mNumAnimMeshes);
 	/* Only COLLADA's RELATIVE method stores differences; Assimp's other targets are absolute. */
 	bool relative =
 		scene->format->unit == HOB_ASSIMP_UNIT_ROOT && from->mMethod == aiMorphingMethod_MORPH_RELATIVE;
 	for (unsigned t = 0; t < from->mNumAnimMeshes; t++) {
 		const struct aiAnimMesh *shape = from->mAnimMeshes[t];
 		hob_morph_target *target = &to->targets[to->target_count++];
-		if (!hob_assimp_name(scene, &shape->mName, &target->name, err))
-			return false;
+		target->name = hob_assimp_name(scene, &shape->mName);
 		target->weight = hob_assimp_finite(shape->mWeight, 0);
 		/* An empty target keeps its index: animations refer to targets by number. */
 		if (shape->mNumVertices != from->mNumVertices) {
@@ -246,52 +231,39 @@ static bool copy_targets(hob_assimp_scene *scene, const struct aiMesh *from, hob
 		if (shape->mTangents && to->tangent)
 			target->tangent =
 				deltas(scene, shape->mTangents, relative ? NULL : from->mTangents, from->mNumVertices, 1);
-		if ((shape->mVertices && !target->position) ||
-			(shape->mNormals && from->mNormals && to->normal && !target->normal) ||
-			(shape->mTangents && to->tangent && !target->tangent))
-			return hob_fail_memory(err, scene->request->result, "morph targets");
 	}
 	return true;
 }
 
 /* ---- a mesh */
 
-static bool copy_streams(hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to, hob_error *err)
+static void copy_streams(hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to)
 {
 	hob_arena *arena = scene->request->result;
 	to->vertex_count = from->mNumVertices;
 	to->position = copy3(arena, from->mVertices, from->mNumVertices, scene->unit);
 	to->normal = from->mNormals ? copy3(arena, from->mNormals, from->mNumVertices, 1) : NULL;
-	if (!to->position || (from->mNormals && !to->normal) || !copy_uvs(scene, from, to) ||
-		!copy_colors(scene, from, to))
-		return hob_fail_memory(err, arena, "vertices");
+	copy_uvs(scene, from, to);
+	copy_colors(scene, from, to);
 	hob_shape_fix_floats(to->normal, (size_t)to->vertex_count * 3, 0);
-	return true;
 }
 
-/* Computes per-face data once for all meshes that share the arrays. */
-static bool finish_streams(hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to, hob_error *err)
-{
-	hob_mesh_repair_directions(to);
-	if (!copy_tangents(scene, from, to))
-		return hob_fail_memory(err, scene->request->result, "tangents");
-	return copy_targets(scene, from, to, err);
-}
-
-/* Appends the mesh to the model if it has a face; `first`: the first mesh with these arrays. */
+/* Appends the mesh to the model; `first`: the first mesh with these arrays. */
 static bool add_mesh(hob_assimp_scene *scene, const struct aiMesh *from, uint32_t first, hob_error *err)
 {
 	hob_model *model = scene->model;
 	hob_mesh *to = &model->meshes[model->mesh_count];
 	to->source_primitive = model->mesh_count - first;
-	if (model->mesh_count == first)
-		return finish_streams(scene, from, to, err) && ++model->mesh_count;
+	if (model->mesh_count++ == first) {
+		hob_mesh_repair_directions(to);
+		copy_tangents(scene, from, to);
+		return copy_targets(scene, from, to, err);
+	}
 	const hob_mesh *shared = &model->meshes[first];
 	to->normal = shared->normal;
 	to->tangent = shared->tangent;
 	to->targets = shared->targets;
 	to->target_count = shared->target_count;
-	model->mesh_count++;
 	return true;
 }
 
@@ -315,7 +287,8 @@ static bool sort_faces(face_sorter *f, const hob_mesh *base, hob_error *err)
 	if (f->from->mNumFaces == 0) {
 		hob_mesh *to = &model->meshes[model->mesh_count];
 		*to = *base;
-		if (!points_only(scene, to, err) || (to->index_count > 0 && !add_mesh(scene, f->from, first, err)))
+		points_only(scene, to);
+		if (to->index_count > 0 && !add_mesh(scene, f->from, first, err))
 			return false;
 	}
 	/* Faces are checked against the original positions, so positions are repaired last. */
@@ -349,17 +322,16 @@ static bool convert_mesh(face_sorter *f, uint32_t index, hob_error *err)
 	const struct aiMesh *from = f->from = scene->source->mMeshes[index];
 	if (!from || from->mNumVertices == 0 || !from->mVertices || (from->mNumFaces > 0 && !from->mFaces))
 		return true;
-	hob_mesh base = {.material = material_of(scene, from), .source_mesh = index};
-	if (!hob_assimp_name(scene, &from->mName, &base.name, err))
-		return false;
+	hob_mesh base = {.name = hob_assimp_name(scene, &from->mName),
+					 .material = material_of(scene, from),
+					 .source_mesh = index};
 	if (from->mNumVertices > HOB_LIMIT_VERTICES)
 		return hob_fail(err, LIMIT, "mesh '%.*s' has %u vertices, at most %llu are allowed",
 						HOB_FMT(base.name), from->mNumVertices, HOB_LIMIT_VERTICES);
 	memset(f->index_total, 0, sizeof f->index_total);
 	f->bad = f->polygon.careless = 0;
-	if (!copy_streams(scene, from, &base, err) || !sort_faces(f, &base, err))
-		return hob_fail_in(err, "mesh '%.*s'", HOB_FMT(base.name));
-	return true;
+	copy_streams(scene, from, &base);
+	return sort_faces(f, &base, err) || hob_fail_in(err, "mesh '%.*s'", HOB_FMT(base.name));
 }
 
 bool hob_assimp_meshes(hob_assimp_scene *scene, hob_error *err)
@@ -371,8 +343,6 @@ bool hob_assimp_meshes(hob_assimp_scene *scene, hob_error *err)
 						HOB_LIMIT_MESHES / 3);
 	model->meshes = HOB_NEW(scene->request->result, hob_mesh, (size_t)source->mNumMeshes * 3);
 	scene->mesh_first = HOB_NEW(scene->request->scratch, uint32_t, (size_t)source->mNumMeshes + 1);
-	if (!model->meshes || !scene->mesh_first)
-		return hob_fail_memory(err, scene->request->result, "meshes");
 	face_sorter f = {.scene = scene};
 	bool done = true;
 	for (uint32_t m = 0; done && m < source->mNumMeshes; m++) {

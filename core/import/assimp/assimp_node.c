@@ -11,47 +11,33 @@ typedef struct pending {
 	uint32_t parent;
 } pending;
 
-static bool push(hob_buf *stack, const struct aiNode *node, uint32_t parent)
+static void push(hob_buf *stack, const struct aiNode *node, uint32_t parent)
 {
 	pending item = {node, parent};
 	hob_buf_put(stack, &item, sizeof item);
-	return !stack->failed;
-}
-
-static bool flatten_into(hob_assimp_scene *scene, hob_buf *stack, hob_buf *list, hob_error *err)
-{
-	bool room = push(stack, scene->source->mRootNode, HOB_NONE);
-	while (room && stack->size > 0) {
-		stack->size -= sizeof(pending);
-		pending next;
-		memcpy(&next, stack->data + stack->size, sizeof next);
-		uint32_t index = (uint32_t)(list->size / sizeof(hob_assimp_node));
-		if (index >= HOB_LIMIT_NODES)
-			return hob_fail(err, LIMIT, "more than %llu nodes; split the scene", HOB_LIMIT_NODES);
-		hob_assimp_node node = {.source = next.node, .parent = next.parent, .id = HOB_NONE};
-		hob_buf_put(list, &node, sizeof node);
-		room = !list->failed;
-		for (unsigned i = next.node->mNumChildren; room && i > 0; i--)
-			if (next.node->mChildren[i - 1])
-				room = push(stack, next.node->mChildren[i - 1], index);
-	}
-	return room || hob_fail(err, MEMORY, "no memory left for the node tree");
 }
 
 static bool flatten(hob_assimp_scene *scene, hob_error *err)
 {
 	hob_buf stack = {0}, list = {0};
-	bool done = flatten_into(scene, &stack, &list, err);
-	if (done) {
-		scene->node_count = (uint32_t)(list.size / sizeof(hob_assimp_node));
-		scene->nodes = HOB_NEW(scene->request->scratch, hob_assimp_node, scene->node_count);
-		done = scene->nodes || hob_fail_memory(err, scene->request->scratch, "the node tree");
+	push(&stack, scene->source->mRootNode, HOB_NONE);
+	while (stack.size > 0 && scene->node_count < HOB_LIMIT_NODES) {
+		stack.size -= sizeof(pending);
+		pending next;
+		memcpy(&next, stack.data + stack.size, sizeof next);
+		hob_assimp_node node = {.source = next.node, .parent = next.parent, .id = HOB_NONE};
+		hob_buf_put(&list, &node, sizeof node);
+		for (unsigned i = next.node->mNumChildren; i > 0; i--)
+			if (next.node->mChildren[i - 1])
+				push(&stack, next.node->mChildren[i - 1], scene->node_count);
+		scene->node_count++;
 	}
-	if (done)
-		memcpy(scene->nodes, list.data, list.size);
+	bool done = stack.size == 0;
+	scene->nodes = HOB_NEW(scene->request->scratch, hob_assimp_node, scene->node_count);
+	memcpy(scene->nodes, list.data, list.size);
 	hob_buf_release(&stack);
 	hob_buf_release(&list);
-	return done;
+	return done || hob_fail(err, LIMIT, "more than %llu nodes; split the scene", HOB_LIMIT_NODES);
 }
 
 static bool index_names(hob_assimp_scene *scene, hob_error *err)
@@ -72,11 +58,6 @@ static hob_assimp_node *find(hob_assimp_scene *scene, const struct aiString *nam
 static uint32_t parts_of(const hob_assimp_scene *scene, unsigned mesh)
 {
 	return mesh < scene->source->mNumMeshes ? scene->mesh_first[mesh + 1] - scene->mesh_first[mesh] : 0;
-}
-
-static bool has_bones(const hob_assimp_scene *scene, unsigned mesh)
-{
-	return parts_of(scene, mesh) > 0 && scene->source->mMeshes[mesh]->mNumBones > 0;
 }
 
 static void mark_used(hob_assimp_scene *scene)
@@ -137,10 +118,12 @@ static void look_frame(const struct aiVector3D *position, const struct aiVector3
 	out[15] = 1;
 }
 
+static const float identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+
 static bool is_identity(const float m[16])
 {
 	for (int i = 0; i < 16; i++)
-		if (fabsf(m[i] - (float)(i % 5 == 0)) > 1e-6f)
+		if (fabsf(m[i] - identity[i]) > 1e-6f)
 			return false;
 	return true;
 }
@@ -234,7 +217,7 @@ static hob_node *add_node(hob_model *model, uint32_t parent, const float local[1
 
 /* Attaches camera or light `item` (cameras first) to the node itself if it looks along -Z from the origin and
  * the node has none yet; else to a child. */
-static bool attach(emitter *e, uint32_t item, uint32_t node_id, bool named, hob_error *err)
+static void attach(emitter *e, uint32_t item, uint32_t node_id, bool named)
 {
 	hob_assimp_scene *scene = e->scene;
 	hob_model *model = scene->model;
@@ -250,21 +233,17 @@ static bool attach(emitter *e, uint32_t item, uint32_t node_id, bool named, hob_
 		look_frame(placed ? &origin : &camera->mPosition, &camera->mLookAt, &camera->mUp, scene->unit, frame);
 		hob_camera *to = &model->cameras[model->camera_count];
 		convert_camera(scene, camera, to);
-		if (!hob_assimp_name(scene, &camera->mName, &name, err))
-			return false;
-		to->name = name;
+		name = to->name = hob_assimp_name(scene, &camera->mName);
 	} else {
 		const struct aiLight *light = source->mLights[item - source->mNumCameras];
 		hob_light *to = &model->lights[model->light_count];
 		if (!convert_light(scene, light, to))
-			return true;
+			return;
 		struct aiVector3D forward = light->mDirection;
 		if (light->mType == aiLightSource_POINT)
 			forward = (struct aiVector3D){0, 0, -1};
 		look_frame(placed ? &origin : &light->mPosition, &forward, &light->mUp, scene->unit, frame);
-		if (!hob_assimp_name(scene, &light->mName, &name, err))
-			return false;
-		to->name = name;
+		name = to->name = hob_assimp_name(scene, &light->mName);
 	}
 	hob_node *node = &model->nodes[node_id];
 	bool taken = is_camera ? node->camera != HOB_NONE : node->light != HOB_NONE;
@@ -276,10 +255,9 @@ static bool attach(emitter *e, uint32_t item, uint32_t node_id, bool named, hob_
 		node->camera = model->camera_count++;
 	else
 		node->light = model->light_count++;
-	return true;
 }
 
-static bool chain_items(emitter *e, hob_error *err)
+static void chain_items(emitter *e)
 {
 	hob_assimp_scene *scene = e->scene;
 	const struct aiScene *source = scene->source;
@@ -289,8 +267,6 @@ static bool chain_items(emitter *e, hob_error *err)
 	e->next = HOB_NEW(scratch, uint32_t, items);
 	scene->model->cameras = HOB_NEW(result, hob_camera, source->mNumCameras);
 	scene->model->lights = HOB_NEW(result, hob_light, source->mNumLights);
-	if (!e->first_of || !e->next || !scene->model->cameras || !scene->model->lights)
-		return hob_fail_memory(err, scratch, "cameras and lights");
 	memset(e->first_of, 0xFF, scene->node_count * sizeof *e->first_of);
 	for (uint32_t i = items; i > 0; i--) {
 		uint32_t item = i - 1;
@@ -302,7 +278,6 @@ static bool chain_items(emitter *e, hob_error *err)
 		e->next[item] = e->first_of[at];
 		e->first_of[at] = item;
 	}
-	return true;
 }
 
 static void add_mesh_refs(hob_assimp_scene *scene, hob_node *to, const struct aiNode *from, bool with_bones)
@@ -311,7 +286,7 @@ static void add_mesh_refs(hob_assimp_scene *scene, hob_node *to, const struct ai
 	to->mesh_first = model->mesh_ref_count;
 	for (unsigned i = 0; i < from->mNumMeshes; i++) {
 		unsigned mesh = from->mMeshes[i];
-		if (has_bones(scene, mesh) != with_bones)
+		if (hob_assimp_has_bones(scene, mesh) != with_bones)
 			continue;
 		for (uint32_t part = 0; part < parts_of(scene, mesh); part++)
 			model->mesh_refs[model->mesh_ref_count++] = scene->mesh_first[mesh] + part;
@@ -322,10 +297,9 @@ static void add_mesh_refs(hob_assimp_scene *scene, hob_node *to, const struct ai
 /* Attaches a node's meshes. A node has one skin, so skinned meshes beside rigid ones get a child. */
 static void attach_meshes(hob_assimp_scene *scene, uint32_t id, const struct aiNode *from)
 {
-	static const float identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
 	bool with = false, without = false;
 	for (unsigned i = 0; i < from->mNumMeshes; i++)
-		if (has_bones(scene, from->mMeshes[i]))
+		if (hob_assimp_has_bones(scene, from->mMeshes[i]))
 			with = true;
 		else if (parts_of(scene, from->mMeshes[i]) > 0)
 			without = true;
@@ -334,9 +308,8 @@ static void attach_meshes(hob_assimp_scene *scene, uint32_t id, const struct aiN
 		add_mesh_refs(scene, add_node(scene->model, id, identity), from, true);
 }
 
-static bool emit(emitter *e, hob_error *err)
+static void emit(emitter *e)
 {
-	static const float identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
 	hob_assimp_scene *scene = e->scene;
 	hob_model *model = scene->model;
 	uint32_t top = HOB_NONE;
@@ -355,14 +328,11 @@ static bool emit(emitter *e, hob_error *err)
 				memcpy(node->local, identity, sizeof identity);
 		hob_node *to = add_node(model, parent, node->local);
 		to->source = i;
-		if (!hob_assimp_name(scene, &node->source->mName, &to->name, err))
-			return false;
+		to->name = hob_assimp_name(scene, &node->source->mName);
 		attach_meshes(scene, node->id, node->source);
 		for (uint32_t item = e->first_of[i]; item != HOB_NONE; item = e->next[item])
-			if (!attach(e, item, node->id, i > 0, err))
-				return false;
+			attach(e, item, node->id, i > 0);
 	}
-	return true;
 }
 
 bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err)
@@ -373,8 +343,7 @@ bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err)
 		return false;
 	mark_used(scene);
 	set_locals(scene);
-	if (!chain_items(&e, err))
-		return false;
+	chain_items(&e);
 	uint64_t references = 0;
 	for (uint32_t i = 0; i < scene->node_count; i++)
 		for (unsigned k = 0; k < scene->nodes[i].source->mNumMeshes; k++)
@@ -383,8 +352,8 @@ bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err)
 		return hob_fail(err, LIMIT, "%llu uses of meshes, at most %llu are allowed",
 						(unsigned long long)references, HOB_LIMIT_NODES);
 	size_t room = (size_t)scene->node_count * 2 + source->mNumCameras + source->mNumLights + 1;
-	if (!HOB_MAKE(scene->request->result, &scene->model->nodes, room, "nodes", err) ||
-		!HOB_MAKE(scene->request->result, &scene->model->mesh_refs, references, "nodes", err))
-		return false;
-	return emit(&e, err);
+	scene->model->nodes = HOB_NEW(scene->request->result, hob_node, room);
+	scene->model->mesh_refs = HOB_NEW(scene->request->result, uint32_t, references);
+	emit(&e);
+	return true;
 }

@@ -13,26 +13,18 @@ static uint32_t root_of(uint32_t *group, uint32_t mesh)
 	return mesh;
 }
 
-static bool has_bones(const hob_assimp_scene *scene, unsigned mesh)
-{
-	return mesh < scene->source->mNumMeshes && scene->mesh_first[mesh] < scene->mesh_first[mesh + 1] &&
-		   scene->source->mMeshes[mesh]->mNumBones > 0;
-}
-
 /* A node has one skin for all its meshes, so meshes on one node form a group. */
 static uint32_t *group_meshes(hob_assimp_scene *scene)
 {
 	const struct aiScene *source = scene->source;
 	uint32_t *group = HOB_NEW(scene->request->scratch, uint32_t, source->mNumMeshes);
-	if (!group)
-		return NULL;
 	for (uint32_t m = 0; m < source->mNumMeshes; m++)
 		group[m] = m;
 	for (uint32_t n = 0; n < scene->node_count; n++) {
 		const struct aiNode *node = scene->nodes[n].source;
 		uint32_t first = HOB_NONE;
 		for (unsigned i = 0; i < node->mNumMeshes; i++) {
-			if (!has_bones(scene, node->mMeshes[i]))
+			if (!hob_assimp_has_bones(scene, node->mMeshes[i]))
 				continue;
 			uint32_t root = root_of(group, node->mMeshes[i]);
 			if (first == HOB_NONE)
@@ -73,7 +65,7 @@ static uint32_t joint_for(skin_builder *b, uint32_t node, const float inverse_bi
 	hob_buf_put(&b->joints, &added, sizeof added);
 	b->stamp_of[node] = b->stamp;
 	b->first_of[node] = count;
-	return b->joints.failed ? HOB_NONE : count;
+	return count;
 }
 
 static bool find_joints(skin_builder *b, const struct aiMesh *mesh, hob_error *err)
@@ -93,8 +85,6 @@ static bool find_joints(skin_builder *b, const struct aiMesh *mesh, hob_error *e
 			hob_warn(scene->request->notes, "skin.bad-matrix",
 					 "bone '%.*s': the bind matrix is not a number; none is used", HOB_FMT(name));
 		b->joint_of_bone[i] = joint_for(b, scene->nodes[index].id, inverse_bind);
-		if (b->joint_of_bone[i] == HOB_NONE)
-			return hob_fail(err, MEMORY, "no memory left for joints");
 		if (b->joints.size / sizeof(joint) > HOB_LIMIT_JOINTS)
 			return hob_fail(err, LIMIT, "a skin of more than %llu joints", HOB_LIMIT_JOINTS);
 	}
@@ -142,12 +132,10 @@ static uint32_t keep_influence(influence *list, uint32_t count, influence added)
 	return count;
 }
 
-static bool fill_weights(skin_builder *b, const struct aiMesh *from, hob_mesh *to, hob_error *err)
+static void fill_weights(skin_builder *b, const struct aiMesh *from, hob_mesh *to)
 {
 	hob_arena *scratch = b->scene->request->scratch, *result = b->scene->request->result;
 	uint32_t *counts = HOB_NEW(scratch, uint32_t, (size_t)from->mNumVertices);
-	if (!counts)
-		return hob_fail_memory(err, scratch, "joint weights");
 	uint32_t most = 0;
 	for (unsigned i = 0; i < from->mNumBones; i++)
 		for (unsigned w = 0; from->mBones[i]->mWeights && w < from->mBones[i]->mNumWeights; w++) {
@@ -167,8 +155,6 @@ static bool fill_weights(skin_builder *b, const struct aiMesh *from, hob_mesh *t
 	influence *lists = HOB_NEW(scratch, influence, (size_t)from->mNumVertices * width);
 	to->joints = HOB_NEW(result, uint16_t, (size_t)from->mNumVertices * width);
 	to->weights = HOB_NEW(result, float, (size_t)from->mNumVertices *width);
-	if (!lists || !to->joints || !to->weights)
-		return hob_fail_memory(err, result, "joint weights");
 	memset(counts, 0, from->mNumVertices * sizeof *counts);
 	for (unsigned i = 0; i < from->mNumBones; i++)
 		for (unsigned w = 0; from->mBones[i]->mWeights && w < from->mBones[i]->mNumWeights; w++) {
@@ -184,25 +170,22 @@ static bool fill_weights(skin_builder *b, const struct aiMesh *from, hob_mesh *t
 			to->joints[v * width + k] = (uint16_t)lists[v * width + k].joint;
 			to->weights[v * width + k] = lists[v * width + k].weight;
 		}
-	return true;
 }
 
 /* ---- skins */
 
-static bool take_joints(skin_builder *b, hob_skin *skin, hob_error *err)
+static void take_joints(skin_builder *b, hob_skin *skin)
 {
 	hob_arena *arena = b->scene->request->result;
 	const joint *joints = (const joint *)(const void *)b->joints.data;
 	*skin = (hob_skin){.name = HOB_STR(""), .root = HOB_NONE};
 	skin->joint_count = (uint32_t)(b->joints.size / sizeof(joint));
-	if (!HOB_MAKE(arena, &skin->joints, skin->joint_count, "a skin", err) ||
-		!HOB_MAKE(arena, &skin->inverse_bind, (size_t)skin->joint_count * 16, "a skin", err))
-		return false;
+	skin->joints = HOB_NEW(arena, uint32_t, skin->joint_count);
+	skin->inverse_bind = HOB_NEW(arena, float, (size_t)skin->joint_count * 16);
 	for (uint32_t j = 0; j < skin->joint_count; j++) {
 		skin->joints[j] = joints[j].node;
 		memcpy(skin->inverse_bind + (size_t)j * 16, joints[j].inverse_bind, sizeof joints[j].inverse_bind);
 	}
-	return true;
 }
 
 static bool build_skin(skin_builder *b, const uint32_t *next_member, uint32_t leader, hob_error *err)
@@ -213,9 +196,9 @@ static bool build_skin(skin_builder *b, const uint32_t *next_member, uint32_t le
 	for (uint32_t m = leader; m != HOB_NONE; m = next_member[m]) {
 		hob_arena_mark mark = hob_arena_save(scene->request->scratch);
 		hob_mesh *to = &scene->model->meshes[scene->mesh_first[m]];
-		if (!find_joints(b, scene->source->mMeshes[m], err) ||
-			!fill_weights(b, scene->source->mMeshes[m], to, err))
+		if (!find_joints(b, scene->source->mMeshes[m], err))
 			return hob_fail_in(err, "mesh '%.*s'", HOB_FMT(to->name));
+		fill_weights(b, scene->source->mMeshes[m], to);
 		for (uint32_t part = scene->mesh_first[m] + 1; part < scene->mesh_first[m + 1]; part++) {
 			hob_mesh *other = &scene->model->meshes[part];
 			other->influence_count = to->influence_count;
@@ -224,7 +207,8 @@ static bool build_skin(skin_builder *b, const uint32_t *next_member, uint32_t le
 		}
 		hob_arena_restore(scene->request->scratch, mark);
 	}
-	return take_joints(b, &scene->model->skins[scene->model->skin_count++], err);
+	take_joints(b, &scene->model->skins[scene->model->skin_count++]);
+	return true;
 }
 
 /* skin_of: [mNumMeshes] out; HOB_NONE: no skin. */
@@ -234,13 +218,11 @@ static bool build_skins(skin_builder *b, uint32_t *group, uint32_t *skin_of, hob
 	uint32_t count = scene->source->mNumMeshes;
 	uint32_t *next_member = HOB_NEW(scene->request->scratch, uint32_t, count);
 	uint32_t *last_member = HOB_NEW(scene->request->scratch, uint32_t, count);
-	if (!next_member || !last_member)
-		return hob_fail_memory(err, scene->request->scratch, "skins");
 	for (uint32_t m = 0; m < count; m++) {
 		uint32_t leader = root_of(group, m);
 		next_member[m] = HOB_NONE;
 		last_member[m] = m;
-		if (has_bones(scene, m) && leader != m) {
+		if (hob_assimp_has_bones(scene, m) && leader != m) {
 			next_member[last_member[leader]] = m;
 			last_member[leader] = m;
 		}
@@ -248,7 +230,7 @@ static bool build_skins(skin_builder *b, uint32_t *group, uint32_t *skin_of, hob
 	for (uint32_t m = 0; m < count; m++) {
 		uint32_t leader = root_of(group, m);
 		skin_of[m] = HOB_NONE;
-		if (!has_bones(scene, m))
+		if (!hob_assimp_has_bones(scene, m))
 			continue;
 		skin_of[m] = leader == m ? scene->model->skin_count : skin_of[leader];
 		if (leader == m && !build_skin(b, next_member, m, err))
@@ -263,7 +245,7 @@ bool hob_assimp_skins(hob_assimp_scene *scene, hob_error *err)
 	hob_model *model = scene->model;
 	uint32_t boned = 0, most_bones = 0;
 	for (unsigned m = 0; m < scene->source->mNumMeshes; m++) {
-		if (!has_bones(scene, m))
+		if (!hob_assimp_has_bones(scene, m))
 			continue;
 		uint32_t bones = scene->source->mMeshes[m]->mNumBones;
 		boned++;
@@ -281,9 +263,6 @@ bool hob_assimp_skins(hob_assimp_scene *scene, hob_error *err)
 		.joint_of_bone = HOB_NEW(scratch, uint32_t, most_bones),
 	};
 	model->skins = HOB_NEW(scene->request->result, hob_skin, boned);
-	if (!group || !skin_of || !skin_of_mesh || !b.first_of || !b.stamp_of || !b.joint_of_bone ||
-		!model->skins)
-		return hob_fail_memory(err, scratch, "skins");
 	memset(skin_of_mesh, 0xFF, model->mesh_count * sizeof *skin_of_mesh);
 	bool done = build_skins(&b, group, skin_of, err);
 	hob_buf_release(&b.joints);
