@@ -272,14 +272,15 @@ static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uin
 				 use->line, id);
 		return true;
 	}
-	if ((owner != HOB_NONE && hob_threemf_helper(t, owner, id)) || hob_threemf_steers(t, object->element))
+	bool start = owner != HOB_NONE || target == 0;
+	uint32_t whole = owner != HOB_NONE ? owner : id, component = owner != HOB_NONE ? id : HOB_NONE;
+	const hob_threemf_setting *setting = start ? hob_threemf_setting_of(t, whole, component) : NULL;
+	if ((owner != HOB_NONE && setting && setting->helper) || hob_threemf_steers(t, object->element))
 		return true;
 	hob_str name = hob_xml_attr(object->element, HOB_STR("name"));
-	if (name.len == 0 && (owner != HOB_NONE || target == 0))
-		name = hob_threemf_given_name(t, owner != HOB_NONE ? owner : id, owner != HOB_NONE ? id : HOB_NONE);
-	uint32_t extruder = owner != HOB_NONE ? hob_threemf_extruder(t, owner, id)
-						: target == 0	  ? hob_threemf_extruder(t, id, HOB_NONE)
-										  : 0;
+	if (name.len == 0 && setting)
+		name = setting->name;
+	uint32_t extruder = start ? hob_threemf_extruder(t, whole, component) : 0;
 	if (!hob_lists_node(&t->lists, name, parent, &node, err) ||
 		(!object->made && !hob_threemf_filament(t, extruder, &object->material, err)) ||
 		!hob_threemf_meshes(t, object, err))

@@ -109,10 +109,17 @@ bool hob_threemf_filament(hob_threemf *t, uint32_t extruder, uint32_t *material,
 
 /* Reads slicer metadata of the start part's objects and their components. */
 void hob_threemf_settings(hob_threemf *t);
-/* Name of an object, or of one of its components; HOB_NONE as `component`: of the object itself. Empty when
- * the file gives none. */
-hob_str hob_threemf_given_name(const hob_threemf *t, uint32_t object, uint32_t component);
-bool hob_threemf_helper(const hob_threemf *t, uint32_t object, uint32_t component);
+/* Slicer metadata of an object, of one of its components, or of some of its triangles. */
+typedef struct hob_threemf_setting {
+	uint32_t first, last; /* triangles of the volume */
+	uint32_t next;		  /* next volume of the same object */
+	uint32_t extruder;	  /* from 1; 0: absent */
+	bool helper;		  /* only steers the slicer */
+	hob_str name;
+} hob_threemf_setting;
+/* The setting of one of an object's components; HOB_NONE as `component`: of the object itself. NULL when
+ * there is none. */
+const hob_threemf_setting *hob_threemf_setting_of(const hob_threemf *t, uint32_t object, uint32_t component);
 /* Whether Cura's metadata say that an object only steers the slicer; notes it. */
 bool hob_threemf_steers(hob_threemf *t, const hob_xml_element *object);
 /* The extruder of a component, or of the object, counted from 1; 0 when the file names none. */

@@ -2,14 +2,7 @@
 
 enum { SETTINGS_MAX = 1 << 24 };
 
-/* Slicer metadata of an object, of one of its components, or of some of its triangles. */
-typedef struct setting {
-	uint32_t first, last; /* triangles of the volume */
-	uint32_t next;		  /* next volume of the same object */
-	uint32_t extruder;	  /* from 1; 0: absent */
-	bool helper;
-	hob_str name;
-} setting;
+typedef hob_threemf_setting setting;
 
 static hob_str value_of(const hob_xml_element *of, hob_str key)
 {
@@ -124,27 +117,16 @@ bool hob_threemf_steers(hob_threemf *t, const hob_xml_element *object)
 	return false;
 }
 
-static const setting *find(const hob_threemf *t, uint32_t object, uint32_t component)
+const setting *hob_threemf_setting_of(const hob_threemf *t, uint32_t object, uint32_t component)
 {
 	uint32_t at = hob_threemf_kept(&t->setting_ids, object, component);
 	return at == HOB_NONE ? NULL : HOB_THREEMF_AT(t->settings, setting, at);
 }
 
-hob_str hob_threemf_given_name(const hob_threemf *t, uint32_t object, uint32_t component)
-{
-	const setting *s = find(t, object, component);
-	return s ? s->name : (hob_str){0};
-}
-
-bool hob_threemf_helper(const hob_threemf *t, uint32_t object, uint32_t component)
-{
-	const setting *s = find(t, object, component);
-	return s && s->helper;
-}
-
 uint32_t hob_threemf_extruder(const hob_threemf *t, uint32_t object, uint32_t component)
 {
-	const setting *s = find(t, object, component), *whole = find(t, object, HOB_NONE);
+	const setting *s = hob_threemf_setting_of(t, object, component);
+	const setting *whole = hob_threemf_setting_of(t, object, HOB_NONE);
 	if (s && s->extruder > 0)
 		return s->extruder;
 	return whole && whole->extruder > 0 ? whole->extruder : whole != NULL;
@@ -152,7 +134,7 @@ uint32_t hob_threemf_extruder(const hob_threemf *t, uint32_t object, uint32_t co
 
 void hob_threemf_helper_triangles(const hob_threemf *t, uint32_t object, uint32_t *bucket_of, uint32_t count)
 {
-	const setting *s = find(t, object, HOB_NONE);
+	const setting *s = hob_threemf_setting_of(t, object, HOB_NONE);
 	uint32_t at = 0; /* volumes are sorted and do not overlap */
 	while (s && s->next != HOB_NONE) {
 		s = HOB_THREEMF_AT(t->settings, setting, s->next);
