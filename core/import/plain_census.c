@@ -11,12 +11,9 @@ static bool is(hob_str word, const char *name)
 static uint32_t count_words(hob_str line)
 {
 	const char *comment = line.len > 0 ? memchr(line.data, '#', line.len) : NULL;
-	uint32_t count = 0;
 	if (comment)
 		line.len = (size_t)(comment - line.data);
-	while (hob_text_word(&line).len > 0)
-		count++;
-	return count;
+	return hob_text_count_words(line);
 }
 
 void hob_census_of_obj(hob_census *seen, hob_str text)
