@@ -418,8 +418,7 @@ static bool read_document(amf *a, hob_bytes document, hob_error *err)
 
 static bool amf_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
-	hob_model model = {0};
-	amf a = {.request = request, .model = &model};
+	amf a = {.request = request, .model = out};
 	hob_bytes document = request->file;
 	hob_zip zip;
 	hob_zip_member member;
@@ -435,8 +434,6 @@ static bool amf_import(const hob_import_request *request, hob_model *out, hob_er
 	hob_lists_release(&a.lists);
 	hob_buf_release(&a.elements);
 	hob_buf_release(&a.ranges);
-	if (done)
-		*out = model;
 	return done;
 }
 

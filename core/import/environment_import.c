@@ -16,10 +16,10 @@ static bool import_environment(const hob_import_request *request, hob_model *out
 	if (!is_light(request->file))
 		return hob_fail(err, CORRUPT, "these %zu bytes are no Radiance HDR or OpenEXR picture",
 						request->file.size);
-	hob_model model = {.environment = request->file, .scene_count = 1};
-	model.scenes = HOB_NEW(request->result, hob_scene, 1);
-	model.scenes[0] = (hob_scene){.name = HOB_STR("")};
-	*out = model;
+	out->environment = request->file;
+	out->scenes = HOB_NEW(request->result, hob_scene, 1);
+	out->scenes[0] = (hob_scene){.name = HOB_STR("")};
+	out->scene_count = 1;
 	return true;
 }
 

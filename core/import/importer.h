@@ -72,8 +72,9 @@ typedef struct hob_importer {
 	const char *name; /* "gltf": part of the cook key, with version */
 	uint32_t version;
 	const char *const *extensions; /* lower case, NULL-terminated: a file with one of these is an asset */
-	/* Fills *out and its `space`. Called within hob_guarded, so it need not check for memory. On failure *out
-	 * is untouched; the error names the fault, its place (line or index) and the remedy. */
+	/* Fills *out, which is all zero, and its `space`. Called within hob_guarded, so it need not check for
+	 * memory. On failure *out is worthless; the error names the fault, its place (line or index) and the
+	 * remedy. */
 	bool (*import)(const hob_import_request *request, hob_model *out, hob_error *err);
 	/* Version of the underlying library ("assimp 5.2.5"), part of the cook key; NULL without one. */
 	const char *(*library_version)(void);
@@ -93,7 +94,7 @@ const hob_importer *hob_importer_for(hob_str path); /* NULL when no importer rea
  * those of hob_model_override_space. */
 bool hob_import(const hob_import_request *request, const hob_importer **used, hob_model *out,
 				hob_error *err) HOB_MUST_CHECK;
-/* Calls importer->import within hob_guarded. */
+/* Clears *out and calls importer->import within hob_guarded. */
 bool hob_import_by(const hob_importer *importer, const hob_import_request *request, hob_model *out,
 				   hob_error *err) HOB_MUST_CHECK;
 /* The importer to try after OLD_VERSION from this one (Assimp for glTF 1.0); NULL when there is none. */

@@ -560,10 +560,9 @@ static void count(const iqm *q)
 
 static bool iqm_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
-	hob_model model = {0};
 	iqm *q = HOB_NEW(request->scratch, iqm, 1);
 	q->request = request;
-	q->model = &model;
+	q->model = out;
 	if (!read_header(q, err))
 		return false;
 	count(q);
@@ -576,9 +575,7 @@ static bool iqm_import(const hob_import_request *request, hob_model *out, hob_er
 	hob_lists_init(&q->lists, request);
 	bool done = build(q, err);
 	hob_lists_release(&q->lists);
-	model.space.vertex_colors = HOB_COLORS_SRGB;
-	if (done)
-		*out = model;
+	out->space.vertex_colors = HOB_COLORS_SRGB;
 	return done;
 }
 

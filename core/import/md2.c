@@ -238,7 +238,6 @@ static bool build(md2 *d, hob_model *model, hob_error *err)
 
 static bool md2_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
-	hob_model model = {0};
 	md2 *d = HOB_NEW(request->scratch, md2, 1);
 	d->request = request;
 	if (!read_header(d, err))
@@ -247,10 +246,8 @@ static bool md2_import(const hob_import_request *request, hob_model *out, hob_er
 	hob_census_add(request->seen, HOB_CENSUS_MORPHED, d->frame_count > 1);
 	hob_census_add(request->seen, HOB_CENSUS_CLIPS, d->frame_count > 1);
 	hob_lists_init(&d->lists, request);
-	bool done = build(d, &model, err);
+	bool done = build(d, out, err);
 	hob_lists_release(&d->lists);
-	if (done)
-		*out = model;
 	return done;
 }
 

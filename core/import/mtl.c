@@ -8,17 +8,6 @@
 
 /* ---- library */
 
-void hob_mtl_init(hob_mtl_library *library, hob_arena *scratch)
-{
-	*library = (hob_mtl_library){0};
-	hob_name_map_init(&library->by_name, scratch);
-}
-
-void hob_mtl_release(hob_mtl_library *library)
-{
-	hob_buf_release(&library->entries);
-}
-
 /* Blender writes Ns = (1 - roughness)^2 * range; the range depends on the exporter's version. */
 static float blender_range(hob_str text)
 {

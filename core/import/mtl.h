@@ -26,8 +26,6 @@ typedef struct hob_mtl_library {
 	hob_name_map by_name;
 } hob_mtl_library;
 
-void hob_mtl_init(hob_mtl_library *library, hob_arena *scratch);
-void hob_mtl_release(hob_mtl_library *library);
 /* Adds the materials of a file in folder `dir`; the first definition of a name counts. `text` and `dir` must
  * outlive the library. */
 void hob_mtl_index(hob_mtl_library *library, hob_str dir, hob_str text);

@@ -12,7 +12,7 @@ typedef struct obj_import_state {
 	hob_obj_data data;
 	hob_mtl_library library;
 	hob_image_set images;
-	hob_model model;
+	hob_model *model;
 } obj_import_state;
 
 /* ---- material libraries */
@@ -115,8 +115,8 @@ static bool read_statement(obj_import_state *s, hob_str names, hob_error *err)
 /* An undefined material name still separates faces, so it becomes a plain material. */
 static uint32_t add_plain(obj_import_state *s, hob_str name)
 {
-	uint32_t id = s->model.material_count++;
-	hob_shape_plain_material(&s->model.materials[id], hob_text_name(s->request->result, name));
+	uint32_t id = s->model->material_count++;
+	hob_shape_plain_material(&s->model->materials[id], hob_text_name(s->request->result, name));
 	return id;
 }
 
@@ -124,9 +124,9 @@ static bool read_material(obj_import_state *s, hob_str name, uint32_t *id, bool 
 {
 	const hob_mtl_entry *entry = hob_mtl_find(&s->library, name);
 	if (entry) {
-		*id = s->model.material_count++;
+		*id = s->model->material_count++;
 		hob_census_of_mtl(s->request->seen, entry->body);
-		return hob_mtl_read(entry, &s->images, 0, clamped, &s->model.materials[*id], err);
+		return hob_mtl_read(entry, &s->images, 0, clamped, &s->model->materials[*id], err);
 	}
 	if (s->data.libraries.size > 0 && name.len > 0)
 		hob_warn(s->request->notes, "obj.material-missing",
@@ -156,17 +156,17 @@ static bool read_materials(obj_import_state *s, uint32_t **ids, hob_error *err)
 	if (count > HOB_LIMIT_MATERIALS)
 		return hob_fail(err, LIMIT, "%u materials, at most %llu are allowed", count, HOB_LIMIT_MATERIALS);
 	*ids = HOB_NEW(request->scratch, uint32_t, (size_t)count + 1);
-	s->model.materials = HOB_NEW(request->result, hob_material, (size_t)count + 1);
-	s->model.samplers = HOB_NEW(request->result, hob_sampler, 1);
+	s->model->materials = HOB_NEW(request->result, hob_material, (size_t)count + 1);
+	s->model->samplers = HOB_NEW(request->result, hob_sampler, 1);
 	mark_materials(&s->data, used, count);
 	for (uint32_t i = 0; i < count; i++)
 		if (used[i] && !read_material(s, names[i], &(*ids)[i], &clamped, err))
 			return false;
 	if (used[count])
 		(*ids)[count] = add_plain(s, HOB_STR(""));
-	s->model.samplers[0] = (hob_sampler){.wrap_u = HOB_WRAP_CLAMP, .wrap_v = HOB_WRAP_CLAMP};
-	s->model.sampler_count = clamped;
-	hob_image_set_take(&s->images, &s->model, err);
+	s->model->samplers[0] = (hob_sampler){.wrap_u = HOB_WRAP_CLAMP, .wrap_v = HOB_WRAP_CLAMP};
+	s->model->sampler_count = clamped;
+	hob_image_set_take(&s->images, s->model, err);
 	return true;
 }
 
@@ -212,24 +212,20 @@ static bool convert(obj_import_state *s, hob_error *err)
 	if (!read_materials(s, &ids, err))
 		return false;
 	hob_obj_smooth(request->scratch, &s->data);
-	return hob_obj_build(request, &s->data, ids, &s->model, err);
+	return hob_obj_build(request, &s->data, ids, s->model, err);
 }
 
 static bool obj_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
-	obj_import_state s = {.request = request};
+	obj_import_state s = {.request = request, .model = out};
 	hob_str text = hob_text_decode(request->scratch, request->file);
 	hob_census_of_obj(request->seen, text);
-	if (!hob_obj_data_read(request, text, &s.data, err))
-		return false;
-	hob_mtl_init(&s.library, request->scratch);
+	hob_name_map_init(&s.library.by_name, request->scratch);
 	hob_image_set_init(&s.images, request);
-	bool done = convert(&s, err);
+	bool done = hob_obj_data_read(request, text, &s.data, err) && convert(&s, err);
 	hob_image_set_release(&s.images);
-	hob_mtl_release(&s.library);
+	hob_buf_release(&s.library.entries);
 	hob_obj_data_release(&s.data);
-	if (done)
-		*out = s.model;
 	return done;
 }
 

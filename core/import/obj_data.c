@@ -590,7 +590,6 @@ static bool read_all(parser *p, hob_error *err)
 bool hob_obj_data_read(const hob_import_request *request, hob_str text, hob_obj_data *out, hob_error *err)
 {
 	parser p = {.request = request, .data = out, .at = text.data, .end = text.data + text.len, .line = 1};
-	*out = (hob_obj_data){0};
 	p.run = (hob_obj_run){.object = HOB_NONE, .group = HOB_NONE, .material = HOB_NONE};
 	p.objects.list = &out->objects;
 	p.groups.list = &out->groups;
@@ -601,8 +600,6 @@ bool hob_obj_data_read(const hob_import_request *request, hob_str text, hob_obj_
 	bool done = read_all(&p, err);
 	hob_buf_release(&p.early);
 	hob_buf_release(&p.painted);
-	if (!done)
-		hob_obj_data_release(out);
 	return done;
 }
 

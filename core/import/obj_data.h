@@ -49,8 +49,9 @@ static inline uint32_t hob_obj_count(const hob_buf *buf, size_t size)
 #define HOB_OBJ_COUNT(buf, type) hob_obj_count(&(buf), sizeof(type))
 #define HOB_OBJ_ARRAY(buf, type) ((type *)(void *)(buf).data)
 
-/* `text` must outlive `out`. Elements with an index out of range are dropped and noted, so all remaining
- * corners are valid. Malformed lines are skipped and noted with the first line number. */
+/* `text` must outlive `out`, which is all zero; release it afterwards in any case. Elements with an index out
+ * of range are dropped and noted, so all remaining corners are valid. Malformed lines are skipped and noted
+ * with the first line number. */
 bool hob_obj_data_read(const hob_import_request *request, hob_str text, hob_obj_data *out,
 					   hob_error *err) HOB_MUST_CHECK;
 void hob_obj_data_release(hob_obj_data *data);

@@ -369,19 +369,16 @@ static void say(const off_file *o)
 
 static bool off_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
-	hob_model model = {0};
 	hob_lists lists;
 	off_file o = {.request = request, .rest = hob_text_decode(request->scratch, request->file)};
 	hob_lists_init(&lists, request);
-	bool done = read_all(&o, err) && make_model(&o, &lists, err) && hob_lists_take(&lists, &model, err);
+	bool done = read_all(&o, err) && make_model(&o, &lists, err) && hob_lists_take(&lists, out, err);
 	say(&o);
 	hob_lists_release(&lists);
 	hob_buf_release(&o.corners);
 	hob_buf_release(&o.sizes);
 	hob_buf_release(&o.face_colors);
-	model.space.vertex_colors = HOB_COLORS_SRGB;
-	if (done)
-		*out = model;
+	out->space.vertex_colors = HOB_COLORS_SRGB;
 	return done;
 }
 

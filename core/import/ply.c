@@ -299,18 +299,13 @@ static bool make_model(ply_build *b, hob_error *err)
 
 static bool ply_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
-	hob_ply_data data;
-	hob_model model = {0};
+	hob_ply_data data = {0};
 	hob_census_of_ply(request->seen, request->file);
-	if (!hob_ply_data_read(request, &data, err))
-		return false;
-	ply_build b = {.request = request, .data = &data, .model = &model};
-	bool done = make_model(&b, err);
+	ply_build b = {.request = request, .data = &data, .model = out};
+	bool done = hob_ply_data_read(request, &data, err) && make_model(&b, err);
 	hob_polygon_release(&b.polygon);
 	hob_buf_release(&b.cut);
 	hob_ply_data_release(&data);
-	if (done)
-		*out = model;
 	return done;
 }
 

@@ -420,13 +420,10 @@ static bool read_scalar(reader *r, hob_ply_type type, double *out, hob_error *er
 static uint32_t count_tokens(const reader *r, const char **at)
 {
 	hob_str rest = {*at, (size_t)(r->end - *at)}, line;
-	uint32_t count = 0;
 	while (hob_text_line(&rest, &line) && hob_text_trim(line).len == 0)
 		;
 	*at = rest.data;
-	while (hob_text_word(&line).len > 0)
-		count++;
-	return count;
+	return hob_text_count_words(line);
 }
 
 /* Fails if the rows of a text element hold more values than the header declares, one row a line. Checks the
@@ -813,7 +810,6 @@ static bool read_all(reader *r, hob_error *err)
 bool hob_ply_data_read(const hob_import_request *request, hob_ply_data *out, hob_error *err)
 {
 	reader *r = HOB_NEW(request->scratch, reader, 1);
-	*out = (hob_ply_data){0};
 	r->request = request;
 	r->data = out;
 	r->at = request->file.data ? (const char *)request->file.data : "";
@@ -822,8 +818,6 @@ bool hob_ply_data_read(const hob_import_request *request, hob_ply_data *out, hob
 	ply_unread_say(&r->unread, request->notes);
 	hob_buf_release(&r->unread.names);
 	hob_buf_release(&r->strip);
-	if (!done)
-		hob_ply_data_release(out);
 	return done;
 }
 

@@ -340,14 +340,9 @@ static bool is_text(hob_bytes file, hob_str text)
 
 static bool stl_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
-	hob_model model = {0};
 	hob_str text = hob_text_decode(request->scratch, request->file);
 	hob_census_of_stl(request->seen, request->file);
-	bool done = is_text(request->file, text) ? read_text(request, text, &model, err)
-											 : read_binary(request, &model, err);
-	if (done)
-		*out = model;
-	return done;
+	return is_text(request->file, text) ? read_text(request, text, out, err) : read_binary(request, out, err);
 }
 
 static const char *const extensions[] = {"stl", NULL};

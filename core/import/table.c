@@ -56,6 +56,7 @@ typedef struct import_call {
 static bool run_importer(void *context, hob_error *err)
 {
 	const import_call *call = context;
+	*call->out = (hob_model){0};
 	return call->importer->import(call->request, call->out, err);
 }
 
@@ -70,12 +71,13 @@ static bool import_and_check(void *context, hob_error *err)
 	import_call *call = context;
 	hob_census seen = {{0}}, held;
 	hob_import_request request = *call->request;
-	hob_model model;
+	hob_model model = {0};
 	request.seen = &seen;
 	bool ok = call->importer->import(&request, &model, err);
 	if (!ok && err->code == HOB_ERR_OLD_VERSION && hob_importer_for_old(call->importer)) {
 		call->importer = hob_importer_for_old(call->importer);
 		seen = (hob_census){{0}};
+		model = (hob_model){0};
 		ok = call->importer->import(&request, &model, err);
 	}
 	if (!ok)

@@ -364,10 +364,9 @@ static bool read_package(hob_threemf *t, hob_error *err)
 
 static bool threemf_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
-	hob_model model = {0};
 	hob_threemf *t = HOB_NEW(request->scratch, hob_threemf, 1);
 	t->request = request;
-	t->model = &model;
+	t->model = out;
 	if (!hob_zip_open(request->file, &t->archive))
 		return hob_fail(err, CORRUPT,
 						"a .3mf file is a zip archive, but this file is not; copy or export it again");
@@ -377,8 +376,6 @@ static bool threemf_import(const hob_import_request *request, hob_model *out, ho
 	hob_lists_init(&t->lists, request);
 	bool done = read_package(t, err);
 	release(t);
-	if (done)
-		*out = model;
 	return done;
 }
 

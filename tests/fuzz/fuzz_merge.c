@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 								  .result = &result,
 								  .scratch = &scratch,
 								  .notes = &notes};
-	if (hob_merge_importer.import(&request, &model, &error) && !hob_model_check(&model, &error)) {
+	if (hob_import_by(&hob_merge_importer, &request, &model, &error) && !hob_model_check(&model, &error)) {
 		fprintf(stderr, "accepted a model that breaks a rule: %s\n", error.context);
 		abort();
 	}

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 								  .scratch = &scratch,
 								  .subdivision = (uint32_t)(size % 3),
 								  .notes = &notes};
-	if (hob_usd_importer.import(&request, &model, &error) && !hob_model_check(&model, &error)) {
+	if (hob_import_by(&hob_usd_importer, &request, &model, &error) && !hob_model_check(&model, &error)) {
 		fprintf(stderr, "accepted a model that breaks a rule: %s\n", error.context);
 		abort();
 	}
