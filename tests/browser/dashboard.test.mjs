@@ -50,6 +50,25 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await heading('Settings');
 	});
 
+	test('? lists the keys on every page, but is typed into a field', async () => {
+		const keys = page.getByRole('dialog', { name: 'Keys' });
+		for (const path of ['/', '/ui/errors', '/ui/settings']) {
+			await go(path);
+			await page.locator('h1').first().waitFor();
+			await page.keyboard.press('?');
+			await keys.getByText('Show this list').waitFor();
+			await assertAccessible(page);
+			await page.keyboard.press('Escape');
+			await keys.waitFor({ state: 'hidden' });
+		}
+		await go('/ui/assets');
+		await page.getByPlaceholder('Search names').press('?');
+		assert.equal(await keys.count(), 0);
+		await page.getByRole('button', { name: 'Keys (?)' }).click();
+		await keys.getByRole('button', { name: 'Close' }).click();
+		await keys.waitFor({ state: 'hidden' });
+	});
+
 	test('an address that names nothing says so and leads on', async () => {
 		await go('/ui/');
 		await heading('Overview');

@@ -274,10 +274,14 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 			await page.locator('.live.off', { hasText: 'Reconnecting' }).waitFor();
 			assert.equal(await page.getByText('Reconnecting').count(), 1);
 			assert.ok(await page.locator('[role=alert]').count() <= 1);
+			await page.locator('.live.off small', { hasText: /^as of \d/ }).waitFor();
+			const panel = page.locator('.panel').first();
+			assert.match(await panel.evaluate((each) => getComputedStyle(each).filter), /grayscale/, 'what is past is grey');
 			await studio.startDaemon();
 			await page.locator('.live.on').waitFor();
 			await page.waitForFunction(() => !document.querySelector('[role=alert]'));
 			assert.equal(await page.getByText('Reconnecting').count(), 0);
+			assert.equal(await panel.evaluate((each) => getComputedStyle(each).filter), 'none');
 		}
 		studio.mayComplain = false;
 		await assertAccessible(page);

@@ -22,7 +22,11 @@ describe('the latest changes', { skip: missing() ?? withoutDashboard() ?? false 
 	let page;
 	const panel = () => page.getByRole('region', { name: 'Latest changes' });
 	const rows = () => panel().locator('li');
-	const newest = (tone, words) => rows().first().and(page.locator(`[data-tone=${tone}]`)).filter({ hasText: new RegExp(words.replace(/[.*+?^$()[\]{}|]/g, '\\$&'), 'i') }).waitFor();
+	/* Asked for with each frame: a locator would look again after half a second. */
+	const newest = (tone, words) => page.waitForFunction(([is, says]) => {
+		const row = document.querySelector('.latest li');
+		return row?.dataset.tone === is && row.textContent.toLowerCase().includes(says.toLowerCase());
+	}, [tone, words]);
 	before(async () => {
 		studio = await openStudio({});
 		page = await studio.newPage('/');

@@ -25,7 +25,8 @@ function take(event) {
 
 function setState(change) {
 	const came = change.connected && !state.connected;
-	state = { ...state, ...change, known: true };
+	const lost = change.connected === false && state.connected ? Date.now() : state.lost;
+	state = { ...state, ...change, lost, known: true };
 	for (const callback of [...watchers]) callback(state);
 	if (came) take({ kind: 'hello', data: state.hello });
 }

@@ -2,9 +2,10 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { text } from './text.js';
-import { number } from './format.js';
+import { clock, number } from './format.js';
 import { useAddress } from './router.js';
 import { LATER, pace, useLive, useResource } from './hooks.js';
+import { Keys } from './keys.js';
 import { Icon } from './ui.js';
 import { signOut, useSession } from './session.js';
 import { ThemeSwitch } from './theme.js';
@@ -24,11 +25,13 @@ function Badge({ count, tone, label }) {
 }
 
 function Live() {
-	const { connected, known, hello } = useLive();
+	const { connected, known, hello, lost } = useLive();
 	const words = connected ? text.live.on : known ? text.live.off : text.live.starting;
 	return html`<p class="live ${connected ? 'on' : 'off'}" role="status"
 			title=${connected ? text.live.onTitle : text.live.offTitle}>
-		<span class="dot" aria-hidden="true" />${words}${hello && html` <small>${hello.version}</small>`}</p>`;
+		<span class="dot" aria-hidden="true" />${words}
+		${!connected && lost ? html` <small>${text.live.of(clock(lost))}</small>`
+			: hello && html` <small>${hello.version}</small>`}</p>`;
 }
 
 function Person() {
@@ -49,7 +52,8 @@ export function Shell({ page, children }) {
 		errors: html`<${Badge} tone="bad" label=${text.nav.errors} count=${stats.data?.errors} />`,
 		jobs: html`<${Badge} tone="work" label=${text.overview.working} count=${stats.data?.progress?.left} />`,
 	};
-	return html`<div class="shell">
+	const { connected, known } = useLive();
+	return html`<div class="shell ${known && !connected ? 'away' : ''}">
 		<a class="skip" href="#main">${text.skip}</a>
 		<header class="side">
 			<a class="brand" href="/"><img src="/favicon.ico" alt="" width="26" height="26" />${text.product}</a>
@@ -60,7 +64,7 @@ export function Shell({ page, children }) {
 				${groups.map((names) => html`<ul>${names.map((name) => html`<li>
 				<a href=${addressOf(name)} aria-current=${page === name ? 'page' : undefined}>
 					<${Icon} name=${name} />${text.nav[name]}${badges[name]}</a></li>`)}</ul>`)}</nav>
-			<${Person} /><${ThemeSwitch} /><${Live} />
+			<${Person} /><${Keys} /><${ThemeSwitch} /><${Live} />
 		</header>
 		<main id="main" tabindex="-1" class="page-${page}"><${Updated} />
 			<${Work} stats=${stats.data} />${children}</main>

@@ -44,8 +44,20 @@ export const text = {
 		readOnly: 'Read only', readOnlyTitle: 'Your token allows reading, but no changes',
 	},
 	live: {
-		on: 'Live', off: 'Reconnecting…', starting: 'Connecting…',
+		on: 'Live', off: 'Reconnecting…', starting: 'Connecting…', of: (time) => `as of ${time}`,
 		onTitle: 'Changes appear here as they happen', offTitle: 'What you see may be out of date',
+	},
+	keys: {
+		title: 'Keys', button: 'Keys (?)', close: 'Close',
+		lists: {
+			everywhere: ['Everywhere', [['?', 'Show this list'], ['Tab', 'Go to the next control']]],
+			list: ['List of assets', [['/', 'Search'], ['↑ ↓ PgUp PgDn Home End', 'Move'], ['Enter', 'Open'],
+				['Space', 'Select'], ['Shift ↑ ↓', 'Select more'], ['Esc', 'Select nothing']]],
+			view: ['3D view, while it has the focus', [['← → ↑ ↓', 'Turn the model'], ['+ -', 'Move closer and away'],
+				['F', 'Fit the model'], ['W', 'Fill the window'], ['H', 'Fold the panels there'],
+				['Esc', 'Back to the page'], ['T', 'Turntable'], ['P', 'Save a picture'],
+				[', .', 'Frame by frame through a clip']]],
+		},
 	},
 	theme: { label: 'Theme', system: 'System', light: 'Light', dark: 'Dark' },
 	notify: {
