@@ -29,6 +29,7 @@ typedef struct hob_usd_surface {
 	uint32_t shader;
 	hob_material *to;
 	hob_usd_look *look;
+	bool failed; /* *err is set; later inputs are not read */
 	hob_error *err;
 } hob_usd_surface;
 
@@ -231,21 +232,6 @@ static bool read_picture(hob_usd_build_t *b, const hob_usd_source *file, uint32_
 	hob_name_map_add(&b->images.by_path, key, *out, NULL);
 	if (picture.path.len > 0)
 		hob_name_map_add(&b->images.by_path, picture.path, *out, NULL);
-	return true;
-}
-
-/* The picture named by a surface input's value, with the texture coordinates "st"; image HOB_NONE: none. */
-static bool usd_asset_input(hob_usd_surface *s, const char *name, hob_texture_ref *out)
-{
-	hob_usd_source file;
-	char property[64] = "inputs:";
-	memcpy(property + 7, name, strlen(name) + 1);
-	*out = (hob_texture_ref){.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}};
-	if (!usd_follow(s->b->u, s->shader, property, &file, s->err) ||
-		!read_picture(s->b, &file, &out->image, s->err))
-		return false;
-	if (out->image != HOB_NONE)
-		out->uv_set = set_of(s->b, s->look, HOB_STR("st"));
 	return true;
 }
 
@@ -509,16 +495,26 @@ bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err)
 
 /* ---- UsdPreviewSurface */
 
+/* False if it cannot be read, or an input before it. */
+static bool open_input(hob_usd_surface *s, const char *name, hob_usd_source *out)
+{
+	char property[64] = "inputs:";
+	memcpy(property + 7, name, strlen(name) + 1);
+	s->failed = s->failed || !usd_follow(s->b->u, s->shader, property, out, s->err);
+	return !s->failed;
+}
+
 /* An input: its number(s) in `out`, and its texture, for which the number is a multiplier, 1 by default. */
-static bool usd_surface_input(hob_usd_surface *s, const char *name, float *out, uint32_t width,
+static void usd_surface_input(hob_usd_surface *s, const char *name, float *out, uint32_t width,
 							  hob_usd_texture *texture)
 {
 	hob_usd_source source;
-	char property[64] = "inputs:";
-	memcpy(property + 7, name, strlen(name) + 1);
-	if (!usd_follow(s->b->u, s->shader, property, &source, s->err) ||
-		!usd_read_texture(s->b, &source, s->look, texture, s->err))
-		return false;
+	*texture = (hob_usd_texture){.ref.image = HOB_NONE};
+	if (!open_input(s, name, &source))
+		return;
+	s->failed = !usd_read_texture(s->b, &source, s->look, texture, s->err);
+	if (s->failed)
+		return;
 	const hob_usd_value *value = usd_constant(&source);
 	for (uint32_t i = 0; value && i < width && i < value->width; i++) {
 		double number = hob_usd_component(value, i);
@@ -526,12 +522,11 @@ static bool usd_surface_input(hob_usd_surface *s, const char *name, float *out, 
 			out[i] = (float)number;
 	}
 	if (source.shader == HOB_NONE || texture->ref.image != HOB_NONE)
-		return true;
+		return;
 	static const char channels[] = "rgba";
 	const char *one = width == 1 && texture->channel ? strchr(channels, texture->channel) : NULL;
 	for (uint32_t i = 0; texture->has_fallback && i < width; i++)
 		out[i] = texture->fallback[one ? (uint32_t)(one - channels) : i];
-	return true;
 }
 
 /* If the base colour is a primvar of the points, stores its name in the look and sets `out` to white. */
@@ -572,16 +567,15 @@ static float scale_of(const hob_usd_texture *t)
 	return usd_unit(t->scale[t->channel == 'g' ? 1 : t->channel == 'b' ? 2 : t->channel == 'a' ? 3 : 0]);
 }
 
-static bool read_base(hob_usd_surface *s, bool specular_workflow)
+static void read_base(hob_usd_surface *s, bool specular_workflow)
 {
 	hob_material *m = s->to;
 	hob_usd_texture color, opacity;
 	float diffuse[3] = {0.18f, 0.18f, 0.18f}, alpha = 1, threshold[1] = {0}, specular[3] = {0};
 	hob_usd_texture none;
-	if (!usd_surface_input(s, "diffuseColor", diffuse, 3, &color) ||
-		!usd_surface_input(s, "opacity", &alpha, 1, &opacity) ||
-		!usd_surface_input(s, "opacityThreshold", threshold, 1, &none))
-		return false;
+	usd_surface_input(s, "diffuseColor", diffuse, 3, &color);
+	usd_surface_input(s, "opacity", &alpha, 1, &opacity);
+	usd_surface_input(s, "opacityThreshold", threshold, 1, &none);
 	bool textured = color.ref.image != HOB_NONE, masks = opacity.ref.image != HOB_NONE;
 	usd_surface_colors(s, &color, diffuse);
 	if (textured) {
@@ -604,18 +598,16 @@ static bool read_base(hob_usd_surface *s, bool specular_workflow)
 		m->alpha_mode = HOB_ALPHA_BLEND;
 	}
 	if (!specular_workflow)
-		return true;
-	if (!usd_surface_input(s, "specularColor", specular, 3, &none))
-		return false;
+		return;
+	usd_surface_input(s, "specularColor", specular, 3, &none);
 	if (textured || none.ref.image != HOB_NONE) {
 		hob_usd_note(s->b->u, "specular", "material '%.*s': the specular part of its textures is left out",
 					 HOB_FMT(m->name));
-		return true;
+		return;
 	}
 	float base[3];
 	m->metallic = hob_spec_gloss_convert(m->base_color, specular, base);
 	memcpy(m->base_color, base, sizeof base);
-	return true;
 }
 
 static bool same_picture(const hob_texture_ref *a, const hob_texture_ref *b)
@@ -636,14 +628,13 @@ static void one_channel(hob_usd_surface *s, const char *what, const hob_usd_text
 	note_bias(s, what, t);
 }
 
-static bool read_rough_metal(hob_usd_surface *s, bool specular_workflow)
+static void read_rough_metal(hob_usd_surface *s, bool specular_workflow)
 {
 	hob_material *m = s->to;
 	hob_usd_texture rough, metal;
 	float roughness = 0.5f, metallic = 0;
-	if (!usd_surface_input(s, "roughness", &roughness, 1, &rough) ||
-		!usd_surface_input(s, "metallic", &metallic, 1, &metal))
-		return false;
+	usd_surface_input(s, "roughness", &roughness, 1, &rough);
+	usd_surface_input(s, "metallic", &metallic, 1, &metal);
 	bool has_rough = rough.ref.image != HOB_NONE,
 		 has_metal = metal.ref.image != HOB_NONE && !specular_workflow;
 	m->roughness = has_rough ? scale_of(&rough) : usd_unit(roughness);
@@ -654,23 +645,21 @@ static bool read_rough_metal(hob_usd_surface *s, bool specular_workflow)
 		(has_metal ? metal.channel == 'b' && same_picture(&rough.ref, &metal.ref) : m->metallic == 0);
 	if (packed) {
 		m->slots[HOB_SLOT_METAL_ROUGH] = rough.ref;
-		return true;
+		return;
 	}
 	if (has_rough)
 		one_channel(s, "roughness", &rough, HOB_SLOT_ROUGHNESS);
 	if (has_metal)
 		one_channel(s, "metallic", &metal, HOB_SLOT_METALLIC);
-	return true;
 }
 
-static bool read_normal(hob_usd_surface *s)
+static void read_normal(hob_usd_surface *s)
 {
 	hob_usd_texture t;
 	float unused[3] = {0};
-	if (!usd_surface_input(s, "normal", unused, 3, &t))
-		return false;
+	usd_surface_input(s, "normal", unused, 3, &t);
 	if (t.ref.image == HOB_NONE)
-		return true;
+		return;
 	s->to->slots[HOB_SLOT_NORMAL] = t.ref;
 	bool stated = t.scale[0] != 1 || t.bias[0] != 0;
 	if (stated && t.scale[0] > 0)
@@ -679,17 +668,15 @@ static bool read_normal(hob_usd_surface *s)
 		hob_usd_note(s->b->u, "normal-flipped",
 					 "material '%.*s': the green of its normal map points down; it is read as if up",
 					 HOB_FMT(s->to->name));
-	return true;
 }
 
-static bool read_rest(hob_usd_surface *s)
+static void read_rest(hob_usd_surface *s)
 {
 	hob_material *m = s->to;
 	hob_usd_texture t, coat, coat_rough;
 	float occlusion = 1, displacement = 0, rough = 0.01f;
 	m->ior = 1.5f;
-	if (!usd_surface_input(s, "emissiveColor", m->emissive, 3, &t))
-		return false;
+	usd_surface_input(s, "emissiveColor", m->emissive, 3, &t);
 	if (t.ref.image != HOB_NONE) {
 		m->slots[HOB_SLOT_EMISSIVE] = t.ref;
 		memcpy(m->emissive, t.scale, sizeof m->emissive);
@@ -697,15 +684,13 @@ static bool read_rest(hob_usd_surface *s)
 	}
 	for (int i = 0; i < 3; i++)
 		m->emissive[i] = m->emissive[i] > 0 ? m->emissive[i] : 0;
-	if (!usd_surface_input(s, "occlusion", &occlusion, 1, &t))
-		return false;
+	usd_surface_input(s, "occlusion", &occlusion, 1, &t);
 	if (t.ref.image != HOB_NONE)
 		one_channel(s, "occlusion", &t, HOB_SLOT_OCCLUSION);
-	if (!usd_surface_input(s, "ior", &m->ior, 1, &t) ||
-		!usd_surface_input(s, "clearcoat", &m->clearcoat, 1, &coat) ||
-		!usd_surface_input(s, "clearcoatRoughness", &rough, 1, &coat_rough) ||
-		!usd_surface_input(s, "displacement", &displacement, 1, &t))
-		return false;
+	usd_surface_input(s, "ior", &m->ior, 1, &t);
+	usd_surface_input(s, "clearcoat", &m->clearcoat, 1, &coat);
+	usd_surface_input(s, "clearcoatRoughness", &rough, 1, &coat_rough);
+	usd_surface_input(s, "displacement", &displacement, 1, &t);
 	m->ior = m->ior >= 1 && m->ior < 100 ? m->ior : 1.5f;
 	if (m->ior != 1.5f)
 		m->ext_mask |= 1u << HOB_MATERIAL_IOR;
@@ -727,120 +712,111 @@ static bool read_rest(hob_usd_surface *s)
 	if (displacement != 0 || t.ref.image != HOB_NONE)
 		hob_usd_note(s->b->u, "displacement", "material '%.*s': its displacement is left out",
 					 HOB_FMT(m->name));
-	return true;
 }
 
-static bool read_surface(hob_usd_surface *s)
+static void read_surface(hob_usd_surface *s)
 {
 	float workflow = 0;
 	hob_usd_texture none;
-	if (!usd_surface_input(s, "useSpecularWorkflow", &workflow, 1, &none))
-		return false;
+	usd_surface_input(s, "useSpecularWorkflow", &workflow, 1, &none);
 	/* Roughness and metal first: the specular workflow computes metal itself. */
-	return read_rough_metal(s, workflow != 0) && read_base(s, workflow != 0) && read_normal(s) &&
-		   read_rest(s);
+	read_rough_metal(s, workflow != 0);
+	read_base(s, workflow != 0);
+	read_normal(s);
+	read_rest(s);
 }
 
 /* ---- NVIDIA's OmniPBR, with pictures as inputs of the surface itself */
 
-/* Names and fallbacks of OmniPBR.mdl. */
-
-static bool number(hob_usd_surface *s, const char *name, float *out, uint32_t width)
+static void number(hob_usd_surface *s, const char *name, float *out, uint32_t width)
 {
 	hob_usd_texture none;
-	return usd_surface_input(s, name, out, width, &none);
+	usd_surface_input(s, name, out, width, &none);
 }
 
-/* Reads a picture into its slot; *found: whether there is one. */
-static bool picture(hob_usd_surface *s, const char *name, hob_slot slot, bool *found)
+/* Puts the picture that an input names into a slot, with the texture coordinates "st". False without one. */
+static bool picture(hob_usd_surface *s, const char *name, hob_slot slot)
 {
-	hob_texture_ref ref;
-	*found = false;
-	if (!usd_asset_input(s, name, &ref))
+	hob_usd_source file;
+	hob_texture_ref ref = {.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}};
+	if (!open_input(s, name, &file))
 		return false;
-	*found = ref.image != HOB_NONE;
-	if (*found)
-		s->to->slots[slot] = ref;
+	s->failed = !read_picture(s->b, &file, &ref.image, s->err);
+	if (s->failed || ref.image == HOB_NONE)
+		return false;
+	ref.uv_set = set_of(s->b, s->look, HOB_STR("st"));
+	s->to->slots[slot] = ref;
 	return true;
 }
 
-static bool read_color(hob_usd_surface *s)
+static void read_color(hob_usd_surface *s)
 {
 	float color[3] = {0.2f, 0.2f, 0.2f}, tint[3] = {1, 1, 1};
-	bool textured;
-	if (!number(s, "diffuse_color_constant", color, 3) || !number(s, "diffuse_tint", tint, 3) ||
-		!picture(s, "diffuse_texture", HOB_SLOT_BASE_COLOR, &textured))
-		return false;
+	number(s, "diffuse_color_constant", color, 3);
+	number(s, "diffuse_tint", tint, 3);
+	bool textured = picture(s, "diffuse_texture", HOB_SLOT_BASE_COLOR);
 	for (int i = 0; i < 3; i++)
 		s->to->base_color[i] = usd_unit((textured ? 1 : color[i]) * tint[i]);
-	return true;
 }
 
 /* An input with a constant, a texture and the texture's influence. Hob cannot blend the two: from an
  * influence of 0.5 on the texture is used, below it the constant. */
-static bool read_one(hob_usd_surface *s, const char *constant, const char *influence, const char *texture,
+static void read_one(hob_usd_surface *s, const char *constant, const char *influence, const char *texture,
 					 hob_slot slot, float *out)
 {
 	float share = 0;
-	bool found = false;
-	if (!number(s, constant, out, 1) || !number(s, influence, &share, 1) ||
-		(share >= 0.5f && !picture(s, texture, slot, &found)))
-		return false;
-	*out = found ? 1 : usd_unit(*out);
-	return true;
+	number(s, constant, out, 1);
+	number(s, influence, &share, 1);
+	*out = share >= 0.5f && picture(s, texture, slot) ? 1 : usd_unit(*out);
 }
 
-static bool read_mdl_rough_metal(hob_usd_surface *s)
+static void read_mdl_rough_metal(hob_usd_surface *s)
 {
 	hob_material *m = s->to;
 	float packed = 0;
-	bool found = false;
 	m->roughness = 0.5f;
 	m->metallic = 0;
-	if (!number(s, "enable_ORM_texture", &packed, 1) ||
-		(packed != 0 && !picture(s, "ORM_texture", HOB_SLOT_METAL_ROUGH, &found)))
-		return false;
-	if (found) {
+	number(s, "enable_ORM_texture", &packed, 1);
+	if (packed != 0 && picture(s, "ORM_texture", HOB_SLOT_METAL_ROUGH)) {
 		m->roughness = m->metallic = 1;
 		m->slots[HOB_SLOT_OCCLUSION] = m->slots[HOB_SLOT_METAL_ROUGH];
-		return true;
+		return;
 	}
-	return read_one(s, "reflection_roughness_constant", "reflection_roughness_texture_influence",
-					"reflectionroughness_texture", HOB_SLOT_ROUGHNESS, &m->roughness) &&
-		   read_one(s, "metallic_constant", "metallic_texture_influence", "metallic_texture",
-					HOB_SLOT_METALLIC, &m->metallic) &&
-		   picture(s, "ao_texture", HOB_SLOT_OCCLUSION, &found);
+	read_one(s, "reflection_roughness_constant", "reflection_roughness_texture_influence",
+			 "reflectionroughness_texture", HOB_SLOT_ROUGHNESS, &m->roughness);
+	read_one(s, "metallic_constant", "metallic_texture_influence", "metallic_texture", HOB_SLOT_METALLIC,
+			 &m->metallic);
+	picture(s, "ao_texture", HOB_SLOT_OCCLUSION);
 }
 
-static bool read_mdl_emission(hob_usd_surface *s)
+static void read_mdl_emission(hob_usd_surface *s)
 {
 	/* As in MaterialX: the luminance of a display's white. */
 	const float nits = 1000;
 	float enabled = 0, color[3] = {1, 0.1f, 0.1f}, intensity = 40;
-	bool found;
-	if (!number(s, "enable_emission", &enabled, 1) || enabled == 0)
-		return enabled == 0;
-	if (!number(s, "emissive_color", color, 3) || !number(s, "emissive_intensity", &intensity, 1) ||
-		!picture(s, "emissive_color_texture", HOB_SLOT_EMISSIVE, &found))
-		return false;
+	number(s, "enable_emission", &enabled, 1);
+	if (enabled == 0)
+		return;
+	number(s, "emissive_color", color, 3);
+	number(s, "emissive_intensity", &intensity, 1);
+	picture(s, "emissive_color_texture", HOB_SLOT_EMISSIVE);
 	for (int i = 0; i < 3; i++) {
 		float light = color[i] * intensity / nits;
 		s->to->emissive[i] = light > 0 && isfinite(light) ? light : 0;
 	}
-	return true;
 }
 
-static bool read_mdl_opacity(hob_usd_surface *s)
+static void read_mdl_opacity(hob_usd_surface *s)
 {
 	hob_material *m = s->to;
 	float enabled = 0, opacity = 1, textured = 0, threshold = 0;
-	bool found = false;
-	if (!number(s, "enable_opacity", &enabled, 1) || enabled == 0)
-		return enabled == 0;
-	if (!number(s, "opacity_constant", &opacity, 1) || !number(s, "enable_opacity_texture", &textured, 1) ||
-		!number(s, "opacity_threshold", &threshold, 1) ||
-		(textured != 0 && !picture(s, "opacity_texture", HOB_SLOT_OPACITY, &found)))
-		return false;
+	number(s, "enable_opacity", &enabled, 1);
+	if (enabled == 0)
+		return;
+	number(s, "opacity_constant", &opacity, 1);
+	number(s, "enable_opacity_texture", &textured, 1);
+	number(s, "opacity_threshold", &threshold, 1);
+	bool found = textured != 0 && picture(s, "opacity_texture", HOB_SLOT_OPACITY);
 	m->base_color[3] = found ? 1 : usd_unit(opacity);
 	if (threshold > 0) {
 		m->alpha_mode = HOB_ALPHA_MASK;
@@ -848,15 +824,19 @@ static bool read_mdl_opacity(hob_usd_surface *s)
 	} else if (found || m->base_color[3] < 1) {
 		m->alpha_mode = HOB_ALPHA_BLEND;
 	}
-	return true;
 }
 
-static bool usd_mdl_surface(hob_usd_surface *s, hob_str id, bool *known)
+/* Fills the material if `id` is OmniPBR's. */
+static bool usd_mdl_surface(hob_usd_surface *s, hob_str id)
 {
-	bool normal;
-	*known = hob_str_starts(id, HOB_STR("OmniPBR"));
-	return !*known || (read_color(s) && read_mdl_rough_metal(s) && read_mdl_emission(s) &&
-					   read_mdl_opacity(s) && picture(s, "normalmap_texture", HOB_SLOT_NORMAL, &normal));
+	if (!hob_str_starts(id, HOB_STR("OmniPBR")))
+		return false;
+	read_color(s);
+	read_mdl_rough_metal(s);
+	read_mdl_emission(s);
+	read_mdl_opacity(s);
+	picture(s, "normalmap_texture", HOB_SLOT_NORMAL);
+	return true;
 }
 
 typedef enum opacity_kind { OPACITY_NONE, OPACITY_NUMBER, OPACITY_COLOR } opacity_kind;
@@ -890,12 +870,11 @@ static const shading_t shadings[] = {
 	 0, OPACITY_NUMBER, false},
 };
 
-static bool input(hob_usd_surface *s, const char *name, float *out, uint32_t width, hob_usd_texture *texture)
+static void input(hob_usd_surface *s, const char *name, float *out, uint32_t width, hob_usd_texture *texture)
 {
+	*texture = (hob_usd_texture){.ref.image = HOB_NONE};
 	if (name)
-		return usd_surface_input(s, name, out, width, texture);
-	texture->ref.image = HOB_NONE;
-	return true;
+		usd_surface_input(s, name, out, width, texture);
 }
 
 /* Puts the picture of a colour or number into its slot; the picture's scale becomes the factor. */
@@ -909,31 +888,30 @@ static void put_picture(hob_usd_surface *s, const hob_usd_texture *t, hob_slot s
 		factor[i] = t->scale[i];
 }
 
-static bool read_emission(hob_usd_surface *s, const shading_t *with)
+static void read_emission(hob_usd_surface *s, const shading_t *with)
 {
 	/* 1,000 nits is the luminance of a display's white in open_pbr's own examples. */
 	const float nits = 1000;
 	hob_usd_texture t, none;
 	float strength = with->emission_value;
 	float color[3] = {with->emission_color_value, with->emission_color_value, with->emission_color_value};
-	if (!input(s, with->emission, &strength, 1, &none) || !input(s, with->emission_color, color, 3, &t))
-		return false;
+	input(s, with->emission, &strength, 1, &none);
+	input(s, with->emission_color, color, 3, &t);
 	strength = isfinite(strength) && strength > 0 ? strength / (with->emission_in_nits ? nits : 1) : 0;
 	if (strength > 0)
 		put_picture(s, &t, HOB_SLOT_EMISSIVE, color, 3);
 	for (int i = 0; i < 3; i++)
 		s->to->emissive[i] = color[i] > 0 ? color[i] * strength : 0;
-	return true;
 }
 
-static bool read_coat(hob_usd_surface *s, const shading_t *with)
+static void read_coat(hob_usd_surface *s, const shading_t *with)
 {
 	hob_material *m = s->to;
 	hob_usd_texture t;
 	float coat = 0, rough = with->coat_rough_value, ior = 1.5f;
-	if (!input(s, with->coat, &coat, 1, &t) || !input(s, with->coat_rough, &rough, 1, &t) ||
-		!input(s, with->ior, &ior, 1, &t))
-		return false;
+	input(s, with->coat, &coat, 1, &t);
+	input(s, with->coat_rough, &rough, 1, &t);
+	input(s, with->ior, &ior, 1, &t);
 	m->ior = ior >= 1 && ior < 100 ? ior : 1.5f;
 	if (m->ior != 1.5f)
 		m->ext_mask |= 1u << HOB_MATERIAL_IOR;
@@ -943,16 +921,14 @@ static bool read_coat(hob_usd_surface *s, const shading_t *with)
 		m->ext_mask |= 1u << HOB_MATERIAL_CLEARCOAT;
 	else
 		m->clearcoat_roughness = 0;
-	return true;
 }
 
-static bool read_opacity(hob_usd_surface *s, const shading_t *with)
+static void read_opacity(hob_usd_surface *s, const shading_t *with)
 {
 	hob_material *m = s->to;
 	hob_usd_texture t;
 	float opacity[3] = {1, 1, 1}, mode = 2, cutoff = 0.5f;
-	if (!input(s, with->opacity, opacity, with->opacity_kind == OPACITY_COLOR ? 3 : 1, &t))
-		return false;
+	input(s, with->opacity, opacity, with->opacity_kind == OPACITY_COLOR ? 3 : 1, &t);
 	float alpha =
 		with->opacity_kind == OPACITY_COLOR ? (opacity[0] + opacity[1] + opacity[2]) / 3 : opacity[0];
 	m->base_color[3] = usd_unit(alpha);
@@ -964,25 +940,25 @@ static bool read_opacity(hob_usd_surface *s, const shading_t *with)
 		m->alpha_mode = HOB_ALPHA_BLEND;
 	hob_usd_texture none;
 	if (!hob_str_starts(hob_str_of(with->id), HOB_STR("ND_gltf")) || m->alpha_mode != HOB_ALPHA_BLEND)
-		return true;
-	if (!input(s, "alpha_mode", &mode, 1, &none) || !input(s, "alpha_cutoff", &cutoff, 1, &none))
-		return false;
+		return;
+	input(s, "alpha_mode", &mode, 1, &none);
+	input(s, "alpha_cutoff", &cutoff, 1, &none);
 	m->alpha_mode = mode < 0.5f ? HOB_ALPHA_OPAQUE : mode < 1.5f ? HOB_ALPHA_MASK : HOB_ALPHA_BLEND;
 	m->alpha_cutoff = usd_unit(cutoff);
-	return true;
 }
 
-static bool read_all(hob_usd_surface *s, const shading_t *with)
+static void read_all(hob_usd_surface *s, const shading_t *with)
 {
 	hob_material *m = s->to;
 	hob_usd_texture color, rough, metal, normal, none;
 	float base[3] = {with->base_value, with->base_value, with->base_value}, weight = 1, unused[3] = {0};
 	m->metallic = with->metal_value;
 	m->roughness = with->rough_value;
-	if (!input(s, with->weight, &weight, 1, &none) || !input(s, with->base, base, 3, &color) ||
-		!input(s, with->metal, &m->metallic, 1, &metal) || !input(s, with->rough, &m->roughness, 1, &rough) ||
-		!input(s, "normal", unused, 3, &normal))
-		return false;
+	input(s, with->weight, &weight, 1, &none);
+	input(s, with->base, base, 3, &color);
+	input(s, with->metal, &m->metallic, 1, &metal);
+	input(s, with->rough, &m->roughness, 1, &rough);
+	input(s, "normal", unused, 3, &normal);
 	usd_surface_colors(s, &color, base);
 	put_picture(s, &color, HOB_SLOT_BASE_COLOR, base, 3);
 	for (int i = 0; i < 3; i++)
@@ -997,22 +973,22 @@ static bool read_all(hob_usd_surface *s, const shading_t *with)
 	m->metallic = usd_unit(m->metallic);
 	m->roughness = usd_unit(m->roughness);
 	put_picture(s, &normal, HOB_SLOT_NORMAL, unused, 3);
-	return read_opacity(s, with) && read_emission(s, with) && read_coat(s, with);
+	read_opacity(s, with);
+	read_emission(s, with);
+	read_coat(s, with);
 }
 
-/* *known: whether `id` ("ND_standard_surface_surfaceshader") is supported; if so, the material is filled. */
-static bool usd_mtlx_surface(hob_usd_surface *s, hob_str id, bool *known)
+/* Fills the material if `id` ("ND_standard_surface_surfaceshader") is supported. */
+static bool usd_mtlx_surface(hob_usd_surface *s, hob_str id)
 {
-	*known = false;
-	for (size_t i = 0; i < HOB_COUNT_OF(shadings) && !*known; i++)
+	for (size_t i = 0; i < HOB_COUNT_OF(shadings); i++)
 		if (hob_str_starts(id, hob_str_of(shadings[i].id))) {
-			*known = true;
 			if (hob_str_starts(id, HOB_STR("ND_realitykit_unlit")))
 				s->to->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
-			if (!read_all(s, &shadings[i]))
-				return false;
+			read_all(s, &shadings[i]);
+			return true;
 		}
-	return true;
+	return false;
 }
 
 /* ---- the material */
@@ -1045,17 +1021,11 @@ static bool read_material(hob_usd_build_t *b, uint32_t prim, hob_material *to, h
 	hob_str id = usd_shader_id(u, s.shader);
 	if (hob_str_equal(id, HOB_STR("UsdPreviewSurface")) ||
 		hob_str_starts(id, HOB_STR("ND_UsdPreviewSurface")))
-		return read_surface(&s);
-	bool known;
-	if (!usd_mtlx_surface(&s, id, &known))
-		return false;
-	if (!known && !usd_mdl_surface(&s, id, &known))
-		return false;
-	if (known)
-		return true;
-	hob_usd_note(u, "shader-unknown", "material '%.*s': its surface '%.*s' is not read; it stays plain",
-				 HOB_FMT(u->prims[prim].path), HOB_FMT(id));
-	return true;
+		read_surface(&s);
+	else if (!usd_mtlx_surface(&s, id) && !usd_mdl_surface(&s, id))
+		hob_usd_note(u, "shader-unknown", "material '%.*s': its surface '%.*s' is not read; it stays plain",
+					 HOB_FMT(u->prims[prim].path), HOB_FMT(id));
+	return !s.failed;
 }
 
 static bool add_material(hob_usd_build_t *b, hob_str name, hob_material **out, hob_usd_look **look,
