@@ -207,8 +207,7 @@ hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kin
 	}
 	hob_str id = hob_str_sub(url, 1, url.len), decoded;
 	hob_xml_ptr found = hob_collada_by_id(c, from, kind, id);
-	hob_error unheard = {0};
-	if (!found && hob_uri_decode(c->request->scratch, id, &decoded, &unheard))
+	if (!found && hob_uri_decode(c->request->scratch, id, &decoded, NULL))
 		found = hob_collada_by_id(c, from, kind, decoded);
 	if (!found)
 		hob_warn(c->request->notes, "collada.missing-id",

@@ -102,10 +102,9 @@ static bool picture(effect_reader *r, hob_xml_ptr image, uint32_t *id, hob_error
 	if (!embedded(r, image, id, err))
 		return false;
 	hob_str file = hob_collada_image_file(image), decoded = file;
-	hob_error unheard = {0};
 	if (*id == HOB_NONE && file.len > 0) {
 		/* URIs by the specification, but as often plain paths. */
-		if (!hob_uri_decode(c->request->scratch, file, &decoded, &unheard))
+		if (!hob_uri_decode(c->request->scratch, file, &decoded, NULL))
 			decoded = file;
 		if (c->zipped && !archived(c, decoded, id, err))
 			return false;

@@ -1,18 +1,10 @@
 #include "usd_private.h"
 #include "../text.h"
 
-uint32_t hob_usd_move_from(const hob_usd_stack *stack, hob_str path)
+uint32_t hob_usd_index(const hob_str *texts, uint32_t count, hob_str text)
 {
-	for (uint32_t i = 0; i < stack->move_count; i++)
-		if (hob_str_equal(stack->move_from[i], path))
-			return i;
-	return HOB_NONE;
-}
-
-static uint32_t usd_move_to(const hob_usd_stack *stack, hob_str path)
-{
-	for (uint32_t i = 0; i < stack->move_count; i++)
-		if (hob_str_equal(stack->move_to[i], path))
+	for (uint32_t i = 0; i < count; i++)
+		if (hob_str_equal(texts[i], text))
 			return i;
 	return HOB_NONE;
 }
@@ -150,7 +142,7 @@ static bool gather_moves(gather_t *g)
 							 HOB_FMT(g->u->layers[s->layers[i]].id), HOB_FMT(from), HOB_FMT(to));
 				continue;
 			}
-			if (hob_usd_move_from(s, from) != HOB_NONE)
+			if (hob_usd_index(s->move_from, s->move_count, from) != HOB_NONE)
 				continue;
 			if (s->move_count >= HOB_LIMIT_USD_MOVES)
 				return hob_fail(g->err, LIMIT, "more than %llu relocates", HOB_LIMIT_USD_MOVES);
@@ -185,38 +177,24 @@ bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *ou
 typedef struct chosen {
 	hob_usd *u;
 	hob_usd_item *items;
-	uint32_t *froms, count, item_room, from_room;
+	uint32_t count, room;
 	hob_error *err;
 } chosen_t;
 
-static bool same_item(const hob_usd_item *a, const hob_usd_item *b)
+static uint32_t find_item(const hob_usd_item *items, uint32_t count, const hob_usd_item *item)
 {
-	return hob_str_equal(a->asset, b->asset) && hob_str_equal(a->path, b->path);
-}
-
-static uint32_t find_item(const chosen_t *c, const hob_usd_item *item)
-{
-	for (uint32_t i = 0; i < c->count; i++)
-		if (same_item(&c->items[i], item))
+	for (uint32_t i = 0; i < count; i++)
+		if (hob_str_equal(items[i].asset, item->asset) && hob_str_equal(items[i].path, item->path))
 			return i;
 	return HOB_NONE;
 }
 
-static void remove_at(chosen_t *c, uint32_t at)
-{
-	memmove(c->items + at, c->items + at + 1, (c->count - at - 1) * sizeof *c->items);
-	memmove(c->froms + at, c->froms + at + 1, (c->count - at - 1) * sizeof *c->froms);
-	c->count--;
-}
-
 static void insert_at(chosen_t *c, uint32_t at, const hob_usd_item *item, uint32_t from)
 {
-	HOB_USD_ROOM(c->u->scratch, c->items, c->count, c->item_room);
-	HOB_USD_ROOM(c->u->scratch, c->froms, c->count, c->from_room);
+	HOB_USD_ROOM(c->u->scratch, c->items, c->count, c->room);
 	memmove(c->items + at + 1, c->items + at, (c->count - at) * sizeof *c->items);
-	memmove(c->froms + at + 1, c->froms + at, (c->count - at) * sizeof *c->froms);
 	c->items[at] = *item;
-	c->froms[at] = from;
+	c->items[at].from = from;
 	c->count++;
 }
 
@@ -229,14 +207,14 @@ static bool apply_op(chosen_t *c, const hob_usd_list *list, hob_usd_op op, uint3
 	for (uint32_t i = 0; i < count; i++) {
 		/* Prepended items are inserted in reverse order. */
 		const hob_usd_item *item = &list->items[op][op == HOB_USD_PREPEND ? count - 1 - i : i];
-		uint32_t at = find_item(c, item);
+		uint32_t at = find_item(c->items, c->count, item);
 		if (op == HOB_USD_ADD || op == HOB_USD_EXPLICIT) {
 			if (at == HOB_NONE)
 				insert_at(c, c->count, item, from);
 			continue;
 		}
 		if (at != HOB_NONE)
-			remove_at(c, at);
+			memmove(c->items + at, c->items + at + 1, (--c->count - at) * sizeof *c->items);
 		if (op == HOB_USD_PREPEND)
 			insert_at(c, 0, item, from);
 		if (op == HOB_USD_APPEND)
@@ -247,18 +225,14 @@ static bool apply_op(chosen_t *c, const hob_usd_list *list, hob_usd_op op, uint3
 
 static bool is_ordered(const hob_usd_list *list, const hob_usd_item *item)
 {
-	for (uint32_t i = 0; i < list->count[HOB_USD_ORDER]; i++)
-		if (same_item(&list->items[HOB_USD_ORDER][i], item))
-			return true;
-	return false;
+	return find_item(list->items[HOB_USD_ORDER], list->count[HOB_USD_ORDER], item) != HOB_NONE;
 }
 
 /* Sorts the listed items into the list's order; each keeps the unlisted items that follow it. */
 static bool apply_order(chosen_t *c, const hob_usd_list *list)
 {
-	uint32_t count = list->count[HOB_USD_ORDER], made = 0, room = c->count;
-	hob_usd_item *items = HOB_NEW(c->u->scratch, hob_usd_item, room);
-	uint32_t *froms = HOB_NEW(c->u->scratch, uint32_t, room);
+	uint32_t count = list->count[HOB_USD_ORDER], made = 0;
+	hob_usd_item *items = HOB_NEW(c->u->scratch, hob_usd_item, c->count);
 	if (count > HOB_LIMIT_USD_LIST)
 		return hob_fail(c->err, LIMIT, "a list of %u items; at most %llu are allowed", count,
 						HOB_LIMIT_USD_LIST);
@@ -266,29 +240,26 @@ static bool apply_order(chosen_t *c, const hob_usd_list *list)
 	while (ahead < c->count && !is_ordered(list, &c->items[ahead]))
 		ahead++;
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t at = find_item(c, &list->items[HOB_USD_ORDER][i]), end = at + 1;
+		uint32_t at = find_item(c->items, c->count, &list->items[HOB_USD_ORDER][i]), end = at + 1;
 		if (at == HOB_NONE || at < ahead)
 			continue;
 		while (end < c->count && !is_ordered(list, &c->items[end]))
 			end++;
 		memcpy(items + made, c->items + at, (end - at) * sizeof *items);
-		memcpy(froms + made, c->froms + at, (end - at) * sizeof *froms);
 		made += end - at;
 		memmove(c->items + at, c->items + end, (c->count - end) * sizeof *items);
-		memmove(c->froms + at, c->froms + end, (c->count - end) * sizeof *froms);
 		c->count -= end - at;
 	}
 	memcpy(c->items + c->count, items, made * sizeof *items);
-	memcpy(c->froms + c->count, froms, made * sizeof *froms);
 	c->count += made;
 	return true;
 }
 
 bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
-						uint32_t **froms, uint32_t *count, hob_error *err)
+						uint32_t *count, hob_error *err)
 {
 	static const hob_usd_op order[] = {HOB_USD_DELETE, HOB_USD_ADD, HOB_USD_PREPEND, HOB_USD_APPEND};
-	chosen_t c = {u, *items, *froms, *count, *count, *count, err};
+	chosen_t c = {u, *items, *count, *count, err};
 	if (list->is_explicit) {
 		c = (chosen_t){.u = u, .err = err};
 		if (!apply_op(&c, list, HOB_USD_EXPLICIT, from))
@@ -300,26 +271,23 @@ bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob
 	if (!list->is_explicit && list->count[HOB_USD_ORDER] > 0 && c.count > 0 && !apply_order(&c, list))
 		return false;
 	*items = c.items;
-	*froms = c.froms;
 	*count = c.count;
 	return true;
 }
 
-/* A list field of a site, composed over its layers. *from: [count] layer of each item, the base of its
- * relative paths. */
+/* A list field of a site, composed over its layers. */
 static bool usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items,
-							 uint32_t **from, uint32_t *count, hob_error *err)
+							 uint32_t *count, hob_error *err)
 {
 	const hob_usd_stack *stack = &u->stacks[site->stack];
 	*items = NULL;
-	*from = NULL;
 	*count = 0;
 	for (uint32_t i = stack->layer_count; i-- > 0;) {
 		if (site->specs[i] == HOB_NONE)
 			continue;
 		const hob_usd_value *value = hob_usd_field_get(&u->layers[stack->layers[i]], site->specs[i], field);
 		if (value && value->kind == HOB_USD_LIST &&
-			!hob_usd_list_apply(u, (const hob_usd_list *)value->data, i, items, from, count, err))
+			!hob_usd_list_apply(u, (const hob_usd_list *)value->data, i, items, count, err))
 			return false;
 	}
 	return true;
@@ -494,8 +462,9 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 			next[i].path = hob_usd_path_child(u, from->sites[i].path, u->tokens[name]);
 		if (stack->move_count > 0) {
 			hob_str path = next[i].path;
-			gone[i] = (i > 0 || local != MOVED) && hob_usd_move_from(stack, path) != HOB_NONE;
-			wanted[i] = usd_move_to(stack, path) != HOB_NONE;
+			gone[i] = (i > 0 || local != MOVED) &&
+					  hob_usd_index(stack->move_from, stack->move_count, path) != HOB_NONE;
+			wanted[i] = hob_usd_index(stack->move_to, stack->move_count, path) != HOB_NONE;
 		}
 		gone[i] = gone[i] || (next[i].parent != HOB_NONE && gone[next[i].parent]) ||
 				  (below_chain && is_cycle(to, root->parent, next[i].stack, next[i].path));
@@ -685,8 +654,8 @@ static bool add_classes(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t fi
 						hob_error *err)
 {
 	hob_usd_item *items;
-	uint32_t *from, count;
-	if (!usd_list_resolve(u, &tree->sites[id], field, &items, &from, &count, err))
+	uint32_t count;
+	if (!usd_list_resolve(u, &tree->sites[id], field, &items, &count, err))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		if (!add_class(u, tree, id, arc, items[i].path, err))
@@ -701,11 +670,11 @@ static hob_str default_prim(hob_usd *u, uint32_t layer)
 }
 
 static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_arc arc,
-						  const hob_usd_item *item, uint32_t from, hob_error *err)
+						  const hob_usd_item *item, hob_error *err)
 {
 	const hob_usd_site parent = tree->sites[id];
-	uint32_t from_layer = u->stacks[parent.stack].layers[from], layer = u->stacks[parent.stack].layers[0],
-			 added;
+	uint32_t from_layer = u->stacks[parent.stack].layers[item->from],
+			 layer = u->stacks[parent.stack].layers[0], added;
 	hob_usd_site site = {.arc = arc, .parent = id, .stack = parent.stack, .from_depth = parent.depth};
 	if (item->asset.len > 0) {
 		uint32_t variables = u->stacks[parent.stack].variables;
@@ -727,8 +696,9 @@ static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_a
 	}
 	site.map_from = path;
 	site.map_to = parent.path;
-	site.offset = item->offset * u->stacks[parent.stack].scale[from] + u->stacks[parent.stack].offset[from];
-	site.scale = item->scale * u->stacks[parent.stack].scale[from];
+	site.offset =
+		item->offset * u->stacks[parent.stack].scale[item->from] + u->stacks[parent.stack].offset[item->from];
+	site.scale = item->scale * u->stacks[parent.stack].scale[item->from];
 	if (item->asset.len > 0)
 		site.scale *= usd_rate(u, from_layer) / u->stacks[site.stack].rate;
 	if (!add_target(u, tree, &site, path, &added, err))
@@ -744,11 +714,11 @@ static bool add_references(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t
 						   hob_error *err)
 {
 	hob_usd_item *items;
-	uint32_t *from, count;
-	if (!usd_list_resolve(u, &tree->sites[id], field, &items, &from, &count, err))
+	uint32_t count;
+	if (!usd_list_resolve(u, &tree->sites[id], field, &items, &count, err))
 		return false;
 	for (uint32_t i = 0; i < count; i++)
-		if (!add_reference(u, tree, id, arc, &items[i], from[i], err))
+		if (!add_reference(u, tree, id, arc, &items[i], err))
 			return false;
 	return true;
 }
@@ -758,7 +728,10 @@ static bool add_moved(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *er
 {
 	const hob_usd_site *at = &tree->sites[id];
 	const hob_usd_stack *stack = &u->stacks[at->stack];
-	uint32_t move = at->arc == HOB_USD_VARIANT_ARC ? HOB_NONE : usd_move_to(stack, at->path), added;
+	uint32_t move = at->arc == HOB_USD_VARIANT_ARC
+						? HOB_NONE
+						: hob_usd_index(stack->move_to, stack->move_count, at->path),
+			 added;
 	if (move == HOB_NONE)
 		return true;
 	hob_usd_site site = {.arc = HOB_USD_RELOCATE,
@@ -913,8 +886,8 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 static bool add_variants(hob_usd *u, hob_usd_tree *tree, uint32_t id, bool last, bool *added, hob_error *err)
 {
 	hob_usd_item *items;
-	uint32_t *from, count;
-	if (!usd_list_resolve(u, &tree->sites[id], HOB_USD_T_variantSetNames, &items, &from, &count, err))
+	uint32_t count;
+	if (!usd_list_resolve(u, &tree->sites[id], HOB_USD_T_variantSetNames, &items, &count, err))
 		return false;
 	for (uint32_t i = 0; i < count && !*added; i++) {
 		bool found = false;

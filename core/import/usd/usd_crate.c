@@ -349,7 +349,7 @@ static void join_sublayers(hob_usd_crate *c)
 		double offset = hob_usd_component(offsets, i * 2), scale = hob_usd_component(offsets, i * 2 + 1);
 		bool given = offset - offset == 0 && scale - scale == 0;
 		items[i] = (hob_usd_item){((const hob_str *)names->data)[i], HOB_STR(""), given ? offset : 0,
-								  given ? scale : 1};
+								  given ? scale : 1, 0};
 	}
 	list->is_explicit = true;
 	list->items[HOB_USD_EXPLICIT] = items;

@@ -98,6 +98,16 @@ static hob_usd_kind letter_kind(char letter)
 											: HOB_USD_I32;
 }
 
+/* The number of elements of an array; nothing is stored for an empty one. */
+static uint64_t array_count(const hob_usd_crate *c, uint64_t rep, hob_usd_cursor *at)
+{
+	if (payload_of(rep) == 0)
+		return 0;
+	if (c->version < 500)
+		hob_usd_take_u32(at);
+	return c->version < 700 ? hob_usd_take_u32(at) : hob_usd_take_u64(at);
+}
+
 /* ---- numbers */
 
 static void convert(char letter, const uint8_t *from, size_t count, void *to)
@@ -192,13 +202,8 @@ static bool number_array(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
 {
 	uint32_t type = type_of(rep);
 	hob_usd_cursor at = {c->file, (size_t)payload_of(rep), false};
-	uint64_t count = 0;
+	uint64_t count = array_count(c, rep, &at);
 	void *data = NULL;
-	if (payload_of(rep) != 0) {
-		if (c->version < 500)
-			hob_usd_take_u32(&at);
-		count = c->version < 700 ? hob_usd_take_u32(&at) : hob_usd_take_u64(&at);
-	}
 	if (at.failed)
 		return cut_off(c);
 	bool packed = rep >> 61 & 1 && count >= COMPRESSED_LEAST;
@@ -324,15 +329,8 @@ static bool texts(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, text_rea
 static bool text(hob_usd_crate *c, uint64_t rep, text_reader read, hob_usd_value *out)
 {
 	hob_usd_cursor at = {c->file, (size_t)payload_of(rep), false};
-	if (is_array(rep)) {
-		uint64_t count = 0;
-		if (payload_of(rep) != 0) {
-			if (c->version < 500)
-				hob_usd_take_u32(&at);
-			count = c->version < 700 ? hob_usd_take_u32(&at) : hob_usd_take_u64(&at);
-		}
-		return texts(c, &at, count, read, out);
-	}
+	if (is_array(rep))
+		return texts(c, &at, array_count(c, rep, &at), read, out);
 	hob_str *one = HOB_NEW(c->u->scratch, hob_str, 1);
 	uint32_t index = is_inlined(rep) ? (uint32_t)payload_of(rep) : hob_usd_take_u32(&at);
 	if (at.failed)

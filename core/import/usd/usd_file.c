@@ -604,15 +604,13 @@ static bool starts_with_dot(hob_str asset)
 
 /* Lists the places of an asset, in order: relative to the layer (for "./x" only this), to the root layer's
  * folder, to the watched root. */
-static bool candidates(hob_usd *u, uint32_t from, hob_str asset, place_t out[3], uint32_t *count,
-					   hob_error *err)
+static uint32_t candidates(hob_usd *u, uint32_t from, hob_str asset, place_t out[3])
 {
 	hob_str dirs[3] = {HOB_STR("")};
-	uint32_t package = HOB_NONE, wanted = 1;
-	*count = 0;
+	uint32_t package = HOB_NONE, wanted = 1, count = 0;
 	if (from == HOB_NONE) {
-		out[(*count)++] = (place_t){HOB_NONE, u->request->path};
-		return true;
+		out[0] = (place_t){HOB_NONE, u->request->path};
+		return 1;
 	}
 	package = u->layers[from].package;
 	dirs[0] = hob_path_dir(u->layers[from].path);
@@ -621,46 +619,34 @@ static bool candidates(hob_usd *u, uint32_t from, hob_str asset, place_t out[3],
 		wanted = package == HOB_NONE ? 3 : 2;
 	}
 	for (uint32_t i = 0; i < wanted; i++) {
-		hob_error why = {0};
 		place_t place = {.package = package};
-		bool joined = package == HOB_NONE
-						  ? hob_io_join(u->request->io, u->scratch, dirs[i], asset, &place.path, &why)
-						  : hob_path_join(u->scratch, dirs[i], asset, &place.path, &why);
-		if (!joined) {
-			if (is_final(why.code))
-				return fail_as(&why, err);
-			continue;
-		}
-		bool known = false;
-		for (uint32_t k = 0; k < *count; k++)
-			known = known || hob_str_equal(out[k].path, place.path);
-		if (!known)
-			out[(*count)++] = place;
+		bool skip = package == HOB_NONE
+						? !hob_io_join(u->request->io, u->scratch, dirs[i], asset, &place.path, NULL)
+						: !hob_path_join(u->scratch, dirs[i], asset, &place.path, NULL);
+		for (uint32_t k = 0; k < count && !skip; k++)
+			skip = hob_str_equal(out[k].path, place.path);
+		if (!skip)
+			out[count++] = place;
 	}
-	return true;
+	return count;
 }
 
-/* The first readable candidate; *found is false, with *why, when there is none. */
-static bool find_file(hob_usd *u, uint32_t from, hob_str asset, place_t *place, hob_bytes *bytes, bool *found,
-					  hob_error *why, hob_error *err)
+/* The first readable candidate. */
+static bool find_file(hob_usd *u, uint32_t from, hob_str asset, place_t *place, hob_bytes *bytes,
+					  hob_error *err)
 {
 	place_t places[3];
-	uint32_t count;
-	*found = false;
-	if (!candidates(u, from, asset, places, &count, err))
-		return false;
-	hob_error_set(why, HOB_ERR_OUTSIDE, __FILE__, __LINE__,
+	uint32_t count = candidates(u, from, asset, places);
+	hob_error_set(err, HOB_ERR_OUTSIDE, __FILE__, __LINE__,
 				  "it is not a relative path below the watched root; keep the parts of a stage below it");
 	for (uint32_t i = 0; i < count; i++) {
 		*place = places[i];
-		if (place_bytes(u, *place, bytes, why)) {
-			*found = true;
+		if (place_bytes(u, *place, bytes, err))
 			return true;
-		}
-		if (is_final(why->code))
-			return fail_as(why, err);
+		if (is_final(err->code))
+			return false;
 	}
-	return true;
+	return false;
 }
 
 /* Splits "a.usdz[b.usdz[c.png]]" into "a.usdz" and "b.usdz[c.png]". */
@@ -674,26 +660,21 @@ static bool split_package(hob_str asset, hob_str *outer, hob_str *inner)
 	return true;
 }
 
-static bool locate(hob_usd *u, uint32_t from, hob_str asset, place_t *place, hob_bytes *bytes, bool *found,
-				   hob_error *why, hob_error *err)
+static bool locate(hob_usd *u, uint32_t from, hob_str asset, place_t *place, hob_bytes *bytes, hob_error *err)
 {
 	hob_str outer, inner;
 	if (!split_package(asset, &outer, &inner))
-		return find_file(u, from, asset, place, bytes, found, why, err);
-	if (!find_file(u, from, outer, place, bytes, found, why, err))
+		return find_file(u, from, asset, place, bytes, err);
+	if (!find_file(u, from, outer, place, bytes, err))
 		return false;
-	if (!*found)
-		return true;
 	for (;;) {
 		hob_str name = inner, deeper = {0};
 		bool more = split_package(inner, &name, &deeper);
 		uint32_t package;
-		if (!open_package(u, *place, *bytes, &package, why) ||
-			!hob_path_join(u->scratch, HOB_STR(""), name, &place->path, why) ||
-			!place_bytes(u, (place_t){package, place->path}, bytes, why)) {
-			*found = false;
-			return is_final(why->code) ? fail_as(why, err) : true;
-		}
+		if (!open_package(u, *place, *bytes, &package, err) ||
+			!hob_path_join(u->scratch, HOB_STR(""), name, &place->path, err) ||
+			!place_bytes(u, (place_t){package, place->path}, bytes, err))
+			return false;
 		place->package = package;
 		if (!more)
 			return true;
@@ -761,15 +742,11 @@ bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out,
 {
 	place_t place = {0};
 	hob_bytes bytes = {0};
-	bool found = false;
 	hob_error why = {0};
 	hob_str key = hob_arena_printf(u->scratch, "?%u?%.*s", from, HOB_FMT(asset));
 	*out = hob_name_map_get(&u->layer_map, key);
 	if (*out == HOB_NONE) {
-		if (!locate(u, from, asset, &place, &bytes, &found, &why, err))
-			return false;
-		*out = FAILED;
-		if (!found || !add_layer(u, place, bytes, out, &why)) {
+		if (!locate(u, from, asset, &place, &bytes, &why) || !add_layer(u, place, bytes, out, &why)) {
 			if (from == HOB_NONE || is_final(why.code))
 				return fail_as(&why, err);
 			*out = FAILED;
@@ -801,7 +778,6 @@ static hob_str first_tile(hob_usd *u, hob_str asset)
 bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, hob_error *err)
 {
 	hob_error why = {0};
-	bool found = false;
 	place_t place = {0};
 	hob_bytes bytes = {0};
 	*out = (hob_image){.uri = hob_text_name(u->result, asset),
@@ -812,8 +788,9 @@ bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, h
 		hob_import_texture_path(u->request, hob_path_dir(u->layers[from].path), name, &out->path, err);
 		return true;
 	}
-	if (!locate(u, from, name, &place, &bytes, &found, &why, err))
-		return false;
+	bool found = locate(u, from, name, &place, &bytes, &why);
+	if (!found && is_final(why.code))
+		return fail_as(&why, err);
 	if (!found || place.package == HOB_NONE) {
 		hob_usd_note(u, "picture-missing", "picture '%.*s' cannot be had: %s", HOB_FMT(asset), why.context);
 		return true;

@@ -425,27 +425,22 @@ static bool build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 static bool dispatch(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_context context, hob_error *err)
 {
 	hob_str type = b->u->prims[id].type;
-	if (hob_str_equal(type, HOB_STR("Mesh"))) {
-		if (!hob_usd_build_mesh(b, id, node, err))
-			return false;
+	bool skins = hob_str_equal(type, HOB_STR("Mesh"));
+	if (skins)
 		hob_usd_skin_later(b, id, node);
-		return true;
-	}
-	if (hob_str_equal(type, HOB_STR("TetMesh")))
+	if (skins || hob_str_equal(type, HOB_STR("TetMesh")))
 		return hob_usd_build_mesh(b, id, node, err);
 	if (hob_str_equal(type, HOB_STR("PointInstancer")))
 		return build_instancer(b, id, node, context, err);
 	if (hob_str_equal(type, HOB_STR("Skeleton")))
 		return hob_usd_build_skeleton(b, id, node, err);
-	if (hob_str_equal(type, HOB_STR("Camera"))) {
+	if (hob_str_equal(type, HOB_STR("Camera")))
 		usd_build_camera(b, id, node);
-		return true;
-	}
-	if (hob_str_ends_nocase(type, HOB_STR("Light"))) {
+	else if (hob_str_ends_nocase(type, HOB_STR("Light")))
 		usd_build_light(b, id, node);
-		return true;
-	}
-	return hob_usd_build_shape(b, id, node, err);
+	else
+		return hob_usd_build_shape(b, id, node, err);
+	return true;
 }
 
 static bool usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err)

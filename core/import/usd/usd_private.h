@@ -65,6 +65,7 @@ typedef struct hob_usd_samples {
 typedef struct hob_usd_item {
 	hob_str asset, path;
 	double offset, scale;
+	uint32_t from; /* of a composed list: the layer, in its stack, that authors the item */
 } hob_usd_item;
 
 typedef enum hob_usd_op {
@@ -273,7 +274,7 @@ bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *ou
 						hob_error *err) HOB_MUST_CHECK;
 /* Applies the operations of one list, of layer `from`, to the result of weaker ones. */
 bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
-						uint32_t **froms, uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+						uint32_t *count, hob_error *err) HOB_MUST_CHECK;
 
 /* ---- usd_expression.c ---- */
 
@@ -316,8 +317,8 @@ uint32_t *hob_usd_tree_order(hob_usd *u, const hob_usd_tree *tree, hob_arena *ar
 
 /* ---- mapping of paths between namespaces ---- */
 
-/* Index of the stack's relocation from or to `path`, or HOB_NONE. */
-uint32_t hob_usd_move_from(const hob_usd_stack *stack, hob_str path);
+/* Index of `text` in a list, or HOB_NONE. */
+uint32_t hob_usd_index(const hob_str *texts, uint32_t count, hob_str text);
 /* Maps a path from the namespace of a site to that of the stage; empty when it has no image there. */
 hob_str hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, hob_str path);
 

@@ -3,7 +3,6 @@
 #include "../matrix_double.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Reads an "inbetweens:NAME" of a shape. False for another property, or one without a weight. */
 static bool read_one(const hob_usd *u, const hob_usd_prim *shape, hob_str property, hob_usd_inbetween *out)
@@ -89,12 +88,6 @@ static double usd_target_weight(const hob_usd_build_t *b, const hob_mesh *mesh, 
 	return weight < above && isfinite(above) ? (above - weight) / (above - own) : 0;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* Times at which target weights need keys, rising, in scratch memory: those of the samples, and where a shape
  * crosses an in-between. column: [target_count] each target's shape in the samples, or SIZE_MAX. */
 static double *usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_usd_samples *s,
@@ -120,12 +113,7 @@ static double *usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const 
 			}
 		}
 	}
-	qsort(out, *count, sizeof *out, compare_times);
-	size_t kept = 0;
-	for (size_t i = 0; i < *count; i++)
-		if (kept == 0 || out[i] > out[kept - 1])
-			out[kept++] = out[i];
-	*count = kept;
+	hob_usd_sort_times(out, count);
 	return out;
 }
 

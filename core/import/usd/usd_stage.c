@@ -148,14 +148,6 @@ const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, ho
 	return NULL;
 }
 
-static bool is_listed(const hob_str *list, uint32_t count, hob_str name)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (hob_str_equal(list[i], name))
-			return true;
-	return false;
-}
-
 static int word_byte(hob_str s, size_t i)
 {
 	int c = (unsigned char)s.data[i];
@@ -212,7 +204,7 @@ hob_str *hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix
 				site->specs[k] == HOB_NONE ? HOB_NONE : layer->specs[site->specs[k]].first[HOB_USD_PROPERTY];
 			for (; spec != HOB_NONE; spec = layer->specs[spec].next) {
 				hob_str name = u->tokens[layer->specs[spec].name];
-				if (!hob_str_starts(name, prefix) || is_listed(out, *count, name))
+				if (!hob_str_starts(name, prefix) || hob_usd_index(out, *count, name) != HOB_NONE)
 					continue;
 				HOB_USD_ROOM(u->scratch, out, *count, room);
 				out[(*count)++] = name;
@@ -256,7 +248,7 @@ static void map_items(hob_usd *u, const hob_usd_prim *prim, uint32_t site, hob_s
 static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, uint32_t field, bool map,
 						hob_usd_item **items, uint32_t *count, hob_error *err)
 {
-	uint32_t token = property.len > 0 ? hob_usd_known(u, property) : 0, *froms = NULL;
+	uint32_t token = property.len > 0 ? hob_usd_known(u, property) : 0;
 	*items = NULL;
 	*count = 0;
 	for (uint32_t i = prim->order_count; token != HOB_NONE && i-- > 0;) {
@@ -274,7 +266,7 @@ static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, 
 			hob_usd_list list = *(const hob_usd_list *)value->data;
 			for (uint32_t op = 0; map && op < HOB_USD_OPS; op++)
 				map_items(u, prim, id, property, list.count[op], &list.items[op]);
-			if (!hob_usd_list_apply(u, &list, 0, items, &froms, count, err))
+			if (!hob_usd_list_apply(u, &list, 0, items, count, err))
 				return false;
 		}
 	}
@@ -347,7 +339,7 @@ static bool is_moved(hob_usd *u, const hob_usd_prim *prim, const hob_usd_site *s
 	for (const hob_usd_site *s = site;; s = &prim->sites[s->parent]) {
 		const hob_usd_stack *stack = &u->stacks[s->stack];
 		hob_str path = stack->move_count > 0 ? hob_usd_path_child(u, s->path, u->tokens[name]) : HOB_STR("");
-		if (path.len > 0 && hob_usd_move_from(stack, path) != HOB_NONE)
+		if (path.len > 0 && hob_usd_index(stack->move_from, stack->move_count, path) != HOB_NONE)
 			return true;
 		if (s->parent == HOB_NONE)
 			return false;

@@ -3,6 +3,7 @@
 #include "../matrix_double.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* ---- matrices */
 
@@ -224,22 +225,16 @@ void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, doub
 	}
 }
 
-static int by_size(const double *a, const double *b)
+static int by_size(const void *a, const void *b)
 {
-	return (*a > *b) - (*a < *b);
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
 }
 
 void hob_usd_sort_times(double *times, size_t *time_count)
 {
 	size_t count = *time_count, kept = 0;
-	/* The samples of each operation are already sorted, so insertion has few moves. */
-	for (size_t gap = count / 2; gap > 0; gap /= 2)
-		for (size_t i = gap; i < count; i++)
-			for (size_t k = i; k >= gap && by_size(&times[k], &times[k - gap]) < 0; k -= gap) {
-				double swap = times[k];
-				times[k] = times[k - gap];
-				times[k - gap] = swap;
-			}
+	qsort(times, count, sizeof *times, by_size);
 	for (size_t i = 0; i < count; i++)
 		if (kept == 0 || times[i] > times[kept - 1])
 			times[kept++] = times[i];
