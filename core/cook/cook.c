@@ -294,13 +294,14 @@ static bool edit_model(void *context, hob_error *err)
 	cook *c = context;
 	const hob_settings *s = &c->request->settings;
 	hob_arena *result = &c->memory->result, *scratch = &c->memory->scratch;
-	if (!scale_model(c, err) || (s->short_clip_names && !hob_model_short_clip_names(&c->model, result, err)))
+	if (!scale_model(c, err))
 		return false;
+	if (s->short_clip_names)
+		hob_model_short_clip_names(&c->model, result);
 	if (s->merge_instances && !hob_model_merge_instances(&c->model, result, scratch, c->notes, err))
 		return false;
 	hob_material_options options = {.name_rules = s->name_rules != 0};
-	if (!hob_material_bake(&c->model, &options, result, scratch, c->notes, err))
-		return false;
+	hob_material_bake(&c->model, &options, result, scratch, c->notes);
 	for (uint32_t i = 0; s->merge_materials && i < c->model.material_count; i++)
 		if (!hob_model_merge_material(&c->model, i, result, scratch, err))
 			return false;

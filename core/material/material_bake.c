@@ -141,11 +141,6 @@ static uint64_t hash_material(const hob_material *material)
 
 /* ---- numbering */
 
-static uint32_t *new_ids(bake_t *b, uint32_t count)
-{
-	return HOB_NEW(b->scratch, uint32_t, count);
-}
-
 /* Replaces the index of the first equal item by consecutive numbers; unused items (`used` NULL: all are used)
  * get HOB_NONE. */
 static uint32_t number(uint32_t *first, uint32_t count, const bool *used)
@@ -166,15 +161,13 @@ static uint32_t *table_and_hashes(bake_t *b, uint32_t count, uint64_t **hashes)
 	return HOB_NEW(b->scratch, uint32_t, hob_unique_table_size(count));
 }
 
-static bool fold_images(bake_t *b)
+static void fold_images(bake_t *b)
 {
 	hob_model *m = b->model;
 	uint64_t *hashes;
 	uint32_t *table = table_and_hashes(b, m->image_count, &hashes);
 	bool *used = HOB_NEW(b->scratch, bool, m->image_count);
-	b->image_to = new_ids(b, m->image_count);
-	if (!table || !hashes || !used || !b->image_to)
-		return false;
+	b->image_to = HOB_NEW(b->scratch, uint32_t, m->image_count);
 	for (uint32_t i = 0; i < m->image_count; i++)
 		hashes[i] = hash_image(&m->images[i]);
 	hob_unique(m->image_count, hashes, same_image, m->images, b->image_to, table);
@@ -185,18 +178,15 @@ static bool fold_images(bake_t *b)
 				used[b->image_to[image]] = true;
 		}
 	b->image_count = number(b->image_to, m->image_count, used);
-	return true;
 }
 
-static bool fold_samplers(bake_t *b)
+static void fold_samplers(bake_t *b)
 {
 	hob_model *m = b->model;
 	uint64_t *hashes;
 	uint32_t *table = table_and_hashes(b, m->sampler_count, &hashes);
 	bool *used = HOB_NEW(b->scratch, bool, m->sampler_count);
-	b->sampler_to = new_ids(b, m->sampler_count);
-	if (!table || !hashes || !used || !b->sampler_to)
-		return false;
+	b->sampler_to = HOB_NEW(b->scratch, uint32_t, m->sampler_count);
 	for (uint32_t i = 0; i < m->sampler_count; i++)
 		hashes[i] = hash_sampler(&m->samplers[i]);
 	hob_unique(m->sampler_count, hashes, same_sampler, m->samplers, b->sampler_to, table);
@@ -207,17 +197,14 @@ static bool fold_samplers(bake_t *b)
 				used[b->sampler_to[sampler]] = true;
 		}
 	b->sampler_count = number(b->sampler_to, m->sampler_count, used);
-	return true;
 }
 
-static bool fold_materials(bake_t *b)
+static void fold_materials(bake_t *b)
 {
 	uint32_t count = b->model->material_count;
 	uint64_t *hashes;
 	uint32_t *table = table_and_hashes(b, count, &hashes);
-	b->material_to = new_ids(b, count);
-	if (!table || !hashes || !b->material_to)
-		return false;
+	b->material_to = HOB_NEW(b->scratch, uint32_t, count);
 	for (uint32_t i = 0; i < count; i++) {
 		for (uint32_t s = 0; s < HOB_SLOT_COUNT; s++) {
 			hob_texture_ref *ref = &b->materials[i].slots[s];
@@ -228,27 +215,23 @@ static bool fold_materials(bake_t *b)
 	}
 	hob_unique(count, hashes, same_material, b, b->material_to, table);
 	b->material_count = number(b->material_to, count, NULL);
-	return true;
 }
 
-static bool renumber_mappings(bake_t *b)
+static void renumber_mappings(bake_t *b)
 {
 	const hob_model *m = b->model;
 	b->mappings = HOB_NEW(b->scratch, hob_variant_mapping *, m->mesh_count);
-	for (uint32_t i = 0; b->mappings && i < m->mesh_count; i++) {
+	for (uint32_t i = 0; i < m->mesh_count; i++) {
 		uint32_t count = m->meshes[i].mapping_count;
 		if (count == 0)
 			continue;
 		b->mappings[i] = HOB_NEW(b->arena, hob_variant_mapping, count);
-		if (!b->mappings[i])
-			return false;
 		for (uint32_t k = 0; k < count; k++) {
 			hob_variant_mapping from = m->meshes[i].mappings[k];
 			from.material = from.material == HOB_NONE ? HOB_NONE : b->material_to[from.material];
 			b->mappings[i][k] = from;
 		}
 	}
-	return b->mappings != NULL;
 }
 
 /* ---- the whole */
@@ -307,12 +290,10 @@ static void commit(bake_t *b, hob_material *materials, hob_image *images, hob_sa
 }
 
 /* Finds the materials, and their factors, that clips animate. */
-static bool find_driven(bake_t *b, hob_driven_factors *factors)
+static void find_driven(bake_t *b, hob_driven_factors *factors)
 {
 	const hob_model *m = b->model;
 	b->driven = HOB_NEW(b->scratch, bool, m->material_count);
-	if (!b->driven)
-		return false;
 	for (uint32_t c = 0; c < m->clip_count; c++)
 		for (uint32_t i = 0; i < m->clips[c].property_count; i++) {
 			const hob_property_channel *channel = &m->clips[c].properties[i];
@@ -322,16 +303,14 @@ static bool find_driven(bake_t *b, hob_driven_factors *factors)
 			b->driven[channel->index] = true;
 			factors[channel->index] |= (hob_driven_factors)1 << channel->property;
 		}
-	return true;
 }
 
-static bool bake(bake_t *b, const hob_material_options *options)
+static void bake(bake_t *b, const hob_material_options *options)
 {
 	hob_model *m = b->model;
 	b->materials = HOB_NEW(b->scratch, hob_material, m->material_count);
 	hob_driven_factors *factors = HOB_NEW(b->scratch, hob_driven_factors, m->material_count);
-	if (!b->materials || !factors || !find_driven(b, factors))
-		return false;
+	find_driven(b, factors);
 	for (uint32_t i = 0; i < m->material_count; i++) {
 		b->materials[i] = m->materials[i];
 		if (options->name_rules)
@@ -341,23 +320,21 @@ static bool bake(bake_t *b, const hob_material_options *options)
 	}
 	for (uint32_t i = 0; i < m->mesh_count; i++)
 		note_missing_uvs(b, &m->meshes[i], m->meshes[i].material);
-	if (!fold_images(b) || !fold_samplers(b) || !fold_materials(b) || !renumber_mappings(b))
-		return false;
+	fold_images(b);
+	fold_samplers(b);
+	fold_materials(b);
+	renumber_mappings(b);
 	hob_material *materials = HOB_NEW(b->arena, hob_material, b->material_count);
 	hob_image *images = HOB_NEW(b->arena, hob_image, m->image_count);
 	hob_sampler *samplers = HOB_NEW(b->arena, hob_sampler, b->sampler_count);
-	if (!materials || !images || !samplers)
-		return false;
 	commit(b, materials, images, samplers);
-	return true;
 }
 
-bool hob_material_bake(hob_model *model, const hob_material_options *options, hob_arena *arena,
-					   hob_arena *scratch, hob_notes *notes, hob_error *err)
+void hob_material_bake(hob_model *model, const hob_material_options *options, hob_arena *arena,
+					   hob_arena *scratch, hob_notes *notes)
 {
 	bake_t b = {.model = model, .arena = arena, .scratch = scratch, .notes = notes};
 	hob_arena_mark mark = hob_arena_save(scratch);
-	bool ok = bake(&b, options);
+	bake(&b, options);
 	hob_arena_restore(scratch, mark);
-	return ok || hob_fail_memory(err, scratch, "materials");
 }

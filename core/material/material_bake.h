@@ -31,8 +31,8 @@ typedef struct hob_material_options {
  * arena     owns the new arrays
  * scratch   restored before returning
  * notes     material.value-clamped, material.texture-ignored, material.missing-uv
- * Errors    MEMORY; the model is then unchanged. Cost O(materials + meshes + bytes of embedded pictures). */
-bool hob_material_bake(hob_model *model, const hob_material_options *options, hob_arena *arena,
-					   hob_arena *scratch, hob_notes *notes, hob_error *err) HOB_MUST_CHECK;
+ * Cost      O(materials + meshes + bytes of embedded pictures). */
+void hob_material_bake(hob_model *model, const hob_material_options *options, hob_arena *arena,
+					   hob_arena *scratch, hob_notes *notes);
 
 #endif

@@ -8,19 +8,15 @@ static bool name_taken(const hob_model *model, uint32_t clip_count, hob_str name
 	return false;
 }
 
-bool hob_model_name_clip(hob_model *model, uint32_t index, hob_str name, hob_arena *arena)
+void hob_model_name_clip(hob_model *model, uint32_t index, hob_str name, hob_arena *arena)
 {
 	hob_str unique = name;
-	for (uint32_t n = 2; name_taken(model, index, unique); n++) {
+	for (uint32_t n = 2; name_taken(model, index, unique); n++)
 		unique = hob_arena_printf(arena, "%.*s_%u", HOB_FMT(name), n);
-		if (!unique.data)
-			return false;
-	}
 	model->clips[index].name = unique;
-	return true;
 }
 
-bool hob_model_short_clip_names(hob_model *model, hob_arena *arena, hob_error *err)
+void hob_model_short_clip_names(hob_model *model, hob_arena *arena)
 {
 	for (uint32_t i = 0; i < model->clip_count; i++) {
 		hob_str name = model->clips[i].name;
@@ -29,8 +25,6 @@ bool hob_model_short_clip_names(hob_model *model, hob_arena *arena, hob_error *e
 			at--;
 		if (at < name.len)
 			name = hob_str_sub(name, at, name.len);
-		if (!hob_model_name_clip(model, i, name, arena))
-			return hob_fail_memory(err, arena, "the names of clips");
+		hob_model_name_clip(model, i, name, arena);
 	}
-	return true;
 }

@@ -360,10 +360,10 @@ bool hob_model_check(const hob_model *model, hob_error *err) HOB_MUST_CHECK;
 bool hob_model_one_scene(hob_model *model, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
 
 /* Cuts the name of each clip up to its last '|' (Blender and Assimp write "rig|Walk"). Names stay unique: a
- * later clip gets "Walk_2". A name that would become empty is not cut. MEMORY. O(clip_count squared). */
-bool hob_model_short_clip_names(hob_model *model, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
-/* Gives clip `index` the name, or name_2, name_3 ... if an earlier clip has it. False without memory. */
-bool hob_model_name_clip(hob_model *model, uint32_t index, hob_str name, hob_arena *arena);
+ * later clip gets "Walk_2". A name that would become empty is not cut. O(clip_count squared). */
+void hob_model_short_clip_names(hob_model *model, hob_arena *arena);
+/* Gives clip `index` the name, or name_2, name_3 ... if an earlier clip has it. */
+void hob_model_name_clip(hob_model *model, uint32_t index, hob_str name, hob_arena *arena);
 
 /* Changes made by hob_mesh_repair_directions, for a note. */
 typedef struct hob_direction_repair {

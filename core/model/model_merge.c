@@ -61,7 +61,7 @@ static bool check_limits(const totals_t *t, hob_error *err)
 	return true;
 }
 
-static bool allocate(const totals_t *t, hob_arena *arena, hob_model *m)
+static void allocate(const totals_t *t, hob_arena *arena, hob_model *m)
 {
 	m->meshes = HOB_NEW(arena, hob_mesh, t->meshes);
 	m->materials = HOB_NEW(arena, hob_material, t->materials);
@@ -77,8 +77,6 @@ static bool allocate(const totals_t *t, hob_arena *arena, hob_model *m)
 	m->skins = HOB_NEW(arena, hob_skin, t->skins);
 	m->clips = HOB_NEW(arena, hob_clip, t->clips);
 	m->variants = HOB_NEW(arena, hob_str, t->variants);
-	return m->meshes && m->materials && m->images && m->samplers && m->nodes && m->mesh_refs && m->weights &&
-		   m->scenes && m->scene_roots && m->cameras && m->lights && m->skins && m->clips && m->variants;
 }
 
 /* ---- appending one model; ids move by the counts that `m` had before */
@@ -108,11 +106,9 @@ static uint32_t find_or_add_variant(hob_model *m, hob_str name)
 	return m->variant_count++;
 }
 
-static bool append_meshes(hob_model *m, const hob_model *in, hob_arena *arena, hob_arena *scratch)
+static void append_meshes(hob_model *m, const hob_model *in, hob_arena *arena, hob_arena *scratch)
 {
 	uint32_t *variant = HOB_NEW(scratch, uint32_t, in->variant_count);
-	if (!variant)
-		return false;
 	/* Continues the numbering: no source mesh is shared with the models before. */
 	uint32_t first_source = m->mesh_count > 0 ? m->meshes[m->mesh_count - 1].source_mesh + 1 : 0;
 	for (uint32_t i = 0; i < in->variant_count; i++)
@@ -123,14 +119,11 @@ static bool append_meshes(hob_model *m, const hob_model *in, hob_arena *arena, h
 		mesh->source_mesh += first_source;
 		mesh->material = shift(mesh->material, m->material_count);
 		mesh->mappings = HOB_NEW(arena, hob_variant_mapping, mesh->mapping_count);
-		if (!mesh->mappings)
-			return false;
 		for (uint32_t k = 0; k < mesh->mapping_count; k++)
 			mesh->mappings[k] =
 				(hob_variant_mapping){variant[in->meshes[i].mappings[k].variant],
 									  shift(in->meshes[i].mappings[k].material, m->material_count)};
 	}
-	return true;
 }
 
 static void append_nodes(hob_model *m, const hob_model *in)
@@ -155,39 +148,31 @@ static void append_nodes(hob_model *m, const hob_model *in)
 		m->lights[m->light_count + i] = in->lights[i];
 }
 
-static bool append_skins(hob_model *m, const hob_model *in, hob_arena *arena)
+static void append_skins(hob_model *m, const hob_model *in, hob_arena *arena)
 {
 	for (uint32_t i = 0; i < in->skin_count; i++) {
 		hob_skin *skin = &m->skins[m->skin_count + i];
 		*skin = in->skins[i];
 		skin->root = shift(skin->root, m->node_count);
 		skin->joints = HOB_NEW(arena, uint32_t, skin->joint_count);
-		if (!skin->joints)
-			return false;
 		for (uint32_t j = 0; j < skin->joint_count; j++)
 			skin->joints[j] = in->skins[i].joints[j] + m->node_count;
 	}
-	return true;
 }
 
-static bool append_clips(hob_model *m, const hob_model *in, hob_arena *arena)
+static void append_clips(hob_model *m, const hob_model *in, hob_arena *arena)
 {
 	for (uint32_t i = 0; i < in->clip_count; i++) {
 		uint32_t at = m->clip_count + i;
 		hob_clip *clip = &m->clips[at];
 		*clip = in->clips[i];
-		if (!hob_model_name_clip(m, at, clip->name, arena))
-			return false;
+		hob_model_name_clip(m, at, clip->name, arena);
 		clip->channels = HOB_NEW(arena, hob_channel, clip->channel_count);
-		if (!clip->channels)
-			return false;
 		for (uint32_t c = 0; c < clip->channel_count; c++) {
 			clip->channels[c] = in->clips[i].channels[c];
 			clip->channels[c].node += m->node_count;
 		}
 		clip->properties = HOB_NEW(arena, hob_property_channel, clip->property_count);
-		if (!clip->properties)
-			return false;
 		for (uint32_t c = 0; c < clip->property_count; c++) {
 			hob_driven driven = hob_property_of(in->clips[i].properties[c].property)->driven;
 			clip->properties[c] = in->clips[i].properties[c];
@@ -197,15 +182,15 @@ static bool append_clips(hob_model *m, const hob_model *in, hob_arena *arena)
 																	  : m->material_count;
 		}
 	}
-	return true;
 }
 
-static bool append(hob_model *m, const hob_model *in, hob_arena *arena, hob_arena *scratch)
+static void append(hob_model *m, const hob_model *in, hob_arena *arena, hob_arena *scratch)
 {
 	append_materials(m, in);
 	append_nodes(m, in);
-	if (!append_meshes(m, in, arena, scratch) || !append_skins(m, in, arena) || !append_clips(m, in, arena))
-		return false;
+	append_meshes(m, in, arena, scratch);
+	append_skins(m, in, arena);
+	append_clips(m, in, arena);
 	m->mesh_count += in->mesh_count;
 	m->material_count += in->material_count;
 	m->image_count += in->image_count;
@@ -217,7 +202,6 @@ static bool append(hob_model *m, const hob_model *in, hob_arena *arena, hob_aren
 	m->light_count += in->light_count;
 	m->skin_count += in->skin_count;
 	m->clip_count += in->clip_count;
-	return true;
 }
 
 /* ---- scenes */
@@ -268,15 +252,11 @@ bool hob_model_merge(const hob_model *const *models, uint32_t model_count, hob_a
 	hob_model merged = {.generator = models[0]->generator, .extras = models[0]->extras};
 	if (!check_limits(&totals, err))
 		return false;
-	if (!allocate(&totals, arena, &merged))
-		return hob_fail_memory(err, arena, "merged models");
+	allocate(&totals, arena, &merged);
 	hob_arena_mark mark = hob_arena_save(scratch);
-	bool ok = true;
-	for (uint32_t i = 0; ok && i < model_count; i++)
-		ok = append(&merged, models[i], arena, scratch);
+	for (uint32_t i = 0; i < model_count; i++)
+		append(&merged, models[i], arena, scratch);
 	hob_arena_restore(scratch, mark);
-	if (!ok)
-		return hob_fail_memory(err, arena, "merged models");
 	join_scenes(&merged, models, model_count);
 	*out = merged;
 	return true;

@@ -15,7 +15,7 @@
  *           borrows their vertex, key and text data
  * arena     owns the lists of *out
  * scratch   restored before returning
- * Errors    MEMORY; LIMIT if a count would exceed its limit. *out is then unchanged. Cost O(sizes of the
+ * Errors    LIMIT if a count would exceed its limit. *out is then unchanged. Cost O(sizes of the
  *           lists). */
 bool hob_model_merge(const hob_model *const *models, uint32_t model_count, hob_arena *arena,
 					 hob_arena *scratch, hob_model *out, hob_error *err) HOB_MUST_CHECK;

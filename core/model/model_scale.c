@@ -6,7 +6,7 @@
 typedef struct scaler {
 	float factor;
 	hob_arena *arena;
-	bool overflow, out_of_memory;
+	bool overflow;
 } scaler_t;
 
 static void scale(scaler_t *s, float *values, size_t count)
@@ -24,10 +24,6 @@ static void replace(scaler_t *s, float **array, size_t count)
 	if (!*array)
 		return;
 	float *copy = HOB_NEW(s->arena, float, count);
-	if (!copy) {
-		s->out_of_memory = true;
-		return;
-	}
 	memcpy(copy, *array, count * sizeof *copy);
 	*array = copy;
 }
@@ -35,7 +31,7 @@ static void replace(scaler_t *s, float **array, size_t count)
 static void scale_array(scaler_t *s, float **array, size_t count)
 {
 	replace(s, array, count);
-	if (*array && !s->out_of_memory)
+	if (*array)
 		scale(s, *array, count);
 }
 
@@ -52,10 +48,6 @@ static void scale_meshes(scaler_t *s, hob_model *model)
 		hob_mesh *mesh = &model->meshes[i];
 		scale_array(s, &mesh->position, 3 * (size_t)mesh->vertex_count);
 		hob_morph_target *targets = HOB_NEW(s->arena, hob_morph_target, mesh->target_count);
-		if (!targets) {
-			s->out_of_memory = true;
-			return;
-		}
 		for (uint32_t t = 0; t < mesh->target_count; t++) {
 			targets[t] = mesh->targets[t];
 			scale_array(s, &targets[t].position, 3 * (size_t)mesh->vertex_count);
@@ -74,7 +66,7 @@ static void scale_scene(scaler_t *s, hob_model *model)
 	for (uint32_t i = 0; i < model->skin_count; i++) {
 		hob_skin *skin = &model->skins[i];
 		replace(s, &skin->inverse_bind, 16 * (size_t)skin->joint_count);
-		for (size_t j = 0; j < skin->joint_count && !s->out_of_memory; j++)
+		for (size_t j = 0; j < skin->joint_count; j++)
 			scale(s, skin->inverse_bind + 16 * j + 12, 3);
 	}
 	for (uint32_t i = 0; i < model->camera_count; i++) {
@@ -117,10 +109,6 @@ static void scale_clip(scaler_t *s, const hob_model *model, hob_clip *clip)
 	hob_track *tracks = HOB_NEW(s->arena, hob_track, 2 * (size_t)clip->track_count);
 	hob_channel *channels = HOB_NEW(s->arena, hob_channel, clip->channel_count);
 	hob_property_channel *properties = HOB_NEW(s->arena, hob_property_channel, clip->property_count);
-	if (!scaled || !tracks || !channels || !properties) {
-		s->out_of_memory = true;
-		return;
-	}
 	for (uint32_t t = 0; t < clip->track_count; t++) {
 		tracks[t] = clip->tracks[t];
 		scaled[t] = HOB_NONE;
@@ -151,8 +139,6 @@ bool hob_model_scale(hob_model *model, float factor, hob_arena *arena, hob_error
 	scale_scene(&s, model);
 	for (uint32_t i = 0; i < model->clip_count; i++)
 		scale_clip(&s, model, &model->clips[i]);
-	if (s.out_of_memory)
-		return hob_fail_memory(err, arena, "the scaled model");
 	if (s.overflow)
 		return hob_fail(err, CONFIG,
 						"scale makes a length of the model too large for a float; choose a smaller scale");

@@ -14,7 +14,7 @@
  *
  * arena     for the new arrays; nothing is allocated if factor is 1
  * Errors    CONFIG when the factor is not a finite number above 0, or when a length would leave the range of
- *           float (naming which); MEMORY. After an error the model is partly scaled: discard it. Cost
+ *           float (naming which). After an error the model is partly scaled: discard it. Cost
  *           O(model). */
 bool hob_model_scale(hob_model *model, float factor, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
 

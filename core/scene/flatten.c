@@ -29,21 +29,20 @@ static counts_t count(const hob_model *model)
 	return c;
 }
 
-static bool new_links(hob_arena *arena, uint64_t room, hob_baked_links *out)
+static hob_baked_links new_links(hob_arena *arena, uint64_t room)
 {
-	*out = (hob_baked_links){0, HOB_NEW(arena, hob_baked_link, room)};
-	return out->items != NULL;
+	return (hob_baked_links){0, HOB_NEW(arena, hob_baked_link, room)};
 }
 
 static void *copy(hob_arena *arena, const void *data, size_t items, size_t size)
 {
 	void *to = hob_arena_array(arena, items, size, 8);
-	if (to && items > 0)
+	if (items > 0)
 		memcpy(to, data, items * size);
 	return to;
 }
 
-static bool allocate(const hob_model *model, const counts_t *c, hob_arena *arena, hob_baked_scene *s)
+static void allocate(const hob_model *model, const counts_t *c, hob_arena *arena, hob_baked_scene *s)
 {
 	size_t n = c->nodes;
 	s->node_count = (uint32_t)n;
@@ -68,12 +67,12 @@ static bool allocate(const hob_model *model, const counts_t *c, hob_arena *arena
 	s->lights = copy(arena, model->lights, model->light_count, sizeof *s->lights);
 	s->material_count = model->material_count;
 	s->material_names = HOB_NEW(arena, hob_str, model->material_count);
-	return s->hierarchy && s->subtree && s->trs && s->local && s->global && s->aabb && s->names &&
-		   s->node_of_model && s->morph_weights && s->scenes && s->scene_roots && s->cameras && s->lights &&
-		   s->material_names && new_links(arena, c->meshes, &s->mesh_links) &&
-		   new_links(arena, c->materials, &s->material_links) &&
-		   new_links(arena, c->cameras, &s->camera_links) && new_links(arena, c->lights, &s->light_links) &&
-		   new_links(arena, c->skins, &s->skin_links) && new_links(arena, c->weight_nodes, &s->weight_links);
+	s->mesh_links = new_links(arena, c->meshes);
+	s->material_links = new_links(arena, c->materials);
+	s->camera_links = new_links(arena, c->cameras);
+	s->light_links = new_links(arena, c->lights);
+	s->skin_links = new_links(arena, c->skins);
+	s->weight_links = new_links(arena, c->weight_nodes);
 }
 
 /* ---- filling, node by node in order */
@@ -143,7 +142,7 @@ static void place_node(hob_baked_scene *s, uint32_t id, const hob_node *node)
 	place(s, id, local);
 }
 
-static bool add_mesh_child(const hob_model *model, const hob_node *node, uint32_t parent, uint32_t i,
+static void add_mesh_child(const hob_model *model, const hob_node *node, uint32_t parent, uint32_t i,
 						   hob_baked_scene *s, hob_arena *arena)
 {
 	uint32_t id = parent + 1 + i, mesh = model->mesh_refs[node->mesh_first + i];
@@ -153,10 +152,9 @@ static bool add_mesh_child(const hob_model *model, const hob_node *node, uint32_
 	s->names[id] = hob_arena_printf(arena, "%.*s_Mesh_%u", HOB_FMT(node->name), i);
 	add_link(&s->mesh_links, id, mesh);
 	add_link(&s->material_links, id, model->meshes[mesh].material);
-	return s->names[id].data != NULL;
 }
 
-static bool fill_nodes(const hob_model *model, hob_baked_scene *s, hob_arena *arena)
+static void fill_nodes(const hob_model *model, hob_baked_scene *s, hob_arena *arena)
 {
 	uint32_t id = 0;
 	for (uint32_t n = 0; n < model->node_count; n++) {
@@ -170,11 +168,9 @@ static bool fill_nodes(const hob_model *model, hob_baked_scene *s, hob_arena *ar
 		add_link(&s->skin_links, id, node->skin);
 		add_link(&s->weight_links, id, node->weight_count > 0 ? node->weight_first : HOB_NONE);
 		for (uint32_t i = 0; i < node->mesh_count; i++)
-			if (!add_mesh_child(model, node, id, i, s, arena))
-				return false;
+			add_mesh_child(model, node, id, i, s, arena);
 		id += 1 + node->mesh_count;
 	}
-	return true;
 }
 
 /* ---- extras */
@@ -185,14 +181,12 @@ static void add_extra(hob_baked_scene *s, hob_extra_kind kind, uint32_t index, c
 		s->extras[s->extra_count++] = (hob_baked_extra){kind, index, *extras};
 }
 
-static bool fill_extras(const hob_model *model, hob_baked_scene *s, hob_arena *arena)
+static void fill_extras(const hob_model *model, hob_baked_scene *s, hob_arena *arena)
 {
 	s->extras = HOB_NEW(arena, hob_baked_extra,
 						1 + (size_t)model->scene_count + model->node_count + model->material_count +
 							model->mesh_count + model->camera_count + model->light_count + model->skin_count +
 							model->clip_count);
-	if (!s->extras)
-		return false;
 	add_extra(s, HOB_EXTRA_FILE, 0, &model->extras);
 	for (uint32_t i = 0; i < model->scene_count; i++)
 		add_extra(s, HOB_EXTRA_SCENE, i, &model->scenes[i].extras);
@@ -210,7 +204,6 @@ static bool fill_extras(const hob_model *model, hob_baked_scene *s, hob_arena *a
 		add_extra(s, HOB_EXTRA_SKIN, i, &model->skins[i].extras);
 	for (uint32_t i = 0; i < model->clip_count; i++)
 		add_extra(s, HOB_EXTRA_CLIP, i, &model->clips[i].extras);
-	return true;
 }
 
 static bool check_globals(const hob_baked_scene *s, hob_error *err)
@@ -233,9 +226,9 @@ bool hob_scene_bake(const hob_model *model, const hob_baked_mesh *meshes, hob_ar
 		return hob_fail(err, LIMIT, "%llu nodes with one for each mesh of a node, the limit is %llu",
 						(unsigned long long)counts.nodes, HOB_LIMIT_NODES);
 	hob_baked_scene s = {0};
-	if (!allocate(model, &counts, arena, &s) || !fill_nodes(model, &s, arena) ||
-		!fill_extras(model, &s, arena))
-		return hob_fail_memory(err, arena, "the scene");
+	allocate(model, &counts, arena, &s);
+	fill_nodes(model, &s, arena);
+	fill_extras(model, &s, arena);
 	if (!check_globals(&s, err))
 		return false;
 	for (uint32_t i = s.node_count; i-- > 0;) {
@@ -247,8 +240,7 @@ bool hob_scene_bake(const hob_model *model, const hob_baked_mesh *meshes, hob_ar
 		s.scene_roots[i] = s.node_of_model[model->scene_roots[i]];
 	for (uint32_t i = 0; i < s.material_count; i++)
 		s.material_names[i] = model->materials[i].name;
-	if (!hob_scene_bounds(model, meshes, &s, scratch, err))
-		return false;
+	hob_scene_bounds(model, meshes, &s, scratch);
 	*out = s;
 	return true;
 }

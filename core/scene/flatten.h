@@ -30,7 +30,7 @@
  *           links              sorted by node. mesh and material on mesh children (no material link for the
  *                              default material); camera, light, skin and weights on the source's node
  *           extras             those of the model that are not empty, sorted by kind and index
- * Errors    MEMORY, LIMIT (more nodes than HOB_LIMIT_NODES or than an i32 holds)
+ * Errors    LIMIT (more nodes than HOB_LIMIT_NODES or than an i32 holds)
  * Cost      O(nodes + meshes + skinned vertices) */
 bool hob_scene_bake(const hob_model *model, const hob_baked_mesh *meshes, hob_arena *arena,
 					hob_arena *scratch, hob_baked_scene *out, hob_error *err) HOB_MUST_CHECK;

@@ -80,8 +80,6 @@ static bool fold_group(fold_t *f, const candidate_t *group, uint32_t size)
 		return true;
 	}
 	hob_placed_mesh *parts = HOB_NEW(f->scratch, hob_placed_mesh, size);
-	if (!parts)
-		return hob_fail_memory(f->err, f->scratch, "merging instances");
 	uint32_t first_ref = m->mesh_ref_count;
 	for (uint32_t r = 0; r < group->ref_count; r++) {
 		for (uint32_t i = 0; i < size; i++) {
@@ -119,15 +117,14 @@ static bool each_group(fold_t *f, const candidate_t *candidates, uint32_t count,
 
 /* Gives every remaining node its own range of references, so that none names a mesh that is no longer
  * shown. */
-static bool compact_refs(fold_t *f)
+static void compact_refs(fold_t *f)
 {
 	hob_model *m = &f->model;
 	uint64_t total = 0;
 	for (uint32_t n = 0; n < m->node_count; n++)
 		total += f->doomed_nodes[n] ? 0 : m->nodes[n].mesh_count;
-	uint32_t *refs = total <= UINT32_MAX ? HOB_NEW(f->arena, uint32_t, total) : NULL;
-	if (!refs)
-		return hob_fail_memory(f->err, f->arena, "mesh references");
+	/* References are counted in 32 bits; more of them fit no arena. */
+	uint32_t *refs = HOB_NEW(f->arena, uint32_t, total <= UINT32_MAX ? total : SIZE_MAX);
 	uint32_t at = 0;
 	for (uint32_t n = 0; n < m->node_count; n++) {
 		hob_node *node = &m->nodes[n];
@@ -140,10 +137,9 @@ static bool compact_refs(fold_t *f)
 	}
 	m->mesh_refs = refs;
 	m->mesh_ref_count = at;
-	return true;
 }
 
-static bool copy_for_editing(fold_t *f, uint32_t new_refs)
+static void copy_for_editing(fold_t *f, uint32_t new_refs)
 {
 	hob_model *m = &f->model;
 	hob_node *nodes = HOB_NEW(f->arena, hob_node, m->node_count);
@@ -151,22 +147,16 @@ static bool copy_for_editing(fold_t *f, uint32_t new_refs)
 	uint32_t *refs = HOB_NEW(f->scratch, uint32_t, (size_t)m->mesh_ref_count + new_refs);
 	f->doomed_nodes = HOB_NEW(f->scratch, bool, m->node_count);
 	f->doomed_meshes = HOB_NEW(f->scratch, bool, (size_t)m->mesh_count + new_refs);
-	if (!nodes || !meshes || !refs || !f->doomed_nodes || !f->doomed_meshes)
-		return hob_fail_memory(f->err, f->arena, "merging instances");
 	memcpy(nodes, m->nodes, m->node_count * sizeof *nodes);
 	memcpy(meshes, m->meshes, m->mesh_count * sizeof *meshes);
 	memcpy(refs, m->mesh_refs, m->mesh_ref_count * sizeof *refs);
 	m->nodes = nodes, m->meshes = meshes, m->mesh_refs = refs;
-	return true;
 }
 
 static bool fold(fold_t *f, const hob_model *source)
 {
-	if (!hob_static_nodes_find(source, f->scratch, &f->nodes, f->err))
-		return false;
+	f->nodes = hob_static_nodes_of(source, f->scratch);
 	candidate_t *candidates = HOB_NEW(f->scratch, candidate_t, source->node_count);
-	if (!candidates)
-		return hob_fail_memory(f->err, f->scratch, "merging instances");
 	uint32_t count = 0, new_refs;
 	for (uint32_t n = 0; n < source->node_count; n++)
 		if (may_fold(source, &f->nodes, n))
@@ -177,9 +167,14 @@ static bool fold(fold_t *f, const hob_model *source)
 	each_group(NULL, candidates, count, &new_refs);
 	if (new_refs == 0)
 		return true;
-	return copy_for_editing(f, new_refs) && each_group(f, candidates, count, &new_refs) && compact_refs(f) &&
-		   hob_model_delete_nodes(&f->model, f->doomed_nodes, f->arena, f->scratch, f->err) &&
-		   hob_model_delete_meshes(&f->model, f->doomed_meshes, f->arena, f->scratch, f->err);
+	copy_for_editing(f, new_refs);
+	if (!each_group(f, candidates, count, &new_refs))
+		return false;
+	compact_refs(f);
+	if (!hob_model_delete_nodes(&f->model, f->doomed_nodes, f->arena, f->scratch, f->err))
+		return false;
+	hob_model_delete_meshes(&f->model, f->doomed_meshes, f->arena, f->scratch);
+	return true;
 }
 
 bool hob_model_merge_instances(hob_model *model, hob_arena *arena, hob_arena *scratch, hob_notes *notes,

@@ -18,7 +18,7 @@
  * that, instancing on the GPU is cheaper than reading copies), or when the first node's transform has no
  * inverse; a note says so.
  *
- * Errors    MEMORY, LIMIT, CORRUPT (a copy is placed beyond the range of float). The model is then unchanged.
+ * Errors    LIMIT, CORRUPT (a copy is placed beyond the range of float). The model is then unchanged.
  * Cost      O(nodes log nodes + vertices of the copies) */
 bool hob_model_merge_instances(hob_model *model, hob_arena *arena, hob_arena *scratch, hob_notes *notes,
 							   hob_error *err) HOB_MUST_CHECK;

@@ -63,7 +63,7 @@ static bool find_pieces(merge_t *w, uint32_t material)
 	const hob_model *m = &w->model;
 	uint64_t total = 0;
 	w->first_ref = HOB_NEW(w->scratch, uint32_t, m->node_count);
-	for (uint32_t n = 0; w->first_ref && n < m->node_count; n++) {
+	for (uint32_t n = 0; n < m->node_count; n++) {
 		w->first_ref[n] = (uint32_t)total;
 		total += m->nodes[n].mesh_count;
 	}
@@ -73,8 +73,6 @@ static bool find_pieces(merge_t *w, uint32_t material)
 	w->pieces = HOB_NEW(w->scratch, piece_t, total);
 	uint32_t *kinds = HOB_NEW(w->scratch, uint32_t, m->mesh_count),
 			 *kind = HOB_NEW(w->scratch, uint32_t, m->mesh_count);
-	if (!w->first_ref || !w->taken || !w->pieces || !kinds || !kind)
-		return hob_fail_memory(w->err, w->scratch, "merging by material");
 	uint32_t kind_count = 0;
 	for (uint32_t i = 0; i < m->mesh_count; i++)
 		kind[i] = m->meshes[i].material == material && m->meshes[i].target_count == 0
@@ -107,7 +105,7 @@ static void count_groups(merge_t *w)
 	}
 }
 
-static bool copy_for_editing(merge_t *w)
+static void copy_for_editing(merge_t *w)
 {
 	hob_model *m = &w->model;
 	size_t groups = w->group_count, node_room = m->node_count + groups, mesh_room = m->mesh_count + groups;
@@ -115,14 +113,11 @@ static bool copy_for_editing(merge_t *w)
 	hob_mesh *meshes = HOB_NEW(w->arena, hob_mesh, mesh_room);
 	w->added = HOB_NEW(w->scratch, uint32_t, node_room);
 	w->more = HOB_NEW(w->scratch, uint32_t, mesh_room);
-	if (!nodes || !meshes || !w->added || !w->more)
-		return hob_fail_memory(w->err, w->arena, "merging by material");
 	memcpy(nodes, m->nodes, m->node_count * sizeof *nodes);
 	memcpy(meshes, m->meshes, m->mesh_count * sizeof *meshes);
 	memset(w->added, 0xFF, node_room * sizeof *w->added);
 	memset(w->more, 0xFF, mesh_room * sizeof *w->more);
 	m->nodes = nodes, m->meshes = meshes;
-	return true;
 }
 
 static uint32_t add_root(merge_t *w, hob_str name)
@@ -143,8 +138,6 @@ static bool join_group(merge_t *w, const piece_t *group, uint32_t size, hob_str 
 {
 	hob_model *m = &w->model;
 	hob_placed_mesh *parts = HOB_NEW(w->scratch, hob_placed_mesh, size);
-	if (!parts)
-		return hob_fail_memory(w->err, w->scratch, "merging by material");
 	for (uint32_t i = 0; i < size; i++) {
 		parts[i] = (hob_placed_mesh){&m->meshes[group[i].mesh], w->nodes.place[group[i].node]};
 		w->taken[w->first_ref[group[i].node] + group[i].place] = true;
@@ -161,7 +154,7 @@ static bool join_group(merge_t *w, const piece_t *group, uint32_t size, hob_str 
 }
 
 /* New roots join the scenes that list the root above the group's first piece. */
-static bool extend_scenes(merge_t *w, const hob_model *source, const uint32_t *like)
+static void extend_scenes(merge_t *w, const hob_model *source, const uint32_t *like)
 {
 	hob_model *m = &w->model;
 	uint32_t new_count = m->node_count - source->node_count, at = 0;
@@ -169,8 +162,6 @@ static bool extend_scenes(merge_t *w, const hob_model *source, const uint32_t *l
 	uint32_t *roots =
 		HOB_NEW(w->arena, uint32_t, source->scene_root_count + (size_t)new_count * source->scene_count);
 	bool *listed = HOB_NEW(w->scratch, bool, source->node_count);
-	if (!scenes || !roots || !listed)
-		return hob_fail_memory(w->err, w->arena, "scenes");
 	for (uint32_t s = 0; s < source->scene_count; s++) {
 		const hob_scene *scene = &source->scenes[s];
 		const uint32_t *from = source->scene_roots + scene->root_first;
@@ -187,7 +178,6 @@ static bool extend_scenes(merge_t *w, const hob_model *source, const uint32_t *l
 	m->scenes = scenes;
 	m->scene_roots = roots;
 	m->scene_root_count = at;
-	return true;
 }
 
 static uint32_t root_of(const hob_model *model, uint32_t node)
@@ -200,8 +190,6 @@ static uint32_t root_of(const hob_model *model, uint32_t node)
 static bool join_groups(merge_t *w, const hob_model *source, hob_str name)
 {
 	uint32_t *like = HOB_NEW(w->scratch, uint32_t, w->group_count);
-	if (!like)
-		return hob_fail_memory(w->err, w->scratch, "merging by material");
 	for (uint32_t i = 0, end; i < w->piece_count; i = end) {
 		end = group_end(w, i);
 		if (end - i < 2)
@@ -211,18 +199,17 @@ static bool join_groups(merge_t *w, const hob_model *source, hob_str name)
 		if (!join_group(w, &w->pieces[i], end - i, name))
 			return false;
 	}
-	return extend_scenes(w, source, like);
+	extend_scenes(w, source, like);
+	return true;
 }
 
-static bool rewrite_refs(merge_t *w, const hob_model *source, bool *emptied)
+static void rewrite_refs(merge_t *w, const hob_model *source, bool *emptied)
 {
 	hob_model *m = &w->model;
 	uint64_t total = m->mesh_count;
 	for (uint32_t n = 0; n < m->node_count; n++)
 		total += m->nodes[n].mesh_count;
 	uint32_t *refs = HOB_NEW(w->arena, uint32_t, total);
-	if (!refs)
-		return hob_fail_memory(w->err, w->arena, "mesh references");
 	uint32_t at = 0;
 	for (uint32_t n = 0; n < m->node_count; n++) {
 		hob_node *node = &m->nodes[n];
@@ -238,7 +225,6 @@ static bool rewrite_refs(merge_t *w, const hob_model *source, bool *emptied)
 	}
 	m->mesh_refs = refs;
 	m->mesh_ref_count = at;
-	return true;
 }
 
 /* Children come after their parents: going backwards, a node whose children are all deleted can be deleted
@@ -259,12 +245,14 @@ static void doom_empty(const merge_t *w, uint32_t source_count, const bool *empt
 
 static bool merge(merge_t *w, const hob_model *source, uint32_t material)
 {
-	if (!hob_static_nodes_find(source, w->scratch, &w->nodes, w->err) || !find_pieces(w, material))
+	w->nodes = hob_static_nodes_of(source, w->scratch);
+	if (!find_pieces(w, material))
 		return false;
 	count_groups(w);
 	if (w->group_count == 0)
 		return true;
-	if (!copy_for_editing(w) || !join_groups(w, source, source->materials[material].name))
+	copy_for_editing(w);
+	if (!join_groups(w, source, source->materials[material].name))
 		return false;
 	hob_model *m = &w->model;
 	bool *emptied = HOB_NEW(w->scratch, bool, m->node_count),
@@ -272,15 +260,14 @@ static bool merge(merge_t *w, const hob_model *source, uint32_t material)
 	bool *needed = HOB_NEW(w->scratch, bool, m->node_count),
 		 *above = HOB_NEW(w->scratch, bool, m->node_count);
 	bool *old = HOB_NEW(w->scratch, bool, m->mesh_count);
-	if (!emptied || !doomed || !needed || !above || !old)
-		return hob_fail_memory(w->err, w->scratch, "merging by material");
-	if (!rewrite_refs(w, source, emptied))
-		return false;
+	rewrite_refs(w, source, emptied);
 	doom_empty(w, source->node_count, emptied, doomed, needed, above);
 	for (uint32_t i = 0; i < w->piece_count; i++)
 		old[w->pieces[i].mesh] = true;
-	return hob_model_delete_nodes(m, doomed, w->arena, w->scratch, w->err) &&
-		   hob_model_delete_meshes(m, old, w->arena, w->scratch, w->err);
+	if (!hob_model_delete_nodes(m, doomed, w->arena, w->scratch, w->err))
+		return false;
+	hob_model_delete_meshes(m, old, w->arena, w->scratch);
+	return true;
 }
 
 bool hob_model_merge_material(hob_model *model, uint32_t material, hob_arena *arena, hob_arena *scratch,

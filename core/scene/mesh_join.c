@@ -30,30 +30,24 @@ bool hob_mesh_joinable(const hob_mesh *a, const hob_mesh *b)
 	return same_mappings(a, b);
 }
 
-static bool allocate(const hob_mesh *like, uint64_t vertices, uint64_t indices, hob_arena *arena,
-					 hob_mesh *out)
+static hob_mesh allocate(const hob_mesh *like, uint64_t vertices, uint64_t indices, hob_arena *arena)
 {
-	*out = *like;
-	out->vertex_count = (uint32_t)vertices;
-	out->index_count = (uint32_t)indices;
-	out->indices = HOB_NEW(arena, uint32_t, indices);
-	out->position = HOB_NEW(arena, float, 3 * vertices);
-	bool ok = out->indices && out->position;
-	if (like->normal)
-		ok = (out->normal = HOB_NEW(arena, float, 3 * vertices)) && ok;
-	if (like->tangent)
-		ok = (out->tangent = HOB_NEW(arena, float, 4 * vertices)) && ok;
+	hob_mesh out = *like;
+	out.vertex_count = (uint32_t)vertices;
+	out.index_count = (uint32_t)indices;
+	out.indices = HOB_NEW(arena, uint32_t, indices);
+	out.position = HOB_NEW(arena, float, 3 * vertices);
+	out.normal = like->normal ? HOB_NEW(arena, float, 3 * vertices) : NULL;
+	out.tangent = like->tangent ? HOB_NEW(arena, float, 4 * vertices) : NULL;
 	for (int s = 0; s < HOB_UV_SETS; s++)
-		if (like->uv[s])
-			ok = (out->uv[s] = HOB_NEW(arena, float, 2 * vertices)) && ok;
+		out.uv[s] = like->uv[s] ? HOB_NEW(arena, float, 2 * vertices) : NULL;
 	for (int s = 0; s < HOB_COLOR_SETS; s++)
-		if (like->color[s])
-			ok = (out->color[s] = HOB_NEW(arena, float, 4 * vertices)) && ok;
+		out.color[s] = like->color[s] ? HOB_NEW(arena, float, 4 * vertices) : NULL;
 	if (like->influence_count > 0) {
-		ok = (out->joints = HOB_NEW(arena, uint16_t, like->influence_count * vertices)) && ok;
-		ok = (out->weights = HOB_NEW(arena, float, like->influence_count *vertices)) && ok;
+		out.joints = HOB_NEW(arena, uint16_t, like->influence_count * vertices);
+		out.weights = HOB_NEW(arena, float, like->influence_count *vertices);
 	}
-	return ok;
+	return out;
 }
 
 static void store_unit(float *out, const double v[3], const float *otherwise)
@@ -145,9 +139,7 @@ bool hob_meshes_join(const hob_placed_mesh *parts, uint32_t part_count, hob_aren
 		return hob_fail(err, LIMIT, "%u meshes like '%.*s' would join to %llu vertices and %llu indices",
 						part_count, HOB_FMT(parts[0].mesh->name), (unsigned long long)vertices,
 						(unsigned long long)indices);
-	hob_mesh mesh;
-	if (!allocate(parts[0].mesh, vertices, indices, arena, &mesh))
-		return hob_fail_memory(err, arena, "joined meshes");
+	hob_mesh mesh = allocate(parts[0].mesh, vertices, indices, arena);
 	uint32_t vertex = 0, index = 0;
 	for (uint32_t i = 0; i < part_count; i++) {
 		if (!put_part(&parts[i], vertex, index, &mesh))

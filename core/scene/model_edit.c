@@ -44,16 +44,6 @@ typedef struct edit {
 	hob_clip *clips;
 } edit_t;
 
-static bool allocate(const hob_model *m, uint32_t kept, hob_arena *arena, edit_t *e)
-{
-	e->nodes = HOB_NEW(arena, hob_node, kept);
-	e->scenes = HOB_NEW(arena, hob_scene, m->scene_count);
-	e->roots = HOB_NEW(arena, uint32_t, m->scene_root_count);
-	e->skins = HOB_NEW(arena, hob_skin, m->skin_count);
-	e->clips = HOB_NEW(arena, hob_clip, m->clip_count);
-	return e->nodes && e->scenes && e->roots && e->skins && e->clips;
-}
-
 static void edit_nodes(const hob_model *m, const uint32_t *to, edit_t *e)
 {
 	for (uint32_t n = 0; n < m->node_count; n++) {
@@ -75,15 +65,13 @@ static void edit_nodes(const hob_model *m, const uint32_t *to, edit_t *e)
 }
 
 /* Renumbers joints. An unused skin that lost joints keeps its id, with no joints. */
-static bool edit_skins(const hob_model *m, const uint32_t *to, hob_arena *arena, edit_t *e)
+static void edit_skins(const hob_model *m, const uint32_t *to, hob_arena *arena, edit_t *e)
 {
 	for (uint32_t s = 0; s < m->skin_count; s++) {
 		hob_skin *skin = &e->skins[s];
 		*skin = m->skins[s];
 		skin->root = through(to, skin->root);
 		skin->joints = HOB_NEW(arena, uint32_t, skin->joint_count);
-		if (!skin->joints)
-			return false;
 		bool whole = true;
 		for (uint32_t j = 0; j < skin->joint_count; j++) {
 			skin->joints[j] = to[m->skins[s].joints[j]];
@@ -91,18 +79,15 @@ static bool edit_skins(const hob_model *m, const uint32_t *to, hob_arena *arena,
 		}
 		skin->joint_count = whole ? skin->joint_count : 0;
 	}
-	return true;
 }
 
-static bool edit_clips(const hob_model *m, const uint32_t *to, hob_arena *arena, edit_t *e)
+static void edit_clips(const hob_model *m, const uint32_t *to, hob_arena *arena, edit_t *e)
 {
 	for (uint32_t i = 0; i < m->clip_count; i++) {
 		hob_clip *clip = &e->clips[i];
 		*clip = m->clips[i];
 		clip->channels = HOB_NEW(arena, hob_channel, clip->channel_count);
 		clip->properties = HOB_NEW(arena, hob_property_channel, clip->property_count);
-		if (!clip->channels || !clip->properties)
-			return false;
 		uint32_t kept = 0;
 		for (uint32_t c = 0; c < clip->channel_count; c++) {
 			hob_channel channel = m->clips[i].channels[c];
@@ -121,7 +106,6 @@ static bool edit_clips(const hob_model *m, const uint32_t *to, hob_arena *arena,
 		}
 		clip->property_count = kept;
 	}
-	return true;
 }
 
 bool hob_model_delete_nodes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch,
@@ -129,53 +113,45 @@ bool hob_model_delete_nodes(hob_model *model, const bool *doomed, hob_arena *are
 {
 	hob_arena_mark mark = hob_arena_save(scratch);
 	uint32_t *to = HOB_NEW(scratch, uint32_t, model->node_count);
-	edit_t e = {0};
-	bool ok = to != NULL || hob_fail_memory(err, scratch, "deleting nodes");
-	uint32_t kept = ok ? number_nodes(model, doomed, to) : 0;
-	ok = ok && check_skins(model, to, err);
-	if (ok) {
-		ok = allocate(model, kept, arena, &e) && edit_skins(model, to, arena, &e) &&
-			 edit_clips(model, to, arena, &e);
-		if (!ok)
-			hob_fail_memory(err, arena, "deleting nodes");
-	}
-	if (ok) {
-		edit_nodes(model, to, &e);
-		model->nodes = e.nodes, model->node_count = kept;
-		model->scenes = e.scenes;
-		model->scene_roots = e.roots, model->scene_root_count = e.root_count;
-		model->skins = e.skins;
-		model->clips = e.clips;
-	}
+	uint32_t kept = number_nodes(model, doomed, to);
+	if (!check_skins(model, to, err))
+		return false;
+	edit_t e = {.nodes = HOB_NEW(arena, hob_node, kept),
+				.scenes = HOB_NEW(arena, hob_scene, model->scene_count),
+				.roots = HOB_NEW(arena, uint32_t, model->scene_root_count),
+				.skins = HOB_NEW(arena, hob_skin, model->skin_count),
+				.clips = HOB_NEW(arena, hob_clip, model->clip_count)};
+	edit_skins(model, to, arena, &e);
+	edit_clips(model, to, arena, &e);
+	edit_nodes(model, to, &e);
+	model->nodes = e.nodes, model->node_count = kept;
+	model->scenes = e.scenes;
+	model->scene_roots = e.roots, model->scene_root_count = e.root_count;
+	model->skins = e.skins;
+	model->clips = e.clips;
 	hob_arena_restore(scratch, mark);
-	return ok;
+	return true;
 }
 
-bool hob_model_delete_meshes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch,
-							 hob_error *err)
+void hob_model_delete_meshes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch)
 {
 	hob_arena_mark mark = hob_arena_save(scratch);
 	bool *used = HOB_NEW(scratch, bool, model->mesh_count);
-	uint32_t *to = HOB_NEW(scratch, uint32_t, model->mesh_count);
+	uint32_t *to = HOB_NEW(scratch, uint32_t, model->mesh_count), kept = 0;
 	hob_mesh *meshes = HOB_NEW(arena, hob_mesh, model->mesh_count);
 	uint32_t *refs = HOB_NEW(arena, uint32_t, model->mesh_ref_count);
-	bool ok = used && to && meshes && refs;
-	if (ok) {
-		uint32_t kept = 0;
-		for (uint32_t r = 0; r < model->mesh_ref_count; r++)
-			used[model->mesh_refs[r]] = true;
-		for (uint32_t m = 0; m < model->mesh_count; m++) {
-			to[m] = doomed[m] && !used[m] ? HOB_NONE : kept;
-			if (to[m] != HOB_NONE)
-				meshes[kept++] = model->meshes[m];
-		}
-		for (uint32_t r = 0; r < model->mesh_ref_count; r++)
-			refs[r] = to[model->mesh_refs[r]];
-		model->meshes = meshes, model->mesh_count = kept;
-		model->mesh_refs = refs;
+	for (uint32_t r = 0; r < model->mesh_ref_count; r++)
+		used[model->mesh_refs[r]] = true;
+	for (uint32_t m = 0; m < model->mesh_count; m++) {
+		to[m] = doomed[m] && !used[m] ? HOB_NONE : kept;
+		if (to[m] != HOB_NONE)
+			meshes[kept++] = model->meshes[m];
 	}
+	for (uint32_t r = 0; r < model->mesh_ref_count; r++)
+		refs[r] = to[model->mesh_refs[r]];
+	model->meshes = meshes, model->mesh_count = kept;
+	model->mesh_refs = refs;
 	hob_arena_restore(scratch, mark);
-	return ok || hob_fail_memory(err, arena, "deleting meshes");
 }
 
 static uint32_t uv_sets_used(const hob_model *model, uint32_t material)

@@ -10,15 +10,14 @@
  * materials stay.
  *
  * doomed    [node_count]; descendants need not be marked
- * Errors    CONFIG if a joint or skeleton root of a skin in use would be deleted (names both); MEMORY.
+ * Errors    CONFIG if a joint or skeleton root of a skin in use would be deleted (names both).
  *           The model is then unchanged. Cost O(model). */
 bool hob_model_delete_nodes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch,
 							hob_error *err) HOB_MUST_CHECK;
 
-/* Deletes the meshes that mesh_refs does not name and that `doomed` [mesh_count] marks; renumbers the others.
- * Errors: MEMORY; the model is then unchanged. */
-bool hob_model_delete_meshes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch,
-							 hob_error *err) HOB_MUST_CHECK;
+/* Deletes the meshes that mesh_refs does not name and that `doomed` [mesh_count] marks; renumbers the
+ * others. */
+void hob_model_delete_meshes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch);
 
 /* Drops the texture coordinate sets that no picture of a mesh's materials, in any variant, uses. */
 void hob_model_drop_unused_uvs(hob_model *model);

@@ -50,13 +50,11 @@ static bool holds_vertices(const hob_baked_mesh *mesh)
 }
 
 /* A joint maps the bounds of its vertices to a box; a blended vertex lies in the union of all. */
-static bool skinned_box(const hob_baked_mesh *baked, const hob_skin *skin, const hob_baked_scene *scene,
-						float out[6], hob_arena *scratch, hob_error *err)
+static void skinned_box(const hob_baked_mesh *baked, const hob_skin *skin, const hob_baked_scene *scene,
+						float out[6], hob_arena *scratch)
 {
 	const hob_mesh *mesh = &baked->mesh;
 	float(*boxes)[6] = hob_arena_array(scratch, skin->joint_count, sizeof *boxes, 4);
-	if (!boxes)
-		return hob_fail_memory(err, scratch, "the bounds of a skinned mesh");
 	for (uint32_t j = 0; j < skin->joint_count; j++)
 		clear(boxes[j]);
 	for (size_t v = 0; v < mesh->vertex_count; v++) {
@@ -76,7 +74,6 @@ static bool skinned_box(const hob_baked_mesh *baked, const hob_skin *skin, const
 		hob_box_transform(boxes[j], pose, box);
 		add(out, box);
 	}
-	return true;
 }
 
 static uint32_t skin_at(const hob_baked_scene *scene, uint32_t node, uint32_t *cursor)
@@ -93,21 +90,17 @@ static bool *find_unseen(const hob_model *model, const hob_baked_scene *scene, h
 {
 	bool *unseen = HOB_NEW(scratch, bool, model->node_count),
 		 *baked = HOB_NEW(scratch, bool, scene->node_count);
-	if (!unseen || !baked)
-		return NULL;
 	hob_model_unseen_nodes(model, unseen);
 	for (uint32_t n = 0; n < model->node_count; n++)
 		memset(baked + scene->node_of_model[n], unseen[n], 1 + (size_t)model->nodes[n].mesh_count);
 	return baked;
 }
 
-static bool mesh_boxes(const hob_model *model, const hob_baked_mesh *meshes, hob_baked_scene *scene,
-					   hob_arena *scratch, hob_error *err)
+static void mesh_boxes(const hob_model *model, const hob_baked_mesh *meshes, hob_baked_scene *scene,
+					   hob_arena *scratch)
 {
 	uint32_t cursor = 0;
 	const bool *unseen = find_unseen(model, scene, scratch);
-	if (!unseen)
-		return hob_fail_memory(err, scratch, "bounds");
 	for (uint32_t i = 0; i < scene->mesh_links.count; i++) {
 		hob_baked_link link = scene->mesh_links.items[i];
 		const hob_baked_mesh *mesh = &meshes[link.value];
@@ -117,10 +110,8 @@ static bool mesh_boxes(const hob_model *model, const hob_baked_mesh *meshes, hob
 		uint32_t skin = skin_at(scene, (uint32_t)scene->hierarchy[link.node].parent, &cursor);
 		if (skin != HOB_NONE && mesh->mesh.influence_count > 0) {
 			hob_arena_mark mark = hob_arena_save(scratch);
-			bool ok = skinned_box(mesh, &model->skins[skin], scene, box, scratch, err);
+			skinned_box(mesh, &model->skins[skin], scene, box, scratch);
 			hob_arena_restore(scratch, mark);
-			if (!ok)
-				return false;
 			continue;
 		}
 		float local[6];
@@ -128,22 +119,19 @@ static bool mesh_boxes(const hob_model *model, const hob_baked_mesh *meshes, hob
 		memcpy(local + 3, mesh->aabb_max, 12);
 		hob_box_transform(local, scene->global + 16 * (size_t)link.node, box);
 	}
-	return true;
 }
 
-bool hob_scene_bounds(const hob_model *model, const hob_baked_mesh *meshes, hob_baked_scene *scene,
-					  hob_arena *scratch, hob_error *err)
+void hob_scene_bounds(const hob_model *model, const hob_baked_mesh *meshes, hob_baked_scene *scene,
+					  hob_arena *scratch)
 {
 	for (size_t i = 0; i < scene->node_count; i++)
 		clear(scene->aabb + 6 * i);
 	hob_arena_mark mark = hob_arena_save(scratch);
-	bool ok = !meshes || mesh_boxes(model, meshes, scene, scratch, err);
+	if (meshes)
+		mesh_boxes(model, meshes, scene, scratch);
 	hob_arena_restore(scratch, mark);
-	if (!ok)
-		return false;
 	/* Children come after their parent, so one pass from the end collects whole subtrees. */
 	for (uint32_t i = scene->node_count; i-- > 0;)
 		if (scene->hierarchy[i].parent >= 0)
 			add(scene->aabb + 6 * (size_t)scene->hierarchy[i].parent, scene->aabb + 6 * (size_t)i);
-	return true;
 }

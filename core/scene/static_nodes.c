@@ -39,7 +39,7 @@ static void mark_scenes(const hob_model *model, uint64_t *scenes)
 		}
 }
 
-bool hob_static_nodes_find(const hob_model *model, hob_arena *scratch, hob_static_nodes *out, hob_error *err)
+hob_static_nodes hob_static_nodes_of(const hob_model *model, hob_arena *scratch)
 {
 	uint32_t count = model->node_count;
 	bool *moves = HOB_NEW(scratch, bool, count);
@@ -47,8 +47,6 @@ bool hob_static_nodes_find(const hob_model *model, hob_arena *scratch, hob_stati
 						  .place = HOB_NEW(scratch, hob_affine, count),
 						  .scenes = HOB_NEW(scratch, uint64_t, count),
 						  .has_children = HOB_NEW(scratch, bool, count)};
-	if (!moves || !s.anchor || !s.place || !s.scenes || !s.has_children)
-		return hob_fail_memory(err, scratch, "static nodes");
 	mark_movers(model, moves);
 	mark_scenes(model, s.scenes);
 	for (uint32_t n = 0; n < count; n++) {
@@ -72,6 +70,5 @@ bool hob_static_nodes_find(const hob_model *model, hob_arena *scratch, hob_stati
 			s.place[n] = hob_affine_multiply(&s.place[node->parent], &local);
 		}
 	}
-	*out = s;
-	return true;
+	return s;
 }

@@ -15,9 +15,8 @@ typedef struct hob_static_nodes {
 	bool *has_children; /* [node_count] */
 } hob_static_nodes;
 
-/* Memory comes from `scratch`. Errors: MEMORY. Cost O(nodes + channels + joints + scene roots). */
-bool hob_static_nodes_find(const hob_model *model, hob_arena *scratch, hob_static_nodes *out,
-						   hob_error *err) HOB_MUST_CHECK;
+/* Memory comes from `scratch`. Cost O(nodes + channels + joints + scene roots). */
+hob_static_nodes hob_static_nodes_of(const hob_model *model, hob_arena *scratch);
 
 /* True if the node's meshes are rigid: no skin, no weights of its own. (Morph targets belong to the mesh.) */
 bool hob_node_is_rigid(const hob_node *node);

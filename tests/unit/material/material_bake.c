@@ -26,10 +26,8 @@ static int end(void **state)
 
 static void bake(hob_model *m, bool name_rules)
 {
-	hob_error err = {0};
 	model_check(m);
-	assert_true(hob_material_bake(m, &(hob_material_options){.name_rules = name_rules}, &arena, &scratch,
-								  &notes, &err));
+	hob_material_bake(m, &(hob_material_options){.name_rules = name_rules}, &arena, &scratch, &notes);
 	assert_int_equal(scratch.used, 0);
 	model_check(m);
 }
@@ -282,6 +280,13 @@ static void unique_matches_the_slow_way(void **state)
 	}
 }
 
+static bool bake_within(void *model, hob_error *err)
+{
+	(void)err;
+	hob_material_bake(model, &(hob_material_options){0}, &arena, &scratch, NULL);
+	return true;
+}
+
 static void every_failed_allocation_leaves_the_model(void **state)
 {
 	(void)state;
@@ -300,7 +305,7 @@ static void every_failed_allocation_leaves_the_model(void **state)
 			hob_arena *failing = which ? &scratch : &arena;
 			hob_error err = {0};
 			failing->fail_at = n;
-			bool ok = hob_material_bake(&copy, &(hob_material_options){0}, &arena, &scratch, NULL, &err);
+			bool ok = hob_guarded(bake_within, &copy, &err);
 			bool fired = failing->fail_at == 0;
 			failing->fail_at = 0;
 			if (ok && !fired) {

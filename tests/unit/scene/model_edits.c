@@ -350,21 +350,37 @@ static void inverse_undoes(void **state)
 	assert_false(hob_affine_invert(&flat, &out));
 }
 
+typedef struct attempt {
+	int which;
+	hob_model *model;
+	const hob_model *before;
+} attempt_t;
+
+static bool edit(void *context, hob_error *err)
+{
+	attempt_t *a = context;
+	if (a->which == 0)
+		return hob_model_merge_instances(a->model, &arena, &scratch, NULL, err);
+	if (a->which == 1)
+		return hob_model_merge_material(a->model, 0, &arena, &scratch, err);
+	const hob_model *both[] = {a->before, a->before};
+	bool doomed[MODEL_ROOM] = {false, true};
+	hob_model merged;
+	return hob_model_delete_nodes(a->model, doomed, &arena, &scratch, err) &&
+		   hob_model_merge(both, 2, &arena, &scratch, &merged, err);
+}
+
 static void every_failed_allocation_leaves_the_model(void **state)
 {
 	(void)state;
 	for (int which = 0; which < 6; which++)
 		for (uint32_t n = 1;; n++) {
-			hob_model m = tiles(), before = m, merged = m;
-			const hob_model *both[] = {&before, &before};
+			hob_model m = tiles(), before = m;
 			hob_error err = {0};
-			bool doomed[MODEL_ROOM] = {false, true};
 			hob_arena *failing = which % 2 ? &scratch : &arena;
 			failing->fail_at = n;
-			bool ok = which / 2 == 0   ? hob_model_merge_instances(&m, &arena, &scratch, NULL, &err)
-					  : which / 2 == 1 ? hob_model_merge_material(&m, 0, &arena, &scratch, &err)
-									   : hob_model_delete_nodes(&m, doomed, &arena, &scratch, &err) &&
-											 hob_model_merge(both, 2, &arena, &scratch, &merged, &err);
+			attempt_t a = {which / 2, &m, &before};
+			bool ok = hob_guarded(edit, &a, &err);
 			bool fired = failing->fail_at == 0;
 			failing->fail_at = 0;
 			if (ok && !fired)
