@@ -62,6 +62,11 @@ static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority pr
 	free(reached);
 }
 
+static bool is_asset(const srv_engine *engine, const srv_file *f)
+{
+	return f->asset != HOB_NONE && srv_asset_is_alive(&srv_asset_at(engine, f->asset)->life);
+}
+
 static bool is_wanted(const srv_engine *engine, uint32_t in, hob_str path)
 {
 	const srv_engine_root *root = &engine->options.roots[in];
@@ -91,7 +96,11 @@ static void file_appeared(srv_engine *engine, uint32_t file, const srv_stat *sta
 	srv_file *f = srv_graph_at(engine->graph, file);
 	bool existed = f->exists;
 	f->exists = true;
-	if (existed && srv_stat_equal(&f->stat, stat) && priority == SRV_PRIORITY_BACKGROUND)
+	/* A model that no scan lists is only what other models use. */
+	bool was_asset = is_asset(engine, f);
+	bool model = (f->listed || was_asset) && is_wanted(engine, f->root, f->path);
+	if (existed && srv_stat_equal(&f->stat, stat) && priority == SRV_PRIORITY_BACKGROUND &&
+		(was_asset || !model))
 		return;
 	/* After an event the bytes may differ even if the stat data is the same. */
 	if (!srv_stat_equal(&f->stat, stat) || priority != SRV_PRIORITY_BACKGROUND)
@@ -101,16 +110,15 @@ static void file_appeared(srv_engine *engine, uint32_t file, const srv_stat *sta
 		srv_settings_forget(engine->roots->caches[f->root]);
 	bool known_version = f->has_digest; /* known from an earlier run, and unchanged */
 	f->stat = *stat;
-	if (is_wanted(engine, f->root, f->path)) {
+	if (model) {
 		uint32_t id = srv_engine_add_asset(engine, file);
 		if (id == HOB_NONE)
 			return;
 		asset *a = srv_asset_at(engine, id);
 		a->importer = srv_pool_importer_for(engine->jobs->pool, hob_str_of(a->path));
-		bool is_new = !srv_asset_is_alive(&a->life);
-		if (!(known_version && a->last.known))
+		if (!was_asset || !known_version || !a->last.known)
 			srv_asset_found(engine, id, priority);
-		if (is_new)
+		if (!was_asset)
 			srv_engine_move_came(engine, id, stat);
 	} else if (f->asset != HOB_NONE) {
 		remove_asset(engine, f->asset); /* an asset of an earlier configuration */
@@ -170,7 +178,7 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 /* Whether the file counts as existing: an asset does until the event, even if a cook missed its source. */
 static bool is_known(const srv_engine *engine, const srv_file *f)
 {
-	return f->exists || (f->asset != HOB_NONE && srv_asset_is_alive(&srv_asset_at(engine, f->asset)->life));
+	return f->exists || is_asset(engine, f);
 }
 
 /* Ends a scan. A failed scan also counts for requests that wait for one. */
@@ -215,8 +223,7 @@ static void compare_known(srv_engine *engine, uint32_t root, uint32_t file)
 	srv_stat stat;
 	if (used > 0)
 		srv_watch_add_file(engine->sources->watch, root, f->path);
-	bool unlisted = (f->exists || used > 0) && f->asset == HOB_NONE &&
-					!srv_pool_importer_for(engine->jobs->pool, f->path);
+	bool unlisted = (f->exists || used > 0) && !is_asset(engine, f);
 	if (unlisted && srv_stat_path(engine->roots->fds[root], f->path, &stat))
 		file_appeared(engine, file, &stat, SRV_PRIORITY_BACKGROUND);
 	else if (is_known(engine, f) && !(unlisted && srv_is_passing(errno)))
@@ -429,7 +436,7 @@ static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, ui
 			return false;
 		f->mark = 0;
 		bool there = srv_stat_path(engine->roots->fds[root], f->path, &stat);
-		if (there && (f->asset == HOB_NONE || is_listed(engine, f)))
+		if (there && (!is_asset(engine, f) || is_listed(engine, f)))
 			srv_engine_file_there(engine, file, &stat);
 		else if (!there && srv_is_passing(errno))
 			look_again(engine, root, f->path);

@@ -169,6 +169,68 @@ class Links(Scenario):
         self.look(daemon, "art/a.obj", "art/sub/b.obj")
         self.linked_folder(daemon)
 
+    def models_that_others_use(self, *options, scan=False):
+        """No scan lists them by these names: they are no models of their own, and a scan alone cooks nothing."""
+
+        def part(height):
+            return '#usda 1.0\n(\n defaultPrim = "p"\n)\ndef Mesh "p" {\n' \
+                f" point3f[] points = [(0, 0, 0), (1, 0, 0), (0, {height}, 0)]\n int[] faceVertexCounts = [3]\n" \
+                " int[] faceVertexIndices = [0, 1, 2]\n}\n"
+
+        for folder in (".lib", "store", "real"):
+            self.put(folder + "/part.usda", part(1))
+        self.link("link", "store")
+        self.put(".lib/lib.obj", material(0.1))
+        self.put("a.obj", obj_text(2, mtl=".lib/lib.obj"))
+        for name, folder in (("h", ".lib"), ("l", "link"), ("r", "real")):
+            self.put(name + ".usda", f'#usda 1.0\n(\n defaultPrim = "a"\n)\ndef "a" (\n references = @./{folder}/part.usda@\n) {{\n}}\n')
+        daemon = self.begin(*options)
+        models, digests = {"a.obj", "h.usda", "l.usda", "r.usda", "real/part.usda", "store/part.usda"}, {}
+
+        def check(*changed):
+            daemon.sync(scan=scan)
+            before, now = dict(digests), {}
+            for name in models:
+                output = "materials" if name == "a.obj" else "meshes"
+                now[name] = daemon.get(f"/a/art/{name}?output={output}").headers["etag"]
+            digests.clear()
+            digests.update(now)
+            self.assertEqual(set(daemon.assets()), {"art/" + name for name in models})
+            self.assertEqual({name for name in models if now[name] != before.get(name)}, set(changed))
+            cooked = daemon.cooked()
+            daemon.sync(scan=True)
+            self.assertEqual(daemon.cooked(), cooked, "a scan without a change")
+
+        check(*models)
+        self.put(".lib/lib.obj", material(0.2))
+        check("a.obj")
+        self.put(".lib/part.usda", part(2))
+        check("h.usda")
+        self.put("store/part.usda", part(3))
+        check("l.usda", "store/part.usda")
+        # A model is behind a link from now on.
+        (self.art / "real").rename(self.art / ".real")
+        self.link("real", ".real")
+        models.remove("real/part.usda")
+        check()
+        self.put(".real/part.usda", part(4))
+        check("r.usda")
+        (self.art / "real").unlink()
+        (self.art / ".real").rename(self.art / "real")
+        models.add("real/part.usda")
+        check("real/part.usda")
+        cooked = daemon.cooked()
+        daemon.stop()
+        with self.serve(*options) as daemon:
+            daemon.sync()
+            self.assertEqual((set(daemon.assets()), daemon.cooked()), ({"art/" + name for name in models}, 0), cooked)
+
+    def test_models_that_others_use(self):
+        self.models_that_others_use()
+
+    def test_models_that_others_use_by_polling(self):
+        self.models_that_others_use("--watch", "poll", "--poll-ms", "50", scan=True)
+
     def test_source_in_a_store_that_a_link_leads_to(self):
         self.put(".store/x.obj", obj_text(3))
         self.link("m.obj", ".store/x.obj")

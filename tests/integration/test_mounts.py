@@ -271,6 +271,28 @@ class Maps(Scenario):
                             daemon.sync(scan=daemon is polling)
                             self.assertEqual(daemon.assets("&fields=root,path,state")[f"art/{number}.obj"]["state"], "fresh")
 
+    def test_a_model_that_no_scan_lists(self):
+        """It is mapped and hidden, or its folder is from then on: a map makes no model of it."""
+        (self.art / ".deep").mkdir()
+        self.put("sub/one.obj", obj_text(1).ljust(200))
+        with self.serve() as events, Daemon([self.art], self.folder / "polls", "--watch", "poll", "--poll-ms", "100") as polling, \
+                Daemon([self.art], self.folder / "below", "--upstream", f"http://127.0.0.1:{events.port}") as below:
+
+            def names(*wanted):
+                for who, daemon in {"events": events, "polling": polling, "below an upstream": below}.items():
+                    with self.subTest(daemon=who):
+                        daemon.sync(scan=daemon is polling)
+                        self.assertEqual(set(daemon.assets()), set(wanted))
+
+            names("art/sub/one.obj")
+            for name in ("sub/one.obj", ".deep/two.obj", ".three.obj"):
+                self.save(self.open_map(self.art / name, 200), obj_text(2))
+            (self.art / "sub").rename(self.art / ".lib")
+            names()
+            (self.art / ".lib").rename(self.art / "sub")
+            (self.art / ".deep/two.obj").rename(self.art / "two.obj")
+            names("art/sub/one.obj", "art/two.obj")
+
     def test_a_save_that_goes_on_is_not_taken_half(self):
         """What two readings disagree on is no save; the sync after it is."""
         daemon, view = self.begin()
