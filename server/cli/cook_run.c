@@ -237,7 +237,9 @@ static bool look_at_waiting(run *r, cook_entry *entry)
 			tell_waiting(r, entry);
 		return false;
 	}
-	srv_cook_wait_end(wait);
+	srv_outcome_free(wait->outcome);
+	wait->outcome = NULL;
+	wait->file = (hob_str){0};
 	return true;
 }
 
@@ -254,12 +256,11 @@ static void on_look(uv_timer_t *timer)
 
 static void wait_for_writer(run *r, cook_entry *entry, srv_outcome *outcome)
 {
-	if (!srv_cook_wait_begin(&entry->wait, outcome)) {
-		report_entry(r, entry, outcome, &outcome->error, &(cook_bytes){0});
-		srv_outcome_free(outcome);
-	} else if (r->waiting++ == 0) {
+	assert(!entry->wait.outcome);
+	entry->wait.outcome = outcome;
+	entry->wait.began_ns = entry->wait.began_ns ? entry->wait.began_ns : uv_hrtime();
+	if (r->waiting++ == 0)
 		uv_timer_start(&r->look, on_look, LOOK_MS, LOOK_MS);
-	}
 	srv_cook_run_finish_if_over(r);
 }
 
@@ -688,7 +689,7 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 	hob_buf_release(&r.report_skipped);
 	hob_buf_release(&r.depfile);
 	for (uint32_t i = 0; i < r.plan.count; i++)
-		srv_cook_wait_end(&r.plan.entries[i].wait);
+		srv_outcome_free(r.plan.entries[i].wait.outcome);
 	free(r.sources);
 	free(r.entries);
 	srv_cook_cache_close(r.store, r.guest, r.engine ? srv_batch_upstream(r.engine) : NULL);

@@ -30,20 +30,6 @@ bool srv_cook_wait_changed(int root_fd, const char *source, const srv_outcome *o
 	return false;
 }
 
-bool srv_cook_wait_begin(cook_wait *wait, srv_outcome *outcome)
-{
-	assert(!wait->outcome);
-	srv_stat *seen = HOB_NEW(&outcome->arena, srv_stat, outcome->result.dep_count + 1);
-	if (!seen)
-		return false;
-	memset(seen, 0, outcome->result.dep_count * sizeof *seen);
-	wait->outcome = outcome;
-	wait->seen = seen;
-	wait->file = (hob_str){0};
-	wait->began_ns = wait->began_ns ? wait->began_ns : uv_hrtime();
-	return true;
-}
-
 /* ---- the writing process */
 
 static bool writes_to(int folder, const char *name, const struct stat *file)
@@ -112,24 +98,19 @@ bool srv_cook_wait_rests(cook_wait *wait, int root_fd)
 	const srv_result *result = &wait->outcome->result;
 	bool rests = true;
 	for (uint32_t i = 0; i < result->dep_count; i++) {
-		srv_stat now = {0};
-		hob_str path = result->deps[i].path;
-		bool there = srv_stat_path(root_fd, path, &now),
-			 same = srv_stat_equal(&now, &wait->seen[i]) && !(there && srv_is_saved_now(root_fd, path));
+		srv_dep *dep = &result->deps[i];
+		srv_stat now = {0}, then = {dep->size, dep->inode, dep->mtime_ns, dep->ctime_ns};
+		bool there = srv_stat_path(root_fd, dep->path, &now),
+			 same = srv_stat_equal(&now, &then) && !(there && srv_is_saved_now(root_fd, dep->path));
 		if (!same)
-			wait->file = path;
+			wait->file = dep->path;
 		rests = rests && same;
-		wait->seen[i] = now;
+		dep->size = now.size;
+		dep->inode = now.inode;
+		dep->mtime_ns = now.mtime_ns;
+		dep->ctime_ns = now.ctime_ns;
 	}
 	if (!rests && !wait->writer[0])
 		find_writer(wait, root_fd);
 	return rests;
-}
-
-void srv_cook_wait_end(cook_wait *wait)
-{
-	srv_outcome_free(wait->outcome);
-	wait->outcome = NULL;
-	wait->seen = NULL;
-	wait->file = (hob_str){0};
 }

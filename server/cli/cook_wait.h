@@ -12,22 +12,18 @@ enum { COOK_WAIT_WRITER_S = 30 }; /* unless the command line says otherwise */
 
 /* The wait of one model. {0}: it has not waited yet. */
 typedef struct cook_wait {
-	srv_outcome *outcome; /* of the cook that read a changing file; NULL: not waiting */
-	srv_stat *seen;		  /* state of its inputs at the last look */
-	uint64_t began_ns;	  /* start of its first wait */
-	hob_str file;		  /* the input that changed last */
-	char writer[80];	  /* "NAME (process PID)"; empty: not found */
+	srv_outcome
+		*outcome;	   /* of the cook that read a changing file, its inputs as at the last look; NULL: none */
+	uint64_t began_ns; /* start of its first wait */
+	hob_str file;	   /* the input that changed last */
+	char writer[80];   /* "NAME (process PID)"; empty: not found */
 	bool told;
 } cook_wait;
 
 /* Whether an input has changed since the cook read it. root_fd: root of the inputs; source: the model, if no
  * file has its bytes, else NULL. Any thread. */
 bool srv_cook_wait_changed(int root_fd, const char *source, const srv_outcome *outcome);
-/* Starts the wait and takes the outcome. False: no memory, and the outcome stays the caller's. */
-bool srv_cook_wait_begin(cook_wait *wait, srv_outcome *outcome);
 /* Looks at the inputs; true if none changed since the last look and no process writes to them. */
 bool srv_cook_wait_rests(cook_wait *wait, int root_fd);
-/* Ends the wait. */
-void srv_cook_wait_end(cook_wait *wait);
 
 #endif
