@@ -774,7 +774,7 @@ static void release(diff_report *r)
 {
 	for (uint32_t i = 0; i < r->entry_count; i++) {
 		cJSON_Delete(r->entries[i].comparison);
-		free(r->entries[i].picture);
+		hob_buf_free(r->entries[i].picture);
 		free(r->entries[i].over);
 	}
 	free(r->entries);

@@ -203,7 +203,7 @@ static int run_watch(int argc, char **argv)
 	watcher w = {.command = text, .since = since, .marked = marked};
 	int code = follow(&w, url, srv_cli_ended(&target), once);
 	hob_buf_release(&target);
-	free(text);
+	hob_buf_free(text);
 	return code;
 }
 
