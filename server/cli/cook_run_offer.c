@@ -2,10 +2,10 @@
 
 #include "../../core/base/json_write.h"
 #include "../fs/beneath.h"
+#include "../fs/folder.h"
 #include "../fs/transfer.h"
 #include "../reuse/kept.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -68,17 +68,15 @@ static bool offer_file(offering *o, const char *path)
 static bool offer_folder(offering *o, const char *folder, int depth)
 {
 	char path[4096], whole[4200];
-	int fd = srv_open_beneath(o->r->plan.root_fd, folder, O_RDONLY | O_DIRECTORY, false);
-	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *list = srv_folder_of(srv_open_beneath(o->r->plan.root_fd, folder, O_RDONLY | O_DIRECTORY, false));
 	bool ok = true;
-	if (!list && fd >= 0)
-		close(fd);
-	for (struct dirent *entry; ok && list && (entry = readdir(list));) {
+	for (struct dirent *entry; ok && (entry = srv_folder_next(list));) {
 		struct stat info;
 		int length = snprintf(path, sizeof path, "%s%s%s", folder, folder[0] ? "/" : "", entry->d_name);
 		if (atomic_load(&o->stop))
 			ok = hob_fail(&o->error, CANCELLED, "all is cooked");
-		if (!ok || length >= (int)sizeof path || fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+		if (!ok || length >= (int)sizeof path ||
+			fstatat(dirfd(list), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
 		snprintf(whole, sizeof whole, "%s/%s", o->r->plan.root, path);
 		if (!S_ISDIR(info.st_mode))
@@ -87,8 +85,7 @@ static bool offer_folder(offering *o, const char *folder, int depth)
 				 !(o->without && strcmp(whole, o->without) == 0))
 			ok = offer_folder(o, path, depth + 1);
 	}
-	if (list)
-		closedir(list);
+	srv_folder_close(list);
 	return ok;
 }
 

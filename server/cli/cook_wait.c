@@ -1,10 +1,10 @@
 #include "cook_wait.h"
 
+#include "../fs/folder.h"
 #include "../fs/spelling.h"
 
 #include <assert.h>
 #include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -44,15 +44,11 @@ static bool process_writes(int proc, const char *pid, const struct stat *file)
 {
 	char path[NAME_MAX + 8];
 	snprintf(path, sizeof path, "%s/fd", pid);
-	int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *list = srv_folder_open(proc, path);
 	bool found = false;
-	if (!list && fd >= 0)
-		close(fd);
-	for (struct dirent *entry; list && !found && (entry = readdir(list));)
-		found = writes_to(fd, entry->d_name, file);
-	if (list)
-		closedir(list);
+	for (struct dirent *entry; !found && (entry = srv_folder_next(list));)
+		found = writes_to(dirfd(list), entry->d_name, file);
+	srv_folder_close(list);
 	return found;
 }
 
@@ -77,15 +73,14 @@ static void find_writer(cook_wait *wait, int root_fd)
 	int fd = srv_open_beneath(root_fd, path, O_PATH, true);
 	bool known = fd >= 0 && fstat(fd, &file) == 0;
 	DIR *list = known ? opendir("/proc") : NULL;
-	for (struct dirent *entry; list && !wait->writer[0] && (entry = readdir(list));) {
+	for (struct dirent *entry; !wait->writer[0] && (entry = srv_folder_next(list));) {
 		char name[32];
 		if (!isdigit((unsigned char)entry->d_name[0]) || !process_writes(dirfd(list), entry->d_name, &file))
 			continue;
 		read_name(dirfd(list), entry->d_name, name);
 		snprintf(wait->writer, sizeof wait->writer, "%s (process %.20s)", name, entry->d_name);
 	}
-	if (list)
-		closedir(list);
+	srv_folder_close(list);
 	if (fd >= 0)
 		close(fd);
 }

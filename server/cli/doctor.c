@@ -5,6 +5,7 @@
 
 #include "../../core/base/json_write.h"
 #include "../fs/clock.h"
+#include "../fs/folder.h"
 #include "../fs/mounts.h"
 #include "../fs/whole_path.h"
 #include "../http/http.h"
@@ -13,7 +14,6 @@
 #include "../upstream/exchange.h"
 #include "../worker/pool.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -122,16 +122,14 @@ static void note_file(walk *w, int folder, const char *path, const char *name)
 static void walk_folder(walk *w, int parent, const char *name, const char *path, int depth)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (depth > 0 ? O_NOFOLLOW : 0));
-	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *list = srv_folder_of(fd);
 	if (!list) {
-		if (fd >= 0)
-			close(fd);
 		if (w->unreadable++ == 0)
 			snprintf(w->first_unreadable, sizeof w->first_unreadable, "%s", path);
 		return;
 	}
 	w->folders++;
-	for (struct dirent *entry; (entry = readdir(list));) {
+	for (struct dirent *entry; (entry = srv_folder_next(list));) {
 		w->late = w->late || srv_clock_ms(CLOCK_MONOTONIC) > w->deadline_ms;
 		if (entry->d_name[0] == '.' || w->late)
 			continue;

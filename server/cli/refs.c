@@ -3,11 +3,11 @@
 #include "../../core/base/array.h"
 #include "../../core/base/limits.h"
 #include "../fs/beneath.h"
+#include "../fs/folder.h"
 #include "../fs/transfer.h"
 #include "../log/log.h"
 
 #include <cjson/cJSON.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -332,16 +332,12 @@ static void list_entry(finder *f, hob_str folder, int fd, const char *name)
 static void list(finder *f, hob_str folder)
 {
 	int fd = srv_open_beneath(f->root, folder.len > 0 ? folder.data : "", O_RDONLY | O_DIRECTORY, false);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	if (!dir) {
+	DIR *dir = srv_folder_of(fd);
+	if (!dir)
 		complain(f, folder, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	for (struct dirent *entry; (entry = readdir(dir));)
+	for (struct dirent *entry; (entry = srv_folder_next(dir));)
 		list_entry(f, folder, fd, entry->d_name);
-	closedir(dir);
+	srv_folder_close(dir);
 }
 
 static int by_name(const void *a, const void *b)

@@ -1,6 +1,6 @@
 #include "remove_tree.h"
+#include "folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -56,15 +56,10 @@ static void remove_one(removal *r, int parent, const char *name, uint32_t depth)
 /* Removes the content of a folder, and closes fd. */
 static void clear(removal *r, int fd, uint32_t depth)
 {
-	DIR *list = fdopendir(fd);
-	if (!list) {
-		close(fd);
-		return;
-	}
-	for (struct dirent *entry; (entry = readdir(list));)
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			remove_one(r, fd, entry->d_name, depth);
-	closedir(list);
+	DIR *list = srv_folder_of(fd);
+	for (struct dirent *entry; (entry = srv_folder_next(list));)
+		remove_one(r, fd, entry->d_name, depth);
+	srv_folder_close(list);
 }
 
 void srv_remove_tree(const char *folder)

@@ -1,8 +1,8 @@
 #include "spelling.h"
 
 #include "../../core/base/array.h"
+#include "folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -108,11 +108,9 @@ static bool read_names(int fd)
 		return true;
 	}
 	names.folder = (srv_stat){0};
-	DIR *folder = fdopendir(fd);
-	if (!folder) {
-		close(fd);
+	DIR *folder = srv_folder_of(fd);
+	if (!folder)
 		return false;
-	}
 	bool all = list(folder);
 	if (all && known && is_settled(&info)) {
 		names.device = info.st_dev;

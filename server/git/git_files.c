@@ -1,10 +1,10 @@
 #include "git_files.h"
 
 #include "../fs/beneath.h"
+#include "../fs/folder.h"
 #include "../fs/remove_tree.h"
 #include "../fs/transfer.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,18 +58,14 @@ static void sweep(int objects)
 	for (int high = 0; high < 256; high++) {
 		char name[4];
 		snprintf(name, sizeof name, "%02x", high);
-		int fd = openat(objects, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+		DIR *folder = srv_folder_open(objects, name);
 		const struct dirent *item;
 		struct stat info;
-		while (folder && (item = readdir(folder)))
-			if (fstatat(fd, item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
-				info.st_nlink == 1)
-				unlinkat(fd, item->d_name, 0);
-		if (folder)
-			closedir(folder);
-		else if (fd >= 0)
-			close(fd);
+		while ((item = srv_folder_next(folder)))
+			if (fstatat(dirfd(folder), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+				S_ISREG(info.st_mode) && info.st_nlink == 1)
+				unlinkat(dirfd(folder), item->d_name, 0);
+		srv_folder_close(folder);
 	}
 }
 
@@ -286,17 +282,13 @@ static int by_path(const void *a, const void *b)
 static bool clear(int folder, hob_buf *path, const srv_git_change *const *kept, uint32_t count,
 				  uint32_t depth)
 {
-	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = copy >= 0 && depth < DEPTH_MAX ? fdopendir(copy) : NULL;
+	DIR *list = depth < DEPTH_MAX ? srv_folder_open(folder, ".") : NULL;
 	const struct dirent *item;
 	bool ok = list != NULL;
-	if (!list && copy >= 0)
-		close(copy);
-	while (ok && (item = readdir(list))) {
+	while (ok && (item = srv_folder_next(list))) {
 		struct stat info;
 		size_t before = path->size;
-		if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0 ||
-			fstatat(folder, item->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+		if (fstatat(folder, item->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
 		hob_buf_printf(path, "%s%s", before > 0 ? "/" : "", item->d_name);
 		hob_buf_put(path, "", 1);
@@ -314,8 +306,7 @@ static bool clear(int folder, hob_buf *path, const srv_git_change *const *kept, 
 		}
 		path->size = before;
 	}
-	if (list)
-		closedir(list);
+	srv_folder_close(list);
 	return ok;
 }
 

@@ -1,6 +1,7 @@
 #include "live.h"
 
-#include <dirent.h>
+#include "../fs/folder.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -55,17 +56,8 @@ void srv_live_put_name(hob_buf *out, hob_str user, hob_str asset)
 static uint32_t sweep(int folder, bool removes, int64_t *newest)
 {
 	uint32_t count = 0;
-	int copy = fcntl(folder, F_DUPFD_CLOEXEC, 0);
-	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
-	if (!dir) {
-		if (copy >= 0)
-			close(copy);
-		return 0;
-	}
-	rewinddir(dir);
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
+	DIR *dir = srv_folder_open(folder, ".");
+	for (struct dirent *entry; (entry = srv_folder_next(dir));) {
 		struct stat info;
 		int below = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (below >= 0) {
@@ -79,7 +71,7 @@ static uint32_t sweep(int folder, bool removes, int64_t *newest)
 		if (removes)
 			unlinkat(folder, entry->d_name, below >= 0 ? AT_REMOVEDIR : 0);
 	}
-	closedir(dir);
+	srv_folder_close(dir);
 	return count;
 }
 
@@ -258,12 +250,8 @@ uint32_t srv_live_drop(srv_live *live, hob_str user, hob_str asset)
 uint32_t srv_live_drop_idle(srv_live *live, int64_t now_s, int64_t idle_s)
 {
 	uint32_t count = 0;
-	int copy = fcntl(live->fd, F_DUPFD_CLOEXEC, 0);
-	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
-	if (!dir)
-		return 0;
-	rewinddir(dir);
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	DIR *dir = srv_folder_open(live->fd, ".");
+	for (struct dirent *entry; (entry = srv_folder_next(dir));) {
 		int64_t newest = 0;
 		if (entry->d_name[0] == '.')
 			continue;
@@ -275,6 +263,6 @@ uint32_t srv_live_drop_idle(srv_live *live, int64_t now_s, int64_t idle_s)
 		if (now_s - newest >= idle_s)
 			count += drop_user(live, entry->d_name);
 	}
-	closedir(dir);
+	srv_folder_close(dir);
 	return count;
 }

@@ -1,9 +1,9 @@
 #include "tree.h"
 
 #include "../../core/base/array.h"
+#include "../fs/folder.h"
 #include "../fs/transfer.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -275,20 +275,17 @@ static void check_file(srv_tree *tree, int folder, const char *name, hob_str pat
 
 static bool check_folder(srv_tree *tree, int fd, hob_buf *path, uint32_t depth)
 {
-	DIR *folder = fdopendir(fd);
-	if (!folder) {
-		close(fd);
+	DIR *folder = srv_folder_of(fd);
+	if (!folder)
 		return false;
-	}
 	bool ok = depth < DEPTH_MAX;
 	struct dirent *item;
-	while (ok && (item = readdir(folder))) {
+	while (ok && (item = srv_folder_next(folder))) {
 		struct stat info;
 		const char *name = item->d_name;
 		size_t before = path->size;
 		bool own = before == 0 && strcmp(name, SRV_MIRROR_AREA) == 0;
-		if (own || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-			fstatat(dirfd(folder), name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+		if (own || fstatat(dirfd(folder), name, &info, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
 		hob_buf_printf(path, "%s%s", before > 0 ? "/" : "", name);
 		if (S_ISREG(info.st_mode))

@@ -2,10 +2,10 @@
 #include "chain.h"
 
 #include "../fs/beneath.h"
+#include "../fs/folder.h"
 #include "../fs/transfer.h"
 
 #include <cjson/cJSON.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -222,19 +222,14 @@ bool srv_sidecar_stray(int folder, const char *name, char *model)
 	hob_str stem = hob_str_sub(whole, 0, whole.len - ending.len);
 	memcpy(model, stem.data, stem.len);
 	model[stem.len] = 0;
-	int fd =
-		faccessat(folder, model, F_OK, 0) != 0 ? openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *list = faccessat(folder, model, F_OK, 0) != 0 ? srv_folder_open(folder, ".") : NULL;
 	bool found = false;
-	for (struct dirent *entry; !found && list && (entry = readdir(list));) {
+	for (struct dirent *entry; !found && (entry = srv_folder_next(list));) {
 		hob_str other = hob_str_of(entry->d_name);
 		found = hob_str_starts(other, stem) && other.data[stem.len] == '.' && !is_companion(other);
 		if (found)
 			memcpy(model, other.data, other.len + 1);
 	}
-	if (list)
-		closedir(list);
-	else if (fd >= 0)
-		close(fd);
+	srv_folder_close(list);
 	return found;
 }

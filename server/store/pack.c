@@ -1,10 +1,10 @@
 #include "pack.h"
 
 #include "../../core/base/array.h"
+#include "../fs/folder.h"
 #include "compress.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -147,17 +147,13 @@ static bool open_pack(srv_packs *packs, uint32_t number, bool mend)
 
 static bool list_packs(srv_packs *packs, bool mend)
 {
-	int fd = openat(packs->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *folder = srv_folder_open(packs->dir_fd, ".");
 	bool ok = folder;
-	if (!folder && fd >= 0)
-		close(fd);
-	for (struct dirent *entry = ok ? readdir(folder) : NULL; entry && ok; entry = readdir(folder)) {
+	for (struct dirent *entry; ok && (entry = srv_folder_next(folder));) {
 		uint32_t number = number_of(entry->d_name);
 		ok = number == 0 || open_pack(packs, number, mend);
 	}
-	if (folder)
-		closedir(folder);
+	srv_folder_close(folder);
 	if (packs->count > 1)
 		qsort(packs->files, packs->count, sizeof *packs->files, by_number);
 	return ok;

@@ -1,8 +1,8 @@
 #include "store_internal.h"
 
+#include "../fs/folder.h"
 #include "../fs/mounts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -207,17 +207,11 @@ static bool lock_folder(srv_store *store, hob_error *err)
 
 static void sweep_temporary(srv_store *store)
 {
-	int fd = openat(store->tmp_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-	if (!folder) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
+	DIR *folder = srv_folder_open(store->tmp_fd, ".");
+	for (struct dirent *entry; (entry = srv_folder_next(folder));)
 		if (entry->d_name[0] != '.')
 			unlinkat(store->tmp_fd, entry->d_name, 0);
-	closedir(folder);
+	srv_folder_close(folder);
 }
 
 bool srv_store_open_packs(srv_store *store, hob_error *err)

@@ -1,9 +1,9 @@
 #include "store_internal.h"
 
 #include "../../core/base/array.h"
+#include "../fs/folder.h"
 #include "../fs/transfer.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -599,14 +599,11 @@ static bool sweep_file(srv_store *store, const hob_sha256 *digest, uint64_t size
 static bool sweep_folder(srv_store *store, const char *folder, bool suspect, digest_map *there)
 {
 	int fd = openat(store->blobs_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *list = srv_folder_of(fd);
 	bool ok = true;
-	if (!list) {
-		if (fd >= 0)
-			close(fd);
+	if (!list)
 		return fd < 0 && errno == ENOENT;
-	}
-	for (struct dirent *file = readdir(list); file && ok; file = readdir(list)) {
+	for (struct dirent *file; ok && (file = srv_folder_next(list));) {
 		hob_sha256 digest;
 		struct stat info;
 		if (digest_of_name(folder, file->d_name, &digest) &&

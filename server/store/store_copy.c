@@ -3,7 +3,8 @@
 #include "record.h"
 #include "store_internal.h"
 
-#include <dirent.h>
+#include "../fs/folder.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -216,16 +217,11 @@ bool srv_store_copies_read(srv_store *store, hob_error *err)
 		char name[3];
 		snprintf(name, sizeof name, "%02x", (unsigned)i);
 		int fd = openat(store->records_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-		if (!folder) {
-			if (fd >= 0)
-				close(fd);
-			continue;
-		}
-		for (struct dirent *file = readdir(folder); file && ok; file = readdir(folder))
+		DIR *folder = srv_folder_of(fd);
+		for (struct dirent *file; ok && (file = srv_folder_next(folder));)
 			if (file->d_name[0] != '.')
 				ok = read_copy(store, fd, file->d_name, err);
-		closedir(folder);
+		srv_folder_close(folder);
 	}
 	return ok;
 }

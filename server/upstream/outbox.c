@@ -1,6 +1,7 @@
 #include "outbox.h"
 
-#include <dirent.h>
+#include "../fs/folder.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,21 +16,16 @@ bool srv_outbox_open(srv_outbox *outbox, const char *cache, hob_error *err)
 	snprintf(path, sizeof path, "%s/outbox", cache);
 	if (mkdir(path, 0777) == 0 || errno == EEXIST)
 		outbox->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int copy = outbox->fd >= 0 ? openat(outbox->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	DIR *folder = copy >= 0 ? fdopendir(copy) : NULL;
-	if (!folder) {
-		int code = errno;
-		if (copy >= 0)
-			close(copy);
-		return hob_fail(err, IO, "'%s' cannot be opened: %s", path, strerror(code));
-	}
-	for (struct dirent *file = readdir(folder); file; file = readdir(folder)) {
+	DIR *folder = outbox->fd >= 0 ? srv_folder_open(outbox->fd, ".") : NULL;
+	if (!folder)
+		return hob_fail(err, IO, "'%s' cannot be opened: %s", path, strerror(errno));
+	for (struct dirent *file; (file = srv_folder_next(folder));) {
 		hob_sha256 key;
 		bool fresh;
 		if (hob_sha256_parse(hob_str_of(file->d_name), &key))
 			srv_digest_map_put(&outbox->keys, &key, &fresh);
 	}
-	closedir(folder);
+	srv_folder_close(folder);
 	return true;
 }
 

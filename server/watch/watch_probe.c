@@ -1,6 +1,7 @@
 #include "watch_internal.h"
 
-#include <dirent.h>
+#include "../fs/folder.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -39,11 +40,8 @@ static bool is_ours(int dir_fd, const char *name)
 /* Removes the file that a daemon killed during its probe left behind. */
 static void remove_stale(int dir_fd)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	if (!dir && fd >= 0)
-		close(fd);
-	for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+	DIR *dir = srv_folder_open(dir_fd, ".");
+	for (const struct dirent *entry; (entry = srv_folder_next(dir));) {
 		long pid;
 		unsigned long long time;
 		char again[64];
@@ -54,8 +52,7 @@ static void remove_stale(int dir_fd)
 		if (over && strcmp(again, entry->d_name) == 0 && is_ours(dir_fd, entry->d_name))
 			unlinkat(dir_fd, entry->d_name, 0);
 	}
-	if (dir)
-		closedir(dir);
+	srv_folder_close(dir);
 }
 
 /* Waits for a record of this name; others may arrive before. */

@@ -4,9 +4,9 @@
 #include "process_state.h"
 #include "spawn.h"
 
+#include "../fs/folder.h"
 #include "../fs/remove_tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -119,23 +119,17 @@ typedef struct amount {
 static void count_folder(int parent, const char *name, uint32_t depth, amount *sum)
 {
 	struct stat info;
-	int fd = depth > DEPTH_MAX ? -1 : openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	sum->hidden = sum->hidden || depth > DEPTH_MAX || (fd < 0 && errno == EACCES);
-	DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
-	for (struct dirent *entry; list && sum->entries <= ENTRIES_MAX && (entry = readdir(list));) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
+	DIR *list = depth > DEPTH_MAX ? NULL : srv_folder_open(parent, name);
+	sum->hidden = sum->hidden || depth > DEPTH_MAX || (!list && errno == EACCES);
+	for (struct dirent *entry; sum->entries <= ENTRIES_MAX && (entry = srv_folder_next(list));) {
 		sum->entries++;
-		bool there = fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+		bool there = fstatat(dirfd(list), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0;
 		sum->hidden = sum->hidden || (!there && errno == EACCES);
 		sum->bytes += there ? (uint64_t)info.st_blocks * 512 : 0;
 		if (there && S_ISDIR(info.st_mode))
-			count_folder(fd, entry->d_name, depth + 1, sum);
+			count_folder(dirfd(list), entry->d_name, depth + 1, sum);
 	}
-	if (list)
-		closedir(list);
-	else if (fd >= 0)
-		close(fd);
+	srv_folder_close(list);
 }
 
 /* Bytes of the unnamed files that the process has open. */

@@ -37,7 +37,7 @@ MAY = {
     "core/client": ["core/formats"],
     "server/log": ["core/base"],
     "server/fs": ["core/base", "core/hash"],
-    "server/live": ["core/base", "core/settings", "server/settings"],
+    "server/live": ["core/base", "core/settings", "server/fs", "server/settings"],
     "server/service": ["core/base"],
     "server/client": ["core/base"],
     "server/settings": ["core/base", "core/hash", "core/settings", "server/fs"],
