@@ -12,8 +12,8 @@ enum { COOK_WAIT_WRITER_S = 30 }; /* unless the command line says otherwise */
 
 /* The wait of one model. {0}: it has not waited yet. */
 typedef struct cook_wait {
-	srv_outcome
-		*outcome;	   /* of the cook that read a changing file, its inputs as at the last look; NULL: none */
+	/* of the cook that read a changing file, its inputs as at the last look; NULL: not waiting */
+	srv_outcome *outcome;
 	uint64_t began_ns; /* start of its first wait */
 	hob_str file;	   /* the input that changed last */
 	char writer[80];   /* "NAME (process PID)"; empty: not found */
