@@ -784,15 +784,6 @@ static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_o
 
 /* ---- results of a daemon */
 
-/* An asset whose report is to be fetched. */
-typedef struct served {
-	uint32_t asset; /* of check_report.assets */
-	const hob_settings *settings;
-	hob_sha256 source, report;
-	hob_str refusal; /* message of the rules that refused its newest version; empty: none did */
-	hob_str shrunk;	 /* says what the last good version had more of; empty: nothing */
-} served;
-
 /* A root, or a folder or model in it, that is to be checked. */
 typedef struct scope {
 	const cJSON *root;
@@ -800,43 +791,55 @@ typedef struct scope {
 	bool found;
 } scope;
 
+/* An item of GET /api/v1/assets whose report is still to be fetched. */
+typedef struct served {
+	const cJSON *item;
+	uint32_t asset; /* in check_report.assets */
+} served;
+
+enum { PAGE = 1000 };
+
 typedef struct asking {
 	check_report *c;
 	const char *url;
 	cJSON *roots;
 	scope *scopes;
-	served *items;
-	uint32_t scope_count, scope_capacity, count, capacity;
+	uint32_t scope_count, scope_capacity, count;
+	served page[PAGE];	 /* `count` items */
 	char *settings_text; /* of `settings`: most assets have those of the asset before */
 	const hob_settings *settings;
 	int code;
 } asking;
 
-/* Adds the roots that hold `path`, lie below it, or have its name as 'hob ls' shows it. */
-static void find_scopes(asking *ask, const char *path)
+/* Adds the roots that hold `path`, lie below it, or have its name as 'hob ls' shows it; NULL: all. Returns their
+ * number. */
+static uint32_t find_scopes(asking *ask, const char *path)
 {
 	char full[PATH_MAX];
-	bool exists = realpath(path, full) != NULL;
+	bool exists = path && realpath(path, full) != NULL;
+	uint32_t before = ask->scope_count;
 	const cJSON *root;
 	cJSON_ArrayForEach(root, srv_cli_member(ask->roots, "items"))
 	{
 		const char *name = srv_cli_text(root, "name"), *folder = srv_cli_text(root, "path");
-		const char *below = srv_path_below(name, path);
-		if (!below && exists && !strchr(name, '@'))
-			below = srv_path_below(full, folder) ? "" : srv_path_below(folder, full);
+		const char *below = path ? srv_path_below(name, path) : NULL;
+		if (!below && !strchr(name, '@') && (exists || !path))
+			below = !path || srv_path_below(full, folder) ? "" : srv_path_below(folder, full);
 		if (below && HOB_ROOM(ask->scopes, ask->scope_capacity, ask->scope_count))
 			ask->scopes[ask->scope_count++] =
 				(scope){root, hob_arena_str(&ask->c->memory, hob_str_of(below)), false};
 	}
+	return ask->scope_count - before;
 }
 
+/* Whether the root, or with `path` a model in it, is to be checked. */
 static bool is_wanted(asking *ask, const cJSON *root, const char *path)
 {
 	bool wanted = false;
 	for (uint32_t i = 0; i < ask->scope_count; i++) {
 		scope *s = &ask->scopes[i];
-		bool in = s->root == root && (s->below.len == 0 || srv_path_below(s->below.data, path));
-		s->found = s->found || in;
+		bool in = s->root == root && (!path || s->below.len == 0 || srv_path_below(s->below.data, path));
+		s->found = s->found || (in && path);
 		wanted = wanted || in;
 	}
 	return wanted;
@@ -855,109 +858,67 @@ static const hob_settings *read_settings(asking *ask, const cJSON *json)
 		(void)!hob_settings_overlay(settings, hob_str_of(text), HOB_STR("daemon"), &ignored);
 		ask->settings = settings;
 	}
-	ask->c->failed = ask->c->failed || !ask->settings;
 	return ask->settings;
 }
 
-/* Adds an asset as GET /api/v1/assets lists it; its findings come with its report. */
-static void add_served(asking *ask, const cJSON *item, const char *path)
+/* The message of the rules that refused the newest version of an asset; NULL: none did. */
+static const char *refusal_of(const cJSON *item)
 {
-	check_report *c = ask->c;
 	const cJSON *error = srv_cli_member(item, "error");
-	const char *standing = srv_cli_standing(item), *code = srv_cli_text(error, "code");
-	bool busy = srv_cli_is_busy(standing);
-	bool refused = !busy && (strcmp(code, hob_err_name(HOB_ERR_RULE)) == 0 ||
-							 strcmp(code, hob_err_name(HOB_ERR_BUDGET)) == 0);
-	const hob_settings *settings = read_settings(ask, srv_cli_member(item, "settings"));
-	check_asset *asset = settings ? add_asset(c, path, settings) : NULL;
-	hob_str text = hob_str_of(srv_cli_text(error, "message"));
-	if (!asset) {
-		c->failed = true;
-	} else if (!refused && !srv_cli_is_fresh(standing)) {
-		bool told = !busy && code[0] && text.len > 0;
-		if (!told)
-			text = hob_arena_printf(&c->memory, "it is %s; 'hob sync' waits for the daemon", standing);
-		add_error(c, asset, told ? code : standing, text.data);
-	} else if (HOB_ROOM(ask->items, ask->capacity, ask->count)) {
-		served *s = &ask->items[ask->count++];
-		hob_str shrunk = hob_str_of(srv_cli_text(srv_cli_member(item, "stats"), "shrunk"));
-		*s = (served){.asset = c->asset_count - 1,
-					  .settings = settings,
-					  .refusal = refused ? hob_arena_str(&c->memory, text) : (hob_str){0},
-					  .shrunk = shrunk.len > 0
-									? hob_arena_printf(&c->memory, "the last good version had more: %.*s",
-													   HOB_FMT(shrunk))
-									: shrunk};
-		(void)hob_sha256_parse(hob_str_of(srv_cli_text(item, "source")), &s->source);
-		(void)hob_sha256_parse(hob_str_of(srv_cli_text(item, "report")), &s->report);
-	} else {
-		c->failed = true;
-	}
-}
-
-/* prefix: of the names of the root's models. */
-static void list_root(asking *ask, const cJSON *root, const char *prefix)
-{
-	check_report *c = ask->c;
-	hob_buf target = {0};
-	hob_buf_put_str(
-		&target, HOB_STR("/api/v1/assets?limit=1000&fields=path,standing,state,error,stats,source,settings,"
-						 "report&root="));
-	srv_cli_encode(&target, hob_str_of(srv_cli_text(root, "name")));
-	cli_pages pages = {.who = "hob check", .url = ask->url, .target = srv_cli_ended(&target), .exact = true};
-	for (const cJSON *item; (item = srv_cli_next_item(&pages));) {
-		const char *below = srv_cli_text(item, "path");
-		hob_str path = hob_arena_printf(&c->memory, "%s%s", prefix, below);
-		if (path.data && is_wanted(ask, root, below))
-			add_served(ask, item, path.data);
-		else if (path.data && HOB_ROOM(c->others, c->other_capacity, c->other_count))
-			c->others[c->other_count++] = (check_asset){.path = path};
-	}
-	ask->code = pages.code;
-	hob_buf_release(&target);
+	const char *code = srv_cli_text(error, "code");
+	bool refused =
+		!srv_cli_is_busy(srv_cli_standing(item)) &&
+		(strcmp(code, hob_err_name(HOB_ERR_RULE)) == 0 || strcmp(code, hob_err_name(HOB_ERR_BUDGET)) == 0);
+	return refused ? srv_cli_text(error, "message") : NULL;
 }
 
 static void add_report(asking *ask, const served *s, hob_bytes report)
 {
 	check_report *c = ask->c;
 	check_asset *asset = &c->assets[s->asset];
-	hob_sha256 digest = hob_sha256_of(report);
+	hob_sha256 found = hob_sha256_of(report), named, source;
 	hob_note *notes;
 	uint32_t note_count, before = c->count;
-	if (!hob_sha256_equal(&digest, &s->report) || !srv_kept_notes(report, &c->memory, &notes, &note_count)) {
+	if (!hob_sha256_parse(hob_str_of(srv_cli_text(s->item, "report")), &named) ||
+		!hob_sha256_equal(&found, &named) || !srv_kept_notes(report, &c->memory, &notes, &note_count)) {
 		add_error(c, asset, hob_err_name(HOB_ERR_NOT_FOUND),
 				  "the daemon has no report of it; 'hob recook' makes one");
 		return;
 	}
 	c->cached++;
-	add_result(c, asset, &s->source, report, notes, note_count);
-	check_row shrunk = {.rule = hob_str_of(hob_rule_table[HOB_RULE_source_shrunk].id),
-						.level = hob_rules_level(s->settings, HOB_RULE_source_shrunk),
-						.kind = HOB_STR("model"),
-						.value = 1,
-						.text = s->shrunk,
-						.is_note = true};
-	bool fails = false;
+	bool known = hob_sha256_parse(hob_str_of(srv_cli_text(s->item, "source")), &source);
+	add_result(c, asset, known ? &source : NULL, report, notes, note_count);
+	/* What compares with the last good version is in no report. */
+	const char *shrunk = srv_cli_text(srv_cli_member(s->item, "stats"), "shrunk"),
+			   *refusal = refusal_of(s->item);
+	hob_rule_level level = hob_rules_level(asset->settings, HOB_RULE_source_shrunk);
 	for (uint32_t i = before; i < c->count; i++)
-		fails = fails || c->rows[i].fails;
-	if (s->refusal.len > 0 && !fails) { /* by a rule that compares with the last good version */
-		shrunk.text = s->refusal;
-		shrunk.level = HOB_LEVEL_ERROR;
-	}
-	if (shrunk.text.len > 0 && shrunk.level != HOB_LEVEL_OFF)
-		add_row(c, asset, &shrunk);
+		refusal = c->rows[i].fails ? NULL : refusal;
+	if (refusal || (shrunk[0] && level != HOB_LEVEL_OFF))
+		add_row(c, asset,
+				&(check_row){.rule = hob_str_of(hob_rule_table[HOB_RULE_source_shrunk].id),
+							 .level = refusal ? HOB_LEVEL_ERROR : level,
+							 .kind = HOB_STR("model"),
+							 .value = 1,
+							 .text = refusal ? hob_str_of(refusal)
+											 : hob_arena_printf(&c->memory,
+																"the last good version had more: %s", shrunk),
+							 .is_note = true});
 }
 
-/* Fetches reports: POST /blobs:batch. */
-static void fetch_reports(asking *ask, const served *items, uint32_t count)
+/* Fetches the reports of the page: POST /blobs:batch. */
+static void fetch_reports(asking *ask)
 {
 	enum { SIZE_AT = sizeof(hob_sha256), FRAME = SIZE_AT + 8 };
 	hob_buf body = {0};
 	cli_response answer;
 	hob_error error;
 	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("hashes", '['));
-	for (uint32_t i = 0; i < count; i++)
-		hob_json_put(&body, HOB_JSON_DIGEST(NULL, &items[i].report));
+	for (uint32_t i = 0; i < ask->count; i++) {
+		hob_sha256 digest = {{0}};
+		(void)hob_sha256_parse(hob_str_of(srv_cli_text(ask->page[i].item, "report")), &digest);
+		hob_json_put(&body, HOB_JSON_DIGEST(NULL, &digest));
+	}
 	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	bool ok = srv_cli_request(ask->url, "POST", "/blobs:batch", NULL, hob_buf_str(&body), &answer, &error);
 	hob_buf_release(&body);
@@ -965,12 +926,12 @@ static void fetch_reports(asking *ask, const served *items, uint32_t count)
 		ask->code = srv_cli_print_problem("hob check", &answer);
 	} else if (ok) {
 		const uint8_t *at = answer.body.data, *end = at + answer.body.size;
-		for (uint32_t i = 0; i < count && ok; i++) {
+		for (uint32_t i = 0; i < ask->count && ok; i++) {
 			uint64_t size = end - at < FRAME ? 0 : hob_load_u64(at + SIZE_AT);
 			size = size == UINT64_MAX ? 0 : size; /* the daemon does not have it */
 			ok = end - at >= FRAME && size <= (uint64_t)(end - at - FRAME);
 			if (ok)
-				add_report(ask, &items[i], (hob_bytes){at + FRAME, (size_t)size});
+				add_report(ask, &ask->page[i], (hob_bytes){at + FRAME, (size_t)size});
 			at += ok ? FRAME + size : 0;
 		}
 		if (!ok)
@@ -983,34 +944,53 @@ static void fetch_reports(asking *ask, const served *items, uint32_t count)
 	}
 }
 
-static bool is_asked(const asking *ask, const cJSON *root)
+/* Adds an asset with its error, or else to the page whose reports are to be fetched. */
+static void add_served(asking *ask, const cJSON *item, const char *path)
 {
-	for (uint32_t i = 0; i < ask->scope_count; i++)
-		if (ask->scopes[i].root == root)
-			return true;
-	return false;
+	check_report *c = ask->c;
+	const cJSON *error = srv_cli_member(item, "error");
+	const char *standing = srv_cli_standing(item), *code = srv_cli_text(error, "code"),
+			   *text = srv_cli_text(error, "message");
+	bool told = !srv_cli_is_busy(standing) && code[0] && text[0];
+	const hob_settings *settings = read_settings(ask, srv_cli_member(item, "settings"));
+	check_asset *asset = settings ? add_asset(c, path, settings) : NULL;
+	c->failed = c->failed || !asset;
+	if (!asset)
+		return;
+	if (srv_cli_is_fresh(standing) || refusal_of(item))
+		ask->page[ask->count++] = (served){item, c->asset_count - 1};
+	else if (told)
+		add_error(c, asset, code, text);
+	else
+		add_error(c, asset, standing,
+				  hob_arena_printf(&c->memory, "it is %s; 'hob sync' waits for the daemon", standing).data);
 }
 
-/* Finds what is to be checked: `paths`, else the roots here, else all. */
-static void choose_scopes(asking *ask, char **paths, uint32_t count)
+/* prefix: of the names of the root's models. */
+static void list_root(asking *ask, const cJSON *root, const char *prefix)
 {
-	ask->roots = srv_cli_ask_json("hob check", ask->url, "/api/v1/roots", false, &ask->code);
-	for (uint32_t i = 0; i < count && ask->code == EXIT_GOOD; i++) {
-		uint32_t before = ask->scope_count;
-		find_scopes(ask, paths[i]);
-		if (ask->scope_count == before)
-			ask->code = srv_cli_usage_error(&srv_cli_check, "the daemon at %s watches no folder with '%s'",
-											ask->url, paths[i]);
+	check_report *c = ask->c;
+	hob_buf target = {0};
+	hob_buf_printf(
+		&target,
+		"/api/v1/assets?limit=%d&fields=path,standing,state,error,stats,source,settings,report&root=", PAGE);
+	srv_cli_encode(&target, hob_str_of(srv_cli_text(root, "name")));
+	cli_pages pages = {.who = "hob check", .url = ask->url, .target = srv_cli_ended(&target), .exact = true};
+	for (const cJSON *item; ask->code == EXIT_GOOD && (item = srv_cli_next_item(&pages));) {
+		const char *below = srv_cli_text(item, "path");
+		hob_str path = hob_arena_printf(&c->memory, "%s%s", prefix, below);
+		if (path.data && is_wanted(ask, root, below))
+			add_served(ask, item, path.data);
+		else if (path.data && HOB_ROOM(c->others, c->other_capacity, c->other_count))
+			c->others[c->other_count++] = (check_asset){.path = path};
+		if (ask->count > 0 && (!item->next || ask->count == PAGE)) {
+			fetch_reports(ask);
+			ask->count = 0;
+		}
 	}
-	if (count == 0)
-		find_scopes(ask, ".");
-	const cJSON *root, *roots = srv_cli_member(ask->roots, "items");
-	bool all = count == 0 && ask->scope_count == 0;
-	cJSON_ArrayForEach(root, roots)
-	{
-		if (all && !strchr(srv_cli_text(root, "name"), '@'))
-			find_scopes(ask, srv_cli_text(root, "name"));
-	}
+	ask->code = ask->code != EXIT_GOOD ? ask->code : pages.code;
+	srv_cli_end_pages(&pages);
+	hob_buf_release(&target);
 }
 
 /* Lists the assets of each root. Their paths are below the root if there is one; else its folder here, or its
@@ -1020,20 +1000,15 @@ static void list_roots(asking *ask, char folder[PATH_MAX])
 	check_report *c = ask->c;
 	uint32_t asked = 0;
 	const cJSON *root, *roots = srv_cli_member(ask->roots, "items");
-	cJSON_ArrayForEach(root, roots) asked += is_asked(ask, root);
+	cJSON_ArrayForEach(root, roots) asked += is_wanted(ask, root, NULL);
 	c->root_fd = asked > 1 ? open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	cJSON_ArrayForEach(root, roots)
 	{
 		char prefix[PATH_MAX];
-		const char *path = srv_cli_text(root, "path");
+		const char *path = srv_cli_text(root, "path"), *missing = srv_cli_text(root, "missing_since");
 		bool here = access(path, F_OK) == 0;
-		if (!is_asked(ask, root) || ask->code != EXIT_GOOD)
+		if (!is_wanted(ask, root, NULL) || ask->code != EXIT_GOOD)
 			continue;
-		if (srv_cli_text(root, "missing_since")[0]) {
-			ask->code = srv_cli_usage_error(&srv_cli_check, "the folder of '%s' is missing since %s",
-											srv_cli_text(root, "name"), srv_cli_text(root, "missing_since"));
-			continue;
-		}
 		if (here)
 			srv_cook_folder_from_here(path, prefix);
 		if (asked == 1) {
@@ -1043,31 +1018,40 @@ static void list_roots(asking *ask, char folder[PATH_MAX])
 		} else if (!here || prefix[0] == '/') {
 			snprintf(prefix, sizeof prefix, "%s/", srv_cli_text(root, "name"));
 		}
-		list_root(ask, root, prefix);
+		if (missing[0])
+			ask->code = srv_cli_usage_error(&srv_cli_check, "the folder of '%s' is missing since %s",
+											srv_cli_text(root, "name"), missing);
+		else
+			list_root(ask, root, prefix);
 	}
-	for (uint32_t i = 0; i < ask->scope_count && ask->code == EXIT_GOOD; i++)
-		if (!ask->scopes[i].found)
-			ask->code =
-				srv_cli_usage_error(&srv_cli_check, "the daemon at %s has no model '%s%s%s'", ask->url,
-									srv_cli_text(ask->scopes[i].root, "name"),
-									ask->scopes[i].below.len > 0 ? "/" : "", ask->scopes[i].below.data);
 }
 
-/* Adds what the daemon knows of its models; cooks nothing. Returns an exit code. */
+/* Adds what the daemon knows of the models of `paths`, else of the roots here, else of all; cooks nothing.
+ * Returns an exit code. */
 static int ask_daemon(check_report *c, const char *url, char **paths, uint32_t count, char folder[PATH_MAX])
 {
-	enum { BATCH = 1000 };
-	asking ask = {.c = c, .url = url};
-	choose_scopes(&ask, paths, count);
+	static asking ask;
+	ask = (asking){.c = c, .url = url};
+	ask.roots = srv_cli_ask_json("hob check", url, "/api/v1/roots", false, &ask.code);
+	for (uint32_t i = 0; i < count && ask.code == EXIT_GOOD; i++)
+		if (find_scopes(&ask, paths[i]) == 0)
+			ask.code = srv_cli_usage_error(&srv_cli_check, "the daemon at %s watches no folder with '%s'",
+										   url, paths[i]);
+	if (count == 0 && find_scopes(&ask, ".") == 0)
+		find_scopes(&ask, NULL);
 	list_roots(&ask, folder);
-	for (uint32_t i = 0; i < ask.count && ask.code == EXIT_GOOD; i += BATCH)
-		fetch_reports(&ask, &ask.items[i], ask.count - i < BATCH ? ask.count - i : BATCH);
+	for (uint32_t i = 0; i < ask.scope_count && ask.code == EXIT_GOOD; i++) {
+		const scope *s = &ask.scopes[i];
+		if (!s->found)
+			ask.code = srv_cli_usage_error(&srv_cli_check, "the daemon at %s has no model '%s%s%s'", url,
+										   srv_cli_text(s->root, "name"), s->below.len > 0 ? "/" : "",
+										   s->below.data);
+	}
 	if (ask.code == EXIT_GOOD && c->asset_count == 0)
 		ask.code = srv_cli_usage_error(&srv_cli_check, "the daemon at %s has no model", url);
 	cJSON_Delete(ask.roots);
 	cJSON_free(ask.settings_text);
 	free(ask.scopes);
-	free(ask.items);
 	return ask.code;
 }
 
