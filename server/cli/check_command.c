@@ -811,8 +811,8 @@ typedef struct asking {
 	int code;
 } asking;
 
-/* Adds the roots that hold `path`, lie below it, or have its name as 'hob ls' shows it; NULL: all. Returns their
- * number. */
+/* Adds the roots that hold `path`, lie below it, or have its name as 'hob ls' shows it; NULL: all. Returns
+ * their number. */
 static uint32_t find_scopes(asking *ask, const char *path)
 {
 	char full[PATH_MAX];
@@ -888,7 +888,7 @@ static void add_report(asking *ask, const served *s, hob_bytes report)
 	c->cached++;
 	bool known = hob_sha256_parse(hob_str_of(srv_cli_text(s->item, "source")), &source);
 	add_result(c, asset, known ? &source : NULL, report, notes, note_count);
-	/* What compares with the last good version is in no report. */
+	/* No report has what compares with the last good version. */
 	const char *shrunk = srv_cli_text(srv_cli_member(s->item, "stats"), "shrunk"),
 			   *refusal = refusal_of(s->item);
 	hob_rule_level level = hob_rules_level(asset->settings, HOB_RULE_source_shrunk);

@@ -414,9 +414,7 @@ static void rename_asset(cJSON *asset, const char *from, const char *to)
 	if (!text || strncmp(text, from, len) != 0)
 		return;
 	hob_buf_printf(&name, "%s%s", to, text + len);
-	hob_buf_put(&name, "", 1);
-	if (!name.failed)
-		cJSON_SetValuestring(item, (const char *)name.data);
+	cJSON_SetValuestring(item, srv_cli_ended(&name));
 	hob_buf_release(&name);
 }
 
@@ -430,12 +428,10 @@ static cJSON *commit_manifest(const diff_report_options *how, const char *rev, c
 	cJSON *full = srv_cli_warm_commit(who, how->url, root[0] ? root : NULL, rev, true, code);
 	hob_buf below = {0};
 	hob_buf_printf(&below, "%s%s", srv_cli_text(full, "assets_below"), rest ? rest : "");
-	hob_buf_put(&below, "", 1);
 	cJSON *manifest =
-		full && !below.failed
-			? srv_cli_ask_about(who, how->url, "/api/v1/revs/latest/manifest?root=", (const char *)below.data,
-								false, code)
-			: NULL;
+		full ? srv_cli_ask_about(who, how->url, "/api/v1/revs/latest/manifest?root=", srv_cli_ended(&below),
+								 false, code)
+			 : NULL;
 	cJSON *asset;
 	cJSON_ArrayForEach(asset, cJSON_GetObjectItemCaseSensitive(manifest, "assets"))
 		rename_asset(asset, srv_cli_text(full, "assets_below"), srv_cli_text(full, "root"));
@@ -523,9 +519,7 @@ static void check_growth(const cJSON *limits, diff_entry *entry)
 			hob_buf_printf(&out, ", at most %.3g %%", 100 * growth_of(limit));
 		}
 	}
-	if (out.size > 0)
-		hob_buf_put(&out, "", 1);
-	entry->over = out.size > 0 && !out.failed ? strdup((const char *)out.data) : NULL;
+	entry->over = out.size > 0 ? strdup(srv_cli_ended(&out)) : NULL;
 	hob_buf_release(&out);
 }
 
@@ -590,10 +584,8 @@ static bool fetch_picture(const diff_report_options *how, const char *id, diff_e
 	hob_buf_printf(&target, "/api/v1/assets/%s/compare/picture?from=%s&to=%s&view=%.20s&size=320", id,
 				   entry->from, entry->to, how->view);
 	srv_cli_put_parameter(&target, "&clip=", clip[0] ? clip : NULL);
-	hob_buf_put(&target, "", 1);
-	bool asked = target.failed ? hob_fail(&error, MEMORY, "no memory left for a picture")
-							   : srv_cli_request(how->url, "GET", (const char *)target.data, NULL,
-												 (hob_str){0}, &response, &error);
+	bool asked =
+		srv_cli_request(how->url, "GET", srv_cli_ended(&target), NULL, (hob_str){0}, &response, &error);
 	hob_buf_release(&target);
 	if (!asked) {
 		srv_cli_print_error(who, &error);
@@ -748,8 +740,7 @@ static cJSON *read_growth(const char *given, int *code)
 		fclose(file);
 	else
 		hob_buf_put_str(&text, hob_str_of(given));
-	hob_buf_put(&text, "", 1);
-	cJSON *whole = text.failed ? NULL : cJSON_ParseWithOpts((const char *)text.data, NULL, true);
+	cJSON *whole = cJSON_ParseWithOpts(srv_cli_ended(&text), NULL, true);
 	cJSON *inside = cJSON_DetachItemFromObjectCaseSensitive(whole, "max_growth");
 	cJSON *limits = inside ? inside : whole;
 	const cJSON *limit;
@@ -883,9 +874,8 @@ static const cJSON *served_at(comparison *c, const char *name, const char *rev, 
 	hob_buf target = {0};
 	hob_buf_printf(&target, "/api/v1/revs/%s/manifest", rev);
 	srv_cli_put_parameter(&target, "?root=", name);
-	hob_buf_put(&target, "", 1);
-	*manifest = guess ? srv_cli_try_json(c->url, (const char *)target.data, NULL)
-					  : srv_cli_ask_json(who, c->url, (const char *)target.data, false, &c->code);
+	*manifest = guess ? srv_cli_try_json(c->url, srv_cli_ended(&target), NULL)
+					  : srv_cli_ask_json(who, c->url, srv_cli_ended(&target), false, &c->code);
 	hob_buf_release(&target);
 	const cJSON *asset = srv_cli_find(srv_cli_member(*manifest, "assets"), "asset", name);
 	return cJSON_GetArraySize(srv_cli_member(asset, "outputs")) > 0 ? asset : NULL;

@@ -445,8 +445,7 @@ static void look_at_lock(doctor *d)
 	const char *cache = srv_config_text(&d->config, SRV_CONFIG_cache);
 	hob_buf path = {0};
 	hob_buf_printf(&path, "%s/lock", cache);
-	hob_buf_put(&path, "", 1);
-	int fd = path.failed ? -1 : open((const char *)path.data, O_RDONLY | O_CLOEXEC);
+	int fd = open(srv_cli_ended(&path), O_RDONLY | O_CLOEXEC);
 	hob_buf_release(&path);
 	if (fd < 0)
 		return;

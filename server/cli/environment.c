@@ -61,9 +61,7 @@ void srv_cli_print_environment(void)
 	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++) {
 		hob_buf what = {0};
 		hob_buf_printf(&what, "%s: %s", srv_config_table[key].path, srv_config_table[key].doc);
-		hob_buf_put(&what, "", 1);
-		if (!what.failed)
-			print_one(srv_config_table[key].environment, (const char *)what.data, width);
+		print_one(srv_config_table[key].environment, srv_cli_ended(&what), width);
 		hob_buf_release(&what);
 	}
 	print_heading("Set for programs that hob starts");

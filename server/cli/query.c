@@ -22,14 +22,12 @@ static bool exchange(const char *url, const char *method, const char *target, co
 		hob_buf_printf(&advice, "; start one with 'hob serve DIR --listen %s'", url);
 	else
 		hob_buf_put_str(&advice, HOB_STR("; start one with 'hob serve DIR' or name another with --url"));
-	hob_buf_put(&advice, "", 1);
 	if (header)
 		hob_buf_printf(&headers, "%s\r\n", header);
-	hob_buf_put(&headers, "", 1);
-	*peer = (srv_peer){.url = url, .token = getenv("HOB_TOKEN"), .advice = (const char *)advice.data};
+	*peer = (srv_peer){.url = url, .token = getenv("HOB_TOKEN"), .advice = srv_cli_ended(&advice)};
 	*out = NULL;
 	srv_ask ask = {
-		.method = method, .target = target, .headers = (const char *)headers.data, .body_size = body.len};
+		.method = method, .target = target, .headers = srv_cli_ended(&headers), .body_size = body.len};
 	bool ok = advice.failed || headers.failed
 				  ? hob_fail(err, MEMORY, "no memory left to ask the daemon")
 				  : srv_connect(peer, out, err) && srv_connection_ask(*out, &ask, err) &&

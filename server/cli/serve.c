@@ -309,9 +309,7 @@ static void draw(const serve_progress *progress, const srv_activity_run *run, co
 	for (uint32_t i = 0; view->states[SRV_COOKING] > 0 && i < view->count && name.len == 0; i++)
 		name = view->assets[i]->state == SRV_COOKING ? view->assets[i]->full : name;
 	hob_buf_printf(&line, "%s%.*s", name.len > 0 ? "  " : "", HOB_FMT(name));
-	hob_buf_put(&line, "", 1);
-	if (!line.failed)
-		srv_log_status((const char *)line.data);
+	srv_log_status(srv_cli_ended(&line));
 	hob_buf_release(&line);
 }
 
@@ -593,13 +591,12 @@ static bool open_gits(daemon_state *d, int sandbox, hob_error *err)
 	for (uint32_t i = 0; i < 2 * d->git_count; i++) {
 		hob_buf name = {0};
 		hob_buf_printf(&name, "%s%s", d->git_options[i / 2].name, i % 2 ? SRV_GIT_COMMITS : "");
-		hob_buf_put(&name, "", 1);
-		bool ok = !name.failed && add_root(d, srv_gits_folder(d->gits, i / 2, i % 2), (char *)name.data,
-										   d->git_sources[i / 2], err);
+		const char *wanted = srv_cli_ended(&name);
+		bool ok = add_root(d, srv_gits_folder(d->gits, i / 2, i % 2), wanted, d->git_sources[i / 2], err);
 		srv_engine_root *root = ok ? &d->roots[d->root_count - 1] : NULL;
-		if (ok && strcmp(root->name, (char *)name.data) != 0)
+		if (ok && strcmp(root->name, wanted) != 0)
 			ok = hob_fail(err, USAGE, "a folder is called '%s', as a git repository is; give one a 'name'",
-						  (char *)name.data);
+						  wanted);
 		hob_buf_release(&name);
 		if (!ok)
 			return false;

@@ -355,11 +355,8 @@ static bool open_root(srv_gits *g, const srv_git_options *options, git_root *roo
 	root->name = strdup(options->name);
 	root->folder = strdup(options->folder ? options->folder : "");
 	root->refs = options->refs;
-	hob_buf commits = {0};
-	hob_buf_printf(&commits, "%s" SRV_GIT_COMMITS, options->name);
-	hob_buf_put(&commits, "", 1);
-	root->commits_name = (char *)commits.data;
-	if (!root->name || !root->folder || !root->commits_name ||
+	if (!root->name || !root->folder ||
+		asprintf(&root->commits_name, "%s" SRV_GIT_COMMITS, options->name) < 0 ||
 		asprintf(&root->tip_path, "%s/%s", g->files.path, root->name) < 0 ||
 		asprintf(&root->commits_path, "%s/%s", g->files.path, root->commits_name) < 0)
 		return hob_fail(err, MEMORY, "no memory left for a repository");

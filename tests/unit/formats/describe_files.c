@@ -49,7 +49,7 @@ static void text_names_what_is_in_the_files(void **state)
 		char *text = described(hob_describe_text, hob_buf_bytes(&packed.files[kind]), NULL);
 		for (size_t i = 0; i < 8; i++)
 			assert_has(text, parts[kind][i]);
-		free(text);
+		hob_buf_free(text);
 	}
 	fixture_release(&packed);
 }
@@ -67,7 +67,7 @@ static void errors_of_attributes_are_described(void **state)
 	char *text = described(hob_describe_text, hob_buf_bytes(&file), NULL);
 	assert_has(text, "packed MESH file, version 1.7");
 	assert_has(text, "error 0.125, on average 0.0625, uv 0.25, weight 0.5, 16-bit indices");
-	free(text);
+	hob_buf_free(text);
 	hob_buf_release(&file);
 }
 
@@ -81,13 +81,13 @@ static void rows_are_bounded(void **state)
 	assert_has(text, "... and 5 more");
 	assert_has(text, "\x1b[1m8 nodes\x1b[0m");
 	assert_null(strstr(text, "shoulder_Mesh_0"));
-	free(text);
+	hob_buf_free(text);
 	text = described(hob_describe_json, hob_buf_bytes(&packed.files[2]), &options);
 	cJSON *json = cJSON_Parse(text);
 	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(cJSON_GetObjectItem(json, "records"), "NAMS")),
 					 3);
 	cJSON_Delete(json);
-	free(text);
+	hob_buf_free(text);
 	fixture_release(&packed);
 }
 
@@ -111,7 +111,7 @@ static void json_holds_every_field(void **state)
 	assert_int_equal(strlen(cJSON_GetObjectItem(image, "cooked_sha256")->valuestring), 64);
 	assert_string_equal(cJSON_GetArrayItem(cJSON_GetObjectItem(records, "VARI"), 1)->valuestring, "night");
 	cJSON_Delete(json);
-	free(text);
+	hob_buf_free(text);
 	fixture_release(&packed);
 }
 
@@ -135,14 +135,14 @@ static void classic_files_are_described(void **state)
 		char *text = described(hob_describe_text, hob_buf_bytes(bytes[kind]), NULL);
 		assert_has(text, parts[kind][0]);
 		assert_has(text, parts[kind][1]);
-		free(text);
+		hob_buf_free(text);
 		text = described(hob_describe_json, hob_buf_bytes(bytes[kind]), NULL);
 		cJSON *json = cJSON_Parse(text);
 		assert_non_null(json);
 		assert_true(cJSON_GetArraySize(cJSON_GetObjectItem(json, tables[kind])) > 1);
 		assert_true(cJSON_IsTrue(cJSON_GetObjectItem(json, "valid")));
 		cJSON_Delete(json);
-		free(text);
+		hob_buf_free(text);
 	}
 	hob_classic_files_release(&files);
 	fixture_release(&packed);
@@ -190,7 +190,7 @@ static void unaligned_bytes_are_fine(void **state)
 	memcpy(shifted + 1, packed.files[0].data, packed.files[0].size);
 	char *text = described(hob_describe_text, (hob_bytes){shifted + 1, packed.files[0].size}, NULL);
 	assert_has(text, "'quad'");
-	free(text);
+	hob_buf_free(text);
 	free(shifted);
 	fixture_release(&packed);
 }
