@@ -40,24 +40,22 @@ static bool has_texture(const struct aiMaterial *material, enum aiTextureType a,
 	return false;
 }
 
-static bool count_joints(hob_census *seen, const struct aiMesh *mesh, hob_name_map *names)
+static void count_joints(hob_census *seen, const struct aiMesh *mesh, hob_name_map *names)
 {
 	for (unsigned i = 0; i < mesh->mNumBones; i++) {
 		uint32_t count = names->count;
-		if (mesh->mBones[i] && !hob_name_map_add(names, hob_assimp_str(&mesh->mBones[i]->mName), 0, NULL))
-			return false;
+		if (mesh->mBones[i])
+			hob_name_map_add(names, hob_assimp_str(&mesh->mBones[i]->mName), 0, NULL);
 		hob_census_add(seen, HOB_CENSUS_JOINTS, names->count - count);
 	}
-	return true;
 }
 
 /* Counts the scene's content into request->seen, except content that Assimp did not read. */
-static bool assimp_census(hob_assimp_scene *scene, hob_error *err)
+static void assimp_census(hob_assimp_scene *scene)
 {
 	hob_census *seen = scene->request->seen;
 	const struct aiScene *source = scene->source;
 	hob_name_map names;
-	bool done = true;
 	hob_name_map_init(&names, scene->request->scratch);
 	for (unsigned i = 0; seen && i < source->mNumMeshes; i++) {
 		const struct aiMesh *mesh = source->mMeshes[i];
@@ -67,7 +65,7 @@ static bool assimp_census(hob_assimp_scene *scene, hob_error *err)
 		hob_census_add(seen, HOB_CENSUS_COLORED, mesh->mColors[0] != NULL);
 		hob_census_add(seen, HOB_CENSUS_MORPHED, mesh->mNumAnimMeshes > 0);
 		hob_census_add(seen, HOB_CENSUS_SKINNED, mesh->mNumBones > 0);
-		done = done && count_joints(seen, mesh, &names);
+		count_joints(seen, mesh, &names);
 	}
 	for (unsigned i = 0; seen && i < source->mNumMaterials; i++) {
 		const struct aiMaterial *material = source->mMaterials[i];
@@ -83,7 +81,6 @@ static bool assimp_census(hob_assimp_scene *scene, hob_error *err)
 	hob_census_add(seen, HOB_CENSUS_CLIPS, source->mNumAnimations);
 	hob_census_add(seen, HOB_CENSUS_CAMERAS, source->mNumCameras);
 	hob_census_add(seen, HOB_CENSUS_LIGHTS, source->mNumLights);
-	return done || hob_fail_memory(err, scene->request->scratch, "the count of joints");
 }
 
 typedef struct hob_assimp_file {
@@ -395,8 +392,9 @@ static bool convert(void *context, hob_error *err)
 	if (!source->mRootNode)
 		return hob_fail(err, EMPTY, "the %s file holds no scene", scene->format->name);
 	hob_assimp_space(scene);
+	assimp_census(scene);
 	model->generator = generator_of(scene);
-	if (!assimp_census(scene, err) || !hob_assimp_materials(scene, err) || !hob_assimp_meshes(scene, err) ||
+	if (!hob_assimp_materials(scene, err) || !hob_assimp_meshes(scene, err) ||
 		!hob_assimp_nodes(scene, err) || !hob_assimp_skins(scene, err) || !hob_assimp_clips(scene, err) ||
 		!hob_model_one_scene(model, scene->request->result, err))
 		return false;

@@ -139,21 +139,19 @@ static void count_faces(face_sorter *f)
 	}
 }
 
-static bool put_face(face_sorter *f, hob_mesh *to, const struct aiFace *face)
+static void put_face(face_sorter *f, hob_mesh *to, const struct aiFace *face)
 {
 	if (face->mNumIndices <= 3) {
 		for (uint32_t k = 0; k < face->mNumIndices; k++)
 			to->indices[to->index_count++] = face->mIndices[k];
-		return true;
+		return;
 	}
 	hob_buf_clear(&f->cut);
 	uint32_t count = (face->mNumIndices - 2) * 3;
 	uint32_t *cut = (uint32_t *)(void *)hob_buf_grow(&f->cut, count * sizeof *cut);
-	if (!hob_polygon_triangulate(&f->polygon, to->position, face->mIndices, face->mNumIndices, cut))
-		return false;
+	hob_polygon_triangulate(&f->polygon, to->position, face->mIndices, face->mNumIndices, cut);
 	for (uint32_t i = 0; i < count; i++)
 		to->indices[to->index_count++] = face->mIndices[cut[i]];
-	return true;
 }
 
 static bool put_faces(face_sorter *f, hob_mesh *to, hob_error *err)
@@ -166,8 +164,8 @@ static bool put_faces(face_sorter *f, hob_mesh *to, hob_error *err)
 	to->indices = HOB_NEW(arena, uint32_t, total);
 	for (unsigned i = 0; i < f->from->mNumFaces; i++) {
 		const struct aiFace *face = &f->from->mFaces[i];
-		if (is_usable(f, face) && topology_of(face) == to->topology && !put_face(f, to, face))
-			return hob_fail(err, MEMORY, "no memory left to cut polygons");
+		if (is_usable(f, face) && topology_of(face) == to->topology)
+			put_face(f, to, face);
 	}
 	return true;
 }

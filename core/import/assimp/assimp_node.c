@@ -40,13 +40,11 @@ static bool flatten(hob_assimp_scene *scene, hob_error *err)
 	return done || hob_fail(err, LIMIT, "more than %llu nodes; split the scene", HOB_LIMIT_NODES);
 }
 
-static bool index_names(hob_assimp_scene *scene, hob_error *err)
+static void index_names(hob_assimp_scene *scene)
 {
 	hob_name_map_init(&scene->by_name, scene->request->scratch);
 	for (uint32_t i = 0; i < scene->node_count; i++)
-		if (!hob_name_map_add(&scene->by_name, hob_assimp_str(&scene->nodes[i].source->mName), i, NULL))
-			return hob_fail_memory(err, scene->request->scratch, "node names");
-	return true;
+		hob_name_map_add(&scene->by_name, hob_assimp_str(&scene->nodes[i].source->mName), i, NULL);
 }
 
 static hob_assimp_node *find(hob_assimp_scene *scene, const struct aiString *name)
@@ -339,8 +337,9 @@ bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err)
 {
 	const struct aiScene *source = scene->source;
 	emitter e = {.scene = scene};
-	if (!flatten(scene, err) || !index_names(scene, err))
+	if (!flatten(scene, err))
 		return false;
+	index_names(scene);
 	mark_used(scene);
 	set_locals(scene);
 	chain_items(&e);

@@ -737,15 +737,13 @@ static void take_times(const hob_fbx *f, uint32_t take, double *begin, double *e
 	}
 }
 
-static bool index_takes(gather *g, hob_error *err)
+static void index_takes(gather *g)
 {
 	const hob_fbx *f = g->f;
 	uint32_t take = hob_fbx_child(f, f->takes, HOB_STR("Take"));
 	hob_name_map_init(&g->takes, f->scratch);
 	for (; take != HOB_NONE; take = hob_fbx_sibling(f, take, HOB_STR("Take")))
-		if (!hob_name_map_add(&g->takes, hob_fbx_value_at(f, take, 0).text, take, NULL))
-			return hob_fail_memory(err, f->scratch, "animation");
-	return true;
+		hob_name_map_add(&g->takes, hob_fbx_value_at(f, take, 0).text, take, NULL);
 }
 
 static void stack_times(const gather *g, uint32_t stack, hob_fbx_clip *clip)
@@ -963,8 +961,7 @@ static bool gather_all(gather *g, hob_error *err)
 {
 	hob_fbx *f = g->f;
 	bool stacks = false;
-	if (!index_takes(g, err))
-		return false;
+	index_takes(g);
 	for (uint32_t i = 0; i < f->object_count; i++)
 		if (f->objects[i].class == HOB_FBX_STACK) {
 			stacks = true;

@@ -641,7 +641,8 @@ bool hob_fbx_read_materials(hob_fbx *f, hob_error *err)
 	model->samplers = hob_fbx_take(f->result, &f->samplers, sizeof(hob_sampler), &model->sampler_count);
 	for (uint32_t i = 0; i < f->object_count; i++)
 		if ((f->objects[i].class == HOB_FBX_TEXTURE || f->objects[i].class == HOB_FBX_VIDEO) &&
-			f->objects[i].above_count == 0 && !hob_fbx_list_unused(f, i, err))
-			return false;
-	return hob_image_set_take(&f->images, model, err);
+			f->objects[i].above_count == 0)
+			hob_fbx_list_unused(f, i);
+	hob_image_set_take(&f->images, model, err);
+	return true;
 }

@@ -570,18 +570,18 @@ static uint32_t vertex_of(builder *b, uint32_t corner, uint32_t face)
 	return count;
 }
 
-static bool put_face(builder *b, uint32_t face)
+static void put_face(builder *b, uint32_t face)
 {
 	uint32_t first = b->face_first[face], count = b->face_first[face + 1] - first;
 	if (count < 3) {
 		b->small++;
-		return true;
+		return;
 	}
 	for (uint32_t i = 0; i < count; i++)
 		if (b->corners[first + i] >= b->counts.points ||
 			!hob_shape_in_reach(b->position + (size_t)b->corners[first + i] * 3, 3)) {
 			b->bad++;
-			return true;
+			return;
 		}
 	hob_buf_clear(&b->cut);
 	hob_buf_clear(&b->ids);
@@ -589,8 +589,7 @@ static bool put_face(builder *b, uint32_t face)
 	uint32_t *cut = (uint32_t *)(void *)hob_buf_grow(&b->cut, total * sizeof *cut);
 	uint32_t *ids = (uint32_t *)(void *)hob_buf_grow(&b->ids, count * sizeof *ids);
 	uint32_t *out = (uint32_t *)(void *)hob_buf_grow(&b->indices, total * sizeof *out);
-	if (!hob_polygon_triangulate(&b->polygon, b->position, b->corners + first, count, cut))
-		return false;
+	hob_polygon_triangulate(&b->polygon, b->position, b->corners + first, count, cut);
 	for (uint32_t i = 0; i < count; i++)
 		ids[i] = vertex_of(b, first + i, face);
 	for (uint32_t i = 0; i < total; i += 3) {
@@ -598,7 +597,6 @@ static bool put_face(builder *b, uint32_t face)
 		out[i + 1] = ids[cut[i + (b->flip ? 2 : 1)]];
 		out[i + 2] = ids[cut[i + (b->flip ? 1 : 2)]];
 	}
-	return true;
 }
 
 /* ---- a part */
@@ -684,7 +682,7 @@ static uint32_t *sort_faces(builder *b, uint32_t *parts, uint32_t **starts, uint
 	return sorted;
 }
 
-static bool make_parts(builder *b, hob_error *err)
+static void make_parts(builder *b)
 {
 	hob_fbx *f = b->f;
 	hob_fbx_geometry *g = b->geometry;
@@ -696,8 +694,7 @@ static bool make_parts(builder *b, hob_error *err)
 		hob_fbx_part *part = &g->parts[g->part_count];
 		start_part(b);
 		for (uint32_t i = starts[p]; i < starts[p + 1]; i++)
-			if (!put_face(b, sorted[i]))
-				return hob_fail(err, MEMORY, "no memory left for faces");
+			put_face(b, sorted[i]);
 		if (b->indices.size == 0)
 			continue;
 		part->slot = slot_of[p];
@@ -705,7 +702,6 @@ static bool make_parts(builder *b, hob_error *err)
 		finish_part(b, part);
 		g->part_count++;
 	}
-	return true;
 }
 
 static void say_dropped(const builder *b, hob_str name)
@@ -748,8 +744,7 @@ static bool build(builder *b, hob_error *err)
 		b->tangent.values = NULL;
 	b->stride = (b->normal.values || b->corner_normals ? 3u : 0) + (b->tangent.values ? 4u : 0) +
 				b->uv_count * 2 + b->color_count * 4;
-	if (!make_parts(b, err))
-		return false;
+	make_parts(b);
 	say_dropped(b, f->objects[b->geometry->object].name);
 	return true;
 }

@@ -372,7 +372,7 @@ uint32_t hob_fbx_make_skin(hob_fbx *f, const hob_fbx_geometry *geometry, uint32_
 
 bool hob_fbx_read_materials(hob_fbx *f, hob_error *err) HOB_MUST_CHECK; /* fbx_material.c */
 /* fbx_texture.c: adds the picture of a texture or video that no material uses. */
-bool hob_fbx_list_unused(hob_fbx *f, uint32_t object, hob_error *err) HOB_MUST_CHECK;
+void hob_fbx_list_unused(hob_fbx *f, uint32_t object);
 /* fbx_texture.c: fills `ref` from the texture object; *found is false when it names no picture. */
 bool hob_fbx_read_texture(hob_fbx *f, uint32_t texture, hob_texture_ref *ref, bool *found,
 						  hob_error *err) HOB_MUST_CHECK;

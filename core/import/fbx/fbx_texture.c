@@ -58,45 +58,38 @@ typedef struct hob_fbx_videos {
 	hob_name_map by_file;
 } hob_fbx_videos;
 
-static bool add_content(hob_fbx *f, hob_fbx_videos *all, uint32_t video, hob_error *err)
+static void add_content(hob_fbx *f, hob_fbx_videos *all, uint32_t video)
 {
 	static const hob_str fields[] = {{"RelativeFilename", 16}, {"Filename", 8}, {"FileName", 8}};
 	hob_bytes *content = &all->contents[video];
 	*content = content_of(f, hob_fbx_child(f, f->objects[video].record, HOB_STR("Content")));
 	for (size_t i = 0; i < HOB_COUNT_OF(fields) && content->size > 0; i++) {
 		hob_str name = text_of(f, video, fields[i]);
-		if (name.len > 0 && hob_name_map_get(&all->by_file, name) == HOB_NONE &&
-			!hob_name_map_add(&all->by_file, name, video, NULL))
-			return hob_fail_memory(err, f->scratch, "pictures");
+		if (name.len > 0)
+			hob_name_map_add(&all->by_file, name, video, NULL);
 	}
-	return true;
 }
 
-static bool read_videos(hob_fbx *f, hob_error *err)
+static hob_fbx_videos *read_videos(hob_fbx *f)
 {
 	hob_fbx_videos *all = HOB_NEW(f->scratch, hob_fbx_videos, 1);
 	all->contents = HOB_NEW(f->scratch, hob_bytes, f->object_count);
 	hob_name_map_init(&all->by_file, f->scratch);
 	for (uint32_t i = 0; i < f->object_count; i++)
-		if (f->objects[i].class == HOB_FBX_VIDEO && !add_content(f, all, i, err))
-			return false;
-	f->videos = all;
-	return true;
+		if (f->objects[i].class == HOB_FBX_VIDEO)
+			add_content(f, all, i);
+	return all;
 }
 
 /* Another video of the same file name may hold the bytes. */
-static bool embedded(hob_fbx *f, uint32_t video, hob_str file_name, hob_bytes *out, hob_error *err)
+static hob_bytes embedded(hob_fbx *f, uint32_t video, hob_str file_name)
 {
-	*out = (hob_bytes){0};
-	if (!f->videos && !read_videos(f, err))
-		return false;
-	if (video != HOB_NONE)
-		*out = f->videos->contents[video];
-	uint32_t other =
-		out->size == 0 && file_name.len > 0 ? hob_name_map_get(&f->videos->by_file, file_name) : HOB_NONE;
-	if (other != HOB_NONE)
-		*out = f->videos->contents[other];
-	return true;
+	if (!f->videos)
+		f->videos = read_videos(f);
+	if (video != HOB_NONE && f->videos->contents[video].size > 0)
+		return f->videos->contents[video];
+	uint32_t other = file_name.len > 0 ? hob_name_map_get(&f->videos->by_file, file_name) : HOB_NONE;
+	return other != HOB_NONE ? f->videos->contents[other] : (hob_bytes){0};
 }
 
 /* ---- where the picture is */
@@ -134,8 +127,7 @@ static bool add_embedded(hob_fbx *f, hob_str key, hob_str name, hob_bytes bytes,
 		return false;
 	image->name = hob_text_name(f->result, hob_text_last_part(name));
 	image->bytes = bytes;
-	if (!hob_name_map_add(&f->images.by_path, key, *id, NULL))
-		return hob_fail_memory(err, f->result, "pictures");
+	hob_name_map_add(&f->images.by_path, key, *id, NULL);
 	return true;
 }
 
@@ -177,24 +169,20 @@ static bool picture_of(hob_fbx *f, uint32_t texture, uint32_t *id, hob_error *er
 	hob_str wanted = relative.len > 0 && !is_absolute(relative) ? relative
 					 : absolute.len > 0							? absolute
 																: relative;
-	hob_bytes bytes;
+	hob_bytes bytes = embedded(f, video, relative.len > 0 ? relative : absolute);
 	*id = HOB_NONE;
-	if (!embedded(f, video, relative.len > 0 ? relative : absolute, &bytes, err))
-		return false;
 	if (wanted.len == 0 && bytes.size == 0)
 		return true;
 	hob_str path = {0};
-	if (wanted.len > 0 &&
-		!hob_import_texture_path(f->request, hob_path_dir(f->request->path), wanted, &path, err))
-		return false;
+	if (wanted.len > 0)
+		hob_import_texture_path(f->request, hob_path_dir(f->request->path), wanted, &path, err);
 	if (wanted.len > 0 && !exists(f, path)) {
 		hob_str found = look_in_folder(f, hob_text_last_part(wanted));
 		if (found.len > 0)
 			return hob_image_set_file(&f->images, found, id, err);
 		if (absolute.len > 0 && !hob_str_equal(absolute, wanted) &&
 			!hob_str_equal(hob_text_last_part(absolute), hob_text_last_part(wanted)) && bytes.size == 0) {
-			if (!hob_import_texture_path(f->request, hob_path_dir(f->request->path), absolute, &path, err))
-				return false;
+			hob_import_texture_path(f->request, hob_path_dir(f->request->path), absolute, &path, err);
 			if (exists(f, path))
 				return hob_image_set_file(&f->images, absolute, id, err);
 		}
@@ -330,11 +318,11 @@ bool hob_fbx_read_texture(hob_fbx *f, uint32_t texture, hob_texture_ref *ref, bo
 	return true;
 }
 
-bool hob_fbx_list_unused(hob_fbx *f, uint32_t object, hob_error *err)
+void hob_fbx_list_unused(hob_fbx *f, uint32_t object)
 {
 	static const char *const fields[] = {"RelativeFilename", "FileName", "Filename"};
 	hob_str file = {0};
 	for (size_t i = 0; i < HOB_COUNT_OF(fields) && file.len == 0; i++)
 		file = text_of(f, object, hob_str_of(fields[i]));
-	return hob_image_set_unused(&f->images, file, err);
+	hob_image_set_unused(&f->images, file, NULL);
 }

@@ -1,5 +1,6 @@
 #include "gltf_private.h"
 #include "../../model/properties.h"
+#include "../name_map.h"
 
 #include <math.h>
 
@@ -641,44 +642,20 @@ static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *cl
 
 /* ---- names: unique, because clips are looked up by name */
 
-typedef struct name_slot {
-	uint32_t clip; /* 1 + clip, 0: free */
-	uint32_t next; /* suffix to try for the next clip of this name */
-} name_slot_t;
-
-static uint64_t hash_name(hob_str name)
-{
-	uint64_t hash = 0xCBF29CE484222325u;
-	for (size_t i = 0; i < name.len; i++)
-		hash = (hash ^ (uint8_t)name.data[i]) * 0x100000001B3u;
-	return hash ^ hash >> 32;
-}
-
-static name_slot_t *find_name(const hob_model *model, name_slot_t *slots, uint32_t slot_count, hob_str name)
-{
-	uint32_t at = (uint32_t)(hash_name(name) % slot_count);
-	while (slots[at].clip != 0 && !hob_str_equal(model->clips[slots[at].clip - 1].name, name))
-		at = (at + 1) % slot_count;
-	return &slots[at];
-}
-
 static void make_names_unique(hob_gltf *g)
 {
 	hob_model *model = &g->model;
-	uint32_t slot_count = model->clip_count * 2 + 1;
-	name_slot_t *slots = HOB_NEW(g->scratch, name_slot_t, slot_count);
-	name_slot_t unnamed = {0};
+	uint32_t *next = HOB_NEW(g->scratch, uint32_t, model->clip_count), unnamed = 0; /* suffixes to try */
+	hob_name_map clips;
+	hob_name_map_init(&clips, g->scratch);
 	for (uint32_t i = 0; i < model->clip_count; i++) {
 		hob_str *name = &model->clips[i].name, base = name->len > 0 ? *name : HOB_STR("clip");
-		name_slot_t *first = name->len > 0 ? find_name(model, slots, slot_count, *name) : &unnamed,
-					*slot = first;
-		bool taken = name->len == 0 || first->clip != 0;
-		while (taken) {
-			*name = hob_arena_printf(g->result, "%.*s_%u", HOB_FMT(base), first->next++);
-			slot = find_name(model, slots, slot_count, *name);
-			taken = slot->clip != 0;
-		}
-		*slot = (name_slot_t){i + 1, 2};
+		uint32_t other = hob_name_map_get(&clips, *name);
+		uint32_t *suffix = name->len == 0 ? &unnamed : other != HOB_NONE ? &next[other] : NULL;
+		while (name->len == 0 || hob_name_map_get(&clips, *name) != HOB_NONE)
+			*name = hob_arena_printf(g->result, "%.*s_%u", HOB_FMT(base), (*suffix)++);
+		hob_name_map_add(&clips, *name, i, NULL);
+		next[i] = 2;
 	}
 }
 
