@@ -457,14 +457,11 @@ static bool assimp_import(const hob_import_request *asked, hob_model *out, hob_e
 	const struct aiScene *source = run_assimp(&io, &request);
 	if (!source)
 		return import_failed(&io, format, err);
-	hob_model model = {0};
 	hob_assimp_scene scene = {
-		.request = &request, .format = format, .source = source, .model = &model, .unit = 1};
+		.request = &request, .format = format, .source = source, .model = out, .unit = 1};
 	bool converted = hob_guarded(convert, &scene, err);
 	if (is_safe_to_release(format, source))
 		aiReleaseImport(source);
-	if (converted)
-		*out = model;
 	return converted;
 }
 

@@ -570,6 +570,7 @@ hob_fbx_reading hob_fbx_curve_at(const hob_fbx_curve *curve, double time, int si
 
 enum { LAYERS = 64 };
 
+const hob_str hob_fbx_lcl[3] = {{"Lcl Translation", 15}, {"Lcl Rotation", 12}, {"Lcl Scaling", 11}};
 const hob_str hob_fbx_rig_parts[HOB_FBX_RIG_PARTS] = {{"RotationOffset", 14}, {"RotationPivot", 13},
 													  {"ScalingOffset", 13},  {"ScalingPivot", 12},
 													  {"PreRotation", 11},	  {"PostRotation", 12}};
@@ -625,17 +626,15 @@ static bool changes(const hob_fbx_motion *motion)
  * a clip holds nothing else. */
 static bool is_read(const hob_fbx *f, const hob_fbx_edge *edge)
 {
-	static const hob_str properties[] = {
-		{"Lcl Translation", 15}, {"Lcl Rotation", 12}, {"Lcl Scaling", 11}, {"Visibility", 10}};
 	if (f->objects[edge->parent].class != HOB_FBX_MODEL || f->version < 7000)
 		return is_moved(f, edge) || f->objects[edge->parent].class == HOB_FBX_LAYER;
-	for (size_t i = 0; i < HOB_COUNT_OF(properties); i++)
-		if (hob_str_equal(edge->property, properties[i]))
+	for (size_t i = 0; i < 3; i++)
+		if (hob_str_equal(edge->property, hob_fbx_lcl[i]))
 			return true;
 	for (size_t i = 0; i < HOB_FBX_RIG_PARTS; i++)
 		if (hob_str_equal(edge->property, hob_fbx_rig_parts[i]))
 			return true;
-	return false;
+	return hob_str_equal(edge->property, HOB_STR("Visibility"));
 }
 
 static void add_curve_node(gather *g, uint32_t clip, uint32_t layer, uint32_t object)
@@ -827,10 +826,6 @@ static void add_take_motion(gather *g, uint32_t clip, uint32_t object, uint32_t 
 
 static void add_take_channels(gather *g, uint32_t clip, uint32_t object, uint32_t record)
 {
-	static const struct {
-		char letter;
-		hob_str property;
-	} parts[3] = {{'T', {"Lcl Translation", 15}}, {'R', {"Lcl Rotation", 12}}, {'S', {"Lcl Scaling", 11}}};
 	hob_fbx *f = g->f;
 	uint32_t channel = hob_fbx_child(f, record, HOB_STR("Channel"));
 	for (; channel != HOB_NONE; channel = hob_fbx_sibling(f, channel, HOB_STR("Channel"))) {
@@ -846,8 +841,8 @@ static void add_take_channels(gather *g, uint32_t clip, uint32_t object, uint32_
 		for (; part != HOB_NONE; part = hob_fbx_sibling(f, part, HOB_STR("Channel"))) {
 			hob_str letter = hob_fbx_value_at(f, part, 0).text;
 			for (int k = 0; k < 3; k++)
-				if (letter.len == 1 && letter.data[0] == parts[k].letter)
-					add_take_motion(g, clip, object, part, parts[k].property);
+				if (letter.len == 1 && letter.data[0] == "TRS"[k])
+					add_take_motion(g, clip, object, part, hob_fbx_lcl[k]);
 		}
 	}
 }
@@ -894,25 +889,40 @@ static void add_take(gather *g, uint32_t take)
 
 /* ---- all */
 
-static int compare_numbers(uint32_t a, uint32_t b)
+static int compare(const hob_fbx_motion *motion, uint32_t clip, uint32_t object, hob_str property)
 {
-	return (a > b) - (a < b);
+	if (motion->clip != clip)
+		return motion->clip < clip ? -1 : 1;
+	if (motion->object != object)
+		return motion->object < object ? -1 : 1;
+	if (motion->property.len != property.len)
+		return motion->property.len < property.len ? -1 : 1;
+	return property.len > 0 ? memcmp(motion->property.data, property.data, property.len) : 0;
 }
 
-static int compare_property(hob_str a, hob_str b)
+hob_fbx_motions hob_fbx_motions_of(const hob_fbx *f, uint32_t clip, uint32_t object, hob_str property)
 {
-	if (a.len != b.len)
-		return a.len < b.len ? -1 : 1;
-	return a.len > 0 ? memcmp(a.data, b.data, a.len) : 0;
+	const hob_fbx_anim *anim = f->anim;
+	uint32_t low = 0, high = anim->motion_count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (compare(&anim->motions[middle], clip, object, property) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	hob_fbx_motions out = {anim->motions + low, 0};
+	while (low + out.count < anim->motion_count &&
+		   compare(&anim->motions[low + out.count], clip, object, property) == 0)
+		out.count++;
+	return out;
 }
 
 static int compare_motions(const void *a, const void *b)
 {
 	const hob_fbx_motion *x = a, *y = b;
-	int order = compare_numbers(x->clip, y->clip);
-	order = order != 0 ? order : compare_numbers(x->object, y->object);
-	order = order != 0 ? order : compare_property(x->property, y->property);
-	return order != 0 ? order : compare_numbers(x->layer, y->layer);
+	int order = compare(x, y->clip, y->object, y->property);
+	return order != 0 ? order : (x->layer > y->layer) - (x->layer < y->layer);
 }
 
 /* A clip without times spans its first to its last key. */
@@ -951,7 +961,7 @@ static void mark_nodes(hob_fbx *f)
 		if (o->class != HOB_FBX_MODEL || !says)
 			continue;
 		hob_fbx_node *node = &f->nodes[o->index];
-		node->scale_moves = node->scale_moves || hob_str_equal(motion->property, HOB_STR("Lcl Scaling"));
+		node->scale_moves = node->scale_moves || hob_str_equal(motion->property, hob_fbx_lcl[2]);
 		for (size_t i = 0; i < HOB_FBX_RIG_PARTS; i++)
 			node->rig_moves = node->rig_moves || hob_str_equal(motion->property, hob_fbx_rig_parts[i]);
 	}
@@ -979,14 +989,14 @@ static bool gather_all(gather *g, hob_error *err)
 /* Before 6000 the channels hold the rest pose: the models' own (the last clip), else the first take's. */
 static void rest_from_take(hob_fbx *f)
 {
-	static const hob_str names[3] = {{"Lcl Translation", 15}, {"Lcl Rotation", 12}, {"Lcl Scaling", 11}};
 	for (uint32_t id = 0; id < f->node_count && f->anim->clip_count > 0; id++) {
 		hob_fbx_node *node = &f->nodes[id];
 		double *parts[3] = {node->translation, node->rotation, node->scaling};
 		for (int p = 0; p < 3; p++) {
-			hob_fbx_motions motions = hob_fbx_motions_of(f, f->anim->clip_count - 1, node->object, names[p]);
+			hob_fbx_motions motions =
+				hob_fbx_motions_of(f, f->anim->clip_count - 1, node->object, hob_fbx_lcl[p]);
 			if (motions.count == 0)
-				motions = hob_fbx_motions_of(f, 0, node->object, names[p]);
+				motions = hob_fbx_motions_of(f, 0, node->object, hob_fbx_lcl[p]);
 			for (int k = 0; k < 3 && motions.count > 0; k++) {
 				if (isfinite(motions.first->otherwise[k]))
 					parts[p][k] = motions.first->otherwise[k];

@@ -38,6 +38,7 @@ typedef struct hob_fbx_anim {
 	uint32_t motion_count;
 } hob_fbx_anim;
 
+extern const hob_str hob_fbx_lcl[3]; /* the properties of translation, rotation and scale */
 /* The other animated parts of a node's transform: four offsets and pivots in the order of hob_fbx_rig, then
  * pre- and post-rotation. */
 enum { HOB_FBX_RIG_PARTS = 6 };

@@ -27,14 +27,36 @@ typedef struct hob_fbx_counts {
 	uint32_t corners, points, faces, edges;
 } hob_fbx_counts;
 
-typedef struct hob_fbx_surface {
+enum {
+	SLOTS = 65536, /* maximum materials of one geometry */
+	CHAIN = 64,	   /* maximum vertices of a control point to compare; beyond, equal ones are not merged */
+	ROW_MAX = 3 + 4 + 2 * HOB_UV_SETS + 4 * HOB_COLOR_SETS,
+};
+
+/* maximum of a colour component; far above it, the linear value is infinite */
+static const float brightest = 1e6f;
+
+typedef struct builder {
 	hob_fbx *f;
+	hob_fbx_geometry *geometry;
 	uint32_t record;
 	hob_fbx_counts counts;
-	const float *position;
-	const uint32_t *corners, *face_first;
+	float *position;	  /* [points][3] metres */
+	uint32_t *corners;	  /* [counts.corners] control points */
+	uint32_t *face_first; /* [counts.faces + 1] */
+	uint32_t *slots;	  /* [counts.faces] */
+	hob_fbx_layer normal, tangent, binormal, uv[HOB_UV_SETS], color[HOB_COLOR_SETS];
+	uint32_t uv_count, color_count;
+	float *corner_normals; /* [corners][3] made from smoothing groups, or NULL */
 	bool flip;
-} hob_fbx_surface;
+	uint32_t stride; /* floats per vertex beside its position */
+	/* of the current part */
+	hob_buf rows, points, next; /* [vertices] */
+	uint32_t *head; /* [points] last vertex made for each; stale when that vertex has another point */
+	hob_buf indices, cut, ids;
+	hob_polygon polygon;
+	uint64_t small, bad;
+} builder;
 
 static bool starts(hob_str text, const char *word)
 {
@@ -129,7 +151,7 @@ static const float *fbx_layer_value(const hob_fbx_layer *layer, uint32_t corner,
 enum { AROUND = 256 }; /* maximum corners at a control point; beyond, they stay flat */
 
 typedef struct smoother {
-	const hob_fbx_surface *s;
+	const builder *s;
 	uint32_t *face_of;		/* [corners] */
 	uint32_t *first, *list; /* corners of each control point */
 	double *area;			/* [faces][3] normal with length twice the area */
@@ -152,7 +174,7 @@ static uint32_t previous_corner(const smoother *m, uint32_t corner)
 
 static void face_areas(smoother *m)
 {
-	const hob_fbx_surface *s = m->s;
+	const builder *s = m->s;
 	for (uint32_t face = 0; face < s->counts.faces; face++) {
 		double *n = m->area + (size_t)face * 3;
 		for (uint32_t i = s->face_first[face]; i < s->face_first[face + 1]; i++) {
@@ -179,7 +201,7 @@ static void face_areas(smoother *m)
 
 static void list_corners(smoother *m)
 {
-	const hob_fbx_surface *s = m->s;
+	const builder *s = m->s;
 	for (uint32_t i = 0; i < s->counts.corners; i++)
 		if (s->corners[i] < s->counts.points)
 			m->first[s->corners[i] + 1]++;
@@ -239,7 +261,7 @@ static void smooth_point(smoother *m, const uint32_t *around, uint32_t count, fl
 }
 
 /* `Edges[i]` is the corner at which edge i begins. */
-static const uint8_t *read_hard(const hob_fbx_surface *s, const int32_t *numbers, uint32_t count)
+static const uint8_t *read_hard(const builder *s, const int32_t *numbers, uint32_t count)
 {
 	uint32_t edge_count;
 	uint8_t *hard = HOB_NEW(s->f->scratch, uint8_t, s->counts.corners);
@@ -253,7 +275,7 @@ static const uint8_t *read_hard(const hob_fbx_surface *s, const int32_t *numbers
 /* [corners][3] in scratch memory, or NULL when the geometry has no smoothing data: normals are then
  * generated later. Two faces at a control point are smooth if a chain of faces at that point over smooth
  * edges joins them (ByEdge: 0 is hard) or they share a group (ByPolygon: 32 bits). Weighted by area. */
-static float *fbx_smooth_normals(const hob_fbx_surface *s)
+static float *fbx_smooth_normals(const builder *s)
 {
 	hob_fbx *f = s->f;
 	uint32_t count;
@@ -284,37 +306,6 @@ static float *fbx_smooth_normals(const hob_fbx_surface *s)
 	}
 	return normals;
 }
-
-enum {
-	SLOTS = 65536, /* maximum materials of one geometry */
-	CHAIN = 64,	   /* maximum vertices of a control point to compare; beyond, equal ones are not merged */
-	ROW_MAX = 3 + 4 + 2 * HOB_UV_SETS + 4 * HOB_COLOR_SETS,
-};
-
-/* maximum of a colour component; far above it, the linear value is infinite */
-static const float brightest = 1e6f;
-
-typedef struct builder {
-	hob_fbx *f;
-	hob_fbx_geometry *geometry;
-	uint32_t record;
-	hob_fbx_counts counts;
-	float *position;	  /* [points][3] metres */
-	uint32_t *corners;	  /* [counts.corners] control points */
-	uint32_t *face_first; /* [counts.faces + 1] */
-	uint32_t *slots;	  /* [counts.faces] */
-	hob_fbx_layer normal, tangent, binormal, uv[HOB_UV_SETS], color[HOB_COLOR_SETS];
-	uint32_t uv_count, color_count;
-	float *corner_normals; /* [corners][3] made from smoothing groups, or NULL */
-	bool flip;
-	uint32_t stride; /* floats per vertex beside its position */
-	/* of the current part */
-	hob_buf rows, points, next; /* [vertices] */
-	uint32_t *head; /* [points] last vertex made for each; stale when that vertex has another point */
-	hob_buf indices, cut, ids;
-	hob_polygon polygon;
-	uint64_t small, bad;
-} builder;
 
 /* ---- arrays of the geometry */
 
@@ -735,9 +726,8 @@ static bool build(builder *b, hob_error *err)
 		return false;
 	read_slots(b);
 	read_layers(b);
-	hob_fbx_surface surface = {f, b->record, b->counts, b->position, b->corners, b->face_first, b->flip};
 	if (!b->normal.values)
-		b->corner_normals = fbx_smooth_normals(&surface);
+		b->corner_normals = fbx_smooth_normals(b);
 	if (!hob_fbx_is_whole(f, err))
 		return false;
 	if (!b->normal.values && !b->corner_normals)

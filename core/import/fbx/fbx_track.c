@@ -40,35 +40,6 @@ typedef struct hob_fbx_survey {
 	uint32_t moving; /* components that are not constant */
 } hob_fbx_survey;
 
-static int compare(const hob_fbx_motion *motion, uint32_t clip, uint32_t object, hob_str property)
-{
-	if (motion->clip != clip)
-		return motion->clip < clip ? -1 : 1;
-	if (motion->object != object)
-		return motion->object < object ? -1 : 1;
-	if (motion->property.len != property.len)
-		return motion->property.len < property.len ? -1 : 1;
-	return property.len > 0 ? memcmp(motion->property.data, property.data, property.len) : 0;
-}
-
-hob_fbx_motions hob_fbx_motions_of(const hob_fbx *f, uint32_t clip, uint32_t object, hob_str property)
-{
-	const hob_fbx_anim *anim = f->anim;
-	uint32_t low = 0, high = anim->motion_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (compare(&anim->motions[middle], clip, object, property) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	hob_fbx_motions out = {anim->motions + low, 0};
-	while (low + out.count < anim->motion_count &&
-		   compare(&anim->motions[low + out.count], clip, object, property) == 0)
-		out.count++;
-	return out;
-}
-
 static bool fbx_is_plain(const hob_fbx *f, hob_fbx_motions motions)
 {
 	if (motions.count != 1)
@@ -353,7 +324,7 @@ static void scale_at(const hob_fbx_tracker *k, uint32_t id, double time, int sid
 		const hob_fbx_node *node = &f->nodes[from];
 		hob_fbx_motions motions = k->s;
 		if (from != k->node)
-			motions = hob_fbx_motions_of(f, k->clip_id, node->object, HOB_STR("Lcl Scaling"));
+			motions = hob_fbx_motions_of(f, k->clip_id, node->object, hob_fbx_lcl[2]);
 		fbx_motion_vector(f, motions, node->scaling, true, time, side, factor);
 		for (int c = 0; c < 3; c++)
 			out[c] *= factor[c];
@@ -452,8 +423,6 @@ enum {
 };
 
 static const double largest_turn = 0.005 * 3.14159265358979323846 / 180, largest_part = 1e-5;
-
-static const hob_str lcl[3] = {{"Lcl Translation", 15}, {"Lcl Rotation", 12}, {"Lcl Scaling", 11}};
 
 /* ---- keys out */
 
@@ -852,7 +821,7 @@ static bool survey_scalers(hob_fbx_tracker *k, uint32_t id, int skipped, hob_fbx
 	bool any = false;
 	uint32_t at = id, from = id;
 	for (int i = 0; i < SCALERS && from != HOB_NONE; i++, from = hob_fbx_next_scaler(f, &at)) {
-		hob_fbx_motions motions = hob_fbx_motions_of(f, k->clip_id, f->nodes[from].object, lcl[2]);
+		hob_fbx_motions motions = hob_fbx_motions_of(f, k->clip_id, f->nodes[from].object, hob_fbx_lcl[2]);
 		if (i < skipped || !moves(motions))
 			continue;
 		any = true;
@@ -867,9 +836,9 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 	hob_fbx *f = k->f;
 	const hob_fbx_node *node = &f->nodes[id];
 	k->node = id;
-	k->t = hob_fbx_motions_of(f, k->clip_id, node->object, lcl[0]);
-	k->r = hob_fbx_motions_of(f, k->clip_id, node->object, lcl[1]);
-	k->s = hob_fbx_motions_of(f, k->clip_id, node->object, lcl[2]);
+	k->t = hob_fbx_motions_of(f, k->clip_id, node->object, hob_fbx_lcl[0]);
+	k->r = hob_fbx_motions_of(f, k->clip_id, node->object, hob_fbx_lcl[1]);
+	k->s = hob_fbx_motions_of(f, k->clip_id, node->object, hob_fbx_lcl[2]);
 	const hob_fbx_node *parent = node->parent == HOB_NONE ? NULL : &f->nodes[node->parent];
 	k->top = !parent;
 	k->beside = parent && parent->scale_apart && node->inherit != 1;
