@@ -137,6 +137,7 @@ static void note_unseen(const hob_usd_build_t *b)
 static bool build(hob_usd_build_t *b, hob_error *err)
 {
 	hob_usd_context context = {.node = HOB_NONE};
+	usd_census(b->u);
 	if (b->u->z_up) {
 		double turn[16] = {1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0, 0, 0, 0, 1};
 		if (!hob_usd_add_node(b, HOB_STR(""), HOB_NONE, &context.node, err))
@@ -161,17 +162,12 @@ static bool usd_import(const hob_import_request *request, hob_model *out, hob_er
 	hob_usd *u = HOB_NEW(request->scratch, hob_usd, 1);
 	uint32_t layer;
 	hob_usd_start(u, request);
-	if (!hob_usd_layer_open(u, HOB_NONE, request->path, &layer, err) || !hob_usd_stage_compose(u, layer, err))
-		return false;
-	usd_census(u);
 	hob_usd_build_t b = {.u = u};
 	hob_image_set_init(&b.images, request);
 	hob_name_map_init(&b.material_map, request->scratch);
 	hob_name_map_init(&b.mesh_map, request->scratch);
-	hob_arena_init(&u->passing, u->scratch->limit);
-	/* The arena keeps its first block across resets. */
-	hob_arena_alloc(&u->passing, 1, 1);
-	bool done = build(&b, err) && finish(&b, out, err);
+	bool done = hob_usd_layer_open(u, HOB_NONE, request->path, &layer, err) &&
+				hob_usd_stage_compose(u, layer, err) && build(&b, err) && finish(&b, out, err);
 	hob_arena_release(&u->passing);
 	hob_image_set_release(&b.images);
 	hob_buf_release(&b.shared);

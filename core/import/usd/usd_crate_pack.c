@@ -166,7 +166,7 @@ bool hob_usd_unpack_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, u
 	size_t most = (size_t)(width + (count * 2 + 7) / 8 + count * width), made;
 	*out = hob_arena_array(arena, (size_t)count + 1, width, 8);
 	hob_arena_mark mark = hob_arena_save(arena);
-	uint8_t *raw = *out ? HOB_NEW(arena, uint8_t, most) : NULL;
+	uint8_t *raw = HOB_NEW(arena, uint8_t, most);
 	bool done =
 		count == 0 || (hob_usd_unpack(packed, raw, most, &made) && decode(raw, made, count, width, *out));
 	hob_arena_restore(arena, mark);

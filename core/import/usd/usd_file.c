@@ -94,6 +94,9 @@ void hob_usd_start(hob_usd *u, const hob_import_request *request)
 		hob_name_map_init(maps[i], u->scratch);
 	for (uint32_t i = 0; i < HOB_USD_T_COUNT; i++)
 		hob_usd_token(u, hob_str_of(words[i]));
+	hob_arena_init(&u->passing, u->scratch->limit);
+	/* The arena keeps its first block across resets. */
+	hob_arena_alloc(&u->passing, 1, 1);
 }
 
 /* ---- the tree of specs */

@@ -35,7 +35,7 @@ typedef struct hob_usd_subdivision {
 const hob_usd_value *hob_usd_primvar(hob_usd *u, uint32_t prim, hob_str name, uint32_t *owner)
 {
 	hob_str full = hob_arena_printf(u->scratch, "primvars:%.*s", HOB_FMT(name));
-	for (uint32_t p = prim; full.data && p != HOB_NONE; p = u->prims[p].parent) {
+	for (uint32_t p = prim; p != HOB_NONE; p = u->prims[p].parent) {
 		const hob_usd_prim *at = &u->prims[p];
 		const hob_usd_value *value = hob_usd_still(u, at, full);
 		hob_str how = value ? hob_usd_text(hob_usd_meta(u, at, full, HOB_USD_T_interpolation)) : HOB_STR("");
@@ -54,7 +54,7 @@ void hob_usd_primvar_one(hob_usd *u, uint32_t prim, hob_str name, uint32_t width
 	uint32_t owner;
 	const hob_usd_value *value = hob_usd_primvar(u, prim, name, &owner);
 	hob_str indices = hob_arena_printf(u->scratch, "primvars:%.*s:indices", HOB_FMT(name));
-	const hob_usd_value *index = value && indices.data ? hob_usd_still(u, &u->prims[owner], indices) : NULL;
+	const hob_usd_value *index = value ? hob_usd_still(u, &u->prims[owner], indices) : NULL;
 	if (!value || value->width != width || (index ? index->count : value->count) != 1)
 		return;
 	double at = index ? hob_usd_component(index, 0) : 0;

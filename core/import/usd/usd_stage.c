@@ -555,7 +555,7 @@ static void read_settings(hob_usd *u, uint32_t layer)
 	u->has_range = hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_startTimeCode) != NULL;
 }
 
-static bool compose_stage(hob_usd *u, uint32_t layer, hob_error *err)
+bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err)
 {
 	uint32_t stack, root;
 	hob_usd_tree tree;
@@ -564,14 +564,4 @@ static bool compose_stage(hob_usd *u, uint32_t layer, hob_error *err)
 	u->rate = u->stacks[stack].rate;
 	read_settings(u, layer);
 	return add_prim(u, HOB_NONE, HOB_NONE, tree, &root, err) && compose_children(u, root, 1, err);
-}
-
-bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err)
-{
-	hob_arena_init(&u->passing, u->scratch->limit);
-	/* The arena keeps its first block across resets. */
-	hob_arena_alloc(&u->passing, 1, 1);
-	bool done = compose_stage(u, layer, err);
-	hob_arena_release(&u->passing);
-	return done;
 }
