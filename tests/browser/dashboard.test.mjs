@@ -214,6 +214,17 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		assert.match(await page.getByRole('row', { name: /cook\.memory_limit/ }).innerText(), /\s\d+\sGiB/);
 	});
 
+	test('a cook says where its time went, the longest first', async () => {
+		await go(`${chest}?tab=why`);
+		const times = page.locator('.panel', { has: page.locator('#times') });
+		await says('Textures', times);
+		const { outputs } = (await studio.get('/api/v1/assets?path=art/dungeon/chest_gold.obj&expand=outputs')).items[0];
+		const report = await studio.get(outputs.find(({ name }) => name === 'report').url);
+		const wanted = Object.values(report.timings_us).filter((time) => time >= 100).sort((a, b) => b - a);
+		assert.deepEqual(await times.locator('meter').evaluateAll((all) => all.map(({ value }) => value)), wanted);
+		await assertAccessible(page);
+	});
+
 	test('broken rules lead to their assets, and an asset lists its findings with places', async () => {
 		studio.save('set/cook.json', '{"rules": {"mesh.open": "warning", "uv.missing": "info"}}');
 		studio.save('set/b.obj.cook.json', '{"rules": {"mesh.open": "error"}, "merge_instances": true}');

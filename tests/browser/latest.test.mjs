@@ -5,7 +5,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { missing, project, withoutDashboard } from './bench.mjs';
-import { assertAccessible, objText, openStudio } from './studio.mjs';
+import { assertAccessible, objText, openStudio, waitForClipboard } from './studio.mjs';
 
 const makeAll = `import base64, json, sys; sys.path.insert(0, ${JSON.stringify(join(project, 'tests/integration'))}); import robot, hobtest, test_history
 made = {**robot.model(), "weight": 0.5}
@@ -35,6 +35,12 @@ describe('the latest changes', { skip: missing() ?? withoutDashboard() ?? false 
 
 	test('nothing yet', async () => {
 		await panel().getByText('Nothing has changed yet.').waitFor();
+		await page.getByRole('button', { name: 'Copy path' }).click();
+		await waitForClipboard(page, /\/art$/);
+		await page.goto(`${studio.origin}/ui/errors`);
+		await page.getByText('There are no models yet.').waitFor();
+		assert.equal(await page.getByText('Every asset is cooked.').count(), 0);
+		await page.goBack();
 		await panel().getByRole('button', { name: 'Worse only' }).click();
 		await panel().getByText('Nothing of that kind.').waitFor();
 		assert.match(page.url(), /worse=1/);

@@ -19,7 +19,7 @@ function propsOf(made) {
 	return { names: new Set(elements.map((each) => (each.propertyName ?? each.name).text)), open: elements.some((each) => each.dotDotDotToken) };
 }
 
-/* Of a file: its components by name, what it imports, its templates. */
+/* A file's components by name, what it imports, its templates. */
 function read(path, source) {
 	const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS);
 	const found = { path, components: new Map(), imports: new Map(), templates: [] };
@@ -83,7 +83,7 @@ test('every property of a component is one that it takes', () => {
 });
 
 test('a misspelt one is found, wherever it stands', () => {
-	const planted = [['app/pages/latest.js', '<${Strip} change=', '<${Strip} chnage=', 'Strip'], ['app/shell.js', '<${Work} stats=', '<${Work} stat=', 'Work'],
+	const planted = [['app/pages/latest.js', '<${Strip} change=', '<${Strip} changing=', 'Strip'], ['app/shell.js', '<${Work} stats=', '<${Work} stat=', 'Work'],
 		['app/pages/jobs.js', '<${Panel} id=', '<${Panel} idd=', 'Panel'], ['viewer/view.js', '<${TreeSection} tree=', '<${TreeSection} trees=', 'TreeSection'],
 		['app/pages/overview.js', '<${Counts} stats=', '<${Counts} nothing stats=', 'Counts'], ['app/pages/asset.js', '...${{ asset, shown }}', '...${{ asset, show: shown }}', 'Viewer']];
 	for (const [name, right, wrong, component] of planted) {

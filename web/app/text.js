@@ -152,6 +152,8 @@ export const text = {
 		keys: 'Arrow keys move, Enter opens, / searches', list: 'List of assets',
 	},
 	asset: {
+		times: 'Where the time went', stages: { import: 'Reading the source', scene: 'Scene',
+			meshes: 'Meshes and levels', animations: 'Animations', textures: 'Textures', write: 'Writing the results' },
 		notFound: 'Asset not found', notFoundDetail: 'It may have been moved or renamed. Search for its name:',
 		cookAgain: 'Cook again', cookAsked: 'Requested', crumbs: 'Location of this asset', view: '3D view',
 		noView: 'The 3D view could not be loaded.',
@@ -427,6 +429,7 @@ export const text = {
 	},
 	errors: {
 		title: 'Problems', none: 'No problems', noneDetail: 'Every asset is cooked.',
+		nothing: 'There are no models yet.',
 		noneYet: (assets) => `${assets} still to be cooked.`,
 		causeWord: ['cause', 'causes'],
 		count: (causes, assets) => `${causes}, ${assets}`,

@@ -1,12 +1,13 @@
 import { html } from 'htm/preact';
 import { text } from '../text.js';
-import { duration } from '../format.js';
+import { duration, percent } from '../format.js';
 import { useResource } from '../hooks.js';
 import { encodePath } from '../router.js';
 import { Icon, Panel, Resource, Time } from '../ui.js';
 import { Findings } from './findings.js';
 
 const words = text.asset;
+const LEAST = 100; /* microseconds; what is shorter explains nothing */
 
 /** path: of the asset, which the text does not repeat. */
 export const reasonText = (reason, path) => {
@@ -60,6 +61,20 @@ function Notes({ asset }) {
 			<ul class="lines">${notes.map((note) => html`<${Note} note=${note} />`)}</ul></${Panel}>`}`;
 }
 
+/* The stages of the cook that made what is shown, the longest first, as parts of all of it. */
+function Times({ asset }) {
+	const times = Object.entries(useReport(asset)?.timings_us ?? {}).filter(([, time]) => time >= LEAST)
+		.sort(([, a], [, b]) => b - a);
+	const all = times.reduce((sum, [, time]) => sum + time, 0);
+	if (!all) return null;
+	return html`<${Panel} id="times" title=${words.times} note=${duration(all / 1000)}>
+		<ul class="lines times">${times.map(([stage, time]) => html`<li key=${stage}>
+			<span class="name">${words.stages[stage] ?? stage}</span>
+			<meter min="0" max=${all} value=${time} aria-label=${words.stages[stage] ?? stage} />
+			<span class="num">${percent(time / all)}</span><span class="num">${duration(time / 1000)}</span></li>`)}
+			</ul></${Panel}>`;
+}
+
 /* The agent that sent the file, if agents feed the root. */
 function Sender({ asset }) {
 	const mirrors = useResource('/api/v1/mirrors');
@@ -73,7 +88,7 @@ function Sender({ asset }) {
 export function Why({ asset }) {
 	const why = useResource(`/api/v1/assets/${asset.id}/why`,
 		{ on: (event) => event.kind === 'asset' && event.data.id === asset.id });
-	return html`<div class="stack"><${Notes} asset=${asset} />
+	return html`<div class="stack"><${Times} asset=${asset} /><${Notes} asset=${asset} />
 			<${Resource} from=${why}>${(data) => html`<${Panel} id="why"
 				title=${words.verdicts[data.verdict] ?? data.verdict}
 				note=${data.cook_ms > 0 ? duration(data.cook_ms) : ''}>

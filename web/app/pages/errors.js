@@ -103,7 +103,8 @@ function Toolbar({ query, groups }) {
 export function Errors({ query }) {
 	useTitle(words.title);
 	const errors = useResource('/api/v1/errors', { on: (event) => event.kind === 'asset' });
-	const left = useResource('/api/v1/stats', { on: changesCounts }).data?.progress?.left ?? 0;
+	const stats = useResource('/api/v1/stats', { on: changesCounts }).data;
+	const left = stats?.progress?.left ?? 0;
 	const items = errors.data?.items ?? [];
 	const groups = groupProblems(items);
 	const shown = findProblems(groups, query);
@@ -113,7 +114,8 @@ export function Errors({ query }) {
 		<${Resource} from=${errors}>${() => html`<div class="stack"><${Repaired} />
 			${items.length === 0 ? html`<section class="panel">
 					<${Empty} icon="fresh" title=${left ? text.overview.noneSoFar : words.none}>
-						<p>${left ? words.noneYet(plural(left, text.assetWord)) : words.noneDetail}</p></${Empty}>
+						<p>${left ? words.noneYet(plural(left, text.assetWord))
+							: stats?.assets.total === 0 ? words.nothing : words.noneDetail}</p></${Empty}>
 						</section>`
 				: html`<${Toolbar} query=${query} groups=${groups} />
 					${shown.length === 0 && html`<section class="panel">

@@ -3,7 +3,7 @@ import { text } from '../text.js';
 import { number, plural, sentence, size } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
 import { changesCounts } from '../shell.js';
-import { Empty, Icon, Panel, Resource, State, Time } from '../ui.js';
+import { CopyButton, Empty, Icon, Panel, Resource, State, Time } from '../ui.js';
 import { Latest } from './latest.js';
 
 const words = text.overview;
@@ -77,7 +77,10 @@ export function Overview() {
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<${Resource} from=${stats}>${(data) => (data.assets.total === 0
 			? html`<section class="panel"><${Empty} title=${data.ready ? words.emptyTitle : words.scanning}>
-					<p>${words.empty}</p></${Empty}></section>`
+					<p>${words.empty}</p>
+					${(roots.data?.items ?? []).map(({ name, path }) => html`<p key=${name} class="anywhere">
+						<code>${path}</code> <${CopyButton} value=${path} label=${text.fault.copyPath} /></p>`)}
+					</${Empty}></section>`
 			: html`<${Counts} stats=${data} warned=${data.warned} />`)}</${Resource}>
 		${stats.data && html`<${Degraded} stats=${stats.data} />`}
 		${roots.data && html`<${Warnings} roots=${roots.data} />`}
