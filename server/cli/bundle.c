@@ -2,6 +2,7 @@
 #include "cook_write.h"
 #include "query.h"
 
+#include "../fs/beneath.h"
 #include "../fs/remove_tree.h"
 #include "../fs/tar.h"
 #include "../fs/transfer.h"
@@ -88,51 +89,24 @@ typedef struct bundle {
 
 /* ---- unpacking */
 
-static int make_file(int folder, const char *path, hob_error *err)
-{
-	char part[SRV_TAR_NAME_MAX + 1];
-	int at = dup(folder), file = -1;
-	for (const char *rest = path; at >= 0;) {
-		const char *slash = strchr(rest, '/');
-		snprintf(part, sizeof part, "%.*s", (int)(slash ? slash - rest : (ptrdiff_t)strlen(rest)), rest);
-		if (!slash) {
-			file = openat(at, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-			break;
-		}
-		int next = mkdirat(at, part, 0700) == 0 || errno == EEXIST
-					   ? openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-					   : -1;
-		int code = errno;
-		close(at);
-		errno = code;
-		at = next;
-		rest = slash + 1;
-	}
-	int code = errno;
-	if (at >= 0)
-		close(at);
-	if (file < 0)
-		(void)hob_fail(err, IO, "cannot create '%.200s' of the bundle: %s", path, strerror(code));
-	return file;
-}
-
 static bool unpack_file(bundle *b, srv_tar_reader *reader, const char *path, hob_error *err)
 {
 	enum { CHUNK = 256 << 10 };
 	/* Only a path that fits PATH_MAX can be removed again. */
 	if (strlen(b->folder) + strlen(path) + 2 > PATH_MAX)
 		return hob_fail(err, LIMIT, "'%.100s...' of the bundle lies too deep", path);
-	int file = make_file(b->fd, path, err);
+	int file = srv_create_beneath(b->fd, path);
+	if (file < 0)
+		return hob_fail(err, IO, "cannot create '%.200s' of the bundle: %s", path, strerror(errno));
 	uint8_t *bytes = malloc(CHUNK);
-	bool ok = file >= 0 && (bytes || hob_fail(err, MEMORY, "no memory left to unpack"));
+	bool ok = bytes || hob_fail(err, MEMORY, "no memory left to unpack");
 	for (size_t got = 1; ok && got > 0;) {
 		ok = srv_tar_read(reader, bytes, CHUNK, &got, err) &&
 			 (srv_write_all(file, bytes, got) ||
 			  hob_fail(err, IO, "'%.200s' cannot be written: %s", path, strerror(errno)));
 	}
 	free(bytes);
-	if (file >= 0)
-		close(file);
+	close(file);
 	return ok;
 }
 

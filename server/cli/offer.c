@@ -1,5 +1,6 @@
 #include "offer.h"
 
+#include "../fs/beneath.h"
 #include "../fs/remove_tree.h"
 #include "../fs/transfer.h"
 #include "../store/digest_map.h"
@@ -90,19 +91,6 @@ static bool fetch_file(offer *o, offer_file *file)
 
 /* ---- the folder */
 
-/* Creates an empty file, and its folders. */
-static bool make_empty(offer *o, const char *path)
-{
-	char folder[4096];
-	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-		snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-		if (mkdirat(o->root_fd, folder, 0700) != 0 && errno != EEXIST)
-			return false;
-	}
-	int fd = openat(o->root_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	return fd >= 0 && close(fd) == 0;
-}
-
 /* Whether hob_path_join would leave the path as it is, so that it stays below the root. */
 static bool is_plain_path(const char *path)
 {
@@ -125,7 +113,10 @@ static bool take_file(offer *o, const cJSON *item)
 	offer_file *file = &o->files[o->file_count];
 	bool fresh = false;
 	if (!is_plain_path(path) || !cJSON_IsNumber(size) || size->valuedouble < 0 || !digest ||
-		!hob_sha256_parse(hob_str_of(digest), &file->digest) || !make_empty(o, path))
+		!hob_sha256_parse(hob_str_of(digest), &file->digest))
+		return false;
+	int fd = srv_create_beneath(o->root_fd, path);
+	if (fd < 0 || close(fd) != 0)
 		return false;
 	file->path = path;
 	file->size = (uint64_t)size->valuedouble;

@@ -86,9 +86,10 @@ int srv_open_parent(int root_fd, hob_str path, bool create, const char **name)
 	size_t from = 0, to;
 	for (; fd >= 0 && (to = hob_str_find(path, HOB_STR("/"), from)) != SIZE_MAX; from = to + 1) {
 		char part[256];
+		bool too_long = to - from >= sizeof part;
 		snprintf(part, sizeof part, "%.*s", (int)(to - from), path.data + from);
-		if (create && mkdirat(fd, part, 0777) != 0 && errno != EEXIST) {
-			int code = errno;
+		if (too_long || (create && mkdirat(fd, part, 0777) != 0 && errno != EEXIST)) {
+			int code = too_long ? ENAMETOOLONG : errno;
 			close(fd);
 			errno = code;
 			return -1;
@@ -100,6 +101,19 @@ int srv_open_parent(int root_fd, hob_str path, bool create, const char **name)
 		fd = next;
 	}
 	*name = path.data + from;
+	return fd;
+}
+
+int srv_create_beneath(int root_fd, const char *path)
+{
+	const char *name;
+	int folder = srv_open_parent(root_fd, hob_str_of(path), true, &name);
+	int fd =
+		folder >= 0 ? openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+	int code = errno;
+	if (folder >= 0)
+		close(folder);
+	errno = code;
 	return fd;
 }
 

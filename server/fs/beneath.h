@@ -24,6 +24,8 @@ int srv_open_beneath(int root_fd, const char *path, int flags, bool follow);
 /* Opens the folder of `path`, to change its entries, component by component and never through a link; creates
  * it if `create`. *name: the last component. -1 with errno. */
 int srv_open_parent(int root_fd, hob_str path, bool create, const char **name);
+/* Creates a file, that only its owner reads, and its folders; it must not exist. -1 with errno. */
+int srv_create_beneath(int root_fd, const char *path);
 
 /* Stats one path below an open root folder by the same rules. False, with errno, if it is not a regular file
  * below the root (missing, a folder, a link that leaves the root), or if srv_is_passing(errno). Also accepts
