@@ -101,7 +101,7 @@ static bool read_materials(amf *a, hob_error *err)
 		a->composites += !hob_xml_child(e, HOB_STR("color")) && hob_xml_child(e, HOB_STR("composite"));
 		if (!hob_lists_material(&a->lists, &material, &id, err))
 			return false;
-		hob_name_map_add(&a->materials, hob_xml_attr(e, HOB_STR("id")), id, NULL);
+		hob_name_map_add(&a->materials, hob_xml_attr(e, HOB_STR("id")), id);
 	}
 	return true;
 }
@@ -324,8 +324,7 @@ static void index_elements(amf *a)
 		if (!object && !group)
 			continue;
 		uint32_t index = HOB_LISTS_COUNT(a->elements, xml_ptr);
-		hob_name_map_add(object ? &a->objects : &a->constellations, hob_xml_attr(e, HOB_STR("id")), index,
-						 NULL);
+		hob_name_map_add(object ? &a->objects : &a->constellations, hob_xml_attr(e, HOB_STR("id")), index);
 		hob_buf_put(&a->elements, &e, sizeof e);
 		hob_buf_put(&a->ranges, &none, sizeof none);
 		hob_census_add(a->request->seen, HOB_CENSUS_SURFACES,
@@ -347,9 +346,7 @@ static bool is_placed(const amf *a, hob_str id)
 /* Builds all nodes. Objects that no constellation names keep their modelled position. */
 static bool build(amf *a, hob_error *err)
 {
-	uint32_t root;
-	if (!hob_lists_z_up(&a->lists, a->model, &root, err))
-		return false;
+	uint32_t root = hob_lists_z_up(&a->lists, a->model);
 	for (xml_ptr e = a->xml.root->first; e; e = e->next) {
 		hob_str id = hob_xml_attr(e, HOB_STR("id"));
 		bool shown = hob_xml_is(e, HOB_STR("object")) || hob_xml_is(e, HOB_STR("constellation"));
@@ -407,8 +404,10 @@ static bool read_document(amf *a, hob_bytes document, hob_error *err)
 	hob_str copyright = metadata(a->xml.root, "copyright"), terms = metadata(a->xml.root, "license");
 	a->model->licence = hob_text_name(a->request->result, copyright.len > 0 ? copyright : terms);
 	index_elements(a);
-	if (!read_materials(a, err) || !build(a, err) || !hob_lists_take(&a->lists, a->model, err) ||
-		!hob_model_scale(a->model, unit, a->request->result, err))
+	if (!read_materials(a, err) || !build(a, err))
+		return false;
+	hob_lists_take(&a->lists, a->model);
+	if (!hob_model_scale(a->model, unit, a->request->result, err))
 		return false;
 	say(a);
 	a->model->unit = keep ? 0 : unit;

@@ -18,10 +18,10 @@ void hob_image_set_release(hob_image_set *set);
 bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
 /* Adds a picture that no reference shares. The caller fills `image` before the next call. */
 bool hob_image_set_add(hob_image_set *set, hob_image **image, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
-/* Adds a picture that nothing uses, unless one of its name is there. Its file is not looked for. Always
- * true. */
-bool hob_image_set_unused(hob_image_set *set, hob_str reference, hob_error *err);
-/* Moves the list into the model. Always true. */
-bool hob_image_set_take(hob_image_set *set, hob_model *model, hob_error *err);
+/* Adds a picture that nothing uses, unless one of its name is there or the list is full. Its file is not
+ * looked for. */
+void hob_image_set_unused(hob_image_set *set, hob_str reference);
+/* Moves the list into the model. */
+void hob_image_set_take(hob_image_set *set, hob_model *model);
 
 #endif

@@ -345,7 +345,10 @@ static bool material_of(iqm *q, hob_str name, hob_name_map *known, uint32_t *id,
 	if (is_picture(name) &&
 		!hob_image_set_file(&q->lists.images, name, &material.slots[HOB_SLOT_BASE_COLOR].image, err))
 		return false;
-	return hob_lists_material(&q->lists, &material, id, err) && hob_name_map_add(known, name, *id, NULL);
+	if (!hob_lists_material(&q->lists, &material, id, err))
+		return false;
+	hob_name_map_add(known, name, *id);
+	return true;
 }
 
 static void copy_rows(float **array, uint32_t first, uint32_t width)
@@ -528,11 +531,10 @@ static bool read_clips(iqm *q, const uint32_t *node_of, hob_error *err)
 static bool build(iqm *q, hob_error *err)
 {
 	hob_arena *scratch = q->request->scratch;
-	uint32_t root, body, *node_of = HOB_NEW(scratch, uint32_t, q->joints.count);
+	uint32_t body, *node_of = HOB_NEW(scratch, uint32_t, q->joints.count);
 	hob_name_map materials;
 	hob_name_map_init(&materials, scratch);
-	if (!hob_lists_z_up(&q->lists, q->model, &root, err))
-		return false;
+	uint32_t root = hob_lists_z_up(&q->lists, q->model);
 	if (!hob_lists_node(&q->lists, HOB_STR(""), root, &body, err) || !read_vertices(q, err))
 		return false;
 	for (uint32_t i = 0; i < q->meshes.count; i++)
@@ -545,7 +547,8 @@ static bool build(iqm *q, hob_error *err)
 		if (q->vertices.influence_count > 0)
 			HOB_LISTS_AT(q->lists.nodes, hob_node, body)->skin = 0;
 	}
-	return hob_lists_take(&q->lists, q->model, err) && read_clips(q, node_of, err);
+	hob_lists_take(&q->lists, q->model);
+	return read_clips(q, node_of, err);
 }
 
 static void count(const iqm *q)

@@ -4,6 +4,8 @@
 #include "shape.h"
 #include "text.h"
 
+#include <assert.h>
+
 void hob_lists_init(hob_lists *lists, const hob_import_request *request)
 {
 	*lists = (hob_lists){.request = request};
@@ -29,24 +31,29 @@ static bool add(hob_buf *list, const void *item, size_t size, uint64_t limit, co
 	return true;
 }
 
-bool hob_lists_node(hob_lists *lists, hob_str name, uint32_t parent, uint32_t *id, hob_error *err)
+static hob_node new_node(const hob_lists *lists, hob_str name, uint32_t parent)
 {
 	hob_node node = hob_shape_plain_node(hob_text_name(lists->request->result, name));
 	node.parent = parent;
 	node.source = HOB_NONE;
 	node.mesh_first = HOB_LISTS_COUNT(lists->mesh_refs, uint32_t);
+	return node;
+}
+
+bool hob_lists_node(hob_lists *lists, hob_str name, uint32_t parent, uint32_t *id, hob_error *err)
+{
+	hob_node node = new_node(lists, name, parent);
 	return add(&lists->nodes, &node, sizeof node, HOB_LIMIT_NODES, "nodes", id, err);
 }
 
-bool hob_lists_z_up(hob_lists *lists, hob_model *model, uint32_t *root, hob_error *err)
+uint32_t hob_lists_z_up(hob_lists *lists, hob_model *model)
 {
-	float turn[4];
-	if (!hob_lists_node(lists, HOB_STR(""), HOB_NONE, root, err))
-		return false;
-	hob_up_axis_turn(HOB_UP_Z, turn);
-	memcpy(HOB_LISTS_AT(lists->nodes, hob_node, *root)->rotation, turn, sizeof turn);
-	memcpy(model->space.turn, turn, sizeof turn);
-	return true;
+	hob_node root = new_node(lists, HOB_STR(""), HOB_NONE);
+	assert(lists->nodes.size == 0);
+	hob_up_axis_turn(HOB_UP_Z, root.rotation);
+	memcpy(model->space.turn, root.rotation, sizeof root.rotation);
+	hob_buf_put(&lists->nodes, &root, sizeof root);
+	return 0;
 }
 
 void hob_lists_place(hob_lists *lists, uint32_t node, const float matrix[16])
@@ -89,7 +96,7 @@ bool hob_lists_sampler(hob_lists *lists, hob_wrap u, hob_wrap v, uint32_t *id, h
 	return add(&lists->samplers, &sampler, sizeof sampler, HOB_LIMIT_IMAGES, "samplers", id, err);
 }
 
-bool hob_lists_take(hob_lists *l, hob_model *m, hob_error *err)
+void hob_lists_take(hob_lists *l, hob_model *m)
 {
 	hob_arena *arena = l->request->result;
 	const struct {
@@ -114,6 +121,6 @@ bool hob_lists_take(hob_lists *l, hob_model *m, hob_error *err)
 		if (from->size > 0)
 			memcpy(*lists[i].to, from->data, from->size);
 	}
-	hob_image_set_take(&l->images, m, err);
-	return hob_model_one_scene(m, arena, err);
+	hob_image_set_take(&l->images, m);
+	hob_model_one_scene(m, arena);
 }

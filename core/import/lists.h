@@ -25,8 +25,9 @@ void hob_lists_release(hob_lists *lists);
 /* Adds a node with an identity transform and no content; `name` as the file spells it. */
 bool hob_lists_node(hob_lists *lists, hob_str name, uint32_t parent, uint32_t *id,
 					hob_error *err) HOB_MUST_CHECK;
-/* Adds the root of a Z-up model: a node that rotates to Y up, recorded in model->space. */
-bool hob_lists_z_up(hob_lists *lists, hob_model *model, uint32_t *root, hob_error *err) HOB_MUST_CHECK;
+/* Adds the root of a Z-up model, its first node, which rotates to Y up, as recorded in model->space; returns
+ * its id. */
+uint32_t hob_lists_z_up(hob_lists *lists, hob_model *model);
 /* Sets a node's transform from a column-major matrix; ignores a matrix that is not finite. */
 void hob_lists_place(hob_lists *lists, uint32_t node, const float matrix[16]);
 bool hob_lists_mesh(hob_lists *lists, const hob_mesh *mesh, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
@@ -37,6 +38,6 @@ bool hob_lists_material(hob_lists *lists, const hob_material *material, uint32_t
 /* Adds a sampler with linear filters; equal ones are shared. */
 bool hob_lists_sampler(hob_lists *lists, hob_wrap u, hob_wrap v, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
 /* Copies all lists into the model, with one scene of all roots. */
-bool hob_lists_take(hob_lists *lists, hob_model *model, hob_error *err) HOB_MUST_CHECK;
+void hob_lists_take(hob_lists *lists, hob_model *model);
 
 #endif

@@ -214,7 +214,7 @@ static void make_clips(md2 *d, hob_model *model)
 static bool build(md2 *d, hob_model *model, hob_error *err)
 {
 	hob_material material;
-	uint32_t root, node, id;
+	uint32_t node, id;
 	hob_shape_plain_material(&material, HOB_STR(""));
 	if (d->skin_count > 0) {
 		hob_str skin = {(const char *)d->skins, strnlen((const char *)d->skins, SKIN_SIZE)};
@@ -225,15 +225,14 @@ static bool build(md2 *d, hob_model *model, hob_error *err)
 	if (d->skin_count > 1)
 		hob_info(d->request->notes, "md2.skins", "of %u skins the first is read", d->skin_count);
 	d->mesh.name = HOB_STR("");
-	if (!hob_lists_z_up(&d->lists, model, &root, err))
+	uint32_t root = hob_lists_z_up(&d->lists, model);
+	if (!hob_lists_node(&d->lists, HOB_STR(""), root, &node, err) || !make_vertices(d, err) ||
+		!make_frames(d, err) || !hob_lists_material(&d->lists, &material, &d->mesh.material, err) ||
+		!hob_lists_mesh(&d->lists, &d->mesh, &id, err) || !hob_lists_show(&d->lists, id, err))
 		return false;
-	bool done = hob_lists_node(&d->lists, HOB_STR(""), root, &node, err) && make_vertices(d, err) &&
-				make_frames(d, err) && hob_lists_material(&d->lists, &material, &d->mesh.material, err) &&
-				hob_lists_mesh(&d->lists, &d->mesh, &id, err) && hob_lists_show(&d->lists, id, err) &&
-				hob_lists_take(&d->lists, model, err);
-	if (done)
-		make_clips(d, model);
-	return done;
+	hob_lists_take(&d->lists, model);
+	make_clips(d, model);
+	return true;
 }
 
 static bool md2_import(const hob_import_request *request, hob_model *out, hob_error *err)

@@ -28,11 +28,10 @@ void hob_mtl_index(hob_mtl_library *library, hob_str dir, hob_str text)
 			continue;
 		if (open)
 			open->body.len = (size_t)(start - open->body.data);
-		uint32_t id = (uint32_t)(library->entries.size / sizeof *open), held;
+		uint32_t id = (uint32_t)(library->entries.size / sizeof *open);
 		hob_str name = hob_text_trim(line);
-		hob_name_map_add(&library->by_name, name, id, &held);
 		open = NULL;
-		if (held != id)
+		if (hob_name_map_add(&library->by_name, name, id) != id)
 			continue;
 		open = (hob_mtl_entry *)(void *)hob_buf_grow(&library->entries, sizeof *open);
 		*open = (hob_mtl_entry){name, rest, dir, range};

@@ -53,7 +53,7 @@ static void grow(hob_name_map *map)
 	map->capacity = capacity;
 }
 
-bool hob_name_map_add(hob_name_map *map, hob_str name, uint32_t value, uint32_t *held)
+uint32_t hob_name_map_add(hob_name_map *map, hob_str name, uint32_t value)
 {
 	if (map->count >= map->capacity / 2)
 		grow(map);
@@ -65,9 +65,7 @@ bool hob_name_map_add(hob_name_map *map, hob_str name, uint32_t value, uint32_t 
 		*entry = (entry_t){name, hash, value};
 		map->count++;
 	}
-	if (held)
-		*held = entry->value;
-	return true;
+	return entry->value;
 }
 
 hob_str hob_name_map_add_unique(hob_name_map *map, hob_arena *keep, hob_str wanted, uint32_t value)
@@ -76,6 +74,6 @@ hob_str hob_name_map_add_unique(hob_name_map *map, hob_arena *keep, hob_str want
 	/* Starts at the count of names, so that thousands of equal names do not cost quadratic time. */
 	for (uint32_t n = map->count; hob_name_map_get(map, name) != HOB_NONE; n++)
 		name = hob_arena_printf(keep, "%.*s.%u", HOB_FMT(wanted), n);
-	hob_name_map_add(map, name, value, NULL);
+	hob_name_map_add(map, name, value);
 	return name;
 }

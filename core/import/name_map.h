@@ -16,9 +16,8 @@ typedef struct hob_name_map {
 void hob_name_map_init(hob_name_map *map, hob_arena *arena);
 /* The value stored for `name`, or HOB_NONE. */
 uint32_t hob_name_map_get(const hob_name_map *map, hob_str name);
-/* Stores `value` unless the name is present, and writes the stored value to *held (may be NULL): equal to
- * `value` if it was added. Always true. */
-bool hob_name_map_add(hob_name_map *map, hob_str name, uint32_t value, uint32_t *held);
+/* Stores `value` unless the name is present. Returns the stored value: `value` if it was added. */
+uint32_t hob_name_map_add(hob_name_map *map, hob_str name, uint32_t value);
 
 /* Stores `value` under a new name: `wanted` itself, else "wanted.N" with N >= the count of names. The text
  * lives in `keep`. */

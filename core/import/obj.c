@@ -166,7 +166,7 @@ static bool read_materials(obj_import_state *s, uint32_t **ids, hob_error *err)
 		(*ids)[count] = add_plain(s, HOB_STR(""));
 	s->model->samplers[0] = (hob_sampler){.wrap_u = HOB_WRAP_CLAMP, .wrap_v = HOB_WRAP_CLAMP};
 	s->model->sampler_count = clamped;
-	hob_image_set_take(&s->images, s->model, err);
+	hob_image_set_take(&s->images, s->model);
 	return true;
 }
 

@@ -51,9 +51,7 @@ typedef struct slot_key {
 
 static uint32_t index_of(hob_name_map *map, const void *key, size_t size, uint32_t next)
 {
-	uint32_t index;
-	hob_name_map_add(map, hob_arena_str(map->arena, (hob_str){key, size}), next, &index);
-	return index;
+	return hob_name_map_add(map, hob_arena_str(map->arena, (hob_str){key, size}), next);
 }
 
 static uint32_t object_of(builder *b, hob_name_map *map, uint32_t name)
@@ -306,7 +304,6 @@ static bool build_object(builder *b, uint32_t index, hob_error *err)
 		if (!build_mesh(b, s, to, err))
 			return hob_fail_in(err, "object '%.*s'", HOB_FMT(node->name));
 	}
-	model->scene_roots[index] = index;
 	model->node_count++;
 	return true;
 }
@@ -321,10 +318,6 @@ static void allocate(builder *b, uint32_t objects, uint32_t meshes)
 	model->meshes = HOB_NEW(arena, hob_mesh, meshes);
 	model->mesh_refs = HOB_NEW(arena, uint32_t, meshes);
 	model->nodes = HOB_NEW(arena, hob_node, objects);
-	model->scene_roots = HOB_NEW(arena, uint32_t, objects);
-	model->scenes = HOB_NEW(arena, hob_scene, 1);
-	model->scenes[0].root_count = model->scene_root_count = objects;
-	model->scene_count = 1;
 }
 
 static bool build_all(builder *b, hob_error *err)
@@ -380,5 +373,6 @@ bool hob_obj_build(const hob_import_request *request, const hob_obj_data *data, 
 	for (size_t i = 0; i < HOB_COUNT_OF(buffers); i++)
 		hob_buf_release(buffers[i]);
 	hob_polygon_release(&b.polygon);
+	hob_model_one_scene(model, request->result);
 	return done;
 }

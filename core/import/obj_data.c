@@ -313,8 +313,7 @@ static void read_element(parser *p, hob_obj_kind kind)
 static void use_name(parser *p, names *in, uint32_t *id)
 {
 	hob_str name = rest_of_line(p);
-	uint32_t next = HOB_OBJ_COUNT(*in->list, hob_str), held;
-	hob_name_map_add(&in->map, name, next, &held);
+	uint32_t next = HOB_OBJ_COUNT(*in->list, hob_str), held = hob_name_map_add(&in->map, name, next);
 	if (held == next)
 		hob_buf_put(in->list, &name, sizeof name);
 	if (*id != held)

@@ -372,7 +372,8 @@ static bool off_import(const hob_import_request *request, hob_model *out, hob_er
 	hob_lists lists;
 	off_file o = {.request = request, .rest = hob_text_decode(request->scratch, request->file)};
 	hob_lists_init(&lists, request);
-	bool done = read_all(&o, err) && make_model(&o, &lists, err) && hob_lists_take(&lists, out, err);
+	bool done = read_all(&o, err) && make_model(&o, &lists, err);
+	hob_lists_take(&lists, out);
 	say(&o);
 	hob_lists_release(&lists);
 	hob_buf_release(&o.corners);

@@ -246,8 +246,7 @@ static void make_materials(ply_build *b)
 	for (uint32_t i = 0; i < d->texture_count; i++) {
 		hob_image *image = &model->images[i];
 		hob_material *material = &model->materials[i];
-		hob_import_texture_path(b->request, hob_path_dir(b->request->path), d->textures[i], &image->path,
-								NULL);
+		image->path = hob_import_texture_path(b->request, hob_path_dir(b->request->path), d->textures[i]);
 		image->uri = image->name = hob_arena_str(arena, d->textures[i]);
 		hob_shape_plain_material(material, HOB_STR(""));
 		material->slots[HOB_SLOT_BASE_COLOR].image = i;
@@ -264,16 +263,14 @@ static void make_scene(ply_build *b)
 	hob_arena *arena = b->request->result;
 	model->nodes = HOB_NEW(arena, hob_node, 1);
 	model->mesh_refs = HOB_NEW(arena, uint32_t, model->mesh_count);
-	model->scenes = HOB_NEW(arena, hob_scene, 1);
-	model->scene_roots = HOB_NEW(arena, uint32_t, 1);
 	for (uint32_t i = 0; i < model->mesh_count; i++)
 		model->mesh_refs[i] = i;
 	model->nodes[0] = hob_shape_plain_node(HOB_STR(""));
 	model->nodes[0].mesh_count = model->mesh_count;
 	model->mesh_ref_count = model->mesh_count;
-	model->scenes[0] = (hob_scene){.root_count = 1};
 	model->space.vertex_colors = HOB_COLORS_SRGB;
-	model->node_count = model->scene_count = model->scene_root_count = 1;
+	model->node_count = 1;
+	hob_model_one_scene(model, arena);
 }
 
 static bool make_model(ply_build *b, hob_error *err)

@@ -228,12 +228,12 @@ static void clip_ears(hob_polygon *polygon, corner2 *p, const grid_t *g, uint32_
 	*triangles = p[at].next;
 }
 
-bool hob_polygon_triangulate(hob_polygon *polygon, const float *position, const uint32_t *corners,
+void hob_polygon_triangulate(hob_polygon *polygon, const float *position, const uint32_t *corners,
 							 uint32_t count, uint32_t *triangles)
 {
 	if (count == 3) {
 		fan(3, 0, triangles);
-		return true;
+		return;
 	}
 	hob_buf_clear(&polygon->memory);
 	uint32_t side = 0;
@@ -254,5 +254,4 @@ bool hob_polygon_triangulate(hob_polygon *polygon, const float *position, const 
 		clip_ears(polygon, p, &grid, count, triangles);
 		polygon->careless += polygon->tests >= HOB_POLYGON_BUDGET;
 	}
-	return true;
 }

@@ -23,8 +23,8 @@ void hob_polygon_release(hob_polygon *polygon);
 /* position   [][3], finite
  * corners    [count] indices into position, count >= 3
  * triangles  [(count - 2) * 3] out: numbers of corners, 0 .. count-1
- * Always true. O(count) for convex ones, else O(count^2). */
-bool hob_polygon_triangulate(hob_polygon *polygon, const float *position, const uint32_t *corners,
+ * O(count) for convex ones, else O(count^2). */
+void hob_polygon_triangulate(hob_polygon *polygon, const float *position, const uint32_t *corners,
 							 uint32_t count, uint32_t *triangles);
 
 /* The two axes of the projection with the largest area; in them the polygon runs counter-clockwise. */
@@ -35,10 +35,10 @@ void hob_polygon_axes(const float *position, const uint32_t *corners, uint32_t c
  * corners    [sum of rings] indices into position, ring after ring, the rim first
  * rings      [ring_count] corners of each ring, at least 3
  * joined     room for sum + 2 * (ring_count - 1): numbers of corners
- * *count     how many were written. A hole is left out once the budget of point tests is used up
- * Always true. O(corners * holes).
+ * Returns how many were written. A hole is left out once the budget of point tests is used up.
+ * O(corners * holes).
  * Source     Eberly, "Triangulation by Ear Clipping", section 3 */
-bool hob_polygon_join_holes(hob_polygon *polygon, const float *position, const uint32_t *corners,
-							const uint32_t *rings, uint32_t ring_count, uint32_t *joined, uint32_t *count);
+uint32_t hob_polygon_join_holes(hob_polygon *polygon, const float *position, const uint32_t *corners,
+								const uint32_t *rings, uint32_t ring_count, uint32_t *joined);
 
 #endif

@@ -103,10 +103,10 @@ static void find_rightmost(const flat *p, hole *h)
 		}
 }
 
-bool hob_polygon_join_holes(hob_polygon *polygon, const float *position, const uint32_t *corners,
-							const uint32_t *rings, uint32_t ring_count, uint32_t *joined, uint32_t *count)
+uint32_t hob_polygon_join_holes(hob_polygon *polygon, const float *position, const uint32_t *corners,
+								const uint32_t *rings, uint32_t ring_count, uint32_t *joined)
 {
-	uint32_t total = 0;
+	uint32_t total = 0, count = rings[0];
 	for (uint32_t r = 0; r < ring_count; r++)
 		total += rings[r];
 	hob_buf_clear(&polygon->memory);
@@ -130,16 +130,15 @@ bool hob_polygon_join_holes(hob_polygon *polygon, const float *position, const u
 	qsort(holes, ring_count - 1, sizeof *holes, by_reach);
 	for (uint32_t i = 0; i < rings[0]; i++)
 		joined[i] = i;
-	*count = rings[0];
 	for (uint32_t r = 0; r + 1 < ring_count; r++) {
-		polygon->tests += *count;
+		polygon->tests += count;
 		uint32_t at = polygon->tests >= HOB_POLYGON_BUDGET
 						  ? HOB_NONE
-						  : visible(p, joined, *count, p[holes[r].first + holes[r].rightmost]);
+						  : visible(p, joined, count, p[holes[r].first + holes[r].rightmost]);
 		if (at == HOB_NONE)
 			polygon->careless++;
 		else
-			*count = splice(p, &holes[r], joined, *count, at);
+			count = splice(p, &holes[r], joined, count, at);
 	}
-	return true;
+	return count;
 }

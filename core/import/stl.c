@@ -69,20 +69,18 @@ static void make_model(const stl_data *data, hob_model *model)
 	model->meshes = HOB_NEW(arena, hob_mesh, count);
 	model->nodes = HOB_NEW(arena, hob_node, count);
 	model->mesh_refs = HOB_NEW(arena, uint32_t, count);
-	model->scene_roots = HOB_NEW(arena, uint32_t, count);
-	model->scenes = HOB_NEW(arena, hob_scene, 1);
 	model->materials = HOB_NEW(arena, hob_material, 1);
 	for (uint32_t i = 0; i < count; i++) {
 		make_mesh(data, &data->solids[i], i, &model->meshes[i]);
 		model->nodes[i] = hob_shape_plain_node(data->solids[i].name);
 		model->nodes[i].source = model->nodes[i].mesh_first = i;
 		model->nodes[i].mesh_count = 1;
-		model->mesh_refs[i] = model->scene_roots[i] = i;
+		model->mesh_refs[i] = i;
 	}
-	model->mesh_count = model->node_count = model->mesh_ref_count = model->scene_root_count = count;
-	model->scenes[0] = (hob_scene){.root_count = count};
+	model->mesh_count = model->node_count = model->mesh_ref_count = count;
+	hob_model_one_scene(model, arena);
 	hob_shape_plain_material(&model->materials[0], HOB_STR(""));
-	model->scene_count = model->material_count = 1;
+	model->material_count = 1;
 	model->space.vertex_colors = HOB_COLORS_SRGB;
 }
 

@@ -26,8 +26,7 @@ static hob_str look(const hob_import_request *request, hob_str dir, hob_str rela
 	return (hob_str){0};
 }
 
-bool hob_import_texture_path(const hob_import_request *request, hob_str dir, hob_str reference, hob_str *path,
-							 hob_error *err)
+hob_str hob_import_texture_path(const hob_import_request *request, hob_str dir, hob_str reference)
 {
 	hob_str written = reference;
 	if (hob_str_starts(written, HOB_STR("file://")))
@@ -44,7 +43,5 @@ bool hob_import_texture_path(const hob_import_request *request, hob_str dir, hob
 				 "texture '%.*s' was not found as written; '%.*s' is used", HOB_FMT(reference),
 				 HOB_FMT(found));
 	hob_str chosen = found.len > 0 ? found : as_written;
-	(void)err;
-	*path = chosen.len > 0 ? hob_arena_str(request->result, chosen) : (hob_str){0};
-	return true;
+	return chosen.len > 0 ? hob_arena_str(request->result, chosen) : (hob_str){0};
 }

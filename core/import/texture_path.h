@@ -10,12 +10,11 @@
 #include "importer.h"
 
 /* `dir`: folder of the model or of its material library, without a trailing slash. `reference`: as written
- * (either slash; absolute, with a drive letter or a file: URL is fine). *path lives in request->result and is
- * normalised; if nothing is found it is the path as written when that stays below the root, else empty. A
+ * (either slash; absolute, with a drive letter or a file: URL is fine). The path lives in request->result and
+ * is normalised; if nothing is found it is the path as written when that stays below the root, else empty. A
  * file that exists but cannot be read (too large, an I/O error) counts as found: its reader reports the
- * error. Always true. */
-bool hob_import_texture_path(const hob_import_request *request, hob_str dir, hob_str reference, hob_str *path,
-							 hob_error *err);
+ * error. */
+hob_str hob_import_texture_path(const hob_import_request *request, hob_str dir, hob_str reference);
 
 /* Whether the file exists, readable or not. */
 bool hob_import_exists(const hob_import_request *request, hob_str path);

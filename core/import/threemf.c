@@ -164,7 +164,7 @@ void hob_threemf_keep(hob_threemf *t, hob_name_map *ids, uint32_t first, uint32_
 {
 	uint32_t pair[2] = {first, second};
 	hob_str key = hob_arena_str(t->request->scratch, (hob_str){(const char *)pair, sizeof pair});
-	hob_name_map_add(ids, key, index, NULL);
+	hob_name_map_add(ids, key, index);
 }
 
 uint32_t hob_threemf_kept(const hob_name_map *ids, uint32_t first, uint32_t second)
@@ -230,7 +230,7 @@ static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *
 	if (kept->painted)
 		hob_info(t->request->notes, "3mf.painted",
 				 "colours that a slicer painted on triangles are its own and left out");
-	hob_name_map_add(&t->part_ids, path, *index, NULL);
+	hob_name_map_add(&t->part_ids, path, *index);
 	index_resources(t, *index);
 	return true;
 }
@@ -307,9 +307,7 @@ static bool build(hob_threemf *t, uint32_t part, hob_error *err)
 {
 	const hob_xml_element *list =
 		hob_xml_child(HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->xml.root, HOB_STR("build"));
-	uint32_t root, items = 0;
-	if (!hob_lists_z_up(&t->lists, t->model, &root, err))
-		return false;
+	uint32_t root = hob_lists_z_up(&t->lists, t->model), items = 0;
 	t->model->unit = HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->unit;
 	for (const hob_xml_element *e = hob_xml_child(list, HOB_STR("item")); e;
 		 e = hob_xml_next(e, HOB_STR("item")), items++)
@@ -359,7 +357,8 @@ static bool read_package(hob_threemf *t, hob_error *err)
 		return false;
 	if (t->lists.meshes.size == 0)
 		return hob_fail(err, EMPTY, "no object that the file builds has a triangle");
-	return hob_lists_take(&t->lists, t->model, err);
+	hob_lists_take(&t->lists, t->model);
+	return true;
 }
 
 static bool threemf_import(const hob_import_request *request, hob_model *out, hob_error *err)

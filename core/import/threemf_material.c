@@ -134,7 +134,7 @@ static bool picture(hob_threemf *t, hob_str path, uint32_t *id, hob_error *err)
 		return false;
 	image->bytes = bytes;
 	image->name = hob_text_name(t->request->result, hob_text_last_part(path));
-	hob_name_map_add(&t->pictures, path, *id, NULL);
+	hob_name_map_add(&t->pictures, path, *id);
 	return true;
 }
 

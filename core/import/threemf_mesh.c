@@ -58,7 +58,7 @@ static bool sort_triangles(mesh_builder *b, hob_error *err)
 				look.material = b->object->material;
 			hob_str key =
 				hob_arena_printf(scratch, "%u %u", look.material, look.colored || look.textured ? group : 0);
-			hob_name_map_add(&b->known, key, HOB_LISTS_COUNT(b->buckets, bucket), &id);
+			id = hob_name_map_add(&b->known, key, HOB_LISTS_COUNT(b->buckets, bucket));
 			if (id == HOB_LISTS_COUNT(b->buckets, bucket)) {
 				bucket added = {look, 0};
 				hob_buf_put(&b->buckets, &added, sizeof added);

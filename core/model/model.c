@@ -465,18 +465,16 @@ bool hob_model_check(const hob_model *model, hob_error *err)
 	return check_pre_order(model, err) && check_scenes(model, err) && check_all_extras(model, err);
 }
 
-bool hob_model_one_scene(hob_model *model, hob_arena *arena, hob_error *err)
+void hob_model_one_scene(hob_model *model, hob_arena *arena)
 {
 	uint32_t roots = 0;
 	for (uint32_t i = 0; i < model->node_count; i++)
 		roots += model->nodes[i].parent == HOB_NONE;
-	if (!HOB_MAKE(arena, &model->scenes, 1, "the scene", err) ||
-		!HOB_MAKE(arena, &model->scene_roots, roots, "the scene", err))
-		return false;
+	model->scenes = HOB_NEW(arena, hob_scene, 1);
+	model->scene_roots = HOB_NEW(arena, uint32_t, roots);
 	for (uint32_t i = 0; i < model->node_count; i++)
 		if (model->nodes[i].parent == HOB_NONE)
 			model->scene_roots[model->scene_root_count++] = i;
 	model->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = roots};
 	model->scene_count = 1;
-	return true;
 }

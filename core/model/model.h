@@ -355,9 +355,8 @@ typedef struct hob_model {
  * for their counts, at least one scene. CORRUPT: the importer has a bug or the file is bad. */
 bool hob_model_check(const hob_model *model, hob_error *err) HOB_MUST_CHECK;
 
-/* Makes one scene of all nodes without a parent, for formats without scenes; model->scene_count is 0. Errors:
- * MEMORY. */
-bool hob_model_one_scene(hob_model *model, hob_arena *arena, hob_error *err) HOB_MUST_CHECK;
+/* Makes one scene of all nodes without a parent, for formats without scenes; model->scene_count is 0. */
+void hob_model_one_scene(hob_model *model, hob_arena *arena);
 
 /* Cuts the name of each clip up to its last '|' (Blender and Assimp write "rig|Walk"). Names stay unique: a
  * later clip gets "Walk_2". A name that would become empty is not cut. O(clip_count squared). */

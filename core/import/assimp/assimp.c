@@ -45,7 +45,7 @@ static void count_joints(hob_census *seen, const struct aiMesh *mesh, hob_name_m
 	for (unsigned i = 0; i < mesh->mNumBones; i++) {
 		uint32_t count = names->count;
 		if (mesh->mBones[i])
-			hob_name_map_add(names, hob_assimp_str(&mesh->mBones[i]->mName), 0, NULL);
+			hob_name_map_add(names, hob_assimp_str(&mesh->mBones[i]->mName), 0);
 		hob_census_add(seen, HOB_CENSUS_JOINTS, names->count - count);
 	}
 }
@@ -395,9 +395,9 @@ static bool convert(void *context, hob_error *err)
 	assimp_census(scene);
 	model->generator = generator_of(scene);
 	if (!hob_assimp_materials(scene, err) || !hob_assimp_meshes(scene, err) ||
-		!hob_assimp_nodes(scene, err) || !hob_assimp_skins(scene, err) || !hob_assimp_clips(scene, err) ||
-		!hob_model_one_scene(model, scene->request->result, err))
+		!hob_assimp_nodes(scene, err) || !hob_assimp_skins(scene, err) || !hob_assimp_clips(scene, err))
 		return false;
+	hob_model_one_scene(model, scene->request->result);
 	if (model->mesh_count == 0 && model->clip_count == 0 && model->camera_count == 0 &&
 		model->light_count == 0 && model->node_count < 2)
 		return hob_fail(err, EMPTY, "the %s file holds no mesh, animation, camera or light",

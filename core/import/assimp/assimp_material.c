@@ -402,7 +402,7 @@ static bool convert_all(material_builder *b, const bool *used, hob_error *err)
 			return hob_fail_in(err, "material '%.*s'", HOB_FMT(to->name));
 		scene->material_ids[m] = model->material_count++;
 	}
-	hob_image_set_take(&b->images, model, err);
+	hob_image_set_take(&b->images, model);
 	return true;
 }
 

@@ -44,7 +44,7 @@ static void index_names(hob_assimp_scene *scene)
 {
 	hob_name_map_init(&scene->by_name, scene->request->scratch);
 	for (uint32_t i = 0; i < scene->node_count; i++)
-		hob_name_map_add(&scene->by_name, hob_assimp_str(&scene->nodes[i].source->mName), i, NULL);
+		hob_name_map_add(&scene->by_name, hob_assimp_str(&scene->nodes[i].source->mName), i);
 }
 
 static hob_assimp_node *find(hob_assimp_scene *scene, const struct aiString *name)

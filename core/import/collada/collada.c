@@ -51,7 +51,7 @@ static void count_joints(hob_collada *c, hob_xml_ptr skin, hob_name_map *names)
 		hob_str text = id_list(e), word;
 		while ((word = hob_text_word(&text)).len > 0) {
 			uint32_t count = names->count;
-			hob_name_map_add(names, word, 0, NULL);
+			hob_name_map_add(names, word, 0);
 			hob_census_add(c->request->seen, HOB_CENSUS_JOINTS, names->count - count);
 		}
 	}
@@ -67,12 +67,12 @@ static void list_used(hob_collada *c, hob_name_map *used)
 			hob_xml_is(e, HOB_STR("source")) && e->parent && hob_xml_is(e->parent, HOB_STR("morph"));
 		hob_str text = target ? id_list(e) : (hob_str){0}, word;
 		while ((word = hob_text_word(&text)).len > 0)
-			hob_name_map_add(used, word, 0, NULL);
+			hob_name_map_add(used, word, 0);
 		for (size_t k = 0; k < HOB_COUNT_OF(kinds); k++) {
 			hob_str url =
 				hob_xml_is(e, hob_str_of(kinds[k])) ? hob_xml_attr(e, HOB_STR("url")) : (hob_str){0};
 			if (url.len > 1)
-				hob_name_map_add(used, hob_str_sub(url, 1, url.len), 0, NULL);
+				hob_name_map_add(used, hob_str_sub(url, 1, url.len), 0);
 		}
 	}
 }
@@ -139,7 +139,7 @@ static void collada_index(hob_collada *c)
 		if (id.len > 0) {
 			hob_collada_id known = {.element = e};
 			uint32_t count = HOB_LISTS_COUNT(c->elements, hob_collada_id);
-			hob_name_map_add(&c->ids, id, count, &known.id);
+			known.id = hob_name_map_add(&c->ids, id, count);
 			if (known.id != count && ++twins == 1)
 				first = e;
 			hob_buf_put(&c->elements, &known, sizeof known);
@@ -482,13 +482,13 @@ static void read_generator(hob_collada *c)
 	c->model->licence = hob_text_name(c->request->result, hob_xml_text(rights));
 }
 
-static void list_unused_pictures(hob_collada *c, hob_error *err)
+static void list_unused_pictures(hob_collada *c)
 {
 	for (hob_xml_ptr l = hob_xml_child(c->xml.root, HOB_STR("library_images")); l;
 		 l = hob_xml_next(l, HOB_STR("library_images")))
 		for (hob_xml_ptr i = hob_xml_child(l, HOB_STR("image")); i; i = hob_xml_next(i, HOB_STR("image")))
 			if (c->slot[i->number] == HOB_NONE)
-				hob_image_set_unused(&c->lists.images, hob_collada_image_file(i), err);
+				hob_image_set_unused(&c->lists.images, hob_collada_image_file(i));
 }
 
 /* Notes unsupported elements, and the number of scenes and geometries that are not shown. */
@@ -547,8 +547,9 @@ static bool read_document(hob_collada *c, hob_error *err)
 	read_generator(c);
 	if (!hob_collada_nodes(c, err) || !hob_collada_skins(c, err))
 		return false;
-	list_unused_pictures(c, err);
-	if (!hob_lists_take(&c->lists, c->model, err) || !hob_collada_clips(c, err))
+	list_unused_pictures(c);
+	hob_lists_take(&c->lists, c->model);
+	if (!hob_collada_clips(c, err))
 		return false;
 	note_rest(c);
 	if (m->mesh_count == 0 && m->clip_count == 0 && m->camera_count == 0 && m->light_count == 0 &&
@@ -559,11 +560,10 @@ static bool read_document(hob_collada *c, hob_error *err)
 
 static bool collada_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
-	hob_model model = {0};
 	hob_collada *c = HOB_NEW(request->scratch, hob_collada, 1);
 	hob_bytes document = request->file;
 	c->request = request;
-	c->model = &model;
+	c->model = out;
 	c->zipped = hob_zip_open(request->file, &c->archive);
 	if (c->zipped && !open_archive(c, &document, err))
 		return false;
@@ -573,8 +573,6 @@ static bool collada_import(const hob_import_request *request, hob_model *out, ho
 	hob_arena_init(&c->work, request->scratch->limit);
 	bool done = read_document(c, err);
 	release(c);
-	if (done)
-		*out = model;
 	return done;
 }
 

@@ -919,7 +919,7 @@ static void add_targets(hob_xml_ptr root, hob_name_map *moved)
 	for (hob_xml_ptr e = root; e; e = hob_xml_after(e, root)) {
 		hob_str text = hob_xml_is(e, HOB_STR("channel")) ? hob_xml_attr(e, HOB_STR("target")) : (hob_str){0};
 		if (text.len > 0)
-			hob_name_map_add(moved, text, 0, NULL);
+			hob_name_map_add(moved, text, 0);
 	}
 }
 

@@ -129,7 +129,7 @@ static bool archived(hob_collada *c, hob_str file, uint32_t *id, hob_error *err)
 		return false;
 	to->bytes = bytes;
 	to->name = hob_text_name(c->request->result, name);
-	hob_name_map_add(&c->embedded, name, *id, NULL);
+	hob_name_map_add(&c->embedded, name, *id);
 	return true;
 }
 

@@ -275,7 +275,7 @@ static void put_polygon(part_builder *b, const hob_mesh *mesh, const uint32_t *c
 	uint32_t *ring = memory, *vertices = memory + room, *triangles = memory + room * 2;
 	uint32_t length = count;
 	if (ring_count > 1) {
-		hob_polygon_join_holes(&b->c->polygon, mesh->position, corners, rings, ring_count, ring, &length);
+		length = hob_polygon_join_holes(&b->c->polygon, mesh->position, corners, rings, ring_count, ring);
 		for (uint32_t i = 0; i < length; i++)
 			vertices[i] = corners[ring[i]];
 	} else {

@@ -193,9 +193,9 @@ static void index_range(skin_builder *b, hob_xml_ptr *element_of, uint32_t first
 		hob_str sid = element_of[n] ? hob_xml_attr(element_of[n], HOB_STR("sid")) : (hob_str){0};
 		hob_str name = element_of[n] ? hob_xml_attr(element_of[n], HOB_STR("name")) : (hob_str){0};
 		if (sid.len > 0)
-			hob_name_map_add(&b->sids, sid, n, NULL);
+			hob_name_map_add(&b->sids, sid, n);
 		if (name.len > 0)
-			hob_name_map_add(&b->names, name, n, NULL);
+			hob_name_map_add(&b->names, name, n);
 	}
 }
 

@@ -742,7 +742,7 @@ static void index_takes(gather *g)
 	uint32_t take = hob_fbx_child(f, f->takes, HOB_STR("Take"));
 	hob_name_map_init(&g->takes, f->scratch);
 	for (; take != HOB_NONE; take = hob_fbx_sibling(f, take, HOB_STR("Take")))
-		hob_name_map_add(&g->takes, hob_fbx_value_at(f, take, 0).text, take, NULL);
+		hob_name_map_add(&g->takes, hob_fbx_value_at(f, take, 0).text, take);
 }
 
 static void stack_times(const gather *g, uint32_t stack, hob_fbx_clip *clip)

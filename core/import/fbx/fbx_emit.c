@@ -285,5 +285,6 @@ bool hob_fbx_emit(hob_fbx *f, hob_error *err)
 	model->meshes = hob_fbx_take(f->result, &f->meshes, sizeof(hob_mesh), &model->mesh_count);
 	model->mesh_refs = hob_fbx_take(f->result, &f->mesh_refs, sizeof(uint32_t), &model->mesh_ref_count);
 	model->skins = hob_fbx_take(f->result, &f->skins, sizeof(hob_skin), &model->skin_count);
-	return hob_model_one_scene(&f->model, f->result, err);
+	hob_model_one_scene(&f->model, f->result);
+	return true;
 }

@@ -42,7 +42,7 @@ static bool add_videos(hob_fbx *f, hob_error *err)
 		uint32_t video = add(f, HOB_FBX_VIDEO, (hob_str){0}, record, HOB_NONE, err);
 		if (video == HOB_NONE)
 			return false;
-		hob_name_map_add(&f->old_videos, f->objects[video].name, video, NULL);
+		hob_name_map_add(&f->old_videos, f->objects[video].name, video);
 	}
 	return true;
 }
@@ -68,7 +68,7 @@ static bool add_model(hob_fbx *f, uint32_t record, hob_error *err)
 	uint32_t model = add(f, HOB_FBX_MODEL, type, record, HOB_NONE, err), part = HOB_NONE;
 	if (model == HOB_NONE)
 		return false;
-	hob_name_map_add(&f->by_key, hob_fbx_plain(f, hob_fbx_value_at(f, record, 0).text), model, NULL);
+	hob_name_map_add(&f->by_key, hob_fbx_plain(f, hob_fbx_value_at(f, record, 0).text), model);
 	if (hob_fbx_child(f, record, HOB_STR("Vertices")) != HOB_NONE)
 		part = add(f, HOB_FBX_GEOMETRY, HOB_STR("Mesh"), record, model, err);
 	else if (is_attribute(type))

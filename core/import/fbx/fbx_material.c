@@ -643,6 +643,6 @@ bool hob_fbx_read_materials(hob_fbx *f, hob_error *err)
 		if ((f->objects[i].class == HOB_FBX_TEXTURE || f->objects[i].class == HOB_FBX_VIDEO) &&
 			f->objects[i].above_count == 0)
 			hob_fbx_list_unused(f, i);
-	hob_image_set_take(&f->images, model, err);
+	hob_image_set_take(&f->images, model);
 	return true;
 }

@@ -184,7 +184,7 @@ static bool add_record_object(hob_fbx *f, const template_list *templates, uint32
 		return false;
 	if (!named)
 		return true;
-	hob_name_map_add(&f->by_key, hob_fbx_plain(f, raw), id, NULL);
+	hob_name_map_add(&f->by_key, hob_fbx_plain(f, raw), id);
 	return object.class != HOB_FBX_MODEL || add_inline_parts(f, id, err);
 }
 

@@ -66,7 +66,7 @@ static void add_content(hob_fbx *f, hob_fbx_videos *all, uint32_t video)
 	for (size_t i = 0; i < HOB_COUNT_OF(fields) && content->size > 0; i++) {
 		hob_str name = text_of(f, video, fields[i]);
 		if (name.len > 0)
-			hob_name_map_add(&all->by_file, name, video, NULL);
+			hob_name_map_add(&all->by_file, name, video);
 	}
 }
 
@@ -127,7 +127,7 @@ static bool add_embedded(hob_fbx *f, hob_str key, hob_str name, hob_bytes bytes,
 		return false;
 	image->name = hob_text_name(f->result, hob_text_last_part(name));
 	image->bytes = bytes;
-	hob_name_map_add(&f->images.by_path, key, *id, NULL);
+	hob_name_map_add(&f->images.by_path, key, *id);
 	return true;
 }
 
@@ -175,14 +175,14 @@ static bool picture_of(hob_fbx *f, uint32_t texture, uint32_t *id, hob_error *er
 		return true;
 	hob_str path = {0};
 	if (wanted.len > 0)
-		hob_import_texture_path(f->request, hob_path_dir(f->request->path), wanted, &path, err);
+		path = hob_import_texture_path(f->request, hob_path_dir(f->request->path), wanted);
 	if (wanted.len > 0 && !exists(f, path)) {
 		hob_str found = look_in_folder(f, hob_text_last_part(wanted));
 		if (found.len > 0)
 			return hob_image_set_file(&f->images, found, id, err);
 		if (absolute.len > 0 && !hob_str_equal(absolute, wanted) &&
 			!hob_str_equal(hob_text_last_part(absolute), hob_text_last_part(wanted)) && bytes.size == 0) {
-			hob_import_texture_path(f->request, hob_path_dir(f->request->path), absolute, &path, err);
+			path = hob_import_texture_path(f->request, hob_path_dir(f->request->path), absolute);
 			if (exists(f, path))
 				return hob_image_set_file(&f->images, absolute, id, err);
 		}
@@ -324,5 +324,5 @@ void hob_fbx_list_unused(hob_fbx *f, uint32_t object)
 	hob_str file = {0};
 	for (size_t i = 0; i < HOB_COUNT_OF(fields) && file.len == 0; i++)
 		file = text_of(f, object, hob_str_of(fields[i]));
-	hob_image_set_unused(&f->images, file, NULL);
+	hob_image_set_unused(&f->images, file);
 }

@@ -654,7 +654,7 @@ static void make_names_unique(hob_gltf *g)
 		uint32_t *suffix = name->len == 0 ? &unnamed : other != HOB_NONE ? &next[other] : NULL;
 		while (name->len == 0 || hob_name_map_get(&clips, *name) != HOB_NONE)
 			*name = hob_arena_printf(g->result, "%.*s_%u", HOB_FMT(base), (*suffix)++);
-		hob_name_map_add(&clips, *name, i, NULL);
+		hob_name_map_add(&clips, *name, i);
 		next[i] = 2;
 	}
 }

@@ -46,8 +46,10 @@ bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err)
 	uint32_t first_scene;
 	if (!hob_gltf_id(g->root, "scene", g->scenes.count, &first_scene, err))
 		return false;
-	if (g->scenes.count == 0)
-		return hob_model_one_scene(model, g->result, err); /* a library: one scene of everything */
+	if (g->scenes.count == 0) {
+		hob_model_one_scene(model, g->result); /* a library: one scene of everything */
+		return true;
+	}
 	uint32_t **ids = HOB_NEW(g->scratch, uint32_t *, g->scenes.count);
 	model->scenes = HOB_NEW(g->result, hob_scene, g->scenes.count);
 	roots_t known = find_roots(g);

@@ -74,7 +74,7 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 	HOB_USD_KEEP(arena, m->weights, m->weight_count);
 	m->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = m->scene_root_count};
 	m->scene_count = 1;
-	hob_image_set_take(&b->images, m, err);
+	hob_image_set_take(&b->images, m);
 	if (!hob_model_scale(m, (float)b->u->meters, arena, err))
 		return false;
 	/* Coordinates within HOB_LIMIT_REACH in the stage's unit may exceed it in metres. */

@@ -166,7 +166,7 @@ bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *ou
 	if (!gather(&g, layer, 0, 1) || !gather_moves(&g))
 		return false;
 	HOB_USD_ROOM(u->scratch, u->stacks, u->stack_count, u->stack_capacity);
-	hob_name_map_add(&u->stack_map, key, u->stack_count, NULL);
+	hob_name_map_add(&u->stack_map, key, u->stack_count);
 	u->stacks[u->stack_count] = g.stack;
 	*out = u->stack_count++;
 	return true;
@@ -553,7 +553,7 @@ static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob
 	}
 	HOB_USD_ROOM(u->scratch, u->trees, u->tree_count, u->tree_capacity);
 	uint32_t id = u->tree_count;
-	hob_name_map_add(&u->tree_map, key, id, NULL);
+	hob_name_map_add(&u->tree_map, key, id);
 	u->tree_count++;
 	u->trees[id] = (hob_usd_tree){.busy = true};
 	hob_usd_tree made = {0};

@@ -74,7 +74,7 @@ uint32_t hob_usd_token(hob_usd *u, hob_str text)
 	HOB_USD_ROOM(u->scratch, u->tokens, u->token_count, u->token_capacity);
 	/* A copy, because the text may be freed: a package member may be unpacked only while it is read. */
 	hob_str kept = hob_arena_str(u->scratch, text);
-	hob_name_map_add(&u->token_map, kept, u->token_count, NULL);
+	hob_name_map_add(&u->token_map, kept, u->token_count);
 	u->tokens[u->token_count] = kept;
 	return u->token_count++;
 }
@@ -233,7 +233,7 @@ static void list_names(document_t *d, const hob_xml_element *around)
 		hob_str key = hob_arena_printf(d->u->scratch, "%u/%.*s", around->number, HOB_FMT(name));
 		d->elements[e->number] = e;
 		if (name.len > 0 && !hob_xml_is(e, HOB_STR("output")))
-			hob_name_map_add(&d->names, key, e->number, NULL);
+			hob_name_map_add(&d->names, key, e->number);
 		if (around == d->xml.root && hob_xml_is(e, HOB_STR("nodegraph")))
 			list_names(d, e);
 	}
@@ -571,7 +571,7 @@ static bool open_package(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *o
 		return hob_fail(err, CORRUPT, "'%.*s' begins as a package but has no list of its members",
 						HOB_FMT(id));
 	HOB_USD_ROOM(u->scratch, u->packages, u->package_count, u->package_capacity);
-	hob_name_map_add(&u->package_map, id, u->package_count, NULL);
+	hob_name_map_add(&u->package_map, id, u->package_count);
 	u->packages[u->package_count] = package;
 	*out = u->package_count++;
 	return true;
@@ -707,7 +707,7 @@ static bool keep_layer(hob_usd *u, const hob_usd_layer *layer, uint32_t *out, ho
 	if (u->layer_count >= HOB_LIMIT_USD_LAYERS)
 		return hob_fail(err, LIMIT, "more than %llu layers", HOB_LIMIT_USD_LAYERS);
 	HOB_USD_ROOM(u->scratch, u->layers, u->layer_count, u->layer_capacity);
-	hob_name_map_add(&u->layer_map, layer->id, u->layer_count, NULL);
+	hob_name_map_add(&u->layer_map, layer->id, u->layer_count);
 	u->layers[u->layer_count] = *layer;
 	*out = u->layer_count++;
 	return true;
@@ -756,7 +756,7 @@ bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out,
 			hob_usd_note(u, "layer-missing", "'%.*s', which '%.*s' names, is left out: %s", HOB_FMT(asset),
 						 HOB_FMT(u->layers[from].id), why.context);
 		}
-		hob_name_map_add(&u->layer_map, key, *out, NULL);
+		hob_name_map_add(&u->layer_map, key, *out);
 	}
 	if (*out == FAILED)
 		*out = HOB_NONE;
@@ -788,7 +788,7 @@ bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, h
 	hob_str name = first_tile(u, asset);
 	bool packed = u->layers[from].package != HOB_NONE || hob_str_find(name, HOB_STR("["), 0) != SIZE_MAX;
 	if (!packed) {
-		hob_import_texture_path(u->request, hob_path_dir(u->layers[from].path), name, &out->path, err);
+		out->path = hob_import_texture_path(u->request, hob_path_dir(u->layers[from].path), name);
 		return true;
 	}
 	bool found = locate(u, from, name, &place, &bytes, &why);

@@ -229,9 +229,9 @@ static bool read_picture(hob_usd_build_t *b, const hob_usd_source *file, uint32_
 			return false;
 		*image = picture;
 	}
-	hob_name_map_add(&b->images.by_path, key, *out, NULL);
+	hob_name_map_add(&b->images.by_path, key, *out);
 	if (picture.path.len > 0)
-		hob_name_map_add(&b->images.by_path, picture.path, *out, NULL);
+		hob_name_map_add(&b->images.by_path, picture.path, *out);
 	return true;
 }
 
@@ -1071,6 +1071,6 @@ bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const
 	} else if (!read_material(b, prim, material, look, err)) {
 		return hob_fail_in(err, "material '%.*s'", HOB_FMT(path));
 	}
-	hob_name_map_add(&b->material_map, key, *out, NULL);
+	hob_name_map_add(&b->material_map, key, *out);
 	return true;
 }

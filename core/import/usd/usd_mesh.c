@@ -1038,7 +1038,7 @@ bool hob_usd_build_shared(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_us
 	range[1] = b->model.mesh_count - range[0];
 	made = (uint32_t)(b->shared.size / sizeof range);
 	hob_buf_put(&b->shared, range, sizeof range);
-	hob_name_map_add(&b->mesh_map, kept, made, NULL);
+	hob_name_map_add(&b->mesh_map, kept, made);
 	return true;
 }
 

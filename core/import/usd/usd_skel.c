@@ -367,7 +367,7 @@ bool hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 	hob_name_map_init(&s.by_name, u->scratch);
 	for (uint32_t i = 0; i < count; i++) {
 		matrix_at(bind, i, s.bind[i]);
-		hob_name_map_add(&s.by_name, j.names[i], i, NULL);
+		hob_name_map_add(&s.by_name, j.names[i], i);
 	}
 	if (!bind || bind->count != names->count)
 		hob_usd_note(u, "bind-pose", "skeleton '%.*s' has %u joints but not as many bind transforms",

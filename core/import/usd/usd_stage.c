@@ -488,7 +488,7 @@ static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tr
 	} else {
 		prim.defined = true;
 	}
-	hob_name_map_add(&u->prim_map, prim.path, u->prim_count, NULL);
+	hob_name_map_add(&u->prim_map, prim.path, u->prim_count);
 	*out = u->prim_count++;
 	prims[*out] = prim;
 	if (parent != HOB_NONE) {

@@ -18,8 +18,8 @@ typedef struct definitions {
 
 static void define(definitions *d, hob_x3d_ptr e, hob_str name)
 {
-	uint32_t index = HOB_LISTS_COUNT(d->elements, hob_x3d_ptr), known;
-	hob_name_map_add(&d->names, name, index, &known);
+	uint32_t index = HOB_LISTS_COUNT(d->elements, hob_x3d_ptr);
+	uint32_t known = hob_name_map_add(&d->names, name, index);
 	if (known != index)
 		*HOB_LISTS_AT(d->elements, hob_x3d_ptr, known) = e;
 	else
@@ -138,8 +138,10 @@ static bool read_document(hob_x3d *x, hob_error *err)
 	resolve(x);
 	read_head(x);
 	count(x);
-	if (!hob_x3d_nodes(x, err) || !hob_lists_take(&x->lists, m, err) ||
-		(x->unit != 1 && !hob_model_scale(m, x->unit, x->request->result, err)))
+	if (!hob_x3d_nodes(x, err))
+		return false;
+	hob_lists_take(&x->lists, m);
+	if (x->unit != 1 && !hob_model_scale(m, x->unit, x->request->result, err))
 		return false;
 	m->unit = x->unit == 1 ? 0 : x->unit;
 	m->space.material_colors = m->space.vertex_colors = HOB_COLORS_LINEAR;
@@ -150,16 +152,13 @@ static bool read_document(hob_x3d *x, hob_error *err)
 
 static bool x3d_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
-	hob_model model = {0};
-	hob_x3d x = {.request = request, .model = &model};
+	hob_x3d x = {.request = request, .model = out};
 	hob_lists_init(&x.lists, request);
 	hob_name_map_init(&x.materials, request->scratch);
 	hob_name_map_init(&x.meshes, request->scratch);
 	bool done = read_document(&x, err);
 	hob_lists_release(&x.lists);
 	hob_polygon_release(&x.polygon);
-	if (done)
-		*out = model;
 	return done;
 }
 

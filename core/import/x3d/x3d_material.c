@@ -245,6 +245,6 @@ bool hob_x3d_material(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use, uint3
 	hob_material material = {.name = hob_text_name(x->request->result, name)};
 	if (!fill(x, appearance, use, &material, err) || !hob_lists_material(&x->lists, &material, id, err))
 		return false;
-	hob_name_map_add(&x->materials, key, *id, NULL);
+	hob_name_map_add(&x->materials, key, *id);
 	return true;
 }

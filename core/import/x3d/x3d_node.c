@@ -732,7 +732,7 @@ static bool read_shape(hob_x3d *x, hob_x3d_ptr e, hob_error *err)
 		if (!known)
 			hob_x3d_unread(x, geometry);
 		if (mesh != HOB_NONE)
-			hob_name_map_add(&x->meshes, key, mesh, NULL);
+			hob_name_map_add(&x->meshes, key, mesh);
 	}
 	return mesh == HOB_NONE || hob_lists_show(&x->lists, mesh, err);
 }

@@ -164,8 +164,8 @@ static void close_node(parser *p, node_t *n)
 
 static void define(parser *p, hob_str name, hob_str type)
 {
-	uint32_t index = (uint32_t)(p->defined.size / sizeof type), known;
-	hob_name_map_add(&p->types, name, index, &known);
+	uint32_t index = (uint32_t)(p->defined.size / sizeof type);
+	uint32_t known = hob_name_map_add(&p->types, name, index);
 	if (known != index)
 		((hob_str *)(void *)p->defined.data)[known] = type;
 	else

@@ -26,7 +26,7 @@ static void check_cut(const float *p, uint32_t count, const double normal[3])
 	uint32_t *triangles = malloc((size_t)(count - 2) * 3 * sizeof *triangles);
 	for (uint32_t i = 0; i < count; i++)
 		corners[i] = i;
-	assert_true(hob_polygon_triangulate(&polygon, p, corners, count, triangles));
+	hob_polygon_triangulate(&polygon, p, corners, count, triangles);
 	double whole = 0, sum = 0;
 	for (uint32_t i = 1; i + 1 < count; i++)
 		whole += area_of(p, corners, (uint32_t[]){0, i, i + 1}, normal);
@@ -54,7 +54,7 @@ static void quads_take_the_shorter_diagonal(void **state)
 	static const uint32_t corners[] = {0, 1, 2, 3};
 	hob_polygon polygon = {0};
 	uint32_t t[6];
-	assert_true(hob_polygon_triangulate(&polygon, kite, corners, 4, t));
+	hob_polygon_triangulate(&polygon, kite, corners, 4, t);
 	/* The short diagonal is 1-3. */
 	for (int i = 0; i < 2; i++) {
 		bool has1 = false, has3 = false;
@@ -147,8 +147,8 @@ static void a_polygon_without_area_gives_its_triangles(void **state)
 	static const uint32_t same[] = {0, 0, 0, 0, 0, 0}, line_corners[] = {0, 1, 2, 3, 4, 5};
 	hob_polygon polygon = {0};
 	uint32_t t[12];
-	assert_true(hob_polygon_triangulate(&polygon, line, line_corners, 6, t));
-	assert_true(hob_polygon_triangulate(&polygon, line, same, 6, t));
+	hob_polygon_triangulate(&polygon, line, line_corners, 6, t);
+	hob_polygon_triangulate(&polygon, line, same, 6, t);
 	hob_polygon_release(&polygon);
 }
 
@@ -167,7 +167,7 @@ static void huge_polygons_end_within_the_budget(void **state)
 		corners[i] = i;
 	}
 	hob_polygon polygon = {0};
-	assert_true(hob_polygon_triangulate(&polygon, p, corners, COUNT, triangles));
+	hob_polygon_triangulate(&polygon, p, corners, COUNT, triangles);
 	assert_true(polygon.tests < HOB_POLYGON_BUDGET + COUNT);
 	for (uint32_t i = 0; i < (COUNT - 2) * 3; i++)
 		assert_true(triangles[i] < COUNT);
