@@ -31,10 +31,11 @@ typedef struct cook {
 	const hob_cook_request *request;
 	hob_cook_memory *memory;
 	hob_notes *notes;
-	hob_cook_world world; /* the request's functions */
-	hob_io io;			  /* wraps world.io to record the paths that are asked for */
-	hob_str stem, dir;	  /* of the source's path */
-	bool asked_by_name;
+	hob_cook_world world;			 /* the request's functions */
+	hob_io io;						 /* wraps world.io to record the paths that are asked for */
+	hob_str stem, dir;				 /* of the source's path */
+	bool asked_by_name, asks_itself; /* asks_itself: its own path is also a reference in it */
+	bool source_read;
 	hob_str *asked; /* paths asked of the io; recorded only if `dir` is not empty */
 	uint32_t asked_count, asked_room;
 	hob_model model;
@@ -157,11 +158,14 @@ static void note_twin(cook *c, hob_str path)
 				 HOB_FMT(twin));
 }
 
-/* Notes that a path has the source's stem ("wood.fbm/a.png" for "wood.fbx"): the cook depends on it. */
+/* Notes that a path is the source's, or has its stem ("wood.fbm/a.png" for "wood.fbx"): the cook depends on
+ * the name. */
 static void note_own_name(cook *c, hob_str path)
 {
+	bool own = hob_str_equal(path, c->request->path);
+	c->asks_itself = c->asks_itself || (own && c->source_read);
 	hob_str below = hob_str_starts(path, c->dir) ? hob_str_sub(path, c->dir.len, path.len) : path;
-	if (!hob_str_equal(path, c->request->path) && hob_str_find(below, c->stem, 0) != SIZE_MAX)
+	if (!own && hob_str_find(below, c->stem, 0) != SIZE_MAX)
 		c->asked_by_name = true;
 }
 
@@ -245,6 +249,7 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 	hob_bytes file;
 	if (!c->io.read(c->io.user, request->path, &file, err))
 		return false;
+	c->source_read = true;
 	hob_import_request ask = {.io = &c->io,
 							  .path = request->path,
 							  .file = file,
@@ -918,10 +923,10 @@ bool hob_cook(const hob_cook_request *request, hob_cook_result *out, hob_error *
 	if (!ok)
 		name_relative(&c, err);
 	free(c.asked);
-	if (ok)
-		*out = result;
-	else
+	if (!ok)
 		hob_cook_memory_free(memory);
+	*out = ok ? result : (hob_cook_result){0};
+	out->uses_name = result.uses_name || c.asks_itself;
 	return ok;
 }
 

@@ -84,7 +84,7 @@ typedef struct hob_cook_result {
 	bool uses_name; /* the result depends on the source's file name, so the cook key contains it */
 } hob_cook_result;
 
-/* On failure *out is empty, and err says what failed, where, and what to do. */
+/* On failure *out is empty but for uses_name, and err says what failed, where, and what to do. */
 bool hob_cook(const hob_cook_request *request, hob_cook_result *out, hob_error *err) HOB_MUST_CHECK;
 void hob_cook_result_release(hob_cook_result *result);
 

@@ -65,14 +65,14 @@ static bool find_library(obj_import_state *s, hob_str name, bool *found, hob_err
 {
 	if (!read_library(s, name, found, err))
 		return false;
-	hob_str last = hob_text_last_part(name);
+	hob_str last = hob_text_last_part(name), dir = hob_path_dir(s->request->path);
 	bool elsewhere = !*found && last.len > 0 && last.len != name.len;
 	if (elsewhere && !read_library(s, last, found, err))
 		return false;
 	if (*found && elsewhere)
 		hob_warn(s->request->notes, "obj.mtllib-guessed",
-				 "material library '%.*s' does not exist; '%.*s' beside the model is used", HOB_FMT(name),
-				 HOB_FMT(last));
+				 "material library '%.*s' does not exist; '%.*s%s%.*s' beside the model is used",
+				 HOB_FMT(name), HOB_FMT(dir), dir.len > 0 ? "/" : "", HOB_FMT(last));
 	else if (*found && memchr(name.data, '\\', name.len))
 		hob_warn(s->request->notes, "obj.mtllib-guessed",
 				 "material library '%.*s' is named with backslashes, which only Windows reads; write '/'",

@@ -153,9 +153,9 @@ srv_job_event srv_job_keep_failure(engine_job *job)
 	assert(job->life.failed && job->life.part != SRV_JOB_BESIDE);
 	if (!outcome->has_result)
 		return keep_crash(job);
-	srv_record record = {0};
-	record.deps = srv_kept_deps(&job->arena, hob_str_of(srv_asset_at(engine, job->asset)->path),
-								&outcome->result, &record.dep_count);
+	hob_str model = hob_str_of(srv_asset_at(engine, job->asset)->path);
+	srv_record record = {.file_name = outcome->result.uses_name ? hob_path_name(model) : (hob_str){0}};
+	record.deps = srv_kept_deps(&job->arena, model, &outcome->result, &record.dep_count);
 	bool skipped = job->cook.error.code == HOB_ERR_SKIPPED;
 	engine->counters.failed += !skipped;
 	return keep_failure(job, &record, engine->options.farm && !skipped);

@@ -139,7 +139,8 @@ static size_t count_folders(hob_str model)
 
 bool srv_kept_holds(const srv_record *record, hob_str model, srv_input_fn *look, void *user)
 {
-	if (!srv_name_holds(record->file_name, hob_path_name(model)))
+	hob_str name = hob_path_name(model);
+	if (!srv_name_holds(record->file_name, name))
 		return false;
 	size_t folders = count_folders(model);
 	for (uint32_t i = 0; i < record->dep_count; i++) {
@@ -147,7 +148,8 @@ bool srv_kept_holds(const srv_record *record, hob_str model, srv_input_fn *look,
 		hob_sha256 digest;
 		bool above;
 		bool leaves = count_ups(dep->path, &above) > folders;
-		if (above && !leaves)
+		/* The other file of then is the model itself now. */
+		if ((above && !leaves) || hob_str_equal(dep->path, name))
 			return false;
 		srv_input_state state = leaves ? SRV_INPUT_MISSING : look(user, dep->path, &digest);
 		bool present = state == SRV_INPUT_PRESENT;

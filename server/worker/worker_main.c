@@ -290,8 +290,8 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 	} else {
 		hob_fail(&error, MEMORY, "no memory left to begin");
 	}
+	result.uses_name = cooked.uses_name;
 	if (result.ok) {
-		result.uses_name = cooked.uses_name;
 		result.stats = cooked.stats;
 		result.outputs = cooked.outputs;
 		result.output_count = cooked.output_count;

@@ -71,7 +71,7 @@ class Tree:
         chance = self.chance
         folder = chance.choice(FOLDERS)
         if kind == "obj":
-            return obj_text(chance.randint(1, 2), chance.randint(0, 2), folder + chance.choice(SPELLINGS["mtl"])).encode()
+            return obj_text(chance.randint(1, 2), chance.randint(0, 2), folder + chance.choice((*SPELLINGS["mtl"], "two.obj"))).encode()
         if kind == "fbx":  # its pictures are also looked for in the folder with its own name
             return (FBX % chance.choice(SPELLINGS["png"])).encode()
         if kind == "mtl":
@@ -92,7 +92,7 @@ class Tree:
 
     def any_path(self):
         kind = self.chance.choice(("obj", "obj", "gltf", "fbx", "mtl", "mtl", "mtl", "png", "png", "bin"))
-        folder = self.chance.choice(("", "", "sub/")) if kind in MODELS else self.chance.choice(FOLDERS)
+        folder = self.chance.choice(("", "", "", "sub/", "sub/", ".lib/", "current/")) if kind in MODELS else self.chance.choice(FOLDERS)
         name = self.chance.choice(("one", "two")) + "." + kind if kind in MODELS else self.chance.choice(SPELLINGS[kind])
         path = self.root / (folder + name)
         path.parent.resolve().mkdir(parents=True, exist_ok=True)  # a dangling link resolves again

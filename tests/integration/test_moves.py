@@ -343,6 +343,33 @@ class Moves(Scenario):
                 self.assertIn("this file", item["error"]["message"])
                 self.assertNotIn("first", item["error"]["message"], name)
 
+    def test_a_model_that_refers_to_its_own_name(self):
+        """Under another name it refers to another file, or to none: results and failures are of the name."""
+        texts = {"obj": obj_text(1, mtl=".lib/two.obj"), "gltf": json.dumps({
+            "asset": {"version": "2.0"}, "buffers": [{"uri": "two.gltf", "byteLength": 9999}], "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+            "bufferViews": [{"buffer": 0, "byteLength": 36}], "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],
+            "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}]})}
+
+        def messages(daemon, name):
+            daemon.sync()
+            error = daemon.assets()["art/" + name]["error"]
+            return error["message"] if error else sorted(note["text"] for note in daemon.get(f"/a/art/{name}?output=report").json()["notes"])
+
+        with self.serve() as daemon:
+            for kind, text in texts.items():
+                for folder in ("", "sub/"):
+                    with self.subTest(kind, folder=folder):
+                        self.put(f"{folder}two.{kind}", text)
+                        self.assertIn("this file" if kind == "obj" else "9999 bytes", str(own := messages(daemon, f"{folder}two.{kind}")))
+                        self.put(f"{folder}one.{kind}", text)
+                        self.assertNotIn("this file", str(other := messages(daemon, f"{folder}one.{kind}")))
+                        os.unlink(self.art / f"{folder}two.{kind}")
+                        self.assertIn("does not exist", str(none := messages(daemon, f"{folder}one.{kind}")))
+                        self.assertNotEqual(none, other)
+                        self.put(f"{folder}two.{kind}", text)
+                        self.assertEqual(messages(daemon, f"{folder}two.{kind}"), own)
+                        self.assertEqual(messages(daemon, f"{folder}one.{kind}"), other)
+
     def test_copies_and_strangers_are_no_moves(self):
         self.put("a.obj", obj_text(2))
         self.put("same1.obj", obj_text(5))
