@@ -31,7 +31,7 @@ static inline void hob_census_add(hob_census *census, hob_census_kind kind, uint
 		census->count[kind] += count;
 }
 
-/* Counts a model as importers count a source.. O(model). */
+/* Counts a model as importers count a source. O(model). */
 void hob_census_of_model(const hob_model *model, hob_arena *scratch, hob_census *out);
 
 /* Adds a note for each kind of which the model holds less than the source, unless another note explains

@@ -64,7 +64,7 @@ byte faults;
 #endif
 
 /* Guard PARK_TIME, server/upstream/farm_claim.c:
- *   "o->look_at = now_ms() + (heard ? 0 : left < LOOK_MS ? left : LOOK_MS);" */
+ *   "o->look_at = srv_clock_ms(CLOCK_MONOTONIC) + (heard ? 0 : left < LOOK_MS ? left : LOOK_MS);" */
 #ifdef NO_PARK_TIME
 #define is_time(m, k) false
 #else
