@@ -115,10 +115,12 @@ static void put_relative(cook *c, hob_str text, hob_buf *out)
 		end = hob_str_find(text, HOB_STR("'"), at + opens);
 		end = end == SIZE_MAX ? text.len : end;
 		hob_str quoted = hob_str_sub(text, at + 1, end), own = c->request->path;
-		if (opens && hob_str_starts(quoted, own) && (quoted.len == own.len || quoted.data[own.len] == '[')) {
+		bool whole = hob_str_starts(quoted, own) && (quoted.len == own.len || quoted.data[own.len] == '[');
+		bool written = opens && (whole || is_asked(c, quoted)) && is_reference(c, text, at + 1, quoted, last);
+		if (opens && whole && !written) {
 			hob_buf_put_str(out, HOB_STR("'this file"));
 			hob_buf_put_str(out, hob_str_sub(quoted, own.len, quoted.len)); /* '[': a member of a package */
-		} else if (opens && is_asked(c, quoted) && !is_reference(c, text, at + 1, quoted, last)) {
+		} else if (opens && !written && is_asked(c, quoted)) {
 			hob_buf_put(out, "'", 1);
 			hob_buf_put_str(out, hob_path_relative(&c->memory->result, c->dir, quoted));
 		} else {

@@ -20,6 +20,9 @@ SEED = int(os.environ.get("HOB_SEED", "0")) or random.SystemRandom().randrange(1
 SECONDS = float(os.environ.get("HOB_EDITS_SECONDS", 3600 if LONG else 20))
 FOLDERS = ("", "", "tex/", "Tex/", "sub/", ".lib/", "current/", "one.fbm/", "two.fbm/")
 MODELS = ("obj", "gltf", "fbx")
+# Rare turns, for the long form: models in hidden folders and behind links, and models that other models use as a library.
+MODEL_FOLDERS = ("", "", "", "sub/", "sub/", ".lib/", "current/") if LONG else ("", "", "sub/")
+OWN_NAMES = ("two.obj",) if LONG else ()
 SPELLINGS = {"mtl": ("m.mtl", "M.mtl", "m.MTL", "café.mtl", "cafe\u0301.mtl"), "png": ("a.png", "A.png", "a.PNG", "b.png"),
              "bin": ("d.bin", "D.bin", "D.BIN")}
 
@@ -71,7 +74,7 @@ class Tree:
         chance = self.chance
         folder = chance.choice(FOLDERS)
         if kind == "obj":
-            return obj_text(chance.randint(1, 2), chance.randint(0, 2), folder + chance.choice((*SPELLINGS["mtl"], "two.obj"))).encode()
+            return obj_text(chance.randint(1, 2), chance.randint(0, 2), folder + chance.choice((*SPELLINGS["mtl"], *OWN_NAMES))).encode()
         if kind == "fbx":  # its pictures are also looked for in the folder with its own name
             return (FBX % chance.choice(SPELLINGS["png"])).encode()
         if kind == "mtl":
@@ -92,7 +95,7 @@ class Tree:
 
     def any_path(self):
         kind = self.chance.choice(("obj", "obj", "gltf", "fbx", "mtl", "mtl", "mtl", "png", "png", "bin"))
-        folder = self.chance.choice(("", "", "", "sub/", "sub/", ".lib/", "current/")) if kind in MODELS else self.chance.choice(FOLDERS)
+        folder = self.chance.choice(MODEL_FOLDERS) if kind in MODELS else self.chance.choice(FOLDERS)
         name = self.chance.choice(("one", "two")) + "." + kind if kind in MODELS else self.chance.choice(SPELLINGS[kind])
         path = self.root / (folder + name)
         path.parent.resolve().mkdir(parents=True, exist_ok=True)  # a dangling link resolves again

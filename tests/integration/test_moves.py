@@ -370,6 +370,17 @@ class Moves(Scenario):
                         self.assertEqual(messages(daemon, f"{folder}two.{kind}"), own)
                         self.assertEqual(messages(daemon, f"{folder}one.{kind}"), other)
 
+    def test_a_reference_that_reads_like_a_path(self):
+        """It stays as written, also where the model's own path has the same letters: a copy elsewhere has the same message."""
+        self.put("sub/two.obj", text := obj_text(1, mtl="sub/two.obj"))
+        with self.serve() as daemon:
+            daemon.sync()
+            self.put("v1/two.obj", text)
+            daemon.sync()
+            notes = [[note["text"] for note in daemon.get(f"/a/art/{name}?output=report").json()["notes"]] for name in ("sub/two.obj", "v1/two.obj")]
+            self.assertEqual(*notes)
+            self.assertIn("'sub/two.obj' does not exist; 'this file' beside the model is used", str(notes))
+
     def test_copies_and_strangers_are_no_moves(self):
         self.put("a.obj", obj_text(2))
         self.put("same1.obj", obj_text(5))
