@@ -82,7 +82,8 @@ static void take_digest(engine_job *job, hash_item *item)
 		f->stat = item->stat;
 	if (item->found) {
 		f->digest = item->digest;
-		engine->counters.sources.hashed_bytes += item->stat.size;
+		if (!srv_spelling_is(hob_str_of(item->path)))
+			engine->counters.sources.hashed_bytes += item->stat.size;
 		if (!engine->options.batch)
 			srv_engine_store_file(engine, item->file, item->read_at_ms);
 	}

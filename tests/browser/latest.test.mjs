@@ -144,6 +144,7 @@ describe('the latest changes', { skip: missing() ?? withoutDashboard() ?? false 
 		assert.equal(await page.evaluate(() => globalThis.told), steps.length + 1);
 		assert.equal(asked['/api/v1/history'], steps.length, JSON.stringify(asked));
 		assert.ok(Object.values(asked).reduce((sum, count) => sum + count) <= 2 * steps.length, JSON.stringify(asked));
-		assert.deepEqual(studio.complaints, []);
+		/* A picture may be asked for as its asset goes: 404. */
+		assert.deepEqual(studio.complaints.filter((text) => !text.includes('/compare/picture')), []);
 	});
 });

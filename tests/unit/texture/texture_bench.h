@@ -75,7 +75,11 @@ static inline void add_file(bench *b, const char *path, const uint8_t *pixels, u
 {
 	hob_buf buf = {0};
 	assert_true(hob_png_write(pixels, width, height, opaque, &buf, NULL));
-	b->files[b->file_count++] = (memory_file){path, hob_buf_bytes(&buf)};
+	uint8_t *file = malloc(buf.size);
+	assert_non_null(file);
+	memcpy(file, buf.data, buf.size);
+	b->files[b->file_count++] = (memory_file){path, {file, buf.size}};
+	hob_buf_release(&buf);
 }
 
 static inline void add_flat(bench *b, const char *path, uint32_t side, const uint8_t color[4])
