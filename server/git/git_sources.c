@@ -414,7 +414,7 @@ static void free_root(git_root *root)
 	free(root->commits);
 	free(root->name);
 	free(root->folder);
-	hob_buf_free(root->commits_name);
+	free(root->commits_name);
 	free(root->tip_path);
 	free(root->commits_path);
 }
