@@ -204,7 +204,7 @@ typedef struct hob_notes {
 	uint32_t count, dropped;
 } hob_notes;
 
-/* Never fails: without memory or room, the note is counted in `dropped`. `notes` may be NULL. */
+/* Without room, or memory outside of hob_guarded, the note is counted in `dropped`. `notes` may be NULL. */
 void hob_note_add(hob_notes *notes, hob_note_level level, const char *code, const char *fmt, ...)
 	HOB_PRINTF(4, 5);
 #define hob_warn(notes, code, ...) hob_note_add((notes), HOB_NOTE_WARNING, (code), __VA_ARGS__)

@@ -24,9 +24,9 @@ struct hob_guard {
 
 static _Thread_local struct hob_guard *current;
 
-static void own(owned_t *link)
+static void own(struct hob_guard *guard, owned_t *link)
 {
-	owned_t *head = &current->owned;
+	owned_t *head = &guard->owned;
 	*link = (owned_t){head, head->after};
 	head->after->before = link;
 	head->after = link;
@@ -50,7 +50,7 @@ static void leave(struct hob_guard *guard)
 		next = link->after;
 		*link = (owned_t){0};
 		if (current)
-			own(link);
+			own(current, link);
 	}
 }
 
@@ -146,10 +146,13 @@ void hob_arena_release(hob_arena *arena)
 	arena->used = 0;
 }
 
-/* Whether the arena was initialised within the guard: a guard that ended handed on what is left. */
-static bool is_within(const hob_arena *arena)
+/* The guard that the arena was initialised in, or, if that one ended, the one above it; NULL: none. */
+static struct hob_guard *guard_of(const hob_arena *arena)
 {
-	return current && arena->guard >= current->id;
+	struct hob_guard *guard = current;
+	while (guard && arena->guard < guard->id)
+		guard = guard->above;
+	return guard;
 }
 
 static bool add_block(hob_arena *arena, size_t size)
@@ -166,8 +169,9 @@ static bool add_block(hob_arena *arena, size_t size)
 	if (!block)
 		return false;
 	*block = (block_t){.older = arena->block, .capacity = capacity};
-	if (is_within(arena))
-		own(&block->link);
+	struct hob_guard *guard = guard_of(arena);
+	if (guard)
+		own(guard, &block->link);
 	arena->block = block;
 	return true;
 }
@@ -338,7 +342,7 @@ static bool resize(hob_buf *buf, size_t capacity)
 	if (link->before)
 		link->before->after = link->after->before = link;
 	else if (!old && current)
-		own(link);
+		own(current, link);
 	buf->data = (uint8_t *)(header + 1);
 	buf->capacity = capacity;
 	return true;

@@ -28,12 +28,22 @@ static bool fill(void *context, hob_error *err)
 	return true;
 }
 
+static bool add_block(void *arena, hob_error *err)
+{
+	(void)err;
+	HOB_NEW((hob_arena *)arena, uint8_t, LIMIT / 2);
+	return true;
+}
+
 static bool fill_within(void *context, hob_error *err)
 {
 	work *w = context;
 	hob_buf text = {0};
 	hob_buf_put(&text, "a", 1);
 	hob_error inner = {0};
+	hob_arena between;
+	hob_arena_init(&between, LIMIT);
+	assert_true(hob_guarded(add_block, &between, NULL)); /* a block of this guard, not of the inner one */
 	w->inner_failed = !hob_guarded(fill, w, &inner) && inner.code == HOB_ERR_MEMORY;
 	hob_arena more;
 	hob_arena_init(&more, PIECE / 2);
