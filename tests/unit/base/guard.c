@@ -188,7 +188,8 @@ static void a_task_is_left(void **state)
 		assert_false(hob_guarded(run_tasks, &w, &err));
 		assert_int_equal(err.code, HOB_ERR_MEMORY);
 		assert_int_equal(w.left[5], 0);
-		assert_int_equal(w.left[0], 1);
+		if (!ways[i]) /* with threads, task 5 may be the first */
+			assert_int_equal(w.left[0], 1);
 	}
 }
 
