@@ -61,6 +61,13 @@ class Windows(test_agent.Agent):
     def at(self, path):
         return f"Z:{self.desk}/{path}"
 
+    def write(self, path, data):
+        """A program of Linux would not be kept from writing while the agent reads, nor the agent from reading its first half."""
+        new = self.folder / "new"
+        new.write_bytes(data if isinstance(data, bytes) else data.encode())
+        (self.desk / path).parent.mkdir(parents=True, exist_ok=True)
+        self.do("copy", f"Z:{new}", self.at(path))
+
     def half(self, path, data):
         """A save in two pieces, by a program that lets others read meanwhile."""
         text = data.decode().replace("\n", " ").replace("\t", " ")

@@ -64,6 +64,20 @@ static BOOL save(const char *path, const char *text)
 	return ok;
 }
 
+static BOOL copy(const char *from, const char *to)
+{
+	static char bytes[LINE];
+	DWORD got = 0, wrote;
+	HANDLE in = CreateFileW(wide(from), GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL);
+	HANDLE out = create(to, FILE_SHARE_READ);
+	BOOL ok = in != INVALID_HANDLE_VALUE && out != INVALID_HANDLE_VALUE;
+	do
+		ok = ok && ReadFile(in, bytes, sizeof bytes, &got, NULL) && WriteFile(out, bytes, got, &wrote, NULL);
+	while (ok && got);
+	CloseHandle(in);
+	return CloseHandle(out) && ok;
+}
+
 static BOOL junction(const char *path, const char *target)
 {
 	struct {
@@ -105,6 +119,8 @@ static BOOL run(char **f, int count)
 	int slot = atoi(b) % HELD;
 	if (strcmp(verb, "save") == 0) /* PATH TEXT */
 		return save(a, b);
+	if (strcmp(verb, "copy") == 0) /* FROM TO, which may exist */
+		return copy(a, b);
 	if (strcmp(verb, "mkdir") == 0)
 		return CreateDirectoryW(wide(a), NULL) || GetLastError() == ERROR_ALREADY_EXISTS;
 	if (strcmp(verb, "move") == 0) /* FROM TO, which may exist */
