@@ -96,8 +96,14 @@ static bool goes_away(const change_list *list, hob_str path)
 	return false;
 }
 
+/* Paths that the list creates or replaces, in order. */
+typedef struct arrivals {
+	hob_str *paths;
+	size_t count;
+} arrivals;
+
 /* Whether a folder is in the place of a file, or a file in the place of a folder. */
-static bool is_blocked(const srv_tree *tree, const change_list *list, hob_str path)
+static bool is_blocked(const srv_tree *tree, const change_list *list, const arrivals *come, hob_str path)
 {
 	hob_buf below = {0};
 	hob_buf_printf(&below, "%.*s/", HOB_FMT(path));
@@ -109,20 +115,27 @@ static bool is_blocked(const srv_tree *tree, const change_list *list, hob_str pa
 	for (size_t to = path.len; !blocked && to > 0; to--)
 		if (path.data[to - 1] == '/') {
 			hob_str above = hob_str_sub(path, 0, to - 1);
-			blocked = srv_tree_find(tree, above) && !goes_away(list, above);
+			blocked = bsearch(&above, come->paths, come->count, sizeof above, by_path) ||
+					  (srv_tree_find(tree, above) && !goes_away(list, above));
 		}
 	return blocked;
 }
 
 static bool fits(const srv_tree *tree, const change_list *list, hob_error *err)
 {
-	for (uint32_t i = 0; i < list->count; i++) {
-		const change *c = &list->items[i];
-		bool creates = !c->skip && c->kind != CHANGE_DELETE && !srv_tree_find(tree, c->path);
-		if (creates && is_blocked(tree, list, c->path))
-			return hob_fail(err, BAD_REQUEST, "'%.*s' cannot be both a file and a folder", HOB_FMT(c->path));
-	}
-	return true;
+	arrivals come = {.paths = calloc(list->count + 1, sizeof *come.paths)};
+	bool ok = come.paths || hob_fail(err, MEMORY, "no memory left to check the list");
+	for (uint32_t i = 0; ok && i < list->count; i++)
+		if (!list->items[i].skip && list->items[i].kind != CHANGE_DELETE)
+			come.paths[come.count++] = list->items[i].path;
+	if (ok)
+		qsort(come.paths, come.count, sizeof *come.paths, by_path);
+	for (size_t i = 0; ok && i < come.count; i++)
+		if (!srv_tree_find(tree, come.paths[i]) && is_blocked(tree, list, &come, come.paths[i]))
+			ok = hob_fail(err, BAD_REQUEST, "'%.*s' cannot be both a file and a folder",
+						  HOB_FMT(come.paths[i]));
+	free(come.paths);
+	return ok;
 }
 
 /* ---- copies in the area */

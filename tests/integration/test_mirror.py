@@ -202,6 +202,9 @@ class Mirror(Scenario):
                          "http.bad-request", "'a' twice")
             self.problem(agent.send({"move": "no", "to": "b", "sha256": ZERO}), 409, "mirror.out-of-step")
             self.problem(agent.send({"put": "a", "sha256": sha(b"x")}, seq=9), 409, "mirror.sequence", "number 9")
+            for first, second in (("dir", "dir/x"), ("dir/x/y", "dir")):  # of one list
+                self.problem(agent.send(*({"put": path, "sha256": sha(b"x")} for path in (first, second))), 409, "mirror.out-of-step",
+                             "both a file and a folder")
             agent.save("dir", b"x")
             self.problem(agent.send({"put": "dir/x", "sha256": sha(b"x")}), 409, "mirror.out-of-step", "both a file and a folder")
             self.assertEqual(agent.send({"delete": "dir", "sha256": sha(b"x")}, {"put": "dir/x", "sha256": sha(b"x")}).status, 200)
