@@ -13,6 +13,28 @@ extern "C" {
 void hob_guard_raise(const hob_error *why);
 bool hob_guard_active(void);
 
+/* ---- failing from any depth, for code that runs only within hob_guarded ---- */
+
+/* Leaves the body, which fails as by hob_fail. The error names the places that are entered, from inside to
+ * outside. */
+#define hob_leave(code, ...) hob_guard_leave(HOB_ERR_##code, __FILE__, __LINE__, __VA_ARGS__)
+void hob_guard_leave(hob_err_code code, const char *file, int line, const char *fmt, ...)
+	__attribute__((noreturn)) HOB_PRINTF(4, 5);
+/* Leaves the body with the error that a function has returned. */
+void hob_leave_with(const hob_error *why) __attribute__((noreturn));
+
+/* A part of the input, for errors within it: "; geometry 'hull'", "; line 7, geometry 'hull'". */
+typedef struct hob_place {
+	const char *kind; /* NULL: an XML element, "; <name>" */
+	hob_str name;
+	uint32_t line; /* 0: none */
+	const struct hob_place *around;
+} hob_place;
+
+/* Exit in the reverse order; leaving the body exits all of its places. */
+void hob_place_enter(hob_place *place);
+void hob_place_exit(const hob_place *place);
+
 #ifdef __cplusplus
 }
 #endif

@@ -18,6 +18,7 @@ struct hob_guard {
 	struct hob_guard *above;
 	uint64_t id;
 	owned_t owned; /* head */
+	const hob_place *places;
 	hob_error why;
 	jmp_buf out;
 };
@@ -65,7 +66,7 @@ bool hob_guarded(hob_body body, void *context, hob_error *err)
 		leave(&guard);
 		return done;
 	}
-	assert(current == &guard && guard.why.code == HOB_ERR_MEMORY);
+	assert(current == &guard && guard.why.code != HOB_ERR_OK);
 	current = guard.above;
 	while (guard.owned.after != &guard.owned) {
 		owned_t *link = guard.owned.after;
@@ -87,6 +88,43 @@ void hob_guard_raise(const hob_error *why)
 {
 	if (current)
 		leave_body(why);
+}
+
+void hob_leave_with(const hob_error *why)
+{
+	hob_error whole = *why;
+	assert(current);
+	for (const hob_place *p = current->places; p; p = p->around) {
+		char line[32] = "";
+		if (p->line > 0)
+			snprintf(line, sizeof line, "line %u, ", p->line);
+		hob_error_append(&whole, "%s%s%s%.*s%s", line, p->kind ? p->kind : "", p->kind ? " '" : "<",
+						 HOB_FMT(p->name), p->kind ? "'" : ">");
+	}
+	leave_body(&whole);
+}
+
+void hob_guard_leave(hob_err_code code, const char *file, int line, const char *fmt, ...)
+{
+	hob_error why = {.code = code, .file = file, .line = line};
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(why.context, sizeof why.context, fmt, args);
+	va_end(args);
+	hob_leave_with(&why);
+}
+
+void hob_place_enter(hob_place *place)
+{
+	assert(current);
+	place->around = current->places;
+	current->places = place;
+}
+
+void hob_place_exit(const hob_place *place)
+{
+	assert(current && current->places == place);
+	current->places = place->around;
 }
 
 bool hob_guard_active(void)

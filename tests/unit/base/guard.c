@@ -1,3 +1,4 @@
+#include "core/base/guard.h"
 #include "tests/unit/support.h"
 
 #include <pthread.h>
@@ -126,6 +127,47 @@ static void a_library_is_not_left(void **state)
 	assert_int_equal(err.code, HOB_ERR_EMPTY);
 }
 
+/* ---- errors from any depth */
+
+static bool leave_inside(void *context, hob_error *err)
+{
+	(void)err;
+	const hob_error *returned = context;
+	hob_place clip = {.kind = "clip", .name = HOB_STR("walk")}, left = clip;
+	hob_place element = {.name = HOB_STR("box"), .line = 7}, mesh = {.kind = "mesh", .line = 9};
+	hob_place_enter(&clip);
+	hob_place_enter(&left);
+	hob_place_exit(&left);
+	hob_place_enter(&mesh);
+	hob_place_enter(&element);
+	if (returned)
+		hob_leave_with(returned);
+	hob_leave(LIMIT, "more than %d", 3);
+}
+
+static bool leave_twice(void *context, hob_error *err)
+{
+	hob_place file = {.kind = "file", .name = HOB_STR("a")};
+	hob_place_enter(&file);
+	if (!hob_guarded(leave_inside, context, err))
+		hob_leave_with(err);
+	return true;
+}
+
+static void an_error_names_its_places(void **state)
+{
+	(void)state;
+	hob_error err = {0}, missing = {.code = HOB_ERR_MISSING_FILE, .context = "no 'b'"};
+	assert_false(hob_guarded(leave_inside, NULL, &err));
+	assert_int_equal(err.code, HOB_ERR_LIMIT);
+	assert_non_null(strstr(err.file, "guard.c"));
+	assert_string_equal(err.context, "more than 3; line 7, <box>; line 9, mesh ''; clip 'walk'");
+	assert_false(hob_guarded(leave_twice, NULL, &err));
+	assert_string_equal(err.context, "more than 3; line 7, <box>; line 9, mesh ''; clip 'walk'; file 'a'");
+	assert_false(hob_guarded(leave_inside, &missing, &err));
+	assert_string_equal(err.context, "no 'b'");
+}
+
 /* ---- tasks */
 
 enum { THREADS = 4, TASKS = 8 };
@@ -198,7 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_body_is_left), cmocka_unit_test(guards_within_guards),
 		cmocka_unit_test(a_result_stays),	cmocka_unit_test(a_library_is_not_left),
-		cmocka_unit_test(a_task_is_left),
+		cmocka_unit_test(a_task_is_left),	cmocka_unit_test(an_error_names_its_places),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
