@@ -68,7 +68,7 @@ static uint32_t *number_vertices(bake_t *b, const hob_vertex_array *arrays, uint
 static float *smooth_normals(bake_t *b)
 {
 	const hob_mesh *m = &b->mesh;
-	hob_vertex_array place = {m->position, 12, true};
+	hob_vertex_array place = {m->position, 12, true, 0};
 	uint32_t *group = number_vertices(b, &place, 1);
 	double *sums = HOB_NEW(b->scratch, double, 3 * (size_t)m->vertex_count);
 	float *normal = HOB_NEW(b->scratch, float, 3 * (size_t)m->vertex_count);
@@ -98,7 +98,7 @@ static float *split_vertices(bake_t *b, const float *values, uint32_t width, uin
 static float *creased_normals(bake_t *b)
 {
 	hob_mesh *m = &b->mesh;
-	hob_vertex_array place = {m->position, 12, true};
+	hob_vertex_array place = {m->position, 12, true, 0};
 	uint32_t *group = number_vertices(b, &place, 1);
 	float *corners = HOB_NEW(b->scratch, float, 3 * (size_t)m->index_count);
 	double cosine = cos((double)b->options.smooth_angle * 3.14159265358979323846 / 180);
@@ -193,7 +193,7 @@ static void weld(bake_t *b)
 		hob_weld(arrays, array_count, m->vertex_count, m->indices, m->index_count, remap, from, &passing);
 	uint32_t index_count = m->index_count;
 	if (m->topology == HOB_TRIANGLES) {
-		index_count = hob_weld_triangles(m->indices, m->index_count, remap, indices);
+		index_count = hob_weld_triangles(m->indices, m->index_count, remap, indices, NULL);
 	} else {
 		for (uint32_t i = 0; i < m->index_count; i++)
 			indices[i] = remap[m->indices[i]];
@@ -229,7 +229,7 @@ static void make_tangents(bake_t *b)
 {
 	hob_mesh *m = &b->mesh;
 	const float *uv = tangent_coordinates(b);
-	hob_vertex_array arrays[3] = {{m->position, 12, true}, {m->normal, 12, true}, {uv, 8, true}};
+	hob_vertex_array arrays[3] = {{m->position, 12, true, 0}, {m->normal, 12, true, 0}, {uv, 8, true, 0}};
 	uint32_t *group = number_vertices(b, arrays, 3);
 	float *corners = HOB_NEW(b->scratch, float, 4 * (size_t)m->index_count);
 	hob_tangents(m->position, m->normal, uv, m->vertex_count, m->indices, m->index_count, group, corners,

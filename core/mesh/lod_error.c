@@ -523,24 +523,6 @@ static void number_places(hob_lod_full *full, const float *positions, uint32_t v
 		memcpy(full->positions + 3 * (size_t)p, positions + 3 * (size_t)full->vertex[p], 12);
 }
 
-/* Keeps the triangles whose corners are at three places: their places, and their vertices unless `corner` is
- * NULL; both [index_count]. Returns the number of indices kept. */
-static uint32_t keep_visible(const uint32_t *indices, uint32_t index_count, const uint32_t *place,
-							 uint32_t *places, uint32_t *corner)
-{
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < index_count; i += 3) {
-		uint32_t a = place[indices[i]], b = place[indices[i + 1]], c = place[indices[i + 2]];
-		if (a == b || b == c || a == c)
-			continue;
-		places[count] = a, places[count + 1] = b, places[count + 2] = c;
-		if (corner)
-			memcpy(corner + count, indices + i, 3 * sizeof *corner);
-		count += 3;
-	}
-	return count;
-}
-
 hob_lod_full hob_lod_error_begin(const float *positions, uint32_t vertex_count, const uint32_t *first,
 								 const uint32_t *indices, uint32_t index_count, bool corners,
 								 hob_arena *arena)
@@ -548,7 +530,7 @@ hob_lod_full hob_lod_error_begin(const float *positions, uint32_t vertex_count, 
 	hob_lod_full full = {.place = HOB_NEW(arena, uint32_t, vertex_count),
 						 .corner = corners ? HOB_NEW(arena, uint32_t, index_count) : NULL};
 	uint32_t *seen = HOB_NEW(arena, uint32_t, index_count);
-	uint32_t count = keep_visible(indices, index_count, first, seen, full.corner);
+	uint32_t count = hob_weld_triangles(indices, index_count, first, seen, full.corner);
 	number_places(&full, positions, vertex_count, first, seen, count, arena);
 	if (count > 0) {
 		full.surface = hob_surface_build(full.positions, full.place_count, seen, count, arena);
@@ -562,7 +544,7 @@ hob_lod_surface hob_lod_error_surface(const hob_lod_full *full, const uint32_t *
 {
 	uint32_t *seen = HOB_NEW(arena, uint32_t, index_count);
 	hob_lod_surface out = {.corner = full->corner ? HOB_NEW(arena, uint32_t, index_count) : NULL};
-	uint32_t count = keep_visible(indices, index_count, full->place, seen, out.corner);
+	uint32_t count = hob_weld_triangles(indices, index_count, full->place, seen, out.corner);
 	if (count > 0)
 		out.surface = hob_surface_build(full->positions, full->place_count, seen, count, arena);
 	if (count > 0 && full->surface.capsules)

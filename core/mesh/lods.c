@@ -120,15 +120,6 @@ static void begin(chain_t *c, const hob_lod_level *level)
 	c->mirror = hob_sheets_fold(mesh, c->first, indices, &c->index_count, c->arena);
 }
 
-static uint32_t count_shown(const chain_t *c)
-{
-	uint32_t shown = 0;
-	for (const uint32_t *i = c->indices; i < c->indices + c->index_count; i += 3)
-		shown += c->first[i[0]] != c->first[i[1]] && c->first[i[1]] != c->first[i[2]] &&
-				 c->first[i[2]] != c->first[i[0]];
-	return shown;
-}
-
 /* Simplifies to all targets in one run.
  * reached  [HOB_MAX_LODS] */
 static hob_simplify_end simplify(chain_t *c, uint32_t shown, hob_simplify_level *reached, uint32_t *count)
@@ -181,7 +172,7 @@ static hob_lod_end build(chain_t *c, hob_lod_level *levels, uint32_t *level_coun
 	hob_simplify_level reached[HOB_MAX_LODS];
 	uint32_t count = 1, reached_count;
 	begin(c, &levels[0]);
-	uint32_t all = count_shown(c), shown = all;
+	uint32_t all = hob_weld_triangles(c->indices, c->index_count, c->first, NULL, NULL) / 3, shown = all;
 	hob_simplify_end stopped = simplify(c, shown, reached, &reached_count);
 	if (reached_count > 0)
 		prepare(c);

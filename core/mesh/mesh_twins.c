@@ -27,25 +27,6 @@ static uint64_t sample_mesh(const hob_mesh *mesh, uint32_t key, const hob_vertex
 	return hash;
 }
 
-/* Whether both have the same kinds of arrays: lists of equal length may hold different ones. */
-static bool same_kinds(const hob_mesh *a, const hob_mesh *b)
-{
-	if (!a->normal != !b->normal || !a->tangent != !b->tangent || a->target_count != b->target_count)
-		return false;
-	for (uint32_t s = 0; s < HOB_UV_SETS; s++)
-		if (!a->uv[s] != !b->uv[s])
-			return false;
-	for (uint32_t s = 0; s < HOB_COLOR_SETS; s++)
-		if (!a->color[s] != !b->color[s])
-			return false;
-	for (uint32_t t = 0; t < a->target_count; t++)
-		if (!a->targets[t].position != !b->targets[t].position ||
-			!a->targets[t].normal != !b->targets[t].normal ||
-			!a->targets[t].tangent != !b->targets[t].tangent)
-			return false;
-	return true;
-}
-
 static bool same_bytes(const void *a, const void *b, size_t size)
 {
 	return a == b || size == 0 || memcmp(a, b, size) == 0;
@@ -55,14 +36,16 @@ static bool same_geometry(const hob_mesh *a, const hob_mesh *b, hob_vertex_array
 						  hob_vertex_array *of_b)
 {
 	if (a->vertex_count != b->vertex_count || a->index_count != b->index_count ||
-		a->topology != b->topology || a->flat != b->flat || !same_kinds(a, b) ||
+		a->topology != b->topology || a->flat != b->flat || a->target_count != b->target_count ||
+		hob_vertex_arrays_count(a) != hob_vertex_arrays_count(b) ||
 		!same_bytes(a->indices, b->indices, (size_t)a->index_count * sizeof *a->indices))
 		return false;
 	uint32_t array_count = hob_vertex_arrays_count(a);
 	hob_vertex_arrays_list(a, of_a);
 	hob_vertex_arrays_list(b, of_b);
 	for (uint32_t i = 0; i < array_count; i++)
-		if (!same_bytes(of_a[i].data, of_b[i].data, (size_t)a->vertex_count * of_a[i].size))
+		if (of_a[i].kind != of_b[i].kind ||
+			!same_bytes(of_a[i].data, of_b[i].data, (size_t)a->vertex_count * of_a[i].size))
 			return false;
 	return true;
 }

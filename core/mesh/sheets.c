@@ -48,8 +48,7 @@ static bool triangle_places(const fold_t *f, uint32_t triangle, uint32_t out[3])
 /* Sorts the places of a side. Returns whether they were the other way round. */
 static bool side_places(const fold_t *f, uint32_t corner, uint32_t out[3])
 {
-	uint32_t next = corner % 3 == 2 ? corner - 2 : corner + 1;
-	uint32_t a = f->first[f->indices[corner]], b = f->first[f->indices[next]];
+	uint32_t a = f->first[f->indices[corner]], b = f->first[f->indices[hob_next_corner(corner)]];
 	out[0] = a < b ? a : b, out[1] = a < b ? b : a, out[2] = 0;
 	return a > b;
 }

@@ -379,6 +379,14 @@ static bool is_left(const run_t *s, const triangle_t *t)
 	return t->place[0] != HOB_NONE && !s->pieces[s->piece[t->place[0]]].gone;
 }
 
+/* Whether a level leaves a triangle out because it has no area. */
+static bool is_flat(const run_t *s, const triangle_t *t)
+{
+	float n[3];
+	normal_of(s->position[t->place[0]], s->position[t->place[1]], s->position[t->place[2]], n);
+	return !s->in->keep_pieces && !(dot(n, n) > 0);
+}
+
 /* Drops removed triangles and lists the corners of the rest by place. */
 static void list_corners(run_t *s)
 {
@@ -1045,13 +1053,7 @@ static void take_level(run_t *s, hob_simplify_level *level, hob_arena *result)
 	level->index_count = 0;
 	for (uint32_t t = 0; t < s->triangle_count; t++) {
 		const triangle_t *from = &s->triangles[t];
-		float n[3];
-		if (!is_left(s, from))
-			continue;
-		normal_of(s->position[from->place[0]], s->position[from->place[1]], s->position[from->place[2]], n);
-		if (!s->in->keep_pieces && !(dot(n, n) > 0))
-			continue;
-		for (uint32_t k = 0; k < 3; k++)
+		for (uint32_t k = 0; k < 3 && is_left(s, from) && !is_flat(s, from); k++)
 			level->indices[level->index_count++] = s->vertex[from->wedge[k]];
 	}
 	for (uint32_t p = 0; p < s->place_count; p++) {
@@ -1114,18 +1116,11 @@ static bool reach(run_t *s, uint32_t target)
 	return true;
 }
 
-/* Number of triangles without area: take_level leaves them out. */
 static uint32_t count_flat(const run_t *s)
 {
 	uint32_t count = 0;
-	for (uint32_t t = 0; t < s->triangle_count && !s->in->keep_pieces; t++) {
-		const uint32_t *place = s->triangles[t].place;
-		float n[3];
-		if (!is_left(s, &s->triangles[t]))
-			continue;
-		normal_of(s->position[place[0]], s->position[place[1]], s->position[place[2]], n);
-		count += !(dot(n, n) > 0);
-	}
+	for (uint32_t t = 0; t < s->triangle_count; t++)
+		count += is_left(s, &s->triangles[t]) && is_flat(s, &s->triangles[t]);
 	return count;
 }
 

@@ -6,11 +6,8 @@
 static uint32_t hash(uint32_t vertex, const float *value, uint32_t width)
 {
 	uint64_t h = vertex * 0x9E3779B97F4A7C15ull;
-	for (uint32_t i = 0; i < width; i++) {
-		uint32_t bits;
-		memcpy(&bits, &value[i], sizeof bits);
-		h = hob_mix(h, bits);
-	}
+	for (uint32_t i = 0; i < width; i++)
+		h = hob_mix(h, hob_load_u32((const uint8_t *)&value[i]));
 	return (uint32_t)(h >> 16);
 }
 

@@ -375,7 +375,7 @@ static void build_fans(hob_surface *s, hob_arena *arena)
 	s->ring = HOB_NEW(arena, uint32_t, 3 * (size_t)s->triangle_count);
 	hob_list_by_key(s->corners, 3 * s->triangle_count, s->vertex_count, s->fan_first, s->fan);
 	for (size_t f = 0; f < 3 * (size_t)s->triangle_count; f++)
-		s->ring[f] = s->corners[s->fan[f] % 3 == 2 ? s->fan[f] - 2 : s->fan[f] + 1];
+		s->ring[f] = s->corners[hob_next_corner(s->fan[f])];
 }
 
 void hob_surface_add_capsules(hob_surface *s, hob_arena *arena)
@@ -421,9 +421,8 @@ static uint32_t across(const hob_surface *s, uint32_t triangle, int side)
 	uint32_t from = corner[side], to = corner[side == 2 ? 0 : side + 1];
 	if (hob_surface_is_crowded(s, to) && s->fan_first[from + 1] - s->fan_first[from] <= MAX_FAN) {
 		for (uint32_t f = s->fan_first[from]; f < s->fan_first[from + 1]; f++) {
-			uint32_t at = s->fan[f];
-			if (s->corners[at % 3 == 0 ? at + 2 : at - 1] == to)
-				return at / 3;
+			if (s->corners[hob_previous_corner(s->fan[f])] == to)
+				return s->fan[f] / 3;
 		}
 		return HOB_NONE;
 	}

@@ -1,40 +1,24 @@
 #include "tangents.h"
 #include "vec3.h"
+#include "weld.h"
 
 #include <assert.h>
 #include <float.h>
 
 enum { ORIENTED = 1, ANY_GROUP = 2, DEGENERATE = 4 };
 
-typedef struct edge {
-	uint32_t low, high; /* groups of its ends */
-	uint32_t corner;	/* where it starts; it ends at the triangle's next corner */
-} edge_t;
-
 typedef struct work {
 	const float *position, *normal, *uv;
 	const uint32_t *indices, *group;
 	uint32_t index_count;
-	float (*direction)[3];	/* [triangle] unit direction in which u grows */
-	uint8_t *flags;			/* [triangle] */
-	uint32_t *neighbour;	/* [corner] triangle across the edge that starts there, or HOB_NONE */
-	uint32_t *owner;		/* [corner] first corner of the group it belongs to, or HOB_NONE */
-	uint32_t *stack;		/* [2 * triangle + 2] */
-	uint32_t *members;		/* [triangle] corners of the group under construction */
-	edge_t *edges, *sorted; /* [corner] */
-	uint32_t *buckets;		/* [vertex_count + 1] */
+	float (*direction)[3]; /* [triangle] unit direction in which u grows */
+	uint8_t *flags;		   /* [triangle] */
+	uint32_t *neighbour;   /* [corner] triangle across the edge that starts there, or HOB_NONE */
+	uint32_t *owner;	   /* [corner] first corner of the group it belongs to, or HOB_NONE */
+	uint32_t *stack;	   /* [2 * triangle + 2] */
+	uint32_t *members;	   /* [triangle] corners of the group under construction */
 	float *tangent;
 } work_t;
-
-static uint32_t next_corner(uint32_t corner)
-{
-	return corner % 3 == 2 ? corner - 2 : corner + 1;
-}
-
-static uint32_t previous_corner(uint32_t corner)
-{
-	return corner % 3 == 0 ? corner + 2 : corner - 1;
-}
 
 static uint32_t group_at(const work_t *w, uint32_t corner)
 {
@@ -82,62 +66,70 @@ static void map_triangle(work_t *w, uint32_t triangle)
 		w->flags[triangle] &= (uint8_t)~ANY_GROUP;
 }
 
-/* Stable counting sort of the edges by one end. */
-static void sort_edges(const edge_t *in, edge_t *out, uint32_t count, bool by_low, uint32_t *buckets,
-					   uint32_t bucket_count)
+/* The group at one end of the edge that starts at a corner. */
+static uint32_t end_of(const work_t *w, uint32_t corner, bool low)
 {
-	memset(buckets, 0, ((size_t)bucket_count + 1) * sizeof *buckets);
-	for (uint32_t i = 0; i < count; i++)
-		buckets[(by_low ? in[i].low : in[i].high) + 1]++;
-	for (uint32_t b = 0; b < bucket_count; b++)
-		buckets[b + 1] += buckets[b];
-	for (uint32_t i = 0; i < count; i++)
-		out[buckets[by_low ? in[i].low : in[i].high]++] = in[i];
+	uint32_t a = group_at(w, corner), b = group_at(w, hob_next_corner(corner));
+	return (a < b) == low ? a : b;
 }
 
-static bool runs_up(const work_t *w, const edge_t *edge)
+static bool runs_up(const work_t *w, uint32_t edge)
 {
-	return group_at(w, edge->corner) == edge->low;
+	return group_at(w, edge) == end_of(w, edge, true);
 }
 
 /* Pairs the edges of one run, which all join the same two groups: each, in order, with the first later one
  * that runs the other way and is still free. One pointer per direction makes this linear even where thousands
  * meet. */
-static void pair_run(work_t *w, const edge_t *run, uint32_t count)
+static void pair_run(work_t *w, const uint32_t *run, uint32_t count)
 {
 	uint32_t pointer[2] = {0, 0};
 	for (uint32_t i = 0; i < count; i++) {
-		if (w->neighbour[run[i].corner] != HOB_NONE)
+		if (w->neighbour[run[i]] != HOB_NONE)
 			continue;
-		bool wanted = !runs_up(w, &run[i]);
+		bool wanted = !runs_up(w, run[i]);
 		uint32_t *j = &pointer[wanted];
-		while (*j < count && (runs_up(w, &run[*j]) != wanted || w->neighbour[run[*j].corner] != HOB_NONE))
+		while (*j < count && (runs_up(w, run[*j]) != wanted || w->neighbour[run[*j]] != HOB_NONE))
 			++*j;
 		if (*j == count)
 			continue;
-		w->neighbour[run[i].corner] = run[*j].corner / 3;
-		w->neighbour[run[*j].corner] = run[i].corner / 3;
+		w->neighbour[run[i]] = run[*j] / 3;
+		w->neighbour[run[*j]] = run[i] / 3;
 	}
 }
 
-static void find_neighbours(work_t *w, uint32_t vertex_count)
+/* Sorts edges by one end, stably. */
+static void sort_edges(const work_t *w, uint32_t *edges, uint32_t count, bool low, uint32_t vertex_count,
+					   hob_arena *scratch)
 {
-	uint32_t count = 0;
+	hob_arena_mark mark = hob_arena_save(scratch);
+	uint32_t *keys = HOB_NEW(scratch, uint32_t, count), *items = HOB_NEW(scratch, uint32_t, count);
+	uint32_t *first = HOB_NEW(scratch, uint32_t, (size_t)vertex_count + 1);
+	for (uint32_t i = 0; i < count; i++)
+		keys[i] = end_of(w, edges[i], low);
+	hob_list_by_key(keys, count, vertex_count, first, items);
+	for (uint32_t i = 0; i < count; i++)
+		keys[i] = edges[items[i]];
+	memcpy(edges, keys, count * sizeof *edges);
+	hob_arena_restore(scratch, mark);
+}
+
+static void find_neighbours(work_t *w, uint32_t vertex_count, hob_arena *scratch)
+{
+	uint32_t count = 0, *edges = HOB_NEW(scratch, uint32_t, w->index_count);
 	for (uint32_t c = 0; c < w->index_count; c++) {
 		w->neighbour[c] = HOB_NONE;
-		if (w->flags[c / 3] & DEGENERATE)
-			continue;
-		uint32_t a = group_at(w, c), b = group_at(w, next_corner(c));
-		w->edges[count++] = (edge_t){a < b ? a : b, a < b ? b : a, c};
+		if (!(w->flags[c / 3] & DEGENERATE))
+			edges[count++] = c;
 	}
-	sort_edges(w->edges, w->sorted, count, false, w->buckets, vertex_count);
-	sort_edges(w->sorted, w->edges, count, true, w->buckets, vertex_count);
+	sort_edges(w, edges, count, false, vertex_count, scratch);
+	sort_edges(w, edges, count, true, vertex_count, scratch);
 	for (uint32_t i = 0, end; i < count; i = end) {
+		uint32_t low = end_of(w, edges[i], true), high = end_of(w, edges[i], false);
 		for (end = i + 1;
-			 end < count && w->edges[end].low == w->edges[i].low && w->edges[end].high == w->edges[i].high;
-			 end++)
+			 end < count && end_of(w, edges[end], true) == low && end_of(w, edges[end], false) == high; end++)
 			;
-		pair_run(w, w->edges + i, end - i);
+		pair_run(w, edges + i, end - i);
 	}
 }
 
@@ -177,7 +169,7 @@ static uint32_t gather_group(work_t *w, uint32_t seed)
 		if (!join(w, corner, seed, oriented))
 			continue;
 		w->members[member_count++] = corner;
-		uint32_t left = w->neighbour[corner], right = w->neighbour[previous_corner(corner)];
+		uint32_t left = w->neighbour[corner], right = w->neighbour[hob_previous_corner(corner)];
 		if (right != HOB_NONE)
 			w->stack[depth++] = right;
 		if (left != HOB_NONE)
@@ -194,8 +186,8 @@ static hob_vec3 average_direction(const work_t *w, uint32_t count, hob_vec3 n)
 		if (w->flags[corner / 3] & ANY_GROUP)
 			continue;
 		hob_vec3 direction = hob_vec3_unit(hob_vec3_reject(hob_vec3_load(w->direction[corner / 3]), n));
-		double angle = hob_corner_angle(position_at(w, previous_corner(corner)), position_at(w, corner),
-										position_at(w, next_corner(corner)), n);
+		double angle = hob_corner_angle(position_at(w, hob_previous_corner(corner)), position_at(w, corner),
+										position_at(w, hob_next_corner(corner)), n);
 		sum = hob_vec3_add(sum, hob_vec3_scale(direction, angle));
 	}
 	sum = hob_vec3_unit(sum);
@@ -214,9 +206,9 @@ static hob_vec3 normal_at(const work_t *w, uint32_t corner)
 	return hob_vec3_unit(hob_vec3_load(w->normal + 3 * (size_t)w->indices[corner]));
 }
 
-static void fill_rest(work_t *w, uint32_t vertex_count)
+static void fill_rest(work_t *w, uint32_t vertex_count, hob_arena *scratch)
 {
-	uint32_t *lender = w->buckets;
+	uint32_t *lender = HOB_NEW(scratch, uint32_t, vertex_count);
 	memset(lender, 0xFF, (size_t)vertex_count * sizeof *lender);
 	for (uint32_t c = w->index_count; c-- > 0;)
 		if (!(w->flags[c / 3] & DEGENERATE))
@@ -245,20 +237,17 @@ void hob_tangents(const float *position, const float *normal, const float *uv, u
 				.indices = indices,
 				.group = group,
 				.index_count = index_count,
-				.edges = HOB_NEW(scratch, edge_t, index_count),
-				.sorted = HOB_NEW(scratch, edge_t, index_count),
 				.direction = hob_arena_array(scratch, triangles, sizeof *w.direction, 4),
 				.neighbour = HOB_NEW(scratch, uint32_t, index_count),
 				.owner = HOB_NEW(scratch, uint32_t, index_count),
 				.stack = HOB_NEW(scratch, uint32_t, 2 * (size_t)triangles + 2),
 				.members = HOB_NEW(scratch, uint32_t, (size_t)triangles + 1),
-				.buckets = HOB_NEW(scratch, uint32_t, (size_t)vertex_count + 1),
 				.flags = HOB_NEW(scratch, uint8_t, triangles),
 				.tangent = tangent};
 	memset(w.owner, 0xFF, index_count * sizeof *w.owner);
 	for (uint32_t t = 0; t < index_count / 3; t++)
 		map_triangle(&w, t);
-	find_neighbours(&w, vertex_count);
+	find_neighbours(&w, vertex_count, scratch);
 	for (uint32_t c = 0; c < index_count; c++) {
 		if (w.owner[c] != HOB_NONE || w.flags[c / 3] & (ANY_GROUP | DEGENERATE))
 			continue;
@@ -267,6 +256,6 @@ void hob_tangents(const float *position, const float *normal, const float *uv, u
 		for (uint32_t m = 0; m < count; m++)
 			store_tangent(&w, w.members[m], direction, w.flags[c / 3] & ORIENTED);
 	}
-	fill_rest(&w, vertex_count);
+	fill_rest(&w, vertex_count, scratch);
 	hob_arena_restore(scratch, mark);
 }

@@ -4,14 +4,13 @@
 
 static uint32_t collect(const hob_mesh *mesh, hob_vertex_array *out)
 {
-	uint32_t count = 0;
+	uint32_t count = 0, kind = 0;
 #define PUT(pointer, bytes, floats)                                                                          \
 	do {                                                                                                     \
-		if (pointer) {                                                                                       \
-			if (out)                                                                                         \
-				out[count] = (hob_vertex_array){pointer, bytes, floats};                                     \
-			count++;                                                                                         \
-		}                                                                                                    \
+		if (pointer && out)                                                                                  \
+			out[count] = (hob_vertex_array){pointer, bytes, floats, kind};                                   \
+		count += pointer != NULL;                                                                            \
+		kind++;                                                                                              \
 	} while (0)
 	PUT(mesh->position, 12, true);
 	PUT(mesh->normal, 12, true);
@@ -53,9 +52,13 @@ uint32_t hob_vertex_arrays_place(const hob_mesh *mesh, hob_vertex_array *out)
 	uint32_t count = collect(&bare, out);
 	for (uint32_t t = 0; t < mesh->target_count; t++)
 		if (mesh->targets[t].position)
-			out[count++] = (hob_vertex_array){mesh->targets[t].position, 12, true};
+			out[count++] = (hob_vertex_array){mesh->targets[t].position, 12, true, 0};
 	return count;
 }
+
+#define COPY_EACH(bytes)                                                                                     \
+	for (uint32_t i = 0; i < count; i++)                                                                     \
+	memcpy(copy + (size_t)(bytes)*i, (const uint8_t *)source + (size_t)(bytes)*from[i], bytes)
 
 /* Copies the elements from[0..count); NULL of NULL. */
 static void *gather(const void *source, size_t size, const uint32_t *from, uint32_t count, hob_arena *arena)
@@ -63,25 +66,14 @@ static void *gather(const void *source, size_t size, const uint32_t *from, uint3
 	if (!source)
 		return NULL;
 	uint8_t *copy = hob_arena_array(arena, count, size, 4);
-	const uint8_t *bytes = source;
-	switch (size) {
-	case 8:
-		for (uint32_t i = 0; i < count; i++)
-			memcpy(copy + (size_t)i * 8, bytes + (size_t)from[i] * 8, 8);
-		break;
-	case 12:
-		for (uint32_t i = 0; i < count; i++)
-			memcpy(copy + (size_t)i * 12, bytes + (size_t)from[i] * 12, 12);
-		break;
-	case 16:
-		for (uint32_t i = 0; i < count; i++)
-			memcpy(copy + (size_t)i * 16, bytes + (size_t)from[i] * 16, 16);
-		break;
-	default:
-		for (uint32_t i = 0; i < count; i++)
-			memcpy(copy + i * size, bytes + from[i] * size, size);
-		break;
-	}
+	if (size == 8)
+		COPY_EACH(8);
+	else if (size == 12)
+		COPY_EACH(12);
+	else if (size == 16)
+		COPY_EACH(16);
+	else
+		COPY_EACH(size);
 	return copy;
 }
 

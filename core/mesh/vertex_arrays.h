@@ -9,6 +9,7 @@ typedef struct hob_vertex_array {
 	const void *data; /* [vertex_count][size] bytes, 4-byte aligned */
 	uint32_t size;	  /* bytes of one element, a multiple of 4 */
 	bool is_float;	  /* elements are floats: -0 equals +0 */
+	uint32_t kind;	  /* equal for the same array of meshes with as many targets and influences */
 } hob_vertex_array;
 
 /* Number of arrays that `mesh` has, its position and morph targets included. */

@@ -98,7 +98,7 @@ void hob_list_by_key(const uint32_t *keys, uint32_t count, uint32_t key_count, u
 
 void hob_weld_places(const float *positions, uint32_t vertex_count, hob_arena *scratch, uint32_t *first)
 {
-	const hob_vertex_array place = {positions, 12, true};
+	const hob_vertex_array place = {positions, 12, true, 0};
 	hob_arena_mark mark = hob_arena_save(scratch);
 	uint32_t *from = HOB_NEW(scratch, uint32_t, vertex_count);
 	hob_weld(&place, 1, vertex_count, NULL, 0, first, from, scratch);
@@ -108,7 +108,7 @@ void hob_weld_places(const float *positions, uint32_t vertex_count, hob_arena *s
 }
 
 uint32_t hob_weld_triangles(const uint32_t *indices, uint32_t index_count, const uint32_t *remap,
-							uint32_t *out)
+							uint32_t *out, uint32_t *corners)
 {
 	assert(index_count % 3 == 0);
 	uint32_t count = 0;
@@ -118,7 +118,10 @@ uint32_t hob_weld_triangles(const uint32_t *indices, uint32_t index_count, const
 			a = remap[a], b = remap[b], c = remap[c];
 		if (a == b || b == c || c == a)
 			continue;
-		out[count] = a, out[count + 1] = b, out[count + 2] = c;
+		if (corners)
+			memcpy(corners + count, indices + i, 3 * sizeof *corners);
+		if (out)
+			out[count] = a, out[count + 1] = b, out[count + 2] = c;
 		count += 3;
 	}
 	return count;

@@ -38,6 +38,17 @@ static inline uint64_t hob_mix(uint64_t hash, uint64_t words)
 void hob_list_by_key(const uint32_t *keys, uint32_t count, uint32_t key_count, uint32_t *first,
 					 uint32_t *items);
 
+/* The corner after or before one of a list of triangles, within its triangle. */
+static inline uint32_t hob_next_corner(uint32_t corner)
+{
+	return corner % 3 == 2 ? corner - 2 : corner + 1;
+}
+
+static inline uint32_t hob_previous_corner(uint32_t corner)
+{
+	return corner % 3 == 0 ? corner + 2 : corner - 1;
+}
+
 /* The root of a union-find tree; halves the path to it. */
 static inline uint32_t hob_root_of(uint32_t *parent, uint32_t i)
 {
@@ -55,10 +66,11 @@ void hob_weld_places(const float *positions, uint32_t vertex_count, hob_arena *s
 /* Rewrites triangles through `remap` (NULL: as they are) and drops those that have a vertex twice.
  *
  * indices       [index_count] in; index_count a multiple of 3
- * out           [index_count] out, may be `indices`
+ * out           [index_count] out, may be `indices`; NULL: counts only
+ * corners       [index_count] out: the indices of those that stay, not rewritten; may be NULL
  * Returns       number of indices written, a multiple of 3. Order is kept. */
 uint32_t hob_weld_triangles(const uint32_t *indices, uint32_t index_count, const uint32_t *remap,
-							uint32_t *out);
+							uint32_t *out, uint32_t *corners);
 
 /* Whether two of a triangle's corners are equal in every one of `arrays`, so that it is invisible.
  *

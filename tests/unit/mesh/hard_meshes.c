@@ -207,7 +207,7 @@ static hob_surface surface_of(const hob_mesh *mesh)
 	hob_surface out;
 	uint32_t *ordered = shape_alloc(&input, mesh->index_count, 4);
 	hob_order_by_place(mesh->indices, mesh->index_count, mesh->position, &scratch, ordered);
-	uint32_t count = hob_weld_triangles(ordered, mesh->index_count, NULL, ordered);
+	uint32_t count = hob_weld_triangles(ordered, mesh->index_count, NULL, ordered, NULL);
 	out = hob_surface_build(mesh->position, mesh->vertex_count, ordered, count, &input);
 	return out;
 }

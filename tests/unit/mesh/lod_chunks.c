@@ -64,7 +64,7 @@ static void no_level_is_open(uint32_t chunk, uint32_t least)
 	assert_true(count >= least);
 	uint32_t *place = HOB_NEW(&arena, uint32_t, ball.vertex_count),
 			 *from = HOB_NEW(&arena, uint32_t, ball.vertex_count);
-	const hob_vertex_array positions = {ball.position, 12, true};
+	const hob_vertex_array positions = {ball.position, 12, true, 0};
 	hob_weld(&positions, 1, ball.vertex_count, NULL, 0, place, from, &arena);
 	for (uint32_t l = 0; l < count; l++) {
 		assert_int_equal(count_open_edges(place, &levels[l]), 0);

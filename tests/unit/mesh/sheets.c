@@ -249,9 +249,9 @@ static bool fold(const hob_mesh *mesh, uint32_t *left)
 		assert_true(mirror[v] == HOB_NONE || first[mirror[v]] == first[v]);
 	uint32_t count = hob_sheets_unfold(mirror, indices, *left), before = 0;
 	for (uint32_t i = 0; i < mesh->index_count; i += 3)
-		before += hob_weld_is_collapsed(&(hob_vertex_array){mesh->position, 12, true}, 1, mesh->indices + i)
-					  ? 0
-					  : 3;
+		before +=
+			hob_weld_is_collapsed(&(hob_vertex_array){mesh->position, 12, true, 0}, 1, mesh->indices + i) ? 0
+																										  : 3;
 	assert_int_equal(count, before);
 	return true;
 }

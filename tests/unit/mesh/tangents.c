@@ -23,7 +23,8 @@ static int end(void **state)
 
 static uint32_t *groups(const hob_mesh *m)
 {
-	hob_vertex_array arrays[3] = {{m->position, 12, true}, {m->normal, 12, true}, {m->uv[0], 8, true}};
+	hob_vertex_array arrays[3] = {
+		{m->position, 12, true, 0}, {m->normal, 12, true, 0}, {m->uv[0], 8, true, 0}};
 	uint32_t *group = shape_alloc(&arena, m->vertex_count, 4),
 			 *from = shape_alloc(&arena, m->vertex_count, 4);
 	hob_weld(arrays, 3, m->vertex_count, NULL, 0, group, from, &arena);

@@ -47,7 +47,7 @@ static void weld_matches_the_slow_way(void **state)
 			}
 			kept += expected[v] == kept;
 		}
-		hob_vertex_array arrays[2] = {{position, 12, true}, {uv, 8, true}};
+		hob_vertex_array arrays[2] = {{position, 12, true, 0}, {uv, 8, true, 0}};
 		assert_int_equal(weld(arrays, 2, COUNT, indices, CORNERS, remap, from), kept);
 		assert_memory_equal(remap, expected, sizeof remap);
 		for (uint32_t i = 0; i < kept; i++)
@@ -61,7 +61,7 @@ static void negative_zero_equals_zero_in_floats_only(void **state)
 	(void)state;
 	const uint32_t bits[2] = {0x00000000u, 0x80000000u};
 	uint32_t remap[2], from[2];
-	hob_vertex_array array = {bits, 4, true};
+	hob_vertex_array array = {bits, 4, true, 0};
 	assert_int_equal(weld(&array, 1, 2, NULL, 0, remap, from), 1);
 	array.is_float = false;
 	assert_int_equal(weld(&array, 1, 2, NULL, 0, remap, from), 2);
@@ -72,7 +72,7 @@ static void nan_equals_itself(void **state)
 	(void)state;
 	const float values[3] = {NAN, NAN, 1};
 	uint32_t remap[3], from[3];
-	hob_vertex_array array = {values, 4, true};
+	hob_vertex_array array = {values, 4, true, 0};
 	assert_int_equal(weld(&array, 1, 3, NULL, 0, remap, from), 2);
 }
 
@@ -81,7 +81,7 @@ static void nothing_and_all_equal(void **state)
 	(void)state;
 	static const float zeros[3 * 1000];
 	static uint32_t remap[1000], from[1000];
-	hob_vertex_array array = {zeros, 12, true};
+	hob_vertex_array array = {zeros, 12, true, 0};
 	assert_int_equal(weld(&array, 1, 0, NULL, 0, remap, from), 0);
 	assert_int_equal(weld(&array, 1, 1000, NULL, 0, remap, from), 1);
 	assert_int_equal(from[0], 0);
@@ -93,9 +93,9 @@ static void repeated_corners_drop_a_triangle(void **state)
 	const uint32_t indices[12] = {0, 1, 2, 0, 1, 1, 2, 0, 2, 3, 2, 1};
 	const uint32_t remap[4] = {0, 1, 2, 1};
 	uint32_t out[12];
-	assert_int_equal(hob_weld_triangles(indices, 12, NULL, out), 6);
-	assert_int_equal(hob_weld_triangles(indices, 12, remap, out), 3);
-	assert_int_equal(hob_weld_triangles(indices, 0, remap, out), 0);
+	assert_int_equal(hob_weld_triangles(indices, 12, NULL, out, NULL), 6);
+	assert_int_equal(hob_weld_triangles(indices, 12, remap, out, NULL), 3);
+	assert_int_equal(hob_weld_triangles(indices, 0, remap, out, NULL), 0);
 }
 
 static void list_holds_every_array_of_the_mesh(void **state)
