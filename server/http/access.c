@@ -179,15 +179,14 @@ static hob_str session_token(const request *r)
 	return hob_str_of(MHD_lookup_connection_value(r->connection, MHD_COOKIE_KIND, name));
 }
 
-void srv_session_put(const request *r, struct MHD_Response *response, hob_str token)
+void srv_session_put(request *r, struct MHD_Response *response, hob_str token)
 {
 	char name[16];
-	hob_buf text = {0};
 	session_cookie(r, name);
-	hob_buf_printf(&text, "%s=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s", name, HOB_FMT(token),
-				   token.len > 0 ? SESSION_SECONDS : 0, r->http->daemons[LIBRARY_TLS] ? "; Secure" : "");
-	srv_response_add_str(response, "Set-Cookie", hob_buf_str(&text));
-	hob_buf_release(&text);
+	hob_str text =
+		srv_print(r, "%s=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s", name, HOB_FMT(token),
+				  token.len > 0 ? SESSION_SECONDS : 0, r->http->daemons[LIBRARY_TLS] ? "; Secure" : "");
+	srv_response_add(response, "Set-Cookie", text.data);
 }
 
 srv_scope srv_session_scope(request *r, hob_str token)
@@ -330,7 +329,7 @@ enum MHD_Result srv_reply_wrong_token(request *r)
 							 "this token is not valid here");
 }
 
-bool srv_access_check(request *r, enum MHD_Result *result)
+bool srv_access_check(request *r)
 {
 	access_list *access = r->http->access;
 	if (!access || is_open(r))
@@ -346,26 +345,23 @@ bool srv_access_check(request *r, enum MHD_Result *result)
 	if (scope >= needed && !elsewhere)
 		return true;
 	if (elsewhere)
-		*result = srv_reply_problem(
+		return srv_refuse(
 			r, PROBLEM_SCOPE, "ask for a token of this root: hob token create NAME --mirror ROOT",
 			"this token may feed the mirror root '%.*s', and not '%.*s'", HOB_FMT(root), HOB_FMT(r->args[0]));
-	else if (scope == SRV_SCOPE_MIRROR)
-		*result = srv_reply_problem(r, PROBLEM_SCOPE,
-									"ask for a token that may write: hob token create NAME --write",
-									"this token may read, and feed the mirror root '%.*s'", HOB_FMT(root));
-	else if (scope != SRV_SCOPE_NONE && needed == SRV_SCOPE_MIRROR)
-		*result = srv_reply_problem(r, PROBLEM_SCOPE,
-									"ask for a token of a mirror root: hob token create NAME --mirror ROOT",
-									"this token may read and not write");
-	else if (scope != SRV_SCOPE_NONE)
-		*result = srv_reply_problem(r, PROBLEM_SCOPE,
-									"ask for a token that may write: hob token create NAME --write",
-									"this token may read and not write");
-	else if (shown)
-		*result = srv_reply_wrong_token(r);
-	else
-		*result = srv_reply_problem(r, PROBLEM_TOKEN, "send Authorization: Bearer TOKEN; people sign in at /",
-									"this daemon asks for a token");
+	const char *write = "ask for a token that may write: hob token create NAME --write";
+	if (scope == SRV_SCOPE_MIRROR)
+		return srv_refuse(r, PROBLEM_SCOPE, write, "this token may read, and feed the mirror root '%.*s'",
+						  HOB_FMT(root));
+	if (scope != SRV_SCOPE_NONE)
+		return srv_refuse(r, PROBLEM_SCOPE,
+						  needed == SRV_SCOPE_MIRROR
+							  ? "ask for a token of a mirror root: hob token create NAME --mirror ROOT"
+							  : write,
+						  "this token may read and not write");
+	if (!shown)
+		return srv_refuse(r, PROBLEM_TOKEN, "send Authorization: Bearer TOKEN; people sign in at /",
+						  "this daemon asks for a token");
+	r->result = srv_reply_wrong_token(r);
 	return false;
 }
 
@@ -391,7 +387,8 @@ void srv_add_cors(const request *r, struct MHD_Response *response)
 	srv_response_add(response, "Vary", "Origin");
 	if (!srv_origin_is_friend(r))
 		return;
-	srv_response_add_str(response, "Access-Control-Allow-Origin", r->head.origin);
+	srv_response_add(response, "Access-Control-Allow-Origin",
+					 srv_print(r, "%.*s", HOB_FMT(r->head.origin)).data);
 	srv_response_add(response, "Access-Control-Allow-Credentials", "true");
 	srv_response_add(
 		response, "Access-Control-Expose-Headers",
@@ -399,7 +396,7 @@ void srv_add_cors(const request *r, struct MHD_Response *response)
 		"Link, Location, Retry-After");
 }
 
-bool srv_answer_preflight(request *r, enum MHD_Result *result)
+bool srv_answer_preflight(request *r)
 {
 	if (strcmp(r->method, "OPTIONS") != 0 || r->head.preflight.len == 0 || !srv_origin_is_friend(r))
 		return false;
@@ -411,6 +408,6 @@ bool srv_answer_preflight(request *r, enum MHD_Result *result)
 		"Last-Event-ID, "
 		"Prefer, Range, X-Digest-SizeBytes");
 	srv_response_add(response, "Access-Control-Max-Age", "600");
-	*result = srv_reply(r, MHD_HTTP_NO_CONTENT, response, 0);
+	r->result = srv_reply(r, MHD_HTTP_NO_CONTENT, response, 0);
 	return true;
 }

@@ -157,34 +157,30 @@ void srv_put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields)
 }
 
 /* Sets a bit for each name in `list`; false after a problem for an unknown name. */
-static bool add_fields(request *r, hob_str list, uint32_t *out, enum MHD_Result *result)
+static bool add_fields(request *r, hob_str list, uint32_t *out)
 {
-	while (list.len > 0) {
-		size_t comma = hob_str_find(list, HOB_STR(","), 0);
-		hob_str name = hob_str_sub(list, 0, comma);
-		list = comma == SIZE_MAX ? (hob_str){0} : hob_str_sub(list, comma + 1, list.len);
+	hob_str name;
+	while (list.len > 0 && srv_next_piece(&list, ',', &name)) {
 		int known = 0;
 		while (known < FIELD_COUNT && !hob_str_equal(name, hob_str_of(field_names[known])))
 			known++;
-		if (known == FIELD_COUNT) {
 #define X(name) " " #name
-			*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "fields are:" ASSET_FIELDS(X),
-										"there is no field '%.*s'", HOB_FMT(name));
+		if (known == FIELD_COUNT)
+			return srv_refuse(r, PROBLEM_BAD_REQUEST, "fields are:" ASSET_FIELDS(X),
+							  "there is no field '%.*s'", HOB_FMT(name));
 #undef X
-			return false;
-		}
 		*out |= 1u << known;
 	}
 	return true;
 }
 
-bool srv_request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_Result *result)
+bool srv_request_fields(request *r, uint32_t fallback, uint32_t *out)
 {
 	hob_str fields = {0}, more = {0};
 	bool some = srv_request_param(r, "fields", &fields) && fields.len > 0;
 	srv_request_param(r, "expand", &more);
 	*out = some ? 0 : fallback;
-	return add_fields(r, fields, out, result) && add_fields(r, more, out, result);
+	return add_fields(r, fields, out) && add_fields(r, more, out);
 }
 
 bool srv_asset_has_good(const srv_view_asset *asset)
@@ -192,15 +188,11 @@ bool srv_asset_has_good(const srv_view_asset *asset)
 	return asset->output_count > 0;
 }
 
-bool srv_request_asset(request *r, const srv_view **view, const srv_view_asset **asset,
-					   enum MHD_Result *result)
+const srv_view_asset *srv_request_asset(request *r)
 {
-	*view = srv_views_take(r->http->sources.views);
-	*asset = srv_view_find_id(*view, r->args[0]);
-	if (*asset)
-		return true;
-	srv_view_drop(*view);
-	*result = srv_reply_problem(r, PROBLEM_NOT_FOUND, "GET /api/v1/assets lists assets with their ids",
-								"there is no asset with the id '%.*s'", HOB_FMT(r->args[0]));
-	return false;
+	const srv_view_asset *asset = srv_view_find_id(srv_request_view(r), r->args[0]);
+	if (!asset)
+		(void)srv_refuse(r, PROBLEM_NOT_FOUND, "GET /api/v1/assets lists assets with their ids",
+						 "there is no asset with the id '%.*s'", HOB_FMT(r->args[0]));
+	return asset;
 }

@@ -142,16 +142,12 @@ static void add_headers(struct MHD_Response *response, const chosen_form *form, 
 		srv_response_add(response, "Cache-Control", "public, max-age=31536000, immutable");
 		return;
 	}
-	char number[24];
-	snprintf(number, sizeof number, "%" PRIu64, extra->rev);
 	srv_response_add(response, "Cache-Control", "no-cache");
-	if (!extra->state.data)
-		return;
-	srv_response_add_str(response, "Content-Location", extra->location);
-	srv_response_add_str(response, "Cook-State", extra->state);
-	srv_response_add_str(response, "Cook-Standing", extra->standing);
-	srv_response_add_str(response, "Cook-Quality", extra->quality);
-	srv_response_add(response, "Cook-Rev", number);
+	srv_response_add(response, "Content-Location", extra->location);
+	srv_response_add(response, "Cook-State", extra->state);
+	srv_response_add(response, "Cook-Standing", extra->standing);
+	srv_response_add(response, "Cook-Quality", extra->quality);
+	srv_response_add(response, "Cook-Rev", extra->rev);
 }
 
 static chosen_form plain_form(blob *b)
@@ -348,7 +344,7 @@ static coding_id best_coding(const codings *accepted)
 }
 
 /* Chooses the form to send. False: the request was parked or refused. */
-static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum MHD_Result *result)
+static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out)
 {
 	codings accepted;
 	srv_request_codings(r, &accepted);
@@ -367,7 +363,7 @@ static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum
 		bool can_be = b->forms[best].state != FORM_USELESS && !waited_for(r, b, best);
 		if (can_be && (accepted.plain == 0 || srv_request_prefers(r, "encoded"))) {
 			srv_control control = order_of(b, best);
-			*result = srv_ask(r, SRV_CONTROL_DERIVE, (hob_str){0}, &control);
+			r->result = srv_ask(r, SRV_CONTROL_DERIVE, (hob_str){0}, &control);
 			return false;
 		}
 		if (can_be)
@@ -379,10 +375,8 @@ static bool choose_form(request *r, blob *b, bool ranged, chosen_form *out, enum
 			return true;
 	if (accepted.plain > 0)
 		return true;
-	*result = srv_reply_problem(r, PROBLEM_ACCEPT, "do not weigh identity or * zero",
-								"this blob is not kept under any coding of '%.*s'",
-								HOB_FMT(r->head.accept_encoding));
-	return false;
+	return srv_refuse(r, PROBLEM_ACCEPT, "do not weigh identity or * zero",
+					  "this blob is not kept under any coding of '%.*s'", HOB_FMT(r->head.accept_encoding));
 }
 
 /* ---- answers */
@@ -452,17 +446,14 @@ static struct MHD_Response *response_for(const chosen_form *form, uint64_t first
 
 static enum MHD_Result reply_nowhere(request *r, const blob *b)
 {
-	hob_buf detail = {0};
-	hob_buf_printf(&detail, "the range '%.*s' has no byte of this blob, which has %" PRIu64,
-				   HOB_FMT(r->head.range), b->size);
-	enum MHD_Result result =
-		srv_reply_problem_text(r, PROBLEM_RANGE,
-							   &(problem_text){.detail = hob_buf_str(&detail),
-											   .hint = HOB_STR("ask for bytes that are there"),
-											   .has_size = true,
-											   .size = b->size});
-	hob_buf_release(&detail);
-	return result;
+	return srv_reply_problem_text(
+		r, PROBLEM_RANGE,
+		&(problem_text){.detail =
+							srv_print(r, "the range '%.*s' has no byte of this blob, which has %" PRIu64,
+									  HOB_FMT(r->head.range), b->size),
+						.hint = HOB_STR("ask for bytes that are there"),
+						.has_size = true,
+						.size = b->size});
 }
 
 static void count_encoded(srv_http *http, const chosen_form *form, uint64_t plain_size)
@@ -476,10 +467,8 @@ enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra)
 {
 	bool get = strcmp(r->method, "GET") == 0, ranged = get && r->head.range.data;
 	chosen_form form = plain_form(b);
-	enum MHD_Result result;
-	if (r->head.accept_encoding.data && (!extra || !extra->as_it_is) &&
-		!choose_form(r, b, ranged, &form, &result))
-		return result;
+	if (r->head.accept_encoding.data && (!extra || !extra->as_it_is) && !choose_form(r, b, ranged, &form))
+		return r->result;
 	uint64_t plain_size = b->size;
 	b = form.bytes;
 	hob_str etag = hob_str_of(form.etag);
@@ -513,11 +502,9 @@ enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra)
 			&(problem_text){.detail = HOB_STR("there are too few descriptors or memory for another answer"),
 							.hint = HOB_STR("try again; raise the limit of open files"),
 							.retry_after_s = 1});
-	if (range == RANGE_PART) {
-		char text[80];
-		snprintf(text, sizeof text, "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, first, last, b->size);
-		srv_response_add(response, "Content-Range", text);
-	}
+	if (range == RANGE_PART)
+		srv_response_add(response, "Content-Range",
+						 srv_print(r, "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, first, last, b->size).data);
 	return srv_reply(r, status, response, size);
 }
 
@@ -548,9 +535,7 @@ enum MHD_Result srv_route_blob(request *r)
 
 enum MHD_Result srv_reply_named_blob(request *r, const hob_sha256 *digest, const char *type)
 {
-	char hash[HOB_SHA256_TEXT + 1];
 	blob *b = srv_blob_find(r->http->blobs, digest, r->http->now_ms);
-	hob_sha256_text(digest, hash);
 	if (!b && r->http->blobs->refused)
 		return srv_reply_problem_text(
 			r, PROBLEM_UNAVAILABLE,
@@ -559,12 +544,12 @@ enum MHD_Result srv_reply_named_blob(request *r, const hob_sha256 *digest, const
 							.hint = HOB_STR("try again: what is damaged is cooked again"),
 							.retry_after_s = 1});
 	if (!b) {
-		char detail[HOB_SHA256_TEXT + 32];
-		snprintf(detail, sizeof detail, "there is no blob %s", hash);
+		char hash[HOB_SHA256_TEXT + 1];
+		hob_sha256_text(digest, hash);
 		return srv_reply_problem_text(
 			r, PROBLEM_NOT_FOUND,
 			&(problem_text){
-				.detail = hob_str_of(detail),
+				.detail = srv_print(r, "there is no blob %s", hash),
 				.hint = HOB_STR("ask for the asset by name under /a/: it tells the blob of its newest cook"),
 				.held = srv_upload_held(r->http, digest)});
 	}

@@ -10,28 +10,22 @@ static bool add(char **list, uint32_t *count, uint32_t room, hob_str text)
 	return list[*count] && ++*count;
 }
 
-bool srv_event_filter_init(event_filter *filter, request *r, enum MHD_Result *result)
+bool srv_event_filter_init(event_filter *filter, request *r)
 {
 	bool fine = true;
 	for (uint32_t i = 0; fine && i < r->param_count; i++)
 		if (hob_str_equal(r->params[i].name, HOB_STR("asset")))
 			fine = add(filter->globs, &filter->glob_count, FILTER_GLOBS, r->params[i].value);
-	hob_str rest;
-	bool more = srv_request_param(r, "kinds", &rest) && rest.len > 0;
-	while (fine && more) {
-		size_t comma = hob_str_find(rest, HOB_STR(","), 0);
-		fine = add(filter->kinds, &filter->kind_count, FILTER_KINDS, hob_str_sub(rest, 0, comma));
-		more = comma != SIZE_MAX;
-		rest = hob_str_sub(rest, more ? comma + 1 : 0, rest.len);
-	}
+	hob_str rest, kind;
+	bool some = srv_request_param(r, "kinds", &rest) && rest.len > 0;
+	while (fine && some && srv_next_piece(&rest, ',', &kind))
+		fine = add(filter->kinds, &filter->kind_count, FILTER_KINDS, kind);
 	if (fine)
 		return true;
 	srv_event_filter_release(filter);
-	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
-								"kinds=asset,job,log and asset=props/** (may be given again)",
-								"more than %d kinds or %d patterns, or one that is empty or over %d bytes",
-								FILTER_KINDS, FILTER_GLOBS, HOB_GLOB_BYTES_MAX);
-	return false;
+	return srv_refuse(r, PROBLEM_BAD_REQUEST, "kinds=asset,job,log and asset=props/** (may be given again)",
+					  "more than %d kinds or %d patterns, or one that is empty or over %d bytes",
+					  FILTER_KINDS, FILTER_GLOBS, HOB_GLOB_BYTES_MAX);
 }
 
 void srv_event_filter_release(event_filter *filter)

@@ -171,30 +171,22 @@ static bool host_allowed(const srv_http *http, hob_str name)
 	return false;
 }
 
-static bool check_host(request *r, enum MHD_Result *result)
+static bool check_host(request *r)
 {
 	hob_str name;
-	if (r->head.host_count != 1 || !split_host(r->head.host, &name)) {
-		*result = srv_reply_problem(
-			r, PROBLEM_BAD_REQUEST, "send exactly one Host field: Host: localhost:7780",
-			"the request has %u Host fields or one that is not HOST[:PORT]", r->head.host_count);
-		return false;
-	}
-	if (!host_allowed(r->http, name)) {
-		hob_buf hint = {0};
-		hob_buf_printf(&hint,
-					   "if people reach the daemon under this name: hob serve --allowed-host %.*s, or "
-					   "server.allowed_hosts in hob.json",
-					   HOB_FMT(name));
-		hob_buf detail = {0};
-		hob_buf_printf(&detail, "Host '%.*s' is not served here", HOB_FMT(name));
-		*result = srv_reply_problem_text(
-			r, PROBLEM_HOST, &(problem_text){.detail = hob_buf_str(&detail), .hint = hob_buf_str(&hint)});
-		hob_buf_release(&hint);
-		hob_buf_release(&detail);
-		return false;
-	}
-	return true;
+	if (r->head.host_count != 1 || !split_host(r->head.host, &name))
+		return srv_refuse(r, PROBLEM_BAD_REQUEST, "send exactly one Host field: Host: localhost:7780",
+						  "the request has %u Host fields or one that is not HOST[:PORT]",
+						  r->head.host_count);
+	return host_allowed(r->http, name) ||
+		   srv_refuse_text(
+			   r, PROBLEM_HOST,
+			   &(problem_text){
+				   .detail = srv_print(r, "Host '%.*s' is not served here", HOB_FMT(name)),
+				   .hint = srv_print(r,
+									 "if people reach the daemon under this name: hob serve --allowed-host "
+									 "%.*s, or server.allowed_hosts in hob.json",
+									 HOB_FMT(name))});
 }
 
 bool srv_speaks_tls(const request *r)
@@ -230,57 +222,48 @@ bool srv_request_is_foreign(const request *r)
 	return !own || (r->head.origin.len > 0 && !same_origin(r));
 }
 
-static bool check_framing(request *r, uint64_t *length, enum MHD_Result *result)
+static bool check_framing(request *r, uint64_t *length)
 {
 	bool bad_length = r->head.length_count > 1 ||
 					  (r->head.length_count == 1 && !srv_parse_decimal(r->head.content_length, length));
 	if (bad_length || r->head.bad_coding || (r->head.chunked && r->head.length_count > 0)) {
 		r->distrusted = true;
-		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send one Content-Length, or chunks, not both",
-									"the length of the request's body is ambiguous");
-		return false;
+		return srv_refuse(r, PROBLEM_BAD_REQUEST, "send one Content-Length, or chunks, not both",
+						  "the length of the request's body is ambiguous");
 	}
 	bool takes_body = strcmp(r->method, "GET") != 0 && strcmp(r->method, "HEAD") != 0;
 	if ((*length > 0 || r->head.chunked) && !takes_body) {
 		r->distrusted = true;
-		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send parameters in the query",
-									"a %s request has no body", r->method);
-		return false;
+		return srv_refuse(r, PROBLEM_BAD_REQUEST, "send parameters in the query", "a %s request has no body",
+						  r->method);
 	}
 	/* The end of a chunk can be written in ways that a proxy and the library read differently. */
 	if (r->head.chunked) {
 		r->distrusted = true;
-		*result =
-			srv_reply_problem(r, PROBLEM_LENGTH_REQUIRED, "send Content-Length instead of Transfer-Encoding",
-							  "the body comes in chunks, without its size");
-		return false;
+		return srv_refuse(r, PROBLEM_LENGTH_REQUIRED, "send Content-Length instead of Transfer-Encoding",
+						  "the body comes in chunks, without its size");
 	}
 	return true;
 }
 
-bool srv_request_check_body(request *r, enum MHD_Result *result)
+bool srv_request_check_body(request *r)
 {
 	uint64_t length = 0;
 	if (!srv_parse_decimal(r->head.content_length, &length))
 		length = 0;
 	if (length == 0 || r->route == ROUTE_blob_put)
 		return true;
-	if (length > BODY_MAX) {
-		*result = srv_reply_problem(r, PROBLEM_TOO_LARGE, "send less",
-									"the body has %llu bytes, at most %d are taken",
-									(unsigned long long)length, BODY_MAX);
-		return false;
-	}
+	if (length > BODY_MAX)
+		return srv_refuse(r, PROBLEM_TOO_LARGE, "send less", "the body has %llu bytes, at most %d are taken",
+						  (unsigned long long)length, BODY_MAX);
 	hob_str type = hob_str_sub(r->head.content_type, 0, hob_str_find(r->head.content_type, HOB_STR(";"), 0));
 	while (type.len > 0 && type.data[type.len - 1] == ' ')
 		type.len--;
 	bool patch = r->route == ROUTE_asset_settings_patch &&
 				 hob_str_equal_nocase(type, HOB_STR("application/merge-patch+json"));
-	if (!patch && !hob_str_equal_nocase(type, HOB_STR("application/json"))) {
-		*result = srv_reply_problem(r, PROBLEM_MEDIA_TYPE, "send Content-Type: application/json",
-									"the body is '%.*s'", HOB_FMT(type));
-		return false;
-	}
+	if (!patch && !hob_str_equal_nocase(type, HOB_STR("application/json")))
+		return srv_refuse(r, PROBLEM_MEDIA_TYPE, "send Content-Type: application/json", "the body is '%.*s'",
+						  HOB_FMT(type));
 	return true;
 }
 
@@ -331,26 +314,25 @@ bool srv_request_has_body(const request *r)
 		   (r->head.length_count == 1 && !hob_str_equal(r->head.content_length, HOB_STR("0")));
 }
 
-bool srv_request_check_head(request *r, enum MHD_Result *result)
+bool srv_request_check_head(request *r)
 {
 	bool bad_name = r->head.bad_name || !is_token(hob_str_of(r->method));
 	if (bad_name || r->head.bad_value || r->head.bad_line) {
 		r->distrusted = true;
-		*result = srv_reply_problem(
+		return srv_refuse(
 			r, PROBLEM_BAD_REQUEST, "send one field per line, without folding, and CR LF at the end of each",
 			bad_name ? "a header field's name holds characters that no name may hold"
 			: r->head.bad_value
 				? "a header field's value holds a control character"
 				: "a line of the head does not end with CR LF, or holds a CR, an LF or a NUL by itself");
-		return false;
 	}
-	if (!check_host(r, result))
+	if (!check_host(r))
 		return false;
 	bool safe = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
 	if (!safe && srv_request_is_foreign(r)) {
 		bool other_scheme = hob_str_ends_nocase(r->head.origin, r->head.host) &&
 							hob_str_starts(r->head.origin, HOB_STR("http"));
-		*result = srv_reply_problem(
+		return srv_refuse(
 			r, PROBLEM_FORBIDDEN,
 			other_scheme
 				? "a proxy that speaks TLS in front of the daemon must send X-Forwarded-Proto: https; or hob "
@@ -359,8 +341,7 @@ bool srv_request_check_head(request *r, enum MHD_Result *result)
 				  "server.cors_origins may change something",
 			"this %s request comes from '%.*s', and is sent to %.*s%.*s", r->method, HOB_FMT(r->head.origin),
 			HOB_FMT(scheme_of(r)), HOB_FMT(r->head.host));
-		return false;
 	}
 	uint64_t length = 0;
-	return check_framing(r, &length, result);
+	return check_framing(r, &length);
 }

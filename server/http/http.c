@@ -141,27 +141,24 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *t
 }
 
 /* Performs all checks that are possible before the body. False if the request was refused. */
-static bool check(request *r, enum MHD_Result *result)
+static bool check(request *r)
 {
 	r->checked = true;
-	if (!srv_request_check_head(r, result) || srv_answer_preflight(r, result) ||
-		!srv_request_route(r, result) || !srv_access_check(r, result) || !srv_request_check_body(r, result))
+	if (!srv_request_check_head(r) || srv_answer_preflight(r) || !srv_request_route(r) ||
+		!srv_access_check(r) || !srv_request_check_body(r))
 		return false;
 	bool health = r->route == ROUTE_livez || r->route == ROUTE_healthz || r->route == ROUTE_readyz ||
 				  r->route == ROUTE_metrics;
 	if (!atomic_load_explicit(&r->http->draining, memory_order_relaxed) || health)
 		return true;
-	*result = srv_reply_problem_text(
-		r, PROBLEM_UNAVAILABLE,
-		&(problem_text){.detail = HOB_STR("the daemon is stopping"),
-						.hint = HOB_STR("try again; another daemon may take its place"),
-						.retry_after_s = 1});
-	return false;
+	return srv_refuse_text(r, PROBLEM_UNAVAILABLE,
+						   &(problem_text){.detail = HOB_STR("the daemon is stopping"),
+										   .hint = HOB_STR("try again; another daemon may take its place"),
+										   .retry_after_s = 1});
 }
 
 static enum MHD_Result begin(request *r, const char *method, const char *version)
 {
-	enum MHD_Result result;
 	r->begun = true;
 	r->takes_interim = strcmp(version, "HTTP/1.1") == 0;
 	r->method = method;
@@ -176,12 +173,25 @@ static enum MHD_Result begin(request *r, const char *method, const char *version
 	 * answered there. */
 	if (!srv_request_has_body(r))
 		return MHD_YES;
-	if (!check(r, &result))
-		return result;
+	if (!check(r))
+		return r->result;
 	r->body_deadline_ms = r->http->now_ms + BODY_DEADLINE_MS;
 	if (!srv_parse_decimal(r->head.content_length, &r->body_left))
 		r->body_left = UINT64_MAX; /* chunked: the library tells its end */
-	return r->route == ROUTE_blob_put && !srv_upload_begin(r, &result) ? result : MHD_YES;
+	return r->route == ROUTE_blob_put && !srv_upload_begin(r) ? r->result : MHD_YES;
+}
+
+static enum MHD_Result take_body(request *r, const char *data, size_t size)
+{
+	if (!r->upload && r->body.size + size > BODY_MAX)
+		return MHD_NO;
+	if (r->upload) {
+		r->body_deadline_ms += (int64_t)(size / UPLOAD_BYTES_PER_MS);
+		srv_upload_put(r->upload, (hob_bytes){(const uint8_t *)data, size});
+	} else {
+		hob_buf_put(&r->body, data, size);
+	}
+	return MHD_YES;
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
@@ -195,28 +205,21 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 		srv_library_show_end(r);
 	if (!r || http->stopping)
 		return MHD_NO;
-	if (!r->begun)
-		return begin(r, method, version);
-	r->body_left -= *size;
-	r->whole = *size == 0 || r->body_left == 0;
-	if (*size > 0 && r->upload) {
-		r->body_deadline_ms += (int64_t)(*size / UPLOAD_BYTES_PER_MS);
-		srv_upload_put(r->upload, (hob_bytes){(const uint8_t *)data, *size});
-		*size = 0;
-		return MHD_YES;
-	}
-	if (*size > 0) {
-		if (r->body.size + *size > BODY_MAX)
-			return MHD_NO;
-		hob_buf_put(&r->body, data, *size);
-		*size = 0;
-		return MHD_YES;
-	}
-	r->body_deadline_ms = 0;
+	size_t given = *size;
 	enum MHD_Result result;
-	if (!r->checked && !check(r, &result))
-		return result;
-	return srv_route_handler_of(r->route)(r);
+	if (!r->begun) {
+		result = begin(r, method, version);
+	} else {
+		r->body_left -= given;
+		r->whole = given == 0 || r->body_left == 0;
+		*size = 0;
+		r->body_deadline_ms = given > 0 ? r->body_deadline_ms : 0;
+		result = given > 0				  ? take_body(r, data, given)
+				 : r->checked || check(r) ? srv_route_handler_of(r->route)(r)
+										  : r->result;
+	}
+	srv_request_return(http);
+	return result;
 }
 
 /* ---- corks */
@@ -565,6 +568,7 @@ static void release_shard(srv_http *http)
 		close(http->arrivals[i].fd);
 	srv_library_stop(http);
 	srv_blob_cache_free(http->blobs);
+	hob_arena_release(&http->scratch);
 	if (http->epoll_fd >= 0)
 		close(http->epoll_fd);
 	if (http->silence >= 0)
@@ -705,6 +709,9 @@ static bool open_shard(srv_http *http, const srv_http_options *options, uint32_t
 {
 	static const library_callbacks callbacks = {on_request, on_target, keep_escapes, on_connection,
 												on_completed};
+	hob_arena_init(&http->scratch, SIZE_MAX);
+	hob_arena_alloc(&http->scratch, 1, 1); /* the arena keeps its first block */
+	http->scratch_empty = hob_arena_save(&http->scratch);
 	http->now_ms = http->start_ms = srv_clock_ms(CLOCK_MONOTONIC);
 	http->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	int wake = http->epoll_fd < 0 ? -1 : eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

@@ -21,6 +21,7 @@
 
 #include "../auth/tokens.h"
 
+#include <cjson/cJSON.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -143,16 +144,24 @@ struct request {
 	int64_t deadline_ms;   /* of the poll; 0 before it starts */
 	uint64_t poll_since;
 	struct request *next_poller;
+	enum MHD_Result result; /* of the answer that srv_refuse sent */
 };
+
+/* A handler borrows until it returns: the view, texts that it prints, and the JSON parsed last. */
+const srv_view *srv_request_view(request *r);
+#define srv_print(r, ...) hob_arena_printf(&(r)->http->scratch, __VA_ARGS__)
+const cJSON *srv_request_parse(request *r, hob_str json); /* NULL: it is none */
+const cJSON *srv_request_json(request *r);				  /* the body */
+hob_str srv_json_text(const cJSON *object, const char *name);
+void srv_request_return(srv_http *http); /* returns what was borrowed */
 
 /* First parameter with this name; false if there is none. */
 bool srv_request_param(const request *r, const char *name, hob_str *out);
 /* Parses a parameter. Like others below, it returns false after sending a problem; the handler then returns
- * *result. A flag is "1", "true" or empty, or "0" or "false". A number is decimal and in [min,max]. */
-bool srv_request_flag(request *r, const char *name, bool fallback, enum MHD_Result *result,
-					  bool *out) HOB_MUST_CHECK;
+ * r->result. A flag is "1", "true" or empty, or "0" or "false". A number is decimal and in [min,max]. */
+bool srv_request_flag(request *r, const char *name, bool fallback, bool *out) HOB_MUST_CHECK;
 bool srv_request_number(request *r, const char *name, uint64_t min, uint64_t max, uint64_t fallback,
-						enum MHD_Result *result, uint64_t *out) HOB_MUST_CHECK;
+						uint64_t *out) HOB_MUST_CHECK;
 /* "Prefer: wait=N" in milliseconds, limited to WAIT_MAX_MS; 0 if absent. */
 uint32_t srv_request_wait_ms(const request *r);
 /* Whether the Prefer field contains the word. */
@@ -174,9 +183,8 @@ bool srv_parse_decimal(hob_str text, uint64_t *out);
 bool srv_next_piece(hob_str *rest, char mark, hob_str *piece);
 hob_str srv_trim(hob_str text); /* removes blanks at both ends */
 
-/* Splits and decodes the target, and finds the route. False after sending a problem; the caller then returns
- * *result. */
-bool srv_request_route(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+/* Splits and decodes the target, and finds the route.  False after sending a problem. */
+bool srv_request_route(request *r) HOB_MUST_CHECK;
 route_handler srv_route_handler_of(route_id route);
 const char *srv_route_pattern(route_id route);
 /* Reads the header fields into r->head; `version` is the last word of the request line. */
@@ -185,9 +193,9 @@ void srv_request_read_head(request *r, const char *version);
 bool srv_request_head_fits(const request *r);
 bool srv_request_has_body(const request *r); /* according to the head */
 /* Checks the head. False after sending a problem. */
-bool srv_request_check_head(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+bool srv_request_check_head(request *r) HOB_MUST_CHECK;
 /* Checks the size and media type of the body against the route. */
-bool srv_request_check_body(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+bool srv_request_check_body(request *r) HOB_MUST_CHECK;
 /* Whether a browser sent the request for a page of another web site (Origin, Sec-Fetch-Site). */
 bool srv_request_is_foreign(const request *r);
 /* Decodes in place; false on a bad escape, NUL, or (unless raw) a control byte or invalid UTF-8. */
@@ -211,7 +219,7 @@ uint32_t srv_access_readings(srv_http *http);
 /* srv_access_goes_on: false if the token of an answer in progress has been revoked. srv_access_check, after
  * r->route is known: whether the token allows the method; false after sending a problem. */
 bool srv_access_goes_on(const request *r);
-bool srv_access_check(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+bool srv_access_check(request *r) HOB_MUST_CHECK;
 /* Counts an invalid token. True if its sender has used up the guesses of this minute: srv_reply_guesses. */
 bool srv_access_guessed(request *r);
 enum MHD_Result srv_reply_guesses(request *r);
@@ -223,25 +231,27 @@ hob_str srv_access_mirror_folder(const request *r);
 srv_scope srv_session_scope(request *r, hob_str token);
 srv_scope srv_session_now(request *r);
 /* Sets the session's cookie to this token; an empty one ends the session. */
-void srv_session_put(const request *r, struct MHD_Response *response, hob_str token);
+void srv_session_put(request *r, struct MHD_Response *response, hob_str token);
 /* Whether the request comes from a page of an allowed origin. */
 bool srv_origin_is_friend(const request *r);
 /* Adds the headers that let a page of an allowed origin read the answer. */
 void srv_add_cors(const request *r, struct MHD_Response *response);
 /* Answers a preflight of an allowed origin; false if the request is none. */
-bool srv_answer_preflight(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+bool srv_answer_preflight(request *r) HOB_MUST_CHECK;
 
 /* ---- replies ---- */
 
 /* Makes a response that owns the buffer's memory. NULL without memory. */
 struct MHD_Response *srv_response_of(hob_buf *body, const char *content_type);
 void srv_response_add(struct MHD_Response *response, const char *name, const char *value);
-/* Adds "name: value"; the value may have any byte that a header may have. */
-void srv_response_add_str(struct MHD_Response *response, const char *name, hob_str value);
 /* Queues, counts and releases the response (NULL: closes the connection). `bytes`: size of its body. */
 enum MHD_Result srv_reply(request *r, int status, struct MHD_Response *response, uint64_t bytes);
 /* Queues a response that the caller keeps. */
 enum MHD_Result srv_reply_shared(request *r, int status, struct MHD_Response *response, uint64_t bytes);
+/* Sends the body, which it takes, with header fields: "name", "value", ..., NULL. One without a value is left
+ * out. */
+enum MHD_Result srv_reply_body(request *r, int status, hob_buf *body, const char *type, ...)
+	__attribute__((sentinel));
 /* Sends JSON with this status; 406 if the client does not accept it. Takes the buffer. */
 enum MHD_Result srv_reply_json(request *r, int status, hob_buf *body);
 
@@ -258,6 +268,9 @@ typedef struct problem_text {
 	uint64_t held; /* Upload-Offset, unless 0 */
 } problem_text;
 enum MHD_Result srv_reply_problem_text(request *r, problem_id id, const problem_text *text);
+/* The same for a check: they send the problem to r->result, and are false. */
+#define srv_refuse(r, ...)		((r)->result = srv_reply_problem((r), __VA_ARGS__), false)
+#define srv_refuse_text(r, ...) ((r)->result = srv_reply_problem_text((r), __VA_ARGS__), false)
 /* Appends a problem's JSON. */
 void srv_put_problem(hob_buf *out, problem_id id, const problem_text *text);
 void srv_count_reply(request *r, int status, uint64_t bytes);
@@ -333,7 +346,7 @@ typedef struct event_filter {
 	uint32_t glob_count, kind_count;
 } event_filter;
 /* From the parameters asset= (repeatable) and kinds=. False after sending a problem. */
-bool srv_event_filter_init(event_filter *filter, request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+bool srv_event_filter_init(event_filter *filter, request *r) HOB_MUST_CHECK;
 void srv_event_filter_release(event_filter *filter);
 bool srv_event_filter_passes(const event_filter *filter, const srv_event *event);
 
@@ -358,9 +371,8 @@ blob *srv_blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms)
  * the unencoded blob sent; a client that prefers to wait ("Prefer: encoded") or refuses the unencoded form is
  * parked until it is made, and the handler called again. */
 typedef struct blob_headers {
-	hob_str location, state, standing,
-		quality;	  /* Content-Location, Cook-State, Cook-Standing, Cook-Quality */
-	uint64_t rev;	  /* Cook-Rev */
+	/* Content-Location, Cook-State, Cook-Standing, Cook-Quality, Cook-Rev; NULL: without */
+	const char *location, *state, *standing, *quality, *rev;
 	const char *type; /* Content-Type; NULL: generic bytes */
 	bool as_it_is;	  /* never encode: it is compressed, or a foreign file */
 } blob_headers;
@@ -377,7 +389,7 @@ typedef struct uploads uploads;
 uploads *srv_uploads_new(void);
 /* Drops interrupted uploads and ends the decoding thread, after all shards. NULL is allowed. */
 void srv_uploads_free(uploads *all);
-bool srv_upload_begin(request *r, enum MHD_Result *result) HOB_MUST_CHECK;
+bool srv_upload_begin(request *r) HOB_MUST_CHECK;
 /* Writes the next bytes; parks the request of an encoded blob until they are decoded. */
 void srv_upload_put(upload *u, hob_bytes bytes);
 void srv_uploads_decoded(srv_http *http); /* called after a wake: unparks requests */
@@ -428,10 +440,9 @@ enum { FIELDS_LIST = (1 << (FIELD_links + 1)) - 1, FIELDS_ALL = (1 << FIELD_COUN
 void srv_put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields);
 uint64_t srv_http_texture_bytes(const srv_view_asset *asset); /* size of its cooked textures */
 /* Parses fields=id,path,state and expand=outputs,deps to bits; false after sending a problem. */
-bool srv_request_fields(request *r, uint32_t fallback, uint32_t *out, enum MHD_Result *result) HOB_MUST_CHECK;
-/* Finds the asset of {id}; on false, a 404 was sent and the view dropped. */
-bool srv_request_asset(request *r, const srv_view **view, const srv_view_asset **asset,
-					   enum MHD_Result *result) HOB_MUST_CHECK;
+bool srv_request_fields(request *r, uint32_t fallback, uint32_t *out) HOB_MUST_CHECK;
+/* The asset of {id}; NULL: a 404 was sent. */
+const srv_view_asset *srv_request_asset(request *r);
 /* Sends 422 with the error of the asset; `more`: added to its hint. */
 enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset, hob_str more);
 /* Whether outputs exist, of this cook or an earlier one. */
@@ -440,20 +451,18 @@ bool srv_asset_has_good(const srv_view_asset *asset);
 /* ---- profiles: the same folder cooked with other settings ---- */
 
 bool srv_is_profile(hob_str profile); /* false for "" and "default", which are the root itself */
-/* Appends the name of the root for the profile. */
-void srv_put_profile_root(hob_buf *out, hob_str root, hob_str profile);
-bool srv_profile_exists(const srv_view *view, hob_str root, hob_str profile);
+/* The name of the root for the profile. */
+hob_str srv_profile_root(request *r, hob_str root, hob_str profile);
+const srv_view_root *srv_find_root(request *r, hob_str name);
 /* Sends 404, with the existing profiles and how to add this one. */
-enum MHD_Result srv_reply_no_profile(request *r, const srv_view *view, hob_str root, hob_str profile);
+enum MHD_Result srv_reply_no_profile(request *r, hob_str root, hob_str profile);
 
-/* Checks the name of a user of live models (server/live/live.h). On false, `result` is a 400 for an invalid
- * name. */
-bool srv_check_live_user(request *r, hob_str user, enum MHD_Result *result);
+/* Checks the name of a user of live models (server/live/live.h). False: 400 for an invalid name. */
+bool srv_check_live_user(request *r, hob_str user);
 
-/* The name in `full` of the asset of the path {path...} in a commit of a git repository. False: `result` is a
+/* The name in *full of the asset of the path {path...} in a commit of a git repository. False: r->result is a
  * redirect to the commit's id, a refusal, or the request waits for the commit's folder. */
-bool srv_find_at_commit(request *r, const srv_view *view, hob_str root, hob_str at, hob_buf *full,
-						enum MHD_Result *result);
+bool srv_find_at_commit(request *r, hob_str root, hob_str at, hob_str *full);
 
 /* ---- the library ---- */
 
@@ -552,6 +561,11 @@ struct srv_http {
 	stream *streams;
 	mailbox *box;
 	blob_cache *blobs;
+	/* borrowed by the handler that runs */
+	const srv_view *view;
+	cJSON *json;
+	hob_arena scratch;
+	hob_arena_mark scratch_empty;
 };
 
 /* The sum of a counter over all shards: srv_http_sum(http, offsetof(srv_http, refused_full)). */

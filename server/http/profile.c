@@ -10,30 +10,24 @@ bool srv_is_profile(hob_str profile)
 	return profile.len > 0 && !hob_str_equal(profile, HOB_STR("default"));
 }
 
-void srv_put_profile_root(hob_buf *out, hob_str root, hob_str profile)
+hob_str srv_profile_root(request *r, hob_str root, hob_str profile)
 {
-	hob_buf_put_str(out, root);
-	if (!srv_is_profile(profile))
-		return;
-	hob_buf_put(out, "@", 1);
-	hob_buf_put_str(out, profile);
+	return srv_is_profile(profile) ? srv_print(r, "%.*s@%.*s", HOB_FMT(root), HOB_FMT(profile)) : root;
 }
 
-bool srv_profile_exists(const srv_view *view, hob_str root, hob_str profile)
+const srv_view_root *srv_find_root(request *r, hob_str name)
 {
-	hob_buf name = {0};
-	srv_put_profile_root(&name, root, profile);
-	bool found = false;
+	const srv_view *view = srv_request_view(r);
 	for (uint32_t i = 0; i < view->root_count; i++)
-		found = found || hob_str_equal(view->roots[i].name, hob_buf_str(&name));
-	hob_buf_release(&name);
-	return found;
+		if (hob_str_equal(view->roots[i].name, name))
+			return &view->roots[i];
+	return NULL;
 }
 
-enum MHD_Result srv_reply_no_profile(request *r, const srv_view *view, hob_str root, hob_str profile)
+enum MHD_Result srv_reply_no_profile(request *r, hob_str root, hob_str profile)
 {
-	hob_buf detail = {0}, hint = {0}, members = {0};
-	hob_buf_printf(&detail, "the folder '%.*s' has no profile '%.*s'", HOB_FMT(root), HOB_FMT(profile));
+	const srv_view *view = srv_request_view(r);
+	hob_buf hint = {0}, members = {0};
 	hob_buf_printf(&hint, "profiles of this folder: default");
 	hob_buf_put_str(&members, HOB_STR(",\"profiles\":[\"default\""));
 	for (uint32_t i = 0; i < view->root_count; i++) {
@@ -48,9 +42,10 @@ enum MHD_Result srv_reply_no_profile(request *r, const srv_view *view, hob_str r
 	hob_buf_printf(&hint, "; to add this one, add a source '%.*s@%.*s' with the same path to hob.json",
 				   HOB_FMT(root), HOB_FMT(profile));
 	problem_text text = {
-		.detail = hob_buf_str(&detail), .hint = hob_buf_str(&hint), .members = hob_buf_str(&members)};
+		.detail = srv_print(r, "the folder '%.*s' has no profile '%.*s'", HOB_FMT(root), HOB_FMT(profile)),
+		.hint = hob_buf_str(&hint),
+		.members = hob_buf_str(&members)};
 	enum MHD_Result result = srv_reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
-	hob_buf_release(&detail);
 	hob_buf_release(&hint);
 	hob_buf_release(&members);
 	return result;

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <cjson/cJSON.h>
 
 #include "../../core/base/json_write.h"
 
@@ -12,39 +11,74 @@ const problem_kind srv_problem_kinds[PROBLEM_COUNT] = {
 #undef PROBLEM
 };
 
-void srv_response_add(struct MHD_Response *response, const char *name, const char *value)
+/* ---- what a handler borrows */
+
+const srv_view *srv_request_view(request *r)
 {
-	if (response)
-		MHD_add_response_header(response, name, value);
+	if (!r->http->view)
+		r->http->view = srv_views_take(r->http->sources.views);
+	return r->http->view;
 }
 
-void srv_response_add_str(struct MHD_Response *response, const char *name, hob_str value)
+const cJSON *srv_request_parse(request *r, hob_str json)
 {
-	hob_buf text = {0};
-	hob_buf_put_str(&text, value);
-	hob_buf_put(&text, "", 1);
-	if (!text.failed)
-		srv_response_add(response, name, (const char *)text.data);
-	hob_buf_release(&text);
+	cJSON_Delete(r->http->json);
+	return r->http->json = cJSON_ParseWithLength(json.data ? json.data : "", json.len);
+}
+
+const cJSON *srv_request_json(request *r)
+{
+	return srv_request_parse(r, hob_buf_str(&r->body));
+}
+
+hob_str srv_json_text(const cJSON *object, const char *name)
+{
+	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
+}
+
+void srv_request_return(srv_http *http)
+{
+	if (http->view)
+		srv_view_drop(http->view);
+	cJSON_Delete(http->json);
+	http->view = NULL;
+	http->json = NULL;
+	hob_arena_restore(&http->scratch, http->scratch_empty);
+}
+
+/* ---- responses */
+
+void srv_response_add(struct MHD_Response *response, const char *name, const char *value)
+{
+	if (response && value)
+		MHD_add_response_header(response, name, value);
 }
 
 struct MHD_Response *srv_response_of(hob_buf *body, const char *content_type)
 {
-	if (body->failed) {
-		hob_buf_release(body);
-		return NULL;
-	}
 	struct MHD_Response *response =
-		MHD_create_response_from_buffer_with_free_callback(body->size, body->data, hob_buf_free);
-	if (!response) {
+		body->failed
+			? NULL
+			: MHD_create_response_from_buffer_with_free_callback(body->size, body->data, hob_buf_free);
+	if (!response)
 		hob_buf_release(body);
-		return NULL;
-	}
 	*body = (hob_buf){0};
 	srv_response_add(response, "Content-Type", content_type);
 	srv_response_add(response, "X-Content-Type-Options", "nosniff");
 	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
 	return response;
+}
+
+enum MHD_Result srv_reply_body(request *r, int status, hob_buf *body, const char *type, ...)
+{
+	size_t size = body->size;
+	struct MHD_Response *response = srv_response_of(body, type);
+	va_list fields;
+	va_start(fields, type);
+	for (const char *name; (name = va_arg(fields, const char *));)
+		srv_response_add(response, name, va_arg(fields, const char *));
+	va_end(fields);
+	return srv_reply(r, status, response, size);
 }
 
 void srv_count_reply(request *r, int status, uint64_t bytes)
@@ -86,10 +120,7 @@ enum MHD_Result srv_reply_json(request *r, int status, hob_buf *body)
 								 "this resource is application/json");
 	}
 	hob_buf_put(body, "\n", 1);
-	size_t size = body->size;
-	struct MHD_Response *response = srv_response_of(body, "application/json");
-	srv_response_add(response, "Cache-Control", "no-cache");
-	return srv_reply(r, status, response, size);
+	return srv_reply_body(r, status, body, "application/json", "Cache-Control", "no-cache", NULL);
 }
 
 /* Whether the dashboard sent the request. The dashboard has its own page to sign in; after a challenge, the
@@ -141,22 +172,13 @@ enum MHD_Result srv_reply_problem_text(request *r, problem_id id, const problem_
 		srv_session_put(r, response, (hob_str){0});
 	if (r->distrusted)
 		srv_response_add(response, "Connection", "close");
-	if (text->allow)
-		srv_response_add(response, "Allow", text->allow);
-	char number[40];
-	if (text->retry_after_s > 0) {
-		snprintf(number, sizeof number, "%u", text->retry_after_s);
-		srv_response_add(response, "Retry-After", number);
-	}
-	if (text->held > 0) {
-		char held[24];
-		snprintf(held, sizeof held, "%llu", (unsigned long long)text->held);
-		srv_response_add(response, "Upload-Offset", held);
-	}
-	if (text->has_size) {
-		snprintf(number, sizeof number, "bytes */%" PRIu64, text->size);
-		srv_response_add(response, "Content-Range", number);
-	}
+	srv_response_add(response, "Allow", text->allow);
+	if (text->retry_after_s > 0)
+		srv_response_add(response, "Retry-After", srv_print(r, "%u", text->retry_after_s).data);
+	if (text->held > 0)
+		srv_response_add(response, "Upload-Offset", srv_print(r, "%" PRIu64, text->held).data);
+	if (text->has_size)
+		srv_response_add(response, "Content-Range", srv_print(r, "bytes */%" PRIu64, text->size).data);
 	return srv_reply(r, kind->status, response, size);
 }
 
@@ -187,40 +209,30 @@ static problem_id problem_of(const ask *a, hob_str code)
 	return PROBLEM_INTERNAL;
 }
 
-static hob_str member(const cJSON *object, const char *name)
-{
-	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
-}
-
 static enum MHD_Result reply_failed(request *r)
 {
 	const ask *a = r->ask;
 	hob_str body = hob_buf_str(&a->body);
-	cJSON *object = cJSON_ParseWithLength(body.data ? body.data : "", body.len);
-	problem_id id = problem_of(a, member(object, "code"));
+	const cJSON *object = srv_request_parse(r, body);
+	problem_id id = problem_of(a, srv_json_text(object, "code"));
 	problem_text text = {
-		.code = member(object, "code"),
-		.detail = member(object, "detail"),
-		.hint = member(object, "hint"),
+		.code = srv_json_text(object, "code"),
+		.detail = srv_json_text(object, "detail"),
+		.hint = srv_json_text(object, "hint"),
 		.asset = a->control.asset,
 		.retry_after_s = a->status == 503 || a->status == 429 ? 1 : 0,
 	};
 	if (text.detail.len == 0)
-		text.detail = object ? member(object, "message") : body;
+		text.detail = object ? srv_json_text(object, "message") : body;
 	if (text.detail.len == 0)
 		text.detail = hob_str_of(srv_problem_kinds[id].meaning);
-	hob_buf members = {0};
 	const cJSON *failed = cJSON_GetObjectItemCaseSensitive(object, "failed");
 	if (cJSON_IsArray(failed)) {
 		char *list = cJSON_PrintUnformatted(failed);
-		hob_buf_printf(&members, ",\"failed\":%s", list ? list : "[]");
+		text.members = srv_print(r, ",\"failed\":%s", list ? list : "[]");
 		cJSON_free(list);
 	}
-	text.members = hob_buf_str(&members);
-	enum MHD_Result result = srv_reply_problem_text(r, id, &text);
-	hob_buf_release(&members);
-	cJSON_Delete(object);
-	return result;
+	return srv_reply_problem_text(r, id, &text);
 }
 
 enum MHD_Result srv_reply_answer(request *r, const char *content_type)
@@ -230,29 +242,17 @@ enum MHD_Result srv_reply_answer(request *r, const char *content_type)
 		return reply_failed(r);
 	if (!srv_request_accepts(r, content_type))
 		return srv_reply_problem(r, PROBLEM_ACCEPT, "send Accept: */*", "this resource is %s", content_type);
-	size_t size = a->body.size;
-	struct MHD_Response *response = srv_response_of(&a->body, content_type);
-	srv_response_add(response, "Cache-Control", "no-cache");
-	if (a->control.etag[0])
-		srv_response_add(response, "ETag", a->control.etag);
-	return srv_reply(r, a->status, response, size);
+	return srv_reply_body(r, a->status, &a->body, content_type, "Cache-Control", "no-cache", "ETag",
+						  a->control.etag[0] ? a->control.etag : NULL, NULL);
 }
 
 enum MHD_Result srv_reply_accepted(request *r, const char *folder)
 {
-	hob_buf *body = &r->ask->body, place = {0};
-	cJSON *object = cJSON_ParseWithLength((const char *)body->data, body->size);
-	const cJSON *job = cJSON_GetObjectItemCaseSensitive(object, "job");
-	if (cJSON_IsNumber(job))
-		hob_buf_printf(&place, "%s/%llu", folder, (unsigned long long)job->valuedouble);
-	else
-		hob_buf_put_str(&place, hob_str_of(folder));
-	cJSON_Delete(object);
-	size_t size = body->size;
-	struct MHD_Response *response = srv_response_of(body, "application/json");
-	srv_response_add_str(response, "Location", hob_buf_str(&place));
-	srv_response_add(response, "Retry-After", "1");
-	srv_response_add(response, "Cache-Control", "no-store");
-	hob_buf_release(&place);
-	return srv_reply(r, MHD_HTTP_ACCEPTED, response, size);
+	hob_buf *body = &r->ask->body;
+	const cJSON *job = cJSON_GetObjectItemCaseSensitive(srv_request_parse(r, hob_buf_str(body)), "job");
+	const char *place = cJSON_IsNumber(job)
+							? srv_print(r, "%s/%llu", folder, (unsigned long long)job->valuedouble).data
+							: folder;
+	return srv_reply_body(r, MHD_HTTP_ACCEPTED, body, "application/json", "Location", place, "Retry-After",
+						  "1", "Cache-Control", "no-store", NULL);
 }

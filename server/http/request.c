@@ -100,7 +100,7 @@ bool srv_request_param(const request *r, const char *name, hob_str *out)
 	return false;
 }
 
-bool srv_request_flag(request *r, const char *name, bool fallback, enum MHD_Result *result, bool *out)
+bool srv_request_flag(request *r, const char *name, bool fallback, bool *out)
 {
 	hob_str value;
 	*out = fallback;
@@ -109,13 +109,12 @@ bool srv_request_flag(request *r, const char *name, bool fallback, enum MHD_Resu
 	*out = value.len == 0 || hob_str_equal(value, HOB_STR("1")) || hob_str_equal(value, HOB_STR("true"));
 	if (*out || hob_str_equal(value, HOB_STR("0")) || hob_str_equal(value, HOB_STR("false")))
 		return true;
-	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "write 1 or 0", "'%s=%.*s' is neither true nor false",
-								name, HOB_FMT(value));
-	return false;
+	return srv_refuse(r, PROBLEM_BAD_REQUEST, "write 1 or 0", "'%s=%.*s' is neither true nor false", name,
+					  HOB_FMT(value));
 }
 
 bool srv_request_number(request *r, const char *name, uint64_t min, uint64_t max, uint64_t fallback,
-						enum MHD_Result *result, uint64_t *out)
+						uint64_t *out)
 {
 	hob_str value;
 	*out = fallback;
@@ -123,10 +122,9 @@ bool srv_request_number(request *r, const char *name, uint64_t min, uint64_t max
 		return true;
 	if (srv_parse_decimal(value, out) && *out >= min && *out <= max)
 		return true;
-	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "give a whole number in that range",
-								"'%s=%.*s' is not a number from %llu to %llu", name, HOB_FMT(value),
-								(unsigned long long)min, (unsigned long long)max);
-	return false;
+	return srv_refuse(r, PROBLEM_BAD_REQUEST, "give a whole number in that range",
+					  "'%s=%.*s' is not a number from %llu to %llu", name, HOB_FMT(value),
+					  (unsigned long long)min, (unsigned long long)max);
 }
 
 uint32_t srv_request_wait_ms(const request *r)
@@ -186,7 +184,7 @@ bool srv_request_accepts(const request *r, const char *type)
 
 /* ---- target */
 
-static bool parse_query(request *r, hob_str query, enum MHD_Result *result)
+static bool parse_query(request *r, hob_str query)
 {
 	hob_str piece;
 	while (srv_next_piece(&query, '&', &piece)) {
@@ -194,20 +192,15 @@ static bool parse_query(request *r, hob_str query, enum MHD_Result *result)
 			continue;
 		hob_str value = piece, name = piece;
 		srv_next_piece(&value, '=', &name);
-		if (r->param_count == PARAMS_MAX) {
-			*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "leave some out", "more than %d parameters",
-										PARAMS_MAX);
-			return false;
-		}
+		if (r->param_count == PARAMS_MAX)
+			return srv_refuse(r, PROBLEM_BAD_REQUEST, "leave some out", "more than %d parameters",
+							  PARAMS_MAX);
 		/* File names are bytes; all other parameters are text. */
 		bool raw = hob_str_equal(name, HOB_STR("path")) || hob_str_equal(name, HOB_STR("file")) ||
 				   hob_str_equal(name, HOB_STR("asset"));
-		if (!srv_decode_percent(&value, true, raw)) {
-			*result = srv_reply_problem(
-				r, PROBLEM_BAD_REQUEST, "percent-encode UTF-8 text without control characters",
-				"the value of parameter '%.*s' is not properly encoded", HOB_FMT(name));
-			return false;
-		}
+		if (!srv_decode_percent(&value, true, raw))
+			return srv_refuse(r, PROBLEM_BAD_REQUEST, "percent-encode UTF-8 text without control characters",
+							  "the value of parameter '%.*s' is not properly encoded", HOB_FMT(name));
 		r->params[r->param_count++] = (param){name, value};
 	}
 	return true;
@@ -223,7 +216,7 @@ static bool holds_word(hob_str list, hob_str word)
 	return false;
 }
 
-static bool check_parameters(request *r, hob_str known, enum MHD_Result *result)
+static bool check_parameters(request *r, hob_str known)
 {
 	for (uint32_t i = 0; i < r->param_count; i++) {
 		hob_str name = r->params[i].name;
@@ -232,9 +225,7 @@ static bool check_parameters(request *r, hob_str known, enum MHD_Result *result)
 		char hint[256] = "this resource takes no parameters";
 		if (known.len > 0)
 			snprintf(hint, sizeof hint, "this resource takes: %.*s", HOB_FMT(known));
-		*result =
-			srv_reply_problem(r, PROBLEM_BAD_REQUEST, hint, "there is no parameter '%.*s'", HOB_FMT(name));
-		return false;
+		return srv_refuse(r, PROBLEM_BAD_REQUEST, hint, "there is no parameter '%.*s'", HOB_FMT(name));
 	}
 	return true;
 }
@@ -293,7 +284,7 @@ static bool method_fits(const char *method, const char *route_method)
 		   (strcmp(method, "HEAD") == 0 && strcmp(route_method, "GET") == 0);
 }
 
-static bool find_route(request *r, enum MHD_Result *result)
+static bool find_route(request *r)
 {
 	char allow[64] = "";
 	for (uint32_t i = 0; i < HOB_COUNT_OF(routes); i++) {
@@ -310,19 +301,14 @@ static bool find_route(request *r, enum MHD_Result *result)
 		strcat(allow, allow[0] ? ", " : "");
 		strcat(allow, strcmp(routes[i].method, "GET") == 0 ? "GET, HEAD" : routes[i].method);
 	}
-	if (allow[0]) {
-		hob_buf detail = {0};
-		hob_buf_printf(&detail, "this resource does not support %s", r->method);
-		*result = srv_reply_problem_text(r, PROBLEM_METHOD,
-										 &(problem_text){.detail = hob_buf_str(&detail),
-														 .hint = HOB_STR("use a method that Allow lists"),
-														 .allow = allow});
-		hob_buf_release(&detail);
-		return false;
-	}
-	*result = srv_reply_problem(r, PROBLEM_NOT_FOUND, "GET /openapi.json lists every resource",
-								"there is no '%.*s'", HOB_FMT(r->path));
-	return false;
+	if (allow[0])
+		return srv_refuse_text(
+			r, PROBLEM_METHOD,
+			&(problem_text){.detail = srv_print(r, "this resource does not support %s", r->method),
+							.hint = HOB_STR("use a method that Allow lists"),
+							.allow = allow});
+	return srv_refuse(r, PROBLEM_NOT_FOUND, "GET /openapi.json lists every resource", "there is no '%.*s'",
+					  HOB_FMT(r->path));
 }
 
 enum { TARGET_CODED = 1, TARGET_BAD = 2 };
@@ -331,40 +317,33 @@ static const uint8_t target_bytes[256] = {
 	[0 ... 0x20] = TARGET_BAD, ['#'] = TARGET_BAD,	['%'] = TARGET_CODED,
 	['+'] = TARGET_CODED,	   [0x7F] = TARGET_BAD, [0x80 ... 0xFF] = TARGET_CODED};
 
-bool srv_request_route(request *r, enum MHD_Result *result)
+bool srv_request_route(request *r)
 {
 	hob_str target = hob_str_of(r->target + r->head.path_at);
 	if (r->head.path_at > 0 && target.len == 0)
 		target = HOB_STR("/");
-	if (target.len == 0 || target.data[0] != '/') {
-		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "ask for a path: GET /api/v1",
-									"the request target '%.*s' does not begin with '/'", HOB_FMT(target));
-		return false;
-	}
+	if (target.len == 0 || target.data[0] != '/')
+		return srv_refuse(r, PROBLEM_BAD_REQUEST, "ask for a path: GET /api/v1",
+						  "the request target '%.*s' does not begin with '/'", HOB_FMT(target));
 	/* A quick check first, as most targets have no escape. */
 	uint8_t kinds = 0;
 	for (size_t i = 0; i < target.len; i++) {
 		uint8_t kind = target_bytes[(uint8_t)target.data[i]];
 		kinds |= kind;
-		if (kind == TARGET_BAD) {
-			*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "percent-encode it",
-										"byte %zu of the request target is not allowed", i);
-			return false;
-		}
+		if (kind == TARGET_BAD)
+			return srv_refuse(r, PROBLEM_BAD_REQUEST, "percent-encode it",
+							  "byte %zu of the request target is not allowed", i);
 	}
 	hob_str query = target;
 	srv_next_piece(&query, '?', &r->path);
-	if (!find_route(r, result))
+	if (!find_route(r))
 		return false;
 	for (uint32_t i = 0; kinds > 0 && i < r->arg_count; i++)
-		if (!srv_decode_percent(&r->args[i], false, r->route == ROUTE_asset_data)) {
-			*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
-										"percent-encode UTF-8 text without control characters",
-										"part %u of the path is not properly encoded", i + 1);
-			return false;
-		}
+		if (!srv_decode_percent(&r->args[i], false, r->route == ROUTE_asset_data))
+			return srv_refuse(r, PROBLEM_BAD_REQUEST, "percent-encode UTF-8 text without control characters",
+							  "part %u of the path is not properly encoded", i + 1);
 	const char *known = routes[r->route].parameters;
-	return parse_query(r, query, result) && (!known || check_parameters(r, hob_str_of(known), result));
+	return parse_query(r, query) && (!known || check_parameters(r, hob_str_of(known)));
 }
 
 uint64_t srv_request_client(const request *r)

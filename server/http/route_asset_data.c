@@ -1,8 +1,6 @@
 #include "inside.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <cjson/cJSON.h>
+#include <inttypes.h>
 
 #include "../control/derived.h"
 #include "../../core/base/json_write.h"
@@ -38,8 +36,7 @@ static enum MHD_Result reply_unknown(request *r)
 
 static enum MHD_Result reply_no_output(request *r, const srv_view_asset *asset, hob_str name)
 {
-	hob_buf detail = {0}, hint = {0}, members = {0};
-	hob_buf_printf(&detail, "'%.*s' has no output '%.*s'", HOB_FMT(asset->full), HOB_FMT(name));
+	hob_buf hint = {0}, members = {0};
 	hob_buf_put_str(&hint, HOB_STR("there are:"));
 	hob_buf_put_str(&members, HOB_STR(",\"outputs\":["));
 	for (uint32_t i = 0; i < asset->output_count; i++) {
@@ -49,44 +46,34 @@ static enum MHD_Result reply_no_output(request *r, const srv_view_asset *asset, 
 	hob_buf_put_str(&members, HOB_STR("]"));
 	hob_buf_put_str(&hint,
 					HOB_STR("; available on request: glb classic.meshes classic.materials classic.scene"));
-	problem_text text = {.detail = hob_buf_str(&detail),
+	problem_text text = {.detail =
+							 srv_print(r, "'%.*s' has no output '%.*s'", HOB_FMT(asset->full), HOB_FMT(name)),
 						 .hint = hob_buf_str(&hint),
 						 .asset = asset->full,
 						 .members = hob_buf_str(&members)};
 	enum MHD_Result result = srv_reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
-	hob_buf_release(&detail);
 	hob_buf_release(&hint);
 	hob_buf_release(&members);
 	return result;
 }
 
-static hob_str member(const cJSON *object, const char *name)
-{
-	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
-}
-
 enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset, hob_str more)
 {
-	cJSON *error = cJSON_ParseWithLength(asset->error.data, asset->error.len);
-	hob_buf members = {0}, instance = {0}, hint = {0};
-	hob_buf_printf(&instance, "/api/v1/assets/%s", asset->id);
+	const cJSON *error = srv_request_parse(r, asset->error);
 	const cJSON *location = cJSON_GetObjectItemCaseSensitive(error, "location");
 	char *place = cJSON_IsObject(location) ? cJSON_PrintUnformatted(location) : NULL;
-	if (place)
-		hob_buf_printf(&members, ",\"location\":%s", place);
-	cJSON_free(place);
-	hob_buf_printf(&members, ",\"state\":\"%s\",\"standing\":\"%s\",\"error\":", srv_state_name(asset->state),
-				   srv_standing_name(asset->standing));
-	hob_buf_put_str(&members, error ? asset->error : HOB_STR("null"));
-	hob_str first = member(error, "hint");
-	hob_buf_printf(&hint, "%.*s%s%.*s", HOB_FMT(first), first.len > 0 && more.len > 0 ? "; " : "",
-				   HOB_FMT(more));
-	problem_text text = {.code = member(error, "code"),
-						 .detail = member(error, "message"),
-						 .hint = hob_buf_str(&hint),
+	hob_str known = error ? asset->error : HOB_STR("null"), first = srv_json_text(error, "hint");
+	problem_text text = {.code = srv_json_text(error, "code"),
+						 .detail = srv_json_text(error, "message"),
+						 .hint = srv_print(r, "%.*s%s%.*s", HOB_FMT(first),
+										   first.len > 0 && more.len > 0 ? "; " : "", HOB_FMT(more)),
 						 .asset = asset->full,
-						 .instance = hob_buf_str(&instance),
-						 .members = hob_buf_str(&members)};
+						 .instance = srv_print(r, "/api/v1/assets/%s", asset->id),
+						 .members = srv_print(r, "%s%s,\"state\":\"%s\",\"standing\":\"%s\",\"error\":%.*s",
+											  place ? ",\"location\":" : "", place ? place : "",
+											  srv_state_name(asset->state),
+											  srv_standing_name(asset->standing), HOB_FMT(known))};
+	cJSON_free(place);
 	if (text.detail.len == 0)
 		text.detail = hob_str_of(srv_problem_kinds[PROBLEM_COOK_FAILED].meaning);
 	bool missing = asset->standing == SRV_STANDING_MISSING,
@@ -98,13 +85,7 @@ enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset, h
 			"GET /api/v1/roots tells which folder is missing and why; it is cooked when the folder is back");
 	}
 	text.retry_after_s = blocked ? 10 : 0;
-	enum MHD_Result result =
-		srv_reply_problem_text(r, blocked ? PROBLEM_UNAVAILABLE : PROBLEM_COOK_FAILED, &text);
-	hob_buf_release(&members);
-	hob_buf_release(&instance);
-	hob_buf_release(&hint);
-	cJSON_Delete(error);
-	return result;
+	return srv_reply_problem_text(r, blocked ? PROBLEM_UNAVAILABLE : PROBLEM_COOK_FAILED, &text);
 }
 
 static enum MHD_Result reply_not_yet(request *r, const srv_view_asset *asset)
@@ -112,14 +93,9 @@ static enum MHD_Result reply_not_yet(request *r, const srv_view_asset *asset)
 	hob_buf body = {0};
 	srv_put_asset(&body, asset, FIELDS_LIST);
 	hob_buf_put(&body, "\n", 1);
-	size_t size = body.size;
-	char place[64];
-	snprintf(place, sizeof place, "/api/v1/assets/%s", asset->id);
-	struct MHD_Response *response = srv_response_of(&body, "application/json");
-	srv_response_add(response, "Location", place);
-	srv_response_add(response, "Retry-After", "1");
-	srv_response_add(response, "Cache-Control", "no-store");
-	return srv_reply(r, MHD_HTTP_ACCEPTED, response, size);
+	return srv_reply_body(r, MHD_HTTP_ACCEPTED, &body, "application/json", "Location",
+						  srv_print(r, "/api/v1/assets/%s", asset->id).data, "Retry-After", "1",
+						  "Cache-Control", "no-store", NULL);
 }
 
 /* The requested parts of the asset. */
@@ -132,58 +108,41 @@ typedef struct wish {
 static enum MHD_Result reply_bytes(request *r, const srv_view_asset *asset, const hob_sha256 *digest,
 								   const char *type, bool redirect)
 {
-	hob_buf location = {0};
 	char hash[HOB_SHA256_TEXT + 1];
 	hob_sha256_text(digest, hash);
-	hob_buf_printf(&location, "/blobs/%s", hash);
-	blob_headers extra = {hob_buf_str(&location),
-						  hob_str_of(asset->standing == SRV_STANDING_FRESH ? "fresh" : "stale"),
-						  hob_str_of(srv_standing_name(asset->standing)),
-						  hob_str_of(asset->quality),
-						  asset->rev,
-						  type,
-						  false};
-	enum MHD_Result result;
+	blob_headers extra = {.location = srv_print(r, "/blobs/%s", hash).data,
+						  .state = asset->standing == SRV_STANDING_FRESH ? "fresh" : "stale",
+						  .standing = srv_standing_name(asset->standing),
+						  .quality = asset->quality,
+						  .rev = srv_print(r, "%" PRIu64, asset->rev).data,
+						  .type = type};
 	blob *b = redirect ? NULL : srv_blob_find(r->http->blobs, digest, r->http->now_ms);
-	if (b) {
-		result = srv_reply_blob(r, b, &extra);
-	} else if (redirect) {
-		hob_buf empty = {0};
-		struct MHD_Response *response = srv_response_of(&empty, "text/plain; charset=utf-8");
-		char rev[24];
-		snprintf(rev, sizeof rev, "%llu", (unsigned long long)asset->rev);
-		srv_response_add_str(response, "Location", extra.location);
-		srv_response_add_str(response, "Cook-State", extra.state);
-		srv_response_add_str(response, "Cook-Standing", extra.standing);
-		srv_response_add_str(response, "Cook-Quality", extra.quality);
-		srv_response_add(response, "Cook-Rev", rev);
-		srv_response_add(response, "Cache-Control", "no-cache");
-		result = srv_reply(r, MHD_HTTP_TEMPORARY_REDIRECT, response, 0);
-	} else {
-		problem_text text = {.detail = HOB_STR("the blob of this output is not in the store"),
-							 .hint = HOB_STR("it was damaged or evicted and is cooked again; try again"),
-							 .asset = asset->full,
-							 .retry_after_s = 1};
-		result = srv_reply_problem_text(r, PROBLEM_UNAVAILABLE, &text);
-	}
-	hob_buf_release(&location);
-	return result;
+	if (b)
+		return srv_reply_blob(r, b, &extra);
+	if (!redirect)
+		return srv_reply_problem_text(
+			r, PROBLEM_UNAVAILABLE,
+			&(problem_text){.detail = HOB_STR("the blob of this output is not in the store"),
+							.hint = HOB_STR("it was damaged or evicted and is cooked again; try again"),
+							.asset = asset->full,
+							.retry_after_s = 1});
+	hob_buf empty = {0};
+	return srv_reply_body(r, MHD_HTTP_TEMPORARY_REDIRECT, &empty, "text/plain; charset=utf-8", "Location",
+						  extra.location, "Cook-State", extra.state, "Cook-Standing", extra.standing,
+						  "Cook-Quality", extra.quality, "Cook-Rev", extra.rev, "Cache-Control", "no-cache",
+						  NULL);
 }
 
 /* Sends the problem of an output that is still not in the store after the loop's answer. */
 static enum MHD_Result reply_not_made(request *r, const srv_view_asset *asset, const char *hint)
 {
 	const ask *a = r->ask;
-	cJSON *error = a->status == MHD_HTTP_NOT_FOUND
-					   ? cJSON_ParseWithLength((const char *)a->body.data, a->body.size)
-					   : NULL;
-	if (error) {
-		problem_text text = {
-			.detail = member(error, "detail"), .hint = hob_str_of(hint), .asset = asset->full};
-		enum MHD_Result result = srv_reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
-		cJSON_Delete(error);
-		return result;
-	}
+	const cJSON *error = a->status == MHD_HTTP_NOT_FOUND ? srv_request_parse(r, hob_buf_str(&a->body)) : NULL;
+	if (error)
+		return srv_reply_problem_text(r, PROBLEM_NOT_FOUND,
+									  &(problem_text){.detail = srv_json_text(error, "detail"),
+													  .hint = hob_str_of(hint),
+													  .asset = asset->full});
 	if (a->status >= 400)
 		return srv_reply_answer(r, "application/json");
 	problem_text text = {.detail = HOB_STR("what was made of this output was evicted before it was sent"),
@@ -303,78 +262,48 @@ static const char *picture_type(hob_str ending)
 }
 
 /* The live asset that replaces the saved one for the user in live=; its name is written to `full`. */
-static const srv_view_asset *find_live(request *r, const srv_view *view, hob_buf *full)
+static const srv_view_asset *find_live(request *r, hob_str *full)
 {
 	hob_str user;
 	if (!r->http->sources.live || !srv_request_param(r, "live", &user))
 		return NULL;
-	hob_buf asset = {0};
-	hob_buf_printf(&asset, "%.*s/%.*s", HOB_FMT(r->args[0]), HOB_FMT(r->args[1]));
-	srv_live_put_name(full, user, hob_buf_str(&asset));
-	hob_buf_release(&asset);
-	const srv_view_asset *found = srv_view_find(view, hob_buf_str(full));
+	hob_buf name = {0};
+	srv_live_put_name(&name, user, srv_print(r, "%.*s/%.*s", HOB_FMT(r->args[0]), HOB_FMT(r->args[1])));
+	*full = srv_print(r, "%.*s", HOB_FMT(hob_buf_str(&name)));
+	hob_buf_release(&name);
+	const srv_view_asset *found = srv_view_find(srv_request_view(r), *full);
 	return found && found->state != SRV_REMOVED ? found : NULL;
-}
-
-static bool find_at_commit(request *r, const srv_view *view, hob_str profile, hob_str at, hob_buf *full,
-						   enum MHD_Result *result)
-{
-	hob_buf root = {0};
-	srv_put_profile_root(&root, r->args[0], profile);
-	bool found = srv_find_at_commit(r, view, hob_buf_str(&root), at, full, result);
-	hob_buf_release(&root);
-	return found;
 }
 
 enum MHD_Result srv_route_asset_data(request *r)
 {
-	enum MHD_Result result;
 	wish w = {.output = HOB_STR("meshes")};
-	if (!srv_request_flag(r, "redirect", false, &result, &w.redirect) ||
-		!srv_request_flag(r, "final", false, &result, &w.final) ||
-		!srv_request_number(r, "lod", 0, LOD_MAX, 0, &result, &w.level))
-		return result;
+	if (!srv_request_flag(r, "redirect", false, &w.redirect) ||
+		!srv_request_flag(r, "final", false, &w.final) ||
+		!srv_request_number(r, "lod", 0, LOD_MAX, 0, &w.level))
+		return r->result;
 	hob_str user, profile = {0}, at;
-	if (srv_request_param(r, "live", &user) && !srv_check_live_user(r, user, &result))
-		return result;
+	if (srv_request_param(r, "live", &user) && !srv_check_live_user(r, user))
+		return r->result;
 	srv_request_param(r, "output", &w.output);
 	srv_request_param(r, "profile", &profile);
-	hob_buf full = {0};
-	const srv_view *view = srv_views_take(r->http->sources.views);
+	hob_str root = srv_profile_root(r, r->args[0], profile);
+	const srv_view *view = srv_request_view(r);
 	bool at_commit = srv_request_param(r, "at", &at);
-	if (at_commit && !find_at_commit(r, view, profile, at, &full, &result)) {
-		srv_view_drop(view);
-		hob_buf_release(&full);
-		return result;
-	}
-	const srv_view_asset *asset =
-		at_commit ? srv_view_find(view, hob_buf_str(&full)) : find_live(r, view, &full);
+	if (at_commit && !srv_find_at_commit(r, root, at, &w.full))
+		return r->result;
+	const srv_view_asset *asset = at_commit ? srv_view_find(view, w.full) : find_live(r, &w.full);
 	if (!asset && !at_commit) {
-		full.size = 0;
-		srv_put_profile_root(&full, r->args[0], profile);
-		hob_buf_put(&full, "/", 1);
-		hob_buf_put_str(&full, r->args[1]);
-		asset = srv_view_find_moved(view, hob_buf_str(&full));
-		if (asset && !hob_str_equal(asset->full, hob_buf_str(&full))) {
-			full.size = 0;
-			hob_buf_put_str(&full, asset->full);
-		}
+		w.full = srv_print(r, "%.*s/%.*s", HOB_FMT(root), HOB_FMT(r->args[1]));
+		asset = srv_view_find_moved(view, w.full);
+		if (asset)
+			w.full = asset->full;
 	}
-	w.full = hob_buf_str(&full);
 	hob_sha256 picture;
-	if (!asset && names_picture(r->args[1], &picture)) {
-		srv_view_drop(view);
-		hob_buf_release(&full);
+	if (!asset && names_picture(r->args[1], &picture))
 		return srv_reply_named_blob(r, &picture, picture_type(hob_path_extension(r->args[1])));
-	}
 	srv_request_uses(r, w.full);
-	if (srv_is_profile(profile) && !srv_profile_exists(view, r->args[0], profile))
-		result = srv_reply_no_profile(r, view, r->args[0], profile);
-	else if (full.failed)
-		result = MHD_NO;
-	else
-		result = decide(r, asset, &w);
-	srv_view_drop(view);
-	hob_buf_release(&full);
-	return result;
+	if (srv_is_profile(profile) && !srv_find_root(r, root))
+		return srv_reply_no_profile(r, r->args[0], profile);
+	return w.full.data ? decide(r, asset, &w) : MHD_NO;
 }

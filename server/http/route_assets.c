@@ -118,7 +118,7 @@ static void put_cursor(hob_buf *out, uint64_t key, hob_str full)
 	hob_buf_release(&text);
 }
 
-static bool read_cursor(request *r, query *q, enum MHD_Result *result)
+static bool read_cursor(request *r, query *q)
 {
 	hob_str text;
 	if (!srv_request_param(r, "cursor", &text) || text.len == 0)
@@ -127,13 +127,11 @@ static bool read_cursor(request *r, query *q, enum MHD_Result *result)
 	bool fine = take_base64(&q->plain, text);
 	hob_str cursor = hob_buf_str(&q->plain);
 	size_t colon = hob_str_find(cursor, HOB_STR(":"), 0);
-	fine = fine && colon != SIZE_MAX && srv_parse_decimal(hob_str_sub(cursor, 0, colon), &q->after_key);
-	if (fine)
-		q->after = hob_str_sub(cursor, colon + 1, cursor.len);
-	else
-		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "use the 'next' of the page before as it is",
-									"'%.*s' is not a cursor", HOB_FMT(text));
-	return fine;
+	if (!fine || colon == SIZE_MAX || !srv_parse_decimal(hob_str_sub(cursor, 0, colon), &q->after_key))
+		return srv_refuse(r, PROBLEM_BAD_REQUEST, "use the 'next' of the page before as it is",
+						  "'%.*s' is not a cursor", HOB_FMT(text));
+	q->after = hob_str_sub(cursor, colon + 1, cursor.len);
+	return true;
 }
 
 static char lower(char c)
@@ -155,14 +153,11 @@ static const char *const standings[] = {
 };
 
 /* Bits for a list of words; 0 if it is empty. */
-static bool read_words(request *r, const char *name, const char *const *words, uint32_t count, uint32_t *bits,
-					   enum MHD_Result *result)
+static bool read_words(request *r, const char *name, const char *const *words, uint32_t count, uint32_t *bits)
 {
-	hob_str rest;
-	bool more = srv_request_param(r, name, &rest) && rest.len > 0;
-	while (more) {
-		size_t comma = hob_str_find(rest, HOB_STR(","), 0);
-		hob_str word = hob_str_sub(rest, 0, comma);
+	hob_str rest, word;
+	bool some = srv_request_param(r, name, &rest) && rest.len > 0;
+	while (some && srv_next_piece(&rest, ',', &word)) {
 		uint32_t number = 0;
 		while (number < count && !hob_str_equal(word, hob_str_of(words[number])))
 			number++;
@@ -171,20 +166,19 @@ static bool read_words(request *r, const char *name, const char *const *words, u
 			hob_buf_printf(&hint, "%ss are:", name);
 			for (uint32_t i = 0; i < count; i++)
 				hob_buf_printf(&hint, " %s", words[i]);
-			hob_buf_put(&hint, "", 1);
-			*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, hint.failed ? "" : (const char *)hint.data,
-										"there is no %s '%.*s'", name, HOB_FMT(word));
+			(void)srv_refuse_text(
+				r, PROBLEM_BAD_REQUEST,
+				&(problem_text){.detail = srv_print(r, "there is no %s '%.*s'", name, HOB_FMT(word)),
+								.hint = hob_buf_str(&hint)});
 			hob_buf_release(&hint);
 			return false;
 		}
 		*bits |= 1u << number;
-		more = comma != SIZE_MAX;
-		rest = more ? hob_str_sub(rest, comma + 1, rest.len) : rest;
 	}
 	return true;
 }
 
-static bool read_order(request *r, query *q, enum MHD_Result *result)
+static bool read_order(request *r, query *q)
 {
 	hob_str sort;
 	if (!srv_request_param(r, "sort", &sort) || sort.len == 0)
@@ -197,27 +191,24 @@ static bool read_order(request *r, query *q, enum MHD_Result *result)
 			q->order = (order)i;
 			return true;
 		}
-	*result =
-		srv_reply_problem(r, PROBLEM_BAD_REQUEST,
-						  q->textures ? "sort by path, bytes or users; a leading '-' reverses the order"
-									  : "sort by path, cooked_at, cook_ms, bytes, textures, triangles, "
-										"lods, state, rev or findings; a leading '-' reverses the order",
-						  "there is no order '%.*s'", HOB_FMT(sort));
-	return false;
+	return srv_refuse(r, PROBLEM_BAD_REQUEST,
+					  q->textures ? "sort by path, bytes or users; a leading '-' reverses the order"
+								  : "sort by path, cooked_at, cook_ms, bytes, textures, triangles, "
+									"lods, state, rev or findings; a leading '-' reverses the order",
+					  "there is no order '%.*s'", HOB_FMT(sort));
 }
 
-static bool read_rule(request *r, query *q, enum MHD_Result *result)
+static bool read_rule(request *r, query *q)
 {
 	hob_str id;
 	q->rule = HOB_RULE_COUNT;
 	if (!srv_request_param(r, "rule", &id) || id.len == 0 || (q->rule = hob_rule_find(id)) < HOB_RULE_COUNT)
 		return true;
-	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "'hob check --explain all' lists the rules",
-								"there is no rule '%.*s'", HOB_FMT(id));
-	return false;
+	return srv_refuse(r, PROBLEM_BAD_REQUEST, "'hob check --explain all' lists the rules",
+					  "there is no rule '%.*s'", HOB_FMT(id));
 }
 
-static bool read_query(request *r, query *q, enum MHD_Result *result)
+static bool read_query(request *r, query *q)
 {
 	hob_str format = HOB_STR("json");
 	if (srv_request_param(r, "q", &q->q))
@@ -232,22 +223,19 @@ static bool read_query(request *r, query *q, enum MHD_Result *result)
 	q->has_path = srv_request_param(r, "path", &q->path);
 	srv_request_param(r, "format", &format);
 	q->ndjson = hob_str_equal(format, HOB_STR("ndjson"));
-	if (!q->ndjson && !hob_str_equal(format, HOB_STR("json"))) {
-		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "format is json or ndjson",
-									"there is no format '%.*s'", HOB_FMT(format));
-		return false;
-	}
-	return read_words(r, "state", states, HOB_COUNT_OF(states), &q->states, result) &&
-		   read_words(r, "standing", standings, HOB_COUNT_OF(standings), &q->standings, result) &&
-		   read_words(r, "level", hob_rule_levels, HOB_COUNT_OF(hob_rule_levels), &q->levels, result) &&
-		   read_rule(r, q, result) && read_order(r, q, result) &&
-		   srv_request_flag(r, "problem", false, result, &q->problem) &&
-		   srv_request_flag(r, "warning", false, result, &q->warning) &&
-		   srv_request_flag(r, "nondeterministic", false, result, &q->nondeterministic) &&
-		   srv_request_flag(r, "count", false, result, &q->count) &&
-		   srv_request_number(r, "changed_since", 0, UINT64_MAX, 0, result, &q->changed_since) &&
-		   srv_request_number(r, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, result, &q->limit) &&
-		   srv_request_fields(r, FIELDS_LIST, &q->fields, result) && read_cursor(r, q, result);
+	if (!q->ndjson && !hob_str_equal(format, HOB_STR("json")))
+		return srv_refuse(r, PROBLEM_BAD_REQUEST, "format is json or ndjson", "there is no format '%.*s'",
+						  HOB_FMT(format));
+	return read_words(r, "state", states, HOB_COUNT_OF(states), &q->states) &&
+		   read_words(r, "standing", standings, HOB_COUNT_OF(standings), &q->standings) &&
+		   read_words(r, "level", hob_rule_levels, HOB_COUNT_OF(hob_rule_levels), &q->levels) &&
+		   read_rule(r, q) && read_order(r, q) && srv_request_flag(r, "problem", false, &q->problem) &&
+		   srv_request_flag(r, "warning", false, &q->warning) &&
+		   srv_request_flag(r, "nondeterministic", false, &q->nondeterministic) &&
+		   srv_request_flag(r, "count", false, &q->count) &&
+		   srv_request_number(r, "changed_since", 0, UINT64_MAX, 0, &q->changed_since) &&
+		   srv_request_number(r, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, &q->limit) &&
+		   srv_request_fields(r, FIELDS_LIST, &q->fields) && read_cursor(r, q);
 }
 
 /* ---- filter and order */
@@ -482,9 +470,7 @@ static void collect(const srv_view *view, const query *q, page *p)
 static void add_next_link(request *r, struct MHD_Response *response, hob_str cursor)
 {
 	hob_buf link = {0};
-	hob_buf_put_str(&link, HOB_STR("<"));
-	hob_buf_put_str(&link, r->path);
-	hob_buf_put_str(&link, HOB_STR("?"));
+	hob_buf_printf(&link, "<%.*s?", HOB_FMT(r->path));
 	for (uint32_t i = 0; i < r->param_count; i++) {
 		if (hob_str_equal(r->params[i].name, HOB_STR("cursor")))
 			continue;
@@ -493,12 +479,10 @@ static void add_next_link(request *r, struct MHD_Response *response, hob_str cur
 		srv_put_percent(&link, r->params[i].value);
 		hob_buf_put_str(&link, HOB_STR("&"));
 	}
-	hob_buf_put_str(&link, HOB_STR("cursor="));
-	hob_buf_put_str(&link, cursor);
-	hob_buf_put_str(&link, HOB_STR(">; rel=\"next\""));
+	hob_buf_printf(&link, "cursor=%.*s>; rel=\"next\"", HOB_FMT(cursor));
 	/* A header must fit the connection's pool; the body always has `next`. */
 	if (link.size <= NEXT_LINK_MAX)
-		srv_response_add_str(response, "Link", hob_buf_str(&link));
+		srv_response_add(response, "Link", srv_print(r, "%.*s", HOB_FMT(hob_buf_str(&link))).data);
 	hob_buf_release(&link);
 }
 
@@ -510,32 +494,29 @@ static const char *type_of(const query *q)
 /* Takes the body. */
 static enum MHD_Result reply_page(request *r, const query *q, hob_buf *body)
 {
-	hob_buf cursor = {0};
+	hob_str cursor = {0};
 	if (q->next > 0 && !body->failed) {
 		assert(q->next < body->size && "a page without a body");
 		body->size -= q->next;
-		hob_buf_put(&cursor, body->data + body->size, q->next);
+		cursor = (hob_str){(const char *)body->data + body->size, q->next};
 	}
 	size_t size = body->size;
 	struct MHD_Response *response = srv_response_of(body, type_of(q));
 	srv_response_add(response, "Cache-Control", "no-cache");
-	if (cursor.size > 0)
-		add_next_link(r, response, hob_buf_str(&cursor));
-	hob_buf_release(&cursor);
+	if (cursor.len > 0)
+		add_next_link(r, response, cursor);
 	return srv_reply(r, MHD_HTTP_OK, response, size);
 }
 
 /* The list is made here if it is short work, else by the thread of questions. */
 static enum MHD_Result make_list(request *r, query *q, void (*list)(void *, const srv_view *, hob_buf *))
 {
-	const srv_view *view = srv_views_take(r->http->sources.views);
-	bool few = view->count <= FEW_ASSETS;
+	const srv_view *view = srv_request_view(r);
 	hob_buf body = {0};
-	if (few)
+	if (view->count <= FEW_ASSETS) {
 		list(q, view, &body);
-	srv_view_drop(view);
-	if (few)
 		return reply_page(r, q, &body);
+	}
 	srv_control control = {.list = list, .query = copy_query(q)};
 	return control.query ? srv_ask(r, SRV_CONTROL_LIST, (hob_str){0}, &control) : MHD_NO;
 }
@@ -547,17 +528,13 @@ static enum MHD_Result answer_list(request *r, bool textures,
 		return srv_reply_answer(r, "application/json");
 	if (r->ask)
 		return reply_page(r, r->ask->control.query, &r->ask->body);
-	enum MHD_Result result;
 	query q = {.textures = textures};
-	if (read_query(r, &q, &result)) {
-		if (!srv_request_accepts(r, type_of(&q)))
-			result =
-				srv_reply_problem(r, PROBLEM_ACCEPT, "send Accept: */*", "this resource is %s", type_of(&q));
-		else
-			result = make_list(r, &q, list);
-	}
+	if (read_query(r, &q) &&
+		(srv_request_accepts(r, type_of(&q)) ||
+		 srv_refuse(r, PROBLEM_ACCEPT, "send Accept: */*", "this resource is %s", type_of(&q))))
+		r->result = make_list(r, &q, list);
 	hob_buf_release(&q.plain);
-	return result;
+	return r->result;
 }
 
 static void put_assets(void *user, const srv_view *view, hob_buf *out)
@@ -596,18 +573,15 @@ static void put_assets(void *user, const srv_view *view, hob_buf *out)
 /* Notes that the client asks for the assets with this path, below any root. */
 static void note_uses(request *r, hob_str path)
 {
-	const srv_view *view = srv_views_take(r->http->sources.views);
+	const srv_view *view = srv_request_view(r);
 	const srv_view_asset *named = srv_view_find_moved(view, path);
 	if (named)
 		srv_request_uses(r, named->full);
 	for (uint32_t i = 0; i < view->root_count && !named; i++) {
-		hob_buf full = {0};
-		hob_buf_printf(&full, "%.*s/%.*s", HOB_FMT(view->roots[i].name), HOB_FMT(path));
-		if (srv_view_find(view, hob_buf_str(&full)))
-			srv_request_uses(r, hob_buf_str(&full));
-		hob_buf_release(&full);
+		hob_str full = srv_print(r, "%.*s/%.*s", HOB_FMT(view->roots[i].name), HOB_FMT(path));
+		if (srv_view_find(view, full))
+			srv_request_uses(r, full);
 	}
-	srv_view_drop(view);
 }
 
 enum MHD_Result srv_route_assets(request *r)

@@ -1,6 +1,5 @@
 #include "inside.h"
 
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -84,38 +83,32 @@ static void on_end(void *user)
 }
 
 /* Reads the digests in the member `name` of the body into one buffer; false after sending a problem. */
-static bool read_digests(request *r, const cJSON *object, const char *name, int most, hob_buf *out,
-						 enum MHD_Result *result)
+static bool read_digests(request *r, const cJSON *object, const char *name, int most, hob_buf *out)
 {
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, name), *item;
 	hob_sha256 digest;
 	int at = 0;
-	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > most) {
-		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
-									"send a JSON object with a list of 64 hexadecimal digits each",
-									"the body is not a JSON object with at most %d '%s'", most, name);
-		return false;
-	}
+	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > most)
+		return srv_refuse(r, PROBLEM_BAD_REQUEST,
+						  "send a JSON object with a list of 64 hexadecimal digits each",
+						  "the body is not a JSON object with at most %d '%s'", most, name);
 	cJSON_ArrayForEach(item, list)
 	{
-		if (!hob_sha256_parse(hob_str_of(cJSON_GetStringValue(item)), &digest)) {
-			*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send 64 lower-case hexadecimal digits each",
-										"%s[%d] is not a SHA-256", name, at);
-			return false;
-		}
+		if (!hob_sha256_parse(hob_str_of(cJSON_GetStringValue(item)), &digest))
+			return srv_refuse(r, PROBLEM_BAD_REQUEST, "send 64 lower-case hexadecimal digits each",
+							  "%s[%d] is not a SHA-256", name, at);
 		hob_buf_put(out, digest.bytes, sizeof digest.bytes);
 		at++;
 	}
-	*result = MHD_NO;
+	r->result = MHD_NO;
 	return !out->failed;
 }
 
-static batch *read_hashes(request *r, enum MHD_Result *result)
+static batch *read_hashes(request *r)
 {
-	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
 	hob_buf digests = {0};
 	batch *b = NULL;
-	if (read_digests(r, object, "hashes", BATCH_MAX, &digests, result)) {
+	if (read_digests(r, srv_request_json(r), "hashes", BATCH_MAX, &digests)) {
 		size_t count = digests.size / sizeof(hob_sha256);
 		b = calloc(1, sizeof *b + count * sizeof *b->parts);
 		for (size_t i = 0; b && i < count; i++)
@@ -123,12 +116,11 @@ static batch *read_hashes(request *r, enum MHD_Result *result)
 				   sizeof(hob_sha256));
 	}
 	hob_buf_release(&digests);
-	cJSON_Delete(object);
 	return b;
 }
 
 /* Reads `via`: the epochs of other caches, which are short hexadecimal words. */
-static bool read_via(request *r, const cJSON *object, hob_buf *out, enum MHD_Result *result)
+static bool read_via(request *r, const cJSON *object, hob_buf *out)
 {
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "via"), *item;
 	bool ok = !list || (cJSON_IsArray(list) && cJSON_GetArraySize(list) <= VIA_MAX);
@@ -137,36 +129,30 @@ static bool read_via(request *r, const cJSON *object, hob_buf *out, enum MHD_Res
 		ok = ok && word && strlen(word) == strspn(word, "0123456789abcdef") && strlen(word) <= 32;
 		hob_buf_printf(out, "%s%s", out->size > 0 ? "," : "", ok ? word : "");
 	}
-	if (!ok)
-		*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send the epochs of GET /api/v1",
-									"'via' is not a list of at most %d epochs", VIA_MAX);
-	return ok;
+	return ok || srv_refuse(r, PROBLEM_BAD_REQUEST, "send the epochs of GET /api/v1",
+							"'via' is not a list of at most %d epochs", VIA_MAX);
 }
 
 enum MHD_Result srv_route_record_batch(request *r)
 {
-	enum MHD_Result result;
 	if (r->ask)
 		return srv_reply_answer(r, "application/x-ndjson");
-	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
+	const cJSON *object = srv_request_json(r);
 	hob_buf lookups = {0}, via = {0};
-	if (read_digests(r, object, "lookups", LOOKUPS_MAX, &lookups, &result) &&
-		read_via(r, object, &via, &result))
-		result = srv_ask(r, SRV_CONTROL_RECORDS, (hob_str){0},
-						 &(srv_control){.text = hob_buf_str(&lookups), .tag = hob_buf_str(&via)});
+	if (read_digests(r, object, "lookups", LOOKUPS_MAX, &lookups) && read_via(r, object, &via))
+		r->result = srv_ask(r, SRV_CONTROL_RECORDS, (hob_str){0},
+							&(srv_control){.text = hob_buf_str(&lookups), .tag = hob_buf_str(&via)});
 	hob_buf_release(&lookups);
 	hob_buf_release(&via);
-	cJSON_Delete(object);
-	return result;
+	return r->result;
 }
 
 enum MHD_Result srv_route_blob_batch(request *r)
 {
-	enum MHD_Result result;
 	uint64_t total = 0;
-	batch *b = read_hashes(r, &result);
+	batch *b = read_hashes(r);
 	if (!b)
-		return result;
+		return r->result;
 	b->store = r->http->sources.store;
 	b->fd = -1;
 	for (uint32_t i = 0; i < b->count; i++) {

@@ -36,20 +36,13 @@ static enum MHD_Result answer(request *r, reading *in, bool reset)
 {
 	if (!reset && in->count == 0) {
 		hob_buf empty = {0};
-		hob_buf id = {0};
-		hob_buf_printf(&id, "%s.%" PRIu64, in->epoch, in->seq);
-		struct MHD_Response *response = srv_response_of(&empty, "application/json");
-		srv_response_add(response, "Cache-Control", "no-store");
-		srv_response_add_str(response, "Last-Event-ID", hob_buf_str(&id));
-		hob_buf_release(&id);
-		return srv_reply(r, MHD_HTTP_NO_CONTENT, response, 0);
+		return srv_reply_body(r, MHD_HTTP_NO_CONTENT, &empty, "application/json", "Cache-Control", "no-store",
+							  "Last-Event-ID", srv_print(r, "%s.%" PRIu64, in->epoch, in->seq).data, NULL);
 	}
 	hob_json_put(&in->body, HOB_JSON_CLOSE(']'), HOB_JSON_KEY("next"));
 	hob_buf_printf(&in->body, "\"%s.%" PRIu64 "\"", in->epoch, in->seq);
 	hob_json_put(&in->body, HOB_JSON_BOOL("reset", reset), HOB_JSON_CLOSE('}'));
-	hob_buf body = in->body;
-	in->body = (hob_buf){0};
-	return srv_reply_json(r, MHD_HTTP_OK, &body);
+	return srv_reply_json(r, MHD_HTTP_OK, &in->body);
 }
 
 static enum MHD_Result read_on(request *r, const event_filter *filter, uint64_t limit, uint64_t wait_ms)
@@ -74,11 +67,10 @@ static enum MHD_Result read_on(request *r, const event_filter *filter, uint64_t 
 	}
 	if (reset)
 		in.seq = srv_events_newest(events);
-	enum MHD_Result result;
+	enum MHD_Result result = MHD_YES;
 	if (!reset && in.count == 0 && http->now_ms < r->deadline_ms) {
 		r->poll_since = in.seq;
 		srv_request_park_for_event(r);
-		result = MHD_YES;
 	} else {
 		result = answer(r, &in, reset);
 	}
@@ -88,18 +80,17 @@ static enum MHD_Result read_on(request *r, const event_filter *filter, uint64_t 
 
 enum MHD_Result srv_route_changes(request *r)
 {
-	enum MHD_Result result;
 	uint64_t wait_s, limit;
 	event_filter filter = {0};
 	if (srv_request_is_foreign(r))
 		return srv_reply_problem(r, PROBLEM_FORBIDDEN,
 								 "only pages of the daemon itself and programs may listen",
 								 "this request comes from '%.*s'", HOB_FMT(r->head.origin));
-	if (!srv_request_number(r, "wait", 0, WAIT_MAX_MS / 1000, 0, &result, &wait_s) ||
-		!srv_request_number(r, "limit", 1, CHANGES_MAX, CHANGES_DEFAULT, &result, &limit) ||
-		!srv_event_filter_init(&filter, r, &result))
-		return result;
-	result = read_on(r, &filter, limit, wait_s * 1000);
+	if (!srv_request_number(r, "wait", 0, WAIT_MAX_MS / 1000, 0, &wait_s) ||
+		!srv_request_number(r, "limit", 1, CHANGES_MAX, CHANGES_DEFAULT, &limit) ||
+		!srv_event_filter_init(&filter, r))
+		return r->result;
+	enum MHD_Result result = read_on(r, &filter, limit, wait_s * 1000);
 	srv_event_filter_release(&filter);
 	return result;
 }
@@ -125,10 +116,9 @@ static void each_line(void *user, const srv_event *event)
 
 enum MHD_Result srv_route_log(request *r)
 {
-	enum MHD_Result result;
 	uint64_t limit;
-	if (!srv_request_number(r, "limit", 1, LINES_MAX, LINES_DEFAULT, &result, &limit))
-		return result;
+	if (!srv_request_number(r, "limit", 1, LINES_MAX, LINES_DEFAULT, &limit))
+		return r->result;
 	srv_events *events = r->http->sources.events;
 	uint64_t oldest = srv_events_oldest(events), held = srv_events_newest(events) + 1 - oldest;
 	lines in = {.ends = malloc((held + 1) * sizeof *in.ends)};

@@ -1,9 +1,5 @@
 #include "inside.h"
 
-#include "../../core/base/json_write.h"
-
-#include <cjson/cJSON.h>
-
 /* Commits of git repositories: the thread of server/git answers. */
 
 enum { COMMITS_DEFAULT = 50, COMMITS_MAX = 5000, LOOK_MS = 2000, WAIT_MAX_S = 60, ID_TEXT = 40 };
@@ -27,13 +23,12 @@ static enum MHD_Result ask_git(request *r, const char *verb, hob_str root, srv_c
 
 enum MHD_Result srv_route_commits(request *r)
 {
-	enum MHD_Result result;
 	uint64_t limit;
 	hob_str root = {0}, ref = {0};
 	srv_request_param(r, "root", &root);
 	srv_request_param(r, "ref", &ref);
-	if (!srv_request_number(r, "limit", 1, COMMITS_MAX, COMMITS_DEFAULT, &result, &limit))
-		return result;
+	if (!srv_request_number(r, "limit", 1, COMMITS_MAX, COMMITS_DEFAULT, &limit))
+		return r->result;
 	if (r->ask || r->http->sources.gits.post)
 		return ask_git(r, "list", root, &(srv_control){.text = ref, .number = limit});
 	hob_buf body = {0};
@@ -43,12 +38,11 @@ enum MHD_Result srv_route_commits(request *r)
 
 enum MHD_Result srv_route_commit(request *r)
 {
-	enum MHD_Result result;
 	uint64_t wait;
 	hob_str root = {0};
 	srv_request_param(r, "root", &root);
-	if (!srv_request_number(r, "wait", 0, WAIT_MAX_S, 0, &result, &wait))
-		return result;
+	if (!srv_request_number(r, "wait", 0, WAIT_MAX_S, 0, &wait))
+		return r->result;
 	return ask_git(r, "commit", root,
 				   &(srv_control){.text = r->args[0], .timeout_ms = (uint32_t)wait * 1000});
 }
@@ -77,54 +71,46 @@ static bool is_id(hob_str text)
 static enum MHD_Result redirect_to_id(request *r)
 {
 	static const char *const kept[] = {"output", "profile", "redirect", "lod", "final"};
-	cJSON *answer = cJSON_ParseWithLength((const char *)r->ask->body.data, r->ask->body.size);
+	hob_str id = srv_json_text(srv_request_parse(r, hob_buf_str(&r->ask->body)), "id"), value;
 	hob_buf place = {0}, empty = {0};
-	hob_str value;
 	hob_buf_put_str(&place, HOB_STR("/a/"));
 	srv_put_percent(&place, r->args[0]);
 	for (hob_str rest = r->args[1], part; srv_next_piece(&rest, '/', &part);) {
 		hob_buf_put(&place, "/", 1);
 		srv_put_percent(&place, part);
 	}
-	hob_buf_put_str(&place, HOB_STR("?at="));
-	hob_buf_put_str(&place, hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(answer, "id"))));
+	hob_buf_printf(&place, "?at=%.*s", HOB_FMT(id));
 	for (size_t i = 0; i < HOB_COUNT_OF(kept); i++)
 		if (srv_request_param(r, kept[i], &value)) {
 			hob_buf_printf(&place, "&%s=", kept[i]);
 			srv_put_percent(&place, value);
 		}
-	struct MHD_Response *response = srv_response_of(&empty, "text/plain; charset=utf-8");
-	srv_response_add_str(response, "Location", hob_buf_str(&place));
-	srv_response_add(response, "Cache-Control", "no-cache");
-	cJSON_Delete(answer);
+	const char *location = srv_print(r, "%.*s", HOB_FMT(hob_buf_str(&place))).data;
 	hob_buf_release(&place);
-	return srv_reply(r, MHD_HTTP_FOUND, response, 0);
+	return srv_reply_body(r, MHD_HTTP_FOUND, &empty, "text/plain; charset=utf-8", "Location", location,
+						  "Cache-Control", "no-cache", NULL);
 }
 
-bool srv_find_at_commit(request *r, const srv_view *view, hob_str root, hob_str at, hob_buf *full,
-						enum MHD_Result *result)
+bool srv_find_at_commit(request *r, hob_str root, hob_str at, hob_str *full)
 {
 	const ask *last = r->ask;
-	hob_buf commits = {0};
-	hob_buf_printf(&commits, "%.*s" SRV_GIT_COMMITS, HOB_FMT(root));
-	hob_buf_printf(full, "%.*s/%.*s/%.*s", HOB_FMT(hob_buf_str(&commits)), HOB_FMT(at), HOB_FMT(r->args[1]));
-	const srv_view_asset *found = is_id(at) ? srv_view_find(view, hob_buf_str(full)) : NULL;
+	hob_str commits = srv_print(r, "%.*s" SRV_GIT_COMMITS, HOB_FMT(root));
+	*full = srv_print(r, "%.*s/%.*s/%.*s", HOB_FMT(commits), HOB_FMT(at), HOB_FMT(r->args[1]));
+	const srv_view_asset *found = is_id(at) ? srv_view_find(srv_request_view(r), *full) : NULL;
 	bool there = found && found->state != SRV_REMOVED, ready = false;
 	uint32_t wait_ms = srv_request_wait_ms(r);
 	if (!r->http->sources.gits.post)
-		*result = reply_no_repository(r);
+		r->result = reply_no_repository(r);
 	else if (there || (last && last->control.kind != SRV_CONTROL_GIT))
 		ready = true;
 	else if (!last)
-		*result = srv_ask(r, SRV_CONTROL_GIT, root, &(srv_control){.tag = HOB_STR("at"), .text = at});
+		r->result = srv_ask(r, SRV_CONTROL_GIT, root, &(srv_control){.tag = HOB_STR("at"), .text = at});
 	else if (last->status >= 400)
-		*result = srv_reply_answer(r, "application/json");
+		r->result = srv_reply_answer(r, "application/json");
 	else if (!is_id(at))
-		*result = redirect_to_id(r);
+		r->result = redirect_to_id(r);
 	else /* the folder was made a moment ago */
-		*result = srv_ask(
-			r, SRV_CONTROL_SYNC, hob_buf_str(full),
-			&(srv_control){.text = hob_buf_str(&commits), .timeout_ms = wait_ms > 0 ? wait_ms : LOOK_MS});
-	hob_buf_release(&commits);
+		r->result = srv_ask(r, SRV_CONTROL_SYNC, *full,
+							&(srv_control){.text = commits, .timeout_ms = wait_ms > 0 ? wait_ms : LOOK_MS});
 	return ready;
 }

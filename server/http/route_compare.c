@@ -16,19 +16,15 @@ static hob_str version(const request *r, const char *name, hob_str otherwise)
 
 static enum MHD_Result ask_for(request *r, srv_derived kind, uint64_t level, hob_str clip)
 {
-	enum MHD_Result result;
-	const srv_view *view;
-	const srv_view_asset *asset;
-	if (!srv_request_asset(r, &view, &asset, &result))
-		return result;
-	result = srv_ask(r, SRV_CONTROL_DERIVE, asset->full,
-					 &(srv_control){.number = kind,
-									.number2 = level,
-									.file = clip,
-									.text = version(r, "from", HOB_STR("previous")),
-									.tag = version(r, "to", HOB_STR("latest"))});
-	srv_view_drop(view);
-	return result;
+	const srv_view_asset *asset = srv_request_asset(r);
+	if (!asset)
+		return r->result;
+	return srv_ask(r, SRV_CONTROL_DERIVE, asset->full,
+				   &(srv_control){.number = kind,
+								  .number2 = level,
+								  .file = clip,
+								  .text = version(r, "from", HOB_STR("previous")),
+								  .tag = version(r, "to", HOB_STR("latest"))});
 }
 
 enum MHD_Result srv_route_asset_compare(request *r)
@@ -39,7 +35,6 @@ enum MHD_Result srv_route_asset_compare(request *r)
 
 enum MHD_Result srv_route_asset_compare_picture(request *r)
 {
-	enum MHD_Result result;
 	uint64_t size, place = 0;
 	hob_str name = HOB_STR("corner"), clip = {0};
 	if (r->ask)
@@ -51,8 +46,8 @@ enum MHD_Result srv_route_asset_compare_picture(request *r)
 		return srv_reply_problem(r, PROBLEM_BAD_REQUEST,
 								 "view=corner, front, back, left, right, top or bottom",
 								 "there is no view '%.*s'", HOB_FMT(name));
-	if (!srv_request_number(r, "size", 64, 512, 256, &result, &size))
-		return result;
+	if (!srv_request_number(r, "size", 64, 512, 256, &size))
+		return r->result;
 	if (srv_request_param(r, "clip", &clip) && (clip.len == 0 || clip.len > CLIP_NAME))
 		return srv_reply_problem(r, PROBLEM_BAD_REQUEST, "the name of a clip that one of the two cooks has",
 								 "clip=NAME has 1 to %d bytes", CLIP_NAME);

@@ -95,19 +95,18 @@ static void put_found(hob_buf *out, const walk *w, const found *item, bool in)
 
 enum MHD_Result srv_route_asset_deps(request *r)
 {
-	enum MHD_Result result;
-	const srv_view_asset *asset;
 	uint64_t depth;
-	walk w = {0};
+	walk w = {.view = srv_request_view(r)};
 	hob_str direction = HOB_STR("out");
 	srv_request_param(r, "direction", &direction);
 	bool in = hob_str_equal(direction, HOB_STR("in"));
 	if (!in && !hob_str_equal(direction, HOB_STR("out")))
 		return srv_reply_problem(r, PROBLEM_BAD_REQUEST, "out: what it is made of; in: what is made of it",
 								 "'direction=%.*s' is neither in nor out", HOB_FMT(direction));
-	if (!srv_request_number(r, "depth", 1, DEPTH_MAX, 1, &result, &depth) ||
-		!srv_request_asset(r, &w.view, &asset, &result))
-		return result;
+	const srv_view_asset *asset =
+		srv_request_number(r, "depth", 1, DEPTH_MAX, 1, &depth) ? srv_request_asset(r) : NULL;
+	if (!asset)
+		return r->result;
 	add(&w, (found){asset, NULL, asset->root, asset->path, 0, 0});
 	for (uint32_t i = 0; i < w.count; i++) {
 		const found at = w.items[i];
@@ -120,7 +119,6 @@ enum MHD_Result srv_route_asset_deps(request *r)
 	for (uint32_t i = 1; i < w.count; i++)
 		put_found(&body, &w, &w.items[i], in);
 	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_BOOL("truncated", w.cut), HOB_JSON_CLOSE('}'));
-	srv_view_drop(w.view);
 	free(w.items);
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }

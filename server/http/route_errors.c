@@ -1,7 +1,6 @@
 #include "inside.h"
 
 #include <stdlib.h>
-#include <cjson/cJSON.h>
 
 #include "../../core/base/text_order.h"
 #include "../../core/base/json_write.h"
@@ -17,11 +16,6 @@ typedef struct fault {
 	hob_str code, message, hint, root_cause;
 	hob_str cause; /* first key of its group: the asset that is the root cause; may be empty */
 } fault;
-
-static hob_str member(const cJSON *object, const char *name)
-{
-	return hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name)));
-}
 
 static int same_group_first(const fault *x, const fault *y)
 {
@@ -49,9 +43,9 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Sets `cause` of the assets that other assets name as their root cause. */
-static void find_culprits(fault *faults, uint32_t count)
+static void find_culprits(hob_arena *scratch, fault *faults, uint32_t count)
 {
-	hob_str *causes = malloc((count + 1) * sizeof *causes);
+	hob_str *causes = HOB_NEW(scratch, hob_str, count);
 	uint32_t known = 0;
 	for (uint32_t i = 0; causes && i < count; i++)
 		if (faults[i].root_cause.len > 0)
@@ -66,10 +60,9 @@ static void find_culprits(fault *faults, uint32_t count)
 			if (bsearch(names[n], causes, known, sizeof *causes, compare_names))
 				f->cause = *names[n];
 	}
-	free(causes);
 }
 
-static uint32_t collect(const srv_view *view, fault *faults)
+static uint32_t collect(hob_arena *scratch, const srv_view *view, fault *faults)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < view->count; i++) {
@@ -78,12 +71,12 @@ static uint32_t collect(const srv_view *view, fault *faults)
 			continue;
 		fault *f = &faults[count++];
 		*f = (fault){.asset = a, .error = cJSON_ParseWithLength(a->error.data, a->error.len)};
-		f->code = member(f->error, "code");
-		f->message = member(f->error, "message");
-		f->hint = member(f->error, "hint");
-		f->root_cause = member(f->error, "root_cause");
+		f->code = srv_json_text(f->error, "code");
+		f->message = srv_json_text(f->error, "message");
+		f->hint = srv_json_text(f->error, "hint");
+		f->root_cause = srv_json_text(f->error, "root_cause");
 	}
-	find_culprits(faults, count);
+	find_culprits(scratch, faults, count);
 	return count;
 }
 
@@ -134,19 +127,15 @@ static void put_group(hob_buf *out, const fault_group *g)
 
 enum MHD_Result srv_route_errors(request *r)
 {
-	const srv_view *view = srv_views_take(r->http->sources.views);
+	const srv_view *view = srv_request_view(r);
 	uint32_t broken = 0;
 	for (uint32_t i = 0; i < view->count; i++)
 		broken += srv_view_is_problem(view->assets[i]);
-	fault *faults = calloc(broken + 1, sizeof *faults);
-	fault_group *groups = calloc(broken + 1, sizeof *groups);
-	if (!faults || !groups) {
-		free(faults);
-		free(groups);
-		srv_view_drop(view);
+	fault *faults = HOB_NEW(&r->http->scratch, fault, broken);
+	fault_group *groups = HOB_NEW(&r->http->scratch, fault_group, broken);
+	if (!faults || !groups)
 		return MHD_NO;
-	}
-	uint32_t count = collect(view, faults);
+	uint32_t count = collect(&r->http->scratch, view, faults);
 	qsort(faults, count, sizeof *faults, compare_faults);
 	hob_buf body = {0};
 	uint32_t group_count = find_groups(faults, count, groups);
@@ -157,8 +146,5 @@ enum MHD_Result srv_route_errors(request *r)
 				 HOB_JSON("rev", view->rev), HOB_JSON_CLOSE('}'));
 	for (uint32_t i = 0; i < count; i++)
 		cJSON_Delete(faults[i].error);
-	free(faults);
-	free(groups);
-	srv_view_drop(view);
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }

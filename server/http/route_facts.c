@@ -7,7 +7,7 @@
 enum MHD_Result srv_route_api(request *r)
 {
 	srv_http *http = r->http;
-	const srv_view *view = srv_views_take(http->sources.views);
+	const srv_view *view = srv_request_view(r);
 	hob_buf body = {0};
 	hob_json_object(
 		&body, HOB_JSON("name", "hob"), HOB_JSON("version", http->sources.version), HOB_JSON("api", 1),
@@ -22,7 +22,6 @@ enum MHD_Result srv_route_api(request *r)
 		HOB_JSON("listeners", http->max_events), HOB_JSON_CLOSE('}'),
 		HOB_JSON_RAW("links", HOB_STR("{\"assets\":\"/api/v1/assets\",\"events\":\"/api/v1/events\","
 									  "\"errors\":\"/api/v1/errors\",\"openapi\":\"/openapi.json\"}")));
-	srv_view_drop(view);
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
@@ -66,11 +65,10 @@ static void put_outputs(const srv_view *view, hob_buf *out)
 enum MHD_Result srv_route_stats(request *r)
 {
 	srv_http *http = r->http;
-	enum MHD_Result result;
 	bool outputs;
-	if (!srv_request_flag(r, "outputs", false, &result, &outputs))
-		return result;
-	const srv_view *view = srv_views_take(http->sources.views);
+	if (!srv_request_flag(r, "outputs", false, &outputs))
+		return r->result;
+	const srv_view *view = srv_request_view(r);
 	hob_buf body = {0};
 	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("rev", view->rev),
 				 HOB_JSON_BOOL("ready", view->ready), HOB_JSON_OPEN("assets", '{'),
@@ -104,13 +102,12 @@ enum MHD_Result srv_route_stats(request *r)
 	if (outputs)
 		put_outputs(view, &body);
 	hob_json_close(&body, '}');
-	srv_view_drop(view);
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
 enum MHD_Result srv_route_roots(request *r)
 {
-	const srv_view *view = srv_views_take(r->http->sources.views);
+	const srv_view *view = srv_request_view(r);
 	hob_buf body = {0};
 	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
 	for (uint32_t i = 0; i < view->root_count; i++) {
@@ -124,7 +121,6 @@ enum MHD_Result srv_route_roots(request *r)
 			HOB_JSON_TIME("missing_since", root->missing_since_ms));
 	}
 	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
-	srv_view_drop(view);
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }
 
@@ -176,9 +172,8 @@ typedef struct check {
 static enum MHD_Result reply_checks(request *r, const check *checks, size_t count, hob_str notes,
 									bool known_to_all)
 {
-	bool verbose = false, fine = true;
 	hob_str ignored;
-	verbose = srv_request_param(r, "verbose", &ignored);
+	bool fine = true, verbose = srv_request_param(r, "verbose", &ignored);
 	hob_buf body = {0};
 	for (size_t i = 0; i < count; i++) {
 		fine = fine && checks[i].fine;
@@ -221,9 +216,7 @@ static void health_error(const srv_http_sources *sources, void (*append)(void *,
 
 enum MHD_Result srv_route_readyz(request *r)
 {
-	const srv_view *view = srv_views_take(r->http->sources.views);
-	bool ready = view->ready;
-	srv_view_drop(view);
+	bool ready = srv_request_view(r)->ready;
 	const srv_http_sources *sources = &r->http->sources;
 	hob_buf workers = {0}, index = {0}, disk = {0}, notes = {0};
 	health_error(sources, sources->workers_error, &workers);
@@ -255,8 +248,7 @@ enum MHD_Result srv_route_problem(request *r)
 			continue;
 		hob_buf body = {0};
 		hob_buf_printf(&body, "%s (%d): %s\n", kind->title, kind->status, kind->meaning);
-		size_t size = body.size;
-		return srv_reply(r, MHD_HTTP_OK, srv_response_of(&body, "text/plain; charset=utf-8"), size);
+		return srv_reply_body(r, MHD_HTTP_OK, &body, "text/plain; charset=utf-8", NULL);
 	}
 	return srv_reply_problem(r, PROBLEM_NOT_FOUND, "see the 'type' of a problem",
 							 "there is no problem '%.*s'", HOB_FMT(r->args[0]));

@@ -2,49 +2,32 @@
 
 #include "../../core/base/json_write.h"
 
-#include <cjson/cJSON.h>
 #include <unistd.h>
 
 /* PUT /api/v1/live/USER/ROOT/PATH {"sha256":"..."}: the bytes were uploaded before with PUT /blobs/SHA256,
  * which verifies them and skips bytes that the store has. */
 
-static bool live_is_on(request *r, enum MHD_Result *result)
+static bool live_is_on(request *r)
 {
-	if (r->http->sources.live)
-		return true;
-	*result = srv_reply_problem(r, PROBLEM_NOT_FOUND, "start it with --live, or set live.enabled in hob.json",
-								"this daemon takes no live models");
-	return false;
+	return r->http->sources.live ||
+		   srv_refuse(r, PROBLEM_NOT_FOUND, "start it with --live, or set live.enabled in hob.json",
+					  "this daemon takes no live models");
 }
 
-bool srv_check_live_user(request *r, hob_str user, enum MHD_Result *result)
+bool srv_check_live_user(request *r, hob_str user)
 {
-	if (srv_live_is_user(user))
-		return true;
-	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
-								"use 1 to 64 letters, digits, '-', '_' and '.', not with '.' first",
-								"'%.*s' is not a valid user name", HOB_FMT(user));
-	return false;
+	return srv_live_is_user(user) ||
+		   srv_refuse(r, PROBLEM_BAD_REQUEST,
+					  "use 1 to 64 letters, digits, '-', '_' and '.', not with '.' first",
+					  "'%.*s' is not a valid user name", HOB_FMT(user));
 }
 
-static bool check_names(request *r, hob_str asset, enum MHD_Result *result)
+static bool check_names(request *r, hob_str asset)
 {
-	if (!srv_check_live_user(r, r->args[0], result))
-		return false;
-	if (asset.len == 0 || srv_live_is_asset(asset))
-		return true;
-	*result = srv_reply_problem(r, PROBLEM_BAD_REQUEST,
-								"name it as 'hob ls' does: ROOT/PATH, without hidden folders",
-								"'%.*s' is not a valid asset name", HOB_FMT(asset));
-	return false;
-}
-
-static const srv_view_root *root_called(const srv_view *view, hob_str name)
-{
-	for (uint32_t i = 0; i < view->root_count; i++)
-		if (hob_str_equal(view->roots[i].name, name))
-			return &view->roots[i];
-	return NULL;
+	return srv_check_live_user(r, r->args[0]) &&
+		   (asset.len == 0 || srv_live_is_asset(asset) ||
+			srv_refuse(r, PROBLEM_BAD_REQUEST, "name it as 'hob ls' does: ROOT/PATH, without hidden folders",
+					   "'%.*s' is not a valid asset name", HOB_FMT(asset)));
 }
 
 /* The settings of the saved asset. Empty if they are the defaults of live models, or cannot be read: the
@@ -54,9 +37,8 @@ static void put_settings(request *r, hob_str asset, hob_buf *out)
 	hob_error error;
 	hob_buf usual = {0};
 	size_t slash = hob_str_find(asset, HOB_STR("/"), 0);
-	const srv_view *view = srv_views_take(r->http->sources.views);
-	const srv_view_root *root = root_called(view, hob_str_sub(asset, 0, slash));
-	const srv_view_root *live = root_called(view, HOB_STR(SRV_LIVE_ROOT));
+	const srv_view_root *root = srv_find_root(r, hob_str_sub(asset, 0, slash));
+	const srv_view_root *live = srv_find_root(r, HOB_STR(SRV_LIVE_ROOT));
 	if (root && live &&
 		srv_live_settings(root->folder, &root->settings, hob_str_sub(asset, slash + 1, asset.len), out,
 						  &error)) {
@@ -67,7 +49,6 @@ static void put_settings(request *r, hob_str asset, hob_buf *out)
 		hob_buf_clear(out);
 	}
 	hob_buf_release(&usual);
-	srv_view_drop(view);
 }
 
 static enum MHD_Result reply_put(request *r, hob_str asset, const hob_sha256 *digest)
@@ -99,14 +80,10 @@ static enum MHD_Result reply_put(request *r, hob_str asset, const hob_sha256 *di
 
 enum MHD_Result srv_route_live_put(request *r)
 {
-	enum MHD_Result result;
 	hob_sha256 digest;
-	if (!live_is_on(r, &result) || !check_names(r, r->args[1], &result))
-		return result;
-	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "sha256"));
-	bool fine = text && hob_sha256_parse(hob_str_of(text), &digest);
-	cJSON_Delete(object);
+	if (!live_is_on(r) || !check_names(r, r->args[1]))
+		return r->result;
+	bool fine = hob_sha256_parse(srv_json_text(srv_request_json(r), "sha256"), &digest);
 	return fine ? reply_put(r, r->args[1], &digest)
 				: srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"sha256\":\"<64 hexadecimal digits>\"}",
 									"the body does not name the blob of the model");
@@ -114,9 +91,8 @@ enum MHD_Result srv_route_live_put(request *r)
 
 static enum MHD_Result reply_dropped(request *r, hob_str asset)
 {
-	enum MHD_Result result;
-	if (!live_is_on(r, &result) || !check_names(r, asset, &result))
-		return result;
+	if (!live_is_on(r) || !check_names(r, asset))
+		return r->result;
 	hob_buf body = {0};
 	hob_json_object(&body, HOB_JSON("dropped", srv_live_drop(r->http->sources.live, r->args[0], asset)));
 	return srv_reply_json(r, MHD_HTTP_OK, &body);

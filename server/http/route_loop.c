@@ -2,7 +2,6 @@
 
 #include "../control/derived.h"
 
-#include <cjson/cJSON.h>
 #include <time.h>
 
 /* Resources that the loop or the query thread answers: jobs and sync. */
@@ -46,17 +45,13 @@ static bool known_words(hob_str list)
 {
 	static const char *const words[] = {"queued", "checking", "cooking", "storing",	  "running", "done",
 										"cooked", "hit",	  "failed",	 "cancelled", "fetched", "skipped"};
-	for (size_t i = 0, end; list.len > 0 && i <= list.len; i = end + 1) {
-		bool known = false;
-		end = hob_str_find(list, HOB_STR(","), i);
-		if (end == SIZE_MAX)
-			end = list.len;
+	bool known = true;
+	for (hob_str rest = list, word; known && list.len > 0 && srv_next_piece(&rest, ',', &word);) {
+		known = false;
 		for (size_t w = 0; w < HOB_COUNT_OF(words); w++)
-			known = known || hob_str_equal(hob_str_sub(list, i, end), hob_str_of(words[w]));
-		if (!known)
-			return false;
+			known = known || hob_str_equal(word, hob_str_of(words[w]));
 	}
-	return true;
+	return known;
 }
 
 /* Asks for queued and running jobs first, then for finished ones: a job that ends in between appears in both
@@ -76,63 +71,54 @@ static enum MHD_Result ask_for_jobs(request *r, hob_str asset, srv_control *page
 	return result;
 }
 
-static bool read_since(request *r, int64_t *since_ms, enum MHD_Result *refused)
+static bool read_since(request *r, int64_t *since_ms)
 {
 	hob_str since = {0};
-	if (!srv_request_param(r, "since", &since) || parse_time(since, since_ms))
-		return true;
-	*refused = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "since=2026-11-20T18:31:29Z", "'%.*s' is not a time",
-								 HOB_FMT(since));
-	return false;
+	return !srv_request_param(r, "since", &since) || parse_time(since, since_ms) ||
+		   srv_refuse(r, PROBLEM_BAD_REQUEST, "since=2026-11-20T18:31:29Z", "'%.*s' is not a time",
+					  HOB_FMT(since));
+}
+
+/* The name of the asset whose name or id the parameter has; empty without it. */
+static hob_str named_asset(request *r)
+{
+	hob_str asset = {0};
+	srv_request_param(r, "asset", &asset);
+	const srv_view_asset *known = srv_view_find_id(srv_request_view(r), asset);
+	return known ? known->full : asset;
 }
 
 enum MHD_Result srv_route_jobs(request *r)
 {
-	enum MHD_Result result;
 	uint64_t limit, before;
 	int64_t since_ms = 0;
 	if (r->ask && (r->ask->control.kind == SRV_CONTROL_JOBS || r->ask->status >= 400))
 		return srv_reply_answer(r, "application/json");
-	hob_str asset = {0}, state = {0};
-	srv_request_param(r, "asset", &asset);
+	hob_str state = {0};
 	srv_request_param(r, "state", &state);
-	if (!srv_request_number(r, "limit", 1, JOBS_MAX, JOBS_DEFAULT, &result, &limit) ||
-		!srv_request_number(r, "cursor", 0, UINT64_MAX, 0, &result, &before))
-		return result;
-	if (!read_since(r, &since_ms, &result))
-		return result;
+	if (!srv_request_number(r, "limit", 1, JOBS_MAX, JOBS_DEFAULT, &limit) ||
+		!srv_request_number(r, "cursor", 0, UINT64_MAX, 0, &before) || !read_since(r, &since_ms))
+		return r->result;
 	if (!known_words(state))
 		return srv_reply_problem(
 			r, PROBLEM_BAD_REQUEST,
 			"states are: queued checking cooking storing running done; results of done ones: cooked hit "
 			"fetched failed cancelled",
 			"'state=%.*s' has an unknown state", HOB_FMT(state));
-	const srv_view *view = srv_views_take(r->http->sources.views);
-	const srv_view_asset *known = srv_view_find_id(view, asset);
 	srv_control page = {.number = before, .number2 = limit, .text = state, .since_ms = since_ms};
-	result = ask_for_jobs(r, known ? known->full : asset, &page);
-	srv_view_drop(view);
-	return result;
+	return ask_for_jobs(r, named_asset(r), &page);
 }
 
 enum MHD_Result srv_route_trace(request *r)
 {
-	enum MHD_Result result;
 	uint64_t limit;
 	int64_t since_ms = 0;
-	hob_str asset = {0};
 	if (r->ask)
 		return srv_reply_answer(r, "application/json");
-	if (!srv_request_number(r, "limit", 1, TRACE_MAX, TRACE_DEFAULT, &result, &limit) ||
-		!read_since(r, &since_ms, &result))
-		return result;
-	srv_request_param(r, "asset", &asset);
-	const srv_view *view = srv_views_take(r->http->sources.views);
-	const srv_view_asset *known = srv_view_find_id(view, asset);
-	result = srv_ask(r, SRV_CONTROL_TRACE, known ? known->full : asset,
-					 &(srv_control){.number2 = limit, .since_ms = since_ms});
-	srv_view_drop(view);
-	return result;
+	if (!srv_request_number(r, "limit", 1, TRACE_MAX, TRACE_DEFAULT, &limit) || !read_since(r, &since_ms))
+		return r->result;
+	return srv_ask(r, SRV_CONTROL_TRACE, named_asset(r),
+				   &(srv_control){.number2 = limit, .since_ms = since_ms});
 }
 
 /* Requests the comparison that the answer "JOB FROM TO ASSET" names. */
@@ -153,17 +139,16 @@ static enum MHD_Result compare(request *r)
 
 enum MHD_Result srv_route_history(request *r)
 {
-	enum MHD_Result result;
 	srv_control page = {.below = UINT64_MAX};
 	bool committed;
 	const srv_control *last = r->ask ? &r->ask->control : NULL;
 	if (last && last->kind == SRV_CONTROL_CHANGES)
 		return r->ask->status == MHD_HTTP_ACCEPTED ? compare(r) : srv_reply_answer(r, "application/json");
-	if (!srv_request_number(r, "limit", 1, JOBS_MAX, JOBS_DEFAULT, &result, &page.number2) ||
-		!srv_request_number(r, "cursor", 0, UINT64_MAX, 0, &result, &page.number) ||
-		!srv_request_flag(r, "worse", false, &result, &page.force) ||
-		!srv_request_flag(r, "commit", false, &result, &committed) || !read_since(r, &page.since_ms, &result))
-		return result;
+	if (!srv_request_number(r, "limit", 1, JOBS_MAX, JOBS_DEFAULT, &page.number2) ||
+		!srv_request_number(r, "cursor", 0, UINT64_MAX, 0, &page.number) ||
+		!srv_request_flag(r, "worse", false, &page.force) ||
+		!srv_request_flag(r, "commit", false, &committed) || !read_since(r, &page.since_ms))
+		return r->result;
 	page.tag = committed ? HOB_STR("commit") : (hob_str){0};
 	if (!last)
 		r->deadline_ms = r->http->now_ms + COMPARE_MS;
@@ -228,32 +213,16 @@ enum MHD_Result srv_route_job_bundle(request *r)
 
 enum MHD_Result srv_route_asset_bundle(request *r)
 {
-	enum MHD_Result result;
-	const srv_view *view;
-	const srv_view_asset *asset;
 	if (r->http->hide_sources)
 		return refuse_bundle(r);
 	if (r->ask)
 		return srv_reply_made(r, "application/x-tar", "the bundle");
-	if (!srv_request_asset(r, &view, &asset, &result))
-		return result;
-	result = srv_ask(r, SRV_CONTROL_BUNDLE, asset->full, NULL);
-	srv_view_drop(view);
-	return result;
-}
-
-static bool is_root(const request *r, const char *name)
-{
-	bool found = false;
-	const srv_view *view = srv_views_take(r->http->sources.views);
-	for (uint32_t i = 0; i < view->root_count; i++)
-		found = found || hob_str_equal(view->roots[i].name, hob_str_of(name));
-	srv_view_drop(view);
-	return found;
+	const srv_view_asset *asset = srv_request_asset(r);
+	return asset ? srv_ask(r, SRV_CONTROL_BUNDLE, asset->full, NULL) : r->result;
 }
 
 /* Reads names to a list separated by '/'. False for an invalid list; a name is NULL if it is not text. */
-static bool read_roots(const request *r, const cJSON *list, hob_buf *names, const char **wrong)
+static bool read_roots(request *r, const cJSON *list, hob_buf *names, const char **wrong)
 {
 	const cJSON *item;
 	*wrong = NULL;
@@ -262,7 +231,7 @@ static bool read_roots(const request *r, const cJSON *list, hob_buf *names, cons
 	cJSON_ArrayForEach(item, list)
 	{
 		*wrong = cJSON_GetStringValue(item);
-		if (!*wrong || !is_root(r, *wrong))
+		if (!*wrong || !srv_find_root(r, hob_str_of(*wrong)))
 			return false;
 		hob_buf_printf(names, names->size ? "/%s" : "%s", *wrong);
 	}
@@ -283,7 +252,7 @@ enum MHD_Result srv_route_sync(request *r)
 	double timeout = SYNC_DEFAULT_MS;
 	const char *wrong;
 	hob_buf roots = {0};
-	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
+	const cJSON *object = srv_request_json(r);
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, "timeout_ms");
 	const cJSON *scan = cJSON_GetObjectItemCaseSensitive(object, "scan");
 	bool fine = r->body.size == 0 || (cJSON_IsObject(object) && (!value || cJSON_IsNumber(value)) &&
@@ -303,7 +272,6 @@ enum MHD_Result srv_route_sync(request *r)
 		result = srv_ask(
 			r, SRV_CONTROL_SYNC, (hob_str){0},
 			&(srv_control){.timeout_ms = (uint32_t)timeout, .force = force, .text = hob_buf_str(&roots)});
-	cJSON_Delete(object);
 	hob_buf_release(&roots);
 	return result;
 }
@@ -312,12 +280,11 @@ enum MHD_Result srv_route_sync(request *r)
 
 static enum MHD_Result start_task(request *r, srv_control_kind kind)
 {
-	enum MHD_Result result;
 	bool dry_run;
 	if (!r->ask) {
-		if (!srv_request_flag(r, "dry_run", false, &result, &dry_run))
-			return result;
-		cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
+		if (!srv_request_flag(r, "dry_run", false, &dry_run))
+			return r->result;
+		const cJSON *object = srv_request_json(r);
 		const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, "dry_run");
 		const cJSON *most = cJSON_GetObjectItemCaseSensitive(object, "max_bytes");
 		bool sized = cJSON_IsNumber(most) && most->valuedouble >= 1 && most->valuedouble < 9e15;
@@ -325,7 +292,6 @@ static enum MHD_Result start_task(request *r, srv_control_kind kind)
 					(cJSON_IsObject(object) && (!value || cJSON_IsBool(value)) && (!most || sized));
 		uint64_t bytes = sized ? (uint64_t)most->valuedouble : 0;
 		dry_run = dry_run || cJSON_IsTrue(value);
-		cJSON_Delete(object);
 		if (!fine)
 			return srv_reply_problem(
 				r, PROBLEM_BAD_REQUEST, "send {\"dry_run\":true} or nothing",

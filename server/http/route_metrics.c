@@ -146,20 +146,16 @@ static void put_http(hob_buf *out, const srv_http *http)
 enum MHD_Result srv_route_metrics(request *r)
 {
 	srv_http *http = r->http;
-	const srv_view *view = srv_views_take(http->sources.views);
 	hob_buf body = {0};
 	char labels[80];
 	snprintf(labels, sizeof labels, "version=\"%s\"", http->sources.version);
 	srv_metric_head(&body, METRIC_build_info);
 	srv_metric_u64(&body, METRIC_build_info, labels, 1);
-	put_view(&body, view);
-	srv_view_drop(view);
+	put_view(&body, srv_request_view(r));
 	put_http(&body, http);
 	put_process(&body, http);
 	if (http->sources.metrics)
 		http->sources.metrics(http->sources.metrics_user, &body);
-	size_t size = body.size;
-	struct MHD_Response *response = srv_response_of(&body, "text/plain; version=0.0.4; charset=utf-8");
-	srv_response_add(response, "Cache-Control", "no-store");
-	return srv_reply(r, MHD_HTTP_OK, response, size);
+	return srv_reply_body(r, MHD_HTTP_OK, &body, "text/plain; version=0.0.4; charset=utf-8", "Cache-Control",
+						  "no-store", NULL);
 }

@@ -1,7 +1,5 @@
 #include "inside.h"
 
-#include <cjson/cJSON.h>
-
 #include "../../core/base/json_write.h"
 
 /* Mirror roots: the thread of server/mirror answers, except for the question which blobs exist here. */
@@ -50,8 +48,7 @@ enum MHD_Result srv_route_mirror_origin(request *r)
 
 enum MHD_Result srv_route_mirror_have(request *r)
 {
-	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
-	const cJSON *digests = cJSON_GetObjectItemCaseSensitive(object, "digests");
+	const cJSON *digests = cJSON_GetObjectItemCaseSensitive(srv_request_json(r), "digests");
 	hob_buf body = {0}, held = {0};
 	bool good = cJSON_IsArray(digests);
 	hob_json_open(&held, '[');
@@ -72,7 +69,6 @@ enum MHD_Result srv_route_mirror_have(request *r)
 	hob_json_put(&body, HOB_JSON_RAW("held", hob_buf_str(&held)));
 	hob_buf_release(&held);
 	hob_json_close(&body, '}');
-	cJSON_Delete(object);
 	if (good)
 		return srv_reply_json(r, MHD_HTTP_OK, &body);
 	hob_buf_release(&body);

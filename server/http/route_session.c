@@ -1,7 +1,5 @@
 #include "inside.h"
 
-#include <cjson/cJSON.h>
-
 #include "../../core/base/json_write.h"
 
 /* Signing in to the dashboard: the token is put into a cookie, which then accompanies every request of the
@@ -30,19 +28,13 @@ enum MHD_Result srv_route_session(request *r)
 
 enum MHD_Result srv_route_session_open(request *r)
 {
-	cJSON *object = cJSON_ParseWithLength((const char *)r->body.data, r->body.size);
-	hob_str token = hob_str_of(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "token")));
+	hob_str token = srv_json_text(srv_request_json(r), "token");
 	srv_scope scope = srv_session_scope(r, token);
-	enum MHD_Result result;
 	if (token.len == 0)
-		result = srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"token\":\"hob_...\"}",
-								   "the body is not a JSON object with a 'token'");
-	else if (scope == SRV_SCOPE_NONE)
-		result = srv_reply_wrong_token(r);
-	else
-		result = reply_session(r, scope, r->http->access ? &token : NULL);
-	cJSON_Delete(object);
-	return result;
+		return srv_reply_problem(r, PROBLEM_BAD_REQUEST, "send {\"token\":\"hob_...\"}",
+								 "the body is not a JSON object with a 'token'");
+	return scope == SRV_SCOPE_NONE ? srv_reply_wrong_token(r)
+								   : reply_session(r, scope, r->http->access ? &token : NULL);
 }
 
 enum MHD_Result srv_route_session_close(request *r)

@@ -18,27 +18,16 @@ static bool is_input(const srv_view_asset *asset, hob_str path)
 	return false;
 }
 
-static int open_input(const srv_view *view, const srv_view_asset *asset, hob_str path)
+static int open_input(request *r, const srv_view_asset *asset, hob_str path)
 {
-	int fd = -1;
-	hob_buf name = {0};
-	hob_buf_put_str(&name, path);
-	hob_buf_put(&name, "", 1);
-	for (uint32_t i = 0; i < view->root_count && !name.failed; i++) {
-		if (!hob_str_equal(view->roots[i].name, asset->root))
-			continue;
-		hob_buf folder = {0};
-		hob_buf_put_str(&folder, view->roots[i].path);
-		hob_buf_put(&folder, "", 1);
-		int root = folder.failed ? -1 : open((const char *)folder.data, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (root >= 0) {
-			fd = srv_open_beneath(root, (const char *)name.data, O_RDONLY, true);
-			close(root);
-		}
-		hob_buf_release(&folder);
-		break;
-	}
-	hob_buf_release(&name);
+	const srv_view_root *root = srv_find_root(r, asset->root);
+	hob_str name = srv_print(r, "%.*s", HOB_FMT(path)),
+			folder = root ? srv_print(r, "%.*s", HOB_FMT(root->path)) : (hob_str){0};
+	int root_fd = name.data && folder.data ? open(folder.data, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (root_fd < 0)
+		return -1;
+	int fd = srv_open_beneath(root_fd, name.data, O_RDONLY, true);
+	close(root_fd);
 	return fd;
 }
 
@@ -61,26 +50,19 @@ static enum MHD_Result reply_input(request *r, int fd, uint64_t size)
 
 enum MHD_Result srv_route_asset_source(request *r)
 {
-	enum MHD_Result result;
-	const srv_view *view;
-	const srv_view_asset *asset;
 	if (r->http->hide_sources)
 		return srv_reply_problem(r, PROBLEM_SOURCES, NULL, "this daemon was started with --no-sources");
-	if (!srv_request_asset(r, &view, &asset, &result))
-		return result;
+	const srv_view_asset *asset = srv_request_asset(r);
+	if (!asset)
+		return r->result;
 	struct stat info;
-	int fd = is_input(asset, r->args[1]) ? open_input(view, asset, r->args[1]) : -1;
-	bool regular = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-	if (regular) {
-		result = reply_input(r, fd, (uint64_t)info.st_size);
-	} else {
-		if (fd >= 0)
-			close(fd);
-		result = srv_reply_problem(r, PROBLEM_NOT_FOUND,
-								   "GET /api/v1/assets/{id}/deps lists the files that it was cooked from",
-								   "'%.*s' was not cooked from a file '%.*s' that can be read",
-								   HOB_FMT(asset->full), HOB_FMT(r->args[1]));
-	}
-	srv_view_drop(view);
-	return result;
+	int fd = is_input(asset, r->args[1]) ? open_input(r, asset, r->args[1]) : -1;
+	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+		return reply_input(r, fd, (uint64_t)info.st_size);
+	if (fd >= 0)
+		close(fd);
+	return srv_reply_problem(r, PROBLEM_NOT_FOUND,
+							 "GET /api/v1/assets/{id}/deps lists the files that it was cooked from",
+							 "'%.*s' was not cooked from a file '%.*s' that can be read",
+							 HOB_FMT(asset->full), HOB_FMT(r->args[1]));
 }

@@ -14,27 +14,20 @@ static enum MHD_Result reply_sign(request *r, bool soon, bool placeholder)
 	hob_buf body = {0};
 	if (placeholder)
 		hob_buf_put_str(&body, hob_str_of(sign));
-	size_t size = body.size;
-	struct MHD_Response *response = srv_response_of(&body, placeholder ? "image/svg+xml" : NULL);
-	srv_response_add(response, "Cache-Control", "no-store");
-	srv_response_add(response, "X-Content-Type-Options", "nosniff");
-	srv_response_add(response, "Content-Security-Policy", "default-src 'none'");
-	if (soon)
-		srv_response_add(response, "Retry-After", "1");
 	int status = soon ? MHD_HTTP_ACCEPTED : MHD_HTTP_OK;
-	return srv_reply(r, placeholder ? status : MHD_HTTP_NO_CONTENT, response, size);
+	return srv_reply_body(r, placeholder ? status : MHD_HTTP_NO_CONTENT, &body,
+						  placeholder ? "image/svg+xml" : NULL, "Cache-Control", "no-store",
+						  "Content-Security-Policy", "default-src 'none'", "Retry-After", soon ? "1" : NULL,
+						  NULL);
 }
 
 enum MHD_Result srv_route_asset_thumbnail(request *r)
 {
-	enum MHD_Result result;
-	const srv_view *view;
-	const srv_view_asset *asset;
 	uint64_t size;
 	hob_sha256 digest;
 	bool placeholder;
-	if (!srv_request_flag(r, "placeholder", true, &result, &placeholder))
-		return result;
+	if (!srv_request_flag(r, "placeholder", true, &placeholder))
+		return r->result;
 	if (r->ask) {
 		if (r->ask->status >= 500)
 			return srv_reply_answer(r, "application/json");
@@ -44,20 +37,14 @@ enum MHD_Result srv_route_asset_thumbnail(request *r)
 		return b ? srv_reply_blob(r, b, &(blob_headers){.type = "image/png", .as_it_is = true})
 				 : reply_sign(r, r->ask->status == MHD_HTTP_ACCEPTED, placeholder);
 	}
-	if (!srv_request_number(r, "size", 32, 512, 256, &result, &size))
-		return result;
+	if (!srv_request_number(r, "size", 32, 512, 256, &size))
+		return r->result;
 	/* A list on a page can ask for an asset that was just removed; that is no error to report. */
-	view = srv_views_take(r->http->sources.views);
-	bool known = srv_view_find_id(view, r->args[0]) != NULL;
-	srv_view_drop(view);
-	if (!known && !placeholder)
+	if (!placeholder && !srv_view_find_id(srv_request_view(r), r->args[0]))
 		return reply_sign(r, false, false);
-	if (!srv_request_asset(r, &view, &asset, &result))
-		return result;
 	uint64_t step = 32;
 	while (step < size)
 		step *= 2;
-	result = srv_ask(r, SRV_CONTROL_THUMBNAIL, asset->full, &(srv_control){.number = step});
-	srv_view_drop(view);
-	return result;
+	const srv_view_asset *asset = srv_request_asset(r);
+	return asset ? srv_ask(r, SRV_CONTROL_THUMBNAIL, asset->full, &(srv_control){.number = step}) : r->result;
 }

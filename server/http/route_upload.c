@@ -291,69 +291,52 @@ static upload *claim_cut(srv_http *http, const hob_sha256 *digest)
 	return u;
 }
 
-static bool refuse(request *r, enum MHD_Result *result, enum MHD_Result sent)
-{
-	srv_upload_free(r->upload);
-	r->upload = NULL;
-	*result = sent;
-	return false;
-}
-
 /* Reads the size of the blob from the head. */
-static bool read_size(request *r, upload *u, enum MHD_Result *result)
+static bool read_size(request *r, upload *u)
 {
 	hob_str coding = r->head.content_encoding;
 	bool plain = coding.len == 0 || hob_str_equal_nocase(coding, HOB_STR("identity"));
 	if (!plain && !hob_str_equal_nocase(coding, HOB_STR("zstd")))
-		return refuse(r, result,
-					  srv_reply_problem(r, PROBLEM_MEDIA_TYPE, "send it plain or with Content-Encoding: zstd",
-										"the content coding '%.*s' is not understood", HOB_FMT(coding)));
+		return srv_refuse(r, PROBLEM_MEDIA_TYPE, "send it plain or with Content-Encoding: zstd",
+						  "the content coding '%.*s' is not understood", HOB_FMT(coding));
 	if (r->head.length_count == 0)
-		return refuse(r, result,
-					  srv_reply_problem(r, PROBLEM_LENGTH_REQUIRED, "send Content-Length",
-										"a blob must say its size before it comes"));
+		return srv_refuse(r, PROBLEM_LENGTH_REQUIRED, "send Content-Length",
+						  "a blob must say its size before it comes");
 	hob_str size = plain ? r->head.content_length : r->head.digest_size;
 	if (!srv_parse_decimal(size, &u->expected))
-		return refuse(r, result,
-					  srv_reply_problem(r, PROBLEM_BAD_REQUEST,
-										"send X-Digest-SizeBytes, the size of the decoded blob",
-										"'%.*s' is not a size", HOB_FMT(size)));
+		return srv_refuse(r, PROBLEM_BAD_REQUEST, "send X-Digest-SizeBytes, the size of the decoded blob",
+						  "'%.*s' is not a size", HOB_FMT(size));
 	if (u->expected > upload_max)
-		return refuse(r, result,
-					  srv_reply_problem(r, PROBLEM_TOO_LARGE, "blobs of this size cannot be stored",
-										"the blob has %llu bytes, at most %llu are taken",
-										(unsigned long long)u->expected, (unsigned long long)upload_max));
+		return srv_refuse(r, PROBLEM_TOO_LARGE, "blobs of this size cannot be stored",
+						  "the blob has %llu bytes, at most %llu are taken", (unsigned long long)u->expected,
+						  (unsigned long long)upload_max);
 	if (!plain && !take_slot(u))
-		return refuse(
-			r, result,
-			srv_reply_problem_text(
-				r, PROBLEM_UNAVAILABLE,
-				&(problem_text){.detail = HOB_STR("as many encoded blobs as are decoded at once are coming"),
-								.hint = HOB_STR("send it again in a moment, or without an encoding"),
-								.retry_after_s = 1}));
+		return srv_refuse_text(
+			r, PROBLEM_UNAVAILABLE,
+			&(problem_text){.detail = HOB_STR("as many encoded blobs as are decoded at once are coming"),
+							.hint = HOB_STR("send it again in a moment, or without an encoding"),
+							.retry_after_s = 1});
 	if (!plain) {
 		u->decoder = ZSTD_createDStream();
 		u->room = malloc(ZSTD_DStreamOutSize());
 		if (!u->decoder || !u->room ||
 			ZSTD_isError(ZSTD_DCtx_setParameter(u->decoder, ZSTD_d_windowLogMax, WINDOW_LOG_MAX)))
-			return refuse(r, result, MHD_NO);
+			return false;
 	}
 	return true;
 }
 
-static bool has_quota(request *r, const upload *u, enum MHD_Result *result)
+static bool has_quota(request *r, const upload *u)
 {
 	srv_store_usage usage;
 	srv_store_measure(r->http->sources.store, &usage);
 	uint64_t used = usage.blob_bytes + u->expected;
 	if ((usage.max_bytes == 0 || used <= usage.max_bytes) && u->expected <= usage.disk_free_bytes)
 		return true;
-	return refuse(r, result,
-				  srv_reply_problem(r, PROBLEM_DISK_FULL,
-									"POST /api/v1/gc, or give the cache more room (--max-size)",
-									"the cache has %llu bytes and may have %llu; %llu bytes of disk are free",
-									(unsigned long long)usage.blob_bytes, (unsigned long long)usage.max_bytes,
-									(unsigned long long)usage.disk_free_bytes));
+	return srv_refuse(r, PROBLEM_DISK_FULL, "POST /api/v1/gc, or give the cache more room (--max-size)",
+					  "the cache has %llu bytes and may have %llu; %llu bytes of disk are free",
+					  (unsigned long long)usage.blob_bytes, (unsigned long long)usage.max_bytes,
+					  (unsigned long long)usage.disk_free_bytes);
 }
 
 /* Parses "bytes FIRST-LAST/SIZE". False if it is something else. */
@@ -367,7 +350,7 @@ static bool parse_content_range(hob_str field, uint64_t *first, uint64_t *last, 
 }
 
 /* Continues an interrupted upload of the blob if the request has a range; else starts again. */
-static bool take_cut(request *r, const hob_sha256 *digest, enum MHD_Result *result)
+static bool take_cut(request *r, const hob_sha256 *digest)
 {
 	uint64_t first = 0, last = 0, size = 0;
 	bool part = r->head.content_range.len > 0, encoded = r->head.content_encoding.len > 0;
@@ -375,26 +358,22 @@ static bool take_cut(request *r, const hob_sha256 *digest, enum MHD_Result *resu
 	if (part && (encoded || !parse_content_range(r->head.content_range, &first, &last, &size) ||
 				 !srv_parse_decimal(r->head.content_length, &length) || length != last - first + 1 ||
 				 last != size - 1))
-		return refuse(r, result,
-					  srv_reply_problem(r, PROBLEM_BAD_REQUEST,
-										"send the rest: Content-Range: bytes FIRST-LAST/SIZE, and no coding",
-										"the range '%.*s' does not fit the body",
-										HOB_FMT(r->head.content_range)));
+		return srv_refuse(r, PROBLEM_BAD_REQUEST,
+						  "send the rest: Content-Range: bytes FIRST-LAST/SIZE, and no coding",
+						  "the range '%.*s' does not fit the body", HOB_FMT(r->head.content_range));
 	upload *u = claim_cut(r->http, digest);
 	uint64_t held = u ? u->got : 0;
 	if (part && first > 0 && (!u || first != held || u->expected != size) &&
 		!srv_blob_exists(r->http->sources.store, digest)) {
 		if (u)
 			keep_cut(u);
-		char detail[160];
-		snprintf(detail, sizeof detail, "%llu bytes of the blob are held, and the range begins at %llu",
-				 (unsigned long long)held, (unsigned long long)first);
-		return refuse(r, result,
-					  srv_reply_problem_text(
-						  r, PROBLEM_CONFLICT,
-						  &(problem_text){.detail = hob_str_of(detail),
-										  .hint = HOB_STR("send the bytes from Upload-Offset on, or all"),
-										  .held = held}));
+		return srv_refuse_text(
+			r, PROBLEM_CONFLICT,
+			&(problem_text){.detail =
+								srv_print(r, "%llu bytes of the blob are held, and the range begins at %llu",
+										  (unsigned long long)held, (unsigned long long)first),
+							.hint = HOB_STR("send the bytes from Upload-Offset on, or all"),
+							.held = held});
 	}
 	if (!u)
 		return true;
@@ -405,17 +384,15 @@ static bool take_cut(request *r, const hob_sha256 *digest, enum MHD_Result *resu
 	return true;
 }
 
-bool srv_upload_begin(request *r, enum MHD_Result *result)
+static bool begin(request *r)
 {
 	hob_sha256 digest;
 	hob_error error;
 	srv_store *store = r->http->sources.store;
 	if (!hob_sha256_parse(r->args[0], &digest))
-		return refuse(r, result,
-					  srv_reply_problem(r, PROBLEM_BAD_REQUEST,
-										"a blob is named by 64 lower-case hexadecimal digits",
-										"'%.*s' is not a SHA-256", HOB_FMT(r->args[0])));
-	if (!take_cut(r, &digest, result))
+		return srv_refuse(r, PROBLEM_BAD_REQUEST, "a blob is named by 64 lower-case hexadecimal digits",
+						  "'%.*s' is not a SHA-256", HOB_FMT(r->args[0]));
+	if (!take_cut(r, &digest))
 		return false;
 	upload *u = r->upload;
 	if (u) {
@@ -424,24 +401,32 @@ bool srv_upload_begin(request *r, enum MHD_Result *result)
 	}
 	u = r->upload = calloc(1, sizeof *u);
 	if (!u)
-		return refuse(r, result, MHD_NO);
+		return false;
 	u->http = r->http;
 	u->owner = r;
 	u->digest = digest;
 	u->whole = true;
-	if (!read_size(r, u, result))
+	if (!read_size(r, u))
 		return false;
 	u->known = srv_blob_exists(store, &digest);
 	if (u->known)
 		return true;
-	if (!has_quota(r, u, result))
+	if (!has_quota(r, u))
 		return false;
 	if (!srv_blob_begin(store, &digest, &u->writer, &error))
-		return refuse(
-			r, result,
-			srv_reply_problem(r, error.code == HOB_ERR_DISK_FULL ? PROBLEM_DISK_FULL : PROBLEM_UNAVAILABLE,
-							  "look at the disk of the cache", "%s", error.context));
+		return srv_refuse(r, error.code == HOB_ERR_DISK_FULL ? PROBLEM_DISK_FULL : PROBLEM_UNAVAILABLE,
+						  "look at the disk of the cache", "%s", error.context);
 	return true;
+}
+
+bool srv_upload_begin(request *r)
+{
+	r->result = MHD_NO;
+	if (begin(r))
+		return true;
+	srv_upload_free(r->upload);
+	r->upload = NULL;
+	return false;
 }
 
 static void store_bytes(upload *u, hob_bytes bytes)
@@ -492,22 +477,16 @@ void srv_upload_put(upload *u, hob_bytes bytes)
 
 static enum MHD_Result reply_stored(request *r, int status)
 {
-	hob_buf empty = {0}, place = {0}, tag = {0};
-	struct MHD_Response *response = srv_response_of(&empty, "application/octet-stream");
-	hob_buf_printf(&place, "/blobs/%.*s", HOB_FMT(r->args[0]));
-	hob_buf_printf(&tag, "\"%.*s\"", HOB_FMT(r->args[0]));
-	srv_response_add_str(response, "Location", hob_buf_str(&place));
-	srv_response_add_str(response, "ETag", hob_buf_str(&tag));
-	hob_buf_release(&place);
-	hob_buf_release(&tag);
-	return srv_reply(r, status, response, 0);
+	hob_buf empty = {0};
+	return srv_reply_body(r, status, &empty, "application/octet-stream", "Location",
+						  srv_print(r, "/blobs/%.*s", HOB_FMT(r->args[0])).data, "ETag",
+						  srv_print(r, "\"%.*s\"", HOB_FMT(r->args[0])).data, NULL);
 }
 
 enum MHD_Result srv_route_blob_put(request *r)
 {
-	enum MHD_Result result;
-	if (!r->upload && !srv_upload_begin(r, &result))
-		return result;
+	if (!r->upload && !srv_upload_begin(r))
+		return r->result;
 	upload *u = r->upload;
 	if (u->known)
 		return reply_stored(r, MHD_HTTP_NO_CONTENT);

@@ -67,13 +67,12 @@ static void put_hello(stream *s)
 {
 	srv_http *http = s->request->http;
 	const char *epoch = srv_events_epoch(http->sources.events);
-	const srv_view *view = srv_views_take(http->sources.views);
+	const srv_view *view = srv_request_view(s->request);
 	hob_buf_put_str(&s->text, HOB_STR("retry: 1000\n"));
 	put_event_head(&s->text, epoch, s->seq, "hello");
 	hob_json_object(&s->text, HOB_JSON("name", "hob"), HOB_JSON("version", http->sources.version),
 					HOB_JSON("epoch", epoch), HOB_JSON("rev", view->rev), HOB_JSON("seq", s->seq));
 	hob_buf_put_str(&s->text, HOB_STR("\n\n"));
-	srv_view_drop(view);
 }
 
 static void each_event(void *user, const srv_event *event)
@@ -285,7 +284,6 @@ void srv_streams_put(srv_http *http, hob_buf *out)
 enum MHD_Result srv_route_events(request *r)
 {
 	srv_http *http = r->http;
-	enum MHD_Result result;
 	if (srv_request_is_foreign(r))
 		return srv_reply_problem(
 			r, PROBLEM_FORBIDDEN,
@@ -304,9 +302,9 @@ enum MHD_Result srv_route_events(request *r)
 	if (!s)
 		return MHD_NO;
 	s->request = r;
-	if (!srv_event_filter_init(&s->filter, r, &result)) {
+	if (!srv_event_filter_init(&s->filter, r)) {
 		free(s);
-		return result;
+		return r->result;
 	}
 	uint64_t seq = 0;
 	since_kind since = srv_event_since(r, &seq);
