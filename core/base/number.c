@@ -210,3 +210,12 @@ size_t hob_utf8_put(char *out, uint32_t c)
 	out[0] = (char)((len == 2 ? 0xC0 : len == 3 ? 0xE0 : 0xF0) | c);
 	return len;
 }
+
+uint64_t hob_number_behind(hob_str text, hob_str key)
+{
+	int64_t value = 0;
+	size_t at = hob_str_find(text, key, 0);
+	if (at != SIZE_MAX)
+		(void)hob_number_int(text.data + at + key.len, text.data + text.len, &value);
+	return value > 0 ? (uint64_t)value : 0;
+}

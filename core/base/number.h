@@ -16,6 +16,9 @@ const char *hob_number_double(const char *at, const char *end, double *out);
 /* [+-] digits; saturates at the ends of int64. */
 const char *hob_number_int(const char *at, const char *end, int64_t *out);
 
+/* The digits right behind the first `key` of a text; 0 if there are none. */
+uint64_t hob_number_behind(hob_str text, hob_str key);
+
 /* Rounds to float: below the half-way point above FLT_MAX the result is FLT_MAX, from there on infinity. */
 float hob_number_to_float(double value);
 

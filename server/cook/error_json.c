@@ -1,5 +1,7 @@
 #include "error_json.h"
 
+#include "../../core/base/number.h"
+
 #include <cjson/cJSON.h>
 #include <string.h>
 
@@ -16,33 +18,22 @@ const char *srv_error_hint(hob_err_code code)
 	}
 }
 
-/* The number after `word`: importers give places as "line 71" or "line 71, column 12". */
-static uint32_t number_after(hob_str text, hob_str word)
-{
-	size_t at = hob_str_find(text, word, 0);
-	uint32_t number = 0;
-	for (size_t i = at == SIZE_MAX ? text.len : at + word.len; i < text.len; i++) {
-		char c = text.data[i];
-		if (c < '0' || c > '9' || number > 100000000)
-			break;
-		number = number * 10 + (uint32_t)(c - '0');
-	}
-	return number;
-}
-
 void srv_error_json(const hob_error *error, const char *stage, hob_buf *out)
 {
 	hob_str text = hob_str_of(error->context);
-	uint32_t line = number_after(text, HOB_STR("line ")), column = number_after(text, HOB_STR("column "));
+	/* Importers give places as "line 71" or "line 71, column 12". */
+	unsigned long long line = hob_number_behind(text, HOB_STR("line ")),
+					   column = hob_number_behind(text, HOB_STR("column "));
 	hob_buf_printf(out, "{\"code\":\"%s\",\"message\":", hob_err_name(error->code));
 	hob_buf_put_json(out, text);
 	hob_buf_put_str(out, HOB_STR(",\"hint\":"));
 	hob_buf_put_json(out, hob_str_of(srv_error_hint(error->code)));
 	hob_buf_printf(out, ",\"stage\":\"%s\"", stage);
 	if (line > 0)
-		hob_buf_printf(
-			out, column > 0 ? ",\"location\":{\"line\":%u,\"column\":%u}" : ",\"location\":{\"line\":%u}",
-			line, column);
+		hob_buf_printf(out,
+					   column > 0 ? ",\"location\":{\"line\":%llu,\"column\":%llu}"
+								  : ",\"location\":{\"line\":%llu}",
+					   line, column);
 	hob_buf_put_str(out, HOB_STR(",\"root_cause\":null}"));
 }
 

@@ -1,13 +1,10 @@
 #include "shrunk.h"
 
+#include "../../core/base/number.h"
+
 static uint64_t number_in(hob_str stats, const char *key)
 {
-	size_t at = hob_str_find(stats, hob_str_of(key), 0);
-	uint64_t value = 0;
-	for (at = at == SIZE_MAX ? stats.len : at + strlen(key);
-		 at < stats.len && stats.data[at] >= '0' && stats.data[at] <= '9'; at++)
-		value = value * 10 + (uint64_t)(stats.data[at] - '0');
-	return value;
+	return hob_number_behind(stats, hob_str_of(key));
 }
 
 bool srv_shrunk(const srv_version_facts *before, const srv_version_facts *now, hob_buf *out)

@@ -1,6 +1,7 @@
 #include "kept.h"
 
 #include "../../core/base/json_write.h"
+#include "../../core/base/number.h"
 #include "../../core/settings/rules.h"
 #include "../cook/inputs.h"
 
@@ -42,14 +43,7 @@ void srv_kept_stats(const srv_result *result, hob_buf *out)
 
 uint32_t srv_kept_short_mib(const srv_record *record)
 {
-	static const hob_str name = {"\"short_mib\":", 12};
-	size_t at = hob_str_find(record->stats, name, 0);
-	uint64_t mib = 0;
-	for (at = at == SIZE_MAX ? record->stats.len : at + name.len;
-		 at < record->stats.len && record->stats.data[at] >= '0' && record->stats.data[at] <= '9' &&
-		 mib <= UINT32_MAX;
-		 at++)
-		mib = mib * 10 + (uint64_t)(record->stats.data[at] - '0');
+	uint64_t mib = hob_number_behind(record->stats, HOB_STR("\"short_mib\":"));
 	return mib <= UINT32_MAX ? (uint32_t)mib : UINT32_MAX;
 }
 
