@@ -71,8 +71,6 @@ static const cell table[SRV_ASSET_EVENTS][SRV_ASSET_STATES] = {
 	                   NEVER,                  {QUEUED, T},            {QUEUED, T}},
 	ON(ROOT_CAUSE)    {SKIP,          SKIP,          {IDLE, P},     {BACKOFF, P},  SKIP,
 	                   SKIP,                   SKIP,                   SKIP},
-	ON(LOST_RECORD)   {SKIP,          {AWAY, L},     {QUEUED, N|T|L},{QUEUED, N|T|L},SKIP,
-	                   SKIP,                   {OUTDATED, N|T|L},      SKIP},
 };
 /* clang-format on */
 
@@ -304,42 +302,30 @@ bool srv_asset_is_due(const srv_asset *a, uint64_t now_ms)
 	return a->retry.at_ms != 0 && now_ms >= a->retry.at_ms;
 }
 
+/* How clients see each error. */
+static const struct {
+	srv_state state;
+	srv_standing standing;
+} told[] = {
+	[SRV_ASSET_FINE] = {SRV_FRESH, SRV_STANDING_FRESH},
+	[SRV_ASSET_FAILED] = {SRV_FAILED, SRV_STANDING_BROKEN},
+	[SRV_ASSET_DIED] = {SRV_QUARANTINED, SRV_STANDING_BROKEN},
+	[SRV_ASSET_BY_OTHER] = {SRV_BLOCKED, SRV_STANDING_BLOCKED},
+	[SRV_ASSET_TRANSIENT] = {SRV_FAILED, SRV_STANDING_BROKEN},
+	[SRV_ASSET_INTERRUPTED] = {SRV_INTERRUPTED, SRV_STANDING_INTERRUPTED},
+	[SRV_ASSET_NO_ROOM] = {SRV_BLOCKED, SRV_STANDING_BLOCKED},
+	[SRV_ASSET_NO_WORKER] = {SRV_BLOCKED, SRV_STANDING_BLOCKED},
+};
+
 srv_state srv_asset_newest(const srv_asset *a)
 {
-	switch (a->error) {
-	case SRV_ASSET_FINE:
-		return a->has_good ? SRV_FRESH : SRV_QUEUED;
-	case SRV_ASSET_BY_OTHER:
-	case SRV_ASSET_NO_ROOM:
-	case SRV_ASSET_NO_WORKER:
-		return SRV_BLOCKED;
-	case SRV_ASSET_INTERRUPTED:
-		return SRV_INTERRUPTED;
-	case SRV_ASSET_DIED:
-		return SRV_QUARANTINED;
-	default:
-		return SRV_FAILED;
-	}
+	assert(a->error < HOB_COUNT_OF(told));
+	return a->error == SRV_ASSET_FINE && !a->has_good ? SRV_QUEUED : told[a->error].state;
 }
 
 srv_state srv_asset_settled(const srv_asset *a)
 {
 	return a->has_good && a->error != SRV_ASSET_FINE ? SRV_STALE : srv_asset_newest(a);
-}
-
-static srv_standing newest_of(const srv_asset *a)
-{
-	switch (srv_asset_newest(a)) {
-	case SRV_BLOCKED:
-		return SRV_STANDING_BLOCKED;
-	case SRV_INTERRUPTED:
-		return SRV_STANDING_INTERRUPTED;
-	case SRV_FAILED:
-	case SRV_QUARANTINED:
-		return SRV_STANDING_BROKEN;
-	default:
-		return SRV_STANDING_FRESH;
-	}
 }
 
 srv_standing srv_asset_standing(const srv_asset *a, bool skipped)
@@ -350,7 +336,7 @@ srv_standing srv_asset_standing(const srv_asset *a, bool skipped)
 												 .skipped = skipped,
 												 .busy = !rests && !srv_asset_shows_preview(a),
 												 .has_good = a->has_good,
-												 .newest = newest_of(a)});
+												 .newest = told[a->error].standing});
 }
 
 srv_state srv_asset_public(const srv_asset *a)

@@ -57,7 +57,6 @@ typedef enum srv_asset_event_kind {
 	SRV_ASSET_STOPPED,		/* taken (from the queue): cancelled by a user */
 	SRV_ASSET_CUT,			/* the worker was stopped for a newer save, or for another preview */
 	SRV_ASSET_ROOT_CAUSE,	/* the cook failed because of another asset */
-	SRV_ASSET_LOST_RECORD,	/* reason: the results or their record are damaged */
 	SRV_ASSET_EVENTS
 } srv_asset_event_kind;
 

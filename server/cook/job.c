@@ -291,29 +291,20 @@ static void judged(srv_job *job, const srv_job_event *e, srv_job_todo *todo)
 		go(job, SRV_JOB_OVER, SRV_JOB_DO_END, todo);
 		return;
 	}
+	static const struct {
+		srv_job_stage to;
+		srv_job_act act;
+	} next[] = {[SRV_VERDICT_GOOD] = {SRV_JOB_STORE, SRV_JOB_DO_STORE},
+				[SRV_VERDICT_KEEP_FAILURE] = {SRV_JOB_CHECK, SRV_JOB_DO_CHECK},
+				[SRV_VERDICT_KEEP_CRASH] = {SRV_JOB_HASH_TOUCHED, SRV_JOB_DO_HASH_TOUCHED},
+				[SRV_VERDICT_TRY_AGAIN] = {SRV_JOB_HASH_SOURCE, SRV_JOB_DO_HASH_SOURCE},
+				[SRV_VERDICT_PASSING] = {SRV_JOB_RECORD, SRV_JOB_DO_FAIL},
+				[SRV_VERDICT_WRITER] = {SRV_JOB_RECORD, SRV_JOB_DO_GIVE_BACK}};
+	assert(e->verdict < HOB_COUNT_OF(next));
 	job->failed = e->verdict == SRV_VERDICT_KEEP_FAILURE || e->verdict == SRV_VERDICT_KEEP_CRASH;
-	switch (e->verdict) {
-	case SRV_VERDICT_GOOD:
-		go(job, SRV_JOB_STORE, SRV_JOB_DO_STORE, todo);
-		break;
-	case SRV_VERDICT_WRITER:
-		go(job, SRV_JOB_RECORD, SRV_JOB_DO_GIVE_BACK, todo);
-		break;
-	case SRV_VERDICT_TRY_AGAIN:
-		if (e->newer)
-			want_preview(job);
-		go(job, SRV_JOB_HASH_SOURCE, SRV_JOB_DO_HASH_SOURCE, todo);
-		break;
-	case SRV_VERDICT_PASSING:
-		go(job, SRV_JOB_RECORD, SRV_JOB_DO_FAIL, todo);
-		break;
-	case SRV_VERDICT_KEEP_FAILURE:
-		go(job, SRV_JOB_CHECK, SRV_JOB_DO_CHECK, todo);
-		break;
-	case SRV_VERDICT_KEEP_CRASH:
-		go(job, SRV_JOB_HASH_TOUCHED, SRV_JOB_DO_HASH_TOUCHED, todo);
-		break;
-	}
+	if (e->verdict == SRV_VERDICT_TRY_AGAIN && e->newer)
+		want_preview(job);
+	go(job, next[e->verdict].to, next[e->verdict].act, todo);
 }
 
 static void recorded(srv_job *job, const srv_job_event *e, srv_job_todo *todo)
@@ -379,23 +370,10 @@ static void choose(srv_job *job, const srv_job_event *e, srv_job_todo *todo)
 
 /* ---- leaving */
 
-static srv_job_leave leave_of(srv_job_event_kind kind)
-{
-	switch (kind) {
-	case SRV_JOB_DROP:
-		return SRV_JOB_IS_DROPPED;
-	case SRV_JOB_YIELD:
-		return SRV_JOB_YIELDS;
-	case SRV_JOB_CUT:
-		return SRV_JOB_IS_CUT;
-	case SRV_JOB_STOP:
-		return SRV_JOB_IS_STOPPED;
-	case SRV_JOB_CLOSE:
-		return SRV_JOB_IS_CLOSED;
-	default:
-		return SRV_JOB_STAYS;
-	}
-}
+static const srv_job_leave leaves[SRV_JOB_EVENTS] = {
+	ON(DROP) SRV_JOB_IS_DROPPED, ON(YIELD) SRV_JOB_YIELDS,	  ON(CUT) SRV_JOB_IS_CUT,
+	ON(STOP) SRV_JOB_IS_STOPPED, ON(CLOSE) SRV_JOB_IS_CLOSED,
+};
 
 static void end(srv_job *job, srv_job_todo *todo)
 {
@@ -418,7 +396,7 @@ static void wake(srv_job *job, srv_job_todo *todo)
 
 static void note(srv_job *job, const srv_job_event *e)
 {
-	srv_job_leave leave = leave_of(e->kind);
+	srv_job_leave leave = leaves[e->kind];
 	if (leave > job->leave && !(srv_job_rests(job) && leave != SRV_JOB_IS_STOPPED) &&
 		job->stage != SRV_JOB_OVER)
 		job->leave = leave;

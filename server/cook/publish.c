@@ -24,16 +24,11 @@ static void send_some(srv_publish *p, uint32_t most)
 	hob_buf_clear(&p->text);
 }
 
-static bool make_room(srv_publish *p)
-{
-	return HOB_ROOM(p->items, p->capacity, p->count);
-}
-
 void srv_publish_event(srv_publish *p, const char *kind, hob_str asset, hob_str data)
 {
 	assert(p->events && kind);
 	size_t before = p->text.size;
-	if (make_room(p)) {
+	if (HOB_ROOM(p->items, p->capacity, p->count)) {
 		hob_buf_put_str(&p->text, asset);
 		hob_buf_put_str(&p->text, data);
 		if (!p->text.failed) {

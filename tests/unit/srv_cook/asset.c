@@ -35,7 +35,6 @@ static const struct {
 	{SRV_ASSET_STOPPED, {"-", "-", "-", "-", "-", "IDp", "IDp", "QU"}},
 	{SRV_ASSET_CUT, {"-", "-", "-", "-", "-", "-", "QU", "QU"}},
 	{SRV_ASSET_ROOT_CAUSE, {".", ".", "IDp", "BAp", ".", ".", ".", "."}},
-	{SRV_ASSET_LOST_RECORD, {".", "AW", "QU", "QU", ".", ".", "OU", "."}},
 };
 static const char *const letters[SRV_ASSET_STATES] = {"AB", "AW", "ID", "BA", "WR", "QU", "WO", "OU"};
 
