@@ -21,10 +21,10 @@ void srv_control_refuse(srv_control *control, int status, const hob_error *error
 					   error->context);
 }
 
-bool srv_control_lists(hob_str list, hob_str word)
+bool srv_control_lists(hob_str list, hob_str between, hob_str word)
 {
 	for (size_t i = 0, end; list.len > 0 && i <= list.len; i = end + 1) {
-		end = hob_str_find(list, HOB_STR(","), i);
+		end = hob_str_find(list, between, i);
 		if (end == SIZE_MAX)
 			end = list.len;
 		if (hob_str_equal(hob_str_sub(list, i, end), word))

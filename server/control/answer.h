@@ -15,7 +15,7 @@ void srv_control_refuse(srv_control *control, int status, const hob_error *error
 /* Answers 202 with the number of the job that does the work. */
 void srv_control_accept(srv_control *control, uint64_t job);
 
-/* Whether the list, such as "failed,cooking", is empty or contains the word. */
-bool srv_control_lists(hob_str list, hob_str word);
+/* Whether the list, such as "failed,cooking", is empty or contains the word; `between`: "," for example. */
+bool srv_control_lists(hob_str list, hob_str between, hob_str word);
 
 #endif

@@ -19,47 +19,19 @@
 
 enum { SECOND_MS = 1000 };
 
-/* ---- listeners */
-
-#define HEAR(name, call)                                                                                     \
-	static void name(void *user, const srv_fact *fact)                                                       \
-	{                                                                                                        \
-		srv_engine *engine = user;                                                                           \
-		(void)fact;                                                                                          \
-		call;                                                                                                \
-	}
-HEAR(heal_blobs, srv_engine_heal_blobs(engine))
-HEAR(keep_store, srv_engine_keep_store(engine))
-HEAR(sweep, srv_engine_sweep(engine))
-HEAR(keep_moves, srv_engine_keep_moves(engine))
-HEAR(read_moved, srv_engine_move_read(engine, fact->asset, fact->digest))
-HEAR(raise_used, srv_engine_raise_used(engine))
-HEAR(log_second, srv_publish_log_second(engine))
-HEAR(stir, srv_engine_stir(engine))
-HEAR(draw, srv_derive_draw(engine->derive))
-HEAR(blame, srv_publish_blame(engine, srv_asset_at(engine, fact->asset)))
-#undef HEAR
-
-static void listen_to_facts(srv_engine *engine)
-{
-	srv_facts *facts = &engine->facts;
-	srv_facts_on(facts, SRV_FACT_SECOND, heal_blobs, engine);
-	srv_facts_on(facts, SRV_FACT_SECOND, keep_store, engine);
-	srv_facts_on(facts, SRV_FACT_SECOND, sweep, engine);
-	srv_facts_on(facts, SRV_FACT_SECOND, keep_moves, engine);
-	srv_facts_on(facts, SRV_FACT_SECOND, raise_used, engine);
-	srv_facts_on(facts, SRV_FACT_SECOND, log_second, engine);
-	srv_facts_on(facts, SRV_FACT_SECOND, stir, engine);
-	srv_facts_on(facts, SRV_FACT_SECOND, draw, engine);
-	srv_facts_on(facts, SRV_FACT_SOURCE_READ, read_moved, engine);
-	srv_facts_on(facts, SRV_FACT_ASSET_FAILED, blame, engine);
-}
-
 static void on_second(uv_timer_t *timer)
 {
 	srv_engine *engine = timer->data;
-	if (!engine->closing) /* otherwise assets still point to freed jobs */
-		srv_engine_tell(engine, SRV_FACT_SECOND, HOB_NONE);
+	if (engine->closing) /* assets still point to freed jobs */
+		return;
+	srv_engine_heal_blobs(engine);
+	srv_engine_keep_store(engine);
+	srv_engine_sweep(engine);
+	srv_engine_keep_moves(engine);
+	srv_engine_raise_used(engine);
+	srv_publish_log_second(engine);
+	srv_engine_stir(engine);
+	srv_derive_draw(engine->derive);
 }
 
 /* ---- begin */
@@ -84,41 +56,52 @@ void srv_engine_free(srv_engine *engine)
 	srv_engine_health_free(engine->health);
 	srv_engine_upkeep_free(engine->upkeep);
 	hob_arena_release(&engine->scratch);
-	free(engine->life);
 	free(engine);
 }
 
-static bool make_owners(srv_engine *engine)
+/* The engine, and those of its owners that are plain memory. */
+typedef struct whole {
+	srv_engine engine;
+	struct engine_life life;
+	struct engine_turn turn;
+	struct engine_assets assets;
+	struct engine_publishing publishing;
+	struct engine_exchange exchange;
+	struct engine_upkeep upkeep;
+} whole;
+
+static bool make_owners(whole *w)
 {
-	uint32_t roots = engine->options.root_count;
+	srv_engine *engine = &w->engine;
+	const srv_engine_options *options = &engine->options;
+	engine->life = &w->life;
+	engine->turn = &w->turn;
+	engine->assets = &w->assets;
+	engine->publishing = &w->publishing;
+	engine->exchange = &w->exchange;
+	engine->upkeep = &w->upkeep;
 	engine->graph = srv_graph_new();
-	engine->life = calloc(1, sizeof *engine->life);
-	engine->turn = srv_engine_turn_new();
-	engine->assets = calloc(1, sizeof *engine->assets);
 	engine->jobs = srv_engine_jobs_new();
-	engine->roots = srv_engine_roots_new(&engine->options);
-	engine->sources = srv_engine_sources_new(roots);
+	engine->roots = srv_engine_roots_new(options);
+	engine->sources = srv_engine_sources_new(options->root_count);
 	engine->moves = srv_engine_moves_new();
-	engine->publishing = calloc(1, sizeof *engine->publishing);
-	engine->changesets = srv_engine_changesets_new(&engine->options);
+	engine->changesets = srv_engine_changesets_new(options);
 	engine->requests = srv_engine_requests_new();
-	engine->exchange = calloc(1, sizeof *engine->exchange);
-	engine->upkeep = srv_engine_upkeep_new();
 	engine->health = srv_engine_health_new();
 	engine->derive = srv_engine_derive_new(engine);
 	hob_arena_init(&engine->scratch, 64 << 20);
 	hob_arena_alloc(&engine->scratch, 1, 1);
-	return engine->graph && engine->life && engine->turn && engine->assets && engine->jobs && engine->roots &&
-		   engine->sources && engine->moves && engine->publishing && engine->changesets && engine->requests &&
-		   engine->exchange && engine->upkeep && engine->health && engine->derive;
+	return engine->graph && engine->jobs && engine->roots && engine->sources && engine->moves &&
+		   engine->changesets && engine->requests && engine->health && engine->derive;
 }
 
 bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_store *store, srv_events *events,
 					srv_views *views, const srv_engine_callbacks *callbacks, srv_engine **out, hob_error *err)
 {
-	srv_engine *engine = calloc(1, sizeof *engine);
-	if (!engine)
+	whole *w = calloc(1, sizeof *w);
+	if (!w)
 		return hob_fail(err, MEMORY, "no memory left for the engine");
+	srv_engine *engine = &w->engine;
 	engine->loop = loop;
 	engine->options = *options;
 	if (engine->options.pool.source_limit == 0)
@@ -128,14 +111,12 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 		srv_store_owe(store);
 	engine->publish.events = events;
 	engine->views = views;
-	bool memory = make_owners(engine) || hob_fail(err, MEMORY, "no memory left for the engine");
+	bool memory = make_owners(w) || hob_fail(err, MEMORY, "no memory left for the engine");
 	if (!memory || !srv_engine_open_roots(engine, err) || !srv_engine_start_workers(engine, err)) {
 		srv_engine_free(engine);
 		return false;
 	}
 	engine->life->callbacks = *callbacks;
-	if (!options->batch)
-		listen_to_facts(engine);
 	bool asks = srv_engine_start_exchange(engine, err);
 	srv_engine_start_turns(engine);
 	srv_engine_start_requests(engine);
@@ -143,7 +124,8 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	srv_engine_start_changesets(engine);
 	uv_timer_init(loop, &engine->life->timer);
 	srv_engine_add_handle(engine, (uv_handle_t *)&engine->life->timer);
-	uv_timer_start(&engine->life->timer, on_second, SECOND_MS, SECOND_MS);
+	if (!options->batch)
+		uv_timer_start(&engine->life->timer, on_second, SECOND_MS, SECOND_MS);
 	srv_publish_note_view(&engine->publish);
 	*out = engine;
 	/* The watch scans and the first worker starts while this thread reads the index. */

@@ -11,7 +11,7 @@
 
 void srv_engine_assets_free(struct engine_assets *assets)
 {
-	for (uint32_t i = 0; assets && i < assets->count; i++) {
+	for (uint32_t i = 0; i < assets->count; i++) {
 		asset *a = &assets->items[i];
 		free(a->full);
 		free(a->last.inputs);
@@ -21,12 +21,9 @@ void srv_engine_assets_free(struct engine_assets *assets)
 		hob_buf_release(&a->shown.lost);
 		free(a->shown.before);
 	}
-	if (assets) {
-		hob_buf_release(&assets->printed.text);
-		free(assets->items);
-		free(assets->unsettled);
-	}
-	free(assets);
+	hob_buf_release(&assets->printed.text);
+	free(assets->items);
+	free(assets->unsettled);
 }
 
 uint32_t srv_engine_add_asset(srv_engine *engine, uint32_t file)

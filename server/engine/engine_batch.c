@@ -93,14 +93,7 @@ static srv_job_event keep(engine_job *job)
 	hob_str model = hob_str_of(srv_asset_at(engine, job->asset)->path);
 	bool known = result->dep_count > 0 && hob_str_equal(result->deps[0].path, model) &&
 				 !result->deps[0].missing && hob_sha256_equal(&result->deps[0].digest, &job->source);
-	srv_record record = {.lookup = job->lookup,
-						 .source = job->source,
-						 .cook_ns = job->cook.outcome->cook_ns,
-						 .peak_bytes = job->cook.outcome->peak_bytes,
-						 .cooked_at_ms = srv_clock_ms(CLOCK_REALTIME),
-						 .ingredients = srv_engine_ingredients_text(engine, &job->ingredients),
-						 .outputs = job->cook.outputs,
-						 .output_count = job->cook.output_count};
+	srv_record record = srv_job_record(job);
 	if (batch_of(job)->keeps && job->unkept.code == HOB_ERR_OK && known && result->stats.short_mib == 0 &&
 		srv_kept_record(&job->arena, model, result, &record, &job->unkept) &&
 		srv_store_put_record(engine->store, &record, &job->unkept) &&

@@ -1,5 +1,6 @@
 #include "engine_acts.h"
 #include "engine_exchange.h"
+#include "engine_move.h"
 #include "engine_publish.h"
 #include "engine_root.h"
 #include "engine_sources.h"
@@ -154,8 +155,7 @@ srv_job_event srv_job_look_up(engine_job *job)
 		return miss_source(job, source);
 	bool newer = !hob_sha256_equal(&job->source, &source->digest);
 	job->source = source->digest;
-	srv_facts_tell(&engine->facts,
-				   &(srv_fact){.kind = SRV_FACT_SOURCE_READ, .asset = job->asset, .digest = &job->source});
+	srv_engine_move_read(engine, job->asset, &job->source);
 	if (!srv_asset_ingredients(engine, a, &job->arena, &job->ingredients, &job->cook.error))
 		return SRV_JOB_SAY(FAILED);
 	job->lookup = job->final_lookup = hob_cook_lookup(&job->source, &job->ingredients);

@@ -56,9 +56,7 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 	hob_buf reasons = {0}, text = {0};
 	bool skipped = strcmp(result, "failed") == 0 && srv_asset_is_skipped(a);
 	result = skipped ? "skipped" : result;
-	hob_buf_put(&reasons, "[", 1);
-	hob_buf_put_str(&reasons, hob_buf_str(&job->life.order.why));
-	hob_buf_put(&reasons, "]", 1);
+	hob_buf_printf(&reasons, "[%.*s]", HOB_FMT(hob_buf_str(&job->life.order.why)));
 	if (error) {
 		hob_buf plain = {0};
 		srv_error_json(error, "cook", &plain);

@@ -3,6 +3,8 @@
 
 #include "../../core/base/array.h"
 
+#include <assert.h>
+
 /* Most files of a large tree are not sources, settings or dependencies: they stay in the list of the scan and
  * do not enter the graph. */
 
@@ -103,32 +105,32 @@ static void settle_young(srv_engine *engine, uint32_t file)
 	srv_engine_tell_others(engine, file, HOB_NONE);
 }
 
-void srv_engine_keep_young(srv_engine *engine)
+/* Settles the files of polled roots, or else those that did not change for a while. False: there is none. */
+static bool settle(srv_engine *engine, bool polled)
 {
 	enum { WAIT_MS = 2500 };
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < engine->sources->young_count; i++) {
-		young_file young = engine->sources->young[i];
+	struct engine_sources *sources = engine->sources;
+	uint32_t kept = 0, count = sources->young_count;
+	for (uint32_t i = 0; i < count; i++) {
+		young_file young = sources->young[i];
 		const srv_file *f = srv_graph_at(engine->graph, young.file);
-		if (uv_now(engine->loop) < young.since + WAIT_MS)
-			engine->sources->young[kept++] = young;
+		if (polled ? engine->roots->shown[f->root].poll_ms == 0
+				   : uv_now(engine->loop) < young.since + WAIT_MS)
+			sources->young[kept++] = young;
 		else if (f->has_digest && f->changed == young.changed)
 			settle_young(engine, young.file);
 	}
-	engine->sources->young_count = kept;
+	assert(sources->young_count == count && kept <= count);
+	sources->young_count = kept;
+	return kept < count;
+}
+
+void srv_engine_keep_young(srv_engine *engine)
+{
+	(void)settle(engine, false);
 }
 
 bool srv_engine_doubt_young(srv_engine *engine)
 {
-	uint32_t kept = 0, count = engine->sources->young_count;
-	for (uint32_t i = 0; i < count; i++) {
-		young_file young = engine->sources->young[i];
-		const srv_file *f = srv_graph_at(engine->graph, young.file);
-		if (engine->roots->shown[f->root].poll_ms == 0)
-			engine->sources->young[kept++] = young;
-		else if (f->has_digest && f->changed == young.changed)
-			settle_young(engine, young.file);
-	}
-	engine->sources->young_count = kept;
-	return kept < count;
+	return settle(engine, true);
 }

@@ -33,23 +33,22 @@ static void store_work(uv_work_t *work)
 					   &job->cook.output_count, error);
 }
 
-static void make_key(engine_job *job, srv_record *record)
+srv_record srv_job_record(engine_job *job)
 {
-	hob_error error;
-	record->lookup = job->lookup;
-	record->source = job->source;
-	if (!srv_kept_key(&job->arena, record, &record->key, &error))
-		srv_log(SRV_LOG_ERROR, "memory", "%s", error.context);
+	hob_str ingredients = srv_engine_ingredients_text(job->engine, &job->ingredients);
+	return (srv_record){.lookup = job->lookup,
+						.source = job->source,
+						.ingredients = hob_arena_str(&job->arena, ingredients),
+						.cooked_at_ms = srv_clock_ms(CLOCK_REALTIME),
+						.cook_ns = job->cook.outcome->cook_ns,
+						.peak_bytes = job->cook.outcome->peak_bytes,
+						.outputs = job->cook.outputs,
+						.output_count = job->cook.output_count};
 }
 
-static void keep_record(engine_job *job, srv_record *record)
+static void keep_record(engine_job *job, const srv_record *record)
 {
 	hob_error error;
-	record->ingredients =
-		hob_arena_str(&job->arena, srv_engine_ingredients_text(job->engine, &job->ingredients));
-	record->cooked_at_ms = srv_clock_ms(CLOCK_REALTIME);
-	record->cook_ns = job->cook.outcome->cook_ns;
-	record->peak_bytes = job->cook.outcome->peak_bytes;
 	bool kept =
 		srv_store_put_record(job->engine->store, record, &error) ||
 		(srv_engine_heal_index(job->engine) && srv_store_put_record(job->engine->store, record, &error));
@@ -64,10 +63,7 @@ srv_job_event srv_job_keep(engine_job *job)
 	bool preview = srv_job_wants_preview(&job->life);
 	assert(preview == (job->ingredients.profile == HOB_PROFILE_PREVIEW));
 	assert(job->cook.output_count == result->output_count || engine->closing);
-	srv_record record = {.lookup = job->lookup,
-						 .source = job->source,
-						 .outputs = job->cook.outputs,
-						 .output_count = job->cook.output_count};
+	srv_record record = srv_job_record(job);
 	hob_error error;
 	if (!srv_kept_record(&job->arena, hob_str_of(a->path), result, &record, &error))
 		srv_log(SRV_LOG_ERROR, "memory", "%s", error.context);
@@ -94,7 +90,10 @@ srv_job_event srv_job_keep(engine_job *job)
 static srv_job_event keep_failure(engine_job *job, srv_record *record, bool shared)
 {
 	hob_buf error = {0};
-	make_key(job, record);
+	hob_error without;
+	assert(record->output_count == 0);
+	if (!srv_kept_key(&job->arena, record, &record->key, &without))
+		srv_log(SRV_LOG_ERROR, "memory", "%s", without.context);
 	srv_error_json(&job->cook.error, "cook", &error);
 	record->error = hob_buf_str(&error);
 	srv_engine_put_limits(job, record);
@@ -115,7 +114,7 @@ static srv_job_event keep_crash(engine_job *job)
 	asset *a = srv_asset_at(engine, job->asset);
 	const srv_outcome *outcome = job->cook.outcome;
 	hob_str dir = hob_path_dir(hob_str_of(a->path));
-	srv_record record = {0};
+	srv_record record = srv_job_record(job);
 	record.deps = HOB_NEW(&job->arena, srv_record_dep, outcome->touched_count);
 	for (uint32_t i = 0; record.deps && i < outcome->touched_count; i++) {
 		if (hob_str_equal(outcome->touched[i], hob_str_of(a->path)))
@@ -154,7 +153,8 @@ srv_job_event srv_job_keep_failure(engine_job *job)
 	if (!outcome->has_result)
 		return keep_crash(job);
 	hob_str model = hob_str_of(srv_asset_at(engine, job->asset)->path);
-	srv_record record = {.file_name = outcome->result.uses_name ? hob_path_name(model) : (hob_str){0}};
+	srv_record record = srv_job_record(job);
+	record.file_name = outcome->result.uses_name ? hob_path_name(model) : (hob_str){0};
 	record.deps = srv_kept_deps(&job->arena, model, &outcome->result, &record.dep_count);
 	bool skipped = job->cook.error.code == HOB_ERR_SKIPPED;
 	engine->counters.failed += !skipped;

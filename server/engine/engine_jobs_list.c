@@ -54,14 +54,15 @@ static bool wanted_live(const srv_control *control, const asset *a)
 {
 	int64_t queued = a->life.job ? a->life.job->order.queued_at_ms : a->life.next.queued_at_ms;
 	return (control->asset.len == 0 || hob_str_equal(control->asset, hob_str_of(a->full))) &&
-		   srv_control_lists(control->text, hob_str_of(live_state(srv_engine_job(a->life.job)))) &&
+		   srv_control_lists(control->text, HOB_STR(","),
+							 hob_str_of(live_state(srv_engine_job(a->life.job)))) &&
 		   queued >= control->since_ms;
 }
 
 static void put_live(srv_engine *engine, const srv_control *control, uint32_t limit, hob_buf *items)
 {
 	uint32_t given = 0;
-	if (control->asset.len == 0 && srv_control_lists(control->text, HOB_STR("running")))
+	if (control->asset.len == 0 && srv_control_lists(control->text, HOB_STR(","), HOB_STR("running")))
 		srv_engine_put_tasks(engine, false, items);
 	for (uint32_t i = 0; i < engine->assets->count && given < limit; i++) {
 		const asset *a = srv_asset_at(engine, i);

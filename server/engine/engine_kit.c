@@ -13,11 +13,6 @@ void srv_engine_stored(srv_engine *engine, bool ok, const hob_error *error)
 	srv_publish_note_rows(&engine->publish);
 }
 
-void srv_engine_tell(srv_engine *engine, srv_fact_kind kind, uint32_t id)
-{
-	srv_facts_tell(&engine->facts, &(srv_fact){.kind = kind, .asset = id});
-}
-
 void srv_engine_tell_ready(srv_engine *engine)
 {
 	if (engine->life->callbacks.ready)
@@ -156,6 +151,33 @@ void srv_engine_work_over(srv_engine *engine)
 	assert(engine->life->work > 0);
 	engine->life->work--;
 	srv_engine_close_when_idle(engine);
+}
+
+static void run_work(uv_work_t *work)
+{
+	const engine_work *w = work->data;
+	w->run(w->engine);
+}
+
+static void end_work(uv_work_t *work, int status)
+{
+	(void)status;
+	engine_work *w = work->data;
+	w->under_way = false;
+	if (w->done)
+		w->done(w->engine);
+	srv_engine_work_over(w->engine);
+}
+
+bool srv_engine_begin_work(srv_engine *engine, engine_work *work, void (*run)(srv_engine *engine),
+						   void (*done)(srv_engine *engine))
+{
+	assert(!work->engine || work->engine == engine);
+	if (work->under_way || engine->closing)
+		return false;
+	*work = (engine_work){.work.data = work, .engine = engine, .run = run, .done = done, .under_way = true};
+	srv_engine_work(engine, &work->work, run_work, end_work);
+	return true;
 }
 
 /* Closes in order: first libuv's pool ends hashing and storing, then the handles close, then the watch. */

@@ -1,4 +1,4 @@
-/* engine_kit.h - common functions of the engine: the clock, facts, the time of a turn, handles, and the work
+/* engine_kit.h - common functions of the engine: the clock, the time of a turn, handles, and the work
  * of the pool. They call no other file of the engine. */
 #ifndef ENGINE_KIT_H
 #define ENGINE_KIT_H
@@ -26,12 +26,21 @@ struct engine_life {
 
 void srv_engine_tell_ready(
 	srv_engine *engine); /* each root was scanned once and the view shows what was found */
-void srv_engine_tell(srv_engine *engine, srv_fact_kind kind, uint32_t asset);
 /* The loop calls the handle's callback until the engine closes. */
 void srv_engine_add_handle(srv_engine *engine, uv_handle_t *handle);
 /* Runs work other than a job in libuv's pool; `done` must call srv_engine_work_over. The engine waits for it
  * before it closes. */
 void srv_engine_work(srv_engine *engine, uv_work_t *work, uv_work_cb run, uv_after_work_cb done);
+/* Likewise, of one kind: `run` in the pool, then `done` (NULL: nothing) on the loop. False: work of this kind
+ * is under way, or the engine closes. */
+typedef struct engine_work {
+	uv_work_t work;
+	srv_engine *engine;
+	void (*run)(srv_engine *engine), (*done)(srv_engine *engine);
+	bool under_way;
+} engine_work;
+bool srv_engine_begin_work(srv_engine *engine, engine_work *work, void (*run)(srv_engine *engine),
+						   void (*done)(srv_engine *engine));
 void srv_engine_count_work(srv_engine *engine); /* counts work of another kind, which ends in the same way */
 void srv_engine_work_over(srv_engine *engine);
 /* When no work is left, closes the handles and reports that the engine is closed. */

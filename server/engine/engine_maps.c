@@ -43,7 +43,7 @@ typedef struct file_version {
 } file_version;
 
 struct engine_maps {
-	uv_work_t work;
+	engine_work work;
 	uv_timer_t rest;
 	uint64_t asked, begun; /* numbers of looks */
 	uint64_t begun_at_ms;
@@ -134,9 +134,8 @@ static void read_item(look_item *item, const atomic_bool *stop)
 		close(fd);
 }
 
-static void read_items(uv_work_t *work)
+static void read_items(srv_engine *engine)
 {
-	srv_engine *engine = work->data;
 	struct engine_maps *maps = engine->sources->maps;
 	for (uint32_t i = 0; i < maps->count; i++)
 		read_item(&maps->items[i], &engine->closing);
@@ -171,26 +170,22 @@ static bool is_news(srv_engine *engine, const look_item *item)
 	return item->read && !(f->exists && f->has_digest && hob_sha256_equal(&f->digest, &item->digest));
 }
 
-static void on_second(uv_work_t *work, int status)
+static void on_second(srv_engine *engine)
 {
-	srv_engine *engine = work->data;
 	struct engine_maps *maps = engine->sources->maps;
 	bool all = true;
-	(void)status;
 	for (uint32_t i = 0; !engine->closing && i < maps->count; i++)
 		all = take(engine, &maps->items[i]) && all;
 	if (all || maps->tries == TRIES)
 		end(engine);
 	else
 		look(engine);
-	srv_engine_work_over(engine);
 }
 
 static void on_rest(uv_timer_t *timer)
 {
 	srv_engine *engine = timer->data;
-	if (!engine->closing)
-		srv_engine_work(engine, &engine->sources->maps->work, read_items, on_second);
+	srv_engine_begin_work(engine, &engine->sources->maps->work, read_items, on_second);
 }
 
 static void keep_closed(struct engine_maps *maps, const look_item *item)
@@ -200,12 +195,10 @@ static void keep_closed(struct engine_maps *maps, const look_item *item)
 			item->closed ? (file_version){item->stat.inode, item->stat.ctime_ns} : (file_version){0};
 }
 
-static void on_first(uv_work_t *work, int status)
+static void on_first(srv_engine *engine)
 {
-	srv_engine *engine = work->data;
 	struct engine_maps *maps = engine->sources->maps;
 	uint32_t news = 0;
-	(void)status;
 	maps->mapped = 0;
 	for (uint32_t i = 0; i < maps->count; i++) {
 		look_item *item = &maps->items[i];
@@ -218,7 +211,6 @@ static void on_first(uv_work_t *work, int status)
 		uv_timer_start(&maps->rest, on_rest, STEADY_MS, 0);
 	else
 		end(engine);
-	srv_engine_work_over(engine);
 }
 
 /* ---- which files */
@@ -285,22 +277,18 @@ static void choose(srv_engine *engine)
 		add_new(engine, &maps->found.items[i], count);
 }
 
-static void find(uv_work_t *work)
+static void find(srv_engine *engine)
 {
-	srv_engine *engine = work->data;
 	srv_maps_find(&engine->sources->maps->found);
 }
 
-static void on_found(uv_work_t *work, int status)
+static void on_found(srv_engine *engine)
 {
-	srv_engine *engine = work->data;
 	struct engine_maps *maps = engine->sources->maps;
-	(void)status;
 	if (engine->sources->ready && !engine->closing)
 		choose(engine);
 	srv_maps_release(&maps->found);
-	srv_engine_work(engine, &maps->work, read_items, on_first);
-	srv_engine_work_over(engine);
+	srv_engine_begin_work(engine, &maps->work, read_items, on_first);
 }
 
 static void look(srv_engine *engine)
@@ -308,7 +296,7 @@ static void look(srv_engine *engine)
 	struct engine_maps *maps = engine->sources->maps;
 	drop_items(maps);
 	maps->tries++;
-	srv_engine_work(engine, &maps->work, find, on_found);
+	srv_engine_begin_work(engine, &maps->work, find, on_found);
 }
 
 static void begin(srv_engine *engine)
@@ -362,7 +350,6 @@ struct engine_maps *srv_engine_maps_new(void)
 void srv_engine_start_maps(srv_engine *engine)
 {
 	struct engine_maps *maps = engine->sources->maps;
-	maps->work.data = engine;
 	uv_timer_init(engine->loop, &maps->rest);
 	srv_engine_add_handle(engine, (uv_handle_t *)&maps->rest);
 }

@@ -455,7 +455,8 @@ static bool blame(srv_engine *engine, asset *a)
 	return true;
 }
 
-void srv_publish_blame(srv_engine *engine, const asset *culprit)
+/* Checks the failed models that use this one. */
+static void blame_for(srv_engine *engine, const asset *culprit)
 {
 	uint32_t count;
 	const uint32_t *users = srv_graph_dependents(engine->graph, culprit->file, &count);
@@ -513,7 +514,7 @@ void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error 
 	if (skipped || was_skipped)
 		srv_engine_show_skipped(engine, a->root);
 	srv_engine_doubt_at(a, record);
-	srv_engine_tell(engine, SRV_FACT_ASSET_FAILED, a->id);
+	blame_for(engine, a);
 	cJSON *known = error ? NULL : cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
 	const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(known, "message"));
 	const char *cause = error ? error->context : message ? message : "";
@@ -609,11 +610,8 @@ void srv_publish_removed(srv_engine *engine, asset *a)
 
 void srv_engine_publishing_free(struct engine_publishing *publishing)
 {
-	if (publishing) {
-		srv_causes_end(&publishing->causes);
-		free(publishing->gone.ids);
-		hob_buf_release(&publishing->open_rev.all);
-		free(publishing->due);
-	}
-	free(publishing);
+	srv_causes_end(&publishing->causes);
+	free(publishing->gone.ids);
+	hob_buf_release(&publishing->open_rev.all);
+	free(publishing->due);
 }

@@ -45,7 +45,6 @@ bool srv_publish_good(engine_job *job, const srv_record *record, bool hit, hob_e
 void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error *error);
 /* Cancelled by a user. `job`: NULL for a queued asset, whose `next` is then passed. */
 void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_asset_next *next);
-void srv_publish_blame(srv_engine *engine, const asset *culprit); /* checks the failed models that use it */
 /* The record is already the current one: publishes only view and job event. */
 void srv_publish_same(engine_job *job, const srv_record *record);
 void srv_publish_removed(srv_engine *engine, asset *a);

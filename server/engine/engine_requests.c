@@ -35,18 +35,6 @@ static void answer_missing(const srv_engine *engine, srv_control *control, const
 
 /* ---- waiting */
 
-/* Whether `names` (root names separated by '/', empty: all) has this root. */
-static bool names_root(hob_str names, hob_str root)
-{
-	for (size_t i = 0, end; i < names.len; i = end + 1) {
-		end = hob_str_find(names, HOB_STR("/"), i);
-		end = end == SIZE_MAX ? names.len : end;
-		if (hob_str_equal(hob_str_sub(names, i, end), root))
-			return true;
-	}
-	return names.len == 0;
-}
-
 static void wait_for_asset(srv_engine *engine, srv_control *control, uint32_t id)
 {
 	if (!srv_waiter_add(&engine->requests->waiters, control, id, uv_now(engine->loop), NULL, 0))
@@ -59,14 +47,14 @@ static uint64_t rounds_from_now(const srv_engine *engine, uint32_t root)
 	return engine->sources->scan_rounds[root] + 2;
 }
 
-/* Waits for all earlier events of the named roots: the watch delivers them before its mark. Without an event
- * queue, or on request, a scan replaces it. */
+/* Waits for all earlier events of the named roots ('/' between them; empty: all): the watch delivers them
+ * before its mark. Without an event queue, or on request, a scan replaces it. */
 static void wait_for_watch(srv_engine *engine, srv_control *control, uint32_t id, hob_str names)
 {
 	uint32_t count = engine->options.root_count;
 	uint64_t *rounds = calloc(count + 1, sizeof *rounds);
 	for (uint32_t i = 0; rounds && i < count; i++)
-		if (names_root(names, engine->roots->shown[i].name))
+		if (srv_control_lists(names, HOB_STR("/"), engine->roots->shown[i].name))
 			rounds[i] = engine->sources->watch && !control->force
 							? SRV_WAITER_MARK + srv_watch_mark(engine->sources->watch, i)
 							: rounds_from_now(engine, i);

@@ -84,7 +84,6 @@ static void remove_asset(srv_engine *engine, uint32_t id)
 	if (!srv_engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_GONE}).publish)
 		return;
 	srv_publish_removed(engine, a);
-	srv_engine_tell(engine, SRV_FACT_ASSET_GONE, id);
 	srv_graph_set_deps(engine->graph, id, NULL, 0);
 	srv_engine_forget_inputs(a);
 	hob_buf_clear(&a->error);

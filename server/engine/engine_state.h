@@ -7,7 +7,6 @@
 
 #include "engine.h"
 
-#include "../cook/facts.h"
 #include "../cook/publish.h"
 #include "../derive/derive.h"
 #include "../graph/graph.h"
@@ -20,7 +19,6 @@ struct srv_engine {
 	srv_graph *graph;
 	srv_engine_counters counters;
 	srv_publish publish; /* output of the turn */
-	srv_facts facts;	 /* engine.c registers the listeners */
 	hob_arena scratch;	 /* temporary memory of a call; the arena keeps its first block */
 	atomic_bool closing; /* set once; other threads then stop long work */
 

@@ -293,11 +293,6 @@ static void on_end(uv_prepare_t *prepare)
 
 /* ---- life */
 
-struct engine_turn *srv_engine_turn_new(void)
-{
-	return calloc(1, sizeof(struct engine_turn));
-}
-
 void srv_engine_start_turns(srv_engine *engine)
 {
 	struct engine_turn *turn = engine->turn;
@@ -315,8 +310,7 @@ void srv_engine_start_turns(srv_engine *engine)
 
 void srv_engine_turn_free(struct engine_turn *turn)
 {
-	for (uint32_t i = 0; turn && i < turn->spread_count; i++)
+	for (uint32_t i = 0; i < turn->spread_count; i++)
 		free(turn->spreads[i].assets);
-	free(turn ? turn->spreads : NULL);
-	free(turn);
+	free(turn->spreads);
 }

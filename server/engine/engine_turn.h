@@ -23,7 +23,6 @@ struct engine_turn {
 	uint32_t spread_count, spread_capacity;
 };
 
-struct engine_turn *srv_engine_turn_new(void);
 void srv_engine_turn_free(struct engine_turn *turn);
 void srv_engine_start_turns(srv_engine *engine);
 /* Makes assets dirty because of `file`, the reason shown. `kind` is static text. Many assets take several

@@ -18,59 +18,37 @@
 
 enum { TRIM_MS = 60000, REST_MS = 5000, GROWN_BYTES = 1 << 20 };
 
-static void sync_run(uv_work_t *work)
+static void sync_run(srv_engine *engine)
 {
-	srv_engine *engine = work->data;
 	hob_error error = {0};
 	bool ok = srv_store_sync(engine->store, &error);
 	engine->upkeep->sync_error = ok ? (hob_error){0} : error;
 }
 
-static void sync_done(uv_work_t *work, int status)
+static void sync_done(srv_engine *engine)
 {
-	(void)status;
-	srv_engine *engine = work->data;
-	bool failed = engine->upkeep->sync_error.code != HOB_ERR_OK;
-	if (failed && strcmp(engine->upkeep->sync_error.context, engine->upkeep->sync_said.context) != 0)
+	struct engine_upkeep *upkeep = engine->upkeep;
+	bool failed = upkeep->sync_error.code != HOB_ERR_OK;
+	if (failed && strcmp(upkeep->sync_error.context, upkeep->sync_said.context) != 0)
 		srv_log(SRV_LOG_ERROR, "store", "%s; a power cut may cost what was cooked since, until this succeeds",
-				engine->upkeep->sync_error.context);
-	if (!failed && engine->upkeep->sync_said.code != HOB_ERR_OK)
+				upkeep->sync_error.context);
+	if (!failed && upkeep->sync_said.code != HOB_ERR_OK)
 		srv_log(SRV_LOG_INFO, "store", "what was cooked is durable again");
-	engine->upkeep->sync_said = engine->upkeep->sync_error;
+	upkeep->sync_said = upkeep->sync_error;
 	if (failed)
-		/* without the job count, so that it is retried in a second */
-		engine->upkeep->synced_jobs = UINT64_MAX;
-	engine->upkeep->syncing = false;
-	srv_engine_work_over(engine);
+		upkeep->synced_jobs = UINT64_MAX; /* no job count, so that it is retried in a second */
 }
 
-static void fold_run(uv_work_t *work)
+static void fold_run(srv_engine *engine)
 {
-	srv_engine *engine = work->data;
 	hob_error error;
 	(void)!srv_store_fold(engine->store, &error); /* the next sync reports the failure */
 }
 
-static void fold_done(uv_work_t *work, int status)
-{
-	(void)status;
-	srv_engine *engine = work->data;
-	engine->upkeep->syncing = false;
-	srv_engine_work_over(engine);
-}
-
-static void begin_sync(srv_engine *engine, uv_work_cb run, uv_after_work_cb done)
-{
-	assert(!engine->upkeep->syncing);
-	engine->upkeep->syncing = true;
-	engine->upkeep->sync_work.data = engine;
-	srv_engine_work(engine, &engine->upkeep->sync_work, run, done);
-}
-
 void srv_engine_fold_log(srv_engine *engine)
 {
-	if (!engine->upkeep->syncing && !engine->closing && srv_store_log_is_long(engine->store))
-		begin_sync(engine, fold_run, fold_done);
+	if (!engine->upkeep->sync.under_way && srv_store_log_is_long(engine->store))
+		srv_engine_begin_work(engine, &engine->upkeep->sync, fold_run, NULL);
 }
 
 typedef struct live_keys {
@@ -122,19 +100,16 @@ static uint64_t trim(srv_engine *engine, bool dry)
 
 /* ---- unreferenced blobs: found in the pool, dropped here */
 
-static void sweep_run(uv_work_t *work)
+static void sweep_run(srv_engine *engine)
 {
-	srv_engine *engine = work->data;
 	hob_error error;
 	if (!srv_store_find_orphans(engine->store, &engine->upkeep->orphans.found, &engine->upkeep->orphans.count,
 								&error))
 		srv_log(SRV_LOG_DEBUG, "cache", "what nothing names is looked for later: %s", error.context);
 }
 
-static void sweep_done(uv_work_t *work, int status)
+static void sweep_done(srv_engine *engine)
 {
-	(void)status;
-	srv_engine *engine = work->data;
 	char text[32];
 	uint64_t freed =
 		srv_store_drop_orphans(engine->store, engine->upkeep->orphans.found, engine->upkeep->orphans.count);
@@ -144,17 +119,12 @@ static void sweep_done(uv_work_t *work, int status)
 	free(engine->upkeep->orphans.found);
 	engine->upkeep->orphans.found = NULL;
 	engine->upkeep->orphans.count = 0;
-	engine->upkeep->orphans.under_way = false;
-	srv_engine_work_over(engine);
 }
 
 static void sweep_blobs(srv_engine *engine)
 {
-	if (engine->closing || engine->upkeep->orphans.under_way || !srv_store_sweep_is_due(engine->store))
-		return;
-	engine->upkeep->orphans.under_way = true;
-	engine->upkeep->orphans.work.data = engine;
-	srv_engine_work(engine, &engine->upkeep->orphans.work, sweep_run, sweep_done);
+	if (!engine->upkeep->orphans.work.under_way && srv_store_sweep_is_due(engine->store))
+		srv_engine_begin_work(engine, &engine->upkeep->orphans.work, sweep_run, sweep_done);
 }
 
 void srv_engine_retry_passing(srv_engine *engine, bool writers)
@@ -216,9 +186,8 @@ static void note_inputs(srv_engine *engine)
 
 /* The allocator keeps freed memory (after cooks, or after thousands of closed connections). Returns it to
  * the system; due when there is more of it, or the process is larger, than after the last return. */
-static void rest_run(uv_work_t *work)
+static void rest_run(srv_engine *engine)
 {
-	srv_engine *engine = work->data;
 	uint64_t free_bytes = mallinfo2().fordblks;
 	bool more_free = free_bytes > engine->upkeep->rest.free_bytes + GROWN_BYTES;
 	if (more_free || srv_own_bytes(getpid()) > engine->upkeep->rest.bytes + GROWN_BYTES) {
@@ -230,24 +199,12 @@ static void rest_run(uv_work_t *work)
 	}
 }
 
-static void rest_done(uv_work_t *work, int status)
-{
-	(void)status;
-	srv_engine *engine = work->data;
-	engine->upkeep->rest.under_way = false;
-	srv_engine_work_over(engine);
-}
-
 static void give_memory_back(srv_engine *engine)
 {
 	uint64_t now = uv_now(engine->loop);
-	if (engine->closing || engine->upkeep->rest.under_way || !srv_engine_is_idle(engine) ||
-		now < engine->upkeep->rest.at_ms)
-		return;
-	engine->upkeep->rest.at_ms = now + REST_MS;
-	engine->upkeep->rest.under_way = true;
-	engine->upkeep->rest.work.data = engine;
-	srv_engine_work(engine, &engine->upkeep->rest.work, rest_run, rest_done);
+	if (srv_engine_is_idle(engine) && now >= engine->upkeep->rest.at_ms &&
+		srv_engine_begin_work(engine, &engine->upkeep->rest.work, rest_run, NULL))
+		engine->upkeep->rest.at_ms = now + REST_MS;
 }
 
 void srv_engine_keep_store(srv_engine *engine)
@@ -264,10 +221,9 @@ void srv_engine_keep_store(srv_engine *engine)
 	note_inputs(engine);
 	give_memory_back(engine);
 	uint64_t jobs = engine->counters.jobs;
-	if (!engine->upkeep->syncing && !engine->closing && jobs != engine->upkeep->synced_jobs) {
+	if (jobs != engine->upkeep->synced_jobs &&
+		srv_engine_begin_work(engine, &engine->upkeep->sync, sync_run, sync_done))
 		engine->upkeep->synced_jobs = jobs;
-		begin_sync(engine, sync_run, sync_done);
-	}
 	if (engine->sources->ready && uv_now(engine->loop) >= engine->upkeep->trim_at) {
 		engine->upkeep->trim_at = uv_now(engine->loop) + TRIM_MS;
 		sweep_blobs(engine);
@@ -350,7 +306,7 @@ void srv_engine_stop_tasks(srv_engine *engine)
 			t->stop = true;
 }
 
-static void free_tasks(struct engine_upkeep *upkeep)
+void srv_engine_upkeep_free(struct engine_upkeep *upkeep)
 {
 	while (upkeep->tasks) {
 		engine_task *t = upkeep->tasks;
@@ -462,18 +418,4 @@ void srv_engine_start_task(srv_engine *engine, srv_control *control)
 		run_gc(t);
 	}
 	srv_control_accept(control, t->id);
-}
-
-/* ---- life */
-
-struct engine_upkeep *srv_engine_upkeep_new(void)
-{
-	return calloc(1, sizeof(struct engine_upkeep));
-}
-
-void srv_engine_upkeep_free(struct engine_upkeep *upkeep)
-{
-	if (upkeep)
-		free_tasks(upkeep);
-	free(upkeep);
 }

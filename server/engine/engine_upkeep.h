@@ -5,22 +5,19 @@
 #include "engine_assets.h"
 
 struct engine_upkeep {
-	uv_work_t sync_work;
-	bool syncing; /* a sync, or a checkpoint of the WAL, is in progress */
+	engine_work sync; /* or a checkpoint of the WAL */
 	/* error of the newest sync, and the error reported last; {0}: success */
 	hob_error sync_error, sync_said;
 	uint64_t synced_jobs; /* `counters.jobs` at the newest sync */
 	struct {
-		uv_work_t work;
+		engine_work work;
 		hob_sha256 *found;
 		uint32_t count;
-		bool under_way;
 	} orphans; /* unreferenced blobs */
 	uint64_t trim_at;
 	bool limit_told; /* logged: the cache is above its limit and nothing can be evicted */
 	struct {
-		uv_work_t work;
-		bool under_way;
+		engine_work work;
 		uint64_t at_ms;				/* earliest next time */
 		uint64_t bytes, free_bytes; /* resident, and free in the allocator, after the last return of memory */
 	} rest;
@@ -28,7 +25,6 @@ struct engine_upkeep {
 	struct engine_task *tasks; /* the newest few, newest first */
 };
 
-struct engine_upkeep *srv_engine_upkeep_new(void);
 void srv_engine_upkeep_free(struct engine_upkeep *upkeep);
 /* Asks again for assets whose wait is over; writers: also for all with a half-written input. */
 void srv_engine_retry_passing(srv_engine *engine, bool writers);

@@ -186,9 +186,6 @@ void srv_engine_close_exchange(srv_engine *engine)
 
 void srv_engine_exchange_free(struct engine_exchange *exchange)
 {
-	if (exchange) {
-		srv_upstream_free(exchange->upstream);
-		srv_engine_forget_promises(exchange);
-	}
-	free(exchange);
+	srv_upstream_free(exchange->upstream);
+	srv_engine_forget_promises(exchange);
 }

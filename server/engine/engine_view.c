@@ -113,9 +113,7 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	hob_buf reasons = {0};
 	const hob_buf *why = a->life.job || a->life.next.id == 0 ? &a->why : &a->life.next.why;
 	hob_buf settings_of = {0};
-	hob_buf_put(&reasons, "[", 1);
-	hob_buf_put_str(&reasons, hob_buf_str(why));
-	hob_buf_put(&reasons, "]", 1);
+	hob_buf_printf(&reasons, "[%.*s]", HOB_FMT(hob_buf_str(why)));
 	view.root = engine->roots->shown[a->root].name;
 	view.path = hob_str_of(a->path);
 	view.full = hob_str_of(a->full);
@@ -168,8 +166,6 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	hob_buf_release(&stats);
 }
 
-/* Takes the facts of `good` from the served view if that has outputs, otherwise from the index. Outputs added
- * to a record later are missing there: use srv_publish_view_of. */
 void srv_publish_view(srv_engine *engine, asset *a)
 {
 	if (a->changeset.held > 0) {

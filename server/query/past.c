@@ -50,8 +50,8 @@ static uint32_t count_live(hob_str live)
 
 static bool is_wanted(const srv_control *control, const page *p, const srv_job_row *row)
 {
-	return (srv_control_lists(control->text, row->result) ||
-			srv_control_lists(control->text, HOB_STR("done"))) &&
+	return (srv_control_lists(control->text, HOB_STR(","), row->result) ||
+			srv_control_lists(control->text, HOB_STR(","), HOB_STR("done"))) &&
 		   !is_live(p->live, row->id);
 }
 

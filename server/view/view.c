@@ -1,6 +1,7 @@
 #include "view.h"
 
 #include "../../core/base/array.h"
+#include "../../core/base/number.h"
 #include "../../core/base/text_order.h"
 
 #include <assert.h>
@@ -182,19 +183,6 @@ static void text_drop(shared_text *text)
 		free(text);
 }
 
-/* `text` is Hob's own: one level of JSON, no blanks. 0 if there is no such member. */
-static uint64_t number_in(hob_str text, hob_str member)
-{
-	uint64_t value = 0;
-	size_t at = hob_str_find(text, member, 0);
-	for (size_t i = at == SIZE_MAX ? text.len : at + member.len; i < text.len; i++) {
-		if (text.data[i] < '0' || text.data[i] > '9')
-			break;
-		value = value * 10 + (uint64_t)(text.data[i] - '0');
-	}
-	return value;
-}
-
 /* Returns a shared copy of `s`. Consecutive assets mostly have the same text: `last` avoids the hash. */
 static shared_text *text_share(srv_views *views, hob_str s, shared_text **last)
 {
@@ -210,8 +198,8 @@ static shared_text *text_share(srv_views *views, hob_str s, shared_text **last)
 		*known = hob_must(malloc(sizeof **known + s.len + 1));
 		atomic_init(&(*known)->references, 1);
 		(*known)->len = s.len;
-		(*known)->triangles = number_in(s, HOB_STR("\"triangles\":"));
-		(*known)->lods = number_in(s, HOB_STR("\"lods\":"));
+		(*known)->triangles = hob_number_behind(s, HOB_STR("\"triangles\":"));
+		(*known)->lods = hob_number_behind(s, HOB_STR("\"lods\":"));
 		char *at = (*known)->data;
 		copy_text(&at, s);
 	}
@@ -712,15 +700,9 @@ void srv_views_publish(srv_views *views, uint64_t rev, bool ready)
 	sort_changes(views);
 	view *from = views->newest;
 	view *to = view_new(from->open.count + views->change_count);
-	memcpy(to->open.states, from->open.states, sizeof to->open.states);
-	memcpy(to->open.problems, from->open.problems, sizeof to->open.problems);
-	memcpy(to->open.standings, from->open.standings, sizeof to->open.standings);
-	memcpy(to->open.findings, from->open.findings, sizeof to->open.findings);
-	to->open.source_bytes = from->open.source_bytes;
-	to->open.cooked_bytes = from->open.cooked_bytes;
-	to->open.warnings = from->open.warnings;
-	to->open.warned = from->open.warned;
-	to->open.outputs = from->open.outputs;
+	const srv_view_asset *const *assets = to->open.assets;
+	to->open = from->open; /* sums begin with those of before */
+	to->open.assets = assets;
 	merge_assets(views, from, to);
 	merge_ids(views, from, to);
 	to->open.rev = rev;

@@ -167,8 +167,6 @@ uint32_t srv_view_after(const srv_view *view, hob_str after);
 bool srv_view_is_model(const srv_view *view, hob_str path);
 /* Bytes of the source and of all its dependencies. */
 uint64_t srv_view_input_bytes(const srv_view_asset *asset);
-/* is_problem: the asset counts as a problem. is_nondeterministic: a second cook of the same inputs
- * differed. */
 bool srv_view_is_problem(const srv_view_asset *asset);
 
 /* Writes the id of "root/path" for an asset that was not moved. */
