@@ -52,8 +52,7 @@ static int run_bundle(int argc, char **argv)
 		return code;
 	const char *file = to_stdout ? "/dev/stdout" : out ? out : name;
 	if (!srv_cook_write_file(file, hob_buf_bytes(&response.body), &total, &error)) {
-		srv_cli_print_error("hob bundle", &error);
-		code = EXIT_USAGE;
+		code = srv_cli_fail("hob bundle", &error, EXIT_USAGE);
 	} else if (!to_stdout) {
 		printf("%s  %s; 'hob replay %s' repeats the cook\n", file, srv_text_bytes(response.body.size, size),
 			   file);
@@ -312,7 +311,8 @@ static int replay(const bundle *b, srv_sandbox_policy sandbox, hob_error *err)
 										b->json.data ? strlen((const char *)b->json.data) : 0);
 	srv_cli_plain_json(root);
 	replaying r = {.root = root, .code = EXIT_USAGE};
-	cook_plan plan = {.root = strdup(b->folder), .root_fd = dup(b->fd)};
+	cook_plan plan = {.root = b->folder, .root_fd = dup(b->fd)};
+	hob_arena_init(&plan.memory, SIZE_MAX);
 	cook_run_options how = {.who = "hob replay",
 							.write = {.nothing = true},
 							.limits = {.workers = 1, .sandbox = sandbox},
@@ -320,11 +320,9 @@ static int replay(const bundle *b, srv_sandbox_policy sandbox, hob_error *err)
 							.wait_s = COOK_WAIT_WRITER_S,
 							.see = see,
 							.user = &r};
-	int code = EXIT_USAGE;
-	if (read_task(root, &plan, &how, err))
-		code = srv_cook_run(&plan, &how);
-	else
-		srv_cook_plan_release(&plan);
+	bool read = read_task(root, &plan, &how, err);
+	int code = read ? srv_cook_run(&plan, &how) : EXIT_USAGE;
+	srv_cook_plan_release(&plan);
 	cJSON_Delete(root);
 	*err = r.error.code != HOB_ERR_OK ? r.error : *err;
 	return code == EXIT_GOOD ? r.code : code;
@@ -346,10 +344,10 @@ static int unpack_and_replay(bundle *b, const char *file, srv_sandbox_policy san
 	int code = EXIT_USAGE;
 	if (unpack(b, file, &error))
 		code = replay(b, sandbox, &error);
-	if (error.code != HOB_ERR_OK) {
-		srv_cli_print_error("hob replay", &error);
-		code = error.code == HOB_ERR_NO_WORKER || error.code == HOB_ERR_MEMORY ? EXIT_INTERNAL : EXIT_USAGE;
-	}
+	if (error.code != HOB_ERR_OK)
+		code = srv_cli_fail("hob replay", &error,
+							error.code == HOB_ERR_NO_WORKER || error.code == HOB_ERR_MEMORY ? EXIT_INTERNAL
+																							: EXIT_USAGE);
 	return code;
 }
 
@@ -395,11 +393,8 @@ static int replay_file(const char *file, srv_sandbox_policy sandbox, bool keep, 
 {
 	bundle b = {.fd = -1};
 	hob_error error = {0};
-	int code = EXIT_USAGE;
-	if (make_folder(&b, &error))
-		code = run_child(&b, file, sandbox, out);
-	else
-		srv_cli_print_error("hob replay", &error);
+	int code = make_folder(&b, &error) ? run_child(&b, file, sandbox, out)
+									   : srv_cli_fail("hob replay", &error, EXIT_USAGE);
 	if (keep && b.folder[0])
 		printf("  files     %s\n", b.folder);
 	else if (b.folder[0])

@@ -1,6 +1,7 @@
 #include "cook_format.h"
 #include "cook_run_private.h"
 #include "cook_write.h"
+#include "map_file.h"
 #include "query.h"
 
 #include "../../core/base/array.h"
@@ -158,30 +159,14 @@ static void drop_twins(check_report *c)
 /* With `may_lack` the file need not exist. Errors: USAGE. */
 static bool read_baseline(check_report *c, bool may_lack, hob_error *err)
 {
-	hob_buf text = {0};
-	char chunk[4096];
-	size_t got;
-	struct stat info;
-	int fd = open(c->baseline, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-	if (!file) {
-		int why = errno;
-		if (fd >= 0)
-			close(fd);
-		return (may_lack && why == ENOENT) ||
-			   hob_fail(err, USAGE, "--baseline '%.200s' cannot be read: %s", c->baseline, strerror(why));
-	}
-	bool is_file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-	while (is_file && (got = fread(chunk, 1, sizeof chunk, file)) > 0)
-		hob_buf_put(&text, chunk, got);
-	is_file = is_file && !ferror(file);
-	fclose(file);
-	if (!is_file) {
-		hob_buf_release(&text);
-		return hob_fail(err, USAGE, "--baseline '%.200s' cannot be read: it must be a file", c->baseline);
-	}
-	hob_str all = hob_buf_str(&text);
-	bool ok = !text.failed, conflict = false;
+	size_t size = 0;
+	char *text = srv_file_text(c->baseline, SIZE_MAX, &size);
+	if (!text)
+		return (may_lack && errno == ENOENT) ||
+			   hob_fail(err, USAGE, "--baseline '%.200s' cannot be read: %s", c->baseline,
+						errno == EISDIR || errno == EINVAL ? "it must be a file" : strerror(errno));
+	hob_str all = {text, size};
+	bool ok = true, conflict = false;
 	uint32_t number = 1;
 	for (size_t at = 0, end; ok && at < all.len; at = end + 1, number++) {
 		end = hob_str_find(all, HOB_STR("\n"), at);
@@ -190,7 +175,7 @@ static bool read_baseline(check_report *c, bool may_lack, hob_error *err)
 		conflict = hob_str_starts(line, HOB_STR("<<<<<<<"));
 		ok = line.len == 0 || (hob_utf8_valid(line) && read_line(c, line));
 	}
-	hob_buf_release(&text);
+	free(text);
 	if (!ok)
 		return hob_fail(err, USAGE, "--baseline '%.200s': line %u is %s", c->baseline, number - 1,
 						conflict ? "a conflict of a merge; keep the lines of both sides, without the marks"
@@ -938,10 +923,8 @@ static void fetch_reports(asking *ask)
 			(void)hob_fail(&error, IO, "%s sends reports in another form", ask->url);
 	}
 	srv_cli_response_release(&answer);
-	if (!ok) {
-		srv_cli_print_error("hob check", &error);
-		ask->code = EXIT_UNREACHABLE;
-	}
+	if (!ok)
+		ask->code = srv_cli_fail("hob check", &error, EXIT_UNREACHABLE);
 }
 
 /* Adds an asset with its error, or else to the page whose reports are to be fetched. */
@@ -1101,13 +1084,10 @@ static int cook_models(check_report *c, const cook_asking *how, char **paths, ui
 	serve_upstream upstream;
 	cook_plan_options ask = {.root = how->root, .config = &config, .plain = true};
 	cook_plan plan;
-	char *over = NULL;
-	int code = EXIT_USAGE;
+	int code;
 	bool ok = srv_config_load(&config, how->config, &error) &&
 			  srv_serve_upstream_options(&config, &upstream, &error) &&
-			  (!how->settings || srv_cook_plan_read_settings(how->settings, &over, &ask.over_origin, &error));
-	ask.settings = config.defaults;
-	ask.over = over;
+			  srv_cook_plan_read(how->settings, "--settings", &ask.over, &error);
 	if (ok && srv_cook_plan_make(&plan, &ask, paths, count, &error)) {
 		for (uint32_t i = 0; how->deep && i < plan.count; i++)
 			plan.entries[i].settings.rules.deep = true;
@@ -1129,9 +1109,9 @@ static int cook_models(check_report *c, const cook_asking *how, char **paths, ui
 								 .user = c};
 		code = srv_cook_run(&plan, &cook);
 	} else {
-		srv_cli_print_error("hob check", &error);
+		code = srv_cli_fail("hob check", &error, EXIT_USAGE);
 	}
-	free(over);
+	free(ask.over.text);
 	srv_config_release(&config);
 	return code;
 }
@@ -1180,17 +1160,16 @@ static int run_check(int argc, char **argv)
 												   "--deep, --root, --settings, --config and --cache");
 	hob_error error = {0};
 	hob_arena_init(&c.memory, SIZE_MAX);
-	int code = EXIT_USAGE;
+	int code;
 	if (c.baseline && !read_baseline(&c, update, &error))
-		srv_cli_print_error("hob check", &error);
+		code = srv_cli_fail("hob check", &error, EXIT_USAGE);
 	else if (daemon)
 		code = ask_daemon(&c, url ? url : srv_cli_default_url(), argv + 1, count, folder);
 	else
 		code = cook_models(&c, &how, count > 0 ? argv + 1 : nothing, count > 0 ? count : 1, folder);
 	c.folder = hob_str_of(folder);
 	if (code == EXIT_GOOD && !tell(&c, form, update, &error)) {
-		srv_cli_print_error("hob check", &error);
-		code = EXIT_INTERNAL;
+		code = srv_cli_fail("hob check", &error, EXIT_INTERNAL);
 	} else if (code == EXIT_GOOD) {
 		code = c.uncooked > 0 ? EXIT_ASSETS_FAILED : c.fresh > 0 && !update ? EXIT_OVER_BUDGET : EXIT_GOOD;
 	}

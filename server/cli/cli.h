@@ -56,6 +56,8 @@ typedef struct cli_option {
  * more operands than command->arguments names, after an error with a suggestion. */
 int srv_cli_parse(const cli_command *command, const cli_option *options, size_t option_count, int argc,
 				  char **argv);
+/* The option called "--cache" or "-o"; NULL: there is none. */
+const cli_option *srv_cli_find_option(const cli_option *options, size_t count, const char *word);
 /* For completion: from now on srv_cli_parse passes the options of its command to `take` and ends the
  * program. */
 void srv_cli_take_options(void (*take)(const cli_option *options, size_t count));
@@ -70,8 +72,8 @@ const char *srv_cli_nearest(hob_str word, const char *const *words, size_t count
 /* The exit code of a program that would end with `code`: EXIT_INTERNAL if stdout could not be written. */
 int srv_cli_finish(int code);
 extern bool srv_cli_no_stdout; /* it was closed at the start */
-/* Prints an error with its remedy on stderr. */
-void srv_cli_print_error(const char *who, const hob_error *error);
+/* Prints an error with its remedy on stderr; returns `code`. */
+int srv_cli_fail(const char *who, const hob_error *error, int code);
 
 /* The text of the buffer, ended by a NUL that does not count; "" without memory. */
 const char *srv_cli_ended(hob_buf *buf);

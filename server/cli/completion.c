@@ -11,21 +11,12 @@ static struct {
 	int count;
 } asked;
 
+/* Each option of the configuration, and then its choices, without an option. */
 static const struct {
 	const char *option, *value;
 } choices[] = {
-#define CONFIG(field, type, path, environment, option, letter, placeholder, value, doc)
-#define CONFIG_CHOICE(field, value) {#field, value},
-#include "../../schema/config.def"
-#undef CONFIG
-#undef CONFIG_CHOICE
-};
-
-static const struct {
-	const char *field, *option;
-} fields[] = {
-#define CONFIG(field, type, path, environment, option, letter, placeholder, value, doc) {#field, option},
-#define CONFIG_CHOICE(field, value)
+#define CONFIG(field, type, path, environment, option, letter, placeholder, value, doc) {option, NULL},
+#define CONFIG_CHOICE(field, value)														{NULL, value},
 #include "../../schema/config.def"
 #undef CONFIG
 #undef CONFIG_CHOICE
@@ -72,10 +63,12 @@ static void offer_states(const char *prefix)
 
 static void offer_choices(const char *prefix, const char *option)
 {
-	for (size_t f = 0; f < HOB_COUNT_OF(fields); f++)
-		for (size_t i = 0; strcmp(fields[f].option, option) == 0 && i < HOB_COUNT_OF(choices); i++)
-			if (strcmp(choices[i].option, fields[f].field) == 0)
-				offer(prefix, choices[i].value, NULL);
+	bool chosen = false;
+	for (size_t i = 0; i < HOB_COUNT_OF(choices); i++) {
+		chosen = choices[i].option ? strcmp(choices[i].option, option) == 0 : chosen;
+		if (chosen && choices[i].value)
+			offer(prefix, choices[i].value, NULL);
+	}
 }
 
 /* Offers "lods.max=" and, after the '=', the setting's values. */
@@ -145,15 +138,6 @@ static void offer_operand(const char *prefix, int n)
 
 /* ---- the words before the last one */
 
-static const cli_option *find_option(const cli_option *options, size_t count, const char *word)
-{
-	for (size_t i = 0; i < count && word[0] == '-'; i++)
-		if (strcmp(options[i].name, word) == 0 ||
-			(options[i].letter && word[1] == options[i].letter && word[2] == 0))
-			return &options[i];
-	return NULL;
-}
-
 /* Offers the values of an option. "--log=te" is one word in some shells, three words in bash. */
 static bool offer_value(const cli_option *options, size_t count)
 {
@@ -168,7 +152,7 @@ static bool offer_value(const cli_option *options, size_t count)
 		snprintf(own, sizeof own, "%.*s", (int)(equal - last), last);
 		name = own;
 	}
-	const cli_option *option = find_option(options, count, name);
+	const cli_option *option = srv_cli_find_option(options, count, name);
 	if (!option || option->kind == CLI_FLAG)
 		return false;
 	if (equal)
@@ -184,7 +168,7 @@ static void take_options(const cli_option *options, size_t count)
 	int operands = 0;
 	bool ended = false; /* "--" ended the options */
 	for (int i = 1; i < asked.count - 1; i++) {
-		const cli_option *option = ended ? NULL : find_option(options, count, asked.words[i]);
+		const cli_option *option = ended ? NULL : srv_cli_find_option(options, count, asked.words[i]);
 		if (option && option->kind != CLI_FLAG) {
 			i++;
 		} else if (!ended && strcmp(asked.words[i], "--") == 0) {

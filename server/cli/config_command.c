@@ -226,10 +226,8 @@ static int run_config(int argc, char **argv)
 	if (schema) {
 		(void)srv_config_schema(HOB_STR("config.json"), &out);
 	} else {
-		if (!srv_config_load(&config, check ? check : file, &error)) {
-			srv_cli_print_error("hob config", &error);
-			return EXIT_USAGE;
-		}
+		if (!srv_config_load(&config, check ? check : file, &error))
+			return srv_cli_fail("hob config", &error, EXIT_USAGE);
 		if (check && check_all(&config) > 0) {
 			srv_config_release(&config);
 			return EXIT_USAGE;

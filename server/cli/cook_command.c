@@ -5,14 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The configured cache, which a daemon may share; NULL if only the built-in default applies, which belongs to
- * this machine's daemon. */
-static const char *cook_cache_folder(const srv_config *config)
-{
-	return config->origin[SRV_CONFIG_cache] == SRV_CONFIG_DEFAULT ? NULL
-																  : srv_config_text(config, SRV_CONFIG_cache);
-}
-
 static bool is_of_folders(const cook_plan *plan)
 {
 	for (uint32_t i = 0; i < plan->count; i++)
@@ -30,13 +22,13 @@ static int refuse(srv_config *config, const char *why)
 
 static int run_cook(int argc, char **argv)
 {
-	const char *out = "cooked", *report = NULL, *format = NULL, *root = NULL, *settings = NULL, *file = NULL,
+	const char *out = "cooked", *report = NULL, *format = NULL, *root = NULL, *settings = NULL,
 			   *budget = NULL, *depfile = NULL, *depform = "make";
+	serve_options chosen = {0};
 	static const srv_config_key keys[] = {
 		SRV_CONFIG_jobs,  SRV_CONFIG_timeout,		SRV_CONFIG_memory,	   SRV_CONFIG_sandbox,
 		SRV_CONFIG_cache, SRV_CONFIG_blender,		SRV_CONFIG_upstream,   SRV_CONFIG_upstream_token_file,
 		SRV_CONFIG_push,  SRV_CONFIG_farm_metadata, SRV_CONFIG_farm_blobs, SRV_CONFIG_farm_credentials_file};
-	const char *given[HOB_COUNT_OF(keys)] = {0};
 	bool classic = false, quiet = false, check = false, fail_fast = false, keep_going = false, force = false,
 		 prune = false, offer = false, strict = false;
 	uint32_t wait_s = COOK_WAIT_WRITER_S;
@@ -48,7 +40,8 @@ static int run_cook(int argc, char **argv)
 		{"--classic", 0, CLI_FLAG, &classic, NULL, "write the classic layout too"},
 		{"--settings", 0, CLI_TEXT, &settings, "JSON|FILE",
 		 "settings for all models, overriding cook.json: '{\"lods\":{\"max\":1}}'"},
-		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration file (hob.json here or in a parent)"},
+		{"--config", 0, CLI_TEXT, &chosen.file, "FILE",
+		 "the configuration file (hob.json here or in a parent)"},
 		{"--report", 0, CLI_TEXT, &report, "FILE", "write a report with totals and every asset; - is stdout"},
 		{"--format", 0, CLI_TEXT, &format, "FORM",
 		 "format of the report: json or junit (to stdout without --report); github prints annotations"},
@@ -71,11 +64,8 @@ static int run_cook(int argc, char **argv)
 		{"--quiet", 'q', CLI_FLAG, &quiet, NULL, "print failures only"},
 	};
 	assert(options[OWN - 1].name && !options[OWN].name);
-	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++) {
-		const srv_config_row *row = &srv_config_table[keys[i]];
-		options[OWN + i] =
-			(cli_option){row->option, row->letter, CLI_TEXT, &given[i], row->placeholder, row->doc};
-	}
+	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++)
+		options[OWN + i] = srv_serve_option(&chosen, keys[i]);
 	int operands = srv_cli_parse(&srv_cli_cook, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands == 0)
 		return srv_cli_usage_error(&srv_cli_cook, "name at least one model, folder or scene list");
@@ -95,32 +85,24 @@ static int run_cook(int argc, char **argv)
 		report = "-";
 	hob_error error = {0};
 	srv_config config;
-	bool configured = srv_config_load(&config, file, &error);
-	for (size_t i = 0; configured && i < HOB_COUNT_OF(keys); i++)
-		configured = !given[i] || srv_config_set(&config, keys[i], given[i], SRV_CONFIG_OPTION,
-												 srv_config_table[keys[i]].option, &error);
 	serve_upstream upstream;
-	if (!configured || !srv_serve_upstream_options(&config, &upstream, &error))
+	if (!srv_serve_options_load(&chosen, &config, &error) ||
+		!srv_serve_upstream_options(&config, &upstream, &error))
 		return refuse(&config, error.context);
 	if (offer && !upstream.has_farm)
 		return refuse(&config, "--farm needs a farm: name it with farm.metadata and farm.blobs in hob.json");
-	cook_plan_options plan = {.root = root, .config = &config, .settings = config.defaults, .strict = strict};
+	cook_plan_options plan = {.root = root, .config = &config, .strict = strict};
 	cook_plan made;
-	char *budget_text = NULL, *over = NULL;
-	if ((settings && !srv_cook_plan_read_settings(settings, &over, &plan.over_origin, &error)) ||
-		(budget && !srv_cook_plan_read_budget(budget, &budget_text, &plan.budget_origin, &error))) {
-		free(over);
+	bool read = srv_cook_plan_read(settings, "--settings", &plan.over, &error) &&
+				srv_cook_plan_read(budget, "--budget", &plan.budget, &error);
+	bool planned = read && srv_cook_plan_make(&made, &plan, argv + 1, (uint32_t)operands, &error);
+	free(plan.over.text);
+	free(plan.budget.text);
+	if (!read)
 		return refuse(&config, error.context);
-	}
-	plan.over = over;
-	plan.budget = budget_text;
-	bool planned = srv_cook_plan_make(&made, &plan, argv + 1, (uint32_t)operands, &error);
-	free(budget_text);
-	free(over);
 	if (!planned) {
-		srv_cli_print_error("hob cook", &error);
 		srv_config_release(&config);
-		return EXIT_USAGE;
+		return srv_cli_fail("hob cook", &error, EXIT_USAGE);
 	}
 	if (report && strcmp(report, "-") == 0)
 		report = "/dev/stdout";
@@ -138,7 +120,7 @@ static int run_cook(int argc, char **argv)
 							.config = &config,
 							.report = report,
 							.format = (cook_format)wanted,
-							.cache = cook_cache_folder(&config),
+							.cache = srv_serve_cache(&config),
 							.upstream = &upstream,
 							.offer = offer,
 							.depfile = depfile,

@@ -1,4 +1,5 @@
 #include "cook_plan.h"
+#include "map_file.h"
 #include "scene_list.h"
 
 #include "../../core/base/array.h"
@@ -19,87 +20,63 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 128 };
+enum { DEPTH_MAX = 128, SETTINGS_BYTES_MAX = 16 << 20 };
 
 /* ---- the file or option that each setting of a model comes from */
 
-enum {
-#define SETTING(field, type, path, value, min, max, doc) SETTING_ORIGIN_##field,
+static const struct {
+	size_t at, size;
+	const char *path;
+} fields[] = {
+#define SETTING(field, type, path, value, min, max, doc)                                                     \
+	{offsetof(hob_settings, field), sizeof((hob_settings *)0)->field, path},
 #define SETTING_CHOICE(field, index, name)
 #include "../../schema/settings.def"
 #undef SETTING
 #undef SETTING_CHOICE
-	SETTING_ORIGINS
 };
 
 typedef struct setting_origins {
 	hob_settings settings; /* settings after the layers added so far */
-	char *names[SETTING_ORIGINS];
+	const char *names[HOB_COUNT_OF(fields)];
 } setting_origins;
-
-static void origins_init(setting_origins *origins)
-{
-	*origins = (setting_origins){0};
-	hob_settings_init(&origins->settings);
-}
-
-static void take(setting_origins *origins, uint32_t setting, const char *name)
-{
-	free(origins->names[setting]);
-	origins->names[setting] = strdup(name);
-}
 
 /* Adds a layer called `name`: settings that differ from those of the layer before get it as origin. */
 static void origins_layer(setting_origins *origins, const hob_settings *after, const char *name)
 {
-	const hob_settings *before = &origins->settings;
-#define SETTING(field, type, path, value, min, max, doc)                                                     \
-	if (memcmp(&before->field, &after->field, sizeof before->field) != 0)                                    \
-		take(origins, SETTING_ORIGIN_##field, name);
-#define SETTING_CHOICE(field, index, name)
-#include "../../schema/settings.def"
-#undef SETTING
-#undef SETTING_CHOICE
+	const char *before = (const char *)&origins->settings, *now = (const char *)after;
+	for (size_t i = 0; i < HOB_COUNT_OF(fields); i++)
+		if (memcmp(before + fields[i].at, now + fields[i].at, fields[i].size) != 0)
+			origins->names[i] = name;
 	origins->settings = *after;
 }
 
-/* {"lods.max":{"value":3,"origin":"props/cook.json"}}, the settings that some layer changed; for free(). */
-static char *origins_text(const setting_origins *origins)
+/* {"lods.max":{"value":3,"origin":"props/cook.json"}}, the settings that some layer changed. */
+static const char *origins_text(const setting_origins *origins, hob_arena *arena)
 {
-	static const char *const paths[] = {
-#define SETTING(field, type, path, value, min, max, doc) path,
-#define SETTING_CHOICE(field, index, name)
-#include "../../schema/settings.def"
-#undef SETTING
-#undef SETTING_CHOICE
-	};
 	cJSON *settings = hob_settings_json(&origins->settings), *out = cJSON_CreateObject();
-	for (uint32_t i = 0; i < SETTING_ORIGINS; i++) {
-		const cJSON *value = origins->names[i] ? srv_settings_value(settings, paths[i]) : NULL;
+	for (size_t i = 0; i < HOB_COUNT_OF(fields); i++) {
+		const cJSON *value = origins->names[i] ? srv_settings_value(settings, fields[i].path) : NULL;
 		if (!value)
 			continue;
-		cJSON *item = cJSON_AddObjectToObject(out, paths[i]);
+		cJSON *item = cJSON_AddObjectToObject(out, fields[i].path);
 		cJSON_AddItemToObject(item, "value", cJSON_Duplicate(value, true));
 		cJSON_AddStringToObject(item, "origin", origins->names[i]);
 	}
 	char *text = cJSON_PrintUnformatted(out);
+	const char *kept = hob_arena_str(arena, hob_str_of(text)).data;
+	cJSON_free(text);
 	cJSON_Delete(settings);
 	cJSON_Delete(out);
-	return text;
-}
-
-static void origins_release(setting_origins *origins)
-{
-	for (uint32_t i = 0; i < SETTING_ORIGINS; i++)
-		free(origins->names[i]);
-	*origins = (setting_origins){0};
+	return kept;
 }
 
 /* ---- settings */
 
 typedef struct overlaying {
 	hob_settings *settings;
-	setting_origins *origins;
+	setting_origins origins;
+	hob_arena *names;
 } overlaying;
 
 static bool overlay_layer(void *user, const srv_layer *layer, hob_error *err)
@@ -107,7 +84,8 @@ static bool overlay_layer(void *user, const srv_layer *layer, hob_error *err)
 	overlaying *o = user;
 	if (layer->exists && !hob_settings_overlay(o->settings, layer->text, layer->path, err))
 		return false;
-	origins_layer(o->origins, o->settings, layer->path.data);
+	if (layer->exists)
+		origins_layer(&o->origins, o->settings, hob_arena_str(o->names, layer->path).data);
 	return true;
 }
 
@@ -128,44 +106,41 @@ static const cook_plan_source *source_of(const cook_plan *plan, const char *path
 	return NULL;
 }
 
+/* NULL: there is no such file, as errno says. */
+static const char *real_path(cook_plan *plan, const char *path)
+{
+	char full[PATH_MAX];
+	return realpath(path, full) ? hob_arena_str(&plan->memory, hob_str_of(full)).data : NULL;
+}
+
 static bool open_sources(cook_plan *plan, const srv_config *config, hob_error *err)
 {
-	uint32_t count = config ? config->source_count : 0;
-	plan->sources = calloc(count + 1, sizeof *plan->sources);
-	if (!plan->sources)
-		return hob_fail(err, MEMORY, "no memory left for the sources");
-	for (uint32_t i = 0; i < count; i++) {
-		cook_plan_source source = {.of = &config->sources[i],
-								   .root = realpath(config->sources[i].path, NULL)};
-		source.root_fd = source.root ? open(source.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-		if (source.root &&
-			!srv_ignore_read(&plan->memory, source.root, source.of->exclude, &source.exclude, err)) {
-			close(source.root_fd);
-			free(source.root);
-			return false;
-		}
-		if (source.root_fd >= 0)
-			plan->sources[plan->source_count++] = source;
-		else
-			free(source.root);
+	plan->sources = HOB_NEW(&plan->memory, cook_plan_source, config->source_count + 1);
+	bool ok = plan->sources || hob_fail(err, MEMORY, "no memory left for the sources");
+	for (uint32_t i = 0; i < config->source_count && ok; i++) {
+		cook_plan_source *source = &plan->sources[plan->source_count];
+		*source = (cook_plan_source){
+			.of = &config->sources[i], .root = real_path(plan, config->sources[i].path), .root_fd = -1};
+		if (source->root)
+			source->root_fd = open(source->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		plan->source_count += source->root_fd >= 0;
+		ok = !source->root ||
+			 srv_ignore_read(&plan->memory, source->root, source->of->exclude, &source->exclude, err);
 	}
-	return true;
+	return ok;
 }
 
 /* The command line overrides all else. Its budget comes last, so that no settings file can switch it off. */
 static bool overlay_command_line(const cook_plan_options *options, cook_entry *entry,
 								 setting_origins *origins, hob_error *err)
 {
-	if (options->over && !hob_settings_overlay(&entry->settings, hob_str_of(options->over),
-											   hob_str_of(options->over_origin), err))
-		return false;
-	if (options->over)
-		origins_layer(origins, &entry->settings, options->over_origin);
-	if (options->budget && !hob_settings_overlay(&entry->settings, hob_str_of(options->budget),
-												 hob_str_of(options->budget_origin), err))
-		return false;
-	if (options->budget)
-		origins_layer(origins, &entry->settings, options->budget_origin);
+	const cook_layer *layers[] = {&options->over, &options->budget};
+	for (size_t i = 0; i < HOB_COUNT_OF(layers); i++) {
+		if (layers[i]->text && !hob_settings_overlay(&entry->settings, hob_str_of(layers[i]->text),
+													 hob_str_of(layers[i]->origin), err))
+			return false;
+		origins_layer(origins, &entry->settings, layers[i]->origin);
+	}
 	entry->settings.strict |= options->strict;
 	origins_layer(origins, &entry->settings, "--strict");
 	return true;
@@ -189,24 +164,21 @@ static bool settle(cook_plan *plan, const cook_plan_options *options, const scen
 	char full[FULL_MAX];
 	hob_str below = hob_str_of(entry->path);
 	const cook_plan_source *source = source_of(plan, entry->path, full, &below);
-	const hob_settings *base = source ? &source->of->settings : &options->settings;
+	const hob_settings *base = source ? &source->of->settings : &options->config->defaults;
 	int root_fd = source ? source->root_fd : plan->root_fd;
-	setting_origins origins;
-	overlaying over = {&entry->settings, &origins};
-	origins_init(&origins);
+	overlaying over = {.settings = &entry->settings, .names = &plan->memory};
+	hob_settings_init(&over.origins.settings);
 	entry->settings = *base;
-	origins_layer(&origins, base,
-				  options->config && options->config->file ? options->config->file : "hob.json");
+	origins_layer(&over.origins, base, options->config->file ? options->config->file : "hob.json");
 	if (options->plain ? !resolve(plan, root_fd, base, below, entry)
 					   : !srv_settings_walk(root_fd, below, overlay_layer, &over, &entry->settings_error))
 		entry->settings = *base;
 	if (scene) {
 		srv_scene_list_settings(scene, &entry->settings);
-		origins_layer(&origins, &entry->settings, list);
+		origins_layer(&over.origins, &entry->settings, list);
 	}
-	bool ok = overlay_command_line(options, entry, &origins, err);
-	entry->origins = ok && !options->plain ? origins_text(&origins) : NULL;
-	origins_release(&origins);
+	bool ok = overlay_command_line(options, entry, &over.origins, err);
+	entry->origins = ok && !options->plain ? origins_text(&over.origins, &plan->memory) : NULL;
 	return ok;
 }
 
@@ -231,38 +203,27 @@ static char *wrap_budget(const char *file, const char *text, hob_error *err)
 	return out;
 }
 
-/* An option's value that is either JSON or the name of a file with JSON. Returns its text, for free(). */
-static char *inline_or_file(const char *given, const char *option, const char **origin, hob_error *err)
+bool srv_cook_plan_read(const char *given, const char *option, cook_layer *out, hob_error *err)
 {
+	hob_settings trial;
 	size_t size = 0;
-	bool object = given[strspn(given, " \t\r\n")] == '{';
-	*origin = object ? option : given;
-	char *text = object ? strdup(given) : srv_scene_list_text(given, &size);
-	if (!text)
-		hob_fail(err, USAGE, "%s takes a JSON object or a file with one; '%s' cannot be read: %s", option,
-				 given, strerror(errno));
-	return text;
-}
-
-bool srv_cook_plan_read_settings(const char *given, char **out, const char **origin, hob_error *err)
-{
-	hob_settings trial;
-	*out = inline_or_file(given, "--settings", origin, err);
-	hob_settings_init(&trial);
-	return *out && hob_settings_overlay(&trial, hob_str_of(*out), hob_str_of(*origin), err);
-}
-
-bool srv_cook_plan_read_budget(const char *given, char **out, const char **origin, hob_error *err)
-{
-	hob_settings trial;
-	char *text = inline_or_file(given, "--budget", origin, err);
-	*out = text ? wrap_budget(*origin, text, err) : NULL;
-	free(text);
-	hob_settings_init(&trial);
-	if (*out && hob_settings_overlay(&trial, hob_str_of(*out), hob_str_of(*origin), err))
+	bool object = given && given[strspn(given, " \t\r\n")] == '{';
+	*out = (cook_layer){.origin = object ? option : given};
+	if (!given)
 		return true;
-	free(*out);
-	*out = NULL;
+	char *text = object ? strdup(given) : srv_file_text(given, SETTINGS_BYTES_MAX, &size);
+	if (!text)
+		return hob_fail(err, USAGE, "%s takes a JSON object or a file with one; '%s' cannot be read: %s",
+						option, given, strerror(errno));
+	bool budget = strcmp(option, "--budget") == 0;
+	out->text = budget ? wrap_budget(out->origin, text, err) : text;
+	if (budget)
+		free(text);
+	hob_settings_init(&trial);
+	if (out->text && hob_settings_overlay(&trial, hob_str_of(out->text), hob_str_of(out->origin), err))
+		return true;
+	free(out->text);
+	out->text = NULL;
 	return false;
 }
 
@@ -270,9 +231,8 @@ bool srv_cook_plan_read_budget(const char *given, char **out, const char **origi
 
 cook_entry *srv_cook_plan_add(cook_plan *plan, const char *path, hob_error *err)
 {
-	char *copy = strdup(path);
+	const char *copy = hob_arena_str(&plan->memory, hob_str_of(path)).data;
 	if (!copy || !HOB_ROOM(plan->entries, plan->capacity, plan->count)) {
-		free(copy);
 		hob_fail(err, MEMORY, "no memory left for the list of models");
 		return NULL;
 	}
@@ -370,7 +330,7 @@ static bool below_root(const cook_plan *plan, const char *path, char out[PATH_MA
 }
 
 /* Makes the text of a .merge file for the parts, with names relative to the root. */
-static bool merge_text(const cook_plan *plan, const scene_entry *scene, char **out, hob_error *err)
+static bool merge_text(cook_plan *plan, const scene_entry *scene, const char **out, hob_error *err)
 {
 	char path[PATH_MAX];
 	hob_buf text = {0};
@@ -384,8 +344,8 @@ static bool merge_text(const cook_plan *plan, const scene_entry *scene, char **o
 		hob_put_f32(&text, scene->parts[i].scale);
 		hob_buf_put_str(&text, HOB_STR("}"));
 	}
-	hob_buf_put(&text, "]}", 3);
-	*out = ok && !text.failed ? strdup((const char *)text.data) : NULL;
+	hob_buf_put_str(&text, HOB_STR("]}"));
+	*out = ok && !text.failed ? hob_arena_str(&plan->memory, hob_buf_str(&text)).data : NULL;
 	hob_buf_release(&text);
 	return !ok || *out ? ok : hob_fail(err, MEMORY, "no memory left for the list of models");
 }
@@ -399,22 +359,20 @@ static void merge_path(const scene_entry *scene, char path[PATH_MAX])
 }
 
 /* Adds an entry; a missing input fails only that entry. */
-static bool add_scene(cook_plan *plan, const cook_plan_options *options, scene_entry *scene, const char *list,
-					  hob_error *err)
+static bool add_scene(cook_plan *plan, const cook_plan_options *options, const scene_entry *scene,
+					  const char *list, hob_error *err)
 {
 	char path[PATH_MAX];
 	hob_error absent = {0};
-	char *text = NULL;
+	const char *text = NULL;
 	bool there = scene->input ? below_root(plan, scene->input, path, &absent)
 							  : merge_text(plan, scene, &text, &absent);
 	if (!scene->input)
 		merge_path(scene, path);
 	cook_entry *entry =
 		add_entry(plan, options, there || !scene->input ? path : scene->input, scene, list, err);
-	if (!entry) {
-		free(text);
+	if (!entry)
 		return false;
-	}
 	entry->text = text;
 	if (!there) {
 		(void)hob_fail_in(&absent, "named in %s", list);
@@ -423,20 +381,15 @@ static bool add_scene(cook_plan *plan, const cook_plan_options *options, scene_e
 	entry->output_mesh = scene->output_mesh;
 	entry->output_scene = scene->output_scene;
 	entry->output_materials = scene->output_materials;
-	/* now owned by the plan's entry */
-	scene->output_mesh = scene->output_scene = scene->output_materials = NULL;
 	return true;
 }
 
 static bool add_list(cook_plan *plan, const cook_plan_options *options, const char *path, hob_error *err)
 {
 	scene_list list;
-	if (!srv_scene_list_read(path, &list, err))
-		return false;
-	bool ok = true;
-	for (uint32_t i = 0; i < list.count && ok; i++)
+	bool ok = srv_scene_list_read(&plan->memory, path, &list, err);
+	for (uint32_t i = 0; ok && i < list.count; i++)
 		ok = add_scene(plan, options, &list.entries[i], path, err);
-	srv_scene_list_release(&list);
 	return ok;
 }
 
@@ -468,14 +421,14 @@ static bool choose_root(cook_plan *plan, const cook_plan_options *options, char 
 {
 	char full[PATH_MAX], here[PATH_MAX];
 	if (options->root) {
-		plan->root = realpath(options->root, NULL);
+		plan->root = real_path(plan, options->root);
 		return plan->root ||
 			   hob_fail(err, USAGE, "the root '%s' cannot be opened: %s", options->root, strerror(errno));
 	}
 	const cook_plan_source *source = common_source(plan, paths, count);
 	if (source) {
-		plan->root = strdup(source->root);
-		return plan->root != NULL || hob_fail(err, MEMORY, "no memory left");
+		plan->root = source->root;
+		return true;
 	}
 	if (!getcwd(here, sizeof here))
 		return hob_fail(err, USAGE, "the current folder cannot be found: %s", strerror(errno));
@@ -488,17 +441,15 @@ static bool choose_root(cook_plan *plan, const cook_plan_options *options, char 
 	}
 	struct stat info;
 	if (count == 1 && realpath(paths[0], full) && stat(full, &info) == 0 && S_ISDIR(info.st_mode)) {
-		plan->root = strdup(full);
-	} else if (inside) {
-		plan->root = strdup(here);
-	} else if (count == 1) {
+		inside = false;
+	} else if (!inside && count == 1) {
 		char *slash = strrchr(full, '/');
 		slash[slash == full] = 0;
-		plan->root = strdup(full);
-	} else {
+	} else if (!inside) {
 		return hob_fail(err, USAGE,
 						"the paths have no common folder below the current one; name it with --root");
 	}
+	plan->root = hob_arena_str(&plan->memory, hob_str_of(inside ? here : full)).data;
 	return plan->root != NULL || hob_fail(err, MEMORY, "no memory left");
 }
 
@@ -510,11 +461,11 @@ static int by_output(const void *a, const void *b)
 }
 
 /* A model named twice is cooked once; two models with one output name are an error. */
-static bool check_names(const cook_plan *plan, hob_error *err)
+static bool check_names(cook_plan *plan, hob_error *err)
 {
 	bool ok = true;
 	uint32_t count = 0;
-	const cook_entry **sorted = calloc(plan->count + 1, sizeof *sorted);
+	const cook_entry **sorted = HOB_NEW(&plan->memory, const cook_entry *, plan->count + 1);
 	if (!sorted)
 		return hob_fail(err, MEMORY, "no memory left for the list of models");
 	for (uint32_t i = 0; i < plan->count; i++)
@@ -528,7 +479,6 @@ static bool check_names(const cook_plan *plan, hob_error *err)
 				err, USAGE,
 				"'%.90s' and '%.90s' would be written to one place; name their common folder with --root",
 				sorted[i - 1]->path, sorted[i]->path);
-	free(sorted);
 	return ok;
 }
 
@@ -536,7 +486,7 @@ bool srv_cook_plan_make(cook_plan *plan, const cook_plan_options *options, char 
 						hob_error *err)
 {
 	*plan = (cook_plan){.root_fd = -1};
-	hob_arena_init(&plan->memory, 16 << 20);
+	hob_arena_init(&plan->memory, SIZE_MAX);
 	bool ok = open_sources(plan, options->config, err) && choose_root(plan, options, paths, count, err);
 	if (ok) {
 		plan->root_fd = open(plan->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -576,33 +526,17 @@ bool srv_cook_plan_make(cook_plan *plan, const cook_plan_options *options, char 
 	return ok;
 }
 
-static void free_entry(cook_entry *entry)
-{
-	free(entry->path);
-	free(entry->text);
-	free(entry->output_mesh);
-	free(entry->output_scene);
-	free(entry->output_materials);
-	free(entry->origins);
-}
-
 void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool)
 {
 	uint32_t kept = 0;
-	plan->skipped = calloc((size_t)plan->count + 1, sizeof *plan->skipped);
+	plan->skipped = HOB_NEW(&plan->memory, const char *, (size_t)plan->count + 1);
 	for (uint32_t i = 0; i < plan->count; i++) {
-		cook_entry *entry = &plan->entries[i];
+		const cook_entry *entry = &plan->entries[i];
 		hob_str path = hob_str_of(entry->path);
-		bool skipped = plan->skipped && srv_model_format_of(path) && !srv_pool_importer_for(pool, path);
-		if (skipped && !entry->output_mesh && !entry->named) {
-			plan->skipped[plan->skipped_count++] = entry->path;
-			entry->path = NULL;
-			free_entry(entry);
-		} else if (entry->named || entry->output_mesh || srv_pool_importer_for(pool, path)) {
+		if (entry->named || entry->output_mesh || srv_pool_importer_for(pool, path))
 			plan->entries[kept++] = *entry;
-		} else {
-			free_entry(entry);
-		}
+		else if (plan->skipped && srv_model_format_of(path))
+			plan->skipped[plan->skipped_count++] = entry->path;
 	}
 	plan->count = kept;
 }
@@ -610,18 +544,9 @@ void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool)
 void srv_cook_plan_release(cook_plan *plan)
 {
 	srv_settings_cache_free(plan->folders);
-	for (uint32_t i = 0; i < plan->count; i++)
-		free_entry(&plan->entries[i]);
-	for (uint32_t i = 0; i < plan->source_count; i++) {
+	for (uint32_t i = 0; i < plan->source_count; i++)
 		close(plan->sources[i].root_fd);
-		free(plan->sources[i].root);
-	}
-	for (uint32_t i = 0; i < plan->skipped_count; i++)
-		free(plan->skipped[i]);
-	free(plan->skipped);
-	free(plan->sources);
 	free(plan->entries);
-	free(plan->root);
 	hob_arena_release(&plan->memory);
 	if (plan->root_fd >= 0)
 		close(plan->root_fd);

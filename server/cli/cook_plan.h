@@ -8,13 +8,14 @@
 #include "../worker/pool.h"
 #include "cook_wait.h"
 
+/* Texts are in the plan's memory. */
 typedef struct cook_entry {
-	char *path;		  /* below the root */
+	const char *path; /* below the root */
 	const char *name; /* name of its outputs: the last part of `path` */
-	char *text;		  /* content of a .merge file at `path`, from "merge" of a scene list; NULL: a file */
+	const char *text; /* content of a .merge file at `path`, from "merge" of a scene list; NULL: a file */
 	hob_settings settings;
-	char *origins; /* JSON: value and origin of each changed setting; NULL: not requested */
-	char *output_mesh, *output_scene, *output_materials; /* from a scene list, otherwise NULL */
+	const char *origins; /* JSON: value and origin of each changed setting; NULL: not requested */
+	const char *output_mesh, *output_scene, *output_materials; /* from a scene list, otherwise NULL */
 	/* a cook.json or sidecar is invalid, or an input of a list is missing: only this entry fails */
 	hob_error settings_error;
 	hob_sha256 offered; /* worker: the lookup that the offer's owner computed */
@@ -29,19 +30,19 @@ typedef struct cook_entry {
 /* A folder of the configuration's `sources` that exists. */
 typedef struct cook_plan_source {
 	const srv_config_source *of;
-	char *root; /* absolute, without links */
+	const char *root; /* absolute, without links */
 	int root_fd;
 	const char *const *exclude; /* including the patterns of its .hobignore */
 } cook_plan_source;
 
 typedef struct cook_plan {
-	char *root; /* absolute */
+	const char *root; /* absolute */
 	int root_fd;
 	cook_plan_source *sources;
 	uint32_t source_count;
 	cook_entry *entries; /* models from folders are sorted by path */
 	uint32_t count, capacity;
-	char **skipped; /* models below the root in formats that Hob knows but cannot read */
+	const char **skipped; /* models below the root in formats that Hob knows but cannot read */
 	uint32_t skipped_count;
 	const char *const
 		*ignored; /* during planning: the .hobignore of the named folder; its paths begin at ignored_from */
@@ -52,18 +53,20 @@ typedef struct cook_plan {
 	hob_arena memory;
 } cook_plan;
 
+/* A settings object, which the caller frees, and its name in messages. NULL: none. */
+typedef struct cook_layer {
+	char *text;
+	const char *origin;
+} cook_layer;
+
 typedef struct cook_plan_options {
 	/* NULL: the source that contains every path, or the current folder, or the folder of the only path */
 	const char *root;
-	hob_settings settings; /* defaults, before cook.json and sidecars */
-	/* Provides the sources. A model below a source has the source's settings instead of `settings`, its
-	 * cook.json files are read from the source's folder down, and models in a folder that the source leaves
-	 * out are not cooked. The plan refers to it. May be NULL. */
+	/* Provides the defaults, before cook.json and sidecars, and the sources. A model below a source has the
+	 * source's settings instead, its cook.json files are read from the source's folder down, and models in a
+	 * folder that the source leaves out are not cooked. The plan refers to it. */
 	const srv_config *config;
-	/* Settings of the command line: a checked object that overrides all others, and its name in messages. May
-	 * be NULL. */
-	const char *over, *over_origin;
-	const char *budget, *budget_origin; /* the same for --budget, which also overrides `over` */
+	cook_layer over, budget; /* of the command line: override all others, and `budget` also `over` */
 	bool strict;
 	bool plain; /* entries need no origins */
 } cook_plan_options;
@@ -73,15 +76,11 @@ typedef struct cook_plan_options {
  * below the root; two models with one name), CONFIG (an invalid scene list or cook.json). */
 bool srv_cook_plan_make(cook_plan *plan, const cook_plan_options *options, char **paths, uint32_t count,
 						hob_error *err) HOB_MUST_CHECK;
-/* Reads the value of --settings: an object, or the name of a file that has one. *out is for free(), *origin
- * its name in messages (`given`, or static). Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
-bool srv_cook_plan_read_settings(const char *given, char **out, const char **origin,
-								 hob_error *err) HOB_MUST_CHECK;
-/* Reads the value of --budget as a settings object, for free(). The value is {"triangles": 20000, "bytes":
- * 4000000}, or a file with such an object, bare or as the "budget" of a cook.json, whose other settings are
- * ignored. *origin: its name in messages. Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
-bool srv_cook_plan_read_budget(const char *given, char **out, const char **origin,
-							   hob_error *err) HOB_MUST_CHECK;
+/* Reads the value of an option (NULL: it is not given): an object, or the name of a file with one. That of
+ * --budget is {"triangles": 20000, "bytes": 4000000}, bare or as the "budget" of a cook.json, whose other
+ * settings are ignored. Errors: USAGE (it cannot be read), CONFIG, MEMORY. */
+bool srv_cook_plan_read(const char *given, const char *option, cook_layer *out,
+						hob_error *err) HOB_MUST_CHECK;
 /* Drops files that no importer reads. Models in known formats (server/fs/model_format.h) become `skipped`;
  * other files found in folders are ignored; named ones stay, and fail with a reason. */
 void srv_cook_plan_keep_known(cook_plan *plan, const srv_pool *pool);

@@ -565,10 +565,9 @@ static int finish(run *r)
 				r->plan.count);
 		return EXIT_INTERRUPTED;
 	}
-	if (r->error.code != HOB_ERR_OK) {
-		srv_cli_print_error(r->options->who, &r->error);
-		return r->error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
-	}
+	if (r->error.code != HOB_ERR_OK)
+		return srv_cli_fail(r->options->who, &r->error,
+							r->error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL);
 	if (options->see)
 		return EXIT_GOOD;
 	char budget[48] = "", skipped[48] = "";
@@ -593,10 +592,9 @@ static int finish(run *r)
 	if ((options->prune && !srv_cook_prune(r->options->write.out, &r->plan, r->options->quiet, &error)) ||
 		(options->depfile &&
 		 !srv_cook_depfile_write(options->depfile, options->depfile_json, &r->depfile, &error)) ||
-		!write_report(r, options, &error)) {
-		srv_cli_print_error(r->options->who, &error);
-		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
-	}
+		!write_report(r, options, &error))
+		return srv_cli_fail(r->options->who, &error,
+							error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL);
 	return code;
 }
 
@@ -676,8 +674,7 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 		code = finish(&r);
 	} else {
-		srv_cli_print_error(options->who, &error);
-		code = error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
+		code = srv_cli_fail(options->who, &error, error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL);
 		if (r.engine) {
 			srv_engine_close(r.engine, nothing_to_do, NULL);
 			uv_run(&r.loop, UV_RUN_DEFAULT);

@@ -371,18 +371,18 @@ static void put_text(const diff_report *r, hob_buf *out)
 	put_all(&f, r, out);
 }
 
-static bool put_report(const diff_report *r, hob_buf *out)
+typedef void put_report(const diff_report *report, hob_buf *out);
+
+static put_report *format_of(const char *name)
 {
 	static const struct {
 		const char *name;
-		void (*put)(const diff_report *report, hob_buf *out);
+		put_report *put;
 	} formats[] = {{"text", put_text}, {"md", put_markdown}, {"html", put_html}, {"json", put_json}};
 	for (size_t i = 0; i < HOB_COUNT_OF(formats); i++)
-		if (strcmp(r->how->format, formats[i].name) == 0) {
-			formats[i].put(r, out);
-			return true;
-		}
-	return false;
+		if (strcmp(name, formats[i].name) == 0)
+			return formats[i].put;
+	return NULL;
 }
 
 /* ---- which assets */
@@ -588,8 +588,7 @@ static bool fetch_picture(const diff_report_options *how, const char *id, diff_e
 		srv_cli_request(how->url, "GET", srv_cli_ended(&target), NULL, (hob_str){0}, &response, &error);
 	hob_buf_release(&target);
 	if (!asked) {
-		srv_cli_print_error(who, &error);
-		*code = EXIT_UNREACHABLE;
+		*code = srv_cli_fail(who, &error, EXIT_UNREACHABLE);
 		return false;
 	}
 	bool ok = true;
@@ -599,10 +598,8 @@ static bool fetch_picture(const diff_report_options *how, const char *id, diff_e
 	} else if (response.status == 200) {
 		entry->picture = picture_path(how, entry->asset);
 		ok = srv_cook_write_file(entry->picture, hob_buf_bytes(&response.body), &written, &error);
-		if (!ok) {
-			srv_cli_print_error(who, &error);
-			*code = EXIT_USAGE;
-		}
+		if (!ok)
+			*code = srv_cli_fail(who, &error, EXIT_USAGE);
 	}
 	srv_cli_response_release(&response);
 	return ok;
@@ -730,17 +727,10 @@ static bool check_limit(const cJSON *limits, const cJSON *limit)
 /* Reads {"bytes": "10%"} from text or a file, where it may also be the member max_growth of an object. */
 static cJSON *read_growth(const char *given, int *code)
 {
-	hob_buf text = {0};
-	FILE *file = given[0] == '{' ? NULL : fopen(given, "rb");
-	uint8_t piece[4096];
-	size_t got;
-	while (file && (got = fread(piece, 1, sizeof piece, file)) > 0 && text.size < 1 << 20)
-		hob_buf_put(&text, piece, got);
-	if (file)
-		fclose(file);
-	else
-		hob_buf_put_str(&text, hob_str_of(given));
-	cJSON *whole = cJSON_ParseWithOpts(srv_cli_ended(&text), NULL, true);
+	enum { MOST = 1 << 20 };
+	size_t size;
+	char *text = given[0] == '{' ? NULL : srv_file_text(given, MOST, &size);
+	cJSON *whole = cJSON_ParseWithOpts(text ? text : given, NULL, true);
 	cJSON *inside = cJSON_DetachItemFromObjectCaseSensitive(whole, "max_growth");
 	cJSON *limits = inside ? inside : whole;
 	const cJSON *limit;
@@ -753,7 +743,7 @@ static cJSON *read_growth(const char *given, int *code)
 				"{\"bytes\": \"10%%\", \"triangles\": \"5%%\"}\n",
 				who, given);
 	cJSON_ArrayForEach(limit, limits) good = good && check_limit(limits, limit);
-	hob_buf_release(&text);
+	free(text);
 	if (good)
 		return limits;
 	cJSON_Delete(limits);
@@ -798,7 +788,8 @@ static int print_report(const diff_report_options *options)
 	if (ok) {
 		if (r.entry_count > 1)
 			qsort(r.entries, r.entry_count, sizeof *r.entries, heavier_first);
-		ok = put_report(&r, &out) && !out.failed;
+		format_of(options->format)(&r, &out);
+		ok = !out.failed;
 		if (ok)
 			fwrite(out.data, 1, out.size, stdout);
 		bool differs = r.entry_count + r.added_count + r.gone_count > 0;
@@ -959,8 +950,7 @@ static bool load(comparison *c, side *s)
 	}
 	if (srv_map_file(s->shown, &s->file, &error))
 		return true;
-	srv_cli_print_error(who, &error);
-	c->code = EXIT_USAGE;
+	c->code = srv_cli_fail(who, &error, EXIT_USAGE);
 	return false;
 }
 
@@ -978,8 +968,7 @@ static bool fetch(comparison *c, const cJSON *output, cli_response *out)
 	hob_error error = {0};
 	snprintf(target, sizeof target, "/blobs/%.64s", srv_cli_text(output, "hash"));
 	if (!srv_cli_request(c->url, "GET", target, NULL, (hob_str){0}, out, &error)) {
-		srv_cli_print_error(who, &error);
-		c->code = EXIT_UNREACHABLE;
+		c->code = srv_cli_fail(who, &error, EXIT_UNREACHABLE);
 		return false;
 	}
 	if (out->status == 200)
@@ -1002,8 +991,7 @@ static bool compare_bytes(comparison *c, hob_bytes a, hob_bytes b)
 	c->differ = c->differ || !equal;
 	if (ok)
 		return true;
-	srv_cli_print_error(who, &error);
-	c->code = EXIT_USAGE;
+	c->code = srv_cli_fail(who, &error, EXIT_USAGE);
 	return false;
 }
 
@@ -1128,11 +1116,7 @@ static bool is_version(const char *text, const char *word)
 /* hob diff --from: prints a report for people. */
 static int run_report(diff_report_options *how, int operands)
 {
-	static const char *const formats[] = {"text", "md", "html", "json"};
-	bool known = false;
-	for (size_t i = 0; i < HOB_COUNT_OF(formats); i++)
-		known = known || strcmp(how->format, formats[i]) == 0;
-	if (!known)
+	if (!format_of(how->format))
 		return srv_cli_usage_error(&srv_cli_diff, "--format '%s': there are text, md, html and json",
 								   how->format);
 	if (operands > 1)

@@ -29,18 +29,18 @@ static int write_one(const srv_glb_source *source, const char *out, const char *
 	uint64_t bytes = 0;
 	hob_arena_init(&arena, 1 << 20);
 	hob_notes notes = {.arena = &arena};
-	bool ok =
-		srv_export_name(out, name, path, &error) && srv_export_write(source, path, &notes, &bytes, &error);
-	if (!ok)
+	int code = EXIT_GOOD;
+	if (!srv_export_name(out, name, path, &error) ||
+		!srv_export_write(source, path, &notes, &bytes, &error)) {
 		hob_fail_in(&error, "%s", name);
-	if (!ok)
-		srv_cli_print_error("hob export", &error);
-	else if (!quiet)
+		code = srv_cli_fail("hob export", &error, EXIT_ASSETS_FAILED);
+	} else if (!quiet) {
 		fprintf(stderr, "%s  %s\n", path, srv_text_bytes(bytes, size));
-	for (uint32_t i = 0; ok && !quiet && i < notes.count; i++)
-		fprintf(stderr, "        %s: %.*s\n", name, HOB_FMT(notes.items[i].text));
+		for (uint32_t i = 0; i < notes.count; i++)
+			fprintf(stderr, "        %s: %.*s\n", name, HOB_FMT(notes.items[i].text));
+	}
 	hob_arena_release(&arena);
-	return ok ? EXIT_GOOD : EXIT_ASSETS_FAILED;
+	return code;
 }
 
 /* ---- cooked files: NAME.meshes with its siblings; textures/HASH.EXTENSION beside them or in a folder
@@ -93,14 +93,10 @@ static int export_cooked(const char *path, const char *out, bool quiet)
 		bool optional = i == PART_COUNT - 1;
 		ok = (optional && access(name, F_OK) != 0) || srv_map_file(name, &files.parts[i], &error);
 	}
-	int code = EXIT_ASSETS_FAILED;
-	if (ok) {
-		snprintf(name, sizeof name, "%.*s", HOB_FMT(hob_path_name(stem)));
-		srv_glb_source source = {set_of(files.parts), &files, find_file};
-		code = write_one(&source, out, name, quiet);
-	} else {
-		srv_cli_print_error("hob export", &error);
-	}
+	snprintf(name, sizeof name, "%.*s", HOB_FMT(hob_path_name(stem)));
+	srv_glb_source source = {set_of(files.parts), &files, find_file};
+	int code =
+		ok ? write_one(&source, out, name, quiet) : srv_cli_fail("hob export", &error, EXIT_ASSETS_FAILED);
 	for (int i = 0; i < PART_COUNT; i++)
 		srv_unmap_file(&files.parts[i]);
 	srv_unmap_file(&files.picture);
@@ -163,10 +159,8 @@ static int export_asset(const char *url, const char *name, const char *out, bool
 	hob_bytes parts[PART_COUNT] = {0};
 	for (int i = 0; code == EXIT_GOOD && i < PART_COUNT; i++) {
 		const char *hash = hash_of(asset, part_names[i]);
-		if (hash && !fetch(url, hash, &r.parts[i], &error)) {
-			srv_cli_print_error("hob export", &error);
-			code = EXIT_ASSETS_FAILED;
-		}
+		if (hash && !fetch(url, hash, &r.parts[i], &error))
+			code = srv_cli_fail("hob export", &error, EXIT_ASSETS_FAILED);
 		parts[i] = hob_buf_bytes(&r.parts[i].body);
 	}
 	srv_glb_source source = {set_of(parts), &r, find_blob};
@@ -189,14 +183,10 @@ static int export_models(char **paths, uint32_t count, const char *root, const c
 	hob_error error = {0};
 	if (!srv_config_load(&config, file, &error))
 		return srv_cli_usage_error(&srv_cli_export, "%s", error.context);
-	cook_plan_options options = {.root = root, .config = &config, .settings = config.defaults};
+	cook_plan_options options = {.root = root, .config = &config};
 	how->config = &config;
-	if (!srv_cook_plan_make(&plan, &options, paths, count, &error)) {
-		srv_cli_print_error("hob export", &error);
-		srv_config_release(&config);
-		return EXIT_USAGE;
-	}
-	for (uint32_t i = 0; i < plan.count; i++) {
+	bool planned = srv_cook_plan_make(&plan, &options, paths, count, &error);
+	for (uint32_t i = 0; planned && i < plan.count; i++) {
 		hob_settings *s = &plan.entries[i].settings;
 		s->lod_max = 1;
 		s->meshlets = 0;
@@ -205,7 +195,7 @@ static int export_models(char **paths, uint32_t count, const char *root, const c
 		s->encode = HOB_ENCODE_RAW;
 		s->texture_encoding = HOB_TEXTURE_PNG;
 	}
-	int code = srv_cook_run(&plan, how);
+	int code = planned ? srv_cook_run(&plan, how) : srv_cli_fail("hob export", &error, EXIT_USAGE);
 	srv_config_release(&config);
 	return code;
 }

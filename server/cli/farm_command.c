@@ -407,9 +407,7 @@ static int work_on(farm_tools *t, const hob_sha256 *list)
 	cook_run_options how = {.who = "hob farm work",
 							.write = {.out = "", .nothing = true},
 							.config = &t->config,
-							.cache = t->config.origin[SRV_CONFIG_cache] == SRV_CONFIG_DEFAULT
-										 ? NULL
-										 : srv_config_text(&t->config, SRV_CONFIG_cache),
+							.cache = srv_serve_cache(&t->config),
 							.upstream = &t->upstream,
 							.offered = offered,
 							.wait_s = COOK_WAIT_WRITER_S};
@@ -579,19 +577,17 @@ static int run_farm(int argc, char **argv)
 				 {"gc", run_gc},
 				 {"work", run_work},
 				 {"verify", run_verify}};
-	const char *given[HOB_COUNT_OF(keys)] = {0}, *file = NULL;
+	serve_options chosen = {0};
 	farm_tools t = {.days = 30};
 	cli_option options[5 + HOB_COUNT_OF(keys)] = {
-		{"--config", 0, CLI_TEXT, &file, "FILE", "the configuration file (hob.json here or in a parent)"},
+		{"--config", 0, CLI_TEXT, &chosen.file, "FILE",
+		 "the configuration file (hob.json here or in a parent)"},
 		{"--days", 0, CLI_NUMBER, &t.days, "N", "gc: drop results unused for N days (30)"},
 		{"--dry-run", 'n', CLI_FLAG, &t.dry, NULL, "gc, verify: change nothing"},
 		{"--json", 0, CLI_FLAG, &t.json, NULL, "status: as JSON"},
 		{"--adopt", 0, CLI_FLAG, &t.adopt, NULL, "init: take the blobs over from another database"}};
-	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++) {
-		const srv_config_row *row = &srv_config_table[keys[i]];
-		options[5 + i] =
-			(cli_option){row->option, row->letter, CLI_TEXT, &given[i], row->placeholder, row->doc};
-	}
+	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++)
+		options[5 + i] = srv_serve_option(&chosen, keys[i]);
 	int operands = srv_cli_parse(&srv_cli_farm, options, HOB_COUNT_OF(options), argc, argv);
 	size_t verb = 0;
 	while (operands == 1 && verb < HOB_COUNT_OF(verbs) && strcmp(verbs[verb].name, argv[1]) != 0)
@@ -599,11 +595,8 @@ static int run_farm(int argc, char **argv)
 	if (operands != 1 || verb == HOB_COUNT_OF(verbs))
 		return srv_cli_usage_error(&srv_cli_farm, "say init, status, work, gc or verify");
 	hob_error error = {0};
-	bool ok = srv_config_load(&t.config, file, &error);
-	for (size_t i = 0; ok && i < HOB_COUNT_OF(keys); i++)
-		ok = !given[i] || srv_config_set(&t.config, keys[i], given[i], SRV_CONFIG_OPTION,
-										 srv_config_table[keys[i]].option, &error);
-	ok = ok && srv_serve_farm_options(&t.config, &t.upstream, &error);
+	bool ok = srv_serve_options_load(&chosen, &t.config, &error) &&
+			  srv_serve_farm_options(&t.config, &t.upstream, &error);
 	if (ok && !t.upstream.has_farm)
 		ok = hob_fail(&error, USAGE,
 					  "no farm is configured: name it with farm.metadata and farm.blobs in hob.json");

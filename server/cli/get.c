@@ -80,8 +80,7 @@ static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int 
 				 hob_fail(&error, CORRUPT, "the daemon names an output of '%s' by '%s', which is no SHA-256",
 						  srv_cli_text(asset, "path"), srv_cli_text(output, "hash"));
 	if (!named || !place_of(g, asset, output, path, &error)) {
-		srv_cli_print_error("hob get", &error);
-		*code = error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
+		*code = srv_cli_fail("hob get", &error, error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL);
 		return false;
 	}
 	bool texture = strncmp(srv_cli_text(output, "name"), "textures/", 9) == 0;
@@ -101,10 +100,8 @@ static bool get_output(getting *g, const cJSON *asset, const cJSON *output, int 
 		fprintf(stderr, "hob get: other bytes came than those of '%s'; something on the way changes them\n",
 				srv_cli_text(asset, "path"));
 		*code = EXIT_INTERNAL;
-	} else if (!(good = srv_cook_write_file(path, hob_buf_bytes(&response.body), &g->bytes, &error))) {
-		srv_cli_print_error("hob get", &error);
-		*code = error.code == HOB_ERR_DISK_FULL ? EXIT_INTERNAL : EXIT_USAGE;
-	}
+	} else if (!(good = srv_cook_write_file(path, hob_buf_bytes(&response.body), &g->bytes, &error)))
+		*code = srv_cli_fail("hob get", &error, error.code == HOB_ERR_DISK_FULL ? EXIT_INTERNAL : EXIT_USAGE);
 	g->files += good;
 	srv_cli_response_release(&response);
 	return good;
@@ -203,10 +200,8 @@ static int run_get(int argc, char **argv)
 		}
 		hob_buf_release(&full);
 	}
-	if (!ok) {
-		srv_cli_print_error("hob get", &error);
-		return EXIT_UNREACHABLE;
-	}
+	if (!ok)
+		return srv_cli_fail("hob get", &error, EXIT_UNREACHABLE);
 	if (response.status == 202) {
 		fprintf(stderr, "hob get: it is not cooked yet; --wait SECONDS waits for it\n");
 		code = EXIT_ASSETS_FAILED;

@@ -34,6 +34,7 @@ typedef struct model {
 } model;
 
 typedef struct conversion {
+	hob_arena memory;
 	scene_list list;
 	model *models;
 	char folder[PATH_MAX]; /* absolute; contains every model */
@@ -69,7 +70,7 @@ static void keep_common(char *folder, const char *path)
 static bool find_models(conversion *c, hob_error *err)
 {
 	char here[PATH_MAX];
-	c->models = calloc((size_t)c->list.count + 1, sizeof *c->models);
+	c->models = HOB_NEW(&c->memory, model, (size_t)c->list.count + 1);
 	if (!c->models || !getcwd(here, sizeof here))
 		return hob_fail(err, MEMORY, "no memory left for the list of models");
 	for (uint32_t i = 0; i < c->list.count; i++) {
@@ -167,7 +168,8 @@ static void put_converted(hob_buf *out, const conversion *c)
 
 static bool convert(conversion *c, const char *path, hob_error *err)
 {
-	if (!srv_scene_list_read(path, &c->list, err))
+	hob_arena_init(&c->memory, SIZE_MAX);
+	if (!srv_scene_list_read(&c->memory, path, &c->list, err))
 		return false;
 	if (c->list.count > MODELS_MAX)
 		return hob_fail(err, USAGE,
@@ -178,9 +180,8 @@ static bool convert(conversion *c, const char *path, hob_error *err)
 
 static void release(conversion *c)
 {
-	srv_scene_list_release(&c->list);
+	hob_arena_release(&c->memory);
 	hob_buf_release(&c->sidecars);
-	free(c->models);
 }
 
 static void tell(const conversion *c)
@@ -284,8 +285,7 @@ static int run_init(int argc, char **argv)
 	hob_buf_release(&text);
 	if (!ok) {
 		release(&c);
-		srv_cli_print_error("hob init", &error);
-		return EXIT_USAGE;
+		return srv_cli_fail("hob init", &error, EXIT_USAGE);
 	}
 	srv_config_release(&config);
 	for (int i = 1; i <= operands; i++)

@@ -96,11 +96,10 @@ static bool inspect_one(const inspection *how, const char *path, const char *nam
 static void look(inspection *how, const char *path, const char *name)
 {
 	hob_error error = {0};
-	if (!inspect_one(how, path, name, &error)) {
-		srv_cli_print_error("hob inspect", &error);
-		how->code =
-			access(path, F_OK) != 0 || error.code == HOB_ERR_NOT_FOUND ? EXIT_USAGE : EXIT_ASSETS_FAILED;
-	}
+	if (!inspect_one(how, path, name, &error))
+		how->code = srv_cli_fail(
+			"hob inspect", &error,
+			access(path, F_OK) != 0 || error.code == HOB_ERR_NOT_FOUND ? EXIT_USAGE : EXIT_ASSETS_FAILED);
 }
 
 /* Decided by the extension; a file without one that is not a cooked file may be a model. */
@@ -150,22 +149,17 @@ static void print_settings(const cook_entry *entry)
 	cJSON_Delete(settings);
 }
 
-static int inspect_model(inspection *to, const char *path)
+static int inspect_model(inspection *to, char *path)
 {
-	char folder[300], *paths[] = {strdup(path)}, *entry = NULL;
+	char folder[300], entry[PATH_MAX], *paths[] = {path};
 	hob_error error = {0};
 	srv_config config = {0};
 	cook_plan plan;
-	int code = EXIT_USAGE;
-	if (!paths[0] || !srv_config_load(&config, NULL, &error)) {
-		free(paths[0]);
-		srv_cli_print_error("hob inspect", &error);
-		return EXIT_USAGE;
-	}
-	cook_plan_options how = {.config = &config, .settings = config.defaults};
-	if (srv_cook_plan_make(&plan, &how, paths, 1, &error) && plan.count == 1 &&
-		srv_make_temporary("hob-inspect", folder, &error)) {
-		entry = strdup(plan.entries[0].name);
+	cook_plan_options how = {.config = &config};
+	int code;
+	if (srv_config_load(&config, NULL, &error) && srv_cook_plan_make(&plan, &how, paths, 1, &error) &&
+		plan.count == 1 && srv_make_temporary("hob-inspect", folder, &error)) {
+		snprintf(entry, sizeof entry, "%s", plan.entries[0].name);
 		if (!to->json && !to->only_validate)
 			print_settings(&plan.entries[0]);
 		cook_run_options run = {.who = "hob inspect",
@@ -174,16 +168,14 @@ static int inspect_model(inspection *to, const char *path)
 								.quiet = true,
 								.wait_s = COOK_WAIT_WRITER_S};
 		code = srv_cook_run(&plan, &run);
-		if (entry && (code == EXIT_GOOD || code == EXIT_OVER_BUDGET)) {
+		if (code == EXIT_GOOD || code == EXIT_OVER_BUDGET) {
 			look_at(to, folder, entry, path);
 			code = EXIT_GOOD;
 		}
 		srv_remove_tree(folder);
 	} else {
-		srv_cli_print_error("hob inspect", &error);
+		code = srv_cli_fail("hob inspect", &error, EXIT_USAGE);
 	}
-	free(entry);
-	free(paths[0]);
 	srv_config_release(&config);
 	return code;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,4 +34,25 @@ void srv_unmap_file(hob_bytes *file)
 	if (file->size > 0)
 		munmap((void *)(uintptr_t)file->data, file->size);
 	*file = (hob_bytes){0};
+}
+
+char *srv_file_text(const char *path, size_t most, size_t *size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat info;
+	char *text = NULL;
+	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (size_t)info.st_size <= most)
+		text = malloc((size_t)info.st_size + 1);
+	else if (fd >= 0)
+		errno = S_ISDIR(info.st_mode) ? EISDIR : S_ISREG(info.st_mode) ? EFBIG : EINVAL;
+	ssize_t got = text ? read(fd, text, (size_t)info.st_size) : -1;
+	if (fd >= 0)
+		close(fd);
+	if (got < 0) {
+		free(text);
+		return NULL;
+	}
+	text[got] = 0;
+	*size = (size_t)got;
+	return text;
 }

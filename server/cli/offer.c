@@ -223,8 +223,9 @@ bool srv_offer_plan(offer *o, cook_plan *out, hob_error *err)
 {
 	const cJSON *models = cJSON_GetObjectItemCaseSensitive(o->json, "models"), *model;
 	const cJSON *settings = cJSON_GetObjectItemCaseSensitive(o->json, "settings");
-	*out = (cook_plan){.root = strdup(o->folder), .root_fd = fcntl(o->root_fd, F_DUPFD_CLOEXEC, 0)};
-	bool ok = (out->root && out->root_fd >= 0) || hob_fail(err, MEMORY, "no memory left for an offer");
+	*out = (cook_plan){.root = o->folder, .root_fd = fcntl(o->root_fd, F_DUPFD_CLOEXEC, 0)};
+	hob_arena_init(&out->memory, SIZE_MAX);
+	bool ok = out->root_fd >= 0 || hob_fail(err, MEMORY, "no memory left for an offer");
 	cJSON_ArrayForEach(model, models) ok = ok && add_model(out, model, settings, err);
 	if (!ok)
 		srv_cook_plan_release(out);

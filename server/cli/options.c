@@ -23,13 +23,14 @@ const char *srv_cli_default_url(void)
 	return owner.url[0] || srv_owner_of_folder(".", &owner) ? owner.url : srv_cli_fallback_url;
 }
 
-void srv_cli_print_error(const char *who, const hob_error *error)
+int srv_cli_fail(const char *who, const hob_error *error, int code)
 {
 	bool color = srv_color_wanted(2);
 	char text[sizeof error->context];
 	memcpy(text, error->context, sizeof text);
 	srv_plain(text);
 	fprintf(stderr, "%s%s:%s %s\n", color ? "\x1b[31m" : "", who, color ? "\x1b[0m" : "", text);
+	return code;
 }
 
 bool srv_cli_no_stdout;
@@ -164,6 +165,15 @@ static int operands_max(const char *arguments)
 	return words;
 }
 
+const cli_option *srv_cli_find_option(const cli_option *options, size_t count, const char *word)
+{
+	for (size_t i = 0; i < count && word[0] == '-'; i++)
+		if (strcmp(options[i].name, word) == 0 ||
+			(options[i].letter && word[1] == options[i].letter && word[2] == 0))
+			return &options[i];
+	return NULL;
+}
+
 static void (*options_taker)(const cli_option *options, size_t count);
 
 void srv_cli_take_options(void (*take)(const cli_option *options, size_t count))
@@ -198,11 +208,7 @@ int srv_cli_parse(const cli_command *command, const cli_option *options, size_t 
 		bool joined = arg[1] != '-' && arg[2] && arg[2] != '='; /* "-j4" */
 		const char *value = joined ? arg + 1 : strchr(arg, '=');
 		snprintf(name, sizeof name, "%.*s", joined ? 2 : value ? (int)(value - arg) : (int)strlen(arg), arg);
-		const cli_option *option = NULL;
-		for (size_t o = 0; o < option_count && !option; o++)
-			if (strcmp(options[o].name, name) == 0 ||
-				(options[o].letter && name[1] == options[o].letter && name[2] == 0))
-				option = &options[o];
+		const cli_option *option = srv_cli_find_option(options, option_count, name);
 		/* "-lq": the remaining letters follow */
 		if (joined && option && option->kind == CLI_FLAG && arg[2] != '-') {
 			(void)store(option, "");

@@ -224,23 +224,23 @@ const char *srv_cli_standing(const cJSON *asset)
 	return told;
 }
 
+static uint32_t tone_of(const char *standing)
+{
+	for (size_t i = 0; i < HOB_COUNT_OF(standings); i++)
+		if (strcmp(standing, standings[i].name) == 0)
+			return standings[i].tone;
+	return GOOD;
+}
+
 const char *srv_cli_standing_color(const char *standing)
 {
 	static const char *const colors[] = {"\x1b[32m", "\x1b[33m", "\x1b[33m", "\x1b[31m", "\x1b[2m"};
-	if (!srv_color_wanted(1))
-		return "";
-	for (size_t i = 0; i < HOB_COUNT_OF(standings); i++)
-		if (strcmp(standing, standings[i].name) == 0)
-			return colors[standings[i].tone];
-	return colors[GOOD];
+	return srv_color_wanted(1) ? colors[tone_of(standing)] : "";
 }
 
 bool srv_cli_is_busy(const char *standing)
 {
-	for (size_t i = 0; i < HOB_COUNT_OF(standings); i++)
-		if (strcmp(standing, standings[i].name) == 0)
-			return standings[i].tone == WORK;
-	return false;
+	return tone_of(standing) == WORK;
 }
 
 bool srv_cli_is_fresh(const char *standing)
@@ -332,54 +332,59 @@ int srv_cli_print_problem(const char *who, const cli_response *response)
 
 /* ---- asking */
 
+/* EXIT_GOOD: there is an answer, whatever its status. */
+static int send(const char *who, const char *url, const char *method, const char *target, hob_str body,
+				cli_response *out)
+{
+	hob_error error = {0};
+	return srv_cli_request(url, method, target, NULL, body, out, &error)
+			   ? EXIT_GOOD
+			   : srv_cli_fail(who, &error, error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE);
+}
+
+typedef enum answer_form { FORM_PLAIN, FORM_EXACT, FORM_RAW } answer_form;
+
 static cJSON *ask(const char *who, const char *url, const char *method, const char *target, hob_str body,
-				  bool raw, int *code)
+				  answer_form form, int *code)
 {
 	cli_response response;
-	hob_error error = {0};
-	if (!srv_cli_request(url, method, target, NULL, body, &response, &error)) {
-		srv_cli_print_error(who, &error);
-		*code = error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
+	int sent = send(who, url, method, target, body, &response);
+	if (sent != EXIT_GOOD) {
+		*code = sent;
 		return NULL;
 	}
 	cJSON *root = NULL;
 	(void)srv_owner_is_here(who, url);
 	if (response.status >= 400)
 		*code = srv_cli_print_problem(who, &response);
-	else if (raw)
+	else if (form == FORM_RAW)
 		fwrite(response.body.data, 1, response.body.size, stdout);
 	else if (!(root = cJSON_ParseWithLength((const char *)response.body.data, response.body.size))) {
 		fprintf(stderr, "%s: %s gave an answer that is no JSON; is it a Hob daemon?\n", who, url);
 		*code = EXIT_INTERNAL;
 	}
 	srv_cli_response_release(&response);
+	if (form == FORM_PLAIN)
+		srv_cli_plain_json(root);
 	return root;
 }
 
 cJSON *srv_cli_ask_json(const char *who, const char *url, const char *target, bool raw, int *code)
 {
-	cJSON *root = ask(who, url, "GET", target, (hob_str){0}, raw, code);
-	srv_cli_plain_json(root);
-	return root;
+	return ask(who, url, "GET", target, (hob_str){0}, raw ? FORM_RAW : FORM_PLAIN, code);
 }
 
 cJSON *srv_cli_post_json(const char *who, const char *url, const char *target, const char *body, int *code)
 {
-	cJSON *root = ask(who, url, "POST", target, hob_str_of(body), false, code);
-	srv_cli_plain_json(root);
-	return root;
+	return ask(who, url, "POST", target, hob_str_of(body), FORM_PLAIN, code);
 }
 
 int srv_cli_fetch(const char *who, const char *url, const char *target, cli_response *out)
 {
-	hob_error error = {0};
-	if (!srv_cli_request(url, "GET", target, NULL, (hob_str){0}, out, &error)) {
-		srv_cli_print_error(who, &error);
-		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
-	}
-	if (out->status == 200)
-		return EXIT_GOOD;
-	int code = srv_cli_print_problem(who, out);
+	int code = send(who, url, "GET", target, (hob_str){0}, out);
+	if (code != EXIT_GOOD || out->status == 200)
+		return code;
+	code = srv_cli_print_problem(who, out);
 	srv_cli_response_release(out);
 	return code;
 }
@@ -475,10 +480,8 @@ const cJSON *srv_cli_next_item(cli_pages *pages)
 		const char *next = srv_cli_text(pages->page, "next");
 		hob_buf_printf(&target, "%s%s%s", pages->target, next[0] ? "&cursor=" : "", next);
 		cJSON_Delete(pages->page);
-		pages->page =
-			ask(pages->who, pages->url, "GET", srv_cli_ended(&target), (hob_str){0}, false, &pages->code);
-		if (!pages->exact)
-			srv_cli_plain_json(pages->page);
+		pages->page = ask(pages->who, pages->url, "GET", srv_cli_ended(&target), (hob_str){0},
+						  pages->exact ? FORM_EXACT : FORM_PLAIN, &pages->code);
 		hob_buf_release(&target);
 		const cJSON *items = srv_cli_member(pages->page, "items");
 		pages->item = items ? items->child : NULL;

@@ -413,10 +413,8 @@ static int find(finder *f, const char *from, const char *to)
 {
 	hob_error error;
 	if (!hob_path_join(&f->arena, (hob_str){0}, hob_str_of(from), &f->from, &error) ||
-		!hob_path_join(&f->arena, (hob_str){0}, hob_str_of(to), &f->to, &error)) {
-		srv_cli_print_error("hob refs", &error);
-		return EXIT_USAGE;
-	}
+		!hob_path_join(&f->arena, (hob_str){0}, hob_str_of(to), &f->to, &error))
+		return srv_cli_fail("hob refs", &error, EXIT_USAGE);
 	if (!exists(f, f->to))
 		return srv_cli_usage_error(&srv_cli_refs, "there is no '%s'; name what it is now, below the folder",
 								   to);

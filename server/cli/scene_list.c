@@ -1,34 +1,12 @@
 #include "scene_list.h"
 
+#include "map_file.h"
+
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { LIST_BYTES_MAX = 16 << 20 };
-
-char *srv_scene_list_text(const char *path, size_t *size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat info;
-	char *text = NULL;
-	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= LIST_BYTES_MAX)
-		text = malloc((size_t)info.st_size + 1);
-	else if (fd >= 0)
-		errno = S_ISDIR(info.st_mode) ? EISDIR : S_ISREG(info.st_mode) ? EFBIG : EINVAL;
-	ssize_t got = text ? read(fd, text, (size_t)info.st_size) : -1;
-	if (fd >= 0)
-		close(fd);
-	if (got < 0) {
-		free(text);
-		return NULL;
-	}
-	text[got] = 0;
-	*size = (size_t)got;
-	return text;
-}
 
 static bool check_keys(const cJSON *item, int index, const char *list, hob_error *err)
 {
@@ -45,10 +23,10 @@ static bool check_keys(const cJSON *item, int index, const char *list, hob_error
 	return true;
 }
 
-static char *copy_string(const cJSON *object, const char *key)
+static const char *text_of(hob_arena *arena, const cJSON *object, const char *key)
 {
 	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-	return text ? strdup(text) : NULL;
+	return text ? hob_arena_str(arena, hob_str_of(text)).data : NULL;
 }
 
 static bool is_length(const cJSON *scale)
@@ -57,7 +35,7 @@ static bool is_length(const cJSON *scale)
 }
 
 /* Reads a part. One that names the output of an earlier entry gets that entry's input and scale. */
-static bool read_part(const cJSON *item, const scene_list *above, scene_part *out)
+static bool read_part(hob_arena *arena, const cJSON *item, const scene_list *above, scene_part *out)
 {
 	const char *file = cJSON_GetStringValue(item);
 	const cJSON *scale = NULL;
@@ -78,16 +56,16 @@ static bool read_part(const cJSON *item, const scene_list *above, scene_part *ou
 		out->scale *= entry->scale;
 		break;
 	}
-	out->file = strdup(file);
+	out->file = hob_arena_str(arena, hob_str_of(file)).data;
 	return out->file != NULL;
 }
 
-static bool read_merge(const cJSON *merge, const scene_list *above, scene_entry *out)
+static bool read_merge(hob_arena *arena, const cJSON *merge, const scene_list *above, scene_entry *out)
 {
-	out->parts = calloc((size_t)cJSON_GetArraySize(merge) + 1, sizeof *out->parts);
+	out->parts = HOB_NEW(arena, scene_part, (size_t)cJSON_GetArraySize(merge) + 1);
 	for (const cJSON *item = cJSON_IsArray(merge) ? merge->child : NULL; item && out->parts;
 		 item = item->next)
-		if (!read_part(item, above, &out->parts[out->part_count++]))
+		if (!read_part(arena, item, above, &out->parts[out->part_count++]))
 			return false;
 	return out->parts && out->part_count > 0;
 }
@@ -97,8 +75,8 @@ static bool is_flag(const cJSON *item)
 	return !item || cJSON_IsBool(item);
 }
 
-static bool read_entry(const cJSON *item, int index, const char *list, const scene_list *above,
-					   scene_entry *out, hob_error *err)
+static bool read_entry(hob_arena *arena, const cJSON *item, int index, const char *list,
+					   const scene_list *above, scene_entry *out, hob_error *err)
 {
 	if (!cJSON_IsObject(item))
 		return hob_fail(err, CONFIG, "%s: entry %d is not an object", list, index);
@@ -110,10 +88,10 @@ static bool read_entry(const cJSON *item, int index, const char *list, const sce
 	const cJSON *join = cJSON_GetObjectItemCaseSensitive(item, "merge_materials");
 	const cJSON *rules = cJSON_GetObjectItemCaseSensitive(item, "name_rules");
 	const cJSON *merge = cJSON_GetObjectItemCaseSensitive(item, "merge");
-	*out = (scene_entry){.input = copy_string(item, "input_scene"),
-						 .output_mesh = copy_string(item, "output_mesh"),
-						 .output_scene = copy_string(item, "output_scene"),
-						 .output_materials = copy_string(item, "output_materials"),
+	*out = (scene_entry){.input = text_of(arena, item, "input_scene"),
+						 .output_mesh = text_of(arena, item, "output_mesh"),
+						 .output_scene = text_of(arena, item, "output_scene"),
+						 .output_materials = text_of(arena, item, "output_materials"),
 						 .scale = scale ? (float)scale->valuedouble : 1.0f,
 						 .lods = cJSON_IsTrue(lods),
 						 .merge_instances = cJSON_IsTrue(fold),
@@ -123,7 +101,7 @@ static bool read_entry(const cJSON *item, int index, const char *list, const sce
 		return hob_fail(err, CONFIG, "%s: entry %d: %s", list, index,
 						merge ? "give 'input_scene' or 'merge', one of the two"
 							  : "'input_scene' is missing (or 'merge', for several models)");
-	if (merge && !read_merge(merge, above, out))
+	if (merge && !read_merge(arena, merge, above, out))
 		return hob_fail(
 			err, CONFIG,
 			"%s: entry %d: 'merge' must be a list of one or more models: NAME, or {\"file\": NAME, "
@@ -159,10 +137,10 @@ static cJSON *parse(const char *path, const char *text, size_t size, hob_error *
 	return NULL;
 }
 
-bool srv_scene_list_read(const char *path, scene_list *list, hob_error *err)
+bool srv_scene_list_read(hob_arena *arena, const char *path, scene_list *list, hob_error *err)
 {
 	size_t size = 0;
-	char *text = srv_scene_list_text(path, &size);
+	char *text = srv_file_text(path, LIST_BYTES_MAX, &size);
 	*list = (scene_list){0};
 	if (!text)
 		return hob_fail(err, USAGE, "'%s' cannot be read: %s", path, strerror(errno));
@@ -170,15 +148,13 @@ bool srv_scene_list_read(const char *path, scene_list *list, hob_error *err)
 	free(text);
 	if (!root)
 		return false;
-	list->entries = calloc((size_t)cJSON_GetArraySize(root) + 1, sizeof *list->entries);
+	list->entries = HOB_NEW(arena, scene_entry, (size_t)cJSON_GetArraySize(root) + 1);
 	bool ok = list->entries || hob_fail(err, MEMORY, "no memory left for the list of models");
 	for (const cJSON *item = root->child; item && ok; item = item->next) {
-		ok = read_entry(item, (int)list->count, path, list, &list->entries[list->count], err);
+		ok = read_entry(arena, item, (int)list->count, path, list, &list->entries[list->count], err);
 		list->count++;
 	}
 	cJSON_Delete(root);
-	if (!ok)
-		srv_scene_list_release(list);
 	return ok;
 }
 
@@ -192,19 +168,4 @@ void srv_scene_list_settings(const scene_entry *entry, hob_settings *settings)
 	settings->name_rules = entry->name_rules ? 1 : 0;
 	settings->texture_encoding = HOB_TEXTURE_PNG;
 	settings->texture_max_size = 512;
-}
-
-void srv_scene_list_release(scene_list *list)
-{
-	for (uint32_t i = 0; i < list->count; i++) {
-		for (uint32_t n = 0; n < list->entries[i].part_count; n++)
-			free(list->entries[i].parts[n].file);
-		free(list->entries[i].parts);
-		free(list->entries[i].input);
-		free(list->entries[i].output_mesh);
-		free(list->entries[i].output_scene);
-		free(list->entries[i].output_materials);
-	}
-	free(list->entries);
-	*list = (scene_list){0};
 }

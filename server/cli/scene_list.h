@@ -12,15 +12,15 @@
 #include "../../core/settings/settings.h"
 
 typedef struct scene_part {
-	char *file;
+	const char *file;
 	float scale;
 } scene_part;
 
 typedef struct scene_entry {
-	char *input; /* as written; NULL: `parts` replace it */
+	const char *input; /* as written; NULL: `parts` replace it */
 	scene_part *parts;
 	uint32_t part_count;
-	char *output_mesh, *output_scene, *output_materials; /* as written; never NULL */
+	const char *output_mesh, *output_scene, *output_materials; /* as written; never NULL */
 	float scale;
 	bool lods, merge_instances, merge_materials, name_rules;
 } scene_entry;
@@ -30,14 +30,10 @@ typedef struct scene_list {
 	uint32_t count;
 } scene_list;
 
-/* Errors: USAGE (it cannot be read), CONFIG (not a valid list: names the entry and the key), MEMORY. On
- * failure *list is empty. */
-bool srv_scene_list_read(const char *path, scene_list *list, hob_error *err) HOB_MUST_CHECK;
+/* The list is in the arena. Errors: USAGE (it cannot be read), CONFIG (not a valid list: names the entry and
+ * the key), MEMORY. */
+bool srv_scene_list_read(hob_arena *arena, const char *path, scene_list *list, hob_error *err) HOB_MUST_CHECK;
 /* Changes *settings to what the reference converter does for such an entry. */
 void srv_scene_list_settings(const scene_entry *entry, hob_settings *settings);
-void srv_scene_list_release(scene_list *list);
-
-/* The whole text of a small file, with a NUL at its end, for free(); NULL with errno if it cannot be read. */
-char *srv_scene_list_text(const char *path, size_t *size);
 
 #endif

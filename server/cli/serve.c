@@ -451,36 +451,31 @@ typedef struct daemon_state {
 /* Adds a root. Its folder may be missing: the cache may know it from an earlier run. */
 static bool add_root(daemon_state *d, const char *dir, const char *wanted, int source, hob_error *err)
 {
-	char *path = srv_whole_path(dir);
+	char *whole = srv_whole_path(dir);
+	int code = errno;
+	const char *path = whole ? hob_arena_str(&d->config.arena, hob_str_of(whole)).data : NULL;
 	struct stat info;
-	if (!path || (stat(path, &info) == 0 && !S_ISDIR(info.st_mode))) {
-		int code = path ? ENOTDIR : errno;
-		free(path);
-		return hob_fail(err, USAGE, "'%s' is not a folder that can be opened: %s", dir, strerror(code));
-	}
-	if (strcmp(path, "/") == 0) {
-		free(path);
+	free(whole);
+	if (!path || (stat(path, &info) == 0 && !S_ISDIR(info.st_mode)))
+		return hob_fail(err, USAGE, "'%s' is not a folder that can be opened: %s", dir,
+						strerror(path ? ENOTDIR : code));
+	if (strcmp(path, "/") == 0)
 		return hob_fail(err, USAGE,
 						"'%s' is the whole system with its devices and processes, and is not watched; "
 						"name the folder that holds the models",
 						dir);
-	}
-	if (d->root_count == ROOTS_MAX) {
-		free(path);
+	if (d->root_count == ROOTS_MAX)
 		return hob_fail(err, USAGE, "at most %d folders can be watched", ROOTS_MAX);
-	}
 	const char *slash = strrchr(path, '/');
 	const char *base = wanted[0] ? wanted : slash && slash[1] ? slash + 1 : "root";
 	char name[256];
 	snprintf(name, sizeof name, "%s", base);
 	for (uint32_t i = 0, twin = 2; i < d->root_count; i++) {
-		if (strcmp(d->roots[i].path, path) == 0 && !srv_config_are_profiles(name, d->roots[i].name)) {
-			free(path);
+		if (strcmp(d->roots[i].path, path) == 0 && !srv_config_are_profiles(name, d->roots[i].name))
 			return hob_fail(
 				err, USAGE,
 				"the folder '%s' is given twice; a profile with other options is a source called '%s@NAME'",
 				dir, d->roots[i].name);
-		}
 		if (strcmp(d->roots[i].name, name) == 0) {
 			snprintf(name, sizeof name, "%.200s-%u", base, twin++);
 			i = (uint32_t)-1;
@@ -488,7 +483,9 @@ static bool add_root(daemon_state *d, const char *dir, const char *wanted, int s
 	}
 	srv_engine_root *root = &d->roots[d->root_count];
 	d->sources[d->root_count++] = source;
-	*root = (srv_engine_root){.name = strdup(name), .path = path, .settings = d->config.defaults};
+	*root = (srv_engine_root){.name = hob_arena_str(&d->config.arena, hob_str_of(name)).data,
+							  .path = path,
+							  .settings = d->config.defaults};
 	if (source >= 0) {
 		root->include = d->config.sources[source].include;
 		root->exclude = d->config.sources[source].exclude;
@@ -1080,10 +1077,6 @@ static void release(daemon_state *d)
 	srv_events_free(d->events);
 	srv_live_close(d->live);
 	srv_store_close(d->store);
-	for (uint32_t i = 0; i < d->root_count; i++) {
-		free((char *)(uintptr_t)d->roots[i].name);
-		free((char *)(uintptr_t)d->roots[i].path);
-	}
 	srv_config_release(&d->config);
 	srv_service_end(&d->service);
 }
@@ -1094,7 +1087,7 @@ static void tell_failure(const daemon_state *d, const hob_error *error)
 	if (logs_json(d))
 		srv_log(SRV_LOG_ERROR, "failed", "%s", error->context);
 	else
-		srv_cli_print_error("hob serve", error);
+		srv_cli_fail("hob serve", error, EXIT_USAGE);
 }
 
 static int run_serve(int argc, char **argv)

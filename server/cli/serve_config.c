@@ -79,6 +79,18 @@ bool srv_serve_farm_options(const srv_config *config, serve_upstream *out, hob_e
 	return true;
 }
 
+cli_option srv_serve_option(serve_options *options, srv_config_key key)
+{
+	const srv_config_row *row = &srv_config_table[key];
+	return (cli_option){row->option, row->letter, CLI_TEXT, &options->texts[key], row->placeholder, row->doc};
+}
+
+const char *srv_serve_cache(const srv_config *config)
+{
+	bool chosen = config->origin[SRV_CONFIG_cache] != SRV_CONFIG_DEFAULT;
+	return chosen ? srv_config_text(config, SRV_CONFIG_cache) : NULL;
+}
+
 void srv_serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv)
 {
 	static char docs[SRV_CONFIG_COUNT][160];
@@ -89,8 +101,8 @@ void srv_serve_options_parse(serve_options *options, const cli_command *command,
 		cli_option *option = &table[key];
 		bool plain = !row->initial[0] || row->type == SRV_CONFIG_TYPE_flag || strcmp(row->initial, "0") == 0;
 		snprintf(docs[key], sizeof docs[key], plain ? "%s" : "%s (%s)", row->doc, row->initial);
-		*option = (cli_option){row->option,			 row->letter,	   CLI_TEXT,
-							   &options->texts[key], row->placeholder, docs[key]};
+		*option = srv_serve_option(options, key);
+		option->doc = docs[key];
 		if (row->type == SRV_CONFIG_TYPE_flag)
 			*option = (cli_option){row->option, row->letter, CLI_FLAG, &options->flags[key], NULL, docs[key]};
 		else if (row->type == SRV_CONFIG_TYPE_list)

@@ -19,9 +19,14 @@ typedef struct serve_options {
 	int operands;			/* number of operands, which the parser moves to argv[1] and after */
 } serve_options;
 
+/* The option of one key, for a command that takes few of them. */
+cli_option srv_serve_option(serve_options *options, srv_config_key key);
 void srv_serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv);
 /* hob.json and the environment, overridden by the options. Errors: CONFIG, IO, MEMORY. */
 bool srv_serve_options_load(const serve_options *options, srv_config *config, hob_error *err) HOB_MUST_CHECK;
+/* The folder of the configured cache, which a daemon may share. NULL: only the built-in default applies,
+ * which belongs to this machine's daemon. */
+const char *srv_serve_cache(const srv_config *config);
 /* Parses `word`: best-effort, require or off. False: it is none of these. */
 bool srv_serve_sandbox(const char *word, srv_sandbox_policy *out);
 /* Fills in the options of a module. Texts stay in `config`. */

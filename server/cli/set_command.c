@@ -92,8 +92,7 @@ static int change(const char *url, const char *asset, const cJSON *patch)
 	if (good)
 		asked = srv_cli_request(url, "PATCH", target, match, hob_str_of(body ? body : "{}"), &answer, &error);
 	if (!asked) {
-		srv_cli_print_error("hob set", &error);
-		code = EXIT_UNREACHABLE;
+		code = srv_cli_fail("hob set", &error, EXIT_UNREACHABLE);
 	} else if (!good || answer.status >= 300) {
 		/* An invalid setting is a usage error, since no asset failed. */
 		srv_cli_print_problem("hob set", good ? &answer : &now);

@@ -204,10 +204,8 @@ static int check_health(const char *url, bool ready)
 {
 	cli_response response;
 	hob_error error = {0};
-	if (!srv_cli_request(url, "GET", ready ? "/readyz" : "/livez", NULL, (hob_str){0}, &response, &error)) {
-		srv_cli_print_error("hob status", &error);
-		return EXIT_UNREACHABLE;
-	}
+	if (!srv_cli_request(url, "GET", ready ? "/readyz" : "/livez", NULL, (hob_str){0}, &response, &error))
+		return srv_cli_fail("hob status", &error, EXIT_UNREACHABLE);
 	int status = response.status;
 	if (status != 200)
 		fprintf(stderr, "hob status: %.*s", HOB_FMT(hob_buf_str(&response.body)));

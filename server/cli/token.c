@@ -13,10 +13,8 @@ static int create(const char *path, const char *name, bool write, const char *mi
 	srv_scope scope = mirror ? SRV_SCOPE_MIRROR : write ? SRV_SCOPE_WRITE : SRV_SCOPE_READ;
 	hob_error error = {0};
 	char text[SRV_TOKEN_TEXT + 1];
-	if (!srv_token_create(path, hob_str_of(name), scope, hob_str_of(mirror), text, &error)) {
-		srv_cli_print_error("hob token", &error);
-		return EXIT_USAGE;
-	}
+	if (!srv_token_create(path, hob_str_of(name), scope, hob_str_of(mirror), text, &error))
+		return srv_cli_fail("hob token", &error, EXIT_USAGE);
 	printf("%s\n", text);
 	fprintf(stderr,
 			"This is the only time it is shown: '%s' may %s%s. Programs of hob take it from HOB_TOKEN.\n",
@@ -32,10 +30,8 @@ static int list(const char *path, bool json)
 {
 	hob_error error = {0};
 	srv_tokens tokens;
-	if (!srv_tokens_read(path, &tokens, &error)) {
-		srv_cli_print_error("hob token", &error);
-		return EXIT_USAGE;
-	}
+	if (!srv_tokens_read(path, &tokens, &error))
+		return srv_cli_fail("hob token", &error, EXIT_USAGE);
 	cJSON *items = cJSON_CreateArray();
 	for (uint32_t i = 0; i < tokens.count; i++) {
 		const srv_token *token = &tokens.items[i];
@@ -67,10 +63,8 @@ static int list(const char *path, bool json)
 static int revoke(const char *path, const char *name)
 {
 	hob_error error = {0};
-	if (!srv_token_revoke(path, hob_str_of(name), &error)) {
-		srv_cli_print_error("hob token", &error);
-		return EXIT_USAGE;
-	}
+	if (!srv_token_revoke(path, hob_str_of(name), &error))
+		return srv_cli_fail("hob token", &error, EXIT_USAGE);
 	fprintf(stderr, "'%s' no longer has access.\n", name);
 	return EXIT_GOOD;
 }

@@ -18,21 +18,23 @@ typedef struct watcher {
 	bool met, lost, closed;
 } watcher;
 
+/* A mark in a command, its variable, and its member of an event. */
+static const struct {
+	const char *mark, *variable, *member;
+} marks[] = {{"{asset}", "HOB_ASSET", "asset"}, {"{state}", "HOB_STATE", "state"},
+			 {"{kind}", "HOB_KIND", "kind"},	{"{standing}", "HOB_STANDING", "standing"},
+			 {"{id}", "HOB_ID", "id"},			{"{rev}", "HOB_REV", "rev"}};
+
 /* Replaces {asset}, {kind} ... by "$HOB_ASSET" ...: a shell does not evaluate a variable's content. */
 static char *shell_text(const char *command)
 {
-	static const struct {
-		const char *mark, *variable;
-	} marks[] = {
-		{"{asset}", "\"$HOB_ASSET\""}, {"{state}", "\"$HOB_STATE\""}, {"{standing}", "\"$HOB_STANDING\""},
-		{"{kind}", "\"$HOB_KIND\""},   {"{id}", "\"$HOB_ID\""},		  {"{rev}", "\"$HOB_REV\""}};
 	hob_buf out = {0};
 	for (const char *at = command; *at;) {
 		size_t i = 0;
 		while (i < HOB_COUNT_OF(marks) && strncmp(at, marks[i].mark, strlen(marks[i].mark)) != 0)
 			i++;
 		if (i < HOB_COUNT_OF(marks)) {
-			hob_buf_put_str(&out, hob_str_of(marks[i].variable));
+			hob_buf_printf(&out, "\"$%s\"", marks[i].variable);
 			at += strlen(marks[i].mark);
 		} else {
 			hob_buf_put(&out, at++, 1);
@@ -46,12 +48,9 @@ static void set_variables(const cJSON *event)
 {
 	char rev[32];
 	snprintf(rev, sizeof rev, "%.0f", srv_cli_number(event, "rev"));
-	setenv("HOB_ASSET", srv_cli_text(event, "asset"), 1);
-	setenv("HOB_STATE", srv_cli_text(event, "state"), 1);
-	setenv("HOB_STANDING", srv_cli_text(event, "standing"), 1);
-	setenv("HOB_KIND", srv_cli_text(event, "kind"), 1);
-	setenv("HOB_ID", srv_cli_text(event, "id"), 1);
-	setenv("HOB_REV", rev, 1);
+	for (size_t i = 0; i < HOB_COUNT_OF(marks); i++)
+		setenv(marks[i].variable, srv_cli_text(event, marks[i].member), 1);
+	setenv("HOB_REV", rev, 1); /* a number */
 }
 
 static void execute(const char *command, hob_str line)
@@ -158,10 +157,9 @@ static int follow(watcher *w, const char *url, const char *target, bool once)
 		bool ok = srv_cli_stream(url, target, w->id[0] ? last : NULL, on_line, w, &error);
 		if (w->closed)
 			return EXIT_INTERNAL;
-		if (!ok && (error.code == HOB_ERR_USAGE || !w->id[0])) {
-			srv_cli_print_error("hob watch", &error);
-			return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
-		}
+		if (!ok && (error.code == HOB_ERR_USAGE || !w->id[0]))
+			return srv_cli_fail("hob watch", &error,
+								error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE);
 		if (once) {
 			fprintf(stderr, "hob watch: the daemon ended the stream\n");
 			return EXIT_UNREACHABLE;

@@ -545,10 +545,8 @@ static bool on_event(void *user, hob_str line)
 static int follow(follower *f)
 {
 	hob_error error = {0};
-	if (!srv_cli_stream(f->url, "/api/v1/events?kinds=job", NULL, on_event, f, &error)) {
-		srv_cli_print_error("hob log", &error);
-		return error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE;
-	}
+	if (!srv_cli_stream(f->url, "/api/v1/events?kinds=job", NULL, on_event, f, &error))
+		return srv_cli_fail("hob log", &error, error.code == HOB_ERR_USAGE ? EXIT_USAGE : EXIT_UNREACHABLE);
 	return f->job > 0 ? EXIT_GOOD : EXIT_UNREACHABLE;
 }
 
