@@ -13,6 +13,9 @@ extern "C" {
 void hob_guard_raise(const hob_error *why);
 bool hob_guard_active(void);
 
+/* hob_guarded for a body that leaves no buffer: those that it did not release are released at its end. */
+bool hob_guarded_whole(hob_body body, void *context, hob_error *err) HOB_MUST_CHECK;
+
 /* ---- failing from any depth, for code that runs only within hob_guarded ---- */
 
 /* Leaves the body, which fails as by hob_fail. The error names the places that are entered, from inside to

@@ -42,11 +42,18 @@ static void disown(owned_t *link)
 	*link = (owned_t){0};
 }
 
-/* After a body that ended by itself, what it left belongs to the guard above, if any. */
-static void leave(struct hob_guard *guard)
+static void free_owned(struct hob_guard *guard)
 {
-	assert(current == guard);
-	current = guard->above;
+	while (guard->owned.after != &guard->owned) {
+		owned_t *link = guard->owned.after;
+		disown(link);
+		free(link);
+	}
+}
+
+/* After a body that ended by itself, what it left belongs to the guard above, if any. */
+static void hand_up(struct hob_guard *guard)
+{
 	for (owned_t *link = guard->owned.after, *next; link != &guard->owned; link = next) {
 		next = link->after;
 		*link = (owned_t){0};
@@ -55,7 +62,7 @@ static void leave(struct hob_guard *guard)
 	}
 }
 
-bool hob_guarded(hob_body body, void *context, hob_error *err)
+static bool guarded(hob_body body, void *context, void (*end)(struct hob_guard *), hob_error *err)
 {
 	static atomic_uint_fast64_t ids;
 	struct hob_guard guard = {.above = current, .id = ++ids};
@@ -63,19 +70,27 @@ bool hob_guarded(hob_body body, void *context, hob_error *err)
 	current = &guard;
 	if (setjmp(guard.out) == 0) {
 		bool done = body(context, err);
-		leave(&guard);
+		assert(current == &guard);
+		current = guard.above;
+		end(&guard);
 		return done;
 	}
 	assert(current == &guard && guard.why.code != HOB_ERR_OK);
 	current = guard.above;
-	while (guard.owned.after != &guard.owned) {
-		owned_t *link = guard.owned.after;
-		disown(link);
-		free(link);
-	}
+	free_owned(&guard);
 	if (err)
 		*err = guard.why;
 	return false;
+}
+
+bool hob_guarded(hob_body body, void *context, hob_error *err)
+{
+	return guarded(body, context, hand_up, err);
+}
+
+bool hob_guarded_whole(hob_body body, void *context, hob_error *err)
+{
+	return guarded(body, context, free_owned, err);
 }
 
 _Noreturn static void leave_body(const hob_error *why)

@@ -73,7 +73,8 @@ typedef struct hob_importer {
 	uint32_t version;
 	const char *const *extensions; /* lower case, NULL-terminated: a file with one of these is an asset */
 	/* Fills *out, which is all zero, and its `space`. Called within hob_guarded, so it need not check for
-	 * memory. On failure *out is worthless; the error names the fault, its place (line or index) and the
+	 * memory, may leave with hob_leave at any depth (base/guard.h), and what its buffers hold is released at
+	 * its end. On failure *out is worthless; the error names the fault, its place (line or index) and the
 	 * remedy. */
 	bool (*import)(const hob_import_request *request, hob_model *out, hob_error *err);
 	/* Version of the underlying library ("assimp 5.2.5"), part of the cook key; NULL without one. */

@@ -2,6 +2,7 @@
 #include "importers.h"
 #include "motion.h"
 
+#include "../base/guard.h"
 #include "../model/properties.h"
 
 const hob_importer *const hob_importers[] = {
@@ -63,7 +64,7 @@ static bool run_importer(void *context, hob_error *err)
 bool hob_import_by(const hob_importer *importer, const hob_import_request *request, hob_model *out,
 				   hob_error *err)
 {
-	return hob_guarded(run_importer, &(import_call){importer, request, out}, err);
+	return hob_guarded_whole(run_importer, &(import_call){importer, request, out}, err);
 }
 
 static bool import_and_check(void *context, hob_error *err)
@@ -101,7 +102,7 @@ bool hob_import(const hob_import_request *request, const hob_importer **used, ho
 		return hob_fail(err, UNSUPPORTED,
 						"no importer reads '.%.*s' files; 'hob formats' lists those that are read",
 						HOB_FMT(hob_path_extension(request->path)));
-	bool done = hob_guarded(import_and_check, &call, err);
+	bool done = hob_guarded_whole(import_and_check, &call, err);
 	*used = call.importer;
 	return done;
 }

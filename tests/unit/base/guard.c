@@ -235,12 +235,37 @@ static void a_task_is_left(void **state)
 	}
 }
 
+static bool forget(void *context, hob_error *err)
+{
+	(void)err;
+	hob_buf forgotten = {0};
+	hob_buf_put((hob_buf *)context, "kept", 4);
+	hob_buf_put(&forgotten, "forgotten", 9);
+	return true;
+}
+
+/* The sanitizer would report the buffer as a leak. */
+static void a_whole_body_keeps_no_buffer(void **state)
+{
+	(void)state;
+	hob_buf older = {0};
+	hob_error err = {0};
+	hob_buf_put(&older, "older, ", 7);
+	assert_true(hob_guarded_whole(forget, &older, &err));
+	assert_true(hob_str_equal(hob_buf_str(&older), HOB_STR("older, kept")));
+	hob_buf_release(&older);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_body_is_left), cmocka_unit_test(guards_within_guards),
-		cmocka_unit_test(a_result_stays),	cmocka_unit_test(a_library_is_not_left),
-		cmocka_unit_test(a_task_is_left),	cmocka_unit_test(an_error_names_its_places),
+		cmocka_unit_test(the_body_is_left),
+		cmocka_unit_test(guards_within_guards),
+		cmocka_unit_test(a_result_stays),
+		cmocka_unit_test(a_library_is_not_left),
+		cmocka_unit_test(a_task_is_left),
+		cmocka_unit_test(an_error_names_its_places),
+		cmocka_unit_test(a_whole_body_keeps_no_buffer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
