@@ -1,5 +1,6 @@
 #include "importers.h"
 
+#include "../base/guard.h"
 #include "../base/limits.h"
 #include "../model/model_scale.h"
 #include "lists.h"
@@ -84,14 +85,12 @@ static hob_str metadata(xml_ptr owner, const char *type)
 	return (hob_str){0};
 }
 
-static bool read_materials(amf *a, hob_error *err)
+static void read_materials(amf *a)
 {
 	hob_material material;
 	hob_shape_plain_material(&material, HOB_STR(""));
-	if (!hob_lists_material(&a->lists, &material, &a->plain, err))
-		return false;
+	a->plain = hob_lists_material(&a->lists, &material);
 	for (xml_ptr e = a->xml.root->first; e; e = e->next) {
-		uint32_t id;
 		a->textures += hob_xml_is(e, HOB_STR("texture"));
 		if (!hob_xml_is(e, HOB_STR("material")))
 			continue;
@@ -99,11 +98,9 @@ static bool read_materials(amf *a, hob_error *err)
 		if (color_of(a, e, material.base_color) && material.base_color[3] < 1)
 			material.alpha_mode = HOB_ALPHA_BLEND;
 		a->composites += !hob_xml_child(e, HOB_STR("color")) && hob_xml_child(e, HOB_STR("composite"));
-		if (!hob_lists_material(&a->lists, &material, &id, err))
-			return false;
-		hob_name_map_add(&a->materials, hob_xml_attr(e, HOB_STR("id")), id);
+		hob_name_map_add(&a->materials, hob_xml_attr(e, HOB_STR("id")),
+						 hob_lists_material(&a->lists, &material));
 	}
-	return true;
 }
 
 /* ---- vertices */
@@ -165,15 +162,14 @@ static uint32_t scan(volume *v)
 	return count;
 }
 
-static bool room(volume *v, hob_mesh *m, uint32_t triangles, bool colored, hob_error *err)
+static void room(volume *v, hob_mesh *m, uint32_t triangles, bool colored)
 {
 	hob_arena *arena = v->a->request->result;
 	size_t vertices = v->corners ? (size_t)triangles * 3 : v->points->count;
 	if (vertices > HOB_LIMIT_VERTICES)
-		return hob_fail(err, LIMIT, "more than %llu vertices; split the volume", HOB_LIMIT_VERTICES);
+		hob_leave(LIMIT, "more than %llu vertices; split the volume", HOB_LIMIT_VERTICES);
 	hob_shape_allocate(m, vertices, false, colored, false, arena);
 	m->indices = HOB_NEW(arena, uint32_t, (size_t)triangles * 3);
-	return true;
 }
 
 static void corner_color(const volume *v, uint32_t point, const float *own, float *to)
@@ -209,24 +205,22 @@ static uint32_t put_triangles(volume *v, hob_mesh *m)
 	return bad;
 }
 
-static bool read_volume(amf *a, xml_ptr object, xml_ptr element, const point_list *list, uint32_t index,
-						hob_error *err)
+static void read_volume(amf *a, xml_ptr object, xml_ptr element, const point_list *list, uint32_t index)
 {
 	volume v = {.a = a, .element = element, .points = list};
 	hob_mesh mesh = {.source_mesh = object->number, .source_primitive = index, .flat = true};
-	uint32_t triangles = scan(&v), id;
+	uint32_t triangles = scan(&v);
 	v.has_common = color_of(a, element, v.common) || color_of(a, object, v.common);
 	mesh.material = hob_name_map_get(&a->materials, hob_xml_attr(element, HOB_STR("materialid")));
 	if (mesh.material == HOB_NONE)
 		mesh.material = a->plain;
 	if (hob_str_equal(hob_xml_attr(element, HOB_STR("type")), HOB_STR("support"))) {
 		hob_info(a->request->notes, "amf.support", "volumes that only support others are left out");
-		return true;
+		return;
 	}
 	bool colored = v.corners || list->colored || v.has_common;
 	mesh.name = hob_text_name(a->request->result, metadata(element, "name"));
-	if (!room(&v, &mesh, triangles, colored, err))
-		return false;
+	room(&v, &mesh, triangles, colored);
 	/* Vertex colours replace the material. */
 	if (colored)
 		mesh.material = a->plain;
@@ -235,11 +229,14 @@ static bool read_volume(amf *a, xml_ptr object, xml_ptr element, const point_lis
 		hob_warn(a->request->notes, "mesh.bad-faces",
 				 "line %u: %u faces use a vertex that does not exist; they are left out", element->line, bad);
 	hob_shape_fix_positions(&mesh, a->request->notes);
-	return mesh.index_count == 0 || hob_lists_mesh(&a->lists, &mesh, &id, err);
+	if (mesh.index_count > 0)
+		hob_lists_mesh(&a->lists, &mesh);
 }
 
-static bool read_object(amf *a, xml_ptr object, range *out, hob_error *err)
+static void read_object(amf *a, xml_ptr object, range *out)
 {
+	hob_place place = {.kind = "object", .name = hob_xml_attr(object, HOB_STR("id"))};
+	hob_place_enter(&place);
 	out->made = true;
 	out->first = HOB_LISTS_COUNT(a->lists.meshes, hob_mesh);
 	for (xml_ptr mesh = hob_xml_child(object, HOB_STR("mesh")); mesh;
@@ -248,25 +245,22 @@ static bool read_object(amf *a, xml_ptr object, range *out, hob_error *err)
 		uint32_t index = 0;
 		read_points(a, mesh, &list);
 		for (xml_ptr v = hob_xml_child(mesh, HOB_STR("volume")); v; v = hob_xml_next(v, HOB_STR("volume")))
-			if (!read_volume(a, object, v, &list, index++, err))
-				return hob_fail_in(err, "object '%.*s'", HOB_FMT(hob_xml_attr(object, HOB_STR("id"))));
+			read_volume(a, object, v, &list, index++);
 	}
+	hob_place_exit(&place);
 	out->count = HOB_LISTS_COUNT(a->lists.meshes, hob_mesh) - out->first;
-	return true;
 }
 
 /* ---- nodes */
 
-static bool place_object(amf *a, uint32_t index, hob_error *err)
+static void place_object(amf *a, uint32_t index)
 {
 	range *meshes = HOB_LISTS_AT(a->ranges, range, index);
 	xml_ptr object = *HOB_LISTS_AT(a->elements, xml_ptr, index);
-	if (!meshes->made && !read_object(a, object, meshes, err))
-		return false;
+	if (!meshes->made)
+		read_object(a, object, meshes);
 	for (uint32_t i = 0; i < meshes->count; i++)
-		if (!hob_lists_show(&a->lists, meshes->first + i, err))
-			return false;
-	return true;
+		hob_lists_show(&a->lists, meshes->first + i);
 }
 
 /* Rotates about x, then y, then z of the parent, in degrees; then translates. */
@@ -289,31 +283,29 @@ static void place(amf *a, xml_ptr instance, uint32_t node)
 		to->translation[k] = number_of(instance, moves[k], 0);
 }
 
-static bool show(amf *a, hob_str id, xml_ptr instance, uint32_t parent, uint32_t depth, hob_error *err)
+static void show(amf *a, hob_str id, xml_ptr instance, uint32_t parent, uint32_t depth)
 {
-	uint32_t index = hob_name_map_get(&a->objects, id), node;
+	uint32_t index = hob_name_map_get(&a->objects, id);
 	bool group = index == HOB_NONE;
 	if (depth > DEPTH_MAX)
-		return hob_fail(err, LIMIT, "constellations are nested deeper than %d, or one holds itself",
-						DEPTH_MAX);
+		hob_leave(LIMIT, "constellations are nested deeper than %d, or one holds itself", DEPTH_MAX);
 	if (group)
 		index = hob_name_map_get(&a->constellations, id);
 	if (index == HOB_NONE) {
 		hob_warn(a->request->notes, "amf.missing-object", "object '%.*s' does not exist; it is left out",
 				 HOB_FMT(id));
-		return true;
+		return;
 	}
 	xml_ptr element = *HOB_LISTS_AT(a->elements, xml_ptr, index);
-	if (!hob_lists_node(&a->lists, metadata(element, "name"), parent, &node, err))
-		return false;
+	uint32_t node = hob_lists_node(&a->lists, metadata(element, "name"), parent);
 	if (instance)
 		place(a, instance, node);
-	if (!group)
-		return place_object(a, index, err);
+	if (!group) {
+		place_object(a, index);
+		return;
+	}
 	for (xml_ptr e = hob_xml_child(element, HOB_STR("instance")); e; e = hob_xml_next(e, HOB_STR("instance")))
-		if (!show(a, hob_xml_attr(e, HOB_STR("objectid")), e, node, depth + 1, err))
-			return false;
-	return true;
+		show(a, hob_xml_attr(e, HOB_STR("objectid")), e, node, depth + 1);
 }
 
 static void index_elements(amf *a)
@@ -344,16 +336,17 @@ static bool is_placed(const amf *a, hob_str id)
 }
 
 /* Builds all nodes. Objects that no constellation names keep their modelled position. */
-static bool build(amf *a, hob_error *err)
+static void build(amf *a)
 {
 	uint32_t root = hob_lists_z_up(&a->lists, a->model);
 	for (xml_ptr e = a->xml.root->first; e; e = e->next) {
 		hob_str id = hob_xml_attr(e, HOB_STR("id"));
 		bool shown = hob_xml_is(e, HOB_STR("object")) || hob_xml_is(e, HOB_STR("constellation"));
-		if (shown && !is_placed(a, id) && !show(a, id, NULL, root, 1, err))
-			return false;
+		if (shown && !is_placed(a, id))
+			show(a, id, NULL, root, 1);
 	}
-	return a->lists.meshes.size > 0 || hob_fail(err, EMPTY, "the AMF file holds no usable triangle");
+	if (a->lists.meshes.size <= 0)
+		hob_leave(EMPTY, "the AMF file holds no usable triangle");
 }
 
 /* ---- the importer */
@@ -391,32 +384,31 @@ static void say(const amf *a)
 		hob_warn(notes, "amf.curves", "%u curved edges are drawn straight", a->edges);
 }
 
-static bool read_document(amf *a, hob_bytes document, hob_error *err)
+static void read_document(amf *a, hob_bytes document)
 {
-	if (!hob_xml_parse(a->request->scratch, document, NULL, &a->xml, err))
-		return false;
+	hob_error why;
+	hob_xml_read(a->request->scratch, document, NULL, &a->xml);
 	if (!hob_str_equal_nocase(a->xml.root->name, HOB_STR("amf")))
-		return hob_fail(err, CORRUPT,
-						"the first element is <%.*s>, not <amf>; the file bears the wrong extension",
-						HOB_FMT(a->xml.root->name));
+		hob_leave(CORRUPT, "the first element is <%.*s>, not <amf>; the file bears the wrong extension",
+				  HOB_FMT(a->xml.root->name));
 	bool keep = a->request->keep_units;
 	float unit = keep ? 1 : unit_of(a);
 	hob_str copyright = metadata(a->xml.root, "copyright"), terms = metadata(a->xml.root, "license");
 	a->model->licence = hob_text_name(a->request->result, copyright.len > 0 ? copyright : terms);
 	index_elements(a);
-	if (!read_materials(a, err) || !build(a, err))
-		return false;
+	read_materials(a);
+	build(a);
 	hob_lists_take(&a->lists, a->model);
-	if (!hob_model_scale(a->model, unit, a->request->result, err))
-		return false;
+	if (!hob_model_scale(a->model, unit, a->request->result, &why))
+		hob_leave_with(&why);
 	say(a);
 	a->model->unit = keep ? 0 : unit;
 	a->model->space.material_colors = a->model->space.vertex_colors = HOB_COLORS_SRGB;
-	return true;
 }
 
 static bool amf_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
+	(void)err;
 	amf a = {.request = request, .model = out};
 	hob_bytes document = request->file;
 	hob_zip zip;
@@ -424,16 +416,13 @@ static bool amf_import(const hob_import_request *request, hob_model *out, hob_er
 	if (hob_zip_open(request->file, &zip) &&
 		(!hob_zip_find_suffix(&zip, HOB_STR(".amf"), &member) ||
 		 !hob_zip_unpack(request->scratch, &member, MEMBER_MAX, &document)))
-		return hob_fail(err, CORRUPT, "the archive holds no .amf file that can be unpacked; export it again");
+		hob_leave(CORRUPT, "the archive holds no .amf file that can be unpacked; export it again");
 	hob_lists_init(&a.lists, request);
 	hob_name_map_init(&a.objects, request->scratch);
 	hob_name_map_init(&a.constellations, request->scratch);
 	hob_name_map_init(&a.materials, request->scratch);
-	bool done = read_document(&a, document, err);
-	hob_lists_release(&a.lists);
-	hob_buf_release(&a.elements);
-	hob_buf_release(&a.ranges);
-	return done;
+	read_document(&a, document);
+	return true;
 }
 
 static const char *const extensions[] = {"amf", NULL};

@@ -13,11 +13,10 @@ typedef struct hob_image_set {
 } hob_image_set;
 
 void hob_image_set_init(hob_image_set *set, const hob_import_request *request);
-void hob_image_set_release(hob_image_set *set);
-/* The picture that `reference` names (see texture_path.h). Fails with LIMIT. */
-bool hob_image_set_file(hob_image_set *set, hob_str reference, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
-/* Adds a picture that no reference shares. The caller fills `image` before the next call. */
-bool hob_image_set_add(hob_image_set *set, hob_image **image, uint32_t *id, hob_error *err) HOB_MUST_CHECK;
+/* The id of the picture that `reference` names (see texture_path.h). Leaves with LIMIT (base/guard.h). */
+uint32_t hob_image_set_file(hob_image_set *set, hob_str reference);
+/* Adds a picture that no reference shares; leaves with LIMIT. The caller fills it before the next call. */
+hob_image *hob_image_set_add(hob_image_set *set, uint32_t *id);
 /* Adds a picture that nothing uses, unless one of its name is there or the list is full. Its file is not
  * looked for. */
 void hob_image_set_unused(hob_image_set *set, hob_str reference);

@@ -1,5 +1,6 @@
 #include "importers.h"
 
+#include "../base/guard.h"
 #include "../base/limits.h"
 #include "lists.h"
 #include "shape.h"
@@ -41,15 +42,14 @@ typedef struct iqm {
 
 /* ---- the file */
 
-static bool take_list(iqm *q, size_t at, uint32_t size, const char *what, list_t *out, hob_error *err)
+static list_t take_list(iqm *q, size_t at, uint32_t size, const char *what)
 {
 	hob_bytes file = q->request->file;
 	uint32_t count = hob_load_u32(file.data + at), offset = hob_load_u32(file.data + at + 4);
 	if (count > 0 && (offset > file.size || (file.size - offset) / size < count))
-		return hob_fail(err, CORRUPT, "%u %s at byte %u do not fit into the file of %zu bytes; copy it again",
-						count, what, offset, file.size);
-	*out = (list_t){file.data + (count > 0 ? offset : 0), count};
-	return true;
+		hob_leave(CORRUPT, "%u %s at byte %u do not fit into the file of %zu bytes; copy it again", count,
+				  what, offset, file.size);
+	return (list_t){file.data + (count > 0 ? offset : 0), count};
 }
 
 static hob_str text_at(const iqm *q, uint32_t offset)
@@ -61,42 +61,37 @@ static hob_str text_at(const iqm *q, uint32_t offset)
 	return (hob_str){from, end ? (size_t)(end - from) : q->text.count - offset};
 }
 
-static bool read_header(iqm *q, hob_error *err)
+static void read_header(iqm *q)
 {
 	hob_bytes file = q->request->file;
 	if (file.size < HEADER_SIZE || memcmp(file.data, "INTERQUAKEMODEL", 16) != 0)
-		return hob_fail(err, CORRUPT,
-						"the file does not begin as an Inter-Quake Model; it is damaged or bears the "
-						"wrong extension");
+		hob_leave(CORRUPT, "the file does not begin as an Inter-Quake Model; it is damaged or bears the "
+						   "wrong extension");
 	uint32_t version = hob_load_u32(file.data + 16);
 	if (version != 2)
-		return hob_fail(err, UNSUPPORTED, "version %u of the format; Hob reads 2, so export it again",
-						version);
-	if (!take_list(q, 28, 1, "bytes of text", &q->text, err) ||
-		!take_list(q, 36, MESH_SIZE, "meshes", &q->meshes, err) ||
-		!take_list(q, 56, TRIANGLE_SIZE, "triangles", &q->triangles, err) ||
-		!take_list(q, 68, JOINT_SIZE, "joints", &q->joints, err) ||
-		!take_list(q, 76, POSE_SIZE, "poses", &q->poses, err) ||
-		!take_list(q, 84, ANIM_SIZE, "clips", &q->anims, err))
-		return false;
+		hob_leave(UNSUPPORTED, "version %u of the format; Hob reads 2, so export it again", version);
+	q->text = take_list(q, 28, 1, "bytes of text");
+	q->meshes = take_list(q, 36, MESH_SIZE, "meshes");
+	q->triangles = take_list(q, 56, TRIANGLE_SIZE, "triangles");
+	q->joints = take_list(q, 68, JOINT_SIZE, "joints");
+	q->poses = take_list(q, 76, POSE_SIZE, "poses");
+	q->anims = take_list(q, 84, ANIM_SIZE, "clips");
 	/* The field between the array count and the array offset is the vertex count. */
 	uint32_t offset = hob_load_u32(file.data + 52);
 	q->arrays.count = hob_load_u32(file.data + 44);
 	q->vertex_count = hob_load_u32(file.data + 48);
 	if (q->arrays.count > 0 && (offset > file.size || (file.size - offset) / ARRAY_SIZE < q->arrays.count))
-		return hob_fail(err, CORRUPT, "%u vertex arrays do not fit into the file; copy it again",
-						q->arrays.count);
+		hob_leave(CORRUPT, "%u vertex arrays do not fit into the file; copy it again", q->arrays.count);
 	q->arrays.at = file.data + (q->arrays.count > 0 ? offset : 0);
 	q->frame_count = hob_load_u32(file.data + 92);
 	q->channel_count = hob_load_u32(file.data + 96);
 	offset = hob_load_u32(file.data + 100);
 	uint64_t values = (uint64_t)q->frame_count * q->channel_count;
 	if (values > 0 && (offset > file.size || (file.size - offset) / 2 < values))
-		return hob_fail(err, CORRUPT, "%u frames do not fit into the file; copy it again", q->frame_count);
+		hob_leave(CORRUPT, "%u frames do not fit into the file; copy it again", q->frame_count);
 	q->frames = file.data + (values > 0 ? offset : 0);
 	if (q->joints.count > HOB_LIMIT_JOINTS)
-		return hob_fail(err, LIMIT, "%u joints, at most %llu are allowed", q->joints.count, HOB_LIMIT_JOINTS);
-	return true;
+		hob_leave(LIMIT, "%u joints, at most %llu are allowed", q->joints.count, HOB_LIMIT_JOINTS);
 }
 
 /* ---- vertices */
@@ -136,7 +131,7 @@ static float component(const uint8_t *at, uint32_t format, bool normalized)
 	}
 }
 
-static bool read_array(iqm *q, array_kind kind, uint32_t width, float **out, hob_error *err)
+static void read_array(iqm *q, array_kind kind, uint32_t width, float **out)
 {
 	static const uint32_t sizes[] = {1, 1, 2, 2, 4, 4, 2, 4, 8};
 	hob_bytes file = q->request->file;
@@ -148,11 +143,11 @@ static bool read_array(iqm *q, array_kind kind, uint32_t width, float **out, hob
 		if (format > DOUBLE || format == SHORT || format == HALF || have == 0 || have > 16) {
 			hob_warn(q->request->notes, "iqm.array",
 					 "vertex array %u has a format of numbers that is not read; it is left out", i);
-			return true;
+			return;
 		}
 		size_t stride = (size_t)sizes[format] * have;
 		if (offset > file.size || (file.size - offset) / stride < q->vertex_count)
-			return hob_fail(err, CORRUPT, "vertex array %u does not fit into the file; copy it again", i);
+			hob_leave(CORRUPT, "vertex array %u does not fit into the file; copy it again", i);
 		*out = HOB_NEW(q->request->result, float, (size_t)q->vertex_count *width);
 		bool normalized = kind == BLEND_WEIGHTS || kind == COLOR || kind == NORMAL;
 		for (size_t v = 0; v < q->vertex_count; v++)
@@ -162,21 +157,20 @@ static bool read_array(iqm *q, array_kind kind, uint32_t width, float **out, hob
 						? component(file.data + offset + v * stride + k * sizes[format], format, normalized)
 					: kind == COLOR ? 1
 									: 0;
-		return true;
+		return;
 	}
-	return true;
 }
 
-static bool read_influences(iqm *q, hob_error *err)
+static void read_influences(iqm *q)
 {
 	float *joints = NULL, *weights = NULL;
 	hob_mesh *m = &q->vertices;
 	if (q->joints.count == 0)
-		return true;
-	if (!read_array(q, BLEND_INDEXES, 4, &joints, err) || !read_array(q, BLEND_WEIGHTS, 4, &weights, err))
-		return false;
+		return;
+	read_array(q, BLEND_INDEXES, 4, &joints);
+	read_array(q, BLEND_WEIGHTS, 4, &weights);
 	if (!joints || !weights)
-		return true;
+		return;
 	m->joints = HOB_NEW(q->request->result, uint16_t, (size_t)q->vertex_count * 4);
 	for (size_t i = 0; i < (size_t)q->vertex_count * 4; i++) {
 		bool good =
@@ -186,26 +180,26 @@ static bool read_influences(iqm *q, hob_error *err)
 	}
 	m->weights = weights;
 	m->influence_count = 4;
-	return true;
 }
 
-static bool read_vertices(iqm *q, hob_error *err)
+static void read_vertices(iqm *q)
 {
 	hob_mesh *m = &q->vertices;
 	if (q->meshes.count == 0)
-		return true;
-	if (!read_array(q, POSITION, 3, &m->position, err) || !read_array(q, NORMAL, 3, &m->normal, err) ||
-		!read_array(q, TEXCOORD, 2, &m->uv[0], err) || !read_array(q, COLOR, 4, &m->color[0], err) ||
-		!read_influences(q, err))
-		return false;
+		return;
+	read_array(q, POSITION, 3, &m->position);
+	read_array(q, NORMAL, 3, &m->normal);
+	read_array(q, TEXCOORD, 2, &m->uv[0]);
+	read_array(q, COLOR, 4, &m->color[0]);
+	read_influences(q);
 	hob_shape_fix_floats(m->uv[0], (size_t)q->vertex_count * 2, 0);
 	for (size_t i = 0; m->color[0] && i < (size_t)q->vertex_count * 4; i++) {
 		float value = m->color[0][i];
 		value = value > 0 ? value < 1 ? value : 1 : 0;
 		m->color[0][i] = i % 4 < 3 ? hob_shape_linear(value) : value;
 	}
-	return m->position != NULL ||
-		   hob_fail(err, CORRUPT, "the file has meshes but no positions; export it again");
+	if (m->position == NULL)
+		hob_leave(CORRUPT, "the file has meshes but no positions; export it again");
 }
 
 /* ---- joints: nodes and the skin */
@@ -232,23 +226,19 @@ static void set_place(hob_node *node, const uint8_t *at)
 }
 
 /* Adds a joint with all joints below it: the file has parents first, but not depth first. */
-static bool add_joint(iqm *q, uint32_t joint, uint32_t parent, uint32_t *node_of, const uint32_t *child,
-					  const uint32_t *next, hob_error *err)
+static void add_joint(iqm *q, uint32_t joint, uint32_t parent, uint32_t *node_of, const uint32_t *child,
+					  const uint32_t *next)
 {
 	hob_buf stack = {0};
 	struct todo {
 		uint32_t joint, parent;
 	} item = {joint, parent};
 	hob_buf_put(&stack, &item, sizeof item);
-	bool done = true;
-	while (done && stack.size > 0) {
+	while (stack.size > 0) {
 		stack.size -= sizeof item;
 		memcpy(&item, stack.data + stack.size, sizeof item);
 		const uint8_t *at = q->joints.at + (size_t)item.joint * JOINT_SIZE;
-		uint32_t node;
-		done = hob_lists_node(&q->lists, text_at(q, hob_load_u32(at)), item.parent, &node, err);
-		if (!done)
-			break;
+		uint32_t node = hob_lists_node(&q->lists, text_at(q, hob_load_u32(at)), item.parent);
 		set_place(HOB_LISTS_AT(q->lists.nodes, hob_node, node), at + 8);
 		node_of[item.joint] = node;
 		for (uint32_t c = child[item.joint]; c != HOB_NONE; c = next[c]) {
@@ -257,10 +247,9 @@ static bool add_joint(iqm *q, uint32_t joint, uint32_t parent, uint32_t *node_of
 		}
 	}
 	hob_buf_release(&stack);
-	return done;
 }
 
-static bool read_joints(iqm *q, uint32_t root, uint32_t *node_of, hob_error *err)
+static void read_joints(iqm *q, uint32_t root, uint32_t *node_of)
 {
 	uint32_t count = q->joints.count;
 	uint32_t *child = HOB_NEW(q->request->scratch, uint32_t, count),
@@ -272,15 +261,13 @@ static bool read_joints(iqm *q, uint32_t root, uint32_t *node_of, hob_error *err
 		if (parent == HOB_NONE)
 			continue;
 		if (parent >= i)
-			return hob_fail(err, CORRUPT, "joint %u comes before its parent %u; export it again", i, parent);
+			hob_leave(CORRUPT, "joint %u comes before its parent %u; export it again", i, parent);
 		next[i] = child[parent];
 		child[parent] = i;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		if (hob_load_u32(q->joints.at + (size_t)i * JOINT_SIZE + 4) == HOB_NONE &&
-			!add_joint(q, i, root, node_of, child, next, err))
-			return false;
-	return true;
+		if (hob_load_u32(q->joints.at + (size_t)i * JOINT_SIZE + 4) == HOB_NONE)
+			add_joint(q, i, root, node_of, child, next);
 }
 
 /* World transforms of the joints at rest, below the up-axis rotation; their inverses are the bind
@@ -335,20 +322,16 @@ static bool is_picture(hob_str name)
 }
 
 /* A material is only a name; if the name is a picture's, the picture is the base colour. */
-static bool material_of(iqm *q, hob_str name, hob_name_map *known, uint32_t *id, hob_error *err)
+static uint32_t material_of(iqm *q, hob_str name, hob_name_map *known)
 {
 	hob_material material;
-	*id = hob_name_map_get(known, name);
-	if (*id != HOB_NONE)
-		return true;
+	uint32_t id = hob_name_map_get(known, name);
+	if (id != HOB_NONE)
+		return id;
 	hob_shape_plain_material(&material, hob_text_name(q->request->result, name));
-	if (is_picture(name) &&
-		!hob_image_set_file(&q->lists.images, name, &material.slots[HOB_SLOT_BASE_COLOR].image, err))
-		return false;
-	if (!hob_lists_material(&q->lists, &material, id, err))
-		return false;
-	hob_name_map_add(known, name, *id);
-	return true;
+	if (is_picture(name))
+		material.slots[HOB_SLOT_BASE_COLOR].image = hob_image_set_file(&q->lists.images, name);
+	return hob_name_map_add(known, name, hob_lists_material(&q->lists, &material));
 }
 
 static void copy_rows(float **array, uint32_t first, uint32_t width)
@@ -357,15 +340,14 @@ static void copy_rows(float **array, uint32_t first, uint32_t width)
 		*array += (size_t)first * width;
 }
 
-static bool read_mesh(iqm *q, uint32_t index, hob_name_map *known, hob_error *err)
+static void read_mesh(iqm *q, uint32_t index, hob_name_map *known)
 {
 	const uint8_t *at = q->meshes.at + (size_t)index * MESH_SIZE;
 	uint32_t first = hob_load_u32(at + 8), count = hob_load_u32(at + 12);
-	uint32_t triangle = hob_load_u32(at + 16), triangles = hob_load_u32(at + 20), id, bad = 0;
+	uint32_t triangle = hob_load_u32(at + 16), triangles = hob_load_u32(at + 20), bad = 0;
 	if (first > q->vertex_count || count > q->vertex_count - first || triangle > q->triangles.count ||
 		triangles > q->triangles.count - triangle)
-		return hob_fail(err, CORRUPT, "mesh %u uses vertices or triangles that the file does not have",
-						index);
+		hob_leave(CORRUPT, "mesh %u uses vertices or triangles that the file does not have", index);
 	hob_mesh mesh = q->vertices;
 	mesh.name = hob_text_name(q->request->result, text_at(q, hob_load_u32(at)));
 	mesh.source_mesh = index;
@@ -394,9 +376,10 @@ static bool read_mesh(iqm *q, uint32_t index, hob_name_map *known, hob_error *er
 				 bad);
 	hob_shape_fix_positions(&mesh, q->request->notes);
 	hob_mesh_repair_directions(&mesh);
-	return mesh.index_count == 0 ||
-		   (material_of(q, text_at(q, hob_load_u32(at + 4)), known, &mesh.material, err) &&
-			hob_lists_mesh(&q->lists, &mesh, &id, err) && hob_lists_show(&q->lists, id, err));
+	if (mesh.index_count == 0)
+		return;
+	mesh.material = material_of(q, text_at(q, hob_load_u32(at + 4)), known);
+	hob_lists_show(&q->lists, hob_lists_mesh(&q->lists, &mesh));
 }
 
 /* ---- clips */
@@ -417,15 +400,15 @@ static const struct {
 	hob_path path;
 } paths[] = {{0, 3, HOB_PATH_TRANSLATION}, {3, 4, HOB_PATH_ROTATION}, {7, 3, HOB_PATH_SCALE}};
 
-static bool check_poses(const iqm *q, hob_error *err)
+static void check_poses(const iqm *q)
 {
 	uint32_t moving = 0;
 	for (uint32_t p = 0; p < q->poses.count; p++)
 		for (int k = 0; k < CHANNELS; k++)
 			moving += hob_load_u32(q->poses.at + (size_t)p * POSE_SIZE + 4) >> k & 1;
-	return moving == q->channel_count ||
-		   hob_fail(err, CORRUPT, "the poses move %u numbers and the frames hold %u; export it again", moving,
-					q->channel_count);
+	if (moving != q->channel_count)
+		hob_leave(CORRUPT, "the poses move %u numbers and the frames hold %u; export it again", moving,
+				  q->channel_count);
 }
 
 /* Whether track i is animated; each joint has three tracks, in the order of `paths`. */
@@ -474,7 +457,7 @@ static void make_track(const iqm *q, uint32_t i, uint32_t frames, float *times, 
 	out->values = HOB_NEW(q->request->result, float, (size_t)keys * out->components);
 }
 
-static bool read_clip(iqm *q, uint32_t index, const uint32_t *node_of, hob_clip *clip, hob_error *err)
+static void read_clip(iqm *q, uint32_t index, const uint32_t *node_of, hob_clip *clip)
 {
 	const uint8_t *at = q->anims.at + (size_t)index * ANIM_SIZE;
 	hob_arena *arena = q->request->result;
@@ -482,7 +465,7 @@ static bool read_clip(iqm *q, uint32_t index, const uint32_t *node_of, hob_clip 
 	float rate = hob_load_f32(at + 12);
 	rate = rate > 0.001f && rate < 1e6f ? rate : 25;
 	if (frames == 0 || first > q->frame_count || frames > q->frame_count - first)
-		return hob_fail(err, CORRUPT, "clip %u uses frames that the file does not have", index);
+		hob_leave(CORRUPT, "clip %u uses frames that the file does not have", index);
 	uint32_t count = q->poses.count * (uint32_t)HOB_COUNT_OF(paths);
 	uint32_t timed = q->channel_count > 0 ? frames : 0;
 	float *times = HOB_NEW(arena, float, timed), *ends = HOB_NEW(arena, float, 2);
@@ -498,57 +481,50 @@ static bool read_clip(iqm *q, uint32_t index, const uint32_t *node_of, hob_clip 
 		make_track(q, i, frames, times, ends, &clip->tracks[i]);
 	}
 	fill_tracks(q, first, frames, clip);
-	return true;
 }
 
-static bool read_clips(iqm *q, const uint32_t *node_of, hob_error *err)
+static void read_clips(iqm *q, const uint32_t *node_of)
 {
 	hob_model *m = q->model;
 	uint32_t count = q->anims.count;
 	if (count == 0 || q->poses.count == 0)
-		return true;
+		return;
 	if (q->poses.count != q->joints.count)
-		return hob_fail(err, CORRUPT, "%u poses for %u joints; export it again", q->poses.count,
-						q->joints.count);
+		hob_leave(CORRUPT, "%u poses for %u joints; export it again", q->poses.count, q->joints.count);
 	if (count > HOB_LIMIT_CLIPS)
-		return hob_fail(err, LIMIT, "more than %llu clips", HOB_LIMIT_CLIPS);
+		hob_leave(LIMIT, "more than %llu clips", HOB_LIMIT_CLIPS);
 	m->clips = HOB_NEW(q->request->result, hob_clip, count);
-	if (!check_poses(q, err))
-		return false;
+	check_poses(q);
 	for (uint32_t i = 0; i < count; i++) {
 		hob_str name =
 			hob_text_name(q->request->result, text_at(q, hob_load_u32(q->anims.at + (size_t)i * ANIM_SIZE)));
-		if (!read_clip(q, i, node_of, &m->clips[i], err))
-			return false;
+		read_clip(q, i, node_of, &m->clips[i]);
 		m->clip_count = i + 1;
 		hob_model_name_clip(m, i, name, q->request->result);
 	}
-	return true;
 }
 
 /* ---- the importer */
 
-static bool build(iqm *q, hob_error *err)
+static void build(iqm *q)
 {
 	hob_arena *scratch = q->request->scratch;
-	uint32_t body, *node_of = HOB_NEW(scratch, uint32_t, q->joints.count);
+	uint32_t *node_of = HOB_NEW(scratch, uint32_t, q->joints.count);
 	hob_name_map materials;
 	hob_name_map_init(&materials, scratch);
 	uint32_t root = hob_lists_z_up(&q->lists, q->model);
-	if (!hob_lists_node(&q->lists, HOB_STR(""), root, &body, err) || !read_vertices(q, err))
-		return false;
+	uint32_t body = hob_lists_node(&q->lists, HOB_STR(""), root);
+	read_vertices(q);
 	for (uint32_t i = 0; i < q->meshes.count; i++)
-		if (!read_mesh(q, i, &materials, err))
-			return false;
+		read_mesh(q, i, &materials);
 	if (q->joints.count > 0) {
-		if (!read_joints(q, root, node_of, err))
-			return false;
+		read_joints(q, root, node_of);
 		make_skin(q, node_of);
 		if (q->vertices.influence_count > 0)
 			HOB_LISTS_AT(q->lists.nodes, hob_node, body)->skin = 0;
 	}
 	hob_lists_take(&q->lists, q->model);
-	return read_clips(q, node_of, err);
+	read_clips(q, node_of);
 }
 
 static void count(const iqm *q)
@@ -563,23 +539,22 @@ static void count(const iqm *q)
 
 static bool iqm_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
+	(void)err;
 	iqm *q = HOB_NEW(request->scratch, iqm, 1);
 	q->request = request;
 	q->model = out;
-	if (!read_header(q, err))
-		return false;
+	read_header(q);
 	count(q);
 	if (q->meshes.count == 0 && q->joints.count == 0)
-		return hob_fail(
-			err, SKIPPED,
+		hob_leave(
+			SKIPPED,
 			"the file holds %u clips for a skeleton that is in another file, and nothing to draw; export "
 			"them together",
 			q->anims.count);
 	hob_lists_init(&q->lists, request);
-	bool done = build(q, err);
-	hob_lists_release(&q->lists);
+	build(q);
 	out->space.vertex_colors = HOB_COLORS_SRGB;
-	return done;
+	return true;
 }
 
 static const char *const extensions[] = {"iqm", NULL};

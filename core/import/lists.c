@@ -1,5 +1,6 @@
 #include "lists.h"
 
+#include "../base/guard.h"
 #include "../base/limits.h"
 #include "shape.h"
 #include "text.h"
@@ -12,23 +13,19 @@ void hob_lists_init(hob_lists *lists, const hob_import_request *request)
 	hob_image_set_init(&lists->images, request);
 }
 
-void hob_lists_release(hob_lists *l)
+void hob_lists_free(hob_buf *const *lists)
 {
-	hob_buf *const all[] = {&l->meshes,	   &l->materials, &l->samplers, &l->nodes,
-							&l->mesh_refs, &l->cameras,	  &l->lights,	&l->skins};
-	for (size_t i = 0; i < HOB_COUNT_OF(all); i++)
-		hob_buf_release(all[i]);
-	hob_image_set_release(&l->images);
+	while (*lists)
+		hob_buf_release(*lists++);
 }
 
-static bool add(hob_buf *list, const void *item, size_t size, uint64_t limit, const char *what, uint32_t *id,
-				hob_error *err)
+static uint32_t add(hob_buf *list, const void *item, size_t size, uint64_t limit, const char *what)
 {
-	*id = (uint32_t)(list->size / size);
-	if (*id >= limit)
-		return hob_fail(err, LIMIT, "more than %llu %s", (unsigned long long)limit, what);
+	uint32_t id = (uint32_t)(list->size / size);
+	if (id >= limit)
+		hob_leave(LIMIT, "more than %llu %s", (unsigned long long)limit, what);
 	hob_buf_put(list, item, size);
-	return true;
+	return id;
 }
 
 static hob_node new_node(const hob_lists *lists, hob_str name, uint32_t parent)
@@ -40,10 +37,10 @@ static hob_node new_node(const hob_lists *lists, hob_str name, uint32_t parent)
 	return node;
 }
 
-bool hob_lists_node(hob_lists *lists, hob_str name, uint32_t parent, uint32_t *id, hob_error *err)
+uint32_t hob_lists_node(hob_lists *lists, hob_str name, uint32_t parent)
 {
 	hob_node node = new_node(lists, name, parent);
-	return add(&lists->nodes, &node, sizeof node, HOB_LIMIT_NODES, "nodes", id, err);
+	return add(&lists->nodes, &node, sizeof node, HOB_LIMIT_NODES, "nodes");
 }
 
 uint32_t hob_lists_z_up(hob_lists *lists, hob_model *model)
@@ -66,61 +63,51 @@ void hob_lists_place(hob_lists *lists, uint32_t node, const float matrix[16])
 	to->has_matrix = !hob_matrix_decompose(matrix, to->translation, to->rotation, to->scale);
 }
 
-bool hob_lists_mesh(hob_lists *lists, const hob_mesh *mesh, uint32_t *id, hob_error *err)
+uint32_t hob_lists_mesh(hob_lists *lists, const hob_mesh *mesh)
 {
-	return add(&lists->meshes, mesh, sizeof *mesh, HOB_LIMIT_MESHES, "meshes", id, err);
+	return add(&lists->meshes, mesh, sizeof *mesh, HOB_LIMIT_MESHES, "meshes");
 }
 
-bool hob_lists_show(hob_lists *lists, uint32_t mesh, hob_error *err)
+void hob_lists_show(hob_lists *lists, uint32_t mesh)
 {
-	uint32_t ignored, nodes = HOB_LISTS_COUNT(lists->nodes, hob_node);
-	if (!add(&lists->mesh_refs, &mesh, sizeof mesh, HOB_LIMIT_NODES, "uses of meshes", &ignored, err))
-		return false;
-	HOB_LISTS_AT(lists->nodes, hob_node, nodes - 1)->mesh_count++;
-	return true;
+	add(&lists->mesh_refs, &mesh, sizeof mesh, HOB_LIMIT_NODES, "uses of meshes");
+	HOB_LISTS_AT(lists->nodes, hob_node, HOB_LISTS_COUNT(lists->nodes, hob_node) - 1)->mesh_count++;
 }
 
-bool hob_lists_material(hob_lists *lists, const hob_material *material, uint32_t *id, hob_error *err)
+uint32_t hob_lists_material(hob_lists *lists, const hob_material *material)
 {
-	return add(&lists->materials, material, sizeof *material, HOB_LIMIT_MATERIALS, "materials", id, err);
+	return add(&lists->materials, material, sizeof *material, HOB_LIMIT_MATERIALS, "materials");
 }
 
-bool hob_lists_sampler(hob_lists *lists, hob_wrap u, hob_wrap v, uint32_t *id, hob_error *err)
+uint32_t hob_lists_sampler(hob_lists *lists, hob_sampler sampler)
 {
-	hob_sampler sampler = {u, v, HOB_FILTER_LINEAR, HOB_FILTER_LINEAR_MIP_LINEAR};
-	for (*id = 0; *id < HOB_LISTS_COUNT(lists->samplers, hob_sampler); ++*id) {
-		const hob_sampler *known = HOB_LISTS_AT(lists->samplers, hob_sampler, *id);
-		if (known->wrap_u == u && known->wrap_v == v)
-			return true;
-	}
-	return add(&lists->samplers, &sampler, sizeof sampler, HOB_LIMIT_IMAGES, "samplers", id, err);
+	uint32_t count = HOB_LISTS_COUNT(lists->samplers, hob_sampler);
+	for (uint32_t id = 0; id < count; id++)
+		if (memcmp(HOB_LISTS_AT(lists->samplers, hob_sampler, id), &sampler, sizeof sampler) == 0)
+			return id;
+	return add(&lists->samplers, &sampler, sizeof sampler, HOB_LIMIT_IMAGES, "samplers");
+}
+
+void *hob_lists_array(hob_arena *arena, const hob_buf *list, size_t size, uint32_t *count)
+{
+	void *out = hob_arena_alloc(arena, list->size, 16);
+	*count = (uint32_t)(list->size / size);
+	if (list->size > 0)
+		memcpy(out, list->data, list->size);
+	return out;
 }
 
 void hob_lists_take(hob_lists *l, hob_model *m)
 {
 	hob_arena *arena = l->request->result;
-	const struct {
-		const hob_buf *from;
-		size_t size;
-		void **to;
-		uint32_t *count;
-	} lists[] = {
-		{&l->meshes, sizeof(hob_mesh), (void **)&m->meshes, &m->mesh_count},
-		{&l->materials, sizeof(hob_material), (void **)&m->materials, &m->material_count},
-		{&l->samplers, sizeof(hob_sampler), (void **)&m->samplers, &m->sampler_count},
-		{&l->nodes, sizeof(hob_node), (void **)&m->nodes, &m->node_count},
-		{&l->mesh_refs, sizeof(uint32_t), (void **)&m->mesh_refs, &m->mesh_ref_count},
-		{&l->cameras, sizeof(hob_camera), (void **)&m->cameras, &m->camera_count},
-		{&l->lights, sizeof(hob_light), (void **)&m->lights, &m->light_count},
-		{&l->skins, sizeof(hob_skin), (void **)&m->skins, &m->skin_count},
-	};
-	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++) {
-		const hob_buf *from = lists[i].from;
-		*lists[i].count = (uint32_t)(from->size / lists[i].size);
-		*lists[i].to = hob_arena_alloc(arena, from->size, 16);
-		if (from->size > 0)
-			memcpy(*lists[i].to, from->data, from->size);
-	}
+	m->meshes = hob_lists_array(arena, &l->meshes, sizeof(hob_mesh), &m->mesh_count);
+	m->materials = hob_lists_array(arena, &l->materials, sizeof(hob_material), &m->material_count);
+	m->samplers = hob_lists_array(arena, &l->samplers, sizeof(hob_sampler), &m->sampler_count);
+	m->nodes = hob_lists_array(arena, &l->nodes, sizeof(hob_node), &m->node_count);
+	m->mesh_refs = hob_lists_array(arena, &l->mesh_refs, sizeof(uint32_t), &m->mesh_ref_count);
+	m->cameras = hob_lists_array(arena, &l->cameras, sizeof(hob_camera), &m->camera_count);
+	m->lights = hob_lists_array(arena, &l->lights, sizeof(hob_light), &m->light_count);
+	m->skins = hob_lists_array(arena, &l->skins, sizeof(hob_skin), &m->skin_count);
 	hob_image_set_take(&l->images, m);
 	hob_model_one_scene(m, arena);
 }

@@ -1,5 +1,6 @@
 #include "importers.h"
 
+#include "../base/guard.h"
 #include "../base/limits.h"
 #include "lists.h"
 #include "shape.h"
@@ -30,48 +31,45 @@ typedef struct md2 {
 	uint32_t *point; /* [mesh.vertex_count] point of each vertex */
 } md2;
 
-static bool section(const md2 *d, size_t offset_at, uint64_t size, const char *what, const uint8_t **out,
-					hob_error *err)
+static const uint8_t *section(const md2 *d, size_t offset_at, uint64_t size, const char *what)
 {
 	hob_bytes file = d->request->file;
 	uint32_t offset = hob_load_u32(file.data + offset_at);
-	*out = file.data + (offset <= file.size ? offset : 0);
-	return (offset <= file.size && file.size - offset >= size) ||
-		   hob_fail(err, TRUNCATED,
-					"the %s at byte %u take %llu bytes, more than the file of %zu has; copy it again", what,
-					offset, (unsigned long long)size, file.size);
+	if (offset > file.size || file.size - offset < size)
+		hob_leave(TRUNCATED,
+				  "the %s at byte %u take %llu bytes, more than the file of %zu has; copy it again", what,
+				  offset, (unsigned long long)size, file.size);
+	return file.data + offset;
 }
 
-static bool read_header(md2 *d, hob_error *err)
+static void read_header(md2 *d)
 {
 	hob_bytes file = d->request->file;
 	uint32_t n[17];
 	if (file.size < HEADER_SIZE || memcmp(file.data, "IDP2", 4) != 0)
-		return hob_fail(
-			err, CORRUPT,
-			"the file does not begin as a Quake II model; it is damaged or bears the wrong extension");
+		hob_leave(CORRUPT,
+				  "the file does not begin as a Quake II model; it is damaged or bears the wrong extension");
 	for (size_t i = 0; i < HOB_COUNT_OF(n); i++)
 		n[i] = hob_load_u32(file.data + i * 4);
 	if (n[1] != 8)
-		return hob_fail(err, UNSUPPORTED, "version %u of the format; Hob reads 8", n[1]);
+		hob_leave(UNSUPPORTED, "version %u of the format; Hob reads 8", n[1]);
 	d->width = n[2], d->height = n[3], d->frame_size = n[4];
 	d->skin_count = n[5], d->point_count = n[6], d->uv_count = n[7], d->triangle_count = n[8];
 	d->frame_count = n[10];
 	if (d->frame_count == 0 || d->triangle_count == 0 || d->point_count == 0)
-		return hob_fail(err, EMPTY, "the model has %u frames, %u triangles and %u vertices", d->frame_count,
-						d->triangle_count, d->point_count);
+		hob_leave(EMPTY, "the model has %u frames, %u triangles and %u vertices", d->frame_count,
+				  d->triangle_count, d->point_count);
 	if (d->frame_size < FRAME_HEAD || (d->frame_size - FRAME_HEAD) / 4 < d->point_count)
-		return hob_fail(err, CORRUPT, "frames of %u bytes are too small for %u vertices", d->frame_size,
-						d->point_count);
-	return section(d, 44, (uint64_t)d->skin_count * SKIN_SIZE, "skins", &d->skins, err) &&
-		   section(d, 48, (uint64_t)d->uv_count * UV_SIZE, "texture coordinates", &d->uvs, err) &&
-		   section(d, 52, (uint64_t)d->triangle_count * TRIANGLE_SIZE, "triangles", &d->triangles, err) &&
-		   section(d, 56, (uint64_t)d->frame_count * d->frame_size, "frames", &d->frames, err);
+		hob_leave(CORRUPT, "frames of %u bytes are too small for %u vertices", d->frame_size, d->point_count);
+	d->skins = section(d, 44, (uint64_t)d->skin_count * SKIN_SIZE, "skins");
+	d->uvs = section(d, 48, (uint64_t)d->uv_count * UV_SIZE, "texture coordinates");
+	d->triangles = section(d, 52, (uint64_t)d->triangle_count * TRIANGLE_SIZE, "triangles");
+	d->frames = section(d, 56, (uint64_t)d->frame_count * d->frame_size, "frames");
 }
 
 /* ---- vertices: a point with a texture coordinate */
 
-static bool make_vertices(md2 *d, hob_error *err)
+static void make_vertices(md2 *d)
 {
 	hob_arena *arena = d->request->result, *scratch = d->request->scratch;
 	uint32_t *last = HOB_NEW(scratch, uint32_t, d->point_count), corners = d->triangle_count * 3, bad = 0;
@@ -112,7 +110,8 @@ static bool make_vertices(md2 *d, hob_error *err)
 		d->mesh.uv[0][v * 2 + 1] =
 			(float)(int16_t)hob_load_u16(at + 2) / (float)(d->height > 0 ? d->height : 1);
 	}
-	return d->mesh.index_count > 0 || hob_fail(err, EMPTY, "no face of the model can be used");
+	if (d->mesh.index_count <= 0)
+		hob_leave(EMPTY, "no face of the model can be used");
 }
 
 static void point_of(const md2 *d, uint32_t frame, uint32_t point, float out[3])
@@ -132,14 +131,13 @@ static hob_str frame_name(const md2 *d, uint32_t frame)
 	return (hob_str){at, strnlen(at, 16)};
 }
 
-static bool make_frames(md2 *d, hob_error *err)
+static void make_frames(md2 *d)
 {
 	hob_arena *arena = d->request->result;
 	hob_mesh *m = &d->mesh;
 	uint32_t targets = d->frame_count - 1;
 	if (targets > HOB_LIMIT_TARGETS)
-		return hob_fail(err, LIMIT, "%u frames, at most %llu are read", d->frame_count,
-						HOB_LIMIT_TARGETS + 1);
+		hob_leave(LIMIT, "%u frames, at most %llu are read", d->frame_count, HOB_LIMIT_TARGETS + 1);
 	m->position = HOB_NEW(arena, float, (size_t)m->vertex_count * 3);
 	m->targets = HOB_NEW(arena, hob_morph_target, targets);
 	m->target_count = targets;
@@ -156,7 +154,6 @@ static bool make_frames(md2 *d, hob_error *err)
 				to->position[v * 3 + k] = at[k] - m->position[v * 3 + k];
 		}
 	}
-	return true;
 }
 
 /* ---- clips */
@@ -211,43 +208,39 @@ static void make_clips(md2 *d, hob_model *model)
 
 /* ---- the importer */
 
-static bool build(md2 *d, hob_model *model, hob_error *err)
+static void build(md2 *d, hob_model *model)
 {
 	hob_material material;
-	uint32_t node, id;
 	hob_shape_plain_material(&material, HOB_STR(""));
 	if (d->skin_count > 0) {
 		hob_str skin = {(const char *)d->skins, strnlen((const char *)d->skins, SKIN_SIZE)};
-		if (skin.len > 0 &&
-			!hob_image_set_file(&d->lists.images, skin, &material.slots[HOB_SLOT_BASE_COLOR].image, err))
-			return false;
+		if (skin.len > 0)
+			material.slots[HOB_SLOT_BASE_COLOR].image = hob_image_set_file(&d->lists.images, skin);
 	}
 	if (d->skin_count > 1)
 		hob_info(d->request->notes, "md2.skins", "of %u skins the first is read", d->skin_count);
 	d->mesh.name = HOB_STR("");
-	uint32_t root = hob_lists_z_up(&d->lists, model);
-	if (!hob_lists_node(&d->lists, HOB_STR(""), root, &node, err) || !make_vertices(d, err) ||
-		!make_frames(d, err) || !hob_lists_material(&d->lists, &material, &d->mesh.material, err) ||
-		!hob_lists_mesh(&d->lists, &d->mesh, &id, err) || !hob_lists_show(&d->lists, id, err))
-		return false;
+	hob_lists_node(&d->lists, HOB_STR(""), hob_lists_z_up(&d->lists, model));
+	make_vertices(d);
+	make_frames(d);
+	d->mesh.material = hob_lists_material(&d->lists, &material);
+	hob_lists_show(&d->lists, hob_lists_mesh(&d->lists, &d->mesh));
 	hob_lists_take(&d->lists, model);
 	make_clips(d, model);
-	return true;
 }
 
 static bool md2_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
+	(void)err;
 	md2 *d = HOB_NEW(request->scratch, md2, 1);
 	d->request = request;
-	if (!read_header(d, err))
-		return false;
+	read_header(d);
 	hob_census_add(request->seen, HOB_CENSUS_SURFACES, 1);
 	hob_census_add(request->seen, HOB_CENSUS_MORPHED, d->frame_count > 1);
 	hob_census_add(request->seen, HOB_CENSUS_CLIPS, d->frame_count > 1);
 	hob_lists_init(&d->lists, request);
-	bool done = build(d, out, err);
-	hob_lists_release(&d->lists);
-	return done;
+	build(d, out);
+	return true;
 }
 
 static const char *const extensions[] = {"md2", NULL};

@@ -1,5 +1,6 @@
 #include "mtl.h"
 
+#include "../base/guard.h"
 #include "../base/number.h"
 #include "shape.h"
 #include "text.h"
@@ -342,13 +343,12 @@ static bool is_normal_map(const mtl_reader *r, hob_str file)
 	return false;
 }
 
-static bool put_map(mtl_reader *r, hob_slot slot, hob_str file, const map_options *options, hob_error *err)
+static void put_map(mtl_reader *r, hob_slot slot, hob_str file, const map_options *options)
 {
 	if (slot == HOB_SLOT_BUMP && is_normal_map(r, file))
 		slot = HOB_SLOT_NORMAL;
 	hob_texture_ref *ref = &r->out->slots[slot];
-	if (!hob_image_set_file(r->images, file, &ref->image, err))
-		return false;
+	ref->image = hob_image_set_file(r->images, file);
 	/* Options apply to V pointing up: v' = s v + o becomes s v + (1 - s - o). */
 	ref->scale[0] = options->scale[0];
 	ref->scale[1] = options->scale[1];
@@ -362,10 +362,9 @@ static bool put_map(mtl_reader *r, hob_slot slot, hob_str file, const map_option
 	}
 	if (slot == HOB_SLOT_BUMP || slot == HOB_SLOT_NORMAL)
 		r->out->normal_scale = options->bump;
-	return true;
 }
 
-static bool read_map(mtl_reader *r, hob_str word, hob_str line, hob_error *err)
+static void read_map(mtl_reader *r, hob_str word, hob_str line)
 {
 	map_options options = {.scale = {1, 1}, .bump = 1};
 	take_options(&line, &options);
@@ -374,7 +373,7 @@ static bool read_map(mtl_reader *r, hob_str word, hob_str line, hob_error *err)
 	if (file.len >= 2 && file.data[0] == '"' && file.data[file.len - 1] == '"')
 		file = hob_str_sub(file, 1, file.len - 1);
 	if (file.len == 0)
-		return true;
+		return;
 	bool known = false;
 	for (size_t i = 0; i < HOB_COUNT_OF(maps); i++) {
 		if (!hob_str_equal_nocase(word, hob_str_of(maps[i].name)))
@@ -383,15 +382,13 @@ static bool read_map(mtl_reader *r, hob_str word, hob_str line, hob_error *err)
 		if (maps[i].ext >= 0)
 			r->out->ext_mask |= 1u << maps[i].ext;
 		r->out->slots[maps[i].slot].channel = maps[i].channel;
-		if (!put_map(r, (hob_slot)maps[i].slot, file, &options, err))
-			return false;
+		put_map(r, (hob_slot)maps[i].slot, file, &options);
 	}
 	if (known && options.ignored.len > 0)
 		say_ignored(r, options.ignored);
 	if (!known)
 		hob_warn(r->images->request->notes, "mtl.map-ignored", "material '%.*s': %.*s is left out",
 				 HOB_FMT(r->entry->name), HOB_FMT(word));
-	return true;
 }
 
 static bool is_map(hob_str word)
@@ -402,13 +399,13 @@ static bool is_map(hob_str word)
 	return is_unread_map(word);
 }
 
-static bool read_statement(mtl_reader *r, hob_str line, hob_error *err)
+static void read_statement(mtl_reader *r, hob_str line)
 {
 	hob_str word = hob_text_word(&line);
 	if (is_map(word))
-		return read_map(r, word, line, err);
-	read_value(r, word, line);
-	return true;
+		read_map(r, word, line);
+	else
+		read_value(r, word, line);
 }
 
 /* ---- conclusions from the whole material */
@@ -472,19 +469,20 @@ static void conclude_opacity(mtl_reader *r)
 				 HOB_FMT(r->entry->name));
 }
 
-bool hob_mtl_read(const hob_mtl_entry *entry, hob_image_set *images, uint32_t clamp_sampler, bool *clamped,
-				  hob_material *out, hob_error *err)
+void hob_mtl_read(const hob_mtl_entry *entry, hob_image_set *images, uint32_t clamp_sampler, bool *clamped,
+				  hob_material *out)
 {
 	mtl_reader r = {.entry = entry, .images = images, .out = out, .clamp_sampler = clamp_sampler};
 	hob_material_init(out);
 	images->dir = entry->dir;
 	out->name = hob_text_name(images->request->result, entry->name);
 	hob_str rest = entry->body, line;
+	hob_place place = {.kind = "material", .name = entry->name};
+	hob_place_enter(&place);
 	while (hob_text_line(&rest, &line))
-		if (!read_statement(&r, line, err))
-			return hob_fail_in(err, "material '%.*s'", HOB_FMT(entry->name));
+		read_statement(&r, line);
+	hob_place_exit(&place);
 	conclude_surface(&r);
 	conclude_opacity(&r);
 	*clamped = *clamped || r.clamped;
-	return true;
 }

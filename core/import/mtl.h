@@ -32,7 +32,7 @@ void hob_mtl_index(hob_mtl_library *library, hob_str dir, hob_str text);
 /* NULL when there is no such material. */
 const hob_mtl_entry *hob_mtl_find(const hob_mtl_library *library, hob_str name);
 /* Reads one material. `clamp_sampler` is the sampler of `-clamp on`; *clamped is set when it is used. */
-bool hob_mtl_read(const hob_mtl_entry *entry, hob_image_set *images, uint32_t clamp_sampler, bool *clamped,
-				  hob_material *out, hob_error *err) HOB_MUST_CHECK;
+void hob_mtl_read(const hob_mtl_entry *entry, hob_image_set *images, uint32_t clamp_sampler, bool *clamped,
+				  hob_material *out);
 
 #endif

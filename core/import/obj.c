@@ -1,5 +1,6 @@
 #include "importers.h"
 
+#include "../base/guard.h"
 #include "../base/limits.h"
 #include "mtl.h"
 #include "obj_build.h"
@@ -23,17 +24,16 @@ static bool is_absent(hob_err_code code)
 		   code == HOB_ERR_CORRUPT;
 }
 
-/* Reads one library; *found is false, and the call succeeds, when no such file exists. */
-static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_error *err)
+/* Reads one library; false when no such file exists. */
+static bool read_library(obj_import_state *s, hob_str name)
 {
 	const hob_import_request *request = s->request;
 	const hob_io *io = request->io;
 	hob_str path, other, used;
 	hob_bytes file;
 	hob_error why = {0};
-	*found = false;
 	if (!hob_io_join(request->io, request->scratch, hob_path_dir(request->path), name, &path, NULL))
-		return true;
+		return false;
 	bool read = io->read(io->user, path, &file, &why);
 	used = path;
 	if (!read && is_absent(why.code) && io->find_nocase && io->find_nocase(io->user, path, &other)) {
@@ -45,59 +45,50 @@ static bool read_library(obj_import_state *s, hob_str name, bool *found, hob_err
 	}
 	if (!read && why.code == HOB_ERR_LFS_POINTER) {
 		hob_warn(request->notes, "obj.mtllib-pointer", "material library: %s", why.context);
-		*found = true;
+		return true;
 	}
 	if (!read && is_absent(why.code))
-		return true;
+		return false;
 	if (!read) {
-		if (err)
-			*err = why;
-		return hob_fail_in(err, "material library '%.*s'", HOB_FMT(name));
+		hob_error_append(&why, "material library '%.*s'", HOB_FMT(name));
+		hob_leave_with(&why);
 	}
-	hob_str text = hob_text_decode(request->scratch, file);
-	*found = true;
-	hob_mtl_index(&s->library, hob_path_dir(used), text);
+	hob_mtl_index(&s->library, hob_path_dir(used), hob_text_decode(request->scratch, file));
 	return true;
 }
 
 /* Tries the path as written, then its last part beside the model. */
-static bool find_library(obj_import_state *s, hob_str name, bool *found, hob_error *err)
+static bool find_library(obj_import_state *s, hob_str name)
 {
-	if (!read_library(s, name, found, err))
-		return false;
+	bool found = read_library(s, name);
 	hob_str last = hob_text_last_part(name), dir = hob_path_dir(s->request->path);
-	bool elsewhere = !*found && last.len > 0 && last.len != name.len;
-	if (elsewhere && !read_library(s, last, found, err))
-		return false;
-	if (*found && elsewhere)
+	bool elsewhere = !found && last.len > 0 && last.len != name.len;
+	if (elsewhere)
+		found = read_library(s, last);
+	if (found && elsewhere)
 		hob_warn(s->request->notes, "obj.mtllib-guessed",
 				 "material library '%.*s' does not exist; '%.*s%s%.*s' beside the model is used",
 				 HOB_FMT(name), HOB_FMT(dir), dir.len > 0 ? "/" : "", HOB_FMT(last));
-	else if (*found && memchr(name.data, '\\', name.len))
+	else if (found && memchr(name.data, '\\', name.len))
 		hob_warn(s->request->notes, "obj.mtllib-guessed",
 				 "material library '%.*s' is named with backslashes, which only Windows reads; write '/'",
 				 HOB_FMT(name));
-	return true;
+	return found;
 }
 
 /* A statement may name several files, and a file name may contain blanks. */
-static bool read_statement(obj_import_state *s, hob_str names, hob_error *err)
+static void read_statement(obj_import_state *s, hob_str names)
 {
-	bool found = false, any_missing = false;
+	bool any_missing = false;
 	hob_str missing = names;
 	if (names.len >= 2 && names.data[0] == '"' && names.data[names.len - 1] == '"')
 		names = hob_str_sub(names, 1, names.len - 1);
-	if (names.len == 0)
-		return true;
-	if (!find_library(s, names, &found, err))
-		return false;
-	if (found)
-		return true;
+	if (names.len == 0 || find_library(s, names))
+		return;
 	hob_str rest = names, name = hob_text_word(&rest);
 	bool several = name.len < names.len;
 	for (; several && name.len > 0; name = hob_text_word(&rest)) {
-		if (!find_library(s, name, &found, err))
-			return false;
+		bool found = find_library(s, name);
 		if (!found && !any_missing)
 			missing = name;
 		any_missing = any_missing || !found;
@@ -107,7 +98,6 @@ static bool read_statement(obj_import_state *s, hob_str names, hob_error *err)
 				 "material library '%.*s' does not exist; put it beside the model, or "
 				 "its materials stay plain",
 				 HOB_FMT(missing));
-	return true;
 }
 
 /* ---- materials that are used */
@@ -120,54 +110,54 @@ static uint32_t add_plain(obj_import_state *s, hob_str name)
 	return id;
 }
 
-static bool read_material(obj_import_state *s, hob_str name, uint32_t *id, bool *clamped, hob_error *err)
+static uint32_t read_material(obj_import_state *s, hob_str name, bool *clamped)
 {
 	const hob_mtl_entry *entry = hob_mtl_find(&s->library, name);
 	if (entry) {
-		*id = s->model->material_count++;
+		uint32_t id = s->model->material_count++;
 		hob_census_of_mtl(s->request->seen, entry->body);
-		return hob_mtl_read(entry, &s->images, 0, clamped, &s->model->materials[*id], err);
+		hob_mtl_read(entry, &s->images, 0, clamped, &s->model->materials[id]);
+		return id;
 	}
 	if (s->data.libraries.size > 0 && name.len > 0)
 		hob_warn(s->request->notes, "obj.material-missing",
 				 "material '%.*s' is in no material library; its faces use the default material",
 				 HOB_FMT(name));
-	*id = add_plain(s, name);
-	return true;
+	return add_plain(s, name);
 }
 
 static void mark_materials(const hob_obj_data *data, bool *used, uint32_t count)
 {
 	const hob_obj_run *runs = HOB_OBJ_ARRAY(data->runs, hob_obj_run);
-	for (uint32_t r = 0; r < HOB_OBJ_COUNT(data->runs, hob_obj_run); r++)
+	for (uint32_t r = 0; r < HOB_LISTS_COUNT(data->runs, hob_obj_run); r++)
 		if (runs[r].count > 0)
 			used[runs[r].material == HOB_NONE ? count : runs[r].material] = true;
 	if (!data->has_elements)
 		used[count] = true;
 }
 
-/* *ids: material_ids of hob_obj_build. Materials that no face uses are left out. */
-static bool read_materials(obj_import_state *s, uint32_t **ids, hob_error *err)
+/* The material_ids of hob_obj_build. Materials that no face uses are left out. */
+static uint32_t *read_materials(obj_import_state *s)
 {
 	const hob_import_request *request = s->request;
 	const hob_str *names = HOB_OBJ_ARRAY(s->data.materials, hob_str);
-	uint32_t count = HOB_OBJ_COUNT(s->data.materials, hob_str);
+	uint32_t count = HOB_LISTS_COUNT(s->data.materials, hob_str);
 	bool clamped = false, *used = HOB_NEW(request->scratch, bool, (size_t)count + 1);
 	if (count > HOB_LIMIT_MATERIALS)
-		return hob_fail(err, LIMIT, "%u materials, at most %llu are allowed", count, HOB_LIMIT_MATERIALS);
-	*ids = HOB_NEW(request->scratch, uint32_t, (size_t)count + 1);
+		hob_leave(LIMIT, "%u materials, at most %llu are allowed", count, HOB_LIMIT_MATERIALS);
+	uint32_t *ids = HOB_NEW(request->scratch, uint32_t, (size_t)count + 1);
 	s->model->materials = HOB_NEW(request->result, hob_material, (size_t)count + 1);
 	s->model->samplers = HOB_NEW(request->result, hob_sampler, 1);
 	mark_materials(&s->data, used, count);
 	for (uint32_t i = 0; i < count; i++)
-		if (used[i] && !read_material(s, names[i], &(*ids)[i], &clamped, err))
-			return false;
+		if (used[i])
+			ids[i] = read_material(s, names[i], &clamped);
 	if (used[count])
-		(*ids)[count] = add_plain(s, HOB_STR(""));
+		ids[count] = add_plain(s, HOB_STR(""));
 	s->model->samplers[0] = (hob_sampler){.wrap_u = HOB_WRAP_CLAMP, .wrap_v = HOB_WRAP_CLAMP};
 	s->model->sampler_count = clamped;
 	hob_image_set_take(&s->images, s->model);
-	return true;
+	return ids;
 }
 
 /* ---- the import */
@@ -175,58 +165,54 @@ static bool read_materials(obj_import_state *s, uint32_t **ids, hob_error *err)
 static bool has_good_element(const hob_obj_data *data)
 {
 	const hob_obj_run *runs = HOB_OBJ_ARRAY(data->runs, hob_obj_run);
-	for (uint32_t r = 0; r < HOB_OBJ_COUNT(data->runs, hob_obj_run); r++)
+	for (uint32_t r = 0; r < HOB_LISTS_COUNT(data->runs, hob_obj_run); r++)
 		if (runs[r].count > 0)
 			return true;
 	return false;
 }
 
-static bool convert(obj_import_state *s, hob_error *err)
+static void convert(obj_import_state *s)
 {
 	const hob_import_request *request = s->request;
 	const hob_str *libraries = HOB_OBJ_ARRAY(s->data.libraries, hob_str);
 	if (s->data.positions.size == 0)
-		return hob_fail(err, EMPTY, "the OBJ file holds no vertex");
+		hob_leave(EMPTY, "the OBJ file holds no vertex");
 	if (!s->data.has_elements && s->data.free_form_line > 0)
-		return hob_fail(err, UNSUPPORTED,
-						"the OBJ file holds only free-form curves and surfaces (line %llu); convert them to "
-						"polygons before export",
-						(unsigned long long)s->data.free_form_line);
-	if (s->data.has_elements && !has_good_element(&s->data))
-		return s->data.bad_index_line > 0
-				   ? hob_fail(err, EMPTY,
-							  "the OBJ file holds no usable face, line or point: line %llu uses a vertex "
-							  "that does not exist; there are %u",
-							  (unsigned long long)s->data.bad_index_line,
-							  HOB_OBJ_COUNT(s->data.positions, float) / 3)
-				   : hob_fail(err, EMPTY, "the OBJ file holds no usable face, line or point");
-	for (uint32_t i = 0; i < HOB_OBJ_COUNT(s->data.libraries, hob_str); i++)
-		if (!read_statement(s, libraries[i], err))
-			return false;
+		hob_leave(UNSUPPORTED,
+				  "the OBJ file holds only free-form curves and surfaces (line %llu); convert them to "
+				  "polygons before export",
+				  (unsigned long long)s->data.free_form_line);
+	bool unusable = s->data.has_elements && !has_good_element(&s->data);
+	if (unusable && s->data.bad_index_line > 0)
+		hob_leave(EMPTY,
+				  "the OBJ file holds no usable face, line or point: line %llu uses a vertex that does not "
+				  "exist; there are %u",
+				  (unsigned long long)s->data.bad_index_line, HOB_LISTS_COUNT(s->data.positions, float) / 3);
+	if (unusable)
+		hob_leave(EMPTY, "the OBJ file holds no usable face, line or point");
+	for (uint32_t i = 0; i < HOB_LISTS_COUNT(s->data.libraries, hob_str); i++)
+		read_statement(s, libraries[i]);
 	if (!s->data.has_elements)
 		hob_warn(
 			request->notes, "obj.no-faces",
 			"no face, line or point uses the vertices; they are shown as points. If the file should have "
 			"faces, it is incomplete: save or copy it again");
-	uint32_t *ids;
-	if (!read_materials(s, &ids, err))
-		return false;
+	uint32_t *ids = read_materials(s);
 	hob_obj_smooth(request->scratch, &s->data);
-	return hob_obj_build(request, &s->data, ids, s->model, err);
+	hob_obj_build(request, &s->data, ids, s->model);
 }
 
 static bool obj_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
+	(void)err;
 	obj_import_state s = {.request = request, .model = out};
 	hob_str text = hob_text_decode(request->scratch, request->file);
 	hob_census_of_obj(request->seen, text);
 	hob_name_map_init(&s.library.by_name, request->scratch);
 	hob_image_set_init(&s.images, request);
-	bool done = hob_obj_data_read(request, text, &s.data, err) && convert(&s, err);
-	hob_image_set_release(&s.images);
-	hob_buf_release(&s.library.entries);
-	hob_obj_data_release(&s.data);
-	return done;
+	hob_obj_data_read(request, text, &s.data);
+	convert(&s);
+	return true;
 }
 
 static const char *const extensions[] = {"obj", NULL};

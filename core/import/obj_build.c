@@ -1,5 +1,6 @@
 #include "obj_build.h"
 
+#include "../base/guard.h"
 #include "../base/limits.h"
 #include "polygon.h"
 #include "shape.h"
@@ -56,7 +57,7 @@ static uint32_t index_of(hob_name_map *map, const void *key, size_t size, uint32
 
 static uint32_t object_of(builder *b, hob_name_map *map, uint32_t name)
 {
-	uint32_t next = HOB_OBJ_COUNT(b->objects, object), index = index_of(map, &name, sizeof name, next);
+	uint32_t next = HOB_LISTS_COUNT(b->objects, object), index = index_of(map, &name, sizeof name, next);
 	if (index == next)
 		hob_buf_put(&b->objects, &(object){.name = name}, sizeof(object));
 	return index;
@@ -64,7 +65,7 @@ static uint32_t object_of(builder *b, hob_name_map *map, uint32_t name)
 
 static slot *slot_of(builder *b, hob_name_map *map, slot_key key)
 {
-	uint32_t next = HOB_OBJ_COUNT(b->slots, slot), index = index_of(map, &key, sizeof key, next);
+	uint32_t next = HOB_LISTS_COUNT(b->slots, slot), index = index_of(map, &key, sizeof key, next);
 	if (index == next) {
 		slot added = {key.object, key.material, (hob_obj_kind)key.kind, HOB_NONE, HOB_NONE};
 		hob_buf_put(&b->slots, &added, sizeof added);
@@ -73,10 +74,10 @@ static slot *slot_of(builder *b, hob_name_map *map, slot_key key)
 	return &HOB_OBJ_ARRAY(b->slots, slot)[index];
 }
 
-static bool sort_runs(builder *b, hob_error *err)
+static void sort_runs(builder *b)
 {
 	const hob_obj_run *runs = HOB_OBJ_ARRAY(b->data->runs, hob_obj_run);
-	uint32_t run_count = HOB_OBJ_COUNT(b->data->runs, hob_obj_run);
+	uint32_t run_count = HOB_LISTS_COUNT(b->data->runs, hob_obj_run);
 	hob_name_map object_map, slot_map;
 	hob_name_map_init(&object_map, b->request->scratch);
 	hob_name_map_init(&slot_map, b->request->scratch);
@@ -96,18 +97,17 @@ static bool sort_runs(builder *b, hob_error *err)
 			b->next_run[s->last_run] = r;
 		s->last_run = r;
 	}
-	uint32_t slot_count = HOB_OBJ_COUNT(b->slots, slot);
+	uint32_t slot_count = HOB_LISTS_COUNT(b->slots, slot);
 	if (slot_count > HOB_LIMIT_MESHES)
-		return hob_fail(err, LIMIT, "%u meshes (objects times materials), at most %llu are allowed",
-						slot_count, HOB_LIMIT_MESHES);
-	return true;
+		hob_leave(LIMIT, "%u meshes (objects times materials), at most %llu are allowed", slot_count,
+				  HOB_LIMIT_MESHES);
 }
 
 static void order_slots(builder *b)
 {
 	object *objects = HOB_OBJ_ARRAY(b->objects, object);
 	const slot *slots = HOB_OBJ_ARRAY(b->slots, slot);
-	uint32_t object_count = HOB_OBJ_COUNT(b->objects, object), slot_count = HOB_OBJ_COUNT(b->slots, slot);
+	uint32_t object_count = HOB_LISTS_COUNT(b->objects, object), slot_count = HOB_LISTS_COUNT(b->slots, slot);
 	b->order = HOB_NEW(b->request->scratch, uint32_t, slot_count);
 	uint32_t *at = HOB_NEW(b->request->scratch, uint32_t, object_count);
 	uint32_t first = 0;
@@ -127,7 +127,7 @@ static uint32_t vertex_for(builder *b, const hob_obj_corner *corner)
 	for (uint32_t i = b->head[corner->v]; i != HOB_NONE; i = vertices[i].next)
 		if (vertices[i].corner.vt == corner->vt && vertices[i].corner.vn == corner->vn)
 			return i;
-	uint32_t id = HOB_OBJ_COUNT(b->vertices, vertex);
+	uint32_t id = HOB_LISTS_COUNT(b->vertices, vertex);
 	hob_buf_put(&b->vertices, &(vertex){*corner, b->head[corner->v]}, sizeof(vertex));
 	b->head[corner->v] = id;
 	return id;
@@ -225,7 +225,7 @@ static void put_streams(builder *b, hob_mesh *to)
 {
 	const hob_obj_data *d = b->data;
 	const vertex *vertices = HOB_OBJ_ARRAY(b->vertices, vertex);
-	size_t count = HOB_OBJ_COUNT(b->vertices, vertex);
+	size_t count = HOB_LISTS_COUNT(b->vertices, vertex);
 	bool uvs = false, normals = false, colors = d->colors.size > 0;
 	for (size_t i = 0; i < count; i++) {
 		uvs = uvs || vertices[i].corner.vt != HOB_NONE;
@@ -269,29 +269,30 @@ static hob_str name_of(const builder *b, uint32_t id)
 						  : hob_text_name(b->request->result, HOB_OBJ_ARRAY(*names, hob_str)[id]);
 }
 
-static bool build_mesh(builder *b, const slot *s, hob_mesh *to, hob_error *err)
+static void build_mesh(builder *b, const slot *s, hob_mesh *to)
 {
 	static const hob_topology topologies[] = {HOB_TRIANGLES, HOB_LINES, HOB_POINTS};
 	uint64_t total = index_total(b, s);
 	if (total > HOB_LIMIT_INDICES)
-		return hob_fail(err, LIMIT, "%llu indices, at most %llu are allowed", (unsigned long long)total,
-						HOB_LIMIT_INDICES);
+		hob_leave(LIMIT, "%llu indices, at most %llu are allowed", (unsigned long long)total,
+				  HOB_LIMIT_INDICES);
 	to->topology = topologies[s->kind];
-	uint32_t names = HOB_OBJ_COUNT(b->data->materials, hob_str);
+	uint32_t names = HOB_LISTS_COUNT(b->data->materials, hob_str);
 	to->material = b->material_ids[s->material == HOB_NONE ? names : s->material];
 	to->indices = HOB_NEW(b->request->result, uint32_t, total);
 	hob_buf_clear(&b->vertices);
 	put_elements(b, to, s);
 	put_streams(b, to);
-	return true;
 }
 
-static bool build_object(builder *b, uint32_t index, hob_error *err)
+static void build_object(builder *b, uint32_t index)
 {
 	hob_model *model = b->model;
 	const object *o = &HOB_OBJ_ARRAY(b->objects, object)[index];
 	hob_node *node = &model->nodes[index];
 	*node = hob_shape_plain_node(name_of(b, o->name));
+	hob_place place = {.kind = "object", .name = node->name};
+	hob_place_enter(&place);
 	node->source = index;
 	node->mesh_first = model->mesh_count;
 	node->mesh_count = o->slot_count;
@@ -301,18 +302,17 @@ static bool build_object(builder *b, uint32_t index, hob_error *err)
 		hob_mesh *to = &model->meshes[model->mesh_count++];
 		*to = (hob_mesh){
 			.name = node->name, .source_mesh = index, .source_primitive = i, .flat = b->data->flat};
-		if (!build_mesh(b, s, to, err))
-			return hob_fail_in(err, "object '%.*s'", HOB_FMT(node->name));
+		build_mesh(b, s, to);
 	}
+	hob_place_exit(&place);
 	model->node_count++;
-	return true;
 }
 
 static void allocate(builder *b, uint32_t objects, uint32_t meshes)
 {
 	hob_arena *arena = b->request->result;
 	hob_model *model = b->model;
-	uint32_t positions = HOB_OBJ_COUNT(b->data->positions, float[3]);
+	uint32_t positions = HOB_LISTS_COUNT(b->data->positions, float[3]);
 	b->head = HOB_NEW(b->request->scratch, uint32_t, positions);
 	memset(b->head, 0xFF, positions * sizeof *b->head);
 	model->meshes = HOB_NEW(arena, hob_mesh, meshes);
@@ -320,23 +320,20 @@ static void allocate(builder *b, uint32_t objects, uint32_t meshes)
 	model->nodes = HOB_NEW(arena, hob_node, objects);
 }
 
-static bool build_all(builder *b, hob_error *err)
+static void build_all(builder *b)
 {
-	if (!sort_runs(b, err))
-		return false;
+	sort_runs(b);
 	order_slots(b);
-	uint32_t objects = HOB_OBJ_COUNT(b->objects, object);
-	allocate(b, objects, HOB_OBJ_COUNT(b->slots, slot));
+	uint32_t objects = HOB_LISTS_COUNT(b->objects, object);
+	allocate(b, objects, HOB_LISTS_COUNT(b->slots, slot));
 	for (uint32_t o = 0; o < objects; o++)
-		if (!build_object(b, o, err))
-			return false;
+		build_object(b, o);
 	b->model->mesh_ref_count = b->model->mesh_count;
 	if (b->polygon.careless > 0)
 		hob_warn(b->request->notes, "mesh.large-polygons",
 				 "%llu large polygons that are not convex were cut without care; "
 				 "triangulate them before export",
 				 (unsigned long long)b->polygon.careless);
-	return true;
 }
 
 /* ---- a cloud of points */
@@ -344,11 +341,11 @@ static bool build_all(builder *b, hob_error *err)
 static void build_cloud(builder *b)
 {
 	const hob_obj_data *d = b->data;
-	uint32_t count = HOB_OBJ_COUNT(d->positions, float[3]);
+	uint32_t count = HOB_LISTS_COUNT(d->positions, float[3]);
 	allocate(b, 1, 1);
 	hob_mesh *to = &b->model->meshes[0];
 	*to = (hob_mesh){.name = HOB_STR(""), .topology = HOB_POINTS, .index_count = count};
-	to->material = b->material_ids[HOB_OBJ_COUNT(d->materials, hob_str)];
+	to->material = b->material_ids[HOB_LISTS_COUNT(d->materials, hob_str)];
 	to->indices = HOB_NEW(b->request->result, uint32_t, count);
 	for (uint32_t i = 0; i < count; i++)
 		to->indices[i] = vertex_for(b, &(hob_obj_corner){i, HOB_NONE, HOB_NONE});
@@ -358,21 +355,15 @@ static void build_cloud(builder *b)
 	b->model->mesh_count = b->model->mesh_ref_count = b->model->node_count = 1;
 }
 
-bool hob_obj_build(const hob_import_request *request, const hob_obj_data *data, const uint32_t *material_ids,
-				   hob_model *model, hob_error *err)
+void hob_obj_build(const hob_import_request *request, const hob_obj_data *data, const uint32_t *material_ids,
+				   hob_model *model)
 {
 	builder b = {.request = request, .data = data, .material_ids = material_ids, .model = model};
 	model->space.material_colors = HOB_COLORS_LINEAR;
 	model->space.vertex_colors = HOB_COLORS_SRGB;
-	bool done = true;
 	if (data->has_elements)
-		done = build_all(&b, err);
+		build_all(&b);
 	else
 		build_cloud(&b);
-	hob_buf *const buffers[] = {&b.slots, &b.objects, &b.vertices, &b.ids, &b.cut};
-	for (size_t i = 0; i < HOB_COUNT_OF(buffers); i++)
-		hob_buf_release(buffers[i]);
-	hob_polygon_release(&b.polygon);
 	hob_model_one_scene(model, request->result);
-	return done;
 }

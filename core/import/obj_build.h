@@ -14,7 +14,7 @@ void hob_obj_smooth(hob_arena *scratch, hob_obj_data *data);
  * statements, or from "g" when there is no "o". material_ids maps ids of data->materials to the model's; its
  * last entry is the material of faces without "usemtl". A file of positions alone becomes a point cloud.
  * Corners with equal position, texture coordinate and normal indices share a vertex. */
-bool hob_obj_build(const hob_import_request *request, const hob_obj_data *data, const uint32_t *material_ids,
-				   hob_model *model, hob_error *err) HOB_MUST_CHECK;
+void hob_obj_build(const hob_import_request *request, const hob_obj_data *data, const uint32_t *material_ids,
+				   hob_model *model);
 
 #endif

@@ -1,5 +1,6 @@
 #include "obj_data.h"
 
+#include "../base/guard.h"
 #include "../base/limits.h"
 #include "../base/number.h"
 #include "text.h"
@@ -263,7 +264,7 @@ static void enter_run(parser *p, hob_obj_kind kind, uint32_t corner_first)
 	if (p->run_open && p->run.kind == kind)
 		return;
 	p->run.kind = kind;
-	p->run.first = HOB_OBJ_COUNT(d->sizes, uint32_t);
+	p->run.first = HOB_LISTS_COUNT(d->sizes, uint32_t);
 	p->run.corner_first = corner_first;
 	p->run.count = 0;
 	hob_buf_put(&d->runs, &p->run, sizeof p->run);
@@ -275,13 +276,13 @@ static void put_element(parser *p, hob_obj_kind kind, uint32_t corner_first, uin
 	hob_obj_data *d = p->data;
 	enter_run(p, kind, corner_first);
 	*(uint32_t *)grow(&d->sizes, sizeof count) = count;
-	HOB_OBJ_ARRAY(d->runs, hob_obj_run)[HOB_OBJ_COUNT(d->runs, hob_obj_run) - 1].count++;
+	HOB_OBJ_ARRAY(d->runs, hob_obj_run)[HOB_LISTS_COUNT(d->runs, hob_obj_run) - 1].count++;
 }
 
 static void read_element(parser *p, hob_obj_kind kind)
 {
 	hob_obj_data *d = p->data;
-	uint32_t first = HOB_OBJ_COUNT(d->corners, hob_obj_corner), count = 0;
+	uint32_t first = HOB_LISTS_COUNT(d->corners, hob_obj_corner), count = 0;
 	uint32_t v_end = p->v_end;
 	bool good = true;
 	d->has_elements = true;
@@ -313,7 +314,7 @@ static void read_element(parser *p, hob_obj_kind kind)
 static void use_name(parser *p, names *in, uint32_t *id)
 {
 	hob_str name = rest_of_line(p);
-	uint32_t next = HOB_OBJ_COUNT(*in->list, hob_str), held = hob_name_map_add(&in->map, name, next);
+	uint32_t next = HOB_LISTS_COUNT(*in->list, hob_str), held = hob_name_map_add(&in->map, name, next);
 	if (held == next)
 		hob_buf_put(in->list, &name, sizeof name);
 	if (*id != held)
@@ -382,11 +383,7 @@ static void read_polypaint(parser *p)
 	uint8_t digits[8];
 	uint32_t count = 0;
 	for (skip_blanks(p); !at_line_end(p); p->at++) {
-		char c = *p->at;
-		int digit = c >= '0' && c <= '9'   ? c - '0'
-					: c >= 'a' && c <= 'f' ? c - 'a' + 10
-					: c >= 'A' && c <= 'F' ? c - 'A' + 10
-										   : -1;
+		int digit = hob_text_hex(*p->at);
 		if (digit < 0)
 			break;
 		digits[count++] = (uint8_t)digit;
@@ -456,17 +453,16 @@ static void read_line(parser *p)
 	}
 }
 
-static bool check_limits(const parser *p, hob_error *err)
+static void check_limits(const parser *p)
 {
 	const hob_obj_data *d = p->data;
 	if (p->position_count > HOB_LIMIT_VERTICES || p->uv_count > HOB_LIMIT_VERTICES ||
 		p->normal_count > HOB_LIMIT_VERTICES)
-		return hob_fail(err, LIMIT, "line %llu: more than %llu vertices; split the file",
-						(unsigned long long)p->line, HOB_LIMIT_VERTICES);
+		hob_leave(LIMIT, "line %llu: more than %llu vertices; split the file", (unsigned long long)p->line,
+				  HOB_LIMIT_VERTICES);
 	if (d->corners.size / sizeof(hob_obj_corner) > HOB_LIMIT_INDICES)
-		return hob_fail(err, LIMIT, "line %llu: more than %llu corners; split the file",
-						(unsigned long long)p->line, HOB_LIMIT_INDICES);
-	return true;
+		hob_leave(LIMIT, "line %llu: more than %llu corners; split the file", (unsigned long long)p->line,
+				  HOB_LIMIT_INDICES);
 }
 
 /* ---- after the last line */
@@ -488,7 +484,7 @@ static void drop_bad_elements(parser *p)
 	hob_obj_run *runs = HOB_OBJ_ARRAY(d->runs, hob_obj_run);
 	hob_obj_corner *corners = HOB_OBJ_ARRAY(d->corners, hob_obj_corner);
 	uint32_t *sizes = HOB_OBJ_ARRAY(d->sizes, uint32_t);
-	for (uint32_t r = 0; r < HOB_OBJ_COUNT(d->runs, hob_obj_run); r++) {
+	for (uint32_t r = 0; r < HOB_LISTS_COUNT(d->runs, hob_obj_run); r++) {
 		uint32_t from = runs[r].corner_first, to = from, kept = 0;
 		for (uint32_t e = 0; e < runs[r].count; e++) {
 			uint32_t size = sizes[runs[r].first + e];
@@ -517,7 +513,7 @@ static void find_first_bad_index(parser *p)
 {
 	const early_index *early = HOB_OBJ_ARRAY(p->early, early_index);
 	uint64_t *first = &p->first_line[BAD_INDEX];
-	for (uint32_t i = 0; i < HOB_OBJ_COUNT(p->early, early_index); i++)
+	for (uint32_t i = 0; i < HOB_LISTS_COUNT(p->early, early_index); i++)
 		if (early[i].v_end > p->position_count) {
 			*first = early[i].line < *first ? early[i].line : *first;
 			return;
@@ -551,42 +547,40 @@ static void say_complaints(const parser *p)
 }
 
 /* A file that is truncated, or still being copied, ends in the middle of a statement. */
-static bool check_last_line(const parser *p, const char *line, uint64_t bad_before, hob_error *err)
+static void check_last_line(const parser *p, const char *line, uint64_t bad_before)
 {
 	hob_str last = hob_text_trim((hob_str){line, (size_t)(p->end - line)});
 	uint64_t bad = p->complaints[BAD_NUMBER] + p->complaints[SMALL_FACE] + p->complaints[UNKNOWN_LINE];
 	bool cut =
 		last.len > 0 && (bad > bad_before || (*last.data != '#' && strchr("/-", last.data[last.len - 1])));
-	return !cut ||
-		   hob_fail(err, TRUNCATED, "the last line, %llu, ends early: '%.*s'; save or copy the file again",
-					(unsigned long long)p->line, HOB_FMT(hob_str_sub(last, 0, 60)));
+	if (cut)
+		hob_leave(TRUNCATED, "the last line, %llu, ends early: '%.*s'; save or copy the file again",
+				  (unsigned long long)p->line, HOB_FMT(hob_str_sub(last, 0, 60)));
 }
 
-static bool read_all(parser *p, hob_error *err)
+static void read_all(parser *p)
 {
 	while (p->at < p->end) {
 		const char *line = p->at;
 		uint64_t bad = p->complaints[BAD_NUMBER] + p->complaints[SMALL_FACE] + p->complaints[UNKNOWN_LINE];
 		read_line(p);
 		skip_line(p);
-		if (p->at == p->end && !check_last_line(p, line, bad, err))
-			return false;
+		if (p->at == p->end)
+			check_last_line(p, line, bad);
 		next_line(p);
-		if (p->line % 65536 == 0 && !check_limits(p, err))
-			return false;
+		if (p->line % 65536 == 0)
+			check_limits(p);
 	}
 	take_polypaint(p);
-	if (!check_limits(p, err))
-		return false;
+	check_limits(p);
 	drop_bad_elements(p);
 	find_first_bad_index(p);
 	p->data->bad_index_line = p->complaints[BAD_INDEX] > 0 ? p->first_line[BAD_INDEX] : 0;
 	p->data->free_form_line = p->complaints[FREE_FORM] > 0 ? p->first_line[FREE_FORM] : 0;
 	say_complaints(p);
-	return true;
 }
 
-bool hob_obj_data_read(const hob_import_request *request, hob_str text, hob_obj_data *out, hob_error *err)
+void hob_obj_data_read(const hob_import_request *request, hob_str text, hob_obj_data *out)
 {
 	parser p = {.request = request, .data = out, .at = text.data, .end = text.data + text.len, .line = 1};
 	p.run = (hob_obj_run){.object = HOB_NONE, .group = HOB_NONE, .material = HOB_NONE};
@@ -596,17 +590,5 @@ bool hob_obj_data_read(const hob_import_request *request, hob_str text, hob_obj_
 	hob_name_map_init(&p.objects.map, request->scratch);
 	hob_name_map_init(&p.groups.map, request->scratch);
 	hob_name_map_init(&p.materials.map, request->scratch);
-	bool done = read_all(&p, err);
-	hob_buf_release(&p.early);
-	hob_buf_release(&p.painted);
-	return done;
-}
-
-void hob_obj_data_release(hob_obj_data *data)
-{
-	hob_buf *const buffers[] = {&data->positions, &data->colors, &data->uvs,	  &data->normals,
-								&data->corners,	  &data->sizes,	 &data->runs,	  &data->libraries,
-								&data->objects,	  &data->groups, &data->materials};
-	for (size_t i = 0; i < HOB_COUNT_OF(buffers); i++)
-		hob_buf_release(buffers[i]);
+	read_all(&p);
 }

@@ -5,7 +5,7 @@
 #ifndef HOB_OBJ_DATA_H
 #define HOB_OBJ_DATA_H
 
-#include "importer.h"
+#include "lists.h"
 #include "name_map.h"
 
 typedef struct hob_obj_corner {
@@ -25,7 +25,6 @@ typedef struct hob_obj_run {
 } hob_obj_run;
 
 typedef struct hob_obj_data {
-	/* malloc'ed; see hob_obj_data_release */
 	hob_buf positions; /* f32[3] */
 	hob_buf colors;	   /* f32[3] display values per position, or empty */
 	hob_buf uvs;	   /* f32[2], V up as in the file */
@@ -42,18 +41,11 @@ typedef struct hob_obj_data {
 	bool flat; /* has faces, none with a normal or a smoothing group (hob_obj_smooth) */
 } hob_obj_data;
 
-static inline uint32_t hob_obj_count(const hob_buf *buf, size_t size)
-{
-	return (uint32_t)(buf->size / size);
-}
-#define HOB_OBJ_COUNT(buf, type) hob_obj_count(&(buf), sizeof(type))
 #define HOB_OBJ_ARRAY(buf, type) ((type *)(void *)(buf).data)
 
-/* `text` must outlive `out`, which is all zero; release it afterwards in any case. Elements with an index out
+/* `text` must outlive `out`, which is all zero. Elements with an index out
  * of range are dropped and noted, so all remaining corners are valid. Malformed lines are skipped and noted
  * with the first line number. */
-bool hob_obj_data_read(const hob_import_request *request, hob_str text, hob_obj_data *out,
-					   hob_error *err) HOB_MUST_CHECK;
-void hob_obj_data_release(hob_obj_data *data);
+void hob_obj_data_read(const hob_import_request *request, hob_str text, hob_obj_data *out);
 
 #endif

@@ -61,7 +61,7 @@ static double corner_angle(const smoother *s, const hob_obj_corner *corners, uin
 
 static uint32_t new_sum(smoother *s, uint32_t smoothing, uint32_t next)
 {
-	uint32_t id = HOB_OBJ_COUNT(s->sums, sum);
+	uint32_t id = HOB_LISTS_COUNT(s->sums, sum);
 	hob_buf_put(&s->sums, &(sum){{0, 0, 0}, smoothing, next}, sizeof(sum));
 	return id;
 }
@@ -98,7 +98,7 @@ static void smooth_runs(smoother *s)
 {
 	hob_obj_data *d = s->data;
 	const hob_obj_run *runs = HOB_OBJ_ARRAY(d->runs, hob_obj_run);
-	for (uint32_t r = 0; r < HOB_OBJ_COUNT(d->runs, hob_obj_run); r++) {
+	for (uint32_t r = 0; r < HOB_LISTS_COUNT(d->runs, hob_obj_run); r++) {
 		if (runs[r].kind != HOB_OBJ_FACES)
 			continue;
 		hob_obj_corner *corners = HOB_OBJ_ARRAY(d->corners, hob_obj_corner) + runs[r].corner_first;
@@ -113,7 +113,7 @@ static void smooth_runs(smoother *s)
 static void append_normals(smoother *s)
 {
 	const sum *sums = HOB_OBJ_ARRAY(s->sums, sum);
-	uint32_t count = HOB_OBJ_COUNT(s->sums, sum);
+	uint32_t count = HOB_LISTS_COUNT(s->sums, sum);
 	float *to = (float *)(void *)hob_buf_grow(&s->data->normals, (size_t)count * 3 * sizeof(float));
 	for (size_t i = 0; i < count; i++) {
 		double length = sqrt(dot(sums[i].normal, sums[i].normal));
@@ -128,14 +128,14 @@ static bool is_flat(const hob_obj_data *d)
 	const hob_obj_run *runs = HOB_OBJ_ARRAY(d->runs, hob_obj_run);
 	const hob_obj_corner *corners = HOB_OBJ_ARRAY(d->corners, hob_obj_corner);
 	bool any = false;
-	for (uint32_t r = 0; r < HOB_OBJ_COUNT(d->runs, hob_obj_run); r++) {
+	for (uint32_t r = 0; r < HOB_LISTS_COUNT(d->runs, hob_obj_run); r++) {
 		if (runs[r].kind != HOB_OBJ_FACES)
 			continue;
 		any = true;
 		if (runs[r].smoothing != 0)
 			return false;
 	}
-	for (uint32_t i = 0; any && i < HOB_OBJ_COUNT(d->corners, hob_obj_corner); i++)
+	for (uint32_t i = 0; any && i < HOB_LISTS_COUNT(d->corners, hob_obj_corner); i++)
 		if (corners[i].vn != HOB_NONE)
 			return false;
 	return any;
@@ -144,7 +144,7 @@ static bool is_flat(const hob_obj_data *d)
 static bool is_needed(const hob_obj_data *d)
 {
 	const hob_obj_run *runs = HOB_OBJ_ARRAY(d->runs, hob_obj_run);
-	for (uint32_t r = 0; r < HOB_OBJ_COUNT(d->runs, hob_obj_run); r++) {
+	for (uint32_t r = 0; r < HOB_LISTS_COUNT(d->runs, hob_obj_run); r++) {
 		const hob_obj_corner *corners = HOB_OBJ_ARRAY(d->corners, hob_obj_corner) + runs[r].corner_first;
 		const uint32_t *sizes = HOB_OBJ_ARRAY(d->sizes, uint32_t) + runs[r].first;
 		for (uint32_t e = 0; runs[r].kind == HOB_OBJ_FACES && e < runs[r].count; e++)
@@ -160,10 +160,10 @@ void hob_obj_smooth(hob_arena *scratch, hob_obj_data *data)
 	data->flat = is_flat(data);
 	if (data->flat || !is_needed(data))
 		return;
-	uint32_t positions = HOB_OBJ_COUNT(data->positions, float[3]);
+	uint32_t positions = HOB_LISTS_COUNT(data->positions, float[3]);
 	smoother s = {.data = data,
 				  .positions = HOB_OBJ_ARRAY(data->positions, float),
-				  .first_id = HOB_OBJ_COUNT(data->normals, float[3])};
+				  .first_id = HOB_LISTS_COUNT(data->normals, float[3])};
 	hob_arena_mark mark = hob_arena_save(scratch);
 	s.head = HOB_NEW(scratch, uint32_t, positions);
 	memset(s.head, 0xFF, positions * sizeof *s.head);

@@ -327,11 +327,9 @@ static bool make_model(off_file *o, hob_lists *lists, hob_error *err)
 	static const hob_topology topologies[] = {HOB_TRIANGLES, HOB_LINES};
 	hob_mesh shared = {.name = HOB_STR(""), .source_mesh = 0};
 	hob_material material;
-	uint32_t node, id;
 	hob_shape_plain_material(&material, HOB_STR(""));
-	if (!hob_lists_material(lists, &material, &shared.material, err) ||
-		!hob_lists_node(lists, HOB_STR(""), HOB_NONE, &node, err))
-		return false;
+	shared.material = hob_lists_material(lists, &material);
+	hob_lists_node(lists, HOB_STR(""), HOB_NONE);
 	vertices(o, &shared);
 	for (size_t t = 0; t < HOB_COUNT_OF(topologies); t++) {
 		hob_mesh mesh = shared;
@@ -345,8 +343,7 @@ static bool make_model(off_file *o, hob_lists *lists, hob_error *err)
 		hob_shape_fix_positions(&mesh, o->request->notes);
 		hob_mesh_repair_directions(&mesh);
 		hob_shape_fix_floats(mesh.uv[0], (size_t)mesh.vertex_count * 2, 0);
-		if (!hob_lists_mesh(lists, &mesh, &id, err) || !hob_lists_show(lists, id, err))
-			return false;
+		hob_lists_show(lists, hob_lists_mesh(lists, &mesh));
 	}
 	return lists->meshes.size > 0 || hob_fail(err, EMPTY, "the OFF file holds no usable face");
 }
@@ -375,10 +372,6 @@ static bool off_import(const hob_import_request *request, hob_model *out, hob_er
 	bool done = read_all(&o, err) && make_model(&o, &lists, err);
 	hob_lists_take(&lists, out);
 	say(&o);
-	hob_lists_release(&lists);
-	hob_buf_release(&o.corners);
-	hob_buf_release(&o.sizes);
-	hob_buf_release(&o.face_colors);
 	out->space.vertex_colors = HOB_COLORS_SRGB;
 	return done;
 }

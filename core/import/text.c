@@ -30,6 +30,12 @@ hob_str hob_text_trim(hob_str s)
 	return s;
 }
 
+int hob_text_hex(char digit)
+{
+	char low = (char)(digit | 0x20);
+	return digit >= '0' && digit <= '9' ? digit - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
 hob_str hob_text_name(hob_arena *arena, hob_str raw)
 {
 	raw = hob_text_trim(raw);

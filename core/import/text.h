@@ -16,6 +16,7 @@ uint32_t hob_text_count_words(hob_str text);
 /* A file's own name: the part after the last slash or backslash, or after a drive's colon. */
 hob_str hob_text_last_part(hob_str path);
 hob_str hob_text_trim(hob_str s);
+int hob_text_hex(char digit); /* 0..15; -1: no hexadecimal digit */
 /* Skips a UTF-8 byte order mark. UTF-16 text (recognised by its byte order mark) is converted into `arena`;
  * otherwise the result borrows `file`. */
 hob_str hob_text_decode(hob_arena *arena, hob_bytes file);

@@ -1,5 +1,6 @@
 #include "threemf_private.h"
 
+#include "../base/guard.h"
 #include "../base/limits.h"
 #include "importers.h"
 #include "shape.h"
@@ -27,7 +28,7 @@ bool hob_threemf_member(hob_threemf *t, hob_arena *arena, hob_str path, hob_byte
 }
 
 /* The part that the package's relationships declare as the model, else the first with the extension. */
-static bool start_part(hob_threemf *t, hob_str *path, hob_error *err)
+static hob_str start_part(hob_threemf *t)
 {
 	hob_arena *scratch = t->request->scratch;
 	hob_bytes relations;
@@ -38,16 +39,12 @@ static bool start_part(hob_threemf *t, hob_str *path, hob_error *err)
 		hob_xml_parse(scratch, relations, NULL, &xml, &unheard))
 		for (const hob_xml_element *e = xml.root->first; e; e = e->next) {
 			hob_str target = hob_xml_attr(e, HOB_STR("Target"));
-			if (hob_str_ends_nocase(hob_xml_attr(e, HOB_STR("Type")), HOB_STR("/3dmodel")) &&
-				target.len > 0) {
-				*path = target;
-				return true;
-			}
+			if (hob_str_ends_nocase(hob_xml_attr(e, HOB_STR("Type")), HOB_STR("/3dmodel")) && target.len > 0)
+				return target;
 		}
 	if (!hob_zip_find_suffix(&t->archive, HOB_STR(".model"), &member))
-		return hob_fail(err, CORRUPT, "the archive holds no .model part; export the file again");
-	*path = member.name;
-	return true;
+		hob_leave(CORRUPT, "the archive holds no .model part; export the file again");
+	return member.name;
 }
 
 /* ---- vertices and triangles, taken while parsing */
@@ -87,8 +84,7 @@ static void put_triangle(hob_threemf_part *part, const hob_xml_element *e)
 	hob_buf_put(&part->triangles, &triangle, sizeof triangle);
 }
 
-static bool take(void *user, const hob_xml_element *parent, const hob_xml_element *element, bool *failed,
-				 hob_error *err)
+static bool take(void *user, const hob_xml_element *parent, const hob_xml_element *element)
 {
 	hob_threemf_part *part = user;
 	bool vertex = hob_xml_is(element, HOB_STR("vertex")) && hob_xml_is(parent, HOB_STR("vertices"));
@@ -104,8 +100,8 @@ static bool take(void *user, const hob_xml_element *parent, const hob_xml_elemen
 		range->triangle_count++;
 	}
 	if (range->vertex_count > HOB_LIMIT_VERTICES || range->triangle_count > HOB_LIMIT_INDICES / 3)
-		*failed = !hob_fail(err, LIMIT, "line %u: more than %llu vertices or %llu triangles", element->line,
-							HOB_LIMIT_VERTICES, HOB_LIMIT_INDICES / 3);
+		hob_leave(LIMIT, "line %u: more than %llu vertices or %llu triangles", element->line,
+				  HOB_LIMIT_VERTICES, HOB_LIMIT_INDICES / 3);
 	return true;
 }
 
@@ -199,40 +195,40 @@ hob_threemf_resource *hob_threemf_find(hob_threemf *t, uint32_t part, uint32_t i
 	return index == HOB_NONE ? NULL : HOB_THREEMF_AT(t->resources, hob_threemf_resource, index);
 }
 
-/* Reads a part, once. */
-static bool open_part(hob_threemf *t, hob_str path, uint32_t *index, hob_error *err)
+/* Reads a part, once; returns its index. */
+static uint32_t open_part(hob_threemf *t, hob_str path)
 {
 	hob_bytes bytes;
 	while (path.len > 0 && path.data[0] == '/')
 		path = hob_str_sub(path, 1, path.len);
-	*index = hob_name_map_get(&t->part_ids, path);
-	if (*index != HOB_NONE)
-		return true;
-	*index = HOB_LISTS_COUNT(t->parts, hob_threemf_part);
-	if (*index >= PARTS_MAX)
-		return hob_fail(err, LIMIT, "more than %d parts", PARTS_MAX);
+	uint32_t index = hob_name_map_get(&t->part_ids, path);
+	if (index != HOB_NONE)
+		return index;
+	index = HOB_LISTS_COUNT(t->parts, hob_threemf_part);
+	if (index >= PARTS_MAX)
+		hob_leave(LIMIT, "more than %d parts", PARTS_MAX);
 	if (!hob_threemf_member(t, t->request->scratch, path, &bytes))
-		return hob_fail(err, CORRUPT,
-						"the part '%.*s' is not in the package or cannot be unpacked; export the file again",
-						HOB_FMT(path));
+		hob_leave(CORRUPT,
+				  "the part '%.*s' is not in the package or cannot be unpacked; export the file again",
+				  HOB_FMT(path));
 	hob_threemf_part part = {.path = path};
 	hob_xml_taker taker = {&part, take};
-	bool done = hob_xml_parse(t->request->scratch, bytes, &taker, &part.xml, err);
+	hob_place place = {.kind = "part", .name = path};
+	hob_place_enter(&place);
+	hob_xml_read(t->request->scratch, bytes, &taker, &part.xml);
+	hob_place_exit(&place);
+	part.unit = unit_of(t, part.xml.root);
+	note_extensions(t, part.xml.root);
+	float *values = (float *)(void *)part.vertices.data;
+	for (size_t i = 0; i < part.vertices.size / sizeof(float); i++)
+		values[i] *= part.unit;
 	hob_buf_put(&t->parts, &part, sizeof part);
-	if (!done)
-		return hob_fail_in(err, "part '%.*s'", HOB_FMT(path));
-	hob_threemf_part *kept = HOB_THREEMF_AT(t->parts, hob_threemf_part, *index);
-	kept->unit = unit_of(t, kept->xml.root);
-	note_extensions(t, kept->xml.root);
-	float *values = (float *)(void *)kept->vertices.data;
-	for (size_t i = 0; i < kept->vertices.size / sizeof(float); i++)
-		values[i] *= kept->unit;
-	if (kept->painted)
+	if (part.painted)
 		hob_info(t->request->notes, "3mf.painted",
 				 "colours that a slicer painted on triangles are its own and left out");
-	hob_name_map_add(&t->part_ids, path, *index);
-	index_resources(t, *index);
-	return true;
+	hob_name_map_add(&t->part_ids, path, index);
+	index_resources(t, index);
+	return index;
 }
 
 /* ---- nodes */
@@ -254,37 +250,34 @@ static void set_transform(hob_node *node, hob_str text, float unit)
 }
 
 /* Places the object that an item or component names. owner: the start part's object with that component. */
-static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uint32_t owner, uint32_t parent,
-				  uint32_t depth, hob_error *err)
+static void place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uint32_t owner, uint32_t parent,
+				  uint32_t depth)
 {
-	uint32_t target = part, node;
 	hob_str path = hob_xml_attr(use, HOB_STR("path"));
 	if (depth > DEPTH_MAX)
-		return hob_fail(err, LIMIT,
-						"line %u: components are nested deeper than %d, or an object holds itself", use->line,
-						DEPTH_MAX);
-	if (path.len > 0 && !open_part(t, path, &target, err))
-		return false;
+		hob_leave(LIMIT, "line %u: components are nested deeper than %d, or an object holds itself",
+				  use->line, DEPTH_MAX);
+	uint32_t target = path.len > 0 ? open_part(t, path) : part;
 	uint32_t id = hob_xml_attr_u32(use, HOB_STR("objectid"), HOB_NONE);
 	hob_threemf_resource *object = hob_threemf_find(t, target, id);
 	if (!object || !hob_xml_is(object->element, HOB_STR("object"))) {
 		hob_warn(t->request->notes, "3mf.missing-object", "line %u: object %u does not exist; it is left out",
 				 use->line, id);
-		return true;
+		return;
 	}
 	bool start = owner != HOB_NONE || target == 0;
 	uint32_t whole = owner != HOB_NONE ? owner : id, component = owner != HOB_NONE ? id : HOB_NONE;
 	const hob_threemf_setting *setting = start ? hob_threemf_setting_of(t, whole, component) : NULL;
 	if ((owner != HOB_NONE && setting && setting->helper) || hob_threemf_steers(t, object->element))
-		return true;
+		return;
 	hob_str name = hob_xml_attr(object->element, HOB_STR("name"));
 	if (name.len == 0 && setting)
 		name = setting->name;
 	uint32_t extruder = start ? hob_threemf_extruder(t, whole, component) : 0;
-	if (!hob_lists_node(&t->lists, name, parent, &node, err) ||
-		(!object->made && !hob_threemf_filament(t, extruder, &object->material, err)) ||
-		!hob_threemf_meshes(t, object, err))
-		return false;
+	uint32_t node = hob_lists_node(&t->lists, name, parent);
+	if (!object->made)
+		object->material = hob_threemf_filament(t, extruder);
+	hob_threemf_meshes(t, object);
 	hob_node *to = HOB_THREEMF_AT(t->lists.nodes, hob_node, node);
 	set_transform(to, hob_xml_attr(use, HOB_STR("transform")),
 				  HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->unit);
@@ -294,16 +287,14 @@ static bool place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uin
 		hob_buf_put(&t->lists.mesh_refs, &mesh, sizeof mesh);
 	}
 	if (HOB_LISTS_COUNT(t->lists.mesh_refs, uint32_t) > HOB_LIMIT_NODES)
-		return hob_fail(err, LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
+		hob_leave(LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
 	const hob_xml_element *components = hob_xml_child(object->element, HOB_STR("components"));
 	for (const hob_xml_element *e = hob_xml_child(components, HOB_STR("component")); e;
 		 e = hob_xml_next(e, HOB_STR("component")))
-		if (!place(t, target, e, target == 0 ? id : HOB_NONE, node, depth + 1, err))
-			return false;
-	return true;
+		place(t, target, e, target == 0 ? id : HOB_NONE, node, depth + 1);
 }
 
-static bool build(hob_threemf *t, uint32_t part, hob_error *err)
+static void build(hob_threemf *t, uint32_t part)
 {
 	const hob_xml_element *list =
 		hob_xml_child(HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->xml.root, HOB_STR("build"));
@@ -311,36 +302,17 @@ static bool build(hob_threemf *t, uint32_t part, hob_error *err)
 	t->model->unit = HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->unit;
 	for (const hob_xml_element *e = hob_xml_child(list, HOB_STR("item")); e;
 		 e = hob_xml_next(e, HOB_STR("item")), items++)
-		if (!place(t, part, e, HOB_NONE, root, 1, err))
-			return false;
-	return items > 0 ||
-		   hob_fail(err, EMPTY,
-					"the file says to build nothing; place an object on the plate and export it again");
+		place(t, part, e, HOB_NONE, root, 1);
+	if (items <= 0)
+		hob_leave(EMPTY, "the file says to build nothing; place an object on the plate and export it again");
 }
 
-static void release(hob_threemf *t)
+static void read_package(hob_threemf *t)
 {
-	for (uint32_t i = 0; i < HOB_LISTS_COUNT(t->parts, hob_threemf_part); i++) {
-		hob_threemf_part *part = HOB_THREEMF_AT(t->parts, hob_threemf_part, i);
-		hob_buf_release(&part->vertices);
-		hob_buf_release(&part->triangles);
-		hob_buf_release(&part->ranges);
-	}
-	hob_buf_release(&t->parts);
-	hob_buf_release(&t->resources);
-	hob_buf_release(&t->settings);
-	hob_buf_release(&t->filaments);
-	hob_lists_release(&t->lists);
-}
-
-static bool read_package(hob_threemf *t, hob_error *err)
-{
-	hob_str path;
-	uint32_t part;
-	if (!start_part(t, &path, err) || !open_part(t, path, &part, err))
-		return false;
+	hob_str path = start_part(t);
+	uint32_t part = open_part(t, path);
 	if (!hob_xml_is(HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->xml.root, HOB_STR("model")))
-		return hob_fail(err, CORRUPT, "the part '%.*s' is no 3MF model", HOB_FMT(path));
+		hob_leave(CORRUPT, "the part '%.*s' is no 3MF model", HOB_FMT(path));
 	for (const hob_xml_element *e = HOB_THREEMF_AT(t->parts, hob_threemf_part, part)->xml.root->first; e;
 		 e = e->next) {
 		hob_str name = hob_xml_attr(e, HOB_STR("name"));
@@ -353,29 +325,26 @@ static bool read_package(hob_threemf *t, hob_error *err)
 		*out = hob_text_name(t->request->result, e->text);
 	}
 	hob_threemf_settings(t);
-	if (!build(t, part, err))
-		return false;
+	build(t, part);
 	if (t->lists.meshes.size == 0)
-		return hob_fail(err, EMPTY, "no object that the file builds has a triangle");
+		hob_leave(EMPTY, "no object that the file builds has a triangle");
 	hob_lists_take(&t->lists, t->model);
-	return true;
 }
 
 static bool threemf_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
+	(void)err;
 	hob_threemf *t = HOB_NEW(request->scratch, hob_threemf, 1);
 	t->request = request;
 	t->model = out;
 	if (!hob_zip_open(request->file, &t->archive))
-		return hob_fail(err, CORRUPT,
-						"a .3mf file is a zip archive, but this file is not; copy or export it again");
+		hob_leave(CORRUPT, "a .3mf file is a zip archive, but this file is not; copy or export it again");
 	hob_name_map_init(&t->part_ids, request->scratch);
 	hob_name_map_init(&t->resource_ids, request->scratch);
 	hob_name_map_init(&t->pictures, request->scratch);
 	hob_lists_init(&t->lists, request);
-	bool done = read_package(t, err);
-	release(t);
-	return done;
+	read_package(t);
+	return true;
 }
 
 static const char *const extensions[] = {"3mf", NULL};

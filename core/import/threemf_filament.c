@@ -53,11 +53,10 @@ void hob_threemf_filaments(hob_threemf *t)
 	}
 }
 
-bool hob_threemf_filament(hob_threemf *t, uint32_t extruder, uint32_t *material, hob_error *err)
+uint32_t hob_threemf_filament(hob_threemf *t, uint32_t extruder)
 {
-	*material = HOB_NONE;
 	if (extruder == 0 || extruder > HOB_LISTS_COUNT(t->filaments, hob_threemf_filament_entry))
-		return true;
+		return HOB_NONE;
 	hob_threemf_filament_entry *entry =
 		HOB_THREEMF_AT(t->filaments, hob_threemf_filament_entry, extruder - 1);
 	if (entry->material == HOB_NONE) {
@@ -66,9 +65,7 @@ bool hob_threemf_filament(hob_threemf *t, uint32_t extruder, uint32_t *material,
 		memcpy(made.base_color, entry->color, sizeof made.base_color);
 		if (entry->color[3] < 1)
 			made.alpha_mode = HOB_ALPHA_BLEND;
-		if (!hob_lists_material(&t->lists, &made, &entry->material, err))
-			return false;
+		entry->material = hob_lists_material(&t->lists, &made);
 	}
-	*material = entry->material;
-	return true;
+	return entry->material;
 }

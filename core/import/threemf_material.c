@@ -10,11 +10,7 @@ bool hob_threemf_read_color(hob_str text, float out[4])
 	if ((text.len != 7 && text.len != 9) || text.data[0] != '#')
 		return false;
 	for (size_t i = 1; i < text.len; i++) {
-		char c = text.data[i];
-		int digit = c >= '0' && c <= '9'   ? c - '0'
-					: c >= 'a' && c <= 'f' ? c - 'a' + 10
-					: c >= 'A' && c <= 'F' ? c - 'A' + 10
-										   : -1;
+		int digit = hob_text_hex(text.data[i]);
 		if (digit < 0)
 			return false;
 		digits[i - 1] = (uint32_t)digit;
@@ -66,8 +62,8 @@ static void set_display(hob_threemf *t, const hob_threemf_resource *group, uint3
 	}
 }
 
-static bool plain(hob_threemf *t, hob_str name, const float color[4], const hob_threemf_resource *group,
-				  uint32_t index, uint32_t *id, hob_error *err)
+static uint32_t plain(hob_threemf *t, hob_str name, const float color[4], const hob_threemf_resource *group,
+					  uint32_t index)
 {
 	hob_material material;
 	hob_shape_plain_material(&material, hob_text_name(t->request->result, name));
@@ -75,7 +71,7 @@ static bool plain(hob_threemf *t, hob_str name, const float color[4], const hob_
 	set_display(t, group, index, &material);
 	if (color[3] < 1)
 		material.alpha_mode = HOB_ALPHA_BLEND;
-	return hob_lists_material(&t->lists, &material, id, err);
+	return hob_lists_material(&t->lists, &material);
 }
 
 static void base_color(const hob_threemf_resource *group, uint32_t index, float color[4])
@@ -118,27 +114,24 @@ static hob_wrap wrap_of(hob_str style)
 																						   : HOB_WRAP_REPEAT;
 }
 
-static bool picture(hob_threemf *t, hob_str path, uint32_t *id, hob_error *err)
+static uint32_t picture(hob_threemf *t, hob_str path)
 {
-	hob_image *image;
 	hob_bytes bytes;
-	*id = hob_name_map_get(&t->pictures, path);
-	if (*id != HOB_NONE)
-		return true;
+	uint32_t id = hob_name_map_get(&t->pictures, path);
+	if (id != HOB_NONE)
+		return id;
 	if (!hob_threemf_member(t, t->request->result, path, &bytes)) {
 		hob_warn(t->request->notes, "3mf.missing-part",
 				 "the picture '%.*s' is not in the package; export the model again", HOB_FMT(path));
-		return true;
+		return HOB_NONE;
 	}
-	if (!hob_image_set_add(&t->lists.images, &image, id, err))
-		return false;
+	hob_image *image = hob_image_set_add(&t->lists.images, &id);
 	image->bytes = bytes;
 	image->name = hob_text_name(t->request->result, hob_text_last_part(path));
-	hob_name_map_add(&t->pictures, path, *id);
-	return true;
+	return hob_name_map_add(&t->pictures, path, id);
 }
 
-static bool textured(hob_threemf *t, hob_threemf_resource *group, hob_error *err)
+static void textured(hob_threemf *t, hob_threemf_resource *group)
 {
 	hob_material material;
 	const hob_threemf_resource *texture =
@@ -150,14 +143,11 @@ static bool textured(hob_threemf *t, hob_threemf_resource *group, hob_error *err
 						   .wrap_v = wrap_of(hob_xml_attr(element, HOB_STR("tilestylev")))};
 	bool nearest = hob_str_equal(hob_xml_attr(element, HOB_STR("filter")), HOB_STR("nearest"));
 	sampler.mag = sampler.min = nearest ? HOB_FILTER_NEAREST : HOB_FILTER_DEFAULT;
-	if (element &&
-		!picture(t, hob_xml_attr(element, HOB_STR("path")), &material.slots[HOB_SLOT_BASE_COLOR].image, err))
-		return false;
-	if (sampler.wrap_u != HOB_WRAP_REPEAT || sampler.wrap_v != HOB_WRAP_REPEAT || nearest) {
-		material.slots[HOB_SLOT_BASE_COLOR].sampler = HOB_LISTS_COUNT(t->lists.samplers, hob_sampler);
-		hob_buf_put(&t->lists.samplers, &sampler, sizeof sampler);
-	}
-	return hob_lists_material(&t->lists, &material, &group->material, err);
+	if (element)
+		material.slots[HOB_SLOT_BASE_COLOR].image = picture(t, hob_xml_attr(element, HOB_STR("path")));
+	if (sampler.wrap_u != HOB_WRAP_REPEAT || sampler.wrap_v != HOB_WRAP_REPEAT || nearest)
+		material.slots[HOB_SLOT_BASE_COLOR].sampler = hob_lists_sampler(&t->lists, sampler);
+	group->material = hob_lists_material(&t->lists, &material);
 }
 
 /* ---- groups */
@@ -194,7 +184,7 @@ void hob_threemf_layer(hob_threemf *t, uint32_t part, uint32_t *group, uint32_t 
 		property[i] = word_number(hob_xml_attr(item(layers, property[i]), HOB_STR("pindices")), shown);
 }
 
-static bool colored(hob_threemf *t, hob_threemf_resource *group, hob_error *err)
+static void colored(hob_threemf *t, hob_threemf_resource *group)
 {
 	float color[4] = {1, 1, 1, 1}, one[4];
 	/* The corners carry the colours; the material only needs to know whether one is translucent. */
@@ -204,61 +194,54 @@ static bool colored(hob_threemf *t, hob_threemf_resource *group, hob_error *err)
 	}
 	bool blends = color[3] < 1;
 	color[3] = 1;
-	if (!plain(t, HOB_STR(""), color, group, 0, &group->material, err))
-		return false;
+	group->material = plain(t, HOB_STR(""), color, group, 0);
 	if (blends)
 		HOB_THREEMF_AT(t->lists.materials, hob_material, group->material)->alpha_mode = HOB_ALPHA_BLEND;
-	return true;
 }
 
-static bool single(hob_threemf *t, hob_threemf_resource *group, uint32_t index, bool mixed, uint32_t *id,
-				   hob_error *err)
+/* The material of an item that exists. */
+static uint32_t single(hob_threemf *t, hob_threemf_resource *group, uint32_t index, bool mixed)
 {
 	float color[4];
-	const hob_xml_element *element = item(group, index);
-	*id = HOB_NONE;
-	if (!element)
-		return true;
 	if (group->materials[index] == HOB_NONE) {
 		if (mixed)
 			mixed_color(t, group, index, color);
 		else
 			base_color(group, index, color);
-		if (!plain(t, hob_xml_attr(element, HOB_STR("name")), color, group, index, &group->materials[index],
-				   err))
-			return false;
+		group->materials[index] =
+			plain(t, hob_xml_attr(group->items[index], HOB_STR("name")), color, group, index);
 	}
-	*id = group->materials[index];
-	return true;
+	return group->materials[index];
 }
 
-bool hob_threemf_look_of(hob_threemf *t, uint32_t part, uint32_t id, uint32_t property, hob_threemf_look *out,
-						 hob_error *err)
+hob_threemf_look hob_threemf_look_of(hob_threemf *t, uint32_t part, uint32_t id, uint32_t property)
 {
 	hob_threemf_resource *group = hob_threemf_find(t, part, id);
-	*out = (hob_threemf_look){.material = HOB_NONE, .group = group};
+	hob_threemf_look look = {.material = HOB_NONE, .group = group};
 	if (id == HOB_NONE || property == HOB_NONE)
-		return true;
+		return look;
 	if (!group || property >= group->item_count) {
 		hob_warn(t->request->notes, "3mf.missing-property",
 				 "triangles ask for properties that do not exist (group %u); they are shown in the "
 				 "default material",
 				 id);
-		return true;
+		return look;
 	}
 	bool base = hob_xml_is(group->element, HOB_STR("basematerials"));
-	if (base || hob_xml_is(group->element, HOB_STR("compositematerials")))
-		return single(t, group, property, !base, &out->material, err);
-	out->colored = hob_xml_is(group->element, HOB_STR("colorgroup"));
-	out->textured = hob_xml_is(group->element, HOB_STR("texture2dgroup"));
-	if (!out->colored && !out->textured) {
+	look.colored = hob_xml_is(group->element, HOB_STR("colorgroup"));
+	look.textured = hob_xml_is(group->element, HOB_STR("texture2dgroup"));
+	if (base || hob_xml_is(group->element, HOB_STR("compositematerials"))) {
+		look.material = single(t, group, property, !base);
+	} else if (!look.colored && !look.textured) {
 		hob_warn(t->request->notes, "3mf.property",
 				 "triangles with <%.*s> are shown in the default material: such properties are not read",
 				 HOB_FMT(group->element->name));
-		return true;
+	} else {
+		if (group->material == HOB_NONE && look.colored)
+			colored(t, group);
+		else if (group->material == HOB_NONE)
+			textured(t, group);
+		look.material = group->material;
 	}
-	if (group->material == HOB_NONE && !(out->colored ? colored(t, group, err) : textured(t, group, err)))
-		return false;
-	out->material = group->material;
-	return true;
+	return look;
 }

@@ -1,5 +1,6 @@
 #include "threemf_private.h"
 
+#include "../base/guard.h"
 #include "../base/limits.h"
 #include "shape.h"
 #include "text.h"
@@ -38,7 +39,7 @@ static void property_of(const mesh_builder *b, const hob_threemf_triangle *from,
 		hob_threemf_layer(b->t, b->object->part, group, property);
 }
 
-static bool sort_triangles(mesh_builder *b, hob_error *err)
+static void sort_triangles(mesh_builder *b)
 {
 	hob_arena *scratch = b->t->request->scratch;
 	uint32_t last_group = HOB_NONE, last_property = HOB_NONE, last = HOB_NONE;
@@ -51,9 +52,7 @@ static bool sort_triangles(mesh_builder *b, hob_error *err)
 			continue;
 		property_of(b, &b->triangles[i], &group, property);
 		if (last == HOB_NONE || group != last_group || property[0] != last_property) {
-			hob_threemf_look look;
-			if (!hob_threemf_look_of(b->t, b->object->part, group, property[0], &look, err))
-				return false;
+			hob_threemf_look look = hob_threemf_look_of(b->t, b->object->part, group, property[0]);
 			if (look.material == HOB_NONE)
 				look.material = b->object->material;
 			hob_str key =
@@ -68,7 +67,6 @@ static bool sort_triangles(mesh_builder *b, hob_error *err)
 		b->bucket_of[i] = id;
 		HOB_THREEMF_AT(b->buckets, bucket, id)->count++;
 	}
-	return true;
 }
 
 static uint32_t vertex_for(mesh_builder *b, uint32_t source, uint32_t property)
@@ -104,7 +102,7 @@ static void fill_vertices(mesh_builder *b, const hob_threemf_look *look, hob_mes
 	}
 }
 
-static bool make_mesh(mesh_builder *b, uint32_t index, uint32_t *bad, hob_error *err)
+static void make_mesh(mesh_builder *b, uint32_t index, uint32_t *bad)
 {
 	const bucket *from = HOB_THREEMF_AT(b->buckets, bucket, index);
 	hob_mesh mesh = {.name = b->name,
@@ -135,15 +133,12 @@ static bool make_mesh(mesh_builder *b, uint32_t index, uint32_t *bad, hob_error 
 	fill_vertices(b, &from->look, &mesh);
 	hob_shape_fix_positions(&mesh, b->t->request->notes);
 	if (mesh.index_count == 0)
-		return true;
-	if (HOB_LISTS_COUNT(b->t->lists.meshes, hob_mesh) >= HOB_LIMIT_MESHES)
-		return hob_fail(err, LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
-	hob_buf_put(&b->t->lists.meshes, &mesh, sizeof mesh);
+		return;
+	hob_lists_mesh(&b->t->lists, &mesh);
 	b->object->mesh_count++;
-	return true;
 }
 
-static bool build(mesh_builder *b, hob_error *err)
+static void build(mesh_builder *b)
 {
 	hob_arena *scratch = b->t->request->scratch;
 	uint32_t bad = 0;
@@ -151,21 +146,17 @@ static bool build(mesh_builder *b, hob_error *err)
 	b->head = HOB_NEW(scratch, uint32_t, b->range->vertex_count);
 	memset(b->head, 0xFF, b->range->vertex_count * sizeof *b->head);
 	hob_name_map_init(&b->known, scratch);
-	if (!sort_triangles(b, err))
-		return false;
+	sort_triangles(b);
 	uint32_t buckets = HOB_LISTS_COUNT(b->buckets, bucket);
 	/* Every bucket visits all triangles: limits the product of both. */
 	if ((uint64_t)buckets * b->range->triangle_count > HOB_LIMIT_INDICES * 4)
-		return hob_fail(err, LIMIT, "an object of %u triangles in %u materials", b->range->triangle_count,
-						buckets);
+		hob_leave(LIMIT, "an object of %u triangles in %u materials", b->range->triangle_count, buckets);
 	for (uint32_t i = 0; i < buckets; i++)
-		if (!make_mesh(b, i, &bad, err))
-			return false;
+		make_mesh(b, i, &bad);
 	if (bad > 0)
 		hob_warn(b->t->request->notes, "mesh.bad-faces",
 				 "object '%.*s': %u faces use a vertex that does not exist; they are left out",
 				 HOB_FMT(b->name), bad);
-	return true;
 }
 
 static const hob_threemf_range *range_of(const hob_threemf_part *part, const hob_xml_element *mesh)
@@ -205,30 +196,26 @@ static const hob_xml_element *shape_of(hob_threemf *t, const hob_xml_element *ob
 	return mesh;
 }
 
-bool hob_threemf_meshes(hob_threemf *t, hob_threemf_resource *object, hob_error *err)
+void hob_threemf_meshes(hob_threemf *t, hob_threemf_resource *object)
 {
 	const hob_xml_element *mesh = shape_of(t, object->element);
 	const hob_threemf_part *part = HOB_THREEMF_AT(t->parts, hob_threemf_part, object->part);
 	mesh_builder b = {.t = t, .object = object};
 	if (object->made)
-		return true;
+		return;
 	object->made = true;
 	object->mesh_first = HOB_LISTS_COUNT(t->lists.meshes, hob_mesh);
 	b.range = mesh ? range_of(part, mesh) : NULL;
 	if (mesh)
 		note_lost(t, mesh);
 	if (!b.range)
-		return true;
+		return;
 	b.position = HOB_THREEMF_AT(part->vertices, float, (size_t)b.range->vertex_first * 3);
 	b.triangles = HOB_THREEMF_AT(part->triangles, hob_threemf_triangle, b.range->triangle_first);
 	b.default_group = hob_xml_attr_u32(object->element, HOB_STR("pid"), HOB_NONE);
 	b.default_property =
 		hob_xml_attr_u32(object->element, HOB_STR("pindex"), b.default_group == HOB_NONE ? HOB_NONE : 0);
 	b.name = hob_text_name(t->request->result, hob_xml_attr(object->element, HOB_STR("name")));
-	bool done = build(&b, err);
-	hob_buf_release(&b.buckets);
-	hob_buf_release(&b.source);
-	hob_buf_release(&b.property);
-	hob_buf_release(&b.next);
-	return done;
+	build(&b);
+	HOB_LISTS_FREE(&b.buckets, &b.source, &b.property, &b.next);
 }

@@ -89,8 +89,7 @@ typedef struct hob_threemf_look {
 } hob_threemf_look;
 
 /* The look of item `property` of group `id`. */
-bool hob_threemf_look_of(hob_threemf *t, uint32_t part, uint32_t id, uint32_t property, hob_threemf_look *out,
-						 hob_error *err) HOB_MUST_CHECK;
+hob_threemf_look hob_threemf_look_of(hob_threemf *t, uint32_t part, uint32_t id, uint32_t property);
 /* Replaces a corner of a multi-layer group (<multiproperties>) by one of the displayed layer: the last with
  * colours or a texture, else the first. Other corners are unchanged. */
 void hob_threemf_layer(hob_threemf *t, uint32_t part, uint32_t *group, uint32_t property[3]);
@@ -104,8 +103,7 @@ bool hob_threemf_read_color(hob_str text, float out[4]);
 /* Reads the filament colours; files may have none. */
 void hob_threemf_filaments(hob_threemf *t);
 /* Material of an extruder, counted from 1; HOB_NONE without a colour. */
-bool hob_threemf_filament(hob_threemf *t, uint32_t extruder, uint32_t *material,
-						  hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_threemf_filament(hob_threemf *t, uint32_t extruder);
 
 /* Reads slicer metadata of the start part's objects and their components. */
 void hob_threemf_settings(hob_threemf *t);
@@ -128,6 +126,6 @@ uint32_t hob_threemf_extruder(const hob_threemf *t, uint32_t object, uint32_t co
 void hob_threemf_helper_triangles(const hob_threemf *t, uint32_t object, uint32_t *bucket_of, uint32_t count);
 
 /* The meshes of an object, built once. */
-bool hob_threemf_meshes(hob_threemf *t, hob_threemf_resource *object, hob_error *err) HOB_MUST_CHECK;
+void hob_threemf_meshes(hob_threemf *t, hob_threemf_resource *object);
 
 #endif

@@ -34,7 +34,6 @@ typedef struct builder {
 	const hob_xml_taker *taker;
 	XML_Parser parser;
 	hob_xml *out;
-	hob_error *err;
 	hob_str names[NAMES]; /* open addressing; when full, names are copied */
 	uint32_t name_count;
 	hob_buf open;	  /* open_element */
@@ -44,19 +43,12 @@ typedef struct builder {
 	size_t text_from, text_to;
 	bool copied, closed; /* `closed`: a child has begun; further text is ignored */
 	hob_buf text;
-	bool failed;
 	size_t counted; /* bytes of the file whose lines `lines` counts */
 	uint32_t lines;
 	size_t fed, left_out; /* offset up to which the file is parsed; bytes before it that bypassed expat */
 	size_t tag_end;		  /* end of the last tag, in the file */
 	uint32_t misses;
 } builder;
-
-static void stop(builder *b)
-{
-	b->failed = true;
-	XML_StopParser(b->parser, XML_FALSE);
-}
 
 /* File offset of expat's position. */
 static size_t place(const builder *b)
@@ -164,7 +156,7 @@ static bool follows(builder *b, const char *piece, size_t len)
 static void XMLCALL on_text(void *user, const XML_Char *piece, int len)
 {
 	builder *b = user;
-	if (b->failed || b->skipped > 0 || b->closed || b->open.size == 0 || follows(b, piece, (size_t)len))
+	if (b->skipped > 0 || b->closed || b->open.size == 0 || follows(b, piece, (size_t)len))
 		return;
 	if (!b->copied)
 		hob_buf_put(&b->text, b->file.data + b->text_from, b->text_to - b->text_from);
@@ -202,17 +194,13 @@ static bool is_taken(builder *b, const XML_Char *name, const XML_Char **attribut
 			(hob_xml_attribute){intern(b, attributes[element.attribute_count * 2]),
 								hob_str_of(attributes[element.attribute_count * 2 + 1])};
 	element.line = line_number(b);
-	bool failed = false;
-	bool taken = b->taker->take(b->taker->user, top->element, &element, &failed, b->err);
-	if (failed)
-		stop(b);
-	return taken;
+	return b->taker->take(b->taker->user, top->element, &element);
 }
 
-static bool begin(builder *b, const XML_Char *name, const XML_Char **attributes)
+static void begin(builder *b, const XML_Char *name, const XML_Char **attributes)
 {
 	if (b->out->element_count >= HOB_LIMIT_XML_ELEMENTS)
-		return hob_fail(b->err, LIMIT, "more than %llu XML elements", HOB_LIMIT_XML_ELEMENTS);
+		hob_leave(LIMIT, "more than %llu XML elements", HOB_LIMIT_XML_ELEMENTS);
 	hob_xml_element *element = HOB_NEW(b->arena, hob_xml_element, 1);
 	open_element opened = {element, NULL};
 	element->name = intern(b, name);
@@ -232,38 +220,26 @@ static bool begin(builder *b, const XML_Char *name, const XML_Char **attributes)
 	}
 	hob_buf_put(&b->open, &opened, sizeof opened);
 	b->closed = false;
-	return true;
 }
 
 static void XMLCALL on_begin(void *user, const XML_Char *name, const XML_Char **attributes)
 {
 	builder *b = user;
-	if (b->failed)
-		return;
 	note_tag_end(b);
-	if (++b->depth > HOB_LIMIT_XML_DEPTH) {
-		hob_error_set(b->err, HOB_ERR_LIMIT, __FILE__, __LINE__, "XML elements are nested deeper than %llu",
-					  HOB_LIMIT_XML_DEPTH);
-		stop(b);
-		return;
-	}
+	if (++b->depth > HOB_LIMIT_XML_DEPTH)
+		hob_leave(LIMIT, "XML elements are nested deeper than %llu", HOB_LIMIT_XML_DEPTH);
 	if (b->skipped > 0 || is_taken(b, name, attributes)) {
 		b->skipped++;
 		return;
 	}
-	if (b->failed)
-		return;
 	end_text(b);
-	if (!begin(b, name, attributes))
-		stop(b);
+	begin(b, name, attributes);
 }
 
 static void XMLCALL on_end(void *user, const XML_Char *name)
 {
 	builder *b = user;
 	(void)name;
-	if (b->failed)
-		return;
 	note_tag_end(b);
 	b->depth--;
 	if (b->skipped > 0) {
@@ -284,12 +260,9 @@ static void XMLCALL on_entity(void *user, const XML_Char *name, int is_parameter
 	builder *b = user;
 	(void)is_parameter, (void)value, (void)value_length, (void)base, (void)system_id, (void)public_id;
 	(void)notation;
-	if (b->failed)
-		return;
-	hob_error_set(b->err, HOB_ERR_UNSUPPORTED, __FILE__, __LINE__,
-				  "line %u declares the XML entity '%.60s', which no model needs; remove the declaration",
-				  line_number(b), name);
-	stop(b);
+	hob_leave(UNSUPPORTED,
+			  "line %u declares the XML entity '%.60s', which no model needs; remove the declaration",
+			  line_number(b), name);
 }
 
 static int XMLCALL on_encoding(void *user, const XML_Char *name, XML_Encoding *encoding)
@@ -319,7 +292,7 @@ static const char *encoding_of(hob_bytes file, bool decoded)
 /* ---- all */
 
 /* Fails with line and column. Expat ends lines at LF, CR or both. */
-static bool fail_syntax(builder *b, enum XML_Error code)
+static void fail_syntax(builder *b, enum XML_Error code)
 {
 	size_t at = place(b), line = 1, column = 1;
 	for (size_t i = 0; i < at; i++) {
@@ -331,11 +304,11 @@ static bool fail_syntax(builder *b, enum XML_Error code)
 			column++;
 		}
 	}
-	return hob_fail(b->err, CORRUPT, "line %zu, column %zu: %s", line, column, XML_ErrorString(code));
+	hob_leave(CORRUPT, "line %zu, column %zu: %s", line, column, XML_ErrorString(code));
 }
 
 /* Parses up to offset `end` of the file. */
-static bool feed(builder *b, size_t end)
+static void feed(builder *b, size_t end)
 {
 	while (b->fed < end) {
 		size_t piece = end - b->fed < PIECE ? end - b->fed : PIECE;
@@ -345,15 +318,12 @@ static bool feed(builder *b, size_t end)
 			continue;
 		}
 		enum XML_Error code = XML_GetErrorCode(b->parser);
-		if (b->failed)
-			return false;
 		if (code == XML_ERROR_NO_MEMORY)
-			return hob_fail(b->err, MEMORY, "no memory left for XML");
+			hob_leave(MEMORY, "no memory left for XML");
 		if (code == XML_ERROR_NO_ELEMENTS && last && b->out->root)
-			return hob_fail(b->err, TRUNCATED, "the XML ends before its last element; copy the file again");
-		return fail_syntax(b, code);
+			hob_leave(TRUNCATED, "the XML ends before its last element; copy the file again");
+		fail_syntax(b, code);
 	}
-	return true;
 }
 
 /* Whether these bytes of text are valid and the same in every encoding. */
@@ -396,12 +366,11 @@ static bool find_long_text(const builder *b, size_t from, size_t *begin, size_t 
 }
 
 /* Long texts, most of a large file, bypass expat; it parses only the parts between them. */
-static bool feed_all(builder *b)
+static void feed_all(builder *b)
 {
 	size_t begin, end, from = 0;
 	while (b->misses < MISSES_MAX && find_long_text(b, from, &begin, &end)) {
-		if (!feed(b, begin))
-			return false;
+		feed(b, begin);
 		from = end;
 		if (b->tag_end != begin || b->open.size == 0 || b->text_to > 0 || b->copied) {
 			b->misses++;
@@ -414,8 +383,9 @@ static bool feed_all(builder *b)
 		b->left_out += end - begin;
 		b->fed = end;
 	}
-	return feed(b, b->file.size) &&
-		   (b->out->root || hob_fail(b->err, EMPTY, "the file holds no XML element"));
+	feed(b, b->file.size);
+	if (!b->out->root)
+		hob_leave(EMPTY, "the file holds no XML element");
 }
 
 static bool parse_all(void *context, hob_error *err)
@@ -428,10 +398,10 @@ static bool parse_all(void *context, hob_error *err)
 	XML_SetCharacterDataHandler(b->parser, on_text);
 	XML_SetEntityDeclHandler(b->parser, on_entity);
 	XML_SetUnknownEncodingHandler(b->parser, on_encoding, NULL);
-	bool done = feed_all(b);
+	feed_all(b);
 	hob_buf_release(&b->open);
 	hob_buf_release(&b->text);
-	return done;
+	return true;
 }
 
 bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker, hob_xml *out, hob_error *err)
@@ -440,21 +410,27 @@ bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker,
 	bool decoded = text.data != (const char *)file.data;
 	hob_xml tree = {0};
 	builder *b = HOB_NEW(arena, builder, 1);
-	hob_error unheard = {0};
-	*b = (builder){.arena = arena,
-				   .file = {(const uint8_t *)text.data, text.len},
-				   .taker = taker,
-				   .out = &tree,
-				   .err = err ? err : &unheard};
+	hob_error why;
+	*b = (builder){
+		.arena = arena, .file = {(const uint8_t *)text.data, text.len}, .taker = taker, .out = &tree};
 	b->parser = XML_ParserCreate(encoding_of(b->file, decoded));
 	bool done =
-		b->parser ? hob_guarded(parse_all, b, b->err) : hob_fail(b->err, MEMORY, "no memory left for XML");
+		b->parser ? hob_guarded(parse_all, b, &why) : hob_fail(&why, MEMORY, "no memory left for XML");
 	XML_ParserFree(b->parser);
-	if (!done && b->err->code == HOB_ERR_MEMORY)
-		hob_guard_raise(b->err);
+	if (!done && why.code == HOB_ERR_MEMORY)
+		hob_guard_raise(&why);
 	if (done)
 		*out = tree;
+	else if (err)
+		*err = why;
 	return done;
+}
+
+void hob_xml_read(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker, hob_xml *out)
+{
+	hob_error why;
+	if (!hob_xml_parse(arena, file, taker, out, &why))
+		hob_leave_with(&why);
 }
 
 const char *hob_xml_version(void)

@@ -35,17 +35,19 @@ typedef struct hob_xml {
 
 /* Keeps elements that come by the million (the vertices of 3MF) out of the tree: `take` is called at the
  * start of each element below `parent` and returns true if it has consumed it; the element and its content
- * are then left out. On failure it sets *failed. */
+ * are then left out. It may leave (base/guard.h). */
 typedef struct hob_xml_taker {
 	void *user;
-	bool (*take)(void *user, const hob_xml_element *parent, const hob_xml_element *element, bool *failed,
-				 hob_error *err);
+	bool (*take)(void *user, const hob_xml_element *parent, const hob_xml_element *element);
 } hob_xml_taker;
 
 /* The tree lives in `arena` and in `file`. `taker` may be NULL. Errors: CORRUPT with line and column,
  * UNSUPPORTED for entities and unknown encodings, LIMIT, EMPTY for a file without an element. */
 bool hob_xml_parse(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker, hob_xml *out,
 				   hob_error *err) HOB_MUST_CHECK;
+
+/* hob_xml_parse that leaves with the error (base/guard.h). */
+void hob_xml_read(hob_arena *arena, hob_bytes file, const hob_xml_taker *taker, hob_xml *out);
 
 /* data == NULL when the element has no such attribute. */
 hob_str hob_xml_attr(const hob_xml_element *element, hob_str name);
@@ -56,6 +58,10 @@ double hob_xml_attr_double(const hob_xml_element *element, hob_str name, double 
 const hob_xml_element *hob_xml_child(const hob_xml_element *element, hob_str name);
 /* Next sibling of this name after `element`. */
 const hob_xml_element *hob_xml_next(const hob_xml_element *element, hob_str name);
+/* Each child of this name. */
+#define HOB_XML_EACH(e, above, name)                                                                         \
+	for (const hob_xml_element *e = hob_xml_child((above), HOB_STR(name)); e;                                \
+		 e = hob_xml_next(e, HOB_STR(name)))
 /* The element that starts after `element` in the file, within `root`; NULL at the end. */
 const hob_xml_element *hob_xml_after(const hob_xml_element *element, const hob_xml_element *root);
 /* Descendant by a path of names: "profile_COMMON/technique". */

@@ -1,5 +1,6 @@
 #include "assimp_convert.h"
 
+#include "../../base/guard.h"
 #include "../../base/limits.h"
 #include "../image_set.h"
 #include "../shape.h"
@@ -68,36 +69,33 @@ static void copy_file(hob_assimp_scene *scene, const struct aiTexture *from, hob
 	to->bytes = (hob_bytes){out, from->mWidth};
 }
 
-static bool embedded_image(material_builder *b, uint32_t index, uint32_t *id, hob_error *err)
+static uint32_t embedded_image(material_builder *b, uint32_t index)
 {
 	hob_assimp_scene *scene = b->scene;
 	const struct aiTexture *from = scene->source->mTextures[index];
-	hob_image *to;
-	*id = b->image_of_embedded[index];
+	uint32_t *id = &b->image_of_embedded[index];
 	if (*id != HOB_NONE)
-		return true;
-	if (!hob_image_set_add(&b->images, &to, id, err))
-		return false;
-	b->image_of_embedded[index] = *id;
+		return *id;
+	hob_image *to = hob_image_set_add(&b->images, id);
 	if (scene->format->flags & HOB_ASSIMP_FREED_TEXTURES) {
 		hob_warn(scene->request->notes, "assimp.texture-lost",
 				 "pictures inside of %s files cannot be read; export the model as glTF", scene->format->name);
-		return true;
+		return *id;
 	}
 	if (!from)
-		return true;
+		return *id;
 	to->name = hob_assimp_name(scene, &from->mFilename);
 	if (from->pcData)
 		(from->mHeight > 0 ? copy_pixels : copy_file)(scene, from, to);
-	return true;
+	return *id;
 }
 
-static bool image_for(material_builder *b, hob_str reference, uint32_t *id, hob_error *err)
+static uint32_t image_for(material_builder *b, hob_str reference)
 {
 	uint32_t index = embedded_index(b->scene, reference);
 	if (index < b->scene->source->mNumTextures)
-		return embedded_image(b, index, id, err);
-	return hob_image_set_file(&b->images, reference, id, err);
+		return embedded_image(b, index);
+	return hob_image_set_file(&b->images, reference);
 }
 
 /* ---- texture slots */
@@ -158,37 +156,34 @@ static void convert_transform(const hob_assimp_scene *scene, const struct aiUVTr
 	to->rotation = values[4] + 0.0f;
 }
 
-/* Fills a slot from texture `index` of a type; *present: whether there is one. */
+/* Fills a slot from texture `index` of a type; false when there is none. */
 static bool read_texture(material_builder *b, const struct aiMaterial *from, enum aiTextureType type,
-						 unsigned index, hob_texture_ref *to, unsigned *flags, bool *present, hob_error *err)
+						 unsigned index, hob_texture_ref *to, unsigned *flags)
 {
 	hob_assimp_scene *scene = b->scene;
 	struct aiString path = {0};
 	enum aiTextureMapping mapping = aiTextureMapping_UV;
 	enum aiTextureMapMode modes[3] = {aiTextureMapMode_Wrap, aiTextureMapMode_Wrap, aiTextureMapMode_Wrap};
 	unsigned uv_set = 0;
-	*present = false;
 	*flags = 0;
 	if (aiGetMaterialTexture(from, type, index, &path, &mapping, &uv_set, NULL, NULL, modes, flags) !=
 		aiReturn_SUCCESS)
-		return true;
+		return false;
 	hob_str reference = hob_assimp_str(&path);
 	if (reference.len == 0)
-		return true;
+		return false;
 	if (mapping != aiTextureMapping_UV) {
 		hob_warn(scene->request->notes, "texture.projection",
 				 "texture '%.*s' is projected, not mapped by texture coordinates; it is left out",
 				 HOB_FMT(reference));
-		return true;
-	}
-	if (!image_for(b, reference, &to->image, err))
 		return false;
+	}
+	to->image = image_for(b, reference);
 	to->sampler = sampler_for(scene->model, wrap_of(modes[0]), wrap_of(modes[1]));
 	to->uv_set = uv_set < HOB_UV_SETS ? uv_set : 0;
 	struct aiUVTransform transform;
 	if (aiGetMaterialUVTransform(from, AI_MATKEY_UVTRANSFORM(type, index), &transform) == aiReturn_SUCCESS)
 		convert_transform(scene, &transform, to);
-	*present = true;
 	return true;
 }
 
@@ -221,22 +216,18 @@ static const struct {
 	{aiTextureType_TRANSMISSION, 1, HOB_SLOT_THICKNESS, 1u << HOB_MATERIAL_VOLUME},
 };
 
-static bool read_textures(material_builder *b, const struct aiMaterial *from, hob_material *to,
-						  unsigned *color_flags, hob_error *err)
+static void read_textures(material_builder *b, const struct aiMaterial *from, hob_material *to,
+						  unsigned *color_flags)
 {
 	for (size_t i = 0; i < HOB_COUNT_OF(sources); i++) {
 		hob_texture_ref *ref = &to->slots[sources[i].slot];
 		unsigned flags;
-		bool present;
-		if (ref->image != HOB_NONE)
+		if (ref->image != HOB_NONE || !read_texture(b, from, sources[i].type, sources[i].index, ref, &flags))
 			continue;
-		if (!read_texture(b, from, sources[i].type, sources[i].index, ref, &flags, &present, err))
-			return false;
-		if (present)
-			to->ext_mask |= sources[i].ext;
-		if (present && sources[i].slot == HOB_SLOT_BASE_COLOR)
+		to->ext_mask |= sources[i].ext;
+		if (sources[i].slot == HOB_SLOT_BASE_COLOR)
 			*color_flags = flags;
-		if (present && (flags & aiTextureFlags_Invert))
+		if (flags & aiTextureFlags_Invert)
 			hob_warn(b->scene->request->notes, "texture.invert",
 					 "material '%.*s' inverts a texture, which is not done", HOB_FMT(to->name));
 	}
@@ -247,7 +238,6 @@ static bool read_textures(material_builder *b, const struct aiMaterial *from, ho
 			hob_info(b->scene->request->notes, "texture.ignored",
 					 "material '%.*s': its shininess, displacement or reflection map is left out",
 					 HOB_FMT(to->name));
-	return true;
 }
 
 /* ---- numbers */
@@ -347,16 +337,17 @@ static void read_opacity(const hob_assimp_scene *scene, const struct aiMaterial 
 				 "material '%.*s' has opacity 0 and is invisible", HOB_FMT(to->name));
 }
 
-static bool convert_material(material_builder *b, const struct aiMaterial *from, hob_material *to,
-							 hob_error *err)
+static void convert_material(material_builder *b, const struct aiMaterial *from, hob_material *to)
 {
 	struct aiString name = {0};
 	unsigned color_flags = 0;
 	hob_material_init(to);
 	aiGetMaterialString(from, AI_MATKEY_NAME, &name);
 	to->name = hob_assimp_name(b->scene, &name);
-	if (!read_textures(b, from, to, &color_flags, err))
-		return false;
+	hob_place place = {.kind = "material", .name = to->name};
+	hob_place_enter(&place);
+	read_textures(b, from, to, &color_flags);
+	hob_place_exit(&place);
 	read_factors(from, to);
 	read_colors(b->scene, from, to);
 	read_opacity(b->scene, from, color_flags, to);
@@ -368,7 +359,6 @@ static bool convert_material(material_builder *b, const struct aiMaterial *from,
 	if (aiGetMaterialIntegerArray(from, AI_MATKEY_SHADING_MODEL, &number, &count) == aiReturn_SUCCESS &&
 		number == aiShadingMode_NoShading)
 		to->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
-	return true;
 }
 
 /* ---- all */
@@ -388,7 +378,7 @@ static void mark_materials(hob_assimp_scene *scene, bool *used)
 			used[source->mMeshes[m]->mMaterialIndex] = true;
 }
 
-static bool convert_all(material_builder *b, const bool *used, hob_error *err)
+static void convert_all(material_builder *b, const bool *used)
 {
 	hob_assimp_scene *scene = b->scene;
 	hob_model *model = scene->model;
@@ -398,12 +388,10 @@ static bool convert_all(material_builder *b, const bool *used, hob_error *err)
 		if (!from || (!used[m] && is_made_up(from)))
 			continue;
 		hob_material *to = &model->materials[model->material_count];
-		if (!convert_material(b, from, to, err))
-			return hob_fail_in(err, "material '%.*s'", HOB_FMT(to->name));
+		convert_material(b, from, to);
 		scene->material_ids[m] = model->material_count++;
 	}
 	hob_image_set_take(&b->images, model);
-	return true;
 }
 
 bool hob_assimp_materials(hob_assimp_scene *scene, hob_error *err)
@@ -423,7 +411,6 @@ bool hob_assimp_materials(hob_assimp_scene *scene, hob_error *err)
 	memset(b.image_of_embedded, 0xFF, source->mNumTextures * sizeof *b.image_of_embedded);
 	mark_materials(scene, used);
 	hob_image_set_init(&b.images, scene->request);
-	bool done = convert_all(&b, used, err);
-	hob_image_set_release(&b.images);
-	return done;
+	convert_all(&b, used);
+	return true;
 }

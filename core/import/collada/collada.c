@@ -1,6 +1,5 @@
 #include "collada_private.h"
 #include "../text.h"
-#include "../../base/limits.h"
 #include "../shape.h"
 #include "../importers.h"
 
@@ -192,9 +191,18 @@ hob_xml_ptr hob_collada_by_id(const hob_collada *c, hob_xml_ptr from, const char
 	return all[first].element;
 }
 
-hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kind, hob_str url)
+hob_xml_ptr hob_collada_next(const hob_collada *c, hob_str library, hob_str element, hob_xml_ptr after)
 {
-	url = hob_text_trim(url);
+	hob_xml_ptr list = after ? after->parent : hob_xml_child(c->xml.root, library);
+	hob_xml_ptr e = after ? hob_xml_next(after, element) : hob_xml_child(list, element);
+	while (!e && list && (list = hob_xml_next(list, library)) != NULL)
+		e = hob_xml_child(list, element);
+	return e;
+}
+
+hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kind, const char *attribute)
+{
+	hob_str url = attribute ? hob_text_trim(hob_xml_attr(from, hob_str_of(attribute))) : hob_xml_text(from);
 	if (url.len == 0)
 		return NULL;
 	if (url.data[0] != '#') {
@@ -333,8 +341,7 @@ void hob_collada_passed(hob_collada *c)
 	c->passing = false;
 }
 
-static bool read_values(hob_arena *arena, hob_xml_ptr array, hob_xml_ptr accessor, hob_collada_source *s,
-						size_t *bad, hob_error *err)
+static size_t read_values(hob_arena *arena, hob_xml_ptr array, hob_xml_ptr accessor, hob_collada_source *s)
 {
 	/* Each number takes at least a digit and a blank. */
 	size_t room = array->text.len / 2 + 1;
@@ -343,13 +350,11 @@ static bool read_values(hob_arena *arena, hob_xml_ptr array, hob_xml_ptr accesso
 	if (count > 0 && needs < room)
 		room = needs;
 	if (room > HOB_LIMIT_INDICES)
-		return hob_fail(err, LIMIT, "a source of %zu numbers, at most %llu are allowed", room,
-						HOB_LIMIT_INDICES);
+		hob_leave(LIMIT, "a source of %zu numbers, at most %llu are allowed", room, HOB_LIMIT_INDICES);
 	float *values = HOB_NEW(arena, float, room);
 	s->value_count = hob_xml_floats(array->text, values, (uint32_t)room);
 	s->values = values;
-	*bad = hob_shape_fix_floats(values, s->value_count, 0);
-	return true;
+	return hob_shape_fix_floats(values, s->value_count, 0);
 }
 
 static void note_source(hob_collada *c, hob_xml_ptr source, hob_xml_ptr array, uint32_t held, size_t bad)
@@ -365,12 +370,11 @@ static void note_source(hob_collada *c, hob_xml_ptr source, hob_xml_ptr array, u
 				 array->line, bad, HOB_FMT(hob_xml_attr(source, HOB_STR("id"))));
 }
 
-bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_source **out, hob_error *err)
+const hob_collada_source *hob_collada_floats(hob_collada *c, hob_xml_ptr source)
 {
-	*out = NULL;
 	hob_xml_ptr array = source ? array_of(c, source) : NULL;
 	if (!array)
-		return true;
+		return NULL;
 	uint32_t *slot = &c->slot[source->number];
 	bool known = *slot != HOB_NONE;
 	hob_collada_source s =
@@ -378,9 +382,7 @@ bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_so
 	if (!s.values) {
 		hob_xml_ptr accessor = hob_xml_find(source, "technique_common/accessor");
 		bool passes = c->passing && !known;
-		size_t bad;
-		if (!read_values(passes ? &c->work : c->request->scratch, array, accessor, &s, &bad, err))
-			return false;
+		size_t bad = read_values(passes ? &c->work : c->request->scratch, array, accessor, &s);
 		if (known) {
 			HOB_LISTS_AT(c->sources, hob_collada_source, *slot)->values = s.values;
 		} else {
@@ -399,16 +401,16 @@ bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_so
 		if (passes)
 			hob_buf_put(&c->work_sources, slot, sizeof *slot);
 	}
-	*out = HOB_LISTS_AT(c->sources, hob_collada_source, *slot);
-	return true;
+	return HOB_LISTS_AT(c->sources, hob_collada_source, *slot);
 }
 
 hob_str hob_collada_names(hob_xml_ptr source, bool *are_ids)
 {
-	*are_ids = false;
 	for (hob_xml_ptr e = source ? source->first : NULL; e; e = e->next) {
-		*are_ids = hob_xml_is(e, HOB_STR("IDREF_array"));
-		if (*are_ids || hob_xml_is(e, HOB_STR("Name_array")) || hob_xml_is(e, HOB_STR("SIDREF_array")))
+		bool ids = hob_xml_is(e, HOB_STR("IDREF_array"));
+		if (are_ids)
+			*are_ids = ids;
+		if (ids || hob_xml_is(e, HOB_STR("Name_array")) || hob_xml_is(e, HOB_STR("SIDREF_array")))
 			return e->text;
 	}
 	return (hob_str){0};
@@ -440,7 +442,7 @@ bool hob_collada_member(hob_collada *c, hob_str name, hob_bytes *out)
 }
 
 /* The document named by manifest.xml, else the first .dae. */
-static bool open_archive(hob_collada *c, hob_bytes *document, hob_error *err)
+static void open_archive(hob_collada *c, hob_bytes *document)
 {
 	hob_arena *scratch = c->request->scratch;
 	hob_bytes manifest;
@@ -452,11 +454,10 @@ static bool open_archive(hob_collada *c, hob_bytes *document, hob_error *err)
 		hob_str root = hob_text_last_part(hob_xml_text(inner ? inner : xml.root));
 		root = hob_str_sub(root, 0, hob_str_find(root, HOB_STR("#"), 0));
 		if (root.len > 0 && unpack_suffix(&c->archive, scratch, root, document))
-			return true;
+			return;
 	}
-	return unpack_suffix(&c->archive, scratch, HOB_STR(".dae"), document) ||
-		   hob_fail(err, CORRUPT,
-					"the archive holds no .dae file that can be unpacked; zip the export again");
+	if (!unpack_suffix(&c->archive, scratch, HOB_STR(".dae"), document))
+		hob_leave(CORRUPT, "the archive holds no .dae file that can be unpacked; zip the export again");
 }
 
 /* ---- the document */
@@ -482,15 +483,6 @@ static void read_generator(hob_collada *c)
 	c->model->licence = hob_text_name(c->request->result, hob_xml_text(rights));
 }
 
-static void list_unused_pictures(hob_collada *c)
-{
-	for (hob_xml_ptr l = hob_xml_child(c->xml.root, HOB_STR("library_images")); l;
-		 l = hob_xml_next(l, HOB_STR("library_images")))
-		for (hob_xml_ptr i = hob_xml_child(l, HOB_STR("image")); i; i = hob_xml_next(i, HOB_STR("image")))
-			if (c->slot[i->number] == HOB_NONE)
-				hob_image_set_unused(&c->lists.images, hob_collada_image_file(i));
-}
-
 /* Notes unsupported elements, and the number of scenes and geometries that are not shown. */
 static void note_rest(hob_collada *c)
 {
@@ -507,12 +499,10 @@ static void note_rest(hob_collada *c)
 		if (hob_xml_child(hob_xml_child(c->xml.root, hob_str_of(kinds[i].library)),
 						  hob_str_of(kinds[i].element)))
 			hob_info(c->request->notes, "collada.ignored", "%s of the file are left out", kinds[i].what);
-	for (hob_xml_ptr l = c->xml.root->first; l; l = l->next) {
-		for (hob_xml_ptr e = l->first; e && hob_xml_is(l, HOB_STR("library_visual_scenes")); e = e->next)
-			scenes += hob_xml_is(e, HOB_STR("visual_scene"));
-		for (hob_xml_ptr e = l->first; e && hob_xml_is(l, HOB_STR("library_geometries")); e = e->next)
-			unused += hob_xml_is(e, HOB_STR("geometry")) && c->slot[e->number] == HOB_NONE;
-	}
+	HOB_COLLADA_EACH (e, c, "library_visual_scenes", "visual_scene")
+		scenes++;
+	HOB_COLLADA_EACH (e, c, "library_geometries", "geometry")
+		unused += c->slot[e->number] == HOB_NONE;
 	if (scenes > 1)
 		hob_warn(c->request->notes, "collada.scenes",
 				 "the file has %u visual scenes; the one that it shows is read", scenes);
@@ -521,59 +511,45 @@ static void note_rest(hob_collada *c)
 				 unused == 1 ? "y is" : "ies are");
 }
 
-static void release(hob_collada *c)
-{
-	hob_buf *const lists[] = {&c->elements, &c->sources,	  &c->shapes,	&c->parts,
-							  &c->placed,	&c->places,		  &c->pending,	&c->effects,
-							  &c->variants, &c->work_sources, &c->vertex_at};
-	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
-		hob_buf_release(lists[i]);
-	hob_lists_release(&c->lists);
-	hob_polygon_release(&c->polygon);
-	hob_arena_release(&c->work);
-}
-
-static bool read_document(hob_collada *c, hob_error *err)
+static void read_document(hob_collada *c)
 {
 	hob_model *m = c->model;
 	if (!hob_xml_is(c->xml.root, HOB_STR("COLLADA")))
-		return hob_fail(err, CORRUPT,
-						"the first element is <%.*s>, not <COLLADA>; the file bears the wrong extension",
-						HOB_FMT(c->xml.root->name));
+		hob_leave(CORRUPT, "the first element is <%.*s>, not <COLLADA>; the file bears the wrong extension",
+				  HOB_FMT(c->xml.root->name));
 	read_unit(c);
 	hob_name_map_init(&c->embedded, c->request->scratch);
 	collada_census(c);
 	collada_index(c);
 	read_generator(c);
-	if (!hob_collada_nodes(c, err) || !hob_collada_skins(c, err))
-		return false;
-	list_unused_pictures(c);
+	hob_collada_nodes(c);
+	hob_collada_skins(c);
+	HOB_COLLADA_EACH (i, c, "library_images", "image")
+		if (c->slot[i->number] == HOB_NONE)
+			hob_image_set_unused(&c->lists.images, hob_collada_image_file(i));
 	hob_lists_take(&c->lists, c->model);
-	if (!hob_collada_clips(c, err))
-		return false;
+	hob_collada_clips(c);
 	note_rest(c);
 	if (m->mesh_count == 0 && m->clip_count == 0 && m->camera_count == 0 && m->light_count == 0 &&
 		m->node_count < 2)
-		return hob_fail(err, EMPTY, "the COLLADA file shows no mesh, animation, camera or light");
-	return true;
+		hob_leave(EMPTY, "the COLLADA file shows no mesh, animation, camera or light");
 }
 
 static bool collada_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
+	(void)err;
 	hob_collada *c = HOB_NEW(request->scratch, hob_collada, 1);
 	hob_bytes document = request->file;
 	c->request = request;
 	c->model = out;
 	c->zipped = hob_zip_open(request->file, &c->archive);
-	if (c->zipped && !open_archive(c, &document, err))
-		return false;
-	if (!hob_xml_parse(request->scratch, document, NULL, &c->xml, err))
-		return false;
+	if (c->zipped)
+		open_archive(c, &document);
+	hob_xml_read(request->scratch, document, NULL, &c->xml);
 	hob_lists_init(&c->lists, request);
 	hob_arena_init(&c->work, request->scratch->limit);
-	bool done = read_document(c, err);
-	release(c);
-	return done;
+	read_document(c);
+	return true;
 }
 
 static const char *const extensions[] = {"dae", "zae", NULL};

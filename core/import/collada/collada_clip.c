@@ -1,7 +1,6 @@
 #include "collada_curve.h"
 #include "../../base/number.h"
 #include "../text.h"
-#include "../../base/limits.h"
 #include "../matrix_double.h"
 
 #include <math.h>
@@ -223,11 +222,10 @@ static void put_cubic(track_builder *b, const double *times, uint32_t count)
 static void take(hob_collada *c, track_builder *b, hob_interpolation interpolation, hob_track *out)
 {
 	hob_arena *arena = c->request->result;
+	uint32_t values;
 	*out = (hob_track){interpolation, b->f->components, b->key_count, NULL, NULL};
-	out->times = HOB_NEW(arena, float, b->key_count);
-	out->values = HOB_NEW(arena, float, b->values.size / sizeof(float));
-	memcpy(out->times, b->times.data, b->times.size);
-	memcpy(out->values, b->values.data, b->values.size);
+	out->times = hob_lists_array(arena, &b->times, sizeof(float), &out->key_count);
+	out->values = hob_lists_array(arena, &b->values, sizeof(float), &values);
 }
 
 /* times  [count] rising, count > 0: keys, including the ends of the window
@@ -252,8 +250,7 @@ static void collada_make_track(hob_collada *c, const hob_collada_function *f, co
 		resample(&b, times, count);
 	}
 	take(c, &b, interpolation, out);
-	hob_buf_release(&b.times);
-	hob_buf_release(&b.values);
+	HOB_LISTS_FREE(&b.times, &b.values);
 }
 
 /* ---- targets: "node/sid.X", "node/sid(0)(3)", "controller(2)" */
@@ -340,19 +337,19 @@ static hob_xml_ptr morph_of(hob_xml_ptr e)
 }
 
 /* Adds the channel to `bindings`; a channel whose target the model does not have is noted and left out. */
-static bool collada_bind(hob_collada *c, hob_xml_ptr channel, hob_buf *bindings, hob_error *err)
+static void collada_bind(hob_collada *c, hob_xml_ptr channel, hob_buf *bindings)
 {
 	hob_str text = hob_xml_attr(channel, HOB_STR("target"));
-	hob_xml_ptr sampler = hob_collada_target(c, channel, "sampler", hob_xml_attr(channel, HOB_STR("source")));
+	hob_xml_ptr sampler = hob_collada_target(c, channel, "sampler", "source");
 	target t;
 	hob_collada_binding made = {.order = channel->number};
 	if (!sampler || !hob_xml_is(sampler, HOB_STR("sampler")))
-		return true;
+		return;
 	if (!split_target(c, channel, &t)) {
 		hob_warn(c->request->notes, "animation.missing-node",
 				 "line %u: a channel moves '%.*s', which does not exist; it is left out", channel->line,
 				 HOB_FMT(text));
-		return true;
+		return;
 	}
 	uint32_t number = member_number(&t);
 	hob_xml_ptr morph = morph_of(t.element);
@@ -363,12 +360,13 @@ static bool collada_bind(hob_collada *c, hob_xml_ptr channel, hob_buf *bindings,
 				 "line %u: a channel animates '%.*s', which is neither a transform nor a morph weight; "
 				 "it is left out",
 				 channel->line, HOB_FMT(text));
-		return true;
+		return;
 	}
-	if (!hob_collada_read_curve(c, sampler, &made.curve, err))
-		return false;
+	hob_collada_pass(c);
+	hob_collada_read_curve(c, sampler, &made.curve);
+	hob_collada_passed(c);
 	if (made.curve.key_count == 0)
-		return true;
+		return;
 	double numbers[16];
 	uint32_t have = moves ? hob_collada_transform_numbers(t.element, numbers) : 0;
 	made.node = moves ? t.element->parent : morph->parent;
@@ -380,9 +378,8 @@ static bool collada_bind(hob_collada *c, hob_xml_ptr channel, hob_buf *bindings,
 	if (number != HOB_NONE && made.curve.width > 1 && moves)
 		made.curve.width = made.curve.width < have - (number < have ? number : have) ? made.curve.width : 1;
 	if (moves && made.first + made.curve.width > have)
-		return true;
+		return;
 	hob_buf_put(bindings, &made, sizeof made);
-	return true;
 }
 
 /* A node's pose at a time. */
@@ -831,99 +828,80 @@ static void make_tracks(clip_builder *b)
 	}
 }
 
-static bool take_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_error *err)
+static void take_clip(clip_builder *b, hob_str name, hob_name_map *names)
 {
 	hob_collada *c = b->c;
 	hob_arena *arena = c->request->result;
-	hob_clip clip = {.channel_count = HOB_LISTS_COUNT(b->channels, hob_channel),
-					 .track_count = HOB_LISTS_COUNT(b->tracks, hob_track)};
+	hob_clip clip = {.channel_count = HOB_LISTS_COUNT(b->channels, hob_channel)};
 	hob_str clean = hob_text_name(arena, name);
 	if (clip.channel_count == 0) {
 		if (b->bindings.size > 0)
 			hob_info(c->request->notes, "animation.still",
 					 "clip '%.*s' moves nothing away from the rest pose and is left out", HOB_FMT(clean));
-		return true;
+		return;
 	}
 	clip.name = hob_name_map_add_unique(names, arena, clean.len > 0 ? clean : HOB_STR("clip"), 0);
-	clip.channels = HOB_NEW(arena, hob_channel, clip.channel_count);
-	clip.tracks = HOB_NEW(arena, hob_track, clip.track_count);
-	memcpy(clip.channels, b->channels.data, b->channels.size);
-	memcpy(clip.tracks, b->tracks.data, b->tracks.size);
+	clip.channels = hob_lists_array(arena, &b->channels, sizeof(hob_channel), &clip.channel_count);
+	clip.tracks = hob_lists_array(arena, &b->tracks, sizeof(hob_track), &clip.track_count);
 	if (HOB_LISTS_COUNT(c->clips, hob_clip) >= HOB_LIMIT_CLIPS)
-		return hob_fail(err, LIMIT, "more than %llu clips", HOB_LIMIT_CLIPS);
+		hob_leave(LIMIT, "more than %llu clips", HOB_LIMIT_CLIPS);
 	hob_buf_put(&c->clips, &clip, sizeof clip);
-	return true;
 }
 
-static bool finish_clip(clip_builder *b, hob_str name, hob_name_map *names, hob_error *err)
+static void finish_clip(clip_builder *b, hob_str name, hob_name_map *names)
 {
+	hob_place place = {.kind = "clip", .name = name};
+	hob_place_enter(&place);
 	make_tracks(b);
-	bool done = take_clip(b, name, names, err);
+	take_clip(b, name, names);
+	hob_place_exit(&place);
 	hob_buf_clear(&b->bindings);
 	hob_buf_clear(&b->channels);
 	hob_buf_clear(&b->tracks);
-	return done || hob_fail_in(err, "clip '%.*s'", HOB_FMT(name));
 }
 
 /* Binds the channels of an <animation> and of nested ones, except those marked in `used` by other clips. */
-static bool bind_animation(clip_builder *b, hob_xml_ptr root, bool *used, hob_error *err)
+static void bind_animation(clip_builder *b, hob_xml_ptr root, bool *used)
 {
 	for (hob_xml_ptr e = root; e; e = hob_xml_after(e, root)) {
 		used[e->number] = true;
-		if (hob_xml_is(e, HOB_STR("channel")) && !collada_bind(b->c, e, &b->bindings, err))
-			return false;
+		if (hob_xml_is(e, HOB_STR("channel")))
+			collada_bind(b->c, e, &b->bindings);
 	}
-	return true;
 }
 
-static bool named_clips(clip_builder *b, bool *used, hob_name_map *names, hob_error *err)
+static void named_clips(clip_builder *b, bool *used, hob_name_map *names)
 {
 	hob_collada *c = b->c;
-	for (hob_xml_ptr l = hob_xml_child(c->xml.root, HOB_STR("library_animation_clips")); l;
-		 l = hob_xml_next(l, HOB_STR("library_animation_clips")))
-		for (hob_xml_ptr e = hob_xml_child(l, HOB_STR("animation_clip")); e;
-			 e = hob_xml_next(e, HOB_STR("animation_clip"))) {
-			hob_str name = hob_xml_attr(e, HOB_STR("name"));
-			b->start = hob_xml_attr_double(e, HOB_STR("start"), 0);
-			b->end = hob_xml_attr_double(e, HOB_STR("end"), INFINITY);
-			if (!(b->start > -1e9 && b->start < 1e9))
-				b->start = 0;
-			if (!(b->end > b->start))
-				b->end = INFINITY;
-			for (hob_xml_ptr i = hob_xml_child(e, HOB_STR("instance_animation")); i;
-				 i = hob_xml_next(i, HOB_STR("instance_animation"))) {
-				hob_xml_ptr animation =
-					hob_collada_target(c, i, "animation", hob_xml_attr(i, HOB_STR("url")));
-				if (animation && !bind_animation(b, animation, used, err))
-					return false;
-			}
-			if (!finish_clip(b, name.len > 0 ? name : hob_xml_attr(e, HOB_STR("id")), names, err))
-				return false;
-		}
-	return true;
+	HOB_COLLADA_EACH (e, c, "library_animation_clips", "animation_clip") {
+		hob_str name = hob_xml_attr(e, HOB_STR("name"));
+		b->start = hob_xml_attr_double(e, HOB_STR("start"), 0);
+		b->end = hob_xml_attr_double(e, HOB_STR("end"), INFINITY);
+		if (!(b->start > -1e9 && b->start < 1e9))
+			b->start = 0;
+		if (!(b->end > b->start))
+			b->end = INFINITY;
+		HOB_XML_EACH (i, e, "instance_animation")
+			bind_animation(b, hob_collada_target(c, i, "animation", "url"), used);
+		finish_clip(b, name.len > 0 ? name : hob_xml_attr(e, HOB_STR("id")), names);
+	}
 }
 
-/* Whether an animation has a target that one already in the clip has, too; it then starts another clip. */
-static bool shares_target(hob_xml_ptr root, const hob_name_map *moved)
+/* Whether an animation has a target that one already in the clip has, too; it then starts another clip. With
+ * `add`, adds its targets. */
+static bool shares_target(hob_xml_ptr root, hob_name_map *moved, bool add)
 {
 	for (hob_xml_ptr e = root; e; e = hob_xml_after(e, root)) {
 		hob_str text = hob_xml_is(e, HOB_STR("channel")) ? hob_xml_attr(e, HOB_STR("target")) : (hob_str){0};
-		if (text.len > 0 && hob_name_map_get(moved, text) != HOB_NONE)
+		if (text.len > 0 && add)
+			hob_name_map_add(moved, text, 0);
+		else if (text.len > 0 && hob_name_map_get(moved, text) != HOB_NONE)
 			return true;
 	}
 	return false;
 }
 
-static void add_targets(hob_xml_ptr root, hob_name_map *moved)
-{
-	for (hob_xml_ptr e = root; e; e = hob_xml_after(e, root)) {
-		hob_str text = hob_xml_is(e, HOB_STR("channel")) ? hob_xml_attr(e, HOB_STR("target")) : (hob_str){0};
-		if (text.len > 0)
-			hob_name_map_add(moved, text, 0);
-	}
-}
-
-static bool other_clips(clip_builder *b, bool *used, hob_name_map *names, hob_error *err)
+static void other_clips(clip_builder *b, bool *used, hob_name_map *names)
 {
 	hob_collada *c = b->c;
 	bool left = true;
@@ -933,43 +911,32 @@ static bool other_clips(clip_builder *b, bool *used, hob_name_map *names, hob_er
 		hob_str name = {0};
 		left = false;
 		hob_name_map_init(&moved, c->request->scratch);
-		for (hob_xml_ptr l = hob_xml_child(c->xml.root, HOB_STR("library_animations")); l;
-			 l = hob_xml_next(l, HOB_STR("library_animations")))
-			for (hob_xml_ptr e = hob_xml_child(l, HOB_STR("animation")); e;
-				 e = hob_xml_next(e, HOB_STR("animation"))) {
-				if (used[e->number])
-					continue;
-				if (shares_target(e, &moved)) {
-					left = true;
-					continue;
-				}
-				add_targets(e, &moved);
-				if (!bind_animation(b, e, used, err))
-					return false;
-				name = hob_xml_attr(e, HOB_STR("name"));
-				name = name.len > 0 ? name : hob_xml_attr(e, HOB_STR("id"));
-				taken++;
+		HOB_COLLADA_EACH (e, c, "library_animations", "animation") {
+			if (used[e->number])
+				continue;
+			if (shares_target(e, &moved, false)) {
+				left = true;
+				continue;
 			}
-		if (!finish_clip(b, taken == 1 ? name : HOB_STR("clip"), names, err))
-			return false;
+			(void)shares_target(e, &moved, true);
+			bind_animation(b, e, used);
+			name = hob_xml_attr(e, HOB_STR("name"));
+			name = name.len > 0 ? name : hob_xml_attr(e, HOB_STR("id"));
+			taken++;
+		}
+		finish_clip(b, taken == 1 ? name : HOB_STR("clip"), names);
 	}
-	return true;
 }
 
-bool hob_collada_clips(hob_collada *c, hob_error *err)
+void hob_collada_clips(hob_collada *c)
 {
 	hob_arena *scratch = c->request->scratch;
 	clip_builder b = {.c = c};
 	hob_name_map names;
 	bool *used = HOB_NEW(scratch, bool, c->xml.element_count);
 	hob_name_map_init(&names, scratch);
-	bool done = named_clips(&b, used, &names, err) && other_clips(&b, used, &names, err);
-	c->model->clip_count = HOB_LISTS_COUNT(c->clips, hob_clip);
-	c->model->clips = HOB_NEW(c->request->result, hob_clip, c->model->clip_count);
-	if (done && c->model->clip_count > 0)
-		memcpy(c->model->clips, c->clips.data, c->clips.size);
-	hob_buf *const lists[] = {&b.bindings, &b.channels, &b.tracks, &b.times, &c->clips};
-	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
-		hob_buf_release(lists[i]);
-	return done;
+	named_clips(&b, used, &names);
+	other_clips(&b, used, &names);
+	c->model->clips = hob_lists_array(c->request->result, &c->clips, sizeof(hob_clip), &c->model->clip_count);
+	HOB_LISTS_FREE(&b.bindings, &b.channels, &b.tracks, &b.times, &c->clips);
 }

@@ -1,6 +1,5 @@
 #include "collada_curve.h"
 
-#include "../../base/limits.h"
 #include "../text.h"
 
 #include <math.h>
@@ -11,29 +10,25 @@ typedef struct sampler {
 	hob_str modes;
 } sampler;
 
-static bool read_inputs(hob_collada *c, hob_xml_ptr element, sampler *s, hob_error *err)
+static void read_inputs(hob_collada *c, hob_xml_ptr element, sampler *s)
 {
 	static const char *const names[] = {"INPUT", "OUTPUT", "IN_TANGENT", "OUT_TANGENT"};
 	const hob_collada_source **places[] = {&s->input, &s->output, &s->in, &s->out};
-	bool are_ids;
 	for (hob_xml_ptr e = hob_xml_child(element, HOB_STR("input")); e; e = hob_xml_next(e, HOB_STR("input"))) {
 		hob_str semantic = hob_text_trim(hob_xml_attr(e, HOB_STR("semantic")));
-		hob_xml_ptr source = hob_collada_target(c, e, "source", hob_xml_attr(e, HOB_STR("source")));
+		hob_xml_ptr source = hob_collada_target(c, e, "source", "source");
 		if (hob_str_equal(semantic, HOB_STR("INTERPOLATION")))
-			s->modes = hob_collada_names(source, &are_ids);
+			s->modes = hob_collada_names(source, NULL);
 		for (size_t i = 0; i < HOB_COUNT_OF(names); i++) {
-			const hob_collada_source *read;
 			if (!hob_str_equal(semantic, hob_str_of(names[i])))
 				continue;
-			if (!hob_collada_floats(c, source, &read, err))
-				return false;
+			const hob_collada_source *read = hob_collada_floats(c, source);
 			if (read) {
 				s->held[i] = *read;
 				*places[i] = &s->held[i];
 			}
 		}
 	}
-	return true;
 }
 
 /* Reads the tangent of component k, stored as a time and value per component, a value per component, or one
@@ -156,17 +151,16 @@ static void note_modes(hob_collada *c, hob_xml_ptr element, hob_str mode)
 				 element->line, HOB_FMT(mode));
 }
 
-static bool read_curve(hob_collada *c, hob_xml_ptr element, hob_collada_curve *out, hob_error *err)
+void hob_collada_read_curve(hob_collada *c, hob_xml_ptr element, hob_collada_curve *out)
 {
 	sampler s = {0};
 	memset(out, 0, sizeof *out);
-	if (!read_inputs(c, element, &s, err))
-		return false;
+	read_inputs(c, element, &s);
 	if (!s.input || !s.output || s.output->width == 0)
-		return true;
+		return;
 	if (s.input->count > HOB_LIMIT_KEYS)
-		return hob_fail(err, LIMIT, "line %u: %u keys, at most %llu are allowed", element->line,
-						s.input->count, HOB_LIMIT_KEYS);
+		hob_leave(LIMIT, "line %u: %u keys, at most %llu are allowed", element->line, s.input->count,
+				  HOB_LIMIT_KEYS);
 	make_room(c, &s, out);
 	word_list words = {s.modes, HOB_STR("LINEAR")};
 	bool *cardinal = HOB_NEW(&c->work, bool, s.input->count);
@@ -197,15 +191,6 @@ static bool read_curve(hob_collada *c, hob_xml_ptr element, hob_collada_curve *o
 	for (uint32_t key = 0; out->in && key + 1 < out->key_count; key++)
 		if (out->modes[key] == HOB_COLLADA_BEZIER)
 			close_segment(out, key, cardinal[key]);
-	return true;
-}
-
-bool hob_collada_read_curve(hob_collada *c, hob_xml_ptr element, hob_collada_curve *out, hob_error *err)
-{
-	hob_collada_pass(c);
-	bool done = read_curve(c, element, out, err);
-	hob_collada_passed(c);
-	return done;
 }
 
 static bool at_thirds(const hob_collada_curve *curve, uint32_t key)

@@ -25,9 +25,8 @@ typedef struct hob_collada_curve_kinds {
 	bool step, linear, cubic, bent;
 } hob_collada_curve_kinds;
 
-/* Reads <sampler>; *out is empty (key_count 0) when it holds no keys. Lives in scratch. */
-bool hob_collada_read_curve(hob_collada *c, hob_xml_ptr sampler, hob_collada_curve *out,
-							hob_error *err) HOB_MUST_CHECK;
+/* Reads <sampler> between pass and passed, into scratch; *out is empty (key_count 0) without keys. */
+void hob_collada_read_curve(hob_collada *c, hob_xml_ptr sampler, hob_collada_curve *out);
 
 hob_collada_curve_kinds hob_collada_curve_kind(const hob_collada_curve *curve);
 

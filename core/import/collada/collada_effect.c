@@ -57,80 +57,56 @@ hob_str hob_collada_image_file(hob_xml_ptr image)
 }
 
 /* Bytes stored in the file as hexadecimal digits: <data> in 1.4, <init_from><hex> in 1.5. */
-static bool embedded(effect_reader *r, hob_xml_ptr image, uint32_t *id, hob_error *err)
+static uint32_t embedded(effect_reader *r, hob_xml_ptr image)
 {
 	hob_xml_ptr data = hob_xml_child(image, HOB_STR("data"));
 	if (!data)
 		data = hob_xml_find(image, "init_from/hex");
 	hob_str hex = hob_xml_text(data);
 	if (hex.len == 0)
-		return true;
-	hob_image *to;
+		return HOB_NONE;
+	uint32_t id;
 	uint8_t *bytes = HOB_NEW(r->c->request->result, uint8_t, hex.len / 2);
-	if (!hob_image_set_add(&r->c->lists.images, &to, id, err))
-		return false;
-	size_t size = 0;
-	int half = -1;
+	hob_image *to = hob_image_set_add(&r->c->lists.images, &id);
+	size_t digits = 0;
 	for (size_t i = 0; i < hex.len; i++) {
-		char ch = hex.data[i];
-		int digit = ch >= '0' && ch <= '9'	 ? ch - '0'
-					: ch >= 'a' && ch <= 'f' ? ch - 'a' + 10
-					: ch >= 'A' && ch <= 'F' ? ch - 'A' + 10
-											 : -1;
-		if (digit < 0)
-			continue;
-		if (half < 0) {
-			half = digit;
-			continue;
-		}
-		bytes[size++] = (uint8_t)(half << 4 | digit);
-		half = -1;
+		int digit = hob_text_hex(hex.data[i]);
+		if (digit >= 0 && digits / 2 < hex.len / 2)
+			bytes[digits / 2] = (uint8_t)(bytes[digits / 2] << 4 | digit);
+		digits += digit >= 0;
 	}
-	to->bytes = (hob_bytes){bytes, size};
+	to->bytes = (hob_bytes){bytes, digits / 2};
 	to->name = hob_collada_name(r->c, image);
-	return true;
+	return id;
 }
 
-static bool archived(hob_collada *c, hob_str file, uint32_t *id, hob_error *err);
-
-static bool picture(effect_reader *r, hob_xml_ptr image, uint32_t *id, hob_error *err)
-{
-	hob_collada *c = r->c;
-	*id = c->slot[image->number];
-	if (*id != HOB_NONE)
-		return true;
-	if (!embedded(r, image, id, err))
-		return false;
-	hob_str file = hob_collada_image_file(image), decoded = file;
-	if (*id == HOB_NONE && file.len > 0) {
-		/* URIs by the specification, but as often plain paths. */
-		if (!hob_uri_decode(c->request->scratch, file, &decoded, NULL))
-			decoded = file;
-		if (c->zipped && !archived(c, decoded, id, err))
-			return false;
-		if (*id == HOB_NONE && !hob_image_set_file(&c->lists.images, decoded, id, err))
-			return false;
-	}
-	c->slot[image->number] = *id;
-	return true;
-}
-
-static bool archived(hob_collada *c, hob_str file, uint32_t *id, hob_error *err)
+static uint32_t archived(hob_collada *c, hob_str file)
 {
 	hob_bytes bytes;
 	hob_str name = hob_text_last_part(file);
-	*id = hob_name_map_get(&c->embedded, name);
-	if (*id != HOB_NONE || name.len == 0)
-		return true;
-	if (!hob_collada_member(c, name, &bytes))
-		return true;
-	hob_image *to;
-	if (!hob_image_set_add(&c->lists.images, &to, id, err))
-		return false;
+	uint32_t id = hob_name_map_get(&c->embedded, name);
+	if (id != HOB_NONE || name.len == 0 || !hob_collada_member(c, name, &bytes))
+		return id;
+	hob_image *to = hob_image_set_add(&c->lists.images, &id);
 	to->bytes = bytes;
 	to->name = hob_text_name(c->request->result, name);
-	hob_name_map_add(&c->embedded, name, *id);
-	return true;
+	return hob_name_map_add(&c->embedded, name, id);
+}
+
+static uint32_t picture(effect_reader *r, hob_xml_ptr image)
+{
+	hob_collada *c = r->c;
+	uint32_t *slot = &c->slot[image->number], id = *slot != HOB_NONE ? *slot : embedded(r, image);
+	hob_str file = hob_collada_image_file(image), decoded = file;
+	if (id == HOB_NONE && file.len > 0) {
+		/* URIs by the specification, but as often plain paths. */
+		if (!hob_uri_decode(c->request->scratch, file, &decoded, NULL))
+			decoded = file;
+		id = c->zipped ? archived(c, decoded) : HOB_NONE;
+		if (id == HOB_NONE)
+			id = hob_image_set_file(&c->lists.images, decoded);
+	}
+	return *slot = id;
 }
 
 /* ---- samplers */
@@ -158,22 +134,6 @@ static hob_filter filter_of(hob_str text)
 	return HOB_FILTER_DEFAULT;
 }
 
-static void add_sampler(hob_collada *c, hob_sampler sampler, uint32_t *id)
-{
-	static const hob_sampler plain = {0};
-	*id = HOB_NONE;
-	if (memcmp(&sampler, &plain, sizeof plain) == 0)
-		return;
-	uint32_t count = HOB_LISTS_COUNT(c->lists.samplers, hob_sampler);
-	for (uint32_t i = 0; i < count; i++)
-		if (memcmp(HOB_LISTS_AT(c->lists.samplers, hob_sampler, i), &sampler, sizeof sampler) == 0) {
-			*id = i;
-			return;
-		}
-	*id = count;
-	hob_buf_put(&c->lists.samplers, &sampler, sizeof sampler);
-}
-
 /* ---- textures */
 
 /* Image of <texture texture="...">: through sampler and surface, through sampler and instance_image (1.5),
@@ -187,7 +147,7 @@ static hob_xml_ptr image_of(const effect_reader *r, hob_str name, hob_xml_ptr *s
 		*sampler = hob_xml_child(declared, HOB_STR("samplerCUBE"));
 	hob_xml_ptr direct = hob_xml_child(*sampler, HOB_STR("instance_image"));
 	if (direct)
-		return hob_collada_target(c, direct, "image", hob_xml_attr(direct, HOB_STR("url")));
+		return hob_collada_target(c, direct, "image", "url");
 	hob_str source = hob_xml_text(hob_xml_child(*sampler, HOB_STR("source")));
 	hob_xml_ptr surface = source.len > 0 ? param(r, source) : declared;
 	hob_str id = hob_xml_text(hob_xml_find(surface, "surface/init_from"));
@@ -197,12 +157,10 @@ static hob_xml_ptr image_of(const effect_reader *r, hob_str name, hob_xml_ptr *s
 	if (found && hob_xml_is(found, HOB_STR("image")))
 		return found;
 	/* Some exporters refer to images by name instead of id. */
-	for (hob_xml_ptr l = hob_xml_child(c->xml.root, HOB_STR("library_images")); l;
-		 l = hob_xml_next(l, HOB_STR("library_images")))
-		for (hob_xml_ptr i = hob_xml_child(l, HOB_STR("image")); i; i = hob_xml_next(i, HOB_STR("image")))
-			if (hob_str_equal(hob_xml_attr(i, HOB_STR("name")), id) ||
-				hob_str_equal(hob_xml_attr(i, HOB_STR("sid")), id))
-				return i;
+	HOB_COLLADA_EACH (i, c, "library_images", "image")
+		if (hob_str_equal(hob_xml_attr(i, HOB_STR("name")), id) ||
+			hob_str_equal(hob_xml_attr(i, HOB_STR("sid")), id))
+			return i;
 	return NULL;
 }
 
@@ -239,13 +197,13 @@ static void place_texture(hob_collada *c, hob_xml_ptr texture, hob_texture_ref *
 		sampler->wrap_v = HOB_WRAP_MIRROR;
 }
 
-static bool set_texture(effect_reader *r, hob_xml_ptr channel, hob_slot slot, hob_error *err)
+static void set_texture(effect_reader *r, hob_xml_ptr channel, hob_slot slot)
 {
 	hob_collada *c = r->c;
 	hob_xml_ptr texture = hob_xml_child(channel, HOB_STR("texture")), from;
 	hob_texture_ref *ref = &r->out->material.slots[slot];
 	if (!texture)
-		return true;
+		return;
 	hob_str name = hob_text_trim(hob_xml_attr(texture, HOB_STR("texture")));
 	hob_xml_ptr image = image_of(r, name, &from);
 	if (!image) {
@@ -253,12 +211,11 @@ static bool set_texture(effect_reader *r, hob_xml_ptr channel, hob_slot slot, ho
 			hob_warn(c->request->notes, "collada.missing-image",
 					 "line %u: no image belongs to the texture '%.*s', which is left out", texture->line,
 					 HOB_FMT(name));
-		return true;
+		return;
 	}
-	if (!picture(r, image, &ref->image, err))
-		return false;
+	ref->image = picture(r, image);
 	if (ref->image == HOB_NONE)
-		return true;
+		return;
 	hob_sampler sampler = {
 		.wrap_u = wrap_of(hob_xml_text(hob_xml_child(from, HOB_STR("wrap_s")))),
 		.wrap_v = wrap_of(hob_xml_text(hob_xml_child(from, HOB_STR("wrap_t")))),
@@ -269,8 +226,9 @@ static bool set_texture(effect_reader *r, hob_xml_ptr channel, hob_slot slot, ho
 		sampler.mag = HOB_FILTER_LINEAR;
 	place_texture(c, texture, ref, &sampler);
 	r->out->texcoord[slot] = hob_text_trim(hob_xml_attr(texture, HOB_STR("texcoord")));
-	add_sampler(c, sampler, &ref->sampler);
-	return true;
+	static const hob_sampler plain = {0};
+	if (memcmp(&sampler, &plain, sizeof plain) != 0)
+		ref->sampler = hob_lists_sampler(&c->lists, sampler);
 }
 
 /* ---- shading */
@@ -284,13 +242,13 @@ static void set_color(const effect_reader *r, hob_xml_ptr shader, const char *na
 }
 
 /* Source: COLLADA 1.5.0, "Determining Transparency". */
-static bool set_opacity(effect_reader *r, hob_xml_ptr shader, hob_error *err)
+static void set_opacity(effect_reader *r, hob_xml_ptr shader)
 {
 	hob_material *m = &r->out->material;
 	hob_xml_ptr transparent = hob_xml_child(shader, HOB_STR("transparent"));
 	hob_xml_ptr amount = hob_xml_child(shader, HOB_STR("transparency"));
 	if (!transparent && !amount)
-		return true;
+		return;
 	float color[4] = {1, 1, 1, 1}, factor = 1;
 	numbers_of(r, transparent, color, 4);
 	numbers_of(r, amount, &factor, 1);
@@ -306,10 +264,10 @@ static bool set_opacity(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 				 "it is left out",
 				 transparent->line, HOB_FMT(mode));
 		m->base_color[3] = 1;
-		return true;
+		return;
 	}
-	if (mapped && !set_texture(r, transparent, HOB_SLOT_OPACITY, err))
-		return false;
+	if (mapped)
+		set_texture(r, transparent, HOB_SLOT_OPACITY);
 	const hob_texture_ref *opacity = &m->slots[HOB_SLOT_OPACITY], *base = &m->slots[HOB_SLOT_BASE_COLOR];
 	bool has_map = opacity->image != HOB_NONE;
 	/* The alpha of the colour's own picture is already included. */
@@ -328,7 +286,6 @@ static bool set_opacity(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 	if (m->base_color[3] <= 0)
 		hob_warn(r->c->request->notes, "material.invisible", "material '%.*s' has opacity 0 and is invisible",
 				 HOB_FMT(m->name));
-	return true;
 }
 
 static bool has_texture(hob_xml_ptr shader, const char *name)
@@ -345,7 +302,7 @@ static void note_ignored(const effect_reader *r, hob_xml_ptr shader)
 					 HOB_FMT(r->out->material.name), names[i]);
 }
 
-static bool set_shading(effect_reader *r, hob_xml_ptr shader, hob_error *err)
+static void set_shading(effect_reader *r, hob_xml_ptr shader)
 {
 	hob_material *m = &r->out->material;
 	static const struct {
@@ -358,8 +315,7 @@ static bool set_shading(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 		{"ambient", HOB_SLOT_OCCLUSION},
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(maps); i++)
-		if (!set_texture(r, hob_xml_child(shader, hob_str_of(maps[i].name)), maps[i].slot, err))
-			return false;
+		set_texture(r, hob_xml_child(shader, hob_str_of(maps[i].name)), maps[i].slot);
 	/* Exporters write the base picture as the ambient one, too: it is no occlusion map. */
 	if (m->slots[HOB_SLOT_OCCLUSION].image == m->slots[HOB_SLOT_BASE_COLOR].image)
 		m->slots[HOB_SLOT_OCCLUSION].image = HOB_NONE;
@@ -390,7 +346,7 @@ static bool set_shading(effect_reader *r, hob_xml_ptr shader, hob_error *err)
 		}
 	}
 	note_ignored(r, shader);
-	return set_opacity(r, shader, err);
+	set_opacity(r, shader);
 }
 
 /* Notes maps in programs' own techniques, such as displacement. */
@@ -408,7 +364,7 @@ static void note_extra_maps(const effect_reader *r, hob_xml_ptr place)
 							 HOB_FMT(e->name));
 }
 
-static bool set_extras(effect_reader *r, hob_xml_ptr technique, hob_error *err)
+static void set_extras(effect_reader *r, hob_xml_ptr technique)
 {
 	const hob_xml_ptr places[] = {technique, r->profile, r->effect};
 	hob_xml_ptr bump = NULL;
@@ -425,10 +381,10 @@ static bool set_extras(effect_reader *r, hob_xml_ptr technique, hob_error *err)
 		bump = bump ? bump : hob_collada_extra(places[i], HOB_STR("normal"));
 	}
 	if (!bump)
-		return true;
+		return;
 	bool normal = hob_xml_is(bump, HOB_STR("normal")) ||
 				  hob_str_equal_nocase(hob_xml_attr(bump, HOB_STR("bumptype")), HOB_STR("NORMALMAP"));
-	return set_texture(r, bump, normal ? HOB_SLOT_NORMAL : HOB_SLOT_BUMP, err);
+	set_texture(r, bump, normal ? HOB_SLOT_NORMAL : HOB_SLOT_BUMP);
 }
 
 static hob_xml_ptr shader_of(hob_xml_ptr technique)
@@ -442,27 +398,27 @@ static hob_xml_ptr shader_of(hob_xml_ptr technique)
 	return NULL;
 }
 
-bool hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_effect *out, hob_error *err)
+void hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_effect *out)
 {
 	effect_reader r = {.c = c, .out = out};
 	memset(out, 0, sizeof *out);
 	hob_str name = hob_collada_name(c, material);
 	hob_shape_plain_material(&out->material, name);
 	r.material_instance = hob_xml_child(material, HOB_STR("instance_effect"));
-	r.effect = r.material_instance ? hob_collada_target(c, r.material_instance, "effect",
-														hob_xml_attr(r.material_instance, HOB_STR("url")))
-								   : NULL;
+	r.effect = hob_collada_target(c, r.material_instance, "effect", "url");
 	r.profile = hob_xml_child(r.effect, HOB_STR("profile_COMMON"));
 	if (!r.profile) {
 		if (r.effect && r.effect->first)
 			hob_warn(c->request->notes, "collada.shader",
 					 "line %u: effect '%.*s' has shaders only (no profile_COMMON); its material is plain",
 					 r.effect->line, HOB_FMT(hob_xml_attr(r.effect, HOB_STR("id"))));
-		return true;
+		return;
 	}
 	hob_xml_ptr technique = hob_xml_child(r.profile, HOB_STR("technique"));
 	hob_xml_ptr shader = shader_of(technique);
 	if (!shader)
 		shader = shader_of(r.profile);
-	return (!shader || set_shading(&r, shader, err)) && set_extras(&r, technique, err);
+	if (shader)
+		set_shading(&r, shader);
+	set_extras(&r, technique);
 }

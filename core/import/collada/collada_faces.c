@@ -1,25 +1,16 @@
 #include "collada_private.h"
 
-#include "../../base/limits.h"
 #include "../../base/number.h"
 
-void hob_collada_faces_release(hob_collada_faces *f)
-{
-	hob_buf_release(&f->tuples);
-	hob_buf_release(&f->sizes);
-	hob_buf_release(&f->holes);
-	hob_buf_release(&f->rings);
-}
-
 /* Appends a list of indices; a negative or invalid one becomes HOB_NONE. */
-bool hob_collada_indices(hob_str text, hob_buf *out, hob_error *err)
+void hob_collada_indices(hob_str text, hob_buf *out)
 {
 	if (text.len == 0)
-		return true;
+		return;
 	const char *at = text.data, *end = text.data + text.len;
 	size_t room = text.len / 2 + 1;
 	if (room > HOB_LIMIT_INDICES || out->size / 4 + room > HOB_LIMIT_INDICES)
-		return hob_fail(err, LIMIT, "more than %llu indices", HOB_LIMIT_INDICES);
+		hob_leave(LIMIT, "more than %llu indices", HOB_LIMIT_INDICES);
 	size_t used = out->size;
 	uint32_t *to = (uint32_t *)(void *)hob_buf_grow(out, room * sizeof *to);
 	uint32_t *first = to;
@@ -43,7 +34,6 @@ bool hob_collada_indices(hob_str text, hob_buf *out, hob_error *err)
 			at++;
 	}
 	out->size = used + (size_t)(to - first) * sizeof *to;
-	return true;
 }
 
 static void put(hob_buf *list, uint32_t value)
@@ -63,14 +53,14 @@ static void trim(hob_collada_faces *f)
 }
 
 /* <polylist>: corners in one list, counts per face in another. */
-static bool read_polylist(hob_xml_ptr primitive, hob_collada_faces *f, hob_error *err)
+static void read_polylist(hob_xml_ptr primitive, hob_collada_faces *f)
 {
 	hob_xml_ptr counts = hob_xml_child(primitive, HOB_STR("vcount"));
 	hob_xml_ptr p = hob_xml_child(primitive, HOB_STR("p"));
 	if (!counts || !p)
-		return true;
-	if (!hob_collada_indices(p->text, &f->tuples, err) || !hob_collada_indices(counts->text, &f->sizes, err))
-		return false;
+		return;
+	hob_collada_indices(p->text, &f->tuples);
+	hob_collada_indices(counts->text, &f->sizes);
 	trim(f);
 	const uint32_t *sizes = (const uint32_t *)(const void *)f->sizes.data;
 	uint32_t listed = (uint32_t)(f->sizes.size / sizeof(uint32_t)), have = corners_read(f);
@@ -79,11 +69,10 @@ static bool read_polylist(hob_xml_ptr primitive, hob_collada_faces *f, hob_error
 		used += sizes[f->face_count++];
 	f->corner_count = (uint32_t)used;
 	f->dropped += listed - f->face_count;
-	return true;
 }
 
 /* <polygons>: one <p> per face; <ph> is a face with holes. */
-static bool read_polygons(hob_xml_ptr primitive, hob_collada_faces *f, hob_error *err)
+static void read_polygons(hob_xml_ptr primitive, hob_collada_faces *f)
 {
 	bool has_holes = hob_xml_child(primitive, HOB_STR("ph")) != NULL;
 	for (hob_xml_ptr e = primitive->first; e; e = e->next) {
@@ -93,8 +82,9 @@ static bool read_polygons(hob_xml_ptr primitive, hob_collada_faces *f, hob_error
 		uint32_t before = corners_read(f), rings = 0;
 		size_t start = f->tuples.size;
 		hob_xml_ptr rim = holed ? hob_xml_child(e, HOB_STR("p")) : e;
-		if (!rim || !hob_collada_indices(rim->text, &f->tuples, err))
-			return rim == NULL;
+		if (!rim)
+			return;
+		hob_collada_indices(rim->text, &f->tuples);
 		trim(f);
 		uint32_t size = corners_read(f) - before;
 		if (size < 3) {
@@ -108,8 +98,7 @@ static bool read_polygons(hob_xml_ptr primitive, hob_collada_faces *f, hob_error
 		}
 		for (hob_xml_ptr h = hob_xml_child(e, HOB_STR("h")); h && holed; h = hob_xml_next(h, HOB_STR("h"))) {
 			uint32_t hole_first = corners_read(f);
-			if (!hob_collada_indices(h->text, &f->tuples, err))
-				return false;
+			hob_collada_indices(h->text, &f->tuples);
 			trim(f);
 			uint32_t hole = corners_read(f) - hole_first;
 			if (hole < 3) {
@@ -125,25 +114,22 @@ static bool read_polygons(hob_xml_ptr primitive, hob_collada_faces *f, hob_error
 		f->face_count++;
 	}
 	f->corner_count = corners_read(f);
-	return true;
 }
 
 /* Strips and fans, one per <p>, as triangles or lines. */
-static bool read_strips(hob_xml_ptr primitive, bool fan, hob_collada_faces *f, hob_error *err)
+static void read_strips(hob_xml_ptr primitive, bool fan, hob_collada_faces *f)
 {
 	hob_buf strip = {0};
-	bool done = true;
-	for (hob_xml_ptr p = hob_xml_child(primitive, HOB_STR("p")); p && done;
-		 p = hob_xml_next(p, HOB_STR("p"))) {
+	size_t step = (size_t)f->stride * sizeof(uint32_t);
+	HOB_XML_EACH (p, primitive, "p") {
 		hob_buf_clear(&strip);
-		done = hob_collada_indices(p->text, &strip, err);
-		uint32_t count = (uint32_t)(strip.size / sizeof(uint32_t) / f->stride);
-		size_t step = (size_t)f->stride * sizeof(uint32_t);
-		if (done && count < f->size)
+		hob_collada_indices(p->text, &strip);
+		uint32_t count = (uint32_t)(strip.size / step);
+		if (count < f->size)
 			f->dropped++;
-		if (done && f->tuples.size / 4 + (uint64_t)count * f->size * f->stride > HOB_LIMIT_INDICES)
-			done = hob_fail(err, LIMIT, "more than %llu indices", HOB_LIMIT_INDICES);
-		for (uint32_t i = 0; done && i + f->size <= count; i++) {
+		if (f->tuples.size / 4 + (uint64_t)count * f->size * f->stride > HOB_LIMIT_INDICES)
+			hob_leave(LIMIT, "more than %llu indices", HOB_LIMIT_INDICES);
+		for (uint32_t i = 0; i + f->size <= count; i++) {
 			uint32_t at[3] = {fan ? 0 : i, i + 1, i + 2};
 			if (!fan && f->size == 3 && i % 2 == 1)
 				at[0] = i + 1, at[1] = i;
@@ -154,28 +140,29 @@ static bool read_strips(hob_xml_ptr primitive, bool fan, hob_collada_faces *f, h
 	}
 	hob_buf_release(&strip);
 	f->corner_count = f->face_count * f->size;
-	return done;
 }
 
-static bool read_lists(hob_xml_ptr primitive, hob_collada_faces *f, hob_error *err)
+static void read_lists(hob_xml_ptr primitive, hob_collada_faces *f)
 {
 	for (hob_xml_ptr p = hob_xml_child(primitive, HOB_STR("p")); p; p = hob_xml_next(p, HOB_STR("p")))
-		if (!hob_collada_indices(p->text, &f->tuples, err))
-			return false;
+		hob_collada_indices(p->text, &f->tuples);
 	f->face_count = corners_read(f) / f->size;
 	f->corner_count = f->face_count * f->size;
-	return true;
 }
 
-bool hob_collada_read_faces(hob_xml_ptr e, uint32_t stride, hob_collada_faces *f, hob_error *err)
+void hob_collada_read_faces(hob_xml_ptr e, uint32_t stride, hob_collada_faces *f)
 {
 	*f = (hob_collada_faces){.stride = stride, .size = 3};
 	bool lines = hob_xml_is(e, HOB_STR("lines")), line_strips = hob_xml_is(e, HOB_STR("linestrips"));
 	bool strips = hob_xml_is(e, HOB_STR("tristrips")), fans = hob_xml_is(e, HOB_STR("trifans"));
 	if (lines || line_strips)
 		f->size = 2;
-	return hob_xml_is(e, HOB_STR("polylist"))	? read_polylist(e, f, err)
-		   : hob_xml_is(e, HOB_STR("polygons")) ? read_polygons(e, f, err)
-		   : strips || fans || line_strips		? read_strips(e, fans, f, err)
-												: read_lists(e, f, err);
+	if (hob_xml_is(e, HOB_STR("polylist")))
+		read_polylist(e, f);
+	else if (hob_xml_is(e, HOB_STR("polygons")))
+		read_polygons(e, f);
+	else if (strips || fans || line_strips)
+		read_strips(e, fans, f);
+	else
+		read_lists(e, f);
 }

@@ -1,6 +1,5 @@
 #include "collada_private.h"
 
-#include "../../base/limits.h"
 #include "../shape.h"
 #include "../text.h"
 
@@ -17,12 +16,18 @@ typedef struct part_builder {
 	uint32_t *vertex_of; /* [corner_count] */
 } part_builder;
 
+const hob_collada_input *hob_collada_input_of(const hob_collada_input *inputs, uint32_t count,
+											  hob_str semantic)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (hob_str_equal(inputs[i].semantic, semantic) && inputs[i].source)
+			return &inputs[i];
+	return NULL;
+}
+
 static const hob_collada_input *find(const part_builder *b, hob_str semantic)
 {
-	for (uint32_t i = 0; i < b->input_count; i++)
-		if (hob_str_equal(b->inputs[i].semantic, semantic))
-			return &b->inputs[i];
-	return NULL;
+	return hob_collada_input_of(b->inputs, b->input_count, semantic);
 }
 
 /* ---- inputs */
@@ -36,8 +41,7 @@ static uint32_t add_inputs(hob_collada *c, hob_xml_ptr element, const hob_collad
 		bool is_vertex = hob_str_equal(semantic, HOB_STR("VERTEX"));
 		hob_collada_input input = {
 			.semantic = semantic,
-			.source = hob_collada_target(c, e, is_vertex ? "vertices" : "source",
-										 hob_xml_attr(e, HOB_STR("source"))),
+			.source = hob_collada_target(c, e, is_vertex ? "vertices" : "source", "source"),
 			.offset = vertex ? vertex->offset : hob_xml_attr_u32(e, HOB_STR("offset"), 0),
 			.set = hob_xml_attr_u32(e, HOB_STR("set"), 0),
 			.of_vertex = vertex != NULL,
@@ -152,11 +156,9 @@ static void unify(part_builder *b, hob_collada_part *part)
 /* ---- attributes */
 
 static float *fill(part_builder *b, const hob_collada_part *part, const hob_collada_input *input,
-				   uint32_t width, float last, hob_error *err)
+				   uint32_t width, float last)
 {
-	const hob_collada_source *source;
-	if (!hob_collada_floats(b->c, input->source, &source, err))
-		return NULL;
+	const hob_collada_source *source = hob_collada_floats(b->c, input->source);
 	uint32_t count = part->mesh.vertex_count;
 	float *out = HOB_NEW(b->c->request->result, float, (size_t)count *width);
 	const uint32_t *tuples = (const uint32_t *)(const void *)b->faces.tuples.data;
@@ -178,17 +180,14 @@ static float *fill(part_builder *b, const hob_collada_part *part, const hob_coll
 }
 
 /* The bitangent gives the direction of the file's V, which points up. */
-static bool fill_tangents(part_builder *b, hob_collada_part *part, hob_error *err)
+static void fill_tangents(part_builder *b, hob_collada_part *part)
 {
 	const hob_collada_input *t = find(b, HOB_STR("TEXTANGENT")), *s = find(b, HOB_STR("TEXBINORMAL"));
 	if (!t)
 		t = find(b, HOB_STR("TANGENT")), s = find(b, HOB_STR("BINORMAL"));
 	if (!t || !s || !part->mesh.normal || part->uv_count == 0)
-		return true;
-	float *tangent = fill(b, part, t, 4, 1, err);
-	float *bitangent = tangent ? fill(b, part, s, 3, 0, err) : NULL;
-	if (!bitangent)
-		return false;
+		return;
+	float *tangent = fill(b, part, t, 4, 1), *bitangent = fill(b, part, s, 3, 0);
 	for (size_t v = 0; v < part->mesh.vertex_count; v++) {
 		const float *n = part->mesh.normal + v * 3, *y = bitangent + v * 3;
 		float *x = tangent + v * 4;
@@ -197,11 +196,10 @@ static bool fill_tangents(part_builder *b, hob_collada_part *part, hob_error *er
 		x[3] = side < 0 ? -1.0f : 1.0f;
 	}
 	part->mesh.tangent = tangent;
-	return true;
 }
 
 /* UV and colour sets in order of their numbers. */
-static bool fill_sets(part_builder *b, hob_collada_part *part, hob_error *err)
+static void fill_sets(part_builder *b, hob_collada_part *part)
 {
 	uint32_t colors = 0, left_out = 0;
 	static const char *const names[] = {"TEXCOORD", "UV", "COLOR"};
@@ -221,9 +219,7 @@ static bool fill_sets(part_builder *b, hob_collada_part *part, hob_error *err)
 				left_out++;
 				continue;
 			}
-			float *values = fill(b, part, &b->inputs[best], color ? 4 : 2, color ? 1 : 0, err);
-			if (!values)
-				return false;
+			float *values = fill(b, part, &b->inputs[best], color ? 4 : 2, color ? 1 : 0);
 			for (size_t v = 0; v < part->mesh.vertex_count && !color; v++)
 				values[v * 2 + 1] = 1 - values[v * 2 + 1];
 			if (color) {
@@ -238,21 +234,18 @@ static bool fill_sets(part_builder *b, hob_collada_part *part, hob_error *err)
 			b->c->request->notes, "collada.many-sets",
 			"line %u: %u sets of texture coordinates or colours are left out: %d and %d are kept at most",
 			part->primitive->line, left_out, HOB_UV_SETS, HOB_COLOR_SETS);
-	return true;
 }
 
-static bool fill_attributes(part_builder *b, hob_collada_part *part, hob_error *err)
+static void fill_attributes(part_builder *b, hob_collada_part *part)
 {
 	hob_mesh *mesh = &part->mesh;
 	const hob_collada_input *position = find(b, HOB_STR("POSITION")), *normal = find(b, HOB_STR("NORMAL"));
-	mesh->position = fill(b, part, position, 3, 0, err);
-	if (!mesh->position)
-		return false;
+	mesh->position = fill(b, part, position, 3, 0);
 	for (size_t i = 0; i < (size_t)mesh->vertex_count * 3; i++)
 		mesh->position[i] *= b->c->unit;
-	if (normal && !(mesh->normal = fill(b, part, normal, 3, 0, err)))
-		return false;
-	return fill_sets(b, part, err) && fill_tangents(b, part, err);
+	mesh->normal = normal ? fill(b, part, normal, 3, 0) : NULL;
+	fill_sets(b, part);
+	fill_tangents(b, part);
 }
 
 /* ---- faces */
@@ -308,54 +301,48 @@ static void put_faces(part_builder *b, hob_collada_part *part, hob_buf *work, ho
 	}
 }
 
-static bool make_indices(part_builder *b, hob_collada_part *part, hob_error *err)
+static void make_indices(part_builder *b, hob_collada_part *part)
 {
 	hob_buf work = {0}, out = {0};
 	uint32_t bad = b->faces.dropped;
 	put_faces(b, part, &work, &out, &bad);
 	size_t count = out.size / sizeof(uint32_t);
-	bool done = count <= HOB_LIMIT_INDICES ||
-				hob_fail(err, LIMIT, "%zu indices, at most %llu are allowed", count, HOB_LIMIT_INDICES);
-	part->mesh.indices = done ? HOB_NEW(b->c->request->result, uint32_t, count) : NULL;
-	if (done && count > 0)
-		memcpy(part->mesh.indices, out.data, out.size);
-	part->mesh.index_count = (uint32_t)count;
-	hob_buf_release(&work);
-	hob_buf_release(&out);
+	if (count > HOB_LIMIT_INDICES)
+		hob_leave(LIMIT, "%zu indices, at most %llu are allowed", count, HOB_LIMIT_INDICES);
+	part->mesh.indices =
+		hob_lists_array(b->c->request->result, &out, sizeof(uint32_t), &part->mesh.index_count);
+	HOB_LISTS_FREE(&work, &out);
 	if (bad > 0)
 		hob_warn(
 			b->c->request->notes, "mesh.bad-faces",
 			"line %u: %u faces have too few corners or use a position that does not exist; they are left out",
 			part->primitive->line, bad);
-	return done;
 }
 
 /* ---- parts */
 
-static bool build_part(part_builder *b, hob_xml_ptr primitive, hob_collada_part *part, hob_error *err)
+static void build_part(part_builder *b, hob_xml_ptr primitive, hob_collada_part *part)
 {
 	hob_collada *c = b->c;
 	uint32_t stride = stride_of(primitive);
 	if (stride == 0)
-		return hob_fail(err, CORRUPT, "line %u: a corner of more than %d indices", primitive->line,
-						STRIDE_MAX);
+		hob_leave(CORRUPT, "line %u: a corner of more than %d indices", primitive->line, STRIDE_MAX);
 	b->input_count = hob_collada_inputs(c, primitive, b->inputs, INPUTS_MAX);
 	drop_doubles(b);
 	const hob_collada_input *position = find(b, HOB_STR("POSITION"));
-	if (!position || !hob_collada_floats(c, position->source, &b->position, err))
-		return position == NULL;
+	if (!position)
+		return;
+	b->position = hob_collada_floats(c, position->source);
 	if (!b->position) {
 		hob_warn(c->request->notes, "collada.no-positions",
 				 "line %u: a primitive without positions is left out", primitive->line);
-		return true;
+		return;
 	}
 	const hob_collada_source held = *b->position;
 	b->position = &held;
-	if (!hob_collada_read_faces(primitive, stride, &b->faces, err))
-		return false;
+	hob_collada_read_faces(primitive, stride, &b->faces);
 	if (b->faces.corner_count > HOB_LIMIT_VERTICES)
-		return hob_fail(err, LIMIT, "%u corners, at most %llu are allowed", b->faces.corner_count,
-						HOB_LIMIT_VERTICES);
+		hob_leave(LIMIT, "%u corners, at most %llu are allowed", b->faces.corner_count, HOB_LIMIT_VERTICES);
 	b->used_count = 0;
 	use_offset(b, position->offset);
 	for (uint32_t i = 0; i < b->input_count; i++)
@@ -365,13 +352,10 @@ static bool build_part(part_builder *b, hob_xml_ptr primitive, hob_collada_part 
 	part->mesh.material = HOB_NONE;
 	part->mesh.topology = b->faces.size == 2 ? HOB_LINES : HOB_TRIANGLES;
 	unify(b, part);
-	bool done = fill_attributes(b, part, err) && make_indices(b, part, err);
-	if (done) {
-		hob_shape_fix_positions(&part->mesh, c->request->notes);
-		hob_mesh_repair_directions(&part->mesh);
-	}
-	b->position = NULL;
-	return done;
+	fill_attributes(b, part);
+	make_indices(b, part);
+	hob_shape_fix_positions(&part->mesh, c->request->notes);
+	hob_mesh_repair_directions(&part->mesh);
 }
 
 static bool is_primitive(hob_xml_ptr e)
@@ -384,8 +368,7 @@ static bool is_primitive(hob_xml_ptr e)
 	return false;
 }
 
-static bool add_part(hob_collada *c, hob_xml_ptr primitive, hob_str name, hob_collada_shape *shape,
-					 hob_error *err)
+static void add_part(hob_collada *c, hob_xml_ptr primitive, hob_str name, hob_collada_shape *shape)
 {
 	part_builder *b = HOB_NEW(&c->work, part_builder, 1);
 	hob_collada_part part = {0};
@@ -393,20 +376,20 @@ static bool add_part(hob_collada *c, hob_xml_ptr primitive, hob_str name, hob_co
 	part.mesh.name = name;
 	part.mesh.source_mesh = shape->element->number;
 	part.mesh.source_primitive = shape->part_count;
-	bool done = build_part(b, primitive, &part, err);
-	hob_collada_faces_release(&b->faces);
-	if (!done)
-		return hob_fail_in(err, "line %u, geometry '%.*s'", primitive->line, HOB_FMT(name));
+	hob_place place = {.kind = "geometry", .name = name, .line = primitive->line};
+	hob_place_enter(&place);
+	build_part(b, primitive, &part);
+	hob_place_exit(&place);
+	HOB_LISTS_FREE(&b->faces.tuples, &b->faces.sizes, &b->faces.holes, &b->faces.rings);
 	if (part.mesh.index_count == 0)
-		return true;
+		return;
 	if (!c->has_controllers)
 		part.corner = part.point = NULL;
 	hob_buf_put(&c->parts, &part, sizeof part);
 	shape->part_count++;
-	return true;
 }
 
-static bool shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_shape *shape, hob_error *err)
+static void shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_shape *shape)
 {
 	hob_xml_ptr mesh = hob_xml_child(geometry, HOB_STR("mesh"));
 	if (!mesh)
@@ -416,7 +399,7 @@ static bool shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_
 				 "line %u: geometry '%.*s' is not a mesh (a curve or a solid body) and is left out; export "
 				 "it as a mesh",
 				 geometry->line, HOB_FMT(hob_xml_attr(geometry, HOB_STR("id"))));
-		return true;
+		return;
 	}
 	if (hob_xml_attr(mesh, HOB_STR("convex_hull_of")).len > 0)
 		hob_warn(c->request->notes, "collada.no-mesh",
@@ -426,19 +409,15 @@ static bool shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_
 	hob_str name = hob_collada_name(c, geometry);
 	shape->part_first = HOB_LISTS_COUNT(c->parts, hob_collada_part);
 	for (hob_xml_ptr e = mesh->first; e; e = e->next)
-		if (is_primitive(e) && !add_part(c, e, name, shape, err))
-			return false;
+		if (is_primitive(e))
+			add_part(c, e, name, shape);
 	hob_collada_input inputs[INPUTS_MAX];
-	hob_xml_ptr vertices = hob_xml_child(mesh, HOB_STR("vertices"));
-	uint32_t count = vertices ? hob_collada_inputs(c, vertices, inputs, INPUTS_MAX) : 0;
+	uint32_t count = hob_collada_inputs(c, hob_xml_child(mesh, HOB_STR("vertices")), inputs, INPUTS_MAX);
 	for (uint32_t i = 0; i < count; i++)
 		if (hob_str_equal(inputs[i].semantic, HOB_STR("POSITION"))) {
-			const hob_collada_source *source;
-			if (!hob_collada_floats(c, inputs[i].source, &source, err))
-				return false;
+			const hob_collada_source *source = hob_collada_floats(c, inputs[i].source);
 			shape->point_count = source ? source->count : 0;
 		}
-	return true;
 }
 
 /* ---- controllers */
@@ -488,17 +467,14 @@ static bool match(const hob_collada *c, const hob_collada_part *part, const hob_
 }
 
 /* Reads positions from the target's source by the base's points: valid if both number their points alike. */
-static bool by_points(hob_collada *c, const hob_collada_part *part, hob_xml_ptr geometry, float *position,
-					  hob_error *err)
+static void by_points(hob_collada *c, const hob_collada_part *part, hob_xml_ptr geometry, float *position)
 {
 	hob_collada_input inputs[INPUTS_MAX];
 	const hob_collada_source *source = NULL;
-	hob_xml_ptr vertices = hob_xml_find(geometry, "mesh/vertices");
-	uint32_t count = vertices ? hob_collada_inputs(c, vertices, inputs, INPUTS_MAX) : 0;
+	uint32_t count = hob_collada_inputs(c, hob_xml_find(geometry, "mesh/vertices"), inputs, INPUTS_MAX);
 	for (uint32_t i = 0; i < count; i++)
-		if (hob_str_equal(inputs[i].semantic, HOB_STR("POSITION")) &&
-			!hob_collada_floats(c, inputs[i].source, &source, err))
-			return false;
+		if (hob_str_equal(inputs[i].semantic, HOB_STR("POSITION")))
+			source = hob_collada_floats(c, inputs[i].source);
 	for (uint32_t v = 0; v < part->mesh.vertex_count; v++) {
 		float *to = position + (size_t)v * 3;
 		memcpy(to, part->mesh.position + (size_t)v * 3, 3 * sizeof(float));
@@ -508,16 +484,13 @@ static bool by_points(hob_collada *c, const hob_collada_part *part, hob_xml_ptr 
 				to[i] *= c->unit;
 		}
 	}
-	return true;
 }
 
-static bool add_target(hob_collada *c, hob_xml_ptr geometry, bool relative, uint32_t part_index,
-					   uint32_t index, hob_morph_target *target, hob_error *err)
+static void add_target(hob_collada *c, hob_xml_ptr geometry, bool relative, uint32_t part_index,
+					   uint32_t index, hob_morph_target *target)
 {
-	uint32_t shape = HOB_NONE;
 	hob_arena *scratch = c->request->scratch;
-	if (!hob_collada_shape_of(c, geometry, &shape, err))
-		return false;
+	uint32_t shape = hob_collada_shape_of(c, geometry);
 	const hob_collada_part *part = HOB_LISTS_AT(c->parts, hob_collada_part, part_index);
 	size_t count = (size_t)part->mesh.vertex_count * 3;
 	float *position = HOB_NEW(scratch, float, count);
@@ -527,35 +500,31 @@ static bool add_target(hob_collada *c, hob_xml_ptr geometry, bool relative, uint
 	const hob_collada_shape *made =
 		shape == HOB_NONE ? NULL : HOB_LISTS_AT(c->shapes, hob_collada_shape, shape);
 	bool matched = made && match(c, part, made, index, position, normal);
-	if (!matched && !by_points(c, part, geometry, position, err))
-		return false;
+	if (!matched)
+		by_points(c, part, geometry, position);
 	target->position = deltas(c, position, relative ? NULL : part->mesh.position, count);
 	if (matched && normal)
 		target->normal = deltas(c, normal, part->mesh.normal, count);
-	return true;
 }
 
-static bool add_morph(hob_collada *c, hob_xml_ptr morph, uint32_t part_first, uint32_t part_count,
-					  hob_error *err)
+static void add_morph(hob_collada *c, hob_xml_ptr morph, uint32_t part_first, uint32_t part_count)
 {
 	hob_collada_input inputs[INPUTS_MAX];
-	hob_xml_ptr targets = hob_xml_child(morph, HOB_STR("targets")), names = NULL, weights = NULL;
-	uint32_t count = targets ? hob_collada_inputs(c, targets, inputs, INPUTS_MAX) : 0;
-	const hob_collada_source *values = NULL;
-	bool relative = hob_str_equal(hob_xml_attr(morph, HOB_STR("method")), HOB_STR("RELATIVE")), are_ids;
+	hob_xml_ptr names = NULL, weights = NULL;
+	uint32_t count = hob_collada_inputs(c, hob_xml_child(morph, HOB_STR("targets")), inputs, INPUTS_MAX);
+	bool relative = hob_str_equal(hob_xml_attr(morph, HOB_STR("method")), HOB_STR("RELATIVE"));
 	for (uint32_t i = 0; i < count; i++) {
 		if (hob_str_equal(inputs[i].semantic, HOB_STR("MORPH_TARGET")))
 			names = inputs[i].source;
 		if (hob_str_equal(inputs[i].semantic, HOB_STR("MORPH_WEIGHT")))
 			weights = inputs[i].source;
 	}
-	hob_str list = hob_collada_names(names, &are_ids);
+	hob_str list = hob_collada_names(names, NULL);
 	uint32_t total = hob_text_count_words(list);
 	if (total > HOB_LIMIT_TARGETS)
-		return hob_fail(err, LIMIT, "line %u: %u morph targets, at most %llu are allowed", morph->line, total,
-						HOB_LIMIT_TARGETS);
-	if (!hob_collada_floats(c, weights, &values, err))
-		return false;
+		hob_leave(LIMIT, "line %u: %u morph targets, at most %llu are allowed", morph->line, total,
+				  HOB_LIMIT_TARGETS);
+	const hob_collada_source *values = hob_collada_floats(c, weights);
 	const hob_collada_source held = values ? *values : (hob_collada_source){0};
 	for (uint32_t p = 0; p < part_count && total > 0; p++) {
 		hob_morph_target *out = HOB_NEW(c->request->result, hob_morph_target, total);
@@ -570,68 +539,60 @@ static bool add_morph(hob_collada *c, hob_xml_ptr morph, uint32_t part_first, ui
 				continue;
 			}
 			out[t].name = hob_collada_name(c, geometry);
-			if (!add_target(c, geometry, relative, part_first + p, p, &out[t], err))
-				return false;
+			add_target(c, geometry, relative, part_first + p, p, &out[t]);
 		}
 		hob_mesh *mesh = &HOB_LISTS_AT(c->parts, hob_collada_part, part_first + p)->mesh;
 		mesh->targets = out;
 		mesh->target_count = total;
 	}
-	return true;
 }
 
-static bool shape_of_controller(hob_collada *c, hob_xml_ptr controller, hob_collada_shape *shape,
-								hob_error *err)
+static void shape_of_controller(hob_collada *c, hob_xml_ptr controller, hob_collada_shape *shape)
 {
 	hob_xml_ptr skin = hob_xml_child(controller, HOB_STR("skin"));
 	hob_xml_ptr morph = hob_xml_child(controller, HOB_STR("morph"));
 	hob_xml_ptr deformer = skin ? skin : morph;
-	hob_xml_ptr source =
-		deformer ? hob_collada_target(c, deformer, "geometry", hob_xml_attr(deformer, HOB_STR("source")))
-				 : NULL;
-	uint32_t base = HOB_NONE;
-	if (source && !hob_collada_shape_of(c, source, &base, err))
-		return false;
+	hob_xml_ptr source = hob_collada_target(c, deformer, "geometry", "source");
+	uint32_t base = source ? hob_collada_shape_of(c, source) : HOB_NONE;
 	if (base == HOB_NONE)
-		return true;
+		return;
 	const hob_collada_shape from = *HOB_LISTS_AT(c->shapes, hob_collada_shape, base);
 	copy_parts(c, &from, shape);
 	shape->skin = skin ? skin : from.skin;
 	if (shape->part_count == 0)
-		return true;
-	if (!skin)
-		return add_morph(c, morph, shape->part_first, shape->part_count, err);
-	return hob_collada_weigh(c, skin, HOB_LISTS_AT(c->parts, hob_collada_part, shape->part_first),
-							 shape->part_count, shape->point_count, err);
+		return;
+	if (!skin) {
+		add_morph(c, morph, shape->part_first, shape->part_count);
+		return;
+	}
+	hob_collada_pass(c);
+	hob_collada_weigh(c, skin, HOB_LISTS_AT(c->parts, hob_collada_part, shape->part_first), shape->part_count,
+					  shape->point_count);
+	hob_collada_passed(c);
 }
 
-bool hob_collada_shape_of(hob_collada *c, hob_xml_ptr element, uint32_t *out, hob_error *err)
+uint32_t hob_collada_shape_of(hob_collada *c, hob_xml_ptr element)
 {
 	uint32_t *slot = &c->slot[element->number];
-	*out = HOB_NONE;
 	bool geometry = hob_xml_is(element, HOB_STR("geometry")),
 		 controller = hob_xml_is(element, HOB_STR("controller"));
 	if (!geometry && !controller)
-		return true;
+		return HOB_NONE;
 	if (*slot == HOB_NONE) {
-		bool done;
 		*slot = HOB_LISTS_COUNT(c->shapes, hob_collada_shape);
 		hob_collada_shape shape = {.element = element, .placed = HOB_NONE, .failed = true};
 		hob_buf_put(&c->shapes, &shape, sizeof shape);
 		if (geometry) {
 			hob_collada_pass(c);
-			done = shape_of_geometry(c, element, &shape, err);
+			shape_of_geometry(c, element, &shape);
 			hob_collada_passed(c);
 		} else {
-			done = shape_of_controller(c, element, &shape, err);
+			shape_of_controller(c, element, &shape);
 		}
-		if (!done)
-			return false;
 		shape.failed = false;
 		*HOB_LISTS_AT(c->shapes, hob_collada_shape, *slot) = shape;
 	}
 	if (HOB_LISTS_AT(c->shapes, hob_collada_shape, *slot)->failed)
-		return hob_fail(err, CORRUPT, "line %u: a controller deforms itself", element->line);
-	*out = *slot;
-	return true;
+		hob_leave(CORRUPT, "line %u: a controller deforms itself", element->line);
+	return *slot;
 }

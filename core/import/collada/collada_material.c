@@ -1,6 +1,5 @@
 #include "collada_private.h"
 
-#include "../../base/limits.h"
 #include "../../base/number.h"
 #include "../shape.h"
 
@@ -69,26 +68,27 @@ static uint32_t uv_index(hob_collada *c, hob_xml_ptr instance, const hob_collada
 	return index == HOB_NONE ? 0 : index;
 }
 
-static bool effect_of(hob_collada *c, hob_xml_ptr material, known_effect **out, hob_error *err)
+static known_effect *effect_of(hob_collada *c, hob_xml_ptr material)
 {
 	uint32_t *slot = &c->slot[material->number];
 	if (*slot == HOB_NONE) {
 		known_effect *known = HOB_NEW(c->request->scratch, known_effect, 1);
-		if (!hob_collada_read_effect(c, material, &known->effect, err))
-			return hob_fail_in(err, "line %u, material '%.*s'", material->line,
-							   HOB_FMT(hob_xml_attr(material, HOB_STR("id"))));
+		hob_place place = {
+			.kind = "material", .name = hob_xml_attr(material, HOB_STR("id")), .line = material->line};
+		hob_place_enter(&place);
+		hob_collada_read_effect(c, material, &known->effect);
+		hob_place_exit(&place);
 		known->last = HOB_NONE;
 		*slot = HOB_LISTS_COUNT(c->effects, known_effect *);
 		hob_buf_put(&c->effects, &known, sizeof known);
 	}
-	*out = *HOB_LISTS_AT(c->effects, known_effect *, *slot);
-	return true;
+	return *HOB_LISTS_AT(c->effects, known_effect *, *slot);
 }
 
 static hob_xml_ptr material_element(hob_collada *c, hob_xml_ptr instance, const hob_collada_part *part)
 {
 	if (instance)
-		return hob_collada_target(c, instance, "material", hob_xml_attr(instance, HOB_STR("target")));
+		return hob_collada_target(c, instance, "material", "target");
 	if (part->symbol.len == 0)
 		return NULL;
 	/* Without a binding, the symbol is often the id. */
@@ -100,37 +100,28 @@ static hob_xml_ptr material_element(hob_collada *c, hob_xml_ptr instance, const 
 	return found;
 }
 
-bool hob_collada_material_of(hob_collada *c, hob_xml_ptr instance, const hob_collada_part *part, uint32_t *id,
-							 hob_error *err)
+uint32_t hob_collada_material_of(hob_collada *c, hob_xml_ptr instance, const hob_collada_part *part)
 {
 	hob_xml_ptr binding = instance_of(instance, part->symbol);
 	hob_xml_ptr material = material_element(c, binding, part);
-	known_effect *known;
 	variant wanted = {{0}, HOB_NONE, HOB_NONE};
-	*id = HOB_NONE;
 	if (!material || !hob_xml_is(material, HOB_STR("material")))
-		return true;
-	if (!effect_of(c, material, &known, err))
-		return false;
+		return HOB_NONE;
+	known_effect *known = effect_of(c, material);
 	for (int s = 0; s < HOB_SLOT_COUNT; s++)
 		if (known->effect.material.slots[s].image != HOB_NONE)
 			wanted.uv_set[s] = uv_index(c, binding, part, known->effect.texcoord[s]);
 	for (uint32_t v = known->last; v != HOB_NONE; v = HOB_LISTS_AT(c->variants, variant, v)->before) {
 		const variant *other = HOB_LISTS_AT(c->variants, variant, v);
-		if (memcmp(other->uv_set, wanted.uv_set, sizeof wanted.uv_set) == 0) {
-			*id = other->id;
-			return true;
-		}
+		if (memcmp(other->uv_set, wanted.uv_set, sizeof wanted.uv_set) == 0)
+			return other->id;
 	}
-	wanted.id = *id = HOB_LISTS_COUNT(c->lists.materials, hob_material);
-	if (*id >= HOB_LIMIT_MATERIALS)
-		return hob_fail(err, LIMIT, "more than %llu materials", HOB_LIMIT_MATERIALS);
-	wanted.before = known->last;
-	known->last = HOB_LISTS_COUNT(c->variants, variant);
 	hob_material made = known->effect.material;
 	for (int s = 0; s < HOB_SLOT_COUNT; s++)
 		made.slots[s].uv_set = wanted.uv_set[s];
+	wanted.id = hob_lists_material(&c->lists, &made);
+	wanted.before = known->last;
+	known->last = HOB_LISTS_COUNT(c->variants, variant);
 	hob_buf_put(&c->variants, &wanted, sizeof wanted);
-	hob_buf_put(&c->lists.materials, &made, sizeof made);
-	return true;
+	return wanted.id;
 }

@@ -1,6 +1,5 @@
 #include "collada_private.h"
 
-#include "../../base/limits.h"
 #include "../shape.h"
 
 #include <math.h>
@@ -21,63 +20,62 @@ uint32_t hob_collada_place_of(const hob_collada *c, hob_xml_ptr node)
 /* ---- meshes */
 
 /* Places a shape with the materials of an instance: reuses existing meshes, or creates them. */
-static bool place_shape(hob_collada *c, uint32_t index, hob_xml_ptr instance, hob_collada_placed *out,
-						hob_error *err)
+static hob_collada_placed place_shape(hob_collada *c, uint32_t index, hob_xml_ptr instance)
 {
 	hob_collada_shape *shape = HOB_LISTS_AT(c->shapes, hob_collada_shape, index);
 	uint32_t *ids = HOB_NEW(c->request->scratch, uint32_t, shape->part_count);
 	for (uint32_t i = 0; i < shape->part_count; i++)
-		if (!hob_collada_material_of(
-				c, instance, HOB_LISTS_AT(c->parts, hob_collada_part, shape->part_first + i), &ids[i], err))
-			return false;
+		ids[i] = hob_collada_material_of(c, instance,
+										 HOB_LISTS_AT(c->parts, hob_collada_part, shape->part_first + i));
 	for (uint32_t p = shape->placed; p != HOB_NONE;
 		 p = HOB_LISTS_AT(c->placed, hob_collada_placed, p)->before) {
-		*out = *HOB_LISTS_AT(c->placed, hob_collada_placed, p);
+		hob_collada_placed known = *HOB_LISTS_AT(c->placed, hob_collada_placed, p);
 		bool same = true;
 		for (uint32_t i = 0; i < shape->part_count; i++)
-			same = same && HOB_LISTS_AT(c->lists.meshes, hob_mesh, out->mesh_first + i)->material == ids[i];
+			same = same && HOB_LISTS_AT(c->lists.meshes, hob_mesh, known.mesh_first + i)->material == ids[i];
 		if (same)
-			return true;
+			return known;
 	}
-	*out = (hob_collada_placed){HOB_LISTS_COUNT(c->lists.meshes, hob_mesh), shape->part_count, shape->placed};
-	if ((uint64_t)out->mesh_first + shape->part_count > HOB_LIMIT_MESHES)
-		return hob_fail(err, LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
+	hob_collada_placed out = {HOB_LISTS_COUNT(c->lists.meshes, hob_mesh), shape->part_count, shape->placed};
+	if ((uint64_t)out.mesh_first + shape->part_count > HOB_LIMIT_MESHES)
+		hob_leave(LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
 	for (uint32_t i = 0; i < shape->part_count; i++) {
 		hob_mesh mesh = HOB_LISTS_AT(c->parts, hob_collada_part, shape->part_first + i)->mesh;
 		mesh.material = ids[i];
 		hob_buf_put(&c->lists.meshes, &mesh, sizeof mesh);
 	}
 	shape->placed = HOB_LISTS_COUNT(c->placed, hob_collada_placed);
-	hob_buf_put(&c->placed, out, sizeof *out);
-	return true;
+	hob_buf_put(&c->placed, &out, sizeof out);
+	return out;
 }
 
-static bool instance_mesh(hob_collada *c, uint32_t node, hob_xml_ptr instance, hob_error *err)
+/* Attaches the meshes of a shape to the node that was added last, and returns how many. */
+static uint32_t show_shape(hob_collada *c, uint32_t node, uint32_t shape, hob_xml_ptr instance)
 {
-	hob_xml_ptr target = hob_collada_target(
-		c, instance, hob_xml_is(instance, HOB_STR("instance_controller")) ? "controller" : "geometry",
-		hob_xml_attr(instance, HOB_STR("url")));
-	uint32_t shape;
-	hob_collada_placed placed;
-	if (!target || !hob_collada_shape_of(c, target, &shape, err))
-		return target == NULL;
-	if (shape == HOB_NONE)
-		return true;
-	if (!place_shape(c, shape, instance, &placed, err))
-		return false;
-	hob_xml_ptr skin = HOB_LISTS_AT(c->shapes, hob_collada_shape, shape)->skin;
+	hob_collada_placed placed = place_shape(c, shape, instance);
 	for (uint32_t i = 0; i < placed.mesh_count; i++) {
 		uint32_t id = placed.mesh_first + i;
 		hob_buf_put(&c->lists.mesh_refs, &id, sizeof id);
 	}
 	node_at(c, node)->mesh_count += placed.mesh_count;
+	return placed.mesh_count;
+}
+
+static void instance_mesh(hob_collada *c, uint32_t node, hob_xml_ptr instance)
+{
+	bool controller = hob_xml_is(instance, HOB_STR("instance_controller"));
+	hob_xml_ptr target = hob_collada_target(c, instance, controller ? "controller" : "geometry", "url");
+	uint32_t shape = target ? hob_collada_shape_of(c, target) : HOB_NONE;
+	if (shape == HOB_NONE)
+		return;
+	uint32_t count = show_shape(c, node, shape, instance);
 	if (HOB_LISTS_COUNT(c->lists.mesh_refs, uint32_t) > HOB_LIMIT_NODES)
-		return hob_fail(err, LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
-	if (hob_xml_is(instance, HOB_STR("instance_controller")) && placed.mesh_count > 0) {
+		hob_leave(LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
+	if (controller && count > 0) {
+		hob_xml_ptr skin = HOB_LISTS_AT(c->shapes, hob_collada_shape, shape)->skin;
 		hob_collada_pending pending = {node, skin, instance};
 		hob_buf_put(&c->pending, &pending, sizeof pending);
 	}
-	return true;
 }
 
 /* ---- cameras and lights */
@@ -186,34 +184,25 @@ static uint32_t read_light(hob_collada *c, hob_xml_ptr element)
 	return c->slot[element->number] = HOB_LISTS_COUNT(c->lists.lights, hob_light) - 1;
 }
 
-static bool attach(hob_collada *c, uint32_t node, hob_xml_ptr instance, bool camera, hob_error *err)
+static void attach(hob_collada *c, uint32_t node, hob_xml_ptr instance, bool camera)
 {
-	hob_xml_ptr target =
-		hob_collada_target(c, instance, camera ? "camera" : "light", hob_xml_attr(instance, HOB_STR("url")));
+	hob_xml_ptr target = hob_collada_target(c, instance, camera ? "camera" : "light", "url");
 	if (!target || !hob_xml_is(target, camera ? HOB_STR("camera") : HOB_STR("light")))
-		return true;
+		return;
 	uint32_t id = camera ? read_camera(c, target) : read_light(c, target);
 	hob_node *to = node_at(c, node);
 	if (id != HOB_NONE && (camera ? to->camera : to->light) != HOB_NONE) {
 		hob_str name = camera ? HOB_LISTS_AT(c->lists.cameras, hob_camera, id)->name
 							  : HOB_LISTS_AT(c->lists.lights, hob_light, id)->name;
-		if (!hob_lists_node(&c->lists, name, node, &node, err))
-			return false;
-		to = node_at(c, node);
+		to = node_at(c, hob_lists_node(&c->lists, name, node));
 	}
 	if (camera)
 		to->camera = id;
 	else if (id != HOB_NONE)
 		to->light = id;
-	return true;
 }
 
 /* ---- nodes */
-
-static bool is_mesh_instance(hob_xml_ptr e)
-{
-	return hob_xml_is(e, HOB_STR("instance_geometry")) || hob_xml_is(e, HOB_STR("instance_controller"));
-}
 
 static void note_place(hob_collada *c, hob_xml_ptr element, uint32_t node)
 {
@@ -231,27 +220,19 @@ static void note_place(hob_collada *c, hob_xml_ptr element, uint32_t node)
 }
 
 /* Attaches undeformed meshes to the node. A controller needs a child, unless the node has nothing else. */
-static bool attach_meshes(hob_collada *c, hob_xml_ptr element, uint32_t node, hob_error *err)
+static void attach_meshes(hob_collada *c, hob_xml_ptr element, uint32_t node)
 {
 	uint32_t plain = 0, deformed = 0;
 	for (hob_xml_ptr e = element->first; e; e = e->next) {
 		plain += hob_xml_is(e, HOB_STR("instance_geometry"));
 		deformed += hob_xml_is(e, HOB_STR("instance_controller"));
 	}
-	for (hob_xml_ptr e = element->first; e; e = e->next)
-		if (is_mesh_instance(e) &&
-			(hob_xml_is(e, HOB_STR("instance_geometry")) || (plain == 0 && deformed == 1)) &&
-			!instance_mesh(c, node, e, err))
-			return false;
-	for (hob_xml_ptr e = element->first; e; e = e->next) {
-		uint32_t child;
-		if (!hob_xml_is(e, HOB_STR("instance_controller")) || (plain == 0 && deformed == 1))
-			continue;
-		if (!hob_lists_node(&c->lists, node_at(c, node)->name, node, &child, err) ||
-			!instance_mesh(c, child, e, err))
-			return false;
+	HOB_XML_EACH (e, element, "instance_geometry")
+		instance_mesh(c, node, e);
+	HOB_XML_EACH (e, element, "instance_controller") {
+		bool alone = plain == 0 && deformed == 1;
+		instance_mesh(c, alone ? node : hob_lists_node(&c->lists, node_at(c, node)->name, node), e);
 	}
-	return true;
 }
 
 /* Blender's option "Decomposed" writes scale, rotation and translation in this order, so the translation is
@@ -288,35 +269,30 @@ static bool is_hidden(hob_xml_ptr element)
 	return !(value > 0) || (visibility && hob_str_equal_nocase(hob_xml_text(visibility), HOB_STR("false")));
 }
 
-static bool emit(hob_collada *c, hob_xml_ptr element, uint32_t parent, uint32_t depth, hob_error *err)
+static void emit(hob_collada *c, hob_xml_ptr element, uint32_t parent, uint32_t depth)
 {
-	uint32_t id;
 	if (depth > DEPTH_MAX)
-		return hob_fail(err, LIMIT,
-						"line %u: nodes are nested deeper than %d, or a node holds an instance of itself",
-						element->line, DEPTH_MAX);
-	if (!hob_lists_node(&c->lists, hob_collada_name(c, element), parent, &id, err))
-		return false;
+		hob_leave(LIMIT, "line %u: nodes are nested deeper than %d, or a node holds an instance of itself",
+				  element->line, DEPTH_MAX);
+	uint32_t id = hob_lists_node(&c->lists, hob_collada_name(c, element), parent);
 	note_place(c, element, id);
 	hob_collada_local(element, (double)c->unit, node_at(c, id));
 	node_at(c, id)->source = element->number;
 	note_order(c, element);
 	node_at(c, id)->hidden = is_hidden(element);
-	if (!attach_meshes(c, element, id, err))
-		return false;
+	attach_meshes(c, element, id);
 	for (hob_xml_ptr e = element->first; e; e = e->next) {
 		bool camera = hob_xml_is(e, HOB_STR("instance_camera"));
-		if ((camera || hob_xml_is(e, HOB_STR("instance_light"))) && !attach(c, id, e, camera, err))
-			return false;
+		if (camera || hob_xml_is(e, HOB_STR("instance_light")))
+			attach(c, id, e, camera);
 	}
 	for (hob_xml_ptr e = element->first; e; e = e->next) {
 		hob_xml_ptr child = hob_xml_is(e, HOB_STR("node")) ? e : NULL;
 		if (hob_xml_is(e, HOB_STR("instance_node")))
-			child = hob_collada_target(c, e, "node", hob_xml_attr(e, HOB_STR("url")));
-		if (child && hob_xml_is(child, HOB_STR("node")) && !emit(c, child, id, depth + 1, err))
-			return false;
+			child = hob_collada_target(c, e, "node", "url");
+		if (child && hob_xml_is(child, HOB_STR("node")))
+			emit(c, child, id, depth + 1);
 	}
-	return true;
 }
 
 /* ---- scenes */
@@ -324,68 +300,47 @@ static bool emit(hob_collada *c, hob_xml_ptr element, uint32_t parent, uint32_t 
 static hob_xml_ptr scene_of(hob_collada *c)
 {
 	hob_xml_ptr instance = hob_xml_find(c->xml.root, "scene/instance_visual_scene");
-	hob_xml_ptr scene =
-		instance ? hob_collada_target(c, instance, "visual_scene", hob_xml_attr(instance, HOB_STR("url")))
-				 : NULL;
+	hob_xml_ptr scene = hob_collada_target(c, instance, "visual_scene", "url");
 	if (scene && hob_xml_is(scene, HOB_STR("visual_scene")))
 		return scene;
 	return hob_xml_find(c->xml.root, "library_visual_scenes/visual_scene");
 }
 
 /* Rotation to Y up above all roots; none if Y is up already. */
-static bool add_axis(hob_collada *c, hob_str name, uint32_t *root, hob_error *err)
+static uint32_t add_axis(hob_collada *c, hob_str name)
 {
 	static const float half = 0.70710678f;
 	hob_str axis = hob_xml_text(hob_xml_find(c->xml.root, "asset/up_axis"));
 	bool z = hob_str_equal_nocase(axis, HOB_STR("Z_UP")), x = hob_str_equal_nocase(axis, HOB_STR("X_UP"));
-	*root = HOB_NONE;
 	if (!z && !x)
-		return true;
-	if (!hob_lists_node(&c->lists, name, HOB_NONE, root, err))
-		return false;
-	float *rotation = node_at(c, *root)->rotation;
+		return HOB_NONE;
+	uint32_t root = hob_lists_node(&c->lists, name, HOB_NONE);
+	float *rotation = node_at(c, root)->rotation;
 	rotation[z ? 0 : 2] = z ? -half : half;
 	rotation[3] = half;
 	memcpy(c->model->space.turn, rotation, sizeof c->model->space.turn);
-	return true;
+	return root;
 }
 
 /* A file without a scene shows all geometries. */
-static bool emit_geometries(hob_collada *c, uint32_t root, hob_error *err)
+static void emit_geometries(hob_collada *c, uint32_t root)
 {
-	for (hob_xml_ptr l = hob_xml_child(c->xml.root, HOB_STR("library_geometries")); l;
-		 l = hob_xml_next(l, HOB_STR("library_geometries")))
-		for (hob_xml_ptr g = hob_xml_child(l, HOB_STR("geometry")); g;
-			 g = hob_xml_next(g, HOB_STR("geometry"))) {
-			uint32_t node, shape;
-			hob_collada_placed placed;
-			if (!hob_collada_shape_of(c, g, &shape, err))
-				return false;
-			if (shape == HOB_NONE || HOB_LISTS_AT(c->shapes, hob_collada_shape, shape)->part_count == 0)
-				continue;
-			if (!place_shape(c, shape, NULL, &placed, err) ||
-				!hob_lists_node(&c->lists, hob_collada_name(c, g), root, &node, err))
-				return false;
-			for (uint32_t i = 0; i < placed.mesh_count; i++) {
-				uint32_t id = placed.mesh_first + i;
-				hob_buf_put(&c->lists.mesh_refs, &id, sizeof id);
-			}
-			node_at(c, node)->mesh_count = placed.mesh_count;
-			hob_info(c->request->notes, "collada.no-scene",
-					 "the file has no visual scene; its geometries stand side by side");
-		}
-	return true;
+	HOB_COLLADA_EACH (g, c, "library_geometries", "geometry") {
+		uint32_t shape = hob_collada_shape_of(c, g);
+		if (HOB_LISTS_AT(c->shapes, hob_collada_shape, shape)->part_count == 0)
+			continue;
+		show_shape(c, hob_lists_node(&c->lists, hob_collada_name(c, g), root), shape, NULL);
+		hob_info(c->request->notes, "collada.no-scene",
+				 "the file has no visual scene; its geometries stand side by side");
+	}
 }
 
-bool hob_collada_nodes(hob_collada *c, hob_error *err)
+void hob_collada_nodes(hob_collada *c)
 {
 	hob_xml_ptr scene = scene_of(c);
-	hob_str name = scene ? hob_collada_name(c, scene) : (hob_str){0};
-	uint32_t root;
-	if (!add_axis(c, name, &root, err))
-		return false;
-	for (hob_xml_ptr e = scene ? scene->first : NULL; e; e = e->next)
-		if (hob_xml_is(e, HOB_STR("node")) && !emit(c, e, root, 1, err))
-			return false;
-	return scene || emit_geometries(c, root, err);
+	uint32_t root = add_axis(c, scene ? hob_collada_name(c, scene) : (hob_str){0});
+	HOB_XML_EACH (e, scene, "node")
+		emit(c, e, root, 1);
+	if (!scene)
+		emit_geometries(c, root);
 }

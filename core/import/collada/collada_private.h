@@ -16,6 +16,8 @@
 #ifndef HOB_COLLADA_PRIVATE_H
 #define HOB_COLLADA_PRIVATE_H
 
+#include "../../base/guard.h"
+#include "../../base/limits.h"
 #include "../lists.h"
 #include "../name_map.h"
 #include "../polygon.h"
@@ -125,21 +127,26 @@ bool hob_collada_member(hob_collada *c, hob_str name, hob_bytes *out) HOB_MUST_C
 
 /* ---- ids, sids, sources */
 
-/* The element named by "#id". NULL, with a note, when there is none or it is in another file. */
-hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kind, hob_str url);
+/* The element that an attribute of `from` names by "#id" (NULL: that its text names). NULL, with a note, when
+ * there is none or it is in another file; without a note when `from` is NULL. */
+hob_xml_ptr hob_collada_target(hob_collada *c, hob_xml_ptr from, const char *kind, const char *attribute);
+/* The `element` after `after` (NULL: the first) in the file's libraries of that name. */
+hob_xml_ptr hob_collada_next(const hob_collada *c, hob_str library, hob_str element, hob_xml_ptr after);
+#define HOB_COLLADA_EACH(e, c, library, element)                                                             \
+	for (hob_xml_ptr e = hob_collada_next((c), HOB_STR(library), HOB_STR(element), NULL); e;                 \
+		 e = hob_collada_next((c), HOB_STR(library), HOB_STR(element), e))
 /* The element with this id; NULL when there is none. Of several, the first element `kind` in the smallest
  * scope around `from` that contains one; without any of that kind, the first in the file. */
 hob_xml_ptr hob_collada_by_id(const hob_collada *c, hob_xml_ptr from, const char *kind, hob_str id);
 /* First element below `root` (or itself) with this sid, breadth-first. */
 hob_xml_ptr hob_collada_by_sid(hob_xml_ptr root, hob_str sid);
-/* The numbers of <source>, read once, or at most twice if first read between pass and passed. False when
- * there are too many; *out is NULL without numbers. The pointer is valid until the next call. */
-bool hob_collada_floats(hob_collada *c, hob_xml_ptr source, const hob_collada_source **out,
-						hob_error *err) HOB_MUST_CHECK;
+/* The numbers of <source>, read once, or at most twice if first read between pass and passed; NULL without
+ * numbers. The pointer is valid until the next call. */
+const hob_collada_source *hob_collada_floats(hob_collada *c, hob_xml_ptr source);
 /* Sources first read between pass and passed are kept in c->work, which passed frees. */
 void hob_collada_pass(hob_collada *c);
 void hob_collada_passed(hob_collada *c);
-/* The names of <source>: its Name_array or IDREF_array, or empty. */
+/* The names of <source>: its Name_array or IDREF_array, or empty. `are_ids` may be NULL. */
 hob_str hob_collada_names(hob_xml_ptr source, bool *are_ids);
 /* Item `index`, up to `width` numbers; the rest of `out` is unchanged. */
 void hob_collada_item(const hob_collada_source *source, uint32_t index, float *out, uint32_t width);
@@ -151,26 +158,25 @@ hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name);
 /* ---- collada_faces.c */
 
 /* Appends a list of indices as u32; a negative or invalid one becomes HOB_NONE. */
-bool hob_collada_indices(hob_str text, hob_buf *out, hob_error *err) HOB_MUST_CHECK;
+void hob_collada_indices(hob_str text, hob_buf *out);
 
-/* False when a limit is reached. Faces with too few corners are counted and dropped. */
-bool hob_collada_read_faces(hob_xml_ptr primitive, uint32_t stride, hob_collada_faces *out,
-							hob_error *err) HOB_MUST_CHECK;
-void hob_collada_faces_release(hob_collada_faces *faces);
+/* Faces with too few corners are counted and dropped. */
+void hob_collada_read_faces(hob_xml_ptr primitive, uint32_t stride, hob_collada_faces *out);
 
 /* ---- collada_geometry.c */
 
-/* The shape of a <geometry> or <controller>, built once. *shape = HOB_NONE without content. */
-bool hob_collada_shape_of(hob_collada *c, hob_xml_ptr element, uint32_t *shape,
-						  hob_error *err) HOB_MUST_CHECK;
+/* The shape of a <geometry> or <controller>, built once; HOB_NONE without content. */
+uint32_t hob_collada_shape_of(hob_collada *c, hob_xml_ptr element);
 /* Inputs of an element, those of <vertices> expanded. Returns their number, at most `most`. */
 uint32_t hob_collada_inputs(hob_collada *c, hob_xml_ptr element, hob_collada_input *out, uint32_t most);
+/* The first with a source; NULL: none. */
+const hob_collada_input *hob_collada_input_of(const hob_collada_input *inputs, uint32_t count,
+											  hob_str semantic);
 
 /* ---- collada_material.c */
 
 /* The material of a part in an instance: model id, HOB_NONE for the default. */
-bool hob_collada_material_of(hob_collada *c, hob_xml_ptr instance, const hob_collada_part *part, uint32_t *id,
-							 hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_collada_material_of(hob_collada *c, hob_xml_ptr instance, const hob_collada_part *part);
 
 /* ---- collada_effect.c */
 
@@ -182,8 +188,7 @@ typedef struct hob_collada_effect {
 
 /* The reference of an <image>, as written. */
 hob_str hob_collada_image_file(hob_xml_ptr image);
-bool hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_effect *out,
-							 hob_error *err) HOB_MUST_CHECK;
+void hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_effect *out);
 
 /* ---- collada_transform.c */
 
@@ -196,19 +201,19 @@ void hob_collada_local(hob_xml_ptr node, double unit, hob_node *out);
 
 /* ---- collada_node.c */
 
-bool hob_collada_nodes(hob_collada *c, hob_error *err) HOB_MUST_CHECK;
+void hob_collada_nodes(hob_collada *c);
 /* First node of an element in the model; HOB_NONE: none. */
 uint32_t hob_collada_place_of(const hob_collada *c, hob_xml_ptr node);
 
 /* ---- collada_skin.c */
 
-/* Joints and weights for the parts of a shape. */
-bool hob_collada_weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts, uint32_t part_count,
-					   uint32_t point_count, hob_error *err) HOB_MUST_CHECK;
-bool hob_collada_skins(hob_collada *c, hob_error *err) HOB_MUST_CHECK;
+/* Joints and weights for the parts of a shape, between pass and passed. */
+void hob_collada_weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts, uint32_t part_count,
+					   uint32_t point_count);
+void hob_collada_skins(hob_collada *c);
 
 /* ---- collada_clip.c */
 
-bool hob_collada_clips(hob_collada *c, hob_error *err) HOB_MUST_CHECK;
+void hob_collada_clips(hob_collada *c);
 
 #endif

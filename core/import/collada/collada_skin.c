@@ -1,6 +1,5 @@
 #include "collada_private.h"
 
-#include "../../base/limits.h"
 #include "../matrix_double.h"
 #include "../text.h"
 
@@ -19,14 +18,6 @@ typedef struct weight_list {
 	uint32_t stride, joint_offset, weight_offset, joint_count;
 	const hob_collada_source *weights;
 } weight_list;
-
-static const hob_collada_input *find(const hob_collada_input *inputs, uint32_t count, hob_str semantic)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (hob_str_equal(inputs[i].semantic, semantic) && inputs[i].source)
-			return &inputs[i];
-	return NULL;
-}
 
 /* Adds an influence if it is among the strongest; the list is in descending order. */
 static void keep(const point_weights *to, uint32_t point, uint32_t joint, float weight)
@@ -86,26 +77,22 @@ static void spread(hob_collada *c, const weight_list *list, hob_xml_ptr skin, ui
 			skin->line, lost);
 }
 
-static bool read_weights(hob_collada *c, hob_xml_ptr skin, uint32_t point_count, point_weights *out,
-						 hob_error *err)
+static void read_weights(hob_collada *c, hob_xml_ptr skin, uint32_t point_count, point_weights *out)
 {
 	hob_xml_ptr element = hob_xml_child(skin, HOB_STR("vertex_weights"));
 	hob_collada_input inputs[INPUTS_MAX];
-	uint32_t count = element ? hob_collada_inputs(c, element, inputs, INPUTS_MAX) : 0;
-	const hob_collada_input *joint = find(inputs, count, HOB_STR("JOINT")),
-							*weight = find(inputs, count, HOB_STR("WEIGHT"));
+	uint32_t count = hob_collada_inputs(c, element, inputs, INPUTS_MAX);
+	const hob_collada_input *joint = hob_collada_input_of(inputs, count, HOB_STR("JOINT")),
+							*weight = hob_collada_input_of(inputs, count, HOB_STR("WEIGHT"));
 	weight_list list = {0};
-	bool are_ids;
 	out->width = 0;
 	if (!joint || !weight)
-		return true;
+		return;
 	if (joint->offset >= OFFSETS_MAX || weight->offset >= OFFSETS_MAX)
-		return hob_fail(err, CORRUPT, "line %u: an influence of more than %d indices", element->line,
-						OFFSETS_MAX);
-	if (!hob_collada_floats(c, weight->source, &list.weights, err))
-		return false;
+		hob_leave(CORRUPT, "line %u: an influence of more than %d indices", element->line, OFFSETS_MAX);
+	list.weights = hob_collada_floats(c, weight->source);
 	if (!list.weights)
-		return true;
+		return;
 	const hob_collada_source held = *list.weights;
 	list.weights = &held;
 	list.joint_offset = joint->offset;
@@ -114,25 +101,23 @@ static bool read_weights(hob_collada *c, hob_xml_ptr skin, uint32_t point_count,
 		list.stride = inputs[i].offset < OFFSETS_MAX && inputs[i].offset + 1 > list.stride
 						  ? inputs[i].offset + 1
 						  : list.stride;
-	list.joint_count = hob_text_count_words(hob_collada_names(joint->source, &are_ids));
+	list.joint_count = hob_text_count_words(hob_collada_names(joint->source, NULL));
 	hob_xml_ptr counts = hob_xml_child(element, HOB_STR("vcount")),
 				pairs = hob_xml_child(element, HOB_STR("v"));
-	bool done = (!counts || hob_collada_indices(counts->text, &list.counts, err)) &&
-				(!pairs || hob_collada_indices(pairs->text, &list.pairs, err));
-	if (done)
-		spread(c, &list, skin, point_count, out);
-	hob_buf_release(&list.counts);
-	hob_buf_release(&list.pairs);
-	return done;
+	if (counts)
+		hob_collada_indices(counts->text, &list.counts);
+	if (pairs)
+		hob_collada_indices(pairs->text, &list.pairs);
+	spread(c, &list, skin, point_count, out);
+	HOB_LISTS_FREE(&list.counts, &list.pairs);
 }
 
-static bool weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts, uint32_t part_count,
-				  uint32_t point_count, hob_error *err)
+void hob_collada_weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts, uint32_t part_count,
+					   uint32_t point_count)
 {
 	point_weights from;
 	hob_arena *arena = c->request->result;
-	if (!read_weights(c, skin, point_count, &from, err))
-		return false;
+	read_weights(c, skin, point_count, &from);
 	for (uint32_t p = 0; p < part_count && from.width > 0; p++) {
 		hob_mesh *mesh = &parts[p].mesh;
 		size_t width = from.width, count = mesh->vertex_count;
@@ -147,16 +132,6 @@ static bool weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts, uin
 					   width * sizeof *mesh->weights);
 			}
 	}
-	return true;
-}
-
-bool hob_collada_weigh(hob_collada *c, hob_xml_ptr skin, hob_collada_part *parts, uint32_t part_count,
-					   uint32_t point_count, hob_error *err)
-{
-	hob_collada_pass(c);
-	bool done = weigh(c, skin, parts, part_count, point_count, err);
-	hob_collada_passed(c);
-	return done;
 }
 
 /* ---- skins: joints become nodes */
@@ -255,7 +230,7 @@ static void index_skeleton(skin_builder *b, hob_xml_ptr *element_of)
 {
 	hob_xml_ptr skeleton = hob_xml_child(b->pending->instance, HOB_STR("skeleton"));
 	bool several = skeleton && hob_xml_next(skeleton, HOB_STR("skeleton"));
-	hob_xml_ptr root = skeleton ? hob_collada_target(b->c, skeleton, "node", hob_xml_text(skeleton)) : NULL;
+	hob_xml_ptr root = hob_collada_target(b->c, skeleton, "node", NULL);
 	uint32_t node = root ? hob_collada_place_of(b->c, root) : HOB_NONE;
 	if (node == HOB_NONE || several)
 		index_range(b, element_of, 0, b->end);
@@ -263,25 +238,23 @@ static void index_skeleton(skin_builder *b, hob_xml_ptr *element_of)
 		index_range(b, element_of, node, subtree_end(b->c, node));
 }
 
-static bool fill_skin(skin_builder *b, hob_xml_ptr *element_of, hob_skin *skin, hob_error *err)
+static void fill_skin(skin_builder *b, hob_xml_ptr *element_of, hob_skin *skin)
 {
 	hob_collada *c = b->c;
 	hob_arena *arena = c->request->result;
 	hob_xml_ptr element = b->pending->skin, joints = hob_xml_child(element, HOB_STR("joints"));
 	hob_collada_input inputs[INPUTS_MAX];
-	uint32_t count = joints ? hob_collada_inputs(c, joints, inputs, INPUTS_MAX) : 0;
-	const hob_collada_input *names = find(inputs, count, HOB_STR("JOINT"));
-	const hob_collada_input *matrices = find(inputs, count, HOB_STR("INV_BIND_MATRIX"));
-	const hob_collada_source *source = NULL;
+	uint32_t count = hob_collada_inputs(c, joints, inputs, INPUTS_MAX);
+	const hob_collada_input *names = hob_collada_input_of(inputs, count, HOB_STR("JOINT"));
+	const hob_collada_input *matrices = hob_collada_input_of(inputs, count, HOB_STR("INV_BIND_MATRIX"));
 	double shape[16];
-	bool are_ids;
+	bool are_ids = false;
 	hob_str list = hob_collada_names(names ? names->source : NULL, &are_ids), word, rest = list;
 	uint32_t total = hob_text_count_words(list), missing = 0;
 	if (total > HOB_LIMIT_JOINTS)
-		return hob_fail(err, LIMIT, "line %u: %u joints, at most %llu are allowed", element->line, total,
-						HOB_LIMIT_JOINTS);
-	if (matrices && !hob_collada_floats(c, matrices->source, &source, err))
-		return false;
+		hob_leave(LIMIT, "line %u: %u joints, at most %llu are allowed", element->line, total,
+				  HOB_LIMIT_JOINTS);
+	const hob_collada_source *source = matrices ? hob_collada_floats(c, matrices->source) : NULL;
 	index_skeleton(b, element_of);
 	hob_xml_ptr bind = hob_xml_child(element, HOB_STR("bind_shape_matrix"));
 	read_matrix(bind ? bind->text : (hob_str){0}, shape);
@@ -307,7 +280,6 @@ static bool fill_skin(skin_builder *b, hob_xml_ptr *element_of, hob_skin *skin, 
 			c->request->notes, "skin.missing-joint",
 			"line %u: %u joints of the skin are not nodes of the scene; their vertices stay with the mesh",
 			element->line, missing);
-	return true;
 }
 
 /* Two instances of a controller with one skeleton share a skin. */
@@ -341,21 +313,20 @@ static hob_xml_ptr *find_elements(hob_collada *c, uint32_t node_count)
 	return out;
 }
 
-bool hob_collada_skins(hob_collada *c, hob_error *err)
+void hob_collada_skins(hob_collada *c)
 {
 	uint32_t count = HOB_LISTS_COUNT(c->pending, hob_collada_pending);
 	const hob_collada_pending *all = (const hob_collada_pending *)(const void *)c->pending.data;
 	skin_builder b = {.c = c, .end = HOB_LISTS_COUNT(c->lists.nodes, hob_node)};
 	if (count == 0)
-		return true;
+		return;
 	hob_xml_ptr *element_of = find_elements(c, b.end);
 	for (uint32_t i = 0; i < count; i++) {
 		hob_skin skin;
 		b.pending = &all[i];
 		if (!b.pending->skin)
 			continue;
-		if (!fill_skin(&b, element_of, &skin, err))
-			return false;
+		fill_skin(&b, element_of, &skin);
 		if (skin.joint_count == 0)
 			continue;
 		uint32_t id = same_skin(c, all, i, &skin);
@@ -365,5 +336,4 @@ bool hob_collada_skins(hob_collada *c, hob_error *err)
 		}
 		HOB_LISTS_AT(c->lists.nodes, hob_node, all[i].node)->skin = id;
 	}
-	return true;
 }

@@ -642,18 +642,13 @@ static void add_curve_node(gather *g, uint32_t clip, uint32_t layer, uint32_t ob
 	static const hob_str keys[3] = {{"d|X", 3}, {"d|Y", 3}, {"d|Z", 3}},
 						 old_keys[3] = {{"X", 1}, {"Y", 1}, {"Z", 1}};
 	const hob_fbx *f = g->f;
-	const hob_fbx_object *o = &f->objects[object];
 	hob_fbx_motion motion = {.clip = clip, .layer = layer};
-	for (uint32_t i = 0; i < o->below_count; i++) {
-		const hob_fbx_edge *edge = &f->edges[o->below_first + i];
-		if (f->objects[edge->child].class == HOB_FBX_CURVE)
-			motion.curves[component_of(edge->property)] = curve_of(g, edge->child);
-	}
+	HOB_FBX_EACH_BELOW (edge, f, object, CURVE, "")
+		motion.curves[component_of(edge->property)] = curve_of(g, edge->child);
 	for (int k = 0; k < 3; k++)
 		motion.otherwise[k] =
 			hob_fbx_prop_real(f, object, keys[k], hob_fbx_prop_real(f, object, old_keys[k], (double)NAN));
-	for (uint32_t i = 0; i < o->above_count; i++) {
-		const hob_fbx_edge *edge = &f->edges_up[o->above_first + i];
+	HOB_FBX_EACH_ABOVE (edge, f, object, OTHER, "") {
 		g->left_out += edge->property.len > 0 && !is_read(f, edge) && changes(&motion);
 		if (!is_moved(f, edge))
 			continue;
@@ -670,16 +665,10 @@ static void add_curve_node(gather *g, uint32_t clip, uint32_t layer, uint32_t ob
 /* A layer's weight may be animated as well. */
 static const hob_fbx_curve *weight_curve(gather *g, uint32_t layer)
 {
-	const hob_fbx *f = g->f;
-	const hob_fbx_object *o = &f->objects[layer];
 	const hob_fbx_curve *last = NULL;
-	for (uint32_t i = 0; i < o->below_count; i++) {
-		const hob_fbx_edge *edge = &f->edges[o->below_first + i];
-		if (f->objects[edge->child].class != HOB_FBX_CURVE_NODE ||
-			!hob_str_equal(edge->property, HOB_STR("Weight")))
-			continue;
-		uint32_t curve = hob_fbx_below(f, edge->child, HOB_FBX_CURVE, (hob_str){0});
-		if (curve != HOB_NONE)
+	HOB_FBX_EACH_BELOW (edge, g->f, layer, CURVE_NODE, "") {
+		uint32_t curve = hob_fbx_below(g->f, edge->child, HOB_FBX_CURVE, (hob_str){0});
+		if (curve != HOB_NONE && hob_str_equal(edge->property, HOB_STR("Weight")))
 			last = curve_of(g, curve);
 	}
 	return last;
@@ -688,7 +677,6 @@ static const hob_fbx_curve *weight_curve(gather *g, uint32_t layer)
 static void add_layer(gather *g, uint32_t clip, uint32_t object, uint32_t number)
 {
 	hob_fbx *f = g->f;
-	const hob_fbx_object *o = &f->objects[object];
 	uint32_t id = (uint32_t)(g->layers.size / sizeof(hob_fbx_layer_state));
 	hob_fbx_layer_state layer = {
 		.object = object,
@@ -703,11 +691,8 @@ static void add_layer(gather *g, uint32_t clip, uint32_t object, uint32_t number
 	else
 		layer.weight_curve = weight_curve(g, object);
 	hob_buf_put(&g->layers, &layer, sizeof layer);
-	for (uint32_t i = 0; i < o->below_count; i++) {
-		uint32_t child = f->edges[o->below_first + i].child;
-		if (f->objects[child].class == HOB_FBX_CURVE_NODE)
-			add_curve_node(g, clip, id, child);
-	}
+	HOB_FBX_EACH_BELOW (edge, f, object, CURVE_NODE, "")
+		add_curve_node(g, clip, id, edge->child);
 }
 
 /* If any layer is solo, only solo layers play. */
@@ -762,7 +747,7 @@ static void stack_times(const gather *g, uint32_t stack, hob_fbx_clip *clip)
 	take_times(f, hob_name_map_get(&g->takes, clip->name), &clip->begin, &clip->end);
 }
 
-static bool add_stack(gather *g, uint32_t object, hob_error *err)
+static void add_stack(gather *g, uint32_t object)
 {
 	hob_fbx *f = g->f;
 	const hob_fbx_object *o = &f->objects[object];
@@ -771,25 +756,22 @@ static bool add_stack(gather *g, uint32_t object, hob_error *err)
 						 .object = object,
 						 .layer_first = (uint32_t)(g->layers.size / sizeof(hob_fbx_layer_state))};
 	stack_times(g, object, &clip);
-	for (uint32_t i = 0; i < o->below_count; i++) {
-		uint32_t child = f->edges[o->below_first + i].child;
-		if (f->objects[child].class != HOB_FBX_LAYER)
-			continue;
+	hob_place place = {.kind = "clip", .name = o->name};
+	hob_place_enter(&place);
+	HOB_FBX_EACH_BELOW (edge, f, object, LAYER, "") {
 		if (layers == LAYERS)
 			hob_fbx_note(f, "layers", "clip '%.*s' has more than %d layers; the rest is left out",
 						 HOB_FMT(o->name), LAYERS);
 		if (layers >= LAYERS)
 			break;
-		add_layer(g, id, child, layers++);
-		if (!hob_fbx_is_whole(f, err))
-			return hob_fail_in(err, "clip '%.*s'", HOB_FMT(o->name));
+		add_layer(g, id, edge->child, layers++);
 	}
+	hob_place_exit(&place);
 	if (id >= HOB_LIMIT_CLIPS)
-		return hob_fail(err, LIMIT, "more than %llu animation clips", HOB_LIMIT_CLIPS);
+		hob_leave(LIMIT, "more than %llu animation clips", HOB_LIMIT_CLIPS);
 	clip.layer_count = layers;
 	respect_solo(g, clip.layer_first);
 	hob_buf_put(&g->clips, &clip, sizeof clip);
-	return true;
 }
 
 /* ---- Takes of 6.x */
@@ -967,7 +949,7 @@ static void mark_nodes(hob_fbx *f)
 	}
 }
 
-static bool gather_all(gather *g, hob_error *err)
+static void gather_all(gather *g)
 {
 	hob_fbx *f = g->f;
 	bool stacks = false;
@@ -975,15 +957,13 @@ static bool gather_all(gather *g, hob_error *err)
 	for (uint32_t i = 0; i < f->object_count; i++)
 		if (f->objects[i].class == HOB_FBX_STACK) {
 			stacks = true;
-			if (!add_stack(g, i, err))
-				return false;
+			add_stack(g, i);
 		}
 	uint32_t take = stacks ? HOB_NONE : hob_fbx_child(f, f->takes, HOB_STR("Take"));
 	for (; take != HOB_NONE; take = hob_fbx_sibling(f, take, HOB_STR("Take")))
 		add_take(g, take);
 	if (!stacks && f->version > 0)
 		add_inner_take(g);
-	return true;
 }
 
 /* Before 6000 the channels hold the rest pose: the models' own (the last clip), else the first take's. */
@@ -1008,31 +988,26 @@ static void rest_from_take(hob_fbx *f)
 	}
 }
 
-bool hob_fbx_read_stacks(hob_fbx *f, hob_error *err)
+void hob_fbx_read_stacks(hob_fbx *f)
 {
 	gather g = {.f = f};
 	hob_fbx_anim *anim = f->anim = HOB_NEW(f->scratch, hob_fbx_anim, 1);
 	g.curve_of = HOB_NEW(f->scratch, hob_fbx_curve *, f->object_count);
 	g.curve_read = HOB_NEW(f->scratch, bool, f->object_count);
-	bool done = gather_all(&g, err);
-	if (done && g.left_out > 0)
+	gather_all(&g);
+	if (g.left_out > 0)
 		hob_fbx_info(
 			f, "curves",
 			"%u animated properties are left out: only place, turn, size, visibility and shapes move",
 			g.left_out);
-	anim->clips = hob_fbx_take(f->scratch, &g.clips, sizeof *anim->clips, &anim->clip_count);
-	anim->layers = hob_fbx_take(f->scratch, &g.layers, sizeof *anim->layers, &anim->layer_count);
-	anim->motions = hob_fbx_take(f->scratch, &g.motions, sizeof *anim->motions, &anim->motion_count);
-	hob_buf_release(&g.clips);
-	hob_buf_release(&g.layers);
-	hob_buf_release(&g.motions);
-	if (!done)
-		return false;
+	anim->clips = hob_lists_array(f->scratch, &g.clips, sizeof *anim->clips, &anim->clip_count);
+	anim->layers = hob_lists_array(f->scratch, &g.layers, sizeof *anim->layers, &anim->layer_count);
+	anim->motions = hob_lists_array(f->scratch, &g.motions, sizeof *anim->motions, &anim->motion_count);
+	HOB_LISTS_FREE(&g.clips, &g.layers, &g.motions);
 	if (anim->motion_count > 1)
 		qsort(anim->motions, anim->motion_count, sizeof *anim->motions, compare_motions);
 	times_of_keys(anim);
 	mark_nodes(f);
 	if (f->version > 0 && f->version < 6000)
 		rest_from_take(f);
-	return true;
 }

@@ -92,7 +92,7 @@ static bool skip_value(scanner *s, bool *cut)
 	return true;
 }
 
-static bool skip_values(scanner *s, hob_fbx_record *record, hob_error *err)
+static void skip_values(scanner *s, hob_fbx_record *record)
 {
 	bool cut;
 	skip_blanks(s);
@@ -102,7 +102,7 @@ static bool skip_values(scanner *s, hob_fbx_record *record, hob_error *err)
 	for (;;) {
 		bool value = skip_value(s, &cut);
 		if (cut)
-			return hob_fail(err, TRUNCATED, "line %u: a text has no closing quote", line_of(s));
+			hob_leave(TRUNCATED, "line %u: a text has no closing quote", line_of(s));
 		record->value_count += value;
 		if (value)
 			end = s->at;
@@ -113,10 +113,9 @@ static bool skip_values(scanner *s, hob_fbx_record *record, hob_error *err)
 		skip_blanks(s);
 	}
 	record->value_size = end - record->values;
-	return true;
 }
 
-static bool read_records(hob_fbx *f, scanner *s, hob_error *err)
+static void read_records(hob_fbx *f, scanner *s)
 {
 	struct {
 		uint32_t record, last;
@@ -129,7 +128,7 @@ static bool read_records(hob_fbx *f, scanner *s, hob_error *err)
 		char c = s->text[s->at];
 		if (c == '}') {
 			if (depth == 0)
-				return hob_fail(err, CORRUPT, "line %u: '}' closes nothing", line_of(s));
+				hob_leave(CORRUPT, "line %u: '}' closes nothing", line_of(s));
 			depth--;
 			s->at++;
 			continue;
@@ -137,29 +136,27 @@ static bool read_records(hob_fbx *f, scanner *s, hob_error *err)
 		if (c == 0 && depth == 0)
 			break;
 		if (!is_name(s, &name_end))
-			return hob_fail(err, CORRUPT, "line %u: a name with a colon is expected", line_of(s));
+			hob_leave(CORRUPT, "line %u: a name with a colon is expected", line_of(s));
 		hob_fbx_record record = {
 			.name = s->at, .name_len = name_end - s->at, .child = HOB_NONE, .next = HOB_NONE};
 		while (s->text[name_end] != ':')
 			name_end++;
 		s->at = name_end + 1;
-		if (!skip_values(s, &record, err))
-			return false;
-		uint32_t id = hob_fbx_add_record(f, levels[depth].record, levels[depth].last, &record, err);
-		if (id == HOB_NONE)
-			return false;
+		skip_values(s, &record);
+		uint32_t id = hob_fbx_add_record(f, levels[depth].record, levels[depth].last, &record);
 		levels[depth].last = id;
 		if (s->at < s->end && s->text[s->at] == '{') {
 			s->at++;
 			if (depth == HOB_FBX_DEPTH)
-				return hob_fail(err, CORRUPT, "line %u: records are nested deeper than %d levels", line_of(s),
-								HOB_FBX_DEPTH);
+				hob_leave(CORRUPT, "line %u: records are nested deeper than %d levels", line_of(s),
+						  HOB_FBX_DEPTH);
 			levels[++depth].record = id;
 			levels[depth].last = HOB_NONE;
 		}
 	}
-	return depth == 0 || hob_fail(err, TRUNCATED, "the file ends inside of '%.*s'; export it again",
-								  HOB_FMT(hob_fbx_record_name(f, levels[depth].record)));
+	if (depth != 0)
+		hob_leave(TRUNCATED, "the file ends inside of '%.*s'; export it again",
+				  HOB_FMT(hob_fbx_record_name(f, levels[depth].record)));
 }
 
 bool hob_fbx_next_ascii(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value *out)
@@ -222,25 +219,24 @@ static uint32_t version_of(const hob_fbx *f)
 	return first != HOB_NONE && hob_fbx_value_at(f, first, 0).type == HOB_FBX_TEXT ? 6100 : 7400;
 }
 
-bool hob_fbx_read_ascii(hob_fbx *f, hob_error *err)
+void hob_fbx_read_ascii(hob_fbx *f)
 {
 	static const hob_fbx_record root = {.child = HOB_NONE, .next = HOB_NONE};
 	static const char *const words[] = {"Objects:", "Connections:", "FBXHeaderExtension",
 										"Model:", "FBXVersion"};
 	if (f->file.size >= UINT32_MAX)
-		return hob_fail(err, LIMIT, "an FBX file of %zu bytes; at most 4 GiB are read", f->file.size);
+		hob_leave(LIMIT, "an FBX file of %zu bytes; at most 4 GiB are read", f->file.size);
 	hob_str text = {(const char *)f->file.data, f->file.size};
 	bool known = false;
 	for (size_t i = 0; i < HOB_COUNT_OF(words) && !known; i++)
 		known = hob_str_find(text, hob_str_of(words[i]), 0) != SIZE_MAX;
 	if (!known)
-		return hob_fail(err, CORRUPT, "the file is neither a binary nor an ASCII FBX file");
+		hob_leave(CORRUPT, "the file is neither a binary nor an ASCII FBX file");
 	scanner s = {text.data, 0, (uint32_t)text.len};
 	if (text.len >= 3 && memcmp(text.data, "\xEF\xBB\xBF", 3) == 0)
 		s.at = 3;
 	f->ascii = true;
-	if (hob_fbx_add_record(f, HOB_NONE, HOB_NONE, &root, err) == HOB_NONE || !read_records(f, &s, err))
-		return false;
+	hob_fbx_add_record(f, HOB_NONE, HOB_NONE, &root);
+	read_records(f, &s);
 	f->version = version_of(f);
-	return true;
 }

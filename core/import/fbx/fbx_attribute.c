@@ -133,32 +133,27 @@ static void read_light(const hob_fbx *f, uint32_t o, hob_light *light)
 
 /* An FBX camera looks along +X of its node and a light along -Y, in Hob both along -Z. A child node holds the
  * rotation, so that the node keeps its own transform and clips. */
-static bool emit_attribute(hob_fbx *f, const hob_fbx_node *node, uint32_t o, bool camera, hob_error *err)
+static void emit_attribute(hob_fbx *f, const hob_fbx_node *node, uint32_t o, bool camera)
 {
 	static const double half = 0.70710678118654752440;
 	hob_fbx_trs place = {{0, 0, 0}, {camera ? 0 : -half, camera ? -half : 0, 0, half}, {1, 1, 1}};
-	hob_model *model = &f->model;
 	hob_str name = f->objects[node->object].name;
 	hob_str child = hob_arena_printf(f->scratch, "%.*s_%s", HOB_FMT(name), camera ? "camera" : "light");
-	hob_node *made = hob_fbx_new_node(f, node->scale_id, child, &place, err);
-	if (!made)
-		return false;
+	hob_node *made = hob_fbx_new_node(f, node->scale_id, child, &place);
 	/* Before 7000, a light or camera is part of the model's record, whose properties the node already has. */
 	if (f->objects[o].record != f->objects[node->object].record)
 		hob_fbx_extras(f, o, &made->extras);
-	hob_str shown = hob_fbx_name(f, name);
 	if (camera) {
-		hob_camera *to = &model->cameras[model->camera_count];
-		read_camera(f, o, to);
-		to->name = shown;
-		made->camera = model->camera_count++;
+		hob_camera to = {.name = hob_fbx_name(f, name)};
+		read_camera(f, o, &to);
+		made->camera = HOB_LISTS_COUNT(f->lists.cameras, to);
+		hob_buf_put(&f->lists.cameras, &to, sizeof to);
 	} else {
-		hob_light *to = &model->lights[model->light_count];
-		read_light(f, o, to);
-		to->name = shown;
-		made->light = model->light_count++;
+		hob_light to = {.name = hob_fbx_name(f, name)};
+		read_light(f, o, &to);
+		made->light = HOB_LISTS_COUNT(f->lists.lights, to);
+		hob_buf_put(&f->lists.lights, &to, sizeof to);
 	}
-	return true;
 }
 
 /* MotionBuilder's built-in views: their nodes are kept, without cameras. */
@@ -168,19 +163,17 @@ static bool is_producer(const hob_fbx *f, const hob_fbx_node *node)
 		   hob_str_starts(f->objects[node->object].name, HOB_STR("Producer "));
 }
 
-bool hob_fbx_emit_attributes(hob_fbx *f, uint32_t id, hob_error *err)
+void hob_fbx_emit_attributes(hob_fbx *f, uint32_t id)
 {
 	const hob_fbx_node *node = &f->nodes[id];
-	const hob_fbx_object *object = &f->objects[node->object];
-	for (uint32_t i = 0; i < object->below_count; i++) {
-		uint32_t child = f->edges[object->below_first + i].child;
-		if (f->objects[child].class != HOB_FBX_ATTRIBUTE ||
-			f->model.camera_count + f->model.light_count >= f->object_count)
-			continue;
+	HOB_FBX_EACH_BELOW (edge, f, node->object, ATTRIBUTE, "") {
+		uint32_t child = edge->child;
+		if (HOB_LISTS_COUNT(f->lists.cameras, hob_camera) + HOB_LISTS_COUNT(f->lists.lights, hob_light) >=
+			f->object_count)
+			break;
 		bool camera = hob_str_equal(f->objects[child].subclass, HOB_STR("Camera"));
 		bool light = hob_str_equal(f->objects[child].subclass, HOB_STR("Light"));
-		if ((light || (camera && !is_producer(f, node))) && !emit_attribute(f, node, child, camera, err))
-			return false;
+		if (light || (camera && !is_producer(f, node)))
+			emit_attribute(f, node, child, camera);
 	}
-	return true;
 }

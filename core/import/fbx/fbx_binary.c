@@ -115,21 +115,20 @@ typedef struct header {
 	uint32_t name_len;
 } header;
 
-static bool check_values(const hob_fbx *f, const hob_fbx_record *record, hob_error *err)
+static void check_values(const hob_fbx *f, const hob_fbx_record *record)
 {
 	hob_fbx_cursor cursor = {record->values, record->values + record->value_size};
 	hob_fbx_value value;
 	for (uint32_t i = 0; i < record->value_count; i++) {
 		value = (hob_fbx_value){0};
 		if (!hob_fbx_next_binary(f, &cursor, &value))
-			return hob_fail(err, CORRUPT, "value %u of %u of record '%.*s' at byte %u is damaged", i,
-							record->value_count, (int)record->name_len,
-							(const char *)f->file.data + record->name, cursor.at);
+			hob_leave(CORRUPT, "value %u of %u of record '%.*s' at byte %u is damaged", i,
+					  record->value_count, (int)record->name_len, (const char *)f->file.data + record->name,
+					  cursor.at);
 	}
-	return true;
 }
 
-static bool read_records(hob_fbx *f, size_t at, hob_error *err)
+static void read_records(hob_fbx *f, size_t at)
 {
 	bool wide = f->version >= 7500;
 	size_t word = wide ? 8 : 4, header_size = wide ? 25 : 13;
@@ -144,9 +143,8 @@ static bool read_records(hob_fbx *f, size_t at, hob_error *err)
 		}
 		if (l->end < at || l->end - at < header_size) {
 			if (depth == 0)
-				return hob_fail(err, TRUNCATED,
-								"the file ends at byte %zu inside of its records; export it again",
-								f->file.size);
+				hob_leave(TRUNCATED, "the file ends at byte %zu inside of its records; export it again",
+						  f->file.size);
 			at = l->end;
 			depth--;
 			continue;
@@ -156,20 +154,20 @@ static bool read_records(hob_fbx *f, size_t at, hob_error *err)
 		if (h.end == 0 && h.name_len == 0) {
 			at = l->open ? at + header_size : l->end;
 			if (depth == 0)
-				return true;
+				return;
 			depth--;
 			continue;
 		}
 		size_t begin = at + header_size;
 		if (h.name_len > l->end - begin || h.size > l->end - begin - h.name_len)
-			return hob_fail(err, TRUNCATED, "record at byte %zu is larger than what holds it", at);
+			hob_leave(TRUNCATED, "record at byte %zu is larger than what holds it", at);
 		size_t values_end = begin + h.name_len + (size_t)h.size;
 		if (h.end != 0 && (h.end > l->end || h.end < values_end))
-			return hob_fail(err, CORRUPT, "record at byte %zu ends at byte %llu, outside of what holds it",
-							at, (unsigned long long)h.end);
+			hob_leave(CORRUPT, "record at byte %zu ends at byte %llu, outside of what holds it", at,
+					  (unsigned long long)h.end);
 		if (h.count > h.size)
-			return hob_fail(err, CORRUPT, "record at byte %zu promises %llu values in %llu bytes", at,
-							(unsigned long long)h.count, (unsigned long long)h.size);
+			hob_leave(CORRUPT, "record at byte %zu promises %llu values in %llu bytes", at,
+					  (unsigned long long)h.count, (unsigned long long)h.size);
 		hob_fbx_record record = {.name = (uint32_t)begin,
 								 .name_len = h.name_len,
 								 .values = (uint32_t)(begin + h.name_len),
@@ -177,11 +175,8 @@ static bool read_records(hob_fbx *f, size_t at, hob_error *err)
 								 .value_count = (uint32_t)h.count,
 								 .child = HOB_NONE,
 								 .next = HOB_NONE};
-		if (!check_values(f, &record, err))
-			return false;
-		uint32_t id = hob_fbx_add_record(f, l->record, l->last, &record, err);
-		if (id == HOB_NONE)
-			return false;
+		check_values(f, &record);
+		uint32_t id = hob_fbx_add_record(f, l->record, l->last, &record);
 		l->last = id;
 		bool open = h.end == 0;
 		size_t end = open ? l->end : (size_t)h.end;
@@ -189,22 +184,22 @@ static bool read_records(hob_fbx *f, size_t at, hob_error *err)
 		if (end == values_end && !open)
 			continue;
 		if (depth == HOB_FBX_DEPTH)
-			return hob_fail(err, CORRUPT, "records are nested deeper than %d levels at byte %zu",
-							HOB_FBX_DEPTH, at);
+			hob_leave(CORRUPT, "records are nested deeper than %d levels at byte %zu", HOB_FBX_DEPTH, at);
 		levels[++depth] = (level){id, HOB_NONE, end, open};
 	}
 }
 
-bool hob_fbx_read_binary(hob_fbx *f, hob_error *err)
+void hob_fbx_read_binary(hob_fbx *f)
 {
 	static const hob_fbx_record root = {.child = HOB_NONE, .next = HOB_NONE};
 	if (!hob_fbx_is_binary(f->file))
-		return hob_fail(err, TRUNCATED, "%zu bytes are too few for an FBX file", f->file.size);
+		hob_leave(TRUNCATED, "%zu bytes are too few for an FBX file", f->file.size);
 	if (f->file.size >= UINT32_MAX)
-		return hob_fail(err, LIMIT, "an FBX file of %zu bytes; at most 4 GiB are read", f->file.size);
+		hob_leave(LIMIT, "an FBX file of %zu bytes; at most 4 GiB are read", f->file.size);
 	f->big_endian = f->file.data[22] != 0;
 	f->version = (uint32_t)load(f, 23, 4);
 	if (f->version < 2000 || f->version > 8999)
-		return hob_fail(err, UNSUPPORTED, "FBX version %u; versions 2000 to 8000 are read", f->version);
-	return hob_fbx_add_record(f, HOB_NONE, HOB_NONE, &root, err) != HOB_NONE && read_records(f, HEADER, err);
+		hob_leave(UNSUPPORTED, "FBX version %u; versions 2000 to 8000 are read", f->version);
+	hob_fbx_add_record(f, HOB_NONE, HOB_NONE, &root);
+	read_records(f, HEADER);
 }

@@ -2,11 +2,7 @@
 
 static bool is_above(const hob_fbx *f, uint32_t object, hob_fbx_class class)
 {
-	const hob_fbx_object *o = &f->objects[object];
-	for (uint32_t i = 0; i < o->above_count; i++)
-		if (f->objects[f->edges_up[o->above_first + i].parent].class == class)
-			return true;
-	return false;
+	return hob_fbx_next_edge(f, object, true, class, (hob_str){0}, NULL) != NULL;
 }
 
 static bool is_empty(const hob_fbx *f, uint32_t record)
@@ -18,12 +14,9 @@ static bool is_empty(const hob_fbx *f, uint32_t record)
 /* MotionBuilder's built-in views are not counted (fbx_attribute.c). */
 static bool is_placed(const hob_fbx *f, uint32_t attribute)
 {
-	const hob_fbx_object *o = &f->objects[attribute];
-	for (uint32_t i = 0; i < o->above_count; i++) {
-		const hob_fbx_object *above = &f->objects[f->edges_up[o->above_first + i].parent];
-		if (above->class == HOB_FBX_MODEL && !hob_str_starts(above->name, HOB_STR("Producer ")))
+	HOB_FBX_EACH_ABOVE (edge, f, attribute, MODEL, "")
+		if (!hob_str_starts(f->objects[edge->parent].name, HOB_STR("Producer ")))
 			return true;
-	}
 	return false;
 }
 
@@ -57,16 +50,12 @@ static void count_material(hob_fbx *f, hob_census *seen, uint32_t object)
 		{HOB_CENSUS_NORMAL_MAPS, "NormalMap"},
 		{HOB_CENSUS_EMISSIVE_MAPS, "EmissiveColor"},
 	};
-	const hob_fbx_object *o = &f->objects[object];
 	if (!is_above(f, object, HOB_FBX_MODEL))
 		return;
 	for (size_t k = 0; k < HOB_COUNT_OF(maps); k++) {
 		bool has = false;
-		for (uint32_t i = 0; i < o->below_count; i++) {
-			const hob_fbx_edge *edge = &f->edges[o->below_first + i];
-			has = has || (f->objects[edge->child].class == HOB_FBX_TEXTURE &&
-						  hob_str_equal(edge->property, hob_str_of(maps[k].property)));
-		}
+		HOB_FBX_EACH_BELOW (edge, f, object, TEXTURE, "")
+			has = has || hob_str_equal(edge->property, hob_str_of(maps[k].property));
 		hob_census_add(seen, maps[k].kind, has);
 	}
 }
@@ -81,24 +70,16 @@ static void count_attribute(hob_fbx *f, hob_census *seen, uint32_t object)
 
 static bool is_joint(const hob_fbx *f, uint32_t object)
 {
-	const hob_fbx_object *o = &f->objects[object];
-	for (uint32_t i = 0; i < o->above_count; i++) {
-		uint32_t cluster = f->edges_up[o->above_first + i].parent;
-		if (hob_fbx_is(f, cluster, HOB_FBX_DEFORMER, HOB_STR("Cluster")) &&
-			is_above(f, cluster, HOB_FBX_DEFORMER))
+	HOB_FBX_EACH_ABOVE (edge, f, object, DEFORMER, "Cluster")
+		if (is_above(f, edge->parent, HOB_FBX_DEFORMER))
 			return true;
-	}
 	return false;
 }
 
 static bool has_curves(const hob_fbx *f, uint32_t stack)
 {
-	const hob_fbx_object *o = &f->objects[stack];
-	for (uint32_t i = 0; i < o->below_count; i++) {
-		uint32_t layer = f->edges[o->below_first + i].child;
-		uint32_t node = hob_fbx_is(f, layer, HOB_FBX_LAYER, (hob_str){0})
-							? hob_fbx_below(f, layer, HOB_FBX_CURVE_NODE, (hob_str){0})
-							: HOB_NONE;
+	HOB_FBX_EACH_BELOW (edge, f, stack, LAYER, "") {
+		uint32_t node = hob_fbx_below(f, edge->child, HOB_FBX_CURVE_NODE, (hob_str){0});
 		if (node != HOB_NONE && hob_fbx_below(f, node, HOB_FBX_CURVE, (hob_str){0}) != HOB_NONE)
 			return true;
 	}

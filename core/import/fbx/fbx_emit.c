@@ -29,44 +29,31 @@ static void to_model(const hob_fbx *f, bool top, const hob_fbx_trs *in, float t[
 		q[k] = turns ? (float)(place.q[k] / length) : k == 3;
 }
 
-hob_node *hob_fbx_new_node(hob_fbx *f, uint32_t parent, hob_str name, const hob_fbx_trs *place,
-						   hob_error *err)
+hob_node *hob_fbx_new_node(hob_fbx *f, uint32_t parent, hob_str name, const hob_fbx_trs *place)
 {
 	hob_node node = {
 		.parent = parent, .source = HOB_NONE, .skin = HOB_NONE, .camera = HOB_NONE, .light = HOB_NONE};
 	node.name = hob_fbx_name(f, name);
-	if (f->model_nodes.size / sizeof node >= HOB_LIMIT_NODES) {
-		(void)hob_fail(err, LIMIT, "more than %llu nodes; split the scene", HOB_LIMIT_NODES);
-		return NULL;
-	}
+	if (f->lists.nodes.size / sizeof node >= HOB_LIMIT_NODES)
+		hob_leave(LIMIT, "more than %llu nodes; split the scene", HOB_LIMIT_NODES);
 	to_model(f, parent == HOB_NONE, place, node.translation, node.rotation, node.scale);
-	hob_buf_put(&f->model_nodes, &node, sizeof node);
-	return (hob_node *)(void *)f->model_nodes.data + (f->model_nodes.size / sizeof node - 1);
+	hob_buf_put(&f->lists.nodes, &node, sizeof node);
+	return (hob_node *)(void *)f->lists.nodes.data + (f->lists.nodes.size / sizeof node - 1);
 }
 
 static uint32_t last_id(const hob_fbx *f)
 {
-	return (uint32_t)(f->model_nodes.size / sizeof(hob_node)) - 1;
+	return (uint32_t)(f->lists.nodes.size / sizeof(hob_node)) - 1;
 }
 
 /* ---- meshes of a node */
 
-static bool is_material(const hob_fbx *f, const hob_fbx_edge *edge)
-{
-	return f->objects[edge->child].class == HOB_FBX_MATERIAL;
-}
-
 static hob_fbx_variant materials_of(hob_fbx *f, uint32_t owner)
 {
-	const hob_fbx_object *object = &f->objects[owner];
 	hob_fbx_variant out = {.next = HOB_NONE};
-	for (uint32_t i = 0; i < object->below_count; i++)
-		out.material_count += is_material(f, &f->edges[object->below_first + i]);
-	out.materials = HOB_NEW(f->scratch, uint32_t, out.material_count);
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < object->below_count; i++)
-		if (is_material(f, &f->edges[object->below_first + i]))
-			out.materials[count++] = f->objects[f->edges[object->below_first + i].child].index;
+	out.materials = HOB_NEW(f->scratch, uint32_t, f->objects[owner].below_count);
+	HOB_FBX_EACH_BELOW (edge, f, owner, MATERIAL, "")
+		out.materials[out.material_count++] = f->objects[edge->child].index;
 	return out;
 }
 
@@ -78,103 +65,90 @@ static bool same_materials(const hob_fbx_variant *a, const hob_fbx_variant *b)
 }
 
 /* Adds the parts of a geometry with the materials of one node; the arrays are shared with other variants. */
-static bool add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *variant, uint32_t node,
-						uint32_t *id, hob_error *err)
+static uint32_t add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *variant, uint32_t node)
 {
 	const hob_fbx_object *own = &f->objects[g->object], *user = &f->objects[node];
 	hob_str name = hob_fbx_name(f, own->name.len > 0 ? own->name : user->name);
-	variant->mesh_first = (uint32_t)(f->meshes.size / sizeof(hob_mesh));
+	uint32_t id = HOB_LISTS_COUNT(f->variants, hob_fbx_variant);
+	variant->mesh_first = HOB_LISTS_COUNT(f->lists.meshes, hob_mesh);
 	for (uint32_t p = 0; p < g->part_count; p++) {
 		hob_mesh mesh = g->parts[p].mesh;
 		uint32_t slot = g->parts[p].slot;
 		mesh.name = name;
-		mesh.source_mesh = (uint32_t)(f->variants.size / sizeof *variant);
+		mesh.source_mesh = id;
 		mesh.material = slot < variant->material_count ? variant->materials[slot] : HOB_NONE;
 		/* A mesh within its model's record has no properties of its own. */
 		if (p == 0 && own->record != user->record)
 			hob_fbx_extras(f, g->object, &mesh.extras);
-		hob_buf_put(&f->meshes, &mesh, sizeof mesh);
+		hob_buf_put(&f->lists.meshes, &mesh, sizeof mesh);
 	}
-	*id = (uint32_t)(f->variants.size / sizeof *variant);
 	variant->next = g->variant_first;
-	g->variant_first = *id;
+	g->variant_first = id;
 	hob_buf_put(&f->variants, variant, sizeof *variant);
-	return f->meshes.size / sizeof(hob_mesh) <= HOB_LIMIT_MESHES ||
-		   hob_fail(err, LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
+	if (HOB_LISTS_COUNT(f->lists.meshes, hob_mesh) > HOB_LIMIT_MESHES)
+		hob_leave(LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
+	return id;
 }
 
-/* Finds or adds the variant for a node. `own`: the node's materials; when there are none, those connected to
- * the geometry itself are used. */
-static bool find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node *node,
-						 const hob_fbx_variant *own, uint32_t *mesh_first, hob_error *err)
+/* The first mesh for a node, of a new or known variant. `own`: the node's materials; when there are none,
+ * those connected to the geometry itself are used. */
+static uint32_t find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node *node,
+							 const hob_fbx_variant *own)
 {
 	hob_fbx_variant wanted = own->material_count > 0 ? *own : materials_of(f, g->object);
 	uint32_t id = g->variant_first;
-	const hob_fbx_variant *all = (const hob_fbx_variant *)(const void *)f->variants.data;
+	const hob_fbx_variant *all = HOB_LISTS_AT(f->variants, const hob_fbx_variant, 0);
 	/* Few users have materials of their own; the chain is followed for a bounded length. */
 	for (int looked = 0; id != HOB_NONE && looked < 256 && !same_materials(&all[id], &wanted); looked++)
 		id = all[id].next;
-	if ((id == HOB_NONE || !same_materials(&all[id], &wanted)) &&
-		!add_variant(f, g, &wanted, node->object, &id, err))
-		return false;
-	*mesh_first = ((const hob_fbx_variant *)(const void *)f->variants.data)[id].mesh_first;
-	return true;
+	if (id == HOB_NONE || !same_materials(&all[id], &wanted))
+		id = add_variant(f, g, &wanted, node->object);
+	return HOB_LISTS_AT(f->variants, hob_fbx_variant, id)->mesh_first;
 }
 
 static const hob_fbx_trs at_origin = {{0, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}};
 
-static bool attach_geometry(hob_fbx *f, uint32_t node_id, uint32_t geometry, const hob_fbx_variant *own,
-							uint32_t *taken, hob_error *err)
+static void attach_geometry(hob_fbx *f, uint32_t node_id, uint32_t geometry, const hob_fbx_variant *own,
+							uint32_t *taken)
 {
 	hob_fbx_node *node = &f->nodes[node_id];
 	hob_fbx_geometry *g = &f->geometries[geometry];
-	uint32_t first;
 	if (g->part_count == 0)
-		return true;
-	if (!find_variant(f, g, node, own, &first, err))
-		return false;
-	uint32_t id = node->scale_id;
+		return;
+	uint32_t first = find_variant(f, g, node, own), id = node->scale_id;
 	bool apart = g->geometric_differs && node->has_geometric && !g->skinned;
 	if (apart || node->hides_mesh || *taken > 0) {
 		hob_str name = f->objects[node->object].name;
 		hob_str child = hob_arena_printf(f->scratch, "%.*s_geometry", HOB_FMT(name));
-		if (!hob_fbx_new_node(f, node->scale_id, child, apart ? &node->geometric : &at_origin, err))
-			return false;
+		hob_fbx_new_node(f, node->scale_id, child, apart ? &node->geometric : &at_origin);
 		id = last_id(f);
 	}
 	++*taken;
 	if (node->mesh_id == HOB_NONE)
 		node->mesh_id = id;
-	hob_node *to = (hob_node *)(void *)f->model_nodes.data + id;
+	hob_node *to = (hob_node *)(void *)f->lists.nodes.data + id;
 	to->hidden = to->hidden || node->hides_mesh;
-	to->mesh_first = (uint32_t)(f->mesh_refs.size / sizeof first);
+	to->mesh_first = (uint32_t)(f->lists.mesh_refs.size / sizeof first);
 	to->mesh_count = g->part_count;
 	for (uint32_t p = 0; p < g->part_count; p++, first++)
-		hob_buf_put(&f->mesh_refs, &first, sizeof first);
-	if (f->mesh_refs.size / sizeof first > HOB_LIMIT_NODES)
-		return hob_fail(err, LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
+		hob_buf_put(&f->lists.mesh_refs, &first, sizeof first);
+	if (f->lists.mesh_refs.size / sizeof first > HOB_LIMIT_NODES)
+		hob_leave(LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
 	/* The skin names nodes that do not exist yet; make_skins adds it later. */
 	if (g->skinned)
 		to->skin = geometry;
 	to->source = node_id;
-	return true;
 }
 
-static bool attach_geometries(hob_fbx *f, uint32_t node, hob_error *err)
+static void attach_geometries(hob_fbx *f, uint32_t node)
 {
-	const hob_fbx_object *object = &f->objects[f->nodes[node].object];
 	uint32_t taken = 0;
 	if (f->nodes[node].geometry == HOB_NONE)
-		return true;
+		return;
 	hob_fbx_variant own = materials_of(f, f->nodes[node].object);
-	for (uint32_t i = 0; i < object->below_count; i++) {
-		const hob_fbx_edge *edge = &f->edges[object->below_first + i];
-		const hob_fbx_object *child = &f->objects[edge->child];
-		if (child->class == HOB_FBX_GEOMETRY && child->index != HOB_NONE && edge->property.len == 0 &&
-			!attach_geometry(f, node, child->index, &own, &taken, err))
-			return false;
-	}
-	return true;
+	HOB_FBX_EACH_BELOW (edge, f, f->nodes[node].object, GEOMETRY, "")
+		if (f->objects[edge->child].index != HOB_NONE && edge->property.len == 0)
+			attach_geometry(f, node, f->objects[edge->child].index, &own, &taken);
 }
 
 /* ---- nodes */
@@ -200,7 +174,7 @@ static void drop_levels(hob_fbx *f)
 					 dropped, dropped == 1 ? " is" : "s are");
 }
 
-static bool emit_node(hob_fbx *f, uint32_t id, hob_error *err)
+static void emit_node(hob_fbx *f, uint32_t id)
 {
 	hob_fbx_node *node = &f->nodes[id];
 	hob_fbx_trs place = node->rest, leaf = at_origin;
@@ -218,73 +192,63 @@ static bool emit_node(hob_fbx *f, uint32_t id, hob_error *err)
 		place.s[k] = node->scale_apart ? 1 : own[k];
 	}
 	hob_str name = f->objects[node->object].name;
-	hob_node *made = hob_fbx_new_node(f, parent, name, &place, err);
-	if (!made)
-		return false;
+	hob_node *made = hob_fbx_new_node(f, parent, name, &place);
 	made->source = id;
 	made->hidden = node->hidden;
 	hob_fbx_extras(f, node->object, &made->extras);
 	node->id = node->scale_id = last_id(f);
 	if (node->scale_apart) {
 		hob_str leaf_name = hob_arena_printf(f->scratch, "%.*s_scale", HOB_FMT(name));
-		made = hob_fbx_new_node(f, node->id, leaf_name, &leaf, err);
-		if (!made)
-			return false;
-		made->source = id;
+		hob_fbx_new_node(f, node->id, leaf_name, &leaf)->source = id;
 		node->scale_id = last_id(f);
 	}
-	return (node->level_dropped || attach_geometries(f, id, err)) && hob_fbx_emit_attributes(f, id, err);
+	if (!node->level_dropped)
+		attach_geometries(f, id);
+	hob_fbx_emit_attributes(f, id);
+}
+
+static void reverse(uint32_t *ids, uint32_t count)
+{
+	for (uint32_t i = 0; i < count / 2; i++) {
+		uint32_t swap = ids[i];
+		ids[i] = ids[count - 1 - i], ids[count - 1 - i] = swap;
+	}
 }
 
 /* Depth first. Children of a scale leaf precede those of the node itself. */
-static bool emit_all(hob_fbx *f, uint32_t *stack, hob_error *err)
+static void emit_all(hob_fbx *f)
 {
-	uint32_t depth = 0;
+	uint32_t depth = 0, *stack = HOB_NEW(f->scratch, uint32_t, f->node_count);
 	for (uint32_t id = f->first_top; id != HOB_NONE; id = f->nodes[id].next)
 		stack[depth++] = id;
-	for (uint32_t i = 0; i < depth / 2; i++) {
-		uint32_t swap = stack[i];
-		stack[i] = stack[depth - 1 - i], stack[depth - 1 - i] = swap;
-	}
+	reverse(stack, depth);
 	while (depth > 0) {
 		uint32_t id = stack[--depth], first = depth;
-		if (!emit_node(f, id, err))
-			return hob_fail_in(err, "node '%.*s'", HOB_FMT(f->objects[f->nodes[id].object].name));
+		hob_place place = {.kind = "node", .name = f->objects[f->nodes[id].object].name};
+		hob_place_enter(&place);
+		emit_node(f, id);
+		hob_place_exit(&place);
 		for (int with_leaf = 1; with_leaf >= 0; with_leaf--)
 			for (uint32_t c = f->nodes[id].first_child; c != HOB_NONE; c = f->nodes[c].next)
 				if ((!f->nodes[id].scale_apart || f->nodes[c].inherit == 1) == with_leaf)
 					stack[depth++] = c;
-		for (uint32_t i = 0; i < (depth - first) / 2; i++) {
-			uint32_t swap = stack[first + i];
-			stack[first + i] = stack[depth - 1 - i], stack[depth - 1 - i] = swap;
-		}
+		reverse(stack + first, depth - first);
 	}
-	return true;
 }
 
 static void make_skins(hob_fbx *f)
 {
-	uint32_t count = (uint32_t)(f->model_nodes.size / sizeof(hob_node));
-	hob_node *nodes = (hob_node *)(void *)f->model_nodes.data;
+	uint32_t count = (uint32_t)(f->lists.nodes.size / sizeof(hob_node));
+	hob_node *nodes = (hob_node *)(void *)f->lists.nodes.data;
 	for (uint32_t i = 0; i < count; i++)
 		if (nodes[i].skin != HOB_NONE)
 			nodes[i].skin = hob_fbx_make_skin(f, &f->geometries[nodes[i].skin], nodes[i].source);
 }
 
-bool hob_fbx_emit(hob_fbx *f, hob_error *err)
+void hob_fbx_emit(hob_fbx *f)
 {
-	hob_model *model = &f->model;
-	uint32_t *stack = HOB_NEW(f->scratch, uint32_t, f->node_count);
-	model->cameras = HOB_NEW(f->result, hob_camera, f->object_count);
-	model->lights = HOB_NEW(f->result, hob_light, f->object_count);
 	drop_levels(f);
-	if (!emit_all(f, stack, err))
-		return false;
+	emit_all(f);
 	make_skins(f);
-	model->nodes = hob_fbx_take(f->result, &f->model_nodes, sizeof(hob_node), &model->node_count);
-	model->meshes = hob_fbx_take(f->result, &f->meshes, sizeof(hob_mesh), &model->mesh_count);
-	model->mesh_refs = hob_fbx_take(f->result, &f->mesh_refs, sizeof(uint32_t), &model->mesh_ref_count);
-	model->skins = hob_fbx_take(f->result, &f->skins, sizeof(hob_skin), &model->skin_count);
-	hob_model_one_scene(&f->model, f->result);
-	return true;
+	hob_lists_take(&f->lists, f->model);
 }

@@ -9,8 +9,7 @@ static bool is_attribute(hob_str type)
 		   hob_str_equal(type, HOB_STR("LimbNode")) || hob_str_equal(type, HOB_STR("Limb"));
 }
 
-static uint32_t add(hob_fbx *f, hob_fbx_class class, hob_str subclass, uint32_t record, uint32_t below,
-					hob_error *err)
+static uint32_t add(hob_fbx *f, hob_fbx_class class, hob_str subclass, uint32_t record, uint32_t below)
 {
 	hob_str raw = hob_fbx_value_at(f, record, 0).text, class_name;
 	hob_fbx_object object = {.id = (int64_t)f->object_count,
@@ -20,9 +19,9 @@ static uint32_t add(hob_fbx *f, hob_fbx_class class, hob_str subclass, uint32_t 
 							 .props = HOB_NONE,
 							 .template_props = HOB_NONE};
 	hob_fbx_split_name(f, raw, &class_name, &object.name);
-	uint32_t id = hob_fbx_add_object(f, &object, err);
-	if (id != HOB_NONE && below != HOB_NONE && !hob_fbx_add_edge(f, id, below, (hob_str){0}, err))
-		return HOB_NONE;
+	uint32_t id = hob_fbx_add_object(f, &object);
+	if (below != HOB_NONE)
+		hob_fbx_add_edge(f, id, below, (hob_str){0});
 	return id;
 }
 
@@ -34,102 +33,84 @@ static hob_str without_class(const hob_fbx *f, hob_str raw)
 }
 
 /* Pictures have a list of their own, before the models. */
-static bool add_videos(hob_fbx *f, hob_error *err)
+static void add_videos(hob_fbx *f)
 {
 	uint32_t list = hob_fbx_child(f, hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Media")), HOB_STR("Video"));
 	uint32_t record = hob_fbx_child(f, list, HOB_STR("Video"));
 	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Video"))) {
-		uint32_t video = add(f, HOB_FBX_VIDEO, (hob_str){0}, record, HOB_NONE, err);
-		if (video == HOB_NONE)
-			return false;
+		uint32_t video = add(f, HOB_FBX_VIDEO, (hob_str){0}, record, HOB_NONE);
 		hob_name_map_add(&f->old_videos, f->objects[video].name, video);
 	}
-	return true;
 }
 
-static bool add_textures(hob_fbx *f, uint32_t model, hob_error *err)
+static void add_textures(hob_fbx *f, uint32_t model)
 {
 	uint32_t record = hob_fbx_child(f, f->objects[model].record, HOB_STR("Texture"));
 	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Texture"))) {
-		uint32_t texture = add(f, HOB_FBX_TEXTURE, (hob_str){0}, record, model, err);
-		if (texture == HOB_NONE)
-			return false;
+		uint32_t texture = add(f, HOB_FBX_TEXTURE, (hob_str){0}, record, model);
 		hob_str media = without_class(f, hob_fbx_child_text(f, record, HOB_STR("Media")));
 		uint32_t video = hob_name_map_get(&f->old_videos, media);
-		if (video != HOB_NONE && !hob_fbx_add_edge(f, video, texture, (hob_str){0}, err))
-			return false;
+		if (video != HOB_NONE)
+			hob_fbx_add_edge(f, video, texture, (hob_str){0});
 	}
-	return true;
 }
 
-static bool add_model(hob_fbx *f, uint32_t record, hob_error *err)
+static void add_model(hob_fbx *f, uint32_t record)
 {
 	hob_str type = hob_fbx_child_text(f, record, HOB_STR("Type"));
-	uint32_t model = add(f, HOB_FBX_MODEL, type, record, HOB_NONE, err), part = HOB_NONE;
-	if (model == HOB_NONE)
-		return false;
+	uint32_t model = add(f, HOB_FBX_MODEL, type, record, HOB_NONE);
 	hob_name_map_add(&f->by_key, hob_fbx_plain(f, hob_fbx_value_at(f, record, 0).text), model);
 	if (hob_fbx_child(f, record, HOB_STR("Vertices")) != HOB_NONE)
-		part = add(f, HOB_FBX_GEOMETRY, HOB_STR("Mesh"), record, model, err);
+		add(f, HOB_FBX_GEOMETRY, HOB_STR("Mesh"), record, model);
 	else if (is_attribute(type))
-		part = add(f, HOB_FBX_ATTRIBUTE, type, record, model, err);
+		add(f, HOB_FBX_ATTRIBUTE, type, record, model);
 	else
-		return true;
+		return;
 	uint32_t material = hob_fbx_child(f, record, HOB_STR("Material"));
-	for (; part != HOB_NONE && material != HOB_NONE;
-		 material = hob_fbx_sibling(f, material, HOB_STR("Material")))
-		if (add(f, HOB_FBX_MATERIAL, (hob_str){0}, material, model, err) == HOB_NONE)
-			return false;
-	return part != HOB_NONE && add_textures(f, model, err);
+	for (; material != HOB_NONE; material = hob_fbx_sibling(f, material, HOB_STR("Material")))
+		add(f, HOB_FBX_MATERIAL, (hob_str){0}, material, model);
+	add_textures(f, model);
 }
 
 /* Called once all models are known by name. */
-static bool connect_children(hob_fbx *f, uint32_t model, hob_error *err)
+static void connect_children(hob_fbx *f, uint32_t model)
 {
 	hob_fbx_cursor cursor =
 		hob_fbx_values(f, hob_fbx_child(f, f->objects[model].record, HOB_STR("Children")));
 	hob_fbx_value value;
 	while (hob_fbx_next(f, &cursor, &value)) {
 		uint32_t child = hob_name_map_get(&f->by_key, hob_fbx_plain(f, value.text));
-		if (child != HOB_NONE && child != model && !hob_fbx_add_edge(f, child, model, (hob_str){0}, err))
-			return false;
+		if (child != HOB_NONE && child != model)
+			hob_fbx_add_edge(f, child, model, (hob_str){0});
 	}
-	return true;
 }
 
-static bool add_skin(hob_fbx *f, uint32_t geometry, hob_error *err)
+static void add_skin(hob_fbx *f, uint32_t geometry)
 {
 	uint32_t record = f->objects[geometry].record, skin = HOB_NONE;
 	uint32_t link = hob_fbx_child(f, record, HOB_STR("Link"));
 	for (; link != HOB_NONE; link = hob_fbx_sibling(f, link, HOB_STR("Link"))) {
 		if (skin == HOB_NONE)
-			skin = add(f, HOB_FBX_DEFORMER, HOB_STR("Skin"), record, geometry, err);
-		uint32_t cluster =
-			skin == HOB_NONE ? HOB_NONE : add(f, HOB_FBX_DEFORMER, HOB_STR("Cluster"), link, skin, err);
-		if (cluster == HOB_NONE)
-			return false;
+			skin = add(f, HOB_FBX_DEFORMER, HOB_STR("Skin"), record, geometry);
+		uint32_t cluster = add(f, HOB_FBX_DEFORMER, HOB_STR("Cluster"), link, skin);
 		uint32_t bone = hob_name_map_get(&f->by_key, hob_fbx_plain(f, hob_fbx_value_at(f, link, 0).text));
-		if (bone != HOB_NONE && !hob_fbx_add_edge(f, bone, cluster, (hob_str){0}, err))
-			return false;
+		if (bone != HOB_NONE)
+			hob_fbx_add_edge(f, bone, cluster, (hob_str){0});
 	}
-	return true;
 }
 
-bool hob_fbx_read_legacy_objects(hob_fbx *f, hob_error *err)
+void hob_fbx_read_legacy_objects(hob_fbx *f)
 {
 	uint32_t record = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Model"));
 	hob_name_map_init(&f->old_videos, f->scratch);
-	if (!add_videos(f, err))
-		return false;
+	add_videos(f);
 	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Model")))
-		if (!add_model(f, record, err))
-			return false;
+		add_model(f, record);
 	uint32_t count = f->object_count;
 	for (uint32_t i = 0; i < count; i++) {
-		if (f->objects[i].class == HOB_FBX_MODEL && !connect_children(f, i, err))
-			return false;
-		if (f->objects[i].class == HOB_FBX_GEOMETRY && !add_skin(f, i, err))
-			return false;
+		if (f->objects[i].class == HOB_FBX_MODEL)
+			connect_children(f, i);
+		if (f->objects[i].class == HOB_FBX_GEOMETRY)
+			add_skin(f, i);
 	}
-	return true;
 }

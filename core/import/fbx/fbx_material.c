@@ -16,39 +16,49 @@ typedef enum shader_kind {
 	STINGRAY
 } shader_kind;
 
-typedef enum meaning_kind {
-	BASE,
-	BASE_FACTOR,
-	METAL,
-	ROUGH,
-	GLOSS,
-	EMISSION,
-	EMISSION_FACTOR,
-	OPACITY,
-	TRANSPARENCY,
-	NORMAL,
-	BUMP,
-	OCCLUSION,
-	SPECULAR,
-	SPECULAR_COLOR,
-	IOR,
-	ANISOTROPY,
-	ANISOTROPY_RATIO,
-	TRANSMISSION,
-	COAT,
-	COAT_ROUGH,
-	COAT_NORMAL,
-	SHEEN,
-	SHEEN_FACTOR,
-	SHEEN_ROUGH,
-	THICKNESS,
-	DEPTH,
-	DEPTH_COLOR,
-	UNLIT,
-	DOUBLE_SIDED,
-	UNREAD, /* a weight that materials of Hob do not have */
-	MEANINGS
-} meaning_kind;
+/* MEANING(meaning, slot of its texture, extension that the texture turns on). COUNT: Hob has no such map. */
+#define MEANINGS_OF(MEANING)                                                                                 \
+	MEANING(BASE, BASE_COLOR, 0)                                                                             \
+	MEANING(BASE_FACTOR, COUNT, 0)                                                                           \
+	MEANING(METAL, METALLIC, 0)                                                                              \
+	MEANING(ROUGH, ROUGHNESS, 0)                                                                             \
+	MEANING(GLOSS, COUNT, 0)                                                                                 \
+	MEANING(EMISSION, EMISSIVE, 0)                                                                           \
+	MEANING(EMISSION_FACTOR, COUNT, 0)                                                                       \
+	MEANING(OPACITY, OPACITY, 0)                                                                             \
+	MEANING(TRANSPARENCY, COUNT, 0)                                                                          \
+	MEANING(NORMAL, NORMAL, 0)                                                                               \
+	MEANING(BUMP, BUMP, 0)                                                                                   \
+	MEANING(OCCLUSION, OCCLUSION, 0)                                                                         \
+	MEANING(SPECULAR, COUNT, 0)                                                                              \
+	MEANING(SPECULAR_COLOR, SPECULAR_COLOR, 1u << HOB_MATERIAL_SPECULAR)                                     \
+	MEANING(IOR, COUNT, 0)                                                                                   \
+	MEANING(ANISOTROPY, COUNT, 0)                                                                            \
+	MEANING(ANISOTROPY_RATIO, COUNT, 0)                                                                      \
+	MEANING(TRANSMISSION, TRANSMISSION, 1u << HOB_MATERIAL_TRANSMISSION)                                     \
+	MEANING(COAT, CLEARCOAT, 1u << HOB_MATERIAL_CLEARCOAT)                                                   \
+	MEANING(COAT_ROUGH, CLEARCOAT_ROUGH, 1u << HOB_MATERIAL_CLEARCOAT)                                       \
+	MEANING(COAT_NORMAL, CLEARCOAT_NORMAL, 1u << HOB_MATERIAL_CLEARCOAT)                                     \
+	MEANING(SHEEN, SHEEN_COLOR, 1u << HOB_MATERIAL_SHEEN)                                                    \
+	MEANING(SHEEN_FACTOR, COUNT, 0)                                                                          \
+	MEANING(SHEEN_ROUGH, SHEEN_ROUGH, 1u << HOB_MATERIAL_SHEEN)                                              \
+	MEANING(THICKNESS, THICKNESS, 1u << HOB_MATERIAL_VOLUME)                                                 \
+	MEANING(DEPTH, COUNT, 0)                                                                                 \
+	MEANING(DEPTH_COLOR, COUNT, 0)                                                                           \
+	MEANING(UNLIT, COUNT, 0)                                                                                 \
+	MEANING(DOUBLE_SIDED, COUNT, 0)                                                                          \
+	MEANING(UNREAD, COUNT, 0) /* a weight that materials of Hob do not have */
+
+#define MEANING(meaning, slot, ext) meaning,
+typedef enum meaning_kind { MEANINGS_OF(MEANING) MEANINGS } meaning_kind;
+#undef MEANING
+
+#define MEANING(meaning, slot, ext) {HOB_SLOT_##slot, ext},
+static const struct {
+	hob_slot slot;
+	uint32_t ext;
+} places[MEANINGS] = {MEANINGS_OF(MEANING)};
+#undef MEANING
 
 static const struct row {
 	shader_kind shader;
@@ -64,43 +74,6 @@ static const char *const prefixes[] = {
 	[MAYA] = "Maya|",		[PHYSICAL] = "3dsMax|Parameters|", [OPENPBR] = "3dsMax|Parameters|",
 	[MAX_GLTF] = "3dsMax|", [MAX_PBR] = "3dsMax|main|",		   [MAX_GLOSS] = "3dsMax|main|",
 	[STINGRAY] = "Maya|",
-};
-
-/* Slot of a texture with that meaning; HOB_SLOT_COUNT: none. */
-static const struct {
-	hob_slot slot;
-	uint32_t ext;
-} places[MEANINGS] = {
-	[BASE] = {HOB_SLOT_BASE_COLOR, 0},
-	[BASE_FACTOR] = {HOB_SLOT_COUNT, 0},
-	[METAL] = {HOB_SLOT_METALLIC, 0},
-	[ROUGH] = {HOB_SLOT_ROUGHNESS, 0},
-	[GLOSS] = {HOB_SLOT_COUNT, 0},
-	[EMISSION] = {HOB_SLOT_EMISSIVE, 0},
-	[EMISSION_FACTOR] = {HOB_SLOT_COUNT, 0},
-	[OPACITY] = {HOB_SLOT_OPACITY, 0},
-	[TRANSPARENCY] = {HOB_SLOT_COUNT, 0},
-	[NORMAL] = {HOB_SLOT_NORMAL, 0},
-	[BUMP] = {HOB_SLOT_BUMP, 0},
-	[OCCLUSION] = {HOB_SLOT_OCCLUSION, 0},
-	[SPECULAR] = {HOB_SLOT_COUNT, 0},
-	[SPECULAR_COLOR] = {HOB_SLOT_SPECULAR_COLOR, 1u << HOB_MATERIAL_SPECULAR},
-	[IOR] = {HOB_SLOT_COUNT, 0},
-	[ANISOTROPY] = {HOB_SLOT_COUNT, 0},
-	[ANISOTROPY_RATIO] = {HOB_SLOT_COUNT, 0},
-	[TRANSMISSION] = {HOB_SLOT_TRANSMISSION, 1u << HOB_MATERIAL_TRANSMISSION},
-	[COAT] = {HOB_SLOT_CLEARCOAT, 1u << HOB_MATERIAL_CLEARCOAT},
-	[COAT_ROUGH] = {HOB_SLOT_CLEARCOAT_ROUGH, 1u << HOB_MATERIAL_CLEARCOAT},
-	[COAT_NORMAL] = {HOB_SLOT_CLEARCOAT_NORMAL, 1u << HOB_MATERIAL_CLEARCOAT},
-	[SHEEN] = {HOB_SLOT_SHEEN_COLOR, 1u << HOB_MATERIAL_SHEEN},
-	[SHEEN_FACTOR] = {HOB_SLOT_COUNT, 0},
-	[SHEEN_ROUGH] = {HOB_SLOT_SHEEN_ROUGH, 1u << HOB_MATERIAL_SHEEN},
-	[THICKNESS] = {HOB_SLOT_THICKNESS, 1u << HOB_MATERIAL_VOLUME},
-	[DEPTH] = {HOB_SLOT_COUNT, 0},
-	[DEPTH_COLOR] = {HOB_SLOT_COUNT, 0},
-	[UNLIT] = {HOB_SLOT_COUNT, 0},
-	[DOUBLE_SIDED] = {HOB_SLOT_COUNT, 0},
-	[UNREAD] = {HOB_SLOT_COUNT, 0},
 };
 
 /* Values of the file before conversion to a material. */
@@ -133,11 +106,8 @@ static shader_kind shader_of(const hob_fbx *f, uint32_t o)
 		if (a == ids[i].a && b == ids[i].b)
 			return ids[i].shader;
 	uint32_t implementation = hob_fbx_below(f, o, HOB_FBX_IMPLEMENTATION, (hob_str){0});
-	for (uint32_t i = 0; i < f->objects[o].above_count && implementation == HOB_NONE; i++) {
-		uint32_t above = f->edges_up[f->objects[o].above_first + i].parent;
-		if (f->objects[above].class == HOB_FBX_IMPLEMENTATION)
-			implementation = above;
-	}
+	HOB_FBX_EACH_ABOVE (edge, f, o, IMPLEMENTATION, "")
+		implementation = implementation == HOB_NONE ? edge->parent : implementation;
 	if (implementation != HOB_NONE) {
 		hob_str api = hob_fbx_prop_text(f, implementation, HOB_STR("RenderAPI"));
 		if (hob_str_equal(api, HOB_STR("ARNOLD_SHADER_ID")) || hob_str_equal(api, HOB_STR("OSL")))
@@ -167,9 +137,7 @@ static bool get_numbers(const reading *r, hob_str name, double out[3])
 
 static uint32_t texture_at(const reading *r, hob_str property)
 {
-	const hob_fbx_object *o = &r->f->objects[r->object];
-	for (uint32_t i = 0; i < o->below_count; i++) {
-		const hob_fbx_edge *edge = &r->f->edges[o->below_first + i];
+	HOB_FBX_EACH_BELOW (edge, r->f, r->object, OTHER, "") {
 		hob_fbx_class class = r->f->objects[edge->child].class;
 		if ((class == HOB_FBX_TEXTURE || class == HOB_FBX_LAYERED_TEXTURE) &&
 			hob_str_equal(edge->property, property))
@@ -178,26 +146,20 @@ static uint32_t texture_at(const reading *r, hob_str property)
 	return HOB_NONE;
 }
 
-static bool put_map(reading *r, uint32_t texture, meaning_kind meaning, hob_error *err)
+static void put_map(reading *r, uint32_t texture, meaning_kind meaning)
 {
-	bool found;
 	hob_slot slot = places[meaning].slot;
 	hob_texture_ref ref = {.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}};
-	if (texture == HOB_NONE || r->mapped[meaning])
-		return true;
-	if (!hob_fbx_read_texture(r->f, texture, &ref, &found, err))
-		return false;
-	if (!found)
-		return true;
+	if (texture == HOB_NONE || r->mapped[meaning] || !hob_fbx_read_texture(r->f, texture, &ref))
+		return;
 	if (slot == HOB_SLOT_COUNT) {
 		r->ignored++;
 		r->mapped[meaning] = meaning == BASE_FACTOR || meaning == EMISSION_FACTOR;
-		return true;
+		return;
 	}
 	r->to->slots[slot] = ref;
 	r->to->ext_mask |= places[meaning].ext;
 	r->mapped[meaning] = true;
-	return true;
 }
 
 static void put_value(reading *r, meaning_kind meaning, const double v[3])
@@ -250,7 +212,7 @@ static void take_row(reading *r, const struct row *row, const double v[3])
 	put_value(r, row->meaning, v);
 }
 
-static bool read_rows(reading *r, shader_kind shader, hob_error *err)
+static void read_rows(reading *r, shader_kind shader)
 {
 	const char *prefix = prefixes[shader];
 	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
@@ -263,9 +225,8 @@ static bool read_rows(reading *r, shader_kind shader, hob_error *err)
 		if (rows[i].value[0] && get_numbers(r, (hob_str){name, (size_t)len}, v))
 			take_row(r, &rows[i], v);
 		len = snprintf(name, sizeof name, "%s%s", prefix, map);
-		if (is_on(r, prefix, map) &&
-			!put_map(r, texture_at(r, (hob_str){name, (size_t)len}), rows[i].meaning, err))
-			return false;
+		if (is_on(r, prefix, map))
+			put_map(r, texture_at(r, (hob_str){name, (size_t)len}), rows[i].meaning);
 	}
 	static const struct {
 		hob_str name;
@@ -287,10 +248,9 @@ static bool read_rows(reading *r, shader_kind shader, hob_error *err)
 		hob_str map = HOB_STR("3dsMax|main|glossiness_map");
 		if (r->ignored > 0 && texture_at(r, map) != HOB_NONE) {
 			r->ignored--;
-			return put_map(r, texture_at(r, map), ROUGH, err);
+			put_map(r, texture_at(r, map), ROUGH);
 		}
 	}
-	return true;
 }
 
 /* ---- Lambert and Phong */
@@ -303,7 +263,7 @@ static bool is_phong(const hob_fbx *f, uint32_t o)
 	return hob_str_equal_nocase(model, HOB_STR("phong"));
 }
 
-static bool read_classic(reading *r, shader_kind shader, hob_error *err)
+static void read_classic(reading *r, shader_kind shader)
 {
 	static const struct {
 		hob_str property;
@@ -329,11 +289,9 @@ static bool read_classic(reading *r, shader_kind shader, hob_error *err)
 	hob_fbx *f = r->f;
 	double v[3], diffuse = 1, clear[3] = {0, 0, 0};
 	for (size_t i = 0; i < HOB_COUNT_OF(maps); i++)
-		if (!put_map(r, texture_at(r, maps[i].property), maps[i].meaning, err))
-			return false;
+		put_map(r, texture_at(r, maps[i].property), maps[i].meaning);
 	for (size_t i = 0; i < HOB_COUNT_OF(blender_maps) && shader == BLENDER; i++)
-		if (!put_map(r, texture_at(r, blender_maps[i].property), blender_maps[i].meaning, err))
-			return false;
+		put_map(r, texture_at(r, blender_maps[i].property), blender_maps[i].meaning);
 	if (get_numbers(r, HOB_STR("DiffuseColor"), v) || get_numbers(r, HOB_STR("Diffuse"), v))
 		put_value(r, BASE, v);
 	if (get_numbers(r, HOB_STR("DiffuseFactor"), v))
@@ -369,7 +327,6 @@ static bool read_classic(reading *r, shader_kind shader, hob_error *err)
 	}
 	put_value(r, ROUGH, v);
 	put_value(r, OPACITY, (double[3]){opacity, opacity, opacity});
-	return true;
 }
 
 /* ---- to Hob's terms */
@@ -520,26 +477,21 @@ typedef struct pairing {
 	uint32_t *texture_of[HOB_COUNT_OF(old_layers)]; /* [count] by material number; HOB_NONE: no texture */
 } pairing;
 
-static uint32_t nth_below(const hob_fbx *f, uint32_t object, hob_fbx_class class, uint32_t number)
+static uint32_t nth_texture(const hob_fbx *f, uint32_t model, uint32_t number)
 {
-	const hob_fbx_object *o = &f->objects[object];
-	for (uint32_t i = 0; i < o->below_count; i++) {
-		uint32_t child = f->edges[o->below_first + i].child;
-		if (f->objects[child].class == class && number-- == 0)
-			return child;
-	}
+	HOB_FBX_EACH_BELOW (edge, f, model, TEXTURE, "")
+		if (number-- == 0)
+			return edge->child;
 	return HOB_NONE;
 }
 
-static uint32_t number_below(const hob_fbx *f, uint32_t object, uint32_t wanted)
+static uint32_t number_of(const hob_fbx *f, uint32_t model, uint32_t material)
 {
-	const hob_fbx_object *o = &f->objects[object];
 	uint32_t number = 0;
-	for (uint32_t i = 0; i < o->below_count; i++) {
-		uint32_t child = f->edges[o->below_first + i].child;
-		if (child == wanted)
+	HOB_FBX_EACH_BELOW (edge, f, model, MATERIAL, "") {
+		if (edge->child == material)
 			return number;
-		number += f->objects[child].class == f->objects[wanted].class;
+		number++;
 	}
 	return HOB_NONE;
 }
@@ -586,63 +538,59 @@ static pairing pair_up(hob_fbx *f, uint32_t model)
 	return out;
 }
 
-static bool maps_from_model(reading *r, pairing *last, hob_error *err)
+static void maps_from_model(reading *r, pairing *last)
 {
 	hob_fbx *f = r->f;
-	const hob_fbx_object *material = &f->objects[r->object];
-	for (uint32_t i = 0; i < material->above_count; i++) {
-		uint32_t model = f->edges_up[material->above_first + i].parent;
-		if (f->objects[model].class != HOB_FBX_MODEL ||
-			hob_fbx_below(f, model, HOB_FBX_TEXTURE, (hob_str){0}) == HOB_NONE)
+	HOB_FBX_EACH_ABOVE (edge, f, r->object, MODEL, "") {
+		uint32_t model = edge->parent;
+		if (hob_fbx_below(f, model, HOB_FBX_TEXTURE, (hob_str){0}) == HOB_NONE)
 			continue;
 		if (last->model != model)
 			*last = pair_up(f, model);
-		if (!hob_fbx_is_whole(f, err))
-			return false;
-		uint32_t number = number_below(f, model, r->object);
+		uint32_t number = number_of(f, model, r->object);
 		for (size_t k = 0; k < HOB_COUNT_OF(old_layers); k++) {
 			uint32_t wanted = !last->texture_of[k]	 ? HOB_NONE
 							  : number < last->count ? last->texture_of[k][number]
 													 : 0;
-			uint32_t texture = wanted == HOB_NONE ? HOB_NONE : nth_below(f, model, HOB_FBX_TEXTURE, wanted);
-			if (texture != HOB_NONE && !put_map(r, texture, old_layers[k].meaning, err))
-				return false;
+			uint32_t texture = wanted == HOB_NONE ? HOB_NONE : nth_texture(f, model, wanted);
+			if (texture != HOB_NONE)
+				put_map(r, texture, old_layers[k].meaning);
 		}
 	}
-	return true;
 }
 
-bool hob_fbx_read_materials(hob_fbx *f, hob_error *err)
+void hob_fbx_read_materials(hob_fbx *f)
 {
-	hob_model *model = &f->model;
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < f->object_count; i++)
 		count += f->objects[i].class == HOB_FBX_MATERIAL;
 	if (count > HOB_LIMIT_MATERIALS)
-		return hob_fail(err, LIMIT, "%u materials, at most %llu are allowed", count, HOB_LIMIT_MATERIALS);
+		hob_leave(LIMIT, "%u materials, at most %llu are allowed", count, HOB_LIMIT_MATERIALS);
 	pairing last = {.model = HOB_NONE};
-	model->materials = HOB_NEW(f->result, hob_material, count);
 	reading *r = HOB_NEW(f->scratch, reading, 1);
 	for (uint32_t i = 0; i < f->object_count; i++) {
 		if (f->objects[i].class != HOB_FBX_MATERIAL)
 			continue;
-		hob_material *to = &model->materials[model->material_count];
-		hob_material_init(to);
-		to->name = hob_fbx_name(f, f->objects[i].name);
+		hob_material to;
+		hob_material_init(&to);
+		to.name = hob_fbx_name(f, f->objects[i].name);
+		hob_place place = {.kind = "material", .name = to.name};
+		hob_place_enter(&place);
 		shader_kind kind = shader_of(f, i);
-		*r = (reading){.f = f, .object = i, .to = to};
-		bool done = kind == CLASSIC || kind == BLENDER ? read_classic(r, kind, err) : read_rows(r, kind, err);
-		if (!done || (f->version < 7000 && !maps_from_model(r, &last, err)))
-			return hob_fail_in(err, "material '%.*s'", HOB_FMT(to->name));
-		take_all(r, to);
-		hob_fbx_extras(f, i, &to->extras);
-		f->objects[i].index = model->material_count++;
+		*r = (reading){.f = f, .object = i, .to = &to};
+		if (kind == CLASSIC || kind == BLENDER)
+			read_classic(r, kind);
+		else
+			read_rows(r, kind);
+		if (f->version < 7000)
+			maps_from_model(r, &last);
+		hob_place_exit(&place);
+		take_all(r, &to);
+		hob_fbx_extras(f, i, &to.extras);
+		f->objects[i].index = hob_lists_material(&f->lists, &to);
 	}
-	model->samplers = hob_fbx_take(f->result, &f->samplers, sizeof(hob_sampler), &model->sampler_count);
 	for (uint32_t i = 0; i < f->object_count; i++)
 		if ((f->objects[i].class == HOB_FBX_TEXTURE || f->objects[i].class == HOB_FBX_VIDEO) &&
 			f->objects[i].above_count == 0)
 			hob_fbx_list_unused(f, i);
-	hob_image_set_take(&f->images, model);
-	return true;
 }

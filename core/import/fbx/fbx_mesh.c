@@ -318,7 +318,7 @@ static void geometry_matrix(const hob_fbx *f, const hob_fbx_geometry *geometry, 
 		out[k * 4] = -out[k * 4];
 }
 
-static bool read_positions(builder *b, hob_str name, const double m[16], hob_error *err)
+static void read_positions(builder *b, hob_str name, const double m[16])
 {
 	hob_fbx *f = b->f;
 	uint32_t count;
@@ -329,8 +329,7 @@ static bool read_positions(builder *b, hob_str name, const double m[16], hob_err
 					 HOB_FMT(f->objects[b->geometry->object].name), count);
 	b->counts.points = b->geometry->point_count = count / 3;
 	if (b->counts.points > HOB_LIMIT_VERTICES)
-		return hob_fail(err, LIMIT, "%u vertices, at most %llu are allowed", b->counts.points,
-						HOB_LIMIT_VERTICES);
+		hob_leave(LIMIT, "%u vertices, at most %llu are allowed", b->counts.points, HOB_LIMIT_VERTICES);
 	b->position = HOB_NEW(f->scratch, float, (size_t)b->counts.points * 3);
 	for (size_t i = 0; i < b->counts.points; i++)
 		for (size_t k = 0; k < 3; k++) {
@@ -339,17 +338,16 @@ static bool read_positions(builder *b, hob_str name, const double m[16], hob_err
 			at *= f->unit;
 			b->position[i * 3 + k] = fabs(at) < 1e38 ? (float)at : NAN;
 		}
-	return true;
 }
 
 /* A face ends with ~index; the end of the list closes an unfinished face. */
-static bool read_faces(builder *b, hob_str name, hob_error *err)
+static void read_faces(builder *b, hob_str name)
 {
 	hob_fbx *f = b->f;
 	uint32_t count, face = 0;
 	const int32_t *list = hob_fbx_ints(f, hob_fbx_child(f, b->record, name), &count);
 	if (count > HOB_LIMIT_INDICES)
-		return hob_fail(err, LIMIT, "%u corners, at most %llu are allowed", count, HOB_LIMIT_INDICES);
+		hob_leave(LIMIT, "%u corners, at most %llu are allowed", count, HOB_LIMIT_INDICES);
 	for (uint32_t i = 0; i < count; i++)
 		b->counts.faces += list[i] < 0 || i + 1 == count;
 	b->counts.corners = count;
@@ -360,7 +358,6 @@ static bool read_faces(builder *b, hob_str name, hob_error *err)
 		if (list[i] < 0 || i + 1 == count)
 			b->face_first[++face] = i + 1;
 	}
-	return true;
 }
 
 /* Before 6000: one layer of each kind, in separate records. */
@@ -626,8 +623,8 @@ static void finish_part(builder *b, hob_fbx_part *part)
 {
 	hob_fbx *f = b->f;
 	hob_mesh *mesh = &part->mesh;
-	part->points = hob_fbx_take(f->scratch, &b->points, sizeof(uint32_t), &mesh->vertex_count);
-	mesh->indices = hob_fbx_take(f->result, &b->indices, sizeof(uint32_t), &mesh->index_count);
+	part->points = hob_lists_array(f->scratch, &b->points, sizeof(uint32_t), &mesh->vertex_count);
+	mesh->indices = hob_lists_array(f->result, &b->indices, sizeof(uint32_t), &mesh->index_count);
 	mesh->position = HOB_NEW(f->result, float, (size_t)mesh->vertex_count * 3);
 	take_columns(b, mesh);
 	for (size_t v = 0; v < mesh->vertex_count; v++)
@@ -714,7 +711,7 @@ static void say_dropped(const builder *b, hob_str name)
 			HOB_FMT(name));
 }
 
-static bool build(builder *b, hob_error *err)
+static void build(builder *b)
 {
 	hob_fbx *f = b->f;
 	double m[16];
@@ -722,33 +719,29 @@ static bool build(builder *b, hob_error *err)
 	double determinant = m[0] * (m[5] * m[10] - m[9] * m[6]) - m[4] * (m[1] * m[10] - m[9] * m[2]) +
 						 m[8] * (m[1] * m[6] - m[5] * m[2]);
 	b->flip = determinant < 0;
-	if (!read_positions(b, HOB_STR("Vertices"), m, err) || !read_faces(b, HOB_STR("PolygonVertexIndex"), err))
-		return false;
+	read_positions(b, HOB_STR("Vertices"), m);
+	read_faces(b, HOB_STR("PolygonVertexIndex"));
 	read_slots(b);
 	read_layers(b);
 	if (!b->normal.values)
 		b->corner_normals = fbx_smooth_normals(b);
-	if (!hob_fbx_is_whole(f, err))
-		return false;
 	if (!b->normal.values && !b->corner_normals)
 		b->tangent.values = NULL;
 	b->stride = (b->normal.values || b->corner_normals ? 3u : 0) + (b->tangent.values ? 4u : 0) +
 				b->uv_count * 2 + b->color_count * 4;
 	make_parts(b);
 	say_dropped(b, f->objects[b->geometry->object].name);
-	return true;
 }
 
 /* ---- lines */
 
-static bool build_lines(builder *b, hob_error *err)
+static void build_lines(builder *b)
 {
 	hob_fbx *f = b->f;
 	double m[16];
 	geometry_matrix(f, b->geometry, m);
-	if (!read_positions(b, HOB_STR("Points"), m, err) || !read_faces(b, HOB_STR("PointsIndex"), err) ||
-		!hob_fbx_is_whole(f, err))
-		return false;
+	read_positions(b, HOB_STR("Points"), m);
+	read_faces(b, HOB_STR("PointsIndex"));
 	start_part(b);
 	b->head = HOB_NEW(f->scratch, uint32_t, b->counts.points);
 	b->geometry->parts = HOB_NEW(f->result, hob_fbx_part, 1);
@@ -762,40 +755,31 @@ static bool build_lines(builder *b, hob_error *err)
 			}
 		}
 	if (b->indices.size == 0)
-		return true;
+		return;
 	hob_fbx_part *part = b->geometry->parts;
 	*part = (hob_fbx_part){.slot = 0, .mesh = {.topology = HOB_LINES}};
 	b->geometry->part_count = 1;
 	finish_part(b, part);
 	hob_shape_fix_positions(&part->mesh, f->notes);
-	return true;
 }
 
 /* ---- all */
 
-static bool read_geometry(builder *b, hob_error *err)
+static void read_geometry(builder *b)
 {
 	hob_fbx *f = b->f;
 	hob_fbx_geometry *g = b->geometry;
-	if (hob_fbx_child(f, b->record, HOB_STR("Vertices")) == HOB_NONE)
-		return hob_fbx_child(f, b->record, HOB_STR("Points")) == HOB_NONE ||
-			   hob_fbx_child(f, b->record, HOB_STR("PointsIndex")) == HOB_NONE || build_lines(b, err);
-	if (!build(b, err) || !hob_fbx_read_shapes(f, g, err) || !hob_fbx_read_skin(f, g, err))
-		return false;
+	if (hob_fbx_child(f, b->record, HOB_STR("Vertices")) == HOB_NONE) {
+		if (hob_fbx_child(f, b->record, HOB_STR("Points")) != HOB_NONE &&
+			hob_fbx_child(f, b->record, HOB_STR("PointsIndex")) != HOB_NONE)
+			build_lines(b);
+		return;
+	}
+	build(b);
+	hob_fbx_read_shapes(f, g);
+	hob_fbx_read_skin(f, g);
 	for (uint32_t p = 0; p < g->part_count; p++)
 		hob_fbx_make_targets(f, g, &g->parts[p]);
-	return true;
-}
-
-static void release(builder *b)
-{
-	hob_buf_release(&b->rows);
-	hob_buf_release(&b->points);
-	hob_buf_release(&b->next);
-	hob_buf_release(&b->indices);
-	hob_buf_release(&b->cut);
-	hob_buf_release(&b->ids);
-	hob_polygon_release(&b->polygon);
 }
 
 /* Determines whether the users of a geometry agree on its geometric transform. */
@@ -803,24 +787,23 @@ static void mark_users(hob_fbx *f)
 {
 	for (uint32_t id = 0; id < f->node_count; id++) {
 		hob_fbx_node *node = &f->nodes[id];
-		const hob_fbx_object *object = &f->objects[node->object];
-		for (uint32_t i = 0; i < object->below_count; i++) {
-			const hob_fbx_object *child = &f->objects[f->edges[object->below_first + i].child];
-			if (child->class != HOB_FBX_GEOMETRY || child->index == HOB_NONE)
+		HOB_FBX_EACH_BELOW (edge, f, node->object, GEOMETRY, "") {
+			uint32_t geometry = f->objects[edge->child].index;
+			if (geometry == HOB_NONE)
 				continue;
-			hob_fbx_geometry *g = &f->geometries[child->index];
+			hob_fbx_geometry *g = &f->geometries[geometry];
 			if (g->used && memcmp(&g->geometric, &node->geometric, sizeof g->geometric) != 0)
 				g->geometric_differs = true;
 			g->has_geometric = g->has_geometric || node->has_geometric;
 			g->geometric = node->geometric;
 			g->used = true;
 			if (node->geometry == HOB_NONE)
-				node->geometry = child->index;
+				node->geometry = geometry;
 		}
 	}
 }
 
-bool hob_fbx_read_geometries(hob_fbx *f, hob_error *err)
+void hob_fbx_read_geometries(hob_fbx *f)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < f->object_count; i++)
@@ -839,11 +822,11 @@ bool hob_fbx_read_geometries(hob_fbx *f, hob_error *err)
 			continue;
 		builder b = {.f = f, .geometry = g, .record = f->objects[g->object].record};
 		hob_arena_mark mark = hob_arena_save(f->scratch);
-		bool done = read_geometry(&b, err);
-		release(&b);
-		if (!done)
-			return hob_fail_in(err, "geometry '%.*s'", HOB_FMT(f->objects[g->object].name));
+		hob_place place = {.kind = "geometry", .name = f->objects[g->object].name};
+		hob_place_enter(&place);
+		read_geometry(&b);
+		hob_place_exit(&place);
+		HOB_LISTS_FREE(&b.rows, &b.points, &b.next, &b.indices, &b.cut, &b.ids, &b.polygon.memory);
 		hob_arena_restore(f->scratch, mark);
 	}
-	return true;
 }

@@ -173,13 +173,9 @@ static void find_parent(hob_fbx *f, uint32_t id)
 	hob_fbx_node *node = &f->nodes[id];
 	const hob_fbx_object *object = &f->objects[node->object];
 	uint32_t parents = 0;
-	for (uint32_t i = 0; i < object->above_count; i++) {
-		const hob_fbx_edge *edge = &f->edges_up[object->above_first + i];
-		if (edge->property.len > 0 || f->objects[edge->parent].class != HOB_FBX_MODEL)
-			continue;
-		if (parents++ == 0)
+	HOB_FBX_EACH_ABOVE (edge, f, node->object, MODEL, "")
+		if (edge->property.len == 0 && parents++ == 0)
 			node->parent = f->objects[edge->parent].index;
-	}
 	if (parents > 1)
 		hob_fbx_note(f, "parents", "node '%.*s' has %u parents; the first one is taken",
 					 HOB_FMT(object->name), parents);
@@ -198,7 +194,7 @@ static void link_child(hob_fbx *f, uint32_t id)
 }
 
 /* Breadth first: parents before children. */
-static bool sort_nodes(hob_fbx *f, hob_error *err)
+static void sort_nodes(hob_fbx *f)
 {
 	uint32_t count = 0;
 	f->order = HOB_NEW(f->scratch, uint32_t, f->node_count);
@@ -207,8 +203,8 @@ static bool sort_nodes(hob_fbx *f, hob_error *err)
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t id = f->nodes[f->order[i]].first_child; id != HOB_NONE; id = f->nodes[id].next)
 			f->order[count++] = id;
-	return count == f->node_count ||
-		   hob_fail(err, CORRUPT, "%u nodes are each other's parents in a ring", f->node_count - count);
+	if (count != f->node_count)
+		hob_leave(CORRUPT, "%u nodes are each other's parents in a ring", f->node_count - count);
 }
 
 /* A hidden node hides its descendants, except children that do not inherit; with such children, nodes are
@@ -235,7 +231,7 @@ static void spread_visibility(hob_fbx *f)
 	}
 }
 
-bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err)
+void hob_fbx_read_nodes(hob_fbx *f)
 {
 	uint32_t count = 0;
 	f->first_top = f->last_top = HOB_NONE;
@@ -252,10 +248,8 @@ bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err)
 		find_parent(f, id);
 	for (uint32_t id = 0; id < f->node_count; id++)
 		link_child(f, id);
-	if (!sort_nodes(f, err))
-		return false;
+	sort_nodes(f);
 	spread_visibility(f);
-	return true;
 }
 
 /* ---- scale that children do not inherit */

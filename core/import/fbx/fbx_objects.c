@@ -5,58 +5,41 @@
 #include <stdlib.h>
 
 static const struct {
-	hob_str record;
+	const char *record;
 	hob_fbx_class class;
 } classes[] = {
-	{{"Model", 5}, HOB_FBX_MODEL},
-	{{"Geometry", 8}, HOB_FBX_GEOMETRY},
-	{{"NodeAttribute", 13}, HOB_FBX_ATTRIBUTE},
-	{{"Material", 8}, HOB_FBX_MATERIAL},
-	{{"Texture", 7}, HOB_FBX_TEXTURE},
-	{{"LayeredTexture", 14}, HOB_FBX_LAYERED_TEXTURE},
-	{{"Video", 5}, HOB_FBX_VIDEO},
-	{{"Deformer", 8}, HOB_FBX_DEFORMER},
-	{{"AnimationStack", 14}, HOB_FBX_STACK},
-	{{"AnimationLayer", 14}, HOB_FBX_LAYER},
-	{{"AnimationCurveNode", 18}, HOB_FBX_CURVE_NODE},
-	{{"AnimationCurve", 14}, HOB_FBX_CURVE},
-	{{"Implementation", 14}, HOB_FBX_IMPLEMENTATION},
-	{{"BindingTable", 12}, HOB_FBX_BINDING_TABLE},
-	{{"Constraint", 10}, HOB_FBX_CONSTRAINT},
-	{{"Cache", 5}, HOB_FBX_CACHE},
+#define CLASS(class, record) {record, HOB_FBX_##class},
+	HOB_FBX_CLASSES(CLASS)
+#undef CLASS
 };
 
 static hob_fbx_class class_of(hob_str record)
 {
 	for (size_t i = 0; i < HOB_COUNT_OF(classes); i++)
-		if (hob_str_equal(classes[i].record, record))
+		if (hob_str_equal(hob_str_of(classes[i].record), record))
 			return classes[i].class;
 	return HOB_FBX_OTHER;
 }
 
-uint32_t hob_fbx_add_object(hob_fbx *f, const hob_fbx_object *object, hob_error *err)
+uint32_t hob_fbx_add_object(hob_fbx *f, const hob_fbx_object *object)
 {
 	uint32_t id = (uint32_t)(f->object_buf.size / sizeof *object);
 	hob_fbx_object added = *object;
 	added.index = HOB_NONE;
-	if (id >= HOB_LIMIT_FBX_OBJECTS) {
-		(void)hob_fail(err, LIMIT, "more than %llu objects", (unsigned long long)HOB_LIMIT_FBX_OBJECTS);
-		return HOB_NONE;
-	}
+	if (id >= HOB_LIMIT_FBX_OBJECTS)
+		hob_leave(LIMIT, "more than %llu objects", (unsigned long long)HOB_LIMIT_FBX_OBJECTS);
 	hob_buf_put(&f->object_buf, &added, sizeof added);
 	f->objects = (hob_fbx_object *)(void *)f->object_buf.data;
 	f->object_count = id + 1;
 	return id;
 }
 
-bool hob_fbx_add_edge(hob_fbx *f, uint32_t child, uint32_t parent, hob_str property, hob_error *err)
+void hob_fbx_add_edge(hob_fbx *f, uint32_t child, uint32_t parent, hob_str property)
 {
 	hob_fbx_edge edge = {child, parent, property};
 	if (f->edge_buf.size / sizeof edge >= HOB_LIMIT_FBX_OBJECTS * 4)
-		return hob_fail(err, LIMIT, "more than %llu connections",
-						(unsigned long long)HOB_LIMIT_FBX_OBJECTS * 4);
+		hob_leave(LIMIT, "more than %llu connections", (unsigned long long)HOB_LIMIT_FBX_OBJECTS * 4);
 	hob_buf_put(&f->edge_buf, &edge, sizeof edge);
-	return true;
 }
 
 void hob_fbx_split_name(const hob_fbx *f, hob_str raw, hob_str *class_name, hob_str *name)
@@ -138,7 +121,7 @@ static uint32_t properties_of(const hob_fbx *f, uint32_t record)
 }
 
 /* In 6.x the model record contains geometry, light, camera and limb data. */
-static bool add_inline_parts(hob_fbx *f, uint32_t model, hob_error *err)
+static void add_inline_parts(hob_fbx *f, uint32_t model)
 {
 	hob_fbx_object part = f->objects[model];
 	bool mesh = hob_fbx_child(f, part.record, HOB_STR("Vertices")) != HOB_NONE;
@@ -150,12 +133,10 @@ static bool add_inline_parts(hob_fbx *f, uint32_t model, hob_error *err)
 	part.class = mesh || other ? HOB_FBX_GEOMETRY : HOB_FBX_ATTRIBUTE;
 	if (mesh)
 		part.subclass = HOB_STR("Mesh");
-	uint32_t id = hob_fbx_add_object(f, &part, err);
-	return id != HOB_NONE && hob_fbx_add_edge(f, id, model, (hob_str){0}, err);
+	hob_fbx_add_edge(f, hob_fbx_add_object(f, &part), model, (hob_str){0});
 }
 
-static bool add_record_object(hob_fbx *f, const template_list *templates, uint32_t record, bool named,
-							  hob_error *err)
+static void add_record_object(hob_fbx *f, const template_list *templates, uint32_t record, bool named)
 {
 	hob_str record_name = hob_fbx_record_name(f, record), class_name;
 	hob_fbx_value first = hob_fbx_value_at(f, record, 0);
@@ -163,12 +144,12 @@ static bool add_record_object(hob_fbx *f, const template_list *templates, uint32
 	if (hob_str_equal(record_name, HOB_STR("GlobalSettings"))) {
 		object.props = properties_of(f, record);
 		object.template_props = template_of(templates, record_name, (hob_str){0});
-		f->settings = hob_fbx_add_object(f, &object, err);
-		return f->settings != HOB_NONE;
+		f->settings = hob_fbx_add_object(f, &object);
+		return;
 	}
 	if (first.type == HOB_FBX_NOTHING ||
 		(!named && first.type != HOB_FBX_INTEGER && first.type != HOB_FBX_REAL))
-		return true;
+		return;
 	object.id = named ? (int64_t)f->object_count : first.integer;
 	hob_str raw = named ? first.text : hob_fbx_value_at(f, record, 1).text;
 	hob_fbx_split_name(f, raw, &class_name, &object.name);
@@ -179,13 +160,12 @@ static bool add_record_object(hob_fbx *f, const template_list *templates, uint32
 	object.props = properties_of(f, record);
 	object.template_props =
 		template_of(templates, record_name, template_kind(f, object.class, object.subclass, record));
-	uint32_t id = hob_fbx_add_object(f, &object, err);
-	if (id == HOB_NONE)
-		return false;
+	uint32_t id = hob_fbx_add_object(f, &object);
 	if (!named)
-		return true;
+		return;
 	hob_name_map_add(&f->by_key, hob_fbx_plain(f, raw), id);
-	return object.class != HOB_FBX_MODEL || add_inline_parts(f, id, err);
+	if (object.class == HOB_FBX_MODEL)
+		add_inline_parts(f, id);
 }
 
 /* ---- edges of 7.x */
@@ -235,25 +215,25 @@ static uint32_t meant(const hob_fbx *f, uint32_t child, uint32_t parent)
 	return part->class == HOB_FBX_GEOMETRY && part->record == f->objects[parent].record ? parent + 1 : parent;
 }
 
-static bool read_edge(hob_fbx *f, const id_entry *ids, uint32_t record, hob_error *err)
+static void read_edge(hob_fbx *f, const id_entry *ids, uint32_t record)
 {
 	hob_fbx_cursor cursor = hob_fbx_values(f, record);
 	hob_fbx_value type, child, parent, property;
 	if (!hob_fbx_next(f, &cursor, &type) || !hob_fbx_next(f, &cursor, &child))
-		return true;
+		return;
 	if (type.text.len > 0 && type.text.data[0] == 'P' && !hob_fbx_next(f, &cursor, &property))
-		return true;
+		return;
 	if (!hob_fbx_next(f, &cursor, &parent))
-		return true;
+		return;
 	if (!hob_fbx_next(f, &cursor, &property))
 		property.text = (hob_str){0};
 	uint32_t from = object_of(f, ids, &child), to = object_of(f, ids, &parent);
 	if (from == HOB_NONE || to == HOB_NONE || from == to)
-		return true;
-	return hob_fbx_add_edge(f, from, meant(f, from, to), property.text, err);
+		return;
+	hob_fbx_add_edge(f, from, meant(f, from, to), property.text);
 }
 
-static bool read_edges(hob_fbx *f, hob_error *err)
+static void read_edges(hob_fbx *f)
 {
 	id_entry *ids = HOB_NEW(f->scratch, id_entry, f->object_count);
 	for (uint32_t i = 0; i < f->object_count; i++)
@@ -263,9 +243,7 @@ static bool read_edges(hob_fbx *f, hob_error *err)
 	uint32_t list = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Connections"));
 	uint32_t record = list == HOB_NONE ? HOB_NONE : f->records[list].child;
 	for (; record != HOB_NONE; record = f->records[record].next)
-		if (!read_edge(f, ids, record, err))
-			return false;
-	return true;
+		read_edge(f, ids, record);
 }
 
 /* ---- sorting */
@@ -377,7 +355,7 @@ static bool uses_names(const hob_fbx *f, uint32_t objects)
 	return f->version > 0 && f->version < 7000;
 }
 
-bool hob_fbx_read_objects(hob_fbx *f, hob_error *err)
+void hob_fbx_read_objects(hob_fbx *f)
 {
 	f->settings = f->takes = HOB_NONE;
 	hob_name_map_init(&f->by_key, f->scratch);
@@ -385,27 +363,23 @@ bool hob_fbx_read_objects(hob_fbx *f, hob_error *err)
 	f->takes = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Takes"));
 	uint32_t objects = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Objects"));
 	if (objects == HOB_NONE || (f->version > 0 && f->version < 6000)) {
-		if (!hob_fbx_read_legacy_objects(f, err))
-			return false;
+		hob_fbx_read_legacy_objects(f);
 		sort_edges(f);
-		return true;
+		return;
 	}
 	template_list templates = read_templates(f);
 	uint32_t document =
 		hob_fbx_child(f, hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Documents")), HOB_STR("Document"));
 	f->root_id = hob_fbx_child_integer(f, document, HOB_STR("RootNode"), 0);
 	uint32_t settings = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("GlobalSettings"));
-	if (settings != HOB_NONE && !add_record_object(f, &templates, settings, false, err))
-		return false;
+	if (settings != HOB_NONE)
+		add_record_object(f, &templates, settings, false);
 	bool named = uses_names(f, objects);
 	for (uint32_t list = objects; list != HOB_NONE; list = hob_fbx_sibling(f, list, HOB_STR("Objects")))
 		for (uint32_t record = f->records[list].child; record != HOB_NONE; record = f->records[record].next)
-			if (!add_record_object(f, &templates, record, named, err))
-				return false;
-	if (!read_edges(f, err))
-		return false;
+			add_record_object(f, &templates, record, named);
+	read_edges(f);
 	sort_edges(f);
-	return true;
 }
 
 bool hob_fbx_is(const hob_fbx *f, uint32_t object, hob_fbx_class class, hob_str subclass)
@@ -414,13 +388,20 @@ bool hob_fbx_is(const hob_fbx *f, uint32_t object, hob_fbx_class class, hob_str 
 	return o->class == class && (subclass.len == 0 || hob_str_equal(o->subclass, subclass));
 }
 
-uint32_t hob_fbx_below(const hob_fbx *f, uint32_t object, hob_fbx_class class, hob_str subclass)
+const hob_fbx_edge *hob_fbx_next_edge(const hob_fbx *f, uint32_t object, bool above, hob_fbx_class class,
+									  hob_str subclass, const hob_fbx_edge *after)
 {
 	const hob_fbx_object *o = &f->objects[object];
-	for (uint32_t i = 0; i < o->below_count; i++) {
-		uint32_t child = f->edges[o->below_first + i].child;
-		if (hob_fbx_is(f, child, class, subclass))
-			return child;
-	}
-	return HOB_NONE;
+	const hob_fbx_edge *first = above ? f->edges_up + o->above_first : f->edges + o->below_first;
+	const hob_fbx_edge *end = first + (above ? o->above_count : o->below_count);
+	for (const hob_fbx_edge *edge = after ? after + 1 : first; edge < end; edge++)
+		if (class == HOB_FBX_OTHER || hob_fbx_is(f, above ? edge->parent : edge->child, class, subclass))
+			return edge;
+	return NULL;
+}
+
+uint32_t hob_fbx_below(const hob_fbx *f, uint32_t object, hob_fbx_class class, hob_str subclass)
+{
+	const hob_fbx_edge *edge = hob_fbx_next_edge(f, object, false, class, subclass, NULL);
+	return edge ? edge->child : HOB_NONE;
 }

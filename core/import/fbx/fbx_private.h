@@ -11,9 +11,9 @@
 #ifndef HOB_FBX_PRIVATE_H
 #define HOB_FBX_PRIVATE_H
 
+#include "../../base/guard.h"
 #include "../../base/limits.h"
-#include "../image_set.h"
-#include "../importer.h"
+#include "../lists.h"
 #include "../name_map.h"
 
 /* ---- the tree of records ---- */
@@ -59,24 +59,31 @@ typedef struct hob_fbx_cursor {
 
 /* ---- objects ---- */
 
+/* Records of an object's class: CLASS(class, name of the records). Deformers are Skin, Cluster, BlendShape,
+ * BlendShapeChannel and VertexCacheDeformer. */
+#define HOB_FBX_CLASSES(CLASS)                                                                               \
+	CLASS(MODEL, "Model")                                                                                    \
+	CLASS(GEOMETRY, "Geometry")                                                                              \
+	CLASS(ATTRIBUTE, "NodeAttribute")                                                                        \
+	CLASS(MATERIAL, "Material")                                                                              \
+	CLASS(TEXTURE, "Texture")                                                                                \
+	CLASS(LAYERED_TEXTURE, "LayeredTexture")                                                                 \
+	CLASS(VIDEO, "Video")                                                                                    \
+	CLASS(DEFORMER, "Deformer")                                                                              \
+	CLASS(STACK, "AnimationStack")                                                                           \
+	CLASS(LAYER, "AnimationLayer")                                                                           \
+	CLASS(CURVE_NODE, "AnimationCurveNode")                                                                  \
+	CLASS(CURVE, "AnimationCurve")                                                                           \
+	CLASS(IMPLEMENTATION, "Implementation")                                                                  \
+	CLASS(BINDING_TABLE, "BindingTable")                                                                     \
+	CLASS(CONSTRAINT, "Constraint")                                                                          \
+	CLASS(CACHE, "Cache")
+
 typedef enum hob_fbx_class {
 	HOB_FBX_OTHER,
-	HOB_FBX_MODEL,
-	HOB_FBX_GEOMETRY,
-	HOB_FBX_ATTRIBUTE, /* NodeAttribute */
-	HOB_FBX_MATERIAL,
-	HOB_FBX_TEXTURE,
-	HOB_FBX_LAYERED_TEXTURE,
-	HOB_FBX_VIDEO,
-	HOB_FBX_DEFORMER, /* Skin, Cluster, BlendShape, BlendShapeChannel or VertexCacheDeformer */
-	HOB_FBX_STACK,
-	HOB_FBX_LAYER,
-	HOB_FBX_CURVE_NODE,
-	HOB_FBX_CURVE,
-	HOB_FBX_IMPLEMENTATION,
-	HOB_FBX_BINDING_TABLE,
-	HOB_FBX_CONSTRAINT,
-	HOB_FBX_CACHE
+#define CLASS(class, record) HOB_FBX_##class,
+	HOB_FBX_CLASSES(CLASS)
+#undef CLASS
 } hob_fbx_class;
 
 typedef struct hob_fbx_object {
@@ -202,8 +209,7 @@ typedef struct hob_fbx {
 	hob_buf record_buf;
 	hob_fbx_record *records; /* in record_buf */
 	uint32_t record_count;
-	hob_buf unpacked;  /* the last decompressed array */
-	hob_error damaged; /* of the first damaged array; code OK: none */
+	hob_buf unpacked; /* the last decompressed array */
 
 	hob_buf object_buf, edge_buf;
 	hob_fbx_object *objects;
@@ -240,11 +246,9 @@ typedef struct hob_fbx {
 	bool slopes_known, slopes_as_bits; /* of ASCII curves */
 	size_t extras_bytes;			   /* total so far */
 	bool extras_full;
-	hob_buf variants;							   /* hob_fbx_variant */
-	hob_buf meshes, model_nodes, mesh_refs, skins; /* lists of the model */
-	hob_image_set images;
-	hob_buf samplers;
-	hob_model model;
+	hob_buf variants; /* hob_fbx_variant */
+	hob_lists lists;
+	hob_model *model;
 } hob_fbx;
 
 #define hob_fbx_note(f, code, ...) hob_note_add((f)->notes, HOB_NOTE_WARNING, "fbx." code, __VA_ARGS__)
@@ -254,17 +258,16 @@ typedef struct hob_fbx {
 
 bool hob_fbx_is_binary(hob_bytes file);
 /* CORRUPT or TRUNCATED when the records are damaged. Source: code.blender.org's description of the format. */
-bool hob_fbx_read_binary(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
-bool hob_fbx_read_ascii(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+void hob_fbx_read_binary(hob_fbx *f);
+void hob_fbx_read_ascii(hob_fbx *f);
 /* The next value of an ASCII file; see hob_fbx_next. */
 bool hob_fbx_next_ascii(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value *out);
 bool hob_fbx_next_binary(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value *out);
 
 /* ---- fbx_tree.c: records and their values ---- */
 
-/* Appends a record; HOB_NONE when there are too many. `parent` and `before` (its sibling) may be HOB_NONE. */
-uint32_t hob_fbx_add_record(hob_fbx *f, uint32_t parent, uint32_t before, const hob_fbx_record *record,
-							hob_error *err);
+/* Appends a record. `parent` and `before` (its sibling) may be HOB_NONE. */
+uint32_t hob_fbx_add_record(hob_fbx *f, uint32_t parent, uint32_t before, const hob_fbx_record *record);
 uint32_t hob_fbx_mark(hob_str text);
 hob_str hob_fbx_record_name(const hob_fbx *f, uint32_t record);
 bool hob_fbx_record_is(const hob_fbx *f, uint32_t record, hob_str name);
@@ -281,37 +284,42 @@ double hob_fbx_child_real(const hob_fbx *f, uint32_t record, hob_str name, doubl
 int64_t hob_fbx_child_integer(const hob_fbx *f, uint32_t record, hob_str name, int64_t otherwise);
 hob_str hob_fbx_child_text(const hob_fbx *f, uint32_t record, hob_str name);
 /* Numbers of a record in scratch memory, in any storage: packed, in a list, in the child "a" of ASCII files.
- * Integers saturate; doubles beyond the range of float are kept. record HOB_NONE gives count 0; so does a
- * damaged array, and hob_fbx_is_whole fails from then on. */
+ * Integers saturate; doubles beyond the range of float are kept. record HOB_NONE gives count 0. Leaves for a
+ * damaged array. */
 double *hob_fbx_doubles(hob_fbx *f, uint32_t record, uint32_t *count);
 float *hob_fbx_floats(hob_fbx *f, uint32_t record, uint32_t *count);
 int32_t *hob_fbx_ints(hob_fbx *f, uint32_t record, uint32_t *count);
 int64_t *hob_fbx_longs(hob_fbx *f, uint32_t record, uint32_t *count);
-/* Fails with the error of the first damaged array that was read. */
-bool hob_fbx_is_whole(const hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
 /* A name fit for the model, in `result`: ASCII escapes resolved. */
 hob_str hob_fbx_name(const hob_fbx *f, hob_str raw);
 /* A text with ASCII escapes resolved, otherwise unchanged; in scratch memory or borrowed. */
 hob_str hob_fbx_plain(const hob_fbx *f, hob_str raw);
 
-/* A grown list as an array in `arena`. */
-void *hob_fbx_take(hob_arena *arena, const hob_buf *list, size_t size, uint32_t *count);
-
 /* ---- fbx_objects.c: objects, edges, templates; one table for all versions ---- */
 
-bool hob_fbx_read_objects(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
-/* Appends an object, for the readers of older files. HOB_NONE when there are too many. */
-uint32_t hob_fbx_add_object(hob_fbx *f, const hob_fbx_object *object, hob_error *err);
-bool hob_fbx_add_edge(hob_fbx *f, uint32_t child, uint32_t parent, hob_str property,
-					  hob_error *err) HOB_MUST_CHECK;
+void hob_fbx_read_objects(hob_fbx *f);
+/* Appends an object, for the readers of older files. */
+uint32_t hob_fbx_add_object(hob_fbx *f, const hob_fbx_object *object);
+void hob_fbx_add_edge(hob_fbx *f, uint32_t child, uint32_t parent, hob_str property);
 /* Splits "name\0\1Class" or "Class::name". */
 void hob_fbx_split_name(const hob_fbx *f, hob_str raw, hob_str *class_name, hob_str *name);
-/* First object of the class (and subclass, unless empty) below `object`, or HOB_NONE; `property` as in the
- * edge, empty for any. */
+/* First object of the class (and subclass, unless empty) below `object`, or HOB_NONE. */
 uint32_t hob_fbx_below(const hob_fbx *f, uint32_t object, hob_fbx_class class, hob_str subclass);
+/* The edge after `after` (NULL: the first) that connects `object` to one of the class (OTHER: of any) and
+ * subclass (empty: any) above or below it; NULL: none. */
+const hob_fbx_edge *hob_fbx_next_edge(const hob_fbx *f, uint32_t object, bool above, hob_fbx_class class,
+									  hob_str subclass, const hob_fbx_edge *after);
+#define HOB_FBX_EACH(edge, f, object, above, class, subclass)                                                \
+	for (const hob_fbx_edge *edge =                                                                          \
+			 hob_fbx_next_edge((f), (object), (above), HOB_FBX_##class, HOB_STR(subclass), NULL);            \
+		 edge; edge = hob_fbx_next_edge((f), (object), (above), HOB_FBX_##class, HOB_STR(subclass), edge))
+#define HOB_FBX_EACH_BELOW(edge, f, object, class, subclass)                                                 \
+	HOB_FBX_EACH (edge, f, object, false, class, subclass)
+#define HOB_FBX_EACH_ABOVE(edge, f, object, class, subclass)                                                 \
+	HOB_FBX_EACH (edge, f, object, true, class, subclass)
 bool hob_fbx_is(const hob_fbx *f, uint32_t object, hob_fbx_class class, hob_str subclass);
 /* ---- fbx_legacy.c: files before 7000 and before 6000 ---- */
-bool hob_fbx_read_legacy_objects(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+void hob_fbx_read_legacy_objects(hob_fbx *f);
 
 /* ---- fbx_props.c: Properties70 and Properties60, then the template ---- */
 
@@ -342,7 +350,7 @@ bool hob_fbx_trs_is_identity(const hob_fbx_trs *trs);
 
 void hob_fbx_read_settings(hob_fbx *f);
 /* CORRUPT when models form a ring. */
-bool hob_fbx_read_nodes(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+void hob_fbx_read_nodes(hob_fbx *f);
 /* Finds the nodes whose scale must go to a leaf node of its own, because a child does not inherit that scale.
  * Call after hob_fbx_read_stacks. */
 void hob_fbx_split_scales(hob_fbx *f);
@@ -355,35 +363,33 @@ void hob_fbx_world(const hob_fbx *f, uint32_t node, double out[16]);
 
 /* ---- geometries ---- */
 
-bool hob_fbx_read_geometries(hob_fbx *f, hob_error *err) HOB_MUST_CHECK; /* fbx_mesh.c */
+void hob_fbx_read_geometries(hob_fbx *f); /* fbx_mesh.c */
 /* fbx_shape.c: channels and shapes of geometry, from blend shape deformers or inline. */
-bool hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err) HOB_MUST_CHECK;
+void hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry);
 /* Fills a part's targets from the geometry's shapes. */
 void hob_fbx_make_targets(hob_fbx *f, hob_fbx_geometry *geometry, hob_fbx_part *part);
 /* Weight of each shape of a channel at `percent`: out[shape_count]. */
 void hob_fbx_channel_weights(const hob_fbx_geometry *geometry, const hob_fbx_channel *channel, double percent,
 							 float *out);
 /* fbx_skin.c: joints of a geometry and influences of its parts. */
-bool hob_fbx_read_skin(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err) HOB_MUST_CHECK;
+void hob_fbx_read_skin(hob_fbx *f, hob_fbx_geometry *geometry);
 /* The skin for `node`, one of the nodes that use the geometry: new, or an equal earlier one. */
 uint32_t hob_fbx_make_skin(hob_fbx *f, const hob_fbx_geometry *geometry, uint32_t node);
 
 /* ---- materials and pictures ---- */
 
-bool hob_fbx_read_materials(hob_fbx *f, hob_error *err) HOB_MUST_CHECK; /* fbx_material.c */
+void hob_fbx_read_materials(hob_fbx *f); /* fbx_material.c */
 /* fbx_texture.c: adds the picture of a texture or video that no material uses. */
 void hob_fbx_list_unused(hob_fbx *f, uint32_t object);
-/* fbx_texture.c: fills `ref` from the texture object; *found is false when it names no picture. */
-bool hob_fbx_read_texture(hob_fbx *f, uint32_t texture, hob_texture_ref *ref, bool *found,
-						  hob_error *err) HOB_MUST_CHECK;
+/* fbx_texture.c: fills `ref` from the texture object; false when it names no picture. */
+bool hob_fbx_read_texture(hob_fbx *f, uint32_t texture, hob_texture_ref *ref);
 
 /* ---- fbx_emit.c, fbx_attribute.c: nodes of the model ---- */
 
-bool hob_fbx_emit(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+void hob_fbx_emit(hob_fbx *f);
 /* Camera or light of a node as child nodes. */
-bool hob_fbx_emit_attributes(hob_fbx *f, uint32_t node, hob_error *err) HOB_MUST_CHECK;
-hob_node *hob_fbx_new_node(hob_fbx *f, uint32_t parent, hob_str name, const hob_fbx_trs *place,
-						   hob_error *err);
+void hob_fbx_emit_attributes(hob_fbx *f, uint32_t node);
+hob_node *hob_fbx_new_node(hob_fbx *f, uint32_t parent, hob_str name, const hob_fbx_trs *place);
 
 /* fbx_extras.c: user properties of an object (flag U) as a JSON object; `out` stays empty without any. */
 void hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out);
@@ -395,7 +401,7 @@ void hob_fbx_say_unread(hob_fbx *f);
 /* ---- clips ---- */
 
 /* Reads the animation. Call before the nodes are emitted: sets their scale_moves and rig_moves. */
-bool hob_fbx_read_stacks(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
-bool hob_fbx_read_clips(hob_fbx *f, hob_error *err) HOB_MUST_CHECK;
+void hob_fbx_read_stacks(hob_fbx *f);
+void hob_fbx_read_clips(hob_fbx *f);
 
 #endif

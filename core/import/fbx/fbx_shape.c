@@ -69,12 +69,9 @@ static void read_channel(list *l, uint32_t object)
 		.object = object, .property = HOB_STR("DeformPercent"), .percent = percent, .shape_first = first};
 	const double *weights =
 		hob_fbx_doubles(f, hob_fbx_child(f, o->record, HOB_STR("FullWeights")), &weight_count);
-	for (uint32_t i = 0; i < o->below_count; i++) {
-		uint32_t child = f->edges[o->below_first + i].child;
-		if (!hob_fbx_is(f, child, HOB_FBX_GEOMETRY, HOB_STR("Shape")))
-			continue;
-		hob_fbx_shape shape = {.name = f->objects[child].name, .full_weight = 100};
-		read_arrays(l, f->objects[child].record, &shape);
+	HOB_FBX_EACH_BELOW (edge, f, object, GEOMETRY, "Shape") {
+		hob_fbx_shape shape = {.name = f->objects[edge->child].name, .full_weight = 100};
+		read_arrays(l, f->objects[edge->child].record, &shape);
 		if (count < weight_count && isfinite(weights[count]) && (weights[count] > 0 || weights[count] < 0))
 			shape.full_weight = weights[count];
 		hob_buf_put(&l->shapes, &shape, sizeof shape);
@@ -100,9 +97,8 @@ static void read_inline(list *l)
 	hob_fbx *f = l->f;
 	const hob_fbx_object *o = &f->objects[l->geometry->object];
 	uint32_t owner = l->geometry->object;
-	for (uint32_t i = 0; i < o->above_count; i++)
-		if (f->objects[f->edges_up[o->above_first + i].parent].class == HOB_FBX_MODEL)
-			owner = f->edges_up[o->above_first + i].parent;
+	HOB_FBX_EACH_ABOVE (edge, f, l->geometry->object, MODEL, "")
+		owner = edge->parent;
 	uint32_t record = hob_fbx_child(f, o->record, HOB_STR("Shape"));
 	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Shape"))) {
 		hob_str raw = hob_fbx_value_at(f, record, 0).text, class_name, name;
@@ -124,30 +120,19 @@ static void read_inline(list *l)
 	}
 }
 
-bool hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry, hob_error *err)
+void hob_fbx_read_shapes(hob_fbx *f, hob_fbx_geometry *geometry)
 {
 	list l = {.f = f, .geometry = geometry};
-	const hob_fbx_object *o = &f->objects[geometry->object];
 	read_inline(&l);
-	for (uint32_t i = 0; i < o->below_count; i++) {
-		uint32_t deformer = f->edges[o->below_first + i].child;
-		if (!hob_fbx_is(f, deformer, HOB_FBX_DEFORMER, HOB_STR("BlendShape")))
-			continue;
-		const hob_fbx_object *d = &f->objects[deformer];
-		for (uint32_t k = 0; k < d->below_count; k++) {
-			uint32_t channel = f->edges[d->below_first + k].child;
-			if (hob_fbx_is(f, channel, HOB_FBX_DEFORMER, HOB_STR("BlendShapeChannel")))
-				read_channel(&l, channel);
-		}
-	}
-	geometry->shapes = hob_fbx_take(f->result, &l.shapes, sizeof(hob_fbx_shape), &geometry->shape_count);
+	HOB_FBX_EACH_BELOW (deformer, f, geometry->object, DEFORMER, "BlendShape")
+		HOB_FBX_EACH_BELOW (channel, f, deformer->child, DEFORMER, "BlendShapeChannel")
+			read_channel(&l, channel->child);
+	geometry->shapes = hob_lists_array(f->result, &l.shapes, sizeof(hob_fbx_shape), &geometry->shape_count);
 	geometry->channels =
-		hob_fbx_take(f->result, &l.channels, sizeof(hob_fbx_channel), &geometry->channel_count);
-	hob_buf_release(&l.shapes);
-	hob_buf_release(&l.channels);
-	return hob_fbx_is_whole(f, err) && (geometry->shape_count <= HOB_LIMIT_TARGETS ||
-										hob_fail(err, LIMIT, "%u shapes, at most %llu are allowed",
-												 geometry->shape_count, HOB_LIMIT_TARGETS));
+		hob_lists_array(f->result, &l.channels, sizeof(hob_fbx_channel), &geometry->channel_count);
+	HOB_LISTS_FREE(&l.shapes, &l.channels);
+	if (geometry->shape_count > HOB_LIMIT_TARGETS)
+		hob_leave(LIMIT, "%u shapes, at most %llu are allowed", geometry->shape_count, HOB_LIMIT_TARGETS);
 }
 
 /* ---- weights */

@@ -49,31 +49,21 @@ static bool read_matrix(hob_fbx *f, uint32_t record, double out[16])
 	return any;
 }
 
-static uint32_t user_of(const hob_fbx *f, const hob_fbx_geometry *g)
-{
-	const hob_fbx_object *o = &f->objects[g->object];
-	for (uint32_t i = 0; i < o->above_count; i++) {
-		const hob_fbx_object *user = &f->objects[f->edges_up[o->above_first + i].parent];
-		if (user->class == HOB_FBX_MODEL)
-			return user->index;
-	}
-	return HOB_NONE;
-}
-
 /* Matrix from the mesh's node to the bone at bind time. The vertices already include the geometric transform,
  * unless its users disagree on it. */
 static void read_bind(hob_fbx *f, const hob_fbx_geometry *g, uint32_t object, double out[16])
 {
 	static const double none[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-	uint32_t record = f->objects[object].record, user = user_of(f, g);
+	uint32_t record = f->objects[object].record;
+	const hob_fbx_edge *user = hob_fbx_next_edge(f, g->object, true, HOB_FBX_MODEL, (hob_str){0}, NULL);
 	double link[16], inverse[16], world[16];
 	bool has = read_matrix(f, hob_fbx_child(f, record, HOB_STR("Transform")), out);
 	bool has_link = read_matrix(f, hob_fbx_child(f, record, HOB_STR("TransformLink")), link);
 	if (has)
 		return;
 	memcpy(world, none, sizeof world);
-	if (user != HOB_NONE)
-		hob_fbx_world(f, user, world);
+	if (user)
+		hob_fbx_world(f, f->objects[user->parent].index, world);
 	uint32_t bone = bone_of(f, object);
 	if (!has_link && bone != HOB_NONE)
 		hob_fbx_world(f, bone, link);
@@ -120,14 +110,14 @@ static int heaviest_first(const void *a, const void *b)
 }
 
 /* A vertex without weights follows joint `loose`. */
-static bool sort_influences(hob_fbx *f, hob_fbx_geometry *g, const cluster *clusters, uint32_t count,
-							uint32_t loose, influences *out, hob_error *err)
+static void sort_influences(hob_fbx *f, hob_fbx_geometry *g, const cluster *clusters, uint32_t count,
+							uint32_t loose, influences *out)
 {
 	uint64_t total = g->point_count;
 	for (uint32_t c = 0; c < count; c++)
 		total += clusters[c].count;
 	if (total >= UINT32_MAX)
-		return hob_fail_memory(err, f->scratch, "skin weights");
+		hob_leave(LIMIT, "%llu skin weights, at most %u are allowed", (unsigned long long)total, UINT32_MAX);
 	out->first = HOB_NEW(f->scratch, uint32_t, (size_t)g->point_count + 2);
 	out->list = HOB_NEW(f->scratch, influence, total);
 	for (uint32_t c = 0; c < count; c++)
@@ -154,7 +144,6 @@ static bool sort_influences(hob_fbx *f, hob_fbx_geometry *g, const cluster *clus
 		if (held > 1)
 			qsort(out->list + out->first[p], held, sizeof(influence), heaviest_first);
 	}
-	return true;
 }
 
 /* Influences of each vertex of a part, heaviest first. */
@@ -200,36 +189,26 @@ static void say_kind(hob_fbx *f, uint32_t skin)
 /* Returns the number of skins. */
 static uint32_t read_clusters(hob_fbx *f, hob_fbx_geometry *g, hob_buf *clusters, hob_buf *joints)
 {
-	const hob_fbx_object *o = &f->objects[g->object];
 	uint32_t skins = 0;
-	for (uint32_t i = 0; i < o->below_count; i++) {
-		uint32_t skin = f->edges[o->below_first + i].child;
-		if (!hob_fbx_is(f, skin, HOB_FBX_DEFORMER, HOB_STR("Skin")))
-			continue;
+	HOB_FBX_EACH_BELOW (skin, f, g->object, DEFORMER, "Skin") {
 		skins++;
-		say_kind(f, skin);
-		const hob_fbx_object *s = &f->objects[skin];
-		for (uint32_t k = 0; k < s->below_count; k++) {
-			uint32_t object = f->edges[s->below_first + k].child;
-			if (hob_fbx_is(f, object, HOB_FBX_DEFORMER, HOB_STR("Cluster")))
-				read_cluster(f, g, object, clusters, joints);
-		}
+		say_kind(f, skin->child);
+		HOB_FBX_EACH_BELOW (part, f, skin->child, DEFORMER, "Cluster")
+			read_cluster(f, g, part->child, clusters, joints);
 	}
 	return skins;
 }
 
-static bool take_skin(hob_fbx *f, hob_fbx_geometry *g, const hob_buf *clusters, const hob_buf *joints,
-					  hob_error *err)
+static void take_skin(hob_fbx *f, hob_fbx_geometry *g, const hob_buf *clusters, const hob_buf *joints)
 {
 	influences all;
 	g->joint_count = (uint32_t)(joints->size / sizeof *g->joints);
 	if (g->joint_count >= HOB_LIMIT_JOINTS)
-		return hob_fail(err, LIMIT, "%u joints, at most %llu are allowed", g->joint_count, HOB_LIMIT_JOINTS);
+		hob_leave(LIMIT, "%u joints, at most %llu are allowed", g->joint_count, HOB_LIMIT_JOINTS);
 	g->joints = HOB_NEW(f->result, hob_fbx_joint, (size_t)g->joint_count + 1);
 	memcpy(g->joints, joints->data, joints->size);
-	if (!sort_influences(f, g, (const cluster *)(const void *)clusters->data, g->joint_count, g->joint_count,
-						 &all, err))
-		return false;
+	sort_influences(f, g, (const cluster *)(const void *)clusters->data, g->joint_count, g->joint_count,
+					&all);
 	/* FBX binds a vertex without weights to the mesh's node, which becomes one more joint. */
 	if (g->has_loose)
 		g->joints[g->joint_count++] =
@@ -237,22 +216,18 @@ static bool take_skin(hob_fbx *f, hob_fbx_geometry *g, const hob_buf *clusters, 
 	for (uint32_t p = 0; p < g->part_count; p++)
 		fill_part(f, &all, &g->parts[p]);
 	g->skinned = true;
-	return true;
 }
 
-bool hob_fbx_read_skin(hob_fbx *f, hob_fbx_geometry *g, hob_error *err)
+void hob_fbx_read_skin(hob_fbx *f, hob_fbx_geometry *g)
 {
 	hob_buf clusters = {0}, joints = {0};
 	uint32_t skins = read_clusters(f, g, &clusters, &joints);
-	bool done = hob_fbx_is_whole(f, err);
-	if (done && skins > 1)
+	if (skins > 1)
 		hob_fbx_note(f, "skins", "geometry '%.*s' has %u skins; their weights are joined",
 					 HOB_FMT(f->objects[g->object].name), skins);
-	if (done && joints.size > 0)
-		done = take_skin(f, g, &clusters, &joints, err);
-	hob_buf_release(&clusters);
-	hob_buf_release(&joints);
-	return done;
+	if (joints.size > 0)
+		take_skin(f, g, &clusters, &joints);
+	HOB_LISTS_FREE(&clusters, &joints);
 }
 
 /* ---- the model's skin */
@@ -295,13 +270,13 @@ uint32_t hob_fbx_make_skin(hob_fbx *f, const hob_fbx_geometry *g, uint32_t node)
 		made.joints[i] = f->nodes[joint].scale_id;
 		bind_matrix(f, g, &f->nodes[node], g->joints[i].bind, made.inverse_bind + (size_t)i * 16);
 	}
-	const hob_skin *skins = (const hob_skin *)(const void *)f->skins.data;
-	uint32_t count = (uint32_t)(f->skins.size / sizeof made);
+	const hob_skin *skins = (const hob_skin *)(const void *)f->lists.skins.data;
+	uint32_t count = (uint32_t)(f->lists.skins.size / sizeof made);
 	/* Parts of one character mostly share joints; only the last few skins are compared. */
 	for (uint32_t i = count; i > 0 && i + 8 > count; i--)
 		if (same_skin(&skins[i - 1], &made))
 			return i - 1;
 	made.name = hob_fbx_name(f, f->objects[f->nodes[node].object].name);
-	hob_buf_put(&f->skins, &made, sizeof made);
+	hob_buf_put(&f->lists.skins, &made, sizeof made);
 	return count;
 }

@@ -117,18 +117,15 @@ static hob_str look_in_folder(hob_fbx *f, hob_str name)
 	return (hob_str){0};
 }
 
-static bool add_embedded(hob_fbx *f, hob_str key, hob_str name, hob_bytes bytes, uint32_t *id, hob_error *err)
+static uint32_t add_embedded(hob_fbx *f, hob_str key, hob_str name, hob_bytes bytes)
 {
-	hob_image *image;
-	*id = hob_name_map_get(&f->images.by_path, key);
-	if (*id != HOB_NONE)
-		return true;
-	if (!hob_image_set_add(&f->images, &image, id, err))
-		return false;
+	uint32_t id = hob_name_map_get(&f->lists.images.by_path, key);
+	if (id != HOB_NONE)
+		return id;
+	hob_image *image = hob_image_set_add(&f->lists.images, &id);
 	image->name = hob_text_name(f->result, hob_text_last_part(name));
 	image->bytes = bytes;
-	hob_name_map_add(&f->images.by_path, key, *id);
-	return true;
+	return hob_name_map_add(&f->lists.images.by_path, key, id);
 }
 
 static bool is_absolute(hob_str path)
@@ -153,7 +150,7 @@ static hob_str shader_file(const hob_fbx *f, uint32_t texture)
 }
 
 /* Precedence: an existing file, embedded bytes, a missing file. */
-static bool picture_of(hob_fbx *f, uint32_t texture, uint32_t *id, hob_error *err)
+static uint32_t picture_of(hob_fbx *f, uint32_t texture)
 {
 	uint32_t video = hob_fbx_below(f, texture, HOB_FBX_VIDEO, (hob_str){0});
 	hob_str relative = text_of(f, texture, HOB_STR("RelativeFilename")),
@@ -170,46 +167,32 @@ static bool picture_of(hob_fbx *f, uint32_t texture, uint32_t *id, hob_error *er
 					 : absolute.len > 0							? absolute
 																: relative;
 	hob_bytes bytes = embedded(f, video, relative.len > 0 ? relative : absolute);
-	*id = HOB_NONE;
 	if (wanted.len == 0 && bytes.size == 0)
-		return true;
+		return HOB_NONE;
 	hob_str path = {0};
 	if (wanted.len > 0)
 		path = hob_import_texture_path(f->request, hob_path_dir(f->request->path), wanted);
 	if (wanted.len > 0 && !exists(f, path)) {
 		hob_str found = look_in_folder(f, hob_text_last_part(wanted));
 		if (found.len > 0)
-			return hob_image_set_file(&f->images, found, id, err);
+			return hob_image_set_file(&f->lists.images, found);
 		if (absolute.len > 0 && !hob_str_equal(absolute, wanted) &&
 			!hob_str_equal(hob_text_last_part(absolute), hob_text_last_part(wanted)) && bytes.size == 0) {
 			path = hob_import_texture_path(f->request, hob_path_dir(f->request->path), absolute);
 			if (exists(f, path))
-				return hob_image_set_file(&f->images, absolute, id, err);
+				return hob_image_set_file(&f->lists.images, absolute);
 		}
 		if (bytes.size > 0)
 			wanted = relative.len > 0 ? relative : absolute;
 	}
 	if (bytes.size > 0 && (wanted.len == 0 || !exists(f, path))) {
 		hob_str key = hob_arena_printf(f->scratch, "*%u*%.*s", wanted.len > 0 ? 0 : texture, HOB_FMT(wanted));
-		return add_embedded(f, key, wanted, bytes, id, err);
+		return add_embedded(f, key, wanted, bytes);
 	}
-	return hob_image_set_file(&f->images, wanted, id, err);
+	return hob_image_set_file(&f->lists.images, wanted);
 }
 
 /* ---- a texture */
-
-static uint32_t sampler_for(hob_fbx *f, hob_wrap u, hob_wrap v)
-{
-	if (u == HOB_WRAP_REPEAT && v == HOB_WRAP_REPEAT)
-		return HOB_NONE;
-	hob_sampler *all = (hob_sampler *)(void *)f->samplers.data, sampler = {.wrap_u = u, .wrap_v = v};
-	uint32_t count = (uint32_t)(f->samplers.size / sizeof *all);
-	for (uint32_t id = 0; id < count; id++)
-		if (all[id].wrap_u == u && all[id].wrap_v == v)
-			return id;
-	hob_buf_put(&f->samplers, &sampler, sizeof sampler);
-	return count;
-}
 
 /* The UV set of that name in a geometry that uses the texture's material; the first if there is none. */
 static uint32_t uv_set_of(const hob_fbx *f, hob_str name)
@@ -276,13 +259,11 @@ static uint32_t file_texture(hob_fbx *f, uint32_t texture)
 		if (o->class == HOB_FBX_TEXTURE && (names || shader_file(f, texture).len > 0))
 			return texture;
 		uint32_t next = HOB_NONE, layers = 0;
-		for (uint32_t i = 0; i < o->below_count; i++) {
-			uint32_t child = f->edges[o->below_first + i].child;
-			bool is_texture = f->objects[child].class == HOB_FBX_TEXTURE ||
-							  f->objects[child].class == HOB_FBX_LAYERED_TEXTURE;
-			layers += is_texture;
-			if (is_texture && (o->class == HOB_FBX_LAYERED_TEXTURE || next == HOB_NONE))
-				next = next == HOB_NONE ? child : next;
+		HOB_FBX_EACH_BELOW (edge, f, texture, OTHER, "") {
+			hob_fbx_class class = f->objects[edge->child].class;
+			if (class != HOB_FBX_TEXTURE && class != HOB_FBX_LAYERED_TEXTURE)
+				continue;
+			next = layers++ == 0 ? edge->child : next;
 		}
 		if (next == HOB_NONE)
 			return HOB_NONE;
@@ -294,27 +275,28 @@ static uint32_t file_texture(hob_fbx *f, uint32_t texture)
 	return HOB_NONE;
 }
 
-bool hob_fbx_read_texture(hob_fbx *f, uint32_t texture, hob_texture_ref *ref, bool *found, hob_error *err)
+static hob_wrap wrap_of(const hob_fbx *f, uint32_t texture, hob_str mode)
 {
-	uint32_t asked = texture;
-	texture = file_texture(f, texture);
-	if (texture != HOB_NONE && !picture_of(f, texture, &ref->image, err))
-		return false;
-	*found = texture != HOB_NONE && ref->image != HOB_NONE;
-	if (!*found) {
+	return hob_fbx_prop_integer(f, texture, mode, 0) == 1 ? HOB_WRAP_CLAMP : HOB_WRAP_REPEAT;
+}
+
+bool hob_fbx_read_texture(hob_fbx *f, uint32_t asked, hob_texture_ref *ref)
+{
+	uint32_t texture = file_texture(f, asked);
+	ref->image = texture != HOB_NONE ? picture_of(f, texture) : HOB_NONE;
+	if (ref->image == HOB_NONE) {
 		hob_fbx_note(f, "no-picture",
 					 "texture '%.*s' names no picture (the program that wrote the file computes it); "
 					 "bake it into one",
 					 HOB_FMT(f->objects[asked].name));
-		return true;
+		return false;
 	}
-	hob_wrap u =
-		hob_fbx_prop_integer(f, texture, HOB_STR("WrapModeU"), 0) == 1 ? HOB_WRAP_CLAMP : HOB_WRAP_REPEAT;
-	hob_wrap v =
-		hob_fbx_prop_integer(f, texture, HOB_STR("WrapModeV"), 0) == 1 ? HOB_WRAP_CLAMP : HOB_WRAP_REPEAT;
+	hob_sampler sampler = {.wrap_u = wrap_of(f, texture, HOB_STR("WrapModeU")),
+						   .wrap_v = wrap_of(f, texture, HOB_STR("WrapModeV"))};
 	ref->uv_set = uv_set_of(f, hob_fbx_prop_text(f, texture, HOB_STR("UVSet")));
 	uv_transform(f, texture, ref);
-	ref->sampler = sampler_for(f, u, v);
+	if (sampler.wrap_u != HOB_WRAP_REPEAT || sampler.wrap_v != HOB_WRAP_REPEAT)
+		ref->sampler = hob_lists_sampler(&f->lists, sampler);
 	return true;
 }
 
@@ -324,5 +306,5 @@ void hob_fbx_list_unused(hob_fbx *f, uint32_t object)
 	hob_str file = {0};
 	for (size_t i = 0; i < HOB_COUNT_OF(fields) && file.len == 0; i++)
 		file = text_of(f, object, hob_str_of(fields[i]));
-	hob_image_set_unused(&f->images, file);
+	hob_image_set_unused(&f->lists.images, file);
 }

@@ -675,7 +675,7 @@ static bool repeats_rest(const hob_fbx_tracker *k, const hob_node *node, hob_int
 	const float *values = (const float *)(const void *)k->out_values.data;
 	uint32_t keys = (uint32_t)(k->out_times.size / sizeof(double)), w = k->width;
 	uint32_t stride = interpolation == HOB_CUBICSPLINE ? 3 * w : w;
-	const hob_model *model = &k->f->model;
+	const hob_model *model = k->f->model;
 	for (uint32_t i = 0; i < keys; i++) {
 		const float *v = values + (size_t)i * stride;
 		if (interpolation == HOB_CUBICSPLINE) {
@@ -712,24 +712,23 @@ static void same_hemisphere(float *values, uint32_t keys)
 	}
 }
 
-static bool count_keys(hob_fbx *f, uint32_t keys, hob_error *err)
+static void count_keys(hob_fbx *f, uint32_t keys)
 {
 	f->keys_made += keys;
-	return f->keys_made <= HOB_LIMIT_KEYS ||
-		   hob_fail(err, LIMIT, "more than %llu animation keys", HOB_LIMIT_KEYS);
+	if (f->keys_made > HOB_LIMIT_KEYS)
+		hob_leave(LIMIT, "more than %llu animation keys", HOB_LIMIT_KEYS);
 }
 
-static bool put_track(hob_fbx_tracker *k, uint32_t id, hob_interpolation interpolation, hob_error *err)
+static void put_track(hob_fbx_tracker *k, uint32_t id, hob_interpolation interpolation)
 {
 	hob_fbx *f = k->f;
 	const double *times = (const double *)(const void *)k->out_times.data;
 	const float *values = (const float *)(const void *)k->out_values.data;
 	uint32_t keys = (uint32_t)(k->out_times.size / sizeof *times), kept = 0;
 	uint32_t stride = interpolation == HOB_CUBICSPLINE ? 3 * k->width : k->width;
-	if (keys == 0 || repeats_rest(k, &f->model.nodes[id], interpolation))
-		return true;
-	if (!count_keys(f, keys, err))
-		return false;
+	if (keys == 0 || repeats_rest(k, &f->model->nodes[id], interpolation))
+		return;
+	count_keys(f, keys);
 	hob_track track = {interpolation, k->width, 0, HOB_NEW(f->result, float, keys),
 					   HOB_NEW(f->result, float, (size_t)keys *stride)};
 	for (uint32_t i = 0; i < keys; i++) {
@@ -745,7 +744,6 @@ static bool put_track(hob_fbx_tracker *k, uint32_t id, hob_interpolation interpo
 	hob_channel channel = {id, k->path, (uint32_t)(k->tracks.size / sizeof track)};
 	hob_buf_put(&k->tracks, &track, sizeof track);
 	hob_buf_put(&k->channels, &channel, sizeof channel);
-	return true;
 }
 
 /* Room for samples of `width` numbers. */
@@ -766,7 +764,7 @@ static hob_fbx_survey nothing(void)
 	return (hob_fbx_survey){.first = (double)INFINITY, .last = -(double)INFINITY};
 }
 
-static bool make_track(hob_fbx_tracker *k, uint32_t id, hob_fbx_survey *s, const lines *l, hob_error *err)
+static void make_track(hob_fbx_tracker *k, uint32_t id, hob_fbx_survey *s, const lines *l)
 {
 	bool straight_turn =
 		k->path == HOB_PATH_ROTATION && s->moving <= 1 && s->lines && !s->steps && !s->cubics;
@@ -793,7 +791,7 @@ static bool make_track(hob_fbx_tracker *k, uint32_t id, hob_fbx_survey *s, const
 		k->bends = s->cubics || s->others;
 		resample(k, count, s->steps || s->beyond, s->moving <= 1 ? 170 : 80);
 	}
-	return put_track(k, id, interpolation, err);
+	put_track(k, id, interpolation);
 }
 
 static bool moves(hob_fbx_motions motions)
@@ -831,7 +829,7 @@ static bool survey_scalers(hob_fbx_tracker *k, uint32_t id, int skipped, hob_fbx
 	return any;
 }
 
-static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *err)
+static void node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l)
 {
 	hob_fbx *f = k->f;
 	const hob_fbx_node *node = &f->nodes[id];
@@ -867,8 +865,7 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 		bool exactly = k->t.count == 1 && !pivots && !k->beside && !node->rig.pivoted && !rig_moves;
 		if (exactly)
 			set_lines(k->t.first, node->translation, l);
-		if (!make_track(k, node->id, &s, exactly ? l : NULL, err))
-			return false;
+		make_track(k, node->id, &s, exactly ? l : NULL);
 	}
 	if (moves(k->r) || rig_moves) {
 		hob_fbx_survey s = nothing();
@@ -877,8 +874,7 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 		fbx_survey_motions(k, k->r, &s);
 		for (size_t i = 4; i < HOB_FBX_RIG_PARTS && rig_moves; i++)
 			fbx_survey_motions(k, k->rig[i], &s);
-		if (!make_track(k, node->id, &s, NULL, err))
-			return false;
+		make_track(k, node->id, &s, NULL);
 	}
 	bool scaled_above = k->beside && survey_scalers(k, id, 1, NULL);
 	if (moves(k->s) || scaled_above) {
@@ -893,14 +889,12 @@ static bool node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *er
 		bool exactly = k->s.count == 1 && hob_fbx_next_scaler(f, &at) == HOB_NONE;
 		if (exactly)
 			set_lines(k->s.first, node->scaling, l);
-		if (!make_track(k, node->scale_id, &s, exactly ? l : NULL, err))
-			return false;
+		make_track(k, node->scale_id, &s, exactly ? l : NULL);
 	}
 	hob_arena_restore(f->scratch, mark);
-	return true;
 }
 
-static bool weight_track(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *err)
+static void weight_track(hob_fbx_tracker *k, uint32_t id, lines *l)
 {
 	hob_fbx *f = k->f;
 	const hob_fbx_node *node = &f->nodes[id];
@@ -930,20 +924,20 @@ static bool weight_track(hob_fbx_tracker *k, uint32_t id, lines *l, hob_error *e
 		double otherwise = k->weights[c].count > 0 ? k->weights[c].first->otherwise[0] : (double)NAN;
 		l->rest[c] = isfinite(otherwise) ? otherwise : channel->percent;
 	}
-	bool done = !any || make_track(k, node->mesh_id, &s, exactly ? l : NULL, err);
+	if (any)
+		make_track(k, node->mesh_id, &s, exactly ? l : NULL);
 	hob_arena_restore(f->scratch, mark);
-	return done;
 }
 
 /* Makes the visibility track. A node is visible while its value is above 0; a segment that fades counts as
  * visible if either end is. */
-static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
+static void visibility_track(hob_fbx_tracker *k, uint32_t id)
 {
 	hob_fbx *f = k->f;
 	const hob_fbx_node *node = &f->nodes[id];
 	hob_fbx_motions motions = hob_fbx_motions_of(f, k->clip_id, node->object, HOB_STR("Visibility"));
 	if (!moves(motions) || node->hides_mesh)
-		return true;
+		return;
 	hob_fbx_survey s = nothing();
 	hob_arena_mark mark = hob_arena_save(f->scratch);
 	make_room(k, 1);
@@ -966,10 +960,9 @@ static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
 		track.values[track.key_count++] = shown;
 	}
 	hob_arena_restore(f->scratch, mark);
-	if (!count_keys(f, track.key_count, err))
-		return false;
+	count_keys(f, track.key_count);
 	if (track.key_count == 0 || (track.key_count == 1 && (track.values[0] > 0) != node->hidden))
-		return true;
+		return;
 	/* Without a key at the end, the last state would last no time in a looping clip. */
 	float end = (float)(k->from->end - k->from->begin);
 	if (track.times[track.key_count - 1] < end) {
@@ -981,39 +974,40 @@ static bool visibility_track(hob_fbx_tracker *k, uint32_t id, hob_error *err)
 									(uint32_t)(k->tracks.size / sizeof track)};
 	hob_buf_put(&k->tracks, &track, sizeof track);
 	hob_buf_put(&k->properties, &channel, sizeof channel);
-	return true;
 }
 
 /* ---- clips */
 
-static bool fill_clip(hob_fbx_tracker *k, lines *l, hob_error *err)
+static void fill_clip(hob_fbx_tracker *k, lines *l)
 {
 	hob_fbx *f = k->f;
 	for (uint32_t id = 0; id < f->node_count; id++) {
 		const hob_fbx_node *node = &f->nodes[id];
 		if (node->id == HOB_NONE)
 			continue;
-		if (!node_tracks(k, id, l, err) || !visibility_track(k, id, err))
-			return hob_fail_in(err, "node '%.*s'", HOB_FMT(f->objects[node->object].name));
+		hob_place place = {.kind = "node", .name = f->objects[node->object].name};
+		hob_place_enter(&place);
+		node_tracks(k, id, l);
+		visibility_track(k, id);
 		if (node->geometry != HOB_NONE && node->mesh_id != HOB_NONE &&
-			f->geometries[node->geometry].shape_count > 0 && !weight_track(k, id, l, err))
-			return hob_fail_in(err, "node '%.*s'", HOB_FMT(f->objects[node->object].name));
+			f->geometries[node->geometry].shape_count > 0)
+			weight_track(k, id, l);
+		hob_place_exit(&place);
 	}
 	hob_clip *clip = k->clip;
-	clip->tracks = hob_fbx_take(f->result, &k->tracks, sizeof(hob_track), &clip->track_count);
-	clip->channels = hob_fbx_take(f->result, &k->channels, sizeof(hob_channel), &clip->channel_count);
+	clip->tracks = hob_lists_array(f->result, &k->tracks, sizeof(hob_track), &clip->track_count);
+	clip->channels = hob_lists_array(f->result, &k->channels, sizeof(hob_channel), &clip->channel_count);
 	clip->properties =
-		hob_fbx_take(f->result, &k->properties, sizeof(hob_property_channel), &clip->property_count);
+		hob_lists_array(f->result, &k->properties, sizeof(hob_property_channel), &clip->property_count);
 	hob_buf_clear(&k->tracks);
 	hob_buf_clear(&k->channels);
 	hob_buf_clear(&k->properties);
-	return true;
 }
 
-static bool make_clips(hob_fbx_tracker *k, hob_error *err)
+static void make_clips(hob_fbx_tracker *k)
 {
 	hob_fbx *f = k->f;
-	hob_model *model = &f->model;
+	hob_model *model = f->model;
 	uint32_t motion = 0; /* motions are ordered by clip */
 	hob_name_map names;
 	lines *l = HOB_NEW(f->scratch, lines, 1);
@@ -1028,9 +1022,11 @@ static bool make_clips(hob_fbx_tracker *k, hob_error *err)
 		clip->name = hob_name_map_add_unique(&names, f->result, name.len > 0 ? name : HOB_STR("clip"), c);
 		while (motion < f->anim->motion_count && f->anim->motions[motion].clip < c)
 			motion++;
-		bool any = motion < f->anim->motion_count && f->anim->motions[motion].clip == c;
-		if (any && !fill_clip(k, l, err))
-			return hob_fail_in(err, "clip '%.*s'", HOB_FMT(clip->name));
+		hob_place place = {.kind = "clip", .name = clip->name};
+		hob_place_enter(&place);
+		if (motion < f->anim->motion_count && f->anim->motions[motion].clip == c)
+			fill_clip(k, l);
+		hob_place_exit(&place);
 		if (clip->track_count == 0) {
 			hob_fbx_info(f, "still", "clip '%.*s' moves nothing away from the rest pose and is left out",
 						 HOB_FMT(clip->name));
@@ -1043,23 +1039,15 @@ static bool make_clips(hob_fbx_tracker *k, hob_error *err)
 						 HOB_FMT(clip->name), from->begin);
 		model->clip_count++;
 	}
-	return true;
 }
 
-bool hob_fbx_read_clips(hob_fbx *f, hob_error *err)
+void hob_fbx_read_clips(hob_fbx *f)
 {
 	hob_fbx_tracker k = {.f = f};
 	if (f->anim->clip_count > HOB_LIMIT_CLIPS)
-		return hob_fail(err, LIMIT, "%u animation clips, at most %llu are allowed", f->anim->clip_count,
-						HOB_LIMIT_CLIPS);
-	bool done = make_clips(&k, err);
-	hob_buf_release(&k.tracks);
-	hob_buf_release(&k.channels);
-	hob_buf_release(&k.properties);
-	hob_buf_release(&k.times);
-	hob_buf_release(&k.frames);
-	hob_buf_release(&k.samples);
-	hob_buf_release(&k.out_times);
-	hob_buf_release(&k.out_values);
-	return done;
+		hob_leave(LIMIT, "%u animation clips, at most %llu are allowed", f->anim->clip_count,
+				  HOB_LIMIT_CLIPS);
+	make_clips(&k);
+	HOB_LISTS_FREE(&k.tracks, &k.channels, &k.properties, &k.times, &k.frames, &k.samples, &k.out_times,
+				   &k.out_values);
 }

@@ -24,14 +24,11 @@ static uint32_t mark_of(const hob_fbx *f, const hob_fbx_record *record)
 	return value.text.len < 256 ? hob_fbx_mark(value.text) : 0;
 }
 
-uint32_t hob_fbx_add_record(hob_fbx *f, uint32_t parent, uint32_t before, const hob_fbx_record *record,
-							hob_error *err)
+uint32_t hob_fbx_add_record(hob_fbx *f, uint32_t parent, uint32_t before, const hob_fbx_record *record)
 {
 	uint32_t id = (uint32_t)(f->record_buf.size / sizeof *record);
-	if (id >= HOB_LIMIT_FBX_RECORDS) {
-		(void)hob_fail(err, LIMIT, "more than %llu records", (unsigned long long)HOB_LIMIT_FBX_RECORDS);
-		return HOB_NONE;
-	}
+	if (id >= HOB_LIMIT_FBX_RECORDS)
+		hob_leave(LIMIT, "more than %llu records", (unsigned long long)HOB_LIMIT_FBX_RECORDS);
 	hob_buf_put(&f->record_buf, record, sizeof *record);
 	f->records = (hob_fbx_record *)(void *)f->record_buf.data;
 	f->records[id].mark = mark_of(f, record);
@@ -202,47 +199,42 @@ static void convert(const hob_fbx *f, target to, void *out, const hob_fbx_value 
 	}
 }
 
-static bool unpack(hob_fbx *f, const hob_fbx_value *array, size_t size, hob_error *err)
+static void unpack(hob_fbx *f, const hob_fbx_value *array, size_t size)
 {
 	hob_buf_clear(&f->unpacked);
 	uint8_t *room = hob_buf_grow(&f->unpacked, size);
 	struct libdeflate_decompressor *inflate = libdeflate_alloc_decompressor();
 	if (!inflate)
-		return hob_fail(err, MEMORY, "no memory left to unpack an array");
+		hob_leave(MEMORY, "no memory left to unpack an array");
 	size_t got = 0;
 	enum libdeflate_result result =
 		libdeflate_zlib_decompress(inflate, array->stored.data, array->stored.size, room, size, &got);
 	libdeflate_free_decompressor(inflate);
-	return (result == LIBDEFLATE_SUCCESS && got == size) ||
-		   hob_fail(err, CORRUPT, "a packed array of %zu bytes is damaged", size);
+	if (result != LIBDEFLATE_SUCCESS || got != size)
+		hob_leave(CORRUPT, "a packed array of %zu bytes is damaged", size);
 }
 
-static bool read_packed(hob_fbx *f, target to, const hob_fbx_value *array, void **out, uint32_t *count,
-						hob_error *err)
+static void *read_packed(hob_fbx *f, target to, const hob_fbx_value *array)
 {
 	size_t size = element_size(array->element) * (size_t)array->count;
 	/* DEFLATE expands at most 1032 times. */
 	if (array->encoding == 1 ? size / 1032 > array->stored.size : size > array->stored.size)
-		return hob_fail(err, CORRUPT, "an array of %u elements in %zu bytes", array->count,
-						array->stored.size);
+		hob_leave(CORRUPT, "an array of %u elements in %zu bytes", array->count, array->stored.size);
 	if (array->encoding > 1)
-		return hob_fail(err, UNSUPPORTED, "array encoding %u", array->encoding);
-	*out = hob_arena_array(f->scratch, array->count, target_size[to], 8);
+		hob_leave(UNSUPPORTED, "array encoding %u", array->encoding);
+	void *out = hob_arena_array(f->scratch, array->count, target_size[to], 8);
 	const uint8_t *bytes = array->stored.data;
 	if (array->encoding == 1 && size > 0) {
-		if (!unpack(f, array, size, err))
-			return false;
+		unpack(f, array, size);
 		bytes = f->unpacked.data;
 	}
-	convert(f, to, *out, array, bytes);
-	*count = array->count;
-	return true;
+	convert(f, to, out, array, bytes);
+	return out;
 }
 
 static void *read_array(hob_fbx *f, uint32_t record, target to, uint32_t *count)
 {
 	void *out = NULL;
-	hob_error why = {0};
 	*count = 0;
 	if (record == HOB_NONE)
 		return NULL;
@@ -255,11 +247,8 @@ static void *read_array(hob_fbx *f, uint32_t record, target to, uint32_t *count)
 		return NULL;
 	while (hob_fbx_next(f, &cursor, &value)) {
 		if (value.type == HOB_FBX_ARRAY && !out) {
-			if (read_packed(f, to, &value, &out, count, &why))
-				return out;
-			if (f->damaged.code == HOB_ERR_OK)
-				f->damaged = why;
-			return NULL;
+			*count = value.count;
+			return read_packed(f, to, &value);
 		}
 		if (!out)
 			out = hob_arena_array(f->scratch, most, target_size[to], 8);
@@ -288,15 +277,6 @@ int32_t *hob_fbx_ints(hob_fbx *f, uint32_t record, uint32_t *count)
 int64_t *hob_fbx_longs(hob_fbx *f, uint32_t record, uint32_t *count)
 {
 	return read_array(f, record, TO_LONG, count);
-}
-
-bool hob_fbx_is_whole(const hob_fbx *f, hob_error *err)
-{
-	if (f->damaged.code == HOB_ERR_OK)
-		return true;
-	if (err)
-		*err = f->damaged;
-	return false;
 }
 
 /* ---- text */
@@ -330,15 +310,4 @@ hob_str hob_fbx_plain(const hob_fbx *f, hob_str raw)
 hob_str hob_fbx_name(const hob_fbx *f, hob_str raw)
 {
 	return hob_text_name(f->result, hob_fbx_plain(f, raw));
-}
-
-/* ---- lists */
-
-void *hob_fbx_take(hob_arena *arena, const hob_buf *list, size_t size, uint32_t *count)
-{
-	void *out = hob_arena_alloc(arena, list->size, 8);
-	*count = (uint32_t)(list->size / size);
-	if (list->size > 0)
-		memcpy(out, list->data, list->size);
-	return out;
 }

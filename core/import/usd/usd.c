@@ -169,7 +169,6 @@ static bool usd_import(const hob_import_request *request, hob_model *out, hob_er
 	bool done = hob_usd_layer_open(u, HOB_NONE, request->path, &layer, err) &&
 				hob_usd_stage_compose(u, layer, err) && build(&b, err) && finish(&b, out, err);
 	hob_arena_release(&u->passing);
-	hob_image_set_release(&b.images);
 	hob_buf_release(&b.shared);
 	return done;
 }

@@ -1,4 +1,5 @@
 #include "usd_build.h"
+#include "../../base/guard.h"
 #include "../shape.h"
 #include "../text.h"
 #include "../../model/spec_gloss.h"
@@ -219,16 +220,13 @@ static bool read_picture(hob_usd_build_t *b, const hob_usd_source *file, uint32_
 	*out = hob_name_map_get(&b->images.by_path, key);
 	if (*out != HOB_NONE)
 		return true;
-	hob_image picture, *image;
+	hob_image picture;
 	if (!hob_usd_picture(b->u, file->value.layer, asset, &picture, err))
 		return false;
 	if (picture.path.len > 0)
 		*out = hob_name_map_get(&b->images.by_path, picture.path);
-	if (*out == HOB_NONE) {
-		if (!hob_image_set_add(&b->images, &image, out, err))
-			return false;
-		*image = picture;
-	}
+	if (*out == HOB_NONE)
+		*hob_image_set_add(&b->images, out) = picture;
 	hob_name_map_add(&b->images.by_path, key, *out);
 	if (picture.path.len > 0)
 		hob_name_map_add(&b->images.by_path, picture.path, *out);
@@ -1065,12 +1063,16 @@ bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const
 	if (!add_material(b, name, &material, &look, out, err))
 		return false;
 	material->double_sided = double_sided;
+	hob_place place = {.kind = "material", .name = path};
+	hob_place_enter(&place);
 	if (prim == HOB_NONE) {
 		memcpy(material->base_color, shown, sizeof shown);
 		material->alpha_mode = sheer || shown[3] < 1 ? HOB_ALPHA_BLEND : HOB_ALPHA_OPAQUE;
 	} else if (!read_material(b, prim, material, look, err)) {
+		hob_place_exit(&place);
 		return hob_fail_in(err, "material '%.*s'", HOB_FMT(path));
 	}
+	hob_place_exit(&place);
 	hob_name_map_add(&b->material_map, key, *out);
 	return true;
 }

@@ -157,8 +157,6 @@ static bool x3d_import(const hob_import_request *request, hob_model *out, hob_er
 	hob_name_map_init(&x.materials, request->scratch);
 	hob_name_map_init(&x.meshes, request->scratch);
 	bool done = read_document(&x, err);
-	hob_lists_release(&x.lists);
-	hob_polygon_release(&x.polygon);
 	return done;
 }
 

@@ -38,11 +38,10 @@ static uint8_t byte_of(int32_t pixel, uint32_t shift)
 }
 
 /* "2 2 3 0xFF0000 ...": width, height, components, pixels from the bottom. */
-static bool pixels(hob_x3d *x, hob_x3d_ptr texture, uint32_t *id, hob_error *err)
+static uint32_t pixels(hob_x3d *x, hob_x3d_ptr texture)
 {
 	hob_str text = hob_xml_attr(texture, HOB_STR("image")), word;
-	uint32_t head[3] = {0};
-	hob_image *image;
+	uint32_t head[3] = {0}, id;
 	for (int i = 0; i < 3; i++) {
 		float value = 0;
 		if (hob_x3d_word(&text, &word) && hob_xml_floats(word, &value, 1) == 1 && value >= 0 &&
@@ -51,20 +50,15 @@ static bool pixels(hob_x3d *x, hob_x3d_ptr texture, uint32_t *id, hob_error *err
 	}
 	size_t count = (size_t)head[0] * head[1];
 	if (count == 0 || head[2] < 1 || head[2] > 4 || count > text.len)
-		return true;
+		return HOB_NONE;
 	uint8_t *rgba = HOB_NEW(x->request->result, uint8_t, count * 4);
-	if (!hob_image_set_add(&x->lists.images, &image, id, err))
-		return false;
+	hob_image *image = hob_image_set_add(&x->lists.images, &id);
 	for (size_t i = 0; i < count && hob_x3d_word(&text, &word); i++) {
 		uint64_t pixel = 0;
 		bool hex = hob_str_starts(word, HOB_STR("0x")) || hob_str_starts(word, HOB_STR("0X"));
 		for (size_t k = hex ? 2 : 0; k < word.len && pixel < UINT32_MAX; k++) {
-			char c = word.data[k];
-			uint32_t digit = c >= '0' && c <= '9'	? (uint32_t)(c - '0')
-							 : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
-							 : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A') + 10
-													: 0;
-			pixel = pixel * (hex ? 16 : 10) + digit;
+			int digit = hob_text_hex(word.data[k]);
+			pixel = pixel * (hex ? 16 : 10) + (digit > 0 ? (uint32_t)digit : 0);
 		}
 		int32_t value = (int32_t)(uint32_t)pixel;
 		bool has_alpha = head[2] == 2 || head[2] == 4, gray = head[2] < 3;
@@ -78,29 +72,31 @@ static bool pixels(hob_x3d *x, hob_x3d_ptr texture, uint32_t *id, hob_error *err
 	image->bytes = (hob_bytes){rgba, count * 4};
 	image->raw_width = head[0];
 	image->raw_height = head[1];
-	return true;
+	return id;
 }
 
-static bool picture_of(hob_x3d *x, hob_x3d_ptr texture, uint32_t *id, hob_error *err)
+static uint32_t picture_of(hob_x3d *x, hob_x3d_ptr texture)
 {
 	hob_str list = hob_xml_attr(texture, HOB_STR("url")), word, chosen = {0};
-	*id = HOB_NONE;
 	if (hob_x3d_is(texture, "PixelTexture"))
-		return pixels(x, texture, id, err);
+		return pixels(x, texture);
 	/* Urls of one picture by preference; network urls are not fetched. */
 	while (hob_x3d_word(&list, &word))
 		if (chosen.len == 0 || hob_str_find(chosen, HOB_STR("://"), 0) != SIZE_MAX)
 			chosen = word;
-	return chosen.len == 0 || hob_image_set_file(&x->lists.images, chosen, id, err);
+	return chosen.len > 0 ? hob_image_set_file(&x->lists.images, chosen) : HOB_NONE;
 }
 
-static bool put_texture(hob_x3d *x, hob_x3d_ptr texture, hob_texture_ref *ref, hob_error *err)
+static void put_texture(hob_x3d *x, hob_x3d_ptr texture, hob_texture_ref *ref)
 {
-	if (!texture || !picture_of(x, texture, &ref->image, err))
-		return texture == NULL;
+	if (!texture)
+		return;
+	ref->image = picture_of(x, texture);
 	hob_wrap u = hob_x3d_bool(texture, "repeatS", true) ? HOB_WRAP_REPEAT : HOB_WRAP_CLAMP;
 	hob_wrap v = hob_x3d_bool(texture, "repeatT", true) ? HOB_WRAP_REPEAT : HOB_WRAP_CLAMP;
-	return ref->image == HOB_NONE || hob_lists_sampler(&x->lists, u, v, &ref->sampler, err);
+	if (ref->image != HOB_NONE)
+		ref->sampler = hob_lists_sampler(
+			&x->lists, (hob_sampler){u, v, HOB_FILTER_LINEAR, HOB_FILTER_LINEAR_MIP_LINEAR});
 }
 
 bool hob_x3d_has_texture(const hob_x3d *x, hob_x3d_ptr appearance)
@@ -136,45 +132,42 @@ static void color_field(hob_x3d_ptr e, const char *field, float out[3])
 		out[i] = hob_shape_clamp01(out[i]);
 }
 
-static bool physical(hob_x3d *x, hob_x3d_ptr e, hob_material *to, hob_error *err)
+static void physical(hob_x3d *x, hob_x3d_ptr e, hob_material *to)
 {
 	to->base_color[0] = to->base_color[1] = to->base_color[2] = 1;
 	color_field(e, "baseColor", to->base_color);
 	to->metallic = hob_shape_clamp01(hob_x3d_float(e, "metallic", 1));
 	to->roughness = hob_shape_clamp01(hob_x3d_float(e, "roughness", 1));
-	return put_texture(x, texture_in(x, e, "baseTexture"), &to->slots[HOB_SLOT_BASE_COLOR], err) &&
-		   put_texture(x, texture_in(x, e, "metallicRoughnessTexture"), &to->slots[HOB_SLOT_METAL_ROUGH],
-					   err);
+	put_texture(x, texture_in(x, e, "baseTexture"), &to->slots[HOB_SLOT_BASE_COLOR]);
+	put_texture(x, texture_in(x, e, "metallicRoughnessTexture"), &to->slots[HOB_SLOT_METAL_ROUGH]);
 }
 
 /* Phong: roughness from the width of the lobe, as in mtl.h. */
-static bool phong(hob_x3d *x, hob_x3d_ptr e, hob_material *to, hob_error *err)
+static void phong(hob_x3d *x, hob_x3d_ptr e, hob_material *to)
 {
 	float shininess = hob_shape_clamp01(hob_x3d_float(e, "shininess", 0.2f));
 	to->base_color[0] = to->base_color[1] = to->base_color[2] = 0.8f;
 	color_field(e, "diffuseColor", to->base_color);
 	to->roughness = powf(2 / (shininess * 128 + 2), 0.25f);
-	return put_texture(x, texture_in(x, e, "diffuseTexture"), &to->slots[HOB_SLOT_BASE_COLOR], err);
+	put_texture(x, texture_in(x, e, "diffuseTexture"), &to->slots[HOB_SLOT_BASE_COLOR]);
 }
 
-static bool read_material(hob_x3d *x, hob_x3d_ptr e, hob_material *to, hob_error *err)
+static void read_material(hob_x3d *x, hob_x3d_ptr e, hob_material *to)
 {
 	if (hob_x3d_is(e, "UnlitMaterial")) {
 		to->base_color[0] = to->base_color[1] = to->base_color[2] = 1;
 		color_field(e, "emissiveColor", to->base_color);
 		to->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
-		if (!put_texture(x, texture_in(x, e, "emissiveTexture"), &to->slots[HOB_SLOT_BASE_COLOR], err))
-			return false;
+		put_texture(x, texture_in(x, e, "emissiveTexture"), &to->slots[HOB_SLOT_BASE_COLOR]);
 	} else {
 		color_field(e, "emissiveColor", to->emissive);
-		if (!(hob_x3d_is(e, "PhysicalMaterial") ? physical(x, e, to, err) : phong(x, e, to, err)) ||
-			!put_texture(x, texture_in(x, e, "emissiveTexture"), &to->slots[HOB_SLOT_EMISSIVE], err))
-			return false;
+		(hob_x3d_is(e, "PhysicalMaterial") ? physical : phong)(x, e, to);
+		put_texture(x, texture_in(x, e, "emissiveTexture"), &to->slots[HOB_SLOT_EMISSIVE]);
 	}
 	to->base_color[3] = 1 - hob_shape_clamp01(hob_x3d_float(e, "transparency", 0));
 	to->normal_scale = hob_x3d_float(e, "normalScale", 1);
-	return put_texture(x, texture_in(x, e, "normalTexture"), &to->slots[HOB_SLOT_NORMAL], err) &&
-		   put_texture(x, texture_in(x, e, "occlusionTexture"), &to->slots[HOB_SLOT_OCCLUSION], err);
+	put_texture(x, texture_in(x, e, "normalTexture"), &to->slots[HOB_SLOT_NORMAL]);
+	put_texture(x, texture_in(x, e, "occlusionTexture"), &to->slots[HOB_SLOT_OCCLUSION]);
 }
 
 static bool is_one_of(hob_x3d_ptr e, const char *const *types)
@@ -203,23 +196,22 @@ static void note_unread(const hob_x3d *x, hob_x3d_ptr appearance)
 }
 
 /* Fills a material. Precedence of colours and textures: ISO/IEC 14772-1, 4.14, tables 4.5 and 4.6. */
-static bool fill(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use, hob_material *to, hob_error *err)
+static void fill(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use, hob_material *to)
 {
 	hob_x3d_ptr e = hob_x3d_child(x, appearance, materials);
 	note_unread(x, appearance);
 	hob_shape_plain_material(to, to->name);
 	to->double_sided = use.both_sides;
-	if (e && !read_material(x, e, to, err))
-		return false;
+	if (e)
+		read_material(x, e, to);
 	if (!e || !use.surface)
 		to->ext_mask |= 1u << HOB_MATERIAL_UNLIT;
 	if (!use.surface) {
 		if (e && !use.colored)
 			memcpy(to->base_color, to->emissive, sizeof to->emissive);
 		memset(to->emissive, 0, sizeof to->emissive);
-	} else if (to->slots[HOB_SLOT_BASE_COLOR].image == HOB_NONE &&
-			   !put_texture(x, first_texture(x, appearance), &to->slots[HOB_SLOT_BASE_COLOR], err)) {
-		return false;
+	} else if (to->slots[HOB_SLOT_BASE_COLOR].image == HOB_NONE) {
+		put_texture(x, first_texture(x, appearance), &to->slots[HOB_SLOT_BASE_COLOR]);
 	}
 	bool replaced = to->slots[HOB_SLOT_BASE_COLOR].image != HOB_NONE && e && hob_x3d_is(e, "Material") &&
 					!texture_in(x, e, "diffuseTexture");
@@ -227,24 +219,21 @@ static bool fill(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use, hob_materi
 		to->base_color[0] = to->base_color[1] = to->base_color[2] = 1;
 	if (to->base_color[3] < 1)
 		to->alpha_mode = HOB_ALPHA_BLEND;
-	return true;
 }
 
-bool hob_x3d_material(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use, uint32_t *id, hob_error *err)
+uint32_t hob_x3d_material(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use)
 {
 	uint32_t parts[4] = {appearance ? appearance->number : HOB_NONE, use.surface, use.colored,
 						 use.both_sides};
 	hob_str key = hob_arena_str(x->request->scratch, (hob_str){(const char *)parts, sizeof parts});
-	*id = hob_name_map_get(&x->materials, key);
-	if (*id != HOB_NONE)
-		return true;
+	uint32_t id = hob_name_map_get(&x->materials, key);
+	if (id != HOB_NONE)
+		return id;
 	hob_x3d_ptr e = hob_x3d_child(x, appearance, materials);
 	hob_str name = e ? hob_xml_attr(e, HOB_STR("DEF")) : (hob_str){0};
 	if (name.len == 0 && appearance)
 		name = hob_xml_attr(appearance, HOB_STR("DEF"));
 	hob_material material = {.name = hob_text_name(x->request->result, name)};
-	if (!fill(x, appearance, use, &material, err) || !hob_lists_material(&x->lists, &material, id, err))
-		return false;
-	hob_name_map_add(&x->materials, key, *id);
-	return true;
+	fill(x, appearance, use, &material);
+	return hob_name_map_add(&x->materials, key, hob_lists_material(&x->lists, &material));
 }

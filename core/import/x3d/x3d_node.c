@@ -1,4 +1,6 @@
 #include "x3d_private.h"
+
+#include "../../base/guard.h"
 #include "../../base/limits.h"
 #include "../shape.h"
 #include "../text.h"
@@ -701,8 +703,7 @@ static bool make_mesh(hob_x3d *x, hob_x3d_ptr geometry, hob_x3d_ptr appearance, 
 		return false;
 	if (!made)
 		return true;
-	if (!hob_x3d_material(x, appearance, use, &mesh.material, err))
-		return false;
+	mesh.material = hob_x3d_material(x, appearance, use);
 	/* The texture transform moves the coordinates: the model's own transforms rotate about another point. */
 	bool moved = use.surface && hob_x3d_texture_matrix(x, appearance, matrix);
 	for (size_t v = 0; moved && mesh.uv[0] && v < mesh.vertex_count; v++) {
@@ -710,7 +711,8 @@ static bool make_mesh(hob_x3d *x, hob_x3d_ptr geometry, hob_x3d_ptr appearance, 
 		uv[0] = matrix[0] * from[0] + matrix[2] * from[1] + matrix[4];
 		uv[1] = 1 - (matrix[1] * from[0] + matrix[3] * from[1] + matrix[5]);
 	}
-	return hob_lists_mesh(&x->lists, &mesh, id, err);
+	*id = hob_lists_mesh(&x->lists, &mesh);
+	return true;
 }
 
 static bool read_shape(hob_x3d *x, hob_x3d_ptr e, hob_error *err)
@@ -723,9 +725,12 @@ static bool read_shape(hob_x3d *x, hob_x3d_ptr e, hob_error *err)
 	uint32_t mesh = hob_name_map_get(&x->meshes, key);
 	if (mesh == HOB_NONE) {
 		hob_x3d_shape shape = {.topology = HOB_TRIANGLES};
+		hob_place place = {.name = geometry->name, .line = geometry->line};
+		hob_place_enter(&place);
 		bool known = hob_x3d_geometry(x, geometry, &shape);
 		bool done = (known || x3d_solid(x, geometry, &shape, &known, err)) &&
 					(!known || make_mesh(x, geometry, appearance, &shape, &mesh, err));
+		hob_place_exit(&place);
 		hob_x3d_shape_release(&shape);
 		if (!done)
 			return hob_fail_in(err, "line %u, <%.*s>", geometry->line, HOB_FMT(geometry->name));
@@ -734,7 +739,9 @@ static bool read_shape(hob_x3d *x, hob_x3d_ptr e, hob_error *err)
 		if (mesh != HOB_NONE)
 			hob_name_map_add(&x->meshes, key, mesh);
 	}
-	return mesh == HOB_NONE || hob_lists_show(&x->lists, mesh, err);
+	if (mesh != HOB_NONE)
+		hob_lists_show(&x->lists, mesh);
+	return true;
 }
 
 /* ---- lights and viewpoints */
@@ -906,7 +913,6 @@ static kind_t kind_of(hob_x3d_ptr e)
 static bool visit(hob_x3d *x, hob_x3d_ptr e, uint32_t parent, uint32_t depth, hob_error *err)
 {
 	hob_x3d_ptr real = hob_x3d_real(x, e);
-	uint32_t node;
 	if (!real)
 		return true;
 	if (depth > DEPTH_MAX)
@@ -917,8 +923,7 @@ static bool visit(hob_x3d *x, hob_x3d_ptr e, uint32_t parent, uint32_t depth, ho
 		hob_x3d_unread(x, real);
 	if (kind == IGNORED || kind == SILENT)
 		return true;
-	if (!hob_lists_node(&x->lists, hob_xml_attr(real, HOB_STR("DEF")), parent, &node, err))
-		return false;
+	uint32_t node = hob_lists_node(&x->lists, hob_xml_attr(real, HOB_STR("DEF")), parent);
 	if (kind == TRANSFORM)
 		place(x, real, node);
 	switch (kind) {

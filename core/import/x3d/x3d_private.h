@@ -81,8 +81,7 @@ typedef struct hob_x3d_use {
 	bool both_sides;
 } hob_x3d_use;
 
-bool hob_x3d_material(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use, uint32_t *id,
-					  hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_x3d_material(hob_x3d *x, hob_x3d_ptr appearance, hob_x3d_use use);
 /* uv' = matrix * (u v 1), V up: a TextureTransform. False when there is none. */
 bool hob_x3d_texture_matrix(const hob_x3d *x, hob_x3d_ptr appearance, float out[6]);
 bool hob_x3d_has_texture(const hob_x3d *x, hob_x3d_ptr appearance);

@@ -4,6 +4,7 @@
 
 #include "tests/unit/import/reader_fixture.h"
 
+#include "core/base/guard.h"
 #include "core/import/assimp/assimp_convert.h"
 
 typedef struct made {
@@ -103,6 +104,14 @@ static inline void set_meshes(made *m, struct aiNode *node, unsigned count, stru
 		node->mMeshes[i] = i;
 }
 
+static inline bool convert_scene(void *context, hob_error *err)
+{
+	hob_assimp_scene *scene = context;
+	hob_assimp_space(scene);
+	return hob_assimp_materials(scene, err) && hob_assimp_meshes(scene, err) &&
+		   hob_assimp_nodes(scene, err) && hob_assimp_skins(scene, err) && hob_assimp_clips(scene, err);
+}
+
 static inline bool convert(made *m)
 {
 	memset(&m->model, 0, sizeof m->model);
@@ -119,10 +128,7 @@ static inline bool convert(made *m)
 							  .source = &m->scene,
 							  .model = &m->model,
 							  .unit = 1};
-	hob_assimp_space(&scene);
-	return hob_assimp_materials(&scene, &m->error) && hob_assimp_meshes(&scene, &m->error) &&
-		   hob_assimp_nodes(&scene, &m->error) && hob_assimp_skins(&scene, &m->error) &&
-		   hob_assimp_clips(&scene, &m->error);
+	return hob_guarded_whole(convert_scene, &scene, &m->error);
 }
 
 /* Converts the scene and checks the model's rules. */

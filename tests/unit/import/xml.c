@@ -124,10 +124,9 @@ static void depth_has_a_limit(void **state)
 	hob_buf_release(&zip);
 }
 
-static bool take(void *user, const hob_xml_element *parent, const hob_xml_element *element, bool *failed,
-				 hob_error *err)
+static bool take(void *user, const hob_xml_element *parent, const hob_xml_element *element)
 {
-	(void)user, (void)parent, (void)failed, (void)err;
+	(void)user, (void)parent;
 	return hob_xml_is(element, HOB_STR("taken"));
 }
 
