@@ -30,7 +30,8 @@ static void say_event(hobc_json data)
 	else
 		hob_buf_printf(&line, "  %s", kind);
 	if (strcmp(kind, "cooked") == 0) {
-		hob_buf_printf(&line, " %llu ms", (unsigned long long)agent_number(agent_member(data, "cook_ms")));
+		uint64_t ms = agent_number(agent_member(data, "cook_ms"));
+		hob_buf_printf(&line, " %s%llu ms", ms > 0 ? "" : "under ", ms > 0 ? (unsigned long long)ms : 1ull);
 		put_growth(&line, data);
 	}
 	if (agent_text(data, "asset", name, sizeof name))
