@@ -25,6 +25,12 @@ void hob_guard_leave(hob_err_code code, const char *file, int line, const char *
 	__attribute__((noreturn)) HOB_PRINTF(4, 5);
 /* Leaves the body with the error that a function has returned. */
 void hob_leave_with(const hob_error *why) __attribute__((noreturn));
+/* Leaves it if a call has failed: `hob_need(hob_model_scale(model, factor, arena, &why), &why);`. */
+static inline void hob_need(bool done, const hob_error *why)
+{
+	if (!done)
+		hob_leave_with(why);
+}
 
 /* A part of the input, for errors within it: "; geometry 'hull'", "; line 7, geometry 'hull'". */
 typedef struct hob_place {
@@ -32,11 +38,18 @@ typedef struct hob_place {
 	hob_str name;
 	uint32_t line; /* 0: none */
 	const struct hob_place *around;
+	const char *form; /* or NULL: "; form" instead, with `line` for "#" and `name` for "@" */
 } hob_place;
 
 /* Exit in the reverse order; leaving the body exits all of its places. */
 void hob_place_enter(hob_place *place);
 void hob_place_exit(const hob_place *place);
+/* A place up to the end of the block: `HOB_PLACE("meshes[#] '@'", id, name);`. */
+#define HOB_PLACE(form, number, name)		 HOB_PLACE_AT(__LINE__, form, number, name)
+#define HOB_PLACE_AT(at, form, number, name) HOB_PLACE_NAMED(at, form, number, name)
+#define HOB_PLACE_NAMED(at, form, number, name)                                                              \
+	hob_place place_##at __attribute__((cleanup(hob_place_exit))) = {NULL, name, number, NULL, form};        \
+	hob_place_enter(&place_##at)
 
 #ifdef __cplusplus
 }

@@ -105,12 +105,31 @@ void hob_guard_raise(const hob_error *why)
 		leave_body(why);
 }
 
+static void append_form(hob_error *why, const hob_place *place)
+{
+	char text[sizeof why->context];
+	size_t size = 0;
+	for (const char *at = place->form; *at && size < sizeof text; at++) {
+		char *to = text + size;
+		size_t room = sizeof text - size;
+		int more = *at == '#'	? snprintf(to, room, "%u", place->line)
+				   : *at == '@' ? snprintf(to, room, "%.*s", HOB_FMT(place->name))
+								: snprintf(to, room, "%c", *at);
+		size += (size_t)more;
+	}
+	hob_error_append(why, "%s", text);
+}
+
 void hob_leave_with(const hob_error *why)
 {
 	hob_error whole = *why;
 	assert(current);
-	for (const hob_place *p = current->places; p; p = p->around) {
+	for (const hob_place *p = current->places; p && why->code != HOB_ERR_MEMORY; p = p->around) {
 		char line[32] = "";
+		if (p->form) {
+			append_form(&whole, p);
+			continue;
+		}
 		if (p->line > 0)
 			snprintf(line, sizeof line, "line %u, ", p->line);
 		hob_error_append(&whole, "%s%s%s%.*s%s", line, p->kind ? p->kind : "", p->kind ? " '" : "<",

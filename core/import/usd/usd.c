@@ -57,10 +57,11 @@ void *hob_usd_kept(hob_arena *arena, const void *items, size_t count, size_t siz
 }
 
 /* Copies the model and its arrays, which were built in scratch memory, to the result. */
-static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
+static void finish(hob_usd_build_t *b, hob_model *out)
 {
 	hob_model *m = &b->model;
 	hob_arena *arena = b->u->result;
+	hob_error why;
 	m->scenes = HOB_NEW(arena, hob_scene, 1);
 	HOB_USD_KEEP(arena, m->meshes, m->mesh_count);
 	HOB_USD_KEEP(arena, m->materials, m->material_count);
@@ -75,15 +76,13 @@ static bool finish(hob_usd_build_t *b, hob_model *out, hob_error *err)
 	m->scenes[0] = (hob_scene){.name = HOB_STR(""), .root_count = m->scene_root_count};
 	m->scene_count = 1;
 	hob_image_set_take(&b->images, m);
-	if (!hob_model_scale(m, (float)b->u->meters, arena, err))
-		return false;
+	hob_need(hob_model_scale(m, (float)b->u->meters, arena, &why), &why);
 	/* Coordinates within HOB_LIMIT_REACH in the stage's unit may exceed it in metres. */
 	for (uint32_t i = 0; i < m->mesh_count && b->u->meters > 1; i++)
 		hob_shape_fix_positions(&m->meshes[i], b->u->notes);
 	m->unit = (float)b->u->meters;
 	hob_up_axis_turn(b->u->z_up ? HOB_UP_Z : HOB_UP_Y, m->space.turn);
 	*out = *m;
-	return true;
 }
 
 /* The note of the first missing layer or prim; NULL when none is missing. */
@@ -115,13 +114,13 @@ static bool is_part(const hob_usd *u)
 	return part;
 }
 
-static bool fail_empty(const hob_usd *u, hob_error *err)
+static void fail_empty(const hob_usd *u)
 {
 	const hob_note *missing = find_missing(u);
 	if (missing)
-		return hob_fail(err, EMPTY, "the stage draws nothing: %.*s", HOB_FMT(missing->text));
-	return hob_error_set(
-		err, is_part(u) ? HOB_ERR_SKIPPED : HOB_ERR_EMPTY, __FILE__, __LINE__,
+		hob_leave(EMPTY, "the stage draws nothing: %.*s", HOB_FMT(missing->text));
+	hob_guard_leave(
+		is_part(u) ? HOB_ERR_SKIPPED : HOB_ERR_EMPTY, __FILE__, __LINE__,
 		"the stage draws nothing: it holds %u prims, but no visible surface, curve or point; a layer of "
 		"materials or overrides is cooked with the stage that uses it",
 		u->prim_count - 1);
@@ -134,43 +133,44 @@ static void note_unseen(const hob_usd_build_t *b)
 					 b->unseen == 1 ? " is" : "s are");
 }
 
-static bool build(hob_usd_build_t *b, hob_error *err)
+static void build(hob_usd_build_t *b)
 {
 	hob_usd_context context = {.node = HOB_NONE};
 	usd_census(b->u);
 	if (b->u->z_up) {
 		double turn[16] = {1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0, 0, 0, 0, 1};
-		if (!hob_usd_add_node(b, HOB_STR(""), HOB_NONE, &context.node, err))
-			return false;
+		context.node = hob_usd_add_node(b, HOB_STR(""), HOB_NONE);
 		hob_usd_place(&b->model.nodes[0], turn);
 	}
-	if (!hob_usd_build_children(b, 0, context, err) || !hob_usd_build_late(b, err))
-		return false;
+	hob_usd_build_children(b, 0, context);
+	hob_usd_build_late(b);
 	if (b->model.mesh_count == 0)
-		return fail_empty(b->u, err);
+		fail_empty(b->u);
 	if (b->subdivided > 0)
 		hob_usd_info(b->u, "subdivision",
 					 "%u meshes are subdivision surfaces; their cages are drawn, with smooth normals "
 					 "(setting subdivision)",
 					 b->subdivided);
 	note_unseen(b);
-	return hob_usd_build_skins(b, err) && hob_usd_build_clips(b, err);
+	hob_usd_build_skins(b);
+	hob_usd_build_clips(b);
 }
 
 static bool usd_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
+	(void)err;
 	hob_usd *u = HOB_NEW(request->scratch, hob_usd, 1);
-	uint32_t layer;
 	hob_usd_start(u, request);
 	hob_usd_build_t b = {.u = u};
 	hob_image_set_init(&b.images, request);
 	hob_name_map_init(&b.material_map, request->scratch);
 	hob_name_map_init(&b.mesh_map, request->scratch);
-	bool done = hob_usd_layer_open(u, HOB_NONE, request->path, &layer, err) &&
-				hob_usd_stage_compose(u, layer, err) && build(&b, err) && finish(&b, out, err);
+	hob_usd_stage_compose(u, hob_usd_layer_open(u, HOB_NONE, request->path));
+	build(&b);
+	finish(&b, out);
 	hob_arena_release(&u->passing);
 	hob_buf_release(&b.shared);
-	return done;
+	return true;
 }
 
 static const char *const extensions[] = {"usda", "usdc", "usd", "usdz", NULL};

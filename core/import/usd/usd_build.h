@@ -82,8 +82,7 @@ void *hob_usd_kept(hob_arena *arena, const void *items, size_t count, size_t siz
 void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, double out[16], bool *resets,
 				   bool *moves);
 /* Times of all samples of the prim's transform, in time codes of the stage; sorted and unique. */
-bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count,
-						 hob_error *err) HOB_MUST_CHECK;
+void hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count);
 /* Sorts times and removes duplicates. */
 void hob_usd_sort_times(double *times, size_t *count);
 void hob_usd_identity(double out[16]);
@@ -98,12 +97,10 @@ void hob_usd_place_two(hob_node *outer, hob_node *inner, const double m[16]);
 
 /* ---- usd_node.c ---- */
 
-bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_t *out,
-					  hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent);
 /* Builds the prims that reset their transform, as children of the root. */
-bool hob_usd_build_late(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
-bool hob_usd_build_children(hob_usd_build_t *b, uint32_t prim, hob_usd_context context,
-							hob_error *err) HOB_MUST_CHECK;
+void hob_usd_build_late(hob_usd_build_t *b);
+void hob_usd_build_children(hob_usd_build_t *b, uint32_t prim, hob_usd_context context);
 bool hob_usd_lists(const hob_usd_value *ids, double id);
 
 /* ---- usd_mesh.c: polygons, from Mesh prims and from generated shapes ---- */
@@ -120,15 +117,14 @@ typedef struct hob_usd_polygons {
 } hob_usd_polygons;
 
 /* Creates the meshes of a prim (one per subset) on its node. */
-bool hob_usd_build_mesh(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
-typedef bool hob_usd_builder(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err);
+void hob_usd_build_mesh(hob_usd_build_t *b, uint32_t prim, uint32_t node);
+typedef void hob_usd_builder(hob_usd_build_t *b, uint32_t prim, uint32_t node);
 /* Creates the meshes of a prim, or shares those of an equal instance. */
-bool hob_usd_build_shared(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_usd_builder *build,
-						  hob_error *err) HOB_MUST_CHECK;
-bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
-							const hob_usd_polygons *polygons, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_build_shared(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_usd_builder *build);
+void hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
+							const hob_usd_polygons *polygons);
 /* Appends an empty mesh to the node created last. */
-bool hob_usd_add_mesh(hob_usd_build_t *b, uint32_t node, hob_mesh **out, hob_error *err) HOB_MUST_CHECK;
+hob_mesh *hob_usd_add_mesh(hob_usd_build_t *b, uint32_t node);
 /* A primvar's value and the prim that authors it: the prim itself, or an ancestor where it is constant. NULL
  * without one. */
 const hob_usd_value *hob_usd_primvar(hob_usd *u, uint32_t prim, hob_str name, uint32_t *owner);
@@ -157,32 +153,31 @@ typedef struct hob_usd_stream {
 
 /* ---- usd_shape.c: cubes, spheres, curves, points ---- */
 
-bool hob_usd_build_shape(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_build_shape(hob_usd_build_t *b, uint32_t prim, uint32_t node);
 /* Scale tracks of the shapes with animated size. */
-bool hob_usd_size_clips(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_size_clips(hob_usd_build_t *b);
 
 /* ---- animated points, as morph targets ---- */
 
 /* Whether all samples of the points have the same count, so that they can become morph targets. */
 bool hob_usd_has_cache(const hob_usd *u, const hob_usd_prim *prim);
 /* Morph targets of a mesh whose vertices are these points. */
-bool hob_usd_put_cache(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh,
-					   hob_error *err) HOB_MUST_CHECK;
+void hob_usd_put_cache(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh);
 void hob_usd_add_follower(hob_usd_build_t *b, hob_usd_follower **list, uint32_t *count, uint32_t *room,
 						  uint32_t prim, uint32_t node);
 
 /* ---- usd_material.c ---- */
 
 /* Path of the material bound to a prim, or empty. */
-bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err) HOB_MUST_CHECK;
+hob_str hob_usd_binding(hob_usd *u, uint32_t prim);
 /* The material of a surface: the one at `path`, or a plain one of `color` (linear, may be NULL) if that is
  * empty. `sheer`: the plain one blends, because its vertices have opacities. */
-bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color, bool sheer,
-					  uint32_t *out, hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color,
+						  bool sheer);
 
 /* ---- usd_clip.c ---- */
 
-bool hob_usd_build_clips(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_build_clips(hob_usd_build_t *b);
 /* Cuts times to the stage's range, if any: the nearest outside move to its ends, others are removed. */
 void hob_usd_cut_range(const hob_usd *u, double *times, size_t *count);
 

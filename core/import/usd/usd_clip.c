@@ -41,11 +41,11 @@ bool hob_usd_has_cache(const hob_usd *u, const hob_usd_prim *prim)
 }
 
 /* Keeps all samples, or as many as the limit allows, evenly spread and including that of the rest pose. */
-static bool open_cache(hob_usd_build_t *b, const hob_usd_prim *prim, cache_t *c, hob_error *err)
+static void open_cache(hob_usd_build_t *b, const hob_usd_prim *prim, cache_t *c)
 {
 	hob_usd *u = b->u;
 	if (!hob_usd_get(u, prim, HOB_STR("points"), &c->points))
-		return hob_fail(err, CORRUPT, "points without samples");
+		hob_leave(CORRUPT, "points without samples");
 	const hob_usd_samples *s = c->points.samples;
 	const hob_usd_value *rest = hob_usd_still(u, prim, HOB_STR("points"));
 	uint64_t most = 1 + HOB_LIMIT_USD_CACHE / (s->values[0].count * 3);
@@ -59,7 +59,6 @@ static bool open_cache(hob_usd_build_t *b, const hob_usd_prim *prim, cache_t *c,
 		near = c->kept[i] <= at ? i : near;
 	c->kept[near] = at;
 	c->base = near;
-	return true;
 }
 
 static void put_moves(const hob_usd_value *from, const hob_usd_value *to, const uint32_t *points,
@@ -73,16 +72,14 @@ static void put_moves(const hob_usd_value *from, const hob_usd_value *to, const 
 		}
 }
 
-bool hob_usd_put_cache(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh,
-					   hob_error *err)
+void hob_usd_put_cache(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
 	cache_t c;
 	if (mesh->target_count > 0 || !hob_usd_has_cache(u, prim))
-		return true;
-	if (!open_cache(b, prim, &c, err))
-		return false;
+		return;
+	open_cache(b, prim, &c);
 	const hob_usd_value *values = c.points.samples->values;
 	mesh->targets = HOB_NEW(u->result, hob_morph_target, c.count);
 	for (uint32_t i = 0; i < c.count; i++) {
@@ -93,7 +90,6 @@ bool hob_usd_put_cache(hob_usd_build_t *b, uint32_t id, const uint32_t *points, 
 		to->position = HOB_NEW(u->result, float, (size_t)mesh->vertex_count * 3);
 		put_moves(&values[c.kept[c.base]], &values[c.kept[i]], points, mesh, to->position);
 	}
-	return true;
 }
 
 /* Maximum distance of the omitted samples from the interpolation between the kept ones. */
@@ -121,7 +117,7 @@ static double stage_time(const cache_t *c, uint32_t i)
 
 /* Makes the weights: a target has full weight at its sample; between two samples, their targets
  * cross-fade. */
-static bool weigh(hob_usd_build_t *b, const cache_t *c, uint32_t node, hob_error *err)
+static void weigh(hob_usd_build_t *b, const cache_t *c, uint32_t node)
 {
 	hob_usd *u = b->u;
 	bool back = c->points.scale < 0;
@@ -132,8 +128,7 @@ static bool weigh(hob_usd_build_t *b, const cache_t *c, uint32_t node, hob_error
 	for (uint32_t i = 0; i < c->count; i++)
 		times[i] = stage_time(c, back ? c->count - 1 - i : i);
 	hob_usd_cut_range(u, times, &count);
-	if (!hob_usd_add_channel(b, node, HOB_PATH_WEIGHTS, shapes, count, &track, err))
-		return false;
+	hob_usd_add_channel(b, node, HOB_PATH_WEIGHTS, shapes, count, &track);
 	for (size_t i = 0; i < count; i++) {
 		float *row = track->values + i * shapes;
 		track->times[i] = hob_usd_seconds(u, times[i]);
@@ -150,10 +145,9 @@ static bool weigh(hob_usd_build_t *b, const cache_t *c, uint32_t node, hob_error
 		}
 	}
 	hob_usd_drop_still(b, NULL);
-	return true;
 }
 
-static bool usd_cache_clips(hob_usd_build_t *b, hob_error *err)
+static void usd_cache_clips(hob_usd_build_t *b)
 {
 	hob_usd *u = b->u;
 	for (uint32_t i = 0; i < b->cached_count; i++) {
@@ -162,8 +156,9 @@ static bool usd_cache_clips(hob_usd_build_t *b, hob_error *err)
 		cache_t c;
 		if (node->mesh_count == 0)
 			continue;
-		if (!open_cache(b, prim, &c, err) || !weigh(b, &c, b->cached[i].node, err))
-			return hob_fail_in(err, "prim '%.*s'", HOB_FMT(prim->path));
+		HOB_PLACE("prim '@'", 0, prim->path);
+		open_cache(b, prim, &c);
+		weigh(b, &c, b->cached[i].node);
 		if (c.count < c.points.samples->count)
 			hob_usd_note(
 				u, "samples",
@@ -171,7 +166,6 @@ static bool usd_cache_clips(hob_usd_build_t *b, hob_error *err)
 				"more than %g",
 				HOB_FMT(prim->path), c.points.samples->count, c.count, left_out_by(&c));
 	}
-	return true;
 }
 
 void hob_usd_add_follower(hob_usd_build_t *b, hob_usd_follower **list, uint32_t *count, uint32_t *room,
@@ -191,13 +185,13 @@ float hob_usd_seconds(const hob_usd *u, double time)
 	return (float)(seconds > -1e6 ? seconds < 1e6 ? seconds : 1e6 : -1e6);
 }
 
-bool hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint32_t components, size_t keys,
-						 hob_track **out, hob_error *err)
+void hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint32_t components, size_t keys,
+						 hob_track **out)
 {
 	hob_clip *clip = &b->clip;
 	hob_arena *arena = b->u->scratch;
 	if (keys > HOB_LIMIT_KEYS)
-		return hob_fail(err, LIMIT, "%zu keys, the limit is %llu", keys, HOB_LIMIT_KEYS);
+		hob_leave(LIMIT, "%zu keys, the limit is %llu", keys, HOB_LIMIT_KEYS);
 	HOB_USD_ROOM(arena, clip->channels, clip->channel_count, b->channel_room);
 	HOB_USD_ROOM(arena, clip->tracks, clip->track_count, b->track_room);
 	hob_track *track = &clip->tracks[clip->track_count];
@@ -206,7 +200,6 @@ bool hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint3
 	track->values = HOB_NEW(b->u->result, float, keys *components);
 	clip->channels[clip->channel_count++] = (hob_channel){node, path, clip->track_count++};
 	*out = track;
-	return true;
 }
 
 /* Removes keys whose times coincide after rounding to float; the last of them is kept. */
@@ -340,7 +333,6 @@ typedef struct keys {
 	double *times;
 	pose_t *poses;
 	uint32_t count, time_room, pose_room;
-	hob_error *err;
 } keys_t;
 
 static pose_t key_pose(const keys_t *k, double time, const pose_t *near)
@@ -392,31 +384,28 @@ void hob_usd_cut_range(const hob_usd *u, double *times, size_t *count)
 	*count = kept;
 }
 
-static bool put_path(keys_t *keys, uint32_t node, hob_path path, size_t offset, const float *rest)
+static void put_path(keys_t *keys, uint32_t node, hob_path path, size_t offset, const float *rest)
 {
 	hob_usd_build_t *b = keys->b;
 	uint32_t width = path == HOB_PATH_ROTATION ? 4 : 3;
 	hob_track *track;
-	if (!hob_usd_add_channel(b, node, path, width, keys->count, &track, keys->err))
-		return false;
+	hob_usd_add_channel(b, node, path, width, keys->count, &track);
 	for (uint32_t i = 0; i < keys->count; i++) {
 		track->times[i] = hob_usd_seconds(b->u, keys->times[i]);
 		memcpy(track->values + (size_t)i * width, (const char *)&keys->poses[i] + offset,
 			   width * sizeof(float));
 	}
 	hob_usd_drop_still(b, rest);
-	return true;
 }
 
-static bool move_node(hob_usd_build_t *b, const hob_usd_moving *moving, hob_error *err)
+static void move_node(hob_usd_build_t *b, const hob_usd_moving *moving)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[moving->prim];
 	double *times;
 	size_t count;
-	keys_t keys = {.b = b, .prim = prim, .sheared = moving->inner != HOB_NONE, .err = err};
-	if (!hob_usd_xform_times(u, prim, &times, &count, err))
-		return false;
+	keys_t keys = {.b = b, .prim = prim, .sheared = moving->inner != HOB_NONE};
+	hob_usd_xform_times(u, prim, &times, &count);
 	hob_usd_cut_range(u, times, &count);
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0)
@@ -424,15 +413,15 @@ static bool move_node(hob_usd_build_t *b, const hob_usd_moving *moving, hob_erro
 		put_key(&keys, times[i]);
 	}
 	const hob_node rest = b->model.nodes[moving->node];
-	if (!put_path(&keys, moving->node, HOB_PATH_TRANSLATION, offsetof(pose_t, t), rest.translation) ||
-		!put_path(&keys, moving->node, HOB_PATH_ROTATION, offsetof(pose_t, r), rest.rotation) ||
-		!put_path(&keys, moving->node, HOB_PATH_SCALE, offsetof(pose_t, s), rest.scale))
-		return false;
-	return !keys.sheared || put_path(&keys, moving->inner, HOB_PATH_ROTATION, offsetof(pose_t, inner),
-									 b->model.nodes[moving->inner].rotation);
+	put_path(&keys, moving->node, HOB_PATH_TRANSLATION, offsetof(pose_t, t), rest.translation);
+	put_path(&keys, moving->node, HOB_PATH_ROTATION, offsetof(pose_t, r), rest.rotation);
+	put_path(&keys, moving->node, HOB_PATH_SCALE, offsetof(pose_t, s), rest.scale);
+	if (keys.sheared)
+		put_path(&keys, moving->inner, HOB_PATH_ROTATION, offsetof(pose_t, inner),
+				 b->model.nodes[moving->inner].rotation);
 }
 
-static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *err)
+static void hide_node(hob_usd_build_t *b, const hob_usd_follower *f)
 {
 	hob_usd *u = b->u;
 	hob_clip *clip = &b->clip;
@@ -443,7 +432,7 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 	hob_track *track;
 	if (!hob_usd_get(u, &u->prims[f->prim], instance ? HOB_STR("invisibleIds") : HOB_STR("visibility"), &a) ||
 		!a.samples)
-		return true;
+		return;
 	size_t count = a.samples->count;
 	double *times = HOB_NEW(u->scratch, double, count + 1);
 	for (size_t i = 0; i < count; i++)
@@ -453,8 +442,7 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 	/* Without a key at the end, a looping clip would not show the last state. */
 	if (count > 0 && u->has_range && times[count - 1] < u->end)
 		times[count++] = u->end;
-	if (!hob_usd_add_channel(b, f->node, HOB_PATH_SCALE, 1, count, &track, err))
-		return false;
+	hob_usd_add_channel(b, f->node, HOB_PATH_SCALE, 1, count, &track);
 	track->interpolation = HOB_STEP;
 	for (size_t i = 0; i < count; i++) {
 		size_t at =
@@ -467,12 +455,11 @@ static bool hide_node(hob_usd_build_t *b, const hob_usd_follower *f, hob_error *
 	}
 	hob_usd_drop_still(b, &rest);
 	if (clip->channel_count == channels)
-		return true;
+		return;
 	clip->channel_count--;
 	HOB_USD_ROOM(u->scratch, clip->properties, clip->property_count, b->property_room);
 	clip->properties[clip->property_count++] =
 		(hob_property_channel){HOB_PROPERTY_NODE_VISIBLE, f->node, 0, clip->track_count - 1};
-	return true;
 }
 
 /* Notes animated attributes that are not imported, such as points that cannot become morph targets. */
@@ -487,24 +474,23 @@ static void note_moving(hob_usd *u, const hob_usd_prim *prim)
 	}
 }
 
-bool hob_usd_build_clips(hob_usd_build_t *b, hob_error *err)
+void hob_usd_build_clips(hob_usd_build_t *b)
 {
 	hob_usd *u = b->u;
 	for (uint32_t i = 1; i < u->prim_count; i++)
 		if (u->prims[i].node != HOB_NONE)
 			note_moving(u, &u->prims[i]);
 	for (uint32_t i = 0; i < b->moving_count; i++) {
-		const hob_usd_prim *prim = &u->prims[b->moving[i].prim];
-		if (!move_node(b, &b->moving[i], err))
-			return hob_fail_in(err, "prim '%.*s'", HOB_FMT(prim->path));
+		HOB_PLACE("prim '@'", 0, u->prims[b->moving[i].prim].path);
+		move_node(b, &b->moving[i]);
 	}
 	for (uint32_t i = 0; i < b->blinking_count; i++)
-		if (!hide_node(b, &b->blinking[i], err))
-			return false;
-	if (!hob_usd_skeleton_clips(b, err) || !hob_usd_size_clips(b, err) || !usd_cache_clips(b, err))
-		return false;
+		hide_node(b, &b->blinking[i]);
+	hob_usd_skeleton_clips(b);
+	hob_usd_size_clips(b);
+	usd_cache_clips(b);
 	if (b->clip.channel_count + b->clip.property_count == 0)
-		return true;
+		return;
 	hob_str name = hob_usd_text(hob_usd_field_get(&u->layers[0], 0, HOB_USD_T_defaultPrim));
 	b->clip.name = hob_text_name(u->result, name.len > 0 ? name : HOB_STR("animation"));
 	b->model.clips = HOB_NEW(u->result, hob_clip, 1);
@@ -512,5 +498,4 @@ bool hob_usd_build_clips(hob_usd_build_t *b, hob_error *err)
 	HOB_USD_KEEP(u->result, b->clip.properties, b->clip.property_count);
 	HOB_USD_KEEP(u->result, b->clip.tracks, b->clip.track_count);
 	b->model.clips[b->model.clip_count++] = b->clip;
-	return true;
 }

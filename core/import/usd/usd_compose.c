@@ -50,7 +50,6 @@ typedef struct gather {
 	uint32_t capacity[3];
 	uint32_t open[64];
 	uint32_t depth;
-	hob_error *err;
 } gather_t;
 
 static double field_number(const hob_usd *u, uint32_t layer, uint32_t field, double fallback)
@@ -67,7 +66,7 @@ static double usd_rate(const hob_usd *u, uint32_t layer)
 	return rate > 0 && rate - rate == 0 ? rate : 24;
 }
 
-static bool add_layer(gather_t *g, uint32_t layer, double offset, double scale)
+static void add_layer(gather_t *g, uint32_t layer, double offset, double scale)
 {
 	hob_usd_stack *s = &g->stack;
 	hob_arena *arena = g->u->scratch;
@@ -75,26 +74,24 @@ static bool add_layer(gather_t *g, uint32_t layer, double offset, double scale)
 	HOB_USD_ROOM(arena, s->offset, s->layer_count, g->capacity[1]);
 	HOB_USD_ROOM(arena, s->scale, s->layer_count, g->capacity[2]);
 	if (s->layer_count >= HOB_LIMIT_USD_LAYERS)
-		return hob_fail(g->err, LIMIT, "more than %llu sublayers", HOB_LIMIT_USD_LAYERS);
+		hob_leave(LIMIT, "more than %llu sublayers", HOB_LIMIT_USD_LAYERS);
 	s->layers[s->layer_count] = layer;
 	s->offset[s->layer_count] = offset;
 	s->scale[s->layer_count++] = scale;
-	return true;
 }
 
-static bool gather(gather_t *g, uint32_t layer, double offset, double scale)
+static void gather(gather_t *g, uint32_t layer, double offset, double scale)
 {
 	hob_usd *u = g->u;
 	for (uint32_t i = 0; i < g->depth; i++)
 		if (g->open[i] == layer) {
 			hob_usd_note(u, "cycle", "layer '%.*s' is a sublayer of itself; the inner one is left out",
 						 HOB_FMT(u->layers[layer].id));
-			return true;
+			return;
 		}
 	if (g->depth >= HOB_LIMIT_USD_STACK)
-		return hob_fail(g->err, LIMIT, "sublayers in sublayers: more than %llu levels", HOB_LIMIT_USD_STACK);
-	if (!add_layer(g, layer, offset, scale))
-		return false;
+		hob_leave(LIMIT, "sublayers in sublayers: more than %llu levels", HOB_LIMIT_USD_STACK);
+	add_layer(g, layer, offset, scale);
 	g->open[g->depth++] = layer;
 	const hob_usd_value *value = hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_subLayers);
 	const hob_usd_list *list =
@@ -104,16 +101,14 @@ static bool gather(gather_t *g, uint32_t layer, double offset, double scale)
 		uint32_t sub = HOB_NONE;
 		hob_str asset =
 			hob_usd_expression(u, g->stack.variables, item.asset.len > 0 ? item.asset : item.path);
-		if (asset.len > 0 && !hob_usd_layer_open(u, layer, asset, &sub, g->err))
-			return false;
+		if (asset.len > 0)
+			sub = hob_usd_layer_open(u, layer, asset);
 		if (sub == HOB_NONE)
 			continue;
 		double ratio = usd_rate(u, layer) / usd_rate(u, sub) * item.scale;
-		if (!gather(g, sub, offset + scale * item.offset, scale * ratio))
-			return false;
+		gather(g, sub, offset + scale * item.offset, scale * ratio);
 	}
 	g->depth--;
-	return true;
 }
 
 /* ---- relocates */
@@ -126,7 +121,7 @@ static bool can_move(hob_str from, hob_str to)
 }
 
 /* Collects the relocations; the strongest layer decides for each prim. */
-static bool gather_moves(gather_t *g)
+static void gather_moves(gather_t *g)
 {
 	hob_usd_stack *s = &g->stack;
 	uint32_t room[2] = {0};
@@ -145,31 +140,29 @@ static bool gather_moves(gather_t *g)
 			if (hob_usd_index(s->move_from, s->move_count, from) != HOB_NONE)
 				continue;
 			if (s->move_count >= HOB_LIMIT_USD_MOVES)
-				return hob_fail(g->err, LIMIT, "more than %llu relocates", HOB_LIMIT_USD_MOVES);
+				hob_leave(LIMIT, "more than %llu relocates", HOB_LIMIT_USD_MOVES);
 			HOB_USD_ROOM(g->u->scratch, s->move_from, s->move_count, room[0]);
 			HOB_USD_ROOM(g->u->scratch, s->move_to, s->move_count, room[1]);
 			s->move_from[s->move_count] = from;
 			s->move_to[s->move_count++] = to;
 		}
 	}
-	return true;
 }
 
-bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out, hob_error *err)
+uint32_t hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer)
 {
-	gather_t g = {.u = u, .err = err, .stack.rate = usd_rate(u, layer)};
+	gather_t g = {.u = u, .stack.rate = usd_rate(u, layer)};
 	hob_str key = hob_arena_printf(u->scratch, "%u?%u", layer, outer);
-	*out = hob_name_map_get(&u->stack_map, key);
-	if (*out != HOB_NONE)
-		return true;
+	uint32_t known = hob_name_map_get(&u->stack_map, key);
+	if (known != HOB_NONE)
+		return known;
 	g.stack.variables = hob_usd_variables_open(u, layer, outer);
-	if (!gather(&g, layer, 0, 1) || !gather_moves(&g))
-		return false;
+	gather(&g, layer, 0, 1);
+	gather_moves(&g);
 	HOB_USD_ROOM(u->scratch, u->stacks, u->stack_count, u->stack_capacity);
 	hob_name_map_add(&u->stack_map, key, u->stack_count);
 	u->stacks[u->stack_count] = g.stack;
-	*out = u->stack_count++;
-	return true;
+	return u->stack_count++;
 }
 
 /* ---- lists */
@@ -178,7 +171,6 @@ typedef struct chosen {
 	hob_usd *u;
 	hob_usd_item *items;
 	uint32_t count, room;
-	hob_error *err;
 } chosen_t;
 
 static uint32_t find_item(const hob_usd_item *items, uint32_t count, const hob_usd_item *item)
@@ -198,12 +190,11 @@ static void insert_at(chosen_t *c, uint32_t at, const hob_usd_item *item, uint32
 	c->count++;
 }
 
-static bool apply_op(chosen_t *c, const hob_usd_list *list, hob_usd_op op, uint32_t from)
+static void apply_op(chosen_t *c, const hob_usd_list *list, hob_usd_op op, uint32_t from)
 {
 	uint32_t count = list->count[op];
 	if ((uint64_t)c->count + count > HOB_LIMIT_USD_LIST)
-		return hob_fail(c->err, LIMIT, "a list of %u items; at most %llu are allowed", count,
-						HOB_LIMIT_USD_LIST);
+		hob_leave(LIMIT, "a list of %u items; at most %llu are allowed", count, HOB_LIMIT_USD_LIST);
 	for (uint32_t i = 0; i < count; i++) {
 		/* Prepended items are inserted in reverse order. */
 		const hob_usd_item *item = &list->items[op][op == HOB_USD_PREPEND ? count - 1 - i : i];
@@ -220,7 +211,6 @@ static bool apply_op(chosen_t *c, const hob_usd_list *list, hob_usd_op op, uint3
 		if (op == HOB_USD_APPEND)
 			insert_at(c, c->count, item, from);
 	}
-	return true;
 }
 
 static bool is_ordered(const hob_usd_list *list, const hob_usd_item *item)
@@ -229,13 +219,12 @@ static bool is_ordered(const hob_usd_list *list, const hob_usd_item *item)
 }
 
 /* Sorts the listed items into the list's order; each keeps the unlisted items that follow it. */
-static bool apply_order(chosen_t *c, const hob_usd_list *list)
+static void apply_order(chosen_t *c, const hob_usd_list *list)
 {
 	uint32_t count = list->count[HOB_USD_ORDER], made = 0;
 	hob_usd_item *items = HOB_NEW(c->u->scratch, hob_usd_item, c->count);
 	if (count > HOB_LIMIT_USD_LIST)
-		return hob_fail(c->err, LIMIT, "a list of %u items; at most %llu are allowed", count,
-						HOB_LIMIT_USD_LIST);
+		hob_leave(LIMIT, "a list of %u items; at most %llu are allowed", count, HOB_LIMIT_USD_LIST);
 	uint32_t ahead = 0;
 	while (ahead < c->count && !is_ordered(list, &c->items[ahead]))
 		ahead++;
@@ -252,32 +241,28 @@ static bool apply_order(chosen_t *c, const hob_usd_list *list)
 	}
 	memcpy(c->items + c->count, items, made * sizeof *items);
 	c->count += made;
-	return true;
 }
 
-bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
-						uint32_t *count, hob_error *err)
+void hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
+						uint32_t *count)
 {
 	static const hob_usd_op order[] = {HOB_USD_DELETE, HOB_USD_ADD, HOB_USD_PREPEND, HOB_USD_APPEND};
-	chosen_t c = {u, *items, *count, *count, err};
+	chosen_t c = {u, *items, *count, *count};
 	if (list->is_explicit) {
-		c = (chosen_t){.u = u, .err = err};
-		if (!apply_op(&c, list, HOB_USD_EXPLICIT, from))
-			return false;
+		c = (chosen_t){.u = u};
+		apply_op(&c, list, HOB_USD_EXPLICIT, from);
 	}
 	for (size_t i = 0; !list->is_explicit && i < HOB_COUNT_OF(order); i++)
-		if (!apply_op(&c, list, order[i], from))
-			return false;
-	if (!list->is_explicit && list->count[HOB_USD_ORDER] > 0 && c.count > 0 && !apply_order(&c, list))
-		return false;
+		apply_op(&c, list, order[i], from);
+	if (!list->is_explicit && list->count[HOB_USD_ORDER] > 0 && c.count > 0)
+		apply_order(&c, list);
 	*items = c.items;
 	*count = c.count;
-	return true;
 }
 
 /* A list field of a site, composed over its layers. */
-static bool usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items,
-							 uint32_t *count, hob_error *err)
+static void usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t field, hob_usd_item **items,
+							 uint32_t *count)
 {
 	const hob_usd_stack *stack = &u->stacks[site->stack];
 	*items = NULL;
@@ -286,11 +271,9 @@ static bool usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t fiel
 		if (site->specs[i] == HOB_NONE)
 			continue;
 		const hob_usd_value *value = hob_usd_field_get(&u->layers[stack->layers[i]], site->specs[i], field);
-		if (value && value->kind == HOB_USD_LIST &&
-			!hob_usd_list_apply(u, (const hob_usd_list *)value->data, i, items, count, err))
-			return false;
+		if (value && value->kind == HOB_USD_LIST)
+			hob_usd_list_apply(u, (const hob_usd_list *)value->data, i, items, count);
 	}
-	return true;
 }
 
 /* Whether some layer has a spec for the site. */
@@ -383,27 +366,27 @@ static hob_str parent_of(hob_str path)
 
 /* ---- sites */
 
-static bool add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site, uint32_t *out, hob_error *err)
+static uint32_t add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *site)
 {
 	if (tree->count >= HOB_LIMIT_USD_SITES)
-		return hob_fail(err, LIMIT, "more than %llu places have an opinion about the prim '%.*s'",
-						HOB_LIMIT_USD_SITES, HOB_FMT(site->path));
+		hob_leave(LIMIT, "more than %llu places have an opinion about the prim '%.*s'", HOB_LIMIT_USD_SITES,
+				  HOB_FMT(site->path));
 	HOB_USD_ROOM(&u->passing, tree->sites, tree->count, tree->capacity);
 	hob_usd_site *sites = tree->sites;
-	*out = tree->count++;
-	sites[*out] = *site;
-	sites[*out].first_child = sites[*out].next = HOB_NONE;
+	uint32_t id = tree->count++;
+	sites[id] = *site;
+	sites[id].first_child = sites[id].next = HOB_NONE;
 	if (site->parent == HOB_NONE)
-		return true;
+		return id;
 	/* Stronger arcs first; among equal arcs those authored deeper in the namespace, then earlier ones. */
 	uint32_t *link = &sites[site->parent].first_child;
 	while (*link != HOB_NONE &&
 		   (sites[*link].arc < site->arc ||
 			(sites[*link].arc == site->arc && sites[*link].from_depth >= site->from_depth)))
 		link = &sites[*link].next;
-	sites[*out].next = *link;
-	*link = *out;
-	return true;
+	sites[id].next = *link;
+	*link = id;
+	return id;
 }
 
 static void find_specs(hob_usd *u, hob_usd_site *site, const uint32_t *parents, uint32_t name)
@@ -416,16 +399,14 @@ static void find_specs(hob_usd *u, hob_usd_site *site, const uint32_t *parents, 
 																	HOB_USD_PRIM, name);
 }
 
-bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error *err)
+hob_usd_tree hob_usd_tree_root(hob_usd *u, uint32_t stack)
 {
-	uint32_t id;
-	*out = (hob_usd_tree){0};
+	hob_usd_tree tree = {.sites = HOB_NEW(u->scratch, hob_usd_site, 1), .capacity = 1};
 	hob_usd_site site = {
 		.parent = HOB_NONE, .stack = stack, .path = HOB_STR("/"), .scale = 1, .arcs_done = true};
 	site.specs = HOB_NEW(u->scratch, uint32_t, u->stacks[stack].layer_count);
-	out->sites = HOB_NEW(u->scratch, hob_usd_site, 1);
-	out->capacity = 1;
-	return add_site(u, out, &site, &id, err);
+	add_site(u, &tree, &site);
+	return tree;
 }
 
 /* Whether an arc to {stack, path} would include an ancestor site of its own, or a prim above or below it. */
@@ -445,8 +426,8 @@ typedef enum local { LOCAL, FOREIGN, MOVED } local_t;
 /* Copies the sites of `from`, extended by one name, below `parent` of `to` (HOB_NONE: as its root). Drops
  * sites without specs, unless a kept site depends on them or a prim is relocated to them; sites whose path is
  * relocated away; and sites that would include their own ancestor. */
-static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t local, hob_usd_tree *to,
-				   const hob_usd_site *root, hob_error *err)
+static void extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t local, hob_usd_tree *to,
+				   const hob_usd_site *root)
 {
 	hob_arena *passing = &u->passing;
 	uint32_t *ids = HOB_NEW(passing, uint32_t, from->count);
@@ -501,10 +482,8 @@ static bool extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 		} else if (site.parent != HOB_NONE) {
 			site.parent = ids[site.parent];
 		}
-		if (!add_site(u, to, &site, &ids[i], err))
-			return false;
+		ids[i] = add_site(u, to, &site);
 	}
-	return true;
 }
 
 /* ---- arcs */
@@ -521,118 +500,88 @@ static bool is_known(const hob_usd_tree *tree, const hob_usd_site *site, hob_str
 	return false;
 }
 
-static bool evaluate(hob_usd *u, hob_usd_tree *tree, hob_error *err);
-
-static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob_error *err);
-
-static bool make_tree(hob_usd *u, uint32_t stack, hob_str path, hob_usd_tree *out, bool *made, hob_error *err)
+/* The whole tree of a prim, composed in its stack alone; HOB_NONE while it is under construction. */
+static uint32_t tree_of(hob_usd *u, uint32_t stack, hob_str path)
 {
-	*made = true;
-	if (path.len <= 1)
-		return hob_usd_tree_root(u, stack, out, err);
-	uint32_t above, name = hob_usd_token(u, hob_path_name(path));
-	if (!tree_of(u, stack, parent_of(path), &above, err))
-		return false;
-	*made = above != HOB_NONE;
-	if (!*made)
-		return true;
-	hob_usd_tree parent = u->trees[above];
-	return hob_usd_tree_child(u, &parent, name, true, out, err);
-}
-
-/* The whole tree of a prim, composed in its stack alone. *out is HOB_NONE while it is under construction. */
-static bool tree_of(hob_usd *u, uint32_t stack, hob_str path, uint32_t *out, hob_error *err)
-{
-	bool is_made;
 	hob_str key = hob_arena_printf(u->scratch, "%u%.*s", stack, HOB_FMT(path));
-	*out = hob_name_map_get(&u->tree_map, key);
-	if (*out != HOB_NONE) {
-		if (u->trees[*out].busy)
-			*out = HOB_NONE;
-		return true;
-	}
+	uint32_t id = hob_name_map_get(&u->tree_map, key);
+	if (id != HOB_NONE)
+		return u->trees[id].busy ? HOB_NONE : id;
 	HOB_USD_ROOM(u->scratch, u->trees, u->tree_count, u->tree_capacity);
-	uint32_t id = u->tree_count;
+	id = u->tree_count++;
 	hob_name_map_add(&u->tree_map, key, id);
-	u->tree_count++;
 	u->trees[id] = (hob_usd_tree){.busy = true};
-	hob_usd_tree made = {0};
 	if (u->nesting >= HOB_LIMIT_USD_NESTING)
-		return hob_fail(err, LIMIT, "references in references: more than %llu levels", HOB_LIMIT_USD_NESTING);
-	u->nesting++;
-	bool done = make_tree(u, stack, path, &made, &is_made, err);
-	u->nesting--;
-	if (!done)
-		return false;
-	if (!is_made) {
-		*out = HOB_NONE;
-		return true;
+		hob_leave(LIMIT, "references in references: more than %llu levels", HOB_LIMIT_USD_NESTING);
+	if (path.len <= 1) {
+		u->trees[id] = hob_usd_tree_root(u, stack);
+		return id;
 	}
-	u->trees[id] = made;
-	*out = id;
-	return true;
+	u->nesting++;
+	uint32_t name = hob_usd_token(u, hob_path_name(path)), above = tree_of(u, stack, parent_of(path));
+	if (above != HOB_NONE) {
+		hob_usd_tree parent = u->trees[above];
+		hob_usd_tree made = hob_usd_tree_child(u, &parent, name, true);
+		u->trees[id] = made;
+	}
+	u->nesting--;
+	return above == HOB_NONE ? HOB_NONE : id;
 }
 
-static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path,
-					  hob_error *err);
+static void add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path);
 
 /* A class inherited across a reference is also looked up in the referencing namespace: so a stage can
  * override all uses of a class at once. */
-static bool imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_arc arc, uint32_t stack,
-						hob_str path, hob_error *err)
+static void imply_class(hob_usd *u, hob_usd_tree *tree, uint32_t site, hob_usd_arc arc, uint32_t stack,
+						hob_str path)
 {
 	uint32_t parent = tree->sites[site].parent;
 	if (parent == HOB_NONE || arc == HOB_USD_ROOT)
-		return true;
+		return;
 	hob_usd_site transfer = tree->sites[site];
 	transfer.map_identity = true;
 	hob_str mapped = usd_path_step(u, &transfer, path);
 	if (mapped.len == 0)
 		mapped = tree->sites[site].path;
-	if (tree->sites[parent].stack == stack && hob_str_equal(mapped, path))
-		return imply_class(u, tree, parent, arc, stack, path, err);
-	return add_class(u, tree, parent, arc, mapped, err);
+	if (tree->sites[parent].stack == stack && hob_str_equal(mapped, path)) {
+		imply_class(u, tree, parent, arc, stack, path);
+	} else {
+		add_class(u, tree, parent, arc, mapped);
+	}
 }
 
 /* Adds the tree of {stack, path} below a site. */
-static bool add_target(hob_usd *u, hob_usd_tree *tree, hob_usd_site *site, hob_str path, uint32_t *out,
-					   hob_error *err)
+static uint32_t add_target(hob_usd *u, hob_usd_tree *tree, hob_usd_site *site, hob_str path)
 {
 	uint32_t above, name = hob_usd_token(u, hob_path_name(path)), first = tree->count;
-	*out = HOB_NONE;
 	if (is_cycle(tree, site->parent, site->stack, path)) {
 		hob_usd_note(u, "cycle", "prim '%.*s' is brought in below itself; the inner one is left out",
 					 HOB_FMT(path));
-		return true;
+		return HOB_NONE;
 	}
 	if (is_known(tree, site, path))
-		return true;
+		return HOB_NONE;
 	if (depth_of(path) > HOB_LIMIT_USD_DEPTH)
-		return hob_fail(err, LIMIT, "a path of more than %llu levels is referred to", HOB_LIMIT_USD_DEPTH);
-	if (!tree_of(u, site->stack, parent_of(path), &above, err))
-		return false;
+		hob_leave(LIMIT, "a path of more than %llu levels is referred to", HOB_LIMIT_USD_DEPTH);
+	above = tree_of(u, site->stack, parent_of(path));
 	if (above == HOB_NONE) {
 		hob_usd_note(u, "cycle", "prim '%.*s' is brought in below itself; the inner one is left out",
 					 HOB_FMT(path));
-		return true;
+		return HOB_NONE;
 	}
 	hob_usd_tree parent = u->trees[above];
-	if (!extend(u, &parent, name, site->arc == HOB_USD_RELOCATE ? MOVED : LOCAL, tree, site, err))
-		return false;
-	*out = first;
+	extend(u, &parent, name, site->arc == HOB_USD_RELOCATE ? MOVED : LOCAL, tree, site);
 	/* Implies the classes that the target inherits from its ancestors. */
 	uint32_t last = tree->count;
 	for (uint32_t i = first + 1; i < last; i++) {
 		hob_usd_site child = tree->sites[i];
-		if (child.parent == first && (child.arc == HOB_USD_INHERIT || child.arc == HOB_USD_SPECIALIZE) &&
-			!imply_class(u, tree, first, child.arc, child.stack, child.path, err))
-			return false;
+		if (child.parent == first && (child.arc == HOB_USD_INHERIT || child.arc == HOB_USD_SPECIALIZE))
+			imply_class(u, tree, first, child.arc, child.stack, child.path);
 	}
-	return true;
+	return first;
 }
 
-static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path,
-					  hob_error *err)
+static void add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_arc arc, hob_str path)
 {
 	const hob_usd_site *p = &tree->sites[parent];
 	hob_usd_site site = {.arc = arc,
@@ -643,24 +592,20 @@ static bool add_class(hob_usd *u, hob_usd_tree *tree, uint32_t parent, hob_usd_a
 						 .map_to = p->path,
 						 .map_identity = true,
 						 .scale = 1};
-	uint32_t added, stack = p->stack;
+	uint32_t stack = p->stack;
 	if (path.len <= 1)
-		return true;
-	return add_target(u, tree, &site, path, &added, err) &&
-		   imply_class(u, tree, parent, arc, stack, path, err);
+		return;
+	add_target(u, tree, &site, path);
+	imply_class(u, tree, parent, arc, stack, path);
 }
 
-static bool add_classes(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t field, hob_usd_arc arc,
-						hob_error *err)
+static void add_classes(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t field, hob_usd_arc arc)
 {
 	hob_usd_item *items;
 	uint32_t count;
-	if (!usd_list_resolve(u, &tree->sites[id], field, &items, &count, err))
-		return false;
+	usd_list_resolve(u, &tree->sites[id], field, &items, &count);
 	for (uint32_t i = 0; i < count; i++)
-		if (!add_class(u, tree, id, arc, items[i].path, err))
-			return false;
-	return true;
+		add_class(u, tree, id, arc, items[i].path);
 }
 
 static hob_str default_prim(hob_usd *u, uint32_t layer)
@@ -669,8 +614,8 @@ static hob_str default_prim(hob_usd *u, uint32_t layer)
 	return name.len > 0 ? hob_usd_path_absolute(u, HOB_STR("/"), name) : name;
 }
 
-static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_arc arc,
-						  const hob_usd_item *item, hob_error *err)
+static void add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_arc arc,
+						  const hob_usd_item *item)
 {
 	const hob_usd_site parent = tree->sites[id];
 	uint32_t from_layer = u->stacks[parent.stack].layers[item->from],
@@ -679,12 +624,11 @@ static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_a
 	if (item->asset.len > 0) {
 		uint32_t variables = u->stacks[parent.stack].variables;
 		hob_str asset = hob_usd_expression(u, variables, item->asset);
-		if (asset.len > 0 && !hob_usd_layer_open(u, from_layer, asset, &layer, err))
-			return false;
+		if (asset.len > 0)
+			layer = hob_usd_layer_open(u, from_layer, asset);
 		if (layer == HOB_NONE || asset.len == 0)
-			return true;
-		if (!hob_usd_stack_open(u, layer, variables, &site.stack, err))
-			return false;
+			return;
+		site.stack = hob_usd_stack_open(u, layer, variables);
 	}
 	hob_str path = item->path.len > 0 ? item->path : default_prim(u, layer);
 	if (path.len <= 1) {
@@ -692,7 +636,7 @@ static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_a
 			u, "no-default-prim",
 			"layer '%.*s' names no default prim, and the reference at '%.*s' no prim; it brings nothing",
 			HOB_FMT(u->layers[layer].id), HOB_FMT(parent.path));
-		return true;
+		return;
 	}
 	site.map_from = path;
 	site.map_to = parent.path;
@@ -701,39 +645,32 @@ static bool add_reference(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_usd_a
 	site.scale = item->scale * u->stacks[parent.stack].scale[item->from];
 	if (item->asset.len > 0)
 		site.scale *= usd_rate(u, from_layer) / u->stacks[site.stack].rate;
-	if (!add_target(u, tree, &site, path, &added, err))
-		return false;
+	added = add_target(u, tree, &site, path);
 	if (added != HOB_NONE && !usd_has_specs(u, &tree->sites[added]) &&
 		tree->sites[added].first_child == HOB_NONE)
 		hob_usd_note(u, "prim-missing", "layer '%.*s' has no prim '%.*s', which '%.*s' refers to",
 					 HOB_FMT(u->layers[layer].id), HOB_FMT(path), HOB_FMT(parent.path));
-	return true;
 }
 
-static bool add_references(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t field, hob_usd_arc arc,
-						   hob_error *err)
+static void add_references(hob_usd *u, hob_usd_tree *tree, uint32_t id, uint32_t field, hob_usd_arc arc)
 {
 	hob_usd_item *items;
 	uint32_t count;
-	if (!usd_list_resolve(u, &tree->sites[id], field, &items, &count, err))
-		return false;
+	usd_list_resolve(u, &tree->sites[id], field, &items, &count);
 	for (uint32_t i = 0; i < count; i++)
-		if (!add_reference(u, tree, id, arc, &items[i], err))
-			return false;
-	return true;
+		add_reference(u, tree, id, arc, &items[i]);
 }
 
 /* Adds the prims that the stack relocates to this path. */
-static bool add_moved(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *err)
+static void add_moved(hob_usd *u, hob_usd_tree *tree, uint32_t id)
 {
 	const hob_usd_site *at = &tree->sites[id];
 	const hob_usd_stack *stack = &u->stacks[at->stack];
 	uint32_t move = at->arc == HOB_USD_VARIANT_ARC
 						? HOB_NONE
-						: hob_usd_index(stack->move_to, stack->move_count, at->path),
-			 added;
+						: hob_usd_index(stack->move_to, stack->move_count, at->path);
 	if (move == HOB_NONE)
-		return true;
+		return;
 	hob_usd_site site = {.arc = HOB_USD_RELOCATE,
 						 .parent = id,
 						 .stack = at->stack,
@@ -742,7 +679,7 @@ static bool add_moved(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *er
 						 .map_to = at->path,
 						 .map_identity = true,
 						 .scale = 1};
-	return add_target(u, tree, &site, site.map_from, &added, err);
+	add_target(u, tree, &site, site.map_from);
 }
 
 /* ---- variants */
@@ -842,8 +779,7 @@ static uint32_t name_choice(hob_usd *u, hob_str set, hob_str choice)
 }
 
 /* Selects a variant of one set. *found: the set has a selection, now final. *added: a variant was added. */
-static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set, bool *found, bool *added,
-						hob_error *err)
+static void add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set, bool *found, bool *added)
 {
 	hob_str choice = find_choice(u, tree, set), asked;
 	if (asked_choice(u->request->usd_variants, set, &asked)) {
@@ -857,11 +793,11 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 	}
 	*found = choice.len > 0;
 	if (!*found)
-		return true;
+		return;
 	tell_choices(u, &tree->sites[id], set, choice);
-	uint32_t made, name = name_choice(u, set, choice);
+	uint32_t name = name_choice(u, set, choice);
 	if (name == HOB_NONE)
-		return true;
+		return;
 	hob_usd_site site = tree->sites[id];
 	const hob_usd_stack *stack = &u->stacks[site.stack];
 	const uint32_t *specs = site.specs;
@@ -878,17 +814,17 @@ static bool add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 											 : hob_usd_spec_find(&u->layers[stack->layers[i]], specs[i],
 																 HOB_USD_VARIANT, name);
 	*added = usd_has_specs(u, &site);
-	return !*added || add_site(u, tree, &site, &made, err);
+	if (*added)
+		add_site(u, tree, &site);
 }
 
 /* Adds the variant of the first set whose selection exists; *added: whether one was added. `last`: instead
  * notes the choices of the sets without a selection. */
-static bool add_variants(hob_usd *u, hob_usd_tree *tree, uint32_t id, bool last, bool *added, hob_error *err)
+static void add_variants(hob_usd *u, hob_usd_tree *tree, uint32_t id, bool last, bool *added)
 {
 	hob_usd_item *items;
 	uint32_t count;
-	if (!usd_list_resolve(u, &tree->sites[id], HOB_USD_T_variantSetNames, &items, &count, err))
-		return false;
+	usd_list_resolve(u, &tree->sites[id], HOB_USD_T_variantSetNames, &items, &count);
 	for (uint32_t i = 0; i < count && !*added; i++) {
 		bool found = false;
 		if (i >= HOB_USD_VARIANT_SETS) {
@@ -900,20 +836,19 @@ static bool add_variants(hob_usd *u, hob_usd_tree *tree, uint32_t id, bool last,
 			continue;
 		if (last)
 			tell_choices(u, &tree->sites[id], items[i].path, HOB_STR(""));
-		else if (!add_variant(u, tree, id, items[i].path, &found, added, err))
-			return false;
+		else
+			add_variant(u, tree, id, items[i].path, &found, added);
 		tree->sites[id].chosen |= (uint64_t)found << i;
 	}
-	return true;
 }
 
 /* ---- value clips */
 
-static bool add_clips(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *err)
+static void add_clips(hob_usd *u, hob_usd_tree *tree, uint32_t id)
 {
 	const hob_usd_site parent = tree->sites[id];
 	for (uint32_t k = 0; k < u->stacks[parent.stack].layer_count; k++) {
-		uint32_t layer = u->stacks[parent.stack].layers[k], made;
+		uint32_t layer = u->stacks[parent.stack].layers[k];
 		const hob_usd_value *sets =
 			parent.specs[k] == HOB_NONE
 				? NULL
@@ -926,72 +861,64 @@ static bool add_clips(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_error *er
 			site.map_from = site.map_to = parent.path;
 			site.map_identity = true;
 			site.specs = HOB_NEW(u->scratch, uint32_t, 1);
-			if (!hob_usd_value_clips(u, layer, u->stacks[parent.stack].variables, parent.path,
-									 (const hob_usd_entry *)sets->data + i, &site.stack, site.specs, err))
-				return false;
+			hob_usd_value_clips(u, layer, u->stacks[parent.stack].variables, parent.path,
+								(const hob_usd_entry *)sets->data + i, &site.stack, site.specs);
 			site.offset = u->stacks[parent.stack].offset[k];
 			site.scale = u->stacks[parent.stack].scale[k];
-			if (site.stack != HOB_NONE && !add_site(u, tree, &site, &made, err))
-				return false;
+			if (site.stack != HOB_NONE)
+				add_site(u, tree, &site);
 		}
 	}
-	return true;
 }
 
 /* ---- the whole tree */
 
 /* Evaluates the arcs of all sites, except variants; new sites are appended and evaluated, too. */
-static bool evaluate_arcs(hob_usd *u, hob_usd_tree *tree, hob_error *err)
+static void evaluate_arcs(hob_usd *u, hob_usd_tree *tree)
 {
 	for (uint32_t i = 0; i < tree->count; i++) {
 		if (tree->sites[i].arcs_done)
 			continue;
 		tree->sites[i].arcs_done = true;
-		if (!add_moved(u, tree, i, err))
-			return false;
+		add_moved(u, tree, i);
 		if (!usd_has_specs(u, &tree->sites[i]))
 			continue;
-		if (!add_clips(u, tree, i, err) ||
-			!add_references(u, tree, i, HOB_USD_T_references, HOB_USD_REFERENCE, err) ||
-			!add_references(u, tree, i, HOB_USD_T_payload, HOB_USD_PAYLOAD, err) ||
-			!add_classes(u, tree, i, HOB_USD_T_inheritPaths, HOB_USD_INHERIT, err) ||
-			!add_classes(u, tree, i, HOB_USD_T_specializes, HOB_USD_SPECIALIZE, err))
-			return false;
+		add_clips(u, tree, i);
+		add_references(u, tree, i, HOB_USD_T_references, HOB_USD_REFERENCE);
+		add_references(u, tree, i, HOB_USD_T_payload, HOB_USD_PAYLOAD);
+		add_classes(u, tree, i, HOB_USD_T_inheritPaths, HOB_USD_INHERIT);
+		add_classes(u, tree, i, HOB_USD_T_specializes, HOB_USD_SPECIALIZE);
 	}
-	return true;
 }
 
 /* Variants are evaluated last, strongest site first. Any site may hold a selection, even one added by another
  * variant, so a set without one is tried again whenever a site was added. Source: Pcp, the order and retries
  * of a prim index's tasks. */
-static bool evaluate(hob_usd *u, hob_usd_tree *tree, hob_error *err)
+static void evaluate(hob_usd *u, hob_usd_tree *tree)
 {
 	bool last = false;
 	for (;;) {
 		uint32_t count;
 		bool added = false;
-		if (!evaluate_arcs(u, tree, err))
-			return false;
+		evaluate_arcs(u, tree);
 		const uint32_t *order = hob_usd_tree_order(u, tree, &u->passing, &count);
 		for (uint32_t i = 0; i < count && !added; i++)
-			if (!add_variants(u, tree, order[i], last, &added, err))
-				return false;
+			add_variants(u, tree, order[i], last, &added);
 		if (last)
-			return true;
+			return;
 		last = !added;
 	}
 }
 
-bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out,
-						hob_error *err)
+hob_usd_tree hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local)
 {
 	hob_usd_tree made = {0};
 	hob_arena_mark mark = hob_arena_save(&u->passing);
-	if (!extend(u, parent, name, local ? LOCAL : FOREIGN, &made, NULL, err) || !evaluate(u, &made, err))
-		return false;
-	*out = (hob_usd_tree){.count = made.count, .capacity = made.count};
-	out->sites = HOB_NEW(u->scratch, hob_usd_site, made.count);
-	memcpy(out->sites, made.sites, made.count * sizeof *made.sites);
+	extend(u, parent, name, local ? LOCAL : FOREIGN, &made, NULL);
+	evaluate(u, &made);
+	hob_usd_tree kept = {.count = made.count, .capacity = made.count};
+	kept.sites = HOB_NEW(u->scratch, hob_usd_site, made.count);
+	memcpy(kept.sites, made.sites, made.count * sizeof *made.sites);
 	hob_arena_restore(&u->passing, mark);
-	return true;
+	return kept;
 }

@@ -9,103 +9,95 @@ enum { UNPADDED = 100, PACKED_SECTIONS = 400 };
 /* Kinds of specs in the format. */
 enum { ATTRIBUTE = 1, PRIM = 6, ROOT = 7, RELATIONSHIP = 8, VARIANT = 10 };
 
-static bool cut_off(hob_usd_crate *c, const char *what)
+_Noreturn static void cut_off(const char *what)
 {
-	return hob_fail(c->err, TRUNCATED, "the file ends within %s", what);
+	hob_leave(TRUNCATED, "the file ends within %s", what);
 }
 
 /* ---- sections */
 
-static bool find_section(hob_usd_crate *c, const char *name, hob_usd_cursor *out)
+static hob_usd_cursor find_section(hob_usd_crate *c, const char *name)
 {
-	hob_usd_cursor at = {c->file, (size_t)hob_load_u64(c->file.data + 16), false};
+	hob_usd_cursor at = {c->file, (size_t)hob_load_u64(c->file.data + 16), false, false};
 	uint64_t count = hob_usd_take_u64(&at);
 	for (uint64_t i = 0; i < count && i < SECTIONS_MAX; i++) {
 		hob_bytes entry = hob_usd_take_bytes(&at, SECTION_SIZE);
 		if (at.failed)
-			return cut_off(c, "the list of sections");
+			cut_off("the list of sections");
 		uint64_t start = hob_load_u64(entry.data + 16), size = hob_load_u64(entry.data + 24);
 		if (strncmp((const char *)entry.data, name, 16) != 0)
 			continue;
 		if (start > c->file.size || size > c->file.size - start)
-			return cut_off(c, name);
-		*out = (hob_usd_cursor){{c->file.data, (size_t)(start + size)}, (size_t)start, false};
-		return true;
+			cut_off(name);
+		return (hob_usd_cursor){{c->file.data, (size_t)(start + size)}, (size_t)start, false, false};
 	}
-	return hob_fail(c->err, CORRUPT, "the file has no section %s", name);
+	hob_leave(CORRUPT, "the file has no section %s", name);
 }
 
-static bool read_tokens(hob_usd_crate *c)
+static void read_tokens(hob_usd_crate *c)
 {
-	hob_usd_cursor at;
 	size_t made, from = 0;
-	if (!find_section(c, "TOKENS", &at))
-		return false;
+	hob_usd_cursor at = find_section(c, "TOKENS");
 	c->token_count = hob_usd_take_u64(&at);
 	uint64_t raw_size = hob_usd_take_u64(&at);
 	bool plain = c->version < PACKED_SECTIONS;
 	hob_bytes packed = hob_usd_take_bytes(&at, plain ? raw_size : hob_usd_take_u64(&at));
 	if (at.failed)
-		return cut_off(c, "TOKENS");
+		cut_off("TOKENS");
 	if ((!plain && !hob_usd_may_unpack(packed.size, raw_size)) || c->token_count > raw_size ||
 		c->token_count >= HOB_NONE)
-		return hob_fail(c->err, CORRUPT, "%zu bytes cannot hold %llu tokens", packed.size,
-						(unsigned long long)c->token_count);
+		hob_leave(CORRUPT, "%zu bytes cannot hold %llu tokens", packed.size,
+				  (unsigned long long)c->token_count);
 	uint8_t *raw = HOB_NEW(c->u->scratch, uint8_t, raw_size + 1);
 	c->tokens = HOB_NEW(c->u->scratch, hob_str, c->token_count);
 	if (plain)
 		memcpy(raw, packed.data, made = packed.size);
 	else if (!hob_usd_unpack(packed, raw, (size_t)raw_size, &made))
-		return hob_fail(c->err, CORRUPT, "the tokens are damaged");
+		hob_leave(CORRUPT, "the tokens are damaged");
 	for (uint64_t i = 0; i < c->token_count; i++) {
 		const uint8_t *end = from < made ? (const uint8_t *)memchr(raw + from, 0, made - from) : NULL;
 		if (!end)
-			return hob_fail(c->err, CORRUPT, "%llu of %llu tokens are there", (unsigned long long)i,
-							(unsigned long long)c->token_count);
+			hob_leave(CORRUPT, "%llu of %llu tokens are there", (unsigned long long)i,
+					  (unsigned long long)c->token_count);
 		c->tokens[i] = (hob_str){(const char *)raw + from, (size_t)(end - raw) - from};
 		from = (size_t)(end - raw) + 1;
 	}
-	return true;
 }
 
-static bool read_strings(hob_usd_crate *c)
+static void read_strings(hob_usd_crate *c)
 {
-	hob_usd_cursor at;
-	if (!find_section(c, "STRINGS", &at))
-		return false;
+	hob_usd_cursor at = find_section(c, "STRINGS");
 	c->string_count = hob_usd_take_u64(&at);
 	if (at.failed || c->string_count > (at.file.size - at.at) / 4)
-		return cut_off(c, "STRINGS");
+		cut_off("STRINGS");
 	c->strings = HOB_NEW(c->u->scratch, uint32_t, c->string_count);
 	for (uint64_t i = 0; i < c->string_count; i++)
 		c->strings[i] = hob_usd_take_u32(&at);
-	return true;
 }
 
 /* `count` numbers of a section, compressed since 0.4. */
-static bool section_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, void **out)
+static void *section_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count)
 {
 	if (c->version >= PACKED_SECTIONS)
-		return hob_usd_unpack_ints(c, at, count, 4, out);
+		return hob_usd_unpack_ints(c, at, count, 4);
 	uint64_t size;
 	hob_bytes raw = {0};
 	if (!__builtin_mul_overflow(count, (uint64_t)4, &size))
 		raw = hob_usd_take_bytes(at, size);
 	if (!raw.data)
-		return cut_off(c, "a section");
+		cut_off("a section");
 	uint32_t *ints = HOB_NEW(c->u->scratch, uint32_t, count);
 	for (uint64_t i = 0; i < count; i++)
 		ints[i] = hob_load_u32(raw.data + i * 4);
-	*out = ints;
-	return true;
+	return ints;
 }
 
 /* Reads fields before 0.4: padding, token, value. */
-static bool plain_fields(hob_usd_crate *c, hob_usd_cursor *at)
+static void plain_fields(hob_usd_crate *c, hob_usd_cursor *at)
 {
 	enum { SIZE = 16 };
 	if (at->failed || c->field_count > (at->file.size - at->at) / SIZE)
-		return cut_off(c, "FIELDS");
+		cut_off("FIELDS");
 	hob_bytes raw = hob_usd_take_bytes(at, c->field_count * SIZE);
 	c->field_tokens = HOB_NEW(c->u->scratch, uint32_t, c->field_count);
 	c->field_values = HOB_NEW(c->u->scratch, uint64_t, c->field_count);
@@ -113,44 +105,35 @@ static bool plain_fields(hob_usd_crate *c, hob_usd_cursor *at)
 		c->field_tokens[i] = hob_load_u32(raw.data + i * SIZE + 4);
 		c->field_values[i] = hob_load_u64(raw.data + i * SIZE + 8);
 	}
-	return true;
 }
 
-static bool packed_fields(hob_usd_crate *c, hob_usd_cursor *at_fields)
+static void packed_fields(hob_usd_crate *c, hob_usd_cursor *at_fields)
 {
 	size_t made;
-	void *ints;
 	hob_usd_cursor at = *at_fields;
-	if (!hob_usd_unpack_ints(c, &at, c->field_count, 4, &ints))
-		return false;
-	c->field_tokens = (uint32_t *)ints;
+	c->field_tokens = (uint32_t *)hob_usd_unpack_ints(c, &at, c->field_count, 4);
 	hob_bytes packed = hob_usd_take_bytes(&at, hob_usd_take_u64(&at));
 	if (at.failed || !hob_usd_may_unpack(packed.size, c->field_count * 8))
-		return cut_off(c, "FIELDS");
+		cut_off("FIELDS");
 	c->field_values = HOB_NEW(c->u->scratch, uint64_t, c->field_count);
 	size_t size = (size_t)c->field_count * 8;
 	if (size > 0 && (!hob_usd_unpack(packed, (uint8_t *)c->field_values, size, &made) || made != size))
-		return hob_fail(c->err, CORRUPT, "the fields are damaged");
+		hob_leave(CORRUPT, "the fields are damaged");
 	for (uint64_t i = 0; i < c->field_count; i++)
 		c->field_values[i] = hob_load_u64(&c->field_values[i]);
-	return true;
 }
 
-static bool read_fields(hob_usd_crate *c)
+static void read_fields(hob_usd_crate *c)
 {
-	hob_usd_cursor at;
-	void *ints;
-	if (!find_section(c, "FIELDS", &at))
-		return false;
+	hob_usd_cursor at = find_section(c, "FIELDS");
 	c->field_count = hob_usd_take_u64(&at);
-	if (!(c->version < PACKED_SECTIONS ? plain_fields(c, &at) : packed_fields(c, &at)) ||
-		!find_section(c, "FIELDSETS", &at))
-		return false;
+	if (c->version < PACKED_SECTIONS)
+		plain_fields(c, &at);
+	else
+		packed_fields(c, &at);
+	at = find_section(c, "FIELDSETS");
 	c->set_count = hob_usd_take_u64(&at);
-	if (!section_ints(c, &at, c->set_count, &ints))
-		return false;
-	c->field_sets = (uint32_t *)ints;
-	return true;
+	c->field_sets = (uint32_t *)section_ints(c, &at, c->set_count);
 }
 
 /* ---- paths */
@@ -167,7 +150,7 @@ typedef struct path_item {
 
 /* Builds the paths from items in depth-first order. Jump > 0: offset of the next sibling, the child follows
  * the item; 0: no child, the sibling follows; -1: a child and no sibling; -2: neither. */
-static bool walk_paths(hob_usd_crate *c, const path_item_t *items, uint64_t count)
+static void walk_paths(hob_usd_crate *c, const path_item_t *items, uint64_t count)
 {
 	pending_t *stack = NULL;
 	uint32_t depth = 0, room = 0, item = 0, parent = HOB_NONE;
@@ -178,7 +161,7 @@ static bool walk_paths(hob_usd_crate *c, const path_item_t *items, uint64_t coun
 		if (parent == HOB_NONE && item == 0)
 			token = 0;
 		if (path >= c->path_count || c->path_token[path] != HOB_NONE || token >= c->token_count || jump < -2)
-			return hob_fail(c->err, CORRUPT, "path %u is damaged", item);
+			hob_leave(CORRUPT, "path %u is damaged", item);
 		c->path_parent[path] = parent;
 		c->path_token[path] = token;
 		c->path_is_property[path] = items[item].is_property;
@@ -198,35 +181,34 @@ static bool walk_paths(hob_usd_crate *c, const path_item_t *items, uint64_t coun
 			item = stack[depth].item;
 			parent = stack[depth].parent;
 		} else {
-			return true;
+			return;
 		}
 	}
-	return count == 0 || hob_fail(c->err, CORRUPT, "the paths lead out of their list");
+	if (count != 0)
+		hob_leave(CORRUPT, "the paths lead out of their list");
 }
 
-static bool too_many_paths(hob_usd_crate *c)
+_Noreturn static void too_many_paths(hob_usd_crate *c)
 {
-	return hob_fail(c->err, CORRUPT, "%llu paths in a file of %zu bytes", (unsigned long long)c->path_count,
-					c->file.size);
+	hob_leave(CORRUPT, "%llu paths in a file of %zu bytes", (unsigned long long)c->path_count, c->file.size);
 }
 
-static bool packed_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out, uint64_t *count)
+static path_item_t *packed_paths(hob_usd_crate *c, hob_usd_cursor *at, uint64_t *count)
 {
 	void *lists[3];
 	*count = hob_usd_take_u64(at);
 	if (at->failed || *count > c->path_count || !hob_usd_may_unpack(at->file.size, c->path_count / 4))
-		return too_many_paths(c);
+		too_many_paths(c);
 	for (int i = 0; i < 3; i++)
-		if (!hob_usd_unpack_ints(c, at, *count, 4, &lists[i]))
-			return false;
-	path_item_t *items = *out = HOB_NEW(c->u->scratch, path_item_t, *count);
+		lists[i] = hob_usd_unpack_ints(c, at, *count, 4);
+	path_item_t *items = HOB_NEW(c->u->scratch, path_item_t, *count);
 	for (uint64_t i = 0; i < *count; i++) {
 		int32_t element = ((const int32_t *)lists[1])[i];
 		items[i] = (path_item_t){((const uint32_t *)lists[0])[i],
 								 (uint32_t)(element < 0 ? -(int64_t)element : element),
 								 ((const int32_t *)lists[2])[i], element < 0};
 	}
-	return true;
+	return items;
 }
 
 /* The item at a file offset, or HOB_NONE. */
@@ -247,14 +229,14 @@ static uint32_t item_at(const uint64_t *begins, uint32_t count, uint64_t offset)
 
 /* Reads paths before 0.4: path, token, flags (four bytes); with a child and a sibling, the sibling's
  * offset. */
-static bool plain_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out, uint64_t *count)
+static path_item_t *plain_paths(hob_usd_crate *c, hob_usd_cursor *at, uint64_t *count)
 {
 	enum { HAS_CHILD = 1, HAS_SIBLING = 2, IS_PROPERTY = 4, SIZE = 12 };
 	const uint32_t padding = c->version < UNPADDED ? 4 : 0;
 	uint64_t most = (at->file.size - at->at) / SIZE;
 	if (at->failed || c->path_count > most)
-		return too_many_paths(c);
-	path_item_t *items = *out = HOB_NEW(c->u->scratch, path_item_t, c->path_count);
+		too_many_paths(c);
+	path_item_t *items = HOB_NEW(c->u->scratch, path_item_t, c->path_count);
 	/* The last entry is a sentinel, 0. */
 	uint64_t *begins = HOB_NEW(c->u->scratch, uint64_t, c->path_count + 1),
 			 *siblings = HOB_NEW(c->u->scratch, uint64_t, c->path_count);
@@ -273,7 +255,7 @@ static bool plain_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out,
 		item->jump = child && sibling ? 1 : child ? -1 : sibling ? 0 : -2;
 		siblings[made] = item->jump == 1 ? hob_usd_take_u64(at) : 0;
 		if (at->failed)
-			return cut_off(c, "PATHS");
+			cut_off("PATHS");
 		open += (uint32_t)child + (uint32_t)sibling;
 		open--;
 	}
@@ -282,27 +264,23 @@ static bool plain_paths(hob_usd_crate *c, hob_usd_cursor *at, path_item_t **out,
 			continue;
 		uint32_t to = item_at(begins, made, siblings[i]);
 		if (to == HOB_NONE || to <= i)
-			return hob_fail(c->err, CORRUPT, "path %u is damaged", i);
+			hob_leave(CORRUPT, "path %u is damaged", i);
 		items[i].jump = (int32_t)(to - i);
 	}
 	*count = made;
-	return true;
+	return items;
 }
 
-static bool read_paths(hob_usd_crate *c)
+static void read_paths(hob_usd_crate *c)
 {
-	hob_usd_cursor at;
-	path_item_t *items;
 	uint64_t count;
 	hob_arena *arena = c->u->scratch;
-	if (!find_section(c, "PATHS", &at))
-		return false;
+	hob_usd_cursor at = find_section(c, "PATHS");
 	c->path_count = hob_usd_take_u64(&at);
 	if (at.failed || c->path_count >= HOB_NONE / 2)
-		return too_many_paths(c);
-	if (!(c->version < PACKED_SECTIONS ? plain_paths(c, &at, &items, &count)
-									   : packed_paths(c, &at, &items, &count)))
-		return false;
+		too_many_paths(c);
+	const path_item_t *items =
+		c->version < PACKED_SECTIONS ? plain_paths(c, &at, &count) : packed_paths(c, &at, &count);
 	c->path_parent = HOB_NEW(arena, uint32_t, c->path_count);
 	c->path_token = HOB_NEW(arena, uint32_t, c->path_count);
 	c->path_is_property = HOB_NEW(arena, bool, c->path_count);
@@ -310,30 +288,28 @@ static bool read_paths(hob_usd_crate *c)
 	c->path_order = HOB_NEW(arena, uint32_t, c->path_count);
 	memset(c->path_parent, 0xFF, (size_t)c->path_count * sizeof *c->path_parent);
 	memset(c->path_token, 0xFF, (size_t)c->path_count * sizeof *c->path_token);
-	return walk_paths(c, items, count);
+	walk_paths(c, items, count);
 }
 
 /* ---- specs */
 
-static bool read_spec_fields(hob_usd_crate *c, uint32_t spec, uint32_t first)
+static void read_spec_fields(hob_usd_crate *c, uint32_t spec, uint32_t first)
 {
 	for (uint64_t i = first; i < c->set_count && c->field_sets[i] != HOB_NONE; i++) {
 		uint32_t field = c->field_sets[i];
-		hob_usd_value value;
 		if (field >= c->field_count || c->field_tokens[field] >= c->token_count)
-			return hob_fail(c->err, CORRUPT, "field %u of %llu", field, (unsigned long long)c->field_count);
+			hob_leave(CORRUPT, "field %u of %llu", field, (unsigned long long)c->field_count);
 		uint64_t rep = c->field_values[field];
 		uint32_t name = hob_usd_token(c->u, c->tokens[c->field_tokens[field]]);
 		if (name == HOB_USD_T_specifier) {
 			c->layer->specs[spec].specifier = hob_usd_crate_specifier(rep);
 			continue;
 		}
-		if (!hob_usd_crate_value(c, rep, 0, &value))
-			return hob_fail_in(c->err, "field '%.*s'", HOB_FMT(c->tokens[c->field_tokens[field]]));
+		HOB_PLACE("field '@'", 0, c->tokens[c->field_tokens[field]]);
+		hob_usd_value value = hob_usd_crate_value(c, rep, 0);
 		if (value.kind != HOB_USD_EMPTY)
 			hob_usd_field_set(c->u, c->layer, spec, name, value);
 	}
-	return true;
 }
 
 /* Joins sublayers and their offsets, two fields in a crate, into one list, as in the text format. */
@@ -405,11 +381,11 @@ static void add_spec(hob_usd_crate *c, uint32_t path, uint32_t type, uint32_t *i
 }
 
 /* Reads specs before 0.4: path, set of fields and type in sequence. */
-static bool plain_specs(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, void *lists[3])
+static void plain_specs(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, void *lists[3])
 {
 	const uint64_t padding = c->version < UNPADDED ? 4 : 0, size = 12 + padding;
 	if (at->failed || count > (at->file.size - at->at) / size)
-		return cut_off(c, "SPECS");
+		cut_off("SPECS");
 	hob_bytes raw = hob_usd_take_bytes(at, count * size);
 	for (size_t k = 0; k < 3; k++) {
 		uint32_t *list = HOB_NEW(c->u->scratch, uint32_t, count);
@@ -417,21 +393,17 @@ static bool plain_specs(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, vo
 			list[i] = hob_load_u32(raw.data + i * size + padding + k * 4);
 		lists[k] = list;
 	}
-	return true;
 }
 
-static bool read_specs(hob_usd_crate *c)
+static void read_specs(hob_usd_crate *c)
 {
-	hob_usd_cursor at;
 	void *lists[3];
-	if (!find_section(c, "SPECS", &at))
-		return false;
+	hob_usd_cursor at = find_section(c, "SPECS");
 	uint64_t count = hob_usd_take_u64(&at);
-	if (c->version < PACKED_SECTIONS && !plain_specs(c, &at, count, lists))
-		return false;
+	if (c->version < PACKED_SECTIONS)
+		plain_specs(c, &at, count, lists);
 	for (int i = 0; i < 3 && c->version >= PACKED_SECTIONS; i++)
-		if (!hob_usd_unpack_ints(c, &at, count, 4, &lists[i]))
-			return false;
+		lists[i] = hob_usd_unpack_ints(c, &at, count, 4);
 	const uint32_t *paths = (const uint32_t *)lists[0], *sets = (const uint32_t *)lists[1],
 				   *types = (const uint32_t *)lists[2];
 	uint32_t *ids = HOB_NEW(c->u->scratch, uint32_t, c->path_count),
@@ -440,8 +412,8 @@ static bool read_specs(hob_usd_crate *c)
 	memset(spec_of, 0xFF, (size_t)c->path_count * sizeof *spec_of);
 	for (uint32_t i = 0; i < count; i++) {
 		if (paths[i] >= c->path_count)
-			return hob_fail(c->err, CORRUPT, "spec %u is at path %u of %llu", i, paths[i],
-							(unsigned long long)c->path_count);
+			hob_leave(CORRUPT, "spec %u is at path %u of %llu", i, paths[i],
+					  (unsigned long long)c->path_count);
 		spec_of[paths[i]] = i;
 	}
 	for (uint64_t i = 0; i < c->ordered_count; i++) {
@@ -449,28 +421,31 @@ static bool read_specs(hob_usd_crate *c)
 		if (spec == HOB_NONE)
 			continue;
 		add_spec(c, path, types[spec], ids);
-		if (ids[path] != HOB_NONE && !read_spec_fields(c, ids[path], sets[spec]))
-			return false;
+		if (ids[path] != HOB_NONE)
+			read_spec_fields(c, ids[path], sets[spec]);
 	}
 	for (uint32_t s = 0; s < c->layer->spec_count; s++)
 		if (c->layer->specs[s].kind != HOB_USD_PROPERTY)
 			order_children(c, s);
 	join_sublayers(c);
-	return true;
 }
 
-bool hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err)
+void hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer)
 {
-	hob_usd_crate c = {.u = u, .layer = layer, .file = file, .err = err};
+	hob_usd_crate c = {.u = u, .layer = layer, .file = file};
 	if (file.size < HEAD_SIZE)
-		return cut_off(&c, "its head");
+		cut_off("its head");
 	const uint8_t *v = file.data + 8;
 	c.version = v[0] * 10000u + v[1] * 100u + v[2];
 	if (c.version < 1 || v[0] > 0)
-		return hob_fail(
-			err, UNSUPPORTED,
+		hob_leave(
+			UNSUPPORTED,
 			"a crate of version %u.%u.%u; Hob reads 0.0.1 and later: save it again with a current program",
 			v[0], v[1], v[2]);
 	hob_usd_layer_init(u, layer);
-	return read_tokens(&c) && read_strings(&c) && read_fields(&c) && read_paths(&c) && read_specs(&c);
+	read_tokens(&c);
+	read_strings(&c);
+	read_fields(&c);
+	read_paths(&c);
+	read_specs(&c);
 }

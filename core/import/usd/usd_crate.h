@@ -28,7 +28,6 @@ typedef struct hob_usd_crate {
 	hob_usd_map known; /* value rep -> value already read */
 	hob_usd_value *values;
 	uint32_t value_count, value_room;
-	hob_error *err;
 } hob_usd_crate;
 
 /* Reads consecutive numbers; past the end of the file `failed` is set and reads return 0. */
@@ -36,6 +35,7 @@ typedef struct hob_usd_cursor {
 	hob_bytes file;
 	size_t at;
 	bool failed;
+	bool in_value; /* instead raises TRUNCATED */
 } hob_usd_cursor;
 
 uint8_t hob_usd_take_u8(hob_usd_cursor *c);
@@ -50,15 +50,14 @@ hob_bytes hob_usd_take_bytes(hob_usd_cursor *c, uint64_t size);
 /* LZ4 blocks into at most `size` bytes; *made is the unpacked size. False when the blocks are damaged. */
 bool hob_usd_unpack(hob_bytes packed, uint8_t *out, size_t size, size_t *made) HOB_MUST_CHECK;
 /* Reads a u64 size and that many bytes; unpacks them to `count` integers of `width` bytes, in scratch. */
-bool hob_usd_unpack_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, uint32_t width,
-						 void **out) HOB_MUST_CHECK;
+void *hob_usd_unpack_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, uint32_t width);
 /* Whether `stored` bytes can unpack to `raw` bytes. */
 bool hob_usd_may_unpack(uint64_t stored, uint64_t raw);
 float hob_usd_half(uint16_t bits);
 
 /* ---- usd_crate_value.c ---- */
 
-bool hob_usd_crate_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd_value *out) HOB_MUST_CHECK;
+hob_usd_value hob_usd_crate_value(hob_usd_crate *c, uint64_t rep, uint32_t depth);
 /* The specifier stored in a rep. */
 hob_usd_specifier hob_usd_crate_specifier(uint64_t rep);
 

@@ -7,6 +7,8 @@
 hob_bytes hob_usd_take_bytes(hob_usd_cursor *c, uint64_t size)
 {
 	if (c->failed || c->at > c->file.size || size > c->file.size - c->at) {
+		if (c->in_value)
+			hob_leave(TRUNCATED, "the file ends within a value");
 		c->failed = true;
 		return (hob_bytes){0};
 	}
@@ -102,7 +104,7 @@ bool hob_usd_unpack(hob_bytes packed, uint8_t *out, size_t size, size_t *made)
 	if (packed.size < 1)
 		return false;
 	uint32_t blocks = packed.data[0];
-	hob_usd_cursor c = {{packed.data + 1, packed.size - 1}, 0, false};
+	hob_usd_cursor c = {{packed.data + 1, packed.size - 1}, 0, false, false};
 	*made = 0;
 	if (blocks == 0)
 		return lz4_block(c.file, out, size, made);
@@ -127,7 +129,7 @@ bool hob_usd_may_unpack(uint64_t stored, uint64_t raw)
 static bool decode(const uint8_t *raw, size_t size, uint64_t count, uint32_t width, void *out)
 {
 	size_t codes = (size_t)(count * 2 + 7) / 8;
-	hob_usd_cursor c = {{raw, size}, 0, false};
+	hob_usd_cursor c = {{raw, size}, 0, false, false};
 	int64_t common = width == 4 ? (int32_t)hob_usd_take_u32(&c) : (int64_t)hob_usd_take_u64(&c);
 	hob_bytes code = hob_usd_take_bytes(&c, codes);
 	uint64_t sum = 0;
@@ -153,22 +155,23 @@ static bool decode(const uint8_t *raw, size_t size, uint64_t count, uint32_t wid
 	return !c.failed;
 }
 
-bool hob_usd_unpack_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, uint32_t width, void **out)
+void *hob_usd_unpack_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, uint32_t width)
 {
 	hob_arena *arena = c->u->scratch;
-	hob_bytes packed = hob_usd_take_bytes(at, hob_usd_take_u64(at));
-	*out = NULL;
-	if (at->failed)
-		return hob_fail(c->err, TRUNCATED, "the file ends within packed numbers");
+	hob_usd_cursor inner = {at->file, at->at, at->failed, false};
+	hob_bytes packed = hob_usd_take_bytes(&inner, hob_usd_take_u64(&inner));
+	if (inner.failed)
+		hob_leave(TRUNCATED, "the file ends within packed numbers");
+	at->at = inner.at;
 	if (count > (uint64_t)1 << 32 || !hob_usd_may_unpack(packed.size, count / 4))
-		return hob_fail(c->err, CORRUPT, "%zu packed bytes cannot hold %llu numbers", packed.size,
-						(unsigned long long)count);
+		hob_leave(CORRUPT, "%zu packed bytes cannot hold %llu numbers", packed.size,
+				  (unsigned long long)count);
 	size_t most = (size_t)(width + (count * 2 + 7) / 8 + count * width), made;
-	*out = hob_arena_array(arena, (size_t)count + 1, width, 8);
+	void *out = hob_arena_array(arena, (size_t)count + 1, width, 8);
 	hob_arena_mark mark = hob_arena_save(arena);
 	uint8_t *raw = HOB_NEW(arena, uint8_t, most);
-	bool done =
-		count == 0 || (hob_usd_unpack(packed, raw, most, &made) && decode(raw, made, count, width, *out));
+	if (count > 0 && !(hob_usd_unpack(packed, raw, most, &made) && decode(raw, made, count, width, out)))
+		hob_leave(CORRUPT, "packed numbers are damaged");
 	hob_arena_restore(arena, mark);
-	return done || hob_fail(c->err, CORRUPT, "packed numbers are damaged");
+	return out;
 }

@@ -81,9 +81,14 @@ hob_usd_specifier hob_usd_crate_specifier(uint64_t rep)
 	return type_of(rep) == SPECIFIER && value <= HOB_USD_CLASS ? (hob_usd_specifier)value : HOB_USD_OVER;
 }
 
-static bool cut_off(hob_usd_crate *c)
+_Noreturn static void cut_off(void)
 {
-	return hob_fail(c->err, TRUNCATED, "the file ends within a value");
+	hob_leave(TRUNCATED, "the file ends within a value");
+}
+
+static hob_usd_cursor cursor_at(const hob_usd_crate *c, uint64_t rep)
+{
+	return (hob_usd_cursor){c->file, (size_t)payload_of(rep), false, .in_value = true};
 }
 
 static size_t letter_size(char letter)
@@ -132,97 +137,89 @@ static void convert(char letter, const uint8_t *from, size_t count, void *to)
 	}
 }
 
-static bool allocate(hob_usd_crate *c, uint32_t type, uint64_t count, void **data)
+static void *allocate(hob_usd_crate *c, uint32_t type, uint64_t count)
 {
 	size_t size = letter_kind(numeric[type].letter) == HOB_USD_F64 ? 8 : 4;
 	uint64_t numbers;
 	if (__builtin_mul_overflow(count, (uint64_t)numeric[type].width, &numbers) || numbers > SIZE_MAX / 8)
-		return cut_off(c);
-	*data = hob_arena_array(c->u->scratch, (size_t)numbers, size, 8);
-	return true;
+		cut_off();
+	return hob_arena_array(c->u->scratch, (size_t)numbers, size, 8);
 }
 
-static bool raw_numbers(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uint64_t count, void **data)
+static void *raw_numbers(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uint64_t count)
 {
 	char letter = numeric[type].letter;
 	uint64_t size;
 	if (__builtin_mul_overflow(count, (uint64_t)numeric[type].width * letter_size(letter), &size))
-		return cut_off(c);
+		cut_off();
 	hob_bytes bytes = hob_usd_take_bytes(at, size);
-	if (at->failed)
-		return cut_off(c);
-	if (!allocate(c, type, count, data))
-		return false;
-	convert(letter, bytes.data, (size_t)count * numeric[type].width, *data);
-	return true;
+	void *data = allocate(c, type, count);
+	convert(letter, bytes.data, (size_t)count * numeric[type].width, data);
+	return data;
 }
 
-static bool packed_ints(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uint64_t count, void **data)
+static void *packed_ints(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uint64_t count)
 {
-	void *ints;
 	bool wide = type == INT64 || type == UINT64;
-	if (!hob_usd_unpack_ints(c, at, count, wide ? 8 : 4, &ints))
-		return false;
-	*data = ints;
+	void *ints = hob_usd_unpack_ints(c, at, count, wide ? 8 : 4);
 	if (!wide)
-		return true;
-	if (!allocate(c, type, count, data))
-		return false;
+		return ints;
+	double *data = (double *)allocate(c, type, count);
 	for (uint64_t i = 0; i < count; i++)
-		((double *)*data)[i] = (double)((const int64_t *)ints)[i];
-	return true;
+		data[i] = (double)((const int64_t *)ints)[i];
+	return data;
 }
 
 /* Reads compressed floats: 'i': as integers; 't': as a table and an index for each number. */
-static bool packed_floats(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uint64_t count, void **data)
+static void *packed_floats(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, uint64_t count)
 {
 	uint8_t code = hob_usd_take_u8(at);
 	uint32_t table_size = code == 't' ? hob_usd_take_u32(at) : 0;
 	void *table = NULL, *ints;
 	bool wide = type == DOUBLE;
 	if (code != 'i' && code != 't')
-		return hob_fail(c->err, CORRUPT, "packed numbers of an unknown kind, %u", code);
-	if (code == 't' && !raw_numbers(c, at, type, table_size, &table))
-		return false;
-	if (!hob_usd_unpack_ints(c, at, count, 4, &ints) || !allocate(c, type, count, data))
-		return false;
+		hob_leave(CORRUPT, "packed numbers of an unknown kind, %u", code);
+	if (code == 't')
+		table = raw_numbers(c, at, type, table_size);
+	ints = hob_usd_unpack_ints(c, at, count, 4);
+	void *data = allocate(c, type, count);
 	for (uint64_t i = 0; i < count; i++) {
 		uint32_t value = ((const uint32_t *)ints)[i];
 		if (code == 't' && value >= table_size)
-			return hob_fail(c->err, CORRUPT, "entry %u of a table of %u", value, table_size);
+			hob_leave(CORRUPT, "entry %u of a table of %u", value, table_size);
 		if (wide)
-			((double *)*data)[i] = code == 'i' ? (int32_t)value : ((const double *)table)[value];
+			((double *)data)[i] = code == 'i' ? (int32_t)value : ((const double *)table)[value];
 		else
-			((float *)*data)[i] = code == 'i' ? (float)(int32_t)value : ((const float *)table)[value];
+			((float *)data)[i] = code == 'i' ? (float)(int32_t)value : ((const float *)table)[value];
 	}
-	return true;
+	return data;
 }
 
-static bool number_array(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
+static hob_usd_value numbers_of(uint32_t type, bool is_array, uint64_t count, const void *data)
+{
+	return (hob_usd_value){letter_kind(numeric[type].letter), is_array, numeric[type].width, (size_t)count,
+						   data};
+}
+
+static hob_usd_value number_array(hob_usd_crate *c, uint64_t rep)
 {
 	uint32_t type = type_of(rep);
-	hob_usd_cursor at = {c->file, (size_t)payload_of(rep), false};
+	hob_usd_cursor at = cursor_at(c, rep);
 	uint64_t count = array_count(c, rep, &at);
-	void *data = NULL;
-	if (at.failed)
-		return cut_off(c);
 	bool packed = rep >> 61 & 1 && count >= COMPRESSED_LEAST;
-	bool done = packed && type >= INT && type <= UINT64	   ? packed_ints(c, &at, type, count, &data)
-				: packed && type >= HALF && type <= DOUBLE ? packed_floats(c, &at, type, count, &data)
-														   : raw_numbers(c, &at, type, count, &data);
-	*out = (hob_usd_value){letter_kind(numeric[type].letter), true, numeric[type].width, (size_t)count, data};
-	return done;
+	void *data = packed && type >= INT && type <= UINT64	? packed_ints(c, &at, type, count)
+				 : packed && type >= HALF && type <= DOUBLE ? packed_floats(c, &at, type, count)
+															: raw_numbers(c, &at, type, count);
+	return numbers_of(type, true, count, data);
 }
 
 /* Reads a value from the 48 bits of the rep itself, stored there in a narrower type. */
-static bool inlined_number(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
+static hob_usd_value inlined_number(hob_usd_crate *c, uint64_t rep)
 {
 	uint32_t type = type_of(rep), width = numeric[type].width, bits = (uint32_t)payload_of(rep);
 	hob_usd_kind kind = letter_kind(numeric[type].letter);
 	uint32_t side = type == 13 ? 2 : type == 14 ? 3 : type == MATRIX4D ? 4 : 0;
-	void *data;
-	if (!allocate(c, type, 1, &data))
-		return false;
+	void *data = allocate(c, type, 1);
 	for (uint32_t i = 0; i < width; i++) {
 		double value = (int8_t)(bits >> (i % 4 * 8));
 		float single;
@@ -244,47 +241,40 @@ static bool inlined_number(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
 		else
 			((int32_t *)data)[i] = (int32_t)(uint32_t)(int64_t)value;
 	}
-	*out = (hob_usd_value){kind, false, width, 1, data};
-	return true;
+	return numbers_of(type, false, 1, data);
 }
 
-static bool number(hob_usd_crate *c, uint64_t rep, hob_usd_value *out)
+static hob_usd_value number(hob_usd_crate *c, uint64_t rep)
 {
-	uint32_t type = type_of(rep);
-	hob_usd_cursor at = {c->file, (size_t)payload_of(rep), false};
-	void *data;
+	hob_usd_cursor at = cursor_at(c, rep);
 	if (is_array(rep))
-		return number_array(c, rep, out);
+		return number_array(c, rep);
 	if (is_inlined(rep))
-		return inlined_number(c, rep, out);
-	if (!raw_numbers(c, &at, type, 1, &data))
-		return false;
-	*out = (hob_usd_value){letter_kind(numeric[type].letter), false, numeric[type].width, 1, data};
-	return true;
+		return inlined_number(c, rep);
+	return numbers_of(type_of(rep), false, 1, raw_numbers(c, &at, type_of(rep), 1));
 }
 
 /* ---- texts */
 
-static bool token_at(hob_usd_crate *c, uint32_t index, hob_str *out)
+static hob_str token_at(hob_usd_crate *c, uint32_t index)
 {
 	if (index >= c->token_count)
-		return hob_fail(c->err, CORRUPT, "token %u of %llu", index, (unsigned long long)c->token_count);
-	*out = c->tokens[index];
-	return true;
+		hob_leave(CORRUPT, "token %u of %llu", index, (unsigned long long)c->token_count);
+	return c->tokens[index];
 }
 
-static bool string_at(hob_usd_crate *c, uint32_t index, hob_str *out)
+static hob_str string_at(hob_usd_crate *c, uint32_t index)
 {
 	if (index >= c->string_count)
-		return hob_fail(c->err, CORRUPT, "string %u of %llu", index, (unsigned long long)c->string_count);
-	return token_at(c, c->strings[index], out);
+		hob_leave(CORRUPT, "string %u of %llu", index, (unsigned long long)c->string_count);
+	return token_at(c, c->strings[index]);
 }
 
 /* Text of a path without variant selections. */
-static bool path_at(hob_usd_crate *c, uint32_t path, hob_str *out)
+static hob_str path_at(hob_usd_crate *c, uint32_t path)
 {
 	if (path >= c->path_count)
-		return hob_fail(c->err, CORRUPT, "path %u of %llu", path, (unsigned long long)c->path_count);
+		hob_leave(CORRUPT, "path %u of %llu", path, (unsigned long long)c->path_count);
 	if (!c->path_text[path].data) {
 		hob_arena *arena = c->u->scratch;
 		uint32_t depth = 0;
@@ -292,7 +282,7 @@ static bool path_at(hob_usd_crate *c, uint32_t path, hob_str *out)
 		for (uint32_t p = path; c->path_parent[p] != HOB_NONE; p = c->path_parent[p], depth++)
 			size += c->tokens[c->path_token[p]].len + 1;
 		if (depth > HOB_LIMIT_USD_NESTING)
-			return hob_fail(c->err, LIMIT, "a path of more than %llu levels", HOB_LIMIT_USD_NESTING);
+			hob_leave(LIMIT, "a path of more than %llu levels", HOB_LIMIT_USD_NESTING);
 		char *text = HOB_NEW(arena, char, size + 1);
 		size_t at = size;
 		for (uint32_t p = path; c->path_parent[p] != HOB_NONE; p = c->path_parent[p]) {
@@ -308,153 +298,134 @@ static bool path_at(hob_usd_crate *c, uint32_t path, hob_str *out)
 			text[--at] = '/';
 		c->path_text[path] = (hob_str){text + at, size - at};
 	}
-	*out = c->path_text[path];
-	return true;
+	return c->path_text[path];
 }
 
-typedef bool (*text_reader)(hob_usd_crate *c, uint32_t index, hob_str *out);
+typedef hob_str (*text_reader)(hob_usd_crate *c, uint32_t index);
 
-static bool texts(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, text_reader read, hob_usd_value *out)
+static hob_usd_value texts(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, text_reader read)
 {
-	if (at->failed || count > (at->file.size - at->at) / 4)
-		return cut_off(c);
+	if (count > (at->file.size - at->at) / 4)
+		cut_off();
 	hob_str *items = HOB_NEW(c->u->scratch, hob_str, count);
 	for (uint64_t i = 0; i < count; i++)
-		if (!read(c, hob_usd_take_u32(at), &items[i]))
-			return false;
-	*out = (hob_usd_value){HOB_USD_TEXT, true, 1, (size_t)count, items};
-	return true;
+		items[i] = read(c, hob_usd_take_u32(at));
+	return (hob_usd_value){HOB_USD_TEXT, true, 1, (size_t)count, items};
 }
 
-static bool text(hob_usd_crate *c, uint64_t rep, text_reader read, hob_usd_value *out)
+static hob_usd_value text(hob_usd_crate *c, uint64_t rep, text_reader read)
 {
-	hob_usd_cursor at = {c->file, (size_t)payload_of(rep), false};
+	hob_usd_cursor at = cursor_at(c, rep);
 	if (is_array(rep))
-		return texts(c, &at, array_count(c, rep, &at), read, out);
+		return texts(c, &at, array_count(c, rep, &at), read);
 	hob_str *one = HOB_NEW(c->u->scratch, hob_str, 1);
-	uint32_t index = is_inlined(rep) ? (uint32_t)payload_of(rep) : hob_usd_take_u32(&at);
-	if (at.failed)
-		return cut_off(c);
-	*out = (hob_usd_value){HOB_USD_TEXT, false, 1, 1, one};
-	return read(c, index, one);
+	*one = read(c, is_inlined(rep) ? (uint32_t)payload_of(rep) : hob_usd_take_u32(&at));
+	return (hob_usd_value){HOB_USD_TEXT, false, 1, 1, one};
 }
 
 /* ---- values in values */
 
 /* Reads a value by the offset from here to its rep, with its data between; continues after the rep. */
-static bool value_elsewhere(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth, hob_usd_value *out)
+static hob_usd_value value_elsewhere(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth)
 {
 	hob_usd_cursor there = *at;
 	uint64_t distance = hob_usd_take_u64(at);
 	there.at = (size_t)((uint64_t)there.at + distance);
 	uint64_t rep = hob_usd_take_u64(&there);
-	if (at->failed || there.failed)
-		return cut_off(c);
 	*at = there;
-	return hob_usd_crate_value(c, rep, depth + 1, out);
+	return hob_usd_crate_value(c, rep, depth + 1);
 }
 
-static bool dictionary(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth, hob_usd_value *out)
+static hob_usd_value dictionary(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth)
 {
 	uint64_t count = hob_usd_take_u64(at);
-	if (at->failed || count > (at->file.size - at->at) / 12)
-		return cut_off(c);
+	if (count > (at->file.size - at->at) / 12)
+		cut_off();
 	hob_usd_entry *entries = HOB_NEW(c->u->scratch, hob_usd_entry, count);
-	for (uint64_t i = 0; i < count; i++)
-		if (!string_at(c, hob_usd_take_u32(at), &entries[i].key) ||
-			!value_elsewhere(c, at, depth, &entries[i].value))
-			return false;
-	*out = (hob_usd_value){HOB_USD_DICTIONARY, false, 1, (size_t)count, entries};
-	return true;
+	for (uint64_t i = 0; i < count; i++) {
+		entries[i].key = string_at(c, hob_usd_take_u32(at));
+		entries[i].value = value_elsewhere(c, at, depth);
+	}
+	return (hob_usd_value){HOB_USD_DICTIONARY, false, 1, (size_t)count, entries};
 }
 
-static bool selection(hob_usd_crate *c, hob_usd_cursor *at, hob_usd_value *out)
+static hob_usd_value selection(hob_usd_crate *c, hob_usd_cursor *at)
 {
 	uint64_t count = hob_usd_take_u64(at);
-	if (at->failed || count > (at->file.size - at->at) / 8)
-		return cut_off(c);
+	if (count > (at->file.size - at->at) / 8)
+		cut_off();
 	hob_usd_entry *entries = HOB_NEW(c->u->scratch, hob_usd_entry, count);
 	hob_str *choices = HOB_NEW(c->u->scratch, hob_str, count);
 	for (uint64_t i = 0; i < count; i++) {
 		entries[i].value = (hob_usd_value){HOB_USD_TEXT, false, 1, 1, &choices[i]};
-		if (!string_at(c, hob_usd_take_u32(at), &entries[i].key) ||
-			!string_at(c, hob_usd_take_u32(at), &choices[i]))
-			return false;
+		entries[i].key = string_at(c, hob_usd_take_u32(at));
+		choices[i] = string_at(c, hob_usd_take_u32(at));
 	}
-	*out = (hob_usd_value){HOB_USD_DICTIONARY, false, 1, (size_t)count, entries};
-	return true;
+	return (hob_usd_value){HOB_USD_DICTIONARY, false, 1, (size_t)count, entries};
 }
 
-static bool samples(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth, hob_usd_value *out)
+static hob_usd_value samples(hob_usd_crate *c, hob_usd_cursor *at, uint32_t depth)
 {
-	hob_usd_value times;
-	if (!value_elsewhere(c, at, depth, &times))
-		return false;
+	hob_usd_value times = value_elsewhere(c, at, depth);
 	hob_usd_cursor there = *at;
 	there.at = (size_t)((uint64_t)there.at + hob_usd_take_u64(at));
 	uint64_t count = hob_usd_take_u64(&there);
-	if (at->failed || there.failed || count > (there.file.size - there.at) / 8)
-		return cut_off(c);
+	if (count > (there.file.size - there.at) / 8)
+		cut_off();
 	if (times.kind != HOB_USD_F64 || times.width != 1 || times.count != count)
-		return hob_fail(c->err, CORRUPT, "%llu time samples have %zu times", (unsigned long long)count,
-						times.count);
+		hob_leave(CORRUPT, "%llu time samples have %zu times", (unsigned long long)count, times.count);
 	hob_usd_value *values = HOB_NEW(c->u->scratch, hob_usd_value, count);
 	hob_usd_samples *all = HOB_NEW(c->u->scratch, hob_usd_samples, 1);
 	const double *time = (const double *)times.data;
 	for (uint64_t i = 0; i < count; i++) {
 		if (!(time[i] - time[i] == 0) || (i > 0 && time[i] <= time[i - 1]))
-			return hob_fail(c->err, CORRUPT, "times of samples do not rise");
-		if (!hob_usd_crate_value(c, hob_usd_take_u64(&there), depth + 1, &values[i]))
-			return false;
+			hob_leave(CORRUPT, "times of samples do not rise");
+		values[i] = hob_usd_crate_value(c, hob_usd_take_u64(&there), depth + 1);
 	}
 	*all = (hob_usd_samples){(size_t)count, time, values};
-	*out = (hob_usd_value){HOB_USD_SAMPLES, false, 1, 1, all};
-	return true;
+	return (hob_usd_value){HOB_USD_SAMPLES, false, 1, 1, all};
 }
 
 /* ---- lists */
 
-static bool read_item(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_usd_item *out)
+static hob_usd_item read_item(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type)
 {
-	hob_usd_value unused;
 	uint32_t first = hob_usd_take_u32(at);
-	*out = (hob_usd_item){.scale = 1};
-	if (at->failed)
-		return cut_off(c);
-	if (type == TOKEN_LIST)
-		return token_at(c, first, &out->path);
-	if (type == STRING_LIST)
-		return string_at(c, first, &out->path);
-	if (type == PATH_LIST)
-		return path_at(c, first, &out->path);
-	if (!string_at(c, first, &out->asset) || !path_at(c, hob_usd_take_u32(at), &out->path))
-		return false;
-	/* The empty path has the root's number. */
-	if (out->path.len == 1)
-		out->path.len = 0;
-	if (type == REFERENCE_LIST || c->version >= 800) {
-		out->offset = hob_usd_take_f64(at);
-		out->scale = hob_usd_take_f64(at);
+	hob_usd_item item = {.scale = 1};
+	if (type == TOKEN_LIST || type == STRING_LIST || type == PATH_LIST) {
+		item.path = type == TOKEN_LIST	  ? token_at(c, first)
+					: type == STRING_LIST ? string_at(c, first)
+										  : path_at(c, first);
+		return item;
 	}
-	if (!(out->offset - out->offset == 0) || !(out->scale - out->scale == 0))
-		out->offset = 0, out->scale = 1;
-	return type == REFERENCE_LIST ? dictionary(c, at, 1, &unused) : !at->failed || cut_off(c);
+	item.asset = string_at(c, first);
+	item.path = path_at(c, hob_usd_take_u32(at));
+	/* The empty path has the root's number. */
+	if (item.path.len == 1)
+		item.path.len = 0;
+	if (type == REFERENCE_LIST || c->version >= 800) {
+		item.offset = hob_usd_take_f64(at);
+		item.scale = hob_usd_take_f64(at);
+	}
+	if (!(item.offset - item.offset == 0) || !(item.scale - item.scale == 0))
+		item.offset = 0, item.scale = 1;
+	if (type == REFERENCE_LIST)
+		dictionary(c, at, 1);
+	return item;
 }
 
-static bool read_items(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_usd_list *list, hob_usd_op op)
+static void read_items(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_usd_list *list, hob_usd_op op)
 {
 	uint64_t count = hob_usd_take_u64(at);
-	if (at->failed || count > (at->file.size - at->at) / 4)
-		return cut_off(c);
+	if (count > (at->file.size - at->at) / 4)
+		cut_off();
 	list->items[op] = HOB_NEW(c->u->scratch, hob_usd_item, count);
 	for (uint64_t i = 0; i < count; i++)
-		if (!read_item(c, at, type, &list->items[op][i]))
-			return false;
+		list->items[op][i] = read_item(c, at, type);
 	list->count[op] = (uint32_t)count;
-	return true;
 }
 
-static bool list_of(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_usd_value *out)
+static hob_usd_value list_of(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type)
 {
 	static const struct {
 		uint8_t bit;
@@ -466,21 +437,19 @@ static bool list_of(hob_usd_crate *c, hob_usd_cursor *at, uint32_t type, hob_usd
 		list->items[HOB_USD_EXPLICIT] = HOB_NEW(c->u->scratch, hob_usd_item, 1);
 		list->is_explicit = true;
 		list->count[HOB_USD_EXPLICIT] = 1;
-		if (!read_item(c, at, PAYLOAD_LIST, list->items[HOB_USD_EXPLICIT]))
-			return false;
+		*list->items[HOB_USD_EXPLICIT] = read_item(c, at, PAYLOAD_LIST);
 	} else {
 		uint8_t bits = hob_usd_take_u8(at);
 		list->is_explicit = bits & 1;
 		for (size_t i = 0; i < HOB_COUNT_OF(parts); i++)
-			if ((bits & parts[i].bit) && !read_items(c, at, type, list, parts[i].op))
-				return false;
+			if (bits & parts[i].bit)
+				read_items(c, at, type, list, parts[i].op);
 	}
-	*out = (hob_usd_value){HOB_USD_LIST, false, 1, 1, list};
-	return !at->failed || cut_off(c);
+	return (hob_usd_value){HOB_USD_LIST, false, 1, 1, list};
 }
 
 /* Numbers of a list in any stored form. */
-static bool number_list(hob_usd_crate *c, hob_usd_cursor *at, hob_usd_value *out)
+static hob_usd_value number_list(hob_usd_crate *c, hob_usd_cursor *at)
 {
 	enum { IS_THERE = 2 | 4 | 32 | 64 };
 	uint8_t bits = hob_usd_take_u8(at);
@@ -488,8 +457,8 @@ static bool number_list(hob_usd_crate *c, hob_usd_cursor *at, hob_usd_value *out
 	uint32_t count = 0, room = 0;
 	for (uint8_t bit = 2; bit >= 2 && bit <= 64; bit = (uint8_t)(bit * 2)) {
 		uint64_t left = bits & bit ? hob_usd_take_u64(at) : 0;
-		if (at->failed || left > (at->file.size - at->at) / 8)
-			return cut_off(c);
+		if (left > (at->file.size - at->at) / 8)
+			cut_off();
 		for (; left > 0; left--) {
 			int64_t number = (int64_t)hob_usd_take_u64(at);
 			if (!(bit & IS_THERE))
@@ -498,91 +467,83 @@ static bool number_list(hob_usd_crate *c, hob_usd_cursor *at, hob_usd_value *out
 			found[count++] = (double)number;
 		}
 	}
-	*out = (hob_usd_value){HOB_USD_F64, true, 1, count, found};
-	return true;
+	return (hob_usd_value){HOB_USD_F64, true, 1, count, found};
 }
 
-static bool doubles(hob_usd_crate *c, hob_usd_cursor *at, uint32_t width, hob_usd_value *out)
+static hob_usd_value doubles(hob_usd_crate *c, hob_usd_cursor *at, uint32_t width)
 {
 	uint64_t count = hob_usd_take_u64(at), all;
-	void *data;
-	if (at->failed || __builtin_mul_overflow(count, (uint64_t)width, &all) ||
-		!raw_numbers(c, at, DOUBLE, all, &data))
-		return at->failed ? cut_off(c) : false;
-	*out = (hob_usd_value){HOB_USD_F64, true, width, (size_t)count, data};
-	return true;
+	if (__builtin_mul_overflow(count, (uint64_t)width, &all))
+		cut_off();
+	const void *data = raw_numbers(c, at, DOUBLE, all);
+	return (hob_usd_value){HOB_USD_F64, true, width, (size_t)count, data};
 }
 
 /* ---- one value */
 
-static bool read_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd_value *out)
+static hob_usd_value read_value(hob_usd_crate *c, uint64_t rep, uint32_t depth)
 {
 	uint32_t type = type_of(rep);
-	hob_usd_cursor at = {c->file, (size_t)payload_of(rep), false};
-	*out = (hob_usd_value){0};
+	bool is_empty = is_inlined(rep) || payload_of(rep) == 0;
+	hob_usd_cursor at = cursor_at(c, rep);
 	if (type < HOB_COUNT_OF(numeric) && numeric[type].letter)
-		return number(c, rep, out);
+		return number(c, rep);
 	switch (type) {
 	case STRING:
-		return text(c, rep, string_at, out);
+		return text(c, rep, string_at);
 	case TOKEN:
 	case ASSET:
-		return text(c, rep, token_at, out);
+		return text(c, rep, token_at);
 	case DICTIONARY:
-		return is_inlined(rep) || payload_of(rep) == 0 ? true : dictionary(c, &at, depth, out);
+		return is_empty ? (hob_usd_value){0} : dictionary(c, &at, depth);
 	case TOKEN_LIST:
 	case STRING_LIST:
 	case PATH_LIST:
 	case REFERENCE_LIST:
 	case PAYLOAD:
 	case PAYLOAD_LIST:
-		return list_of(c, &at, type, out);
+		return list_of(c, &at, type);
 	case INT64_LIST:
-		return number_list(c, &at, out);
+		return number_list(c, &at);
 	case PATH_VECTOR:
-		return texts(c, &at, hob_usd_take_u64(&at), path_at, out);
+		return texts(c, &at, hob_usd_take_u64(&at), path_at);
 	case TOKEN_VECTOR:
-		return texts(c, &at, hob_usd_take_u64(&at), token_at, out);
+		return texts(c, &at, hob_usd_take_u64(&at), token_at);
 	case STRING_VECTOR:
-		return texts(c, &at, hob_usd_take_u64(&at), string_at, out);
+		return texts(c, &at, hob_usd_take_u64(&at), string_at);
 	case SELECTION:
-		return is_inlined(rep) || payload_of(rep) == 0 ? true : selection(c, &at, out);
+		return is_empty ? (hob_usd_value){0} : selection(c, &at);
 	case SAMPLES:
-		return samples(c, &at, depth, out);
+		return samples(c, &at, depth);
 	case DOUBLE_VECTOR:
-		return doubles(c, &at, 1, out);
+		return doubles(c, &at, 1);
 	case OFFSET_VECTOR:
-		return doubles(c, &at, 2, out);
+		return doubles(c, &at, 2);
 	case RELOCATES: {
 		uint64_t pairs = hob_usd_take_u64(&at);
-		return texts(c, &at, pairs < UINT64_MAX / 2 ? pairs * 2 : pairs, path_at, out);
+		return texts(c, &at, pairs < UINT64_MAX / 2 ? pairs * 2 : pairs, path_at);
 	}
 	case BLOCK:
-		out->kind = HOB_USD_BLOCK;
-		return true;
+		return (hob_usd_value){.kind = HOB_USD_BLOCK};
 	case VALUE:
-		return value_elsewhere(c, &at, depth, out);
+		return value_elsewhere(c, &at, depth);
 	default:
-		return true;
+		return (hob_usd_value){0};
 	}
 }
 
-bool hob_usd_crate_value(hob_usd_crate *c, uint64_t rep, uint32_t depth, hob_usd_value *out)
+hob_usd_value hob_usd_crate_value(hob_usd_crate *c, uint64_t rep, uint32_t depth)
 {
 	if (depth > HOB_LIMIT_USD_DICTIONARY_DEPTH)
-		return hob_fail(c->err, LIMIT, "values in values: more than %llu levels",
-						HOB_LIMIT_USD_DICTIONARY_DEPTH);
+		hob_leave(LIMIT, "values in values: more than %llu levels", HOB_LIMIT_USD_DICTIONARY_DEPTH);
 	if (rep >= UINT64_MAX - 1)
-		return hob_fail(c->err, CORRUPT, "a value without a type");
+		hob_leave(CORRUPT, "a value without a type");
 	uint32_t known = hob_usd_map_get(&c->known, rep);
-	if (known != HOB_NONE) {
-		*out = c->values[known];
-		return true;
-	}
-	if (!read_value(c, rep, depth, out))
-		return false;
+	if (known != HOB_NONE)
+		return c->values[known];
+	hob_usd_value value = read_value(c, rep, depth);
 	HOB_USD_ROOM(c->u->scratch, c->values, c->value_count, c->value_room);
 	hob_usd_map_put(c->u->scratch, &c->known, rep, c->value_count);
-	c->values[c->value_count++] = *out;
-	return true;
+	c->values[c->value_count++] = value;
+	return value;
 }

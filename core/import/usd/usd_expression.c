@@ -17,13 +17,12 @@ typedef struct reader {
 	uint32_t variables;
 	const char *at, *end;
 	uint32_t depth, steps;
-	const char *why; /* reason why the expression cannot be evaluated */
 } reader_t;
 
-static bool wrong(reader_t *r, const char *why)
+/* Leaves the evaluation, with the reason. */
+_Noreturn static void wrong(const char *why)
 {
-	r->why = why;
-	return false;
+	hob_leave(CORRUPT, "%s", why);
 }
 
 static char peek(reader_t *r)
@@ -71,22 +70,20 @@ static const hob_usd_value *find_variable(const hob_usd *u, uint32_t set, hob_st
 	return found;
 }
 
-static bool expression(reader_t *r, value_t *out);
+static value_t expression(reader_t *r);
 
-static bool text_value(reader_t *r, hob_str text, value_t *out)
+static value_t text_value(reader_t *r, hob_str text)
 {
-	*out = (value_t){.kind = TEXT, .text = text};
 	if (!is_expression(text))
-		return true;
+		return (value_t){.kind = TEXT, .text = text};
 	reader_t inner = *r;
 	inner.at = text.data + 1;
 	inner.end = text.data + text.len - 1;
-	bool done = expression(&inner, out);
-	if (done && peek(&inner) != 0)
-		done = wrong(&inner, "a variable holds more than one expression");
+	value_t value = expression(&inner);
+	if (peek(&inner) != 0)
+		wrong("a variable holds more than one expression");
 	r->steps = inner.steps;
-	r->why = inner.why;
-	return done;
+	return value;
 }
 
 static void put_item(reader_t *r, value_t *list, value_t item)
@@ -96,97 +93,85 @@ static void put_item(reader_t *r, value_t *list, value_t item)
 }
 
 /* Value of the variable; *known is false when there is no such variable. */
-static bool variable(reader_t *r, hob_str name, value_t *out, bool *known)
+static value_t variable(reader_t *r, hob_str name, bool *known)
 {
 	const hob_usd_value *value = find_variable(r->u, r->variables, name);
 	bool is_text = value && value->kind == HOB_USD_TEXT;
 	*known = value != NULL;
-	*out = (value_t){0};
 	if (!value || value->kind == HOB_USD_EMPTY || value->kind == HOB_USD_BLOCK)
-		return true;
+		return (value_t){0};
 	if (!value->is_array && is_text)
-		return text_value(r, hob_usd_text(value), out);
-	out->kind = value->is_array ? LIST : NUMBER;
-	out->number = hob_usd_number(value, 0);
+		return text_value(r, hob_usd_text(value));
+	value_t out = {.kind = value->is_array ? LIST : NUMBER, .number = hob_usd_number(value, 0)};
 	for (size_t i = 0; value->is_array && i < value->count; i++) {
 		value_t item = {.kind = is_text ? TEXT : NUMBER};
 		if (is_text)
 			item.text = ((const hob_str *)value->data)[i];
 		else
 			item.number = hob_usd_component(value, i);
-		put_item(r, out, item);
+		put_item(r, &out, item);
 	}
-	return true;
+	return out;
 }
 
 /* Reads the name and "}" that follow "${". */
-static bool take_variable(reader_t *r, hob_str *name)
+static hob_str take_variable(reader_t *r)
 {
-	*name = take_name(r);
-	if (name->len == 0 || r->at == r->end || *r->at != '}')
-		return wrong(r, "'${' is not followed by a name and '}'");
+	hob_str name = take_name(r);
+	if (name.len == 0 || r->at == r->end || *r->at != '}')
+		wrong("'${' is not followed by a name and '}'");
 	r->at++;
-	return true;
+	return name;
 }
 
-static bool put_text(reader_t *r, hob_buf *to, hob_str text)
+static void put_text(hob_buf *to, hob_str text)
 {
 	if (to->size + text.len > LENGTH)
-		return wrong(r, "its text is too long");
+		wrong("its text is too long");
 	hob_buf_put_str(to, text);
-	return true;
 }
 
 /* Substitutes a variable in a text; an unknown one is left as written. */
-static bool put_variable(reader_t *r, hob_buf *to)
+static void put_variable(reader_t *r, hob_buf *to)
 {
 	const char *from = r->at - 2;
-	hob_str name;
-	value_t value;
 	bool known;
-	if (!take_variable(r, &name) || !variable(r, name, &value, &known))
-		return false;
-	if (!known)
-		return put_text(r, to, (hob_str){from, (size_t)(r->at - from)});
-	if (value.kind != TEXT && value.kind != NOTHING)
-		return wrong(r, "a variable in a text is no text");
-	return put_text(r, to, value.text);
+	value_t value = variable(r, take_variable(r), &known);
+	if (known && value.kind != TEXT && value.kind != NOTHING)
+		wrong("a variable in a text is no text");
+	put_text(to, known ? value.text : (hob_str){from, (size_t)(r->at - from)});
 }
 
-static bool quoted(reader_t *r, char quote, hob_buf *to)
+static void quoted(reader_t *r, char quote, hob_buf *to)
 {
 	for (;;) {
 		const char *from = r->at;
 		while (r->at < r->end && *r->at != quote && *r->at != '\\' && *r->at != '$')
 			r->at++;
-		if (!put_text(r, to, (hob_str){from, (size_t)(r->at - from)}))
-			return false;
+		put_text(to, (hob_str){from, (size_t)(r->at - from)});
 		if (r->at == r->end)
-			return wrong(r, "a text has no end");
+			wrong("a text has no end");
 		char c = *r->at++;
 		if (c == quote)
-			return true;
+			return;
 		if (c == '$' && r->at < r->end && *r->at == '{') {
 			r->at++;
-			if (!put_variable(r, to))
-				return false;
+			put_variable(r, to);
 			continue;
 		}
 		if (c == '\\' && r->at < r->end)
 			c = *r->at++;
-		if (!put_text(r, to, (hob_str){&c, 1}))
-			return false;
+		put_text(to, (hob_str){&c, 1});
 	}
 }
 
-static bool read_text(reader_t *r, char quote, value_t *out)
+static value_t read_text(reader_t *r, char quote)
 {
 	hob_buf text = {0};
-	bool done = quoted(r, quote, &text);
-	if (done)
-		*out = (value_t){.kind = TEXT, .text = hob_arena_str(r->u->scratch, hob_buf_str(&text))};
+	quoted(r, quote, &text);
+	value_t value = {.kind = TEXT, .text = hob_arena_str(r->u->scratch, hob_buf_str(&text))};
 	hob_buf_release(&text);
-	return done;
+	return value;
 }
 
 /* ---- functions */
@@ -206,7 +191,7 @@ static value_t truth(bool is)
 	return (value_t){.kind = NUMBER, .number = is};
 }
 
-static bool compare(reader_t *r, hob_str name, const value_t *v, uint32_t count, value_t *out)
+static value_t compare(hob_str name, const value_t *v, uint32_t count)
 {
 	static const struct {
 		const char *name;
@@ -217,12 +202,11 @@ static bool compare(reader_t *r, hob_str name, const value_t *v, uint32_t count,
 		if (!hob_str_equal(name, hob_str_of(all[i].name)))
 			continue;
 		if (count != 2 || v[0].kind != v[1].kind || v[0].kind == LIST)
-			return wrong(r, "what is compared is not two texts or two numbers");
+			wrong("what is compared is not two texts or two numbers");
 		int order = order_of(&v[0], &v[1]);
-		*out = truth(order < 0 ? all[i].less : order > 0 ? all[i].more : all[i].same);
-		return true;
+		return truth(order < 0 ? all[i].less : order > 0 ? all[i].more : all[i].same);
 	}
-	return wrong(r, "it calls a function that does not exist");
+	wrong("it calls a function that does not exist");
 }
 
 static bool contains(const value_t *in, const value_t *what)
@@ -235,19 +219,18 @@ static bool contains(const value_t *in, const value_t *what)
 	return false;
 }
 
-static bool element(reader_t *r, const value_t *in, double at, value_t *out)
+static value_t element(const value_t *in, double at)
 {
 	double count = in->kind == TEXT ? (double)in->text.len : in->count;
 	at += at < 0 ? count : 0;
 	if (!(at >= 0 && at < count))
-		return wrong(r, "at() asks for an element that a list does not have");
-	*out = in->kind == LIST
+		wrong("at() asks for an element that a list does not have");
+	return in->kind == LIST
 			   ? in->items[(size_t)at]
 			   : (value_t){.kind = TEXT, .text = hob_str_sub(in->text, (size_t)at, (size_t)at + 1)};
-	return true;
 }
 
-static bool call(reader_t *r, hob_str name, const value_t *v, uint32_t count, value_t *out)
+static value_t call(hob_str name, const value_t *v, uint32_t count)
 {
 	bool is_and = hob_str_equal(name, HOB_STR("and"));
 	if (is_and || hob_str_equal(name, HOB_STR("or"))) {
@@ -256,61 +239,57 @@ static bool call(reader_t *r, hob_str name, const value_t *v, uint32_t count, va
 			all = all && v[i].number != 0;
 			any = any || v[i].number != 0;
 		}
-		*out = truth(is_and ? all : any);
-		return count > 0 || wrong(r, "and() and or() need conditions");
+		if (count == 0)
+			wrong("and() and or() need conditions");
+		return truth(is_and ? all : any);
 	}
-	if (hob_str_equal(name, HOB_STR("not")) && count == 1) {
-		*out = truth(v[0].number == 0);
-		return true;
-	}
+	if (hob_str_equal(name, HOB_STR("not")) && count == 1)
+		return truth(v[0].number == 0);
 	if (hob_str_equal(name, HOB_STR("if")) && (count == 2 || count == 3)) {
-		*out = v[0].number != 0 ? v[1] : count == 3 ? v[2] : (value_t){0};
-		return v[0].kind == NUMBER || wrong(r, "the condition of if() is neither true nor false");
+		if (v[0].kind != NUMBER)
+			wrong("the condition of if() is neither true nor false");
+		return v[0].number != 0 ? v[1] : count == 3 ? v[2] : (value_t){0};
 	}
 	bool is_many = count > 0 && (v[0].kind == TEXT || v[0].kind == LIST);
-	if (hob_str_equal(name, HOB_STR("contains")) && count == 2 && is_many) {
-		*out = truth(contains(&v[0], &v[1]));
-		return true;
-	}
+	if (hob_str_equal(name, HOB_STR("contains")) && count == 2 && is_many)
+		return truth(contains(&v[0], &v[1]));
 	if (hob_str_equal(name, HOB_STR("at")) && count == 2 && is_many)
-		return element(r, &v[0], v[1].number, out);
-	if (hob_str_equal(name, HOB_STR("len")) && count == 1 && is_many) {
-		*out = (value_t){.kind = NUMBER, .number = v[0].kind == TEXT ? (double)v[0].text.len : v[0].count};
-		return true;
-	}
-	return compare(r, name, v, count, out);
+		return element(&v[0], v[1].number);
+	if (hob_str_equal(name, HOB_STR("len")) && count == 1 && is_many)
+		return (value_t){.kind = NUMBER, .number = v[0].kind == TEXT ? (double)v[0].text.len : v[0].count};
+	return compare(name, v, count);
 }
 
 /* "defined(A, B)": takes names only. */
-static bool defined(reader_t *r, value_t *out)
+static value_t defined(reader_t *r)
 {
 	bool all = true;
 	do {
 		peek(r);
 		hob_str name = take_name(r);
 		if (name.len == 0)
-			return wrong(r, "defined() needs names of variables");
+			wrong("defined() needs names of variables");
 		all = all && find_variable(r->u, r->variables, name) != NULL;
 	} while (take(r, ','));
-	*out = truth(all);
-	return take(r, ')') || wrong(r, "')' is missing");
+	if (!take(r, ')'))
+		wrong("')' is missing");
+	return truth(all);
 }
 
-static bool read_items(reader_t *r, char close, value_t *list)
+static value_t read_items(reader_t *r, char close)
 {
-	list->kind = LIST;
+	value_t list = {.kind = LIST};
 	if (take(r, close))
-		return true;
-	do {
-		value_t item;
-		if (!expression(r, &item))
-			return false;
-		put_item(r, list, item);
-	} while (take(r, ','));
-	return take(r, close) || wrong(r, "a bracket is not closed");
+		return list;
+	do
+		put_item(r, &list, expression(r));
+	while (take(r, ','));
+	if (!take(r, close))
+		wrong("a bracket is not closed");
+	return list;
 }
 
-static bool read_name(reader_t *r, value_t *out)
+static value_t read_name(reader_t *r)
 {
 	static const struct {
 		const char *name;
@@ -322,76 +301,85 @@ static bool read_name(reader_t *r, value_t *out)
 				 {"None", {.kind = NOTHING}},
 				 {"none", {.kind = NOTHING}}};
 	hob_str name = take_name(r);
-	value_t list = {0};
 	for (size_t i = 0; i < HOB_COUNT_OF(words); i++)
-		if (hob_str_equal(name, hob_str_of(words[i].name))) {
-			*out = words[i].value;
-			return true;
-		}
+		if (hob_str_equal(name, hob_str_of(words[i].name)))
+			return words[i].value;
 	if (name.len == 0 || !take(r, '('))
-		return wrong(r, "a value is missing or not known");
+		wrong("a value is missing or not known");
 	if (hob_str_equal(name, HOB_STR("defined")))
-		return defined(r, out);
-	return read_items(r, ')', &list) && call(r, name, list.items, list.count, out);
+		return defined(r);
+	value_t list = read_items(r, ')');
+	return call(name, list.items, list.count);
 }
 
-static bool read_number(reader_t *r, value_t *out)
+static value_t read_number(reader_t *r)
 {
 	bool minus = take(r, '-');
-	*out = (value_t){.kind = NUMBER};
+	double number = 0;
 	if (r->at == r->end || *r->at < '0' || *r->at > '9')
-		return wrong(r, "a value is missing or not known");
+		wrong("a value is missing or not known");
 	for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++)
-		out->number = out->number * 10 + (*r->at - '0');
-	out->number = minus ? -out->number : out->number;
-	return true;
+		number = number * 10 + (*r->at - '0');
+	return (value_t){.kind = NUMBER, .number = minus ? -number : number};
 }
 
-static bool read_value(reader_t *r, value_t *out)
+static value_t read_value(reader_t *r)
 {
 	char c = peek(r);
-	bool known;
-	hob_str name;
-	*out = (value_t){0};
 	if (c == '"' || c == '\'') {
 		r->at++;
-		return read_text(r, c, out);
+		return read_text(r, c);
 	}
 	if (c == '$' && r->end - r->at > 1 && r->at[1] == '{') {
 		r->at += 2;
-		if (!take_variable(r, &name) || !variable(r, name, out, &known))
-			return false;
-		return known || wrong(r, "it asks for a variable that nobody says");
+		bool known;
+		value_t value = variable(r, take_variable(r), &known);
+		if (!known)
+			wrong("it asks for a variable that nobody says");
+		return value;
 	}
 	if (take(r, '['))
-		return read_items(r, ']', out);
+		return read_items(r, ']');
 	if (c == '-' || (c >= '0' && c <= '9'))
-		return read_number(r, out);
-	return read_name(r, out);
+		return read_number(r);
+	return read_name(r);
 }
 
-static bool expression(reader_t *r, value_t *out)
+static value_t expression(reader_t *r)
 {
 	if (r->depth >= DEPTH || ++r->steps > STEPS)
-		return wrong(r, "it goes on and on, or its variables name one another in a circle");
+		wrong("it goes on and on, or its variables name one another in a circle");
 	r->depth++;
-	bool done = read_value(r, out);
+	value_t value = read_value(r);
 	r->depth--;
-	return done;
+	return value;
+}
+
+typedef struct evaluation {
+	reader_t reader;
+	hob_str text; /* of the expression, then its value */
+} evaluation_t;
+
+static bool evaluate(void *context, hob_error *err)
+{
+	(void)err;
+	evaluation_t *e = (evaluation_t *)context;
+	value_t value = text_value(&e->reader, e->text);
+	if (value.kind != TEXT && value.kind != NOTHING)
+		wrong("what it says is no text");
+	e->text = value.text;
+	return true;
 }
 
 hob_str hob_usd_expression(hob_usd *u, uint32_t variables, hob_str text)
 {
-	reader_t r = {.u = u, .variables = variables};
-	value_t value;
-	if (!is_expression(text))
-		return text;
-	if (text_value(&r, text, &value)) {
-		if (value.kind == TEXT || value.kind == NOTHING)
-			return value.text;
-		r.why = "what it says is no text";
-	}
-	hob_usd_note(u, "expression", "the expression %.*s names nothing: %s", HOB_FMT(text), r.why);
+	evaluation_t e = {{.u = u, .variables = variables}, text};
+	hob_error why;
+	if (!is_expression(text) || hob_guarded(evaluate, &e, &why))
+		return e.text;
+	if (why.code == HOB_ERR_MEMORY)
+		hob_leave_with(&why);
+	hob_usd_note(u, "expression", "the expression %.*s names nothing: %s", HOB_FMT(text), why.context);
 	return HOB_STR("");
 }
 

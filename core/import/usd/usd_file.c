@@ -215,7 +215,6 @@ typedef struct document {
 	hob_name_map names; /* "parent's element number/name" -> element number */
 	const hob_xml_element **elements;
 	uint32_t made, depth;
-	hob_error *err;
 } document_t;
 
 static hob_str attribute(const hob_xml_element *element, const char *name)
@@ -260,17 +259,17 @@ static hob_str prim_name(document_t *d, hob_str name)
 
 /* ---- specs */
 
-static bool add_prim(document_t *d, uint32_t parent, hob_str name, const char *type, uint32_t *out)
+static uint32_t add_prim(document_t *d, uint32_t parent, hob_str name, const char *type)
 {
 	hob_str *text = HOB_NEW(d->u->scratch, hob_str, 1);
 	*text = hob_str_of(type);
 	if (++d->made > HOB_LIMIT_USD_PRIMS)
-		return hob_fail(d->err, LIMIT, "more than %llu nodes of materials", HOB_LIMIT_USD_PRIMS);
-	*out = hob_usd_spec_add(d->u, d->layer, parent, HOB_USD_PRIM, hob_usd_token(d->u, name));
+		hob_leave(LIMIT, "more than %llu nodes of materials", HOB_LIMIT_USD_PRIMS);
+	uint32_t spec = hob_usd_spec_add(d->u, d->layer, parent, HOB_USD_PRIM, hob_usd_token(d->u, name));
 	if (text->len > 0)
-		hob_usd_field_set(d->u, d->layer, *out, HOB_USD_T_typeName,
+		hob_usd_field_set(d->u, d->layer, spec, HOB_USD_T_typeName,
 						  (hob_usd_value){HOB_USD_TEXT, false, 1, 1, text});
-	return true;
+	return spec;
 }
 
 static void add_field(document_t *d, uint32_t prim, hob_str property, uint32_t field, hob_usd_value value)
@@ -346,11 +345,11 @@ static void add_value(document_t *d, const hob_xml_element *input, uint32_t prim
 
 /* ---- nodes */
 
-static bool add_node(document_t *d, const hob_xml_element *node, scope_t scope, hob_str *path);
+static hob_str add_node(document_t *d, const hob_xml_element *node, scope_t scope);
 
 /* Reads an input or output: a value, or a connection to a node, to a graph's output, or to an input of the
  * enclosing graph. `outer`: the material, which contains the graphs. */
-static bool add_input(document_t *d, const hob_xml_element *input, scope_t scope, const scope_t *outer,
+static void add_input(document_t *d, const hob_xml_element *input, scope_t scope, const scope_t *outer,
 					  uint32_t prim, hob_str property)
 {
 	hob_arena *arena = d->u->scratch;
@@ -360,7 +359,7 @@ static bool add_input(document_t *d, const hob_xml_element *input, scope_t scope
 	if (face.len > 0) {
 		add_connection(d, prim, property,
 					   hob_arena_printf(arena, "%.*s.inputs:%.*s", HOB_FMT(scope.path), HOB_FMT(face)));
-		return true;
+		return;
 	}
 	if (graph.len > 0)
 		scope = *outer;
@@ -368,29 +367,26 @@ static bool add_input(document_t *d, const hob_xml_element *input, scope_t scope
 		from = find_element(d, scope.element, graph.len > 0 ? graph : node);
 	if (!from) {
 		add_value(d, input, prim, property);
-		return true;
+		return;
 	}
-	if (!add_node(d, from, scope, &path))
-		return false;
+	path = add_node(d, from, scope);
 	const hob_xml_element *first = hob_xml_child(from, HOB_STR("output"));
 	if (output.len == 0)
 		output = graph.len > 0 && first ? attribute(first, "name") : HOB_STR("out");
 	add_connection(d, prim, property,
 				   hob_arena_printf(arena, "%.*s.outputs:%.*s", HOB_FMT(path), HOB_FMT(output)));
-	return true;
 }
 
-static bool add_inputs(document_t *d, const hob_xml_element *node, const char *element, const char *kind,
+static void add_inputs(document_t *d, const hob_xml_element *node, const char *element, const char *kind,
 					   scope_t scope, const scope_t *outer, uint32_t prim)
 {
 	for (const hob_xml_element *e = hob_xml_child(node, hob_str_of(element)); e;
 		 e = hob_xml_next(e, hob_str_of(element))) {
 		hob_str name = attribute(e, "name");
 		hob_str property = hob_arena_printf(d->u->scratch, "%s:%.*s", kind, HOB_FMT(name));
-		if (name.len > 0 && !add_input(d, e, scope, outer, prim, property))
-			return false;
+		if (name.len > 0)
+			add_input(d, e, scope, outer, prim, property);
 	}
-	return true;
 }
 
 /* Adds the id: "ND_image_color3" for "image" of type "color3"; USD's own nodes have one id for all types. */
@@ -408,74 +404,69 @@ static void add_id(document_t *d, const hob_xml_element *node, uint32_t prim)
 	add_text(d, prim, HOB_STR("info:id"), id);
 }
 
-static bool fill_node(document_t *d, const hob_xml_element *node, scope_t scope, scope_t own)
+static void fill_node(document_t *d, const hob_xml_element *node, scope_t scope, scope_t own)
 {
-	if (hob_xml_is(node, HOB_STR("nodegraph")))
-		return add_inputs(d, node, "input", "inputs", own, &scope, own.spec) &&
-			   add_inputs(d, node, "output", "outputs", own, &scope, own.spec);
+	if (hob_xml_is(node, HOB_STR("nodegraph"))) {
+		add_inputs(d, node, "input", "inputs", own, &scope, own.spec);
+		add_inputs(d, node, "output", "outputs", own, &scope, own.spec);
+		return;
+	}
 	add_id(d, node, own.spec);
-	return add_inputs(d, node, "input", "inputs", scope, &scope, own.spec) &&
-		   add_inputs(d, node, "parameter", "inputs", scope, &scope, own.spec) &&
-		   add_inputs(d, node, "bindinput", "inputs", scope, &scope, own.spec);
+	add_inputs(d, node, "input", "inputs", scope, &scope, own.spec);
+	add_inputs(d, node, "parameter", "inputs", scope, &scope, own.spec);
+	add_inputs(d, node, "bindinput", "inputs", scope, &scope, own.spec);
 }
 
 /* Adds the node and everything it is connected to as children of the scope, once. */
-static bool add_node(document_t *d, const hob_xml_element *node, scope_t scope, hob_str *path)
+static hob_str add_node(document_t *d, const hob_xml_element *node, scope_t scope)
 {
 	scope_t own = {.element = node};
 	hob_str name = prim_name(d, attribute(node, "name"));
 	uint32_t token = hob_usd_token(d->u, name);
-	*path = own.path = hob_usd_path_child(d->u, scope.path, name);
+	own.path = hob_usd_path_child(d->u, scope.path, name);
 	if (hob_usd_spec_find(d->layer, scope.spec, HOB_USD_PRIM, token) != HOB_NONE)
-		return true;
+		return own.path;
 	if (d->depth >= HOB_LIMIT_USD_DEPTH)
-		return hob_fail(d->err, LIMIT, "nodes of materials behind one another: more than %llu",
-						HOB_LIMIT_USD_DEPTH);
+		hob_leave(LIMIT, "nodes of materials behind one another: more than %llu", HOB_LIMIT_USD_DEPTH);
 	bool graph = hob_xml_is(node, HOB_STR("nodegraph"));
-	if (!add_prim(d, scope.spec, name, graph ? "NodeGraph" : "Shader", &own.spec))
-		return false;
+	own.spec = add_prim(d, scope.spec, name, graph ? "NodeGraph" : "Shader");
 	d->depth++;
-	bool done = fill_node(d, node, scope, own);
+	fill_node(d, node, scope, own);
 	d->depth--;
-	return done;
+	return own.path;
 }
 
-static bool add_material(document_t *d, const hob_xml_element *element, uint32_t parent, hob_str above)
+static void add_material(document_t *d, const hob_xml_element *element, uint32_t parent, hob_str above)
 {
 	static const hob_str surface = {"outputs:mtlx:surface", 20};
-	hob_str name = prim_name(d, attribute(element, "name")), path;
+	hob_str name = prim_name(d, attribute(element, "name"));
 	scope_t scope = {.element = d->xml.root, .path = hob_usd_path_child(d->u, above, name)};
 	if (name.len == 0)
-		return true;
-	if (!add_prim(d, parent, name, "Material", &scope.spec))
-		return false;
+		return;
+	scope.spec = add_prim(d, parent, name, "Material");
 	for (const hob_xml_element *e = element->first; e; e = e->next) {
-		if (hob_str_equal(attribute(e, "name"), HOB_STR("surfaceshader")) &&
-			!add_input(d, e, scope, &scope, scope.spec, surface))
-			return false;
+		if (hob_str_equal(attribute(e, "name"), HOB_STR("surfaceshader")))
+			add_input(d, e, scope, &scope, scope.spec, surface);
 		/* Before 1.38 the material contains the shader. */
 		if (hob_xml_is(e, HOB_STR("shaderref"))) {
-			if (!add_node(d, e, scope, &path))
-				return false;
+			hob_str path = add_node(d, e, scope);
 			add_connection(d, scope.spec, surface,
 						   hob_arena_printf(d->u->scratch, "%.*s.outputs:out", HOB_FMT(path)));
 		}
 	}
-	return true;
 }
 
 /* A MaterialX document as "/MaterialX/Materials/NAME": each material contains the nodes and graphs that it
  * uses; layer->path is set. Looks, geometry names and included documents are ignored. Source: MaterialX 1.38
  * specification; the paths are OpenUSD's. */
-static bool usd_mtlx_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err)
+static void usd_mtlx_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer)
 {
-	document_t d = {.u = u, .layer = layer, .err = err};
-	uint32_t root, materials;
+	document_t d = {.u = u, .layer = layer};
+	hob_error why;
 	hob_str *top = HOB_NEW(u->scratch, hob_str, 1);
-	if (!hob_xml_parse(u->scratch, file, NULL, &d.xml, err))
-		return false;
+	hob_need(hob_xml_parse(u->scratch, file, NULL, &d.xml, &why), &why);
 	if (!hob_xml_is(d.xml.root, HOB_STR("materialx")))
-		return hob_fail(err, UNSUPPORTED, "an XML file that is no MaterialX document");
+		hob_leave(UNSUPPORTED, "an XML file that is no MaterialX document");
 	hob_name_map_init(&d.names, u->scratch);
 	d.elements = (const hob_xml_element **)hob_arena_array(u->scratch, d.xml.element_count,
 														   sizeof *d.elements, sizeof(void *));
@@ -483,17 +474,15 @@ static bool usd_mtlx_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_
 	list_names(&d, d.xml.root);
 	hob_usd_layer_init(u, layer);
 	hob_usd_field_set(u, layer, 0, HOB_USD_T_defaultPrim, (hob_usd_value){HOB_USD_TEXT, false, 1, 1, top});
-	if (!add_prim(&d, 0, *top, "", &root) || !add_prim(&d, root, HOB_STR("Materials"), "Scope", &materials))
-		return false;
+	uint32_t root = add_prim(&d, 0, *top, "");
+	uint32_t materials = add_prim(&d, root, HOB_STR("Materials"), "Scope");
 	for (const hob_xml_element *e = d.xml.root->first; e; e = e->next) {
 		if (hob_xml_is(e, HOB_STR("include")))
 			hob_usd_note(u, "include", "MaterialX document '%.*s': what '%.*s' holds is left out",
 						 HOB_FMT(layer->path), HOB_FMT(attribute(e, "href")));
-		if ((hob_xml_is(e, HOB_STR("surfacematerial")) || hob_xml_is(e, HOB_STR("material"))) &&
-			!add_material(&d, e, materials, HOB_STR("/MaterialX/Materials")))
-			return false;
+		if (hob_xml_is(e, HOB_STR("surfacematerial")) || hob_xml_is(e, HOB_STR("material")))
+			add_material(&d, e, materials, HOB_STR("/MaterialX/Materials"));
 	}
-	return true;
 }
 
 enum { FAILED = 0xFFFFFFFE };
@@ -507,13 +496,6 @@ typedef struct place {
 static bool is_final(hob_err_code code)
 {
 	return code == HOB_ERR_MEMORY || code == HOB_ERR_LIMIT;
-}
-
-static bool fail_as(const hob_error *why, hob_error *err)
-{
-	if (err)
-		*err = *why;
-	return false;
 }
 
 /* ---- packages */
@@ -687,35 +669,41 @@ static bool locate(hob_usd *u, uint32_t from, hob_str asset, place_t *place, hob
 
 /* ---- layers */
 
-static bool read_layer(hob_usd *u, place_t place, hob_bytes bytes, hob_usd_layer *layer, hob_error *err)
+typedef struct reading {
+	hob_usd *u;
+	hob_bytes bytes;
+	hob_usd_layer *layer;
+} reading_t;
+
+static bool read_layer(void *context, hob_error *err)
 {
-	layer->path = place.path;
-	layer->package = place.package;
-	if (bytes.size >= 8 && memcmp(bytes.data, "PXR-USDC", 8) == 0)
-		return hob_usd_crate_read(u, bytes, layer, err);
-	if (bytes.size >= 5 && (memcmp(bytes.data, "#usda", 5) == 0 || memcmp(bytes.data, "#sdf ", 5) == 0))
-		return hob_usd_text_read(u, (hob_str){(const char *)bytes.data, bytes.size}, layer, err);
-	if (hob_str_ends_nocase(place.path, HOB_STR(".mtlx")))
-		return usd_mtlx_read(u, bytes, layer, err);
-	return hob_fail(err, UNSUPPORTED,
-					"'%.*s' is no USD file: it begins neither with '#usda' nor with 'PXR-USDC'",
-					HOB_FMT(place.path));
+	const reading_t *r = (const reading_t *)context;
+	hob_str text = {(const char *)r->bytes.data, r->bytes.size};
+	if (hob_str_starts(text, HOB_STR("PXR-USDC")))
+		hob_usd_crate_read(r->u, r->bytes, r->layer);
+	else if (hob_str_starts(text, HOB_STR("#usda")) || hob_str_starts(text, HOB_STR("#sdf ")))
+		hob_usd_text_read(r->u, text, r->layer);
+	else if (hob_str_ends_nocase(r->layer->path, HOB_STR(".mtlx")))
+		usd_mtlx_read(r->u, r->bytes, r->layer);
+	else
+		return hob_fail(err, UNSUPPORTED,
+						"'%.*s' is no USD file: it begins neither with '#usda' nor with 'PXR-USDC'",
+						HOB_FMT(r->layer->path));
+	return true;
 }
 
-static bool keep_layer(hob_usd *u, const hob_usd_layer *layer, uint32_t *out, hob_error *err)
+static uint32_t keep_layer(hob_usd *u, const hob_usd_layer *layer)
 {
 	if (u->layer_count >= HOB_LIMIT_USD_LAYERS)
-		return hob_fail(err, LIMIT, "more than %llu layers", HOB_LIMIT_USD_LAYERS);
+		hob_leave(LIMIT, "more than %llu layers", HOB_LIMIT_USD_LAYERS);
 	HOB_USD_ROOM(u->scratch, u->layers, u->layer_count, u->layer_capacity);
 	hob_name_map_add(&u->layer_map, layer->id, u->layer_count);
 	u->layers[u->layer_count] = *layer;
-	*out = u->layer_count++;
-	return true;
+	return u->layer_count++;
 }
 
 static bool add_layer(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *out, hob_error *why)
 {
-	hob_usd_layer layer = {.package = HOB_NONE};
 	if (bytes.size >= 4 && memcmp(bytes.data, "PK\003\004", 4) == 0) {
 		uint32_t package;
 		if (!open_package(u, place, bytes, &package, why))
@@ -728,39 +716,38 @@ static bool add_layer(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *out,
 	*out = hob_name_map_get(&u->layer_map, id);
 	if (*out != HOB_NONE)
 		return true;
-	if (!read_layer(u, place, bytes, &layer, why))
-		return hob_fail_in(why, "layer '%.*s'", HOB_FMT(id));
-	layer.id = id;
-	return keep_layer(u, &layer, out, why);
+	hob_usd_layer layer = {.id = id, .path = place.path, .package = place.package};
+	if (!hob_guarded(read_layer, &(reading_t){u, bytes, &layer}, why))
+		return why->code != HOB_ERR_MEMORY && hob_fail_in(why, "layer '%.*s'", HOB_FMT(id));
+	*out = keep_layer(u, &layer);
+	return true;
 }
 
-bool hob_usd_layer_new(hob_usd *u, hob_str id, hob_str path, uint32_t package, uint32_t *out, hob_error *err)
+uint32_t hob_usd_layer_new(hob_usd *u, hob_str id, hob_str path, uint32_t package)
 {
 	hob_usd_layer layer = {.id = id, .path = path, .package = package};
 	hob_usd_layer_init(u, &layer);
-	return keep_layer(u, &layer, out, err);
+	return keep_layer(u, &layer);
 }
 
-bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out, hob_error *err)
+uint32_t hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset)
 {
 	place_t place = {0};
 	hob_bytes bytes = {0};
 	hob_error why = {0};
 	hob_str key = hob_arena_printf(u->scratch, "?%u?%.*s", from, HOB_FMT(asset));
-	*out = hob_name_map_get(&u->layer_map, key);
-	if (*out == HOB_NONE) {
-		if (!locate(u, from, asset, &place, &bytes, &why) || !add_layer(u, place, bytes, out, &why)) {
+	uint32_t id = hob_name_map_get(&u->layer_map, key);
+	if (id == HOB_NONE) {
+		if (!locate(u, from, asset, &place, &bytes, &why) || !add_layer(u, place, bytes, &id, &why)) {
 			if (from == HOB_NONE || is_final(why.code))
-				return fail_as(&why, err);
-			*out = FAILED;
+				hob_leave_with(&why);
+			id = FAILED;
 			hob_usd_note(u, "layer-missing", "'%.*s', which '%.*s' names, is left out: %s", HOB_FMT(asset),
 						 HOB_FMT(u->layers[from].id), why.context);
 		}
-		hob_name_map_add(&u->layer_map, key, *out);
+		hob_name_map_add(&u->layer_map, key, id);
 	}
-	if (*out == FAILED)
-		*out = HOB_NONE;
-	return true;
+	return id == FAILED ? HOB_NONE : id;
 }
 
 /* ---- pictures */
@@ -778,25 +765,24 @@ static hob_str first_tile(hob_usd *u, hob_str asset)
 	return hob_arena_printf(u->scratch, "%.*s1001%.*s", HOB_FMT(before), HOB_FMT(behind));
 }
 
-bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, hob_error *err)
+hob_image hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset)
 {
 	hob_error why = {0};
 	place_t place = {0};
 	hob_bytes bytes = {0};
-	*out = (hob_image){.uri = hob_text_name(u->result, asset),
+	hob_image image = {.uri = hob_text_name(u->result, asset),
 					   .name = hob_text_name(u->result, hob_text_last_part(asset))};
 	hob_str name = first_tile(u, asset);
-	bool packed = u->layers[from].package != HOB_NONE || hob_str_find(name, HOB_STR("["), 0) != SIZE_MAX;
-	if (!packed) {
-		out->path = hob_import_texture_path(u->request, hob_path_dir(u->layers[from].path), name);
-		return true;
+	if (u->layers[from].package == HOB_NONE && hob_str_find(name, HOB_STR("["), 0) == SIZE_MAX) {
+		image.path = hob_import_texture_path(u->request, hob_path_dir(u->layers[from].path), name);
+		return image;
 	}
 	bool found = locate(u, from, name, &place, &bytes, &why);
 	if (!found && is_final(why.code))
-		return fail_as(&why, err);
-	if (!found || place.package == HOB_NONE) {
+		hob_leave_with(&why);
+	if (!found || place.package == HOB_NONE)
 		hob_usd_note(u, "picture-missing", "picture '%.*s' cannot be had: %s", HOB_FMT(asset), why.context);
-		return true;
-	}
-	return member_bytes(u, place, u->result, &out->bytes, err);
+	else
+		hob_need(member_bytes(u, place, u->result, &image.bytes, &why), &why);
+	return image;
 }

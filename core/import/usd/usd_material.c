@@ -1,5 +1,4 @@
 #include "usd_build.h"
-#include "../../base/guard.h"
 #include "../shape.h"
 #include "../text.h"
 #include "../../model/spec_gloss.h"
@@ -30,8 +29,6 @@ typedef struct hob_usd_surface {
 	uint32_t shader;
 	hob_material *to;
 	hob_usd_look *look;
-	bool failed; /* *err is set; later inputs are not read */
-	hob_error *err;
 } hob_usd_surface;
 
 enum { HOPS = 32 };
@@ -53,41 +50,40 @@ static const hob_usd_value *usd_constant(const hob_usd_source *source)
 	return source->value.samples ? &source->value.samples->values[0] : source->value.value;
 }
 
-/* Follows a property of a prim: "inputs:diffuseColor", "outputs:surface". False when a list is too long. */
-static bool usd_follow(hob_usd *u, uint32_t prim, const char *property, hob_usd_source *out, hob_error *err)
+/* Follows a property of a prim: "inputs:diffuseColor", "outputs:surface". */
+static hob_usd_source usd_follow(hob_usd *u, uint32_t prim, const char *property)
 {
 	hob_str name = hob_str_of(property);
-	*out = (hob_usd_source){.shader = HOB_NONE};
+	hob_usd_source found = {.shader = HOB_NONE};
 	for (int hop = 0; hop < HOPS; hop++) {
 		hob_str *targets;
 		uint32_t count;
-		if (!hob_usd_targets(u, &u->prims[prim], name, HOB_USD_T_connectionPaths, &targets, &count, err))
-			return false;
+		hob_usd_targets(u, &u->prims[prim], name, HOB_USD_T_connectionPaths, &targets, &count);
 		if (count == 0) {
 			/* Ignores values authored on a graph's own output. */
-			out->has_value = !hob_str_starts(name, HOB_STR("outputs:")) &&
-							 hob_usd_get(u, &u->prims[prim], name, &out->value);
-			return true;
+			found.has_value = !hob_str_starts(name, HOB_STR("outputs:")) &&
+							  hob_usd_get(u, &u->prims[prim], name, &found.value);
+			return found;
 		}
 		size_t dot = hob_str_find(targets[0], HOB_STR("."), 0);
 		uint32_t next =
 			hob_usd_prim_at(u, hob_str_sub(targets[0], 0, dot == SIZE_MAX ? targets[0].len : dot));
 		if (next == HOB_NONE || dot == SIZE_MAX) {
-			out->has_value = hob_usd_get(u, &u->prims[prim], name, &out->value);
-			return true;
+			found.has_value = hob_usd_get(u, &u->prims[prim], name, &found.value);
+			return found;
 		}
 		prim = next;
 		name = hob_str_sub(targets[0], dot + 1, targets[0].len);
 		if (hob_str_equal(u->prims[prim].type, HOB_STR("Shader")) &&
 			hob_str_starts(name, HOB_STR("outputs:"))) {
-			out->shader = prim;
-			out->output = hob_str_sub(name, 8, name.len);
-			return true;
+			found.shader = prim;
+			found.output = hob_str_sub(name, 8, name.len);
+			return found;
 		}
 	}
 	hob_usd_note(u, "shader-loop", "prim '%.*s': more than %d connections one behind the other",
 				 HOB_FMT(u->prims[prim].path), HOPS);
-	return true;
+	return found;
 }
 
 /* ---- textures */
@@ -98,26 +94,19 @@ static void numbers(const hob_usd_value *value, float out[4])
 		out[i] = (float)hob_usd_component(value, i);
 }
 
-static bool read_input(hob_usd *u, uint32_t shader, const char *name, float out[4], bool *given,
-					   hob_error *err)
+static void read_input(hob_usd *u, uint32_t shader, const char *name, float out[4], bool *given)
 {
-	hob_usd_source source;
-	if (!usd_follow(u, shader, name, &source, err))
-		return false;
+	hob_usd_source source = usd_follow(u, shader, name);
 	const hob_usd_value *value = usd_constant(&source);
 	numbers(value, out);
 	if (given)
 		*given = value != NULL;
-	return true;
 }
 
-static bool read_word(hob_usd *u, uint32_t shader, const char *name, hob_str *out, hob_error *err)
+static hob_str read_word(hob_usd *u, uint32_t shader, const char *name)
 {
-	hob_usd_source source;
-	if (!usd_follow(u, shader, name, &source, err))
-		return false;
-	*out = hob_usd_text(usd_constant(&source));
-	return true;
+	hob_usd_source source = usd_follow(u, shader, name);
+	return hob_usd_text(usd_constant(&source));
 }
 
 static uint32_t set_of(hob_usd_build_t *b, hob_usd_look *look, hob_str name)
@@ -138,46 +127,39 @@ static uint32_t set_of(hob_usd_build_t *b, hob_usd_look *look, hob_str name)
 
 /* Reads a UsdTransform2d: scale, rotation (degrees, counter-clockwise), then translation, from the lower left
  * corner. Hob's origin is the upper left one. */
-static bool read_transform(hob_usd *u, uint32_t shader, hob_texture_ref *ref, hob_error *err)
+static void read_transform(hob_usd *u, uint32_t shader, hob_texture_ref *ref)
 {
 	float rotation[4] = {0}, scale[4] = {1, 1}, translation[4] = {0};
-	if (!read_input(u, shader, "inputs:rotation", rotation, NULL, err) ||
-		!read_input(u, shader, "inputs:scale", scale, NULL, err) ||
-		!read_input(u, shader, "inputs:translation", translation, NULL, err))
-		return false;
+	read_input(u, shader, "inputs:rotation", rotation, NULL);
+	read_input(u, shader, "inputs:scale", scale, NULL);
+	read_input(u, shader, "inputs:translation", translation, NULL);
 	double angle = (double)rotation[0] * (3.14159265358979323846 / 180), c = cos(angle), s = sin(angle);
 	ref->rotation = (float)angle;
 	ref->scale[0] = scale[0], ref->scale[1] = scale[1];
 	ref->offset[0] = (float)((double)translation[0] - s * (double)scale[1]);
 	ref->offset[1] = (float)(1 - c * (double)scale[1] - (double)translation[1]);
-	return true;
 }
 
-static bool read_coordinates(hob_usd_build_t *b, uint32_t shader, const char *input, hob_usd_look *look,
-							 hob_texture_ref *ref, hob_error *err)
+static void read_coordinates(hob_usd_build_t *b, uint32_t shader, const char *input, hob_usd_look *look,
+							 hob_texture_ref *ref)
 {
 	hob_usd *u = b->u;
-	hob_usd_source source;
 	hob_str name = HOB_STR("st"), found;
-	if (!usd_follow(u, shader, input, &source, err))
-		return false;
+	hob_usd_source source = usd_follow(u, shader, input);
 	if (source.shader != HOB_NONE &&
 		hob_str_equal(usd_shader_id(u, source.shader), HOB_STR("UsdTransform2d"))) {
 		uint32_t transform = source.shader;
-		if (!read_transform(u, transform, ref, err) || !usd_follow(u, transform, "inputs:in", &source, err))
-			return false;
+		read_transform(u, transform, ref);
+		source = usd_follow(u, transform, "inputs:in");
 	}
 	hob_str reader = source.shader != HOB_NONE ? usd_shader_id(u, source.shader) : HOB_STR("");
 	if (hob_str_starts(reader, HOB_STR("UsdPrimvarReader")) ||
 		hob_str_starts(reader, HOB_STR("ND_UsdPrimvarReader")) ||
 		hob_str_starts(reader, HOB_STR("ND_geompropvalue"))) {
-		if (!read_word(u, source.shader, reader.data[3] == 'g' ? "inputs:geomprop" : "inputs:varname", &found,
-					   err))
-			return false;
+		found = read_word(u, source.shader, reader.data[3] == 'g' ? "inputs:geomprop" : "inputs:varname");
 		name = found.len > 0 ? found : name;
 	}
 	ref->uv_set = set_of(b, look, name);
-	return true;
 }
 
 static hob_wrap wrap_of(hob_str name)
@@ -188,49 +170,41 @@ static hob_wrap wrap_of(hob_str name)
 	return hob_str_equal(name, HOB_STR("mirror")) ? HOB_WRAP_MIRROR : HOB_WRAP_REPEAT;
 }
 
-static bool read_sampler(hob_usd_build_t *b, uint32_t shader, const char *const inputs[2], uint32_t *out,
-						 hob_error *err)
+static uint32_t read_sampler(hob_usd_build_t *b, uint32_t shader, const char *const inputs[2])
 {
-	hob_str wrap_s, wrap_t;
 	hob_model *m = &b->model;
-	if (!read_word(b->u, shader, inputs[0], &wrap_s, err) ||
-		!read_word(b->u, shader, inputs[1], &wrap_t, err))
-		return false;
-	hob_sampler sampler = {.wrap_u = wrap_of(wrap_s), .wrap_v = wrap_of(wrap_t)};
-	*out = HOB_NONE;
+	hob_sampler sampler = {.wrap_u = wrap_of(read_word(b->u, shader, inputs[0])),
+						   .wrap_v = wrap_of(read_word(b->u, shader, inputs[1]))};
 	if (sampler.wrap_u == HOB_WRAP_REPEAT && sampler.wrap_v == HOB_WRAP_REPEAT)
-		return true;
-	for (*out = 0; *out < m->sampler_count; (*out)++)
-		if (m->samplers[*out].wrap_u == sampler.wrap_u && m->samplers[*out].wrap_v == sampler.wrap_v)
-			return true;
+		return HOB_NONE;
+	for (uint32_t i = 0; i < m->sampler_count; i++)
+		if (m->samplers[i].wrap_u == sampler.wrap_u && m->samplers[i].wrap_v == sampler.wrap_v)
+			return i;
 	HOB_USD_ROOM(b->u->scratch, m->samplers, m->sampler_count, b->sampler_room);
-	m->samplers[m->sampler_count++] = sampler;
-	return true;
+	m->samplers[m->sampler_count] = sampler;
+	return m->sampler_count++;
 }
 
-static bool read_picture(hob_usd_build_t *b, const hob_usd_source *file, uint32_t *out, hob_error *err)
+static uint32_t read_picture(hob_usd_build_t *b, const hob_usd_source *file)
 {
 	hob_str asset = hob_usd_text(usd_constant(file));
-	*out = HOB_NONE;
 	if (asset.len > 0)
 		asset = hob_usd_expression(b->u, b->u->stacks[file->value.site->stack].variables, asset);
 	if (asset.len == 0)
-		return true;
+		return HOB_NONE;
 	hob_str key = hob_arena_printf(b->u->scratch, "?%u?%.*s", file->value.layer, HOB_FMT(asset));
-	*out = hob_name_map_get(&b->images.by_path, key);
-	if (*out != HOB_NONE)
-		return true;
-	hob_image picture;
-	if (!hob_usd_picture(b->u, file->value.layer, asset, &picture, err))
-		return false;
+	uint32_t id = hob_name_map_get(&b->images.by_path, key);
+	if (id != HOB_NONE)
+		return id;
+	hob_image picture = hob_usd_picture(b->u, file->value.layer, asset);
 	if (picture.path.len > 0)
-		*out = hob_name_map_get(&b->images.by_path, picture.path);
-	if (*out == HOB_NONE)
-		*hob_image_set_add(&b->images, out) = picture;
-	hob_name_map_add(&b->images.by_path, key, *out);
+		id = hob_name_map_get(&b->images.by_path, picture.path);
+	if (id == HOB_NONE)
+		*hob_image_set_add(&b->images, &id) = picture;
+	hob_name_map_add(&b->images.by_path, key, id);
 	if (picture.path.len > 0)
-		hob_name_map_add(&b->images.by_path, picture.path, *out);
-	return true;
+		hob_name_map_add(&b->images.by_path, picture.path, id);
+	return id;
 }
 
 /* ---- MaterialX: pictures, and the nodes between them and a surface */
@@ -252,7 +226,7 @@ static char channel_of(hob_str output, char before)
 	return at ? channels[at - names] : before;
 }
 
-static bool pass_on(hob_usd *u, hob_usd_source *source, hob_usd_texture *out, hob_error *err)
+static void pass_on(hob_usd *u, hob_usd_source *source, hob_usd_texture *out)
 {
 	for (int hop = 0; hop < HOPS && source->shader != HOB_NONE; hop++) {
 		hob_str id = usd_shader_id(u, source->shader);
@@ -260,18 +234,15 @@ static bool pass_on(hob_usd *u, hob_usd_source *source, hob_usd_texture *out, ho
 		for (size_t i = 0; i < HOB_COUNT_OF(passing) && !input; i++)
 			input = hob_str_starts(id, hob_str_of(passing[i].id)) ? passing[i].input : NULL;
 		if (!input)
-			return true;
+			return;
 		out->channel = channel_of(source->output, out->channel);
 		if (hob_str_starts(id, HOB_STR("ND_extract"))) {
 			float index[4] = {0};
-			if (!read_input(u, source->shader, "inputs:index", index, NULL, err))
-				return false;
+			read_input(u, source->shader, "inputs:index", index, NULL);
 			out->channel = index[0] >= 0 && index[0] < 4 ? "rgba"[(int)index[0]] : 'r';
 		}
-		if (!usd_follow(u, source->shader, input, source, err))
-			return false;
+		*source = usd_follow(u, source->shader, input);
 	}
-	return true;
 }
 
 static bool is_picture(hob_str id)
@@ -283,82 +254,83 @@ static bool is_picture(hob_str id)
 		   hob_str_starts(id, HOB_STR("ND_RealityKitTexture2D"));
 }
 
-static bool read_tiles(hob_usd *u, uint32_t shader, hob_texture_ref *ref, hob_error *err)
+static void read_tiles(hob_usd *u, uint32_t shader, hob_texture_ref *ref)
 {
 	float tiling[4] = {1, 1}, offset[4] = {0};
-	if (!read_input(u, shader, "inputs:uvtiling", tiling, NULL, err) ||
-		!read_input(u, shader, "inputs:uvoffset", offset, NULL, err))
-		return false;
+	read_input(u, shader, "inputs:uvtiling", tiling, NULL);
+	read_input(u, shader, "inputs:uvoffset", offset, NULL);
 	if (tiling[0] == 1 && tiling[1] == 1 && offset[0] == 0 && offset[1] == 0)
-		return true;
+		return;
 	ref->scale[0] = tiling[0], ref->scale[1] = tiling[1];
 	ref->offset[0] = -offset[0];
 	ref->offset[1] = 1 - tiling[1] + offset[1];
-	return true;
 }
 
-static bool read_mtlx_picture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look,
-							  hob_usd_texture *out, hob_error *err)
+static void read_mtlx_picture(hob_usd_build_t *b, const hob_usd_source *source, hob_usd_look *look,
+							  hob_usd_texture *out)
 {
 	static const char *const wraps[] = {"inputs:uaddressmode", "inputs:vaddressmode"};
 	hob_usd *u = b->u;
-	hob_usd_source file;
 	out->channel = channel_of(source->output, out->channel);
-	return usd_follow(u, source->shader, "inputs:file", &file, err) &&
-		   read_picture(b, &file, &out->ref.image, err) &&
-		   (out->ref.image == HOB_NONE ||
-			(read_coordinates(b, source->shader, "inputs:texcoord", look, &out->ref, err) &&
-			 read_tiles(u, source->shader, &out->ref, err) &&
-			 read_sampler(b, source->shader, wraps, &out->ref.sampler, err)));
+	hob_usd_source file = usd_follow(u, source->shader, "inputs:file");
+	out->ref.image = read_picture(b, &file);
+	if (out->ref.image == HOB_NONE)
+		return;
+	read_coordinates(b, source->shader, "inputs:texcoord", look, &out->ref);
+	read_tiles(u, source->shader, &out->ref);
+	out->ref.sampler = read_sampler(b, source->shader, wraps);
 }
 
 /* The texture that is an input's source; ref.image == HOB_NONE if the source is something else. Records in
  * `look` the primvar that it reads. */
-static bool usd_read_texture(hob_usd_build_t *b, const hob_usd_source *from, hob_usd_look *look,
-							 hob_usd_texture *out, hob_error *err)
+static void usd_read_texture(hob_usd_build_t *b, const hob_usd_source *from, hob_usd_look *look,
+							 hob_usd_texture *out)
 {
 	static const char *const wraps[] = {"inputs:wrapS", "inputs:wrapT"};
 	hob_usd_source passed = *from, *source = &passed;
 	hob_usd *u = b->u;
-	hob_usd_source file;
-	hob_str space = HOB_STR("");
 	*out = (hob_usd_texture){
 		.ref = {.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}},
 		.scale = {1, 1, 1, 1},
 		.fallback = {0, 0, 0, 1},
 	};
-	if (!pass_on(u, source, out, err))
-		return false;
+	pass_on(u, source, out);
 	if (source->shader == HOB_NONE)
-		return true;
+		return;
 	hob_str id = usd_shader_id(u, source->shader);
-	if (is_picture(id))
-		return read_mtlx_picture(b, source, look, out, err);
+	if (is_picture(id)) {
+		read_mtlx_picture(b, source, look, out);
+		return;
+	}
 	if (hob_str_starts(id, HOB_STR("UsdPrimvarReader_float3")) ||
-		hob_str_starts(id, HOB_STR("UsdPrimvarReader_float4")))
-		return read_word(u, source->shader, "inputs:varname", &out->primvar, err);
-	if (hob_str_starts(id, HOB_STR("ND_geompropvalue_color")))
-		return read_word(u, source->shader, "inputs:geomprop", &out->primvar, err);
+		hob_str_starts(id, HOB_STR("UsdPrimvarReader_float4"))) {
+		out->primvar = read_word(u, source->shader, "inputs:varname");
+		return;
+	}
+	if (hob_str_starts(id, HOB_STR("ND_geompropvalue_color"))) {
+		out->primvar = read_word(u, source->shader, "inputs:geomprop");
+		return;
+	}
 	if (!hob_str_equal(id, HOB_STR("UsdUVTexture")) && !hob_str_starts(id, HOB_STR("ND_UsdUVTexture"))) {
 		if (!hob_str_starts(id, HOB_STR("UsdPrimvarReader")))
 			hob_usd_note(u, "shader-unknown",
 						 "shader '%.*s' of type '%.*s' is not read; its input keeps its own value",
 						 HOB_FMT(u->prims[source->shader].path), HOB_FMT(id));
-		return true;
+		return;
 	}
 	if (source->output.len == 1 && strchr("rgba", source->output.data[0]))
 		out->channel = source->output.data[0];
-	if (!usd_follow(u, source->shader, "inputs:file", &file, err) ||
-		!read_input(u, source->shader, "inputs:scale", out->scale, NULL, err) ||
-		!read_input(u, source->shader, "inputs:bias", out->bias, NULL, err) ||
-		!read_input(u, source->shader, "inputs:fallback", out->fallback, &out->has_fallback, err) ||
-		!read_word(u, source->shader, "inputs:sourceColorSpace", &space, err) ||
-		!read_picture(b, &file, &out->ref.image, err))
-		return false;
+	hob_usd_source file = usd_follow(u, source->shader, "inputs:file");
+	read_input(u, source->shader, "inputs:scale", out->scale, NULL);
+	read_input(u, source->shader, "inputs:bias", out->bias, NULL);
+	read_input(u, source->shader, "inputs:fallback", out->fallback, &out->has_fallback);
+	hob_str space = read_word(u, source->shader, "inputs:sourceColorSpace");
+	out->ref.image = read_picture(b, &file);
 	out->raw = hob_str_equal(space, HOB_STR("raw"));
-	return out->ref.image == HOB_NONE ||
-		   (read_coordinates(b, source->shader, "inputs:st", look, &out->ref, err) &&
-			read_sampler(b, source->shader, wraps, &out->ref.sampler, err));
+	if (out->ref.image == HOB_NONE)
+		return;
+	read_coordinates(b, source->shader, "inputs:st", look, &out->ref);
+	out->ref.sampler = read_sampler(b, source->shader, wraps);
 }
 
 /* Texture of a scalar, with its channel. */
@@ -376,47 +348,41 @@ static hob_texture_ref usd_scalar(const hob_usd_texture *texture)
 
 enum { COLLECTIONS_MAX = 16 };
 
-static bool binding_at(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t wanted, hob_str *out,
-					   bool *stronger, hob_error *err)
+static hob_str binding_at(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t wanted, bool *stronger)
 {
 	hob_str *targets;
 	uint32_t count;
-	*out = HOB_STR("");
-	if (!hob_usd_targets(u, prim, name, HOB_USD_T_targetPaths, &targets, &count, err))
-		return false;
+	hob_usd_targets(u, prim, name, HOB_USD_T_targetPaths, &targets, &count);
 	/* A binding must have exactly one target. */
 	uint32_t bound = count == wanted + 1 ? hob_usd_prim_at(u, targets[wanted]) : HOB_NONE;
-	if (bound != HOB_NONE && hob_str_equal(u->prims[bound].type, HOB_STR("Material")))
-		*out = targets[wanted];
 	*stronger = hob_str_equal(hob_usd_text(hob_usd_meta(u, prim, name, HOB_USD_T_bindMaterialAs)),
 							  HOB_STR("strongerThanDescendants"));
-	return true;
+	bool found = bound != HOB_NONE && hob_str_equal(u->prims[bound].type, HOB_STR("Material"));
+	return found ? targets[wanted] : HOB_STR("");
 }
 
-/* *out: length of the longest path that contains `path` in a collection's includes or excludes; 0: none. */
-static bool named_by(hob_usd *u, const hob_usd_prim *owner, hob_str name, const char *what, bool only_itself,
-					 hob_str path, size_t *out, hob_error *err)
+/* Length of the longest path that contains `path` in a collection's includes or excludes; 0: none. */
+static size_t named_by(hob_usd *u, const hob_usd_prim *owner, hob_str name, const char *what,
+					   bool only_itself, hob_str path)
 {
 	hob_str *targets, property = hob_arena_printf(u->scratch, "%.*s:%s", HOB_FMT(name), what);
 	uint32_t count;
-	*out = 0;
-	if (!hob_usd_targets(u, owner, property, HOB_USD_T_targetPaths, &targets, &count, err))
-		return false;
+	size_t longest = 0;
+	hob_usd_targets(u, owner, property, HOB_USD_T_targetPaths, &targets, &count);
 	for (uint32_t i = 0; i < count; i++) {
 		bool fits = only_itself ? hob_str_equal(path, targets[i]) : hob_usd_path_below(path, targets[i]);
-		*out = fits && targets[i].len > *out ? targets[i].len : *out;
+		longest = fits && targets[i].len > longest ? targets[i].len : longest;
 	}
-	return true;
+	return longest;
 }
 
 /* Whether a collection, "/R.collection:NAME", contains the prim; nested collections are followed. */
-static bool holds(hob_usd *u, hob_str collection, hob_str path, uint32_t depth, bool *out, hob_error *err)
+static bool holds(hob_usd *u, hob_str collection, hob_str path, uint32_t depth)
 {
-	size_t dot = hob_str_find(collection, HOB_STR("."), 0), included, excluded;
-	*out = false;
+	size_t dot = hob_str_find(collection, HOB_STR("."), 0);
 	uint32_t id = dot == SIZE_MAX ? HOB_NONE : hob_usd_prim_at(u, hob_str_sub(collection, 0, dot));
 	if (id == HOB_NONE || depth > COLLECTIONS_MAX)
-		return true;
+		return false;
 	const hob_usd_prim *owner = &u->prims[id];
 	hob_str name = hob_str_sub(collection, dot + 1, collection.len), *targets;
 	hob_str rule = hob_arena_printf(u->scratch, "%.*s:expansionRule", HOB_FMT(name));
@@ -424,95 +390,80 @@ static bool holds(hob_usd *u, hob_str collection, hob_str path, uint32_t depth, 
 	hob_str list = hob_arena_printf(u->scratch, "%.*s:includes", HOB_FMT(name));
 	uint32_t count;
 	bool only = hob_str_equal(hob_usd_text(hob_usd_still(u, owner, rule)), HOB_STR("explicitOnly"));
-	if (!named_by(u, owner, name, "includes", only, path, &included, err) ||
-		!named_by(u, owner, name, "excludes", false, path, &excluded, err))
-		return false;
+	size_t included = named_by(u, owner, name, "includes", only, path);
+	size_t excluded = named_by(u, owner, name, "excludes", false, path);
 	bool all = hob_usd_number(hob_usd_still(u, owner, root), 0) > 0;
-	*out = included > excluded || (all && excluded == 0);
-	if (*out || excluded > 0)
+	if (included > excluded || (all && excluded == 0))
 		return true;
-	if (!hob_usd_targets(u, owner, list, HOB_USD_T_targetPaths, &targets, &count, err))
+	if (excluded > 0)
 		return false;
-	for (uint32_t i = 0; i < count && !*out; i++)
+	hob_usd_targets(u, owner, list, HOB_USD_T_targetPaths, &targets, &count);
+	for (uint32_t i = 0; i < count; i++)
 		if (hob_str_find(targets[i], HOB_STR(".collection:"), 0) != SIZE_MAX &&
-			!holds(u, targets[i], path, depth + 1, out, err))
-			return false;
-	return true;
+			holds(u, targets[i], path, depth + 1))
+			return true;
+	return false;
 }
 
 /* The material of the prim's first collection that contains `path`. `purpose`: "", or "preview:" or
  * "full:". */
-static bool collection_binding(hob_usd *u, const hob_usd_prim *prim, const char *purpose, hob_str path,
-							   hob_str *out, bool *stronger, hob_error *err)
+static hob_str collection_binding(hob_usd *u, const hob_usd_prim *prim, const char *purpose, hob_str path,
+								  bool *stronger)
 {
 	char prefix[64] = "material:binding:collection:";
-	hob_str *targets;
+	hob_str *targets, found = HOB_STR("");
 	uint32_t count, target_count;
-	*out = HOB_STR("");
 	memcpy(prefix + strlen(prefix), purpose, strlen(purpose) + 1);
 	const hob_str *names = hob_usd_properties(u, prim, hob_str_of(prefix), &count);
-	for (uint32_t i = 0; i < count && out->len == 0; i++) {
-		bool inside;
+	for (uint32_t i = 0; i < count && found.len == 0; i++) {
 		/* Without a purpose, the prefix is followed by a name only. */
 		if (hob_str_find(names[i], HOB_STR(":"), strlen(prefix)) != SIZE_MAX)
 			continue;
-		if (!hob_usd_targets(u, prim, names[i], HOB_USD_T_targetPaths, &targets, &target_count, err))
-			return false;
-		if (target_count == 2 && !holds(u, targets[0], path, 0, &inside, err))
-			return false;
-		if (target_count == 2 && inside && !binding_at(u, prim, names[i], 1, out, stronger, err))
-			return false;
+		hob_usd_targets(u, prim, names[i], HOB_USD_T_targetPaths, &targets, &target_count);
+		if (target_count == 2 && holds(u, targets[0], path, 0))
+			found = binding_at(u, prim, names[i], 1, stronger);
 	}
-	return true;
+	return found;
 }
 
 /* The nearest binding counts, unless an ancestor's is marked as stronger; a collection precedes the prim's
  * own binding. Source: UsdShadeMaterialBindingAPI. */
-bool hob_usd_binding(hob_usd *u, uint32_t prim, hob_str *out, hob_error *err)
+hob_str hob_usd_binding(hob_usd *u, uint32_t prim)
 {
 	static const struct {
 		const char *name, *purpose;
 	} kinds[] = {{"material:binding:preview", "preview:"},
 				 {"material:binding", ""},
 				 {"material:binding:full", "full:"}};
-	*out = HOB_STR("");
-	for (size_t i = 0; i < HOB_COUNT_OF(kinds) && out->len == 0; i++)
+	hob_str binding = HOB_STR("");
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds) && binding.len == 0; i++)
 		for (uint32_t p = prim; p != HOB_NONE; p = u->prims[p].parent) {
-			hob_str found;
 			bool stronger = false;
-			if (!collection_binding(u, &u->prims[p], kinds[i].purpose, u->prims[prim].path, &found, &stronger,
-									err) ||
-				(found.len == 0 &&
-				 !binding_at(u, &u->prims[p], hob_str_of(kinds[i].name), 0, &found, &stronger, err)))
-				return false;
-			if (found.len > 0 && (out->len == 0 || stronger))
-				*out = found;
+			hob_str found =
+				collection_binding(u, &u->prims[p], kinds[i].purpose, u->prims[prim].path, &stronger);
+			if (found.len == 0)
+				found = binding_at(u, &u->prims[p], hob_str_of(kinds[i].name), 0, &stronger);
+			if (found.len > 0 && (binding.len == 0 || stronger))
+				binding = found;
 		}
-	return true;
+	return binding;
 }
 
 /* ---- UsdPreviewSurface */
 
-/* False if it cannot be read, or an input before it. */
-static bool open_input(hob_usd_surface *s, const char *name, hob_usd_source *out)
+static hob_usd_source open_input(hob_usd_surface *s, const char *name)
 {
 	char property[64] = "inputs:";
 	memcpy(property + 7, name, strlen(name) + 1);
-	s->failed = s->failed || !usd_follow(s->b->u, s->shader, property, out, s->err);
-	return !s->failed;
+	return usd_follow(s->b->u, s->shader, property);
 }
 
 /* An input: its number(s) in `out`, and its texture, for which the number is a multiplier, 1 by default. */
 static void usd_surface_input(hob_usd_surface *s, const char *name, float *out, uint32_t width,
 							  hob_usd_texture *texture)
 {
-	hob_usd_source source;
-	*texture = (hob_usd_texture){.ref.image = HOB_NONE};
-	if (!open_input(s, name, &source))
-		return;
-	s->failed = !usd_read_texture(s->b, &source, s->look, texture, s->err);
-	if (s->failed)
-		return;
+	hob_usd_source source = open_input(s, name);
+	usd_read_texture(s->b, &source, s->look, texture);
 	const hob_usd_value *value = usd_constant(&source);
 	for (uint32_t i = 0; value && i < width && i < value->width; i++) {
 		double number = hob_usd_component(value, i);
@@ -735,12 +686,9 @@ static void number(hob_usd_surface *s, const char *name, float *out, uint32_t wi
 /* Puts the picture that an input names into a slot, with the texture coordinates "st". False without one. */
 static bool picture(hob_usd_surface *s, const char *name, hob_slot slot)
 {
-	hob_usd_source file;
-	hob_texture_ref ref = {.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}};
-	if (!open_input(s, name, &file))
-		return false;
-	s->failed = !read_picture(s->b, &file, &ref.image, s->err);
-	if (s->failed || ref.image == HOB_NONE)
+	hob_usd_source file = open_input(s, name);
+	hob_texture_ref ref = {.image = read_picture(s->b, &file), .sampler = HOB_NONE, .scale = {1, 1}};
+	if (ref.image == HOB_NONE)
 		return false;
 	ref.uv_set = set_of(s->b, s->look, HOB_STR("st"));
 	s->to->slots[slot] = ref;
@@ -991,30 +939,23 @@ static bool usd_mtlx_surface(hob_usd_surface *s, hob_str id)
 
 /* ---- the material */
 
-static bool find_surface(hob_usd *u, uint32_t material, uint32_t *out, hob_error *err)
+static uint32_t find_surface(hob_usd *u, uint32_t material)
 {
 	static const char *const outputs[] = {"outputs:surface", "outputs:mtlx:surface", "outputs:mdl:surface"};
-	*out = HOB_NONE;
-	for (size_t i = 0; i < HOB_COUNT_OF(outputs) && *out == HOB_NONE; i++) {
-		hob_usd_source source;
-		if (!usd_follow(u, material, outputs[i], &source, err))
-			return false;
-		*out = source.shader;
-	}
-	return true;
+	hob_usd_source source = {.shader = HOB_NONE};
+	for (size_t i = 0; i < HOB_COUNT_OF(outputs) && source.shader == HOB_NONE; i++)
+		source = usd_follow(u, material, outputs[i]);
+	return source.shader;
 }
 
-static bool read_material(hob_usd_build_t *b, uint32_t prim, hob_material *to, hob_usd_look *look,
-						  hob_error *err)
+static void read_material(hob_usd_build_t *b, uint32_t prim, hob_material *to, hob_usd_look *look)
 {
 	hob_usd *u = b->u;
-	hob_usd_surface s = {.b = b, .to = to, .look = look, .err = err};
-	if (!find_surface(u, prim, &s.shader, err))
-		return false;
+	hob_usd_surface s = {.b = b, .to = to, .look = look, .shader = find_surface(u, prim)};
 	if (s.shader == HOB_NONE) {
 		hob_usd_note(u, "no-surface", "material '%.*s' has no surface shader; it stays plain",
 					 HOB_FMT(u->prims[prim].path));
-		return true;
+		return;
 	}
 	hob_str id = usd_shader_id(u, s.shader);
 	if (hob_str_equal(id, HOB_STR("UsdPreviewSurface")) ||
@@ -1023,16 +964,15 @@ static bool read_material(hob_usd_build_t *b, uint32_t prim, hob_material *to, h
 	else if (!usd_mtlx_surface(&s, id) && !usd_mdl_surface(&s, id))
 		hob_usd_note(u, "shader-unknown", "material '%.*s': its surface '%.*s' is not read; it stays plain",
 					 HOB_FMT(u->prims[prim].path), HOB_FMT(id));
-	return !s.failed;
 }
 
-static bool add_material(hob_usd_build_t *b, hob_str name, hob_material **out, hob_usd_look **look,
-						 uint32_t *id, hob_error *err)
+static void add_material(hob_usd_build_t *b, hob_str name, hob_material **out, hob_usd_look **look,
+						 uint32_t *id)
 {
 	hob_model *m = &b->model;
 	hob_arena *arena = b->u->scratch;
 	if (m->material_count >= HOB_LIMIT_MATERIALS)
-		return hob_fail(err, LIMIT, "more than %llu materials", HOB_LIMIT_MATERIALS);
+		hob_leave(LIMIT, "more than %llu materials", HOB_LIMIT_MATERIALS);
 	HOB_USD_ROOM(arena, m->materials, m->material_count, b->material_room);
 	HOB_USD_ROOM(arena, b->looks, m->material_count, b->look_room);
 	*id = m->material_count++;
@@ -1040,11 +980,9 @@ static bool add_material(hob_usd_build_t *b, hob_str name, hob_material **out, h
 	*look = &b->looks[*id];
 	**look = (hob_usd_look){0};
 	hob_shape_plain_material(*out, hob_text_name(b->u->result, name));
-	return true;
 }
 
-bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color, bool sheer,
-					  uint32_t *out, hob_error *err)
+uint32_t hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const float *color, bool sheer)
 {
 	uint32_t prim = path.len > 0 ? hob_usd_prim_at(b->u, path) : HOB_NONE;
 	float shown[4] = {1, 1, 1, 1};
@@ -1054,25 +992,21 @@ bool hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, const
 								   : hob_arena_printf(b->u->scratch, "%d%d %a %a %a %a", double_sided, sheer,
 													  (double)shown[0], (double)shown[1], (double)shown[2],
 													  (double)shown[3]);
-	*out = hob_name_map_get(&b->material_map, key);
-	if (*out != HOB_NONE)
-		return true;
+	uint32_t id = hob_name_map_get(&b->material_map, key);
+	if (id != HOB_NONE)
+		return id;
 	hob_material *material;
 	hob_usd_look *look;
 	hob_str name = prim != HOB_NONE ? b->u->tokens[b->u->prims[prim].name] : HOB_STR("");
-	if (!add_material(b, name, &material, &look, out, err))
-		return false;
+	add_material(b, name, &material, &look, &id);
 	material->double_sided = double_sided;
-	hob_place place = {.kind = "material", .name = path};
-	hob_place_enter(&place);
 	if (prim == HOB_NONE) {
 		memcpy(material->base_color, shown, sizeof shown);
 		material->alpha_mode = sheer || shown[3] < 1 ? HOB_ALPHA_BLEND : HOB_ALPHA_OPAQUE;
-	} else if (!read_material(b, prim, material, look, err)) {
-		hob_place_exit(&place);
-		return hob_fail_in(err, "material '%.*s'", HOB_FMT(path));
+	} else {
+		HOB_PLACE("material '@'", 0, path);
+		read_material(b, prim, material, look);
 	}
-	hob_place_exit(&place);
-	hob_name_map_add(&b->material_map, key, *out);
-	return true;
+	hob_name_map_add(&b->material_map, key, id);
+	return id;
 }

@@ -543,12 +543,12 @@ static void usd_subdivide_stream(hob_usd_build_t *b, const hob_usd_subdivision *
 
 /* ---- reserving */
 
-bool hob_usd_add_mesh(hob_usd_build_t *b, uint32_t node, hob_mesh **out, hob_error *err)
+hob_mesh *hob_usd_add_mesh(hob_usd_build_t *b, uint32_t node)
 {
 	hob_model *m = &b->model;
 	hob_arena *arena = b->u->scratch;
 	if (m->mesh_count >= HOB_LIMIT_MESHES)
-		return hob_fail(err, LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
+		hob_leave(LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
 	HOB_USD_ROOM(arena, m->meshes, m->mesh_count, b->mesh_room);
 	HOB_USD_ROOM(arena, m->mesh_refs, m->mesh_ref_count, b->ref_room);
 	hob_node *owner = &m->nodes[node];
@@ -557,8 +557,7 @@ bool hob_usd_add_mesh(hob_usd_build_t *b, uint32_t node, hob_mesh **out, hob_err
 	m->mesh_refs[m->mesh_ref_count++] = m->mesh_count;
 	m->meshes[m->mesh_count] = (hob_mesh){
 		.name = owner->name, .source_mesh = b->source_meshes, .source_primitive = owner->mesh_count++};
-	*out = &m->meshes[m->mesh_count++];
-	return true;
+	return &m->meshes[m->mesh_count++];
 }
 
 /* ---- one part of a surface: faces of one material */
@@ -581,7 +580,6 @@ typedef struct part {
 	uint32_t vertex_count, vertex_room, index_count, index_room;
 	uint32_t *indices, cut_room, *cut;
 	hob_polygon polygon;
-	hob_error *err;
 } part_t;
 
 static void add_corner(part_t *p, corner_t corner, uint32_t *out)
@@ -711,7 +709,7 @@ static void put_vertices(part_t *p, hob_mesh *mesh)
 	}
 }
 
-static bool build_part(part_t *p, uint32_t node, const uint32_t *part_of, uint32_t wanted, uint32_t material)
+static void build_part(part_t *p, uint32_t node, const uint32_t *part_of, uint32_t wanted, uint32_t material)
 {
 	const hob_usd_polygons *g = p->polygons;
 	uint32_t first = 0;
@@ -725,10 +723,8 @@ static bool build_part(part_t *p, uint32_t node, const uint32_t *part_of, uint32
 	for (uint32_t v = 0; v < p->vertex_count; v++)
 		p->place[p->by_corner ? p->vertices[v].corner : p->vertices[v].point] = HOB_NONE;
 	if (p->index_count == 0)
-		return true;
-	hob_mesh *mesh;
-	if (!hob_usd_add_mesh(p->b, node, &mesh, p->err))
-		return false;
+		return;
+	hob_mesh *mesh = hob_usd_add_mesh(p->b, node);
 	mesh->material = material;
 	mesh->topology = HOB_TRIANGLES;
 	mesh->flat = !g->smooth;
@@ -737,14 +733,12 @@ static bool build_part(part_t *p, uint32_t node, const uint32_t *part_of, uint32
 		points[v] = p->vertices[v].point;
 	put_vertices(p, mesh);
 	hob_usd_put_influences(p->b, p->prim, points, mesh);
-	if (!hob_usd_put_shapes(p->b, p->prim, points, mesh, p->err) ||
-		!hob_usd_put_cache(p->b, p->prim, points, mesh, p->err))
-		return false;
+	hob_usd_put_shapes(p->b, p->prim, points, mesh);
+	hob_usd_put_cache(p->b, p->prim, points, mesh);
 	hob_shape_fix_positions(mesh, p->b->u->notes);
 	if (mesh->normal)
 		hob_shape_fix_floats(mesh->normal, (size_t)mesh->vertex_count * 3, 0);
 	hob_mesh_repair_directions(mesh);
-	return true;
 }
 
 /* ---- assignment of faces to parts */
@@ -794,22 +788,19 @@ static bool is_face_subset(const hob_usd *u, const hob_usd_prim *prim)
 }
 
 /* Marks each subset's faces with its number. *bindings [*count]: materials of the mesh and its subsets. */
-static bool find_subsets(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *g, uint32_t *part_of,
-						 hob_str **bindings, uint32_t *count, hob_error *err)
+static void find_subsets(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygons *g, uint32_t *part_of,
+						 hob_str **bindings, uint32_t *count)
 {
 	hob_usd *u = b->u;
 	uint32_t room = 0;
 	*bindings = NULL;
 	*count = 0;
 	HOB_USD_ROOM(u->scratch, *bindings, 0, room);
-	if (!hob_usd_binding(u, prim, &(*bindings)[(*count)++], err))
-		return false;
+	(*bindings)[(*count)++] = hob_usd_binding(u, prim);
 	for (uint32_t c = u->prims[prim].first_child; c != HOB_NONE; c = u->prims[c].next) {
 		if (!is_face_subset(u, &u->prims[c]))
 			continue;
-		hob_str binding;
-		if (!hob_usd_binding(u, c, &binding, err))
-			return false;
+		hob_str binding = hob_usd_binding(u, c);
 		HOB_USD_ROOM(u->scratch, *bindings, *count, room);
 		const hob_usd_value *faces = hob_usd_still(u, &u->prims[c], HOB_STR("indices"));
 		for (size_t i = 0; faces && i < faces->count; i++) {
@@ -819,10 +810,9 @@ static bool find_subsets(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygo
 		}
 		(*bindings)[(*count)++] = binding;
 	}
-	return true;
 }
 
-static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const hob_str *bindings,
+static void build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const hob_str *bindings,
 						uint32_t count)
 {
 	hob_usd *u = p->b->u;
@@ -831,7 +821,6 @@ static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const
 	p->place = HOB_NEW(&u->passing, uint32_t, places);
 	memset(p->place, 0xFF, places * sizeof *p->place);
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t material;
 		float color[4] = {1, 1, 1, 1};
 		bool bound = bindings[i].len > 0;
 		p->normals = p->colors = p->opacities = (hob_usd_stream){0};
@@ -841,13 +830,10 @@ static bool build_parts(part_t *p, uint32_t node, const uint32_t *part_of, const
 			open_shown(p, "displayOpacity", 1, &p->opacities, color + 3);
 		}
 		bool sheer = p->opacities.items != NULL;
-		if (!hob_usd_material(p->b, bindings[i], g->double_sided, color, sheer, &material, p->err))
-			return false;
+		uint32_t material = hob_usd_material(p->b, bindings[i], g->double_sided, color, sheer);
 		open_streams(p, material, bound);
-		if (!build_part(p, node, part_of, i, material))
-			return false;
+		build_part(p, node, part_of, i, material);
 	}
-	return true;
 }
 
 /* Whether all faces are valid, which subdivision requires. */
@@ -871,22 +857,20 @@ static uint32_t *inherit_parts(hob_usd_build_t *b, const hob_usd_subdivision *re
 	return fine;
 }
 
-static bool build_polygons(hob_usd_build_t *b, uint32_t prim, uint32_t node, const hob_usd_polygons *polygons,
-						   hob_error *err)
+static void build_polygons(hob_usd_build_t *b, uint32_t prim, uint32_t node, const hob_usd_polygons *polygons)
 {
 	uint32_t *part_of = sort_faces(b, prim, polygons), count;
 	hob_str *bindings;
-	if (!find_subsets(b, prim, polygons, part_of, &bindings, &count, err))
-		return false;
+	find_subsets(b, prim, polygons, part_of, &bindings, &count);
 	hob_usd_subdivision refined;
-	part_t p = {.b = b, .prim = prim, .polygons = polygons, .cage = polygons, .err = err};
+	part_t p = {.b = b, .prim = prim, .polygons = polygons, .cage = polygons};
 	if (polygons->levels > 0 && is_whole(polygons)) {
 		usd_subdivide(b, prim, polygons, polygons->levels, &refined);
 		part_of = inherit_parts(b, &refined, part_of);
 		p.refined = &refined;
 		p.polygons = &refined.fine;
 	}
-	bool done = build_parts(&p, node, part_of, bindings, count);
+	build_parts(&p, node, part_of, bindings, count);
 	if (p.polygon.careless > 0)
 		hob_warn(b->u->notes, "mesh.large-polygons",
 				 "mesh '%.*s': %llu large polygons that are not convex were cut without care; "
@@ -894,16 +878,14 @@ static bool build_polygons(hob_usd_build_t *b, uint32_t prim, uint32_t node, con
 				 HOB_FMT(b->u->prims[prim].path), (unsigned long long)p.polygon.careless);
 	hob_polygon_release(&p.polygon);
 	b->source_meshes++;
-	return done;
 }
 
-bool hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
-							const hob_usd_polygons *polygons, hob_error *err)
+void hob_usd_polygons_build(hob_usd_build_t *b, uint32_t prim, uint32_t node,
+							const hob_usd_polygons *polygons)
 {
 	hob_arena_mark mark = hob_arena_save(&b->u->passing);
-	bool done = build_polygons(b, prim, node, polygons, err);
+	build_polygons(b, prim, node, polygons);
 	hob_arena_restore(&b->u->passing, mark);
-	return done;
 }
 
 /* ---- a Mesh prim */
@@ -917,14 +899,13 @@ static bool int_array(const hob_usd_value *value, const int32_t **out, size_t *c
 }
 
 /* Key of a mesh that instances share: the specs with opinions about it, and everything it inherits. */
-static bool mesh_key(hob_usd_build_t *b, uint32_t id, hob_buf *key, hob_error *err)
+static void mesh_key(hob_usd_build_t *b, uint32_t id, hob_buf *key)
 {
 	const hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
 	static const char *const inherited[] = {"displayColor", "displayOpacity", "st"};
 	for (uint32_t c = id; c != HOB_NONE; c = c == id ? prim->first_child : u->prims[c].next) {
 		const hob_usd_prim *p = &u->prims[c];
-		hob_str binding;
 		for (uint32_t i = 0; i < p->order_count; i++) {
 			const hob_usd_site *site = &p->sites[p->order[i]];
 			for (uint32_t k = 0; k < u->stacks[site->stack].layer_count; k++)
@@ -933,8 +914,7 @@ static bool mesh_key(hob_usd_build_t *b, uint32_t id, hob_buf *key, hob_error *e
 					hob_buf_put(key, &site->specs[k], sizeof(uint32_t));
 				}
 		}
-		if (!hob_usd_binding(b->u, c, &binding, err))
-			return false;
+		hob_str binding = hob_usd_binding(b->u, c);
 		hob_buf_put(key, "|", 1);
 		hob_buf_put_str(key, binding);
 		if (c == id && prim->first_child == HOB_NONE)
@@ -945,7 +925,6 @@ static bool mesh_key(hob_usd_build_t *b, uint32_t id, hob_buf *key, hob_error *e
 		const hob_usd_value *value = hob_usd_primvar(b->u, id, hob_str_of(inherited[i]), &owner);
 		hob_buf_put(key, &value, sizeof value);
 	}
-	return true;
 }
 
 static void share_mesh(hob_usd_build_t *b, uint32_t node, uint32_t made)
@@ -979,7 +958,7 @@ static void surface_of_tetrahedra(hob_usd *u, const hob_usd_prim *prim, hob_usd_
 	g->corner_count = value->count * 3;
 }
 
-static bool read_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+static void read_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
@@ -994,15 +973,15 @@ static bool read_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error 
 		int_array(hob_usd_still(u, prim, HOB_STR("faceVertexIndices")), &g.indices, &g.corner_count);
 	}
 	if (g.point_count == 0 || g.face_count == 0)
-		return true;
+		return;
 	if (g.corner_count > HOB_LIMIT_INDICES / 3 || g.point_count > HOB_LIMIT_VERTICES)
-		return hob_fail(err, LIMIT, "%zu corners and %zu points", g.corner_count, g.point_count);
+		hob_leave(LIMIT, "%zu corners and %zu points", g.corner_count, g.point_count);
 	for (size_t f = 0; f < g.face_count; f++)
 		corners += g.counts[f] > 0 ? (uint64_t)g.counts[f] : g.counts[f] < 0 ? g.corner_count + 1 : 0;
 	if (corners > g.corner_count) {
 		hob_usd_note(u, "mesh-broken", "mesh '%.*s' states more corners than it lists; it is left out",
 					 HOB_FMT(prim->path));
-		return true;
+		return;
 	}
 	hob_str scheme = hob_usd_text(hob_usd_still(u, prim, HOB_STR("subdivisionScheme")));
 	g.smooth = !solid && !hob_str_equal(scheme, HOB_STR("none"));
@@ -1015,36 +994,31 @@ static bool read_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error 
 	g.left_handed =
 		hob_str_equal(hob_usd_text(hob_usd_still(u, prim, HOB_STR("orientation"))), HOB_STR("leftHanded"));
 	g.double_sided = hob_usd_number(hob_usd_still(u, prim, HOB_STR("doubleSided")), 0) != 0;
-	return hob_usd_polygons_build(b, id, node, &g, err);
+	hob_usd_polygons_build(b, id, node, &g);
 }
 
-bool hob_usd_build_shared(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_builder *build,
-						  hob_error *err)
+void hob_usd_build_shared(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_builder *build)
 {
 	hob_buf key = {0};
-	bool done = mesh_key(b, id, &key, err);
-	hob_str kept = done ? hob_arena_str(b->u->scratch, hob_buf_str(&key)) : HOB_STR("");
+	mesh_key(b, id, &key);
+	hob_str kept = hob_arena_str(b->u->scratch, hob_buf_str(&key));
 	hob_buf_release(&key);
-	if (!done)
-		return false;
 	uint32_t made = hob_name_map_get(&b->mesh_map, kept);
 	if (made != HOB_NONE) {
 		share_mesh(b, node, made);
-		return true;
+		return;
 	}
 	uint32_t range[2] = {b->model.mesh_count, 0};
-	if (!build(b, id, node, err))
-		return false;
+	build(b, id, node);
 	range[1] = b->model.mesh_count - range[0];
 	made = (uint32_t)(b->shared.size / sizeof range);
 	hob_buf_put(&b->shared, range, sizeof range);
 	hob_name_map_add(&b->mesh_map, kept, made);
-	return true;
 }
 
-bool hob_usd_build_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+void hob_usd_build_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node)
 {
 	if (hob_usd_has_cache(b->u, &b->u->prims[id]))
 		hob_usd_add_follower(b, &b->cached, &b->cached_count, &b->cached_room, id, node);
-	return hob_usd_build_shared(b, id, node, read_mesh, err);
+	hob_usd_build_shared(b, id, node, read_mesh);
 }

@@ -111,21 +111,21 @@ static void usd_build_light(hob_usd_build_t *b, uint32_t id, uint32_t node)
 	m->lights[m->light_count++] = light;
 }
 
-bool hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent, uint32_t *out, hob_error *err)
+uint32_t hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent)
 {
 	hob_model *m = &b->model;
 	if (m->node_count >= HOB_LIMIT_NODES)
-		return hob_fail(err, LIMIT, "more than %llu nodes", HOB_LIMIT_NODES);
+		hob_leave(LIMIT, "more than %llu nodes", HOB_LIMIT_NODES);
 	HOB_USD_ROOM(b->u->scratch, m->nodes, m->node_count, b->node_room);
-	*out = m->node_count++;
-	m->nodes[*out] = hob_shape_plain_node(hob_text_name(b->u->result, name));
-	m->nodes[*out].parent = parent;
-	m->nodes[*out].source = HOB_NONE;
+	uint32_t id = m->node_count++;
+	m->nodes[id] = hob_shape_plain_node(hob_text_name(b->u->result, name));
+	m->nodes[id].parent = parent;
+	m->nodes[id].source = HOB_NONE;
 	if (parent == HOB_NONE) {
 		HOB_USD_ROOM(b->u->scratch, m->scene_roots, m->scene_root_count, b->root_room);
-		m->scene_roots[m->scene_root_count++] = *out;
+		m->scene_roots[m->scene_root_count++] = id;
 	}
-	return true;
+	return id;
 }
 
 /* Types that hold data for other prims and are not part of the scene. */
@@ -156,44 +156,37 @@ static bool is_sheared_at(const double m[16])
 }
 
 /* Whether the transform has shear at rest or at any sample. */
-static bool is_sheared(hob_usd *u, const hob_usd_prim *prim, const double local[16], bool moves, bool *out,
-					   hob_error *err)
+static bool is_sheared(hob_usd *u, const hob_usd_prim *prim, const double local[16], bool moves)
 {
 	double *times, m[16];
 	size_t count;
-	bool resets, moving;
-	*out = is_sheared_at(local);
-	if (!moves || *out)
-		return true;
-	if (!hob_usd_xform_times(u, prim, &times, &count, err))
-		return false;
-	for (size_t i = 0; i < count && !*out; i++) {
+	bool resets, moving, sheared = is_sheared_at(local);
+	if (!moves || sheared)
+		return sheared;
+	hob_usd_xform_times(u, prim, &times, &count);
+	for (size_t i = 0; i < count && !sheared; i++) {
 		hob_usd_local(u, prim, times[i], m, &resets, &moving);
-		*out = is_sheared_at(m);
+		sheared = is_sheared_at(m);
 	}
-	return true;
+	return sheared;
 }
 
-/* Adds the prim's node with its transform. *node: parent of its mesh and children. */
-static bool place(hob_usd_build_t *b, const hob_usd_prim *prim, hob_usd_context context,
-				  const double local[16], bool moves, uint32_t *node, hob_error *err)
+/* Adds the prim's node with its transform. Returns the parent of its mesh and children. */
+static uint32_t place(hob_usd_build_t *b, const hob_usd_prim *prim, hob_usd_context context,
+					  const double local[16], bool moves)
 {
-	uint32_t outer, inner = HOB_NONE;
-	bool sheared;
-	if (!is_sheared(b->u, prim, local, moves, &sheared, err) ||
-		!hob_usd_add_node(b, b->u->tokens[prim->name], context.node, &outer, err) ||
-		(sheared && !hob_usd_add_node(b, b->u->tokens[prim->name], outer, &inner, err)))
-		return false;
+	bool sheared = is_sheared(b->u, prim, local, moves);
+	uint32_t outer = hob_usd_add_node(b, b->u->tokens[prim->name], context.node);
+	uint32_t inner = sheared ? hob_usd_add_node(b, b->u->tokens[prim->name], outer) : HOB_NONE;
 	if (sheared)
 		hob_usd_place_two(&b->model.nodes[outer], &b->model.nodes[inner], local);
 	else
 		hob_usd_place(&b->model.nodes[outer], local);
-	*node = sheared ? inner : outer;
-	if (!moves)
-		return true;
-	HOB_USD_ROOM(b->u->scratch, b->moving, b->moving_count, b->moving_room);
-	b->moving[b->moving_count++] = (hob_usd_moving){(uint32_t)(prim - b->u->prims), outer, inner};
-	return true;
+	if (moves) {
+		HOB_USD_ROOM(b->u->scratch, b->moving, b->moving_count, b->moving_room);
+		b->moving[b->moving_count++] = (hob_usd_moving){(uint32_t)(prim - b->u->prims), outer, inner};
+	}
+	return sheared ? inner : outer;
 }
 
 /* Only typed prims have visibility and purpose; on others the properties are ignored. Source:
@@ -237,35 +230,30 @@ static void add_blinking(hob_usd_build_t *b, uint32_t prim, uint32_t node, doubl
 }
 
 /* Adds a node without a transform for each ancestor with animated visibility, outermost first. */
-static bool add_shades(hob_usd_build_t *b, uint32_t prim, uint32_t *node, hob_error *err)
+static void add_shades(hob_usd_build_t *b, uint32_t prim, uint32_t *node)
 {
 	const hob_usd *u = b->u;
 	uint32_t above = u->prims[prim].parent;
 	if (above == 0)
-		return true;
-	if (!add_shades(b, above, node, err))
-		return false;
+		return;
+	add_shades(b, above, node);
 	if (!comes_and_goes(u, &u->prims[above]))
-		return true;
-	if (!hob_usd_add_node(b, u->tokens[u->prims[above].name], *node, node, err))
-		return false;
+		return;
+	*node = hob_usd_add_node(b, u->tokens[u->prims[above].name], *node);
 	b->model.nodes[*node].hidden = is_invisible(u, &u->prims[above]);
 	add_blinking(b, above, *node, NAN);
-	return true;
 }
 
-static bool usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err);
+static void usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context);
 
-bool hob_usd_build_late(hob_usd_build_t *b, hob_error *err)
+void hob_usd_build_late(hob_usd_build_t *b)
 {
 	for (uint32_t i = 0; i < b->late_count; i++) {
 		hob_usd_late late = b->late[i];
 		late.context.late = true;
-		if (!add_shades(b, late.prim, &late.context.node, err) ||
-			!usd_build_prim(b, late.prim, late.context, err))
-			return false;
+		add_shades(b, late.prim, &late.context.node);
+		usd_build_prim(b, late.prim, late.context);
 	}
-	return true;
 }
 
 /* ---- instancers */
@@ -303,7 +291,7 @@ static bool instance_blinks(const instancer_t *in, double id)
 enum { HIDDEN_INSTANCES = 65536 };
 
 /* Reads which instances are invisible, at rest and in time. */
-static bool read_hidden(hob_usd *u, const hob_usd_prim *prim, instancer_t *in, hob_error *err)
+static void read_hidden(hob_usd *u, const hob_usd_prim *prim, instancer_t *in)
 {
 	hob_usd_attribute a;
 	size_t count, moving = 0;
@@ -325,7 +313,8 @@ static bool read_hidden(hob_usd *u, const hob_usd_prim *prim, instancer_t *in, h
 					 HOB_FMT(prim->path));
 	}
 	count = (in->hidden ? in->hidden->count : 0) + (in->inactive ? in->inactive->count : 0);
-	return count <= HIDDEN_INSTANCES || hob_fail(err, LIMIT, "%zu hidden instances", count);
+	if (count > HIDDEN_INSTANCES)
+		hob_leave(LIMIT, "%zu hidden instances", count);
 }
 
 static void place_copy(const instancer_t *in, size_t i, hob_node *node)
@@ -343,14 +332,13 @@ static void place_copy(const instancer_t *in, size_t i, hob_node *node)
 	}
 }
 
-static bool build_instance(hob_usd_build_t *b, const instancer_t *in, size_t i, double id, uint32_t prototype,
-						   hob_usd_context context, hob_error *err)
+static void build_instance(hob_usd_build_t *b, const instancer_t *in, size_t i, double id, uint32_t prototype,
+						   hob_usd_context context)
 {
 	uint32_t node;
 	hob_str name =
 		hob_arena_printf(b->u->scratch, "%.*s_%zu", HOB_FMT(b->u->tokens[b->u->prims[prototype].name]), i);
-	if (!hob_usd_add_node(b, name, context.node, &node, err))
-		return false;
+	node = hob_usd_add_node(b, name, context.node);
 	place_copy(in, i, &b->model.nodes[node]);
 	bool hidden = hob_usd_lists(in->hidden, id), blinks = instance_blinks(in, id);
 	b->model.nodes[node].hidden = context.hidden || hidden;
@@ -358,7 +346,7 @@ static bool build_instance(hob_usd_build_t *b, const instancer_t *in, size_t i, 
 	if (blinks)
 		add_blinking(b, b->instancers[context.instancers - 1], node, id);
 	context.node = node;
-	return usd_build_prim(b, prototype, context, err);
+	usd_build_prim(b, prototype, context);
 }
 
 /* Whether the prototype contains an instancer that is being expanded: a cycle. */
@@ -370,8 +358,7 @@ static bool is_open(const hob_usd_build_t *b, hob_str prototype, hob_usd_context
 	return false;
 }
 
-static bool build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_context context,
-							hob_error *err)
+static void build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_context context)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
@@ -384,23 +371,21 @@ static bool build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 	if (context.instancers >= HOB_USD_NESTED_INSTANCERS) {
 		hob_usd_note(u, "instancers", "instancer '%.*s' is inside %d others; it is left out",
 					 HOB_FMT(prim->path), HOB_USD_NESTED_INSTANCERS);
-		return true;
+		return;
 	}
-	if (!hob_usd_targets(u, prim, HOB_STR("prototypes"), HOB_USD_T_targetPaths, &in.prototypes,
-						 &in.prototype_count, err))
-		return false;
+	hob_usd_targets(u, prim, HOB_STR("prototypes"), HOB_USD_T_targetPaths, &in.prototypes,
+					&in.prototype_count);
 	if (!in.positions || !in.kinds) {
 		hob_usd_note(u, "instancers", "instancer '%.*s' lacks %s; it is left out, as in OpenUSD",
 					 HOB_FMT(prim->path), in.positions ? "protoIndices" : "positions");
-		return true;
+		return;
 	}
 	hob_usd_attribute moving;
 	if (hob_usd_get(u, prim, HOB_STR("positions"), &moving) && moving.samples && moving.samples->count > 1)
 		hob_usd_note(u, "instances-move",
 					 "instancer '%.*s' moves its instances; they stay as they are at first",
 					 HOB_FMT(prim->path));
-	if (!read_hidden(u, prim, &in, err))
-		return false;
+	read_hidden(u, prim, &in);
 	context.node = node;
 	b->instancers[context.instancers++] = id;
 	for (uint32_t p = 0; p < in.prototype_count; p++)
@@ -414,56 +399,59 @@ static bool build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 		if (!(kind >= 0) || kind >= in.prototype_count || hob_usd_lists(in.inactive, n))
 			continue;
 		uint32_t prototype = hob_usd_prim_at(u, in.prototypes[(size_t)kind]);
-		if (prototype != HOB_NONE && !build_instance(b, &in, i, n, prototype, context, err))
-			return false;
+		if (prototype != HOB_NONE)
+			build_instance(b, &in, i, n, prototype, context);
 	}
-	return true;
 }
 
 /* ---- prims */
 
-static bool dispatch(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_context context, hob_error *err)
+static void dispatch(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_usd_context context)
 {
 	hob_str type = b->u->prims[id].type;
 	bool skins = hob_str_equal(type, HOB_STR("Mesh"));
 	if (skins)
 		hob_usd_skin_later(b, id, node);
-	if (skins || hob_str_equal(type, HOB_STR("TetMesh")))
-		return hob_usd_build_mesh(b, id, node, err);
-	if (hob_str_equal(type, HOB_STR("PointInstancer")))
-		return build_instancer(b, id, node, context, err);
-	if (hob_str_equal(type, HOB_STR("Skeleton")))
-		return hob_usd_build_skeleton(b, id, node, err);
+	if (skins || hob_str_equal(type, HOB_STR("TetMesh"))) {
+		hob_usd_build_mesh(b, id, node);
+		return;
+	}
+	if (hob_str_equal(type, HOB_STR("PointInstancer"))) {
+		build_instancer(b, id, node, context);
+		return;
+	}
+	if (hob_str_equal(type, HOB_STR("Skeleton"))) {
+		hob_usd_build_skeleton(b, id, node);
+		return;
+	}
 	if (hob_str_equal(type, HOB_STR("Camera")))
 		usd_build_camera(b, id, node);
 	else if (hob_str_ends_nocase(type, HOB_STR("Light")))
 		usd_build_light(b, id, node);
 	else
-		return hob_usd_build_shape(b, id, node, err);
-	return true;
+		hob_usd_build_shape(b, id, node);
 }
 
-static bool usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err)
+static void usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context context)
 {
 	hob_usd_prim *prim = &b->u->prims[id];
 	if (is_data(prim->type))
-		return true;
+		return;
 	bool bones = is_skeleton(prim), blinks = comes_and_goes(b->u, prim);
 	bool hidden = context.hidden || is_invisible(b->u, prim);
 	hob_str purpose = seen_as(b->u, prim, "purpose");
 	if (purpose.len > 0)
 		context.unseen =
 			!hob_str_equal(purpose, HOB_STR("default")) && !hob_str_equal(purpose, HOB_STR("render"));
-	uint32_t node, root = b->u->z_up ? 0 : HOB_NONE;
+	uint32_t root = b->u->z_up ? 0 : HOB_NONE;
 	double local[16];
 	bool resets, moves;
 	hob_usd_local(b->u, prim, NAN, local, &resets, &moves);
 	if (resets && context.instancers == 0 && context.node != root && !context.late) {
 		build_later(b, id, context);
-		return true;
+		return;
 	}
-	if (!place(b, prim, context, local, moves, &node, err))
-		return false;
+	uint32_t node = place(b, prim, context, local, moves);
 	if (blinks)
 		add_blinking(b, id, node, NAN);
 	prim->node = node;
@@ -471,19 +459,20 @@ static bool usd_build_prim(hob_usd_build_t *b, uint32_t id, hob_usd_context cont
 	b->model.nodes[node].hidden = hidden;
 	context.hidden = context.hidden || (hidden && !blinks);
 	b->unseen += context.unseen && !bones;
-	if ((bones || !context.unseen) && !dispatch(b, id, node, context, err))
-		return hob_fail_in(err, "prim '%.*s'", HOB_FMT(prim->path));
+	if (bones || !context.unseen) {
+		HOB_PLACE("prim '@'", 0, prim->path);
+		dispatch(b, id, node, context);
+	}
 	context.node = node;
 	/* Instancers expand their prototypes themselves. */
-	return hob_str_equal(prim->type, HOB_STR("PointInstancer")) ||
-		   hob_usd_build_children(b, id, context, err);
+	if (!hob_str_equal(prim->type, HOB_STR("PointInstancer")))
+		hob_usd_build_children(b, id, context);
 }
 
-bool hob_usd_build_children(hob_usd_build_t *b, uint32_t id, hob_usd_context context, hob_error *err)
+void hob_usd_build_children(hob_usd_build_t *b, uint32_t id, hob_usd_context context)
 {
 	const hob_usd *u = b->u;
 	for (uint32_t c = u->prims[id].first_child; c != HOB_NONE; c = u->prims[c].next)
-		if (u->prims[c].defined && !u->prims[c].abstract && !usd_build_prim(b, c, context, err))
-			return false;
-	return true;
+		if (u->prims[c].defined && !u->prims[c].abstract)
+			usd_build_prim(b, c, context);
 }

@@ -7,14 +7,15 @@
  * usd_material.c ...): the stage becomes a model.
  *
  * Everything except the model's own data lives in the scratch arena. Names are numbers ("tokens") in one
- * table per import; paths are text, "/World/Car.points". Functions return false with *err only for limits
- * and unreadable files; missing parts of a stage are notes.
+ * table per import; paths are text, "/World/Car.points". Limits and unreadable files leave the reader
+ * (base/guard.h); missing parts of a stage are notes.
  *
  * Source of formats and rules: OpenUSD v24.08 (pxr/usd/sdf, pcp, usd, usdGeom, usdShade, usdSkel, usdLux). */
 #ifndef HOB_USD_PRIVATE_H
 #define HOB_USD_PRIVATE_H
 
 #include "../../base/limits.h"
+#include "../../base/guard.h"
 #include "../importer.h"
 #include "../name_map.h"
 #include "../zip.h"
@@ -254,27 +255,24 @@ bool hob_usd_path_below(hob_str path, hob_str prefix);
 
 /* Opens the layer that `asset` names in layer `from` (HOB_NONE: the source itself); HOB_NONE, with a note,
  * when it cannot be opened. */
-bool hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset, uint32_t *out,
-						hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_usd_layer_open(hob_usd *u, uint32_t from, hob_str asset);
 /* An empty layer without a file; its asset paths are relative to `path`. */
-bool hob_usd_layer_new(hob_usd *u, hob_str id, hob_str path, uint32_t package, uint32_t *out,
-					   hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_usd_layer_new(hob_usd *u, hob_str id, hob_str path, uint32_t package);
 /* The picture that `asset` names: bytes inside a package, or a path. */
-bool hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset, hob_image *out, hob_error *err) HOB_MUST_CHECK;
+hob_image hob_usd_picture(hob_usd *u, uint32_t from, hob_str asset);
 
 /* ---- readers of layers: each fills the empty `layer` ---- */
 
-bool hob_usd_text_read(hob_usd *u, hob_str text, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
-bool hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_text_read(hob_usd *u, hob_str text, hob_usd_layer *layer);
+void hob_usd_crate_read(hob_usd *u, hob_bytes file, hob_usd_layer *layer);
 
 /* ---- stacks of layers ---- */
 
 /* Opens the stack of a layer. `outer`: variables of the referencing stack, HOB_NONE for the stage. */
-bool hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer, uint32_t *out,
-						hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer);
 /* Applies the operations of one list, of layer `from`, to the result of weaker ones. */
-bool hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
-						uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob_usd_item **items,
+						uint32_t *count);
 
 /* ---- usd_expression.c ---- */
 
@@ -291,9 +289,8 @@ uint32_t hob_usd_variables_open(hob_usd *u, uint32_t layer, uint32_t outer);
  * of that, hold them in the time of the authoring stack. `set` is an entry of the field "clips" of the prim
  * at `path` in `layer`. *stack is HOB_NONE when it gives no samples. Missing values are not filled in from
  * the manifest, and dictionaries of several layers are not merged. */
-bool hob_usd_value_clips(hob_usd *u, uint32_t layer, uint32_t variables, hob_str path,
-						 const hob_usd_entry *set, uint32_t *stack, uint32_t *spec,
-						 hob_error *err) HOB_MUST_CHECK;
+void hob_usd_value_clips(hob_usd *u, uint32_t layer, uint32_t variables, hob_str path,
+						 const hob_usd_entry *set, uint32_t *stack, uint32_t *spec);
 
 /* ---- usd_compose.c: the tree of sites of a prim ---- */
 
@@ -305,9 +302,8 @@ typedef struct hob_usd_tree {
 
 /* Makes the tree of a child: the parent's sites, extended by the child's name, and the arcs authored there.
  * `local` false: a child of an instance, with only the opinions of the instance's own arcs. */
-bool hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local, hob_usd_tree *out,
-						hob_error *err) HOB_MUST_CHECK;
-bool hob_usd_tree_root(hob_usd *u, uint32_t stack, hob_usd_tree *out, hob_error *err) HOB_MUST_CHECK;
+hob_usd_tree hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t name, bool local);
+hob_usd_tree hob_usd_tree_root(hob_usd *u, uint32_t stack);
 /* ---- order of sites ---- */
 
 /* Whether an arc of this prim, not of an ancestor, adds the site. Below an instance only these count. */
@@ -324,7 +320,7 @@ hob_str hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, h
 
 /* ---- usd_stage.c: prims and queries ---- */
 
-bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_stage_compose(hob_usd *u, uint32_t layer);
 /* The prim at a path of the stage; HOB_NONE if there is none; the root is not a prim. */
 uint32_t hob_usd_prim_at(const hob_usd *u, hob_str path);
 
@@ -348,8 +344,8 @@ const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, ho
 /* Names of a prim's properties that begin with `prefix`, over all sites, sorted; in scratch memory. */
 hob_str *hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, uint32_t *count);
 /* Targets of a relationship, or connections of an attribute, as stage paths. */
-bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out,
-					 uint32_t *count, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out,
+					 uint32_t *count);
 
 /* First number, text or boolean of a value; `fallback` for another type. */
 double hob_usd_number(const hob_usd_value *value, double fallback);

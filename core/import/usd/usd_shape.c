@@ -68,7 +68,7 @@ static sizes_t sizes_at(const hob_usd *u, const hob_usd_prim *prim, double time)
 }
 
 /* Unsorted times of all size samples; *count 0: not animated. */
-static bool size_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count, hob_error *err)
+static void size_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count)
 {
 	hob_usd_attribute a;
 	size_t total = 0;
@@ -77,13 +77,12 @@ static bool size_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_
 		if (size_attribute(u, prim, &size_names[i], &a) && a.samples && a.samples->count > 1)
 			total += a.samples->count;
 	if (total > HOB_LIMIT_KEYS)
-		return hob_fail(err, LIMIT, "%zu samples, at most %llu are allowed", total, HOB_LIMIT_KEYS);
+		hob_leave(LIMIT, "%zu samples, at most %llu are allowed", total, HOB_LIMIT_KEYS);
 	*out = HOB_NEW(u->scratch, double, total);
 	for (size_t i = 0; i < HOB_COUNT_OF(size_names); i++)
 		if (size_attribute(u, prim, &size_names[i], &a) && a.samples && a.samples->count > 1)
 			for (size_t k = 0; k < a.samples->count; k++)
 				(*out)[(*count)++] = a.offset + a.scale * a.samples->times[k];
-	return true;
 }
 
 static double more_of(double a, double b)
@@ -253,7 +252,7 @@ static void scale_of(const hob_usd *u, const hob_usd_prim *prim, const sizes_t *
 		out[(axis + 1 + i) % 3] = isfinite((float)parts[i]) ? (float)parts[i] : 1;
 }
 
-static bool build_surface(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+static void build_surface(hob_usd_build_t *b, uint32_t id, uint32_t node)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
@@ -262,8 +261,7 @@ static bool build_surface(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_er
 	edge_t edges[EDGES];
 	double *times;
 	size_t time_count;
-	if (!size_times(u, prim, &times, &time_count, err))
-		return false;
+	size_times(u, prim, &times, &time_count);
 	sizes_t sizes = time_count > 0 ? base_sizes(u, prim, times, time_count) : sizes_at(u, prim, NAN);
 	bool is_cube = hob_str_equal(type, HOB_STR("Cube")), is_plane = hob_str_equal(type, HOB_STR("Plane"));
 	uint32_t count = is_cube || is_plane ? 0 : outline(prim, &sizes, edges);
@@ -289,32 +287,29 @@ static bool build_surface(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_er
 						  .corner_normals = s.normals};
 	g.left_handed = hob_str_equal(word_at(u, prim, "orientation"), HOB_STR("leftHanded"));
 	g.double_sided = hob_usd_number(hob_usd_still(u, prim, HOB_STR("doubleSided")), is_plane) != 0;
-	return hob_usd_polygons_build(b, id, node, &g, err);
+	hob_usd_polygons_build(b, id, node, &g);
 }
 
 /* With animated size, an inner node scales the mesh. */
-static bool build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+static void build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
 	double *times;
 	size_t count;
-	if (!size_times(u, prim, &times, &count, err))
-		return false;
+	size_times(u, prim, &times, &count);
 	if (count > 0) {
 		sizes_t base = base_sizes(u, prim, times, count);
-		if (!hob_usd_add_node(b, u->tokens[prim->name], node, &node, err))
-			return false;
+		node = hob_usd_add_node(b, u->tokens[prim->name], node);
 		hob_usd_add_follower(b, &b->sized, &b->sized_count, &b->sized_room, id, node);
 		scale_of(u, prim, &base, NAN, b->model.nodes[node].scale);
 	}
 	hob_arena_mark mark = hob_arena_save(&u->passing);
-	bool done = hob_usd_build_shared(b, id, node, build_surface, err);
+	hob_usd_build_shared(b, id, node, build_surface);
 	hob_arena_restore(&u->passing, mark);
-	return done;
 }
 
-bool hob_usd_size_clips(hob_usd_build_t *b, hob_error *err)
+void hob_usd_size_clips(hob_usd_build_t *b)
 {
 	hob_usd *u = b->u;
 	for (uint32_t i = 0; i < b->sized_count; i++) {
@@ -322,13 +317,11 @@ bool hob_usd_size_clips(hob_usd_build_t *b, hob_error *err)
 		double *times;
 		size_t count;
 		hob_track *track;
-		if (!size_times(u, prim, &times, &count, err))
-			return false;
+		size_times(u, prim, &times, &count);
 		sizes_t base = base_sizes(u, prim, times, count);
 		hob_usd_sort_times(times, &count);
 		hob_usd_cut_range(u, times, &count);
-		if (!hob_usd_add_channel(b, b->sized[i].node, HOB_PATH_SCALE, 3, count, &track, err))
-			return false;
+		hob_usd_add_channel(b, b->sized[i].node, HOB_PATH_SCALE, 3, count, &track);
 		for (size_t k = 0; k < count; k++) {
 			track->times[k] = hob_usd_seconds(u, times[k]);
 			scale_of(u, prim, &base, times[k], track->values + k * 3);
@@ -338,23 +331,18 @@ bool hob_usd_size_clips(hob_usd_build_t *b, hob_error *err)
 			hob_usd_note(u, "samples", "capsule '%.*s' changes its size; its ends are scaled with it",
 						 HOB_FMT(prim->path));
 	}
-	return true;
 }
 
 /* ---- points and curves */
 
-static bool thin_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_topology topology, float *points,
-					  uint32_t point_count, uint32_t *indices, uint32_t index_count, hob_error *err)
+static void thin_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_topology topology, float *points,
+					  uint32_t point_count, uint32_t *indices, uint32_t index_count)
 {
-	hob_mesh *mesh;
-	hob_str binding;
-	uint32_t material;
 	float color[4] = {1, 1, 1, 1};
 	hob_usd_primvar_one(b->u, id, HOB_STR("displayColor"), 3, color);
-	if (!hob_usd_binding(b->u, id, &binding, err) ||
-		!hob_usd_material(b, binding, false, color, false, &material, err) ||
-		!hob_usd_add_mesh(b, node, &mesh, err))
-		return false;
+	hob_str binding = hob_usd_binding(b->u, id);
+	uint32_t material = hob_usd_material(b, binding, false, color, false);
+	hob_mesh *mesh = hob_usd_add_mesh(b, node);
 	b->source_meshes++;
 	mesh->material = material;
 	mesh->topology = topology;
@@ -363,24 +351,23 @@ static bool thin_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_topolo
 	mesh->indices = indices;
 	mesh->index_count = index_count;
 	hob_shape_fix_positions(mesh, b->u->notes);
-	return true;
 }
 
-static bool build_points(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+static void build_points(hob_usd_build_t *b, uint32_t id, uint32_t node)
 {
 	size_t count;
 	hob_usd *u = b->u;
 	const float *points = hob_usd_floats(u, hob_usd_still(u, &u->prims[id], HOB_STR("points")), 3, &count);
 	if (count == 0)
-		return true;
+		return;
 	if (count > HOB_LIMIT_VERTICES)
-		return hob_fail(err, LIMIT, "%zu points, at most %llu are allowed", count, HOB_LIMIT_VERTICES);
+		hob_leave(LIMIT, "%zu points, at most %llu are allowed", count, HOB_LIMIT_VERTICES);
 	float *kept = HOB_NEW(u->result, float, count * 3);
 	uint32_t *indices = HOB_NEW(u->result, uint32_t, count);
 	memcpy(kept, points, count * 3 * sizeof *kept);
 	for (uint32_t i = 0; i < count; i++)
 		indices[i] = i;
-	return thin_mesh(b, id, node, HOB_POINTS, kept, (uint32_t)count, indices, (uint32_t)count, err);
+	thin_mesh(b, id, node, HOB_POINTS, kept, (uint32_t)count, indices, (uint32_t)count);
 }
 
 typedef enum basis { LINEAR, BEZIER, BSPLINE, CATMULL } basis_t;
@@ -457,7 +444,7 @@ static void put_curve(curves_t *c, const float *points, uint32_t count)
 	}
 }
 
-static bool build_curves(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+static void build_curves(hob_usd_build_t *b, uint32_t id, uint32_t node)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
@@ -474,7 +461,7 @@ static bool build_curves(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_err
 	c.periodic = hob_str_equal(wrap, HOB_STR("periodic"));
 	c.pinned = hob_str_equal(wrap, HOB_STR("pinned")) && c.basis != BEZIER;
 	if (point_count > HOB_LIMIT_VERTICES / (CURVE_STEPS + 2))
-		return hob_fail(err, LIMIT, "%zu control points", point_count);
+		hob_leave(LIMIT, "%zu control points", point_count);
 	size_t room = point_count * (CURVE_STEPS + 1) + 1;
 	c.out = HOB_NEW(u->result, float, room * 3);
 	c.lines = HOB_NEW(u->result, uint32_t, room * 2);
@@ -486,24 +473,30 @@ static bool build_curves(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_err
 			put_curve(&c, c.points + at * 3, (uint32_t)count);
 		at += (size_t)count;
 	}
-	return c.indices == 0 || thin_mesh(b, id, node, HOB_LINES, c.out, c.vertices, c.lines, c.indices, err);
+	if (c.indices != 0)
+		thin_mesh(b, id, node, HOB_LINES, c.out, c.vertices, c.lines, c.indices);
 }
 
-bool hob_usd_build_shape(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+void hob_usd_build_shape(hob_usd_build_t *b, uint32_t id, uint32_t node)
 {
 	static const char *const solids[] = {"Cube", "Sphere", "Cylinder", "Capsule", "Cone", "Plane"};
 	static const char *const unread[] = {"NurbsPatch", "Volume", "HermiteCurves", "Cylinder_1", "Capsule_1"};
 	hob_str type = b->u->prims[id].type;
 	for (size_t i = 0; i < HOB_COUNT_OF(solids); i++)
-		if (hob_str_equal(type, hob_str_of(solids[i])))
-			return build_solid(b, id, node, err);
-	if (hob_str_equal(type, HOB_STR("Points")))
-		return build_points(b, id, node, err);
-	if (hob_str_equal(type, HOB_STR("BasisCurves")) || hob_str_equal(type, HOB_STR("NurbsCurves")))
-		return build_curves(b, id, node, err);
+		if (hob_str_equal(type, hob_str_of(solids[i]))) {
+			build_solid(b, id, node);
+			return;
+		}
+	if (hob_str_equal(type, HOB_STR("Points"))) {
+		build_points(b, id, node);
+		return;
+	}
+	if (hob_str_equal(type, HOB_STR("BasisCurves")) || hob_str_equal(type, HOB_STR("NurbsCurves"))) {
+		build_curves(b, id, node);
+		return;
+	}
 	for (size_t i = 0; i < HOB_COUNT_OF(unread); i++)
 		if (hob_str_equal(type, hob_str_of(unread[i])))
 			hob_usd_note(b->u, "type", "prim '%.*s' of type '%.*s' is left out",
 						 HOB_FMT(b->u->prims[id].path), HOB_FMT(type));
-	return true;
 }

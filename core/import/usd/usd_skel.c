@@ -197,8 +197,7 @@ typedef struct found_shape {
 	hob_usd_inbetween *between;
 } found_shape;
 
-static bool find_shapes(hob_usd *u, const hob_str *targets, uint32_t count, found_shape *out, uint64_t *total,
-						hob_error *err)
+static void find_shapes(hob_usd *u, const hob_str *targets, uint32_t count, found_shape *out, uint64_t *total)
 {
 	*total = count;
 	for (uint32_t i = 0; i < count; i++) {
@@ -207,12 +206,12 @@ static bool find_shapes(hob_usd *u, const hob_str *targets, uint32_t count, foun
 			out[i].between = usd_inbetweens(u, &u->prims[out[i].prim], &out[i].count);
 		*total += out[i].count;
 	}
-	return *total <= HOB_LIMIT_TARGETS || hob_fail(err, LIMIT, "%llu blend shapes, at most %llu are allowed",
-												   (unsigned long long)*total, HOB_LIMIT_TARGETS);
+	if (*total > HOB_LIMIT_TARGETS)
+		hob_leave(LIMIT, "%llu blend shapes, at most %llu are allowed", (unsigned long long)*total,
+				  HOB_LIMIT_TARGETS);
 }
 
-bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh,
-						hob_error *err)
+void hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
@@ -220,37 +219,31 @@ bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points,
 	hob_str *targets;
 	uint32_t count;
 	if (!names || names->kind != HOB_USD_TEXT || !hob_usd_below_skel_root(u, id))
-		return true;
-	if (!hob_usd_targets(u, prim, HOB_STR("skel:blendShapeTargets"), HOB_USD_T_targetPaths, &targets, &count,
-						 err))
-		return false;
+		return;
+	hob_usd_targets(u, prim, HOB_STR("skel:blendShapeTargets"), HOB_USD_T_targetPaths, &targets, &count);
 	count = names->count < count ? (uint32_t)names->count : count;
 	uint64_t total;
 	found_shape *shapes = HOB_NEW(u->scratch, found_shape, count);
-	if (!find_shapes(u, targets, count, shapes, &total, err))
-		return false;
+	find_shapes(u, targets, count, shapes, &total);
 	mesh->targets = HOB_NEW(u->result, hob_morph_target, total);
 	for (uint32_t i = 0; i < count; i++)
 		put_shape(b, ((const hob_str *)names->data)[i], shapes[i].prim, shapes[i].between, shapes[i].count,
 				  points, mesh);
-	return true;
 }
 
 /* The first target of a relationship of the prim or of the nearest ancestor that has one; or HOB_NONE. */
-static bool usd_inherited_target(hob_usd *u, uint32_t prim, hob_str name, uint32_t *out, hob_error *err)
+static void usd_inherited_target(hob_usd *u, uint32_t prim, hob_str name, uint32_t *out)
 {
 	*out = HOB_NONE;
 	for (uint32_t p = prim; p != HOB_NONE; p = u->prims[p].parent) {
 		hob_str *targets;
 		uint32_t count;
-		if (!hob_usd_targets(u, &u->prims[p], name, HOB_USD_T_targetPaths, &targets, &count, err))
-			return false;
+		hob_usd_targets(u, &u->prims[p], name, HOB_USD_T_targetPaths, &targets, &count);
 		if (count > 0) {
 			*out = hob_usd_prim_at(u, targets[0]);
-			return true;
+			return;
 		}
 	}
-	return true;
 }
 
 /* ---- joints */
@@ -287,7 +280,6 @@ typedef struct joints {
 	const hob_str *names;
 	const hob_usd_value *rest;
 	uint32_t *first, *next; /* first child and next sibling of each joint */
-	hob_error *err;
 } joints_t;
 
 /* Local rest matrix of a joint; without a rest pose, from the bind pose. */
@@ -304,24 +296,20 @@ static void joint_rest(const joints_t *j, uint32_t joint, double out[16])
 	hob_matrix_multiply_double(out, s->bind[joint], out);
 }
 
-static bool emit_joint(const joints_t *j, uint32_t joint, uint32_t parent, uint32_t depth)
+static void emit_joint(const joints_t *j, uint32_t joint, uint32_t parent, uint32_t depth)
 {
 	double local[16];
-	uint32_t node;
 	if (depth > HOB_LIMIT_USD_NESTING)
-		return hob_fail(j->err, LIMIT, "joints in joints: more than %llu levels", HOB_LIMIT_USD_NESTING);
-	if (!hob_usd_add_node(j->b, hob_path_name(j->names[joint]), parent, &node, j->err))
-		return false;
+		hob_leave(LIMIT, "joints in joints: more than %llu levels", HOB_LIMIT_USD_NESTING);
+	uint32_t node = hob_usd_add_node(j->b, hob_path_name(j->names[joint]), parent);
 	joint_rest(j, joint, local);
 	hob_usd_place(&j->b->model.nodes[node], local);
 	j->skeleton->nodes[joint] = node;
 	for (uint32_t c = j->first[joint]; c != HOB_NONE; c = j->next[c])
-		if (!emit_joint(j, c, node, depth + 1))
-			return false;
-	return true;
+		emit_joint(j, c, node, depth + 1);
 }
 
-static bool emit_joints(const joints_t *j, uint32_t count, uint32_t node)
+static void emit_joints(const joints_t *j, uint32_t count, uint32_t node)
 {
 	uint32_t *last = HOB_NEW(j->b->u->scratch, uint32_t, count);
 	uint32_t *parents = HOB_NEW(j->b->u->scratch, uint32_t, count);
@@ -337,22 +325,22 @@ static bool emit_joints(const joints_t *j, uint32_t count, uint32_t node)
 			j->next[last[parents[i]]] = i;
 		last[parents[i]] = i;
 	}
-	for (uint32_t i = 0; i < count; i++)
-		if (parents[i] == HOB_NONE && !emit_joint(j, i, node, 1))
-			return false;
-	return true;
+	for (uint32_t i = 0; i < count; i++) {
+		if (parents[i] == HOB_NONE)
+			emit_joint(j, i, node, 1);
+	}
 }
 
-bool hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_error *err)
+void hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t id, uint32_t node)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
 	const hob_usd_value *names = hob_usd_still(u, prim, HOB_STR("joints")),
 						*bind = hob_usd_still(u, prim, HOB_STR("bindTransforms"));
 	if (!names || names->kind != HOB_USD_TEXT || names->count == 0)
-		return true;
+		return;
 	if (names->count > HOB_LIMIT_JOINTS)
-		return hob_fail(err, LIMIT, "%zu joints, at most %llu are allowed", names->count, HOB_LIMIT_JOINTS);
+		hob_leave(LIMIT, "%zu joints, at most %llu are allowed", names->count, HOB_LIMIT_JOINTS);
 	uint32_t count = (uint32_t)names->count;
 	hob_usd_skeleton s = {.prim = id, .node = node, .joint_count = count};
 	s.nodes = HOB_NEW(u->scratch, uint32_t, count);
@@ -362,8 +350,7 @@ bool hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 				  (const hob_str *)names->data,
 				  hob_usd_still(u, prim, HOB_STR("restTransforms")),
 				  HOB_NEW(u->scratch, uint32_t, count),
-				  HOB_NEW(u->scratch, uint32_t, count),
-				  err};
+				  HOB_NEW(u->scratch, uint32_t, count)};
 	hob_name_map_init(&s.by_name, u->scratch);
 	for (uint32_t i = 0; i < count; i++) {
 		matrix_at(bind, i, s.bind[i]);
@@ -372,11 +359,9 @@ bool hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 	if (!bind || bind->count != names->count)
 		hob_usd_note(u, "bind-pose", "skeleton '%.*s' has %u joints but not as many bind transforms",
 					 HOB_FMT(prim->path), count);
-	if (!emit_joints(&j, count, node))
-		return false;
+	emit_joints(&j, count, node);
 	HOB_USD_ROOM(u->scratch, b->skeletons, b->skeleton_count, b->skeleton_room);
 	b->skeletons[b->skeleton_count++] = s;
-	return true;
 }
 
 /* ---- influences */
@@ -451,8 +436,7 @@ static const hob_usd_value *joint_order(hob_usd *u, uint32_t prim)
 	return NULL;
 }
 
-static bool fill_skin(hob_usd_build_t *b, uint32_t prim, const hob_usd_skeleton *s, hob_skin *skin,
-					  hob_error *err)
+static void fill_skin(hob_usd_build_t *b, uint32_t prim, const hob_usd_skeleton *s, hob_skin *skin)
 {
 	hob_usd *u = b->u;
 	const hob_usd_value *order = joint_order(u, prim);
@@ -461,7 +445,7 @@ static bool fill_skin(hob_usd_build_t *b, uint32_t prim, const hob_usd_skeleton 
 	matrix_at(hob_usd_primvar(u, prim, HOB_STR("skel:geomBindTransform"), &owner), 0, geometry);
 	size_t count = order ? order->count : s->joint_count;
 	if (count > HOB_LIMIT_JOINTS)
-		return hob_fail(err, LIMIT, "%zu joints, at most %llu are allowed", count, HOB_LIMIT_JOINTS);
+		hob_leave(LIMIT, "%zu joints, at most %llu are allowed", count, HOB_LIMIT_JOINTS);
 	*skin = (hob_skin){.name = b->model.nodes[s->node].name, .root = s->node, .joint_count = (uint32_t)count};
 	skin->joints = HOB_NEW(u->result, uint32_t, count);
 	skin->inverse_bind = HOB_NEW(u->result, float, count * 16);
@@ -481,7 +465,6 @@ static bool fill_skin(hob_usd_build_t *b, uint32_t prim, const hob_usd_skeleton 
 	if (missing > 0)
 		hob_usd_note(u, "joints", "mesh '%.*s' names %u joints that its skeleton does not have",
 					 HOB_FMT(u->prims[prim].path), missing);
-	return true;
 }
 
 static bool same_skin(const hob_skin *a, const hob_skin *b)
@@ -500,7 +483,7 @@ static void fix_joints(hob_mesh *mesh, uint32_t joint_count)
 		}
 }
 
-static bool skin_node(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err)
+static void skin_node(hob_usd_build_t *b, uint32_t prim, uint32_t node)
 {
 	hob_usd *u = b->u;
 	hob_model *m = &b->model;
@@ -509,19 +492,17 @@ static bool skin_node(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_erro
 	for (uint32_t r = 0; r < m->nodes[node].mesh_count; r++)
 		bends = bends || m->meshes[m->mesh_refs[m->nodes[node].mesh_first + r]].influence_count > 0;
 	if (!bends)
-		return true;
-	if (!usd_inherited_target(u, prim, HOB_STR("skel:skeleton"), &target, err))
-		return false;
+		return;
+	usd_inherited_target(u, prim, HOB_STR("skel:skeleton"), &target);
 	const hob_usd_skeleton *skeleton = target != HOB_NONE ? skeleton_of(b, target) : NULL;
 	if (!skeleton) {
 		hob_usd_note(u, "no-skeleton",
 					 "mesh '%.*s' has joint weights but no skeleton that is drawn; it stays stiff",
 					 HOB_FMT(u->prims[prim].path));
-		return true;
+		return;
 	}
 	HOB_USD_ROOM(u->scratch, m->skins, skin_count, b->skin_room);
-	if (!fill_skin(b, prim, skeleton, &m->skins[skin_count], err))
-		return false;
+	fill_skin(b, prim, skeleton, &m->skins[skin_count]);
 	uint32_t id = 0;
 	while (id < skin_count && !same_skin(&m->skins[id], &m->skins[skin_count]))
 		id++;
@@ -529,15 +510,12 @@ static bool skin_node(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_erro
 	m->nodes[node].skin = id;
 	for (uint32_t r = 0; r < m->nodes[node].mesh_count; r++)
 		fix_joints(&m->meshes[m->mesh_refs[m->nodes[node].mesh_first + r]], m->skins[id].joint_count);
-	return true;
 }
 
-bool hob_usd_build_skins(hob_usd_build_t *b, hob_error *err)
+void hob_usd_build_skins(hob_usd_build_t *b)
 {
 	for (uint32_t i = 0; i < b->skinned_count; i++)
-		if (!skin_node(b, b->skinned[i].prim, b->skinned[i].node, err))
-			return false;
-	return true;
+		skin_node(b, b->skinned[i].prim, b->skinned[i].node);
 }
 
 typedef struct animation {
@@ -545,7 +523,6 @@ typedef struct animation {
 	const hob_usd_prim *prim;
 	const hob_usd_value *joints;
 	const hob_usd_skeleton *skeleton;
-	hob_error *err;
 } animation_t;
 
 /* Sets the node's rest value. */
@@ -578,7 +555,7 @@ static bool read_joint(const hob_usd_value *value, uint32_t width, size_t joint,
 }
 
 /* Makes the track of one joint from samples that contain the values of all joints. */
-static bool joint_track(const animation_t *a, const hob_usd_attribute *attribute, hob_path path, size_t at,
+static void joint_track(const animation_t *a, const hob_usd_attribute *attribute, hob_path path, size_t at,
 						uint32_t node)
 {
 	const hob_usd_samples *s = attribute->samples;
@@ -589,10 +566,9 @@ static bool joint_track(const animation_t *a, const hob_usd_attribute *attribute
 	if (!s) {
 		if (read_joint(attribute->value, width, at, value))
 			set_rest(to, path, value);
-		return true;
+		return;
 	}
-	if (!hob_usd_add_channel(a->b, node, path, width, s->count, &track, a->err))
-		return false;
+	hob_usd_add_channel(a->b, node, path, width, s->count, &track);
 	for (size_t k = 0; k < s->count; k++) {
 		/* The layer's time may run backwards. */
 		size_t i = attribute->scale < 0 ? s->count - 1 - k : k;
@@ -606,10 +582,9 @@ static bool joint_track(const animation_t *a, const hob_usd_attribute *attribute
 						: path == HOB_PATH_ROTATION	 ? to->rotation
 													 : to->scale;
 	hob_usd_drop_still(a->b, rest);
-	return true;
 }
 
-static bool move_joints(const animation_t *a)
+static void move_joints(const animation_t *a)
 {
 	static const char *const names[] = {"translations", "rotations", "scales"};
 	for (uint32_t path = 0; path < 3; path++) {
@@ -618,12 +593,10 @@ static bool move_joints(const animation_t *a)
 			continue;
 		for (size_t i = 0; i < a->joints->count; i++) {
 			uint32_t joint = hob_name_map_get(&a->skeleton->by_name, ((const hob_str *)a->joints->data)[i]);
-			if (joint != HOB_NONE &&
-				!joint_track(a, &attribute, (hob_path)path, i, a->skeleton->nodes[joint]))
-				return false;
+			if (joint != HOB_NONE)
+				joint_track(a, &attribute, (hob_path)path, i, a->skeleton->nodes[joint]);
 		}
 	}
-	return true;
 }
 
 /* ---- blend shapes */
@@ -673,7 +646,7 @@ static double weight_at(const hob_usd_samples *s, size_t at, size_t column, doub
 																					   : part);
 }
 
-static bool weight_track(const animation_t *a, const hob_usd_value *names, const hob_usd_attribute *weights,
+static void weight_track(const animation_t *a, const hob_usd_value *names, const hob_usd_attribute *weights,
 						 uint32_t node)
 {
 	hob_model *m = &a->b->model;
@@ -681,16 +654,15 @@ static bool weight_track(const animation_t *a, const hob_usd_value *names, const
 	const hob_usd_samples *s = weights->samples;
 	hob_track *track;
 	if (mesh->target_count == 0)
-		return true;
+		return;
 	rest_weights(a, names, node);
 	if (!s)
-		return true;
+		return;
 	size_t count, *column = HOB_NEW(a->b->u->scratch, size_t, mesh->target_count);
 	for (uint32_t t = 0; t < mesh->target_count; t++)
 		column[t] = shape_in(names, usd_shape_of(a->b, &mesh->targets[t]));
 	const double *times = usd_weight_times(a->b, mesh, s, column, &count);
-	if (!hob_usd_add_channel(a->b, node, HOB_PATH_WEIGHTS, mesh->target_count, count, &track, a->err))
-		return false;
+	hob_usd_add_channel(a->b, node, HOB_PATH_WEIGHTS, mesh->target_count, count, &track);
 	for (size_t i = 0, at = 0; i < count; i++) {
 		while (at + 2 < s->count && s->times[at + 1] <= times[i])
 			at++;
@@ -704,43 +676,36 @@ static bool weight_track(const animation_t *a, const hob_usd_value *names, const
 	}
 	const hob_node *at_rest = &m->nodes[node];
 	hob_usd_drop_still(a->b, at_rest->weight_count > 0 ? m->weights + at_rest->weight_first : NULL);
-	return true;
 }
 
-static bool move_shapes(const animation_t *a)
+static void move_shapes(const animation_t *a)
 {
 	hob_usd *u = a->b->u;
 	hob_usd_attribute weights;
 	const hob_usd_value *names = hob_usd_still(u, a->prim, HOB_STR("blendShapes"));
 	if (!names || names->kind != HOB_USD_TEXT ||
 		!hob_usd_get(u, a->prim, HOB_STR("blendShapeWeights"), &weights))
-		return true;
+		return;
 	for (uint32_t i = 0; i < a->b->skinned_count; i++) {
 		uint32_t bound, node = a->b->skinned[i].node;
-		if (!usd_inherited_target(u, a->b->skinned[i].prim, HOB_STR("skel:skeleton"), &bound, a->err))
-			return false;
-		if (bound == a->skeleton->prim && a->b->model.nodes[node].mesh_count > 0 &&
-			!weight_track(a, names, &weights, node))
-			return false;
+		usd_inherited_target(u, a->b->skinned[i].prim, HOB_STR("skel:skeleton"), &bound);
+		if (bound == a->skeleton->prim && a->b->model.nodes[node].mesh_count > 0)
+			weight_track(a, names, &weights, node);
 	}
-	return true;
 }
 
-bool hob_usd_skeleton_clips(hob_usd_build_t *b, hob_error *err)
+void hob_usd_skeleton_clips(hob_usd_build_t *b)
 {
 	hob_usd *u = b->u;
 	for (uint32_t i = 0; i < b->skeleton_count; i++) {
 		uint32_t source;
-		if (!usd_inherited_target(u, b->skeletons[i].prim, HOB_STR("skel:animationSource"), &source, err))
-			return false;
+		usd_inherited_target(u, b->skeletons[i].prim, HOB_STR("skel:animationSource"), &source);
 		if (source == HOB_NONE)
 			continue;
 		animation_t a = {b, &u->prims[source], hob_usd_still(u, &u->prims[source], HOB_STR("joints")),
-						 &b->skeletons[i], err};
-		if (a.joints && a.joints->kind == HOB_USD_TEXT && !move_joints(&a))
-			return false;
-		if (!move_shapes(&a))
-			return false;
+						 &b->skeletons[i]};
+		if (a.joints && a.joints->kind == HOB_USD_TEXT)
+			move_joints(&a);
+		move_shapes(&a);
 	}
-	return true;
 }

@@ -21,15 +21,14 @@ typedef struct hob_usd_skinned {
 bool hob_usd_below_skel_root(const hob_usd *u, uint32_t prim);
 
 /* Creates joint nodes below a Skeleton prim's node, in their rest pose. */
-bool hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t prim, uint32_t node, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t prim, uint32_t node);
 /* Registers a node whose meshes may be skinned. */
 void hob_usd_skin_later(hob_usd_build_t *b, uint32_t prim, uint32_t node);
 /* Joints, weights and blend shapes of a mesh whose vertices are the given points of the prim. */
 void hob_usd_put_influences(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh);
-bool hob_usd_put_shapes(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh,
-						hob_error *err) HOB_MUST_CHECK;
+void hob_usd_put_shapes(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh);
 /* The skins of all registered nodes. */
-bool hob_usd_build_skins(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_build_skins(hob_usd_build_t *b);
 
 /* ---- blend shapes with in-betweens ---- */
 
@@ -48,13 +47,13 @@ typedef struct hob_usd_knot {
 /* ---- usd_clip.c: channels of the clip ---- */
 
 /* A channel with room for `keys` keys; the caller fills the values. */
-bool hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint32_t components, size_t keys,
-						 hob_track **out, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint32_t components, size_t keys,
+						 hob_track **out);
 /* Removes the last channel if all keys are equal, and equal to `rest` (may be NULL). */
 void hob_usd_drop_still(hob_usd_build_t *b, const float *rest);
 /* Seconds of a stage time. */
 float hob_usd_seconds(const hob_usd *u, double time);
 /* Tracks of all skeletons' joints and shapes. */
-bool hob_usd_skeleton_clips(hob_usd_build_t *b, hob_error *err) HOB_MUST_CHECK;
+void hob_usd_skeleton_clips(hob_usd_build_t *b);
 
 #endif

@@ -245,8 +245,8 @@ static void map_items(hob_usd *u, const hob_usd_prim *prim, uint32_t site, hob_s
 }
 
 /* Merges the list opinions of a field into *items, weakest first; `map`: with paths mapped into the stage. */
-static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, uint32_t field, bool map,
-						hob_usd_item **items, uint32_t *count, hob_error *err)
+static void merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, uint32_t field, bool map,
+						hob_usd_item **items, uint32_t *count)
 {
 	uint32_t token = property.len > 0 ? hob_usd_known(u, property) : 0;
 	*items = NULL;
@@ -266,26 +266,22 @@ static bool merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, 
 			hob_usd_list list = *(const hob_usd_list *)value->data;
 			for (uint32_t op = 0; map && op < HOB_USD_OPS; op++)
 				map_items(u, prim, id, property, list.count[op], &list.items[op]);
-			if (!hob_usd_list_apply(u, &list, 0, items, count, err))
-				return false;
+			hob_usd_list_apply(u, &list, 0, items, count);
 		}
 	}
-	return true;
 }
 
-bool hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out,
-					 uint32_t *count, hob_error *err)
+void hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out,
+					 uint32_t *count)
 {
 	hob_usd_item *items;
 	uint32_t all;
 	*count = 0;
-	if (!merge_lists(u, prim, name, field, true, &items, &all, err))
-		return false;
+	merge_lists(u, prim, name, field, true, &items, &all);
 	*out = HOB_NEW(u->scratch, hob_str, all);
 	for (uint32_t i = 0; i < all; i++)
 		if (items[i].path.len > 0)
 			(*out)[(*count)++] = items[i].path;
-	return true;
 }
 
 /* ---- composing all prims */
@@ -463,12 +459,11 @@ static void order_sites(hob_usd *u, const hob_usd_tree *tree, hob_usd_prim *prim
 	hob_arena_restore(&u->passing, mark);
 }
 
-static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tree, uint32_t *out,
-					 hob_error *err)
+static uint32_t add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tree)
 {
 	if (u->prim_count >= HOB_LIMIT_USD_PRIMS)
-		return hob_fail(err, LIMIT, "the stage has more than %llu prims, with those of all references",
-						HOB_LIMIT_USD_PRIMS);
+		hob_leave(LIMIT, "the stage has more than %llu prims, with those of all references",
+				  HOB_LIMIT_USD_PRIMS);
 	HOB_USD_ROOM(u->scratch, u->prims, u->prim_count, u->prim_capacity);
 	hob_usd_prim *prims = u->prims, prim = {.name = name, .parent = parent, .node = HOB_NONE};
 	prim.first_child = prim.last_child = prim.next = HOB_NONE;
@@ -476,62 +471,55 @@ static bool add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tree tr
 	prim.sites = tree.sites;
 	prim.path =
 		parent == HOB_NONE ? HOB_STR("/") : hob_usd_path_child(u, prims[parent].path, u->tokens[name]);
-	*out = HOB_NONE;
 	order_sites(u, &tree, &prim);
 	find_specifier(u, &prim);
 	prim.type = usual_type(u, hob_usd_text(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_typeName)));
 	if (parent != HOB_NONE) {
 		if (hob_usd_number(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_active), 1) == 0)
-			return true;
+			return HOB_NONE;
 		prim.instance = hob_usd_number(hob_usd_meta(u, &prim, HOB_STR(""), HOB_USD_T_instanceable), 0) != 0 &&
 						has_arcs(&prim);
 	} else {
 		prim.defined = true;
 	}
 	hob_name_map_add(&u->prim_map, prim.path, u->prim_count);
-	*out = u->prim_count++;
-	prims[*out] = prim;
+	uint32_t id = u->prim_count++;
+	prims[id] = prim;
 	if (parent != HOB_NONE) {
 		hob_usd_prim *above = &prims[parent];
 		if (above->first_child == HOB_NONE)
-			above->first_child = *out;
+			above->first_child = id;
 		else
-			prims[above->last_child].next = *out;
-		above->last_child = *out;
+			prims[above->last_child].next = id;
+		above->last_child = id;
 	}
-	return true;
+	return id;
 }
 
-static bool compose_children(hob_usd *u, uint32_t id, uint32_t depth, hob_error *err);
+static void compose_children(hob_usd *u, uint32_t id, uint32_t depth);
 
-static bool compose_named(hob_usd *u, uint32_t id, const names_t *names, uint32_t depth, hob_error *err)
+static void compose_named(hob_usd *u, uint32_t id, const names_t *names, uint32_t depth)
 {
 	const hob_usd_prim parent = u->prims[id];
 	hob_usd_tree above = {.sites = parent.sites, .count = parent.site_count};
 	for (uint32_t i = 0; i < names->count; i++) {
-		hob_usd_tree tree;
-		uint32_t child;
-		if (!hob_usd_tree_child(u, &above, names->items[i], !parent.instance, &tree, err) ||
-			!add_prim(u, id, names->items[i], tree, &child, err))
-			return false;
-		if (child != HOB_NONE && !compose_children(u, child, depth + 1, err))
-			return false;
+		hob_usd_tree tree = hob_usd_tree_child(u, &above, names->items[i], !parent.instance);
+		uint32_t child = add_prim(u, id, names->items[i], tree);
+		if (child != HOB_NONE)
+			compose_children(u, child, depth + 1);
 	}
-	return true;
 }
 
-static bool compose_children(hob_usd *u, uint32_t id, uint32_t depth, hob_error *err)
+static void compose_children(hob_usd *u, uint32_t id, uint32_t depth)
 {
 	if (depth > HOB_LIMIT_USD_NESTING)
-		return hob_fail(err, LIMIT, "the stage nests prims more than %llu levels deep",
-						HOB_LIMIT_USD_NESTING);
+		hob_leave(LIMIT, "the stage nests prims more than %llu levels deep", HOB_LIMIT_USD_NESTING);
 	hob_usd_prim parent = u->prims[id];
 	names_t names = {0};
 	hob_arena_init(&names.arena, u->scratch->limit);
 	child_names(u, &parent, &names);
-	bool done = compose_named(u, id, &names, depth, err);
+	compose_named(u, id, &names, depth);
 	hob_arena_release(&names.arena);
-	return done;
 }
 
 static double stage_number(const hob_usd *u, uint32_t layer, uint32_t field, double fallback)
@@ -555,13 +543,13 @@ static void read_settings(hob_usd *u, uint32_t layer)
 	u->has_range = hob_usd_field_get(&u->layers[layer], 0, HOB_USD_T_startTimeCode) != NULL;
 }
 
-bool hob_usd_stage_compose(hob_usd *u, uint32_t layer, hob_error *err)
+void hob_usd_stage_compose(hob_usd *u, uint32_t layer)
 {
 	uint32_t stack, root;
-	hob_usd_tree tree;
-	if (!hob_usd_stack_open(u, layer, HOB_NONE, &stack, err) || !hob_usd_tree_root(u, stack, &tree, err))
-		return false;
+	stack = hob_usd_stack_open(u, layer, HOB_NONE);
+	hob_usd_tree tree = hob_usd_tree_root(u, stack);
 	u->rate = u->stacks[stack].rate;
 	read_settings(u, layer);
-	return add_prim(u, HOB_NONE, HOB_NONE, tree, &root, err) && compose_children(u, root, 1, err);
+	root = add_prim(u, HOB_NONE, HOB_NONE, tree);
+	compose_children(u, root, 1);
 }

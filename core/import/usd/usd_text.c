@@ -3,15 +3,17 @@
 
 #include <math.h>
 
+/* A text that is read into a layer. */
 typedef struct hob_usd_lex {
 	hob_usd *u;
 	const char *start, *at, *end;
 	hob_str prim; /* path of the current prim, base of relative paths */
-	hob_error *err;
+	hob_usd_layer *layer;
+	uint32_t depth; /* of bodies of prims: they nest by recursion */
 } hob_usd_lex;
 
 /* CORRUPT with line and column; `expected` completes "expected ...". */
-static bool usd_lex_fail(hob_usd_lex *l, const char *expected)
+_Noreturn static void usd_lex_fail(hob_usd_lex *l, const char *expected)
 {
 	size_t line = 1, column = 1;
 	for (const char *c = l->start; c < l->at; c++) {
@@ -19,8 +21,8 @@ static bool usd_lex_fail(hob_usd_lex *l, const char *expected)
 		line += *c == '\n';
 	}
 	if (l->at == l->end)
-		return hob_fail(l->err, TRUNCATED, "line %zu: the file ends where %s is expected", line, expected);
-	return hob_fail(l->err, CORRUPT, "line %zu, column %zu: expected %s", line, column, expected);
+		hob_leave(TRUNCATED, "line %zu: the file ends where %s is expected", line, expected);
+	hob_leave(CORRUPT, "line %zu, column %zu: expected %s", line, column, expected);
 }
 
 static void skip_line(hob_usd_lex *l)
@@ -64,10 +66,24 @@ static bool usd_lex_take(hob_usd_lex *l, char c)
 	return true;
 }
 
-static bool usd_lex_need(hob_usd_lex *l, char c)
+static void usd_lex_need(hob_usd_lex *l, char c)
 {
 	const char text[] = {'\'', c, '\'', 0};
-	return usd_lex_take(l, c) || usd_lex_fail(l, text);
+	if (!usd_lex_take(l, c))
+		usd_lex_fail(l, text);
+}
+
+/* A comma after an item of a list, or the bracket that closes the list, which stays. */
+static void usd_lex_comma(hob_usd_lex *l, char close)
+{
+	if (!usd_lex_take(l, ',') && usd_lex_peek(l) != close)
+		usd_lex_fail(l, close == ']' ? "',' or ']'" : "',' or '}'");
+}
+
+static void usd_lex_separator(hob_usd_lex *l)
+{
+	if (!usd_lex_take(l, ';'))
+		usd_lex_take(l, ',');
 }
 
 static bool is_word(char c)
@@ -144,11 +160,11 @@ static hob_str unescape(hob_usd_lex *l, hob_str raw)
 }
 
 /* A text between one or three single or double quotes; escapes are resolved. */
-static bool usd_lex_string(hob_usd_lex *l, hob_str *out)
+static hob_str usd_lex_string(hob_usd_lex *l)
 {
 	char quote = usd_lex_peek(l);
 	if (quote != '"' && quote != '\'')
-		return usd_lex_fail(l, "a string in quotes");
+		usd_lex_fail(l, "a string in quotes");
 	bool triple = l->end - l->at >= 3 && l->at[1] == quote && l->at[2] == quote;
 	const char *from = l->at + (triple ? 3 : 1), *at = from;
 	for (; at < l->end; at++) {
@@ -158,44 +174,39 @@ static bool usd_lex_string(hob_usd_lex *l, hob_str *out)
 			break;
 	}
 	if (at == l->end)
-		return usd_lex_fail(l, "a string that ends");
+		usd_lex_fail(l, "a string that ends");
 	l->at = at + (triple ? 3 : 1);
-	*out = unescape(l, (hob_str){from, (size_t)(at - from)});
-	return true;
+	return unescape(l, (hob_str){from, (size_t)(at - from)});
 }
 
 /* @...@ @@@...@@@ */
-static bool usd_lex_asset(hob_usd_lex *l, hob_str *out)
+static hob_str usd_lex_asset(hob_usd_lex *l)
 {
 	if (usd_lex_peek(l) != '@')
-		return usd_lex_fail(l, "an @asset@");
+		usd_lex_fail(l, "an @asset@");
 	hob_str left = {l->at, (size_t)(l->end - l->at)},
 			mark = hob_str_starts(left, HOB_STR("@@@")) ? HOB_STR("@@@") : HOB_STR("@");
 	size_t close = hob_str_find(left, mark, mark.len);
 	if (close == SIZE_MAX)
-		return usd_lex_fail(l, "an @asset@ that ends");
-	*out = hob_str_sub(left, mark.len, close);
+		usd_lex_fail(l, "an @asset@ that ends");
+	hob_str name = hob_str_sub(left, mark.len, close);
 	l->at += close + mark.len;
 	/* Within @@@ a single @ is literal; a fourth and later ones belong to the name. */
 	for (; mark.len == 3 && l->at < l->end && *l->at == '@'; l->at++)
-		out->len++;
-	return true;
+		name.len++;
+	return name;
 }
 
 /* <...>, made absolute; empty for <> */
-static bool usd_lex_path(hob_usd_lex *l, hob_str *out)
+static hob_str usd_lex_path(hob_usd_lex *l)
 {
-	if (!usd_lex_need(l, '<'))
-		return false;
+	usd_lex_need(l, '<');
 	const char *close = (const char *)memchr(l->at, '>', (size_t)(l->end - l->at));
 	if (!close)
-		return usd_lex_fail(l, "a <path> that ends");
+		usd_lex_fail(l, "a <path> that ends");
 	hob_str path = {l->at, (size_t)(close - l->at)};
 	l->at = close + 1;
-	*out = path;
-	if (path.len > 0)
-		*out = hob_usd_path_absolute(l->u, l->prim, path);
-	return true;
+	return path.len > 0 ? hob_usd_path_absolute(l->u, l->prim, path) : path;
 }
 
 enum { VALUE_DEPTH = 64, MAX_DISORDER = 1 << 24 };
@@ -203,108 +214,86 @@ enum { VALUE_DEPTH = 64, MAX_DISORDER = 1 << 24 };
 /* ---- types */
 
 typedef struct type {
-	const char *name;
 	hob_usd_kind kind;
-	uint8_t width;
+	uint32_t width; /* 0: any */
 	bool is_quaternion;
 } type_t;
 
-static const type_t types[] = {
-	{"bool", HOB_USD_I32, 1, false},
-	{"uchar", HOB_USD_I32, 1, false},
-	{"int", HOB_USD_I32, 1, false},
-	{"uint", HOB_USD_I32, 1, false},
-	{"int64", HOB_USD_F64, 1, false},
-	{"uint64", HOB_USD_F64, 1, false},
-	{"half", HOB_USD_F32, 1, false},
-	{"float", HOB_USD_F32, 1, false},
-	{"double", HOB_USD_F64, 1, false},
-	{"timecode", HOB_USD_F64, 1, false},
-	{"int2", HOB_USD_I32, 2, false},
-	{"int3", HOB_USD_I32, 3, false},
-	{"int4", HOB_USD_I32, 4, false},
-	{"half2", HOB_USD_F32, 2, false},
-	{"half3", HOB_USD_F32, 3, false},
-	{"half4", HOB_USD_F32, 4, false},
-	{"float2", HOB_USD_F32, 2, false},
-	{"float3", HOB_USD_F32, 3, false},
-	{"float4", HOB_USD_F32, 4, false},
-	{"double2", HOB_USD_F64, 2, false},
-	{"double3", HOB_USD_F64, 3, false},
-	{"double4", HOB_USD_F64, 4, false},
-	{"point3h", HOB_USD_F32, 3, false},
-	{"point3f", HOB_USD_F32, 3, false},
-	{"point3d", HOB_USD_F64, 3, false},
-	{"vector3h", HOB_USD_F32, 3, false},
-	{"vector3f", HOB_USD_F32, 3, false},
-	{"vector3d", HOB_USD_F64, 3, false},
-	{"normal3h", HOB_USD_F32, 3, false},
-	{"normal3f", HOB_USD_F32, 3, false},
-	{"normal3d", HOB_USD_F64, 3, false},
-	{"color3h", HOB_USD_F32, 3, false},
-	{"color3f", HOB_USD_F32, 3, false},
-	{"color3d", HOB_USD_F64, 3, false},
-	{"color4h", HOB_USD_F32, 4, false},
-	{"color4f", HOB_USD_F32, 4, false},
-	{"color4d", HOB_USD_F64, 4, false},
-	{"texCoord2h", HOB_USD_F32, 2, false},
-	{"texCoord2f", HOB_USD_F32, 2, false},
-	{"texCoord2d", HOB_USD_F64, 2, false},
-	{"texCoord3h", HOB_USD_F32, 3, false},
-	{"texCoord3f", HOB_USD_F32, 3, false},
-	{"texCoord3d", HOB_USD_F64, 3, false},
-	{"quath", HOB_USD_F32, 4, true},
-	{"quatf", HOB_USD_F32, 4, true},
-	{"quatd", HOB_USD_F64, 4, true},
-	{"matrix2d", HOB_USD_F64, 4, false},
-	{"matrix3d", HOB_USD_F64, 9, false},
-	{"matrix4d", HOB_USD_F64, 16, false},
-	{"frame4d", HOB_USD_F64, 16, false},
-	{"string", HOB_USD_TEXT, 1, false},
-	{"token", HOB_USD_TEXT, 1, false},
-	{"asset", HOB_USD_TEXT, 1, false},
-	{"path", HOB_USD_TEXT, 1, false},
-	{"pathExpression", HOB_USD_TEXT, 1, false},
+/* Families of types: a stem, for some a digit of `digits` (" ": or none), for some a letter of the kind. */
+static const struct {
+	const char *stem, *digits, *letters;
+	type_t type; /* of the stem alone */
+} types[] = {
+	{"bool", "", "", {HOB_USD_I32, 1, false}},
+	{"uchar", "", "", {HOB_USD_I32, 1, false}},
+	{"int", " 234", "", {HOB_USD_I32, 1, false}},
+	{"uint", "", "", {HOB_USD_I32, 1, false}},
+	{"int64", "", "", {HOB_USD_F64, 1, false}},
+	{"uint64", "", "", {HOB_USD_F64, 1, false}},
+	{"half", " 234", "", {HOB_USD_F32, 1, false}},
+	{"float", " 234", "", {HOB_USD_F32, 1, false}},
+	{"double", " 234", "", {HOB_USD_F64, 1, false}},
+	{"timecode", "", "", {HOB_USD_F64, 1, false}},
+	{"point", "3", "hfd", {HOB_USD_F32, 1, false}},
+	{"vector", "3", "hfd", {HOB_USD_F32, 1, false}},
+	{"normal", "3", "hfd", {HOB_USD_F32, 1, false}},
+	{"color", "34", "hfd", {HOB_USD_F32, 1, false}},
+	{"texCoord", "23", "hfd", {HOB_USD_F32, 1, false}},
+	{"quat", "", "hfd", {HOB_USD_F32, 4, true}},
+	{"matrix2d", "", "", {HOB_USD_F64, 4, false}},
+	{"matrix3d", "", "", {HOB_USD_F64, 9, false}},
+	{"matrix4d", "", "", {HOB_USD_F64, 16, false}},
+	{"frame4d", "", "", {HOB_USD_F64, 16, false}},
+	{"string", "", "", {HOB_USD_TEXT, 1, false}},
+	{"token", "", "", {HOB_USD_TEXT, 1, false}},
+	{"asset", "", "", {HOB_USD_TEXT, 1, false}},
+	{"path", "", "", {HOB_USD_TEXT, 1, false}},
+	{"pathExpression", "", "", {HOB_USD_TEXT, 1, false}},
 	/* Older type names, which OpenUSD still reads. Source: pxr/usd/sdf/schema.cpp. */
-	{"PointIndex", HOB_USD_I32, 1, false},
-	{"EdgeIndex", HOB_USD_I32, 1, false},
-	{"FaceIndex", HOB_USD_I32, 1, false},
-	{"Vec2i", HOB_USD_I32, 2, false},
-	{"Vec3i", HOB_USD_I32, 3, false},
-	{"Vec4i", HOB_USD_I32, 4, false},
-	{"Vec2h", HOB_USD_F32, 2, false},
-	{"Vec3h", HOB_USD_F32, 3, false},
-	{"Vec4h", HOB_USD_F32, 4, false},
-	{"Vec2f", HOB_USD_F32, 2, false},
-	{"Vec3f", HOB_USD_F32, 3, false},
-	{"Vec4f", HOB_USD_F32, 4, false},
-	{"Vec2d", HOB_USD_F64, 2, false},
-	{"Vec3d", HOB_USD_F64, 3, false},
-	{"Vec4d", HOB_USD_F64, 4, false},
-	{"Point", HOB_USD_F64, 3, false},
-	{"PointFloat", HOB_USD_F32, 3, false},
-	{"Normal", HOB_USD_F64, 3, false},
-	{"NormalFloat", HOB_USD_F32, 3, false},
-	{"Vector", HOB_USD_F64, 3, false},
-	{"VectorFloat", HOB_USD_F32, 3, false},
-	{"Color", HOB_USD_F64, 3, false},
-	{"ColorFloat", HOB_USD_F32, 3, false},
-	{"Quath", HOB_USD_F32, 4, true},
-	{"Quatf", HOB_USD_F32, 4, true},
-	{"Quatd", HOB_USD_F64, 4, true},
-	{"Matrix2d", HOB_USD_F64, 4, false},
-	{"Matrix3d", HOB_USD_F64, 9, false},
-	{"Matrix4d", HOB_USD_F64, 16, false},
-	{"Frame", HOB_USD_F64, 16, false},
-	{"Transform", HOB_USD_F64, 16, false},
+	{"PointIndex", "", "", {HOB_USD_I32, 1, false}},
+	{"EdgeIndex", "", "", {HOB_USD_I32, 1, false}},
+	{"FaceIndex", "", "", {HOB_USD_I32, 1, false}},
+	{"Vec", "234", "ihfd", {HOB_USD_F32, 1, false}},
+	{"Point", "", "", {HOB_USD_F64, 3, false}},
+	{"PointFloat", "", "", {HOB_USD_F32, 3, false}},
+	{"Normal", "", "", {HOB_USD_F64, 3, false}},
+	{"NormalFloat", "", "", {HOB_USD_F32, 3, false}},
+	{"Vector", "", "", {HOB_USD_F64, 3, false}},
+	{"VectorFloat", "", "", {HOB_USD_F32, 3, false}},
+	{"Color", "", "", {HOB_USD_F64, 3, false}},
+	{"ColorFloat", "", "", {HOB_USD_F32, 3, false}},
+	{"Quat", "", "hfd", {HOB_USD_F32, 4, true}},
+	{"Matrix2d", "", "", {HOB_USD_F64, 4, false}},
+	{"Matrix3d", "", "", {HOB_USD_F64, 9, false}},
+	{"Matrix4d", "", "", {HOB_USD_F64, 16, false}},
+	{"Frame", "", "", {HOB_USD_F64, 16, false}},
+	{"Transform", "", "", {HOB_USD_F64, 16, false}},
 };
 
-static const type_t *type_of(hob_str name)
+static bool type_of(hob_str name, type_t *out)
 {
-	for (size_t i = 0; i < HOB_COUNT_OF(types); i++)
-		if (hob_str_equal(name, hob_str_of(types[i].name)))
-			return &types[i];
-	return NULL;
+	for (size_t i = 0; i < HOB_COUNT_OF(types); i++) {
+		hob_str stem = hob_str_of(types[i].stem), rest = hob_str_sub(name, stem.len, name.len);
+		const char *digits = types[i].digits;
+		if (!hob_str_starts(name, stem))
+			continue;
+		*out = types[i].type;
+		if (rest.len > 0 && memchr(digits, rest.data[0], strlen(digits))) {
+			out->width = (uint32_t)(rest.data[0] - '0');
+			rest = hob_str_sub(rest, 1, rest.len);
+		} else if (digits[0] && digits[0] != ' ') {
+			continue;
+		}
+		if (types[i].letters[0]) {
+			if (rest.len != 1 || !memchr(types[i].letters, rest.data[0], strlen(types[i].letters)))
+				continue;
+			out->kind = rest.data[0] == 'i' ? HOB_USD_I32 : rest.data[0] == 'd' ? HOB_USD_F64 : HOB_USD_F32;
+			return true;
+		}
+		if (rest.len == 0)
+			return true;
+	}
+	return false;
 }
 
 /* ---- numbers */
@@ -343,7 +332,7 @@ static const char *plain_number(hob_usd_lex *l, hob_usd_kind kind, void *out)
 							   : hob_number_double(l->at, l->end, (double *)out);
 }
 
-static bool put_number(hob_usd_lex *l, hob_usd_kind kind, numbers_t *to)
+static void put_number(hob_usd_lex *l, hob_usd_kind kind, numbers_t *to)
 {
 	to->items = hob_usd_more(l->u->scratch, to->items, to->count, &to->capacity, kind == HOB_USD_F64 ? 8 : 4);
 	void *items = to->items;
@@ -361,9 +350,8 @@ static bool put_number(hob_usd_lex *l, hob_usd_kind kind, numbers_t *to)
 		after = plain_number(l, kind, (char *)items + (size_t)to->count++ * (kind == HOB_USD_F64 ? 8 : 4));
 	}
 	if (!after)
-		return usd_lex_fail(l, "a number");
+		usd_lex_fail(l, "a number");
 	l->at = after;
-	return true;
 }
 
 static inline void skip_blanks(hob_usd_lex *l)
@@ -373,36 +361,35 @@ static inline void skip_blanks(hob_usd_lex *l)
 	usd_lex_skip(l);
 }
 
-/* Reads numbers up to the value's closing bracket. *width: how many of them the first outermost pair of
+/* Reads numbers up to the value's closing bracket. Returns how many of them the first outermost pair of
  * parentheses encloses. */
-static bool read_numbers(hob_usd_lex *l, hob_usd_kind kind, bool is_array, numbers_t *to, uint32_t *width)
+static uint32_t read_numbers(hob_usd_lex *l, hob_usd_kind kind, bool is_array, numbers_t *to)
 {
-	uint32_t depth = 0, tuples = 0;
-	*width = 1;
-	if (is_array && !usd_lex_need(l, '['))
-		return false;
+	uint32_t depth = 0, tuples = 0, width = 1;
+	if (is_array)
+		usd_lex_need(l, '[');
 	for (;;) {
 		skip_blanks(l);
 		char c = l->at < l->end ? *l->at : 0;
 		if (is_array && c == ']' && depth == 0) {
 			l->at++;
-			return true;
+			return width;
 		}
 		if (c == '(') {
 			if (++depth > VALUE_DEPTH)
-				return usd_lex_fail(l, "fewer brackets");
+				usd_lex_fail(l, "fewer brackets");
 			l->at++;
 			continue;
 		}
 		if (c == ')' && depth > 0) {
 			l->at++;
 			if (--depth == 0 && tuples++ == 0)
-				*width = to->count;
-		} else if (!put_number(l, kind, to)) {
-			return false;
+				width = to->count;
+		} else {
+			put_number(l, kind, to);
 		}
 		if (!is_array && depth == 0)
-			return true;
+			return width;
 	}
 }
 
@@ -419,81 +406,73 @@ static void turn_quaternions(hob_usd_kind kind, void *items, size_t count)
 	}
 }
 
-static bool numeric_value(hob_usd_lex *l, const type_t *type, bool is_array, hob_usd_value *out)
+static hob_usd_value numeric_value(hob_usd_lex *l, const type_t *type, bool is_array)
 {
 	numbers_t numbers = {0};
-	uint32_t written;
-	if (!read_numbers(l, type->kind, is_array, &numbers, &written))
-		return false;
+	uint32_t written = read_numbers(l, type->kind, is_array, &numbers);
 	uint32_t width = type->width > 0 ? type->width : written > 0 ? written : 1;
 	if (numbers.count % width != 0 || (!is_array && numbers.count != width))
-		return usd_lex_fail(l, "as many numbers as the type has");
+		usd_lex_fail(l, "as many numbers as the type has");
 	if (type->is_quaternion)
 		turn_quaternions(type->kind, numbers.items, numbers.count / width);
-	*out = (hob_usd_value){type->kind, is_array, width, numbers.count / width, numbers.items};
-	return true;
+	return (hob_usd_value){type->kind, is_array, width, numbers.count / width, numbers.items};
 }
 
 /* ---- texts */
 
-static bool one_text(hob_usd_lex *l, hob_str *out)
+static hob_str one_text(hob_usd_lex *l)
 {
 	char c = usd_lex_peek(l);
 	if (c == '"' || c == '\'')
-		return usd_lex_string(l, out);
+		return usd_lex_string(l);
 	if (c == '@')
-		return usd_lex_asset(l, out);
+		return usd_lex_asset(l);
 	if (c == '<')
-		return usd_lex_path(l, out);
-	*out = usd_lex_word(l);
-	return out->len > 0 || usd_lex_fail(l, "a value");
+		return usd_lex_path(l);
+	hob_str word = usd_lex_word(l);
+	if (word.len == 0)
+		usd_lex_fail(l, "a value");
+	return word;
 }
 
-static bool text_value(hob_usd_lex *l, bool is_array, hob_usd_value *out)
+static hob_usd_value text_value(hob_usd_lex *l, bool is_array)
 {
 	hob_str *items = NULL;
 	uint32_t count = 0, capacity = 0;
-	if (is_array && !usd_lex_need(l, '['))
-		return false;
+	if (is_array)
+		usd_lex_need(l, '[');
 	while (!is_array || !usd_lex_take(l, ']')) {
 		HOB_USD_ROOM(l->u->scratch, items, count, capacity);
-		if (!one_text(l, &items[count++]))
-			return false;
+		items[count++] = one_text(l);
 		if (!is_array)
 			break;
-		if (!usd_lex_take(l, ',') && usd_lex_peek(l) != ']')
-			return usd_lex_fail(l, "',' or ']'");
+		usd_lex_comma(l, ']');
 	}
-	*out = (hob_usd_value){HOB_USD_TEXT, is_array, 1, count, items};
-	return true;
+	return (hob_usd_value){HOB_USD_TEXT, is_array, 1, count, items};
 }
 
 /* ---- unknown values */
 
-/* Skips one value of any form: whole brackets, strings, words. */
-static bool skip_value(hob_usd_lex *l)
+/* Skips one value of any form: whole brackets, strings, words; its value is empty. */
+static hob_usd_value skip_value(hob_usd_lex *l)
 {
 	uint32_t depth = 0;
-	hob_str text;
 	do {
 		char c = usd_lex_peek(l);
 		if (c == '(' || c == '[' || c == '{') {
 			depth++, l->at++;
 		} else if (c == ')' || c == ']' || c == '}') {
 			if (depth == 0)
-				return usd_lex_fail(l, "a value");
+				usd_lex_fail(l, "a value");
 			depth--, l->at++;
 		} else if (c == '"' || c == '\'') {
-			if (!usd_lex_string(l, &text))
-				return false;
+			usd_lex_string(l);
 		} else if (c == '@') {
-			if (!usd_lex_asset(l, &text))
-				return false;
+			usd_lex_asset(l);
 		} else if (c == '<') {
-			if (!usd_lex_path(l, &text))
-				return false;
+			usd_lex_path(l);
 		} else if (c == 0 && l->at == l->end) {
-			return usd_lex_fail(l, "a value");
+			usd_lex_fail(l, "a value");
 		} else if (usd_lex_word(l).len == 0) {
 			l->at++;
 		} else if (depth == 0) {
@@ -503,7 +482,7 @@ static bool skip_value(hob_usd_lex *l)
 			}
 		}
 	} while (depth > 0 || (l->at > l->start && (l->at[-1] == '-' || l->at[-1] == '+' || l->at[-1] == '.')));
-	return true;
+	return (hob_usd_value){0};
 }
 
 /* Finds the kind of a value without a type from its first character. */
@@ -516,11 +495,11 @@ static hob_usd_kind kind_by(char c)
 	return c == '{' ? HOB_USD_DICTIONARY : HOB_USD_EMPTY;
 }
 
-static bool usd_lex_dictionary(hob_usd_lex *l, hob_usd_value *out);
+static hob_usd_value read_dictionary(hob_usd_lex *l, uint32_t depth);
 
-static bool free_value(hob_usd_lex *l, hob_usd_value *out)
+static hob_usd_value free_value(hob_usd_lex *l)
 {
-	static const type_t any = {"", HOB_USD_F64, 0, false}, truth = {"", HOB_USD_I32, 1, false};
+	static const type_t any = {HOB_USD_F64, 0, false}, truth = {HOB_USD_I32, 1, false};
 	char c = usd_lex_peek(l);
 	bool is_array = c == '[';
 	const char *from = l->at;
@@ -531,38 +510,34 @@ static bool free_value(hob_usd_lex *l, hob_usd_value *out)
 	bool nested_list = c == '(' && kind != HOB_USD_F64;
 	l->at = from;
 	if (kind == HOB_USD_DICTIONARY && c == '{')
-		return usd_lex_dictionary(l, out);
+		return read_dictionary(l, 1);
 	if (is_truth && !is_array)
-		return numeric_value(l, &truth, false, out);
+		return numeric_value(l, &truth, false);
 	if (kind == HOB_USD_F64)
-		return numeric_value(l, &any, is_array, out);
+		return numeric_value(l, &any, is_array);
 	if (kind == HOB_USD_TEXT && !nested_list)
-		return text_value(l, is_array, out);
+		return text_value(l, is_array);
 	hob_str word = is_array || c == '(' ? HOB_STR("") : usd_lex_word(l);
 	if (word.len == 0)
 		return skip_value(l);
 	l->at = word.data;
-	return text_value(l, false, out);
+	return text_value(l, false);
 }
 
 /* A value of type `type`; without one (metadata) its first character decides. Unknown types are skipped. */
-static bool usd_lex_value(hob_usd_lex *l, hob_str type, hob_usd_value *out)
+static hob_usd_value usd_lex_value(hob_usd_lex *l, hob_str type)
 {
-	*out = (hob_usd_value){0};
-	if (usd_lex_take_word(l, "None") || usd_lex_take_word(l, "AnimationBlock")) {
-		out->kind = HOB_USD_BLOCK;
-		return true;
-	}
+	if (usd_lex_take_word(l, "None") || usd_lex_take_word(l, "AnimationBlock"))
+		return (hob_usd_value){.kind = HOB_USD_BLOCK};
 	if (type.len == 0)
-		return free_value(l, out);
+		return free_value(l);
 	bool is_array = type.len > 2 && hob_str_ends_nocase(type, HOB_STR("[]"));
-	const type_t *known = type_of(hob_str_sub(type, 0, type.len - (is_array ? 2 : 0)));
 	if (hob_str_equal(type, HOB_STR("dictionary")))
-		return usd_lex_dictionary(l, out);
-	if (!known)
+		return read_dictionary(l, 1);
+	type_t known;
+	if (!type_of(hob_str_sub(type, 0, type.len - (is_array ? 2 : 0)), &known))
 		return skip_value(l);
-	return known->kind == HOB_USD_TEXT ? text_value(l, is_array, out)
-									   : numeric_value(l, known, is_array, out);
+	return known.kind == HOB_USD_TEXT ? text_value(l, is_array) : numeric_value(l, &known, is_array);
 }
 
 /* Insertion sort: moves sample `at` to its place among the earlier ones, replacing one of equal time. *work:
@@ -585,133 +560,119 @@ static uint32_t put_in_order(double *times, hob_usd_value *values, uint32_t at, 
 	return at + !again;
 }
 
-static bool usd_lex_samples(hob_usd_lex *l, hob_str type, hob_usd_value *out)
+static hob_usd_value usd_lex_samples(hob_usd_lex *l, hob_str type)
 {
 	double *times = NULL;
 	hob_usd_value *values = NULL;
 	uint32_t count = 0, time_room = 0, value_room = 0;
 	uint64_t work = 0;
-	if (!usd_lex_need(l, '{'))
-		return false;
+	usd_lex_need(l, '{');
 	while (!usd_lex_take(l, '}')) {
 		HOB_USD_ROOM(l->u->scratch, times, count, time_room);
 		HOB_USD_ROOM(l->u->scratch, values, count, value_room);
 		usd_lex_skip(l);
 		const char *after = hob_number_double(l->at, l->end, &times[count]);
 		if (!after)
-			return usd_lex_fail(l, "a time");
+			usd_lex_fail(l, "a time");
 		l->at = after;
-		if (!usd_lex_need(l, ':') || !usd_lex_value(l, type, &values[count]))
-			return false;
+		usd_lex_need(l, ':');
+		values[count] = usd_lex_value(l, type);
 		if (!(times[count] - times[count] == 0) || work > MAX_DISORDER)
-			return usd_lex_fail(l, work > MAX_DISORDER ? "times that rise" : "a time");
+			usd_lex_fail(l, work > MAX_DISORDER ? "times that rise" : "a time");
 		count = put_in_order(times, values, count, &work);
-		if (!usd_lex_take(l, ',') && usd_lex_peek(l) != '}')
-			return usd_lex_fail(l, "',' or '}'");
+		usd_lex_comma(l, '}');
 	}
 	hob_usd_samples *samples = HOB_NEW(l->u->scratch, hob_usd_samples, 1);
 	*samples = (hob_usd_samples){count, times, values};
-	*out = (hob_usd_value){HOB_USD_SAMPLES, false, 1, 1, samples};
-	return true;
+	return (hob_usd_value){HOB_USD_SAMPLES, false, 1, 1, samples};
 }
 
 /* { string set = "choice" dictionary more = { ... } }. Recursion is bounded by the nesting of brackets. */
-static bool read_dictionary(hob_usd_lex *l, uint32_t depth, hob_usd_value *out)
+static hob_usd_value read_dictionary(hob_usd_lex *l, uint32_t depth)
 {
 	hob_usd_entry *entries = NULL;
 	uint32_t count = 0, capacity = 0;
 	if (depth > HOB_LIMIT_USD_DICTIONARY_DEPTH)
-		return hob_fail(l->err, LIMIT, "dictionaries in dictionaries: more than %llu levels",
-						HOB_LIMIT_USD_DICTIONARY_DEPTH);
-	if (!usd_lex_need(l, '{'))
-		return false;
+		hob_leave(LIMIT, "dictionaries in dictionaries: more than %llu levels",
+				  HOB_LIMIT_USD_DICTIONARY_DEPTH);
+	usd_lex_need(l, '{');
 	while (!usd_lex_take(l, '}')) {
 		HOB_USD_ROOM(l->u->scratch, entries, count, capacity);
 		hob_usd_entry *entry = &entries[count++];
 		hob_str type = usd_lex_word(l);
 		if (type.len == 0)
-			return usd_lex_fail(l, "a type");
+			usd_lex_fail(l, "a type");
 		if (hob_str_starts((hob_str){l->at, (size_t)(l->end - l->at)}, HOB_STR("[]"))) {
 			l->at += 2;
 			type.len += 2;
 		}
 		char c = usd_lex_peek(l);
 		entry->key = c == '"' || c == '\'' ? HOB_STR("") : usd_lex_word(l);
-		if (entry->key.len == 0 && !usd_lex_string(l, &entry->key))
-			return false;
+		if (entry->key.len == 0)
+			entry->key = usd_lex_string(l);
 		bool nested = hob_str_equal(type, HOB_STR("dictionary"));
-		if (!usd_lex_need(l, '=') ||
-			!(nested ? read_dictionary(l, depth + 1, &entry->value) : usd_lex_value(l, type, &entry->value)))
-			return false;
-		if (!usd_lex_take(l, ';'))
-			usd_lex_take(l, ',');
+		usd_lex_need(l, '=');
+		entry->value = nested ? read_dictionary(l, depth + 1) : usd_lex_value(l, type);
+		usd_lex_separator(l);
 	}
-	*out = (hob_usd_value){HOB_USD_DICTIONARY, false, 1, count, entries};
-	return true;
-}
-
-static bool usd_lex_dictionary(hob_usd_lex *l, hob_usd_value *out)
-{
-	return read_dictionary(l, 1, out);
+	return (hob_usd_value){HOB_USD_DICTIONARY, false, 1, count, entries};
 }
 
 /* { <from>: <to>, ... } as one array of texts, alternating from and to. */
-static bool usd_lex_relocates(hob_usd_lex *l, hob_usd_value *out)
+static hob_usd_value usd_lex_relocates(hob_usd_lex *l)
 {
 	hob_str *items = NULL;
 	uint32_t count = 0, capacity = 0;
-	if (!usd_lex_need(l, '{'))
-		return false;
+	usd_lex_need(l, '{');
 	while (!usd_lex_take(l, '}')) {
 		for (int side = 0; side < 2; side++) {
 			HOB_USD_ROOM(l->u->scratch, items, count, capacity);
-			if (!usd_lex_path(l, &items[count++]) || (side == 0 && !usd_lex_need(l, ':')))
-				return false;
+			items[count++] = usd_lex_path(l);
+			if (side == 0)
+				usd_lex_need(l, ':');
 		}
-		if (!usd_lex_take(l, ',') && usd_lex_peek(l) != '}')
-			return usd_lex_fail(l, "',' or '}'");
+		usd_lex_comma(l, '}');
 	}
-	*out = (hob_usd_value){HOB_USD_TEXT, true, 1, count, items};
-	return true;
+	return (hob_usd_value){HOB_USD_TEXT, true, 1, count, items};
 }
 
 /* ---- lists */
 
 /* (offset = 1; scale = 2), ignoring other content. */
-static bool read_offset(hob_usd_lex *l, hob_usd_item *item)
+static void read_offset(hob_usd_lex *l, hob_usd_item *item)
 {
-	hob_usd_value value;
 	if (!usd_lex_take(l, '('))
-		return true;
+		return;
 	while (!usd_lex_take(l, ')')) {
 		hob_str key = usd_lex_word(l);
-		if (key.len == 0 || !usd_lex_need(l, '=') || !usd_lex_value(l, HOB_STR(""), &value))
-			return key.len > 0 ? false : usd_lex_fail(l, "offset or scale");
+		if (key.len == 0)
+			usd_lex_fail(l, "offset or scale");
+		usd_lex_need(l, '=');
+		hob_usd_value value = usd_lex_value(l, HOB_STR(""));
 		if (hob_str_equal(key, HOB_STR("offset")))
 			item->offset = hob_usd_number(&value, 0);
 		else if (hob_str_equal(key, HOB_STR("scale")))
 			item->scale = hob_usd_number(&value, 1);
-		if (!usd_lex_take(l, ';'))
-			usd_lex_take(l, ',');
+		usd_lex_separator(l);
 	}
-	return true;
 }
 
-static bool read_item(hob_usd_lex *l, bool arcs, hob_usd_item *item)
+static hob_usd_item read_item(hob_usd_lex *l, bool arcs)
 {
-	*item = (hob_usd_item){.scale = 1};
+	hob_usd_item item = {.scale = 1};
 	char c = usd_lex_peek(l);
-	if (c == '@') {
-		if (!usd_lex_asset(l, &item->asset))
-			return false;
-		return (usd_lex_peek(l) != '<' || usd_lex_path(l, &item->path)) && read_offset(l, item);
-	}
-	if (c == '<')
-		return usd_lex_path(l, &item->path) && (!arcs || read_offset(l, item));
-	return one_text(l, &item->path);
+	if (c == '@')
+		item.asset = usd_lex_asset(l);
+	if (c == '<' || (c == '@' && usd_lex_peek(l) == '<'))
+		item.path = usd_lex_path(l);
+	else if (c != '@')
+		item.path = one_text(l);
+	if (c == '@' || (c == '<' && arcs))
+		read_offset(l, &item);
+	return item;
 }
 
-static bool usd_lex_list(hob_usd_lex *l, hob_usd_op op, bool arcs, hob_usd_list *list)
+static void usd_lex_list(hob_usd_lex *l, hob_usd_op op, bool arcs, hob_usd_list *list)
 {
 	hob_usd_item *items = list->items[op];
 	uint32_t *count = &list->count[op], capacity = *count;
@@ -719,55 +680,42 @@ static bool usd_lex_list(hob_usd_lex *l, hob_usd_op op, bool arcs, hob_usd_list 
 	if (op == HOB_USD_EXPLICIT)
 		*count = 0, capacity = 0;
 	if (usd_lex_take_word(l, "None"))
-		return true;
+		return;
 	bool several = usd_lex_take(l, '[');
 	while (!several || !usd_lex_take(l, ']')) {
 		HOB_USD_ROOM(l->u->scratch, items, *count, capacity);
 		list->items[op] = items;
-		if (!read_item(l, arcs, &items[(*count)++]))
-			return false;
+		items[(*count)++] = read_item(l, arcs);
 		if (!several)
 			break;
-		if (!usd_lex_take(l, ',') && usd_lex_peek(l) != ']')
-			return usd_lex_fail(l, "',' or ']'");
+		usd_lex_comma(l, ']');
 	}
-	return true;
 }
 
-/* The parser of prims. Bodies nest by recursion, at most HOB_LIMIT_USD_DEPTH deep. */
-typedef struct text {
-	hob_usd_lex lex;
-	hob_usd *u;
-	hob_usd_layer *layer;
-	uint32_t depth;
-} text_t;
-
-static void set_field(text_t *t, uint32_t spec, uint32_t name, hob_usd_value value)
+static void set_field(hob_usd_lex *l, uint32_t spec, uint32_t name, hob_usd_value value)
 {
-	hob_usd_field_set(t->u, t->layer, spec, name, value);
+	hob_usd_field_set(l->u, l->layer, spec, name, value);
 }
 
-static void text_field(text_t *t, uint32_t spec, uint32_t name, hob_str text)
+static void text_field(hob_usd_lex *l, uint32_t spec, uint32_t name, hob_str text)
 {
-	hob_str *kept = HOB_NEW(t->u->scratch, hob_str, 1);
+	hob_str *kept = HOB_NEW(l->u->scratch, hob_str, 1);
 	*kept = text;
-	set_field(t, spec, name, (hob_usd_value){HOB_USD_TEXT, false, 1, 1, kept});
+	set_field(l, spec, name, (hob_usd_value){HOB_USD_TEXT, false, 1, 1, kept});
 }
 
-static bool list_field(text_t *t, uint32_t spec, uint32_t name, hob_usd_op op)
+static void list_field(hob_usd_lex *l, uint32_t spec, uint32_t name, hob_usd_op op)
 {
-	const hob_usd_value *old = hob_usd_field_get(t->layer, spec, name);
-	hob_usd_list *list = HOB_NEW(t->u->scratch, hob_usd_list, 1);
+	const hob_usd_value *old = hob_usd_field_get(l->layer, spec, name);
+	hob_usd_list *list = HOB_NEW(l->u->scratch, hob_usd_list, 1);
 	if (old && old->kind == HOB_USD_LIST)
 		*list = *(const hob_usd_list *)old->data;
 	bool arcs = name != HOB_USD_T_targetPaths && name != HOB_USD_T_connectionPaths;
-	if (!usd_lex_list(&t->lex, op, arcs, list))
-		return false;
-	set_field(t, spec, name, (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
-	return true;
+	usd_lex_list(l, op, arcs, list);
+	set_field(l, spec, name, (hob_usd_value){HOB_USD_LIST, false, 1, 1, list});
 }
 
-static hob_usd_op take_op(text_t *t)
+static hob_usd_op take_op(hob_usd_lex *l)
 {
 	static const struct {
 		const char *word;
@@ -778,7 +726,7 @@ static hob_usd_op take_op(text_t *t)
 			   {"append", HOB_USD_APPEND},
 			   {"reorder", HOB_USD_ORDER}};
 	for (size_t i = 0; i < HOB_COUNT_OF(ops); i++)
-		if (usd_lex_take_word(&t->lex, ops[i].word))
+		if (usd_lex_take_word(l, ops[i].word))
 			return ops[i].op;
 	return HOB_USD_EXPLICIT;
 }
@@ -797,181 +745,155 @@ static const struct {
 	{"subLayers", HOB_USD_T_subLayers, true},	{"variants", HOB_USD_T_variantSelection, false},
 };
 
-static bool read_meta(text_t *t, uint32_t spec)
+static void read_meta(hob_usd_lex *l, uint32_t spec)
 {
-	hob_usd_lex *l = &t->lex;
-	hob_usd_op op = take_op(t);
+	hob_usd_op op = take_op(l);
 	char c = usd_lex_peek(l);
-	hob_str text;
-	if (c == '"' || c == '\'')
-		return usd_lex_string(l, &text);
+	if (c == '"' || c == '\'') {
+		usd_lex_string(l);
+		return;
+	}
 	hob_str word = usd_lex_word(l);
 	if (word.len == 0)
-		return usd_lex_fail(l, "the name of a field");
-	if (!usd_lex_need(l, '='))
-		return false;
+		usd_lex_fail(l, "the name of a field");
+	usd_lex_need(l, '=');
 	bool relocates = hob_str_equal(word, HOB_STR("relocates"));
 	uint32_t name = relocates ? HOB_USD_T_layerRelocates : HOB_NONE;
 	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++)
 		if (hob_str_equal(word, hob_str_of(keys[i].word))) {
-			if (keys[i].is_list)
-				return list_field(t, spec, keys[i].name, op);
+			if (keys[i].is_list) {
+				list_field(l, spec, keys[i].name, op);
+				return;
+			}
 			name = keys[i].name;
 		}
-	hob_usd_value value;
-	if (!(relocates ? usd_lex_relocates(l, &value) : usd_lex_value(l, HOB_STR(""), &value)))
-		return false;
-	set_field(t, spec, name == HOB_NONE ? hob_usd_token(t->u, word) : name, value);
-	return true;
+	hob_usd_value value = relocates ? usd_lex_relocates(l) : usd_lex_value(l, HOB_STR(""));
+	set_field(l, spec, name == HOB_NONE ? hob_usd_token(l->u, word) : name, value);
 }
 
-static bool read_metadata(text_t *t, uint32_t spec)
+static void read_metadata(hob_usd_lex *l, uint32_t spec)
 {
-	if (!usd_lex_take(&t->lex, '('))
-		return true;
-	while (!usd_lex_take(&t->lex, ')')) {
-		if (!read_meta(t, spec))
-			return false;
-		if (!usd_lex_take(&t->lex, ';'))
-			usd_lex_take(&t->lex, ',');
+	if (!usd_lex_take(l, '('))
+		return;
+	while (!usd_lex_take(l, ')')) {
+		read_meta(l, spec);
+		usd_lex_separator(l);
 	}
-	return true;
 }
 
 /* ---- properties */
 
-static bool add_property(text_t *t, uint32_t prim, hob_str name, uint32_t *out)
+static uint32_t add_property(hob_usd_lex *l, uint32_t prim, hob_str name)
 {
 	if (name.len == 0)
-		return usd_lex_fail(&t->lex, "the name of a property");
-	*out = hob_usd_spec_add(t->u, t->layer, prim, HOB_USD_PROPERTY, hob_usd_token(t->u, name));
-	return true;
+		usd_lex_fail(l, "the name of a property");
+	return hob_usd_spec_add(l->u, l->layer, prim, HOB_USD_PROPERTY, hob_usd_token(l->u, name));
 }
 
-static bool read_relationship(text_t *t, uint32_t prim, hob_usd_op op)
+static void read_relationship(hob_usd_lex *l, uint32_t prim, hob_usd_op op)
 {
-	uint32_t spec;
-	if (!add_property(t, prim, usd_lex_word(&t->lex), &spec))
-		return false;
-	if (usd_lex_take(&t->lex, '.'))
-		usd_lex_word(&t->lex);
-	if (usd_lex_take(&t->lex, '=') && !list_field(t, spec, HOB_USD_T_targetPaths, op))
-		return false;
-	return read_metadata(t, spec);
+	uint32_t spec = add_property(l, prim, usd_lex_word(l));
+	if (usd_lex_take(l, '.'))
+		usd_lex_word(l);
+	if (usd_lex_take(l, '='))
+		list_field(l, spec, HOB_USD_T_targetPaths, op);
+	read_metadata(l, spec);
 }
 
-static bool read_attribute(text_t *t, uint32_t prim, hob_usd_op op)
+static void read_attribute(hob_usd_lex *l, uint32_t prim, hob_usd_op op)
 {
-	hob_usd_lex *l = &t->lex;
-	hob_usd_value value;
 	hob_str type = usd_lex_word(l);
 	if (type.len == 0)
-		return usd_lex_fail(l, "a prim, a property or '}'");
+		usd_lex_fail(l, "a prim, a property or '}'");
 	if (usd_lex_take(l, '[')) {
 		type.len = (size_t)(l->at - type.data) + 1;
-		if (!usd_lex_need(l, ']'))
-			return false;
+		usd_lex_need(l, ']');
 		hob_str pure = hob_str_sub(type, 0, type.len - 2);
-		type = hob_arena_printf(t->u->scratch, "%.*s[]", HOB_FMT(pure));
+		type = hob_arena_printf(l->u->scratch, "%.*s[]", HOB_FMT(pure));
 	}
-	uint32_t spec;
-	if (!add_property(t, prim, usd_lex_word(l), &spec))
-		return false;
-	text_field(t, spec, HOB_USD_T_typeName, type);
+	uint32_t spec = add_property(l, prim, usd_lex_word(l));
+	text_field(l, spec, HOB_USD_T_typeName, type);
 	hob_str part = usd_lex_take(l, '.') ? usd_lex_word(l) : HOB_STR("");
 	if (usd_lex_take(l, '=')) {
 		if (hob_str_equal(part, HOB_STR("connect"))) {
-			if (!list_field(t, spec, HOB_USD_T_connectionPaths, op))
-				return false;
+			list_field(l, spec, HOB_USD_T_connectionPaths, op);
 		} else if (hob_str_equal(part, HOB_STR("timeSamples"))) {
-			if (!usd_lex_samples(l, type, &value))
-				return false;
-			set_field(t, spec, HOB_USD_T_timeSamples, value);
+			set_field(l, spec, HOB_USD_T_timeSamples, usd_lex_samples(l, type));
 		} else {
-			if (!usd_lex_value(l, part.len > 0 ? HOB_STR("?") : type, &value))
-				return false;
+			hob_usd_value value = usd_lex_value(l, part.len > 0 ? HOB_STR("?") : type);
 			if (part.len == 0)
-				set_field(t, spec, HOB_USD_T_default_value, value);
+				set_field(l, spec, HOB_USD_T_default_value, value);
 		}
 	}
-	return read_metadata(t, spec);
+	read_metadata(l, spec);
 }
 
-static bool read_property(text_t *t, uint32_t prim)
+static void read_property(hob_usd_lex *l, uint32_t prim)
 {
-	hob_usd_lex *l = &t->lex;
-	hob_usd_op op = take_op(t);
+	hob_usd_op op = take_op(l);
 	while (usd_lex_take_word(l, "custom") || usd_lex_take_word(l, "uniform") ||
 		   usd_lex_take_word(l, "varying") || usd_lex_take_word(l, "config"))
-		op = op == HOB_USD_EXPLICIT ? take_op(t) : op;
+		op = op == HOB_USD_EXPLICIT ? take_op(l) : op;
 	if (usd_lex_take_word(l, "rel"))
-		return read_relationship(t, prim, op);
-	return read_attribute(t, prim, op);
+		read_relationship(l, prim, op);
+	else
+		read_attribute(l, prim, op);
 }
 
 /* ---- prims */
 
-static bool read_body(text_t *t, uint32_t spec);
+static void read_body(hob_usd_lex *l, uint32_t spec);
 
-static bool read_prim(text_t *t, uint32_t parent, hob_usd_specifier specifier)
+static void read_prim(hob_usd_lex *l, uint32_t parent, hob_usd_specifier specifier)
 {
-	hob_usd_lex *l = &t->lex;
-	hob_str name, outer = l->prim, type = usd_lex_word(l);
-	if (!usd_lex_string(l, &name))
-		return false;
+	hob_str outer = l->prim, type = usd_lex_word(l), name = usd_lex_string(l);
 	if (name.len == 0 || memchr(name.data, '/', name.len))
-		return usd_lex_fail(l, "the name of a prim before this place");
-	uint32_t spec = hob_usd_spec_add(t->u, t->layer, parent, HOB_USD_PRIM, hob_usd_token(t->u, name));
-	t->layer->specs[spec].specifier = specifier;
-	l->prim = hob_usd_path_child(t->u, outer, name);
+		usd_lex_fail(l, "the name of a prim before this place");
+	uint32_t spec = hob_usd_spec_add(l->u, l->layer, parent, HOB_USD_PRIM, hob_usd_token(l->u, name));
+	l->layer->specs[spec].specifier = specifier;
+	l->prim = hob_usd_path_child(l->u, outer, name);
 	if (type.len > 0)
-		text_field(t, spec, HOB_USD_T_typeName, type);
-	bool done = read_metadata(t, spec) && usd_lex_need(l, '{') && read_body(t, spec);
+		text_field(l, spec, HOB_USD_T_typeName, type);
+	read_metadata(l, spec);
+	read_body(l, spec);
 	l->prim = outer;
-	return done;
 }
 
-static bool read_variant_set(text_t *t, uint32_t prim)
+static void read_variant_set(hob_usd_lex *l, uint32_t prim)
 {
-	hob_usd_lex *l = &t->lex;
-	hob_str set, choice;
-	if (!usd_lex_string(l, &set) || !usd_lex_need(l, '=') || !usd_lex_need(l, '{'))
-		return false;
+	hob_str set = usd_lex_string(l);
+	usd_lex_need(l, '=');
+	usd_lex_need(l, '{');
 	while (!usd_lex_take(l, '}')) {
-		if (!usd_lex_string(l, &choice))
-			return false;
-		hob_str name = hob_arena_printf(t->u->scratch, "{%.*s=%.*s}", HOB_FMT(set), HOB_FMT(choice));
-		uint32_t spec = hob_usd_spec_add(t->u, t->layer, prim, HOB_USD_VARIANT, hob_usd_token(t->u, name));
-		if (!read_metadata(t, spec) || !usd_lex_need(l, '{') || !read_body(t, spec))
-			return false;
+		hob_str choice = usd_lex_string(l);
+		hob_str name = hob_arena_printf(l->u->scratch, "{%.*s=%.*s}", HOB_FMT(set), HOB_FMT(choice));
+		uint32_t spec = hob_usd_spec_add(l->u, l->layer, prim, HOB_USD_VARIANT, hob_usd_token(l->u, name));
+		read_metadata(l, spec);
+		read_body(l, spec);
 	}
-	return true;
 }
 
-static bool read_order(text_t *t, uint32_t spec)
+static void read_order(hob_usd_lex *l, uint32_t spec)
 {
-	hob_str what = usd_lex_word(&t->lex);
+	hob_str what = usd_lex_word(l);
 	bool prims = hob_str_equal(what, HOB_STR("nameChildren")) || hob_str_equal(what, HOB_STR("rootPrims"));
-	hob_usd_value value;
-	if (!usd_lex_need(&t->lex, '=') || !usd_lex_value(&t->lex, HOB_STR("token[]"), &value))
-		return false;
+	usd_lex_need(l, '=');
+	hob_usd_value value = usd_lex_value(l, HOB_STR("token[]"));
 	if (prims)
-		set_field(t, spec, HOB_USD_T_primOrder, value);
-	return true;
+		set_field(l, spec, HOB_USD_T_primOrder, value);
 }
 
-/* Reads a prim, a variant set or an order; false if none is next. *done: whether reading succeeded. */
-static bool read_structure(text_t *t, uint32_t spec, bool *done)
+/* Reads a prim, a variant set or an order; false if none is next. */
+static bool read_structure(hob_usd_lex *l, uint32_t spec)
 {
 	static const char *const specifiers[] = {"def", "over", "class"};
-	hob_usd_lex *l = &t->lex;
 	for (size_t i = 0; i < HOB_COUNT_OF(specifiers); i++)
 		if (usd_lex_take_word(l, specifiers[i])) {
-			*done = read_prim(t, spec, (hob_usd_specifier)i);
+			read_prim(l, spec, (hob_usd_specifier)i);
 			return true;
 		}
 	if (usd_lex_take_word(l, "variantSet")) {
-		*done = read_variant_set(t, spec);
+		read_variant_set(l, spec);
 		return true;
 	}
 	const char *from = l->at;
@@ -980,43 +902,33 @@ static bool read_structure(text_t *t, uint32_t spec, bool *done)
 		l->at = from;
 		if (hob_str_equal(what, HOB_STR("nameChildren")) || hob_str_equal(what, HOB_STR("rootPrims")) ||
 			hob_str_equal(what, HOB_STR("properties"))) {
-			*done = usd_lex_take_word(l, "reorder") && read_order(t, spec);
+			usd_lex_take_word(l, "reorder");
+			read_order(l, spec);
 			return true;
 		}
 	}
 	return false;
 }
 
-static bool read_body(text_t *t, uint32_t spec)
+static void read_body(hob_usd_lex *l, uint32_t spec)
 {
-	if (++t->depth > HOB_LIMIT_USD_DEPTH)
-		return hob_fail(t->lex.err, LIMIT, "prims in prims: more than %llu levels", HOB_LIMIT_USD_DEPTH);
-	while (!usd_lex_take(&t->lex, '}')) {
-		bool done = false;
-		if (usd_lex_take(&t->lex, ';'))
-			continue;
-		if (read_structure(t, spec, &done) ? !done : !read_property(t, spec))
-			return false;
-	}
-	t->depth--;
-	return true;
+	usd_lex_need(l, '{');
+	if (++l->depth > HOB_LIMIT_USD_DEPTH)
+		hob_leave(LIMIT, "prims in prims: more than %llu levels", HOB_LIMIT_USD_DEPTH);
+	while (!usd_lex_take(l, '}'))
+		if (!usd_lex_take(l, ';') && !read_structure(l, spec))
+			read_property(l, spec);
+	l->depth--;
 }
 
-bool hob_usd_text_read(hob_usd *u, hob_str text, hob_usd_layer *layer, hob_error *err)
+void hob_usd_text_read(hob_usd *u, hob_str text, hob_usd_layer *layer)
 {
-	text_t t = {
-		.lex = {u, text.data, text.data, text.data + text.len, HOB_STR("/"), err}, .u = u, .layer = layer};
+	hob_usd_lex l = {u, text.data, text.data, text.data + text.len, HOB_STR("/"), layer, 0};
 	if (!hob_str_starts(text, HOB_STR("#usda ")) && !hob_str_starts(text, HOB_STR("#sdf ")))
-		return hob_fail(err, CORRUPT, "the text does not begin with '#usda 1.0'");
+		hob_leave(CORRUPT, "the text does not begin with '#usda 1.0'");
 	hob_usd_layer_init(u, layer);
-	if (!read_metadata(&t, 0))
-		return false;
-	while (usd_lex_peek(&t.lex) != 0 || t.lex.at < t.lex.end) {
-		bool done = false;
-		if (!read_structure(&t, 0, &done))
-			return usd_lex_fail(&t.lex, "def, over or class");
-		if (!done)
-			return false;
-	}
-	return true;
+	read_metadata(&l, 0);
+	while (usd_lex_peek(&l) != 0 || l.at < l.end)
+		if (!read_structure(&l, 0))
+			usd_lex_fail(&l, "def, over or class");
 }

@@ -23,7 +23,6 @@ typedef struct clips {
 	struct gathered *gathered; /* [specs of `made`] samples of each attribute */
 	uint32_t gathered_room;
 	uint64_t work;
-	hob_error *err;
 } clips_t;
 
 typedef struct gathered {
@@ -43,19 +42,18 @@ static const hob_usd_value *entry(const clips_t *c, hob_str key)
 	return NULL;
 }
 
-static bool open_layer(clips_t *c, hob_str asset, uint32_t *out)
+static uint32_t open_layer(clips_t *c, hob_str asset)
 {
-	*out = HOB_NONE;
 	asset = hob_usd_expression(c->u, c->variables, asset);
-	return asset.len == 0 || hob_usd_layer_open(c->u, c->layer, asset, out, c->err);
+	return asset.len == 0 ? HOB_NONE : hob_usd_layer_open(c->u, c->layer, asset);
 }
 
-static bool read_pairs(clips_t *c, hob_str key, pair_t **out, uint32_t *count)
+static void read_pairs(clips_t *c, hob_str key, pair_t **out, uint32_t *count)
 {
 	const hob_usd_value *value = entry(c, key);
 	size_t found = value && value->width == 2 ? value->count : 0;
 	if (found > MAX_WINDOWS)
-		return hob_fail(c->err, LIMIT, "value clips: %zu times, at most %d are allowed", found, MAX_WINDOWS);
+		hob_leave(LIMIT, "value clips: %zu times, at most %d are allowed", found, MAX_WINDOWS);
 	*out = HOB_NEW(c->u->scratch, pair_t, found);
 	*count = 0;
 	for (size_t i = 0; i < found; i++) {
@@ -69,23 +67,22 @@ static bool read_pairs(clips_t *c, hob_str key, pair_t **out, uint32_t *count)
 			(*out)[at] = (*out)[at - 1];
 		(*out)[at] = pair;
 	}
-	return true;
 }
 
 /* Reads "clip.##.usd" from start to end: one file per step, each at its own time. */
-static bool read_template(clips_t *c, hob_str name)
+static void read_template(clips_t *c, hob_str name)
 {
 	double start = hob_usd_number(entry(c, HOB_STR("templateStartTime")), NAN);
 	double end = hob_usd_number(entry(c, HOB_STR("templateEndTime")), NAN);
 	double stride = hob_usd_number(entry(c, HOB_STR("templateStride")), NAN);
 	size_t first = hob_str_find(name, HOB_STR("#"), 0), digits = 0;
 	if (first == SIZE_MAX || !(stride > 0) || !(end >= start))
-		return true;
+		return;
 	while (first + digits < name.len && name.data[first + digits] == '#')
 		digits++;
 	double steps = floor((end - start) / stride + 1e-6) + 1;
 	if (steps > MAX_WINDOWS)
-		return hob_fail(c->err, LIMIT, "value clips: %.0f files, at most %d are allowed", steps, MAX_WINDOWS);
+		hob_leave(LIMIT, "value clips: %.0f files, at most %d are allowed", steps, MAX_WINDOWS);
 	c->assets = HOB_NEW(c->u->scratch, hob_str, (size_t)steps);
 	c->active = HOB_NEW(c->u->scratch, pair_t, (size_t)steps);
 	c->times = HOB_NEW(c->u->scratch, pair_t, (size_t)steps);
@@ -98,24 +95,24 @@ static bool read_template(clips_t *c, hob_str name)
 													 (int)(digits < 32 ? digits : 32), time, HOB_FMT(behind));
 	}
 	c->active_count = c->time_count = c->asset_count;
-	return true;
 }
 
-static bool read_dictionary(clips_t *c)
+static void read_dictionary(clips_t *c)
 {
 	const hob_usd_value *assets = entry(c, HOB_STR("assetPaths"));
 	hob_str manifest = hob_usd_text(entry(c, HOB_STR("manifestAssetPath")));
 	hob_str name = hob_usd_text(entry(c, HOB_STR("templateAssetPath")));
 	c->prim = hob_usd_text(entry(c, HOB_STR("primPath")));
-	if (!open_layer(c, manifest, &c->manifest))
-		return false;
-	if (!assets || assets->kind != HOB_USD_TEXT)
-		return read_template(c, name);
+	c->manifest = open_layer(c, manifest);
+	if (!assets || assets->kind != HOB_USD_TEXT) {
+		read_template(c, name);
+		return;
+	}
 	c->assets = HOB_NEW(c->u->scratch, hob_str, assets->count);
 	for (size_t i = 0; i < assets->count; i++)
 		c->assets[c->asset_count++] = ((const hob_str *)assets->data)[i];
-	return read_pairs(c, HOB_STR("active"), &c->active, &c->active_count) &&
-		   read_pairs(c, HOB_STR("times"), &c->times, &c->time_count);
+	read_pairs(c, HOB_STR("active"), &c->active, &c->active_count);
+	read_pairs(c, HOB_STR("times"), &c->times, &c->time_count);
 }
 
 /* ---- values at clip times */
@@ -160,16 +157,16 @@ static double clip_time(const clips_t *c, double stage)
 	return a->to + (stage - a->from) * (b->to - a->to) / (b->from - a->from);
 }
 
-static bool put_sample(clips_t *c, gathered_t *g, const hob_usd_samples *s, double stage)
+static void put_sample(clips_t *c, gathered_t *g, const hob_usd_samples *s, double stage)
 {
 	hob_arena *arena = c->u->scratch;
 	uint32_t at = g->count;
 	if (g->count >= HOB_LIMIT_KEYS)
-		return hob_fail(c->err, LIMIT, "value clips: more than %llu samples", HOB_LIMIT_KEYS);
+		hob_leave(LIMIT, "value clips: more than %llu samples", HOB_LIMIT_KEYS);
 	while (at > 0 && g->times[at - 1] > stage)
 		at--;
 	if (at > 0 && g->times[at - 1] == stage)
-		return true;
+		return;
 	HOB_USD_ROOM(arena, g->times, g->count, g->time_room);
 	HOB_USD_ROOM(arena, g->values, g->count, g->value_room);
 	memmove(g->times + at + 1, g->times + at, (g->count - at) * sizeof *g->times);
@@ -177,34 +174,33 @@ static bool put_sample(clips_t *c, gathered_t *g, const hob_usd_samples *s, doub
 	g->count++;
 	g->times[at] = stage;
 	value_at(c, s, clip_time(c, stage), &g->values[at]);
-	return true;
 }
 
 /* Copies the samples of one attribute of one clip between stage times `begin` and `end`: its own, mapped to
  * stage time, and one at each knot of the time mapping. From the last one the value interpolates to the first
  * of the next clip, as in OpenUSD. */
-static bool put_window(clips_t *c, gathered_t *g, const hob_usd_samples *s, double begin, double end)
+static void put_window(clips_t *c, gathered_t *g, const hob_usd_samples *s, double begin, double end)
 {
-	if (isfinite(begin) && !put_sample(c, g, s, begin))
-		return false;
-	for (size_t i = 0; c->time_count == 0 && i < s->count; i++)
-		if (s->times[i] >= begin && s->times[i] < end && !put_sample(c, g, s, s->times[i]))
-			return false;
+	if (isfinite(begin))
+		put_sample(c, g, s, begin);
+	for (size_t i = 0; c->time_count == 0 && i < s->count; i++) {
+		if (s->times[i] >= begin && s->times[i] < end)
+			put_sample(c, g, s, s->times[i]);
+	}
 	for (uint32_t k = 0; k < c->time_count; k++) {
 		const pair_t *a = &c->times[k], *b = a + 1;
-		if (a->from >= begin && a->from < end && !put_sample(c, g, s, a->from))
-			return false;
+		if (a->from >= begin && a->from < end)
+			put_sample(c, g, s, a->from);
 		if (k + 1 == c->time_count || !(b->from > a->from) || a->to == b->to || b->from < begin ||
 			a->from >= end)
 			continue;
 		c->work += s->count;
 		for (size_t i = 0; i < s->count; i++) {
 			double part = (s->times[i] - a->to) / (b->to - a->to), at = a->from + part * (b->from - a->from);
-			if (part > 0 && part < 1 && at >= begin && at < end && !put_sample(c, g, s, at))
-				return false;
+			if (part > 0 && part < 1 && at >= begin && at < end)
+				put_sample(c, g, s, at);
 		}
 	}
-	return true;
 }
 
 /* ---- specs */
@@ -216,7 +212,7 @@ static bool is_declared(const clips_t *c, uint32_t manifest, uint32_t name)
 			hob_usd_spec_find(&c->u->layers[c->manifest], manifest, HOB_USD_PROPERTY, name) != HOB_NONE);
 }
 
-static bool put_property(clips_t *c, const hob_usd_samples *s, uint32_t to, uint32_t name, double begin,
+static void put_property(clips_t *c, const hob_usd_samples *s, uint32_t to, uint32_t name, double begin,
 						 double end)
 {
 	uint32_t spec = hob_usd_spec_add(c->u, &c->u->layers[c->made], to, HOB_USD_PROPERTY, name);
@@ -225,23 +221,22 @@ static bool put_property(clips_t *c, const hob_usd_samples *s, uint32_t to, uint
 		HOB_USD_ROOM(c->u->scratch, c->gathered, had, c->gathered_room);
 		memset(c->gathered + had, 0, (c->gathered_room - had) * sizeof *c->gathered);
 	}
-	return put_window(c, &c->gathered[spec], s, begin, end);
+	put_window(c, &c->gathered[spec], s, begin, end);
 }
 
-static bool put_spec(clips_t *c, uint32_t clip, uint32_t from, uint32_t manifest, uint32_t to, double begin,
+static void put_spec(clips_t *c, uint32_t clip, uint32_t from, uint32_t manifest, uint32_t to, double begin,
 					 double end)
 {
 	const hob_usd_spec spec = c->u->layers[clip].specs[from];
 	const hob_usd_layer *layer = &c->u->layers[clip];
 	if (++c->work > HOB_LIMIT_KEYS)
-		return hob_fail(c->err, LIMIT, "value clips: more than %llu steps of work", HOB_LIMIT_KEYS);
+		hob_leave(LIMIT, "value clips: more than %llu steps of work", HOB_LIMIT_KEYS);
 	for (uint32_t p = spec.first[HOB_USD_PROPERTY]; p != HOB_NONE; p = layer->specs[p].next) {
 		const hob_usd_value *value = hob_usd_field_get(layer, p, HOB_USD_T_timeSamples);
 		const hob_usd_samples *s =
 			value && value->kind == HOB_USD_SAMPLES ? (const hob_usd_samples *)value->data : NULL;
-		if (s && s->count > 0 && is_declared(c, manifest, layer->specs[p].name) &&
-			!put_property(c, s, to, layer->specs[p].name, begin, end))
-			return false;
+		if (s && s->count > 0 && is_declared(c, manifest, layer->specs[p].name))
+			put_property(c, s, to, layer->specs[p].name, begin, end);
 	}
 	for (uint32_t p = spec.first[HOB_USD_PRIM]; p != HOB_NONE; p = layer->specs[p].next) {
 		uint32_t name = layer->specs[p].name;
@@ -250,10 +245,8 @@ static bool put_spec(clips_t *c, uint32_t clip, uint32_t from, uint32_t manifest
 								: hob_usd_spec_find(&c->u->layers[c->manifest], manifest, HOB_USD_PRIM, name);
 		uint32_t child = hob_usd_spec_add(c->u, &c->u->layers[c->made], to, HOB_USD_PRIM, name);
 		c->u->layers[c->made].specs[child].specifier = HOB_USD_OVER;
-		if (!put_spec(c, clip, p, declared, child, begin, end))
-			return false;
+		put_spec(c, clip, p, declared, child, begin, end);
 	}
-	return true;
 }
 
 static uint32_t spec_at(const hob_usd *u, uint32_t layer, hob_str path)
@@ -268,20 +261,18 @@ static uint32_t spec_at(const hob_usd *u, uint32_t layer, hob_str path)
 	return layer == HOB_NONE ? HOB_NONE : spec;
 }
 
-static bool gather(clips_t *c, uint32_t to)
+static void gather(clips_t *c, uint32_t to)
 {
 	uint32_t manifest = spec_at(c->u, c->manifest, c->prim);
 	for (uint32_t w = 0; w < c->active_count; w++) {
 		double begin = w == 0 ? -(double)INFINITY : c->active[w].from;
 		double end = w + 1 < c->active_count ? c->active[w + 1].from : (double)INFINITY;
-		uint32_t clip;
 		if (!(c->active[w].to >= 0) || c->active[w].to >= c->asset_count)
 			continue;
-		if (!open_layer(c, c->assets[(size_t)c->active[w].to], &clip))
-			return false;
+		uint32_t clip = open_layer(c, c->assets[(size_t)c->active[w].to]);
 		uint32_t from = spec_at(c->u, clip, c->prim);
-		if (from != HOB_NONE && !put_spec(c, clip, from, manifest, to, begin, end))
-			return false;
+		if (from != HOB_NONE)
+			put_spec(c, clip, from, manifest, to, begin, end);
 	}
 	for (uint32_t i = 0; i < c->gathered_room; i++) {
 		const gathered_t *g = &c->gathered[i];
@@ -292,31 +283,27 @@ static bool gather(clips_t *c, uint32_t to)
 		hob_usd_field_set(c->u, &c->u->layers[c->made], i, HOB_USD_T_timeSamples,
 						  (hob_usd_value){HOB_USD_SAMPLES, false, 1, 1, s});
 	}
-	return true;
 }
 
-bool hob_usd_value_clips(hob_usd *u, uint32_t layer, uint32_t variables, hob_str path,
-						 const hob_usd_entry *set, uint32_t *stack, uint32_t *spec, hob_error *err)
+void hob_usd_value_clips(hob_usd *u, uint32_t layer, uint32_t variables, hob_str path,
+						 const hob_usd_entry *set, uint32_t *stack, uint32_t *spec)
 {
-	clips_t c = {.u = u, .dictionary = &set->value, .layer = layer, .variables = variables, .err = err};
+	clips_t c = {.u = u, .dictionary = &set->value, .layer = layer, .variables = variables};
 	hob_str id = hob_arena_printf(u->scratch, "clips '%.*s' of '%.*s' in '%.*s'?%u", HOB_FMT(set->key),
 								  HOB_FMT(path), HOB_FMT(u->layers[layer].id), variables);
 	*stack = HOB_NONE;
 	c.made = hob_name_map_get(&u->layer_map, id);
 	if (c.made == HOB_NONE) {
 		if (set->value.kind != HOB_USD_DICTIONARY)
-			return true;
-		if (!read_dictionary(&c))
-			return false;
+			return;
+		read_dictionary(&c);
 		if (c.prim.len < 2 || c.prim.data[0] != '/')
-			return true;
-		if (!hob_usd_layer_new(u, id, u->layers[layer].path, u->layers[layer].package, &c.made, err))
-			return false;
+			return;
+		c.made = hob_usd_layer_new(u, id, u->layers[layer].path, u->layers[layer].package);
 		*spec = hob_usd_spec_add(u, &u->layers[c.made], 0, HOB_USD_PRIM, HOB_USD_T_clips);
 		u->layers[c.made].specs[*spec].specifier = HOB_USD_OVER;
-		if (!gather(&c, *spec))
-			return false;
+		gather(&c, *spec);
 	}
 	*spec = hob_usd_spec_find(&u->layers[c.made], 0, HOB_USD_PRIM, HOB_USD_T_clips);
-	return hob_usd_stack_open(u, c.made, HOB_NONE, stack, err);
+	*stack = hob_usd_stack_open(u, c.made, HOB_NONE);
 }

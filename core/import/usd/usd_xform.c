@@ -241,7 +241,7 @@ void hob_usd_sort_times(double *times, size_t *time_count)
 	*time_count = kept;
 }
 
-bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count, hob_error *err)
+void hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count)
 {
 	const hob_usd_value *order = hob_usd_still(u, prim, HOB_STR("xformOpOrder"));
 	size_t total = 0;
@@ -251,14 +251,14 @@ bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, siz
 	*out = NULL;
 	*count = 0;
 	if (!order || order->kind != HOB_USD_TEXT)
-		return true;
+		return;
 	const hob_str *names = (const hob_str *)order->data;
 	for (size_t i = 0; i < order->count; i++)
 		if (open_operation(u, prim, names[i], &a, &kind, &inverted) && a.samples)
 			total += a.samples->count;
 	if (total > HOB_LIMIT_KEYS)
-		return hob_fail(err, LIMIT, "%zu samples of '%.*s', at most %llu are allowed", total,
-						HOB_FMT(prim->path), HOB_LIMIT_KEYS);
+		hob_leave(LIMIT, "%zu samples of '%.*s', at most %llu are allowed", total, HOB_FMT(prim->path),
+				  HOB_LIMIT_KEYS);
 	double *times = HOB_NEW(u->scratch, double, total);
 	total = 0;
 	for (size_t i = 0; i < order->count; i++)
@@ -268,7 +268,6 @@ bool hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, siz
 	hob_usd_sort_times(times, &total);
 	*out = times;
 	*count = total;
-	return true;
 }
 
 void hob_usd_place(hob_node *node, const double m[16])

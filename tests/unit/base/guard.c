@@ -154,6 +154,30 @@ static bool leave_twice(void *context, hob_error *err)
 	return true;
 }
 
+static bool leave_forms(void *context, hob_error *err)
+{
+	HOB_PLACE("meshes[#] '@'", 3, HOB_STR("hull"));
+	{
+		HOB_PLACE("left", 0, {0});
+	}
+	hob_error why = {.code = context ? HOB_ERR_MEMORY : HOB_ERR_CORRUPT, .context = "bad"};
+	for (uint32_t i = 0; i < 9; i++) {
+		HOB_PLACE("primitive #", i, {0});
+		hob_need(i < 8, &why);
+	}
+	return err != NULL;
+}
+
+static void forms_of_places(void **state)
+{
+	(void)state;
+	hob_error err = {0};
+	assert_false(hob_guarded(leave_forms, NULL, &err));
+	assert_string_equal(err.context, "bad; primitive 8; meshes[3] 'hull'");
+	assert_false(hob_guarded(leave_forms, &err, &err));
+	assert_string_equal(err.context, "bad");
+}
+
 static void an_error_names_its_places(void **state)
 {
 	(void)state;
@@ -265,6 +289,7 @@ int main(void)
 		cmocka_unit_test(a_library_is_not_left),
 		cmocka_unit_test(a_task_is_left),
 		cmocka_unit_test(an_error_names_its_places),
+		cmocka_unit_test(forms_of_places),
 		cmocka_unit_test(a_whole_body_keeps_no_buffer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
