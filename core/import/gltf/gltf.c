@@ -57,15 +57,15 @@ bool hob_gltf_knows(const char *extension)
 	return false;
 }
 
-static bool check_extensions(hob_gltf *g, hob_error *err)
+static void check_extensions(hob_gltf *g)
 {
 	const cJSON *required = hob_json_get(g->root, "extensionsRequired");
 	const cJSON *used = hob_json_get(g->root, "extensionsUsed");
 	if ((required && !cJSON_IsArray(required)) || (used && !cJSON_IsArray(used)))
-		return hob_fail(err, CORRUPT, "extensionsRequired and extensionsUsed must be arrays of names");
+		hob_leave(CORRUPT, "extensionsRequired and extensionsUsed must be arrays of names");
 	for (const cJSON *item = required ? required->child : NULL; item; item = item->next) {
 		if (!cJSON_IsString(item))
-			return hob_fail(err, CORRUPT, "extensionsRequired must hold names");
+			hob_leave(CORRUPT, "extensionsRequired must hold names");
 		if (strstr(item->valuestring, "_meshopt_compression"))
 			g->meshopt_required = true;
 		if (hob_gltf_knows(item->valuestring))
@@ -74,9 +74,8 @@ static bool check_extensions(hob_gltf *g, hob_error *err)
 		for (size_t i = 0; i < HOB_COUNT_OF(remedies); i++)
 			if (strcmp(item->valuestring, remedies[i].extension) == 0)
 				remedy = remedies[i].remedy;
-		return hob_fail(err, UNSUPPORTED,
-						"the file requires the extension '%.64s', which Hob does not read; %s",
-						item->valuestring, remedy);
+		hob_leave(UNSUPPORTED, "the file requires the extension '%.64s', which Hob does not read; %s",
+				  item->valuestring, remedy);
 	}
 	for (const cJSON *item = used ? used->child : NULL; item; item = item->next)
 		if (cJSON_IsString(item) && !hob_gltf_knows(item->valuestring))
@@ -85,7 +84,6 @@ static bool check_extensions(hob_gltf *g, hob_error *err)
 						  "scenes and the "
 						  "file, and draws nothing",
 						  item->valuestring);
-	return true;
 }
 
 /* ---- asset */
@@ -106,39 +104,31 @@ static bool parse_version(hob_str text, uint32_t *major, uint32_t *minor)
 	return i == text.len;
 }
 
-static bool check_asset(hob_gltf *g, hob_error *err)
+static void check_asset(hob_gltf *g)
 {
-	const cJSON *asset;
-	hob_str version, least, generator;
 	uint32_t major, minor;
 	if (!cJSON_IsObject(g->root))
-		return hob_fail(err, CORRUPT, "the JSON is not an object");
-	if (!hob_gltf_object(g->root, "asset", &asset, err))
-		return false;
+		hob_leave(CORRUPT, "the JSON is not an object");
+	const cJSON *asset = hob_gltf_object(g->root, "asset");
 	/* glTF 1.0 has a numeric version and objects as lists, and some files have no asset. */
 	if (cJSON_IsNumber(hob_json_get(asset, "version")) || cJSON_IsObject(hob_json_get(g->root, "buffers")) ||
 		cJSON_IsObject(hob_json_get(g->root, "meshes")))
-		return hob_fail(err, OLD_VERSION,
-						"glTF version 1; this reader reads 2.0, so export it again or convert it");
-	if (!hob_gltf_string(asset, "version", &version, err) ||
-		!hob_gltf_string(asset, "minVersion", &least, err) ||
-		!hob_gltf_string(asset, "generator", &generator, err))
-		return false;
+		hob_leave(OLD_VERSION, "glTF version 1; this reader reads 2.0, so export it again or convert it");
+	hob_str version = hob_gltf_string(asset, "version"), least = hob_gltf_string(asset, "minVersion");
+	hob_str generator = hob_gltf_string(asset, "generator");
 	if (!parse_version(version, &major, &minor))
-		return hob_fail(err, CORRUPT, "asset.version is missing or wrong ('%.*s'); is this a glTF file?",
-						HOB_FMT(version));
+		hob_leave(CORRUPT, "asset.version is missing or wrong ('%.*s'); is this a glTF file?",
+				  HOB_FMT(version));
 	if (major == 1)
-		return hob_fail(err, OLD_VERSION,
-						"glTF version %.*s; this reader reads 2.0, so export it again or convert it",
-						HOB_FMT(version));
+		hob_leave(OLD_VERSION, "glTF version %.*s; this reader reads 2.0, so export it again or convert it",
+				  HOB_FMT(version));
 	if (major != 2)
-		return hob_fail(err, UNSUPPORTED,
-						"glTF version %.*s; Hob reads 2.0, so export it again or convert it",
-						HOB_FMT(version));
+		hob_leave(UNSUPPORTED, "glTF version %.*s; Hob reads 2.0, so export it again or convert it",
+				  HOB_FMT(version));
 	uint32_t draft = minor;
 	if (least.len > 0 && (!parse_version(least, &major, &minor) || major != 2 || minor > 1))
-		return hob_fail(err, UNSUPPORTED,
-						"it needs a reader of glTF %.*s; Hob reads 2.0 and the draft of 2.1", HOB_FMT(least));
+		hob_leave(UNSUPPORTED, "it needs a reader of glTF %.*s; Hob reads 2.0 and the draft of 2.1",
+				  HOB_FMT(least));
 	if (draft > 0 || g->glb_version == 3 || hob_json_get(g->root, "externalAssets"))
 		hob_gltf_info(
 			g, "draft",
@@ -149,17 +139,14 @@ static bool check_asset(hob_gltf *g, hob_error *err)
 		g->model.generator = hob_gltf_copy_text(g, generator);
 	if (licence.len > 0)
 		g->model.licence = hob_gltf_copy_text(g, licence);
-	return true;
 }
 
 /* ---- lists */
 
-static bool read_lists(hob_gltf *g, hob_error *err)
+static void read_lists(hob_gltf *g)
 {
-	const cJSON *lights, *variants;
-	if (!hob_gltf_extension(g->root, "KHR_lights_punctual", &lights, err) ||
-		!hob_gltf_extension(g->root, "KHR_materials_variants", &variants, err))
-		return false;
+	const cJSON *lights = hob_gltf_extension(g->root, "KHR_lights_punctual");
+	const cJSON *variants = hob_gltf_extension(g->root, "KHR_materials_variants");
 	const struct {
 		const cJSON *object;
 		const char *key;
@@ -185,11 +172,9 @@ static bool read_lists(hob_gltf *g, hob_error *err)
 		{variants, "variants", HOB_LIMIT_MATERIALS, &g->variants},
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
-		if (!hob_gltf_list_of(g->scratch, lists[i].object, lists[i].key, lists[i].limit, lists[i].list, err))
-			return false;
+		*lists[i].list = hob_gltf_list_of(g->scratch, lists[i].object, lists[i].key, lists[i].limit);
 	g->buffer_sources = HOB_NEW(g->scratch, hob_gltf_source, g->buffers.count);
 	g->view_sources = HOB_NEW(g->scratch, hob_gltf_source, g->views.count);
-	return true;
 }
 
 /* ---- extras of the file: of `asset`, where exporters write them, or else of the top level */
@@ -230,72 +215,77 @@ bool hob_gltf_aliased(const hob_gltf *g, hob_str uri, hob_str *path, hob_bytes *
 }
 
 /* Location of files[id]: *path below the root, or *bytes that live as long as the model. */
-static bool find_file(hob_gltf *g, uint32_t id, hob_str *path, hob_bytes *bytes, hob_error *err)
+static void find_file(hob_gltf *g, uint32_t id, hob_str *path, hob_bytes *bytes)
 {
 	const cJSON *json = g->files.items[id];
-	hob_str uri;
-	uint32_t view;
 	*path = (hob_str){0}, *bytes = (hob_bytes){0};
-	if (!hob_gltf_string(json, "uri", &uri, err) ||
-		!hob_gltf_id(json, "bufferView", g->views.count, &view, err))
-		return hob_fail_in(err, "files[%u]", id);
-	if (uri.len > 0 && hob_gltf_aliased(g, uri, path, bytes))
-		return true;
-	if (hob_gltf_is_data_uri(uri))
-		return hob_gltf_data_uri(g->result, uri, bytes, NULL, err) || hob_fail_in(err, "files[%u]", id);
-	if (uri.len > 0)
-		return hob_gltf_resolve(g, g->result, uri, path, err) || hob_fail_in(err, "files[%u]", id);
-	if (view == HOB_NONE)
-		return hob_fail(err, CORRUPT, "files[%u] has neither a uri nor a bufferView", id);
-	return hob_gltf_keep_view(g, view, bytes, err) || hob_fail_in(err, "files[%u]", id);
+	{
+		HOB_PLACE("files[#]", id, {0});
+		hob_str uri = hob_gltf_string(json, "uri");
+		uint32_t view = hob_gltf_id(json, "bufferView", g->views.count);
+		if (uri.len > 0 && hob_gltf_aliased(g, uri, path, bytes))
+			return;
+		if (hob_gltf_is_data_uri(uri))
+			*bytes = hob_gltf_data_uri(g->result, uri, NULL);
+		else if (uri.len > 0)
+			*path = hob_gltf_resolve(g, g->result, uri);
+		else if (view != HOB_NONE)
+			*bytes = hob_gltf_keep_view(g, view);
+		if (uri.len > 0 || view != HOB_NONE)
+			return;
+	}
+	hob_leave(CORRUPT, "files[%u] has neither a uri nor a bufferView", id);
 }
 
-static bool read_aliases(hob_gltf *g, const cJSON *file, hob_gltf *child, hob_error *err)
+static void read_aliases(hob_gltf *g, const cJSON *file, hob_gltf *child)
 {
-	hob_gltf_list list;
-	if (!hob_gltf_list_of(g->scratch, file, "aliases", HOB_LIMIT_SOURCE_FILES, &list, err))
-		return false;
+	hob_gltf_list list = hob_gltf_list_of(g->scratch, file, "aliases", HOB_LIMIT_SOURCE_FILES);
 	hob_gltf_alias *aliases = HOB_NEW(g->scratch, hob_gltf_alias, list.count);
 	for (uint32_t i = 0; i < list.count; i++) {
-		uint32_t id;
-		if (!hob_gltf_string(list.items[i], "alias", &aliases[i].name, err) ||
-			!hob_gltf_need_id(list.items[i], "file", g->files.count, &id, err) ||
-			!find_file(g, id, &aliases[i].path, &aliases[i].bytes, err))
-			return hob_fail_in(err, "aliases[%u]", i);
+		HOB_PLACE("aliases[#]", i, {0});
+		aliases[i].name = hob_gltf_string(list.items[i], "alias");
+		uint32_t id = hob_gltf_need_id(list.items[i], "file", g->files.count);
+		find_file(g, id, &aliases[i].path, &aliases[i].bytes);
 	}
 	child->aliases = aliases;
 	child->alias_count = list.count;
-	return true;
 }
 
 /* ---- one external asset */
 
-static bool check_place(const hob_gltf *g, hob_str path, hob_error *err)
+static void check_place(const hob_gltf *g, hob_str path)
 {
 	uint32_t depth = 1;
 	for (const hob_gltf *above = g; above; above = above->above, depth++)
 		if (path.len > 0 && hob_str_equal(above->request->path, path))
-			return hob_fail(err, LIMIT,
-							"'%.*s' shows itself through its external assets; take it out of them",
-							HOB_FMT(path));
-	return depth <= DEPTH_MAX ||
-		   hob_fail(err, LIMIT, "external assets in external assets, more than %d deep", DEPTH_MAX);
+			hob_leave(LIMIT, "'%.*s' shows itself through its external assets; take it out of them",
+					  HOB_FMT(path));
+	if (depth > DEPTH_MAX)
+		hob_leave(LIMIT, "external assets in external assets, more than %d deep", DEPTH_MAX);
 }
 
-static bool read_part(hob_gltf *g, uint32_t id, part_t *out, hob_error *err)
+static void read_child(hob_gltf *child, uint32_t file, void *to)
 {
-	uint32_t file;
+	hob_gltf *g = to;
+	read_aliases(g, g->files.items[file], child);
+	hob_gltf_import_file(child);
+}
+
+static void read_part(hob_gltf *g, uint32_t id, void *to)
+{
+	part_t *out = to;
 	hob_import_request ask = *g->request;
 	hob_str path;
-	if (!hob_gltf_need_id(g->external_assets.items[id], "file", g->files.count, &file, err) ||
-		!find_file(g, file, &path, &ask.file, err) || !check_place(g, path, err))
-		return false;
+	hob_error why;
+	uint32_t file = hob_gltf_need_id(g->external_assets.items[id], "file", g->files.count);
+	find_file(g, file, &path, &ask.file);
+	check_place(g, path);
 	if (++*g->parts > PARTS_MAX)
-		return hob_fail(err, LIMIT, "more than %d external assets, with those inside them", PARTS_MAX);
-	if (path.len > 0 && !ask.io->read(ask.io->user, path, &ask.file, err))
-		return false;
-	if (path.len > 0)
+		hob_leave(LIMIT, "more than %d external assets, with those inside them", PARTS_MAX);
+	if (path.len > 0) {
+		hob_need(ask.io->read(ask.io->user, path, &ask.file, &why), &why);
 		ask.path = path;
+	}
 	hob_gltf child = {.request = &ask,
 					  .result = g->result,
 					  .scratch = g->scratch,
@@ -303,12 +293,13 @@ static bool read_part(hob_gltf *g, uint32_t id, part_t *out, hob_error *err)
 					  .above = g,
 					  .parts = g->parts};
 	hob_arena_mark mark = hob_arena_save(g->scratch);
-	bool ok = read_aliases(g, g->files.items[file], &child, err) && hob_gltf_import_file(&child, err);
+	bool done = hob_gltf_try(&child, read_child, file, g, &why);
 	out->model = child.model;
-	out->shown = ok && hob_json_get(child.root, "scene");
+	out->shown = done && hob_json_get(child.root, "scene");
 	hob_arena_restore(g->scratch, mark);
-	if (!ok)
-		return path.len > 0 ? hob_fail_in(err, "in '%.*s'", HOB_FMT(path)) : false;
+	if (!done && path.len > 0)
+		hob_fail_in(&why, "in '%.*s'", HOB_FMT(path));
+	hob_need(done, &why);
 	if (!out->shown)
 		hob_gltf_note(g, "external-scene",
 					  "externalAssets[%u] '%.*s' names no default scene, so there is nothing of it to show",
@@ -319,11 +310,10 @@ static bool read_part(hob_gltf *g, uint32_t id, part_t *out, hob_error *err)
 	out->model.scenes[0] = scene;
 	out->model.scene_count = 1;
 	out->model.default_scene = 0;
-	return true;
 }
 
 /* Reads each file once, however many nodes use it. */
-static bool read_parts(hob_gltf *g, const uint32_t *wanted, part_t *parts, hob_error *err)
+static void read_parts(hob_gltf *g, const uint32_t *wanted, part_t *parts)
 {
 	for (uint32_t n = 0; n < g->nodes.count; n++) {
 		uint32_t id = wanted[n];
@@ -331,15 +321,13 @@ static bool read_parts(hob_gltf *g, const uint32_t *wanted, part_t *parts, hob_e
 		if (id == HOB_NONE || parts[id].read)
 			continue;
 		parts[id].read = true;
-		if (read_part(g, id, &parts[id], &why))
+		HOB_PLACE("externalAssets[#]", id, {0});
+		if (hob_gltf_try(g, read_part, id, &parts[id], &why))
 			continue;
-		parts[id].shown = false;
-		if (why.code != HOB_ERR_EMPTY && why.code != HOB_ERR_OLD_VERSION &&
-			!hob_gltf_can_drop(&why, false, err))
-			return hob_fail_in(err, "externalAssets[%u]", id);
+		if (why.code != HOB_ERR_EMPTY && why.code != HOB_ERR_OLD_VERSION)
+			hob_gltf_drop(&why, false);
 		hob_gltf_note(g, "external-missing", "externalAssets[%u] cannot be shown: %s", id, why.context);
 	}
-	return true;
 }
 
 /* ---- merging all files into one tree */
@@ -402,11 +390,12 @@ static void move_nodes(hob_model *m, const uint32_t *place, hob_node *nodes)
 			m->clips[c].channels[k].node = place[m->clips[c].channels[k].node];
 }
 
-static bool join(hob_gltf *g, const uint32_t *wanted, const part_t *parts, hob_error *err)
+static void join(hob_gltf *g, const uint32_t *wanted, const part_t *parts)
 {
 	const hob_model **models = HOB_NEW(g->scratch, const hob_model *, (size_t)g->nodes.count + 1);
 	uint32_t *below = HOB_NEW(g->scratch, uint32_t, (size_t)g->nodes.count + 1), count = 1;
 	hob_model merged;
+	hob_error why;
 	models[0] = &g->model;
 	for (uint32_t n = 0; n < g->nodes.count; n++) {
 		if (wanted[n] == HOB_NONE || !parts[wanted[n]].shown)
@@ -415,9 +404,8 @@ static bool join(hob_gltf *g, const uint32_t *wanted, const part_t *parts, hob_e
 		models[count++] = &parts[wanted[n]].model;
 	}
 	if (count == 1)
-		return true;
-	if (!hob_model_merge(models, count, g->result, g->scratch, &merged, err))
-		return false;
+		return;
+	hob_need(hob_model_merge(models, count, g->result, g->scratch, &merged, &why), &why);
 	uint32_t base = g->model.node_count;
 	for (uint32_t i = 1; i < count; base += models[i++]->node_count)
 		for (uint32_t r = 0; r < models[i]->scene_root_count; r++) {
@@ -437,10 +425,9 @@ static bool join(hob_gltf *g, const uint32_t *wanted, const part_t *parts, hob_e
 	}
 	move_nodes(&merged, order(g, &merged), HOB_NEW(g->result, hob_node, merged.node_count));
 	g->model = merged;
-	return true;
 }
 
-static bool import_external(hob_gltf *g, hob_error *err)
+static void import_external(hob_gltf *g)
 {
 	uint32_t own_parts = 0, used = 0;
 	g->parts = g->parts ? g->parts : &own_parts;
@@ -448,8 +435,8 @@ static bool import_external(hob_gltf *g, hob_error *err)
 	part_t *parts = HOB_NEW(g->scratch, part_t, g->external_assets.count);
 	uint32_t volumes = 0;
 	for (uint32_t n = 0; n < g->nodes.count; n++) {
-		if (!hob_gltf_id(g->nodes.items[n], "externalAsset", g->external_assets.count, &wanted[n], err))
-			return hob_fail_in(err, "nodes[%u] '%s'", n, hob_gltf_label(g->nodes.items[n]));
+		HOB_GLTF_PLACE("nodes[#] '@'", n, g->nodes);
+		wanted[n] = hob_gltf_id(g->nodes.items[n], "externalAsset", g->external_assets.count);
 		used += wanted[n] != HOB_NONE;
 		volumes += hob_json_get(g->nodes.items[n], "boundingVolume") != NULL;
 	}
@@ -457,44 +444,60 @@ static bool import_external(hob_gltf *g, hob_error *err)
 		hob_gltf_info(g, "bounding-volumes",
 					  "bounding volumes of %u node%s are not kept: boxes are computed from the meshes",
 					  volumes, HOB_PLURAL(volumes));
-	return used == 0 || (read_parts(g, wanted, parts, err) && join(g, wanted, parts, err));
+	if (used == 0)
+		return;
+	read_parts(g, wanted, parts);
+	join(g, wanted, parts);
 }
 
 /* ---- the importer */
 
-static bool import_document(hob_gltf *g, hob_error *err)
+static void import_document(hob_gltf *g)
 {
-	if (!check_asset(g, err) || !check_extensions(g, err) || !read_lists(g, err))
-		return false;
+	check_asset(g);
+	check_extensions(g);
+	read_lists(g);
 	hob_gltf_census(g);
 	if (g->meshes.count + g->nodes.count + g->materials.count + g->images.count + g->animations.count == 0)
-		return hob_fail(err, EMPTY, "the file holds no meshes, nodes, materials, images or animations");
-	if (!hob_gltf_import_images(g, err) || !hob_gltf_import_materials(g, err) ||
-		!hob_gltf_import_meshes(g, err) || !hob_gltf_import_cameras(g, err) ||
-		!hob_gltf_import_lights(g, err) || !hob_gltf_import_nodes(g, err) ||
-		!hob_gltf_import_scenes(g, err) || !hob_gltf_import_skins(g, err) || !hob_gltf_import_clips(g, err))
-		return false;
+		hob_leave(EMPTY, "the file holds no meshes, nodes, materials, images or animations");
+	hob_gltf_import_images(g);
+	hob_gltf_import_materials(g);
+	hob_gltf_import_meshes(g);
+	hob_gltf_import_cameras(g);
+	hob_gltf_import_lights(g);
+	hob_gltf_import_nodes(g);
+	hob_gltf_import_scenes(g);
+	hob_gltf_import_skins(g);
+	hob_gltf_import_clips(g);
 	keep_file_extras(g);
-	return import_external(g, err);
+	import_external(g);
 }
 
-bool hob_gltf_import_file(hob_gltf *g, hob_error *err)
+void hob_gltf_import_file(hob_gltf *g)
 {
-	hob_str text = {0};
+	hob_str text = hob_gltf_container(g);
 	bool repaired = false;
-	if (!hob_gltf_container(g, &text, err) || !hob_json_parse(g->scratch, text, &g->root, &repaired, err))
-		return false;
+	hob_error why;
+	hob_need(hob_json_parse(g->scratch, text, &g->root, &repaired, &why), &why);
 	if (repaired)
 		hob_gltf_note(g, "name-repaired",
 					  "the JSON holds \\u0000 or halves of characters, which became U+FFFD");
-	return import_document(g, err);
+	import_document(g);
 }
 
+static bool read_all(void *context, hob_error *err)
+{
+	(void)err;
+	hob_gltf_import_file(context);
+	return true;
+}
+
+/* Errors come back, as OLD_VERSION has another importer try. */
 static bool import_gltf(const hob_import_request *request, hob_model *out, hob_error *err)
 {
 	hob_gltf g = {
 		.request = request, .result = request->result, .scratch = request->scratch, .notes = request->notes};
-	if (!hob_gltf_import_file(&g, err))
+	if (!hob_guarded(read_all, &g, err))
 		return false;
 	*out = g.model;
 	return true;

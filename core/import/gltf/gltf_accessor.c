@@ -20,19 +20,16 @@ static size_t component_size(hob_gltf_component component)
 	return 0;
 }
 
-static bool parse_component(const cJSON *json, hob_gltf_component *out, hob_error *err)
+static hob_gltf_component parse_component(const cJSON *json)
 {
-	size_t value;
-	if (!hob_gltf_size(json, "componentType", 0, &value, err))
-		return false;
+	size_t value = hob_gltf_size(json, "componentType", 0);
 	hob_gltf_component component = (hob_gltf_component)(value <= HOB_GLTF_F32 ? value : 0);
 	if (component_size(component) == 0)
-		return hob_fail(err, CORRUPT, "componentType is %zu; 5120 to 5123, 5125 and 5126 are allowed", value);
-	*out = component;
-	return true;
+		hob_leave(CORRUPT, "componentType is %zu; 5120 to 5123, 5125 and 5126 are allowed", value);
+	return component;
 }
 
-static bool parse_type(const cJSON *json, hob_gltf_accessor *a, hob_error *err)
+static void parse_type(const cJSON *json, hob_gltf_accessor *a)
 {
 	static const struct {
 		const char *name;
@@ -40,8 +37,7 @@ static bool parse_type(const cJSON *json, hob_gltf_accessor *a, hob_error *err)
 	} types[] = {{"SCALAR", 1, 1}, {"VEC2", 2, 1}, {"VEC3", 3, 1}, {"VEC4", 4, 1},
 				 {"MAT2", 2, 2},   {"MAT3", 3, 3}, {"MAT4", 4, 4}};
 	hob_str type;
-	if (!hob_gltf_string(json, "type", &type, err))
-		return false;
+	type = hob_gltf_string(json, "type");
 	for (size_t i = 0; i < HOB_COUNT_OF(types); i++) {
 		if (!hob_str_equal(type, hob_str_of(types[i].name)))
 			continue;
@@ -50,60 +46,46 @@ static bool parse_type(const cJSON *json, hob_gltf_accessor *a, hob_error *err)
 		a->width = (uint32_t)types[i].rows * types[i].columns;
 		/* Matrix columns are aligned to four bytes. */
 		a->element_size = a->matrix ? (column + 3) / 4 * 4 * types[i].columns : column;
-		return true;
+		return;
 	}
-	return hob_fail(err, CORRUPT, "type is '%.*s'; SCALAR, VEC2, VEC3, VEC4, MAT2, MAT3 and MAT4 are allowed",
-					HOB_FMT(type));
+	hob_leave(CORRUPT, "type is '%.*s'; SCALAR, VEC2, VEC3, VEC4, MAT2, MAT3 and MAT4 are allowed",
+			  HOB_FMT(type));
 }
 
 /* `count` elements of `size` bytes, `stride` apart, at `offset` of a view. */
-static bool check_extent(const hob_gltf_source *view, uint32_t view_id, size_t offset, size_t count,
-						 size_t stride, size_t size, hob_error *err)
+static void check_extent(const hob_gltf_source *view, uint32_t view_id, size_t offset, size_t count,
+						 size_t stride, size_t size)
 {
 	size_t end;
 	if (!hob_mul(count - 1, stride, &end) || !hob_add(end, size, &end) || !hob_add(end, offset, &end))
-		return hob_fail(err, CORRUPT, "%zu elements from byte %zu overflow every size", count, offset);
+		hob_leave(CORRUPT, "%zu elements from byte %zu overflow every size", count, offset);
 	if (end > view->bytes.size)
-		return hob_fail(err, TRUNCATED, "its %zu elements end at byte %zu of bufferViews[%u], which has %zu",
-						count, end, view_id, view->bytes.size);
-	return true;
+		hob_leave(TRUNCATED, "its %zu elements end at byte %zu of bufferViews[%u], which has %zu", count, end,
+				  view_id, view->bytes.size);
 }
 
-static bool open_base(hob_gltf *g, const cJSON *json, hob_gltf_accessor *a, hob_error *err)
+static void open_base(hob_gltf *g, const cJSON *json, hob_gltf_accessor *a)
 {
-	uint32_t id;
-	size_t offset, stride;
-	hob_gltf_source view;
-	if (!hob_gltf_id(json, "bufferView", g->views.count, &id, err) ||
-		!hob_gltf_size(json, "byteOffset", 0, &offset, err))
-		return false;
+	uint32_t id = hob_gltf_id(json, "bufferView", g->views.count);
+	size_t offset = hob_gltf_size(json, "byteOffset", 0), stride;
 	if (id == HOB_NONE)
-		return true;
-	if (!hob_gltf_view(g, id, &view, &stride, err))
-		return false;
+		return;
+	hob_gltf_source view = hob_gltf_view(g, id, &stride);
 	if (stride != 0 && stride < a->element_size)
-		return hob_fail(err, CORRUPT,
-						"byteStride %zu of bufferViews[%u] is less than the element's %zu bytes", stride, id,
-						a->element_size);
+		hob_leave(CORRUPT, "byteStride %zu of bufferViews[%u] is less than the element's %zu bytes", stride,
+				  id, a->element_size);
 	a->stride = stride ? stride : a->element_size;
-	if (!check_extent(&view, id, offset, a->count, a->stride, a->element_size, err))
-		return false;
+	check_extent(&view, id, offset, a->count, a->stride, a->element_size);
 	a->data = view.bytes.data + offset;
-	return true;
 }
 
-static bool open_sparse_part(hob_gltf *g, const cJSON *json, size_t count, size_t size, const uint8_t **out,
-							 hob_error *err)
+static const uint8_t *open_sparse_part(hob_gltf *g, const cJSON *json, size_t count, size_t size)
 {
-	uint32_t id;
-	size_t offset, stride;
-	hob_gltf_source view;
-	if (!hob_gltf_need_id(json, "bufferView", g->views.count, &id, err) ||
-		!hob_gltf_size(json, "byteOffset", 0, &offset, err) || !hob_gltf_view(g, id, &view, &stride, err) ||
-		!check_extent(&view, id, offset, count, size, size, err))
-		return false;
-	*out = view.bytes.data + offset;
-	return true;
+	uint32_t id = hob_gltf_need_id(json, "bufferView", g->views.count);
+	size_t offset = hob_gltf_size(json, "byteOffset", 0), stride;
+	hob_gltf_source view = hob_gltf_view(g, id, &stride);
+	check_extent(&view, id, offset, count, size, size);
+	return view.bytes.data + offset;
 }
 
 static uint32_t load_index(const uint8_t *p, hob_gltf_component component)
@@ -116,80 +98,72 @@ static bool is_unsigned(hob_gltf_component component)
 	return component == HOB_GLTF_U8 || component == HOB_GLTF_U16 || component == HOB_GLTF_U32;
 }
 
-static bool open_sparse(hob_gltf *g, const cJSON *sparse, hob_gltf_accessor *a, hob_error *err)
+static void open_sparse(hob_gltf *g, const cJSON *sparse, hob_gltf_accessor *a)
 {
-	size_t count;
-	const cJSON *indices, *values;
-	hob_gltf_component component;
-	const uint8_t *packed;
-	if (!hob_gltf_size(sparse, "count", 0, &count, err) ||
-		!hob_gltf_object(sparse, "indices", &indices, err) ||
-		!hob_gltf_object(sparse, "values", &values, err))
-		return false;
+	size_t count = hob_gltf_size(sparse, "count", 0);
+	const cJSON *indices = hob_gltf_object(sparse, "indices"), *values = hob_gltf_object(sparse, "values");
 	if (count == 0 || count > a->count)
-		return hob_fail(err, CORRUPT, "sparse count is %zu of %u elements", count, a->count);
-	if (!parse_component(indices, &component, err) ||
-		!open_sparse_part(g, indices, count, component_size(component), &packed, err) ||
-		!open_sparse_part(g, values, count, a->element_size, &a->sparse_values, err))
-		return false;
+		hob_leave(CORRUPT, "sparse count is %zu of %u elements", count, a->count);
+	hob_gltf_component component = parse_component(indices);
+	const uint8_t *packed = open_sparse_part(g, indices, count, component_size(component));
+	a->sparse_values = open_sparse_part(g, values, count, a->element_size);
 	if (!is_unsigned(component))
-		return hob_fail(err, CORRUPT, "sparse indices have componentType %d", (int)component);
+		hob_leave(CORRUPT, "sparse indices have componentType %d", (int)component);
 	uint32_t *list = HOB_NEW(g->scratch, uint32_t, count);
 	for (size_t i = 0; i < count; i++) {
 		list[i] = load_index(packed + i * component_size(component), component);
 		if (list[i] >= a->count)
-			return hob_fail(err, CORRUPT, "sparse index %u of %u elements", list[i], a->count);
+			hob_leave(CORRUPT, "sparse index %u of %u elements", list[i], a->count);
 		if (i > 0 && list[i] <= list[i - 1])
-			return hob_fail(err, CORRUPT, "sparse indices do not rise: %u after %u", list[i], list[i - 1]);
+			hob_leave(CORRUPT, "sparse indices do not rise: %u after %u", list[i], list[i - 1]);
 	}
 	a->sparse_indices = list;
 	a->sparse_count = (uint32_t)count;
-	return true;
 }
 
-static bool open_accessor(hob_gltf *g, const cJSON *json, hob_gltf_accessor *a, hob_error *err)
+static void open_accessor(hob_gltf *g, hob_gltf_accessor *a)
 {
-	size_t count;
-	const cJSON *sparse;
-	if (!parse_component(json, &a->component, err) || !parse_type(json, a, err) ||
-		!hob_gltf_size(json, "count", 0, &count, err) ||
-		!hob_gltf_bool(json, "normalized", &a->normalized, err) ||
-		!hob_gltf_object(json, "sparse", &sparse, err))
-		return false;
+	const cJSON *json = g->accessors.items[a->id];
+	HOB_PLACE("accessor #", a->id, {0});
+	a->component = parse_component(json);
+	parse_type(json, a);
+	size_t count = hob_gltf_size(json, "count", 0);
+	hob_gltf_bool(json, "normalized", &a->normalized);
+	const cJSON *sparse = hob_gltf_object(json, "sparse");
 	if (count > HOB_LIMIT_INDICES)
-		return hob_fail(err, LIMIT, "%zu elements, the limit is %llu", count, HOB_LIMIT_INDICES);
+		hob_leave(LIMIT, "%zu elements, the limit is %llu", count, HOB_LIMIT_INDICES);
 	if (count == 0)
-		return hob_fail(err, CORRUPT, "it has no elements");
+		hob_leave(CORRUPT, "it has no elements");
 	a->count = (uint32_t)count;
 	const hob_gltf_unpacked *unpacked = g->unpacked ? &g->unpacked[a->id] : NULL;
-	if (!unpacked || !unpacked->data)
-		return open_base(g, json, a, err) && (!sparse || open_sparse(g, sparse, a, err));
+	if (!unpacked || !unpacked->data) {
+		open_base(g, json, a);
+		if (sparse)
+			open_sparse(g, sparse, a);
+		return;
+	}
 	a->data = unpacked->data;
 	a->component = unpacked->component;
 	a->stride = a->element_size = component_size(a->component) * a->width;
-	return true;
 }
 
-bool hob_gltf_accessor_open(hob_gltf *g, uint32_t id, uint32_t width, hob_gltf_accessor *out, hob_error *err)
+hob_gltf_accessor hob_gltf_accessor_open(hob_gltf *g, uint32_t id, uint32_t width)
 {
 	hob_gltf_accessor a = {.id = id};
-	if (!open_accessor(g, g->accessors.items[id], &a, err))
-		return hob_fail_in(err, "accessor %u", id);
+	open_accessor(g, &a);
 	if (width != 0 && (a.width != width || a.matrix != (width == 16)))
-		return hob_fail(err, CORRUPT, "it has %u components, %u are needed; accessor %u", a.width, width, id);
-	*out = a;
-	return true;
+		hob_leave(CORRUPT, "it has %u components, %u are needed; accessor %u", a.width, width, id);
+	return a;
 }
 
-bool hob_gltf_claim(hob_gltf *g, const hob_gltf_accessor *accessor, hob_error *err)
+void hob_gltf_claim(hob_gltf *g, const hob_gltf_accessor *accessor)
 {
 	if (accessor->data)
-		return true;
+		return;
 	g->unbacked += (size_t)accessor->count * accessor->width * sizeof(float);
-	if (g->unbacked <= HOB_LIMIT_UNBACKED_BYTES)
-		return true;
-	return hob_fail(err, LIMIT, "accessors without data ask for more than %llu MiB; accessor %u",
-					HOB_LIMIT_UNBACKED_BYTES >> 20, accessor->id);
+	if (g->unbacked > HOB_LIMIT_UNBACKED_BYTES)
+		hob_leave(LIMIT, "accessors without data ask for more than %llu MiB; accessor %u",
+				  HOB_LIMIT_UNBACKED_BYTES >> 20, accessor->id);
 }
 
 /* ---- packing: one dense run of raw elements from any accessor */
@@ -350,15 +324,13 @@ void hob_gltf_read_u16(hob_gltf *g, const hob_gltf_accessor *accessor, const hob
 	hob_arena_restore(g->scratch, mark);
 }
 
-bool hob_gltf_load_floats(hob_gltf *g, uint32_t id, uint32_t width, hob_arena *arena, float **out,
-						  uint32_t *out_count, hob_error *err)
+float *hob_gltf_load_floats(hob_gltf *g, uint32_t id, uint32_t width, hob_arena *arena, uint32_t *count)
 {
-	hob_gltf_accessor a;
-	if (!hob_gltf_accessor_open(g, id, width, &a, err) || !hob_gltf_claim(g, &a, err))
-		return false;
-	*out = hob_arena_array(arena, a.count, a.width * sizeof(float), _Alignof(float));
+	hob_gltf_accessor a = hob_gltf_accessor_open(g, id, width);
+	hob_gltf_claim(g, &a);
+	float *out = hob_arena_array(arena, a.count, a.width * sizeof(float), _Alignof(float));
 	hob_gltf_selection all = {.count = a.count};
-	hob_gltf_read_floats(g, &a, &all, *out, a.width);
-	*out_count = a.count;
-	return true;
+	hob_gltf_read_floats(g, &a, &all, out, a.width);
+	*count = a.count;
+	return out;
 }

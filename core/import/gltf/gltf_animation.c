@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* Weights at rest. */
-static bool rest_weights(const hob_gltf *g, const hob_gltf_weight *of, float *out, hob_error *err)
+static void rest_weights(const hob_gltf *g, const hob_gltf_weight *of, float *out)
 {
 	uint32_t mesh = of->at.index;
 	for (uint32_t i = 0; i < of->components; i++)
@@ -14,13 +14,12 @@ static bool rest_weights(const hob_gltf *g, const hob_gltf_weight *of, float *ou
 		const hob_node *node = &g->model.nodes[g->node_ids[of->at.index]];
 		if (node->weight_count == of->components) {
 			memcpy(out, g->model.weights + node->weight_first, of->components * sizeof *out);
-			return true;
+			return;
 		}
-		if (!hob_gltf_id(g->nodes.items[of->at.index], "mesh", g->meshes.count, &mesh, err))
-			return false;
+		mesh = hob_gltf_id(g->nodes.items[of->at.index], "mesh", g->meshes.count);
 	}
-	return mesh == HOB_NONE ||
-		   hob_gltf_floats(g->meshes.items[mesh], "weights", of->components, out, NULL, err);
+	if (mesh != HOB_NONE)
+		hob_gltf_floats(g->meshes.items[mesh], "weights", of->components, out);
 }
 
 /* Union of the tracks' key times. */
@@ -73,8 +72,8 @@ static const char *why_not(const hob_gltf_weight *of, uint32_t count)
 /* One track of all weights from the [count] tracks of one node or mesh, in the result arena. Each weight
  * keeps its exact curve; weights without a track have their rest value. *why, if not NULL, is the reason for
  * failure. */
-static bool gltf_join_weights(hob_gltf *g, const hob_gltf_weight *of, uint32_t count, hob_track *out,
-							  const char **why, hob_error *err)
+static void gltf_join_weights(hob_gltf *g, const hob_gltf_weight *of, uint32_t count, hob_track *out,
+							  const char **why)
 {
 	uint32_t components = of[0].components;
 	uint64_t keys = 0;
@@ -82,21 +81,20 @@ static bool gltf_join_weights(hob_gltf *g, const hob_gltf_weight *of, uint32_t c
 		keys += of[i].track.key_count;
 		for (uint32_t j = 0; j < i; j++)
 			if (of[j].at.weight == of[i].at.weight)
-				return hob_fail(err, CORRUPT, "weight %u has two channels", of[i].at.weight);
+				hob_leave(CORRUPT, "weight %u has two channels", of[i].at.weight);
 	}
 	*why = why_not(of, count);
 	if (*why)
-		return true;
+		return;
 	if (keys > HOB_LIMIT_KEYS)
-		return hob_fail(err, LIMIT, "%llu keys of single weights, the limit is %llu",
-						(unsigned long long)keys, HOB_LIMIT_KEYS);
+		hob_leave(LIMIT, "%llu keys of single weights, the limit is %llu", (unsigned long long)keys,
+				  HOB_LIMIT_KEYS);
 	bool cubic = of[0].track.interpolation == HOB_CUBICSPLINE;
 	float *rest = HOB_NEW(g->scratch, float, components);
 	uint32_t *at = HOB_NEW(g->scratch, uint32_t, count);
 	hob_track track = {.interpolation = of[0].track.interpolation, .components = components};
 	track.times = HOB_NEW(g->result, float, (size_t)keys);
-	if (!rest_weights(g, &of[0], rest, err))
-		return false;
+	rest_weights(g, &of[0], rest);
 	track.key_count = merge_times(of, count, at, track.times);
 	size_t rows = (size_t)track.key_count * (cubic ? 3 : 1);
 	track.values = HOB_NEW(g->result, float, rows *components);
@@ -109,7 +107,6 @@ static bool gltf_join_weights(hob_gltf *g, const hob_gltf_weight *of, uint32_t c
 			track.values[row * components + of[i].at.weight] =
 				cubic ? of[i].track.values[row] : sample(&of[i].track, &at[i], track.times[row]);
 	*out = track;
-	return true;
 }
 
 /* The next part of a pointer, without its slash; empty at the end. */
@@ -257,46 +254,41 @@ static const char *gltf_point(const hob_gltf *g, hob_str pointer, hob_gltf_point
 /* ---- tracks */
 
 typedef struct sampler {
-	const cJSON *json;
+	bool read;
 	hob_interpolation interpolation;
 	uint32_t input, output; /* accessors */
 	uint32_t track;			/* track made from it; HOB_NONE: not yet */
 	bool rotation;			/* the track's values are now unit quaternions */
-	bool broken;			/* its channels are dropped */
-	hob_error why;
 } sampler_t;
 
-static bool read_sampler(hob_gltf *g, const cJSON *json, sampler_t *out, hob_error *err)
+static void read_sampler(hob_gltf *g, const cJSON *json, sampler_t *out)
 {
 	static const hob_str names[] = {{"STEP", 4}, {"LINEAR", 6}, {"CUBICSPLINE", 11}};
-	hob_str name;
-	*out = (sampler_t){.json = json, .interpolation = HOB_LINEAR, .track = HOB_NONE};
-	if (!hob_gltf_string(json, "interpolation", &name, err) ||
-		!hob_gltf_need_id(json, "input", g->accessors.count, &out->input, err) ||
-		!hob_gltf_need_id(json, "output", g->accessors.count, &out->output, err))
-		return false;
-	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
-		if (hob_str_equal(name, names[i])) {
-			out->interpolation = (hob_interpolation)i;
-			return true;
-		}
-	return name.len == 0 ||
-		   hob_fail(err, CORRUPT, "interpolation is '%.*s'; STEP, LINEAR and CUBICSPLINE are allowed",
-					HOB_FMT(name));
+	sampler_t s = {.read = true, .interpolation = HOB_LINEAR, .track = HOB_NONE};
+	hob_str name = hob_gltf_string(json, "interpolation");
+	s.input = hob_gltf_need_id(json, "input", g->accessors.count);
+	s.output = hob_gltf_need_id(json, "output", g->accessors.count);
+	size_t i = 0;
+	while (i < HOB_COUNT_OF(names) && !hob_str_equal(name, names[i]))
+		i++;
+	if (i < HOB_COUNT_OF(names))
+		s.interpolation = (hob_interpolation)i;
+	else if (name.len > 0)
+		hob_leave(CORRUPT, "interpolation is '%.*s'; STEP, LINEAR and CUBICSPLINE are allowed",
+				  HOB_FMT(name));
+	*out = s;
 }
 
 /* Key times must rise. Exporters repeat a time to make a jump; the last value counts. */
-static bool clean_times(hob_gltf *g, hob_str clip, uint32_t accessor, size_t values_per_key, hob_track *track,
-						hob_error *err)
+static void clean_times(hob_gltf *g, hob_str clip, uint32_t accessor, size_t values_per_key, hob_track *track)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < track->key_count; i++) {
 		float time = track->times[i];
 		if (!isfinite(time))
-			return hob_fail(err, CORRUPT, "time of key %u is NaN or infinite; accessor %u", i, accessor);
+			hob_leave(CORRUPT, "time of key %u is NaN or infinite; accessor %u", i, accessor);
 		if (kept > 0 && time < track->times[kept - 1])
-			return hob_fail(err, CORRUPT, "time of key %u is before that of key %u; accessor %u", i, i - 1,
-							accessor);
+			hob_leave(CORRUPT, "time of key %u is before that of key %u; accessor %u", i, i - 1, accessor);
 		if (kept > 0 && time == track->times[kept - 1])
 			kept--;
 		track->times[kept] = time;
@@ -311,7 +303,6 @@ static bool clean_times(hob_gltf *g, hob_str clip, uint32_t accessor, size_t val
 	if (track->times[0] < 0)
 		hob_gltf_note(g, "time-negative", "clip '%.*s' has keys before time 0", HOB_FMT(clip));
 	track->key_count = kept;
-	return true;
 }
 
 static void clean_values(hob_gltf *g, hob_str clip, hob_path path, hob_track *track)
@@ -335,144 +326,110 @@ static void clean_values(hob_gltf *g, hob_str clip, hob_path path, hob_track *tr
 					  HOB_FMT(clip), zeros);
 }
 
-static bool output_width(const hob_gltf_accessor *output, hob_path path, uint32_t components, hob_error *err)
+static hob_track read_track(hob_gltf *g, hob_str clip, const sampler_t *s, hob_path path, uint32_t components)
 {
-	uint32_t width = path == HOB_PATH_WEIGHTS ? 1 : components;
-	if (output->width == width && !output->matrix)
-		return true;
-	return hob_fail(err, CORRUPT, "output has %u components, its path needs %u; accessor %u", output->width,
-					width, output->id);
-}
-
-static bool read_track(hob_gltf *g, hob_str clip, const sampler_t *s, hob_path path, uint32_t components,
-					   hob_track *out, hob_error *err)
-{
-	hob_gltf_accessor output;
 	hob_track track = {.interpolation = s->interpolation, .components = components};
-	if (!hob_gltf_load_floats(g, s->input, 1, g->result, &track.times, &track.key_count, err) ||
-		!hob_gltf_accessor_open(g, s->output, 0, &output, err) || !hob_gltf_claim(g, &output, err) ||
-		!output_width(&output, path, components, err))
-		return false;
+	track.times = hob_gltf_load_floats(g, s->input, 1, g->result, &track.key_count);
+	hob_gltf_accessor output = hob_gltf_accessor_open(g, s->output, 0);
+	hob_gltf_claim(g, &output);
+	uint32_t width = path == HOB_PATH_WEIGHTS ? 1 : components;
+	if (output.width != width || output.matrix)
+		hob_leave(CORRUPT, "output has %u components, its path needs %u; accessor %u", output.width, width,
+				  output.id);
 	if (track.key_count > HOB_LIMIT_KEYS)
-		return hob_fail(err, LIMIT, "%u keys, the limit is %llu", track.key_count, HOB_LIMIT_KEYS);
+		hob_leave(LIMIT, "%u keys, the limit is %llu", track.key_count, HOB_LIMIT_KEYS);
 	bool cubic = s->interpolation == HOB_CUBICSPLINE;
 	if (cubic && track.key_count < 2)
-		return hob_fail(err, CORRUPT, "CUBICSPLINE needs two keys, accessor %u has one", s->input);
+		hob_leave(CORRUPT, "CUBICSPLINE needs two keys, accessor %u has one", s->input);
 	size_t per_key = (size_t)components * (cubic ? 3 : 1), values = track.key_count * per_key;
 	if ((size_t)output.count * output.width < values)
-		return hob_fail(err, CORRUPT, "%u keys need %zu values, the output has %zu; accessor %u",
-						track.key_count, values, (size_t)output.count * output.width, s->output);
+		hob_leave(CORRUPT, "%u keys need %zu values, the output has %zu; accessor %u", track.key_count,
+				  values, (size_t)output.count * output.width, s->output);
 	hob_gltf_selection selection = {.count = (uint32_t)(values / output.width)};
 	track.values = HOB_NEW(g->result, float, values);
 	hob_gltf_read_floats(g, &output, &selection, track.values, output.width);
-	if (!clean_times(g, clip, s->input, per_key, &track, err))
-		return false;
+	clean_times(g, clip, s->input, per_key, &track);
 	clean_values(g, clip, path, &track);
-	*out = track;
-	return true;
+	return track;
 }
 
 /* ---- channels */
 
 typedef struct target {
-	bool dropped;
 	hob_gltf_pointed at; /* a node, a mesh (all its nodes), or a property */
 	hob_path path;		 /* HOB_PATH_TRANSLATION for plain numbers */
 	uint32_t components;
 } target_t;
 
-static bool drop_channel(hob_gltf *g, hob_str clip, uint32_t index, const char *why)
+/* The weights of a mesh as target. Returns why they cannot be, or NULL. */
+static const char *weights_target(const hob_gltf *g, uint32_t mesh, const char *without, target_t *out)
 {
-	hob_gltf_note(g, "channel-dropped", "clip '%.*s' channel %u was dropped: %s", HOB_FMT(clip), index, why);
-	return true;
+	out->path = HOB_PATH_WEIGHTS;
+	out->components = mesh == HOB_NONE ? 0 : g->mesh_targets[mesh];
+	if (out->components == 0)
+		return without;
+	bool fits = out->at.weight == HOB_NONE || out->at.weight < out->components;
+	return fits ? NULL : "its mesh has fewer morph targets";
 }
 
-static const char too_few[] = "its mesh has fewer morph targets";
-
-static bool weights_of_mesh(const hob_gltf *g, uint32_t mesh, uint32_t *components)
-{
-	*components = mesh == HOB_NONE ? 0 : g->mesh_targets[mesh];
-	return *components > 0;
-}
-
-static bool node_target(hob_gltf *g, hob_str clip, uint32_t index, target_t *out, hob_error *err)
+static void node_target(hob_gltf *g, target_t *out)
 {
 	static const uint32_t widths[] = {3, 4, 3};
-	uint32_t mesh;
 	out->path = out->at.path;
 	if (out->path != HOB_PATH_WEIGHTS) {
 		out->components = widths[out->path];
-		return true;
+		return;
 	}
-	if (!hob_gltf_id(g->nodes.items[out->at.index], "mesh", g->meshes.count, &mesh, err))
-		return false;
-	out->dropped = !weights_of_mesh(g, mesh, &out->components);
-	if (out->dropped)
-		return drop_channel(g, clip, index, "it animates weights of a node without morph targets");
-	out->dropped = out->at.weight != HOB_NONE && out->at.weight >= out->components;
-	return !out->dropped || drop_channel(g, clip, index, too_few);
+	uint32_t mesh = hob_gltf_id(g->nodes.items[out->at.index], "mesh", g->meshes.count);
+	const char *why = weights_target(g, mesh, "it animates weights of a node without morph targets", out);
+	if (why)
+		hob_leave(CORRUPT, "%s", why);
 }
 
-static bool pointer_target(hob_gltf *g, hob_str clip, uint32_t index, const cJSON *json, target_t *out,
-						   hob_error *err)
+static void pointer_target(hob_gltf *g, const cJSON *json, target_t *out)
 {
-	const cJSON *extension;
-	hob_str pointer;
-	if (!hob_gltf_extension(json, "KHR_animation_pointer", &extension, err) ||
-		!hob_gltf_string(extension, "pointer", &pointer, err))
-		return false;
+	hob_str pointer = hob_gltf_string(hob_gltf_extension(json, "KHR_animation_pointer"), "pointer");
 	const char *why = gltf_point(g, pointer, &out->at);
 	if (!why && out->at.kind == HOB_GLTF_AT_NODE)
-		return node_target(g, clip, index, out, err);
-	if (!why && out->at.kind == HOB_GLTF_AT_MESH) {
-		out->path = HOB_PATH_WEIGHTS;
-		if (!weights_of_mesh(g, out->at.index, &out->components))
-			why = "it animates weights of a mesh without morph targets";
-		else if (out->at.weight != HOB_NONE && out->at.weight >= out->components)
-			why = too_few;
-	}
-	if (!why && out->at.kind == HOB_GLTF_AT_PROPERTY)
+		node_target(g, out);
+	else if (!why && out->at.kind == HOB_GLTF_AT_MESH)
+		why = weights_target(g, out->at.index, "it animates weights of a mesh without morph targets", out);
+	else if (!why)
 		out->components = hob_property_of(out->at.property)->components;
-	out->dropped = why != NULL;
 	if (why)
-		hob_gltf_note(g, "channel-dropped", "clip '%.*s' channel %u was dropped: %s; '%.*s'", HOB_FMT(clip),
-					  index, why, HOB_FMT(pointer));
-	return true;
+		hob_leave(CORRUPT, "%s; '%.*s'", why, HOB_FMT(pointer));
 }
 
-static bool read_target(hob_gltf *g, hob_str clip, uint32_t index, const cJSON *channel, target_t *out,
-						hob_error *err)
+static target_t read_target(hob_gltf *g, const cJSON *channel)
 {
 	static const hob_str paths[] = {{"translation", 11}, {"rotation", 8}, {"scale", 5}, {"weights", 7}};
-	const cJSON *json;
-	hob_str path;
-	uint32_t node;
-	*out = (target_t){.dropped = true};
-	if (!hob_gltf_object(channel, "target", &json, err) || !hob_gltf_string(json, "path", &path, err) ||
-		!hob_gltf_id(json, "node", g->nodes.count, &node, err))
-		return false;
-	out->dropped = false;
-	if (hob_str_equal(path, HOB_STR("pointer")))
-		return pointer_target(g, clip, index, json, out, err);
-	out->dropped = true;
+	target_t target = {0};
+	const cJSON *json = hob_gltf_object(channel, "target");
+	hob_str path = hob_gltf_string(json, "path");
+	uint32_t node = hob_gltf_id(json, "node", g->nodes.count);
+	if (hob_str_equal(path, HOB_STR("pointer"))) {
+		pointer_target(g, json, &target);
+		return target;
+	}
 	size_t i = 0;
 	while (i < HOB_COUNT_OF(paths) && !hob_str_equal(path, paths[i]))
 		i++;
 	if (i == HOB_COUNT_OF(paths))
-		return drop_channel(g, clip, index, "its path is unknown");
+		hob_leave(CORRUPT, "its path is unknown");
 	if (node == HOB_NONE)
-		return drop_channel(g, clip, index, "it names no node");
-	*out =
-		(target_t){.at = {.kind = HOB_GLTF_AT_NODE, .index = node, .path = (hob_path)i, .weight = HOB_NONE}};
-	return node_target(g, clip, index, out, err);
+		hob_leave(CORRUPT, "it names no node");
+	target.at =
+		(hob_gltf_pointed){.kind = HOB_GLTF_AT_NODE, .index = node, .path = (hob_path)i, .weight = HOB_NONE};
+	node_target(g, &target);
+	return target;
 }
 
 typedef struct clip_reader {
 	hob_gltf *g;
 	hob_clip *clip;
-	sampler_t *samplers;
-	uint32_t sampler_count;
-	uint32_t *targeted; /* [nodes.count * 4] 1 + last clip that used this node and path */
+	hob_gltf_list channels, sources; /* JSON of the channels and of the samplers */
+	sampler_t *samplers;			 /* [sources.count] */
+	uint32_t *targeted;				 /* [nodes.count * 4] 1 + last clip that used this node and path */
 	uint32_t id;
 	uint32_t channel_room;
 	hob_gltf_weight *weights; /* [weight_count] channels of single weights */
@@ -480,30 +437,24 @@ typedef struct clip_reader {
 } clip_reader_t;
 
 /* The track of a sampler, shared by channels that read it with the same width and interpretation. */
-static bool track_of(const clip_reader_t *r, uint32_t sampler, const target_t *target, uint32_t *out,
-					 hob_error *err)
+static uint32_t track_of(const clip_reader_t *r, sampler_t *s, const target_t *target)
 {
 	hob_clip *clip = r->clip;
-	sampler_t *s = &r->samplers[sampler];
 	bool rotation = target->path == HOB_PATH_ROTATION;
 	if (s->track != HOB_NONE && clip->tracks[s->track].components == target->components &&
-		s->rotation == rotation) {
-		*out = s->track;
-		return true;
-	}
-	if (!read_track(r->g, clip->name, s, target->path, target->components, &clip->tracks[clip->track_count],
-					err))
-		return hob_fail_in(err, "sampler %u", sampler);
+		s->rotation == rotation)
+		return s->track;
+	clip->tracks[clip->track_count] = read_track(r->g, clip->name, s, target->path, target->components);
 	s->rotation = rotation;
-	s->track = *out = clip->track_count++;
-	return true;
+	s->track = clip->track_count++;
+	return s->track;
 }
 
-static bool add_channel(clip_reader_t *r, uint32_t node, hob_path path, uint32_t track, hob_error *err)
+static void add_channel(clip_reader_t *r, uint32_t node, hob_path path, uint32_t track)
 {
 	uint32_t *used = &r->targeted[(size_t)node * 4 + path];
 	if (*used == r->id + 1)
-		return hob_fail(err, CORRUPT, "nodes[%u] and this path already have a channel", node);
+		hob_leave(CORRUPT, "nodes[%u] and this path already have a channel", node);
 	*used = r->id + 1;
 	hob_clip *clip = r->clip;
 	if (clip->channel_count == r->channel_room) {
@@ -514,57 +465,58 @@ static bool add_channel(clip_reader_t *r, uint32_t node, hob_path path, uint32_t
 		r->channel_room = r->channel_room * 2 + 8;
 	}
 	clip->channels[clip->channel_count++] = (hob_channel){r->g->node_ids[node], path, track};
-	return true;
 }
 
 /* A channel of a mesh drives every node that uses the mesh without weights of its own. */
-static bool add_mesh_channels(clip_reader_t *r, uint32_t mesh, uint32_t track, hob_error *err)
+static void add_mesh_channels(clip_reader_t *r, uint32_t mesh, uint32_t track)
 {
 	for (uint32_t node = 0; node < r->g->nodes.count; node++) {
-		uint32_t own;
 		const cJSON *json = r->g->nodes.items[node];
-		if (!hob_gltf_id(json, "mesh", r->g->meshes.count, &own, err))
-			return false;
-		if (own == mesh && !hob_json_get(json, "weights") &&
-			!add_channel(r, node, HOB_PATH_WEIGHTS, track, err))
-			return false;
+		uint32_t own = hob_gltf_id(json, "mesh", r->g->meshes.count);
+		if (own == mesh && !hob_json_get(json, "weights"))
+			add_channel(r, node, HOB_PATH_WEIGHTS, track);
 	}
-	return true;
 }
 
-static bool read_channel(clip_reader_t *r, uint32_t index, const cJSON *json, hob_error *err)
+/* Reads the target's values from the sampler: a weight of its own, with HOB_NONE, or a track of the clip. */
+static uint32_t read_values(clip_reader_t *r, uint32_t sampler, const target_t *target)
 {
-	uint32_t sampler, track = 0;
-	target_t target;
-	if (!read_target(r->g, r->clip->name, index, json, &target, err))
-		return false;
-	if (target.dropped)
-		return true;
-	if (!hob_gltf_need_id(json, "sampler", r->sampler_count, &sampler, err))
-		return false;
-	if (r->samplers[sampler].broken) {
-		if (err)
-			*err = r->samplers[sampler].why;
-		return hob_fail_in(err, "sampler %u", sampler);
+	HOB_PLACE("sampler #", sampler, {0});
+	sampler_t *s = &r->samplers[sampler];
+	if (!s->read)
+		read_sampler(r->g, r->sources.items[sampler], s);
+	if (target->at.kind == HOB_GLTF_AT_PROPERTY || target->at.weight == HOB_NONE)
+		return track_of(r, s, target);
+	hob_gltf_weight *one = &r->weights[r->weight_count++];
+	*one = (hob_gltf_weight){.at = target->at, .components = target->components};
+	one->track = read_track(r->g, r->clip->name, s, HOB_PATH_WEIGHTS, 1);
+	return HOB_NONE;
+}
+
+static void add_channels(clip_reader_t *r, const hob_gltf_pointed *at, hob_path path, uint32_t track)
+{
+	if (at->kind == HOB_GLTF_AT_NODE)
+		add_channel(r, at->index, path, track);
+	else
+		add_mesh_channels(r, at->index, track);
+}
+
+static void read_channel(hob_gltf *g, uint32_t id, void *to)
+{
+	clip_reader_t *r = to;
+	target_t target = read_target(g, r->channels.items[id]);
+	uint32_t sampler = hob_gltf_need_id(r->channels.items[id], "sampler", r->sources.count);
+	uint32_t track = read_values(r, sampler, &target);
+	if (track == HOB_NONE)
+		return;
+	if (target.at.kind != HOB_GLTF_AT_PROPERTY) {
+		add_channels(r, &target.at, target.path, track);
+		return;
 	}
-	if (target.at.kind != HOB_GLTF_AT_PROPERTY && target.at.weight != HOB_NONE) {
-		hob_gltf_weight *one = &r->weights[r->weight_count++];
-		*one = (hob_gltf_weight){.at = target.at, .components = target.components};
-		return read_track(r->g, r->clip->name, &r->samplers[sampler], HOB_PATH_WEIGHTS, 1, &one->track,
-						  err) ||
-			   hob_fail_in(err, "sampler %u", sampler);
-	}
-	if (!track_of(r, sampler, &target, &track, err))
-		return false;
-	if (target.at.kind == HOB_GLTF_AT_NODE)
-		return add_channel(r, target.at.index, target.path, track, err);
-	if (target.at.kind == HOB_GLTF_AT_MESH)
-		return add_mesh_channels(r, target.at.index, track, err);
-	uint32_t of =
-		target.at.property == HOB_PROPERTY_NODE_VISIBLE ? r->g->node_ids[target.at.index] : target.at.index;
+	bool of_node = target.at.property == HOB_PROPERTY_NODE_VISIBLE;
+	uint32_t of = of_node ? g->node_ids[target.at.index] : target.at.index;
 	r->clip->properties[r->clip->property_count++] =
 		(hob_property_channel){target.at.property, of, target.at.slot, track};
-	return true;
 }
 
 /* Groups the weights of each node or mesh, in the order of its first channel. */
@@ -580,15 +532,14 @@ static void gather(clip_reader_t *r, uint32_t first, uint32_t *end)
 	}
 }
 
-static bool add_single_weights(clip_reader_t *r, hob_error *err)
+static void add_single_weights(clip_reader_t *r)
 {
 	for (uint32_t first = 0, end = 0; first < r->weight_count; first = end) {
 		const hob_gltf_weight *of = &r->weights[first];
 		uint32_t track = r->clip->track_count;
 		const char *why;
 		gather(r, first, &end);
-		if (!gltf_join_weights(r->g, of, end - first, &r->clip->tracks[track], &why, err))
-			return false;
+		gltf_join_weights(r->g, of, end - first, &r->clip->tracks[track], &why);
 		if (why) {
 			hob_gltf_note(r->g, "channel-dropped",
 						  "clip '%.*s': %u channels of single weights were dropped: %s",
@@ -596,48 +547,36 @@ static bool add_single_weights(clip_reader_t *r, hob_error *err)
 			continue;
 		}
 		r->clip->track_count++;
-		if (of->at.kind == HOB_GLTF_AT_NODE ? !add_channel(r, of->at.index, HOB_PATH_WEIGHTS, track, err)
-											: !add_mesh_channels(r, of->at.index, track, err))
-			return false;
+		add_channels(r, &of->at, HOB_PATH_WEIGHTS, track);
 	}
-	return true;
 }
 
-static bool read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted, hob_clip *clip, hob_error *err)
+static hob_clip read_clip(hob_gltf *g, uint32_t id, uint32_t *targeted)
 {
+	HOB_GLTF_PLACE("animations[#] '@'", id, g->animations);
 	const cJSON *json = g->animations.items[id];
-	hob_gltf_list channels, samplers;
-	if (!hob_gltf_name(g, json, &clip->name, err))
-		return false;
-	hob_gltf_extras(g, json, &clip->extras);
-	if (!hob_gltf_list_of(g->scratch, json, "channels", HOB_LIMIT_NODES, &channels, err) ||
-		!hob_gltf_list_of(g->scratch, json, "samplers", HOB_LIMIT_NODES, &samplers, err))
-		return false;
-	clip_reader_t r = {.g = g,
-					   .clip = clip,
-					   .samplers = HOB_NEW(g->scratch, sampler_t, samplers.count),
-					   .sampler_count = samplers.count,
-					   .targeted = targeted,
-					   .id = id,
-					   .channel_room = channels.count,
-					   .weights = HOB_NEW(g->scratch, hob_gltf_weight, channels.count)};
-	clip->channels = HOB_NEW(g->result, hob_channel, channels.count);
-	clip->properties = HOB_NEW(g->result, hob_property_channel, channels.count);
-	clip->tracks = HOB_NEW(g->result, hob_track, channels.count);
-	for (uint32_t i = 0; i < samplers.count; i++) {
+	hob_clip clip = {.name = hob_gltf_name(g, json)};
+	hob_gltf_extras(g, json, &clip.extras);
+	clip_reader_t r = {.g = g, .clip = &clip, .targeted = targeted, .id = id};
+	r.channels = hob_gltf_list_of(g->scratch, json, "channels", HOB_LIMIT_NODES);
+	r.sources = hob_gltf_list_of(g->scratch, json, "samplers", HOB_LIMIT_NODES);
+	r.channel_room = r.channels.count;
+	r.samplers = HOB_NEW(g->scratch, sampler_t, r.sources.count);
+	r.weights = HOB_NEW(g->scratch, hob_gltf_weight, r.channels.count);
+	clip.channels = HOB_NEW(g->result, hob_channel, r.channels.count);
+	clip.properties = HOB_NEW(g->result, hob_property_channel, r.channels.count);
+	clip.tracks = HOB_NEW(g->result, hob_track, r.channels.count);
+	for (uint32_t i = 0; i < r.channels.count; i++) {
+		HOB_PLACE("channel #", i, {0});
 		hob_error why = {0};
-		r.samplers[i].broken = !read_sampler(g, samplers.items[i], &r.samplers[i], &why);
-		r.samplers[i].why = why;
-	}
-	for (uint32_t i = 0; i < channels.count; i++) {
-		hob_error why = {0};
-		if (read_channel(&r, i, channels.items[i], &why))
+		if (hob_gltf_try(g, read_channel, i, &r, &why))
 			continue;
-		if (!hob_gltf_can_drop(&why, false, err))
-			return hob_fail_in(err, "channel %u", i);
-		drop_channel(g, clip->name, i, why.context);
+		hob_gltf_drop(&why, false);
+		hob_gltf_note(g, "channel-dropped", "clip '%.*s' channel %u was dropped: %s", HOB_FMT(clip.name), i,
+					  why.context);
 	}
-	return add_single_weights(&r, err);
+	add_single_weights(&r);
+	return clip;
 }
 
 /* ---- names: unique, because clips are looked up by name */
@@ -659,17 +598,15 @@ static void make_names_unique(hob_gltf *g)
 	}
 }
 
-bool hob_gltf_import_clips(hob_gltf *g, hob_error *err)
+void hob_gltf_import_clips(hob_gltf *g)
 {
 	hob_model *model = &g->model;
 	if (g->animations.count == 0)
-		return true;
+		return;
 	uint32_t *targeted = HOB_NEW(g->scratch, uint32_t, (size_t)g->nodes.count * 4);
 	model->clips = HOB_NEW(g->result, hob_clip, g->animations.count);
 	for (uint32_t i = 0; i < g->animations.count; i++) {
-		hob_clip clip = {0};
-		if (!read_clip(g, i, targeted, &clip, err))
-			return hob_fail_in(err, "animations[%u] '%s'", i, hob_gltf_label(g->animations.items[i]));
+		hob_clip clip = read_clip(g, i, targeted);
 		if (clip.channel_count + clip.property_count > 0)
 			model->clips[model->clip_count++] = clip;
 		else
@@ -677,5 +614,4 @@ bool hob_gltf_import_clips(hob_gltf *g, hob_error *err)
 						  HOB_FMT(clip.name));
 	}
 	make_names_unique(g);
-	return true;
 }

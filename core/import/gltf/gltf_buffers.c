@@ -4,25 +4,26 @@ static const uint32_t glb_magic = 0x46546C67, chunk_json = 0x4E4F534A, chunk_bin
 
 /* ---- containers */
 
-static bool too_short(hob_bytes file, hob_error *err)
+_Noreturn static void too_short(hob_bytes file)
 {
-	return hob_fail(err, TRUNCATED, "the GLB has %zu byte%s, its headers alone need 20", file.size,
-					HOB_PLURAL(file.size));
+	hob_leave(TRUNCATED, "the GLB has %zu byte%s, its headers alone need 20", file.size,
+			  HOB_PLURAL(file.size));
 }
 
 /* Version 3, of the draft of glTF 2.1: 64-bit lengths, chunks aligned to eight and referenced by number; the
  * first JSON chunk is the document. */
-static bool glb_container_3(hob_gltf *g, hob_bytes file, hob_str *text, hob_error *err)
+static hob_str glb_container_3(hob_gltf *g, hob_bytes file)
 {
 	enum { HEADER = 16, CHUNK = 16 };
 	uint64_t length = hob_load_u64(file.data + 8);
 	if (length > file.size)
-		return hob_fail(err, TRUNCATED, "the GLB says %llu bytes, the file has %zu",
-						(unsigned long long)length, file.size);
+		hob_leave(TRUNCATED, "the GLB says %llu bytes, the file has %zu", (unsigned long long)length,
+				  file.size);
 	if (length < file.size)
 		hob_gltf_note(g, "trailing-bytes", "%zu bytes after the end of the GLB were ignored",
 					  file.size - (size_t)length);
 	bool have_json = false;
+	hob_str text = {0};
 	size_t end = (size_t)length;
 	g->chunks = HOB_NEW(g->scratch, hob_bytes, end / CHUNK + 1);
 	for (size_t at = HEADER; at < end && end - at >= CHUNK;) {
@@ -30,14 +31,14 @@ static bool glb_container_3(hob_gltf *g, hob_bytes file, hob_str *text, hob_erro
 		uint32_t type = hob_load_u32(head), encoding = hob_load_u32(head + 4);
 		uint64_t size = hob_load_u64(head + 8);
 		if (size > end - at - CHUNK)
-			return hob_fail(err, TRUNCATED, "the GLB chunk at byte %zu says %llu bytes, %zu are left", at,
-							(unsigned long long)size, end - at - CHUNK);
+			hob_leave(TRUNCATED, "the GLB chunk at byte %zu says %llu bytes, %zu are left", at,
+					  (unsigned long long)size, end - at - CHUNK);
 		bool json = type == chunk_json && !have_json;
 		if (json && encoding != 0)
-			return hob_fail(err, UNSUPPORTED,
-							"the JSON chunk of the GLB has encoding %08x; export it without", encoding);
+			hob_leave(UNSUPPORTED, "the JSON chunk of the GLB has encoding %08x; export it without",
+					  encoding);
 		if (json)
-			*text = (hob_str){(const char *)head + CHUNK, (size_t)size};
+			text = (hob_str){(const char *)head + CHUNK, (size_t)size};
 		have_json = have_json || json;
 		if (encoding == 0)
 			g->chunks[g->chunk_count] = (hob_bytes){head + CHUNK, (size_t)size};
@@ -47,64 +48,66 @@ static bool glb_container_3(hob_gltf *g, hob_bytes file, hob_str *text, hob_erro
 		at += CHUNK + (size_t)size;
 		at = (at + 7) & ~(size_t)7;
 	}
-	return have_json || hob_fail(err, CORRUPT, "the GLB holds no JSON chunk");
+	if (!have_json)
+		hob_leave(CORRUPT, "the GLB holds no JSON chunk");
+	return text;
 }
 
-static bool glb_container(hob_gltf *g, hob_bytes file, hob_str *text, hob_error *err)
+static hob_str glb_container(hob_gltf *g, hob_bytes file)
 {
 	if (file.size < 20)
-		return too_short(file, err);
+		too_short(file);
 	uint32_t version = hob_load_u32(file.data + 4), length = hob_load_u32(file.data + 8);
 	g->glb_version = version;
 	if (version == 3)
-		return glb_container_3(g, file, text, err);
+		return glb_container_3(g, file);
 	if (version == 1)
-		return hob_fail(err, OLD_VERSION,
-						"GLB version 1; this reader reads version 2, so export or convert it to glTF 2.0");
+		hob_leave(OLD_VERSION,
+				  "GLB version 1; this reader reads version 2, so export or convert it to glTF 2.0");
 	if (version != 2)
-		return hob_fail(err, UNSUPPORTED,
-						"GLB version %u; Hob reads versions 2 and 3, so export or convert it to glTF 2.0",
-						version);
+		hob_leave(UNSUPPORTED,
+				  "GLB version %u; Hob reads versions 2 and 3, so export or convert it to glTF 2.0", version);
 	if (length > file.size)
-		return hob_fail(err, TRUNCATED, "the GLB says %u bytes, the file has %zu", length, file.size);
+		hob_leave(TRUNCATED, "the GLB says %u bytes, the file has %zu", length, file.size);
 	if (length < file.size)
 		hob_gltf_note(g, "trailing-bytes", "%zu bytes after the end of the GLB were ignored",
 					  file.size - length);
 	bool have_json = false;
+	hob_str text = {0};
 	for (size_t at = 12; at + 8 <= length;) {
 		uint32_t size = hob_load_u32(file.data + at), type = hob_load_u32(file.data + at + 4);
 		const uint8_t *data = file.data + at + 8;
 		if (size > length - at - 8)
-			return hob_fail(err, TRUNCATED, "the GLB chunk at byte %zu says %u bytes, %zu are left", at, size,
-							length - at - 8);
+			hob_leave(TRUNCATED, "the GLB chunk at byte %zu says %u bytes, %zu are left", at, size,
+					  length - at - 8);
 		if (!have_json && type != chunk_json)
-			return hob_fail(err, CORRUPT, "the first GLB chunk has type %08x instead of JSON", type);
+			hob_leave(CORRUPT, "the first GLB chunk has type %08x instead of JSON", type);
 		if (!have_json)
-			*text = (hob_str){(const char *)data, size};
+			text = (hob_str){(const char *)data, size};
 		else if (type == chunk_bin && !g->glb_bin.data)
 			g->glb_bin = (hob_bytes){data, size};
 		have_json = true;
 		at += 8 + (size_t)size;
 	}
 	/* Padding is spaces in the specification, zeros from some exporters. */
-	while (text->len > 0 && text->data[text->len - 1] == 0)
-		text->len--;
-	return have_json || hob_fail(err, CORRUPT, "the GLB holds no JSON chunk");
+	while (text.len > 0 && text.data[text.len - 1] == 0)
+		text.len--;
+	if (!have_json)
+		hob_leave(CORRUPT, "the GLB holds no JSON chunk");
+	return text;
 }
 
-bool hob_gltf_container(hob_gltf *g, hob_str *text, hob_error *err)
+hob_str hob_gltf_container(hob_gltf *g)
 {
 	hob_bytes file = g->request->file;
 	if (file.size >= 4 && hob_load_u32(file.data) == glb_magic)
-		return glb_container(g, file, text, err);
-	*text = (hob_str){(const char *)file.data, file.size};
+		return glb_container(g, file);
+	hob_str text = {(const char *)file.data, file.size};
 	/* Some programs write JSON into a .glb. */
 	bool named_glb = !hob_str_equal_nocase(hob_path_extension(g->request->path), HOB_STR("gltf"));
-	if (named_glb && hob_str_find(*text, HOB_STR("{"), 0) == SIZE_MAX && file.size < 20)
-		return too_short(file, err);
-	if (hob_str_starts(*text, HOB_STR("\xEF\xBB\xBF")))
-		*text = hob_str_sub(*text, 3, text->len);
-	return true;
+	if (named_glb && hob_str_find(text, HOB_STR("{"), 0) == SIZE_MAX && file.size < 20)
+		too_short(file);
+	return hob_str_starts(text, HOB_STR("\xEF\xBB\xBF")) ? hob_str_sub(text, 3, text.len) : text;
 }
 
 /* ---- URIs */
@@ -126,7 +129,7 @@ static void base64_table(uint8_t table[256])
 	table[' '] = table['\n'] = table['\r'] = table['\t'] = BASE64_SPACE;
 }
 
-static bool base64_decode(hob_arena *arena, hob_str text, hob_bytes *out, hob_error *err)
+static hob_bytes base64_decode(hob_arena *arena, hob_str text)
 {
 	uint8_t table[256];
 	base64_table(table);
@@ -150,7 +153,7 @@ static bool base64_decode(hob_arena *arena, hob_str text, hob_bytes *out, hob_er
 		}
 		uint32_t value = table[in[i]];
 		if (value == BASE64_BAD)
-			return hob_fail(err, CORRUPT, "base64 of the data URI has a bad character at position %zu", i);
+			hob_leave(CORRUPT, "base64 of the data URI has a bad character at position %zu", i);
 		i++;
 		if (value == BASE64_SPACE)
 			continue;
@@ -163,13 +166,12 @@ static bool base64_decode(hob_arena *arena, hob_str text, hob_bytes *out, hob_er
 		}
 	}
 	if (pending == 1)
-		return hob_fail(err, TRUNCATED, "base64 of the data URI ends inside a byte");
+		hob_leave(TRUNCATED, "base64 of the data URI ends inside a byte");
 	if (pending >= 2)
 		bytes[size++] = (uint8_t)(pending == 2 ? bits >> 4 : bits >> 10);
 	if (pending == 3)
 		bytes[size++] = (uint8_t)(bits >> 2);
-	*out = (hob_bytes){bytes, size};
-	return true;
+	return (hob_bytes){bytes, size};
 }
 
 static int hex_value(char c)
@@ -195,199 +197,176 @@ static hob_bytes percent_decode(hob_arena *arena, hob_str text)
 	return (hob_bytes){bytes, size};
 }
 
-bool hob_gltf_data_uri(hob_arena *arena, hob_str uri, hob_bytes *out, hob_str *mime, hob_error *err)
+hob_bytes hob_gltf_data_uri(hob_arena *arena, hob_str uri, hob_str *mime)
 {
 	const char *comma = memchr(uri.data, ',', uri.len);
 	if (!comma)
-		return hob_fail(err, CORRUPT, "the data URI has no ','");
+		hob_leave(CORRUPT, "the data URI has no ','");
 	hob_str head = hob_str_sub(uri, 5, (size_t)(comma - uri.data));
 	hob_str body = hob_str_sub(uri, (size_t)(comma - uri.data) + 1, uri.len);
 	const char *semicolon = memchr(head.data ? head.data : "", ';', head.len);
 	if (mime)
 		*mime = semicolon ? hob_str_sub(head, 0, (size_t)(semicolon - head.data)) : head;
-	if (hob_str_ends_nocase(head, HOB_STR(";base64")))
-		return base64_decode(arena, body, out, err);
-	*out = percent_decode(arena, body);
-	return true;
+	bool packed = hob_str_ends_nocase(head, HOB_STR(";base64"));
+	return packed ? base64_decode(arena, body) : percent_decode(arena, body);
 }
 
-bool hob_gltf_resolve(const hob_gltf *g, hob_arena *arena, hob_str uri, hob_str *path, hob_error *err)
+hob_str hob_gltf_resolve(const hob_gltf *g, hob_arena *arena, hob_str uri)
 {
-	hob_str decoded;
-	if (!hob_uri_decode(arena, uri, &decoded, err))
-		return false;
-	return hob_io_join(g->request->io, arena, hob_path_dir(g->request->path), decoded, path, err);
+	hob_str decoded, path;
+	hob_error why;
+	hob_need(hob_uri_decode(arena, uri, &decoded, &why), &why);
+	hob_need(hob_io_join(g->request->io, arena, hob_path_dir(g->request->path), decoded, &path, &why), &why);
+	return path;
 }
 
 /* ---- buffers */
 
-static bool read_file(hob_gltf *g, hob_str uri, hob_bytes *out, hob_error *err)
+static hob_bytes read_file(hob_gltf *g, hob_str uri)
 {
 	const hob_io *io = g->request->io;
+	hob_bytes bytes;
 	hob_str path, found, literal;
-	if (hob_gltf_aliased(g, uri, &path, out)) {
-		if (out->size > 0)
-			return true;
-	} else if (!hob_gltf_resolve(g, g->scratch, uri, &path, err)) {
-		return false;
-	}
+	bool aliased = hob_gltf_aliased(g, uri, &path, &bytes);
+	if (aliased && bytes.size > 0)
+		return bytes;
+	if (!aliased)
+		path = hob_gltf_resolve(g, g->scratch, uri);
 	hob_error why = {0};
-	if (io->read(io->user, path, out, &why)) {
+	if (io->read(io->user, path, &bytes, &why)) {
 		if (memchr(uri.data, '\\', uri.len))
 			hob_warn(g->request->notes, "gltf.backslash",
 					 "buffer '%.*s' is named with backslashes, which only Windows reads; write '/'",
 					 HOB_FMT(uri));
-		return true;
+		return bytes;
 	}
+	if (why.code != HOB_ERR_MISSING_FILE)
+		hob_leave_with(&why);
 	/* Some exporters do not encode: then "a%20b.bin" is the file name. */
-	if (why.code == HOB_ERR_MISSING_FILE && memchr(uri.data, '%', uri.len) &&
+	if (memchr(uri.data, '%', uri.len) &&
 		hob_io_join(io, g->scratch, hob_path_dir(g->request->path), uri, &literal, NULL) &&
-		io->read(io->user, literal, out, NULL))
-		return true;
-	if (err)
-		*err = why;
-	if (why.code == HOB_ERR_MISSING_FILE && io->find_nocase && io->find_nocase(io->user, path, &found))
-		return hob_fail(err, MISSING_FILE,
-						"'%.*s' does not exist, but '%.*s' does: names must match in upper and lower case",
-						HOB_FMT(path), HOB_FMT(found));
-	if (why.code == HOB_ERR_MISSING_FILE)
-		return hob_fail(err, MISSING_FILE, "'%.*s' does not exist; put it there or export the model as .glb",
-						HOB_FMT(path));
-	return false;
+		io->read(io->user, literal, &bytes, NULL))
+		return bytes;
+	if (io->find_nocase && io->find_nocase(io->user, path, &found))
+		hob_leave(MISSING_FILE,
+				  "'%.*s' does not exist, but '%.*s' does: names must match in upper and lower case",
+				  HOB_FMT(path), HOB_FMT(found));
+	hob_leave(MISSING_FILE, "'%.*s' does not exist; put it there or export the model as .glb", HOB_FMT(path));
 }
 
-static bool load_buffer(hob_gltf *g, uint32_t id, hob_gltf_source *out, hob_error *err)
+static hob_gltf_source load_buffer(hob_gltf *g, uint32_t id)
 {
+	HOB_PLACE("buffers[#]", id, {0});
 	const cJSON *json = g->buffers.items[id];
-	hob_str uri;
-	size_t size;
-	uint32_t chunk = HOB_NONE;
-	if (!hob_gltf_string(json, "uri", &uri, err) ||
-		!hob_gltf_size(json, "byteLength", SIZE_MAX, &size, err) ||
-		(g->chunks && !hob_gltf_id(json, "chunk", g->chunk_count, &chunk, err)))
-		return false;
+	hob_str uri = hob_gltf_string(json, "uri");
+	size_t size = hob_gltf_size(json, "byteLength", SIZE_MAX);
+	uint32_t chunk = g->chunks ? hob_gltf_id(json, "chunk", g->chunk_count) : HOB_NONE;
 	if (size == SIZE_MAX)
-		return hob_fail(err, CORRUPT, "'byteLength' is missing");
+		hob_leave(CORRUPT, "'byteLength' is missing");
 	hob_bytes bytes;
 	bool borrowed = true;
 	if (hob_gltf_is_data_uri(uri)) {
 		borrowed = false;
-		if (!hob_gltf_data_uri(g->scratch, uri, &bytes, NULL, err))
-			return false;
+		bytes = hob_gltf_data_uri(g->scratch, uri, NULL);
 	} else if (uri.len > 0) {
-		if (!read_file(g, uri, &bytes, err))
-			return false;
+		bytes = read_file(g, uri);
 	} else if (chunk != HOB_NONE) {
 		if (!g->chunks[chunk].data)
-			return hob_fail(err, UNSUPPORTED,
-							"chunk %u of the GLB is encoded in a way that Hob does not know", chunk);
+			hob_leave(UNSUPPORTED, "chunk %u of the GLB is encoded in a way that Hob does not know", chunk);
 		bytes = g->chunks[chunk];
 	} else if (id == 0 && g->glb_bin.data) {
 		bytes = g->glb_bin;
 	} else {
-		return hob_fail(err, CORRUPT, "it has no uri%s", id == 0 ? " and the file has no BIN chunk" : "");
+		hob_leave(CORRUPT, "it has no uri%s", id == 0 ? " and the file has no BIN chunk" : "");
 	}
 	if (bytes.size < size)
-		return hob_fail(err, TRUNCATED, "%zu bytes are declared, but there are only %zu", size, bytes.size);
-	*out = (hob_gltf_source){{bytes.data, size}, true, borrowed};
-	return true;
+		hob_leave(TRUNCATED, "%zu bytes are declared, but there are only %zu", size, bytes.size);
+	return (hob_gltf_source){{bytes.data, size}, true, borrowed};
 }
 
-bool hob_gltf_buffer(hob_gltf *g, uint32_t id, hob_gltf_source *out, hob_error *err)
+hob_gltf_source hob_gltf_buffer(hob_gltf *g, uint32_t id)
 {
 	hob_gltf_source *source = &g->buffer_sources[id];
-	if (!source->loaded && !load_buffer(g, id, source, err))
-		return hob_fail_in(err, "buffers[%u]", id);
-	*out = *source;
-	return true;
+	if (!source->loaded)
+		*source = load_buffer(g, id);
+	return *source;
 }
 
 /* ---- buffer views */
 
-static bool plain_view(hob_gltf *g, const cJSON *json, hob_gltf_source *out, hob_error *err)
+static hob_gltf_source plain_view(hob_gltf *g, const cJSON *json)
 {
-	uint32_t buffer;
-	size_t offset, size;
-	hob_gltf_source source;
-	if (!hob_gltf_need_id(json, "buffer", g->buffers.count, &buffer, err) ||
-		!hob_gltf_size(json, "byteOffset", 0, &offset, err) ||
-		!hob_gltf_size(json, "byteLength", SIZE_MAX, &size, err) || !hob_gltf_buffer(g, buffer, &source, err))
-		return false;
+	uint32_t buffer = hob_gltf_need_id(json, "buffer", g->buffers.count);
+	size_t offset = hob_gltf_size(json, "byteOffset", 0), size = hob_gltf_size(json, "byteLength", SIZE_MAX);
+	hob_gltf_source source = hob_gltf_buffer(g, buffer);
 	if (size == SIZE_MAX)
-		return hob_fail(err, CORRUPT, "'byteLength' is missing");
+		hob_leave(CORRUPT, "'byteLength' is missing");
 	if (offset > source.bytes.size || size > source.bytes.size - offset)
-		return hob_fail(err, TRUNCATED, "it ends at byte %zu of buffers[%u], which has %zu", offset + size,
-						buffer, source.bytes.size);
-	*out = (hob_gltf_source){{source.bytes.data + offset, size}, true, source.borrowed};
-	return true;
+		hob_leave(TRUNCATED, "it ends at byte %zu of buffers[%u], which has %zu", offset + size, buffer,
+				  source.bytes.size);
+	return (hob_gltf_source){{source.bytes.data + offset, size}, true, source.borrowed};
 }
 
-static bool meshopt_extension(const cJSON *object, const cJSON **out, hob_error *err)
+static const cJSON *meshopt_extension(const cJSON *object)
 {
-	if (!hob_gltf_extension(object, "EXT_meshopt_compression", out, err))
-		return false;
-	return *out || hob_gltf_extension(object, "KHR_meshopt_compression", out, err);
+	const cJSON *found = hob_gltf_extension(object, "EXT_meshopt_compression");
+	return found ? found : hob_gltf_extension(object, "KHR_meshopt_compression");
 }
 
-static bool has_fallback(const hob_gltf *g, const cJSON *view)
+/* Whether the view's buffer has bytes of its own. */
+static void find_fallback(hob_gltf *g, uint32_t view, void *to)
 {
-	uint32_t id;
-	const cJSON *placeholder;
-	if (g->meshopt_required || !hob_gltf_id(view, "buffer", g->buffers.count, &id, NULL) || id == HOB_NONE ||
-		!meshopt_extension(g->buffers.items[id], &placeholder, NULL) || placeholder)
-		return false;
-	return hob_json_get(g->buffers.items[id], "uri") || (id == 0 && g->glb_bin.data);
+	uint32_t id = hob_gltf_id(g->views.items[view], "buffer", g->buffers.count);
+	*(bool *)to = id != HOB_NONE && !meshopt_extension(g->buffers.items[id]) &&
+				  (hob_json_get(g->buffers.items[id], "uri") || (id == 0 && g->glb_bin.data));
 }
 
-static bool compressed_view(hob_gltf *g, uint32_t id, const cJSON *extension, hob_gltf_source *out,
-							hob_error *err)
+static void unpack_view(hob_gltf *g, uint32_t id, void *to)
 {
-	const cJSON *json = g->views.items[id];
+	*(hob_bytes *)to = hob_gltf_meshopt(g, meshopt_extension(g->views.items[id]));
+}
+
+static hob_gltf_source compressed_view(hob_gltf *g, uint32_t id)
+{
 	hob_gltf_source *kept = &g->view_sources[id];
-	if (!kept->loaded) {
-		hob_error why = {0};
-		if (hob_gltf_meshopt(g, extension, &kept->bytes, &why)) {
-			kept->loaded = true;
-		} else if (!has_fallback(g, json)) {
-			if (err)
-				*err = why;
-			return false;
-		} else {
-			hob_gltf_note(g, "meshopt-fallback", "bufferViews[%u]: using its uncompressed copy, because %s",
-						  id, why.context);
-			if (!plain_view(g, json, kept, err))
-				return false;
-		}
-	}
-	*out = *kept;
-	return true;
+	hob_error why = {0}, ignored;
+	bool fallback = false;
+	if (kept->loaded)
+		return *kept;
+	kept->loaded = hob_gltf_try(g, unpack_view, id, &kept->bytes, &why);
+	if (kept->loaded)
+		return *kept;
+	if (g->meshopt_required || !hob_gltf_try(g, find_fallback, id, &fallback, &ignored) || !fallback)
+		hob_leave_with(&why);
+	hob_gltf_note(g, "meshopt-fallback", "bufferViews[%u]: using its uncompressed copy, because %s", id,
+				  why.context);
+	*kept = plain_view(g, g->views.items[id]);
+	return *kept;
 }
 
-bool hob_gltf_view(hob_gltf *g, uint32_t id, hob_gltf_source *out, size_t *stride, hob_error *err)
+static hob_gltf_source any_view(hob_gltf *g, uint32_t id, size_t *stride)
 {
+	HOB_PLACE("bufferViews[#]", id, {0});
 	const cJSON *json = g->views.items[id];
-	const cJSON *extension;
-	bool ok = hob_gltf_size(json, "byteStride", 0, stride, err) && meshopt_extension(json, &extension, err) &&
-			  (extension ? compressed_view(g, id, extension, out, err) : plain_view(g, json, out, err));
-	if (!ok)
-		return hob_fail_in(err, "bufferViews[%u]", id);
-	if (*stride != 0 && (*stride < 4 || *stride > 252))
-		return hob_fail(err, CORRUPT, "byteStride is %zu, allowed are 4 to 252; bufferViews[%u]", *stride,
-						id);
-	return true;
+	*stride = hob_gltf_size(json, "byteStride", 0);
+	return meshopt_extension(json) ? compressed_view(g, id) : plain_view(g, json);
 }
 
-bool hob_gltf_keep_view(hob_gltf *g, uint32_t id, hob_bytes *out, hob_error *err)
+hob_gltf_source hob_gltf_view(hob_gltf *g, uint32_t id, size_t *stride)
 {
-	hob_gltf_source source;
+	hob_gltf_source view = any_view(g, id, stride);
+	if (*stride != 0 && (*stride < 4 || *stride > 252))
+		hob_leave(CORRUPT, "byteStride is %zu, allowed are 4 to 252; bufferViews[%u]", *stride, id);
+	return view;
+}
+
+hob_bytes hob_gltf_keep_view(hob_gltf *g, uint32_t id)
+{
 	size_t stride;
-	if (!hob_gltf_view(g, id, &source, &stride, err))
-		return false;
-	*out = source.bytes;
+	hob_gltf_source source = hob_gltf_view(g, id, &stride);
 	if (source.borrowed)
-		return true;
+		return source.bytes;
 	uint8_t *copy = hob_arena_alloc(g->result, source.bytes.size, 8);
 	memcpy(copy, source.bytes.data, source.bytes.size);
-	out->data = copy;
-	return true;
+	return (hob_bytes){copy, source.bytes.size};
 }

@@ -2,14 +2,25 @@
 
 /* ---- samplers */
 
+typedef struct setting {
+	const char *key;
+	size_t value;
+} setting_t;
+
+static void read_setting(hob_gltf *g, uint32_t id, void *to)
+{
+	setting_t *setting = to;
+	setting->value = hob_gltf_size(g->samplers.items[id], setting->key, setting->value);
+}
+
 /* A value that is not a number, or unknown, gives the default. */
 static size_t setting(hob_gltf *g, uint32_t id, const char *key, size_t fallback)
 {
-	size_t value = fallback;
+	setting_t setting = {key, fallback};
 	hob_error why = {0};
-	if (!hob_gltf_size(g->samplers.items[id], key, fallback, &value, &why))
+	if (!hob_gltf_try(g, read_setting, id, &setting, &why))
 		hob_gltf_note(g, "sampler", "samplers[%u]: %s, the default is used", id, why.context);
-	return value;
+	return setting.value;
 }
 
 static void read_sampler(hob_gltf *g, uint32_t id, hob_sampler *out)
@@ -40,63 +51,52 @@ static void read_sampler(hob_gltf *g, uint32_t id, hob_sampler *out)
 
 /* ---- images */
 
-/* Notes a missing picture, which does not fail the import. */
-static void note_missing(hob_gltf *g, uint32_t id, const hob_image *image, const hob_error *why)
+static void image_by_uri(hob_gltf *g, uint32_t id, void *to)
 {
-	hob_gltf_note(g, "image-unavailable", "images[%u] '%.*s' cannot be used: %s", id, HOB_FMT(image->name),
-				  why->context);
-}
-
-static void image_by_uri(hob_gltf *g, uint32_t id, hob_str uri, hob_image *out)
-{
-	hob_error why = {0};
-	bool ok;
+	hob_str uri = hob_gltf_string(g->images.items[id], "uri"), mime = {0};
+	hob_image *out = to;
 	if (hob_gltf_is_data_uri(uri)) {
-		hob_str mime = {0};
-		ok = hob_gltf_data_uri(g->result, uri, &out->bytes, &mime, &why);
-		if (ok && out->mime.len == 0 && mime.len > 0)
+		out->bytes = hob_gltf_data_uri(g->result, uri, &mime);
+		if (out->mime.len == 0 && mime.len > 0)
 			out->mime = hob_gltf_copy_text(g, mime);
-		if (ok && out->bytes.size == 0)
-			ok = hob_fail(&why, TRUNCATED, "its data URI is empty");
+		if (out->bytes.size == 0)
+			hob_leave(TRUNCATED, "its data URI is empty");
 	} else {
 		out->uri = hob_gltf_copy_text(g, uri);
-		ok = hob_gltf_aliased(g, uri, &out->path, &out->bytes) ||
-			 hob_gltf_resolve(g, g->result, uri, &out->path, &why);
+		if (!hob_gltf_aliased(g, uri, &out->path, &out->bytes))
+			out->path = hob_gltf_resolve(g, g->result, uri);
 	}
-	if (ok)
-		return;
-	out->bytes = (hob_bytes){0};
-	note_missing(g, id, out, &why);
 }
 
-static bool read_image(hob_gltf *g, uint32_t id, hob_image *out, hob_error *err)
+static void image_in_view(hob_gltf *g, uint32_t view, void *to)
 {
+	((hob_image *)to)->bytes = hob_gltf_keep_view(g, view);
+}
+
+static hob_image read_image(hob_gltf *g, uint32_t id)
+{
+	HOB_GLTF_PLACE("images[#] '@'", id, g->images);
 	const cJSON *json = g->images.items[id];
-	uint32_t view;
-	hob_str uri, mime;
-	hob_image image = {0};
-	if (!hob_gltf_name(g, json, &image.name, err) || !hob_gltf_string(json, "uri", &uri, err) ||
-		!hob_gltf_string(json, "mimeType", &mime, err) ||
-		!hob_gltf_id(json, "bufferView", g->views.count, &view, err))
-		return false;
+	hob_image image = {.name = hob_gltf_name(g, json)};
+	hob_str uri = hob_gltf_string(json, "uri"), mime = hob_gltf_string(json, "mimeType");
+	uint32_t view = hob_gltf_id(json, "bufferView", g->views.count);
+	hob_error why = {0};
 	if (mime.len > 0)
 		image.mime = hob_gltf_copy_text(g, mime);
-	if (view != HOB_NONE) {
-		hob_error why = {0};
-		if (!hob_gltf_keep_view(g, view, &image.bytes, &why)) {
-			if (!hob_gltf_can_drop(&why, false, err))
-				return false;
-			image.bytes = (hob_bytes){0};
-			note_missing(g, id, &image, &why);
-		}
-	} else if (uri.len > 0) {
-		image_by_uri(g, id, uri, &image);
-	} else {
+	if (view == HOB_NONE && uri.len == 0) {
 		hob_gltf_note(g, "image-unavailable", "images[%u] '%.*s' has neither a uri nor a bufferView", id,
 					  HOB_FMT(image.name));
+		return image;
 	}
-	*out = image;
-	return true;
+	if (view != HOB_NONE ? hob_gltf_try(g, image_in_view, view, &image, &why)
+						 : hob_gltf_try(g, image_by_uri, id, &image, &why))
+		return image;
+	if (view != HOB_NONE)
+		hob_gltf_drop(&why, false);
+	image.bytes = (hob_bytes){0};
+	hob_gltf_note(g, "image-unavailable", "images[%u] '%.*s' cannot be used: %s", id, HOB_FMT(image.name),
+				  why.context);
+	return image;
 }
 
 /* ---- textures: picture and sampler together */
@@ -113,32 +113,38 @@ static bool is_required(const hob_gltf *g, const char *extension)
 	return false;
 }
 
-bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampler, hob_error *err)
+static void read_sources(hob_gltf *g, uint32_t id, void *to)
 {
+	hob_texture_ref *ref = to;
+	ref->image = hob_gltf_id(g->textures.items[id], "source", g->images.count);
+	ref->sampler = hob_gltf_id(g->textures.items[id], "sampler", g->samplers.count);
+}
+
+void hob_gltf_texture(hob_gltf *g, uint32_t id, hob_texture_ref *ref)
+{
+	HOB_PLACE("textures[#]", id, {0});
 	const cJSON *json = g->textures.items[id];
 	hob_error why = {0};
-	*image = *sampler = HOB_NONE;
-	if (!hob_gltf_id(json, "source", g->images.count, image, &why) ||
-		!hob_gltf_id(json, "sampler", g->samplers.count, sampler, &why))
+	ref->image = ref->sampler = HOB_NONE;
+	if (!hob_gltf_try(g, read_sources, id, ref, &why))
 		hob_gltf_note(g, "texture-reference", "textures[%u]: %s; it is taken as not given", id, why.context);
 	/* A standard PNG or JPEG is preferred, as every decoder reads it, unless the alternative is required. */
-	bool only = *image == HOB_NONE, chosen = false;
+	bool only = ref->image == HOB_NONE, chosen = false;
 	for (size_t i = 0; !chosen && i < HOB_COUNT_OF(source_extensions); i++) {
-		const cJSON *extension;
 		if (!only && !is_required(g, source_extensions[i]))
 			continue;
-		if (!hob_gltf_extension(json, source_extensions[i], &extension, err))
-			return hob_fail_in(err, "textures[%u]", id);
-		if (extension && !hob_gltf_id(extension, "source", g->images.count, image, err))
-			return hob_fail_in(err, "%s; textures[%u]", source_extensions[i], id);
-		chosen = extension && *image != HOB_NONE;
+		const cJSON *extension = hob_gltf_extension(json, source_extensions[i]);
+		if (extension) {
+			HOB_PLACE("@", 0, hob_str_of(source_extensions[i]));
+			ref->image = hob_gltf_id(extension, "source", g->images.count);
+		}
+		chosen = extension && ref->image != HOB_NONE;
 		if (chosen && only)
 			hob_gltf_info(g, "texture-source", "textures[%u] has only a %s picture, images[%u]", id,
-						  source_extensions[i], *image);
+						  source_extensions[i], ref->image);
 	}
-	if (*image == HOB_NONE)
+	if (ref->image == HOB_NONE)
 		hob_gltf_note(g, "texture-empty", "textures[%u] names no picture and is not used", id);
-	return true;
 }
 
 /* Whether an extension is used that Hob does not know, which may show any picture. */
@@ -176,7 +182,7 @@ static void find_spare(const hob_gltf *g, hob_image *images)
 		images[i].spare = !shown[i];
 }
 
-bool hob_gltf_import_images(hob_gltf *g, hob_error *err)
+void hob_gltf_import_images(hob_gltf *g)
 {
 	hob_model *model = &g->model;
 	/* Converting specular-glossiness may add two images per material. */
@@ -185,10 +191,8 @@ bool hob_gltf_import_images(hob_gltf *g, hob_error *err)
 	for (uint32_t i = 0; i < g->samplers.count; i++)
 		read_sampler(g, i, &model->samplers[i]);
 	for (uint32_t i = 0; i < g->images.count; i++)
-		if (!read_image(g, i, &model->images[i], err))
-			return hob_fail_in(err, "images[%u] '%s'", i, hob_gltf_label(g->images.items[i]));
+		model->images[i] = read_image(g, i);
 	model->sampler_count = g->samplers.count;
 	model->image_count = g->images.count;
 	find_spare(g, model->images);
-	return true;
 }

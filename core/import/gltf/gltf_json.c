@@ -17,55 +17,46 @@ static const char *type_name(const cJSON *value)
 	return cJSON_IsBool(value) ? "a boolean" : "null";
 }
 
-static bool wrong_type(const cJSON *value, const char *key, const char *wanted, hob_error *err)
+_Noreturn static void wrong_type(const cJSON *value, const char *key, const char *wanted)
 {
-	return hob_fail(err, CORRUPT, "'%s' is %s, not %s", key, type_name(value), wanted);
+	hob_leave(CORRUPT, "'%s' is %s, not %s", key, type_name(value), wanted);
 }
 
-bool hob_gltf_object(const cJSON *object, const char *key, const cJSON **out, hob_error *err)
+const cJSON *hob_gltf_object(const cJSON *object, const char *key)
 {
 	const cJSON *value = hob_json_get(object, key);
 	if (value && !cJSON_IsObject(value))
-		return wrong_type(value, key, "an object", err);
-	*out = value;
-	return true;
+		wrong_type(value, key, "an object");
+	return value;
 }
 
-bool hob_gltf_extension(const cJSON *object, const char *name, const cJSON **out, hob_error *err)
+const cJSON *hob_gltf_extension(const cJSON *object, const char *name)
 {
-	const cJSON *extensions;
-	return hob_gltf_object(object, "extensions", &extensions, err) &&
-		   hob_gltf_object(extensions, name, out, err);
+	return hob_gltf_object(hob_gltf_object(object, "extensions"), name);
 }
 
-static bool array_of(const cJSON *object, const char *key, const cJSON **out, uint32_t *count, hob_error *err)
+static const cJSON *array_of(const cJSON *object, const char *key, uint32_t *count)
 {
 	const cJSON *array = hob_json_get(object, key);
 	if (array && !cJSON_IsArray(array))
-		return wrong_type(array, key, "an array", err);
-	*out = array;
+		wrong_type(array, key, "an array");
 	*count = array ? (uint32_t)cJSON_GetArraySize(array) : 0;
-	return true;
+	return array ? array->child : NULL;
 }
 
-bool hob_gltf_list_of(hob_arena *arena, const cJSON *object, const char *key, uint64_t limit,
-					  hob_gltf_list *out, hob_error *err)
+hob_gltf_list hob_gltf_list_of(hob_arena *arena, const cJSON *object, const char *key, uint64_t limit)
 {
-	const cJSON *array;
 	uint32_t count;
-	if (!array_of(object, key, &array, &count, err))
-		return false;
+	const cJSON *item = array_of(object, key, &count);
 	if (count > limit)
-		return hob_fail(err, LIMIT, "'%s' has %u entries, the limit is %llu", key, count,
-						(unsigned long long)limit);
+		hob_leave(LIMIT, "'%s' has %u entries, the limit is %llu", key, count, (unsigned long long)limit);
 	hob_gltf_list list = {HOB_NEW(arena, const cJSON *, count), 0};
-	for (const cJSON *item = array ? array->child : NULL; item; item = item->next) {
+	for (; item; item = item->next) {
 		if (!cJSON_IsObject(item))
-			return hob_fail(err, CORRUPT, "%s[%u] is %s, not an object", key, list.count, type_name(item));
+			hob_leave(CORRUPT, "%s[%u] is %s, not an object", key, list.count, type_name(item));
 		list.items[list.count++] = item;
 	}
-	*out = list;
-	return true;
+	return list;
 }
 
 /* Integers are exact in a double up to 2^53. */
@@ -83,116 +74,98 @@ static const char *last_of(uint32_t count, char text[32])
 	return text;
 }
 
-bool hob_gltf_ids(hob_arena *arena, const cJSON *object, const char *key, uint32_t count, uint32_t **out,
-				  uint32_t *out_count, hob_error *err)
+uint32_t *hob_gltf_ids(hob_arena *arena, const cJSON *object, const char *key, uint32_t count,
+					   uint32_t *id_count)
 {
-	const cJSON *array;
-	uint32_t entries;
-	if (!array_of(object, key, &array, &entries, err))
-		return false;
-	uint32_t *ids = HOB_NEW(arena, uint32_t, entries);
-	uint32_t at = 0;
-	for (const cJSON *item = array ? array->child : NULL; item; item = item->next) {
+	const cJSON *item = array_of(object, key, id_count);
+	uint32_t *ids = HOB_NEW(arena, uint32_t, *id_count), at = 0;
+	for (; item; item = item->next) {
 		if (!is_index(item))
-			return hob_fail(err, CORRUPT, "%s[%u] is not a non-negative integer", key, at);
+			hob_leave(CORRUPT, "%s[%u] is not a non-negative integer", key, at);
 		if (item->valuedouble >= count)
-			return hob_fail(err, CORRUPT, "%s[%u] is %.0f, but %s", key, at, item->valuedouble,
-							last_of(count, (char[32]){0}));
+			hob_leave(CORRUPT, "%s[%u] is %.0f, but %s", key, at, item->valuedouble,
+					  last_of(count, (char[32]){0}));
 		ids[at++] = (uint32_t)item->valuedouble;
 	}
-	*out = ids;
-	*out_count = entries;
-	return true;
+	return ids;
 }
 
-bool hob_gltf_size(const cJSON *object, const char *key, size_t fallback, size_t *out, hob_error *err)
+size_t hob_gltf_size(const cJSON *object, const char *key, size_t fallback)
 {
 	const cJSON *value = hob_json_get(object, key);
 	if (value && !is_index(value))
-		return wrong_type(value, key, "a non-negative integer", err);
-	*out = value ? (size_t)value->valuedouble : fallback;
-	return true;
+		wrong_type(value, key, "a non-negative integer");
+	return value ? (size_t)value->valuedouble : fallback;
 }
 
-bool hob_gltf_id_of(const cJSON *value, const char *key, uint32_t count, uint32_t *out, hob_error *err)
+uint32_t hob_gltf_id_of(const cJSON *value, const char *key, uint32_t count)
 {
 	if (!is_index(value))
-		return wrong_type(value, key, "a non-negative integer", err);
+		wrong_type(value, key, "a non-negative integer");
 	if (value->valuedouble >= count)
-		return hob_fail(err, CORRUPT, "'%s' is %.0f, but %s", key, value->valuedouble,
-						last_of(count, (char[32]){0}));
-	*out = (uint32_t)value->valuedouble;
-	return true;
+		hob_leave(CORRUPT, "'%s' is %.0f, but %s", key, value->valuedouble, last_of(count, (char[32]){0}));
+	return (uint32_t)value->valuedouble;
 }
 
-bool hob_gltf_id(const cJSON *object, const char *key, uint32_t count, uint32_t *out, hob_error *err)
+uint32_t hob_gltf_id(const cJSON *object, const char *key, uint32_t count)
+{
+	const cJSON *value = hob_json_get(object, key);
+	return value ? hob_gltf_id_of(value, key, count) : HOB_NONE;
+}
+
+uint32_t hob_gltf_need_id(const cJSON *object, const char *key, uint32_t count)
+{
+	uint32_t id = hob_gltf_id(object, key, count);
+	if (id == HOB_NONE)
+		hob_leave(CORRUPT, "'%s' is missing", key);
+	return id;
+}
+
+static float float_of(const cJSON *value, const char *key)
+{
+	if (!cJSON_IsNumber(value))
+		wrong_type(value, key, "a number");
+	double number = value->valuedouble;
+	if (!isfinite(number))
+		hob_leave(CORRUPT, "'%s' is a number beyond every range", key);
+	return number > FLT_MAX ? INFINITY : number < -FLT_MAX ? -INFINITY : (float)number;
+}
+
+void hob_gltf_float(const cJSON *object, const char *key, float *out)
 {
 	const cJSON *value = hob_json_get(object, key);
 	if (value)
-		return hob_gltf_id_of(value, key, count, out, err);
-	*out = HOB_NONE;
-	return true;
+		*out = float_of(value, key);
 }
 
-bool hob_gltf_need_id(const cJSON *object, const char *key, uint32_t count, uint32_t *out, hob_error *err)
-{
-	if (!hob_gltf_id(object, key, count, out, err))
-		return false;
-	return *out != HOB_NONE || hob_fail(err, CORRUPT, "'%s' is missing", key);
-}
-
-static bool float_of(const cJSON *value, const char *key, float *out, hob_error *err)
-{
-	if (!cJSON_IsNumber(value))
-		return wrong_type(value, key, "a number", err);
-	double number = value->valuedouble;
-	if (!isfinite(number))
-		return hob_fail(err, CORRUPT, "'%s' is a number beyond every range", key);
-	*out = number > FLT_MAX ? INFINITY : number < -FLT_MAX ? -INFINITY : (float)number;
-	return true;
-}
-
-bool hob_gltf_float(const cJSON *object, const char *key, float *out, hob_error *err)
-{
-	const cJSON *value = hob_json_get(object, key);
-	return !value || float_of(value, key, out, err);
-}
-
-bool hob_gltf_floats(const cJSON *object, const char *key, uint32_t count, float *out, bool *given,
-					 hob_error *err)
+bool hob_gltf_floats(const cJSON *object, const char *key, uint32_t count, float *out)
 {
 	const cJSON *array = hob_json_get(object, key), *item = array ? array->child : NULL;
 	uint32_t at = 0;
 	if (array && !cJSON_IsArray(array))
-		return wrong_type(array, key, "an array", err);
+		wrong_type(array, key, "an array");
 	for (; item && at < count; item = item->next)
-		if (!float_of(item, key, &out[at++], err))
-			return false;
+		out[at++] = float_of(item, key);
 	if (array && (item || at < count))
-		return hob_fail(err, CORRUPT, "'%s' has %d numbers instead of %u", key, cJSON_GetArraySize(array),
-						count);
-	if (given)
-		*given = array != NULL;
-	return true;
+		hob_leave(CORRUPT, "'%s' has %d numbers instead of %u", key, cJSON_GetArraySize(array), count);
+	return array != NULL;
 }
 
-bool hob_gltf_bool(const cJSON *object, const char *key, bool *out, hob_error *err)
+void hob_gltf_bool(const cJSON *object, const char *key, bool *out)
 {
 	const cJSON *value = hob_json_get(object, key);
 	if (value && !cJSON_IsBool(value))
-		return wrong_type(value, key, "a boolean", err);
+		wrong_type(value, key, "a boolean");
 	if (value)
 		*out = cJSON_IsTrue(value);
-	return true;
 }
 
-bool hob_gltf_string(const cJSON *object, const char *key, hob_str *out, hob_error *err)
+hob_str hob_gltf_string(const cJSON *object, const char *key)
 {
 	const cJSON *value = hob_json_get(object, key);
 	if (value && !cJSON_IsString(value))
-		return wrong_type(value, key, "a string", err);
-	*out = hob_str_of(value ? value->valuestring : NULL);
-	return true;
+		wrong_type(value, key, "a string");
+	return hob_str_of(value ? value->valuestring : NULL);
 }
 
 /* Length of the valid UTF-8 sequence at the start of `text`, or 0. */
@@ -230,27 +203,46 @@ hob_str hob_gltf_copy_text(hob_gltf *g, hob_str text)
 	return copy;
 }
 
-bool hob_gltf_name(hob_gltf *g, const cJSON *object, hob_str *out, hob_error *err)
+hob_str hob_gltf_name(hob_gltf *g, const cJSON *object)
 {
-	hob_str name;
+	hob_str name = hob_gltf_string(object, "name");
 	/* glTF 2.1: `uid`, unique in the file, replaces a missing name. */
-	if (!hob_gltf_string(object, "name", &name, err) ||
-		(name.len == 0 && !hob_gltf_string(object, "uid", &name, err)))
-		return false;
-	*out = name.len > 0 ? hob_gltf_copy_text(g, name) : (hob_str){0};
+	if (name.len == 0)
+		name = hob_gltf_string(object, "uid");
+	return name.len > 0 ? hob_gltf_copy_text(g, name) : (hob_str){0};
+}
+
+typedef struct trial {
+	hob_gltf *g;
+	hob_gltf_job *job;
+	uint32_t id;
+	void *to;
+} trial_t;
+
+static bool run(void *context, hob_error *err)
+{
+	const trial_t *trial = context;
+	(void)err;
+	trial->job(trial->g, trial->id, trial->to);
 	return true;
 }
 
-bool hob_gltf_can_drop(const hob_error *why, bool needed, hob_error *err)
+bool hob_gltf_try(hob_gltf *g, hob_gltf_job *job, uint32_t id, void *to, hob_error *why)
+{
+	bool done = hob_guarded(run, &(trial_t){g, job, id, to}, why);
+	if (!done && why->code == HOB_ERR_MEMORY)
+		hob_leave_with(why);
+	return done;
+}
+
+void hob_gltf_drop(const hob_error *why, bool needed)
 {
 	static const hob_err_code codes[] = {HOB_ERR_MISSING_FILE, HOB_ERR_LFS_POINTER, HOB_ERR_CORRUPT,
 										 HOB_ERR_TRUNCATED, HOB_ERR_UNSUPPORTED};
 	for (size_t i = 0; i < HOB_COUNT_OF(codes) && !needed; i++)
 		if (why->code == codes[i])
-			return true;
-	if (err)
-		*err = *why;
-	return false;
+			return;
+	hob_leave_with(why);
 }
 
 const char *hob_gltf_label(const cJSON *object)

@@ -113,15 +113,16 @@ static const struct {
 
 /* ---- factors */
 
-static bool read_factor(hob_gltf *g, const cJSON *object, const char *key, uint32_t count, float min,
-						float max, float *values, const char *material, hob_error *err)
+static void read_factor(hob_gltf *g, const cJSON *object, const char *key, uint32_t count, float min,
+						float max, float *values, const char *material)
 {
 	float before[4] = {0};
 	uint32_t width = count ? count : 1;
 	memcpy(before, values, width * sizeof *before);
-	if (!(count ? hob_gltf_floats(object, key, count, values, NULL, err)
-				: hob_gltf_float(object, key, values, err)))
-		return false;
+	if (count)
+		hob_gltf_floats(object, key, count, values);
+	else
+		hob_gltf_float(object, key, values);
 	for (uint32_t i = 0; i < width; i++) {
 		float value = values[i];
 		if (value == before[i] || (value >= min && value <= max))
@@ -130,7 +131,6 @@ static bool read_factor(hob_gltf *g, const cJSON *object, const char *key, uint3
 		hob_gltf_note(g, "factor-range", "material '%s': %s is outside its range and was clamped", material,
 					  key);
 	}
-	return true;
 }
 
 static float *field_at(hob_material *material, uint32_t offset)
@@ -140,46 +140,52 @@ static float *field_at(hob_material *material, uint32_t offset)
 
 /* ---- textures */
 
-static bool read_transform(hob_gltf *g, const cJSON *info, hob_texture_ref *ref, size_t *uv_set,
-						   const char *material, hob_error *err)
+static void read_transform(hob_gltf *g, const cJSON *info, hob_texture_ref *ref, size_t *uv_set,
+						   const char *material)
 {
-	const cJSON *json;
-	if (!hob_gltf_extension(info, "KHR_texture_transform", &json, err))
-		return false;
+	const cJSON *json = hob_gltf_extension(info, "KHR_texture_transform");
 	if (!json)
-		return true;
+		return;
 	hob_texture_ref moved = *ref;
-	if (!hob_gltf_floats(json, "offset", 2, moved.offset, NULL, err) ||
-		!hob_gltf_floats(json, "scale", 2, moved.scale, NULL, err) ||
-		!hob_gltf_float(json, "rotation", &moved.rotation, err) ||
-		!hob_gltf_size(json, "texCoord", *uv_set, uv_set, err))
-		return hob_fail_in(err, "KHR_texture_transform");
+	HOB_PLACE("KHR_texture_transform", 0, {0});
+	hob_gltf_floats(json, "offset", 2, moved.offset);
+	hob_gltf_floats(json, "scale", 2, moved.scale);
+	hob_gltf_float(json, "rotation", &moved.rotation);
+	*uv_set = hob_gltf_size(json, "texCoord", *uv_set);
 	if (isfinite(moved.offset[0]) && isfinite(moved.offset[1]) && isfinite(moved.scale[0]) &&
 		isfinite(moved.scale[1]) && isfinite(moved.rotation))
 		*ref = moved;
 	else
 		hob_gltf_note(g, "texture-transform",
 					  "material '%s': a texture transform is not finite and was dropped", material);
-	return true;
 }
 
-static bool read_texture(hob_gltf *g, const cJSON *info, hob_texture_ref *ref, const char *material,
-						 hob_error *err)
+typedef struct texture_index {
+	const cJSON *info;
+	uint32_t id;
+} texture_index_t;
+
+static void read_index(hob_gltf *g, uint32_t id, void *to)
 {
-	uint32_t texture;
-	size_t uv_set;
+	texture_index_t *index = to;
+	(void)id;
+	index->id = hob_gltf_need_id(index->info, "index", g->textures.count);
+}
+
+static void read_texture(hob_gltf *g, const cJSON *info, hob_texture_ref *ref, const char *material)
+{
+	texture_index_t index = {.info = info};
 	hob_texture_ref found = *ref;
 	hob_error why = {0};
-	if (!hob_gltf_need_id(info, "index", g->textures.count, &texture, &why)) {
+	if (!hob_gltf_try(g, read_index, 0, &index, &why)) {
 		hob_gltf_note(g, "texture-reference",
 					  "material '%s' has a texture that does not exist (%s); it is left out", material,
 					  why.context);
-		return true;
+		return;
 	}
-	if (!hob_gltf_size(info, "texCoord", 0, &uv_set, err) ||
-		!hob_gltf_texture(g, texture, &found.image, &found.sampler, err) ||
-		!read_transform(g, info, &found, &uv_set, material, err))
-		return false;
+	size_t uv_set = hob_gltf_size(info, "texCoord", 0);
+	hob_gltf_texture(g, index.id, &found);
+	read_transform(g, info, &found, &uv_set, material);
 	if (uv_set >= HOB_UV_SETS) {
 		hob_gltf_note(g, "uv-set", "material '%s': texCoord %zu is not supported (0 to %d are), 0 is used",
 					  material, uv_set, HOB_UV_SETS - 1);
@@ -188,7 +194,15 @@ static bool read_texture(hob_gltf *g, const cJSON *info, hob_texture_ref *ref, c
 	found.uv_set = (uint32_t)uv_set;
 	if (found.image != HOB_NONE)
 		*ref = found;
-	return true;
+}
+
+/* As read_texture, with the key as a place; `info` may be NULL. */
+static void read_named(hob_gltf *g, const cJSON *info, const char *key, hob_texture_ref *ref,
+					   const char *material)
+{
+	HOB_PLACE("@", 0, hob_str_of(key));
+	if (info)
+		read_texture(g, info, ref, material);
 }
 
 /* ---- specular-glossiness */
@@ -247,24 +261,20 @@ static void convert_textures(hob_gltf *g, hob_made_image *how, const hob_texture
 				  name);
 }
 
-static bool read_spec_gloss(hob_gltf *g, const cJSON *json, hob_material *out, const char *name,
-							hob_error *err)
+static void read_spec_gloss(hob_gltf *g, const cJSON *json, hob_material *out, const char *name)
 {
 	float diffuse[4] = {1, 1, 1, 1};
 	hob_made_image how = {.specular_factor = {1, 1, 1}, .glossiness = 1};
-	const cJSON *diffuse_map, *gloss_map;
-	if (!read_factor(g, json, "diffuseFactor", 4, 0, 1, diffuse, name, err) ||
-		!read_factor(g, json, "specularFactor", 3, 0, 1, how.specular_factor, name, err) ||
-		!read_factor(g, json, "glossinessFactor", 0, 0, 1, &how.glossiness, name, err) ||
-		!hob_gltf_object(json, "diffuseTexture", &diffuse_map, err) ||
-		!hob_gltf_object(json, "specularGlossinessTexture", &gloss_map, err))
-		return false;
+	HOB_PLACE("KHR_materials_pbrSpecularGlossiness", 0, {0});
+	read_factor(g, json, "diffuseFactor", 4, 0, 1, diffuse, name);
+	read_factor(g, json, "specularFactor", 3, 0, 1, how.specular_factor, name);
+	read_factor(g, json, "glossinessFactor", 0, 0, 1, &how.glossiness, name);
+	const cJSON *diffuse_map = hob_gltf_object(json, "diffuseTexture");
+	const cJSON *gloss_map = hob_gltf_object(json, "specularGlossinessTexture");
 	memcpy(how.diffuse_factor, diffuse, sizeof how.diffuse_factor);
 	hob_texture_ref base = {.image = HOB_NONE, .sampler = HOB_NONE, .scale = {1, 1}}, gloss = base;
-	if (diffuse_map && !read_texture(g, diffuse_map, &base, name, err))
-		return hob_fail_in(err, "diffuseTexture");
-	if (gloss_map && !read_texture(g, gloss_map, &gloss, name, err))
-		return hob_fail_in(err, "specularGlossinessTexture");
+	read_named(g, diffuse_map, "diffuseTexture", &base, name);
+	read_named(g, gloss_map, "specularGlossinessTexture", &gloss, name);
 	out->slots[HOB_SLOT_BASE_COLOR] = base;
 	out->slots[HOB_SLOT_METAL_ROUGH].image = HOB_NONE;
 	out->ext_mask |= 1u << HOB_MATERIAL_SPEC_GLOSS;
@@ -274,11 +284,11 @@ static bool read_spec_gloss(hob_gltf *g, const cJSON *json, hob_material *out, c
 				   (base.image != HOB_NONE && hob_spec_gloss_has_metal(how.specular_factor)))) {
 		memcpy(out->base_color, (float[4]){1, 1, 1, diffuse[3]}, sizeof out->base_color);
 		convert_textures(g, &how, &base, &gloss, out, name);
-		return true;
+		return;
 	}
 	if (!apart) {
 		convert_factors(diffuse, how.specular_factor, out);
-		return true;
+		return;
 	}
 	/* The factors only scale the map and default to white, so they say nothing about metal. */
 	memcpy(out->base_color, diffuse, sizeof diffuse);
@@ -289,85 +299,75 @@ static bool read_spec_gloss(hob_gltf *g, const cJSON *json, hob_material *out, c
 				  "other texture coordinates, another transform or wrap mode; give both the same, or convert "
 				  "the material to metal-rough",
 				  name);
-	return true;
 }
 
 /* ---- one material */
 
-static bool read_alpha(hob_gltf *g, const cJSON *json, hob_material *out, hob_error *err)
+static void read_alpha(hob_gltf *g, const cJSON *json, hob_material *out)
 {
 	static const hob_str modes[] = {{"OPAQUE", 6}, {"MASK", 4}, {"BLEND", 5}};
-	hob_str mode;
-	if (!hob_gltf_string(json, "alphaMode", &mode, err) ||
-		!hob_gltf_bool(json, "doubleSided", &out->double_sided, err))
-		return false;
+	hob_str mode = hob_gltf_string(json, "alphaMode");
+	hob_gltf_bool(json, "doubleSided", &out->double_sided);
 	for (size_t i = 0; i < HOB_COUNT_OF(modes); i++)
 		if (hob_str_equal(mode, modes[i])) {
 			out->alpha_mode = (hob_alpha_mode)i;
-			return true;
+			return;
 		}
 	if (mode.len > 0)
 		hob_gltf_note(g, "alpha-mode", "material '%.*s': alphaMode '%.*s' is unknown, OPAQUE is used",
 					  HOB_FMT(out->name), HOB_FMT(mode));
-	return true;
 }
 
-static bool read_material(hob_gltf *g, const cJSON *json, hob_material *out, hob_error *err)
+static void read_material(hob_gltf *g, uint32_t id, void *to)
 {
+	const cJSON *json = g->materials.items[id];
+	hob_material *out = to;
 	hob_material_init(out);
-	if (!hob_gltf_name(g, json, &out->name, err))
-		return false;
+	out->name = hob_gltf_name(g, json);
 	hob_gltf_extras(g, json, &out->extras);
-	if (!read_alpha(g, json, out, err))
-		return false;
+	read_alpha(g, json, out);
 	const char *name = out->name.data ? out->name.data : "";
 	const cJSON *objects[PLACE_COUNT] = {[IN_MATERIAL] = json};
-	if (!hob_gltf_object(json, "pbrMetallicRoughness", &objects[IN_PBR], err))
-		return false;
+	objects[IN_PBR] = hob_gltf_object(json, "pbrMetallicRoughness");
 	for (int i = IN_SPECULAR; i < PLACE_COUNT; i++) {
-		if (!hob_gltf_extension(json, places[i].extension, &objects[i], err))
-			return false;
+		objects[i] = hob_gltf_extension(json, places[i].extension);
 		if (objects[i])
 			out->ext_mask |= 1u << places[i].bit;
 	}
 	for (size_t i = 0; i < HOB_COUNT_OF(factors); i++) {
 		const cJSON *object = objects[factors[i].place];
-		if (object && !read_factor(g, object, factors[i].key, factors[i].count, factors[i].min,
-								   factors[i].max, field_at(out, factors[i].offset), name, err))
-			return false;
+		if (object)
+			read_factor(g, object, factors[i].key, factors[i].count, factors[i].min, factors[i].max,
+						field_at(out, factors[i].offset), name);
 	}
 	for (size_t i = 0; i < HOB_COUNT_OF(textures); i++) {
-		const cJSON *info;
-		if (!hob_gltf_object(objects[textures[i].place], textures[i].key, &info, err))
-			return false;
+		const cJSON *info = hob_gltf_object(objects[textures[i].place], textures[i].key);
 		if (!info)
 			continue;
-		if (!read_texture(g, info, &out->slots[textures[i].slot], name, err) ||
-			(textures[i].scale && !read_factor(g, info, textures[i].scale, 0, ANY_MIN, ANY_MAX,
-											   field_at(out, textures[i].scale_offset), name, err)))
-			return hob_fail_in(err, "%s", textures[i].key);
+		HOB_PLACE("@", 0, hob_str_of(textures[i].key));
+		read_texture(g, info, &out->slots[textures[i].slot], name);
+		if (textures[i].scale)
+			read_factor(g, info, textures[i].scale, 0, ANY_MIN, ANY_MAX,
+						field_at(out, textures[i].scale_offset), name);
 	}
-	const cJSON *spec_gloss;
-	if (!hob_gltf_extension(json, "KHR_materials_pbrSpecularGlossiness", &spec_gloss, err))
-		return false;
+	const cJSON *spec_gloss = hob_gltf_extension(json, "KHR_materials_pbrSpecularGlossiness");
 	/* Some exporters write 0 for "no absorption". */
 	if (!(out->attenuation_distance > 1e-20f))
 		out->attenuation_distance = INFINITY;
 	/* pbrMetallicRoughness beside the extension is a fallback for other readers, often an empty one. */
-	if (spec_gloss && !read_spec_gloss(g, spec_gloss, out, name, err))
-		return hob_fail_in(err, "KHR_materials_pbrSpecularGlossiness");
-	return true;
+	if (spec_gloss)
+		read_spec_gloss(g, spec_gloss, out, name);
 }
 
-static bool read_variants(hob_gltf *g, hob_error *err)
+static void read_variants(hob_gltf *g)
 {
 	hob_model *model = &g->model;
 	model->variants = HOB_NEW(g->result, hob_str, g->variants.count);
-	for (uint32_t i = 0; i < g->variants.count; i++)
-		if (!hob_gltf_name(g, g->variants.items[i], &model->variants[i], err))
-			return hob_fail_in(err, "variants[%u]", i);
+	for (uint32_t i = 0; i < g->variants.count; i++) {
+		HOB_PLACE("variants[#]", i, {0});
+		model->variants[i] = hob_gltf_name(g, g->variants.items[i]);
+	}
 	model->variant_count = g->variants.count;
-	return true;
 }
 
 static void mark(const cJSON *id, bool *used, uint32_t count)
@@ -395,21 +395,21 @@ static bool *used_materials(hob_gltf *g)
 	return used;
 }
 
-bool hob_gltf_import_materials(hob_gltf *g, hob_error *err)
+void hob_gltf_import_materials(hob_gltf *g)
 {
 	hob_model *model = &g->model;
 	bool *used = used_materials(g);
 	model->materials = HOB_NEW(g->result, hob_material, g->materials.count);
 	for (uint32_t i = 0; i < g->materials.count; i++) {
 		hob_error why = {0};
-		if (read_material(g, g->materials.items[i], &model->materials[i], &why))
+		HOB_GLTF_PLACE("materials[#] '@'", i, g->materials);
+		if (hob_gltf_try(g, read_material, i, &model->materials[i], &why))
 			continue;
-		if (!hob_gltf_can_drop(&why, used[i], err))
-			return hob_fail_in(err, "materials[%u] '%s'", i, hob_gltf_label(g->materials.items[i]));
+		hob_gltf_drop(&why, used[i]);
 		hob_material_init(&model->materials[i]);
 		hob_gltf_note(g, "unused-broken", "materials[%u] '%s', which nothing uses, is damaged: %s", i,
 					  hob_gltf_label(g->materials.items[i]), why.context);
 	}
 	model->material_count = g->materials.count;
-	return read_variants(g, err);
+	read_variants(g);
 }

@@ -6,42 +6,34 @@
 
 #ifdef HOB_DRACO
 
-static bool take_indices(hob_gltf *g, const hob_draco *mesh, uint32_t accessor, hob_error *err)
+static void take_indices(hob_gltf *g, const hob_draco *mesh, uint32_t accessor)
 {
 	uint32_t count = hob_draco_face_count(mesh) * 3;
 	uint32_t *indices = HOB_NEW(g->scratch, uint32_t, count);
-	size_t declared;
-	if (!hob_gltf_size(g->accessors.items[accessor], "count", 0, &declared, err))
-		return false;
+	size_t declared = hob_gltf_size(g->accessors.items[accessor], "count", 0);
 	if (declared != count)
-		return hob_fail(err, CORRUPT, "accessor %u has %zu indices, the stream has %u", accessor, declared,
-						count);
+		hob_leave(CORRUPT, "accessor %u has %zu indices, the stream has %u", accessor, declared, count);
 	hob_draco_indices(mesh, indices);
 	g->unpacked[accessor] = (hob_gltf_unpacked){indices, HOB_GLTF_U32};
-	return true;
 }
 
-static bool take_attribute(hob_gltf *g, const hob_draco *mesh, uint32_t accessor, uint32_t unique_id,
-						   hob_error *err)
+static void take_attribute(hob_gltf *g, const hob_draco *mesh, uint32_t accessor, uint32_t unique_id)
 {
 	static const hob_draco_type types[] = {
 		[HOB_GLTF_I8 - HOB_GLTF_I8] = HOB_DRACO_I8,	  [HOB_GLTF_U8 - HOB_GLTF_I8] = HOB_DRACO_U8,
 		[HOB_GLTF_I16 - HOB_GLTF_I8] = HOB_DRACO_I16, [HOB_GLTF_U16 - HOB_GLTF_I8] = HOB_DRACO_U16,
 		[HOB_GLTF_U32 - HOB_GLTF_I8] = HOB_DRACO_U32, [HOB_GLTF_F32 - HOB_GLTF_I8] = HOB_DRACO_F32,
 	};
-	hob_gltf_accessor a;
 	g->unpacked[accessor].data = NULL;
-	if (!hob_gltf_accessor_open(g, accessor, 0, &a, err))
-		return false;
+	hob_gltf_accessor a = hob_gltf_accessor_open(g, accessor, 0);
 	uint32_t points = hob_draco_point_count(mesh);
 	if (a.count != points)
-		return hob_fail(err, CORRUPT, "accessor %u has %u elements, the stream has %u points", accessor,
-						a.count, points);
+		hob_leave(CORRUPT, "accessor %u has %u elements, the stream has %u points", accessor, a.count,
+				  points);
 	void *values = hob_arena_array(g->scratch, points, a.element_size, 8);
 	if (!hob_draco_attribute(mesh, unique_id, types[a.component - HOB_GLTF_I8], a.width, values))
-		return hob_fail(err, CORRUPT, "the stream has no attribute %u for accessor %u", unique_id, accessor);
+		hob_leave(CORRUPT, "the stream has no attribute %u for accessor %u", unique_id, accessor);
 	g->unpacked[accessor] = (hob_gltf_unpacked){values, a.component};
-	return true;
 }
 
 typedef struct stream {
@@ -52,69 +44,60 @@ typedef struct stream {
 
 static bool take_all(void *context, hob_error *err)
 {
+	(void)err;
 	const stream_t *stream = context;
 	hob_gltf *g = stream->g;
-	hob_draco *mesh = stream->mesh;
-	uint32_t indices;
 	const cJSON *attributes = hob_json_get(stream->primitive, "attributes");
-	if (!hob_gltf_id(stream->primitive, "indices", g->accessors.count, &indices, err) ||
-		(indices != HOB_NONE && !take_indices(g, mesh, indices, err)))
-		return false;
+	uint32_t indices = hob_gltf_id(stream->primitive, "indices", g->accessors.count);
+	if (indices != HOB_NONE)
+		take_indices(g, stream->mesh, indices);
 	for (const cJSON *item = stream->ids ? stream->ids->child : NULL; item; item = item->next) {
-		uint32_t unique_id, accessor;
-		if (!hob_gltf_id_of(item, item->string, HOB_NONE, &unique_id, err) ||
-			!hob_gltf_need_id(attributes, item->string, g->accessors.count, &accessor, err) ||
-			!take_attribute(g, mesh, accessor, unique_id, err))
-			return hob_fail_in(err, "%.64s", item->string);
+		HOB_PLACE("@", 0, hob_str_sub(hob_str_of(item->string), 0, 64));
+		uint32_t unique_id = hob_gltf_id_of(item, item->string, HOB_NONE);
+		uint32_t accessor = hob_gltf_need_id(attributes, item->string, g->accessors.count);
+		take_attribute(g, stream->mesh, accessor, unique_id);
 	}
 	return true;
 }
 
-static bool unpack(hob_gltf *g, const cJSON *primitive, const cJSON *extension, hob_error *err)
+static void unpack(hob_gltf *g, const cJSON *primitive, const cJSON *extension)
 {
-	uint32_t view;
 	size_t stride;
-	hob_gltf_source source;
-	const cJSON *ids;
-	char why[120] = "";
-	if (!hob_gltf_need_id(extension, "bufferView", g->views.count, &view, err) ||
-		!hob_gltf_object(extension, "attributes", &ids, err) ||
-		!hob_gltf_view(g, view, &source, &stride, err))
-		return false;
+	char damage[120] = "";
+	uint32_t view = hob_gltf_need_id(extension, "bufferView", g->views.count);
+	const cJSON *ids = hob_gltf_object(extension, "attributes");
+	hob_gltf_source source = hob_gltf_view(g, view, &stride);
 	if (!g->unpacked)
 		g->unpacked = HOB_NEW(g->scratch, hob_gltf_unpacked, g->accessors.count);
-	stream_t stream = {g, hob_draco_decode(source.bytes.data, source.bytes.size, why, sizeof why), primitive,
-					   ids};
+	stream_t stream = {g, hob_draco_decode(source.bytes.data, source.bytes.size, damage, sizeof damage),
+					   primitive, ids};
 	if (!stream.mesh)
-		return hob_fail(err, CORRUPT, "the stream in bufferViews[%u] is damaged: %s", view, why);
-	bool ok = hob_guarded(take_all, &stream, err);
+		hob_leave(CORRUPT, "the stream in bufferViews[%u] is damaged: %s", view, damage);
+	hob_error why;
+	bool done = hob_guarded(take_all, &stream, &why);
 	hob_draco_free(stream.mesh);
-	return ok;
+	hob_need(done, &why);
 }
 #else
-static bool unpack(hob_gltf *g, const cJSON *primitive, const cJSON *extension, hob_error *err)
+static void unpack(hob_gltf *g, const cJSON *primitive, const cJSON *extension)
 {
 	(void)g, (void)primitive, (void)extension;
-	return hob_fail(err, UNSUPPORTED,
-					"this build has no Draco decoder: export without Draco, or use meshopt");
+	hob_leave(UNSUPPORTED, "this build has no Draco decoder: export without Draco, or use meshopt");
 }
 #endif
 
 /* Decodes the primitive's stream, if any, into g->unpacked. Needs a build with HOB_DRACO. */
-static bool gltf_draco(hob_gltf *g, const cJSON *primitive, hob_error *err)
+static void gltf_draco(hob_gltf *g, const cJSON *primitive)
 {
-	const cJSON *extension;
-	uint32_t position = HOB_NONE;
-	if (!hob_gltf_extension(primitive, "KHR_draco_mesh_compression", &extension, err))
-		return false;
+	const cJSON *extension = hob_gltf_extension(primitive, "KHR_draco_mesh_compression");
 	if (!extension)
-		return true;
-	if (!hob_gltf_id(hob_json_get(primitive, "attributes"), "POSITION", g->accessors.count, &position, err))
-		return false;
+		return;
+	uint32_t position = hob_gltf_id(hob_json_get(primitive, "attributes"), "POSITION", g->accessors.count);
 	/* An uncompressed copy is exact and needs no decoding. */
 	if (position != HOB_NONE && hob_json_get(g->accessors.items[position], "bufferView"))
-		return true;
-	return unpack(g, primitive, extension, err) || hob_fail_in(err, "KHR_draco_mesh_compression");
+		return;
+	HOB_PLACE("KHR_draco_mesh_compression", 0, {0});
+	unpack(g, primitive, extension);
 }
 
 enum { JOINT_SETS = 16 };
@@ -160,20 +143,19 @@ static uint32_t *slot_of(hob_gltf_attributes *a, hob_str name)
 	return NULL;
 }
 
-static bool gltf_attributes_parse(hob_gltf *g, const cJSON *object, hob_gltf_attributes *out, hob_error *err)
+static void gltf_attributes_parse(hob_gltf *g, const cJSON *object, hob_gltf_attributes *out)
 {
 	memset(out, 0xFF, sizeof *out); /* all ids HOB_NONE */
 	for (const cJSON *item = object->child; item; item = item->next) {
 		uint32_t *slot = slot_of(out, hob_str_of(item->string));
 		if (!slot)
 			hob_gltf_info(g, "attribute-dropped", "vertex attribute %.64s is not used", item->string);
-		else if (!hob_gltf_id_of(item, item->string, g->accessors.count, slot, err))
-			return false;
+		else
+			*slot = hob_gltf_id_of(item, item->string, g->accessors.count);
 	}
 	for (int set = 0; set < JOINT_SETS; set++)
 		if ((out->joints[set] == HOB_NONE) != (out->weights[set] == HOB_NONE))
-			return hob_fail(err, CORRUPT, "JOINTS_%d and WEIGHTS_%d must come together", set, set);
-	return true;
+			hob_leave(CORRUPT, "JOINTS_%d and WEIGHTS_%d must come together", set, set);
 }
 
 /* ---- values */
@@ -198,17 +180,18 @@ typedef struct reader {
 	uint32_t accessor_count;
 	const hob_gltf_selection *selection;
 	hob_mesh *mesh;
-	hob_error *err;
 } reader_t;
 
-static bool open_attribute(const reader_t *r, uint32_t id, uint32_t width, hob_gltf_accessor *out)
+/* `what` names the attribute, with "#" for `set`. */
+static hob_gltf_accessor open_attribute(const reader_t *r, uint32_t id, uint32_t width, const char *what,
+										uint32_t set)
 {
-	if (!hob_gltf_accessor_open(r->g, id, width, out, r->err))
-		return false;
-	if (out->count != r->accessor_count)
-		return hob_fail(r->err, CORRUPT, "it has %u elements, POSITION has %u; accessor %u", out->count,
-						r->accessor_count, id);
-	return true;
+	HOB_PLACE(what, set, {0});
+	hob_gltf_accessor a = hob_gltf_accessor_open(r->g, id, width);
+	if (a.count != r->accessor_count)
+		hob_leave(CORRUPT, "it has %u elements, POSITION has %u; accessor %u", a.count, r->accessor_count,
+				  id);
+	return a;
 }
 
 static float *new_floats(const reader_t *r, uint32_t width)
@@ -216,26 +199,23 @@ static float *new_floats(const reader_t *r, uint32_t width)
 	return HOB_NEW(r->g->result, float, (size_t)r->selection->count *width);
 }
 
-static bool read_stream(const reader_t *r, uint32_t id, uint32_t width, const char *what, float **out)
+static void read_stream(const reader_t *r, uint32_t id, uint32_t width, const char *what, float **out)
 {
-	hob_gltf_accessor a;
 	if (id == HOB_NONE)
-		return true;
-	if (!open_attribute(r, id, width, &a))
-		return hob_fail_in(r->err, "%s", what);
+		return;
+	hob_gltf_accessor a = open_attribute(r, id, width, what, 0);
 	*out = new_floats(r, width);
 	hob_gltf_read_floats(r->g, &a, r->selection, *out, width);
-	return true;
 }
 
-static bool read_uvs(const reader_t *r, const hob_gltf_attributes *a)
+static void read_uvs(const reader_t *r, const hob_gltf_attributes *a)
 {
 	float **uv = r->mesh->uv;
 	size_t floats = (size_t)r->selection->count * 2;
 	uint32_t present = 0, source = HOB_NONE;
 	for (uint32_t set = 0; set < HOB_UV_SETS; set++) {
-		if (!read_stream(r, a->uv[set], 2, "TEXCOORD", &uv[set]))
-			return hob_fail_in(r->err, "uv set %u", set);
+		HOB_PLACE("uv set #", set, {0});
+		read_stream(r, a->uv[set], 2, "TEXCOORD", &uv[set]);
 		if (!uv[set])
 			continue;
 		hob_gltf_make_finite(r->g, uv[set], floats, 0, "TEXCOORD", r->mesh->name);
@@ -252,41 +232,38 @@ static bool read_uvs(const reader_t *r, const hob_gltf_attributes *a)
 					  "mesh '%.*s' has TEXCOORD_%u but no TEXCOORD_%u, which was copied from it",
 					  HOB_FMT(r->mesh->name), source, set);
 	}
-	return true;
 }
 
-static bool read_colors(const reader_t *r, const hob_gltf_attributes *a)
+static void read_colors(const reader_t *r, const hob_gltf_attributes *a)
 {
 	for (uint32_t set = 0; set < HOB_COLOR_SETS; set++) {
-		hob_gltf_accessor accessor;
 		if (a->color[set] == HOB_NONE)
 			continue;
-		if (!open_attribute(r, a->color[set], 0, &accessor))
-			return hob_fail_in(r->err, "COLOR_%u", set);
+		hob_gltf_accessor accessor = open_attribute(r, a->color[set], 0, "COLOR_#", set);
 		if (accessor.matrix || (accessor.width != 3 && accessor.width != 4))
-			return hob_fail(r->err, CORRUPT, "COLOR_%u has %u components, 3 or 4 are needed; accessor %u",
-							set, accessor.width, accessor.id);
+			hob_leave(CORRUPT, "COLOR_%u has %u components, 3 or 4 are needed; accessor %u", set,
+					  accessor.width, accessor.id);
 		float *color = r->mesh->color[set] = new_floats(r, 4);
 		hob_gltf_read_floats(r->g, &accessor, r->selection, color, 4);
 		for (size_t i = 3; accessor.width == 3 && i < (size_t)r->selection->count * 4; i += 4)
 			color[i] = 1;
 		hob_gltf_make_finite(r->g, color, (size_t)r->selection->count * 4, 1, "COLOR", r->mesh->name);
 	}
-	return true;
 }
 
-static bool read_influence_set(const reader_t *r, uint32_t joints_id, uint32_t weights_id, uint32_t first)
+static void read_influence_set(const reader_t *r, uint32_t joints_id, uint32_t weights_id, uint32_t set,
+							   uint32_t first)
 {
-	hob_gltf_accessor joints, weights;
+	static const char what[] = "JOINTS_# and WEIGHTS_#";
+	hob_gltf_accessor joints = open_attribute(r, joints_id, 4, what, set);
+	hob_gltf_accessor weights = open_attribute(r, weights_id, 4, what, set);
 	hob_mesh *mesh = r->mesh;
-	if (!open_attribute(r, joints_id, 4, &joints) || !open_attribute(r, weights_id, 4, &weights))
-		return false;
+	HOB_PLACE(what, set, {0});
 	if (joints.component != HOB_GLTF_U8 && joints.component != HOB_GLTF_U16)
-		return hob_fail(r->err, CORRUPT, "JOINTS has componentType %d, 5121 or 5123 are needed; accessor %u",
-						(int)joints.component, joints_id);
+		hob_leave(CORRUPT, "JOINTS has componentType %d, 5121 or 5123 are needed; accessor %u",
+				  (int)joints.component, joints_id);
 	hob_gltf_read_u16(r->g, &joints, r->selection, mesh->joints + first, mesh->influence_count);
 	hob_gltf_read_floats(r->g, &weights, r->selection, mesh->weights + first, mesh->influence_count);
-	return true;
 }
 
 /* Negative weights are invalid, and exporters write arbitrary joints where the weight is 0. */
@@ -316,14 +293,14 @@ static void clean_influences(const reader_t *r)
 					  HOB_FMT(mesh->name), unbound, mesh->vertex_count);
 }
 
-static bool read_influences(const reader_t *r, const hob_gltf_attributes *a)
+static void read_influences(const reader_t *r, const hob_gltf_attributes *a)
 {
 	hob_mesh *mesh = r->mesh;
 	uint32_t sets = 0;
 	for (uint32_t set = 0; set < JOINT_SETS; set++)
 		sets += a->joints[set] != HOB_NONE;
 	if (sets == 0)
-		return true;
+		return;
 	mesh->influence_count = sets * 4;
 	mesh->joints = hob_arena_array(r->g->result, mesh->vertex_count, sets * 4 * sizeof(uint16_t), 2);
 	mesh->weights = new_floats(r, sets * 4);
@@ -331,59 +308,55 @@ static bool read_influences(const reader_t *r, const hob_gltf_attributes *a)
 	for (uint32_t set = 0; set < JOINT_SETS; set++) {
 		if (a->joints[set] == HOB_NONE)
 			continue;
-		if (!read_influence_set(r, a->joints[set], a->weights[set], first))
-			return hob_fail_in(r->err, "JOINTS_%u and WEIGHTS_%u", set, set);
+		read_influence_set(r, a->joints[set], a->weights[set], set, first);
 		first += 4;
 	}
 	hob_gltf_make_finite(r->g, mesh->weights, (size_t)mesh->vertex_count * mesh->influence_count, 0,
 						 "WEIGHTS", mesh->name);
 	clean_influences(r);
-	return true;
 }
 
 /* Fills the vertex arrays of `mesh` (vertex_count = selection->count) from accessors that all have
  * `accessor_count` elements. */
-static bool gltf_attributes_read(hob_gltf *g, const hob_gltf_attributes *attributes, uint32_t accessor_count,
-								 const hob_gltf_selection *selection, hob_mesh *mesh, hob_error *err)
+static void gltf_attributes_read(hob_gltf *g, const hob_gltf_attributes *attributes, uint32_t accessor_count,
+								 const hob_gltf_selection *selection, hob_mesh *mesh)
 {
-	reader_t r = {g, accessor_count, selection, mesh, err};
+	reader_t r = {g, accessor_count, selection, mesh};
 	mesh->vertex_count = selection->count;
-	return read_stream(&r, attributes->position, 3, "POSITION", &mesh->position) &&
-		   read_stream(&r, attributes->normal, 3, "NORMAL", &mesh->normal) &&
-		   read_stream(&r, attributes->tangent, 4, "TANGENT", &mesh->tangent) && read_uvs(&r, attributes) &&
-		   read_colors(&r, attributes) && read_influences(&r, attributes);
+	read_stream(&r, attributes->position, 3, "POSITION", &mesh->position);
+	read_stream(&r, attributes->normal, 3, "NORMAL", &mesh->normal);
+	read_stream(&r, attributes->tangent, 4, "TANGENT", &mesh->tangent);
+	read_uvs(&r, attributes);
+	read_colors(&r, attributes);
+	read_influences(&r, attributes);
 }
 
 /* ---- morph targets */
 
-static bool read_deltas(const reader_t *r, const cJSON *target, const char *key, float **out)
+static void read_deltas(const reader_t *r, const cJSON *target, const char *key, float **out)
 {
-	uint32_t id;
-	hob_gltf_accessor a;
-	if (!hob_gltf_id(target, key, r->g->accessors.count, &id, r->err))
-		return false;
+	uint32_t id = hob_gltf_id(target, key, r->g->accessors.count);
 	if (id == HOB_NONE)
-		return true;
-	if (!open_attribute(r, id, 3, &a))
-		return hob_fail_in(r->err, "%s", key);
+		return;
+	hob_gltf_accessor a = open_attribute(r, id, 3, key, 0);
 	/* All zero: treated as no deltas. */
 	if (!a.data && a.sparse_count == 0)
-		return true;
+		return;
 	*out = new_floats(r, 3);
 	hob_gltf_read_floats(r->g, &a, r->selection, *out, 3);
 	hob_gltf_make_finite(r->g, *out, (size_t)r->selection->count * 3, 0, "a morph target", r->mesh->name);
-	return true;
 }
 
-static bool read_target(const reader_t *r, const cJSON *json, hob_morph_target *out)
+static void read_target(const reader_t *r, const cJSON *json, hob_morph_target *out)
 {
 	for (const cJSON *item = json->child; item; item = item->next)
 		if (strcmp(item->string, "POSITION") != 0 && strcmp(item->string, "NORMAL") != 0 &&
 			strcmp(item->string, "TANGENT") != 0)
 			hob_gltf_note(r->g, "morph-attribute",
 						  "morph targets of %.64s are not supported and were dropped", item->string);
-	return read_deltas(r, json, "POSITION", &out->position) && read_deltas(r, json, "NORMAL", &out->normal) &&
-		   read_deltas(r, json, "TANGENT", &out->tangent);
+	read_deltas(r, json, "POSITION", &out->position);
+	read_deltas(r, json, "NORMAL", &out->normal);
+	read_deltas(r, json, "TANGENT", &out->tangent);
 }
 
 /* mesh.extras.targetNames is a convention: unusable values are ignored. */
@@ -396,43 +369,42 @@ static void name_targets(hob_gltf *g, const cJSON *mesh_json, hob_mesh *mesh)
 			mesh->targets[i].name = hob_gltf_copy_text(g, hob_str_of(name->valuestring));
 }
 
-static bool weigh_targets(hob_gltf *g, const cJSON *mesh_json, hob_mesh *mesh, hob_error *err)
+static void weigh_targets(hob_gltf *g, const cJSON *mesh_json, hob_mesh *mesh)
 {
 	float *weights = HOB_NEW(g->scratch, float, mesh->target_count);
 	const cJSON *array = hob_json_get(mesh_json, "weights");
 	if (cJSON_IsArray(array) && (uint32_t)cJSON_GetArraySize(array) != mesh->target_count) {
 		hob_gltf_note(g, "mesh-weights", "mesh '%.*s' has %d weights for %u morph targets; they were dropped",
 					  HOB_FMT(mesh->name), cJSON_GetArraySize(array), mesh->target_count);
-		return true;
+		return;
 	}
-	if (!hob_gltf_floats(mesh_json, "weights", mesh->target_count, weights, NULL, err))
-		return false;
+	hob_gltf_floats(mesh_json, "weights", mesh->target_count, weights);
 	hob_gltf_make_finite(g, weights, mesh->target_count, 0, "morph weights", mesh->name);
 	for (uint32_t i = 0; i < mesh->target_count; i++)
 		mesh->targets[i].weight = weights[i];
-	return true;
 }
 
 /* Morph targets of a primitive; names and weights come from the mesh, which has `count` targets. Missing
  * targets are zero, with a note. */
-static bool gltf_targets_read(hob_gltf *g, const cJSON *mesh_json, const hob_gltf_list *targets,
+static void gltf_targets_read(hob_gltf *g, const cJSON *mesh_json, const hob_gltf_list *targets,
 							  uint32_t count, uint32_t accessor_count, const hob_gltf_selection *selection,
-							  hob_mesh *mesh, hob_error *err)
+							  hob_mesh *mesh)
 {
-	reader_t r = {g, accessor_count, selection, mesh, err};
+	reader_t r = {g, accessor_count, selection, mesh};
 	if (count == 0)
-		return true;
+		return;
 	mesh->targets = HOB_NEW(g->result, hob_morph_target, count);
 	mesh->target_count = count;
 	if (targets->count < count)
 		hob_gltf_note(g, "morph-missing",
 					  "mesh '%.*s': primitive %u has %u of %u morph targets; the others do not move it",
 					  HOB_FMT(mesh->name), mesh->source_primitive, targets->count, count);
-	for (uint32_t i = 0; i < targets->count; i++)
-		if (!read_target(&r, targets->items[i], &mesh->targets[i]))
-			return hob_fail_in(err, "morph target %u", i);
+	for (uint32_t i = 0; i < targets->count; i++) {
+		HOB_PLACE("morph target #", i, {0});
+		read_target(&r, targets->items[i], &mesh->targets[i]);
+	}
 	name_targets(g, mesh_json, mesh);
-	return weigh_targets(g, mesh_json, mesh, err);
+	weigh_targets(g, mesh_json, mesh);
 }
 
 typedef enum primitive_mode {
@@ -495,42 +467,39 @@ static bool is_list(primitive_mode_t mode)
 
 /* ---- indices */
 
-static bool open_indices(hob_gltf *g, uint32_t id, hob_gltf_accessor *out, hob_error *err)
+static hob_gltf_accessor open_indices(hob_gltf *g, uint32_t id)
 {
-	if (!hob_gltf_accessor_open(g, id, 1, out, err) || !hob_gltf_claim(g, out, err))
-		return false;
-	if (out->component != HOB_GLTF_U8 && out->component != HOB_GLTF_U16 && out->component != HOB_GLTF_U32)
-		return hob_fail(err, CORRUPT,
-						"indices have componentType %d; 5121, 5123 and 5125 are allowed; accessor %u",
-						(int)out->component, id);
-	return true;
+	hob_gltf_accessor a = hob_gltf_accessor_open(g, id, 1);
+	hob_gltf_claim(g, &a);
+	if (a.component != HOB_GLTF_U8 && a.component != HOB_GLTF_U16 && a.component != HOB_GLTF_U32)
+		hob_leave(CORRUPT, "indices have componentType %d; 5121, 5123 and 5125 are allowed; accessor %u",
+				  (int)a.component, id);
+	return a;
 }
 
 /* The primitive's indices as stored, or 0, 1, 2 ... when it has none. */
-static bool raw_indices(hob_gltf *g, uint32_t id, uint32_t vertex_count, hob_arena *arena, uint32_t **out,
-						uint32_t *out_count, hob_error *err)
+static uint32_t *raw_indices(hob_gltf *g, uint32_t id, uint32_t vertex_count, hob_arena *arena,
+							 uint32_t *count)
 {
 	hob_gltf_accessor a = {.count = vertex_count};
-	if (id != HOB_NONE && !open_indices(g, id, &a, err))
-		return false;
+	if (id != HOB_NONE)
+		a = open_indices(g, id);
 	uint32_t *indices = HOB_NEW(arena, uint32_t, a.count);
 	hob_gltf_selection all = {.count = a.count};
 	if (id != HOB_NONE)
 		hob_gltf_read_u32(g, &a, &all, indices);
 	for (uint32_t i = 0; id == HOB_NONE && i < a.count; i++)
 		indices[i] = i;
-	*out = indices;
-	*out_count = a.count;
-	return true;
+	*count = a.count;
+	return indices;
 }
 
-static bool read_indices(hob_gltf *g, uint32_t id, primitive_mode_t mode, uint32_t vertex_count,
-						 hob_mesh *mesh, hob_error *err)
+static void read_indices(hob_gltf *g, uint32_t id, primitive_mode_t mode, uint32_t vertex_count,
+						 hob_mesh *mesh)
 {
-	uint32_t *raw = NULL, count = 0, corners = mode_table[mode].corners;
+	uint32_t count, corners = mode_table[mode].corners;
+	uint32_t *raw = raw_indices(g, id, vertex_count, is_list(mode) ? g->result : g->scratch, &count);
 	mesh->topology = mode_table[mode].topology;
-	if (!raw_indices(g, id, vertex_count, is_list(mode) ? g->result : g->scratch, &raw, &count, err))
-		return false;
 	if (is_list(mode)) {
 		mesh->indices = raw;
 		mesh->index_count = count - count % corners;
@@ -538,16 +507,15 @@ static bool read_indices(hob_gltf *g, uint32_t id, primitive_mode_t mode, uint32
 			hob_gltf_note(g, "indices-left-over",
 						  "mesh '%.*s': %u indices are not a multiple of %u; the rest is dropped",
 						  HOB_FMT(mesh->name), count, corners);
-		return true;
+		return;
 	}
 	if (count < mode_table[mode].least)
-		return true;
+		return;
 	if (count > HOB_LIMIT_INDICES / 3)
-		return hob_fail(err, LIMIT, "a strip of %u indices gives more than %llu", count, HOB_LIMIT_INDICES);
+		hob_leave(LIMIT, "a strip of %u indices gives more than %llu", count, HOB_LIMIT_INDICES);
 	mesh->indices = HOB_NEW(g->result, uint32_t, (size_t)count * corners);
 	mesh->index_count = corners == 2 ? put_lines(mode, raw, count, mesh->indices)
 									 : put_triangles(mode, raw, count, mesh->indices);
-	return true;
 }
 
 /* ---- vertices: many primitives may share a large accessor; each takes only its part */
@@ -571,8 +539,7 @@ static hob_gltf_selection select_scattered(hob_gltf *g, uint32_t vertex_count, h
 	return (hob_gltf_selection){.count = used, .list = list, .place = g->vertex_place};
 }
 
-static bool select_vertices(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh, hob_gltf_selection *out,
-							hob_error *err)
+static hob_gltf_selection select_vertices(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh)
 {
 	/* Signed comparisons vectorise everywhere; an index that becomes negative is out of range anyway. */
 	int32_t smallest = INT32_MAX, largest = INT32_MIN;
@@ -583,15 +550,13 @@ static bool select_vertices(hob_gltf *g, uint32_t vertex_count, hob_mesh *mesh, 
 	}
 	uint32_t least = (uint32_t)smallest, most = smallest < 0 ? least : (uint32_t)largest;
 	if (most >= vertex_count)
-		return hob_fail(err, CORRUPT, "index %u >= vertex_count %u", most, vertex_count);
+		hob_leave(CORRUPT, "index %u >= vertex_count %u", most, vertex_count);
 	uint32_t range = most - least + 1;
-	*out = (hob_gltf_selection){.first = least, .count = range};
 	if (range > mesh->index_count)
-		*out = select_scattered(g, vertex_count, mesh);
-	else
-		for (uint32_t i = 0; least > 0 && i < mesh->index_count; i++)
-			mesh->indices[i] -= least;
-	return true;
+		return select_scattered(g, vertex_count, mesh);
+	for (uint32_t i = 0; least > 0 && i < mesh->index_count; i++)
+		mesh->indices[i] -= least;
+	return (hob_gltf_selection){.first = least, .count = range};
 }
 
 static void release_places(hob_gltf *g, const hob_gltf_selection *selection)
@@ -612,21 +577,20 @@ static bool within_reach(const float *values, size_t count)
 }
 
 /* Drops elements with a vertex that has no position. */
-static bool drop_broken_positions(hob_gltf *g, uint32_t accessor, hob_mesh *mesh, hob_error *err)
+static void drop_broken_positions(hob_gltf *g, uint32_t accessor, hob_mesh *mesh)
 {
 	static const uint32_t corner_count[] = {[HOB_TRIANGLES] = 3, [HOB_LINES] = 2, [HOB_POINTS] = 1};
 	uint32_t broken = 0, good = HOB_NONE, kept = 0, corners = corner_count[mesh->topology];
 	if (within_reach(mesh->position, (size_t)mesh->vertex_count * 3))
-		return true;
+		return;
 	for (uint32_t v = 0; v < mesh->vertex_count; v++)
 		if (!within_reach(mesh->position + (size_t)v * 3, 3))
 			broken++;
 		else if (good == HOB_NONE)
 			good = v;
 	if (good == HOB_NONE)
-		return hob_fail(err, CORRUPT,
-						"all %u positions are NaN, infinite or beyond reach; accessor %u POSITION", broken,
-						accessor);
+		hob_leave(CORRUPT, "all %u positions are NaN, infinite or beyond reach; accessor %u POSITION", broken,
+				  accessor);
 	for (uint32_t i = 0; i < mesh->index_count; i += corners) {
 		bool whole = true;
 		for (uint32_t k = 0; k < corners; k++)
@@ -647,7 +611,6 @@ static bool drop_broken_positions(hob_gltf *g, uint32_t accessor, hob_mesh *mesh
 				  HOB_FMT(mesh->name), broken, mesh->vertex_count, accessor, mesh->index_count - kept,
 				  mesh->index_count);
 	mesh->index_count = kept;
-	return true;
 }
 
 static void repair_directions(hob_gltf *g, hob_mesh *mesh)
@@ -671,102 +634,88 @@ static void repair_directions(hob_gltf *g, hob_mesh *mesh)
 
 /* ---- variants */
 
-static bool read_mappings(hob_gltf *g, const cJSON *primitive, hob_mesh *mesh, hob_error *err)
+static void read_mappings(hob_gltf *g, const cJSON *primitive, hob_mesh *mesh)
 {
-	const cJSON *extension;
-	hob_gltf_list list;
-	if (!hob_gltf_extension(primitive, "KHR_materials_variants", &extension, err))
-		return false;
+	const cJSON *extension = hob_gltf_extension(primitive, "KHR_materials_variants");
 	if (!extension)
-		return true;
-	if (!hob_gltf_list_of(g->scratch, extension, "mappings", HOB_LIMIT_MATERIALS, &list, err))
-		return false;
+		return;
+	hob_gltf_list list = hob_gltf_list_of(g->scratch, extension, "mappings", HOB_LIMIT_MATERIALS);
 	uint32_t **variants = HOB_NEW(g->scratch, uint32_t *, list.count);
 	uint32_t *counts = HOB_NEW(g->scratch, uint32_t, list.count), total = 0;
 	for (uint32_t i = 0; i < list.count; i++) {
-		if (!hob_gltf_ids(g->scratch, list.items[i], "variants", g->variants.count, &variants[i], &counts[i],
-						  err))
-			return hob_fail_in(err, "variant mapping %u", i);
+		HOB_PLACE("variant mapping #", i, {0});
+		variants[i] = hob_gltf_ids(g->scratch, list.items[i], "variants", g->variants.count, &counts[i]);
 		total += counts[i];
 	}
 	mesh->mappings = HOB_NEW(g->result, hob_variant_mapping, total);
 	for (uint32_t i = 0; i < list.count; i++) {
-		uint32_t material;
-		if (!hob_gltf_need_id(list.items[i], "material", g->materials.count, &material, err))
-			return hob_fail_in(err, "variant mapping %u", i);
+		HOB_PLACE("variant mapping #", i, {0});
+		uint32_t material = hob_gltf_need_id(list.items[i], "material", g->materials.count);
 		for (uint32_t k = 0; k < counts[i]; k++)
 			mesh->mappings[mesh->mapping_count++] = (hob_variant_mapping){variants[i][k], material};
 	}
-	return true;
 }
 
 /* ---- primitives */
 
-static bool read_mode(const cJSON *primitive, primitive_mode_t *out, hob_error *err)
+static primitive_mode_t read_mode(const cJSON *primitive)
 {
-	size_t mode;
-	if (!hob_gltf_size(primitive, "mode", MODE_TRIANGLES, &mode, err))
-		return false;
+	size_t mode = hob_gltf_size(primitive, "mode", MODE_TRIANGLES);
 	if (mode >= MODE_COUNT)
-		return hob_fail(err, CORRUPT, "mode is %zu, 0 to 6 are allowed", mode);
-	*out = (primitive_mode_t)mode;
-	return true;
+		hob_leave(CORRUPT, "mode is %zu, 0 to 6 are allowed", mode);
+	return (primitive_mode_t)mode;
 }
 
-static bool read_geometry(hob_gltf *g, const cJSON *mesh_json, const cJSON *primitive, primitive_mode_t mode,
-						  const hob_gltf_attributes *attributes, hob_mesh *mesh, hob_error *err)
+static hob_gltf_selection select_within(hob_gltf *g, uint32_t indices, uint32_t vertex_count, hob_mesh *mesh)
 {
-	uint32_t indices;
-	hob_gltf_accessor position;
-	hob_gltf_list targets;
-	hob_gltf_selection selection;
-	if (!hob_gltf_id(primitive, "indices", g->accessors.count, &indices, err) ||
-		!hob_gltf_list_of(g->scratch, primitive, "targets", HOB_LIMIT_TARGETS, &targets, err) ||
-		!hob_gltf_accessor_open(g, attributes->position, 3, &position, err) ||
-		!hob_gltf_claim(g, &position, err) || !read_indices(g, indices, mode, position.count, mesh, err))
-		return false;
+	if (indices == HOB_NONE)
+		return select_vertices(g, vertex_count, mesh);
+	HOB_PLACE("accessor #", indices, {0});
+	return select_vertices(g, vertex_count, mesh);
+}
+
+static void read_geometry(hob_gltf *g, const cJSON *mesh_json, const cJSON *primitive, primitive_mode_t mode,
+						  const hob_gltf_attributes *attributes, hob_mesh *mesh)
+{
+	uint32_t indices = hob_gltf_id(primitive, "indices", g->accessors.count);
+	hob_gltf_list targets = hob_gltf_list_of(g->scratch, primitive, "targets", HOB_LIMIT_TARGETS);
+	hob_gltf_accessor position = hob_gltf_accessor_open(g, attributes->position, 3);
+	hob_gltf_claim(g, &position);
+	read_indices(g, indices, mode, position.count, mesh);
 	if (mesh->index_count == 0)
-		return true;
-	if (!select_vertices(g, position.count, mesh, &selection, err))
-		return indices == HOB_NONE ? false : hob_fail_in(err, "accessor %u", indices);
+		return;
+	hob_gltf_selection selection = select_within(g, indices, position.count, mesh);
 	if (selection.count > HOB_LIMIT_VERTICES)
-		return hob_fail(err, LIMIT, "%u vertices, the limit is %llu", selection.count, HOB_LIMIT_VERTICES);
-	if (!gltf_attributes_read(g, attributes, position.count, &selection, mesh, err) ||
-		!gltf_targets_read(g, mesh_json, &targets, g->mesh_targets[mesh->source_mesh], position.count,
-						   &selection, mesh, err))
-		return false;
+		hob_leave(LIMIT, "%u vertices, the limit is %llu", selection.count, HOB_LIMIT_VERTICES);
+	gltf_attributes_read(g, attributes, position.count, &selection, mesh);
+	gltf_targets_read(g, mesh_json, &targets, g->mesh_targets[mesh->source_mesh], position.count, &selection,
+					  mesh);
 	release_places(g, &selection);
-	if (!drop_broken_positions(g, attributes->position, mesh, err))
-		return false;
+	drop_broken_positions(g, attributes->position, mesh);
 	repair_directions(g, mesh);
-	return true;
 }
 
 /* mesh->index_count == 0 afterwards: an empty primitive, which is left out. */
-static bool read_primitive(hob_gltf *g, const cJSON *mesh_json, const cJSON *primitive, hob_mesh *mesh,
-						   hob_error *err)
+static void read_primitive(hob_gltf *g, const cJSON *mesh_json, const cJSON *primitive, hob_mesh *mesh)
 {
-	primitive_mode_t mode = MODE_TRIANGLES;
-	const cJSON *table;
+	HOB_PLACE("primitive #", mesh->source_primitive, {0});
 	hob_gltf_attributes attributes;
-	if (!read_mode(primitive, &mode, err) || !gltf_draco(g, primitive, err) ||
-		!hob_gltf_id(primitive, "material", g->materials.count, &mesh->material, err) ||
-		!hob_gltf_object(primitive, "attributes", &table, err))
-		return false;
+	primitive_mode_t mode = read_mode(primitive);
+	gltf_draco(g, primitive);
+	mesh->material = hob_gltf_id(primitive, "material", g->materials.count);
+	const cJSON *table = hob_gltf_object(primitive, "attributes");
 	if (!table || !table->child)
-		return hob_fail(err, CORRUPT, "it has no attributes");
-	if (!gltf_attributes_parse(g, table, &attributes, err))
-		return false;
-	if (attributes.position != HOB_NONE &&
-		!read_geometry(g, mesh_json, primitive, mode, &attributes, mesh, err))
-		return false;
+		hob_leave(CORRUPT, "it has no attributes");
+	gltf_attributes_parse(g, table, &attributes);
+	if (attributes.position != HOB_NONE)
+		read_geometry(g, mesh_json, primitive, mode, &attributes, mesh);
 	if (mesh->index_count == 0) {
 		hob_gltf_note(g, "primitive-empty", "mesh '%.*s' primitive %u draws nothing (%s) and was left out",
 					  HOB_FMT(mesh->name), mesh->source_primitive,
 					  attributes.position == HOB_NONE ? "it has no POSITION" : "too few usable indices");
-		return true;
+		return;
 	}
-	return read_mappings(g, primitive, mesh, err);
+	read_mappings(g, primitive, mesh);
 }
 
 static uint32_t joints_in_use(const hob_mesh *mesh)
@@ -797,22 +746,20 @@ static uint32_t most_targets(const hob_gltf_list *primitives)
 	return most;
 }
 
-static bool read_mesh(hob_gltf *g, uint32_t id, const hob_gltf_list *primitives, hob_error *err)
+static void read_mesh(hob_gltf *g, uint32_t id, void *to)
 {
+	const hob_gltf_list *primitives = to;
 	const cJSON *json = g->meshes.items[id];
 	hob_model *model = &g->model;
-	hob_str name;
 	hob_extras extras = {0};
-	if (!hob_gltf_name(g, json, &name, err))
-		return false;
+	hob_str name = hob_gltf_name(g, json);
 	hob_gltf_extras(g, json, &extras);
 	if (are_target_names_alone(json))
 		extras.values = (hob_str){0};
 	g->mesh_targets[id] = most_targets(primitives);
 	for (uint32_t i = 0; i < primitives->count; i++) {
 		hob_mesh mesh = {.name = name, .source_mesh = id, .source_primitive = i, .flat = true};
-		if (!read_primitive(g, json, primitives->items[i], &mesh, err))
-			return hob_fail_in(err, "primitive %u", i);
+		read_primitive(g, json, primitives->items[i], &mesh);
 		if (mesh.index_count == 0)
 			continue;
 		uint32_t joints = joints_in_use(&mesh);
@@ -822,7 +769,6 @@ static bool read_mesh(hob_gltf *g, uint32_t id, const hob_gltf_list *primitives,
 		model->mesh_refs[model->mesh_count] = model->mesh_count;
 		model->meshes[model->mesh_count++] = mesh;
 	}
-	return true;
 }
 
 /* Meshes in use by a node; all of them in a library without nodes. */
@@ -839,7 +785,13 @@ static bool *used_meshes(hob_gltf *g)
 	return used;
 }
 
-bool hob_gltf_import_meshes(hob_gltf *g, hob_error *err)
+static hob_gltf_list primitives_of(hob_gltf *g, uint32_t id)
+{
+	HOB_GLTF_PLACE("meshes[#] '@'", id, g->meshes);
+	return hob_gltf_list_of(g->scratch, g->meshes.items[id], "primitives", HOB_LIMIT_MESHES);
+}
+
+void hob_gltf_import_meshes(hob_gltf *g)
 {
 	uint32_t count = g->meshes.count;
 	bool *used = used_meshes(g);
@@ -849,27 +801,23 @@ bool hob_gltf_import_meshes(hob_gltf *g, hob_error *err)
 	g->mesh_joints = HOB_NEW(g->scratch, uint32_t, count);
 	uint64_t total = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		if (!hob_gltf_list_of(g->scratch, g->meshes.items[i], "primitives", HOB_LIMIT_MESHES, &primitives[i],
-							  err))
-			return hob_fail_in(err, "meshes[%u] '%s'", i, hob_gltf_label(g->meshes.items[i]));
+		primitives[i] = primitives_of(g, i);
 		if (primitives[i].count == 0)
-			return hob_fail(err, CORRUPT, "meshes[%u] '%s' has no primitives", i,
-							hob_gltf_label(g->meshes.items[i]));
+			hob_leave(CORRUPT, "meshes[%u] '%s' has no primitives", i, hob_gltf_label(g->meshes.items[i]));
 		total += primitives[i].count;
 	}
 	if (total > HOB_LIMIT_MESHES)
-		return hob_fail(err, LIMIT, "%llu primitives, the limit is %llu", (unsigned long long)total,
-						HOB_LIMIT_MESHES);
+		hob_leave(LIMIT, "%llu primitives, the limit is %llu", (unsigned long long)total, HOB_LIMIT_MESHES);
 	hob_model *model = &g->model;
 	model->meshes = HOB_NEW(g->result, hob_mesh, total);
 	model->mesh_refs = HOB_NEW(g->result, uint32_t, total);
 	for (uint32_t i = 0; i < count; i++) {
 		hob_error why = {0};
 		g->mesh_first[i] = model->mesh_count;
-		if (read_mesh(g, i, &primitives[i], &why))
+		HOB_GLTF_PLACE("meshes[#] '@'", i, g->meshes);
+		if (hob_gltf_try(g, read_mesh, i, &primitives[i], &why))
 			continue;
-		if (!hob_gltf_can_drop(&why, used[i], err))
-			return hob_fail_in(err, "meshes[%u] '%s'", i, hob_gltf_label(g->meshes.items[i]));
+		hob_gltf_drop(&why, used[i]);
 		/* The failed mesh may have left entries in vertex_place: forces a new map. */
 		g->vertex_place_count = 0;
 		model->mesh_count = g->mesh_first[i];
@@ -879,5 +827,4 @@ bool hob_gltf_import_meshes(hob_gltf *g, hob_error *err)
 	}
 	g->mesh_first[count] = model->mesh_count;
 	model->mesh_ref_count = model->mesh_count;
-	return true;
 }

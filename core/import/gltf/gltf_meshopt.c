@@ -11,51 +11,49 @@ typedef struct stream {
 	hob_str filter;
 } stream_t;
 
-static bool parse(hob_gltf *g, const cJSON *json, stream_t *s, hob_error *err)
-{
-	static const hob_str modes[MODE_COUNT] = {{"ATTRIBUTES", 10}, {"TRIANGLES", 9}, {"INDICES", 7}};
-	uint32_t buffer;
-	size_t offset, size;
-	hob_str mode;
-	hob_gltf_source source;
-	if (!hob_gltf_need_id(json, "buffer", g->buffers.count, &buffer, err) ||
-		!hob_gltf_size(json, "byteOffset", 0, &offset, err) ||
-		!hob_gltf_size(json, "byteLength", 0, &size, err) ||
-		!hob_gltf_size(json, "byteStride", 0, &s->stride, err) ||
-		!hob_gltf_size(json, "count", 0, &s->count, err) || !hob_gltf_string(json, "mode", &mode, err) ||
-		!hob_gltf_string(json, "filter", &s->filter, err) || !hob_gltf_buffer(g, buffer, &source, err))
-		return false;
-	if (offset > source.bytes.size || size > source.bytes.size - offset)
-		return hob_fail(err, TRUNCATED, "it ends at byte %zu of buffers[%u], which has %zu", offset + size,
-						buffer, source.bytes.size);
-	s->packed = (hob_bytes){source.bytes.data + offset, size};
-	for (s->mode = MODE_ATTRIBUTES; s->mode < MODE_COUNT; s->mode++)
-		if (hob_str_equal(mode, modes[s->mode]))
-			return true;
-	return hob_fail(err, UNSUPPORTED, "mode '%.*s' is unknown", HOB_FMT(mode));
-}
-
 /* Bounds by the densest streams: an attribute block takes two bits per 16 equal bytes, a triangle one byte,
  * an index one byte. A larger claim is rejected before allocation. */
-static bool check_size(const stream_t *s, hob_error *err)
+static void check_size(const stream_t *s)
 {
 	bool shape = s->mode == MODE_ATTRIBUTES ? s->stride >= 4 && s->stride <= 256 && s->stride % 4 == 0
 											: s->stride == 2 || s->stride == 4;
 	if (!shape || (s->mode == MODE_TRIANGLES && s->count % 3))
-		return hob_fail(err, CORRUPT, "byteStride %zu or count %zu does not fit its mode", s->stride,
-						s->count);
+		hob_leave(CORRUPT, "byteStride %zu or count %zu does not fit its mode", s->stride, s->count);
 	size_t most = s->mode == MODE_ATTRIBUTES  ? s->packed.size * 64 / s->stride + 256
 				  : s->mode == MODE_TRIANGLES ? s->packed.size * 3
 											  : s->packed.size;
 	if (s->count == 0 || s->count > most)
-		return hob_fail(err, CORRUPT, "%zu bytes cannot hold %zu elements", s->packed.size, s->count);
-	return true;
+		hob_leave(CORRUPT, "%zu bytes cannot hold %zu elements", s->packed.size, s->count);
 }
 
-static bool apply_filter(const stream_t *s, void *data, hob_error *err)
+static void parse(hob_gltf *g, const cJSON *json, stream_t *s)
 {
+	static const hob_str modes[MODE_COUNT] = {{"ATTRIBUTES", 10}, {"TRIANGLES", 9}, {"INDICES", 7}};
+	HOB_PLACE("meshopt compression", 0, {0});
+	uint32_t buffer = hob_gltf_need_id(json, "buffer", g->buffers.count);
+	size_t offset = hob_gltf_size(json, "byteOffset", 0), size = hob_gltf_size(json, "byteLength", 0);
+	s->stride = hob_gltf_size(json, "byteStride", 0);
+	s->count = hob_gltf_size(json, "count", 0);
+	hob_str mode = hob_gltf_string(json, "mode");
+	s->filter = hob_gltf_string(json, "filter");
+	hob_gltf_source source = hob_gltf_buffer(g, buffer);
+	if (offset > source.bytes.size || size > source.bytes.size - offset)
+		hob_leave(TRUNCATED, "it ends at byte %zu of buffers[%u], which has %zu", offset + size, buffer,
+				  source.bytes.size);
+	s->packed = (hob_bytes){source.bytes.data + offset, size};
+	s->mode = MODE_ATTRIBUTES;
+	while (s->mode < MODE_COUNT && !hob_str_equal(mode, modes[s->mode]))
+		s->mode++;
+	if (s->mode == MODE_COUNT)
+		hob_leave(UNSUPPORTED, "mode '%.*s' is unknown", HOB_FMT(mode));
+	check_size(s);
+}
+
+static void apply_filter(const stream_t *s, void *data)
+{
+	HOB_PLACE("meshopt compression", 0, {0});
 	if (s->filter.len == 0 || hob_str_equal(s->filter, HOB_STR("NONE")))
-		return true;
+		return;
 	bool attributes = s->mode == MODE_ATTRIBUTES;
 	if (attributes && hob_str_equal(s->filter, HOB_STR("OCTAHEDRAL")) && (s->stride == 4 || s->stride == 8))
 		meshopt_decodeFilterOct(data, s->count, s->stride);
@@ -64,16 +62,13 @@ static bool apply_filter(const stream_t *s, void *data, hob_error *err)
 	else if (attributes && hob_str_equal(s->filter, HOB_STR("EXPONENTIAL")))
 		meshopt_decodeFilterExp(data, s->count, s->stride);
 	else
-		return hob_fail(err, UNSUPPORTED, "filter '%.*s' with a byteStride of %zu", HOB_FMT(s->filter),
-						s->stride);
-	return true;
+		hob_leave(UNSUPPORTED, "filter '%.*s' with a byteStride of %zu", HOB_FMT(s->filter), s->stride);
 }
 
-bool hob_gltf_meshopt(hob_gltf *g, const cJSON *extension, hob_bytes *out, hob_error *err)
+hob_bytes hob_gltf_meshopt(hob_gltf *g, const cJSON *extension)
 {
 	stream_t s;
-	if (!parse(g, extension, &s, err) || !check_size(&s, err))
-		return hob_fail_in(err, "meshopt compression");
+	parse(g, extension, &s);
 	/* The vertex decoder works on groups of 16, the filters on groups of 4; both stay within count *
 	 * stride. */
 	void *data = hob_arena_array(g->scratch, s.count, s.stride, 16);
@@ -84,15 +79,11 @@ bool hob_gltf_meshopt(hob_gltf *g, const cJSON *extension, hob_bytes *out, hob_e
 					 : meshopt_decodeIndexSequence(data, s.count, s.stride, s.packed.data, s.packed.size);
 	uint8_t header = s.packed.size > 0 ? s.packed.data[0] : 0;
 	if (failed == -1 && header == 0xA1 && s.mode == MODE_ATTRIBUTES)
-		return hob_fail(err, UNSUPPORTED,
-						"meshopt compression: vertex codec version 1 (KHR_meshopt_compression) "
-						"cannot be read; pack the model with EXT_meshopt_compression");
+		hob_leave(UNSUPPORTED, "meshopt compression: vertex codec version 1 (KHR_meshopt_compression) "
+							   "cannot be read; pack the model with EXT_meshopt_compression");
 	if (failed)
-		return hob_fail(err, CORRUPT,
-						"meshopt compression: the %s stream of %zu bytes is damaged (header %02x)",
-						s.mode == MODE_ATTRIBUTES ? "attribute" : "index", s.packed.size, header);
-	if (!apply_filter(&s, data, err))
-		return hob_fail_in(err, "meshopt compression");
-	*out = (hob_bytes){data, s.count * s.stride};
-	return true;
+		hob_leave(CORRUPT, "meshopt compression: the %s stream of %zu bytes is damaged (header %02x)",
+				  s.mode == MODE_ATTRIBUTES ? "attribute" : "index", s.packed.size, header);
+	apply_filter(&s, data);
+	return (hob_bytes){data, s.count * s.stride};
 }

@@ -13,19 +13,23 @@ typedef struct tree {
 	uint32_t *instances; /* [count] copies by EXT_mesh_gpu_instancing, 0: none */
 } tree_t;
 
-static bool adopt(const hob_gltf *g, tree_t *tree, uint32_t parent, uint32_t child, hob_error *err)
+static void adopt(const hob_gltf *g, tree_t *tree, uint32_t parent, uint32_t child)
 {
 	if (child == parent)
-		return hob_fail(err, CORRUPT, "nodes[%u] '%s' is its own child", child,
-						hob_gltf_label(g->nodes.items[child]));
+		hob_leave(CORRUPT, "nodes[%u] '%s' is its own child", child, hob_gltf_label(g->nodes.items[child]));
 	if (tree->parent[child] != HOB_NONE)
-		return hob_fail(err, CORRUPT, "nodes[%u] '%s' is a child of nodes[%u] and of nodes[%u]", child,
-						hob_gltf_label(g->nodes.items[child]), tree->parent[child], parent);
+		hob_leave(CORRUPT, "nodes[%u] '%s' is a child of nodes[%u] and of nodes[%u]", child,
+				  hob_gltf_label(g->nodes.items[child]), tree->parent[child], parent);
 	tree->parent[child] = parent;
-	return true;
 }
 
-static bool read_tree(hob_gltf *g, tree_t *tree, hob_error *err)
+static uint32_t *child_ids(hob_gltf *g, uint32_t id, uint32_t *count)
+{
+	HOB_GLTF_PLACE("nodes[#] '@'", id, g->nodes);
+	return hob_gltf_ids(g->scratch, g->nodes.items[id], "children", g->nodes.count, count);
+}
+
+static void read_tree(hob_gltf *g, tree_t *tree)
 {
 	uint32_t count = g->nodes.count;
 	*tree = (tree_t){.count = count,
@@ -39,20 +43,17 @@ static bool read_tree(hob_gltf *g, tree_t *tree, hob_error *err)
 		tree->first_child[i] = used;
 		if (!hob_json_get(g->nodes.items[i], "children"))
 			continue;
-		uint32_t *ids, id_count;
+		uint32_t id_count;
 		hob_arena_mark mark = hob_arena_save(g->scratch);
-		if (!hob_gltf_ids(g->scratch, g->nodes.items[i], "children", count, &ids, &id_count, err))
-			return hob_fail_in(err, "nodes[%u] '%s'", i, hob_gltf_label(g->nodes.items[i]));
+		const uint32_t *ids = child_ids(g, i, &id_count);
 		/* Each child has one parent, so `children` cannot overflow. */
 		for (uint32_t k = 0; k < id_count; k++) {
-			if (!adopt(g, tree, i, ids[k], err))
-				return false;
+			adopt(g, tree, i, ids[k]);
 			tree->children[used++] = ids[k];
 		}
 		hob_arena_restore(g->scratch, mark);
 	}
 	tree->first_child[count] = used;
-	return true;
 }
 
 /* Writes the source nodes below `root` in pre-order, root first. `stack` has room for all nodes. */
@@ -69,7 +70,7 @@ static uint32_t walk(const tree_t *tree, uint32_t root, uint32_t *stack, uint32_
 	return size;
 }
 
-static bool order_nodes(hob_gltf *g, const tree_t *tree, uint32_t **out, hob_error *err)
+static uint32_t *order_nodes(hob_gltf *g, const tree_t *tree)
 {
 	uint32_t *order = HOB_NEW(g->scratch, uint32_t, tree->count);
 	uint32_t *stack = HOB_NEW(g->scratch, uint32_t, tree->count);
@@ -85,11 +86,10 @@ static bool order_nodes(hob_gltf *g, const tree_t *tree, uint32_t **out, hob_err
 		uint32_t lost = 0;
 		while (reached[lost])
 			lost++;
-		return hob_fail(err, CORRUPT, "nodes[%u] '%s' is in or below a cycle of children", lost,
-						hob_gltf_label(g->nodes.items[lost]));
+		hob_leave(CORRUPT, "nodes[%u] '%s' is in or below a cycle of children", lost,
+				  hob_gltf_label(g->nodes.items[lost]));
 	}
-	*out = order;
-	return true;
+	return order;
 }
 
 /* ---- transforms */
@@ -126,69 +126,61 @@ static void normalise_rotation(hob_gltf *g, uint32_t id, float q[4])
 					  "nodes[%u]: its rotation is not a unit quaternion and was normalised", id);
 }
 
-static bool read_transform(hob_gltf *g, uint32_t id, const cJSON *json, hob_node *node, hob_error *err)
+static void read_transform(hob_gltf *g, uint32_t id, const cJSON *json, hob_node *node)
 {
 	static const float zero[3] = {0}, one[3] = {1, 1, 1}, unit[4] = {0, 0, 0, 1};
-	bool given;
 	identity(node);
-	if (!hob_gltf_floats(json, "matrix", 16, node->matrix, &given, err))
-		return false;
+	bool given = hob_gltf_floats(json, "matrix", 16, node->matrix);
 	if (given && hob_shape_finite(node->matrix, 16)) {
 		node->has_matrix =
 			!hob_matrix_decompose(node->matrix, node->translation, node->rotation, node->scale);
 		if (node->has_matrix)
 			hob_gltf_info(g, "matrix-kept", "nodes[%u] has a matrix with shear, which is kept as a matrix",
 						  id);
-		return true;
+		return;
 	}
 	if (given)
 		hob_gltf_note(g, "transform-not-finite", "nodes[%u]: its matrix is beyond every range and was reset",
 					  id);
-	if (!hob_gltf_floats(json, "translation", 3, node->translation, NULL, err) ||
-		!hob_gltf_floats(json, "rotation", 4, node->rotation, NULL, err) ||
-		!hob_gltf_floats(json, "scale", 3, node->scale, NULL, err))
-		return false;
+	hob_gltf_floats(json, "translation", 3, node->translation);
+	hob_gltf_floats(json, "rotation", 4, node->rotation);
+	hob_gltf_floats(json, "scale", 3, node->scale);
 	keep_or_reset(g, id, node->translation, 3, "translation", zero);
 	keep_or_reset(g, id, node->rotation, 4, "rotation", unit);
 	keep_or_reset(g, id, node->scale, 3, "scale", one);
 	normalise_rotation(g, id, node->rotation);
-	return true;
 }
 
 /* ---- contents of a node */
 
-static bool read_weights(hob_gltf *g, uint32_t id, const cJSON *json, uint32_t targets, hob_node *node,
-						 hob_error *err)
+static void read_weights(hob_gltf *g, uint32_t id, const cJSON *json, uint32_t targets, hob_node *node)
 {
 	const cJSON *array = hob_json_get(json, "weights");
 	uint32_t count = cJSON_IsArray(array) ? (uint32_t)cJSON_GetArraySize(array) : 0;
 	if (!array)
-		return true;
+		return;
 	if (count != targets) {
 		hob_gltf_note(g, "node-weights", "nodes[%u] has %u weights for %u morph targets; they were dropped",
 					  id, count, targets);
-		return true;
+		return;
 	}
 	hob_model *model = &g->model;
 	float *weights = model->weights + model->weight_count;
-	if (!hob_gltf_floats(json, "weights", count, weights, NULL, err))
-		return false;
+	hob_gltf_floats(json, "weights", count, weights);
 	hob_gltf_make_finite(g, weights, count, 0, "node weights", node->name);
 	node->weight_first = model->weight_count;
 	node->weight_count = count;
 	model->weight_count += count;
-	return true;
 }
 
-static bool read_mesh_use(hob_gltf *g, uint32_t id, const cJSON *json, hob_node *node, hob_error *err)
+static void read_mesh_use(hob_gltf *g, uint32_t id, const cJSON *json, hob_node *node)
 {
 	uint32_t mesh;
-	if (!hob_gltf_id(json, "mesh", g->meshes.count, &mesh, err) ||
-		!hob_gltf_id(json, "skin", g->skins.count, &node->skin, err))
-		return false;
+	mesh = hob_gltf_id(json, "mesh", g->meshes.count);
+	node->skin = hob_gltf_id(json, "skin", g->skins.count);
 	if (mesh == HOB_NONE) {
 		node->skin = HOB_NONE;
-		return true;
+		return;
 	}
 	node->mesh_first = g->mesh_first[mesh];
 	node->mesh_count = g->mesh_first[mesh + 1] - g->mesh_first[mesh];
@@ -198,29 +190,26 @@ static bool read_mesh_use(hob_gltf *g, uint32_t id, const cJSON *json, hob_node 
 		node->skin = HOB_NONE;
 	}
 	if (node->skin != HOB_NONE && g->mesh_joints[mesh] > g->skin_joints[node->skin])
-		return hob_fail(err, CORRUPT, "meshes[%u] uses joint %u, skins[%u] has %u", mesh,
-						g->mesh_joints[mesh] - 1, node->skin, g->skin_joints[node->skin]);
-	return read_weights(g, id, json, g->mesh_targets[mesh], node, err);
+		hob_leave(CORRUPT, "meshes[%u] uses joint %u, skins[%u] has %u", mesh, g->mesh_joints[mesh] - 1,
+				  node->skin, g->skin_joints[node->skin]);
+	read_weights(g, id, json, g->mesh_targets[mesh], node);
 }
 
-static bool read_node(hob_gltf *g, uint32_t id, hob_node *node, hob_error *err)
+static void read_node(hob_gltf *g, uint32_t id, hob_node *node)
 {
+	HOB_GLTF_PLACE("nodes[#] '@'", id, g->nodes);
 	const cJSON *json = g->nodes.items[id];
-	const cJSON *light, *visibility;
 	bool visible = true;
 	node->source = id;
 	node->light = HOB_NONE;
-	if (!hob_gltf_extension(json, "KHR_node_visibility", &visibility, err) ||
-		(visibility && !hob_gltf_bool(visibility, "visible", &visible, err)))
-		return false;
+	hob_gltf_bool(hob_gltf_extension(json, "KHR_node_visibility"), "visible", &visible);
 	node->hidden = !visible;
-	if (!hob_gltf_name(g, json, &node->name, err))
-		return false;
+	node->name = hob_gltf_name(g, json);
 	hob_gltf_extras(g, json, &node->extras);
-	return read_transform(g, id, json, node, err) && read_mesh_use(g, id, json, node, err) &&
-		   hob_gltf_id(json, "camera", g->cameras.count, &node->camera, err) &&
-		   hob_gltf_extension(json, "KHR_lights_punctual", &light, err) &&
-		   (!light || hob_gltf_id(light, "light", g->lights.count, &node->light, err));
+	read_transform(g, id, json, node);
+	read_mesh_use(g, id, json, node);
+	node->camera = hob_gltf_id(json, "camera", g->cameras.count);
+	node->light = hob_gltf_id(hob_gltf_extension(json, "KHR_lights_punctual"), "light", g->lights.count);
 }
 
 /* ---- EXT_mesh_gpu_instancing: one child node per copy */
@@ -230,57 +219,61 @@ static const struct {
 	uint32_t width;
 } instance_attributes[3] = {{"TRANSLATION", 3}, {"ROTATION", 4}, {"SCALE", 3}};
 
-static bool instancing(const cJSON *node, const cJSON **attributes, hob_error *err)
+static const cJSON *instancing(const cJSON *node)
 {
-	const cJSON *extension;
-	return hob_gltf_extension(node, "EXT_mesh_gpu_instancing", &extension, err) &&
-		   hob_gltf_object(extension, "attributes", attributes, err);
+	return hob_gltf_object(hob_gltf_extension(node, "EXT_mesh_gpu_instancing"), "attributes");
 }
 
-static bool count_instances(hob_gltf *g, tree_t *tree, uint64_t *total, hob_error *err)
+/* The number of instances of a node; `counted` by its other attributes, 0: none. */
+static uint32_t count_of(hob_gltf *g, uint32_t node, const cJSON *attributes, size_t which, uint32_t counted)
 {
+	uint32_t id;
+	hob_gltf_accessor a;
+	{
+		HOB_PLACE("EXT_mesh_gpu_instancing; nodes[#]", node, {0});
+		id = hob_gltf_id(attributes, instance_attributes[which].key, g->accessors.count);
+		if (id == HOB_NONE)
+			return counted;
+		a = hob_gltf_accessor_open(g, id, instance_attributes[which].width);
+		hob_gltf_claim(g, &a);
+	}
+	if (counted != 0 && counted != a.count)
+		hob_leave(CORRUPT, "EXT_mesh_gpu_instancing: accessor %u has %u elements, others have %u; nodes[%u]",
+				  id, a.count, counted, node);
+	return a.count;
+}
+
+static const cJSON *instancing_of(const hob_gltf *g, uint32_t node)
+{
+	HOB_PLACE("nodes[#]", node, {0});
+	return instancing(g->nodes.items[node]);
+}
+
+static uint64_t count_instances(hob_gltf *g, tree_t *tree)
+{
+	uint64_t total = 0;
 	for (uint32_t i = 0; i < tree->count; i++) {
-		const cJSON *attributes;
-		if (!instancing(g->nodes.items[i], &attributes, err))
-			return hob_fail_in(err, "nodes[%u]", i);
+		const cJSON *attributes = instancing_of(g, i);
 		if (!attributes || !hob_json_get(g->nodes.items[i], "mesh"))
 			continue;
-		for (size_t k = 0; k < HOB_COUNT_OF(instance_attributes); k++) {
-			uint32_t id;
-			hob_gltf_accessor a;
-			if (!hob_gltf_id(attributes, instance_attributes[k].key, g->accessors.count, &id, err))
-				return hob_fail_in(err, "EXT_mesh_gpu_instancing; nodes[%u]", i);
-			if (id == HOB_NONE)
-				continue;
-			if (!hob_gltf_accessor_open(g, id, instance_attributes[k].width, &a, err) ||
-				!hob_gltf_claim(g, &a, err))
-				return hob_fail_in(err, "EXT_mesh_gpu_instancing; nodes[%u]", i);
-			if (tree->instances[i] != 0 && tree->instances[i] != a.count)
-				return hob_fail(err, CORRUPT,
-								"EXT_mesh_gpu_instancing: accessor %u has %u elements, "
-								"others have %u; nodes[%u]",
-								id, a.count, tree->instances[i], i);
-			tree->instances[i] = a.count;
-		}
-		*total += tree->instances[i];
+		for (size_t k = 0; k < HOB_COUNT_OF(instance_attributes); k++)
+			tree->instances[i] = count_of(g, i, attributes, k, tree->instances[i]);
+		total += tree->instances[i];
 	}
-	return true;
+	return total;
 }
 
-static bool put_instances(hob_gltf *g, uint32_t parent, uint32_t count, hob_error *err)
+static void put_instances(hob_gltf *g, uint32_t parent, uint32_t count)
 {
 	hob_model *model = &g->model;
 	hob_node *owner = &model->nodes[parent];
-	const cJSON *attributes;
 	float *values[3] = {0};
-	if (!instancing(g->nodes.items[owner->source], &attributes, err))
-		return false;
+	HOB_PLACE("nodes[#]", owner->source, {0});
+	const cJSON *attributes = instancing(g->nodes.items[owner->source]);
 	for (int k = 0; k < 3; k++) {
-		uint32_t id, read;
-		if (!hob_gltf_id(attributes, instance_attributes[k].key, g->accessors.count, &id, err) ||
-			(id != HOB_NONE &&
-			 !hob_gltf_load_floats(g, id, instance_attributes[k].width, g->scratch, &values[k], &read, err)))
-			return false;
+		uint32_t id = hob_gltf_id(attributes, instance_attributes[k].key, g->accessors.count), read;
+		if (id != HOB_NONE)
+			values[k] = hob_gltf_load_floats(g, id, instance_attributes[k].width, g->scratch, &read);
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		hob_node *node = &model->nodes[model->node_count++];
@@ -307,7 +300,6 @@ static bool put_instances(hob_gltf *g, uint32_t parent, uint32_t count, hob_erro
 	owner->skin = HOB_NONE;
 	hob_gltf_info(g, "instances", "nodes[%u] '%.*s' draws %u instances, which became child nodes",
 				  owner->source, HOB_FMT(owner->name), count);
-	return true;
 }
 
 /* ---- all nodes */
@@ -332,19 +324,17 @@ static void reserve_weights(hob_gltf *g)
 	g->model.weights = HOB_NEW(g->result, float, total);
 }
 
-bool hob_gltf_import_nodes(hob_gltf *g, hob_error *err)
+void hob_gltf_import_nodes(hob_gltf *g)
 {
 	tree_t tree;
-	uint32_t *order = NULL;
-	uint64_t copies = 0;
-	if (!read_tree(g, &tree, err) || !order_nodes(g, &tree, &order, err) ||
-		!count_instances(g, &tree, &copies, err))
-		return false;
+	read_tree(g, &tree);
+	const uint32_t *order = order_nodes(g, &tree);
+	uint64_t copies = count_instances(g, &tree);
 	count_joints(g);
 	reserve_weights(g);
 	if (tree.count + copies > HOB_LIMIT_NODES)
-		return hob_fail(err, LIMIT, "%llu nodes with instances, the limit is %llu",
-						(unsigned long long)(tree.count + copies), HOB_LIMIT_NODES);
+		hob_leave(LIMIT, "%llu nodes with instances, the limit is %llu",
+				  (unsigned long long)(tree.count + copies), HOB_LIMIT_NODES);
 	hob_model *model = &g->model;
 	model->nodes = HOB_NEW(g->result, hob_node, tree.count + copies);
 	g->node_ids = HOB_NEW(g->scratch, uint32_t, tree.count);
@@ -352,11 +342,9 @@ bool hob_gltf_import_nodes(hob_gltf *g, hob_error *err)
 		uint32_t source = order[i], id = model->node_count++;
 		hob_node *node = &model->nodes[id];
 		g->node_ids[source] = id;
-		if (!read_node(g, source, node, err))
-			return hob_fail_in(err, "nodes[%u] '%s'", source, hob_gltf_label(g->nodes.items[source]));
+		read_node(g, source, node);
 		node->parent = tree.parent[source] == HOB_NONE ? HOB_NONE : g->node_ids[tree.parent[source]];
-		if (tree.instances[source] > 0 && !put_instances(g, id, tree.instances[source], err))
-			return hob_fail_in(err, "nodes[%u]", source);
+		if (tree.instances[source] > 0)
+			put_instances(g, id, tree.instances[source]);
 	}
-	return true;
 }

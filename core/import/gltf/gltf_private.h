@@ -2,7 +2,7 @@
  *
  * Order of work (gltf.c): container and JSON text -> lists of JSON objects -> extensions -> images, samplers
  * and materials -> meshes -> cameras and lights -> nodes -> scenes -> skins -> clips -> external assets.
- * Buffers are read at first use. Every function returns false with *err set, naming places from inside out:
+ * Buffers are read at first use. Errors leave the importer (base/guard.h), naming places from inside out:
  * "index 70000 >= vertex_count 3; accessor 12; primitive 1; meshes[2] 'hull'".
  *
  * Two arenas: `result` holds everything that the model points to; `scratch` is freed after the import and
@@ -11,6 +11,7 @@
 #ifndef HOB_GLTF_PRIVATE_H
 #define HOB_GLTF_PRIVATE_H
 
+#include "../../base/guard.h"
 #include "../importer.h"
 #include "../../base/json_text.h"
 #include "../../base/limits.h"
@@ -70,6 +71,7 @@ typedef struct hob_gltf {
 	uint32_t *mesh_targets;			 /* [meshes.count] number of morph targets */
 	uint32_t *mesh_joints;			 /* [meshes.count] 1 + largest joint index in use, 0: not skinned */
 	uint32_t *skin_joints;			 /* [skins.count] length of each joint list */
+	uint32_t *joint_of;				 /* [nodes.count] last skin that lists the node */
 	uint32_t *node_ids;				 /* [nodes.count] source node -> model node */
 	uint32_t *vertex_place;			 /* see gltf_mesh.c: all HOB_NONE between primitives */
 	uint32_t vertex_place_count;
@@ -82,75 +84,70 @@ typedef struct hob_gltf {
 
 /* ---- gltf_json.c: typed access. `null` counts as absent; a value of another type is CORRUPT ---- */
 
-bool hob_gltf_object(const cJSON *object, const char *key, const cJSON **out, hob_error *err) HOB_MUST_CHECK;
+const cJSON *hob_gltf_object(const cJSON *object, const char *key);
 /* object.extensions[name], an object; NULL when absent. */
-bool hob_gltf_extension(const cJSON *object, const char *name, const cJSON **out,
-						hob_error *err) HOB_MUST_CHECK;
+const cJSON *hob_gltf_extension(const cJSON *object, const char *name);
 /* Array of objects; absent gives an empty list. LIMIT above `limit`. Items live in `arena`. */
-bool hob_gltf_list_of(hob_arena *arena, const cJSON *object, const char *key, uint64_t limit,
-					  hob_gltf_list *out, hob_error *err) HOB_MUST_CHECK;
-/* Array of ids below `count`; absent gives an empty array. *out lives in `arena`. */
-bool hob_gltf_ids(hob_arena *arena, const cJSON *object, const char *key, uint32_t count, uint32_t **out,
-				  uint32_t *out_count, hob_error *err) HOB_MUST_CHECK;
+hob_gltf_list hob_gltf_list_of(hob_arena *arena, const cJSON *object, const char *key, uint64_t limit);
+/* Array of ids below `count`; absent gives an empty array. In `arena`. */
+uint32_t *hob_gltf_ids(hob_arena *arena, const cJSON *object, const char *key, uint32_t count,
+					   uint32_t *id_count);
 /* Non-negative integer up to 2^53; `fallback` when absent. */
-bool hob_gltf_size(const cJSON *object, const char *key, size_t fallback, size_t *out,
-				   hob_error *err) HOB_MUST_CHECK;
+size_t hob_gltf_size(const cJSON *object, const char *key, size_t fallback);
 /* Id below `count`; HOB_NONE when absent. */
-bool hob_gltf_id(const cJSON *object, const char *key, uint32_t count, uint32_t *out,
-				 hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_gltf_id(const cJSON *object, const char *key, uint32_t count);
 /* As hob_gltf_id, for a given value; `key` is for the message. */
-bool hob_gltf_id_of(const cJSON *value, const char *key, uint32_t count, uint32_t *out,
-					hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_gltf_id_of(const cJSON *value, const char *key, uint32_t count);
 /* As hob_gltf_id, but absent is CORRUPT. */
-bool hob_gltf_need_id(const cJSON *object, const char *key, uint32_t count, uint32_t *out,
-					  hob_error *err) HOB_MUST_CHECK;
+uint32_t hob_gltf_need_id(const cJSON *object, const char *key, uint32_t count);
 /* Numbers as floats, infinite above FLT_MAX, which the caller checks. If absent, *out is unchanged. */
-bool hob_gltf_float(const cJSON *object, const char *key, float *out, hob_error *err) HOB_MUST_CHECK;
-/* An array of exactly `count` numbers; *given (may be NULL): whether it is present. */
-bool hob_gltf_floats(const cJSON *object, const char *key, uint32_t count, float *out, bool *given,
-					 hob_error *err) HOB_MUST_CHECK;
-bool hob_gltf_bool(const cJSON *object, const char *key, bool *out, hob_error *err) HOB_MUST_CHECK;
+void hob_gltf_float(const cJSON *object, const char *key, float *out);
+/* An array of exactly `count` numbers. Whether it is present. */
+bool hob_gltf_floats(const cJSON *object, const char *key, uint32_t count, float *out);
+void hob_gltf_bool(const cJSON *object, const char *key, bool *out);
 /* Borrowed from the tree; empty when absent. */
-bool hob_gltf_string(const cJSON *object, const char *key, hob_str *out, hob_error *err) HOB_MUST_CHECK;
+hob_str hob_gltf_string(const cJSON *object, const char *key);
 /* Copies into `result` as valid UTF-8 of at most HOB_LIMIT_NAME_BYTES. Notes any change. */
 hob_str hob_gltf_copy_text(hob_gltf *g, hob_str text);
 /* object.name by hob_gltf_copy_text. */
-bool hob_gltf_name(hob_gltf *g, const cJSON *object, hob_str *out, hob_error *err) HOB_MUST_CHECK;
-/* Whether a part that failed with `why` can be left out: it is not `needed`, and the file is at fault, not
- * the disk. If not, *err is set to `why`. */
-bool hob_gltf_can_drop(const hob_error *why, bool needed, hob_error *err);
+hob_str hob_gltf_name(hob_gltf *g, const cJSON *object);
+/* Calls the job with `g`, `id` and `to`. False, with *why, if it raises an error other than MEMORY. */
+typedef void hob_gltf_job(hob_gltf *g, uint32_t id, void *to);
+bool hob_gltf_try(hob_gltf *g, hob_gltf_job *job, uint32_t id, void *to, hob_error *why) HOB_MUST_CHECK;
+/* Raises `why`, unless the part that failed with it can be left out: it is not `needed`, and the file is at
+ * fault, not the disk. */
+void hob_gltf_drop(const hob_error *why, bool needed);
 /* For messages: object.name as stored, "" without one. */
 const char *hob_gltf_label(const cJSON *object);
+/* A place, "meshes[#] '@'", with the label of list.items[id]. */
+#define HOB_GLTF_PLACE(text, id, list) HOB_PLACE(text, id, hob_str_of(hob_gltf_label((list).items[id])))
 
 /* ---- gltf_buffers.c: containers, buffers, buffer views ---- */
 
 /* Finds the JSON text and the BIN chunk. A GLB is recognised by its first bytes, "glTF". */
-bool hob_gltf_container(hob_gltf *g, hob_str *text, hob_error *err) HOB_MUST_CHECK;
-bool hob_gltf_buffer(hob_gltf *g, uint32_t id, hob_gltf_source *out, hob_error *err) HOB_MUST_CHECK;
+hob_str hob_gltf_container(hob_gltf *g);
+hob_gltf_source hob_gltf_buffer(hob_gltf *g, uint32_t id);
 /* Bytes of a view, decompressed if necessary; *stride is 0 when the view has none. */
-bool hob_gltf_view(hob_gltf *g, uint32_t id, hob_gltf_source *out, size_t *stride,
-				   hob_error *err) HOB_MUST_CHECK;
+hob_gltf_source hob_gltf_view(hob_gltf *g, uint32_t id, size_t *stride);
 /* The view's bytes, which live as long as the model. */
-bool hob_gltf_keep_view(hob_gltf *g, uint32_t id, hob_bytes *out, hob_error *err) HOB_MUST_CHECK;
+hob_bytes hob_gltf_keep_view(hob_gltf *g, uint32_t id);
 /* True for "data:..." URIs, which hob_gltf_data_uri decodes into `arena`; *mime (may be NULL) is borrowed. */
 bool hob_gltf_is_data_uri(hob_str uri);
-bool hob_gltf_data_uri(hob_arena *arena, hob_str uri, hob_bytes *out, hob_str *mime,
-					   hob_error *err) HOB_MUST_CHECK;
+hob_bytes hob_gltf_data_uri(hob_arena *arena, hob_str uri, hob_str *mime);
 /* Decodes a uri and joins it to the model's folder, in `arena`. */
-bool hob_gltf_resolve(const hob_gltf *g, hob_arena *arena, hob_str uri, hob_str *path,
-					  hob_error *err) HOB_MUST_CHECK;
+hob_str hob_gltf_resolve(const hob_gltf *g, hob_arena *arena, hob_str uri);
 
 /* ---- gltf.c ---- */
 
 /* Whether the including file redirects this URI: to *bytes, or to *path when they are empty. */
 bool hob_gltf_aliased(const hob_gltf *g, hob_str uri, hob_str *path, hob_bytes *bytes);
 /* Reads container, JSON and document of g->request into g->model, including external assets. */
-bool hob_gltf_import_file(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;
+void hob_gltf_import_file(hob_gltf *g);
 
 /* ---- gltf_meshopt.c: EXT_meshopt_compression ---- */
 
 /* Decodes what `extension` of view `id` describes into scratch memory. */
-bool hob_gltf_meshopt(hob_gltf *g, const cJSON *extension, hob_bytes *out, hob_error *err) HOB_MUST_CHECK;
+hob_bytes hob_gltf_meshopt(hob_gltf *g, const cJSON *extension);
 
 /* ---- gltf_accessor.c: typed, checked, dense reads ---- */
 
@@ -176,11 +173,10 @@ typedef struct hob_gltf_selection {
 } hob_gltf_selection;
 
 /* Checks the accessor and its memory completely. `width` is the required one, 0: any. */
-bool hob_gltf_accessor_open(hob_gltf *g, uint32_t id, uint32_t width, hob_gltf_accessor *out,
-							hob_error *err) HOB_MUST_CHECK;
+hob_gltf_accessor hob_gltf_accessor_open(hob_gltf *g, uint32_t id, uint32_t width);
 /* Accounts for an accessor without a buffer view, which could claim any size at no cost in the file: call
  * this where such an accessor alone determines a size. LIMIT above HOB_LIMIT_UNBACKED_BYTES per file. */
-bool hob_gltf_claim(hob_gltf *g, const hob_gltf_accessor *accessor, hob_error *err) HOB_MUST_CHECK;
+void hob_gltf_claim(hob_gltf *g, const hob_gltf_accessor *accessor);
 /* Writes element i of the selection to out[i * out_stride .. + width), integers as floats or normalised. */
 void hob_gltf_read_floats(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
 						  float *out, uint32_t out_stride);
@@ -190,8 +186,7 @@ void hob_gltf_read_u32(hob_gltf *g, const hob_gltf_accessor *accessor, const hob
 void hob_gltf_read_u16(hob_gltf *g, const hob_gltf_accessor *accessor, const hob_gltf_selection *selection,
 					   uint16_t *out, uint32_t out_stride);
 /* Loads a whole accessor of floats into `arena`; `width` as above. */
-bool hob_gltf_load_floats(hob_gltf *g, uint32_t id, uint32_t width, hob_arena *arena, float **out,
-						  uint32_t *out_count, hob_error *err) HOB_MUST_CHECK;
+float *hob_gltf_load_floats(hob_gltf *g, uint32_t id, uint32_t width, hob_arena *arena, uint32_t *count);
 
 /* ---- gltf_extras.c: content kept as text ---- */
 
@@ -204,14 +199,14 @@ void hob_gltf_census(hob_gltf *g);
 
 /* ---- the parts of the model ---- */
 
-bool hob_gltf_import_images(hob_gltf *g, hob_error *err) HOB_MUST_CHECK; /* gltf_image.c: images, samplers */
-bool hob_gltf_import_materials(hob_gltf *g, hob_error *err) HOB_MUST_CHECK; /* gltf_material.c */
-bool hob_gltf_import_meshes(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf_mesh.c */
-bool hob_gltf_import_nodes(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;		/* gltf_nodes.c */
-bool hob_gltf_import_scenes(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf_scene.c */
-bool hob_gltf_import_cameras(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf_scene.c */
-bool hob_gltf_import_lights(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;	/* gltf_scene.c */
-bool hob_gltf_import_skins(hob_gltf *g, hob_error *err) HOB_MUST_CHECK;		/* gltf_scene.c */
+void hob_gltf_import_images(hob_gltf *g);	 /* gltf_image.c: images, samplers */
+void hob_gltf_import_materials(hob_gltf *g); /* gltf_material.c */
+void hob_gltf_import_meshes(hob_gltf *g);	 /* gltf_mesh.c */
+void hob_gltf_import_nodes(hob_gltf *g);	 /* gltf_nodes.c */
+void hob_gltf_import_scenes(hob_gltf *g);	 /* gltf_scene.c */
+void hob_gltf_import_cameras(hob_gltf *g);	 /* gltf_scene.c */
+void hob_gltf_import_lights(hob_gltf *g);	 /* gltf_scene.c */
+void hob_gltf_import_skins(hob_gltf *g);	 /* gltf_scene.c */
 /* ---- KHR_animation_pointer ---- */
 
 typedef enum hob_gltf_pointed_kind {
@@ -236,11 +231,10 @@ typedef struct hob_gltf_weight {
 	hob_track track;	 /* of one component */
 } hob_gltf_weight;
 
-bool hob_gltf_import_clips(hob_gltf *g, hob_error *err) HOB_MUST_CHECK; /* gltf_animation.c */
+void hob_gltf_import_clips(hob_gltf *g); /* gltf_animation.c */
 
 /* Image and sampler of textures[id] (gltf_image.c); HOB_NONE when the texture has no picture. */
-bool hob_gltf_texture(hob_gltf *g, uint32_t id, uint32_t *image, uint32_t *sampler,
-					  hob_error *err) HOB_MUST_CHECK;
+void hob_gltf_texture(hob_gltf *g, uint32_t id, hob_texture_ref *ref);
 
 /* ---- one primitive's vertex arrays ---- */
 
