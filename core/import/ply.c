@@ -1,5 +1,6 @@
 #include "importers.h"
 
+#include "../base/guard.h"
 #include "../base/limits.h"
 #include "plain_census.h"
 #include "ply_data.h"
@@ -153,16 +154,16 @@ static void finish_mesh(ply_build *b, hob_mesh *to)
 		to->uv[0][i * 2 + 1] = 1 - to->uv[0][i * 2 + 1];
 }
 
-static bool triangle_mesh(ply_build *b, uint32_t texture, hob_error *err)
+static void triangle_mesh(ply_build *b, uint32_t texture)
 {
 	const hob_ply_data *d = b->data;
 	hob_model *model = b->model;
 	uint64_t corners = triangle_corners(b, texture);
 	bool own = has_own_vertices(d);
 	if (corners == 0)
-		return true;
+		return;
 	if (corners > (own ? HOB_LIMIT_VERTICES : HOB_LIMIT_INDICES))
-		return hob_fail(err, LIMIT, "%llu corners of triangles; split the mesh", (unsigned long long)corners);
+		hob_leave(LIMIT, "%llu corners of triangles; split the mesh", (unsigned long long)corners);
 	hob_mesh *to = &model->meshes[model->mesh_count];
 	start_mesh(b, to, HOB_TRIANGLES);
 	to->source_primitive = texture;
@@ -177,27 +178,25 @@ static bool triangle_mesh(ply_build *b, uint32_t texture, hob_error *err)
 		hob_warn(b->request->notes, "mesh.bad-faces",
 				 "%u faces use a vertex that does not exist or lies nowhere; they are left out", dropped);
 	if (to->index_count == 0)
-		return true;
+		return;
 	to->material = texture;
 	finish_mesh(b, to);
 	model->mesh_count++;
-	return true;
 }
 
-static bool edge_mesh(ply_build *b, hob_error *err)
+static void edge_mesh(ply_build *b)
 {
 	const hob_ply_data *d = b->data;
 	uint64_t count = d->edges.size / sizeof(uint32_t);
 	hob_mesh *to = &b->model->meshes[b->model->mesh_count];
 	if (count > HOB_LIMIT_INDICES)
-		return hob_fail(err, LIMIT, "%llu ends of edges", (unsigned long long)count);
+		hob_leave(LIMIT, "%llu ends of edges", (unsigned long long)count);
 	start_mesh(b, to, HOB_LINES);
 	to->index_count = (uint32_t)count;
 	to->indices = HOB_NEW(b->request->result, uint32_t, count);
 	memcpy(to->indices, d->edges.data, d->edges.size);
 	finish_mesh(b, to);
 	b->model->mesh_count += to->index_count > 0;
-	return true;
 }
 
 static void point_mesh(ply_build *b)
@@ -212,25 +211,25 @@ static void point_mesh(ply_build *b)
 	b->model->mesh_count += to->index_count > 0;
 }
 
-static bool make_meshes(ply_build *b, hob_error *err)
+static void make_meshes(ply_build *b)
 {
 	const hob_ply_data *d = b->data;
 	uint32_t textures = d->texture_count > 1 ? d->texture_count : 1;
 	b->model->meshes = HOB_NEW(b->request->result, hob_mesh, (size_t)textures + 1);
 	for (uint32_t texture = 0; texture < textures; texture++)
-		if (!triangle_mesh(b, texture, err))
-			return false;
+		triangle_mesh(b, texture);
 	if (b->polygon.careless > 0)
 		hob_warn(b->request->notes, "mesh.large-polygons",
 				 "%llu large polygons that are not convex were cut without care; "
 				 "triangulate them before export",
 				 (unsigned long long)b->polygon.careless);
 	bool empty = b->model->mesh_count == 0 && d->sizes.size == 0;
-	if (empty && d->edges.size > 0)
-		return edge_mesh(b, err);
+	if (empty && d->edges.size > 0) {
+		edge_mesh(b);
+		return;
+	}
 	if (empty && d->vertex_count > 0)
 		point_mesh(b);
-	return true;
 }
 
 /* ---- materials and scene */
@@ -273,37 +272,37 @@ static void make_scene(ply_build *b)
 	hob_model_one_scene(model, arena);
 }
 
-static bool make_model(ply_build *b, hob_error *err)
+static void make_model(ply_build *b)
 {
 	if (b->data->small_faces > 0)
 		hob_warn(b->request->notes, "mesh.bad-faces",
 				 "%u faces have fewer than three corners; they are left out", b->data->small_faces);
 	if (!b->data->position)
-		return hob_fail(err, EMPTY, "the PLY file has no vertices");
+		hob_leave(EMPTY, "the PLY file has no vertices");
 	if (b->data->color && b->data->face_colors.size > 0)
 		hob_warn(b->request->notes, "ply.face-colors",
 				 "vertices and faces have colours; those of the faces are left out");
 	if (b->data->sizes.size > 0 && b->data->edges.size > 0)
 		hob_info(b->request->notes, "ply.edges", "edges beside faces are left out");
 	make_materials(b);
-	if (!make_meshes(b, err))
-		return false;
+	make_meshes(b);
 	if (b->model->mesh_count == 0)
-		return hob_fail(err, EMPTY, "the PLY file holds no usable face, edge or point");
+		hob_leave(EMPTY, "the PLY file holds no usable face, edge or point");
 	make_scene(b);
-	return true;
 }
 
 static bool ply_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
+	(void)err;
 	hob_ply_data data = {0};
 	hob_census_of_ply(request->seen, request->file);
 	ply_build b = {.request = request, .data = &data, .model = out};
-	bool done = hob_ply_data_read(request, &data, err) && make_model(&b, err);
+	hob_ply_data_read(request, &data);
+	make_model(&b);
 	hob_polygon_release(&b.polygon);
 	hob_buf_release(&b.cut);
 	hob_ply_data_release(&data);
-	return done;
+	return true;
 }
 
 static const char *const extensions[] = {"ply", NULL};

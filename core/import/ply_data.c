@@ -1,4 +1,4 @@
-#include "../base/base.h"
+#include "../base/guard.h"
 #include "importer.h"
 #include "ply_data.h"
 #include "../base/limits.h"
@@ -216,7 +216,7 @@ typedef struct reader {
 	hob_ply_unread unread;
 } reader;
 
-static bool parse_format(reader *r, hob_str line, hob_error *err)
+static void parse_format(reader *r, hob_str line)
 {
 	hob_str word = hob_text_word(&line);
 	if (hob_str_equal(word, HOB_STR("ascii")))
@@ -226,20 +226,18 @@ static bool parse_format(reader *r, hob_str line, hob_error *err)
 	else if (hob_str_equal(word, HOB_STR("binary_big_endian")))
 		r->coding = BIG;
 	else
-		return hob_fail(err, UNSUPPORTED,
-						"PLY format '%.*s' is not ascii, binary_little_endian or binary_big_endian",
-						HOB_FMT(hob_str_sub(word, 0, 40)));
-	return true;
+		hob_leave(UNSUPPORTED, "PLY format '%.*s' is not ascii, binary_little_endian or binary_big_endian",
+				  HOB_FMT(hob_str_sub(word, 0, 40)));
 }
 
-static bool parse_element(reader *r, hob_str line, hob_error *err)
+static void parse_element(reader *r, hob_str line)
 {
 	hob_str name = hob_text_word(&line), count_word = hob_text_word(&line);
 	int64_t count;
 	if (!hob_number_int(count_word.data, count_word.data + count_word.len, &count) || count < 0)
-		return hob_fail(err, CORRUPT, "element '%.*s' has no count", HOB_FMT(hob_str_sub(name, 0, 40)));
+		hob_leave(CORRUPT, "element '%.*s' has no count", HOB_FMT(hob_str_sub(name, 0, 40)));
 	if (r->element_count == ELEMENTS_MAX)
-		return hob_fail(err, LIMIT, "more than %d elements", ELEMENTS_MAX);
+		hob_leave(LIMIT, "more than %d elements", ELEMENTS_MAX);
 	element *e = &r->elements[r->element_count++];
 	*e = (element){.kind = OTHER, .count = (uint64_t)count, .first = r->property_count};
 	static const struct {
@@ -249,7 +247,6 @@ static bool parse_element(reader *r, hob_str line, hob_error *err)
 	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
 		if (hob_str_equal_nocase(name, hob_str_of(kinds[i].name)))
 			e->kind = kinds[i].kind;
-	return true;
 }
 
 static bool is_read(element_kind kind, meaning m)
@@ -279,12 +276,12 @@ static void keep_unread(reader *r, const element *e, const property *p, hob_str 
 	ply_unread_add(&r->unread, owners[e->kind], name);
 }
 
-static bool parse_property(reader *r, hob_str line, hob_error *err)
+static void parse_property(reader *r, hob_str line)
 {
 	if (r->element_count == 0)
-		return hob_fail(err, CORRUPT, "a property comes before the first element");
+		hob_leave(CORRUPT, "a property comes before the first element");
 	if (r->property_count == PROPERTIES_MAX)
-		return hob_fail(err, LIMIT, "more than %d properties", PROPERTIES_MAX);
+		hob_leave(LIMIT, "more than %d properties", PROPERTIES_MAX);
 	element *e = &r->elements[r->element_count - 1];
 	property *p = &r->properties[r->property_count];
 	*p = (property){.meaning = UNKNOWN};
@@ -296,8 +293,7 @@ static bool parse_property(reader *r, hob_str line, hob_error *err)
 		word = hob_text_word(&line);
 	}
 	if (!known || !ply_type_parse(word, &p->type))
-		return hob_fail(err, CORRUPT, "property type '%.*s' does not exist",
-						HOB_FMT(hob_str_sub(word, 0, 40)));
+		hob_leave(CORRUPT, "property type '%.*s' does not exist", HOB_FMT(hob_str_sub(word, 0, 40)));
 	hob_str name = hob_text_word(&line);
 	for (size_t i = 0; i < HOB_COUNT_OF(property_names); i++)
 		if (hob_str_equal_nocase(name, hob_str_of(property_names[i].name)))
@@ -317,7 +313,6 @@ static bool parse_property(reader *r, hob_str line, hob_error *err)
 									  : hob_ply_sizes[p->type];
 	e->property_count++;
 	r->property_count++;
-	return true;
 }
 
 static void parse_comment(reader *r, hob_str line)
@@ -327,11 +322,11 @@ static void parse_comment(reader *r, hob_str line)
 		r->data->textures[r->data->texture_count++] = hob_text_trim(line);
 }
 
-static bool parse_header(reader *r, hob_error *err)
+static void parse_header(reader *r)
 {
 	hob_str rest = {r->at, (size_t)(r->end - r->at)}, line;
 	if (!hob_text_line(&rest, &line) || !hob_str_equal(hob_text_trim(line), HOB_STR("ply")))
-		return hob_fail(err, CORRUPT, "the file does not begin with 'ply'");
+		hob_leave(CORRUPT, "the file does not begin with 'ply'");
 	/* In a header with CR line ends, an LF after the last CR belongs to the data. */
 	const char *first_end = line.data + line.len;
 	bool cr_alone = first_end + 1 < r->end && first_end[0] == '\r' && first_end[1] != '\n';
@@ -339,30 +334,28 @@ static bool parse_header(reader *r, hob_error *err)
 	while (hob_text_line(&rest, &line)) {
 		const char *line_end = line.data + line.len;
 		hob_str word = hob_text_word(&line);
-		bool good = true;
 		if (hob_str_equal(word, HOB_STR("end_header"))) {
 			if (!has_format)
-				return hob_fail(err, CORRUPT, "the header has no format line");
+				hob_leave(CORRUPT, "the header has no format line");
 			r->at = cr_alone && line_end < r->end ? line_end + 1 : rest.data;
-			return true;
+			return;
 		}
 		if (hob_str_equal(word, HOB_STR("format"))) {
 			if (has_format)
-				return hob_fail(err, CORRUPT, "the header has two format lines");
-			good = has_format = parse_format(r, line, err);
+				hob_leave(CORRUPT, "the header has two format lines");
+			parse_format(r, line);
+			has_format = true;
 		} else if (hob_str_equal(word, HOB_STR("element"))) {
-			good = parse_element(r, line, err);
+			parse_element(r, line);
 		} else if (hob_str_equal(word, HOB_STR("property"))) {
 			if (!has_format)
-				return hob_fail(err, CORRUPT, "a property comes before the format line");
-			good = parse_property(r, line, err);
+				hob_leave(CORRUPT, "a property comes before the format line");
+			parse_property(r, line);
 		} else if (hob_str_equal(word, HOB_STR("comment"))) {
 			parse_comment(r, line);
 		}
-		if (!good)
-			return false;
 	}
-	return hob_fail(err, TRUNCATED, "the PLY header has no 'end_header'");
+	hob_leave(TRUNCATED, "the PLY header has no 'end_header'");
 }
 
 /* ---- scalars */
@@ -395,25 +388,31 @@ static void skip_comments(reader *r)
 	}
 }
 
-static bool read_scalar(reader *r, hob_ply_type type, double *out, hob_error *err)
+/* The next number of a text, if there is one. */
+static bool next_number(reader *r, double *out)
 {
-	if (r->coding != TEXT) {
-		if ((size_t)(r->end - r->at) < hob_ply_sizes[type])
-			return hob_fail(err, TRUNCATED, "the file ends inside of a row; copy it again");
-		*out = ply_load(r->at, type, r->coding == BIG);
-		r->at += hob_ply_sizes[type];
-		return true;
-	}
 	skip_comments(r);
-	if (r->at == r->end)
-		return hob_fail(err, TRUNCATED, "the file ends inside of a row; copy it again");
 	const char *behind = hob_number_double(r->at, r->end, out);
-	if (!behind || (behind < r->end && (uint8_t)*behind > ' ')) {
-		hob_str rest = {r->at, (size_t)(r->end - r->at)}, word = hob_str_sub(hob_text_word(&rest), 0, 40);
-		return hob_fail(err, CORRUPT, "'%.*s' is not a number", HOB_FMT(word));
-	}
+	if (!behind || (behind < r->end && (uint8_t)*behind > ' '))
+		return false;
 	r->at = behind;
 	return true;
+}
+
+static double read_scalar(reader *r, hob_ply_type type)
+{
+	double value;
+	if (r->coding == TEXT && next_number(r, &value))
+		return value;
+	if ((size_t)(r->end - r->at) < (r->coding == TEXT ? 1 : hob_ply_sizes[type]))
+		hob_leave(TRUNCATED, "the file ends inside of a row; copy it again");
+	if (r->coding == TEXT) {
+		hob_str rest = {r->at, (size_t)(r->end - r->at)}, word = hob_str_sub(hob_text_word(&rest), 0, 40);
+		hob_leave(CORRUPT, "'%.*s' is not a number", HOB_FMT(word));
+	}
+	value = ply_load(r->at, type, r->coding == BIG);
+	r->at += hob_ply_sizes[type];
+	return value;
 }
 
 /* Counts the tokens of the next non-empty line and moves `at` past it. */
@@ -428,60 +427,60 @@ static uint32_t count_tokens(const reader *r, const char **at)
 
 /* Fails if the rows of a text element hold more values than the header declares, one row a line. Checks the
  * first two rows. */
-static bool check_rows(reader *r, const element *e, hob_error *err)
+static void check_rows(reader *r, const element *e)
 {
 	const char *start = r->at, *line = r->at;
 	bool wide = r->coding == TEXT && e->count > 0;
 	uint32_t wanted = 0, found = 0;
 	for (uint32_t row = 0; row < 2 && row < e->count && wide; row++) {
-		hob_error ignored = {0};
 		const char *begin = line;
 		wanted = 0;
 		r->at = line;
 		for (uint32_t i = 0; i < e->property_count && wide; i++) {
 			const property *p = &r->properties[e->first + i];
 			double count = 1;
-			wide = read_scalar(r, p->is_list ? p->count_type : p->type, &count, &ignored);
+			wide = next_number(r, &count);
 			wanted++;
 			for (uint32_t k = 0; p->is_list && k < count && wanted < 1000 && wide; k++, wanted++)
-				wide = read_scalar(r, p->type, &(double){0}, &ignored);
+				wide = next_number(r, &(double){0});
 		}
 		found = count_tokens(r, &line);
 		wide = wide && r->at <= line && begin < line && found > wanted && found < 2 * wanted;
 	}
 	r->at = start;
-	return !wide || hob_fail(err, CORRUPT, "a row holds %u values, the header declares %u; export it again",
-							 found, wanted);
+	if (wide)
+		hob_leave(CORRUPT, "a row holds %u values, the header declares %u; export it again", found, wanted);
 }
 
-static bool read_count(reader *r, const property *p, uint64_t *count, hob_error *err)
+static uint64_t read_count(reader *r, const property *p)
 {
-	double value;
-	if (!read_scalar(r, p->count_type, &value, err))
-		return false;
+	double value = read_scalar(r, p->count_type);
 	uint64_t left = (uint64_t)(r->end - r->at);
 	uint64_t room = r->coding == TEXT ? left / 2 + 1 : left / hob_ply_sizes[p->type];
 	if (!(value >= 0) || value > (double)room)
-		return hob_fail(err, TRUNCATED, "a list of %.0f values, but only %llu bytes are left", value,
-						(unsigned long long)left);
-	*count = (uint64_t)value;
-	return true;
+		hob_leave(TRUNCATED, "a list of %.0f values, but only %llu bytes are left", value,
+				  (unsigned long long)left);
+	return (uint64_t)value;
 }
 
-static bool skip_list(reader *r, const property *p, hob_error *err)
+static void skip_list(reader *r, const property *p)
 {
-	double ignored;
-	uint64_t count;
-	if (!read_count(r, p, &count, err))
-		return false;
+	uint64_t count = read_count(r, p);
 	if (r->coding != TEXT) {
 		r->at += count * hob_ply_sizes[p->type];
-		return true;
+		return;
 	}
 	for (uint64_t i = 0; i < count; i++)
-		if (!read_scalar(r, p->type, &ignored, err))
-			return false;
-	return true;
+		read_scalar(r, p->type);
+}
+
+/* A property's number; a list is skipped and counts as 0. */
+static double read_value(reader *r, const property *p)
+{
+	if (!p->is_list)
+		return read_scalar(r, p->type);
+	skip_list(r, p);
+	return 0;
 }
 
 /* ---- vertices */
@@ -506,7 +505,7 @@ typedef struct column {
 	uint32_t stride;
 } column;
 
-static bool vertex_columns(reader *r, const element *e, column columns[CORNERS], hob_error *err)
+static void vertex_columns(reader *r, const element *e, column columns[CORNERS])
 {
 	hob_ply_data *d = r->data;
 	bool has[CORNERS] = {false};
@@ -516,7 +515,7 @@ static bool vertex_columns(reader *r, const element *e, column columns[CORNERS],
 			has[m] = true;
 	}
 	if (!has[POSITION_X] || !has[POSITION_Y] || !has[POSITION_Z])
-		return hob_fail(err, CORRUPT, "the vertices have no x, y and z");
+		hob_leave(CORRUPT, "the vertices have no x, y and z");
 	hob_arena *arena = r->request->result;
 	size_t count = d->vertex_count = (uint32_t)e->count;
 	bool normals = has[NORMAL_X] && has[NORMAL_Y] && has[NORMAL_Z];
@@ -536,7 +535,6 @@ static bool vertex_columns(reader *r, const element *e, column columns[CORNERS],
 		float *array = arrays[places[m].array];
 		columns[m] = (column){array ? array + places[m].first : NULL, places[m].stride};
 	}
-	return true;
 }
 
 static void put_value(const property *p, const column *to, size_t row, double value)
@@ -574,37 +572,33 @@ static void read_column(const reader *r, const element *e, const property *p, co
 	}
 }
 
-static bool read_vertices(reader *r, const element *e, hob_error *err)
+static void read_vertices(reader *r, const element *e)
 {
 	column columns[CORNERS];
 	if (r->data->position)
-		return hob_fail(err, CORRUPT, "two vertex elements");
+		hob_leave(CORRUPT, "two vertex elements");
 	if (e->count > HOB_LIMIT_VERTICES)
-		return hob_fail(err, LIMIT, "%llu vertices, at most %llu are allowed", (unsigned long long)e->count,
-						HOB_LIMIT_VERTICES);
-	if (!vertex_columns(r, e, columns, err))
-		return false;
+		hob_leave(LIMIT, "%llu vertices, at most %llu are allowed", (unsigned long long)e->count,
+				  HOB_LIMIT_VERTICES);
+	vertex_columns(r, e, columns);
 	const property *properties = r->properties + e->first;
 	if (e->row_size > 0) {
 		for (uint32_t i = 0; i < e->property_count; i++)
 			if (properties[i].meaning < CORNERS && columns[properties[i].meaning].to)
 				read_column(r, e, &properties[i], &columns[properties[i].meaning]);
 		r->at += e->row_size * e->count;
-		return true;
+		return;
 	}
-	if (!check_rows(r, e, err))
-		return false;
+	check_rows(r, e);
 	for (uint64_t row = 0; row < e->count; row++) {
+		HOB_PLACE("vertex #", (uint32_t)row, {0});
 		for (uint32_t i = 0; i < e->property_count; i++) {
 			const property *p = &properties[i];
-			double value;
-			if (p->is_list ? !skip_list(r, p, err) : !read_scalar(r, p->type, &value, err))
-				return hob_fail_in(err, "vertex %llu", (unsigned long long)row);
+			double value = read_value(r, p);
 			if (!p->is_list && p->meaning < CORNERS && columns[p->meaning].to)
 				put_value(p, &columns[p->meaning], row, value);
 		}
 	}
-	return true;
 }
 
 /* ---- faces */
@@ -615,31 +609,28 @@ static uint32_t to_index(double value)
 }
 
 /* Reads the list of a face's corners or texture coordinates, or skips another. */
-static bool read_list(reader *r, const property *p, hob_error *err)
+static void read_list(reader *r, const property *p)
 {
 	bool corners = p->meaning == CORNERS;
-	uint64_t count;
-	if (!corners && p->meaning != CORNER_UVS)
-		return skip_list(r, p, err);
-	if (!read_count(r, p, &count, err))
-		return false;
+	if (!corners && p->meaning != CORNER_UVS) {
+		skip_list(r, p);
+		return;
+	}
+	uint64_t count = read_count(r, p);
 	uint8_t *to = hob_buf_grow(corners ? &r->strip : &r->data->corner_uvs, count * 4);
 	if (corners && r->coding == LITTLE && (p->type == HOB_PLY_I32 || p->type == HOB_PLY_U32)) {
 		for (uint64_t i = 0; i < count; i++)
 			((uint32_t *)(void *)to)[i] = hob_load_u32(r->at + i * 4);
 		r->at += count * 4;
-		return true;
+		return;
 	}
 	for (uint64_t i = 0; i < count; i++) {
-		double value;
-		if (!read_scalar(r, p->type, &value, err))
-			return false;
+		double value = read_scalar(r, p->type);
 		if (corners)
 			((uint32_t *)(void *)to)[i] = to_index(value);
 		else
 			((float *)(void *)to)[i] = hob_number_to_float(value);
 	}
-	return true;
 }
 
 typedef struct face_row {
@@ -648,21 +639,25 @@ typedef struct face_row {
 	size_t uv_start; /* bytes of corner_uvs before the current face */
 } face_row;
 
-static bool read_face_row(reader *r, const element *e, face_row *row, hob_error *err)
+/* `what`: "face #" or "strip #". */
+static face_row read_face_row(reader *r, const element *e, const char *what, uint64_t number)
 {
-	*row = (face_row){{1, 1, 1, 1}, 0, r->data->corner_uvs.size};
+	HOB_PLACE(what, (uint32_t)number, {0});
+	face_row row = {{1, 1, 1, 1}, 0, r->data->corner_uvs.size};
 	hob_buf_clear(&r->strip);
 	for (uint32_t i = 0; i < e->property_count; i++) {
 		const property *p = &r->properties[e->first + i];
 		double value = 0;
-		if (p->is_list ? !read_list(r, p, err) : !read_scalar(r, p->type, &value, err))
-			return false;
+		if (p->is_list)
+			read_list(r, p);
+		else
+			value = read_scalar(r, p->type);
 		if (p->meaning >= RED && p->meaning <= ALPHA)
-			row->color[p->meaning - RED] = color_value(value, p->type, p->meaning == ALPHA);
+			row.color[p->meaning - RED] = color_value(value, p->type, p->meaning == ALPHA);
 		else if (p->meaning == TEXTURE_NUMBER)
-			row->texture = to_index(value);
+			row.texture = to_index(value);
 	}
-	return true;
+	return row;
 }
 
 static bool element_has(const reader *r, const element *e, meaning m)
@@ -673,19 +668,16 @@ static bool element_has(const reader *r, const element *e, meaning m)
 	return false;
 }
 
-static bool read_faces(reader *r, const element *e, hob_error *err)
+static void read_faces(reader *r, const element *e)
 {
 	hob_ply_data *d = r->data;
 	bool colors = element_has(r, e, RED), textures = element_has(r, e, TEXTURE_NUMBER);
 	bool uvs = element_has(r, e, CORNER_UVS);
 	if (d->sizes.size > 0)
-		return hob_fail(err, CORRUPT, "two face elements");
-	if (!check_rows(r, e, err))
-		return false;
+		hob_leave(CORRUPT, "two face elements");
+	check_rows(r, e);
 	for (uint64_t f = 0; f < e->count; f++) {
-		face_row row;
-		if (!read_face_row(r, e, &row, err))
-			return hob_fail_in(err, "face %llu", (unsigned long long)f);
+		face_row row = read_face_row(r, e, "face #", f);
 		uint32_t count = (uint32_t)(r->strip.size / sizeof(uint32_t));
 		if (uvs && d->corner_uvs.size - row.uv_start != (size_t)count * 2 * sizeof(float)) {
 			/* A face whose texture coordinates are missing or incomplete gets zeros. */
@@ -705,9 +697,8 @@ static bool read_faces(reader *r, const element *e, hob_error *err)
 		if (textures)
 			hob_buf_put(&d->face_texture, &row.texture, sizeof row.texture);
 		if (d->corners.size / sizeof(uint32_t) > HOB_LIMIT_INDICES)
-			return hob_fail(err, LIMIT, "faces with more than %llu corners", HOB_LIMIT_INDICES);
+			hob_leave(LIMIT, "faces with more than %llu corners", HOB_LIMIT_INDICES);
 	}
-	return true;
 }
 
 /* In a strip every other triangle is reversed; -1 starts a new strip. */
@@ -731,46 +722,40 @@ static void put_strip(hob_ply_data *d, const uint32_t *strip, uint32_t count)
 	}
 }
 
-static bool read_strips(reader *r, const element *e, hob_error *err)
+static void read_strips(reader *r, const element *e)
 {
 	for (uint64_t s = 0; s < e->count; s++) {
-		face_row row;
-		if (!read_face_row(r, e, &row, err))
-			return hob_fail_in(err, "strip %llu", (unsigned long long)s);
+		face_row row = read_face_row(r, e, "strip #", s);
 		r->data->corner_uvs.size = row.uv_start;
 		put_strip(r->data, (const uint32_t *)(const void *)r->strip.data,
 				  (uint32_t)(r->strip.size / sizeof(uint32_t)));
 		if (r->data->corners.size / sizeof(uint32_t) > HOB_LIMIT_INDICES)
-			return hob_fail(err, LIMIT, "strips with more than %llu corners", HOB_LIMIT_INDICES);
+			hob_leave(LIMIT, "strips with more than %llu corners", HOB_LIMIT_INDICES);
 	}
-	return true;
 }
 
-static bool read_others(reader *r, const element *e, hob_error *err)
+static void read_others(reader *r, const element *e)
 {
 	if (e->row_size > 0 && e->kind != EDGE) {
 		r->at += e->row_size * e->count;
-		return true;
+		return;
 	}
 	for (uint64_t row = 0; row < e->count; row++) {
 		uint32_t edge[2] = {HOB_NONE, HOB_NONE};
 		for (uint32_t i = 0; i < e->property_count; i++) {
 			const property *p = &r->properties[e->first + i];
-			double value = 0;
-			if (p->is_list ? !skip_list(r, p, err) : !read_scalar(r, p->type, &value, err))
-				return false;
+			double value = read_value(r, p);
 			if (p->meaning == EDGE_A || p->meaning == EDGE_B)
 				edge[p->meaning - EDGE_A] = to_index(value);
 		}
 		if (e->kind == EDGE)
 			hob_buf_put(&r->data->edges, edge, sizeof edge);
 	}
-	return true;
 }
 
 /* ---- body */
 
-static bool read_element(reader *r, element *e, hob_error *err)
+static void read_element(reader *r, element *e)
 {
 	static const char *const names[] = {"vertex", "face", "tristrips", "edge", "unknown"};
 	bool lists = false;
@@ -778,47 +763,41 @@ static bool read_element(reader *r, element *e, hob_error *err)
 		lists = lists || r->properties[e->first + i].is_list;
 	e->row_size = lists || r->coding == TEXT ? 0 : (uint32_t)e->row_least;
 	if (e->property_count == 0 || e->count == 0)
-		return true;
+		return;
 	/* In text the last value of the file needs no trailing blank. */
 	uint64_t left = (uint64_t)(r->end - r->at) + (r->coding == TEXT);
 	if (e->count > left / e->row_least)
-		return hob_fail(err, TRUNCATED,
-						"the header announces %llu rows of element '%s', but only %llu bytes are "
-						"left; copy the file again",
-						(unsigned long long)e->count, names[e->kind], (unsigned long long)left);
-	bool good = e->kind == VERTEX	? read_vertices(r, e, err)
-				: e->kind == FACE	? read_faces(r, e, err)
-				: e->kind == STRIPS ? read_strips(r, e, err)
-									: read_others(r, e, err);
-	return good || hob_fail_in(err, "element '%s'", names[e->kind]);
+		hob_leave(TRUNCATED,
+				  "the header announces %llu rows of element '%s', but only %llu bytes are "
+				  "left; copy the file again",
+				  (unsigned long long)e->count, names[e->kind], (unsigned long long)left);
+	HOB_PLACE("element '@'", 0, hob_str_of(names[e->kind]));
+	if (e->kind == VERTEX)
+		read_vertices(r, e);
+	else if (e->kind == FACE)
+		read_faces(r, e);
+	else if (e->kind == STRIPS)
+		read_strips(r, e);
+	else
+		read_others(r, e);
 }
 
-static bool read_all(reader *r, hob_error *err)
-{
-	if (!parse_header(r, err))
-		return false;
-	for (uint32_t i = 0; i < r->element_count; i++)
-		if (!read_element(r, &r->elements[i], err))
-			return false;
-	skip_comments(r);
-	if (r->coding == TEXT && r->at < r->end && *r->at)
-		return hob_fail(err, CORRUPT,
-						"values follow the last row: the rows do not match the header; export it again");
-	return true;
-}
-
-bool hob_ply_data_read(const hob_import_request *request, hob_ply_data *out, hob_error *err)
+void hob_ply_data_read(const hob_import_request *request, hob_ply_data *out)
 {
 	reader *r = HOB_NEW(request->scratch, reader, 1);
 	r->request = request;
 	r->data = out;
 	r->at = request->file.data ? (const char *)request->file.data : "";
 	r->end = r->at + request->file.size;
-	bool done = read_all(r, err);
+	parse_header(r);
 	ply_unread_say(&r->unread, request->notes);
+	for (uint32_t i = 0; i < r->element_count; i++)
+		read_element(r, &r->elements[i]);
+	skip_comments(r);
+	if (r->coding == TEXT && r->at < r->end && *r->at)
+		hob_leave(CORRUPT, "values follow the last row: the rows do not match the header; export it again");
 	hob_buf_release(&r->unread.names);
 	hob_buf_release(&r->strip);
-	return done;
 }
 
 void hob_ply_data_release(hob_ply_data *data)

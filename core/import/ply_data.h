@@ -28,8 +28,8 @@ typedef struct hob_ply_data {
 	uint32_t small_faces; /* faces with fewer than three corners, left out */
 } hob_ply_data;
 
-/* *out is all zero; release it afterwards in any case. */
-bool hob_ply_data_read(const hob_import_request *request, hob_ply_data *out, hob_error *err) HOB_MUST_CHECK;
+/* *out is all zero; release it afterwards. */
+void hob_ply_data_read(const hob_import_request *request, hob_ply_data *out);
 void hob_ply_data_release(hob_ply_data *data);
 
 #endif

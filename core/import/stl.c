@@ -1,5 +1,6 @@
 #include "importers.h"
 
+#include "../base/guard.h"
 #include "../base/limits.h"
 #include "../base/number.h"
 #include "plain_census.h"
@@ -84,13 +85,11 @@ static void make_model(const stl_data *data, hob_model *model)
 	model->space.vertex_colors = HOB_COLORS_SRGB;
 }
 
-static bool too_many(uint64_t facets, hob_error *err)
+static void check_count(uint64_t facets)
 {
-	if (facets * 3 <= HOB_LIMIT_VERTICES)
-		return false;
-	hob_fail(err, LIMIT, "%llu facets have more than %llu vertices; split the mesh",
-			 (unsigned long long)facets, HOB_LIMIT_VERTICES);
-	return true;
+	if (facets * 3 > HOB_LIMIT_VERTICES)
+		hob_leave(LIMIT, "%llu facets have more than %llu vertices; split the mesh",
+				  (unsigned long long)facets, HOB_LIMIT_VERTICES);
 }
 
 /* ---- binary */
@@ -131,22 +130,20 @@ static void read_colors(stl_data *data)
 			 magics ? "Materialise Magics" : "VisCAM, SolidView");
 }
 
-static bool read_binary(const hob_import_request *request, hob_model *model, hob_error *err)
+static void read_binary(const hob_import_request *request, hob_model *model)
 {
 	hob_bytes file = request->file;
 	if (file.size < FACETS_AT)
-		return hob_fail(err, TRUNCATED, "%zu bytes are too few for an STL file; a binary one has at least %d",
-						file.size, FACETS_AT);
+		hob_leave(TRUNCATED, "%zu bytes are too few for an STL file; a binary one has at least %d", file.size,
+				  FACETS_AT);
 	uint32_t count = hob_load_u32(file.data + HEADER_SIZE);
 	uint64_t room = (file.size - FACETS_AT) / FACET_SIZE;
 	if (count > room)
-		return hob_fail(err, TRUNCATED,
-						"the header announces %u facets, the file ends after %llu; copy it again", count,
-						(unsigned long long)room);
+		hob_leave(TRUNCATED, "the header announces %u facets, the file ends after %llu; copy it again", count,
+				  (unsigned long long)room);
 	if (count == 0)
-		return hob_fail(err, EMPTY, "the STL file holds no facet");
-	if (too_many(count, err))
-		return false;
+		hob_leave(EMPTY, "the STL file holds no facet");
+	check_count(count);
 	if (file.size - FACETS_AT > (size_t)count * FACET_SIZE)
 		hob_warn(request->notes, "stl.trailing-bytes", "%zu bytes behind the last of %u facets are ignored",
 				 file.size - FACETS_AT - (size_t)count * FACET_SIZE, count);
@@ -163,7 +160,6 @@ static bool read_binary(const hob_import_request *request, hob_model *model, hob
 	}
 	read_colors(&data);
 	make_model(&data, model);
-	return true;
 }
 
 /* ---- text */
@@ -178,7 +174,7 @@ typedef struct text_reader {
 	float corners[2][3]; /* first and last corner of the current facet, to make a fan of more than three */
 } text_reader;
 
-static bool read_triple(text_reader *r, hob_str line, float out[3], hob_error *err)
+static void read_triple(text_reader *r, hob_str line, float out[3])
 {
 	const char *at = line.data, *end = line.data + line.len;
 	for (int i = 0; i < 3; i++) {
@@ -186,9 +182,8 @@ static bool read_triple(text_reader *r, hob_str line, float out[3], hob_error *e
 			at++;
 		at = hob_number_float(at, end, &out[i]);
 		if (!at)
-			return hob_fail(err, CORRUPT, "line %u: three numbers are expected", r->line);
+			hob_leave(CORRUPT, "line %u: three numbers are expected", r->line);
 	}
-	return true;
 }
 
 static void count_facet(text_reader *r)
@@ -202,13 +197,12 @@ static void put_corner(text_reader *r, const float *corner)
 	hob_buf_put(&r->position, corner, 3 * sizeof(float));
 }
 
-static bool read_vertex(text_reader *r, hob_str line, hob_error *err)
+static void read_vertex(text_reader *r, hob_str line)
 {
 	float corner[3];
 	if (!r->in_facet)
-		return hob_fail(err, CORRUPT, "line %u: a vertex outside of a facet", r->line);
-	if (!read_triple(r, line, corner, err))
-		return false;
+		hob_leave(CORRUPT, "line %u: a vertex outside of a facet", r->line);
+	read_triple(r, line, corner);
 	if (r->corner >= 3) {
 		put_corner(r, r->corners[0]);
 		put_corner(r, r->corners[1]);
@@ -217,70 +211,64 @@ static bool read_vertex(text_reader *r, hob_str line, hob_error *err)
 	put_corner(r, corner);
 	memcpy(r->corners[r->corner > 0], corner, sizeof corner);
 	r->corner++;
-	return true;
 }
 
-static bool end_facet(text_reader *r, hob_error *err)
+static void end_facet(text_reader *r)
 {
 	if (!r->in_facet || r->corner < 3)
-		return hob_fail(err, CORRUPT, "line %u: a facet of %u vertices ends", r->line, r->corner);
+		hob_leave(CORRUPT, "line %u: a facet of %u vertices ends", r->line, r->corner);
 	r->in_facet = false;
 	count_facet(r);
-	return !too_many(r->facet_count, err);
+	check_count(r->facet_count);
 }
 
-static bool begin_solid(text_reader *r, hob_str name, hob_error *err)
+static void begin_solid(text_reader *r, hob_str name)
 {
 	solid next = {hob_text_name(r->request->result, name), r->facet_count, 0};
 	hob_buf_put(&r->solids, &next, sizeof next);
 	if (r->solids.size / sizeof(solid) > HOB_LIMIT_MESHES)
-		return hob_fail(err, LIMIT, "more than %llu solids", HOB_LIMIT_MESHES);
+		hob_leave(LIMIT, "more than %llu solids", HOB_LIMIT_MESHES);
 	r->in_solid = true;
-	return true;
 }
 
-static bool read_line(text_reader *r, hob_str line, hob_error *err)
+static void read_line(text_reader *r, hob_str line)
 {
 	hob_str word = hob_text_word(&line);
-	if (hob_str_equal_nocase(word, HOB_STR("vertex")))
-		return read_vertex(r, line, err);
-	if (hob_str_equal_nocase(word, HOB_STR("facet"))) {
-		if (!r->in_solid && !begin_solid(r, HOB_STR(""), err))
-			return false;
+	if (hob_str_equal_nocase(word, HOB_STR("vertex"))) {
+		read_vertex(r, line);
+	} else if (hob_str_equal_nocase(word, HOB_STR("facet"))) {
+		if (!r->in_solid)
+			begin_solid(r, HOB_STR(""));
 		if (r->in_facet)
-			return hob_fail(err, CORRUPT, "line %u: a facet begins inside of another", r->line);
+			hob_leave(CORRUPT, "line %u: a facet begins inside of another", r->line);
 		r->in_facet = true;
 		r->corner = 0;
 		memset(r->facet_normal, 0, sizeof r->facet_normal);
 		hob_str keyword = hob_text_word(&line);
-		return !hob_str_equal_nocase(keyword, HOB_STR("normal")) ||
-			   read_triple(r, line, r->facet_normal, err);
-	}
-	if (hob_str_equal_nocase(word, HOB_STR("endfacet")))
-		return end_facet(r, err);
-	if (hob_str_equal_nocase(word, HOB_STR("solid")))
-		return begin_solid(r, line, err);
-	if (hob_str_equal_nocase(word, HOB_STR("endsolid")))
+		if (hob_str_equal_nocase(keyword, HOB_STR("normal")))
+			read_triple(r, line, r->facet_normal);
+	} else if (hob_str_equal_nocase(word, HOB_STR("endfacet"))) {
+		end_facet(r);
+	} else if (hob_str_equal_nocase(word, HOB_STR("solid"))) {
+		begin_solid(r, line);
+	} else if (hob_str_equal_nocase(word, HOB_STR("endsolid"))) {
 		r->in_solid = false;
-	return true;
+	}
 }
 
-static bool read_lines(text_reader *r, hob_str text, hob_error *err)
+static void read_lines(text_reader *r, hob_str text)
 {
 	hob_str line;
 	while (hob_text_line(&text, &line)) {
 		r->line++;
-		if (!read_line(r, line, err))
-			return false;
+		read_line(r, line);
 	}
 	if (r->in_facet)
-		return hob_fail(err, TRUNCATED, "the file ends inside of a facet at line %u; copy it again", r->line);
+		hob_leave(TRUNCATED, "the file ends inside of a facet at line %u; copy it again", r->line);
 	if (r->in_solid)
-		return hob_fail(err, TRUNCATED, "the file ends without 'endsolid' at line %u; copy it again",
-						r->line);
+		hob_leave(TRUNCATED, "the file ends without 'endsolid' at line %u; copy it again", r->line);
 	if (r->facet_count == 0)
-		return hob_fail(err, EMPTY, "the STL file holds no facet");
-	return true;
+		hob_leave(EMPTY, "the STL file holds no facet");
 }
 
 /* Sets the solids' counts and drops solids without a facet. */
@@ -307,16 +295,14 @@ static void take_text(text_reader *r, hob_model *model)
 	make_model(&data, model);
 }
 
-static bool read_text(const hob_import_request *request, hob_str text, hob_model *model, hob_error *err)
+static void read_text(const hob_import_request *request, hob_str text, hob_model *model)
 {
 	text_reader r = {.request = request};
-	bool done = read_lines(&r, text, err);
-	if (done)
-		take_text(&r, model);
+	read_lines(&r, text);
+	take_text(&r, model);
 	hob_buf_release(&r.position);
 	hob_buf_release(&r.normal);
 	hob_buf_release(&r.solids);
-	return done;
 }
 
 /* Whether the file is text. Binary files may begin with "solid", too, so a file of exactly the size that its
@@ -338,9 +324,14 @@ static bool is_text(hob_bytes file, hob_str text)
 
 static bool stl_import(const hob_import_request *request, hob_model *out, hob_error *err)
 {
+	(void)err;
 	hob_str text = hob_text_decode(request->scratch, request->file);
 	hob_census_of_stl(request->seen, request->file);
-	return is_text(request->file, text) ? read_text(request, text, out, err) : read_binary(request, out, err);
+	if (is_text(request->file, text))
+		read_text(request, text, out);
+	else
+		read_binary(request, out);
+	return true;
 }
 
 static const char *const extensions[] = {"stl", NULL};

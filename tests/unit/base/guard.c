@@ -283,14 +283,10 @@ static void a_whole_body_keeps_no_buffer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_body_is_left),
-		cmocka_unit_test(guards_within_guards),
-		cmocka_unit_test(a_result_stays),
-		cmocka_unit_test(a_library_is_not_left),
-		cmocka_unit_test(a_task_is_left),
-		cmocka_unit_test(an_error_names_its_places),
-		cmocka_unit_test(forms_of_places),
-		cmocka_unit_test(a_whole_body_keeps_no_buffer),
+		cmocka_unit_test(the_body_is_left), cmocka_unit_test(guards_within_guards),
+		cmocka_unit_test(a_result_stays),	cmocka_unit_test(a_library_is_not_left),
+		cmocka_unit_test(a_task_is_left),	cmocka_unit_test(an_error_names_its_places),
+		cmocka_unit_test(forms_of_places),	cmocka_unit_test(a_whole_body_keeps_no_buffer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
