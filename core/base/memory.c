@@ -188,7 +188,7 @@ typedef struct hob_arena_block {
 	size_t touched; /* bytes of the block ever handed out; the rest is still zero */
 } block_t;
 
-enum { BLOCK_MIN = 16384, BLOCK_ALIGN = 64 };
+enum { BLOCK_MIN = 4096, BLOCK_ALIGN = 64 };
 
 static uint8_t *memory_of(block_t *block)
 {

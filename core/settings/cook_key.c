@@ -4,6 +4,14 @@
 
 static hob_sha256 settings_digest(const hob_settings *settings)
 {
+	/* Models of a folder mostly have the same settings. */
+	static _Thread_local struct {
+		bool known;
+		hob_settings of;
+		hob_sha256 digest;
+	} last;
+	if (last.known && memcmp(&last.of, settings, sizeof last.of) == 0)
+		return last.digest;
 	hob_keyer keyer;
 	hob_keyer_init(&keyer, "hob settings");
 #define SETTING(field, type, path, value, min, max, doc) put_##type(&keyer, path, settings->field);
@@ -17,7 +25,9 @@ static hob_sha256 settings_digest(const hob_settings *settings)
 #include "../../schema/settings.def"
 #undef SETTING
 #undef SETTING_CHOICE
-	return hob_keyer_finish(&keyer);
+	last.known = true;
+	memcpy(&last.of, settings, sizeof last.of);
+	return last.digest = hob_keyer_finish(&keyer);
 }
 
 static void lower_extension(hob_str extension, char out[32])

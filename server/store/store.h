@@ -76,6 +76,9 @@ bool srv_store_commit(srv_store *store, hob_error *err) HOB_MUST_CHECK;
 bool srv_store_has_start(const srv_store *store);
 void srv_store_read_begin(srv_store *store);
 void srv_store_read_end(srv_store *store);
+/* The reads that follow see one state of the index and take its lock once, until the next write or _part. */
+void srv_store_read_together(srv_store *store);
+void srv_store_read_part(srv_store *store);
 /* Any thread: makes everything written so far durable (syncfs), then runs a checkpoint of the WAL. Takes
  * milliseconds or more. False: the disk refused (IO, DISK_FULL), and a power cut may lose everything since
  * the last success. */

@@ -288,6 +288,7 @@ bool srv_store_db_open(srv_store *store, bool known_folder, bool check, bool *is
 
 void srv_store_db_close(srv_store *store)
 {
+	store->reading = false;
 	srv_store_texts_forget(store);
 	for (int i = 0; i < SQL_COUNT; i++) {
 		sqlite3_finalize(store->statements[i]);
@@ -414,6 +415,7 @@ static bool begin(srv_store *store, hob_error *err)
 {
 	if (srv_store_debt_rests(store, err))
 		return false;
+	srv_store_read_part(store);
 	bool ok = run_plain(store, SQL_BEGIN, err);
 	store->writing = ok;
 	ok = ok && pay_debt(store, err);
@@ -556,4 +558,17 @@ void srv_store_read_end(srv_store *store)
 	srv_store_start_close(store);
 	if (!mapped && !store->writing && store->db)
 		sqlite3_exec(store->db, "COMMIT; PRAGMA mmap_size = 0", NULL, NULL, NULL);
+}
+
+void srv_store_read_together(srv_store *store)
+{
+	if (!store->reading && !store->writing && store->db)
+		store->reading = run_plain(store, SQL_READ, NULL);
+}
+
+void srv_store_read_part(srv_store *store)
+{
+	if (store->reading)
+		run_plain(store, SQL_COMMIT, NULL);
+	store->reading = false;
 }

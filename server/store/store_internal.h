@@ -142,8 +142,8 @@ struct srv_store {
 	/* pages in the WAL; number of these that a checkpoint has copied to the index */
 	atomic_uint log_frames, folded_frames;
 	/* and of a reader */
-	srv_store *writer; /* NULL: not a reader */
-	bool reading;
+	srv_store *writer;	 /* NULL: not a reader */
+	bool reading;		 /* also of the loop: srv_store_read_together */
 	int64_t deadline_ms; /* on the monotonic clock */
 
 	pthread_mutex_t sync_lock;

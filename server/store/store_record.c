@@ -194,7 +194,16 @@ static bool select_records(srv_store *store, store_statement which, const hob_sh
 bool srv_store_records(srv_store *store, const hob_sha256 *lookup, hob_arena *arena, srv_record **out,
 					   uint32_t *count, hob_error *err)
 {
-	return select_records(store, SQL_RECORDS, lookup, arena, out, count, err);
+	if (!select_records(store, SQL_RECORDS, lookup, arena, out, count, err))
+		return false;
+	/* Rows come by the time of their writing; one from another machine may be of an earlier cook. */
+	for (uint32_t i = 1; i < *count; i++)
+		for (uint32_t k = i; k > 0 && (*out)[k].cooked_at_ms > (*out)[k - 1].cooked_at_ms; k--) {
+			srv_record older = (*out)[k - 1];
+			(*out)[k - 1] = (*out)[k];
+			(*out)[k] = older;
+		}
+	return true;
 }
 
 static bool read_copy(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_record *out)

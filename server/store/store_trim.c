@@ -389,7 +389,7 @@ uint64_t srv_store_trim(srv_store *store, bool (*live)(void *user, const hob_sha
 	uint64_t freed = 0;
 	srv_store_measure(store, &usage);
 	bool over = store->max_bytes > 0 && usage.blob_bytes > store->max_bytes && now >= store->evict_from_s;
-	bool sweep = srv_store_is_idle(store->swept_at_s, true, now);
+	bool sweep = atomic_load(&store->marked) && srv_store_is_idle(store->swept_at_s, true, now);
 	if (!over && !sweep)
 		return 0;
 	trimmer t;
