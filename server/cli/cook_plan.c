@@ -37,6 +37,7 @@ static const struct {
 };
 
 typedef struct setting_origins {
+	bool unasked;
 	hob_settings settings; /* settings after the layers added so far */
 	const char *names[HOB_COUNT_OF(fields)];
 } setting_origins;
@@ -45,7 +46,7 @@ typedef struct setting_origins {
 static void origins_layer(setting_origins *origins, const hob_settings *after, const char *name)
 {
 	const char *before = (const char *)&origins->settings, *now = (const char *)after;
-	for (size_t i = 0; i < HOB_COUNT_OF(fields); i++)
+	for (size_t i = 0; !origins->unasked && i < HOB_COUNT_OF(fields); i++)
 		if (memcmp(before + fields[i].at, now + fields[i].at, fields[i].size) != 0)
 			origins->names[i] = name;
 	origins->settings = *after;
@@ -154,8 +155,8 @@ static bool resolve(cook_plan *plan, int root_fd, const hob_settings *base, hob_
 	else if (plan->folders_of != root_fd)
 		srv_settings_forget(plan->folders);
 	plan->folders_of = root_fd;
-	return srv_settings_resolve(plan->folders, root_fd, base, below, root_fd, below, &entry->settings,
-								&entry->settings_error);
+	return srv_settings_resolve(plan->folders, root_fd, base, below, root_fd,
+								entry->bare ? (hob_str){0} : below, &entry->settings, &entry->settings_error);
 }
 
 static bool settle(cook_plan *plan, const cook_plan_options *options, const scene_entry *scene,
@@ -166,7 +167,8 @@ static bool settle(cook_plan *plan, const cook_plan_options *options, const scen
 	const cook_plan_source *source = source_of(plan, entry->path, full, &below);
 	const hob_settings *base = source ? &source->of->settings : &options->config->defaults;
 	int root_fd = source ? source->root_fd : plan->root_fd;
-	overlaying over = {.settings = &entry->settings, .names = &plan->memory};
+	overlaying over = {
+		.settings = &entry->settings, .origins.unasked = options->plain, .names = &plan->memory};
 	hob_settings_init(&over.origins.settings);
 	entry->settings = *base;
 	origins_layer(&over.origins, base, options->config->file ? options->config->file : "hob.json");
@@ -284,6 +286,17 @@ static void tell_stray(const cook_plan *plan, const char *path, const char *name
 		close(fd);
 }
 
+static bool add_listed(cook_plan *plan, const cook_plan_options *options, const char *path, uint64_t size,
+					   bool bare, hob_error *err)
+{
+	cook_entry *entry = srv_cook_plan_add(plan, path, err);
+	if (!entry)
+		return false;
+	entry->size = size;
+	entry->bare = bare;
+	return settle(plan, options, NULL, NULL, entry, err);
+}
+
 static bool add_folder(cook_plan *plan, const cook_plan_options *options, const char *path, int depth,
 					   hob_error *err)
 {
@@ -293,7 +306,9 @@ static bool add_folder(cook_plan *plan, const cook_plan_options *options, const 
 	int count = scandir(full, &list, visible, by_name);
 	if (count < 0)
 		return hob_fail(err, USAGE, "the folder '%s' cannot be read: %s", full, strerror(errno));
-	bool ok = true;
+	bool ok = true, bare = true;
+	for (int i = 0; i < count && bare; i++)
+		bare = !strcasestr(list[i]->d_name, ".cook.json");
 	for (int i = 0; i < count; i++) {
 		char child[PATH_MAX];
 		struct stat info;
@@ -306,7 +321,7 @@ static bool add_folder(cook_plan *plan, const cook_plan_options *options, const 
 			else if ((S_ISREG(info.st_mode) ||
 					  (S_ISLNK(info.st_mode) && stat(full, &info) == 0 && S_ISREG(info.st_mode))) &&
 					 !is_left_out(plan, child))
-				ok = add_entry(plan, options, child, NULL, NULL, err) != NULL;
+				ok = add_listed(plan, options, child, (uint64_t)info.st_size, bare, err);
 		}
 		free(list[i]);
 	}

@@ -15,7 +15,7 @@
 
 typedef struct write_job {
 	run *r;
-	uv_work_t work;
+	srv_piece piece;
 	cook_entry *entry;
 	srv_batch_end end;
 	const srv_outcome *outcome;
@@ -85,15 +85,15 @@ static bool say_unread(hob_str path, char why[160])
 static void report_entry(run *r, const cook_entry *entry, const srv_outcome *outcome, const hob_error *error,
 						 const cook_bytes *bytes)
 {
-	bool color = srv_color_wanted(2);
 	char time[32], size[32];
 	shown path, text;
-	show(hob_str_of(entry->path), &path);
 	r->finished++;
 	if (r->options->see) {
 		r->options->see(r->options->user, r->pool, entry, outcome, error);
 		return;
 	}
+	bool color = srv_color_wanted(2);
+	show(hob_str_of(entry->path), &path);
 	clear_line(r);
 	if (error && error->code == HOB_ERR_SKIPPED && !entry->named) {
 		report_skipped(r, entry->path, error->context);
@@ -266,9 +266,9 @@ static void wait_for_writer(run *r, cook_entry *entry, srv_outcome *outcome)
 
 /* ---- the end of a model */
 
-static void write_run(uv_work_t *work)
+static void write_run(srv_piece *piece)
 {
-	write_job *job = work->data;
+	write_job *job = piece->user;
 	const run *r = job->r;
 	bool kept = job->end.kept != NULL;
 	const char *source = job->entry->text ? job->entry->path : NULL;
@@ -289,10 +289,9 @@ static void write_run(uv_work_t *work)
 	srv_cook_write_entry(&r->options->write, job->entry, result, &job->notes, &job->bytes, &job->error);
 }
 
-static void write_done(uv_work_t *work, int status)
+static void write_done(srv_piece *piece)
 {
-	(void)status;
-	write_job *job = work->data;
+	write_job *job = piece->user;
 	run *r = job->r;
 	cook_entry *entry = job->entry;
 	bool good = job->error.code == HOB_ERR_OK;
@@ -411,10 +410,14 @@ static void on_over(void *user, const srv_batch_end *end)
 		tell_unkept(r, end->unkept);
 		if (!job)
 			abort();
-		*job = (write_job){.r = r, .entry = entry, .end = *end, .outcome = end->outcome, .work.data = job};
+		*job = (write_job){.piece = {write_run, write_done, .user = job},
+						   .r = r,
+						   .entry = entry,
+						   .end = *end,
+						   .outcome = end->outcome};
 		hob_arena_init(&job->read_arena, 64 << 20);
 		r->writes_pending++;
-		uv_queue_work(&r->loop, &job->work, write_run, write_done);
+		srv_batch_piece(r->engine, &job->piece, end->kept && r->options->only_report);
 	}
 }
 
@@ -440,8 +443,9 @@ static bool add_sources(run *r)
 		}
 		entry->number = count;
 		r->entries[count] = entry;
-		r->sources[count++] = (srv_batch_source){entry->path, hob_str_of(entry->text), &entry->settings,
-												 r->offered ? &entry->offered : NULL, r->options->force};
+		r->sources[count++] = (srv_batch_source){entry->path,	   hob_str_of(entry->text),
+												 &entry->settings, r->offered ? &entry->offered : NULL,
+												 entry->size,	   r->options->force};
 	}
 	r->batch.sources = r->sources;
 	return r->sources && r->entries && (!r->offered || srv_offer_tell(r->offered, r->engine)) &&

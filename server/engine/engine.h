@@ -116,6 +116,15 @@ typedef struct srv_engine_callbacks {
 	void (*ready)(void *user);
 } srv_engine_callbacks;
 
+/* Work of libuv's pool. Several short pieces run one after another: waking a thread takes longer than one. */
+typedef struct srv_piece {
+	void (*run)(struct srv_piece *piece);  /* in the pool */
+	void (*done)(struct srv_piece *piece); /* loop thread */
+	void *user;
+	struct srv_piece *next;
+	uv_work_t work; /* of the first of several */
+} srv_piece;
+
 /* Creates the engine. On failure *out is either unchanged or an engine that the caller must close. */
 bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_store *store, srv_events *events,
 					srv_views *views, const srv_engine_callbacks *callbacks, srv_engine **out,

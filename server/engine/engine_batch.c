@@ -49,6 +49,8 @@ static bool looks(const engine_job *job)
 static srv_job_event find(engine_job *job)
 {
 	hob_error ignored;
+	if (looks(job))
+		srv_store_read_together(job->engine->store);
 	if (!looks(job) || !srv_store_records(job->engine->store, &job->lookup, &job->arena, &job->earlier.items,
 										  &job->earlier.count, &ignored))
 		job->earlier.count = 0;
@@ -192,6 +194,11 @@ void srv_batch_again(srv_engine *engine, uint32_t source)
 	srv_engine_stir(engine);
 }
 
+void srv_batch_piece(srv_engine *engine, srv_piece *piece, bool is_short)
+{
+	srv_engine_piece(engine, piece, is_short);
+}
+
 srv_upstream *srv_batch_upstream(const srv_engine *engine)
 {
 	return engine->exchange->upstream;
@@ -217,7 +224,9 @@ bool srv_batch_add(srv_engine *engine, uint32_t count)
 			return false;
 		srv_file *f = srv_graph_at(engine->graph, file);
 		f->asset = HOB_NONE; /* a scene list may name a file twice, with other settings */
-		f->exists = srv_stat_path(engine->roots->fds[0], f->path, &f->stat) || sources[i].text.len > 0;
+		f->stat.size = sources[i].size;
+		f->exists = sources[i].size > 0 || sources[i].text.len > 0 ||
+					srv_stat_path(engine->roots->fds[0], f->path, &f->stat);
 		if (sources[i].text.len > 0) {
 			f->digest =
 				hob_sha256_of((hob_bytes){(const uint8_t *)sources[i].text.data, sources[i].text.len});

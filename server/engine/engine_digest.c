@@ -15,7 +15,7 @@
 
 /* Digests of a job's input files, computed in the pool. */
 
-enum { HASH_HERE_BYTES = 64 << 10, HASH_HERE_FILES = 4 };
+enum { SMALL_BYTES = 64 << 10, SMALL_FILES = 4 };
 
 static void hash_file(hash_item *item, const atomic_bool *stop)
 {
@@ -43,9 +43,9 @@ static void hash_file(hash_item *item, const atomic_bool *stop)
 		close(fd);
 }
 
-static void hash_work(uv_work_t *work)
+static void hash_files(srv_piece *piece)
 {
-	engine_job *job = work->data;
+	engine_job *job = piece->user;
 	for (uint32_t i = 0; i < job->hashing.count; i++)
 		hash_file(&job->hashing.items[i], &job->engine->closing);
 }
@@ -107,10 +107,9 @@ srv_job_event srv_job_take_digests(engine_job *job)
 	return srv_job_digests(job, hashing->again, hashing->again_count);
 }
 
-static void on_hashed(uv_work_t *work, int status)
+static void on_hashed(srv_piece *piece)
 {
-	(void)status;
-	srv_job_put(work->data, SRV_JOB_SAY(DIGESTS));
+	srv_job_put(piece->user, SRV_JOB_SAY(DIGESTS));
 }
 
 static int by_number(const void *a, const void *b)
@@ -160,13 +159,14 @@ srv_job_event srv_job_digests(engine_job *job, const uint32_t *files, uint32_t c
 	if (hashing->count == 0)
 		return SRV_JOB_SAY(HASHED);
 	hashing->again = HOB_NEW(&job->arena, uint32_t, hashing->count);
-	job->work.data = job;
-	/* Hashing a few small files here is faster than waking another thread. */
-	if (hashing->count <= HASH_HERE_FILES && bytes <= HASH_HERE_BYTES && srv_job_is_alone(job)) {
-		hash_work(&job->work);
+	job->piece = (srv_piece){hash_files, on_hashed, .user = job};
+	/* Hashing a few small files is faster than waking another thread. */
+	bool small = hashing->count <= SMALL_FILES && bytes <= SMALL_BYTES;
+	if (small && srv_job_is_alone(job)) {
+		hash_files(&job->piece);
 		return srv_job_take_digests(job);
 	}
-	uv_queue_work(engine->loop, &job->work, hash_work, on_hashed);
+	srv_engine_piece(engine, &job->piece, small && engine->options.batch);
 	return SRV_JOB_LATER;
 }
 

@@ -182,12 +182,12 @@ srv_job_event srv_job_store(engine_job *job)
 {
 	enum { HERE_BYTES = 128 << 10 };
 	assert(job->cook.output_count == 0 && job->cook.outcome->has_result);
-	job->work.data = job;
+	job->piece.work.data = job;
 	if (job->cook.outcome->mapping_size <= HERE_BYTES && srv_job_is_alone(job)) {
-		store_work(&job->work);
+		store_work(&job->piece.work);
 		return srv_job_stored(job);
 	}
-	uv_queue_work(job->engine->loop, &job->work, store_work, on_stored);
+	uv_queue_work(job->engine->loop, &job->piece.work, store_work, on_stored);
 	return SRV_JOB_LATER;
 }
 

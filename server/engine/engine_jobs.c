@@ -17,14 +17,15 @@
 /* How many jobs of each priority may be in progress beyond those on a worker: enough to keep the workers
  * busy, few enough that the order of the queue matters. A priority may also use the places of the lower ones,
  * so it never waits behind them. */
-enum { AHEAD = 16, ASKING_MAX = 256 };
+enum { AHEAD = 16, AHEAD_OF_PASS = 128, ASKING_MAX = 256 };
 
 /* ---- starting */
 
 static bool has_room(const srv_engine *engine, srv_priority priority)
 {
 	const struct engine_jobs *jobs = engine->jobs;
-	uint32_t ahead = AHEAD * (uint32_t)(SRV_PRIORITY_COUNT - priority);
+	uint32_t ahead =
+		engine->options.batch ? AHEAD_OF_PASS : AHEAD * (uint32_t)(SRV_PRIORITY_COUNT - priority);
 	/* Jobs that wait for the upstream use no resources here, and many of them share one request. */
 	uint32_t elsewhere = jobs->in_stage[SRV_JOB_ASK] + jobs->in_stage[SRV_JOB_FETCH] +
 						 jobs->in_stage[SRV_JOB_CLAIM] + srv_engine_left_to_others(engine);

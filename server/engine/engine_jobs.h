@@ -94,7 +94,7 @@ struct engine_job {
 	hob_arena arena;
 	hob_ingredients ingredients;
 	hob_sha256 source, lookup, final_lookup; /* lookup: of the profile in `ingredients` */
-	uv_work_t work;							 /* hashing, or storing */
+	srv_piece piece;						 /* hashing, or storing */
 	job_hashing hashing;
 	job_earlier earlier;
 	job_remote remote;
@@ -114,7 +114,9 @@ struct engine_jobs {
 	engine_job **active;			   /* jobs in progress, unordered */
 	uint32_t count, capacity;		   /* of them */
 	uint32_t in_stage[SRV_JOB_STAGES]; /* number of jobs by stage */
-	uint64_t uses_seen;				   /* srv_uses_changes at the last comparison with the queue */
+	srv_piece *pieces, *last_piece;	   /* short ones of this turn, to be sent to libuv's pool */
+	uint32_t piece_count;
+	uint64_t uses_seen; /* srv_uses_changes at the last comparison with the queue */
 	uint64_t doubt_at;
 	srv_forecast forecast;
 	struct {

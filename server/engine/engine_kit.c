@@ -141,6 +141,51 @@ void srv_engine_work(srv_engine *engine, uv_work_t *work, uv_work_cb run, uv_aft
 	uv_queue_work(engine->loop, work, run, done);
 }
 
+static void run_pieces(uv_work_t *work)
+{
+	for (srv_piece *piece = work->data; piece; piece = piece->next)
+		piece->run(piece);
+}
+
+static void pieces_done(uv_work_t *work, int status)
+{
+	(void)status;
+	for (srv_piece *piece = work->data, *next; piece; piece = next) {
+		next = piece->next;
+		piece->done(piece);
+	}
+}
+
+static void send_pieces(srv_engine *engine, srv_piece *first)
+{
+	first->work.data = first;
+	uv_queue_work(engine->loop, &first->work, run_pieces, pieces_done);
+}
+
+void srv_engine_send_pieces(srv_engine *engine)
+{
+	struct engine_jobs *jobs = engine->jobs;
+	if (jobs->piece_count > 0)
+		send_pieces(engine, jobs->pieces);
+	jobs->pieces = NULL;
+	jobs->piece_count = 0;
+}
+
+void srv_engine_piece(srv_engine *engine, srv_piece *piece, bool is_short)
+{
+	enum { SHARES = 8 }; /* the jobs in progress keep several threads busy */
+	struct engine_jobs *jobs = engine->jobs;
+	piece->next = NULL;
+	if (!is_short) {
+		send_pieces(engine, piece);
+		return;
+	}
+	*(jobs->pieces ? &jobs->last_piece->next : &jobs->pieces) = piece;
+	jobs->last_piece = piece;
+	if (++jobs->piece_count > jobs->count / SHARES)
+		srv_engine_send_pieces(engine);
+}
+
 void srv_engine_count_work(srv_engine *engine)
 {
 	engine->life->work++;

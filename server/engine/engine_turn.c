@@ -185,6 +185,9 @@ static void run_jobs(srv_engine *engine)
 			srv_job_send(job, SRV_JOB_SAY(TURN));
 		more = srv_engine_start_ready(engine, begun++);
 	} while (more || (jobs->due && srv_engine_has_time(engine, done)));
+	srv_engine_send_pieces(engine);
+	if (engine->options.batch && engine->store)
+		srv_store_read_part(engine->store);
 	engine->counters.turn.put_off += jobs->due != NULL;
 	jobs->stirred = jobs->due != NULL;
 	srv_engine_count_waiting(engine);

@@ -286,6 +286,13 @@ class Rules(CommandLine):
             self.assertNotIn("config.invalid", self.check(), text)
         self.assertGreater(len(blocks), 3)
 
+    def test_a_sidecar_counts_for_one_model(self):
+        self.put("cook.json", '{"rules": {"mesh.open": "warning"}}')
+        for name in ("a", "b"):
+            self.put(f"{name}.obj", obj_text(2))
+        self.put("a.obj.cook.json", '{"rules": {"mesh.open": "off"}}')
+        self.assertEqual(re.findall(r"^warning +(\S+):", self.check(), re.M), ["b.obj"])
+
     def test_a_level_judges_what_is_cooked_already(self):
         self.put("m.obj", obj_text(2))
         self.put("in/m.obj", obj_text(2))
