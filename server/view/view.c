@@ -598,6 +598,34 @@ static void count_asset(srv_view *v, const srv_view_asset *asset, bool added)
 	v->outputs += sign * asset->output_count;
 }
 
+static int compare_name(const srv_view_asset *a, const srv_view_asset *b)
+{
+	return hob_str_compare(a->full, b->full);
+}
+
+/* Index of `asset` in a sorted list, or where it would be inserted. Searches forward in growing steps: with
+ * many changes, the next one is near. */
+static uint32_t place_of(const srv_view_asset *const *list, uint32_t count, const srv_view_asset *asset,
+						 int (*compare)(const srv_view_asset *, const srv_view_asset *))
+{
+	uint32_t low = 0, high = count;
+	for (uint32_t step = 1; low + step < high; step *= 2) {
+		if (compare(list[low + step - 1], asset) >= 0)
+			high = low + step - 1;
+		else
+			low += step;
+	}
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (compare(list[middle], asset) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	assert(low == count || compare(list[low], asset) >= 0);
+	return low;
+}
+
 /* Copies unchanged ranges between the changes; replaced and removed records become garbage of `from`. */
 static void merge_assets(const srv_views *views, view *from, view *to)
 {
@@ -605,24 +633,11 @@ static void merge_assets(const srv_views *views, view *from, view *to)
 	uint32_t at = 0, count = 0;
 	for (uint32_t i = 0; i < views->change_count; i++) {
 		const change *c = &views->changes[i];
-		uint32_t low = at, high = from->open.count;
-		/* Searches forward in growing steps: with many changes, the next one is near. */
-		for (uint32_t step = 1; low + step < high; step *= 2) {
-			if (hob_str_compare(from->open.assets[low + step - 1]->full, c->full) >= 0)
-				high = low + step - 1;
-			else
-				low += step;
-		}
-		while (low < high) {
-			uint32_t middle = low + (high - low) / 2;
-			if (hob_str_compare(from->open.assets[middle]->full, c->full) < 0)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		memcpy(out + count, from->open.assets + at, (low - at) * sizeof *out);
-		count += low - at;
-		at = low;
+		srv_view_asset key = {.full = c->full};
+		uint32_t place = at + place_of(from->open.assets + at, from->open.count - at, &key, compare_name);
+		memcpy(out + count, from->open.assets + at, (place - at) * sizeof *out);
+		count += place - at;
+		at = place;
 		if (at < from->open.count && hob_str_equal(from->open.assets[at]->full, c->full)) {
 			record *old = (record *)(uintptr_t)from->open.assets[at++];
 			count_asset(&to->open, &old->asset, false);
@@ -636,26 +651,6 @@ static void merge_assets(const srv_views *views, view *from, view *to)
 	}
 	memcpy(out + count, from->open.assets + at, (from->open.count - at) * sizeof *out);
 	to->open.count = count + from->open.count - at;
-}
-
-/* Index of `asset` in a list sorted by id, or where it would be inserted. */
-static uint32_t id_place(const srv_view_asset *const *list, uint32_t count, const srv_view_asset *asset)
-{
-	uint32_t low = 0, high = count;
-	for (uint32_t step = 1; low + step < high; step *= 2) {
-		if (compare_id(list[low + step - 1], asset) >= 0)
-			high = low + step - 1;
-		else
-			low += step;
-	}
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (compare_id(list[middle], asset) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 static void merge_ids(const srv_views *views, const view *from, view *to)
@@ -678,7 +673,7 @@ static void merge_ids(const srv_views *views, const view *from, view *to)
 	while (o < gone || n < come) {
 		bool removal = o < gone && (n == come || by_id(&out_list[o], &in_list[n]) <= 0);
 		const srv_view_asset *next = removal ? out_list[o].asset : in_list[n].asset;
-		uint32_t place = at + id_place(from->by_id + at, from->open.count - at, next);
+		uint32_t place = at + place_of(from->by_id + at, from->open.count - at, next, compare_id);
 		memcpy(to->by_id + count, from->by_id + at, (place - at) * sizeof *to->by_id);
 		count += place - at;
 		at = place;
@@ -729,15 +724,8 @@ void srv_views_publish(srv_views *views, uint64_t rev, bool ready)
 
 uint32_t srv_view_after(const srv_view *v, hob_str after)
 {
-	uint32_t low = 0, high = v->count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (hob_str_compare(v->assets[middle]->full, after) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	uint32_t place = place_of(v->assets, v->count, &(srv_view_asset){.full = after}, compare_name);
+	return place + (place < v->count && hob_str_equal(v->assets[place]->full, after));
 }
 
 const srv_view_asset *srv_view_find(const srv_view *v, hob_str full)
@@ -753,7 +741,7 @@ const srv_view_asset *srv_view_find_id(const srv_view *open, hob_str id)
 		return NULL;
 	srv_view_asset key = {0};
 	memcpy(key.id, id.data, id.len);
-	uint32_t place = id_place(v->by_id, open->count, &key);
+	uint32_t place = place_of(v->by_id, open->count, &key, compare_id);
 	bool found = place < open->count && memcmp(v->by_id[place]->id, id.data, id.len) == 0;
 	return found ? v->by_id[place] : NULL;
 }
