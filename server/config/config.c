@@ -1,5 +1,7 @@
 #include "config.h"
 
+#include "../../core/base/json_write.h"
+
 #include <stdlib.h>
 
 const srv_config_row srv_config_table[SRV_CONFIG_COUNT] = {
@@ -143,19 +145,25 @@ bool srv_config_flag(const srv_config *config, srv_config_key key)
 	return strcmp(config->value[key], "true") == 0;
 }
 
+/* The next line of a list's value. False: there is none. */
+static bool next_item(hob_str *rest, hob_str *item)
+{
+	size_t end = hob_str_find(*rest, HOB_STR("\n"), 0);
+	bool more = rest->len > 0;
+	*item = hob_str_sub(*rest, 0, end == SIZE_MAX ? rest->len : end);
+	*rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(*rest, end + 1, rest->len);
+	return more;
+}
+
 const char *const *srv_config_list(srv_config *config, srv_config_key key)
 {
-	hob_str rest = hob_str_of(config->value[key]);
+	hob_str rest = hob_str_of(config->value[key]), item;
 	uint32_t count = 0, room = 2;
 	for (size_t i = 0; i < rest.len; i++)
 		room += rest.data[i] == '\n';
 	const char **out = HOB_NEW(&config->arena, const char *, room);
-	while (out && rest.len > 0) {
-		size_t end = hob_str_find(rest, HOB_STR("\n"), 0);
-		hob_str item = hob_str_sub(rest, 0, end == SIZE_MAX ? rest.len : end);
-		rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(rest, end + 1, rest.len);
+	while (out && next_item(&rest, &item))
 		out[count++] = hob_arena_str(&config->arena, item).data;
-	}
 	return out;
 }
 
@@ -188,74 +196,54 @@ static void print_value(const srv_config *config, srv_config_key key, hob_buf *o
 	case SRV_CONFIG_TYPE_number:
 	case SRV_CONFIG_TYPE_size:
 	case SRV_CONFIG_TYPE_flag:
-		hob_buf_put_str(out, text);
+		hob_json_put(out, HOB_JSON_RAW("value", text));
 		break;
 	case SRV_CONFIG_TYPE_list:
-		hob_buf_put_str(out, HOB_STR("["));
-		for (bool first = true; text.len > 0; first = false) {
-			size_t end = hob_str_find(text, HOB_STR("\n"), 0);
-			hob_buf_put_str(out, first ? HOB_STR("") : HOB_STR(","));
-			hob_buf_put_json(out, hob_str_sub(text, 0, end == SIZE_MAX ? text.len : end));
-			text = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(text, end + 1, text.len);
-		}
-		hob_buf_put_str(out, HOB_STR("]"));
+		hob_json_put(out, HOB_JSON_OPEN("value", '['));
+		for (hob_str item; next_item(&text, &item);)
+			hob_json_str(out, item);
+		hob_json_close(out, ']');
 		break;
 	default:
-		if (text.len > 0)
-			hob_buf_put_json(out, text);
-		else
-			hob_buf_put_str(out, HOB_STR("null"));
+		hob_json_put(out, HOB_JSON_SOME("value", text));
 	}
 }
 
 static void print_globs(const char *name, const char *const *globs, hob_buf *out)
 {
-	hob_buf_printf(out, ",\"%s\":[", name);
-	for (uint32_t i = 0; globs && globs[i]; i++) {
-		hob_buf_put_str(out, i > 0 ? HOB_STR(",") : HOB_STR(""));
-		hob_buf_put_json(out, hob_str_of(globs[i]));
-	}
-	hob_buf_put_str(out, HOB_STR("]"));
+	hob_json_put(out, HOB_JSON_OPEN(name, '['));
+	for (uint32_t i = 0; globs && globs[i]; i++)
+		hob_json_str(out, hob_str_of(globs[i]));
+	hob_json_close(out, ']');
 }
 
 void srv_config_print(const srv_config *config, hob_buf *out)
 {
-	hob_buf_put_str(out, HOB_STR("\"file\":"));
-	if (config->file)
-		hob_buf_put_json(out, hob_str_of(config->file));
-	else
-		hob_buf_put_str(out, HOB_STR("null"));
-	hob_buf_put_str(out, HOB_STR(",\"values\":["));
+	hob_json_put(out, HOB_JSON_SOME("file", hob_str_of(config->file ? config->file : "")),
+				 HOB_JSON_OPEN("values", '['));
 	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++) {
-		hob_buf_put_str(out, key > 0 ? HOB_STR(",{\"key\":") : HOB_STR("{\"key\":"));
-		hob_buf_put_json(out, hob_str_of(srv_config_table[key].path));
-		hob_buf_put_str(out, HOB_STR(",\"value\":"));
+		hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("key", srv_config_table[key].path));
 		print_value(config, key, out);
-		hob_buf_put_str(out, HOB_STR(",\"origin\":"));
-		hob_buf_put_json(out, hob_str_of(srv_config_origin_name(config, key)));
-		hob_buf_put_str(out, HOB_STR("}"));
+		hob_json_put(out, HOB_JSON("origin", srv_config_origin_name(config, key)), HOB_JSON_CLOSE('}'));
 	}
-	hob_buf_put_str(out, HOB_STR("],\"sources\":["));
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_OPEN("sources", '['));
 	for (uint32_t i = 0; i < config->source_count; i++) {
 		const srv_config_source *source = &config->sources[i];
-		hob_buf_put_str(out, i > 0 ? HOB_STR(",{\"name\":") : HOB_STR("{\"name\":"));
-		hob_buf_put_json(out, hob_str_of(source->name));
-		hob_buf_put_str(out, HOB_STR(",\"path\":"));
-		hob_buf_put_json(out, hob_str_of(source->path));
+		hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("name", source->name),
+					 HOB_JSON("path", source->path));
 		if (source->mirror)
-			hob_buf_put_str(out, HOB_STR(",\"mirror\":true"));
+			hob_json_put(out, HOB_JSON_BOOL("mirror", true));
 		if (source->git) {
-			hob_buf_put_str(out, HOB_STR(",\"git\":"));
-			hob_buf_put_json(out, hob_str_of(source->git));
+			hob_json_put(out, HOB_JSON("git", source->git));
 			print_globs("refs", source->refs, out);
 		}
 		print_globs("include", source->include, out);
 		print_globs("exclude", source->exclude, out);
-		hob_buf_put_str(out, HOB_STR(",\"settings\":"));
+		hob_json_key(out, "settings");
 		hob_settings_print(&source->settings, out);
-		hob_buf_put_str(out, HOB_STR("}"));
+		hob_json_close(out, '}');
 	}
-	hob_buf_put_str(out, HOB_STR("],\"defaults\":"));
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_KEY("defaults"));
 	hob_settings_print(&config->defaults, out);
 }
 
@@ -280,17 +268,12 @@ static void schema_of(srv_config_key key, hob_buf *out)
 										"{\"type\":\"string\",\"enum\":["};
 	const srv_config_row *row = &srv_config_table[key];
 	hob_buf_put_str(out, hob_str_of(types[row->type]));
-	bool first = true;
-	for (size_t i = 0; i < HOB_COUNT_OF(choices); i++) {
-		if (choices[i].key != key)
-			continue;
-		hob_buf_printf(out, "%s\"%s\"", first ? "" : ",", choices[i].value);
-		first = false;
-	}
-	hob_buf_put_str(out, row->type == SRV_CONFIG_TYPE_choice ? HOB_STR("],\"description\":")
-															 : HOB_STR(",\"description\":"));
-	hob_buf_put_json(out, hob_str_of(row->doc));
-	hob_buf_put_str(out, HOB_STR("}"));
+	for (size_t i = 0; i < HOB_COUNT_OF(choices); i++)
+		if (choices[i].key == key)
+			hob_json_str(out, hob_str_of(choices[i].value));
+	if (row->type == SRV_CONFIG_TYPE_choice)
+		hob_json_close(out, ']');
+	hob_json_put(out, HOB_JSON("description", row->doc), HOB_JSON_CLOSE('}'));
 }
 
 static void put_config_schema(hob_buf *out)
@@ -304,14 +287,15 @@ static void put_config_schema(hob_buf *out)
 	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++) {
 		hob_str group = group_of(key, &name);
 		bool same = hob_str_equal(group, open);
-		hob_buf_put_str(out, same || open.len == 0 ? HOB_STR(",") : HOB_STR("}},"));
+		if (!same && open.len > 0)
+			hob_json_put(out, HOB_JSON_CLOSE('}'), HOB_JSON_CLOSE('}'));
 		if (!same) {
-			hob_buf_put_json(out, group);
+			hob_json_str(out, group);
 			hob_buf_put_str(out, HOB_STR(":{\"type\":\"object\",\"additionalProperties\":false,"
 										 "\"patternProperties\":{\"^//\":{}},\"properties\":{"));
 		}
 		open = group;
-		hob_buf_put_json(out, name);
+		hob_json_str(out, name);
 		hob_buf_put_str(out, HOB_STR(":"));
 		schema_of(key, out);
 	}
