@@ -1,4 +1,4 @@
-#include "difference.h"
+#include "drawn.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,4 @@
-#include "posed.h"
-
-#include "difference.h"
+#include "drawn.h"
 
 #include <GLES3/gl3.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "renamed.h"
+#include "drawn.h"
 
 #include <stdlib.h>
 #include <string.h>

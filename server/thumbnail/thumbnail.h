@@ -9,8 +9,8 @@
  * With a second {...}, whose descriptors follow, it draws both models with one camera that sees both, at the
  * daemon's own priority, because somebody waits. The picture is three times as wide: before, after, and the
  * differences, with a ring around the largest. If the finest levels of detail look the same, the coarsest are
- * drawn; parts that look the same but have new names are blue in the differences (renamed.h). CLIP: the name
- * of the clip that poses both, at the time at which they differ most (posed.h); empty: at rest.
+ * drawn; parts that look the same but have new names are blue in the differences (renamed.c). CLIP: the name
+ * of the clip that poses both, at the time at which they differ most (posed.c); empty: at rest.
  *
  * The program is searched beside this one and in libexec, like hob-worker. */
 #ifndef SRV_THUMBNAIL_H

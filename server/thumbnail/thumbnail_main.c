@@ -2,13 +2,10 @@
  * the graphics library first, then enters its sandbox, and only then reads the model. Ends with 0 and a PNG
  * on stdout, or with 2 (not started by hob), 3 (no OpenGL ES), 4 (nothing to draw, or no such clip). */
 #include "../worker/sandbox.h"
-#include "difference.h"
-#include "posed.h"
-#include "renamed.h"
+#include "drawn.h"
 
 #include "../../core/runtime/draw/draw_model.h"
 #include "../../core/runtime/draw/draw_surface.h"
-#include "../../core/runtime/draw/draw_view.h"
 
 #include <GLES3/gl3.h>
 #include <meshoptimizer.h>
