@@ -18,14 +18,22 @@ static const char *live_state(const engine_job *job)
 	return job->life.stage == SRV_JOB_COOK ? "cooking" : job->cook.outcome ? "storing" : "checking";
 }
 
+/* Without a job, the asset waits in the queue, or for the end of a save. */
+static const srv_asset_next *order_of(const asset *a)
+{
+	return a->life.job ? &a->life.job->order : &a->life.next;
+}
+
 static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 {
 	const asset *a = srv_asset_at(engine, id);
 	const engine_job *job = srv_engine_job(a->life.job);
-	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("id", job ? job->life.order.id : a->life.next.id),
-				 HOB_JSON("kind", "cook"), HOB_JSON("asset", a->full), HOB_JSON("state", live_state(job)),
-				 HOB_JSON_NULL("result"),
-				 HOB_JSON_TIME("queued_at", job ? job->life.order.queued_at_ms : a->life.next.queued_at_ms),
+	const srv_asset_next *order = order_of(a);
+	bool queued = !job && srv_queue_has(engine->jobs->queue, id);
+	srv_priority priority = queued ? srv_queue_priority(engine->jobs->queue, id) : order->priority;
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("id", order->id), HOB_JSON("kind", "cook"),
+				 HOB_JSON("asset", a->full), HOB_JSON("state", live_state(job)), HOB_JSON_NULL("result"),
+				 HOB_JSON_TIME("queued_at", order->queued_at_ms),
 				 HOB_JSON_TIME("started_at", job ? job->cook.started_at_ms : 0),
 				 HOB_JSON_MS("expected_ms", srv_engine_expected_ns(engine, a)));
 	if (job && job->life.stage == SRV_JOB_COOK && engine->jobs->pool) {
@@ -34,12 +42,8 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 		hob_buf_printf(out, "%.3f", (double)step.done);
 		hob_json_put_str(out, "stage", hob_str_of(step.name));
 	}
-	/* Without a job, the asset waits in the queue, or for the end of a save. */
-	srv_priority next = srv_queue_has(engine->jobs->queue, id) ? srv_queue_priority(engine->jobs->queue, id)
-															   : a->life.next.priority;
-	srv_priority priority = job ? job->life.order.priority : next;
 	hob_json_put(out, HOB_JSON("priority", srv_priority_name(priority)),
-				 HOB_JSON_LIST("reason", hob_buf_str(job ? &job->life.order.why : &a->life.next.why)));
+				 HOB_JSON_LIST("reason", hob_buf_str(&order->why)));
 	hob_buf stages = {0};
 	if (job)
 		srv_job_steps_print(&job->steps, uv_hrtime(), &stages);
@@ -50,50 +54,42 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 
 /* ---- lists */
 
-static bool wanted_live(const srv_control *control, const asset *a)
+/* Adds the asset's job if it is wanted and room is left. Returns what is left then. */
+static uint32_t add_live(srv_engine *engine, const srv_control *control, uint32_t id, uint32_t left,
+						 hob_buf *items)
 {
-	int64_t queued = a->life.job ? a->life.job->order.queued_at_ms : a->life.next.queued_at_ms;
-	return (control->asset.len == 0 || hob_str_equal(control->asset, hob_str_of(a->full))) &&
-		   srv_control_lists(control->text, HOB_STR(","),
-							 hob_str_of(live_state(srv_engine_job(a->life.job)))) &&
-		   queued >= control->since_ms;
-}
-
-static void put_live(srv_engine *engine, const srv_control *control, uint32_t limit, hob_buf *items)
-{
-	uint32_t given = 0;
-	if (control->asset.len == 0 && srv_control_lists(control->text, HOB_STR(","), HOB_STR("running")))
-		srv_engine_put_tasks(engine, false, items);
-	for (uint32_t i = 0; i < engine->assets->count && given < limit; i++) {
-		const asset *a = srv_asset_at(engine, i);
-		if (a->life.job && a->life.job->stage != SRV_JOB_WAIT && wanted_live(control, a)) {
-			put_live_job(engine, i, items);
-			given++;
-		}
-	}
-	for (const engine_job *job = NULL; given < limit && (job = srv_engine_next_waiting(engine, job));)
-		if (job->life.part != SRV_JOB_BESIDE && wanted_live(control, srv_asset_at(engine, job->asset))) {
-			put_live_job(engine, job->asset, items);
-			given++;
-		}
-	uint32_t room = srv_queue_count(engine->jobs->queue);
-	uint32_t *queued = given < limit ? malloc((room + 1) * sizeof *queued) : NULL;
-	uint32_t count = queued ? srv_queue_peek(engine->jobs->queue, queued, room) : 0;
-	for (uint32_t i = 0; i < count && given < limit; i++) {
-		if (!wanted_live(control, srv_asset_at(engine, queued[i])))
-			continue;
-		put_live_job(engine, queued[i], items);
-		given++;
-	}
-	free(queued);
+	const asset *a = srv_asset_at(engine, id);
+	hob_str state = hob_str_of(live_state(srv_engine_job(a->life.job)));
+	if (left == 0 || (control->asset.len > 0 && !hob_str_equal(control->asset, hob_str_of(a->full))) ||
+		!srv_control_lists(control->text, HOB_STR(","), state) ||
+		order_of(a)->queued_at_ms < control->since_ms)
+		return left;
+	put_live_job(engine, id, items);
+	return left - 1;
 }
 
 void srv_engine_list_jobs(srv_engine *engine, srv_control *control)
 {
-	uint32_t limit = control->number2 > 0 ? (uint32_t)control->number2 : UINT32_MAX;
+	uint32_t left = control->number2 > 0 ? (uint32_t)control->number2 : UINT32_MAX;
 	hob_buf items = {0};
 	srv_engine_flush(engine); /* finished jobs are rows, which server/query reads */
-	put_live(engine, control, limit, &items);
+	if (control->asset.len == 0 && srv_control_lists(control->text, HOB_STR(","), HOB_STR("running")))
+		srv_engine_put_tasks(engine, false, &items);
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		const srv_job *job = srv_asset_at(engine, i)->life.job;
+		if (job && job->stage != SRV_JOB_WAIT)
+			left = add_live(engine, control, i, left, &items);
+	}
+	for (const engine_job *job = NULL; (job = srv_engine_next_waiting(engine, job));)
+		if (job->life.part != SRV_JOB_BESIDE)
+			left = add_live(engine, control, job->asset, left, &items);
+	uint32_t room = left > 0 ? srv_queue_count(engine->jobs->queue) : 0;
+	uint32_t *queued = malloc((room + 1) * sizeof *queued);
+	uint32_t count = queued ? srv_queue_peek(engine->jobs->queue, queued, room) : 0;
+	assert(count <= room);
+	for (uint32_t i = 0; i < count; i++)
+		left = add_live(engine, control, queued[i], left, &items);
+	free(queued);
 	control->answer(control, 200, hob_buf_str(&items));
 	hob_buf_release(&items);
 }
@@ -103,11 +99,9 @@ void srv_engine_list_jobs(srv_engine *engine, srv_control *control)
 /* The asset of a queued or running job, or HOB_NONE. */
 static uint32_t find_live(const srv_engine *engine, uint64_t id)
 {
-	for (uint32_t i = 0; i < engine->assets->count; i++) {
-		const asset *a = srv_asset_at(engine, i);
-		if (id > 0 && (a->life.job ? a->life.job->order.id == id : a->life.next.id == id))
+	for (uint32_t i = 0; id > 0 && i < engine->assets->count; i++)
+		if (order_of(srv_asset_at(engine, i))->id == id)
 			return i;
-	}
 	return HOB_NONE;
 }
 
