@@ -124,12 +124,15 @@ class Writer(Scenario):
     def test_one_that_never_stops_is_named(self):
         path = self.put("a.obj", obj_text(20))
         self.put("b.obj", obj_text(30))
-        code = "import sys, time\nf = open(sys.argv[1], 'a')\nwhile True:\n  f.write('# x\\n'); f.flush(); time.sleep(0.01)"
-        writer = subprocess.Popen([sys.executable, "-c", code, path])
+        code = ("import sys, time\nf = open(sys.argv[1], 'a')\nprint(flush=True)\n"
+                "while True:\n  f.write('# x\\n'); f.flush(); time.sleep(0.01)")
+        writer = subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE)
         try:
+            writer.stdout.readline()  # it has opened the file
             said = self.cook("-o", self.folder / "out", "--wait-writer", 1, "--report", self.folder / "r.json", code=1)
         finally:
             writer.kill()
+            writer.stdout.close()
             writer.wait()
         self.assertRegex(said, rf"failed  a.obj: 'a.obj' is still being written by \S+ \(process {writer.pid}\) after 1 s")
         self.assertIn("1 cooked, 1 failed", said)
