@@ -1,7 +1,6 @@
 #include "cook_format.h"
 #include "cook_run_private.h"
 #include "cook_write.h"
-#include "map_file.h"
 #include "query.h"
 
 #include "../../core/base/array.h"

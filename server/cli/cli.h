@@ -86,4 +86,25 @@ const char *srv_cli_default_url(void);
 extern const char srv_cli_fallback_url[]; /* http://127.0.0.1:7780 */
 void srv_cli_print_environment(void);	  /* `hob help environment` */
 
+/* ---- wrap.c: text at the width of the terminal */
+
+/* Columns of `fd`'s terminal, at most 120; 80 if it is not a terminal. COLUMNS overrides both. */
+uint32_t srv_cli_width(int fd);
+/* Appends text. Paragraphs are filled to `width`; every line after the first begins with `indent` spaces; the
+ * first starts at column `at`. Lines that begin with a space are kept, but broken if they are too long. */
+void srv_cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint32_t width);
+/* Prints lines that contain foreign names (srv_plain_lines). On a terminal, long lines continue on the next
+ * one, indented; words are not broken. */
+void srv_cli_print_lines(hob_str text);
+
+/* ---- map_file.c: a whole file as bytes, read-only, or as text */
+
+/* Errors: NOT_FOUND, CORRUPT (empty, or not a regular file). */
+bool srv_map_file(const char *path, hob_bytes *out, hob_error *err) HOB_MUST_CHECK;
+/* Unmaps and empties *file; does nothing if it is empty. */
+void srv_unmap_file(hob_bytes *file);
+/* The text of a file of at most `most` bytes, with a NUL at its end, for free(). NULL: errno says why, EINVAL
+ * if it is neither a file nor a folder. */
+char *srv_file_text(const char *path, size_t most, size_t *size);
+
 #endif

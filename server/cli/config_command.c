@@ -1,4 +1,3 @@
-#include "cli.h"
 #include "query.h"
 
 #include "../config/config.h"

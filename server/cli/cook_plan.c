@@ -1,5 +1,5 @@
 #include "cook_plan.h"
-#include "map_file.h"
+#include "cli.h"
 #include "scene_list.h"
 
 #include "../../core/base/array.h"

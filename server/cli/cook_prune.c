@@ -1,6 +1,5 @@
 #include "cook_run_private.h"
 #include "cook_write.h"
-#include "map_file.h"
 
 #include "../../core/formats/pack_read.h"
 #include "../../core/hash/hash.h"

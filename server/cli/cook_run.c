@@ -1,6 +1,7 @@
 #include "cook_run_private.h"
 #include "preflight.h"
 
+#include "../../core/base/array.h"
 #include "../../core/settings/rules.h"
 #include "../fs/model_format.h"
 #include "../fs/remove_tree.h"
@@ -68,7 +69,7 @@ static void report_skipped(run *r, const char *file, const char *why)
 	enum { SHOWN = 20 };
 	shown path, text;
 	clear_line(r);
-	if (r->skipped++ < SHOWN && !r->options->quiet)
+	if (r->totals.skipped++ < SHOWN && !r->options->quiet)
 		fprintf(stderr, "skipped  %s: %s\n", show(hob_str_of(file), &path), show(hob_str_of(why), &text));
 	srv_cook_report_skipped(&r->report_skipped, file, why);
 }
@@ -106,7 +107,7 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 				  !srv_pool_importer_for(r->pool, hob_str_of(entry->path)) &&
 				  say_unread(hob_str_of(entry->path), why);
 	if (error) {
-		r->failed++;
+		r->totals.failed++;
 		r->failed_rule += refused;
 		/* A stage that lacks a layer outside the root says so in a failure of its own. */
 		bool names_root =
@@ -137,8 +138,8 @@ static void report_entry(run *r, const cook_entry *entry, const srv_outcome *out
 				srv_causes_log(&r->warnings, SRV_LOG_WARNING, "", note->text, "%s: %s", path.text,
 							   show(note->text, &text));
 		}
-	r->assets_over += r->over_budget > over_before || (error && error->code == HOB_ERR_BUDGET);
-	r->triangles += outcome && outcome->has_result && !error ? outcome->result.stats.triangles : 0;
+	r->totals.over_budget += r->over_budget > over_before || (error && error->code == HOB_ERR_BUDGET);
+	r->totals.triangles += outcome && outcome->has_result && !error ? outcome->result.stats.triangles : 0;
 	srv_cook_report_entry(&r->report, entry, outcome, error, bytes);
 	show_progress(r);
 }
@@ -172,7 +173,7 @@ static bool is_giving(const run *r)
 
 static bool enough(const run *r)
 {
-	return r->options->fail_fast && r->failed > 0;
+	return r->options->fail_fast && r->totals.failed > 0;
 }
 
 void srv_cook_run_finish_if_over(run *r)
@@ -309,10 +310,10 @@ static void write_done(srv_piece *piece)
 	}
 	entry->cached = job->end.kept;
 	entry->fetched = job->end.fetched;
-	r->bytes += job->bytes.written;
-	r->reused += job->bytes.reused;
-	r->cook_ns += job->end.kept ? 0 : job->outcome->cook_ns;
-	r->cached += job->end.kept && good;
+	r->totals.written_bytes += job->bytes.written;
+	r->totals.reused_bytes += job->bytes.reused;
+	r->totals.cook_ns += job->end.kept ? 0 : job->outcome->cook_ns;
+	r->totals.cached += job->end.kept && good;
 	r->fetched += job->end.fetched && good;
 	report_entry(r, entry, job->outcome, good ? NULL : &job->error, &job->bytes);
 	if (r->options->depfile && good)
@@ -359,9 +360,7 @@ static bool on_bring(void *user, void *job, uint32_t source, const srv_outcome *
 	cook_entry *entry = r->entries[source];
 	if (outcome ? !srv_offer_lacks(r->offered, outcome) : entry->rounds > 0)
 		return false;
-	bringing *b = calloc(1, sizeof *b);
-	if (!b)
-		abort();
+	bringing *b = hob_must(calloc(1, sizeof *b));
 	*b = (bringing){.r = r, .job = job, .path = entry->path, .outcome = outcome, .work.data = b};
 	if (entry->rounds++ < ROUNDS_MAX)
 		uv_queue_work(&r->loop, &b->work, bring_run, bring_done);
@@ -406,10 +405,8 @@ static void on_over(void *user, const srv_batch_end *end)
 		srv_batch_let_go(end->job);
 		srv_cook_run_finish_if_over(r);
 	} else {
-		write_job *job = calloc(1, sizeof *job);
+		write_job *job = hob_must(calloc(1, sizeof *job));
 		tell_unkept(r, end->unkept);
-		if (!job)
-			abort();
 		*job = (write_job){.piece = {write_run, write_done, .user = job},
 						   .r = r,
 						   .entry = entry,
@@ -467,7 +464,7 @@ static void on_ready(void *user, srv_pool *pool)
 		say_unread(hob_str_of(r->plan.skipped[i]), why);
 		report_skipped(r, r->plan.skipped[i], why);
 	}
-	if (r->plan.count + r->skipped == 0)
+	if (r->plan.count + r->totals.skipped == 0)
 		srv_cook_plan_say_nothing(pool, r->plan.root, &r->error);
 	srv_cook_run_finish_if_over(r);
 }
@@ -515,7 +512,7 @@ static bool begin(run *r, srv_engine_options *engine, hob_error *err)
 
 static uint32_t done_count(const run *r)
 {
-	return r->finished - r->failed - r->left - (r->skipped - r->plan.skipped_count);
+	return r->finished - r->totals.failed - r->left - (r->totals.skipped - r->plan.skipped_count);
 }
 
 static void tell_of_upstream(const run *r)
@@ -541,20 +538,14 @@ static void tell_of_upstream(const run *r)
 
 static bool write_report(run *r, const cook_run_options *options, hob_error *err)
 {
-	cook_totals totals = {.cooked = done_count(r) - r->cached,
-						  .cached = r->cached,
-						  .failed = r->failed,
-						  .skipped = r->skipped,
-						  .over_budget = r->assets_over,
-						  .triangles = r->triangles,
-						  .bytes = r->bytes + r->reused,
-						  .written_bytes = r->options->write.nothing ? 0 : r->bytes,
-						  .reused_bytes = r->reused,
-						  .cook_ns = r->cook_ns,
-						  .wall_ns = uv_hrtime() - r->began_ns};
+	cook_totals *t = &r->totals;
+	t->cooked = done_count(r) - t->cached;
+	t->bytes = t->written_bytes + t->reused_bytes;
+	t->written_bytes = r->options->write.nothing ? 0 : t->written_bytes;
+	t->wall_ns = uv_hrtime() - r->began_ns;
 	return (!options->report && options->format != COOK_FORMAT_GITHUB) ||
 		   srv_cook_report_write(options->report, options->format, r->plan.root, &r->report,
-								 &r->report_skipped, &totals, err);
+								 &r->report_skipped, t, err);
 }
 
 static int finish(run *r)
@@ -563,7 +554,9 @@ static int finish(run *r)
 	char time[32], size[32];
 	srv_causes_end(&r->warnings);
 	bool over_budget = r->over_budget > 0 || r->failed_rule > 0;
-	int code = r->failed > r->failed_rule ? EXIT_ASSETS_FAILED : over_budget ? EXIT_OVER_BUDGET : EXIT_GOOD;
+	int code = r->totals.failed > r->failed_rule ? EXIT_ASSETS_FAILED
+			   : over_budget					 ? EXIT_OVER_BUDGET
+												 : EXIT_GOOD;
 	if (r->interrupted) {
 		fprintf(stderr, "interrupted: %u of %u cooked; nothing half-written is left\n", done_count(r),
 				r->plan.count);
@@ -575,21 +568,21 @@ static int finish(run *r)
 	if (options->see)
 		return EXIT_GOOD;
 	char budget[48] = "", skipped[48] = "";
-	if (r->skipped > 0)
-		snprintf(skipped, sizeof skipped, ", %u skipped", r->skipped);
+	if (r->totals.skipped > 0)
+		snprintf(skipped, sizeof skipped, ", %u skipped", r->totals.skipped);
 	if (r->over_budget > 0)
 		snprintf(budget, sizeof budget, ", %u over budget", r->over_budget);
 	char cached[80] = "";
 	int used = 0;
-	if (r->cached > r->fetched)
-		used = snprintf(cached, sizeof cached, "%u from the cache, ", r->cached - r->fetched);
+	if (r->totals.cached > r->fetched)
+		used = snprintf(cached, sizeof cached, "%u from the cache, ", r->totals.cached - r->fetched);
 	if (r->fetched > 0)
 		snprintf(cached + used, sizeof cached - (size_t)used, "%u from the upstream, ", r->fetched);
 	tell_of_upstream(r);
 	if (!r->options->quiet || code != EXIT_GOOD)
-		fprintf(stderr, "%u cooked, %s%u failed%s%s in %s  (%s written)\n", done_count(r) - r->cached, cached,
-				r->failed, skipped, budget, srv_text_duration(uv_hrtime() - r->began_ns, time),
-				r->options->write.nothing ? "nothing" : srv_text_bytes(r->bytes, size));
+		fprintf(stderr, "%u cooked, %s%u failed%s%s in %s  (%s written)\n", done_count(r) - r->totals.cached,
+				cached, r->totals.failed, skipped, budget, srv_text_duration(uv_hrtime() - r->began_ns, time),
+				r->options->write.nothing ? "nothing" : srv_text_bytes(r->totals.written_bytes, size));
 	if (r->finished < r->plan.count)
 		fprintf(stderr, "stopped at the first failure; %u were not cooked\n", r->plan.count - r->finished);
 	hob_error error = {0};

@@ -59,12 +59,12 @@ typedef struct run {
 	char folder[300];		   /* the temporary cache, which is removed at the end; empty: none */
 	offer *offered;			   /* worker: the offer whose models are the plan */
 	struct offering *offering; /* owner: the offer of this run's cooks */
-	uint32_t cached, fetched;
-	uint32_t left;							/* worker: models left to other machines */
-	uint32_t finished, failed, over_budget; /* failed: not only because of a budget */
-	uint32_t failed_rule, assets_over;
-	srv_causes warnings; /* warnings with the same text are counted, and printed at the end */
-	uint64_t cook_ns, bytes, reused, triangles, began_ns;
+	uint32_t finished, fetched, failed_rule;
+	uint32_t left;		  /* worker: models left to other machines */
+	uint32_t over_budget; /* warnings of a budget */
+	cook_totals totals;	  /* cooked, bytes and wall_ns at the end only */
+	srv_causes warnings;  /* warnings with the same text are counted, and printed at the end */
+	uint64_t began_ns;
 	uint32_t writes_pending;
 	uv_signal_t interrupt;
 	uv_timer_t look;  /* checks the files of models that wait for a writer */
@@ -73,7 +73,6 @@ typedef struct run {
 	const cook_run_options *options;
 	hob_error error; /* why the whole run failed */
 	hob_buf report, report_skipped, depfile;
-	uint32_t skipped;
 } run;
 
 void srv_cook_run_finish_if_over(run *r);

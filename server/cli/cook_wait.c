@@ -1,5 +1,6 @@
-#include "cook_wait.h"
+#include "cook_plan.h"
 
+#include "../fs/beneath.h"
 #include "../fs/folder.h"
 #include "../fs/spelling.h"
 

@@ -1,7 +1,5 @@
 #include "cook_write.h"
-#include "map_file.h"
 #include "query.h"
-#include "wrap.h"
 
 #include "../../core/base/json_write.h"
 #include "../../core/formats/classic.h"

@@ -1,7 +1,6 @@
 #include "preflight.h"
 #include "query.h"
 #include "serve_config.h"
-#include "wrap.h"
 
 #include "../../core/base/json_write.h"
 #include "../fs/clock.h"

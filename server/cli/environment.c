@@ -1,5 +1,4 @@
 #include "cli.h"
-#include "wrap.h"
 
 #include "../config/config.h"
 

@@ -1,6 +1,4 @@
-#include "cli.h"
 #include "cook_run.h"
-#include "map_file.h"
 #include "query.h"
 
 #include "../../core/formats/pack_read.h"

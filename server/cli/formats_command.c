@@ -1,5 +1,4 @@
 #include "cli.h"
-#include "wrap.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,4 @@
-#include "cli.h"
 #include "cook_run.h"
-#include "map_file.h"
-#include "wrap.h"
 
 #include "../../core/formats/classic.h"
 #include "../../core/formats/describe.h"

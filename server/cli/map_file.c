@@ -1,4 +1,4 @@
-#include "map_file.h"
+#include "cli.h"
 
 #include <errno.h>
 #include <fcntl.h>

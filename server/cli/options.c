@@ -1,6 +1,5 @@
 #include "cli.h"
 #include "owner.h"
-#include "wrap.h"
 
 #include "../../core/settings/cook_key.h"
 #include "../../core/formats/pack_layout.h"

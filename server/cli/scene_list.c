@@ -1,6 +1,6 @@
 #include "scene_list.h"
 
-#include "map_file.h"
+#include "cli.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

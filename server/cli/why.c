@@ -1,5 +1,4 @@
 #include "query.h"
-#include "wrap.h"
 
 #include "../../core/settings/settings.h"
 #include "../fs/whole_path.h"

@@ -1,4 +1,4 @@
-#include "wrap.h"
+#include "cli.h"
 
 #include "../log/log.h"
 
