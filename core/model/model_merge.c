@@ -9,92 +9,69 @@ static uint32_t shift(uint32_t id, uint32_t base)
 	return id == HOB_NONE ? HOB_NONE : id + base;
 }
 
-/* ---- room for everything */
+/* ---- the lists of a model whose items are copied, LIST(count, items, type, words for the limit, limit) */
 
-typedef struct totals {
-	uint64_t meshes, materials, images, samplers, nodes, mesh_refs, weights, scenes, roots, cameras, lights,
-		skins, clips, variants;
-} totals_t;
+#define LISTS(LIST)                                                                                          \
+	LIST(node_count, nodes, hob_node, "nodes", HOB_LIMIT_NODES)                                              \
+	LIST(mesh_count, meshes, hob_mesh, "meshes", HOB_LIMIT_MESHES)                                           \
+	LIST(material_count, materials, hob_material, "materials", HOB_LIMIT_MATERIALS)                          \
+	LIST(image_count, images, hob_image, "pictures", HOB_LIMIT_IMAGES)                                       \
+	LIST(clip_count, clips, hob_clip, "clips", HOB_LIMIT_CLIPS)                                              \
+	LIST(mesh_ref_count, mesh_refs, uint32_t, "mesh references", UINT32_MAX / 2)                             \
+	LIST(weight_count, weights, float, "morph weights", UINT32_MAX / 2)                                      \
+	LIST(sampler_count, samplers, hob_sampler, "samplers", UINT32_MAX)                                       \
+	LIST(camera_count, cameras, hob_camera, "cameras", UINT32_MAX)                                           \
+	LIST(light_count, lights, hob_light, "lights", UINT32_MAX)                                               \
+	LIST(skin_count, skins, hob_skin, "skins", UINT32_MAX)
 
-static totals_t count(const hob_model *const *models, uint32_t model_count)
+static bool check_limit(uint64_t count, uint64_t limit, const char *what, hob_error *err)
 {
-	totals_t t = {.scenes = 1};
-	for (uint32_t i = 0; i < model_count; i++) {
-		const hob_model *m = models[i];
-		t.meshes += m->mesh_count;
-		t.materials += m->material_count;
-		t.images += m->image_count;
-		t.samplers += m->sampler_count;
-		t.nodes += m->node_count;
-		t.mesh_refs += m->mesh_ref_count;
-		t.weights += m->weight_count;
-		t.scenes += m->scene_count - 1;
-		t.cameras += m->camera_count;
-		t.lights += m->light_count;
-		t.skins += m->skin_count;
-		t.clips += m->clip_count;
-		t.variants += m->variant_count;
-	}
-	return t;
+	return count <= limit || hob_fail(err, LIMIT, "the merged models have %llu %s, the limit is %llu",
+									  (unsigned long long)count, what, (unsigned long long)limit);
 }
 
-static bool check_limits(const totals_t *t, hob_error *err)
+/* Room for the items of all models. */
+static bool allocate(const hob_model *const *models, uint32_t model_count, hob_arena *arena, hob_model *m,
+					 hob_error *err)
 {
-	const struct {
-		const char *what;
-		uint64_t count, limit;
-	} rules[] = {
-		{"nodes", t->nodes, HOB_LIMIT_NODES},
-		{"meshes", t->meshes, HOB_LIMIT_MESHES},
-		{"materials", t->materials, HOB_LIMIT_MATERIALS},
-		{"pictures", t->images, HOB_LIMIT_IMAGES},
-		{"clips", t->clips, HOB_LIMIT_CLIPS},
-		{"mesh references", t->mesh_refs, UINT32_MAX / 2},
-		{"morph weights", t->weights, UINT32_MAX / 2},
-		{"scene roots", t->roots, UINT32_MAX / 2},
-	};
-	for (size_t i = 0; i < HOB_COUNT_OF(rules); i++)
-		if (rules[i].count > rules[i].limit)
-			return hob_fail(err, LIMIT, "the merged models have %llu %s, the limit is %llu",
-							(unsigned long long)rules[i].count, rules[i].what,
-							(unsigned long long)rules[i].limit);
+	uint64_t scenes = 1, roots = 0, variants = 0;
+#define LIST(count, items, type, what, limit)                                                                \
+	uint64_t count = 0;                                                                                      \
+	for (uint32_t i = 0; i < model_count; i++)                                                               \
+		count += models[i]->count;                                                                           \
+	if (!check_limit(count, limit, what, err))                                                               \
+		return false;
+	LISTS(LIST)
+#undef LIST
+	for (uint32_t i = 0; i < model_count; i++) {
+		scenes += models[i]->scene_count - 1;
+		variants += models[i]->variant_count;
+		/* Scenes of one model may share roots, so room for roots is counted per scene. */
+		for (uint32_t s = 0; s < models[i]->scene_count; s++)
+			roots += models[i]->scenes[s].root_count;
+	}
+	if (!check_limit(roots, UINT32_MAX / 2, "scene roots", err))
+		return false;
+#define LIST(count, items, type, what, limit) m->items = HOB_NEW(arena, type, count);
+	LISTS(LIST)
+#undef LIST
+	m->scenes = HOB_NEW(arena, hob_scene, scenes);
+	m->scene_roots = HOB_NEW(arena, uint32_t, roots);
+	m->variants = HOB_NEW(arena, hob_str, variants);
 	return true;
 }
 
-static void allocate(const totals_t *t, hob_arena *arena, hob_model *m)
-{
-	m->meshes = HOB_NEW(arena, hob_mesh, t->meshes);
-	m->materials = HOB_NEW(arena, hob_material, t->materials);
-	m->images = HOB_NEW(arena, hob_image, t->images);
-	m->samplers = HOB_NEW(arena, hob_sampler, t->samplers);
-	m->nodes = HOB_NEW(arena, hob_node, t->nodes);
-	m->mesh_refs = HOB_NEW(arena, uint32_t, t->mesh_refs);
-	m->weights = HOB_NEW(arena, float, t->weights);
-	m->scenes = HOB_NEW(arena, hob_scene, t->scenes);
-	m->scene_roots = HOB_NEW(arena, uint32_t, t->roots);
-	m->cameras = HOB_NEW(arena, hob_camera, t->cameras);
-	m->lights = HOB_NEW(arena, hob_light, t->lights);
-	m->skins = HOB_NEW(arena, hob_skin, t->skins);
-	m->clips = HOB_NEW(arena, hob_clip, t->clips);
-	m->variants = HOB_NEW(arena, hob_str, t->variants);
-}
-
-/* ---- appending one model; ids move by the counts that `m` had before */
+/* ---- appending one model: its items are copied, and their ids moved by the counts that `m` had before */
 
 static void append_materials(hob_model *m, const hob_model *in)
 {
 	for (uint32_t i = 0; i < in->material_count; i++) {
 		hob_material *material = &m->materials[m->material_count + i];
-		*material = in->materials[i];
 		for (int s = 0; s < HOB_SLOT_COUNT; s++) {
 			material->slots[s].image = shift(material->slots[s].image, m->image_count);
 			material->slots[s].sampler = shift(material->slots[s].sampler, m->sampler_count);
 		}
 	}
-	for (uint32_t i = 0; i < in->image_count; i++)
-		m->images[m->image_count + i] = in->images[i];
-	for (uint32_t i = 0; i < in->sampler_count; i++)
-		m->samplers[m->sampler_count + i] = in->samplers[i];
 }
 
 static uint32_t find_or_add_variant(hob_model *m, hob_str name)
@@ -115,7 +92,6 @@ static void append_meshes(hob_model *m, const hob_model *in, hob_arena *arena, h
 		variant[i] = find_or_add_variant(m, in->variants[i]);
 	for (uint32_t i = 0; i < in->mesh_count; i++) {
 		hob_mesh *mesh = &m->meshes[m->mesh_count + i];
-		*mesh = in->meshes[i];
 		mesh->source_mesh += first_source;
 		mesh->material = shift(mesh->material, m->material_count);
 		mesh->mappings = HOB_NEW(arena, hob_variant_mapping, mesh->mapping_count);
@@ -130,7 +106,6 @@ static void append_nodes(hob_model *m, const hob_model *in)
 {
 	for (uint32_t i = 0; i < in->node_count; i++) {
 		hob_node *node = &m->nodes[m->node_count + i];
-		*node = in->nodes[i];
 		node->parent = shift(node->parent, m->node_count);
 		node->mesh_first += m->mesh_ref_count;
 		node->weight_first += m->weight_count;
@@ -139,20 +114,13 @@ static void append_nodes(hob_model *m, const hob_model *in)
 		node->light = shift(node->light, m->light_count);
 	}
 	for (uint32_t i = 0; i < in->mesh_ref_count; i++)
-		m->mesh_refs[m->mesh_ref_count + i] = in->mesh_refs[i] + m->mesh_count;
-	for (uint32_t i = 0; i < in->weight_count; i++)
-		m->weights[m->weight_count + i] = in->weights[i];
-	for (uint32_t i = 0; i < in->camera_count; i++)
-		m->cameras[m->camera_count + i] = in->cameras[i];
-	for (uint32_t i = 0; i < in->light_count; i++)
-		m->lights[m->light_count + i] = in->lights[i];
+		m->mesh_refs[m->mesh_ref_count + i] += m->mesh_count;
 }
 
 static void append_skins(hob_model *m, const hob_model *in, hob_arena *arena)
 {
 	for (uint32_t i = 0; i < in->skin_count; i++) {
 		hob_skin *skin = &m->skins[m->skin_count + i];
-		*skin = in->skins[i];
 		skin->root = shift(skin->root, m->node_count);
 		skin->joints = HOB_NEW(arena, uint32_t, skin->joint_count);
 		for (uint32_t j = 0; j < skin->joint_count; j++)
@@ -165,7 +133,6 @@ static void append_clips(hob_model *m, const hob_model *in, hob_arena *arena)
 	for (uint32_t i = 0; i < in->clip_count; i++) {
 		uint32_t at = m->clip_count + i;
 		hob_clip *clip = &m->clips[at];
-		*clip = in->clips[i];
 		hob_model_name_clip(m, at, clip->name, arena);
 		clip->channels = HOB_NEW(arena, hob_channel, clip->channel_count);
 		for (uint32_t c = 0; c < clip->channel_count; c++) {
@@ -186,22 +153,19 @@ static void append_clips(hob_model *m, const hob_model *in, hob_arena *arena)
 
 static void append(hob_model *m, const hob_model *in, hob_arena *arena, hob_arena *scratch)
 {
+#define LIST(count, items, type, what, limit)                                                                \
+	if (in->count > 0)                                                                                       \
+		memcpy(&m->items[m->count], in->items, in->count * sizeof(type));
+	LISTS(LIST)
+#undef LIST
 	append_materials(m, in);
 	append_nodes(m, in);
 	append_meshes(m, in, arena, scratch);
 	append_skins(m, in, arena);
 	append_clips(m, in, arena);
-	m->mesh_count += in->mesh_count;
-	m->material_count += in->material_count;
-	m->image_count += in->image_count;
-	m->sampler_count += in->sampler_count;
-	m->node_count += in->node_count;
-	m->mesh_ref_count += in->mesh_ref_count;
-	m->weight_count += in->weight_count;
-	m->camera_count += in->camera_count;
-	m->light_count += in->light_count;
-	m->skin_count += in->skin_count;
-	m->clip_count += in->clip_count;
+#define LIST(count, items, type, what, limit) m->count += in->count;
+	LISTS(LIST)
+#undef LIST
 }
 
 /* ---- scenes */
@@ -233,26 +197,13 @@ static void join_scenes(hob_model *m, const hob_model *const *models, uint32_t m
 		}
 }
 
-/* Scenes of one model may share roots, so room for roots is counted per scene. */
-static uint64_t count_roots(const hob_model *const *models, uint32_t model_count)
-{
-	uint64_t roots = 0;
-	for (uint32_t i = 0; i < model_count; i++)
-		for (uint32_t s = 0; s < models[i]->scene_count; s++)
-			roots += models[i]->scenes[s].root_count;
-	return roots;
-}
-
 bool hob_model_merge(const hob_model *const *models, uint32_t model_count, hob_arena *arena,
 					 hob_arena *scratch, hob_model *out, hob_error *err)
 {
 	assert(model_count > 0);
-	totals_t totals = count(models, model_count);
-	totals.roots = count_roots(models, model_count);
 	hob_model merged = {.generator = models[0]->generator, .extras = models[0]->extras};
-	if (!check_limits(&totals, err))
+	if (!allocate(models, model_count, arena, &merged, err))
 		return false;
-	allocate(&totals, arena, &merged);
 	hob_arena_mark mark = hob_arena_save(scratch);
 	for (uint32_t i = 0; i < model_count; i++)
 		append(&merged, models[i], arena, scratch);
