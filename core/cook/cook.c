@@ -305,13 +305,12 @@ static bool edit_model(void *context, hob_error *err)
 		return false;
 	if (s->short_clip_names)
 		hob_model_short_clip_names(&c->model, result);
-	if (s->merge_instances && !hob_model_merge_instances(&c->model, result, scratch, c->notes, err))
-		return false;
+	if (s->merge_instances)
+		hob_model_merge_instances(&c->model, result, scratch, c->notes);
 	hob_material_options options = {.name_rules = s->name_rules != 0};
 	hob_material_bake(&c->model, &options, result, scratch, c->notes);
 	for (uint32_t i = 0; s->merge_materials && i < c->model.material_count; i++)
-		if (!hob_model_merge_material(&c->model, i, result, scratch, err))
-			return false;
+		hob_model_merge_material(&c->model, i, result, scratch);
 	if (s->drop_unused_uvs)
 		hob_model_drop_unused_uvs(&c->model);
 	return true;

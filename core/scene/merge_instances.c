@@ -53,7 +53,6 @@ typedef struct fold {
 	bool *doomed_nodes, *doomed_meshes;
 	hob_arena *arena, *scratch;
 	hob_notes *notes;
-	hob_error *err;
 } fold_t;
 
 static uint64_t joined_vertices(const hob_model *model, const candidate_t *group, uint32_t size)
@@ -66,7 +65,7 @@ static uint64_t joined_vertices(const hob_model *model, const candidate_t *group
 	return largest;
 }
 
-static bool fold_group(fold_t *f, const candidate_t *group, uint32_t size)
+static void fold_group(fold_t *f, const candidate_t *group, uint32_t size)
 {
 	hob_model *m = &f->model;
 	hob_node *holder = &m->nodes[group->node];
@@ -77,7 +76,7 @@ static bool fold_group(fold_t *f, const candidate_t *group, uint32_t size)
 			f->notes, "scene.instances-kept",
 			"%u instances of '%.*s' were not merged: more than %u vertices, or a transform without inverse",
 			size, HOB_FMT(holder->name), (unsigned)HOB_MERGE_INSTANCES_VERTICES);
-		return true;
+		return;
 	}
 	hob_placed_mesh *parts = HOB_NEW(f->scratch, hob_placed_mesh, size);
 	uint32_t first_ref = m->mesh_ref_count;
@@ -88,31 +87,29 @@ static bool fold_group(fold_t *f, const candidate_t *group, uint32_t size)
 				place = hob_affine_multiply(&inverse, &f->nodes.place[group[i].node]);
 			parts[i] = (hob_placed_mesh){&m->meshes[group->refs[r]], place};
 		}
-		if (!hob_meshes_join(parts, size, f->arena, &m->meshes[m->mesh_count], f->err))
-			return false;
+		m->meshes[m->mesh_count] = hob_meshes_join(parts, size, f->arena);
 		f->doomed_meshes[group->refs[r]] = true;
 		m->mesh_refs[m->mesh_ref_count++] = m->mesh_count++;
 	}
 	holder->mesh_first = first_ref;
 	for (uint32_t i = 1; i < size; i++)
 		f->doomed_nodes[group[i].node] = true;
-	return true;
 }
 
-/* Calls f for each run of two or more equal candidates; with f == NULL only counts their references. */
-static bool each_group(fold_t *f, const candidate_t *candidates, uint32_t count, uint32_t *ref_count)
+/* Folds each run of two or more equal candidates, unless f is NULL; returns how many references they have. */
+static uint32_t each_group(fold_t *f, const candidate_t *candidates, uint32_t count)
 {
-	*ref_count = 0;
+	uint32_t ref_count = 0;
 	for (uint32_t i = 0, end; i < count; i = end) {
 		for (end = i + 1; end < count && compare_groups(&candidates[i], &candidates[end]) == 0; end++)
 			;
 		if (end - i < 2)
 			continue;
-		*ref_count += candidates[i].ref_count;
-		if (f && !fold_group(f, &candidates[i], end - i))
-			return false;
+		ref_count += candidates[i].ref_count;
+		if (f)
+			fold_group(f, &candidates[i], end - i);
 	}
-	return true;
+	return ref_count;
 }
 
 /* Gives every remaining node its own range of references, so that none names a mesh that is no longer
@@ -153,38 +150,32 @@ static void copy_for_editing(fold_t *f, uint32_t new_refs)
 	m->nodes = nodes, m->meshes = meshes, m->mesh_refs = refs;
 }
 
-static bool fold(fold_t *f, const hob_model *source)
+static void fold(fold_t *f, const hob_model *source)
 {
 	f->nodes = hob_static_nodes_of(source, f->scratch);
 	candidate_t *candidates = HOB_NEW(f->scratch, candidate_t, source->node_count);
-	uint32_t count = 0, new_refs;
+	uint32_t count = 0;
 	for (uint32_t n = 0; n < source->node_count; n++)
 		if (may_fold(source, &f->nodes, n))
 			candidates[count++] =
 				(candidate_t){source->mesh_refs + source->nodes[n].mesh_first, source->nodes[n].mesh_count,
 							  f->nodes.anchor[n], n, f->nodes.scenes[n]};
 	qsort(candidates, count, sizeof *candidates, compare_candidates);
-	each_group(NULL, candidates, count, &new_refs);
+	uint32_t new_refs = each_group(NULL, candidates, count);
 	if (new_refs == 0)
-		return true;
+		return;
 	copy_for_editing(f, new_refs);
-	if (!each_group(f, candidates, count, &new_refs))
-		return false;
+	each_group(f, candidates, count);
 	compact_refs(f);
-	if (!hob_model_delete_nodes(&f->model, f->doomed_nodes, f->arena, f->scratch, f->err))
-		return false;
+	hob_model_delete_nodes(&f->model, f->doomed_nodes, f->arena, f->scratch);
 	hob_model_delete_meshes(&f->model, f->doomed_meshes, f->arena, f->scratch);
-	return true;
 }
 
-bool hob_model_merge_instances(hob_model *model, hob_arena *arena, hob_arena *scratch, hob_notes *notes,
-							   hob_error *err)
+void hob_model_merge_instances(hob_model *model, hob_arena *arena, hob_arena *scratch, hob_notes *notes)
 {
-	fold_t f = {.model = *model, .arena = arena, .scratch = scratch, .notes = notes, .err = err};
+	fold_t f = {.model = *model, .arena = arena, .scratch = scratch, .notes = notes};
 	hob_arena_mark mark = hob_arena_save(scratch);
-	bool ok = fold(&f, model);
+	fold(&f, model);
 	hob_arena_restore(scratch, mark);
-	if (ok)
-		*model = f.model;
-	return ok;
+	*model = f.model;
 }

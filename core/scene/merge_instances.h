@@ -18,10 +18,9 @@
  * that, instancing on the GPU is cheaper than reading copies), or when the first node's transform has no
  * inverse; a note says so.
  *
- * Errors    LIMIT, CORRUPT (a copy is placed beyond the range of float). The model is then unchanged.
+ * Leaves    with LIMIT, CORRUPT (a copy is placed beyond the range of float). The model is then unchanged.
  * Cost      O(nodes log nodes + vertices of the copies) */
-bool hob_model_merge_instances(hob_model *model, hob_arena *arena, hob_arena *scratch, hob_notes *notes,
-							   hob_error *err) HOB_MUST_CHECK;
+void hob_model_merge_instances(hob_model *model, hob_arena *arena, hob_arena *scratch, hob_notes *notes);
 enum { HOB_MERGE_INSTANCES_VERTICES = 1 << 22 };
 
 #endif

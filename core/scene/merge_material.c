@@ -1,4 +1,5 @@
 #include "merge_material.h"
+#include "../base/guard.h"
 #include "mesh_join.h"
 #include "model_edit.h"
 #include "static_nodes.h"
@@ -22,7 +23,6 @@ typedef struct merge {
 	uint32_t *added; /* [node_count] newest joined mesh of the node, or HOB_NONE; others follow in more[] */
 	uint32_t *more;	 /* [mesh] the same node's joined mesh before this one */
 	hob_arena *arena, *scratch;
-	hob_error *err;
 } merge_t;
 
 static int compare_numbers(uint64_t a, uint64_t b)
@@ -58,7 +58,7 @@ static uint32_t kind_of(const hob_model *model, uint32_t mesh, uint32_t *kinds, 
 	return mesh;
 }
 
-static bool find_pieces(merge_t *w, uint32_t material)
+static void find_pieces(merge_t *w, uint32_t material)
 {
 	const hob_model *m = &w->model;
 	uint64_t total = 0;
@@ -68,7 +68,7 @@ static bool find_pieces(merge_t *w, uint32_t material)
 		total += m->nodes[n].mesh_count;
 	}
 	if (total > UINT32_MAX / 2)
-		return hob_fail(w->err, LIMIT, "%llu mesh references", (unsigned long long)total);
+		hob_leave(LIMIT, "%llu mesh references", (unsigned long long)total);
 	w->taken = HOB_NEW(w->scratch, bool, total);
 	w->pieces = HOB_NEW(w->scratch, piece_t, total);
 	uint32_t *kinds = HOB_NEW(w->scratch, uint32_t, m->mesh_count),
@@ -86,7 +86,6 @@ static bool find_pieces(merge_t *w, uint32_t material)
 					(piece_t){n, i, mesh, w->nodes.anchor[n], kind[mesh], w->nodes.scenes[n]};
 		}
 	qsort(w->pieces, w->piece_count, sizeof *w->pieces, compare_pieces);
-	return true;
 }
 
 static uint32_t group_end(const merge_t *w, uint32_t begin)
@@ -134,7 +133,7 @@ static uint32_t add_root(merge_t *w, hob_str name)
 	return m->node_count++;
 }
 
-static bool join_group(merge_t *w, const piece_t *group, uint32_t size, hob_str name)
+static void join_group(merge_t *w, const piece_t *group, uint32_t size, hob_str name)
 {
 	hob_model *m = &w->model;
 	hob_placed_mesh *parts = HOB_NEW(w->scratch, hob_placed_mesh, size);
@@ -142,15 +141,12 @@ static bool join_group(merge_t *w, const piece_t *group, uint32_t size, hob_str 
 		parts[i] = (hob_placed_mesh){&m->meshes[group[i].mesh], w->nodes.place[group[i].node]};
 		w->taken[w->first_ref[group[i].node] + group[i].place] = true;
 	}
-	uint32_t mesh = m->mesh_count;
-	if (!hob_meshes_join(parts, size, w->arena, &m->meshes[mesh], w->err))
-		return false;
+	uint32_t mesh = m->mesh_count++;
+	m->meshes[mesh] = hob_meshes_join(parts, size, w->arena);
 	m->meshes[mesh].name = name;
-	m->mesh_count++;
 	uint32_t node = group->anchor == HOB_NONE ? add_root(w, name) : group->anchor;
 	w->more[mesh] = w->added[node];
 	w->added[node] = mesh;
-	return true;
 }
 
 /* New roots join the scenes that list the root above the group's first piece. */
@@ -187,7 +183,7 @@ static uint32_t root_of(const hob_model *model, uint32_t node)
 	return node;
 }
 
-static bool join_groups(merge_t *w, const hob_model *source, hob_str name)
+static void join_groups(merge_t *w, const hob_model *source, hob_str name)
 {
 	uint32_t *like = HOB_NEW(w->scratch, uint32_t, w->group_count);
 	for (uint32_t i = 0, end; i < w->piece_count; i = end) {
@@ -196,11 +192,9 @@ static bool join_groups(merge_t *w, const hob_model *source, hob_str name)
 			continue;
 		if (w->pieces[i].anchor == HOB_NONE)
 			like[w->model.node_count - source->node_count] = root_of(source, w->pieces[i].node);
-		if (!join_group(w, &w->pieces[i], end - i, name))
-			return false;
+		join_group(w, &w->pieces[i], end - i, name);
 	}
 	extend_scenes(w, source, like);
-	return true;
 }
 
 static void rewrite_refs(merge_t *w, const hob_model *source, bool *emptied)
@@ -243,17 +237,15 @@ static void doom_empty(const merge_t *w, uint32_t source_count, const bool *empt
 	}
 }
 
-static bool merge(merge_t *w, const hob_model *source, uint32_t material)
+static void merge(merge_t *w, const hob_model *source, uint32_t material)
 {
 	w->nodes = hob_static_nodes_of(source, w->scratch);
-	if (!find_pieces(w, material))
-		return false;
+	find_pieces(w, material);
 	count_groups(w);
 	if (w->group_count == 0)
-		return true;
+		return;
 	copy_for_editing(w);
-	if (!join_groups(w, source, source->materials[material].name))
-		return false;
+	join_groups(w, source, source->materials[material].name);
 	hob_model *m = &w->model;
 	bool *emptied = HOB_NEW(w->scratch, bool, m->node_count),
 		 *doomed = HOB_NEW(w->scratch, bool, m->node_count);
@@ -264,22 +256,17 @@ static bool merge(merge_t *w, const hob_model *source, uint32_t material)
 	doom_empty(w, source->node_count, emptied, doomed, needed, above);
 	for (uint32_t i = 0; i < w->piece_count; i++)
 		old[w->pieces[i].mesh] = true;
-	if (!hob_model_delete_nodes(m, doomed, w->arena, w->scratch, w->err))
-		return false;
+	hob_model_delete_nodes(m, doomed, w->arena, w->scratch);
 	hob_model_delete_meshes(m, old, w->arena, w->scratch);
-	return true;
 }
 
-bool hob_model_merge_material(hob_model *model, uint32_t material, hob_arena *arena, hob_arena *scratch,
-							  hob_error *err)
+void hob_model_merge_material(hob_model *model, uint32_t material, hob_arena *arena, hob_arena *scratch)
 {
 	if (material >= model->material_count)
-		return hob_fail(err, CONFIG, "no material %u: the model has %u", material, model->material_count);
-	merge_t w = {.model = *model, .arena = arena, .scratch = scratch, .err = err};
+		hob_leave(CONFIG, "no material %u: the model has %u", material, model->material_count);
+	merge_t w = {.model = *model, .arena = arena, .scratch = scratch};
 	hob_arena_mark mark = hob_arena_save(scratch);
-	bool ok = merge(&w, model, material);
+	merge(&w, model, material);
 	hob_arena_restore(scratch, mark);
-	if (ok)
-		*model = w.model;
-	return ok;
+	*model = w.model;
 }

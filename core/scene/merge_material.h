@@ -14,9 +14,8 @@
  * left without meshes, children, camera, light and skin, which nothing moves or needs as a joint, are
  * deleted, as are meshes that are no longer used.
  *
- * Errors    CONFIG: no such material (the text lists the materials); LIMIT, CORRUPT as in
+ * Leaves    with CONFIG: no such material (the text lists the materials); LIMIT, CORRUPT as in
  *           mesh_join.h. The model is then unchanged. Cost O(nodes log nodes + vertices of the copies) */
-bool hob_model_merge_material(hob_model *model, uint32_t material, hob_arena *arena, hob_arena *scratch,
-							  hob_error *err) HOB_MUST_CHECK;
+void hob_model_merge_material(hob_model *model, uint32_t material, hob_arena *arena, hob_arena *scratch);
 
 #endif

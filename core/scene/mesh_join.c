@@ -1,4 +1,5 @@
 #include "mesh_join.h"
+#include "../base/guard.h"
 #include "../base/limits.h"
 
 #include <assert.h>
@@ -126,8 +127,7 @@ static bool put_part(const hob_placed_mesh *part, uint32_t vertex, uint32_t inde
 	return put_positions(part, out->position + 3 * (size_t)vertex);
 }
 
-bool hob_meshes_join(const hob_placed_mesh *parts, uint32_t part_count, hob_arena *arena, hob_mesh *out,
-					 hob_error *err)
+hob_mesh hob_meshes_join(const hob_placed_mesh *parts, uint32_t part_count, hob_arena *arena)
 {
 	uint64_t vertices = 0, indices = 0;
 	for (uint32_t i = 0; i < part_count; i++) {
@@ -136,18 +136,16 @@ bool hob_meshes_join(const hob_placed_mesh *parts, uint32_t part_count, hob_aren
 		indices += parts[i].mesh->index_count;
 	}
 	if (vertices > HOB_LIMIT_VERTICES || indices > HOB_LIMIT_INDICES)
-		return hob_fail(err, LIMIT, "%u meshes like '%.*s' would join to %llu vertices and %llu indices",
-						part_count, HOB_FMT(parts[0].mesh->name), (unsigned long long)vertices,
-						(unsigned long long)indices);
+		hob_leave(LIMIT, "%u meshes like '%.*s' would join to %llu vertices and %llu indices", part_count,
+				  HOB_FMT(parts[0].mesh->name), (unsigned long long)vertices, (unsigned long long)indices);
 	hob_mesh mesh = allocate(parts[0].mesh, vertices, indices, arena);
 	uint32_t vertex = 0, index = 0;
 	for (uint32_t i = 0; i < part_count; i++) {
 		if (!put_part(&parts[i], vertex, index, &mesh))
-			return hob_fail(err, CORRUPT, "mesh '%.*s' is placed beyond the range of float",
-							HOB_FMT(parts[i].mesh->name));
+			hob_leave(CORRUPT, "mesh '%.*s' is placed beyond the range of float",
+					  HOB_FMT(parts[i].mesh->name));
 		vertex += parts[i].mesh->vertex_count;
 		index += parts[i].mesh->index_count;
 	}
-	*out = mesh;
-	return true;
+	return mesh;
 }

@@ -21,9 +21,8 @@ bool hob_mesh_joinable(const hob_mesh *a, const hob_mesh *b);
  *
  * parts     [part_count], at least 1, all joinable with the first (asserted)
  * arena     owns the new arrays
- * Errors    LIMIT when the sum of vertices or indices is over its limit; CORRUPT when a place takes a
- *           position out of the range of float. *out is then untouched. */
-bool hob_meshes_join(const hob_placed_mesh *parts, uint32_t part_count, hob_arena *arena, hob_mesh *out,
-					 hob_error *err) HOB_MUST_CHECK;
+ * Leaves (base/guard.h) with LIMIT when the sum of vertices or indices is over its limit, with CORRUPT when a
+ * place takes a position out of the range of float. */
+hob_mesh hob_meshes_join(const hob_placed_mesh *parts, uint32_t part_count, hob_arena *arena);
 
 #endif

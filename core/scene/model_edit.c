@@ -1,5 +1,6 @@
 #include "model_edit.h"
 #include "../base/arena_drop.h"
+#include "../base/guard.h"
 #include "../model/properties.h"
 
 static uint32_t through(const uint32_t *to, uint32_t id)
@@ -20,7 +21,7 @@ static uint32_t number_nodes(const hob_model *model, const bool *doomed, uint32_
 	return kept;
 }
 
-static bool check_skins(const hob_model *model, const uint32_t *to, hob_error *err)
+static void check_skins(const hob_model *model, const uint32_t *to)
 {
 	for (uint32_t n = 0; n < model->node_count; n++) {
 		uint32_t id = model->nodes[n].skin;
@@ -29,11 +30,10 @@ static bool check_skins(const hob_model *model, const uint32_t *to, hob_error *e
 		const hob_skin *skin = &model->skins[id];
 		for (uint32_t j = 0; j < skin->joint_count; j++)
 			if (to[skin->joints[j]] == HOB_NONE)
-				return hob_fail(err, CONFIG, "node '%.*s' is a joint of skin '%.*s', which node '%.*s' uses",
-								HOB_FMT(model->nodes[skin->joints[j]].name), HOB_FMT(skin->name),
-								HOB_FMT(model->nodes[n].name));
+				hob_leave(CONFIG, "node '%.*s' is a joint of skin '%.*s', which node '%.*s' uses",
+						  HOB_FMT(model->nodes[skin->joints[j]].name), HOB_FMT(skin->name),
+						  HOB_FMT(model->nodes[n].name));
 	}
-	return true;
 }
 
 typedef struct edit {
@@ -108,14 +108,12 @@ static void edit_clips(const hob_model *m, const uint32_t *to, hob_arena *arena,
 	}
 }
 
-bool hob_model_delete_nodes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch,
-							hob_error *err)
+void hob_model_delete_nodes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch)
 {
 	hob_arena_mark mark = hob_arena_save(scratch);
 	uint32_t *to = HOB_NEW(scratch, uint32_t, model->node_count);
 	uint32_t kept = number_nodes(model, doomed, to);
-	if (!check_skins(model, to, err))
-		return false;
+	check_skins(model, to);
 	edit_t e = {.nodes = HOB_NEW(arena, hob_node, kept),
 				.scenes = HOB_NEW(arena, hob_scene, model->scene_count),
 				.roots = HOB_NEW(arena, uint32_t, model->scene_root_count),
@@ -130,7 +128,6 @@ bool hob_model_delete_nodes(hob_model *model, const bool *doomed, hob_arena *are
 	model->skins = e.skins;
 	model->clips = e.clips;
 	hob_arena_restore(scratch, mark);
-	return true;
 }
 
 void hob_model_delete_meshes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch)

@@ -10,10 +10,9 @@
  * materials stay.
  *
  * doomed    [node_count]; descendants need not be marked
- * Errors    CONFIG if a joint or skeleton root of a skin in use would be deleted (names both).
- *           The model is then unchanged. Cost O(model). */
-bool hob_model_delete_nodes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch,
-							hob_error *err) HOB_MUST_CHECK;
+ * Leaves (base/guard.h) with CONFIG if a joint or skeleton root of a skin in use would be deleted (names
+ * both). The model is then unchanged. Cost O(model). */
+void hob_model_delete_nodes(hob_model *model, const bool *doomed, hob_arena *arena, hob_arena *scratch);
 
 /* Deletes the meshes that mesh_refs does not name and that `doomed` [mesh_count] marks; renumbers the
  * others. */

@@ -49,6 +49,35 @@ static hob_model tiles(void)
 	return m;
 }
 
+enum { INSTANCES, MATERIAL, DELETE, MERGE };
+
+typedef struct attempt {
+	int which;
+	hob_model *model;
+	uint32_t material;
+	const bool *doomed;
+	const hob_model *before;
+} attempt_t;
+
+static bool edit(void *context, hob_error *err)
+{
+	attempt_t *a = context;
+	const hob_model *both[] = {a->before, a->before};
+	hob_model merged;
+	if (a->which == INSTANCES)
+		hob_model_merge_instances(a->model, &arena, &scratch, NULL);
+	else if (a->which == MATERIAL)
+		hob_model_merge_material(a->model, a->material, &arena, &scratch);
+	else
+		hob_model_delete_nodes(a->model, a->doomed, &arena, &scratch);
+	return a->which != MERGE || hob_model_merge(both, 2, &arena, &scratch, &merged, err);
+}
+
+static bool edited(attempt_t attempt, hob_error *err)
+{
+	return hob_guarded(edit, &attempt, err);
+}
+
 static void merging_instances_keeps_the_picture(void **state)
 {
 	(void)state;
@@ -56,7 +85,7 @@ static void merging_instances_keeps_the_picture(void **state)
 	double before[4], after[4];
 	model_moments(&m, before);
 	hob_error err = {0};
-	assert_true(hob_model_merge_instances(&m, &arena, &scratch, NULL, &err));
+	assert_true(edited((attempt_t){.which = INSTANCES, .model = &m}, &err));
 	model_check(&m);
 	model_moments(&m, after);
 	same_moments(before, after);
@@ -83,7 +112,7 @@ static void unshown_originals_are_deleted(void **state)
 	for (uint32_t i = 0; i < 3; i++)
 		model_show(&m, model_node(&m, "tile", HOB_NONE), tile);
 	hob_error err = {0};
-	assert_true(hob_model_merge_instances(&m, &arena, &scratch, NULL, &err));
+	assert_true(edited((attempt_t){.which = INSTANCES, .model = &m}, &err));
 	model_check(&m);
 	assert_int_equal(m.mesh_count, 1);
 	assert_int_equal(m.node_count, 1);
@@ -102,7 +131,7 @@ static void instances_of_different_scenes_stay_apart(void **state)
 	m.scenes[1] = (hob_scene){.name = HOB_STR("b"), .root_first = 2, .root_count = 2};
 	m.scene_count = 2;
 	hob_error err = {0};
-	assert_true(hob_model_merge_instances(&m, &arena, &scratch, NULL, &err));
+	assert_true(edited((attempt_t){.which = INSTANCES, .model = &m}, &err));
 	model_check(&m);
 	assert_int_equal(m.node_count, 2);
 	assert_int_equal(m.scenes[0].root_count, 1);
@@ -128,7 +157,7 @@ static void skinned_and_morphed_nodes_are_left_alone(void **state)
 	m.skins[0] = (hob_skin){.root = HOB_NONE, .joint_count = 1, .joints = &joint, .inverse_bind = identity};
 	hob_model before = m;
 	hob_error err = {0};
-	assert_true(hob_model_merge_instances(&m, &arena, &scratch, NULL, &err));
+	assert_true(edited((attempt_t){.which = INSTANCES, .model = &m}, &err));
 	assert_memory_equal(&before, &m, sizeof m);
 }
 
@@ -139,7 +168,7 @@ static void merging_a_material_keeps_the_picture(void **state)
 	double before[4], after[4];
 	model_moments(&m, before);
 	hob_error err = {0};
-	assert_true(hob_model_merge_material(&m, 0, &arena, &scratch, &err));
+	assert_true(edited((attempt_t){.which = MATERIAL, .model = &m, .material = 0}, &err));
 	model_check(&m);
 	model_moments(&m, after);
 	same_moments(before, after);
@@ -161,7 +190,7 @@ static void unknown_material_is_an_error(void **state)
 	(void)state;
 	hob_model m = tiles();
 	hob_error err = {0};
-	assert_false(hob_model_merge_material(&m, 2, &arena, &scratch, &err));
+	assert_false(edited((attempt_t){.which = MATERIAL, .model = &m, .material = 2}, &err));
 	assert_int_equal(err.code, HOB_ERR_CONFIG);
 }
 
@@ -175,7 +204,7 @@ static void meshes_of_other_kinds_are_not_mixed(void **state)
 	for (uint32_t i = 0; i < 4; i++)
 		model_show(&m, model_node(&m, "n", HOB_NONE), i < 2 ? with : without);
 	hob_error err = {0};
-	assert_true(hob_model_merge_material(&m, 0, &arena, &scratch, &err));
+	assert_true(edited((attempt_t){.which = MATERIAL, .model = &m, .material = 0}, &err));
 	model_check(&m);
 	assert_int_equal(m.mesh_count, 2);
 	assert_int_equal(!m.meshes[0].uv[0], !!m.meshes[1].uv[0]);
@@ -191,8 +220,7 @@ static void mirrored_copies_keep_their_fronts(void **state)
 	hob_placed_mesh parts[2] = {{&grid, hob_affine_identity()}, {&grid, hob_affine_identity()}};
 	parts[1].place.m[0] = -3; /* mirrored and stretched along x */
 	parts[1].place.m[9] = 20;
-	hob_error err = {0};
-	assert_true(hob_meshes_join(parts, 2, &arena, &out, &err));
+	out = hob_meshes_join(parts, 2, &arena);
 	for (uint32_t i = 0; i < out.index_count; i += 3) {
 		const float *p[3];
 		for (uint32_t k = 0; k < 3; k++)
@@ -213,7 +241,7 @@ static void deleting_a_node_takes_its_subtree_and_channels(void **state)
 	doomed[11] = true;
 	assert_true(hob_str_equal(m.nodes[11].name, HOB_STR("moving")));
 	hob_error err = {0};
-	assert_true(hob_model_delete_nodes(&m, doomed, &arena, &scratch, &err));
+	assert_true(edited((attempt_t){.which = DELETE, .model = &m, .doomed = doomed}, &err));
 	model_check(&m);
 	assert_int_equal(m.node_count, 12);
 	assert_true(hob_str_equal(m.nodes[11].name, HOB_STR("filming")));
@@ -235,11 +263,11 @@ static void deleting_a_needed_joint_is_refused(void **state)
 	bool doomed[2] = {true, false};
 	hob_model before = m;
 	hob_error err = {0};
-	assert_false(hob_model_delete_nodes(&m, doomed, &arena, &scratch, &err));
+	assert_false(edited((attempt_t){.which = DELETE, .model = &m, .doomed = doomed}, &err));
 	assert_int_equal(err.code, HOB_ERR_CONFIG);
 	assert_memory_equal(&before, &m, sizeof m);
 	doomed[1] = true;
-	assert_true(hob_model_delete_nodes(&m, doomed, &arena, &scratch, &err));
+	assert_true(edited((attempt_t){.which = DELETE, .model = &m, .doomed = doomed}, &err));
 	model_check(&m);
 }
 
@@ -350,26 +378,6 @@ static void inverse_undoes(void **state)
 	assert_false(hob_affine_invert(&flat, &out));
 }
 
-typedef struct attempt {
-	int which;
-	hob_model *model;
-	const hob_model *before;
-} attempt_t;
-
-static bool edit(void *context, hob_error *err)
-{
-	attempt_t *a = context;
-	if (a->which == 0)
-		return hob_model_merge_instances(a->model, &arena, &scratch, NULL, err);
-	if (a->which == 1)
-		return hob_model_merge_material(a->model, 0, &arena, &scratch, err);
-	const hob_model *both[] = {a->before, a->before};
-	bool doomed[MODEL_ROOM] = {false, true};
-	hob_model merged;
-	return hob_model_delete_nodes(a->model, doomed, &arena, &scratch, err) &&
-		   hob_model_merge(both, 2, &arena, &scratch, &merged, err);
-}
-
 static void every_failed_allocation_leaves_the_model(void **state)
 {
 	(void)state;
@@ -379,8 +387,10 @@ static void every_failed_allocation_leaves_the_model(void **state)
 			hob_error err = {0};
 			hob_arena *failing = which % 2 ? &scratch : &arena;
 			failing->fail_at = n;
-			attempt_t a = {which / 2, &m, &before};
-			bool ok = hob_guarded(edit, &a, &err);
+			bool doomed[MODEL_ROOM] = {false, true};
+			int whole[] = {INSTANCES, MATERIAL, MERGE};
+			attempt_t a = {.which = whole[which / 2], .model = &m, .doomed = doomed, .before = &before};
+			bool ok = edited(a, &err);
 			bool fired = failing->fail_at == 0;
 			failing->fail_at = 0;
 			if (ok && !fired)
