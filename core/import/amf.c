@@ -79,7 +79,7 @@ static bool color_of(amf *a, xml_ptr owner, float out[4])
 
 static hob_str metadata(xml_ptr owner, const char *type)
 {
-	for (xml_ptr e = hob_xml_child(owner, HOB_STR("metadata")); e; e = hob_xml_next(e, HOB_STR("metadata")))
+	HOB_XML_EACH (e, owner, "metadata")
 		if (hob_str_equal_nocase(hob_xml_attr(e, HOB_STR("type")), hob_str_of(type)))
 			return hob_xml_text(e);
 	return (hob_str){0};
@@ -115,7 +115,7 @@ typedef struct point_list {
 static void read_points(amf *a, xml_ptr mesh, point_list *out)
 {
 	xml_ptr list = hob_xml_child(mesh, HOB_STR("vertices"));
-	for (xml_ptr e = hob_xml_child(list, HOB_STR("vertex")); e; e = hob_xml_next(e, HOB_STR("vertex")))
+	HOB_XML_EACH (e, list, "vertex")
 		out->count++;
 	out->position = HOB_NEW(a->request->scratch, float, (size_t)out->count * 3);
 	out->color = HOB_NEW(a->request->scratch, float, (size_t)out->count * 4);
@@ -130,7 +130,7 @@ static void read_points(amf *a, xml_ptr mesh, point_list *out)
 		else
 			out->color[v * 4] = -1;
 	}
-	for (xml_ptr e = hob_xml_child(list, HOB_STR("edge")); e; e = hob_xml_next(e, HOB_STR("edge")))
+	HOB_XML_EACH (e, list, "edge")
 		a->edges++;
 }
 
@@ -154,8 +154,7 @@ static uint32_t corner(xml_ptr triangle, const char *name)
 static uint32_t scan(volume *v)
 {
 	uint32_t count = 0;
-	for (xml_ptr t = hob_xml_child(v->element, HOB_STR("triangle")); t;
-		 t = hob_xml_next(t, HOB_STR("triangle"))) {
+	HOB_XML_EACH (t, v->element, "triangle") {
 		v->corners = v->corners || hob_xml_child(t, HOB_STR("color"));
 		count++;
 	}
@@ -182,8 +181,7 @@ static void corner_color(const volume *v, uint32_t point, const float *own, floa
 static uint32_t put_triangles(volume *v, hob_mesh *m)
 {
 	uint32_t at = 0, bad = 0;
-	for (xml_ptr t = hob_xml_child(v->element, HOB_STR("triangle")); t;
-		 t = hob_xml_next(t, HOB_STR("triangle"))) {
+	HOB_XML_EACH (t, v->element, "triangle") {
 		const uint32_t points[3] = {corner(t, "v1"), corner(t, "v2"), corner(t, "v3")};
 		float own[4];
 		bool has_own = v->corners && color_of(v->a, t, own);
@@ -235,19 +233,16 @@ static void read_volume(amf *a, xml_ptr object, xml_ptr element, const point_lis
 
 static void read_object(amf *a, xml_ptr object, range *out)
 {
-	hob_place place = {.kind = "object", .name = hob_xml_attr(object, HOB_STR("id"))};
-	hob_place_enter(&place);
+	HOB_PLACE("object '@'", 0, hob_xml_attr(object, HOB_STR("id")));
 	out->made = true;
 	out->first = HOB_LISTS_COUNT(a->lists.meshes, hob_mesh);
-	for (xml_ptr mesh = hob_xml_child(object, HOB_STR("mesh")); mesh;
-		 mesh = hob_xml_next(mesh, HOB_STR("mesh"))) {
+	HOB_XML_EACH (mesh, object, "mesh") {
 		point_list list = {0};
 		uint32_t index = 0;
 		read_points(a, mesh, &list);
-		for (xml_ptr v = hob_xml_child(mesh, HOB_STR("volume")); v; v = hob_xml_next(v, HOB_STR("volume")))
+		HOB_XML_EACH (v, mesh, "volume")
 			read_volume(a, object, v, &list, index++);
 	}
-	hob_place_exit(&place);
 	out->count = HOB_LISTS_COUNT(a->lists.meshes, hob_mesh) - out->first;
 }
 
@@ -304,7 +299,7 @@ static void show(amf *a, hob_str id, xml_ptr instance, uint32_t parent, uint32_t
 		place_object(a, index);
 		return;
 	}
-	for (xml_ptr e = hob_xml_child(element, HOB_STR("instance")); e; e = hob_xml_next(e, HOB_STR("instance")))
+	HOB_XML_EACH (e, element, "instance")
 		show(a, hob_xml_attr(e, HOB_STR("objectid")), e, node, depth + 1);
 }
 
@@ -327,9 +322,8 @@ static void index_elements(amf *a)
 /* Whether an instance refers to the id. */
 static bool is_placed(const amf *a, hob_str id)
 {
-	for (xml_ptr e = hob_xml_child(a->xml.root, HOB_STR("constellation")); e;
-		 e = hob_xml_next(e, HOB_STR("constellation")))
-		for (xml_ptr i = hob_xml_child(e, HOB_STR("instance")); i; i = hob_xml_next(i, HOB_STR("instance")))
+	HOB_XML_EACH (e, a->xml.root, "constellation")
+		HOB_XML_EACH (i, e, "instance")
 			if (hob_str_equal(hob_xml_attr(i, HOB_STR("objectid")), id))
 				return true;
 	return false;

@@ -477,11 +477,9 @@ void hob_mtl_read(const hob_mtl_entry *entry, hob_image_set *images, uint32_t cl
 	images->dir = entry->dir;
 	out->name = hob_text_name(images->request->result, entry->name);
 	hob_str rest = entry->body, line;
-	hob_place place = {.kind = "material", .name = entry->name};
-	hob_place_enter(&place);
+	HOB_PLACE("material '@'", 0, entry->name);
 	while (hob_text_line(&rest, &line))
 		read_statement(&r, line);
-	hob_place_exit(&place);
 	conclude_surface(&r);
 	conclude_opacity(&r);
 	*clamped = *clamped || r.clamped;

@@ -291,8 +291,7 @@ static void build_object(builder *b, uint32_t index)
 	const object *o = &HOB_OBJ_ARRAY(b->objects, object)[index];
 	hob_node *node = &model->nodes[index];
 	*node = hob_shape_plain_node(name_of(b, o->name));
-	hob_place place = {.kind = "object", .name = node->name};
-	hob_place_enter(&place);
+	HOB_PLACE("object '@'", 0, node->name);
 	node->source = index;
 	node->mesh_first = model->mesh_count;
 	node->mesh_count = o->slot_count;
@@ -304,7 +303,6 @@ static void build_object(builder *b, uint32_t index)
 			.name = node->name, .source_mesh = index, .source_primitive = i, .flat = b->data->flat};
 		build_mesh(b, s, to);
 	}
-	hob_place_exit(&place);
 	model->node_count++;
 }
 

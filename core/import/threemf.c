@@ -213,10 +213,8 @@ static uint32_t open_part(hob_threemf *t, hob_str path)
 				  HOB_FMT(path));
 	hob_threemf_part part = {.path = path};
 	hob_xml_taker taker = {&part, take};
-	hob_place place = {.kind = "part", .name = path};
-	hob_place_enter(&place);
+	HOB_PLACE("part '@'", 0, path);
 	hob_xml_read(t->request->scratch, bytes, &taker, &part.xml);
-	hob_place_exit(&place);
 	part.unit = unit_of(t, part.xml.root);
 	note_extensions(t, part.xml.root);
 	float *values = (float *)(void *)part.vertices.data;
@@ -289,8 +287,7 @@ static void place(hob_threemf *t, uint32_t part, const hob_xml_element *use, uin
 	if (HOB_LISTS_COUNT(t->lists.mesh_refs, uint32_t) > HOB_LIMIT_NODES)
 		hob_leave(LIMIT, "more than %llu uses of meshes", HOB_LIMIT_NODES);
 	const hob_xml_element *components = hob_xml_child(object->element, HOB_STR("components"));
-	for (const hob_xml_element *e = hob_xml_child(components, HOB_STR("component")); e;
-		 e = hob_xml_next(e, HOB_STR("component")))
+	HOB_XML_EACH (e, components, "component")
 		place(t, target, e, target == 0 ? id : HOB_NONE, node, depth + 1);
 }
 

@@ -6,8 +6,7 @@ typedef hob_threemf_setting setting;
 
 static hob_str value_of(const hob_xml_element *of, hob_str key)
 {
-	for (const hob_xml_element *e = hob_xml_child(of, HOB_STR("metadata")); e;
-		 e = hob_xml_next(e, HOB_STR("metadata")))
+	HOB_XML_EACH (e, of, "metadata")
 		if (hob_str_equal(hob_xml_attr(e, HOB_STR("key")), key))
 			return hob_xml_attr(e, HOB_STR("value"));
 	return (hob_str){0};
@@ -76,8 +75,7 @@ static void read_settings(hob_threemf *t, hob_str path)
 		!hob_zip_unpack(scratch, &member, SETTINGS_MAX, &bytes) ||
 		!hob_xml_parse(scratch, bytes, NULL, &xml, NULL))
 		return;
-	for (const hob_xml_element *o = hob_xml_child(xml.root, HOB_STR("object")); o;
-		 o = hob_xml_next(o, HOB_STR("object")))
+	HOB_XML_EACH (o, xml.root, "object")
 		put_object(t, o);
 }
 
@@ -104,8 +102,7 @@ bool hob_threemf_steers(hob_threemf *t, const hob_xml_element *object)
 	static const char *const kinds[] = {"cura:infill_mesh", "cura:cutting_mesh", "cura:support_mesh",
 										"cura:anti_overhang_mesh"};
 	const hob_xml_element *group = hob_xml_child(object, HOB_STR("metadatagroup"));
-	for (const hob_xml_element *e = hob_xml_child(group, HOB_STR("metadata")); e;
-		 e = hob_xml_next(e, HOB_STR("metadata")))
+	HOB_XML_EACH (e, group, "metadata")
 		for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
 			if (hob_str_equal(hob_xml_attr(e, HOB_STR("name")), hob_str_of(kinds[i])) &&
 				hob_str_equal_nocase(hob_xml_text(e), HOB_STR("true"))) {

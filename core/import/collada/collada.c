@@ -40,10 +40,10 @@ static void count_joints(hob_collada *c, hob_xml_ptr skin, hob_name_map *names)
 {
 	hob_xml_ptr joints = hob_xml_child(skin, HOB_STR("joints"));
 	hob_str id = {0};
-	for (hob_xml_ptr e = hob_xml_child(joints, HOB_STR("input")); e; e = hob_xml_next(e, HOB_STR("input")))
+	HOB_XML_EACH (e, joints, "input")
 		if (hob_str_equal(hob_xml_attr(e, HOB_STR("semantic")), HOB_STR("JOINT")))
 			id = hob_xml_attr(e, HOB_STR("source"));
-	for (hob_xml_ptr e = hob_xml_child(skin, HOB_STR("source")); e; e = hob_xml_next(e, HOB_STR("source"))) {
+	HOB_XML_EACH (e, skin, "source") {
 		hob_str own = hob_xml_attr(e, HOB_STR("id"));
 		if (id.len < 2 || !hob_str_equal(own, hob_str_sub(id, 1, id.len)))
 			continue;
@@ -258,10 +258,8 @@ hob_str hob_collada_name(hob_collada *c, hob_xml_ptr element)
 
 hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name)
 {
-	for (hob_xml_ptr extra = hob_xml_child(element, HOB_STR("extra")); extra;
-		 extra = hob_xml_next(extra, HOB_STR("extra")))
-		for (hob_xml_ptr t = hob_xml_child(extra, HOB_STR("technique")); t;
-			 t = hob_xml_next(t, HOB_STR("technique"))) {
+	HOB_XML_EACH (extra, element, "extra")
+		HOB_XML_EACH (t, extra, "technique") {
 			hob_xml_ptr found = hob_xml_child(t, name);
 			if (found)
 				return found;

@@ -850,11 +850,9 @@ static void take_clip(clip_builder *b, hob_str name, hob_name_map *names)
 
 static void finish_clip(clip_builder *b, hob_str name, hob_name_map *names)
 {
-	hob_place place = {.kind = "clip", .name = name};
-	hob_place_enter(&place);
+	HOB_PLACE("clip '@'", 0, name);
 	make_tracks(b);
 	take_clip(b, name, names);
-	hob_place_exit(&place);
 	hob_buf_clear(&b->bindings);
 	hob_buf_clear(&b->channels);
 	hob_buf_clear(&b->tracks);
@@ -938,5 +936,4 @@ void hob_collada_clips(hob_collada *c)
 	named_clips(&b, used, &names);
 	other_clips(&b, used, &names);
 	c->model->clips = hob_lists_array(c->request->result, &c->clips, sizeof(hob_clip), &c->model->clip_count);
-	HOB_LISTS_FREE(&b.bindings, &b.channels, &b.tracks, &b.times, &c->clips);
 }

@@ -14,7 +14,7 @@ static void read_inputs(hob_collada *c, hob_xml_ptr element, sampler *s)
 {
 	static const char *const names[] = {"INPUT", "OUTPUT", "IN_TANGENT", "OUT_TANGENT"};
 	const hob_collada_source **places[] = {&s->input, &s->output, &s->in, &s->out};
-	for (hob_xml_ptr e = hob_xml_child(element, HOB_STR("input")); e; e = hob_xml_next(e, HOB_STR("input"))) {
+	HOB_XML_EACH (e, element, "input") {
 		hob_str semantic = hob_text_trim(hob_xml_attr(e, HOB_STR("semantic")));
 		hob_xml_ptr source = hob_collada_target(c, e, "source", "source");
 		if (hob_str_equal(semantic, HOB_STR("INTERPOLATION")))

@@ -352,10 +352,8 @@ static void set_shading(effect_reader *r, hob_xml_ptr shader)
 /* Notes maps in programs' own techniques, such as displacement. */
 static void note_extra_maps(const effect_reader *r, hob_xml_ptr place)
 {
-	for (hob_xml_ptr extra = hob_xml_child(place, HOB_STR("extra")); extra;
-		 extra = hob_xml_next(extra, HOB_STR("extra")))
-		for (hob_xml_ptr t = hob_xml_child(extra, HOB_STR("technique")); t;
-			 t = hob_xml_next(t, HOB_STR("technique")))
+	HOB_XML_EACH (extra, place, "extra")
+		HOB_XML_EACH (t, extra, "technique")
 			for (hob_xml_ptr e = t->first; e; e = e->next)
 				if (hob_xml_child(e, HOB_STR("texture")) && !hob_xml_is(e, HOB_STR("bump")) &&
 					!hob_xml_is(e, HOB_STR("normal")))

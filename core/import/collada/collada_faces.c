@@ -144,7 +144,7 @@ static void read_strips(hob_xml_ptr primitive, bool fan, hob_collada_faces *f)
 
 static void read_lists(hob_xml_ptr primitive, hob_collada_faces *f)
 {
-	for (hob_xml_ptr p = hob_xml_child(primitive, HOB_STR("p")); p; p = hob_xml_next(p, HOB_STR("p")))
+	HOB_XML_EACH (p, primitive, "p")
 		hob_collada_indices(p->text, &f->tuples);
 	f->face_count = corners_read(f) / f->size;
 	f->corner_count = f->face_count * f->size;

@@ -64,8 +64,7 @@ uint32_t hob_collada_inputs(hob_collada *c, hob_xml_ptr element, hob_collada_inp
 static uint32_t stride_of(hob_xml_ptr primitive)
 {
 	uint32_t most = 0;
-	for (hob_xml_ptr e = hob_xml_child(primitive, HOB_STR("input")); e;
-		 e = hob_xml_next(e, HOB_STR("input"))) {
+	HOB_XML_EACH (e, primitive, "input") {
 		uint32_t offset = hob_xml_attr_u32(e, HOB_STR("offset"), 0);
 		most = offset > most ? offset : most;
 	}
@@ -376,10 +375,8 @@ static void add_part(hob_collada *c, hob_xml_ptr primitive, hob_str name, hob_co
 	part.mesh.name = name;
 	part.mesh.source_mesh = shape->element->number;
 	part.mesh.source_primitive = shape->part_count;
-	hob_place place = {.kind = "geometry", .name = name, .line = primitive->line};
-	hob_place_enter(&place);
+	HOB_PLACE("line #, geometry '@'", primitive->line, name);
 	build_part(b, primitive, &part);
-	hob_place_exit(&place);
 	HOB_LISTS_FREE(&b->faces.tuples, &b->faces.sizes, &b->faces.holes, &b->faces.rings);
 	if (part.mesh.index_count == 0)
 		return;

@@ -51,8 +51,7 @@ static bool trailing_number(hob_str text, uint32_t *number)
 static uint32_t uv_index(hob_collada *c, hob_xml_ptr instance, const hob_collada_part *part, hob_str texcoord)
 {
 	uint32_t number, index;
-	for (hob_xml_ptr e = hob_xml_child(instance, HOB_STR("bind_vertex_input")); e;
-		 e = hob_xml_next(e, HOB_STR("bind_vertex_input")))
+	HOB_XML_EACH (e, instance, "bind_vertex_input")
 		if (hob_str_equal(hob_xml_attr(e, HOB_STR("semantic")), texcoord)) {
 			number = hob_xml_attr_u32(e, HOB_STR("input_set"), 0);
 			index = set_index(part, number);
@@ -73,11 +72,8 @@ static known_effect *effect_of(hob_collada *c, hob_xml_ptr material)
 	uint32_t *slot = &c->slot[material->number];
 	if (*slot == HOB_NONE) {
 		known_effect *known = HOB_NEW(c->request->scratch, known_effect, 1);
-		hob_place place = {
-			.kind = "material", .name = hob_xml_attr(material, HOB_STR("id")), .line = material->line};
-		hob_place_enter(&place);
+		HOB_PLACE("line #, material '@'", material->line, hob_xml_attr(material, HOB_STR("id")));
 		hob_collada_read_effect(c, material, &known->effect);
-		hob_place_exit(&place);
 		known->last = HOB_NONE;
 		*slot = HOB_LISTS_COUNT(c->effects, known_effect *);
 		hob_buf_put(&c->effects, &known, sizeof known);

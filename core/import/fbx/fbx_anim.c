@@ -724,9 +724,8 @@ static void take_times(const hob_fbx *f, uint32_t take, double *begin, double *e
 static void index_takes(gather *g)
 {
 	const hob_fbx *f = g->f;
-	uint32_t take = hob_fbx_child(f, f->takes, HOB_STR("Take"));
 	hob_name_map_init(&g->takes, f->scratch);
-	for (; take != HOB_NONE; take = hob_fbx_sibling(f, take, HOB_STR("Take")))
+	HOB_FBX_EACH_CHILD (take, f, f->takes, "Take")
 		hob_name_map_add(&g->takes, hob_fbx_value_at(f, take, 0).text, take);
 }
 
@@ -755,9 +754,10 @@ static void add_stack(gather *g, uint32_t object)
 	hob_fbx_clip clip = {.name = o->name,
 						 .object = object,
 						 .layer_first = (uint32_t)(g->layers.size / sizeof(hob_fbx_layer_state))};
+	if (id >= HOB_LIMIT_CLIPS)
+		hob_leave(LIMIT, "more than %llu animation clips", HOB_LIMIT_CLIPS);
 	stack_times(g, object, &clip);
-	hob_place place = {.kind = "clip", .name = o->name};
-	hob_place_enter(&place);
+	HOB_PLACE("clip '@'", 0, o->name);
 	HOB_FBX_EACH_BELOW (edge, f, object, LAYER, "") {
 		if (layers == LAYERS)
 			hob_fbx_note(f, "layers", "clip '%.*s' has more than %d layers; the rest is left out",
@@ -766,9 +766,6 @@ static void add_stack(gather *g, uint32_t object)
 			break;
 		add_layer(g, id, edge->child, layers++);
 	}
-	hob_place_exit(&place);
-	if (id >= HOB_LIMIT_CLIPS)
-		hob_leave(LIMIT, "more than %llu animation clips", HOB_LIMIT_CLIPS);
 	clip.layer_count = layers;
 	respect_solo(g, clip.layer_first);
 	hob_buf_put(&g->clips, &clip, sizeof clip);
@@ -787,9 +784,8 @@ static void add_take_motion(gather *g, uint32_t clip, uint32_t object, uint32_t 
 	bool alone = hob_fbx_child(f, record, HOB_STR("Key")) != HOB_NONE ||
 				 hob_fbx_child(f, record, HOB_STR("Default")) != HOB_NONE;
 	if (!alone) {
-		uint32_t child = hob_fbx_child(f, record, HOB_STR("Channel"));
 		channels[0] = HOB_NONE;
-		for (; child != HOB_NONE; child = hob_fbx_sibling(f, child, HOB_STR("Channel"))) {
+		HOB_FBX_EACH_CHILD (child, f, record, "Channel") {
 			hob_str letter = hob_fbx_value_at(f, child, 0).text;
 			int k = letter.len == 1 ? letter.data[0] - 'X' : -1;
 			if (k >= 0 && k < 3)
@@ -809,8 +805,7 @@ static void add_take_motion(gather *g, uint32_t clip, uint32_t object, uint32_t 
 static void add_take_channels(gather *g, uint32_t clip, uint32_t object, uint32_t record)
 {
 	hob_fbx *f = g->f;
-	uint32_t channel = hob_fbx_child(f, record, HOB_STR("Channel"));
-	for (; channel != HOB_NONE; channel = hob_fbx_sibling(f, channel, HOB_STR("Channel"))) {
+	HOB_FBX_EACH_CHILD (channel, f, record, "Channel") {
 		hob_str name = hob_fbx_value_at(f, channel, 0).text;
 		if (!hob_str_equal(name, HOB_STR("Transform"))) {
 			hob_str suffix = HOB_STR(" (Shape)");
@@ -819,8 +814,7 @@ static void add_take_channels(gather *g, uint32_t clip, uint32_t object, uint32_
 			add_take_motion(g, clip, object, channel, name);
 			continue;
 		}
-		uint32_t part = hob_fbx_child(f, channel, HOB_STR("Channel"));
-		for (; part != HOB_NONE; part = hob_fbx_sibling(f, part, HOB_STR("Channel"))) {
+		HOB_FBX_EACH_CHILD (part, f, channel, "Channel") {
 			hob_str letter = hob_fbx_value_at(f, part, 0).text;
 			for (int k = 0; k < 3; k++)
 				if (letter.len == 1 && letter.data[0] == "TRS"[k])
@@ -861,8 +855,8 @@ static void add_take(gather *g, uint32_t take)
 	hob_fbx *f = g->f;
 	hob_fbx_clip clip = {.name = hob_fbx_value_at(f, take, 0).text};
 	take_times(f, take, &clip.begin, &clip.end);
-	uint32_t id = add_plain_clip(g, clip), record = hob_fbx_child(f, take, HOB_STR("Model"));
-	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Model"))) {
+	uint32_t id = add_plain_clip(g, clip);
+	HOB_FBX_EACH_CHILD (record, f, take, "Model") {
 		uint32_t object = hob_name_map_get(&f->by_key, hob_fbx_plain(f, hob_fbx_value_at(f, record, 0).text));
 		if (object != HOB_NONE)
 			add_take_channels(g, id, object, record);
@@ -959,10 +953,11 @@ static void gather_all(gather *g)
 			stacks = true;
 			add_stack(g, i);
 		}
-	uint32_t take = stacks ? HOB_NONE : hob_fbx_child(f, f->takes, HOB_STR("Take"));
-	for (; take != HOB_NONE; take = hob_fbx_sibling(f, take, HOB_STR("Take")))
+	if (stacks)
+		return;
+	HOB_FBX_EACH_CHILD (take, f, f->takes, "Take")
 		add_take(g, take);
-	if (!stacks && f->version > 0)
+	if (f->version > 0)
 		add_inner_take(g);
 }
 
@@ -1003,7 +998,6 @@ void hob_fbx_read_stacks(hob_fbx *f)
 	anim->clips = hob_lists_array(f->scratch, &g.clips, sizeof *anim->clips, &anim->clip_count);
 	anim->layers = hob_lists_array(f->scratch, &g.layers, sizeof *anim->layers, &anim->layer_count);
 	anim->motions = hob_lists_array(f->scratch, &g.motions, sizeof *anim->motions, &anim->motion_count);
-	HOB_LISTS_FREE(&g.clips, &g.layers, &g.motions);
 	if (anim->motion_count > 1)
 		qsort(anim->motions, anim->motion_count, sizeof *anim->motions, compare_motions);
 	times_of_keys(anim);

@@ -224,10 +224,8 @@ static void emit_all(hob_fbx *f)
 	reverse(stack, depth);
 	while (depth > 0) {
 		uint32_t id = stack[--depth], first = depth;
-		hob_place place = {.kind = "node", .name = f->objects[f->nodes[id].object].name};
-		hob_place_enter(&place);
+		HOB_PLACE("node '@'", 0, f->objects[f->nodes[id].object].name);
 		emit_node(f, id);
-		hob_place_exit(&place);
 		for (int with_leaf = 1; with_leaf >= 0; with_leaf--)
 			for (uint32_t c = f->nodes[id].first_child; c != HOB_NONE; c = f->nodes[c].next)
 				if ((!f->nodes[id].scale_apart || f->nodes[c].inherit == 1) == with_leaf)

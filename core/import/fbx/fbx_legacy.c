@@ -36,8 +36,7 @@ static hob_str without_class(const hob_fbx *f, hob_str raw)
 static void add_videos(hob_fbx *f)
 {
 	uint32_t list = hob_fbx_child(f, hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Media")), HOB_STR("Video"));
-	uint32_t record = hob_fbx_child(f, list, HOB_STR("Video"));
-	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Video"))) {
+	HOB_FBX_EACH_CHILD (record, f, list, "Video") {
 		uint32_t video = add(f, HOB_FBX_VIDEO, (hob_str){0}, record, HOB_NONE);
 		hob_name_map_add(&f->old_videos, f->objects[video].name, video);
 	}
@@ -45,8 +44,7 @@ static void add_videos(hob_fbx *f)
 
 static void add_textures(hob_fbx *f, uint32_t model)
 {
-	uint32_t record = hob_fbx_child(f, f->objects[model].record, HOB_STR("Texture"));
-	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Texture"))) {
+	HOB_FBX_EACH_CHILD (record, f, f->objects[model].record, "Texture") {
 		uint32_t texture = add(f, HOB_FBX_TEXTURE, (hob_str){0}, record, model);
 		hob_str media = without_class(f, hob_fbx_child_text(f, record, HOB_STR("Media")));
 		uint32_t video = hob_name_map_get(&f->old_videos, media);
@@ -66,8 +64,7 @@ static void add_model(hob_fbx *f, uint32_t record)
 		add(f, HOB_FBX_ATTRIBUTE, type, record, model);
 	else
 		return;
-	uint32_t material = hob_fbx_child(f, record, HOB_STR("Material"));
-	for (; material != HOB_NONE; material = hob_fbx_sibling(f, material, HOB_STR("Material")))
+	HOB_FBX_EACH_CHILD (material, f, record, "Material")
 		add(f, HOB_FBX_MATERIAL, (hob_str){0}, material, model);
 	add_textures(f, model);
 }
@@ -88,8 +85,7 @@ static void connect_children(hob_fbx *f, uint32_t model)
 static void add_skin(hob_fbx *f, uint32_t geometry)
 {
 	uint32_t record = f->objects[geometry].record, skin = HOB_NONE;
-	uint32_t link = hob_fbx_child(f, record, HOB_STR("Link"));
-	for (; link != HOB_NONE; link = hob_fbx_sibling(f, link, HOB_STR("Link"))) {
+	HOB_FBX_EACH_CHILD (link, f, record, "Link") {
 		if (skin == HOB_NONE)
 			skin = add(f, HOB_FBX_DEFORMER, HOB_STR("Skin"), record, geometry);
 		uint32_t cluster = add(f, HOB_FBX_DEFORMER, HOB_STR("Cluster"), link, skin);
@@ -101,10 +97,9 @@ static void add_skin(hob_fbx *f, uint32_t geometry)
 
 void hob_fbx_read_legacy_objects(hob_fbx *f)
 {
-	uint32_t record = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Model"));
 	hob_name_map_init(&f->old_videos, f->scratch);
 	add_videos(f);
-	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Model")))
+	HOB_FBX_EACH_CHILD (record, f, HOB_FBX_ROOT, "Model")
 		add_model(f, record);
 	uint32_t count = f->object_count;
 	for (uint32_t i = 0; i < count; i++) {

@@ -574,8 +574,7 @@ void hob_fbx_read_materials(hob_fbx *f)
 		hob_material to;
 		hob_material_init(&to);
 		to.name = hob_fbx_name(f, f->objects[i].name);
-		hob_place place = {.kind = "material", .name = to.name};
-		hob_place_enter(&place);
+		HOB_PLACE("material '@'", 0, to.name);
 		shader_kind kind = shader_of(f, i);
 		*r = (reading){.f = f, .object = i, .to = &to};
 		if (kind == CLASSIC || kind == BLENDER)
@@ -584,7 +583,6 @@ void hob_fbx_read_materials(hob_fbx *f)
 			read_rows(r, kind);
 		if (f->version < 7000)
 			maps_from_model(r, &last);
-		hob_place_exit(&place);
 		take_all(r, &to);
 		hob_fbx_extras(f, i, &to.extras);
 		f->objects[i].index = hob_lists_material(&f->lists, &to);

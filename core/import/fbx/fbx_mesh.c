@@ -822,10 +822,8 @@ void hob_fbx_read_geometries(hob_fbx *f)
 			continue;
 		builder b = {.f = f, .geometry = g, .record = f->objects[g->object].record};
 		hob_arena_mark mark = hob_arena_save(f->scratch);
-		hob_place place = {.kind = "geometry", .name = f->objects[g->object].name};
-		hob_place_enter(&place);
+		HOB_PLACE("geometry '@'", 0, f->objects[g->object].name);
 		read_geometry(&b);
-		hob_place_exit(&place);
 		HOB_LISTS_FREE(&b.rows, &b.points, &b.next, &b.indices, &b.cut, &b.ids, &b.polygon.memory);
 		hob_arena_restore(f->scratch, mark);
 	}

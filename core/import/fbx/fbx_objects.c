@@ -72,11 +72,9 @@ static template_list read_templates(hob_fbx *f)
 {
 	template_list list = {HOB_NEW(f->scratch, template_entry, TEMPLATES), 0};
 	uint32_t definitions = hob_fbx_child(f, HOB_FBX_ROOT, HOB_STR("Definitions"));
-	uint32_t type = hob_fbx_child(f, definitions, HOB_STR("ObjectType"));
-	for (; type != HOB_NONE; type = hob_fbx_sibling(f, type, HOB_STR("ObjectType"))) {
+	HOB_FBX_EACH_CHILD (type, f, definitions, "ObjectType") {
 		hob_str class_name = hob_fbx_value_at(f, type, 0).text;
-		uint32_t found = hob_fbx_child(f, type, HOB_STR("PropertyTemplate"));
-		for (; found != HOB_NONE; found = hob_fbx_sibling(f, found, HOB_STR("PropertyTemplate"))) {
+		HOB_FBX_EACH_CHILD (found, f, type, "PropertyTemplate") {
 			uint32_t props = hob_fbx_child(f, found, HOB_STR("Properties70"));
 			if (props != HOB_NONE && list.count < TEMPLATES)
 				list.items[list.count++] =

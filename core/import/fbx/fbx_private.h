@@ -280,6 +280,9 @@ bool hob_fbx_next(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value *out);
 /* Value `index` of a record; type HOB_FBX_NOTHING when it has fewer. */
 hob_fbx_value hob_fbx_value_at(const hob_fbx *f, uint32_t record, uint32_t index);
 /* First value of the child of that name, as a number; `otherwise` when there is none. */
+#define HOB_FBX_EACH_CHILD(child, f, record, name)                                                           \
+	for (uint32_t child = hob_fbx_child((f), (record), HOB_STR(name)); child != HOB_NONE;                    \
+		 child = hob_fbx_sibling((f), child, HOB_STR(name)))
 double hob_fbx_child_real(const hob_fbx *f, uint32_t record, hob_str name, double otherwise);
 int64_t hob_fbx_child_integer(const hob_fbx *f, uint32_t record, hob_str name, int64_t otherwise);
 hob_str hob_fbx_child_text(const hob_fbx *f, uint32_t record, hob_str name);

@@ -99,8 +99,7 @@ static void read_inline(list *l)
 	uint32_t owner = l->geometry->object;
 	HOB_FBX_EACH_ABOVE (edge, f, l->geometry->object, MODEL, "")
 		owner = edge->parent;
-	uint32_t record = hob_fbx_child(f, o->record, HOB_STR("Shape"));
-	for (; record != HOB_NONE; record = hob_fbx_sibling(f, record, HOB_STR("Shape"))) {
+	HOB_FBX_EACH_CHILD (record, f, o->record, "Shape") {
 		hob_str raw = hob_fbx_value_at(f, record, 0).text, class_name, name;
 		hob_fbx_split_name(f, raw, &class_name, &name);
 		hob_fbx_shape shape = {.name = name, .full_weight = 100};

@@ -746,9 +746,10 @@ static void put_track(hob_fbx_tracker *k, uint32_t id, hob_interpolation interpo
 	hob_buf_put(&k->channels, &channel, sizeof channel);
 }
 
-/* Room for samples of `width` numbers. */
-static void make_room(hob_fbx_tracker *k, uint32_t width)
+/* Starts a track of `width` numbers: its survey, in which nothing is seen yet. */
+static hob_fbx_survey begin_track(hob_fbx_tracker *k, hob_path path, uint32_t width)
 {
+	k->path = path;
 	k->width = width;
 	k->a = HOB_NEW(k->f->scratch, double, (size_t)width * 2);
 	k->b = HOB_NEW(k->f->scratch, double, width);
@@ -757,10 +758,6 @@ static void make_room(hob_fbx_tracker *k, uint32_t width)
 	hob_buf_clear(&k->times);
 	hob_buf_clear(&k->out_times);
 	hob_buf_clear(&k->out_values);
-}
-
-static hob_fbx_survey nothing(void)
-{
 	return (hob_fbx_survey){.first = (double)INFINITY, .last = -(double)INFINITY};
 }
 
@@ -849,10 +846,7 @@ static void node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l)
 	bool pivots = (node->rig.pivoted || rig_moves) && (moves(k->r) || moves(k->s));
 	hob_arena_mark mark = hob_arena_save(f->scratch);
 	if (moves(k->t) || pivots || above_moves || rig_moves) {
-		hob_fbx_survey s = nothing();
-		k->path = HOB_PATH_TRANSLATION;
-		make_room(k, 4);
-		k->width = 3;
+		hob_fbx_survey s = begin_track(k, HOB_PATH_TRANSLATION, 3);
 		fbx_survey_motions(k, k->t, &s);
 		if (pivots) {
 			fbx_survey_motions(k, k->r, &s);
@@ -868,9 +862,7 @@ static void node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l)
 		make_track(k, node->id, &s, exactly ? l : NULL);
 	}
 	if (moves(k->r) || rig_moves) {
-		hob_fbx_survey s = nothing();
-		k->path = HOB_PATH_ROTATION;
-		make_room(k, 4);
+		hob_fbx_survey s = begin_track(k, HOB_PATH_ROTATION, 4);
 		fbx_survey_motions(k, k->r, &s);
 		for (size_t i = 4; i < HOB_FBX_RIG_PARTS && rig_moves; i++)
 			fbx_survey_motions(k, k->rig[i], &s);
@@ -878,10 +870,7 @@ static void node_tracks(hob_fbx_tracker *k, uint32_t id, lines *l)
 	}
 	bool scaled_above = k->beside && survey_scalers(k, id, 1, NULL);
 	if (moves(k->s) || scaled_above) {
-		hob_fbx_survey s = nothing();
-		k->path = HOB_PATH_SCALE;
-		make_room(k, 4);
-		k->width = 3;
+		hob_fbx_survey s = begin_track(k, HOB_PATH_SCALE, 3);
 		fbx_survey_motions(k, k->s, &s);
 		if (scaled_above)
 			(void)survey_scalers(k, id, 1, &s);
@@ -899,13 +888,11 @@ static void weight_track(hob_fbx_tracker *k, uint32_t id, lines *l)
 	hob_fbx *f = k->f;
 	const hob_fbx_node *node = &f->nodes[id];
 	const hob_fbx_geometry *g = &f->geometries[node->geometry];
-	hob_fbx_survey s = nothing();
 	bool any = false, exactly = true;
 	hob_arena_mark mark = hob_arena_save(f->scratch);
 	k->geometry = g;
-	k->path = HOB_PATH_WEIGHTS;
 	k->weights = HOB_NEW(f->scratch, hob_fbx_motions, g->channel_count);
-	make_room(k, g->shape_count);
+	hob_fbx_survey s = begin_track(k, HOB_PATH_WEIGHTS, g->shape_count);
 	for (uint32_t c = 0; c < g->channel_count; c++) {
 		const hob_fbx_channel *channel = &g->channels[c];
 		if (channel->object == HOB_NONE)
@@ -938,9 +925,8 @@ static void visibility_track(hob_fbx_tracker *k, uint32_t id)
 	hob_fbx_motions motions = hob_fbx_motions_of(f, k->clip_id, node->object, HOB_STR("Visibility"));
 	if (!moves(motions) || node->hides_mesh)
 		return;
-	hob_fbx_survey s = nothing();
 	hob_arena_mark mark = hob_arena_save(f->scratch);
-	make_room(k, 1);
+	hob_fbx_survey s = begin_track(k, k->path, 1);
 	fbx_survey_motions(k, motions, &s);
 	uint32_t count = fbx_sort_times(k);
 	hob_track track = {HOB_STEP, 1, 0, HOB_NEW(f->result, float, count + 1),
@@ -985,14 +971,12 @@ static void fill_clip(hob_fbx_tracker *k, lines *l)
 		const hob_fbx_node *node = &f->nodes[id];
 		if (node->id == HOB_NONE)
 			continue;
-		hob_place place = {.kind = "node", .name = f->objects[node->object].name};
-		hob_place_enter(&place);
+		HOB_PLACE("node '@'", 0, f->objects[node->object].name);
 		node_tracks(k, id, l);
 		visibility_track(k, id);
 		if (node->geometry != HOB_NONE && node->mesh_id != HOB_NONE &&
 			f->geometries[node->geometry].shape_count > 0)
 			weight_track(k, id, l);
-		hob_place_exit(&place);
 	}
 	hob_clip *clip = k->clip;
 	clip->tracks = hob_lists_array(f->result, &k->tracks, sizeof(hob_track), &clip->track_count);
@@ -1022,11 +1006,9 @@ static void make_clips(hob_fbx_tracker *k)
 		clip->name = hob_name_map_add_unique(&names, f->result, name.len > 0 ? name : HOB_STR("clip"), c);
 		while (motion < f->anim->motion_count && f->anim->motions[motion].clip < c)
 			motion++;
-		hob_place place = {.kind = "clip", .name = clip->name};
-		hob_place_enter(&place);
+		HOB_PLACE("clip '@'", 0, clip->name);
 		if (motion < f->anim->motion_count && f->anim->motions[motion].clip == c)
 			fill_clip(k, l);
-		hob_place_exit(&place);
 		if (clip->track_count == 0) {
 			hob_fbx_info(f, "still", "clip '%.*s' moves nothing away from the rest pose and is left out",
 						 HOB_FMT(clip->name));
@@ -1048,6 +1030,4 @@ void hob_fbx_read_clips(hob_fbx *f)
 		hob_leave(LIMIT, "%u animation clips, at most %llu are allowed", f->anim->clip_count,
 				  HOB_LIMIT_CLIPS);
 	make_clips(&k);
-	HOB_LISTS_FREE(&k.tracks, &k.channels, &k.properties, &k.times, &k.frames, &k.samples, &k.out_times,
-				   &k.out_values);
 }
