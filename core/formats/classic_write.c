@@ -54,7 +54,7 @@ static uint32_t vertex_for(maker *m, uint32_t vertex, const float normal[3])
 
 /* Gives each triangle of the first `levels` levels of a triangle mesh the normal of its plane. Corners with
  * the same vertex and normal share a vertex, if a search among the vertex's latest few finds it: a cube gets
- * 24. Memory comes from `arena`. Errors: MEMORY; LIMIT beyond 2^32 corners. Cost O(indices). */
+ * 24. Errors: LIMIT beyond 2^32 corners. Cost O(indices). */
 static bool flat_vertices_make(const hob_pack_geometry *geometry, const hob_pk_mesh *mesh, uint32_t levels,
 							   hob_arena *arena, hob_flat_vertices *out, hob_error *err)
 {
@@ -65,12 +65,11 @@ static bool flat_vertices_make(const hob_pack_geometry *geometry, const hob_pk_m
 	if (corners >= HOB_NONE)
 		return hob_fail(err, LIMIT, "%llu corners of a flat mesh are too many for vertices of their own",
 						(unsigned long long)corners);
-	if (!HOB_MAKE(arena, &m.out.from, corners, "normals of flat faces", err) ||
-		!HOB_MAKE(arena, &m.out.normals, 3 * corners, "normals of flat faces", err) ||
-		!HOB_MAKE(arena, &m.out.indices, corners, "normals of flat faces", err) ||
-		!HOB_MAKE(arena, &m.before, corners, "normals of flat faces", err) ||
-		!HOB_MAKE(arena, &m.latest, mesh->vertex_count, "normals of flat faces", err))
-		return false;
+	m.out.from = HOB_NEW(arena, uint32_t, corners);
+	m.out.normals = HOB_NEW(arena, float, 3 * corners);
+	m.out.indices = HOB_NEW(arena, uint32_t, corners);
+	m.before = HOB_NEW(arena, uint32_t, corners);
+	m.latest = HOB_NEW(arena, uint32_t, mesh->vertex_count);
 	memset(m.latest, 0xFF, mesh->vertex_count * sizeof *m.latest);
 	if (corners > 0)
 		hob_pack_attribute_find(geometry, mesh, HOB_PK_SEMANTIC_POSITION, 0, &m.positions);
@@ -92,6 +91,7 @@ static bool flat_vertices_make(const hob_pack_geometry *geometry, const hob_pk_m
 }
 
 typedef struct classic_writer {
+	const hob_pack_set *set;
 	hob_arena *arena;
 	hob_pack meshes, materials, scene;
 	hob_pack_geometry geometry;
@@ -231,7 +231,7 @@ static void put_indices(classic_writer *w)
 		for (uint32_t l = 0; l < level_count(mesh); l++) {
 			const hob_pk_lod *lod = level_of(w, mesh, l);
 			uint8_t *at = hob_buf_grow(&w->out.meshes, (size_t)lod->index_count * 4);
-			for (uint32_t i = 0; at && i < lod->index_count; i++)
+			for (uint32_t i = 0; i < lod->index_count; i++)
 				hob_store_u32(at + (size_t)i * 4, flat ? *flat++ : hob_pack_index(&w->geometry, lod, i));
 		}
 	}
@@ -248,7 +248,7 @@ static void put_vertices(classic_writer *w)
 		const hob_flat_vertices *flat = &w->flat[m];
 		uint32_t count = vertex_count(w, m);
 		uint8_t *at = hob_buf_grow(&w->out.meshes, (size_t)count * HOB_CLASSIC_VERTEX_BYTES);
-		for (uint32_t i = 0; at && i < count; i++, at += HOB_CLASSIC_VERTEX_BYTES) {
+		for (uint32_t i = 0; i < count; i++, at += HOB_CLASSIC_VERTEX_BYTES) {
 			uint32_t v = flat->count ? flat->from[i] : i;
 			float p[4], uv[4] = {0}, n[4] = {0};
 			hob_pack_attribute_get(&positions, v, p);
@@ -374,14 +374,12 @@ static const hob_classic_material default_material = {
 	.opacityMap = HOB_CLASSIC_INVALID_TEXTURE,
 };
 
-static bool put_materials(classic_writer *w)
+static void put_materials(classic_writer *w)
 {
 	hob_pack_array materials = hob_pack_find(&w->materials, HOB_PK_MATL);
 	uint32_t images = hob_pack_find(&w->materials, HOB_PK_IMGS).count;
 	texture_list list = {.names = HOB_NEW(w->arena, hob_str, (size_t)images + 1),
 						 .place = HOB_NEW(w->arena, uint32_t, images)};
-	if (!list.names || !list.place)
-		return hob_fail_memory(w->err, w->arena, "texture names");
 	memset(list.place, 0xFF, (size_t)images * sizeof *list.place);
 	put_u32(&w->out.materials, w->material_count + w->default_material);
 	for (uint32_t m = 0; m < materials.count; m++) {
@@ -391,12 +389,8 @@ static bool put_materials(classic_writer *w)
 	if (w->default_material)
 		hob_buf_put(&w->out.materials, &default_material, sizeof default_material);
 	put_u32(&w->out.materials, list.count);
-	for (uint32_t i = 0; i < list.count; i++) {
-		if (!list.names[i].data)
-			return hob_fail_memory(w->err, w->arena, "texture names");
+	for (uint32_t i = 0; i < list.count; i++)
 		put_string(&w->out.materials, list.names[i]);
-	}
-	return true;
 }
 
 /* ---- .scene ---- */
@@ -564,38 +558,24 @@ static void note_scene(classic_writer *w, bool animated)
 
 /* ---- all ---- */
 
-/* Opens a copy of the file at an aligned address. */
-static bool open_aligned(classic_writer *w, hob_bytes file, hob_pack *out)
+static bool write_all(void *context, hob_error *err)
 {
-	if ((uintptr_t)file.data & 7) {
-		uint8_t *copy = HOB_NEW(w->arena, uint8_t, file.size);
-		if (copy)
-			copy = memcpy(copy, file.data, file.size);
-		if (!copy)
-			return hob_fail_memory(w->err, w->arena, "a copy of a packed file");
-		file.data = copy;
-	}
-	return hob_pack_open(file, out, w->err);
-}
-
-static bool write_all(classic_writer *w, const hob_pack_set *set)
-{
-	if (!open_aligned(w, set->meshes, &w->meshes) || !open_aligned(w, set->materials, &w->materials) ||
-		!open_aligned(w, set->scene, &w->scene) ||
-		!hob_pack_geometry_open(&w->meshes, w->arena, &w->geometry, w->err))
+	classic_writer *w = context;
+	const hob_pack_set *set = w->set;
+	w->err = err;
+	if (!hob_pack_open_anywhere(set->meshes, w->arena, &w->meshes, err) ||
+		!hob_pack_open_anywhere(set->materials, w->arena, &w->materials, err) ||
+		!hob_pack_open_anywhere(set->scene, w->arena, &w->scene, err) ||
+		!hob_pack_geometry_open(&w->meshes, w->arena, &w->geometry, err))
 		return false;
 	w->material_count = hob_pack_find(&w->materials, HOB_PK_MATL).count;
-	if (!HOB_MAKE(w->arena, &w->drawable, w->geometry.meshes.count, "classic files", w->err) ||
-		!HOB_MAKE(w->arena, &w->flat, w->geometry.meshes.count, "classic files", w->err))
-		return false;
+	w->drawable = HOB_NEW(w->arena, uint8_t, w->geometry.meshes.count);
+	w->flat = HOB_NEW(w->arena, hob_flat_vertices, w->geometry.meshes.count);
 	if (!put_meshes(w))
 		return false;
 	find_default_material(w);
-	if (!put_materials(w))
-		return false;
+	put_materials(w);
 	put_scene(w);
-	if (w->out.meshes.failed || w->out.materials.failed || w->out.scene.failed)
-		return hob_fail_memory(w->err, w->arena, "classic files");
 	note_meshes(w);
 	note_materials(w);
 	note_scene(w, set->animations.size > 0);
@@ -612,12 +592,11 @@ bool hob_classic_from_packed(const hob_pack_set *set, hob_notes *notes, hob_clas
 		return false;
 	hob_arena arena;
 	hob_arena_init(&arena, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
-	classic_writer w = {.arena = &arena, .notes = notes, .err = err};
-	bool ok = write_all(&w, set);
+	classic_writer w = {.set = set, .arena = &arena, .notes = notes};
+	/* It fails by itself only before it fills buffers. */
+	bool ok = hob_guarded(write_all, &w, err);
 	if (ok)
 		*out = w.out;
-	else
-		hob_classic_files_release(&w.out);
 	hob_arena_release(&arena);
 	return ok;
 }

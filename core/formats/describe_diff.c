@@ -1,9 +1,9 @@
-#include "describe.h"
-
 #include "describe_value.h"
-#include "pack_validate.h"
+
+#include "../base/limits.h"
 
 typedef struct differ {
+	hob_bytes files[2];
 	hob_buf *out;
 	uint32_t max_rows;
 	const hob_pack *a, *b;
@@ -139,39 +139,39 @@ static void diff_files(differ *d)
 						   hob_fourcc_text(hob_pack_section(d->b, i)->type).text);
 }
 
-static bool diff_opened(hob_bytes a, hob_bytes b, hob_buf copies[2], hob_pack packs[2], hob_error *err)
+static bool open_one(hob_bytes file, hob_arena *arena, hob_pack *out, const char *which, hob_error *err)
 {
-	if (!hob_describe_open(a, &copies[0], &packs[0], err) || !hob_pack_validate(a, err))
-		return hob_fail_in(err, "first file");
-	if (!hob_describe_open(b, &copies[1], &packs[1], err) || !hob_pack_validate(b, err))
-		return hob_fail_in(err, "second file");
-	if (packs[0].kind != packs[1].kind)
-		return hob_fail(err, CORRUPT, "a %s file and a %s file", hob_fourcc_text(packs[0].kind).text,
-						hob_fourcc_text(packs[1].kind).text);
-	return true;
+	return (hob_pack_open_anywhere(file, arena, out, err) && hob_pack_validate(file, err)) ||
+		   hob_fail_in(err, "%s file", which);
+}
+
+static bool diff(void *context, hob_error *err)
+{
+	differ *d = context;
+	hob_arena arena;
+	hob_pack a, b;
+	hob_arena_init(&arena, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
+	bool ok =
+		open_one(d->files[0], &arena, &a, "first", err) && open_one(d->files[1], &arena, &b, "second", err);
+	ok = ok && (a.kind == b.kind || hob_fail(err, CORRUPT, "a %s file and a %s file",
+											 hob_fourcc_text(a.kind).text, hob_fourcc_text(b.kind).text));
+	d->a = &a;
+	d->b = &b;
+	if (ok)
+		diff_files(d);
+	hob_arena_release(&arena);
+	return ok;
 }
 
 bool hob_diff_text(hob_bytes a, hob_bytes b, const hob_describe_options *options, bool *equal, hob_buf *out,
 				   hob_error *err)
 {
-	hob_buf copies[2] = {{0}};
-	hob_pack packs[2];
-	size_t start = out->size;
-	differ d = {.out = out,
+	differ d = {.files = {a, b},
+				.out = out,
 				.max_rows = options && options->max_rows ? options->max_rows : 20,
-				.a = &packs[0],
-				.b = &packs[1],
 				.equal = true};
-	bool ok = diff_opened(a, b, copies, packs, err);
-	if (ok)
-		diff_files(&d);
-	hob_buf_release(&copies[0]);
-	hob_buf_release(&copies[1]);
-	if (ok && out->failed)
-		ok = hob_fail(err, MEMORY, "no memory for the differences");
-	if (!ok)
-		out->size = start;
-	else if (equal)
+	bool ok = hob_describe_guarded(diff, &d, out, err);
+	if (ok && equal)
 		*equal = d.equal;
 	return ok;
 }

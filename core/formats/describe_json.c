@@ -1,6 +1,3 @@
-#include "describe.h"
-
-#include "classic.h"
 #include "describe_value.h"
 #include "pack_validate.h"
 
@@ -53,14 +50,11 @@ static void put_records(hob_buf *out, const hob_pack *pack, const hob_describe_o
 	hob_buf_put(out, "}", 1);
 }
 
-static bool put_packed(hob_buf *out, const hob_pack *pack, const hob_describe_options *options,
-					   hob_error *err)
+static void put_packed(const hob_describer *d, hob_buf *out, const hob_pack *pack)
 {
 	const hob_pk_header *h = pack->header;
 	hob_error why = {0};
 	bool valid = hob_pack_validate(pack->file, &why);
-	if (why.code == HOB_ERR_MEMORY)
-		return hob_fail(err, MEMORY, "%s", why.context);
 	hob_buf_printf(
 		out,
 		"{\"format\":\"packed\",\"kind\":\"%s\",\"version\":\"%u.%u\",\"bytes\":%llu,\"prefix_bytes\":%llu,"
@@ -71,16 +65,15 @@ static bool put_packed(hob_buf *out, const hob_pack *pack, const hob_describe_op
 	hob_buf_printf(out, "\",\"flags\":%u", h->flags);
 	put_validity(out, valid, &why);
 	hob_buf_printf(out, ",\"sections\":[");
-	for (uint32_t i = 0; i < rows_of(pack->section_count, options); i++) {
+	for (uint32_t i = 0; i < rows_of(pack->section_count, d->options); i++) {
 		if (i)
 			hob_buf_put(out, ",", 1);
 		put_section(out, hob_pack_section(pack, i));
 	}
 	hob_buf_put(out, "]", 1);
 	if (valid)
-		put_records(out, pack, options);
+		put_records(out, pack, d->options);
 	hob_buf_put(out, "}", 1);
-	return true;
 }
 
 /* ---- classic files ---- */
@@ -166,36 +159,18 @@ static void put_classic_tables(hob_buf *out, hob_bytes file, hob_classic_kind ki
 	}
 }
 
-static void put_classic(hob_buf *out, hob_bytes file, hob_classic_kind kind,
-						const hob_describe_options *options)
+static void put_classic(const hob_describer *d, hob_buf *out, hob_classic_kind kind)
 {
 	static const char *const kinds[] = {"", "meshes", "materials", "scene"};
 	hob_error why = {0};
-	bool valid = hob_classic_validate(file, kind, &why);
-	hob_buf_printf(out, "{\"format\":\"classic\",\"kind\":\"%s\",\"bytes\":%zu", kinds[kind], file.size);
+	bool valid = hob_classic_validate(d->file, kind, &why);
+	hob_buf_printf(out, "{\"format\":\"classic\",\"kind\":\"%s\",\"bytes\":%zu", kinds[kind], d->file.size);
 	put_validity(out, valid, &why);
-	put_classic_tables(out, file, kind, options);
+	put_classic_tables(out, d->file, kind, d->options);
 	hob_buf_put(out, "}", 1);
 }
 
 bool hob_describe_json(hob_bytes file, const hob_describe_options *options, hob_buf *out, hob_error *err)
 {
-	hob_classic_kind classic = HOB_CLASSIC_NOTHING;
-	hob_buf copy = {0};
-	size_t start = out->size;
-	bool ok = true;
-	if (hob_pack_is(file)) {
-		hob_pack pack;
-		ok = hob_describe_open(file, &copy, &pack, err) && put_packed(out, &pack, options, err);
-	} else if ((classic = hob_classic_sniff(file)) != HOB_CLASSIC_NOTHING) {
-		put_classic(out, file, classic, options);
-	} else {
-		ok = hob_fail(err, CORRUPT, "neither a packed nor a classic Hob file");
-	}
-	hob_buf_release(&copy);
-	if (ok && out->failed)
-		ok = hob_fail(err, MEMORY, "no memory for the description");
-	if (!ok)
-		out->size = start;
-	return ok;
+	return hob_describe_by(&(hob_describer){file, options, put_packed, put_classic, out}, err);
 }

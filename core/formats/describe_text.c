@@ -1,8 +1,6 @@
 #include "describe_value.h"
 #include "number_text.h"
 #include "pack_geometry.h"
-#include "describe.h"
-#include "classic.h"
 #include "pack_validate.h"
 
 #include <assert.h>
@@ -455,8 +453,15 @@ static void put_sections(text_writer *t, const hob_pack *pack)
 	text_more(t, pack->section_count, "  ");
 }
 
-static bool put_packed(text_writer *t, const hob_pack *pack, hob_error *err)
+static text_writer writer_of(const hob_describer *d, hob_buf *out)
 {
+	const hob_describe_options *o = d->options;
+	return (text_writer){out, o && o->max_rows ? o->max_rows : 20, o && o->color};
+}
+
+static void put_packed(const hob_describer *d, hob_buf *out, const hob_pack *pack)
+{
+	text_writer writer = writer_of(d, out), *t = &writer;
 	/* The tables that are shown of each kind of file. */
 	static const struct {
 		uint32_t kind, section;
@@ -479,8 +484,6 @@ static bool put_packed(text_writer *t, const hob_pack *pack, hob_error *err)
 	const hob_pk_header *h = pack->header;
 	hob_error why = {0};
 	bool valid = hob_pack_validate(pack->file, &why);
-	if (why.code == HOB_ERR_MEMORY)
-		return hob_fail(err, MEMORY, "%s", why.context);
 	text_heading(t, "packed %s file, version %u.%u", hob_fourcc_text(h->kind).text, h->ver_major,
 				 h->ver_minor);
 	say(t, "  %l bytes, the first %l are metadata; digest ", h->file_bytes, h->prefix_bytes);
@@ -497,7 +500,6 @@ static bool put_packed(text_writer *t, const hob_pack *pack, hob_error *err)
 			tables[i].put(t, pack, row);
 		text_more(t, count, "  ");
 	}
-	return true;
 }
 
 /* ---- classic ---- */
@@ -574,40 +576,24 @@ static void put_classic_scene(text_writer *t, hob_bytes file)
 	put_strings(t, "material name", s.material_names);
 }
 
-static void put_classic(text_writer *t, hob_bytes file, hob_classic_kind kind)
+static void put_classic(const hob_describer *d, hob_buf *out, hob_classic_kind kind)
 {
 	static const char *const kinds[] = {"", "meshes", "materials", "scene"};
+	text_writer writer = writer_of(d, out), *t = &writer;
 	hob_error why = {0};
-	bool valid = hob_classic_validate(file, kind, &why);
+	bool valid = hob_classic_validate(d->file, kind, &why);
 	text_heading(t, "classic %s file", kinds[kind]);
-	say(t, "  %l bytes\n  %s%s\n", (uint64_t)file.size,
+	say(t, "  %l bytes\n  %s%s\n", (uint64_t)d->file.size,
 		valid ? "valid" : "damaged: ", valid ? "" : why.context);
-	put_classic_meshes(t, kind == HOB_CLASSIC_MESHES ? file : (hob_bytes){0});
-	put_classic_materials(t, kind == HOB_CLASSIC_MATERIALS ? file : (hob_bytes){0});
-	put_classic_scene(t, kind == HOB_CLASSIC_SCENE ? file : (hob_bytes){0});
+	if (kind == HOB_CLASSIC_MESHES)
+		put_classic_meshes(t, d->file);
+	else if (kind == HOB_CLASSIC_MATERIALS)
+		put_classic_materials(t, d->file);
+	else
+		put_classic_scene(t, d->file);
 }
 
 bool hob_describe_text(hob_bytes file, const hob_describe_options *options, hob_buf *out, hob_error *err)
 {
-	text_writer t = {.out = out,
-					 .max_rows = options && options->max_rows ? options->max_rows : 20,
-					 .color = options && options->color};
-	hob_classic_kind classic = HOB_CLASSIC_NOTHING;
-	hob_buf copy = {0};
-	size_t start = out->size;
-	bool ok = true;
-	if (hob_pack_is(file)) {
-		hob_pack pack;
-		ok = hob_describe_open(file, &copy, &pack, err) && put_packed(&t, &pack, err);
-	} else if ((classic = hob_classic_sniff(file)) != HOB_CLASSIC_NOTHING) {
-		put_classic(&t, file, classic);
-	} else {
-		ok = hob_fail(err, CORRUPT, "neither a packed nor a classic Hob file");
-	}
-	hob_buf_release(&copy);
-	if (ok && out->failed)
-		ok = hob_fail(err, MEMORY, "no memory for the description");
-	if (!ok)
-		out->size = start;
-	return ok;
+	return hob_describe_by(&(hob_describer){file, options, put_packed, put_classic, out}, err);
 }

@@ -1,5 +1,6 @@
 #include "describe_value.h"
 
+#include "../base/limits.h"
 #include "number_text.h"
 
 #include <math.h>
@@ -79,13 +80,37 @@ void hob_describe_element(hob_buf *out, const format_section *section, const uin
 		hob_describe_record(out, section->record, at, strings);
 }
 
-bool hob_describe_open(hob_bytes file, hob_buf *copy, hob_pack *out, hob_error *err)
+bool hob_describe_guarded(hob_body body, void *context, hob_buf *out, hob_error *err)
 {
-	if ((uintptr_t)file.data & 7) {
-		hob_buf_put(copy, file.data, file.size);
-		if (copy->failed)
-			return hob_fail(err, MEMORY, "no memory for a copy of %zu bytes", file.size);
-		file = hob_buf_bytes(copy);
+	size_t start = out->size;
+	/* Filled before the guard, which would free what is first filled within it. */
+	bool ok = hob_buf_grow(out, 0) ? hob_guarded(body, context, err)
+								   : hob_fail(err, MEMORY, "no memory for the description");
+	out->size = ok ? out->size : start;
+	return ok;
+}
+
+static bool describe(void *context, hob_error *err)
+{
+	const hob_describer *d = context;
+	hob_arena arena;
+	hob_pack pack;
+	if (!hob_pack_is(d->file)) {
+		hob_classic_kind kind = hob_classic_sniff(d->file);
+		if (kind == HOB_CLASSIC_NOTHING)
+			return hob_fail(err, CORRUPT, "neither a packed nor a classic Hob file");
+		d->classic(d, d->out, kind);
+		return true;
 	}
-	return hob_pack_open(file, out, err);
+	hob_arena_init(&arena, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
+	bool ok = hob_pack_open_anywhere(d->file, &arena, &pack, err);
+	if (ok)
+		d->packed(d, d->out, &pack);
+	hob_arena_release(&arena);
+	return ok;
+}
+
+bool hob_describe_by(hob_describer *describer, hob_error *err)
+{
+	return hob_describe_guarded(describe, describer, describer->out, err);
 }

@@ -2,6 +2,8 @@
 #ifndef HOB_DESCRIBE_VALUE_H
 #define HOB_DESCRIBE_VALUE_H
 
+#include "classic.h"
+#include "describe.h"
 #include "format_tables.h"
 #include "pack_read.h"
 
@@ -16,7 +18,18 @@ void hob_describe_hex(hob_buf *out, const uint8_t *bytes, size_t count);
 void hob_describe_element(hob_buf *out, const format_section *section, const uint8_t *at,
 						  const hob_pack *strings);
 
-/* Opens the file at an aligned address: *copy is a copy if one was needed; the caller releases it. */
-bool hob_describe_open(hob_bytes file, hob_buf *copy, hob_pack *out, hob_error *err);
+/* Calls body(context, err) within hob_guarded, for text that is appended to `out`: unchanged on failure. */
+bool hob_describe_guarded(hob_body body, void *context, hob_buf *out, hob_error *err);
+
+typedef struct hob_describer {
+	hob_bytes file;
+	const hob_describe_options *options;
+	void (*packed)(const struct hob_describer *describer, hob_buf *out, const hob_pack *pack);
+	void (*classic)(const struct hob_describer *describer, hob_buf *out, hob_classic_kind kind);
+	hob_buf *out;
+} hob_describer;
+
+/* Describes the file by one of the functions, within hob_guarded. */
+bool hob_describe_by(hob_describer *describer, hob_error *err);
 
 #endif

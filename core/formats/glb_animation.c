@@ -28,14 +28,12 @@ static bool is_above(const glb_writer *w, uint32_t root, const hob_pk_skin *skin
 	return true;
 }
 
-static bool put_skin(glb_writer *w, const hob_pk_skin *skin, uint32_t index)
+static void put_skin(glb_writer *w, const hob_pk_skin *skin, uint32_t index)
 {
 	hob_arena_mark mark = hob_arena_save(w->arena);
 	float *values = (float *)hob_arena_array(w->arena, skin->joint_count, 64, 16);
-	if (!values)
-		return hob_fail_memory(w->err, w->arena, "a skin");
 	hob_pack_array joints = hob_pack_find(&w->animations, HOB_PK_JNTS);
-	hob_buf *json = hob_glb_next(&w->skins);
+	hob_buf *json = hob_glb_next(w, GLB_LIST_SKINS);
 	hob_buf_printf(json, "{\"inverseBindMatrices\":%u,\"joints\":", put_binds(w, skin, values));
 	for (uint32_t j = 0; j < skin->joint_count; j++)
 		hob_buf_printf(json, "%s%u", j ? "," : "[",
@@ -47,23 +45,20 @@ static bool put_skin(glb_writer *w, const hob_pk_skin *skin, uint32_t index)
 	hob_glb_extras(w, json, HOB_PK_EXTRA_SKIN, index);
 	hob_buf_put(json, "}", 1);
 	hob_arena_restore(w->arena, mark);
-	return true;
 }
 
-bool hob_glb_put_skins(glb_writer *w)
+void hob_glb_put_skins(glb_writer *w)
 {
 	if (!w->has_animations)
-		return true;
+		return;
 	hob_pack_array skins = hob_pack_find(&w->animations, HOB_PK_SKIN);
-	if (!HOB_MAKE(w->arena, &w->skin_place, skins.count, "skins", w->err))
-		return false;
+	w->skin_place = HOB_NEW(w->arena, uint32_t, skins.count);
 	for (uint32_t i = 0; i < skins.count; i++) {
 		const hob_pk_skin *skin = HOB_PACK_AT(hob_pk_skin, skins, i);
-		w->skin_place[i] = skin->joint_count ? w->skins.count : HOB_NONE;
-		if (skin->joint_count && !put_skin(w, skin, i))
-			return false;
+		w->skin_place[i] = skin->joint_count ? w->lists[GLB_LIST_SKINS].count : HOB_NONE;
+		if (skin->joint_count)
+			put_skin(w, skin, i);
 	}
-	return true;
 }
 
 /* ---- clips ---- */
@@ -75,7 +70,6 @@ typedef struct clip_writer {
 	uint32_t *time_count; /* [times] length of that run */
 	float shift;		  /* added to times: glTF has no negative times */
 	float hold;			  /* the clip's end, if its keys end sooner and no sampler reaches it yet; else 0 */
-	glb_list json_samplers, json_channels;
 } clip_writer;
 
 typedef struct sampler_keys {
@@ -89,13 +83,11 @@ static uint32_t per_key(const sampler_keys *keys)
 	return keys->components * (keys->mode == HOB_PK_CUBICSPLINE ? 3 : 1);
 }
 
-static bool hold_last(clip_writer *c, sampler_keys *keys)
+static void hold_last(clip_writer *c, sampler_keys *keys)
 {
 	uint32_t width = per_key(keys), n = keys->components;
 	float *values = (float *)hob_arena_array(c->w->arena, (size_t)keys->count + 1, width * sizeof *values,
 											 _Alignof(float));
-	if (!values)
-		return hob_fail_memory(c->w->err, c->w->arena, "keys");
 	float *last = values + (size_t)(keys->count - 1) * width, *held = last + width;
 	memcpy(values, keys->values, (size_t)keys->count * width * sizeof *values);
 	if (keys->mode == HOB_PK_CUBICSPLINE)
@@ -106,74 +98,69 @@ static bool hold_last(clip_writer *c, sampler_keys *keys)
 	keys->values = values;
 	keys->count++;
 	keys->held = true;
-	return true;
 }
 
-static bool put_times(clip_writer *c, const hob_pk_sampler *s, const sampler_keys *keys, uint32_t *out)
+/* The accessor of the sampler's times. */
+static uint32_t put_times(clip_writer *c, const hob_pk_sampler *s, const sampler_keys *keys)
 {
 	bool plain = !(c->shift > 0) && !keys->held;
-	if (plain && c->time_place[s->time_first] && c->time_count[s->time_first] == keys->count) {
-		*out = c->time_place[s->time_first] - 1;
-		return true;
-	}
+	if (plain && c->time_place[s->time_first] && c->time_count[s->time_first] == keys->count)
+		return c->time_place[s->time_first] - 1;
 	hob_arena_mark mark = hob_arena_save(c->w->arena);
 	float *times = HOB_NEW(c->w->arena, float, keys->count);
-	if (!times)
-		return hob_fail_memory(c->w->err, c->w->arena, "key times");
 	for (uint32_t i = 0; i < s->key_count; i++)
 		times[i] = *HOB_PACK_AT(float, c->times, s->time_first + i) + c->shift;
 	if (keys->held)
 		times[s->key_count] = c->hold + c->shift;
-	*out = hob_glb_float_accessor(c->w, times, keys->count, 1, "SCALAR", 0, true);
+	uint32_t accessor = hob_glb_float_accessor(c->w, times, keys->count, 1, "SCALAR", 0, true);
 	hob_arena_restore(c->w->arena, mark);
 	if (plain) {
-		c->time_place[s->time_first] = *out + 1;
+		c->time_place[s->time_first] = accessor + 1;
 		c->time_count[s->time_first] = keys->count;
 	}
-	return true;
+	return accessor;
+}
+
+static void put_sampler_json(clip_writer *c, uint32_t time, uint32_t output, uint32_t mode)
+{
+	static const char *const modes[] = {"STEP", "LINEAR", "CUBICSPLINE"};
+	hob_buf_printf(hob_glb_next(c->w, GLB_LIST_CLIP_SAMPLERS),
+				   "{\"input\":%u,\"output\":%u,\"interpolation\":\"%s\"}", time, output, modes[mode]);
 }
 
 /* Puts a sampler. `scalar`: as an accessor of single numbers, `components` per key. */
-static bool put_sampler(clip_writer *c, const hob_pk_sampler *s, bool scalar)
+static void put_sampler(clip_writer *c, const hob_pk_sampler *s, bool scalar)
 {
-	static const char *const modes[] = {"STEP", "LINEAR", "CUBICSPLINE"}, *const types[] = {"", "SCALAR",
-																							"VEC2", "VEC3",
-																							"VEC4"};
+	static const char *const types[] = {"", "SCALAR", "VEC2", "VEC3", "VEC4"};
 	sampler_keys keys = {s->key_count, s->components, s->interpolation,
 						 HOB_PACK_AT(float, c->values, s->value_first), false};
-	uint32_t time, output;
 	/* glTF requires two keys for a spline; of a single key only the value matters. */
 	if (keys.mode == HOB_PK_CUBICSPLINE && keys.count == 1) {
 		keys.mode = HOB_PK_STEP;
 		keys.values += keys.components;
 	}
 	hob_arena_mark mark = hob_arena_save(c->w->arena);
-	if ((c->hold != 0 && !hold_last(c, &keys)) || !put_times(c, s, &keys, &time))
-		return false;
+	if (c->hold != 0)
+		hold_last(c, &keys);
+	uint32_t time = put_times(c, s, &keys), width = per_key(&keys), each = scalar ? 1 : keys.components;
 	c->hold = 0;
-	uint32_t width = per_key(&keys);
-	if (scalar)
-		output = hob_glb_float_accessor(c->w, keys.values, keys.count * width, 1, "SCALAR", 0, false);
-	else
-		output = hob_glb_float_accessor(c->w, keys.values, keys.count * width / keys.components,
-										keys.components, types[keys.components], 0, false);
+	uint32_t output =
+		hob_glb_float_accessor(c->w, keys.values, keys.count * width / each, each, types[each], 0, false);
 	hob_arena_restore(c->w->arena, mark);
-	hob_buf_printf(hob_glb_next(&c->json_samplers), "{\"input\":%u,\"output\":%u,\"interpolation\":\"%s\"}",
-				   time, output, modes[keys.mode]);
-	return true;
+	put_sampler_json(c, time, output, keys.mode);
 }
 
 static void put_target(clip_writer *c, uint32_t node, uint32_t path)
 {
 	static const char *const paths[] = {"translation", "rotation", "scale", "weights"};
-	hob_buf_printf(hob_glb_next(&c->json_channels),
-				   "{\"sampler\":%u,\"target\":{\"node\":%u,\"path\":\"%s\"}}", c->json_samplers.count - 1,
-				   c->w->node_place[node], paths[path]);
+	hob_buf_printf(hob_glb_next(c->w, GLB_LIST_CLIP_CHANNELS),
+				   "{\"sampler\":%u,\"target\":{\"node\":%u,\"path\":\"%s\"}}",
+				   c->w->lists[GLB_LIST_CLIP_SAMPLERS].count - 1, c->w->node_place[node], paths[path]);
 }
 
 /* Writes morph weights to the nodes that carry the meshes: the node itself, or its mesh children if they are
  * not folded. */
-static bool put_weights(clip_writer *c, uint32_t node, const hob_pk_sampler *sampler)
+static void put_weights(clip_writer *c, uint32_t node, const hob_pk_sampler *sampler)
 {
 	hob_pack_array nodes = hob_pack_find(&c->w->scene, HOB_PK_HIER),
 				   links = hob_pack_find(&c->w->scene, HOB_PK_LMSH);
@@ -185,8 +172,8 @@ static bool put_weights(clip_writer *c, uint32_t node, const hob_pk_sampler *sam
 		if (mesh != HOB_PK_NONE && hob_glb_drawable(c->w, mesh) &&
 			HOB_PACK_AT(hob_pk_mesh, c->w->geometry.meshes, mesh)->morph_count == sampler->components) {
 			bool folded = c->w->node_place[at] == HOB_NONE;
-			if (!put++ && !put_sampler(c, sampler, true))
-				return false;
+			if (!put++)
+				put_sampler(c, sampler, true);
 			if (!folded || !done)
 				put_target(c, folded ? node : (uint32_t)at, HOB_PK_PATH_WEIGHTS);
 			done = done || folded;
@@ -198,24 +185,20 @@ static bool put_weights(clip_writer *c, uint32_t node, const hob_pk_sampler *sam
 		hob_warn(c->w->notes, "glb.channel-dropped",
 				 "a channel of %u morph weights on node %u has no mesh with as many targets",
 				 sampler->components, node);
-	return true;
 }
 
-static bool put_channels(clip_writer *c, const hob_pk_clip *clip)
+static void put_channels(clip_writer *c, const hob_pk_clip *clip)
 {
 	for (uint32_t i = 0; i < clip->channel_count; i++) {
 		const hob_pk_channel *channel = HOB_PACK_AT(hob_pk_channel, c->channels, clip->channel_first + i);
 		const hob_pk_sampler *sampler = HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler);
 		if (channel->path == HOB_PK_PATH_WEIGHTS) {
-			if (!put_weights(c, channel->node, sampler))
-				return false;
+			put_weights(c, channel->node, sampler);
 			continue;
 		}
-		if (!put_sampler(c, sampler, false))
-			return false;
+		put_sampler(c, sampler, false);
 		put_target(c, channel->node, channel->path);
 	}
-	return true;
 }
 
 /* Index in `properties` of the clip's first property channel. */
@@ -238,9 +221,10 @@ static void put_pointer(clip_writer *c, const char *pointer)
 {
 	c->w->extensions |= 1u << GLB_ANIMATION_POINTER;
 	hob_buf_printf(
-		hob_glb_next(&c->json_channels),
+		hob_glb_next(c->w, GLB_LIST_CLIP_CHANNELS),
 		"{\"sampler\":%u,\"target\":{\"path\":\"pointer\",\"extensions\":{\"%s\":{\"pointer\":\"%s\"}}}}",
-		c->json_samplers.count - 1, hob_glb_extension_names[GLB_ANIMATION_POINTER], pointer);
+		c->w->lists[GLB_LIST_CLIP_SAMPLERS].count - 1, hob_glb_extension_names[GLB_ANIMATION_POINTER],
+		pointer);
 }
 
 static bool joint_below(const clip_writer *c, uint32_t node)
@@ -267,46 +251,37 @@ static bool has_scale(const clip_writer *c, const hob_pk_clip *clip, uint32_t no
 
 /* Writes a sampler of bytes for readers of KHR_node_visibility. Other readers get scale 0 while the node is
  * hidden, unless the clip scales it, or joints below would move with it. */
-static bool put_visibility(clip_writer *c, const hob_pk_property_channel *channel, const char *pointer)
+static void put_visibility(clip_writer *c, const hob_pk_property_channel *channel, const char *pointer)
 {
 	const hob_pk_sampler *s = HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler);
 	const float *rest = HOB_PACK_AT(hob_pk_trs, hob_pack_find(&c->w->scene, HOB_PK_TRS_), channel->index)->s;
-	uint32_t stride = s->interpolation == HOB_PK_CUBICSPLINE ? 3 : 1, view, time;
+	uint32_t stride = s->interpolation == HOB_PK_CUBICSPLINE ? 3 : 1, view;
 	bool held = c->hold != 0;
 	sampler_keys keys = {s->key_count + held, 1, HOB_PK_STEP, HOB_PACK_AT(float, c->values, s->value_first),
 						 held};
 	float *scales = (float *)hob_arena_array(c->w->arena, keys.count, 3 * sizeof *scales, _Alignof(float));
 	uint8_t *at = hob_glb_view(c->w, keys.count, 0, &view);
-	if (!scales || !at)
-		return hob_fail_memory(c->w->err, c->w->arena, "keys");
 	for (uint32_t i = 0; i < keys.count; i++) {
 		uint32_t key = i < s->key_count ? i : i - 1;
 		at[i] = keys.values[key * stride + stride / 2] >= 0.5f;
 		for (uint32_t k = 0; k < 3; k++)
 			scales[i * 3 + k] = at[i] ? rest[k] : 0;
 	}
-	hob_buf_printf(hob_glb_next(&c->w->accessors),
-				   "{\"bufferView\":%u,\"componentType\":%d,\"count\":%u,\"type\":\"SCALAR\"}", view,
-				   GLB_BYTE, keys.count);
-	uint32_t shown = c->w->accessors.count - 1;
-	if (!put_times(c, s, &keys, &time))
-		return false;
+	uint32_t shown = hob_glb_accessor(c->w, view, GLB_BYTE, keys.count, "SCALAR", "");
+	uint32_t time = put_times(c, s, &keys);
 	c->hold = 0;
-	hob_buf_printf(hob_glb_next(&c->json_samplers), "{\"input\":%u,\"output\":%u,\"interpolation\":\"STEP\"}",
-				   time, shown);
+	put_sampler_json(c, time, shown, HOB_PK_STEP);
 	put_pointer(c, pointer);
 	const hob_pk_clip *clip =
 		HOB_PACK_AT(hob_pk_clip, hob_pack_find(&c->w->animations, HOB_PK_CLIP), channel->clip);
 	if (has_scale(c, clip, channel->index) || joint_below(c, channel->index))
-		return true;
-	uint32_t output = hob_glb_float_accessor(c->w, scales, keys.count, 3, "VEC3", 0, false);
-	hob_buf_printf(hob_glb_next(&c->json_samplers), "{\"input\":%u,\"output\":%u,\"interpolation\":\"STEP\"}",
-				   time, output);
+		return;
+	put_sampler_json(c, time, hob_glb_float_accessor(c->w, scales, keys.count, 3, "VEC3", 0, false),
+					 HOB_PK_STEP);
 	put_target(c, channel->index, HOB_PK_PATH_SCALE);
-	return true;
 }
 
-static bool put_properties(clip_writer *c, uint32_t clip)
+static void put_properties(clip_writer *c, uint32_t clip)
 {
 	const hob_pk_property_channel *channel;
 	for (uint32_t i = first_property(c, clip); (channel = property_of(c, i, clip)) != NULL; i++) {
@@ -319,16 +294,13 @@ static bool put_properties(clip_writer *c, uint32_t clip)
 			continue;
 		}
 		if (channel->property == HOB_PK_PROPERTY_NODE_VISIBLE) {
-			if (!put_visibility(c, channel, pointer))
-				return false;
+			put_visibility(c, channel, pointer);
 		} else {
-			if (!put_sampler(c, HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler), false))
-				return false;
+			put_sampler(c, HOB_PACK_AT(hob_pk_sampler, c->samplers, channel->sampler), false);
 			put_pointer(c, pointer);
 		}
 		hob_arena_restore(c->w->arena, mark);
 	}
-	return true;
 }
 
 static void widen(const clip_writer *c, uint32_t sampler, float ends[2])
@@ -351,12 +323,14 @@ static void find_ends(const clip_writer *c, const hob_pk_clip *clip, uint32_t id
 		widen(c, HOB_PACK_AT(hob_pk_channel, c->channels, clip->channel_first + i)->sampler, ends);
 }
 
-static bool put_clip(clip_writer *c, const hob_pk_clip *clip, uint32_t id)
+static void put_clip(clip_writer *c, const hob_pk_clip *clip, uint32_t id)
 {
 	hob_str name = hob_pack_string(&c->w->animations, clip->name);
-	c->json_samplers.count = c->json_channels.count = 0;
-	hob_buf_clear(&c->json_samplers.text);
-	hob_buf_clear(&c->json_channels.text);
+	glb_list *samplers = &c->w->lists[GLB_LIST_CLIP_SAMPLERS],
+			 *channels = &c->w->lists[GLB_LIST_CLIP_CHANNELS];
+	samplers->count = channels->count = 0;
+	hob_buf_clear(&samplers->text);
+	hob_buf_clear(&channels->text);
 	float ends[2];
 	find_ends(c, clip, id, ends);
 	c->shift = -ends[0];
@@ -364,27 +338,24 @@ static bool put_clip(clip_writer *c, const hob_pk_clip *clip, uint32_t id)
 	if (c->shift > 0)
 		hob_info(c->w->notes, "glb.clip-moved", "clip '%.*s' begins before zero, which glTF forbids: moved",
 				 HOB_FMT(name));
-	if (!put_channels(c, clip) || !put_properties(c, id))
-		return false;
-	if (!c->json_channels.count) {
+	put_channels(c, clip);
+	put_properties(c, id);
+	if (!channels->count) {
 		hob_info(c->w->notes, "glb.clip-dropped", "clip '%.*s' has no channels", HOB_FMT(name));
-		return true;
+		return;
 	}
-	hob_buf *json = hob_glb_next(&c->w->clips);
-	hob_buf_printf(json, "{\"samplers\":[%.*s],\"channels\":[%.*s]",
-				   HOB_FMT(hob_buf_str(&c->json_samplers.text)),
-				   HOB_FMT(hob_buf_str(&c->json_channels.text)));
+	hob_buf *json = hob_glb_next(c->w, GLB_LIST_ANIMATIONS);
+	hob_buf_printf(json, "{\"samplers\":[%.*s],\"channels\":[%.*s]", HOB_FMT(hob_buf_str(&samplers->text)),
+				   HOB_FMT(hob_buf_str(&channels->text)));
 	hob_glb_name(json, name);
 	hob_glb_extras(c->w, json, HOB_PK_EXTRA_CLIP, id);
 	hob_buf_put(json, "}", 1);
-	return !(c->json_samplers.text.failed || c->json_channels.text.failed) ||
-		   hob_fail_memory(c->w->err, c->w->arena, "a clip");
 }
 
-bool hob_glb_put_animations(glb_writer *w)
+void hob_glb_put_animations(glb_writer *w)
 {
 	if (!w->has_animations)
-		return true;
+		return;
 	clip_writer c = {
 		.w = w,
 		.channels = hob_pack_find(&w->animations, HOB_PK_CHAN),
@@ -396,10 +367,6 @@ bool hob_glb_put_animations(glb_writer *w)
 	hob_pack_array clips = hob_pack_find(&w->animations, HOB_PK_CLIP);
 	c.time_place = HOB_NEW(w->arena, uint32_t, c.times.count);
 	c.time_count = HOB_NEW(w->arena, uint32_t, c.times.count);
-	bool ok = (c.time_place && c.time_count) || hob_fail_memory(w->err, w->arena, "key times");
-	for (uint32_t i = 0; ok && i < clips.count; i++)
-		ok = put_clip(&c, HOB_PACK_AT(hob_pk_clip, clips, i), i);
-	hob_buf_release(&c.json_samplers.text);
-	hob_buf_release(&c.json_channels.text);
-	return ok;
+	for (uint32_t i = 0; i < clips.count; i++)
+		put_clip(&c, HOB_PACK_AT(hob_pk_clip, clips, i), i);
 }

@@ -1,5 +1,8 @@
 #include "glb_writer.h"
 
+#include "../model/properties.h"
+
+#include <float.h>
 #include <math.h>
 
 /* ---- pictures, samplers, textures ---- */
@@ -17,7 +20,10 @@ static bool put_image(glb_writer *w, uint32_t index, const hob_pk_image *image)
 {
 	hob_bytes file = {0};
 	w->image_place[index] = HOB_NONE;
-	if (w->pictures && !w->pictures->get(w->pictures->user, index, image, &file, w->err))
+	struct hob_guard *guard = hob_guard_suspend();
+	bool got = !w->pictures || w->pictures->get(w->pictures->user, index, image, &file, w->err);
+	hob_guard_resume(guard);
+	if (!got)
 		return false;
 	hob_str name = hob_pack_string(&w->materials, image->name);
 	const char *mime = mime_of(file);
@@ -27,11 +33,9 @@ static bool put_image(glb_writer *w, uint32_t index, const hob_pk_image *image)
 		return true;
 	}
 	uint32_t view;
-	uint8_t *at = hob_glb_view(w, file.size, 0, &view);
-	if (at)
-		memcpy(at, file.data, file.size);
-	w->image_place[index] = w->images.count;
-	hob_buf *json = hob_glb_next(&w->images);
+	memcpy(hob_glb_view(w, file.size, 0, &view), file.data, file.size);
+	w->image_place[index] = w->lists[GLB_LIST_IMAGES].count;
+	hob_buf *json = hob_glb_next(w, GLB_LIST_IMAGES);
 	hob_buf_printf(json, "{\"bufferView\":%u,\"mimeType\":\"%s\"", view, mime);
 	hob_glb_name(json, name);
 	hob_buf_put(json, "}", 1);
@@ -42,7 +46,7 @@ static void put_sampler(glb_writer *w, const hob_pk_texture_sampler *s)
 {
 	static const uint32_t wraps[] = {10497, 33071, 33648};
 	static const uint32_t filters[] = {0, 9728, 9729, 9984, 9985, 9986, 9987};
-	hob_buf *json = hob_glb_next(&w->samplers);
+	hob_buf *json = hob_glb_next(w, GLB_LIST_SAMPLERS);
 	hob_buf_printf(json, "{\"wrapS\":%u,\"wrapT\":%u", wraps[s->wrap_u], wraps[s->wrap_v]);
 	if (s->mag)
 		hob_buf_printf(json, ",\"magFilter\":%u", filters[s->mag]);
@@ -53,14 +57,12 @@ static void put_sampler(glb_writer *w, const hob_pk_texture_sampler *s)
 
 /* Writes one texture per image and sampler. place[image * (samplers + 1) + sampler] would be large, so
  * references are compared with earlier ones through a chain per image. */
-static bool put_textures(glb_writer *w)
+static void put_textures(glb_writer *w)
 {
 	hob_pack_array refs = hob_pack_find(&w->materials, HOB_PK_TEXR);
 	uint32_t images = hob_pack_find(&w->materials, HOB_PK_IMGS).count;
 	w->texture_place = HOB_NEW(w->arena, uint32_t, refs.count);
 	uint32_t *newest = HOB_NEW(w->arena, uint32_t, images), *before = HOB_NEW(w->arena, uint32_t, refs.count);
-	if (!w->texture_place || !newest || !before)
-		return hob_fail_memory(w->err, w->arena, "textures");
 	for (uint32_t r = 0; r < refs.count; r++) {
 		const hob_pk_texref *ref = HOB_PACK_AT(hob_pk_texref, refs, r);
 		w->texture_place[r] = HOB_NONE;
@@ -75,51 +77,96 @@ static bool put_textures(glb_writer *w)
 		}
 		before[r] = newest[ref->image];
 		newest[ref->image] = r + 1;
-		w->texture_place[r] = w->textures.count;
-		hob_buf *json = hob_glb_next(&w->textures);
+		w->texture_place[r] = w->lists[GLB_LIST_TEXTURES].count;
+		hob_buf *json = hob_glb_next(w, GLB_LIST_TEXTURES);
 		hob_buf_printf(json, "{\"source\":%u", w->image_place[ref->image]);
 		if (ref->sampler != HOB_PK_NONE)
 			hob_buf_printf(json, ",\"sampler\":%u", ref->sampler);
 		hob_buf_put(json, "}", 1);
 	}
-	return true;
 }
 
 /* ---- materials ---- */
+
+typedef struct material_writer {
+	glb_writer *w;
+	hob_buf *out;
+	uint32_t index;
+	hob_pk_material m;
+} material_writer;
 
 static float clamp(float value, float low, float high)
 {
 	return value < low ? low : value > high ? high : value;
 }
 
-static void put_colour(hob_buf *out, const char *key, const float *rgb)
+/* The part of a glTF pointer after its last slash. */
+static const char *key_of(const char *pointer)
 {
-	float inside[3] = {clamp(rgb[0], 0, 1), clamp(rgb[1], 0, 1), clamp(rgb[2], 0, 1)};
-	hob_glb_floats(out, key, inside, 3);
+	const char *slash = strrchr(pointer, '/');
+	return slash ? slash + 1 : pointer;
 }
 
-static size_t index_of(const glb_writer *w, const hob_pk_material *m)
+/* ,"key":value of a property of the material, within the range that glTF allows; infinite ones are left
+ * out. */
+static void put_property(const material_writer *p, hob_property property)
 {
-	hob_pack_array materials = hob_pack_find(&w->materials, HOB_PK_MATL);
-	return (size_t)((const uint8_t *)m - materials.data) / materials.stride;
+	static const size_t places[] = {
+#define PROPERTY(name, number, record, field, components, length, pointer, doc)                              \
+	[number] = offsetof(hob_pk_##record, field),
+#include "../../schema/formats/animation.def"
+	};
+	/* Others are from 0 to 1. */
+	static const float ranges[HOB_PROPERTY_COUNT][2] = {
+		[HOB_PROPERTY_EMISSIVE_STRENGTH] = {-FLT_MAX, FLT_MAX},
+		[HOB_PROPERTY_NORMAL_SCALE] = {-FLT_MAX, FLT_MAX},
+		[HOB_PROPERTY_ALPHA_CUTOFF] = {0, FLT_MAX},
+		[HOB_PROPERTY_IOR] = {1, FLT_MAX},
+		[HOB_PROPERTY_DISPERSION] = {0, FLT_MAX},
+		[HOB_PROPERTY_SPECULAR_COLOR] = {-FLT_MAX, FLT_MAX},
+		[HOB_PROPERTY_CLEARCOAT_NORMAL_SCALE] = {-FLT_MAX, FLT_MAX},
+		[HOB_PROPERTY_THICKNESS] = {0, FLT_MAX},
+		[HOB_PROPERTY_ATTENUATION_DISTANCE] = {-FLT_MAX, FLT_MAX},
+		[HOB_PROPERTY_ANISOTROPY_ROTATION] = {-FLT_MAX, FLT_MAX},
+		[HOB_PROPERTY_IRIDESCENCE_IOR] = {1, FLT_MAX},
+		[HOB_PROPERTY_IRIDESCENCE_MIN] = {0, FLT_MAX},
+		[HOB_PROPERTY_IRIDESCENCE_MAX] = {0, FLT_MAX},
+	};
+	const hob_property_info *info = hob_property_of(property);
+	const float *range = ranges[property];
+	float values[4];
+	memcpy(values, (const uint8_t *)&p->m + places[property], info->components * sizeof *values);
+	/* An index of refraction of 0 has a meaning of its own. */
+	bool own = property == HOB_PROPERTY_IOR && !(values[0] > 0);
+	for (uint32_t i = 0; i < info->components && !own; i++)
+		values[i] = isfinite(values[i]) ? clamp(values[i], range[0], range[1] > 0 ? range[1] : 1) : INFINITY;
+	if (info->components > 1)
+		hob_glb_floats(p->out, key_of(info->pointer), values, info->components);
+	else if (isfinite(values[0]))
+		hob_glb_float(p->out, key_of(info->pointer), values[0]);
 }
 
-/* ,"key":{"index":...}; `extra` is another number of the object, as text with its comma, or "". */
-static void put_texture(glb_writer *w, hob_buf *out, const hob_pk_material *m, uint32_t slot, const char *key,
-						const char *extra, float value)
+/* ,"key":{"index":...} */
+static void put_texture(const material_writer *p, hob_slot slot)
 {
-	uint32_t id = m->textures[slot];
+	glb_writer *w = p->w;
+	hob_buf *out = p->out;
+	uint32_t id = p->m.textures[slot];
 	if (id == HOB_PK_NONE || w->texture_place[id] == HOB_NONE)
 		return;
 	const hob_pk_texref *ref = HOB_PACK_AT(hob_pk_texref, hob_pack_find(&w->materials, HOB_PK_TEXR), id);
-	hob_buf_printf(out, ",\"%s\":{\"index\":%u", key, w->texture_place[id]);
+	hob_buf_printf(out, ",\"%s\":{\"index\":%u", key_of(hob_slot_pointer(slot).data), w->texture_place[id]);
 	if (ref->uv_set)
 		hob_buf_printf(out, ",\"texCoord\":%u", ref->uv_set);
-	if (*extra)
-		hob_glb_float(out, extra, value);
+	if (slot == HOB_SLOT_OCCLUSION)
+		put_property(p, HOB_PROPERTY_OCCLUSION_STRENGTH);
+	if (slot == HOB_SLOT_NORMAL)
+		put_property(p, HOB_PROPERTY_NORMAL_SCALE);
+	if (slot == HOB_SLOT_CLEARCOAT_NORMAL)
+		put_property(p, HOB_PROPERTY_CLEARCOAT_NORMAL_SCALE);
 	bool moved = ref->offset[0] != 0 || ref->offset[1] != 0, turned = ref->rotation != 0;
 	bool scaled = ref->scale[0] < 1 || ref->scale[0] > 1 || ref->scale[1] < 1 || ref->scale[1] > 1;
-	bool driven = w->moved_slots[index_of(w, m)] >> slot & 1;
+	bool driven = w->moved_slots[p->index] >> slot & 1;
 	if (driven || moved || turned || scaled) {
 		w->extensions |= 1u << GLB_TEXTURE_TRANSFORM;
 		hob_buf_printf(out, ",\"extensions\":{\"%s\":{\"offset\":[",
@@ -135,152 +182,61 @@ static void put_texture(glb_writer *w, hob_buf *out, const hob_pk_material *m, u
 	hob_buf_put(out, "}", 1);
 }
 
-typedef struct extension_writer {
-	glb_writer *w;
-	hob_buf *out;
-	const hob_pk_material *m;
-	uint32_t count;
-	size_t start;
-} extension_writer;
-
-static void begin(extension_writer *e, glb_extension extension)
+static void put_extensions(const material_writer *p)
 {
-	e->w->extensions |= 1u << extension;
-	hob_buf_printf(e->out, "%s\"%s\":{", e->count++ ? "," : ",\"extensions\":{",
-				   hob_glb_extension_names[extension]);
-	e->start = e->out->size;
-}
-
-static void end(extension_writer *e)
-{
-	hob_glb_drop_comma(e->out, e->start);
-	hob_buf_put(e->out, "}", 1);
-}
-
-static void texture(extension_writer *e, uint32_t slot, const char *key)
-{
-	put_texture(e->w, e->out, e->m, slot, key, "", 0);
-}
-
-static void put_coats(extension_writer *e)
-{
-	const hob_pk_material *m = e->m;
-	if (m->ext_mask & HOB_PK_EXT_CLEARCOAT) {
-		begin(e, GLB_CLEARCOAT);
-		hob_glb_float(e->out, "clearcoatFactor", clamp(m->clearcoat, 0, 1));
-		hob_glb_float(e->out, "clearcoatRoughnessFactor", clamp(m->clearcoat_roughness, 0, 1));
-		texture(e, HOB_PK_SLOT_CLEARCOAT, "clearcoatTexture");
-		texture(e, HOB_PK_SLOT_CLEARCOAT_ROUGH, "clearcoatRoughnessTexture");
-		put_texture(e->w, e->out, m, HOB_PK_SLOT_CLEARCOAT_NORMAL, "clearcoatNormalTexture", "scale",
-					m->clearcoat_normal_scale);
-		end(e);
+	/* In the order of the file. */
+	static const struct {
+		glb_extension extension;
+		uint32_t bit, count;
+		hob_property properties[4];
+	} extensions[] = {
+		{GLB_UNLIT, HOB_PK_EXT_UNLIT, 0, {0}},
+		{GLB_IOR, HOB_PK_EXT_IOR, 1, {HOB_PROPERTY_IOR}},
+		{GLB_SPECULAR, HOB_PK_EXT_SPECULAR, 2, {HOB_PROPERTY_SPECULAR, HOB_PROPERTY_SPECULAR_COLOR}},
+		{GLB_EMISSIVE_STRENGTH, 0, 1, {HOB_PROPERTY_EMISSIVE_STRENGTH}},
+		{GLB_CLEARCOAT, HOB_PK_EXT_CLEARCOAT, 2, {HOB_PROPERTY_CLEARCOAT, HOB_PROPERTY_CLEARCOAT_ROUGHNESS}},
+		{GLB_SHEEN, HOB_PK_EXT_SHEEN, 2, {HOB_PROPERTY_SHEEN_COLOR, HOB_PROPERTY_SHEEN_ROUGHNESS}},
+		{GLB_IRIDESCENCE,
+		 HOB_PK_EXT_IRIDESCENCE,
+		 4,
+		 {HOB_PROPERTY_IRIDESCENCE, HOB_PROPERTY_IRIDESCENCE_IOR, HOB_PROPERTY_IRIDESCENCE_MIN,
+		  HOB_PROPERTY_IRIDESCENCE_MAX}},
+		{GLB_ANISOTROPY,
+		 HOB_PK_EXT_ANISOTROPY,
+		 2,
+		 {HOB_PROPERTY_ANISOTROPY, HOB_PROPERTY_ANISOTROPY_ROTATION}},
+		{GLB_TRANSMISSION, HOB_PK_EXT_TRANSMISSION, 1, {HOB_PROPERTY_TRANSMISSION}},
+		{GLB_DIFFUSE_TRANSMISSION,
+		 HOB_PK_EXT_DIFFUSE_TRANSMISSION,
+		 2,
+		 {HOB_PROPERTY_DIFFUSE_TRANSMISSION, HOB_PROPERTY_DIFFUSE_TRANSMISSION_COLOR}},
+		{GLB_VOLUME,
+		 HOB_PK_EXT_VOLUME,
+		 3,
+		 {HOB_PROPERTY_THICKNESS, HOB_PROPERTY_ATTENUATION_COLOR, HOB_PROPERTY_ATTENUATION_DISTANCE}},
+		{GLB_DISPERSION, HOB_PK_EXT_DISPERSION, 1, {HOB_PROPERTY_DISPERSION}},
+	};
+	bool driven = p->w->driven[p->index] >> HOB_PROPERTY_EMISSIVE_STRENGTH & 1;
+	bool emits = driven || p->m.emissive_strength < 1 || p->m.emissive_strength > 1;
+	bool any = false;
+	for (size_t i = 0; i < HOB_COUNT_OF(extensions); i++) {
+		const char *name = hob_glb_extension_names[extensions[i].extension];
+		if (!(extensions[i].bit ? p->m.ext_mask & extensions[i].bit : emits))
+			continue;
+		p->w->extensions |= 1u << extensions[i].extension;
+		hob_buf_printf(p->out, "%s\"%s\":{", any ? "," : ",\"extensions\":{", name);
+		any = true;
+		size_t start = p->out->size;
+		for (uint32_t k = 0; k < extensions[i].count; k++)
+			put_property(p, extensions[i].properties[k]);
+		for (int slot = 0; slot < HOB_SLOT_COUNT; slot++)
+			if (hob_str_find(hob_slot_pointer((hob_slot)slot), hob_str_of(name), 0) != SIZE_MAX)
+				put_texture(p, (hob_slot)slot);
+		hob_glb_drop_comma(p->out, start);
+		hob_buf_put(p->out, "}", 1);
 	}
-	if (m->ext_mask & HOB_PK_EXT_SHEEN) {
-		begin(e, GLB_SHEEN);
-		put_colour(e->out, "sheenColorFactor", m->sheen_color);
-		hob_glb_float(e->out, "sheenRoughnessFactor", clamp(m->sheen_roughness, 0, 1));
-		texture(e, HOB_PK_SLOT_SHEEN_COLOR, "sheenColorTexture");
-		texture(e, HOB_PK_SLOT_SHEEN_ROUGH, "sheenRoughnessTexture");
-		end(e);
-	}
-	if (m->ext_mask & HOB_PK_EXT_IRIDESCENCE) {
-		begin(e, GLB_IRIDESCENCE);
-		hob_glb_float(e->out, "iridescenceFactor", clamp(m->iridescence, 0, 1));
-		hob_glb_float(e->out, "iridescenceIor", m->iridescence_ior < 1 ? 1 : m->iridescence_ior);
-		hob_glb_float(e->out, "iridescenceThicknessMinimum", m->iridescence_min < 0 ? 0 : m->iridescence_min);
-		hob_glb_float(e->out, "iridescenceThicknessMaximum", m->iridescence_max < 0 ? 0 : m->iridescence_max);
-		texture(e, HOB_PK_SLOT_IRIDESCENCE, "iridescenceTexture");
-		texture(e, HOB_PK_SLOT_IRIDESCENCE_THICKNESS, "iridescenceThicknessTexture");
-		end(e);
-	}
-	if (m->ext_mask & HOB_PK_EXT_ANISOTROPY) {
-		begin(e, GLB_ANISOTROPY);
-		hob_glb_float(e->out, "anisotropyStrength", clamp(m->anisotropy, 0, 1));
-		hob_glb_float(e->out, "anisotropyRotation", m->anisotropy_rotation);
-		texture(e, HOB_PK_SLOT_ANISOTROPY, "anisotropyTexture");
-		end(e);
-	}
-}
-
-static void put_volumes(extension_writer *e)
-{
-	const hob_pk_material *m = e->m;
-	if (m->ext_mask & HOB_PK_EXT_TRANSMISSION) {
-		begin(e, GLB_TRANSMISSION);
-		hob_glb_float(e->out, "transmissionFactor", clamp(m->transmission, 0, 1));
-		texture(e, HOB_PK_SLOT_TRANSMISSION, "transmissionTexture");
-		end(e);
-	}
-	if (m->ext_mask & HOB_PK_EXT_DIFFUSE_TRANSMISSION) {
-		begin(e, GLB_DIFFUSE_TRANSMISSION);
-		hob_glb_float(e->out, "diffuseTransmissionFactor", clamp(m->diffuse_transmission, 0, 1));
-		put_colour(e->out, "diffuseTransmissionColorFactor", m->diffuse_transmission_color);
-		texture(e, HOB_PK_SLOT_DIFFUSE_TRANSMISSION, "diffuseTransmissionTexture");
-		texture(e, HOB_PK_SLOT_DIFFUSE_TRANSMISSION_COLOR, "diffuseTransmissionColorTexture");
-		end(e);
-	}
-	if (m->ext_mask & HOB_PK_EXT_VOLUME) {
-		begin(e, GLB_VOLUME);
-		hob_glb_float(e->out, "thicknessFactor", m->thickness < 0 ? 0 : m->thickness);
-		put_colour(e->out, "attenuationColor", m->attenuation_color);
-		if (isfinite(m->attenuation_distance))
-			hob_glb_float(e->out, "attenuationDistance", m->attenuation_distance);
-		texture(e, HOB_PK_SLOT_THICKNESS, "thicknessTexture");
-		end(e);
-	}
-	if (m->ext_mask & HOB_PK_EXT_DISPERSION) {
-		begin(e, GLB_DISPERSION);
-		hob_glb_float(e->out, "dispersion", m->dispersion < 0 ? 0 : m->dispersion);
-		end(e);
-	}
-}
-
-static void put_extensions(extension_writer *e, float emissive_strength)
-{
-	const hob_pk_material *m = e->m;
-	if (m->ext_mask & HOB_PK_EXT_UNLIT) {
-		begin(e, GLB_UNLIT);
-		end(e);
-	}
-	if (m->ext_mask & HOB_PK_EXT_IOR) {
-		begin(e, GLB_IOR);
-		hob_glb_float(e->out, "ior", m->ior > 0 && m->ior < 1 ? 1 : m->ior);
-		end(e);
-	}
-	if (m->ext_mask & HOB_PK_EXT_SPECULAR) {
-		begin(e, GLB_SPECULAR);
-		hob_glb_float(e->out, "specularFactor", clamp(m->specular, 0, 1));
-		hob_glb_floats(e->out, "specularColorFactor", m->specular_color, 3);
-		texture(e, HOB_PK_SLOT_SPECULAR, "specularTexture");
-		texture(e, HOB_PK_SLOT_SPECULAR_COLOR, "specularColorTexture");
-		end(e);
-	}
-	bool driven = e->w->driven[index_of(e->w, m)] >> HOB_PK_PROPERTY_EMISSIVE_STRENGTH & 1;
-	if (driven || emissive_strength < 1 || emissive_strength > 1) {
-		begin(e, GLB_EMISSIVE_STRENGTH);
-		hob_glb_float(e->out, "emissiveStrength", emissive_strength);
-		end(e);
-	}
-	put_coats(e);
-	put_volumes(e);
-	if (e->count)
-		hob_buf_put(e->out, "}", 1);
-}
-
-static void put_metallic_roughness(glb_writer *w, hob_buf *out, const hob_pk_material *m)
-{
-	float base[4];
-	for (size_t i = 0; i < 4; i++)
-		base[i] = clamp(m->base_color[i], 0, 1);
-	hob_buf_printf(out, ",\"pbrMetallicRoughness\":{");
-	size_t start = out->size;
-	hob_glb_floats(out, "baseColorFactor", base, 4);
-	hob_glb_float(out, "metallicFactor", clamp(m->metallic, 0, 1));
-	hob_glb_float(out, "roughnessFactor", clamp(m->roughness, 0, 1));
-	put_texture(w, out, m, HOB_PK_SLOT_BASE_COLOR, "baseColorTexture", "", 0);
-	put_texture(w, out, m, HOB_PK_SLOT_METAL_ROUGH, "metallicRoughnessTexture", "", 0);
-	hob_glb_drop_comma(out, start);
-	hob_buf_put(out, "}", 1);
+	if (any)
+		hob_buf_put(p->out, "}", 1);
 }
 
 static void note_lost_slots(glb_writer *w, const hob_pk_material *m)
@@ -299,29 +255,38 @@ static void note_lost_slots(glb_writer *w, const hob_pk_material *m)
 static void put_material(glb_writer *w, uint32_t index)
 {
 	const hob_pk_material *m = HOB_PACK_AT(hob_pk_material, hob_pack_find(&w->materials, HOB_PK_MATL), index);
-	hob_buf *out = hob_glb_next(&w->gltf_materials);
+	material_writer p = {w, hob_glb_next(w, GLB_LIST_MATERIALS), index, *m};
+	hob_buf *out = p.out;
 	hob_buf_put(out, "{", 1);
 	size_t start = out->size;
 	/* glTF requires emissive factors up to 1: anything above goes into the strength. */
 	float peak = fmaxf(fmaxf(m->emissive[0], m->emissive[1]), m->emissive[2]), over = peak > 1 ? peak : 1;
-	float emissive[3] = {m->emissive[0] / over, m->emissive[1] / over, m->emissive[2] / over};
+	for (int k = 0; k < 3; k++)
+		p.m.emissive[k] /= over;
+	p.m.emissive_strength *= over;
 	hob_glb_name(out, hob_pack_string(&w->materials, m->name));
-	put_metallic_roughness(w, out, m);
-	put_texture(w, out, m, HOB_PK_SLOT_NORMAL, "normalTexture", "scale", m->normal_scale);
-	put_texture(w, out, m, HOB_PK_SLOT_OCCLUSION, "occlusionTexture", "strength",
-				clamp(m->occlusion_strength, 0, 1));
-	put_texture(w, out, m, HOB_PK_SLOT_EMISSIVE, "emissiveTexture", "", 0);
-	put_colour(out, "emissiveFactor", emissive);
+	hob_buf_printf(out, ",\"pbrMetallicRoughness\":{");
+	size_t inner = out->size;
+	put_property(&p, HOB_PROPERTY_BASE_COLOR);
+	put_property(&p, HOB_PROPERTY_METALLIC);
+	put_property(&p, HOB_PROPERTY_ROUGHNESS);
+	put_texture(&p, HOB_SLOT_BASE_COLOR);
+	put_texture(&p, HOB_SLOT_METAL_ROUGH);
+	hob_glb_drop_comma(out, inner);
+	hob_buf_put(out, "}", 1);
+	put_texture(&p, HOB_SLOT_NORMAL);
+	put_texture(&p, HOB_SLOT_OCCLUSION);
+	put_texture(&p, HOB_SLOT_EMISSIVE);
+	put_property(&p, HOB_PROPERTY_EMISSIVE);
 	if (m->flags & HOB_PK_MATERIAL_MASK) {
 		hob_buf_printf(out, ",\"alphaMode\":\"MASK\"");
-		hob_glb_float(out, "alphaCutoff", m->alpha_cutoff < 0 ? 0 : m->alpha_cutoff);
+		put_property(&p, HOB_PROPERTY_ALPHA_CUTOFF);
 	} else if (m->flags & HOB_PK_MATERIAL_BLEND) {
 		hob_buf_printf(out, ",\"alphaMode\":\"BLEND\"");
 	}
 	if (m->flags & HOB_PK_MATERIAL_DOUBLE_SIDED)
 		hob_buf_printf(out, ",\"doubleSided\":true");
-	extension_writer e = {.w = w, .out = out, .m = m};
-	put_extensions(&e, m->emissive_strength * over);
+	put_extensions(&p);
 	hob_glb_extras(w, out, HOB_PK_EXTRA_MATERIAL, index);
 	hob_glb_drop_comma(out, start);
 	hob_buf_put(out, "}", 1);
@@ -333,17 +298,14 @@ bool hob_glb_put_materials(glb_writer *w)
 	hob_pack_array images = hob_pack_find(&w->materials, HOB_PK_IMGS),
 				   samplers = hob_pack_find(&w->materials, HOB_PK_TSMP);
 	hob_pack_array materials = hob_pack_find(&w->materials, HOB_PK_MATL);
-	if (!hob_glb_find_driven(w))
-		return false;
-	if (!HOB_MAKE(w->arena, &w->image_place, images.count, "images", w->err))
-		return false;
+	hob_glb_find_driven(w);
+	w->image_place = HOB_NEW(w->arena, uint32_t, images.count);
 	for (uint32_t i = 0; i < images.count; i++)
 		if (!put_image(w, i, HOB_PACK_AT(hob_pk_image, images, i)))
 			return hob_fail_in(w->err, "image %u", i);
 	for (uint32_t i = 0; i < samplers.count; i++)
 		put_sampler(w, HOB_PACK_AT(hob_pk_texture_sampler, samplers, i));
-	if (!put_textures(w))
-		return false;
+	put_textures(w);
 	for (uint32_t i = 0; i < materials.count; i++)
 		put_material(w, i);
 	return true;

@@ -33,15 +33,13 @@ static void put_key(primitive *p, const char *name, uint32_t set, bool numbered,
 
 /* ---- attributes ---- */
 
-static bool put_floats(primitive *p, const hob_pack_attribute *a, uint32_t components, const char *name,
+static void put_floats(primitive *p, const hob_pack_attribute *a, uint32_t components, const char *name,
 					   bool numbered)
 {
 	static const char *const types[] = {"SCALAR", "VEC2", "VEC3", "VEC4"};
 	uint32_t count = p->mesh->vertex_count;
 	hob_arena_mark mark = hob_arena_save(p->w->arena);
 	float *values = (float *)hob_arena_array(p->w->arena, count, components * sizeof(float), 16);
-	if (!values)
-		return hob_fail_memory(p->w->err, p->w->arena, "vertices");
 	for (uint32_t v = 0; v < count; v++) {
 		float value[4];
 		hob_pack_attribute_get(a, v, value);
@@ -54,7 +52,6 @@ static bool put_floats(primitive *p, const hob_pack_attribute *a, uint32_t compo
 			hob_glb_float_accessor(p->w, values, count, components, types[components - 1], GLB_VERTICES,
 								   a->semantic == HOB_PK_SEMANTIC_POSITION));
 	hob_arena_restore(p->w->arena, mark);
-	return true;
 }
 
 /* Joints, and weights stored as integers, are copied unchanged. */
@@ -62,39 +59,31 @@ static void put_integers(primitive *p, const hob_pack_attribute *a, const char *
 {
 	uint32_t view, count = p->mesh->vertex_count, bytes = a->format->bytes;
 	uint8_t *at = hob_glb_view(p->w, (size_t)count * bytes, GLB_VERTICES, &view);
-	for (uint32_t v = 0; at && v < count; v++)
+	for (uint32_t v = 0; v < count; v++)
 		memcpy(at + (size_t)v * bytes, a->data + (size_t)v * a->stride, bytes);
-	put_key(p, name, a->set, true, p->w->accessors.count);
-	hob_buf_printf(hob_glb_next(&p->w->accessors),
-				   "{\"bufferView\":%u,\"componentType\":%d,\"count\":%u,\"type\":\"VEC4\"%s}", view,
-				   bytes == 4 ? GLB_BYTE : GLB_SHORT, count, normalized ? ",\"normalized\":true" : "");
+	put_key(p, name, a->set, true,
+			hob_glb_accessor(p->w, view, bytes == 4 ? GLB_BYTE : GLB_SHORT, count, "VEC4",
+							 normalized ? ",\"normalized\":true" : ""));
 }
 
-static bool put_attribute(primitive *p, const hob_pack_attribute *a)
+static void put_attribute(primitive *p, const hob_pack_attribute *a)
 {
-	switch (a->semantic) {
-	case HOB_PK_SEMANTIC_POSITION:
-		return put_floats(p, a, 3, "POSITION", false);
-	case HOB_PK_SEMANTIC_NORMAL:
-		p->has_normal = true;
-		return put_floats(p, a, 3, "NORMAL", false);
-	case HOB_PK_SEMANTIC_TANGENT:
-		p->has_tangent = true;
-		return put_floats(p, a, 4, "TANGENT", false);
-	case HOB_PK_SEMANTIC_UV:
-		return put_floats(p, a, 2, "TEXCOORD", true);
-	case HOB_PK_SEMANTIC_COLOR:
-		return put_floats(p, a, 4, "COLOR", true);
-	case HOB_PK_SEMANTIC_JOINTS:
-		put_integers(p, a, "JOINTS", false);
-		return true;
-	default:
-		if (a->format->kind == 'u') {
-			put_integers(p, a, "WEIGHTS", true);
-			return true;
-		}
-		return put_floats(p, a, 4, "WEIGHTS", true);
-	}
+	static const struct {
+		const char *name;
+		uint32_t components;
+		bool numbered;
+	} kinds[] = {
+		[HOB_PK_SEMANTIC_POSITION] = {"POSITION", 3, false}, [HOB_PK_SEMANTIC_NORMAL] = {"NORMAL", 3, false},
+		[HOB_PK_SEMANTIC_TANGENT] = {"TANGENT", 4, false},	 [HOB_PK_SEMANTIC_UV] = {"TEXCOORD", 2, true},
+		[HOB_PK_SEMANTIC_COLOR] = {"COLOR", 4, true},		 [HOB_PK_SEMANTIC_JOINTS] = {"JOINTS", 4, true},
+		[HOB_PK_SEMANTIC_WEIGHTS] = {"WEIGHTS", 4, true}};
+	bool joints = a->semantic == HOB_PK_SEMANTIC_JOINTS, weights = a->semantic == HOB_PK_SEMANTIC_WEIGHTS;
+	p->has_normal = p->has_normal || a->semantic == HOB_PK_SEMANTIC_NORMAL;
+	p->has_tangent = p->has_tangent || a->semantic == HOB_PK_SEMANTIC_TANGENT;
+	if (joints || (weights && a->format->kind == 'u'))
+		put_integers(p, a, kinds[a->semantic].name, weights);
+	else
+		put_floats(p, a, kinds[a->semantic].components, kinds[a->semantic].name, kinds[a->semantic].numbered);
 }
 
 /* Adds zeros for texture coordinate sets that the material uses and the mesh lacks, as glTF requires them. */
@@ -115,14 +104,14 @@ static void put_missing_uvs(primitive *p)
 		hob_pack_attribute a;
 		if (hob_pack_attribute_find(&p->w->geometry, p->mesh, HOB_PK_SEMANTIC_UV, set, &a))
 			continue;
-		put_key(p, "TEXCOORD", set, true, p->w->accessors.count);
-		hob_buf_printf(hob_glb_next(&p->w->accessors),
+		put_key(p, "TEXCOORD", set, true, p->w->lists[GLB_LIST_ACCESSORS].count);
+		hob_buf_printf(hob_glb_next(p->w, GLB_LIST_ACCESSORS),
 					   "{\"componentType\":%d,\"count\":%u,\"type\":\"VEC2\"}", GLB_FLOAT,
 					   p->mesh->vertex_count);
 	}
 }
 
-static bool put_attributes(primitive *p)
+static void put_attributes(primitive *p)
 {
 	const hob_pk_layout *layout = HOB_PACK_AT(hob_pk_layout, p->w->geometry.layouts, p->mesh->layout);
 	glb_shared *shared = &p->w->shared[p->mesh->lod_first];
@@ -133,7 +122,7 @@ static bool put_attributes(primitive *p)
 		p->has_normal = shared->has_normal, p->has_tangent = shared->has_tangent;
 		put_missing_uvs(p);
 		hob_buf_put(p->json, "}", 1);
-		return true;
+		return;
 	}
 	size_t begin = p->json->size;
 	for (uint32_t i = 0; i < layout->attribute_count; i++) {
@@ -143,22 +132,16 @@ static bool put_attributes(primitive *p)
 		bool points = p->mesh->topology == HOB_PK_TOPOLOGY_POINTS;
 		if (points && record->semantic == HOB_PK_SEMANTIC_TANGENT)
 			continue;
-		if (hob_pack_attribute_find(&p->w->geometry, p->mesh, record->semantic, record->set, &a) &&
-			!put_attribute(p, &a))
-			return false;
+		if (hob_pack_attribute_find(&p->w->geometry, p->mesh, record->semantic, record->set, &a))
+			put_attribute(p, &a);
 	}
-	if (!p->json->failed) {
-		shared->attributes = hob_arena_printf(p->w->arena, "%.*s", (int)(p->json->size - begin),
-											  (const char *)p->json->data + begin);
-		if (!shared->attributes.data)
-			return hob_fail_memory(p->w->err, p->w->arena, "vertices");
-		shared->attribute_count = p->attributes;
-		shared->has_normal = p->has_normal, shared->has_tangent = p->has_tangent;
-		shared->indices = HOB_NONE;
-	}
+	shared->attributes = hob_arena_printf(p->w->arena, "%.*s", (int)(p->json->size - begin),
+										  (const char *)p->json->data + begin);
+	shared->attribute_count = p->attributes;
+	shared->has_normal = p->has_normal, shared->has_tangent = p->has_tangent;
+	shared->indices = HOB_NONE;
 	put_missing_uvs(p);
 	hob_buf_put(p->json, "}", 1);
-	return true;
 }
 
 static void put_indices(primitive *p)
@@ -166,21 +149,16 @@ static void put_indices(primitive *p)
 	static const uint32_t modes[] = {4, 1, 0};
 	uint32_t view, count = p->lod->index_count;
 	glb_shared *shared = &p->w->shared[p->mesh->lod_first];
-	if (shared->indices != HOB_NONE) {
-		hob_buf_printf(p->json, ",\"indices\":%u,\"mode\":%u", shared->indices, modes[p->mesh->topology]);
-		return;
+	if (shared->indices == HOB_NONE) {
+		size_t width = p->mesh->vertex_count <= 65535 ? 2 : 4;
+		uint8_t *at = hob_glb_view(p->w, count * width, GLB_INDICES, &view);
+		for (uint32_t i = 0; i < count; i++) {
+			uint32_t index = hob_pack_index(&p->w->geometry, p->lod, i);
+			memcpy(at + i * width, &index, width);
+		}
+		shared->indices = hob_glb_accessor(p->w, view, width == 2 ? GLB_SHORT : GLB_INT, count, "SCALAR", "");
 	}
-	shared->indices = p->w->accessors.count;
-	size_t width = p->mesh->vertex_count <= 65535 ? 2 : 4;
-	uint8_t *at = hob_glb_view(p->w, count * width, GLB_INDICES, &view);
-	for (uint32_t i = 0; at && i < count; i++) {
-		uint32_t index = hob_pack_index(&p->w->geometry, p->lod, i);
-		memcpy(at + i * width, &index, width);
-	}
-	hob_buf_printf(p->json, ",\"indices\":%u,\"mode\":%u", p->w->accessors.count, modes[p->mesh->topology]);
-	hob_buf_printf(hob_glb_next(&p->w->accessors),
-				   "{\"bufferView\":%u,\"componentType\":%d,\"count\":%u,\"type\":\"SCALAR\"}", view,
-				   width == 2 ? GLB_SHORT : GLB_INT, count);
+	hob_buf_printf(p->json, ",\"indices\":%u,\"mode\":%u", shared->indices, modes[p->mesh->topology]);
 }
 
 /* ---- morph targets ---- */
@@ -210,14 +188,14 @@ static void put_delta_accessor(primitive *p, const hob_pk_morph *morph, size_t o
 	uint32_t count = morph->delta_count, indices = 0, values = 0;
 	if (count) {
 		uint8_t *at = hob_glb_view(w, (size_t)count * 4, 0, &indices);
-		for (uint32_t i = 0; at && i < count; i++)
+		for (uint32_t i = 0; i < count; i++)
 			memcpy(at + (size_t)i * 4, HOB_PACK_AT(uint8_t, w->geometry.deltas, morph->delta_first + i), 4);
 		at = hob_glb_view(w, (size_t)count * 12, 0, &values);
-		for (uint32_t i = 0; at && i < count; i++)
+		for (uint32_t i = 0; i < count; i++)
 			memcpy(at + (size_t)i * 12,
 				   HOB_PACK_AT(uint8_t, w->geometry.deltas, morph->delta_first + i) + offset, 12);
 	}
-	hob_buf *json = hob_glb_next(&w->accessors);
+	hob_buf *json = hob_glb_next(w, GLB_LIST_ACCESSORS);
 	hob_buf_printf(json, "{\"componentType\":%d,\"count\":%u,\"type\":\"VEC3\"", GLB_FLOAT,
 				   p->mesh->vertex_count);
 	if (count)
@@ -240,15 +218,15 @@ static void put_targets(primitive *p)
 		bool normal = p->has_normal && morph->attribute_mask & HOB_PK_DELTA_NORMAL;
 		bool tangent = p->has_tangent && morph->attribute_mask & HOB_PK_DELTA_TANGENT;
 		if (morph->attribute_mask & HOB_PK_DELTA_POSITION || (!normal && !tangent)) {
-			put_key(p, "POSITION", 0, false, p->w->accessors.count);
+			put_key(p, "POSITION", 0, false, p->w->lists[GLB_LIST_ACCESSORS].count);
 			put_delta_accessor(p, morph, offsetof(hob_pk_delta, position));
 		}
 		if (normal) {
-			put_key(p, "NORMAL", 0, false, p->w->accessors.count);
+			put_key(p, "NORMAL", 0, false, p->w->lists[GLB_LIST_ACCESSORS].count);
 			put_delta_accessor(p, morph, offsetof(hob_pk_delta, normal));
 		}
 		if (tangent) {
-			put_key(p, "TANGENT", 0, false, p->w->accessors.count);
+			put_key(p, "TANGENT", 0, false, p->w->lists[GLB_LIST_ACCESSORS].count);
 			put_delta_accessor(p, morph, offsetof(hob_pk_delta, tangent));
 		}
 		hob_buf_put(p->json, "}", 1);
@@ -279,19 +257,17 @@ static void put_variants(primitive *p)
 	p->w->extensions |= 1u << GLB_VARIANTS;
 }
 
-static bool put_primitive(glb_writer *w, hob_buf *json, uint32_t mesh)
+static void put_primitive(glb_writer *w, hob_buf *json, uint32_t mesh)
 {
 	primitive p = {.w = w, .json = json, .mesh = HOB_PACK_AT(hob_pk_mesh, w->geometry.meshes, mesh)};
 	p.lod = HOB_PACK_AT(hob_pk_lod, w->geometry.lods, p.mesh->lod_first);
-	if (!put_attributes(&p))
-		return false;
+	put_attributes(&p);
 	put_indices(&p);
 	if (p.mesh->material != HOB_PK_NONE)
 		hob_buf_printf(json, ",\"material\":%u", p.mesh->material);
 	put_targets(&p);
 	put_variants(&p);
 	hob_buf_put(json, "}", 1);
-	return true;
 }
 
 /* Writes the names of morph targets to the extras, too, by a convention of exporters, unless the source's
@@ -325,9 +301,9 @@ static void put_target_names(glb_writer *w, hob_buf *json, const hob_pk_mesh *me
 	hob_buf_put(json, "}", 1);
 }
 
-static bool put_mesh(glb_writer *w, uint32_t first, uint32_t count)
+static void put_mesh(glb_writer *w, uint32_t first, uint32_t count)
 {
-	hob_buf *json = hob_glb_next(&w->gltf_meshes);
+	hob_buf *json = hob_glb_next(w, GLB_LIST_MESHES);
 	hob_buf_printf(json, "{\"primitives\":[");
 	const hob_pk_mesh *any = NULL;
 	for (uint32_t m = first; m < first + count; m++) {
@@ -336,8 +312,7 @@ static bool put_mesh(glb_writer *w, uint32_t first, uint32_t count)
 		if (any)
 			hob_buf_put(json, ",", 1);
 		any = HOB_PACK_AT(hob_pk_mesh, w->geometry.meshes, m);
-		if (!put_primitive(w, json, m))
-			return false;
+		put_primitive(w, json, m);
 	}
 	hob_buf_put(json, "]", 1);
 	hob_glb_name(json, hob_pack_string(&w->meshes, any->name));
@@ -346,30 +321,25 @@ static bool put_mesh(glb_writer *w, uint32_t first, uint32_t count)
 	else
 		hob_glb_extras(w, json, HOB_PK_EXTRA_MESH, first);
 	hob_buf_put(json, "}", 1);
-	return true;
 }
 
-bool hob_glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *out)
+uint32_t hob_glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count)
 {
 	if (!w->mesh_place) {
 		/* A packed mesh is the first of at most two glTF meshes: one with several primitives and one of its
 		 * own. */
-		if (!HOB_MAKE(w->arena, &w->mesh_place, (size_t)w->geometry.meshes.count * 2, "meshes", w->err) ||
-			!HOB_MAKE(w->arena, &w->shared, w->geometry.lods.count, "meshes", w->err))
-			return false;
+		w->mesh_place = HOB_NEW(w->arena, uint32_t, (size_t)w->geometry.meshes.count * 2);
+		w->shared = HOB_NEW(w->arena, glb_shared, w->geometry.lods.count);
 	}
 	bool any = false;
 	for (uint32_t m = first; m < first + count; m++)
 		any = any || hob_glb_drawable(w, m);
-	*out = HOB_NONE;
 	if (!any)
-		return true;
+		return HOB_NONE;
 	uint32_t *place = &w->mesh_place[(size_t)first * 2 + (count > 1)];
 	if (!*place) {
-		*place = w->gltf_meshes.count + 1;
-		if (!put_mesh(w, first, count))
-			return false;
+		*place = w->lists[GLB_LIST_MESHES].count + 1;
+		put_mesh(w, first, count);
 	}
-	*out = *place - 1;
-	return true;
+	return *place - 1;
 }

@@ -2,12 +2,11 @@
 
 #include "../model/properties.h"
 
-bool hob_glb_find_driven(glb_writer *w)
+void hob_glb_find_driven(glb_writer *w)
 {
 	uint32_t materials = hob_pack_find(&w->materials, HOB_PK_MATL).count;
-	if (!HOB_MAKE(w->arena, &w->driven, materials, "materials", w->err) ||
-		!HOB_MAKE(w->arena, &w->moved_slots, materials, "materials", w->err))
-		return false;
+	w->driven = HOB_NEW(w->arena, uint64_t, materials);
+	w->moved_slots = HOB_NEW(w->arena, uint32_t, materials);
 	hob_pack_array channels = {0};
 	if (w->has_animations)
 		channels = hob_pack_find(&w->animations, HOB_PK_PROP);
@@ -21,7 +20,6 @@ bool hob_glb_find_driven(glb_writer *w)
 		if (driven == HOB_DRIVEN_TEXREF)
 			w->moved_slots[channel->index] |= 1u << channel->slot;
 	}
-	return true;
 }
 
 static bool has_texture(const glb_writer *w, uint32_t material, uint32_t slot)

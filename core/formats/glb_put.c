@@ -20,8 +20,9 @@ const char *const hob_glb_extension_names[GLB_EXTENSION_COUNT] = {
 	[GLB_NODE_VISIBILITY] = "KHR_node_visibility",
 };
 
-hob_buf *hob_glb_next(glb_list *list)
+hob_buf *hob_glb_next(glb_writer *w, glb_list_id id)
 {
+	glb_list *list = &w->lists[id];
 	if (list->count++)
 		hob_buf_put(&list->text, ",", 1);
 	return &list->text;
@@ -53,7 +54,7 @@ void hob_glb_name(hob_buf *out, hob_str name)
 
 void hob_glb_drop_comma(hob_buf *out, size_t start)
 {
-	if (out->failed || out->size <= start || out->data[start] != ',')
+	if (out->size <= start || out->data[start] != ',')
 		return;
 	memmove(out->data + start, out->data + start + 1, out->size - start - 1);
 	out->size--;
@@ -63,13 +64,22 @@ uint8_t *hob_glb_view(glb_writer *w, size_t size, uint32_t target, uint32_t *vie
 {
 	static const uint8_t zero[4] = {0};
 	hob_buf_put(&w->bin, zero, (4 - w->bin.size % 4) % 4);
-	*view = w->views.count;
-	hob_buf *json = hob_glb_next(&w->views);
+	*view = w->lists[GLB_LIST_VIEWS].count;
+	hob_buf *json = hob_glb_next(w, GLB_LIST_VIEWS);
 	hob_buf_printf(json, "{\"buffer\":0,\"byteOffset\":%zu,\"byteLength\":%zu", w->bin.size, size);
 	if (target)
 		hob_buf_printf(json, ",\"target\":%u", target);
 	hob_buf_put(json, "}", 1);
 	return hob_buf_grow(&w->bin, size);
+}
+
+uint32_t hob_glb_accessor(glb_writer *w, uint32_t view, int component, uint32_t count, const char *type,
+						  const char *more)
+{
+	hob_buf_printf(hob_glb_next(w, GLB_LIST_ACCESSORS),
+				   "{\"bufferView\":%u,\"componentType\":%d,\"count\":%u,\"type\":\"%s\"%s}", view, component,
+				   count, type, more);
+	return w->lists[GLB_LIST_ACCESSORS].count - 1;
 }
 
 static void put_range(hob_buf *json, const float *values, uint32_t count, uint32_t components)
@@ -90,14 +100,12 @@ uint32_t hob_glb_float_accessor(glb_writer *w, const float *values, uint32_t cou
 {
 	uint32_t view;
 	size_t size = (size_t)count * components * sizeof(float);
-	uint8_t *at = hob_glb_view(w, size, target, &view);
-	if (at)
-		memcpy(at, values, size);
-	hob_buf *json = hob_glb_next(&w->accessors);
+	memcpy(hob_glb_view(w, size, target, &view), values, size);
+	hob_buf *json = hob_glb_next(w, GLB_LIST_ACCESSORS);
 	hob_buf_printf(json, "{\"bufferView\":%u,\"componentType\":%d,\"count\":%u,\"type\":\"%s\"", view,
 				   GLB_FLOAT, count, type);
 	if (range)
 		put_range(json, values, count, components);
 	hob_buf_put(json, "}", 1);
-	return w->accessors.count - 1;
+	return w->lists[GLB_LIST_ACCESSORS].count - 1;
 }

@@ -17,19 +17,6 @@ typedef struct glb_roots {
 	uint32_t gathered_count, queued, stamp;
 } glb_roots;
 
-static bool allocate(glb_roots *r, uint32_t nodes, uint32_t skins, uint32_t links)
-{
-	hob_arena *arena = r->w->arena;
-	r->top = HOB_NEW(arena, uint32_t, nodes);
-	r->gathered = HOB_NEW(arena, uint8_t, nodes);
-	r->shown = HOB_NEW(arena, uint32_t, nodes + 1);
-	r->queue = HOB_NEW(arena, uint32_t, nodes + 1);
-	r->joint_top = HOB_NEW(arena, uint32_t, skins);
-	r->need_first = HOB_NEW(arena, uint32_t, nodes);
-	r->need_next = HOB_NEW(arena, uint32_t, links);
-	return r->top && r->gathered && r->shown && r->queue && r->joint_top && r->need_first && r->need_next;
-}
-
 static void find_tops(glb_roots *r)
 {
 	hob_pack_array hierarchy = hob_pack_find(&r->w->scene, HOB_PK_HIER);
@@ -77,8 +64,8 @@ static void put_gathering_node(glb_roots *r, uint32_t nodes)
 		if (!r->gathered[node])
 			continue;
 		if (!json) {
-			r->gathering = r->w->nodes.count;
-			json = hob_glb_next(&r->w->nodes);
+			r->gathering = r->w->lists[GLB_LIST_NODES].count;
+			json = hob_glb_next(r->w, GLB_LIST_NODES);
 		}
 		hob_buf_printf(json, "%s%u", r->gathered_count++ ? "," : "{\"name\":\"joints\",\"children\":[",
 					   r->w->node_place[node]);
@@ -91,22 +78,26 @@ static void put_gathering_node(glb_roots *r, uint32_t nodes)
 			 r->gathered_count);
 }
 
-/* Call it after all nodes are put; puts one more if joints must be gathered. Errors: MEMORY. */
-static bool glb_roots_find(glb_roots *r, glb_writer *w)
+/* Call it after all nodes are put; puts one more if joints must be gathered. */
+static void glb_roots_find(glb_roots *r, glb_writer *w)
 {
 	uint32_t nodes = hob_pack_find(&w->scene, HOB_PK_HIER).count;
 	*r = (glb_roots){.w = w, .skin_links = hob_pack_find(&w->scene, HOB_PK_LSKN), .gathering = HOB_NONE};
 	uint32_t skins = w->has_animations ? hob_pack_find(&w->animations, HOB_PK_SKIN).count : 0;
 	if (skins == 0)
 		r->skin_links.count = 0;
-	if (!allocate(r, nodes, skins, r->skin_links.count))
-		return hob_fail_memory(w->err, w->arena, "roots");
+	r->top = HOB_NEW(w->arena, uint32_t, nodes);
+	r->gathered = HOB_NEW(w->arena, uint8_t, nodes);
+	r->shown = HOB_NEW(w->arena, uint32_t, nodes + 1);
+	r->queue = HOB_NEW(w->arena, uint32_t, nodes + 1);
+	r->joint_top = HOB_NEW(w->arena, uint32_t, skins);
+	r->need_first = HOB_NEW(w->arena, uint32_t, nodes);
+	r->need_next = HOB_NEW(w->arena, uint32_t, r->skin_links.count);
 	find_tops(r);
 	if (skins > 0)
 		find_joint_tops(r);
 	find_needs(r);
 	put_gathering_node(r, nodes);
-	return true;
 }
 
 static void enqueue(glb_roots *r, uint32_t root)
@@ -271,13 +262,11 @@ static uint32_t own_or_parents(const scene_writer *s, hob_pack_array links, uint
 	return value == HOB_PK_NONE && is_child && parent >= 0 ? hob_pack_link(links, (uint32_t)parent) : value;
 }
 
-static bool put_mesh(scene_writer *s, hob_buf *json, uint32_t node)
+static void put_mesh(scene_writer *s, hob_buf *json, uint32_t node)
 {
-	uint32_t mesh;
-	if (!hob_glb_mesh_of(s->w, s->first[node], s->count[node], &mesh))
-		return false;
+	uint32_t mesh = hob_glb_mesh_of(s->w, s->first[node], s->count[node]);
 	if (mesh == HOB_NONE)
-		return true;
+		return;
 	const hob_pk_mesh *first = mesh_at(s, s->first[node]);
 	hob_buf_printf(json, ",\"mesh\":%u", mesh);
 	uint32_t skin = own_or_parents(s, s->skin_links, node);
@@ -288,7 +277,6 @@ static bool put_mesh(scene_writer *s, hob_buf *json, uint32_t node)
 	hob_pack_array values = hob_pack_find(&s->w->scene, HOB_PK_WGTS);
 	if (weights != HOB_PK_NONE && first->morph_count && first->morph_count <= values.count - weights)
 		hob_glb_floats(json, "weights", HOB_PACK_AT(float, values, weights), first->morph_count);
-	return true;
 }
 
 static void put_children(scene_writer *s, hob_buf *json, uint32_t node)
@@ -319,16 +307,16 @@ static void put_node_extensions(scene_writer *s, hob_buf *json, uint32_t node, u
 	s->w->extensions |= (uint32_t)stated << GLB_NODE_VISIBILITY;
 }
 
-static bool put_node(scene_writer *s, uint32_t node)
+static void put_node(scene_writer *s, uint32_t node)
 {
-	hob_buf *json = hob_glb_next(&s->w->nodes);
+	hob_buf *json = hob_glb_next(s->w, GLB_LIST_NODES);
 	hob_buf_put(json, "{", 1);
 	size_t start = json->size;
 	hob_glb_name(json, hob_pack_string(&s->w->scene, *HOB_PACK_AT(uint32_t, s->names, node)));
 	put_transform(json, HOB_PACK_AT(hob_pk_trs, s->trs, node));
 	put_children(s, json, node);
-	if (s->count[node] && !put_mesh(s, json, node))
-		return false;
+	if (s->count[node])
+		put_mesh(s, json, node);
 	uint32_t camera = hob_pack_link(s->camera_links, node), light = hob_pack_link(s->light_links, node);
 	if (camera != HOB_PK_NONE)
 		hob_buf_printf(json, ",\"camera\":%u", camera);
@@ -341,7 +329,6 @@ static bool put_node(scene_writer *s, uint32_t node)
 				 "node %u '%.*s' is sheared, which glTF cannot express: the closest translation, rotation "
 				 "and scale are used",
 				 node, HOB_FMT(hob_pack_string(&s->w->scene, *HOB_PACK_AT(uint32_t, s->names, node))));
-	return true;
 }
 
 /* ---- cameras, lights, scenes ---- */
@@ -353,7 +340,7 @@ static float above(float value, float floor)
 
 static void put_camera(glb_writer *w, const hob_pk_camera *c, uint32_t index)
 {
-	hob_buf *json = hob_glb_next(&w->cameras);
+	hob_buf *json = hob_glb_next(w, GLB_LIST_CAMERAS);
 	if (c->type == HOB_PK_CAMERA_PERSPECTIVE) {
 		hob_buf_printf(json, "{\"type\":\"perspective\",\"perspective\":{\"znear\":");
 		hob_put_f32(json, above(c->znear, 1e-6f));
@@ -379,7 +366,7 @@ static void put_light(glb_writer *w, const hob_pk_light *l, uint32_t index)
 {
 	static const char *const types[] = {"directional", "point", "spot"};
 	static const float quarter_turn = 1.57079637f;
-	hob_buf *json = hob_glb_next(&w->lights);
+	hob_buf *json = hob_glb_next(w, GLB_LIST_LIGHTS);
 	float color[3];
 	for (size_t i = 0; i < 3; i++)
 		color[i] = l->color[i] < 0 ? 0 : l->color[i] > 1 ? 1 : l->color[i];
@@ -405,7 +392,7 @@ static void put_scene(glb_roots *r, uint32_t index)
 {
 	const hob_pk_scene *scene = HOB_PACK_AT(hob_pk_scene, hob_pack_find(&r->w->scene, HOB_PK_SCNS), index);
 	hob_pack_array roots = hob_pack_find(&r->w->scene, HOB_PK_ROOT);
-	hob_buf *json = hob_glb_next(&r->w->scenes);
+	hob_buf *json = hob_glb_next(r->w, GLB_LIST_SCENES);
 	hob_buf_put(json, "{", 1);
 	size_t start = json->size;
 	hob_glb_name(json, hob_pack_string(&r->w->scene, scene->name));
@@ -417,7 +404,7 @@ static void put_scene(glb_roots *r, uint32_t index)
 	hob_buf_put(json, "}", 1);
 }
 
-static bool init(scene_writer *s)
+static void init(scene_writer *s)
 {
 	const hob_pack *scene = &s->w->scene;
 	s->hierarchy = hob_pack_find(scene, HOB_PK_HIER);
@@ -433,34 +420,29 @@ static bool init(scene_writer *s)
 	s->first = HOB_NEW(s->w->arena, uint32_t, s->hierarchy.count);
 	s->count = HOB_NEW(s->w->arena, uint32_t, s->hierarchy.count);
 	s->w->node_place = HOB_NEW(s->w->arena, uint32_t, s->hierarchy.count);
-	return s->named && s->folds && s->first && s->count && s->w->node_place;
 }
 
-bool hob_glb_put_scene(glb_writer *w)
+void hob_glb_put_scene(glb_writer *w)
 {
 	scene_writer s = {.w = w};
-	if (!init(&s))
-		return hob_fail_memory(w->err, w->arena, "nodes");
+	glb_roots roots;
 	hob_pack_array cameras = hob_pack_find(&w->scene, HOB_PK_CAMS),
 				   lights = hob_pack_find(&w->scene, HOB_PK_LGTS);
 	hob_pack_array scenes = hob_pack_find(&w->scene, HOB_PK_SCNS);
+	init(&s);
 	find_named(&s);
 	for (uint32_t node = 0; node < s.hierarchy.count; node++)
 		find_fold(&s, node);
 	number_nodes(&s);
-	if (!hob_glb_put_skins(w))
-		return false;
+	hob_glb_put_skins(w);
 	for (uint32_t node = 0; node < s.hierarchy.count; node++)
-		if (w->node_place[node] != HOB_NONE && !put_node(&s, node))
-			return hob_fail_in(w->err, "node %u", node);
-	glb_roots roots;
-	if (!glb_roots_find(&roots, w))
-		return false;
+		if (w->node_place[node] != HOB_NONE)
+			put_node(&s, node);
+	glb_roots_find(&roots, w);
 	for (uint32_t i = 0; i < cameras.count; i++)
 		put_camera(w, HOB_PACK_AT(hob_pk_camera, cameras, i), i);
 	for (uint32_t i = 0; i < lights.count; i++)
 		put_light(w, HOB_PACK_AT(hob_pk_light, lights, i), i);
 	for (uint32_t i = 0; i < scenes.count; i++)
 		put_scene(&roots, i);
-	return true;
 }

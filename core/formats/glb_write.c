@@ -3,15 +3,9 @@
 #include "../base/limits.h"
 #include "glb_writer.h"
 
-static void put_list(hob_buf *out, const char *key, const glb_list *list)
-{
-	if (list->count)
-		hob_buf_printf(out, ",\"%s\":[%.*s]", key, HOB_FMT(hob_buf_str(&list->text)));
-}
-
 static void put_extensions(glb_writer *w, hob_buf *out)
 {
-	if (w->lights.count)
+	if (w->lists[GLB_LIST_LIGHTS].count)
 		w->extensions |= 1u << GLB_LIGHTS;
 	hob_pack_array variants = hob_pack_find(&w->materials, HOB_PK_VARI);
 	bool has_variants = w->extensions >> GLB_VARIANTS & 1;
@@ -22,14 +16,14 @@ static void put_extensions(glb_writer *w, hob_buf *out)
 		if (w->extensions >> e & 1)
 			hob_buf_printf(out, "%s\"%s\"", count++ ? "," : "[", hob_glb_extension_names[e]);
 	hob_buf_put(out, "]", 1);
-	if (!w->lights.count && !has_variants)
+	if (!w->lists[GLB_LIST_LIGHTS].count && !has_variants)
 		return;
 	hob_buf_printf(out, ",\"extensions\":{");
-	if (w->lights.count)
+	if (w->lists[GLB_LIST_LIGHTS].count)
 		hob_buf_printf(out, "\"%s\":{\"lights\":[%.*s]}", hob_glb_extension_names[GLB_LIGHTS],
-					   HOB_FMT(hob_buf_str(&w->lights.text)));
+					   HOB_FMT(hob_buf_str(&w->lists[GLB_LIST_LIGHTS].text)));
 	if (has_variants) {
-		hob_buf_printf(out, "%s\"%s\":{\"variants\":[", w->lights.count ? "," : "",
+		hob_buf_printf(out, "%s\"%s\":{\"variants\":[", w->lists[GLB_LIST_LIGHTS].count ? "," : "",
 					   hob_glb_extension_names[GLB_VARIANTS]);
 		for (uint32_t v = 0; v < variants.count; v++) {
 			hob_buf_printf(out, "%s{\"name\":", v ? "," : "");
@@ -68,21 +62,18 @@ static uint32_t default_scene(const glb_writer *w)
 
 static void put_json(glb_writer *w, hob_buf *out)
 {
-	const struct {
-		const char *key;
-		const glb_list *list;
-	} lists[] = {{"scenes", &w->scenes},	   {"nodes", &w->nodes},
-				 {"meshes", &w->gltf_meshes},  {"materials", &w->gltf_materials},
-				 {"textures", &w->textures},   {"images", &w->images},
-				 {"samplers", &w->samplers},   {"cameras", &w->cameras},
-				 {"skins", &w->skins},		   {"animations", &w->clips},
-				 {"accessors", &w->accessors}, {"bufferViews", &w->views}};
+	/* The last lists are members of others. */
+	static const char *const keys[] = {"scenes",   "nodes",		 "meshes",	  "materials",
+									   "textures", "images",	 "samplers",  "cameras",
+									   "skins",	   "animations", "accessors", "bufferViews"};
+	_Static_assert(HOB_COUNT_OF(keys) == GLB_LIST_LIGHTS, "one key a list");
 	hob_buf_printf(out, "{\"asset\":{\"version\":\"2.0\",\"generator\":\"Hob\"");
 	hob_glb_extras(w, out, HOB_PK_EXTRA_FILE, 0);
 	hob_buf_printf(out, "},\"scene\":%u", default_scene(w));
 	put_extensions(w, out);
-	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
-		put_list(out, lists[i].key, lists[i].list);
+	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++)
+		if (w->lists[i].count)
+			hob_buf_printf(out, ",\"%s\":[%.*s]", keys[i], HOB_FMT(hob_buf_str(&w->lists[i].text)));
 	if (w->bin.size)
 		hob_buf_printf(out, ",\"buffers\":[{\"byteLength\":%zu}]", w->bin.size);
 	hob_buf_put(out, "}", 1);
@@ -97,80 +88,59 @@ static void put_u32(hob_buf *out, size_t value)
 
 static void put_chunk(hob_buf *out, const char type[4], hob_buf *data, char pad)
 {
-	while (data->size % 4 && !data->failed)
+	while (data->size % 4)
 		hob_buf_put(data, &pad, 1);
 	put_u32(out, data->size);
 	hob_buf_put(out, type, 4);
 	hob_buf_put(out, data->data, data->size);
 }
 
-static bool lists_failed(const glb_writer *w)
-{
-	const glb_list *lists[] = {&w->views,	 &w->accessors, &w->gltf_meshes, &w->nodes,	  &w->gltf_materials,
-							   &w->textures, &w->images,	&w->samplers,	 &w->cameras, &w->lights,
-							   &w->scenes,	 &w->skins,		&w->clips};
-	bool failed = w->bin.failed;
-	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
-		failed = failed || lists[i]->text.failed;
-	return failed;
-}
-
-static bool put_file(glb_writer *w, hob_buf *out)
+static bool put_file(glb_writer *w, hob_error *err)
 {
 	hob_buf json = {0};
-	size_t start = out->size;
 	put_json(w, &json);
 	uint64_t total = 12 + 8 + ((uint64_t)json.size + 3) / 4 * 4 +
 					 (w->bin.size ? 8 + ((uint64_t)w->bin.size + 3) / 4 * 4 : 0);
 	bool ok =
-		total <= UINT32_MAX || hob_fail(w->err, LIMIT, "a GLB file of %llu bytes; the format ends at 4 GiB",
-										(unsigned long long)total);
+		total <= UINT32_MAX ||
+		hob_fail(err, LIMIT, "a GLB file of %llu bytes; the format ends at 4 GiB", (unsigned long long)total);
 	if (ok) {
-		hob_buf_put(out, "glTF", 4);
-		put_u32(out, 2);
-		put_u32(out, (size_t)total);
-		put_chunk(out, "JSON", &json, ' ');
+		hob_buf_put(&w->file, "glTF", 4);
+		put_u32(&w->file, 2);
+		put_u32(&w->file, (size_t)total);
+		put_chunk(&w->file, "JSON", &json, ' ');
 		if (w->bin.size)
-			put_chunk(out, "BIN\0", &w->bin, 0);
-		ok = !(lists_failed(w) || json.failed || out->failed) ||
-			 hob_fail_memory(w->err, w->arena, "a GLB file");
+			put_chunk(&w->file, "BIN\0", &w->bin, 0);
 	}
-	if (!ok)
-		out->size = start;
 	hob_buf_release(&json);
 	return ok;
 }
 
-static bool open_aligned(glb_writer *w, hob_bytes file, hob_pack *out)
+static bool open_all(glb_writer *w, hob_error *err)
 {
-	if ((uintptr_t)file.data & 7) {
-		uint8_t *copy = HOB_NEW(w->arena, uint8_t, file.size);
-		if (!copy)
-			return hob_fail_memory(w->err, w->arena, "a copy of a packed file");
-		memcpy(copy, file.data, file.size);
-		file.data = copy;
-	}
-	return hob_pack_open(file, out, w->err);
-}
-
-static bool open_all(glb_writer *w, const hob_pack_set *set)
-{
+	const hob_pack_set *set = w->set;
 	w->has_animations = set->animations.size > 0;
-	return open_aligned(w, set->meshes, &w->meshes) && open_aligned(w, set->materials, &w->materials) &&
-		   open_aligned(w, set->scene, &w->scene) &&
-		   (!w->has_animations || open_aligned(w, set->animations, &w->animations)) &&
-		   hob_pack_geometry_open(&w->meshes, w->arena, &w->geometry, w->err);
+	return hob_pack_open_anywhere(set->meshes, w->arena, &w->meshes, err) &&
+		   hob_pack_open_anywhere(set->materials, w->arena, &w->materials, err) &&
+		   hob_pack_open_anywhere(set->scene, w->arena, &w->scene, err) &&
+		   (!w->has_animations || hob_pack_open_anywhere(set->animations, w->arena, &w->animations, err)) &&
+		   hob_pack_geometry_open(&w->meshes, w->arena, &w->geometry, err);
 }
 
-static void release(glb_writer *w)
+static bool write_all(void *context, hob_error *err)
 {
-	glb_list *lists[] = {&w->views,	   &w->accessors, &w->gltf_meshes, &w->nodes,	&w->gltf_materials,
-						 &w->textures, &w->images,	  &w->samplers,	   &w->cameras, &w->lights,
-						 &w->scenes,   &w->skins,	  &w->clips};
-	for (size_t i = 0; i < HOB_COUNT_OF(lists); i++)
-		hob_buf_release(&lists[i]->text);
+	glb_writer *w = context;
+	w->err = err;
+	bool ok = open_all(w, err) && hob_glb_put_materials(w);
+	if (ok) {
+		hob_glb_put_scene(w);
+		hob_glb_put_animations(w);
+		ok = put_file(w, err);
+	}
+	for (size_t i = 0; i < HOB_COUNT_OF(w->lists); i++)
+		hob_buf_release(&w->lists[i].text);
 	hob_buf_release(&w->bin);
-	hob_arena_release(w->arena);
+	return ok;
 }
 
 bool hob_glb_from_packed(const hob_pack_set *set, const hob_glb_pictures *pictures, hob_notes *notes,
@@ -182,9 +152,12 @@ bool hob_glb_from_packed(const hob_pack_set *set, const hob_glb_pictures *pictur
 		return false;
 	hob_arena arena;
 	hob_arena_init(&arena, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
-	glb_writer w = {.pictures = pictures, .notes = notes, .arena = &arena, .err = err};
-	bool ok = open_all(&w, set) && hob_glb_put_materials(&w) && hob_glb_put_scene(&w) &&
-			  hob_glb_put_animations(&w) && put_file(&w, out);
-	release(&w);
+	glb_writer w = {.set = set, .pictures = pictures, .notes = notes, .arena = &arena};
+	bool ok = hob_guarded(write_all, &w, err);
+	if (ok) {
+		hob_buf_release(out);
+		*out = w.file;
+	}
+	hob_arena_release(&arena);
 	return ok;
 }

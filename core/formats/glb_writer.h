@@ -22,7 +22,28 @@ typedef struct glb_list {
 	uint32_t count;
 } glb_list;
 
+typedef enum glb_list_id {
+	GLB_LIST_SCENES,
+	GLB_LIST_NODES,
+	GLB_LIST_MESHES,
+	GLB_LIST_MATERIALS,
+	GLB_LIST_TEXTURES,
+	GLB_LIST_IMAGES,
+	GLB_LIST_SAMPLERS,
+	GLB_LIST_CAMERAS,
+	GLB_LIST_SKINS,
+	GLB_LIST_ANIMATIONS,
+	GLB_LIST_ACCESSORS,
+	GLB_LIST_VIEWS,
+	GLB_LIST_LIGHTS,
+	GLB_LIST_CLIP_SAMPLERS, /* of the clip that is being written */
+	GLB_LIST_CLIP_CHANNELS,
+	GLB_LIST_COUNT
+} glb_list_id;
+
+/* Everything is called within hob_guarded. */
 typedef struct glb_writer {
+	const hob_pack_set *set;
 	hob_pack meshes, materials, scene, animations;
 	bool has_animations;
 	hob_pack_geometry geometry;
@@ -30,9 +51,8 @@ typedef struct glb_writer {
 	hob_notes *notes;
 	hob_arena *arena;
 	hob_error *err;
-	hob_buf bin;
-	glb_list views, accessors, gltf_meshes, nodes, gltf_materials, textures, images, samplers, cameras,
-		lights, scenes, skins, clips;
+	hob_buf bin, file;
+	glb_list lists[GLB_LIST_COUNT];
 	uint32_t extensions;	   /* bits of glb_extension */
 	uint64_t *driven;		   /* [packed materials] bits 1 << property that clips animate */
 	uint32_t *moved_slots;	   /* [packed materials] bits 1 << slot whose placement clips animate */
@@ -68,7 +88,7 @@ typedef enum glb_extension {
 extern const char *const hob_glb_extension_names[GLB_EXTENSION_COUNT];
 
 /* Starts the next element, with a comma if needed, and returns the text to append it to. */
-hob_buf *hob_glb_next(glb_list *list);
+hob_buf *hob_glb_next(glb_writer *w, glb_list_id list);
 void hob_glb_floats(hob_buf *out, const char *key, const float *values, size_t count); /* ,"key":[...] */
 void hob_glb_float(hob_buf *out, const char *key, float value);						   /* ,"key":value */
 void hob_glb_name(hob_buf *out, hob_str name); /* ,"name":"..." unless empty */
@@ -80,9 +100,13 @@ void hob_glb_extras(glb_writer *w, hob_buf *out, uint32_t kind, uint32_t index);
 /* Drops the leading comma of the first member of the object that begins at `start`. */
 void hob_glb_drop_comma(hob_buf *out, size_t start);
 
-/* Room for `size` bytes in the binary chunk, aligned to 4, with a buffer view: its number in *view. NULL
- * without memory. target 0 = none. */
+/* Room for `size` bytes in the binary chunk, aligned to 4, with a buffer view: its number in *view. target 0
+ * = none. */
 uint8_t *hob_glb_view(glb_writer *w, size_t size, uint32_t target, uint32_t *view);
+
+/* Adds an accessor of a whole view; `more` are further members. Returns its number. */
+uint32_t hob_glb_accessor(glb_writer *w, uint32_t view, int component, uint32_t count, const char *type,
+						  const char *more);
 
 /* Adds an accessor of floats, copied to the binary chunk; `range` also writes min and max. Returns its
  * number. */
@@ -90,18 +114,18 @@ uint32_t hob_glb_float_accessor(glb_writer *w, const float *values, uint32_t cou
 								const char *type, uint32_t target, bool range);
 
 /* ---- glb_property.c: animated properties other than nodes */
-bool hob_glb_find_driven(glb_writer *w); /* before the materials */
+void hob_glb_find_driven(glb_writer *w); /* before the materials */
 /* The pointer "/materials/3/emissiveFactor". NULL if the exported file has no target for it; in the writer's
  * arena. */
 const char *hob_glb_pointer(const glb_writer *w, const hob_pk_property_channel *channel);
 
-bool hob_glb_put_materials(glb_writer *w);
+bool hob_glb_put_materials(glb_writer *w); /* false: pictures->get failed */
 /* Number of the glTF mesh whose primitives are packed meshes `first` to first + count - 1; with count > 1
  * these are all meshes of their source mesh. HOB_NONE if none can be drawn. */
-bool hob_glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count, uint32_t *out);
+uint32_t hob_glb_mesh_of(glb_writer *w, uint32_t first, uint32_t count);
 bool hob_glb_drawable(const glb_writer *w, uint32_t mesh);
-bool hob_glb_put_skins(glb_writer *w); /* numbers of nodes must be known */
-bool hob_glb_put_scene(glb_writer *w);
-bool hob_glb_put_animations(glb_writer *w);
+void hob_glb_put_skins(glb_writer *w); /* numbers of nodes must be known */
+void hob_glb_put_scene(glb_writer *w);
+void hob_glb_put_animations(glb_writer *w);
 
 #endif

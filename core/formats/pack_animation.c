@@ -9,7 +9,7 @@ _Static_assert(HOB_PK_CUBICSPLINE == (int)HOB_CUBICSPLINE, "tables and model.h d
 _Static_assert(HOB_PK_PATH_WEIGHTS == (int)HOB_PATH_WEIGHTS, "tables and model.h disagree");
 
 typedef struct animation_writer {
-	pack_builder b;
+	pack_builder *b;
 	const hob_baked_animations *from;
 	hob_pk_sampler *samplers;
 	hob_bytes *times, *values;
@@ -35,12 +35,10 @@ static void count_all(animation_writer *w)
 	}
 	for (uint32_t s = 0; s < w->from->skin_count; s++)
 		w->joint_count += w->from->skins[s].joint_count;
-	if (w->value_count < HOB_PK_NONE && w->channel_count < HOB_PK_NONE && w->property_count < HOB_PK_NONE &&
-		w->sampler_count < HOB_PK_NONE / 4)
-		return;
-	w->b.failed = true;
-	hob_fail(w->b.err, LIMIT, "animations of %llu values in %llu samplers do not fit one file",
-			 (unsigned long long)w->value_count, (unsigned long long)w->sampler_count);
+	if (w->value_count >= HOB_PK_NONE || w->channel_count >= HOB_PK_NONE ||
+		w->property_count >= HOB_PK_NONE || w->sampler_count >= HOB_PK_NONE / 4)
+		hob_pack_refuse(w->b, "animations of %llu values in %llu samplers do not fit one file",
+						(unsigned long long)w->value_count, (unsigned long long)w->sampler_count);
 }
 
 /* Finds the first sampler with equal times. */
@@ -82,7 +80,7 @@ static void put_sampler(animation_writer *w, const hob_track *track, uint32_t sa
 static void put_clip(animation_writer *w, uint32_t c, hob_pk_clip *out)
 {
 	const hob_clip *clip = &w->from->clips[c];
-	out->name = hob_pack_add_string(&w->b, clip->name);
+	out->name = hob_pack_add_string(w->b, clip->name);
 	out->channel_count = clip->channel_count;
 	out->start = w->from->ranges[(size_t)c * 2];
 	out->end = w->from->ranges[(size_t)c * 2 + 1];
@@ -96,17 +94,15 @@ static void put_clip(animation_writer *w, uint32_t c, hob_pk_clip *out)
 
 static void put_clips(animation_writer *w)
 {
-	hob_pk_clip *clips = PACK_NEW(&w->b, hob_pk_clip, w->from->clip_count);
-	hob_pk_channel *channels = PACK_NEW(&w->b, hob_pk_channel, (size_t)w->channel_count);
-	hob_pk_property_channel *properties = PACK_NEW(&w->b, hob_pk_property_channel, (size_t)w->property_count);
-	w->samplers = PACK_NEW(&w->b, hob_pk_sampler, (size_t)w->sampler_count);
-	w->times = PACK_NEW(&w->b, hob_bytes, (size_t)w->sampler_count);
-	w->values = PACK_NEW(&w->b, hob_bytes, (size_t)w->sampler_count);
+	hob_pk_clip *clips = PACK_NEW(w->b, hob_pk_clip, w->from->clip_count);
+	hob_pk_channel *channels = PACK_NEW(w->b, hob_pk_channel, (size_t)w->channel_count);
+	hob_pk_property_channel *properties = PACK_NEW(w->b, hob_pk_property_channel, (size_t)w->property_count);
+	w->samplers = PACK_NEW(w->b, hob_pk_sampler, (size_t)w->sampler_count);
+	w->times = PACK_NEW(w->b, hob_bytes, (size_t)w->sampler_count);
+	w->values = PACK_NEW(w->b, hob_bytes, (size_t)w->sampler_count);
 	for (w->slot_room = 16; w->slot_room < w->sampler_count * 2;)
 		w->slot_room *= 2;
-	w->slots = PACK_NEW(&w->b, uint32_t, (size_t)w->slot_room);
-	if (w->b.failed)
-		return;
+	w->slots = PACK_NEW(w->b, uint32_t, (size_t)w->slot_room);
 	uint32_t channel = 0, property = 0, sampler = 0;
 	w->value_count = 0;
 	for (uint32_t c = 0; c < w->from->clip_count; c++) {
@@ -130,49 +126,50 @@ static void put_clips(animation_writer *w)
 		for (uint32_t t = 0; t < clip->track_count; t++)
 			put_sampler(w, &clip->tracks[t], sampler++);
 	}
-	hob_pack_add(&w->b, HOB_PK_CLIP, clips, w->from->clip_count, sizeof *clips);
-	hob_pack_add(&w->b, HOB_PK_CHAN, channels, channel, sizeof *channels);
+	hob_pack_add(w->b, HOB_PK_CLIP, clips, w->from->clip_count, sizeof *clips);
+	hob_pack_add(w->b, HOB_PK_CHAN, channels, channel, sizeof *channels);
 	if (property > 0) {
-		w->b.ver_minor = 3;
+		w->b->ver_minor = 3;
 		for (uint32_t i = 0; i < property; i++)
 			if (properties[i].property == HOB_PROPERTY_NODE_VISIBLE)
-				w->b.ver_minor = 6;
-		hob_pack_add(&w->b, HOB_PK_PROP, properties, property, sizeof *properties);
+				w->b->ver_minor = 6;
+		hob_pack_add(w->b, HOB_PK_PROP, properties, property, sizeof *properties);
 	}
-	hob_pack_add(&w->b, HOB_PK_SMPL, w->samplers, sampler, sizeof *w->samplers);
-	hob_pack_add_pieces(&w->b, HOB_PK_TIME, w->times, sampler, (size_t)w->time_count, sizeof(float));
-	hob_pack_add_pieces(&w->b, HOB_PK_VALS, w->values, sampler, (size_t)w->value_count, sizeof(float));
+	hob_pack_add(w->b, HOB_PK_SMPL, w->samplers, sampler, sizeof *w->samplers);
+	hob_pack_add_pieces(w->b, HOB_PK_TIME, w->times, sampler, (size_t)w->time_count, sizeof(float));
+	hob_pack_add_pieces(w->b, HOB_PK_VALS, w->values, sampler, (size_t)w->value_count, sizeof(float));
 }
 
 static void put_skins(animation_writer *w)
 {
 	uint32_t count = w->from->skin_count, joint = 0;
-	hob_pk_skin *skins = PACK_NEW(&w->b, hob_pk_skin, count);
-	hob_bytes *joints = PACK_NEW(&w->b, hob_bytes, count);
-	hob_bytes *binds = PACK_NEW(&w->b, hob_bytes, count);
-	if (w->b.failed)
-		return;
+	hob_pk_skin *skins = PACK_NEW(w->b, hob_pk_skin, count);
+	hob_bytes *joints = PACK_NEW(w->b, hob_bytes, count);
+	hob_bytes *binds = PACK_NEW(w->b, hob_bytes, count);
 	for (uint32_t s = 0; s < count; s++) {
 		const hob_skin *skin = &w->from->skins[s];
-		skins[s] =
-			(hob_pk_skin){hob_pack_add_string(&w->b, skin->name), skin->root, joint, skin->joint_count};
+		skins[s] = (hob_pk_skin){hob_pack_add_string(w->b, skin->name), skin->root, joint, skin->joint_count};
 		joints[s] = (hob_bytes){(const uint8_t *)skin->joints, (size_t)skin->joint_count * 4};
 		binds[s] = (hob_bytes){(const uint8_t *)skin->inverse_bind, (size_t)skin->joint_count * 64};
 		joint += skin->joint_count;
 	}
-	hob_pack_add(&w->b, HOB_PK_SKIN, skins, count, sizeof *skins);
-	hob_pack_add_pieces(&w->b, HOB_PK_JNTS, joints, count, joint, sizeof(uint32_t));
-	hob_pack_add_pieces(&w->b, HOB_PK_IBMS, binds, count, joint, sizeof(hob_pk_mat4));
+	hob_pack_add(w->b, HOB_PK_SKIN, skins, count, sizeof *skins);
+	hob_pack_add_pieces(w->b, HOB_PK_JNTS, joints, count, joint, sizeof(uint32_t));
+	hob_pack_add_pieces(w->b, HOB_PK_IBMS, binds, count, joint, sizeof(hob_pk_mat4));
+}
+
+static void put_file(pack_builder *b, const void *animations)
+{
+	animation_writer w = {.b = b, .from = animations};
+	count_all(&w);
+	if (b->failed)
+		return;
+	put_clips(&w);
+	put_skins(&w);
 }
 
 bool hob_pack_animations(const hob_baked_animations *animations, const hob_pack_options *options,
 						 hob_buf *out, hob_error *err)
 {
-	animation_writer w = {.from = animations};
-	hob_pack_begin(&w.b, options, out, err);
-	if (!w.b.failed)
-		count_all(&w);
-	put_clips(&w);
-	put_skins(&w);
-	return hob_pack_end(&w.b, HOB_PK_KIND_ANIM, 0);
+	return hob_pack_write(HOB_PK_KIND_ANIM, put_file, animations, options, out, err);
 }

@@ -5,39 +5,6 @@
 
 #include <meshoptimizer.h>
 
-static void fail_memory(pack_builder *b, const char *what)
-{
-	if (!b->failed) {
-		b->failed = true;
-		hob_fail_memory(b->err, b->arena, what);
-	}
-}
-
-void *hob_pack_alloc(pack_builder *b, size_t count, size_t size)
-{
-	if (b->failed)
-		return NULL;
-	void *memory = hob_arena_array(b->arena, count, size, 16);
-	if (!memory)
-		fail_memory(b, "a packed file");
-	return memory;
-}
-
-void hob_pack_begin(pack_builder *b, const hob_pack_options *options, hob_buf *out, hob_error *err)
-{
-	*b = (pack_builder){.options = options, .out = out, .err = err, .ver_minor = 1};
-	b->arena = options->scratch;
-	if (!b->arena) {
-		hob_arena_init(&b->own, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
-		b->arena = &b->own;
-	}
-	b->mark = hob_arena_save(b->arena);
-	hob_buf_put(&b->strings, "", 1);
-	b->string_room = 64;
-	b->string_slots = PACK_NEW(b, uint32_t, b->string_room);
-	hob_pack_add(b, HOB_PK_STRS, NULL, 0, 1);
-}
-
 static uint32_t string_hash(hob_str s)
 {
 	uint32_t hash = 2166136261u;
@@ -57,18 +24,14 @@ static uint32_t *string_slot(pack_builder *b, hob_str s)
 	return &b->string_slots[at];
 }
 
-static bool grow_strings(pack_builder *b)
+static void grow_strings(pack_builder *b)
 {
 	uint32_t old_room = b->string_room, *old = b->string_slots;
-	uint32_t *slots = PACK_NEW(b, uint32_t, (size_t)old_room * 2);
-	if (!slots)
-		return false;
-	b->string_slots = slots;
 	b->string_room = old_room * 2;
+	b->string_slots = PACK_NEW(b, uint32_t, b->string_room);
 	for (uint32_t i = 0; i < old_room; i++)
 		if (old[i])
 			*string_slot(b, hob_str_of((const char *)b->strings.data + old[i] - 1)) = old[i];
-	return true;
 }
 
 static size_t utf8_step(hob_str s, size_t at)
@@ -84,8 +47,6 @@ static hob_str clean_string(pack_builder *b, hob_str s)
 	if (hob_utf8_valid(s) && (!s.len || !memchr(s.data, 0, s.len)))
 		return s;
 	char *text = PACK_NEW(b, char, s.len * 3);
-	if (!text)
-		return (hob_str){0};
 	size_t len = 0;
 	for (size_t i = 0; i < s.len;) {
 		size_t n = s.data[i] ? utf8_step(s, i) : 0;
@@ -99,25 +60,20 @@ static hob_str clean_string(pack_builder *b, hob_str s)
 uint32_t hob_pack_add_string(pack_builder *b, hob_str s)
 {
 	s = clean_string(b, s);
-	if (b->failed || !s.len)
+	if (!s.len)
 		return 0;
-	if (b->string_count * 2 >= b->string_room && !grow_strings(b))
-		return 0;
+	if (b->string_count * 2 >= b->string_room)
+		grow_strings(b);
 	uint32_t *slot = string_slot(b, s);
 	if (!*slot) {
 		if (b->strings.size + s.len + 1 >= HOB_PK_NONE) {
-			b->failed = true;
-			hob_fail(b->err, LIMIT, "the names of one file take more than 4 GiB");
+			hob_pack_refuse(b, "the names of one file take more than 4 GiB");
 			return 0;
 		}
 		*slot = (uint32_t)b->strings.size + 1;
 		b->string_count++;
 		hob_buf_put_str(&b->strings, s);
 		hob_buf_put(&b->strings, "", 1);
-		if (b->strings.failed) {
-			fail_memory(b, "strings");
-			return 0;
-		}
 	}
 	return *slot - 1;
 }
@@ -125,21 +81,16 @@ uint32_t hob_pack_add_string(pack_builder *b, hob_str s)
 pack_section *hob_pack_add_pieces(pack_builder *b, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
 								  size_t count, uint32_t stride)
 {
-	if (!b->failed && count >= HOB_PK_NONE) {
-		b->failed = true;
-		hob_fail(b->err, LIMIT, "%zu elements in one section of a packed file; at most %u fit", count,
-				 HOB_PK_NONE);
-	}
-	if (!b->failed && b->section_count == b->section_room) {
-		uint32_t room = b->section_room ? b->section_room * 2 : 32;
-		pack_section *sections = PACK_NEW(b, pack_section, room);
-		if (sections && b->section_count)
+	if (count >= HOB_PK_NONE)
+		hob_pack_refuse(b, "%zu elements in one section of a packed file; at most %u fit", count,
+						HOB_PK_NONE);
+	if (b->section_count == b->section_room) {
+		b->section_room = b->section_room ? b->section_room * 2 : 32;
+		pack_section *sections = PACK_NEW(b, pack_section, b->section_room);
+		if (b->section_count)
 			memcpy(sections, b->sections, b->section_count * sizeof *sections);
 		b->sections = sections;
-		b->section_room = room;
 	}
-	if (b->failed)
-		return &b->nowhere;
 	pack_section *section = &b->sections[b->section_count++];
 	*section = (pack_section){.pieces = pieces, .piece_count = piece_count};
 	section->entry.type = type;
@@ -153,8 +104,7 @@ pack_section *hob_pack_add_pieces(pack_builder *b, uint32_t type, hob_bytes *pie
 pack_section *hob_pack_add(pack_builder *b, uint32_t type, const void *data, size_t count, uint32_t stride)
 {
 	hob_bytes *piece = PACK_NEW(b, hob_bytes, 1);
-	if (piece)
-		*piece = (hob_bytes){(const uint8_t *)data, count * stride};
+	*piece = (hob_bytes){(const uint8_t *)data, count * stride};
 	return hob_pack_add_pieces(b, type, piece, 1, count, stride);
 }
 
@@ -238,7 +188,7 @@ static void encode_sections(pack_builder *b)
 	meshopt_encodeVertexVersion(0);
 	encode_job *jobs = PACK_NEW(b, encode_job, b->section_count);
 	uint32_t count = 0;
-	for (uint32_t i = 0; i < b->section_count && !b->failed; i++) {
+	for (uint32_t i = 0; i < b->section_count; i++) {
 		pack_section *s = &b->sections[i];
 		if (s->codec == HOB_PK_CODEC_RAW || !s->entry.count)
 			continue;
@@ -255,8 +205,7 @@ static void encode_sections(pack_builder *b)
 		if (s->piece_count > 1)
 			job->raw = PACK_NEW(b, uint8_t, (size_t)s->entry.raw_bytes);
 	}
-	if (!b->failed)
-		hob_parallel_for(b->options->parallel, count, encode_task, jobs);
+	hob_parallel_for(b->options->parallel, count, encode_task, jobs);
 }
 
 /* ---- the file ---- */
@@ -360,7 +309,7 @@ static uint32_t each_range(const pack_builder *b, hob_pk_range *out)
 
 static void reserve_ranges(pack_builder *b)
 {
-	if (b->failed || b->ranges == 0)
+	if (b->ranges == 0)
 		return;
 	pack_section *s = &b->sections[b->ranges];
 	uint32_t count = each_range(b, NULL);
@@ -398,32 +347,25 @@ static void put_sections(pack_builder *b, uint8_t *file)
 	}
 }
 
-static void write_file(pack_builder *b, uint32_t kind, uint32_t flags)
+static bool write_file(pack_builder *b, uint32_t kind, hob_buf *out)
 {
 	hob_pk_header header = {
 		.endian = HOB_PK_ENDIAN,
 		.ver_major = HOB_PK_VERSION_MAJOR,
 		.ver_minor = b->ver_minor,
 		.kind = kind,
-		.flags = flags | HOB_PK_FILE_RAW,
+		.flags = b->flags | HOB_PK_FILE_RAW,
 		.section_count = b->section_count,
 		.header_bytes = sizeof header,
 		.entry_bytes = sizeof(hob_pk_section),
 	};
 	memcpy(header.magic, HOB_PK_MAGIC, 8);
 	place(b, &header);
-	if (header.file_bytes > HOB_LIMIT_OUTPUT_BYTES) {
-		b->failed = true;
-		hob_fail(b->err, LIMIT, "a packed file of %llu bytes; the limit is %llu",
-				 (unsigned long long)header.file_bytes, HOB_LIMIT_OUTPUT_BYTES);
-		return;
-	}
-	uint8_t *file = hob_buf_grow(b->out, (size_t)header.file_bytes);
-	if (!file) {
-		b->out->failed = false;
-		fail_memory(b, "a packed file");
-		return;
-	}
+	if (header.file_bytes > HOB_LIMIT_OUTPUT_BYTES)
+		return hob_fail(b->err, LIMIT, "a packed file of %llu bytes; the limit is %llu",
+						(unsigned long long)header.file_bytes, HOB_LIMIT_OUTPUT_BYTES);
+	/* The last that needs memory: a guard that is left later would free what it grew. */
+	uint8_t *file = hob_buf_grow(out, (size_t)header.file_bytes);
 	fill_ranges(b);
 	put_sections(b, file);
 	hob_hasher hasher;
@@ -433,25 +375,49 @@ static void write_file(pack_builder *b, uint32_t kind, uint32_t flags)
 	hob_sha256 digest = hob_hasher_finish(&hasher);
 	memcpy(header.digest, digest.bytes, sizeof header.digest);
 	memcpy(file, &header, sizeof header);
+	return true;
 }
 
-bool hob_pack_end(pack_builder *b, uint32_t kind, uint32_t flags)
+typedef struct writing {
+	uint32_t kind;
+	void (*put)(pack_builder *builder, const void *from);
+	const void *from;
+	const hob_pack_options *options;
+	hob_arena *arena;
+	hob_buf *out;
+} writing;
+
+static bool write_body(void *context, hob_error *err)
 {
-	if (!b->failed) {
-		hob_pk_section *strings = &b->sections[0].entry;
-		*b->sections[0].pieces = hob_buf_bytes(&b->strings);
-		strings->count = (uint32_t)b->strings.size;
-		strings->raw_bytes = b->strings.size;
-		if (b->strings.failed)
-			fail_memory(b, "strings");
-	}
-	if (!b->failed && b->options->encode == HOB_PACK_MESHOPT)
-		encode_sections(b);
-	reserve_ranges(b);
-	if (!b->failed)
-		write_file(b, kind, flags);
-	hob_buf_release(&b->strings);
-	hob_arena_restore(b->arena, b->mark);
-	hob_arena_release(&b->own);
-	return !b->failed;
+	const writing *w = context;
+	pack_builder b = {
+		.options = w->options, .arena = w->arena, .err = err, .ver_minor = 1, .string_room = 64};
+	hob_buf_put(&b.strings, "", 1);
+	b.string_slots = PACK_NEW(&b, uint32_t, b.string_room);
+	hob_pack_add(&b, HOB_PK_STRS, NULL, 0, 1);
+	w->put(&b, w->from);
+	hob_pk_section *strings = &b.sections[0].entry;
+	*b.sections[0].pieces = hob_buf_bytes(&b.strings);
+	strings->count = (uint32_t)b.strings.size;
+	strings->raw_bytes = b.strings.size;
+	if (!b.failed && b.options->encode == HOB_PACK_MESHOPT)
+		encode_sections(&b);
+	if (!b.failed)
+		reserve_ranges(&b);
+	bool ok = !b.failed && write_file(&b, w->kind, w->out);
+	hob_buf_release(&b.strings);
+	return ok;
+}
+
+bool hob_pack_write(uint32_t kind, void (*put)(pack_builder *builder, const void *from), const void *from,
+					const hob_pack_options *options, hob_buf *out, hob_error *err)
+{
+	hob_arena own;
+	hob_arena_init(&own, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
+	writing w = {kind, put, from, options, options->scratch ? options->scratch : &own, out};
+	hob_arena_mark mark = hob_arena_save(w.arena);
+	bool ok = hob_guarded(write_body, &w, err);
+	hob_arena_restore(w.arena, mark);
+	hob_arena_release(&own);
+	return ok;
 }

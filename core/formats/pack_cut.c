@@ -6,13 +6,16 @@
 #include "../base/limits.h"
 
 typedef struct cutter {
-	hob_arena arena;
+	hob_arena *arena;
 	hob_pack pack;
 	hob_pack_geometry geometry;
 	hob_pack_array morphs, deltas, variants, meshlets, meshlet_vertices, meshlet_triangles;
 	hob_pack_array sets, groups, sources, attribute_errors;
 	uint32_t *owner; /* [LODS] first mesh that begins with this level, HOB_NONE: none */
 	uint32_t level;
+	hob_bytes file;
+	const hob_parallel *parallel;
+	hob_buf *out;
 	hob_error *err;
 } cutter;
 
@@ -27,15 +30,7 @@ uint32_t hob_pack_level_count(const hob_pack *pack)
 	return most;
 }
 
-#define CUT_NEW(c, type, count) ((type *)cut_alloc((c), (count), sizeof(type)))
-
-static void *cut_alloc(cutter *c, size_t count, size_t size)
-{
-	void *memory = hob_arena_array(&c->arena, count, size, 16);
-	if (!memory)
-		(void)hob_fail_memory(c->err, &c->arena, "a meshes file that is cut");
-	return memory;
-}
+#define CUT_NEW(c, type, count) ((type *)hob_arena_array((c)->arena, (count), sizeof(type), 16))
 
 static hob_pack_array decoded(const cutter *c, uint32_t type)
 {
@@ -107,12 +102,10 @@ static void add_room(const cutter *c, uint32_t first, uint32_t count, room_t *ro
 	}
 }
 
-static bool put_clusters(cutter *c, const hob_pk_cluster_set *set, hob_baked_mesh *to)
+static void put_clusters(cutter *c, const hob_pk_cluster_set *set, hob_baked_mesh *to)
 {
 	to->cluster_sources = CUT_NEW(c, uint32_t, set->cluster_count);
 	to->groups = CUT_NEW(c, hob_baked_cluster_group, set->group_count);
-	if (!to->cluster_sources || !to->groups)
-		return false;
 	to->cluster_count = set->cluster_count;
 	to->group_count = set->group_count;
 	for (uint32_t i = 0; i < set->cluster_count; i++) {
@@ -125,7 +118,6 @@ static bool put_clusters(cutter *c, const hob_pk_cluster_set *set, hob_baked_mes
 			.error = from->error, .cluster_first = from->cluster_first, .cluster_count = from->cluster_count};
 		memcpy(to->groups[g].sphere, from->sphere, sizeof to->groups[g].sphere);
 	}
-	return true;
 }
 
 /* Finds the hierarchy of clusters of a mesh that begins with this level. */
@@ -138,7 +130,7 @@ static const hob_pk_cluster_set *set_of(const cutter *c, uint32_t lod_first)
 }
 
 /* Puts meshlets. `set`: the hierarchy of clusters; NULL without one, or if the finest level is cut off. */
-static bool put_meshlets(cutter *c, const hob_pk_lod *const *levels, uint32_t count,
+static void put_meshlets(cutter *c, const hob_pk_lod *const *levels, uint32_t count,
 						 const hob_pk_cluster_set *set, hob_baked_mesh *to)
 {
 	room_t room = {0, 0, 0};
@@ -149,15 +141,14 @@ static bool put_meshlets(cutter *c, const hob_pk_lod *const *levels, uint32_t co
 	to->meshlets = CUT_NEW(c, hob_baked_meshlet, room.meshlets);
 	to->meshlet_vertices = CUT_NEW(c, uint32_t, room.vertices);
 	to->meshlet_triangles = CUT_NEW(c, uint8_t, room.bytes);
-	if (!to->meshlets || !to->meshlet_vertices || !to->meshlet_triangles)
-		return false;
 	for (uint32_t l = 0; l < count; l++) {
 		to->lods[l].meshlet_first = to->meshlet_count;
 		to->lods[l].meshlet_count = levels[l]->meshlet_count;
 		for (uint32_t i = 0; i < levels[l]->meshlet_count; i++)
 			put_meshlet(c, levels[l]->meshlet_first + i, to);
 	}
-	return !set || put_clusters(c, set, to);
+	if (set)
+		put_clusters(c, set, to);
 }
 
 static hob_attribute_error attribute_error(const cutter *c, uint32_t level)
@@ -183,8 +174,6 @@ static bool put_levels(cutter *c, const hob_pk_mesh *from, hob_baked_mesh *to)
 		indices += levels[l]->index_count;
 	}
 	to->indices = CUT_NEW(c, uint32_t, indices);
-	if (!to->indices)
-		return false;
 	to->lod_count = count;
 	for (uint32_t l = 0; l < count; l++) {
 		to->lods[l] =
@@ -199,23 +188,20 @@ static bool put_levels(cutter *c, const hob_pk_mesh *from, hob_baked_mesh *to)
 	}
 	if (first > 0)
 		to->mesh.vertex_count = levels[0]->vertex_prefix;
-	return put_meshlets(c, levels, count, first == 0 ? set_of(c, from->lod_first) : NULL, to);
+	put_meshlets(c, levels, count, first == 0 ? set_of(c, from->lod_first) : NULL, to);
+	return true;
 }
 
 /* ---- morph targets and variants */
 
-static bool put_target(cutter *c, const hob_pk_morph *from, uint32_t vertices, hob_morph_target *to)
+static void put_target(cutter *c, const hob_pk_morph *from, uint32_t vertices, hob_morph_target *to)
 {
 	static const uint32_t bits[] = {HOB_PK_DELTA_POSITION, HOB_PK_DELTA_NORMAL, HOB_PK_DELTA_TANGENT};
 	float **parts[] = {&to->position, &to->normal, &to->tangent};
 	*to = (hob_morph_target){.name = hob_pack_string(&c->pack, from->name), .weight = from->weight};
-	for (size_t p = 0; p < HOB_COUNT_OF(parts); p++) {
-		if (!(from->attribute_mask & bits[p]))
-			continue;
-		*parts[p] = CUT_NEW(c, float, (size_t)vertices * 3);
-		if (!*parts[p])
-			return false;
-	}
+	for (size_t p = 0; p < HOB_COUNT_OF(parts); p++)
+		if (from->attribute_mask & bits[p])
+			*parts[p] = CUT_NEW(c, float, (size_t)vertices * 3);
 	for (uint32_t d = 0; d < from->delta_count; d++) {
 		const hob_pk_delta *delta = HOB_PACK_AT(hob_pk_delta, c->deltas, from->delta_first + d);
 		const float *values[] = {delta->position, delta->normal, delta->tangent};
@@ -223,27 +209,22 @@ static bool put_target(cutter *c, const hob_pk_morph *from, uint32_t vertices, h
 			if (*parts[p])
 				memcpy(*parts[p] + (size_t)delta->vertex * 3, values[p], 3 * sizeof(float));
 	}
-	return true;
 }
 
-static bool put_extras(cutter *c, const hob_pk_mesh *from, hob_baked_mesh *to)
+static void put_extras(cutter *c, const hob_pk_mesh *from, hob_baked_mesh *to)
 {
 	hob_mesh *mesh = &to->mesh;
 	mesh->targets = CUT_NEW(c, hob_morph_target, from->morph_count);
 	mesh->mappings = CUT_NEW(c, hob_variant_mapping, from->variant_count);
-	if (!mesh->targets || !mesh->mappings)
-		return false;
 	mesh->target_count = from->morph_count;
 	mesh->mapping_count = from->variant_count;
 	for (uint32_t t = 0; t < from->morph_count; t++)
-		if (!put_target(c, HOB_PACK_AT(hob_pk_morph, c->morphs, from->morph_first + t), mesh->vertex_count,
-						&mesh->targets[t]))
-			return false;
+		put_target(c, HOB_PACK_AT(hob_pk_morph, c->morphs, from->morph_first + t), mesh->vertex_count,
+				   &mesh->targets[t]);
 	for (uint32_t v = 0; v < from->variant_count; v++) {
 		const hob_pk_variant_map *map = HOB_PACK_AT(hob_pk_variant_map, c->variants, from->variant_first + v);
 		mesh->mappings[v] = (hob_variant_mapping){map->variant, map->material};
 	}
-	return true;
 }
 
 /* ---- the file */
@@ -266,7 +247,10 @@ static bool cut_mesh(cutter *c, const hob_pk_mesh *from, hob_baked_mesh *to)
 	memcpy(to->pos_offset, from->pos_offset, sizeof to->pos_offset);
 	memcpy(to->uv_scale, from->uv_scale, sizeof to->uv_scale);
 	memcpy(to->uv_offset, from->uv_offset, sizeof to->uv_offset);
-	return put_streams(c, from, to) && put_levels(c, from, to) && put_extras(c, from, to);
+	if (!put_streams(c, from, to) || !put_levels(c, from, to))
+		return false;
+	put_extras(c, from, to);
+	return true;
 }
 
 static void mark_copy(cutter *c, const hob_pk_mesh *from, uint32_t id, hob_baked_mesh *to)
@@ -281,9 +265,9 @@ static void mark_copy(cutter *c, const hob_pk_mesh *from, uint32_t id, hob_baked
 		*owner = id;
 }
 
-static bool cut_open(cutter *c, hob_bytes file)
+static bool cut_open(cutter *c)
 {
-	if (!hob_pack_open(file, &c->pack, c->err))
+	if (!hob_pack_open(c->file, &c->pack, c->err))
 		return false;
 	if (c->pack.kind != HOB_PK_KIND_MESH)
 		return hob_fail(c->err, UNSUPPORTED, "only a meshes file has levels of detail; this is of kind %s",
@@ -295,11 +279,9 @@ static bool cut_open(cutter *c, hob_bytes file)
 	if (c->level >= levels)
 		return hob_fail(c->err, NOT_FOUND, "there is no level %u: these meshes have levels 0 to %u", c->level,
 						levels - 1);
-	if (!hob_pack_geometry_open(&c->pack, &c->arena, &c->geometry, c->err))
+	if (!hob_pack_geometry_open(&c->pack, c->arena, &c->geometry, c->err))
 		return false;
 	c->owner = CUT_NEW(c, uint32_t, c->geometry.lods.count);
-	if (!c->owner)
-		return false;
 	memset(c->owner, 0xFF, c->geometry.lods.count * sizeof *c->owner);
 	c->morphs = decoded(c, HOB_PK_MRPH);
 	c->deltas = decoded(c, HOB_PK_MDLT);
@@ -314,24 +296,31 @@ static bool cut_open(cutter *c, hob_bytes file)
 	return true;
 }
 
+static bool cut(void *context, hob_error *err)
+{
+	cutter *c = context;
+	c->err = err;
+	if (!cut_open(c))
+		return false;
+	uint32_t count = c->geometry.meshes.count;
+	hob_baked_mesh *meshes = CUT_NEW(c, hob_baked_mesh, count);
+	for (uint32_t m = 0; m < count; m++) {
+		const hob_pk_mesh *from = HOB_PACK_AT(hob_pk_mesh, c->geometry.meshes, m);
+		if (!cut_mesh(c, from, &meshes[m]))
+			return hob_fail_in(err, "mesh %u", m);
+		mark_copy(c, from, m, &meshes[m]);
+	}
+	bool raw = c->pack.header->flags & HOB_PK_FILE_RAW;
+	hob_pack_options options = {.encode = raw ? HOB_PACK_RAW : HOB_PACK_MESHOPT, .parallel = c->parallel};
+	return hob_pack_meshes(meshes, count, &options, c->out, err);
+}
+
 bool hob_pack_cut(hob_bytes file, uint32_t level, const hob_parallel *parallel, hob_buf *out, hob_error *err)
 {
-	cutter c = {.level = level, .err = err};
-	hob_arena_init(&c.arena, HOB_LIMIT_COOK_ARENA_BYTES);
-	bool ok = cut_open(&c, file);
-	uint32_t count = c.geometry.meshes.count;
-	hob_baked_mesh *meshes = ok ? CUT_NEW(&c, hob_baked_mesh, count) : NULL;
-	ok = meshes != NULL;
-	for (uint32_t m = 0; m < count && ok; m++) {
-		const hob_pk_mesh *from = HOB_PACK_AT(hob_pk_mesh, c.geometry.meshes, m);
-		ok = cut_mesh(&c, from, &meshes[m]) || hob_fail_in(err, "mesh %u", m);
-		if (ok)
-			mark_copy(&c, from, m, &meshes[m]);
-	}
-	hob_pack_options options = {.encode = ok && c.pack.header->flags & HOB_PK_FILE_RAW ? HOB_PACK_RAW
-																					   : HOB_PACK_MESHOPT,
-								.parallel = parallel};
-	ok = ok && hob_pack_meshes(meshes, count, &options, out, err);
-	hob_arena_release(&c.arena);
+	hob_arena arena;
+	hob_arena_init(&arena, HOB_LIMIT_COOK_ARENA_BYTES);
+	cutter c = {.arena = &arena, .level = level, .file = file, .parallel = parallel, .out = out};
+	bool ok = hob_guarded(cut, &c, err);
+	hob_arena_release(&arena);
 	return ok;
 }

@@ -20,9 +20,7 @@ const hob_vertex_format *hob_vertex_format_of(uint16_t number)
 
 bool hob_pack_geometry_open(const hob_pack *pack, hob_arena *arena, hob_pack_geometry *out, hob_error *err)
 {
-	hob_pack_geometry g = {.pack = pack};
-	if (!HOB_MAKE(arena, &g.sections, pack->section_count, "the section list", err))
-		return false;
+	hob_pack_geometry g = {.pack = pack, .sections = HOB_NEW(arena, hob_pack_array, pack->section_count)};
 	for (uint32_t i = 0; i < pack->section_count; i++) {
 		uint32_t type = hob_pack_section(pack, i)->type;
 		if (!hob_pack_is_known(type))

@@ -81,7 +81,7 @@ static void put_texrefs(pack_builder *b, const hob_baked_materials *from, hob_pk
 		for (uint32_t s = 0; s < HOB_SLOT_COUNT; s++)
 			count += from->materials[m].slots[s].image != HOB_NONE;
 	hob_pk_texref *refs = PACK_NEW(b, hob_pk_texref, count);
-	for (uint32_t m = 0; m < from->material_count && refs; m++) {
+	for (uint32_t m = 0; m < from->material_count; m++) {
 		memset(records[m].textures, 0xFF, sizeof records[m].textures);
 		for (uint32_t s = 0; s < HOB_SLOT_COUNT; s++) {
 			const hob_texture_ref *ref = &from->materials[m].slots[s];
@@ -105,7 +105,7 @@ static void put_texrefs(pack_builder *b, const hob_baked_materials *from, hob_pk
 static void put_images(pack_builder *b, const hob_baked_materials *from)
 {
 	hob_pk_image *images = PACK_NEW(b, hob_pk_image, from->image_count);
-	for (uint32_t i = 0; i < from->image_count && images; i++) {
+	for (uint32_t i = 0; i < from->image_count; i++) {
 		const hob_baked_image *image = &from->images[i];
 		images[i] = (hob_pk_image){
 			.name = hob_pack_add_string(b, image->name),
@@ -127,7 +127,7 @@ static void put_images(pack_builder *b, const hob_baked_materials *from)
 static void put_samplers(pack_builder *b, const hob_baked_materials *from)
 {
 	hob_pk_texture_sampler *samplers = PACK_NEW(b, hob_pk_texture_sampler, from->sampler_count);
-	for (uint32_t i = 0; i < from->sampler_count && samplers; i++)
+	for (uint32_t i = 0; i < from->sampler_count; i++)
 		samplers[i] = (hob_pk_texture_sampler){
 			.wrap_u = (uint8_t)from->samplers[i].wrap_u,
 			.wrap_v = (uint8_t)from->samplers[i].wrap_v,
@@ -137,22 +137,24 @@ static void put_samplers(pack_builder *b, const hob_baked_materials *from)
 	hob_pack_add(b, HOB_PK_TSMP, samplers, from->sampler_count, sizeof *samplers);
 }
 
-bool hob_pack_materials(const hob_baked_materials *from, const hob_pack_options *options, hob_buf *out,
+static void put_file(pack_builder *b, const void *baked)
+{
+	const hob_baked_materials *from = baked;
+	hob_pk_material *records = PACK_NEW(b, hob_pk_material, from->material_count);
+	for (uint32_t m = 0; m < from->material_count; m++)
+		put_material(b, &records[m], &from->materials[m]);
+	hob_pack_add(b, HOB_PK_MATL, records, from->material_count, sizeof *records);
+	put_texrefs(b, from, records);
+	put_images(b, from);
+	put_samplers(b, from);
+	uint32_t *variants = PACK_NEW(b, uint32_t, from->variant_count);
+	for (uint32_t v = 0; v < from->variant_count; v++)
+		variants[v] = hob_pack_add_string(b, from->variants[v]);
+	hob_pack_add(b, HOB_PK_VARI, variants, from->variant_count, sizeof *variants);
+}
+
+bool hob_pack_materials(const hob_baked_materials *materials, const hob_pack_options *options, hob_buf *out,
 						hob_error *err)
 {
-	pack_builder b;
-	hob_pack_begin(&b, options, out, err);
-	hob_pk_material *records = PACK_NEW(&b, hob_pk_material, from->material_count);
-	for (uint32_t m = 0; m < from->material_count && records; m++)
-		put_material(&b, &records[m], &from->materials[m]);
-	hob_pack_add(&b, HOB_PK_MATL, records, from->material_count, sizeof *records);
-	if (records)
-		put_texrefs(&b, from, records);
-	put_images(&b, from);
-	put_samplers(&b, from);
-	uint32_t *variants = PACK_NEW(&b, uint32_t, from->variant_count);
-	for (uint32_t v = 0; v < from->variant_count && variants; v++)
-		variants[v] = hob_pack_add_string(&b, from->variants[v]);
-	hob_pack_add(&b, HOB_PK_VARI, variants, from->variant_count, sizeof *variants);
-	return hob_pack_end(&b, HOB_PK_KIND_MATL, 0);
+	return hob_pack_write(HOB_PK_KIND_MATL, put_file, materials, options, out, err);
 }

@@ -15,7 +15,7 @@ _Static_assert(HOB_MAX_STREAMS <= 4, "a layout record has room for four streams"
 enum { NARROW_VERTICES = 65535 };
 
 typedef struct mesh_writer {
-	pack_builder b;
+	pack_builder *b;
 	const hob_baked_mesh *meshes;
 	uint32_t count;
 	hob_pk_mesh *records;
@@ -53,10 +53,8 @@ static uint32_t layout_of(mesh_writer *w, uint32_t mesh)
 			return l;
 	if (w->layout_count == w->layout_room) {
 		uint32_t room = w->layout_room ? w->layout_room * 2 : 16;
-		hob_pk_layout *layouts = PACK_NEW(&w->b, hob_pk_layout, room);
-		uint32_t *first = PACK_NEW(&w->b, uint32_t, room);
-		if (w->b.failed)
-			return 0;
+		hob_pk_layout *layouts = PACK_NEW(w->b, hob_pk_layout, room);
+		uint32_t *first = PACK_NEW(w->b, uint32_t, room);
 		if (w->layout_count) {
 			memcpy(layouts, w->layouts, w->layout_count * sizeof *layouts);
 			memcpy(first, w->layout_mesh, w->layout_count * sizeof *first);
@@ -79,8 +77,8 @@ static uint32_t layout_of(mesh_writer *w, uint32_t mesh)
 
 static void put_attributes(mesh_writer *w)
 {
-	hob_pk_attribute *attributes = PACK_NEW(&w->b, hob_pk_attribute, (size_t)w->attribute_count);
-	for (uint32_t l = 0; l < w->layout_count && attributes; l++) {
+	hob_pk_attribute *attributes = PACK_NEW(w->b, hob_pk_attribute, (size_t)w->attribute_count);
+	for (uint32_t l = 0; l < w->layout_count; l++) {
 		const hob_baked_mesh *m = &w->meshes[w->layout_mesh[l]];
 		for (uint32_t a = 0; a < m->attribute_count; a++) {
 			const hob_baked_attribute *from = &m->attributes[a];
@@ -95,7 +93,7 @@ static void put_attributes(mesh_writer *w)
 			};
 		}
 	}
-	hob_pack_add(&w->b, HOB_PK_ATTR, attributes, (size_t)w->attribute_count, sizeof *attributes);
+	hob_pack_add(w->b, HOB_PK_ATTR, attributes, (size_t)w->attribute_count, sizeof *attributes);
 }
 
 /* ---- morph targets ---- */
@@ -136,10 +134,8 @@ static void put_deltas(mesh_writer *w, hob_pk_morph *morph, const hob_morph_targ
 
 static void put_morphs(mesh_writer *w)
 {
-	w->morphs = PACK_NEW(&w->b, hob_pk_morph, (size_t)w->morph_count);
-	w->deltas = PACK_NEW(&w->b, hob_pk_delta, (size_t)w->delta_count);
-	if (w->b.failed)
-		return;
+	w->morphs = PACK_NEW(w->b, hob_pk_morph, (size_t)w->morph_count);
+	w->deltas = PACK_NEW(w->b, hob_pk_delta, (size_t)w->delta_count);
 	w->delta_count = 0;
 	hob_pk_morph *morph = w->morphs;
 	for (uint32_t m = 0; m < w->count; m++) {
@@ -148,7 +144,7 @@ static void put_morphs(mesh_writer *w)
 		w->records[m].morph_count = mesh->target_count;
 		for (uint32_t t = 0; t < mesh->target_count; t++, morph++) {
 			morph->mesh = m;
-			morph->name = hob_pack_add_string(&w->b, mesh->targets[t].name);
+			morph->name = hob_pack_add_string(w->b, mesh->targets[t].name);
 			morph->weight = mesh->targets[t].weight;
 			put_deltas(w, morph, &mesh->targets[t], mesh->vertex_count);
 		}
@@ -175,9 +171,7 @@ static uint32_t put_mappings(hob_pk_variant_map *out, const hob_mesh *mesh, uint
 
 static void put_variants(mesh_writer *w)
 {
-	w->variants = PACK_NEW(&w->b, hob_pk_variant_map, (size_t)w->variant_count);
-	if (w->b.failed)
-		return;
+	w->variants = PACK_NEW(w->b, hob_pk_variant_map, (size_t)w->variant_count);
 	w->variant_count = 0;
 	for (uint32_t m = 0; m < w->count; m++) {
 		w->records[m].variant_first = (uint32_t)w->variant_count;
@@ -188,23 +182,15 @@ static void put_variants(mesh_writer *w)
 
 /* ---- GPU sections ---- */
 
-static bool pieces_of(mesh_writer *w, uint32_t count, hob_bytes **pieces)
-{
-	*pieces = PACK_NEW(&w->b, hob_bytes, count);
-	return *pieces != NULL;
-}
-
 static void put_vertices(mesh_writer *w)
 {
 	for (uint32_t l = 0; l < w->layout_count; l++) {
 		const hob_baked_mesh *sample = &w->meshes[w->layout_mesh[l]];
 		for (uint32_t s = 0; s < sample->stream_count; s++) {
 			uint32_t users = 0;
-			hob_bytes *pieces;
 			for (uint32_t m = 0; m < w->count; m++)
 				users += w->records[m].layout == l && !w->meshes[m].is_copy;
-			if (!pieces_of(w, users, &pieces))
-				return;
+			hob_bytes *pieces = PACK_NEW(w->b, hob_bytes, users);
 			users = 0;
 			for (uint32_t m = 0; m < w->count; m++) {
 				const hob_baked_stream *stream = &w->meshes[m].streams[s];
@@ -212,9 +198,9 @@ static void put_vertices(mesh_writer *w)
 					pieces[users++] =
 						(hob_bytes){stream->data, (size_t)w->meshes[m].mesh.vertex_count * stream->stride};
 			}
-			w->layouts[l].sections[s] = w->b.section_count;
+			w->layouts[l].sections[s] = w->b->section_count;
 			pack_section *section =
-				hob_pack_add_gpu(&w->b, HOB_PK_VTX_, pieces, users, w->layouts[l].vertex_count,
+				hob_pack_add_gpu(w->b, HOB_PK_VTX_, pieces, users, w->layouts[l].vertex_count,
 								 sample->streams[s].stride, HOB_PK_CODEC_MESHOPT_VERTEX);
 			section->entry.part = (uint8_t)s;
 			section->entry.owner = l;
@@ -237,8 +223,8 @@ static const uint8_t *index_bytes(mesh_writer *w, const hob_baked_mesh *m, const
 {
 	if (!is_narrow(m))
 		return (const uint8_t *)(m->indices + lod->index_first);
-	uint16_t *narrow = PACK_NEW(&w->b, uint16_t, lod->index_count);
-	for (uint32_t i = 0; narrow && i < lod->index_count; i++)
+	uint16_t *narrow = PACK_NEW(w->b, uint16_t, lod->index_count);
+	for (uint32_t i = 0; i < lod->index_count; i++)
 		narrow[i] = (uint16_t)m->indices[lod->index_first + i];
 	return (const uint8_t *)narrow;
 }
@@ -248,26 +234,26 @@ static void put_index_section(mesh_writer *w, uint32_t level, bool narrow)
 	uint32_t users = 0;
 	for (uint32_t m = 0; m < w->count; m++)
 		users += has_level(&w->meshes[m], level, narrow);
-	hob_bytes *pieces;
-	if (!users || !pieces_of(w, users, &pieces))
+	if (!users)
 		return;
+	hob_bytes *pieces = PACK_NEW(w->b, hob_bytes, users);
 	uint64_t total = 0;
 	uint16_t codec = HOB_PK_CODEC_MESHOPT_INDEX;
 	users = 0;
-	for (uint32_t m = 0; m < w->count && !w->b.failed; m++) {
+	for (uint32_t m = 0; m < w->count; m++) {
 		const hob_baked_mesh *mesh = &w->meshes[m];
 		if (!has_level(mesh, level, narrow))
 			continue;
 		const hob_baked_lod *lod = &mesh->lods[level];
 		hob_pk_lod *record = &w->lods[w->records[m].lod_first + level];
 		record->first_index = (uint32_t)total;
-		record->index_section = w->b.section_count;
+		record->index_section = w->b->section_count;
 		pieces[users++] = (hob_bytes){index_bytes(w, mesh, lod), (size_t)lod->index_count * (narrow ? 2 : 4)};
 		total += lod->index_count;
 		if (mesh->mesh.topology != HOB_TRIANGLES)
 			codec = HOB_PK_CODEC_MESHOPT_SEQUENCE;
 	}
-	hob_pack_add_gpu(&w->b, HOB_PK_IDX_, pieces, users, (size_t)total, narrow ? 2 : 4, codec)->entry.part =
+	hob_pack_add_gpu(w->b, HOB_PK_IDX_, pieces, users, (size_t)total, narrow ? 2 : 4, codec)->entry.part =
 		(uint8_t)level;
 }
 
@@ -283,11 +269,9 @@ static void put_meshlets(mesh_writer *w)
 {
 	if (!w->meshlet_count)
 		return;
-	hob_pk_meshlet *out = PACK_NEW(&w->b, hob_pk_meshlet, (size_t)w->meshlet_count);
-	hob_bytes *vertices, *triangles, *table;
-	if (!out || !pieces_of(w, w->count, &vertices) || !pieces_of(w, w->count, &triangles) ||
-		!pieces_of(w, w->count, &table))
-		return;
+	hob_pk_meshlet *out = PACK_NEW(w->b, hob_pk_meshlet, (size_t)w->meshlet_count);
+	hob_bytes *vertices = PACK_NEW(w->b, hob_bytes, w->count), *table = PACK_NEW(w->b, hob_bytes, w->count),
+			  *triangles = PACK_NEW(w->b, hob_bytes, w->count);
 	uint32_t count = 0, vertex_base = 0, triangle_base = 0;
 	for (uint32_t m = 0; m < w->count; m++) {
 		const hob_baked_mesh *mesh = &w->meshes[m];
@@ -313,9 +297,9 @@ static void put_meshlets(mesh_writer *w)
 		vertex_base += mesh->meshlet_vertex_count;
 		triangle_base += mesh->meshlet_triangle_bytes;
 	}
-	hob_pack_add_gpu(&w->b, HOB_PK_MLET, table, w->count, count, sizeof *out, HOB_PK_CODEC_MESHOPT_VERTEX);
-	hob_pack_add_gpu(&w->b, HOB_PK_MLVT, vertices, w->count, vertex_base, 4, HOB_PK_CODEC_MESHOPT_SEQUENCE);
-	hob_pack_add_gpu(&w->b, HOB_PK_MLTR, triangles, w->count, triangle_base, 1, HOB_PK_CODEC_RAW);
+	hob_pack_add_gpu(w->b, HOB_PK_MLET, table, w->count, count, sizeof *out, HOB_PK_CODEC_MESHOPT_VERTEX);
+	hob_pack_add_gpu(w->b, HOB_PK_MLVT, vertices, w->count, vertex_base, 4, HOB_PK_CODEC_MESHOPT_SEQUENCE);
+	hob_pack_add_gpu(w->b, HOB_PK_MLTR, triangles, w->count, triangle_base, 1, HOB_PK_CODEC_RAW);
 }
 
 /* ---- hierarchies of clusters */
@@ -352,11 +336,9 @@ static void put_clusters(mesh_writer *w)
 	if (!w->set_count)
 		return;
 	uint64_t sets = w->set_count, groups = w->group_count, clusters = w->cluster_count;
-	w->sets = PACK_NEW(&w->b, hob_pk_cluster_set, (size_t)sets);
-	hob_pk_cluster_group *group = PACK_NEW(&w->b, hob_pk_cluster_group, (size_t)groups);
-	uint32_t *sources = PACK_NEW(&w->b, uint32_t, (size_t)clusters), meshlet_end = 0;
-	if (!w->sets || !group || !sources)
-		return;
+	w->sets = PACK_NEW(w->b, hob_pk_cluster_set, (size_t)sets);
+	hob_pk_cluster_group *group = PACK_NEW(w->b, hob_pk_cluster_group, (size_t)groups);
+	uint32_t *sources = PACK_NEW(w->b, uint32_t, (size_t)clusters), meshlet_end = 0;
 	w->set_count = w->group_count = w->cluster_count = 0;
 	for (uint32_t m = 0; m < w->count; m++) {
 		const hob_baked_mesh *mesh = &w->meshes[m];
@@ -367,24 +349,24 @@ static void put_clusters(mesh_writer *w)
 		memcpy(sources + w->cluster_count, mesh->cluster_sources, mesh->cluster_count * sizeof *sources);
 		put_set(w, mesh, w->records[m].lod_first, meshlet_end);
 	}
-	hob_pack_add(&w->b, HOB_PK_CLST, w->sets, (size_t)sets, sizeof *w->sets);
-	hob_pack_add(&w->b, HOB_PK_CLGR, group, (size_t)groups, sizeof *group);
-	hob_pack_add(&w->b, HOB_PK_CLUS, sources, (size_t)clusters, sizeof *sources);
+	hob_pack_add(w->b, HOB_PK_CLST, w->sets, (size_t)sets, sizeof *w->sets);
+	hob_pack_add(w->b, HOB_PK_CLGR, group, (size_t)groups, sizeof *group);
+	hob_pack_add(w->b, HOB_PK_CLUS, sources, (size_t)clusters, sizeof *sources);
 }
 
 static void put_delta_section(mesh_writer *w)
 {
-	hob_bytes *piece;
-	if (!w->delta_count || !pieces_of(w, 1, &piece))
+	if (!w->delta_count)
 		return;
+	hob_bytes *piece = PACK_NEW(w->b, hob_bytes, 1);
 	*piece = (hob_bytes){(const uint8_t *)w->deltas, (size_t)w->delta_count * sizeof *w->deltas};
-	hob_pack_add_gpu(&w->b, HOB_PK_MDLT, piece, 1, (size_t)w->delta_count, sizeof *w->deltas,
+	hob_pack_add_gpu(w->b, HOB_PK_MDLT, piece, 1, (size_t)w->delta_count, sizeof *w->deltas,
 					 HOB_PK_CODEC_MESHOPT_VERTEX);
 }
 
 /* ---- the file ---- */
 
-static bool count_all(mesh_writer *w)
+static void count_all(mesh_writer *w)
 {
 	for (uint32_t m = 0; m < w->count; m++) {
 		const hob_baked_mesh *mesh = &w->meshes[m];
@@ -407,15 +389,10 @@ static bool count_all(mesh_writer *w)
 	const uint64_t counts[] = {w->lod_count,	 w->morph_count,		  w->variant_count,
 							   w->meshlet_count, w->meshlet_vertex_count, w->meshlet_triangle_bytes,
 							   w->delta_count,	 w->group_count};
-	for (size_t i = 0; i < HOB_COUNT_OF(counts); i++) {
-		if (counts[i] < HOB_PK_NONE)
-			continue;
-		w->b.failed = true;
-		return hob_fail(w->b.err, LIMIT,
-						"%llu levels, morph targets, deltas or meshlet parts do not fit one file",
-						(unsigned long long)counts[i]);
-	}
-	return true;
+	for (size_t i = 0; i < HOB_COUNT_OF(counts); i++)
+		if (counts[i] >= HOB_PK_NONE)
+			hob_pack_refuse(w->b, "%llu levels, morph targets, deltas or meshlet parts do not fit one file",
+							(unsigned long long)counts[i]);
 }
 
 static void put_lods(mesh_writer *w, uint32_t m, uint32_t *next_lod, uint32_t *next_meshlet)
@@ -436,49 +413,33 @@ static void put_lods(mesh_writer *w, uint32_t m, uint32_t *next_lod, uint32_t *n
 	*next_meshlet += mesh->meshlet_count;
 }
 
-static bool has_attribute_error(const hob_baked_lod *lod)
+/* Adds the sections of attribute errors and of mean errors, each unless all are 0. */
+static void put_errors(mesh_writer *w)
 {
-	return lod->attributes.uv > 0 || lod->attributes.color > 0 || lod->attributes.weight > 0;
-}
-
-/* Adds the section of attribute errors, unless all are 0; returns whether it did. */
-static bool put_attribute_errors(mesh_writer *w)
-{
-	bool any = false;
-	hob_pk_lod_attributes *out = PACK_NEW(&w->b, hob_pk_lod_attributes, (size_t)w->lod_count);
-	for (uint32_t m = 0; m < w->count && out; m++)
+	hob_pk_lod_attributes *attributes = PACK_NEW(w->b, hob_pk_lod_attributes, (size_t)w->lod_count);
+	float *means = PACK_NEW(w->b, float, (size_t)w->lod_count);
+	for (uint32_t m = 0; m < w->count; m++)
 		for (uint32_t l = 0; l < w->meshes[m].lod_count && !w->meshes[m].is_copy; l++) {
 			const hob_baked_lod *lod = &w->meshes[m].lods[l];
-			out[w->records[m].lod_first + l] = (hob_pk_lod_attributes){
+			uint32_t at = w->records[m].lod_first + l;
+			attributes[at] = (hob_pk_lod_attributes){
 				.uv = lod->attributes.uv, .color = lod->attributes.color, .weight = lod->attributes.weight};
-			any = any || has_attribute_error(lod);
+			means[at] = lod->mean_error;
+			w->attribute_errors = w->attribute_errors || lod->attributes.uv > 0 ||
+								  lod->attributes.color > 0 || lod->attributes.weight > 0;
+			w->mean_errors = w->mean_errors || lod->mean_error > 0;
 		}
-	if (any)
-		hob_pack_add(&w->b, HOB_PK_LODA, out, (size_t)w->lod_count, sizeof *out);
-	return any;
-}
-
-/* Adds the section of mean errors, unless all are 0; returns whether it did. */
-static bool put_mean_errors(mesh_writer *w)
-{
-	bool any = false;
-	float *out = PACK_NEW(&w->b, float, (size_t)w->lod_count);
-	for (uint32_t m = 0; m < w->count && out; m++)
-		for (uint32_t l = 0; l < w->meshes[m].lod_count && !w->meshes[m].is_copy; l++) {
-			float mean = w->meshes[m].lods[l].mean_error;
-			out[w->records[m].lod_first + l] = mean;
-			any = any || mean > 0;
-		}
-	if (any)
-		hob_pack_add(&w->b, HOB_PK_LODM, out, (size_t)w->lod_count, sizeof *out);
-	return any;
+	if (w->attribute_errors)
+		hob_pack_add(w->b, HOB_PK_LODA, attributes, (size_t)w->lod_count, sizeof *attributes);
+	if (w->mean_errors)
+		hob_pack_add(w->b, HOB_PK_LODM, means, (size_t)w->lod_count, sizeof *means);
 }
 
 static void put_record(mesh_writer *w, uint32_t m)
 {
 	const hob_baked_mesh *mesh = &w->meshes[m];
 	hob_pk_mesh *r = &w->records[m];
-	r->name = hob_pack_add_string(&w->b, mesh->mesh.name);
+	r->name = hob_pack_add_string(w->b, mesh->mesh.name);
 	r->material = mesh->mesh.material;
 	r->flags = mesh->flags;
 	r->vertex_count = mesh->mesh.vertex_count;
@@ -505,40 +466,31 @@ static void put_record(mesh_writer *w, uint32_t m)
 		return;
 	}
 	r->layout = layout_of(w, m);
-	if (w->b.failed)
-		return;
 	hob_pk_layout *layout = &w->layouts[r->layout];
 	r->first_vertex = layout->vertex_count;
-	if (__builtin_add_overflow(layout->vertex_count, r->vertex_count, &layout->vertex_count)) {
-		w->b.failed = true;
-		hob_fail(w->b.err, LIMIT, "meshes of one vertex layout have more than 2^32 vertices");
-	}
+	if (__builtin_add_overflow(layout->vertex_count, r->vertex_count, &layout->vertex_count))
+		hob_pack_refuse(w->b, "meshes of one vertex layout have more than 2^32 vertices");
 }
 
 static void put_all(mesh_writer *w)
 {
-	w->records = PACK_NEW(&w->b, hob_pk_mesh, w->count);
-	w->lods = PACK_NEW(&w->b, hob_pk_lod, (size_t)w->lod_count);
+	w->records = PACK_NEW(w->b, hob_pk_mesh, w->count);
+	w->lods = PACK_NEW(w->b, hob_pk_lod, (size_t)w->lod_count);
 	uint32_t next_lod = 0, next_meshlet = 0;
-	for (uint32_t m = 0; m < w->count && !w->b.failed; m++) {
+	for (uint32_t m = 0; m < w->count; m++) {
 		put_record(w, m);
 		put_lods(w, m, &next_lod, &next_meshlet);
 	}
-	if (!w->b.failed)
-		put_morphs(w);
-	if (!w->b.failed)
-		put_variants(w);
-	if (w->b.failed)
-		return;
-	hob_pack_add_ranges(&w->b);
-	hob_pack_add(&w->b, HOB_PK_MDSC, w->records, w->count, sizeof *w->records);
-	hob_pack_add(&w->b, HOB_PK_LODS, w->lods, (size_t)w->lod_count, sizeof *w->lods);
-	w->attribute_errors = put_attribute_errors(w);
-	w->mean_errors = put_mean_errors(w);
-	hob_pack_add(&w->b, HOB_PK_LAYT, w->layouts, w->layout_count, sizeof *w->layouts);
+	put_morphs(w);
+	put_variants(w);
+	hob_pack_add_ranges(w->b);
+	hob_pack_add(w->b, HOB_PK_MDSC, w->records, w->count, sizeof *w->records);
+	hob_pack_add(w->b, HOB_PK_LODS, w->lods, (size_t)w->lod_count, sizeof *w->lods);
+	put_errors(w);
+	hob_pack_add(w->b, HOB_PK_LAYT, w->layouts, w->layout_count, sizeof *w->layouts);
 	put_attributes(w);
-	hob_pack_add(&w->b, HOB_PK_MRPH, w->morphs, (size_t)w->morph_count, sizeof *w->morphs);
-	hob_pack_add(&w->b, HOB_PK_VMAP, w->variants, (size_t)w->variant_count, sizeof *w->variants);
+	hob_pack_add(w->b, HOB_PK_MRPH, w->morphs, (size_t)w->morph_count, sizeof *w->morphs);
+	hob_pack_add(w->b, HOB_PK_VMAP, w->variants, (size_t)w->variant_count, sizeof *w->variants);
 	put_clusters(w);
 	put_vertices(w);
 	put_indices(w);
@@ -546,27 +498,33 @@ static void put_all(mesh_writer *w)
 	put_delta_section(w);
 }
 
+static void put_file(pack_builder *b, const void *from)
+{
+	mesh_writer w = *(const mesh_writer *)from;
+	w.b = b;
+	count_all(&w);
+	if (!b->failed)
+		put_all(&w);
+	for (uint32_t m = 0; m < w.count; m++) {
+		const hob_baked_mesh *mesh = &w.meshes[m];
+		if (mesh->flags & HOB_MESH_FLAT || mesh->is_copy)
+			b->ver_minor = 2;
+		b->flags |= mesh->flags & HOB_MESH_QUANTIZED ? HOB_PK_FILE_QUANTIZED : 0u;
+		b->flags |= mesh->lod_count > 0 && mesh->lods[0].error > 0 ? HOB_PK_FILE_CUT : 0u;
+	}
+	if (w.set_count > 0)
+		b->ver_minor = 4;
+	if (w.attribute_errors)
+		b->ver_minor = 5;
+	if (w.mean_errors)
+		b->ver_minor = 7;
+}
+
 bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pack_options *options,
 					 hob_buf *out, hob_error *err)
 {
-	mesh_writer w = {.meshes = meshes, .count = count};
-	hob_pack_begin(&w.b, options, out, err);
-	if (!w.b.failed && count_all(&w))
-		put_all(&w);
-	uint32_t flags = 0;
-	for (uint32_t m = 0; m < count; m++) {
-		if (meshes[m].flags & HOB_MESH_FLAT || meshes[m].is_copy)
-			w.b.ver_minor = 2;
-		flags |= meshes[m].flags & HOB_MESH_QUANTIZED ? HOB_PK_FILE_QUANTIZED : 0u;
-		flags |= meshes[m].lod_count > 0 && meshes[m].lods[0].error > 0 ? HOB_PK_FILE_CUT : 0u;
-	}
-	if (w.set_count > 0)
-		w.b.ver_minor = 4;
-	if (w.attribute_errors)
-		w.b.ver_minor = 5;
-	if (w.mean_errors)
-		w.b.ver_minor = 7;
-	return hob_pack_end(&w.b, HOB_PK_KIND_MESH, flags);
+	return hob_pack_write(HOB_PK_KIND_MESH, put_file, &(mesh_writer){.meshes = meshes, .count = count},
+						  options, out, err);
 }
 
 uint64_t hob_pack_meshes_memory(const hob_baked_mesh *meshes, uint32_t count, hob_pack_encode encode)

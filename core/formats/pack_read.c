@@ -139,6 +139,13 @@ bool hob_pack_open(hob_bytes file, hob_pack *out, hob_error *err)
 	return true;
 }
 
+bool hob_pack_open_anywhere(hob_bytes file, hob_arena *arena, hob_pack *out, hob_error *err)
+{
+	if ((uintptr_t)file.data & 7)
+		file.data = memcpy(hob_arena_alloc(arena, file.size, 16), file.data, file.size);
+	return hob_pack_open(file, out, err);
+}
+
 const hob_pk_section *hob_pack_section(const hob_pack *pack, uint32_t index)
 {
 	if (index >= pack->section_count)
@@ -211,8 +218,6 @@ bool hob_pack_decode(const hob_pack *pack, uint32_t index, hob_arena *arena, hob
 	if (!decodable(s, err))
 		return hob_fail_in(err, "section %u '%s'", index, hob_fourcc_text(s->type).text);
 	uint8_t *data = hob_arena_array(arena, s->count, s->stride, 16);
-	if (!data)
-		return hob_fail_memory(err, arena, "a decoded section");
 	const uint8_t *stored = pack->file.data + s->offset;
 	size_t size = (size_t)s->stored_bytes;
 	int failed;

@@ -39,6 +39,8 @@ bool hob_pack_is(hob_bytes file);
  * NEWER (another major version), UNSUPPORTED (must-understand section, other byte order). Cost: O(sections).
  */
 bool hob_pack_open(hob_bytes file, hob_pack *out, hob_error *err) HOB_MUST_CHECK;
+/* Likewise, for data at any address: copied into the arena if it is not aligned. Within hob_guarded. */
+bool hob_pack_open_anywhere(hob_bytes file, hob_arena *arena, hob_pack *out, hob_error *err) HOB_MUST_CHECK;
 bool hob_pack_is_known(uint32_t type); /* whether this reader knows the section type */
 const hob_pk_section *hob_pack_section(const hob_pack *pack, uint32_t index); /* NULL if out of range */
 /* The first section of a type; empty if there is none. */
@@ -47,8 +49,8 @@ hob_pack_array hob_pack_find(const hob_pack *pack, uint32_t type);
 hob_pack_array hob_pack_array_at(const hob_pack *pack, uint32_t index);
 
 /* The elements of section `index`: decoded into the arena if the section is encoded (O(raw bytes)), otherwise
- * in place. If the file is garbage, decoded indices can be, too. Errors: CORRUPT, MEMORY, UNSUPPORTED
- * (unknown codec). */
+ * in place. If the file is garbage, decoded indices can be, too. Called within hob_guarded. Errors: CORRUPT,
+ * UNSUPPORTED (unknown codec). */
 bool hob_pack_decode(const hob_pack *pack, uint32_t index, hob_arena *arena, hob_pack_array *out,
 					 hob_error *err) HOB_MUST_CHECK;
 
