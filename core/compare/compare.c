@@ -4,7 +4,6 @@
 #include "../formats/pack_validate.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { ARENA_MAX = 512 << 20 };
 
@@ -14,9 +13,9 @@ static const char *const tones[TONE_COUNT] = {"bad", "warn", "note", "good"};
 
 const char *hob_compare_called(comparison *c, const char *part, hob_str name, uint32_t index)
 {
-	hob_str text = name.len > 0 ? hob_arena_printf(&c->arena, "%s '%.*s'", part, HOB_FMT(name))
-								: hob_arena_printf(&c->arena, "%s %u, which has no name,", part, index);
-	return text.data ? text.data : part;
+	return (name.len > 0 ? hob_arena_printf(&c->arena, "%s '%.*s'", part, HOB_FMT(name))
+						 : hob_arena_printf(&c->arena, "%s %u, which has no name,", part, index))
+		.data;
 }
 
 static void say(comparison *c, compare_tone tone, const char *part, const char *change, hob_str name,
@@ -51,6 +50,36 @@ void hob_compare_say_rule(comparison *c, compare_tone tone, const char *change, 
 						  const uint32_t counts[2], const char *text)
 {
 	say(c, tone, "rule", change, hob_str_of(rule), (hob_str){0}, counts, text);
+}
+
+bool hob_compare_field_differs(const format_field *field, const uint8_t *a, const uint8_t *b)
+{
+	static const char *const apart[] = {"name", "textures", "reserved", "reserved0"};
+	for (size_t i = 0; i < HOB_COUNT_OF(apart); i++)
+		if (strcmp(field->name, apart[i]) == 0)
+			return false;
+	size_t bytes = hob_format_type_bytes(field->type) * (field->count > 0 ? field->count : 1);
+	return memcmp(a + field->offset, b + field->offset, bytes) != 0;
+}
+
+void hob_compare_fields(comparison *c, const char *part, const uint8_t *a, const uint8_t *b,
+						const char *called, hob_str name)
+{
+	uint32_t count;
+	const format_field *fields = hob_format_record(part, &count);
+	hob_buf was = {0}, now = {0};
+	for (uint32_t i = 0; i < count; i++) {
+		if (!hob_compare_field_differs(&fields[i], a, b))
+			continue;
+		hob_buf_clear(&was);
+		hob_buf_clear(&now);
+		hob_describe_field(&was, &fields[i], a, NULL);
+		hob_describe_field(&now, &fields[i], b, NULL);
+		hob_compare_differs(c, TONE_NOTE, part, name, "%s: %s %.*s, was %.*s", called, fields[i].name,
+							HOB_FMT(hob_buf_str(&now)), HOB_FMT(hob_buf_str(&was)));
+	}
+	hob_buf_release(&was);
+	hob_buf_release(&now);
 }
 
 uint32_t hob_compare_said(const comparison *c)
@@ -136,37 +165,37 @@ static void print(comparison *c, bool equal, hob_buf *out)
 		hob_buf_printf(out, "%s", part.len > 0 && !first ? "," : "");
 		hob_buf_put_str(out, part);
 		first = first && part.len == 0;
-		out->failed = out->failed || c->changes[i].failed;
 	}
 	hob_buf_printf(out, "],\"left_out\":%u}", c->left_out);
 }
 
-bool hob_compare(const hob_compare_side *before, const hob_compare_side *after, hob_buf *out, hob_error *err)
+static bool compare(void *context, hob_error *err)
 {
-	comparison *c = calloc(1, sizeof *c);
-	size_t start = out->size;
-	if (!c)
-		return hob_fail(err, MEMORY, "no memory left to compare two cooks");
-	c->err = err;
+	comparison *c = context;
+	const hob_compare_side *a = c->before, *b = c->after;
 	hob_arena_init(&c->arena, ARENA_MAX);
-	bool equal = same_bytes(before->meshes, after->meshes) &&
-				 same_bytes(before->materials, after->materials) && same_bytes(before->scene, after->scene) &&
-				 same_bytes(before->animations, after->animations);
-	bool none = before->meshes.size + after->meshes.size == 0;
-	bool ok = none || open_files(before, &c->a, err) || hob_fail_in(err, "the cook before");
-	ok = ok && (none || open_files(after, &c->b, err) || hob_fail_in(err, "the cook after"));
-	hob_compare_rules(c, before->stats, after->stats);
-	if (ok && !equal)
-		ok = hob_compare_clips(c) && hob_compare_looks(c) && hob_compare_meshes(c) && hob_compare_nodes(c);
+	bool equal = same_bytes(a->meshes, b->meshes) && same_bytes(a->materials, b->materials) &&
+				 same_bytes(a->scene, b->scene) && same_bytes(a->animations, b->animations);
+	bool none = a->meshes.size + b->meshes.size == 0;
+	bool ok = none || open_files(a, &c->a, err) || hob_fail_in(err, "the cook before");
+	ok = ok && (none || open_files(b, &c->b, err) || hob_fail_in(err, "the cook after"));
+	hob_compare_rules(c, a->stats, b->stats);
+	if (ok && !equal) {
+		hob_compare_clips(c);
+		hob_compare_looks(c);
+		hob_compare_meshes(c);
+		hob_compare_nodes(c);
+	}
 	if (ok)
-		print(c, equal, out);
-	if (ok && out->failed)
-		ok = hob_fail(err, MEMORY, "no memory left for what differs");
-	if (!ok && !out->failed)
-		out->size = start;
+		print(c, equal, c->out);
 	for (int i = 0; i < TONE_COUNT; i++)
 		hob_buf_release(&c->changes[i]);
 	hob_arena_release(&c->arena);
-	free(c);
 	return ok;
+}
+
+bool hob_compare(const hob_compare_side *before, const hob_compare_side *after, hob_buf *out, hob_error *err)
+{
+	comparison c = {.before = before, .after = after, .out = out};
+	return hob_describe_guarded(compare, &c, out, err);
 }

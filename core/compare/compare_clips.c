@@ -50,17 +50,15 @@ static void changed_clip(comparison *c, uint32_t a, uint32_t b, const char *call
 {
 	const hob_pk_clip *one = clip_of(&c->a, a), *other = clip_of(&c->b, b);
 	double before = one->end - one->start, now = other->end - other->start;
-	const hob_str none = {0};
 	if (fabs(before - now) > 1e-4)
-		hob_compare_say(c, TONE_WARN, "clip", "changed", name, none, "%s lasts %.4g s, was %.4g s", called,
-						now, before);
+		hob_compare_differs(c, TONE_WARN, "clip", name, "%s lasts %.4g s, was %.4g s", called, now, before);
 	if (one->channel_count != other->channel_count)
-		hob_compare_say(c, other->channel_count < one->channel_count ? TONE_WARN : TONE_NOTE, "clip",
-						"changed", name, none, "%s moves %u things, was %u", called, other->channel_count,
-						one->channel_count);
+		hob_compare_differs(c, other->channel_count < one->channel_count ? TONE_WARN : TONE_NOTE, "clip",
+							name, "%s moves %u things, was %u", called, other->channel_count,
+							one->channel_count);
 	else if (changed_channels(c, a, b) > 0)
-		hob_compare_say(c, TONE_NOTE, "clip", "changed", name, none, "%s: %u of %u curves differ", called,
-						changed_channels(c, a, b), one->channel_count);
+		hob_compare_differs(c, TONE_NOTE, "clip", name, "%s: %u of %u curves differ", called,
+							changed_channels(c, a, b), one->channel_count);
 }
 
 static const hob_pk_skin *skin_of(const compare_files *f, uint32_t i)
@@ -80,36 +78,19 @@ static bool same_binds(const comparison *c, uint32_t a, uint32_t b)
 static void changed_skin(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name)
 {
 	const hob_pk_skin *one = skin_of(&c->a, a), *other = skin_of(&c->b, b);
-	const hob_str none = {0};
 	if (one->joint_count != other->joint_count)
-		hob_compare_say(c, other->joint_count < one->joint_count ? TONE_WARN : TONE_NOTE, "skin", "changed",
-						name, none, "%s has %u joints, was %u", called, other->joint_count, one->joint_count);
+		hob_compare_differs(c, other->joint_count < one->joint_count ? TONE_WARN : TONE_NOTE, "skin", name,
+							"%s has %u joints, was %u", called, other->joint_count, one->joint_count);
 	else if (!same_binds(c, a, b))
-		hob_compare_say(c, TONE_NOTE, "skin", "changed", name, none,
-						"%s is bound to its joints in another pose", called);
+		hob_compare_differs(c, TONE_NOTE, "skin", name, "%s is bound to its joints in another pose", called);
 }
 
-bool hob_compare_clips(comparison *c)
+void hob_compare_clips(comparison *c)
 {
-	const compare_kind clips = {.part = "clip",
-								.a = c->a.clip,
-								.b = c->b.clip,
-								.name_at = offsetof(hob_pk_clip, name),
-								.in_anims = true,
-								.gone = TONE_BAD,
-								.added = TONE_NOTE,
-								.alike = alike_clips,
-								.changed = changed_clip,
-								.differing = &c->tally.clips};
-	const compare_kind skins = {.part = "skin",
-								.a = c->a.skin,
-								.b = c->b.skin,
-								.name_at = offsetof(hob_pk_skin, name),
-								.in_anims = true,
-								.gone = TONE_BAD,
-								.added = TONE_NOTE,
-								.alike = same_binds,
-								.changed = changed_skin,
-								.differing = &c->tally.skins};
-	return hob_compare_kind(c, &clips) && hob_compare_kind(c, &skins);
+	static const compare_kind kinds[] = {{COMPARE_KIND("clip", clip, animations, hob_pk_clip), TONE_BAD,
+										  alike_clips, changed_clip, offsetof(compare_tally, clips)},
+										 {COMPARE_KIND("skin", skin, animations, hob_pk_skin), TONE_BAD,
+										  same_binds, changed_skin, offsetof(compare_tally, skins)}};
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
+		hob_compare_kind(c, &kinds[i]);
 }

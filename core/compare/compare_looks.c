@@ -1,7 +1,5 @@
 #include "compare_parts.h"
 
-#include "../formats/describe_value.h"
-
 #include <stdio.h>
 
 static const hob_str none;
@@ -79,36 +77,24 @@ static void changed_picture(comparison *c, uint32_t a, uint32_t b, const char *c
 	bool found = (one->flags & HOB_PK_IMAGE_PLACEHOLDER) && !(other->flags & HOB_PK_IMAGE_PLACEHOLDER);
 	uses_of(&c->b, b, uses);
 	if (lost)
-		hob_compare_say(c, TONE_BAD, "texture", "changed", name, none,
-						"%s%s cannot be read: a checkerboard replaces it", called, uses);
+		hob_compare_differs(c, TONE_BAD, "texture", name, "%s%s cannot be read: a checkerboard replaces it",
+							called, uses);
 	else if (found)
-		hob_compare_say(c, TONE_GOOD, "texture", "changed", name, none, "%s%s can be read again", called,
-						uses);
+		hob_compare_differs(c, TONE_GOOD, "texture", name, "%s%s can be read again", called, uses);
 	else if (one->width != other->width || one->height != other->height)
-		hob_compare_say(c, other->bytes > one->bytes ? TONE_WARN : TONE_NOTE, "texture", "changed", name,
-						none, "%s%s has %u x %u pixels, was %u x %u", called, uses, other->width,
-						other->height, one->width, one->height);
+		hob_compare_differs(c, other->bytes > one->bytes ? TONE_WARN : TONE_NOTE, "texture", name,
+							"%s%s has %u x %u pixels, was %u x %u", called, uses, other->width, other->height,
+							one->width, one->height);
 	else if (one->vk_format != other->vk_format || one->container != other->container ||
 			 one->mips != other->mips)
-		hob_compare_say(c, TONE_NOTE, "texture", "changed", name, none,
-						"%s%s is stored in another form: %llu bytes, was %llu", called, uses,
-						(unsigned long long)other->bytes, (unsigned long long)one->bytes);
+		hob_compare_differs(c, TONE_NOTE, "texture", name,
+							"%s%s is stored in another form: %llu bytes, was %llu", called, uses,
+							(unsigned long long)other->bytes, (unsigned long long)one->bytes);
 	else if (!same_picture(c, a, b))
-		hob_compare_say(c, TONE_NOTE, "texture", "changed", name, none, "%s%s shows another picture", called,
-						uses);
+		hob_compare_differs(c, TONE_NOTE, "texture", name, "%s%s shows another picture", called, uses);
 }
 
 /* ---- materials */
-
-/* False for fields that are compared separately or not at all. */
-static bool is_plain(const format_field *field)
-{
-	static const char *const apart[] = {"name", "textures", "reserved", "reserved0"};
-	for (size_t i = 0; i < HOB_COUNT_OF(apart); i++)
-		if (strcmp(field->name, apart[i]) == 0)
-			return false;
-	return true;
-}
 
 static bool same_looks(const comparison *c, uint32_t a, uint32_t b)
 {
@@ -116,11 +102,9 @@ static bool same_looks(const comparison *c, uint32_t a, uint32_t b)
 	const format_field *fields = hob_format_record("material", &count);
 	const uint8_t *one = (const uint8_t *)material_of(&c->a, a),
 				  *other = (const uint8_t *)material_of(&c->b, b);
-	for (uint32_t i = 0; i < count; i++) {
-		size_t bytes = hob_format_type_bytes(fields[i].type) * (fields[i].count > 0 ? fields[i].count : 1);
-		if (is_plain(&fields[i]) && memcmp(one + fields[i].offset, other + fields[i].offset, bytes) != 0)
+	for (uint32_t i = 0; i < count; i++)
+		if (hob_compare_field_differs(&fields[i], one, other))
 			return false;
-	}
 	for (uint32_t slot = 0; slot < 24; slot++) {
 		const hob_pk_texref *r = texref_of(&c->a, material_of(&c->a, a)->textures[slot]);
 		const hob_pk_texref *s = texref_of(&c->b, material_of(&c->b, b)->textures[slot]);
@@ -140,66 +124,37 @@ static void changed_texture_uses(comparison *c, uint32_t a, uint32_t b, const ch
 		hob_str now = s ? image_name(&c->b, s->image) : none;
 		slot_words(slot, word);
 		if (r && !s)
-			hob_compare_say(c, TONE_BAD, "material", "changed", name, none,
-							"%s has lost its %s texture '%.*s'", called, word, HOB_FMT(was));
+			hob_compare_differs(c, TONE_BAD, "material", name, "%s has lost its %s texture '%.*s'", called,
+								word, HOB_FMT(was));
 		else if (s && !r)
-			hob_compare_say(c, TONE_NOTE, "material", "changed", name, none,
-							"%s has a %s texture now: '%.*s'", called, word, HOB_FMT(now));
+			hob_compare_differs(c, TONE_NOTE, "material", name, "%s has a %s texture now: '%.*s'", called,
+								word, HOB_FMT(now));
 		else if (r && !hob_str_equal(was, now))
-			hob_compare_say(c, TONE_NOTE, "material", "changed", name, none,
-							"%s: %s texture '%.*s', was '%.*s'", called, word, HOB_FMT(now), HOB_FMT(was));
+			hob_compare_differs(c, TONE_NOTE, "material", name, "%s: %s texture '%.*s', was '%.*s'", called,
+								word, HOB_FMT(now), HOB_FMT(was));
 		else if (r && (r->uv_set != s->uv_set || r->rotation != s->rotation ||
 					   memcmp(r->offset, s->offset, 16) != 0))
-			hob_compare_say(c, TONE_NOTE, "material", "changed", name, none,
-							"%s: its %s texture lies elsewhere on the surface", called, word);
+			hob_compare_differs(c, TONE_NOTE, "material", name,
+								"%s: its %s texture lies elsewhere on the surface", called, word);
 	}
 }
 
 static void changed_material(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name)
 {
-	uint32_t count;
-	const format_field *fields = hob_format_record("material", &count);
-	const uint8_t *one = (const uint8_t *)material_of(&c->a, a),
-				  *other = (const uint8_t *)material_of(&c->b, b);
-	hob_buf was = {0}, now = {0};
-	for (uint32_t i = 0; i < count; i++) {
-		size_t bytes = hob_format_type_bytes(fields[i].type) * (fields[i].count > 0 ? fields[i].count : 1);
-		if (!is_plain(&fields[i]) || memcmp(one + fields[i].offset, other + fields[i].offset, bytes) == 0)
-			continue;
-		hob_buf_clear(&was);
-		hob_buf_clear(&now);
-		hob_describe_field(&was, &fields[i], one, NULL);
-		hob_describe_field(&now, &fields[i], other, NULL);
-		hob_compare_say(c, TONE_NOTE, "material", "changed", name, none, "%s: %s %.*s, was %.*s", called,
-						fields[i].name, HOB_FMT(hob_buf_str(&now)), HOB_FMT(hob_buf_str(&was)));
-	}
-	hob_buf_release(&was);
-	hob_buf_release(&now);
+	hob_compare_fields(c, "material", (const uint8_t *)material_of(&c->a, a),
+					   (const uint8_t *)material_of(&c->b, b), called, name);
 	changed_texture_uses(c, a, b, called, name);
 }
 
-bool hob_compare_looks(comparison *c)
+void hob_compare_looks(comparison *c)
 {
-	const compare_kind pictures = {.part = "texture",
-								   .a = c->a.image,
-								   .b = c->b.image,
-								   .name_at = offsetof(hob_pk_image, name),
-								   .gone = TONE_WARN,
-								   .added = TONE_NOTE,
-								   .alike = same_picture,
-								   .changed = changed_picture,
-								   .differing = &c->tally.textures};
-	const compare_kind materials = {.part = "material",
-									.a = c->a.material,
-									.b = c->b.material,
-									.name_at = offsetof(hob_pk_material, name),
-									.gone = TONE_WARN,
-									.added = TONE_NOTE,
-									.alike = same_looks,
-									.changed = changed_material,
-									.differing = &c->tally.materials};
-	const compare_kind variants = {
-		.part = "variant", .a = c->a.variants, .b = c->b.variants, .gone = TONE_BAD, .added = TONE_NOTE};
-	return hob_compare_kind(c, &pictures) && hob_compare_kind(c, &materials) &&
-		   hob_compare_kind(c, &variants);
+	static const compare_kind kinds[] = {{COMPARE_KIND("texture", image, materials, hob_pk_image), TONE_WARN,
+										  same_picture, changed_picture, offsetof(compare_tally, textures)},
+										 {COMPARE_KIND("material", material, materials, hob_pk_material),
+										  TONE_WARN, same_looks, changed_material,
+										  offsetof(compare_tally, materials)},
+										 {"variant", offsetof(compare_files, variants),
+										  offsetof(compare_files, materials), 0, TONE_BAD, NULL, NULL, 0}};
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
+		hob_compare_kind(c, &kinds[i]);
 }

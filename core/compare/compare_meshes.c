@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-static const hob_str none;
 static const float LEVEL_NOISE = 0.1f; /* relative change of a level's error that is not reported */
 
 static const hob_pk_mesh *mesh_of(const compare_files *f, uint32_t i)
@@ -119,9 +118,9 @@ static bool changed_levels(comparison *c, const hob_pk_mesh *a, const hob_pk_mes
 						   hob_str name)
 {
 	if (a->lod_count != b->lod_count) {
-		hob_compare_say(c, b->lod_count < a->lod_count ? TONE_WARN : TONE_NOTE, "mesh", "changed", name, none,
-						"%s has %u level%s of detail, was %u", called, b->lod_count, HOB_PLURAL(b->lod_count),
-						a->lod_count);
+		hob_compare_differs(c, b->lod_count < a->lod_count ? TONE_WARN : TONE_NOTE, "mesh", name,
+							"%s has %u level%s of detail, was %u", called, b->lod_count,
+							HOB_PLURAL(b->lod_count), a->lod_count);
 		return true;
 	}
 	for (uint32_t i = 1; i < b->lod_count; i++) {
@@ -129,10 +128,10 @@ static bool changed_levels(comparison *c, const hob_pk_mesh *a, const hob_pk_mes
 		if (one->index_count == other->index_count &&
 			fabsf(one->error - other->error) <= LEVEL_NOISE * fmaxf(one->error, other->error))
 			continue;
-		hob_compare_say(c, other->error > one->error ? TONE_WARN : TONE_NOTE, "mesh", "changed", name, none,
-						"%s: level %u has %u %s, was %u, and is at most %.3g m off, was %.3g m", called, i,
-						elements_in(b, other), elements_word(b), elements_in(a, one), (double)other->error,
-						(double)one->error);
+		hob_compare_differs(c, other->error > one->error ? TONE_WARN : TONE_NOTE, "mesh", name,
+							"%s: level %u has %u %s, was %u, and is at most %.3g m off, was %.3g m", called,
+							i, elements_in(b, other), elements_word(b), elements_in(a, one),
+							(double)other->error, (double)one->error);
 		return true;
 	}
 	return false;
@@ -142,9 +141,9 @@ static void changed_flag(comparison *c, uint32_t a, uint32_t b, uint32_t flag, c
 						 const char *called, hob_str name)
 {
 	if ((a & flag) && !(b & flag))
-		hob_compare_say(c, TONE_BAD, "mesh", "changed", name, none, "%s has lost its %s", called, what);
+		hob_compare_differs(c, TONE_BAD, "mesh", name, "%s has lost its %s", called, what);
 	else if (!(a & flag) && (b & flag))
-		hob_compare_say(c, TONE_NOTE, "mesh", "changed", name, none, "%s has %s now", called, what);
+		hob_compare_differs(c, TONE_NOTE, "mesh", name, "%s has %s now", called, what);
 }
 
 static void changed_attributes(comparison *c, const hob_pk_mesh *a, const hob_pk_mesh *b, const char *called,
@@ -154,17 +153,16 @@ static void changed_attributes(comparison *c, const hob_pk_mesh *a, const hob_pk
 	changed_flag(c, a->flags, b->flags, HOB_PK_MESH_HAS_COLORS, "vertex colours", called, name);
 	const uint32_t own = HOB_PK_MESH_GENERATED_NORMALS | HOB_PK_MESH_FLAT;
 	if (!(a->flags & own) && (b->flags & own))
-		hob_compare_say(c, TONE_WARN, "mesh", "changed", name, none, "%s has lost the normals of its source",
-						called);
+		hob_compare_differs(c, TONE_WARN, "mesh", name, "%s has lost the normals of its source", called);
 	if (a->morph_count != b->morph_count)
-		hob_compare_say(c, b->morph_count < a->morph_count ? TONE_BAD : TONE_NOTE, "mesh", "changed", name,
-						none, "%s has %u morph target%s, was %u", called, b->morph_count,
-						HOB_PLURAL(b->morph_count), a->morph_count);
+		hob_compare_differs(c, b->morph_count < a->morph_count ? TONE_BAD : TONE_NOTE, "mesh", name,
+							"%s has %u morph target%s, was %u", called, b->morph_count,
+							HOB_PLURAL(b->morph_count), a->morph_count);
 	hob_str was = hob_compare_material_name(&c->a, a->material),
 			now = hob_compare_material_name(&c->b, b->material);
 	if (!hob_str_equal(was, now) || (a->material == HOB_PK_NONE) != (b->material == HOB_PK_NONE))
-		hob_compare_say(c, b->material == HOB_PK_NONE ? TONE_BAD : TONE_NOTE, "mesh", "changed", name, none,
-						"%s has the material '%.*s', was '%.*s'", called, HOB_FMT(now), HOB_FMT(was));
+		hob_compare_differs(c, b->material == HOB_PK_NONE ? TONE_BAD : TONE_NOTE, "mesh", name,
+							"%s has the material '%.*s', was '%.*s'", called, HOB_FMT(now), HOB_FMT(was));
 }
 
 static void changed_mesh(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name)
@@ -174,35 +172,27 @@ static void changed_mesh(comparison *c, uint32_t a, uint32_t b, const char *call
 	uint32_t before = elements_in(one, level_of(&c->a, one, 0)),
 			 now = elements_in(other, level_of(&c->b, other, 0));
 	if (before != now || one->topology != other->topology)
-		hob_compare_say(c, now > before ? TONE_WARN : TONE_NOTE, "mesh", "changed", name, none,
-						"%s has %u %s, was %u%s%s", called, now, elements_word(other), before,
-						one->topology != other->topology ? " " : "",
-						one->topology != other->topology ? elements_word(one) : "");
+		hob_compare_differs(c, now > before ? TONE_WARN : TONE_NOTE, "mesh", name, "%s has %u %s, was %u%s%s",
+							called, now, elements_word(other), before,
+							one->topology != other->topology ? " " : "",
+							one->topology != other->topology ? elements_word(one) : "");
 	else if (!same_bounds(one, other))
-		hob_compare_say(c, TONE_WARN, "mesh", "changed", name, none,
-						"%s has another size or lies elsewhere in its space", called);
+		hob_compare_differs(c, TONE_WARN, "mesh", name, "%s has another size or lies elsewhere in its space",
+							called);
 	else if (one->vertex_count == other->vertex_count && other_vertices(c, one, other, &apart))
-		hob_compare_say(c, TONE_NOTE, "mesh", "changed", name, none, "%s has other %.*s", called,
-						HOB_FMT(hob_buf_str(&apart)));
+		hob_compare_differs(c, TONE_NOTE, "mesh", name, "%s has other %.*s", called,
+							HOB_FMT(hob_buf_str(&apart)));
 	else if (!changed_levels(c, one, other, called, name) && one->vertex_count != other->vertex_count)
-		hob_compare_say(c, other->vertex_count > one->vertex_count ? TONE_WARN : TONE_NOTE, "mesh", "changed",
-						name, none, "%s has %u vertices for the same triangles, was %u", called,
-						other->vertex_count, one->vertex_count);
+		hob_compare_differs(c, other->vertex_count > one->vertex_count ? TONE_WARN : TONE_NOTE, "mesh", name,
+							"%s has %u vertices for the same triangles, was %u", called, other->vertex_count,
+							one->vertex_count);
 	hob_buf_release(&apart);
 	changed_attributes(c, one, other, called, name);
 }
 
-bool hob_compare_meshes(comparison *c)
+void hob_compare_meshes(comparison *c)
 {
-	const compare_kind meshes = {.part = "mesh",
-								 .a = c->a.mesh,
-								 .b = c->b.mesh,
-								 .name_at = offsetof(hob_pk_mesh, name),
-								 .in_meshes = true,
-								 .gone = TONE_WARN,
-								 .added = TONE_NOTE,
-								 .alike = alike_meshes,
-								 .changed = changed_mesh,
-								 .differing = &c->tally.meshes};
-	return hob_compare_kind(c, &meshes);
+	static const compare_kind meshes = {COMPARE_KIND("mesh", mesh, meshes, hob_pk_mesh), TONE_WARN,
+										alike_meshes, changed_mesh, offsetof(compare_tally, meshes)};
+	hob_compare_kind(c, &meshes);
 }

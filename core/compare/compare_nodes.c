@@ -1,7 +1,5 @@
 #include "compare_parts.h"
 
-#include "../formats/describe_value.h"
-
 #include <math.h>
 
 static const hob_str none;
@@ -46,8 +44,8 @@ static bool alike_nodes(const comparison *c, uint32_t a, uint32_t b)
 		   memcmp(trs_of(&c->a, a)->r, trs_of(&c->b, b)->r, 16) == 0;
 }
 
-static bool children_of(comparison *c, const compare_files *f, uint32_t parent, compare_list *list,
-						uint32_t **ids)
+/* The ids of the nodes below `parent`. */
+static uint32_t *children_of(comparison *c, const compare_files *f, uint32_t parent, compare_list *list)
 {
 	list->count = 0;
 	if (parent == HOB_NONE) {
@@ -58,20 +56,17 @@ static bool children_of(comparison *c, const compare_files *f, uint32_t parent, 
 			list->count++;
 	}
 	list->names = HOB_NEW(&c->arena, hob_str, list->count);
-	*ids = HOB_NEW(&c->arena, uint32_t, list->count);
-	if (!list->names || !*ids)
-		return hob_fail_memory(c->err, &c->arena, "the nodes of two cooks");
-	uint32_t at = 0;
+	uint32_t at = 0, *ids = HOB_NEW(&c->arena, uint32_t, list->count);
 	int32_t next = parent == HOB_NONE ? 0 : place_of(f, parent)->first_child;
 	while (at < list->count) {
 		uint32_t node = (uint32_t)next;
 		if (parent != HOB_NONE || place_of(f, node)->parent < 0) {
-			(*ids)[at] = node;
+			ids[at] = node;
 			list->names[at++] = name_of(f, node);
 		}
 		next = parent == HOB_NONE ? next + 1 : place_of(f, node)->next_sibling;
 	}
-	return true;
+	return ids;
 }
 
 static void moved(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name)
@@ -91,27 +86,25 @@ static void moved(comparison *c, uint32_t a, uint32_t b, const char *called, hob
 	way = sqrt(way);
 	double angle = 2 * acos(fmin(1, fabs(dot))) * 57.29577951;
 	if (way > 1e-5 + 1e-5 * size) {
-		hob_compare_say(c, TONE_NOTE, "node", "changed", name, none, "%s is moved by %.3g m", called, way);
+		hob_compare_differs(c, TONE_NOTE, "node", name, "%s is moved by %.3g m", called, way);
 		c->tally.move = fmax(c->tally.move, way);
 	}
 	if (angle > 0.1) {
-		hob_compare_say(c, TONE_NOTE, "node", "changed", name, none, "%s is turned by %.3g degrees", called,
-						angle);
+		hob_compare_differs(c, TONE_NOTE, "node", name, "%s is turned by %.3g degrees", called, angle);
 		c->tally.turn = fmax(c->tally.turn, angle);
 	}
 	if (scaled)
-		hob_compare_say(c, TONE_NOTE, "node", "changed", name, none,
-						"%s is scaled by %.4g %.4g %.4g, was %.4g %.4g %.4g", called, (double)other->s[0],
-						(double)other->s[1], (double)other->s[2], (double)one->s[0], (double)one->s[1],
-						(double)one->s[2]);
+		hob_compare_differs(c, TONE_NOTE, "node", name, "%s is scaled by %.4g %.4g %.4g, was %.4g %.4g %.4g",
+							called, (double)other->s[0], (double)other->s[1], (double)other->s[2],
+							(double)one->s[0], (double)one->s[1], (double)one->s[2]);
 }
 
 static void other_things(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name)
 {
 	bool had = mesh_at(&c->a, a) != HOB_PK_NONE, has = mesh_at(&c->b, b) != HOB_PK_NONE;
 	if (had && !has)
-		hob_compare_say(c, TONE_BAD, "node", "changed", name, none, "%s has lost its mesh '%.*s'", called,
-						HOB_FMT(mesh_name(&c->a, a)));
+		hob_compare_differs(c, TONE_BAD, "node", name, "%s has lost its mesh '%.*s'", called,
+							HOB_FMT(mesh_name(&c->a, a)));
 	if (!had || !has)
 		return;
 	hob_str was = hob_compare_material_name(&c->a, hob_pack_link(c->a.material_links, a));
@@ -119,8 +112,8 @@ static void other_things(comparison *c, uint32_t a, uint32_t b, const char *call
 	hob_str mesh_was =
 		hob_compare_material_name(&c->a, HOB_PACK_AT(hob_pk_mesh, c->a.mesh, mesh_at(&c->a, a))->material);
 	if (!hob_str_equal(was, now) && !hob_str_equal(was, mesh_was))
-		hob_compare_say(c, TONE_NOTE, "node", "changed", name, none, "%s has the material '%.*s', was '%.*s'",
-						called, HOB_FMT(now), HOB_FMT(was));
+		hob_compare_differs(c, TONE_NOTE, "node", name, "%s has the material '%.*s', was '%.*s'", called,
+							HOB_FMT(now), HOB_FMT(was));
 }
 
 static uint32_t below(const compare_files *f, uint32_t node)
@@ -144,14 +137,11 @@ static void one_sided(comparison *c, bool gone, const compare_files *f, uint32_t
 }
 
 /* Reports changes of a pair's children, and puts the pairs among them on the stack. */
-static bool compare_children(comparison *c, step at, step *stack, uint32_t *depth)
+static void compare_children(comparison *c, step at, step *stack, uint32_t *depth)
 {
 	compare_list a, b;
-	uint32_t *a_ids, *b_ids;
-	compare_pairs pairs;
-	if (!children_of(c, &c->a, at.a, &a, &a_ids) || !children_of(c, &c->b, at.b, &b, &b_ids) ||
-		!hob_compare_pair(c, &a, &b, a_ids, b_ids, alike_nodes, &pairs))
-		return false;
+	uint32_t *a_ids = children_of(c, &c->a, at.a, &a), *b_ids = children_of(c, &c->b, at.b, &b);
+	compare_pairs pairs = hob_compare_pair(c, &a, &b, a_ids, b_ids, alike_nodes);
 	for (uint32_t i = 0; i < a.count; i++) {
 		if (pairs.b_of[i] == HOB_NONE) {
 			one_sided(c, true, &c->a, a_ids[i]);
@@ -176,72 +166,35 @@ static bool compare_children(comparison *c, step at, step *stack, uint32_t *dept
 	for (uint32_t k = 0; k < b.count; k++)
 		if (pairs.a_of[k] == HOB_NONE)
 			one_sided(c, false, &c->b, b_ids[k]);
-	return true;
 }
 
 /* ---- cameras and lights */
 
-static void changed_fields(comparison *c, const char *part, const uint8_t *a, const uint8_t *b,
-						   const char *called, hob_str name)
-{
-	uint32_t count;
-	const format_field *fields = hob_format_record(part, &count);
-	hob_buf was = {0}, now = {0};
-	for (uint32_t i = 0; i < count; i++) {
-		size_t bytes = hob_format_type_bytes(fields[i].type) * (fields[i].count > 0 ? fields[i].count : 1);
-		if (strcmp(fields[i].name, "name") == 0 ||
-			memcmp(a + fields[i].offset, b + fields[i].offset, bytes) == 0)
-			continue;
-		hob_buf_clear(&was);
-		hob_buf_clear(&now);
-		hob_describe_field(&was, &fields[i], a, NULL);
-		hob_describe_field(&now, &fields[i], b, NULL);
-		hob_compare_say(c, TONE_NOTE, part, "changed", name, none, "%s: %s %.*s, was %.*s", called,
-						fields[i].name, HOB_FMT(hob_buf_str(&now)), HOB_FMT(hob_buf_str(&was)));
-	}
-	hob_buf_release(&was);
-	hob_buf_release(&now);
-}
-
 static void changed_camera(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name)
 {
-	changed_fields(c, "camera", HOB_PACK_AT(uint8_t, c->a.cameras, a), HOB_PACK_AT(uint8_t, c->b.cameras, b),
-				   called, name);
+	hob_compare_fields(c, "camera", HOB_PACK_AT(uint8_t, c->a.cameras, a),
+					   HOB_PACK_AT(uint8_t, c->b.cameras, b), called, name);
 }
 
 static void changed_light(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name)
 {
-	changed_fields(c, "light", HOB_PACK_AT(uint8_t, c->a.lights, a), HOB_PACK_AT(uint8_t, c->b.lights, b),
-				   called, name);
+	hob_compare_fields(c, "light", HOB_PACK_AT(uint8_t, c->a.lights, a), HOB_PACK_AT(uint8_t, c->b.lights, b),
+					   called, name);
 }
 
-bool hob_compare_nodes(comparison *c)
+void hob_compare_nodes(comparison *c)
 {
+	static const compare_kind kinds[] = {{COMPARE_KIND("camera", cameras, scene, hob_pk_camera), TONE_WARN,
+										  NULL, changed_camera, offsetof(compare_tally, cameras)},
+										 {COMPARE_KIND("light", lights, scene, hob_pk_light), TONE_WARN, NULL,
+										  changed_light, offsetof(compare_tally, lights)}};
 	uint32_t depth = 0;
 	step *stack = HOB_NEW(&c->arena, step, (size_t)c->a.hier.count + 1);
-	if (!stack)
-		return hob_fail_memory(c->err, &c->arena, "the nodes of two cooks");
 	stack[depth++] = (step){HOB_NONE, HOB_NONE};
-	while (depth > 0)
-		if (!compare_children(c, stack[--depth], stack, &depth))
-			return false;
-	const compare_kind cameras = {.part = "camera",
-								  .a = c->a.cameras,
-								  .b = c->b.cameras,
-								  .name_at = offsetof(hob_pk_camera, name),
-								  .in_scene = true,
-								  .gone = TONE_WARN,
-								  .added = TONE_NOTE,
-								  .changed = changed_camera,
-								  .differing = &c->tally.cameras};
-	const compare_kind lights = {.part = "light",
-								 .a = c->a.lights,
-								 .b = c->b.lights,
-								 .name_at = offsetof(hob_pk_light, name),
-								 .in_scene = true,
-								 .gone = TONE_WARN,
-								 .added = TONE_NOTE,
-								 .changed = changed_light,
-								 .differing = &c->tally.lights};
-	return hob_compare_kind(c, &cameras) && hob_compare_kind(c, &lights);
+	while (depth > 0) {
+		depth--;
+		compare_children(c, stack[depth], stack, &depth);
+	}
+	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
+		hob_compare_kind(c, &kinds[i]);
 }

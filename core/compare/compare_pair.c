@@ -21,9 +21,9 @@ static int named_order(const void *one, const void *other)
 static named *sorted(comparison *c, const compare_list *list)
 {
 	named *out = HOB_NEW(&c->arena, named, list->count);
-	for (uint32_t i = 0; out && i < list->count; i++)
+	for (uint32_t i = 0; i < list->count; i++)
 		out[i] = (named){list->names[i], i};
-	if (out && list->count > 1)
+	if (list->count > 1)
 		qsort(out, list->count, sizeof *out, named_order);
 	return out;
 }
@@ -62,46 +62,34 @@ static void pair_rest(const comparison *c, uint32_t a_count, uint32_t b_count, c
 	}
 }
 
-bool hob_compare_pair(comparison *c, const compare_list *a, const compare_list *b, const uint32_t *a_ids,
-					  const uint32_t *b_ids, compare_alike alike, compare_pairs *out)
+compare_pairs hob_compare_pair(comparison *c, const compare_list *a, const compare_list *b,
+							   const uint32_t *a_ids, const uint32_t *b_ids, compare_alike alike)
 {
-	out->b_of = HOB_NEW(&c->arena, uint32_t, a->count);
-	out->a_of = HOB_NEW(&c->arena, uint32_t, b->count);
-	named *one = sorted(c, a), *other = sorted(c, b);
-	if (!out->b_of || !out->a_of || !one || !other)
-		return hob_fail_memory(c->err, &c->arena, "the parts of two cooks");
-	memset(out->b_of, 0xFF, a->count * sizeof *out->b_of);
-	memset(out->a_of, 0xFF, b->count * sizeof *out->a_of);
-	pair_names(one, a->count, other, b->count, out);
+	compare_pairs out = {HOB_NEW(&c->arena, uint32_t, a->count), HOB_NEW(&c->arena, uint32_t, b->count)};
+	memset(out.b_of, 0xFF, a->count * sizeof *out.b_of);
+	memset(out.a_of, 0xFF, b->count * sizeof *out.a_of);
+	pair_names(sorted(c, a), a->count, sorted(c, b), b->count, &out);
 	if (alike)
-		pair_rest(c, a->count, b->count, a_ids, b_ids, alike, out);
-	return true;
+		pair_rest(c, a->count, b->count, a_ids, b_ids, alike, &out);
+	return out;
 }
 
-static bool list_names(comparison *c, const compare_kind *kind, const compare_files *f, hob_pack_array array,
-					   compare_list *out)
+static compare_list list_names(comparison *c, const compare_kind *kind, const compare_files *f)
 {
-	const hob_pack *strings = kind->in_anims	? &f->animations
-							  : kind->in_meshes ? &f->meshes
-							  : kind->in_scene	? &f->scene
-												: &f->materials;
-	out->count = array.count;
-	out->names = HOB_NEW(&c->arena, hob_str, array.count);
-	if (!out->names)
-		return hob_fail_memory(c->err, &c->arena, "the names of two cooks");
-	for (uint32_t i = 0; i < array.count; i++)
-		out->names[i] =
-			hob_pack_string(strings, hob_load_u32(HOB_PACK_AT(uint8_t, array, i) + kind->name_at));
-	return true;
+	const hob_pack *strings = (const hob_pack *)(const void *)((const uint8_t *)f + kind->strings);
+	const hob_pack_array *array = (const hob_pack_array *)(const void *)((const uint8_t *)f + kind->array);
+	compare_list list = {array->count, HOB_NEW(&c->arena, hob_str, array->count)};
+	for (uint32_t i = 0; i < list.count; i++)
+		list.names[i] =
+			hob_pack_string(strings, hob_load_u32(HOB_PACK_AT(uint8_t, *array, i) + kind->name_at));
+	return list;
 }
 
-bool hob_compare_kind(comparison *c, const compare_kind *kind)
+void hob_compare_kind(comparison *c, const compare_kind *kind)
 {
-	compare_list a, b;
-	compare_pairs pairs;
-	if (!list_names(c, kind, &c->a, kind->a, &a) || !list_names(c, kind, &c->b, kind->b, &b) ||
-		!hob_compare_pair(c, &a, &b, NULL, NULL, kind->alike, &pairs))
-		return false;
+	compare_list a = list_names(c, kind, &c->a), b = list_names(c, kind, &c->b);
+	compare_pairs pairs = hob_compare_pair(c, &a, &b, NULL, NULL, kind->alike);
+	uint32_t *differing = (uint32_t *)(void *)((uint8_t *)&c->tally + kind->differing);
 	for (uint32_t i = 0; i < a.count; i++) {
 		uint32_t k = pairs.b_of[i];
 		const char *called = hob_compare_called(c, kind->part, a.names[i], i);
@@ -119,12 +107,11 @@ bool hob_compare_kind(comparison *c, const compare_kind *kind)
 		if (kind->changed) {
 			uint32_t said = hob_compare_said(c);
 			kind->changed(c, i, k, hob_compare_called(c, kind->part, b.names[k], k), b.names[k]);
-			*kind->differing += hob_compare_said(c) > said;
+			*differing += hob_compare_said(c) > said;
 		}
 	}
 	for (uint32_t k = 0; k < b.count; k++)
 		if (pairs.a_of[k] == HOB_NONE)
-			hob_compare_say(c, kind->added, kind->part, "added", b.names[k], (hob_str){0}, "%s is new",
+			hob_compare_say(c, TONE_NOTE, kind->part, "added", b.names[k], (hob_str){0}, "%s is new",
 							hob_compare_called(c, kind->part, b.names[k], k));
-	return true;
 }

@@ -2,7 +2,7 @@
 #ifndef HOB_COMPARE_PARTS_H
 #define HOB_COMPARE_PARTS_H
 
-#include "../formats/pack_read.h"
+#include "../formats/describe_value.h"
 #include "compare.h"
 
 typedef enum compare_tone { TONE_BAD, TONE_WARN, TONE_NOTE, TONE_GOOD, TONE_COUNT } compare_tone;
@@ -22,18 +22,28 @@ typedef struct compare_tally {
 	double move, turn;	/* largest change of a node relative to its parent: metres, degrees */
 } compare_tally;
 
+/* Everything is called within hob_guarded. */
 typedef struct comparison {
+	const hob_compare_side *before, *after;
+	hob_buf *out;
 	compare_files a, b;
 	compare_tally tally;
 	hob_arena arena;
 	hob_buf changes[TONE_COUNT];
 	uint32_t counts[TONE_COUNT], left_out;
-	hob_error *err;
 } comparison;
 
 /* Reports a change; `was` is empty unless the part was renamed. */
 void hob_compare_say(comparison *c, compare_tone tone, const char *part, const char *change, hob_str name,
 					 hob_str was, const char *fmt, ...) HOB_PRINTF(7, 8);
+/* Reports that a part with a partner differs from it. */
+#define hob_compare_differs(c, tone, part, name, ...)                                                        \
+	hob_compare_say((c), (tone), (part), "changed", (name), (hob_str){0}, __VA_ARGS__)
+/* Reports the fields of a record of the schema that differ, which has the name of the part. */
+void hob_compare_fields(comparison *c, const char *part, const uint8_t *a, const uint8_t *b,
+						const char *called, hob_str name);
+/* Whether a field differs; false for those that are compared separately or not at all. */
+bool hob_compare_field_differs(const format_field *field, const uint8_t *a, const uint8_t *b);
 /* Reports that `counts` objects break a rule, before and after. */
 void hob_compare_say_rule(comparison *c, compare_tone tone, const char *change, const char *rule,
 						  const uint32_t counts[2], const char *text);
@@ -54,29 +64,30 @@ typedef struct compare_pairs {
 
 typedef bool (*compare_alike)(const comparison *c, uint32_t a, uint32_t b);
 /* `alike` decides whether two unmatched parts have the same content: then the part was renamed. It may be
- * NULL. False without memory. */
-bool hob_compare_pair(comparison *c, const compare_list *a, const compare_list *b, const uint32_t *a_ids,
-					  const uint32_t *b_ids, compare_alike alike, compare_pairs *out);
+ * NULL. */
+compare_pairs hob_compare_pair(comparison *c, const compare_list *a, const compare_list *b,
+							   const uint32_t *a_ids, const uint32_t *b_ids, compare_alike alike);
 
 /* A kind of part that both sides store as an array of records. */
 typedef struct compare_kind {
 	const char *part;
-	hob_pack_array a, b;
-	size_t name_at;						/* offset of the name's u32 in the record */
-	bool in_anims, in_meshes, in_scene; /* file with the strings of the names; neither: the materials file */
-	compare_tone gone, added;
+	size_t array, strings; /* offsets in compare_files of the records, and of the file with their names */
+	size_t name_at;		   /* offset of the name's u32 in the record */
+	compare_tone gone;
 	compare_alike alike;
 	void (*changed)(comparison *c, uint32_t a, uint32_t b, const char *called, hob_str name);
-	uint32_t *differing; /* counts pairs for which `changed` reports a change */
+	size_t differing; /* offset in compare_tally: counts pairs for which `changed` reports a change */
 } compare_kind;
+#define COMPARE_KIND(part, array, file, record)                                                              \
+	part, offsetof(compare_files, array), offsetof(compare_files, file), offsetof(record, name)
 
-bool hob_compare_kind(comparison *c, const compare_kind *kind);
+void hob_compare_kind(comparison *c, const compare_kind *kind);
 
 void hob_compare_rules(comparison *c, hob_str was, hob_str now);
-bool hob_compare_clips(comparison *c);	/* clips and skins */
-bool hob_compare_looks(comparison *c);	/* textures, materials, variants */
-bool hob_compare_meshes(comparison *c); /* draws and their levels of detail */
-bool hob_compare_nodes(comparison *c);	/* nodes, cameras, lights */
+void hob_compare_clips(comparison *c);	/* clips and skins */
+void hob_compare_looks(comparison *c);	/* textures, materials, variants */
+void hob_compare_meshes(comparison *c); /* draws and their levels of detail */
+void hob_compare_nodes(comparison *c);	/* nodes, cameras, lights */
 void hob_compare_numbers(comparison *c, hob_buf *out);
 
 hob_str hob_compare_material_name(const compare_files *f, uint32_t material); /* empty for none */
