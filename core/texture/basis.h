@@ -26,7 +26,8 @@ uint32_t hob_basis_channels(const hob_gpu_texture *texture);
  *
  * level     its bytes, after zstd decompression
  * arena     for tables; the caller restores it
- * Errors    TRUNCATED, CORRUPT, UNSUPPORTED (a video frame), MEMORY. Cost about 20 ns per pixel. */
+ * Errors    TRUNCATED, CORRUPT, UNSUPPORTED (a video frame). Called within hob_guarded. Cost about 20 ns per
+ *           pixel. */
 bool hob_basis_decode(const hob_gpu_texture *texture, hob_bytes level, hob_arena *arena, uint8_t *pixels,
 					  hob_error *err) HOB_MUST_CHECK;
 

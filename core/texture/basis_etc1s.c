@@ -114,8 +114,6 @@ static bool read_code(bits *b, hob_arena *arena, code *out, hob_error *err)
 	uint16_t symbols[21];
 	code of_lengths = {.symbols = symbols};
 	out->symbols = HOB_NEW(arena, uint16_t, count + 1);
-	if (!out->symbols)
-		return hob_fail_memory(err, arena, "a Huffman table");
 	if (codes > HOB_COUNT_OF(order))
 		return hob_fail(err, CORRUPT, "a Huffman table of BasisLZ with %u lengths", codes);
 	for (uint32_t i = 0; i < codes; i++)
@@ -192,8 +190,6 @@ static bool read_books(const hob_gpu_texture *t, hob_arena *arena, codebooks *ou
 	out->selector_count = hob_load_u16(p + 2);
 	out->endpoints = HOB_NEW(arena, endpoint, (size_t)out->endpoint_count + 1);
 	out->selectors = HOB_NEW(arena, uint32_t, (size_t)out->selector_count + 1);
-	if (!out->endpoints || !out->selectors)
-		return hob_fail_memory(err, arena, "codebooks");
 	const uint8_t *at = p + GLOBAL_HEAD + images;
 	bits b = {at + endpoints + selectors, (size_t)tables, 0, false};
 	if (!read_endpoints((bits){at, (size_t)endpoints, 0, false}, arena, out, err) ||
@@ -329,8 +325,6 @@ static bool decode_slice(const hob_gpu_texture *t, const codebooks *books, hob_b
 	s.above = HOB_NEW(arena, uint16_t, s.wide);
 	s.below = HOB_NEW(arena, uint8_t, (s.wide + 1) / 2);
 	s.history = HOB_NEW(arena, uint32_t, (size_t)books->history_size + 1);
-	if (!s.above || !s.below || !s.history)
-		return hob_fail_memory(err, arena, "a row of blocks");
 	for (uint32_t y = 0; y < s.high; y++) {
 		uint32_t predictors = 0, corner = 0;
 		for (uint32_t x = 0; x < s.wide; x++) {

@@ -120,12 +120,12 @@ static void store(const fit *f, uint8_t out[8])
 		out[2 + i] = (uint8_t)(bits >> 8 * i);
 }
 
-void hob_bc4_encode(const uint8_t pixels[16], hob_bc_quality quality, uint8_t out[8])
+void hob_bc4_encode(const uint8_t pixels[64], int channel, hob_bc_quality quality, uint8_t out[8])
 {
 	values in;
 	int low = 255, high = 0, inner_low = 255, inner_high = 0;
 	for (int i = 0; i < 16; i++) {
-		int v = pixels[i];
+		int v = pixels[4 * i + channel];
 		in.v[i / 4][i % 4] = (float)v;
 		low = v < low ? v : low;
 		high = v > high ? v : high;
@@ -152,27 +152,4 @@ void hob_bc4_encode(const uint8_t pixels[16], hob_bc_quality quality, uint8_t ou
 			best = six;
 	}
 	store(&best, out);
-}
-
-static void take_channel(const uint8_t pixels[64], int channel, uint8_t out[16])
-{
-	for (int i = 0; i < 16; i++)
-		out[i] = pixels[4 * i + channel];
-}
-
-void hob_bc3_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16])
-{
-	uint8_t alpha[16];
-	take_channel(pixels, 3, alpha);
-	hob_bc4_encode(alpha, quality, out);
-	hob_bc1_encode(pixels, out + 8);
-}
-
-void hob_bc5_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16])
-{
-	uint8_t plane[16];
-	take_channel(pixels, 0, plane);
-	hob_bc4_encode(plane, quality, out);
-	take_channel(pixels, 1, plane);
-	hob_bc4_encode(plane, quality, out + 8);
 }

@@ -16,7 +16,6 @@ static void take_block(const uint8_t *pixels, uint32_t bytes, uint32_t width, ui
 
 static void encode_block(uint32_t vk_format, const uint8_t block[64], hob_bc_quality quality, uint8_t *out)
 {
-	uint8_t red[16];
 	switch (vk_format) {
 	case HOB_VK_BC1_RGB_UNORM:
 	case HOB_VK_BC1_RGB_SRGB:
@@ -24,15 +23,15 @@ static void encode_block(uint32_t vk_format, const uint8_t block[64], hob_bc_qua
 		return;
 	case HOB_VK_BC3_UNORM:
 	case HOB_VK_BC3_SRGB:
-		hob_bc3_encode(block, quality, out);
+		hob_bc4_encode(block, 3, quality, out);
+		hob_bc1_encode(block, out + 8);
 		return;
 	case HOB_VK_BC4_UNORM:
-		for (int i = 0; i < 16; i++)
-			red[i] = block[4 * i];
-		hob_bc4_encode(red, quality, out);
+		hob_bc4_encode(block, 0, quality, out);
 		return;
 	case HOB_VK_BC5_UNORM:
-		hob_bc5_encode(block, quality, out);
+		hob_bc4_encode(block, 0, quality, out);
+		hob_bc4_encode(block, 1, quality, out + 8);
 		return;
 	default:
 		assert(vk_format == HOB_VK_BC7_UNORM || vk_format == HOB_VK_BC7_SRGB);

@@ -82,11 +82,8 @@ typedef enum hob_bc_quality {
 /* pixels [16][4]. BC1 ignores alpha and uses the four-colour mode, so that RGB and RGBA formats decode
  * alike. */
 void hob_bc1_encode(const uint8_t pixels[64], uint8_t out[8]);
-void hob_bc3_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16]);
-/* values [16] */
-void hob_bc4_encode(const uint8_t values[16], hob_bc_quality quality, uint8_t out[8]);
-/* pixels [16][4]: R and G are used */
-void hob_bc5_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16]);
+/* One channel of the pixels; BC3 and BC5 hold such a block of alpha, of R and of G. */
+void hob_bc4_encode(const uint8_t pixels[64], int channel, hob_bc_quality quality, uint8_t out[8]);
 void hob_bc7_encode(const uint8_t pixels[64], hob_bc_quality quality, uint8_t out[16]);
 /* pixels [16][4] half floats; unsigned format. Alpha is ignored, negative values become 0. Minimises the
  * error of the halves as integers, which approximates that of the logarithm of luminance. */

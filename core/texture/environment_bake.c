@@ -19,8 +19,8 @@ static void encode_face(void *context, uint32_t face, uint32_t thread)
 					   job->side, 0, rows, job->quality, job->out + (size_t)face * rows * rows * 16);
 }
 
-static bool encode(const hob_texture_request *request, const hob_environment *made, uint32_t vk_format,
-				   hob_arena *arena, hob_buf *file, hob_error *err)
+static void encode(const hob_texture_request *request, const hob_environment *made, uint32_t vk_format,
+				   hob_arena *arena, hob_buf *file)
 {
 	hob_ktx2_source source = {.vk_format = vk_format,
 							  .width = made->size,
@@ -36,8 +36,6 @@ static bool encode(const hob_texture_request *request, const hob_environment *ma
 		if (vk_format != HOB_VK_BC6H_UFLOAT)
 			continue;
 		uint8_t *blocks = hob_arena_alloc(arena, texels, 16);
-		if (!blocks)
-			return hob_fail_memory(err, arena, "a cube map");
 		/* Rough reflections show single blocks of the last levels; encoding these levels well costs
 		 * little. */
 		hob_bc_quality quality = side > SMALL ? hob_texture_effort(request) : HOB_BC_BEST;
@@ -45,7 +43,7 @@ static bool encode(const hob_texture_request *request, const hob_environment *ma
 		hob_parallel_for(request->parallel, 6, encode_face, &job);
 		source.levels[level] = (hob_bytes){blocks, texels};
 	}
-	return hob_ktx2_write(&source, file, err);
+	hob_ktx2_write(&source, file);
 }
 
 static uint32_t power_below(uint32_t size)
@@ -68,10 +66,10 @@ static bool make(const hob_texture_request *request, hob_bytes file, hob_arena *
 						"%u x %u pixels: an environment map is made of an equirectangular picture, which is "
 						"twice as wide as high",
 						info.width, info.height);
-	if (!hob_picture_decode(file, arena, &picture, err) ||
-		!hob_environment_make(&picture, power_below(request->settings.environment_size), request->parallel,
-							  arena, out, err))
+	if (!hob_picture_decode(file, arena, &picture, err))
 		return false;
+	*out = hob_environment_make(&picture, power_below(request->settings.environment_size), request->parallel,
+								arena);
 	if (out->clipped > 0)
 		hob_note_add(notes, HOB_NOTE_INFO, "environment.clipped",
 					 "%llu pixel%s brighter than 65504, the most that half floats hold; taken as that",
@@ -79,29 +77,41 @@ static bool make(const hob_texture_request *request, hob_bytes file, hob_arena *
 	return true;
 }
 
-static bool collect(hob_bytes source, const hob_buf *file, const hob_environment *made, uint32_t vk_format,
-					hob_arena *result, hob_baked_texture **textures, hob_baked_materials *out, hob_error *err)
+typedef struct baking {
+	const hob_texture_request *request;
+	hob_bytes file;
+	hob_arena *result, *scratch;
+	hob_notes *notes;
+	hob_baked_texture *texture;
+	hob_baked_image *image;
+} baking;
+
+static bool bake(void *context, hob_error *err)
 {
-	hob_baked_texture *texture = HOB_NEW(result, hob_baked_texture, 1);
-	hob_baked_image *image = HOB_NEW(result, hob_baked_image, 1);
-	uint8_t *bytes = hob_arena_alloc(result, file->size, 16);
-	if (!texture || !image || !bytes)
-		return hob_fail_memory(err, result, "an environment map");
-	memcpy(bytes, file->data, file->size);
-	hob_sha256 cooked = hob_sha256_of((hob_bytes){bytes, file->size}), digest = hob_sha256_of(source);
-	texture->bytes = (hob_bytes){bytes, file->size};
-	memcpy(texture->sha256, cooked.bytes, 32);
-	*image = (hob_baked_image){.name = HOB_STR("environment"),
-							   .width = (uint16_t)made->size,
-							   .height = (uint16_t)made->size,
-							   .mips = (uint16_t)made->level_count,
-							   .vk_format = vk_format,
-							   .container = HOB_IMAGE_KTX2,
-							   .bytes = file->size};
-	memcpy(image->cooked_sha256, cooked.bytes, 32);
-	memcpy(image->source_sha256, digest.bytes, 32);
-	*out = (hob_baked_materials){.image_count = 1, .images = image};
-	*textures = texture;
+	baking *b = context;
+	bool blocks = b->request->settings.texture_encoding == HOB_TEXTURE_BC && !b->request->soonest;
+	uint32_t vk_format = blocks ? HOB_VK_BC6H_UFLOAT : HOB_VK_R16G16B16A16_SFLOAT;
+	hob_environment made;
+	hob_buf cube = {0};
+	if (!make(b->request, b->file, b->scratch, b->notes, &made, err))
+		return false;
+	encode(b->request, &made, vk_format, b->scratch, &cube);
+	uint8_t *bytes = memcpy(hob_arena_alloc(b->result, cube.size, 16), cube.data, cube.size);
+	hob_sha256 cooked = hob_sha256_of(hob_buf_bytes(&cube)), digest = hob_sha256_of(b->file);
+	b->texture = HOB_NEW(b->result, hob_baked_texture, 1);
+	b->texture->bytes = (hob_bytes){bytes, cube.size};
+	memcpy(b->texture->sha256, cooked.bytes, 32);
+	b->image = HOB_NEW(b->result, hob_baked_image, 1);
+	*b->image = (hob_baked_image){.name = HOB_STR("environment"),
+								  .width = (uint16_t)made.size,
+								  .height = (uint16_t)made.size,
+								  .mips = (uint16_t)made.level_count,
+								  .vk_format = vk_format,
+								  .container = HOB_IMAGE_KTX2,
+								  .bytes = cube.size};
+	memcpy(b->image->cooked_sha256, cooked.bytes, 32);
+	memcpy(b->image->source_sha256, digest.bytes, 32);
+	hob_buf_release(&cube);
 	return true;
 }
 
@@ -109,16 +119,14 @@ bool hob_environment_bake(const hob_texture_request *request, hob_bytes file, ho
 						  hob_arena *scratch, hob_notes *notes, hob_baked_texture **textures, uint32_t *count,
 						  hob_baked_materials *out, hob_error *err)
 {
-	bool blocks = request->settings.texture_encoding == HOB_TEXTURE_BC && !request->soonest;
-	uint32_t vk_format = blocks ? HOB_VK_BC6H_UFLOAT : HOB_VK_R16G16B16A16_SFLOAT;
 	hob_arena_mark mark = hob_arena_save(scratch);
-	hob_environment made;
-	hob_buf cube = {0};
-	bool ok = make(request, file, scratch, notes, &made, err) &&
-			  encode(request, &made, vk_format, scratch, &cube, err) &&
-			  collect(file, &cube, &made, vk_format, result, textures, out, err);
-	hob_buf_release(&cube);
+	baking b = {.request = request, .file = file, .result = result, .scratch = scratch, .notes = notes};
+	bool ok = hob_guarded(bake, &b, err);
 	hob_arena_restore(scratch, mark);
 	*count = ok ? 1 : 0;
+	if (ok) {
+		*textures = b.texture;
+		*out = (hob_baked_materials){.image_count = 1, .images = b.image};
+	}
 	return ok;
 }

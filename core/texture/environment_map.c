@@ -307,17 +307,13 @@ static void sum_row(void *context, uint32_t row, uint32_t thread)
 	}
 }
 
-static bool sum_irradiance(maker *m, const hob_parallel *parallel, hob_arena *arena, hob_environment *out,
-						   hob_error *err)
+static void sum_irradiance(maker *m, const hob_parallel *parallel, hob_arena *arena, hob_environment *out)
 {
 	/* Attenuation of each band by a cosine lobe. */
 	const double pi_exact = 3.14159265358979323846, bands[3] = {pi_exact, 2 * pi_exact / 3, pi_exact / 4};
 	uint32_t rows = m->picture->height;
 	m->sums = hob_arena_alloc(arena, rows * sizeof *m->sums, 16);
 	m->clipped = HOB_NEW(arena, uint64_t, rows);
-	if (!m->sums || !m->clipped)
-		return hob_fail_memory(err, arena, "the irradiance of a picture");
-	memset(m->sums, 0, rows * sizeof *m->sums);
 	hob_parallel_for(parallel, rows, sum_row, m);
 	for (int i = 0; i < HOB_ENVIRONMENT_TERMS; i++)
 		for (int k = 0; k < 3; k++) {
@@ -328,13 +324,11 @@ static bool sum_irradiance(maker *m, const hob_parallel *parallel, hob_arena *ar
 		}
 	for (uint32_t row = 0; row < rows; row++)
 		out->clipped += m->clipped[row];
-	return true;
 }
 
 /* ---- all of it */
 
-static bool make_cubes(maker *m, uint32_t size, const hob_parallel *parallel, hob_arena *arena,
-					   hob_error *err)
+static void make_cubes(maker *m, uint32_t size, const hob_parallel *parallel, hob_arena *arena)
 {
 	enum { MOST_TAPS = 16 };
 	uint32_t taps = (m->picture->width / 4 + size - 1) / size;
@@ -343,44 +337,34 @@ static bool make_cubes(maker *m, uint32_t size, const hob_parallel *parallel, ho
 		cube *c = &m->cubes[m->cube_count++];
 		*c =
 			(cube){side, hob_arena_alloc(arena, (size_t)6 * 3 * (side + 2) * (side + 2) * sizeof(float), 16)};
-		if (!c->texels)
-			return hob_fail_memory(err, arena, "a cube map");
 		if (side == size)
 			hob_parallel_for(parallel, 6 * size, fill_row, m);
 		else
 			shrink(c - 1, c);
 		copy_edges(c);
 	}
-	return true;
 }
 
-bool hob_environment_make(const hob_picture *picture, uint32_t size, const hob_parallel *parallel,
-						  hob_arena *arena, hob_environment *out, hob_error *err)
+hob_environment hob_environment_make(const hob_picture *picture, uint32_t size, const hob_parallel *parallel,
+									 hob_arena *arena)
 {
 	enum { MOST_DIRECTIONS = 2048 };
 	static const uint32_t counts[] = {0, 256, 512, 1024};
 	assert(picture->depth == HOB_DEPTH_FLOAT && picture->width == 2 * picture->height);
 	assert(size >= HOB_ENVIRONMENT_LEAST && size <= HOB_ENVIRONMENT_MOST && (size & (size - 1)) == 0);
 	hob_environment made = {.size = size};
-	for (uint32_t side = size; side >= HOB_ENVIRONMENT_LAST; side /= 2, made.level_count++) {
+	for (uint32_t side = size; side >= HOB_ENVIRONMENT_LAST; side /= 2, made.level_count++)
 		made.levels[made.level_count] = hob_arena_alloc(arena, (size_t)6 * side * side * 8, 16);
-		if (!made.levels[made.level_count])
-			return hob_fail_memory(err, arena, "a cube map");
-	}
 	hob_arena_mark mark = hob_arena_save(arena);
-	maker m = {.picture = picture};
-	m.directions = HOB_NEW(arena, direction, MOST_DIRECTIONS);
-	bool ok = m.directions ? sum_irradiance(&m, parallel, arena, &made, err) &&
-								 make_cubes(&m, size, parallel, arena, err)
-						   : hob_fail_memory(err, arena, "a cube map");
-	for (m.level = 0; ok && m.level < made.level_count; m.level++) {
+	maker m = {.picture = picture, .directions = HOB_NEW(arena, direction, MOST_DIRECTIONS)};
+	sum_irradiance(&m, parallel, arena, &made);
+	make_cubes(&m, size, parallel, arena);
+	for (m.level = 0; m.level < made.level_count; m.level++) {
 		uint32_t count = m.level < HOB_COUNT_OF(counts) ? counts[m.level] : MOST_DIRECTIONS;
 		set_directions(&m, 1 - sqrtf(1 - (float)m.level / (float)(made.level_count - 1)), count);
 		m.out = made.levels[m.level];
 		hob_parallel_for(parallel, 6 * (size >> m.level), put_row, &m);
 	}
 	hob_arena_restore(arena, mark);
-	if (ok)
-		*out = made;
-	return ok;
+	return made;
 }

@@ -41,9 +41,10 @@ typedef struct hob_environment {
 /* picture  HOB_DEPTH_FLOAT, width = 2 * height (asserted). Negative values and NaN count as 0.
  * size     of a face at level 0: a power of two, HOB_ENVIRONMENT_LEAST to _MOST (asserted)
  * arena    holds the levels; temporary memory is released
- * Errors: MEMORY. Cost: about 2 s of one core for a face of 256. Memory: 150 bytes per texel of level 0. */
-bool hob_environment_make(const hob_picture *picture, uint32_t size, const hob_parallel *parallel,
-						  hob_arena *arena, hob_environment *out, hob_error *err) HOB_MUST_CHECK;
+ * Called within hob_guarded. Cost: about 2 s of one core for a face of 256. Memory: 150 bytes per texel of
+ * level 0. */
+hob_environment hob_environment_make(const hob_picture *picture, uint32_t size, const hob_parallel *parallel,
+									 hob_arena *arena);
 
 /* Direction of a point of a face, not normalised. s, t: -1 to 1; t points downwards. */
 void hob_environment_direction(uint32_t face, float s, float t, float out[3]);

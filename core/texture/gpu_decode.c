@@ -57,8 +57,6 @@ bool hob_gpu_level(const hob_gpu_texture *texture, uint32_t level, hob_arena *ar
 	if (size >> 17 > stored.size / 4)
 		return hob_fail(err, CORRUPT, "level %u: %zu bytes cannot unpack to %zu", level, stored.size, size);
 	uint8_t *raw = hob_arena_alloc(arena, size, 64);
-	if (!raw)
-		return hob_fail_memory(err, arena, "a texture level");
 	size_t got = ZSTD_decompress(raw, size, stored.data, stored.size);
 	if (ZSTD_isError(got) || got != size)
 		return hob_fail(err, CORRUPT, "level %u: its zstd data is damaged or does not unpack to %zu bytes",
@@ -137,38 +135,31 @@ bool hob_gpu_decode(const hob_gpu_texture *texture, hob_arena *arena, hob_pictur
 	if (info.opaque_codec)
 		return hob_fail(err, UNSUPPORTED, "%s %u is not one that Hob unpacks",
 						texture->basis ? "Basis Universal of HDR with format" : "format", texture->vk_format);
-	hob_picture picture;
 	hob_bytes raw;
-	if (!hob_picture_new(&info, arena, &picture, err))
-		return false;
-	hob_arena_mark mark = hob_arena_save(arena);
-	if (!hob_gpu_level(texture, 0, arena, &raw, err))
-		return false;
 	hob_gpu_format format = {0};
 	size_t count = (size_t)info.width * info.height;
+	hob_picture_new(&info, arena, out);
+	if (!hob_gpu_level(texture, 0, arena, &raw, err))
+		return false;
 	if (texture->basis) {
-		if (!hob_basis_decode(texture, raw, arena, picture.pixels, err))
+		if (!hob_basis_decode(texture, raw, arena, out->pixels, err))
 			return false;
-		hob_arena_restore(arena, mark);
-		*out = picture;
-		return true;
-	}
-	if (texture->mask_bits == 0 && !hob_gpu_format_find(texture->vk_format, &format))
+	} else if (texture->mask_bits > 0) {
+		decode_masks(texture, raw.data, count, out->pixels);
+	} else if (!hob_gpu_format_find(texture->vk_format, &format)) {
 		return hob_fail(err, INTERNAL, "format %u has no description", texture->vk_format);
-	if (texture->mask_bits > 0)
-		decode_masks(texture, raw.data, count, picture.pixels);
-	else if (format.codec == HOB_GPU_PLAIN)
-		decode_plain(&format, raw.data, count, &picture);
-	else if (format.vk == HOB_VK_BC6H_UFLOAT)
-		decode_bc6h(raw.data, info.width, info.height, (float *)picture.pixels);
-	else if (format.codec == HOB_GPU_BC)
-		hob_bc_decode(texture->vk_format, raw.data, info.width, info.height, picture.pixels);
-	else if (!hob_astc_decode(raw.data, raw.size, format.block_width, format.block_height, format.srgb,
-							  info.width, info.height, picture.pixels))
+	} else if (format.codec == HOB_GPU_PLAIN) {
+		decode_plain(&format, raw.data, count, out);
+	} else if (format.vk == HOB_VK_BC6H_UFLOAT) {
+		decode_bc6h(raw.data, info.width, info.height, (float *)out->pixels);
+	} else if (format.codec == HOB_GPU_BC) {
+		hob_bc_decode(texture->vk_format, raw.data, info.width, info.height, out->pixels);
+	} else if (!hob_astc_decode(raw.data, raw.size, format.block_width, format.block_height, format.srgb,
+								info.width, info.height, out->pixels)) {
 		return hob_fail(err, MEMORY, "no memory left to unpack %u x %u pixels of ASTC", info.width,
 						info.height);
-	hob_arena_restore(arena, mark);
-	*out = picture;
+	}
+	hob_arena_restore(arena, out->after);
 	return true;
 }
 

@@ -87,14 +87,14 @@ typedef struct hob_gpu_texture {
 bool hob_gpu_decodable(const hob_gpu_texture *texture);
 
 /* Decodes level 0: 8-bit formats, BC1-5, BC7 and (with astcenc) ASTC to 8 bits, 16-bit formats to 16, float
- * formats and BC6H to float. */
+ * formats and BC6H to float. Called within hob_guarded. */
 bool hob_gpu_decode(const hob_gpu_texture *texture, hob_arena *arena, hob_picture *out,
 					hob_error *err) HOB_MUST_CHECK;
 
 /* Channels and depth after decoding. */
 void hob_gpu_describe(const hob_gpu_texture *texture, hob_picture_info *out);
 
-/* Raw bytes of a level; a supercompressed level is unpacked into `arena`. */
+/* Raw bytes of a level; a supercompressed level is unpacked into `arena`. Called within hob_guarded. */
 bool hob_gpu_level(const hob_gpu_texture *texture, uint32_t level, hob_arena *arena, hob_bytes *out,
 				   hob_error *err) HOB_MUST_CHECK;
 

@@ -23,8 +23,8 @@ typedef struct hob_ktx2_source {
 	const hob_parallel *parallel;	  /* compresses levels in parallel; may be NULL */
 } hob_ktx2_source;
 
-/* Appends the file to `out`. Errors: MEMORY. */
-bool hob_ktx2_write(const hob_ktx2_source *source, hob_buf *out, hob_error *err) HOB_MUST_CHECK;
+/* Appends the file to `out`. Called within hob_guarded. */
+void hob_ktx2_write(const hob_ktx2_source *source, hob_buf *out);
 
 /* Opens a foreign KTX2 file as a picture: flat 2D textures, uncompressed, zstd or BasisLZ. */
 bool hob_ktx2_open(hob_bytes file, hob_gpu_texture *out, hob_error *err) HOB_MUST_CHECK;

@@ -48,10 +48,7 @@ static uint32_t plain_samples(const hob_gpu_format *f, sample *out)
 {
 	for (uint32_t k = 0; k < f->channels; k++) {
 		uint32_t at = f->bgr && k < 3 ? 2 - k : k;
-		uint32_t channel = k == 3 ? CHANNEL_ALPHA : k;
-		if (f->srgb && k == 3)
-			channel |= QUALIFIER_LINEAR;
-		sample s = {at * f->bits, f->bits, channel, 0,
+		sample s = {at * f->bits, f->bits, k == 3 ? CHANNEL_ALPHA : k, 0,
 					f->bits == 8	? 255
 					: f->bits == 16 ? 65535
 									: UINT32_MAX};
@@ -67,40 +64,36 @@ static uint32_t plain_samples(const hob_gpu_format *f, sample *out)
 
 static uint32_t block_samples(const hob_gpu_format *f, sample *out)
 {
-	uint32_t alpha = CHANNEL_ALPHA | (f->srgb ? QUALIFIER_LINEAR : 0u);
-	switch (f->vk) {
-	case HOB_VK_BC1_RGBA_UNORM:
-	case HOB_VK_BC1_RGBA_SRGB:
-		out[0] = (sample){0, 64, 1, 0, UINT32_MAX};
-		return 1;
-	case HOB_VK_BC2_UNORM:
-	case HOB_VK_BC2_SRGB:
-	case HOB_VK_BC3_UNORM:
-	case HOB_VK_BC3_SRGB:
-		out[0] = (sample){0, 64, alpha, 0, UINT32_MAX};
-		out[1] = (sample){64, 64, 0, 0, UINT32_MAX};
-		return 2;
-	case HOB_VK_BC4_SNORM:
-		out[0] = (sample){0, 64, QUALIFIER_SIGNED, 0x80000000u, 0x7FFFFFFF};
-		return 1;
-	case HOB_VK_BC5_UNORM:
-		out[0] = (sample){0, 64, 0, 0, UINT32_MAX};
-		out[1] = (sample){64, 64, 1, 0, UINT32_MAX};
-		return 2;
-	case HOB_VK_BC5_SNORM:
-		out[0] = (sample){0, 64, QUALIFIER_SIGNED, 0x80000000u, 0x7FFFFFFF};
-		out[1] = (sample){64, 64, 1 | QUALIFIER_SIGNED, 0x80000000u, 0x7FFFFFFF};
-		return 2;
-	case HOB_VK_BC6H_UFLOAT:
-		out[0] = (sample){0, 128, QUALIFIER_FLOAT, 0, 0x3F800000};
-		return 1;
-	case HOB_VK_BC6H_SFLOAT:
-		out[0] = (sample){0, 128, QUALIFIER_FLOAT | QUALIFIER_SIGNED, 0xBF800000, 0x3F800000};
-		return 1;
-	default: /* BC1 RGB, BC4, BC7, ASTC: one sample, the whole block */
-		out[0] = (sample){0, f->block_bytes * 8u, 0, 0, UINT32_MAX};
-		return 1;
-	}
+	static const struct {
+		uint32_t first, last, count; /* formats, samples */
+		sample samples[2];
+	} rows[] = {
+		{HOB_VK_BC1_RGBA_UNORM, HOB_VK_BC1_RGBA_SRGB, 1, {{0, 64, 1, 0, UINT32_MAX}}},
+		{HOB_VK_BC2_UNORM,
+		 HOB_VK_BC3_SRGB,
+		 2,
+		 {{0, 64, CHANNEL_ALPHA, 0, UINT32_MAX}, {64, 64, 0, 0, UINT32_MAX}}},
+		{HOB_VK_BC4_SNORM, HOB_VK_BC4_SNORM, 1, {{0, 64, QUALIFIER_SIGNED, 0x80000000u, 0x7FFFFFFF}}},
+		{HOB_VK_BC5_UNORM, HOB_VK_BC5_UNORM, 2, {{0, 64, 0, 0, UINT32_MAX}, {64, 64, 1, 0, UINT32_MAX}}},
+		{HOB_VK_BC5_SNORM,
+		 HOB_VK_BC5_SNORM,
+		 2,
+		 {{0, 64, QUALIFIER_SIGNED, 0x80000000u, 0x7FFFFFFF},
+		  {64, 64, 1 | QUALIFIER_SIGNED, 0x80000000u, 0x7FFFFFFF}}},
+		{HOB_VK_BC6H_UFLOAT, HOB_VK_BC6H_UFLOAT, 1, {{0, 128, QUALIFIER_FLOAT, 0, 0x3F800000}}},
+		{HOB_VK_BC6H_SFLOAT,
+		 HOB_VK_BC6H_SFLOAT,
+		 1,
+		 {{0, 128, QUALIFIER_FLOAT | QUALIFIER_SIGNED, 0xBF800000, 0x3F800000}}},
+	};
+	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++)
+		if (f->vk >= rows[i].first && f->vk <= rows[i].last) {
+			memcpy(out, rows[i].samples, sizeof rows[i].samples);
+			return rows[i].count;
+		}
+	/* BC1 RGB, BC4, BC7, ASTC: one sample, the whole block */
+	out[0] = (sample){0, f->block_bytes * 8u, 0, 0, UINT32_MAX};
+	return 1;
 }
 
 static uint32_t color_model(const hob_gpu_format *f)
@@ -132,7 +125,8 @@ static void put_descriptor(const hob_gpu_format *f, hob_buf *out)
 	for (uint32_t i = 0; i < count; i++) {
 		put_u16(out, samples[i].bit);
 		put_u8(out, samples[i].length - 1);
-		put_u8(out, samples[i].channel);
+		put_u8(out,
+			   samples[i].channel | (f->srgb && samples[i].channel == CHANNEL_ALPHA ? QUALIFIER_LINEAR : 0u));
 		put_u32(out, 0);
 		put_u32(out, samples[i].lower);
 		put_u32(out, samples[i].upper);
@@ -235,7 +229,7 @@ static void put_file(const hob_ktx2_source *source, const hob_gpu_format *f, con
 		hob_store_u32(out->data + offsets_at + 4 * i, places[i]);
 }
 
-bool hob_ktx2_write(const hob_ktx2_source *source, hob_buf *out, hob_error *err)
+void hob_ktx2_write(const hob_ktx2_source *source, hob_buf *out)
 {
 	hob_gpu_format format;
 	bool known = hob_gpu_format_find(source->vk_format, &format);
@@ -246,6 +240,7 @@ bool hob_ktx2_write(const hob_ktx2_source *source, hob_buf *out, hob_error *err)
 			   (source->irradiance ? 6u : 1u) * hob_gpu_level_bytes(&format, hob_level_side(source->width, i),
 																	hob_level_side(source->height, i)));
 	packing p = {.source = source};
+	struct hob_guard *guard = hob_guard_suspend(); /* what other threads pack must be released */
 	if (source->zstd_level != 0)
 		hob_parallel_for(source->parallel, source->level_count, pack_level, &p);
 	bool failed = false;
@@ -255,8 +250,7 @@ bool hob_ktx2_write(const hob_ktx2_source *source, hob_buf *out, hob_error *err)
 		put_file(source, &format, &p, out);
 	for (uint32_t i = 0; i < source->level_count; i++)
 		hob_buf_release(&p.packed[i]);
+	hob_guard_resume(guard);
 	if (failed || out->failed)
-		return hob_fail(err, MEMORY, "no memory left for a KTX2 file of %u x %u", source->width,
-						source->height);
-	return true;
+		hob_picture_starve("a KTX2 file");
 }

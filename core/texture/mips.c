@@ -52,7 +52,7 @@ static void linear_weights(axis *a, uint32_t i)
 	a->weights[(size_t)i * a->widest + 1] = share;
 }
 
-static bool make_axis(uint32_t in, uint32_t out, hob_arena *arena, axis *result, hob_error *err)
+static axis make_axis(uint32_t in, uint32_t out, hob_arena *arena)
 {
 	uint32_t widest = in / out + 2;
 	axis a = {out,
@@ -61,16 +61,13 @@ static bool make_axis(uint32_t in, uint32_t out, hob_arena *arena, axis *result,
 			  HOB_NEW(arena, uint32_t, out),
 			  HOB_NEW(arena, uint32_t, out),
 			  HOB_NEW(arena, float, (size_t)out *widest)};
-	if (!a.first || !a.count || !a.weights)
-		return hob_fail_memory(err, arena, "filter weights");
 	for (uint32_t i = 0; i < out; i++) {
 		if (out <= in)
 			area_weights(&a, i);
 		else
 			linear_weights(&a, i);
 	}
-	*result = a;
-	return true;
+	return a;
 }
 
 /* ---- one step: from a picture or a float level to the next float level */
@@ -116,32 +113,30 @@ static void load_narrow(const step *s, const uint8_t *in, uint32_t width, float4
 			out[x] = (float4){linear[in[0]], linear[in[1]], linear[in[2]], (float)in[3] * (1.0f / 255.0f)};
 }
 
+/* Prepares a pixel for sums; colours are linear. */
+static inline float4 prepared(const step *s, float4 value)
+{
+	if (s->options->use == HOB_USE_NORMAL)
+		return value * 2.0f - (float4){1, 1, 1, 0};
+	return s->options->use == HOB_USE_COLOR && s->options->alpha_is_opacity ? weigh(value) : value;
+}
+
 static void load_wide(const step *s, const uint16_t *in, uint32_t width, float4 *out)
 {
 	const float *linear = s->wide_linear;
 	const float part = 1.0f / 65535.0f;
 	for (uint32_t x = 0; x < width; x++, in += 4) {
 		float4 value = (float4){(float)in[0], (float)in[1], (float)in[2], (float)in[3]} * part;
-		if (s->options->use == HOB_USE_COLOR) {
-			float4 color = {linear[in[0]], linear[in[1]], linear[in[2]], value[3]};
-			value = s->options->alpha_is_opacity ? weigh(color) : color;
-		} else if (s->options->use == HOB_USE_NORMAL) {
-			value = value * 2.0f - (float4){1, 1, 1, 0};
-		}
-		out[x] = value;
+		if (linear)
+			value = (float4){linear[in[0]], linear[in[1]], linear[in[2]], value[3]};
+		out[x] = prepared(s, value);
 	}
 }
 
 static void load_float(const step *s, const float *in, uint32_t width, float4 *out)
 {
-	for (uint32_t x = 0; x < width; x++, in += 4) {
-		float4 value = {in[0], in[1], in[2], in[3]};
-		if (s->options->use == HOB_USE_COLOR && s->options->alpha_is_opacity)
-			value = weigh(value);
-		else if (s->options->use == HOB_USE_NORMAL)
-			value = value * 2.0f - (float4){1, 1, 1, 0};
-		out[x] = value;
-	}
+	for (uint32_t x = 0; x < width; x++, in += 4)
+		out[x] = prepared(s, (float4){in[0], in[1], in[2], in[3]});
 }
 
 /* Pixels [x, x + count) of a row; `room` is used if they must be converted. */
@@ -214,19 +209,16 @@ static uint32_t thread_count(const hob_parallel *parallel)
 	return parallel && parallel->threads > 1 ? parallel->threads : 1;
 }
 
-static bool reduce(step *s, uint32_t in_width, uint32_t in_height, uint32_t width, uint32_t height,
-				   hob_arena *arena, hob_error *err)
+static void reduce(step *s, uint32_t in_width, uint32_t in_height, uint32_t width, uint32_t height,
+				   hob_arena *arena)
 {
 	hob_arena_mark mark = hob_arena_save(arena);
 	size_t room = (size_t)thread_count(s->options->parallel) * 2 * in_width;
 	s->rows = hob_arena_array(arena, room, sizeof(float4), 16);
-	bool ok = s->rows ? true : hob_fail_memory(err, arena, "a mip level");
-	ok = ok && make_axis(in_width, width, arena, &s->across, err) &&
-		 make_axis(in_height, height, arena, &s->down, err);
-	if (ok)
-		hob_parallel_for(s->options->parallel, (height + BAND - 1) / BAND, reduce_band, s);
+	s->across = make_axis(in_width, width, arena);
+	s->down = make_axis(in_height, height, arena);
+	hob_parallel_for(s->options->parallel, (height + BAND - 1) / BAND, reduce_band, s);
 	hob_arena_restore(arena, mark);
-	return ok;
 }
 
 /* ---- floats to pixels */
@@ -543,21 +535,18 @@ static void round_wide(const hob_picture *picture, uint8_t *out)
 }
 
 /* Makes level 0 at the picture's size. */
-static bool copy_level(const hob_picture *picture, const hob_mip_options *o, hob_arena *arena, hob_mips *m,
-					   hob_error *err)
+static void copy_level(const hob_picture *picture, const hob_mip_options *o, hob_arena *arena, hob_mips *m)
 {
 	if (o->use != HOB_USE_NORMAL && picture->depth == HOB_DEPTH_16) {
 		round_wide(picture, m->levels[0]);
-		return true;
+		return;
 	}
 	if (m->is_float) {
 		for (size_t i = 0, n = 4 * (size_t)picture->width * picture->height; i < n; i++)
 			((uint16_t *)m->levels[0])[i] = hob_half_of(((const float *)picture->pixels)[i]);
-		return true;
+		return;
 	}
 	float4 *row = hob_arena_array(arena, picture->width, sizeof(float4), 16);
-	if (!row)
-		return hob_fail_memory(err, arena, "a row of pixels");
 	step s = {.picture = picture, .options = o, .across = {.in = picture->width}};
 	for (uint32_t y = 0; y < picture->height; y++) {
 		load_pixels(&s, y, 0, picture->width, row);
@@ -565,21 +554,17 @@ static bool copy_level(const hob_picture *picture, const hob_mip_options *o, hob
 			row, o, picture->width, 1, 1.0f, false, (uint8_t *)m->levels[0] + 4 * (size_t)y * picture->width};
 		finish_band(&f, 0, 0);
 	}
-	return true;
 }
 
-static bool wide_table(const hob_picture *picture, const hob_mip_options *o, hob_arena *arena,
-					   const float **out, hob_error *err)
+/* Light by code of 16 bits; NULL: not needed. */
+static const float *wide_table(const hob_picture *picture, const hob_mip_options *o, hob_arena *arena)
 {
 	if (picture->depth != HOB_DEPTH_16 || o->use != HOB_USE_COLOR)
-		return true;
+		return NULL;
 	float *table = HOB_NEW(arena, float, 65536);
-	if (!table)
-		return hob_fail_memory(err, arena, "a table of light values");
 	for (uint32_t i = 0; i < 65536; i++)
 		table[i] = (float)hob_srgb_to_linear(i / 65535.0);
-	*out = table;
-	return true;
+	return table;
 }
 
 static bool is_opaque(const hob_mips *m)
@@ -595,20 +580,16 @@ static bool is_opaque(const hob_mips *m)
 }
 
 /* The two float buffers alternate between levels; the first level is the largest. */
-static bool make_levels(const hob_picture *picture, const hob_mip_options *o, uint32_t first,
-						hob_arena *arena, hob_mips *m, hob_error *err)
+static void make_levels(const hob_picture *picture, const hob_mip_options *o, uint32_t first,
+						hob_arena *arena, hob_mips *m)
 {
 	if (first == o->level_count)
-		return true;
+		return;
 	size_t largest = (size_t)hob_level_side(o->width, first) * hob_level_side(o->height, first);
 	size_t second = (size_t)hob_level_side(o->width, first + 1) * hob_level_side(o->height, first + 1);
 	float4 *turns[2] = {hob_arena_array(arena, largest, sizeof(float4), 16),
 						hob_arena_array(arena, second, sizeof(float4), 16)};
-	if (!turns[0] || !turns[1])
-		return hob_fail_memory(err, arena, "a mip chain");
-	step s = {.picture = picture, .options = o};
-	if (!wide_table(picture, o, arena, &s.wide_linear, err))
-		return false;
+	step s = {.picture = picture, .options = o, .wide_linear = wide_table(picture, o, arena)};
 	uint32_t in_width = picture->width, in_height = picture->height;
 	bool keeps = o->cutoff > 0.0f && o->alpha_is_opacity && !m->is_float && o->level_count > 1;
 	cutout c = {.cutoff = o->cutoff,
@@ -618,14 +599,11 @@ static bool make_levels(const hob_picture *picture, const hob_mip_options *o, ui
 		c.bins = HOB_NEW(arena, uint32_t, BINS + 1);
 		c.rows = HOB_NEW(arena, float, 3 * (size_t)o->width);
 		c.ranked = HOB_NEW(arena, uint8_t, largest);
-		if (!c.bins || !c.rows || !c.ranked)
-			return hob_fail_memory(err, arena, "a mip chain");
 	}
 	for (uint32_t level = first; level < o->level_count; level++) {
 		uint32_t width = hob_level_side(o->width, level), height = hob_level_side(o->height, level);
 		s.to = turns[(level - first) % 2];
-		if (!reduce(&s, in_width, in_height, width, height, arena, err))
-			return false;
+		reduce(&s, in_width, in_height, width, height, arena);
 		finish f = {s.to, o, width, height, 1.0f, m->is_float, m->levels[level]};
 		if (keeps && level > 0) {
 			if (c.coverage < 0)
@@ -642,11 +620,9 @@ static bool make_levels(const hob_picture *picture, const hob_mip_options *o, ui
 		in_width = width;
 		in_height = height;
 	}
-	return true;
 }
 
-bool hob_mips_build(const hob_picture *picture, const hob_mip_options *o, hob_arena *arena, hob_mips *out,
-					hob_error *err)
+hob_mips hob_mips_build(const hob_picture *picture, const hob_mip_options *o, hob_arena *arena)
 {
 	assert(o->level_count >= 1 && o->level_count <= hob_level_count(o->width, o->height));
 	hob_mips m = {.width = o->width, .height = o->height, .level_count = o->level_count};
@@ -657,18 +633,14 @@ bool hob_mips_build(const hob_picture *picture, const hob_mip_options *o, hob_ar
 		size_t count = (size_t)hob_level_side(o->width, level) * hob_level_side(o->height, level);
 		bool borrowed = level == 0 && as_is;
 		m.levels[level] = borrowed ? picture->pixels : hob_arena_array(arena, count, m.is_float ? 8 : 4, 64);
-		if (!m.levels[level])
-			return hob_fail_memory(err, arena, "a mip chain");
 	}
 	hob_arena_mark mark = hob_arena_save(arena);
-	bool ok = !same_size || as_is || copy_level(picture, o, arena, &m, err);
-	ok = ok && make_levels(picture, o, same_size ? 1 : 0, arena, &m, err);
+	if (same_size && !as_is)
+		copy_level(picture, o, arena, &m);
+	make_levels(picture, o, same_size ? 1 : 0, arena, &m);
 	hob_arena_restore(arena, mark);
-	if (!ok)
-		return false;
 	m.opaque = is_opaque(&m);
-	*out = m;
-	return true;
+	return m;
 }
 
 void hob_fit_size(uint32_t width, uint32_t height, uint32_t cap, uint32_t *out_width, uint32_t *out_height)

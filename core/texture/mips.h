@@ -43,9 +43,8 @@ typedef struct hob_mips {
 	void *levels[HOB_GPU_LEVELS]; /* [height][width][4]; levels[0] may be picture->pixels */
 } hob_mips;
 
-/* All results are in `arena`. Errors: MEMORY. */
-bool hob_mips_build(const hob_picture *picture, const hob_mip_options *options, hob_arena *arena,
-					hob_mips *out, hob_error *err) HOB_MUST_CHECK;
+/* All results are in `arena`. Called within hob_guarded. */
+hob_mips hob_mips_build(const hob_picture *picture, const hob_mip_options *options, hob_arena *arena);
 
 /* Largest size with the same proportions whose longer side is at most `cap`; each side at least 1. */
 void hob_fit_size(uint32_t width, uint32_t height, uint32_t cap, uint32_t *out_width, uint32_t *out_height);

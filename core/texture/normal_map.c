@@ -75,14 +75,13 @@ static uint16_t wide_of(float value)
 }
 
 /* In a normal map y points up, but rows are stored from the top down. */
-bool hob_normals_from_heights(const hob_picture *heights, bool clamp_u, bool clamp_v, hob_arena *arena,
-							  hob_picture *out, hob_error *err)
+void hob_normals_from_heights(const hob_picture *heights, bool clamp_u, bool clamp_v, hob_arena *arena,
+							  hob_picture *out)
 {
 	size_t width = heights->width, height = heights->height;
 	hob_picture_info info = {
 		.width = heights->width, .height = heights->height, .channels = 3, .depth = HOB_DEPTH_16};
-	if (!hob_picture_new(&info, arena, out, err))
-		return false;
+	hob_picture_new(&info, arena, out);
 	uint16_t *to = out->pixels;
 	for (size_t y = 0; y < height; y++) {
 		size_t above = neighbour(y, -1, height, clamp_v), below = neighbour(y, 1, height, clamp_v);
@@ -97,7 +96,6 @@ bool hob_normals_from_heights(const hob_picture *heights, bool clamp_u, bool cla
 			to[3] = 65535;
 		}
 	}
-	return true;
 }
 
 void hob_normals_complete(hob_picture *picture)

@@ -13,10 +13,10 @@ bool hob_normals_likely(const hob_picture *picture);
 bool hob_normals_flipped(const hob_picture *picture);
 
 /* Normals of 16 bits from the heights in R by central differences; a step from black to white over one pixel
- * is a slope of 2. The picture wraps around at an edge, or with `clamp_*` repeats the edge. Errors:
- * MEMORY. */
-bool hob_normals_from_heights(const hob_picture *heights, bool clamp_u, bool clamp_v, hob_arena *arena,
-							  hob_picture *out, hob_error *err) HOB_MUST_CHECK;
+ * is a slope of 2. The picture wraps around at an edge, or with `clamp_*` repeats the edge. Called
+ * within hob_guarded. */
+void hob_normals_from_heights(const hob_picture *heights, bool clamp_u, bool clamp_v, hob_arena *arena,
+							  hob_picture *out);
 
 /* Sets B of an 8-bit picture to the z that makes x y z a unit vector. */
 void hob_normals_complete(hob_picture *picture);

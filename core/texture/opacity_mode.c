@@ -24,57 +24,52 @@ static bool is_two_valued(const hob_picture *p, hob_channel_choice channel, bool
 	return between <= (lossy ? count / 20 : 0);
 }
 
-static bool judge(const hob_texture_source *source, hob_channel_choice channel, hob_arena *arena,
-				  uint8_t *out, hob_error *err)
+static uint8_t judge(const hob_texture_source *source, hob_channel_choice channel, hob_arena *arena)
 {
 	hob_picture picture;
-	hob_error why = {0};
 	hob_arena_mark mark = hob_arena_save(arena);
-	*out = CUT_OUT;
-	if (source->made || !source->usable)
-		return true;
-	if (hob_texture_load(source, NULL, NULL, arena, &picture, &why)) {
-		bool lossy = source->info.format == HOB_PICTURE_JPEG || source->info.format == HOB_PICTURE_WEBP ||
-					 source->info.format == HOB_PICTURE_AVIF;
-		*out = is_two_valued(&picture, channel, lossy) ? CUT_OUT : BLENDED;
-	}
+	bool lossy = source->info.format == HOB_PICTURE_JPEG || source->info.format == HOB_PICTURE_WEBP ||
+				 source->info.format == HOB_PICTURE_AVIF;
+	bool blended = !source->made && source->usable &&
+				   hob_texture_load(source, NULL, NULL, arena, &picture, NULL) &&
+				   !is_two_valued(&picture, channel, lossy);
 	hob_arena_restore(arena, mark);
-	if (why.code != HOB_ERR_MEMORY)
-		return true;
-	if (err)
-		*err = why;
-	return hob_fail_in(err, "picture '%.*s'", HOB_FMT(source->label));
+	return blended ? BLENDED : CUT_OUT;
 }
 
-static bool settle(const hob_texture_request *request, hob_material *materials, uint32_t undecided,
-				   hob_arena *arena, hob_error *err)
+typedef struct settling {
+	const hob_texture_request *request;
+	hob_material *materials;
+	hob_arena *arena;
+} settling;
+
+static bool settle(void *context, hob_error *err)
 {
-	hob_material *only = HOB_NEW(arena, hob_material, undecided);
-	uint8_t *known = HOB_NEW(arena, uint8_t, CHANNELS * (size_t)request->image_count);
-	if (!only || !known)
-		return hob_fail_memory(err, arena, "opacity maps");
+	const settling *s = context;
+	hob_texture_request ask = *s->request;
+	hob_material *only = HOB_NEW(s->arena, hob_material, ask.material_count);
+	uint8_t *known = HOB_NEW(s->arena, uint8_t, CHANNELS * (size_t)ask.image_count);
 	uint32_t count = 0;
-	for (uint32_t i = 0; i < request->material_count; i++) {
-		if (!is_undecided(&materials[i]))
+	for (uint32_t i = 0; i < ask.material_count; i++) {
+		if (!is_undecided(&s->materials[i]))
 			continue;
 		hob_material_init(&only[count]);
-		only[count++].slots[HOB_SLOT_OPACITY] = materials[i].slots[HOB_SLOT_OPACITY];
+		only[count++].slots[HOB_SLOT_OPACITY] = s->materials[i].slots[HOB_SLOT_OPACITY];
 	}
-	hob_texture_request ask = *request;
 	hob_texture_source *sources;
 	ask.materials = only;
 	ask.material_count = count;
 	/* hob_textures_bake reads the pictures again and reports their faults. */
-	if (!hob_texture_sources(&ask, arena, NULL, &sources, err))
+	if (count > 0 && !hob_texture_sources(&ask, s->arena, NULL, &sources, err))
 		return false;
-	for (uint32_t i = 0; i < request->material_count; i++) {
-		const hob_texture_ref *ref = &materials[i].slots[HOB_SLOT_OPACITY];
-		if (!is_undecided(&materials[i]))
+	for (uint32_t i = 0; count > 0 && i < s->request->material_count; i++) {
+		const hob_texture_ref *ref = &s->materials[i].slots[HOB_SLOT_OPACITY];
+		if (!is_undecided(&s->materials[i]))
 			continue;
 		uint8_t *verdict = &known[CHANNELS * (size_t)ref->image + (size_t)ref->channel];
-		if (*verdict == UNKNOWN && !judge(&sources[ref->image], ref->channel, arena, verdict, err))
-			return false;
-		materials[i].alpha_mode = *verdict == BLENDED ? HOB_ALPHA_BLEND : HOB_ALPHA_MASK;
+		if (*verdict == UNKNOWN)
+			*verdict = judge(&sources[ref->image], ref->channel, s->arena);
+		s->materials[i].alpha_mode = *verdict == BLENDED ? HOB_ALPHA_BLEND : HOB_ALPHA_MASK;
 	}
 	return true;
 }
@@ -82,13 +77,8 @@ static bool settle(const hob_texture_request *request, hob_material *materials, 
 bool hob_texture_settle_alpha(const hob_texture_request *request, hob_material *materials, hob_arena *scratch,
 							  hob_error *err)
 {
-	uint32_t undecided = 0;
-	for (uint32_t i = 0; i < request->material_count; i++)
-		undecided += is_undecided(&materials[i]);
-	if (undecided == 0)
-		return true;
 	hob_arena_mark mark = hob_arena_save(scratch);
-	bool ok = settle(request, materials, undecided, scratch, err);
+	bool ok = hob_guarded(settle, &(settling){request, materials, scratch}, err);
 	hob_arena_restore(scratch, mark);
 	return ok;
 }

@@ -1,5 +1,6 @@
 #include "picture.h"
 
+#include "../base/guard.h"
 #include "../base/limits.h"
 
 typedef struct format_entry {
@@ -161,9 +162,17 @@ bool hob_picture_decode(hob_bytes file, hob_arena *arena, hob_picture *out, hob_
 			"the %s texture (format %u) is compressed for the GPU in a way Hob does not unpack; use it "
 			"alone in its slot, or give a PNG",
 			formats[info.format].name, info.vk_format);
+	hob_error why = {0};
 	hob_picture picture;
-	if (!formats[info.format].read(file, &info, arena, &picture, err))
-		return hob_fail_in(err, "%s picture of %u x %u", formats[info.format].name, info.width, info.height);
-	*out = picture;
-	return true;
+	if (formats[info.format].read(file, &info, arena, &picture, &why)) {
+		hob_arena_restore(arena, picture.after);
+		*out = picture;
+		return true;
+	}
+	hob_fail_in(&why, "%s picture of %u x %u", formats[info.format].name, info.width, info.height);
+	if (why.code == HOB_ERR_MEMORY)
+		hob_guard_raise(&why);
+	if (err)
+		*err = why;
+	return false;
 }

@@ -72,6 +72,7 @@ typedef struct hob_picture {
 	void *pixels; /* [height][width][4] of uint8_t, uint16_t or float */
 	/* alpha is not declared by the header and zero everywhere: treated as opaque */
 	bool empty_alpha;
+	hob_arena_mark after; /* the pixels */
 } hob_picture;
 
 /* Reads the header. Errors: EMPTY, TRUNCATED, CORRUPT, UNSUPPORTED (names the format and the remedy),
@@ -79,8 +80,8 @@ typedef struct hob_picture {
 bool hob_picture_probe(hob_bytes file, hob_picture_info *out, hob_error *err) HOB_MUST_CHECK;
 
 /* Decodes the first picture (first frame, first level) of a file. Pixels live in `arena`; temporary memory is
- * released before returning, except for a few hundred bytes. Truncated pictures are refused, except JPEG,
- * whose missing part is grey.
+ * released before returning. Truncated pictures are refused, except JPEG, whose missing part is grey. Called
+ * within hob_guarded, which also a library that has no memory leaves.
  * Cost: 0.01 (PNG) to 0.03 (JPEG) microseconds per pixel. */
 bool hob_picture_decode(hob_bytes file, hob_arena *arena, hob_picture *out, hob_error *err) HOB_MUST_CHECK;
 
@@ -102,7 +103,8 @@ bool hob_picture_sees_through(const hob_picture *picture);
 /* ---- the readers; each gets a file whose signature matches and is otherwise unchecked ---- */
 
 typedef bool hob_picture_probe_fn(hob_bytes file, hob_picture_info *out, hob_error *err);
-/* `info`: the probe's result, within the limits; the reader allocates out->pixels. */
+/* `info`: the probe's result, within the limits. The reader allocates out->pixels, before a library's object
+ * is made; what it allocates afterwards is released. */
 typedef bool hob_picture_read_fn(hob_bytes file, const hob_picture_info *info, hob_arena *arena,
 								 hob_picture *out, hob_error *err);
 
@@ -133,8 +135,8 @@ static inline uint32_t hob_load_big_u32(const uint8_t *p)
 /* Whether the 18 bytes of a TGA header are consistent with each other and with the file's size. */
 bool hob_tga_plausible(hob_bytes file);
 
-/* Fills *out from `info` and allocates its pixels. */
-bool hob_picture_new(const hob_picture_info *info, hob_arena *arena, hob_picture *out, hob_error *err);
+/* Fills *out from `info` and allocates its pixels. Called within hob_guarded. */
+void hob_picture_new(const hob_picture_info *info, hob_arena *arena, hob_picture *out);
 
 /* Sets channel value `at` of a picture of 8 or 16 bits. */
 static inline void hob_picture_put(hob_picture *picture, size_t at, uint32_t value)
@@ -144,6 +146,9 @@ static inline void hob_picture_put(hob_picture *picture, size_t at, uint32_t val
 	else
 		((uint16_t *)picture->pixels)[at] = (uint16_t)value;
 }
+
+/* Leaves the function of hob_guarded: a library has no memory left for `what`. */
+void hob_picture_starve(const char *what);
 
 /* Gives every alpha the maximum value. */
 void hob_picture_fill_alpha(hob_picture *picture);

@@ -52,12 +52,12 @@ bool hob_avif_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 bool hob_avif_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
 				   hob_error *err)
 {
+	hob_picture_new(info, arena, out);
 	avifDecoder *decoder = open_file(file, err);
 	if (!decoder)
 		return false;
-	bool ok = hob_picture_new(info, arena, out, err);
-	avifResult result = ok ? avifDecoderNextImage(decoder) : AVIF_RESULT_OK;
-	if (ok && result == AVIF_RESULT_OK) {
+	avifResult result = avifDecoderNextImage(decoder);
+	if (result == AVIF_RESULT_OK) {
 		avifRGBImage rgb;
 		avifRGBImageSetDefaults(&rgb, decoder->image);
 		rgb.format = AVIF_RGB_FORMAT_RGBA;
@@ -67,8 +67,8 @@ bool hob_avif_read(hob_bytes file, const hob_picture_info *info, hob_arena *aren
 		result = avifImageYUVToRGB(decoder->image, &rgb);
 	}
 	avifDecoderDestroy(decoder);
-	return ok && (result == AVIF_RESULT_OK || hob_fail(err, CORRUPT, "the pixels are damaged or cut off: %s",
-													   avifResultToString(result)));
+	return result == AVIF_RESULT_OK ||
+		   hob_fail(err, CORRUPT, "the pixels are damaged or cut off: %s", avifResultToString(result));
 }
 
 #endif

@@ -183,8 +183,7 @@ bool hob_bmp_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	if (bytes < least)
 		return hob_fail(err, TRUNCATED, "%u x %u pixels cannot come from %zu bytes (at least %zu)", b.width,
 						b.height, bytes, least);
-	if (!hob_picture_new(info, arena, out, err))
-		return false;
+	hob_picture_new(info, arena, out);
 	size_t count = (size_t)b.width * b.height, i = 0;
 	uint8_t *pixels = out->pixels;
 	for (; runs && i < count; i++)

@@ -11,11 +11,9 @@ static bool starts(hob_bytes blob, const char *magic, size_t size)
 	return blob.size > size && memcmp(blob.data, magic, size) == 0;
 }
 
-static bool narrow(hob_picture *picture, hob_arena *arena, hob_error *err)
+static void narrow(hob_picture *picture, hob_arena *arena)
 {
 	hob_srgb *srgb = HOB_NEW(arena, hob_srgb, 1);
-	if (!srgb)
-		return hob_fail_memory(err, arena, "a table");
 	hob_srgb_init(srgb);
 	hob_mip_options options = {.use = HOB_USE_COLOR,
 							   .width = picture->width,
@@ -23,40 +21,44 @@ static bool narrow(hob_picture *picture, hob_arena *arena, hob_error *err)
 							   .level_count = 1,
 							   .narrow = true,
 							   .srgb = srgb};
-	hob_mips mips;
-	if (!hob_mips_build(picture, &options, arena, &mips, err))
-		return false;
-	picture->pixels = mips.levels[0];
+	picture->pixels = hob_mips_build(picture, &options, arena).levels[0];
 	picture->depth = HOB_DEPTH_8;
-	return true;
 }
 
-static bool write_pixels(hob_bytes blob, uint32_t flags, hob_arena *arena, hob_buf *out, hob_error *err)
+typedef struct export
 {
+	hob_bytes blob;
+	uint32_t flags;
+	hob_arena *arena;
+	hob_buf *out;
+}
+export;
+
+static bool write_pixels(void *context, hob_error *err)
+{
+	const export *e = context;
 	hob_gpu_texture texture;
 	hob_picture picture;
-	if (!hob_ktx2_open(blob, &texture, err))
-		return false;
-	if (!hob_gpu_decode(&texture, arena, &picture, err) ||
-		(picture.depth == HOB_DEPTH_FLOAT && !narrow(&picture, arena, err)))
+	if (!hob_ktx2_open(e->blob, &texture, err) || !hob_gpu_decode(&texture, e->arena, &picture, err))
 		return false;
 	size_t count = 4 * (size_t)picture.width * picture.height;
+	if (picture.depth == HOB_DEPTH_FLOAT)
+		narrow(&picture, e->arena);
 	if (picture.depth == HOB_DEPTH_16) {
-		uint8_t *bytes = hob_arena_alloc(arena, count, 16);
-		if (!bytes)
-			return hob_fail_memory(err, arena, "a picture's pixels");
+		uint8_t *bytes = hob_arena_alloc(e->arena, count, 16);
 		for (size_t i = 0; i < count; i++)
 			bytes[i] = hob_picture_byte(&picture, i);
 		picture.pixels = bytes;
 		picture.depth = HOB_DEPTH_8;
 	}
-	if (flags & HOB_IMAGE_NORMAL_XY)
+	if (e->flags & HOB_IMAGE_NORMAL_XY)
 		hob_normals_complete(&picture);
 	const uint8_t *pixels = picture.pixels;
 	bool opaque = true;
 	for (size_t i = 3; i < count && opaque; i += 4)
 		opaque = pixels[i] == 255;
-	return hob_png_write(pixels, picture.width, picture.height, opaque, out, err);
+	hob_png_write(pixels, picture.width, picture.height, opaque, e->out);
+	return true;
 }
 
 bool hob_picture_export(hob_bytes blob, uint32_t flags, hob_arena *scratch, hob_buf *out, hob_error *err)
@@ -70,7 +72,7 @@ bool hob_picture_export(hob_bytes blob, uint32_t flags, hob_arena *scratch, hob_
 						"the texture was kept as a file that is neither PNG nor JPEG; cook it with another "
 						"texture.encoding than 'source'");
 	hob_arena_mark mark = hob_arena_save(scratch);
-	bool ok = write_pixels(blob, flags, scratch, out, err);
+	bool ok = hob_guarded(write_pixels, &(export){blob, flags, scratch, out}, err);
 	hob_arena_restore(scratch, mark);
 	return ok;
 }

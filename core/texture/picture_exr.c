@@ -245,29 +245,25 @@ bool hob_exr_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 {
 	exr_context_t context;
 	layout l;
+	hob_picture_new(info, arena, out);
 	if (!open_file(&file, &context, &l, err))
 		return false;
-	bool ok = hob_picture_new(info, arena, out, err);
-	hob_arena_mark mark = hob_arena_save(arena);
-	if (ok) {
-		reader r = {
-			.context = context, .l = &l, .pixels = out->pixels, .decode = EXR_DECODE_PIPELINE_INITIALIZER};
-		for (size_t i = 0, n = 4 * (size_t)info->width * info->height; i < n; i++)
-			r.pixels[i] = i % 4 == 3;
-		exr_result_t result = exr_get_channels(context, 0, &r.list);
-		if (result == EXR_ERR_SUCCESS)
-			result = l.storage == EXR_STORAGE_TILED ? read_tiles(&r, arena) : read_lines(&r, arena);
-		exr_decoding_destroy(context, &r.decode);
-		finish_pixels(&l, r.pixels);
-		ok =
-			result == EXR_ERR_SUCCESS ||
-			(result == EXR_ERR_OUT_OF_MEMORY ? hob_fail(err, MEMORY, "no memory left to unpack it")
-											 : hob_fail(err, CORRUPT, "the pixels are damaged or cut off: %s",
-														exr_get_default_error_message(result)));
-	}
-	hob_arena_restore(arena, mark);
+	struct hob_guard *guard = hob_guard_suspend(); /* the context must be closed */
+	reader r = {
+		.context = context, .l = &l, .pixels = out->pixels, .decode = EXR_DECODE_PIPELINE_INITIALIZER};
+	for (size_t i = 0, n = 4 * (size_t)info->width * info->height; i < n; i++)
+		r.pixels[i] = i % 4 == 3;
+	exr_result_t result = exr_get_channels(context, 0, &r.list);
+	if (result == EXR_ERR_SUCCESS)
+		result = l.storage == EXR_STORAGE_TILED ? read_tiles(&r, arena) : read_lines(&r, arena);
+	exr_decoding_destroy(context, &r.decode);
+	finish_pixels(&l, r.pixels);
 	exr_finish(&context);
-	return ok;
+	hob_guard_resume(guard);
+	if (result == EXR_ERR_OUT_OF_MEMORY)
+		return hob_fail(err, MEMORY, "no memory left to unpack it");
+	return result == EXR_ERR_SUCCESS || hob_fail(err, CORRUPT, "the pixels are damaged or cut off: %s",
+												 exr_get_default_error_message(result));
 }
 
 #endif

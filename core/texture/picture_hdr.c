@@ -154,12 +154,6 @@ bool hob_hdr_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	if (file.size - h.data_at < least)
 		return hob_fail(err, TRUNCATED, "%u x %u pixels cannot come from %zu bytes", h.width, h.height,
 						file.size - h.data_at);
-	if (!hob_picture_new(info, arena, out, err))
-		return false;
-	hob_arena_mark mark = hob_arena_save(arena);
-	uint8_t *row = hob_arena_alloc(arena, 4 * (size_t)h.width, 4);
-	bool ok =
-		row ? read_rows(file, &h, row, out->pixels, err) : hob_fail_memory(err, arena, "a row of pixels");
-	hob_arena_restore(arena, mark);
-	return ok;
+	hob_picture_new(info, arena, out);
+	return read_rows(file, &h, hob_arena_alloc(arena, 4 * (size_t)h.width, 4), out->pixels, err);
 }

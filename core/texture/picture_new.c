@@ -1,19 +1,29 @@
 #include "picture.h"
 
+#include "../base/guard.h"
+
 size_t hob_depth_size(hob_depth depth)
 {
 	return depth == HOB_DEPTH_8 ? 1 : depth == HOB_DEPTH_16 ? 2 : 4;
 }
 
-bool hob_picture_new(const hob_picture_info *info, hob_arena *arena, hob_picture *out, hob_error *err)
+void hob_picture_new(const hob_picture_info *info, hob_arena *arena, hob_picture *out)
 {
 	size_t size = (size_t)info->width * info->height * 4 * hob_depth_size(info->depth);
-	void *pixels = hob_arena_alloc(arena, size, 64);
-	if (!pixels)
-		return hob_fail_memory(err, arena, "a picture's pixels");
-	*out = (hob_picture){info->width, info->height, info->channels, info->depth, info->channels % 2 == 0,
-						 pixels,	  false};
-	return true;
+	*out = (hob_picture){.width = info->width,
+						 .height = info->height,
+						 .channels = info->channels,
+						 .depth = info->depth,
+						 .has_alpha = info->channels % 2 == 0,
+						 .pixels = hob_arena_alloc(arena, size, 64)};
+	out->after = hob_arena_save(arena);
+}
+
+void hob_picture_starve(const char *what)
+{
+	hob_error why;
+	hob_fail(&why, MEMORY, "no memory left for %s", what);
+	hob_guard_raise(&why);
 }
 
 uint8_t hob_picture_byte(const hob_picture *picture, size_t at)

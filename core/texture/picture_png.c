@@ -301,8 +301,6 @@ static bool join_data(hob_bytes file, const png *p, hob_arena *arena, hob_bytes 
 	if (chunks == 1)
 		return true;
 	uint8_t *joined = hob_arena_alloc(arena, total, 1);
-	if (!joined)
-		return hob_fail_memory(err, arena, "a PNG's compressed data");
 	size_t size = 0;
 	for (size_t at = p->data_at; size < total && next_chunk(file, at, &c, &damaged, err); at = c.next) {
 		memcpy(joined + size, c.data, c.size);
@@ -352,8 +350,6 @@ static bool read_pixels(hob_bytes file, const png *p, hob_arena *arena, hob_pict
 	if (!join_data(file, p, arena, &data, err))
 		return false;
 	uint8_t *raw = hob_arena_alloc(arena, room, 64), *zeros = hob_arena_alloc(arena, widest + 1, 64);
-	if (!raw || !zeros)
-		return hob_fail_memory(err, arena, "a PNG's rows");
 	if (!inflate_all(data, raw, size, room, err))
 		return false;
 	for (size_t i = 0; i < pass_count; i++) {
@@ -371,10 +367,8 @@ bool hob_png_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 				  hob_error *err)
 {
 	png p;
-	if (!read_front(file, &p, err) || !hob_picture_new(info, arena, out, err))
+	if (!read_front(file, &p, err))
 		return false;
-	hob_arena_mark mark = hob_arena_save(arena);
-	bool ok = read_pixels(file, &p, arena, out, err);
-	hob_arena_restore(arena, mark);
-	return ok;
+	hob_picture_new(info, arena, out);
+	return read_pixels(file, &p, arena, out, err);
 }

@@ -107,8 +107,7 @@ bool hob_pnm_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	if (file.size - p.data_at < need)
 		return hob_fail(err, TRUNCATED, "%llu bytes of pixels are needed, the file has %zu",
 						(unsigned long long)need, file.size - p.data_at);
-	if (!hob_picture_new(info, arena, out, err))
-		return false;
+	hob_picture_new(info, arena, out);
 	uint32_t top = info->depth == HOB_DEPTH_16 ? 65535 : 255;
 	size_t at = p.data_at, count = (size_t)p.width * p.height;
 	for (size_t i = 0; i < count; i++) {

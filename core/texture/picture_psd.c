@@ -171,15 +171,12 @@ bool hob_psd_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	if (file.size - d.data_at < (size_t)d.planes * d.height)
 		return hob_fail(err, TRUNCATED, "%u x %u pixels cannot come from the %zu bytes of the merged picture",
 						d.width, d.height, file.size - d.data_at);
-	if (!hob_picture_new(info, arena, out, err))
+	hob_picture_new(info, arena, out);
+	if (!read_planes(file, &d, hob_arena_alloc(arena, (size_t)d.width * 2, 16), out, err))
 		return false;
-	hob_arena_mark mark = hob_arena_save(arena);
-	uint8_t *row = hob_arena_alloc(arena, (size_t)d.width * 2, 16);
-	bool ok = row ? read_planes(file, &d, row, out, err) : hob_fail_memory(err, arena, "a PSD row");
-	if (ok && !out->has_alpha)
+	if (!out->has_alpha)
 		hob_picture_fill_alpha(out);
-	else if (ok && d.blended)
+	else if (d.blended)
 		take_white_out(&d, out);
-	hob_arena_restore(arena, mark);
-	return ok;
+	return true;
 }

@@ -151,7 +151,7 @@ static bool check_huffman(hob_bytes file, hob_error *err)
 
 /* Four components without Adobe's segment are CMYK, stored as Adobe does, as other readers assume. stb_image
  * takes them for YCbCr unless it finds that segment, so one is inserted. */
-static bool mark_cmyk(hob_bytes *file, hob_arena *arena, hob_error *err)
+static void mark_cmyk(hob_bytes *file, hob_arena *arena)
 {
 	static const uint8_t segment[] = {0xFF, 0xEE, 0, 14, 'A', 'd', 'o', 'b', 'e', 0, 100, 0, 0, 0, 0, 0};
 	const uint8_t *p = file->data;
@@ -159,21 +159,18 @@ static bool mark_cmyk(hob_bytes *file, hob_arena *arena, hob_error *err)
 	for (size_t at = 2; at + 4 <= file->size && p[at + 1] != 0xDA;) {
 		size_t size = (size_t)p[at + 2] << 8 | p[at + 3];
 		if (p[at + 1] == 0xEE && size >= 14 && at + 9 <= file->size && memcmp(p + at + 4, "Adobe", 5) == 0)
-			return true;
+			return;
 		if (p[at + 1] >= 0xC0 && p[at + 1] <= 0xC2 && at + 10 <= file->size)
 			components = p[at + 9];
 		at += p[at + 1] == 0xFF ? 1 : 2 + size;
 	}
 	if (components != 4)
-		return true;
+		return;
 	uint8_t *marked = hob_arena_alloc(arena, file->size + sizeof segment, 1);
-	if (!marked)
-		return hob_fail_memory(err, arena, "a CMYK picture");
 	memcpy(marked, p, 2);
 	memcpy(marked + 2, segment, sizeof segment);
 	memcpy(marked + 2 + sizeof segment, p + 2, file->size - 2);
 	*file = (hob_bytes){marked, file->size + sizeof segment};
-	return true;
 }
 
 static void widen_u8(const uint8_t *in, size_t count, uint32_t channels, uint8_t *out)
@@ -202,24 +199,23 @@ bool hob_jpeg_read(hob_bytes file, const hob_picture_info *info, hob_arena *aren
 						info->width, info->height, file.size, (unsigned long long)least);
 	if (file.size > INT32_MAX - 16)
 		return hob_fail(err, LIMIT, "the picture file has %zu bytes, more than 2 GiB", file.size);
-	hob_arena_mark mark = hob_arena_save(arena);
-	if (!check_huffman(file, err) || !mark_cmyk(&file, arena, err))
+	if (!check_huffman(file, err))
 		return false;
+	hob_picture_new(info, arena, out);
+	mark_cmyk(&file, arena);
 	int width, height, channels;
 	starved = false;
 	uint8_t *decoded = stbi_load_from_memory(file.data, (int)file.size, &width, &height, &channels, 0);
-	hob_arena_restore(arena, mark);
 	if (!decoded)
 		return fail_stb(err, "pixels are");
-	hob_picture_info real = *info;
-	real.channels = (uint32_t)channels;
 	bool same =
 		(uint32_t)width == info->width && (uint32_t)height == info->height && channels >= 1 && channels <= 4;
-	bool ok = same ? hob_picture_new(&real, arena, out, err)
-				   : hob_fail(err, CORRUPT, "%d x %d pixels came out of a header of %u x %u", width, height,
-							  info->width, info->height);
-	if (ok)
+	if (same) {
+		out->channels = (uint32_t)channels;
+		out->has_alpha = channels % 2 == 0;
 		widen_u8(decoded, (size_t)info->width * info->height, (uint32_t)channels, out->pixels);
+	}
 	stbi_image_free(decoded);
-	return ok;
+	return same || hob_fail(err, CORRUPT, "%d x %d pixels came out of a header of %u x %u", width, height,
+							info->width, info->height);
 }

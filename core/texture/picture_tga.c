@@ -162,8 +162,7 @@ bool hob_tga_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena
 	if (bytes < least)
 		return hob_fail(err, TRUNCATED, "%u x %u pixels cannot come from %zu bytes (at least %zu)", t.width,
 						t.height, bytes, least);
-	if (!hob_picture_new(info, arena, out, err))
-		return false;
+	hob_picture_new(info, arena, out);
 	if (!read_stream(&t, out->pixels))
 		return hob_fail(err, TRUNCATED, "the file ends inside its pixels");
 	turn(&t, out->pixels);

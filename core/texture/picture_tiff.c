@@ -285,30 +285,30 @@ bool hob_tiff_read(hob_bytes file, const hob_picture_info *info, hob_arena *aren
 				   hob_error *err)
 {
 	stream s = {.file = file};
+	hob_picture_new(info, arena, out);
 	TIFF *tif = open_file(&s, err);
 	if (!tif)
 		return false;
 	layout l = describe(tif);
-	bool ok = hob_picture_new(info, arena, out, err), turned = l.orientation != ORIENTATION_TOPLEFT;
-	hob_arena_mark mark = hob_arena_save(arena);
-	hob_picture_info as_stored = *info;
-	as_stored.width = l.width, as_stored.height = l.height;
-	hob_picture stored;
-	if (ok && turned)
-		ok = hob_picture_new(&as_stored, arena, &stored, err);
-	else if (ok)
-		stored = *out;
-	if (ok && !(l.plain ? read_plain(tif, &l, arena, &stored) : read_painted(tif, &l, &stored)))
-		ok = hob_fail(err, CORRUPT, "the pixels are damaged or cut off: %s", s.text);
-	if (ok && turned)
-		orient(&l, &stored, out);
-	hob_arena_restore(arena, mark);
+	struct hob_guard *guard = hob_guard_suspend(); /* the library's object must be closed */
+	bool turned = l.orientation != ORIENTATION_TOPLEFT;
+	hob_picture stored = *out;
+	if (turned)
+		hob_picture_new(&(hob_picture_info){.width = l.width, .height = l.height, .depth = info->depth},
+						arena, &stored);
+	bool ok =
+		stored.pixels && (l.plain ? read_plain(tif, &l, arena, &stored) : read_painted(tif, &l, &stored));
 	TIFFClose(tif);
-	if (ok) {
-		out->has_alpha = l.has_alpha;
-		clean_floats(out);
-	}
-	return ok;
+	hob_guard_resume(guard);
+	if (!stored.pixels)
+		return hob_fail_memory(err, arena, "a picture's pixels");
+	if (!ok)
+		return hob_fail(err, CORRUPT, "the pixels are damaged or cut off: %s", s.text);
+	if (turned)
+		orient(&l, &stored, out);
+	out->has_alpha = l.has_alpha;
+	clean_floats(out);
+	return true;
 }
 
 #endif

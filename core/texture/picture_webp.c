@@ -20,8 +20,7 @@ bool hob_webp_probe(hob_bytes file, hob_picture_info *out, hob_error *err)
 bool hob_webp_read(hob_bytes file, const hob_picture_info *info, hob_arena *arena, hob_picture *out,
 				   hob_error *err)
 {
-	if (!hob_picture_new(info, arena, out, err))
-		return false;
+	hob_picture_new(info, arena, out);
 	size_t stride = 4 * (size_t)info->width;
 	if (!WebPDecodeRGBAInto(file.data, file.size, out->pixels, stride * info->height, (int)stride))
 		return hob_fail(err, CORRUPT, "the pixels are damaged or cut off");

@@ -1,4 +1,5 @@
 #include "png_write.h"
+#include "picture.h"
 
 #include <libdeflate.h>
 #include <stdlib.h>
@@ -93,11 +94,11 @@ static void filter_all(const uint8_t *pixels, uint32_t width, uint32_t height, u
 	}
 }
 
-bool hob_png_write(const uint8_t *pixels, uint32_t width, uint32_t height, bool opaque, hob_buf *out,
-				   hob_error *err)
+void hob_png_write(const uint8_t *pixels, uint32_t width, uint32_t height, bool opaque, hob_buf *out)
 {
 	uint32_t channels = opaque ? 3 : 4;
 	size_t row = (size_t)width * channels, raw_size = (row + 1) * height;
+	struct hob_guard *guard = hob_guard_suspend(); /* what malloc gave must be freed */
 	struct libdeflate_compressor *deflate = libdeflate_alloc_compressor(LEVEL);
 	size_t bound = deflate ? libdeflate_zlib_compress_bound(deflate, raw_size) : 0;
 	uint8_t *raw = malloc(raw_size), *work = malloc(3 * row), *packed = malloc(bound ? bound : 1);
@@ -119,5 +120,7 @@ bool hob_png_write(const uint8_t *pixels, uint32_t width, uint32_t height, bool 
 	free(raw);
 	free(work);
 	free(packed);
-	return ok ? true : hob_fail(err, MEMORY, "no memory left for a PNG of %u x %u", width, height);
+	hob_guard_resume(guard);
+	if (!ok)
+		hob_picture_starve("a PNG");
 }

@@ -5,9 +5,8 @@
 
 #include "../base/base.h"
 
-/* pixels [height][width][4]; a picture without transparency is written as RGB. Errors: MEMORY. */
-bool hob_png_write(const uint8_t *pixels, uint32_t width, uint32_t height, bool opaque, hob_buf *out,
-				   hob_error *err) HOB_MUST_CHECK;
+/* pixels [height][width][4]; a picture without transparency is written as RGB. Called within hob_guarded. */
+void hob_png_write(const uint8_t *pixels, uint32_t width, uint32_t height, bool opaque, hob_buf *out);
 
 /* The neighbour that the filter of this name predicts. */
 uint8_t hob_png_paeth(int left, int above, int corner);

@@ -28,13 +28,16 @@ typedef struct job {
 	hob_sha256 digest;
 	uint32_t bad_source;
 	hob_error bad_reason;
-	bool failed;
-	hob_error error;
+	hob_error error; /* code OK: it is made */
 } job;
 
 typedef struct bake {
 	const hob_texture_request *request;
-	const hob_texture_source *sources;
+	hob_arena *result, *scratch;
+	hob_notes *notes;
+	hob_baked_texture *textures;
+	hob_baked_materials out;
+	hob_texture_source *sources;
 	hob_texture_plan plan;
 	hob_srgb *srgb;
 	job *jobs;
@@ -132,32 +135,28 @@ static void store_head(job *j)
 
 /* ---- one texture */
 
-/* Passes on a file that already has the requested format, or that cannot be decoded. */
-static bool pass_on(const bake *b, job *j, const hob_parallel *parallel, hob_arena *arena, bool *done,
-					hob_error *err)
+/* Passes on a file that already has the requested format, or that cannot be decoded; returns whether it
+ * did. */
+static bool pass_on(const bake *b, job *j, const hob_parallel *parallel, hob_arena *arena)
 {
 	uint32_t lone = hob_texture_plain_source(j->recipe);
-	*done = false;
 	if (lone == HOB_NONE || b->request->png)
-		return true;
+		return false;
 	const hob_texture_source *source = &b->sources[lone];
 	if (!source->usable || source->info.format == HOB_PICTURE_RAW)
-		return true;
-	if (b->request->settings.texture_encoding == HOB_TEXTURE_SOURCE) {
-		uint32_t flags = j->recipe->flags | (j->recipe->use == HOB_USE_COLOR ? HOB_IMAGE_SRGB : 0u);
-		j->facts = (hob_texture_facts){source->info.width,
-									   source->info.height,
-									   source->info.mips,
-									   source->info.vk_format,
-									   flags,
-									   HOB_IMAGE_SOURCE_FILE,
-									   0};
-		hob_buf_put(&j->made, source->file.data, source->file.size);
-		*done = true;
-		return true;
-	}
-	return hob_texture_pass_on(b->request, j->recipe, source, parallel, arena, &j->facts, &j->made, done,
-							   err);
+		return false;
+	if (b->request->settings.texture_encoding != HOB_TEXTURE_SOURCE)
+		return hob_texture_pass_on(b->request, j->recipe, source, parallel, arena, &j->facts, &j->made);
+	uint32_t flags = j->recipe->flags | (j->recipe->use == HOB_USE_COLOR ? HOB_IMAGE_SRGB : 0u);
+	j->facts = (hob_texture_facts){source->info.width,
+								   source->info.height,
+								   source->info.mips,
+								   source->info.vk_format,
+								   flags,
+								   HOB_IMAGE_SOURCE_FILE,
+								   0};
+	hob_buf_put(&j->made, source->file.data, source->file.size);
+	return true;
 }
 
 static void target_size(const bake *b, job *j, const hob_picture *picture, uint32_t *width, uint32_t *height,
@@ -184,19 +183,13 @@ static void target_size(const bake *b, job *j, const hob_picture *picture, uint3
 	}
 }
 
-static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena *arena, hob_error *err)
+static void make(const bake *b, job *j, const hob_parallel *parallel, hob_arena *arena)
 {
 	const hob_texture_recipe *r = j->recipe;
-	bool done;
-	if (!hob_buf_grow(&j->made, sizeof(part_head)))
-		return hob_fail(err, MEMORY, "no memory left for a texture");
-	if (!pass_on(b, j, parallel, arena, &done, err))
-		return false;
-	if (done)
-		return !j->made.failed || hob_fail(err, MEMORY, "no memory left for a texture");
-	hob_compose_result composed;
-	if (!hob_texture_compose(r, b->sources, b->srgb, parallel, arena, &composed, err))
-		return false;
+	hob_buf_grow(&j->made, sizeof(part_head));
+	if (pass_on(b, j, parallel, arena))
+		return;
+	hob_compose_result composed = hob_texture_compose(r, b->sources, b->srgb, parallel, arena);
 	j->bad_source = composed.bad_source;
 	j->bad_reason = composed.bad_reason;
 	j->facts.warnings |= composed.warnings;
@@ -216,9 +209,7 @@ static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena 
 							   .parallel = parallel};
 	if (b->request->settings.texture_mipmaps && !png)
 		options.level_count = hob_level_count(width, height);
-	hob_mips mips;
-	if (!hob_mips_build(&composed.picture, &options, arena, &mips, err))
-		return false;
+	hob_mips mips = hob_mips_build(&composed.picture, &options, arena);
 	/* A normal's third channel is implied by the first two, unless normals point into the surface. */
 	uint32_t channels = r->channels;
 	if (r->use == HOB_USE_NORMAL)
@@ -230,10 +221,8 @@ static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena 
 	if (!png && blocks && lone != HOB_NONE && b->sources[lone].usable)
 		hob_texture_own_blocks(b->request, r, &b->sources[lone], width, height, arena, &format, &level0);
 	bool off = false;
-	if (!png && blocks && level0.size == 0 &&
-		!hob_texture_try_blocks(b->request, &mips, r->use, format, channels, parallel, arena, &level0, &off,
-								err))
-		return false;
+	if (!png && blocks && level0.size == 0)
+		level0 = hob_texture_try_blocks(b->request, &mips, r->use, format, channels, parallel, arena, &off);
 	if (off) {
 		uint32_t cap = b->request->settings.texture_max_size;
 		hob_fit_size(composed.picture.width, composed.picture.height, cap, &width, &height);
@@ -245,8 +234,7 @@ static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena 
 			channels = 7;
 			options.use = HOB_USE_DATA;
 		}
-		if (!hob_mips_build(&composed.picture, &options, arena, &mips, err))
-			return false;
+		mips = hob_mips_build(&composed.picture, &options, arena);
 		j->facts.warnings &= ~(uint32_t)HOB_TEXTURE_WARNING_SIDES;
 		format = hob_texture_format(b->request, r->use, channels, mips.opaque, mips.is_float, false);
 	}
@@ -264,17 +252,31 @@ static bool make(const bake *b, job *j, const hob_parallel *parallel, hob_arena 
 								   flags,
 								   png ? HOB_IMAGE_PNG : HOB_IMAGE_KTX2,
 								   j->facts.warnings};
-	return hob_texture_encode(b->request, &mips, format, channels, level0, parallel, arena, &j->made, err);
+	hob_texture_encode(b->request, &mips, format, channels, level0, parallel, arena, &j->made);
 }
 
+typedef struct making {
+	const bake *b;
+	job *j;
+	const hob_parallel *parallel;
+} making;
+
+static bool make_within(void *context, hob_error *err)
+{
+	const making *m = context;
+	hob_arena arena;
+	(void)err;
+	hob_arena_init(&arena, m->b->memory);
+	make(m->b, m->j, m->parallel, &arena);
+	hob_arena_release(&arena);
+	return true;
+}
+
+/* Not called within hob_guarded: a job's bytes outlive it, and other jobs are kept if it fails. */
 static void run_job(const bake *b, job *j, const hob_parallel *parallel)
 {
-	hob_arena arena;
-	hob_arena_init(&arena, b->memory);
-	j->failed = !make(b, j, parallel, &arena, &j->error);
-	hob_arena_release(&arena);
-	if (j->failed) {
-		hob_buf_release(&j->made);
+	if (!hob_guarded(make_within, &(making){b, j, parallel}, &j->error)) {
+		j->made = (hob_buf){0};
 		return;
 	}
 	store_head(j);
@@ -389,20 +391,22 @@ static hob_sha256 source_digest(const bake *b, const hob_texture_recipe *r)
 	return hob_keyer_finish(&keyer);
 }
 
-static bool collect(const bake *b, hob_arena *result, hob_notes *notes, hob_baked_texture *textures,
-					hob_baked_image *images, hob_error *err)
+static bool collect(void *context, hob_error *err)
 {
+	(void)err;
+	bake *b = context;
+	hob_baked_image *images = HOB_NEW(b->result, hob_baked_image, b->plan.count);
+	b->textures = HOB_NEW(b->result, hob_baked_texture, b->plan.count);
+
 	for (uint32_t i = 0; i < b->plan.count; i++) {
 		job *j = &b->jobs[i];
 		const hob_texture_facts *f = &j->facts;
 		uint32_t lead = hob_texture_lead_source(j->recipe);
-		uint8_t *bytes = hob_arena_alloc(result, j->file.size, 16);
-		hob_str name = hob_arena_str(result, lead == HOB_NONE ? (hob_str){0} : b->sources[lead].label);
-		if (!bytes || !name.data)
-			return hob_fail_memory(err, result, "the textures");
+		uint8_t *bytes = hob_arena_alloc(b->result, j->file.size, 16);
+		hob_str name = hob_arena_str(b->result, lead == HOB_NONE ? (hob_str){0} : b->sources[lead].label);
 		memcpy(bytes, j->file.data, j->file.size);
-		textures[i].bytes = (hob_bytes){bytes, j->file.size};
-		memcpy(textures[i].sha256, j->digest.bytes, 32);
+		b->textures[i].bytes = (hob_bytes){bytes, j->file.size};
+		memcpy(b->textures[i].sha256, j->digest.bytes, 32);
 		hob_baked_image *image = &images[i];
 		*image = (hob_baked_image){.name = name,
 								   .width = (uint16_t)f->width,
@@ -415,9 +419,11 @@ static bool collect(const bake *b, hob_arena *result, hob_notes *notes, hob_bake
 		memcpy(image->cooked_sha256, j->digest.bytes, 32);
 		hob_sha256 source = source_digest(b, j->recipe);
 		memcpy(image->source_sha256, source.bytes, 32);
-		say_warnings(b, j, notes);
+		say_warnings(b, j, b->notes);
 		hob_buf_release(&j->made);
 	}
+	b->out.image_count = b->plan.count;
+	b->out.images = images;
 	return true;
 }
 
@@ -448,13 +454,12 @@ static void keep(const bake *b, const job *j)
 		parts->put(parts->user, j->key.bytes, hob_buf_bytes(&j->made));
 }
 
-static bool prepare(bake *b, hob_arena *scratch, hob_error *err)
+static void prepare(bake *b)
 {
+	hob_arena *scratch = b->scratch;
 	b->jobs = HOB_NEW(scratch, job, b->plan.count);
 	b->order = HOB_NEW(scratch, uint32_t, b->plan.count);
 	b->srgb = HOB_NEW(scratch, hob_srgb, 1);
-	if (!b->jobs || !b->order || !b->srgb)
-		return hob_fail_memory(err, scratch, "the list of textures");
 	for (uint32_t i = 0; i < b->plan.count; i++) {
 		job *j = &b->jobs[i];
 		*j = (job){.recipe = &b->plan.recipes[i], .keyed = true, .bad_source = HOB_NONE};
@@ -474,22 +479,22 @@ static bool prepare(bake *b, hob_arena *scratch, hob_error *err)
 	if (b->order_count > 0)
 		hob_srgb_init(b->srgb);
 	hob_parallel_for(b->request->parallel, b->plan.count, digest_known, b->jobs);
-	return true;
 }
 
 static bool finish(const bake *b, const job *j, hob_error *err)
 {
-	if (j->failed && err)
-		*err = j->error;
-	if (!j->failed)
+	bool ok = j->error.code == HOB_ERR_OK;
+	if (ok)
 		keep(b, j);
-	return !j->failed;
+	else if (err)
+		*err = j->error;
+	return ok;
 }
 
 /* Makes the parts that this cook reserved, then gets those that another cook is making. */
-static bool run(bake *b, hob_arena *scratch, hob_error *err)
+static bool run(bake *b, hob_error *err)
 {
-	size_t memory = scratch->limit - scratch->used;
+	size_t memory = b->scratch->limit - b->scratch->used;
 	bool ok = true;
 	run_all(b, memory);
 	for (uint32_t i = 0; i < b->order_count; i++)
@@ -511,8 +516,7 @@ static bool run(bake *b, hob_arena *scratch, hob_error *err)
 	return ok;
 }
 
-static bool copy_lists(const hob_texture_request *request, hob_arena *result, hob_baked_materials *out,
-					   hob_error *err)
+static void copy_lists(const hob_texture_request *request, hob_arena *result, hob_baked_materials *out)
 {
 	*out = (hob_baked_materials){.material_count = request->material_count,
 								 .sampler_count = request->sampler_count,
@@ -520,37 +524,23 @@ static bool copy_lists(const hob_texture_request *request, hob_arena *result, ho
 	out->materials = HOB_NEW(result, hob_material, request->material_count);
 	out->samplers = HOB_NEW(result, hob_sampler, request->sampler_count);
 	out->variants = HOB_NEW(result, hob_str, request->variant_count);
-	if (!out->materials || !out->samplers || !out->variants)
-		return hob_fail_memory(err, result, "the materials");
 	if (request->material_count > 0)
 		memcpy(out->materials, request->materials, request->material_count * sizeof *out->materials);
 	if (request->sampler_count > 0)
 		memcpy(out->samplers, request->samplers, request->sampler_count * sizeof *out->samplers);
 	if (request->variant_count > 0)
 		memcpy(out->variants, request->variants, request->variant_count * sizeof *out->variants);
-	return true;
 }
 
-static bool bake_in(const hob_texture_request *request, hob_arena *result, hob_arena *scratch,
-					hob_notes *notes, hob_baked_texture **textures, hob_baked_materials *out, hob_error *err)
+static bool plan(void *context, hob_error *err)
 {
-	hob_texture_source *sources;
-	bake b = {.request = request};
-	if (!copy_lists(request, result, out, err) ||
-		!hob_texture_sources(request, scratch, notes, &sources, err))
+	bake *b = context;
+	copy_lists(b->request, b->result, &b->out);
+	if (!hob_texture_sources(b->request, b->scratch, b->notes, &b->sources, err) ||
+		!hob_texture_plan_make(b->request, b->sources, b->out.materials, b->scratch, b->notes, &b->plan, err))
 		return false;
-	b.sources = sources;
-	if (!hob_texture_plan_make(request, sources, out->materials, scratch, notes, &b.plan, err) ||
-		!prepare(&b, scratch, err))
-		return false;
-	out->image_count = b.plan.count;
-	out->images = HOB_NEW(result, hob_baked_image, b.plan.count);
-	*textures = HOB_NEW(result, hob_baked_texture, b.plan.count);
-	bool ok = out->images && *textures ? true : hob_fail_memory(err, result, "the textures");
-	ok = ok && run(&b, scratch, err) && collect(&b, result, notes, *textures, out->images, err);
-	for (uint32_t i = 0; i < b.plan.count; i++)
-		hob_buf_release(&b.jobs[i].made);
-	return ok;
+	prepare(b);
+	return true;
 }
 
 bool hob_textures_bake(const hob_texture_request *request, hob_arena *result, hob_arena *scratch,
@@ -559,16 +549,17 @@ bool hob_textures_bake(const hob_texture_request *request, hob_arena *result, ho
 {
 	assert(result != scratch);
 	hob_arena_mark mark = hob_arena_save(scratch);
-	hob_baked_texture *made;
-	hob_baked_materials materials;
 	hob_texture_request own = *request;
 	own.png |= request->settings.texture_encoding == HOB_TEXTURE_PNG;
-	bool ok = bake_in(&own, result, scratch, notes, &made, &materials, err);
+	bake b = {.request = &own, .result = result, .scratch = scratch, .notes = notes};
+	bool planned = hob_guarded(plan, &b, err), ok = planned && run(&b, err) && hob_guarded(collect, &b, err);
+	for (uint32_t i = 0; planned && i < b.plan.count; i++)
+		hob_buf_release(&b.jobs[i].made);
 	hob_arena_restore(scratch, mark);
 	if (!ok)
 		return false;
-	*textures = made;
-	*count = materials.image_count;
-	*out = materials;
+	*textures = b.textures;
+	*count = b.plan.count;
+	*out = b.out;
 	return true;
 }

@@ -9,12 +9,11 @@ typedef struct input {
 	bool missing, sees_through; /* `sees_through`: some alpha is below 1 */
 } input;
 
-static bool make_placeholder(hob_use use, bool is_color, hob_arena *arena, hob_picture *out, hob_error *err)
+static void make_placeholder(hob_use use, bool is_color, hob_arena *arena, hob_picture *out)
 {
 	hob_picture_info info = {
 		.width = CHECKER_SIDE, .height = CHECKER_SIDE, .channels = 3, .depth = HOB_DEPTH_8};
-	if (!hob_picture_new(&info, arena, out, err))
-		return false;
+	hob_picture_new(&info, arena, out);
 	uint8_t *pixel = out->pixels;
 	for (uint32_t i = 0; i < CHECKER_SIDE * CHECKER_SIDE; i++, pixel += 4) {
 		bool odd = ((i % CHECKER_SIDE / CHECKER_CELL) ^ (i / CHECKER_SIDE / CHECKER_CELL)) & 1;
@@ -24,39 +23,33 @@ static bool make_placeholder(hob_use use, bool is_color, hob_arena *arena, hob_p
 		pixel[2] = is_color ? (odd ? 255 : 32) : 255;
 		pixel[3] = 255;
 	}
-	return true;
 }
 
 /* Decodes each source of the recipe once. An unavailable source sets `missing`. */
-static bool load_inputs(const hob_texture_recipe *recipe, const hob_texture_source *sources,
-						const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena, input inputs[4],
-						uint32_t *count, hob_compose_result *out, hob_error *err)
+static uint32_t load_inputs(const hob_texture_recipe *recipe, const hob_texture_source *sources,
+							const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena,
+							input inputs[4], hob_compose_result *out)
 {
-	*count = 0;
+	uint32_t count = 0;
 	for (int k = 0; k < 4; k++) {
 		uint32_t source = recipe->in[k].source;
 		bool known = source == HOB_NONE;
-		for (uint32_t i = 0; i < *count; i++)
+		for (uint32_t i = 0; i < count; i++)
 			known |= inputs[i].source == source;
 		if (known)
 			continue;
-		input *in = &inputs[(*count)++];
+		input *in = &inputs[count++];
 		*in = (input){.source = source, .missing = !sources[source].usable};
 		if (in->missing)
 			continue;
 		hob_error why = {0};
 		if (hob_texture_load(&sources[source], srgb, parallel, arena, &in->picture, &why))
 			continue;
-		if (why.code == HOB_ERR_MEMORY) {
-			if (err)
-				*err = why;
-			return hob_fail_in(err, "picture '%.*s'", HOB_FMT(sources[source].label));
-		}
 		in->missing = true;
 		out->bad_source = source;
 		out->bad_reason = why;
 	}
-	return true;
+	return count;
 }
 
 static const input *input_of(const input inputs[4], uint32_t count, uint32_t source)
@@ -68,8 +61,8 @@ static const input *input_of(const input inputs[4], uint32_t count, uint32_t sou
 }
 
 /* Combines several pictures, or moved channels, into one of eight bits. */
-static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t count, const hob_srgb *srgb,
-				const hob_parallel *parallel, hob_arena *arena, hob_picture *out, hob_error *err)
+static void mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t count, const hob_srgb *srgb,
+				const hob_parallel *parallel, hob_arena *arena, hob_picture *out)
 {
 	uint32_t width = 1, height = 1;
 	for (uint32_t i = 0; i < count; i++)
@@ -82,19 +75,17 @@ static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t coun
 	for (uint32_t i = 0; i < count; i++) {
 		input *in = &inputs[i];
 		bool is_color = recipe->use == HOB_USE_COLOR && recipe->in[0].source == in->source;
-		if (in->missing && !make_placeholder(recipe->use, is_color, arena, &in->picture, err))
-			return false;
+		if (in->missing)
+			make_placeholder(recipe->use, is_color, arena, &in->picture);
 		in->sees_through = hob_picture_sees_through(&in->picture);
 		/* Only colour channels are light; a mask packed into alpha is a number. */
 		hob_use use = is_color ? HOB_USE_COLOR : HOB_USE_DATA;
 		if (in->picture.depth == HOB_DEPTH_FLOAT)
 			use = HOB_USE_DATA;
-		if (!hob_texture_resize(&in->picture, use, width, height, srgb, parallel, arena, err))
-			return false;
+		hob_texture_resize(&in->picture, use, width, height, srgb, parallel, arena);
 	}
 	hob_picture_info info = {.width = width, .height = height, .channels = 4, .depth = HOB_DEPTH_8};
-	if (!hob_picture_new(&info, arena, out, err))
-		return false;
+	hob_picture_new(&info, arena, out);
 	for (uint32_t k = 0; k < 4; k++) {
 		uint8_t *to = (uint8_t *)out->pixels + k;
 		size_t pixels = (size_t)width * height;
@@ -114,7 +105,6 @@ static bool mix(const hob_texture_recipe *recipe, input inputs[4], uint32_t coun
 		for (size_t i = 0; i < pixels; i++)
 			to[4 * i] = hob_picture_byte(&in->picture, 4 * i + channel);
 	}
-	return true;
 }
 
 /* Whether a normal map has only x and y: its blue is 0, and as z would point into the surface. */
@@ -147,15 +137,12 @@ static bool points_down(const hob_picture *picture)
 	return down > count / 1000;
 }
 
-bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_source *sources,
-						 const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena,
-						 hob_compose_result *out, hob_error *err)
+hob_compose_result hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_source *sources,
+									   const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena)
 {
 	input inputs[4];
-	uint32_t count;
-	hob_compose_result result = {.use = recipe->use, .bad_source = HOB_NONE};
-	if (!load_inputs(recipe, sources, srgb, parallel, arena, inputs, &count, &result, err))
-		return false;
+	hob_compose_result result = {.bad_source = HOB_NONE};
+	uint32_t count = load_inputs(recipe, sources, srgb, parallel, arena, inputs, &result);
 	for (uint32_t i = 0; i < count; i++)
 		if (inputs[i].missing)
 			result.warnings |= HOB_TEXTURE_WARNING_PLACEHOLDER;
@@ -163,12 +150,10 @@ bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_sou
 			result.warnings |= HOB_TEXTURE_WARNING_EMPTY_ALPHA;
 	bool whole = hob_texture_plain_source(recipe) != HOB_NONE || recipe->bump;
 	if (!whole || inputs[0].missing) {
-		if (!mix(recipe, inputs, count, srgb, parallel, arena, &result.picture, err))
-			return false;
+		mix(recipe, inputs, count, srgb, parallel, arena, &result.picture);
 	} else if (recipe->bump && !hob_normals_likely(&inputs[0].picture)) {
-		if (!hob_normals_from_heights(&inputs[0].picture, recipe->clamp_u, recipe->clamp_v, arena,
-									  &result.picture, err))
-			return false;
+		hob_normals_from_heights(&inputs[0].picture, recipe->clamp_u, recipe->clamp_v, arena,
+								 &result.picture);
 	} else {
 		result.picture = inputs[0].picture;
 		if (recipe->bump)
@@ -180,6 +165,5 @@ bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_sou
 		else if (recipe->use == HOB_USE_NORMAL && points_down(&result.picture))
 			result.warnings |= HOB_TEXTURE_WARNING_BELOW;
 	}
-	*out = result;
-	return true;
+	return result;
 }

@@ -92,31 +92,42 @@ static void pick_channels(const uint8_t *pixels, size_t count, uint32_t channels
 			out[i * channels + k] = pixels[4 * i + k];
 }
 
-static bool encode_level(const hob_texture_request *request, const hob_mips *mips, uint32_t level,
-						 const hob_gpu_format *format, hob_astc *astc, const hob_parallel *parallel,
-						 hob_arena *arena, hob_bytes *out, hob_error *err)
+/* Where the level's bytes go: those of the chain itself if the format is theirs. */
+static hob_bytes room_of(const hob_mips *mips, uint32_t level, const hob_gpu_format *format, hob_arena *arena)
 {
 	uint32_t width = hob_level_side(mips->width, level), height = hob_level_side(mips->height, level);
 	size_t size = hob_gpu_level_bytes(format, width, height);
-	if (format->codec == HOB_GPU_PLAIN && format->channels == 4) {
-		*out = (hob_bytes){mips->levels[level], size};
-		return true;
-	}
-	uint8_t *data = hob_arena_alloc(arena, size, 16);
-	if (!data)
-		return hob_fail_memory(err, arena, "a compressed texture");
-	*out = (hob_bytes){data, size};
-	if (format->codec == HOB_GPU_PLAIN) {
+	bool own = format->codec == HOB_GPU_PLAIN && format->channels == 4;
+	return (hob_bytes){own ? mips->levels[level] : hob_arena_alloc(arena, size, 16), size};
+}
+
+static void encode_level(const hob_texture_request *request, const hob_mips *mips, uint32_t level,
+						 const hob_gpu_format *format, const hob_parallel *parallel, hob_bytes out)
+{
+	uint32_t width = hob_level_side(mips->width, level), height = hob_level_side(mips->height, level);
+	uint8_t *data = (uint8_t *)(uintptr_t)out.data;
+	level_job job = {mips->levels[level], width, height, format->vk, hob_texture_effort(request), data};
+	if (format->codec != HOB_GPU_PLAIN)
+		hob_parallel_for(parallel, ((height + 3) / 4 + BLOCK_ROWS - 1) / BLOCK_ROWS, encode_rows, &job);
+	else if (format->channels < 4)
 		pick_channels(mips->levels[level], (size_t)width * height, format->channels, data);
-		return true;
-	}
-	hob_bc_quality quality = hob_texture_effort(request);
-	if (format->codec == HOB_GPU_ASTC)
-		return hob_astc_encode(astc, mips->levels[level], width, height, parallel, data, size) ||
-			   hob_fail(err, MEMORY, "no memory left to compress %u x %u pixels as ASTC", width, height);
-	level_job job = {mips->levels[level], width, height, format->vk, quality, data};
-	hob_parallel_for(parallel, ((height + 3) / 4 + BLOCK_ROWS - 1) / BLOCK_ROWS, encode_rows, &job);
-	return true;
+}
+
+static void encode_astc(const hob_texture_request *request, const hob_mips *mips,
+						const hob_gpu_format *format, uint32_t channels, const hob_parallel *parallel,
+						uint32_t first, const hob_bytes *levels)
+{
+	uint32_t threads = parallel && parallel->threads > 1 ? parallel->threads : 1;
+	hob_astc *astc =
+		hob_astc_open(format->block_width, format->srgb, channels, hob_texture_effort(request), threads);
+	bool ok = astc != NULL;
+	for (uint32_t level = first; ok && level < mips->level_count; level++)
+		ok = hob_astc_encode(astc, mips->levels[level], hob_level_side(mips->width, level),
+							 hob_level_side(mips->height, level), parallel,
+							 (uint8_t *)(uintptr_t)levels[level].data, levels[level].size);
+	hob_astc_close(astc);
+	if (!ok)
+		hob_picture_starve("the ASTC compressor");
 }
 
 /* The direction that a shader takes from a texel of three channels, or of two and an implied Z. */
@@ -158,9 +169,9 @@ static float error_of(const uint8_t *pixels, const uint8_t *decoded, size_t coun
 	return (float)sqrt(sum / (double)count / (normal ? 1 : used));
 }
 
-bool hob_texture_try_blocks(const hob_texture_request *request, const hob_mips *mips, hob_use use,
-							uint32_t vk_format, uint32_t channels, const hob_parallel *parallel,
-							hob_arena *arena, hob_bytes *level0, bool *off, hob_error *err)
+hob_bytes hob_texture_try_blocks(const hob_texture_request *request, const hob_mips *mips, hob_use use,
+								 uint32_t vk_format, uint32_t channels, const hob_parallel *parallel,
+								 hob_arena *arena, bool *off)
 {
 	enum { FEW = 256 * 256 };
 	const float most_off = 1.0f;
@@ -168,25 +179,23 @@ bool hob_texture_try_blocks(const hob_texture_request *request, const hob_mips *
 	hob_gpu_format format;
 	if (count > FEW || request->settings.texture_quality == HOB_QUALITY_SMALL ||
 		!hob_gpu_format_find(vk_format, &format) || format.codec != HOB_GPU_BC || mips->is_float)
-		return true;
+		return (hob_bytes){0};
 	uint8_t *decoded = hob_arena_alloc(arena, 4 * count, 16);
-	if (!decoded)
-		return hob_fail_memory(err, arena, "a compressed texture");
-	if (!encode_level(request, mips, 0, &format, NULL, parallel, arena, level0, err))
-		return false;
-	hob_bc_decode(vk_format, level0->data, mips->width, mips->height, decoded);
+	hob_bytes level0 = room_of(mips, 0, &format, arena);
+	encode_level(request, mips, 0, &format, parallel, level0);
+	hob_bc_decode(vk_format, level0.data, mips->width, mips->height, decoded);
 	*off = error_of(mips->levels[0], decoded, count, channels, use == HOB_USE_NORMAL) > most_off;
-	if (*off)
-		*level0 = (hob_bytes){0};
-	return true;
+	return *off ? (hob_bytes){0} : level0;
 }
 
-bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips, uint32_t vk_format,
+void hob_texture_encode(const hob_texture_request *request, const hob_mips *mips, uint32_t vk_format,
 						uint32_t channels, hob_bytes level0, const hob_parallel *parallel, hob_arena *arena,
-						hob_buf *out, hob_error *err)
+						hob_buf *out)
 {
-	if (vk_format == 0)
-		return hob_png_write(mips->levels[0], mips->width, mips->height, mips->opaque, out, err);
+	if (vk_format == 0) {
+		hob_png_write(mips->levels[0], mips->width, mips->height, mips->opaque, out);
+		return;
+	}
 	hob_gpu_format format;
 	bool known = hob_gpu_format_find(vk_format, &format);
 	assert(known);
@@ -194,21 +203,17 @@ bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips
 							.width = mips->width,
 							.height = mips->height,
 							.level_count = mips->level_count,
+							.zstd_level = hob_texture_zstd_level(request),
 							.parallel = parallel};
-	file.zstd_level = hob_texture_zstd_level(request);
+	uint32_t first = level0.size > 0;
 	file.levels[0] = level0;
-	hob_astc *astc = NULL;
-	if (format.codec == HOB_GPU_ASTC) {
-		uint32_t threads = parallel && parallel->threads > 1 ? parallel->threads : 1;
-		astc = hob_astc_open(format.block_width, format.srgb, channels, hob_texture_effort(request), threads);
-		if (!astc)
-			return hob_fail(err, MEMORY, "no memory left for the ASTC compressor");
-	}
-	bool ok = true;
-	for (uint32_t level = level0.size > 0 ? 1 : 0; ok && level < mips->level_count; level++)
-		ok = encode_level(request, mips, level, &format, astc, parallel, arena, &file.levels[level], err);
-	hob_astc_close(astc);
-	return ok && hob_ktx2_write(&file, out, err);
+	for (uint32_t level = first; level < mips->level_count; level++)
+		file.levels[level] = room_of(mips, level, &format, arena);
+	if (format.codec == HOB_GPU_ASTC)
+		encode_astc(request, mips, &format, channels, parallel, first, file.levels);
+	for (uint32_t level = first; format.codec != HOB_GPU_ASTC && level < mips->level_count; level++)
+		encode_level(request, mips, level, &format, parallel, file.levels[level]);
+	hob_ktx2_write(&file, out);
 }
 
 int hob_texture_zstd_level(const hob_texture_request *request)

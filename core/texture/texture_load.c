@@ -2,30 +2,25 @@
 
 #include "../model/spec_gloss.h"
 
-bool hob_texture_resize(hob_picture *picture, hob_use use, uint32_t width, uint32_t height,
-						const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena, hob_error *err)
+void hob_texture_resize(hob_picture *picture, hob_use use, uint32_t width, uint32_t height,
+						const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena)
 {
 	if (picture->width == width && picture->height == height)
-		return true;
+		return;
 	hob_mip_options options = {
 		.use = use, .width = width, .height = height, .level_count = 1, .srgb = srgb, .parallel = parallel};
-	hob_picture narrow = *picture;
-	hob_mips scaled;
-	if (!hob_mips_build(&narrow, &options, arena, &scaled, err))
-		return false;
+	hob_mips scaled = hob_mips_build(picture, &options, arena);
 	picture->width = width;
 	picture->height = height;
 	picture->depth = scaled.is_float ? HOB_DEPTH_FLOAT : HOB_DEPTH_8;
 	picture->pixels = scaled.levels[0];
-	return true;
 }
 
 static bool read_pixels(const hob_texture_source *source, hob_arena *arena, hob_picture *out, hob_error *err)
 {
 	if (source->info.format != HOB_PICTURE_RAW)
 		return hob_picture_decode(source->file, arena, out, err);
-	if (!hob_picture_new(&source->info, arena, out, err))
-		return false;
+	hob_picture_new(&source->info, arena, out);
 	memcpy(out->pixels, source->file.data, source->file.size);
 	return true;
 }
@@ -40,7 +35,8 @@ static bool read_part(const hob_texture_source *part, const hob_picture_info *si
 	if (!read_pixels(part, arena, out, err))
 		return hob_fail_in(err, "picture '%.*s'", HOB_FMT(part->label));
 	hob_use use = out->depth == HOB_DEPTH_FLOAT ? HOB_USE_DATA : HOB_USE_COLOR;
-	return hob_texture_resize(out, use, size->width, size->height, srgb, parallel, arena, err);
+	hob_texture_resize(out, use, size->width, size->height, srgb, parallel, arena);
+	return true;
 }
 
 /* Writes RGB in linear light, times `factor`; returns alpha as eight bits. */
@@ -92,9 +88,9 @@ static bool make_pixels(const hob_texture_source *source, const hob_srgb *srgb, 
 {
 	conversion c = {.how = source->made, .srgb = srgb, .out = out};
 	if (!read_part(source->diffuse, &source->info, srgb, parallel, arena, &c.diffuse, err) ||
-		!read_part(source->specular, &source->info, srgb, parallel, arena, &c.specular, err) ||
-		!hob_picture_new(&source->info, arena, out, err))
+		!read_part(source->specular, &source->info, srgb, parallel, arena, &c.specular, err))
 		return false;
+	hob_picture_new(&source->info, arena, out);
 	hob_parallel_for(parallel, out->height, convert_row, &c);
 	return true;
 }

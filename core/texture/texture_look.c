@@ -21,29 +21,43 @@ static void mark_normals(const hob_texture_request *request, bool *normals)
 				normals[request->materials[i].slots[slots[s]].image] = true;
 }
 
-bool hob_textures_look_at(const hob_texture_request *request, bool alpha, bool normals, hob_arena *scratch,
-						  uint8_t *facts)
+typedef struct looking {
+	const hob_texture_request *request;
+	bool alpha, normals;
+	hob_arena *scratch;
+	uint8_t *facts;
+} looking;
+
+static bool look(void *context, hob_error *err)
 {
+	const looking *l = context;
 	hob_texture_source *sources;
-	hob_error why = {0};
-	hob_arena_mark mark = hob_arena_save(scratch);
-	bool *directions = HOB_NEW(scratch, bool, request->image_count);
-	bool ok = directions && hob_texture_sources(request, scratch, NULL, &sources, &why);
-	if (ok && normals)
-		mark_normals(request, directions);
-	for (uint32_t i = 0; ok && i < request->image_count; i++) {
+	bool *directions = HOB_NEW(l->scratch, bool, l->request->image_count);
+	if (!hob_texture_sources(l->request, l->scratch, NULL, &sources, err))
+		return false;
+	if (l->normals)
+		mark_normals(l->request, directions);
+	for (uint32_t i = 0; i < l->request->image_count; i++) {
 		const hob_texture_source *source = &sources[i];
-		bool looks = directions[i] || (alpha && source->info.channels % 2 == 0);
+		bool looks = directions[i] || (l->alpha && source->info.channels % 2 == 0);
 		if (!source->used || !source->usable || source->made || source->info.opaque_codec || !looks)
 			continue;
 		hob_picture picture;
-		hob_arena_mark before = hob_arena_save(scratch);
-		if (hob_texture_load(source, NULL, NULL, scratch, &picture, &why))
-			facts[i] = (uint8_t)(alpha_facts(&picture) |
-								 (directions[i] && hob_normals_flipped(&picture) ? HOB_PICTURE_FLIPPED : 0));
-		ok = why.code != HOB_ERR_MEMORY;
-		hob_arena_restore(scratch, before);
+		hob_arena_mark before = hob_arena_save(l->scratch);
+		if (hob_texture_load(source, NULL, NULL, l->scratch, &picture, NULL))
+			l->facts[i] =
+				(uint8_t)(alpha_facts(&picture) |
+						  (directions[i] && hob_normals_flipped(&picture) ? HOB_PICTURE_FLIPPED : 0));
+		hob_arena_restore(l->scratch, before);
 	}
+	return true;
+}
+
+bool hob_textures_look_at(const hob_texture_request *request, bool alpha, bool normals, hob_arena *scratch,
+						  uint8_t *facts)
+{
+	hob_arena_mark mark = hob_arena_save(scratch);
+	bool ok = hob_guarded(look, &(looking){request, alpha, normals, scratch, facts}, NULL);
 	hob_arena_restore(scratch, mark);
 	return ok;
 }

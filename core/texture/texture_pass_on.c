@@ -59,46 +59,36 @@ bool hob_texture_own_blocks(const hob_texture_request *request, const hob_textur
 					   ? format.block_width == format.block_height && format.block_width <= 6
 					   : vk != HOB_VK_BC1_RGBA_UNORM && vk != HOB_VK_BC1_RGBA_SRGB &&
 							 vk != HOB_VK_BC2_UNORM && vk != HOB_VK_BC2_SRGB;
-	hob_error ignored = {0};
-	if (!encoder || t.width != width || t.height != height || !hob_gpu_level(&t, 0, arena, level0, &ignored))
+	if (!encoder || t.width != width || t.height != height || !hob_gpu_level(&t, 0, arena, level0, NULL))
 		return false;
 	*vk_format = vk;
 	return true;
 }
 
-static bool pass_basis(const hob_texture_source *source, const hob_gpu_texture *t, hob_texture_facts *facts,
-					   hob_buf *out, hob_error *err)
-{
-	*facts = (hob_texture_facts){t->width, t->height, t->level_count, 0, 0, HOB_IMAGE_KTX2, 0};
-	hob_buf_put(out, source->file.data, source->file.size);
-	return !out->failed || hob_fail(err, MEMORY, "no memory left for a texture");
-}
-
 bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_recipe *r,
 						 const hob_texture_source *source, const hob_parallel *parallel, hob_arena *arena,
-						 hob_texture_facts *facts, hob_buf *out, bool *done, hob_error *err)
+						 hob_texture_facts *facts, hob_buf *out)
 {
 	hob_gpu_texture t;
 	hob_gpu_format format;
-	*done = false;
 	if (!is_container(source) || !hob_gpu_open(source->file, &t, NULL))
-		return true;
+		return false;
 	if (t.basis) {
 		bool keep = request->settings.texture_basis == HOB_BASIS_KEEP || !hob_gpu_decodable(&t);
 		if (!keep || !hob_ktx2_check(source->file, false, NULL, NULL))
-			return true;
-		*done = true;
-		return pass_basis(source, &t, facts, out, err)
-				   ? (facts->flags = r->use == HOB_USE_COLOR ? HOB_IMAGE_SRGB : 0, true)
-				   : false;
+			return false;
+		uint32_t flags = r->use == HOB_USE_COLOR ? HOB_IMAGE_SRGB : 0;
+		*facts = (hob_texture_facts){t.width, t.height, t.level_count, 0, flags, HOB_IMAGE_KTX2, 0};
+		hob_buf_put(out, source->file.data, source->file.size);
+		return true;
 	}
 	if (!hob_gpu_format_find(t.vk_format, &format) ||
 		(hob_gpu_decodable(&t) && !suits(request, r, &t, &format)))
-		return true;
+		return false;
 	/* A single level is not passed on: it needs a mip chain. */
 	if (hob_gpu_decodable(&t) && t.level_count == 1 && request->settings.texture_mipmaps && t.width > 1 &&
 		t.height > 1)
-		return true;
+		return false;
 	uint32_t skip = 0, cap = request->settings.texture_max_size;
 	while (skip + 1 < t.level_count &&
 		   (hob_level_side(t.width, skip) > cap || hob_level_side(t.height, skip) > cap))
@@ -110,21 +100,19 @@ bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_r
 	bool ragged = request->settings.texture_sides == HOB_SIDES_FOURS && format.codec == HOB_GPU_BC &&
 				  (wide % 4 != 0 || high % 4 != 0);
 	if (hob_gpu_decodable(&t) && (over || uneven || ragged))
-		return true;
+		return false;
 	hob_ktx2_source file = {.vk_format = final_format(t.vk_format, r),
 							.width = wide,
 							.height = high,
 							.level_count = request->settings.texture_mipmaps ? t.level_count - skip : 1,
 							.zstd_level = hob_texture_zstd_level(request),
 							.parallel = parallel};
-	for (uint32_t i = 0; i < file.level_count; i++) {
-		hob_error ignored = {0};
-		if (!hob_gpu_level(&t, skip + i, arena, &file.levels[i], &ignored))
-			return ignored.code != HOB_ERR_MEMORY || hob_fail_memory(err, arena, "a texture level");
-	}
+	for (uint32_t i = 0; i < file.level_count; i++)
+		if (!hob_gpu_level(&t, skip + i, arena, &file.levels[i], NULL))
+			return false;
 	*facts = (hob_texture_facts){wide, high, file.level_count, file.vk_format, 0, HOB_IMAGE_KTX2, 0};
 	facts->flags = r->flags | (r->use == HOB_USE_COLOR && !format.is_float ? HOB_IMAGE_SRGB : 0u) |
 				   (r->use == HOB_USE_NORMAL && format.channels == 2 ? HOB_IMAGE_NORMAL_XY : 0u);
-	*done = true;
-	return hob_ktx2_write(&file, out, err);
+	hob_ktx2_write(&file, out);
+	return true;
 }

@@ -329,8 +329,6 @@ bool hob_texture_plan_make(const hob_texture_request *request, const hob_texture
 	p.recipes = HOB_NEW(arena, hob_texture_recipe, slots);
 	p.next = HOB_NEW(arena, uint32_t, slots);
 	p.head = HOB_NEW(arena, uint32_t, (size_t)request->image_count + 1);
-	if (!p.recipes || !p.next || !p.head)
-		return hob_fail_memory(err, arena, "the list of textures");
 	for (uint32_t i = 0; i <= request->image_count; i++)
 		p.head[i] = HOB_NONE;
 	/* With `source`, files stay unchanged where a slot can refer to one. */

@@ -48,12 +48,8 @@ static found try_beside_model(const hob_texture_request *request, const hob_imag
 	hob_str name = last_part(image->path.len > 0 ? image->path : image->uri);
 	for (size_t i = 0; i < HOB_COUNT_OF(folders) && name.len > 0; i++) {
 		hob_str relative = hob_arena_printf(arena, "%s%.*s", folders[i], HOB_FMT(name)), candidate;
-		if (!relative.data) {
-			hob_fail_memory(err, arena, "a path");
-			return FOUND_BAD;
-		}
 		if (!hob_path_join(arena, request->folder, relative, &candidate, err))
-			return err->code == HOB_ERR_MEMORY ? FOUND_BAD : FOUND_NOT;
+			return FOUND_NOT;
 		if (hob_str_equal(candidate, image->path))
 			continue;
 		found result = try_path(request->io, &candidate, out, err);
@@ -286,14 +282,12 @@ static hob_texture_source *part_of(const hob_image *image, bool has, hob_texture
 }
 
 /* Merges equal pictures, in an open-addressing table by the digests' first words. */
-static bool find_same(hob_texture_source *sources, uint32_t count, hob_arena *arena, hob_error *err)
+static void find_same(hob_texture_source *sources, uint32_t count, hob_arena *arena)
 {
 	size_t slots = 16;
 	while (slots < 2 * (size_t)count)
 		slots *= 2;
 	uint32_t *table = HOB_NEW(arena, uint32_t, slots);
-	if (!table)
-		return hob_fail_memory(err, arena, "a table of pictures");
 	for (uint32_t i = 0; i < count; i++) {
 		sources[i].same_as = i;
 		if (!sources[i].usable)
@@ -306,7 +300,6 @@ static bool find_same(hob_texture_source *sources, uint32_t count, hob_arena *ar
 		else
 			sources[i].same_as = table[at] - 1;
 	}
-	return true;
 }
 
 /* Reads the parts of made pictures, once each, after the `image_count` sources of the model. */
@@ -315,8 +308,6 @@ static bool read_parts(const hob_texture_request *request, hob_texture_source *s
 {
 	const hob_image **images = HOB_NEW(arena, const hob_image *, 2 * (size_t)*part_count);
 	hob_texture_source *first = sources + request->image_count;
-	if (!images)
-		return hob_fail_memory(err, arena, "the list of pictures");
 	*part_count = 0;
 	for (uint32_t i = 0; i < request->image_count; i++) {
 		const hob_made_image *made = request->images[i].made;
@@ -344,8 +335,6 @@ bool hob_texture_sources(const hob_texture_request *request, hob_arena *arena, h
 		part_count += request->images[i].made != NULL;
 	hob_texture_source *sources =
 		HOB_NEW(arena, hob_texture_source, request->image_count + 2 * (size_t)part_count);
-	if (!sources)
-		return hob_fail_memory(err, arena, "the list of pictures");
 	for (uint32_t m = 0; m < request->material_count; m++)
 		for (uint32_t slot = 0; slot < HOB_SLOT_COUNT; slot++)
 			if (request->materials[m].slots[slot].image != HOB_NONE)
@@ -364,8 +353,7 @@ bool hob_texture_sources(const hob_texture_request *request, hob_arena *arena, h
 	for (uint32_t i = 0; i < request->image_count; i++)
 		if (sources[i].made)
 			join_parts(&sources[i], notes);
-	if (!find_same(sources, request->image_count, arena, err))
-		return false;
+	find_same(sources, request->image_count, arena);
 	*out = sources;
 	return true;
 }

@@ -1,4 +1,5 @@
-/* texture_stages.h - the stages of hob_textures_bake(), in order: sources, plan, compose, encode. */
+/* texture_stages.h - the stages of hob_textures_bake(), in order: sources, plan, compose, encode. All are
+ * called within hob_guarded. */
 #ifndef HOB_TEXTURE_STAGES_H
 #define HOB_TEXTURE_STAGES_H
 
@@ -68,7 +69,7 @@ typedef struct hob_texture_plan {
 /* Rewrites the slots of `materials` (a copy of the request's) to recipe indices. */
 bool hob_texture_plan_make(const hob_texture_request *request, const hob_texture_source *sources,
 						   hob_material *materials, hob_arena *arena, hob_notes *notes, hob_texture_plan *out,
-						   hob_error *err) HOB_MUST_CHECK;
+						   hob_error *err) HOB_MUST_CHECK; /* LIMIT */
 
 /* The first source of a recipe, or HOB_NONE. */
 uint32_t hob_texture_lead_source(const hob_texture_recipe *recipe);
@@ -84,9 +85,8 @@ bool hob_texture_load(const hob_texture_source *source, const hob_srgb *srgb, co
 					  hob_arena *arena, hob_picture *out, hob_error *err) HOB_MUST_CHECK;
 
 /* Scales in place: colours as light, others as numbers. A scaled 16-bit picture becomes 8-bit. */
-bool hob_texture_resize(hob_picture *picture, hob_use use, uint32_t width, uint32_t height,
-						const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena,
-						hob_error *err) HOB_MUST_CHECK;
+void hob_texture_resize(hob_picture *picture, hob_use use, uint32_t width, uint32_t height,
+						const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena);
 
 /* ---- compose: a recipe's inputs as one picture ---- */
 
@@ -102,16 +102,14 @@ typedef enum hob_texture_warning {
 
 typedef struct hob_compose_result {
 	hob_picture picture;
-	hob_use use;
 	uint32_t warnings;
 	/* source that could not be decoded, or HOB_NONE; the reason is in bad_reason */
 	uint32_t bad_source;
 	hob_error bad_reason;
 } hob_compose_result;
 
-bool hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_source *sources,
-						 const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena,
-						 hob_compose_result *out, hob_error *err) HOB_MUST_CHECK;
+hob_compose_result hob_texture_compose(const hob_texture_recipe *recipe, const hob_texture_source *sources,
+									   const hob_srgb *srgb, const hob_parallel *parallel, hob_arena *arena);
 
 /* ---- encode: a chain of levels as a file ---- */
 
@@ -131,10 +129,10 @@ bool hob_texture_wants_blocks(const hob_texture_request *request, const hob_text
 							  bool is_float, uint32_t width, uint32_t height);
 
 /* Appends a KTX2 or DDS source's own blocks as a KTX2 file if they have the requested format or cannot be
- * decoded; *done: whether it did. */
+ * decoded; returns whether it did. */
 bool hob_texture_pass_on(const hob_texture_request *request, const hob_texture_recipe *recipe,
 						 const hob_texture_source *source, const hob_parallel *parallel, hob_arena *arena,
-						 hob_texture_facts *facts, hob_buf *out, bool *done, hob_error *err) HOB_MUST_CHECK;
+						 hob_texture_facts *facts, hob_buf *out);
 
 /* For a chain built from a source with one level of blocks: the source's format and that level, to avoid
  * recompressing it. False when it does not suit the use, or has another size. */
@@ -148,16 +146,16 @@ hob_bc_quality hob_texture_effort(const hob_texture_request *request);
 /* zstd level by the settings; 0: raw. */
 int hob_texture_zstd_level(const hob_texture_request *request);
 
-/* Compresses the first level of a small picture. *off: its blocks are too far from the pixels, so it is to
- * stay uncompressed, and `level0` is empty, as it is if nothing was tried. */
-bool hob_texture_try_blocks(const hob_texture_request *request, const hob_mips *mips, hob_use use,
-							uint32_t vk_format, uint32_t channels, const hob_parallel *parallel,
-							hob_arena *arena, hob_bytes *level0, bool *off, hob_error *err) HOB_MUST_CHECK;
+/* The compressed first level of a small picture. *off: its blocks are too far from the pixels, so it is to
+ * stay uncompressed. Empty then, and if nothing was tried. */
+hob_bytes hob_texture_try_blocks(const hob_texture_request *request, const hob_mips *mips, hob_use use,
+								 uint32_t vk_format, uint32_t channels, const hob_parallel *parallel,
+								 hob_arena *arena, bool *off);
 
 /* `channels`: bit k for each channel k in use. `level0`, unless empty, replaces the compressed first
  * level. */
-bool hob_texture_encode(const hob_texture_request *request, const hob_mips *mips, uint32_t vk_format,
+void hob_texture_encode(const hob_texture_request *request, const hob_mips *mips, uint32_t vk_format,
 						uint32_t channels, hob_bytes level0, const hob_parallel *parallel, hob_arena *arena,
-						hob_buf *out, hob_error *err) HOB_MUST_CHECK;
+						hob_buf *out);
 
 #endif

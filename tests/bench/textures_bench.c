@@ -274,10 +274,8 @@ static void measure_mips(const hob_picture *picture, const hob_srgb *srgb, times
 								   .height = picture->height,
 								   .level_count = hob_level_count(picture->width, picture->height),
 								   .srgb = srgb};
-		hob_mips mips;
 		double start = now();
-		if (!hob_mips_build(picture, &options, &arena, &mips, NULL))
-			exit(1);
+		hob_mips_build(picture, &options, &arena);
 		t->mips[use] += now() - start;
 		hob_arena_release(&arena);
 	}

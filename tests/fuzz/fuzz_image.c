@@ -12,13 +12,25 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
+typedef struct decoding {
+	hob_bytes file;
 	hob_arena arena;
 	hob_picture picture;
+} decoding;
+
+static bool decode(void *context, hob_error *error)
+{
+	decoding *d = context;
+	return hob_picture_decode(d->file, &d->arena, &d->picture, error);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	decoding d = {.file = {data, size}};
 	hob_error error = {0};
-	hob_arena_init(&arena, 64 << 20);
-	if (hob_picture_decode((hob_bytes){data, size}, &arena, &picture, &error)) {
+	hob_arena_init(&d.arena, 64 << 20);
+	if (hob_guarded(decode, &d, &error)) {
+		hob_picture picture = d.picture;
 		uint64_t pixels = (uint64_t)picture.width * picture.height;
 		if (picture.width == 0 || picture.height == 0 || picture.width > HOB_LIMIT_IMAGE_SIDE ||
 			picture.height > HOB_LIMIT_IMAGE_SIDE || pixels > HOB_LIMIT_IMAGE_PIXELS)
@@ -31,6 +43,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else if (error.code == HOB_ERR_OK || error.context[0] == 0) {
 		abort();
 	}
-	hob_arena_release(&arena);
+	hob_arena_release(&d.arena);
 	return 0;
 }

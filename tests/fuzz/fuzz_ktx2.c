@@ -11,23 +11,41 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+typedef struct reading {
+	const hob_gpu_texture *texture;
+	uint32_t level;
+	hob_arena arena;
+	hob_bytes raw;
+	hob_picture picture;
+} reading;
+
+static bool read_level(void *context, hob_error *error)
+{
+	reading *r = context;
+	return hob_gpu_level(r->texture, r->level, &r->arena, &r->raw, error);
+}
+
+static bool decode(void *context, hob_error *error)
+{
+	reading *r = context;
+	return hob_gpu_decode(r->texture, &r->arena, &r->picture, error);
+}
+
 static void read_levels(const hob_gpu_texture *t, bool valid)
 {
-	hob_arena arena;
+	reading r = {.texture = t};
 	hob_error error = {0};
-	hob_picture picture;
-	hob_arena_init(&arena, 64 << 20);
-	for (uint32_t i = 0; i < t->level_count; i++) {
-		hob_bytes raw;
-		bool read = t->raw_bytes[i] < 32 << 20 && hob_gpu_level(t, i, &arena, &raw, &error);
+	hob_arena_init(&r.arena, 64 << 20);
+	for (r.level = 0; r.level < t->level_count; r.level++) {
+		bool read = t->raw_bytes[r.level] < 32 << 20 && hob_guarded(read_level, &r, &error);
 		if (valid && !t->basis && !read && error.code != HOB_ERR_MEMORY && error.code != HOB_ERR_OK)
 			abort();
 	}
 	/* Errors in BasisLZ and UASTC data show only when it is decoded. */
-	if (hob_gpu_decodable(t) && !hob_gpu_decode(t, &arena, &picture, &error) && valid && !t->basis &&
+	if (hob_gpu_decodable(t) && !hob_guarded(decode, &r, &error) && valid && !t->basis &&
 		error.code != HOB_ERR_MEMORY)
 		abort();
-	hob_arena_release(&arena);
+	hob_arena_release(&r.arena);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

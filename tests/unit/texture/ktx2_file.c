@@ -63,7 +63,7 @@ static void make(sample_file *s, uint32_t format, uint32_t width, uint32_t heigh
 		s->source.levels[i] = (hob_bytes){s->raw + at, size};
 		at += size;
 	}
-	assert_true(hob_ktx2_write(&s->source, &s->file, NULL));
+	hob_ktx2_write(&s->source, &s->file);
 }
 
 static void drop(sample_file *s)
@@ -179,7 +179,7 @@ static void a_cube_has_six_faces_and_its_irradiance(void **state)
 	hob_buf file = {0};
 	source.levels[0] = (hob_bytes){raw, 6 * 64 * 8};
 	source.levels[1] = (hob_bytes){raw, 6 * 16 * 8};
-	assert_true(hob_ktx2_write(&source, &file, NULL));
+	hob_ktx2_write(&source, &file);
 	assert_true(hob_ktx2_check(hob_buf_bytes(&file), true, &facts, &err));
 	assert_int_equal(facts.faces, 6);
 	assert_false(hob_ktx2_open(hob_buf_bytes(&file), &flat, &err));
@@ -190,7 +190,7 @@ static void a_cube_has_six_faces_and_its_irradiance(void **state)
 	assert_false(hob_ktx2_check(hob_buf_bytes(&file), true, NULL, &err));
 	hob_buf_release(&file);
 	terms[26] = NAN;
-	assert_true(hob_ktx2_write(&source, &file, NULL));
+	hob_ktx2_write(&source, &file);
 	assert_false(hob_ktx2_check(hob_buf_bytes(&file), true, NULL, &err));
 	assert_non_null(strstr(err.context, "HobIrradiance"));
 	hob_buf_release(&file);

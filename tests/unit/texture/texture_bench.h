@@ -74,7 +74,7 @@ static inline void add_file(bench *b, const char *path, const uint8_t *pixels, u
 							uint32_t height, bool opaque)
 {
 	hob_buf buf = {0};
-	assert_true(hob_png_write(pixels, width, height, opaque, &buf, NULL));
+	hob_png_write(pixels, width, height, opaque, &buf);
 	uint8_t *file = malloc(buf.size);
 	assert_non_null(file);
 	memcpy(file, buf.data, buf.size);
