@@ -166,7 +166,7 @@ def rules():
             "`MODEL.cook.json` for one model, and the nearest one changes single rules.",
             "The value is a level (`off`, `info`, `warning`, `error`), or an object with parameters and a level. An object without a level "
             "turns a rule on that is off, as a warning. `error` fails the model, as a budget with `budget.fail` does: the last good version stays, and "
-            "the exit code is 4. `profile` resets all rules to the values below. A pattern is a regular expression without groups: "
+            "the exit code is 4. `profile` (game, web, print or film) sets the rules of its list at the end of this page, and all others to their defaults; the rules beside it come on top. A pattern is a regular expression without groups: "
             "`.`, `[a-z]`, `\\d`, `\\w`, `*`, `+`, `?`, `^`, `$`; it may match any part of the name, so `^` and `$` anchor it. Keys that begin "
             "with `//` are comments.",
             "What breaks a rule is in the model's `report`, under `findings`, with the object and up to 64 places. A rule that a format "

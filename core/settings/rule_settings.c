@@ -5,6 +5,7 @@
 #include "../formats/number_text.h"
 
 #include <cjson/cJSON.h>
+#include <stdio.h>
 
 const char *const hob_rule_levels[4] = {"off", "info", "warning", "error"};
 
@@ -61,7 +62,7 @@ hob_str hob_rule_near(hob_str id)
 	size_t best_distance = HOB_NEAR_EDITS + 1, distance;
 	for (uint32_t i = 0; i < HOB_RULE_COUNT; i++) {
 		hob_str near = hob_key_near(id, hob_str_of(hob_rule_table[i].id), &distance);
-		if (distance < best_distance) {
+		if (distance < best_distance && distance < id.len) {
 			best_distance = distance;
 			best = near;
 		}
@@ -106,24 +107,26 @@ static bool read_level(const cJSON *item, uint32_t *level)
 	return false;
 }
 
-static bool fail_near(hob_str origin, const char *what, const char *name, hob_str near, hob_error *err)
+static bool fail_near(hob_str origin, const char *name, hob_str near, hob_error *err)
 {
 	if (near.len > 0)
-		return hob_fail(err, CONFIG, "%.*s: unknown %s '%.60s'; did you mean '%.*s'?", HOB_FMT(origin), what,
+		return hob_fail(err, CONFIG, "%.*s: unknown rule '%.60s'; did you mean '%.*s'?", HOB_FMT(origin),
 						name, HOB_FMT(near));
-	return hob_fail(err, CONFIG, "%.*s: unknown %s '%.60s'; 'hob check --explain all' lists the rules",
-					HOB_FMT(origin), what, name);
+	return hob_fail(err, CONFIG, "%.*s: unknown rule '%.60s'; 'hob check --explain all' lists the rules",
+					HOB_FMT(origin), name);
 }
 
 static bool read_profile(hob_setting_rules *rules, const cJSON *item, hob_str origin, hob_error *err)
 {
-	const char *name = cJSON_IsString(item) ? item->valuestring : "";
-	hob_str near = {0};
+	const char *name = cJSON_IsString(item) ? item->valuestring : "", *last = "";
+	char names[64] = "";
 	bool found = false;
 	for (size_t i = 0; i < HOB_COUNT_OF(profiles); i++) {
-		if (hob_str_distance(hob_str_of(name), hob_str_of(profiles[i].profile)) <= HOB_NEAR_EDITS)
-			near = hob_str_of(profiles[i].profile);
-		if (strcmp(name, profiles[i].profile) != 0)
+		if (strcmp(last, profiles[i].profile) != 0)
+			snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", last[0] ? ", " : "",
+					 profiles[i].profile);
+		last = profiles[i].profile;
+		if (strcmp(name, last) != 0)
 			continue;
 		if (!found)
 			hob_rules_init(rules);
@@ -131,7 +134,8 @@ static bool read_profile(hob_setting_rules *rules, const cJSON *item, hob_str or
 		rules->level[profiles[i].rule] = profiles[i].level;
 		memcpy(rules->value[profiles[i].rule], profiles[i].values, sizeof profiles[i].values);
 	}
-	return found || fail_near(origin, "profile of rules", name, near, err);
+	return found || hob_fail(err, CONFIG, "%.*s: 'profile' must be one of %s, not '%.60s'", HOB_FMT(origin),
+							 names, name);
 }
 
 static bool read_parameter(hob_setting_rules *rules, uint32_t rule, const cJSON *item, hob_str origin,
@@ -176,9 +180,9 @@ static bool read_rule(hob_setting_rules *rules, const cJSON *item, hob_str origi
 	hob_rule rule = hob_rule_find(key);
 	for (size_t i = 0; i < HOB_COUNT_OF(others) && rule == HOB_RULE_COUNT; i++)
 		if (hob_str_distance(key, hob_str_of(others[i])) <= HOB_NEAR_EDITS)
-			return fail_near(origin, "rule", item->string, hob_str_of(others[i]), err);
+			return fail_near(origin, item->string, hob_str_of(others[i]), err);
 	if (rule == HOB_RULE_COUNT)
-		return fail_near(origin, "rule", item->string, hob_rule_near(key), err);
+		return fail_near(origin, item->string, hob_rule_near(key), err);
 	if (!cJSON_IsObject(item))
 		return read_level(item, &rules->level[rule]) ||
 			   hob_fail(err, CONFIG,

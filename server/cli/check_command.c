@@ -6,6 +6,7 @@
 #include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 #include "../../core/base/text_order.h"
+#include "../../core/formats/number_text.h"
 #include "../../core/settings/rules.h"
 #include "../fs/whole_path.h"
 #include "../log/log.h"
@@ -390,6 +391,11 @@ static void end_line(hob_buf *out, size_t from)
 	hob_buf_put(out, "\n", 1);
 }
 
+static bool is_same_error(const check_row *a, const check_row *b)
+{
+	return b->kind.len == 0 && hob_str_equal(a->rule, b->rule) && hob_str_equal(a->text, b->text);
+}
+
 static void print_text(check_report *c, hob_buf *out)
 {
 	uint32_t counts[4] = {0}, known = 0, allowed = 0, gone = 0, unchecked = 0;
@@ -402,8 +408,14 @@ static void print_text(check_report *c, hob_buf *out)
 		if (row->known)
 			continue;
 		size_t from = out->size;
-		hob_buf_printf(out, "%-8s %.*s: ", row->fails ? "error" : hob_rule_levels[row->level],
+		uint32_t more = 0; /* models that one error keeps from being cooked: a wrong cook.json */
+		while (row->kind.len == 0 && i + 1 + more < c->count && is_same_error(row, row + 1 + more))
+			more++;
+		counts[row->level] += more;
+		i += more;
+		hob_buf_printf(out, "%-8s %.*s", row->fails ? "error" : hob_rule_levels[row->level],
 					   HOB_FMT(row->asset));
+		hob_buf_printf(out, more > 0 ? " and %u more: " : ": ", more);
 		put_text(row, true, out);
 		hob_buf_printf(out, " (%.*s)", HOB_FMT(row->rule));
 		end_line(out, from);
@@ -1057,11 +1069,14 @@ static int explain(const char *id)
 			continue;
 		printf("%s: %s.\nTo mend it: %s.\nDefault: %s\n", info->id, info->meaning, info->mend,
 			   hob_rule_levels[info->level]);
-		for (uint32_t p = 0; p < 2 && info->parameters[p][0]; p++)
-			if (i < HOB_RULE_PATTERNS)
-				printf("Parameter: %s, a pattern\n", info->parameters[p]);
-			else
-				printf("Parameter: %s, default %.9g\n", info->parameters[p], (double)info->values[p]);
+		for (uint32_t p = 0; p < 2 && info->parameters[p][0]; p++) {
+			hob_buf value = {0};
+			hob_put_f32(&value, info->values[p]);
+			printf("Parameter: %s, %s%s\n", info->parameters[p],
+				   i < HOB_RULE_PATTERNS ? "a pattern" : "default ",
+				   i < HOB_RULE_PATTERNS ? "" : srv_cli_ended(&value));
+			hob_buf_release(&value);
+		}
 		if (info->blind[0])
 			printf("Not checked in: %s\n", info->blind);
 	}

@@ -286,6 +286,15 @@ class Rules(CommandLine):
             self.assertNotIn("config.invalid", self.check(), text)
         self.assertGreater(len(blocks), 3)
 
+    def test_one_error_of_many_models_is_told_once(self):
+        for i in range(5):
+            self.put(f"{i}.obj", obj_text(2))
+        self.put("cook.json", '{"rules": {"profile": "mobile"}}')
+        told = self.check(code=1)
+        self.assertRegex(told, r"\Aerror    0\.obj and 4 more: cook\.json: 'profile' must be one of game, .*\n5 models .*: 5 errors, 0 warnings, 0 info\n\Z")
+        self.assertEqual(len(json.loads(self.check("--format", "json", code=1))["assets"]), 5)
+        self.assertIn("Parameter: max, default 0.01\n", self.hob("check", "--explain", "uv.overlap")[0])
+
     def test_a_sidecar_counts_for_one_model(self):
         self.put("cook.json", '{"rules": {"mesh.open": "warning"}}')
         for name in ("a", "b"):

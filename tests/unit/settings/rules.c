@@ -73,10 +73,11 @@ static void wrong_rules_are_named(void **state)
 	static const char *const cases[][2] = {
 		{"{\"mesh.opan\":\"error\"}", "here: unknown rule 'mesh.opan'; did you mean 'mesh.open'?"},
 		{"{\"zzzzzzzz\":\"error\"}", "'hob check --explain all' lists the rules"},
-		{"{\"profile\":\"gme\"}", "did you mean 'game'?"},
+		{"{\"profile\":\"mobile\"}", "'profile' must be one of game, web, print, film, not 'mobile'"},
 		{"{\"profil\":\"game\"}", "did you mean 'profile'?"},
 		{"{\"texture.size\":{\"power_of_two\":2}}", "must be true or false"},
-		{"{\"profile\":5}", "unknown profile of rules"},
+		{"{\"profile\":5}", "'profile' must be one of"},
+		{"{\"*\":\"error\"}", "unknown rule '*'; 'hob check"},
 		{"{\"mesh.open\":\"fatal\"}", "must be off, info, warning, error, or an object with level"},
 		{"{\"mesh.open\":{\"max\":1}}", "the rule 'mesh.open' has no parameter 'max'; it has level"},
 		{"{\"scene.size\":{\"mx\":1}}", "has no parameter 'mx'; it has level, min, max"},
