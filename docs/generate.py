@@ -167,7 +167,7 @@ def rules():
             "The value is a level (`off`, `info`, `warning`, `error`), or an object with parameters and a level. An object without a level "
             "turns a rule on that is off, as a warning. `error` fails the model, as a budget with `budget.fail` does: the last good version stays, and "
             "the exit code is 4. `profile` (game, web, print or film) sets the rules of its list at the end of this page, and all others to their defaults; the rules beside it come on top. A pattern is a regular expression without groups: "
-            "`.`, `[a-z]`, `\\d`, `\\w`, `*`, `+`, `?`, `^`, `$`; it may match any part of the name, so `^` and `$` anchor it. Keys that begin "
+            "`.`, `[a-z]`, `\\d`, `\\w`, `*`, `+`, `?`, `|`, `^`, `$`; it may match any part of the name, so `^` and `$` anchor it (each part: `_GEO$|_GRP$`). Keys that begin "
             "with `//` are comments.",
             "What breaks a rule is in the model's `report`, under `findings`, with the object and up to 64 places. A rule that a format "
             "cannot know is listed there as `unchecked`, which does not mean that it is kept. A change between `warning` and `error` cooks "
@@ -180,7 +180,7 @@ def rules():
              '"level": "error" }, "mesh.draws": { "max": 4 },\n             "texture.size": { "max": 1024, "power_of_two": true }, "texture.missing": "error", '
              '"file.portability": "error",\n             "name.node": { "match": "^[a-z0-9_]+$" }, "scene.shear": "warning",\n             "skin.influences": { "max": 4, "level": "error" } } }\n```',
              '```json\n{ "rules": { "mesh.triangles": { "max": 60000 }, "mesh.draws": { "max": 12 } } }\n```',
-             "A film: no limits on size, but clean topology and names. UDIM tiles lie outside the unit square, so `uv.outside` stays off. `uv.overlap`, `uv.margin` and "
+             "A film: no limits on size, but clean topology and names. UDIM tiles lie outside the unit square, so `uv.outside` stays off. A `.hobignore` leaves out layers that draw nothing by themselves. `uv.overlap`, `uv.margin` and "
              "`mesh.interpenetrating` are looked for by `hob check --deep` only.",
              '```json\n{ "texture": { "max_size": 8192 },\n  "rules": { "profile": "film", "texture.missing": "error", "reference.missing": "error", "mesh.open": "info",\n'
              '             "mesh.non-manifold": "warning", "mesh.no-normals": "warning", "scene.scale": "warning",\n             "uv.overlap": { "max": 0.01 },\n'

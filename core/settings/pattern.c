@@ -28,13 +28,35 @@ static hob_str inner(hob_str p)
 	return hob_str_sub(p, p.len > 0 && p.data[0] == '^', p.len - ends);
 }
 
-bool hob_pattern_valid(hob_str pattern)
+/* The alternative of the pattern that begins at `at`. */
+static hob_str alternative(hob_str p, size_t at)
 {
-	hob_str p = inner(pattern);
+	size_t end = at;
+	while (end < p.len && p.data[end] != '|') {
+		size_t length = atom_length(p, end);
+		end += length > 0 ? length : 1;
+	}
+	return hob_str_sub(p, at, end);
+}
+
+static bool is_valid(hob_str one)
+{
+	hob_str p = inner(one);
 	for (size_t at = 0, length; at < p.len; at += length + is_repeat(p, at + length))
 		if ((length = atom_length(p, at)) == 0)
 			return false;
 	return true;
+}
+
+bool hob_pattern_valid(hob_str pattern)
+{
+	bool valid = true;
+	for (size_t at = 0; valid && pattern.len > 0 && at <= pattern.len;) {
+		hob_str one = alternative(pattern, at);
+		valid = one.len > 0 && is_valid(one);
+		at += one.len + 1;
+	}
+	return valid;
 }
 
 static bool is_word(uint8_t c)
@@ -73,7 +95,7 @@ static uint64_t closure(hob_str p, uint64_t states)
 	return states;
 }
 
-bool hob_pattern_match(hob_str pattern, hob_str text)
+static bool matches(hob_str pattern, hob_str text)
 {
 	hob_str p = inner(pattern);
 	bool begins = pattern.len > 0 && pattern.data[0] == '^', ends = pattern.len > p.len + begins;
@@ -92,4 +114,15 @@ bool hob_pattern_match(hob_str pattern, hob_str text)
 		states = closure(p, next) | (begins ? 0 : first);
 	}
 	return (states & accept) != 0;
+}
+
+bool hob_pattern_match(hob_str pattern, hob_str text)
+{
+	bool match = pattern.len == 0;
+	for (size_t at = 0; !match && at < pattern.len;) {
+		hob_str one = alternative(pattern, at);
+		match = matches(one, text);
+		at += one.len + 1;
+	}
+	return match;
 }

@@ -1,8 +1,9 @@
-/* pattern.h - patterns for names: regular expressions without groups, alternatives and counts.
+/* pattern.h - patterns for names: regular expressions without groups and counts.
  *
  * An atom is a character, ".", "[a-z_]", "[^a-z]", "\d" (a digit), "\w" (a letter, digit or "_") or "\"
- * before a character that stands for itself; "*", "+" or "?" may follow it. "^" and "$" are allowed at the
- * ends; without them the pattern may match anywhere. Matching is by byte, not by character. */
+ * before a character that stands for itself; "*", "+" or "?" may follow it. "|" separates alternatives; "^"
+ * and "$" are allowed at the ends of each, and without them it may match anywhere. Matching is by byte, not
+ * by character. */
 #ifndef HOB_PATTERN_H
 #define HOB_PATTERN_H
 

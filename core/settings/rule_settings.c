@@ -158,7 +158,7 @@ static bool read_parameter(hob_setting_rules *rules, uint32_t rule, const cJSON 
 			return hob_fail(
 				err, CONFIG,
 				"%.*s: 'match' of the rule '%s' must be a pattern of at most %d bytes of letters, "
-				"., [a-z], \\d, \\w, *, +, ?, ^ and $",
+				"., [a-z], \\d, \\w, *, +, ?, |, ^ and $, without groups: A$|B$",
 				HOB_FMT(origin), id, HOB_RULE_PATTERN_BYTES - 1);
 		memset(rules->match[rule], 0, HOB_RULE_PATTERN_BYTES);
 		memcpy(rules->match[rule], text.data, text.len);

@@ -123,6 +123,9 @@ static void patterns_match_names(void **state)
 		{"x$", "yx", "xy"},
 		{"^\\$$", "$", "a"},
 		{"^[\xC3][\xA4]$", "\xC3\xA4", "\xC3"},
+		{"_GEO$|_GRP$|^root$", "body_GRP", "a_root"},
+		{"^a[|]b$|c\\|d", "a|b", "cd"},
+		{"^a[|]b$|c\\|d", "xc|dx", "a"},
 	};
 	for (size_t i = 0; i < HOB_COUNT_OF(cases); i++) {
 		hob_str pattern = hob_str_of(cases[i].pattern);
@@ -133,7 +136,8 @@ static void patterns_match_names(void **state)
 			fail_msg("%s matches %s", cases[i].pattern, cases[i].no);
 	}
 	assert_true(hob_pattern_match((hob_str){0}, HOB_STR("anything")));
-	static const char *const wrong[] = {"*a", "a**", "(a)", "a|b", "a{2}", "[ab", "a\\", "^^", "$$"};
+	static const char *const wrong[] = {"*a",  "a**",  "(a)", "a|",	 "|a", "a||b",
+										"a|*", "a{2}", "[ab", "a\\", "^^", "$$"};
 	for (size_t i = 0; i < HOB_COUNT_OF(wrong); i++)
 		if (hob_pattern_valid(hob_str_of(wrong[i])))
 			fail_msg("%s is valid", wrong[i]);
