@@ -418,7 +418,8 @@ static void find_default_material(classic_writer *w)
 	}
 }
 
-static void put_node_maps(classic_writer *w)
+/* Maps drawn nodes to their materials, or to their meshes. */
+static void put_node_map(classic_writer *w, bool to_material)
 {
 	hob_pack_array links = hob_pack_find(&w->scene, HOB_PK_LMSH),
 				   materials = hob_pack_find(&w->scene, HOB_PK_LMAT);
@@ -428,19 +429,13 @@ static void put_node_maps(classic_writer *w)
 	put_u32(&w->out.scene, drawn * 2);
 	for (uint32_t i = 0; i < links.count; i++) {
 		const hob_pk_link *link = HOB_PACK_AT(hob_pk_link, links, i);
-		if (!is_drawn(w, link))
-			continue;
 		uint32_t material = hob_pack_link(materials, link->node);
-		put_u32(&w->out.scene, link->node);
-		put_u32(&w->out.scene, material == HOB_PK_NONE ? w->material_count : material);
-	}
-	put_u32(&w->out.scene, drawn * 2);
-	for (uint32_t i = 0; i < links.count; i++) {
-		const hob_pk_link *link = HOB_PACK_AT(hob_pk_link, links, i);
 		if (!is_drawn(w, link))
 			continue;
 		put_u32(&w->out.scene, link->node);
-		put_u32(&w->out.scene, link->value);
+		put_u32(&w->out.scene, !to_material				 ? link->value
+							   : material == HOB_PK_NONE ? w->material_count
+														 : material);
 	}
 }
 
@@ -476,7 +471,8 @@ static void put_scene(classic_writer *w)
 	}
 	for (uint32_t n = 0; n < nodes.count; n++)
 		hob_buf_put(&w->out.scene, HOB_PACK_AT(uint8_t, nodes, n), sizeof(hob_classic_hierarchy));
-	put_node_maps(w);
+	put_node_map(w, true);
+	put_node_map(w, false);
 	if (nodes.count)
 		put_names(w, nodes.count);
 }

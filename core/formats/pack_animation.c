@@ -94,8 +94,8 @@ static void put_clip(animation_writer *w, uint32_t c, hob_pk_clip *out)
 
 static void put_clips(animation_writer *w)
 {
-	hob_pk_clip *clips = PACK_NEW(w->b, hob_pk_clip, w->from->clip_count);
-	hob_pk_channel *channels = PACK_NEW(w->b, hob_pk_channel, (size_t)w->channel_count);
+	hob_pk_clip *clips = PACK_TABLE(w->b, HOB_PK_CLIP, hob_pk_clip, w->from->clip_count);
+	hob_pk_channel *channels = PACK_TABLE(w->b, HOB_PK_CHAN, hob_pk_channel, (size_t)w->channel_count);
 	hob_pk_property_channel *properties = PACK_NEW(w->b, hob_pk_property_channel, (size_t)w->property_count);
 	w->samplers = PACK_NEW(w->b, hob_pk_sampler, (size_t)w->sampler_count);
 	w->times = PACK_NEW(w->b, hob_bytes, (size_t)w->sampler_count);
@@ -126,8 +126,6 @@ static void put_clips(animation_writer *w)
 		for (uint32_t t = 0; t < clip->track_count; t++)
 			put_sampler(w, &clip->tracks[t], sampler++);
 	}
-	hob_pack_add(w->b, HOB_PK_CLIP, clips, w->from->clip_count, sizeof *clips);
-	hob_pack_add(w->b, HOB_PK_CHAN, channels, channel, sizeof *channels);
 	if (property > 0) {
 		w->b->ver_minor = 3;
 		for (uint32_t i = 0; i < property; i++)
@@ -143,7 +141,7 @@ static void put_clips(animation_writer *w)
 static void put_skins(animation_writer *w)
 {
 	uint32_t count = w->from->skin_count, joint = 0;
-	hob_pk_skin *skins = PACK_NEW(w->b, hob_pk_skin, count);
+	hob_pk_skin *skins = PACK_TABLE(w->b, HOB_PK_SKIN, hob_pk_skin, count);
 	hob_bytes *joints = PACK_NEW(w->b, hob_bytes, count);
 	hob_bytes *binds = PACK_NEW(w->b, hob_bytes, count);
 	for (uint32_t s = 0; s < count; s++) {
@@ -153,7 +151,6 @@ static void put_skins(animation_writer *w)
 		binds[s] = (hob_bytes){(const uint8_t *)skin->inverse_bind, (size_t)skin->joint_count * 64};
 		joint += skin->joint_count;
 	}
-	hob_pack_add(w->b, HOB_PK_SKIN, skins, count, sizeof *skins);
 	hob_pack_add_pieces(w->b, HOB_PK_JNTS, joints, count, joint, sizeof(uint32_t));
 	hob_pack_add_pieces(w->b, HOB_PK_IBMS, binds, count, joint, sizeof(hob_pk_mat4));
 }

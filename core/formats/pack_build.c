@@ -108,6 +108,13 @@ pack_section *hob_pack_add(pack_builder *b, uint32_t type, const void *data, siz
 	return hob_pack_add_pieces(b, type, piece, 1, count, stride);
 }
 
+void *hob_pack_table(pack_builder *b, uint32_t type, size_t count, uint32_t stride)
+{
+	void *records = hob_arena_array(b->arena, count, stride, 16);
+	hob_pack_add(b, type, records, count, stride);
+	return records;
+}
+
 pack_section *hob_pack_add_gpu(pack_builder *b, uint32_t type, hob_bytes *pieces, uint32_t piece_count,
 							   size_t count, uint32_t stride, uint16_t codec)
 {

@@ -48,6 +48,10 @@ uint32_t hob_pack_add_string(pack_builder *builder, hob_str s);
 /* Adds a section of one piece. STRS is section 0: the first section added is number 1. */
 pack_section *hob_pack_add(pack_builder *builder, uint32_t type, const void *data, size_t count,
 						   uint32_t stride);
+/* Adds a section of `count` records and returns them, all zero, to be filled. */
+#define PACK_TABLE(builder, section, type, count)                                                            \
+	((type *)hob_pack_table((builder), (section), (count), sizeof(type)))
+void *hob_pack_table(pack_builder *builder, uint32_t type, size_t count, uint32_t stride);
 /* Like hob_pack_add, for several pieces; their array is borrowed, too. */
 pack_section *hob_pack_add_pieces(pack_builder *builder, uint32_t type, hob_bytes *pieces,
 								  uint32_t piece_count, size_t count, uint32_t stride);

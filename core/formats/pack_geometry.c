@@ -1,5 +1,7 @@
 #include "pack_geometry.h"
 
+#include "../base/half.h"
+
 #include <math.h>
 
 enum { FLOAT = 'f', HALF = 'h', UNORM = 'u', SNORM = 's', UINT = 'i' };
@@ -64,19 +66,6 @@ bool hob_pack_attribute_find(const hob_pack_geometry *g, const hob_pk_mesh *mesh
 	return false;
 }
 
-static float half_to_float(uint16_t half)
-{
-	uint32_t exponent = half >> 10 & 31, mantissa = half & 1023;
-	float value;
-	if (exponent == 0) {
-		value = (float)mantissa / 16777216.0f;
-	} else {
-		uint32_t bits = (exponent + 112) << 23 | mantissa << 13;
-		memcpy(&value, &bits, sizeof value);
-	}
-	return half >> 15 ? -value : value;
-}
-
 static float signed_norm(int32_t value, int32_t max)
 {
 	return value < -max ? -1.0f : (float)value / (float)max;
@@ -96,7 +85,7 @@ static float component(const hob_vertex_format *f, const uint8_t *at, uint32_t i
 	case FLOAT:
 		return hob_load_f32(at);
 	case HALF:
-		return half_to_float((uint16_t)raw);
+		return hob_half_to_float((uint16_t)raw);
 	case UNORM:
 		return f->component_bytes == 1 ? (float)raw / 255.0f : (float)raw / 65535.0f;
 	case SNORM:

@@ -80,7 +80,7 @@ static void put_texrefs(pack_builder *b, const hob_baked_materials *from, hob_pk
 	for (uint32_t m = 0; m < from->material_count; m++)
 		for (uint32_t s = 0; s < HOB_SLOT_COUNT; s++)
 			count += from->materials[m].slots[s].image != HOB_NONE;
-	hob_pk_texref *refs = PACK_NEW(b, hob_pk_texref, count);
+	hob_pk_texref *refs = PACK_TABLE(b, HOB_PK_TEXR, hob_pk_texref, count);
 	for (uint32_t m = 0; m < from->material_count; m++) {
 		memset(records[m].textures, 0xFF, sizeof records[m].textures);
 		for (uint32_t s = 0; s < HOB_SLOT_COUNT; s++) {
@@ -99,12 +99,11 @@ static void put_texrefs(pack_builder *b, const hob_baked_materials *from, hob_pk
 			};
 		}
 	}
-	hob_pack_add(b, HOB_PK_TEXR, refs, count, sizeof *refs);
 }
 
 static void put_images(pack_builder *b, const hob_baked_materials *from)
 {
-	hob_pk_image *images = PACK_NEW(b, hob_pk_image, from->image_count);
+	hob_pk_image *images = PACK_TABLE(b, HOB_PK_IMGS, hob_pk_image, from->image_count);
 	for (uint32_t i = 0; i < from->image_count; i++) {
 		const hob_baked_image *image = &from->images[i];
 		images[i] = (hob_pk_image){
@@ -121,12 +120,12 @@ static void put_images(pack_builder *b, const hob_baked_materials *from)
 		memcpy(images[i].cooked_sha256, image->cooked_sha256, sizeof images[i].cooked_sha256);
 		memcpy(images[i].source_sha256, image->source_sha256, sizeof images[i].source_sha256);
 	}
-	hob_pack_add(b, HOB_PK_IMGS, images, from->image_count, sizeof *images);
 }
 
 static void put_samplers(pack_builder *b, const hob_baked_materials *from)
 {
-	hob_pk_texture_sampler *samplers = PACK_NEW(b, hob_pk_texture_sampler, from->sampler_count);
+	hob_pk_texture_sampler *samplers =
+		PACK_TABLE(b, HOB_PK_TSMP, hob_pk_texture_sampler, from->sampler_count);
 	for (uint32_t i = 0; i < from->sampler_count; i++)
 		samplers[i] = (hob_pk_texture_sampler){
 			.wrap_u = (uint8_t)from->samplers[i].wrap_u,
@@ -134,23 +133,20 @@ static void put_samplers(pack_builder *b, const hob_baked_materials *from)
 			.mag = (uint8_t)from->samplers[i].mag,
 			.min = (uint8_t)from->samplers[i].min,
 		};
-	hob_pack_add(b, HOB_PK_TSMP, samplers, from->sampler_count, sizeof *samplers);
 }
 
 static void put_file(pack_builder *b, const void *baked)
 {
 	const hob_baked_materials *from = baked;
-	hob_pk_material *records = PACK_NEW(b, hob_pk_material, from->material_count);
+	hob_pk_material *records = PACK_TABLE(b, HOB_PK_MATL, hob_pk_material, from->material_count);
 	for (uint32_t m = 0; m < from->material_count; m++)
 		put_material(b, &records[m], &from->materials[m]);
-	hob_pack_add(b, HOB_PK_MATL, records, from->material_count, sizeof *records);
 	put_texrefs(b, from, records);
 	put_images(b, from);
 	put_samplers(b, from);
-	uint32_t *variants = PACK_NEW(b, uint32_t, from->variant_count);
+	uint32_t *variants = PACK_TABLE(b, HOB_PK_VARI, uint32_t, from->variant_count);
 	for (uint32_t v = 0; v < from->variant_count; v++)
 		variants[v] = hob_pack_add_string(b, from->variants[v]);
-	hob_pack_add(b, HOB_PK_VARI, variants, from->variant_count, sizeof *variants);
 }
 
 bool hob_pack_materials(const hob_baked_materials *materials, const hob_pack_options *options, hob_buf *out,

@@ -77,7 +77,8 @@ static uint32_t layout_of(mesh_writer *w, uint32_t mesh)
 
 static void put_attributes(mesh_writer *w)
 {
-	hob_pk_attribute *attributes = PACK_NEW(w->b, hob_pk_attribute, (size_t)w->attribute_count);
+	hob_pk_attribute *attributes =
+		PACK_TABLE(w->b, HOB_PK_ATTR, hob_pk_attribute, (size_t)w->attribute_count);
 	for (uint32_t l = 0; l < w->layout_count; l++) {
 		const hob_baked_mesh *m = &w->meshes[w->layout_mesh[l]];
 		for (uint32_t a = 0; a < m->attribute_count; a++) {
@@ -93,7 +94,6 @@ static void put_attributes(mesh_writer *w)
 			};
 		}
 	}
-	hob_pack_add(w->b, HOB_PK_ATTR, attributes, (size_t)w->attribute_count, sizeof *attributes);
 }
 
 /* ---- morph targets ---- */
@@ -335,10 +335,9 @@ static void put_clusters(mesh_writer *w)
 {
 	if (!w->set_count)
 		return;
-	uint64_t sets = w->set_count, groups = w->group_count, clusters = w->cluster_count;
-	w->sets = PACK_NEW(w->b, hob_pk_cluster_set, (size_t)sets);
-	hob_pk_cluster_group *group = PACK_NEW(w->b, hob_pk_cluster_group, (size_t)groups);
-	uint32_t *sources = PACK_NEW(w->b, uint32_t, (size_t)clusters), meshlet_end = 0;
+	w->sets = PACK_TABLE(w->b, HOB_PK_CLST, hob_pk_cluster_set, (size_t)w->set_count);
+	hob_pk_cluster_group *group = PACK_TABLE(w->b, HOB_PK_CLGR, hob_pk_cluster_group, (size_t)w->group_count);
+	uint32_t *sources = PACK_TABLE(w->b, HOB_PK_CLUS, uint32_t, (size_t)w->cluster_count), meshlet_end = 0;
 	w->set_count = w->group_count = w->cluster_count = 0;
 	for (uint32_t m = 0; m < w->count; m++) {
 		const hob_baked_mesh *mesh = &w->meshes[m];
@@ -349,9 +348,6 @@ static void put_clusters(mesh_writer *w)
 		memcpy(sources + w->cluster_count, mesh->cluster_sources, mesh->cluster_count * sizeof *sources);
 		put_set(w, mesh, w->records[m].lod_first, meshlet_end);
 	}
-	hob_pack_add(w->b, HOB_PK_CLST, w->sets, (size_t)sets, sizeof *w->sets);
-	hob_pack_add(w->b, HOB_PK_CLGR, group, (size_t)groups, sizeof *group);
-	hob_pack_add(w->b, HOB_PK_CLUS, sources, (size_t)clusters, sizeof *sources);
 }
 
 static void put_delta_section(mesh_writer *w)

@@ -12,19 +12,18 @@ _Static_assert(HOB_PK_LIGHT_SPOT == (int)HOB_LIGHT_SPOT, "tables and model.h dis
 
 static void put_trs(pack_builder *b, const hob_baked_scene *scene)
 {
-	hob_pk_trs *trs = PACK_NEW(b, hob_pk_trs, scene->node_count);
+	hob_pk_trs *trs = PACK_TABLE(b, HOB_PK_TRS_, hob_pk_trs, scene->node_count);
 	for (uint32_t n = 0; n < scene->node_count; n++) {
 		memcpy(trs[n].t, scene->trs[n].t, sizeof trs[n].t);
 		memcpy(trs[n].r, scene->trs[n].r, sizeof trs[n].r);
 		memcpy(trs[n].s, scene->trs[n].s, sizeof trs[n].s);
 		trs[n].flags = scene->trs[n].flags;
 	}
-	hob_pack_add(b, HOB_PK_TRS_, trs, scene->node_count, sizeof *trs);
 }
 
 static void put_boxes(pack_builder *b, const hob_baked_scene *scene)
 {
-	hob_pk_box *boxes = PACK_NEW(b, hob_pk_box, scene->node_count);
+	hob_pk_box *boxes = PACK_TABLE(b, HOB_PK_AABB, hob_pk_box, scene->node_count);
 	for (uint32_t n = 0; n < scene->node_count; n++) {
 		const float *from = scene->aabb + (size_t)n * 6;
 		bool empty = !(from[0] <= from[3] && from[1] <= from[4] && from[2] <= from[5]);
@@ -33,20 +32,18 @@ static void put_boxes(pack_builder *b, const hob_baked_scene *scene)
 			boxes[n].max[i] = empty ? -FLT_MAX : from[3 + i];
 		}
 	}
-	hob_pack_add(b, HOB_PK_AABB, boxes, scene->node_count, sizeof *boxes);
 }
 
 static void put_names(pack_builder *b, const hob_baked_scene *scene)
 {
-	uint32_t *names = PACK_NEW(b, uint32_t, scene->node_count);
+	uint32_t *names = PACK_TABLE(b, HOB_PK_NAMS, uint32_t, scene->node_count);
 	for (uint32_t n = 0; n < scene->node_count; n++)
 		names[n] = hob_pack_add_string(b, scene->names[n]);
-	hob_pack_add(b, HOB_PK_NAMS, names, scene->node_count, sizeof *names);
 }
 
 static void put_cameras(pack_builder *b, const hob_baked_scene *scene)
 {
-	hob_pk_camera *cameras = PACK_NEW(b, hob_pk_camera, scene->camera_count);
+	hob_pk_camera *cameras = PACK_TABLE(b, HOB_PK_CAMS, hob_pk_camera, scene->camera_count);
 	for (uint32_t i = 0; i < scene->camera_count; i++) {
 		const hob_camera *camera = &scene->cameras[i];
 		cameras[i] = (hob_pk_camera){
@@ -58,12 +55,11 @@ static void put_cameras(pack_builder *b, const hob_baked_scene *scene)
 			.zfar = camera->zfar,
 		};
 	}
-	hob_pack_add(b, HOB_PK_CAMS, cameras, scene->camera_count, sizeof *cameras);
 }
 
 static void put_lights(pack_builder *b, const hob_baked_scene *scene)
 {
-	hob_pk_light *lights = PACK_NEW(b, hob_pk_light, scene->light_count);
+	hob_pk_light *lights = PACK_TABLE(b, HOB_PK_LGTS, hob_pk_light, scene->light_count);
 	for (uint32_t i = 0; i < scene->light_count; i++) {
 		const hob_light *light = &scene->lights[i];
 		lights[i] = (hob_pk_light){
@@ -76,12 +72,11 @@ static void put_lights(pack_builder *b, const hob_baked_scene *scene)
 			.outer_cone = light->outer_cone,
 		};
 	}
-	hob_pack_add(b, HOB_PK_LGTS, lights, scene->light_count, sizeof *lights);
 }
 
 static void put_scenes(pack_builder *b, const hob_baked_scene *scene)
 {
-	hob_pk_scene *scenes = PACK_NEW(b, hob_pk_scene, scene->scene_count);
+	hob_pk_scene *scenes = PACK_TABLE(b, HOB_PK_SCNS, hob_pk_scene, scene->scene_count);
 	for (uint32_t i = 0; i < scene->scene_count; i++)
 		scenes[i] = (hob_pk_scene){
 			.name = hob_pack_add_string(b, scene->scenes[i].name),
@@ -89,7 +84,6 @@ static void put_scenes(pack_builder *b, const hob_baked_scene *scene)
 			.root_count = scene->scenes[i].root_count,
 			.flags = i == scene->default_scene ? HOB_PK_SCENE_DEFAULT : 0u,
 		};
-	hob_pack_add(b, HOB_PK_SCNS, scenes, scene->scene_count, sizeof *scenes);
 	hob_pack_add(b, HOB_PK_ROOT, scene->scene_roots, scene->scene_root_count, sizeof *scene->scene_roots);
 }
 
@@ -97,7 +91,7 @@ static void put_extras(pack_builder *b, const hob_baked_scene *scene)
 {
 	if (scene->extra_count == 0)
 		return;
-	hob_pk_extra *extras = PACK_NEW(b, hob_pk_extra, scene->extra_count);
+	hob_pk_extra *extras = PACK_TABLE(b, HOB_PK_XTRA, hob_pk_extra, scene->extra_count);
 	for (uint32_t i = 0; i < scene->extra_count; i++)
 		extras[i] = (hob_pk_extra){
 			.kind = scene->extras[i].kind,
@@ -105,7 +99,6 @@ static void put_extras(pack_builder *b, const hob_baked_scene *scene)
 			.values = hob_pack_add_string(b, scene->extras[i].extras.values),
 			.extensions = hob_pack_add_string(b, scene->extras[i].extras.extensions),
 		};
-	hob_pack_add(b, HOB_PK_XTRA, extras, scene->extra_count, sizeof *extras);
 	b->ver_minor = scene->extras[scene->extra_count - 1].kind > HOB_EXTRA_MATERIAL ? 3 : 2;
 }
 

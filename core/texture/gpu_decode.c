@@ -1,5 +1,6 @@
 #include "gpu_format.h"
 
+#include "../base/half.h"
 #include "astc.h"
 #include "basis.h"
 #include "blocks.h"
@@ -65,19 +66,6 @@ bool hob_gpu_level(const hob_gpu_texture *texture, uint32_t level, hob_arena *ar
 	return true;
 }
 
-static float half_to_float(uint16_t half)
-{
-	uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
-	float value;
-	if (exponent == 0) {
-		value = (float)fraction * (1.0f / 16777216.0f);
-		return sign ? -value : value;
-	}
-	uint32_t bits = sign | (exponent == 31 ? 255u : exponent + 112) << 23 | fraction << 13;
-	memcpy(&value, &bits, sizeof value);
-	return value;
-}
-
 static void decode_plain(const hob_gpu_format *f, const uint8_t *in, size_t count, hob_picture *out)
 {
 	for (size_t i = 0; i < count; i++, in += f->block_bytes)
@@ -92,7 +80,7 @@ static void decode_plain(const hob_gpu_format *f, const uint8_t *in, size_t coun
 			if (f->is_float) {
 				float missing = k == 3 ? 1.0f : 0.0f;
 				((float *)out->pixels)[at] = !given && !grey ? missing
-											 : f->bits == 16 ? half_to_float(hob_load_u16(p))
+											 : f->bits == 16 ? hob_half_to_float(hob_load_u16(p))
 															 : hob_load_f32(p);
 			} else if (f->bits == 16) {
 				((uint16_t *)out->pixels)[at] = given || grey ? hob_load_u16(p) : k == 3 ? 0xFFFF : 0;
@@ -110,7 +98,7 @@ static void decode_bc6h(const uint8_t *blocks, uint32_t width, uint32_t height, 
 		for (uint32_t x = 0; x < width; x += 4, blocks += 16) {
 			hob_bc6h_decode(blocks, halves);
 			for (uint32_t i = 0; i < 64; i++)
-				decoded[i] = half_to_float(halves[i]);
+				decoded[i] = hob_half_to_float(halves[i]);
 			hob_block_place(decoded, 4 * sizeof(float), x, y, width, height, out);
 		}
 }

@@ -1,5 +1,7 @@
 #include "gpu_format.h"
 
+#include "../base/limits.h"
+
 static const hob_gpu_format plain_formats[] = {
 	{.vk = 9, .channels = 1, .bits = 8},
 	{.vk = 15, .channels = 1, .bits = 8, .srgb = true},
@@ -99,4 +101,13 @@ uint32_t hob_level_count(uint32_t width, uint32_t height)
 	for (uint32_t side = width > height ? width : height; side > 1; side >>= 1)
 		count++;
 	return count;
+}
+
+bool hob_gpu_size_check(uint32_t width, uint32_t height, hob_error *err)
+{
+	if (width == 0 || height == 0)
+		return hob_fail(err, CORRUPT, "the size is %u x %u", width, height);
+	return (width <= HOB_LIMIT_IMAGE_SIDE && height <= HOB_LIMIT_IMAGE_SIDE) ||
+		   hob_fail(err, LIMIT, "the size is %u x %u; a side may have at most %llu pixels", width, height,
+					HOB_LIMIT_IMAGE_SIDE);
 }

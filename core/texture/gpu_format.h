@@ -83,6 +83,9 @@ typedef struct hob_gpu_texture {
 	uint64_t raw_bytes[HOB_GPU_LEVELS];
 } hob_gpu_texture;
 
+/* Refuses a picture without pixels, or with a side over the limit. */
+bool hob_gpu_size_check(uint32_t width, uint32_t height, hob_error *err) HOB_MUST_CHECK;
+
 /* Whether hob_gpu_decode() supports it. */
 bool hob_gpu_decodable(const hob_gpu_texture *texture);
 

@@ -1,6 +1,5 @@
 #include "ktx2.h"
 
-#include "../base/limits.h"
 #include "basis.h"
 
 enum { SCHEME_NONE, SCHEME_BASIS_LZ, SCHEME_ZSTD };
@@ -14,11 +13,8 @@ bool hob_ktx2_open(hob_bytes file, hob_gpu_texture *out, hob_error *err)
 	uint32_t levels = hob_load_u32(p + 40), scheme = hob_load_u32(p + 44);
 	hob_gpu_texture t = {
 		.vk_format = hob_load_u32(p + 12), .width = hob_load_u32(p + 20), .height = hob_load_u32(p + 24)};
-	if (t.width == 0 || t.height == 0)
-		return hob_fail(err, CORRUPT, "the size is %u x %u", t.width, t.height);
-	if (t.width > HOB_LIMIT_IMAGE_SIDE || t.height > HOB_LIMIT_IMAGE_SIDE)
-		return hob_fail(err, LIMIT, "the size is %u x %u; a side may have at most %llu pixels", t.width,
-						t.height, HOB_LIMIT_IMAGE_SIDE);
+	if (!hob_gpu_size_check(t.width, t.height, err))
+		return false;
 	if (depth > 1 || layers > 1 || faces != 1)
 		return hob_fail(err, UNSUPPORTED, "%u slices, %u layers, %u faces; a flat texture is needed", depth,
 						layers, faces);

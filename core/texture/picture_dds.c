@@ -1,7 +1,5 @@
 #include "gpu_format.h"
 
-#include "../base/limits.h"
-
 enum {
 	FOURCC_FLAG = 4,
 	RGB_FLAG = 0x40,
@@ -81,11 +79,8 @@ bool hob_dds_open(hob_bytes file, hob_gpu_texture *out, hob_error *err)
 	size_t at = 128;
 	if (caps & (CUBE | VOLUME))
 		return hob_fail(err, UNSUPPORTED, "it is a cube map or a volume; give a flat texture");
-	if (t.width == 0 || t.height == 0)
-		return hob_fail(err, CORRUPT, "the size is %u x %u", t.width, t.height);
-	if (t.width > HOB_LIMIT_IMAGE_SIDE || t.height > HOB_LIMIT_IMAGE_SIDE)
-		return hob_fail(err, LIMIT, "the size is %u x %u; a side may have at most %llu pixels", t.width,
-						t.height, HOB_LIMIT_IMAGE_SIDE);
+	if (!hob_gpu_size_check(t.width, t.height, err))
+		return false;
 	if ((hob_load_u32(p + 80) & FOURCC_FLAG) == 0) {
 		if (!read_masks(p + 76, &t, err))
 			return false;

@@ -53,7 +53,6 @@ bool hob_usd_unpack(hob_bytes packed, uint8_t *out, size_t size, size_t *made) H
 void *hob_usd_unpack_ints(hob_usd_crate *c, hob_usd_cursor *at, uint64_t count, uint32_t width);
 /* Whether `stored` bytes can unpack to `raw` bytes. */
 bool hob_usd_may_unpack(uint64_t stored, uint64_t raw);
-float hob_usd_half(uint16_t bits);
 
 /* ---- usd_crate_value.c ---- */
 

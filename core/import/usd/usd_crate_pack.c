@@ -1,7 +1,5 @@
 #include "usd_crate.h"
 
-#include <math.h>
-
 /* ---- reading */
 
 hob_bytes hob_usd_take_bytes(hob_usd_cursor *c, uint64_t size)
@@ -41,15 +39,6 @@ double hob_usd_take_f64(hob_usd_cursor *c)
 	double value;
 	memcpy(&value, &bits, sizeof value);
 	return value;
-}
-
-float hob_usd_half(uint16_t bits)
-{
-	int exponent = bits >> 10 & 31, fraction = bits & 1023;
-	float value = exponent == 0	   ? ldexpf((float)fraction, -24)
-				  : exponent == 31 ? (fraction ? NAN : INFINITY)
-								   : ldexpf((float)(fraction + 1024), exponent - 25);
-	return bits >> 15 ? -value : value;
 }
 
 /* ---- LZ4 */

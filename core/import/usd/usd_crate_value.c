@@ -1,5 +1,7 @@
 #include "usd_crate.h"
 
+#include "../../base/half.h"
+
 /* Type numbers of the format. */
 enum {
 	BOOL = 1,
@@ -123,7 +125,7 @@ static void convert(char letter, const uint8_t *from, size_t count, void *to)
 			((int32_t *)to)[i] = from[i];
 			break;
 		case 'h':
-			((float *)to)[i] = hob_usd_half(hob_load_u16(from + i * 2));
+			((float *)to)[i] = hob_half_to_float(hob_load_u16(from + i * 2));
 			break;
 		case 'l':
 			((double *)to)[i] = (double)(int64_t)hob_load_u64(from + i * 8);
@@ -229,7 +231,7 @@ static hob_usd_value inlined_number(hob_usd_crate *c, uint64_t rep)
 		else if (width == 1 && (type == FLOAT || type == DOUBLE || type == TIME_CODE))
 			value = (double)single;
 		else if (type == HALF)
-			value = (double)hob_usd_half((uint16_t)bits);
+			value = (double)hob_half_to_float((uint16_t)bits);
 		else if (width == 1)
 			value = type == UINT || type == UINT64 ? (double)bits
 					: type <= UCHAR				   ? (double)(bits & 0xFF)
