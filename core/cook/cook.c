@@ -16,8 +16,6 @@
 #include "../mesh/mesh_twins.h"
 #include "../model/model_scale.h"
 #include "../scene/flatten.h"
-#include "../scene/merge_instances.h"
-#include "../scene/merge_material.h"
 #include "../scene/model_edit.h"
 #include "../settings/cook_key.h"
 #include "../settings/rules.h"

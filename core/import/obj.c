@@ -3,7 +3,7 @@
 #include "../base/guard.h"
 #include "../base/limits.h"
 #include "mtl.h"
-#include "obj_build.h"
+#include "obj_data.h"
 #include "plain_census.h"
 #include "shape.h"
 #include "text.h"

@@ -1,4 +1,4 @@
-#include "obj_build.h"
+#include "obj_data.h"
 
 #include "../base/guard.h"
 #include "../base/limits.h"

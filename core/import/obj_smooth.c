@@ -1,4 +1,4 @@
-#include "obj_build.h"
+#include "obj_data.h"
 
 #include <math.h>
 

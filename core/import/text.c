@@ -30,6 +30,19 @@ hob_str hob_text_trim(hob_str s)
 	return s;
 }
 
+size_t hob_text_index(hob_str word, const char *const *words)
+{
+	size_t place = 0;
+	while (words[place] && !hob_str_equal(word, hob_str_of(words[place])))
+		place++;
+	return place;
+}
+
+bool hob_text_is_one_of(hob_str word, const char *const *words)
+{
+	return words[hob_text_index(word, words)] != NULL;
+}
+
 int hob_text_hex(char digit)
 {
 	char low = (char)(digit | 0x20);

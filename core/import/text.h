@@ -16,6 +16,11 @@ uint32_t hob_text_count_words(hob_str text);
 /* A file's own name: the part after the last slash or backslash, or after a drive's colon. */
 hob_str hob_text_last_part(hob_str path);
 hob_str hob_text_trim(hob_str s);
+/* A list of words for hob_text_index and its like. */
+#define HOB_WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+/* The index of a word in a list that NULL ends; the list's length when it is not there. */
+size_t hob_text_index(hob_str word, const char *const *words);
+bool hob_text_is_one_of(hob_str word, const char *const *words);
 int hob_text_hex(char digit); /* 0..15; -1: no hexadecimal digit */
 /* Skips a UTF-8 byte order mark. UTF-16 text (recognised by its byte order mark) is converted into `arena`;
  * otherwise the result borrows `file`. */

@@ -179,16 +179,12 @@ static void note_lost(hob_threemf *t, const hob_xml_element *mesh)
 /* The object's <mesh> or <displacementmesh>; NULL without one. Notes content that is not read. */
 static const hob_xml_element *shape_of(hob_threemf *t, const hob_xml_element *object)
 {
-	static const char *const plain[] = {"mesh", "components", "metadatagroup"};
 	const hob_xml_element *mesh = hob_xml_child(object, HOB_STR("mesh"));
 	for (const hob_xml_element *e = object->first; e && !mesh; e = e->next) {
-		bool read = false;
-		for (size_t i = 0; i < HOB_COUNT_OF(plain); i++)
-			read = read || hob_xml_is(e, hob_str_of(plain[i]));
 		/* A displaced mesh is read as a plain mesh. */
 		if (hob_xml_is(e, HOB_STR("displacementmesh")))
 			mesh = e;
-		if (!read)
+		if (!hob_text_is_one_of(e->name, HOB_WORDS("mesh", "components", "metadatagroup")))
 			hob_warn(t->request->notes, "3mf.extension",
 					 "line %u: <%.*s> of an object is %s; export it as triangles", e->line, HOB_FMT(e->name),
 					 mesh ? "read without its displacement" : "left out");

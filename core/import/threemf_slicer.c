@@ -1,4 +1,5 @@
 #include "threemf_private.h"
+#include "text.h"
 
 enum { SETTINGS_MAX = 1 << 24 };
 
@@ -99,18 +100,18 @@ void hob_threemf_settings(hob_threemf *t)
  * writes them. */
 bool hob_threemf_steers(hob_threemf *t, const hob_xml_element *object)
 {
-	static const char *const kinds[] = {"cura:infill_mesh", "cura:cutting_mesh", "cura:support_mesh",
-										"cura:anti_overhang_mesh"};
+	const char *const *kinds =
+		HOB_WORDS("cura:infill_mesh", "cura:cutting_mesh", "cura:support_mesh", "cura:anti_overhang_mesh");
 	const hob_xml_element *group = hob_xml_child(object, HOB_STR("metadatagroup"));
-	HOB_XML_EACH (e, group, "metadata")
-		for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
-			if (hob_str_equal(hob_xml_attr(e, HOB_STR("name")), hob_str_of(kinds[i])) &&
-				hob_str_equal_nocase(hob_xml_text(e), HOB_STR("true"))) {
-				hob_info(t->request->notes, "3mf.helpers",
-						 "line %u: object '%.*s' is no shape but a %s; it is left out", object->line,
-						 HOB_FMT(hob_xml_attr(object, HOB_STR("name"))), kinds[i]);
-				return true;
-			}
+	HOB_XML_EACH (e, group, "metadata") {
+		const char *kind = kinds[hob_text_index(hob_xml_attr(e, HOB_STR("name")), kinds)];
+		if (!kind || !hob_str_equal_nocase(hob_xml_text(e), HOB_STR("true")))
+			continue;
+		hob_info(t->request->notes, "3mf.helpers",
+				 "line %u: object '%.*s' is no shape but a %s; it is left out", object->line,
+				 HOB_FMT(hob_xml_attr(object, HOB_STR("name"))), kind);
+		return true;
+	}
 	return false;
 }
 

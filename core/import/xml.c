@@ -472,6 +472,14 @@ const hob_xml_element *hob_xml_child(const hob_xml_element *element, hob_str nam
 	return child;
 }
 
+const hob_xml_element *hob_xml_child_of(const hob_xml_element *element, const char *const *names)
+{
+	const hob_xml_element *child = NULL;
+	while (!child && *names)
+		child = hob_xml_child(element, hob_str_of(*names++));
+	return child;
+}
+
 const hob_xml_element *hob_xml_next(const hob_xml_element *element, hob_str name)
 {
 	do

@@ -58,6 +58,8 @@ double hob_xml_attr_double(const hob_xml_element *element, hob_str name, double 
 const hob_xml_element *hob_xml_child(const hob_xml_element *element, hob_str name);
 /* Next sibling of this name after `element`. */
 const hob_xml_element *hob_xml_next(const hob_xml_element *element, hob_str name);
+/* The first child of the first of these names (HOB_WORDS of text.h) that there is; NULL likewise. */
+const hob_xml_element *hob_xml_child_of(const hob_xml_element *element, const char *const *names);
 /* Each child of this name. */
 #define HOB_XML_EACH(e, above, name)                                                                         \
 	for (const hob_xml_element *e = hob_xml_child((above), HOB_STR(name)); e;                                \

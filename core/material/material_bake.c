@@ -1,5 +1,4 @@
 #include "material_bake.h"
-#include "material_ranges.h"
 #include "material_slots.h"
 #include "name_rules.h"
 #include "unique.h"

@@ -1,4 +1,4 @@
-#include "material_ranges.h"
+#include "material_slots.h"
 
 #include <float.h>
 #include <math.h>

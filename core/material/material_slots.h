@@ -15,4 +15,10 @@ uint32_t hob_material_clear_slots(hob_material *material, hob_driven_factors dri
 /* The name of a slot in messages: "base colour". */
 const char *hob_slot_name(hob_slot slot);
 
+/* ---- material_ranges.c: the range of every factor, and what becomes of values outside it ---- */
+
+/* Clamps every factor into its range (NaN becomes the default), with one note per changed field. Moves the
+ * part of an emissive colour above 1 into emissive_strength. */
+void hob_material_clamp(hob_material *material, hob_notes *notes);
+
 #endif

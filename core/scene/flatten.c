@@ -1,5 +1,4 @@
 #include "flatten.h"
-#include "scene_bounds.h"
 #include "../base/limits.h"
 
 #include <math.h>

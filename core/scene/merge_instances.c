@@ -1,6 +1,5 @@
-#include "merge_instances.h"
-#include "mesh_join.h"
 #include "model_edit.h"
+#include "mesh_join.h"
 #include "static_nodes.h"
 
 #include <stdlib.h>
@@ -11,20 +10,15 @@ typedef struct candidate {
 	uint64_t scenes;
 } candidate_t;
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_groups(const candidate_t *a, const candidate_t *b)
 {
-	int order = compare_numbers(a->anchor, b->anchor);
+	int order = hob_compare_numbers(a->anchor, b->anchor);
 	if (order == 0)
-		order = compare_numbers(a->scenes, b->scenes);
+		order = hob_compare_numbers(a->scenes, b->scenes);
 	if (order == 0)
-		order = compare_numbers(a->ref_count, b->ref_count);
+		order = hob_compare_numbers(a->ref_count, b->ref_count);
 	for (uint32_t i = 0; order == 0 && i < a->ref_count; i++)
-		order = compare_numbers(a->refs[i], b->refs[i]);
+		order = hob_compare_numbers(a->refs[i], b->refs[i]);
 	return order;
 }
 
@@ -32,7 +26,7 @@ static int compare_candidates(const void *a, const void *b)
 {
 	const candidate_t *x = a, *y = b;
 	int order = compare_groups(x, y);
-	return order != 0 ? order : compare_numbers(x->node, y->node);
+	return order != 0 ? order : hob_compare_numbers(x->node, y->node);
 }
 
 static bool may_fold(const hob_model *model, const hob_static_nodes *nodes, uint32_t n)

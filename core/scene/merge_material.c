@@ -1,7 +1,6 @@
-#include "merge_material.h"
+#include "model_edit.h"
 #include "../base/guard.h"
 #include "mesh_join.h"
-#include "model_edit.h"
 #include "static_nodes.h"
 
 #include <stdlib.h>
@@ -25,18 +24,13 @@ typedef struct merge {
 	hob_arena *arena, *scratch;
 } merge_t;
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_groups(const piece_t *a, const piece_t *b)
 {
-	int order = compare_numbers(a->anchor, b->anchor);
+	int order = hob_compare_numbers(a->anchor, b->anchor);
 	/* All nodes below an anchor are in the anchor's scenes. */
 	if (order == 0 && a->anchor == HOB_NONE)
-		order = compare_numbers(a->scenes, b->scenes);
-	return order != 0 ? order : compare_numbers(a->kind, b->kind);
+		order = hob_compare_numbers(a->scenes, b->scenes);
+	return order != 0 ? order : hob_compare_numbers(a->kind, b->kind);
 }
 
 static int compare_pieces(const void *a, const void *b)
@@ -44,8 +38,8 @@ static int compare_pieces(const void *a, const void *b)
 	const piece_t *x = a, *y = b;
 	int order = compare_groups(x, y);
 	if (order == 0)
-		order = compare_numbers(x->node, y->node);
-	return order != 0 ? order : compare_numbers(x->place, y->place);
+		order = hob_compare_numbers(x->node, y->node);
+	return order != 0 ? order : hob_compare_numbers(x->place, y->place);
 }
 
 /* Identifies the kind of a mesh by the first mesh that it can be joined with. */

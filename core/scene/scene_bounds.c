@@ -1,4 +1,4 @@
-#include "scene_bounds.h"
+#include "flatten.h"
 
 #include "../model/properties.h"
 

@@ -18,6 +18,12 @@ typedef struct hob_static_nodes {
 /* Memory comes from `scratch`. Cost O(nodes + channels + joints + scene roots). */
 hob_static_nodes hob_static_nodes_of(const hob_model *model, hob_arena *scratch);
 
+/* For qsort: below 0, 0 or above 0. */
+static inline int hob_compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
 /* True if the node's meshes are rigid: no skin, no weights of its own. (Morph targets belong to the mesh.) */
 bool hob_node_is_rigid(const hob_node *node);
 

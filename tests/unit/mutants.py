@@ -139,7 +139,7 @@ MISTAKES = [
      "merged_models_stand_side_by_side"),
     ("instances of different scenes are folded", "scene/merge_instances.c", "f->nodes.anchor[n], n, f->nodes.scenes[n]}", "f->nodes.anchor[n], n, f->nodes.scenes[0]}",
      "scene/model_edits", "instances_of_different_scenes_stay_apart"),
-    ("merge_instances does nothing", "scene/merge_instances.c", "if (new_refs == 0)\n\t\treturn true;", "if (new_refs != ~0u)\n\t\treturn true;", "scene/model_edits",
+    ("merge_instances does nothing", "scene/merge_instances.c", "if (new_refs == 0)\n\t\treturn;", "if (new_refs != ~0u)\n\t\treturn;", "scene/model_edits",
      "merging_instances_keeps_the_picture"),
     # players of animations
     ("lerp reversed", "runtime/rt_clip.c", "a[i] + place->fraction * (b[i] - a[i])", "b[i] + place->fraction * (a[i] - b[i])",
@@ -225,7 +225,7 @@ MISTAKES = [
      "what_would_run_away_is_refused"),
     ("other formats: USE of X3D vanishes", "import/x3d/x3d.c", 'hob_str use = hob_xml_attr(e, HOB_STR("USE"))', 'hob_str use = hob_xml_attr(e, HOB_STR("UZE"))', "import/x3d",
      "what_is_used_again_is_there_again"),
-    ("other formats: the second volume of AMF is lost", "import/amf.c", 'v; v = hob_xml_next(v, HOB_STR("volume"))', "v; v = NULL", "import/amf", "every_volume_is_a_mesh"),
+    ("other formats: the second volume of AMF is lost", "import/amf.c", 'read_volume(a, object, v, &list, index++);', "if (index++ == 0)\n\t\t\t\tread_volume(a, object, v, &list, 0);", "import/amf", "every_volume_is_a_mesh"),
     ("other formats: colours of AMF are lost", "import/amf.c", 'hob_xml_child(owner, HOB_STR("color"));\n\tif (!color)', 'hob_xml_child(owner, HOB_STR("color"));\n\tif (true)',
      "import/amf", "the_nearest_colour_counts"),
     ("other formats: colours of COFF are lost", "import/off.c", "if (colors == 3 || colors == 4) {\n\t\tfloat *to", "if (false) {\n\t\tfloat *to", "import/off",

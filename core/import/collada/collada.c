@@ -16,24 +16,20 @@ static bool holds(hob_xml_ptr above, const char *name, const char *attribute, co
 
 static void count_geometry(hob_census *seen, hob_xml_ptr geometry)
 {
-	static const char *const kinds[] = {"triangles", "polylist", "polygons",  "lines",
-										"tristrips", "trifans",	 "linestrips"};
 	hob_xml_ptr mesh = hob_xml_child(geometry, HOB_STR("mesh"));
 	bool surface = false, colored = false;
 	for (hob_xml_ptr e = mesh ? mesh->first : NULL; e; e = e->next)
-		for (size_t k = 0; k < HOB_COUNT_OF(kinds); k++)
-			if (hob_xml_is(e, hob_str_of(kinds[k])) && hob_xml_child(e, HOB_STR("p"))) {
-				surface = true;
-				colored = colored || holds(e, "input", "semantic", "COLOR");
-			}
+		if (hob_collada_is_primitive(e) && hob_xml_child(e, HOB_STR("p"))) {
+			surface = true;
+			colored = colored || holds(e, "input", "semantic", "COLOR");
+		}
 	hob_census_add(seen, HOB_CENSUS_SURFACES, surface);
 	hob_census_add(seen, HOB_CENSUS_COLORED, colored);
 }
 
 static hob_str id_list(hob_xml_ptr source)
 {
-	hob_xml_ptr list = hob_xml_child(source, HOB_STR("Name_array"));
-	return hob_xml_text(list ? list : hob_xml_child(source, HOB_STR("IDREF_array")));
+	return hob_xml_text(hob_xml_child_of(source, HOB_WORDS("Name_array", "IDREF_array")));
 }
 
 static void count_joints(hob_collada *c, hob_xml_ptr skin, hob_name_map *names)
@@ -59,7 +55,7 @@ static void count_joints(hob_collada *c, hob_xml_ptr skin, hob_name_map *names)
 /* Ids used by instances of controllers, cameras and lights, and the geometries that are morph targets. */
 static void list_used(hob_collada *c, hob_name_map *used)
 {
-	static const char *const kinds[] = {"instance_controller", "instance_camera", "instance_light"};
+	const char *const *kinds = HOB_WORDS("instance_controller", "instance_camera", "instance_light");
 	hob_name_map_init(used, c->request->scratch);
 	for (hob_xml_ptr e = c->xml.root; e; e = hob_xml_after(e, c->xml.root)) {
 		bool target =
@@ -67,12 +63,9 @@ static void list_used(hob_collada *c, hob_name_map *used)
 		hob_str text = target ? id_list(e) : (hob_str){0}, word;
 		while ((word = hob_text_word(&text)).len > 0)
 			hob_name_map_add(used, word, 0);
-		for (size_t k = 0; k < HOB_COUNT_OF(kinds); k++) {
-			hob_str url =
-				hob_xml_is(e, hob_str_of(kinds[k])) ? hob_xml_attr(e, HOB_STR("url")) : (hob_str){0};
-			if (url.len > 1)
-				hob_name_map_add(used, hob_str_sub(url, 1, url.len), 0);
-		}
+		hob_str url = hob_text_is_one_of(e->name, kinds) ? hob_xml_attr(e, HOB_STR("url")) : (hob_str){0};
+		if (url.len > 1)
+			hob_name_map_add(used, hob_str_sub(url, 1, url.len), 0);
 	}
 }
 
@@ -272,20 +265,15 @@ hob_xml_ptr hob_collada_extra(hob_xml_ptr element, hob_str name)
 /* The array of a source: its own <float_array> or <int_array>, else that of the source its accessor names. */
 static hob_xml_ptr array_of(const hob_collada *c, hob_xml_ptr source)
 {
-	static const char *const kinds[] = {"float_array", "int_array"};
-	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++) {
-		hob_xml_ptr array = hob_xml_child(source, hob_str_of(kinds[i]));
-		if (array)
-			return array;
-	}
+	const char *const *kinds = HOB_WORDS("float_array", "int_array");
+	hob_xml_ptr array = hob_xml_child_of(source, kinds);
+	if (array)
+		return array;
 	hob_xml_ptr accessor = hob_xml_find(source, "technique_common/accessor");
 	hob_str url = accessor ? hob_text_trim(hob_xml_attr(accessor, HOB_STR("source"))) : (hob_str){0};
 	hob_xml_ptr other =
 		url.len > 1 ? hob_collada_by_id(c, accessor, "float_array", hob_str_sub(url, 1, url.len)) : NULL;
-	for (size_t i = 0; other && i < HOB_COUNT_OF(kinds); i++)
-		if (hob_xml_is(other, hob_str_of(kinds[i])))
-			return other;
-	return NULL;
+	return other && hob_text_is_one_of(other->name, kinds) ? other : NULL;
 }
 
 static void read_accessor(hob_collada_source *s, hob_xml_ptr accessor)

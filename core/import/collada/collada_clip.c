@@ -1,4 +1,4 @@
-#include "collada_curve.h"
+#include "collada_private.h"
 #include "../../base/number.h"
 #include "../text.h"
 #include "../matrix_double.h"
@@ -42,6 +42,14 @@ typedef struct track_builder {
 	uint32_t key_count;
 } track_builder;
 
+static void put_floats(track_builder *b, const double *values)
+{
+	for (uint32_t i = 0; i < b->f->components; i++) {
+		float v = hob_number_to_float(values[i]);
+		hob_buf_put(&b->values, &v, sizeof v);
+	}
+}
+
 static void put_key(track_builder *b, double t, const double *value)
 {
 	float time = hob_number_to_float(t - b->start);
@@ -56,10 +64,7 @@ static void put_key(track_builder *b, double t, const double *value)
 		}
 	}
 	hob_buf_put(&b->times, &time, sizeof time);
-	for (uint32_t i = 0; i < b->f->components; i++) {
-		float v = hob_number_to_float(value[i]);
-		hob_buf_put(&b->values, &v, sizeof v);
-	}
+	put_floats(b, value);
 	b->key_count++;
 }
 
@@ -186,14 +191,6 @@ static void put_plain(track_builder *b, const double *times, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		b->f->at(b->f->user, times[i], false, b->room, NULL);
 		put_key(b, times[i], b->room);
-	}
-}
-
-static void put_floats(track_builder *b, const double *values)
-{
-	for (uint32_t i = 0; i < b->f->components; i++) {
-		float v = hob_number_to_float(values[i]);
-		hob_buf_put(&b->values, &v, sizeof v);
 	}
 }
 
@@ -654,10 +651,11 @@ static bool is_plain(hob_xml_ptr node)
 	return true;
 }
 
+static const hob_path paths[] = {HOB_PATH_TRANSLATION, HOB_PATH_ROTATION, HOB_PATH_SCALE};
+
 static void plain_tracks(clip_builder *b, animated *a, const hob_node *rest)
 {
 	static const char *const elements[] = {"translate", "rotate", "scale"};
-	static const hob_path paths[] = {HOB_PATH_TRANSLATION, HOB_PATH_ROTATION, HOB_PATH_SCALE};
 	const float *rests[] = {rest->translation, rest->rotation, rest->scale};
 	const hob_collada_binding *const *all = a->list;
 	uint32_t all_count = a->count;
@@ -707,7 +705,6 @@ static void note_shear(clip_builder *b, const animated *a, uint32_t count)
 
 static void matrix_tracks(clip_builder *b, animated *a, const hob_node *rest)
 {
-	static const hob_path paths[] = {HOB_PATH_TRANSLATION, HOB_PATH_ROTATION, HOB_PATH_SCALE};
 	const float *rests[] = {rest->translation, rest->rotation, rest->scale};
 	hob_collada_curve_kinds kinds = kinds_of(a->list, a->count);
 	bool whole = is_matrix_only(a), steps = kinds.step && !kinds.linear && !kinds.cubic && !kinds.bent;
@@ -739,8 +736,7 @@ static bool deforms_with(hob_collada *c, hob_xml_ptr instance, hob_xml_ptr contr
 	for (int depth = 0; at && depth < 8; depth++) {
 		if (at == controller)
 			return true;
-		hob_xml_ptr deformer = hob_xml_child(at, HOB_STR("skin"));
-		deformer = deformer ? deformer : hob_xml_child(at, HOB_STR("morph"));
+		hob_xml_ptr deformer = hob_xml_child_of(at, HOB_WORDS("skin", "morph"));
 		hob_str source = hob_text_trim(hob_xml_attr(deformer, HOB_STR("source")));
 		at = source.len > 1 ? hob_collada_by_id(c, at, "geometry", hob_str_sub(source, 1, source.len)) : NULL;
 	}

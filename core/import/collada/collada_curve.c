@@ -1,4 +1,4 @@
-#include "collada_curve.h"
+#include "collada_private.h"
 
 #include "../text.h"
 
@@ -141,11 +141,8 @@ static void make_room(hob_collada *c, const sampler *s, hob_collada_curve *out)
 
 static void note_modes(hob_collada *c, hob_xml_ptr element, hob_str mode)
 {
-	static const char *const known[] = {"LINEAR", "STEP", "BEZIER", "HERMITE", "CARDINAL"};
-	for (size_t i = 0; i < HOB_COUNT_OF(known); i++)
-		if (hob_str_equal(mode, hob_str_of(known[i])))
-			return;
-	if (mode.len > 0)
+	if (mode.len > 0 &&
+		!hob_text_is_one_of(mode, HOB_WORDS("LINEAR", "STEP", "BEZIER", "HERMITE", "CARDINAL")))
 		hob_warn(c->request->notes, "collada.interpolation",
 				 "line %u: interpolation '%.*s' is not read; its keys are joined by straight lines",
 				 element->line, HOB_FMT(mode));

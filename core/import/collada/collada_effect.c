@@ -121,17 +121,11 @@ static hob_wrap wrap_of(hob_str text)
 
 static hob_filter filter_of(hob_str text)
 {
-	static const char *const names[] = {"",
-										"NEAREST",
-										"LINEAR",
-										"NEAREST_MIPMAP_NEAREST",
-										"LINEAR_MIPMAP_NEAREST",
-										"NEAREST_MIPMAP_LINEAR",
-										"LINEAR_MIPMAP_LINEAR"};
-	for (size_t i = 1; i < HOB_COUNT_OF(names); i++)
-		if (hob_str_equal(text, hob_str_of(names[i])))
-			return (hob_filter)i;
-	return HOB_FILTER_DEFAULT;
+	/* In the order of hob_filter. */
+	size_t place = hob_text_index(text, HOB_WORDS("", "NEAREST", "LINEAR", "NEAREST_MIPMAP_NEAREST",
+												  "LINEAR_MIPMAP_NEAREST", "NEAREST_MIPMAP_LINEAR",
+												  "LINEAR_MIPMAP_LINEAR"));
+	return place <= HOB_FILTER_LINEAR_MIP_LINEAR ? (hob_filter)place : HOB_FILTER_DEFAULT;
 }
 
 /* ---- textures */
@@ -142,9 +136,7 @@ static hob_xml_ptr image_of(const effect_reader *r, hob_str name, hob_xml_ptr *s
 {
 	hob_collada *c = r->c;
 	hob_xml_ptr declared = param(r, name);
-	*sampler = hob_xml_child(declared, HOB_STR("sampler2D"));
-	if (!*sampler)
-		*sampler = hob_xml_child(declared, HOB_STR("samplerCUBE"));
+	*sampler = hob_xml_child_of(declared, HOB_WORDS("sampler2D", "samplerCUBE"));
 	hob_xml_ptr direct = hob_xml_child(*sampler, HOB_STR("instance_image"));
 	if (direct)
 		return hob_collada_target(c, direct, "image", "url");
@@ -385,17 +377,6 @@ static void set_extras(effect_reader *r, hob_xml_ptr technique)
 	set_texture(r, bump, normal ? HOB_SLOT_NORMAL : HOB_SLOT_BUMP);
 }
 
-static hob_xml_ptr shader_of(hob_xml_ptr technique)
-{
-	static const char *const names[] = {"phong", "blinn", "lambert", "constant"};
-	for (size_t i = 0; i < HOB_COUNT_OF(names); i++) {
-		hob_xml_ptr shader = hob_xml_child(technique, hob_str_of(names[i]));
-		if (shader)
-			return shader;
-	}
-	return NULL;
-}
-
 void hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_effect *out)
 {
 	effect_reader r = {.c = c, .out = out};
@@ -413,9 +394,10 @@ void hob_collada_read_effect(hob_collada *c, hob_xml_ptr material, hob_collada_e
 		return;
 	}
 	hob_xml_ptr technique = hob_xml_child(r.profile, HOB_STR("technique"));
-	hob_xml_ptr shader = shader_of(technique);
+	const char *const *shaders = HOB_WORDS("phong", "blinn", "lambert", "constant");
+	hob_xml_ptr shader = hob_xml_child_of(technique, shaders);
 	if (!shader)
-		shader = shader_of(r.profile);
+		shader = hob_xml_child_of(r.profile, shaders);
 	if (shader)
 		set_shading(&r, shader);
 	set_extras(&r, technique);

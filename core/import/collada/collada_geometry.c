@@ -357,14 +357,10 @@ static void build_part(part_builder *b, hob_xml_ptr primitive, hob_collada_part 
 	hob_mesh_repair_directions(&part->mesh);
 }
 
-static bool is_primitive(hob_xml_ptr e)
+bool hob_collada_is_primitive(hob_xml_ptr e)
 {
-	static const char *const names[] = {"triangles", "polylist", "polygons",  "tristrips",
-										"trifans",	 "lines",	 "linestrips"};
-	for (size_t i = 0; i < HOB_COUNT_OF(names); i++)
-		if (hob_xml_is(e, hob_str_of(names[i])))
-			return true;
-	return false;
+	return hob_text_is_one_of(e->name, HOB_WORDS("triangles", "polylist", "polygons", "tristrips", "trifans",
+												 "lines", "linestrips"));
 }
 
 static void add_part(hob_collada *c, hob_xml_ptr primitive, hob_str name, hob_collada_shape *shape)
@@ -388,9 +384,7 @@ static void add_part(hob_collada *c, hob_xml_ptr primitive, hob_str name, hob_co
 
 static void shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_shape *shape)
 {
-	hob_xml_ptr mesh = hob_xml_child(geometry, HOB_STR("mesh"));
-	if (!mesh)
-		mesh = hob_xml_child(geometry, HOB_STR("convex_mesh"));
+	hob_xml_ptr mesh = hob_xml_child_of(geometry, HOB_WORDS("mesh", "convex_mesh"));
 	if (!mesh) {
 		hob_warn(c->request->notes, "collada.no-mesh",
 				 "line %u: geometry '%.*s' is not a mesh (a curve or a solid body) and is left out; export "
@@ -406,7 +400,7 @@ static void shape_of_geometry(hob_collada *c, hob_xml_ptr geometry, hob_collada_
 	hob_str name = hob_collada_name(c, geometry);
 	shape->part_first = HOB_LISTS_COUNT(c->parts, hob_collada_part);
 	for (hob_xml_ptr e = mesh->first; e; e = e->next)
-		if (is_primitive(e))
+		if (hob_collada_is_primitive(e))
 			add_part(c, e, name, shape);
 	hob_collada_input inputs[INPUTS_MAX];
 	uint32_t count = hob_collada_inputs(c, hob_xml_child(mesh, HOB_STR("vertices")), inputs, INPUTS_MAX);

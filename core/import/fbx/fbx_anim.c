@@ -1,4 +1,3 @@
-#include "fbx_curve.h"
 #include "fbx_anim.h"
 
 #include <float.h>

@@ -10,10 +10,7 @@ bool hob_fbx_is_binary(hob_bytes file)
 
 static uint64_t load(const hob_fbx *f, size_t at, size_t size)
 {
-	uint64_t value = 0;
-	for (size_t i = 0; i < size; i++)
-		value |= (uint64_t)f->file.data[at + (f->big_endian ? size - 1 - i : i)] << (8 * i);
-	return value;
+	return hob_fbx_load(f->file.data + at, size, f->big_endian);
 }
 
 /* Size of a value of that type after its letter; 0 unless it is a scalar. */

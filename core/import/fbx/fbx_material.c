@@ -372,6 +372,12 @@ static void take_opacity(const reading *r, hob_material *to)
 		hob_fbx_note(r->f, "invisible", "material '%.*s' has opacity 0 and is invisible", HOB_FMT(to->name));
 }
 
+/* A factor within 0 and 1: 1 below a map. */
+static float factor_of(const reading *r, meaning_kind meaning, float otherwise)
+{
+	return r->mapped[meaning] ? 1 : r->has[meaning] ? hob_shape_clamp01(r->value[meaning][0]) : otherwise;
+}
+
 static bool stands_apart(double value, double usual)
 {
 	return fabs(value - usual) > 1e-6;
@@ -394,14 +400,12 @@ static void take_extensions(const reading *r, hob_material *to)
 		to->ext_mask |= 1u << HOB_MATERIAL_IOR;
 	}
 	if (r->has[TRANSMISSION] && (r->value[TRANSMISSION][0] > 0 || r->mapped[TRANSMISSION])) {
-		to->transmission = r->mapped[TRANSMISSION] ? 1 : hob_shape_clamp01(r->value[TRANSMISSION][0]);
+		to->transmission = factor_of(r, TRANSMISSION, 0);
 		to->ext_mask |= 1u << HOB_MATERIAL_TRANSMISSION;
 	}
 	if (r->mapped[COAT] || (r->has[COAT] && r->value[COAT][0] > 0)) {
-		to->clearcoat = r->mapped[COAT] ? 1 : hob_shape_clamp01(r->value[COAT][0]);
-		to->clearcoat_roughness = r->mapped[COAT_ROUGH] ? 1
-								  : r->has[COAT_ROUGH]	? hob_shape_clamp01(r->value[COAT_ROUGH][0])
-														: 0;
+		to->clearcoat = factor_of(r, COAT, 0);
+		to->clearcoat_roughness = factor_of(r, COAT_ROUGH, 0);
 		to->ext_mask |= 1u << HOB_MATERIAL_CLEARCOAT;
 	}
 	if (r->mapped[THICKNESS] || (r->has[THICKNESS] && r->value[THICKNESS][0] > 0)) {
@@ -420,9 +424,7 @@ static void take_extensions(const reading *r, hob_material *to)
 		for (int k = 0; k < 3; k++)
 			to->sheen_color[k] =
 				hob_shape_clamp01(sheen * (r->mapped[SHEEN] || !r->has[SHEEN] ? 1 : r->value[SHEEN][k]));
-		to->sheen_roughness = r->mapped[SHEEN_ROUGH] ? 1
-							  : r->has[SHEEN_ROUGH]	 ? hob_shape_clamp01(r->value[SHEEN_ROUGH][0])
-													 : 0.3f;
+		to->sheen_roughness = factor_of(r, SHEEN_ROUGH, 0.3f);
 		to->ext_mask |= 1u << HOB_MATERIAL_SHEEN;
 	} else {
 		to->ext_mask &= ~(1u << HOB_MATERIAL_SHEEN);
@@ -435,8 +437,8 @@ static void take_extensions(const reading *r, hob_material *to)
 
 static void take_all(const reading *r, hob_material *to)
 {
-	to->metallic = r->mapped[METAL] ? 1 : r->has[METAL] ? hob_shape_clamp01(r->value[METAL][0]) : 0;
-	to->roughness = r->mapped[ROUGH] ? 1 : r->has[ROUGH] ? hob_shape_clamp01(r->value[ROUGH][0]) : 1;
+	to->metallic = factor_of(r, METAL, 0);
+	to->roughness = factor_of(r, ROUGH, 1);
 	if (r->has[GLOSS] && !r->mapped[ROUGH])
 		to->roughness = hob_shape_clamp01(1 - r->value[GLOSS][0]);
 	to->double_sided = r->has[DOUBLE_SIDED] && r->value[DOUBLE_SIDED][0] > 0;

@@ -269,6 +269,7 @@ bool hob_fbx_next_binary(const hob_fbx *f, hob_fbx_cursor *cursor, hob_fbx_value
 /* Appends a record. `parent` and `before` (its sibling) may be HOB_NONE. */
 uint32_t hob_fbx_add_record(hob_fbx *f, uint32_t parent, uint32_t before, const hob_fbx_record *record);
 uint32_t hob_fbx_mark(hob_str text);
+uint64_t hob_fbx_load(const uint8_t *bytes, size_t size, bool big_endian);
 hob_str hob_fbx_record_name(const hob_fbx *f, uint32_t record);
 bool hob_fbx_record_is(const hob_fbx *f, uint32_t record, hob_str name);
 /* First child of that name, or the next sibling of that name after `record`; HOB_NONE: none. */

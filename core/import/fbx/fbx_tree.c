@@ -156,7 +156,7 @@ static void put(target to, void *out, size_t i, double real, int64_t integer)
 	}
 }
 
-static uint64_t load(const uint8_t *p, size_t size, bool big)
+uint64_t hob_fbx_load(const uint8_t *p, size_t size, bool big)
 {
 	uint64_t value = 0;
 	for (size_t i = 0; i < size; i++)
@@ -179,7 +179,7 @@ static void convert(const hob_fbx *f, target to, void *out, const hob_fbx_value 
 		return;
 	}
 	for (size_t i = 0; i < array->count; i++) {
-		uint64_t bits = load(bytes + i * size, size, f->big_endian);
+		uint64_t bits = hob_fbx_load(bytes + i * size, size, f->big_endian);
 		double real;
 		int64_t integer;
 		if (array->element == 'd') {

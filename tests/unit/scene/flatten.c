@@ -1,6 +1,5 @@
 #include "../models.h"
 #include "core/scene/flatten.h"
-#include "core/scene/scene_bounds.h"
 
 #include <float.h>
 #include <stdio.h>

@@ -1,9 +1,7 @@
 #include "../models.h"
 #include "core/scene/affine.h"
-#include "core/scene/merge_instances.h"
-#include "core/scene/merge_material.h"
-#include "core/scene/mesh_join.h"
 #include "core/scene/model_edit.h"
+#include "core/scene/mesh_join.h"
 #include "core/model/model_merge.h"
 #include "core/model/model_scale.h"
 
