@@ -414,7 +414,7 @@ static void on_over(void *user, const srv_batch_end *end)
 						   .outcome = end->outcome};
 		hob_arena_init(&job->read_arena, 64 << 20);
 		r->writes_pending++;
-		srv_batch_piece(r->engine, &job->piece, end->kept && r->options->only_report);
+		srv_engine_piece(r->engine, &job->piece, end->kept && r->options->only_report);
 	}
 }
 

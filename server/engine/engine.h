@@ -125,6 +125,9 @@ typedef struct srv_piece {
 	uv_work_t work; /* of the first of several */
 } srv_piece;
 
+/* In a turn, for a job that waits for it: queues the piece, a short one with others of the turn. */
+void srv_engine_piece(srv_engine *engine, srv_piece *piece, bool is_short);
+
 /* Creates the engine. On failure *out is either unchanged or an engine that the caller must close. */
 bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_store *store, srv_events *events,
 					srv_views *views, const srv_engine_callbacks *callbacks, srv_engine **out,

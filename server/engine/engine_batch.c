@@ -194,11 +194,6 @@ void srv_batch_again(srv_engine *engine, uint32_t source)
 	srv_engine_stir(engine);
 }
 
-void srv_batch_piece(srv_engine *engine, srv_piece *piece, bool is_short)
-{
-	srv_engine_piece(engine, piece, is_short);
-}
-
 srv_upstream *srv_batch_upstream(const srv_engine *engine)
 {
 	return engine->exchange->upstream;

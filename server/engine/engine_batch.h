@@ -48,8 +48,6 @@ bool srv_batch_add(srv_engine *engine, uint32_t count);
 /* Before srv_batch_add: the file has this digest, and is not read for it. False: no memory. */
 bool srv_batch_tell(srv_engine *engine, const char *path, const hob_sha256 *digest);
 void srv_batch_brought(void *job, bool ok); /* not ok: the source ends as CANCELLED */
-/* Runs a piece of work in libuv's pool; a short one together with others. */
-void srv_batch_piece(srv_engine *engine, srv_piece *piece, bool is_short);
 void srv_batch_let_go(void *job);
 /* A file of the source is being written: takes the outcome. srv_batch_again cooks the source again. */
 srv_outcome *srv_batch_wait(void *job);

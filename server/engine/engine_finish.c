@@ -17,9 +17,9 @@
 /* ---- after the cook: check, store, publish */
 
 /* Validates and stores all outputs of a worker, in libuv's pool or at once. */
-static void store_work(uv_work_t *work)
+static void store_outputs(srv_piece *piece)
 {
-	engine_job *job = work->data;
+	engine_job *job = piece->user;
 	const srv_result *result = &job->cook.outcome->result;
 	const srv_engine_batch *batch = job->engine->options.batch;
 	hob_error *error = batch ? &job->unkept : &job->cook.error;
@@ -170,10 +170,9 @@ srv_job_event srv_job_stored(engine_job *job)
 	return failed ? SRV_JOB_SAY(FAILED) : SRV_JOB_SAY(STORED);
 }
 
-static void on_stored(uv_work_t *work, int status)
+static void on_stored(srv_piece *piece)
 {
-	(void)status;
-	srv_job_put(work->data, SRV_JOB_SAY(STORED));
+	srv_job_put(piece->user, SRV_JOB_SAY(STORED));
 }
 
 /* Stores the outputs; a small result of the only job at once: handing it to another thread would take
@@ -182,12 +181,12 @@ srv_job_event srv_job_store(engine_job *job)
 {
 	enum { HERE_BYTES = 128 << 10 };
 	assert(job->cook.output_count == 0 && job->cook.outcome->has_result);
-	job->piece.work.data = job;
+	job->piece = (srv_piece){store_outputs, on_stored, .user = job};
 	if (job->cook.outcome->mapping_size <= HERE_BYTES && srv_job_is_alone(job)) {
-		store_work(&job->piece.work);
+		store_outputs(&job->piece);
 		return srv_job_stored(job);
 	}
-	uv_queue_work(job->engine->loop, &job->piece.work, store_work, on_stored);
+	srv_engine_piece(job->engine, &job->piece, false);
 	return SRV_JOB_LATER;
 }
 

@@ -78,9 +78,7 @@ bool srv_engine_begin_work(srv_engine *engine, engine_work *work, void (*run)(sr
 						   void (*done)(srv_engine *engine));
 void srv_engine_count_work(srv_engine *engine); /* counts work of another kind, which ends in the same way */
 void srv_engine_work_over(srv_engine *engine);
-/* Runs a piece of work in libuv's pool; a short one together with others of this turn. */
-void srv_engine_piece(srv_engine *engine, srv_piece *piece, bool is_short);
-void srv_engine_send_pieces(srv_engine *engine); /* at the end of the turn */
+void srv_engine_send_pieces(srv_engine *engine); /* at the end of the turn: the short ones */
 /* When no work is left, closes the handles and reports that the engine is closed. */
 void srv_engine_close_when_idle(srv_engine *engine);
 /* Ends a write to the store: logs a failure. Its rows are committed at the end of the turn. */
