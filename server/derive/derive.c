@@ -26,9 +26,7 @@ typedef struct asker {
 
 void srv_derive_answer(srv_control *control, const hob_sha256 *blob)
 {
-	char text[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(blob, text);
-	control->answer(control, 200, hob_str_of(text));
+	control->answer(control, 200, hob_str_of(hob_sha256_hex(blob).text));
 }
 
 static void answer_all(derivation *d, const hob_error *error)
@@ -85,9 +83,8 @@ static bool is_abandoned(const derivation *d)
 
 static void tell(const derivation *d, const char *what)
 {
-	char text[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(&d->of, text);
-	srv_log(SRV_LOG_DEBUG, "derived", "%s of %.16s: %s", srv_derived_name(d->kind), text, what);
+	srv_log(SRV_LOG_DEBUG, "derived", "%s of %.16s: %s", srv_derived_name(d->kind),
+			hob_sha256_hex(&d->of).text, what);
 }
 
 static void derive_done(uv_work_t *work, int status)

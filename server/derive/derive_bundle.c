@@ -105,8 +105,7 @@ static bool put_file(bundle_work *b, const sink *s, bundle_file *file)
 	struct stat info;
 	int fd = srv_open_beneath(b->root_fd, file->path, O_RDONLY, true);
 	if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-		if (fd >= 0)
-			close(fd);
+		srv_close(fd);
 		return fail_changed(b, file);
 	}
 	file->size = (uint64_t)info.st_size;

@@ -3,7 +3,9 @@
 #define SRV_DERIVE_INSIDE_H
 
 #include "derive.h"
+#include "../../core/hash/hex.h"
 
+#include "../fs/fd.h"
 #include "../store/record.h"
 #include "../thumbnail/thumbnail.h"
 

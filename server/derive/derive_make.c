@@ -44,8 +44,7 @@ hob_bytes srv_derive_read_blob(srv_store *store, const hob_sha256 *digest, uint6
 					  ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
 					  : MAP_FAILED;
 	bool whole = at != MAP_FAILED && srv_read_all(fd, at, size);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	if (whole)
 		return (hob_bytes){at, size};
 	if (at != MAP_FAILED)

@@ -195,12 +195,22 @@ static srv_farm_end check_schema(srv_farm *f, srv_farm_why *why)
 	return SRV_FARM_OK;
 }
 
-/* Runs a statement. Those that waited behind a failure fail too, so that their deadlines do not add up. */
+static srv_farm_end no_memory(srv_farm_why *why)
+{
+	snprintf(why->text, sizeof why->text, "no memory left for the farm");
+	return SRV_FARM_DOWN;
+}
+
+/* Runs a statement. Those that waited behind a failure fail too, so that their deadlines do not add up. A
+ * parameter that is NULL found no memory. */
 static srv_farm_end run_for(srv_farm *f, int deadline_ms, const char *sql, const char *const *params,
 							int count, srv_farm_row *each, void *user, bool checked, srv_farm_why *why)
 {
 	uint32_t failures = __atomic_load_n(&f->failures, __ATOMIC_ACQUIRE);
 	srv_farm_end end = SRV_FARM_DOWN;
+	for (int i = 0; i < count; i++)
+		if (!params[i])
+			return no_memory(why);
 	pthread_mutex_lock(&f->lock);
 	if (atomic_load(&f->cut) || failures != f->failures) {
 		snprintf(why->text, sizeof why->text, "the farm's database does not answer");
@@ -219,6 +229,22 @@ static srv_farm_end run(srv_farm *f, const char *sql, const char *const *params,
 						srv_farm_row *each, void *user, bool checked, srv_farm_why *why)
 {
 	return run_for(f, SRV_FARM_RUN_MS, sql, params, count, each, user, checked, why);
+}
+
+/* Runs a statement with these parameters. */
+#define RUN(f, sql, each, user, why, ...)                                                                    \
+	run(f, sql, (const char *const[]){__VA_ARGS__},                                                          \
+		(int)(sizeof(const char *const[]){__VA_ARGS__} / sizeof(char *)), each, user, true, why)
+
+typedef struct decimal {
+	char text[24];
+} decimal;
+
+static decimal decimal_of(uint64_t number)
+{
+	decimal d;
+	snprintf(d.text, sizeof d.text, "%llu", (unsigned long long)number);
+	return d;
 }
 
 srv_farm_end srv_farm_query(srv_farm *f, const char *sql, const char *const *params, int count,
@@ -255,18 +281,25 @@ srv_farm_end srv_farm_init(srv_farm *f, bool *made, srv_farm_why *why)
 
 void srv_farm_put_list(hob_buf *out, const hob_sha256 *digests, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		char text[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&digests[i], text);
-		hob_buf_printf(out, "%s%s", i > 0 ? "," : "", text);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		hob_buf_printf(out, "%s%s", i > 0 ? "," : "", hob_sha256_hex(&digests[i]).text);
 	hob_buf_put(out, "", 1);
 }
 
-static srv_farm_end no_memory(srv_farm_why *why)
+/* The text of a buffer, which hob_buf_free frees; NULL without memory. */
+static char *text_of(hob_buf *buf)
 {
-	snprintf(why->text, sizeof why->text, "no memory left for the farm");
-	return SRV_FARM_DOWN;
+	hob_buf_put(buf, "", 1);
+	if (buf->failed)
+		hob_buf_release(buf);
+	return (char *)buf->data;
+}
+
+static char *list_of(const hob_sha256 *digests, uint32_t count)
+{
+	hob_buf list = {0};
+	srv_farm_put_list(&list, digests, count);
+	return text_of(&list);
 }
 
 static void on_record(void *user, const char *const *values, const size_t *sizes)
@@ -290,14 +323,10 @@ srv_farm_end srv_farm_find(srv_farm *f, const hob_sha256 *lookups, uint32_t coun
 		"place, lookup, key rows unbounded preceding) as total from small) select record from fits where "
 		"total <= $3::int and starts_with(record, '{\"hob_result\":1,\"key\":\"' || encode(key, 'hex') "
 		"|| '\",\"lookup\":\"' || encode(lookup, 'hex')) limit 4096";
-	char most[16], all[16];
-	snprintf(most, sizeof most, "%d", SRV_FARM_RECORD_MAX);
-	snprintf(all, sizeof all, "%d", 8 * SRV_FARM_RECORD_MAX);
-	hob_buf list = {0};
-	srv_farm_put_list(&list, lookups, count);
-	const char *const params[] = {(const char *)list.data, most, all};
-	srv_farm_end end = list.failed ? no_memory(why) : run(f, statement, params, 3, on_record, out, true, why);
-	hob_buf_release(&list);
+	char *list = list_of(lookups, count);
+	srv_farm_end end = RUN(f, statement, on_record, out, why, list, decimal_of(SRV_FARM_RECORD_MAX).text,
+						   decimal_of(8 * SRV_FARM_RECORD_MAX).text);
+	hob_buf_free(list);
 	return end;
 }
 
@@ -343,33 +372,26 @@ srv_farm_end srv_farm_ask_claims(srv_farm *f, srv_farm_claim *items, uint32_t co
 		"all select rest.places[c.place::int + 1], c.verdict, c.tries, c.left_ms from rest, lateral "
 		"hob_claim(rest.items, $2, $3::float8) c where rest.items is not null";
 	hob_buf json = {0};
-	char seconds[16];
 	for (uint32_t i = 0; i < count; i++) {
-		char text[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&items[i].lookup, text);
-		hob_buf_printf(&json, "%s{\"lookup\":\"%s\",\"seen\":%u,\"what\":", i > 0 ? "," : "[", text,
-					   items[i].seen);
+		hob_buf_printf(&json, "%s{\"lookup\":\"%s\",\"seen\":%u,\"what\":", i > 0 ? "," : "[",
+					   hob_sha256_hex(&items[i].lookup).text, items[i].seen);
 		hob_buf_put_json(&json, hob_str_of(items[i].what));
 		hob_buf_put_str(&json, HOB_STR("}"));
 		items[i].verdict = SRV_FARM_HELD;
 	}
-	hob_buf_put(&json, "]", 2);
-	snprintf(seconds, sizeof seconds, "%u", f->lease_s);
-	const char *const params[] = {(const char *)json.data, f->owner, seconds};
+	hob_buf_put(&json, "]", 1);
 	claims all = {items, count};
-	srv_farm_end end = json.failed ? no_memory(why) : run(f, statement, params, 3, on_claim, &all, true, why);
-	hob_buf_release(&json);
+	char *text = text_of(&json);
+	srv_farm_end end = RUN(f, statement, on_claim, &all, why, text, f->owner, decimal_of(f->lease_s).text);
+	hob_buf_free(text);
 	return end;
 }
 
 srv_farm_end srv_farm_leave(srv_farm *f, const hob_sha256 *lookups, uint32_t count, srv_farm_why *why)
 {
-	hob_buf list = {0};
-	srv_farm_put_list(&list, lookups, count);
-	const char *const params[] = {(const char *)list.data, f->owner};
-	srv_farm_end end =
-		list.failed ? no_memory(why) : run(f, "select hob_leave($1, $2)", params, 2, NULL, NULL, true, why);
-	hob_buf_release(&list);
+	char *list = list_of(lookups, count);
+	srv_farm_end end = RUN(f, "select hob_leave($1, $2)", NULL, NULL, why, list, f->owner);
+	hob_buf_free(list);
 	return end;
 }
 
@@ -398,15 +420,11 @@ srv_farm_end srv_farm_heartbeat(srv_farm *f, const hob_sha256 *lookups, uint32_t
 		"mine where lookup not in (select lookup from kept) union all select null, count(*) + 1, "
 		"count(*) filter (where id < $2) from hob_node where id <> $2 and role = $6 and seen > now() - "
 		"make_interval(secs => $8::float8)";
-	hob_buf list = {0};
-	char seconds[16], within[16];
-	srv_farm_put_list(&list, lookups, count);
-	snprintf(seconds, sizeof seconds, "%u", f->lease_s);
-	snprintf(within, sizeof within, "%u", within_s > 0 ? within_s : f->lease_s);
-	const char *const params[] = {
-		(const char *)list.data, f->owner, seconds, f->node, HOB_VERSION, role, state, within};
-	srv_farm_end end = list.failed ? no_memory(why) : run(f, statement, params, 8, on_beat, told, true, why);
-	hob_buf_release(&list);
+	char *list = list_of(lookups, count);
+	srv_farm_end end =
+		RUN(f, statement, on_beat, told, why, list, f->owner, decimal_of(f->lease_s).text, f->node,
+			HOB_VERSION, role, state, decimal_of(within_s > 0 ? within_s : f->lease_s).text);
+	hob_buf_free(list);
 	return end;
 }
 
@@ -466,40 +484,28 @@ static void on_taken(void *user, const char *const *values, const size_t *sizes)
 
 srv_farm_end srv_farm_give(srv_farm *f, const srv_farm_result *r, srv_farm_taken *taken, srv_farm_why *why)
 {
-	char key[HOB_SHA256_TEXT + 1], lookup[HOB_SHA256_TEXT + 1], result[HOB_SHA256_TEXT + 1];
-	char bytes[24], cook_ms[24];
+	hob_hex key = hob_sha256_hex(&r->key), lookup = hob_sha256_hex(&r->lookup);
 	hob_buf record = {0};
-	hob_sha256_text(&r->key, key);
-	hob_sha256_text(&r->lookup, lookup);
-	hob_sha256_text(&r->result, result);
-	snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)r->bytes);
-	snprintf(cook_ms, sizeof cook_ms, "%llu", (unsigned long long)r->cook_ms);
 	hob_buf_put_str(&record, r->record);
-	hob_buf_put(&record, "", 1);
-	const char *text = (const char *)record.data;
-	const char *const good[] = {key, lookup, result, text, bytes, cook_ms, f->owner, f->node};
-	const char *const bad[] = {key, lookup, text, f->owner, f->node};
+	char *text = text_of(&record);
 	*taken = SRV_FARM_LATE;
-	srv_farm_end end = record.failed ? no_memory(why)
-					   : r->failed	 ? run(f, "select hob_give_failure($1, $2, $3, $4, $5)", bad, 5, on_taken,
-										   taken, true, why)
-								   : run(f, "select hob_give($1, $2, $3, $4, $5::bigint, $6::bigint, $7, $8)",
-										 good, 8, on_taken, taken, true, why);
-	hob_buf_release(&record);
+	srv_farm_end end =
+		r->failed ? RUN(f, "select hob_give_failure($1, $2, $3, $4, $5)", on_taken, taken, why, key.text,
+						lookup.text, text, f->owner, f->node)
+				  : RUN(f, "select hob_give($1, $2, $3, $4, $5::bigint, $6::bigint, $7, $8)", on_taken, taken,
+						why, key.text, lookup.text, hob_sha256_hex(&r->result).text, text,
+						decimal_of(r->bytes).text, decimal_of(r->cook_ms).text, f->owner, f->node);
+	hob_buf_free(text);
 	return end;
 }
 
 srv_farm_end srv_farm_refuse(srv_farm *f, const hob_sha256 *keys, uint32_t count, const char *reason,
 							 srv_farm_why *why)
 {
-	hob_buf list = {0};
-	srv_farm_put_list(&list, keys, count);
-	const char *const params[] = {(const char *)list.data, f->node, reason};
-	srv_farm_end end = list.failed
-						   ? no_memory(why)
-						   : run(f, "select hob_refuse(x, $2, $3) from unnest(string_to_array($1, ',')) x",
-								 params, 3, NULL, NULL, true, why);
-	hob_buf_release(&list);
+	char *list = list_of(keys, count);
+	srv_farm_end end = RUN(f, "select hob_refuse(x, $2, $3) from unnest(string_to_array($1, ',')) x", NULL,
+						   NULL, why, list, f->node, reason);
+	hob_buf_free(list);
 	return end;
 }
 
@@ -527,13 +533,11 @@ srv_farm_end srv_farm_used(srv_farm *f, const hob_sha256 *key, bool mark, char a
 								"current_date), b as (update hob_failure set last_used = current_date where "
 								"key = decode($1, 'hex') and "
 								"last_used < current_date) ";
-	char text[HOB_SHA256_TEXT + 1], statement[sizeof look + sizeof marks];
+	char statement[sizeof look + sizeof marks];
 	text_out out = {author, SRV_FARM_NAME};
 	author[0] = 0;
-	hob_sha256_text(key, text);
 	snprintf(statement, sizeof statement, "%s%s", mark ? marks : "", look);
-	const char *const params[] = {text};
-	return run(f, statement, params, 1, on_text, &out, true, why);
+	return RUN(f, statement, on_text, &out, why, hob_sha256_hex(key).text);
 }
 
 srv_farm_end srv_farm_id(srv_farm *f, char out[HOB_SHA256_TEXT + 1], srv_farm_why *why)
@@ -547,20 +551,15 @@ srv_farm_end srv_farm_id(srv_farm *f, char out[HOB_SHA256_TEXT + 1], srv_farm_wh
 
 srv_farm_end srv_farm_offer(srv_farm *f, const hob_sha256 *list, uint32_t models, srv_farm_why *why)
 {
-	char text[HOB_SHA256_TEXT + 1], count[16];
-	hob_sha256_text(list, text);
-	snprintf(count, sizeof count, "%u", models);
-	const char *const params[] = {text, f->owner, count};
-	return run(f,
+	return RUN(f,
 			   "with old as (delete from hob_offer where made < now() - interval '7 days') "
 			   "insert into hob_offer(list, owner, models) values (decode($1, 'hex'), $2, $3::int)",
-			   params, 3, NULL, NULL, true, why);
+			   NULL, NULL, why, hob_sha256_hex(list).text, f->owner, decimal_of(models).text);
 }
 
 srv_farm_end srv_farm_withdraw(srv_farm *f, srv_farm_why *why)
 {
-	const char *const params[] = {f->owner};
-	return run(f, "delete from hob_offer where owner = $1", params, 1, NULL, NULL, true, why);
+	return RUN(f, "delete from hob_offer where owner = $1", NULL, NULL, why, f->owner);
 }
 
 typedef struct next_offer {
@@ -581,16 +580,12 @@ static void on_offer(void *user, const char *const *values, const size_t *sizes)
 
 srv_farm_end srv_farm_next_offer(srv_farm *f, uint64_t *id, hob_sha256 *list, srv_farm_why *why)
 {
-	char after[24], seconds[16];
-	snprintf(after, sizeof after, "%llu", (unsigned long long)*id);
-	snprintf(seconds, sizeof seconds, "%u", f->lease_s);
-	const char *const params[] = {after, seconds};
 	next_offer next = {id, list, false};
-	srv_farm_end end = run(
+	srv_farm_end end = RUN(
 		f,
 		"select o.id, encode(o.list, 'hex') from hob_offer o join hob_node n on n.id = o.owner where o.id > "
 		"$1::bigint and n.seen > now() - make_interval(secs => $2::float8) order by o.id limit 1",
-		params, 2, on_offer, &next, true, why);
+		on_offer, &next, why, decimal_of(*id).text, decimal_of(f->lease_s).text);
 	return end == SRV_FARM_OK && !next.found ? SRV_FARM_NONE : end;
 }
 

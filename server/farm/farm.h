@@ -10,7 +10,7 @@
 #ifndef SRV_FARM_H
 #define SRV_FARM_H
 
-#include "../../core/hash/hash.h"
+#include "../../core/hash/hex.h"
 #include "driver.h"
 
 enum {

@@ -65,17 +65,15 @@ static bool on_blob(void *user, const char *name, uint64_t size, int64_t age_s)
 static srv_farm_end write_mark(srv_farm *f, void *blobs, srv_farm_why *why)
 {
 	mark ours = {.size = 0};
-	char digest[HOB_SHA256_TEXT + 1];
 	srv_farm_end end = read_id(f, &ours, why);
 	if (end != SRV_FARM_OK)
 		return end;
 	ours.size = strlen(ours.text);
 	ours.text[ours.size++] = '\n';
 	hob_sha256 sum = hob_sha256_of((hob_bytes){(const uint8_t *)ours.text, ours.size});
-	hob_sha256_text(&sum, digest);
 	int fd = memfd_create("hob-farm", MFD_CLOEXEC);
 	if (fd >= 0 && write(fd, ours.text, ours.size) == (ssize_t)ours.size) {
-		end = srv_farm_blobs_of(f)->put(blobs, MARK, fd, ours.size, digest, why);
+		end = srv_farm_blobs_of(f)->put(blobs, MARK, fd, ours.size, hob_sha256_hex(&sum).text, why);
 	} else {
 		snprintf(why->text, sizeof why->text, "no memory left for the farm");
 		end = SRV_FARM_DOWN;

@@ -1,4 +1,5 @@
 #include "beneath.h"
+#include "fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,9 +96,7 @@ int srv_open_parent(int root_fd, hob_str path, bool create, const char **name)
 			return -1;
 		}
 		int next = openat(fd, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		int code = errno;
-		close(fd);
-		errno = code;
+		srv_close(fd);
 		fd = next;
 	}
 	*name = path.data + from;
@@ -110,10 +109,7 @@ int srv_create_beneath(int root_fd, const char *path)
 	int folder = srv_open_parent(root_fd, hob_str_of(path), true, &name);
 	int fd =
 		folder >= 0 ? openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
-	int code = errno;
-	if (folder >= 0)
-		close(folder);
-	errno = code;
+	srv_close(folder);
 	return fd;
 }
 
@@ -176,7 +172,6 @@ bool srv_is_saved_now(int root_fd, hob_str path)
 	snprintf(name, sizeof name, "%.*s", HOB_FMT(path));
 	int fd = srv_open_beneath(root_fd, name, O_RDONLY, true);
 	bool saved = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && srv_is_being_written(fd, &info);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return saved;
 }

@@ -1,4 +1,5 @@
 #include "spelling.h"
+#include "fd.h"
 
 #include "../../core/base/array.h"
 #include "folder.h"
@@ -143,11 +144,9 @@ static srv_kind kind_of(int root_fd, hob_str dir, const char *name)
 	snprintf(path, sizeof path, "%.*s%s%s", HOB_FMT(dir), dir.len > 0 ? "/" : "", name);
 	int fd = srv_open_beneath(root_fd, path, O_PATH, true);
 	bool there = fd >= 0 && fstat(fd, &info) == 0, regular = there && S_ISREG(info.st_mode);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	fd = regular ? srv_open_beneath(root_fd, path, O_RDONLY, true) : -1;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return fd >= 0 ? SRV_KIND_FILE : there && !regular ? SRV_KIND_OTHER : srv_kind_of_error(errno);
 }
 

@@ -1,4 +1,5 @@
 #include "vcs.h"
+#include "fd.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,8 +30,7 @@ static bool follow_file(const char *above, char *place)
 	char line[PATH_MAX], target[PATH_MAX];
 	int fd = open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	ssize_t got = fd >= 0 ? read(fd, line, sizeof line - 1) : -1;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	line[got > 0 ? got : 0] = 0;
 	if (strncmp(line, "gitdir: ", 8) != 0)
 		return false;

@@ -18,12 +18,10 @@ git_counts srv_git_count(const git_root *root, const commit_state *state)
 {
 	git_counts counts = {0};
 	hob_buf prefix = {0};
-	char id[SRV_GIT_ID_TEXT + 1];
-	srv_git_id_text(&state->id, id);
 	if (state == &root->tip)
 		hob_buf_printf(&prefix, "%s/", root->name);
 	else
-		hob_buf_printf(&prefix, "%s/%s/", root->commits_name, id);
+		hob_buf_printf(&prefix, "%s/%s/", root->commits_name, srv_git_id_text(&state->id).text);
 	if (!root->gits->views)
 		return counts;
 	const srv_view *view = srv_views_take(root->gits->views);
@@ -51,9 +49,7 @@ static hob_str value_of(hob_str facts, const char *key, hob_str *rest)
 {
 	size_t len = strlen(key);
 	while (facts.len > 0) {
-		size_t end = hob_str_find(facts, HOB_STR("\n"), 0);
-		hob_str line = hob_str_sub(facts, 0, end);
-		facts = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(facts, end + 1, facts.len);
+		hob_str line = hob_str_next(&facts, '\n');
 		if (line.len > len && memcmp(line.data, key, len) == 0 && line.data[len] == ' ') {
 			if (rest)
 				*rest = facts;
@@ -108,11 +104,9 @@ void srv_git_put_commit(git_root *root, hob_str facts, bool whole, hob_buf *out)
 
 bool srv_git_make_folder(git_root *root, hob_str name, hob_buf *out, hob_error *err)
 {
-	char text[SRV_GIT_ID_TEXT + 1];
 	srv_git_id id;
 	if (!srv_git_resolve(root, name, &id, err) || !srv_git_make(root, &id, true, err))
 		return false;
-	srv_git_id_text(&id, text);
-	hob_json_object(out, HOB_JSON("id", text));
+	hob_json_object(out, HOB_JSON("id", srv_git_id_text(&id).text));
 	return true;
 }

@@ -114,9 +114,8 @@ void srv_git_files_close(srv_git_files *files)
 
 static void object_name(const srv_git_id *id, bool pointer, char out[OBJECT_NAME])
 {
-	char text[SRV_GIT_ID_TEXT + 1];
-	srv_git_id_text(id, text);
-	snprintf(out, OBJECT_NAME, "objects/%.2s/%s%s", text, text + 2, pointer ? ".pointer" : "");
+	srv_git_hex text = srv_git_id_text(id);
+	snprintf(out, OBJECT_NAME, "objects/%.2s/%s%s", text.text, text.text + 2, pointer ? ".pointer" : "");
 }
 
 static bool is_held(const srv_git_files *files, const srv_git_id *id)
@@ -138,8 +137,7 @@ void srv_git_files_peek(const srv_git_files *files, const srv_git_id *id, size_t
 	uint8_t *data = size > 0 ? hob_buf_grow(out, size) : NULL;
 	if (data && !srv_read_all(fd, data, size))
 		out->size -= size;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 }
 
 static bool fail_disk(const srv_git_files *files, hob_error *err)
@@ -153,9 +151,8 @@ static bool fail_disk(const srv_git_files *files, hob_error *err)
 static bool fetch(const srv_git_files *files, srv_git_reader *reader, srv_git_change *c, hob_arena *arena,
 				  hob_error *err)
 {
-	char name[OBJECT_NAME], text[SRV_GIT_ID_TEXT + 1];
-	srv_git_id_text(&c->id, text);
-	snprintf(name, sizeof name, "incoming/%s", text);
+	char name[OBJECT_NAME];
+	snprintf(name, sizeof name, "incoming/%s", srv_git_id_text(&c->id).text);
 	int fd = openat(files->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	if (fd < 0)
 		return errno == EEXIST || fail_disk(files, err); /* it came with another path */
@@ -173,10 +170,10 @@ static bool fetch(const srv_git_files *files, srv_git_reader *reader, srv_git_ch
 /* Gives a file that was fetched its name. */
 static bool name_object(const srv_git_files *files, const srv_git_change *c, hob_error *err)
 {
-	char name[OBJECT_NAME], incoming[OBJECT_NAME], text[SRV_GIT_ID_TEXT + 1], folder[16];
-	srv_git_id_text(&c->id, text);
-	snprintf(incoming, sizeof incoming, "incoming/%s", text);
-	snprintf(folder, sizeof folder, "objects/%.2s", text);
+	char name[OBJECT_NAME], incoming[OBJECT_NAME], folder[16];
+	srv_git_hex text = srv_git_id_text(&c->id);
+	snprintf(incoming, sizeof incoming, "incoming/%s", text.text);
+	snprintf(folder, sizeof folder, "objects/%.2s", text.text);
 	object_name(&c->id, c->pointer, name);
 	if (mkdirat(files->fd, folder, 0700) != 0 && errno != EEXIST)
 		return fail_disk(files, err);
@@ -217,8 +214,7 @@ static void drop(int folder, hob_str path)
 		snprintf(copy, sizeof copy, "%.*s", HOB_FMT(path));
 		int parent = srv_open_parent(folder, hob_str_of(copy), false, &name);
 		bool gone = parent >= 0 && unlinkat(parent, name, is_file ? 0 : AT_REMOVEDIR) == 0;
-		if (parent >= 0)
-			close(parent);
+		srv_close(parent);
 		if (!gone && !is_file)
 			return;
 		path = hob_path_dir(path);
@@ -237,10 +233,8 @@ static bool copy_object(const srv_git_files *files, const char *object)
 		left -= copied;
 	}
 	ok = ok && fsync(to) == 0;
-	if (from >= 0)
-		close(from);
-	if (to >= 0)
-		close(to);
+	srv_close(from);
+	srv_close(to);
 	return ok;
 }
 
@@ -267,8 +261,7 @@ static bool put(const srv_git_files *files, int folder, srv_git_change *c, hob_e
 		ok = true;
 	}
 	ok = ok || (fail_disk(files, err) || hob_fail_in(err, "%s", c->path.data));
-	if (parent >= 0)
-		close(parent);
+	srv_close(parent);
 	return ok;
 }
 
@@ -298,8 +291,7 @@ static bool clear(int folder, hob_buf *path, const srv_git_change *const *kept, 
 		if (S_ISDIR(info.st_mode)) {
 			int below = openat(folder, item->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 			ok = below >= 0 && !path->failed && clear(below, path, kept, count, depth + 1);
-			if (below >= 0)
-				close(below);
+			srv_close(below);
 			unlinkat(folder, item->d_name, AT_REMOVEDIR);
 		} else if (!bsearch(&key, kept, count, sizeof(const srv_git_change *), by_path)) {
 			unlinkat(folder, item->d_name, 0);
@@ -352,10 +344,8 @@ bool srv_git_files_make(const srv_git_files *files, const char *parent, const ch
 	bool ok = (commits >= 0 && folder >= 0) || fail_disk(files, err);
 	ok = ok && srv_git_files_apply(files, folder, changes, true, err);
 	ok = ok && (renameat(files->fd, "incoming/commit", files->fd, to) == 0 || fail_disk(files, err));
-	if (commits >= 0)
-		close(commits);
-	if (folder >= 0)
-		close(folder);
+	srv_close(commits);
+	srv_close(folder);
 	if (!ok)
 		remove_below(files, "incoming/commit");
 	return ok;

@@ -13,6 +13,8 @@
 
 #include "git_reader.h"
 
+#include "../fs/fd.h"
+
 typedef struct srv_git_files {
 	char *path;
 	int fd;

@@ -11,6 +11,7 @@
 #include "git_sources.h"
 
 #include "../../core/base/array.h"
+#include "../../core/base/pieces.h"
 #include "../fs/clock.h"
 
 #include <pthread.h>

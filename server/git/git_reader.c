@@ -1,6 +1,6 @@
 #include "git_reader.h"
+#include "../../core/hash/hex.h"
 
-#include "../../core/hash/hash.h"
 #include "../fs/transfer.h"
 #include "../worker/spawn.h"
 
@@ -184,7 +184,6 @@ bool srv_git_ask(srv_git_reader *reader, hob_buf *out, hob_error *err, const cha
 static bool copy(srv_git_reader *reader, uint64_t size, const char *wanted, int fd, hob_error *err)
 {
 	uint8_t piece[1 << 16];
-	char digest[HOB_SHA256_TEXT + 1];
 	hob_hasher hasher;
 	hob_hasher_init(&hasher);
 	for (size_t got; size > 0; size -= got) {
@@ -198,18 +197,16 @@ static bool copy(srv_git_reader *reader, uint64_t size, const char *wanted, int 
 			hob_hasher_put(&hasher, piece, got);
 	}
 	hob_sha256 sum = hob_hasher_finish(&hasher);
-	hob_sha256_text(&sum, digest);
-	return !wanted[0] || strcmp(digest, wanted) == 0 ||
+	return !wanted[0] || strcmp(hob_sha256_hex(&sum).text, wanted) == 0 ||
 		   hob_fail(err, CORRUPT, "a large file in lfs/objects is not what its name says: %s", wanted);
 }
 
 bool srv_git_fetch(srv_git_reader *reader, const srv_git_id *id, int fd, bool *pointer, hob_error *err)
 {
-	char name[SRV_GIT_ID_TEXT + 1], more[HEAD_MAX];
+	char more[HEAD_MAX];
 	uint64_t size;
 	hob_buf line = {0};
-	srv_git_id_text(id, name);
-	hob_buf_printf(&line, "blob %s\n", name);
+	hob_buf_printf(&line, "blob %s\n", srv_git_id_text(id).text);
 	*pointer = false;
 	bool ok = start(reader, err) && send_line(reader, &line, err) && read_head(reader, &size, more, err);
 	*pointer = ok && strcmp(more, "pointer") == 0;

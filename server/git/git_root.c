@@ -68,10 +68,7 @@ static void note_attributes(git_root *root, commit_state *state, const srv_git_c
 {
 	hob_buf text = {0};
 	srv_git_files_peek(&root->gits->files, &c->id, ATTRIBUTES_MAX, &text);
-	for (hob_str rest = hob_buf_str(&text); rest.len > 0;) {
-		size_t end = hob_str_find(rest, HOB_STR("\n"), 0);
-		hob_str line = hob_str_sub(rest, 0, end);
-		rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(rest, end + 1, rest.len);
+	for (hob_str rest = hob_buf_str(&text), line; hob_str_piece(&rest, '\n', &line);) {
 		if (line.len == 0 || line.data[0] == '#')
 			continue;
 		for (size_t at = 0, to; at < line.len; at = to + 1) {
@@ -135,19 +132,18 @@ static void begin_state(git_root *root, commit_state *state, const srv_git_id *i
 
 static bool move_tip(git_root *root, const srv_git_id *id, bool whole, hob_error *err)
 {
-	char from[SRV_GIT_ID_TEXT + 1], to[SRV_GIT_ID_TEXT + 1];
 	hob_buf answer = {0};
 	srv_git_changes changes;
-	srv_git_id_text(&root->tip.id, from);
-	srv_git_id_text(id, to);
-	bool ok = read_changes(root, whole ? "-" : from, to, &answer, &changes, err);
+	srv_git_hex to = srv_git_id_text(id);
+	bool ok = read_changes(root, whole ? "-" : srv_git_id_text(&root->tip.id).text, to.text, &answer,
+						   &changes, err);
 	if (!ok && !whole &&
 		err->code == HOB_ERR_NOT_FOUND) { /* the former tip may be gone since a forced push */
 		srv_git_changes_release(&changes);
 		hob_buf_clear(&answer);
 		*err = (hob_error){0};
 		whole = true;
-		ok = read_changes(root, "-", to, &answer, &changes, err);
+		ok = read_changes(root, "-", to.text, &answer, &changes, err);
 	}
 	ok = ok && srv_git_files_apply(&root->gits->files, root->fd, &changes, whole, err);
 	if (ok) {
@@ -156,7 +152,7 @@ static bool move_tip(git_root *root, const srv_git_id *id, bool whole, hob_error
 		begin_state(root, &root->tip, id);
 		root->has_tip = true;
 		note_changes(root, &root->tip, &changes);
-		srv_log(SRV_LOG_INFO, "git", "%s: %s is at %.7s, %u change%s", root->name, root->tip_name, to,
+		srv_log(SRV_LOG_INFO, "git", "%s: %s is at %.7s, %u change%s", root->name, root->tip_name, to.text,
 				changes.count, HOB_PLURAL(changes.count));
 		srv_git_await(root, &root->tip);
 	} else {
@@ -179,9 +175,7 @@ commit_state *srv_git_add_commit(git_root *root, const srv_git_id *id)
 
 static void remove_commit(git_root *root, uint32_t at)
 {
-	char id[SRV_GIT_ID_TEXT + 1];
-	srv_git_id_text(&root->commits[at].id, id);
-	srv_git_files_remove(&root->gits->files, root->commits_name, id);
+	srv_git_files_remove(&root->gits->files, root->commits_name, srv_git_id_text(&root->commits[at].id).text);
 	srv_git_drop_notes(&root->commits[at]);
 	root->commits[at] = root->commits[--root->commit_count];
 }
@@ -214,7 +208,6 @@ static commit_state *find_commit(git_root *root, const srv_git_id *id)
 
 bool srv_git_make(git_root *root, const srv_git_id *id, bool always, hob_error *err)
 {
-	char text[SRV_GIT_ID_TEXT + 1];
 	hob_buf answer = {0};
 	srv_git_changes changes;
 	commit_state *state = find_commit(root, id);
@@ -222,9 +215,9 @@ bool srv_git_make(git_root *root, const srv_git_id *id, bool always, hob_error *
 		state->used = ++root->gits->numbers;
 	if (state || (!always && root->has_tip && srv_git_id_equal(&root->tip.id, id)))
 		return true;
-	srv_git_id_text(id, text);
-	bool ok = read_changes(root, "-", text, &answer, &changes, err) &&
-			  srv_git_files_make(&root->gits->files, root->commits_name, text, &changes, err);
+	srv_git_hex text = srv_git_id_text(id);
+	bool ok = read_changes(root, "-", text.text, &answer, &changes, err) &&
+			  srv_git_files_make(&root->gits->files, root->commits_name, text.text, &changes, err);
 	state = ok ? srv_git_add_commit(root, id) : NULL;
 	if (state) {
 		note_changes(root, state, &changes);
@@ -242,9 +235,7 @@ bool srv_git_make(git_root *root, const srv_git_id *id, bool always, hob_error *
 static bool next_ref(hob_str *rest, hob_str *name, srv_git_id *id)
 {
 	while (rest->len > 0) {
-		size_t end = hob_str_find(*rest, HOB_STR("\n"), 0);
-		hob_str line = hob_str_sub(*rest, 0, end);
-		*rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(*rest, end + 1, rest->len);
+		hob_str line = hob_str_next(rest, '\n');
 		*name = hob_str_sub(line, SRV_GIT_ID_TEXT + 1, line.len);
 		if (line.len > SRV_GIT_ID_TEXT && srv_git_id_parse(hob_str_sub(line, 0, SRV_GIT_ID_TEXT), id))
 			return true;
@@ -292,19 +283,17 @@ static bool read_id(const hob_buf *facts, srv_git_id *out, hob_error *err)
 
 static bool is_reached(git_root *root, const srv_git_id *id, hob_error *err)
 {
-	char text[SRV_GIT_ID_TEXT + 1];
 	hob_buf answer = {0};
-	srv_git_id_text(id, text);
-	bool ok = srv_git_ask(&root->reader, &answer, err, "reach %s", text) &&
+	srv_git_hex text = srv_git_id_text(id);
+	bool ok = srv_git_ask(&root->reader, &answer, err, "reach %s", text.text) &&
 			  (hob_str_equal(hob_buf_str(&answer), HOB_STR("y")) ||
-			   hob_fail(err, NOT_FOUND, "no branch or tag leads to the commit %.7s", text));
+			   hob_fail(err, NOT_FOUND, "no branch or tag leads to the commit %.7s", text.text));
 	hob_buf_release(&answer);
 	return ok;
 }
 
 bool srv_git_resolve(git_root *root, hob_str name, srv_git_id *out, hob_error *err)
 {
-	char text[SRV_GIT_ID_TEXT + 1];
 	hob_buf answer = {0};
 	bool ok = true;
 	if (name.len == 0)
@@ -316,9 +305,8 @@ bool srv_git_resolve(git_root *root, hob_str name, srv_git_id *out, hob_error *e
 			  hob_fail(err, NOT_FOUND, "hob-git named no object"));
 		hob_buf_clear(&answer);
 	}
-	srv_git_id_text(out, text);
-	ok = ok && srv_git_ask(&root->reader, &answer, err, "commit %s", text) && read_id(&answer, out, err) &&
-		 (named || is_reached(root, out, err));
+	ok = ok && srv_git_ask(&root->reader, &answer, err, "commit %s", srv_git_id_text(out).text) &&
+		 read_id(&answer, out, err) && (named || is_reached(root, out, err));
 	hob_buf_release(&answer);
 	return ok;
 }
@@ -370,10 +358,8 @@ static bool drop_lost(git_root *root, hob_error *err)
 {
 	hob_buf ids = {0}, answer = {0};
 	for (uint32_t i = 0; i < root->commit_count; i++) {
-		char text[SRV_GIT_ID_TEXT + 1];
-		srv_git_id_text(&root->commits[i].id, text);
 		if (!root->commits[i].pinned)
-			hob_buf_printf(&ids, " %s", text);
+			hob_buf_printf(&ids, " %s", srv_git_id_text(&root->commits[i].id).text);
 	}
 	bool ok =
 		ids.size == 0 || srv_git_ask(&root->reader, &answer, err, "reach%.*s", HOB_FMT(hob_buf_str(&ids)));
@@ -444,8 +430,7 @@ void srv_git_watch(git_root *root)
 		inotify_add_watch(root->inotify, root->reader.repository, MASK);
 		watch_below(root->inotify, refs, 0, 0);
 	}
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 }
 
 bool srv_git_watch_moved(git_root *root)

@@ -15,12 +15,6 @@
 
 enum { POLL_MS = 2000, SYNC_MS = 600000, WAITING_MAX = 256 };
 
-static void wake(srv_gits *g)
-{
-	uint64_t one = 1;
-	(void)!write(g->wake, &one, sizeof one);
-}
-
 /* ---- when everything of a commit is cooked or failed: the engine's SYNC tells */
 
 static void on_settled(srv_control *control, int status, hob_str body)
@@ -29,7 +23,7 @@ static void on_settled(srv_control *control, int status, hob_str body)
 	(void)body;
 	pthread_mutex_lock(&s->gits->lock);
 	s->status = status;
-	wake(s->gits);
+	srv_wake(s->gits->wake);
 	pthread_mutex_unlock(&s->gits->lock);
 }
 
@@ -65,11 +59,10 @@ static commit_state *awaited(const settling *s)
 
 static void tell_warm(const git_root *root, const commit_state *state)
 {
-	char id[SRV_GIT_ID_TEXT + 1];
 	git_counts counts = srv_git_count(root, state);
-	srv_git_id_text(&state->id, id);
 	srv_log(counts.failed > 0 ? SRV_LOG_WARNING : SRV_LOG_INFO, "warm", "%s up to %.7s (%u of %u, %u broken)",
-			root->name, id, counts.assets - counts.busy, counts.assets, counts.failed);
+			root->name, srv_git_id_text(&state->id).text, counts.assets - counts.busy, counts.assets,
+			counts.failed);
 }
 
 static void take_settled(srv_gits *g)
@@ -114,12 +107,11 @@ static git_root *find_root(srv_gits *g, hob_str name, hob_error *err)
 static bool list(git_root *root, srv_control *control, hob_buf *body, hob_error *err)
 {
 	hob_buf log = {0};
-	char id[SRV_GIT_ID_TEXT + 1];
 	srv_git_id from;
 	if (!srv_git_resolve(root, control->text, &from, err))
 		return false;
-	srv_git_id_text(&from, id);
-	bool ok = srv_git_ask(&root->reader, &log, err, "log %s %llu", id, (unsigned long long)control->number);
+	bool ok = srv_git_ask(&root->reader, &log, err, "log %s %llu", srv_git_id_text(&from).text,
+						  (unsigned long long)control->number);
 	hob_json_put(body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("root", root->name),
 				 HOB_JSON("ref", control->text.len > 0 ? control->text : hob_str_of(root->tip_name)),
 				 HOB_JSON_OPEN("items", '['));
@@ -137,14 +129,12 @@ static bool list(git_root *root, srv_control *control, hob_buf *body, hob_error 
 static bool tell(git_root *root, srv_control *control, bool make, bool *later, hob_buf *body, hob_error *err)
 {
 	hob_buf facts = {0};
-	char text[SRV_GIT_ID_TEXT + 1];
 	srv_git_id id;
 	if (!srv_git_resolve(root, control->text, &id, err) || (make && !srv_git_make(root, &id, false, err)))
 		return false;
-	srv_git_id_text(&id, text);
 	const commit_state *state = srv_git_state(root, &id);
 	*later = *later && state && srv_git_is_cooking(root, state);
-	bool ok = *later || srv_git_ask(&root->reader, &facts, err, "commit %s", text);
+	bool ok = *later || srv_git_ask(&root->reader, &facts, err, "commit %s", srv_git_id_text(&id).text);
 	if (ok && !*later)
 		srv_git_put_commit(root, hob_buf_str(&facts), true, body);
 	hob_buf_release(&facts);
@@ -153,10 +143,9 @@ static bool tell(git_root *root, srv_control *control, bool make, bool *later, h
 
 static bool fetched(git_root *root, hob_buf *body, hob_error *err)
 {
-	char id[SRV_GIT_ID_TEXT + 1];
 	bool ok = srv_git_refresh(root, true, err);
-	srv_git_id_text(&root->tip.id, id);
-	hob_json_object(body, HOB_JSON("root", root->name), HOB_JSON("ref", root->tip_name), HOB_JSON("tip", id));
+	hob_json_object(body, HOB_JSON("root", root->name), HOB_JSON("ref", root->tip_name),
+					HOB_JSON("tip", srv_git_id_text(&root->tip.id).text));
 	return ok;
 }
 
@@ -240,7 +229,7 @@ static void post(void *user, srv_control *control)
 	if (taken) {
 		g->held++;
 		g->waiting[g->waiting_count++] = control;
-		wake(g);
+		srv_wake(g->wake);
 	}
 	pthread_mutex_unlock(&g->lock);
 	if (!taken)
@@ -327,11 +316,9 @@ const char *srv_gits_folder(const srv_gits *g, uint32_t at, bool commits)
 void srv_gits_describe(const srv_gits *g, uint32_t at, hob_buf *out)
 {
 	const git_root *root = &g->roots[at];
-	char id[SRV_GIT_ID_TEXT + 1];
-	srv_git_id_text(&root->tip.id, id);
 	hob_buf_printf(out, "%s%s%s", root->reader.repository, root->folder[0] ? "#" : "", root->folder);
 	if (root->has_tip)
-		hob_buf_printf(out, "  %s at %.7s", root->tip_name, id);
+		hob_buf_printf(out, "  %s at %.7s", root->tip_name, srv_git_id_text(&root->tip.id).text);
 	else
 		hob_buf_printf(out, "  %s: no commit yet", root->tip_name);
 }
@@ -362,8 +349,7 @@ static bool open_root(srv_gits *g, const srv_git_options *options, git_root *roo
 		return hob_fail(err, MEMORY, "no memory left for a repository");
 	bool known = faccessat(g->files.fd, root->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	int made = srv_git_files_folder(&g->files, root->commits_name);
-	if (made >= 0)
-		close(made);
+	srv_close(made);
 	find_commits(root);
 	bool ok = srv_git_reader_open(&root->reader, options->repository, options->sandbox, &g->stop, err);
 	hob_buf refs = {0};
@@ -406,10 +392,8 @@ static void free_root(git_root *root)
 	srv_git_drop_notes(&root->tip);
 	for (uint32_t i = 0; i < root->commit_count; i++)
 		srv_git_drop_notes(&root->commits[i]);
-	if (root->inotify >= 0)
-		close(root->inotify);
-	if (root->fd >= 0)
-		close(root->fd);
+	srv_close(root->inotify);
+	srv_close(root->fd);
 	hob_buf_release(&root->known_refs);
 	free(root->commits);
 	free(root->name);
@@ -426,7 +410,7 @@ void srv_gits_close(srv_gits *g)
 	pthread_mutex_lock(&g->lock);
 	atomic_store(&g->stop, true);
 	pthread_mutex_unlock(&g->lock);
-	wake(g);
+	srv_wake(g->wake);
 	if (g->runs)
 		pthread_join(g->thread, NULL);
 	for (uint32_t i = 0; i < g->patient_count; i++)
@@ -442,8 +426,7 @@ void srv_gits_close(srv_gits *g)
 		free_root(&g->roots[i]);
 	srv_git_files_close(&g->files);
 	pthread_mutex_destroy(&g->lock);
-	if (g->wake >= 0)
-		close(g->wake);
+	srv_close(g->wake);
 	free(g->waiting);
 	free(g->patient);
 	free(g->roots);

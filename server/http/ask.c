@@ -74,9 +74,7 @@ static void on_answer(srv_control *control, int status, hob_str body)
 	if (a->owner) {
 		*box->tail = a;
 		box->tail = &a->next;
-		uint64_t one = 1;
-		ssize_t written = write(box->wake_fd, &one, sizeof one);
-		(void)written;
+		srv_wake(box->wake_fd);
 	} else {
 		ask_free(a);
 	}

@@ -21,11 +21,10 @@ static void put_outputs(hob_buf *out, const srv_view_asset *asset)
 	hob_json_put(out, HOB_JSON_OPEN("outputs", '['));
 	for (uint32_t i = 0; i < asset->output_count; i++) {
 		const srv_view_output *output = &asset->outputs[i];
-		char hash[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&output->digest, hash);
-		hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("name", output->name), HOB_JSON("hash", hash),
-					 HOB_JSON("size", output->size));
-		put_link(out, "url", "/blobs/", hob_str_of(hash));
+		hob_hex hash = hob_sha256_hex(&output->digest);
+		hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("name", output->name),
+					 HOB_JSON("hash", hash.text), HOB_JSON("size", output->size));
+		put_link(out, "url", "/blobs/", hob_str_of(hash.text));
 		hob_json_close(out, '}');
 	}
 	hob_json_close(out, ']');
@@ -160,7 +159,7 @@ void srv_put_asset(hob_buf *out, const srv_view_asset *asset, uint32_t fields)
 static bool add_fields(request *r, hob_str list, uint32_t *out)
 {
 	hob_str name;
-	while (list.len > 0 && srv_next_piece(&list, ',', &name)) {
+	while (list.len > 0 && hob_str_piece(&list, ',', &name)) {
 		int known = 0;
 		while (known < FIELD_COUNT && !hob_str_equal(name, hob_str_of(field_names[known])))
 			known++;

@@ -182,9 +182,7 @@ static blob *load(blob_cache *cache, const hob_sha256 *digest)
 	b->fd = small ? -1 : fd;
 	b->changed = info.st_ctim;
 	b->references = 1;
-	char text[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(digest, text);
-	snprintf(b->etag, sizeof b->etag, "\"%s\"", text);
+	snprintf(b->etag, sizeof b->etag, "\"%s\"", hob_sha256_hex(digest).text);
 	if (small) {
 		close(fd);
 		b->response = MHD_create_response_from_buffer_with_free_callback_cls(size, b->data, unref, b);
@@ -264,9 +262,8 @@ static encoded_form *form_of(srv_http *http, blob *b, coding_id which)
 /* The ETag of an encoding, with its digest: another version of zstd or gzip can encode a blob differently. */
 static void form_etag(const blob *b, coding_id which, const encoded_form *form, char out[ETAG_SIZE])
 {
-	char text[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(&form->digest, text);
-	snprintf(out, ETAG_SIZE, "%.*s-%s-%.16s\"", HOB_SHA256_TEXT + 1, b->etag, srv_coding_name(which), text);
+	snprintf(out, ETAG_SIZE, "%.*s-%s-%.16s\"", HOB_SHA256_TEXT + 1, b->etag, srv_coding_name(which),
+			 hob_sha256_hex(&form->digest).text);
 }
 
 static bool take_form(srv_http *http, blob *b, coding_id which, chosen_form *out)
@@ -544,12 +541,10 @@ enum MHD_Result srv_reply_named_blob(request *r, const hob_sha256 *digest, const
 							.hint = HOB_STR("try again: what is damaged is cooked again"),
 							.retry_after_s = 1});
 	if (!b) {
-		char hash[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(digest, hash);
 		return srv_reply_problem_text(
 			r, PROBLEM_NOT_FOUND,
 			&(problem_text){
-				.detail = srv_print(r, "there is no blob %s", hash),
+				.detail = srv_print(r, "there is no blob %s", hob_sha256_hex(digest).text),
 				.hint = HOB_STR("ask for the asset by name under /a/: it tells the blob of its newest cook"),
 				.held = srv_upload_held(r->http, digest)});
 	}

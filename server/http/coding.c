@@ -32,9 +32,9 @@ void srv_request_codings(const request *r, codings *out)
 	enum { UNSAID = -1 };
 	int32_t said[CODING_COUNT] = {UNSAID, UNSAID}, plain = UNSAID, others = UNSAID;
 	hob_str rest = r->head.accept_encoding, piece;
-	while (srv_next_piece(&rest, ',', &piece)) {
+	while (hob_str_piece(&rest, ',', &piece)) {
 		hob_str parameter = piece, name = piece;
-		bool weighed = srv_next_piece(&parameter, ';', &name) && parameter.data;
+		bool weighed = hob_str_piece(&parameter, ';', &name) && parameter.data;
 		int32_t weight = weighed ? weight_of(srv_trim(parameter)) : 1000;
 		name = srv_trim(name);
 		for (int i = 0; i < CODING_COUNT; i++)

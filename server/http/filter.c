@@ -18,7 +18,7 @@ bool srv_event_filter_init(event_filter *filter, request *r)
 			fine = add(filter->globs, &filter->glob_count, FILTER_GLOBS, r->params[i].value);
 	hob_str rest, kind;
 	bool some = srv_request_param(r, "kinds", &rest) && rest.len > 0;
-	while (fine && some && srv_next_piece(&rest, ',', &kind))
+	while (fine && some && hob_str_piece(&rest, ',', &kind))
 		fine = add(filter->kinds, &filter->kind_count, FILTER_KINDS, kind);
 	if (fine)
 		return true;

@@ -200,8 +200,8 @@ bool srv_speaks_tls(const request *r)
 static hob_str scheme_of(const request *r)
 {
 	hob_str rest = r->head.forwarded_proto, first = {0};
-	bool tls = srv_speaks_tls(r) || (srv_next_piece(&rest, ',', &first) &&
-									 hob_str_equal_nocase(srv_trim(first), HOB_STR("https")));
+	bool tls = srv_speaks_tls(r) ||
+			   (hob_str_piece(&rest, ',', &first) && hob_str_equal_nocase(srv_trim(first), HOB_STR("https")));
 	return tls ? HOB_STR("https://") : HOB_STR("http://");
 }
 

@@ -393,13 +393,6 @@ static void take_in(srv_http *http, const arrival *new)
 		MHD_add_connection(daemon, new->fd, (const struct sockaddr *)&new->address, new->length);
 }
 
-static void wake_shard(srv_http *http)
-{
-	uint64_t one = 1;
-	ssize_t written = write(http->wake_fd, &one, sizeof one);
-	(void)written;
-}
-
 static void take_arrivals(srv_http *http)
 {
 	for (uint32_t i = 0; i < arrivals_at_once(http); i++) {
@@ -411,7 +404,7 @@ static void take_arrivals(srv_http *http)
 			return;
 		take_in(http, &next);
 	}
-	wake_shard(http);
+	srv_wake(http->wake_fd);
 }
 
 /* Gives the connection to the shard that has the fewest. */
@@ -429,7 +422,7 @@ static void hand_out(srv_http *http, const arrival *new)
 	}
 	pthread_mutex_unlock(&to->lock);
 	if (given)
-		wake_shard(to);
+		srv_wake(to->wake_fd);
 	else
 		take_in(http, new);
 }
@@ -569,10 +562,8 @@ static void release_shard(srv_http *http)
 	srv_library_stop(http);
 	srv_blob_cache_free(http->blobs);
 	hob_arena_release(&http->scratch);
-	if (http->epoll_fd >= 0)
-		close(http->epoll_fd);
-	if (http->silence >= 0)
-		close(http->silence);
+	srv_close(http->epoll_fd);
+	srv_close(http->silence);
 	if (http->wake_fd >= 0)
 		srv_events_remove_waker(http->sources.events, http->wake_fd);
 	srv_mailbox_drop(http->box); /* closes wake_fd once every ask is answered */
@@ -588,7 +579,7 @@ static void release(srv_http *http)
 	for (uint32_t i = 0; i < http->shard_count; i++)
 		if (http[i].started) {
 			atomic_store_explicit(&http[i].stop, true, memory_order_release);
-			wake_shard(&http[i]);
+			srv_wake(http[i].wake_fd);
 		}
 	for (uint32_t i = 0; i < http->shard_count; i++)
 		if (http[i].started)

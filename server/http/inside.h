@@ -19,7 +19,10 @@
 
 #include "http.h"
 
+#include "../../core/base/pieces.h"
+#include "../../core/hash/hex.h"
 #include "../auth/tokens.h"
+#include "../fs/fd.h"
 
 #include <cjson/cJSON.h>
 #include <microhttpd.h>
@@ -179,8 +182,6 @@ const char *srv_coding_name(coding_id which);
 /* Whether gzip has at least the weight of the unencoded form. */
 bool srv_request_takes_gzip(const request *r);
 bool srv_parse_decimal(hob_str text, uint64_t *out);
-/* Takes the text up to the next `mark` off the front of *rest; false when nothing is left. */
-bool srv_next_piece(hob_str *rest, char mark, hob_str *piece);
 hob_str srv_trim(hob_str text); /* removes blanks at both ends */
 
 /* Splits and decodes the target, and finds the route.  False after sending a problem. */

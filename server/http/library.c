@@ -19,8 +19,7 @@ static char *read_pem(const char *path, const char *mark, const char *option, ho
 	char *text = small ? calloc(1, (size_t)info.st_size + 1) : NULL;
 	ssize_t got = text ? read(fd, text, (size_t)info.st_size) : -1;
 	int failure = errno;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	if (got < 0 || !strstr(text, mark)) {
 		bool failed =
 			fd < 0

@@ -189,15 +189,10 @@ bool srv_http_check_address(hob_str text, bool *exposed, hob_error *err)
 
 bool srv_listeners_open(srv_http *http, const char *list, hob_error *err)
 {
-	hob_str rest = hob_str_of(list);
-	for (;;) {
-		size_t comma = hob_str_find(rest, HOB_STR(","), 0);
-		if (!open_one(http, hob_str_sub(rest, 0, comma), err))
-			return false;
-		if (comma == SIZE_MAX)
-			return true;
-		rest = hob_str_sub(rest, comma + 1, rest.len);
-	}
+	bool ok = true;
+	for (hob_str rest = hob_str_of(list), address; ok && hob_str_piece(&rest, ',', &address);)
+		ok = open_one(http, address, err);
+	return ok;
 }
 
 static bool is_loopback(const struct sockaddr_storage *address)

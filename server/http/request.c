@@ -77,17 +77,6 @@ hob_str srv_trim(hob_str s)
 	return s;
 }
 
-bool srv_next_piece(hob_str *rest, char mark, hob_str *piece)
-{
-	if (!rest->data)
-		return false;
-	const char *end = rest->len > 0 ? memchr(rest->data, mark, rest->len) : NULL;
-	size_t length = end ? (size_t)(end - rest->data) : rest->len;
-	*piece = (hob_str){rest->data, length};
-	*rest = end ? (hob_str){end + 1, rest->len - length - 1} : (hob_str){0};
-	return true;
-}
-
 /* ---- parameters */
 
 bool srv_request_param(const request *r, const char *name, hob_str *out)
@@ -130,7 +119,7 @@ bool srv_request_number(request *r, const char *name, uint64_t min, uint64_t max
 uint32_t srv_request_wait_ms(const request *r)
 {
 	hob_str rest = r->head.prefer, piece;
-	while (srv_next_piece(&rest, ',', &piece)) {
+	while (hob_str_piece(&rest, ',', &piece)) {
 		piece = srv_trim(piece);
 		uint64_t seconds;
 		if (piece.len > 5 && hob_str_equal_nocase(hob_str_sub(piece, 0, 5), HOB_STR("wait=")) &&
@@ -144,7 +133,7 @@ uint32_t srv_request_wait_ms(const request *r)
 bool srv_request_prefers(const request *r, const char *what)
 {
 	hob_str rest = r->head.prefer, piece;
-	while (srv_next_piece(&rest, ',', &piece))
+	while (hob_str_piece(&rest, ',', &piece))
 		if (hob_str_equal_nocase(srv_trim(piece), hob_str_of(what)))
 			return true;
 	return false;
@@ -157,14 +146,14 @@ bool srv_request_accepts(const request *r, const char *type)
 	if (srv_trim(rest).len == 0)
 		return true;
 	size_t slash = hob_str_find(wanted, HOB_STR("/"), 0);
-	while (srv_next_piece(&rest, ',', &piece)) {
+	while (hob_str_piece(&rest, ',', &piece)) {
 		hob_str range = piece, parameters = piece;
-		srv_next_piece(&parameters, ';', &range);
+		hob_str_piece(&parameters, ';', &range);
 		range = srv_trim(range);
 		/* Only a weight of zero means refusal. */
 		bool refused = false;
 		hob_str parameter;
-		while (srv_next_piece(&parameters, ';', &parameter)) {
+		while (hob_str_piece(&parameters, ';', &parameter)) {
 			parameter = srv_trim(parameter);
 			if (parameter.len >= 3 && hob_str_equal_nocase(hob_str_sub(parameter, 0, 2), HOB_STR("q="))) {
 				refused = true;
@@ -187,11 +176,11 @@ bool srv_request_accepts(const request *r, const char *type)
 static bool parse_query(request *r, hob_str query)
 {
 	hob_str piece;
-	while (srv_next_piece(&query, '&', &piece)) {
+	while (hob_str_piece(&query, '&', &piece)) {
 		if (piece.len == 0)
 			continue;
 		hob_str value = piece, name = piece;
-		srv_next_piece(&value, '=', &name);
+		hob_str_piece(&value, '=', &name);
 		if (r->param_count == PARAMS_MAX)
 			return srv_refuse(r, PROBLEM_BAD_REQUEST, "leave some out", "more than %d parameters",
 							  PARAMS_MAX);
@@ -210,7 +199,7 @@ static bool parse_query(request *r, hob_str query)
 static bool holds_word(hob_str list, hob_str word)
 {
 	hob_str piece;
-	while (srv_next_piece(&list, ' ', &piece))
+	while (hob_str_piece(&list, ' ', &piece))
 		if (piece.len > 0 && hob_str_equal(piece, word))
 			return true;
 	return false;
@@ -335,7 +324,7 @@ bool srv_request_route(request *r)
 							  "byte %zu of the request target is not allowed", i);
 	}
 	hob_str query = target;
-	srv_next_piece(&query, '?', &r->path);
+	hob_str_piece(&query, '?', &r->path);
 	if (!find_route(r))
 		return false;
 	for (uint32_t i = 0; kinds > 0 && i < r->arg_count; i++)

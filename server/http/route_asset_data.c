@@ -108,9 +108,7 @@ typedef struct wish {
 static enum MHD_Result reply_bytes(request *r, const srv_view_asset *asset, const hob_sha256 *digest,
 								   const char *type, bool redirect)
 {
-	char hash[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(digest, hash);
-	blob_headers extra = {.location = srv_print(r, "/blobs/%s", hash).data,
+	blob_headers extra = {.location = srv_print(r, "/blobs/%s", hob_sha256_hex(digest).text).data,
 						  .state = asset->standing == SRV_STANDING_FRESH ? "fresh" : "stale",
 						  .standing = srv_standing_name(asset->standing),
 						  .quality = asset->quality,

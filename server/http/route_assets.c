@@ -157,7 +157,7 @@ static bool read_words(request *r, const char *name, const char *const *words, u
 {
 	hob_str rest, word;
 	bool some = srv_request_param(r, name, &rest) && rest.len > 0;
-	while (some && srv_next_piece(&rest, ',', &word)) {
+	while (some && hob_str_piece(&rest, ',', &word)) {
 		uint32_t number = 0;
 		while (number < count && !hob_str_equal(word, hob_str_of(words[number])))
 			number++;
@@ -261,14 +261,10 @@ static bool contains_nocase(hob_str s, hob_str what)
 /* Whether `s` contains every word, in any order. */
 static bool has_words(hob_str s, hob_str words)
 {
-	for (size_t i = 0, end; i < words.len; i = end + 1) {
-		end = hob_str_find(words, HOB_STR(" "), i);
-		if (end == SIZE_MAX)
-			end = words.len;
-		if (!contains_nocase(s, hob_str_sub(words, i, end)))
-			return false;
-	}
-	return true;
+	bool all = true;
+	for (hob_str word; all && hob_str_piece(&words, ' ', &word);)
+		all = contains_nocase(s, word);
+	return all;
 }
 
 static bool is_asked(const query *q, const hob_rule_count *finding)

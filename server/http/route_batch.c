@@ -65,8 +65,7 @@ static ssize_t on_read(void *user, uint64_t position, char *out, size_t room)
 		b->done += (uint64_t)step;
 		if (b->done < bytes_of(p))
 			continue;
-		if (b->fd >= 0)
-			close(b->fd);
+		srv_close(b->fd);
 		b->fd = -1;
 		b->at++;
 		b->done = 0;
@@ -77,8 +76,7 @@ static ssize_t on_read(void *user, uint64_t position, char *out, size_t room)
 static void on_end(void *user)
 {
 	batch *b = user;
-	if (b->fd >= 0)
-		close(b->fd);
+	srv_close(b->fd);
 	free(b);
 }
 

@@ -75,7 +75,7 @@ static enum MHD_Result redirect_to_id(request *r)
 	hob_buf place = {0}, empty = {0};
 	hob_buf_put_str(&place, HOB_STR("/a/"));
 	srv_put_percent(&place, r->args[0]);
-	for (hob_str rest = r->args[1], part; srv_next_piece(&rest, '/', &part);) {
+	for (hob_str rest = r->args[1], part; hob_str_piece(&rest, '/', &part);) {
 		hob_buf_put(&place, "/", 1);
 		srv_put_percent(&place, part);
 	}

@@ -46,7 +46,7 @@ static bool known_words(hob_str list)
 	static const char *const words[] = {"queued", "checking", "cooking", "storing",	  "running", "done",
 										"cooked", "hit",	  "failed",	 "cancelled", "fetched", "skipped"};
 	bool known = true;
-	for (hob_str rest = list, word; known && list.len > 0 && srv_next_piece(&rest, ',', &word);) {
+	for (hob_str rest = list, word; known && list.len > 0 && hob_str_piece(&rest, ',', &word);) {
 		known = false;
 		for (size_t w = 0; w < HOB_COUNT_OF(words); w++)
 			known = known || hob_str_equal(word, hob_str_of(words[w]));
@@ -127,8 +127,8 @@ static enum MHD_Result compare(request *r)
 	hob_buf wanted = r->ask->body; /* taken over, as srv_ask releases the previous answer */
 	r->ask->body = (hob_buf){0};
 	hob_str asset = hob_buf_str(&wanted), id, from, to;
-	bool ok = srv_next_piece(&asset, ' ', &id) && srv_next_piece(&asset, ' ', &from) &&
-			  srv_next_piece(&asset, ' ', &to) && srv_parse_decimal(id, &r->poll_since);
+	bool ok = hob_str_piece(&asset, ' ', &id) && hob_str_piece(&asset, ' ', &from) &&
+			  hob_str_piece(&asset, ' ', &to) && srv_parse_decimal(id, &r->poll_since);
 	enum MHD_Result result =
 		ok ? srv_ask(r, SRV_CONTROL_DERIVE, asset,
 					 &(srv_control){.number = SRV_DERIVED_COMPARE, .text = from, .tag = to})

@@ -88,8 +88,7 @@ static bool read_web_file(const srv_http *http, hob_str name, hob_buf *out)
 	bool file = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
 	uint8_t *room = file ? hob_buf_grow(out, (size_t)info.st_size) : NULL;
 	bool ok = file && (room || info.st_size == 0) && srv_read_all(fd, room, (size_t)info.st_size);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	hob_buf_release(&path);
 	return ok;
 }

@@ -59,8 +59,7 @@ enum MHD_Result srv_route_asset_source(request *r)
 	int fd = is_input(asset, r->args[1]) ? open_input(r, asset, r->args[1]) : -1;
 	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
 		return reply_input(r, fd, (uint64_t)info.st_size);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return srv_reply_problem(r, PROBLEM_NOT_FOUND,
 							 "GET /api/v1/assets/{id}/deps lists the files that it was cooked from",
 							 "'%.*s' was not cooked from a file '%.*s' that can be read",

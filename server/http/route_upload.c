@@ -116,9 +116,7 @@ static void *decode_all(void *arg)
 			pthread_mutex_lock(&d->lock);
 			continue;
 		}
-		uint64_t one = 1;
-		ssize_t written = write(u->http->wake_fd, &one, sizeof one);
-		(void)written;
+		srv_wake(u->http->wake_fd);
 	}
 	pthread_mutex_unlock(&d->lock);
 	return NULL;
@@ -343,8 +341,8 @@ static bool has_quota(request *r, const upload *u)
 static bool parse_content_range(hob_str field, uint64_t *first, uint64_t *last, uint64_t *size)
 {
 	hob_str unit = HOB_STR("bytes "), piece, rest = hob_str_sub(field, unit.len, field.len);
-	return hob_str_starts(field, unit) && srv_next_piece(&rest, '-', &piece) &&
-		   srv_parse_decimal(piece, first) && srv_next_piece(&rest, '/', &piece) &&
+	return hob_str_starts(field, unit) && hob_str_piece(&rest, '-', &piece) &&
+		   srv_parse_decimal(piece, first) && hob_str_piece(&rest, '/', &piece) &&
 		   srv_parse_decimal(piece, last) && srv_parse_decimal(rest, size) && *first <= *last &&
 		   *last < *size;
 }

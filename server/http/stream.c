@@ -42,13 +42,9 @@ static void put_event_head(hob_buf *out, const char *epoch, uint64_t seq, const 
 
 static void put_data(hob_buf *out, hob_str data)
 {
-	for (size_t i = 0, end; i <= data.len; i = end + 1) {
-		end = hob_str_find(data, HOB_STR("\n"), i);
-		if (end == SIZE_MAX)
-			end = data.len;
-		if (i > 0)
-			hob_buf_put_str(out, HOB_STR("\ndata: "));
-		hob_buf_put_str(out, hob_str_sub(data, i, end));
+	for (hob_str rest = data, line; hob_str_piece(&rest, '\n', &line);) {
+		hob_buf_put_str(out, line);
+		hob_buf_put_str(out, rest.data ? HOB_STR("\ndata: ") : HOB_STR(""));
 	}
 	hob_buf_put_str(out, HOB_STR("\n\n"));
 }

@@ -1,4 +1,5 @@
 #include "apply.h"
+#include "../../core/hash/hex.h"
 
 #include "../../core/base/json_write.h"
 #include "../../core/base/text_order.h"
@@ -225,12 +226,10 @@ static bool write_list(const srv_tree *tree, const change_list *list, hob_error 
 	hob_buf_printf(&text, "by\t%u\t%" PRId64 "\n", list->agent, list->at_ms);
 	for (uint32_t i = 0; i < list->count; i++) {
 		const change *c = &list->items[i];
-		char digest[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&c->digest, digest);
 		if (c->skip)
 			continue;
-		hob_buf_printf(&text, "%d\t%u\t%s\t%" PRId64 "\t%.*s\t%.*s\n", (int)c->kind, c->copy, digest,
-					   c->mtime_ms, HOB_FMT(c->path), HOB_FMT(c->from));
+		hob_buf_printf(&text, "%d\t%u\t%s\t%" PRId64 "\t%.*s\t%.*s\n", (int)c->kind, c->copy,
+					   hob_sha256_hex(&c->digest).text, c->mtime_ms, HOB_FMT(c->path), HOB_FMT(c->from));
 	}
 	hob_buf_put_str(&text, HOB_STR("end\n"));
 	int fd = openat(tree->fd, SRV_MIRROR_AREA "/list.new",

@@ -1,4 +1,5 @@
 #include "tree.h"
+#include "../../core/hash/hex.h"
 
 #include "../../core/base/array.h"
 #include "../fs/folder.h"
@@ -66,12 +67,11 @@ static void remove_at(srv_tree *tree, uint32_t at)
 
 static void log_entry(FILE *log, const tree_entry *entry)
 {
-	char digest[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(&entry->digest, digest);
 	fprintf(log,
 			"put\t%s\t%" PRId64 "\t%" PRId64 "\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRId64 "\t%s\n",
-			digest, entry->mtime_ms, entry->at_ms, entry->agent, entry->disk.size, entry->disk.inode,
-			entry->disk.mtime_ns, entry->disk.ctime_ns, entry->path.data);
+			hob_sha256_hex(&entry->digest).text, entry->mtime_ms, entry->at_ms, entry->agent,
+			entry->disk.size, entry->disk.inode, entry->disk.mtime_ns, entry->disk.ctime_ns,
+			entry->path.data);
 }
 
 bool srv_tree_put(srv_tree *tree, const tree_entry *wanted)

@@ -178,8 +178,7 @@ static int64_t commit_ms(const srv_view_root *root)
 	bool found = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
 	off_t from = found && info.st_size > (off_t)sizeof end ? info.st_size - (off_t)sizeof end : 0;
 	ssize_t size = found ? pread(fd, end, sizeof end, from) : 0;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	hob_str line = {end, size > 0 ? (size_t)size : 0};
 	while (line.len > 0 && line.data[line.len - 1] == '\n')
 		line.len--;

@@ -1,4 +1,5 @@
 #include "past_job.h"
+#include "../../core/hash/hex.h"
 
 #include "../../core/base/json_write.h"
 #include "../../core/compare/compare.h"
@@ -112,8 +113,7 @@ static bool read_stored(question *q, change *c, const hob_sha256 *blob)
 	uint64_t size = 0;
 	int fd = srv_blob_open(q->store, blob, &size);
 	uint8_t *text = fd >= 0 ? hob_arena_alloc(&c->arena, size + 1, 1) : NULL;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	if (!text || !srv_blob_read(q->store, blob, text, size))
 		return false;
 	read_comparison(c, (hob_str){(const char *)text, size});
@@ -154,10 +154,8 @@ static bool compare(question *q, change *c)
 			return true;
 		}
 		if (c->row->id < q->control->below && bytes_of(&c->was) + bytes_of(&c->now) < COMPARED_BYTES_MAX) {
-			char from[HOB_SHA256_TEXT + 1], to[HOB_SHA256_TEXT + 1];
-			hob_sha256_text(&c->was.key, from);
-			hob_sha256_text(&c->now.key, to);
-			hob_buf_printf(&q->uncompared, "%llu %s %s %.*s", (unsigned long long)c->row->id, from, to,
+			hob_buf_printf(&q->uncompared, "%llu %s %s %.*s", (unsigned long long)c->row->id,
+						   hob_sha256_hex(&c->was.key).text, hob_sha256_hex(&c->now.key).text,
 						   HOB_FMT(c->row->asset));
 			return false;
 		}

@@ -1,6 +1,7 @@
 #include "past_job.h"
 
 #include "../../core/base/json_write.h"
+#include "../../core/base/pieces.h"
 
 bool srv_past_was_known(const srv_job_row *row)
 {
@@ -10,20 +11,12 @@ bool srv_past_was_known(const srv_job_row *row)
 		   (failed && row->cook_ns == 0 && !hob_sha256_equal(&row->record, &none));
 }
 
-static hob_str take_word(hob_str *text)
-{
-	size_t end = hob_str_find(*text, HOB_STR(" "), 0);
-	hob_str word = hob_str_sub(*text, 0, end < text->len ? end : text->len);
-	*text = hob_str_sub(*text, end < text->len ? end + 1 : text->len, text->len);
-	return word;
-}
-
 void srv_past_put_stages(hob_str text, hob_buf *out)
 {
 	hob_json_key(out, "stages");
 	hob_json_open(out, '[');
 	while (text.len > 0) {
-		hob_str stage = take_word(&text), ms = take_word(&text);
+		hob_str stage = hob_str_next(&text, ' '), ms = hob_str_next(&text, ' ');
 		hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("stage", stage),
 					 HOB_JSON_RAW("ms", ms.len > 0 ? ms : HOB_STR("0")), HOB_JSON_CLOSE('}'));
 	}

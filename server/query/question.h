@@ -2,6 +2,8 @@
 #ifndef SRV_QUERY_QUESTION_H
 #define SRV_QUERY_QUESTION_H
 
+#include "../fs/fd.h"
+#include "../../core/hash/hex.h"
 #include "../store/reader.h"
 #include "questions.h"
 

@@ -1,4 +1,5 @@
 #include "record.h"
+#include "../../core/hash/hex.h"
 
 #include <stdlib.h>
 
@@ -27,9 +28,7 @@ bool srv_record_model(const srv_record *record, hob_sha256 out[4])
 
 static void put_digest(hob_buf *out, const hob_sha256 *digest)
 {
-	char text[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(digest, text);
-	hob_buf_printf(out, "\"%s\"", text);
+	hob_buf_printf(out, "\"%s\"", hob_sha256_hex(digest).text);
 }
 
 static void put_text(hob_buf *out, hob_str value)

@@ -65,12 +65,7 @@ int srv_store_open_nothing(srv_store *store)
 
 static void read_boot_id(char out[BOOT_ID])
 {
-	memset(out, 0, BOOT_ID);
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && read(fd, out, BOOT_ID - 1) < 0)
-		out[0] = 0;
-	if (fd >= 0)
-		close(fd);
+	(void)srv_read_text(AT_FDCWD, "/proc/sys/kernel/random/boot_id", out, BOOT_ID);
 	out[strcspn(out, "\n")] = 0;
 }
 
@@ -82,8 +77,7 @@ static bool write_marker(srv_store *store, const char *text, hob_error *err)
 			  renameat(store->tmp_fd, name, store->dir_fd, "running") == 0 && fsync(store->dir_fd) == 0;
 	if (!ok)
 		srv_store_fail_errno(err, errno, "mark the cache as used:", store->dir);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return ok;
 }
 
@@ -123,16 +117,15 @@ void srv_store_mark_damaged(srv_store *store)
 
 static store_stop how_it_stopped(srv_store *store)
 {
-	char boot[BOOT_ID], then[BOOT_ID] = {0};
-	int fd = openat(store->dir_fd, "running", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? STOP_CLEAN : STOP_POWER;
-	ssize_t size = read(fd, then, sizeof then - 1);
-	close(fd);
+	char boot[BOOT_ID], then[BOOT_ID];
+	errno = 0;
+	bool marked = srv_read_text(store->dir_fd, "running", then, sizeof then);
+	if (!marked && errno == ENOENT)
+		return STOP_CLEAN;
 	read_boot_id(boot);
 	if (strcmp(then, "damaged") == 0)
 		return STOP_DAMAGED;
-	return size > 0 && boot[0] && strcmp(boot, then) == 0 ? STOP_KILLED : STOP_POWER;
+	return marked && boot[0] && strcmp(boot, then) == 0 ? STOP_KILLED : STOP_POWER;
 }
 
 /* ---- the folder */
@@ -306,8 +299,7 @@ void srv_store_free(srv_store *store)
 	srv_digest_map_release(&store->record_places);
 	pthread_mutex_destroy(&store->record_lock);
 	for (size_t i = 0; i < HOB_COUNT_OF(fds); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+		srv_close(fds[i]);
 	pthread_mutex_destroy(&store->mark_lock);
 	pthread_mutex_destroy(&store->blob_lock);
 	pthread_mutex_destroy(&store->part_lock);

@@ -15,12 +15,8 @@ enum { READ_SIZE = 128 << 10, LINK_NAME = STORE_TEMPORARY, GRACE_S = 60, ROW_WAI
 
 void srv_store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME])
 {
-	char text[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(digest, text);
-	out[0] = text[0];
-	out[1] = text[1];
-	out[2] = '/';
-	memcpy(out + 3, text + 2, HOB_SHA256_TEXT - 1);
+	hob_hex hex = hob_sha256_hex(digest);
+	snprintf(out, STORE_BLOB_NAME, "%.2s/%s", hex.text, hex.text + 2);
 }
 
 /* The file's change time: every write changes it, and programs cannot set it back. */
@@ -279,8 +275,7 @@ int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size)
 			*size = entry.size;
 			return fd;
 		}
-		if (fd >= 0)
-			close(fd);
+		srv_close(fd);
 		if (!whole)
 			drop_damaged(store, digest, NULL);
 		if (!whole || !srv_blob_verify(store, digest))
@@ -307,8 +302,7 @@ bool srv_blob_read(srv_store *store, const hob_sha256 *digest, uint8_t *out, uin
 			break;
 		got += more > 0 ? (uint64_t)more : 0;
 	}
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return fd >= 0 && there == size && got == size;
 }
 
@@ -444,11 +438,9 @@ bool srv_store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t st
 	pthread_mutex_lock(&store->blob_lock);
 	for (uint32_t i = 0; i < count && ok; i++) {
 		const hob_sha256 *digest = (const hob_sha256 *)(first + i * stride);
-		if (!srv_digest_map_find(&store->blobs, digest)) {
-			char text[HOB_SHA256_TEXT + 1];
-			hob_sha256_text(digest, text);
-			ok = hob_fail(err, NOT_FOUND, "blob %s is not in the cache; it must be cooked again", text);
-		}
+		if (!srv_digest_map_find(&store->blobs, digest))
+			ok = hob_fail(err, NOT_FOUND, "blob %s is not in the cache; it must be cooked again",
+						  hob_sha256_hex(digest).text);
 	}
 	for (uint32_t i = 0; i < count && ok; i++) {
 		blob_entry *entry = srv_digest_map_find(&store->blobs, (const hob_sha256 *)(first + i * stride));

@@ -111,8 +111,7 @@ static bool read_file(int folder_fd, const char *name, hob_arena *arena, hob_str
 	bool ok = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= COPY_BYTES_MAX;
 	char *data = ok ? hob_arena_alloc(arena, (size_t)info.st_size, 1) : NULL;
 	ssize_t size = data ? read(fd, data, (size_t)info.st_size) : -1;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	*out = (hob_str){data, size > 0 ? (size_t)size : 0};
 	return size > 0;
 }

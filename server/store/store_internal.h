@@ -24,6 +24,9 @@
 #include "digest_map.h"
 #include "pack.h"
 #include "row.h"
+#include "../../core/hash/hex.h"
+
+#include "../fs/fd.h"
 
 #include <pthread.h>
 #include <sqlite3.h>

@@ -228,11 +228,8 @@ bool srv_store_record(srv_store *store, const hob_sha256 *key, hob_arena *arena,
 	if (!select_records(store, SQL_RECORD, key, arena, &found, &count, err) ||
 		(count == 0 && !srv_store_is_whole(store, err)))
 		return false;
-	if (count == 0) {
-		char text[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(key, text);
-		return hob_fail(err, NOT_FOUND, "no record has the key %s", text);
-	}
+	if (count == 0)
+		return hob_fail(err, NOT_FOUND, "no record has the key %s", hob_sha256_hex(key).text);
 	*out = found[0];
 	return true;
 }

@@ -1,6 +1,8 @@
 #include "row.h"
 #include "store_internal.h"
 
+#include "../../core/base/pieces.h"
+
 enum { CHANGES_KEPT = 100000, JOBS_KEPT = 20000, TRIM_EVERY = 1000 };
 
 /* Whether the text is empty or valid JSON: clients get it verbatim. */
@@ -377,14 +379,10 @@ uint64_t srv_store_last_rev(srv_store *store)
 static bool each_line(const srv_change_row *row, bool (*each)(void *user, const srv_change_row *row),
 					  void *user)
 {
-	for (size_t at = 0, end; at < row->data.len; at = end + 1) {
-		end = hob_str_find(row->data, HOB_STR("\n"), at);
-		end = end == SIZE_MAX ? row->data.len : end;
-		srv_change_row one = {row->rev, row->event, hob_str_sub(row->data, at, end)};
-		if (!each(user, &one))
-			return false;
-	}
-	return true;
+	bool more = true;
+	for (hob_str rest = row->data, line; more && rest.len > 0 && hob_str_piece(&rest, '\n', &line);)
+		more = each(user, &(srv_change_row){row->rev, row->event, line});
+	return more;
 }
 
 bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool newest_first,

@@ -58,8 +58,7 @@ void srv_store_start_write(srv_store *store, const hob_buf *rows)
 			  renameat(store->tmp_fd, name, store->dir_fd, file_name) == 0;
 	if (fd >= 0 && !ok)
 		unlinkat(store->tmp_fd, name, 0);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 }
 
 /* ---- reading */

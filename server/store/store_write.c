@@ -71,8 +71,7 @@ static void release(srv_blob_writer *w, bool drop)
 {
 	if (drop && w->named)
 		unlinkat(w->store->tmp_fd, w->temporary, 0);
-	if (w->fd >= 0)
-		close(w->fd);
+	srv_close(w->fd);
 	hob_buf_release(&w->small);
 	free(w);
 }
@@ -81,13 +80,11 @@ bool srv_blob_finish(srv_blob_writer *w, hob_error *err)
 {
 	hob_sha256 digest = hob_hasher_finish(&w->hasher);
 	bool right = hob_sha256_equal(&digest, &w->digest);
-	char text[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(&digest, text);
-	bool ok =
-		right && w->fd < 0 ? srv_store_pack_put(w->store, &w->digest, hob_buf_bytes(&w->small), err)
-		: right
-			? srv_store_publish(w->store, w->fd, w->temporary, w->named, w->name, &w->digest, w->size, err)
-			: hob_fail(err, CORRUPT, "the %llu bytes that came are %s", (unsigned long long)w->size, text);
+	bool ok = right && w->fd < 0 ? srv_store_pack_put(w->store, &w->digest, hob_buf_bytes(&w->small), err)
+			  : right ? srv_store_publish(w->store, w->fd, w->temporary, w->named, w->name, &w->digest,
+										  w->size, err)
+					  : hob_fail(err, CORRUPT, "the %llu bytes that came are %s", (unsigned long long)w->size,
+								 hob_sha256_hex(&digest).text);
 	release(w, !right);
 	return ok;
 }

@@ -186,12 +186,9 @@ void srv_carry_note(srv_upstream *u, const hob_error *error, srv_exchange_end en
 
 static void note_refused(srv_upstream *u, const hob_sha256 *key, const char *why)
 {
-	char text[HOB_SHA256_TEXT + 1] = "";
-	if (key)
-		hob_sha256_text(key, text);
 	u->facts.refused++;
 	srv_log(SRV_LOG_WARNING, "upstream", "a result of %s was refused%s%s: %s", u->url, key ? ", key " : "",
-			text, why);
+			key ? hob_sha256_hex(key).text : "", why);
 }
 
 /* ---- execution; on a carrier's thread, without the lock */

@@ -1,6 +1,7 @@
 #include "exchange.h"
 
 #include "../fs/clock.h"
+#include "../fs/fd.h"
 #include "../store/record.h"
 #include "../worker/check.h"
 
@@ -84,8 +85,7 @@ static bool lies_about_a_size(srv_store *store, const srv_record *record)
 		uint64_t size;
 		int fd = srv_blob_open(store, &record->outputs[i].digest, &size);
 		lies = fd >= 0 && size != record->outputs[i].size;
-		if (fd >= 0)
-			close(fd);
+		srv_close(fd);
 	}
 	return lies;
 }

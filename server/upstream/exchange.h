@@ -10,6 +10,7 @@
 #define SRV_EXCHANGE_H
 
 #include "../client/connection.h"
+#include "../../core/hash/hex.h"
 #include "../farm/farm.h"
 #include "../store/store.h"
 

@@ -140,11 +140,10 @@ static srv_exchange_end fetch_blob(srv_exchange *x, const hob_sha256 *digest, ui
 static srv_exchange_end give_blob(srv_exchange *x, const srv_record_output *output)
 {
 	const srv_farm_blobs *blobs = srv_farm_blobs_of(x->farm);
-	char name[SRV_FARM_BLOB_NAME], text[HOB_SHA256_TEXT + 1];
+	char name[SRV_FARM_BLOB_NAME];
 	srv_farm_why why = {""};
 	uint64_t size = 0;
 	srv_farm_blob_name(&output->digest, name);
-	hob_sha256_text(&output->digest, text);
 	srv_farm_end end = blobs->head(x->blobs, name, &size, &why);
 	if (end == SRV_FARM_OK && size == output->size)
 		return SRV_EXCHANGE_OK;
@@ -153,7 +152,7 @@ static srv_exchange_end give_blob(srv_exchange *x, const srv_record_output *outp
 	int fd = srv_blob_open(x->store, &output->digest, &size);
 	if (fd < 0)
 		return SRV_EXCHANGE_NONE;
-	end = blobs->put(x->blobs, name, fd, size, text, &why);
+	end = blobs->put(x->blobs, name, fd, size, hob_sha256_hex(&output->digest).text, &why);
 	close(fd);
 	x->bytes += end == SRV_FARM_OK ? size : 0;
 	return srv_exchange_end_of(end, &why, &x->error);

@@ -1,5 +1,6 @@
 #include "exchange.h"
 
+#include "../../core/base/pieces.h"
 #include "../fs/clock.h"
 #include "../store/record.h"
 
@@ -180,11 +181,8 @@ static srv_exchange_end refuse(srv_exchange *x, const srv_answer *answer, const 
 static void put_via(hob_buf *out, hob_str via, const char *epoch)
 {
 	hob_buf_put_str(out, HOB_STR("],\"via\":["));
-	for (size_t i = 0, end; via.len > 0 && i <= via.len; i = end + 1) {
-		end = hob_str_find(via, HOB_STR(","), i);
-		end = end == SIZE_MAX ? via.len : end;
-		hob_buf_printf(out, "\"%.*s\",", HOB_FMT(hob_str_sub(via, i, end)));
-	}
+	for (hob_str rest = via, word; via.len > 0 && hob_str_piece(&rest, ',', &word);)
+		hob_buf_printf(out, "\"%.*s\",", HOB_FMT(word));
 	hob_buf_printf(out, "\"%s\"]}", epoch);
 }
 
@@ -194,11 +192,8 @@ static srv_exchange_end find(srv_exchange *x, const hob_sha256 *lookups, uint32_
 	hob_buf body = {0};
 	srv_answer answer;
 	hob_buf_put_str(&body, HOB_STR("{\"lookups\":["));
-	for (uint32_t i = 0; i < count; i++) {
-		char text[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&lookups[i], text);
-		hob_buf_printf(&body, "%s\"%s\"", i > 0 ? "," : "", text);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		hob_buf_printf(&body, "%s\"%s\"", i > 0 ? "," : "", hob_sha256_hex(&lookups[i]).text);
 	put_via(&body, via, x->epoch);
 	bool answered = !body.failed && request(x, "POST", "/records:batch",
 											&(request_body){body.data, body.size, -1, NULL}, &answer);

@@ -1,5 +1,7 @@
 #include "outbox.h"
+#include "../../core/hash/hex.h"
 
+#include "../fs/fd.h"
 #include "../fs/folder.h"
 
 #include <errno.h>
@@ -31,37 +33,28 @@ bool srv_outbox_open(srv_outbox *outbox, const char *cache, hob_error *err)
 
 void srv_outbox_release(srv_outbox *outbox)
 {
-	if (outbox->fd >= 0)
-		close(outbox->fd);
+	srv_close(outbox->fd);
 	srv_digest_map_release(&outbox->keys);
 }
 
 void srv_outbox_add(srv_outbox *outbox, const hob_sha256 *key)
 {
-	char name[HOB_SHA256_TEXT + 1];
 	bool fresh;
-	hob_sha256_text(key, name);
 	srv_digest_map_put(&outbox->keys, key, &fresh);
-	int fd = openat(outbox->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-	if (fd >= 0)
-		close(fd);
+	int fd = openat(outbox->fd, hob_sha256_hex(key).text, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	srv_close(fd);
 }
 
 void srv_outbox_remove(srv_outbox *outbox, const hob_sha256 *key)
 {
-	char name[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(key, name);
-	unlinkat(outbox->fd, name, 0);
+	unlinkat(outbox->fd, hob_sha256_hex(key).text, 0);
 	srv_digest_map_remove(&outbox->keys, key);
 }
 
 void srv_outbox_clear(srv_outbox *outbox)
 {
 	hob_sha256 key;
-	for (size_t at = 0; srv_digest_map_next(&outbox->keys, &at, &key);) {
-		char name[HOB_SHA256_TEXT + 1];
-		hob_sha256_text(&key, name);
-		unlinkat(outbox->fd, name, 0);
-	}
+	for (size_t at = 0; srv_digest_map_next(&outbox->keys, &at, &key);)
+		unlinkat(outbox->fd, hob_sha256_hex(&key).text, 0);
 	srv_digest_map_clear(&outbox->keys);
 }

@@ -152,8 +152,7 @@ static void free_root(watch_root *root)
 	srv_dir_tree_release(&root->tree);
 	srv_watch_extra_release(root);
 	srv_settle_clear(root);
-	if (root->dir_fd >= 0)
-		close(root->dir_fd);
+	srv_close(root->dir_fd);
 	srv_file_list_drop(root->known);
 	pthread_cond_destroy(&root->wake);
 	pthread_mutex_destroy(&root->lock);
@@ -386,9 +385,7 @@ uint64_t srv_watch_mark(srv_watch *watch, uint32_t index)
 
 void srv_watch_wake_reader(srv_watch *watch)
 {
-	uint64_t one = 1;
-	/* If the counter is full, the reader is already awake. */
-	(void)!write(watch->reader_wake, &one, sizeof one);
+	srv_wake(watch->reader_wake);
 }
 
 void srv_watch_hold_reader(srv_watch *watch, bool hold)

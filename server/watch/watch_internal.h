@@ -19,6 +19,8 @@
 #include "dir_tree.h"
 #include "path_set.h"
 
+#include "../fs/fd.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -32,8 +32,7 @@ static bool is_ours(int dir_fd, const char *name)
 	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	ssize_t size =
 		fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? read(fd, text, sizeof text) : -1;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return size == 0 || (size == sizeof note - 1 && memcmp(text, note, sizeof note - 1) == 0);
 }
 

@@ -405,8 +405,7 @@ void *srv_watch_reader_main(void *argument)
 		}
 		wait_for_records(&r, hold, due);
 	}
-	if (r.mounts_fd >= 0)
-		close(r.mounts_fd);
+	srv_close(r.mounts_fd);
 	free(r.records);
 	free(r.entries);
 	srv_watch_thread_ends(watch);

@@ -34,8 +34,7 @@ void srv_watch_drop_folder(void *user, int wd)
 
 void srv_watch_root_close_inotify(watch_root *root)
 {
-	if (root->inotify_fd >= 0)
-		close(root->inotify_fd);
+	srv_close(root->inotify_fd);
 	root->inotify_fd = -1;
 	srv_watch_extra_forget(root);
 	root->moving_wd = 0;
@@ -45,13 +44,8 @@ void srv_watch_root_close_inotify(watch_root *root)
 
 static long read_number(const char *path)
 {
-	char text[32] = {0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && read(fd, text, sizeof text - 1) < 0)
-		text[0] = 0;
-	if (fd >= 0)
-		close(fd);
-	return atol(text);
+	char text[32];
+	return srv_read_text(AT_FDCWD, path, text, sizeof text) ? atol(text) : 0;
 }
 
 static int add_watch(watch_root *root, int fd, bool here, hob_str path)
@@ -207,8 +201,7 @@ static void lose_root(watch_root *root, int code)
 {
 	pthread_mutex_lock(&root->lock);
 	srv_watch_root_close_inotify(root);
-	if (root->dir_fd >= 0)
-		close(root->dir_fd);
+	srv_close(root->dir_fd);
 	root->dir_fd = -1;
 	root->held = root->want_scan = false;
 	srv_settle_clear(root);
@@ -230,9 +223,7 @@ static int open_root(watch_root *root, struct stat *info)
 	int fd = open(root->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* A folder without search permission can be listed, but its files cannot be examined. */
 	if (fd >= 0 && fstatat(fd, ".", info, 0) != 0) {
-		int code = errno;
-		close(fd);
-		errno = code;
+		srv_close(fd);
 		fd = -1;
 	}
 	return fd;
@@ -287,8 +278,7 @@ static bool prepare(watch_root *root, const char **why)
 	pthread_mutex_lock(&root->lock);
 	if (root->dir_fd < 0 || info.st_dev != root->device || info.st_ino != root->inode)
 		srv_watch_root_close_inotify(root);
-	if (root->dir_fd >= 0)
-		close(root->dir_fd);
+	srv_close(root->dir_fd);
 	root->dir_fd = fd;
 	root->mounts = srv_mounts_below(fd);
 	root->device = info.st_dev;
@@ -316,8 +306,7 @@ static bool prepare(watch_root *root, const char **why)
 	root->held = true;
 	root->scan_number++;
 	pthread_mutex_unlock(&root->lock);
-	if (spare >= 0)
-		close(spare);
+	srv_close(spare);
 	return true;
 }
 
@@ -541,8 +530,7 @@ static void check_root(watch_root *root)
 		return;
 	}
 	bool same = fd >= 0 && !root->missing && info.st_dev == root->device && info.st_ino == root->inode;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	if (same) {
 		if (root->polling)
 			poll_once(root);

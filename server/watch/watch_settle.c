@@ -123,8 +123,7 @@ static creation look_at(watch_root *root, path_item *item, bool hurried)
 		return CREATION_DONE;
 	fd = srv_open_beneath(root->dir_fd, item->path.data, O_RDONLY, false);
 	srv_writers writers = fd >= 0 ? srv_find_writers(fd) : SRV_WRITERS_UNKNOWN;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	srv_stat now = srv_stat_of(&info);
 	bool same = srv_stat_equal(&now, &item->seen);
 	item->seen = now;

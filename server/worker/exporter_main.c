@@ -72,10 +72,8 @@ static bool mount_folder(const srv_exporter_ask *ask, const char *folder)
 			  srv_frame_send(SRV_EXPORTER_ASK, &frame, NULL, fd, &error) &&
 			  dup2(fd, SRV_EXPORTER_FOLDER) >= 0 && dup2(log, STDOUT_FILENO) >= 0 &&
 			  dup2(log, STDERR_FILENO) >= 0;
-	if (log >= 0)
-		close(log);
-	if (fd >= 0)
-		close(fd);
+	srv_close(log);
+	srv_close(fd);
 	return ok;
 }
 
@@ -84,8 +82,7 @@ static bool save_script(int folder)
 	int fd = openat(folder, "export.py", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	size_t size = sizeof blend_export_script - 1;
 	bool ok = fd >= 0 && write(fd, blend_export_script, size) == (ssize_t)size;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return ok;
 }
 

@@ -1,4 +1,5 @@
 #include "machine.h"
+#include "../fs/fd.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -25,14 +26,8 @@ static bool read_text(const char *root, const char *folder, const char *name, ch
 {
 	char path[PATH_MAX];
 	int length = snprintf(path, sizeof path, "%s%s%s", root, folder, name);
-	int fd = length < (int)sizeof path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	size_t size = 0;
-	for (ssize_t got; fd >= 0 && (got = read(fd, out + size, TEXT_MAX - 1 - size)) > 0;)
-		size += (size_t)got;
-	if (fd >= 0)
-		close(fd);
-	out[size] = 0;
-	return size > 0;
+	out[0] = 0;
+	return length < (int)sizeof path && srv_read_text(AT_FDCWD, path, out, TEXT_MAX);
 }
 
 /* The number after `name`; `otherwise` if there is none, as for "max". */

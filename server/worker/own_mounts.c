@@ -1,4 +1,5 @@
 #include "own_mounts.h"
+#include "../fs/fd.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -13,8 +14,7 @@ static bool put(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return ok;
 }
 

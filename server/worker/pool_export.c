@@ -4,6 +4,7 @@
 #include "process_state.h"
 #include "spawn.h"
 
+#include "../../core/base/pieces.h"
 #include "../fs/folder.h"
 #include "../fs/remove_tree.h"
 
@@ -230,8 +231,7 @@ static bool spawn_exporter(worker *w, const srv_exporter_ask *ask, hob_error *er
 	w->export.channel = ok ? ends[0] : -1;
 	const int ours[] = {log, folder, ends[1], ok ? -1 : ends[0]};
 	for (size_t i = 0; i < HOB_COUNT_OF(ours); i++)
-		if (ours[i] >= 0)
-			close(ours[i]);
+		srv_close(ours[i]);
 	return ok;
 }
 
@@ -294,13 +294,10 @@ static void last_line(int folder, char out[REASON_MAX])
 	off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
 	off_t from = size > (off_t)sizeof text - 1 ? size - ((off_t)sizeof text - 1) : 0;
 	ssize_t got = fd >= 0 ? pread(fd, text, sizeof text - 1, from) : 0;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	hob_str rest = {text, got > 0 ? (size_t)got : 0}, best = {0};
 	while (rest.len > 0) {
-		size_t end = hob_str_find(rest, HOB_STR("\n"), 0);
-		hob_str line = hob_str_sub(rest, 0, end == SIZE_MAX ? rest.len : end);
-		rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(rest, end + 1, rest.len);
+		hob_str line = hob_str_next(&rest, '\n');
 		if (line.len > 0 && !hob_str_equal(line, HOB_STR("Blender quit")))
 			best = line;
 	}
@@ -356,10 +353,8 @@ static void ended(worker *w, int status)
 	else if (w->export.wanted)
 		answer(w, fd, death.code == HOB_ERR_INTERRUPTED ? death.code : HOB_ERR_UNSUPPORTED, reason);
 	w->export.wanted = false;
-	if (fd >= 0)
-		close(fd);
-	if (folder >= 0)
-		close(folder);
+	srv_close(fd);
+	srv_close(folder);
 	srv_remove_tree(w->export.folder);
 }
 

@@ -60,8 +60,7 @@ static void answer_part(worker *w, const uint8_t key[32], bool wait)
 	hob_error error;
 	if (!srv_frame_send(w->socket, &answer, NULL, fd, &error))
 		srv_pool_kill(w, HOB_ERR_IO, error.context);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 }
 
 void srv_pool_wake_waiters(srv_pool *pool)
@@ -165,8 +164,7 @@ static void on_memory(worker *w, const srv_frame *frame)
 		(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
 	if (!srv_frame_send(w->socket, &answer, NULL, fd, &error))
 		srv_pool_kill(w, HOB_ERR_IO, error.context);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 }
 
 static bool map_result(int fd, srv_outcome *outcome, hob_error *err)
@@ -341,8 +339,7 @@ void srv_pool_hear_last(worker *w)
 			keep_part(w, &frame, fd);
 		else if (frame.type == SRV_FRAME_DONE)
 			on_done(w, &frame, fd);
-		if (fd >= 0)
-			close(fd);
+		srv_close(fd);
 	}
 }
 
@@ -376,8 +373,7 @@ void srv_pool_on_socket(uv_poll_t *poll, int status, int events)
 			return;
 		if (got == 1) {
 			on_frame(w, &frame, fd);
-			if (fd >= 0)
-				close(fd);
+			srv_close(fd);
 		} else if (got == 0) {
 			/* The worker is ending, and SIGCHLD gives the reason; or it closed its socket and continues. */
 			uv_poll_stop(poll);

@@ -203,8 +203,7 @@ static int make_gauge(worker *w)
 	if (w->gauge != MAP_FAILED)
 		return fd;
 	w->gauge = NULL;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return -1;
 }
 
@@ -245,8 +244,7 @@ bool srv_pool_spawn(worker *w, hob_error *err)
 	int gauge = make_gauge(w);
 	if (gauge < 0 || !w->socket_poll || !w->output_poll || !greet_worker(pool, w, gauge, err))
 		srv_pool_kill(w, HOB_ERR_IO, "the cook process could not be set up");
-	if (gauge >= 0)
-		close(gauge);
+	srv_close(gauge);
 	return true;
 }
 

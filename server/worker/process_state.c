@@ -106,8 +106,7 @@ void srv_process_goes_first(pid_t pid)
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	ssize_t wrote = fd >= 0 ? write(fd, "1000", 4) : 0;
 	(void)wrote;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 }
 
 bool srv_process_cpu_ns(pid_t pid, uint64_t *out)
@@ -118,17 +117,6 @@ bool srv_process_cpu_ns(pid_t pid, uint64_t *out)
 		return false;
 	*out = (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 	return true;
-}
-
-/* The text of a small file in /proc; false if there is none. */
-static bool read_small(int dir, const char *name, char *out, size_t room)
-{
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? read(fd, out, room - 1) : -1;
-	if (fd >= 0)
-		close(fd);
-	out[got > 0 ? got : 0] = 0;
-	return got > 0;
 }
 
 /* "12 (a name) S 1 2 3 4 5 flags ..." The name may contain anything, so search for the last bracket. */
@@ -145,14 +133,14 @@ static void look_at_thread(int tasks, const char *id, srv_process_now *out)
 	char name[NAME_MAX + sizeof "/schedstat"], text[512];
 	unsigned long flags;
 	snprintf(name, sizeof name, "%s/stat", id);
-	if (!read_small(tasks, name, text, sizeof text))
+	if (!srv_read_text(tasks, name, text, sizeof text))
 		return;
 	char state = state_of(text, &flags);
 	out->stopped = out->stopped || state == 'T' || state == 't';
 	out->sleeping = out->sleeping && state == 'S';
 	snprintf(name, sizeof name, "%s/schedstat", id);
 	unsigned long long ran, waited;
-	if (read_small(tasks, name, text, sizeof text) && sscanf(text, "%llu %llu", &ran, &waited) == 2)
+	if (srv_read_text(tasks, name, text, sizeof text) && sscanf(text, "%llu %llu", &ran, &waited) == 2)
 		out->wait_ns += waited;
 }
 
@@ -163,7 +151,7 @@ bool srv_process_look(pid_t pid, srv_process_now *out)
 	unsigned long flags;
 	*out = (srv_process_now){.sleeping = true};
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	if (!read_small(AT_FDCWD, path, text, sizeof text))
+	if (!srv_read_text(AT_FDCWD, path, text, sizeof text))
 		return false;
 	char state = state_of(text, &flags);
 	out->ending = state == 'Z' || state == 'X' || (flags & PF_EXITING) != 0;
@@ -180,17 +168,12 @@ bool srv_process_look(pid_t pid, srv_process_now *out)
 /* Reads the first numbers of statm: all pages, resident pages, resident file pages. */
 static bool read_pages(pid_t pid, uint64_t pages[3])
 {
-	char path[64], text[128] = "";
+	char path[64], text[128], *at = text;
 	snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	ssize_t got = read(fd, text, sizeof text - 1);
-	close(fd);
-	char *at = text;
+	bool known = srv_read_text(AT_FDCWD, path, text, sizeof text);
 	for (int i = 0; i < 3; i++)
 		pages[i] = strtoull(at, &at, 10);
-	return got > 0;
+	return known;
 }
 
 uint64_t srv_resident_bytes(pid_t pid)

@@ -41,8 +41,7 @@ bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int
 static bool has_descriptor(int socket)
 {
 	int fd = fcntl(socket, F_DUPFD_CLOEXEC, 0);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return fd >= 0;
 }
 

@@ -28,6 +28,7 @@
 
 #include "../../core/base/base.h"
 #include "../../core/cook/cook.h"
+#include "../fs/fd.h"
 
 /* glibc malloc of hob-worker: huge pages, and one heap that is trimmed only above 64 MiB of free memory;
  * larger arrays are returned at once. A cook allocates and frees arrays of megabytes; with small pages, page

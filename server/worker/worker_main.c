@@ -138,8 +138,7 @@ static hob_part_state ask_part(worker *w, const uint8_t key[32], bool wait, hob_
 		else if (at != MAP_FAILED)
 			munmap(at, bytes.size);
 	}
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return found ? HOB_PART_KNOWN : frame.number == 2 ? HOB_PART_ELSEWHERE : HOB_PART_UNKNOWN;
 }
 
@@ -209,8 +208,7 @@ static void part_put(void *user, const uint8_t key[32], hob_bytes bytes)
 		seal(fd);
 	if (whole)
 		hand_over(w, &frame, fd);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 }
 
 /* ---- one job */
@@ -313,8 +311,7 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 	if (fd >= 0)
 		seal(fd);
 	hand_over(w, &done, fd);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	hob_cook_result_release(&cooked);
 	srv_root_io_free(io);
 	drop_parts(w);
@@ -433,8 +430,7 @@ int main(void)
 		srv_frame frame;
 		int fd = -1;
 		int got = srv_frame_receive(SRV_WORKER_SOCKET, &frame, w.payload, &fd);
-		if (fd >= 0)
-			close(fd);
+		srv_close(fd);
 		if (got != 1 || frame.type != SRV_FRAME_JOB)
 			break;
 		run_job(&w, &frame);

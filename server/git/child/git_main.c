@@ -24,6 +24,8 @@
 #include "../read/git_refs.h"
 
 #include "../../../core/base/array.h"
+#include "../../../core/base/pieces.h"
+#include "../../fs/fd.h"
 #include "../../worker/sandbox.h"
 
 #include <errno.h>
@@ -116,10 +118,7 @@ static bool read_line(char line[LINE_MAX_BYTES])
 
 static hob_str next_word(hob_str *rest)
 {
-	size_t end = hob_str_find(*rest, HOB_STR(" "), 0);
-	hob_str word = hob_str_sub(*rest, 0, end);
-	*rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(*rest, end + 1, rest->len);
-	return word;
+	return hob_str_next(rest, ' ');
 }
 
 /* ---- objects */
@@ -146,27 +145,26 @@ static void limit_time(size_t size)
 /* kind: GIT_OBJECT_ANY: a commit or a tag. */
 static git_odb_object *read_object(const srv_git_id *wanted, git_object_t kind, uint64_t most, hob_error *err)
 {
-	char text[SRV_GIT_ID_TEXT + 1];
 	git_oid id;
 	git_odb_object *object = NULL;
 	git_object_t found = GIT_OBJECT_INVALID;
 	size_t size = 0;
-	srv_git_id_text(wanted, text);
+	srv_git_hex text = srv_git_id_text(wanted);
 	memcpy(id.id, wanted->bytes, sizeof id.id);
 	limit_time(0);
 	if (!read_head(&id, &size, &found))
 		(void)!hob_fail(err, NOT_FOUND,
 						"the object %s is not in the repository; a shallow or partial clone lacks some, and "
 						"alternates are not read",
-						text);
+						text.text);
 	else if (kind == GIT_OBJECT_ANY ? found != GIT_OBJECT_COMMIT && found != GIT_OBJECT_TAG : found != kind)
-		(void)!hob_fail(err, NOT_FOUND, "the object %s is no %s", text,
+		(void)!hob_fail(err, NOT_FOUND, "the object %s is no %s", text.text,
 						kind == GIT_OBJECT_ANY ? "commit" : name_of(kind));
 	else if (size > most)
-		(void)!hob_fail(err, LIMIT, "the object %s has %zu bytes, more than %llu", text, size,
+		(void)!hob_fail(err, LIMIT, "the object %s has %zu bytes, more than %llu", text.text, size,
 						(unsigned long long)most);
 	else if (limit_time(size), git_odb_read(&object, odb, &id) != 0)
-		(void)!hob_fail(err, CORRUPT, "the object %s cannot be read: %s", text,
+		(void)!hob_fail(err, CORRUPT, "the object %s cannot be read: %s", text.text,
 						git_error_last() ? git_error_last()->message : "it is damaged");
 	return object;
 }
@@ -204,15 +202,10 @@ static void put_line(hob_buf *out, const char *key, hob_str value)
 
 static void put_commit(hob_buf *out, const srv_git_id *id, const srv_git_commit *commit)
 {
-	char text[SRV_GIT_ID_TEXT + 1];
-	srv_git_id_text(id, text);
-	put_line(out, "id", hob_str_of(text));
-	srv_git_id_text(&commit->tree, text);
-	put_line(out, "tree", hob_str_of(text));
-	for (uint32_t i = 0; i < commit->parent_count; i++) {
-		srv_git_id_text(&commit->parents[i], text);
-		put_line(out, "parent", hob_str_of(text));
-	}
+	put_line(out, "id", hob_str_of(srv_git_id_text(id).text));
+	put_line(out, "tree", hob_str_of(srv_git_id_text(&commit->tree).text));
+	for (uint32_t i = 0; i < commit->parent_count; i++)
+		put_line(out, "parent", hob_str_of(srv_git_id_text(&commit->parents[i]).text));
 	hob_buf_printf(out, "time %lld\n", (long long)commit->time_s);
 	put_line(out, "author", hob_str_sub(commit->author, 0, 200));
 	put_line(out, "subject", hob_str_sub(commit->subject, 0, 500));
@@ -337,12 +330,10 @@ static bool put_log(const srv_git_id *from, uint32_t most, hob_buf *out, hob_err
 static void add_references(history *h, const hob_buf *refs)
 {
 	srv_git_id id;
-	for (hob_str rest = hob_buf_str(refs); rest.len > 0;) {
-		size_t end = hob_str_find(rest, HOB_STR("\n"), 0);
-		hob_str line = hob_str_sub(rest, hob_str_starts(rest, HOB_STR("@ ")) ? 2 : 0, end);
-		if (srv_git_id_parse(hob_str_sub(line, 0, SRV_GIT_ID_TEXT), &id))
+	for (hob_str rest = hob_buf_str(refs), line; hob_str_piece(&rest, '\n', &line);) {
+		size_t from = hob_str_starts(line, HOB_STR("@ ")) ? 2 : 0;
+		if (srv_git_id_parse(hob_str_sub(line, from, from + SRV_GIT_ID_TEXT), &id))
 			add_known(h, &id);
-		rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(rest, end + 1, rest.len);
 	}
 }
 
@@ -470,9 +461,7 @@ static bool walk(differ *d, const srv_git_id *before, const srv_git_id *after, u
 static bool find_folder(differ *d, srv_git_id *tree, hob_str path)
 {
 	while (path.len > 0) {
-		size_t slash = hob_str_find(path, HOB_STR("/"), 0);
-		hob_str name = hob_str_sub(path, 0, slash);
-		path = slash == SIZE_MAX ? (hob_str){0} : hob_str_sub(path, slash + 1, path.len);
+		hob_str name = hob_str_next(&path, '/');
 		srv_git_tree listing;
 		git_odb_object *data = open_tree(d, tree, &listing);
 		bool found = false;
@@ -542,8 +531,7 @@ static bool send_large(hob_str sha256, uint64_t size)
 		send_all(piece, (size_t)got);
 		sent += (uint64_t)got;
 	}
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return whole;
 }
 
@@ -566,7 +554,6 @@ static bool send_blob(const srv_git_id *id, hob_error *err)
 
 static bool put_found(hob_str prefix, hob_buf *out, hob_error *err)
 {
-	char whole[SRV_GIT_ID_TEXT + 1];
 	git_oid part, id;
 	int result = prefix.len >= 4 && prefix.len <= SRV_GIT_ID_TEXT &&
 						 git_oid_fromstrn(&part, prefix.data, prefix.len) == 0
@@ -579,8 +566,7 @@ static bool put_found(hob_str prefix, hob_buf *out, hob_error *err)
 						HOB_FMT(prefix));
 	srv_git_id found;
 	memcpy(found.bytes, id.id, sizeof found.bytes);
-	srv_git_id_text(&found, whole);
-	hob_buf_printf(out, "%s", whole);
+	hob_buf_printf(out, "%s", srv_git_id_text(&found).text);
 	return true;
 }
 

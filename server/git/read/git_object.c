@@ -1,5 +1,7 @@
 #include "git_object.h"
 
+#include "../../../core/base/pieces.h"
+
 enum { MODE_DIGITS = 6, NAME_MAX_BYTES = 255, POINTER_MAX = 1024 };
 
 static int digit_of(char c)
@@ -18,14 +20,15 @@ bool srv_git_id_parse(hob_str text, srv_git_id *out)
 	return good;
 }
 
-void srv_git_id_text(const srv_git_id *id, char out[SRV_GIT_ID_TEXT + 1])
+srv_git_hex srv_git_id_text(const srv_git_id *id)
 {
 	static const char digits[] = "0123456789abcdef";
+	srv_git_hex hex = {""};
 	for (size_t i = 0; i < SRV_GIT_ID; i++) {
-		out[2 * i] = digits[id->bytes[i] >> 4];
-		out[2 * i + 1] = digits[id->bytes[i] & 15];
+		hex.text[2 * i] = digits[id->bytes[i] >> 4];
+		hex.text[2 * i + 1] = digits[id->bytes[i] & 15];
 	}
-	out[SRV_GIT_ID_TEXT] = 0;
+	return hex;
 }
 
 bool srv_git_id_equal(const srv_git_id *a, const srv_git_id *b)
@@ -103,10 +106,7 @@ const char *srv_git_name_fault(hob_str name)
 
 static hob_str next_line(hob_str *rest)
 {
-	size_t end = hob_str_find(*rest, HOB_STR("\n"), 0);
-	hob_str line = hob_str_sub(*rest, 0, end);
-	*rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(*rest, end + 1, rest->len);
-	return line;
+	return hob_str_next(rest, '\n');
 }
 
 static bool take(hob_str *line, hob_str word)

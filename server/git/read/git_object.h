@@ -15,7 +15,10 @@ typedef struct srv_git_id {
 } srv_git_id;
 
 bool srv_git_id_parse(hob_str text, srv_git_id *out); /* exactly 40 hex digits, in lower case */
-void srv_git_id_text(const srv_git_id *id, char out[SRV_GIT_ID_TEXT + 1]);
+typedef struct srv_git_hex {
+	char text[SRV_GIT_ID_TEXT + 1];
+} srv_git_hex;
+srv_git_hex srv_git_id_text(const srv_git_id *id);
 bool srv_git_id_equal(const srv_git_id *a, const srv_git_id *b);
 
 typedef enum srv_git_kind {

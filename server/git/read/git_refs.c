@@ -1,6 +1,8 @@
 #include "git_refs.h"
 
 #include "../../../core/base/array.h"
+#include "../../../core/base/pieces.h"
+#include "../../fs/fd.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -36,16 +38,13 @@ static bool read_file(int folder, const char *name, size_t most, hob_buf *out)
 		if (ok)
 			hob_buf_put(out, piece, (size_t)got);
 	}
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return ok && !out->failed;
 }
 
 static hob_str next_line(hob_str *rest)
 {
-	size_t end = hob_str_find(*rest, HOB_STR("\n"), 0);
-	hob_str line = hob_str_sub(*rest, 0, end);
-	*rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(*rest, end + 1, rest->len);
+	hob_str line = hob_str_next(rest, '\n');
 	while (line.len > 0 && (uint8_t)line.data[line.len - 1] <= ' ')
 		line.len--;
 	return line;
@@ -134,8 +133,7 @@ static bool add_loose(int parent, const char *name, hob_buf *path, uint32_t dept
 	const struct dirent *item;
 	size_t before = path->size;
 	if (!folder) {
-		if (fd >= 0)
-			close(fd);
+		srv_close(fd);
 		return ok;
 	}
 	hob_buf_printf(path, "%s/", name);
@@ -185,11 +183,9 @@ bool srv_git_refs(int git_fd, hob_buf *out, hob_error *err)
 	if (is_plain(line))
 		hob_buf_printf(out, "@ %.*s\n", HOB_FMT(line));
 	for (uint32_t i = 0; ok && i < all.count; i++) {
-		char id[SRV_GIT_ID_TEXT + 1];
 		if (i > 0 && hob_str_equal(all.items[i].name, all.items[i - 1].name))
 			continue;
-		srv_git_id_text(&all.items[i].id, id);
-		hob_buf_printf(out, "%s %.*s\n", id, HOB_FMT(all.items[i].name));
+		hob_buf_printf(out, "%s %.*s\n", srv_git_id_text(&all.items[i].id).text, HOB_FMT(all.items[i].name));
 	}
 	free(all.items);
 	hob_arena_release(&all.arena);

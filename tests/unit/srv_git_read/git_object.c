@@ -10,12 +10,10 @@ static void ids(void **state)
 {
 	(void)state;
 	srv_git_id id;
-	char text[SRV_GIT_ID_TEXT + 1];
 	assert_true(srv_git_id_parse(hob_str_of(id_text), &id));
 	assert_int_equal(id.bytes[0], 0x01);
 	assert_int_equal(id.bytes[19], 0x67);
-	srv_git_id_text(&id, text);
-	assert_string_equal(text, id_text);
+	assert_string_equal(srv_git_id_text(&id).text, id_text);
 	assert_false(srv_git_id_parse(HOB_STR("0123"), &id));
 	assert_false(srv_git_id_parse(HOB_STR("0123456789ABCDEF0123456789abcdef01234567"), &id));
 }
