@@ -16,16 +16,15 @@
 
 static const hob_str mark = {" (any spelling)", 15};
 
-/* Canonical decomposition and case folding. If the name is not UTF-8, only ASCII letters are folded. NULL
- * without memory. */
+/* Canonical decomposition and case folding. If the name is not UTF-8, only ASCII letters are folded. */
 static char *fold(hob_str name)
 {
 	utf8proc_uint8_t *out = NULL;
 	utf8proc_option_t how = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_CASEFOLD;
 	if (utf8proc_map((const utf8proc_uint8_t *)name.data, (utf8proc_ssize_t)name.len, &out, how) >= 0)
 		return (char *)out;
-	char *copy = strndup(name.data, name.len);
-	for (char *c = copy; c && *c; c++)
+	char *copy = hob_must(strndup(name.data, name.len));
+	for (char *c = copy; *c; c++)
 		*c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
 	return copy;
 }
@@ -68,25 +67,21 @@ static int by_name(const void *a, const void *b)
 	return order != 0 ? order : strcmp(x + strlen(x) + 1, y + strlen(y) + 1);
 }
 
-static bool list(DIR *folder)
+static void list(DIR *folder)
 {
 	hob_buf_clear(&names.text);
 	names.count = 0;
 	for (struct dirent *entry; (entry = readdir(folder));) {
 		char *folded = fold(hob_str_of(entry->d_name));
-		bool room = folded && HOB_ROOM(names.pairs, names.capacity, names.count);
-		if (room) {
-			names.pairs[names.count++] = (uint32_t)names.text.size;
-			hob_buf_put(&names.text, folded, strlen(folded) + 1);
-			hob_buf_put(&names.text, entry->d_name, strlen(entry->d_name) + 1);
-		}
+		if (!HOB_ROOM(names.pairs, names.capacity, names.count))
+			abort();
+		names.pairs[names.count++] = (uint32_t)names.text.size;
+		hob_buf_put(&names.text, folded, strlen(folded) + 1);
+		hob_buf_put(&names.text, entry->d_name, strlen(entry->d_name) + 1);
 		free(folded);
-		if (!room || names.text.failed)
-			return false;
 	}
-	if (names.count > 1)
+	if (names.count > 1 && !names.text.failed)
 		qsort(names.pairs, names.count, sizeof *names.pairs, by_name);
-	return true;
 }
 
 /* A second change within one tick of the file system's clock would not change the folder's stat data, so a
@@ -112,7 +107,8 @@ static bool read_names(int fd)
 	DIR *folder = srv_folder_of(fd);
 	if (!folder)
 		return false;
-	bool all = list(folder);
+	list(folder);
+	bool all = !names.text.failed;
 	if (all && known && is_settled(&info)) {
 		names.device = info.st_dev;
 		names.folder = now;

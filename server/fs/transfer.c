@@ -19,18 +19,25 @@ bool srv_write_all(int fd, const void *data, size_t size)
 	return true;
 }
 
-bool srv_read_all(int fd, void *out, size_t size)
+bool srv_read_at(int fd, void *out, size_t size, uint64_t at)
 {
 	uint8_t *to = out;
 	for (size_t done = 0; done < size;) {
-		ssize_t got = pread(fd, to + done, size - done, (off_t)done);
+		ssize_t got = pread(fd, to + done, size - done, (off_t)(at + done));
 		if (got < 0 && errno == EINTR)
 			continue;
+		if (got == 0)
+			errno = 0;
 		if (got <= 0)
 			return false;
 		done += (size_t)got;
 	}
 	return true;
+}
+
+bool srv_read_all(int fd, void *out, size_t size)
+{
+	return srv_read_at(fd, out, size, 0);
 }
 
 bool srv_hash_rest(int fd, const _Atomic bool *stop, hob_sha256 *out, uint64_t *size)

@@ -1,14 +1,14 @@
 /* transfer.h - reads or writes all bytes, in as many calls as necessary.
  *
- * False with errno if a call fails; errno is meaningless if the file ends early, or if nothing more can be
- * written. */
+  * False with errno if a call fails; errno is meaningless if nothing more can be written. */
 #ifndef SRV_TRANSFER_H
 #define SRV_TRANSFER_H
 
 #include "../../core/hash/hash.h"
 
 bool srv_write_all(int fd, const void *data, size_t size);
-/* Reads from the beginning of the file; keeps its offset. */
+/* These keep the file's offset; errno is 0 if it ends early. all: reads from the beginning. */
+bool srv_read_at(int fd, void *out, size_t size, uint64_t at);
 bool srv_read_all(int fd, void *out, size_t size);
 /* SHA-256 of the file from its offset on, and the number of these bytes (size: may be NULL). stop: checked
  * between pieces, fails with ECANCELED; may be NULL. */

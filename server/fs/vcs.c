@@ -66,29 +66,29 @@ static srv_stat stat_of_index(const srv_vcs *vcs)
 	return stat(vcs->index, &info) == 0 ? srv_stat_of(&info) : (srv_stat){0};
 }
 
+/* Looks in `above` and the folders above it that are longer than `end`. */
+static void climb(char *above, size_t end, srv_vcs *out)
+{
+	while (strlen(above) > end && !find_in(above, out))
+		*strrchr(above, '/') = 0;
+	if (out->index[0])
+		out->seen = stat_of_index(out);
+}
+
 void srv_vcs_find(const char *folder, srv_vcs *out)
 {
 	char above[PATH_MAX];
 	*out = (srv_vcs){0};
-	if (!realpath(folder, above))
-		return;
-	while (above[0] && !find_in(above, out))
-		*strrchr(above, '/') = 0;
-	if (out->index[0])
-		out->seen = stat_of_index(out);
+	if (realpath(folder, above))
+		climb(above, 0, out);
 }
 
 void srv_vcs_find_below(const char *root, hob_str path, srv_vcs *out)
 {
 	char above[PATH_MAX];
 	*out = (srv_vcs){0};
-	size_t end = strlen(root);
-	if (snprintf(above, sizeof above, "%s/%.*s", root, HOB_FMT(path)) >= (int)sizeof above)
-		return;
-	while (strlen(above) > end && !find_in(above, out))
-		*strrchr(above, '/') = 0;
-	if (out->index[0])
-		out->seen = stat_of_index(out);
+	if (snprintf(above, sizeof above, "%s/%.*s", root, HOB_FMT(path)) < (int)sizeof above)
+		climb(above, strlen(root), out);
 }
 
 bool srv_vcs_locked(const srv_vcs *vcs)

@@ -1,7 +1,8 @@
 #include "digest_map.h"
 
+#include "../../core/base/array.h"
+
 #include <assert.h>
-#include <stdlib.h>
 
 enum { CAPACITY_MIN = 64 };
 
@@ -72,11 +73,9 @@ void *srv_digest_map_find(const digest_map *map, const hob_sha256 *digest)
 	return number ? entry(map, number) + sizeof *digest : NULL;
 }
 
-static bool grow_table(digest_map *map, size_t capacity)
+static void grow_table(digest_map *map, size_t capacity)
 {
-	uint32_t *table = calloc(capacity, sizeof *table);
-	if (!table)
-		return false;
+	uint32_t *table = hob_must(calloc(capacity, sizeof *table));
 	free(map->table);
 	map->table = table;
 	map->capacity = capacity;
@@ -86,34 +85,27 @@ static bool grow_table(digest_map *map, size_t capacity)
 			slot = after(map, slot);
 		table[slot] = (uint32_t)number;
 	}
-	return true;
 }
 
-static bool grow_entries(digest_map *map, size_t room)
-{
-	uint8_t *entries = room < UINT32_MAX ? realloc(map->entries, room * map->stride) : NULL;
-	if (!entries)
-		return false;
-	map->entries = entries;
-	map->room = room;
-	return true;
-}
-
-bool srv_digest_map_reserve(digest_map *map, size_t capacity)
+void srv_digest_map_reserve(digest_map *map, size_t capacity)
 {
 	size_t size = CAPACITY_MIN;
 	while (size < capacity)
 		size *= 2;
-	return (map->capacity >= size || grow_table(map, size)) &&
-		   (map->room >= size / 4 * 3 || grow_entries(map, size / 4 * 3));
+	size_t room = size / 4 * 3;
+	if (map->capacity < size)
+		grow_table(map, size);
+	if (map->room < room) {
+		map->entries = hob_must(room < UINT32_MAX ? realloc(map->entries, room * map->stride) : NULL);
+		map->room = room;
+	}
 }
 
 void *srv_digest_map_put(digest_map *map, const hob_sha256 *digest, bool *fresh)
 {
 	assert(map->stride > 0);
-	if (map->count * 4 >= map->capacity * 3 &&
-		!srv_digest_map_reserve(map, map->capacity ? map->capacity * 2 : CAPACITY_MIN))
-		return NULL;
+	if (map->count * 4 >= map->capacity * 3)
+		srv_digest_map_reserve(map, map->capacity * 2);
 	size_t slot = seek(map, digest);
 	*fresh = !map->table[slot];
 	if (*fresh) {

@@ -17,10 +17,10 @@ typedef struct digest_map {
 void srv_digest_map_init(digest_map *map, size_t value_size);
 void srv_digest_map_release(digest_map *map); /* {0} is allowed */
 void *srv_digest_map_find(const digest_map *map, const hob_sha256 *digest);
-/* The value of `digest`, zeroed if it is new; NULL if there is no memory. */
+/* The value of `digest`, zeroed if it is new. Aborts without memory. */
 void *srv_digest_map_put(digest_map *map, const hob_sha256 *digest, bool *fresh);
 /* Reserves room for `capacity` table slots; the map does not grow before they are used up. */
-bool srv_digest_map_reserve(digest_map *map, size_t capacity);
+void srv_digest_map_reserve(digest_map *map, size_t capacity);
 /* Prefetches the memory that putting this digest will touch. */
 void srv_digest_map_prefetch(const digest_map *map, const uint8_t *digest);
 bool srv_digest_map_remove(digest_map *map, const hob_sha256 *digest);

@@ -6,31 +6,22 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-static bool open_folder(int dir_fd, const char *name, int *out, hob_error *err)
-{
-	*out = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return *out >= 0 || srv_store_fail_errno(err, errno, "open the folder", name);
-}
-
 static bool open_folders(srv_store *guest, const char *dir, hob_error *err)
 {
 	guest->dir = realpath(dir, NULL);
 	return (guest->dir || srv_store_fail_errno(err, errno, "find the folder", dir)) &&
-		   open_folder(AT_FDCWD, guest->dir, &guest->dir_fd, err) &&
-		   open_folder(guest->dir_fd, "blobs", &guest->blobs_fd, err) &&
-		   open_folder(guest->dir_fd, "packs", &guest->packs_fd, err) &&
+		   srv_store_open_folder(AT_FDCWD, guest->dir, &guest->dir_fd, err) &&
+		   srv_store_open_folder(guest->dir_fd, "blobs", &guest->blobs_fd, err) &&
+		   srv_store_open_folder(guest->dir_fd, "packs", &guest->packs_fd, err) &&
 		   (srv_packs_open(&guest->packs, guest->packs_fd, false) ||
 			srv_store_fail_errno(err, errno, "open the packs of", guest->dir));
 }
 
 static bool is_of_this_version(srv_store *guest, hob_error *err)
 {
-	sqlite3_stmt *row = NULL;
-	int version = -1;
-	if (sqlite3_prepare_v2(guest->db, "PRAGMA user_version", -1, &row, NULL) == SQLITE_OK &&
-		sqlite3_step(row) == SQLITE_ROW)
-		version = sqlite3_column_int(row, 0);
-	sqlite3_finalize(row);
+	int version;
+	if (!srv_store_db_int(guest->db, "PRAGMA user_version", &version, NULL))
+		version = -1;
 	return version == srv_store_schema_version() ||
 		   hob_fail(err, NEWER, "the cache %s has schema version %d, this Hob reads %d", guest->dir, version,
 					srv_store_schema_version());
@@ -39,8 +30,6 @@ static bool is_of_this_version(srv_store *guest, hob_error *err)
 bool srv_guest_open(const char *dir, srv_store **out, hob_error *err)
 {
 	srv_store *guest = srv_store_blank(NULL);
-	if (!guest)
-		return hob_fail(err, MEMORY, "no memory left for the store");
 	guest->guest = true;
 	bool ok = open_folders(guest, dir, err) && srv_store_db_open_to_read(guest, err) &&
 			  is_of_this_version(guest, err) && srv_store_blobs_load(guest, err) &&

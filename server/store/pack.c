@@ -1,7 +1,9 @@
 #include "pack.h"
 
 #include "../../core/base/array.h"
+#include "../fs/fd.h"
 #include "../fs/folder.h"
+#include "../fs/transfer.h"
 #include "compress.h"
 
 #include <assert.h>
@@ -68,14 +70,10 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static bool add_file(srv_packs *packs, uint32_t number, int fd, uint64_t size)
+static void add_file(srv_packs *packs, uint32_t number, int fd, uint64_t size)
 {
-	srv_pack_file *files = realloc(packs->files, (packs->count + 1) * sizeof *files);
-	if (!files)
-		return false;
-	packs->files = files;
-	files[packs->count++] = (srv_pack_file){.number = number, .fd = fd, .size = (size + 7) & ~7ull};
-	return true;
+	packs->files = hob_must(realloc(packs->files, (packs->count + 1) * sizeof *packs->files));
+	packs->files[packs->count++] = (srv_pack_file){.number = number, .fd = fd, .size = (size + 7) & ~7ull};
 }
 
 static void close_files(srv_packs *packs)
@@ -132,11 +130,11 @@ static bool open_pack(srv_packs *packs, uint32_t number, bool mend)
 		return errno == ENOENT;
 	if (fd >= 0) {
 		bool known = fstat(fd, &info) == 0;
-		if (known && S_ISREG(info.st_mode))
-			return add_file(packs, number, fd, (uint64_t)info.st_size);
-		int why = errno;
-		close(fd);
-		errno = why;
+		if (known && S_ISREG(info.st_mode)) {
+			add_file(packs, number, fd, (uint64_t)info.st_size);
+			return true;
+		}
+		srv_close(fd);
 		if (!known)
 			return false;
 	}
@@ -193,12 +191,7 @@ static srv_pack_file *begin_pack(srv_packs *packs)
 	}
 	if (fd < 0)
 		return NULL;
-	if (!add_file(packs, number, fd, 0)) {
-		close(fd);
-		unlinkat(packs->dir_fd, name, 0);
-		errno = ENOMEM;
-		return NULL;
-	}
+	add_file(packs, number, fd, 0);
 	return &packs->files[packs->count - 1];
 }
 
@@ -228,14 +221,12 @@ static bool write_at(int fd, const uint8_t *data, size_t size, uint64_t at)
 static bool append(srv_packs *packs, const pack_head *head, hob_bytes kept, srv_pack_place *out)
 {
 	uint64_t room = room_of(head);
-	uint8_t *record = malloc(room);
-	srv_pack_file *file = record ? pack_for(packs, room) : NULL;
-	if (file) {
-		memcpy(record, head, sizeof *head);
-		if (kept.size > 0)
-			memcpy(record + sizeof *head, kept.data, kept.size);
-		memset(record + sizeof *head + kept.size, 0, room - sizeof *head - kept.size);
-	}
+	uint8_t *record = hob_must(malloc(room));
+	srv_pack_file *file = pack_for(packs, room);
+	memcpy(record, head, sizeof *head);
+	if (kept.size > 0)
+		memcpy(record + sizeof *head, kept.data, kept.size);
+	memset(record + sizeof *head + kept.size, 0, room - sizeof *head - kept.size);
 	bool ok = file && write_at(file->fd, record, room, file->size);
 	int code = errno;
 	free(record);
@@ -279,18 +270,7 @@ bool srv_packs_append(srv_packs *packs, uint32_t kind, const hob_sha256 *name, h
 
 static srv_pack_answer read_at(int fd, void *out, size_t size, uint64_t at)
 {
-	uint8_t *to = out;
-	while (size > 0) {
-		ssize_t got = pread(fd, to, size, (off_t)at);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got == 0 ? SRV_PACK_GONE : SRV_PACK_FAILED;
-		to += got;
-		at += (uint64_t)got;
-		size -= (size_t)got;
-	}
-	return SRV_PACK_READ;
+	return srv_read_at(fd, out, size, at) ? SRV_PACK_READ : errno == 0 ? SRV_PACK_GONE : SRV_PACK_FAILED;
 }
 
 /* Lock held: the head at this place, if it belongs to the record and the record is complete. */
@@ -310,10 +290,8 @@ static srv_pack_answer find_record(srv_packs *packs, const srv_pack_record *reco
 
 static srv_pack_answer read_frame(int fd, const pack_head *head, uint64_t at, uint8_t *out)
 {
-	uint8_t *frame = malloc(head->frame);
-	if (!frame)
-		errno = ENOMEM;
-	srv_pack_answer answer = frame ? read_at(fd, frame, head->frame, at) : SRV_PACK_FAILED;
+	uint8_t *frame = hob_must(malloc(head->frame));
+	srv_pack_answer answer = read_at(fd, frame, head->frame, at);
 	if (answer == SRV_PACK_READ &&
 		!srv_decompress((hob_bytes){frame, head->frame}, SRV_NO_DICTIONARY, out, head->size))
 		answer = SRV_PACK_GONE;
@@ -476,16 +454,15 @@ static uint32_t find_sparse(srv_packs *packs)
 typedef struct record_list {
 	srv_pack_record *items;
 	uint32_t count, room;
-	bool failed;
 } record_list;
 
 static bool list_record(void *user, const srv_pack_record *record)
 {
 	record_list *list = user;
-	list->failed = !HOB_ROOM(list->items, list->room, list->count);
-	if (!list->failed)
-		list->items[list->count++] = *record;
-	return !list->failed;
+	if (!HOB_ROOM(list->items, list->room, list->count))
+		abort();
+	list->items[list->count++] = *record;
+	return true;
 }
 
 static void retire(srv_packs *packs, uint32_t pack)
@@ -501,7 +478,7 @@ bool srv_packs_shrink(srv_packs *packs, bool (*move)(void *user, const srv_pack_
 {
 	record_list list = {0};
 	uint32_t pack = find_sparse(packs);
-	bool ok = pack > 0 && srv_packs_scan(packs, pack, false, list_record, &list) && !list.failed;
+	bool ok = pack > 0 && srv_packs_scan(packs, pack, false, list_record, &list);
 	for (uint32_t i = 0; i < list.count && ok; i++)
 		ok = move(user, &list.items[i]);
 	if (ok)

@@ -1,5 +1,6 @@
 #include "reader.h"
 
+#include "../../core/base/array.h"
 #include "../fs/clock.h"
 #include "store_internal.h"
 
@@ -19,13 +20,8 @@ bool srv_reader_open(srv_store *store, srv_store **out, hob_error *err)
 {
 	assert(!store->writer && "a reader reads a store");
 	srv_store *reader = srv_store_blank(NULL);
-	if (reader)
-		reader->dir = strdup(store->dir);
-	if (!reader || !reader->dir) {
-		if (reader)
-			srv_store_free(reader);
-		return hob_fail(err, MEMORY, "no memory left to read the index");
-	}
+	(void)err;
+	reader->dir = hob_must(strdup(store->dir));
 	reader->writer = store;
 	*out = reader;
 	return true;
@@ -44,14 +40,6 @@ bool srv_store_db_open_to_read(srv_store *reader, hob_error *err)
 	return srv_store_run_sql(reader, "PRAGMA query_only = ON; PRAGMA cache_size = -2048", err);
 }
 
-static bool open_index(srv_store *reader, hob_error *err)
-{
-	if (!srv_store_db_open_to_read(reader, err))
-		return false;
-	sqlite3_progress_handler(reader->db, STEPS_BETWEEN_LOOKS, look_at_clock, reader);
-	return true;
-}
-
 bool srv_reader_begin(srv_store *reader, uint32_t limit_ms, hob_error *err)
 {
 	assert(reader->writer && !reader->reading && "begin and end in pairs");
@@ -62,10 +50,12 @@ bool srv_reader_begin(srv_store *reader, uint32_t limit_ms, hob_error *err)
 	if (reader->db && reader->generation != generation)
 		srv_store_db_close(reader);
 	reader->generation = generation;
-	if ((!reader->db && !open_index(reader, err)) || !srv_store_run_sql(reader, "BEGIN", err)) {
+	if ((!reader->db && !srv_store_db_open_to_read(reader, err)) ||
+		!srv_store_run_sql(reader, "BEGIN", err)) {
 		srv_store_db_close(reader);
 		return false;
 	}
+	sqlite3_progress_handler(reader->db, STEPS_BETWEEN_LOOKS, look_at_clock, reader);
 	reader->reading = true;
 	return true;
 }

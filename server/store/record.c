@@ -1,4 +1,7 @@
 #include "record.h"
+
+#include "../../core/base/array.h"
+#include "../../core/base/text_order.h"
 #include "../../core/hash/hex.h"
 
 #include <stdlib.h>
@@ -55,17 +58,10 @@ static void put_hash_of_all(hob_buf *out, const char *name, size_t from)
 	put_digest(out, &digest);
 }
 
-static int compare_text(hob_str a, hob_str b)
-{
-	size_t n = a.len < b.len ? a.len : b.len;
-	int order = n > 0 ? memcmp(a.data, b.data, n) : 0;
-	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 static int compare_deps(const void *a, const void *b)
 {
 	const srv_record_dep *const *x = a, *const *y = b;
-	int order = compare_text((*x)->path, (*y)->path);
+	int order = hob_str_compare((*x)->path, (*y)->path);
 	if (order == 0)
 		order = (int)(*x)->missing - (int)(*y)->missing;
 	return order != 0 ? order : memcmp(&(*x)->digest, &(*y)->digest, sizeof(hob_sha256));
@@ -74,19 +70,18 @@ static int compare_deps(const void *a, const void *b)
 static int compare_outputs(const void *a, const void *b)
 {
 	const srv_record_output *const *x = a, *const *y = b;
-	return compare_text((*x)->name, (*y)->name);
+	return hob_str_compare((*x)->name, (*y)->name);
 }
 
 static void put_deps(hob_buf *out, const srv_record *record)
 {
-	const srv_record_dep **deps = calloc(record->dep_count + 1, sizeof *deps);
-	out->failed = out->failed || !deps;
-	for (uint32_t i = 0; deps && i < record->dep_count; i++)
+	const srv_record_dep **deps = hob_must(calloc(record->dep_count + 1, sizeof *deps));
+	for (uint32_t i = 0; i < record->dep_count; i++)
 		deps[i] = &record->deps[i];
-	if (deps && record->dep_count > 1)
+	if (record->dep_count > 1)
 		qsort(deps, record->dep_count, sizeof *deps, compare_deps);
 	hob_buf_put_str(out, HOB_STR(",\"deps\":["));
-	for (uint32_t i = 0; deps && i < record->dep_count; i++) {
+	for (uint32_t i = 0; i < record->dep_count; i++) {
 		hob_buf_put_str(out, i > 0 ? HOB_STR(",{\"path\":") : HOB_STR("{\"path\":"));
 		put_text(out, deps[i]->path);
 		hob_buf_put_str(out, HOB_STR(",\"sha256\":"));
@@ -102,10 +97,9 @@ static void put_deps(hob_buf *out, const srv_record *record)
 
 static void put_outputs(hob_buf *out, const srv_record *record, bool extra)
 {
-	const srv_record_output **outputs = calloc(record->output_count + 1, sizeof *outputs);
+	const srv_record_output **outputs = hob_must(calloc(record->output_count + 1, sizeof *outputs));
 	uint32_t count = 0;
-	out->failed = out->failed || !outputs;
-	for (uint32_t i = 0; outputs && i < record->output_count; i++)
+	for (uint32_t i = 0; i < record->output_count; i++)
 		if (is_extra(record->outputs[i].name) == extra)
 			outputs[count++] = &record->outputs[i];
 	if (count > 1)
@@ -274,74 +268,22 @@ static hob_str read_text(cursor *c)
 	return (hob_str){data, length};
 }
 
-/* Skips any JSON string. */
-static void skip_string(cursor *c)
+/* Skips to the end of a JSON object that has no spaces outside its texts. */
+static void skip_object(cursor *c)
 {
-	const char *from = c->at + 1;
-	need(c, "\"");
-	while (!c->failed && c->at < c->end && *c->at != '"') {
-		uint8_t byte = (uint8_t)*c->at;
-		if (byte < 0x20) {
-			c->failed = true;
-		} else if (take(c, "\\u")) {
-			for (int i = 0; i < 4 && !c->failed; i++)
-				c->failed = c->at == c->end || hex_of((char)(*c->at++ | 0x20)) < 0;
-		} else if (byte == '\\') {
-			c->failed = c->end - c->at < 2 || c->at[1] == 0 || !strchr("\"\\/bfnrt", c->at[1]);
-			c->at += 2;
-		} else {
+	bool inside = false;
+	c->failed = c->failed || !next_is(c, "{");
+	for (int depth = 0; !c->failed;) {
+		char byte = *c->at++;
+		if (inside && byte == '\\' && c->at < c->end)
 			c->at++;
-		}
-	}
-	if (!c->failed && !hob_utf8_valid((hob_str){from, (size_t)(c->at - from)}))
-		c->failed = true;
-	need(c, "\"");
-}
-
-static void skip_digits(cursor *c)
-{
-	const char *from = c->at;
-	while (c->at < c->end && is_digit(*c->at))
-		c->at++;
-	c->failed = c->failed || c->at == from;
-}
-
-static void skip_number(cursor *c)
-{
-	(void)take(c, "-");
-	if (!take(c, "0"))
-		skip_digits(c);
-	if (take(c, "."))
-		skip_digits(c);
-	if (take(c, "e") || take(c, "E")) {
-		if (!take(c, "+"))
-			(void)take(c, "-");
-		skip_digits(c);
-	}
-}
-
-/* Skips any JSON value without spaces. */
-static void skip_value(cursor *c, int depth)
-{
-	bool object = next_is(c, "{");
-	if (depth > DEPTH_MAX) {
-		c->failed = true;
-	} else if (object || next_is(c, "[")) {
-		const char *close = object ? "}" : "]";
-		c->at++;
-		for (bool first = true; !c->failed && !take(c, close); first = false) {
-			if (!first)
-				need(c, ",");
-			if (object) {
-				skip_string(c);
-				need(c, ":");
-			}
-			skip_value(c, depth + 1);
-		}
-	} else if (next_is(c, "\"")) {
-		skip_string(c);
-	} else if (!take(c, "true") && !take(c, "false") && !take(c, "null")) {
-		skip_number(c);
+		else if (byte == '"')
+			inside = !inside;
+		else if (!inside)
+			depth += (byte == '{') - (byte == '}');
+		if (depth == 0)
+			return;
+		c->failed = c->at == c->end || (!inside && (uint8_t)byte <= ' ');
 	}
 }
 
@@ -350,9 +292,8 @@ static hob_str read_object(cursor *c)
 	if (take(c, "null"))
 		return (hob_str){0};
 	const char *from = c->at;
-	c->failed = c->failed || !next_is(c, "{");
-	if (!c->failed)
-		skip_value(c, 0);
+	skip_object(c);
+	c->failed = c->failed || !hob_json_valid((hob_str){from, (size_t)(c->at - from)}, DEPTH_MAX);
 	if (c->failed)
 		return (hob_str){0};
 	hob_str copy = hob_arena_str(c->arena, (hob_str){from, (size_t)(c->at - from)});

@@ -62,18 +62,6 @@ static bool take_digest(hob_str *rest, hob_sha256 *out)
 
 /* ---- short texts */
 
-static bool is_hex(hob_str text, size_t at)
-{
-	if (text.len - at < HOB_SHA256_TEXT)
-		return false;
-	for (size_t i = at; i < at + HOB_SHA256_TEXT; i++) {
-		char c = text.data[i];
-		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
-			return false;
-	}
-	return true;
-}
-
 /* Copies `text` to `out` with one byte for each hexadecimal digest; appends the digests to `digests`. Returns
  * their number. */
 static uint64_t fold(hob_str text, hob_buf *out, hob_buf *digests)
@@ -82,11 +70,11 @@ static uint64_t fold(hob_str text, hob_buf *out, hob_buf *digests)
 	size_t done = 0;
 	for (size_t at = 0; at < text.len;) {
 		hob_sha256 digest;
-		if (text.data[at] != '"' || !is_hex(text, at + 1)) {
+		if (text.data[at] != '"' ||
+			!hob_sha256_parse(hob_str_sub(text, at + 1, at + 1 + HOB_SHA256_TEXT), &digest)) {
 			at++;
 			continue;
 		}
-		(void)!hob_sha256_parse(hob_str_sub(text, at + 1, at + 1 + HOB_SHA256_TEXT), &digest);
 		hob_buf_put_str(out, hob_str_sub(text, done, at + 1));
 		hob_buf_put(out, &(uint8_t){DIGEST}, 1);
 		hob_buf_put(digests, digest.bytes, sizeof digest.bytes);

@@ -1,7 +1,9 @@
 #include "store_internal.h"
 
+#include "../../core/base/array.h"
 #include "../fs/folder.h"
 #include "../fs/mounts.h"
+#include "../fs/transfer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,21 +29,6 @@ bool srv_store_fail_errno(hob_error *err, int code, const char *what, const char
 						"cannot %s %s: %s; free disk space or choose another folder with --cache", what, name,
 						strerror(code));
 	return hob_fail(err, IO, "cannot %s %s: %s", what, name, strerror(code));
-}
-
-bool srv_store_write_all(int fd, const void *data, size_t size)
-{
-	const uint8_t *at = data;
-	while (size > 0) {
-		ssize_t wrote = write(fd, at, size);
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return false;
-		at += wrote;
-		size -= (size_t)wrote;
-	}
-	return true;
 }
 
 int srv_store_temporary(srv_store *store, char name[32])
@@ -73,7 +60,7 @@ static bool write_marker(srv_store *store, const char *text, hob_error *err)
 {
 	char name[32];
 	int fd = srv_store_temporary(store, name);
-	bool ok = fd >= 0 && srv_store_write_all(fd, text, strlen(text)) && fsync(fd) == 0 &&
+	bool ok = fd >= 0 && srv_write_all(fd, text, strlen(text)) && fsync(fd) == 0 &&
 			  renameat(store->tmp_fd, name, store->dir_fd, "running") == 0 && fsync(store->dir_fd) == 0;
 	if (!ok)
 		srv_store_fail_errno(err, errno, "mark the cache as used:", store->dir);
@@ -148,13 +135,10 @@ bool srv_store_make_folders(const char *path, hob_error *err)
 	return true;
 }
 
-static int open_folder(int dir_fd, const char *name, bool *made, hob_error *err)
+bool srv_store_open_folder(int dir_fd, const char *name, int *out, hob_error *err)
 {
-	*made = mkdirat(dir_fd, name, 0777) == 0;
-	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		srv_store_fail_errno(err, errno, "open the folder", name);
-	return fd;
+	*out = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *out >= 0 || srv_store_fail_errno(err, errno, "open the folder", name);
 }
 
 /* Takes the lock; tries for a second: if a daemon is killed while it starts a process, that process holds
@@ -221,15 +205,13 @@ uint32_t srv_store_set_aside(const srv_store *store)
 
 static bool open_folders(srv_store *store, const char *dir, bool *known, hob_error *err)
 {
-	bool made;
 	if (!srv_store_make_folders(dir, err))
 		return false;
 	store->dir = realpath(dir, NULL);
 	if (!store->dir)
 		return srv_store_fail_errno(err, errno, "find the folder", dir);
-	store->dir_fd = open(store->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (store->dir_fd < 0)
-		return srv_store_fail_errno(err, errno, "open the folder", store->dir);
+	if (!srv_store_open_folder(AT_FDCWD, store->dir, &store->dir_fd, err))
+		return false;
 	const char *network = srv_network_mount(store->dir_fd);
 	if (network)
 		return hob_fail(err, IO,
@@ -238,29 +220,29 @@ static bool open_folders(srv_store *store, const char *dir, bool *known, hob_err
 						store->dir, network);
 	if (!lock_folder(store, err))
 		return false;
-	store->blobs_fd = open_folder(store->dir_fd, "blobs", &made, err);
-	if (store->blobs_fd < 0)
-		return false;
-	*known = !made;
-	store->tmp_fd = open_folder(store->dir_fd, "tmp", &made, err);
-	if (store->tmp_fd < 0)
-		return false;
 	renameat(store->dir_fd, "recipes", store->dir_fd, "records"); /* its name before schema 8 */
-	store->records_fd = open_folder(store->dir_fd, "records", &made, err);
-	if (store->records_fd < 0)
-		return false;
-	store->packs_fd = open_folder(store->dir_fd, "packs", &made, err);
-	*known = *known || !made;
-	return store->packs_fd >= 0 && srv_store_open_packs(store, err);
+	struct {
+		const char *name;
+		int *fd;
+		bool known; /* it tells that the cache is not new */
+	} folders[] = {{"blobs", &store->blobs_fd, true},
+				   {"tmp", &store->tmp_fd, false},
+				   {"records", &store->records_fd, false},
+				   {"packs", &store->packs_fd, true}};
+	for (size_t i = 0; i < HOB_COUNT_OF(folders); i++) {
+		bool made = mkdirat(store->dir_fd, folders[i].name, 0777) == 0;
+		*known = *known || (folders[i].known && !made);
+		if (!srv_store_open_folder(store->dir_fd, folders[i].name, folders[i].fd, err))
+			return false;
+	}
+	return srv_store_open_packs(store, err);
 }
 
 /* ---- open and close */
 
 srv_store *srv_store_blank(const srv_store_options *options)
 {
-	srv_store *store = calloc(1, sizeof *store);
-	if (!store)
-		return NULL;
+	srv_store *store = hob_must(calloc(1, sizeof *store));
 	store->dir_fd = store->lock_fd = store->blobs_fd = store->tmp_fd = store->records_fd = store->packs_fd =
 		-1;
 	store->max_bytes = options ? options->max_bytes : 0;
@@ -314,8 +296,6 @@ bool srv_store_open(const char *dir, const srv_store_options *options, srv_store
 	hob_error why = {0};
 	bool known = false, again = false, ok;
 	srv_store *store = srv_store_blank(options);
-	if (!store)
-		return hob_fail(err, MEMORY, "no memory left for the store");
 	ok = open_folders(store, dir, &known, &why);
 	if (ok) {
 		store_stop stop = how_it_stopped(store);

@@ -38,13 +38,20 @@ blob_entry *srv_store_table_add(srv_store *store, const hob_sha256 *digest, uint
 {
 	bool fresh;
 	blob_entry *entry = srv_digest_map_put(&store->blobs, digest, &fresh);
-	if (!entry)
-		return NULL;
 	store->blob_bytes += size - entry->size;
 	entry->size = size;
 	entry->place = place;
 	entry->used_at_s = srv_store_now_s(store);
 	unsaved(store, digest);
+	return entry;
+}
+
+blob_entry *srv_store_table_put(srv_store *store, const hob_sha256 *digest, uint64_t size,
+								srv_pack_place place)
+{
+	blob_entry *entry = srv_store_table_add(store, digest, size, place);
+	entry->suspect = false;
+	entry->awaited = true;
 	return entry;
 }
 
@@ -169,19 +176,12 @@ bool srv_store_publish(srv_store *store, int fd, const char *temporary, bool nam
 	bool ok = true;
 	pthread_mutex_lock(&store->blob_lock);
 	if (!srv_store_table_has(store, digest)) {
-		ok = give_name(store, fd, temporary, named, name);
-		if (!ok)
-			srv_store_fail_errno(err, errno, "name the blob", name);
-		blob_entry *entry = ok ? srv_store_table_add(store, digest, size, (srv_pack_place){0}) : NULL;
 		struct stat info;
-		if (entry) {
-			entry->suspect = false;
-			entry->awaited = true;
-			entry->right_ns = fstat(fd, &info) == 0 ? change_ns(&info) : 0;
-		} else if (ok) {
-			unlinkat(store->blobs_fd, name, 0);
-			ok = hob_fail(err, MEMORY, "no memory left for the table of blobs");
-		}
+		ok = give_name(store, fd, temporary, named, name) ||
+			 srv_store_fail_errno(err, errno, "name the blob", name);
+		if (ok)
+			srv_store_table_put(store, digest, size, (srv_pack_place){0})->right_ns =
+				fstat(fd, &info) == 0 ? change_ns(&info) : 0;
 	} else if (named) {
 		unlinkat(store->tmp_fd, temporary, 0);
 	}
@@ -212,7 +212,7 @@ bool srv_blob_put(srv_store *store, hob_bytes bytes, hob_sha256 *out, hob_error 
 	int fd = srv_store_open_unnamed(store, name, temporary, &named);
 	if (fd < 0)
 		return srv_store_fail_errno(err, errno, "make a blob in", store->dir);
-	bool ok = srv_store_write_all(fd, bytes.data, bytes.size);
+	bool ok = srv_write_all(fd, bytes.data, bytes.size);
 	if (!ok) {
 		srv_store_fail_errno(err, errno, "write a blob in", store->dir);
 		if (named)
@@ -286,58 +286,49 @@ int srv_blob_open(srv_store *store, const hob_sha256 *digest, uint64_t *size)
 
 bool srv_blob_read(srv_store *store, const hob_sha256 *digest, uint8_t *out, uint64_t size)
 {
-	uint64_t there = 0, got = 0;
+	uint64_t there = 0;
 	blob_entry entry;
 	uint8_t *packed;
 	if (find_entry(store, digest, &entry) && entry.place.pack > 0 && entry.size == size &&
-		srv_store_pack_read(store, digest, &entry, &packed) == PACK_RIGHT) {
+		srv_store_pack_read(store, digest, &entry, &packed) == SRV_PACK_READ) {
 		memcpy(out, packed, size);
 		free(packed);
 		return true;
 	}
 	int fd = srv_blob_open(store, digest, &there); /* a file, or a pack that was moved meanwhile */
-	while (fd >= 0 && there == size && got < size) {
-		ssize_t more = pread(fd, out + got, size - got, (off_t)got);
-		if (more <= 0 && !(more < 0 && errno == EINTR))
-			break;
-		got += more > 0 ? (uint64_t)more : 0;
-	}
+	bool ok = fd >= 0 && there == size && srv_read_all(fd, out, size);
 	srv_close(fd);
-	return fd >= 0 && there == size && got == size;
+	return ok;
+}
+
+bool srv_store_table_find(srv_store *store, const hob_sha256 *digest, blob_entry *out)
+{
+	pthread_mutex_lock(&store->blob_lock);
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
+	if (entry)
+		*out = *entry;
+	pthread_mutex_unlock(&store->blob_lock);
+	return entry;
 }
 
 bool srv_blob_known(srv_store *store, const hob_sha256 *digest)
 {
-	pthread_mutex_lock(&store->blob_lock);
-	bool known = srv_digest_map_find(&store->blobs, digest) != NULL;
-	pthread_mutex_unlock(&store->blob_lock);
-	return known;
+	return srv_store_table_find(store, digest, &(blob_entry){0});
 }
 
 bool srv_blob_exists(srv_store *store, const hob_sha256 *digest)
 {
 	char name[STORE_BLOB_NAME];
 	struct stat info;
-	pthread_mutex_lock(&store->blob_lock);
-	blob_entry *found = srv_digest_map_find(&store->blobs, digest);
-	blob_entry entry = found ? *found : (blob_entry){0};
-	pthread_mutex_unlock(&store->blob_lock);
+	blob_entry entry;
+	if (!srv_store_table_find(store, digest, &entry))
+		return false;
 	if (entry.place.pack > 0)
 		return srv_packs_read(&store->packs, entry.place, PACK_BLOB, digest, NULL, entry.size) ==
 			   SRV_PACK_READ;
 	srv_store_blob_name(digest, name);
-	return found && fstatat(store->blobs_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-		   S_ISREG(info.st_mode) && (uint64_t)info.st_size == entry.size;
-}
-
-typedef enum hash_verdict { HASH_RIGHT, HASH_WRONG, HASH_UNKNOWN } hash_verdict;
-
-static hash_verdict hash_file(int fd, const hob_sha256 *digest)
-{
-	hob_sha256 found;
-	if (!srv_hash_rest(fd, NULL, &found, NULL))
-		return errno == ENOMEM ? HASH_UNKNOWN : HASH_WRONG;
-	return hob_sha256_equal(&found, digest) ? HASH_RIGHT : HASH_WRONG;
+	return fstatat(store->blobs_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+		   (uint64_t)info.st_size == entry.size;
 }
 
 bool srv_blob_verify(srv_store *store, const hob_sha256 *digest)
@@ -358,10 +349,10 @@ static blob_entry *clear_suspicion(srv_store *store, const hob_sha256 *digest)
 
 static bool check_packed(srv_store *store, const hob_sha256 *digest, const blob_entry *known, bool drop)
 {
-	pack_state state = srv_store_pack_read(store, digest, known, NULL);
-	if (state == PACK_WRONG && drop)
+	srv_pack_answer answer = srv_store_pack_read(store, digest, known, NULL);
+	if (answer == SRV_PACK_GONE && drop)
 		srv_store_pack_drop(store, digest, known->place);
-	if (state != PACK_RIGHT)
+	if (answer != SRV_PACK_READ)
 		return false;
 	pthread_mutex_lock(&store->blob_lock);
 	(void)clear_suspicion(store, digest);
@@ -385,11 +376,13 @@ bool srv_blob_check(srv_store *store, const hob_sha256 *digest, bool drop)
 			drop_damaged(store, digest, NULL);
 		return false;
 	}
-	hash_verdict verdict = hash_file(fd, digest);
+	hob_sha256 found;
+	bool read = srv_hash_rest(fd, NULL, &found, NULL), certain = read || errno != ENOMEM;
 	close(fd);
-	if (drop && verdict == HASH_WRONG)
+	bool right = read && hob_sha256_equal(&found, digest);
+	if (drop && certain && !right)
 		drop_damaged(store, digest, &info);
-	if (verdict != HASH_RIGHT)
+	if (!right)
 		return false;
 	pthread_mutex_lock(&store->blob_lock);
 	blob_entry *entry = clear_suspicion(store, digest);
@@ -477,18 +470,10 @@ static bool save_one(srv_store *store, const hob_sha256 *digest, hob_error *err)
 		entry = *found;
 	}
 	pthread_mutex_unlock(&store->blob_lock);
-	sqlite3_stmt *statement = srv_store_write(store, found ? SQL_PUT_BLOB : SQL_DELETE_BLOB, err);
-	if (!statement)
-		return false;
-	srv_store_bind_digest(statement, 1, digest);
-	if (found) {
-		srv_store_bind_u64(statement, 2, entry.size);
-		srv_store_bind_u64(statement, 3, entry.used_at_s);
-		srv_store_bind_u64(statement, 4, entry.suspect);
-		srv_store_bind_u64(statement, 5, entry.place.pack);
-		srv_store_bind_u64(statement, 6, (uint64_t)entry.place.frame << 32 | entry.place.offset);
-	}
-	return srv_store_run(store, statement, err);
+	return found ? srv_store_write(store, SQL_PUT_BLOB, err, BIND(digest), BIND(entry.size),
+								   BIND(entry.used_at_s), BIND(entry.suspect), BIND(entry.place.pack),
+								   BIND((uint64_t)entry.place.frame << 32 | entry.place.offset))
+				 : srv_store_write(store, SQL_DELETE_BLOB, err, BIND(digest));
 }
 
 bool srv_store_blobs_save(srv_store *store, digest_map *taken, hob_error *err)
@@ -507,14 +492,11 @@ bool srv_store_blobs_save(srv_store *store, digest_map *taken, hob_error *err)
 void srv_store_blobs_note_use(srv_store *store)
 {
 	hob_sha256 digest;
+	const blob_entry *entry;
 	pthread_mutex_lock(&store->blob_lock);
-	for (size_t at = 0;;) {
-		blob_entry *entry = srv_digest_map_next(&store->blobs, &at, &digest);
-		if (!entry)
-			break;
+	for (size_t at = 0; (entry = srv_digest_map_next(&store->blobs, &at, &digest));)
 		if (entry->used_at_s - entry->saved_at_s >= STORE_USE_STEP_S)
 			unsaved(store, &digest);
-	}
 	pthread_mutex_unlock(&store->blob_lock);
 }
 
@@ -540,16 +522,11 @@ void srv_store_blobs_unsave_all(srv_store *store)
 
 bool srv_store_blobs_load(srv_store *store, hob_error *err)
 {
-	bool ok = false;
+	bool ok = true, fresh;
 	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_BLOB, err);
-	while (rows && srv_store_step(store, rows, &ok, err)) {
+	while (srv_store_step(store, rows, &ok, err)) {
 		hob_sha256 digest = srv_store_column_digest(rows, 0);
-		bool fresh;
 		blob_entry *entry = srv_digest_map_put(&store->blobs, &digest, &fresh);
-		if (!entry) {
-			srv_store_end(rows);
-			return hob_fail(err, MEMORY, "no memory left for the table of blobs");
-		}
 		entry->size = srv_store_column_u64(rows, 1);
 		entry->used_at_s = entry->saved_at_s = (uint32_t)srv_store_column_u64(rows, 2);
 		entry->suspect = srv_store_column_u64(rows, 3) != 0;
@@ -572,38 +549,33 @@ static bool digest_of_name(const char *folder, const char *name, hob_sha256 *out
 	return hob_sha256_parse((hob_str){text, HOB_SHA256_TEXT}, out);
 }
 
-static bool sweep_file(srv_store *store, const hob_sha256 *digest, uint64_t size, bool suspect,
+static void sweep_file(srv_store *store, const hob_sha256 *digest, uint64_t size, bool suspect,
 					   digest_map *there)
 {
 	bool fresh;
-	if (!srv_digest_map_put(there, digest, &fresh))
-		return false;
-	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
+	srv_digest_map_put(there, digest, &fresh);
+	const blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (entry && entry->size == size && entry->place.pack == 0)
-		return true;
+		return;
 	bool doubtful = suspect || (entry && (entry->size != size || entry->suspect));
-	entry = srv_store_table_add(store, digest, size, (srv_pack_place){0});
-	if (entry)
-		entry->suspect = doubtful;
-	return entry;
+	srv_store_table_add(store, digest, size, (srv_pack_place){0})->suspect = doubtful;
 }
 
 static bool sweep_folder(srv_store *store, const char *folder, bool suspect, digest_map *there)
 {
 	int fd = openat(store->blobs_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = srv_folder_of(fd);
-	bool ok = true;
 	if (!list)
 		return fd < 0 && errno == ENOENT;
-	for (struct dirent *file; ok && (file = srv_folder_next(list));) {
+	for (struct dirent *file; (file = srv_folder_next(list));) {
 		hob_sha256 digest;
 		struct stat info;
 		if (digest_of_name(folder, file->d_name, &digest) &&
 			fstatat(fd, file->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode))
-			ok = sweep_file(store, &digest, (uint64_t)info.st_size, suspect, there);
+			sweep_file(store, &digest, (uint64_t)info.st_size, suspect, there);
 	}
 	closedir(list);
-	return ok;
+	return true;
 }
 
 bool srv_store_blobs_sweep(srv_store *store, bool suspect, hob_error *err)

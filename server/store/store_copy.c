@@ -59,14 +59,10 @@ static void copy_name(const hob_sha256 *key, char out[COPY_NAME])
 	snprintf(out, COPY_NAME, "%.2s/%s.json", text, text);
 }
 
-static bool set_place(srv_store *store, const hob_sha256 *key, const record_place *at)
+static void set_place(srv_store *store, const hob_sha256 *key, record_place at)
 {
 	bool fresh;
-	record_place *place = srv_digest_map_put(&store->record_places, key, &fresh);
-	if (!place)
-		return false;
-	*place = *at;
-	return true;
+	*(record_place *)srv_digest_map_put(&store->record_places, key, &fresh) = at;
 }
 
 bool srv_store_copy_put(srv_store *store, const srv_record *record, hob_error *err)
@@ -82,8 +78,8 @@ bool srv_store_copy_put(srv_store *store, const srv_record *record, hob_error *e
 								 &at.place) ||
 				srv_store_fail_errno(err, errno, "write the record of a cook in", store->dir));
 	at.size = (uint32_t)packed.size;
-	if (ok && store->records_read && !set_place(store, &record->key, &at))
-		forget_places(store);
+	if (ok && store->records_read)
+		set_place(store, &record->key, at);
 	pthread_mutex_unlock(&store->record_lock);
 	hob_buf_release(&text);
 	hob_buf_release(&packed);
@@ -118,8 +114,9 @@ static bool read_file(int folder_fd, const char *name, hob_arena *arena, hob_str
 
 static bool note_place(void *user, const srv_pack_record *record)
 {
-	return !is_record(record->kind) ||
-		   set_place(user, &record->name, &(record_place){record->place, record->size, record->kind});
+	if (is_record(record->kind))
+		set_place(user, &record->name, (record_place){record->place, record->size, record->kind});
+	return true;
 }
 
 static bool read_places(srv_store *store)
@@ -195,10 +192,8 @@ static bool read_all_packed(srv_store *store, hob_error *err)
 	pthread_mutex_unlock(&store->record_lock);
 	if (!read)
 		return srv_store_fail_errno(err, errno, "read the records of cooks in", store->dir);
-	for (size_t at = 0; ok;) {
-		const record_place *place = srv_digest_map_next(&store->record_places, &at, &key);
-		if (!place)
-			break;
+	const record_place *place;
+	for (size_t at = 0; ok && (place = srv_digest_map_next(&store->record_places, &at, &key));) {
 		hob_arena arena;
 		hob_str text;
 		hob_arena_init(&arena, 4ul * COPY_BYTES_MAX);

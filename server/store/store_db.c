@@ -1,3 +1,4 @@
+#include "../../core/base/array.h"
 #include "row.h"
 #include "store_internal.h"
 
@@ -90,9 +91,7 @@ static bool run_step(sqlite3 *db, const char *script, int number, hob_error *err
 {
 	const char *from = find_step(script, number), *to = find_step(script, number + 1);
 	size_t size = to ? (size_t)(to - from) : strlen(from);
-	char *sql = malloc(size + 128);
-	if (!sql)
-		return hob_fail(err, MEMORY, "no memory left for step %d of the schema", number);
+	char *sql = hob_must(malloc(size + 128));
 	int head =
 		snprintf(sql, 128, "PRAGMA application_id = %d; PRAGMA user_version = %d;\n", APPLICATION_ID, number);
 	memcpy(sql + head, from, size);
@@ -123,7 +122,7 @@ bool srv_store_db_upgrade(sqlite3 *db, const char *script, int *version, hob_err
 
 /* ---- opening */
 
-static bool query_int(sqlite3 *db, const char *sql, int *out, hob_error *err)
+bool srv_store_db_int(sqlite3 *db, const char *sql, int *out, hob_error *err)
 {
 	sqlite3_stmt *statement = NULL;
 	int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
@@ -187,19 +186,19 @@ static bool peek(srv_store *store, bool known_folder, hob_error *err)
 	return version <= (uint32_t)srv_store_db_steps(store_schema) || fail_newer(store, version, err);
 }
 
-static bool settle_version(srv_store *store, bool *is_new, hob_error *err)
+static bool settle_version(srv_store *store, int *out, hob_error *err)
 {
 	int version, owner, tables, newest = srv_store_db_steps(store_schema);
-	if (!query_int(store->db, "PRAGMA user_version", &version, err) ||
-		!query_int(store->db, "PRAGMA application_id", &owner, err) ||
-		!query_int(store->db, "SELECT count(*) FROM sqlite_schema", &tables, err))
+	if (!srv_store_db_int(store->db, "PRAGMA user_version", &version, err) ||
+		!srv_store_db_int(store->db, "PRAGMA application_id", &owner, err) ||
+		!srv_store_db_int(store->db, "SELECT count(*) FROM sqlite_schema", &tables, err))
 		return false;
 	if (version > newest)
 		return fail_newer(store, (uint32_t)version, err);
 	if (version < 0 || (version == 0) != (tables == 0) || (version > 0 && owner != APPLICATION_ID))
 		return hob_fail(err, CORRUPT, "index.db says version %d and application id 0x%08x over %d tables",
 						version, (unsigned)owner, tables);
-	*is_new = version == 0;
+	*out = version;
 	return true;
 }
 
@@ -268,16 +267,15 @@ bool srv_store_db_open(srv_store *store, bool known_folder, bool check, bool *is
 	sqlite3_busy_timeout(store->db, BUSY_MS);
 	/* Until the version is known to be Hob's, closing must not run a checkpoint. */
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-	if (!settle_version(store, is_new, err))
+	int version, newest = srv_store_db_steps(store_schema);
+	if (!settle_version(store, &version, err))
 		return false;
+	*is_new = version == 0;
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	if (!pragmas(store, err) || (check && !*is_new && !quick_check(store->db, err)) || !go_wal(store, err))
 		return false;
 	struct stat info;
 	store->db_inode = stat(path, &info) == 0 ? info.st_ino : 0;
-	int version, newest = srv_store_db_steps(store_schema);
-	if (!query_int(store->db, "PRAGMA user_version", &version, err))
-		return false;
 	bool older = version > 0 && version < newest;
 	if (!srv_store_db_upgrade(store->db, store_schema, &version, err))
 		return false;
@@ -365,11 +363,17 @@ sqlite3_stmt *srv_store_read(srv_store *store, store_statement which, hob_error 
 void srv_store_end(sqlite3_stmt *statement)
 {
 	sqlite3_reset(statement);
-	sqlite3_clear_bindings(statement);
+	if (statement)
+		sqlite3_clear_bindings(statement);
 }
 
 bool srv_store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_error *err)
 {
+	if (!statement || !*ok) {
+		*ok = false;
+		srv_store_end(statement);
+		return false;
+	}
 	int code = sqlite3_step(statement);
 	*ok = code == SQLITE_ROW || code == SQLITE_DONE;
 	if (code == SQLITE_ROW)
@@ -386,9 +390,9 @@ bool srv_store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_err
 	return false;
 }
 
-bool srv_store_run(srv_store *store, sqlite3_stmt *statement, hob_error *err)
+static bool run(srv_store *store, sqlite3_stmt *statement, hob_error *err)
 {
-	bool ok;
+	bool ok = true;
 	while (srv_store_step(store, statement, &ok, err))
 		continue;
 	return ok;
@@ -396,18 +400,15 @@ bool srv_store_run(srv_store *store, sqlite3_stmt *statement, hob_error *err)
 
 static bool run_plain(srv_store *store, store_statement which, hob_error *err)
 {
-	sqlite3_stmt *statement = srv_store_read(store, which, err);
-	return statement && srv_store_run(store, statement, err);
+	return run(store, srv_store_read(store, which, err), err);
 }
-
-static bool run_now(srv_store *store, store_statement which, const sql_value *values, hob_error *err);
 
 /* Writes all rows that wait, in the open transaction. */
 static bool pay_debt(srv_store *store, hob_error *err)
 {
 	bool ok = true;
 	for (const struct owed_row *row = store->debt.first; ok && row; row = row->next)
-		ok = run_now(store, row->which, row->values, err);
+		ok = srv_store_run_now(store, row->which, row->values, err);
 	return ok;
 }
 
@@ -422,15 +423,6 @@ static bool begin(srv_store *store, hob_error *err)
 	if (!ok)
 		srv_store_debt_begin(store, err);
 	return ok;
-}
-
-sqlite3_stmt *srv_store_write(srv_store *store, store_statement which, hob_error *err)
-{
-	hob_error why;
-	bool ok = srv_store_mark(store, &why) && (store->writing || begin(store, &why));
-	if (!ok && err)
-		*err = why;
-	return ok ? srv_store_read(store, which, err) : NULL;
 }
 
 bool srv_store_commit(srv_store *store, hob_error *err)
@@ -471,48 +463,40 @@ bool srv_store_commit(srv_store *store, hob_error *err)
 
 /* ---- values */
 
-void srv_store_bind_str(sqlite3_stmt *statement, int index, hob_str value)
+sqlite3_stmt *srv_store_read_with(srv_store *store, store_statement which, const sql_value *values,
+								  hob_error *err)
 {
-	sqlite3_bind_blob64(statement, index, value.len > 0 ? value.data : "", value.len, SQLITE_STATIC);
-}
-
-static void bind_text(sqlite3_stmt *statement, int index, hob_str value)
-{
-	sqlite3_bind_text64(statement, index, value.len > 0 ? value.data : "", value.len, SQLITE_STATIC,
-						SQLITE_UTF8);
-}
-
-void srv_store_bind_u64(sqlite3_stmt *statement, int index, uint64_t value)
-{
-	sqlite3_bind_int64(statement, index, (int64_t)value);
-}
-
-void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 *value)
-{
-	sqlite3_bind_blob(statement, index, value->bytes, sizeof value->bytes, SQLITE_STATIC);
-}
-
-/* Runs a writing statement with these values. */
-static bool run_now(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
-{
-	sqlite3_stmt *statement = srv_store_write(store, which, err);
-	for (int i = 0; statement && values[i].kind; i++)
-		if (values[i].kind == 's')
-			srv_store_bind_str(statement, i + 1, values[i].text);
-		else if (values[i].kind == 't')
-			bind_text(statement, i + 1, values[i].text);
-		else if (values[i].kind == 'u')
-			srv_store_bind_u64(statement, i + 1, values[i].number);
+	sqlite3_stmt *statement = srv_store_read(store, which, err);
+	for (int i = 0; statement && values && values[i].kind; i++) {
+		const sql_value *value = &values[i];
+		const char *text = value->text.len > 0 ? value->text.data : "";
+		if (value->kind == 's')
+			sqlite3_bind_blob64(statement, i + 1, text, value->text.len, SQLITE_STATIC);
+		else if (value->kind == 't')
+			sqlite3_bind_text64(statement, i + 1, text, value->text.len, SQLITE_STATIC, SQLITE_UTF8);
+		else if (value->kind == 'u')
+			sqlite3_bind_int64(statement, i + 1, (int64_t)value->number);
 		else
-			srv_store_bind_digest(statement, i + 1, values[i].digest);
-	return statement && srv_store_run(store, statement, err);
+			sqlite3_bind_blob(statement, i + 1, value->digest, sizeof *value->digest, SQLITE_STATIC);
+	}
+	return statement;
+}
+
+bool srv_store_run_now(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
+{
+	hob_error why;
+	if (srv_store_mark(store, &why) && (store->writing || begin(store, &why)))
+		return run(store, srv_store_read_with(store, which, values, err), err);
+	if (err)
+		*err = why;
+	return false;
 }
 
 /* Writes a row, or lets it wait if the index cannot be written: to the caller, a waiting row is written. */
 bool srv_store_run_with(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
 {
 	hob_error why;
-	bool ok = run_now(store, which, values, &why), waits = atomic_load(&store->debt.waiting) > 0;
+	bool ok = srv_store_run_now(store, which, values, &why), waits = atomic_load(&store->debt.waiting) > 0;
 	if (!ok && (store->writing || store->rows_lost || !waits))
 		waits = srv_store_debt_begin(store, &why);
 	if ((ok || waits) && srv_store_debt_note(store, which, values))

@@ -23,28 +23,22 @@ static bool begin_epoch(srv_store *store, hob_error *err)
 
 static bool read_epoch(srv_store *store, hob_error *err)
 {
-	sqlite3_stmt *statement = NULL;
-	int code =
-		sqlite3_prepare_v2(store->db, "SELECT value FROM meta WHERE name = 'epoch'", -1, &statement, NULL);
-	if (code == SQLITE_OK)
-		code = sqlite3_step(statement);
-	const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
-	bool ok = text && strlen(text) == sizeof store->epoch - 1;
-	if (ok)
-		strcpy(store->epoch, text);
-	else if (code == SQLITE_ROW || code == SQLITE_DONE)
-		hob_fail(err, CORRUPT, "index.db has no epoch");
-	else
-		srv_store_fail_db(store, err);
-	sqlite3_finalize(statement);
-	return ok;
+	sqlite3_stmt *rows = srv_store_read(store, SQL_EPOCH, err);
+	bool ok = true, found = false;
+	while (srv_store_step(store, rows, &ok, err)) {
+		hob_str text = srv_store_column_str(rows, 0);
+		found = text.len == sizeof store->epoch - 1;
+		if (found)
+			memcpy(store->epoch, text.data, text.len);
+	}
+	return ok && (found || hob_fail(err, CORRUPT, "index.db has no epoch"));
 }
 
 static bool read_number(srv_store *store, store_statement which, uint64_t *out, hob_error *err)
 {
 	sqlite3_stmt *statement = srv_store_read(store, which, err);
-	bool ok = false;
-	while (statement && srv_store_step(store, statement, &ok, err))
+	bool ok = true;
+	while (srv_store_step(store, statement, &ok, err))
 		*out = srv_store_column_u64(statement, 0);
 	return ok;
 }
@@ -67,12 +61,6 @@ static bool read_numbers(srv_store *store, hob_error *err)
 	return ok;
 }
 
-static bool suspect_all(srv_store *store, hob_error *err)
-{
-	sqlite3_stmt *statement = srv_store_write(store, SQL_SUSPECT_BLOBS, err);
-	return statement && srv_store_run(store, statement, err) && srv_store_commit(store, err);
-}
-
 static bool read_index(srv_store *store, bool known, store_stop stop, bool *refilled, hob_error *err)
 {
 	bool is_new = false;
@@ -91,9 +79,12 @@ static bool read_index(srv_store *store, bool known, store_stop stop, bool *refi
 	}
 	if (stop == STOP_CLEAN && srv_store_start_open(store)) {
 		store->start_kept = true;
-		return read_epoch(store, err) && srv_store_start_read(store, err);
+		srv_store_start_read(store);
+		return read_epoch(store, err);
 	}
-	if (!read_numbers(store, err) || (stop == STOP_POWER && !suspect_all(store, err)) ||
+	if (!read_numbers(store, err) ||
+		(stop == STOP_POWER &&
+		 (!srv_store_run_now(store, SQL_SUSPECT_BLOBS, NULL, err) || !srv_store_commit(store, err))) ||
 		!srv_store_blobs_load(store, err) || !srv_store_parts_load(store, err))
 		return false;
 	return stop == STOP_CLEAN ||
@@ -113,6 +104,7 @@ static void forget_index(srv_store *store)
 	store->blob_bytes = 0;
 }
 
+/* Moves a damaged index aside; an unfinished one is not worth examining, and is replaced. */
 static bool move_aside(srv_store *store, hob_error *err)
 {
 	char name[64];
@@ -121,7 +113,9 @@ static bool move_aside(srv_store *store, hob_error *err)
 	do
 		snprintf(name, sizeof name, "index.db.damaged-%d", number++);
 	while (fstatat(store->dir_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0);
-	if (renameat(store->dir_fd, "index.db", store->dir_fd, name) != 0 && errno != ENOENT)
+	if (store->rebuilding)
+		unlinkat(store->dir_fd, "index.db", 0);
+	else if (renameat(store->dir_fd, "index.db", store->dir_fd, name) != 0 && errno != ENOENT)
 		return srv_store_fail_errno(err, errno, "move aside the damaged index.db in", store->dir);
 	unlinkat(store->dir_fd, "index.db-wal", 0);
 	unlinkat(store->dir_fd, "index.db-shm", 0);
@@ -160,43 +154,26 @@ bool srv_store_has_index(srv_store *store)
 	return false;
 }
 
-static bool put_meta(srv_store *store, const char *name, uint64_t value, hob_error *err)
-{
-	char sql[128];
-	snprintf(sql, sizeof sql, "INSERT INTO meta (name, value) VALUES ('%s', '%llu')", name,
-			 (unsigned long long)value);
-	return srv_store_run_sql(store, sql, err);
-}
-
-/* Moves a damaged index aside; deletes an unfinished index, which is not worth examining. */
-static bool make_room(srv_store *store, hob_error *err)
-{
-	if (!store->rebuilding)
-		return move_aside(store, err);
-	unlinkat(store->dir_fd, "index.db", 0);
-	unlinkat(store->dir_fd, "index.db-wal", 0);
-	unlinkat(store->dir_fd, "index.db-shm", 0);
-	return true;
-}
-
 bool srv_store_rebuild(srv_store *store, hob_error *err)
 {
 	bool is_new;
-	char sql[128];
+	char sql[256];
 	if (atomic_load(&store->generation) % 2 == 0)
 		atomic_fetch_add(&store->generation, 1);
 	srv_store_db_close(store);
 	store->writing = store->rows_lost = false;
 	srv_store_debt_clear(store); /* the caller adds the waiting rows again */
-	if (!make_room(store, err))
+	if (!move_aside(store, err))
 		return false;
 	store->rebuilding = true;
 	atomic_store(&store->record_count, 0);
-	snprintf(sql, sizeof sql, "INSERT INTO meta (name, value) VALUES ('epoch', '%s')", store->epoch);
+	snprintf(
+		sql, sizeof sql,
+		"INSERT INTO meta (name, value) VALUES ('epoch', '%s'), ('last_job', '%llu'), ('last_rev', '%llu')",
+		store->epoch, (unsigned long long)store->last_job, (unsigned long long)store->last_rev);
 	bool ok = srv_store_db_open(store, true, false, &is_new, err) && srv_store_run_sql(store, sql, err) &&
-			  put_meta(store, "last_job", store->last_job, err) &&
-			  put_meta(store, "last_rev", store->last_rev, err) && srv_store_blobs_sweep(store, true, err) &&
-			  srv_store_copies_read(store, err) && srv_store_parts_save(store, err);
+			  srv_store_blobs_sweep(store, true, err) && srv_store_copies_read(store, err) &&
+			  srv_store_parts_save(store, err);
 	if (ok) {
 		srv_store_blobs_unsave_all(store);
 		ok = srv_store_commit(store, err);

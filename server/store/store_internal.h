@@ -154,7 +154,7 @@ struct srv_store {
 };
 
 uint32_t srv_store_now_s(srv_store *store);
-srv_store *srv_store_blank(const srv_store_options *options); /* opens nothing; NULL without memory */
+srv_store *srv_store_blank(const srv_store_options *options); /* opens nothing */
 void srv_store_free(srv_store *store);						  /* closes what is open; writes nothing */
 
 /* ---- folder ---- */
@@ -164,9 +164,9 @@ bool srv_store_mark(srv_store *store, hob_error *err);
 /* Makes the next open rebuild the index, whatever a quick check finds. */
 void srv_store_mark_damaged(srv_store *store);
 bool srv_store_make_folders(const char *path, hob_error *err); /* and its parents */
+bool srv_store_open_folder(int dir_fd, const char *name, int *out, hob_error *err);
 /* hob_fail for an errno: DISK_FULL or IO. */
 bool srv_store_fail_errno(hob_error *err, int code, const char *what, const char *name);
-bool srv_store_write_all(int fd, const void *data, size_t size);
 /* Opens a new file in tmp/, whose name is written to `name`. */
 int srv_store_temporary(srv_store *store, char name[32]);
 /* Opens the packs of packs_fd and records_fd, which are open. */
@@ -195,23 +195,29 @@ bool srv_store_run_sql(srv_store *store, const char *sql, hob_error *err);
 /* Runs the steps of `script` above *version; the script is schema/store.sql. */
 bool srv_store_db_upgrade(sqlite3 *db, const char *script, int *version, hob_error *err);
 int srv_store_db_steps(const char *script);
+/* The number that a statement answers. */
+bool srv_store_db_int(sqlite3 *db, const char *sql, int *out, hob_error *err);
 
-/* A statement ready to bind; srv_store_write begins a transaction when none is open. NULL on failure. */
+/* Reads rows: select binds values, which must outlive the loop.
+ *
+ *     sqlite3_stmt *rows = srv_store_select(store, SQL_X, err, BIND(a), BIND(b));
+ *     bool ok = true;
+ *     while (srv_store_step(store, rows, &ok, err))
+ *         ok = ...;
+ *
+ * A step without a statement fails. At the end, or if *ok is false, it resets the statement. */
 sqlite3_stmt *srv_store_read(srv_store *store, store_statement which, hob_error *err);
-sqlite3_stmt *srv_store_write(srv_store *store, store_statement which, hob_error *err);
-/* True while there are rows. At the end, the statement is reset, and *ok is false if there was an error. */
 bool srv_store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_error *err);
-bool srv_store_run(srv_store *store, sqlite3_stmt *statement, hob_error *err);
 void srv_store_end(sqlite3_stmt *statement);
 bool srv_store_fail_db(srv_store *store, hob_error *err);
 
-void srv_store_bind_str(sqlite3_stmt *statement, int index, hob_str value); /* BLOB */
-void srv_store_bind_u64(sqlite3_stmt *statement, int index, uint64_t value);
-void srv_store_bind_digest(sqlite3_stmt *statement, int index, const hob_sha256 *value);
-/* Runs a writing statement with its values in order. A value is BIND of a hob_str (a BLOB), a digest or a
- * number, or BIND_TEXT of a hob_str. */
-#define srv_store_put_row(store, which, err, ...)                                                            \
-	srv_store_run_with(store, which, (const sql_value[]){__VA_ARGS__, {.kind = 0}}, err)
+/* These take values in order. A value is BIND of a hob_str (a BLOB), a digest or a number, or BIND_TEXT of a
+ * hob_str. write runs a statement, in a new transaction if none is open; what put_row runs may wait: see
+ * srv_store_run_with. */
+#define BOUND(...)								  ((const sql_value[]){__VA_ARGS__, {.kind = 0}})
+#define srv_store_select(store, which, err, ...)  srv_store_read_with(store, which, BOUND(__VA_ARGS__), err)
+#define srv_store_write(store, which, err, ...)	  srv_store_run_now(store, which, BOUND(__VA_ARGS__), err)
+#define srv_store_put_row(store, which, err, ...) srv_store_run_with(store, which, BOUND(__VA_ARGS__), err)
 #define BIND(value)                                                                                          \
 	_Generic((value), hob_str                                                                                \
 			 : srv_store_str, hob_sha256 *                                                                   \
@@ -241,6 +247,10 @@ static inline sql_value srv_store_u64(uint64_t value)
 {
 	return (sql_value){'u', {0}, value, NULL};
 }
+sqlite3_stmt *srv_store_read_with(srv_store *store, store_statement which, const sql_value *values,
+								  hob_error *err);
+/* `values` may be NULL. */
+bool srv_store_run_now(srv_store *store, store_statement which, const sql_value *values, hob_error *err);
 bool srv_store_run_with(srv_store *store, store_statement which, const sql_value *values,
 						hob_error *err) HOB_MUST_CHECK;
 /* store_debt.c. note: true if the row is written or will be; false without memory. rests: too early to try
@@ -297,16 +307,20 @@ enum { PACK_BLOB = 1, PACK_PLAIN_RECORD = 2, PACK_OLD_RECORD = 3, PACK_RECORD = 
  * before. remove: the blob is gone. damaged: the blob is wrong. */
 blob_entry *srv_store_table_add(srv_store *store, const hob_sha256 *digest, uint64_t size,
 								srv_pack_place place);
+/* The same for bytes that are known to be right; it waits for its row. */
+blob_entry *srv_store_table_put(srv_store *store, const hob_sha256 *digest, uint64_t size,
+								srv_pack_place place);
 void srv_store_table_remove(srv_store *store, const hob_sha256 *digest);
 void srv_store_table_damaged(srv_store *store, const hob_sha256 *digest);
+/* Copies the entry of a blob. False: it is unknown. */
+bool srv_store_table_find(srv_store *store, const hob_sha256 *digest, blob_entry *out);
 /* True if the blob exists and is undamaged. It then counts as used and as waiting for its row. */
 bool srv_store_table_has(srv_store *store, const hob_sha256 *digest);
 /* Stores at most pack_max bytes that are known to be `digest`. */
 bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes bytes, hob_error *err);
-typedef enum pack_state { PACK_RIGHT, PACK_WRONG, PACK_UNREADABLE } pack_state;
-/* Reads and hashes. `bytes` may be NULL, and gets malloc'ed memory. */
-pack_state srv_store_pack_read(srv_store *store, const hob_sha256 *digest, const blob_entry *entry,
-							   uint8_t **bytes);
+/* Reads and hashes; wrong bytes are SRV_PACK_GONE. `bytes` may be NULL, and gets malloc'ed memory. */
+srv_pack_answer srv_store_pack_read(srv_store *store, const hob_sha256 *digest, const blob_entry *entry,
+									uint8_t **bytes);
 /* A descriptor that holds exactly its bytes; -1 as srv_blob_open. */
 int srv_store_pack_open(srv_store *store, const hob_sha256 *digest, const blob_entry *entry);
 /* Forgets it as damaged, unless another copy exists by now. */
@@ -357,7 +371,7 @@ void srv_store_start_write(srv_store *store, const hob_buf *rows);
 void srv_store_start_drop(srv_store *store);
 /* At open: maps the file; false if it cannot be used. Then read blobs, parts and numbers, in this order. */
 bool srv_store_start_open(srv_store *store);
-bool srv_store_start_read(srv_store *store, hob_error *err);
+void srv_store_start_read(srv_store *store);
 void srv_store_start_close(srv_store *store);
 /* The rows, while srv_store_has_start(). */
 void srv_store_start_files(srv_store *store, void (*each)(void *user, const srv_file_row *row), void *user);

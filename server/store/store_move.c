@@ -21,8 +21,8 @@ bool srv_store_each_move(srv_store *store, void (*each)(void *user, const srv_mo
 						 hob_error *err)
 {
 	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_MOVE, err);
-	bool ok = false;
-	while (rows && srv_store_step(store, rows, &ok, err)) {
+	bool ok = true;
+	while (srv_store_step(store, rows, &ok, err)) {
 		srv_move_row row = row_of(rows);
 		each(user, &row);
 	}
@@ -32,13 +32,8 @@ bool srv_store_each_move(srv_store *store, void (*each)(void *user, const srv_mo
 static bool find_earlier(srv_store *store, hob_str *full, uint64_t rev, uint64_t *before, hob_arena *arena)
 {
 	hob_error error;
-	sqlite3_stmt *rows = srv_store_read(store, SQL_MOVE_TO, &error);
-	if (!rows)
-		return false;
-	srv_store_bind_str(rows, 1, *full);
-	srv_store_bind_u64(rows, 2, rev);
-	srv_store_bind_u64(rows, 3, *before);
-	bool ok = false, found = false;
+	sqlite3_stmt *rows = srv_store_select(store, SQL_MOVE_TO, &error, BIND(*full), BIND(rev), BIND(*before));
+	bool ok = true, found = false;
 	while (srv_store_step(store, rows, &ok, &error)) {
 		srv_move_row row = row_of(rows);
 		*before = row.number;

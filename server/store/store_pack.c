@@ -1,5 +1,8 @@
 #include "store_internal.h"
 
+#include "../../core/base/array.h"
+#include "../fs/transfer.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,13 +21,8 @@ bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes by
 	if (!srv_store_table_has(store, digest)) {
 		ok = srv_packs_append(&store->packs, PACK_BLOB, digest, bytes, &frame, &place) ||
 			 srv_store_fail_errno(err, errno, "write a blob in", store->dir);
-		blob_entry *entry = ok ? srv_store_table_add(store, digest, bytes.size, place) : NULL;
-		if (entry) {
-			entry->awaited = true;
-			entry->suspect = false;
-		} else if (ok) {
-			ok = hob_fail(err, MEMORY, "no memory left for the table of blobs");
-		}
+		if (ok)
+			srv_store_table_put(store, digest, bytes.size, place);
 	}
 	pthread_mutex_unlock(&store->blob_lock);
 	hob_buf_release(&frame);
@@ -33,39 +31,38 @@ bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes by
 
 /* ---- get */
 
-pack_state srv_store_pack_read(srv_store *store, const hob_sha256 *digest, const blob_entry *entry,
-							   uint8_t **bytes)
+srv_pack_answer srv_store_pack_read(srv_store *store, const hob_sha256 *digest, const blob_entry *entry,
+									uint8_t **bytes)
 {
-	uint8_t *data = malloc(entry->size + 1);
-	pack_state state = PACK_UNREADABLE;
-	if (data) {
-		srv_pack_answer answer =
-			srv_packs_read(&store->packs, entry->place, PACK_BLOB, digest, data, entry->size);
-		hob_sha256 found =
-			answer == SRV_PACK_READ ? hob_sha256_of((hob_bytes){data, entry->size}) : (hob_sha256){0};
-		bool right = answer == SRV_PACK_READ && hob_sha256_equal(&found, digest);
-		state = right ? PACK_RIGHT : answer == SRV_PACK_FAILED ? PACK_UNREADABLE : PACK_WRONG;
-	}
-	if (bytes && state == PACK_RIGHT)
+	if (entry->size > SRV_PACK_DATA_MAX) /* of a damaged row */
+		return SRV_PACK_GONE;
+	uint8_t *data = hob_must(malloc(entry->size + 1));
+	srv_pack_answer answer =
+		srv_packs_read(&store->packs, entry->place, PACK_BLOB, digest, data, entry->size);
+	hob_sha256 found =
+		answer == SRV_PACK_READ ? hob_sha256_of((hob_bytes){data, entry->size}) : (hob_sha256){0};
+	if (answer == SRV_PACK_READ && !hob_sha256_equal(&found, digest))
+		answer = SRV_PACK_GONE;
+	if (bytes && answer == SRV_PACK_READ)
 		*bytes = data;
 	else
 		free(data);
-	return state;
+	return answer;
 }
 
 static bool fill(int fd, const uint8_t *data, size_t size)
 {
-	return srv_store_write_all(fd, data, size) && lseek(fd, 0, SEEK_SET) == 0 &&
+	return srv_write_all(fd, data, size) && lseek(fd, 0, SEEK_SET) == 0 &&
 		   fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) == 0;
 }
 
 int srv_store_pack_open(srv_store *store, const hob_sha256 *digest, const blob_entry *entry)
 {
 	uint8_t *data;
-	pack_state state = srv_store_pack_read(store, digest, entry, &data);
-	if (state == PACK_WRONG)
+	srv_pack_answer answer = srv_store_pack_read(store, digest, entry, &data);
+	if (answer == SRV_PACK_GONE)
 		srv_store_pack_drop(store, digest, entry->place);
-	if (state != PACK_RIGHT)
+	if (answer != SRV_PACK_READ)
 		return -1;
 	int fd = memfd_create("blob", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd >= 0 && !fill(fd, data, entry->size)) {
@@ -106,17 +103,15 @@ static bool sweep_record(void *user, const srv_pack_record *record)
 	if (record->kind != PACK_BLOB)
 		return true;
 	blob_entry *entry = srv_digest_map_find(&s->store->blobs, &record->name);
-	if (!srv_digest_map_put(s->there, &record->name, &fresh))
-		return false;
+	srv_digest_map_put(s->there, &record->name, &fresh);
 	/* If several records have this name, the last one counts; a separate file takes precedence. */
 	bool moved = entry && (fresh || entry->place.pack > 0) && !is_at(entry, record->place);
 	if (entry && !moved)
 		return true;
 	bool was_suspect = entry && entry->suspect;
-	entry = srv_store_table_add(s->store, &record->name, record->size, record->place);
-	if (entry)
-		entry->suspect = s->suspect || was_suspect;
-	return entry;
+	srv_store_table_add(s->store, &record->name, record->size, record->place)->suspect =
+		s->suspect || was_suspect;
+	return true;
 }
 
 bool srv_store_packs_sweep(srv_store *store, bool suspect, digest_map *there)
@@ -137,22 +132,18 @@ static bool move_blob(void *user, const srv_pack_record *record)
 	if (srv_packs_copy(&store->packs, record, &place) != SRV_PACK_READ)
 		return false; /* opening it will fail and report the error */
 	uint32_t used_at_s = entry->used_at_s;
-	entry = srv_store_table_add(store, &record->name, record->size, place);
-	entry->used_at_s = used_at_s;
+	srv_store_table_add(store, &record->name, record->size, place)->used_at_s = used_at_s;
 	return true;
 }
 
 void srv_store_packs_shrink(srv_store *store)
 {
 	srv_packs_want_none(&store->packs);
+	const blob_entry *entry;
 	pthread_mutex_lock(&store->blob_lock);
-	for (size_t at = 0;;) {
-		const blob_entry *entry = srv_digest_map_next(&store->blobs, &at, NULL);
-		if (!entry)
-			break;
+	for (size_t at = 0; (entry = srv_digest_map_next(&store->blobs, &at, NULL));)
 		if (entry->place.pack > 0)
 			srv_packs_want(&store->packs, entry->place, entry->size);
-	}
 	(void)srv_packs_shrink(&store->packs, move_blob, store);
 	pthread_mutex_unlock(&store->blob_lock);
 }

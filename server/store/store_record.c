@@ -16,12 +16,10 @@ static bool put_record_row(srv_store *store, const srv_record *record, hob_str n
 
 bool srv_store_has_record(srv_store *store, const hob_sha256 *key, bool *found, hob_error *err)
 {
-	sqlite3_stmt *row = srv_store_read(store, SQL_HAS_RECORD, err);
-	bool ok = false;
+	sqlite3_stmt *row = srv_store_select(store, SQL_HAS_RECORD, err, BIND(key));
+	bool ok = true;
 	*found = false;
-	if (row)
-		srv_store_bind_digest(row, 1, key);
-	while (row && srv_store_step(store, row, &ok, err))
+	while (srv_store_step(store, row, &ok, err))
 		*found = true;
 	return ok;
 }
@@ -155,40 +153,28 @@ static bool keep_record(hob_arena *arena, srv_record *record, hob_error *err)
 static void note_use(srv_store *store, const hob_sha256 *key, uint32_t used_at_s)
 {
 	bool fresh;
-	if (store->writer)
-		return;
-	if (srv_store_now_s(store) - used_at_s < STORE_USE_STEP_S)
-		return;
-	uint32_t *when = srv_digest_map_put(&store->used_records, key, &fresh);
-	if (when)
-		*when = srv_store_now_s(store);
+	if (!store->writer && srv_store_now_s(store) - used_at_s >= STORE_USE_STEP_S)
+		*(uint32_t *)srv_digest_map_put(&store->used_records, key, &fresh) = srv_store_now_s(store);
 }
 
 static bool select_records(srv_store *store, store_statement which, const hob_sha256 *digest,
 						   hob_arena *arena, srv_record **out, uint32_t *count, hob_error *err)
 {
-	srv_record *records = NULL;
-	uint32_t found = 0;
-	bool ok = false;
-	sqlite3_stmt *row = srv_store_read(store, which, err);
-	if (row)
-		srv_store_bind_digest(row, 1, digest);
-	while (row && srv_store_step(store, row, &ok, err)) {
-		records = one_more(arena, records, found, sizeof *records);
-		ok = records ? take_record(store, row, arena, &records[found], err) &&
-						   keep_record(arena, &records[found], err)
+	bool ok = true;
+	sqlite3_stmt *row = srv_store_select(store, which, err, BIND(digest));
+	*out = NULL;
+	*count = 0;
+	while (srv_store_step(store, row, &ok, err)) {
+		srv_record *records = one_more(arena, *out, *count, sizeof *records);
+		ok = records ? take_record(store, row, arena, &records[*count], err) &&
+						   keep_record(arena, &records[*count], err)
 					 : hob_fail_memory(err, arena, "a record");
-		if (!ok) {
-			srv_store_end(row);
-			return false;
+		if (ok) {
+			note_use(store, &records[(*count)++].key, (uint32_t)srv_store_column_u64(row, 12));
+			*out = records;
 		}
-		note_use(store, &records[found++].key, (uint32_t)srv_store_column_u64(row, 12));
 	}
-	if (!ok)
-		return false;
-	*out = records;
-	*count = found;
-	return true;
+	return ok;
 }
 
 bool srv_store_records(srv_store *store, const hob_sha256 *lookup, hob_arena *arena, srv_record **out,
@@ -239,17 +225,15 @@ bool srv_store_each_record(srv_store *store, void (*each)(void *user, const srv_
 {
 	hob_arena arena;
 	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_RECORD, err);
-	bool ok = rows;
+	bool ok = true;
 	hob_arena_init(&arena, SIZE_MAX);
 	hob_arena_alloc(&arena, 1, 1); /* the arena keeps its first block */
-	while (ok && srv_store_step(store, rows, &ok, err)) {
+	while (srv_store_step(store, rows, &ok, err)) {
 		hob_arena_mark mark = hob_arena_save(&arena);
 		srv_record record;
 		ok = take_record(store, rows, &arena, &record, err);
 		if (ok)
 			each(user, &record);
-		else
-			srv_store_end(rows);
 		hob_arena_restore(&arena, mark);
 	}
 	hob_arena_release(&arena);

@@ -45,8 +45,8 @@ bool srv_store_each_file(srv_store *store, void (*each)(void *user, const srv_fi
 		return true;
 	}
 	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_FILE, err);
-	bool ok = false;
-	while (rows && srv_store_step(store, rows, &ok, err)) {
+	bool ok = true;
+	while (srv_store_step(store, rows, &ok, err)) {
 		srv_file_row row = {
 			.root = srv_store_column_str(rows, 0),
 			.path = srv_store_column_str(rows, 1),
@@ -87,8 +87,8 @@ bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_a
 		return true;
 	}
 	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_ASSET, err);
-	bool ok = false;
-	while (rows && srv_store_step(store, rows, &ok, err)) {
+	bool ok = true;
+	while (srv_store_step(store, rows, &ok, err)) {
 		srv_asset_row row = {
 			.root = srv_store_column_str(rows, 0),
 			.path = srv_store_column_str(rows, 1),
@@ -99,11 +99,9 @@ bool srv_store_each_asset(srv_store *store, void (*each)(void *user, const srv_a
 			.cooked_at_ms = (int64_t)srv_store_column_u64(rows, 6),
 			.error = srv_store_column_str(rows, 7),
 		};
-		if (!is_json(row.error)) {
-			srv_store_end(rows);
-			return is_damaged(store, "an asset", err);
-		}
-		each(user, &row);
+		ok = is_json(row.error) || is_damaged(store, "an asset", err);
+		if (ok)
+			each(user, &row);
 	}
 	return ok;
 }
@@ -120,8 +118,8 @@ bool srv_store_each_root(srv_store *store, void (*each)(void *user, const srv_ro
 						 hob_error *err)
 {
 	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_ROOT, err);
-	bool ok = false;
-	while (rows && srv_store_step(store, rows, &ok, err)) {
+	bool ok = true;
+	while (srv_store_step(store, rows, &ok, err)) {
 		srv_root_row row = {
 			.name = srv_store_column_str(rows, 0),
 			.path = srv_store_column_str(rows, 1),
@@ -136,15 +134,13 @@ bool srv_store_each_root(srv_store *store, void (*each)(void *user, const srv_ro
 
 /* ---- parts */
 
-static bool keep_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, uint32_t used_at_s)
+static void keep_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, uint32_t used_at_s)
 {
 	bool fresh;
 	pthread_mutex_lock(&store->part_lock);
 	part_entry *entry = srv_digest_map_put(&store->parts, key, &fresh);
-	if (entry)
-		*entry = (part_entry){*blob, used_at_s, used_at_s};
+	*entry = (part_entry){*blob, used_at_s, used_at_s};
 	pthread_mutex_unlock(&store->part_lock);
-	return entry;
 }
 
 static bool write_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, uint32_t used_at_s,
@@ -156,10 +152,10 @@ static bool write_part(srv_store *store, const hob_sha256 *key, const hob_sha256
 bool srv_store_put_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, hob_error *err)
 {
 	uint32_t now = srv_store_now_s(store);
-	return srv_store_blobs_name(store, blob, sizeof *blob, 1, err) &&
-		   write_part(store, key, blob, now, err) &&
-		   (keep_part(store, key, blob, now) ||
-			hob_fail(err, MEMORY, "no memory left for the table of parts"));
+	if (!srv_store_blobs_name(store, blob, sizeof *blob, 1, err) || !write_part(store, key, blob, now, err))
+		return false;
+	keep_part(store, key, blob, now);
+	return true;
 }
 
 bool srv_store_part(srv_store *store, const hob_sha256 *key, hob_sha256 *blob)
@@ -183,59 +179,42 @@ bool srv_store_part(srv_store *store, const hob_sha256 *key, hob_sha256 *blob)
 bool srv_store_parts_load(srv_store *store, hob_error *err)
 {
 	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_PART, err);
-	bool ok = false;
-	while (rows && srv_store_step(store, rows, &ok, err)) {
+	bool ok = true;
+	while (srv_store_step(store, rows, &ok, err)) {
 		hob_sha256 key = srv_store_column_digest(rows, 0), blob = srv_store_column_digest(rows, 1);
-		if (!keep_part(store, &key, &blob, (uint32_t)srv_store_column_u64(rows, 2))) {
-			srv_store_end(rows);
-			return hob_fail(err, MEMORY, "no memory left for the table of parts");
-		}
+		keep_part(store, &key, &blob, (uint32_t)srv_store_column_u64(rows, 2));
 	}
 	return ok;
 }
 
 bool srv_store_parts_save(srv_store *store, hob_error *err)
 {
-	hob_sha256 key, blob;
+	hob_sha256 key;
+	const part_entry *part;
 	bool ok = true;
 	pthread_mutex_lock(&store->part_lock);
-	for (size_t at = 0; ok;) {
-		part_entry *part = srv_digest_map_next(&store->parts, &at, &key);
-		if (!part)
-			break;
-		blob = part->blob;
-		if (srv_store_blobs_name(store, &blob, sizeof blob, 1, NULL))
-			ok = write_part(store, &key, &blob, part->used_at_s, err);
-	}
+	for (size_t at = 0; ok && (part = srv_digest_map_next(&store->parts, &at, &key));)
+		if (srv_store_blobs_name(store, &part->blob, sizeof part->blob, 1, NULL))
+			ok = write_part(store, &key, &part->blob, part->used_at_s, err);
 	pthread_mutex_unlock(&store->part_lock);
 	return ok;
 }
 
 /* ---- times of use */
 
-static bool save_record_use(srv_store *store, const hob_sha256 *key, uint32_t when, hob_error *err)
-{
-	return srv_store_put_row(store, SQL_USE_RECORD, err, BIND(key), BIND(when));
-}
-
 bool srv_store_usage_save(srv_store *store, hob_error *err)
 {
 	hob_sha256 key;
+	const uint32_t *when;
+	part_entry *part;
 	bool ok = true;
 	srv_store_blobs_note_use(store);
-	for (size_t at = 0; ok;) {
-		uint32_t *when = srv_digest_map_next(&store->used_records, &at, &key);
-		if (!when)
-			break;
-		ok = save_record_use(store, &key, *when, err);
-	}
+	for (size_t at = 0; ok && (when = srv_digest_map_next(&store->used_records, &at, &key));)
+		ok = srv_store_put_row(store, SQL_USE_RECORD, err, BIND(&key), BIND(*when));
 	if (ok)
 		srv_digest_map_clear(&store->used_records);
 	pthread_mutex_lock(&store->part_lock);
-	for (size_t at = 0; ok;) {
-		part_entry *part = srv_digest_map_next(&store->parts, &at, &key);
-		if (!part)
-			break;
+	for (size_t at = 0; ok && (part = srv_digest_map_next(&store->parts, &at, &key));) {
 		if (part->used_at_s - part->saved_at_s < STORE_USE_STEP_S)
 			continue;
 		ok = write_part(store, &key, &part->blob, part->used_at_s, err);
@@ -300,33 +279,22 @@ static bool copy_job(hob_arena *arena, sqlite3_stmt *rows, srv_job_row *out)
 bool srv_store_jobs(srv_store *store, hob_str asset, uint64_t before, uint32_t limit, hob_arena *arena,
 					srv_job_row **out, uint32_t *count, hob_error *err)
 {
-	srv_job_row *jobs = HOB_NEW(arena, srv_job_row, limit);
-	sqlite3_stmt *rows = srv_store_read(store, asset.len > 0 ? SQL_ASSET_JOBS : SQL_JOBS, err);
-	uint32_t found = 0;
-	bool ok = false;
-	if (!jobs)
+	uint64_t last = before > 0 ? before : INT64_MAX;
+	bool ok = true;
+	*count = 0;
+	*out = HOB_NEW(arena, srv_job_row, limit);
+	if (!*out)
 		return hob_fail_memory(err, arena, "a list of jobs");
-	if (!rows)
-		return false;
-	srv_store_bind_u64(rows, 1, before > 0 ? before : INT64_MAX);
-	srv_store_bind_u64(rows, 2, limit);
-	if (asset.len > 0)
-		srv_store_bind_str(rows, 3, asset);
+	sqlite3_stmt *rows =
+		asset.len > 0 ? srv_store_select(store, SQL_ASSET_JOBS, err, BIND(last), BIND(limit), BIND(asset))
+					  : srv_store_select(store, SQL_JOBS, err, BIND(last), BIND(limit));
 	while (srv_store_step(store, rows, &ok, err)) {
-		srv_job_row *job = &jobs[found++];
+		srv_job_row *job = &(*out)[(*count)++];
 		ok = copy_job(arena, rows, job)
 				 ? (is_json(job->reason) && is_json(job->error)) || is_damaged(store, "a job", err)
 				 : hob_fail_memory(err, arena, "a list of jobs");
-		if (!ok) {
-			srv_store_end(rows);
-			return false;
-		}
 	}
-	if (!ok)
-		return false;
-	*out = jobs;
-	*count = found;
-	return true;
+	return ok;
 }
 
 /* ---- changes */
@@ -388,24 +356,20 @@ static bool each_line(const srv_change_row *row, bool (*each)(void *user, const 
 bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool newest_first,
 						   bool (*each)(void *user, const srv_change_row *row), void *user, hob_error *err)
 {
-	sqlite3_stmt *rows = srv_store_read(store, newest_first ? SQL_CHANGES_DOWN : SQL_CHANGES_UP, err);
-	bool ok = false, more = true;
+	sqlite3_stmt *rows = srv_store_select(store, newest_first ? SQL_CHANGES_DOWN : SQL_CHANGES_UP, err,
+										  BIND(first < INT64_MAX ? first : INT64_MAX),
+										  BIND(last < INT64_MAX ? last : INT64_MAX));
+	bool ok = true, more = true;
 	hob_arena arena;
-	if (!rows)
-		return false;
-	srv_store_bind_u64(rows, 1, first < INT64_MAX ? first : INT64_MAX);
-	srv_store_bind_u64(rows, 2, last < INT64_MAX ? last : INT64_MAX);
 	hob_arena_init(&arena, SIZE_MAX);
 	hob_arena_alloc(&arena, 1, 1); /* the arena keeps its first block */
 	while (more && srv_store_step(store, rows, &ok, err)) {
 		hob_arena_mark mark = hob_arena_save(&arena);
 		srv_change_row row = {srv_store_column_u64(rows, 0), srv_store_column_str(rows, 1), {0}};
-		if (srv_row_take_short(srv_store_column_str(rows, 2), &arena, &row.data)) {
+		if (srv_row_take_short(srv_store_column_str(rows, 2), &arena, &row.data))
 			more = each_line(&row, each, user);
-		} else {
+		else
 			ok = is_damaged(store, "a change", err);
-			more = false;
-		}
 		hob_arena_restore(&arena, mark);
 	}
 	if (!more)
@@ -417,10 +381,10 @@ bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool
 uint64_t srv_store_first_rev(srv_store *store)
 {
 	hob_error err;
-	bool ok = false;
+	bool ok = true;
 	uint64_t first = 0;
 	sqlite3_stmt *rows = srv_store_read(store, SQL_FIRST_REV, &err);
-	while (rows && srv_store_step(store, rows, &ok, &err))
+	while (srv_store_step(store, rows, &ok, &err))
 		first = srv_store_column_u64(rows, 0);
 	return first;
 }

@@ -1,5 +1,8 @@
 #include "store_start.h"
 
+#include "../../core/base/array.h"
+#include "../fs/transfer.h"
+
 #include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,8 +56,8 @@ void srv_store_start_write(srv_store *store, const hob_buf *rows)
 		return;
 	hash_of(&head, rows->data, rows->size, head.hash);
 	int fd = srv_store_temporary(store, name);
-	bool ok = fd >= 0 && srv_store_write_all(fd, &head, sizeof head) &&
-			  srv_store_write_all(fd, rows->data + sizeof head, rows->size - sizeof head) &&
+	bool ok = fd >= 0 && srv_write_all(fd, &head, sizeof head) &&
+			  srv_write_all(fd, rows->data + sizeof head, rows->size - sizeof head) &&
 			  renameat(store->tmp_fd, name, store->dir_fd, file_name) == 0;
 	if (fd >= 0 && !ok)
 		unlinkat(store->tmp_fd, name, 0);
@@ -115,21 +118,18 @@ static hob_str take_path(store_start *start)
 	return (hob_str){start->path, same + more};
 }
 
-static bool read_texts(store_start *start, const start_head *head)
+static void read_texts(store_start *start, const start_head *head)
 {
 	start->at = head->texts_at;
 	start->base_ms = head->base_ms;
 	start->assets_at = head->assets_at;
-	start->texts = malloc((head->texts + 1) * sizeof *start->texts);
-	start->path = malloc(head->path_max + 1);
-	if (!start->texts || !start->path)
-		return false;
+	start->texts = hob_must(malloc((head->texts + 1) * sizeof *start->texts));
+	start->path = hob_must(malloc(head->path_max + 1));
 	for (uint64_t i = 0; i < head->texts; i++) {
 		uint64_t len = take_number(start);
 		start->texts[i] = (hob_str){(const char *)take(start, len), len};
 	}
 	start->text_count = head->texts;
-	return true;
 }
 
 bool srv_store_start_open(srv_store *store)
@@ -153,8 +153,10 @@ bool srv_store_start_open(srv_store *store)
 	bool good = memcmp(head.magic, "HobStart", sizeof head.magic) == 0 && head.format == START_FORMAT &&
 				head.schema == (uint32_t)srv_store_schema_version() && head.size == size &&
 				memcmp(hash, head.hash, sizeof hash) == 0 && stat_index(store, &index) &&
-				srv_stat_equal(&index, &head.index) && read_texts(&store->start, &head);
-	if (!good)
+				srv_stat_equal(&index, &head.index);
+	if (good)
+		read_texts(&store->start, &head);
+	else
 		srv_store_start_close(store);
 	return good;
 }
@@ -168,14 +170,13 @@ void srv_store_start_close(srv_store *store)
 	store->start = (store_start){0};
 }
 
-static bool read_blobs(srv_store *store, const start_head *head)
+static void read_blobs(srv_store *store, const start_head *head)
 {
 	enum { AHEAD = 8 };
 	store_start *start = &store->start;
 	const uint8_t *digests = start->data + sizeof *head;
 	bool fresh;
-	if (!srv_digest_map_reserve(&store->blobs, head->blob_capacity))
-		return false;
+	srv_digest_map_reserve(&store->blobs, head->blob_capacity);
 	start->at = head->blobs_at;
 	uint64_t base_s = (uint64_t)head->base_ms / 1000;
 	for (uint64_t i = 0; i < head->blobs; i++) {
@@ -189,8 +190,6 @@ static bool read_blobs(srv_store *store, const start_head *head)
 		uint32_t pack = (uint32_t)take_number(start), offset = (uint32_t)take_number(start) * 8,
 				 frame = pack > 0 ? (uint32_t)take_number(start) : 0;
 		blob_entry *entry = srv_digest_map_put(&store->blobs, &digest, &fresh);
-		if (!entry)
-			return false;
 		*entry = (blob_entry){.size = size >> 1,
 							  .used_at_s = used,
 							  .saved_at_s = saved,
@@ -198,26 +197,23 @@ static bool read_blobs(srv_store *store, const start_head *head)
 							  .place = {pack, offset, frame}};
 		store->blob_bytes += size >> 1;
 	}
-	return true;
 }
 
-bool srv_store_start_read(srv_store *store, hob_error *err)
+void srv_store_start_read(srv_store *store)
 {
 	start_head head = head_of(&store->start);
-	bool ok = read_blobs(store, &head), fresh;
+	bool fresh;
+	read_blobs(store, &head);
 	store->start.at = head.parts_at;
-	for (uint64_t i = 0; ok && i < head.parts; i++) {
+	for (uint64_t i = 0; i < head.parts; i++) {
 		start_part row;
 		memcpy(&row, take(&store->start, sizeof row), sizeof row);
 		part_entry *entry = srv_digest_map_put(&store->parts, &row.key, &fresh);
-		ok = entry;
-		if (entry)
-			*entry = (part_entry){row.blob, row.used_at_s, row.saved_at_s};
+		*entry = (part_entry){row.blob, row.used_at_s, row.saved_at_s};
 	}
 	store->last_job = head.last_job;
 	store->last_rev = head.last_rev;
 	atomic_store(&store->record_count, head.record_count);
-	return ok || hob_fail(err, MEMORY, "no memory left for the tables of blobs and parts");
 }
 
 bool srv_store_has_start(const srv_store *store)

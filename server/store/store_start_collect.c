@@ -46,10 +46,6 @@ static void put_text(writer *w, hob_buf *out, hob_str text)
 	hob_fast_hash((hob_bytes){(const uint8_t *)text.data, text.len}, hash);
 	memcpy(name.bytes, hash, sizeof hash);
 	uint64_t *number = srv_digest_map_put(&w->text_numbers, &name, &fresh);
-	if (!number) {
-		w->failed = true;
-		return;
-	}
 	if (fresh) {
 		*number = ++w->head.texts;
 		srv_row_put_number(&w->texts, text.len);
@@ -75,11 +71,9 @@ static void put_path(writer *w, hob_buf *out, hob_str path)
 static void put_parts(srv_store *store, writer *w)
 {
 	hob_sha256 key;
+	const part_entry *entry;
 	pthread_mutex_lock(&store->part_lock);
-	for (size_t at = 0;;) {
-		const part_entry *entry = srv_digest_map_next(&store->parts, &at, &key);
-		if (!entry)
-			break;
+	for (size_t at = 0; (entry = srv_digest_map_next(&store->parts, &at, &key));) {
 		start_part row = {key, entry->blob, entry->used_at_s, entry->saved_at_s};
 		hob_buf_put(&w->parts, &row, sizeof row);
 		w->head.parts++;
@@ -116,9 +110,9 @@ static void collect_asset(void *user, const srv_asset_row *asset)
 	row->path = hob_arena_str(&w->arena, asset->path);
 	row->state = hob_arena_str(&w->arena, asset->state);
 	row->error = hob_arena_str(&w->arena, asset->error);
-	w->failed = w->failed || !row->root.data || !row->path.data || !row->state.data || !row->error.data ||
-				!srv_digest_map_put(&w->wanted, &asset->good, &fresh) ||
-				!srv_digest_map_put(&w->wanted, &asset->last, &fresh);
+	w->failed = w->failed || !row->root.data || !row->path.data || !row->state.data || !row->error.data;
+	srv_digest_map_put(&w->wanted, &asset->good, &fresh);
+	srv_digest_map_put(&w->wanted, &asset->last, &fresh);
 }
 
 static void collect_record(void *user, const srv_record *record)
@@ -195,12 +189,10 @@ static void put_blobs(srv_store *store, writer *w)
 {
 	hob_sha256 digest;
 	hob_buf *out = &w->blobs;
+	const blob_entry *entry;
 	pthread_mutex_lock(&store->blob_lock);
 	w->head.blob_capacity = store->blobs.capacity;
-	for (size_t at = 0;;) {
-		const blob_entry *entry = srv_digest_map_next(&store->blobs, &at, &digest);
-		if (!entry)
-			break;
+	for (size_t at = 0; (entry = srv_digest_map_next(&store->blobs, &at, &digest));) {
 		put_digest(&w->digests, &digest);
 		srv_row_put_number(out, entry->size << 1 | entry->suspect);
 		put_difference(out, (uint64_t)w->head.base_ms / 1000, entry->used_at_s);

@@ -1,4 +1,5 @@
 /* A cache of texts: records that are read in sequence mostly share a few. */
+#include "../../core/base/array.h"
 #include "row.h"
 #include "store_internal.h"
 
@@ -12,17 +13,14 @@ void srv_store_texts_forget(srv_store *store)
 	}
 }
 
-static bool keep(srv_store *store, hob_str name, hob_str text, hob_str *out)
+static hob_str keep(srv_store *store, hob_str name, hob_str text)
 {
 	store_text *place = &store->texts[store->next_text++ % HOB_COUNT_OF(store->texts)];
 	free(place->data);
-	*place = (store_text){.data = malloc(text.len), .len = text.len};
-	if (!place->data)
-		return false;
+	*place = (store_text){.data = hob_must(malloc(text.len + 1)), .len = text.len};
 	memcpy(place->data, text.data, text.len);
 	memcpy(place->name, name.data, SRV_ROW_NAME);
-	*out = (hob_str){place->data, place->len};
-	return true;
+	return (hob_str){place->data, place->len};
 }
 
 bool srv_store_text(srv_store *store, hob_str name, hob_str *out)
@@ -38,12 +36,12 @@ bool srv_store_text(srv_store *store, hob_str name, hob_str *out)
 			return true;
 		}
 	}
-	sqlite3_stmt *row = srv_store_read(store, SQL_TEXT, &error);
-	bool found = false, ok;
-	if (row)
-		srv_store_bind_str(row, 1, name);
-	while (row && srv_store_step(store, row, &ok, &error))
-		found = keep(store, name, srv_store_column_str(row, 0), out);
+	sqlite3_stmt *row = srv_store_select(store, SQL_TEXT, &error, BIND(name));
+	bool found = false, ok = true;
+	while (srv_store_step(store, row, &ok, &error)) {
+		*out = keep(store, name, srv_store_column_str(row, 0));
+		found = true;
+	}
 	return found;
 }
 
@@ -58,10 +56,11 @@ bool srv_store_put_text(srv_store *store, hob_str text, uint8_t name[SRV_ROW_NAM
 			return true;
 		}
 	}
-	hob_str ignored;
 	*out = srv_row_name(text, name);
 	if (out->len == 0)
 		return true;
-	return srv_store_put_row(store, SQL_PUT_TEXT, err, BIND(*out), BIND(text)) &&
-		   (keep(store, *out, text, &ignored) || hob_fail(err, MEMORY, "no memory left for a record"));
+	bool ok = srv_store_put_row(store, SQL_PUT_TEXT, err, BIND(*out), BIND(text));
+	if (ok)
+		(void)keep(store, *out, text);
+	return ok;
 }

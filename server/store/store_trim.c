@@ -54,14 +54,10 @@ void srv_store_measure(srv_store *store, srv_store_usage *out)
 	pthread_mutex_unlock(&store->part_lock);
 	pthread_mutex_lock(&store->blob_lock);
 	uint32_t now = srv_store_now_s(store);
-	hob_sha256 digest;
-	for (size_t at = 0;;) {
-		const blob_entry *entry = srv_digest_map_next(&store->blobs, &at, &digest);
-		if (!entry)
-			break;
+	const blob_entry *entry;
+	for (size_t at = 0; (entry = srv_digest_map_next(&store->blobs, &at, NULL));)
 		if (now > entry->used_at_s && now - entry->used_at_s > out->oldest_idle_s)
 			out->oldest_idle_s = now - entry->used_at_s;
-	}
 	out->blob_bytes = store->blob_bytes;
 	out->blob_count = store->blobs.count;
 	out->evicted_bytes = store->evicted_bytes;
@@ -69,55 +65,35 @@ void srv_store_measure(srv_store *store, srv_store_usage *out)
 	pthread_mutex_unlock(&store->blob_lock);
 }
 
-static bool blob_info(srv_store *store, const hob_sha256 *digest, blob_entry *out)
-{
-	pthread_mutex_lock(&store->blob_lock);
-	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
-	if (entry)
-		*out = *entry;
-	pthread_mutex_unlock(&store->blob_lock);
-	return entry;
-}
-
 /* ---- references */
 
-static bool add_name(trimmer *t, const hob_sha256 *digest, bool part)
+static void add_name(trimmer *t, const hob_sha256 *digest, bool part)
 {
 	bool fresh;
 	name_count *count = srv_digest_map_put(&t->names, digest, &fresh);
-	if (count && part)
-		count->parts++;
-	else if (count) {
-		count->records++;
+	count->parts += part;
+	count->records += !part;
+	if (!part)
 		count->owner = fresh || count->owner == t->count ? t->count : 0;
-	}
-	return count || hob_fail(&t->err, MEMORY, "no memory left to count blobs");
 }
 
-static candidate *add_candidate(trimmer *t)
+static void add_candidate(trimmer *t, candidate item)
 {
 	if (!HOB_ROOM(t->items, t->room, t->count))
-		return NULL;
-	t->items[t->count] = (candidate){0};
-	return &t->items[t->count++];
+		abort();
+	t->items[t->count++] = item;
 }
 
-static bool collect_parts(trimmer *t)
+static void collect_parts(trimmer *t)
 {
 	hob_sha256 key;
-	bool ok = true;
+	const part_entry *part;
 	pthread_mutex_lock(&t->store->part_lock);
-	for (size_t at = 0; ok;) {
-		part_entry *part = srv_digest_map_next(&t->store->parts, &at, &key);
-		if (!part)
-			break;
-		candidate *item = add_candidate(t);
-		ok = item && add_name(t, &part->blob, true);
-		if (ok)
-			*item = (candidate){.key = key, .blob = part->blob, .used_at_s = part->used_at_s};
+	for (size_t at = 0; (part = srv_digest_map_next(&t->store->parts, &at, &key));) {
+		add_candidate(t, (candidate){.key = key, .blob = part->blob, .used_at_s = part->used_at_s});
+		add_name(t, &part->blob, true);
 	}
 	pthread_mutex_unlock(&t->store->part_lock);
-	return ok;
 }
 
 static bool count_outputs(trimmer *t, hob_str lists)
@@ -129,7 +105,7 @@ static bool count_outputs(trimmer *t, hob_str lists)
 	if (!ok)
 		srv_store_mark_damaged(t->store);
 	for (uint32_t i = 0; ok && i < record.output_count; i++)
-		ok = add_name(t, &record.outputs[i].digest, false);
+		add_name(t, &record.outputs[i].digest, false);
 	hob_arena_release(&arena);
 	return ok;
 }
@@ -142,7 +118,7 @@ static void note_opened(trimmer *t)
 	blob_entry blob;
 	const name_count *count;
 	for (size_t at = 0; (count = srv_digest_map_next(&t->names, &at, &digest));)
-		if (count->owner > 0 && blob_info(t->store, &digest, &blob) &&
+		if (count->owner > 0 && srv_store_table_find(t->store, &digest, &blob) &&
 			blob.used_at_s > t->items[count->owner - 1].used_at_s)
 			t->items[count->owner - 1].used_at_s = blob.used_at_s;
 }
@@ -150,22 +126,19 @@ static void note_opened(trimmer *t)
 static bool collect_records(trimmer *t)
 {
 	sqlite3_stmt *rows = srv_store_read(t->store, SQL_RECORD_AGES, &t->err);
-	bool ok = false;
-	while (rows && srv_store_step(t->store, rows, &ok, &t->err)) {
-		candidate *item = add_candidate(t);
-		if (item)
-			*item = (candidate){.record = true,
-								.key = srv_store_column_digest(rows, 0),
-								.used_at_s = (uint32_t)srv_store_column_u64(rows, 2)};
-		uint32_t *used = item ? srv_digest_map_find(&t->store->used_records, &item->key) : NULL;
-		if (used && *used > item->used_at_s)
-			item->used_at_s = *used;
-		if (!item || !count_outputs(t, srv_store_column_str(rows, 1))) {
-			srv_store_end(rows);
-			return false;
-		}
+	bool ok = true;
+	while (srv_store_step(t->store, rows, &ok, &t->err)) {
+		candidate item = {.record = true,
+						  .key = srv_store_column_digest(rows, 0),
+						  .used_at_s = (uint32_t)srv_store_column_u64(rows, 2)};
+		const uint32_t *used = srv_digest_map_find(&t->store->used_records, &item.key);
+		if (used && *used > item.used_at_s)
+			item.used_at_s = *used;
+		add_candidate(t, item);
+		ok = count_outputs(t, srv_store_column_str(rows, 1));
 	}
-	note_opened(t);
+	if (ok)
+		note_opened(t);
 	return ok;
 }
 
@@ -191,21 +164,20 @@ static void drop_name(trimmer *t, const hob_sha256 *digest, bool part)
 	if (count->parts + count->records > 0)
 		return;
 	srv_digest_map_put(&t->loose, digest, &fresh);
-	if (blob_info(t->store, digest, &blob) && srv_store_is_idle(blob.used_at_s, blob.awaited, t->now))
+	if (srv_store_table_find(t->store, digest, &blob) &&
+		srv_store_is_idle(blob.used_at_s, blob.awaited, t->now))
 		t->loose_bytes += blob.size;
 }
 
 static bool evict_part(trimmer *t, const candidate *item)
 {
-	if (t->dry) {
-		drop_name(t, &item->blob, true);
-		return true;
+	if (!t->dry) {
+		if (!srv_store_put_row(t->store, SQL_DELETE_PART, &t->err, BIND(&item->key)))
+			return false;
+		pthread_mutex_lock(&t->store->part_lock);
+		srv_digest_map_remove(&t->store->parts, &item->key);
+		pthread_mutex_unlock(&t->store->part_lock);
 	}
-	if (!srv_store_put_row(t->store, SQL_DELETE_PART, &t->err, BIND(&item->key)))
-		return false;
-	pthread_mutex_lock(&t->store->part_lock);
-	srv_digest_map_remove(&t->store->parts, &item->key);
-	pthread_mutex_unlock(&t->store->part_lock);
 	drop_name(t, &item->blob, true);
 	return true;
 }
@@ -226,11 +198,9 @@ static bool evict_passed(trimmer *t, const hob_sha256 *blob)
 static bool read_lists(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_record *out,
 					   hob_error *err)
 {
-	bool ok = false, found = false;
-	sqlite3_stmt *rows = srv_store_read(store, SQL_RECORD_LISTS, err);
-	if (rows)
-		srv_store_bind_digest(rows, 1, key);
-	while (rows && srv_store_step(store, rows, &ok, err)) {
+	bool ok = true, found = false;
+	sqlite3_stmt *rows = srv_store_select(store, SQL_RECORD_LISTS, err, BIND(key));
+	while (srv_store_step(store, rows, &ok, err)) {
 		hob_str lists = hob_arena_str(arena, srv_store_column_str(rows, 0));
 		found = lists.data && srv_row_take_lists(lists, arena, out);
 	}
@@ -252,10 +222,7 @@ static bool evict_record(trimmer *t, const candidate *item)
 		drop_name(t, &record.outputs[i].digest, false);
 	}
 	hob_arena_release(&arena);
-	sqlite3_stmt *row = ok && !t->dry ? srv_store_write(t->store, SQL_DELETE_RECORD, &t->err) : NULL;
-	if (row)
-		srv_store_bind_digest(row, 1, &item->key);
-	ok = ok && (t->dry || (row && srv_store_run(t->store, row, &t->err)));
+	ok = ok && (t->dry || srv_store_write(t->store, SQL_DELETE_RECORD, &t->err, BIND(&item->key)));
 	if (ok && !t->dry) {
 		atomic_fetch_sub(&t->store->record_count, 1);
 		srv_digest_map_put(&t->evicted, &item->key, &fresh);
@@ -272,8 +239,7 @@ static bool trim_texts(trimmer *t)
 	if (t->evicted.count == 0)
 		return true;
 	srv_store_texts_forget(t->store);
-	sqlite3_stmt *row = srv_store_write(t->store, SQL_TRIM_TEXTS, &t->err);
-	return row && srv_store_run(t->store, row, &t->err);
+	return srv_store_run_now(t->store, SQL_TRIM_TEXTS, NULL, &t->err);
 }
 
 /* Evicts, oldest first, until enough can be deleted. A part whose blob a record also names frees nothing and
@@ -303,15 +269,12 @@ static bool evict(trimmer *t, uint64_t enough, bool (*live)(void *, const hob_sh
 static void collect_orphans(trimmer *t)
 {
 	hob_sha256 digest;
+	const blob_entry *entry;
 	bool fresh;
 	pthread_mutex_lock(&t->store->blob_lock);
-	for (size_t at = 0;;) {
-		blob_entry *entry = srv_digest_map_next(&t->store->blobs, &at, &digest);
-		if (!entry)
-			break;
+	for (size_t at = 0; (entry = srv_digest_map_next(&t->store->blobs, &at, &digest));)
 		if (srv_store_is_idle(entry->used_at_s, true, t->now) && !srv_digest_map_find(&t->names, &digest))
 			srv_digest_map_put(&t->loose, &digest, &fresh);
-	}
 	pthread_mutex_unlock(&t->store->blob_lock);
 }
 
@@ -334,7 +297,8 @@ static uint64_t size_of_loose(trimmer *t)
 	blob_entry blob;
 	uint64_t bytes = 0;
 	for (size_t at = 0; srv_digest_map_next(&t->loose, &at, &digest);)
-		if (blob_info(t->store, &digest, &blob) && srv_store_is_idle(blob.used_at_s, blob.awaited, t->now))
+		if (srv_store_table_find(t->store, &digest, &blob) &&
+			srv_store_is_idle(blob.used_at_s, blob.awaited, t->now))
 			bytes += blob.size;
 	return bytes;
 }
@@ -349,7 +313,10 @@ static void trimmer_init(trimmer *t, srv_store *store, bool dry)
 
 static bool collect(trimmer *t)
 {
-	return srv_store_commit(t->store, &t->err) && collect_records(t) && collect_parts(t);
+	bool ok = srv_store_commit(t->store, &t->err) && collect_records(t);
+	if (ok)
+		collect_parts(t);
+	return ok;
 }
 
 static void trimmer_release(trimmer *t)
@@ -428,51 +395,40 @@ bool srv_store_sweep_is_due(srv_store *store)
 }
 
 /* Collects unreferenced blobs that are idle. A blob that a row names later counts as used at that time. */
-static bool collect_idle(srv_store *store, digest_map *out)
+static void collect_idle(srv_store *store, digest_map *out)
 {
 	hob_sha256 digest;
-	bool ok = true, fresh;
+	const blob_entry *entry;
+	bool fresh;
 	uint32_t now = srv_store_now_s(store);
 	pthread_mutex_lock(&store->blob_lock);
-	for (size_t at = 0; ok;) {
-		const blob_entry *entry = srv_digest_map_next(&store->blobs, &at, &digest);
-		if (!entry)
-			break;
-		ok = !srv_store_is_idle(entry->used_at_s, true, now) || srv_digest_map_put(out, &digest, &fresh);
-	}
+	for (size_t at = 0; (entry = srv_digest_map_next(&store->blobs, &at, &digest));)
+		if (srv_store_is_idle(entry->used_at_s, true, now))
+			srv_digest_map_put(out, &digest, &fresh);
 	pthread_mutex_unlock(&store->blob_lock);
-	return ok;
 }
 
 static bool drop_named(srv_store *store, srv_store *reader, digest_map *idle, hob_error *err)
 {
 	sqlite3_stmt *rows = srv_store_read(reader, SQL_RECORD_AGES, err);
-	bool ok = false;
+	bool ok = true;
 	hob_arena arena;
 	hob_arena_init(&arena, SIZE_MAX);
 	hob_arena_alloc(&arena, 1, 1); /* the arena keeps its first block */
-	while (rows && srv_store_step(reader, rows, &ok, err)) {
+	while (srv_store_step(reader, rows, &ok, err)) {
 		hob_arena_mark mark = hob_arena_save(&arena);
 		srv_record record;
-		bool right = srv_row_take_lists(srv_store_column_str(rows, 1), &arena, &record);
-		for (uint32_t i = 0; right && i < record.output_count; i++)
+		ok = srv_row_take_lists(srv_store_column_str(rows, 1), &arena, &record) ||
+			 hob_fail(err, CORRUPT, "a record is damaged");
+		for (uint32_t i = 0; ok && i < record.output_count; i++)
 			srv_digest_map_remove(idle, &record.outputs[i].digest);
 		hob_arena_restore(&arena, mark);
-		if (!right) {
-			srv_store_end(rows);
-			ok = hob_fail(err, CORRUPT, "a record is damaged");
-			break;
-		}
 	}
 	hob_arena_release(&arena);
-	hob_sha256 key;
+	const part_entry *part;
 	pthread_mutex_lock(&store->part_lock);
-	for (size_t at = 0; ok;) {
-		const part_entry *part = srv_digest_map_next(&store->parts, &at, &key);
-		if (!part)
-			break;
+	for (size_t at = 0; ok && (part = srv_digest_map_next(&store->parts, &at, NULL));)
 		srv_digest_map_remove(idle, &part->blob);
-	}
 	pthread_mutex_unlock(&store->part_lock);
 	return ok;
 }
@@ -485,8 +441,9 @@ bool srv_store_find_orphans(srv_store *store, hob_sha256 **out, uint32_t *count,
 	srv_digest_map_init(&idle, 1);
 	*out = NULL;
 	*count = 0;
-	bool ok = collect_idle(store, &idle) || hob_fail(err, MEMORY, "no memory left to count blobs");
-	if (ok && idle.count > 0) {
+	bool ok = true;
+	collect_idle(store, &idle);
+	if (idle.count > 0) {
 		ok = srv_reader_open(store, &reader, err) && srv_reader_begin(reader, LIMIT_MS, err);
 		if (ok) {
 			ok = drop_named(store, reader, &idle, err);
@@ -508,7 +465,7 @@ uint64_t srv_store_drop_orphans(srv_store *store, const hob_sha256 *digests, uin
 	uint32_t now = srv_store_now_s(store);
 	for (uint32_t i = 0; i < count; i++) {
 		blob_entry blob;
-		if (blob_info(store, &digests[i], &blob) && srv_store_is_idle(blob.used_at_s, true, now))
+		if (srv_store_table_find(store, &digests[i], &blob) && srv_store_is_idle(blob.used_at_s, true, now))
 			freed += srv_store_blob_remove(store, &digests[i], now);
 	}
 	if (freed > 0) {

@@ -1,5 +1,8 @@
 #include "store_internal.h"
 
+#include "../../core/base/array.h"
+#include "../fs/transfer.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,7 +26,7 @@ static bool open_file(srv_blob_writer *w, hob_error *err)
 
 static bool write_bytes(srv_blob_writer *w, const void *data, size_t size, hob_error *err)
 {
-	return srv_store_write_all(w->fd, data, size) ||
+	return srv_write_all(w->fd, data, size) ||
 		   srv_store_fail_errno(err, errno, "write a blob in", w->store->dir);
 }
 
@@ -40,9 +43,7 @@ bool srv_blob_begin(srv_store *store, const hob_sha256 *digest, srv_blob_writer 
 {
 	if (!srv_store_mark(store, err))
 		return false;
-	srv_blob_writer *w = calloc(1, sizeof *w);
-	if (!w)
-		return hob_fail(err, MEMORY, "no memory left to write a blob");
+	srv_blob_writer *w = hob_must(calloc(1, sizeof *w));
 	w->store = store;
 	w->digest = *digest;
 	srv_store_blob_name(digest, w->name);
