@@ -1,5 +1,7 @@
 #include "dir_tree.h"
 
+#include "../../core/base/array.h"
+
 #include <stdlib.h>
 
 enum { CAPACITY_MIN = 64 };
@@ -65,10 +67,8 @@ static void grow(dir_tree *tree)
 {
 	dir_tree old = *tree;
 	tree->capacity = old.capacity ? old.capacity * 2 : CAPACITY_MIN;
-	tree->by_wd = calloc(tree->capacity, sizeof(dir_node *));
-	tree->by_name = calloc(tree->capacity, sizeof(dir_node *));
-	if (!tree->by_wd || !tree->by_name)
-		abort();
+	tree->by_wd = hob_must(calloc(tree->capacity, sizeof(dir_node *)));
+	tree->by_name = hob_must(calloc(tree->capacity, sizeof(dir_node *)));
 	for (size_t i = 0; i < old.capacity; i++)
 		for (dir_node *node = old.by_wd[i], *next; node; node = next) {
 			next = node->wd_next;
@@ -146,9 +146,7 @@ void srv_dir_tree_detach(dir_tree *tree, dir_node *node)
 
 static dir_node *new_node(hob_str name, int wd)
 {
-	dir_node *node = calloc(1, sizeof *node + name.len + 1);
-	if (!node)
-		abort();
+	dir_node *node = hob_must(calloc(1, sizeof *node + name.len + 1));
 	node->wd = wd;
 	node->name_len = (uint32_t)name.len;
 	if (name.len > 0)

@@ -1,5 +1,9 @@
 #include "watch_internal.h"
 
+#include "../../core/base/array.h"
+#include "../../core/base/text_order.h"
+#include "../fs/clock.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -13,24 +17,14 @@ enum { WINDOW_US = 250, WINDOW_MAX_MS = 250, POLL_MS = 2000, STACK_BYTES = 512 <
 
 int64_t srv_watch_now_ns(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-int srv_watch_compare_paths(hob_str a, hob_str b)
-{
-	int order = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
-	return order ? order : (a.len > b.len) - (a.len < b.len);
+	return srv_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* ---- messages to the loop */
 
 watch_message *srv_watch_message_new(watch_root *root, message_kind kind)
 {
-	watch_message *made = calloc(1, sizeof *made);
-	if (!made)
-		abort();
+	watch_message *made = hob_must(calloc(1, sizeof *made));
 	made->kind = kind;
 	made->root = root->index;
 	return made;
@@ -73,9 +67,7 @@ static watch_message *take_messages(srv_watch *watch)
 static bool deliver_changed(srv_watch *watch, watch_message *message, bool again)
 {
 	size_t count = 0;
-	hob_str *paths = malloc(message->paths.live * sizeof *paths);
-	if (!paths)
-		abort();
+	hob_str *paths = hob_must(malloc(message->paths.live * sizeof *paths));
 	for (size_t i = 0; i < message->paths.used; i++)
 		if (message->paths.items[i].path.data)
 			paths[count++] = message->paths.items[i].path;
@@ -167,7 +159,7 @@ static void free_watch(srv_watch *watch)
 	free(watch->roots);
 	free_messages(watch->pending);
 	free_messages(take_messages(watch));
-	close(watch->reader_wake);
+	srv_close(watch->reader_wake);
 	pthread_mutex_destroy(&watch->queue_lock);
 	pthread_mutex_destroy(&watch->roots_lock);
 	free(watch);
@@ -256,35 +248,26 @@ static bool start_thread(srv_watch *watch, pthread_t *thread, void *(*body)(void
 	return hob_fail(err, IO, "cannot start a thread of the watcher: %s", strerror(code));
 }
 
-static void default_options(srv_watch_options *options)
-{
-	options->window_us = options->window_us ? options->window_us : WINDOW_US;
-	options->window_max_ms = options->window_max_ms ? options->window_max_ms : WINDOW_MAX_MS;
-	options->poll_ms = options->poll_ms ? options->poll_ms : POLL_MS;
-}
-
 bool srv_watch_new(uv_loop_t *loop, const srv_watch_options *options, const srv_watch_callbacks *callbacks,
 				   srv_watch **out, hob_error *err)
 {
-	srv_watch *watch = calloc(1, sizeof *watch);
-	if (!watch)
-		return hob_fail(err, MEMORY, "no memory left for the watcher");
-	watch->options = options ? *options : (srv_watch_options){0};
-	default_options(&watch->options);
+	srv_watch *watch = hob_must(calloc(1, sizeof *watch));
+	srv_watch_options o = options ? *options : (srv_watch_options){0};
+	o.window_us = o.window_us ? o.window_us : WINDOW_US;
+	o.window_max_ms = o.window_max_ms ? o.window_max_ms : WINDOW_MAX_MS;
+	o.poll_ms = o.poll_ms ? o.poll_ms : POLL_MS;
+	watch->options = o;
 	watch->callbacks = *callbacks;
 	watch->last = &watch->first;
 	watch->async.data = watch;
 	pthread_mutex_init(&watch->queue_lock, NULL);
 	pthread_mutex_init(&watch->roots_lock, NULL);
 	watch->reader_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (watch->reader_wake < 0) {
-		hob_fail(err, IO, "cannot make an eventfd: %s", strerror(errno));
-		goto fail;
-	}
-	int code = uv_async_init(loop, &watch->async, on_async);
+	int code = watch->reader_wake < 0 ? -errno : uv_async_init(loop, &watch->async, on_async);
 	if (code != 0) {
-		hob_fail(err, IO, "cannot join the event loop: %s", uv_strerror(code));
-		goto fail_wake;
+		(void)hob_fail(err, IO, "cannot join the event loop: %s", uv_strerror(code));
+		free_watch(watch);
+		return false;
 	}
 	if (!start_thread(watch, &watch->reader, srv_watch_reader_main, watch, err)) {
 		uv_close((uv_handle_t *)&watch->async, on_closed);
@@ -292,21 +275,11 @@ bool srv_watch_new(uv_loop_t *loop, const srv_watch_options *options, const srv_
 	}
 	*out = watch;
 	return true;
-fail_wake:
-	close(watch->reader_wake);
-fail:
-	pthread_mutex_destroy(&watch->queue_lock);
-	pthread_mutex_destroy(&watch->roots_lock);
-	free(watch);
-	return false;
 }
 
 static watch_root *new_root(srv_watch *watch, uint32_t index, const char *path)
 {
-	watch_root *root = calloc(1, sizeof *root);
-	char *copy = strdup(path);
-	if (!root || !copy)
-		abort();
+	watch_root *root = hob_must(calloc(1, sizeof *root));
 	pthread_condattr_t attributes;
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -320,7 +293,7 @@ static watch_root *new_root(srv_watch *watch, uint32_t index, const char *path)
 	pthread_condattr_destroy(&attributes);
 	root->watch = watch;
 	root->index = index;
-	root->path = copy;
+	root->path = hob_must(strdup(path));
 	root->dir_fd = root->inotify_fd = -1;
 	root->want_scan = root->held = true;
 	return root;
@@ -337,9 +310,7 @@ bool srv_watch_add_root(srv_watch *watch, uint32_t index, const char *path, hob_
 		return false;
 	}
 	pthread_mutex_lock(&watch->roots_lock);
-	watch->roots = realloc(watch->roots, (watch->root_count + 1) * sizeof *watch->roots);
-	if (!watch->roots)
-		abort();
+	watch->roots = hob_must(realloc(watch->roots, (watch->root_count + 1) * sizeof *watch->roots));
 	watch->roots[watch->root_count++] = root;
 	pthread_mutex_unlock(&watch->roots_lock);
 	srv_watch_wake_reader(watch);
@@ -352,33 +323,34 @@ void srv_watch_deliver(srv_watch *watch)
 	uv_async_send(&watch->async);
 }
 
+watch_root *srv_watch_lock_root(srv_watch *watch, uint32_t index)
+{
+	for (uint32_t i = 0; i < watch->root_count; i++)
+		if (watch->roots[i]->index == index) {
+			pthread_mutex_lock(&watch->roots[i]->lock);
+			return watch->roots[i];
+		}
+	return NULL;
+}
+
 void srv_watch_rescan(srv_watch *watch, uint32_t index)
 {
-	for (uint32_t i = 0; i < watch->root_count; i++) {
-		watch_root *root = watch->roots[i];
-		if (root->index != index)
-			continue;
-		pthread_mutex_lock(&root->lock);
-		root->want_scan = root->held = true;
-		root->retry_inotify = true;
-		root->scan_at_ns = 0;
-		pthread_cond_signal(&root->wake);
-		pthread_mutex_unlock(&root->lock);
-	}
+	watch_root *root = srv_watch_lock_root(watch, index);
+	if (!root)
+		return;
+	root->want_scan = root->held = true;
+	root->retry_inotify = true;
+	root->scan_at_ns = 0;
+	pthread_cond_signal(&root->wake);
+	pthread_mutex_unlock(&root->lock);
 }
 
 uint64_t srv_watch_mark(srv_watch *watch, uint32_t index)
 {
-	uint64_t number = 0;
-	for (uint32_t i = 0; i < watch->root_count; i++) {
-		watch_root *root = watch->roots[i];
-		if (root->index != index)
-			continue;
-		pthread_mutex_lock(&root->lock);
-		number = ++root->marks_set;
-		pthread_mutex_unlock(&root->lock);
-	}
-	assert(number > 0 && watch->callbacks.passed);
+	watch_root *root = srv_watch_lock_root(watch, index);
+	assert(root && watch->callbacks.passed);
+	uint64_t number = ++root->marks_set;
+	pthread_mutex_unlock(&root->lock);
 	srv_watch_wake_reader(watch);
 	return number;
 }
@@ -452,7 +424,7 @@ static size_t place_of(const srv_file_list *list, hob_str path)
 	size_t low = 0, high = list->count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (srv_watch_compare_paths(list->entries[middle].path, path) < 0)
+		if (hob_str_compare(list->entries[middle].path, path) < 0)
 			low = middle + 1;
 		else
 			high = middle;

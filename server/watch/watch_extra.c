@@ -1,5 +1,6 @@
 #include "watch_internal.h"
 #include "../../core/base/array.h"
+#include "../../core/base/text_order.h"
 #include "../fs/spelling.h"
 
 #include <errno.h>
@@ -244,7 +245,7 @@ static void find_in(watch_extras *x, hob_str path)
 	size_t low = 0, high = x->way_count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (srv_watch_compare_paths(hob_str_of(x->ways[middle].place), path) < 0)
+		if (hob_str_compare(hob_str_of(x->ways[middle].place), path) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -386,14 +387,9 @@ void srv_watch_extra_release(watch_root *root)
 
 bool srv_watch_add_file(srv_watch *watch, uint32_t index, hob_str path)
 {
-	for (uint32_t i = 0; i < watch->root_count; i++) {
-		watch_root *root = watch->roots[i];
-		if (root->index != index)
-			continue;
-		pthread_mutex_lock(&root->lock);
-		bool added = srv_watch_extra_add(root, path);
+	watch_root *root = srv_watch_lock_root(watch, index);
+	bool added = root && srv_watch_extra_add(root, path);
+	if (root)
 		pthread_mutex_unlock(&root->lock);
-		return added;
-	}
-	return false;
+	return added;
 }

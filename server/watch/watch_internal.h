@@ -170,7 +170,8 @@ static inline int64_t watch_ms(uint32_t value)
 {
 	return (int64_t)value * 1000000;
 }
-int srv_watch_compare_paths(hob_str a, hob_str b);
+/* The root with this index, locked; NULL: there is none. */
+watch_root *srv_watch_lock_root(struct srv_watch *watch, uint32_t index);
 watch_message *srv_watch_message_new(watch_root *root, message_kind kind);
 void srv_watch_post(struct srv_watch *watch, watch_message *message);
 void srv_watch_wake_reader(struct srv_watch *watch);

@@ -15,12 +15,6 @@ enum { WAIT_MS = 1000 };
 
 #define PROBE_NAME ".hob-probe-%ld-%llx"
 
-/* Names with a leading dot are never sources. */
-static void name_probe(char out[64])
-{
-	snprintf(out, 64, PROBE_NAME, (long)getpid(), (unsigned long long)srv_watch_now_ns());
-}
-
 /* The content distinguishes it from a user's file with the same name. */
 static const char note[] =
 	"hob: a temporary file to test whether changes in this folder are reported; it can be deleted\n";
@@ -85,7 +79,8 @@ watch_probed srv_watch_probe(int dir_fd, int *inotify_fd)
 	if (fd < 0)
 		return result;
 	snprintf(self, sizeof self, "/proc/self/fd/%d", dir_fd);
-	name_probe(name);
+	/* Names with a leading dot are never sources. */
+	snprintf(name, sizeof name, PROBE_NAME, (long)getpid(), (unsigned long long)srv_watch_now_ns());
 	remove_stale(dir_fd);
 	wd = inotify_add_watch(fd, self, IN_CREATE);
 	if (wd >= 0) {

@@ -1,4 +1,5 @@
 #include "watch_internal.h"
+#include "../../core/base/array.h"
 #include "../fs/beneath.h"
 #include "../fs/mounts.h"
 
@@ -389,17 +390,14 @@ static watch_root *root_at(srv_watch *watch, uint32_t i)
 void *srv_watch_reader_main(void *argument)
 {
 	srv_watch *watch = argument;
-	reader r = {.watch = watch, .records = malloc(BUFFER), .entries = malloc(WATCH_LIST_BUFFER)};
-	if (!r.records || !r.entries)
-		abort();
+	reader r = {
+		.watch = watch, .records = hob_must(malloc(BUFFER)), .entries = hob_must(malloc(WATCH_LIST_BUFFER))};
 	r.mounts_fd = watch->options.once ? -1 : open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	while (!atomic_load(&watch->stop)) {
 		bool hold = atomic_load(&watch->reader_held);
 		int64_t due = INT64_MAX;
-		for (uint32_t i = 0;; i++) {
-			watch_root *root = root_at(watch, i);
-			if (!root)
-				break;
+		watch_root *root;
+		for (uint32_t i = 0; (root = root_at(watch, i)); i++) {
 			int64_t next = serve(&r, root, hold);
 			due = next < due ? next : due;
 		}

@@ -1,4 +1,6 @@
 #include "watch_internal.h"
+#include "../../core/base/array.h"
+#include "../../core/base/text_order.h"
 #include "../fs/beneath.h"
 #include "../fs/mounts.h"
 
@@ -188,13 +190,6 @@ static void set_polling(watch_root *root, const char *why)
 		set_mode(root, true, "polling every %u ms: %s", every, why);
 }
 
-static void post_scanned(watch_root *root, srv_file_list *list)
-{
-	watch_message *scanned = srv_watch_message_new(root, MESSAGE_SCANNED);
-	scanned->files = srv_file_list_keep(list);
-	srv_watch_post(root->watch, scanned);
-}
-
 /* ---- the root folder itself */
 
 static void lose_root(watch_root *root, int code)
@@ -375,8 +370,11 @@ static void scan(watch_root *root)
 	for (size_t i = 0; i < result.links.used && root->inotify_fd >= 0; i++)
 		srv_watch_extra_add(root, result.links.items[i].path);
 	srv_path_set_release(&result.links);
-	if (!result.stopped)
-		post_scanned(root, result.files);
+	if (!result.stopped) {
+		watch_message *scanned = srv_watch_message_new(root, MESSAGE_SCANNED);
+		scanned->files = srv_file_list_keep(result.files);
+		srv_watch_post(root->watch, scanned);
+	}
 	/* Delivers records from the time of the crawl after the list, unless the next scan is already due. */
 	root->held = root->want_scan;
 	if (!result.unread[0])
@@ -430,15 +428,12 @@ typedef struct difference {
 static void compare_lists(const srv_file_list *old, const srv_file_list *young, difference *out)
 {
 	size_t i = 0, k = 0;
-	out->changed = calloc(young->count + 1, sizeof *out->changed);
-	out->before = calloc(young->count + 1, sizeof *out->before);
-	if (!out->changed || !out->before)
-		abort();
+	out->changed = hob_must(calloc(young->count + 1, sizeof *out->changed));
+	out->before = hob_must(calloc(young->count + 1, sizeof *out->before));
 	while (i < old->count || k < young->count) {
-		int order = i == old->count ? 1
-					: k == young->count
-						? -1
-						: srv_watch_compare_paths(old->entries[i].path, young->entries[k].path);
+		int order = i == old->count		? 1
+					: k == young->count ? -1
+										: hob_str_compare(old->entries[i].path, young->entries[k].path);
 		if (order < 0) {
 			if (!srv_file_list_is_unread(young, old->entries[i].path))
 				srv_path_set_put(&out->ready, old->entries[i].path);

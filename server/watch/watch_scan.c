@@ -1,6 +1,7 @@
 #include "watch_internal.h"
 
 #include "../../core/base/array.h"
+#include "../../core/base/text_order.h"
 #include "../fs/beneath.h"
 #include "../fs/mounts.h"
 
@@ -256,7 +257,7 @@ static void check_mount(crawl_state *crawl, int fd)
 
 static int by_name(const void *a, const void *b)
 {
-	return srv_watch_compare_paths(((const item *)a)->entry.path, ((const item *)b)->entry.path);
+	return hob_str_compare(((const item *)a)->entry.path, ((const item *)b)->entry.path);
 }
 
 /* Sorts by name; by insertion if there are few, as in most folders. */

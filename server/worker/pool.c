@@ -1,5 +1,6 @@
 #include "pool_private.h"
 
+#include "../../core/base/array.h"
 #include "../../core/base/limits.h"
 #include "process_state.h"
 #include "spawn.h"
@@ -37,9 +38,7 @@ void srv_outcome_stalled_again(srv_outcome *outcome)
 
 srv_outcome *srv_pool_outcome(worker *w)
 {
-	srv_outcome *outcome = calloc(1, sizeof *outcome);
-	if (!outcome)
-		abort(); /* a daemon that cannot report this should be restarted */
+	srv_outcome *outcome = hob_must(calloc(1, sizeof *outcome));
 	hob_arena_init(&outcome->arena, 256 << 20);
 	outcome->log_text = w->log;
 	outcome->log = hob_buf_str(&outcome->log_text);
@@ -93,9 +92,7 @@ static bool resolve_worker(srv_pool *pool, hob_error *err)
 bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_pool_callbacks *callbacks,
 				  srv_pool **out, hob_error *err)
 {
-	srv_pool *pool = calloc(1, sizeof *pool);
-	if (!pool)
-		return hob_fail(err, MEMORY, "no memory left for the worker pool");
+	srv_pool *pool = hob_must(calloc(1, sizeof *pool));
 	pool->loop = loop;
 	pool->options = *options;
 	pool->callbacks = *callbacks;
@@ -107,13 +104,11 @@ bool srv_pool_new(uv_loop_t *loop, const srv_pool_options *options, const srv_po
 	if (pool->options.memory_limit == 0)
 		pool->options.memory_limit = 4ull << 30;
 	pool->count = options->workers ? options->workers : (uint32_t)uv_available_parallelism();
-	pool->workers = calloc(pool->count, sizeof *pool->workers);
-	pool->root_fds = calloc(options->root_count + 1, sizeof *pool->root_fds);
+	pool->workers = hob_must(calloc(pool->count, sizeof *pool->workers));
+	pool->root_fds = hob_must(calloc(options->root_count + 1, sizeof *pool->root_fds));
 	hob_arena_init(&pool->arena, 1 << 20);
 	snprintf(pool->sandbox, sizeof pool->sandbox, "unknown");
-	bool ok = pool->workers && pool->root_fds ? resolve_worker(pool, err)
-											  : hob_fail(err, MEMORY, "no memory left for the worker pool");
-	if (!ok) {
+	if (!resolve_worker(pool, err)) {
 		free(pool->workers);
 		free(pool->root_fds);
 		free(pool);

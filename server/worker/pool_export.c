@@ -33,15 +33,11 @@ enum {
 static bool find_on_path(const char *name, char out[SRV_EXPORTER_PATH])
 {
 	const char *list = getenv("PATH");
-	for (const char *at = list ? list : "/usr/bin:/bin"; at;) {
-		const char *end = strchr(at, ':');
-		int len = end ? (int)(end - at) : (int)strlen(at);
-		if (len > 0 && at[0] == '/') {
-			snprintf(out, SRV_EXPORTER_PATH, "%.*s/%s", len, at, name);
-			if (access(out, X_OK) == 0)
-				return true;
-		}
-		at = end ? end + 1 : NULL;
+	hob_str rest = hob_str_of(list ? list : "/usr/bin:/bin"), folder;
+	while (hob_str_piece(&rest, ':', &folder)) {
+		snprintf(out, SRV_EXPORTER_PATH, "%.*s/%s", HOB_FMT(folder), name);
+		if (hob_str_starts(folder, HOB_STR("/")) && access(out, X_OK) == 0)
+			return true;
 	}
 	return false;
 }

@@ -7,99 +7,10 @@
 
 enum { RESULT_MAGIC = 0x31524248, TEXT_MAX = 4096 };
 
-/* ---- writing */
-
-static void put_u32(hob_buf *buf, uint32_t v)
-{
-	uint8_t bytes[4];
-	hob_store_u32(bytes, v);
-	hob_buf_put(buf, bytes, sizeof bytes);
-}
-
-static void put_u64(hob_buf *buf, uint64_t v)
-{
-	uint8_t bytes[8];
-	hob_store_u64(bytes, v);
-	hob_buf_put(buf, bytes, sizeof bytes);
-}
-
-static void put_text(hob_buf *buf, hob_str s)
-{
-	put_u32(buf, (uint32_t)s.len);
-	hob_buf_put_str(buf, s);
-}
-
-static bool put_all(int fd, const uint8_t *data, size_t size, hob_error *err)
-{
-	return srv_write_all(fd, data, size) ||
-		   hob_fail(err, IO, "writing the result failed: %s", strerror(errno));
-}
-
-static hob_buf head_of(const srv_result *result)
-{
-	hob_buf head = {0};
-	put_u32(&head, RESULT_MAGIC);
-	put_u32(&head, result->ok);
-	put_u32(&head, result->uses_name);
-	put_u32(&head, result->code);
-	put_text(&head, result->message);
-	hob_buf_put(&head, &result->stats, sizeof result->stats);
-	put_u32(&head, result->dep_count);
-	for (uint32_t i = 0; i < result->dep_count; i++) {
-		const srv_dep *dep = &result->deps[i];
-		put_text(&head, dep->path);
-		put_u32(&head, dep->missing);
-		put_u64(&head, dep->size);
-		put_u64(&head, dep->inode);
-		put_u64(&head, (uint64_t)dep->mtime_ns);
-		put_u64(&head, (uint64_t)dep->ctime_ns);
-		hob_buf_put(&head, dep->digest.bytes, sizeof dep->digest.bytes);
-	}
-	put_u32(&head, result->note_count);
-	for (uint32_t i = 0; i < result->note_count; i++) {
-		put_u32(&head, result->notes[i].level);
-		put_u32(&head, result->notes[i].count);
-		put_text(&head, result->notes[i].code);
-		put_text(&head, result->notes[i].text);
-	}
-	put_u32(&head, result->output_count);
-	for (uint32_t i = 0; i < result->output_count; i++) {
-		put_text(&head, result->outputs[i].name);
-		put_u64(&head, result->outputs[i].bytes.size);
-	}
-	/* Outputs are aligned to 64 bytes, so that the daemon can read them in place. */
-	while (!head.failed && head.size % 64 != 0)
-		hob_buf_put(&head, "", 1);
-	return head;
-}
-
-uint64_t srv_result_size(const srv_result *result)
-{
-	hob_buf head = head_of(result);
-	uint64_t size = head.size;
-	for (uint32_t i = 0; i < result->output_count; i++)
-		size += (result->outputs[i].bytes.size + 63) / 64 * 64;
-	hob_buf_release(&head);
-	return size;
-}
-
-bool srv_result_write(int fd, const srv_result *result, hob_error *err)
-{
-	hob_buf head = head_of(result);
-	bool ok = head.failed ? hob_fail(err, MEMORY, "no memory left for the result's head")
-						  : put_all(fd, head.data, head.size, err);
-	hob_buf_release(&head);
-	static const uint8_t zeros[64];
-	for (uint32_t i = 0; ok && i < result->output_count; i++) {
-		hob_bytes bytes = result->outputs[i].bytes;
-		ok = put_all(fd, bytes.data, bytes.size, err) && put_all(fd, zeros, (64 - bytes.size % 64) % 64, err);
-	}
-	return ok;
-}
-
-/* ---- reading */
+/* ---- the head: a cursor writes the fields of a result, or reads them, in the same order */
 
 typedef struct cursor {
+	hob_buf *out; /* NULL: reads */
 	const uint8_t *at, *end;
 	bool failed;
 } cursor;
@@ -115,82 +26,152 @@ static const uint8_t *take(cursor *c, size_t size)
 	return at;
 }
 
-static uint32_t take_u32(cursor *c)
+static void bytes_of(cursor *c, void *value, size_t size)
 {
-	const uint8_t *p = take(c, 4);
-	return p ? hob_load_u32(p) : 0;
+	const uint8_t *from = c->out ? NULL : take(c, size);
+	if (c->out)
+		hob_buf_put(c->out, value, size);
+	else if (from)
+		memcpy(value, from, size);
 }
 
-static uint64_t take_u64(cursor *c)
+static uint32_t u32_of(cursor *c, uint32_t value)
 {
-	const uint8_t *p = take(c, 8);
-	return p ? hob_load_u64(p) : 0;
+	uint8_t bytes[4];
+	hob_store_u32(bytes, c->out ? value : 0);
+	bytes_of(c, bytes, sizeof bytes);
+	return hob_load_u32(bytes);
 }
 
-static hob_str take_text(cursor *c, uint64_t most)
+static bool bool_of(cursor *c, bool value)
 {
-	uint32_t len = take_u32(c);
-	const uint8_t *p = len <= most ? take(c, len) : NULL;
-	c->failed = c->failed || !p;
-	return p ? (hob_str){(const char *)p, len} : (hob_str){0};
+	return u32_of(c, value) == 1;
 }
 
-/* Reads a count; fails if not even the smallest records of this number would fit into the rest. */
-static uint32_t take_count(cursor *c, uint64_t most, size_t smallest)
+static void text_of(cursor *c, hob_str *text, uint64_t most)
 {
-	uint32_t count = take_u32(c);
-	if (count > most || (size_t)(c->end - c->at) / smallest < count)
+	uint32_t len = u32_of(c, (uint32_t)text->len);
+	if (c->out) {
+		hob_buf_put_str(c->out, *text);
+		return;
+	}
+	const uint8_t *from = len <= most ? take(c, len) : NULL;
+	c->failed = c->failed || !from;
+	*text = from ? (hob_str){(const char *)from, len} : (hob_str){0};
+}
+
+/* A count; fails if not even the smallest records of this number would fit into the rest. */
+static uint32_t count_of(cursor *c, uint32_t value, uint64_t most, size_t smallest)
+{
+	uint32_t count = u32_of(c, value);
+	if (!c->out && (count > most || (size_t)(c->end - c->at) / smallest < count))
 		c->failed = true;
 	return c->failed ? 0 : count;
 }
 
+static void dep_of(cursor *c, srv_dep *dep)
+{
+	text_of(c, &dep->path, HOB_LIMIT_PATH_BYTES);
+	dep->missing = bool_of(c, dep->missing);
+	bytes_of(c, &dep->size, sizeof dep->size);
+	bytes_of(c, &dep->inode, sizeof dep->inode);
+	bytes_of(c, &dep->mtime_ns, sizeof dep->mtime_ns);
+	bytes_of(c, &dep->ctime_ns, sizeof dep->ctime_ns);
+	bytes_of(c, dep->digest.bytes, sizeof dep->digest.bytes);
+}
+
+static void note_of(cursor *c, hob_note *note)
+{
+	note->level = u32_of(c, note->level) == HOB_NOTE_WARNING ? HOB_NOTE_WARNING : HOB_NOTE_INFO;
+	note->count = u32_of(c, note->count);
+	text_of(c, &note->code, TEXT_MAX);
+	text_of(c, &note->text, TEXT_MAX);
+}
+
+/* False without memory for the lists, which it makes in `arena` when it reads. */
+static bool head_of(cursor *c, srv_result *r, hob_arena *arena)
+{
+	r->ok = bool_of(c, r->ok);
+	r->uses_name = bool_of(c, r->uses_name);
+	uint32_t code = u32_of(c, r->code);
+	bool known = code < HOB_ERR_COUNT && (r->ok || code != HOB_ERR_OK);
+	r->code = known ? (hob_err_code)code : HOB_ERR_INTERNAL;
+	text_of(c, &r->message, TEXT_MAX);
+	bytes_of(c, &r->stats, sizeof r->stats);
+	r->dep_count = count_of(c, r->dep_count, HOB_LIMIT_SOURCE_FILES + 2, 72); /* and the source, and ".." */
+	r->deps = arena ? HOB_NEW(arena, srv_dep, r->dep_count) : r->deps;
+	for (uint32_t i = 0; r->deps && i < r->dep_count; i++)
+		dep_of(c, &r->deps[i]);
+	r->note_count = count_of(c, r->note_count, HOB_NOTE_LIMIT, 16);
+	r->notes = arena ? HOB_NEW(arena, hob_note, r->note_count) : r->notes;
+	for (uint32_t i = 0; r->notes && i < r->note_count; i++)
+		note_of(c, &r->notes[i]);
+	r->output_count = count_of(c, r->output_count, HOB_LIMIT_OUTPUTS, 12);
+	r->outputs = arena ? HOB_NEW(arena, hob_cook_output, r->output_count) : r->outputs;
+	for (uint32_t i = 0; r->outputs && i < r->output_count; i++) {
+		uint64_t size = r->outputs[i].bytes.size;
+		text_of(c, &r->outputs[i].name, TEXT_MAX);
+		bytes_of(c, &size, sizeof size);
+		r->outputs[i].bytes.size = size;
+	}
+	return !arena || (r->deps && r->notes && r->outputs);
+}
+
+/* ---- writing */
+
+static bool put_all(int fd, const uint8_t *data, size_t size, hob_error *err)
+{
+	return srv_write_all(fd, data, size) ||
+		   hob_fail(err, IO, "writing the result failed: %s", strerror(errno));
+}
+
+static hob_buf written_head(const srv_result *result)
+{
+	hob_buf head = {0};
+	cursor c = {.out = &head};
+	srv_result same = *result;
+	(void)u32_of(&c, RESULT_MAGIC);
+	(void)head_of(&c, &same, NULL);
+	/* Outputs are aligned to 64 bytes, so that the daemon can read them in place. */
+	while (!head.failed && head.size % 64 != 0)
+		hob_buf_put(&head, "", 1);
+	return head;
+}
+
+uint64_t srv_result_size(const srv_result *result)
+{
+	hob_buf head = written_head(result);
+	uint64_t size = head.size;
+	for (uint32_t i = 0; i < result->output_count; i++)
+		size += (result->outputs[i].bytes.size + 63) / 64 * 64;
+	hob_buf_release(&head);
+	return size;
+}
+
+bool srv_result_write(int fd, const srv_result *result, hob_error *err)
+{
+	hob_buf head = written_head(result);
+	bool ok = head.failed ? hob_fail(err, MEMORY, "no memory left for the result's head")
+						  : put_all(fd, head.data, head.size, err);
+	hob_buf_release(&head);
+	static const uint8_t zeros[64];
+	for (uint32_t i = 0; ok && i < result->output_count; i++) {
+		hob_bytes bytes = result->outputs[i].bytes;
+		ok = put_all(fd, bytes.data, bytes.size, err) && put_all(fd, zeros, (64 - bytes.size % 64) % 64, err);
+	}
+	return ok;
+}
+
+/* ---- reading */
+
 bool srv_result_read(hob_bytes bytes, hob_arena *arena, srv_result *out, hob_error *err)
 {
-	cursor c = {bytes.data, bytes.data + bytes.size, false};
+	cursor c = {.at = bytes.data, .end = bytes.data + bytes.size};
 	srv_result result = {0};
-	if (take_u32(&c) != RESULT_MAGIC)
+	if (u32_of(&c, 0) != RESULT_MAGIC)
 		return hob_fail(err, REJECTED, "the worker's result has no magic");
-	result.ok = take_u32(&c) == 1;
-	result.uses_name = take_u32(&c) == 1;
-	uint32_t code = take_u32(&c);
-	bool known = code < HOB_ERR_COUNT && (result.ok || code != HOB_ERR_OK);
-	result.code = known ? (hob_err_code)code : HOB_ERR_INTERNAL;
-	result.message = take_text(&c, TEXT_MAX);
-	const uint8_t *stats = take(&c, sizeof result.stats);
-	if (stats)
-		memcpy(&result.stats, stats, sizeof result.stats);
-
-	result.dep_count = take_count(&c, HOB_LIMIT_SOURCE_FILES + 2, 72); /* and the source, and ".." */
-	result.deps = HOB_NEW(arena, srv_dep, result.dep_count);
-	for (uint32_t i = 0; result.deps && i < result.dep_count; i++) {
-		srv_dep *dep = &result.deps[i];
-		dep->path = take_text(&c, HOB_LIMIT_PATH_BYTES);
-		dep->missing = take_u32(&c) == 1;
-		dep->size = take_u64(&c);
-		dep->inode = take_u64(&c);
-		dep->mtime_ns = (int64_t)take_u64(&c);
-		dep->ctime_ns = (int64_t)take_u64(&c);
-		const uint8_t *digest = take(&c, sizeof dep->digest.bytes);
-		if (digest)
-			memcpy(dep->digest.bytes, digest, sizeof dep->digest.bytes);
-	}
-	result.note_count = take_count(&c, HOB_NOTE_LIMIT, 16);
-	result.notes = HOB_NEW(arena, hob_note, result.note_count);
-	for (uint32_t i = 0; result.notes && i < result.note_count; i++) {
-		hob_note *note = &result.notes[i];
-		note->level = take_u32(&c) == HOB_NOTE_WARNING ? HOB_NOTE_WARNING : HOB_NOTE_INFO;
-		note->count = take_u32(&c);
-		note->code = take_text(&c, TEXT_MAX);
-		note->text = take_text(&c, TEXT_MAX);
-	}
-	result.output_count = take_count(&c, HOB_LIMIT_OUTPUTS, 12);
-	result.outputs = HOB_NEW(arena, hob_cook_output, result.output_count);
-	if (!result.deps || !result.notes || !result.outputs)
+	if (!head_of(&c, &result, arena))
 		return hob_fail_memory(err, arena, "a cook's result");
-	for (uint32_t i = 0; i < result.output_count; i++) {
-		result.outputs[i].name = take_text(&c, TEXT_MAX);
-		result.outputs[i].bytes.size = take_u64(&c);
-	}
 	size_t head = (size_t)(c.at - bytes.data);
 	take(&c, (64 - head % 64) % 64);
 	for (uint32_t i = 0; i < result.output_count; i++) {

@@ -218,13 +218,6 @@ static bool enter_seccomp(srv_sandbox_kind kind, bool all_threads)
 	return ok;
 }
 
-/* Limits CPU time. SIGXCPU, caused by the process itself, precedes SIGKILL, which could have other causes. */
-static bool limit_time(uint32_t seconds)
-{
-	struct rlimit bound = {seconds, (rlim_t)seconds + 5};
-	return setrlimit(RLIMIT_CPU, &bound) == 0;
-}
-
 static bool limit(unsigned resource, rlim_t value)
 {
 	struct rlimit bound = {value, value};
@@ -343,8 +336,10 @@ static void keep_no_capability(void)
 bool srv_sandbox_enter_program(srv_sandbox_policy policy, uint64_t memory_limit, uint32_t cpu_seconds,
 							   const srv_sandbox_place *places, uint32_t place_count, hob_error *err)
 {
+	/* SIGXCPU, caused by the process itself, precedes SIGKILL, which could have other causes. */
+	const struct rlimit cpu = {cpu_seconds, (rlim_t)cpu_seconds + 5};
 	bool limits = limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, 256) &&
-				  limit(RLIMIT_FSIZE, HOB_LIMIT_SOURCE_BYTES) && limit_time(cpu_seconds) &&
+				  limit(RLIMIT_FSIZE, HOB_LIMIT_SOURCE_BYTES) && setrlimit(RLIMIT_CPU, &cpu) == 0 &&
 				  limit_memory(memory_limit);
 	if (policy == SRV_SANDBOX_OFF)
 		return true;

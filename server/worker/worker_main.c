@@ -11,6 +11,7 @@
 #include "../../core/cook/cook.h"
 #include "../../core/import/importer.h"
 #include "../../core/texture/texture.h"
+#include "../fs/clock.h"
 #include "../fs/transfer.h"
 
 #include <errno.h>
@@ -48,9 +49,7 @@ typedef struct worker {
 
 static uint64_t clock_ns(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return (uint64_t)srv_clock_ns(CLOCK_MONOTONIC);
 }
 
 static void show_stage(void *user, hob_cook_stage stage)
@@ -100,13 +99,28 @@ static void hand_over(worker *w, const srv_frame *frame, int fd)
 	}
 }
 
+/* Asks the daemon; *fd is a descriptor of the answer, or -1. `talk` is locked. */
+static bool ask_daemon(worker *w, srv_frame *frame, const void *payload, srv_frame_type answer, int *fd)
+{
+	*fd = -1;
+	w->broken = w->broken || !srv_frame_send(SRV_WORKER_SOCKET, frame, payload, -1, NULL) ||
+				srv_frame_receive(SRV_WORKER_SOCKET, frame, w->payload, fd) != 1 || frame->type != answer;
+	return !w->broken;
+}
+
 /* ---- parts */
 
-static bool keep_part(worker *w, hob_bytes bytes)
+/* Maps a file that is not empty until the job ends, and closes it. */
+static bool map_part(worker *w, int fd, hob_bytes *out)
 {
-	if (w->part_count == MAPPINGS_MAX || !HOB_ROOM(w->parts, w->part_capacity, w->part_count))
+	struct stat info;
+	bool ok = fstat(fd, &info) == 0 && info.st_size > 0 && w->part_count < MAPPINGS_MAX &&
+			  HOB_ROOM(w->parts, w->part_capacity, w->part_count);
+	void *at = ok ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+	close(fd);
+	if (at == MAP_FAILED)
 		return false;
-	w->parts[w->part_count++] = bytes;
+	*out = w->parts[w->part_count++] = (hob_bytes){at, (size_t)info.st_size};
 	return true;
 }
 
@@ -121,25 +135,12 @@ static hob_part_state ask_part(worker *w, const uint8_t key[32], bool wait, hob_
 {
 	srv_frame frame = {.type = SRV_FRAME_PART_GET, .number = wait};
 	memcpy(frame.key, key, sizeof frame.key);
-	int fd = -1;
-	if (!srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, -1, NULL) ||
-		srv_frame_receive(SRV_WORKER_SOCKET, &frame, w->payload, &fd) != 1 || frame.type != SRV_FRAME_PART) {
-		w->broken = true;
+	int fd;
+	if (!ask_daemon(w, &frame, NULL, SRV_FRAME_PART, &fd))
 		return HOB_PART_UNKNOWN;
-	}
-	struct stat info;
-	bool found = false;
-	if (fd >= 0 && frame.number == 1 && fstat(fd, &info) == 0 && info.st_size > 0) {
-		void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		hob_bytes bytes = {at, (size_t)info.st_size};
-		found = at != MAP_FAILED && keep_part(w, bytes);
-		if (found)
-			*out = bytes;
-		else if (at != MAP_FAILED)
-			munmap(at, bytes.size);
-	}
-	srv_close(fd);
-	return found ? HOB_PART_KNOWN : frame.number == 2 ? HOB_PART_ELSEWHERE : HOB_PART_UNKNOWN;
+	if (fd >= 0)
+		return map_part(w, fd, out) ? HOB_PART_KNOWN : HOB_PART_UNKNOWN;
+	return frame.number == 2 ? HOB_PART_ELSEWHERE : HOB_PART_UNKNOWN;
 }
 
 static hob_part_state part_get(void *user, const uint8_t key[32], bool wait, hob_bytes *out)
@@ -156,36 +157,23 @@ static bool ask_export(void *user, const srv_exporter_ask *ask, hob_bytes *resul
 {
 	worker *w = user;
 	srv_frame frame = {.type = SRV_FRAME_EXPORT, .payload_size = sizeof *ask};
-	struct stat info;
-	int fd = -1;
-	if (!srv_frame_send(SRV_WORKER_SOCKET, &frame, ask, -1, NULL) ||
-		srv_frame_receive(SRV_WORKER_SOCKET, &frame, w->payload, &fd) != 1 ||
-		frame.type != SRV_FRAME_EXPORTED) {
-		w->broken = true;
+	int fd;
+	if (!ask_daemon(w, &frame, ask, SRV_FRAME_EXPORTED, &fd))
 		return hob_fail(err, INTERNAL, "the daemon did not answer");
-	}
 	bool told = frame.a == HOB_ERR_IO || frame.a == HOB_ERR_INTERRUPTED || frame.a == HOB_ERR_MEMORY;
 	if (fd < 0)
 		return hob_error_set(err, told ? (hob_err_code)frame.a : HOB_ERR_UNSUPPORTED, __FILE__, __LINE__,
 							 "%.*s", (int)frame.payload_size, (const char *)w->payload);
-	bool ok = fstat(fd, &info) == 0 && info.st_size > 0;
-	void *at = ok ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-	close(fd);
-	*result = (hob_bytes){at, (size_t)info.st_size};
-	if (at == MAP_FAILED || !keep_part(w, *result))
-		return hob_fail(err, MEMORY, "no memory left for what Blender exported");
-	return true;
+	return map_part(w, fd, result) || hob_fail(err, MEMORY, "no memory left for what Blender exported");
 }
 
 /* A memory file of exactly this size; -1 if the daemon provides none. */
 static int ask_memory(worker *w, srv_memory_use use, uint64_t size)
 {
 	srv_frame frame = {.type = SRV_FRAME_MEMORY, .number = use, .a = size};
-	int fd = -1;
+	int fd;
 	pthread_mutex_lock(&w->talk);
-	if (!srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, -1, NULL) ||
-		srv_frame_receive(SRV_WORKER_SOCKET, &frame, w->payload, &fd) != 1 || frame.type != SRV_FRAME_MEMORY)
-		w->broken = true;
+	(void)ask_daemon(w, &frame, NULL, SRV_FRAME_MEMORY, &fd);
 	pthread_mutex_unlock(&w->talk);
 	return fd;
 }
@@ -219,13 +207,6 @@ static uint64_t peak_bytes(void)
 	return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-/* Resets the peak, which would otherwise span all jobs of this process. */
-static void forget_peak(const worker *w)
-{
-	ssize_t done = w->peak_reset >= 0 ? write(w->peak_reset, "5", 1) : 0;
-	(void)done;
-}
-
 /* Source text sent with the job, which replaces the file in the folder. */
 typedef struct sent_source {
 	hob_io below;
@@ -257,7 +238,8 @@ static void sent_refused(void *user, hob_str reference, bool absolute)
 static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str path, hob_bytes text)
 {
 	uint64_t began = clock_ns();
-	forget_peak(w);
+	/* Resets the peak, which would otherwise span all jobs of this process. */
+	(void)!write(w->peak_reset, "5", 1);
 	srv_root_io *io = srv_root_io_new(w->roots[root], w->start.source_limit, w->hasher, send_touched, w);
 	if (io && head->mapped)
 		srv_root_io_read_open(io);
