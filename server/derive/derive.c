@@ -202,12 +202,10 @@ static derivation *find_or_add(srv_derive *derive, const derivation *wanted)
 	while (*at && !hob_sha256_equal(&(*at)->key, &wanted->key))
 		at = &(*at)->next;
 	if (!*at && derive->derivation_count < WAITING_MAX) {
-		*at = malloc(sizeof **at);
-		if (*at) {
-			**at = *wanted;
-			derive->derivation_count++;
-			return *at;
-		}
+		*at = hob_must(malloc(sizeof **at));
+		**at = *wanted;
+		derive->derivation_count++;
+		return *at;
 	}
 	release(wanted);
 	return *at;
@@ -251,10 +249,8 @@ static int find_version(srv_derive *derive, const srv_derive_asset *a, hob_str w
 	}
 	if (refused == 0 && wanted->pair)
 		srv_derive_picture_of(&record, wanted->outputs[side], wanted->level & 0xFFFF, &wanted->pair[side]);
-	else if (refused == 0 && record.stats.len > 0) {
-		wanted->stats[side] = strndup(record.stats.data, record.stats.len);
-		refused = wanted->stats[side] || hob_fail(err, MEMORY, "no memory left for a comparison") ? 0 : 503;
-	}
+	else if (refused == 0 && record.stats.len > 0)
+		wanted->stats[side] = hob_must(strndup(record.stats.data, record.stats.len));
 	hob_arena_release(&arena);
 	return refused;
 }
@@ -267,14 +263,11 @@ static bool find_versions(srv_derive *derive, srv_control *control, derivation *
 	if (!srv_derive_find(derive, control, false, &a))
 		return false;
 	if (wanted->kind == SRV_DERIVED_PICTURE)
-		wanted->pair = calloc(2, sizeof *wanted->pair);
+		wanted->pair = hob_must(calloc(2, sizeof *wanted->pair));
 	bool posed = control->file.len > 0;
+	int refused = 0;
 	if (posed)
-		wanted->clip = strndup(control->file.data, control->file.len);
-	int refused =
-		wanted->kind == SRV_DERIVED_PICTURE && (!wanted->pair || (posed && !wanted->clip)) ? 503 : 0;
-	if (refused > 0)
-		(void)hob_fail(&error, MEMORY, "no memory left for a picture");
+		wanted->clip = hob_must(strndup(control->file.data, control->file.len));
 	for (int side = 0; side < 2 && refused == 0; side++)
 		refused = find_version(derive, &a, side == 0 ? control->text : control->tag, wanted, side, &error);
 	const hob_str texts[2] = {posed ? control->file : hob_str_of(wanted->stats[0]),
@@ -314,15 +307,12 @@ static void ask(srv_derive *derive, srv_control *control)
 		release(&wanted);
 		return;
 	}
-	asker *one = malloc(sizeof *one);
-	derivation *d = one ? find_or_add(derive, &wanted) : NULL;
+	derivation *d = find_or_add(derive, &wanted);
 	if (!d) {
-		if (!one)
-			release(&wanted);
-		free(one);
 		srv_control_answer(control, 503, "http.unavailable", "too much is being encoded or cut; try again");
 		return;
 	}
+	asker *one = hob_must(malloc(sizeof *one));
 	*one = (asker){control, d->askers};
 	d->askers = one;
 	atomic_store(&d->unwanted, false);
@@ -367,9 +357,7 @@ bool srv_derive_take(srv_derive *derive, srv_control *control)
 
 srv_derive *srv_derive_new(const srv_derive_host *host)
 {
-	srv_derive *derive = calloc(1, sizeof *derive);
-	if (!derive)
-		return NULL;
+	srv_derive *derive = hob_must(calloc(1, sizeof *derive));
 	derive->host = *host;
 	derive->thumbnails = srv_derive_thumbnails_new();
 	return derive;

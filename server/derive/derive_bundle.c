@@ -81,11 +81,11 @@ static bool fail_changed(bundle_work *b, const bundle_file *file)
 static bool put_content(bundle_work *b, const sink *s, bundle_file *file, int fd)
 {
 	enum { CHUNK = 256 << 10 };
-	uint8_t *bytes = malloc(CHUNK);
+	uint8_t *bytes = hob_must(malloc(CHUNK));
 	hob_hasher hasher;
 	uint64_t done = 0;
-	ssize_t got = bytes ? 1 : -1;
-	bool ok = bytes || hob_fail(&b->error, MEMORY, "no memory left for a bundle");
+	ssize_t got = 1;
+	bool ok = true;
 	hob_hasher_init(&hasher);
 	while (ok && (got = read(fd, bytes, CHUNK)) > 0) {
 		hob_hasher_put(&hasher, bytes, (size_t)got);
@@ -235,11 +235,7 @@ static bool find_job(srv_store *store, const srv_control *control, hob_arena *ar
 void srv_derive_bundle(srv_derive *derive, srv_control *control)
 {
 	const srv_derive_host *host = &derive->host;
-	bundle_work *b = calloc(1, sizeof *b);
-	if (!b) {
-		srv_control_answer(control, 503, "internal", "no memory left for a bundle");
-		return;
-	}
+	bundle_work *b = hob_must(malloc(sizeof *b));
 	*b = (bundle_work){.derive = derive, .control = control};
 	b->work.data = b;
 	hob_arena_init(&b->arena, 64 << 20);
@@ -248,25 +244,23 @@ void srv_derive_bundle(srv_derive *derive, srv_control *control)
 	srv_derive_asset a;
 	hob_error error;
 	bool found = find_job(host->store, control, &b->arena, &row, &record);
-	if (!found && !srv_store_is_whole(host->store, &error)) {
-		srv_control_refuse(control, 0, &error);
-		bundle_free(b);
+	bool there = found && host->find(host->user, row.asset, false, &a);
+	if (there) {
+		b->root_fd = a.root_fd;
+		b->log = row.log;
+		put_description(b, &a, &row, &record);
+	}
+	if (there && !b->json.failed && list_files(b, &a, &record)) {
+		host->work(host->user, &b->work, bundle_run, bundle_done);
 		return;
 	}
-	if (!found || !host->find(host->user, row.asset, false, &a)) {
+	if (there)
+		srv_control_answer(control, 503, "internal", "no memory left for a bundle");
+	else if (!found && !srv_store_is_whole(host->store, &error))
+		srv_control_refuse(control, 0, &error);
+	else
 		srv_control_answer(control, 404, "http.not-found",
 						   found ? "the asset of this job no longer exists"
 								 : "no such job is over, or it left no record of what it read");
-		bundle_free(b);
-		return;
-	}
-	b->root_fd = a.root_fd;
-	b->log = row.log;
-	put_description(b, &a, &row, &record);
-	if (b->json.failed || !list_files(b, &a, &record)) {
-		srv_control_answer(control, 503, "internal", "no memory left for a bundle");
-		bundle_free(b);
-		return;
-	}
-	host->work(host->user, &b->work, bundle_run, bundle_done);
+	bundle_free(b);
 }

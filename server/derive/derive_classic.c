@@ -82,35 +82,31 @@ void srv_derive_classic(srv_derive *derive, srv_control *control)
 	hob_arena_init(&arena, 16 << 20);
 	srv_record record;
 	hob_error error = {0};
-	classic_work *job = calloc(1, sizeof *job);
+	hob_sha256 inputs[3];
 	uint32_t found = 0, made = 0;
-	bool has = job && a.good && srv_store_record(host->store, a.good, &arena, &record, &error);
+	bool has = a.good && srv_store_record(host->store, a.good, &arena, &record, &error);
 	for (uint32_t i = 0; has && i < record.output_count; i++)
 		for (int n = 0; n < 3; n++) {
 			const srv_record_output *output = &record.outputs[i];
 			made += hob_str_equal(output->name, hob_str_of(classic_names[n])) &&
 					srv_blob_exists(host->store, &output->digest);
 			if (hob_str_equal(output->name, hob_str_of(packed_names[n]))) {
-				job->inputs[n] = output->digest;
+				inputs[n] = output->digest;
 				found++;
 			}
 		}
 	hob_arena_release(&arena);
 	if (made == 3) {
 		control->answer(control, 200, HOB_STR("{}"));
-		free(job);
-	} else if (job && error.code == HOB_ERR_IO) {
+	} else if (error.code == HOB_ERR_IO) {
 		srv_control_refuse(control, 0, &error);
-		free(job);
 	} else if (found != 3) {
 		srv_control_answer(control, 404, "http.not-found",
 						   "this asset has no cooked outputs to make the classic layout from");
-		free(job);
 	} else {
-		job->derive = derive;
-		job->control = control;
-		job->asset = a.number;
-		job->record = *a.good;
+		classic_work *job = hob_must(malloc(sizeof *job));
+		*job = (classic_work){.derive = derive, .control = control, .asset = a.number, .record = *a.good};
+		memcpy(job->inputs, inputs, sizeof inputs);
 		job->work.data = job;
 		host->work(host->user, &job->work, classic_run, classic_done);
 	}

@@ -3,6 +3,7 @@
 #define SRV_DERIVE_INSIDE_H
 
 #include "derive.h"
+#include "../../core/base/array.h"
 #include "../../core/hash/hex.h"
 
 #include "../fs/fd.h"

@@ -42,9 +42,8 @@ struct thumbnails {
 
 struct thumbnails *srv_derive_thumbnails_new(void)
 {
-	struct thumbnails *t = calloc(1, sizeof *t);
-	if (t)
-		t->has_program = srv_find_program("hob-thumbnail", t->program);
+	struct thumbnails *t = hob_must(calloc(1, sizeof *t));
+	t->has_program = srv_find_program("hob-thumbnail", t->program);
 	return t;
 }
 
@@ -182,9 +181,7 @@ void srv_derive_draw(srv_derive *derive)
 	while (t && !t->running && t->wish_count > 0 && !*host->closing && !host->is_busy(host->user)) {
 		srv_derive_asset a;
 		hob_sha256 blob;
-		drawing *d = calloc(1, sizeof *d);
-		if (!d)
-			return;
+		drawing *d = hob_must(calloc(1, sizeof *d));
 		d->wish = t->wishes[--t->wish_count];
 		bool whole = host->at(host->user, d->wish.asset, &a) &&
 					 gather(derive, &a, d->wish.size, &d->input, &d->wish.key);

@@ -1,5 +1,7 @@
 #include "farm.h"
 
+#include "../../core/base/array.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -85,8 +87,7 @@ static void set_aside(const char *path, mode_t kind)
 	uint64_t chance = 0;
 	if (lstat(path, &info) != 0 || (info.st_mode & S_IFMT) == kind)
 		return;
-	ssize_t ignored = getrandom(&chance, sizeof chance, 0);
-	(void)ignored;
+	(void)!getrandom(&chance, sizeof chance, 0);
 	snprintf(aside, sizeof aside, "%s.wrong-%016llx", path, (unsigned long long)chance);
 	(void)!rename(path, aside);
 }
@@ -151,9 +152,9 @@ static srv_farm_end folder_get(void *handle, const char *name,
 		srv_farm_end end = failed(why, name);
 		return end == SRV_FARM_NONE ? missing(f, why) : end;
 	}
-	char *piece = malloc(PIECE);
+	char *piece = hob_must(malloc(PIECE));
 	srv_farm_end end = SRV_FARM_OK;
-	for (ssize_t got = 1; piece && end == SRV_FARM_OK && got > 0;) {
+	for (ssize_t got = 1; end == SRV_FARM_OK && got > 0;) {
 		got = atomic_load(&f->cut) ? -1 : read(fd, piece, PIECE);
 		if (got < 0)
 			end = failed(why, name) == SRV_FARM_READ_ONLY ? SRV_FARM_BARRED : SRV_FARM_DOWN;
@@ -162,13 +163,13 @@ static srv_farm_end folder_get(void *handle, const char *name,
 	}
 	close(fd);
 	free(piece);
-	return piece ? end : SRV_FARM_DOWN;
+	return end;
 }
 
 static bool copy(folder *f, int from, int to, uint64_t size)
 {
-	char *piece = malloc(PIECE);
-	bool ok = piece != NULL;
+	char *piece = hob_must(malloc(PIECE));
+	bool ok = true;
 	for (uint64_t at = 0; ok && at < size;) {
 		ssize_t got = pread(from, piece, size - at < PIECE ? (size_t)(size - at) : PIECE, (off_t)at);
 		errno = got == 0 ? EIO : errno;
@@ -198,8 +199,7 @@ static srv_farm_end folder_put(void *handle, const char *name, int fd, uint64_t 
 	folder *f = handle;
 	char path[2200], temp[2200];
 	uint64_t chance = 0;
-	ssize_t ignored = getrandom(&chance, sizeof chance, 0);
-	(void)ignored;
+	(void)!getrandom(&chance, sizeof chance, 0);
 	(void)sha256;
 	path_of(f, name, path);
 	snprintf(temp, sizeof temp, "%s/blobs/new-%016llx", f->path, (unsigned long long)chance);

@@ -1,5 +1,6 @@
 #include "farm.h"
 
+#include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 #include "farm_schema.h"
 
@@ -57,15 +58,13 @@ static bool load_drivers(srv_farm *f, hob_error *err)
 
 static char *copy(const char *text)
 {
-	return text ? strdup(text) : NULL;
+	return text ? hob_must(strdup(text)) : NULL;
 }
 
 bool srv_farm_open(const srv_farm_options *options, const char *owner, srv_farm **out, hob_error *err)
 {
 	srv_farm_why why = {""};
-	srv_farm *f = calloc(1, sizeof *f);
-	if (!f)
-		return hob_fail(err, MEMORY, "no memory left for the farm");
+	srv_farm *f = hob_must(calloc(1, sizeof *f));
 	pthread_mutex_init(&f->lock, NULL);
 	f->metadata = copy(options->metadata);
 	f->blobs = copy(options->blobs);
@@ -74,11 +73,10 @@ bool srv_farm_open(const srv_farm_options *options, const char *owner, srv_farm 
 	f->secret = copy(options->secret);
 	f->node = copy(options->node ? options->node : "?");
 	f->lease_s = options->lease_s > 0 ? options->lease_s : LEASE_S;
-	hob_sha256 name = hob_sha256_of((hob_bytes){(const uint8_t *)f->node, f->node ? strlen(f->node) : 0});
+	hob_sha256 name = hob_sha256_of((hob_bytes){(const uint8_t *)f->node, strlen(f->node)});
 	snprintf(f->owner, sizeof f->owner, "%s-%02x%02x%02x%02x", owner, name.bytes[0], name.bytes[1],
 			 name.bytes[2], name.bytes[3]);
-	bool ok = (f->metadata && f->blobs && f->node) || hob_fail(err, MEMORY, "no memory left for the farm");
-	ok = ok && load_drivers(f, err);
+	bool ok = load_drivers(f, err);
 	if (ok) {
 		srv_farm_place place = {f->metadata, NULL, f->password};
 		f->main = f->sql_module->sql->open(&place, &why);
@@ -195,12 +193,6 @@ static srv_farm_end check_schema(srv_farm *f, srv_farm_why *why)
 	return SRV_FARM_OK;
 }
 
-static srv_farm_end no_memory(srv_farm_why *why)
-{
-	snprintf(why->text, sizeof why->text, "no memory left for the farm");
-	return SRV_FARM_DOWN;
-}
-
 /* Runs a statement. Those that waited behind a failure fail too, so that their deadlines do not add up. A
  * parameter that is NULL found no memory. */
 static srv_farm_end run_for(srv_farm *f, int deadline_ms, const char *sql, const char *const *params,
@@ -210,7 +202,7 @@ static srv_farm_end run_for(srv_farm *f, int deadline_ms, const char *sql, const
 	srv_farm_end end = SRV_FARM_DOWN;
 	for (int i = 0; i < count; i++)
 		if (!params[i])
-			return no_memory(why);
+			abort();
 	pthread_mutex_lock(&f->lock);
 	if (atomic_load(&f->cut) || failures != f->failures) {
 		snprintf(why->text, sizeof why->text, "the farm's database does not answer");

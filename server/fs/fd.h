@@ -24,7 +24,7 @@ static inline void srv_wake(int fd)
 	(void)!write(fd, &one, sizeof one);
 }
 
-/* The text of a small file, as in /proc, with a NUL at its end. False, and an empty text: none can be read. */
+/* The text of a small file, as in /proc, with a NUL at its end. False, with an empty text: there is none. */
 static inline bool srv_read_text(int dir, const char *name, char *out, size_t room)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,6 @@
 #include "git_files.h"
 
+#include "../../core/base/array.h"
 #include "../fs/beneath.h"
 #include "../fs/folder.h"
 #include "../fs/remove_tree.h"
@@ -305,15 +306,14 @@ static bool clear(int folder, hob_buf *path, const srv_git_change *const *kept, 
 static bool clear_others(const srv_git_files *files, int folder, const srv_git_changes *changes,
 						 hob_error *err)
 {
-	const srv_git_change **kept = calloc(changes->count + 1, sizeof(const srv_git_change *));
+	const srv_git_change **kept = hob_must(calloc(changes->count + 1, sizeof(const srv_git_change *)));
 	uint32_t count = 0;
 	hob_buf path = {0};
-	for (uint32_t i = 0; kept && i < changes->count; i++)
+	for (uint32_t i = 0; i < changes->count; i++)
 		if (changes->items[i].letter == 'P' && !changes->items[i].fault)
 			kept[count++] = &changes->items[i];
-	if (kept)
-		qsort(kept, count, sizeof(const srv_git_change *), by_path);
-	bool ok = kept && clear(folder, &path, kept, count, 0);
+	qsort(kept, count, sizeof(const srv_git_change *), by_path);
+	bool ok = clear(folder, &path, kept, count, 0);
 	free(kept);
 	hob_buf_release(&path);
 	return ok || fail_disk(files, err);

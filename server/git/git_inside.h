@@ -90,7 +90,7 @@ bool srv_git_refresh(git_root *root, bool again, hob_error *err) HOB_MUST_CHECK;
 bool srv_git_resolve(git_root *root, hob_str name, srv_git_id *out, hob_error *err) HOB_MUST_CHECK;
 /* Makes the folder of a commit, unless there is one, or (without `always`) it is the tip. */
 bool srv_git_make(git_root *root, const srv_git_id *id, bool always, hob_error *err) HOB_MUST_CHECK;
-commit_state *srv_git_add_commit(git_root *root, const srv_git_id *id); /* NULL without memory */
+commit_state *srv_git_add_commit(git_root *root, const srv_git_id *id);
 void srv_git_drop_notes(commit_state *state);
 void srv_git_watch(git_root *root);
 /* Reads the events: whether a reference may have changed. */

@@ -166,7 +166,7 @@ static bool move_tip(git_root *root, const srv_git_id *id, bool whole, hob_error
 commit_state *srv_git_add_commit(git_root *root, const srv_git_id *id)
 {
 	if (!HOB_ROOM(root->commits, root->commit_room, root->commit_count))
-		return NULL;
+		abort();
 	commit_state *state = &root->commits[root->commit_count++];
 	*state = (commit_state){.used = ++root->gits->numbers};
 	begin_state(root, state, id);
@@ -218,15 +218,15 @@ bool srv_git_make(git_root *root, const srv_git_id *id, bool always, hob_error *
 	srv_git_hex text = srv_git_id_text(id);
 	bool ok = read_changes(root, "-", text.text, &answer, &changes, err) &&
 			  srv_git_files_make(&root->gits->files, root->commits_name, text.text, &changes, err);
-	state = ok ? srv_git_add_commit(root, id) : NULL;
-	if (state) {
+	if (ok) {
+		state = srv_git_add_commit(root, id);
 		note_changes(root, state, &changes);
 		srv_git_await(root, state);
 		trim(root);
 	}
 	srv_git_changes_release(&changes);
 	hob_buf_release(&answer);
-	return state || (ok && hob_fail(err, MEMORY, "no memory left for a commit"));
+	return ok;
 }
 
 /* ---- references */

@@ -29,11 +29,9 @@ static void on_settled(srv_control *control, int status, hob_str body)
 
 void srv_git_await(git_root *root, commit_state *state)
 {
-	settling *s = calloc(1, sizeof *s);
-	if (!s || !root->gits->engine.post) {
-		free(s);
+	if (!root->gits->engine.post)
 		return;
-	}
+	settling *s = hob_must(malloc(sizeof *s));
 	*s = (settling){.gits = root->gits, .root = root, .id = state->id, .number = state->number};
 	hob_buf_printf(&s->name, "%s%s", root->name, state == &root->tip ? "" : SRV_GIT_COMMITS);
 	s->control = (srv_control){.kind = SRV_CONTROL_SYNC,
@@ -339,14 +337,13 @@ static void find_commits(git_root *root)
 static bool open_root(srv_gits *g, const srv_git_options *options, git_root *root, hob_error *err)
 {
 	*root = (git_root){.gits = g, .inotify = -1, .fd = -1};
-	root->name = strdup(options->name);
-	root->folder = strdup(options->folder ? options->folder : "");
+	root->name = hob_must(strdup(options->name));
+	root->folder = hob_must(strdup(options->folder ? options->folder : ""));
 	root->refs = options->refs;
-	if (!root->name || !root->folder ||
-		asprintf(&root->commits_name, "%s" SRV_GIT_COMMITS, options->name) < 0 ||
+	if (asprintf(&root->commits_name, "%s" SRV_GIT_COMMITS, options->name) < 0 ||
 		asprintf(&root->tip_path, "%s/%s", g->files.path, root->name) < 0 ||
 		asprintf(&root->commits_path, "%s/%s", g->files.path, root->commits_name) < 0)
-		return hob_fail(err, MEMORY, "no memory left for a repository");
+		abort();
 	bool known = faccessat(g->files.fd, root->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	int made = srv_git_files_folder(&g->files, root->commits_name);
 	srv_close(made);
@@ -369,18 +366,14 @@ static bool open_root(srv_gits *g, const srv_git_options *options, git_root *roo
 bool srv_gits_open(const char *cache, const srv_git_options *options, uint32_t count, srv_gits **out,
 				   hob_error *err)
 {
-	srv_gits *g = calloc(1, sizeof *g);
-	if (!g)
-		return hob_fail(err, MEMORY, "no memory left for git repositories");
-	*out = g;
+	srv_gits *g = *out = hob_must(calloc(1, sizeof *g));
 	g->files.fd = -1;
 	g->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&g->lock, NULL);
-	g->roots = calloc(count + 1, sizeof *g->roots);
-	g->patient = calloc(WAITING_MAX, sizeof *g->patient);
-	if (!g->roots || !g->patient || g->wake < 0)
-		return hob_fail(err, MEMORY, "no memory left for git repositories");
-	bool ok = srv_git_files_open(&g->files, cache, err);
+	g->roots = hob_must(calloc(count + 1, sizeof *g->roots));
+	g->patient = hob_must(calloc(WAITING_MAX, sizeof *g->patient));
+	bool ok = g->wake >= 0 || hob_fail(err, IO, "cannot make an eventfd: %s", strerror(errno));
+	ok = ok && srv_git_files_open(&g->files, cache, err);
 	for (uint32_t i = 0; i < count && ok; i++)
 		ok = open_root(g, &options[i], &g->roots[g->count++], err);
 	return ok;

@@ -1,5 +1,6 @@
 #include "inside.h"
 
+#include "../fs/beneath.h"
 #include "../log/log.h"
 
 #include <netinet/in.h>
@@ -31,52 +32,35 @@ typedef struct guesser {
 typedef struct guesses {
 	pthread_mutex_t lock;
 	guesser guessers[GUESSERS];
-	struct stat told; /* the version of the file that the log names */
+	srv_stat told; /* the version of the file that the log names */
 } guesses;
 
 struct access_list {
 	char *path;
 	srv_tokens tokens;
-	struct stat seen;
+	srv_stat seen;
 	int64_t looked_ms;
 	uint32_t readings; /* how often the file was read */
 	guesses *guesses;
 	bool owns_guesses;
 };
 
-static bool same_file(const struct stat *a, const struct stat *b)
+static srv_stat look_at(const char *path)
 {
-	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
-		   a->st_mode == b->st_mode && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-		   a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
-		   a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
-static guesses *guesses_new(void)
-{
-	guesses *shared = calloc(1, sizeof *shared);
-	if (shared)
-		pthread_mutex_init(&shared->lock, NULL);
-	return shared;
+	struct stat info;
+	return stat(path, &info) == 0 ? srv_stat_of(&info) : (srv_stat){0};
 }
 
 access_list *srv_access_new(const char *path, access_list *first, hob_error *err)
 {
-	access_list *access = calloc(1, sizeof *access);
-	if (access) {
-		access->path = strdup(path);
-		access->owns_guesses = !first;
-		access->guesses = first ? first->guesses : guesses_new();
-	}
-	if (!access || !access->path || !access->guesses) {
-		srv_access_free(access);
-		bool failed = hob_fail(err, MEMORY, "no memory for the tokens");
-		(void)failed;
-		return NULL;
-	}
+	access_list *access = hob_must(calloc(1, sizeof *access));
+	access->path = hob_must(strdup(path));
+	access->owns_guesses = !first;
+	access->guesses = first ? first->guesses : hob_must(calloc(1, sizeof *access->guesses));
+	if (!first)
+		pthread_mutex_init(&access->guesses->lock, NULL);
 	/* stat before reading: a change in between is noticed at the next look. */
-	if (stat(path, &access->seen) != 0)
-		access->seen = (struct stat){0};
+	access->seen = look_at(path);
 	if (access->owns_guesses)
 		access->guesses->told = access->seen;
 	if (!srv_tokens_read(path, &access->tokens, err)) {
@@ -91,7 +75,7 @@ void srv_access_free(access_list *access)
 	if (!access)
 		return;
 	srv_tokens_release(&access->tokens);
-	if (access->owns_guesses && access->guesses) {
+	if (access->owns_guesses) {
 		pthread_mutex_destroy(&access->guesses->lock);
 		free(access->guesses);
 	}
@@ -105,10 +89,10 @@ uint32_t srv_access_count(const access_list *access)
 }
 
 /* True once for each version of the file, in the first shard that asks. */
-static bool is_news(guesses *shared, const struct stat *file)
+static bool is_news(guesses *shared, const srv_stat *file)
 {
 	pthread_mutex_lock(&shared->lock);
-	bool news = !same_file(&shared->told, file);
+	bool news = !srv_stat_equal(&shared->told, file);
 	shared->told = *file;
 	pthread_mutex_unlock(&shared->lock);
 	return news;
@@ -121,17 +105,15 @@ static void look_again(access_list *access, int64_t now_ms)
 	if (now_ms - access->looked_ms < LOOK_AGAIN_MS)
 		return;
 	access->looked_ms = now_ms;
-	struct stat info = {0};
-	if (stat(access->path, &info) != 0)
-		info = (struct stat){0};
-	if (same_file(&info, &access->seen))
+	srv_stat now = look_at(access->path);
+	if (srv_stat_equal(&now, &access->seen))
 		return;
-	access->seen = info;
+	access->seen = now;
 	access->readings++;
 	srv_tokens_release(&access->tokens);
 	hob_error error = {0};
 	bool read = srv_tokens_read(access->path, &access->tokens, &error);
-	if (!is_news(access->guesses, &info))
+	if (!is_news(access->guesses, &now))
 		return;
 	if (read)
 		srv_log(SRV_LOG_INFO, "tokens", "read again: %u", access->tokens.count);
@@ -236,15 +218,8 @@ static srv_scope shown_scope(request *r, bool *shown)
 /* The peer's /32 or /64 network; 0 for a Unix socket. */
 static uint64_t peer_network(const request *r)
 {
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	const struct sockaddr *address = info ? info->client_addr : NULL;
-	uint64_t network = 0;
-	if (address && address->sa_family == AF_INET)
-		network = ((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr | 1ull << 32;
-	else if (address && address->sa_family == AF_INET6)
-		memcpy(&network, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, sizeof network);
-	return network;
+	hob_bytes peer = srv_request_peer(r);
+	return peer.size > 4 ? hob_load_u64(peer.data) : peer.size > 0 ? hob_load_u32(peer.data) | 1ull << 32 : 0;
 }
 
 bool srv_access_guessed(request *r)

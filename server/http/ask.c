@@ -1,7 +1,5 @@
 #include "inside.h"
 
-#include <assert.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,8 +12,7 @@ struct mailbox {
 
 mailbox *srv_mailbox_new(int wake_fd)
 {
-	mailbox *box = calloc(1, sizeof *box);
-	assert(box && "out of memory");
+	mailbox *box = hob_must(calloc(1, sizeof *box));
 	pthread_mutex_init(&box->lock, NULL);
 	box->wake_fd = wake_fd;
 	box->references = 1;
@@ -93,15 +90,9 @@ static hob_str copy_text(char **room, hob_str text)
 
 static ask *ask_new(srv_http *http, srv_control_kind kind, hob_str asset, const srv_control *rest)
 {
-	ask *a = calloc(1, sizeof *a);
+	ask *a = hob_must(calloc(1, sizeof *a));
 	srv_control control = rest ? *rest : (srv_control){0};
-	char *texts = malloc(asset.len + control.text.len + control.tag.len + control.file.len + 4);
-	if (!a || !texts) {
-		free(control.query);
-		free(a);
-		free(texts);
-		return NULL;
-	}
+	char *texts = hob_must(malloc(asset.len + control.text.len + control.tag.len + control.file.len + 4));
 	a->texts = texts;
 	a->control = control;
 	a->control.kind = kind;
@@ -132,8 +123,6 @@ enum MHD_Result srv_ask(request *r, srv_control_kind kind, hob_str asset, const 
 {
 	srv_ask_forget(r);
 	ask *a = ask_new(r->http, kind, asset, rest);
-	if (!a)
-		return MHD_NO;
 	a->owner = r;
 	if (kind == SRV_CONTROL_DERIVE)
 		a->control.client = srv_request_client(r);
@@ -154,8 +143,7 @@ enum MHD_Result srv_ask(request *r, srv_control_kind kind, hob_str asset, const 
 void srv_ask_aside(srv_http *http, srv_control_kind kind, const srv_control *rest)
 {
 	ask *a = ask_new(http, kind, (hob_str){0}, rest);
-	if (a)
-		http->sources.control.post(http->sources.control.user, &a->control);
+	http->sources.control.post(http->sources.control.user, &a->control);
 }
 
 void srv_ask_abandon(request *r, bool whole)

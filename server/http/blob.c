@@ -2,6 +2,7 @@
 
 #include "../control/derived.h"
 #include "../fs/transfer.h"
+#include "../store/digest_map.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 /* Measured: up to MEMORY_BYTES_MAX, one sendmsg of header and body costs less than header, sendfile and two
  * socket options. */
-enum { MEMORY_BYTES_MAX = 32 << 10, IDLE_MS = 60000, BUCKETS = 4096, ETAG_SIZE = 96, LOOK_AGAIN_MS = 20000 };
+enum { MEMORY_BYTES_MAX = 32 << 10, IDLE_MS = 60000, ETAG_SIZE = 96, LOOK_AGAIN_MS = 20000 };
 
 /* Cached state of one encoding of a blob. It expires, so that the store sees that the encoding is in use. */
 typedef struct encoded_form {
@@ -34,7 +35,7 @@ struct blob {
 	uint32_t references; /* one from the cache, and one from each response that uses `data` */
 	encoded_form forms[CODING_COUNT];
 	int64_t used_ms;
-	blob *next_in_bucket, *older, *newer;
+	blob *older, *newer;
 };
 
 struct blob_cache {
@@ -43,16 +44,16 @@ struct blob_cache {
 	uint32_t max_entries;
 	blob *oldest, *newest; /* in order of last use */
 	bool refused;		   /* the last load failed although the blob exists: unreadable or damaged */
-	blob *buckets[BUCKETS];
+	digest_map blobs;	   /* blob * */
 };
 
 blob_cache *srv_blob_cache_new(srv_store *store, uint32_t max_entries)
 {
 	assert(max_entries > 0);
-	blob_cache *cache = calloc(1, sizeof *cache);
-	assert(cache && "out of memory");
+	blob_cache *cache = hob_must(calloc(1, sizeof *cache));
 	cache->store = store;
 	cache->max_entries = max_entries;
+	srv_digest_map_init(&cache->blobs, sizeof(blob *));
 	return cache;
 }
 
@@ -63,11 +64,6 @@ static void unref(void *pointer)
 		return;
 	free(b->data);
 	free(b);
-}
-
-static blob **bucket(blob_cache *cache, const hob_sha256 *digest)
-{
-	return &cache->buckets[hob_load_u32(digest->bytes) % BUCKETS];
 }
 
 static void unlink_use(blob_cache *cache, blob *b)
@@ -87,10 +83,7 @@ static void link_newest(blob_cache *cache, blob *b)
 static void drop(blob_cache *cache, blob *b)
 {
 	unlink_use(cache, b);
-	blob **at = bucket(cache, &b->digest);
-	while (*at != b)
-		at = &(*at)->next_in_bucket;
-	*at = b->next_in_bucket;
+	srv_digest_map_remove(&cache->blobs, &b->digest);
 	cache->count--;
 	MHD_destroy_response(b->response);
 	unref(b);
@@ -102,6 +95,7 @@ void srv_blob_cache_free(blob_cache *cache)
 		return;
 	while (cache->oldest)
 		drop(cache, cache->oldest);
+	srv_digest_map_release(&cache->blobs);
 	free(cache);
 }
 
@@ -166,14 +160,13 @@ static blob *load(blob_cache *cache, const hob_sha256 *digest)
 		return NULL;
 	struct stat info = {0};
 	fstat(fd, &info);
-	blob *b = calloc(1, sizeof *b);
+	blob *b = hob_must(calloc(1, sizeof *b));
 	bool small = size <= MEMORY_BYTES_MAX;
-	if (b && small)
-		b->data = malloc(size > 0 ? size : 1);
-	if (!b || (small && (!b->data || !srv_read_all(fd, b->data, size)))) {
+	if (small)
+		b->data = hob_must(malloc(size > 0 ? size : 1));
+	if (small && !srv_read_all(fd, b->data, size)) {
 		close(fd);
-		if (b)
-			free(b->data);
+		free(b->data);
 		free(b);
 		return NULL;
 	}
@@ -212,9 +205,8 @@ static bool is_unchanged(const blob *b)
 
 blob *srv_blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms)
 {
-	blob *b = *bucket(cache, digest);
-	while (b && !hob_sha256_equal(&b->digest, digest))
-		b = b->next_in_bucket;
+	blob **known = srv_digest_map_find(&cache->blobs, digest), *b = known ? *known : NULL;
+	bool fresh;
 	if (b && !is_unchanged(b)) {
 		drop(cache, b);
 		b = NULL;
@@ -227,8 +219,7 @@ blob *srv_blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms)
 			return NULL;
 		if (cache->count == cache->max_entries)
 			drop(cache, cache->oldest);
-		b->next_in_bucket = *bucket(cache, digest);
-		*bucket(cache, digest) = b;
+		*(blob **)srv_digest_map_put(&cache->blobs, digest, &fresh) = b;
 		cache->count++;
 	}
 	link_newest(cache, b);
@@ -238,18 +229,14 @@ blob *srv_blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms)
 
 /* ---- encoded blobs */
 
-static hob_sha256 form_key(const blob *b, coding_id which)
-{
-	return srv_derived_key(which == CODING_ZSTD ? SRV_DERIVED_ZSTD : SRV_DERIVED_GZIP, 0, &b->digest);
-}
-
 static encoded_form *form_of(srv_http *http, blob *b, coding_id which)
 {
 	encoded_form *form = &b->forms[which];
 	bool known = form->state == FORM_MADE || form->state == FORM_USELESS;
 	if (known && http->now_ms - form->looked_ms < LOOK_AGAIN_MS)
 		return form;
-	hob_sha256 key = form_key(b, which);
+	srv_derived kind = which == CODING_ZSTD ? SRV_DERIVED_ZSTD : SRV_DERIVED_GZIP;
+	hob_sha256 key = srv_derived_key(kind, 0, &b->digest);
 	if (srv_store_part(http->sources.store, &key, &form->digest)) {
 		form->state = srv_derived_useless(&form->digest) ? FORM_USELESS : FORM_MADE;
 		form->looked_ms = http->now_ms;
@@ -406,9 +393,7 @@ static void end_part(void *user)
 
 static struct MHD_Response *read_in_records(int fd, uint64_t first, uint64_t size)
 {
-	file_part *part = malloc(sizeof *part);
-	if (!part)
-		return NULL;
+	file_part *part = hob_must(malloc(sizeof *part));
 	*part = (file_part){fd, first};
 	struct MHD_Response *response =
 		MHD_create_response_from_callback(size, RECORD_BYTES, read_part, part, end_part);
@@ -505,14 +490,19 @@ enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra)
 	return srv_reply(r, status, response, size);
 }
 
-enum MHD_Result srv_reply_made(request *r, const char *type, const char *what)
+blob *srv_blob_made(request *r)
 {
 	hob_sha256 digest;
+	return r->ask->status == MHD_HTTP_OK && hob_sha256_parse(hob_buf_str(&r->ask->body), &digest)
+			   ? srv_blob_find(r->http->blobs, &digest, r->http->now_ms)
+			   : NULL;
+}
+
+enum MHD_Result srv_reply_made(request *r, const char *type, const char *what)
+{
 	if (r->ask->status != MHD_HTTP_OK)
 		return srv_reply_answer(r, "application/json");
-	blob *b = hob_sha256_parse(hob_buf_str(&r->ask->body), &digest)
-				  ? srv_blob_find(r->http->blobs, &digest, r->http->now_ms)
-				  : NULL;
+	blob *b = srv_blob_made(r);
 	return b ? srv_reply_blob(r, b, &(blob_headers){.type = type, .as_it_is = true})
 			 : srv_reply_problem(r, PROBLEM_UNAVAILABLE, "try again", "%s could not be kept", what);
 }

@@ -77,10 +77,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 {
 	srv_http *http = cls;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		request *r = calloc(1, sizeof *r);
-		*context = r;
-		if (!r)
-			return;
+		request *r = *context = hob_must(calloc(1, sizeof *r));
 		r->http = http;
 		r->connection = connection;
 		r->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
@@ -113,14 +110,9 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *con
 {
 	(void)cls;
 	request *r = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-	if (!r)
-		return NULL;
 	size_t size = strlen(target) + 1;
 	if (size > r->target_capacity) {
-		char *copy = realloc(r->target, size + 256);
-		if (!copy)
-			return NULL;
-		r->target = copy;
+		r->target = hob_must(realloc(r->target, size + 256));
 		r->target_capacity = size + 256;
 	}
 	memcpy(r->target, target, size);
@@ -542,9 +534,9 @@ static char **copy_texts(const char *const *texts)
 	size_t count = 0;
 	while (texts && texts[count])
 		count++;
-	char **copies = calloc(count + 1, sizeof *copies);
-	for (size_t i = 0; copies && i < count; i++)
-		copies[i] = strdup(texts[i]);
+	char **copies = hob_must(calloc(count + 1, sizeof *copies));
+	for (size_t i = 0; i < count; i++)
+		copies[i] = hob_must(strdup(texts[i]));
 	return copies;
 }
 
@@ -725,20 +717,13 @@ static bool open_shard(srv_http *http, const srv_http_options *options, uint32_t
 		   hob_fail(err, IO, "cannot set up an HTTP thread: %s", strerror(errno));
 }
 
-static bool start_thread(srv_http *http, hob_error *err)
-{
-	int code = pthread_create(&http->thread, NULL, run, http);
-	http->started = code == 0;
-	return http->started || hob_fail(err, IO, "cannot start an HTTP thread: %s", strerror(code));
-}
-
 static srv_http *new_shards(const srv_http_options *options, const srv_http_sources *sources)
 {
 	uint32_t count = options->threads > 0 ? options->threads : 1;
 	if (count > SHARDS_MAX)
 		count = SHARDS_MAX;
-	srv_http *http = calloc(count, sizeof *http);
-	for (uint32_t i = 0; http && i < count; i++) {
+	srv_http *http = hob_must(calloc(count, sizeof *http));
+	for (uint32_t i = 0; i < count; i++) {
 		http[i].first = http;
 		http[i].shard_count = count;
 		http[i].epoll_fd = http[i].wake_fd = http[i].silence = -1;
@@ -758,8 +743,6 @@ static bool start(srv_http *http, const srv_http_options *options, hob_error *er
 	http->allowed_hosts = copy_texts(options->allowed_hosts);
 	http->cors_origins = copy_texts(options->cors_origins);
 	http->uploads = srv_uploads_new();
-	if (!http->allowed_hosts || !http->cors_origins || !http->uploads)
-		return hob_fail(err, MEMORY, "no memory for the HTTP server");
 	for (uint32_t i = 0; i < http->shard_count; i++) {
 		uint32_t blobs;
 		choose_limits(&http[i], options, &blobs);
@@ -771,9 +754,12 @@ static bool start(srv_http *http, const srv_http_options *options, hob_error *er
 	}
 	name_urls(http);
 	warn_exposed(http);
-	for (uint32_t i = 0; i < http->shard_count; i++)
-		if (!start_thread(&http[i], err))
-			return false;
+	for (uint32_t i = 0; i < http->shard_count; i++) {
+		int code = pthread_create(&http[i].thread, NULL, run, &http[i]);
+		http[i].started = code == 0;
+		if (code != 0)
+			return hob_fail(err, IO, "cannot start an HTTP thread: %s", strerror(code));
+	}
 	return true;
 }
 
@@ -781,8 +767,6 @@ bool srv_http_start(const srv_http_options *options, const srv_http_sources *sou
 					hob_error *err)
 {
 	srv_http *http = new_shards(options, sources);
-	if (!http)
-		return hob_fail(err, MEMORY, "no memory for the HTTP server");
 	if (start(http, options, err)) {
 		*out = http;
 		return true;

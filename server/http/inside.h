@@ -18,6 +18,7 @@
 #define SRV_HTTP_INSIDE_H
 
 #include "http.h"
+#include "../../core/base/array.h"
 
 #include "../../core/base/pieces.h"
 #include "../../core/hash/hex.h"
@@ -202,6 +203,7 @@ bool srv_request_is_foreign(const request *r);
 /* Decodes in place; false on a bad escape, NUL, or (unless raw) a control byte or invalid UTF-8. */
 bool srv_decode_percent(hob_str *text, bool plus_is_space, bool raw);
 /* The client's number in srv_uses; srv_request_uses notes that the client requested the asset or folder. */
+hob_bytes srv_request_peer(const request *r); /* 4 or 16 bytes; empty for a Unix socket */
 uint64_t srv_request_client(const request *r);
 void srv_request_uses(const request *r, hob_str name);
 /* Appends s; all but unreserved characters and '/' is escaped. */
@@ -367,6 +369,7 @@ uint32_t srv_blob_cache_count(const blob_cache *cache);
 /* NULL if the store does not have the blob or cannot read it. Valid until the next call of a cache
  * function. */
 blob *srv_blob_find(blob_cache *cache, const hob_sha256 *digest, int64_t now_ms);
+blob *srv_blob_made(request *r); /* the one whose digest is the answer of the loop; NULL: there is none */
 /* Answers conditional and range requests, for a blob by name (with headers of its own) or, with extra ==
  * NULL, by hash. Accept-Encoding chooses the form: if the encoding has not been made yet, it is ordered and
  * the unencoded blob sent; a client that prefers to wait ("Prefer: encoded") or refuses the unencoded form is

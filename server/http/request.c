@@ -335,20 +335,23 @@ bool srv_request_route(request *r)
 	return parse_query(r, query) && (!known || check_parameters(r, hob_str_of(known)));
 }
 
-uint64_t srv_request_client(const request *r)
+hob_bytes srv_request_peer(const request *r)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	const struct sockaddr *from = info ? info->client_addr : NULL;
-	hob_bytes address = {0};
-	if (from && from->sa_family == AF_INET) {
-		const struct sockaddr_in *in = (const void *)from;
-		address = (hob_bytes){(const uint8_t *)&in->sin_addr, sizeof in->sin_addr};
-	} else if (from && from->sa_family == AF_INET6) {
-		const struct sockaddr_in6 *in6 = (const void *)from;
-		address = (hob_bytes){(const uint8_t *)&in6->sin6_addr, sizeof in6->sin6_addr};
-	}
-	return srv_uses_client(address, r->head.user_agent);
+	const struct sockaddr_in *in = (const void *)from;
+	const struct sockaddr_in6 *in6 = (const void *)from;
+	if (from && from->sa_family == AF_INET)
+		return (hob_bytes){(const uint8_t *)&in->sin_addr, sizeof in->sin_addr};
+	if (from && from->sa_family == AF_INET6)
+		return (hob_bytes){(const uint8_t *)&in6->sin6_addr, sizeof in6->sin6_addr};
+	return (hob_bytes){0};
+}
+
+uint64_t srv_request_client(const request *r)
+{
+	return srv_uses_client(srv_request_peer(r), r->head.user_agent);
 }
 
 void srv_request_uses(const request *r, hob_str name)

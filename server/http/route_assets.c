@@ -60,9 +60,7 @@ static query *copy_query(query *q)
 	texts_of(q, from);
 	for (int i = 0; i < QUERY_TEXTS; i++)
 		size += from[i]->len;
-	query *copy = malloc(size);
-	if (!copy)
-		return NULL;
+	query *copy = hob_must(malloc(size));
 	*copy = *q;
 	copy->plain = (hob_buf){0};
 	texts_of(copy, to);
@@ -378,47 +376,22 @@ static int compare_assets(const query *q, const srv_view_asset *a, const srv_vie
 	return compare(q, key_of(q, a), a->full, key_of(q, b), b->full);
 }
 
-/* Restores the heap, whose first item is the last in the requested order. */
-static void sink(const query *q, const srv_view_asset **items, uint32_t count, uint32_t at)
-{
-	for (;;) {
-		uint32_t child = 2 * at + 1;
-		if (child >= count)
-			return;
-		if (child + 1 < count && compare_assets(q, items[child + 1], items[child]) > 0)
-			child++;
-		if (compare_assets(q, items[at], items[child]) >= 0)
-			return;
-		const srv_view_asset *other = items[at];
-		items[at] = items[child];
-		items[child] = other;
-		at = child;
-	}
-}
-
+/* Inserts the asset if it is among the first in the requested order. */
 static void keep_if_among_first(const query *q, page *p, const srv_view_asset *a)
 {
-	if (p->count == p->room) {
-		if (compare_assets(q, a, p->items[0]) < 0) {
-			p->items[0] = a;
-			sink(q, p->items, p->count, 0);
-		}
+	uint32_t low = 0, high = p->count;
+	if (p->count == p->room && compare_assets(q, a, p->items[p->count - 1]) > 0)
 		return;
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+		if (compare_assets(q, p->items[middle], a) < 0)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	uint32_t at = p->count++;
-	for (; at > 0 && compare_assets(q, a, p->items[(at - 1) / 2]) > 0; at = (at - 1) / 2)
-		p->items[at] = p->items[(at - 1) / 2];
-	p->items[at] = a;
-}
-
-static void sort_heap(const query *q, page *p)
-{
-	for (uint32_t count = p->count; count > 1;) {
-		const srv_view_asset *last = p->items[0];
-		p->items[0] = p->items[--count];
-		p->items[count] = last;
-		sink(q, p->items, count, 0);
-	}
+	p->count += p->count < p->room;
+	memmove(&p->items[low + 1], &p->items[low], (p->count - 1 - low) * sizeof *p->items);
+	p->items[low] = a;
 }
 
 static bool behind_cursor(const query *q, const srv_view_asset *a)
@@ -458,7 +431,6 @@ static void collect(const srv_view *view, const query *q, page *p)
 		if (behind_cursor(q, a))
 			keep_if_among_first(q, p, a);
 	}
-	sort_heap(q, p);
 }
 
 /* ---- answer */
@@ -513,8 +485,7 @@ static enum MHD_Result make_list(request *r, query *q, void (*list)(void *, cons
 		list(q, view, &body);
 		return reply_page(r, q, &body);
 	}
-	srv_control control = {.list = list, .query = copy_query(q)};
-	return control.query ? srv_ask(r, SRV_CONTROL_LIST, (hob_str){0}, &control) : MHD_NO;
+	return srv_ask(r, SRV_CONTROL_LIST, (hob_str){0}, &(srv_control){.list = list, .query = copy_query(q)});
 }
 
 static enum MHD_Result answer_list(request *r, bool textures,
@@ -536,13 +507,11 @@ static enum MHD_Result answer_list(request *r, bool textures,
 static void put_assets(void *user, const srv_view *view, hob_buf *out)
 {
 	query *q = user;
-	page p = {.items = malloc((q->limit + 1) * sizeof *p.items), .room = (uint32_t)q->limit + 1};
+	page p = {.items = hob_must(malloc((q->limit + 1) * sizeof *p.items)), .room = (uint32_t)q->limit + 1};
 	const srv_view_asset *named = q->has_path ? srv_view_find_moved(view, q->path) : NULL;
 	if (named)
 		q->path = named->full;
-	if (p.items)
-		collect(view, q, &p);
-	out->failed = out->failed || !p.items; /* no memory is no answer, not an empty list */
+	collect(view, q, &p);
 	uint32_t shown = p.count > q->limit ? (uint32_t)q->limit : p.count;
 	hob_buf cursor = {0};
 	if (p.count > shown)
@@ -702,8 +671,8 @@ static uint32_t find_textures(const srv_view *view, const query *q, texture **ou
 		deps += view->assets[i]->dep_count;
 	while (room < 2 * deps)
 		room *= 2;
-	texture *table = *out = calloc(room, sizeof *table);
-	for (uint32_t i = 0; table && i < view->count; i++) {
+	texture *table = *out = hob_must(calloc(room, sizeof *table));
+	for (uint32_t i = 0; i < view->count; i++) {
 		const srv_view_asset *a = view->assets[i];
 		for (uint32_t d = 0; d < a->dep_count && (q->root.len == 0 || hob_str_equal(a->root, q->root)); d++) {
 			const srv_view_dep *dep = &a->deps[d];
@@ -714,7 +683,7 @@ static uint32_t find_textures(const srv_view *view, const query *q, texture **ou
 		}
 	}
 	uint32_t count = 0;
-	for (size_t i = 0; table && i < room; i++)
+	for (size_t i = 0; i < room; i++)
 		if (table[i].users > 0)
 			table[count++] = table[i];
 	return count;
@@ -731,7 +700,6 @@ static void put_textures(void *user, const srv_view *view, hob_buf *out)
 	const query *q = user;
 	texture *found;
 	uint32_t count = find_textures(view, q, &found), shown = 0;
-	out->failed = out->failed || !found; /* no memory is no answer, not an empty list */
 	hob_arena arena;
 	hob_arena_init(&arena, SIZE_MAX);
 	hob_buf cursor = {0};

@@ -108,8 +108,8 @@ static batch *read_hashes(request *r)
 	batch *b = NULL;
 	if (read_digests(r, srv_request_json(r), "hashes", BATCH_MAX, &digests)) {
 		size_t count = digests.size / sizeof(hob_sha256);
-		b = calloc(1, sizeof *b + count * sizeof *b->parts);
-		for (size_t i = 0; b && i < count; i++)
+		b = hob_must(calloc(1, sizeof *b + count * sizeof *b->parts));
+		for (size_t i = 0; i < count; i++)
 			memcpy(b->parts[b->count++].digest.bytes, digests.data + i * sizeof(hob_sha256),
 				   sizeof(hob_sha256));
 	}

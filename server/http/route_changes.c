@@ -121,9 +121,7 @@ enum MHD_Result srv_route_log(request *r)
 		return r->result;
 	srv_events *events = r->http->sources.events;
 	uint64_t oldest = srv_events_oldest(events), held = srv_events_newest(events) + 1 - oldest;
-	lines in = {.ends = malloc((held + 1) * sizeof *in.ends)};
-	if (!in.ends)
-		return MHD_NO;
+	lines in = {.ends = hob_must(malloc((held + 1) * sizeof *in.ends))};
 	srv_events_read(events, oldest - 1, (uint32_t)held, each_line, &in);
 	hob_buf body = {0};
 	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 
 /* GET /api/v1/assets/{id}/deps: the dependency graph around one asset, breadth first, each node once.

@@ -45,9 +45,9 @@ static int compare_names(const void *a, const void *b)
 /* Sets `cause` of the assets that other assets name as their root cause. */
 static void find_culprits(hob_arena *scratch, fault *faults, uint32_t count)
 {
-	hob_str *causes = HOB_NEW(scratch, hob_str, count);
+	hob_str *causes = hob_must(HOB_NEW(scratch, hob_str, count));
 	uint32_t known = 0;
-	for (uint32_t i = 0; causes && i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		if (faults[i].root_cause.len > 0)
 			causes[known++] = faults[i].root_cause;
 	if (known > 0)
@@ -131,10 +131,8 @@ enum MHD_Result srv_route_errors(request *r)
 	uint32_t broken = 0;
 	for (uint32_t i = 0; i < view->count; i++)
 		broken += srv_view_is_problem(view->assets[i]);
-	fault *faults = HOB_NEW(&r->http->scratch, fault, broken);
-	fault_group *groups = HOB_NEW(&r->http->scratch, fault_group, broken);
-	if (!faults || !groups)
-		return MHD_NO;
+	fault *faults = hob_must(HOB_NEW(&r->http->scratch, fault, broken));
+	fault_group *groups = hob_must(HOB_NEW(&r->http->scratch, fault_group, broken));
 	uint32_t count = collect(&r->http->scratch, view, faults);
 	qsort(faults, count, sizeof *faults, compare_faults);
 	hob_buf body = {0};

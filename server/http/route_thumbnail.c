@@ -24,16 +24,13 @@ static enum MHD_Result reply_sign(request *r, bool soon, bool placeholder)
 enum MHD_Result srv_route_asset_thumbnail(request *r)
 {
 	uint64_t size;
-	hob_sha256 digest;
 	bool placeholder;
 	if (!srv_request_flag(r, "placeholder", true, &placeholder))
 		return r->result;
 	if (r->ask) {
 		if (r->ask->status >= 500)
 			return srv_reply_answer(r, "application/json");
-		blob *b = r->ask->status == MHD_HTTP_OK && hob_sha256_parse(hob_buf_str(&r->ask->body), &digest)
-					  ? srv_blob_find(r->http->blobs, &digest, r->http->now_ms)
-					  : NULL;
+		blob *b = srv_blob_made(r);
 		return b ? srv_reply_blob(r, b, &(blob_headers){.type = "image/png", .as_it_is = true})
 				 : reply_sign(r, r->ask->status == MHD_HTTP_ACCEPTED, placeholder);
 	}

@@ -124,11 +124,9 @@ static void *decode_all(void *arg)
 
 uploads *srv_uploads_new(void)
 {
-	uploads *all = calloc(1, sizeof *all);
-	if (all) {
-		pthread_mutex_init(&all->lock, NULL);
-		pthread_cond_init(&all->work, NULL);
-	}
+	uploads *all = hob_must(calloc(1, sizeof *all));
+	pthread_mutex_init(&all->lock, NULL);
+	pthread_cond_init(&all->work, NULL);
 	return all;
 }
 
@@ -397,9 +395,7 @@ static bool begin(request *r)
 		u->owner = r;
 		return true;
 	}
-	u = r->upload = calloc(1, sizeof *u);
-	if (!u)
-		return false;
+	u = r->upload = hob_must(calloc(1, sizeof *u));
 	u->http = r->http;
 	u->owner = r;
 	u->digest = digest;

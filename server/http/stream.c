@@ -226,16 +226,9 @@ static void start(stream *s, since_kind since, uint64_t seq)
 static void note_client(stream *s)
 {
 	enum { AGENT_MAX = 100 };
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(s->request->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	const struct sockaddr *address = info ? info->client_addr : NULL;
-	if (address && address->sa_family == AF_INET)
-		inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, s->address,
-				  sizeof s->address);
-	else if (address && address->sa_family == AF_INET6)
-		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, s->address,
-				  sizeof s->address);
-	else
+	hob_bytes peer = srv_request_peer(s->request);
+	if (!peer.data ||
+		!inet_ntop(peer.size > 4 ? AF_INET6 : AF_INET, peer.data, s->address, sizeof s->address))
 		memcpy(s->address, "unix", sizeof "unix");
 	hob_str agent = hob_str_sub(s->request->head.user_agent, 0, AGENT_MAX);
 	s->agent = agent.len > 0 ? strndup(agent.data, agent.len) : NULL;
@@ -294,9 +287,7 @@ enum MHD_Result srv_route_events(request *r)
 			&(problem_text){.detail = HOB_STR("too many listeners"),
 							.hint = HOB_STR("share one stream between the tabs of a browser"),
 							.retry_after_s = 10});
-	stream *s = calloc(1, sizeof *s);
-	if (!s)
-		return MHD_NO;
+	stream *s = hob_must(calloc(1, sizeof *s));
 	s->request = r;
 	if (!srv_event_filter_init(&s->filter, r)) {
 		free(s);

@@ -1,9 +1,11 @@
 #include "apply.h"
-#include "../../core/hash/hex.h"
 
+#include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 #include "../../core/base/text_order.h"
+#include "../../core/hash/hex.h"
 #include "../fs/beneath.h"
+#include "../fs/fd.h"
 #include "../fs/transfer.h"
 
 #include <errno.h>
@@ -32,15 +34,13 @@ static int by_path(const void *a, const void *b)
 
 static bool names_each_path_once(const change_list *list, hob_error *err)
 {
-	hob_str *paths = calloc((size_t)list->count * 2 + 1, sizeof *paths);
+	hob_str *paths = hob_must(calloc((size_t)list->count * 2 + 1, sizeof *paths));
 	size_t count = 0;
-	for (uint32_t i = 0; paths && i < list->count; i++) {
+	for (uint32_t i = 0; i < list->count; i++) {
 		paths[count++] = list->items[i].path;
 		if (list->items[i].kind == CHANGE_MOVE)
 			paths[count++] = list->items[i].from;
 	}
-	if (!paths)
-		return hob_fail(err, MEMORY, "no memory left to check the list");
 	qsort(paths, count, sizeof *paths, by_path);
 	hob_str twice = {0};
 	for (size_t i = 1; i < count; i++)
@@ -124,13 +124,12 @@ static bool is_blocked(const srv_tree *tree, const change_list *list, const arri
 
 static bool fits(const srv_tree *tree, const change_list *list, hob_error *err)
 {
-	arrivals come = {.paths = calloc(list->count + 1, sizeof *come.paths)};
-	bool ok = come.paths || hob_fail(err, MEMORY, "no memory left to check the list");
-	for (uint32_t i = 0; ok && i < list->count; i++)
+	arrivals come = {.paths = hob_must(calloc(list->count + 1, sizeof *come.paths))};
+	bool ok = true;
+	for (uint32_t i = 0; i < list->count; i++)
 		if (!list->items[i].skip && list->items[i].kind != CHANGE_DELETE)
 			come.paths[come.count++] = list->items[i].path;
-	if (ok)
-		qsort(come.paths, come.count, sizeof *come.paths, by_path);
+	qsort(come.paths, come.count, sizeof *come.paths, by_path);
 	for (size_t i = 0; ok && i < come.count; i++)
 		if (!srv_tree_find(tree, come.paths[i]) && is_blocked(tree, list, &come, come.paths[i]))
 			ok = hob_fail(err, BAD_REQUEST, "'%.*s' cannot be both a file and a folder",
@@ -156,9 +155,9 @@ static bool copy_bytes(int from, int to, uint64_t size)
 	}
 	if (size == 0)
 		return true;
-	uint8_t *room = malloc(COPY_BYTES);
-	ssize_t got = -1;
-	while (room && (got = read(from, room, COPY_BYTES)) > 0)
+	uint8_t *room = hob_must(malloc(COPY_BYTES));
+	ssize_t got;
+	while ((got = read(from, room, COPY_BYTES)) > 0)
 		if (!srv_write_all(to, room, (size_t)got))
 			break;
 	free(room);
@@ -181,11 +180,8 @@ static bool copy_blob(const srv_tree *tree, srv_store *store, const change *c, b
 	struct timespec time = {c->mtime_ms / 1000, c->mtime_ms % 1000 * 1000000};
 	bool ok = to >= 0 && copy_bytes(from, to, size) && (!sync || fdatasync(to) == 0) &&
 			  futimens(to, (struct timespec[2]){time, time}) == 0;
-	int code = errno;
-	if (to >= 0)
-		close(to);
-	close(from);
-	errno = code;
+	srv_close(to);
+	srv_close(from);
 	return ok;
 }
 

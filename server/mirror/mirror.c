@@ -363,10 +363,10 @@ static int take_changes(question *q)
 	hob_arena arena;
 	hob_error error;
 	hob_arena_init(&arena, (size_t)64 << 20);
-	change_list list = {.items = calloc((size_t)count, sizeof(change)),
+	change_list list = {.items = hob_must(calloc((size_t)count + 1, sizeof(change))),
 						.agent = s->agent,
 						.at_ms = srv_clock_ms(CLOCK_REALTIME)};
-	bool ok = list.items || hob_fail(&error, MEMORY, "no memory left for the list");
+	bool ok = true;
 	for (const cJSON *item = changes->child; ok && item; item = item->next) {
 		list.items[list.count].copy = list.count;
 		ok = read_change(q, s, &arena, item, &list.items[list.count++], &error);
@@ -553,23 +553,19 @@ srv_control_port srv_mirrors_port(srv_mirrors *mirrors)
 bool srv_mirrors_new(srv_store *store, const srv_mirror_folder *folders, uint32_t count, const char *version,
 					 srv_mirrors **out, hob_error *err)
 {
-	srv_mirrors *m = calloc(1, sizeof *m);
-	if (!m)
-		return hob_fail(err, MEMORY, "no memory left to serve mirrors");
+	srv_mirrors *m = hob_must(calloc(1, sizeof *m));
 	m->store = store;
 	m->version = version;
-	m->names = calloc(count + 1, sizeof *m->names);
-	m->trees = calloc(count + 1, sizeof *m->trees);
-	bool ok = m->names && m->trees;
-	for (; ok && m->count < count; m->count++) {
+	m->names = hob_must(calloc(count + 1, sizeof *m->names));
+	m->trees = hob_must(calloc(count + 1, sizeof *m->trees));
+	for (; m->count < count; m->count++) {
 		m->trees[m->count].fd = -1;
-		m->names[m->count] = strdup(folders[m->count].name);
-		m->trees[m->count].path = strdup(folders[m->count].path);
-		ok = m->names[m->count] && m->trees[m->count].path;
+		m->names[m->count] = hob_must(strdup(folders[m->count].name));
+		m->trees[m->count].path = hob_must(strdup(folders[m->count].path));
 	}
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_cond_init(&m->posted, NULL);
-	m->closing = !ok || pthread_create(&m->thread, NULL, run, m) != 0;
+	m->closing = pthread_create(&m->thread, NULL, run, m) != 0;
 	if (m->closing) {
 		srv_mirrors_close(m);
 		return hob_fail(err, INTERNAL, "cannot start the thread of the mirrors");

@@ -1,6 +1,5 @@
 #include "question.h"
 
-#include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 #include "../store/digest_map.h"
 
@@ -41,16 +40,15 @@ static bool chosen(const manifest *m, hob_str full)
 
 /* ---- the log */
 
-static bool want(manifest *m, hob_str full)
+static void want(manifest *m, hob_str full)
 {
 	for (uint32_t i = 0; i < m->count; i++)
 		if (hob_str_equal(hob_str_of(m->items[i].full), full))
-			return true;
+			return;
 	if (!HOB_ROOM(m->items, m->room, m->count))
-		return hob_fail(&m->error, MEMORY, "no memory left for a manifest");
-	m->items[m->count++] = (wanted){.full = strndup(full.data, full.len)};
+		abort();
+	m->items[m->count++] = (wanted){.full = hob_must(strndup(full.data, full.len))};
 	m->open++;
-	return true;
 }
 
 static hob_str text_of(const cJSON *object, const char *name)
@@ -65,9 +63,10 @@ static bool take_later(void *user, const srv_change_row *row)
 	m->read++;
 	cJSON *change = cJSON_ParseWithLength(row->data.data, row->data.len);
 	hob_str full = text_of(change, "asset");
-	bool ok = !full.data || !chosen(m, full) || want(m, full);
+	if (full.data && chosen(m, full))
+		want(m, full);
 	cJSON_Delete(change);
-	return ok && m->read < LOG_MAX;
+	return m->read < LOG_MAX;
 }
 
 static bool take_earlier(void *user, const srv_change_row *row)
@@ -122,17 +121,15 @@ static bool read_log(manifest *m)
 
 static bool add_hash(manifest *m, const hob_sha256 *digest, uint64_t size, hob_str full)
 {
-	char text[HOB_SHA256_TEXT + 1];
-	hob_sha256_text(digest, text);
+	hob_hex hex = hob_sha256_hex(digest);
 	bool fresh = false;
 	if (srv_digest_map_find(&m->seen, digest))
 		return true;
 	if (!srv_blob_exists(m->q->store, digest))
-		return hob_fail(&m->error, NOT_FOUND, "blob %s of '%.*s' is no longer in the cache", text,
+		return hob_fail(&m->error, NOT_FOUND, "blob %s of '%.*s' is no longer in the cache", hex.text,
 						HOB_FMT(full));
-	if (!srv_digest_map_put(&m->seen, digest, &fresh))
-		return hob_fail(&m->error, MEMORY, "no memory left for a manifest");
-	hob_json_str(&m->hashes, hob_str_of(text));
+	srv_digest_map_put(&m->seen, digest, &fresh);
+	hob_json_str(&m->hashes, hob_str_of(hex.text));
 	m->bytes += size;
 	return true;
 }
@@ -190,12 +187,10 @@ static bool put_then(manifest *m, const wanted *w)
 
 static bool make(manifest *m, const srv_view *view, uint32_t *given)
 {
-	bool ok = true;
-	for (uint32_t i = 0; ok && i < view->count; i++)
+	for (uint32_t i = 0; i < view->count; i++)
 		if (view->assets[i]->rev > m->rev && chosen(m, view->assets[i]->full))
-			ok = want(m, view->assets[i]->full);
-	if (ok && m->rev < view->rev)
-		ok = read_log(m);
+			want(m, view->assets[i]->full);
+	bool ok = m->rev >= view->rev || read_log(m);
 	if (m->lost)
 		ok = hob_fail(&m->error, NOT_FOUND, "the change log no longer reaches back to rev %llu",
 					  (unsigned long long)m->rev);

@@ -204,10 +204,10 @@ static void find_commits(question *q, hob_buf *out)
 	const srv_view *view = q->view;
 	bool only = q->control->tag.len > 0;
 	int64_t first = INT64_MAX;
-	q->commits = calloc(view->root_count + 1, sizeof *q->commits);
+	q->commits = hob_must(calloc(view->root_count + 1, sizeof *q->commits));
 	hob_json_key(out, "commits");
 	hob_json_open(out, '[');
-	for (uint32_t i = 0; q->commits && i < view->root_count; i++) {
+	for (uint32_t i = 0; i < view->root_count; i++) {
 		int64_t at = q->commits[i] = commit_ms(&view->roots[i]);
 		if (at == 0)
 			continue;
@@ -224,7 +224,7 @@ static bool put_change(question *q, const srv_job_row *row, hob_buf *out)
 	if (q->control->tag.len > 0) {
 		const srv_view_root *root =
 			srv_query_root(q, hob_str_sub(row->asset, 0, hob_str_find(row->asset, HOB_STR("/"), 0)));
-		int64_t at = root && q->commits ? q->commits[root - q->view->roots] : 0;
+		int64_t at = root ? q->commits[root - q->view->roots] : 0;
 		if (at == 0 || row->finished_at_ms < at)
 			return false;
 	}
@@ -267,20 +267,10 @@ int srv_query_job(question *q)
 	srv_job_row row;
 	hob_arena_init(&arena, 16 << 20);
 	int status = find(q, &arena, &row);
-	if (status == 200)
-		srv_past_put_job(&row, &q->body);
-	hob_arena_release(&arena);
-	return status;
-}
-
-int srv_query_log(question *q)
-{
-	hob_arena arena;
-	srv_job_row row;
-	hob_arena_init(&arena, 16 << 20);
-	int status = find(q, &arena, &row);
-	if (status == 200)
+	if (status == 200 && q->control->kind == SRV_CONTROL_LOG)
 		hob_buf_put_str(&q->body, row.log);
+	else if (status == 200)
+		srv_past_put_job(&row, &q->body);
 	hob_arena_release(&arena);
 	return status;
 }

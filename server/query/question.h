@@ -3,6 +3,7 @@
 #define SRV_QUERY_QUESTION_H
 
 #include "../fs/fd.h"
+#include "../../core/base/array.h"
 #include "../../core/hash/hex.h"
 #include "../store/reader.h"
 #include "questions.h"
@@ -22,11 +23,10 @@ int srv_query_why(question *q);
 int srv_query_what_if(question *q);
 int srv_query_manifest(question *q);
 int srv_query_jobs(question *q);
-int srv_query_job(question *q);
+int srv_query_job(question *q); /* or its log */
 int srv_query_trace(question *q);
 int srv_query_history(question *q);
 int srv_query_changes(question *q);
-int srv_query_log(question *q);
 int srv_query_settings(question *q); /* reads and changes settings */
 
 /* Makes the body of a refusal and returns `status`. */

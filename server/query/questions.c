@@ -33,7 +33,7 @@ static answer_fn *const answers[SRV_CONTROL_KINDS] = {
 	[SRV_CONTROL_TRACE] = srv_query_trace,
 	[SRV_CONTROL_HISTORY] = srv_query_history,
 	[SRV_CONTROL_CHANGES] = srv_query_changes,
-	[SRV_CONTROL_LOG] = srv_query_log,
+	[SRV_CONTROL_LOG] = srv_query_job,
 	[SRV_CONTROL_WHY] = srv_query_why,
 	[SRV_CONTROL_WHAT_IF] = srv_query_what_if,
 	[SRV_CONTROL_MANIFEST] = srv_query_manifest,
@@ -145,9 +145,7 @@ srv_control_port srv_query_port(srv_query *query)
 
 bool srv_query_new(srv_store *store, srv_views *views, srv_query **out, hob_error *err)
 {
-	srv_query *query = calloc(1, sizeof *query);
-	if (!query)
-		return hob_fail(err, MEMORY, "no memory left to answer questions");
+	srv_query *query = hob_must(calloc(1, sizeof *query));
 	if (!srv_reader_open(store, &query->reader, err)) {
 		free(query);
 		return false;

@@ -1,6 +1,5 @@
 #include "question.h"
 
-#include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 #include "../settings/chain.h"
 #include "../settings/sidecar.h"
@@ -21,7 +20,7 @@ static const char *const setting_paths[] = {
 };
 
 typedef struct layer {
-	char *path; /* below the root; NULL: no memory */
+	char *path; /* below the root */
 	cJSON *json;
 } layer;
 
@@ -43,13 +42,12 @@ static void release(layers *l)
 	free(l->items);
 }
 
-static bool add_layer(layers *l, const srv_layer *from, hob_error *err)
+static void add_layer(layers *l, const srv_layer *from)
 {
 	if (!HOB_ROOM(l->items, l->capacity, l->count))
-		return hob_fail(err, MEMORY, "no memory left to read settings");
-	l->items[l->count++] = (layer){.path = strndup(from->path.data, from->path.len),
+		abort();
+	l->items[l->count++] = (layer){.path = hob_must(strndup(from->path.data, from->path.len)),
 								   .json = cJSON_ParseWithLength(from->text.data, from->text.len)};
-	return l->items[l->count - 1].path || hob_fail(err, MEMORY, "no memory left to read settings");
 }
 
 /* Adds a layer; leaves out an invalid one, which the cook reports. */
@@ -67,7 +65,9 @@ static bool take_layer(void *user, const srv_layer *from, hob_error *err)
 		*err = wrong;
 		return false;
 	}
-	return !from->exists || add_layer(l, from, err);
+	if (from->exists)
+		add_layer(l, from);
+	return true;
 }
 
 /* The former place of a moved model whose settings file is still there: its root and `model`; NULL: none. */

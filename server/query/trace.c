@@ -21,17 +21,16 @@ typedef struct trace {
 	uint32_t count, most;
 } trace;
 
-static bool keep_row(trace *t, const srv_job_row *row)
+static bool keep_row(trace *t, const srv_job_row *row, hob_error *err)
 {
-	span *s = &t->spans[t->count];
+	span *s = &t->spans[t->count++];
 	*s = (span){.row = *row, .known = srv_past_was_known(row)};
 	s->row.error = s->row.log = (hob_str){0};
 	s->row.asset = hob_arena_str(&t->arena, row->asset);
 	s->row.reason = hob_arena_str(&t->arena, row->reason);
 	s->row.result = hob_arena_str(&t->arena, row->result);
-	t->count++;
-	return s->row.asset.len == row->asset.len && s->row.reason.len == row->reason.len &&
-		   s->row.result.len == row->result.len;
+	return (s->row.asset.data && s->row.reason.data && s->row.result.data) ||
+		   hob_fail(err, MEMORY, "no memory left for a trace");
 }
 
 static bool read_rows(question *q, trace *t, hob_error *err)
@@ -47,7 +46,7 @@ static bool read_rows(question *q, trace *t, hob_error *err)
 		for (uint32_t i = 0; ok && i < count && t->count < t->most; i++) {
 			before = rows[i].id;
 			if (rows[i].started_at_ms > 0 && rows[i].finished_at_ms >= q->control->since_ms)
-				ok = keep_row(t, &rows[i]) || hob_fail(err, MEMORY, "no memory left for a trace");
+				ok = keep_row(t, &rows[i], err);
 		}
 		hob_arena_release(&arena);
 	}

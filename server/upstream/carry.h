@@ -8,6 +8,7 @@
 #include "outbox.h"
 #include "upstream.h"
 
+#include "../../core/base/array.h"
 #include "../fs/clock.h"
 
 enum { SRV_CARRIERS = 4, SRV_WISH_ARENA = 64 << 20 };

@@ -64,13 +64,6 @@ srv_exchange_end srv_exchange_probe(srv_exchange *x)
 
 /* ---- fetching */
 
-static bool read_output(srv_store *store, const srv_record_output *output, hob_bytes *out)
-{
-	uint8_t *data = malloc(output->size + 1);
-	*out = (hob_bytes){data, output->size};
-	return data && srv_blob_read(store, &output->digest, data, output->size);
-}
-
 static bool is_wanted(const srv_record_output *output)
 {
 	return !hob_str_starts(output->name, HOB_STR("classic."));
@@ -98,8 +91,9 @@ static srv_exchange_end validate(srv_exchange *x, const srv_record *record)
 	for (uint32_t i = 0; here && i < record->output_count; i++)
 		if (is_wanted(&record->outputs[i])) {
 			hob_cook_output *output = &result.outputs[result.output_count++];
-			output->name = record->outputs[i].name;
-			here = read_output(x->store, &record->outputs[i], &output->bytes);
+			uint8_t *data = malloc(record->outputs[i].size + 1);
+			*output = (hob_cook_output){record->outputs[i].name, {data, record->outputs[i].size}};
+			here = data && srv_blob_read(x->store, &record->outputs[i].digest, data, output->bytes.size);
 		}
 	bool right = here && srv_check_outputs(&result, &x->error);
 	for (uint32_t i = 0; i < result.output_count; i++)

@@ -1,5 +1,6 @@
 #include "exchange.h"
 
+#include "../../core/base/array.h"
 #include "../../core/base/pieces.h"
 #include "../fs/clock.h"
 #include "../store/record.h"
@@ -60,8 +61,8 @@ typedef struct request_body {
 
 static bool put_file(srv_connection *c, int fd, uint64_t size, hob_error *err)
 {
-	char *piece = malloc(PIECE);
-	bool ok = piece || hob_fail(err, MEMORY, "no memory left to send a blob");
+	char *piece = hob_must(malloc(PIECE));
+	bool ok = true;
 	for (uint64_t at = 0; ok && at < size;) {
 		ssize_t got = pread(fd, piece, size - at < PIECE ? (size_t)(size - at) : PIECE, (off_t)at);
 		ok = got > 0 ? srv_connection_put(c, piece, (size_t)got, err)
@@ -117,9 +118,9 @@ static bool read_all(srv_exchange *x, size_t most, hob_buf *out)
 {
 	srv_connection *c = x->connection;
 	int64_t until = srv_clock_ms(CLOCK_MONOTONIC) + SRV_EXCHANGE_SILENCE_MS;
-	char *piece = malloc(PIECE);
+	char *piece = hob_must(malloc(PIECE));
 	size_t total = 0;
-	bool ok = piece != NULL;
+	bool ok = true;
 	for (size_t got; ok && (got = srv_connection_read(c, piece, PIECE)) > 0;) {
 		total += got;
 		hob_buf_put(out, piece, got);
@@ -142,6 +143,16 @@ static srv_exchange_end down(srv_exchange *x)
 {
 	hang_up(x);
 	return SRV_EXCHANGE_DOWN;
+}
+
+/* Ends an answer whose body does not matter. */
+static srv_exchange_end done(srv_exchange *x)
+{
+	hob_buf ignored = {0};
+	bool whole = read_all(x, ANSWER_MAX, &ignored);
+	hob_buf_release(&ignored);
+	end_answer(x);
+	return whole ? SRV_EXCHANGE_OK : down(x);
 }
 
 /* Maps an unsuccessful answer to an end; the error has its message. */
@@ -218,15 +229,9 @@ static srv_exchange_end find(srv_exchange *x, const hob_sha256 *lookups, uint32_
 static srv_exchange_end probe(srv_exchange *x)
 {
 	srv_answer answer;
-	hob_buf body = {0};
 	if (!request(x, "GET", "/livez", &(request_body){.fd = -1}, &answer))
 		return SRV_EXCHANGE_DOWN;
-	if (answer.status != 200)
-		return refuse(x, &answer, "GET /livez");
-	bool whole = read_all(x, ANSWER_MAX, &body);
-	hob_buf_release(&body);
-	end_answer(x);
-	return whole ? SRV_EXCHANGE_OK : down(x);
+	return answer.status == 200 ? done(x) : refuse(x, &answer, "GET /livez");
 }
 
 /* ---- fetching */
@@ -241,12 +246,11 @@ static srv_exchange_end receive_blob(srv_exchange *x, const hob_sha256 *digest, 
 {
 	srv_connection *c = x->connection;
 	srv_blob_writer *writer;
-	char *piece = malloc(PIECE);
-	if (!piece || !srv_blob_begin(x->store, digest, &writer, &x->error)) {
-		free(piece);
+	if (!srv_blob_begin(x->store, digest, &writer, &x->error)) {
 		hang_up(x);
 		return SRV_EXCHANGE_HERE;
 	}
+	char *piece = hob_must(malloc(PIECE));
 	int64_t until = srv_clock_ms(CLOCK_MONOTONIC) + SRV_EXCHANGE_SILENCE_MS;
 	uint64_t total = 0;
 	bool written = true, slow = false;
@@ -309,7 +313,6 @@ static srv_exchange_end give_blob(srv_exchange *x, const srv_record_output *outp
 	char target[HOB_SHA256_TEXT + 8];
 	srv_answer answer;
 	uint64_t size = 0;
-	hob_buf ignored = {0};
 	blob_target(&output->digest, target);
 	if (!request(x, "HEAD", target, &(request_body){.fd = -1}, &answer))
 		return SRV_EXCHANGE_DOWN;
@@ -327,12 +330,7 @@ static srv_exchange_end give_blob(srv_exchange *x, const srv_record_output *outp
 	x->bytes += size;
 	if (!sent)
 		return SRV_EXCHANGE_DOWN;
-	if (answer.status != 201 && answer.status != 204)
-		return refuse_gift(x, &answer, "a blob");
-	bool whole = read_all(x, ANSWER_MAX, &ignored);
-	hob_buf_release(&ignored);
-	end_answer(x);
-	return whole ? SRV_EXCHANGE_OK : down(x);
+	return answer.status == 201 || answer.status == 204 ? done(x) : refuse_gift(x, &answer, "a blob");
 }
 
 static srv_exchange_end give_record(srv_exchange *x, const srv_record *record)
@@ -347,12 +345,7 @@ static srv_exchange_end give_record(srv_exchange *x, const srv_record *record)
 	hob_buf_release(&text);
 	if (!sent)
 		return SRV_EXCHANGE_DOWN;
-	if (answer.status != 200 && answer.status != 201)
-		return refuse_gift(x, &answer, "a record");
-	bool whole = read_all(x, ANSWER_MAX, &text);
-	hob_buf_release(&text);
-	end_answer(x);
-	return whole ? SRV_EXCHANGE_OK : down(x);
+	return answer.status == 200 || answer.status == 201 ? done(x) : refuse_gift(x, &answer, "a record");
 }
 
 static const srv_exchange_way http = {.release = hang_up,

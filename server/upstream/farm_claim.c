@@ -290,11 +290,11 @@ static void on_lost(void *user, const hob_sha256 *lookup)
 
 static srv_farm_end beat(srv_upstream *u, srv_farm_why *why)
 {
-	hob_sha256 lookup, *lookups = malloc((u->leases.count + 1) * sizeof *lookups);
+	hob_sha256 lookup, *lookups = hob_must(malloc((u->leases.count + 1) * sizeof *lookups));
 	char state[256];
 	uint32_t count = 0;
 	const lease *l;
-	for (size_t at = 0; lookups && (l = srv_digest_map_next(&u->leases, &at, &lookup));)
+	for (size_t at = 0; (l = srv_digest_map_next(&u->leases, &at, &lookup));)
 		if (!l->asked && !l->left)
 			lookups[count++] = lookup;
 	snprintf(state, sizeof state,
@@ -307,9 +307,8 @@ static srv_farm_end beat(srv_upstream *u, srv_farm_why *why)
 	u->counts_back = srv_carry_is_apart(u);
 	uint32_t within_s = u->counts_back ? (uint32_t)(back / 1000) + 1 : 0;
 	pthread_mutex_unlock(&u->lock);
-	srv_farm_end end = lookups ? srv_farm_heartbeat(u->farm, lookups, count, "cook", state, within_s,
-													&(srv_farm_told){on_lost, on_share, u}, why)
-							   : SRV_FARM_OK;
+	srv_farm_end end = srv_farm_heartbeat(u->farm, lookups, count, "cook", state, within_s,
+										  &(srv_farm_told){on_lost, on_share, u}, why);
 	free(lookups);
 	pthread_mutex_lock(&u->lock);
 	return end;

@@ -92,9 +92,7 @@ static void set_timer(srv_upstream *u)
 
 static order *order_new(srv_upstream *u, order_kind kind, void *user)
 {
-	order *o = calloc(1, sizeof *o);
-	if (!o)
-		return NULL;
+	order *o = hob_must(calloc(1, sizeof *o));
 	o->kind = kind;
 	o->user = user;
 	o->next_alive = u->alive;
@@ -134,8 +132,6 @@ bool srv_upstream_find(srv_upstream *u, const srv_upstream_wish *wish, srv_upstr
 	if (u->closed || (wish->wait_ms > 0 && is_stalled(u)))
 		return false;
 	order *o = order_new(u, ORDER_FIND, user);
-	if (!o)
-		return false;
 	hob_arena_init(&o->arena, SRV_WISH_ARENA);
 	o->found = found;
 	o->lookup = wish->lookup;
@@ -178,8 +174,6 @@ bool srv_upstream_claim(srv_upstream *u, const hob_sha256 *lookup, uint32_t seen
 	if (!u->farm || u->closed || !u->options.give)
 		return false;
 	order *o = order_new(u, ORDER_CLAIM, user);
-	if (!o)
-		return false;
 	o->lookup = *lookup;
 	o->seen = seen;
 	o->claimed = claimed;
@@ -332,14 +326,12 @@ static void on_handle_closed(uv_handle_t *handle)
 bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_store *store,
 					  srv_upstream **out, hob_error *err)
 {
-	srv_upstream *u = calloc(1, sizeof *u);
-	if (!u)
-		return hob_fail(err, MEMORY, "no memory left for the upstream");
+	srv_upstream *u = hob_must(calloc(1, sizeof *u));
 	u->options = *options;
 	u->store = store;
 	u->loop = loop;
-	u->url = strdup(options->url);
-	u->token = options->token ? strdup(options->token) : NULL;
+	u->url = hob_must(strdup(options->url));
+	u->token = options->token ? hob_must(strdup(options->token)) : NULL;
 	snprintf(u->epoch, sizeof u->epoch, "%s", srv_store_epoch(store));
 	snprintf(u->facts.url, sizeof u->facts.url, "%s", options->url);
 	u->facts.gives = options->give;
@@ -359,8 +351,6 @@ bool srv_upstream_new(uv_loop_t *loop, const srv_upstream_options *options, srv_
 	srv_digest_map_init(&u->leases, sizeof(lease));
 	bool opened = srv_outbox_open(&u->outbox, options->cache, err) &&
 				  (!options->farm || srv_farm_open(options->farm, u->epoch, &u->farm, err));
-	if (opened && (!u->url || (options->token && !u->token)))
-		opened = hob_fail(err, MEMORY, "no memory left for the upstream");
 	if (!opened) {
 		srv_upstream_free(u);
 		return false;

@@ -154,8 +154,10 @@ static dir_node *new_node(hob_str name, int wd)
 	return node;
 }
 
-dir_node *srv_dir_tree_move(dir_tree *tree, dir_node *node, dir_node *parent, hob_str name,
-							dir_tree_gone *gone, void *user)
+/* A move makes a new node, because a node contains its name, and removes one that has this name. A move below
+ * itself, which no file system does, removes the folder and returns NULL. */
+static dir_node *move(dir_tree *tree, dir_node *node, dir_node *parent, hob_str name, dir_tree_gone *gone,
+					  void *user)
 {
 	dir_node *there = srv_dir_tree_child(tree, parent, name);
 	if (there == node)
@@ -200,7 +202,7 @@ dir_node *srv_dir_tree_put(dir_tree *tree, dir_node *parent, hob_str name, int w
 		for (dir_node *up = parent; up && same; up = up->parent)
 			above = above || up == same;
 		if (same && !above)
-			return srv_dir_tree_move(tree, same, parent, name, gone, user);
+			return move(tree, same, parent, name, gone, user);
 		if (there)
 			srv_dir_tree_remove(tree, there, gone, user);
 		if (above)

@@ -33,12 +33,8 @@ dir_node *srv_dir_tree_find(const dir_tree *tree, hob_str path);
  * moves the folder if its descriptor is in another place. Aborts without memory. */
 dir_node *srv_dir_tree_put(dir_tree *tree, dir_node *parent, hob_str name, int wd, dir_tree_gone *gone,
 						   void *user);
-/* Detached folders (parent NULL) keep their subfolders, and are found by descriptor, not by path. A move
- * makes a new node, because a node contains its name; an existing node with that name is removed first. A
- * move below itself, which no file system does, removes the folder and returns NULL. */
+/* Detached folders (parent NULL) keep their subfolders, and are found by descriptor, not by path. */
 void srv_dir_tree_detach(dir_tree *tree, dir_node *node);
-dir_node *srv_dir_tree_move(dir_tree *tree, dir_node *node, dir_node *parent, hob_str name,
-							dir_tree_gone *gone, void *user);
 /* Removes the folder with everything below. */
 void srv_dir_tree_remove(dir_tree *tree, dir_node *node, dir_tree_gone *gone, void *user);
 /* Removes every folder that scan `seen` did not find. */

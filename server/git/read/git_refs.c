@@ -2,6 +2,7 @@
 
 #include "../../../core/base/array.h"
 #include "../../../core/base/pieces.h"
+#include "../../../core/base/text_order.h"
 #include "../../fs/fd.h"
 
 #include <dirent.h>
@@ -162,9 +163,7 @@ static bool add_loose(int parent, const char *name, hob_buf *path, uint32_t dept
 static int by_name(const void *a, const void *b)
 {
 	const ref *x = a, *y = b;
-	size_t common = x->name.len < y->name.len ? x->name.len : y->name.len;
-	int order = memcmp(x->name.data, y->name.data, common);
-	order = order ? order : x->name.len < y->name.len ? -1 : x->name.len > y->name.len;
+	int order = hob_str_compare(x->name, y->name);
 	return order ? order : y->loose - x->loose;
 }
 
