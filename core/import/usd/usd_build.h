@@ -81,10 +81,18 @@ void *hob_usd_kept(hob_arena *arena, const void *items, size_t count, size_t siz
  * operation has more than one sample. */
 void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, double out[16], bool *resets,
 				   bool *moves);
-/* Times of all samples of the prim's transform, in time codes of the stage; sorted and unique. */
-void hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count);
+typedef struct hob_usd_times {
+	double *items; /* in scratch */
+	uint32_t count, room;
+} hob_usd_times;
+
+void hob_usd_add_time(hob_usd *u, hob_usd_times *times, double time);
+/* Adds the times of the attribute's samples, if any, in time codes of the stage. */
+void hob_usd_add_times(hob_usd *u, const hob_usd_attribute *attribute, hob_usd_times *times);
 /* Sorts times and removes duplicates. */
-void hob_usd_sort_times(double *times, size_t *count);
+void hob_usd_sort_times(hob_usd_times *times);
+/* Times of all samples of the prim's transform, sorted and unique. */
+hob_usd_times hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim);
 void hob_usd_identity(double out[16]);
 bool hob_usd_invert(const double m[16], double out[16]);
 /* Numbers of an attribute at a stage time, linear between samples. False when it has none of that width. */
@@ -179,6 +187,6 @@ uint32_t hob_usd_material(hob_usd_build_t *b, hob_str path, bool double_sided, c
 
 void hob_usd_build_clips(hob_usd_build_t *b);
 /* Cuts times to the stage's range, if any: the nearest outside move to its ends, others are removed. */
-void hob_usd_cut_range(const hob_usd *u, double *times, size_t *count);
+void hob_usd_cut_range(const hob_usd *u, hob_usd_times *times);
 
 #endif

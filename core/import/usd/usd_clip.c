@@ -122,15 +122,14 @@ static void weigh(hob_usd_build_t *b, const cache_t *c, uint32_t node)
 	hob_usd *u = b->u;
 	bool back = c->points.scale < 0;
 	uint32_t shapes = c->count - 1;
-	size_t count = c->count;
-	double *times = HOB_NEW(u->scratch, double, c->count);
-	hob_track *track;
+	hob_usd_times t = {0};
 	for (uint32_t i = 0; i < c->count; i++)
-		times[i] = stage_time(c, back ? c->count - 1 - i : i);
-	hob_usd_cut_range(u, times, &count);
-	hob_usd_add_channel(b, node, HOB_PATH_WEIGHTS, shapes, count, &track);
-	for (size_t i = 0; i < count; i++) {
-		float *row = track->values + i * shapes;
+		hob_usd_add_time(u, &t, stage_time(c, back ? c->count - 1 - i : i));
+	hob_usd_cut_range(u, &t);
+	const double *times = t.items;
+	hob_track *track = hob_usd_add_channel(b, node, HOB_PATH_WEIGHTS, shapes, t.count);
+	for (uint32_t i = 0; i < t.count; i++) {
+		float *row = track->values + (size_t)i * shapes;
 		track->times[i] = hob_usd_seconds(u, times[i]);
 		for (uint32_t k = 0; k < c->count; k++) {
 			/* Sample k; `low` and `high` are its neighbours in time. */
@@ -185,8 +184,8 @@ float hob_usd_seconds(const hob_usd *u, double time)
 	return (float)(seconds > -1e6 ? seconds < 1e6 ? seconds : 1e6 : -1e6);
 }
 
-void hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint32_t components, size_t keys,
-						 hob_track **out)
+hob_track *hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint32_t components,
+							   size_t keys)
 {
 	hob_clip *clip = &b->clip;
 	hob_arena *arena = b->u->scratch;
@@ -199,7 +198,7 @@ void hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint3
 	track->times = HOB_NEW(b->u->result, float, keys);
 	track->values = HOB_NEW(b->u->result, float, keys *components);
 	clip->channels[clip->channel_count++] = (hob_channel){node, path, clip->track_count++};
-	*out = track;
+	return track;
 }
 
 /* Removes keys whose times coincide after rounding to float; the last of them is kept. */
@@ -368,28 +367,28 @@ static void put_between(keys_t *k, double from, double until, int halvings)
 	put_between(k, middle, until, halvings - 1);
 }
 
-void hob_usd_cut_range(const hob_usd *u, double *times, size_t *count)
+void hob_usd_cut_range(const hob_usd *u, hob_usd_times *times)
 {
-	size_t kept = 0;
+	double *t = times->items;
+	uint32_t count = times->count;
 	if (!u->has_range || !(u->end > u->start))
 		return;
-	bool begins = *count > 0 && times[0]<u->start, ends = *count> 0 && times[*count - 1] > u->end;
-	for (size_t i = 0; i < *count; i++) {
-		bool next_inside = i + 1 < *count && times[i + 1] > u->start, before = times[i] < u->start;
-		bool last_inside = i > 0 && times[i - 1]<u->end, behind = times[i]> u->end;
+	bool begins = count > 0 && t[0]<u->start, ends = count> 0 && t[count - 1] > u->end;
+	times->count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		bool next_inside = i + 1 < count && t[i + 1] > u->start, before = t[i] < u->start;
+		bool last_inside = i > 0 && t[i - 1]<u->end, behind = t[i]> u->end;
 		if ((before && !next_inside) || (behind && !last_inside))
 			continue;
-		times[kept++] = before && begins ? u->start : behind && ends ? u->end : times[i];
+		t[times->count++] = before && begins ? u->start : behind && ends ? u->end : t[i];
 	}
-	*count = kept;
 }
 
 static void put_path(keys_t *keys, uint32_t node, hob_path path, size_t offset, const float *rest)
 {
 	hob_usd_build_t *b = keys->b;
 	uint32_t width = path == HOB_PATH_ROTATION ? 4 : 3;
-	hob_track *track;
-	hob_usd_add_channel(b, node, path, width, keys->count, &track);
+	hob_track *track = hob_usd_add_channel(b, node, path, width, keys->count);
 	for (uint32_t i = 0; i < keys->count; i++) {
 		track->times[i] = hob_usd_seconds(b->u, keys->times[i]);
 		memcpy(track->values + (size_t)i * width, (const char *)&keys->poses[i] + offset,
@@ -402,15 +401,13 @@ static void move_node(hob_usd_build_t *b, const hob_usd_moving *moving)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[moving->prim];
-	double *times;
-	size_t count;
 	keys_t keys = {.b = b, .prim = prim, .sheared = moving->inner != HOB_NONE};
-	hob_usd_xform_times(u, prim, &times, &count);
-	hob_usd_cut_range(u, times, &count);
-	for (size_t i = 0; i < count; i++) {
+	hob_usd_times t = hob_usd_xform_times(u, prim);
+	hob_usd_cut_range(u, &t);
+	for (uint32_t i = 0; i < t.count; i++) {
 		if (i > 0)
-			put_between(&keys, times[i - 1], times[i], HALVINGS);
-		put_key(&keys, times[i]);
+			put_between(&keys, t.items[i - 1], t.items[i], HALVINGS);
+		put_key(&keys, t.items[i]);
 	}
 	const hob_node rest = b->model.nodes[moving->node];
 	put_path(&keys, moving->node, HOB_PATH_TRANSLATION, offsetof(pose_t, t), rest.translation);
@@ -429,22 +426,21 @@ static void hide_node(hob_usd_build_t *b, const hob_usd_follower *f)
 	const uint32_t channels = clip->channel_count;
 	const bool instance = !isnan(f->id);
 	hob_usd_attribute a;
-	hob_track *track;
 	if (!hob_usd_get(u, &u->prims[f->prim], instance ? HOB_STR("invisibleIds") : HOB_STR("visibility"), &a) ||
 		!a.samples)
 		return;
-	size_t count = a.samples->count;
-	double *times = HOB_NEW(u->scratch, double, count + 1);
-	for (size_t i = 0; i < count; i++)
-		times[i] = a.offset + a.scale * a.samples->times[i];
-	hob_usd_sort_times(times, &count);
-	hob_usd_cut_range(u, times, &count);
+	hob_usd_times t = {0};
+	hob_usd_add_times(u, &a, &t);
+	hob_usd_sort_times(&t);
+	hob_usd_cut_range(u, &t);
 	/* Without a key at the end, a looping clip would not show the last state. */
-	if (count > 0 && u->has_range && times[count - 1] < u->end)
-		times[count++] = u->end;
-	hob_usd_add_channel(b, f->node, HOB_PATH_SCALE, 1, count, &track);
+	if (t.count > 0 && u->has_range && t.items[t.count - 1] < u->end)
+		hob_usd_add_time(u, &t, u->end);
+	const double *times = t.items;
+	uint32_t count = t.count;
+	hob_track *track = hob_usd_add_channel(b, f->node, HOB_PATH_SCALE, 1, count);
 	track->interpolation = HOB_STEP;
-	for (size_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		size_t at =
 			hob_usd_time_before(a.samples->times, 1, a.samples->count, (times[i] - a.offset) / a.scale);
 		const hob_usd_value *value = &a.samples->values[at];

@@ -56,9 +56,8 @@ static hob_usd_source usd_follow(hob_usd *u, uint32_t prim, const char *property
 	hob_str name = hob_str_of(property);
 	hob_usd_source found = {.shader = HOB_NONE};
 	for (int hop = 0; hop < HOPS; hop++) {
-		hob_str *targets;
 		uint32_t count;
-		hob_usd_targets(u, &u->prims[prim], name, HOB_USD_T_connectionPaths, &targets, &count);
+		const hob_str *targets = hob_usd_targets(u, &u->prims[prim], name, HOB_USD_T_connectionPaths, &count);
 		if (count == 0) {
 			/* Ignores values authored on a graph's own output. */
 			found.has_value = !hob_str_starts(name, HOB_STR("outputs:")) &&
@@ -350,9 +349,8 @@ enum { COLLECTIONS_MAX = 16 };
 
 static hob_str binding_at(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t wanted, bool *stronger)
 {
-	hob_str *targets;
 	uint32_t count;
-	hob_usd_targets(u, prim, name, HOB_USD_T_targetPaths, &targets, &count);
+	const hob_str *targets = hob_usd_targets(u, prim, name, HOB_USD_T_targetPaths, &count);
 	/* A binding must have exactly one target. */
 	uint32_t bound = count == wanted + 1 ? hob_usd_prim_at(u, targets[wanted]) : HOB_NONE;
 	*stronger = hob_str_equal(hob_usd_text(hob_usd_meta(u, prim, name, HOB_USD_T_bindMaterialAs)),
@@ -365,10 +363,10 @@ static hob_str binding_at(hob_usd *u, const hob_usd_prim *prim, hob_str name, ui
 static size_t named_by(hob_usd *u, const hob_usd_prim *owner, hob_str name, const char *what,
 					   bool only_itself, hob_str path)
 {
-	hob_str *targets, property = hob_arena_printf(u->scratch, "%.*s:%s", HOB_FMT(name), what);
+	hob_str property = hob_arena_printf(u->scratch, "%.*s:%s", HOB_FMT(name), what);
 	uint32_t count;
 	size_t longest = 0;
-	hob_usd_targets(u, owner, property, HOB_USD_T_targetPaths, &targets, &count);
+	const hob_str *targets = hob_usd_targets(u, owner, property, HOB_USD_T_targetPaths, &count);
 	for (uint32_t i = 0; i < count; i++) {
 		bool fits = only_itself ? hob_str_equal(path, targets[i]) : hob_usd_path_below(path, targets[i]);
 		longest = fits && targets[i].len > longest ? targets[i].len : longest;
@@ -384,7 +382,7 @@ static bool holds(hob_usd *u, hob_str collection, hob_str path, uint32_t depth)
 	if (id == HOB_NONE || depth > COLLECTIONS_MAX)
 		return false;
 	const hob_usd_prim *owner = &u->prims[id];
-	hob_str name = hob_str_sub(collection, dot + 1, collection.len), *targets;
+	hob_str name = hob_str_sub(collection, dot + 1, collection.len);
 	hob_str rule = hob_arena_printf(u->scratch, "%.*s:expansionRule", HOB_FMT(name));
 	hob_str root = hob_arena_printf(u->scratch, "%.*s:includeRoot", HOB_FMT(name));
 	hob_str list = hob_arena_printf(u->scratch, "%.*s:includes", HOB_FMT(name));
@@ -397,7 +395,7 @@ static bool holds(hob_usd *u, hob_str collection, hob_str path, uint32_t depth)
 		return true;
 	if (excluded > 0)
 		return false;
-	hob_usd_targets(u, owner, list, HOB_USD_T_targetPaths, &targets, &count);
+	const hob_str *targets = hob_usd_targets(u, owner, list, HOB_USD_T_targetPaths, &count);
 	for (uint32_t i = 0; i < count; i++)
 		if (hob_str_find(targets[i], HOB_STR(".collection:"), 0) != SIZE_MAX &&
 			holds(u, targets[i], path, depth + 1))
@@ -411,7 +409,7 @@ static hob_str collection_binding(hob_usd *u, const hob_usd_prim *prim, const ch
 								  bool *stronger)
 {
 	char prefix[64] = "material:binding:collection:";
-	hob_str *targets, found = HOB_STR("");
+	hob_str found = HOB_STR("");
 	uint32_t count, target_count;
 	memcpy(prefix + strlen(prefix), purpose, strlen(purpose) + 1);
 	const hob_str *names = hob_usd_properties(u, prim, hob_str_of(prefix), &count);
@@ -419,7 +417,7 @@ static hob_str collection_binding(hob_usd *u, const hob_usd_prim *prim, const ch
 		/* Without a purpose, the prefix is followed by a name only. */
 		if (hob_str_find(names[i], HOB_STR(":"), strlen(prefix)) != SIZE_MAX)
 			continue;
-		hob_usd_targets(u, prim, names[i], HOB_USD_T_targetPaths, &targets, &target_count);
+		const hob_str *targets = hob_usd_targets(u, prim, names[i], HOB_USD_T_targetPaths, &target_count);
 		if (target_count == 2 && holds(u, targets[0], path, 0))
 			found = binding_at(u, prim, names[i], 1, stronger);
 	}
@@ -458,24 +456,28 @@ static hob_usd_source open_input(hob_usd_surface *s, const char *name)
 	return usd_follow(s->b->u, s->shader, property);
 }
 
-/* An input: its number(s) in `out`, and its texture, for which the number is a multiplier, 1 by default. */
-static void usd_surface_input(hob_usd_surface *s, const char *name, float *out, uint32_t width,
-							  hob_usd_texture *texture)
+/* An input, unless `name` is NULL: its number(s) in `out`, and its texture, for which the number is a
+ * multiplier, 1 by default. */
+static hob_usd_texture input(hob_usd_surface *s, const char *name, float *out, uint32_t width)
 {
+	hob_usd_texture texture = {.ref.image = HOB_NONE};
+	if (!name)
+		return texture;
 	hob_usd_source source = open_input(s, name);
-	usd_read_texture(s->b, &source, s->look, texture);
+	usd_read_texture(s->b, &source, s->look, &texture);
 	const hob_usd_value *value = usd_constant(&source);
 	for (uint32_t i = 0; value && i < width && i < value->width; i++) {
 		double number = hob_usd_component(value, i);
 		if (isfinite(number))
 			out[i] = (float)number;
 	}
-	if (source.shader == HOB_NONE || texture->ref.image != HOB_NONE)
-		return;
+	if (source.shader == HOB_NONE || texture.ref.image != HOB_NONE)
+		return texture;
 	static const char channels[] = "rgba";
-	const char *one = width == 1 && texture->channel ? strchr(channels, texture->channel) : NULL;
-	for (uint32_t i = 0; texture->has_fallback && i < width; i++)
-		out[i] = texture->fallback[one ? (uint32_t)(one - channels) : i];
+	const char *one = width == 1 && texture.channel ? strchr(channels, texture.channel) : NULL;
+	for (uint32_t i = 0; texture.has_fallback && i < width; i++)
+		out[i] = texture.fallback[one ? (uint32_t)(one - channels) : i];
+	return texture;
 }
 
 /* If the base colour is a primvar of the points, stores its name in the look and sets `out` to white. */
@@ -519,12 +521,10 @@ static float scale_of(const hob_usd_texture *t)
 static void read_base(hob_usd_surface *s, bool specular_workflow)
 {
 	hob_material *m = s->to;
-	hob_usd_texture color, opacity;
 	float diffuse[3] = {0.18f, 0.18f, 0.18f}, alpha = 1, threshold[1] = {0}, specular[3] = {0};
-	hob_usd_texture none;
-	usd_surface_input(s, "diffuseColor", diffuse, 3, &color);
-	usd_surface_input(s, "opacity", &alpha, 1, &opacity);
-	usd_surface_input(s, "opacityThreshold", threshold, 1, &none);
+	hob_usd_texture color = input(s, "diffuseColor", diffuse, 3);
+	hob_usd_texture opacity = input(s, "opacity", &alpha, 1);
+	input(s, "opacityThreshold", threshold, 1);
 	bool textured = color.ref.image != HOB_NONE, masks = opacity.ref.image != HOB_NONE;
 	usd_surface_colors(s, &color, diffuse);
 	if (textured) {
@@ -548,8 +548,8 @@ static void read_base(hob_usd_surface *s, bool specular_workflow)
 	}
 	if (!specular_workflow)
 		return;
-	usd_surface_input(s, "specularColor", specular, 3, &none);
-	if (textured || none.ref.image != HOB_NONE) {
+	hob_usd_texture shine = input(s, "specularColor", specular, 3);
+	if (textured || shine.ref.image != HOB_NONE) {
 		hob_usd_note(s->b->u, "specular", "material '%.*s': the specular part of its textures is left out",
 					 HOB_FMT(m->name));
 		return;
@@ -580,10 +580,9 @@ static void one_channel(hob_usd_surface *s, const char *what, const hob_usd_text
 static void read_rough_metal(hob_usd_surface *s, bool specular_workflow)
 {
 	hob_material *m = s->to;
-	hob_usd_texture rough, metal;
 	float roughness = 0.5f, metallic = 0;
-	usd_surface_input(s, "roughness", &roughness, 1, &rough);
-	usd_surface_input(s, "metallic", &metallic, 1, &metal);
+	hob_usd_texture rough = input(s, "roughness", &roughness, 1);
+	hob_usd_texture metal = input(s, "metallic", &metallic, 1);
 	bool has_rough = rough.ref.image != HOB_NONE,
 		 has_metal = metal.ref.image != HOB_NONE && !specular_workflow;
 	m->roughness = has_rough ? scale_of(&rough) : usd_unit(roughness);
@@ -604,9 +603,8 @@ static void read_rough_metal(hob_usd_surface *s, bool specular_workflow)
 
 static void read_normal(hob_usd_surface *s)
 {
-	hob_usd_texture t;
 	float unused[3] = {0};
-	usd_surface_input(s, "normal", unused, 3, &t);
+	hob_usd_texture t = input(s, "normal", unused, 3);
 	if (t.ref.image == HOB_NONE)
 		return;
 	s->to->slots[HOB_SLOT_NORMAL] = t.ref;
@@ -622,10 +620,9 @@ static void read_normal(hob_usd_surface *s)
 static void read_rest(hob_usd_surface *s)
 {
 	hob_material *m = s->to;
-	hob_usd_texture t, coat, coat_rough;
 	float occlusion = 1, displacement = 0, rough = 0.01f;
 	m->ior = 1.5f;
-	usd_surface_input(s, "emissiveColor", m->emissive, 3, &t);
+	hob_usd_texture t = input(s, "emissiveColor", m->emissive, 3);
 	if (t.ref.image != HOB_NONE) {
 		m->slots[HOB_SLOT_EMISSIVE] = t.ref;
 		memcpy(m->emissive, t.scale, sizeof m->emissive);
@@ -633,13 +630,13 @@ static void read_rest(hob_usd_surface *s)
 	}
 	for (int i = 0; i < 3; i++)
 		m->emissive[i] = m->emissive[i] > 0 ? m->emissive[i] : 0;
-	usd_surface_input(s, "occlusion", &occlusion, 1, &t);
+	t = input(s, "occlusion", &occlusion, 1);
 	if (t.ref.image != HOB_NONE)
 		one_channel(s, "occlusion", &t, HOB_SLOT_OCCLUSION);
-	usd_surface_input(s, "ior", &m->ior, 1, &t);
-	usd_surface_input(s, "clearcoat", &m->clearcoat, 1, &coat);
-	usd_surface_input(s, "clearcoatRoughness", &rough, 1, &coat_rough);
-	usd_surface_input(s, "displacement", &displacement, 1, &t);
+	input(s, "ior", &m->ior, 1);
+	hob_usd_texture coat = input(s, "clearcoat", &m->clearcoat, 1);
+	hob_usd_texture coat_rough = input(s, "clearcoatRoughness", &rough, 1);
+	t = input(s, "displacement", &displacement, 1);
 	m->ior = m->ior >= 1 && m->ior < 100 ? m->ior : 1.5f;
 	if (m->ior != 1.5f)
 		m->ext_mask |= 1u << HOB_MATERIAL_IOR;
@@ -666,8 +663,7 @@ static void read_rest(hob_usd_surface *s)
 static void read_surface(hob_usd_surface *s)
 {
 	float workflow = 0;
-	hob_usd_texture none;
-	usd_surface_input(s, "useSpecularWorkflow", &workflow, 1, &none);
+	input(s, "useSpecularWorkflow", &workflow, 1);
 	/* Roughness and metal first: the specular workflow computes metal itself. */
 	read_rough_metal(s, workflow != 0);
 	read_base(s, workflow != 0);
@@ -676,12 +672,6 @@ static void read_surface(hob_usd_surface *s)
 }
 
 /* ---- NVIDIA's OmniPBR, with pictures as inputs of the surface itself */
-
-static void number(hob_usd_surface *s, const char *name, float *out, uint32_t width)
-{
-	hob_usd_texture none;
-	usd_surface_input(s, name, out, width, &none);
-}
 
 /* Puts the picture that an input names into a slot, with the texture coordinates "st". False without one. */
 static bool picture(hob_usd_surface *s, const char *name, hob_slot slot)
@@ -698,8 +688,8 @@ static bool picture(hob_usd_surface *s, const char *name, hob_slot slot)
 static void read_color(hob_usd_surface *s)
 {
 	float color[3] = {0.2f, 0.2f, 0.2f}, tint[3] = {1, 1, 1};
-	number(s, "diffuse_color_constant", color, 3);
-	number(s, "diffuse_tint", tint, 3);
+	input(s, "diffuse_color_constant", color, 3);
+	input(s, "diffuse_tint", tint, 3);
 	bool textured = picture(s, "diffuse_texture", HOB_SLOT_BASE_COLOR);
 	for (int i = 0; i < 3; i++)
 		s->to->base_color[i] = usd_unit((textured ? 1 : color[i]) * tint[i]);
@@ -711,8 +701,8 @@ static void read_one(hob_usd_surface *s, const char *constant, const char *influ
 					 hob_slot slot, float *out)
 {
 	float share = 0;
-	number(s, constant, out, 1);
-	number(s, influence, &share, 1);
+	input(s, constant, out, 1);
+	input(s, influence, &share, 1);
 	*out = share >= 0.5f && picture(s, texture, slot) ? 1 : usd_unit(*out);
 }
 
@@ -722,7 +712,7 @@ static void read_mdl_rough_metal(hob_usd_surface *s)
 	float packed = 0;
 	m->roughness = 0.5f;
 	m->metallic = 0;
-	number(s, "enable_ORM_texture", &packed, 1);
+	input(s, "enable_ORM_texture", &packed, 1);
 	if (packed != 0 && picture(s, "ORM_texture", HOB_SLOT_METAL_ROUGH)) {
 		m->roughness = m->metallic = 1;
 		m->slots[HOB_SLOT_OCCLUSION] = m->slots[HOB_SLOT_METAL_ROUGH];
@@ -740,11 +730,11 @@ static void read_mdl_emission(hob_usd_surface *s)
 	/* As in MaterialX: the luminance of a display's white. */
 	const float nits = 1000;
 	float enabled = 0, color[3] = {1, 0.1f, 0.1f}, intensity = 40;
-	number(s, "enable_emission", &enabled, 1);
+	input(s, "enable_emission", &enabled, 1);
 	if (enabled == 0)
 		return;
-	number(s, "emissive_color", color, 3);
-	number(s, "emissive_intensity", &intensity, 1);
+	input(s, "emissive_color", color, 3);
+	input(s, "emissive_intensity", &intensity, 1);
 	picture(s, "emissive_color_texture", HOB_SLOT_EMISSIVE);
 	for (int i = 0; i < 3; i++) {
 		float light = color[i] * intensity / nits;
@@ -756,12 +746,12 @@ static void read_mdl_opacity(hob_usd_surface *s)
 {
 	hob_material *m = s->to;
 	float enabled = 0, opacity = 1, textured = 0, threshold = 0;
-	number(s, "enable_opacity", &enabled, 1);
+	input(s, "enable_opacity", &enabled, 1);
 	if (enabled == 0)
 		return;
-	number(s, "opacity_constant", &opacity, 1);
-	number(s, "enable_opacity_texture", &textured, 1);
-	number(s, "opacity_threshold", &threshold, 1);
+	input(s, "opacity_constant", &opacity, 1);
+	input(s, "enable_opacity_texture", &textured, 1);
+	input(s, "opacity_threshold", &threshold, 1);
 	bool found = textured != 0 && picture(s, "opacity_texture", HOB_SLOT_OPACITY);
 	m->base_color[3] = found ? 1 : usd_unit(opacity);
 	if (threshold > 0) {
@@ -816,13 +806,6 @@ static const shading_t shadings[] = {
 	 0, OPACITY_NUMBER, false},
 };
 
-static void input(hob_usd_surface *s, const char *name, float *out, uint32_t width, hob_usd_texture *texture)
-{
-	*texture = (hob_usd_texture){.ref.image = HOB_NONE};
-	if (name)
-		usd_surface_input(s, name, out, width, texture);
-}
-
 /* Puts the picture of a colour or number into its slot; the picture's scale becomes the factor. */
 static void put_picture(hob_usd_surface *s, const hob_usd_texture *t, hob_slot slot, float *factor,
 						uint32_t width)
@@ -838,11 +821,10 @@ static void read_emission(hob_usd_surface *s, const shading_t *with)
 {
 	/* 1,000 nits is the luminance of a display's white in open_pbr's own examples. */
 	const float nits = 1000;
-	hob_usd_texture t, none;
 	float strength = with->emission_value;
 	float color[3] = {with->emission_color_value, with->emission_color_value, with->emission_color_value};
-	input(s, with->emission, &strength, 1, &none);
-	input(s, with->emission_color, color, 3, &t);
+	input(s, with->emission, &strength, 1);
+	hob_usd_texture t = input(s, with->emission_color, color, 3);
 	strength = isfinite(strength) && strength > 0 ? strength / (with->emission_in_nits ? nits : 1) : 0;
 	if (strength > 0)
 		put_picture(s, &t, HOB_SLOT_EMISSIVE, color, 3);
@@ -853,11 +835,10 @@ static void read_emission(hob_usd_surface *s, const shading_t *with)
 static void read_coat(hob_usd_surface *s, const shading_t *with)
 {
 	hob_material *m = s->to;
-	hob_usd_texture t;
 	float coat = 0, rough = with->coat_rough_value, ior = 1.5f;
-	input(s, with->coat, &coat, 1, &t);
-	input(s, with->coat_rough, &rough, 1, &t);
-	input(s, with->ior, &ior, 1, &t);
+	input(s, with->coat, &coat, 1);
+	input(s, with->coat_rough, &rough, 1);
+	input(s, with->ior, &ior, 1);
 	m->ior = ior >= 1 && ior < 100 ? ior : 1.5f;
 	if (m->ior != 1.5f)
 		m->ext_mask |= 1u << HOB_MATERIAL_IOR;
@@ -872,9 +853,8 @@ static void read_coat(hob_usd_surface *s, const shading_t *with)
 static void read_opacity(hob_usd_surface *s, const shading_t *with)
 {
 	hob_material *m = s->to;
-	hob_usd_texture t;
 	float opacity[3] = {1, 1, 1}, mode = 2, cutoff = 0.5f;
-	input(s, with->opacity, opacity, with->opacity_kind == OPACITY_COLOR ? 3 : 1, &t);
+	hob_usd_texture t = input(s, with->opacity, opacity, with->opacity_kind == OPACITY_COLOR ? 3 : 1);
 	float alpha =
 		with->opacity_kind == OPACITY_COLOR ? (opacity[0] + opacity[1] + opacity[2]) / 3 : opacity[0];
 	m->base_color[3] = usd_unit(alpha);
@@ -884,11 +864,10 @@ static void read_opacity(hob_usd_surface *s, const shading_t *with)
 	}
 	if (m->base_color[3] < 1 || t.ref.image != HOB_NONE)
 		m->alpha_mode = HOB_ALPHA_BLEND;
-	hob_usd_texture none;
 	if (!hob_str_starts(hob_str_of(with->id), HOB_STR("ND_gltf")) || m->alpha_mode != HOB_ALPHA_BLEND)
 		return;
-	input(s, "alpha_mode", &mode, 1, &none);
-	input(s, "alpha_cutoff", &cutoff, 1, &none);
+	input(s, "alpha_mode", &mode, 1);
+	input(s, "alpha_cutoff", &cutoff, 1);
 	m->alpha_mode = mode < 0.5f ? HOB_ALPHA_OPAQUE : mode < 1.5f ? HOB_ALPHA_MASK : HOB_ALPHA_BLEND;
 	m->alpha_cutoff = usd_unit(cutoff);
 }
@@ -896,15 +875,14 @@ static void read_opacity(hob_usd_surface *s, const shading_t *with)
 static void read_all(hob_usd_surface *s, const shading_t *with)
 {
 	hob_material *m = s->to;
-	hob_usd_texture color, rough, metal, normal, none;
 	float base[3] = {with->base_value, with->base_value, with->base_value}, weight = 1, unused[3] = {0};
 	m->metallic = with->metal_value;
 	m->roughness = with->rough_value;
-	input(s, with->weight, &weight, 1, &none);
-	input(s, with->base, base, 3, &color);
-	input(s, with->metal, &m->metallic, 1, &metal);
-	input(s, with->rough, &m->roughness, 1, &rough);
-	input(s, "normal", unused, 3, &normal);
+	input(s, with->weight, &weight, 1);
+	hob_usd_texture color = input(s, with->base, base, 3);
+	hob_usd_texture metal = input(s, with->metal, &m->metallic, 1);
+	hob_usd_texture rough = input(s, with->rough, &m->roughness, 1);
+	hob_usd_texture normal = input(s, "normal", unused, 3);
 	usd_surface_colors(s, &color, base);
 	put_picture(s, &color, HOB_SLOT_BASE_COLOR, base, 3);
 	for (int i = 0; i < 3; i++)

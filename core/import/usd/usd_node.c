@@ -158,14 +158,13 @@ static bool is_sheared_at(const double m[16])
 /* Whether the transform has shear at rest or at any sample. */
 static bool is_sheared(hob_usd *u, const hob_usd_prim *prim, const double local[16], bool moves)
 {
-	double *times, m[16];
-	size_t count;
+	double m[16];
 	bool resets, moving, sheared = is_sheared_at(local);
 	if (!moves || sheared)
 		return sheared;
-	hob_usd_xform_times(u, prim, &times, &count);
-	for (size_t i = 0; i < count && !sheared; i++) {
-		hob_usd_local(u, prim, times[i], m, &resets, &moving);
+	hob_usd_times times = hob_usd_xform_times(u, prim);
+	for (uint32_t i = 0; i < times.count && !sheared; i++) {
+		hob_usd_local(u, prim, times.items[i], m, &resets, &moving);
 		sheared = is_sheared_at(m);
 	}
 	return sheared;
@@ -373,8 +372,8 @@ static void build_instancer(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_
 					 HOB_FMT(prim->path), HOB_USD_NESTED_INSTANCERS);
 		return;
 	}
-	hob_usd_targets(u, prim, HOB_STR("prototypes"), HOB_USD_T_targetPaths, &in.prototypes,
-					&in.prototype_count);
+	in.prototypes =
+		hob_usd_targets(u, prim, HOB_STR("prototypes"), HOB_USD_T_targetPaths, &in.prototype_count);
 	if (!in.positions || !in.kinds) {
 		hob_usd_note(u, "instancers", "instancer '%.*s' lacks %s; it is left out, as in OpenUSD",
 					 HOB_FMT(prim->path), in.positions ? "protoIndices" : "positions");

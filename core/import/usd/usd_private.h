@@ -344,8 +344,7 @@ const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, ho
 /* Names of a prim's properties that begin with `prefix`, over all sites, sorted; in scratch memory. */
 hob_str *hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, uint32_t *count);
 /* Targets of a relationship, or connections of an attribute, as stage paths. */
-void hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out,
-					 uint32_t *count);
+hob_str *hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, uint32_t *count);
 
 /* First number, text or boolean of a value; `fallback` for another type. */
 double hob_usd_number(const hob_usd_value *value, double fallback);

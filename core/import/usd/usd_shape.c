@@ -12,27 +12,23 @@ typedef struct edge {
 } edge_t;
 
 /* Sizes of a shape; each kind uses some of them. */
+typedef enum size { RADIUS, HEIGHT, SIZE, WIDTH, LENGTH, SIZES } size_kind;
+
 typedef struct sizes {
-	double radius, height, size, width, length;
+	double of[SIZES];
 } sizes_t;
 
 typedef struct size_name {
 	const char *type, *name;
-	size_t offset;
+	size_kind kind;
 	double usual;
 } size_name;
 
 static const size_name size_names[] = {
-	{"Cube", "size", offsetof(sizes_t, size), 2},
-	{"Sphere", "radius", offsetof(sizes_t, radius), 1},
-	{"Cylinder", "radius", offsetof(sizes_t, radius), 1},
-	{"Cylinder", "height", offsetof(sizes_t, height), 2},
-	{"Cone", "radius", offsetof(sizes_t, radius), 1},
-	{"Cone", "height", offsetof(sizes_t, height), 2},
-	{"Capsule", "radius", offsetof(sizes_t, radius), 0.5},
-	{"Capsule", "height", offsetof(sizes_t, height), 1},
-	{"Plane", "width", offsetof(sizes_t, width), 2},
-	{"Plane", "length", offsetof(sizes_t, length), 2},
+	{"Cube", "size", SIZE, 2},			{"Sphere", "radius", RADIUS, 1},  {"Cylinder", "radius", RADIUS, 1},
+	{"Cylinder", "height", HEIGHT, 2},	{"Cone", "radius", RADIUS, 1},	  {"Cone", "height", HEIGHT, 2},
+	{"Capsule", "radius", RADIUS, 0.5}, {"Capsule", "height", HEIGHT, 1}, {"Plane", "width", WIDTH, 2},
+	{"Plane", "length", LENGTH, 2},
 };
 
 /* A size must be a double, as in the schema; OpenUSD ignores other types and draws the default. */
@@ -51,7 +47,7 @@ static sizes_t sizes_at(const hob_usd *u, const hob_usd_prim *prim, double time)
 	sizes_t sizes = {0};
 	for (size_t i = 0; i < HOB_COUNT_OF(size_names); i++) {
 		const size_name *n = &size_names[i];
-		double *to = (double *)(void *)((char *)&sizes + n->offset);
+		double *to = &sizes.of[n->kind];
 		hob_usd_attribute a;
 		if (!hob_str_equal(prim->type, hob_str_of(n->type)))
 			continue;
@@ -67,43 +63,31 @@ static sizes_t sizes_at(const hob_usd *u, const hob_usd_prim *prim, double time)
 	return sizes;
 }
 
-/* Unsorted times of all size samples; *count 0: not animated. */
-static void size_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count)
+/* Unsorted times of all size samples; none if the size is not animated. */
+static hob_usd_times size_times(hob_usd *u, const hob_usd_prim *prim)
 {
+	hob_usd_times times = {0};
 	hob_usd_attribute a;
-	size_t total = 0;
-	*count = 0;
 	for (size_t i = 0; i < HOB_COUNT_OF(size_names); i++)
 		if (size_attribute(u, prim, &size_names[i], &a) && a.samples && a.samples->count > 1)
-			total += a.samples->count;
-	if (total > HOB_LIMIT_KEYS)
-		hob_leave(LIMIT, "%zu samples, at most %llu are allowed", total, HOB_LIMIT_KEYS);
-	*out = HOB_NEW(u->scratch, double, total);
-	for (size_t i = 0; i < HOB_COUNT_OF(size_names); i++)
-		if (size_attribute(u, prim, &size_names[i], &a) && a.samples && a.samples->count > 1)
-			for (size_t k = 0; k < a.samples->count; k++)
-				(*out)[(*count)++] = a.offset + a.scale * a.samples->times[k];
-}
-
-static double more_of(double a, double b)
-{
-	return fmax(fabs(a), fabs(b));
+			hob_usd_add_times(u, &a, &times);
+	if (times.count > HOB_LIMIT_KEYS)
+		hob_leave(LIMIT, "%u samples, at most %llu are allowed", times.count, HOB_LIMIT_KEYS);
+	return times;
 }
 
 /* Sizes of the base mesh that the node scales: the maximum over all times, or 1 where all are 0. */
-static sizes_t base_sizes(const hob_usd *u, const hob_usd_prim *prim, const double *times, size_t count)
+static sizes_t base_sizes(const hob_usd *u, const hob_usd_prim *prim, const hob_usd_times *times)
 {
 	sizes_t base = {0};
-	for (size_t i = 0; i < count; i++) {
-		sizes_t at = sizes_at(u, prim, times[i]);
-		base = (sizes_t){more_of(base.radius, at.radius), more_of(base.height, at.height),
-						 more_of(base.size, at.size), more_of(base.width, at.width),
-						 more_of(base.length, at.length)};
+	for (uint32_t i = 0; i < times->count; i++) {
+		sizes_t at = sizes_at(u, prim, times->items[i]);
+		for (int k = 0; k < SIZES; k++)
+			base.of[k] = fmax(fabs(base.of[k]), fabs(at.of[k]));
 	}
-	double *numbers[] = {&base.radius, &base.height, &base.size, &base.width, &base.length};
-	for (size_t i = 0; i < HOB_COUNT_OF(numbers); i++)
-		if (!(*numbers[i] > 0))
-			*numbers[i] = 1;
+	for (int k = 0; k < SIZES; k++)
+		if (!(base.of[k] > 0))
+			base.of[k] = 1;
 	return base;
 }
 
@@ -140,7 +124,7 @@ static edge_t straight(double r0, double z0, double r1, double z1)
 static uint32_t outline(const hob_usd_prim *prim, const sizes_t *sizes, edge_t *to)
 {
 	uint32_t count = 0;
-	double radius = sizes->radius, half = sizes->height / 2;
+	double radius = sizes->of[RADIUS], half = sizes->of[HEIGHT] / 2;
 	if (hob_str_equal(prim->type, HOB_STR("Sphere")))
 		return arc(to, radius, 0, -0.5, 0.5);
 	if (hob_str_equal(prim->type, HOB_STR("Capsule"))) {
@@ -236,15 +220,15 @@ static void scale_of(const hob_usd *u, const hob_usd_prim *prim, const sizes_t *
 	sizes_t at = sizes_at(u, prim, time);
 	double across = 1, along = 1, deep = 1; /* across and along: across the axis; deep: along it */
 	if (hob_str_equal(prim->type, HOB_STR("Cube"))) {
-		across = along = deep = at.size / base->size;
+		across = along = deep = at.of[SIZE] / base->of[SIZE];
 	} else if (hob_str_equal(prim->type, HOB_STR("Plane"))) {
-		across = at.width / base->width, along = at.length / base->length;
+		across = at.of[WIDTH] / base->of[WIDTH], along = at.of[LENGTH] / base->of[LENGTH];
 	} else {
 		bool capsule = hob_str_equal(prim->type, HOB_STR("Capsule"));
-		across = along = at.radius / base->radius;
+		across = along = at.of[RADIUS] / base->of[RADIUS];
 		deep = hob_str_equal(prim->type, HOB_STR("Sphere")) ? across
-			   : capsule ? (at.height + 2 * at.radius) / (base->height + 2 * base->radius)
-						 : at.height / base->height;
+			   : capsule ? (at.of[HEIGHT] + 2 * at.of[RADIUS]) / (base->of[HEIGHT] + 2 * base->of[RADIUS])
+						 : at.of[HEIGHT] / base->of[HEIGHT];
 	}
 	int axis = hob_str_equal(prim->type, HOB_STR("Cube")) ? 2 : axis_of(u, prim);
 	const double parts[3] = {across, along, deep};
@@ -259,20 +243,18 @@ static void build_surface(hob_usd_build_t *b, uint32_t id, uint32_t node)
 	surface_t s = {.axis = 2};
 	hob_str type = prim->type;
 	edge_t edges[EDGES];
-	double *times;
-	size_t time_count;
-	size_times(u, prim, &times, &time_count);
-	sizes_t sizes = time_count > 0 ? base_sizes(u, prim, times, time_count) : sizes_at(u, prim, NAN);
+	hob_usd_times times = size_times(u, prim);
+	sizes_t sizes = times.count > 0 ? base_sizes(u, prim, &times) : sizes_at(u, prim, NAN);
 	bool is_cube = hob_str_equal(type, HOB_STR("Cube")), is_plane = hob_str_equal(type, HOB_STR("Plane"));
 	uint32_t count = is_cube || is_plane ? 0 : outline(prim, &sizes, edges);
 	allocate(u, is_cube ? 6 : is_plane ? 1 : AROUND * count, &s);
 	if (is_cube) {
-		double half = sizes.size / 2;
+		double half = sizes.of[SIZE] / 2;
 		for (int side = 0; side < 6; side++)
 			put_box_side(&s, side / 2, side % 2 ? -1 : 1, (double[3]){half, half, half});
 	} else if (is_plane) {
 		s.axis = axis_of(u, prim);
-		put_box_side(&s, 2, 1, (double[3]){sizes.width / 2, sizes.length / 2, 0});
+		put_box_side(&s, 2, 1, (double[3]){sizes.of[WIDTH] / 2, sizes.of[LENGTH] / 2, 0});
 	} else {
 		s.axis = axis_of(u, prim);
 		for (uint32_t i = 0; i < count; i++)
@@ -295,11 +277,9 @@ static void build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node)
 {
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
-	double *times;
-	size_t count;
-	size_times(u, prim, &times, &count);
-	if (count > 0) {
-		sizes_t base = base_sizes(u, prim, times, count);
+	hob_usd_times times = size_times(u, prim);
+	if (times.count > 0) {
+		sizes_t base = base_sizes(u, prim, &times);
 		node = hob_usd_add_node(b, u->tokens[prim->name], node);
 		hob_usd_add_follower(b, &b->sized, &b->sized_count, &b->sized_room, id, node);
 		scale_of(u, prim, &base, NAN, b->model.nodes[node].scale);
@@ -314,17 +294,14 @@ void hob_usd_size_clips(hob_usd_build_t *b)
 	hob_usd *u = b->u;
 	for (uint32_t i = 0; i < b->sized_count; i++) {
 		const hob_usd_prim *prim = &u->prims[b->sized[i].prim];
-		double *times;
-		size_t count;
-		hob_track *track;
-		size_times(u, prim, &times, &count);
-		sizes_t base = base_sizes(u, prim, times, count);
-		hob_usd_sort_times(times, &count);
-		hob_usd_cut_range(u, times, &count);
-		hob_usd_add_channel(b, b->sized[i].node, HOB_PATH_SCALE, 3, count, &track);
-		for (size_t k = 0; k < count; k++) {
-			track->times[k] = hob_usd_seconds(u, times[k]);
-			scale_of(u, prim, &base, times[k], track->values + k * 3);
+		hob_usd_times times = size_times(u, prim);
+		sizes_t base = base_sizes(u, prim, &times);
+		hob_usd_sort_times(&times);
+		hob_usd_cut_range(u, &times);
+		hob_track *track = hob_usd_add_channel(b, b->sized[i].node, HOB_PATH_SCALE, 3, times.count);
+		for (size_t k = 0; k < times.count; k++) {
+			track->times[k] = hob_usd_seconds(u, times.items[k]);
+			scale_of(u, prim, &base, times.items[k], track->values + k * 3);
 		}
 		hob_usd_drop_still(b, b->model.nodes[b->sized[i].node].scale);
 		if (hob_str_equal(prim->type, HOB_STR("Capsule")))
@@ -479,24 +456,32 @@ static void build_curves(hob_usd_build_t *b, uint32_t id, uint32_t node)
 
 void hob_usd_build_shape(hob_usd_build_t *b, uint32_t id, uint32_t node)
 {
-	static const char *const solids[] = {"Cube", "Sphere", "Cylinder", "Capsule", "Cone", "Plane"};
-	static const char *const unread[] = {"NurbsPatch", "Volume", "HermiteCurves", "Cylinder_1", "Capsule_1"};
-	hob_str type = b->u->prims[id].type;
-	for (size_t i = 0; i < HOB_COUNT_OF(solids); i++)
-		if (hob_str_equal(type, hob_str_of(solids[i]))) {
-			build_solid(b, id, node);
-			return;
-		}
-	if (hob_str_equal(type, HOB_STR("Points"))) {
-		build_points(b, id, node);
+	static const struct {
+		const char *type;
+		hob_usd_builder *build; /* NULL: left out */
+	} types[] = {{"Cube", build_solid},
+				 {"Sphere", build_solid},
+				 {"Cylinder", build_solid},
+				 {"Capsule", build_solid},
+				 {"Cone", build_solid},
+				 {"Plane", build_solid},
+				 {"Points", build_points},
+				 {"BasisCurves", build_curves},
+				 {"NurbsCurves", build_curves},
+				 {"NurbsPatch", NULL},
+				 {"Volume", NULL},
+				 {"HermiteCurves", NULL},
+				 {"Cylinder_1", NULL},
+				 {"Capsule_1", NULL}};
+	const hob_usd_prim *prim = &b->u->prims[id];
+	size_t i = 0;
+	while (i < HOB_COUNT_OF(types) && !hob_str_equal(prim->type, hob_str_of(types[i].type)))
+		i++;
+	if (i == HOB_COUNT_OF(types))
 		return;
-	}
-	if (hob_str_equal(type, HOB_STR("BasisCurves")) || hob_str_equal(type, HOB_STR("NurbsCurves"))) {
-		build_curves(b, id, node);
-		return;
-	}
-	for (size_t i = 0; i < HOB_COUNT_OF(unread); i++)
-		if (hob_str_equal(type, hob_str_of(unread[i])))
-			hob_usd_note(b->u, "type", "prim '%.*s' of type '%.*s' is left out",
-						 HOB_FMT(b->u->prims[id].path), HOB_FMT(type));
+	if (types[i].build)
+		types[i].build(b, id, node);
+	else
+		hob_usd_note(b->u, "type", "prim '%.*s' of type '%.*s' is left out", HOB_FMT(prim->path),
+					 HOB_FMT(prim->type));
 }

@@ -55,9 +55,9 @@ static double place_of(const hob_usd_build_t *b, const hob_morph_target *target)
 	return knot ? knot->weight : 1;
 }
 
-/* Weight of a target: linear between knots, with the rest pose as knot at 0; beyond the last knot the last
- * segment extrapolates. Source: UsdSkelBlendShapeQuery, ComputeSubShapeWeights. */
-/* Weight of a target for the shape weight `weight`. */
+/* Weight of a target for the shape weight `weight`: linear between knots, with the rest pose as knot at 0;
+ * beyond the last knot the last segment extrapolates. Source: UsdSkelBlendShapeQuery,
+ * ComputeSubShapeWeights. */
 static double usd_target_weight(const hob_usd_build_t *b, const hob_mesh *mesh, uint32_t target,
 								double weight)
 {
@@ -90,16 +90,11 @@ static double usd_target_weight(const hob_usd_build_t *b, const hob_mesh *mesh, 
 
 /* Times at which target weights need keys, rising, in scratch memory: those of the samples, and where a shape
  * crosses an in-between. column: [target_count] each target's shape in the samples, or SIZE_MAX. */
-static double *usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_usd_samples *s,
-								const size_t *column, size_t *count)
+static hob_usd_times usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const hob_usd_samples *s,
+									  const size_t *column)
 {
-	size_t room = s->count;
-	for (uint32_t t = 0; t < mesh->target_count; t++)
-		room += knot_of(b, &mesh->targets[t]) ? 2 * s->count : 0;
-	double *out = HOB_NEW(b->u->scratch, double, room);
-	*count = 0;
-	for (size_t i = 0; i < s->count; i++)
-		out[(*count)++] = s->times[i];
+	hob_usd_times out = {0};
+	hob_usd_add_times(b->u, &(hob_usd_attribute){.samples = s, .scale = 1}, &out);
 	for (uint32_t t = 0; t < mesh->target_count; t++) {
 		const hob_usd_knot *knot = knot_of(b, &mesh->targets[t]);
 		for (size_t i = 0; knot && column[t] != SIZE_MAX && i + 1 < s->count; i++) {
@@ -109,11 +104,11 @@ static double *usd_weight_times(hob_usd_build_t *b, const hob_mesh *mesh, const 
 			for (int k = 0; k < 2; k++) {
 				double part = (passed[k] - from) / (to - from);
 				if (part > 1e-6 && part < 1 - 1e-6)
-					out[(*count)++] = s->times[i] + (s->times[i + 1] - s->times[i]) * part;
+					hob_usd_add_time(b->u, &out, s->times[i] + (s->times[i + 1] - s->times[i]) * part);
 			}
 		}
 	}
-	hob_usd_sort_times(out, count);
+	hob_usd_sort_times(&out);
 	return out;
 }
 
@@ -197,11 +192,12 @@ typedef struct found_shape {
 	hob_usd_inbetween *between;
 } found_shape;
 
-static void find_shapes(hob_usd *u, const hob_str *targets, uint32_t count, found_shape *out, uint64_t *total)
+static found_shape *find_shapes(hob_usd *u, const hob_str *targets, uint32_t count, uint64_t *total)
 {
+	found_shape *out = HOB_NEW(u->scratch, found_shape, count);
 	*total = count;
 	for (uint32_t i = 0; i < count; i++) {
-		out[i] = (found_shape){.prim = hob_usd_prim_at(u, targets[i])};
+		out[i].prim = hob_usd_prim_at(u, targets[i]);
 		if (out[i].prim != HOB_NONE)
 			out[i].between = usd_inbetweens(u, &u->prims[out[i].prim], &out[i].count);
 		*total += out[i].count;
@@ -209,6 +205,7 @@ static void find_shapes(hob_usd *u, const hob_str *targets, uint32_t count, foun
 	if (*total > HOB_LIMIT_TARGETS)
 		hob_leave(LIMIT, "%llu blend shapes, at most %llu are allowed", (unsigned long long)*total,
 				  HOB_LIMIT_TARGETS);
+	return out;
 }
 
 void hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points, hob_mesh *mesh)
@@ -216,15 +213,14 @@ void hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points,
 	hob_usd *u = b->u;
 	const hob_usd_prim *prim = &u->prims[id];
 	const hob_usd_value *names = hob_usd_still(u, prim, HOB_STR("skel:blendShapes"));
-	hob_str *targets;
-	uint32_t count;
 	if (!names || names->kind != HOB_USD_TEXT || !hob_usd_below_skel_root(u, id))
 		return;
-	hob_usd_targets(u, prim, HOB_STR("skel:blendShapeTargets"), HOB_USD_T_targetPaths, &targets, &count);
+	uint32_t count;
+	const hob_str *targets =
+		hob_usd_targets(u, prim, HOB_STR("skel:blendShapeTargets"), HOB_USD_T_targetPaths, &count);
 	count = names->count < count ? (uint32_t)names->count : count;
 	uint64_t total;
-	found_shape *shapes = HOB_NEW(u->scratch, found_shape, count);
-	find_shapes(u, targets, count, shapes, &total);
+	const found_shape *shapes = find_shapes(u, targets, count, &total);
 	mesh->targets = HOB_NEW(u->result, hob_morph_target, total);
 	for (uint32_t i = 0; i < count; i++)
 		put_shape(b, ((const hob_str *)names->data)[i], shapes[i].prim, shapes[i].between, shapes[i].count,
@@ -232,18 +228,15 @@ void hob_usd_put_shapes(hob_usd_build_t *b, uint32_t id, const uint32_t *points,
 }
 
 /* The first target of a relationship of the prim or of the nearest ancestor that has one; or HOB_NONE. */
-static void usd_inherited_target(hob_usd *u, uint32_t prim, hob_str name, uint32_t *out)
+static uint32_t usd_inherited_target(hob_usd *u, uint32_t prim, hob_str name)
 {
-	*out = HOB_NONE;
 	for (uint32_t p = prim; p != HOB_NONE; p = u->prims[p].parent) {
-		hob_str *targets;
 		uint32_t count;
-		hob_usd_targets(u, &u->prims[p], name, HOB_USD_T_targetPaths, &targets, &count);
-		if (count > 0) {
-			*out = hob_usd_prim_at(u, targets[0]);
-			return;
-		}
+		const hob_str *targets = hob_usd_targets(u, &u->prims[p], name, HOB_USD_T_targetPaths, &count);
+		if (count > 0)
+			return hob_usd_prim_at(u, targets[0]);
 	}
+	return HOB_NONE;
 }
 
 /* ---- joints */
@@ -487,13 +480,13 @@ static void skin_node(hob_usd_build_t *b, uint32_t prim, uint32_t node)
 {
 	hob_usd *u = b->u;
 	hob_model *m = &b->model;
-	uint32_t target, skin_count = m->skin_count;
+	uint32_t skin_count = m->skin_count;
 	bool bends = false;
 	for (uint32_t r = 0; r < m->nodes[node].mesh_count; r++)
 		bends = bends || m->meshes[m->mesh_refs[m->nodes[node].mesh_first + r]].influence_count > 0;
 	if (!bends)
 		return;
-	usd_inherited_target(u, prim, HOB_STR("skel:skeleton"), &target);
+	uint32_t target = usd_inherited_target(u, prim, HOB_STR("skel:skeleton"));
 	const hob_usd_skeleton *skeleton = target != HOB_NONE ? skeleton_of(b, target) : NULL;
 	if (!skeleton) {
 		hob_usd_note(u, "no-skeleton",
@@ -560,7 +553,6 @@ static void joint_track(const animation_t *a, const hob_usd_attribute *attribute
 {
 	const hob_usd_samples *s = attribute->samples;
 	uint32_t width = path == HOB_PATH_ROTATION ? 4 : 3, kept = 0;
-	hob_track *track;
 	float value[4];
 	hob_node *to = &a->b->model.nodes[node];
 	if (!s) {
@@ -568,7 +560,7 @@ static void joint_track(const animation_t *a, const hob_usd_attribute *attribute
 			set_rest(to, path, value);
 		return;
 	}
-	hob_usd_add_channel(a->b, node, path, width, s->count, &track);
+	hob_track *track = hob_usd_add_channel(a->b, node, path, width, s->count);
 	for (size_t k = 0; k < s->count; k++) {
 		/* The layer's time may run backwards. */
 		size_t i = attribute->scale < 0 ? s->count - 1 - k : k;
@@ -652,17 +644,18 @@ static void weight_track(const animation_t *a, const hob_usd_value *names, const
 	hob_model *m = &a->b->model;
 	hob_mesh *mesh = &m->meshes[m->mesh_refs[m->nodes[node].mesh_first]];
 	const hob_usd_samples *s = weights->samples;
-	hob_track *track;
 	if (mesh->target_count == 0)
 		return;
 	rest_weights(a, names, node);
 	if (!s)
 		return;
-	size_t count, *column = HOB_NEW(a->b->u->scratch, size_t, mesh->target_count);
+	size_t *column = HOB_NEW(a->b->u->scratch, size_t, mesh->target_count);
 	for (uint32_t t = 0; t < mesh->target_count; t++)
 		column[t] = shape_in(names, usd_shape_of(a->b, &mesh->targets[t]));
-	const double *times = usd_weight_times(a->b, mesh, s, column, &count);
-	hob_usd_add_channel(a->b, node, HOB_PATH_WEIGHTS, mesh->target_count, count, &track);
+	hob_usd_times found = usd_weight_times(a->b, mesh, s, column);
+	const double *times = found.items;
+	size_t count = found.count;
+	hob_track *track = hob_usd_add_channel(a->b, node, HOB_PATH_WEIGHTS, mesh->target_count, count);
 	for (size_t i = 0, at = 0; i < count; i++) {
 		while (at + 2 < s->count && s->times[at + 1] <= times[i])
 			at++;
@@ -687,8 +680,8 @@ static void move_shapes(const animation_t *a)
 		!hob_usd_get(u, a->prim, HOB_STR("blendShapeWeights"), &weights))
 		return;
 	for (uint32_t i = 0; i < a->b->skinned_count; i++) {
-		uint32_t bound, node = a->b->skinned[i].node;
-		usd_inherited_target(u, a->b->skinned[i].prim, HOB_STR("skel:skeleton"), &bound);
+		uint32_t node = a->b->skinned[i].node;
+		uint32_t bound = usd_inherited_target(u, a->b->skinned[i].prim, HOB_STR("skel:skeleton"));
 		if (bound == a->skeleton->prim && a->b->model.nodes[node].mesh_count > 0)
 			weight_track(a, names, &weights, node);
 	}
@@ -698,8 +691,7 @@ void hob_usd_skeleton_clips(hob_usd_build_t *b)
 {
 	hob_usd *u = b->u;
 	for (uint32_t i = 0; i < b->skeleton_count; i++) {
-		uint32_t source;
-		usd_inherited_target(u, b->skeletons[i].prim, HOB_STR("skel:animationSource"), &source);
+		uint32_t source = usd_inherited_target(u, b->skeletons[i].prim, HOB_STR("skel:animationSource"));
 		if (source == HOB_NONE)
 			continue;
 		animation_t a = {b, &u->prims[source], hob_usd_still(u, &u->prims[source], HOB_STR("joints")),

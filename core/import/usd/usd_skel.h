@@ -47,8 +47,8 @@ typedef struct hob_usd_knot {
 /* ---- usd_clip.c: channels of the clip ---- */
 
 /* A channel with room for `keys` keys; the caller fills the values. */
-void hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint32_t components, size_t keys,
-						 hob_track **out);
+hob_track *hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path, uint32_t components,
+							   size_t keys);
 /* Removes the last channel if all keys are equal, and equal to `rest` (may be NULL). */
 void hob_usd_drop_still(hob_usd_build_t *b, const float *rest);
 /* Seconds of a stage time. */

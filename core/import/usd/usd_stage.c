@@ -271,17 +271,17 @@ static void merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, 
 	}
 }
 
-void hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, hob_str **out,
-					 uint32_t *count)
+hob_str *hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uint32_t field, uint32_t *count)
 {
 	hob_usd_item *items;
 	uint32_t all;
-	*count = 0;
 	merge_lists(u, prim, name, field, true, &items, &all);
-	*out = HOB_NEW(u->scratch, hob_str, all);
+	hob_str *out = HOB_NEW(u->scratch, hob_str, all);
+	*count = 0;
 	for (uint32_t i = 0; i < all; i++)
 		if (items[i].path.len > 0)
-			(*out)[(*count)++] = items[i].path;
+			out[(*count)++] = items[i].path;
+	return out;
 }
 
 /* ---- composing all prims */

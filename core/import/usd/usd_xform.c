@@ -122,64 +122,56 @@ bool hob_usd_sample(const hob_usd *u, const hob_usd_attribute *attribute, double
 
 /* ---- operations */
 
-static const char *const orders[] = {"XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"};
+/* Operations that set numbers of the matrix: `width` of them from number `at` on, each `step` on. */
+static const struct {
+	const char *kind;
+	uint8_t width, at, step;
+} plain[] = {
+	{"translate", 3, 12, 1},  {"translateX", 1, 12, 1}, {"translateY", 1, 13, 1},
+	{"translateZ", 1, 14, 1}, {"scale", 3, 0, 5},		{"scaleX", 1, 0, 1},
+	{"scaleY", 1, 5, 1},	  {"scaleZ", 1, 10, 1},		{"transform", 16, 0, 1},
+};
 
-static bool euler(hob_str kind, const hob_usd *u, const hob_usd_attribute *a, double time, double out[16])
+static bool turn(hob_str axes, const hob_usd *u, const hob_usd_attribute *a, double time, double out[16])
 {
+	static const char *const orders[] = {"X", "Y", "Z", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"};
 	double angles[3], m[16];
-	for (size_t i = 0; i < HOB_COUNT_OF(orders); i++) {
-		if (!hob_str_equal(kind, hob_str_of(orders[i])))
-			continue;
-		if (!hob_usd_sample(u, a, time, 3, false, angles))
-			return false;
-		hob_usd_identity(out);
-		for (int k = 0; k < 3; k++) {
-			int axis = orders[i][k] - 'X';
-			rotation(axis, angles[axis], m);
-			hob_matrix_multiply_double(m, out, out);
-		}
+	size_t i = 0;
+	while (i < HOB_COUNT_OF(orders) && !hob_str_equal(axes, hob_str_of(orders[i])))
+		i++;
+	if (i == HOB_COUNT_OF(orders) || !hob_usd_sample(u, a, time, (uint32_t)axes.len, false, angles))
+		return false;
+	if (axes.len == 1) {
+		rotation(axes.data[0] - 'X', angles[0], out);
 		return true;
 	}
-	return false;
+	for (size_t k = 0; k < axes.len; k++) {
+		int axis = axes.data[k] - 'X';
+		rotation(axis, angles[axis], m);
+		hob_matrix_multiply_double(m, out, out);
+	}
+	return true;
 }
 
 static bool operation(const hob_usd *u, const hob_usd_attribute *a, hob_str kind, double time, double out[16])
 {
-	static const hob_str rotate = {"rotate", 6};
-	static const char *const parts[] = {"X", "Y", "Z"};
 	double v[16];
 	hob_usd_identity(out);
-	for (int i = 0; i < 3; i++) {
-		hob_str translate_one = hob_str_sub(kind, 9, kind.len), scale_one = hob_str_sub(kind, 5, kind.len);
-		if (hob_str_starts(kind, HOB_STR("translate")) && hob_str_equal(translate_one, hob_str_of(parts[i])))
-			return hob_usd_sample(u, a, time, 1, false, &out[12 + i]);
-		if (hob_str_starts(kind, HOB_STR("scale")) && hob_str_equal(scale_one, hob_str_of(parts[i])))
-			return hob_usd_sample(u, a, time, 1, false, &out[i * 5]);
-		if (hob_str_starts(kind, rotate) &&
-			hob_str_equal(hob_str_sub(kind, 6, kind.len), hob_str_of(parts[i]))) {
-			if (!hob_usd_sample(u, a, time, 1, false, v))
-				return false;
-			rotation(i, v[0], out);
-			return true;
-		}
+	for (size_t i = 0; i < HOB_COUNT_OF(plain); i++) {
+		if (!hob_str_equal(kind, hob_str_of(plain[i].kind)))
+			continue;
+		bool found = hob_usd_sample(u, a, time, plain[i].width, false, v);
+		for (uint32_t k = 0; found && k < plain[i].width; k++)
+			out[plain[i].at + k * plain[i].step] = v[k];
+		return found;
 	}
-	if (hob_str_equal(kind, HOB_STR("translate")))
-		return hob_usd_sample(u, a, time, 3, false, out + 12);
-	if (hob_str_equal(kind, HOB_STR("transform")))
-		return hob_usd_sample(u, a, time, 16, false, out);
 	if (hob_str_equal(kind, HOB_STR("orient"))) {
-		if (!hob_usd_sample(u, a, time, 4, true, v))
-			return false;
-		from_quaternion(v, out);
-		return true;
+		bool found = hob_usd_sample(u, a, time, 4, true, v);
+		if (found)
+			from_quaternion(v, out);
+		return found;
 	}
-	if (hob_str_equal(kind, HOB_STR("scale"))) {
-		if (!hob_usd_sample(u, a, time, 3, false, v))
-			return false;
-		out[0] = v[0], out[5] = v[1], out[10] = v[2];
-		return true;
-	}
-	return hob_str_starts(kind, rotate) && euler(hob_str_sub(kind, 6, kind.len), u, a, time, out);
+	return hob_str_starts(kind, HOB_STR("rotate")) && turn(hob_str_sub(kind, 6, kind.len), u, a, time, out);
 }
 
 /* "!invert!xformOp:translate:pivot" -> its attribute, "translate", inverted. */
@@ -231,43 +223,46 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-void hob_usd_sort_times(double *times, size_t *time_count)
+void hob_usd_add_time(hob_usd *u, hob_usd_times *times, double time)
 {
-	size_t count = *time_count, kept = 0;
-	qsort(times, count, sizeof *times, by_size);
-	for (size_t i = 0; i < count; i++)
-		if (kept == 0 || times[i] > times[kept - 1])
-			times[kept++] = times[i];
-	*time_count = kept;
+	HOB_USD_ROOM(u->scratch, times->items, times->count, times->room);
+	times->items[times->count++] = time;
 }
 
-void hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim, double **out, size_t *count)
+void hob_usd_add_times(hob_usd *u, const hob_usd_attribute *attribute, hob_usd_times *times)
+{
+	const hob_usd_samples *s = attribute->samples;
+	for (size_t i = 0; s && i < s->count; i++)
+		hob_usd_add_time(u, times, attribute->offset + attribute->scale * s->times[i]);
+}
+
+void hob_usd_sort_times(hob_usd_times *times)
+{
+	uint32_t count = times->count;
+	times->count = 0;
+	if (count > 0)
+		qsort(times->items, count, sizeof *times->items, by_size);
+	for (uint32_t i = 0; i < count; i++)
+		if (times->count == 0 || times->items[i] > times->items[times->count - 1])
+			times->items[times->count++] = times->items[i];
+}
+
+hob_usd_times hob_usd_xform_times(hob_usd *u, const hob_usd_prim *prim)
 {
 	const hob_usd_value *order = hob_usd_still(u, prim, HOB_STR("xformOpOrder"));
-	size_t total = 0;
-	hob_usd_attribute a;
-	hob_str kind;
-	bool inverted;
-	*out = NULL;
-	*count = 0;
-	if (!order || order->kind != HOB_USD_TEXT)
-		return;
-	const hob_str *names = (const hob_str *)order->data;
-	for (size_t i = 0; i < order->count; i++)
-		if (open_operation(u, prim, names[i], &a, &kind, &inverted) && a.samples)
-			total += a.samples->count;
-	if (total > HOB_LIMIT_KEYS)
-		hob_leave(LIMIT, "%zu samples of '%.*s', at most %llu are allowed", total, HOB_FMT(prim->path),
+	hob_usd_times times = {0};
+	for (size_t i = 0; order && order->kind == HOB_USD_TEXT && i < order->count; i++) {
+		hob_usd_attribute a;
+		hob_str kind;
+		bool inverted;
+		if (open_operation(u, prim, ((const hob_str *)order->data)[i], &a, &kind, &inverted))
+			hob_usd_add_times(u, &a, &times);
+	}
+	if (times.count > HOB_LIMIT_KEYS)
+		hob_leave(LIMIT, "%u samples of '%.*s', at most %llu are allowed", times.count, HOB_FMT(prim->path),
 				  HOB_LIMIT_KEYS);
-	double *times = HOB_NEW(u->scratch, double, total);
-	total = 0;
-	for (size_t i = 0; i < order->count; i++)
-		if (open_operation(u, prim, names[i], &a, &kind, &inverted) && a.samples)
-			for (size_t k = 0; k < a.samples->count; k++)
-				times[total++] = a.offset + a.scale * a.samples->times[k];
-	hob_usd_sort_times(times, &total);
-	*out = times;
-	*count = total;
+	hob_usd_sort_times(&times);
+	return times;
 }
 
 void hob_usd_place(hob_node *node, const double m[16])
