@@ -52,34 +52,31 @@ static void resolve(hob_x3d *x)
 	if (d.missing > 0)
 		hob_warn(x->request->notes, "x3d.missing-use", "%u USE name%s nothing defined before; left out",
 				 d.missing, d.missing == 1 ? "s" : "");
-	hob_buf_release(&d.elements);
 }
 
 /* ---- which encoding */
 
-static bool read_tree(hob_x3d *x, hob_error *err)
+static void read_tree(hob_x3d *x)
 {
 	const hob_import_request *request = x->request;
 	hob_bytes file = request->file;
 	if (file.size > 1 && file.data[0] == 0x1F && file.data[1] == 0x8B &&
 		!hob_gzip_unpack(request->scratch, request->file, TEXT_MAX, &file))
-		return hob_fail(err, CORRUPT,
-						"the file is compressed with gzip and cannot be unpacked; export it again");
+		hob_leave(CORRUPT, "the file is compressed with gzip and cannot be unpacked; export it again");
 	hob_str text = hob_text_decode(request->scratch, file);
 	if (hob_str_starts(text, HOB_STR("#VRML V1")))
-		return hob_fail(err, UNSUPPORTED, "this is VRML 1.0; convert it to VRML97, or export glTF");
-	if (hob_str_starts(text, HOB_STR("#VRML")) || hob_str_starts(text, HOB_STR("#X3D")))
-		return hob_x3d_read_text(request, text, &x->xml, err);
+		hob_leave(UNSUPPORTED, "this is VRML 1.0; convert it to VRML97, or export glTF");
+	if (hob_str_starts(text, HOB_STR("#VRML")) || hob_str_starts(text, HOB_STR("#X3D"))) {
+		hob_x3d_read_text(request, text, &x->xml);
+		return;
+	}
 	if (hob_text_trim(text).len == 0 || hob_text_trim(text).data[0] != '<')
-		return hob_fail(err, CORRUPT,
-						"the file begins neither with '#VRML V2.0 utf8' nor as XML; it is damaged or "
-						"bears the wrong extension");
-	if (!hob_xml_parse(request->scratch, file, NULL, &x->xml, err))
-		return false;
-	return hob_x3d_is(x->xml.root, "X3D") ||
-		   hob_fail(err, CORRUPT,
-					"the first element is <%.*s>, not <X3D>; the file bears the wrong extension",
-					HOB_FMT(x->xml.root->name));
+		hob_leave(CORRUPT, "the file begins neither with '#VRML V2.0 utf8' nor as XML; it is damaged or "
+						   "bears the wrong extension");
+	hob_xml_read(request->scratch, file, NULL, &x->xml);
+	if (!hob_x3d_is(x->xml.root, "X3D"))
+		hob_leave(CORRUPT, "the first element is <%.*s>, not <X3D>; the file bears the wrong extension",
+				  HOB_FMT(x->xml.root->name));
 }
 
 /* ---- head: generator, unit */
@@ -130,34 +127,25 @@ static void count(hob_x3d *x)
 
 /* ---- the importer */
 
-static bool read_document(hob_x3d *x, hob_error *err)
+static bool x3d_import(const hob_import_request *request, hob_model *m, hob_error *err)
 {
-	hob_model *m = x->model;
-	if (!read_tree(x, err))
-		return false;
-	resolve(x);
-	read_head(x);
-	count(x);
-	if (!hob_x3d_nodes(x, err))
-		return false;
-	hob_lists_take(&x->lists, m);
-	if (x->unit != 1 && !hob_model_scale(m, x->unit, x->request->result, err))
-		return false;
-	m->unit = x->unit == 1 ? 0 : x->unit;
-	m->space.material_colors = m->space.vertex_colors = HOB_COLORS_LINEAR;
-	if (m->mesh_count == 0 && m->camera_count == 0 && m->light_count == 0 && m->node_count < 2)
-		return hob_fail(err, EMPTY, "the file shows no shape, viewpoint or light");
-	return true;
-}
-
-static bool x3d_import(const hob_import_request *request, hob_model *out, hob_error *err)
-{
-	hob_x3d x = {.request = request, .model = out};
+	hob_x3d x = {.request = request, .model = m};
 	hob_lists_init(&x.lists, request);
 	hob_name_map_init(&x.materials, request->scratch);
 	hob_name_map_init(&x.meshes, request->scratch);
-	bool done = read_document(&x, err);
-	return done;
+	read_tree(&x);
+	resolve(&x);
+	read_head(&x);
+	count(&x);
+	hob_x3d_nodes(&x);
+	hob_lists_take(&x.lists, m);
+	if (x.unit != 1)
+		hob_need(hob_model_scale(m, x.unit, request->result, err), err);
+	m->unit = x.unit == 1 ? 0 : x.unit;
+	m->space.material_colors = m->space.vertex_colors = HOB_COLORS_LINEAR;
+	if (m->mesh_count == 0 && m->camera_count == 0 && m->light_count == 0 && m->node_count < 2)
+		hob_leave(EMPTY, "the file shows no shape, viewpoint or light");
+	return true;
 }
 
 static const char *const extensions[] = {"x3d", "x3dv", "wrl", "vrml", NULL};

@@ -1,11 +1,5 @@
 #include "x3d_private.h"
 
-void hob_x3d_shape_release(hob_x3d_shape *shape)
-{
-	hob_buf_release(&shape->corners);
-	hob_buf_release(&shape->sizes);
-}
-
 void hob_x3d_corner_add(hob_x3d_shape *shape, uint32_t point, uint32_t normal, uint32_t color, uint32_t uv)
 {
 	hob_x3d_corner corner = {point, normal, color, uv};

@@ -313,7 +313,7 @@ static void sweep(solid *s, hob_x3d_ptr from, extrusion *e)
 	s->out->clockwise = !hob_x3d_bool(from, "ccw", true);
 }
 
-static bool extrude(hob_x3d *x, solid *s, hob_x3d_ptr from, hob_error *err)
+static void extrude(hob_x3d *x, solid *s, hob_x3d_ptr from)
 {
 	static float spine[] = {0, 0, 0, 0, 1, 0}, section[] = {1, 1, 1, -1, -1, -1, -1, 1, 1, 1},
 				 scale[] = {1, 1}, orientation[] = {0, 0, 1, 0};
@@ -332,16 +332,16 @@ static bool extrude(hob_x3d *x, solid *s, hob_x3d_ptr from, hob_error *err)
 	if (e.orientation_count == 0)
 		e.orientation = orientation, e.orientation_count = 1;
 	if (e.spine_count < 2 || e.section_count < 2)
-		return true;
+		return;
 	if ((uint64_t)e.spine_count * e.section_count > 1u << 24)
-		return hob_fail(err, LIMIT, "an extrusion of %u by %u points", e.spine_count, e.section_count);
+		hob_leave(LIMIT, "an extrusion of %u by %u points", e.spine_count, e.section_count);
 	e.closed = e.spine_count > 3 &&
 			   memcmp(e.spine, e.spine + ((size_t)e.spine_count - 1) * 3, 3 * sizeof(float)) == 0;
 	sweep(s, from, &e);
-	return true;
 }
 
-static bool x3d_solid(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, bool *known, hob_error *err)
+/* False for the types that are no solid. */
+static bool x3d_solid(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out)
 {
 	static const struct {
 		const char *type;
@@ -351,12 +351,13 @@ static bool x3d_solid(hob_x3d *x, hob_x3d_ptr e, hob_x3d_shape *out, bool *known
 	out->both_sides = !hob_x3d_bool(e, "solid", true);
 	for (size_t i = 0; i < HOB_COUNT_OF(makers); i++)
 		if (hob_x3d_is(e, makers[i].type)) {
-			*known = true;
 			makers[i].make(&s, e);
 			return true;
 		}
-	*known = hob_x3d_is(e, "Extrusion");
-	return !*known || extrude(x, &s, e, err);
+	if (!hob_x3d_is(e, "Extrusion"))
+		return false;
+	extrude(x, &s, e);
+	return true;
 }
 
 /* A point with more faces is smooth throughout: comparing all pairs would take too long. */
@@ -398,7 +399,7 @@ static void judge_faces(builder *b)
 			bad);
 }
 
-static bool cut_faces(builder *b, hob_error *err)
+static void cut_faces(builder *b)
 {
 	uint64_t indices = 0;
 	uint32_t first = 0, most = 0;
@@ -407,7 +408,7 @@ static bool cut_faces(builder *b, hob_error *err)
 		most = b->sizes[f] > most ? b->sizes[f] : most;
 	}
 	if (indices > HOB_LIMIT_INDICES)
-		return hob_fail(err, LIMIT, "more than %llu indices; split the shape", HOB_LIMIT_INDICES);
+		hob_leave(LIMIT, "more than %llu indices; split the shape", HOB_LIMIT_INDICES);
 	b->mesh->indices = HOB_NEW(b->result, uint32_t, indices);
 	uint32_t *triangles = HOB_NEW(b->scratch, uint32_t, (size_t)most * 3);
 	for (uint32_t f = 0; f < b->face_count; first += b->sizes[f++]) {
@@ -419,7 +420,6 @@ static bool cut_faces(builder *b, hob_error *err)
 			b->mesh->indices[b->mesh->index_count++] = first + triangles[turn];
 		}
 	}
-	return true;
 }
 
 /* ---- smooth normals from a crease angle */
@@ -571,8 +571,8 @@ static void plain_indices(builder *b)
 	}
 }
 
-/* Builds the mesh; *made is false when it is empty. */
-static bool x3d_mesh(hob_x3d *x, hob_x3d_shape *shape, hob_mesh *out, bool *made, hob_error *err)
+/* False when the mesh is empty. */
+static bool x3d_mesh(hob_x3d *x, hob_x3d_shape *shape, hob_mesh *out)
 {
 	builder b = {.x = x,
 				 .shape = shape,
@@ -583,18 +583,16 @@ static bool x3d_mesh(hob_x3d *x, hob_x3d_shape *shape, hob_mesh *out, bool *made
 				 .sizes = (const uint32_t *)(const void *)shape->sizes.data,
 				 .corner_count = HOB_LISTS_COUNT(shape->corners, hob_x3d_corner),
 				 .face_count = HOB_LISTS_COUNT(shape->sizes, uint32_t)};
-	*made = false;
 	out->topology = shape->topology;
 	if (b.corner_count == 0)
-		return true;
+		return false;
 	if (b.corner_count > HOB_LIMIT_VERTICES)
-		return hob_fail(err, LIMIT, "more than %llu corners; split the shape", HOB_LIMIT_VERTICES);
+		hob_leave(LIMIT, "more than %llu corners; split the shape", HOB_LIMIT_VERTICES);
 	b.points = HOB_NEW(b.scratch, uint32_t, b.corner_count);
 	b.usable = HOB_NEW(b.scratch, bool, b.face_count);
 	if (shape->topology == HOB_TRIANGLES) {
 		judge_faces(&b);
-		if (!cut_faces(&b, err))
-			return false;
+		cut_faces(&b);
 	} else {
 		plain_indices(&b);
 	}
@@ -602,13 +600,12 @@ static bool x3d_mesh(hob_x3d *x, hob_x3d_shape *shape, hob_mesh *out, bool *made
 	out->flat = out->normal == NULL;
 	hob_shape_fix_positions(out, x->request->notes);
 	hob_mesh_repair_directions(out);
-	*made = out->index_count > 0;
-	return true;
+	return out->index_count > 0;
 }
 
 enum { DEPTH_MAX = 256 };
 
-static bool visit(hob_x3d *x, hob_x3d_ptr e, uint32_t parent, uint32_t depth, hob_error *err);
+static void visit(hob_x3d *x, hob_x3d_ptr e, uint32_t parent, uint32_t depth);
 
 /* ---- transforms */
 
@@ -689,20 +686,16 @@ static hob_x3d_ptr geometry_of(const hob_x3d *x, hob_x3d_ptr shape)
 	return NULL;
 }
 
-static bool make_mesh(hob_x3d *x, hob_x3d_ptr geometry, hob_x3d_ptr appearance, hob_x3d_shape *shape,
-					  uint32_t *id, hob_error *err)
+/* Returns HOB_NONE for an empty mesh. */
+static uint32_t make_mesh(hob_x3d *x, hob_x3d_ptr geometry, hob_x3d_ptr appearance, hob_x3d_shape *shape)
 {
 	hob_mesh mesh = {.source_mesh = geometry->number};
-	bool made;
 	float matrix[6];
 	shape->map_box = shape->map_box && hob_x3d_has_texture(x, appearance);
 	hob_x3d_use use = {shape->topology == HOB_TRIANGLES, shape->colors != NULL, shape->both_sides};
-	*id = HOB_NONE;
 	mesh.name = hob_text_name(x->request->result, hob_xml_attr(geometry, HOB_STR("DEF")));
-	if (!x3d_mesh(x, shape, &mesh, &made, err))
-		return false;
-	if (!made)
-		return true;
+	if (!x3d_mesh(x, shape, &mesh))
+		return HOB_NONE;
 	mesh.material = hob_x3d_material(x, appearance, use);
 	/* The texture transform moves the coordinates: the model's own transforms rotate about another point. */
 	bool moved = use.surface && hob_x3d_texture_matrix(x, appearance, matrix);
@@ -711,15 +704,14 @@ static bool make_mesh(hob_x3d *x, hob_x3d_ptr geometry, hob_x3d_ptr appearance, 
 		uv[0] = matrix[0] * from[0] + matrix[2] * from[1] + matrix[4];
 		uv[1] = 1 - (matrix[1] * from[0] + matrix[3] * from[1] + matrix[5]);
 	}
-	*id = hob_lists_mesh(&x->lists, &mesh);
-	return true;
+	return hob_lists_mesh(&x->lists, &mesh);
 }
 
-static bool read_shape(hob_x3d *x, hob_x3d_ptr e, hob_error *err)
+static void read_shape(hob_x3d *x, hob_x3d_ptr e)
 {
 	hob_x3d_ptr geometry = geometry_of(x, e), appearance = hob_x3d_child(x, e, appearances);
 	if (!geometry)
-		return true;
+		return;
 	uint32_t parts[2] = {geometry->number, appearance ? appearance->number : HOB_NONE};
 	hob_str key = hob_arena_str(x->request->scratch, (hob_str){(const char *)parts, sizeof parts});
 	uint32_t mesh = hob_name_map_get(&x->meshes, key);
@@ -727,21 +719,18 @@ static bool read_shape(hob_x3d *x, hob_x3d_ptr e, hob_error *err)
 		hob_x3d_shape shape = {.topology = HOB_TRIANGLES};
 		hob_place place = {.name = geometry->name, .line = geometry->line};
 		hob_place_enter(&place);
-		bool known = hob_x3d_geometry(x, geometry, &shape);
-		bool done = (known || x3d_solid(x, geometry, &shape, &known, err)) &&
-					(!known || make_mesh(x, geometry, appearance, &shape, &mesh, err));
-		hob_place_exit(&place);
-		hob_x3d_shape_release(&shape);
-		if (!done)
-			return hob_fail_in(err, "line %u, <%.*s>", geometry->line, HOB_FMT(geometry->name));
-		if (!known)
+		if (hob_x3d_geometry(x, geometry, &shape) || x3d_solid(x, geometry, &shape))
+			mesh = make_mesh(x, geometry, appearance, &shape);
+		else
 			hob_x3d_unread(x, geometry);
+		hob_place_exit(&place);
+		hob_buf_release(&shape.corners);
+		hob_buf_release(&shape.sizes);
 		if (mesh != HOB_NONE)
 			hob_name_map_add(&x->meshes, key, mesh);
 	}
 	if (mesh != HOB_NONE)
 		hob_lists_show(&x->lists, mesh);
-	return true;
 }
 
 /* ---- lights and viewpoints */
@@ -827,40 +816,37 @@ static void read_camera(hob_x3d *x, hob_x3d_ptr e, uint32_t node)
 
 /* ---- groups */
 
-static bool children(hob_x3d *x, hob_x3d_ptr e, uint32_t node, uint32_t depth, hob_error *err)
+static void children(hob_x3d *x, hob_x3d_ptr e, uint32_t node, uint32_t depth)
 {
 	for (hob_x3d_ptr c = e->first; c; c = c->next)
 		/* A Collision's proxy is not drawn. */
-		if (!hob_str_equal(hob_xml_attr(c, HOB_STR("containerField")), HOB_STR("proxy")) &&
-			!visit(x, c, node, depth + 1, err))
-			return false;
-	return true;
+		if (!hob_str_equal(hob_xml_attr(c, HOB_STR("containerField")), HOB_STR("proxy")))
+			visit(x, c, node, depth + 1);
 }
 
 /* Builds only child number `wanted`, metadata not counted. */
-static bool one_child(hob_x3d *x, hob_x3d_ptr e, int64_t wanted, uint32_t node, uint32_t depth,
-					  hob_error *err)
+static void one_child(hob_x3d *x, hob_x3d_ptr e, int64_t wanted, uint32_t node, uint32_t depth)
 {
 	for (hob_x3d_ptr c = e->first; c; c = c->next)
 		if (!is_metadata(c) && wanted-- == 0)
-			return visit(x, c, node, depth + 1, err);
-	return true;
+			visit(x, c, node, depth + 1);
 }
 
-static bool read_switch(hob_x3d *x, hob_x3d_ptr e, uint32_t node, uint32_t depth, hob_error *err)
+static void read_switch(hob_x3d *x, hob_x3d_ptr e, uint32_t node, uint32_t depth)
 {
 	float choice = hob_x3d_float(e, "whichChoice", -1);
 	if (e->first)
 		hob_info(x->request->notes, "x3d.switch", "of the children of a Switch only the chosen one is read");
-	return !(choice >= 0 && choice < 1e6f) || one_child(x, e, (int64_t)choice, node, depth, err);
+	if (choice >= 0 && choice < 1e6f)
+		one_child(x, e, (int64_t)choice, node, depth);
 }
 
-static bool read_levels(hob_x3d *x, hob_x3d_ptr e, uint32_t node, uint32_t depth, hob_error *err)
+static void read_levels(hob_x3d *x, hob_x3d_ptr e, uint32_t node, uint32_t depth)
 {
 	if (e->first && e->first->next)
 		hob_info(x->request->notes, "x3d.levels",
 				 "of levels of detail only the finest is read; Hob makes its own");
-	return one_child(x, e, 0, node, depth, err);
+	one_child(x, e, 0, node, depth);
 }
 
 typedef enum kind { IGNORED, SILENT, GROUP, TRANSFORM, SWITCH, LOD, SHAPE, LIGHT, CAMERA } kind_t;
@@ -910,48 +896,42 @@ static kind_t kind_of(hob_x3d_ptr e)
 	return is_metadata(e) ? SILENT : IGNORED;
 }
 
-static bool visit(hob_x3d *x, hob_x3d_ptr e, uint32_t parent, uint32_t depth, hob_error *err)
+static void visit(hob_x3d *x, hob_x3d_ptr e, uint32_t parent, uint32_t depth)
 {
 	hob_x3d_ptr real = hob_x3d_real(x, e);
 	if (!real)
-		return true;
+		return;
 	if (depth > DEPTH_MAX)
-		return hob_fail(err, LIMIT, "line %u: nodes are nested deeper than %d, or a node holds itself",
-						e->line, DEPTH_MAX);
+		hob_leave(LIMIT, "line %u: nodes are nested deeper than %d, or a node holds itself", e->line,
+				  DEPTH_MAX);
 	kind_t kind = kind_of(real);
 	if (kind == IGNORED)
 		hob_x3d_unread(x, real);
 	if (kind == IGNORED || kind == SILENT)
-		return true;
+		return;
 	uint32_t node = hob_lists_node(&x->lists, hob_xml_attr(real, HOB_STR("DEF")), parent);
 	if (kind == TRANSFORM)
 		place(x, real, node);
-	switch (kind) {
-	case SHAPE:
-		return read_shape(x, real, err);
-	case LIGHT:
+	if (kind == SHAPE)
+		read_shape(x, real);
+	else if (kind == LIGHT)
 		read_light(x, real, node);
-		return true;
-	case CAMERA:
+	else if (kind == CAMERA)
 		read_camera(x, real, node);
-		return true;
-	case SWITCH:
-		return read_switch(x, real, node, depth, err);
-	case LOD:
-		return read_levels(x, real, node, depth, err);
-	default:
-		return children(x, real, node, depth, err);
-	}
+	else if (kind == SWITCH)
+		read_switch(x, real, node, depth);
+	else if (kind == LOD)
+		read_levels(x, real, node, depth);
+	else
+		children(x, real, node, depth);
 }
 
-bool hob_x3d_nodes(hob_x3d *x, hob_error *err)
+void hob_x3d_nodes(hob_x3d *x)
 {
 	hob_x3d_ptr scene =
 		hob_x3d_is(x->xml.root, "Scene") ? x->xml.root : hob_xml_child(x->xml.root, HOB_STR("Scene"));
 	if (!scene)
-		return hob_fail(err, EMPTY, "the file holds no <Scene>");
+		hob_leave(EMPTY, "the file holds no <Scene>");
 	for (hob_x3d_ptr c = scene->first; c; c = c->next)
-		if (!visit(x, c, HOB_NONE, 1, err))
-			return false;
-	return true;
+		visit(x, c, HOB_NONE, 1);
 }

@@ -14,6 +14,7 @@
 #ifndef HOB_X3D_PRIVATE_H
 #define HOB_X3D_PRIVATE_H
 
+#include "../../base/guard.h"
 #include "../lists.h"
 #include "../polygon.h"
 #include "../xml.h"
@@ -38,8 +39,7 @@ typedef struct hob_x3d {
 /* Text that begins with "#VRML V2" or "#X3D". Nodes become elements, fields attributes; lists lose their
  * brackets, words keep their quotes. A node in an unusual field gets containerField. Prototypes are left
  * out. */
-bool hob_x3d_read_text(const hob_import_request *request, hob_str text, hob_xml *out,
-					   hob_error *err) HOB_MUST_CHECK;
+void hob_x3d_read_text(const hob_import_request *request, hob_str text, hob_xml *out);
 
 /* ---- x3d_value.c: fields; if absent or too short, `otherwise`, or the array unchanged ---- */
 
@@ -70,7 +70,7 @@ void hob_x3d_unread(const hob_x3d *x, hob_x3d_ptr e);
 
 /* ---- x3d_node.c ---- */
 
-bool hob_x3d_nodes(hob_x3d *x, hob_error *err) HOB_MUST_CHECK;
+void hob_x3d_nodes(hob_x3d *x);
 
 /* ---- x3d_material.c ---- */
 
@@ -105,7 +105,6 @@ typedef struct hob_x3d_shape {
 	uint32_t bad; /* corners without a valid point */
 } hob_x3d_shape;
 
-void hob_x3d_shape_release(hob_x3d_shape *shape);
 void hob_x3d_corner_add(hob_x3d_shape *shape, uint32_t point, uint32_t normal, uint32_t color, uint32_t uv);
 void hob_x3d_face_end(hob_x3d_shape *shape, uint32_t corners);
 
