@@ -299,9 +299,6 @@ static bool ply_import(const hob_import_request *request, hob_model *out, hob_er
 	ply_build b = {.request = request, .data = &data, .model = out};
 	hob_ply_data_read(request, &data);
 	make_model(&b);
-	hob_polygon_release(&b.polygon);
-	hob_buf_release(&b.cut);
-	hob_ply_data_release(&data);
 	return true;
 }
 

@@ -796,16 +796,4 @@ void hob_ply_data_read(const hob_import_request *request, hob_ply_data *out)
 	skip_comments(r);
 	if (r->coding == TEXT && r->at < r->end && *r->at)
 		hob_leave(CORRUPT, "values follow the last row: the rows do not match the header; export it again");
-	hob_buf_release(&r->unread.names);
-	hob_buf_release(&r->strip);
-}
-
-void hob_ply_data_release(hob_ply_data *data)
-{
-	hob_buf_release(&data->corners);
-	hob_buf_release(&data->sizes);
-	hob_buf_release(&data->corner_uvs);
-	hob_buf_release(&data->face_colors);
-	hob_buf_release(&data->face_texture);
-	hob_buf_release(&data->edges);
 }

@@ -16,7 +16,7 @@ typedef struct hob_ply_data {
 	float *normal;	 /* [][3] */
 	float *color;	 /* [][4] linear */
 	float *uv;		 /* [][2], V up as in the file */
-	/* Per face; malloc'ed, see hob_ply_data_release. */
+	/* Per face */
 	hob_buf corners;					/* u32: vertex numbers of all faces, unchecked */
 	hob_buf sizes;						/* u32 per face: its number of corners, at least 3 */
 	hob_buf corner_uvs;					/* f32[2] per corner, or empty */
@@ -28,8 +28,7 @@ typedef struct hob_ply_data {
 	uint32_t small_faces; /* faces with fewer than three corners, left out */
 } hob_ply_data;
 
-/* *out is all zero; release it afterwards. */
+/* *out is all zero; its buffers last as long as the body of hob_guarded_whole. */
 void hob_ply_data_read(const hob_import_request *request, hob_ply_data *out);
-void hob_ply_data_release(hob_ply_data *data);
 
 #endif

@@ -284,25 +284,17 @@ static uint32_t close_solids(solid *solids, uint32_t count, uint32_t facet_count
 	return kept;
 }
 
-static void take_text(text_reader *r, hob_model *model)
-{
-	solid *solids = (solid *)(void *)r->solids.data;
-	stl_data data = {.request = r->request, .facet_count = r->facet_count, .solids = solids};
-	data.solid_count = close_solids(solids, (uint32_t)(r->solids.size / sizeof(solid)), r->facet_count);
-	data.position = HOB_NEW(r->request->result, float, (size_t)r->facet_count * 9);
-	memcpy(data.position, r->position.data, r->position.size);
-	data.normal = (float *)(void *)r->normal.data;
-	make_model(&data, model);
-}
-
 static void read_text(const hob_import_request *request, hob_str text, hob_model *model)
 {
 	text_reader r = {.request = request};
 	read_lines(&r, text);
-	take_text(&r, model);
-	hob_buf_release(&r.position);
-	hob_buf_release(&r.normal);
-	hob_buf_release(&r.solids);
+	solid *solids = (solid *)(void *)r.solids.data;
+	stl_data data = {.request = request, .facet_count = r.facet_count, .solids = solids};
+	data.solid_count = close_solids(solids, (uint32_t)(r.solids.size / sizeof(solid)), r.facet_count);
+	data.position = HOB_NEW(request->result, float, (size_t)r.facet_count * 9);
+	memcpy(data.position, r.position.data, r.position.size);
+	data.normal = (float *)(void *)r.normal.data;
+	make_model(&data, model);
 }
 
 /* Whether the file is text. Binary files may begin with "solid", too, so a file of exactly the size that its

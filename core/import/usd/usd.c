@@ -169,7 +169,6 @@ static bool usd_import(const hob_import_request *request, hob_model *out, hob_er
 	build(&b);
 	finish(&b, out);
 	hob_arena_release(&u->passing);
-	hob_buf_release(&b.shared);
 	return true;
 }
 
