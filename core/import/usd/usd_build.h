@@ -46,26 +46,24 @@ typedef struct hob_usd_build {
 	hob_usd *u;
 	hob_image_set images;
 	hob_model model; /* arrays grow in scratch; finish() of usd.c copies them */
-	uint32_t mesh_room, material_room, look_room, sampler_room, node_room, ref_room, root_room, camera_room,
-		light_room, weight_room, skin_room, source_meshes;
+	uint32_t source_meshes;
 	hob_usd_look *looks;	   /* [material_count] */
 	hob_name_map material_map; /* inputs of a material -> its number */
 	hob_name_map mesh_map;	   /* inputs of a mesh -> first entry in `shared` */
 	hob_buf shared;			   /* pairs: first mesh, count */
 	struct hob_usd_skeleton *skeletons;
 	struct hob_usd_skinned *skinned; /* nodes whose meshes a skeleton may deform */
-	uint32_t skeleton_count, skeleton_room, skinned_count, skinned_room;
+	uint32_t skeleton_count, skinned_count;
 	struct hob_usd_knot *knots; /* the in-between targets of all meshes */
-	uint32_t knot_count, knot_room;
+	uint32_t knot_count;
 	hob_usd_moving *moving;
-	uint32_t moving_count, moving_room;
+	uint32_t moving_count;
 	hob_usd_late *late;
-	uint32_t late_count, late_room;
+	uint32_t late_count;
 	/* shapes with animated size; surfaces with animated points; prims with animated visibility */
 	hob_usd_follower *sized, *cached, *blinking;
-	uint32_t sized_count, sized_room, cached_count, cached_room, blinking_count, blinking_room;
-	hob_clip clip; /* grows in scratch */
-	uint32_t channel_room, property_room, track_room;
+	uint32_t sized_count, cached_count, blinking_count;
+	hob_clip clip;									/* grows in scratch */
 	uint32_t instancers[HOB_USD_NESTED_INSTANCERS]; /* prims: the enclosing instancers, outermost first */
 	uint32_t subdivided;							/* number of meshes drawn as their control cage */
 	uint32_t unseen;								/* number of prims left out as proxies or guides */
@@ -83,7 +81,7 @@ void hob_usd_local(const hob_usd *u, const hob_usd_prim *prim, double time, doub
 				   bool *moves);
 typedef struct hob_usd_times {
 	double *items; /* in scratch */
-	uint32_t count, room;
+	uint32_t count;
 } hob_usd_times;
 
 void hob_usd_add_time(hob_usd *u, hob_usd_times *times, double time);
@@ -171,8 +169,6 @@ void hob_usd_size_clips(hob_usd_build_t *b);
 bool hob_usd_has_cache(const hob_usd *u, const hob_usd_prim *prim);
 /* Morph targets of a mesh whose vertices are these points. */
 void hob_usd_put_cache(hob_usd_build_t *b, uint32_t prim, const uint32_t *points, hob_mesh *mesh);
-void hob_usd_add_follower(hob_usd_build_t *b, hob_usd_follower **list, uint32_t *count, uint32_t *room,
-						  uint32_t prim, uint32_t node);
 
 /* ---- usd_material.c ---- */
 

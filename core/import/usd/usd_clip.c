@@ -167,13 +167,6 @@ static void usd_cache_clips(hob_usd_build_t *b)
 	}
 }
 
-void hob_usd_add_follower(hob_usd_build_t *b, hob_usd_follower **list, uint32_t *count, uint32_t *room,
-						  uint32_t prim, uint32_t node)
-{
-	HOB_USD_ROOM(b->u->scratch, *list, *count, *room);
-	(*list)[(*count)++] = (hob_usd_follower){prim, node, NAN};
-}
-
 enum { HALVINGS = 7 };
 
 /* ---- channels */
@@ -191,8 +184,8 @@ hob_track *hob_usd_add_channel(hob_usd_build_t *b, uint32_t node, hob_path path,
 	hob_arena *arena = b->u->scratch;
 	if (keys > HOB_LIMIT_KEYS)
 		hob_leave(LIMIT, "%zu keys, the limit is %llu", keys, HOB_LIMIT_KEYS);
-	HOB_USD_ROOM(arena, clip->channels, clip->channel_count, b->channel_room);
-	HOB_USD_ROOM(arena, clip->tracks, clip->track_count, b->track_room);
+	HOB_USD_ROOM(arena, clip->channels, clip->channel_count);
+	HOB_USD_ROOM(arena, clip->tracks, clip->track_count);
 	hob_track *track = &clip->tracks[clip->track_count];
 	*track = (hob_track){.interpolation = HOB_LINEAR, .components = components, .key_count = (uint32_t)keys};
 	track->times = HOB_NEW(b->u->result, float, keys);
@@ -331,7 +324,7 @@ typedef struct keys {
 	bool sheared;
 	double *times;
 	pose_t *poses;
-	uint32_t count, time_room, pose_room;
+	uint32_t count;
 } keys_t;
 
 static pose_t key_pose(const keys_t *k, double time, const pose_t *near)
@@ -344,11 +337,9 @@ static const pose_t still = {.r = {0, 0, 0, 1}, .inner = {0, 0, 0, 1}};
 static void put_key(keys_t *k, double time)
 {
 	hob_arena *arena = k->b->u->scratch;
-	HOB_USD_ROOM(arena, k->times, k->count, k->time_room);
-	HOB_USD_ROOM(arena, k->poses, k->count, k->pose_room);
-	k->times[k->count] = time;
+	HOB_USD_ROOM(arena, k->poses, k->count);
 	k->poses[k->count] = key_pose(k, time, k->count > 0 ? &k->poses[k->count - 1] : &still);
-	k->count++;
+	HOB_USD_PUT(arena, k->times, k->count, time);
 }
 
 /* Adds keys until quaternions between them agree with the file, whose Euler angles interpolate
@@ -453,9 +444,8 @@ static void hide_node(hob_usd_build_t *b, const hob_usd_follower *f)
 	if (clip->channel_count == channels)
 		return;
 	clip->channel_count--;
-	HOB_USD_ROOM(u->scratch, clip->properties, clip->property_count, b->property_room);
-	clip->properties[clip->property_count++] =
-		(hob_property_channel){HOB_PROPERTY_NODE_VISIBLE, f->node, 0, clip->track_count - 1};
+	HOB_USD_PUT(u->scratch, clip->properties, clip->property_count,
+				(hob_property_channel){HOB_PROPERTY_NODE_VISIBLE, f->node, 0, clip->track_count - 1});
 }
 
 /* Notes animated attributes that are not imported, such as points that cannot become morph targets. */

@@ -47,7 +47,6 @@ hob_str hob_usd_path_map(hob_usd *u, const hob_usd_site *sites, uint32_t site, h
 typedef struct gather {
 	hob_usd *u;
 	hob_usd_stack stack;
-	uint32_t capacity[3];
 	uint32_t open[64];
 	uint32_t depth;
 } gather_t;
@@ -70,14 +69,13 @@ static void add_layer(gather_t *g, uint32_t layer, double offset, double scale)
 {
 	hob_usd_stack *s = &g->stack;
 	hob_arena *arena = g->u->scratch;
-	HOB_USD_ROOM(arena, s->layers, s->layer_count, g->capacity[0]);
-	HOB_USD_ROOM(arena, s->offset, s->layer_count, g->capacity[1]);
-	HOB_USD_ROOM(arena, s->scale, s->layer_count, g->capacity[2]);
 	if (s->layer_count >= HOB_LIMIT_USD_LAYERS)
 		hob_leave(LIMIT, "more than %llu sublayers", HOB_LIMIT_USD_LAYERS);
+	HOB_USD_ROOM(arena, s->layers, s->layer_count);
+	HOB_USD_ROOM(arena, s->offset, s->layer_count);
 	s->layers[s->layer_count] = layer;
 	s->offset[s->layer_count] = offset;
-	s->scale[s->layer_count++] = scale;
+	HOB_USD_PUT(arena, s->scale, s->layer_count, scale);
 }
 
 static void gather(gather_t *g, uint32_t layer, double offset, double scale)
@@ -124,7 +122,6 @@ static bool can_move(hob_str from, hob_str to)
 static void gather_moves(gather_t *g)
 {
 	hob_usd_stack *s = &g->stack;
-	uint32_t room[2] = {0};
 	for (uint32_t i = 0; i < s->layer_count; i++) {
 		const hob_usd_value *value =
 			hob_usd_field_get(&g->u->layers[s->layers[i]], 0, HOB_USD_T_layerRelocates);
@@ -141,10 +138,9 @@ static void gather_moves(gather_t *g)
 				continue;
 			if (s->move_count >= HOB_LIMIT_USD_MOVES)
 				hob_leave(LIMIT, "more than %llu relocates", HOB_LIMIT_USD_MOVES);
-			HOB_USD_ROOM(g->u->scratch, s->move_from, s->move_count, room[0]);
-			HOB_USD_ROOM(g->u->scratch, s->move_to, s->move_count, room[1]);
+			HOB_USD_ROOM(g->u->scratch, s->move_from, s->move_count);
 			s->move_from[s->move_count] = from;
-			s->move_to[s->move_count++] = to;
+			HOB_USD_PUT(g->u->scratch, s->move_to, s->move_count, to);
 		}
 	}
 }
@@ -159,10 +155,8 @@ uint32_t hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer)
 	g.stack.variables = hob_usd_variables_open(u, layer, outer);
 	gather(&g, layer, 0, 1);
 	gather_moves(&g);
-	HOB_USD_ROOM(u->scratch, u->stacks, u->stack_count, u->stack_capacity);
 	hob_name_map_add(&u->stack_map, key, u->stack_count);
-	u->stacks[u->stack_count] = g.stack;
-	return u->stack_count++;
+	return HOB_USD_PUT(u->scratch, u->stacks, u->stack_count, g.stack);
 }
 
 /* ---- lists */
@@ -170,7 +164,7 @@ uint32_t hob_usd_stack_open(hob_usd *u, uint32_t layer, uint32_t outer)
 typedef struct chosen {
 	hob_usd *u;
 	hob_usd_item *items;
-	uint32_t count, room;
+	uint32_t count;
 } chosen_t;
 
 static uint32_t find_item(const hob_usd_item *items, uint32_t count, const hob_usd_item *item)
@@ -183,7 +177,7 @@ static uint32_t find_item(const hob_usd_item *items, uint32_t count, const hob_u
 
 static void insert_at(chosen_t *c, uint32_t at, const hob_usd_item *item, uint32_t from)
 {
-	HOB_USD_ROOM(c->u->scratch, c->items, c->count, c->room);
+	HOB_USD_ROOM(c->u->scratch, c->items, c->count);
 	memmove(c->items + at + 1, c->items + at, (c->count - at) * sizeof *c->items);
 	c->items[at] = *item;
 	c->items[at].from = from;
@@ -247,7 +241,7 @@ void hob_usd_list_apply(hob_usd *u, const hob_usd_list *list, uint32_t from, hob
 						uint32_t *count)
 {
 	static const hob_usd_op order[] = {HOB_USD_DELETE, HOB_USD_ADD, HOB_USD_PREPEND, HOB_USD_APPEND};
-	chosen_t c = {u, *items, *count, *count};
+	chosen_t c = {u, *items, *count};
 	if (list->is_explicit) {
 		c = (chosen_t){.u = u};
 		apply_op(&c, list, HOB_USD_EXPLICIT, from);
@@ -371,10 +365,8 @@ static uint32_t add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *sit
 	if (tree->count >= HOB_LIMIT_USD_SITES)
 		hob_leave(LIMIT, "more than %llu places have an opinion about the prim '%.*s'", HOB_LIMIT_USD_SITES,
 				  HOB_FMT(site->path));
-	HOB_USD_ROOM(&u->passing, tree->sites, tree->count, tree->capacity);
+	uint32_t id = HOB_USD_PUT(&u->passing, tree->sites, tree->count, *site);
 	hob_usd_site *sites = tree->sites;
-	uint32_t id = tree->count++;
-	sites[id] = *site;
 	sites[id].first_child = sites[id].next = HOB_NONE;
 	if (site->parent == HOB_NONE)
 		return id;
@@ -401,12 +393,12 @@ static void find_specs(hob_usd *u, hob_usd_site *site, const uint32_t *parents, 
 
 hob_usd_tree hob_usd_tree_root(hob_usd *u, uint32_t stack)
 {
-	hob_usd_tree tree = {.sites = HOB_NEW(u->scratch, hob_usd_site, 1), .capacity = 1};
-	hob_usd_site site = {
+	hob_usd_site *site = HOB_NEW(u->scratch, hob_usd_site, 1);
+	*site = (hob_usd_site){
 		.parent = HOB_NONE, .stack = stack, .path = HOB_STR("/"), .scale = 1, .arcs_done = true};
-	site.specs = HOB_NEW(u->scratch, uint32_t, u->stacks[stack].layer_count);
-	add_site(u, &tree, &site);
-	return tree;
+	site->specs = HOB_NEW(u->scratch, uint32_t, u->stacks[stack].layer_count);
+	site->first_child = site->next = HOB_NONE;
+	return (hob_usd_tree){.sites = site, .count = 1};
 }
 
 /* Whether an arc to {stack, path} would include an ancestor site of its own, or a prim above or below it. */
@@ -507,10 +499,8 @@ static uint32_t tree_of(hob_usd *u, uint32_t stack, hob_str path)
 	uint32_t id = hob_name_map_get(&u->tree_map, key);
 	if (id != HOB_NONE)
 		return u->trees[id].busy ? HOB_NONE : id;
-	HOB_USD_ROOM(u->scratch, u->trees, u->tree_count, u->tree_capacity);
-	id = u->tree_count++;
+	id = HOB_USD_PUT(u->scratch, u->trees, u->tree_count, (hob_usd_tree){.busy = true});
 	hob_name_map_add(&u->tree_map, key, id);
-	u->trees[id] = (hob_usd_tree){.busy = true};
 	if (u->nesting >= HOB_LIMIT_USD_NESTING)
 		hob_leave(LIMIT, "references in references: more than %llu levels", HOB_LIMIT_USD_NESTING);
 	if (path.len <= 1) {
@@ -916,8 +906,7 @@ hob_usd_tree hob_usd_tree_child(hob_usd *u, const hob_usd_tree *parent, uint32_t
 	hob_arena_mark mark = hob_arena_save(&u->passing);
 	extend(u, parent, name, local ? LOCAL : FOREIGN, &made, NULL);
 	evaluate(u, &made);
-	hob_usd_tree kept = {.count = made.count, .capacity = made.count};
-	kept.sites = HOB_NEW(u->scratch, hob_usd_site, made.count);
+	hob_usd_tree kept = {.count = made.count, .sites = HOB_NEW(u->scratch, hob_usd_site, made.count)};
 	memcpy(kept.sites, made.sites, made.count * sizeof *made.sites);
 	hob_arena_restore(&u->passing, mark);
 	return kept;

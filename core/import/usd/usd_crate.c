@@ -153,7 +153,7 @@ typedef struct path_item {
 static void walk_paths(hob_usd_crate *c, const path_item_t *items, uint64_t count)
 {
 	pending_t *stack = NULL;
-	uint32_t depth = 0, room = 0, item = 0, parent = HOB_NONE;
+	uint32_t depth = 0, item = 0, parent = HOB_NONE;
 	while (item < count) {
 		uint32_t path = items[item].path, token = items[item].token;
 		int32_t jump = items[item].jump;
@@ -167,10 +167,8 @@ static void walk_paths(hob_usd_crate *c, const path_item_t *items, uint64_t coun
 		c->path_is_property[path] = items[item].is_property;
 		c->path_order[c->ordered_count++] = path;
 		bool has_child = jump > 0 || jump == -1;
-		if (has_child && jump > 0) {
-			HOB_USD_ROOM(c->u->scratch, stack, depth, room);
-			stack[depth++] = (pending_t){item + (uint32_t)jump, parent};
-		}
+		if (has_child && jump > 0)
+			HOB_USD_PUT(c->u->scratch, stack, depth, (pending_t){item + (uint32_t)jump, parent});
 		if (has_child) {
 			parent = path;
 			item++;

@@ -27,7 +27,7 @@ typedef struct hob_usd_crate {
 	uint64_t token_count, string_count, field_count, set_count, path_count, ordered_count;
 	hob_usd_map known; /* value rep -> value already read */
 	hob_usd_value *values;
-	uint32_t value_count, value_room;
+	uint32_t value_count;
 } hob_usd_crate;
 
 /* Reads consecutive numbers; past the end of the file `failed` is set and reads return 0. */

@@ -456,17 +456,15 @@ static hob_usd_value number_list(hob_usd_crate *c, hob_usd_cursor *at)
 	enum { IS_THERE = 2 | 4 | 32 | 64 };
 	uint8_t bits = hob_usd_take_u8(at);
 	double *found = NULL;
-	uint32_t count = 0, room = 0;
+	uint32_t count = 0;
 	for (uint8_t bit = 2; bit >= 2 && bit <= 64; bit = (uint8_t)(bit * 2)) {
 		uint64_t left = bits & bit ? hob_usd_take_u64(at) : 0;
 		if (left > (at->file.size - at->at) / 8)
 			cut_off();
 		for (; left > 0; left--) {
 			int64_t number = (int64_t)hob_usd_take_u64(at);
-			if (!(bit & IS_THERE))
-				continue;
-			HOB_USD_ROOM(c->u->scratch, found, count, room);
-			found[count++] = (double)number;
+			if (bit & IS_THERE)
+				HOB_USD_PUT(c->u->scratch, found, count, (double)number);
 		}
 	}
 	return (hob_usd_value){HOB_USD_F64, true, 1, count, found};
@@ -544,8 +542,7 @@ hob_usd_value hob_usd_crate_value(hob_usd_crate *c, uint64_t rep, uint32_t depth
 	if (known != HOB_NONE)
 		return c->values[known];
 	hob_usd_value value = read_value(c, rep, depth);
-	HOB_USD_ROOM(c->u->scratch, c->values, c->value_count, c->value_room);
 	hob_usd_map_put(c->u->scratch, &c->known, rep, c->value_count);
-	c->values[c->value_count++] = value;
+	HOB_USD_PUT(c->u->scratch, c->values, c->value_count, value);
 	return value;
 }

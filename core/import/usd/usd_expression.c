@@ -9,7 +9,7 @@ typedef struct value {
 	hob_str text;
 	double number; /* of a boolean: 0 or 1 */
 	struct value *items;
-	uint32_t count, room;
+	uint32_t count;
 } value_t;
 
 typedef struct reader {
@@ -88,8 +88,7 @@ static value_t text_value(reader_t *r, hob_str text)
 
 static void put_item(reader_t *r, value_t *list, value_t item)
 {
-	HOB_USD_ROOM(r->u->scratch, list->items, list->count, list->room);
-	list->items[list->count++] = item;
+	HOB_USD_PUT(r->u->scratch, list->items, list->count, item);
 }
 
 /* Value of the variable; *known is false when there is no such variable. */
@@ -394,7 +393,5 @@ uint32_t hob_usd_variables_open(hob_usd *u, uint32_t layer, uint32_t outer)
 	for (uint32_t i = 0; i < u->variables_count; i++)
 		if (u->variables[i].dictionary == dictionary && u->variables[i].outer == outer)
 			return i;
-	HOB_USD_ROOM(u->scratch, u->variables, u->variables_count, u->variables_capacity);
-	u->variables[u->variables_count] = (hob_usd_variables){dictionary, outer};
-	return u->variables_count++;
+	return HOB_USD_PUT(u->scratch, u->variables, u->variables_count, (hob_usd_variables){dictionary, outer});
 }

@@ -6,16 +6,18 @@
 
 /* ---- growing arrays, the map */
 
-void *hob_usd_more(hob_arena *arena, void *items, uint32_t count, uint32_t *capacity, size_t size)
+void *hob_usd_more(hob_arena *arena, void *items, uint32_t count, size_t size)
 {
-	if (count < *capacity)
+	enum { HEAD = 16 };
+	uint32_t room = items ? *(uint32_t *)(void *)((uint8_t *)items - HEAD) : 0;
+	if (count < room)
 		return items;
-	uint32_t wanted = *capacity < 8 ? 8 : *capacity > UINT32_MAX / 2 ? UINT32_MAX : *capacity * 2;
-	void *larger = hob_arena_array(arena, wanted > count ? wanted : SIZE_MAX, size, 16);
+	uint32_t wanted = room < 8 ? 8 : room > UINT32_MAX / 2 ? UINT32_MAX : room * 2;
+	uint8_t *larger = hob_arena_alloc(arena, wanted > count ? HEAD + wanted * size : SIZE_MAX, HEAD);
+	memcpy(larger, &wanted, sizeof wanted);
 	if (count > 0)
-		memcpy(larger, items, count * size);
-	*capacity = wanted;
-	return larger;
+		memcpy(larger + HEAD, items, count * size);
+	return larger + HEAD;
 }
 
 static uint32_t place_of(const hob_usd_map *map, uint64_t key)
@@ -71,12 +73,10 @@ uint32_t hob_usd_token(hob_usd *u, hob_str text)
 	uint32_t known = hob_name_map_get(&u->token_map, text);
 	if (known != HOB_NONE)
 		return known;
-	HOB_USD_ROOM(u->scratch, u->tokens, u->token_count, u->token_capacity);
 	/* A copy, because the text may be freed: a package member may be unpacked only while it is read. */
 	hob_str kept = hob_arena_str(u->scratch, text);
 	hob_name_map_add(&u->token_map, kept, u->token_count);
-	u->tokens[u->token_count] = kept;
-	return u->token_count++;
+	return HOB_USD_PUT(u->scratch, u->tokens, u->token_count, kept);
 }
 
 void hob_usd_start(hob_usd *u, const hob_import_request *request)
@@ -113,11 +113,10 @@ uint32_t hob_usd_spec_find(const hob_usd_layer *layer, uint32_t parent, hob_usd_
 
 static void append_spec(hob_usd *u, hob_usd_layer *layer, hob_usd_spec spec)
 {
-	HOB_USD_ROOM(u->scratch, layer->specs, layer->spec_count, layer->spec_capacity);
 	for (size_t k = 0; k < HOB_COUNT_OF(spec.first); k++)
 		spec.first[k] = spec.last[k] = HOB_NONE;
 	spec.next = spec.first_field = HOB_NONE;
-	layer->specs[layer->spec_count++] = spec;
+	HOB_USD_PUT(u->scratch, layer->specs, layer->spec_count, spec);
 }
 
 void hob_usd_layer_init(hob_usd *u, hob_usd_layer *layer)
@@ -160,9 +159,8 @@ void hob_usd_field_set(hob_usd *u, hob_usd_layer *layer, uint32_t spec, uint32_t
 			layer->fields[f].value = value;
 			return;
 		}
-	HOB_USD_ROOM(u->scratch, layer->fields, layer->field_count, layer->field_capacity);
-	layer->fields[layer->field_count] = (hob_usd_field){name, layer->specs[spec].first_field, value};
-	layer->specs[spec].first_field = layer->field_count++;
+	hob_usd_field field = {name, layer->specs[spec].first_field, value};
+	layer->specs[spec].first_field = HOB_USD_PUT(u->scratch, layer->fields, layer->field_count, field);
 }
 
 /* ---- paths */
@@ -552,10 +550,8 @@ static bool open_package(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *o
 	if (!hob_zip_open(bytes, &package.zip))
 		return hob_fail(err, CORRUPT, "'%.*s' begins as a package but has no list of its members",
 						HOB_FMT(id));
-	HOB_USD_ROOM(u->scratch, u->packages, u->package_count, u->package_capacity);
 	hob_name_map_add(&u->package_map, id, u->package_count);
-	u->packages[u->package_count] = package;
-	*out = u->package_count++;
+	*out = HOB_USD_PUT(u->scratch, u->packages, u->package_count, package);
 	return true;
 }
 
@@ -696,10 +692,8 @@ static uint32_t keep_layer(hob_usd *u, const hob_usd_layer *layer)
 {
 	if (u->layer_count >= HOB_LIMIT_USD_LAYERS)
 		hob_leave(LIMIT, "more than %llu layers", HOB_LIMIT_USD_LAYERS);
-	HOB_USD_ROOM(u->scratch, u->layers, u->layer_count, u->layer_capacity);
 	hob_name_map_add(&u->layer_map, layer->id, u->layer_count);
-	u->layers[u->layer_count] = *layer;
-	return u->layer_count++;
+	return HOB_USD_PUT(u->scratch, u->layers, u->layer_count, *layer);
 }
 
 static bool add_layer(hob_usd *u, place_t place, hob_bytes bytes, uint32_t *out, hob_error *why)

@@ -179,9 +179,7 @@ static uint32_t read_sampler(hob_usd_build_t *b, uint32_t shader, const char *co
 	for (uint32_t i = 0; i < m->sampler_count; i++)
 		if (m->samplers[i].wrap_u == sampler.wrap_u && m->samplers[i].wrap_v == sampler.wrap_v)
 			return i;
-	HOB_USD_ROOM(b->u->scratch, m->samplers, m->sampler_count, b->sampler_room);
-	m->samplers[m->sampler_count] = sampler;
-	return m->sampler_count++;
+	return HOB_USD_PUT(b->u->scratch, m->samplers, m->sampler_count, sampler);
 }
 
 static uint32_t read_picture(hob_usd_build_t *b, const hob_usd_source *file)
@@ -951,12 +949,10 @@ static void add_material(hob_usd_build_t *b, hob_str name, hob_material **out, h
 	hob_arena *arena = b->u->scratch;
 	if (m->material_count >= HOB_LIMIT_MATERIALS)
 		hob_leave(LIMIT, "more than %llu materials", HOB_LIMIT_MATERIALS);
-	HOB_USD_ROOM(arena, m->materials, m->material_count, b->material_room);
-	HOB_USD_ROOM(arena, b->looks, m->material_count, b->look_room);
-	*id = m->material_count++;
+	HOB_USD_ROOM(arena, m->materials, m->material_count);
+	*id = HOB_USD_PUT(arena, b->looks, m->material_count, (hob_usd_look){0});
 	*out = &m->materials[*id];
 	*look = &b->looks[*id];
-	**look = (hob_usd_look){0};
 	hob_shape_plain_material(*out, hob_text_name(b->u->result, name));
 }
 

@@ -549,15 +549,14 @@ hob_mesh *hob_usd_add_mesh(hob_usd_build_t *b, uint32_t node)
 	hob_arena *arena = b->u->scratch;
 	if (m->mesh_count >= HOB_LIMIT_MESHES)
 		hob_leave(LIMIT, "more than %llu meshes", HOB_LIMIT_MESHES);
-	HOB_USD_ROOM(arena, m->meshes, m->mesh_count, b->mesh_room);
-	HOB_USD_ROOM(arena, m->mesh_refs, m->mesh_ref_count, b->ref_room);
 	hob_node *owner = &m->nodes[node];
 	if (owner->mesh_count == 0)
 		owner->mesh_first = m->mesh_ref_count;
-	m->mesh_refs[m->mesh_ref_count++] = m->mesh_count;
-	m->meshes[m->mesh_count] = (hob_mesh){
+	HOB_USD_PUT(arena, m->mesh_refs, m->mesh_ref_count, m->mesh_count);
+	hob_mesh mesh = {
 		.name = owner->name, .source_mesh = b->source_meshes, .source_primitive = owner->mesh_count++};
-	return &m->meshes[m->mesh_count++];
+	uint32_t id = HOB_USD_PUT(arena, m->meshes, m->mesh_count, mesh);
+	return &m->meshes[id];
 }
 
 /* ---- one part of a surface: faces of one material */
@@ -577,7 +576,7 @@ typedef struct part {
 	bool by_corner;
 	uint32_t *place; /* [points or corners] vertex of each; HOB_NONE between two parts */
 	corner_t *vertices;
-	uint32_t vertex_count, vertex_room, index_count, index_room;
+	uint32_t vertex_count, index_count;
 	uint32_t *indices, cut_room, *cut;
 	hob_polygon polygon;
 } part_t;
@@ -586,11 +585,8 @@ static void add_corner(part_t *p, corner_t corner, uint32_t *out)
 {
 	hob_arena *arena = &p->b->u->passing;
 	uint32_t *slot = &p->place[p->by_corner ? corner.corner : corner.point];
-	if (*slot == HOB_NONE) {
-		HOB_USD_ROOM(arena, p->vertices, p->vertex_count, p->vertex_room);
-		*slot = p->vertex_count;
-		p->vertices[p->vertex_count++] = corner;
-	}
+	if (*slot == HOB_NONE)
+		*slot = HOB_USD_PUT(arena, p->vertices, p->vertex_count, corner);
 	*out = *slot;
 }
 
@@ -608,7 +604,7 @@ static void add_face(part_t *p, uint32_t face, uint32_t first, uint32_t count)
 	for (uint32_t i = 0; i < triangles; i++) {
 		/* Left-handed faces are reversed. */
 		uint32_t k = g->left_handed ? i - i % 3 + 2 - i % 3 : i, at = first + p->cut[k];
-		HOB_USD_ROOM(arena, p->indices, p->index_count, p->index_room);
+		HOB_USD_ROOM(arena, p->indices, p->index_count);
 		add_corner(p, (corner_t){face, (uint32_t)g->indices[at], at}, &p->indices[p->index_count]);
 		p->index_count++;
 	}
@@ -792,23 +788,19 @@ static void find_subsets(hob_usd_build_t *b, uint32_t prim, const hob_usd_polygo
 						 hob_str **bindings, uint32_t *count)
 {
 	hob_usd *u = b->u;
-	uint32_t room = 0;
 	*bindings = NULL;
 	*count = 0;
-	HOB_USD_ROOM(u->scratch, *bindings, 0, room);
-	(*bindings)[(*count)++] = hob_usd_binding(u, prim);
+	HOB_USD_PUT(u->scratch, *bindings, *count, hob_usd_binding(u, prim));
 	for (uint32_t c = u->prims[prim].first_child; c != HOB_NONE; c = u->prims[c].next) {
 		if (!is_face_subset(u, &u->prims[c]))
 			continue;
-		hob_str binding = hob_usd_binding(u, c);
-		HOB_USD_ROOM(u->scratch, *bindings, *count, room);
 		const hob_usd_value *faces = hob_usd_still(u, &u->prims[c], HOB_STR("indices"));
 		for (size_t i = 0; faces && i < faces->count; i++) {
 			double at = hob_usd_component(faces, i);
 			if (at >= 0 && at < (double)g->face_count && part_of[(size_t)at] == 0)
 				part_of[(size_t)at] = *count;
 		}
-		(*bindings)[(*count)++] = binding;
+		HOB_USD_PUT(u->scratch, *bindings, *count, hob_usd_binding(u, c));
 	}
 }
 
@@ -934,10 +926,8 @@ static void share_mesh(hob_usd_build_t *b, uint32_t node, uint32_t made)
 	hob_node *owner = &m->nodes[node];
 	owner->mesh_first = m->mesh_ref_count;
 	owner->mesh_count = range[1];
-	for (uint32_t i = 0; i < range[1]; i++) {
-		HOB_USD_ROOM(b->u->scratch, m->mesh_refs, m->mesh_ref_count, b->ref_room);
-		m->mesh_refs[m->mesh_ref_count++] = range[0] + i;
-	}
+	for (uint32_t i = 0; i < range[1]; i++)
+		HOB_USD_PUT(b->u->scratch, m->mesh_refs, m->mesh_ref_count, range[0] + i);
 }
 
 /* The surface triangles that the prim stores for its tetrahedra. */
@@ -1019,6 +1009,6 @@ void hob_usd_build_shared(hob_usd_build_t *b, uint32_t id, uint32_t node, hob_us
 void hob_usd_build_mesh(hob_usd_build_t *b, uint32_t id, uint32_t node)
 {
 	if (hob_usd_has_cache(b->u, &b->u->prims[id]))
-		hob_usd_add_follower(b, &b->cached, &b->cached_count, &b->cached_room, id, node);
+		HOB_USD_PUT(b->u->scratch, b->cached, b->cached_count, (hob_usd_follower){id, node, NAN});
 	hob_usd_build_shared(b, id, node, read_mesh);
 }

@@ -37,7 +37,6 @@ static void usd_build_camera(hob_usd_build_t *b, uint32_t id, uint32_t node)
 		number_at(u, prim, "verticalApertureOffset", 0) != 0)
 		hob_usd_note(u, "camera-offset", "camera '%.*s': the offset of its aperture is left out",
 					 HOB_FMT(prim->path));
-	HOB_USD_ROOM(u->scratch, m->cameras, m->camera_count, b->camera_room);
 	hob_str name = hob_text_name(u->result, u->tokens[prim->name]);
 	hob_camera camera = {.name = name};
 	camera.znear = near > 0 && isfinite(near) ? (float)near : 0.01f;
@@ -50,8 +49,7 @@ static void usd_build_camera(hob_usd_build_t *b, uint32_t id, uint32_t node)
 		camera.yfov_or_ymag = (float)(2 * atan(height / (2 * focal)));
 		camera.aspect_or_xmag = (float)(width / height);
 	}
-	m->nodes[node].camera = m->camera_count;
-	m->cameras[m->camera_count++] = camera;
+	m->nodes[node].camera = HOB_USD_PUT(u->scratch, m->cameras, m->camera_count, camera);
 }
 
 /* Emitting area in square units, with which the brightness grows unless `normalize` is set. */
@@ -82,7 +80,6 @@ static void usd_build_light(hob_usd_build_t *b, uint32_t id, uint32_t node)
 					 HOB_FMT(prim->type));
 		return;
 	}
-	HOB_USD_ROOM(u->scratch, m->lights, m->light_count, b->light_room);
 	hob_str name = hob_text_name(u->result, u->tokens[prim->name]);
 	hob_light light = {.name = name,
 					   .type = distant ? HOB_LIGHT_DIRECTIONAL : HOB_LIGHT_POINT,
@@ -107,8 +104,7 @@ static void usd_build_light(hob_usd_build_t *b, uint32_t id, uint32_t node)
 		light.inner_cone =
 			(float)((double)light.outer_cone * (1 - (soft > 0 ? soft < 1 ? soft : 0.999 : 0.001)));
 	}
-	m->nodes[node].light = m->light_count;
-	m->lights[m->light_count++] = light;
+	m->nodes[node].light = HOB_USD_PUT(u->scratch, m->lights, m->light_count, light);
 }
 
 uint32_t hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent)
@@ -116,15 +112,12 @@ uint32_t hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent)
 	hob_model *m = &b->model;
 	if (m->node_count >= HOB_LIMIT_NODES)
 		hob_leave(LIMIT, "more than %llu nodes", HOB_LIMIT_NODES);
-	HOB_USD_ROOM(b->u->scratch, m->nodes, m->node_count, b->node_room);
-	uint32_t id = m->node_count++;
-	m->nodes[id] = hob_shape_plain_node(hob_text_name(b->u->result, name));
-	m->nodes[id].parent = parent;
-	m->nodes[id].source = HOB_NONE;
-	if (parent == HOB_NONE) {
-		HOB_USD_ROOM(b->u->scratch, m->scene_roots, m->scene_root_count, b->root_room);
-		m->scene_roots[m->scene_root_count++] = id;
-	}
+	hob_node node = hob_shape_plain_node(hob_text_name(b->u->result, name));
+	node.parent = parent;
+	node.source = HOB_NONE;
+	uint32_t id = HOB_USD_PUT(b->u->scratch, m->nodes, m->node_count, node);
+	if (parent == HOB_NONE)
+		HOB_USD_PUT(b->u->scratch, m->scene_roots, m->scene_root_count, id);
 	return id;
 }
 
@@ -143,9 +136,8 @@ static bool is_data(hob_str type)
 /* Defers a prim that resets the transform stack: its node becomes a child of the root, after the others. */
 static void build_later(hob_usd_build_t *b, uint32_t id, hob_usd_context context)
 {
-	HOB_USD_ROOM(b->u->scratch, b->late, b->late_count, b->late_room);
 	context.node = b->u->z_up ? 0 : HOB_NONE;
-	b->late[b->late_count++] = (hob_usd_late){id, context};
+	HOB_USD_PUT(b->u->scratch, b->late, b->late_count, (hob_usd_late){id, context});
 }
 
 static bool is_sheared_at(const double m[16])
@@ -181,10 +173,9 @@ static uint32_t place(hob_usd_build_t *b, const hob_usd_prim *prim, hob_usd_cont
 		hob_usd_place_two(&b->model.nodes[outer], &b->model.nodes[inner], local);
 	else
 		hob_usd_place(&b->model.nodes[outer], local);
-	if (moves) {
-		HOB_USD_ROOM(b->u->scratch, b->moving, b->moving_count, b->moving_room);
-		b->moving[b->moving_count++] = (hob_usd_moving){(uint32_t)(prim - b->u->prims), outer, inner};
-	}
+	if (moves)
+		HOB_USD_PUT(b->u->scratch, b->moving, b->moving_count,
+					(hob_usd_moving){(uint32_t)(prim - b->u->prims), outer, inner});
 	return sheared ? inner : outer;
 }
 
@@ -224,8 +215,7 @@ static bool is_invisible(const hob_usd *u, const hob_usd_prim *prim)
 
 static void add_blinking(hob_usd_build_t *b, uint32_t prim, uint32_t node, double id)
 {
-	hob_usd_add_follower(b, &b->blinking, &b->blinking_count, &b->blinking_room, prim, node);
-	b->blinking[b->blinking_count - 1].id = id;
+	HOB_USD_PUT(b->u->scratch, b->blinking, b->blinking_count, (hob_usd_follower){prim, node, id});
 }
 
 /* Adds a node without a transform for each ancestor with animated visibility, outermost first. */

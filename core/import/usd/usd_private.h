@@ -117,7 +117,7 @@ typedef struct hob_usd_layer {
 	uint32_t package;	 /* package that contains it, or HOB_NONE */
 	hob_usd_spec *specs; /* [0] is the root of the namespace */
 	hob_usd_field *fields;
-	uint32_t spec_count, spec_capacity, field_count, field_capacity;
+	uint32_t spec_count, field_count;
 	hob_usd_map children; /* spec and name -> spec */
 } hob_usd_layer;
 
@@ -196,20 +196,20 @@ typedef struct hob_usd {
 	hob_notes *notes;
 	hob_name_map token_map;
 	hob_str *tokens;
-	uint32_t token_count, token_capacity;
+	uint32_t token_count;
 	hob_name_map layer_map, package_map, stack_map, tree_map, prim_map;
 	hob_usd_layer *layers;
-	uint32_t layer_count, layer_capacity;
+	uint32_t layer_count;
 	hob_usd_package *packages;
-	uint32_t package_count, package_capacity;
+	uint32_t package_count;
 	hob_usd_stack *stacks;
-	uint32_t stack_count, stack_capacity;
+	uint32_t stack_count;
 	hob_usd_variables *variables;
-	uint32_t variables_count, variables_capacity;
+	uint32_t variables_count;
 	struct hob_usd_tree *trees;
-	uint32_t tree_count, tree_capacity, nesting;
+	uint32_t tree_count, nesting;
 	hob_usd_prim *prims; /* in stage order, parents first; [0] is the root of the namespace */
-	uint32_t prim_count, prim_capacity;
+	uint32_t prim_count;
 	double rate, start, end, meters;
 	bool z_up, has_range;
 	hob_model model;
@@ -225,11 +225,14 @@ void hob_usd_start(hob_usd *u, const hob_import_request *request);
 uint32_t hob_usd_token(hob_usd *u, hob_str text);
 /* As hob_usd_token, but HOB_NONE for an unknown token. */
 uint32_t hob_usd_known(const hob_usd *u, hob_str text);
-/* Makes room for one more element after `count` in the array `items`, which grows in `arena`. */
-#define HOB_USD_ROOM(arena, items, count, capacity)                                                          \
-	((items) = hob_usd_more((arena), (items), (count), &(capacity), sizeof *(items)))
-/* Returns `items` or a larger copy. Called through HOB_USD_ROOM. */
-void *hob_usd_more(hob_arena *arena, void *items, uint32_t count, uint32_t *capacity, size_t size);
+/* Makes room for one more element after `count` in the array `items`, which grows in `arena`; NULL at first.
+ */
+#define HOB_USD_ROOM(arena, items, count) ((items) = hob_usd_more((arena), (items), (count), sizeof *(items)))
+/* Appends an element; evaluates to its number. */
+#define HOB_USD_PUT(arena, items, count, ...)                                                                \
+	(HOB_USD_ROOM(arena, items, count), (items)[count] = (__VA_ARGS__), (count)++)
+/* Returns `items` or a larger copy. An array knows its room: the number before its elements. */
+void *hob_usd_more(hob_arena *arena, void *items, uint32_t count, size_t size);
 uint32_t hob_usd_map_get(const hob_usd_map *map, uint64_t key);
 void hob_usd_map_put(hob_arena *arena, hob_usd_map *map, uint64_t key, uint32_t value);
 
@@ -296,7 +299,7 @@ void hob_usd_value_clips(hob_usd *u, uint32_t layer, uint32_t variables, hob_str
 
 typedef struct hob_usd_tree {
 	hob_usd_site *sites;
-	uint32_t count, capacity;
+	uint32_t count;
 	bool busy;
 } hob_usd_tree;
 

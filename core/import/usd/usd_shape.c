@@ -281,7 +281,7 @@ static void build_solid(hob_usd_build_t *b, uint32_t id, uint32_t node)
 	if (times.count > 0) {
 		sizes_t base = base_sizes(u, prim, &times);
 		node = hob_usd_add_node(b, u->tokens[prim->name], node);
-		hob_usd_add_follower(b, &b->sized, &b->sized_count, &b->sized_room, id, node);
+		HOB_USD_PUT(u->scratch, b->sized, b->sized_count, (hob_usd_follower){id, node, NAN});
 		scale_of(u, prim, &base, NAN, b->model.nodes[node].scale);
 	}
 	hob_arena_mark mark = hob_arena_save(&u->passing);

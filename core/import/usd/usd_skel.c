@@ -38,8 +38,7 @@ static const hob_usd_knot *knot_of(const hob_usd_build_t *b, const hob_morph_tar
 
 static void usd_knot_add(hob_usd_build_t *b, const hob_morph_target *target, hob_str shape, double weight)
 {
-	HOB_USD_ROOM(b->u->scratch, b->knots, b->knot_count, b->knot_room);
-	b->knots[b->knot_count++] = (hob_usd_knot){target->name.data, shape, weight};
+	HOB_USD_PUT(b->u->scratch, b->knots, b->knot_count, (hob_usd_knot){target->name.data, shape, weight});
 }
 
 /* The shape of a target: the target's own name, except for an in-between. */
@@ -353,8 +352,7 @@ void hob_usd_build_skeleton(hob_usd_build_t *b, uint32_t id, uint32_t node)
 		hob_usd_note(u, "bind-pose", "skeleton '%.*s' has %u joints but not as many bind transforms",
 					 HOB_FMT(prim->path), count);
 	emit_joints(&j, count, node);
-	HOB_USD_ROOM(u->scratch, b->skeletons, b->skeleton_count, b->skeleton_room);
-	b->skeletons[b->skeleton_count++] = s;
+	HOB_USD_PUT(u->scratch, b->skeletons, b->skeleton_count, s);
 }
 
 /* ---- influences */
@@ -404,8 +402,7 @@ void hob_usd_skin_later(hob_usd_build_t *b, uint32_t prim, uint32_t node)
 {
 	if (!hob_usd_below_skel_root(b->u, prim))
 		return;
-	HOB_USD_ROOM(b->u->scratch, b->skinned, b->skinned_count, b->skinned_room);
-	b->skinned[b->skinned_count++] = (hob_usd_skinned){prim, node};
+	HOB_USD_PUT(b->u->scratch, b->skinned, b->skinned_count, (hob_usd_skinned){prim, node});
 }
 
 /* ---- skins */
@@ -494,7 +491,7 @@ static void skin_node(hob_usd_build_t *b, uint32_t prim, uint32_t node)
 					 HOB_FMT(u->prims[prim].path));
 		return;
 	}
-	HOB_USD_ROOM(u->scratch, m->skins, skin_count, b->skin_room);
+	HOB_USD_ROOM(u->scratch, m->skins, skin_count);
 	fill_skin(b, prim, skeleton, &m->skins[skin_count]);
 	uint32_t id = 0;
 	while (id < skin_count && !same_skin(&m->skins[id], &m->skins[skin_count]))
@@ -614,8 +611,7 @@ static void rest_weights(const animation_t *a, const hob_usd_value *names, uint3
 		size_t at = shape_in(names, usd_shape_of(b, &mesh->targets[t]));
 		double weight =
 			at < weights->count ? usd_target_weight(b, mesh, t, hob_usd_component(weights, at)) : 0;
-		HOB_USD_ROOM(b->u->scratch, m->weights, m->weight_count, b->weight_room);
-		m->weights[m->weight_count++] = isfinite(weight) ? (float)weight : 0;
+		HOB_USD_PUT(b->u->scratch, m->weights, m->weight_count, isfinite(weight) ? (float)weight : 0);
 		any = any || m->weights[m->weight_count - 1] != 0;
 	}
 	if (any) {

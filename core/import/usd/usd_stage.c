@@ -193,7 +193,6 @@ static int order_of(const void *left, const void *right)
 hob_str *hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix, uint32_t *count)
 {
 	hob_str *out = NULL;
-	uint32_t room = 0;
 	*count = 0;
 	for (uint32_t i = 0; i < prim->order_count; i++) {
 		const hob_usd_site *site = &prim->sites[prim->order[i]];
@@ -204,10 +203,8 @@ hob_str *hob_usd_properties(hob_usd *u, const hob_usd_prim *prim, hob_str prefix
 				site->specs[k] == HOB_NONE ? HOB_NONE : layer->specs[site->specs[k]].first[HOB_USD_PROPERTY];
 			for (; spec != HOB_NONE; spec = layer->specs[spec].next) {
 				hob_str name = u->tokens[layer->specs[spec].name];
-				if (!hob_str_starts(name, prefix) || hob_usd_index(out, *count, name) != HOB_NONE)
-					continue;
-				HOB_USD_ROOM(u->scratch, out, *count, room);
-				out[(*count)++] = name;
+				if (hob_str_starts(name, prefix) && hob_usd_index(out, *count, name) == HOB_NONE)
+					HOB_USD_PUT(u->scratch, out, *count, name);
 			}
 		}
 	}
@@ -288,7 +285,7 @@ hob_str *hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uin
 
 typedef struct names {
 	hob_arena arena; /* released with the names: a prim may have a million children */
-	uint32_t *items, count, capacity;
+	uint32_t *items, count;
 	hob_usd_map seen;
 } names_t;
 
@@ -296,9 +293,8 @@ static void put_name(names_t *n, uint32_t name)
 {
 	if (hob_usd_map_get(&n->seen, name) != HOB_NONE)
 		return;
-	HOB_USD_ROOM(&n->arena, n->items, n->count, n->capacity);
 	hob_usd_map_put(&n->arena, &n->seen, name, n->count);
-	n->items[n->count++] = name;
+	HOB_USD_PUT(&n->arena, n->items, n->count, name);
 }
 
 /* Sorts the listed names into the list's order; each keeps the unlisted names that follow it. */
@@ -323,7 +319,7 @@ static void reorder(hob_usd *u, names_t *n, const hob_usd_value *order)
 			next[made++] = n->items[at++];
 		while (at < n->count && hob_usd_map_get(&rank, n->items[at]) == HOB_NONE);
 	}
-	n->items = next;
+	memcpy(n->items, next, n->count * sizeof *next);
 	n->seen = (hob_usd_map){0};
 	for (uint32_t i = 0; i < n->count; i++)
 		hob_usd_map_put(&n->arena, &n->seen, next[i], i);
@@ -464,7 +460,7 @@ static uint32_t add_prim(hob_usd *u, uint32_t parent, uint32_t name, hob_usd_tre
 	if (u->prim_count >= HOB_LIMIT_USD_PRIMS)
 		hob_leave(LIMIT, "the stage has more than %llu prims, with those of all references",
 				  HOB_LIMIT_USD_PRIMS);
-	HOB_USD_ROOM(u->scratch, u->prims, u->prim_count, u->prim_capacity);
+	HOB_USD_ROOM(u->scratch, u->prims, u->prim_count);
 	hob_usd_prim *prims = u->prims, prim = {.name = name, .parent = parent, .node = HOB_NONE};
 	prim.first_child = prim.last_child = prim.next = HOB_NONE;
 	prim.site_count = tree.count;

@@ -300,7 +300,7 @@ static bool type_of(hob_str name, type_t *out)
 
 typedef struct numbers {
 	void *items;
-	uint32_t count, capacity;
+	uint32_t count;
 } numbers_t;
 
 /* Reads inf, -inf or nan as a whole word; NULL for anything else. */
@@ -334,7 +334,7 @@ static const char *plain_number(hob_usd_lex *l, hob_usd_kind kind, void *out)
 
 static void put_number(hob_usd_lex *l, hob_usd_kind kind, numbers_t *to)
 {
-	to->items = hob_usd_more(l->u->scratch, to->items, to->count, &to->capacity, kind == HOB_USD_F64 ? 8 : 4);
+	to->items = hob_usd_more(l->u->scratch, to->items, to->count, kind == HOB_USD_F64 ? 8 : 4);
 	void *items = to->items;
 	const char *after = NULL;
 	if (kind == HOB_USD_I32) {
@@ -438,12 +438,11 @@ static hob_str one_text(hob_usd_lex *l)
 static hob_usd_value text_value(hob_usd_lex *l, bool is_array)
 {
 	hob_str *items = NULL;
-	uint32_t count = 0, capacity = 0;
+	uint32_t count = 0;
 	if (is_array)
 		usd_lex_need(l, '[');
 	while (!is_array || !usd_lex_take(l, ']')) {
-		HOB_USD_ROOM(l->u->scratch, items, count, capacity);
-		items[count++] = one_text(l);
+		HOB_USD_PUT(l->u->scratch, items, count, one_text(l));
 		if (!is_array)
 			break;
 		usd_lex_comma(l, ']');
@@ -564,12 +563,12 @@ static hob_usd_value usd_lex_samples(hob_usd_lex *l, hob_str type)
 {
 	double *times = NULL;
 	hob_usd_value *values = NULL;
-	uint32_t count = 0, time_room = 0, value_room = 0;
+	uint32_t count = 0;
 	uint64_t work = 0;
 	usd_lex_need(l, '{');
 	while (!usd_lex_take(l, '}')) {
-		HOB_USD_ROOM(l->u->scratch, times, count, time_room);
-		HOB_USD_ROOM(l->u->scratch, values, count, value_room);
+		HOB_USD_ROOM(l->u->scratch, times, count);
+		HOB_USD_ROOM(l->u->scratch, values, count);
 		usd_lex_skip(l);
 		const char *after = hob_number_double(l->at, l->end, &times[count]);
 		if (!after)
@@ -591,13 +590,13 @@ static hob_usd_value usd_lex_samples(hob_usd_lex *l, hob_str type)
 static hob_usd_value read_dictionary(hob_usd_lex *l, uint32_t depth)
 {
 	hob_usd_entry *entries = NULL;
-	uint32_t count = 0, capacity = 0;
+	uint32_t count = 0;
 	if (depth > HOB_LIMIT_USD_DICTIONARY_DEPTH)
 		hob_leave(LIMIT, "dictionaries in dictionaries: more than %llu levels",
 				  HOB_LIMIT_USD_DICTIONARY_DEPTH);
 	usd_lex_need(l, '{');
 	while (!usd_lex_take(l, '}')) {
-		HOB_USD_ROOM(l->u->scratch, entries, count, capacity);
+		HOB_USD_ROOM(l->u->scratch, entries, count);
 		hob_usd_entry *entry = &entries[count++];
 		hob_str type = usd_lex_word(l);
 		if (type.len == 0)
@@ -622,12 +621,11 @@ static hob_usd_value read_dictionary(hob_usd_lex *l, uint32_t depth)
 static hob_usd_value usd_lex_relocates(hob_usd_lex *l)
 {
 	hob_str *items = NULL;
-	uint32_t count = 0, capacity = 0;
+	uint32_t count = 0;
 	usd_lex_need(l, '{');
 	while (!usd_lex_take(l, '}')) {
 		for (int side = 0; side < 2; side++) {
-			HOB_USD_ROOM(l->u->scratch, items, count, capacity);
-			items[count++] = usd_lex_path(l);
+			HOB_USD_PUT(l->u->scratch, items, count, usd_lex_path(l));
 			if (side == 0)
 				usd_lex_need(l, ':');
 		}
@@ -674,18 +672,14 @@ static hob_usd_item read_item(hob_usd_lex *l, bool arcs)
 
 static void usd_lex_list(hob_usd_lex *l, hob_usd_op op, bool arcs, hob_usd_list *list)
 {
-	hob_usd_item *items = list->items[op];
-	uint32_t *count = &list->count[op], capacity = *count;
 	list->is_explicit = list->is_explicit || op == HOB_USD_EXPLICIT;
 	if (op == HOB_USD_EXPLICIT)
-		*count = 0, capacity = 0;
+		list->count[op] = 0;
 	if (usd_lex_take_word(l, "None"))
 		return;
 	bool several = usd_lex_take(l, '[');
 	while (!several || !usd_lex_take(l, ']')) {
-		HOB_USD_ROOM(l->u->scratch, items, *count, capacity);
-		list->items[op] = items;
-		items[(*count)++] = read_item(l, arcs);
+		HOB_USD_PUT(l->u->scratch, list->items[op], list->count[op], read_item(l, arcs));
 		if (!several)
 			break;
 		usd_lex_comma(l, ']');

@@ -21,14 +21,14 @@ typedef struct clips {
 	uint32_t manifest;		   /* layer; HOB_NONE: every attribute is declared */
 	uint32_t made;			   /* layer that receives the samples */
 	struct gathered *gathered; /* [specs of `made`] samples of each attribute */
-	uint32_t gathered_room;
+	uint32_t gathered_count;
 	uint64_t work;
 } clips_t;
 
 typedef struct gathered {
 	double *times;
 	hob_usd_value *values;
-	uint32_t count, time_room, value_room;
+	uint32_t count;
 } gathered_t;
 
 /* ---- the dictionary */
@@ -167,8 +167,8 @@ static void put_sample(clips_t *c, gathered_t *g, const hob_usd_samples *s, doub
 		at--;
 	if (at > 0 && g->times[at - 1] == stage)
 		return;
-	HOB_USD_ROOM(arena, g->times, g->count, g->time_room);
-	HOB_USD_ROOM(arena, g->values, g->count, g->value_room);
+	HOB_USD_ROOM(arena, g->times, g->count);
+	HOB_USD_ROOM(arena, g->values, g->count);
 	memmove(g->times + at + 1, g->times + at, (g->count - at) * sizeof *g->times);
 	memmove(g->values + at + 1, g->values + at, (g->count - at) * sizeof *g->values);
 	g->count++;
@@ -216,11 +216,8 @@ static void put_property(clips_t *c, const hob_usd_samples *s, uint32_t to, uint
 						 double end)
 {
 	uint32_t spec = hob_usd_spec_add(c->u, &c->u->layers[c->made], to, HOB_USD_PROPERTY, name);
-	while (c->gathered_room <= spec) {
-		uint32_t had = c->gathered_room;
-		HOB_USD_ROOM(c->u->scratch, c->gathered, had, c->gathered_room);
-		memset(c->gathered + had, 0, (c->gathered_room - had) * sizeof *c->gathered);
-	}
+	while (c->gathered_count <= spec)
+		HOB_USD_PUT(c->u->scratch, c->gathered, c->gathered_count, (gathered_t){0});
 	put_window(c, &c->gathered[spec], s, begin, end);
 }
 
@@ -274,7 +271,7 @@ static void gather(clips_t *c, uint32_t to)
 		if (from != HOB_NONE)
 			put_spec(c, clip, from, manifest, to, begin, end);
 	}
-	for (uint32_t i = 0; i < c->gathered_room; i++) {
+	for (uint32_t i = 0; i < c->gathered_count; i++) {
 		const gathered_t *g = &c->gathered[i];
 		if (g->count == 0)
 			continue;

@@ -225,8 +225,7 @@ static int by_size(const void *a, const void *b)
 
 void hob_usd_add_time(hob_usd *u, hob_usd_times *times, double time)
 {
-	HOB_USD_ROOM(u->scratch, times->items, times->count, times->room);
-	times->items[times->count++] = time;
+	HOB_USD_PUT(u->scratch, times->items, times->count, time);
 }
 
 void hob_usd_add_times(hob_usd *u, const hob_usd_attribute *attribute, hob_usd_times *times)
