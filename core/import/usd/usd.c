@@ -89,8 +89,7 @@ static void finish(hob_usd_build_t *b, hob_model *out)
 static const hob_note *find_missing(const hob_usd *u)
 {
 	for (uint32_t i = 0; i < u->notes->count; i++)
-		if (hob_str_equal(u->notes->items[i].code, HOB_STR("usd.layer-missing")) ||
-			hob_str_equal(u->notes->items[i].code, HOB_STR("usd.prim-missing")))
+		if (hob_text_is_one_of(u->notes->items[i].code, HOB_WORDS("usd.layer-missing", "usd.prim-missing")))
 			return &u->notes->items[i];
 	return NULL;
 }
@@ -98,7 +97,6 @@ static const hob_note *find_missing(const hob_usd *u)
 /* Whether the file only holds materials, classes or overrides for other stages. */
 static bool is_part(const hob_usd *u)
 {
-	static const char *const bare[] = {"", "Xform", "Scope", "Shader", "NodeGraph"};
 	bool part = false;
 	for (uint32_t i = 1; i < u->prim_count; i++) {
 		const hob_usd_prim *prim = &u->prims[i];
@@ -106,9 +104,7 @@ static bool is_part(const hob_usd *u)
 		for (uint32_t p = i; p != 0 && !plain; p = u->prims[p].parent)
 			plain = !u->prims[p].defined || u->prims[p].abstract;
 		part = part || plain;
-		for (size_t k = 0; k < HOB_COUNT_OF(bare) && !plain; k++)
-			plain = hob_str_equal(prim->type, hob_str_of(bare[k]));
-		if (!plain)
+		if (!plain && !hob_text_is_one_of(prim->type, HOB_WORDS("", "Xform", "Scope", "Shader", "NodeGraph")))
 			return false;
 	}
 	return part;

@@ -1,6 +1,5 @@
 #include "usd_skel.h"
 #include "../../model/properties.h"
-#include "../text.h"
 
 #include <math.h>
 
@@ -23,7 +22,7 @@ bool hob_usd_has_cache(const hob_usd *u, const hob_usd_prim *prim)
 	static const char *const topology[] = {"faceVertexCounts", "faceVertexIndices",
 										   "surfaceFaceVertexIndices"};
 	hob_usd_attribute a;
-	if (!hob_str_equal(prim->type, HOB_STR("Mesh")) && !hob_str_equal(prim->type, HOB_STR("TetMesh")))
+	if (!hob_text_is_one_of(prim->type, HOB_WORDS("Mesh", "TetMesh")))
 		return false;
 	for (size_t i = 0; i < HOB_COUNT_OF(topology); i++)
 		if (hob_usd_get(u, prim, hob_str_of(topology[i]), &a) && a.samples && a.samples->count > 1)

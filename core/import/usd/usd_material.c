@@ -1,6 +1,5 @@
 #include "usd_build.h"
 #include "../shape.h"
-#include "../text.h"
 #include "../../model/spec_gloss.h"
 
 #include <math.h>
@@ -163,8 +162,7 @@ static void read_coordinates(hob_usd_build_t *b, uint32_t shader, const char *in
 
 static hob_wrap wrap_of(hob_str name)
 {
-	if (hob_str_equal(name, HOB_STR("clamp")) || hob_str_equal(name, HOB_STR("black")) ||
-		hob_str_equal(name, HOB_STR("constant")))
+	if (hob_text_is_one_of(name, HOB_WORDS("clamp", "black", "constant")))
 		return HOB_WRAP_CLAMP;
 	return hob_str_equal(name, HOB_STR("mirror")) ? HOB_WRAP_MIRROR : HOB_WRAP_REPEAT;
 }

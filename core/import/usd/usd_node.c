@@ -1,5 +1,4 @@
 #include "usd_build.h"
-#include "../text.h"
 #include "usd_skel.h"
 #include "../shape.h"
 
@@ -73,9 +72,7 @@ static void usd_build_light(hob_usd_build_t *b, uint32_t id, uint32_t node)
 	const hob_usd_prim *prim = &u->prims[id];
 	hob_model *m = &b->model;
 	bool distant = hob_str_equal(prim->type, HOB_STR("DistantLight"));
-	if (hob_str_equal(prim->type, HOB_STR("DomeLight")) ||
-		hob_str_equal(prim->type, HOB_STR("PortalLight")) ||
-		hob_str_equal(prim->type, HOB_STR("GeometryLight"))) {
+	if (hob_text_is_one_of(prim->type, HOB_WORDS("DomeLight", "PortalLight", "GeometryLight"))) {
 		hob_usd_note(u, "light", "light '%.*s' of type '%.*s' is left out", HOB_FMT(prim->path),
 					 HOB_FMT(prim->type));
 		return;
@@ -124,13 +121,10 @@ uint32_t hob_usd_add_node(hob_usd_build_t *b, hob_str name, uint32_t parent)
 /* Types that hold data for other prims and are not part of the scene. */
 static bool is_data(hob_str type)
 {
-	static const char *const types[] = {"Material",		 "Shader",	   "NodeGraph",		 "GeomSubset",
-										"SkelAnimation", "BlendShape", "RenderSettings", "RenderProduct",
-										"RenderVar",	 "Backdrop",   "PhysicsScene",	 "CoordSysBinding"};
-	for (size_t i = 0; i < HOB_COUNT_OF(types); i++)
-		if (hob_str_equal(type, hob_str_of(types[i])))
-			return true;
-	return false;
+	return hob_text_is_one_of(type,
+							  HOB_WORDS("Material", "Shader", "NodeGraph", "GeomSubset", "SkelAnimation",
+										"BlendShape", "RenderSettings", "RenderProduct", "RenderVar",
+										"Backdrop", "PhysicsScene", "CoordSysBinding"));
 }
 
 /* Defers a prim that resets the transform stack: its node becomes a child of the root, after the others. */

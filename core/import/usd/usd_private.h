@@ -18,6 +18,7 @@
 #include "../../base/guard.h"
 #include "../importer.h"
 #include "../name_map.h"
+#include "../text.h"
 #include "../zip.h"
 
 enum {

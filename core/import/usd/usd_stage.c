@@ -405,19 +405,15 @@ static void find_specifier(const hob_usd *u, hob_usd_prim *prim)
 /* Types of OpenUSD's own schemas; others belong to applications. */
 static bool is_known_type(hob_str type)
 {
-	static const char *const known[] = {
-		"Xform",		  "Scope",		  "Mesh",		   "Cube",			 "Sphere",		  "Cylinder",
-		"Cylinder_1",	  "Capsule",	  "Capsule_1",	   "Cone",			 "Plane",		  "Points",
-		"BasisCurves",	  "NurbsCurves",  "NurbsPatch",	   "HermiteCurves",	 "TetMesh",		  "Volume",
-		"PointInstancer", "GeomSubset",	  "Camera",		   "Material",		 "Shader",		  "NodeGraph",
-		"Skeleton",		  "SkelRoot",	  "SkelAnimation", "BlendShape",	 "DomeLight",	  "DomeLight_1",
-		"DistantLight",	  "SphereLight",  "RectLight",	   "DiskLight",		 "CylinderLight", "GeometryLight",
-		"PortalLight",	  "LightFilter",  "PluginLight",   "RenderSettings", "RenderProduct", "RenderVar",
-		"PhysicsScene",	  "OpenVDBAsset", "Field3DAsset"};
-	for (size_t i = 0; i < HOB_COUNT_OF(known); i++)
-		if (hob_str_equal(type, hob_str_of(known[i])))
-			return true;
-	return type.len == 0;
+	return hob_text_is_one_of(
+		type,
+		HOB_WORDS("Xform", "Scope", "Mesh", "Cube", "Sphere", "Cylinder", "Cylinder_1", "Capsule",
+				  "Capsule_1", "Cone", "Plane", "Points", "BasisCurves", "NurbsCurves", "NurbsPatch",
+				  "HermiteCurves", "TetMesh", "Volume", "PointInstancer", "GeomSubset", "Camera", "Material",
+				  "Shader", "NodeGraph", "Skeleton", "SkelRoot", "SkelAnimation", "BlendShape", "DomeLight",
+				  "DomeLight_1", "DistantLight", "SphereLight", "RectLight", "DiskLight", "CylinderLight",
+				  "GeometryLight", "PortalLight", "LightFilter", "PluginLight", "RenderSettings",
+				  "RenderProduct", "RenderVar", "PhysicsScene", "OpenVDBAsset", "Field3DAsset", ""));
 }
 
 /* Replaces an application's own type by the first known type of its entry in the root layer's

@@ -894,8 +894,7 @@ static bool read_structure(hob_usd_lex *l, uint32_t spec)
 	if (usd_lex_take_word(l, "reorder")) {
 		hob_str what = usd_lex_word(l);
 		l->at = from;
-		if (hob_str_equal(what, HOB_STR("nameChildren")) || hob_str_equal(what, HOB_STR("rootPrims")) ||
-			hob_str_equal(what, HOB_STR("properties"))) {
+		if (hob_text_is_one_of(what, HOB_WORDS("nameChildren", "rootPrims", "properties"))) {
 			usd_lex_take_word(l, "reorder");
 			read_order(l, spec);
 			return true;

@@ -2,7 +2,6 @@
 
 #include "../importers.h"
 #include "../../model/model_scale.h"
-#include "../text.h"
 #include "../zip.h"
 
 enum { TEXT_MAX = 1 << 30 };
@@ -118,10 +117,10 @@ static void count(hob_x3d *x)
 		hob_census_add(seen, HOB_CENSUS_SURFACES,
 					   hob_x3d_is(e, "Shape") && e->first && seen->count[HOB_CENSUS_SURFACES] == 0);
 		hob_census_add(seen, HOB_CENSUS_CAMERAS, hob_x3d_is(e, "Viewpoint") && !hob_x3d_has(e, "USE"));
-		hob_census_add(seen, HOB_CENSUS_LIGHTS,
-					   (hob_x3d_is(e, "DirectionalLight") || hob_x3d_is(e, "PointLight") ||
-						hob_x3d_is(e, "SpotLight")) &&
-						   !hob_x3d_has(e, "USE"));
+		hob_census_add(
+			seen, HOB_CENSUS_LIGHTS,
+			hob_text_is_one_of(e->name, HOB_WORDS("DirectionalLight", "PointLight", "SpotLight")) &&
+				!hob_x3d_has(e, "USE"));
 	}
 }
 

@@ -1,7 +1,6 @@
 #include "x3d_private.h"
 
 #include "../shape.h"
-#include "../text.h"
 
 #include <math.h>
 
@@ -170,24 +169,16 @@ static void read_material(hob_x3d *x, hob_x3d_ptr e, hob_material *to)
 	put_texture(x, texture_in(x, e, "occlusionTexture"), &to->slots[HOB_SLOT_OCCLUSION]);
 }
 
-static bool is_one_of(hob_x3d_ptr e, const char *const *types)
-{
-	for (; *types; types++)
-		if (hob_x3d_is(e, *types))
-			return true;
-	return false;
-}
-
 /* Notes video, cube maps, shaders, hatches, line widths and separate back colours. */
 static void note_unread(const hob_x3d *x, hob_x3d_ptr appearance)
 {
-	static const char *const silent[] = {
-		"MetadataSet",	   "MetadataString",  "MetadataFloat",		"MetadataDouble",
-		"MetadataInteger", "MetadataBoolean", "AcousticProperties", NULL};
 	for (hob_x3d_ptr c = appearance ? appearance->first : NULL; c; c = c->next) {
 		hob_x3d_ptr e = hob_x3d_real(x, c);
-		if (e && !is_one_of(e, pictures) && !is_one_of(e, materials) && !is_one_of(e, turns) &&
-			!is_one_of(e, silent))
+		if (e && !hob_text_is_one_of(e->name, pictures) && !hob_text_is_one_of(e->name, materials) &&
+			!hob_text_is_one_of(e->name, turns) &&
+			!hob_text_is_one_of(e->name,
+								HOB_WORDS("MetadataSet", "MetadataString", "MetadataFloat", "MetadataDouble",
+										  "MetadataInteger", "MetadataBoolean", "AcousticProperties")))
 			hob_x3d_unread(x, e);
 		if (e && hob_x3d_is(e, "TwoSidedMaterial") && hob_x3d_bool(e, "separateBackColor", false))
 			hob_warn(x->request->notes, "x3d.back-color",

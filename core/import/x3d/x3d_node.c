@@ -3,7 +3,6 @@
 #include "../../base/guard.h"
 #include "../../base/limits.h"
 #include "../shape.h"
-#include "../text.h"
 
 #include <math.h>
 

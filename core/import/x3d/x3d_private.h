@@ -17,6 +17,7 @@
 #include "../../base/guard.h"
 #include "../lists.h"
 #include "../polygon.h"
+#include "../text.h"
 #include "../xml.h"
 
 typedef const hob_xml_element *hob_x3d_ptr;

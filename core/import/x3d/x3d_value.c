@@ -1,15 +1,13 @@
 #include "x3d_private.h"
 
 #include "../../base/number.h"
-#include "../text.h"
 
 hob_x3d_ptr hob_x3d_child(const hob_x3d *x, hob_x3d_ptr e, const char *const *types)
 {
 	for (hob_x3d_ptr c = e ? e->first : NULL; c; c = c->next) {
 		hob_x3d_ptr real = hob_x3d_real(x, c);
-		for (const char *const *type = types; real && *type; type++)
-			if (hob_x3d_is(real, *type))
-				return real;
+		if (real && hob_text_is_one_of(real->name, types))
+			return real;
 	}
 	return NULL;
 }

@@ -168,16 +168,6 @@ static void define(parser *p, hob_str name, hob_str type)
 
 static void read_node(parser *p, node_t *into, hob_str field);
 
-static bool is_declaration(hob_str word)
-{
-	static const char *const words[] = {"eventIn",	 "eventOut",   "exposedField",	 "field",
-										"inputOnly", "outputOnly", "initializeOnly", "inputOutput"};
-	for (size_t i = 0; i < HOB_COUNT_OF(words); i++)
-		if (hob_str_equal(word, hob_str_of(words[i])))
-			return true;
-	return false;
-}
-
 /* Skips ROUTE, PROTO and the like. False if there is none. */
 static bool skip_statement(parser *p)
 {
@@ -222,9 +212,8 @@ static hob_str plain_values(parser *p)
 
 static bool is_node(hob_str word)
 {
-	return word.len > 0 && !hob_str_equal(word, HOB_STR("TRUE")) && !hob_str_equal(word, HOB_STR("FALSE")) &&
-		   !hob_str_equal(word, HOB_STR("true")) && !hob_str_equal(word, HOB_STR("false")) &&
-		   !hob_str_equal(word, HOB_STR("NULL")) && !strchr("+-.0123456789", word.data[0]);
+	return !hob_text_is_one_of(word, HOB_WORDS("", "TRUE", "FALSE", "true", "false", "NULL")) &&
+		   !strchr("+-.0123456789", word.data[0]);
 }
 
 static void read_list(parser *p, node_t *n, hob_str field)
@@ -286,7 +275,9 @@ static void read_body(parser *p, node_t *n)
 	while (!is_next(p, '}')) {
 		if (p->at == p->end)
 			expect(p, '}');
-		if (is_declaration(peek_word(p)))
+		if (hob_text_is_one_of(peek_word(p),
+							   HOB_WORDS("eventIn", "eventOut", "exposedField", "field", "inputOnly",
+										 "outputOnly", "initializeOnly", "inputOutput")))
 			hob_leave(UNSUPPORTED, "line %u: a %.*s node declares fields of its own", p->line,
 					  HOB_FMT(n->element->name));
 		if (!skip_statement(p))
@@ -343,12 +334,8 @@ static void read_node(parser *p, node_t *into, hob_str field)
 /* Takes PROFILE, COMPONENT, META and UNIT of X3D. False if there is none. */
 static bool header_statement(parser *p, node_t *scene)
 {
-	static const char *const words[] = {"PROFILE", "COMPONENT", "META", "UNIT", "EXPORT", "IMPORT"};
 	hob_str word = peek_word(p);
-	bool known = false;
-	for (size_t i = 0; i < HOB_COUNT_OF(words); i++)
-		known = known || hob_str_equal(word, hob_str_of(words[i]));
-	if (!known)
+	if (!hob_text_is_one_of(word, HOB_WORDS("PROFILE", "COMPONENT", "META", "UNIT", "EXPORT", "IMPORT")))
 		return false;
 	(void)take_word(p);
 	if (is_next(p, '"')) {
