@@ -262,8 +262,6 @@ static void usd_list_resolve(hob_usd *u, const hob_usd_site *site, uint32_t fiel
 	*items = NULL;
 	*count = 0;
 	for (uint32_t i = stack->layer_count; i-- > 0;) {
-		if (site->specs[i] == HOB_NONE)
-			continue;
 		const hob_usd_value *value = hob_usd_field_get(&u->layers[stack->layers[i]], site->specs[i], field);
 		if (value && value->kind == HOB_USD_LIST)
 			hob_usd_list_apply(u, (const hob_usd_list *)value->data, i, items, count);
@@ -381,14 +379,13 @@ static uint32_t add_site(hob_usd *u, hob_usd_tree *tree, const hob_usd_site *sit
 	return id;
 }
 
-static void find_specs(hob_usd *u, hob_usd_site *site, const uint32_t *parents, uint32_t name)
+static void find_specs(hob_usd *u, hob_arena *arena, hob_usd_site *site, const uint32_t *parents,
+					   hob_usd_spec_kind kind, uint32_t name)
 {
 	const hob_usd_stack *stack = &u->stacks[site->stack];
-	site->specs = HOB_NEW(&u->passing, uint32_t, stack->layer_count);
+	site->specs = HOB_NEW(arena, uint32_t, stack->layer_count);
 	for (uint32_t i = 0; i < stack->layer_count; i++)
-		site->specs[i] = parents[i] == HOB_NONE ? HOB_NONE
-												: hob_usd_spec_find(&u->layers[stack->layers[i]], parents[i],
-																	HOB_USD_PRIM, name);
+		site->specs[i] = hob_usd_spec_find(&u->layers[stack->layers[i]], parents[i], kind, name);
 }
 
 hob_usd_tree hob_usd_tree_root(hob_usd *u, uint32_t stack)
@@ -427,7 +424,7 @@ static void extend(hob_usd *u, const hob_usd_tree *from, uint32_t name, local_t 
 	bool *wanted = HOB_NEW(passing, bool, from->count), *gone = HOB_NEW(passing, bool, from->count);
 	for (uint32_t i = 0; i < from->count; i++) {
 		next[i] = from->sites[i];
-		find_specs(u, &next[i], from->sites[i].specs, name);
+		find_specs(u, &u->passing, &next[i], from->sites[i].specs, HOB_USD_PRIM, name);
 		const hob_usd_stack *stack = &u->stacks[next[i].stack];
 		bool below_chain =
 			i > 0 && root && next[i].arc != HOB_USD_VARIANT_ARC && next[i].arc != HOB_USD_CLIPS;
@@ -676,14 +673,10 @@ static void add_moved(hob_usd *u, hob_usd_tree *tree, uint32_t id)
 
 static bool choice_in(const hob_usd_value *value, hob_str set, hob_str *out)
 {
-	const hob_usd_entry *entries =
-		value && value->kind == HOB_USD_DICTIONARY ? (const hob_usd_entry *)value->data : NULL;
-	for (size_t i = 0; entries && i < value->count; i++)
-		if (hob_str_equal(entries[i].key, set)) {
-			*out = hob_usd_text(&entries[i].value);
-			return true;
-		}
-	return false;
+	const hob_usd_value *choice = hob_usd_entry_of(value, set);
+	if (choice)
+		*out = hob_usd_text(choice);
+	return choice != NULL;
 }
 
 /* Finds the selection for a set in the setting usd.variants: "shading=red, lod=high". */
@@ -715,10 +708,9 @@ static hob_str find_choice(hob_usd *u, const hob_usd_tree *tree, hob_str set)
 		const hob_usd_stack *stack = &u->stacks[site->stack];
 		variables = stack->variables;
 		for (uint32_t k = 0; k < stack->layer_count && !found; k++)
-			found = site->specs[k] != HOB_NONE &&
-					choice_in(hob_usd_field_get(&u->layers[stack->layers[k]], site->specs[k],
-												HOB_USD_T_variantSelection),
-							  set, &choice);
+			found = choice_in(
+				hob_usd_field_get(&u->layers[stack->layers[k]], site->specs[k], HOB_USD_T_variantSelection),
+				set, &choice);
 	}
 	hob_arena_restore(&u->passing, mark);
 	return found ? hob_usd_expression(u, variables, choice) : choice;
@@ -757,9 +749,9 @@ static bool has_variant(const hob_usd *u, const hob_usd_site *site, uint32_t nam
 {
 	const hob_usd_stack *stack = &u->stacks[site->stack];
 	bool found = false;
-	for (uint32_t i = 0; name != HOB_NONE && i < stack->layer_count && !found; i++)
-		found = site->specs[i] != HOB_NONE && hob_usd_spec_find(&u->layers[stack->layers[i]], site->specs[i],
-																HOB_USD_VARIANT, name) != HOB_NONE;
+	for (uint32_t i = 0; i < stack->layer_count && !found; i++)
+		found = hob_usd_spec_find(&u->layers[stack->layers[i]], site->specs[i], HOB_USD_VARIANT, name) !=
+				HOB_NONE;
 	return found;
 }
 
@@ -789,8 +781,6 @@ static void add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 	if (name == HOB_NONE)
 		return;
 	hob_usd_site site = tree->sites[id];
-	const hob_usd_stack *stack = &u->stacks[site.stack];
-	const uint32_t *specs = site.specs;
 	site.arc = HOB_USD_VARIANT_ARC;
 	site.parent = id;
 	site.from_depth = site.depth;
@@ -798,11 +788,7 @@ static void add_variant(hob_usd *u, hob_usd_tree *tree, uint32_t id, hob_str set
 	site.scale = 1;
 	site.arcs_done = false;
 	site.chosen = 0;
-	site.specs = HOB_NEW(u->scratch, uint32_t, stack->layer_count);
-	for (uint32_t i = 0; i < stack->layer_count; i++)
-		site.specs[i] = specs[i] == HOB_NONE ? HOB_NONE
-											 : hob_usd_spec_find(&u->layers[stack->layers[i]], specs[i],
-																 HOB_USD_VARIANT, name);
+	find_specs(u, u->scratch, &site, site.specs, HOB_USD_VARIANT, name);
 	*added = usd_has_specs(u, &site);
 	if (*added)
 		add_site(u, tree, &site);
@@ -839,10 +825,7 @@ static void add_clips(hob_usd *u, hob_usd_tree *tree, uint32_t id)
 	const hob_usd_site parent = tree->sites[id];
 	for (uint32_t k = 0; k < u->stacks[parent.stack].layer_count; k++) {
 		uint32_t layer = u->stacks[parent.stack].layers[k];
-		const hob_usd_value *sets =
-			parent.specs[k] == HOB_NONE
-				? NULL
-				: hob_usd_field_get(&u->layers[layer], parent.specs[k], HOB_USD_T_clips);
+		const hob_usd_value *sets = hob_usd_field_get(&u->layers[layer], parent.specs[k], HOB_USD_T_clips);
 		for (size_t i = 0; sets && sets->kind == HOB_USD_DICTIONARY && i < sets->count; i++) {
 			hob_usd_site site = parent;
 			site.arc = HOB_USD_CLIPS;

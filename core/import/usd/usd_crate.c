@@ -342,7 +342,7 @@ static void order_children(hob_usd_crate *c, uint32_t spec)
 	uint32_t first = HOB_NONE, last = HOB_NONE;
 	for (size_t i = 0; i < order->count; i++) {
 		uint32_t name = hob_usd_known(c->u, ((const hob_str *)order->data)[i]);
-		uint32_t child = name == HOB_NONE ? HOB_NONE : hob_usd_spec_find(c->layer, spec, HOB_USD_PRIM, name);
+		uint32_t child = hob_usd_spec_find(c->layer, spec, HOB_USD_PRIM, name);
 		/* parent == HOB_NONE marks a child already in the new list: a name may occur twice. */
 		if (child == HOB_NONE || specs[child].kind != HOB_USD_PRIM || specs[child].parent != spec)
 			continue;

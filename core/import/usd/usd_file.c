@@ -108,7 +108,9 @@ static uint64_t child_key(uint32_t parent, hob_usd_spec_kind kind, uint32_t name
 
 uint32_t hob_usd_spec_find(const hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind, uint32_t name)
 {
-	return hob_usd_map_get(&layer->children, child_key(parent, kind, name));
+	return parent == HOB_NONE || name == HOB_NONE
+			   ? HOB_NONE
+			   : hob_usd_map_get(&layer->children, child_key(parent, kind, name));
 }
 
 static void append_spec(hob_usd *u, hob_usd_layer *layer, hob_usd_spec spec)
@@ -146,7 +148,8 @@ uint32_t hob_usd_spec_add(hob_usd *u, hob_usd_layer *layer, uint32_t parent, hob
 
 const hob_usd_value *hob_usd_field_get(const hob_usd_layer *layer, uint32_t spec, uint32_t name)
 {
-	for (uint32_t f = layer->specs[spec].first_field; f != HOB_NONE; f = layer->fields[f].next)
+	for (uint32_t f = spec == HOB_NONE ? HOB_NONE : layer->specs[spec].first_field; f != HOB_NONE;
+		 f = layer->fields[f].next)
 		if (layer->fields[f].name == name)
 			return &layer->fields[f].value;
 	return NULL;

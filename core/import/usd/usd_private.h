@@ -240,12 +240,12 @@ void hob_usd_map_put(hob_arena *arena, hob_usd_map *map, uint64_t key, uint32_t 
 /* The child of that kind and name, created if necessary. */
 uint32_t hob_usd_spec_add(hob_usd *u, hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
 						  uint32_t name);
-/* The child of that kind and name, or HOB_NONE. */
+/* The child of that kind and name, or HOB_NONE; parent and name may be HOB_NONE. */
 uint32_t hob_usd_spec_find(const hob_usd_layer *layer, uint32_t parent, hob_usd_spec_kind kind,
 						   uint32_t name);
 /* Sets or replaces a field. */
 void hob_usd_field_set(hob_usd *u, hob_usd_layer *layer, uint32_t spec, uint32_t name, hob_usd_value value);
-/* The value of the spec's field; NULL if there is none. */
+/* The value of the spec's field; NULL if there is none, or no spec (HOB_NONE). */
 const hob_usd_value *hob_usd_field_get(const hob_usd_layer *layer, uint32_t spec, uint32_t name);
 void hob_usd_layer_init(hob_usd *u, hob_usd_layer *layer);
 /* Joins "/A/B" and "C" to "/A/B/C". */
@@ -353,6 +353,8 @@ hob_str *hob_usd_targets(hob_usd *u, const hob_usd_prim *prim, hob_str name, uin
 /* First number, text or boolean of a value; `fallback` for another type. */
 double hob_usd_number(const hob_usd_value *value, double fallback);
 hob_str hob_usd_text(const hob_usd_value *value);
+/* The value of a key of a dictionary; NULL without it. */
+const hob_usd_value *hob_usd_entry_of(const hob_usd_value *dictionary, hob_str key);
 /* All numbers of a value as floats, `width` each; NULL with *count 0 for another shape. Borrowed if they are
  * floats already. */
 const float *hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, size_t *count);

@@ -35,6 +35,16 @@ hob_str hob_usd_text(const hob_usd_value *value)
 																	: HOB_STR("");
 }
 
+const hob_usd_value *hob_usd_entry_of(const hob_usd_value *dictionary, hob_str key)
+{
+	bool known = dictionary && dictionary->kind == HOB_USD_DICTIONARY;
+	const hob_usd_entry *entries = known ? (const hob_usd_entry *)dictionary->data : NULL;
+	for (size_t i = 0; known && i < dictionary->count; i++)
+		if (hob_str_equal(entries[i].key, key))
+			return &entries[i].value;
+	return NULL;
+}
+
 const float *hob_usd_floats(hob_usd *u, const hob_usd_value *value, uint32_t width, size_t *count)
 {
 	*count = 0;
@@ -81,11 +91,7 @@ bool hob_usd_get(const hob_usd *u, const hob_usd_prim *prim, hob_str name, hob_u
 		const hob_usd_stack *stack = &u->stacks[site->stack];
 		for (uint32_t k = 0; k < stack->layer_count; k++) {
 			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
-			uint32_t spec = site->specs[k] == HOB_NONE
-								? HOB_NONE
-								: hob_usd_spec_find(layer, site->specs[k], HOB_USD_PROPERTY, token);
-			if (spec == HOB_NONE)
-				continue;
+			uint32_t spec = hob_usd_spec_find(layer, site->specs[k], HOB_USD_PROPERTY, token);
 			const hob_usd_value *value = hob_usd_field_get(layer, spec, HOB_USD_T_default_value);
 			const hob_usd_value *samples = hob_usd_field_get(layer, spec, HOB_USD_T_timeSamples);
 			if (samples && samples->kind == HOB_USD_SAMPLES &&
@@ -137,10 +143,10 @@ const hob_usd_value *hob_usd_meta(const hob_usd *u, const hob_usd_prim *prim, ho
 		const hob_usd_stack *stack = &u->stacks[site->stack];
 		for (uint32_t k = 0; k < stack->layer_count; k++) {
 			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
-			uint32_t spec = site->specs[k];
-			if (spec != HOB_NONE && property.len > 0)
-				spec = hob_usd_spec_find(layer, spec, HOB_USD_PROPERTY, token);
-			const hob_usd_value *value = spec != HOB_NONE ? hob_usd_field_get(layer, spec, field) : NULL;
+			uint32_t spec = property.len > 0
+								? hob_usd_spec_find(layer, site->specs[k], HOB_USD_PROPERTY, token)
+								: site->specs[k];
+			const hob_usd_value *value = hob_usd_field_get(layer, spec, field);
 			if (value)
 				return value;
 		}
@@ -254,10 +260,10 @@ static void merge_lists(hob_usd *u, const hob_usd_prim *prim, hob_str property, 
 		const hob_usd_stack *stack = &u->stacks[site->stack];
 		for (uint32_t k = stack->layer_count; k-- > 0;) {
 			const hob_usd_layer *layer = &u->layers[stack->layers[k]];
-			uint32_t spec = site->specs[k];
-			if (spec != HOB_NONE && property.len > 0)
-				spec = hob_usd_spec_find(layer, spec, HOB_USD_PROPERTY, token);
-			const hob_usd_value *value = spec != HOB_NONE ? hob_usd_field_get(layer, spec, field) : NULL;
+			uint32_t spec = property.len > 0
+								? hob_usd_spec_find(layer, site->specs[k], HOB_USD_PROPERTY, token)
+								: site->specs[k];
+			const hob_usd_value *value = hob_usd_field_get(layer, spec, field);
 			if (!value || value->kind != HOB_USD_LIST)
 				continue;
 			hob_usd_list list = *(const hob_usd_list *)value->data;
@@ -420,17 +426,13 @@ static bool is_known_type(hob_str type)
  * fallbackPrimTypes; other types, and those without an entry, stay. */
 static hob_str usual_type(const hob_usd *u, hob_str type)
 {
-	const hob_usd_value *all =
-		is_known_type(type) ? NULL : hob_usd_field_get(&u->layers[0], 0, HOB_USD_T_fallbackPrimTypes);
-	const hob_usd_entry *entries =
-		all && all->kind == HOB_USD_DICTIONARY ? (const hob_usd_entry *)all->data : NULL;
-	for (size_t i = 0; entries && i < all->count; i++) {
-		const hob_usd_value *names = &entries[i].value;
-		for (size_t k = 0;
-			 hob_str_equal(entries[i].key, type) && names->kind == HOB_USD_TEXT && k < names->count; k++)
-			if (is_known_type(((const hob_str *)names->data)[k]))
-				return ((const hob_str *)names->data)[k];
-	}
+	if (is_known_type(type))
+		return type;
+	const hob_usd_value *all = hob_usd_field_get(&u->layers[0], 0, HOB_USD_T_fallbackPrimTypes),
+						*names = hob_usd_entry_of(all, type);
+	for (size_t k = 0; names && names->kind == HOB_USD_TEXT && k < names->count; k++)
+		if (is_known_type(((const hob_str *)names->data)[k]))
+			return ((const hob_str *)names->data)[k];
 	return type;
 }
 

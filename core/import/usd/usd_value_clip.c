@@ -35,11 +35,7 @@ typedef struct gathered {
 
 static const hob_usd_value *entry(const clips_t *c, hob_str key)
 {
-	const hob_usd_entry *entries = (const hob_usd_entry *)c->dictionary->data;
-	for (size_t i = 0; i < c->dictionary->count; i++)
-		if (hob_str_equal(entries[i].key, key))
-			return &entries[i].value;
-	return NULL;
+	return hob_usd_entry_of(c->dictionary, key);
 }
 
 static uint32_t open_layer(clips_t *c, hob_str asset)
@@ -208,8 +204,7 @@ static void put_window(clips_t *c, gathered_t *g, const hob_usd_samples *s, doub
 static bool is_declared(const clips_t *c, uint32_t manifest, uint32_t name)
 {
 	return c->manifest == HOB_NONE ||
-		   (manifest != HOB_NONE &&
-			hob_usd_spec_find(&c->u->layers[c->manifest], manifest, HOB_USD_PROPERTY, name) != HOB_NONE);
+		   hob_usd_spec_find(&c->u->layers[c->manifest], manifest, HOB_USD_PROPERTY, name) != HOB_NONE;
 }
 
 static void put_property(clips_t *c, const hob_usd_samples *s, uint32_t to, uint32_t name, double begin,
@@ -252,7 +247,7 @@ static uint32_t spec_at(const hob_usd *u, uint32_t layer, hob_str path)
 	for (size_t at = 1; layer != HOB_NONE && spec != HOB_NONE && at < path.len;) {
 		size_t slash = hob_str_find(path, HOB_STR("/"), at), end = slash == SIZE_MAX ? path.len : slash;
 		uint32_t name = hob_usd_known(u, hob_str_sub(path, at, end));
-		spec = name == HOB_NONE ? HOB_NONE : hob_usd_spec_find(&u->layers[layer], spec, HOB_USD_PRIM, name);
+		spec = hob_usd_spec_find(&u->layers[layer], spec, HOB_USD_PRIM, name);
 		at = end + 1;
 	}
 	return layer == HOB_NONE ? HOB_NONE : spec;
