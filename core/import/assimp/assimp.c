@@ -386,22 +386,24 @@ static hob_str generator_of(hob_assimp_scene *scene)
 
 static bool convert(void *context, hob_error *err)
 {
+	(void)err;
 	hob_assimp_scene *scene = context;
 	const struct aiScene *source = scene->source;
 	hob_model *model = scene->model;
 	if (!source->mRootNode)
-		return hob_fail(err, EMPTY, "the %s file holds no scene", scene->format->name);
+		hob_leave(EMPTY, "the %s file holds no scene", scene->format->name);
 	hob_assimp_space(scene);
 	assimp_census(scene);
 	model->generator = generator_of(scene);
-	if (!hob_assimp_materials(scene, err) || !hob_assimp_meshes(scene, err) ||
-		!hob_assimp_nodes(scene, err) || !hob_assimp_skins(scene, err) || !hob_assimp_clips(scene, err))
-		return false;
+	hob_assimp_materials(scene);
+	hob_assimp_meshes(scene);
+	hob_assimp_nodes(scene);
+	hob_assimp_skins(scene);
+	hob_assimp_clips(scene);
 	hob_model_one_scene(model, scene->request->result);
 	if (model->mesh_count == 0 && model->clip_count == 0 && model->camera_count == 0 &&
 		model->light_count == 0 && model->node_count < 2)
-		return hob_fail(err, EMPTY, "the %s file holds no mesh, animation, camera or light",
-						scene->format->name);
+		hob_leave(EMPTY, "the %s file holds no mesh, animation, camera or light", scene->format->name);
 	return true;
 }
 
@@ -459,7 +461,7 @@ static bool assimp_import(const hob_import_request *asked, hob_model *out, hob_e
 		return import_failed(&io, format, err);
 	hob_assimp_scene scene = {
 		.request = &request, .format = format, .source = source, .model = out, .unit = 1};
-	bool converted = hob_guarded(convert, &scene, err);
+	bool converted = hob_guarded_whole(convert, &scene, err);
 	if (is_safe_to_release(format, source))
 		aiReleaseImport(source);
 	return converted;

@@ -245,7 +245,7 @@ static void morph_channel(clip_builder *b, const struct aiMeshMorphAnim *channel
 
 /* ---- clips */
 
-static bool within_limits(const struct aiAnimation *from, hob_error *err)
+static void check_limits(const struct aiAnimation *from)
 {
 	uint64_t most = 0;
 	for (unsigned c = 0; c < from->mNumChannels; c++) {
@@ -257,19 +257,20 @@ static bool within_limits(const struct aiAnimation *from, hob_error *err)
 	for (unsigned c = 0; c < from->mNumMorphMeshChannels; c++)
 		most = from->mMorphMeshChannels[c]->mNumKeys > most ? from->mMorphMeshChannels[c]->mNumKeys : most;
 	if (most > HOB_LIMIT_KEYS)
-		return hob_fail(err, LIMIT, "a track of %llu keys, at most %llu are allowed",
-						(unsigned long long)most, HOB_LIMIT_KEYS);
+		hob_leave(LIMIT, "a track of %llu keys, at most %llu are allowed", (unsigned long long)most,
+				  HOB_LIMIT_KEYS);
 	uint64_t channels = (uint64_t)from->mNumChannels + from->mNumMorphMeshChannels;
-	return channels <= HOB_LIMIT_NODES || hob_fail(err, LIMIT, "%llu channels, at most %llu are allowed",
-												   (unsigned long long)channels, HOB_LIMIT_NODES);
+	if (channels > HOB_LIMIT_NODES)
+		hob_leave(LIMIT, "%llu channels, at most %llu are allowed", (unsigned long long)channels,
+				  HOB_LIMIT_NODES);
 }
 
-static bool convert_clip(clip_builder *b, const struct aiAnimation *from, hob_error *err)
+static void convert_clip(clip_builder *b, const struct aiAnimation *from)
 {
 	hob_arena *arena = b->scene->request->result;
 	hob_clip *clip = b->clip;
-	if (!within_limits(from, err))
-		return false;
+	HOB_PLACE("clip '@'", 0, clip->name);
+	check_limits(from);
 	size_t tracks = (size_t)from->mNumChannels * 3 + from->mNumMorphMeshChannels;
 	clip->channels = HOB_NEW(arena, hob_channel, tracks);
 	clip->tracks = HOB_NEW(arena, hob_track, tracks);
@@ -282,37 +283,31 @@ static bool convert_clip(clip_builder *b, const struct aiAnimation *from, hob_er
 	if (from->mNumMeshChannels > 0)
 		hob_warn(b->scene->request->notes, "animation.mesh-frames",
 				 "clip '%.*s' swaps whole meshes per frame, which is left out", HOB_FMT(clip->name));
-	return true;
 }
 
-bool hob_assimp_clips(hob_assimp_scene *scene, hob_error *err)
+void hob_assimp_clips(hob_assimp_scene *scene)
 {
 	const struct aiScene *source = scene->source;
 	hob_model *model = scene->model;
 	if (source->mNumAnimations > HOB_LIMIT_CLIPS)
-		return hob_fail(err, LIMIT, "%u animation clips, at most %llu are allowed", source->mNumAnimations,
-						HOB_LIMIT_CLIPS);
+		hob_leave(LIMIT, "%u animation clips, at most %llu are allowed", source->mNumAnimations,
+				  HOB_LIMIT_CLIPS);
 	hob_name_map names;
 	hob_name_map_init(&names, scene->request->scratch);
 	model->clips = HOB_NEW(scene->request->result, hob_clip, source->mNumAnimations);
 	clip_builder b = {.scene = scene};
-	bool done = true;
-	for (unsigned a = 0; done && a < source->mNumAnimations; a++) {
+	for (unsigned a = 0; a < source->mNumAnimations; a++) {
 		hob_clip *clip = b.clip = &model->clips[model->clip_count];
 		hob_str name = hob_assimp_name(scene, &source->mAnimations[a]->mName);
 		*clip = (hob_clip){0};
 		clip->name =
 			hob_name_map_add_unique(&names, scene->request->result, name.len > 0 ? name : HOB_STR("clip"), a);
-		if (!convert_clip(&b, source->mAnimations[a], err))
-			done = hob_fail_in(err, "clip '%.*s'", HOB_FMT(clip->name));
-		else if (clip->channel_count > 0)
+		convert_clip(&b, source->mAnimations[a]);
+		if (clip->channel_count > 0)
 			model->clip_count++;
 		else
 			hob_info(scene->request->notes, "animation.still",
 					 "clip '%.*s' moves nothing away from the rest pose and is left out",
 					 HOB_FMT(clip->name));
 	}
-	hob_buf_release(&b.times);
-	hob_buf_release(&b.values);
-	return done;
 }

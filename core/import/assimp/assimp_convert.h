@@ -6,6 +6,7 @@
 #define HOB_ASSIMP_CONVERT_H
 
 #include "assimp_format.h"
+#include "../../base/guard.h"
 #include "../importer.h"
 #include "../name_map.h"
 
@@ -39,15 +40,15 @@ typedef struct hob_assimp_scene {
 /* Unit and axes from the format and the scene's metadata. */
 void hob_assimp_space(hob_assimp_scene *scene);
 /* Materials and pictures. Materials that no mesh uses and that Assimp made itself are dropped. */
-bool hob_assimp_materials(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
+void hob_assimp_materials(hob_assimp_scene *scene);
 /* Vertices, indices and morph targets; joints are added with the skins. Polygons become triangles, and a mesh
  * of mixed faces becomes separate meshes of triangles, lines and points that share vertex arrays. */
-bool hob_assimp_meshes(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
+void hob_assimp_meshes(hob_assimp_scene *scene);
 /* Flattens the tree; cameras and lights that do not look along -Z get a child node with the rotation. */
-bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
+void hob_assimp_nodes(hob_assimp_scene *scene);
 /* One skin per group of meshes that share nodes; fills the meshes' joints and weights. */
-bool hob_assimp_skins(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
-bool hob_assimp_clips(hob_assimp_scene *scene, hob_error *err) HOB_MUST_CHECK;
+void hob_assimp_skins(hob_assimp_scene *scene);
+void hob_assimp_clips(hob_assimp_scene *scene);
 
 /* Replaces the source's stem; no real source has this name. */
 #define HOB_ASSIMP_STEM "hob source"

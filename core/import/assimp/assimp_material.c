@@ -1,6 +1,5 @@
 #include "assimp_convert.h"
 
-#include "../../base/guard.h"
 #include "../../base/limits.h"
 #include "../image_set.h"
 #include "../shape.h"
@@ -394,14 +393,14 @@ static void convert_all(material_builder *b, const bool *used)
 	hob_image_set_take(&b->images, model);
 }
 
-bool hob_assimp_materials(hob_assimp_scene *scene, hob_error *err)
+void hob_assimp_materials(hob_assimp_scene *scene)
 {
 	const struct aiScene *source = scene->source;
 	hob_model *model = scene->model;
 	hob_arena *result = scene->request->result, *scratch = scene->request->scratch;
 	if (source->mNumMaterials > HOB_LIMIT_MATERIALS)
-		return hob_fail(err, LIMIT, "%u materials, at most %llu are allowed", source->mNumMaterials,
-						HOB_LIMIT_MATERIALS);
+		hob_leave(LIMIT, "%u materials, at most %llu are allowed", source->mNumMaterials,
+				  HOB_LIMIT_MATERIALS);
 	material_builder b = {.scene = scene};
 	b.image_of_embedded = HOB_NEW(scratch, uint32_t, source->mNumTextures);
 	bool *used = HOB_NEW(scratch, bool, source->mNumMaterials);
@@ -412,5 +411,4 @@ bool hob_assimp_materials(hob_assimp_scene *scene, hob_error *err)
 	mark_materials(scene, used);
 	hob_image_set_init(&b.images, scene->request);
 	convert_all(&b, used);
-	return true;
 }

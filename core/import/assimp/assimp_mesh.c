@@ -154,20 +154,19 @@ static void put_face(face_sorter *f, hob_mesh *to, const struct aiFace *face)
 		to->indices[to->index_count++] = face->mIndices[cut[i]];
 }
 
-static bool put_faces(face_sorter *f, hob_mesh *to, hob_error *err)
+static void put_faces(face_sorter *f, hob_mesh *to)
 {
 	hob_arena *arena = f->scene->request->result;
 	uint64_t total = f->index_total[to->topology];
 	if (total > HOB_LIMIT_INDICES)
-		return hob_fail(err, LIMIT, "%llu indices, at most %llu are allowed", (unsigned long long)total,
-						HOB_LIMIT_INDICES);
+		hob_leave(LIMIT, "%llu indices, at most %llu are allowed", (unsigned long long)total,
+				  HOB_LIMIT_INDICES);
 	to->indices = HOB_NEW(arena, uint32_t, total);
 	for (unsigned i = 0; i < f->from->mNumFaces; i++) {
 		const struct aiFace *face = &f->from->mFaces[i];
 		if (is_usable(f, face) && topology_of(face) == to->topology)
 			put_face(f, to, face);
 	}
-	return true;
 }
 
 /* A mesh without faces is a point cloud. */
@@ -197,13 +196,13 @@ static float *deltas(hob_assimp_scene *scene, const struct aiVector3D *to, const
 	return out;
 }
 
-static bool copy_targets(hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to, hob_error *err)
+static void copy_targets(hob_assimp_scene *scene, const struct aiMesh *from, hob_mesh *to)
 {
 	if (from->mNumAnimMeshes > HOB_LIMIT_TARGETS)
-		return hob_fail(err, LIMIT, "mesh '%.*s' has %u morph targets, at most %llu are allowed",
-						HOB_FMT(to->name), from->mNumAnimMeshes, HOB_LIMIT_TARGETS);
+		hob_leave(LIMIT, "mesh '%.*s' has %u morph targets, at most %llu are allowed", HOB_FMT(to->name),
+				  from->mNumAnimMeshes, HOB_LIMIT_TARGETS);
 	if (from->mNumAnimMeshes == 0)
-		return true;
+		return;
 	to->targets = HOB_NEW(scene->request->result, hob_morph_target, from->mNumAnimMeshes);
 	/* Only COLLADA's RELATIVE method stores differences; Assimp's other targets are absolute. */
 	bool relative =
@@ -230,7 +229,6 @@ static bool copy_targets(hob_assimp_scene *scene, const struct aiMesh *from, hob
 			target->tangent =
 				deltas(scene, shape->mTangents, relative ? NULL : from->mTangents, from->mNumVertices, 1);
 	}
-	return true;
 }
 
 /* ---- a mesh */
@@ -247,7 +245,7 @@ static void copy_streams(hob_assimp_scene *scene, const struct aiMesh *from, hob
 }
 
 /* Appends the mesh to the model; `first`: the first mesh with these arrays. */
-static bool add_mesh(hob_assimp_scene *scene, const struct aiMesh *from, uint32_t first, hob_error *err)
+static void add_mesh(hob_assimp_scene *scene, const struct aiMesh *from, uint32_t first)
 {
 	hob_model *model = scene->model;
 	hob_mesh *to = &model->meshes[model->mesh_count];
@@ -255,21 +253,22 @@ static bool add_mesh(hob_assimp_scene *scene, const struct aiMesh *from, uint32_
 	if (model->mesh_count++ == first) {
 		hob_mesh_repair_directions(to);
 		copy_tangents(scene, from, to);
-		return copy_targets(scene, from, to, err);
+		copy_targets(scene, from, to);
+		return;
 	}
 	const hob_mesh *shared = &model->meshes[first];
 	to->normal = shared->normal;
 	to->tangent = shared->tangent;
 	to->targets = shared->targets;
 	to->target_count = shared->target_count;
-	return true;
 }
 
-static bool sort_faces(face_sorter *f, const hob_mesh *base, hob_error *err)
+static void sort_faces(face_sorter *f, const hob_mesh *base)
 {
 	hob_assimp_scene *scene = f->scene;
 	hob_model *model = scene->model;
 	uint32_t first = model->mesh_count;
+	HOB_PLACE("mesh '@'", 0, base->name);
 	f->position = base->position;
 	f->in_reach = hob_shape_in_reach(base->position, (size_t)base->vertex_count * 3);
 	count_faces(f);
@@ -279,15 +278,15 @@ static bool sort_faces(face_sorter *f, const hob_mesh *base, hob_error *err)
 			continue;
 		*to = *base;
 		to->topology = (hob_topology)topology;
-		if (!put_faces(f, to, err) || !add_mesh(scene, f->from, first, err))
-			return false;
+		put_faces(f, to);
+		add_mesh(scene, f->from, first);
 	}
 	if (f->from->mNumFaces == 0) {
 		hob_mesh *to = &model->meshes[model->mesh_count];
 		*to = *base;
 		points_only(scene, to);
-		if (to->index_count > 0 && !add_mesh(scene, f->from, first, err))
-			return false;
+		if (to->index_count > 0)
+			add_mesh(scene, f->from, first);
 	}
 	/* Faces are checked against the original positions, so positions are repaired last. */
 	hob_mesh arrays = *base;
@@ -305,7 +304,6 @@ static bool sort_faces(face_sorter *f, const hob_mesh *base, hob_error *err)
 	if (model->mesh_count == first)
 		hob_warn(scene->request->notes, "mesh.empty", "mesh '%.*s' has no usable face; it is left out",
 				 HOB_FMT(base->name));
-	return true;
 }
 
 static uint32_t material_of(const hob_assimp_scene *scene, const struct aiMesh *mesh)
@@ -314,41 +312,36 @@ static uint32_t material_of(const hob_assimp_scene *scene, const struct aiMesh *
 															   : HOB_NONE;
 }
 
-static bool convert_mesh(face_sorter *f, uint32_t index, hob_error *err)
+static void convert_mesh(face_sorter *f, uint32_t index)
 {
 	hob_assimp_scene *scene = f->scene;
 	const struct aiMesh *from = f->from = scene->source->mMeshes[index];
 	if (!from || from->mNumVertices == 0 || !from->mVertices || (from->mNumFaces > 0 && !from->mFaces))
-		return true;
+		return;
 	hob_mesh base = {.name = hob_assimp_name(scene, &from->mName),
 					 .material = material_of(scene, from),
 					 .source_mesh = index};
 	if (from->mNumVertices > HOB_LIMIT_VERTICES)
-		return hob_fail(err, LIMIT, "mesh '%.*s' has %u vertices, at most %llu are allowed",
-						HOB_FMT(base.name), from->mNumVertices, HOB_LIMIT_VERTICES);
+		hob_leave(LIMIT, "mesh '%.*s' has %u vertices, at most %llu are allowed", HOB_FMT(base.name),
+				  from->mNumVertices, HOB_LIMIT_VERTICES);
 	memset(f->index_total, 0, sizeof f->index_total);
 	f->bad = f->polygon.careless = 0;
 	copy_streams(scene, from, &base);
-	return sort_faces(f, &base, err) || hob_fail_in(err, "mesh '%.*s'", HOB_FMT(base.name));
+	sort_faces(f, &base);
 }
 
-bool hob_assimp_meshes(hob_assimp_scene *scene, hob_error *err)
+void hob_assimp_meshes(hob_assimp_scene *scene)
 {
 	const struct aiScene *source = scene->source;
 	hob_model *model = scene->model;
 	if (source->mNumMeshes > HOB_LIMIT_MESHES / 3)
-		return hob_fail(err, LIMIT, "%u meshes, at most %llu are allowed", source->mNumMeshes,
-						HOB_LIMIT_MESHES / 3);
+		hob_leave(LIMIT, "%u meshes, at most %llu are allowed", source->mNumMeshes, HOB_LIMIT_MESHES / 3);
 	model->meshes = HOB_NEW(scene->request->result, hob_mesh, (size_t)source->mNumMeshes * 3);
 	scene->mesh_first = HOB_NEW(scene->request->scratch, uint32_t, (size_t)source->mNumMeshes + 1);
 	face_sorter f = {.scene = scene};
-	bool done = true;
-	for (uint32_t m = 0; done && m < source->mNumMeshes; m++) {
+	for (uint32_t m = 0; m < source->mNumMeshes; m++) {
 		scene->mesh_first[m] = model->mesh_count;
-		done = convert_mesh(&f, m, err);
+		convert_mesh(&f, m);
 	}
 	scene->mesh_first[source->mNumMeshes] = model->mesh_count;
-	hob_buf_release(&f.cut);
-	hob_polygon_release(&f.polygon);
-	return done;
 }

@@ -17,7 +17,7 @@ static void push(hob_buf *stack, const struct aiNode *node, uint32_t parent)
 	hob_buf_put(stack, &item, sizeof item);
 }
 
-static bool flatten(hob_assimp_scene *scene, hob_error *err)
+static void flatten(hob_assimp_scene *scene)
 {
 	hob_buf stack = {0}, list = {0};
 	push(&stack, scene->source->mRootNode, HOB_NONE);
@@ -32,12 +32,12 @@ static bool flatten(hob_assimp_scene *scene, hob_error *err)
 				push(&stack, next.node->mChildren[i - 1], scene->node_count);
 		scene->node_count++;
 	}
-	bool done = stack.size == 0;
+	if (stack.size > 0)
+		hob_leave(LIMIT, "more than %llu nodes; split the scene", HOB_LIMIT_NODES);
 	scene->nodes = HOB_NEW(scene->request->scratch, hob_assimp_node, scene->node_count);
 	memcpy(scene->nodes, list.data, list.size);
 	hob_buf_release(&stack);
 	hob_buf_release(&list);
-	return done || hob_fail(err, LIMIT, "more than %llu nodes; split the scene", HOB_LIMIT_NODES);
 }
 
 static void index_names(hob_assimp_scene *scene)
@@ -333,12 +333,11 @@ static void emit(emitter *e)
 	}
 }
 
-bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err)
+void hob_assimp_nodes(hob_assimp_scene *scene)
 {
 	const struct aiScene *source = scene->source;
 	emitter e = {.scene = scene};
-	if (!flatten(scene, err))
-		return false;
+	flatten(scene);
 	index_names(scene);
 	mark_used(scene);
 	set_locals(scene);
@@ -348,11 +347,10 @@ bool hob_assimp_nodes(hob_assimp_scene *scene, hob_error *err)
 		for (unsigned k = 0; k < scene->nodes[i].source->mNumMeshes; k++)
 			references += parts_of(scene, scene->nodes[i].source->mMeshes[k]);
 	if (references > HOB_LIMIT_NODES)
-		return hob_fail(err, LIMIT, "%llu uses of meshes, at most %llu are allowed",
-						(unsigned long long)references, HOB_LIMIT_NODES);
+		hob_leave(LIMIT, "%llu uses of meshes, at most %llu are allowed", (unsigned long long)references,
+				  HOB_LIMIT_NODES);
 	size_t room = (size_t)scene->node_count * 2 + source->mNumCameras + source->mNumLights + 1;
 	scene->model->nodes = HOB_NEW(scene->request->result, hob_node, room);
 	scene->model->mesh_refs = HOB_NEW(scene->request->result, uint32_t, references);
 	emit(&e);
-	return true;
 }

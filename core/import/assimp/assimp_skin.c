@@ -68,7 +68,7 @@ static uint32_t joint_for(skin_builder *b, uint32_t node, const float inverse_bi
 	return count;
 }
 
-static bool find_joints(skin_builder *b, const struct aiMesh *mesh, hob_error *err)
+static void find_joints(skin_builder *b, const struct aiMesh *mesh)
 {
 	hob_assimp_scene *scene = b->scene;
 	for (unsigned i = 0; i < mesh->mNumBones; i++) {
@@ -86,9 +86,8 @@ static bool find_joints(skin_builder *b, const struct aiMesh *mesh, hob_error *e
 					 "bone '%.*s': the bind matrix is not a number; none is used", HOB_FMT(name));
 		b->joint_of_bone[i] = joint_for(b, scene->nodes[index].id, inverse_bind);
 		if (b->joints.size / sizeof(joint) > HOB_LIMIT_JOINTS)
-			return hob_fail(err, LIMIT, "a skin of more than %llu joints", HOB_LIMIT_JOINTS);
+			hob_leave(LIMIT, "a skin of more than %llu joints", HOB_LIMIT_JOINTS);
 	}
-	return true;
 }
 
 /* ---- weights of a mesh */
@@ -188,7 +187,7 @@ static void take_joints(skin_builder *b, hob_skin *skin)
 	}
 }
 
-static bool build_skin(skin_builder *b, const uint32_t *next_member, uint32_t leader, hob_error *err)
+static void build_skin(skin_builder *b, const uint32_t *next_member, uint32_t leader)
 {
 	hob_assimp_scene *scene = b->scene;
 	hob_buf_clear(&b->joints);
@@ -196,8 +195,8 @@ static bool build_skin(skin_builder *b, const uint32_t *next_member, uint32_t le
 	for (uint32_t m = leader; m != HOB_NONE; m = next_member[m]) {
 		hob_arena_mark mark = hob_arena_save(scene->request->scratch);
 		hob_mesh *to = &scene->model->meshes[scene->mesh_first[m]];
-		if (!find_joints(b, scene->source->mMeshes[m], err))
-			return hob_fail_in(err, "mesh '%.*s'", HOB_FMT(to->name));
+		HOB_PLACE("mesh '@'", 0, to->name);
+		find_joints(b, scene->source->mMeshes[m]);
 		fill_weights(b, scene->source->mMeshes[m], to);
 		for (uint32_t part = scene->mesh_first[m] + 1; part < scene->mesh_first[m + 1]; part++) {
 			hob_mesh *other = &scene->model->meshes[part];
@@ -208,11 +207,10 @@ static bool build_skin(skin_builder *b, const uint32_t *next_member, uint32_t le
 		hob_arena_restore(scene->request->scratch, mark);
 	}
 	take_joints(b, &scene->model->skins[scene->model->skin_count++]);
-	return true;
 }
 
 /* skin_of: [mNumMeshes] out; HOB_NONE: no skin. */
-static bool build_skins(skin_builder *b, uint32_t *group, uint32_t *skin_of, hob_error *err)
+static void build_skins(skin_builder *b, uint32_t *group, uint32_t *skin_of)
 {
 	hob_assimp_scene *scene = b->scene;
 	uint32_t count = scene->source->mNumMeshes;
@@ -233,13 +231,12 @@ static bool build_skins(skin_builder *b, uint32_t *group, uint32_t *skin_of, hob
 		if (!hob_assimp_has_bones(scene, m))
 			continue;
 		skin_of[m] = leader == m ? scene->model->skin_count : skin_of[leader];
-		if (leader == m && !build_skin(b, next_member, m, err))
-			return false;
+		if (leader == m)
+			build_skin(b, next_member, m);
 	}
-	return true;
 }
 
-bool hob_assimp_skins(hob_assimp_scene *scene, hob_error *err)
+void hob_assimp_skins(hob_assimp_scene *scene)
 {
 	hob_arena *scratch = scene->request->scratch;
 	hob_model *model = scene->model;
@@ -252,7 +249,7 @@ bool hob_assimp_skins(hob_assimp_scene *scene, hob_error *err)
 		most_bones = bones > most_bones ? bones : most_bones;
 	}
 	if (boned == 0)
-		return true;
+		return;
 	uint32_t *group = group_meshes(scene);
 	uint32_t *skin_of = HOB_NEW(scratch, uint32_t, scene->source->mNumMeshes);
 	uint32_t *skin_of_mesh = HOB_NEW(scratch, uint32_t, model->mesh_count);
@@ -264,15 +261,11 @@ bool hob_assimp_skins(hob_assimp_scene *scene, hob_error *err)
 	};
 	model->skins = HOB_NEW(scene->request->result, hob_skin, boned);
 	memset(skin_of_mesh, 0xFF, model->mesh_count * sizeof *skin_of_mesh);
-	bool done = build_skins(&b, group, skin_of, err);
-	hob_buf_release(&b.joints);
-	if (!done)
-		return false;
+	build_skins(&b, group, skin_of);
 	for (unsigned m = 0; m < scene->source->mNumMeshes; m++)
 		for (uint32_t part = scene->mesh_first[m]; part < scene->mesh_first[m + 1]; part++)
 			skin_of_mesh[part] = skin_of[m];
 	for (uint32_t n = 0; n < model->node_count; n++)
 		for (uint32_t i = 0; i < model->nodes[n].mesh_count && model->nodes[n].skin == HOB_NONE; i++)
 			model->nodes[n].skin = skin_of_mesh[model->mesh_refs[model->nodes[n].mesh_first + i]];
-	return true;
 }

@@ -107,9 +107,14 @@ static inline void set_meshes(made *m, struct aiNode *node, unsigned count, stru
 static inline bool convert_scene(void *context, hob_error *err)
 {
 	hob_assimp_scene *scene = context;
+	(void)err;
 	hob_assimp_space(scene);
-	return hob_assimp_materials(scene, err) && hob_assimp_meshes(scene, err) &&
-		   hob_assimp_nodes(scene, err) && hob_assimp_skins(scene, err) && hob_assimp_clips(scene, err);
+	hob_assimp_materials(scene);
+	hob_assimp_meshes(scene);
+	hob_assimp_nodes(scene);
+	hob_assimp_skins(scene);
+	hob_assimp_clips(scene);
+	return true;
 }
 
 static inline bool convert(made *m)
