@@ -164,8 +164,10 @@ bool hob_picture_decode(hob_bytes file, hob_arena *arena, hob_picture *out, hob_
 			formats[info.format].name, info.vk_format);
 	hob_error why = {0};
 	hob_picture picture;
-	if (formats[info.format].read(file, &info, arena, &picture, &why)) {
-		hob_arena_restore(arena, picture.after);
+	hob_arena_mark before = hob_arena_save(arena);
+	bool ok = formats[info.format].read(file, &info, arena, &picture, &why);
+	hob_arena_restore(arena, ok ? picture.after : before);
+	if (ok) {
 		*out = picture;
 		return true;
 	}
