@@ -58,37 +58,34 @@ static void put_extras(const hob_baked_scene *scene, hob_buf *out)
 										"camera", "light", "skin", "clip"};
 	size_t start = out->size;
 	uint32_t i = 0;
-	hob_buf_put_str(out, HOB_STR(",\"extras\":["));
+	hob_json_put(out, HOB_JSON_OPEN("extras", '['));
 	for (; i < scene->extra_count; i++) {
 		const hob_baked_extra *extra = &scene->extras[i];
 		if (out->size - start + extra->extras.values.len + extra->extras.extensions.len > HOB_REPORT_EXTRAS)
 			break;
-		hob_buf_printf(out, "%s{\"of\":\"%s\",\"index\":%u", i > 0 ? "," : "", kinds[extra->kind],
-					   extra->index);
+		hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("of", kinds[extra->kind]),
+					 HOB_JSON("index", extra->index));
 		hob_str name = name_of(scene, extra);
-		if (name.data) {
-			hob_buf_put_str(out, HOB_STR(",\"name\":"));
-			hob_buf_put_json(out, name);
-		}
+		if (name.data)
+			hob_json_put_str(out, "name", name);
 		if (extra->extras.values.len > 0)
 			hob_json_put(out, HOB_JSON_RAW("values", extra->extras.values));
 		if (extra->extras.extensions.len > 0)
 			hob_json_put(out, HOB_JSON_RAW("extensions", extra->extras.extensions));
-		hob_buf_put(out, "}", 1);
+		hob_json_close(out, '}');
 	}
-	hob_buf_printf(out, "],\"extras_left_out\":%u", scene->extra_count - i);
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON("extras_left_out", scene->extra_count - i));
 }
 
 bool hob_report_print(const hob_report *report, const hob_cook_result *result, hob_buf *out)
 {
-	hob_buf_printf(out, "{\"report\":1,\"importer\":{\"name\":\"%s\",\"version\":%u},\"generator\":",
-				   report->importer, report->importer_version);
-	hob_buf_put_json(out, report->generator);
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("report", 1), HOB_JSON_OPEN("importer", '{'),
+				 HOB_JSON("name", report->importer), HOB_JSON("version", report->importer_version),
+				 HOB_JSON_CLOSE('}'), HOB_JSON("generator", report->generator));
 	put_counts(&result->stats, out);
-	hob_buf_put_str(out, HOB_STR(",\"bytes\":{"));
+	hob_json_put(out, HOB_JSON_OPEN("bytes", '{'));
 	for (uint32_t i = 0; i < result->output_count; i++) {
-		hob_buf_put_str(out, i > 0 ? HOB_STR(",") : HOB_STR(""));
-		hob_buf_put_json(out, result->outputs[i].name);
+		hob_json_str(out, result->outputs[i].name);
 		hob_buf_printf(out, ":%zu", result->outputs[i].bytes.size);
 	}
 	hob_json_put(out, HOB_JSON_CLOSE('}'), HOB_JSON_OPEN("notes", '['));
@@ -104,12 +101,11 @@ bool hob_report_print(const hob_report *report, const hob_cook_result *result, h
 	if (report->scene && report->scene->extra_count > 0)
 		put_extras(report->scene, out);
 	if (report->stage_count > 1 && report->stages[0].began_ns > 0) {
-		hob_buf_put_str(out, HOB_STR(",\"timings_us\":{"));
+		hob_json_put(out, HOB_JSON_OPEN("timings_us", '{'));
 		for (uint32_t i = 0; i + 1 < report->stage_count; i++)
-			hob_buf_printf(
-				out, "%s\"%s\":%llu", i > 0 ? "," : "", report->stages[i].name,
-				(unsigned long long)((report->stages[i + 1].began_ns - report->stages[i].began_ns) / 1000));
-		hob_buf_put(out, "}", 1);
+			hob_json_put_u64(out, report->stages[i].name,
+							 (report->stages[i + 1].began_ns - report->stages[i].began_ns) / 1000);
+		hob_json_close(out, '}');
 	}
 	hob_buf_put_str(out, HOB_STR("}\n"));
 	return !out->failed;

@@ -1,5 +1,6 @@
 #include "error_json.h"
 
+#include "../../core/base/json_write.h"
 #include "../../core/base/number.h"
 
 #include <cjson/cJSON.h>
@@ -22,19 +23,18 @@ void srv_error_json(const hob_error *error, const char *stage, hob_buf *out)
 {
 	hob_str text = hob_str_of(error->context);
 	/* Importers give places as "line 71" or "line 71, column 12". */
-	unsigned long long line = hob_number_behind(text, HOB_STR("line ")),
-					   column = hob_number_behind(text, HOB_STR("column "));
-	hob_buf_printf(out, "{\"code\":\"%s\",\"message\":", hob_err_name(error->code));
-	hob_buf_put_json(out, text);
-	hob_buf_put_str(out, HOB_STR(",\"hint\":"));
-	hob_buf_put_json(out, hob_str_of(srv_error_hint(error->code)));
-	hob_buf_printf(out, ",\"stage\":\"%s\"", stage);
+	uint64_t line = hob_number_behind(text, HOB_STR("line ")),
+			 column = hob_number_behind(text, HOB_STR("column "));
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("code", hob_err_name(error->code)),
+				 HOB_JSON("message", text), HOB_JSON("hint", srv_error_hint(error->code)),
+				 HOB_JSON("stage", stage));
 	if (line > 0)
-		hob_buf_printf(out,
-					   column > 0 ? ",\"location\":{\"line\":%llu,\"column\":%llu}"
-								  : ",\"location\":{\"line\":%llu}",
-					   line, column);
-	hob_buf_put_str(out, HOB_STR(",\"root_cause\":null}"));
+		hob_json_put(out, HOB_JSON_OPEN("location", '{'), HOB_JSON("line", line));
+	if (line > 0 && column > 0)
+		hob_json_put(out, HOB_JSON("column", column));
+	if (line > 0)
+		hob_json_close(out, '}');
+	hob_json_put(out, HOB_JSON_NULL("root_cause"), HOB_JSON_CLOSE('}'));
 }
 
 /* The settings file that the message begins with: "props/cook.json: ...". */

@@ -1,6 +1,8 @@
 #include "log.h"
 #include "journal.h"
 
+#include "../../core/base/json_write.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +19,13 @@ static void *listener_user;
 static pthread_mutex_t screen = PTHREAD_MUTEX_INITIALIZER; /* guards the terminal and `status` */
 static char status[512];
 
+static const struct {
+	const char *name, *color;
+} levels[] = {{"debug", "\x1b[2m"}, {"info", "\x1b[32m"}, {"warning", "\x1b[33m"}, {"error", "\x1b[31m"}};
+
 const char *srv_log_level_name(srv_log_level level)
 {
-	static const char *const names[] = {"debug", "info", "warning", "error"};
-	return names[level];
+	return levels[level].name;
 }
 
 void srv_log_listen(srv_log_take *take, void *user)
@@ -48,20 +53,6 @@ void srv_log_init(srv_log_level least, bool json)
 	colored = !json && srv_color_wanted(2);
 	if (journal < 0 && !json)
 		journal = srv_journal_open(SRV_JOURNAL_SOCKET, 2);
-}
-
-static const char *color_of(srv_log_level level)
-{
-	switch (level) {
-	case SRV_LOG_ERROR:
-		return "\x1b[31m";
-	case SRV_LOG_WARNING:
-		return "\x1b[33m";
-	case SRV_LOG_INFO:
-		return "\x1b[32m";
-	default:
-		return "\x1b[2m";
-	}
 }
 
 /* Length in bytes of the control or direction character that starts here; 0: none. U+0080-9F, U+202A-2E,
@@ -185,28 +176,25 @@ void srv_log(srv_log_level level, const char *verb, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	struct timespec now;
-	struct tm local;
-	clock_gettime(CLOCK_REALTIME, &now);
 	hob_buf line = {0};
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
 	if (!as_json)
 		srv_plain(text);
 	if (journal >= 0 && srv_journal_send(journal, level, verb, text)) {
 		/* done: the journal adds the time */
 	} else if (as_json) {
-		gmtime_r(&now.tv_sec, &local);
-		char stamp[32];
-		strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &local);
-		hob_buf_printf(&line, "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"event\":\"%s\",\"message\":", stamp,
-					   now.tv_nsec / 1000000, srv_log_level_name(level), verb);
-		hob_buf_put_json(&line, hob_str_of(text));
-		hob_buf_put_str(&line, HOB_STR("}\n"));
+		hob_json_object(&line, HOB_JSON_TIME("time", now.tv_sec * 1000 + now.tv_nsec / 1000000),
+						HOB_JSON("level", levels[level].name), HOB_JSON("event", verb),
+						HOB_JSON("message", text));
+		hob_buf_put_str(&line, HOB_STR("\n"));
 	} else {
+		struct tm local;
 		localtime_r(&now.tv_sec, &local);
 		char stamp[16];
 		strftime(stamp, sizeof stamp, "%H:%M:%S", &local);
 		hob_buf_printf(&line, "%s%s%s %s%s%s %s\n", colored ? "\x1b[2m" : "", stamp, colored ? "\x1b[0m" : "",
-					   colored ? color_of(level) : "", verb, colored ? "\x1b[0m" : "", text);
+					   colored ? levels[level].color : "", verb, colored ? "\x1b[0m" : "", text);
 	}
 	write_line(level, verb, &line);
 	if (listener)
