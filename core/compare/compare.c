@@ -153,20 +153,16 @@ static bool same_bytes(hob_bytes a, hob_bytes b)
 
 static void print(comparison *c, bool equal, hob_buf *out)
 {
-	bool first = true;
-	hob_buf_printf(out, "{\"equal\":%s,\"tones\":{", equal ? "true" : "false");
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_BOOL("equal", equal), HOB_JSON_OPEN("tones", '{'));
 	for (int i = 0; i < TONE_COUNT; i++)
-		hob_buf_printf(out, "%s\"%s\":%u", i > 0 ? "," : "", tones[i], c->counts[i]);
-	hob_buf_printf(out, "},\"numbers\":[");
+		hob_json_put_u64(out, tones[i], c->counts[i]);
+	hob_json_put(out, HOB_JSON_CLOSE('}'), HOB_JSON_OPEN("numbers", '['));
 	hob_compare_numbers(c, out);
-	hob_buf_printf(out, "],\"changes\":[");
-	for (int i = 0; i < TONE_COUNT; i++) {
-		hob_str part = hob_buf_str(&c->changes[i]);
-		hob_buf_printf(out, "%s", part.len > 0 && !first ? "," : "");
-		hob_buf_put_str(out, part);
-		first = first && part.len == 0;
-	}
-	hob_buf_printf(out, "],\"left_out\":%u}", c->left_out);
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_OPEN("changes", '['));
+	for (int i = 0; i < TONE_COUNT; i++)
+		if (c->changes[i].size > 0)
+			hob_json_raw(out, hob_buf_str(&c->changes[i]));
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON("left_out", c->left_out), HOB_JSON_CLOSE('}'));
 }
 
 static bool compare(void *context, hob_error *err)

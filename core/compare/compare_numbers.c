@@ -1,5 +1,7 @@
 #include "compare_parts.h"
 
+#include "../base/json_write.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -103,13 +105,12 @@ static void put(hob_buf *out, const char *name, const char *unit, double from, d
 {
 	if (from == 0 && to == 0)
 		return;
-	if (out->size > 0 && out->data[out->size - 1] == '}')
-		hob_buf_put(out, ",", 1);
-	hob_buf_printf(out, "{\"name\":\"%s\",\"unit\":\"%s\",\"from\":", name, unit);
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("name", name), HOB_JSON("unit", unit),
+				 HOB_JSON_KEY("from"));
 	hob_buf_put_double(out, from);
-	hob_buf_printf(out, ",\"to\":");
+	hob_json_key(out, "to");
 	hob_buf_put_double(out, to);
-	hob_buf_printf(out, ",\"tone\":\"%s\"}", tone);
+	hob_json_put(out, HOB_JSON("tone", tone), HOB_JSON_CLOSE('}'));
 }
 
 void hob_compare_numbers(comparison *c, hob_buf *out)

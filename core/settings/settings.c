@@ -1,5 +1,6 @@
 #include "settings.h"
 
+#include "../base/json_write.h"
 #include "../formats/number_text.h"
 
 #include <cjson/cJSON.h>
@@ -350,21 +351,15 @@ static void print_schema(const hob_settings *settings, const setting *s, hob_buf
 	if (s->type == TYPE_text)
 		hob_buf_printf(out, ",\"maxLength\":%.0f", s->max);
 	if (s->type == TYPE_choice) {
-		bool first = true;
-		hob_buf_put_str(out, HOB_STR(",\"enum\":["));
-		for (size_t i = 0; i < HOB_COUNT_OF(choices); i++) {
-			if (strcmp(choices[i].field, s->field) != 0)
-				continue;
-			hob_buf_printf(out, "%s\"%s\"", first ? "" : ",", choices[i].name);
-			first = false;
-		}
-		hob_buf_put_str(out, HOB_STR("]"));
+		hob_json_put(out, HOB_JSON_OPEN("enum", '['));
+		for (size_t i = 0; i < HOB_COUNT_OF(choices); i++)
+			if (strcmp(choices[i].field, s->field) == 0)
+				hob_json_str(out, hob_str_of(choices[i].name));
+		hob_json_close(out, ']');
 	}
-	hob_buf_put_str(out, HOB_STR(",\"default\":"));
+	hob_json_key(out, "default");
 	print_value(settings, s, out);
-	hob_buf_put_str(out, HOB_STR(",\"description\":"));
-	hob_buf_put_json(out, hob_str_of(s->doc));
-	hob_buf_put_str(out, HOB_STR("}"));
+	hob_json_put(out, HOB_JSON("description", s->doc), HOB_JSON_CLOSE('}'));
 }
 
 /* Prints members; if no rule differs from its default, `rules` is left out. Groups are at most one level deep
@@ -382,15 +377,12 @@ static void print_nested(const hob_settings *settings, hob_buf *out, const char 
 		hob_str name = dot == SIZE_MAX ? path : hob_str_sub(path, dot + 1, path.len);
 		if (open.len > 0 && !hob_str_equal(open, group))
 			hob_buf_put_str(out, hob_str_of(end));
-		if (i > 0)
-			hob_buf_put_str(out, HOB_STR(","));
 		if (group.len > 0 && !hob_str_equal(open, group)) {
-			hob_buf_put_json(out, group);
-			hob_buf_put_str(out, HOB_STR(":"));
-			hob_buf_put_str(out, hob_str_of(begin));
+			hob_json_str(out, group);
+			hob_buf_printf(out, ":%s", begin);
 		}
 		open = group;
-		hob_buf_put_json(out, name);
+		hob_json_str(out, name);
 		hob_buf_put_str(out, HOB_STR(":"));
 		print(settings, &table[i], out);
 	}
@@ -424,6 +416,6 @@ void hob_settings_schema(hob_buf *out)
 	hob_settings_init(&defaults);
 	hob_buf_put_str(out, HOB_STR(SCHEMA_OBJECT
 								 "\"$schema\":{\"type\":\"string\"},\"calculate_LODs\":{\"type\":\"boolean\","
-								 "\"description\":\"the reference converter's word: lods.max of 7 or 1\"},"));
+								 "\"description\":\"the reference converter's word: lods.max of 7 or 1\"}"));
 	print_nested(&defaults, out, SCHEMA_OBJECT, "}}", print_schema);
 }

@@ -3,6 +3,7 @@
 #include "scene_list.h"
 
 #include "../../core/base/array.h"
+#include "../../core/base/json_write.h"
 #include "../../core/formats/number_text.h"
 #include "../fs/model_format.h"
 #include "../fs/whole_path.h"
@@ -350,16 +351,15 @@ static bool merge_text(cook_plan *plan, const scene_entry *scene, const char **o
 	char path[PATH_MAX];
 	hob_buf text = {0};
 	bool ok = true;
-	hob_buf_put_str(&text, HOB_STR("{\"scenes\":["));
+	hob_json_put(&text, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("scenes", '['));
 	for (uint32_t i = 0; i < scene->part_count && ok; i++) {
 		ok = below_root(plan, scene->parts[i].file, path, err);
-		hob_buf_put_str(&text, i > 0 ? HOB_STR(",{\"file\":") : HOB_STR("{\"file\":"));
-		hob_buf_put_json(&text, hob_str_of(ok ? path : ""));
-		hob_buf_put_str(&text, HOB_STR(",\"scale\":"));
+		hob_json_put(&text, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("file", ok ? path : ""),
+					 HOB_JSON_KEY("scale"));
 		hob_put_f32(&text, scene->parts[i].scale);
-		hob_buf_put_str(&text, HOB_STR("}"));
+		hob_json_close(&text, '}');
 	}
-	hob_buf_put_str(&text, HOB_STR("]}"));
+	hob_json_put(&text, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	*out = ok && !text.failed ? hob_arena_str(&plan->memory, hob_buf_str(&text)).data : NULL;
 	hob_buf_release(&text);
 	return !ok || *out ? ok : hob_fail(err, MEMORY, "no memory left for the list of models");

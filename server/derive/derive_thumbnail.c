@@ -1,3 +1,4 @@
+#include "../../core/base/json_write.h"
 #include "../log/log.h"
 #include "../worker/spawn.h"
 #include "derive_inside.h"
@@ -102,9 +103,7 @@ static void put_wish(struct thumbnails *t, wish w)
 static void publish_there(srv_derive *derive, const srv_derive_asset *a, uint32_t size)
 {
 	hob_buf data = {0};
-	hob_buf_printf(&data, "{\"id\":\"%s\",\"size\":%u,\"asset\":", a->id, size);
-	hob_buf_put_json(&data, hob_str_of(a->full));
-	hob_buf_put(&data, "}", 1);
+	hob_json_object(&data, HOB_JSON("id", a->id), HOB_JSON("size", size), HOB_JSON("asset", a->full));
 	srv_publish_event(derive->host.publish, "thumbnail", hob_str_of(a->full), hob_buf_str(&data));
 	hob_buf_release(&data);
 }
