@@ -44,8 +44,8 @@ srv_job_event srv_job_claimed(engine_job *job);			 /* LEASED, LEASE_LEFT, LEASE_
 
 /* engine_batch.c: those that differ in a pass; NULL: the same */
 typedef srv_job_event act_function(engine_job *job);
-/* True: the caller of the pass has the job, and puts its next event: it brings files, or has got the outcome
- * of a cook that met a writer. */
+/* True: the caller of the pass has the job, and puts its next event: it brings files (engine_farm.c), or has
+ * got the outcome of a cook that met a writer. */
 bool srv_batch_brings(engine_job *job);
 bool srv_batch_tells(engine_job *job);
 extern act_function *const srv_batch_acts[SRV_JOB_ACTS];

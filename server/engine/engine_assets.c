@@ -139,6 +139,7 @@ srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event
 
 static void dirty(srv_engine *engine, uint32_t id, srv_priority priority, const char *kind, hob_str path)
 {
+	assert(id < engine->assets->count && priority < SRV_PRIORITY_COUNT);
 	asset *a = srv_asset_at(engine, id);
 	if (engine->closing || srv_engine_root_is_away(engine, a->root))
 		return;
@@ -209,4 +210,19 @@ bool srv_engine_has_lost_record(srv_engine *engine, const asset *a)
 bool srv_engine_serves(srv_engine *engine, const asset *a)
 {
 	return a->life.has_good && has_record(engine, a, true);
+}
+
+void srv_engine_retry_passing(srv_engine *engine, bool writers)
+{
+	uint64_t now = uv_now(engine->loop);
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		asset *a = srv_asset_at(engine, i);
+		bool half_written = a->life.state == SRV_ASSET_WRITER;
+		if (srv_asset_is_due(&a->life, now) || (writers && half_written))
+			srv_engine_apply(engine, i,
+							 (srv_asset_event){.kind = SRV_ASSET_CLOCK,
+											   .reason = half_written ? "changed" : "retry",
+											   .path = half_written ? hob_str_of(a->path) : (hob_str){0},
+											   .priority = SRV_PRIORITY_BACKGROUND});
+	}
 }

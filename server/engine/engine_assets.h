@@ -141,6 +141,8 @@ static inline srv_standing srv_asset_stands(const asset *a)
 }
 bool srv_engine_has_lost_record(srv_engine *engine, const asset *a);
 bool srv_engine_serves(srv_engine *engine, const asset *a); /* its record and all of its blobs exist */
+/* Asks again for assets whose wait is over; writers: also for all with a half-written input. */
+void srv_engine_retry_passing(srv_engine *engine, bool writers);
 /* Loads files, records and states of earlier runs. engine_load.c */
 bool srv_engine_load(srv_engine *engine, hob_error *err);
 

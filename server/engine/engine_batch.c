@@ -125,13 +125,6 @@ static srv_job_event cancelled(engine_job *job)
 
 /* ---- files that come over the network */
 
-bool srv_batch_brings(engine_job *job)
-{
-	const srv_engine_batch *batch = batch_of(job);
-	return batch && batch->bring && !srv_job_leaves(&job->life) &&
-		   batch->bring(batch->user, job, job->asset, job->cook.outcome);
-}
-
 void srv_batch_brought(void *job_, bool ok)
 {
 	engine_job *job = job_;

@@ -228,6 +228,7 @@ static void set_mark(srv_engine *engine, changeset *set)
 
 void srv_engine_changeset_passed(srv_engine *engine, uint32_t root, uint64_t number)
 {
+	assert(root < engine->changesets->root_count);
 	engine->changesets->of[root].passed = number;
 }
 
@@ -314,6 +315,7 @@ void srv_engine_publish_held(srv_engine *engine)
 
 bool srv_engine_in_changeset(const srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->changesets->root_count);
 	return root == HOB_NONE ? engine->changesets->open_count > 0 : engine->changesets->of[root].open;
 }
 
@@ -378,6 +380,7 @@ static bool look_at_copies(changeset *set)
 
 void srv_engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, size_t count)
 {
+	assert(root < engine->changesets->root_count);
 	changeset *set = &engine->changesets->of[root];
 	uint64_t now = uv_now(engine->loop);
 	if (!engine->sources->ready || count == 0)
@@ -396,6 +399,7 @@ void srv_engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, 
 
 void srv_engine_gather_scan(srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->changesets->root_count);
 	changeset *set = &engine->changesets->of[root];
 	if (!engine->sources->ready || !engine->sources->scanned[root])
 		return;
@@ -493,6 +497,7 @@ void srv_engine_start_changesets(srv_engine *engine)
 
 void srv_engine_changeset_find(srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->changesets->root_count);
 	srv_vcs copy;
 	changeset *set = &engine->changesets->of[root];
 	if (set->copy_count > 0)

@@ -1,4 +1,5 @@
 #include "engine_acts.h"
+#include "engine_batch.h"
 #include "engine_exchange.h"
 
 #include <assert.h>
@@ -193,4 +194,11 @@ void srv_engine_hurry_claim(engine_job *job)
 	assert(job->life.stage == SRV_JOB_CLAIM && job->life.lease < SRV_JOB_MINE);
 	job->remote.tries = AGAIN_MAX;
 	(void)srv_upstream_unclaim(job->engine->exchange->upstream, job);
+}
+
+bool srv_batch_brings(engine_job *job)
+{
+	const srv_engine_batch *batch = job->engine->options.batch;
+	return batch && batch->bring && !srv_job_leaves(&job->life) &&
+		   batch->bring(batch->user, job, job->asset, job->cook.outcome);
 }

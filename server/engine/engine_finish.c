@@ -33,19 +33,6 @@ static void store_outputs(srv_piece *piece)
 					   &job->cook.output_count, error);
 }
 
-srv_record srv_job_record(engine_job *job)
-{
-	hob_str ingredients = srv_engine_ingredients_text(job->engine, &job->ingredients);
-	return (srv_record){.lookup = job->lookup,
-						.source = job->source,
-						.ingredients = hob_arena_str(&job->arena, ingredients),
-						.cooked_at_ms = srv_clock_ms(CLOCK_REALTIME),
-						.cook_ns = job->cook.outcome->cook_ns,
-						.peak_bytes = job->cook.outcome->peak_bytes,
-						.outputs = job->cook.outputs,
-						.output_count = job->cook.output_count};
-}
-
 static void keep_record(engine_job *job, const srv_record *record)
 {
 	hob_error error;

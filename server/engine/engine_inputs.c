@@ -1,4 +1,5 @@
 #include "engine_assets.h"
+#include "engine_jobs.h"
 #include "engine_move.h"
 #include "engine_root.h"
 
@@ -111,4 +112,17 @@ void srv_engine_forget_inputs(asset *a)
 	free(a->last.inputs);
 	a->last.inputs = NULL;
 	a->last.input_count = 0;
+}
+
+srv_record srv_job_record(engine_job *job)
+{
+	hob_str ingredients = srv_engine_ingredients_text(job->engine, &job->ingredients);
+	return (srv_record){.lookup = job->lookup,
+						.source = job->source,
+						.ingredients = hob_arena_str(&job->arena, ingredients),
+						.cooked_at_ms = srv_clock_ms(CLOCK_REALTIME),
+						.cook_ns = job->cook.outcome->cook_ns,
+						.peak_bytes = job->cook.outcome->peak_bytes,
+						.outputs = job->cook.outputs,
+						.output_count = job->cook.output_count};
 }

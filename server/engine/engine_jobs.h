@@ -179,7 +179,7 @@ void srv_engine_close_workers(srv_engine *engine);
 uint64_t srv_engine_new_job_id(srv_engine *engine);
 void srv_engine_continue_job_ids(srv_engine *engine, uint64_t newest); /* newest id of an earlier run */
 
-/* engine_finish.c: the record of a cook that just ended, without its key and inputs */
+/* engine_inputs.c: the record of a cook that just ended, without its key and inputs */
 srv_record srv_job_record(engine_job *job);
 
 /* engine_cook.c */

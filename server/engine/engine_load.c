@@ -5,6 +5,7 @@
 #include "../../core/base/array.h"
 #include "../store/digest_map.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 typedef struct loader {
@@ -76,6 +77,7 @@ static void load_inputs(srv_engine *engine, uint32_t id, const srv_record *recor
 		a->last.inputs[a->last.input_count++] =
 			(asset_input){file, record->deps[i].missing, record->deps[i].digest};
 	}
+	assert(a->last.input_count <= record->dep_count);
 	a->last.known = files && srv_graph_set_deps(engine->graph, id, files, a->last.input_count);
 }
 

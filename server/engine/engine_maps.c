@@ -1,6 +1,5 @@
 #include "engine_root.h"
 #include "engine_sources.h"
-#include "engine_upkeep.h"
 
 #include "../../core/base/array.h"
 #include "../fs/maps.h"

@@ -9,6 +9,7 @@
 #include "engine_root.h"
 #include "engine_sources.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -329,6 +330,7 @@ static void log_move(srv_engine *engine, hob_str from, hob_str to)
 
 static void move(srv_engine *engine, uint32_t from, uint32_t to)
 {
+	assert(from != to);
 	struct engine_moves *moves = engine->moves;
 	asset *old = srv_asset_at(engine, from), *now = srv_asset_at(engine, to);
 	bool late = is_published(now) && now->changeset.held == 0;
@@ -486,6 +488,7 @@ static void forget_traces(srv_engine *engine, uint32_t count)
 static void add_trace(srv_engine *engine, direction side, uint32_t id, const srv_stat *stat,
 					  const hob_sha256 *bytes)
 {
+	assert(side < DIRECTIONS && id < engine->assets->count);
 	struct engine_moves *moves = engine->moves;
 	if (moves->trace_count >= TRACES_MAX)
 		forget_traces(engine, moves->trace_count);

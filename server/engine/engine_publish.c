@@ -12,6 +12,7 @@
 #include "engine_move.h"
 #include "engine_root.h"
 #include "engine_sources.h"
+#include "engine_turn.h"
 
 #include <assert.h>
 #include <cjson/cJSON.h>
@@ -614,4 +615,10 @@ void srv_engine_publishing_free(struct engine_publishing *publishing)
 	free(publishing->gone.ids);
 	hob_buf_release(&publishing->open_rev.all);
 	free(publishing->due);
+}
+
+bool srv_engine_is_behind(const srv_engine *engine)
+{
+	return engine->publishing->due_count > 0 || srv_publish_waits(&engine->publish) ||
+		   srv_engine_spreads(engine);
 }

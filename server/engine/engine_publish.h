@@ -75,5 +75,6 @@ void srv_publish_job(engine_job *job, const char *state);
 void srv_record_job(engine_job *job, const char *result, const hob_sha256 *record, const hob_error *error);
 /* The row of a job that was cancelled before it began. */
 void srv_record_cancelled(srv_engine *engine, const asset *a, const srv_asset_next *order);
+bool srv_engine_is_behind(const srv_engine *engine); /* later turns have work left */
 
 #endif

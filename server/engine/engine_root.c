@@ -28,6 +28,7 @@
 
 static void show(srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->roots->count);
 	const root_state *state = &engine->roots->states[root];
 	bool away = srv_engine_root_is_away(engine, root);
 	engine->roots->shown[root].mode = away ? "missing" : state->mode;
@@ -46,6 +47,7 @@ void srv_engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mod
 
 void srv_engine_store_root(srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->roots->count);
 	const root_state *state = &engine->roots->states[root];
 	srv_root_row row = {engine->roots->shown[root].name, engine->roots->shown[root].path, state->device,
 						state->inode, engine->roots->shown[root].missing_since_ms};
@@ -90,6 +92,7 @@ bool srv_engine_root_holds(const srv_engine *engine, uint32_t root)
  * descriptor keeps its number, because jobs in libuv's pool use it. */
 void srv_engine_check_root(srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->roots->count);
 	if (look_at(engine, root) == LOOK_SAME)
 		return;
 	int fd = open(engine->options.roots[root].path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -149,6 +152,7 @@ static void lose_assets(srv_engine *engine, uint32_t root, bool tell)
 
 void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
 {
+	assert(root < engine->roots->count);
 	assert(root < engine->roots->count);
 	root_state *state = &engine->roots->states[root];
 	srv_view_root *r = &engine->roots->shown[root];
@@ -222,6 +226,7 @@ bool srv_engine_find_root(srv_engine *engine, uint32_t root)
 
 void srv_engine_welcome_root(srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->roots->count);
 	assert(!srv_engine_root_is_away(engine, root));
 	uint32_t *back = malloc((engine->assets->count + 1) * sizeof *back), count = 0;
 	for (uint32_t i = 0; i < engine->assets->count; i++) {

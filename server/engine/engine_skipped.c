@@ -6,6 +6,7 @@
 #include "../fs/model_format.h"
 #include "../log/log.h"
 
+#include <assert.h>
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
@@ -61,6 +62,7 @@ void srv_engine_skipped_free(struct engine_skipped *skipped, uint32_t roots)
 
 void srv_engine_skip_none(srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->sources->root_count);
 	struct engine_skipped *s = &engine->sources->skipped[root];
 	memset(s->counts, 0, srv_model_format_count * sizeof *s->counts);
 	forget_listed(s);
@@ -90,6 +92,7 @@ static void unlist_file(struct engine_skipped *s, hob_str path)
 
 void srv_engine_skip_file(srv_engine *engine, uint32_t root, hob_str path, bool there)
 {
+	assert(root < engine->sources->root_count);
 	const srv_model_format *format = srv_model_format_of(path);
 	if (!format || srv_pool_importer_for(engine->jobs->pool, path))
 		return;
@@ -135,6 +138,7 @@ void srv_engine_skip_link(srv_engine *engine, uint32_t root, hob_str path, bool 
 
 void srv_engine_skip_links(srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->sources->root_count);
 	hob_str path;
 	for (size_t i = 0; (path = srv_watch_outside(engine->sources->watch, i)).data; i++)
 		mark_link(engine, root, path, true);
@@ -224,6 +228,7 @@ static void describe(srv_engine *engine, uint32_t root)
 
 void srv_engine_show_skipped(srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->sources->root_count);
 	engine->sources->skipped[root].due = true;
 	srv_publish_note_view(&engine->publish);
 }

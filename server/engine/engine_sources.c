@@ -10,6 +10,7 @@
 #include "engine_root.h"
 #include "engine_turn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -333,6 +334,7 @@ static bool compare(srv_engine *engine, uint32_t root, const srv_file_entry *fil
 static bool on_scanned(void *user, uint32_t root, const srv_file_entry *files, size_t count)
 {
 	srv_engine *engine = user;
+	assert(root < engine->options.root_count);
 	engine_intake *intake = &engine->sources->intake;
 	if (engine->closing)
 		return true;
@@ -353,6 +355,7 @@ static bool on_scanned(void *user, uint32_t root, const srv_file_entry *files, s
 static void on_gone(void *user, uint32_t root, const char *why)
 {
 	srv_engine *engine = user;
+	assert(root < engine->options.root_count);
 	if (engine->closing)
 		return;
 	srv_engine_lose_root(engine, root, why);
@@ -488,6 +491,7 @@ static bool take_changes(srv_engine *engine, uint32_t root, const hob_str *paths
 static bool on_changed(void *user, uint32_t root, const hob_str *paths, size_t count)
 {
 	srv_engine *engine = user;
+	assert(root < engine->options.root_count);
 	engine_intake *intake = &engine->sources->intake;
 	if (engine->closing)
 		return true;
@@ -508,6 +512,7 @@ static bool on_changed(void *user, uint32_t root, const hob_str *paths, size_t c
 static void on_reset(void *user, uint32_t root, const char *why)
 {
 	srv_engine *engine = user;
+	assert(root < engine->options.root_count);
 	engine->counters.sources.resets++;
 	srv_log(SRV_LOG_WARNING, "rescan", "%.*s: %s", HOB_FMT(engine->roots->shown[root].name), why);
 	hob_buf data = {0};
@@ -519,6 +524,7 @@ static void on_reset(void *user, uint32_t root, const char *why)
 static void on_passed(void *user, uint32_t root, uint64_t number, bool seen)
 {
 	srv_engine *engine = user;
+	assert(root < engine->options.root_count);
 	if (!engine->closing)
 		srv_engine_pass_mark(engine, root, number, seen);
 }
@@ -526,6 +532,7 @@ static void on_passed(void *user, uint32_t root, uint64_t number, bool seen)
 static void on_mode(void *user, uint32_t root, srv_watch_mode mode, const char *why)
 {
 	srv_engine *engine = user;
+	assert(root < engine->options.root_count);
 	static const char *const probes[] = {
 		[WATCH_PROBE_OFF] = "off",
 		[WATCH_PROBE_ARRIVES] = "passed",

@@ -219,12 +219,6 @@ void srv_engine_flush(srv_engine *engine)
 	end_turn(engine, UINT32_MAX);
 }
 
-bool srv_engine_is_behind(const srv_engine *engine)
-{
-	return engine->publishing->due_count > 0 || srv_publish_waits(&engine->publish) ||
-		   srv_engine_spreads(engine);
-}
-
 /* Counts a turn: the time between two of these calls, without the loop's sleep. */
 static void count_turn(srv_engine *engine)
 {

@@ -35,6 +35,5 @@ static inline bool srv_engine_spreads(const srv_engine *engine) /* some assets s
 }
 /* Commits rows and sends events now, and shows the views of everything that was published. */
 void srv_engine_flush(srv_engine *engine);
-bool srv_engine_is_behind(const srv_engine *engine); /* later turns have work left */
 
 #endif

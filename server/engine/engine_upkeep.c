@@ -127,21 +127,6 @@ static void sweep_blobs(srv_engine *engine)
 		srv_engine_begin_work(engine, &engine->upkeep->orphans.work, sweep_run, sweep_done);
 }
 
-void srv_engine_retry_passing(srv_engine *engine, bool writers)
-{
-	uint64_t now = uv_now(engine->loop);
-	for (uint32_t i = 0; i < engine->assets->count; i++) {
-		asset *a = srv_asset_at(engine, i);
-		bool half_written = a->life.state == SRV_ASSET_WRITER;
-		if (srv_asset_is_due(&a->life, now) || (writers && half_written))
-			srv_engine_apply(engine, i,
-							 (srv_asset_event){.kind = SRV_ASSET_CLOCK,
-											   .reason = half_written ? "changed" : "retry",
-											   .path = half_written ? hob_str_of(a->path) : (hob_str){0},
-											   .priority = SRV_PRIORITY_BACKGROUND});
-	}
-}
-
 static void note_oldest(srv_engine *engine)
 {
 	int64_t oldest = 0;

@@ -26,8 +26,6 @@ struct engine_upkeep {
 };
 
 void srv_engine_upkeep_free(struct engine_upkeep *upkeep);
-/* Asks again for assets whose wait is over; writers: also for all with a half-written input. */
-void srv_engine_retry_passing(srv_engine *engine, bool writers);
 void srv_engine_keep_store(srv_engine *engine); /* once a second */
 void srv_engine_fold_log(srv_engine *engine);	/* runs a checkpoint in libuv's pool if the WAL is long */
 

@@ -8,6 +8,8 @@
 #include "../../core/settings/rules.h"
 #include "../log/log.h"
 
+#include <assert.h>
+
 /* ---- the view */
 
 /* Reads the importer or the settings from a record: correct for an unchanged asset, and the best available
@@ -198,6 +200,7 @@ void srv_publish_view_of(srv_engine *engine, asset *a, const srv_record *record)
 
 void srv_publish_view_later(srv_engine *engine, uint32_t id)
 {
+	assert(id < engine->assets->count);
 	asset *a = srv_asset_at(engine, id);
 	if (a->shown.view_due || engine->options.batch)
 		return;
