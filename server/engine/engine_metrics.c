@@ -212,11 +212,7 @@ void srv_engine_stats(void *user, hob_buf *out)
 	srv_engine_workers_error(engine, &degraded);
 	if (degraded.size == 0)
 		srv_engine_disk_error(engine, &degraded);
-	hob_json_key(out, "degraded");
-	if (degraded.size > 0)
-		hob_json_str(out, hob_buf_str(&degraded));
-	else
-		hob_json_null(out);
+	hob_json_put(out, HOB_JSON_SOME("degraded", hob_buf_str(&degraded)));
 	hob_buf_release(&degraded);
 }
 
