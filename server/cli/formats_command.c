@@ -1,5 +1,7 @@
 #include "cli.h"
 
+#include "../../core/base/json_write.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -12,28 +14,19 @@ static const struct {
 #undef READ_FORMAT
 };
 
-static void put_text(hob_buf *out, const char *key, const char *value)
-{
-	hob_buf_printf(out, ",\"%s\":", key);
-	hob_buf_put_json(out, hob_str_of(value));
-}
-
 static void put_json(hob_buf *out, size_t i)
 {
-	hob_buf_printf(out, "%s{\"kind\":\"%s\",\"endings\":[", out->size ? ",\n " : "[", rows[i].kind);
-	const char *at = rows[i].endings;
-	for (size_t count = 0; *at; count++) {
+	hob_buf_put_str(out, out->size ? HOB_STR(",\n ") : HOB_STR("["));
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("kind", rows[i].kind),
+				 HOB_JSON_OPEN("endings", '['));
+	for (const char *at = rows[i].endings; *at; at += strspn(at, " ")) {
 		size_t size = strcspn(at, " ");
-		hob_buf_printf(out, "%s\"%.*s\"", count ? "," : "", (int)size, at);
-		at += size + (at[size] == ' ');
+		hob_json_str(out, (hob_str){at, size});
+		at += size;
 	}
-	hob_buf_put(out, "]", 1);
-	put_text(out, "reader", rows[i].reader);
-	put_text(out, "name", rows[i].name);
-	put_text(out, "kept", rows[i].kept);
-	put_text(out, "lost", rows[i].lost);
-	put_text(out, "tested_with", rows[i].tested);
-	hob_buf_put(out, "}", 1);
+	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON("reader", rows[i].reader), HOB_JSON("name", rows[i].name),
+				 HOB_JSON("kept", rows[i].kept), HOB_JSON("lost", rows[i].lost),
+				 HOB_JSON("tested_with", rows[i].tested), HOB_JSON_CLOSE('}'));
 }
 
 static bool has_ending(const char *endings, const char *ending)
