@@ -154,3 +154,14 @@ void hob_matrix_split_double(const double m[16], double outer[4], double scale[3
 	for (int k = 0; k < 3; k++)
 		inner[k] = -inner[k];
 }
+
+void hob_quat_multiply_double(const double a[4], const double b[4], double out[4])
+{
+	const double q[4] = {
+		a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
+		a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
+		a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3],
+		a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2],
+	};
+	memcpy(out, q, sizeof q);
+}

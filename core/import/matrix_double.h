@@ -15,5 +15,7 @@ void hob_matrix_multiply_double(const double a[16], const double b[16], double o
  * inner    in/out: rotation of the inner node, as `outer`
  * Source   singular values by one-sided Jacobi rotations (Hestenes 1958). */
 void hob_matrix_split_double(const double m[16], double outer[4], double scale[3], double inner[4]);
+/* a * b of quaternions x y z w; `out` may be one of them. */
+void hob_quat_multiply_double(const double a[4], const double b[4], double out[4]);
 
 #endif

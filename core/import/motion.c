@@ -1,6 +1,50 @@
 #include "motion.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+/* ---- for readers of keys */
+
+static int compare_times(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+uint32_t hob_times_sort(double *times, uint32_t count)
+{
+	bool sorted = true;
+	uint32_t kept = 0;
+	for (uint32_t i = 1; i < count; i++)
+		sorted = sorted && times[i - 1] <= times[i];
+	if (!sorted)
+		qsort(times, count, sizeof *times, compare_times);
+	for (uint32_t i = 0; i < count; i++)
+		if (kept == 0 || times[i] > times[kept - 1])
+			times[kept++] = times[i];
+	return kept;
+}
+
+bool hob_track_rests(const hob_track *track, const float *rest, bool rotation, float share)
+{
+	size_t n = track->components, parts = track->interpolation == HOB_CUBICSPLINE ? 3 : 1;
+	for (uint32_t k = 0; k < track->key_count; k++) {
+		const float *value = track->values + (k * parts + (parts == 3)) * n;
+		float same = 0, opposite = 0;
+		for (size_t i = 0; i < n; i++) {
+			float room = fmaxf(1e-6f, fabsf(rest[i]) * share);
+			same = fmaxf(same, fabsf(value[i] - rest[i]) / room);
+			opposite = fmaxf(opposite, fabsf(value[i] + rest[i]) / room);
+			if (parts == 3 && (fabsf((value - n)[i]) > 1e-6f || fabsf((value + n)[i]) > 1e-6f))
+				return false;
+		}
+		if (!(same <= 1 || (rotation && opposite <= 1)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the check */
 
 static const double too_far = 1e6;
 

@@ -1,5 +1,6 @@
 #include "collada_private.h"
 #include "../../base/number.h"
+#include "../motion.h"
 #include "../text.h"
 #include "../matrix_double.h"
 
@@ -401,12 +402,6 @@ typedef struct clip_builder {
 
 /* ---- times */
 
-static int by_time(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 static void put_time(clip_builder *b, double time)
 {
 	hob_buf_put(&b->times, &time, sizeof time);
@@ -421,13 +416,7 @@ static uint32_t collect_times(clip_builder *b, const hob_collada_binding *const 
 			double time = (double)list[i]->curve.times[k];
 			put_time(b, time < b->start ? b->start : time > b->end ? b->end : time);
 		}
-	double *times = (double *)(void *)b->times.data;
-	uint32_t all = HOB_LISTS_COUNT(b->times, double), kept = 0;
-	qsort(times, all, sizeof *times, by_time);
-	for (uint32_t i = 0; i < all; i++)
-		if (kept == 0 || times[i] > times[kept - 1])
-			times[kept++] = times[i];
-	return kept;
+	return hob_times_sort((double *)(void *)b->times.data, HOB_LISTS_COUNT(b->times, double));
 }
 
 /* ---- functions of time */
@@ -483,12 +472,8 @@ static void turn(const double *n, double q[4])
 	double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]), half = n[3] * 3.14159265358979323846 / 360;
 	if (!(length > 0))
 		return;
-	double s = sin(half) / length, w = cos(half), b[3] = {n[0] * s, n[1] * s, n[2] * s};
-	double product[4] = {q[3] * b[0] + q[0] * w + q[1] * b[2] - q[2] * b[1],
-						 q[3] * b[1] - q[0] * b[2] + q[1] * w + q[2] * b[0],
-						 q[3] * b[2] + q[0] * b[1] - q[1] * b[0] + q[2] * w,
-						 q[3] * w - q[0] * b[0] - q[1] * b[1] - q[2] * b[2]};
-	memcpy(q, product, sizeof product);
+	double s = sin(half) / length;
+	hob_quat_multiply_double(q, (double[4]){n[0] * s, n[1] * s, n[2] * s, cos(half)}, q);
 }
 
 static void rotation_at(void *user, double t, bool left, double *out, double *slope)
@@ -585,26 +570,6 @@ static hob_collada_curve_kinds kinds_of(const hob_collada_binding *const *list, 
 	return all;
 }
 
-/* Whether the track is constant at the node's rest pose. */
-static bool repeats(const hob_track *track, const float *rest, bool rotation)
-{
-	size_t n = track->components, parts = track->interpolation == HOB_CUBICSPLINE ? 3 : 1;
-	for (uint32_t k = 0; k < track->key_count; k++) {
-		const float *value = track->values + (k * parts + (parts == 3)) * n;
-		float same = 0, opposite = 0;
-		for (size_t i = 0; i < n; i++) {
-			float room = fmaxf(1e-6f, fabsf(rest[i]) * 1e-6f);
-			same = fmaxf(same, fabsf(value[i] - rest[i]) / room);
-			opposite = fmaxf(opposite, fabsf(value[i] + rest[i]) / room);
-			if (parts == 3 && (fabsf((value - n)[i]) > 1e-6f || fabsf((value + n)[i]) > 1e-6f))
-				return false;
-		}
-		if (!(same <= 1 || (rotation && opposite <= 1)))
-			return false;
-	}
-	return true;
-}
-
 /* False without keys, and for a track that stays at rest. */
 static bool add_track(clip_builder *b, const hob_collada_function *f, const animated *a, uint32_t *track,
 					  const float *rest)
@@ -614,7 +579,7 @@ static bool add_track(clip_builder *b, const hob_collada_function *f, const anim
 	if (count == 0)
 		return false;
 	collada_make_track(b->c, f, (const double *)(const void *)b->times.data, count, b->start, &made);
-	if (made.key_count == 0 || repeats(&made, rest, f->rotation))
+	if (made.key_count == 0 || hob_track_rests(&made, rest, f->rotation, 1e-6f))
 		return false;
 	*track = HOB_LISTS_COUNT(b->tracks, hob_track);
 	hob_buf_put(&b->tracks, &made, sizeof made);

@@ -137,13 +137,8 @@ static bool is_plain(hob_xml_ptr node, double unit, hob_node *out)
 			double a[3];
 			if (!unit_vector(n, a))
 				continue;
-			double s = sin(n[3] * degree / 2), w = cos(n[3] * degree / 2);
-			double b[3] = {a[0] * s, a[1] * s, a[2] * s};
-			double product[4] = {q[3] * b[0] + q[0] * w + q[1] * b[2] - q[2] * b[1],
-								 q[3] * b[1] - q[0] * b[2] + q[1] * w + q[2] * b[0],
-								 q[3] * b[2] + q[0] * b[1] - q[1] * b[0] + q[2] * w,
-								 q[3] * w - q[0] * b[0] - q[1] * b[1] - q[2] * b[2]};
-			memcpy(q, product, sizeof q);
+			double s = sin(n[3] * degree / 2);
+			hob_quat_multiply_double(q, (double[4]){a[0] * s, a[1] * s, a[2] * s, cos(n[3] * degree / 2)}, q);
 			stage = 1;
 		} else if (hob_xml_is(e, HOB_STR("scale")) && stage <= 1) {
 			for (int i = 0; i < 3; i++)

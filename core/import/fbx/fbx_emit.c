@@ -13,7 +13,7 @@ static void to_model(const hob_fbx *f, bool top, const hob_fbx_trs *in, float t[
 	}
 	if (top && f->turned) {
 		hob_fbx_quat_rotate(f->turn, place.t, place.t);
-		hob_fbx_quat_multiply(f->turn, place.q, place.q);
+		hob_quat_multiply_double(f->turn, place.q, place.q);
 	}
 	double length = 0;
 	for (int k = 0; k < 4; k++)

@@ -1,7 +1,5 @@
 #include "fbx_private.h"
 
-#include "../matrix_double.h"
-
 #include <math.h>
 
 /* ---- settings of the file */

@@ -14,6 +14,7 @@
 #include "../../base/guard.h"
 #include "../../base/limits.h"
 #include "../lists.h"
+#include "../matrix_double.h"
 #include "../name_map.h"
 
 /* ---- the tree of records ---- */

@@ -1,5 +1,6 @@
 #include "fbx_anim.h"
 #include "../../model/properties.h"
+#include "../motion.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -108,9 +109,9 @@ static void part_of_turn(const double q[4], double weight, double out[4])
 static void mix_turns(const double a[4], const double b[4], double weight, double out[4])
 {
 	double back[4] = {-a[0], -a[1], -a[2], a[3]}, between[4];
-	hob_fbx_quat_multiply(back, b, between);
+	hob_quat_multiply_double(back, b, between);
 	part_of_turn(between, weight, between);
-	hob_fbx_quat_multiply(a, between, out);
+	hob_quat_multiply_double(a, between, out);
 }
 
 /* Inverse of hob_fbx_quat_of_euler. */
@@ -163,7 +164,7 @@ static void fbx_motion_turn(const hob_fbx *f, hob_fbx_motions motions, const dou
 				mix_turns(q, other, weight, q);
 			} else {
 				part_of_turn(other, weight, other);
-				hob_fbx_quat_multiply(q, other, q);
+				hob_quat_multiply_double(q, other, q);
 			}
 		}
 	}
@@ -265,12 +266,6 @@ static void fbx_survey_motions(hob_fbx_tracker *k, hob_fbx_motions motions, hob_
 	out->others = out->others || !fbx_is_plain(k->f, motions);
 }
 
-static int compare_times(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
 /* Adds the clip's begin and end, sorts the times, removes duplicates. Returns how many. */
 static uint32_t fbx_sort_times(hob_fbx_tracker *k)
 {
@@ -279,17 +274,10 @@ static uint32_t fbx_sort_times(hob_fbx_tracker *k)
 		hob_buf_put(&k->times, &end, sizeof end);
 	hob_buf_put(&k->times, &begin, sizeof begin);
 	double *times = (double *)(void *)k->times.data;
-	uint32_t count = (uint32_t)(k->times.size / sizeof *times), kept = 1;
-	bool sorted = true;
+	uint32_t count = HOB_LISTS_COUNT(k->times, double);
 	memmove(times + 1, times, (count - 1) * sizeof *times);
 	times[0] = begin;
-	for (uint32_t i = 2; i < count; i++)
-		sorted = sorted && times[i - 1] <= times[i];
-	if (!sorted)
-		qsort(times, count, sizeof *times, compare_times);
-	for (uint32_t i = 1; i < count; i++)
-		if (times[i] > times[kept - 1])
-			times[kept++] = times[i];
+	uint32_t kept = hob_times_sort(times, count);
 	k->times.size = kept * sizeof *times;
 	return kept;
 }
@@ -365,7 +353,7 @@ static void pose_at(hob_fbx_tracker *k, double time, int side, double *out)
 		move_rig(k, time, side, &rig);
 	if (turns || rig.pivoted) {
 		fbx_motion_turn(f, k->r, node->rotation, rig.order, time, side, q);
-		hob_fbx_quat_multiply(rig.pre, q, rig.pre);
+		hob_quat_multiply_double(rig.pre, q, rig.pre);
 		rig.order = 0;
 	}
 	/* Evaluates only the inputs of the path: a translation depends on rotation and scale only with pivots. */
@@ -387,7 +375,7 @@ static void pose_at(hob_fbx_tracker *k, double time, int side, double *out)
 	}
 	if (k->top && f->turned) {
 		hob_fbx_quat_rotate(f->turn, place.t, place.t);
-		hob_fbx_quat_multiply(f->turn, place.q, place.q);
+		hob_quat_multiply_double(f->turn, place.q, place.q);
 	}
 	for (uint32_t i = 0; i < k->width; i++)
 		out[i] = turns ? place.q[i] : place.t[i] * f->unit;
@@ -669,36 +657,17 @@ static void exact(hob_fbx_tracker *k, const lines *l, uint32_t count, bool cubic
 
 /* ---- a track */
 
-/* A track that equals the node's rest value animates nothing. */
-static bool repeats_rest(const hob_fbx_tracker *k, const hob_node *node, hob_interpolation interpolation)
+static const float *rest_of(const hob_fbx_tracker *k, const hob_node *node)
 {
-	const float *values = (const float *)(const void *)k->out_values.data;
-	uint32_t keys = (uint32_t)(k->out_times.size / sizeof(double)), w = k->width;
-	uint32_t stride = interpolation == HOB_CUBICSPLINE ? 3 * w : w;
 	const hob_model *model = k->f->model;
-	for (uint32_t i = 0; i < keys; i++) {
-		const float *v = values + (size_t)i * stride;
-		if (interpolation == HOB_CUBICSPLINE) {
-			for (uint32_t c = 0; c < stride; c++)
-				if ((c < w || c >= 2 * w) && fabsf(v[c]) > 1e-6f)
-					return false;
-			v += w;
-		}
-		float same = 0, opposite = 0;
-		for (uint32_t c = 0; c < w; c++) {
-			float rest = k->path == HOB_PATH_TRANSLATION ? node->translation[c]
-						 : k->path == HOB_PATH_ROTATION	 ? node->rotation[c]
-						 : k->path == HOB_PATH_SCALE
-							 ? node->scale[c]
-							 : model->meshes[model->mesh_refs[node->mesh_first]].targets[c].weight;
-			float room = fmaxf(1e-6f, fabsf(rest) * 1e-5f);
-			same = fmaxf(same, fabsf(v[c] - rest) / room);
-			opposite = fmaxf(opposite, fabsf(v[c] + rest) / room);
-		}
-		if (same > 1 && !(k->path == HOB_PATH_ROTATION && opposite <= 1))
-			return false;
-	}
-	return true;
+	float *weights = (float *)(void *)k->ends;
+	if (k->path != HOB_PATH_WEIGHTS)
+		return k->path == HOB_PATH_TRANSLATION ? node->translation
+			   : k->path == HOB_PATH_ROTATION  ? node->rotation
+											   : node->scale;
+	for (uint32_t i = 0; i < k->width; i++)
+		weights[i] = model->meshes[model->mesh_refs[node->mesh_first]].targets[i].weight;
+	return weights;
 }
 
 static void same_hemisphere(float *values, uint32_t keys)
@@ -723,10 +692,12 @@ static void put_track(hob_fbx_tracker *k, uint32_t id, hob_interpolation interpo
 {
 	hob_fbx *f = k->f;
 	const double *times = (const double *)(const void *)k->out_times.data;
-	const float *values = (const float *)(const void *)k->out_values.data;
+	float *values = (float *)(void *)k->out_values.data;
 	uint32_t keys = (uint32_t)(k->out_times.size / sizeof *times), kept = 0;
 	uint32_t stride = interpolation == HOB_CUBICSPLINE ? 3 * k->width : k->width;
-	if (keys == 0 || repeats_rest(k, &f->model->nodes[id], interpolation))
+	hob_track sampled = {interpolation, k->width, keys, NULL, values};
+	if (keys == 0 ||
+		hob_track_rests(&sampled, rest_of(k, &f->model->nodes[id]), k->path == HOB_PATH_ROTATION, 1e-5f))
 		return;
 	count_keys(f, keys);
 	hob_track track = {interpolation, k->width, 0, HOB_NEW(f->result, float, keys),

@@ -4,17 +4,6 @@
 
 static const double pi = 3.14159265358979323846;
 
-void hob_fbx_quat_multiply(const double a[4], const double b[4], double out[4])
-{
-	const double q[4] = {
-		a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
-		a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
-		a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3],
-		a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2],
-	};
-	memcpy(out, q, sizeof q);
-}
-
 void hob_fbx_quat_rotate(const double q[4], const double v[3], double out[3])
 {
 	double u[3] = {2 * (q[1] * v[2] - q[2] * v[1]), 2 * (q[2] * v[0] - q[0] * v[2]),
@@ -37,7 +26,7 @@ void hob_fbx_quat_of_euler(const double degrees[3], uint32_t order, double out[4
 			continue; /* most nodes rotate about one axis or none */
 		double one[4] = {0, 0, 0, cos(half)};
 		one[axis] = sin(half);
-		hob_fbx_quat_multiply(one, q, q);
+		hob_quat_multiply_double(one, q, q);
 	}
 	memcpy(out, q, sizeof q);
 }
@@ -47,8 +36,8 @@ void hob_fbx_place(const hob_fbx_rig *rig, const double t[3], const double r[3],
 {
 	double q[4], v[3];
 	hob_fbx_quat_of_euler(r, rig->order, q);
-	hob_fbx_quat_multiply(rig->pre, q, q);
-	hob_fbx_quat_multiply(q, rig->post_inverse, q);
+	hob_quat_multiply_double(rig->pre, q, q);
+	hob_quat_multiply_double(q, rig->post_inverse, q);
 	for (int i = 0; i < 3; i++)
 		v[i] = rig->scaling_offset[i] + rig->scaling_pivot[i] * (1 - s[i]) - rig->rotation_pivot[i];
 	hob_fbx_quat_rotate(q, v, v);
