@@ -94,9 +94,9 @@ class Turns(Scenario):
             (self.art / folder).rename(self.art / "a" / folder)
         with self.serve() as daemon:
             daemon.sync()
-        shares = [self.share_of_the_busiest("a folder moves", lambda: (self.art / "a").rename(self.art / "b")),
-                  self.share_of_the_busiest("and goes", lambda: shutil.rmtree(self.art / "b"))]
-        self.assertLess(max(shares), 0.15, shares)
+        self.assertLess(self.share_of_the_busiest("a folder moves", lambda: (self.art / "a").rename(self.art / "b")), 0.15)
+        # The second is some 30 ms in all, of which a turn may use two and what it has begun.
+        self.assertLess(self.share_of_the_busiest("and goes", lambda: shutil.rmtree(self.art / "b")), 0.5)
 
 
 class ManyInputs(Scenario):
