@@ -90,6 +90,11 @@ static uint32_t add_variant(hob_fbx *f, hob_fbx_geometry *g, hob_fbx_variant *va
 	return id;
 }
 
+static bool is_variant(const hob_fbx *f, uint32_t id, const hob_fbx_variant *wanted)
+{
+	return same_materials(HOB_LISTS_AT(f->variants, const hob_fbx_variant, id), wanted);
+}
+
 /* The first mesh for a node, of a new or known variant. `own`: the node's materials; when there are none,
  * those connected to the geometry itself are used. */
 static uint32_t find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node *node,
@@ -97,11 +102,10 @@ static uint32_t find_variant(hob_fbx *f, hob_fbx_geometry *g, const hob_fbx_node
 {
 	hob_fbx_variant wanted = own->material_count > 0 ? *own : materials_of(f, g->object);
 	uint32_t id = g->variant_first;
-	const hob_fbx_variant *all = HOB_LISTS_AT(f->variants, const hob_fbx_variant, 0);
 	/* Few users have materials of their own; the chain is followed for a bounded length. */
-	for (int looked = 0; id != HOB_NONE && looked < 256 && !same_materials(&all[id], &wanted); looked++)
-		id = all[id].next;
-	if (id == HOB_NONE || !same_materials(&all[id], &wanted))
+	for (int looked = 0; id != HOB_NONE && looked < 256 && !is_variant(f, id, &wanted); looked++)
+		id = HOB_LISTS_AT(f->variants, hob_fbx_variant, id)->next;
+	if (id == HOB_NONE || !is_variant(f, id, &wanted))
 		id = add_variant(f, g, &wanted, node->object);
 	return HOB_LISTS_AT(f->variants, hob_fbx_variant, id)->mesh_first;
 }

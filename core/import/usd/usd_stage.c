@@ -325,7 +325,8 @@ static void reorder(hob_usd *u, names_t *n, const hob_usd_value *order)
 			next[made++] = n->items[at++];
 		while (at < n->count && hob_usd_map_get(&rank, n->items[at]) == HOB_NONE);
 	}
-	memcpy(n->items, next, n->count * sizeof *next);
+	if (n->count > 0)
+		memcpy(n->items, next, n->count * sizeof *next);
 	n->seen = (hob_usd_map){0};
 	for (uint32_t i = 0; i < n->count; i++)
 		hob_usd_map_put(&n->arena, &n->seen, next[i], i);
