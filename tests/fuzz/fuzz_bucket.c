@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (file < 0)
 		assert((file = memfd_create("blob", MFD_CLOEXEC)) >= 0 && ftruncate(file, 4000) == 0);
 	peer_say(data + 1, size - 1);
-	snprintf(url, sizeof url, "s3+http://%s/bucket/below?part=1024", peer.host);
+	snprintf(url, sizeof url, "s3+http://127.0.0.1:%u/bucket/below?part=1024", peer.port);
 	void *handle = s3_open(&(srv_farm_place){url, "access", "secret"}, &why);
 	assert(handle);
 	switch (data[0] % 5) {

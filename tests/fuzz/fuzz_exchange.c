@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!store)
 		make_store();
 	peer_say(data + 1, size - 1);
-	snprintf(url, sizeof url, "http://%s", peer.host);
+	snprintf(url, sizeof url, "http://127.0.0.1:%u", peer.port);
 	srv_exchange_init(&x, url, "token", store, "0123456789abcdef");
 	hob_sha256 named = hob_sha256_of((hob_bytes){(const uint8_t *)"body", 4}), lookup = {{2}};
 	switch (data[0] % 4) {

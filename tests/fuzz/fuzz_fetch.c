@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > 65536)
 		return 0;
 	peer_say(data, size);
-	snprintf(url, sizeof url, "http://%s", peer.host);
+	snprintf(url, sizeof url, "http://127.0.0.1:%u", peer.port);
 	agent_fetch *fetch = agent_fetch_open(url, "token", NULL, &error);
 	for (int i = 0; fetch && i < 3; i++) {
 		sys_file file = {.size = FILE_BYTES - (size % 2 ? 1 : 0)};
