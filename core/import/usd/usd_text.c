@@ -189,7 +189,7 @@ static hob_str usd_lex_asset(hob_usd_lex *l)
 	size_t close = hob_str_find(left, mark, mark.len);
 	if (close == SIZE_MAX)
 		usd_lex_fail(l, "an @asset@ that ends");
-	hob_str name = hob_str_sub(left, mark.len, close);
+	hob_str name = {left.data + mark.len, close - mark.len}; /* has an address even if it is empty */
 	l->at += close + mark.len;
 	/* Within @@@ a single @ is literal; a fourth and later ones belong to the name. */
 	for (; mark.len == 3 && l->at < l->end && *l->at == '@'; l->at++)
