@@ -32,13 +32,14 @@ static inline void hob_need(bool done, const hob_error *why)
 		hob_leave_with(why);
 }
 
-/* A part of the input, for errors within it: "; geometry 'hull'", "; line 7, geometry 'hull'". */
+/* A part of the input, for errors within it. With a form: its words, with `line` for "#" and `name` for "@".
+ * Without: "; geometry 'hull'", "; line 7, geometry 'hull'". */
 typedef struct hob_place {
-	const char *kind; /* NULL: an XML element, "; <name>" */
+	const char *kind; /* "geometry"; NULL: an XML element, "; <name>" */
 	hob_str name;
 	uint32_t line; /* 0: none */
 	const struct hob_place *around;
-	const char *form; /* or NULL: "; form" instead, with `line` for "#" and `name` for "@" */
+	const char *form; /* or NULL */
 } hob_place;
 
 /* Exit in the reverse order; leaving the body exits all of its places. */

@@ -90,7 +90,8 @@ static void stages(const hob_mesh *m)
 	hob_arena_init(&arena, (size_t)8 << 30);
 	uint32_t *remap = malloc(m->vertex_count * 4), *from = malloc(m->vertex_count * 4);
 	uint32_t *indices = malloc(m->index_count * 4), *fast = malloc(m->index_count * 4);
-	hob_vertex_array arrays[3] = {{m->position, 12, true, 0}, {m->normal, 12, true}, {m->uv[0], 8, true}};
+	hob_vertex_array arrays[3] = {
+		{m->position, 12, true, 0}, {m->normal, 12, true, 0}, {m->uv[0], 8, true, 0}};
 	struct meshopt_Stream streams[3] = {{m->position, 12, 12}, {m->normal, 12, 12}, {m->uv[0], 8, 8}};
 
 	puts("stages");
