@@ -11,16 +11,16 @@
 static const struct {
 	const char *heading; /* heading above this command and the following ones; NULL: as before */
 	const cli_command *command;
-} table[] = {{"Everyday", &srv_cli_serve},	{NULL, &srv_cli_cook},	   {NULL, &srv_cli_check},
-			 {NULL, &srv_cli_status},		{NULL, &srv_cli_ls},	   {NULL, &srv_cli_why},
-			 {NULL, &srv_cli_log},			{NULL, &srv_cli_get},	   {NULL, &srv_cli_set},
-			 {NULL, &srv_cli_watch},		{NULL, &srv_cli_sync},	   {NULL, &srv_cli_recook},
-			 {NULL, &srv_cli_warm},			{NULL, &srv_cli_open},	   {NULL, &srv_cli_stop},
-			 {"Inspect", &srv_cli_inspect}, {NULL, &srv_cli_diff},	   {NULL, &srv_cli_formats},
-			 {NULL, &srv_cli_export},		{NULL, &srv_cli_bundle},   {NULL, &srv_cli_replay},
-			 {NULL, &srv_cli_refs},			{"Maintain", &srv_cli_gc}, {NULL, &srv_cli_verify},
-			 {NULL, &srv_cli_farm},			{NULL, &srv_cli_doctor},   {"Set up", &srv_cli_init},
-			 {NULL, &srv_cli_config},		{NULL, &srv_cli_token},	   {NULL, &srv_cli_completion}};
+} table[] = {{"Everyday", &srv_cli_serve},	{NULL, &srv_cli_cook},		{NULL, &srv_cli_check},
+			 {NULL, &srv_cli_status},		{NULL, &srv_cli_ls},		{NULL, &srv_cli_why},
+			 {NULL, &srv_cli_log},			{NULL, &srv_cli_get},		{NULL, &srv_cli_set},
+			 {NULL, &srv_cli_watch},		{NULL, &srv_cli_sync},		{NULL, &srv_cli_recook},
+			 {NULL, &srv_cli_warm},			{NULL, &srv_cli_open},		{NULL, &srv_cli_stop},
+			 {"Inspect", &srv_cli_inspect}, {NULL, &srv_cli_diff},		{NULL, &srv_cli_formats},
+			 {NULL, &srv_cli_export},		{NULL, &srv_cli_bundle},	{NULL, &srv_cli_refs},
+			 {"Maintain", &srv_cli_gc},		{NULL, &srv_cli_verify},	{NULL, &srv_cli_farm},
+			 {NULL, &srv_cli_doctor},		{"Set up", &srv_cli_init},	{NULL, &srv_cli_config},
+			 {NULL, &srv_cli_token},		{NULL, &srv_cli_completion}};
 
 static void print_overview(FILE *out)
 {
@@ -47,6 +47,8 @@ static const cli_command *find_command(const char *name)
 {
 	if (strcmp(name, "healthcheck") == 0) /* its name in 0.2.0 */
 		return &srv_cli_status;
+	if (strcmp(name, "replay") == 0) /* likewise */
+		return &srv_cli_bundle;
 	for (size_t i = 0; i < HOB_COUNT_OF(table); i++)
 		if (strcmp(table[i].command->name, name) == 0)
 			return table[i].command;

@@ -21,30 +21,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- hob bundle: downloads a tar file from which the cook can be repeated */
+/* ---- downloading a tar file from which the cook can be repeated */
 
-static int run_bundle(int argc, char **argv)
+/* Fetches the bundle of an asset or a job; `out`: NULL means NAME.tar. */
+static int fetch_bundle(const char *url, const char *what, const char *out)
 {
-	const char *url = srv_cli_default_url(), *out = NULL;
-	cli_option options[] = {{"--out", 'o', CLI_TEXT, &out, "FILE",
-							 "the file to write; - is stdout; missing folders are created (NAME.tar)"},
-							CLI_URL_OPTION(url)};
-	int operands = srv_cli_parse(&srv_cli_bundle, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands != 1)
-		return srv_cli_usage_error(&srv_cli_bundle, "name one asset, as in 'hob ls', or the number of a job");
-	bool is_job = argv[1][0] && strspn(argv[1], "0123456789") == strlen(argv[1]);
+	bool is_job = what[0] && strspn(what, "0123456789") == strlen(what);
 	bool to_stdout = out && strcmp(out, "-") == 0;
 	if (to_stdout && isatty(1))
 		return srv_cli_usage_error(&srv_cli_bundle, "a tar is not for a terminal: use -o FILE, or a pipe");
 	char id[32], target[96], name[512], size[32];
 	int code = EXIT_GOOD;
 	uint64_t total = 0;
-	snprintf(id, sizeof id, "%.24s", argv[1]);
-	if (!is_job && !srv_cli_find_id("hob bundle", url, argv[1], id, &code))
+	snprintf(id, sizeof id, "%.24s", what);
+	if (!is_job && !srv_cli_find_id("hob bundle", url, what, id, &code))
 		return code;
 	snprintf(target, sizeof target, "/api/v1/%s/%s/bundle", is_job ? "jobs" : "assets", id);
-	snprintf(name, sizeof name, "%s%.255s.tar", is_job ? "job-" : "",
-			 hob_path_name(hob_str_of(argv[1])).data);
+	snprintf(name, sizeof name, "%s%.255s.tar", is_job ? "job-" : "", hob_path_name(hob_str_of(what)).data);
 	cli_response response;
 	hob_error error = {0};
 	code = srv_cli_fetch("hob bundle", url, target, &response);
@@ -54,26 +47,16 @@ static int run_bundle(int argc, char **argv)
 	if (!srv_cook_write_file(file, hob_buf_bytes(&response.body), &total, &error)) {
 		code = srv_cli_fail("hob bundle", &error, EXIT_USAGE);
 	} else if (!to_stdout) {
-		printf("%s  %s; 'hob replay %s' repeats the cook\n", file, srv_text_bytes(response.body.size, size),
-			   file);
+		printf("%s  %s; 'hob bundle replay %s' repeats the cook\n", file,
+			   srv_text_bytes(response.body.size, size), file);
 	}
 	srv_cli_response_release(&response);
 	return code;
 }
 
-const cli_command srv_cli_bundle = {
-	"bundle", "ASSET|JOB", "fetch all inputs of a cook as one file",
-	"Writes a tar with the source, every file that it refers to, the settings, versions, cook record, error "
-	"and log. Use it for a bug report, or repeat the cook elsewhere with 'hob replay'.\n"
-	"\n"
-	"Examples:\n"
-	"  hob bundle art/props/duck.glb -o duck.tar\n"
-	"  hob bundle 991\n",
-	run_bundle};
-
-/* hob replay and hob verify --cook: unpack a bundle into a temporary folder, cook it there in the sandbox,
- * and compare the result with its record. A bundle is not trusted: names that leave the folder are refused,
- * and only regular files are made. */
+/* hob bundle replay and hob verify --cook: unpack a bundle into a temporary folder, cook it there in the
+ * sandbox, and compare the result with its record. A bundle is not trusted: names that leave the folder are
+ * refused, and only regular files are made. */
 
 enum { JSON_MAX = 64 << 20, FILES_MAX = 8192 };
 static const uint64_t bytes_max = 8ull << 30;
@@ -313,7 +296,7 @@ static int replay(const bundle *b, srv_sandbox_policy sandbox, hob_error *err)
 	replaying r = {.root = root, .code = EXIT_USAGE};
 	cook_plan plan = {.root = b->folder, .root_fd = dup(b->fd)};
 	hob_arena_init(&plan.memory, SIZE_MAX);
-	cook_run_options how = {.who = "hob replay",
+	cook_run_options how = {.who = "hob bundle",
 							.write = {.nothing = true},
 							.limits = {.workers = 1, .sandbox = sandbox},
 							.quiet = true,
@@ -345,7 +328,7 @@ static int unpack_and_replay(bundle *b, const char *file, srv_sandbox_policy san
 	if (unpack(b, file, &error))
 		code = replay(b, sandbox, &error);
 	if (error.code != HOB_ERR_OK)
-		code = srv_cli_fail("hob replay", &error,
+		code = srv_cli_fail("hob bundle", &error,
 							error.code == HOB_ERR_NO_WORKER || error.code == HOB_ERR_MEMORY ? EXIT_INTERNAL
 																							: EXIT_USAGE);
 	return code;
@@ -379,13 +362,13 @@ static int run_child(bundle *b, const char *file, srv_sandbox_policy sandbox, in
 	while (worker > 0 && waitpid(worker, &status, 0) < 0 && errno == EINTR)
 		;
 	if (worker < 0) {
-		fprintf(stderr, "hob replay: no process could be made: %s\n", strerror(errno));
+		fprintf(stderr, "hob bundle: no process could be made: %s\n", strerror(errno));
 		return EXIT_INTERNAL;
 	}
 	worker = 0;
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGINT && WTERMSIG(status) != SIGTERM &&
 		WTERMSIG(status) != SIGHUP)
-		fprintf(stderr, "hob replay: ended by signal %d\n", WTERMSIG(status));
+		fprintf(stderr, "hob bundle: ended by signal %d\n", WTERMSIG(status));
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERRUPTED;
 }
 
@@ -394,7 +377,7 @@ static int replay_file(const char *file, srv_sandbox_policy sandbox, bool keep, 
 	bundle b = {.fd = -1};
 	hob_error error = {0};
 	int code = make_folder(&b, &error) ? run_child(&b, file, sandbox, out)
-									   : srv_cli_fail("hob replay", &error, EXIT_USAGE);
+									   : srv_cli_fail("hob bundle", &error, EXIT_USAGE);
 	if (keep && b.folder[0])
 		printf("  files     %s\n", b.folder);
 	else if (b.folder[0])
@@ -402,23 +385,6 @@ static int replay_file(const char *file, srv_sandbox_policy sandbox, bool keep, 
 	if (b.fd >= 0)
 		close(b.fd);
 	return code;
-}
-
-static int run_replay(int argc, char **argv)
-{
-	const char *policy = NULL;
-	bool keep = false;
-	cli_option options[] = {
-		{"--keep", 0, CLI_FLAG, &keep, NULL, "keep the folder with the unpacked files"},
-		{"--sandbox", 0, CLI_TEXT, &policy, "POLICY", "best-effort, require or off (best-effort)"}};
-	int operands = srv_cli_parse(&srv_cli_replay, options, HOB_COUNT_OF(options), argc, argv);
-	if (operands != 1)
-		return srv_cli_usage_error(&srv_cli_replay, "name one bundle, as 'hob bundle' writes it");
-	srv_sandbox_policy sandbox = SRV_SANDBOX_BEST_EFFORT;
-	if (policy && !srv_serve_sandbox(policy, &sandbox))
-		return srv_cli_usage_error(&srv_cli_replay, "'%s' is not a policy: best-effort, require or off",
-								   policy);
-	return replay_file(argv[1], sandbox, keep, -1);
 }
 
 /* ---- hob verify --cook */
@@ -516,12 +482,45 @@ int srv_cli_verify_cooks(const char *url, bool json)
 	return interrupted ? EXIT_INTERRUPTED : code == EXIT_GOOD && different > 0 ? EXIT_ASSETS_FAILED : code;
 }
 
-const cli_command srv_cli_replay = {
-	"replay", "BUNDLE", "repeat a cook from its bundle",
-	"Unpacks a bundle (see 'hob help bundle') into a new folder and cooks it there with the same sandbox and "
-	"limits, without a daemon or cache. Exit code 0: the result is the same (the same bytes, or the same "
-	"error), 1: it is not.\n"
+/* ---- the command */
+
+static int run_bundle(int argc, char **argv)
+{
+	const char *url = srv_cli_default_url(), *out = NULL, *policy = NULL;
+	bool keep = false;
+	cli_option options[] = {
+		{"--out", 'o', CLI_TEXT, &out, "FILE",
+		 "the file to write; - is stdout; missing folders are created (NAME.tar)"},
+		{"--keep", 0, CLI_FLAG, &keep, NULL, "replay: keep the folder with the unpacked files"},
+		{"--sandbox", 0, CLI_TEXT, &policy, "POLICY", "replay: best-effort, require or off (best-effort)"},
+		CLI_URL_OPTION(url)};
+	int operands = srv_cli_parse(&srv_cli_bundle, options, HOB_COUNT_OF(options), argc, argv);
+	bool old = strcmp(argv[0], "replay") == 0;
+	bool again = old || (operands > 0 && strcmp(argv[1], "replay") == 0);
+	if (old)
+		fprintf(stderr, "hob replay: use 'hob bundle replay FILE'\n");
+	srv_sandbox_policy sandbox = SRV_SANDBOX_BEST_EFFORT;
+	if (policy && !srv_serve_sandbox(policy, &sandbox))
+		return srv_cli_usage_error(&srv_cli_bundle, "'%s' is not a policy: best-effort, require or off",
+								   policy);
+	if (operands != 1 + (again && !old))
+		return srv_cli_usage_error(&srv_cli_bundle,
+								   again ? "name one bundle, as 'hob bundle' writes it"
+										 : "name one asset, as in 'hob ls', or the number of a job");
+	return again ? replay_file(argv[operands], sandbox, keep, -1) : fetch_bundle(url, argv[1], out);
+}
+
+const cli_command srv_cli_bundle = {
+	"bundle", "[replay] ASSET|JOB|FILE", "fetch all inputs of a cook as one file, or repeat it",
+	"Writes a tar with the source, every file that it refers to, the settings, versions, cook record, error "
+	"and log. Use it for a bug report, or to repeat the cook elsewhere.\n"
+	"\n"
+	"'hob bundle replay FILE' unpacks a bundle into a new folder and cooks it there with the same sandbox "
+	"and limits, without a daemon or cache. Exit code 0: the same bytes, or the same error; 1: another "
+	"result.\n"
 	"\n"
 	"Examples:\n"
-	"  hob replay duck.tar\n",
-	run_replay};
+	"  hob bundle art/props/duck.glb -o duck.tar\n"
+	"  hob bundle 991\n"
+	"  hob bundle replay duck.tar\n",
+	run_bundle};

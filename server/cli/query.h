@@ -116,7 +116,7 @@ int srv_cli_print_problem(const char *who, const cli_response *response);
 cJSON *srv_cli_warm_commit(const char *who, const char *url, const char *root, const char *name, bool wait,
 						   int *code);
 
-/* hob verify --cook (replay.c): cooks each fresh asset again from a bundle of its inputs, each in a process
+/* hob verify --cook (bundle.c): cooks each fresh asset again from a bundle of its inputs, each in a process
  * of its own. EXIT_ASSETS_FAILED: some outputs have other bytes. */
 int srv_cli_verify_cooks(const char *url, bool json);
 

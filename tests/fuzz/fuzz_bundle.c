@@ -1,4 +1,4 @@
-/* An untrusted bundle, unpacked by `hob replay`.
+/* An untrusted bundle, unpacked by `hob bundle replay`.
  *
  * Links: srv_fs
  * Run:   fuzz_bundle tests/fuzz/corpus/bundle

@@ -1,4 +1,4 @@
-"""`hob bundle` and `hob replay`: a cook packed into one file and repeated elsewhere."""
+"""`hob bundle` and `hob bundle replay`: a cook packed into one file and repeated elsewhere."""
 import io
 import json
 import os
@@ -46,10 +46,10 @@ class Bundles(CommandLine):
         self.assertIn("cannot be written: Not a directory", self.hob("bundle", name, "-o", self.folder / "flat/x.tar", code=2)[1])
         self.daemon.stop()
         shutil.rmtree(self.art)
-        said = self.hob("replay", file, TMPDIR=str(self.folder))[0]
+        said = self.hob("bundle", "replay", file, TMPDIR=str(self.folder))[0]
         self.assertRegex(said, r"the same: all \d outputs have the same bytes")
         self.assertEqual([p for p in self.folder.iterdir() if p.name.startswith("hob-replay")], [])
-        self.assertIn("the same:", subprocess.run([HOB, "replay", file], cwd="/", capture_output=True, text=True,
+        self.assertIn("the same:", subprocess.run([HOB, "bundle", "replay", file], cwd="/", capture_output=True, text=True,
                                                   timeout=DEADLINE, check=True).stdout)
 
     def test_a_bundle_through_a_pipe(self):
@@ -67,15 +67,15 @@ class Bundles(CommandLine):
         self.start()
         file, members = self.fetch("art/bad.gltf")
         self.assertEqual(members["files/bad.gltf"].decode(), GLTF % "gone.bin")
-        self.assertIn("the same: it fails with the same error", self.hob("replay", file)[0])
+        self.assertIn("the same: it fails with the same error", self.hob("bundle", "replay", file)[0])
         self.repack(file, members, {"files/gone.bin": TRIANGLE})
-        self.assertIn("not the same: it failed, and is cooked well here", self.hob("replay", file, code=1)[0])
+        self.assertIn("not the same: it failed, and is cooked well here", self.hob("bundle", "replay", file, code=1)[0])
         number = re.match(r"job (\d+)", self.hob("log", "art/good.obj")[0]).group(1)
         self.hob("bundle", number, "-o", file)
-        self.assertIn("the same: all", self.hob("replay", file)[0])
+        self.assertIn("the same: all", self.hob("bundle", "replay", file)[0])
         file, members = self.fetch("art/good.obj")
         self.repack(file, members, {"files/good.obj": obj_text(6).encode()})
-        said = self.hob("replay", file, code=1)[0]
+        said = self.hob("bundle", "replay", file, code=1)[0]
         self.assertRegex(said, r"differs   meshes  [0-9a-f]{12} -> [0-9a-f]{12}")
         self.assertIn("did you mean\n  art/good.obj", self.hob("bundle", "art/god.obj", code=2)[1])
 
@@ -96,25 +96,25 @@ class Bundles(CommandLine):
         for name in ("../out.obj", "files/../../out.obj", "files/a/../../../out.obj", "/" + str(self.folder)[1:] + "/out.obj",
                      "files//" + str(self.folder) + "/out.obj", "files/./x/../../../out.obj"):
             self.repack(file, members, {name: b"x"})
-            self.assertIn("leaves its folder", self.hob("replay", file, code=2, TMPDIR=str(self.folder))[1], name)
+            self.assertIn("leaves its folder", self.hob("bundle", "replay", file, code=2, TMPDIR=str(self.folder))[1], name)
         # Links are skipped, so that nothing is written through them.
         with tarfile.open(file, "w") as tar:
             self.add(tar, "files/link", kind=tarfile.SYMTYPE, link=str(self.folder))
             for name, data in (members | {"files/link/out.obj": b"x"}).items():
                 self.add(tar, name, data)
-        self.assertIn("the same", self.hob("replay", file, TMPDIR=str(self.folder))[0])
+        self.assertIn("the same", self.hob("bundle", "replay", file, TMPDIR=str(self.folder))[0])
         self.assertEqual(list(self.folder.rglob("out.obj")), [])
         with tarfile.open(self.folder / "gnu.tar", "w", format=tarfile.GNU_FORMAT) as tar:
             self.add(tar, "files/" + "x" * 150, b"x")
-        self.assertIn("--format=pax", self.hob("replay", self.folder / "gnu.tar", code=2)[1])
+        self.assertIn("--format=pax", self.hob("bundle", "replay", self.folder / "gnu.tar", code=2)[1])
         whole = file.read_bytes()
         for spoiled in (whole[:700], whole[:100], b"", b"x" * 2048, bytes(1024), whole.replace(b"bundle.json", b"bundle.jsxx")):
             file.write_bytes(spoiled)
-            self.assertRegex(self.hob("replay", file, code=2)[1], "cut off|not a tar archive|not a bundle", spoiled[:20])
+            self.assertRegex(self.hob("bundle", "replay", file, code=2)[1], "cut off|not a tar archive|not a bundle", spoiled[:20])
         description = json.loads(members["bundle.json"])
         for change in ({"path": "../../etc/passwd"}, {"path": "none.obj"}, {"bundle": 2}, {"record": None}, {"path": "bundle.json"}):
             self.repack(file, members, {"bundle.json": json.dumps(description | change).encode()})
-            result = subprocess.run([HOB, "replay", file], capture_output=True, text=True, timeout=DEADLINE, check=False)
+            result = subprocess.run([HOB, "bundle", "replay", file], capture_output=True, text=True, timeout=DEADLINE, check=False)
             self.assertIn(result.returncode, (1, 2), (change, result.stdout, result.stderr))
             self.assertNotIn("Sanitizer", result.stderr)
 
@@ -125,15 +125,15 @@ class Bundles(CommandLine):
         description = json.loads(members["bundle.json"])
         description |= {"asset": "\x1b]0;other\x07\x1b[2J", "hob": "\x1b[31m9", "sandbox": "a\nb"}
         self.repack(file, members, {"bundle.json": json.dumps(description).encode()})
-        said = self.hob("replay", file)[0]
+        said = self.hob("bundle", "replay", file)[0]
         self.assertIn("?]0;other??[2J: cooked again", said)
         self.assertNotRegex(said, "[\x00-\x09\x0b-\x1f]")
         self.repack(file, members, {"files/" + "a/" * 2040 + "x": b"x"})
-        self.assertIn("too deep", self.hob("replay", file, code=2, TMPDIR=str(self.folder))[1])
+        self.assertIn("too deep", self.hob("bundle", "replay", file, code=2, TMPDIR=str(self.folder))[1])
         pipe = self.folder / "pipe.tar"
         os.mkfifo(pipe)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            process = subprocess.Popen([HOB, "replay", pipe], env=dict(os.environ, TMPDIR=str(self.folder)))
+            process = subprocess.Popen([HOB, "bundle", "replay", pipe], env=dict(os.environ, TMPDIR=str(self.folder)))
             with open(pipe, "wb") as out:  # it is unpacking now
                 out.write(file.read_bytes()[:600])
                 out.flush()
@@ -159,7 +159,7 @@ class Bundles(CommandLine):
         out = self.folder / "x.tar"
         self.hob("bundle", number, "-o", out)
         self.assertNotIn("files/gone.png", tarfile.open(out).getnames())  # the missing file is not in the bundle
-        self.assertIn("the same: all", self.hob("replay", out)[0])
+        self.assertIn("the same: all", self.hob("bundle", "replay", out)[0])
         whole, kept = out.read_bytes(), {name: (self.art / name).read_bytes() for name in ("pot.obj", "pot.mtl", "pot.png")}
         for name, data in kept.items():
             path = self.art / name

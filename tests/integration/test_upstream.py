@@ -165,7 +165,7 @@ class Upstream(Scenario):
                 self.assertEqual((self.facts(second)["fetched"], self.facts(second)["refused"]), (1, 0))
             bundle = self.folder / "a.tar"
             subprocess.run([HOB, "bundle", "art/a.obj", "-o", bundle, "--url", self.url(first)], check=True, timeout=DEADLINE)
-        self.assertIn("the same: all", subprocess.run([HOB, "replay", bundle], capture_output=True, text=True, check=True, timeout=DEADLINE).stdout)
+        self.assertIn("the same: all", subprocess.run([HOB, "bundle", "replay", bundle], capture_output=True, text=True, check=True, timeout=DEADLINE).stdout)
 
     def test_only_what_fits_is_taken(self):
         """A result is taken only if its inputs match: the same model beside another texture is cooked."""
