@@ -335,61 +335,16 @@ static int what_if(const char *url, const char *file, bool json)
 	return code;
 }
 
-/* ---- a job */
-
-static void print_stages(const cJSON *job)
-{
-	const cJSON *stage;
-	bool over = strcmp(srv_cli_text(job, "state"), "done") == 0;
-	cJSON_ArrayForEach(stage, srv_cli_member(job, "stages"))
-	{
-		printf("  stage     %-12s %12.3f ms%s\n", srv_cli_text(stage, "stage"), srv_cli_number(stage, "ms"),
-			   over || stage->next ? "" : "  until now");
-	}
-	if (cJSON_GetArraySize(srv_cli_member(job, "stages")) == 0)
-		print_line("stage", over ? "not kept: it was answered by an earlier cook"
-								 : "none: it waits for its turn, or for a program that writes a file");
-}
-
-static int why_job(const char *url, const char *id, bool json)
-{
-	char target[64];
-	int code = EXIT_GOOD;
-	if (id[0] == 0 || strlen(id) > 20 || strspn(id, "0123456789") != strlen(id))
-		return srv_cli_usage_error(&srv_cli_why, "'%.40s' is not the number of a job, as in 'hob log ASSET'",
-								   id);
-	snprintf(target, sizeof target, "/api/v1/jobs/%.20s", id);
-	cJSON *job = srv_cli_ask_json("hob why", url, target, json, &code);
-	if (!job)
-		return code;
-	const char *result = srv_cli_text(job, "result"), *asset = srv_cli_text(job, "asset");
-	printf("job %s  %s: %s\n", id, asset[0] ? asset : srv_cli_text(job, "kind"),
-		   result[0] ? result : srv_cli_text(job, "state"));
-	print_reasons(srv_cli_member(job, "reason"));
-	if (asset[0])
-		print_stages(job);
-	if (cJSON_IsObject(srv_cli_member(job, "error")))
-		print_error(srv_cli_member(job, "error"));
-	cJSON_Delete(job);
-	return code;
-}
-
 static int run_why(int argc, char **argv)
 {
 	const char *url = srv_cli_default_url(), *against = NULL, *file = NULL;
-	const char *job = NULL;
 	bool json = false;
 	cli_option options[] = {
 		{"--against", 0, CLI_TEXT, &against, "REV", "compare with the version served at this revision"},
 		{"--if", 0, CLI_TEXT, &file, "FILE", "list what a change of this file would rebuild"},
-		{"--job", 0, CLI_TEXT, &job, "JOB", "show the stages of this job and how long each took"},
 		{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_why, options, HOB_COUNT_OF(options), argc, argv);
-	if (job && (operands > 0 || against || file))
-		return srv_cli_usage_error(&srv_cli_why, "--job JOB asks about a job: leave all others out");
-	if (job)
-		return why_job(url, job, json);
 	if (file && (operands > 0 || against))
 		return srv_cli_usage_error(&srv_cli_why, "--if FILE asks about a file: leave the asset out");
 	if (file)
@@ -417,8 +372,7 @@ static int run_why(int argc, char **argv)
 	return code;
 }
 
-const cli_command srv_cli_why = {"why", "ASSET | --if FILE | --job JOB",
-								 "show why an asset was (or was not) cooked",
+const cli_command srv_cli_why = {"why", "ASSET | --if FILE", "show why an asset was (or was not) cooked",
 								 "Shows what triggered the newest job, which inputs and settings differ from "
 								 "the previous cook (or from the version served at revision REV), what the "
 								 "cook reported, and a command that repeats it without the daemon.\n"
@@ -426,8 +380,7 @@ const cli_command srv_cli_why = {"why", "ASSET | --if FILE | --job JOB",
 								 "Examples:\n"
 								 "  hob why art/props/duck.glb\n"
 								 "  hob why art/props/duck.glb --against 4100\n"
-								 "  hob why --if art/textures/wood.png\n"
-								 "  hob why --job 4711\n",
+								 "  hob why --if art/textures/wood.png\n",
 								 run_why};
 
 /* ---- log */
@@ -466,7 +419,21 @@ static void print_text(const char *url, double id)
 	srv_cli_response_release(&response);
 }
 
-static void print_job(const char *url, const cJSON *job)
+static void print_stages(const cJSON *job)
+{
+	const cJSON *stage;
+	bool over = strcmp(srv_cli_text(job, "state"), "done") == 0;
+	cJSON_ArrayForEach(stage, srv_cli_member(job, "stages"))
+	{
+		printf("  stage     %-12s %12.3f ms%s\n", srv_cli_text(stage, "stage"), srv_cli_number(stage, "ms"),
+			   over || stage->next ? "" : "  until now");
+	}
+	if (cJSON_GetArraySize(srv_cli_member(job, "stages")) == 0)
+		print_line("stage", over ? "not kept: it was answered by an earlier cook"
+								 : "none: it waits for its turn, or for a program that writes a file");
+}
+
+static void print_job(const char *url, const cJSON *job, bool stages)
 {
 	char took[32], peak[32];
 	const char *result = srv_cli_text(job, "result"), *asset = srv_cli_text(job, "asset");
@@ -490,6 +457,8 @@ static void print_job(const char *url, const cJSON *job)
 		print_error(srv_cli_member(job, "error"));
 	if (!asset[0])
 		return;
+	if (stages)
+		print_stages(job);
 	print_text(url, srv_cli_number(job, "id"));
 	int ignored = EXIT_GOOD;
 	cJSON *about = srv_cli_ask_asset("hob log", url, asset, &ignored);
@@ -506,12 +475,12 @@ typedef struct follower {
 	bool json;
 } follower;
 
-static void show(const char *url, const cJSON *job, bool json)
+static void show(const follower *f, const cJSON *job)
 {
-	if (json)
+	if (f->json)
 		srv_cli_print_json(job);
 	else
-		print_job(url, job);
+		print_job(f->url, job, f->job > 0);
 	fflush(stdout);
 }
 
@@ -533,7 +502,7 @@ static bool on_event(void *user, hob_str line)
 		snprintf(id, sizeof id, "%.0f", srv_cli_number(event, "id"));
 		cJSON *job = find_job(f->url, id, true, &code);
 		if (job)
-			show(f->url, job, f->json);
+			show(f, job);
 		cJSON_Delete(job);
 		going = f->job == 0;
 	}
@@ -571,9 +540,9 @@ static int run_log(int argc, char **argv)
 	const char *name = is_job ? argv[1] : srv_cli_ended(&full);
 	cJSON *job = find_job(url, name, is_job, &code);
 	bool over = strcmp(srv_cli_text(job, "state"), "done") == 0;
-	if (job && (over || !following))
-		show(url, job, json);
 	follower f = {url, name, is_job ? srv_cli_number(job, "id") : 0, json};
+	if (job && (over || !following))
+		show(&f, job);
 	bool waits = following && (is_job ? job && !over : job || code == EXIT_ASSETS_FAILED);
 	cJSON_Delete(job);
 	code = waits ? follow(&f) : code;
@@ -584,7 +553,8 @@ static int run_log(int argc, char **argv)
 const cli_command srv_cli_log = {
 	"log", "ASSET|JOB", "show what the last cook reported",
 	"Shows the newest finished job of an asset, or one job by its number: its result, notes, the output of "
-	"the cook process, its cost, and a command that repeats it without the daemon.\n"
+	"the cook process, its cost, and a command that repeats it without the daemon; for a number also the "
+	"stages, and how long each took.\n"
 	"\n"
 	"Examples:\n"
 	"  hob log art/props/duck.glb\n"

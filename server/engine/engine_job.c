@@ -218,8 +218,7 @@ void srv_engine_tell_stuck(const srv_engine *engine)
 	for (uint32_t i = 0; i < jobs->count; i++) {
 		engine_job *job = jobs->active[i];
 		if (srv_job_is_stuck(&job->steps, now, engine->options.pool.timeout_ms))
-			srv_log(SRV_LOG_WARNING, "stuck",
-					"%s: job %llu is still in the stage '%s'; see hob why --job %llu",
+			srv_log(SRV_LOG_WARNING, "stuck", "%s: job %llu is still in the stage '%s'; see hob log %llu",
 					srv_asset_at(engine, job->asset)->full, (unsigned long long)job->life.order.id,
 					srv_job_stage_name(job->life.stage), (unsigned long long)job->life.order.id);
 	}

@@ -189,11 +189,10 @@ class Queries(CommandLine):
         stages = [stage["stage"] for stage in job["stages"]]
         self.assertEqual(stages[0], "hash-source")  # a preview may come first
         self.assertEqual(stages[-8:], ["match", "wait", "cook", "hash-read", "judge", "store", "check", "record"])
-        told = self.hob("why", "--job", job["id"])[0]
-        self.assertIn(f"job {job['id']}  art/props/duck.obj: cooked", told)
+        told = self.hob("log", job["id"])[0]
+        self.assertIn(f"job {job['id']}  art/props/duck.obj  cooked", told)
+        self.assertNotIn("  stage ", self.hob("log", "art/props/duck.obj")[0])
         self.assertEqual(re.findall(r"^  stage     (\S+) +[0-9.]+ ms$", told, re.M), stages)
-        self.assertIn("not the number of a job", self.hob("why", "--job", "x", code=2)[1])
-        self.assertIn("leave all others out", self.hob("why", "art/props/duck.obj", "--job", job["id"], code=2)[1])
         # The previous cook had the same inputs: that is printed before the differences from an older one.
         self.assertFalse(self.daemon.get(f"/api/v1/assets/{item['id']}/why").json()["previous"]["same"])
         self.daemon.post(f"/api/v1/assets/{item['id']}/cook", {"force": True})
@@ -514,16 +513,6 @@ class Watching(CommandLine):
         nobody, _ = self.told()
         self.assertEqual(nobody.wait(timeout=DEADLINE), 3)
         self.assertIn("no daemon answers", nobody.stderr.read())
-
-    def test_status_is_shown_again_after_a_change(self):
-        self.start()
-        process = self.follow("status", "--watch")
-        self.assertIn("no assets", process.stdout.readline())
-        self.put("new.obj", obj_text(2))
-        for line in process.stdout:
-            if "1 asset," in line:
-                break
-        self.assertIn("1 asset,", line)
 
 
 if __name__ == "__main__":
