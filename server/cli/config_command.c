@@ -92,8 +92,8 @@ static void check_addresses(const srv_config *config, uint32_t *count)
 static void check_environment(uint32_t *count)
 {
 	static const char *const others[] = {
-		"HOB_URL",	 "HOB_TOKEN", "HOB_CACERT", "HOB_CONFIG", "HOB_UPSTREAM_TOKEN", "HOB_PID", "HOB_ASSET",
-		"HOB_STATE", "HOB_KIND",  "HOB_ID",		"HOB_REV"};
+		"HOB_URL",	 "HOB_TOKEN", "HOB_CACERT", "HOB_CONFIG", "HOB_UPSTREAM_TOKEN",
+		"HOB_ASSET", "HOB_STATE", "HOB_KIND",	"HOB_ID",	  "HOB_REV"};
 	const char *known[SRV_CONFIG_COUNT + HOB_COUNT_OF(others)];
 	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++)
 		known[key] = srv_config_table[key].environment;

@@ -16,14 +16,12 @@ static const variable of_commands[] = {
 	{"HOB_CACERT", "certificates to trust for https://, like --cacert"},
 	{"HOB_CONFIG", "configuration file to use instead of hob.json, like --config"},
 	{"HOB_UPSTREAM_TOKEN", "access token for the upstream of serve and cook"},
-	{"TMPDIR", "folder for temporary files of inspect and replay, instead of /tmp"},
+	{"TMPDIR", "folder for temporary files of inspect and bundle replay, instead of /tmp"},
 	{"NO_COLOR", "no colours; CLICOLOR_FORCE=1: colours in files and pipes, too"},
 	{"CI", "no colours, no keys, no line that updates in place; TERM=dumb does the same"},
 	{"COLUMNS", "width of help and lists"}};
 
 static const variable of_children[] = {
-	{"HOB_URL", "address of the daemon, for the command of serve --once-ready"},
-	{"HOB_PID", "its process id, for the same command"},
 	{"HOB_ASSET", "the changed asset, for the command of watch --exec"},
 	{"HOB_STANDING, HOB_KIND",
 	 "its new state, and the kind of change; HOB_STATE: the state in the words of 0.2"},

@@ -98,6 +98,19 @@ static const char *own_name(const char *word)
 	return word;
 }
 
+/* The command that does the work of an option that went; NULL: there was no such option. */
+static const char *instead_of(const char *command, const char *option)
+{
+	static const char *const gone[][3] = {{"init", "--from", "hob cook LIST"},
+										  {"serve", "--once-ready", "hob status --ready"},
+										  {"status", "--watch", "watch -n 1 hob status"},
+										  {"why", "--job", "hob log JOB"}};
+	for (size_t i = 0; i < HOB_COUNT_OF(gone); i++)
+		if (strcmp(command, gone[i][0]) == 0 && strcmp(option, gone[i][1]) == 0)
+			return gone[i][2];
+	return NULL;
+}
+
 /* NULL: no option is similar. */
 static const char *suggest(const char *word, const cli_option *options, size_t count)
 {
@@ -216,9 +229,16 @@ int srv_cli_parse(const cli_command *command, const cli_option *options, size_t 
 			continue;
 		}
 		if (!option || (joined && option->kind == CLI_FLAG)) {
-			const char *near = joined ? NULL : suggest(name, options, option_count);
+			const char *instead = instead_of(command->name, name), *near = instead;
+			near = near || joined ? near : suggest(name, options, option_count);
 			exit(srv_cli_usage_error(command, "unknown option '%s'%s%s%s", joined ? arg : name,
-									 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : ""));
+									 instead ? "; use '"
+									 : near	 ? "; did you mean '"
+											 : "",
+									 near ? near : "",
+									 instead ? "'"
+									 : near	 ? "'?"
+											 : ""));
 		}
 		if (value)
 			value++;

@@ -3,6 +3,7 @@
 #include "query.h"
 #include "serve_config.h"
 
+#include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 #include "../config/ignore.h"
 #include "../fs/clock.h"
@@ -14,7 +15,6 @@
 #include "../mirror/mirror.h"
 #include "../query/questions.h"
 #include "../service/service.h"
-#include "../worker/protocol.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -53,120 +53,52 @@ typedef struct serve_progress {
 	bool began;
 } serve_progress;
 
-/* ---- programs that the daemon starts for the user: a browser, a command */
+/* ---- the browser of --open */
 
-typedef struct child {
+typedef struct browser {
 	uv_process_t process;
-	const char *name; /* static text */
 	char page[300];
-	bool opens;
-} child;
-
-static void page_address(const char *url, char out[300])
-{
-	char local[300];
-	srv_owner_local_url(url, local);
-	snprintf(out, 300, "%.290s%s", local, strncmp(url, "unix:", 5) == 0 ? "" : "/");
-}
+} browser;
 
 static void on_closed(uv_handle_t *handle)
 {
 	free(handle->data);
 }
 
-static void on_exit_of(uv_process_t *process, int64_t status, int number)
+static void on_browser_exit(uv_process_t *process, int64_t status, int number)
 {
-	child *c = process->data;
-	if (c->opens && (status != 0 || number != 0))
+	browser *b = process->data;
+	if (status != 0 || number != 0)
 		srv_log(SRV_LOG_WARNING, "open", "no browser could be started (xdg-open: code %d); open %s yourself",
-				(int)status, c->page);
-	else if (number != 0)
-		srv_log(SRV_LOG_WARNING, c->name, "the command was ended by signal %d", number);
-	else if (status != 0)
-		srv_log(SRV_LOG_WARNING, c->name, "the command ended with code %d", (int)status);
+				(int)status, b->page);
 	uv_close((uv_handle_t *)process, on_closed);
-}
-
-/* The daemon's own environment without the variables that it sets for its workers, then `more`. */
-static char **make_environment(char *more[], size_t more_count)
-{
-	extern char **environ;
-	static const char tunables[] = "GLIBC_TUNABLES=" SRV_WORKER_TUNABLES;
-	size_t count = 0, kept = 0;
-	while (environ[count])
-		count++;
-	char **all = calloc(count + more_count + 1, sizeof *all);
-	for (size_t i = 0; all && i < count; i++)
-		if (strcmp(environ[i], tunables) != 0 && strncmp(environ[i], "HOB_URL=", 8) != 0 &&
-			strncmp(environ[i], "HOB_PID=", 8) != 0)
-			all[kept++] = environ[i];
-	for (size_t i = 0; all && i < more_count; i++)
-		all[kept++] = more[i];
-	return all;
-}
-
-static void start_child(uv_loop_t *loop, child *c, char **args, char **environment)
-{
-	uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}, {.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
-	for (int i = 1; !c->opens && i < 3; i++)
-		stdio[i] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = i};
-	uv_process_options_t options = {.exit_cb = on_exit_of,
-									.file = args[0],
-									.args = args,
-									.env = environment,
-									.stdio_count = 3,
-									.stdio = stdio,
-									.flags = c->opens ? UV_PROCESS_DETACHED : 0};
-	c->process.data = c;
-	int failed = uv_spawn(loop, &c->process, &options);
-	if (failed && c->opens)
-		srv_log(SRV_LOG_WARNING, "open", "xdg-open cannot be started: %s; open %s yourself",
-				uv_strerror(failed), c->page);
-	else if (failed)
-		srv_log(SRV_LOG_WARNING, c->name, "no shell can be started: %s", uv_strerror(failed));
-	if (failed)
-		uv_close((uv_handle_t *)&c->process, on_closed);
-	else
-		uv_unref((uv_handle_t *)&c->process);
 }
 
 static void open_page(uv_loop_t *loop, const char *url)
 {
-	child *c = calloc(1, sizeof *c);
-	char **environment = make_environment(NULL, 0);
-	if (c && strncmp(url, "unix:", 5) == 0) {
+	if (strncmp(url, "unix:", 5) == 0) {
 		srv_log(SRV_LOG_INFO, "open", "browsers do not know Unix sockets; listen on a port, too");
-	} else if (c && !getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) {
-		page_address(url, c->page);
-		srv_log(SRV_LOG_INFO, "open", "there is no display here; the page is %s", c->page);
-	} else if (c && environment) {
-		char program[] = "xdg-open";
-		page_address(url, c->page);
-		char *args[] = {program, c->page, NULL};
-		c->opens = true;
-		start_child(loop, c, args, environment);
-		c = NULL;
+		return;
 	}
-	free(environment);
-	free(c);
-}
-
-static void run_when_ready(uv_loop_t *loop, const char *command, const char *url)
-{
-	child *c = calloc(1, sizeof *c);
-	char shell[] = "/bin/sh", flag[] = "-c", address[320], pid[32], *text = strdup(command);
-	snprintf(address, sizeof address, "HOB_URL=%.300s", url);
-	snprintf(pid, sizeof pid, "HOB_PID=%ld", (long)getpid());
-	char *more[] = {address, pid}, *args[] = {shell, flag, text, NULL};
-	char **environment = make_environment(more, HOB_COUNT_OF(more));
-	if (c && text && environment) {
-		c->name = "once-ready";
-		start_child(loop, c, args, environment);
-		c = NULL;
+	browser *b = hob_must(calloc(1, sizeof *b));
+	char local[300];
+	srv_owner_local_url(url, local);
+	snprintf(b->page, sizeof b->page, "%.290s/", local);
+	if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) {
+		srv_log(SRV_LOG_INFO, "open", "there is no display here; the page is %s", b->page);
+		free(b);
+		return;
 	}
-	free(environment);
-	free(text);
-	free(c);
+	/* The daemon's own tunables are for its workers. */
+	char program[] = "env", unset[] = "--unset=GLIBC_TUNABLES", opener[] = "xdg-open";
+	char *args[] = {program, unset, opener, b->page, NULL};
+	uv_process_options_t options = {
+		.exit_cb = on_browser_exit, .file = program, .args = args, .flags = UV_PROCESS_DETACHED};
+	b->process.data = b;
+	if (uv_spawn(loop, &b->process, &options) != 0)
+		on_browser_exit(&b->process, 127, 0);
+	else
+		uv_unref((uv_handle_t *)&b->process);
 }
 
 /* ---- the service manager */
@@ -799,15 +731,12 @@ static bool logs_json(const daemon_state *d)
 
 static void begin_to_serve(daemon_state *d)
 {
-	const char *url = srv_http_url(d->http);
 	if (!logs_json(d))
 		printf("\n");
 	fflush(stdout);
 	notify_ready(&d->notify);
 	if (d->options.open)
-		open_page(&d->loop, url);
-	if (d->options.once_ready)
-		run_when_ready(&d->loop, d->options.once_ready, url);
+		open_page(&d->loop, srv_http_url(d->http));
 }
 
 static void print_banner(const daemon_state *d, const srv_view *view, const paint *p, const char *counts)
@@ -1159,6 +1088,5 @@ const cli_command srv_cli_serve = {
 	"\n"
 	"Examples:\n"
 	"  hob serve art/ --open\n"
-	"  hob serve props/ characters/ --listen 127.0.0.1:8000 --cache /var/cache/hob\n"
-	"  hob serve art/ --once-ready 'notify-send \"Hob serves at $HOB_URL\"'\n",
+	"  hob serve props/ characters/ --listen 127.0.0.1:8000 --cache /var/cache/hob\n",
 	run_serve};

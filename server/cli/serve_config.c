@@ -94,7 +94,7 @@ const char *srv_serve_cache(const srv_config *config)
 void srv_serve_options_parse(serve_options *options, const cli_command *command, int argc, char **argv)
 {
 	static char docs[SRV_CONFIG_COUNT][160];
-	cli_option table[SRV_CONFIG_COUNT + 4];
+	cli_option table[SRV_CONFIG_COUNT + 3];
 	*options = (serve_options){0};
 	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++) {
 		const srv_config_row *row = &srv_config_table[key];
@@ -117,10 +117,6 @@ void srv_serve_options_parse(serve_options *options, const cli_command *command,
 	table[SRV_CONFIG_COUNT + 2] = (cli_option){
 		"--open",		0,	  CLI_FLAG,
 		&options->open, NULL, "open the dashboard in a browser when ready, if there is a display"};
-	table[SRV_CONFIG_COUNT + 3] =
-		(cli_option){"--once-ready", 0,
-					 CLI_TEXT,		 &options->once_ready,
-					 "COMMAND",		 "when ready, run COMMAND in a shell, with $HOB_URL and $HOB_PID set"};
 	options->operands = srv_cli_parse(command, table, HOB_COUNT_OF(table), argc, argv);
 }
 

@@ -15,8 +15,7 @@ typedef struct serve_options {
 	const char *texts[SRV_CONFIG_COUNT];
 	cli_list lists[SRV_CONFIG_COUNT];
 	bool verbose, open;
-	const char *once_ready; /* shell command to run when ready */
-	int operands;			/* number of operands, which the parser moves to argv[1] and after */
+	int operands; /* number of operands, which the parser moves to argv[1] and after */
 } serve_options;
 
 /* The option of one key, for a command that takes few of them. */

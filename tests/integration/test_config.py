@@ -77,32 +77,6 @@ class Config(Scenario):
         self.assertEqual([key for key in changed if key != "cache.dir"], ["cache.max_size"])  # cache.dir is .hob, now absolute
         self.assertIn("cache.max_size: 20 GiB", said)
 
-    def test_init_from_a_scene_list(self):
-        self.put("a[1].obj", bumpy_grid(20))
-        self.put("deep/b.obj", bumpy_grid(21))
-        self.put("left/out.obj", obj_text(2))
-        scenes = [{"input_scene": "art/a[1].obj", "scale": 2.0, "merge_instances": True},
-                  {"input_scene": "art/deep/b.obj", "calculate_LODs": True}, {"input_scene": "art/deep/later.obj", "scale": 2,
-                                                                             "merge_instances": True}]
-        for i, scene in enumerate(scenes):
-            scene.update({f"output_{kind}": f"out/{i}.{kind}" for kind in ("mesh", "scene", "materials")})
-        (self.folder / "list.json").write_text(json.dumps(scenes))
-        done = self.hob("init", "--from", "list.json")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("'art/deep/later.obj' is not there now", done.stderr)
-        self.assertIn("art/deep/b.obj.cook.json is written", done.stdout)
-        self.assertEqual(self.hob("init", "--from", "list.json").returncode, 2)
-        self.assertEqual(self.hob("cook", "list.json").returncode, 1)
-        with Daemon([], self.cache, "--config", str(self.folder / "hob.json")) as daemon:
-            daemon.sync()
-            self.assertEqual(set(daemon.assets()), {"art/a[1].obj", "art/deep/b.obj"})
-            for i, name in ((0, "a%5B1%5D.obj"), (1, "deep/b.obj")):  # the same bytes as with the list
-                self.assertEqual(daemon.blob(f"art/{name}", "classic.meshes"), (self.folder / f"out/{i}.mesh").read_bytes())
-        (self.folder / "hob.json").unlink()
-        self.assertIn("is there already", self.hob("init", "--from", "list.json").stderr)  # the sidecar
-        (self.folder / "list.json").write_text("[]")
-        self.assertIn("the scene list is empty", self.hob("init", "--from", "list.json").stderr)
-
     def test_config_for_people_says_units_and_origins(self):
         self.write({"cache": {"max_size": "20 GiB"}, "cook": {"memory_limit": "8 GB"}, "defaults": {"lods": {"max": 3}},
                     "sources": [{"path": "art", "options": {"scale": 2}}, {"path": ".", "name": "all"}]})
