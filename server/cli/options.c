@@ -101,7 +101,8 @@ static const char *own_name(const char *word)
 /* The command that does the work of an option that went; NULL: there was no such option. */
 static const char *instead_of(const char *command, const char *option)
 {
-	static const char *const gone[][3] = {{"init", "--from", "hob cook LIST"},
+	static const char *const gone[][3] = {{"diff", "--output", "hob get ASSET OUTPUT"},
+										  {"init", "--from", "hob cook LIST"},
 										  {"serve", "--once-ready", "hob status --ready"},
 										  {"status", "--watch", "watch -n 1 hob status"},
 										  {"why", "--job", "hob log JOB"}};

@@ -290,7 +290,7 @@ class Width(Scenario):
             asset, url = f"art/{name}.obj", ("--url", f"http://127.0.0.1:{daemon.port}")
             seen = {}
             for command in (["ls"], ["ls", "--sort", "bytes"], ["status"], ["why", asset], ["log", asset], ["set", asset],
-                            ["log", "art/bad_file_that_no_reader_takes.gltf"], ["diff", "art/small.obj", asset], ["gc", "--dry-run"],
+                            ["log", "art/bad_file_that_no_reader_takes.gltf"], ["diff", "--from", "1"], ["gc", "--dry-run"],
                             ["verify"]):
                 seen[" ".join(command)] = self.screen(*command, *url)
             for command in (["inspect", self.art / "small.obj"], ["formats"], ["config"], ["doctor"], ["token", "list"], ["help"],
