@@ -1,6 +1,9 @@
 #include "connection.h"
 #include "tls_client.h"
 
+#include "../../core/base/pieces.h"
+#include "../../core/client/client_parse.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -13,17 +16,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { HEAD_MAX = 16384, HEAD_LINES_MAX = 256 };
+enum { RECEIVE_BYTES = 16384 };
 
 struct srv_connection {
 	const srv_peer *peer;
 	int fd;
 	srv_tls *tls; /* NULL: no TLS */
 	char host[256];
-	char bytes[HEAD_MAX];
+	uint8_t bytes[RECEIVE_BYTES];
 	size_t from, to;
-	bool chunked, ended, has_length, closes, asked_head, unclear;
-	uint64_t left; /* remaining bytes of the body or the chunk */
+	bool asked_head, keep;
+	hobc_http http;
 };
 
 /* ---- connecting */
@@ -190,9 +193,7 @@ bool srv_connection_ask(srv_connection *c, const srv_ask *ask, hob_error *err)
 		hob_buf_printf(&head, "Content-Type: %s\r\nContent-Length: %llu\r\n",
 					   ask->type ? ask->type : "application/json", (unsigned long long)ask->body_size);
 	hob_buf_put_str(&head, HOB_STR("\r\n"));
-	c->chunked = c->ended = c->has_length = c->unclear = false;
-	c->closes = !ask->keep;
-	c->left = 0;
+	c->keep = ask->keep;
 	bool sent = !head.failed && send_all(c, head.data, head.size);
 	hob_buf_release(&head);
 	return sent || hob_fail(err, IO, "%s took no request", c->peer->url);
@@ -207,159 +208,96 @@ bool srv_connection_put(srv_connection *c, const void *data, size_t size, hob_er
 
 static bool fill(srv_connection *c)
 {
-	if (c->from > 0) {
-		memmove(c->bytes, c->bytes + c->from, c->to - c->from);
-		c->to -= c->from;
-		c->from = 0;
-	}
 	ssize_t got;
-	size_t room = sizeof c->bytes - c->to;
 	do
-		got = room == 0 ? -1
-			  : c->tls	? srv_tls_recv(c->tls, c->bytes + c->to, room)
-						: recv(c->fd, c->bytes + c->to, room, 0);
-	while (got < 0 && room > 0 && errno == EINTR);
-	if (got <= 0)
-		return false;
-	c->to += (size_t)got;
-	return true;
+		got = c->tls ? srv_tls_recv(c->tls, c->bytes, sizeof c->bytes)
+					 : recv(c->fd, c->bytes, sizeof c->bytes, 0);
+	while (got < 0 && errno == EINTR);
+	c->from = 0;
+	c->to = got > 0 ? (size_t)got : 0;
+	return got > 0;
 }
 
-/* Returns one line of the head without CR LF, NUL-terminated in place; NULL: end, or too long. */
-static char *head_line(srv_connection *c)
+typedef struct sink {
+	uint8_t *at;
+	size_t size;
+} sink;
+
+static int put_body(void *user, const uint8_t *data, size_t size)
 {
-	for (;;) {
-		char *start = c->bytes + c->from, *end = memchr(start, '\n', c->to - c->from);
-		if (end) {
-			c->from = (size_t)(end - c->bytes) + 1;
-			*end = 0;
-			if (end > start && end[-1] == '\r')
-				end[-1] = 0;
-			return start;
-		}
-		if (!fill(c))
-			return NULL;
-	}
+	sink *to = user;
+	memcpy(to->at + to->size, data, size);
+	to->size += size;
+	return 1;
 }
 
-static bool header_is(const char *line, const char *name, const char **value)
+/* The value of a header field, without the characters of `around` at its ends. */
+static void take_field(const hobc_http *http, const char *name, const char *around, char *out, size_t room)
 {
-	size_t length = strlen(name);
-	if (!hob_str_equal_nocase(hob_str_sub(hob_str_of(line), 0, length), hob_str_of(name)) ||
-		line[length] != ':')
-		return false;
-	*value = line + length + 1;
-	while (**value == ' ')
-		(*value)++;
-	return true;
-}
-
-/* Accepts digits only; strtoull also accepts signs, spaces, and numbers followed by text. */
-static bool parse_length(const char *text, uint64_t *out)
-{
-	size_t digits = strspn(text, "0123456789");
-	*out = strtoull(text, NULL, 10);
-	return digits > 0 && digits < 20 && text[digits] == 0;
-}
-
-static void read_header(srv_connection *c, const char *line, srv_answer *out)
-{
-	const char *value;
-	if (header_is(line, "Content-Length", &value)) {
-		uint64_t length = 0;
-		c->unclear = c->unclear || !parse_length(value, &length) || (c->has_length && length != c->left);
-		out->has_length = c->has_length = true;
-		out->length = c->left = length;
-	} else if (header_is(line, "Transfer-Encoding", &value)) {
-		c->chunked = strstr(value, "chunked") != NULL;
-	} else if (header_is(line, "Connection", &value)) {
-		c->closes = c->closes || hob_str_equal_nocase(hob_str_of(value), HOB_STR("close"));
-	} else if (header_is(line, "Content-Type", &value)) {
-		snprintf(out->type, sizeof out->type, "%s", value);
-	} else if (header_is(line, "Cook-Standing", &value) ||
-			   (!out->standing[0] && header_is(line, "Cook-State", &value))) {
-		snprintf(out->standing, sizeof out->standing, "%s", value);
-	} else if (header_is(line, "ETag", &value)) {
-		snprintf(out->hash, sizeof out->hash, "%.*s", (int)strcspn(value + (value[0] == '"'), "\""),
-				 value + (value[0] == '"'));
+	hob_str head = {http->head, http->head_size}, line;
+	while (hob_str_piece(&head, '\n', &line)) {
+		hob_str value = line, key = hob_str_next(&value, ':');
+		if (!hob_str_equal_nocase(key, hob_str_of(name)))
+			continue;
+		while (value.len > 0 && strchr(around, value.data[0]))
+			value = hob_str_sub(value, 1, value.len);
+		while (value.len > 0 && strchr(around, value.data[value.len - 1]))
+			value.len--;
+		snprintf(out, room, "%.*s", HOB_FMT(value));
 	}
 }
 
 bool srv_connection_answer(srv_connection *c, srv_answer *out, hob_error *err)
 {
+	hobc_http *http = &c->http;
 	*out = (srv_answer){0};
+	hobc_http_start(http);
 	errno = 0;
-	const char *line = head_line(c);
-	if (!line && errno == EAGAIN)
+	/* One byte at a time, as what follows the head stays for srv_connection_read. */
+	while (http->state == HOBC_HTTP_HEAD && (c->from < c->to || fill(c)))
+		c->from += hobc_http_feed(http, c->bytes + c->from, 1, put_body, NULL);
+	if (http->state == HOBC_HTTP_HEAD && errno == EAGAIN)
 		return hob_fail(err, IO, "%s does not answer: nothing came for %u ms", c->peer->url,
 						c->peer->silence_ms);
-	if (!line || strncmp(line, "HTTP/1.", 7) != 0 || strlen(line) < 12 || line[8] != ' ' ||
-		strspn(line + 9, "0123456789") != 3)
-		return hob_fail(err, IO, "%s gave no HTTP answer%s", c->peer->url,
-						c->tls ? "" : "; a daemon with a certificate is asked as https://HOST:PORT");
-	out->status = atoi(line + 9);
-	uint32_t lines = 0;
-	while ((line = head_line(c)) && line[0] && lines++ < HEAD_LINES_MAX)
-		read_header(c, line, out);
-	if (!line || line[0])
+	if (http->state == HOBC_HTTP_HEAD && http->head_size > 0)
 		return hob_fail(err, IO, "the head of the answer of %s was cut off", c->peer->url);
-	if (c->unclear || (c->chunked && c->has_length))
-		return hob_fail(err, IO,
-						"the answer of %s says in two ways, or in none that is a number, how long it is",
-						c->peer->url);
-	if (c->asked_head || out->status == 204 || out->status == 304) {
-		c->chunked = false;
-		c->has_length = true;
-		c->left = 0;
-	}
-	c->ended = c->has_length && !c->chunked && c->left == 0;
-	c->closes = c->closes || (!c->has_length && !c->chunked);
+	if (http->status == 0)
+		return hob_fail(err, IO, "%s gave no answer in HTTP/1.1%s", c->peer->url,
+						c->tls ? "" : "; a daemon with a certificate is asked as https://HOST:PORT");
+	if (http->state == HOBC_HTTP_BAD)
+		return hob_fail(
+			err, IO,
+			"the head of the answer of %s is malformed, or says in two ways, or in none that is a "
+			"number, how long it is",
+			c->peer->url);
+	if (c->asked_head)
+		http->state = HOBC_HTTP_DONE;
+	out->status = http->status;
+	out->has_length = http->has_length;
+	out->length = http->length;
+	take_field(http, "Content-Type", " \t\r", out->type, sizeof out->type);
+	take_field(http, "ETag", " \t\r\"", out->hash, sizeof out->hash);
+	take_field(http, "Cook-State", " \t\r", out->standing, sizeof out->standing);
+	take_field(http, "Cook-Standing", " \t\r", out->standing, sizeof out->standing);
 	return true;
 }
 
 size_t srv_connection_read(srv_connection *c, void *out, size_t room)
 {
-	if (c->ended)
-		return 0;
-	if (c->chunked && c->left == 0) {
-		char *line = head_line(c);
-		if (line && line[0] == 0)
-			line = head_line(c);
-		bool last = line && line[0] == '0';
-		c->left = line ? strtoull(line, NULL, 16) : 0;
-		if (c->left == 0) {
-			/* A body without a last chunk is incomplete. */
-			c->left = last ? 0 : 1;
-			c->ended = true;
-			for (uint32_t lines = 0; last && lines < HEAD_LINES_MAX && (line = head_line(c)) && line[0];
-				 lines++)
-				;
-			return 0;
-		}
+	sink to = {out, 0};
+	while (to.size == 0 && c->http.state < HOBC_HTTP_DONE && (c->from < c->to || fill(c))) {
+		size_t size = c->to - c->from < room ? c->to - c->from : room;
+		c->from += hobc_http_feed(&c->http, c->bytes + c->from, size, put_body, &to);
 	}
-	if (c->from == c->to && !fill(c)) {
-		c->ended = true;
-		return 0;
-	}
-	size_t count = c->to - c->from;
-	if (count > room)
-		count = room;
-	if ((c->chunked || c->has_length) && count > c->left)
-		count = (size_t)c->left;
-	memcpy(out, c->bytes + c->from, count);
-	c->from += count;
-	c->left -= c->chunked || c->has_length ? count : 0;
-	if (c->has_length && !c->chunked && c->left == 0)
-		c->ended = true;
-	return count;
+	return to.size;
 }
 
 bool srv_connection_is_whole(const srv_connection *c)
 {
-	return !(c->has_length || c->chunked) || c->left == 0;
+	return c->http.state == HOBC_HTTP_DONE;
 }
 
 bool srv_connection_is_reusable(const srv_connection *c)
 {
-	return c->ended && c->left == 0 && !c->closes && c->from == c->to;
+	return c->http.state == HOBC_HTTP_DONE && c->http.keep_alive && c->keep && c->from == c->to;
 }

@@ -1,6 +1,7 @@
 /* connection.h - an HTTP connection to another Hob.
  *
  * Addresses: HOST:PORT, http://HOST:PORT, https://HOST:PORT (tls_client.h) and unix:/path. No redirects.
+ * Answers are parsed by the renderers' client (client_parse.h): HTTP/1.1, with a length or in chunks.
  * Calls block their thread, at most as long as the limits allow, except for name lookups. One thread at a
  * time may use a connection; only srv_connection_cut may be called from another one. */
 #ifndef SRV_CONNECTION_H

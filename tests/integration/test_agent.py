@@ -287,6 +287,8 @@ class Agent(Scenario):
                    "page": (200, None)}
 
         class Other(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
             def do_PUT(self):
                 self.rfile.read(int(self.headers["Content-Length"]))
                 status, body = answers[self.server.kind]

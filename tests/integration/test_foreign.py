@@ -37,20 +37,25 @@ class Liar(http.server.ThreadingHTTPServer):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
     def log_message(self, *_):
         pass
+
+    def write(self, data):
+        """A chunk of an answer without end."""
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
 
     def do_GET(self):
         answer = next((answer for begin, answer in self.server.answers.items() if self.path.startswith(begin)), {})
         body = answer if isinstance(answer, bytes) else b"" if callable(answer) else json.dumps(answer).encode()
         self.send_response(200)
-        if not callable(answer):
-            self.send_header("Content-Length", str(len(body)))
+        self.send_header(*(("Transfer-Encoding", "chunked") if callable(answer) else ("Content-Length", str(len(body)))))
         self.end_headers()
         self.wfile.write(body)
         if callable(answer):
             with contextlib.suppress(OSError):
-                answer(self.wfile)
+                answer(self)
 
     do_POST = do_GET
 

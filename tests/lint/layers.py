@@ -39,7 +39,7 @@ MAY = {
     "server/fs": ["core/base", "core/hash"],
     "server/live": ["core/base", "core/settings", "server/fs", "server/settings"],
     "server/service": ["core/base"],
-    "server/client": ["core/base"],
+    "server/client": ["core/base", "core/client"],
     "server/settings": ["core/base", "core/hash", "core/settings", "server/fs"],
     "server/watch": ["core/base", "server/fs"],
     "server/graph": ["core/base", "core/hash", "server/fs"],
