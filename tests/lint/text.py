@@ -89,7 +89,7 @@ def c_findings(path):
 def unnamed_settings():
     """Cook settings that the dashboard would show by their key, or under "Other"."""
     words = (ROOT / "web/app/text.js").read_text()
-    groups, names = (words[words.index(mark):] for mark in ("\t\tgroups: {", "\tsettingNames: {"))
+    groups, names = (words[words.index(mark):] for mark in ("\t\tgroups: ", "\tsettingNames: "))
     for key in re.findall(r'^SETTING\(.*?"([^"]+)"', "".join((ROOT / f"schema/{name}.def").read_text() for name in ("settings", "rules")), re.M):
         if not re.search(rf"[\s{{]'?{re.escape(key)}'?: \[", names):
             yield f"web/app/text.js: the setting {key} has no name in settingNames"

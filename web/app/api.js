@@ -1,6 +1,10 @@
 /* The daemon's HTTP interface: JSON in and out, problems as errors. */
 
 export class Problem extends Error {
+	/**
+	 * @param {number} status
+	 * @param {Partial<Api.Problem>} body
+	 */
 	constructor(status, body) {
 		super(body.detail ?? body.title ?? `HTTP ${status}`);
 		this.status = status;
@@ -12,9 +16,16 @@ export class Problem extends Error {
 
 let refused = () => {};
 
-/** Calls back whenever the daemon answers that the caller is not signed in. */
+/**
+ * Calls back whenever the daemon answers that the caller is not signed in.
+ * @param {() => void} callback
+ */
 export const onRefused = (callback) => (refused = callback);
 
+/**
+ * @param {Response} response
+ * @param {'text' | 'json'} [as]
+ */
 async function answer(response, as) {
 	if (response.ok) return response.status === 204 ? null : as === 'text' ? response.text() : response.json();
 	const body = await response.json().catch(() => ({}));
@@ -22,11 +33,21 @@ async function answer(response, as) {
 	throw new Problem(response.status, body);
 }
 
+/**
+ * Whether a request was ended from here.
+ * @param {unknown} error
+ */
+export const isAbort = (error) => error instanceof Error && error.name === 'AbortError';
+
+/**
+ * @param {string} path
+ * @param {RequestInit} options
+ */
 async function send(path, options) {
 	try {
 		return await fetch(path, options);
 	} catch (error) {
-		if (error.name === 'AbortError') throw error;
+		if (isAbort(error)) throw error;
 		throw new Problem(0, { code: 'offline' });
 	}
 }
@@ -39,7 +60,7 @@ const PATIENCE = 300;
 export async function waitForEarly() {
 	const links = [...document.querySelectorAll('link[rel=preload][as=fetch]')];
 	const reads = links.map((link) => {
-		const path = link.getAttribute('href');
+		const path = link.getAttribute('href') ?? '';
 		const read = get(path);
 		early.set(path, read);
 		return read.catch(() => early.delete(path));
@@ -47,6 +68,12 @@ export async function waitForEarly() {
 	if (reads.length) await Promise.race([Promise.all(reads), new Promise((done) => setTimeout(done, PATIENCE))]);
 }
 
+/**
+ * @template {string} Path
+ * @param {Path} path
+ * @param {{ signal?: AbortSignal, as?: 'text' | 'json' }} [given]
+ * @returns {Promise<Api.Answer<Path>>}
+ */
 export async function get(path, { signal, as } = {}) {
 	const read = early.get(path);
 	if (read) {
@@ -57,16 +84,32 @@ export async function get(path, { signal, as } = {}) {
 		as);
 }
 
-/** Throws the Problem that a download would get, since a link cannot report it. */
+/**
+ * Throws the Problem that a download would get, since a link cannot report it.
+ * @param {string} path
+ */
 export const probe = async (path) => answer(await send(path, { headers: { Range: 'bytes=0-0' } }), 'text');
 
-/** Returns {data, etag}. */
+/**
+ * Returns {data, etag}.
+ * @template {string} Path
+ * @param {Path} path
+ * @param {{ signal?: AbortSignal }} [given]
+ * @returns {Promise<{ data: Api.Answer<Path>, etag: string }>}
+ */
 export async function getTagged(path, { signal } = {}) {
 	const response = await send(path, { signal, headers: { Accept: 'application/json' } });
-	return { data: await answer(response), etag: response.headers.get('ETag') };
+	return { data: await answer(response), etag: response.headers.get('ETag') ?? '' };
 }
 
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body]
+ * @param {Page.Table} [headers]
+ */
 export async function write(method, path, body, headers = {}) {
+	/** @type {{ method: string, headers: Page.Table, body?: string }} */
 	const options = { method, headers: { Accept: 'application/json', ...headers } };
 	if (body !== undefined) {
 		options.body = JSON.stringify(body);
@@ -75,8 +118,13 @@ export async function write(method, path, body, headers = {}) {
 	return answer(await send(path, options));
 }
 
+/**
+ * @param {string} path
+ * @param {unknown} [body]
+ */
 export const post = (path, body = {}) => write('POST', path, body);
 
+/** @param {Page.Change} parameters */
 export const query = (parameters) => {
 	const found = new URLSearchParams();
 	for (const [name, value] of Object.entries(parameters))

@@ -3,15 +3,24 @@ import { text } from './text.js';
 
 /* Numbers and dates follow the browser's locale; words are English, as everywhere here. */
 const locale = globalThis.navigator?.language ?? 'en';
-/* Makes each formatter when it is first used, so that the first page does not wait for others. */
+/**
+ * Makes each formatter when it is first used, so that the first page does not wait for others.
+ * @template Value
+ * @param {() => { format(value: Value): string }} make
+ */
 const later = (make) => {
+	/** @type {{ format(value: Value): string } | null} */
 	let made = null;
-	return { format: (...given) => (made ??= make()).format(...given) };
+	return { format: (/** @type {Value} */ value) => (made ??= make()).format(value) };
 };
 const whole = later(() => new Intl.NumberFormat(locale));
 const KEY = 'hob-marks';
-/* The browser's first formatter takes a page 30 ms. Most locales write numbers as English does, with other marks: those
- * marks are stored for the next page. null: not such a locale. */
+/**
+ * The browser's first formatter takes a page 30 ms. Most locales write numbers as English does, with other marks: those
+ * marks are stored for the next page. null: not such a locale.
+ * @param {string} digits
+ * @param {string} mark
+ */
 const grouped = (digits, mark) => digits.replace(/\B(?=(\d{3})+$)/g, mark);
 
 function findMarks() {
@@ -25,8 +34,13 @@ function findMarks() {
 	store?.setItem(KEY, JSON.stringify({ locale, marks }));
 	return marks;
 }
+/** @type {{ group: string, decimal: string } | null | undefined} */
 let marks;
 
+/**
+ * @param {number} value
+ * @param {number | null} digits
+ */
 function plain(value, digits) {
 	if (marks === undefined) marks = findMarks();
 	if (!marks || !(value >= 0 && value < 1e15)) return null;
@@ -37,12 +51,20 @@ function plain(value, digits) {
 const full = later(() => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' }));
 const fraction = [0, 1, 2].map((digits) => later(() => new Intl.NumberFormat(locale,
 	{ minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false })));
+/**
+ * @param {number} value
+ * @param {number} digits
+ */
 const fixed = (value, digits) => plain(value, digits) ?? fraction[digits].format(value);
 
+/** @param {number | null | undefined} value */
 export const number = (value) =>
 	(value === null || value === undefined ? '' : plain(value, null) ?? whole.format(value));
 
-/** 1234567 -> ['1.23', 'MB']: three digits, decimal units. */
+/**
+ * 1234567 -> ['1.23', 'MB']: three digits, decimal units.
+ * @param {number} bytes
+ */
 export function sizeParts(bytes) {
 	const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
 	let unit = 0;
@@ -55,10 +77,14 @@ export function sizeParts(bytes) {
 	return [fixed(value, unit === 0 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2), units[unit]];
 }
 
+/** @param {number | null | undefined} bytes */
 export const size = (bytes) => (bytes === null || bytes === undefined ? '' : sizeParts(bytes).join('\u00a0'));
 
-/** A limit in the unit in which it was set: 4294967296 -> "4 GiB". One that is not a whole number of MiB (below 1 MiB:
- * of KiB) is shown like any other size. */
+/**
+ * A limit in the unit in which it was set: 4294967296 -> "4 GiB". One that is not a whole number of MiB (below 1 MiB:
+ * of KiB) is shown like any other size.
+ * @param {number} bytes
+ */
 export function limitSize(bytes) {
 	if (!bytes || bytes % (bytes < 1048576 ? 1024 : 1048576)) return size(bytes);
 	const units = ['KiB', 'MiB', 'GiB', 'TiB'];
@@ -67,13 +93,19 @@ export function limitSize(bytes) {
 	return `${number(value)}\u00a0${units[unit]}`;
 }
 
-/** A size in the units of the limit shown with it, so that both can be compared. */
+/**
+ * A size in the units of the limit shown with it, so that both can be compared.
+ * @param {number} bytes
+ * @param {number} limit
+ */
 export function sizeBeside(bytes, limit) {
 	if (!limit || limit % 1048576) return size(bytes);
-	const unit = limit % 1073741824 ? ['MiB', 1048576] : ['GiB', 1073741824];
-	return `${fixed(bytes / unit[1], bytes / unit[1] >= 99.95 ? 0 : 2)}\u00a0${unit[0]}`;
+	/** @type {[string, number]} */
+	const [unit, length] = limit % 1073741824 ? ['MiB', 1048576] : ['GiB', 1073741824];
+	return `${fixed(bytes / length, bytes / length >= 99.95 ? 0 : 2)}\u00a0${unit}`;
 }
 
+/** @param {number | null | undefined} ms */
 export function duration(ms) {
 	if (ms === null || ms === undefined) return '';
 	if (ms < 10) return `${fixed(Math.max(0, ms), ms > 0 && ms < 0.95 ? 1 : 0)}\u00a0ms`;
@@ -88,10 +120,15 @@ export function duration(ms) {
 	return `${number(Math.floor(hours / 24))}\u00a0days`;
 }
 
+/** @type {[number, string, number][]} */
 const steps = [[60, 'second', 1], [3600, 'minute', 60], [86400, 'hour', 3600], [86400 * 30, 'day', 86400],
 	[86400 * 365, 'month', 86400 * 30]];
 
-/** time: milliseconds since 1970 */
+/**
+ * time: milliseconds since 1970
+ * @param {number} time
+ * @param {number} [now]
+ */
 export function ago(time, now = Date.now()) {
 	const seconds = Math.round((time - now) / 1000);
 	if (Math.abs(seconds) < 5) return text.justNow;
@@ -101,26 +138,43 @@ export function ago(time, now = Date.now()) {
 }
 
 const precise = later(() => new Intl.NumberFormat(locale, { maximumSignificantDigits: 6 }));
-/** A number of any size without the noise of single precision: 0.3000000119 -> "0.3" */
+/**
+ * A number of any size without the noise of single precision: 0.3000000119 -> "0.3"
+ * @param {number} value
+ */
 export const quantity = (value) => (Number.isInteger(value) ? number(value) : precise.format(value));
 
+/** @param {Intl.DateTimeFormatOptions} options */
 const axisOf = (options) => later(() => new Intl.DateTimeFormat(locale, options));
+/** @type {[number, ReturnType<typeof axisOf>][]} */
 const axes = [[60, axisOf({ timeStyle: 'medium' })], [86400, axisOf({ timeStyle: 'short' })],
 	[Infinity, axisOf({ month: 'short', day: 'numeric' })]];
-/** Formatter for marks on an axis; marks: seconds since 1970, `apart` seconds from each other. */
+/**
+ * Formatter for marks on an axis; marks: seconds since 1970, `apart` seconds from each other.
+ * @param {number[]} marks
+ * @param {number} apart
+ */
 export const axisTimes = (marks, apart) => {
-	const [, words] = axes.find(([below]) => apart < below);
+	const [, words] = axes.find(([below]) => apart < below) ?? axes[2];
 	return marks.map((mark) => words.format(mark * 1000));
 };
 
+/** @param {number} time */
 export const exactTime = (time) => full.format(time);
+/** @param {number} time */
 export const clock = (time) => new Date(time).toLocaleTimeString(locale);
 
-/** 0.934 -> "93 %", 0.004 -> "0.4 %" */
+/**
+ * 0.934 -> "93 %", 0.004 -> "0.4 %"
+ * @param {number} share
+ */
 export const percent = (share) => `${fixed(share * 100, share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`;
 
-/** "root/path" -> {file, folder}; for an unsaved model (live/USER/ROOT/PATH.glb) those of the asset that it replaces,
- * and its user. */
+/**
+ * "root/path" -> {file, folder}; for an unsaved model (live/USER/ROOT/PATH.glb) those of the asset that it replaces,
+ * and its user.
+ * @param {string} name
+ */
 export function partsOf(name) {
 	const [, user, asset] = /^live\/([^/]+)\/(.+)\.glb$/.exec(name) ?? [];
 	const shown = asset ?? name;
@@ -128,9 +182,16 @@ export function partsOf(name) {
 	return { file: shown.slice(slash), folder: shown.slice(0, slash), user };
 }
 
-/** A message as a sentence: 'the GLB says' -> 'The GLB says'; one that begins with a quote, a path or a name is
- * unchanged. */
+/**
+ * A message as a sentence: 'the GLB says' -> 'The GLB says'; one that begins with a quote, a path or a name is
+ * unchanged.
+ * @param {string} message
+ */
 export const sentence = (message) => message?.replace(/^[a-z]+(?=[\s,:;])/,
 	(word) => word[0].toUpperCase() + word.slice(1));
 
+/**
+ * @param {number} count
+ * @param {string[]} given
+ */
 export const plural = (count, [one, many]) => `${number(count)} ${count === 1 ? one : many}`;

@@ -1,13 +1,13 @@
 /* A dialog that lists the keys; `?` opens it on every page. */
 import { html } from 'htm/preact';
-import { useRef } from 'preact/hooks';
-import { useKey } from './hooks.js';
+import { useElement, useKey } from './hooks.js';
 import { text } from './text.js';
 
 const words = text.keys;
 
 export function Keys() {
-	const dialog = useRef(null);
+	/** @type {{ current: HTMLDialogElement }} */
+	const dialog = useElement();
 	const open = () => dialog.current.open || dialog.current.showModal();
 	useKey('?', open);
 	return html`<button type="button" class="small" onClick=${open} aria-haspopup="dialog">${words.button}</button>

@@ -2,6 +2,7 @@
  * can be selected, Space and Ctrl+click select, Shift extends the selection, and Escape clears it. */
 import { html } from 'htm/preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useElement } from './hooks.js';
 import { cameBack } from './router.js';
 
 const HEIGHT = 48;
@@ -9,21 +10,27 @@ const SPARE = 6;
 /* Scroll position of each list by its address, restored when the user comes back. */
 const left = new Map();
 const here = () => location.pathname + location.search;
+/** @param {{ active?: number, top?: number }} change */
 const leave = (change) => left.set(here(), { ...left.get(here()), ...change });
 
 /**
  * near(item, pressed) is called when a row gets the focus, or a pointer is pressed on it: it may be opened next.
  * selection: {has(item), toggle(item), add(items), clear(), label}, or undefined.
+ * @param {{ rows: import('./rows.js').Rows, label: string, header: Page.Children, row: (item: Api.Asset) =>
+ * Page.Children, open: (item: Api.Asset, event: Event) => void, near: (item: Api.Asset, pressed: boolean) => void,
+ * resetKey: string, selection: Page.Selection }} props
  */
 export function List({ rows, label, header, row, open, near, resetKey, selection }) {
-	const scroller = useRef(null);
-	const focusNext = useRef(null); /* the row to focus once it is rendered */
+	/** @type {{ current: HTMLElement }} */
+	const scroller = useElement();
+	const focusNext = useRef(/** @type {number | null} */ (null)); /* the row to focus once it is rendered */
 	/* An item's cells are made once: unchanged ones cost nothing while scrolling. */
 	const drawn = useRef(new WeakMap());
 	const [view, setView] = useState({ first: 0, last: 20, bar: 0 }); /* bar: width of the scroll bar */
 	const [active, setOnlyActive] = useState(0);
 	const anchor = useRef(0);
 	const total = rows.total ?? 0;
+	/** @param {number} index */
 	const setActive = (index) => {
 		leave({ active: index });
 		setOnlyActive(index);
@@ -62,13 +69,14 @@ export function List({ rows, label, header, row, open, near, resetKey, selection
 	}, [resetKey]);
 	useEffect(() => rows.show(view.first, view.last), [rows, view]);
 	useLayoutEffect(() => {
-		const row = focusNext.current !== null
-			&& scroller.current.querySelector(`[data-index="${focusNext.current}"]`);
+		const row = focusNext.current !== null && /** @type {HTMLElement | null} */ (
+			scroller.current.querySelector(`[data-index="${focusNext.current}"]`));
 		if (!row) return;
 		focusNext.current = null;
 		row.focus({ preventScroll: true });
 	});
 
+	/** @param {number} to */
 	const move = (to) => {
 		const index = Math.max(0, Math.min(total - 1, to));
 		const place = scroller.current;
@@ -80,48 +88,69 @@ export function List({ rows, label, header, row, open, near, resetKey, selection
 		measure();
 		setActive(index);
 	};
-	/* Selects the loaded rows between the last selected one and this one. */
+	/**
+	 * Selects the loaded rows between the last selected one and this one.
+	 * @param {number} to
+	 */
 	const extend = (to) => {
 		const items = [];
-		for (let i = Math.min(anchor.current, to); i <= Math.max(anchor.current, to);
-			i++) if (rows.at(i)) items.push(rows.at(i));
-		selection.add(items);
+		for (let i = Math.min(anchor.current, to); i <= Math.max(anchor.current, to); i++) items.push(rows.at(i));
+		selection?.add(items.filter((item) => item !== undefined));
 	};
+	/**
+	 * @param {number} index
+	 * @param {boolean} far
+	 */
 	const select = (index, far) => {
+		const item = rows.at(index);
 		if (far) extend(index);
-		else selection.toggle(rows.at(index));
+		else if (item) selection?.toggle(item);
 		anchor.current = index;
 	};
+	/**
+	 * @param {MouseEvent} event
+	 * @param {Api.Asset} item
+	 * @param {number} index
+	 */
 	const click = (event, item, index) => {
 		setActive(index);
-		const box = event.target.closest('.pick');
-		if (!box && event.target.closest('a')) return; /* including Ctrl+click, which opens a tab */
+		const target = /** @type {Element} */ (event.target);
+		const box = target.closest('.pick');
+		if (!box && target.closest('a')) return; /* including Ctrl+click, which opens a tab */
 		if (selection && (box || event.ctrlKey || event.metaKey || event.shiftKey)) select(index, event.shiftKey);
 		else open(item, event);
 	};
+	/** @param {KeyboardEvent} event */
 	const press = (event) => {
+		const item = rows.at(active);
 		const page = Math.max(1, Math.floor(scroller.current.clientHeight / HEIGHT) - 1);
-		const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -total, End: total }[event.key];
+		const step = /** @type {Page.Table<number>} */ ({ ArrowDown: 1, ArrowUp: -1, PageDown: page,
+			PageUp: -page, Home: -total, End: total })[event.key];
 		if (step !== undefined) {
 			event.preventDefault();
 			const to = Math.max(0, Math.min(total - 1, active + step));
 			move(active + step);
 			if (selection && event.shiftKey) extend(to);
-		} else if (selection && event.key === ' ' && rows.at(active)) {
+		} else if (selection && event.key === ' ' && item) {
 			event.preventDefault();
 			select(active, event.shiftKey);
 		} else if (selection && event.key === 'Escape') {
 			selection.clear();
-		} else if (event.key === 'Enter' && rows.at(active)) {
+		} else if (event.key === 'Enter' && item) {
 			event.preventDefault();
-			open(rows.at(active), event);
+			open(item, event);
 		}
 	};
 
+	/**
+	 * @param {Api.Asset | undefined} item
+	 * @param {number} index
+	 */
 	const focused = (item, index) => {
 		setActive(index);
 		if (item) near(item, false);
 	};
+	/** @param {Api.Asset} item */
 	const cells = (item) => {
 		if (!drawn.current.has(item)) drawn.current.set(item, row(item));
 		return drawn.current.get(item);

@@ -29,6 +29,7 @@ import { Settings } from './pages/settings.js';
 import { Api } from './pages/api.js';
 import { SignIn } from './pages/sign_in.js';
 
+/** @type {Page.Table<(props: { query: Page.Query, below: string }) => Page.Node | null>} */
 const pages = { '': Overview, assets: Assets, asset: Asset, textures: Textures, jobs: Jobs, errors: Errors,
 	cache: Cache, clients: Clients, log: Log, settings: Settings, api: Api };
 

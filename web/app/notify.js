@@ -11,12 +11,19 @@ const KEY = 'hob-notify';
 const SOUND = 'hob-notify-sound';
 const words = text.notify;
 const wanted = (key = KEY) => localStorage.getItem(key) === 'on';
+/**
+ * @param {string} key
+ * @param {boolean} on
+ */
 const want = (key, on) => localStorage.setItem(key, on ? 'on' : 'off');
 
-/* Every tab gets the event; because of the tag, the system shows one notification. */
+/**
+ * Every tab gets the event; because of the tag, the system shows one notification.
+ * @param {Page.AssetTold} given
+ */
 function show({ asset, error }) {
-	const note = new Notification(words.failed(asset.split('/').at(-1)), { body: sentence(error.message), tag: asset,
-			icon: '/favicon.ico' });
+	const note = new Notification(words.failed(asset.split('/').at(-1)),
+		{ body: sentence(error?.message ?? ''), tag: asset, icon: '/favicon.ico' });
 	note.onclick = () => {
 		focus();
 		navigate(nameAddress(asset));
@@ -56,15 +63,17 @@ export function NotifySwitch() {
 	const [loud, setLoud] = useState(wanted(SOUND));
 	const [refused, setRefused] = useState(false);
 	if (!globalThis.Notification) return null;
-	const change = async ({ target }) => {
-		const may = !target.checked || (await Notification.requestPermission()) === 'granted';
-		const now = target.checked && may;
+	/** @param {Page.On<HTMLInputElement>} given */
+	const change = async ({ currentTarget: box }) => {
+		const may = !box.checked || (await Notification.requestPermission()) === 'granted';
+		const now = box.checked && may;
 		want(KEY, now);
 		setRefused(!may);
 		set(now);
-		target.checked = now;
+		box.checked = now;
 	};
-	const changeSound = ({ target: { checked } }) => {
+	/** @param {Page.On<HTMLInputElement>} given */
+	const changeSound = ({ currentTarget: { checked } }) => {
 		want(SOUND, checked);
 		setLoud(checked);
 		if (checked) playOnce();

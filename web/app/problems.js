@@ -1,6 +1,9 @@
 /* The problems of all assets in groups: messages of one code and one shape are one problem, whatever their numbers. */
 
-/** The message without what differs from asset to asset: numbers, and names in quotes. */
+/**
+ * The message without what differs from asset to asset: numbers, and names in quotes.
+ * @param {string} message
+ */
 export const shapeOf = (message) => message.replace(/'[^']*'|"[^"]*"|“[^”]*”/g, '…')
 	.replace(/\b0x[0-9a-f]+\b|\d+([.,]\d+)*/gi, '…');
 
@@ -8,13 +11,14 @@ export const shapeOf = (message) => message.replace(/'[^']*'|"[^"]*"|“[^”]*�
  * items: causes as the API has them, newest first. Returns groups in the same order: {code, message, hint, root_cause,
  * assets: [{...asset, location, message}]}; `message` of an asset only where it is not that of its group. A place in
  * the first asset's own file is none of the others'.
+ * @param {Api.ErrorGroups['items']} items
  */
 export function groupProblems(items) {
+	/** @type {Map<string, typeof items>} */
 	const groups = new Map();
 	for (const item of items) {
 		const key = `${item.code}\n${item.root_cause ?? ''}\n${shapeOf(item.message)}`;
-		if (!groups.has(key)) groups.set(key, []);
-		groups.get(key).push(item);
+		groups.set(key, [...(groups.get(key) ?? []), item]);
 	}
 	return [...groups.values()].map((causes) => {
 		const [{ code, message, hint, root_cause: cause }] = causes;
@@ -27,10 +31,16 @@ export function groupProblems(items) {
 	});
 }
 
+/** @param {{ root: string, path: string }} given */
 export const folderOf = ({ root, path }) => [root, ...path.split('/').slice(0, -1)].slice(0, 2).join('/');
+/** @param {{ path: string }} given */
 export const formatOf = ({ path }) => /\.([^./]+)$/.exec(path)?.[1].toLowerCase() ?? '';
 
-/** The groups with the assets that fit: every word of `q`, and code, folder and format where they are given. */
+/**
+ * The groups with the assets that fit: every word of `q`, and code, folder and format where they are given.
+ * @param {Page.Group[]} groups
+ * @param {{ q?: string, code?: string, folder?: string, format?: string }} given
+ */
 export function findProblems(groups, { q = '', code, folder, format }) {
 	const wanted = q.toLowerCase().split(/\s+/).filter(Boolean);
 	return groups.filter((group) => !code || group.code === code)

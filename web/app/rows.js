@@ -3,7 +3,7 @@
  * Page n begins after cursor n, which the page before returned. To jump far ahead, only the cursors in between are
  * fetched, a thousand rows at a time. After a change the visible pages are read again from the cursor of the first one,
  * so that the visible rows stay in place; later cursors are dropped. */
-import { get, query } from './api.js';
+import { get, isAbort, query } from './api.js';
 import { know } from './known.js';
 
 const PAGE = 100;
@@ -11,28 +11,45 @@ const SKIP = 10; /* pages per jump: the API returns 1000 rows at most */
 const KEPT = 40;
 
 export class Rows {
+	/**
+	 * @param {string} path
+	 * @param {Page.Change} parameters
+	 * @param {string} fields
+	 * @param {() => void} changed
+	 */
 	constructor(path, parameters, fields, changed) {
 		this.path = path;
 		this.parameters = parameters;
 		this.fields = fields;
 		this.changed = changed;
+		/** @type {Map<number, Api.Asset[]>} */
 		this.pages = new Map();
 		this.cursors = new Map([[0, '']]);
+		/** @type {Set<number>} */
 		this.outdated = new Set();
 		this.turn = 0; /* number of refreshes */
+		/** @type {number | null} */
 		this.total = null;
+		/** @type {Page.Problem | null} */
 		this.error = null;
+		/** @type {Promise<void> | null} */
+		this.running = null;
 		this.first = 0;
 		this.last = 0;
 		this.stop = new AbortController();
 		this.pump();
 	}
 
+	/** @param {number} index */
 	at(index) {
 		return this.pages.get(Math.floor(index / PAGE))?.[index % PAGE];
 	}
 
-	/** Rows first..last are on screen. */
+	/**
+	 * Rows first..last are on screen.
+	 * @param {number} first
+	 * @param {number} last
+	 */
 	show(first, last) {
 		this.first = Math.floor(Math.max(0, first) / PAGE);
 		this.last = Math.floor(Math.max(0, last) / PAGE);
@@ -62,10 +79,15 @@ export class Rows {
 		return null;
 	}
 
+	/**
+	 * @param {number} page
+	 * @param {number} pages
+	 * @param {string} fields
+	 */
 	async read(page, pages, fields) {
 		const cursor = this.cursors.get(page);
-		return get(this.path + query({ ...this.parameters, fields, limit: pages * PAGE, cursor,
-				count: fields === this.fields }), { signal: this.stop.signal });
+		return /** @type {Promise<Api.AssetPage>} */ (get(this.path + query({ ...this.parameters, fields,
+			limit: pages * PAGE, cursor, count: fields === this.fields }), { signal: this.stop.signal }));
 	}
 
 	async pump() {
@@ -82,12 +104,13 @@ export class Rows {
 			for (let page = this.wanted(); page !== null; page = this.wanted()) await this.load(page);
 			this.error = null;
 		} catch (error) {
-			if (error.name === 'AbortError') return;
-			this.error = error;
+			if (isAbort(error)) return;
+			this.error = /** @type {Page.Problem} */ (error);
 		}
 		this.changed();
 	}
 
+	/** @param {number} page */
 	async load(page) {
 		const { turn } = this;
 		let from = page;
@@ -96,7 +119,7 @@ export class Rows {
 			const pages = Math.min(page - from, SKIP);
 			const { next } = await this.read(from, pages, 'id');
 			if (next) this.cursors.set(from + pages, next);
-			else this.total = Math.min(this.total, (from + pages) * PAGE);
+			else this.total = Math.min(this.total ?? 0, (from + pages) * PAGE);
 			return;
 		}
 		const { items, next, total } = await this.read(page, 1, this.fields);
@@ -107,7 +130,7 @@ export class Rows {
 		else this.outdated.add(page);
 		if (next) this.cursors.set(page + 1, next);
 		if (total !== this.total) {
-			const end = Math.ceil(total / PAGE);
+			const end = Math.ceil((total ?? 0) / PAGE);
 			for (const kept of [...this.pages.keys()]) if (kept >= end && kept > 0) this.pages.delete(kept);
 		}
 		this.total = total;

@@ -4,14 +4,20 @@ import { get, onRefused, post, write } from './api.js';
 import { connect, listen } from './live.js';
 
 const address = '/api/v1/session';
+/** @type {Set<(state: State) => void>} */
 const watchers = new Set();
 const KEY = 'hob-open';
 /* If the daemon required no token the last time, the page assumes the same until it is answered, and does not wait. */
 const open = localStorage.getItem(KEY) === '1';
-/* asked: there is an answer, or it is assumed; scope: 'none', 'read' or 'write'; lost: the session has ended; leaving:
- * signing out, and nothing is read any more. */
+/**
+ * asked: there is an answer, or it is assumed; scope: 'none', 'read' or 'write'; lost: the session has ended; leaving:
+ * signing out, and nothing is read any more.
+ * @typedef {{ asked: boolean, required: boolean, scope: string, lost: boolean, leaving: boolean }} State
+ * @type {State}
+ */
 let state = { asked: open, required: false, scope: open ? 'write' : 'none', lost: false, leaving: false };
 
+/** @param {Partial<State>} change */
 function set(change) {
 	state = { ...state, ...change };
 	if (state.scope !== 'none') connect();
@@ -43,7 +49,7 @@ export function useSession() {
 	useEffect(() => {
 		update(state);
 		watchers.add(update);
-		return () => watchers.delete(update);
+		return () => void watchers.delete(update);
 	}, []);
 	return now;
 }
@@ -63,7 +69,10 @@ export async function signOut() {
 	}
 }
 
-/** Throws a Problem if the token is invalid. */
+/**
+ * Throws a Problem if the token is invalid.
+ * @param {string} token
+ */
 export async function signIn(token) {
 	const { required, scope } = await post(address, { token });
 	set({ required, scope, lost: false });

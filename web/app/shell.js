@@ -13,12 +13,17 @@ import { Updated } from './updated.js';
 import { SHORT, Work } from './work.js';
 
 const groups = [['overview', 'assets', 'textures', 'errors', 'jobs'], ['cache', 'clients', 'log'], ['settings', 'api']];
+/** @param {string} page */
 const addressOf = (page) => (page === 'overview' ? '/' : `/ui/${page}`);
 
-/** A cook's outcome is shown soon, its beginning and its preview only if they last. */
+/**
+ * A cook's outcome is shown soon, its beginning and its preview only if they last.
+ * @param {Page.Told} given
+ */
 export const changesCounts = ({ kind, data }) =>
 	(kind === 'job' || (kind === 'asset' && data.quality === 'preview') ? LATER : kind === 'asset');
 
+/** @param {{ count: number | undefined, tone: Page.Tone, label: string }} props */
 function Badge({ count, tone, label }) {
 	if (!count) return null;
 	return html`<span class="badge tone-${tone}" title=${label}>${number(count)}</span>`;
@@ -42,16 +47,17 @@ function Person() {
 		<button type="button" class="small" onClick=${signOut}>${text.session.out}</button></p>`;
 }
 
+/** @param {{ page: string, children: Page.Children }} props */
 export function Shell({ page, children }) {
 	const [open, setOpen] = useState(false);
 	const { path } = useAddress();
 	const stats = useResource('/api/v1/stats', { on: changesCounts, every: 15000 });
-	pace.gap = stats.data?.progress?.left > SHORT ? 2000 : 300;
+	pace.gap = (stats.data?.progress?.left ?? 0) > SHORT ? 2000 : 300;
 	useEffect(() => setOpen(false), [path]);
-	const badges = {
+	const badges = /** @type {Page.Table<Page.Node>} */ ({
 		errors: html`<${Badge} tone="bad" label=${text.nav.errors} count=${stats.data?.errors} />`,
 		jobs: html`<${Badge} tone="work" label=${text.overview.working} count=${stats.data?.progress?.left} />`,
-	};
+	});
 	const { connected, known } = useLive();
 	return html`<div class="shell ${known && !connected ? 'away' : ''}">
 		<a class="skip" href="#main">${text.skip}</a>

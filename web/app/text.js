@@ -1,14 +1,15 @@
 /* All texts of the dashboard. */
-export const text = {
+export const text = /** @satisfies {Page.Words} */ ({
 	product: 'Hob',
 	justNow: 'just now',
 	/* -3, 'minute' -> "3 minutes ago" */
 	fromNow(count, unit) {
-		const words = { day: ['yesterday', 'tomorrow'], month: ['last month', 'next month'],
-			year: ['last year', 'next year'] }[unit];
-		const much = Math.abs(count);
-		if (words && much === 1) return words[count > 0 ? 1 : 0];
-		return `${count > 0 ? 'in ' : ''}${much} ${unit}${much === 1 ? '' : 's'}${count > 0 ? '' : ' ago'}`;
+		const steps = Number(count);
+		const words = /** @type {Page.Table<string[]>} */ ({ day: ['yesterday', 'tomorrow'],
+			month: ['last month', 'next month'], year: ['last year', 'next year'] })[String(unit)];
+		const much = Math.abs(steps);
+		if (words && much === 1) return words[steps > 0 ? 1 : 0];
+		return `${steps > 0 ? 'in ' : ''}${much} ${unit}${much === 1 ? '' : 's'}${steps > 0 ? '' : ' ago'}`;
 	},
 	loading: 'Loading…',
 	retry: 'Try again',
@@ -18,7 +19,7 @@ export const text = {
 	close: 'Close',
 	cancel: 'Cancel',
 	skip: 'Skip to content',
-	unsaved: (user) => (user.startsWith('page-') ? 'dropped on a page' : `unsaved, from ${user}`),
+	unsaved: (user) => (String(user).startsWith('page-') ? 'dropped on a page' : `unsaved, from ${user}`),
 	menu: 'Menu',
 	none: 'None',
 	yes: 'yes',
@@ -28,12 +29,12 @@ export const text = {
 	failedTitle: 'That did not work',
 	updated: 'Hob was updated.',
 	reloadPage: 'Load the new page',
-	nav: {
+	nav: /** @type {Page.Table} */ ({
 		label: 'Pages', overview: 'Overview', assets: 'Assets', textures: 'Textures',
 		jobs: 'Jobs', errors: 'Problems', cache: 'Cache',
 		clients: 'Clients',
 		log: 'Log', settings: 'Settings', api: 'API',
-	},
+	}),
 	session: {
 		title: 'Sign in', intro: 'This daemon requires an access token.', token: 'Access token',
 		show: 'Show', enter: 'Sign in', out: 'Sign out',
@@ -49,7 +50,7 @@ export const text = {
 	},
 	keys: {
 		title: 'Keys', button: 'Keys (?)', close: 'Close',
-		lists: {
+		lists: /** @type {Page.Table<[string, string[][]]>} */ ({
 			everywhere: ['Everywhere', [['?', 'Show this list'], ['Tab', 'Go to the next control']]],
 			list: ['List of assets', [['/', 'Search'], ['↑ ↓ PgUp PgDn Home End', 'Move'], ['Enter', 'Open'],
 				['Space', 'Select'], ['Shift ↑ ↓', 'Select more'], ['Esc', 'Select nothing']]],
@@ -57,7 +58,7 @@ export const text = {
 				['F', 'Fit the model'], ['W', 'Fill the window'], ['H', 'Fold the panels there'],
 				['Esc', 'Back to the page'], ['T', 'Turntable'], ['P', 'Save a picture'],
 				[', .', 'Frame by frame through a clip']]],
-		},
+		}),
 	},
 	theme: { label: 'Theme', system: 'System', light: 'Light', dark: 'Dark' },
 	notify: {
@@ -69,12 +70,12 @@ export const text = {
 		label: 'Cooking', of: (done, total) => `${done} of ${total} done`, rate: (count) => `${count} a minute`,
 		left: (time) => `about ${time} left`, late: 'takes longer than estimated', failed: (count) => `${count} failed`,
 	},
-	states: {
+	states: /** @type {Page.Table} */ ({
 		fresh: 'Up to date', updating: 'Updating', waiting: 'Waiting', broken: 'Broken', blocked: 'Blocked',
 		interrupted: 'Interrupted', missing: 'Folder missing', skipped: 'Skipped', removed: 'Removed',
 		preview: 'Preview',
-	},
-	stateMeaning: {
+	}),
+	stateMeaning: /** @type {Page.Table} */ ({
 		fresh: 'The served version matches the file on disk.',
 		updating: 'The last good version is served while the new one is being cooked.',
 		waiting: 'Its first cook waits or is running.',
@@ -85,7 +86,7 @@ export const text = {
 		skipped: 'No asset: the export of another file, or of a kind that is not cooked.',
 		removed: 'The file was deleted.',
 		preview: 'A quick version of the file on disk; the final one, which is smaller, is being cooked.',
-	},
+	}),
 	assetWord: ['asset', 'assets'],
 	triangleWord: ['triangle', 'triangles'],
 	warningWord: ['warning', 'warnings'],
@@ -112,7 +113,7 @@ export const text = {
 		pollingNote: 'is polled every 2 seconds, because its file system does not report changes',
 		degraded: 'Nothing can be cooked:', farm: 'The farm',
 		upstream: 'The upstream cache',
-		away: { degraded: 'is unreachable or fails', barred: 'rejects this daemon' },
+		away: /** @type {Page.Table} */ ({ degraded: 'is unreachable or fails', barred: 'rejects this daemon' }),
 		hereMeanwhile: 'Until it is back, everything is cooked on this machine.', resultWord: ['result', 'results'],
 		waitsToGo: (results, count) => `${results} ${count === 1 ? 'is' : 'are'} waiting to be uploaded.`,
 	},
@@ -137,8 +138,9 @@ export const text = {
 			state: 'Problems first', '-state': 'Problems last', '-triangles': 'Most triangles first',
 			triangles: 'Fewest triangles first',
 			'-lods': 'Most levels first', lods: 'Fewest levels first', '-findings': 'Most findings first' },
-		columns: { name: 'Name', state: 'State', triangles: 'Triangles', lods: 'Levels', size: 'Cooked size',
-			textures: 'Textures', time: 'Cook time', cooked: 'Cooked' },
+		columns: /** @type {Page.Table} */ ({ name: 'Name', state: 'State', triangles: 'Triangles', lods: 'Levels',
+			size: 'Cooked size',
+			textures: 'Textures', time: 'Cook time', cooked: 'Cooked' }),
 		lodsTitle: 'Levels of detail',
 		none: 'No assets yet', noneDetail: 'Save a model into a watched folder and it appears here.',
 		nothing: 'No matches', nothingDetail: 'No asset matches this search.', clear: 'Show all assets',
@@ -152,32 +154,35 @@ export const text = {
 		keys: 'Arrow keys move, Enter opens, / searches', list: 'List of assets',
 	},
 	asset: {
-		times: 'Where the time went', stages: { import: 'Reading the source', scene: 'Scene',
-			meshes: 'Meshes and levels', animations: 'Animations', textures: 'Textures', write: 'Writing the results' },
+		times: 'Where the time went', stages: /** @type {Page.Table} */ ({ import: 'Reading the source', scene: 'Scene',
+			meshes: 'Meshes and levels', animations: 'Animations', textures: 'Textures',
+				write: 'Writing the results' }),
 		notFound: 'Asset not found', notFoundDetail: 'It may have been moved or renamed. Search for its name:',
 		cookAgain: 'Cook again', cookAsked: 'Requested', crumbs: 'Location of this asset', view: '3D view',
 		noView: 'The 3D view could not be loaded.',
 		tabsLabel: 'About this asset',
-		tabs: { files: 'Cooked files', settings: 'Settings', deps: 'Dependencies', history: 'History', why: 'Why',
-			log: 'Log' },
+		tabs: /** @type {Page.Table} */ ({ files: 'Cooked files', settings: 'Settings', deps: 'Dependencies',
+			history: 'History', why: 'Why',
+			log: 'Log' }),
 		facts: { triangles: 'Triangles', vertices: 'Vertices', lods: 'Levels of detail', meshes: 'Meshes',
 			materials: 'Materials', textures: 'Textures', animations: 'Animations', nodes: 'Nodes',
 			source: 'Source files', cooked: 'Cooked size', time: 'Cook time', when: 'Last cooked',
 			repaired: 'Repaired', again: 'Restored' },
-		returned: { hit: 'from the cache', fetched: 'from the upstream' },
+		returned: /** @type {Page.Table} */ ({ hit: 'from the cache', fetched: 'from the upstream' }),
 		ownFile: (bytes) => `the file itself ${bytes}`, of: 'of', overBudget: 'over budget',
 		budgetTriangles: 'Triangle budget', budgetBytes: 'Size budget',
 		output: 'File', size: 'Size', share: 'Share', hash: 'Content hash',
 		noOutputs: 'Nothing has been cooked from it yet.',
-		outputs: {
+		outputTexture: (n) => `Texture ${n}`, outputs: /** @type {Page.Table} */ ({
 			meshes: 'Meshes', materials: 'Materials', scene: 'Scene', animations: 'Animations', report: 'Cook report',
-			texture: (n) => `Texture ${n}`,
+			
 			thumbnail: 'Thumbnail', 'classic.meshes': 'Meshes, classic layout',
 			'classic.materials': 'Materials, classic layout', 'classic.scene': 'Scene, classic layout',
-		},
+		}),
 		bundle: 'Repro bundle', bundleTitle: 'A tar with everything needed to repeat the cook elsewhere: sources, ' +
 			'settings and log', use: 'Use it in your code',
-		languages: { curl: 'Command line', js: 'JavaScript (three.js)', c: 'C', python: 'Python' },
+		languages: /** @type {Page.Table} */ ({ curl: 'Command line', js: 'JavaScript (three.js)', c: 'C',
+			python: 'Python' }),
 		graph: 'Dependency graph', graphLabel: 'What this asset depends on, and what depends on it',
 		graphMore: (count) => `and ${count} more`, ask: (name) => `What would a change to ${name} recook?`,
 		cooks: (name, count, time) => `A change to ${name} recooks ${count} ${count === '1' ? 'asset' : 'assets'}` +
@@ -187,10 +192,11 @@ export const text = {
 		missing: 'Not found', missingTitle: 'Not found. When it appears, the asset is ' +
 			'cooked again.', truncated: 'There are more than can be shown.',
 		whyWhat: 'What changed', before: 'Before', now: 'Now', notes: 'Notes of the cook',
-		levels: { warning: 'Warning', info: 'Note', error: 'Error' },
-		verdicts: { 'never cooked': 'Not cooked yet', cooked: 'Cooked for the first time', recooked: 'Cooked again',
+		levels: /** @type {Page.Table} */ ({ warning: 'Warning', info: 'Note', error: 'Error' }),
+		verdicts: /** @type {Page.Table} */ ({ 'never cooked': 'Not cooked yet', cooked: 'Cooked for the first time',
+			recooked: 'Cooked again',
 			reused: 'Found in the cache, not cooked', fetched: 'Fetched from the upstream, not cooked',
-			failed: 'The last cook failed' },
+			failed: 'The last cook failed' }),
 		unchanged: (count) => (count === 0 ? '' : `${count} ${count === 1 ? 'input' : 'inputs'} unchanged`),
 		sameAsBefore: 'Files and settings are the same as in the previous cook,',
 		cookedBy: (name) => `Cooked by ${name}.`,
@@ -199,23 +205,26 @@ export const text = {
 		firstCook: 'There is no earlier cook to compare with.',
 		noLog: 'The last cook reported nothing.', logTitle: 'Log of the last cook',
 	},
-	reasons: {
+	/* Reasons that lie in an asset's own file, which the text does not repeat. */
+	ownReasons: /** @type {Page.Table} */ ({ added: 'New file', changed: 'Was saved', appeared: 'Appeared' }),
+	reasons: /** @type {Page.Table<(...given: Page.Said[]) => string>} */ ({
 		added: (path) => (path ? `${path} is new` : 'New file'),
 		changed: (path) => (path ? `${path} was saved` : 'A file was saved'),
 		settings: (path) => `Settings changed${path ? ` (${path})` : ''}`,
-		own: { added: 'New file', changed: 'Was saved', appeared: 'Appeared' },
 		asked: () => 'Requested', forced: () => 'Requested again',
 		moved: (path) => `Moved from ${path}`,
 		removed: (path) => `${path} was deleted`, appeared: (path) => `${path} appeared`,
 		check: () => 'Checked at start', retry: () => 'Retry after a failure',
 		tools: () => 'This version of Hob cooks it differently', start: () => 'Checked at start',
 		dep: (path) => `${path} changed`,
-	},
-	results: { preview: 'Preview', cooked: 'Cooked', hit: 'From the cache', fetched: 'From the upstream',
-		failed: 'Failed', skipped: 'Skipped', cancelled: 'Cancelled', done: 'Done', recovered: 'Recovered' },
-	jobStates: { queued: 'Waiting', checking: 'Checking files', cooking: 'Cooking', storing: 'Storing',
+	}),
+	results: /** @type {Page.Table} */ ({ preview: 'Preview', cooked: 'Cooked', hit: 'From the cache',
+		fetched: 'From the upstream',
+		failed: 'Failed', skipped: 'Skipped', cancelled: 'Cancelled', done: 'Done', recovered: 'Recovered' }),
+	jobStates: /** @type {Page.Table} */ ({ queued: 'Waiting', checking: 'Checking files', cooking: 'Cooking',
+		storing: 'Storing',
 		running: 'Running', done: 'Done', import: 'Reading', meshes: 'Meshes', textures: 'Textures', write: 'Writing',
-		scene: 'Scene', animations: 'Animations' },
+		scene: 'Scene', animations: 'Animations' }),
 	history: {
 		trend: 'Size and triangles over time', cookedSize: 'Cooked size', triangles: 'Triangles', from: 'From',
 		to: 'to', cookTime: 'Cook time',
@@ -236,7 +245,7 @@ export const text = {
 		showAll: (count) => `Show all ${count} changes`,
 		leftOut: (count) => `${count} more changes are not listed.`,
 		tones: { bad: 'Lost', warn: 'Check', note: 'Changed', good: 'Improved', same: 'Same' },
-		numbers: {
+		numbers: /** @type {Page.Table} */ ({
 			bytes: 'Cooked size, without the report', mesh_bytes: 'Mesh data', texture_bytes: 'Texture data',
 			triangles: 'Triangles',
 			drawn_triangles: 'Triangles drawn', vertices: 'Vertices', draws: 'Draw calls', meshes: 'Meshes',
@@ -252,17 +261,19 @@ export const text = {
 			differing_meshes: 'Meshes that differ', differing_nodes: 'Nodes that differ',
 			differing_cameras: 'Cameras that differ', differing_lights: 'Lights that differ',
 			largest_move: 'Largest move of a node', largest_turn: 'Largest turn of a node',
-		},
+		}),
 		pictures: 'How the pictures are shown', view: 'Seen from', drawing: 'Drawing both…',
 		slide: 'How much of the earlier cook is shown',
 		noPicture: 'No picture: this machine cannot render, or there is nothing to draw.',
-		modes: { side: 'Side by side', slider: 'Slider', blink: 'Blink', difference: 'Difference' },
-		views: { corner: 'a corner', front: 'the front', back: 'the back', left: 'the left', right: 'the right',
-			top: 'above', bottom: 'below' },
+		modes: /** @type {Page.Table} */ ({ side: 'Side by side', slider: 'Slider', blink: 'Blink',
+			difference: 'Difference' }),
+		views: /** @type {Page.Table} */ ({ corner: 'a corner', front: 'the front', back: 'the back',
+			left: 'the left', right: 'the right',
+			top: 'above', bottom: 'below' }),
 		pose: 'Pose', atRest: 'at rest',
 		posed: (clip) => `At the time in the clip '${clip}' where the two differ most. ` +
 			'A cook without the clip is shown at rest.',
-		squares: { before: 'Before', after: 'After', difference: 'Difference' },
+		squares: /** @type {Page.Table} */ ({ before: 'Before', after: 'After', difference: 'Difference' }),
 		switchTo: { before: 'Show after', after: 'Show before' },
 		differenceMeaning: 'Grey: the same. Yellow to red: different. Blue: the same under another name. ' +
 			'The ring marks the largest difference.',
@@ -287,13 +298,13 @@ export const text = {
 			Rules: ['strict', 'shrunk', 'portability', 'rules'],
 			'Blender files': ['blender.apply_modifiers', 'blender.actions', 'blender.collection', 'blender.beside'],
 		},
-		steps: { 'environment.size': [16, 32, 64, 128, 256, 512, 1024],
+		steps: /** @type {Page.Table<number[]>} */ ({ 'environment.size': [16, 32, 64, 128, 256, 512, 1024],
 			'texture.max_size': [64, 128, 256, 512, 1024, 2048, 4096, 8192], 'lods.max': [1, 2, 3, 4, 5, 6, 7],
-			influences: [4, 8] },
-		units: { 'texture.max_size': 'pixels', 'environment.size': 'pixels',
+			influences: [4, 8] }),
+		units: /** @type {Page.Table} */ ({ 'texture.max_size': 'pixels', 'environment.size': 'pixels',
 			'budget.bytes': 'bytes', 'budget.triangles': 'triangles',
-			'budget.texture_size': 'pixels' },
-		choices: {
+			'budget.texture_size': 'pixels' }),
+		choices: /** @type {Page.Table<Page.Table>} */ ({
 			'texture.encoding': { rgba8: 'Uncompressed', bc: 'BC (desktop)', astc: 'ASTC (mobile)',
 				source: 'As the source file', png: 'PNG' },
 			'texture.basis': { transcode: 'Transcode', keep: 'Keep the file' },
@@ -310,7 +321,7 @@ export const text = {
 			vertices: { float32: 'Exact', quantized: 'Compact', quantized16: 'Compact, fine' },
 			normals: { flat: 'Flat, not stored', smooth: 'Smooth', keep: 'Flat, stored' },
 			encode: { raw: 'Usable in place', meshopt: 'Compressed' },
-		},
+		}),
 		origins: { default: 'Default', own: 'This model' }, range: (from, to) => `${from} to ${to}`,
 		above: (from) => `above ${from}`,
 		search: 'Search settings', word: ['setting', 'settings'], found: (shown, of) => `${shown} of ${of} settings`,
@@ -326,13 +337,14 @@ export const text = {
 				? `; the largest is ${largest}` : ''}`,
 				noTextures: 'This asset has no textures, so these settings do not change it',
 		meshShare: (bytes, share) => `Meshes: ${bytes}, ${share} of the cooked size`,
-		partSize: { textures: (before, now, share) => `textures ${before} → ${now} (${share})`,
+		partSize: /** @type {Page.Table<(...given: Page.Said[]) => string>} */ ({ textures: (before, now,
+			share) => `textures ${before} → ${now} (${share})`,
 			meshes: (before, now, share) => `meshes ${before} → ${now} (${share})`,
-			other: (before, now, share) => `the rest ${before} → ${now} (${share})` },
+			other: (before, now, share) => `the rest ${before} → ${now} (${share})` }),
 		newSize: (before, now, share) => `Cooked size ${before} → ${now} (${share})`,
 		sameSize: (now) => `Cooked; the size is the same: ${now}`,
 	},
-	settingNames: {
+	settingNames: /** @type {Page.Table<string[]>} */ ({
 		'blender.apply_modifiers': ['Apply modifiers',
 			'All except armatures. Not applied to meshes with shape keys.'],
 		'blender.actions': ['Actions', 'Which of them become clips.'],
@@ -392,7 +404,7 @@ export const text = {
 		'budget.texture_size': ['Texture size budget', 'Warns above it; 0 means none.'],
 		'budget.fail': ['Fail over budget', 'The cook fails and the last good version stays.'],
 		rules: ['Rules', 'Written in cook.json, for a folder or a model.'],
-	},
+	}),
 	fault: {
 		copyPath: 'Copy path', openEditor: 'Open in editor', because: 'Caused by',
 		goodKept: 'The last good version is still served and shown below. Save the file again and it is ' +
@@ -403,18 +415,20 @@ export const text = {
 		showMore: (count) => `Show ${count} more`,
 		noneRunning: 'Nothing is being cooked right now.', noneWaiting: 'Nothing is waiting.',
 		noneDone: 'Nothing to show.',
-		priorities: { interactive: 'Interactive', 'in-use': 'In use', changed: 'Just changed' },
-		priorityMeaning: { interactive: 'A client is waiting for it: cooked first',
+		priorities: /** @type {Page.Table} */ ({ interactive: 'Interactive', 'in-use': 'In use',
+			changed: 'Just changed' }),
+		priorityMeaning: /** @type {Page.Table} */ ({ interactive: 'A client is waiting for it: cooked first',
 			'in-use': 'A connected program uses it: cooked before other changes',
-			changed: 'Saved while the daemon was running: cooked before files found by a scan' },
+			changed: 'Saved while the daemon was running: cooked before files found by a scan' }),
 		none: 'No jobs yet', noneDetail: 'When a model is saved, its cook is listed here.',
 		kinds: { gc: 'Trim the cache', verify: 'Verify the cache', cook: 'Cook' },
 		stages: 'Stages',
-		stageNames: { 'hash-source': 'Hash source', find: 'Look up', 'hash-inputs': 'Hash inputs', match: 'Compare',
+		stageNames: /** @type {Page.Table} */ ({ 'hash-source': 'Hash source', find: 'Look up',
+			'hash-inputs': 'Hash inputs', match: 'Compare',
 			duplicate: 'Wait for the same cook', ask: 'Ask another cache', fetch: 'Fetch',
 			unclaimed: 'Wait for the farm', claim: 'Claim on the farm', wait: 'Wait for a worker', cook: 'Cook',
 			'hash-read': 'Hash what was read', judge: 'Judge', 'hash-touched': 'Hash what was looked for',
-			store: 'Store', check: 'Check inputs', record: 'Record', over: 'End' },
+			store: 'Store', check: 'Check inputs', record: 'Record', over: 'End' }),
 		asset: 'Asset', result: 'Result', reason: 'Why', wait: 'Waited', took: 'Took',
 		tookMeaning: 'From the start of the job to its end; the cook itself is a part of it',
 		memory: 'Memory', when: 'When',
@@ -437,7 +451,7 @@ export const text = {
 		showAll: (count) => `Show all ${count}`, fewer: 'Show fewer', retry: 'Try again', repaired: 'Repaired',
 		all: 'Show all problems',
 		folder: 'Folder', anyFolder: 'All folders', format: 'Format', anyFormat: 'All formats',
-		search: 'Search messages and names', kind: 'Kind', anyKind: 'All kinds', codes: {
+		search: 'Search messages and names', kind: 'Kind', anyKind: 'All kinds', codes: /** @type {Page.Table} */ ({
 			'import.truncated': 'File cut off', 'import.corrupt': 'Damaged file', 'import.unsupported': 'Not supported',
 			'import.skipped': 'Format without a reader',
 			'import.old-version': 'Old version', 'import.missing-file': 'File not found',
@@ -450,7 +464,7 @@ export const text = {
 			'cook.input-changed': 'Changed while read', 'io.failed': 'Cannot be read', 'io.disk-full': 'Disk full',
 			'config.invalid': 'Invalid setting',
 			'internal': 'Bug in Hob',
-		},
+		}),
 		editor: 'Open files in your editor', editorLabel: 'Link',
 		editorHelp: 'A link with {path}, {line} and {column}; kept in this browser only. For VS Code: ' +
 		'vscode://file/{path}:{line}:{column}',
@@ -458,8 +472,9 @@ export const text = {
 	findings: {
 		title: 'Broken rules', ruleWord: ['rule', 'rules'], findingWord: ['finding', 'findings'],
 		asset: 'Findings', levels: { error: 'Error', warning: 'Warning', info: 'Note' }, whole: 'The model',
-		kinds: { node: 'Node', mesh: 'Mesh', material: 'Material', texture: 'Texture', clip: 'Clip', skin: 'Skin',
-			model: 'Model' },
+		kinds: /** @type {Page.Table} */ ({ node: 'Node', mesh: 'Mesh', material: 'Material', texture: 'Texture',
+			clip: 'Clip', skin: 'Skin',
+			model: 'Model' }),
 		of: (kind, name) => `${kind} “${name}”`, at: 'at', more: (count) => `and ${count} more`,
 		unchecked: 'Not checked, because the format or the size of the model does not allow it:',
 	},
@@ -487,14 +502,15 @@ export const text = {
 		verify: 'Verify all', tryTrim: 'What would trimming free?', trim: 'Trim now',
 		trimAsk: (bytes) => `Trimming deletes ${bytes} of cooked data. Assets that need it later are cooked again.`,
 		trimNothing: 'There is nothing to trim.', trimYes: (bytes) => `Delete ${bytes}`,
-		working: { verify: 'Verifying…', gc: 'Trimming…' },
+		working: /** @type {Page.Table} */ ({ verify: 'Verifying…', gc: 'Trimming…' }),
 		verified: (count, damaged) => (damaged ? `${damaged} of ${count} files were damaged and will be cooked again`
 				: `All ${count} files are intact`), freed: (bytes) => `${bytes} freed`,
 				wouldFree: (bytes) => `Trimming would free ${bytes}`,
 		byKind: 'By kind', kind: 'Kind', files: 'Files', size: 'Size', share: 'Share', largest: 'Largest assets',
 		asset: 'Asset', mostly: 'Mostly',
-		kindNames: { meshes: 'Meshes', textures: 'Textures', materials: 'Materials', scene: 'Scenes',
-			animations: 'Animations', report: 'Reports', classic: 'Classic layout', thumbnail: 'Thumbnails' },
+		kindNames: /** @type {Page.Table} */ ({ meshes: 'Meshes', textures: 'Textures', materials: 'Materials',
+			scene: 'Scenes',
+			animations: 'Animations', report: 'Reports', classic: 'Classic layout', thumbnail: 'Thumbnails' }),
 	},
 	clients: {
 		title: 'Clients', word: ['client', 'clients'], none: 'No clients',
@@ -510,21 +526,23 @@ export const text = {
 		agents: 'Agents', agent: 'Who', folder: 'Folder', feeds: 'Feeds', saved: 'Last save', never: 'nothing yet',
 		connected: 'Connected', away: 'Away since',
 	},
-	log: { title: 'Log', least: 'Show', levels: { debug: 'Everything', info: 'Messages', warning: 'Warnings',
-			error: 'Errors' }, search: 'Search the log', none: 'Nothing to show',
+	log: { title: 'Log', least: 'Show', levels: /** @type {Page.Table} */ ({ debug: 'Everything', info: 'Messages',
+		warning: 'Warnings',
+			error: 'Errors' }), search: 'Search the log', none: 'Nothing to show',
 			noneDetail: 'New lines appear here as they are written.' },
 	config: {
 		title: 'Settings', intro: 'How this daemon runs, and where each value comes from. How models are cooked is ' +
 			'set per folder (cook.json) and per model, on the model’s page.', none: 'No settings', key: 'Setting',
 			value: 'Value', origin: 'Set by',
-		origins: { default: 'Default', flag: 'Command line', environment: 'Environment' },
-		zero: { 'cook.jobs': 'One per core', 'cache.max_size': 'No limit' },
-		groups: { top: 'General', watch: 'Watching', server: 'Server', cache: 'Cache', cook: 'Cooking', log: 'Log',
+		origins: /** @type {Page.Table} */ ({ default: 'Default', flag: 'Command line', environment: 'Environment' }),
+		zero: /** @type {Page.Table} */ ({ 'cook.jobs': 'One per core', 'cache.max_size': 'No limit' }),
+		groups: /** @type {Page.Table} */ ({ top: 'General', watch: 'Watching', server: 'Server', cache: 'Cache',
+			cook: 'Cooking', log: 'Log',
 			sources: 'Folders', defaults: 'Defaults for all models', farm: 'Farm', upstream: 'Upstream',
-			live: 'Live models', blender: 'Blender', reproducibility: 'Reproducibility' },
+			live: 'Live models', blender: 'Blender', reproducibility: 'Reproducibility' }),
 	},
 	api: { title: 'API', search: 'Search the API', more: 'Errors, tokens and CORS',
 		copyCurl: 'Copy as curl', open: 'Open', parameter: 'Parameter',
 		where: 'In', type: 'Type', meaning: 'Meaning', required: 'required', byDefault: 'default', answer: 'Answer' },
 	notThere: { title: 'Page not found', detail: 'The address may be mistyped.', home: 'Go to the overview' },
-};
+});

@@ -4,9 +4,10 @@ import { useState } from 'preact/hooks';
 import { text } from './text.js';
 
 const KEY = 'hob-theme';
-const words = text.theme;
-const kept = () => (['light', 'dark'].includes(localStorage.getItem(KEY)) ? localStorage.getItem(KEY) : 'system');
+const words = /** @type {Page.Table} */ (text.theme);
+const kept = () => ['light', 'dark'].find((theme) => theme === localStorage.getItem(KEY)) ?? 'system';
 
+/** @param {string} theme */
 function apply(theme) {
 	if (theme === 'system') delete document.documentElement.dataset.theme;
 	else document.documentElement.dataset.theme = theme;
@@ -15,7 +16,11 @@ function apply(theme) {
 
 apply(kept());
 
-/** A colour of the style sheets ("--line"), for code that draws on a canvas. */
+/**
+ * A colour of the style sheets ("--line"), for code that draws on a canvas.
+ * @param {string} name
+ * @param {Element} [within]
+ */
 export function colourOf(name, within = document.body) {
 	const probe = document.createElement('span');
 	probe.style.color = `var(${name})`;
@@ -25,7 +30,10 @@ export function colourOf(name, within = document.body) {
 	return color;
 }
 
-/** Calls back whenever the page turns dark or light; returns a function that ends it. */
+/**
+ * Calls back whenever the page turns dark or light; returns a function that ends it.
+ * @param {() => void} callback
+ */
 export function onTheme(callback) {
 	const scheme = matchMedia('(prefers-color-scheme: dark)');
 	scheme.addEventListener('change', callback);
@@ -38,10 +46,11 @@ export function onTheme(callback) {
 
 export function ThemeSwitch() {
 	const [theme, set] = useState(kept());
+	/** @param {Page.On<HTMLSelectElement>} event */
 	const choose = (event) => {
-		localStorage.setItem(KEY, event.target.value);
-		apply(event.target.value);
-		set(event.target.value);
+		localStorage.setItem(KEY, event.currentTarget.value);
+		apply(event.currentTarget.value);
+		set(event.currentTarget.value);
 	};
 	return html`<p class="theme"><label>${words.label} <select value=${theme} onChange=${choose}>
 		${['system', 'light', 'dark'].map((name) => html`<option value=${name}>${words[name]}</option>`)}</select>

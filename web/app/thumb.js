@@ -4,13 +4,17 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { query } from './api.js';
+import { useRedraw } from './hooks.js';
 import { listen } from './live.js';
 import { Icon } from './ui.js';
 
 const STAYS = 200;
+/** @type {Map<string, number>} */
 const drawn = new Map();
+/** @type {Map<string, { redraw(): void, asked?: boolean, there?: boolean }>} */
 const rows = new Map();
 
+/** @param {string} id */
 function askAgain(id) {
 	drawn.set(id, (drawn.get(id) ?? 0) + 1);
 	rows.get(id)?.redraw();
@@ -23,21 +27,24 @@ listen(({ kind, data }) => {
 	for (const [id, row] of rows) if (row.asked && !row.there) askAgain(id);
 });
 
-/** Address of the small picture for the asset's newest cook. */
+/**
+ * Address of the small picture for the asset's newest cook.
+ * @param {Page.Drawn} asset
+ * @param {number} [size]
+ */
 export const thumbAddress = (asset, size = 128) =>
 	`/api/v1/assets/${asset.id}/thumbnail${query({ size, rev: `${asset.rev}.${drawn.get(asset.id) ?? 0}`,
 		placeholder: '0' })}`;
 
+/** @param {{ asset: Page.Drawn, size?: number }} props */
 export function Thumb({ asset, size = 128 }) {
 	const [wanted, want] = useState(false);
 	const [there, come] = useState(false);
-	const [, redraw] = useState(0);
-	const row = useRef({}).current;
+	const row = useRef({ redraw: useRedraw() }).current;
 	const asked = wanted && asset.bytes.cooked > 0;
 	Object.assign(row, { asked, there });
 	useEffect(() => {
 		const timer = setTimeout(() => want(true), STAYS);
-		row.redraw = () => redraw((count) => count + 1);
 		rows.set(asset.id, row);
 		return () => {
 			clearTimeout(timer);

@@ -9,7 +9,7 @@ import { nameAddress } from './router.js';
 import { useMayWrite } from './session.js';
 
 /* Paths on a grid of 16, drawn in the colour of the text. */
-const paths = {
+const paths = /** @type {Page.Table} */ ({
 	overview: 'M2 2h5v6H2zM9 2h5v3H9zM9 7h5v7H9zM2 10h5v4H2z',
 	textures: 'M2 2.5h12v11H2zM2 11l3.5-3.5 3 3 2-2L14 12M10.5 6v.2',
 	assets: 'M8 1.5 14 5v6L8 14.5 2 11V5zM2 5l6 3.5L14 5M8 8.5v6',
@@ -40,33 +40,43 @@ const paths = {
 	down: 'M8 3v10M4 9l4 4 4-4',
 	folder: 'M1.5 3.5h4.5l1.5 2h7v7.5h-13z',
 	file: 'M3.5 1.5h6l3 3v10h-9zM9.5 1.5v3h3',
-};
+});
 
+/** @param {{ name: string }} props */
 export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
 		<path d=${paths[name] ?? paths.missing} /></svg>`;
 
-/** The asset's standing as the daemon reports it; a preview is "fresh" and will be replaced by its final cook. */
+/**
+ * The asset's standing as the daemon reports it; a preview is "fresh" and will be replaced by its final cook.
+ * @param {{ standing: Api.Standing, quality: string }} given
+ */
 export const stateOf = ({ standing, quality }) =>
 	(standing === 'fresh' && quality === 'preview' ? 'preview' : standing);
 
 /** problemStates: the states that count as problems. isSettled: whether the newest cook of the asset has ended. */
 export const problemStates = ['broken', 'blocked', 'interrupted'];
+/** @param {{ standing: Api.Standing }} given */
 export const isSettled = ({ standing }) => standing === 'fresh' || problemStates.includes(standing);
 
-const stateIcon = { broken: 'failed', interrupted: 'blocked', updating: 'cooking', waiting: 'queued',
-	preview: 'cooking', skipped: 'missing', removed: 'missing' };
-const stateTone = { fresh: 'good', updating: 'work', waiting: 'work', preview: 'work', broken: 'bad', blocked: 'warn',
-	interrupted: 'warn', missing: 'warn' };
+const stateIcon = /** @type {Page.Table} */ ({ broken: 'failed', interrupted: 'blocked', updating: 'cooking',
+	waiting: 'queued', preview: 'cooking', skipped: 'missing', removed: 'missing' });
+const stateTone = /** @type {Page.Table} */ ({ fresh: 'good', updating: 'work', waiting: 'work', preview: 'work',
+	broken: 'bad', blocked: 'warn', interrupted: 'warn', missing: 'warn' });
 
+/** @param {{ state: string, label: Page.Children }} props */
 export const State = ({ state, label }) => html`<span class="state tone-${stateTone[state] ?? 'quiet'}"
 		title=${text.stateMeaning[state]}>
 	<${Icon} name=${stateIcon[state] ?? state} />${label ?? text.states[state] ?? state}</span>`;
 
-/** A relative time, exact on hover, or the other way round; at: milliseconds or RFC 3339. */
+/**
+ * A relative time, exact on hover, or the other way round; at: milliseconds or RFC 3339.
+ * @param {{ at: number | string | null | undefined, exact: boolean }} props
+ */
 export function Time({ at, exact }) {
 	const now = useClock();
 	if (!at) return null;
 	const time = typeof at === 'number' ? at : Date.parse(at);
+	/** @param {{ currentTarget: HTMLElement }} given */
 	const other = ({ currentTarget }) => (currentTarget.title = exact ? ago(time, now) : exactTime(time));
 	return html`<time datetime=${new Date(time).toISOString()}
 		onPointerEnter=${other}>${exact ? exactTime(time) : ago(time, now)}</time>`;
@@ -75,9 +85,11 @@ export function Time({ at, exact }) {
 export const Loading = ({ label = text.loading }) =>
 	html`<p class="loading" role="status"><span class="spinner" aria-hidden="true" />${label}</p>`;
 
+/** @param {{ icon?: string, title: string, children: Page.Children, heading?: string }} props */
 export const Empty = ({ icon = 'assets', title, children, heading = 'h2' }) =>
 	html`<div class="empty"><${Icon} name=${icon} /><${heading}>${title}</${heading}>${children}</div>`;
 
+/** @param {{ error: Page.Problem, retry?: () => void }} props */
 export function Failure({ error, retry }) {
 	const lost = error.code === 'offline';
 	return html`<div class="failure" role="alert">
@@ -89,7 +101,11 @@ export function Failure({ error, retry }) {
 	</div>`;
 }
 
-/** Shows the loading state or error of a resource, else `children(data)`. */
+/**
+ * Shows the loading state or error of a resource, else `children(data)`.
+ * @template Data
+ * @param {{ from: Page.Source<Data>, children: (data: Data) => Page.Children, loading?: string }} props
+ */
 export function Resource({ from, children, loading }) {
 	if (from.data !== undefined) return html`${from.error
 			&& html`<${Failure} error=${from.error} retry=${from.reload} />`}${children(from.data)}`;
@@ -97,11 +113,16 @@ export function Resource({ from, children, loading }) {
 	return html`<${Loading} label=${loading} />`;
 }
 
+/**
+ * @param {{ title: string, note: Page.Children, actions: Page.Children, children: Page.Children, className?:
+ * string, id: string }} props
+ */
 export const Panel = ({ title, note, actions, children, className = '', id }) =>
 	html`<section class="panel ${className}" aria-labelledby=${id}>
 	<header><h2 id=${id}>${title}${(note || note === 0) && html` <small>${note}</small>`}</h2>
 		${actions}</header>${children}</section>`;
 
+/** @param {{ value: string, label?: string }} props */
 export function CopyButton({ value, label = text.copy }) {
 	const [done, set] = useState(false);
 	const timer = useRef(0);
@@ -117,7 +138,10 @@ export function CopyButton({ value, label = text.copy }) {
 			<span aria-live="polite">${done ? text.copied : label}</span></button>`;
 }
 
-/* For pages without the clipboard API: plain HTTP from another machine. */
+/**
+ * For pages without the clipboard API: plain HTTP from another machine.
+ * @param {string} value
+ */
 function copyBySelection(value) {
 	const field = document.createElement('textarea');
 	field.value = value;
@@ -128,16 +152,20 @@ function copyBySelection(value) {
 	field.remove();
 }
 
-/** A button for a slow action: shows that it runs, then its result. */
+/**
+ * A button for a slow action: shows that it runs, then its result.
+ * @param {{ run: () => Promise<string | void>, icon: string, children: Page.Children, className?: string, reads:
+ * boolean }} props
+ */
 export function ActionButton({ run, icon, children, className = '', reads }) {
-	const [state, set] = useState({});
+	const [state, set] = useState(/** @type {{ busy?: boolean, done?: string | void, error?: Page.Problem }} */ ({}));
 	const mayRun = useMayWrite() || reads;
 	const act = async () => {
 		set({ busy: true });
 		try {
 			set({ done: await run() });
 		} catch (error) {
-			set({ error });
+			set({ error: /** @type {Page.Problem} */ (error) });
 		}
 	};
 	return html`<span class="action"><button type="button" class=${className} disabled=${state.busy || !mayRun}
@@ -149,7 +177,10 @@ export function ActionButton({ run, icon, children, className = '', reads }) {
 				: state.done ?? ''}</span></span>`;
 }
 
-/** Downloads a bundle to repeat a cook elsewhere; may fail if sources have changed. url: ".../bundle". */
+/**
+ * Downloads a bundle to repeat a cook elsewhere; may fail if sources have changed. url: ".../bundle".
+ * @param {{ url: string, name: string }} props
+ */
 export function BundleButton({ url, name }) {
 	const run = async () => {
 		await probe(url);
@@ -163,13 +194,19 @@ export function BundleButton({ url, name }) {
 				reads>${text.asset.bundle}</${ActionButton}></span>`;
 }
 
-/** A link to an asset by "root/path": the file's name, and its folder below. */
+/**
+ * A link to an asset by "root/path": the file's name, and its folder below.
+ * @param {{ name: string }} props
+ */
 export function AssetName({ name }) {
 	const { file, folder, user } = partsOf(name);
 	return html`<a href=${nameAddress(name)}><${Breakable} path=${file} /></a><br />
 		<small><${Breakable} path=${folder} />${user && `, ${text.unsaved(user)}`}</small>`;
 }
 
-/** Long names may wrap after a slash, and at separators of words. */
+/**
+ * Long names may wrap after a slash, and at separators of words.
+ * @param {{ path: string }} props
+ */
 export const Breakable = ({ path }) => path.split(/(?<=[/_])|(?=[.])/)
 	.map((part, at) => (at === 0 ? part : html`<wbr />${part}`));

@@ -5,23 +5,45 @@ import { useResource, useTitle } from '../hooks.js';
 import { setQuery } from '../router.js';
 import { quoteShell } from '../snippets.js';
 import { CopyButton, Empty, Icon, Resource } from '../ui.js';
+import { valueAt } from '../values.js';
+
+/**
+ * What the page reads of openapi.json.
+ * @typedef {{ $ref?: string, enum?: string[], type?: string | string[], items?: Schema, description?: string,
+ *     content?: Page.Table<{ example?: unknown }> }} Schema
+ * @typedef {{ name: string, in: string, required?: boolean, description?: string,
+ *     schema?: Schema & { default?: unknown } }} Parameter
+ * @typedef {{ summary: string, description?: string, parameters?: Parameter[], responses: Page.Table<Schema> }} Call
+ * @typedef {{ info: { description: string }, paths: Page.Table<Page.Table<Call>> }} Described
+ */
 
 const words = text.api;
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
 /* "`word`" in descriptions is code. */
 const Prose = ({ value = '' }) => value.split('`').map((part, at) => (at % 2 ? html`<code>${part}</code>` : part));
-const resolve = (document, object) => (object?.$ref
-		? object.$ref.split('/').slice(1).reduce((value, name) => value?.[name], document) : object);
+/**
+ * @template {object} Kind
+ * @param {Described} document
+ * @param {Kind & { $ref?: string }} object
+ * @returns {Kind}
+ */
+const resolve = (document, object) => (object.$ref
+		? /** @type {Kind} */ (valueAt(document, object.$ref.split('/').slice(1))) : object);
 
+/**
+ * @param {Schema | undefined} schema
+ * @returns {string}
+ */
 function typeOf(schema) {
 	if (!schema) return '';
-	if (schema.$ref) return schema.$ref.split('/').at(-1);
+	if (schema.$ref) return schema.$ref.split('/').at(-1) ?? '';
 	if (schema.enum) return schema.enum.join(' | ');
 	if (schema.type === 'array') return `${typeOf(schema.items)}[]`;
 	return [schema.type].flat().join(' | ');
 }
 
+/** @param {{ document: Described, path: string, method: string, operation: Call }} props */
 function Operation({ document, path, method, operation }) {
 	const [open, setOpen] = useState(false);
 	const parameters = (operation.parameters ?? []).map((one) => resolve(document, one));
@@ -50,21 +72,22 @@ function Operation({ document, path, method, operation }) {
 					<thead><tr><th scope="col">${words.answer}</th><th scope="col">${words.meaning}</th></tr></thead>
 					<tbody>${Object.entries(operation.responses)
 						.map(([status, one]) => html`<tr><td><code>${status}</code></td>
-							<td>${resolve(document, one)?.description}</td></tr>`)}</tbody></table></div>
-			${Object.values(operation.responses).flatMap((one) => Object.values(resolve(document, one)?.content ?? {}))
+							<td>${resolve(document, one).description}</td></tr>`)}</tbody></table></div>
+			${Object.values(operation.responses).flatMap((one) => Object.values(resolve(document, one).content ?? {}))
 					.filter((content) => content.example).slice(0, 1)
 					.map((content) => html`<pre class="log"
 						tabindex="0">${typeof content.example === 'string' ? content.example
 							: JSON.stringify(content.example, null, 2)}</pre>`)}</div>`}</li>`;
 }
 
+/** @param {{ query: Page.Query }} props */
 export function Api({ query }) {
 	useTitle(words.title);
-	const document = useResource('/openapi.json');
+	const document = /** @type {Page.Source<Described>} */ (useResource('/openapi.json'));
 	const wanted = (query.q ?? '').toLowerCase();
 	return html`<div class="head"><h1>${words.title}</h1>
 			<div class="actions"><a href="/openapi.json" target="_blank" rel="noreferrer">openapi.json</a></div></div>
-		<${Resource} from=${document}>${(data) => {
+		<${Resource} from=${document}>${(/** @type {Described} */ data) => {
 			const all = Object.entries(data.paths).flatMap(([path, item]) => methods.filter((method) => item[method])
 					.map((method) => ({ path, method, operation: item[method] })))
 				.filter(({ path, operation }) => !wanted

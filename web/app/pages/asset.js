@@ -4,7 +4,7 @@ import { text } from '../text.js';
 import * as api from '../api.js';
 import { number, plural, size, duration } from '../format.js';
 import { listen } from '../live.js';
-import { useResource, useTitle } from '../hooks.js';
+import { useElement, useResource, useTitle } from '../hooks.js';
 import { ActionButton, Breakable, Empty, Icon, Loading, Resource, State, stateOf, Time } from '../ui.js';
 import { Fault } from '../fault.js';
 import { idOf, isCooked, know } from '../known.js';
@@ -17,20 +17,27 @@ import { concerns, History } from './asset_history.js';
 import { LogText, Why } from './asset_why.js';
 
 const words = text.asset;
+/** @type {Page.Table<(props: { asset: Api.Asset, query: Page.Query }) => Page.Node>} */
 const tabs = { files: Files, settings: AssetSettings, deps: Deps, history: History, why: Why, log: LogText };
 
-/* The 3D view is a bundle of its own. It follows events itself, so it stays while the asset is cooked again. shown() is
- * called when its first picture is visible. */
+/**
+ * The 3D view is a bundle of its own. It follows events itself, so it stays while the asset is cooked again. shown() is
+ * called when its first picture is visible.
+ * @param {{ asset: Api.Asset, shown: () => void }} props
+ */
 function Viewer({ asset, shown }) {
-	const place = useRef(null);
-	const [error, setError] = useState(null);
+	/** @type {{ current: HTMLElement }} */
+	const place = useElement();
+	const [error, setError] = useState(/** @type {Error | null} */ (null));
 	useLayoutEffect(() => {
 		const stop = new AbortController();
 		setError(null);
 		import('../../viewer/viewer.js')
-			.then(({ mountViewer }) => stop.signal.aborted
-					|| mountViewer(place.current,
-						{ asset: { ...asset, poster: thumbAddress(asset) }, events: { listen }, signal: stop.signal }))
+			.then(async ({ mountViewer }) => {
+				const shows = { ...asset, poster: thumbAddress(asset) };
+				if (!stop.signal.aborted)
+					await mountViewer(place.current, { asset: shows, events: { listen }, signal: stop.signal });
+			})
 			.then(shown)
 			.catch((reason) => stop.signal.aborted || setError(reason));
 		return () => {
@@ -43,7 +50,10 @@ function Viewer({ asset, shown }) {
 				&& html`<p class="quiet">${words.noView} ${error.message}</p>`}</section>`;
 }
 
-/* If an earlier cook is served again: since when, and whether that repaired the asset. */
+/**
+ * If an earlier cook is served again: since when, and whether that repaired the asset.
+ * @param {Api.Asset} asset
+ */
 function useReturn(asset) {
 	const history = useResource(`/api/v1/assets/${asset.id}/history?limit=2`, { on: concerns(asset) });
 	const [now, before] = history.data?.items ?? [];
@@ -52,17 +62,19 @@ function useReturn(asset) {
 		html`<${Time} at=${now.at} /> <small>${words.returned[now.result]}</small>`];
 }
 
+/** @param {{ asset: Api.Asset }} props */
 function Facts({ asset }) {
-	const { stats, bytes } = asset;
+	const { bytes } = asset;
+	const stats = /** @type {Page.Stats} */ (asset.stats ?? {});
 	const textures = asset.outputs.reduce((sum, output) => sum
 			+ (output.name.startsWith('textures/') ? output.size : 0), 0);
 	const facts = [
-		[words.facts.triangles, stats?.triangles != null && number(stats.triangles)],
-		[words.facts.vertices, stats?.vertices != null && number(stats.vertices)],
-		[words.facts.lods, stats?.lods > 0 && number(stats.lods)],
-		[words.facts.materials, stats?.materials > 0 && number(stats.materials)],
-		[words.facts.textures, stats?.textures > 0 && html`${number(stats.textures)} <small>${size(textures)}</small>`],
-		[words.facts.animations, stats?.animations > 0 && number(stats.animations)],
+		[words.facts.triangles, stats.triangles != null && number(stats.triangles)],
+		[words.facts.vertices, stats.vertices != null && number(stats.vertices)],
+		[words.facts.lods, stats.lods > 0 && number(stats.lods)],
+		[words.facts.materials, stats.materials > 0 && number(stats.materials)],
+		[words.facts.textures, stats.textures > 0 && html`${number(stats.textures)} <small>${size(textures)}</small>`],
+		[words.facts.animations, stats.animations > 0 && number(stats.animations)],
 		[words.facts.source, html`${size(bytes.inputs)} ${bytes.inputs > bytes.source
 				&& html`<small>${words.ownFile(size(bytes.source))}</small>`}`],
 				[words.facts.cooked, bytes.cooked > 0 && size(bytes.cooked)],
@@ -74,6 +86,10 @@ function Facts({ asset }) {
 			.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
+/**
+ * @param {{ label: string, used: number | undefined, limit: number | undefined, format: (value: number) => string
+ * }} props
+ */
 function Budget({ label, used, limit, format }) {
 	if (!limit || used == null) return null;
 	const over = used > limit;
@@ -84,14 +100,16 @@ function Budget({ label, used, limit, format }) {
 			${over ? ` (${words.overBudget})` : ''}</span></div>`;
 }
 
+/** @param {{ asset: Api.Asset }} props */
 function Budgets({ asset }) {
-	const budget = asset.settings?.budget ?? {};
+	const budget = /** @type {{ triangles?: number, bytes?: number }} */ (asset.settings?.budget ?? {});
 	if (!budget.triangles && !budget.bytes) return null;
 	return html`<div class="budgets"><${Budget} label=${words.budgetTriangles} used=${asset.stats?.triangles}
 			limit=${budget.triangles} format=${number} />
 		<${Budget} label=${words.budgetBytes} used=${asset.bytes.cooked} limit=${budget.bytes} format=${size} /></div>`;
 }
 
+/** @param {{ asset: Api.Asset }} props */
 function Head({ asset }) {
 	const parts = asset.path.split('/');
 	const name = parts.pop();
@@ -111,9 +129,13 @@ function Head({ asset }) {
 			</div></div>`;
 }
 
-/* The content of another tab starts in the upper half of the window, below the rest of the view. */
+/**
+ * The content of another tab starts in the upper half of the window, below the rest of the view.
+ * @param {{ now: string, address: string }} props
+ */
 function Tabs({ now, address }) {
-	const nav = useRef(null);
+	/** @type {{ current: HTMLElement }} */
+	const nav = useElement();
 	const before = useRef(now);
 	useLayoutEffect(() => {
 		const hidden = nav.current.getBoundingClientRect().top > innerHeight * 0.55;
@@ -127,7 +149,10 @@ function Tabs({ now, address }) {
 
 const PICTURE_FIRST = 150; /* ms */
 
-/* Delays content below the view briefly for its first picture: [whether it is time, function that says so]. */
+/**
+ * Delays content below the view briefly for its first picture: [whether it is time, function that says so].
+ * @param {Api.Asset} asset
+ */
 function usePictureFirst(asset) {
 	const [due, set] = useState(!asset.outputs.length);
 	useEffect(() => {
@@ -137,6 +162,7 @@ function usePictureFirst(asset) {
 	return [due, () => set(true)];
 }
 
+/** @param {{ asset: Api.Asset, query: Page.Query }} props */
 function Page({ asset, query }) {
 	const [due, shown] = usePictureFirst(asset);
 	const now = tabs[query.tab] ? query.tab : 'files';
@@ -151,7 +177,11 @@ function Page({ asset, query }) {
 		<div class="tab">${due && html`<${Tab} asset=${asset} key=${asset.id} query=${query} />`}</div>`;
 }
 
-/* Changes the address when the asset is renamed while its page is open. */
+/**
+ * Changes the address when the asset is renamed while its page is open.
+ * @param {string} below
+ * @param {Api.Asset | undefined} asset
+ */
 function useNewName(below, asset) {
 	const name = asset && !asset.path_encoded && `${asset.root}/${asset.path}`;
 	useLayoutEffect(() => {
@@ -161,23 +191,27 @@ function useNewName(below, asset) {
 	}, [below, name]);
 }
 
-/* Requests the outputs of an asset that is being opened along with its facts. */
+/**
+ * Requests the outputs of an asset that is being opened along with its facts.
+ * @param {string} name
+ */
 export function fetchAhead(name) {
 	if (isCooked(name)) import('../../viewer/viewer.js').then((viewer) => viewer.fetchAhead(name), () => {});
 }
 
+/** @param {{ below: string, query: Page.Query }} props */
 export function Asset({ below, query }) {
 	useLayoutEffect(() => fetchAhead(below), [below]);
+	/** @param {Page.Told} event */
 	const mine = (event) => event.kind === 'asset' && (event.data.asset === below || event.data.id === query.id);
 	const known = query.id ?? idOf(below);
 	const found = useResource(known ? null : `/api/v1/assets${api.query({ path: below, limit: 1, fields: 'id' })}`,
 		{ on: mine });
 	const id = known ?? found.data?.items[0]?.id;
 	const asset = useResource(id && `/api/v1/assets/${id}`,
-		{ on: (event) => ['asset', 'job'].includes(event.kind)
-			&& (event.data.id === id || event.data.asset === below) });
+		{ on: ({ kind, data }) => (kind === 'asset' || kind === 'job') && (data.id === id || data.asset === below) });
 	useNewName(below, asset.data);
-	const name = (asset.data?.path ?? below).split('/').at(-1);
+	const name = (asset.data?.path ?? below).split('/').at(-1) ?? '';
 	useTitle(name);
 	if (asset.error?.status === 404 || (!id && found.data))
 		return html`<section class="panel"><${Empty} heading="h1" icon="search" title=${words.notFound}>

@@ -18,6 +18,10 @@ const modes = ['side', 'slider', 'blink', 'difference'];
 const BLINK_MS = 800;
 const SHOWN = 30;
 
+/**
+ * @param {number} value
+ * @param {string} unit
+ */
 const measure = (value, unit) => {
 	if (unit === 'bytes') return size(value);
 	if (unit === 'seconds') return duration(value * 1000);
@@ -26,9 +30,11 @@ const measure = (value, unit) => {
 	return number(value);
 };
 
+/** @param {{ tone: Page.Tone }} props */
 const Tone = ({ tone }) => html`<span class="state tone-${tones[tone][1]}">
 	<${Icon} name=${tones[tone][0]} />${words.tones[tone]}</span>`;
 
+/** @param {{ from: number, to: number, unit: string, tone: Page.Tone }} props */
 export function Difference({ from, to, unit, tone }) {
 	if (tone === 'same') return html`<span class="quiet">${words.same}</span>`;
 	const sign = to > from ? '+' : '−';
@@ -36,6 +42,7 @@ export function Difference({ from, to, unit, tone }) {
 	return html`<span class="tone-${tones[tone][1]}">${sign}${measure(Math.abs(to - from), unit)}${share}</span>`;
 }
 
+/** @param {{ numbers: Page.Number[] }} props */
 function Numbers({ numbers }) {
 	const [all, setAll] = useState(false);
 	const shown = all ? numbers : numbers.filter(({ tone }) => tone !== 'same');
@@ -51,6 +58,7 @@ function Numbers({ numbers }) {
 			${words.allNumbers}</button></div>`;
 }
 
+/** @param {{ changes: Page.Difference[], leftOut: number }} props */
 function Changes({ changes, leftOut }) {
 	const [all, setAll] = useState(false);
 	const shown = all ? changes : changes.slice(0, SHOWN);
@@ -64,10 +72,12 @@ function Changes({ changes, leftOut }) {
 }
 
 const place = { before: '0%', after: '50%', difference: '100%' };
+/** @param {{ url: string, which: 'before' | 'after' | 'difference', style: Page.Table, hidden: boolean }} props */
 export const Square = ({ url, which, style, hidden }) =>
 	html`<div class="shot" role="img" aria-label=${words.squares[which]} aria-hidden=${hidden}
 	style=${{ backgroundImage: `url("${url}")`, backgroundPositionX: place[which], ...style }} />`;
 
+/** @param {{ url: string }} props */
 function Slider({ url }) {
 	const [at, setAt] = useState(50);
 	return html`<div class="over"><${Square} url=${url} which="before" />
@@ -79,6 +89,7 @@ function Slider({ url }) {
 			${words.squares.after}</label>`;
 }
 
+/** @param {{ url: string }} props */
 function Blink({ url }) {
 	const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
 	const [after, setAfter] = useState(false);
@@ -92,17 +103,23 @@ function Blink({ url }) {
 		<p><button type="button" class="small" onClick=${() => setAfter(!after)}>${words.switchTo[which]}</button></p>`;
 }
 
+/** @param {{ url: string }} props */
 const Side = ({ url }) => html`<div class="beside">${['before', 'after', 'difference'].map((which) => html`<figure>
 	<${Square} url=${url} which=${which} /><figcaption>${words.squares[which]}</figcaption></figure>`)}</div>`;
 
+/** @param {{ url: string }} props */
 const Marked = ({ url }) => html`<div class="over"><${Square} url=${url} which="difference" /></div>
 	<p class="quiet">${words.differenceMeaning}</p>`;
 
+/** @type {Page.Table<(props: { url: string }) => Page.Node>} */
 const shows = { side: Side, slider: Slider, blink: Blink, difference: Marked };
 
-/* The strip is requested once; all ways to look at it are crops. */
+/**
+ * The strip is requested once; all ways to look at it are crops.
+ * @param {string} url
+ */
 export function useStrip(url) {
-	const [state, set] = useState({ url: null });
+	const [state, set] = useState(/** @type {{ url: string, good?: boolean }} */ ({ url: '' }));
 	useEffect(() => {
 		const image = new Image();
 		image.onload = () => set({ url, good: true });
@@ -113,13 +130,17 @@ export function useStrip(url) {
 			image.src = '';
 		};
 	}, [url]);
-	return state.url === url ? state : { url };
+	return state.url === url ? state : { url, good: undefined };
 }
 
-/* Clips that changed: a picture at rest shows nothing of them. */
+/**
+ * Clips that changed: a picture at rest shows nothing of them.
+ * @param {Page.Difference[]} changes
+ */
 export const clipsOf = (changes) => [...new Set(changes
 	.filter(({ part, change, name }) => part === 'clip' && change !== 'renamed' && name).map(({ name }) => name))];
 
+/** @param {{ asset: Api.Asset, from: string, to: string, changes: Page.Difference[] }} props */
 function Pictures({ asset, from, to, changes }) {
 	const [mode, setMode] = useState('side');
 	const [view, setView] = useState('corner');
@@ -145,7 +166,10 @@ function Pictures({ asset, from, to, changes }) {
 				: html`<${Loading} label=${words.drawing} />`}</div>`;
 }
 
-/** from, to: keys of cooks, or other versions that the API accepts. */
+/**
+ * from, to: keys of cooks, or other versions that the API accepts.
+ * @param {{ asset: Api.Asset, from: string, to: string, actions: Page.Children }} props
+ */
 export function Compare({ asset, from, to, actions }) {
 	const found = useResource(`/api/v1/assets/${asset.id}/compare${query({ from, to })}`);
 	return html`<${Panel} id="diff" title=${words.title} actions=${actions}>

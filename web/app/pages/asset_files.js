@@ -6,14 +6,25 @@ import { BundleButton, CopyButton, Icon, Panel } from '../ui.js';
 
 const words = text.asset;
 const order = ['meshes', 'materials', 'scene', 'animations'];
+/** @param {{ name: string }} given */
 const rank = ({ name }) => (order.includes(name) ? order.indexOf(name) : name.startsWith('textures/') ? 10 : 20);
+/**
+ * @param {Api.Output} a
+ * @param {Api.Output} b
+ */
 const bySize = (a, b) => rank(a) - rank(b) || b.size - a.size;
+/**
+ * @param {Api.Asset} asset
+ * @param {string} name
+ */
 const fileName = (asset, name) => `${asset.path.split('/').at(-1)}.${name.replaceAll('/',
 		'-')}${name.startsWith('textures/') ? '.ktx2' : name === 'report' ? '.json' : ''}`;
 
-const outputMeaning = (name) => (name.startsWith('textures/') ? words.outputs.texture(name.split('/')[1])
+/** @param {string} name */
+const outputMeaning = (name) => (name.startsWith('textures/') ? words.outputTexture(name.split('/')[1])
 		: words.outputs[name] ?? name);
 
+/** @param {{ asset: Api.Asset }} props */
 function Outputs({ asset }) {
 	if (!asset.outputs.length) return html`<div class="body quiet">${words.noOutputs}</div>`;
 	const total = asset.outputs.reduce((sum, output) => sum + output.size, 0);
@@ -32,6 +43,7 @@ function Outputs({ asset }) {
 					<${Icon} name="download" />${text.download}</a></td></tr>`)}</tbody></table></div>`;
 }
 
+/** @param {{ asset: Api.Asset }} props */
 function Use({ asset }) {
 	return html`<div class="body stack">${Object.entries(snippets).map(([language, make]) => {
 		const code = make(asset, location.origin, fileName(asset, 'meshes'));
@@ -40,6 +52,7 @@ function Use({ asset }) {
 	})}</div>`;
 }
 
+/** @param {{ asset: Api.Asset }} props */
 export const Files = ({ asset }) => html`<div class="stack">
 		<${Panel} id="outputs" title=${words.tabs.files}
 			actions=${html`<${BundleButton} url=${`/api/v1/assets/${asset.id}/bundle`}

@@ -10,6 +10,7 @@ import { reasonText } from './asset_why.js';
 
 const words = text.history;
 
+/** @param {{ result: string }} props */
 const Result = ({ result }) => {
 	const [icon, tone] = { cooked: ['fresh', 'good'], hit: ['again', 'good'], fetched: ['again', 'good'],
 		failed: ['failed', 'bad'], cancelled: ['missing', 'quiet'],
@@ -17,37 +18,51 @@ const Result = ({ result }) => {
 	return html`<span class="state tone-${tone}"><${Icon} name=${icon} />${text.results[result] ?? result}</span>`;
 };
 
+/** @param {{ versions: Api.Version[] }} props */
 function Trend({ versions }) {
-	const good = versions.filter((version) => version.stats && version.cooked_bytes > 0).reverse();
+	const good = versions.filter(({ stats, cooked_bytes: bytes }) => stats && bytes > 0).reverse();
 	if (good.length < 2) return null;
 	const series = [
 		{ label: words.cookedSize, tone: 'accent', format: size, values: good.map((version) => version.cooked_bytes) },
 		{ label: words.triangles, tone: 'work', format: number,
-			values: good.map((version) => version.stats.triangles ?? null) },
+			values: good.map(({ stats }) => /** @type {number | undefined} */ (stats?.triangles) ?? null) },
 	];
-	const [first, last] = [good[0], good.at(-1)];
+	const [first, last] = [good[0], good[good.length - 1]];
 	return html`<${Panel} id="trend" title=${words.trend} actions=${html`<${Legend} series=${series} />`}>
 			<div class="body"><${Chart} times=${good.map((version) => Date.parse(version.at) / 1000)} series=${series}
 		label=${words.trendLabel(size(first.cooked_bytes), size(last.cooked_bytes), good.length)} /></div></${Panel}>`;
 }
 
-/* Two cooks to compare: the served one and the newest with other outputs, unless others were picked. */
+/**
+ * Two cooks to compare: the served one and the newest with other outputs, unless others were picked.
+ * @param {{ good: Api.Version[], from: Api.Version, to: Api.Version, pick: (jobs: number[]) => void }} props
+ */
 function Pickers({ good, from, to, pick }) {
+	/** @param {Api.Version} version */
 	const option = (version) => html`<option value=${version.job}>
 		${exactTime(Date.parse(version.at))}, ${size(version.cooked_bytes)}</option>`;
+	/**
+	 * @param {string} name
+	 * @param {number} value
+	 * @param {(job: number) => void} chosen
+	 */
 	const select = (name, value, chosen) => html`<label>${name} <select value=${value} onChange=${(event) =>
 		chosen(Number(event.target.value))}>${good.map(option)}</select></label>`;
 	return html`<span class="pickers">${select(words.from, from.job, (job) => pick([job, to.job]))}
 		${select(words.to, to.job, (job) => pick([from.job, job]))}</span>`;
 }
 
+/** @param {Api.Version} given */
 const hashes = ({ outputs }) => outputs.filter(({ name }) => name !== 'report')
 	.map(({ name, hash }) => `${name} ${hash}`).sort().join();
 
+/** @param {{ versions: Api.Version[], asset: Api.Asset, query: Page.Query }} props */
 function Versions({ versions, asset, query }) {
 	const good = versions.filter((version) => version.outputs.length > 0);
-	const [picked, pick] = useState(null);
+	const [picked, pick] = useState(/** @type {number[] | null} */ (null));
+	/** @param {number} job */
 	const find = (job) => good.find((version) => version.job === job);
+	/** @param {string | undefined} key */
 	const cook = (key) => good.find((version) => version.key === key);
 	const to = (picked ? find(picked[1]) : cook(query.to)) || good[0];
 	const from = (picked ? find(picked[0]) : cook(query.from))
@@ -65,20 +80,27 @@ function Versions({ versions, asset, query }) {
 					<td><${Result} result=${version.result} /></td>
 					<td class="anywhere">${version.reason.map((reason) => reasonText(reason, asset.path)).join('; ')}
 						${version.error && html`<br /><span class="tone-bad">${version.error.message}</span>`}</td>
-				<td class="num">${number(version.stats?.triangles)}</td>
+				<td class="num">${number(/** @type {number | undefined} */ (version.stats?.triangles))}</td>
 				<td class="num">${version.cooked_bytes > 0 ? size(version.cooked_bytes) : ''}</td>
 				<td class="num">${version.cook_ms > 0 ? duration(version.cook_ms) : ''}</td></tr>`)}</tbody></table>
 				</div></${Panel}>`;
 }
 
-/** A cook with the same outputs as the one before (often the final one after a preview) causes no event but that of its
- * job. */
+/**
+ * A cook with the same outputs as the one before (often the final one after a preview) causes no event but that of its
+ * job.
+ * @param {Api.Asset} asset
+ * @returns {(event: Page.Told) => boolean}
+ */
 export const concerns = (asset) => ({ kind, data }) => (kind === 'asset' && data.id === asset.id)
 	|| (kind === 'job' && data.asset === `${asset.root}/${asset.path}`);
 
 const None = () => html`<section class="panel"><div class="body quiet">${words.none}</div></section>`;
 
-/** query: its `from` and `to` are keys of cooks to compare. */
+/**
+ * query: its `from` and `to` are keys of cooks to compare.
+ * @param {{ asset: Api.Asset, query: Page.Query }} props
+ */
 export function History({ asset, query }) {
 	const history = useResource(`/api/v1/assets/${asset.id}/history?limit=200`, { on: concerns(asset) });
 	return html`<div class="stack"><${Resource} from=${history}>${({ items }) => (items.length

@@ -9,33 +9,27 @@ import { Findings } from './findings.js';
 const words = text.asset;
 const LEAST = 100; /* microseconds; what is shorter explains nothing */
 
-/** path: of the asset, which the text does not repeat. */
+/**
+ * path: of the asset, which the text does not repeat.
+ * @param {Api.Reason} reason
+ * @param {string | undefined} path
+ */
 export const reasonText = (reason, path) => {
-	const own = path !== undefined && reason.path === path && text.reasons.own[reason.kind];
+	const own = path !== undefined && reason.path === path && text.ownReasons[reason.kind];
 	if (own) return own;
 	const say = text.reasons[reason.kind];
 	return say ? say(reason.path ?? '') : `${reason.kind}${reason.path ? ` ${reason.path}` : ''}`;
 };
 
-/* The keys in which two nested objects differ. */
-function differences(from, to, prefix = '') {
-	const names = new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})]);
-	return [...names].flatMap((name) => {
-		const [a, b] = [from?.[name], to?.[name]];
-		if (a && b && typeof a === 'object' && typeof b === 'object') return differences(a, b, `${prefix}${name}.`);
-		return JSON.stringify(a) === JSON.stringify(b) ? []
-			: [{ name: (prefix + name).replace(/^settings\./, ''), from: a, to: b }];
-	});
-}
-
+/** @param {unknown} value */
 const shown = (value) => (value === undefined || value === null ? '–' : typeof value === 'object'
 		? JSON.stringify(value) : String(typeof value === 'number' ? Number(value.toPrecision(6)) : value));
 
+/** @param {{ changed: Api.Why['changed'] }} props */
 function Changes({ changed }) {
-	const rows = changed.flatMap((change) => (change.settings
-		? differences(change.settings.from, change.settings.to)
-		: change.setting ? [{ name: change.setting, from: change.from, to: change.to }]
-			: [{ name: change.input, from: change.from?.slice(0, 12), to: change.to?.slice(0, 12), file: true }]));
+	const short = (/** @type {unknown} */ digest) => (typeof digest === 'string' ? digest.slice(0, 12) : digest);
+	const rows = changed.map(({ setting, input, from, to }) => (setting ? { name: setting, from, to }
+		: { name: input ?? '', from: short(from), to: short(to), file: true }));
 	return html`<div class="scroll" tabindex="0">
 			<table><thead><tr><th scope="col">${words.whyWhat}</th><th scope="col">${words.before}</th>
 				<th scope="col">${words.now}</th></tr></thead><tbody>
@@ -44,24 +38,33 @@ function Changes({ changed }) {
 				<td><code>${shown(row.to)}</code></td></tr>`)}</tbody></table></div>`;
 }
 
-const useReport = (asset) => useResource(asset.outputs.find(({ name }) => name === 'report')?.url).data;
+/** @param {Api.Asset} asset */
+const useReport = (asset) => /** @type {Page.Report | undefined} */ (
+	useResource(asset.outputs.find(({ name }) => name === 'report')?.url).data);
 
+/** @param {{ note: NonNullable<Page.Report['notes']>[number] }} props */
 const Note = ({ note }) => html`<li><span class="state tone-${note.level === 'warning' ? 'warn' : 'work'}">
 	<${Icon} name=${note.level === 'warning' ? 'stale' : 'queued'} />${words.levels[note.level] ?? note.level}</span>
 	<span class="name">${note.text ?? note.message}</span>
 	${note.code && html`<code class="quiet">${note.code}</code>`}</li>`;
 
-/* A rule's note is left out: its findings give the details. */
+/**
+ * A rule's note is left out: its findings give the details.
+ * @param {{ asset: Api.Asset }} props
+ */
 function Notes({ asset }) {
 	const report = useReport(asset);
 	const listed = new Set((report?.findings ?? []).map(({ rule }) => rule));
-	const notes = (report?.notes ?? []).filter(({ code }) => !listed.has(code));
+	const notes = (report?.notes ?? []).filter(({ code }) => !code || !listed.has(code));
 	return html`<${Findings} asset=${asset} report=${report} />
 		${notes.length > 0 && html`<${Panel} id="notes" title=${words.notes}>
 			<ul class="lines">${notes.map((note) => html`<${Note} note=${note} />`)}</ul></${Panel}>`}`;
 }
 
-/* The stages of the cook that made what is shown, the longest first, as parts of all of it. */
+/**
+ * The stages of the cook that made what is shown, the longest first, as parts of all of it.
+ * @param {{ asset: Api.Asset }} props
+ */
 function Times({ asset }) {
 	const times = Object.entries(useReport(asset)?.timings_us ?? {}).filter(([, time]) => time >= LEAST)
 		.sort(([, a], [, b]) => b - a);
@@ -75,7 +78,10 @@ function Times({ asset }) {
 			</ul></${Panel}>`;
 }
 
-/* The agent that sent the file, if agents feed the root. */
+/**
+ * The agent that sent the file, if agents feed the root.
+ * @param {{ asset: Api.Asset }} props
+ */
 function Sender({ asset }) {
 	const mirrors = useResource('/api/v1/mirrors');
 	const fed = mirrors.data?.items.some(({ root, agents }) => root === asset.root && agents.length);
@@ -85,11 +91,12 @@ function Sender({ asset }) {
 	return data && html`<p class="body">${words.sentBy(data.who)} <${Time} at=${data.at} /></p>`;
 }
 
+/** @param {{ asset: Api.Asset }} props */
 export function Why({ asset }) {
 	const why = useResource(`/api/v1/assets/${asset.id}/why`,
 		{ on: (event) => event.kind === 'asset' && event.data.id === asset.id });
 	return html`<div class="stack"><${Times} asset=${asset} /><${Notes} asset=${asset} />
-			<${Resource} from=${why}>${(data) => html`<${Panel} id="why"
+			<${Resource} from=${why}>${(/** @type {Api.Why} */ data) => html`<${Panel} id="why"
 				title=${words.verdicts[data.verdict] ?? data.verdict}
 				note=${data.cook_ms > 0 ? duration(data.cook_ms) : ''}>
 		${data.reason.length > 0 && html`<ul class="body bullets">
@@ -104,7 +111,10 @@ export function Why({ asset }) {
 	</${Panel}>`}</${Resource}></div>`;
 }
 
-/* Output of the cook, and its notes; "nothing" only if both are empty. */
+/**
+ * Output of the cook, and its notes; "nothing" only if both are empty.
+ * @param {{ asset: Api.Asset }} props
+ */
 export function LogText({ asset }) {
 	const log = useResource(`/api/v1/assets/${asset.id}/log`,
 		{ as: 'text', on: (event) => event.kind === 'asset' && event.data.id === asset.id });

@@ -1,9 +1,9 @@
 import { html } from 'htm/preact';
-import { useEffect, useReducer, useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { text } from '../text.js';
 import { duration, number, plural, sentence, size } from '../format.js';
 import { listen } from '../live.js';
-import { askAgain, makeRefresher, preload, useKey, useResource, useTitle } from '../hooks.js';
+import { askAgain, makeRefresher, preload, useElement, useKey, useRedraw, useResource, useTitle } from '../hooks.js';
 import { assetAddress, choose, navigate, setQuery } from '../router.js';
 import { List } from '../list.js';
 import { Rows } from '../rows.js';
@@ -17,78 +17,95 @@ const words = text.assets;
 const FIELDS = 'id,path,root,kind,standing,quality,rev,cooked_at,cook_ms,bytes,stats,warnings,error,links';
 const states = ['fresh', 'updating', 'waiting', 'broken', 'blocked', 'interrupted', 'missing'];
 /* Names that earlier versions used in links. */
-const former = { queued: 'waiting', cooking: 'waiting', stale: 'updating', failed: 'broken', quarantined: 'broken' };
+const former = /** @type {Page.Table} */ ({ queued: 'waiting', cooking: 'waiting', stale: 'updating', failed: 'broken',
+	quarantined: 'broken' });
 
+/** @param {Page.Change} parameters */
 function useRows(parameters) {
-	const [, redraw] = useReducer((count) => count + 1, 0);
+	const redraw = useRedraw();
 	const wanted = JSON.stringify(parameters);
-	const now = useRef({});
-	const live = useRef(null);
+	/* shown: the rows before, while the first ones of a new search have not come. */
+	const now = useRef(/** @type {{ wanted: string, rows: Rows, shown: Rows | null } | null} */ (null));
+	const live = useRef(/** @type {{ ask(): void, end(): void } | null} */ (null));
 	if (!live.current) {
 		/* Subscribed before the first read, so that no change is missed. */
-		const fresh = makeRefresher(() => now.current.rows.refresh(), 400);
+		const fresh = makeRefresher(async () => now.current?.rows.refresh(), 400);
 		const deaf = listen((event) => ['asset', 'hello', 'reset'].includes(event.kind) && fresh.ask());
 		live.current = { ask: fresh.ask, end: () => (deaf(), fresh.end()) };
 	}
-	if (now.current.wanted !== wanted) {
-		now.current.rows?.close();
-		const before = now.current.shown ?? now.current.rows;
+	if (now.current?.wanted !== wanted) {
+		now.current?.rows.close();
+		const shown = now.current && (now.current.shown ?? now.current.rows);
 		const rows = new Rows('/api/v1/assets', parameters, FIELDS, () => {
-			if (now.current.rows !== rows) return;
+			if (now.current?.rows !== rows) return;
 			now.current.shown = null;
-			askAgain(rows.error, live.current.ask);
+			askAgain(rows.error, () => live.current?.ask());
 			redraw();
 		});
-		/* The previous rows stay until the first rows of the new search arrive. */
-		now.current = { wanted, rows, shown: before?.total === undefined ? null : before };
+		now.current = { wanted, rows, shown };
 	}
 	useEffect(() => () => {
-		live.current.end();
-		now.current.rows.close();
-		now.current = {};
+		live.current?.end();
+		now.current?.rows.close();
+		now.current = null;
 	}, []);
 	const { rows, shown } = now.current;
 	return { rows: rows.total === null && !rows.error && shown?.total != null ? shown : rows, wanted };
 }
 
+/** @param {{ query: Page.Query, stats: Page.Source<Api.Stats> }} props */
 function Chips({ query, stats }) {
-	const { assets, standings: counts, errors } = stats.data ?? {};
+	const { assets, standings: counts = {}, errors = 0, warnings = 0 } = stats.data ?? {};
+	/**
+	 * @param {boolean} pressed
+	 * @param {Page.Change} change
+	 * @param {Page.Children} label
+	 * @param {number} [count]
+	 * @param {string} [title]
+	 */
 	const chip = (pressed, change, label, count, title) =>
 		html`<button type="button" class="chip" aria-pressed=${pressed} title=${title}
 			onClick=${() => choose(change)}>${label}
 			${count !== undefined && html` <b>${number(count)}</b>`}</button>`;
-	/* If all problems have one state, its chip would repeat the chip of problems. */
+	/**
+	 * If all problems have one state, its chip would repeat the chip of problems.
+	 * @param {string} state
+	 */
 	const allAre = (state) => problemStates.includes(state) && counts[state] === errors;
 	const every = !query.state && !query.warning && !query.problem && !query.rule && !query.uses;
 	return html`<div class="chips" role="group" aria-label=${words.columns.state}>
 		${chip(every, { state: '', warning: '', problem: '', rule: '', level: '', uses: '' }, words.all, assets?.total)}
-		${states.filter((state) => (counts?.[state] > 0 && !allAre(state)) || query.state === state)
+		${states.filter((state) => (counts[state] > 0 && !allAre(state)) || query.state === state)
 				.map((state) => chip(query.state === state,
 			{ state: query.state === state ? '' : state, problem: '' }, html`<${State} state=${state} />`,
-			counts?.[state]))}
+			counts[state]))}
 		${(errors > 0 || query.problem)
 				&& chip(query.problem === '1', { problem: query.problem === '1' ? '' : '1' },
 			html`<span class="state tone-bad"><${Icon} name="failed" />${words.problems}</span>`, errors,
 			words.problemsMeaning)}
 		${query.rule && chip(true, { rule: '', level: '' }, html`<code>${query.rule}</code>`)}
 		${query.uses && chip(true, { uses: '' }, html`${words.uses} <code>${query.uses}</code>`)}
-		${(stats.data?.warnings > 0 || query.warning)
+		${(warnings > 0 || query.warning)
 				&& chip(Boolean(query.warning), { warning: query.warning ? '' : '1' }, words.withWarnings)}</div>`;
 }
 
+/** @param {{ query: Page.Query, roots: Api.Roots | undefined }} props */
 function Toolbar({ query, roots }) {
-	const field = useRef(null);
+	/** @type {{ current: HTMLInputElement }} */
+	const field = useElement();
 	useKey('/', (event) => {
 		event.preventDefault();
 		field.current.focus();
 		field.current.select();
 	});
-	const typed = (event) => setQuery({ q: event.target.value });
+	/** @param {Page.On<HTMLInputElement>} event */
+	const typed = (event) => setQuery({ q: event.currentTarget.value });
+	/** @param {Page.On<HTMLInputElement, KeyboardEvent>} event */
 	const leave = (event) => {
-		if (event.key === 'ArrowDown' || (event.key === 'Enter' && event.target.value)) {
+		if (event.key === 'ArrowDown' || (event.key === 'Enter' && event.currentTarget.value)) {
 			event.preventDefault();
-			document.querySelector('.rows .row[tabindex="0"]')?.focus();
-		} else if (event.key === 'Escape' && event.target.value) {
+			/** @type {HTMLElement | null} */ (document.querySelector('.rows .row[tabindex="0"]'))?.focus();
+		} else if (event.key === 'Escape' && event.currentTarget.value) {
 			setQuery({ q: '' });
 		}
 	};
@@ -96,7 +113,7 @@ function Toolbar({ query, roots }) {
 		<label class="search"><span class="hidden">${words.search}</span><${Icon} name="search" />
 			<input type="search" ref=${field} placeholder=${words.search} value=${query.q ?? ''} onInput=${typed}
 				onKeyDown=${leave} autocomplete="off" spellcheck="false" /><kbd aria-hidden="true">/</kbd></label>
-		${roots?.items.length > 1 && html`<label><span class="hidden">${words.folder}</span>
+		${roots && roots.items.length > 1 && html`<label><span class="hidden">${words.folder}</span>
 				<select value=${query.root ?? ''} onChange=${(event) => choose({ root: event.target.value })}>
 			<option value="">${words.anyFolder}</option>
 			${roots.items.map((root) => html`<option value=${root.name}>${root.name}</option>`)}</select></label>`}
@@ -113,6 +130,7 @@ function Toolbar({ query, roots }) {
 	</div>`;
 }
 
+/** @param {{ name: string, className?: string, by: string[], sort: string }} props */
 function Column({ name, className = '', by, sort }) {
 	const label = words.columns[name];
 	const [first, second] = by;
@@ -125,20 +143,33 @@ function Column({ name, className = '', by, sort }) {
 		${label}${order !== 'none' && html`<${Icon} name=${order === 'ascending' ? 'up' : 'down'} />`}</button></span>`;
 }
 
-/* Shows the value by which the list is sorted. */
+/**
+ * Shows the value by which the list is sorted.
+ * @param {Api.Asset} asset
+ * @param {string | undefined} sort
+ */
 const sizeShown = (asset, sort) => (/textures$/.test(sort ?? '') ? asset.bytes.textures : asset.bytes.cooked);
 
-/* The value by which the list is sorted, [class of its column, words], for windows that have no room for the column. */
+/**
+ * The value by which the list is sorted, [class of its column, words], for windows that have no room for the column.
+ * @param {Api.Asset} given
+ * @param {string} [sort]
+ */
 function sortedBy({ stats, bytes, cook_ms: took, cooked_at: at }, sort = '') {
-	const values = { triangles: ['num', stats?.triangles != null && `${number(stats.triangles)} ${words.columns
-		.triangles.toLowerCase()}`], lods: ['lods', stats?.lods > 0 && `${number(stats.lods)} ${words.columns.lods
-		.toLowerCase()}`], bytes: ['num', bytes.cooked > 0 && size(bytes.cooked)],
+	const values = /** @type {Page.Table<[string, Page.Children]>} */ ({
+		triangles: ['num', stats?.triangles != null
+			&& `${number(stats?.triangles)} ${words.columns.triangles.toLowerCase()}`],
+		lods: ['lods', stats?.lods > 0 && `${number(stats?.lods)} ${words.columns.lods.toLowerCase()}`],
+		 bytes: ['num', bytes.cooked > 0 && size(bytes.cooked)],
 	textures: ['num', bytes.textures > 0 && size(bytes.textures)], cook_ms: ['when', took > 0 && duration(took)],
-	cooked_at: ['when', at && html`<${Time} at=${at} />`] };
+	cooked_at: ['when', at && html`<${Time} at=${at} />`] });
 	return values[sort.replace(/^-/, '')] ?? [];
 }
 
-/* Below the name: why it failed, or its folder and number of warnings. */
+/**
+ * Below the name: why it failed, or its folder and number of warnings.
+ * @param {{ asset: Api.Asset, folder: string, sort: string | undefined }} props
+ */
 function Where({ asset, folder, sort }) {
 	if (asset.error) return html`<span class="where tone-bad" title=${asset.error.message}>
 			${sentence(asset.error.message)}</span>`;
@@ -149,9 +180,13 @@ function Where({ asset, folder, sort }) {
 			</span>`;
 }
 
+/**
+ * @param {Api.Asset} asset
+ * @param {string | undefined} sort
+ */
 function Row(asset, sort) {
 	const slash = asset.path.lastIndexOf('/');
-	const stats = asset.stats ?? {};
+	const stats = /** @type {Page.Stats} */ (asset.stats ?? {});
 	return html`<span class="name" role="gridcell"><${Thumb} key=${asset.id} asset=${asset} /><span>
 			<span class="titles"><a class="title" href=${assetAddress(asset)} tabindex="-1"
 				title=${`${asset.root}/${asset.path}`}>${asset.path.slice(slash + 1)}</a>
@@ -165,12 +200,17 @@ function Row(asset, sort) {
 			: html`<${Time} at=${asset.cooked_at} />`}</span>`;
 }
 
-/* A pressed row will be opened; a focused one may be. */
+/**
+ * A pressed row will be opened; a focused one may be.
+ * @param {Api.Asset} given
+ * @param {boolean} pressed
+ */
 function comesNear({ id, root, path }, pressed) {
 	preload(`/api/v1/assets/${id}`);
 	if (pressed) fetchAhead(`${root}/${path}`);
 }
 
+/** @param {{ query: Page.Query }} props */
 export function Assets({ query }) {
 	useTitle(words.title);
 	const stats = useResource('/api/v1/stats', { on: changesCounts });
@@ -182,12 +222,18 @@ export function Assets({ query }) {
 	const filtered = Boolean(q || root || state || kind || warning || problem || rule || level || uses);
 	const size = /textures$/.test(sort ?? '') ? ['textures', 'textures'] : ['size', 'bytes'];
 	const when = /cook_ms$/.test(sort ?? '') ? ['time', 'cook_ms'] : ['cooked', 'cooked_at'];
+	/**
+	 * @param {string} name
+	 * @param {string} key
+	 * @param {string} [className]
+	 * @param {string} [first]
+	 */
 	const column = (name, key, className = '', first = '-') =>
 		html`<${Column} name=${name} className=${className} sort=${sort ?? 'path'}
 		by=${first ? [`-${key}`, key] : [key, `-${key}`]} />`;
 	const header = html`${column('name', 'path', '', '')}${column('state', 'state', '', '')}
 		${column('triangles', 'triangles', 'num')}
-		${column('lods', 'lods', 'num lods')}${column(...size, 'num')}${column(...when, 'num when')}`;
+		${column('lods', 'lods', 'num lods')}${column(size[0], size[1], 'num')}${column(when[0], when[1], 'num when')}`;
 	return html`<div class="head"><h1>${words.title}</h1>
 			<p class="quiet" role="status">${rows.total !== null && plural(rows.total, text.assetWord)}</p></div>
 		<${Toolbar} query=${query} roots=${roots.data} /><${Chips} query=${query} stats=${stats} />

@@ -1,20 +1,27 @@
 /* Actions on several assets at once: cook again, set, download, copy names. */
 import { html } from 'htm/preact';
-import { useReducer, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { text } from '../text.js';
 import { getTagged, post, query, write } from '../api.js';
 import { number } from '../format.js';
-import { useResource } from '../hooks.js';
+import { useRedraw, useResource } from '../hooks.js';
 import { ActionButton, CopyButton } from '../ui.js';
+import { nest } from '../values.js';
 import { limits, settingsOf, wordsOf } from './asset_settings.js';
 
 const words = text.selected;
+/** @param {Api.Asset} given */
 const nameOf = ({ root, path }) => `${root}/${path}`;
 
 /** The selected assets of a list, by id. They stay selected while the list is filtered and sorted. */
 export function useSelection() {
-	const [, redraw] = useReducer((count) => count + 1, 0);
-	const chosen = useRef(new Map());
+	const redraw = useRedraw();
+	const chosen = useRef(/** @type {Map<string, Api.Asset>} */ (new Map()));
+	/**
+	 * @template {unknown[]} Given
+	 * @param {(...given: Given) => unknown} act
+	 * @returns {(...given: Given) => void}
+	 */
 	const change = (act) => (...given) => {
 		act(...given);
 		redraw();
@@ -23,21 +30,28 @@ export function useSelection() {
 	return {
 		label: words.pick,
 		items: [...map.values()],
+		/** @param {{ id: string }} given */
 		has: ({ id }) => map.has(id),
-		toggle: change((item) => (map.has(item.id) ? map.delete(item.id) : map.set(item.id, item))),
-		add: change((items) => items.forEach((item) => map.set(item.id, item))),
+		toggle: change((/** @type {Api.Asset} */ item) =>
+			(map.has(item.id) ? map.delete(item.id) : map.set(item.id, item))),
+		add: change((/** @type {Api.Asset[]} */ items) => items.forEach((item) => map.set(item.id, item))),
 		clear: change(() => map.clear()),
 	};
 }
 
-/* Runs one after the other, to avoid flooding the daemon; failures are reported at the end. */
+/**
+ * Runs one after the other, to avoid flooding the daemon; failures are reported at the end.
+ * @param {Api.Asset[]} items
+ * @param {(item: Api.Asset) => Promise<unknown>} act
+ */
 async function each(items, act) {
+	/** @type {[Api.Asset, Page.Problem][]} */
 	const failed = [];
 	for (const item of items) {
 		try {
 			await act(item);
 		} catch (error) {
-			failed.push([item, error]);
+			failed.push([item, /** @type {Page.Problem} */ (error)]);
 		}
 	}
 	if (!failed.length) return;
@@ -46,16 +60,16 @@ async function each(items, act) {
 			error.message)), { hint: error.hint });
 }
 
+/** @param {Api.Asset} item */
 async function download(item) {
 	const link = document.createElement('a');
 	link.href = `${item.links.data}${query({ output: 'glb' })}`;
-	link.download = `${item.path.split('/').at(-1).replace(/\.[^.]*$/, '')}.glb`;
+	link.download = `${item.path.replace(/.*\//, '').replace(/\.[^.]*$/, '')}.glb`;
 	link.click();
 	await new Promise((resolve) => setTimeout(resolve, 200)); /* browsers drop downloads that follow faster */
 }
 
-const nest = (name, value) => name.split('.').reduceRight((inside, part) => ({ [part]: inside }), value);
-
+/** @param {string} given */
 const valueOf = (given) => {
 	try {
 		return given.trim() === '' ? null : JSON.parse(given);
@@ -64,7 +78,10 @@ const valueOf = (given) => {
 	}
 };
 
-/* A drop-down if the schema lists the values, else a text field; '' removes the setting. */
+/**
+ * A drop-down if the schema lists the values, else a text field; '' removes the setting.
+ * @param {{ setting: Page.SettingKey | undefined, value: string, change: (value: string) => void }} props
+ */
 function Value({ setting, value, change }) {
 	const choices = setting?.enum?.map((choice) => [choice, text.settings.choices[setting.path]?.[choice] ?? choice])
 		?? (setting?.type === 'boolean' && [['true', text.yes], ['false', text.no]]);
@@ -75,17 +92,19 @@ function Value({ setting, value, change }) {
 			onInput=${(event) => change(event.target.value)} />`;
 }
 
+/** @param {{ items: Api.Asset[] }} props */
 function SetAll({ items }) {
 	const [name, setName] = useState('texture.max_size');
 	const [value, setValue] = useState('');
 	const schema = useResource('/api/v1/schema/settings.json');
-	const setting = schema.data && settingsOf(schema.data).find(({ path }) => path === name);
+	const setting = schema.data
+		&& settingsOf(/** @type {Page.Schema} */ (schema.data)).find(({ path }) => path === name);
 	const save = async () => {
 		await each(items, async ({ id }) => {
 			const address = `/api/v1/assets/${id}/settings`;
 			const { etag } = await getTagged(address);
 			const headers = { 'If-Match': etag, 'Content-Type': 'application/merge-patch+json' };
-			await write('PATCH', address, nest(name, valueOf(value)), headers);
+			await write('PATCH', address, nest({ [name]: valueOf(value) }), headers);
 		});
 		return words.setDone(number(items.length));
 	};
@@ -101,6 +120,7 @@ function SetAll({ items }) {
 		${setting && html`<small class="help">${wordsOf(setting)[1]}${limits(setting)}</small>`}</span>`;
 }
 
+/** @param {{ selection: Page.Selection }} props */
 export function Selected({ selection }) {
 	const { items } = selection;
 	const [setting, setSetting] = useState(false);

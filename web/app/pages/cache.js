@@ -1,16 +1,20 @@
 import { html } from 'htm/preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { text } from '../text.js';
 import { get, post } from '../api.js';
 import { ago, duration, limitSize, number, percent, size, sizeBeside } from '../format.js';
-import { useResource, useTitle } from '../hooks.js';
+import { useElement, useResource, useTitle } from '../hooks.js';
 import { changesCounts } from '../shell.js';
 import { ActionButton, AssetName, Icon, Panel, Resource, Time } from '../ui.js';
 
+/** @typedef {NonNullable<Api.Stats['by_output']>[number]} Kind */
+
 const words = text.cache;
+/** @param {{ value: Page.Children, label: string, note: Page.Children }} props */
 const Tile = ({ value, label, note }) => html`<div class="count"><b>${value}</b>${label}
 		${note && html`<br /><small>${note}</small>`}</div>`;
 
+/** @param {{ stats: Api.Stats }} props */
 function Tiles({ stats }) {
 	const { cache, cooks } = stats;
 	if (!cache) return html`<p class="quiet">${words.noFigures}</p>`;
@@ -29,7 +33,10 @@ function Tiles({ stats }) {
 				aria-label=${words.gauge} />`}`;
 }
 
-/* The upstream: its state, and transfers in both directions. */
+/**
+ * The upstream: its state, and transfers in both directions.
+ * @param {{ upstream: NonNullable<Api.Upstream> }} props
+ */
 function Upstream({ upstream }) {
 	const up = upstream.state === 'up';
 	return html`<${Panel} id="upstream" title=${upstream.farm ? words.farm : words.upstream}><div class="body stack">
@@ -76,6 +83,7 @@ function Machines() {
 			<td class="wide">${machine.version}</td></tr>`)}</tbody></table></div></${Panel}>`;
 }
 
+/** @param {{ id: number }} props */
 function Task({ id }) {
 	const job = useResource(`/api/v1/jobs/${id}`, { on: (event) => event.kind === 'job', every: 1000 });
 	return html`<${Resource} from=${job}>${(data) => {
@@ -92,7 +100,11 @@ function Task({ id }) {
 	}}</${Resource}>`;
 }
 
-/* Follows a started job to its end. */
+/**
+ * Follows a started job to its end.
+ * @param {string} path
+ * @param {object} body
+ */
 async function finished(path, body) {
 	const { job } = await post(path, body);
 	for (;;) {
@@ -102,10 +114,14 @@ async function finished(path, body) {
 	}
 }
 
-/* Tells how many bytes would be deleted before deleting them. */
+/**
+ * Tells how many bytes would be deleted before deleting them.
+ * @param {{ begun: (job: number) => void }} props
+ */
 function Trim({ begun }) {
-	const [bytes, ask] = useState(null);
-	const dialog = useRef(null);
+	const [bytes, ask] = useState(/** @type {number | null} */ (null));
+	/** @type {{ current: HTMLDialogElement }} */
+	const dialog = useElement();
 	useEffect(() => void (bytes !== null && dialog.current.showModal()), [bytes]);
 	const look = async () => {
 		const { freed_bytes: freed = 0 } = await finished('/api/v1/gc', { dry_run: true });
@@ -126,7 +142,11 @@ function Trim({ begun }) {
 }
 
 function Care() {
-	const [job, setJob] = useState(null);
+	const [job, setJob] = useState(/** @type {number | null} */ (null));
+	/**
+	 * @param {string} path
+	 * @param {object} body
+	 */
 	const start = (path, body) => async () => setJob((await post(path, body)).job);
 	return html`<${Panel} id="care" title=${words.care}>
 			<div class="body stack"><p class="quiet">${words.careText}</p><div class="pickers">
@@ -135,6 +155,7 @@ function Care() {
 		<${Trim} begun=${setJob} /></div>${job !== null && html`<${Task} key=${job} id=${job} />`}</div></${Panel}>`;
 }
 
+/** @param {{ kinds: Kind[] }} props */
 function Kinds({ kinds }) {
 	const total = kinds.reduce((sum, kind) => sum + kind.bytes, 0) || 1;
 	return html`<div class="scroll" tabindex="0">
@@ -148,7 +169,10 @@ function Kinds({ kinds }) {
 						</table></div>`;
 }
 
-/* The kind of output that has most of an asset's bytes. */
+/**
+ * The kind of output that has most of an asset's bytes.
+ * @param {Api.Asset} asset
+ */
 function mostly(asset) {
 	const sums = new Map();
 	for (const { name, size: bytes } of asset.outputs) sums.set(name.split(/[/.]/)[0],
@@ -157,6 +181,7 @@ function mostly(asset) {
 	return words.kindNames[kind] ?? kind;
 }
 
+/** @param {{ items: Api.Asset[] }} props */
 function Largest({ items }) {
 	const largest = items[0]?.bytes.cooked || 1;
 	return html`<div class="scroll" tabindex="0">
@@ -169,6 +194,7 @@ function Largest({ items }) {
 			</span></td></tr>`)}</tbody></table></div>`;
 }
 
+/** @param {Kind[] | undefined} kinds */
 const filled = (kinds) => (kinds ?? []).filter((kind) => kind.count > 0);
 
 export function Cache() {
@@ -184,9 +210,9 @@ export function Cache() {
 				&& html`<p class="quiet">${words.nothing}</p>`}
 		<div class="grid">${filled(stats.data?.by_output).length > 0
 				&& html`<${Panel} id="kinds" title=${words.byKind}>
-					<${Kinds} kinds=${stats.data.by_output} /></${Panel}>`}
+					<${Kinds} kinds=${stats.data?.by_output} /></${Panel}>`}
 		${top.data?.items.length === 0 ? '' : html`<${Panel} id="largest" title=${words.largest}>
-				<${Resource} from=${top}>${(data) => html`<${Largest}
+				<${Resource} from=${top}>${(/** @type {Api.AssetPage} */ data) => html`<${Largest}
 					items=${data.items.filter(({ bytes }) => bytes.cooked > 0)} />`}</${Resource}></${Panel}>`}
 				</div></div>`;
 }

@@ -6,9 +6,13 @@ import { Empty, Icon, Panel, Resource, Time } from '../ui.js';
 
 const words = text.clients;
 
-/* Shortens "Mozilla/5.0 (...) Chrome/156" to a name. */
+/**
+ * Shortens "Mozilla/5.0 (...) Chrome/156" to a name.
+ * @param {string} agent
+ */
 function agentName(agent) {
 	if (!agent) return words.unknown;
+	/** @type {[RegExp, string][]} */
 	const known = [[/HeadlessChrome|Chrome\/(\d+)/, 'Chrome'], [/Firefox\/(\d+)/, 'Firefox'],
 		[/Version\/(\d+).*Safari/, 'Safari']];
 	if (agent.startsWith('Mozilla/')) for (const [pattern, name] of known) if (
@@ -16,6 +20,7 @@ function agentName(agent) {
 	return agent;
 }
 
+/** @param {{ items: Api.Clients['items'] }} props */
 function Table({ items }) {
 	return html`<section class="panel"><div class="scroll" tabindex="0">
 			<table><thead><tr><th scope="col">${words.who}</th><th scope="col" class="wide">${words.address}</th>

@@ -17,11 +17,13 @@ const words = text.errors;
 const SHOWN = 4;
 const KEPT = 8; /* repaired assets */
 
+/** @param {{ asset: Page.Group['assets'][number] }} props */
 const Affected = ({ asset }) => html`<li><a href=${assetAddress(asset)}>
 		<${Breakable} path=${`${asset.root}/${asset.path}`} /></a> <${State} state=${asset.standing} />
 		${' '}<${Place} location=${asset.location} asset=${asset} beside />
 		${asset.message && html`<br /><small>${sentence(asset.message)}</small>`}</li>`;
 
+/** @param {{ group: Page.Group }} props */
 function Group({ group: { message, hint, root_cause: cause, assets } }) {
 	const [all, setAll] = useState(false);
 	const [first] = assets;
@@ -44,9 +46,10 @@ function Group({ group: { message, hint, root_cause: cause, assets } }) {
 
 function EditorLink() {
 	const [value, set] = useState(editorTemplate());
-	const change = (event) => {
-		set(event.target.value);
-		setEditorTemplate(event.target.value.trim());
+	/** @param {Page.On<HTMLInputElement>} event */
+	const change = ({ currentTarget: { value: typed } }) => {
+		set(typed);
+		setEditorTemplate(typed.trim());
 	};
 	return html`<details class="editor"><summary>${words.editor}</summary><p class="quiet">${words.editorHelp}</p>
 		<label>${words.editorLabel} <input type="text" value=${value} onInput=${change}
@@ -55,7 +58,7 @@ function EditorLink() {
 
 /* The assets that were repaired while this page is open, newest first. */
 function useRepaired() {
-	const [names, set] = useState([]);
+	const [names, set] = useState(/** @type {string[]} */ ([]));
 	useEffect(() => listen(({ kind, data }) => {
 		if (kind !== 'asset') return;
 		if (data.kind === 'recovered') set((old) =>
@@ -75,7 +78,11 @@ function Repaired() {
 		</ul></section>`;
 }
 
-/* A choice of one of the values that the problems have; nothing where all have the same. */
+/**
+ * A choice of one of the values that the problems have; nothing where all have the same.
+ * @param {{ name: string, value?: string, label: string, any: string, values: string[], say?: (value: string) =>
+ * string }} props
+ */
 function Choice({ name, value = '', label, any, values, say = (each) => each }) {
 	if (values.length < 2) return null;
 	return html`<label><span class="hidden">${label}</span>
@@ -84,8 +91,14 @@ function Choice({ name, value = '', label, any, values, say = (each) => each }) 
 			${values.map((each) => html`<option value=${each}>${say(each)}</option>`)}</select></label>`;
 }
 
+/** @param {{ query: Page.Query, groups: Page.Group[] }} props */
 function Toolbar({ query, groups }) {
 	const assets = groups.flatMap((group) => group.assets);
+	/**
+	 * @template Thing
+	 * @param {Thing[]} list
+	 * @param {(each: Thing) => string} of
+	 */
 	const some = (list, of) => [...new Set(list.map(of))].sort();
 	return html`<div class="toolbar"><label class="search"><span class="hidden">${words.search}</span>
 			<${Icon} name="search" />
@@ -100,6 +113,7 @@ function Toolbar({ query, groups }) {
 			values=${some(assets, formatOf)} /></div>`;
 }
 
+/** @param {{ query: Page.Query }} props */
 export function Errors({ query }) {
 	useTitle(words.title);
 	const errors = useResource('/api/v1/errors', { on: (event) => event.kind === 'asset' });
@@ -110,7 +124,7 @@ export function Errors({ query }) {
 	const shown = findProblems(groups, query);
 	return html`<div class="head"><h1>${words.title}</h1>${items.length > 0 && html`<p class="quiet" role="status">
 			${words.count(plural(groups.length, words.causeWord),
-					plural(errors.data.assets, text.assetWord))}</p>`}</div>
+					plural(errors.data?.assets ?? 0, text.assetWord))}</p>`}</div>
 		<${Resource} from=${errors}>${() => html`<div class="stack"><${Repaired} />
 			${items.length === 0 ? html`<section class="panel">
 					<${Empty} icon="fresh" title=${left ? text.overview.noneSoFar : words.none}>

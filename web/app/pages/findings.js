@@ -11,6 +11,7 @@ const PLACES = 4;
 const order = ['error', 'warning', 'info'];
 const tones = { error: ['bad', 'failed'], warning: ['warn', 'stale'], info: ['work', 'queued'] };
 
+/** @param {{ level: Api.RuleLevel }} props */
 function Level({ level }) {
 	const [tone, icon] = tones[level];
 	return html`<span class="state tone-${tone}"><${Icon} name=${icon} />${words.levels[level]}</span>`;
@@ -30,18 +31,24 @@ export function BrokenRules() {
 		</${Panel}>`;
 }
 
+/** @param {Page.Place} place */
 const pointOf = (place) => `(${place.map((part) => quantity(part)).join(', ')})`;
 
+/** @param {Page.Place[]} places */
 const placesOf = (places) => [words.at, ...places.slice(0, PLACES).map(pointOf),
 	...(places.length > PLACES ? [words.more(number(places.length - PLACES))] : [])].join(' ');
 
+/** @param {{ findings: Page.Finding[] }} props */
 function Objects({ findings }) {
 	return html`<ul class="bullets">${findings.map(({ kind, name, value, places = [] }) => html`<li>
 		${name ? words.of(words.kinds[kind] ?? kind, name) : words.whole}: ${number(Number(value.toPrecision(6)))}
 		${places.length > 0 && html` <small class="quiet">${placesOf(places)}</small>`}</li>`)}</ul>`;
 }
 
-/** For the page of an asset. report: the parsed output, undefined until it is loaded. */
+/**
+ * For the page of an asset. report: the parsed output, undefined until it is loaded.
+ * @param {{ asset: Api.Asset, report: Page.Report | undefined }} props
+ */
 export function Findings({ asset, report }) {
 	const { errors, warnings, infos } = asset.findings;
 	const any = errors + warnings + infos > 0;

@@ -6,16 +6,25 @@ import { useResource } from '../hooks.js';
 import { nameAddress, navigate } from '../router.js';
 import { Breakable, Icon, Panel, Resource } from '../ui.js';
 
+/**
+ * A finished job.
+ * @typedef {{ name: string, cat: string, tid: number, ts: number, dur: number, args: { job?: number } }} Bar
+ */
+
 const words = text.timeline;
 const TRACE = '/api/v1/trace?limit=2000';
 const PAUSE = 60e6; /* microseconds without a job after which a new build begins */
 const LANES = 32;
 const LONGEST = 5;
-const tones = { cooked: 'work', hit: 'good', fetched: 'good', failed: 'bad', cancelled: 'quiet' };
+const tones = /** @type {Page.Table} */ ({ cooked: 'work', hit: 'good', fetched: 'good', failed: 'bad',
+	cancelled: 'quiet' });
 
-/* The jobs after the last pause, in order of their start. */
+/**
+ * The jobs after the last pause, in order of their start.
+ * @param {Api.Trace['traceEvents']} events
+ */
 function newestBuild(events) {
-	const jobs = events.filter(({ ph }) => ph === 'X').sort((a, b) => a.ts - b.ts);
+	const jobs = /** @type {Bar[]} */ (events.filter(({ ph }) => ph === 'X')).sort((a, b) => a.ts - b.ts);
 	let first = 0;
 	let end = 0;
 	jobs.forEach(({ ts, dur }, at) => {
@@ -25,18 +34,26 @@ function newestBuild(events) {
 	return jobs.slice(first);
 }
 
-/** Duration of a job, which is reported in milliseconds. */
+/**
+ * Duration of a job, which is reported in milliseconds.
+ * @param {number} ms
+ */
 export const lasted = (ms) => duration(Math.max(1, ms));
 
+/** @param {string} name */
 function pathOf(name) {
 	const { folder, file } = partsOf(name);
 	return folder + file;
 }
 
+/** @param {{ jobs: Bar[], from: number, to: number }} props */
 function Bars({ jobs, from, to }) {
 	const lanes = Math.min(LANES, 1 + Math.max(...jobs.map(({ tid }) => tid)));
+	/** @param {number} time */
 	const share = (time) => (1000 * time) / Math.max(1, to - from);
-	const open = ({ target }) => target.dataset.name && navigate(nameAddress(target.dataset.name));
+	/** @param {MouseEvent} given */
+	const open = ({ target }) => target instanceof SVGElement && target.dataset.name
+		&& navigate(nameAddress(target.dataset.name));
 	return html`<svg class="timeline" viewBox="0 0 1000 ${lanes}" preserveAspectRatio="none" role="img" onClick=${open}
 			style=${{ height: `${Math.max(2, lanes) * 1.1}rem` }}
 			aria-label=${words.label(number(jobs.length), duration((to - from) / 1000), lanes)}>
@@ -46,6 +63,7 @@ function Bars({ jobs, from, to }) {
 				${lasted(dur / 1000)}</title></rect>`)}</svg>`;
 }
 
+/** @param {{ events: Api.Trace['traceEvents'] }} props */
 function Build({ events }) {
 	const jobs = newestBuild(events);
 	if (!jobs.length) return html`<div class="body quiet">${words.none}</div>`;

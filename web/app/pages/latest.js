@@ -18,9 +18,14 @@ const FOREVER = '9999-01-01';
 const STAYS = 400; /* ms; what the next save replaces at once is not drawn */
 const shares = ['triangles', 'bytes'];
 
-/* One picture is asked for at a time, the newest first: a browser has few connections to a daemon, and drawing takes
- * cores that cooks want. */
+/**
+ * One picture is asked for at a time, the newest first: a browser has few connections to a daemon, and drawing takes
+ * cores that cooks want.
+ * @typedef {{ job: number, start(): void }} Turn
+ */
+/** @type {Set<Turn>} */
 const waiting = new Set();
+/** @type {Turn | null} */
 let drawn = null;
 
 function draw() {
@@ -30,6 +35,7 @@ function draw() {
 	drawn.start();
 }
 
+/** @param {Turn} turn */
 function leave(turn) {
 	waiting.delete(turn);
 	if (drawn !== turn) return;
@@ -40,6 +46,7 @@ function leave(turn) {
 const Blank = ({ name = 'assets', tone = '' }) =>
 	html`<span class="thumb ${tone}"><${Icon} name=${name} /></span>`;
 
+/** @param {{ change: Api.AssetChange, done: () => void }} props */
 function Strip({ change, done }) {
 	const clips = change.changes.every(({ part }) => part === 'clip') ? clipsOf(change.changes) : [];
 	const { id, from, to } = change;
@@ -48,19 +55,21 @@ function Strip({ change, done }) {
 	useEffect(() => {
 		if (good !== undefined) done();
 	}, [good]);
-	return good ? ['before', 'after'].map((which) => html`<${Square} url=${url} which=${which} />`)
+	return good ? /** @type {const} */ (['before', 'after']).map((which) =>
+		html`<${Square} url=${url} which=${which} />`)
 		: html`<${Blank} />`;
 }
 
+/** @param {{ change: Api.AssetChange }} props */
 function Pictures({ change }) {
 	const { id, job, from, to } = change;
 	const [starts, start] = useState(false);
 	const turn = useRef({ job, start: () => start(true) }).current;
 	useEffect(() => {
-		const timer = from && to && setTimeout(() => {
+		const timer = from && to ? setTimeout(() => {
 			waiting.add(turn);
 			draw();
-		}, STAYS);
+		}, STAYS) : undefined;
 		return () => {
 			clearTimeout(timer);
 			leave(turn);
@@ -71,14 +80,19 @@ function Pictures({ change }) {
 			: html`<${Thumb} asset=${{ id, rev: job, bytes: { cooked: 1 } }} />`}</span>`;
 }
 
-/* Where the two cooks are beside each other; of what has none, the asset. */
+/**
+ * Where the two cooks are beside each other; of what has none, the asset.
+ * @param {Api.AssetChange} given
+ */
 const addressOf = ({ asset, from, to }) =>
 	`${nameAddress(asset)}${from && to ? query({ tab: 'history', from, to }) : ''}`;
 
+/** @param {{ tone: Page.Tone, text: string }} props */
 const Said = ({ tone, text: said }) => html`<span class="state tone-${tones[tone][1]}"
 		title=${text.compare.tones[tone]}>
 	<${Icon} name=${tones[tone][0]} /><span class="name">${sentence(said)}</span></span>`;
 
+/** @param {{ change: Api.AssetChange }} props */
 function Change({ change }) {
 	const { asset, at, tone, changes, numbers, cook_ms: took, from, to } = change;
 	const { file, folder } = partsOf(asset);
@@ -95,6 +109,7 @@ function Change({ change }) {
 			${from && to && html`<a href=${addressOf(change)}>${words.compared}</a>`}</div></li>`;
 }
 
+/** @param {{ asset: string, at: number }} props */
 const Removed = ({ asset, at }) => html`<li data-tone="note">
 	<span class="pair"><${Blank} name="missing" /></span>
 	<div class="name">${partsOf(asset).file}<small> ${partsOf(asset).folder}</small>
@@ -103,22 +118,25 @@ const Removed = ({ asset, at }) => html`<li data-tone="note">
 
 /* Removed assets: since the page was opened by its event, before by the log, which counts those of a folder. */
 function useRemoved() {
-	const gone = useRef(new Map());
+	const gone = useRef(/** @type {Map<string, number>} */ (new Map()));
+	/** @param {{ asset: string }} given */
 	const removes = ({ asset }) => {
 		gone.current.delete(asset);
 		gone.current.set(asset, Date.now());
-		if (gone.current.size > MANY) gone.current.delete(gone.current.keys().next().value);
+		if (gone.current.size > MANY) gone.current.delete([...gone.current.keys()][0]);
 	};
 	const lines = useResource('/api/v1/log?limit=1000');
 	useEffect(() => listen(({ kind, data }) => kind === 'asset' && data.kind === 'removed' && removes(data)), []);
 	const logged = (lines.data?.items ?? [])
 		.filter(({ event, message }) => event === 'removed' && !/^\d+ more {2}/.test(message))
-		.map(({ message, time }) => [message, Date.parse(time)]);
-	return [...new Map([...logged, ...gone.current])].map(([asset, at]) => ({ asset, at, removed: true }));
+		.map(({ message, time }) => /** @type {[string, number]} */ ([message, Date.parse(time)]));
+	return [...new Map([...logged, ...gone.current])].map(([asset, at]) => ({ asset, at }));
 }
 
+/** @param {number} now */
 const startOfYesterday = (now) => new Date(new Date(now).setHours(-24, 0, 0, 0)).toISOString();
 
+/** @param {{ name: string, on: boolean, label: string }} props */
 const Filter = ({ name, on, label }) => html`<button type="button" class="small" aria-pressed=${String(on)}
 	onClick=${() => setQuery({ [name]: on ? '' : '1' })}>${label}</button>`;
 
@@ -130,8 +148,9 @@ export function Latest() {
 	const since = yesterday ? startOfYesterday(now) : undefined;
 	const found = useResource(`/api/v1/history${query({ limit, since, worse, commit })}`,
 		{ on: ({ kind, data }) => kind === 'asset' && data.quality !== 'preview' });
-	const git = useRef([]);
+	const git = useRef(/** @type {{ root: string, at: string }[]} */ ([]));
 	git.current = found.data?.commits ?? git.current;
+	/** @param {{ asset: string }} given */
 	const floor = ({ asset }) => {
 		const at = git.current.find(({ root }) => asset.startsWith(`${root}/`))?.at;
 		return Math.max(since ? Date.parse(since) : 0, commit ? Date.parse(at ?? FOREVER) : 0);
@@ -140,23 +159,24 @@ export function Latest() {
 	const late = found.data?.items.filter(({ compared, from, to }) => from && to && !compared)
 		.map(({ job }) => job).join();
 	useEffect(() => {
-		const timer = late && setTimeout(found.reload, LATER);
+		const timer = late ? setTimeout(found.reload, LATER) : undefined;
 		return () => clearTimeout(timer);
 	}, [late]);
 	const removed = useRemoved();
 	const gone = new Map(removed.map(({ asset, at }) => [asset, at]));
+	/** @param {Api.Answer<'/api/v1/history'>} given */
 	const list = ({ items: all, next }) => {
 		/* An asset that was removed since the list was asked for has no picture any more. */
-		const items = all.filter(({ asset, at }) => !(gone.get(asset) > Date.parse(at)));
+		const items = all.filter(({ asset, at }) => (gone.get(asset) ?? 0) <= Date.parse(at));
 		const present = new Set(items.map(({ asset }) => asset));
 		const shown = worse ? items : [...items, ...removed.filter((each) =>
 			!present.has(each.asset) && each.at >= floor(each))]
-			.sort((a, b) => new Date(b.at) - new Date(a.at)).slice(0, limit);
+			.sort((a, b) => Number(new Date(b.at)) - Number(new Date(a.at))).slice(0, limit);
 		if (!shown.length)
 			return html`<div class="body quiet">${worse || since || commit ? words.noSuch : words.noRecent}</div>`;
-		return html`<ul class="lines latest">${shown.map((change) => (change.removed
-				? html`<${Removed} key=${`${change.asset} ${change.at}`} ...${change} />`
-				: html`<${Change} key=${change.job} change=${change} />`))}</ul>
+		return html`<ul class="lines latest">${shown.map((change) => ('job' in change
+				? html`<${Change} key=${change.job} change=${change} />`
+				: html`<${Removed} key=${`${change.asset} ${change.at}`} ...${change} />`))}</ul>
 			${next && limit < MANY && html`<div class="body"><button type="button" class="small"
 				onClick=${() => setLimit(MANY)}>${words.older}</button></div>`}`;
 	};

@@ -11,14 +11,15 @@ import { Empty, Failure, Icon, Loading } from '../ui.js';
 const words = text.log;
 const levels = ['debug', 'info', 'warning', 'error'];
 const KEPT = 2000;
-const tone = { debug: 'quiet', info: 'quiet', warning: 'warn', error: 'bad' };
-const icon = { warning: 'stale', error: 'failed' };
+const tone = /** @type {Page.Table} */ ({ debug: 'quiet', info: 'quiet', warning: 'warn', error: 'bad' });
+const icon = /** @type {Page.Table} */ ({ warning: 'stale', error: 'failed' });
 
 /* Lines can arrive in bursts: they are drawn together, once per frame. */
 function useLines() {
-	const [lines, setLines] = useState(null);
-	const [error, setError] = useState(null);
+	const [lines, setLines] = useState(/** @type {Page.LogLine[] | null} */ (null));
+	const [error, setError] = useState(/** @type {Page.Problem | null} */ (null));
 	useEffect(() => {
+		/** @type {Page.LogLine[]} */
 		let came = [];
 		let frame = 0;
 		const flush = () => {
@@ -47,10 +48,11 @@ function useLines() {
 	return { lines, error };
 }
 
+/** @param {{ query: Page.Query }} props */
 export function Log({ query }) {
 	useTitle(words.title);
 	const { lines, error } = useLines();
-	const place = useRef(null);
+	const place = useRef(/** @type {HTMLElement | null} */ (null));
 	const atEnd = useRef(true);
 	const least = Math.max(0, levels.indexOf(query.level ?? 'info'));
 	const wanted = (query.q ?? '').toLowerCase();
@@ -59,7 +61,8 @@ export function Log({ query }) {
 	useLayoutEffect(() => {
 		if (place.current && atEnd.current) place.current.scrollTop = place.current.scrollHeight;
 	});
-	const scrolled = ({ target }) => (atEnd.current = target.scrollTop
+	/** @param {Page.On<HTMLElement>} given */
+	const scrolled = ({ currentTarget: target }) => (atEnd.current = target.scrollTop
 			+ target.clientHeight > target.scrollHeight - 30);
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<div class="toolbar"><label>${words.least} <select value=${query.level ?? 'info'}

@@ -11,12 +11,17 @@ const shown = ['fresh', 'updating', 'waiting', 'missing'];
 const always = ['fresh'];
 const SCAN = 2000; /* ms */
 
-/* Every asset counts in one tile: that of its state, or the problems. A problem that is being cooked again counts as
- * updating, or as waiting if it has no good version. */
+/**
+ * Every asset counts in one tile: that of its state, or the problems. A problem that is being cooked again counts as
+ * updating, or as waiting if it has no good version.
+ * @param {{ stats: Api.Stats, warned: number }} props
+ */
 function Counts({ stats, warned }) {
 	const { assets, bytes, standings, errors } = stats;
 	const again = errors - standings.broken - standings.blocked - standings.interrupted;
-	const apart = { updating: Math.min(again, standings.updating), waiting: Math.max(0, again - standings.updating) };
+	const apart = /** @type {Page.Table<number>} */ ({ updating: Math.min(again, standings.updating),
+		waiting: Math.max(0, again - standings.updating) });
+	/** @param {string} state */
 	const well = (state) => standings[state] - (apart[state] ?? 0);
 	return html`<div class="counts">
 		<a class="count wide" href="/ui/assets"><b>${number(assets.total)}</b>${words.allAssets}<br />
@@ -34,6 +39,7 @@ function Counts({ stats, warned }) {
 			<span class="state tone-warn"><${Icon} name="stale" />${words.warned}</span></a>`}</div>`;
 }
 
+/** @param {{ roots: Api.Roots }} props */
 function Folders({ roots }) {
 	if (!roots.items.length) return html`<div class="body quiet">${words.noFolders}</div>`;
 	return html`<ul class="lines">${roots.items.map((root) =>
@@ -44,7 +50,10 @@ function Folders({ roots }) {
 			${root.note && root.note !== root.mode ? `: ${root.note}` : ''}</span></li>`)}</ul>`;
 }
 
-/* Workers or shares are missing: no asset is to blame, but not all is well. */
+/**
+ * Workers or shares are missing: no asset is to blame, but not all is well.
+ * @param {{ stats: Api.Stats }} props
+ */
 function Degraded({ stats: { degraded, upstream } }) {
 	const away = upstream && upstream.state !== 'up';
 	return html`${degraded && html`<p class="banner bad" role="alert"><${Icon} name="failed" />
@@ -58,6 +67,7 @@ function Degraded({ stats: { degraded, upstream } }) {
 			<a href="/ui/cache">${words.more}</a></p>`}`;
 }
 
+/** @param {{ roots: Api.Roots }} props */
 function Warnings({ roots }) {
 	const polling = roots.items.filter((root) => root.mode === 'polling');
 	const missing = roots.items.filter((root) => root.missing_since);

@@ -5,9 +5,11 @@ import { useResource, useTitle } from '../hooks.js';
 import { Empty, Panel, Resource } from '../ui.js';
 
 const words = text.config;
+/** @param {unknown} value */
 const empty = (value) => value === null || value === undefined || value === ''
 	|| (Array.isArray(value) && value.length === 0);
 
+/** @param {Api.Config['values'][number]} given */
 function shown({ key, value }) {
 	if (empty(value)) return html`<span class="quiet">${text.none}</span>`;
 	if (words.zero[key] && value === 0) return words.zero[key];
@@ -19,7 +21,9 @@ function shown({ key, value }) {
 	return Array.isArray(value) ? value.join(', ') : typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
+/** @param {Api.Config['values']} values */
 function groupsOf(values) {
+	/** @type {Map<string, typeof values>} */
 	const groups = new Map();
 	for (const value of values) {
 		const [group, ...rest] = value.key.split('.');
@@ -33,7 +37,7 @@ export function Settings() {
 	useTitle(words.title);
 	const config = useResource('/api/v1/config', { on: (event) => event.kind === 'config' });
 	return html`<div class="head"><h1>${words.title}</h1></div><p class="quiet before">${words.intro}</p>
-		<${Resource} from=${config}>${(data) => (data.values.length === 0
+		<${Resource} from=${config}>${(/** @type {Api.Config} */ data) => (data.values.length === 0
 				? html`<${Empty} icon="settings" title=${words.none} />`
 				: html`<div class="stack">${groupsOf(data.values)
 					.map(([name, values]) => html`<${Panel} id=${`c-${name || 'top'}`}

@@ -7,23 +7,27 @@ import { Icon } from '../ui.js';
 
 const words = text.session;
 
+/** @param {{ lost: boolean }} props */
 export function SignIn({ lost }) {
 	useTitle(words.title);
-	const [problem, setProblem] = useState(null);
+	const [problem, setProblem] = useState(/** @type {string | null} */ (null));
 	const [busy, setBusy] = useState(false);
 	const [seen, setSeen] = useState(false);
+	/** @param {Page.On<HTMLFormElement, SubmitEvent>} event */
 	const send = async (event) => {
 		event.preventDefault();
-		const token = new FormData(event.target).get('token').trim();
+		const form = event.currentTarget;
+		const token = String(new FormData(form).get('token') ?? '').trim();
 		if (!token) return setProblem(words.empty);
 		setBusy(true);
 		try {
 			await signIn(token);
 		} catch (error) {
-			setProblem(error.status === 401 ? words.wrong : error.status === 429 ? words.slow : error.code === 'offline'
-					? text.offline : error.message);
+			const { status, code, message } = /** @type {Page.Problem} */ (error);
+			setProblem(status === 401 ? words.wrong : status === 429 ? words.slow : code === 'offline' ? text.offline
+				: message);
 			setBusy(false);
-			event.target.elements.token.select();
+			form.token.select();
 		}
 	};
 	const note = problem ?? (lost ? words.lost : null);

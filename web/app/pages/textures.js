@@ -9,12 +9,14 @@ import { Breakable, Empty, Icon, Resource } from '../ui.js';
 
 const words = text.textures;
 
+/** @param {{ name: string, bytes: number, users: number }} props */
 const Texture = ({ name, bytes, users }) => html`<tr><td class="name"><${Icon} name="textures" />
 		${' '}<${Breakable} path=${partsOf(name).file} /><br />
 		<small><${Breakable} path=${partsOf(name).folder} /></small></td>
 	<td class="num">${size(bytes)}</td>
 	<td class="num"><a href="/ui/assets${written({ uses: name })}">${plural(users, text.assetWord)}</a></td></tr>`;
 
+/** @param {{ query: Page.Query }} props */
 export function Textures({ query }) {
 	useTitle(words.title);
 	const { q, sort, cursor } = query;
@@ -29,7 +31,8 @@ export function Textures({ query }) {
 			<select value=${sort ?? ''} onChange=${(event) => choose({ sort: event.target.value, cursor: '' })}>
 			${Object.entries(words.sorts).map(([order, label]) => html`<option value=${order}>${label}</option>`)}
 			</select></label></div>
-		<section class="panel"><${Resource} from=${found}>${({ items, next }) => (!items.length
+		<section class="panel"><${Resource} from=${found}>${(
+			/** @type {Api.Answer<'/api/v1/textures'>} */ { items, next }) => (!items.length
 			? html`<${Empty} icon="textures" title=${q ? text.assets.nothing : words.none}>
 				<p>${words.noneDetail}</p></${Empty}>`
 			: html`<div class="scroll" tabindex="0"><table class="textures"><thead><tr>
