@@ -1,12 +1,8 @@
 #include "agent.h"
 
-enum { WAIT_S = 50, SILENCE_MS = 90000, PAUSE_MS = 3000, COOK_MS = 600000 };
+#include "../../core/base/percent.h"
 
-static void put_encoded(hob_buf *out, hob_str text)
-{
-	for (size_t i = 0; i < text.len; i++)
-		hob_buf_printf(out, "%%%02X", (uint8_t)text.data[i]);
-}
+enum { WAIT_S = 50, SILENCE_MS = 90000, PAUSE_MS = 3000, COOK_MS = 600000 };
 
 /* Appends the growth in triangles, from {"triangles": [before, after]} of an event. */
 static void put_growth(hob_buf *line, hobc_json data)
@@ -45,13 +41,13 @@ static void wait_for_events(agent *a, agent_fetch *fetch, hob_buf *since)
 	hob_error error;
 	int status = 0;
 	hob_buf_printf(&target, "/api/v1/changes?kinds=asset&wait=%d&asset=", WAIT_S);
-	put_encoded(&target, hob_str_of(a->options.root));
+	hob_buf_put_percent(&target, hob_str_of(a->options.root));
 	hob_buf_put_str(&target, HOB_STR("%2F"));
-	put_encoded(&target, hob_str_of(a->options.base));
+	hob_buf_put_percent(&target, hob_str_of(a->options.base));
 	hob_buf_put_str(&target, a->options.base[0] ? HOB_STR("%2F**") : HOB_STR("**"));
 	if (since->size > 0) {
 		hob_buf_put_str(&target, HOB_STR("&since="));
-		put_encoded(&target, hob_buf_str(since));
+		hob_buf_put_percent(&target, hob_buf_str(since));
 	}
 	hob_buf_put(&target, "", 1);
 	bool ok = agent_fetch_send(

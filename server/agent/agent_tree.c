@@ -1,6 +1,7 @@
 #include "agent.h"
 
 #include "../../core/base/ignore_lines.h"
+#include "../../core/base/pieces.h"
 #include "../../core/base/portable.h"
 
 #include <inttypes.h>
@@ -71,12 +72,11 @@ agent_file *agent_tree_place(agent_tree *tree, hob_str path)
 
 /* ---- digests of the previous run, and patterns */
 
-static hob_str take_field(hob_str *line)
+/* Takes a number off the line; a negative one wraps. */
+static uint64_t take_number(hob_str *line)
 {
-	size_t at = hob_str_find(*line, HOB_STR(" "), 0);
-	hob_str field = hob_str_sub(*line, 0, at);
-	*line = at == SIZE_MAX ? (hob_str){0} : hob_str_sub(*line, at + 1, line->len);
-	return field;
+	hob_str field = hob_str_next(line, ' ');
+	return field.len > 0 ? strtoull(field.data, NULL, 10) : 0;
 }
 
 static void load_digests(agent *a)
@@ -85,19 +85,14 @@ static void load_digests(agent *a)
 	hob_buf text = {0};
 	snprintf(path, sizeof path, "%s/digests", a->state);
 	if (sys_read_whole(path, &text))
-		for (hob_str all = hob_buf_str(&text); all.len > 0;) {
-			size_t end = hob_str_find(all, HOB_STR("\n"), 0);
-			hob_str line = hob_str_sub(all, 0, end);
-			if (end == SIZE_MAX)
-				break;
-			all = hob_str_sub(all, end + 1, all.len);
+		for (hob_str all = hob_buf_str(&text), line; hob_str_piece(&all, '\n', &line) && all.data;) {
 			hob_sha256 digest;
 			sys_stat stat;
-			bool good = hob_sha256_parse(take_field(&line), &digest);
-			stat.size = (uint64_t)strtoull(line.len ? take_field(&line).data : "", NULL, 10);
-			stat.id = (uint64_t)strtoull(line.len ? take_field(&line).data : "", NULL, 10);
-			stat.mtime_ns = strtoll(line.len ? take_field(&line).data : "", NULL, 10);
-			stat.ctime_ns = strtoll(line.len ? take_field(&line).data : "", NULL, 10);
+			bool good = hob_sha256_parse(hob_str_next(&line, ' '), &digest);
+			stat.size = take_number(&line);
+			stat.id = take_number(&line);
+			stat.mtime_ns = (int64_t)take_number(&line);
+			stat.ctime_ns = (int64_t)take_number(&line);
 			agent_file *file = good && line.len > 0 ? agent_tree_place(&a->tree, line) : NULL;
 			if (file) {
 				file->digest = digest;

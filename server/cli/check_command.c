@@ -525,8 +525,8 @@ static void print_sarif(const check_report *c, hob_buf *out)
 					 HOB_JSON_OPEN("physicalLocation", '{'), HOB_JSON_OPEN("artifactLocation", '{'),
 					 HOB_JSON_KEY("uri"));
 		hob_buf_put(out, "\"", 1);
-		srv_cli_encode(out, c->folder);
-		srv_cli_encode(out, row->asset);
+		hob_buf_put_percent(out, c->folder);
+		hob_buf_put_percent(out, row->asset);
 		hob_buf_put_str(out, HOB_STR("\"}}"));
 		if (!row->is_note && row->name.len > 0)
 			hob_json_put(out, HOB_JSON_OPEN("logicalLocations", '['), HOB_JSON_OPEN(NULL, '{'),
@@ -968,7 +968,7 @@ static void list_root(asking *ask, const cJSON *root, const char *prefix)
 	hob_buf_printf(
 		&target,
 		"/api/v1/assets?limit=%d&fields=path,standing,state,error,stats,source,settings,report&root=", PAGE);
-	srv_cli_encode(&target, hob_str_of(srv_cli_text(root, "name")));
+	hob_buf_put_percent(&target, hob_str_of(srv_cli_text(root, "name")));
 	cli_pages pages = {.who = "hob check", .url = ask->url, .target = srv_cli_ended(&target), .exact = true};
 	for (const cJSON *item; ask->code == EXIT_GOOD && (item = srv_cli_next_item(&pages));) {
 		const char *below = srv_cli_text(item, "path");

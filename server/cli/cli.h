@@ -93,6 +93,9 @@ uint32_t srv_cli_width(int fd);
 /* Appends text. Paragraphs are filled to `width`; every line after the first begins with `indent` spaces; the
  * first starts at column `at`. Lines that begin with a space are kept, but broken if they are too long. */
 void srv_cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint32_t width);
+/* Prints what the format says and, filled to the width of the terminal, the text: its further lines begin at
+ * `column`. */
+void srv_cli_print_field(uint32_t column, const char *text, const char *fmt, ...) HOB_PRINTF(3, 4);
 /* Prints lines that contain foreign names (srv_plain_lines). On a terminal, long lines continue on the next
  * one, indented; words are not broken. */
 void srv_cli_print_lines(hob_str text);

@@ -86,9 +86,8 @@ static int run_open(int argc, char **argv)
 	cJSON_Delete(roots);
 	if (!roots)
 		return code;
-	char local[300], page[340], program[] = "xdg-open";
-	srv_owner_local_url(url, local);
-	snprintf(page, sizeof page, "%s%s/", strstr(local, "://") ? "" : "http://", local);
+	char page[340], program[] = "xdg-open";
+	snprintf(page, sizeof page, "%s%.300s/", strstr(url, "://") ? "" : "http://", url);
 	printf("%s\n", page);
 	char *args[] = {program, page, NULL};
 	bool display = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");

@@ -739,23 +739,14 @@ static void print_people(const doctor *d)
 	static const char *const colors[] = {"\x1b[32m", "\x1b[33m", "\x1b[31m"};
 	enum { LEFT = 18 };
 	bool color = srv_color_wanted(1);
-	uint32_t width = srv_cli_width(1);
 	uint32_t counts[3] = {0};
 	for (uint32_t i = 0; i < d->count; i++) {
 		const doctor_item *item = &d->items[i];
 		counts[item->state]++;
-		hob_buf out = {0};
-		hob_buf_printf(&out, "  %s%-4s%s  %-9s ", color ? colors[item->state] : "", state_names[item->state],
-					   color ? "\x1b[0m" : "", item->name);
-		srv_cli_wrap(&out, hob_str_of(item->text), LEFT, LEFT, width);
-		hob_buf_put(&out, "\n", 1);
-		if (item->remedy[0]) {
-			hob_buf_put_str(&out, HOB_STR("                  -> "));
-			srv_cli_wrap(&out, hob_str_of(item->remedy), LEFT + 3, LEFT + 3, width);
-			hob_buf_put(&out, "\n", 1);
-		}
-		printf("%.*s", HOB_FMT(hob_buf_str(&out)));
-		hob_buf_release(&out);
+		srv_cli_print_field(LEFT, item->text, "  %s%-4s%s  %-9s ", color ? colors[item->state] : "",
+							state_names[item->state], color ? "\x1b[0m" : "", item->name);
+		if (item->remedy[0])
+			srv_cli_print_field(LEFT + 3, item->remedy, "%*s-> ", LEFT, "");
 	}
 	printf("\n%u ok, %u warning%s, %u error%s\n", counts[DOCTOR_OK], counts[DOCTOR_WARN],
 		   counts[DOCTOR_WARN] == 1 ? "" : "s", counts[DOCTOR_FAIL], counts[DOCTOR_FAIL] == 1 ? "" : "s");

@@ -32,35 +32,29 @@ static void print_heading(const char *text)
 	printf("\n%s\n", text);
 }
 
-static void print_one(const char *name, const char *what, uint32_t width)
+static void print_one(const char *name, const char *what)
 {
-	enum { COLUMN = 26 };
-	hob_buf text = {0};
-	hob_buf_printf(&text, "  %-22s  ", name);
-	srv_cli_wrap(&text, hob_str_of(what), COLUMN, COLUMN, width);
-	printf("%.*s\n", HOB_FMT(hob_buf_str(&text)));
-	hob_buf_release(&text);
+	srv_cli_print_field(26, what, "  %-22s  ", name);
 }
 
-static void print_all(const variable *variables, size_t count, uint32_t width)
+static void print_all(const variable *variables, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		print_one(variables[i].name, variables[i].what, width);
+		print_one(variables[i].name, variables[i].what);
 }
 
 void srv_cli_print_environment(void)
 {
-	uint32_t width = srv_cli_width(1);
 	printf("hob help environment - variables that hob reads and sets\n");
 	print_heading("Every command");
-	print_all(of_commands, HOB_COUNT_OF(of_commands), width);
+	print_all(of_commands, HOB_COUNT_OF(of_commands));
 	print_heading("hob serve, each in place of a key of hob.json; options win");
 	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++) {
 		hob_buf what = {0};
 		hob_buf_printf(&what, "%s: %s", srv_config_table[key].path, srv_config_table[key].doc);
-		print_one(srv_config_table[key].environment, srv_cli_ended(&what), width);
+		print_one(srv_config_table[key].environment, srv_cli_ended(&what));
 		hob_buf_release(&what);
 	}
 	print_heading("Set for programs that hob starts");
-	print_all(of_children, HOB_COUNT_OF(of_children), width);
+	print_all(of_children, HOB_COUNT_OF(of_children));
 }

@@ -50,26 +50,15 @@ static bool is_asked(size_t i, const char *asked)
 	return strcmp(rows[i].kind, word) == 0 || has_ending(rows[i].endings, word);
 }
 
-static void print_field(const char *key, const char *before, const char *value)
-{
-	enum { COLUMN = 11 };
-	hob_buf text = {0}, out = {0};
-	hob_buf_printf(&text, "%s%s", before, value);
-	hob_buf_printf(&out, "  %-8s ", key);
-	srv_cli_wrap(&out, hob_buf_str(&text), COLUMN, COLUMN, srv_cli_width(1));
-	printf("%.*s\n", HOB_FMT(hob_buf_str(&out)));
-	hob_buf_release(&out);
-	hob_buf_release(&text);
-}
-
 static void print_row(size_t i)
 {
+	enum { COLUMN = 11 };
 	printf("%s (%s)\n", rows[i].name, rows[i].kind);
-	print_field("endings", "", rows[i].endings);
-	print_field("reader", "", rows[i].reader);
-	print_field("kept", "", rows[i].kept);
-	print_field("lost", "", rows[i].lost[0] ? rows[i].lost : "nothing known");
-	print_field("tested", "with files of ", rows[i].tested);
+	srv_cli_print_field(COLUMN, rows[i].endings, "  endings  ");
+	srv_cli_print_field(COLUMN, rows[i].reader, "  reader   ");
+	srv_cli_print_field(COLUMN, rows[i].kept, "  kept     ");
+	srv_cli_print_field(COLUMN, rows[i].lost[0] ? rows[i].lost : "nothing known", "  lost     ");
+	srv_cli_print_field(COLUMN, rows[i].tested, "  tested   with files of ");
 }
 
 static int run_formats(int argc, char **argv)

@@ -147,7 +147,7 @@ static bool ask_output(const char *url, hob_str name, const char *output, uint32
 	hob_buf target = {0};
 	char prefer[48];
 	hob_buf_put_str(&target, HOB_STR("/a/"));
-	srv_cli_encode(&target, name);
+	hob_buf_put_percent(&target, name);
 	srv_cli_put_parameter(&target, "?output=", output);
 	hob_buf_put_str(&target, HOB_STR("&final=1"));
 	snprintf(prefer, sizeof prefer, "Prefer: wait=%u", wait);

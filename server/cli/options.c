@@ -6,10 +6,13 @@
 #include "../log/log.h"
 #include "../store/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { NAMES_MAX = 128 }; /* options of one command */
 
 const char srv_cli_fallback_url[] = "http://127.0.0.1:7780";
 
@@ -115,18 +118,12 @@ static const char *instead_of(const char *command, const char *option)
 /* NULL: no option is similar. */
 static const char *suggest(const char *word, const cli_option *options, size_t count)
 {
-	enum { FAR = 3 };
-	const char *best = NULL, *wanted = own_name(word);
-	size_t nearest = FAR;
-	for (size_t i = 0; i <= count; i++) {
-		const char *name = i < count ? options[i].name : "--help";
-		size_t here = hob_str_distance(hob_str_of(wanted), hob_str_of(name));
-		if (here < nearest) {
-			nearest = here;
-			best = name;
-		}
-	}
-	return best;
+	const char *names[NAMES_MAX];
+	assert(count < NAMES_MAX);
+	for (size_t i = 0; i < count; i++)
+		names[i] = options[i].name;
+	names[count] = "--help";
+	return srv_cli_nearest(hob_str_of(own_name(word)), names, count + 1);
 }
 
 const char *srv_cli_nearest(hob_str word, const char *const *words, size_t count)

@@ -17,21 +17,6 @@
 
 static const char file_name[] = "daemon.json";
 
-void srv_owner_local_url(const char *url, char out[300])
-{
-	static const char *const everywhere[] = {"0.0.0.0", "[::]"};
-	const char *scheme = strstr(url, "://"), *host = scheme ? scheme + 3 : url;
-	for (size_t i = 0; i < HOB_COUNT_OF(everywhere); i++) {
-		size_t length = strlen(everywhere[i]);
-		if (strncmp(host, everywhere[i], length) == 0 && host[length] == ':') {
-			snprintf(out, 300, "%.*s%s%.200s", (int)(host - url), url, i == 0 ? "127.0.0.1" : "[::1]",
-					 host + length);
-			return;
-		}
-	}
-	snprintf(out, 300, "%.299s", url);
-}
-
 /* Refuses (-1) a file that neither this user nor root has written, as HOB_TOKEN is sent to its address. */
 static ssize_t read_file(const char *path, char *out, size_t room)
 {
@@ -63,12 +48,10 @@ static void find_unit(char out[100])
 
 void srv_owner_note(const char *cache, const char *url)
 {
-	char path[PATH_MAX], part[PATH_MAX], unit[100], local[300];
+	char path[PATH_MAX], part[PATH_MAX], unit[100];
 	hob_buf text = {0};
 	find_unit(unit);
-	srv_owner_local_url(url, local);
-	hob_json_object(&text, HOB_JSON("pid", (uint64_t)getpid()), HOB_JSON("url", local),
-					HOB_JSON("unit", unit));
+	hob_json_object(&text, HOB_JSON("pid", (uint64_t)getpid()), HOB_JSON("url", url), HOB_JSON("unit", unit));
 	bool fits = snprintf(path, sizeof path, "%s/%s", cache, file_name) < (int)sizeof path &&
 				snprintf(part, sizeof part, "%s/tmp/%s", cache, file_name) < (int)sizeof part;
 	int fd = fits && !text.failed ? open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;

@@ -14,16 +14,14 @@ typedef struct cli_owner {
 	char cache[PATH_MAX];
 } cli_owner;
 
-/* Notes that this process serves the cache at `url`. If that fails, commands only need --url. */
+/* Notes that this process serves the cache at `url`, an address for clients on this machine. If that fails,
+ * commands only need --url. */
 void srv_owner_note(const char *cache, const char *url);
 void srv_owner_forget(const char *cache);
 /* The daemon that now uses the cache, if this user or root runs it. */
 bool srv_owner_of_cache(const char *cache, cli_owner *out);
 /* The daemon of a folder's cache: the configured cache, or `.hob` in the folder or a parent. */
 bool srv_owner_of_folder(const char *folder, cli_owner *out);
-
-/* A daemon's address for a client on this machine: 0.0.0.0 and [::] become the loopback address. */
-void srv_owner_local_url(const char *url, char out[300]);
 
 /* Whether the daemon at `url`, which was not named explicitly, watches the current folder, a parent, or a
  * folder below. If not, prints once which folders it watches, unless `who` is NULL. True if unknown. */

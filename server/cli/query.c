@@ -131,25 +131,12 @@ void srv_cli_response_release(cli_response *response)
 	hob_buf_release(&response->body);
 }
 
-void srv_cli_encode(hob_buf *out, hob_str text)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.data[i];
-		bool plain =
-			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("-._~/", c);
-		if (plain && c)
-			hob_buf_put(out, &c, 1);
-		else
-			hob_buf_printf(out, "%%%02X", (unsigned char)c);
-	}
-}
-
 void srv_cli_put_parameter(hob_buf *out, const char *name, const char *value)
 {
 	if (!value)
 		return;
 	hob_buf_put_str(out, hob_str_of(name));
-	srv_cli_encode(out, hob_str_of(value));
+	hob_buf_put_percent(out, hob_str_of(value));
 }
 
 const char *srv_cli_text(const cJSON *object, const char *key)
@@ -416,7 +403,7 @@ cJSON *srv_cli_ask_about(const char *who, const char *url, const char *target, c
 {
 	hob_buf whole = {0};
 	hob_buf_put_str(&whole, hob_str_of(target));
-	srv_cli_encode(&whole, hob_str_of(name));
+	hob_buf_put_percent(&whole, hob_str_of(name));
 	cJSON *found = srv_cli_ask_json(who, url, srv_cli_ended(&whole), raw, code);
 	hob_buf_release(&whole);
 	return found;

@@ -4,6 +4,7 @@
 
 #include "cli.h"
 
+#include "../../core/base/percent.h"
 #include "../client/tls_client.h"
 
 #include <cjson/cJSON.h>
@@ -35,8 +36,6 @@ bool srv_cli_stream(const char *url, const char *target, const char *header,
 					bool (*line)(void *user, hob_str line), void *user, hob_error *err) HOB_MUST_CHECK;
 void srv_cli_response_release(cli_response *response);
 
-/* Appends text; all but unreserved characters and '/' is percent-encoded. */
-void srv_cli_encode(hob_buf *out, hob_str text);
 /* Appends a parameter of a target: "&q=", then the encoded value. NULL: nothing. */
 void srv_cli_put_parameter(hob_buf *out, const char *name, const char *value);
 

@@ -34,7 +34,7 @@ typedef struct serve_notify {
 	srv_engine *engine;
 	srv_views *views;
 	uv_timer_t timer;
-	bool ready, active;
+	bool ready;
 	bool failed;	  /* the last reload failed; the status says so */
 	char status[160]; /* as last reported */
 } serve_notify;
@@ -81,9 +81,7 @@ static void open_page(uv_loop_t *loop, const char *url)
 		return;
 	}
 	browser *b = hob_must(calloc(1, sizeof *b));
-	char local[300];
-	srv_owner_local_url(url, local);
-	snprintf(b->page, sizeof b->page, "%.290s/", local);
+	snprintf(b->page, sizeof b->page, "%.290s/", url);
 	if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) {
 		srv_log(SRV_LOG_INFO, "open", "there is no display here; the page is %s", b->page);
 		free(b);
@@ -156,37 +154,27 @@ static void notify_begin(serve_notify *n, uv_loop_t *loop, srv_service *service,
 {
 	uint64_t due_ms = service->watchdog_us / 2000, tick = due_ms > 0 && due_ms < TICK_MS ? due_ms : TICK_MS;
 	*n = (serve_notify){.service = service, .engine = engine, .views = views};
-	if (service->notify_fd < 0)
-		return;
-	n->active = true;
 	uv_timer_init(loop, &n->timer);
 	n->timer.data = n;
-	uv_timer_start(&n->timer, on_tick, 0, tick);
+	if (service->notify_fd >= 0)
+		uv_timer_start(&n->timer, on_tick, 0, tick);
 }
 
 static void notify_ready(serve_notify *n)
 {
 	n->ready = true;
-	if (!n->active)
-		return;
 	srv_service_tell(n->service, "READY=1");
 	tell_status(n);
 }
 
 static void notify_reloading(serve_notify *n)
 {
-	struct timespec now;
-	if (!n->active)
-		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	srv_service_tell(n->service, "RELOADING=1\nMONOTONIC_USEC=%llu",
-					 (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000);
+	srv_service_tell(n->service, "RELOADING=1\nMONOTONIC_USEC=%lld",
+					 (long long)srv_clock_ns(CLOCK_MONOTONIC) / 1000);
 }
 
 static void notify_reloaded(serve_notify *n, const char *error)
 {
-	if (!n->active)
-		return;
 	n->failed = error != NULL;
 	n->status[0] = 0;
 	if (!error)
@@ -197,9 +185,9 @@ static void notify_reloaded(serve_notify *n, const char *error)
 
 static void notify_stop(serve_notify *n)
 {
-	if (!n->active)
+	if (!n->timer.data)
 		return;
-	n->active = false;
+	n->timer.data = NULL;
 	srv_service_tell(n->service, "STOPPING=1\nSTATUS=Stopping");
 	uv_close((uv_handle_t *)&n->timer, NULL);
 }
@@ -343,7 +331,7 @@ static void progress_end(serve_progress *progress)
 
 /* ---- the daemon */
 
-enum { ROOTS_MAX = 256, EVENTS_KEPT = 16384, DRAIN_MS = 10000 };
+enum { ROOTS_MAX = 256, EVENTS_KEPT = 16384 };
 
 /* One struct per module; `serve` only connects them. */
 typedef struct daemon_state {

@@ -81,7 +81,7 @@ static int change(const char *url, const char *asset, const cJSON *patch)
 	hob_buf_printf(&where, "/api/v1/assets/%s/settings", id);
 	if (is_folder(asset)) {
 		hob_buf_put_str(&where, HOB_STR("?file="));
-		srv_cli_encode(&where, hob_str_of(strchr(asset, '/') + 1));
+		hob_buf_put_percent(&where, hob_str_of(strchr(asset, '/') + 1));
 		hob_buf_put_str(&where, HOB_STR("cook.json"));
 	}
 	const char *target = srv_cli_ended(&where);

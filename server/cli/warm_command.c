@@ -9,7 +9,7 @@ static cJSON *ask(const char *who, const char *url, const char *root, const char
 {
 	hob_buf target = {0};
 	hob_buf_put_str(&target, HOB_STR("/api/v1/commits/"));
-	srv_cli_encode(&target, hob_str_of(name));
+	hob_buf_put_percent(&target, hob_str_of(name));
 	hob_buf_put_str(&target, cook ? HOB_STR("/cook") : HOB_STR(""));
 	srv_cli_put_parameter(&target, "?root=", root);
 	hob_buf_put_str(&target, cook ? HOB_STR("") : root ? HOB_STR("&wait=60") : HOB_STR("?wait=60"));

@@ -68,9 +68,9 @@ static void put_target(hob_buf *out, const char *prefix, const cJSON *asset, con
 					   const char *path, const char *suffix)
 {
 	hob_buf_put_str(out, hob_str_of(prefix));
-	srv_cli_encode(out, hob_str_of(srv_cli_text(asset, "root")));
+	hob_buf_put_percent(out, hob_str_of(srv_cli_text(asset, "root")));
 	hob_buf_put_str(out, hob_str_of(between));
-	srv_cli_encode(out, hob_str_of(path));
+	hob_buf_put_percent(out, hob_str_of(path));
 	hob_buf_put_str(out, hob_str_of(suffix));
 }
 

@@ -2,6 +2,7 @@
 
 #include "../log/log.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -93,6 +94,19 @@ void srv_cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint
 		filled = !kept;
 		i = end + 1;
 	}
+}
+
+void srv_cli_print_field(uint32_t column, const char *text, const char *fmt, ...)
+{
+	char left[128];
+	hob_buf out = {0};
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(left, sizeof left, fmt, args);
+	va_end(args);
+	srv_cli_wrap(&out, hob_str_of(text), columns_of(hob_str_of(left)), column, srv_cli_width(1));
+	printf("%s%.*s\n", left, HOB_FMT(hob_buf_str(&out)));
+	hob_buf_release(&out);
 }
 
 void srv_cli_print_lines(hob_str text)

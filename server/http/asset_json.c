@@ -12,7 +12,7 @@ static void put_link(hob_buf *out, const char *name, const char *before, hob_str
 {
 	hob_json_key(out, name);
 	hob_buf_printf(out, "\"%s", before);
-	srv_put_percent(out, what);
+	hob_buf_put_percent(out, what);
 	hob_buf_put(out, "\"", 1);
 }
 

@@ -42,8 +42,6 @@ static void enter(request *r, phase to)
 {
 	list_remove(r->http, r);
 	list_append(r->http, r);
-	if (to != r->phase)
-		atomic_fetch_add_explicit(&r->http->busy, to == BUSY ? 1u : -1u, memory_order_relaxed);
 	r->phase = to;
 	r->since_ms = r->http->now_ms;
 }
@@ -788,14 +786,6 @@ const char *srv_http_url_at(const srv_http *http, uint32_t index)
 const char *srv_http_url(const srv_http *http)
 {
 	return http->url;
-}
-
-uint32_t srv_http_busy(const srv_http *http)
-{
-	uint32_t busy = 0;
-	for (uint32_t i = 0; i < http->shard_count; i++)
-		busy += atomic_load_explicit(&http[i].busy, memory_order_relaxed);
-	return busy;
 }
 
 void srv_http_drain(srv_http *http)

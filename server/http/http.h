@@ -99,9 +99,6 @@ const char *srv_http_url(const srv_http *http);
 const char *srv_http_url_at(const srv_http *http, uint32_t index);
 /* New requests get 503 with Retry-After and readyz fails; running answers continue. Any thread. */
 void srv_http_drain(srv_http *http);
-/* Number of answers in progress, not counting event streams: a clean stop waits for them after
- * srv_http_drain. Any thread. */
-uint32_t srv_http_busy(const srv_http *http);
 /* Ends every stream, closes every connection, joins the threads. NULL is allowed. */
 void srv_http_stop(srv_http *http);
 

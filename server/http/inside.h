@@ -20,6 +20,7 @@
 #include "http.h"
 #include "../../core/base/array.h"
 
+#include "../../core/base/percent.h"
 #include "../../core/base/pieces.h"
 #include "../../core/hash/hex.h"
 #include "../auth/tokens.h"
@@ -206,8 +207,6 @@ bool srv_decode_percent(hob_str *text, bool plus_is_space, bool raw);
 hob_bytes srv_request_peer(const request *r); /* 4 or 16 bytes; empty for a Unix socket */
 uint64_t srv_request_client(const request *r);
 void srv_request_uses(const request *r, hob_str name);
-/* Appends s; all but unreserved characters and '/' is escaped. */
-void srv_put_percent(hob_buf *out, hob_str s);
 
 /* ---- access ---- */
 
@@ -542,7 +541,6 @@ struct srv_http {
 	pthread_t thread;
 	bool started;
 	atomic_bool stop, draining;
-	atomic_uint busy;	  /* requests in BUSY except streams; written by the shard's thread */
 	pthread_mutex_t lock; /* of the arrivals and of the list of streams */
 	arrival arrivals[ACCEPT_BATCH];
 	_Atomic uint32_t arrival_count, connection_count; /* `connection_count`: the shard's thread writes */

@@ -39,21 +39,6 @@ bool srv_decode_percent(hob_str *text, bool plus_is_space, bool raw)
 	return raw || hob_utf8_valid(*text);
 }
 
-void srv_put_percent(hob_buf *out, hob_str s)
-{
-	static const char digits[] = "0123456789ABCDEF";
-	for (size_t i = 0; i < s.len; i++) {
-		char c = s.data[i];
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-					 c == '.' || c == '_' || c == '~' || c == '/';
-		char escaped[3] = {'%', digits[(uint8_t)c >> 4], digits[(uint8_t)c & 15]};
-		if (plain)
-			hob_buf_put(out, &c, 1);
-		else
-			hob_buf_put(out, escaped, sizeof escaped);
-	}
-}
-
 bool srv_parse_decimal(hob_str text, uint64_t *out)
 {
 	uint64_t value = 0;

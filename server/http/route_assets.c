@@ -442,9 +442,9 @@ static void add_next_link(request *r, struct MHD_Response *response, hob_str cur
 	for (uint32_t i = 0; i < r->param_count; i++) {
 		if (hob_str_equal(r->params[i].name, HOB_STR("cursor")))
 			continue;
-		srv_put_percent(&link, r->params[i].name);
+		hob_buf_put_percent(&link, r->params[i].name);
 		hob_buf_put_str(&link, HOB_STR("="));
-		srv_put_percent(&link, r->params[i].value);
+		hob_buf_put_percent(&link, r->params[i].value);
 		hob_buf_put_str(&link, HOB_STR("&"));
 	}
 	hob_buf_printf(&link, "cursor=%.*s>; rel=\"next\"", HOB_FMT(cursor));

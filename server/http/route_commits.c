@@ -74,16 +74,16 @@ static enum MHD_Result redirect_to_id(request *r)
 	hob_str id = srv_json_text(srv_request_parse(r, hob_buf_str(&r->ask->body)), "id"), value;
 	hob_buf place = {0}, empty = {0};
 	hob_buf_put_str(&place, HOB_STR("/a/"));
-	srv_put_percent(&place, r->args[0]);
+	hob_buf_put_percent(&place, r->args[0]);
 	for (hob_str rest = r->args[1], part; hob_str_piece(&rest, '/', &part);) {
 		hob_buf_put(&place, "/", 1);
-		srv_put_percent(&place, part);
+		hob_buf_put_percent(&place, part);
 	}
 	hob_buf_printf(&place, "?at=%.*s", HOB_FMT(id));
 	for (size_t i = 0; i < HOB_COUNT_OF(kept); i++)
 		if (srv_request_param(r, kept[i], &value)) {
 			hob_buf_printf(&place, "&%s=", kept[i]);
-			srv_put_percent(&place, value);
+			hob_buf_put_percent(&place, value);
 		}
 	const char *location = srv_print(r, "%.*s", HOB_FMT(hob_buf_str(&place))).data;
 	hob_buf_release(&place);

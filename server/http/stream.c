@@ -155,7 +155,6 @@ static void on_end(void *user)
 	srv_uses_leave(srv_events_uses(http->sources.events), s->client, (const char *const *)s->filter.globs,
 				   s->filter.glob_count);
 	s->request->stream = NULL;
-	atomic_fetch_add_explicit(&http->busy, 1, memory_order_relaxed);
 	srv_event_filter_release(&s->filter);
 	hob_buf_release(&s->text);
 	free(s->agent);
@@ -306,7 +305,6 @@ enum MHD_Result srv_route_events(request *r)
 	srv_uses_join(srv_events_uses(http->sources.events), s->client, (const char *const *)s->filter.globs,
 				  s->filter.glob_count);
 	r->stream = s;
-	atomic_fetch_sub_explicit(&http->busy, 1, memory_order_relaxed);
 	if (!response) {
 		on_end(s);
 		return MHD_NO;

@@ -2,6 +2,7 @@
 #include "../../core/hash/hex.h"
 
 #include "../../core/base/array.h"
+#include "../../core/base/pieces.h"
 #include "../fs/folder.h"
 #include "../fs/transfer.h"
 
@@ -124,26 +125,18 @@ uint32_t srv_tree_agent(srv_tree *tree, hob_str who, hob_str base)
 
 /* ---- the log */
 
-static hob_str next_field(hob_str *line)
-{
-	size_t tab = hob_str_find(*line, HOB_STR("\t"), 0);
-	hob_str field = hob_str_sub(*line, 0, tab);
-	*line = tab == SIZE_MAX ? (hob_str){0} : hob_str_sub(*line, tab + 1, line->len);
-	return field;
-}
-
 /* Takes a number off the line, which is NUL-terminated. */
 static int64_t next_number(hob_str *line)
 {
-	hob_str field = next_field(line);
+	hob_str field = hob_str_next(line, '\t');
 	return field.len > 0 ? strtoll(field.data, NULL, 10) : 0;
 }
 
 static void read_line(srv_tree *tree, hob_str line)
 {
-	hob_str verb = next_field(&line);
+	hob_str verb = hob_str_next(&line, '\t');
 	if (hob_str_equal(verb, HOB_STR("agent"))) {
-		hob_str who = next_field(&line);
+		hob_str who = hob_str_next(&line, '\t');
 		(void)!add_agent(tree, who, line);
 	} else if (hob_str_equal(verb, HOB_STR("del"))) {
 		uint32_t at = srv_tree_lower(tree, line);
@@ -151,7 +144,7 @@ static void read_line(srv_tree *tree, hob_str line)
 			remove_at(tree, at);
 	} else if (hob_str_equal(verb, HOB_STR("put"))) {
 		tree_entry entry = {0};
-		bool good = hob_sha256_parse(next_field(&line), &entry.digest);
+		bool good = hob_sha256_parse(hob_str_next(&line, '\t'), &entry.digest);
 		entry.mtime_ms = next_number(&line);
 		entry.at_ms = next_number(&line);
 		entry.agent = (uint32_t)next_number(&line);
