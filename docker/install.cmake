@@ -31,6 +31,13 @@ install(CODE "set(hob_bindir \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\
   configure_file(${docker}/hob.service.in ${CMAKE_BINARY_DIR}/hob.service @ONLY)" COMPONENT hob)
 install(FILES ${CMAKE_BINARY_DIR}/hob.service ${docker}/hob.socket DESTINATION lib/systemd/system COMPONENT hob)
 install(FILES ${docker}/hob.sysusers DESTINATION lib/sysusers.d RENAME hob.conf COMPONENT hob)
+# The pages: HTML, Markdown, and the files that they name. They need Python, as packages do.
+find_program(hob_python python3)
+if(hob_python)
+  install(CODE "execute_process(COMMAND ${hob_python} ${CMAKE_SOURCE_DIR}/docs/site.py --installed ${CMAKE_BINARY_DIR}/doc
+    OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)" COMPONENT hob)
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/doc/ DESTINATION ${doc} COMPONENT hob)
+endif()
 install(FILES ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_SOURCE_DIR}/schema/openapi.json ${CMAKE_SOURCE_DIR}/schema/FORMATS.md
   ${docker}/debian/copyright DESTINATION ${doc} COMPONENT hob)
 # The model that the pages of the documentation are about.
@@ -52,21 +59,27 @@ if(farm_drivers)
   install(TARGETS ${farm_drivers} LIBRARY DESTINATION lib/hob COMPONENT farm)
 endif()
 
+# The headers lie beside each other, so what they include is nearer than in the sources.
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/hob)
-install(FILES ${CMAKE_SOURCE_DIR}/core/formats/pack_layout.h DESTINATION ${headers}/core/formats COMPONENT dev)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/schema/formats DESTINATION ${headers}/schema COMPONENT dev
-  FILES_MATCHING PATTERN "*.def" PATTERN "*.h")
+foreach(header client/hob_client.h runtime/hob_runtime.h formats/pack_layout.h)
+  file(READ ${CMAKE_SOURCE_DIR}/core/${header} text)
+  string(REPLACE "\"../formats/pack_layout.h\"" "\"pack_layout.h\"" text "${text}")
+  string(REPLACE "\"../../schema/formats/" "\"formats/" text "${text}")
+  get_filename_component(name ${header} NAME)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/${header})
+  file(CONFIGURE OUTPUT generated/installed/${name} CONTENT "@text@" @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/generated/installed/${name} DESTINATION ${headers} COMPONENT dev)
+endforeach()
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/schema/formats DESTINATION ${headers} COMPONENT dev FILES_MATCHING PATTERN "*.def" PATTERN "*.h")
 file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 foreach(part client runtime)
   install(TARGETS hob_${part} ARCHIVE COMPONENT dev)
-  install(FILES ${CMAKE_SOURCE_DIR}/core/${part}/hob_${part}.h DESTINATION ${headers}/core/${part} COMPONENT dev)
   configure_file(${CMAKE_SOURCE_DIR}/core/package.pc.in generated/hob-${part}.pc @ONLY)
   configure_file(${CMAKE_SOURCE_DIR}/core/package.cmake.in generated/hob-${part}-config.cmake @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/generated/hob-${part}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
   install(FILES ${CMAKE_BINARY_DIR}/generated/hob-${part}-config.cmake
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hob-${part} COMPONENT dev)
 endforeach()
-install(FILES ${CMAKE_SOURCE_DIR}/core/client/examples/hob_fetch.c DESTINATION ${doc}/examples COMPONENT dev)
 # The documents that the headers name.
 install(FILES ${CMAKE_SOURCE_DIR}/schema/openapi.json ${CMAKE_SOURCE_DIR}/schema/FORMATS.md DESTINATION ${doc} COMPONENT dev)
 

@@ -45,7 +45,7 @@ stage() {
 	[ ! -d "$to/usr/lib/systemd" ] || { mkdir -p "$to/lib" && mv "$to/usr/lib/systemd" "$to/lib/"; }
 	if [ -d "$to/usr/share/zsh/site-functions" ]; then mv "$to/usr/share/zsh/site-functions" "$to/usr/share/zsh/vendor-completions"; fi
 	cp "$root/docker/debian/copyright" "$doc/copyright"
-	rm -f "$doc/CHANGELOG.md"
+	[ "$2" = hob ] || rm -f "$doc/CHANGELOG.md"
 	gzip -9n <"$root/CHANGELOG.md" >"$doc/changelog.gz"
 	printf 'hob (%s) %s; urgency=medium\n\n  * See changelog.gz.\n\n -- The Hob authors <hob@hob.invalid>  %s\n' \
 		"$revision" "$suite" "$(date -u -R -d "@$SOURCE_DATE_EPOCH")" | gzip -9n >"$doc/changelog.Debian.gz"

@@ -11,16 +11,16 @@
 static const struct {
 	const char *heading; /* heading above this command and the following ones; NULL: as before */
 	const cli_command *command;
-} table[] = {{"Everyday", &srv_cli_serve},	{NULL, &srv_cli_cook},		{NULL, &srv_cli_check},
-			 {NULL, &srv_cli_status},		{NULL, &srv_cli_ls},		{NULL, &srv_cli_why},
-			 {NULL, &srv_cli_log},			{NULL, &srv_cli_get},		{NULL, &srv_cli_set},
-			 {NULL, &srv_cli_watch},		{NULL, &srv_cli_sync},		{NULL, &srv_cli_recook},
-			 {NULL, &srv_cli_warm},			{NULL, &srv_cli_open},		{NULL, &srv_cli_stop},
-			 {"Inspect", &srv_cli_inspect}, {NULL, &srv_cli_diff},		{NULL, &srv_cli_formats},
-			 {NULL, &srv_cli_export},		{NULL, &srv_cli_bundle},	{NULL, &srv_cli_refs},
-			 {"Maintain", &srv_cli_gc},		{NULL, &srv_cli_verify},	{NULL, &srv_cli_farm},
-			 {NULL, &srv_cli_doctor},		{"Set up", &srv_cli_init},	{NULL, &srv_cli_config},
-			 {NULL, &srv_cli_token},		{NULL, &srv_cli_completion}};
+} table[] = {{"Everyday", &srv_cli_serve},	{NULL, &srv_cli_cook},	   {NULL, &srv_cli_check},
+			 {NULL, &srv_cli_status},		{NULL, &srv_cli_ls},	   {NULL, &srv_cli_why},
+			 {NULL, &srv_cli_log},			{NULL, &srv_cli_get},	   {NULL, &srv_cli_set},
+			 {NULL, &srv_cli_watch},		{NULL, &srv_cli_sync},	   {NULL, &srv_cli_recook},
+			 {NULL, &srv_cli_warm},			{NULL, &srv_cli_open},	   {NULL, &srv_cli_stop},
+			 {"Inspect", &srv_cli_inspect}, {NULL, &srv_cli_diff},	   {NULL, &srv_cli_formats},
+			 {NULL, &srv_cli_export},		{NULL, &srv_cli_bundle},   {NULL, &srv_cli_refs},
+			 {NULL, &srv_cli_docs},			{"Maintain", &srv_cli_gc}, {NULL, &srv_cli_verify},
+			 {NULL, &srv_cli_farm},			{NULL, &srv_cli_doctor},   {"Set up", &srv_cli_init},
+			 {NULL, &srv_cli_config},		{NULL, &srv_cli_token},	   {NULL, &srv_cli_completion}};
 
 static void print_overview(FILE *out)
 {
@@ -59,25 +59,22 @@ static int fail_unknown(const char *name)
 {
 	static const char *const others[][2] = {
 		{"list", "ls"}, {"dir", "ls"}, {"build", "cook"}, {"start", "serve"}};
-	const char *best = "";
-	size_t nearest = 3;
+	const char *names[HOB_COUNT_OF(table)];
 	if (name[0] == '-') {
 		fprintf(stderr, "hob: there is no option '%s' before a command; there are --help and --version.\n",
 				name);
 		return EXIT_USAGE;
 	}
-	for (size_t i = 0; i < HOB_COUNT_OF(table); i++) {
-		size_t distance = hob_str_distance(hob_str_of(name), hob_str_of(table[i].command->name));
-		if (distance < nearest && 2 * distance < strlen(name)) {
-			nearest = distance;
-			best = table[i].command->name;
-		}
-	}
+	for (size_t i = 0; i < HOB_COUNT_OF(table); i++)
+		names[i] = table[i].command->name;
+	const char *best = srv_cli_nearest(hob_str_of(name), names, HOB_COUNT_OF(names));
+	if (best && 2 * hob_str_distance(hob_str_of(name), hob_str_of(best)) >= strlen(name))
+		best = NULL;
 	for (size_t i = 0; i < HOB_COUNT_OF(others); i++)
 		if (strcmp(name, others[i][0]) == 0)
 			best = others[i][1];
 	fprintf(stderr, "hob: there is no command '%s'%s%s%s Run 'hob help' for a list.\n", name,
-			best[0] ? "; did you mean '" : "", best, best[0] ? "'?" : ".");
+			best ? "; did you mean '" : "", best ? best : "", best ? "'?" : ".");
 	return EXIT_USAGE;
 }
 

@@ -1,6 +1,8 @@
 #include "owner.h"
 #include "query.h"
 
+#include "../worker/spawn.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,9 +14,20 @@
 
 /* hob stop, hob open, hob sync, hob recook: requests to a running daemon. */
 
+/* Prints {"url": ...}; process: 0, or that of the daemon. */
+static void tell_address(const char *url, long process)
+{
+	cJSON *facts = cJSON_CreateObject();
+	cJSON_AddStringToObject(facts, "url", url);
+	if (process)
+		cJSON_AddNumberToObject(facts, "process", (double)process);
+	srv_cli_print_json(facts);
+	cJSON_Delete(facts);
+}
+
 /* ---- stop */
 
-static int wait_for_end(const cli_owner *owner, int process)
+static int wait_for_end(const cli_owner *owner, int process, bool json)
 {
 	enum { WAIT_MS = 60000 };
 	struct pollfd end = {.fd = process, .events = POLLIN};
@@ -23,11 +36,14 @@ static int wait_for_end(const cli_owner *owner, int process)
 				owner->pid, owner->pid);
 		return EXIT_INTERNAL;
 	}
-	printf("stopped  %s (process %ld)\n", owner->url, owner->pid);
+	if (json)
+		tell_address(owner->url, owner->pid);
+	else
+		printf("stopped  %s (process %ld)\n", owner->url, owner->pid);
 	return EXIT_GOOD;
 }
 
-static int stop_owner(const cli_owner *owner)
+static int stop_owner(const cli_owner *owner, bool json)
 {
 	if (owner->unit[0]) {
 		fprintf(stderr, "hob stop: the daemon at %s is a service: 'systemctl stop %s' stops it\n", owner->url,
@@ -36,7 +52,7 @@ static int stop_owner(const cli_owner *owner)
 	}
 	int process = (int)syscall(SYS_pidfd_open, (pid_t)owner->pid, 0), code = EXIT_USAGE;
 	if (process >= 0 && syscall(SYS_pidfd_send_signal, process, SIGTERM, NULL, 0) == 0)
-		code = wait_for_end(owner, process);
+		code = wait_for_end(owner, process, json);
 	else if (errno == EPERM)
 		fprintf(stderr, "hob stop: process %ld at %s is another user's; only they can stop it\n", owner->pid,
 				owner->url);
@@ -50,10 +66,12 @@ static int stop_owner(const cli_owner *owner)
 static int run_stop(int argc, char **argv)
 {
 	cli_owner owner;
-	int operands = srv_cli_parse(&srv_cli_stop, NULL, 0, argc, argv);
+	bool json = false;
+	cli_option options[] = {{"--json", 0, CLI_FLAG, &json, NULL, "what was stopped as JSON"}};
+	int operands = srv_cli_parse(&srv_cli_stop, options, HOB_COUNT_OF(options), argc, argv);
 	const char *folder = operands == 1 ? argv[1] : ".";
 	if (srv_owner_of_folder(folder, &owner) || srv_owner_of_cache(folder, &owner))
-		return stop_owner(&owner);
+		return stop_owner(&owner, json);
 	fprintf(
 		stderr,
 		"hob stop: no daemon of '%s' runs; name the folder in which 'hob serve' was started, or its cache\n",
@@ -71,12 +89,29 @@ const cli_command srv_cli_stop = {
 	"  hob stop ~/project\n",
 	run_stop};
 
-/* ---- open */
+/* ---- open, docs */
+
+static int show(const char *who, char *page, bool json)
+{
+	if (json)
+		tell_address(page, 0);
+	else
+		printf("%s\n", page);
+	char program[] = "xdg-open", *args[] = {program, page, NULL};
+	bool display = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
+	pid_t child;
+	if (display && posix_spawnp(&child, program, NULL, NULL, args, environ) != 0)
+		fprintf(stderr, "%s: xdg-open cannot be started; open the address above\n", who);
+	return EXIT_GOOD;
+}
+
+static const char as_json[] = "the address as JSON";
 
 static int run_open(int argc, char **argv)
 {
 	const char *url = srv_cli_default_url();
-	cli_option options[] = {CLI_URL_OPTION(url)};
+	bool json = false;
+	cli_option options[] = {{"--json", 0, CLI_FLAG, &json, NULL, as_json}, CLI_URL_OPTION(url)};
 	srv_cli_parse(&srv_cli_open, options, HOB_COUNT_OF(options), argc, argv);
 	int code = EXIT_GOOD;
 	if (strncmp(url, "unix:", 5) == 0)
@@ -86,15 +121,9 @@ static int run_open(int argc, char **argv)
 	cJSON_Delete(roots);
 	if (!roots)
 		return code;
-	char page[340], program[] = "xdg-open";
+	char page[340];
 	snprintf(page, sizeof page, "%s%.300s/", strstr(url, "://") ? "" : "http://", url);
-	printf("%s\n", page);
-	char *args[] = {program, page, NULL};
-	bool display = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
-	pid_t child;
-	if (display && posix_spawnp(&child, program, NULL, NULL, args, environ) != 0)
-		fputs("hob open: xdg-open cannot be started; open the address above\n", stderr);
-	return EXIT_GOOD;
+	return show("hob open", page, json);
 }
 
 const cli_command srv_cli_open = {"open", "", "show the daemon's page in the browser",
@@ -104,6 +133,34 @@ const cli_command srv_cli_open = {"open", "", "show the daemon's page in the bro
 								  "  hob open\n"
 								  "  hob open --url build-server:7780\n",
 								  run_open};
+
+static int run_docs(int argc, char **argv)
+{
+	char folder[4096], page[4200] = "file://";
+	bool json = false;
+	cli_option options[] = {{"--json", 0, CLI_FLAG, &json, NULL, as_json}};
+	int operands = srv_cli_parse(&srv_cli_docs, options, HOB_COUNT_OF(options), argc, argv);
+	if (!srv_find_program("../share/doc/hob/html", folder) && !srv_find_program("../docs/site", folder)) {
+		fputs("hob docs: the pages are not installed; './dev docs' in Hob's sources builds them\n", stderr);
+		return EXIT_USAGE;
+	}
+	size_t length = strlen(folder);
+	snprintf(folder + length, sizeof folder - length, "/%s.html", operands == 1 ? argv[1] : "index");
+	if (access(folder, R_OK) != 0 || !realpath(folder, page + strlen(page)))
+		return srv_cli_usage_error(&srv_cli_docs, "there is no page '%s'; 'hob docs' shows them all",
+								   argv[1]);
+	return show("hob docs", page, json);
+}
+
+const cli_command srv_cli_docs = {
+	"docs", "[PAGE]", "show these pages: how to start, settings, rules, HTTP",
+	"Opens the documentation in the browser, and prints where it is. PAGE is the name of one of its pages, "
+	"such as settings or troubleshooting. Needs no daemon and no network.\n"
+	"\n"
+	"Examples:\n"
+	"  hob docs\n"
+	"  hob docs troubleshooting\n",
+	run_docs};
 
 /* ---- sync */
 

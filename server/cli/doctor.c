@@ -12,6 +12,7 @@
 #include "../settings/sidecar.h"
 #include "../upstream/exchange.h"
 #include "../worker/pool.h"
+#include "../worker/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -599,13 +600,8 @@ static void on_deadline(uv_timer_t *timer)
 
 static void look_for_thumbnails(doctor *d)
 {
-	char self[3072];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 32);
-	if (length <= 0)
-		return;
-	self[length] = 0;
-	strcpy(strrchr(self, '/') + 1, "hob-thumbnail");
-	if (access(self, X_OK) != 0)
+	char program[4096];
+	if (!srv_find_program("hob-thumbnail", program))
 		say(d, DOCTOR_WARN, "programs",
 			"it is built where OpenGL ES and EGL are installed; nothing else needs it",
 			"hob-thumbnail is not beside hob: assets have no pictures");

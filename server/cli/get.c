@@ -161,7 +161,7 @@ static int run_get(int argc, char **argv)
 {
 	const char *url = srv_cli_default_url(), *out = NULL;
 	uint32_t wait = 0;
-	bool hash = false, all = false;
+	bool hash = false, all = false, json = false;
 	cli_option options[] = {
 		{"--out", 'o', CLI_TEXT, &out, "FILE|DIR",
 		 "write to this file or folder instead of stdout, which - is"},
@@ -169,8 +169,10 @@ static int run_get(int argc, char **argv)
 		{"--wait", 0, CLI_NUMBER, &wait, "SECONDS",
 		 "wait for the daemon to be ready, and for a cook in progress"},
 		{"--hash", 0, CLI_FLAG, &hash, NULL, "print the SHA-256 instead of the bytes"},
+		{"--json", 0, CLI_FLAG, &json, NULL, "print SHA-256, size, type and state instead of the bytes"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_get, options, HOB_COUNT_OF(options), argc, argv);
+	hash = hash || json;
 	if (all && (operands > 0 || hash || !out || strcmp(out, "-") == 0))
 		return srv_cli_usage_error(&srv_cli_get,
 								   "--all takes a folder (-o DIR) and neither an asset nor --hash");
@@ -209,6 +211,15 @@ static int run_get(int argc, char **argv)
 		/* The error has been printed. */
 	} else if (response.status >= 300) {
 		code = srv_cli_print_problem("hob get", &response);
+	} else if (json) {
+		cJSON *facts = cJSON_CreateObject();
+		cJSON_AddStringToObject(facts, "output", output);
+		cJSON_AddStringToObject(facts, "sha256", response.hash);
+		cJSON_AddNumberToObject(facts, "bytes", (double)response.body.size);
+		cJSON_AddStringToObject(facts, "type", response.type);
+		cJSON_AddStringToObject(facts, "standing", response.standing);
+		srv_cli_print_json(facts);
+		cJSON_Delete(facts);
 	} else if (hash) {
 		printf("%s\n", response.hash);
 	} else {

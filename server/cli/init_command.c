@@ -67,8 +67,10 @@ static void put_groups(hob_buf *out)
 static void put_file(hob_buf *out, char **folders, int count)
 {
 	hob_buf_put_str(
-		out, HOB_STR("{\n  \"version\": 1,\n  \"// sources\": \"folders to watch, relative to this file\",\n"
-					 "  \"sources\": [\n"));
+		out,
+		HOB_STR("{\n  \"$schema\": \"http://127.0.0.1:7780/api/v1/schema/config.json\",\n  \"version\": 1,\n"
+				"  \"// sources\": \"folders to watch, relative to this file\",\n"
+				"  \"sources\": [\n"));
 	put_sources(out, folders, count);
 	hob_buf_put_str(
 		out,

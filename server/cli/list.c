@@ -26,12 +26,8 @@ static void print_asset(const cJSON *item, bool detailed)
 /* The root may be omitted from the pattern. */
 static bool matches(const char *glob, const cJSON *item)
 {
-	hob_buf full = {0};
-	hob_buf_printf(&full, "%s/%s", srv_cli_text(item, "root"), srv_cli_text(item, "path"));
-	bool match = hob_glob_match(hob_str_of(glob), hob_buf_str(&full)) ||
-				 hob_glob_match(hob_str_of(glob), hob_str_of(srv_cli_text(item, "path")));
-	hob_buf_release(&full);
-	return match;
+	return hob_glob_match(hob_str_of(glob), hob_str_of(srv_cli_text(item, "name"))) ||
+		   hob_glob_match(hob_str_of(glob), hob_str_of(srv_cli_text(item, "path")));
 }
 
 static bool put_standings(hob_str word, hob_buf *out)
@@ -65,35 +61,24 @@ static bool read_standings(const char *list, hob_buf *out)
 	return known;
 }
 
-/* Lists the files of all roots that no importer accepts. */
 static int list_skipped(const char *url, const char *text, bool json)
 {
 	int code = EXIT_GOOD;
 	uint32_t listed = 0;
-	cJSON *roots = srv_cli_ask_json("hob ls", url, "/api/v1/roots", false, &code);
-	const cJSON *root, *file;
-	cJSON_ArrayForEach(root, srv_cli_member(roots, "items"))
+	cJSON *files = srv_cli_skipped_files("hob ls", url, &code);
+	const cJSON *file;
+	cJSON_ArrayForEach(file, files)
 	{
-		cJSON_ArrayForEach(file, srv_cli_member(root, "skipped_files"))
-		{
-			hob_buf full = {0};
-			hob_buf_printf(&full, "%s/%s", srv_cli_text(root, "name"), srv_cli_text(file, "path"));
-			hob_str path = hob_buf_str(&full);
-			bool wanted = !text || hob_glob_match(hob_str_of(text), path) ||
-						  hob_glob_match(hob_str_of(text), hob_str_of(srv_cli_text(file, "path"))) ||
-						  hob_str_find(path, hob_str_of(text), 0) != SIZE_MAX;
-			if (wanted && json)
-				srv_cli_print_json(file);
-			hob_buf why = {0};
-			srv_cli_put_skipped(&why, file);
-			if (wanted && !json)
-				printf("skipped     %.*s\n            %.*s\n", HOB_FMT(path), HOB_FMT(hob_buf_str(&why)));
-			hob_buf_release(&why);
-			listed += wanted;
-			hob_buf_release(&full);
-		}
+		const char *name = srv_cli_text(file, "name");
+		if (text && !matches(text, file) && !strstr(name, text))
+			continue;
+		if (json)
+			srv_cli_print_json(file);
+		else
+			printf("skipped     %s\n            %s\n", name, srv_cli_text(file, "reason"));
+		listed++;
 	}
-	cJSON_Delete(roots);
+	cJSON_Delete(files);
 	if (listed == 0 && !json && code == EXIT_GOOD)
 		fprintf(stderr, "no file is skipped\n");
 	return code;

@@ -219,6 +219,10 @@ int srv_cli_parse(const cli_command *command, const cli_option *options, size_t 
 		const char *value = joined ? arg + 1 : strchr(arg, '=');
 		snprintf(name, sizeof name, "%.*s", joined ? 2 : value ? (int)(value - arg) : (int)strlen(arg), arg);
 		const cli_option *option = srv_cli_find_option(options, option_count, name);
+		/* where a report has several forms, --json is one of them */
+		if (!option && strcmp(name, "--json") == 0)
+			if ((option = srv_cli_find_option(options, option_count, "--format")))
+				value = "=json";
 		/* "-lq": the remaining letters follow */
 		if (joined && option && option->kind == CLI_FLAG && arg[2] != '-') {
 			(void)store(option, "");

@@ -411,16 +411,6 @@ cJSON *srv_cli_ask_about(const char *who, const char *url, const char *target, c
 
 /* ---- one asset by name */
 
-enum { NEAR_MAX = 3, NEAR_DISTANCE = 3 };
-
-typedef struct near_names {
-	struct {
-		size_t distance;
-		char *text;
-	} items[NEAR_MAX + 1]; /* nearest first; one spare place for insertion */
-	uint32_t count;
-} near_names;
-
 /* The distance between whole names or, if smaller, between their last parts: people remember the file, not
  * the folder. */
 static size_t distance_of(hob_str asked, hob_str full)
@@ -433,22 +423,6 @@ static size_t distance_of(hob_str asked, hob_str full)
 	if (asked_name.len > 2 && hob_str_find(name, asked_name, 0) != SIZE_MAX)
 		last = last < 2 ? last : 2;
 	return whole < last ? whole : last;
-}
-
-static void note_near(near_names *near, size_t distance, hob_str full)
-{
-	if (distance > NEAR_DISTANCE ||
-		(near->count == NEAR_MAX && distance >= near->items[NEAR_MAX - 1].distance))
-		return;
-	uint32_t at = near->count;
-	for (; at > 0 && near->items[at - 1].distance > distance; at--)
-		near->items[at] = near->items[at - 1];
-	near->items[at].distance = distance;
-	near->items[at].text = strndup(full.data, full.len);
-	if (near->count < NEAR_MAX)
-		near->count++;
-	else
-		free(near->items[NEAR_MAX].text);
 }
 
 void srv_cli_end_pages(cli_pages *pages)
@@ -479,61 +453,56 @@ const cJSON *srv_cli_next_item(cli_pages *pages)
 	return pages->item;
 }
 
-static void find_near(const char *who, const char *url, hob_str asked, near_names *near)
-{
-	cli_pages pages = {.who = who, .url = url, .target = "/api/v1/assets?limit=1000&fields=name"};
-	for (const cJSON *item; (item = srv_cli_next_item(&pages));) {
-		hob_str name = hob_str_of(srv_cli_text(item, "name"));
-		note_near(near, distance_of(asked, name), name);
-	}
-}
-
 static void suggest_assets(const char *who, const char *url, const char *name)
 {
-	near_names near = {0};
-	find_near(who, url, hob_str_of(name), &near);
-	fputs(near.count > 0 ? "; did you mean\n" : "; 'hob ls' lists them as root/path\n", stderr);
-	for (uint32_t i = 0; i < near.count; i++) {
-		fprintf(stderr, "  %s\n", near.items[i].text);
-		free(near.items[i].text);
+	enum { MOST = 3, FAR = 4 };
+	cJSON *by_distance[FAR];
+	for (int i = 0; i < FAR; i++)
+		by_distance[i] = cJSON_CreateArray();
+	cli_pages pages = {.who = who, .url = url, .target = "/api/v1/assets?limit=1000&fields=name"};
+	for (const cJSON *item; (item = srv_cli_next_item(&pages));) {
+		const char *full = srv_cli_text(item, "name");
+		size_t distance = distance_of(hob_str_of(name), hob_str_of(full));
+		if (distance < FAR)
+			cJSON_AddItemToArray(by_distance[distance], cJSON_CreateString(full));
 	}
+	int named = 0;
+	for (int i = 0; i < FAR; i++) {
+		const cJSON *near;
+		cJSON_ArrayForEach(near, by_distance[i]) if (named < MOST)
+			fprintf(stderr, "%s  %s\n", named++ == 0 ? "; did you mean\n" : "", near->valuestring);
+		cJSON_Delete(by_distance[i]);
+	}
+	if (named == 0)
+		fputs("; 'hob ls' lists them as root/path\n", stderr);
 }
 
-void srv_cli_put_skipped(hob_buf *to, const cJSON *file)
+cJSON *srv_cli_skipped_files(const char *who, const char *url, int *code)
 {
-	const char *why = srv_cli_text(file, "why");
-	if (why[0])
-		hob_buf_printf(to, "%s", why);
-	else
-		hob_buf_printf(to, "Hob does not read a %s; %s", srv_cli_text(file, "format"),
-					   srv_cli_text(file, "remedy"));
-}
-
-/* Prints why a file is not an asset; false if it is not skipped. */
-static bool tell_skipped(const char *who, const char *url, hob_str name)
-{
-	int code = EXIT_GOOD;
-	bool told = false;
-	cJSON *roots = srv_cli_ask_json(who, url, "/api/v1/roots", false, &code);
-	const cJSON *root, *file;
-	hob_buf full = {0}, why = {0};
+	cJSON *roots = srv_cli_ask_json(who, url, "/api/v1/roots", false, code), *files = cJSON_CreateArray();
+	const cJSON *root;
 	cJSON_ArrayForEach(root, srv_cli_member(roots, "items"))
 	{
-		cJSON_ArrayForEach(file, srv_cli_member(root, "skipped_files"))
-		{
-			hob_buf_clear(&full);
-			hob_buf_printf(&full, "%s/%s", srv_cli_text(root, "name"), srv_cli_text(file, "path"));
-			if (told || !hob_str_equal(hob_buf_str(&full), name))
-				continue;
-			told = true;
-			srv_cli_put_skipped(&why, file);
-			fprintf(stderr, "%s: '%.*s' is skipped: %.*s\n", who, HOB_FMT(name), HOB_FMT(hob_buf_str(&why)));
+		cJSON *file;
+		while (
+			(file = cJSON_DetachItemFromArray(cJSON_GetObjectItemCaseSensitive(root, "skipped_files"), 0))) {
+			const char *why = srv_cli_text(file, "why");
+			hob_buf name = {0}, reason = {0};
+			hob_buf_printf(&name, "%s/%s", srv_cli_text(root, "name"), srv_cli_text(file, "path"));
+			if (why[0])
+				hob_buf_put_str(&reason, hob_str_of(why));
+			else
+				hob_buf_printf(&reason, "Hob does not read a %s; %s", srv_cli_text(file, "format"),
+							   srv_cli_text(file, "remedy"));
+			cJSON_AddStringToObject(file, "name", srv_cli_ended(&name));
+			cJSON_AddStringToObject(file, "reason", srv_cli_ended(&reason));
+			cJSON_AddItemToArray(files, file);
+			hob_buf_release(&name);
+			hob_buf_release(&reason);
 		}
 	}
-	hob_buf_release(&full);
-	hob_buf_release(&why);
 	cJSON_Delete(roots);
-	return told;
+	return files;
 }
 
 bool srv_cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code)
@@ -545,10 +514,16 @@ bool srv_cli_find_id(const char *who, const char *url, const char *name, char id
 	snprintf(id, 32, "%s", srv_cli_text(first, "id"));
 	if (root && id[0] == 0) {
 		*code = EXIT_USAGE;
-		if (!tell_skipped(who, url, hob_str_of(name))) {
+		int ignored;
+		cJSON *files = srv_cli_skipped_files(who, url, &ignored);
+		const cJSON *file = srv_cli_find(files, "name", name);
+		if (file) {
+			fprintf(stderr, "%s: '%s' is skipped: %s\n", who, name, srv_cli_text(file, "reason"));
+		} else {
 			fprintf(stderr, "%s: there is no asset '%s'", who, name);
 			suggest_assets(who, url, name);
 		}
+		cJSON_Delete(files);
 	}
 	cJSON_Delete(root);
 	return id[0] != 0;

@@ -98,8 +98,9 @@ typedef struct cli_pages {
 const cJSON *srv_cli_next_item(cli_pages *pages);
 /* Frees the iteration if it ends earlier. */
 void srv_cli_end_pages(cli_pages *pages);
-/* Appends the reason for which a file in a root's skipped_files is skipped, as a sentence. */
-void srv_cli_put_skipped(hob_buf *to, const cJSON *file);
+/* The files of all roots that are no assets, in one list. Each has its "name", root included, and as "reason"
+ * a sentence. */
+cJSON *srv_cli_skipped_files(const char *who, const char *url, int *code);
 /* The id of the asset "root/path". On false it has printed why the file is skipped, or which assets have
  * similar names. */
 bool srv_cli_find_id(const char *who, const char *url, const char *name, char id[32], int *code);

@@ -44,15 +44,13 @@ static void print_settings(const cJSON *patch, const char *prefix)
 /* The id of some model below "root/folder/". */
 static bool find_below(const char *url, const char *folder, char id[32], int *code)
 {
-	cJSON *page = srv_cli_ask_about("hob set", url,
-									"/api/v1/assets?limit=1000&fields=id,root,path&q=", folder, false, code);
+	cJSON *page =
+		srv_cli_ask_about("hob set", url, "/api/v1/assets?limit=1000&fields=id,name&q=", folder, false, code);
 	const cJSON *item;
 	id[0] = 0;
 	cJSON_ArrayForEach(item, srv_cli_member(page, "items"))
 	{
-		size_t root = strlen(srv_cli_text(item, "root"));
-		if (!id[0] && strncmp(folder, srv_cli_text(item, "root"), root) == 0 && folder[root] == '/' &&
-			strncmp(srv_cli_text(item, "path"), folder + root + 1, strlen(folder + root + 1)) == 0)
+		if (strncmp(srv_cli_text(item, "name"), folder, strlen(folder)) == 0)
 			snprintf(id, 32, "%s", srv_cli_text(item, "id"));
 	}
 	if (page && !id[0])
@@ -108,7 +106,9 @@ static int change(const char *url, const char *asset, const cJSON *patch)
 static int run_set(int argc, char **argv)
 {
 	const char *url = srv_cli_default_url();
-	cli_option options[] = {CLI_URL_OPTION(url)};
+	bool json = false;
+	cli_option options[] = {{"--json", 0, CLI_FLAG, &json, NULL, "what was set as JSON"},
+							CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_set, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 2)
 		return srv_cli_usage_error(&srv_cli_set, "name an asset and what to set, as in lods.max=3");
@@ -119,7 +119,9 @@ static int run_set(int argc, char **argv)
 			code = srv_cli_usage_error(&srv_cli_set, "'%s' is not KEY=VALUE, as in lods.max=3", argv[i]);
 	if (code == EXIT_GOOD)
 		code = change(url, argv[1], patch);
-	if (code == EXIT_GOOD) {
+	if (code == EXIT_GOOD && json) {
+		srv_cli_print_json(patch);
+	} else if (code == EXIT_GOOD) {
 		printf("%s%scook.json\n", argv[1], is_folder(argv[1]) ? "" : ".");
 		print_settings(patch, "");
 	}

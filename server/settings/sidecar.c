@@ -120,6 +120,10 @@ static bool apply(const sidecar *s, int root_fd, hob_str patch, hob_error *err)
 			  hob_fail(err, BAD_REQUEST, "the body is not a JSON object such as {\"lods\":{\"max\":3}}");
 	ok = ok && (!s->exists || cJSON_IsObject(value) ||
 				hob_fail(err, CONFIG, "%s is not a JSON object: fix it, or DELETE these settings", s->path));
+	if (ok && !s->exists) {
+		value = cJSON_CreateObject();
+		cJSON_AddStringToObject(value, "$schema", "http://127.0.0.1:7780/api/v1/schema/settings.json");
+	}
 	if (ok) {
 		value = merge(value, change);
 		text = cJSON_Print(value);

@@ -5,7 +5,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { missing, patience, project, withoutDashboard } from './bench.mjs';
-import { assertAccessible, objText, openStudio, waitForClipboard } from './studio.mjs';
+import { $schema, assertAccessible, objText, openStudio, waitForClipboard } from './studio.mjs';
 
 const model = (path) => readFileSync(join(project, 'tests/data/models', path));
 const files = {
@@ -194,7 +194,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		await page.getByText(/Cooked size .* → .* \(−/).waitFor();
 		await says(/textures .* → .* \(−/);
 		await page.getByRole('heading', { name: /the largest is 64 × 64/ }).waitFor();
-		assert.deepEqual(JSON.parse(studio.read('dungeon/chest_gold.obj.cook.json')), { texture: { max_size: 64 }, merge_instances: true });
+		assert.deepEqual(JSON.parse(studio.read('dungeon/chest_gold.obj.cook.json')), { $schema, texture: { max_size: 64 }, merge_instances: true });
 		assert.ok((await studio.get('/api/v1/assets?path=art/dungeon/chest_gold.obj')).items[0].bytes.cooked < before);
 		const setting = page.locator('.setting', { hasText: 'Maximum texture size' });
 		await says('This model', setting);
@@ -299,7 +299,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 		assert.ok(await reach.isDisabled(), 'what is not saved stays where it was meant for');
 		await page.getByRole('button', { name: 'Save 1 change' }).click();
 		await says(`Saved in ${file}. The affected models`);
-		assert.deepEqual(JSON.parse(studio.read(file)), { merge_instances: true });
+		assert.deepEqual(JSON.parse(studio.read(file)), { $schema, merge_instances: true });
 		assert.ok(!studio.exists(outer));
 		await studio.sync();
 		for (const name of ['a', 'b']) {

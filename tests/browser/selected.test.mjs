@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { missing, withoutDashboard } from './bench.mjs';
-import { assertAccessible, objText, openStudio, waitForClipboard } from './studio.mjs';
+import { $schema, assertAccessible, objText, openStudio, waitForClipboard } from './studio.mjs';
 
 const names = ['a', 'b', 'c', 'd', 'e'];
 
@@ -60,7 +60,7 @@ describe('several assets at once', { skip: missing() ?? withoutDashboard() ?? fa
 		await bar().getByLabel('Value').fill('2');
 		await bar().getByRole('button', { name: 'Set for all' }).click();
 		await bar().getByText('Saved for 2 models').waitFor();
-		for (const name of ['b', 'd']) assert.deepEqual(JSON.parse(studio.read(`${name}.obj.cook.json`)), { scale: 2 });
+		for (const name of ['b', 'd']) assert.deepEqual(JSON.parse(studio.read(`${name}.obj.cook.json`)), { $schema, scale: 2 });
 		assert.ok(!studio.exists('a.obj.cook.json'));
 		/* resets the reported result */
 		for (const times of [1, 2]) await bar().getByRole('button', { name: 'Set…', expanded: times === 1 }).click();
@@ -69,7 +69,7 @@ describe('several assets at once', { skip: missing() ?? withoutDashboard() ?? fa
 		await bar().getByLabel('Value').selectOption('ASTC (mobile)');
 		await bar().getByRole('button', { name: 'Set for all' }).click();
 		await bar().getByText('Saved for 2 models').waitFor();
-		for (const name of ['b', 'd']) assert.deepEqual(JSON.parse(studio.read(`${name}.obj.cook.json`)), { scale: 2, texture: { encoding: 'astc' } });
+		for (const name of ['b', 'd']) assert.deepEqual(JSON.parse(studio.read(`${name}.obj.cook.json`)), { $schema, scale: 2, texture: { encoding: 'astc' } });
 		await bar().getByLabel('Setting').selectOption('scale');
 		studio.mayComplain = true;
 		await bar().getByLabel('Value').fill('"large"');

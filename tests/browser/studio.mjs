@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { here, launchBrowser, patience, saveFile, startDaemon } from './bench.mjs';
 
-const axeFile = join(here, 'node_modules/axe-core/axe.min.js');
+/** The first key of a settings file that Hob has made. */
+export const $schema = 'http://127.0.0.1:7780/api/v1/schema/settings.json';
+export const axeFile = join(here, 'node_modules/axe-core/axe.min.js');
 
 /* Sends a request on a connection of its own. fetch could reuse one that the daemon closed while this process was busy,
  * and fail. */

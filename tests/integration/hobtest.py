@@ -30,6 +30,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parent.parent
 HOB = os.path.abspath(os.environ.get("HOB", PROJECT / "build/debug/hob"))
 MODELS = PROJECT / "tests/data/models"
+# The first key of a settings file that Hob has made.
+SETTINGS_SCHEMA = {"$schema": "http://127.0.0.1:7780/api/v1/schema/settings.json"}
 CORPUS = pathlib.Path(os.environ.get("HOB_CORPUS", PROJECT.parent / "shared/corpus"))
 # Freed memory that AddressSanitizer holds back: with its 256 MB a program spends half of its time in new pages.
 os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=16")

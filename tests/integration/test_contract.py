@@ -11,7 +11,7 @@ import subprocess
 import unittest
 
 import contract
-from hobtest import HOB, Daemon, Scenario, children, kept_blobs, obj_text, record_text, until
+from hobtest import HOB, SETTINGS_SCHEMA, Daemon, Scenario, children, kept_blobs, obj_text, record_text, until
 
 JSON = {"Content-Type": "application/json"}
 # Answers that cannot be provoked from outside at a chosen moment; tests/unit/srv_http covers them.
@@ -414,7 +414,7 @@ class Contract(Scenario):
                            Content_Type="application/merge-patch+json")
         self.assertEqual(changed.json()["settings"]["scale"], 2)
         self.assertEqual(changed.json()["origins"]["lods.max"], "props/a.obj.cook.json")
-        self.assertEqual(json.loads((self.art / "props/a.obj.cook.json").read_text()), {"lods": {"max": 1}, "scale": 2})
+        self.assertEqual(json.loads((self.art / "props/a.obj.cook.json").read_text()), SETTINGS_SCHEMA | {"lods": {"max": 1}, "scale": 2})
         self.assertEqual(sorted(p.name for p in (self.art / "props").iterdir()),
                          ["a.mtl", "a.obj", "a.obj.cook.json", "cook.json"])
         self.daemon.sync()
@@ -422,7 +422,7 @@ class Contract(Scenario):
         self.assertEqual((asset["settings"]["scale"], asset["stats"]["lods"]), (2, 1))
         self.ask(412, "PATCH", target, {"scale": 3}, If_Match='"none"')
         again = self.ask(200, "PATCH", target, {"lods": None}, If_Match=changed.headers["etag"])
-        self.assertEqual(again.json()["sidecar"]["value"], {"scale": 2})
+        self.assertEqual(again.json()["sidecar"]["value"], SETTINGS_SCHEMA | {"scale": 2})
         self.assertIn(b'"error":0.1,', again.body, "as it was written, not as the float prints at full length")
         self.ask(428, "DELETE", target)
         self.ask(412, "DELETE", target, If_Match=changed.headers["etag"])

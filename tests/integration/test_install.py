@@ -65,6 +65,8 @@ class Install(Scenario):
                      "share/doc/hob/copyright", "share/doc/hob/examples/art/spot.obj", "share/man/man1/hob-worker.1"):
             self.assertTrue((prefix / file).stat().st_size > 0, file)
         hob = str(prefix / "bin/hob")
+        self.assertIn('"$schema"', (prefix / "etc/hob/hob.json").read_text())
+        self.pages(prefix, hob)
         self.run_in(hob, "cook", str(MODELS / "simple/spot.obj"), "-o", "out")
         self.assertTrue((self.folder / "out/spot.obj.meshes").stat().st_size > 0)
         manual = (prefix / "share/man/man1/hob.1").read_text()
@@ -104,15 +106,39 @@ class Install(Scenario):
             flags = self.run_in("pkg-config", "--cflags", "--libs", f"hob-{part}", PKG_CONFIG_PATH=found).split()
             self.run_in(os.environ.get("CC", "gcc"), f"{part}.c", *sanitize, *flags, "-o", f"own-{part}")
             self.run_in(str(self.folder / f"own-{part}"))
+        flags = self.run_in("pkg-config", "--cflags", "hob-client", "hob-runtime", PKG_CONFIG_PATH=found).split()
+        for example in ("client/examples/hob_fetch.c", "client/examples/hob_small.c", "client/examples/hob_draw.c", "runtime/examples/draw.c"):
+            self.run_in("gcc", "-fsyntax-only", str(prefix / "share/doc/hob/core" / example), *flags)
         self.run_in("cmake", "-B", "b", f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_C_FLAGS=" + " ".join(sanitize))
         self.run_in("cmake", "--build", "b")
         self.run_in(str(self.folder / "b/client"))
 
+    def pages(self, prefix, hob):
+        """The pages as HTML and Markdown, every file that they name, and `hob docs`, which shows them."""
+        place = prefix / "share/doc/hob"
+        for page in (ROOT / "docs").glob("*.md"):
+            self.assertEqual((place / "docs" / page.name).read_bytes(), page.read_bytes())
+        lost = []
+        for page in place.rglob("*.md"):
+            text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+            if page.parent.name == "docs":
+                lost += [f"{page.name}: {name}" for name in re.findall(r"`((?:core|docker|docs|schema|tests|web)/[\w./-]+)`", text) if not (place / name).exists()]
+                lost += [f"{page.name}: {name}" for name in re.findall(r"\]\(([^):#\s]+)", text) if not (page.parent / name).exists()]
+        self.assertEqual(lost, [])
+        for words, name in (((), "index"), (("troubleshooting",), "troubleshooting")):
+            shown = json.loads(self.run_in(hob, "docs", "--json", *words, DISPLAY="", WAYLAND_DISPLAY=""))["url"]
+            self.assertEqual(pathlib.Path(shown.removeprefix("file://")), (place / f"html/{name}.html").resolve())
+            self.assertIn("<h1", pathlib.Path(shown.removeprefix("file://")).read_text())
+        wrong = subprocess.run([hob, "docs", "../index"], capture_output=True, text=True, check=False)
+        self.assertEqual((wrong.returncode, "there is no page '../index'" in wrong.stderr), (2, True))
+
     def test_documents_that_the_headers_name_come_with_them(self):
         prefix = self.folder / "dev"
         self.run_in("cmake", "--install", str(BUILD), "--prefix", str(prefix), "--component", "dev")
-        headers = list((prefix / "include/hob").rglob("hob_*.h"))
+        headers = list((prefix / "include/hob").glob("hob_*.h"))
         self.assertEqual(len(headers), 2)
+        self.assertEqual(sorted(path.name for path in (prefix / "include/hob").iterdir()),
+                         ["formats", "hob_client.h", "hob_runtime.h", "pack_layout.h"])
         named = {name for header in headers for name in re.findall(r"[\w./-]+\.(?:md|json)\b", header.read_text())}
         self.assertEqual(named, {"FORMATS.md", "openapi.json"})
         self.assertEqual({name for name in named if not (prefix / "share/doc/hob" / name).exists()}, set())

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from hobtest import DEADLINE, HOB, Scenario, main, obj_text
+from hobtest import DEADLINE, HOB, SETTINGS_SCHEMA, Scenario, main, obj_text
 
 
 class Owner(Scenario):
@@ -150,7 +150,7 @@ class Owner(Scenario):
         self.serve("one")
         self.hob("one", "sync")
         self.assertIn("art/cook.json\n  budget.triangles = 1\n", self.hob("one", "set", "art/", "budget.triangles=1"))
-        self.assertEqual(json.loads((self.folder / "one/art/cook.json").read_text()), {"budget": {"triangles": 1}})
+        self.assertEqual(json.loads((self.folder / "one/art/cook.json").read_text()), SETTINGS_SCHEMA | {"budget": {"triangles": 1}})
         self.hob("one", "sync")
         for filters in (["--over-budget"], ["--warnings"]):
             self.assertIn("art/duck.obj", self.hob("one", "ls", *filters))

@@ -9,7 +9,7 @@ import sys
 import unittest
 import xml.etree.ElementTree
 
-from hobtest import DEADLINE, HOB, PROJECT, Daemon, Scenario, main, obj_text
+from hobtest import DEADLINE, HOB, PROJECT, SETTINGS_SCHEMA, Daemon, Scenario, main, obj_text
 
 FETCH = pathlib.Path(HOB).with_name("hob_fetch")
 
@@ -84,7 +84,7 @@ class Pipeline(Scenario):
             self.assertIn("lods.max = 2", said)
             sidecar = self.art / "props/big.obj.cook.json"
             self.assertEqual(json.loads(sidecar.read_text()),
-                             {"lods": {"max": 2}, "texture": {"encoding": "bc"}, "drop_unused_uvs": True})
+                             SETTINGS_SCHEMA | {"lods": {"max": 2}, "texture": {"encoding": "bc"}, "drop_unused_uvs": True})
             self.hob("set", "art/props/big.obj", "lods.max=", **url)
             self.assertNotIn("lods", {key for key, value in json.loads(sidecar.read_text()).items() if value})
             before = sidecar.read_text()

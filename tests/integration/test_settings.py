@@ -3,7 +3,7 @@ import json
 import os
 import subprocess
 
-from hobtest import HOB, DEADLINE, Scenario, main, obj_text
+from hobtest import HOB, DEADLINE, SETTINGS_SCHEMA, Scenario, main, obj_text
 
 
 class Settings(Scenario):
@@ -40,7 +40,7 @@ class Settings(Scenario):
             self.assertEqual(done.status, 200)
             self.assertEqual(others(), before)
             sidecar = self.art / deep / "a.obj.cook.json"
-            self.assertEqual(json.loads(sidecar.read_text()), {"lods": {"max": 1}})
+            self.assertEqual(json.loads(sidecar.read_text()), SETTINGS_SCHEMA | {"lods": {"max": 1}})
             done = daemon.request("DELETE", target, None, {"If-Match": done.headers["etag"]})
             self.assertEqual(done.status, 204)
             self.assertFalse(sidecar.exists())

@@ -43,6 +43,9 @@ static const char *get(const char *path)
 	return text;
 }
 
+/* The first line of a file that did not exist. */
+#define SCHEMA "\n\t\"$schema\":\t\"http://127.0.0.1:7780/api/v1/schema/settings.json\""
+
 static srv_sidecar_result patch(const char *asset, const char *tag, const char *change, hob_error *err)
 {
 	*err = (hob_error){0};
@@ -58,7 +61,7 @@ static void a_patch_merges_and_null_removes(void **state)
 	assert_int_equal(patch("x.obj.cook.json", "*", "{\"lods\":{\"max\":null},\"encode\":\"raw\"}", &error),
 					 SRV_SIDECAR_DONE);
 	assert_string_equal(get("x.obj.cook.json"),
-						"{\n\t\"scale\":\t2,\n\t\"lods\":\t{\n\t},\n\t\"encode\":\t\"raw\"\n}\n");
+						"{" SCHEMA ",\n\t\"scale\":\t2,\n\t\"lods\":\t{\n\t},\n\t\"encode\":\t\"raw\"\n}\n");
 }
 
 static void if_match_must_name_what_is_there(void **state)
@@ -122,7 +125,7 @@ static void a_hundred_folders_deep_it_is_still_the_own_sidecar(void **state)
 	snprintf(name + used, sizeof name - used, "x.obj.cook.json");
 	assert_int_equal(patch(name, "\"none\"", "{\"lods\":{\"max\":1}}", &error), SRV_SIDECAR_DONE);
 	snprintf(file, sizeof file, "%s", name);
-	assert_string_equal(get(file), "{\n\t\"lods\":\t{\n\t\t\"max\":\t1\n\t}\n}\n");
+	assert_string_equal(get(file), "{" SCHEMA ",\n\t\"lods\":\t{\n\t\t\"max\":\t1\n\t}\n}\n");
 	assert_int_equal(srv_sidecar_delete(root_fd, hob_str_of(name), HOB_STR("*"), &error), SRV_SIDECAR_DONE);
 	assert_string_equal(get(file), "");
 	assert_string_equal(get("cook.json"), "{\"scale\":2}");
@@ -149,7 +152,7 @@ static void a_link_that_leaves_the_root_is_replaced_not_followed(void **state)
 	assert_int_equal(symlinkat(target, root_fd, "x.obj.cook.json"), 0);
 	assert_int_equal(symlinkat(outside.path, root_fd, "away"), 0);
 	assert_int_equal(patch("x.obj.cook.json", "\"none\"", "{\"scale\":2}", &error), SRV_SIDECAR_DONE);
-	assert_string_equal(get("x.obj.cook.json"), "{\n\t\"scale\":\t2\n}\n");
+	assert_string_equal(get("x.obj.cook.json"), "{" SCHEMA ",\n\t\"scale\":\t2\n}\n");
 	assert_int_equal(patch("away/x.obj.cook.json", "\"none\"", "{\"scale\":2}", &error), SRV_SIDECAR_FAILED);
 	char text[32] = "";
 	file = fopen(target, "r");
