@@ -138,24 +138,10 @@ size_t srv_watch_collecting(srv_watch *watch)
 
 /* ---- close */
 
-static void free_root(watch_root *root)
-{
-	srv_watch_root_close_inotify(root);
-	srv_dir_tree_release(&root->tree);
-	srv_watch_extra_release(root);
-	srv_settle_clear(root);
-	srv_close(root->dir_fd);
-	srv_file_list_drop(root->known);
-	pthread_cond_destroy(&root->wake);
-	pthread_mutex_destroy(&root->lock);
-	free(root->path);
-	free(root);
-}
-
 static void free_watch(srv_watch *watch)
 {
 	for (uint32_t i = 0; i < watch->root_count; i++)
-		free_root(watch->roots[i]);
+		srv_watch_root_free(watch->roots[i]);
 	free(watch->roots);
 	free_messages(watch->pending);
 	free_messages(take_messages(watch));
@@ -306,7 +292,7 @@ bool srv_watch_add_root(srv_watch *watch, uint32_t index, const char *path, hob_
 		return hob_fail(err, LIMIT, "more than %d roots; merge some into a common folder", WATCH_ROOTS_MAX);
 	watch_root *root = new_root(watch, index, path);
 	if (!start_thread(watch, &root->thread, srv_watch_root_main, root, err)) {
-		free_root(root);
+		srv_watch_root_free(root);
 		return false;
 	}
 	pthread_mutex_lock(&watch->roots_lock);

@@ -290,24 +290,15 @@ bool srv_watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, s
 	return false;
 }
 
-/* Watches first, then reports: a change in between is reported twice instead of never. */
-void srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now)
+uint32_t srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask)
 {
 	watch_extras *x = &root->extras;
-	bool gone = mask & (IN_MOVED_FROM | IN_DELETE);
-	if (mask & IN_ISDIR && (gone || mask & IN_MOVED_TO))
+	if (mask & IN_ISDIR && mask & (IN_MOVED_FROM | IN_DELETE | IN_MOVED_TO))
 		drop_folders(root, path);
 	find(x, path);
-	for (uint32_t i = 0; i < x->found_count; i++) {
-		hob_str file = path_of(x, x->found[i].file);
+	for (uint32_t i = 0; i < x->found_count; i++)
 		follow(root, x->found[i].file);
-		if (x->found[i].below || gone)
-			srv_settle_gone(root, file, 0, now);
-		else if (mask & (IN_CREATE | IN_MODIFY | IN_ATTRIB) && !srv_spelling_is(file))
-			srv_settle_created(root, file, now);
-		else
-			srv_settle_complete(root, file, 0, now);
-	}
+	return x->found_count;
 }
 
 void srv_watch_extra_expand(watch_root *root, path_set *batch)

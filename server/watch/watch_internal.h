@@ -4,6 +4,7 @@
  *   watch_root.c    one thread per root: scheduling of scans, polling, missing roots
  *   watch_extra.c   links, and used files that are not listed: behind links, in ignored folders
  *   watch_probe.c   tests whether events arrive in a folder
+ *   watch_folder.c  the watches of folders
  *   watch_scan.c    the parallel crawl that makes a complete list
  *   watch_reader.c  one thread that reads the inotify descriptors of all roots
  *   watch_settle.c  decides when changed paths are delivered
@@ -184,10 +185,7 @@ void *srv_watch_root_main(void *root);
 void srv_watch_root_doubt(watch_root *root, int64_t delay_ns, const char *why);
 /* Schedules a new scan because something could not be read; events continue. With root->lock held. */
 void srv_watch_root_look_again(watch_root *root, const char *why);
-void srv_watch_root_close_inotify(watch_root *root);
-void srv_watch_drop_folder(void *root, int wd); /* a dir_tree_gone */
-/* Call it after the tree changed. */
-void srv_watch_recount(watch_root *root);
+void srv_watch_root_free(watch_root *root);
 
 /* watch_probe.c; takes at most a second, normally far less than a millisecond. Never returns WATCH_PROBE_OFF.
  * *inotify_fd: an inotify instance without watches, owned by the caller, because closing one takes the kernel
@@ -204,11 +202,15 @@ void srv_watch_extra_forget(watch_root *root); /* the inotify instance is gone *
 void srv_watch_extra_release(watch_root *root);
 /* Path of a folder that is watched only for files added here; false: it is not one (any more). */
 bool srv_watch_extra_folder(watch_root *root, int wd, bool ignored, char *out, size_t room, size_t *len);
-/* An event for `path`, which no list contains. */
-void srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask, int64_t now);
+/* An event for `path`, which no list contains. Returns how many files it is about, in extras.found. */
+uint32_t srv_watch_extra_event(watch_root *root, hob_str path, uint32_t mask);
 /* Adds the files with a way in the batch, or below a folder of the batch. */
 void srv_watch_extra_expand(watch_root *root, path_set *batch);
 
+/* watch_folder.c */
+void srv_watch_drop_folder(void *root, int wd); /* a dir_tree_gone */
+void srv_watch_recount(watch_root *root);		/* call it after the tree changed */
+long srv_watch_read_number(const char *path);	/* in a file of /proc; 0: none */
 /* Adds an inotify watch. -1: none, with the reason in root->limit if a limit is reached. `here`: fd is also
  * the calling thread's current folder. With root->lock held. */
 int srv_watch_add_raw(watch_root *root, int fd, bool here, hob_str path);
@@ -242,6 +244,8 @@ void *srv_watch_reader_main(void *watch);
 void srv_settle_complete(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
 void srv_settle_gone(watch_root *root, hob_str path, uint32_t rename_cookie, int64_t now);
 void srv_settle_created(watch_root *root, hob_str path, int64_t now);
+void srv_settle_extra(watch_root *root, hob_str path, uint32_t mask,
+					  int64_t now); /* see srv_watch_extra_event */
 void srv_settle_clear(watch_root *root);
 /* Makes all complete paths due. */
 void srv_settle_hurry(watch_root *root, int64_t now);

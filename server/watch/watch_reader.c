@@ -126,7 +126,7 @@ static void on_folder(reader *r, const struct inotify_event *event, dir_node *pa
 	watch_root *root = r->root;
 	dir_node *node = srv_dir_tree_child(&root->tree, parent, hob_path_name(path));
 	if (event->mask & IN_CREATE) {
-		srv_watch_extra_event(root, path, event->mask, r->now);
+		srv_settle_extra(root, path, event->mask, r->now);
 		if (node)
 			return; /* already found by the crawl of its parent */
 	} else {
@@ -182,7 +182,7 @@ static void on_unlisted(reader *r, const struct inotify_event *event)
 		return;
 	path[len++] = '/';
 	memcpy(path + len, event->name, name_len + 1);
-	srv_watch_extra_event(r->root, (hob_str){path, len + name_len}, event->mask, r->now);
+	srv_settle_extra(r->root, (hob_str){path, len + name_len}, event->mask, r->now);
 }
 
 static void on_record(reader *r, const struct inotify_event *event)
@@ -227,7 +227,7 @@ static void on_record(reader *r, const struct inotify_event *event)
 	bool ignored = event->name[0] == '.' || srv_watch_ignores(root, marked);
 	path[whole.len] = 0;
 	if (ignored) {
-		srv_watch_extra_event(root, whole, event->mask, r->now);
+		srv_settle_extra(root, whole, event->mask, r->now);
 		return;
 	}
 	if (event->mask & IN_ISDIR)

@@ -1,10 +1,12 @@
 #include "watch_internal.h"
 #include "../fs/beneath.h"
+#include "../fs/spelling.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 /* After many files, more are likely to follow, and no user waits for a single one. */
@@ -92,6 +94,22 @@ void srv_settle_created(watch_root *root, hob_str path, int64_t now)
 	item->seen = (srv_stat){0};
 	if (s->created.live == 1 || item->due_ns < s->created_due_ns)
 		s->created_due_ns = item->due_ns;
+}
+
+void srv_settle_extra(watch_root *root, hob_str path, uint32_t mask, int64_t now)
+{
+	/* Watches first, then reports: a change in between is reported twice instead of never. */
+	uint32_t count = srv_watch_extra_event(root, path, mask);
+	const watch_extras *x = &root->extras;
+	for (uint32_t i = 0; i < count; i++) {
+		hob_str file = x->names.items[x->found[i].file].path;
+		if (x->found[i].below || mask & (IN_MOVED_FROM | IN_DELETE))
+			srv_settle_gone(root, file, 0, now);
+		else if (mask & (IN_CREATE | IN_MODIFY | IN_ATTRIB) && !srv_spelling_is(file))
+			srv_settle_created(root, file, now);
+		else
+			srv_settle_complete(root, file, 0, now);
+	}
 }
 
 void srv_settle_clear(watch_root *root)
