@@ -342,35 +342,6 @@ bool srv_access_check(request *r)
 
 /* ---- origins */
 
-static bool origin_listed(const srv_http *http, hob_str origin)
-{
-	for (char **allowed = http->cors_origins; origin.len > 0 && *allowed; allowed++)
-		if (hob_str_equal_nocase(origin, hob_str_of(*allowed)))
-			return true;
-	return false;
-}
-
-bool srv_origin_is_friend(const request *r)
-{
-	return origin_listed(r->http, r->head.origin);
-}
-
-void srv_add_cors(const request *r, struct MHD_Response *response)
-{
-	if (!response || !r->http->cors_origins[0])
-		return;
-	srv_response_add(response, "Vary", "Origin");
-	if (!srv_origin_is_friend(r))
-		return;
-	srv_response_add(response, "Access-Control-Allow-Origin",
-					 srv_print(r, "%.*s", HOB_FMT(r->head.origin)).data);
-	srv_response_add(response, "Access-Control-Allow-Credentials", "true");
-	srv_response_add(
-		response, "Access-Control-Expose-Headers",
-		"Accept-Ranges, Content-Location, Content-Range, Cook-Rev, Cook-Standing, Cook-State, ETag, "
-		"Link, Location, Retry-After");
-}
-
 bool srv_answer_preflight(request *r)
 {
 	if (strcmp(r->method, "OPTIONS") != 0 || r->head.preflight.len == 0 || !srv_origin_is_friend(r))

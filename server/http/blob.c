@@ -469,7 +469,7 @@ enum MHD_Result srv_reply_blob(request *r, blob *b, const blob_headers *extra)
 				 : range == RANGE_PART ? MHD_HTTP_PARTIAL_CONTENT
 									   : MHD_HTTP_OK;
 	if (!b->data && get && !unchanged)
-		srv_request_cork(r);
+		srv_request_cork(r, 1);
 	if (form.coding && get && status == MHD_HTTP_OK)
 		count_encoded(r->http, &form, plain_size);
 	bool tls = !b->data && get && !unchanged && srv_speaks_tls(r);

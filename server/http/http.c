@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -50,16 +49,6 @@ static void cut(request *r)
 {
 	shutdown(r->hidden >= 0 ? r->hidden : r->fd, SHUT_RDWR);
 	r->closing = true;
-}
-
-uint64_t srv_http_sum(const srv_http *http, size_t counter_at)
-{
-	uint64_t sum = 0;
-	for (uint32_t i = 0; i < http->shard_count; i++) {
-		counter *c = (counter *)(uintptr_t)((const char *)&http->first[i] + counter_at);
-		sum += atomic_load_explicit(c, memory_order_relaxed);
-	}
-	return sum;
 }
 
 uint64_t srv_http_connections(const srv_http *http)
@@ -212,19 +201,6 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 	return result;
 }
 
-/* ---- corks */
-
-static void set_cork(request *r, int on)
-{
-	/* The option fails on Unix sockets, which do not need it. */
-	r->corked = setsockopt(r->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0 && on;
-}
-
-void srv_request_cork(request *r)
-{
-	set_cork(r, 1);
-}
-
 static void on_completed(void *cls, struct MHD_Connection *connection, void **context,
 						 enum MHD_RequestTerminationCode code)
 {
@@ -235,7 +211,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 	assert(!r->parked);
 	srv_library_show_end(r);
 	if (r->corked)
-		set_cork(r, 0);
+		srv_request_cork(r, 0);
 	srv_ask_forget(r);
 	srv_upload_free(r->upload);
 	r->upload = NULL;
@@ -249,22 +225,6 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 }
 
 /* ---- parking */
-
-void srv_request_park(request *r)
-{
-	assert(!r->parked);
-	r->parked = true;
-	MHD_suspend_connection(r->connection);
-}
-
-void srv_request_unpark(request *r)
-{
-	assert(r->parked);
-	r->parked = false;
-	if (r->whole && !r->stream)
-		srv_library_hide_end(r);
-	MHD_resume_connection(r->connection);
-}
 
 void srv_request_park_for_event(request *r)
 {

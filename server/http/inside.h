@@ -236,8 +236,6 @@ srv_scope srv_session_now(request *r);
 void srv_session_put(request *r, struct MHD_Response *response, hob_str token);
 /* Whether the request comes from a page of an allowed origin. */
 bool srv_origin_is_friend(const request *r);
-/* Adds the headers that let a page of an allowed origin read the answer. */
-void srv_add_cors(const request *r, struct MHD_Response *response);
 /* Answers a preflight of an allowed origin; false if the request is none. */
 bool srv_answer_preflight(request *r) HOB_MUST_CHECK;
 
@@ -325,7 +323,7 @@ bool srv_listeners_take(srv_http *http, const int *fds, uint32_t count, hob_erro
 void srv_request_park(request *r);
 void srv_request_unpark(request *r);
 /* Holds back the head until the body follows, so that both share packets; undone when the answer is sent. */
-void srv_request_cork(request *r);
+void srv_request_cork(request *r, int on);
 bool srv_speaks_tls(const request *r); /* guard.c */
 /* Parks until there is an event newer than r->poll_since, or until r->deadline_ms. */
 void srv_request_park_for_event(request *r);
@@ -484,10 +482,7 @@ bool srv_library_start(srv_http *http, const library_callbacks *callbacks, const
 					   const char *key, hob_error *err) HOB_MUST_CHECK;
 int srv_library_epoll_fd(const srv_http *http, library_kind kind);
 void srv_library_run(srv_http *http);
-/* The library reads from a connection that is resumed, and closes it at the end of the peer's bytes, without
- * an answer. A client may end its side after a whole request, so its end is hidden until the handler runs. */
-void srv_library_hide_end(request *r);
-void srv_library_show_end(request *r);
+void srv_library_show_end(request *r); /* of the peer's bytes: hidden since the request was unparked */
 int64_t srv_library_timeout_ms(const srv_http *http); /* -1: none */
 void srv_library_stop(srv_http *http);
 

@@ -1,7 +1,10 @@
 #include "inside.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -123,24 +126,6 @@ void srv_library_run(srv_http *http)
 			MHD_run(http->daemons[i]);
 }
 
-void srv_library_hide_end(request *r)
-{
-	r->hidden = fcntl(r->fd, F_DUPFD_CLOEXEC, 0);
-	if (r->hidden >= 0 && dup3(r->http->silence, r->fd, O_CLOEXEC) < 0) {
-		close(r->hidden);
-		r->hidden = -1;
-	}
-}
-
-void srv_library_show_end(request *r)
-{
-	if (r->hidden < 0)
-		return;
-	dup3(r->hidden, r->fd, O_CLOEXEC);
-	close(r->hidden);
-	r->hidden = -1;
-}
-
 int64_t srv_library_timeout_ms(const srv_http *http)
 {
 	int64_t least = -1;
@@ -159,4 +144,48 @@ void srv_library_stop(srv_http *http)
 		if (http->daemons[i])
 			MHD_stop_daemon(http->daemons[i]);
 	memset(http->daemons, 0, sizeof http->daemons);
+}
+
+/* ---- one connection */
+
+/* The library reads from a connection that is resumed, and closes it at the end of the peer's bytes, without
+ * an answer. A client may end its side after a whole request, so its end is hidden until the handler runs. */
+static void hide_end(request *r)
+{
+	r->hidden = fcntl(r->fd, F_DUPFD_CLOEXEC, 0);
+	if (r->hidden >= 0 && dup3(r->http->silence, r->fd, O_CLOEXEC) < 0) {
+		close(r->hidden);
+		r->hidden = -1;
+	}
+}
+
+void srv_library_show_end(request *r)
+{
+	if (r->hidden < 0)
+		return;
+	dup3(r->hidden, r->fd, O_CLOEXEC);
+	close(r->hidden);
+	r->hidden = -1;
+}
+
+void srv_request_park(request *r)
+{
+	assert(!r->parked);
+	r->parked = true;
+	MHD_suspend_connection(r->connection);
+}
+
+void srv_request_unpark(request *r)
+{
+	assert(r->parked);
+	r->parked = false;
+	if (r->whole && !r->stream)
+		hide_end(r);
+	MHD_resume_connection(r->connection);
+}
+
+void srv_request_cork(request *r, int on)
+{
+	/* The option fails on Unix sockets, which do not need it. */
+	r->corked = setsockopt(r->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0 && on;
 }

@@ -1,4 +1,5 @@
 #include "inside.h"
+#include "web.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,7 +47,81 @@ void srv_request_return(srv_http *http)
 	hob_arena_restore(&http->scratch, http->scratch_empty);
 }
 
+/* ---- origins */
+
+static bool origin_listed(const srv_http *http, hob_str origin)
+{
+	for (char **allowed = http->cors_origins; origin.len > 0 && *allowed; allowed++)
+		if (hob_str_equal_nocase(origin, hob_str_of(*allowed)))
+			return true;
+	return false;
+}
+
+bool srv_origin_is_friend(const request *r)
+{
+	return origin_listed(r->http, r->head.origin);
+}
+
+/* Lets a page of an allowed origin read the answer. */
+static void add_cors(const request *r, struct MHD_Response *response)
+{
+	if (!response || !r->http->cors_origins[0])
+		return;
+	srv_response_add(response, "Vary", "Origin");
+	if (!srv_origin_is_friend(r))
+		return;
+	srv_response_add(response, "Access-Control-Allow-Origin",
+					 srv_print(r, "%.*s", HOB_FMT(r->head.origin)).data);
+	srv_response_add(response, "Access-Control-Allow-Credentials", "true");
+	srv_response_add(
+		response, "Access-Control-Expose-Headers",
+		"Accept-Ranges, Content-Location, Content-Range, Cook-Rev, Cook-Standing, Cook-State, ETag, "
+		"Link, Location, Retry-After");
+}
+
 /* ---- responses */
+
+bool srv_request_accepts(const request *r, const char *type)
+{
+	hob_str wanted = hob_str_of(type), rest = r->head.accept, piece;
+	wanted = hob_str_sub(wanted, 0, hob_str_find(wanted, HOB_STR(";"), 0));
+	if (srv_trim(rest).len == 0)
+		return true;
+	size_t slash = hob_str_find(wanted, HOB_STR("/"), 0);
+	while (hob_str_piece(&rest, ',', &piece)) {
+		hob_str range = piece, parameters = piece;
+		hob_str_piece(&parameters, ';', &range);
+		range = srv_trim(range);
+		/* Only a weight of zero means refusal. */
+		bool refused = false;
+		hob_str parameter;
+		while (hob_str_piece(&parameters, ';', &parameter)) {
+			parameter = srv_trim(parameter);
+			if (parameter.len >= 3 && hob_str_equal_nocase(hob_str_sub(parameter, 0, 2), HOB_STR("q="))) {
+				refused = true;
+				for (size_t i = 2; i < parameter.len; i++)
+					refused = refused && (parameter.data[i] == '0' || parameter.data[i] == '.');
+			}
+		}
+		bool any = hob_str_equal(range, HOB_STR("*/*")) || hob_str_equal(range, HOB_STR("*"));
+		bool family =
+			range.len == slash + 2 && hob_str_ends_nocase(range, HOB_STR("/*")) &&
+			hob_str_equal_nocase(hob_str_sub(range, 0, slash + 1), hob_str_sub(wanted, 0, slash + 1));
+		if (!refused && (any || family || hob_str_equal_nocase(range, wanted)))
+			return true;
+	}
+	return false;
+}
+
+uint64_t srv_http_sum(const srv_http *http, size_t counter_at)
+{
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < http->shard_count; i++) {
+		counter *c = (counter *)(uintptr_t)((const char *)&http->first[i] + counter_at);
+		sum += atomic_load_explicit(c, memory_order_relaxed);
+	}
+	return sum;
+}
 
 void srv_response_add(struct MHD_Response *response, const char *name, const char *value)
 {
@@ -106,7 +181,7 @@ enum MHD_Result srv_reply(request *r, int status, struct MHD_Response *response,
 {
 	if (!response)
 		return MHD_NO;
-	srv_add_cors(r, response);
+	add_cors(r, response);
 	enum MHD_Result result = srv_reply_shared(r, status, response, bytes);
 	MHD_destroy_response(response);
 	return result;
@@ -121,6 +196,11 @@ enum MHD_Result srv_reply_json(request *r, int status, hob_buf *body)
 	}
 	hob_buf_put(body, "\n", 1);
 	return srv_reply_body(r, status, body, "application/json", "Cache-Control", "no-cache", NULL);
+}
+
+bool srv_has_dashboard(const srv_http *http)
+{
+	return http->web_root || srv_web_files[0].name;
 }
 
 /* Whether the dashboard sent the request. The dashboard has its own page to sign in; after a challenge, the

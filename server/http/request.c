@@ -124,38 +124,6 @@ bool srv_request_prefers(const request *r, const char *what)
 	return false;
 }
 
-bool srv_request_accepts(const request *r, const char *type)
-{
-	hob_str wanted = hob_str_of(type), rest = r->head.accept, piece;
-	wanted = hob_str_sub(wanted, 0, hob_str_find(wanted, HOB_STR(";"), 0));
-	if (srv_trim(rest).len == 0)
-		return true;
-	size_t slash = hob_str_find(wanted, HOB_STR("/"), 0);
-	while (hob_str_piece(&rest, ',', &piece)) {
-		hob_str range = piece, parameters = piece;
-		hob_str_piece(&parameters, ';', &range);
-		range = srv_trim(range);
-		/* Only a weight of zero means refusal. */
-		bool refused = false;
-		hob_str parameter;
-		while (hob_str_piece(&parameters, ';', &parameter)) {
-			parameter = srv_trim(parameter);
-			if (parameter.len >= 3 && hob_str_equal_nocase(hob_str_sub(parameter, 0, 2), HOB_STR("q="))) {
-				refused = true;
-				for (size_t i = 2; i < parameter.len; i++)
-					refused = refused && (parameter.data[i] == '0' || parameter.data[i] == '.');
-			}
-		}
-		bool any = hob_str_equal(range, HOB_STR("*/*")) || hob_str_equal(range, HOB_STR("*"));
-		bool family =
-			range.len == slash + 2 && hob_str_ends_nocase(range, HOB_STR("/*")) &&
-			hob_str_equal_nocase(hob_str_sub(range, 0, slash + 1), hob_str_sub(wanted, 0, slash + 1));
-		if (!refused && (any || family || hob_str_equal_nocase(range, wanted)))
-			return true;
-	}
-	return false;
-}
-
 /* ---- target */
 
 static bool parse_query(request *r, hob_str query)

@@ -128,11 +128,6 @@ enum MHD_Result srv_route_web_file(request *r)
 	return reply_web(r, r->args[0], true);
 }
 
-bool srv_has_dashboard(const srv_http *http)
-{
-	return http->web_root || srv_web_files[0].name;
-}
-
 enum MHD_Result srv_route_page(request *r)
 {
 	if (srv_has_dashboard(r->http))
