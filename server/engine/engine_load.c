@@ -2,26 +2,17 @@
 #include "engine_publish.h"
 #include "engine_upkeep.h"
 
-#include "../../core/base/array.h"
-#include "../store/digest_map.h"
-
 #include <assert.h>
 #include <stdlib.h>
 
 typedef struct loader {
 	srv_engine *engine;
-	hob_arena arena; /* collected first, because only one statement can run at a time */
-	srv_asset_row *rows;
-	uint32_t *assets; /* by row; HOB_NONE once it is loaded */
-	uint32_t *next;	  /* by row: the next row with the same record */
-	digest_map rows_of;
 	hob_arena scratch;
 	uint64_t printed[2]; /* cache: the ingredients parsed last */
 	bool preview;		 /* values of these ingredients */
-	bool placed, failed; /* placed: the rows come from the copy; failed: see `err` */
-	hob_str text;		 /* the previous ingredients; valid while the rows are placed */
+	hob_str text;		 /* the previous ingredients */
+	bool failed;		 /* see `err` */
 	hob_error *err;
-	uint32_t count, capacity;
 } loader;
 
 /* Loads a file, which counts as missing until a scan lists it. Its digest is used if the stat data is the
@@ -37,27 +28,6 @@ static void load_file(void *user, const srv_file_row *row)
 	f->stat = row->stat;
 	f->digest = row->digest;
 	f->has_digest = true;
-}
-
-static void collect_asset(void *user, const srv_asset_row *row)
-{
-	loader *load = user;
-	if (srv_engine_root_by_name(load->engine, row->root) == HOB_NONE)
-		return;
-	if (!HOB_ROOM(load->rows, load->capacity, load->count))
-		return;
-	srv_asset_row *kept = &load->rows[load->count++];
-	*kept = *row;
-	kept->root = hob_arena_str(&load->arena, row->root);
-	kept->path = hob_arena_str(&load->arena, row->path);
-	kept->state = hob_arena_str(&load->arena, row->state);
-	kept->error = hob_arena_str(&load->arena, row->error);
-}
-
-static bool is_zero(const hob_sha256 *digest)
-{
-	static const hob_sha256 zero;
-	return hob_sha256_equal(digest, &zero);
 }
 
 static void load_inputs(srv_engine *engine, uint32_t id, const srv_record *record, hob_arena *arena)
@@ -85,7 +55,7 @@ static void load_inputs(srv_engine *engine, uint32_t id, const srv_record *recor
 static bool is_preview(loader *load, const srv_record *record, uint64_t hash[2])
 {
 	hob_str text = record->ingredients;
-	if (load->placed && text.data == load->text.data && text.len == load->text.len) {
+	if (text.data == load->text.data && text.len == load->text.len) {
 		memcpy(hash, load->printed, sizeof load->printed);
 		return load->preview;
 	}
@@ -111,16 +81,14 @@ static srv_asset_error error_of(const srv_asset_row *row)
 }
 
 /* `good` and `last`: records to which the row refers; NULL: none. `whole`: all blobs of `good` exist. */
-static void load_asset(loader *load, uint32_t number, const srv_record *good, const srv_record *last,
-					   bool whole)
+static void load_asset(loader *load, uint32_t id, const srv_asset_row *row, const srv_record *good,
+					   const srv_record *last, bool whole)
 {
 	srv_engine *engine = load->engine;
-	const srv_asset_row *row = &load->rows[number];
-	uint32_t id = load->assets[number];
 	asset *a = srv_asset_at(engine, id);
 	hob_arena_mark mark = hob_arena_save(&load->scratch);
 	uint64_t hash[2];
-	load->assets[number] = HOB_NONE;
+	assert(id == a->id && id < engine->assets->count);
 	srv_asset_event restored = {.kind = SRV_ASSET_RESTORED, .has_good = good != NULL, .error = error_of(row)};
 	a->shown.rev = row->rev;
 	a->shown.cooked_at_ms = row->cooked_at_ms;
@@ -159,44 +127,19 @@ static void load_asset(loader *load, uint32_t number, const srv_record *good, co
 	hob_arena_restore(&load->scratch, mark);
 }
 
-/* Loads the rows whose served record is also the newest: nearly all of them. */
-static void load_current(void *user, const srv_record *record)
-{
-	loader *load = user;
-	const uint32_t *first = srv_digest_map_find(&load->rows_of, &record->key);
-	for (uint32_t i = first ? *first : HOB_NONE; i != HOB_NONE; i = load->next[i])
-		load_asset(load, i, record, record, false);
-}
-
-static void load_other(loader *load, uint32_t number)
-{
-	srv_engine *engine = load->engine;
-	const srv_asset_row *row = &load->rows[number];
-	srv_record good, last;
-	hob_error error;
-	hob_arena_mark mark = hob_arena_save(&load->scratch);
-	bool has_good =
-		!is_zero(&row->good) && srv_store_record(engine->store, &row->good, &load->scratch, &good, &error);
-	bool has_last =
-		!is_zero(&row->last) && srv_store_record(engine->store, &row->last, &load->scratch, &last, &error);
-	load_asset(load, number, has_good ? &good : NULL, has_last ? &last : NULL, false);
-	hob_arena_restore(&load->scratch, mark);
-}
-
-/* Loads an asset from the copy, which has the place of each record. */
-static bool load_placed(loader *load, uint32_t number, hob_error *err)
+static bool load_records(loader *load, uint32_t id, const srv_asset_row *row, hob_error *err)
 {
 	srv_store *store = load->engine->store;
-	const srv_asset_row *row = &load->rows[number];
 	srv_record good, last;
 	bool whole = false, other = row->last_place != row->good_place, unused;
+	assert(!other || !hob_sha256_equal(&row->good, &row->last));
 	hob_arena_mark mark = hob_arena_save(&load->scratch);
 	bool ok = (!row->good_place ||
 			   srv_store_record_at(store, row->good_place, &load->scratch, &good, &whole, err)) &&
 			  (!row->last_place || !other ||
 			   srv_store_record_at(store, row->last_place, &load->scratch, &last, &unused, err));
 	if (ok)
-		load_asset(load, number, row->good_place ? &good : NULL,
+		load_asset(load, id, row, row->good_place ? &good : NULL,
 				   !row->last_place ? NULL
 				   : other			? &last
 									: &good,
@@ -205,68 +148,15 @@ static bool load_placed(loader *load, uint32_t number, hob_error *err)
 	return ok;
 }
 
-/* Loads a row of the copy at once: that uses no SQL statement, so rows need not be collected. */
 static void load_row(void *user, const srv_asset_row *row)
 {
 	loader *load = user;
 	srv_engine *engine = load->engine;
-	uint32_t root = srv_engine_root_by_name(engine, row->root), id = HOB_NONE;
+	uint32_t root = srv_engine_root_by_name(engine, row->root);
 	uint32_t file = root == HOB_NONE ? HOB_NONE : srv_graph_file(engine->graph, root, row->path);
-	srv_asset_row copy = *row;
-	if (file != HOB_NONE)
-		id = srv_engine_add_asset(engine, file);
-	load->rows = &copy;
-	load->assets = &id;
+	uint32_t id = file == HOB_NONE ? HOB_NONE : srv_engine_add_asset(engine, file);
 	if (id != HOB_NONE && !load->failed)
-		load->failed = !load_placed(load, 0, load->err);
-	load->rows = NULL;
-	load->assets = NULL;
-}
-
-/* Loads the assets in the order of their rows (by name), and notes which rows need which record. */
-static bool add_assets(loader *load, hob_error *err)
-{
-	srv_engine *engine = load->engine;
-	load->assets = malloc((load->count + 1) * sizeof *load->assets);
-	load->next = malloc((load->count + 1) * sizeof *load->next);
-	if (!load->assets || !load->next)
-		return hob_fail(err, MEMORY, "no memory left for the list of assets");
-	for (uint32_t i = 0; i < load->count; i++) {
-		const srv_asset_row *row = &load->rows[i];
-		uint32_t file = srv_graph_file(engine->graph, srv_engine_root_by_name(engine, row->root), row->path);
-		load->assets[i] = file == HOB_NONE ? HOB_NONE : srv_engine_add_asset(engine, file);
-		load->next[i] = HOB_NONE;
-		bool fresh = false;
-		bool current =
-			load->assets[i] != HOB_NONE && !is_zero(&row->good) && hob_sha256_equal(&row->good, &row->last);
-		uint32_t *first = current ? srv_digest_map_put(&load->rows_of, &row->good, &fresh) : NULL;
-		if (first && !fresh)
-			load->next[i] = *first;
-		if (first)
-			*first = i;
-	}
-	return true;
-}
-
-/* Loads the assets; reads all records in one pass, which is faster unless most of them are old. */
-static bool load_assets(loader *load, hob_error *err)
-{
-	enum { MOST_OF_THE_PAST = 4 };
-	srv_engine *engine = load->engine;
-	srv_store_usage usage;
-	load->placed = srv_store_has_start(engine->store);
-	if (load->placed)
-		return srv_store_each_asset(engine->store, load_row, load, err) && !load->failed;
-	if (!srv_store_each_asset(engine->store, collect_asset, load, err) || !add_assets(load, err))
-		return false;
-	srv_store_measure(engine->store, &usage);
-	if (usage.record_count / MOST_OF_THE_PAST <= load->count &&
-		!srv_store_each_record(engine->store, load_current, load, err))
-		return false;
-	for (uint32_t i = 0; i < load->count; i++)
-		if (load->assets[i] != HOB_NONE)
-			load_other(load, i);
-	return true;
+		load->failed = !load_records(load, id, row, load->err);
 }
 
 /* Forgets all digests and records because a row is wrong: all files are hashed and looked up again. */
@@ -286,21 +176,14 @@ static void forget_loaded(srv_engine *engine)
 bool srv_engine_load(srv_engine *engine, hob_error *err)
 {
 	loader load = {.engine = engine, .err = err};
-	hob_arena_init(&load.arena, SIZE_MAX);
 	hob_arena_init(&load.scratch, SIZE_MAX);
 	hob_arena_alloc(&load.scratch, 1, 1); /* the arena keeps its first block */
-	srv_digest_map_init(&load.rows_of, sizeof(uint32_t));
-	srv_store_read_begin(engine->store);
 	engine->publishing->rev = srv_store_last_rev(engine->store);
 	srv_engine_continue_job_ids(engine, srv_store_last_job(engine->store));
-	bool ok = srv_engine_load_moves(engine, err) &&
-			  srv_store_each_file(engine->store, load_file, &load, err) && load_assets(&load, err);
+	bool ok = srv_engine_load_moves(engine, err) && srv_store_read_rows(engine->store, err) &&
+			  srv_store_each_file(engine->store, load_file, &load, err) &&
+			  srv_store_each_asset(engine->store, load_row, &load, err) && !load.failed;
 	srv_store_read_end(engine->store);
-	free(load.rows);
-	free(load.assets);
-	free(load.next);
-	srv_digest_map_release(&load.rows_of);
-	hob_arena_release(&load.arena);
 	hob_arena_release(&load.scratch);
 	if (srv_store_is_damaged(engine->store)) {
 		forget_loaded(engine);

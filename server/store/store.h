@@ -71,10 +71,9 @@ bool srv_store_is_whole(const srv_store *store, hob_error *err);
 /* On failure (DISK_FULL, IO) everything since the last commit except blobs is lost; after srv_store_owe it
  * waits instead, and this fails once. */
 bool srv_store_commit(srv_store *store, hob_error *err) HOB_MUST_CHECK;
-/* Reads between read_begin and read_end cost less; writing is not allowed. After a clean stop
- * srv_store_each_file and _asset read index.start, until a write or srv_store_read_end. */
-bool srv_store_has_start(const srv_store *store);
-void srv_store_read_begin(srv_store *store);
+/* Before srv_store_each_file and _asset, to get places of records, too: after a clean stop from index.start,
+ * else from SQLite. Writing is not allowed until srv_store_read_end. Errors: those of reading. */
+bool srv_store_read_rows(srv_store *store, hob_error *err) HOB_MUST_CHECK;
 void srv_store_read_end(srv_store *store);
 /* The reads that follow see one state of the index and take its lock once, until the next write or _part. */
 void srv_store_read_together(srv_store *store);
@@ -183,13 +182,8 @@ bool srv_store_record(srv_store *store, const hob_sha256 *key, hob_arena *arena,
 					  hob_error *err) HOB_MUST_CHECK;
 /* Any thread: appends the record of this key as text (record.h), or nothing. */
 void srv_store_read_record(srv_store *store, const hob_sha256 *key, hob_buf *out);
-/* Every record of the index, oldest first. *record is valid during the call. Costs about a third of looking
- * up each one. */
-bool srv_store_each_record(srv_store *store, void (*each)(void *user, const srv_record *record), void *user,
-						   hob_error *err) HOB_MUST_CHECK;
-/* The record at a place of the copy that an asset's row refers to, between the same srv_store_read_begin and
- * _end; its texts are valid as long. *whole: all of its outputs are in the cache. Some memory is from the
- * arena. */
+/* The record at a place that an asset's row refers to, between srv_store_read_rows and _end; its texts are
+ * valid as long. *whole: all of its outputs are in the cache. Some memory is from the arena. */
 bool srv_store_record_at(srv_store *store, uint64_t place, hob_arena *arena, srv_record *out, bool *whole,
 						 hob_error *err) HOB_MUST_CHECK;
 /* Deletes the row only; the blobs stay until srv_store_trim finds them unreferenced. */
@@ -205,7 +199,7 @@ typedef struct srv_asset_row {
 	hob_sha256 last; /* record of the newest attempt (differs from good after a failure) */
 	int64_t cooked_at_ms;
 	hob_str error;					 /* JSON, empty when fine */
-	uint64_t good_place, last_place; /* read only, for srv_store_record_at; 0: look it up by key */
+	uint64_t good_place, last_place; /* read only, for srv_store_record_at; 0: there is none */
 } srv_asset_row;
 
 bool srv_store_put_asset(srv_store *store, const srv_asset_row *row, hob_error *err) HOB_MUST_CHECK;

@@ -25,54 +25,6 @@ static int64_t change_ns(const struct stat *info)
 	return (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec;
 }
 
-/* ---- the table; blob_lock is held */
-
-static void unsaved(srv_store *store, const hob_sha256 *digest)
-{
-	bool fresh;
-	srv_digest_map_put(&store->unsaved, digest, &fresh);
-}
-
-blob_entry *srv_store_table_add(srv_store *store, const hob_sha256 *digest, uint64_t size,
-								srv_pack_place place)
-{
-	bool fresh;
-	blob_entry *entry = srv_digest_map_put(&store->blobs, digest, &fresh);
-	store->blob_bytes += size - entry->size;
-	entry->size = size;
-	entry->place = place;
-	entry->used_at_s = srv_store_now_s(store);
-	unsaved(store, digest);
-	return entry;
-}
-
-blob_entry *srv_store_table_put(srv_store *store, const hob_sha256 *digest, uint64_t size,
-								srv_pack_place place)
-{
-	blob_entry *entry = srv_store_table_add(store, digest, size, place);
-	entry->suspect = false;
-	entry->awaited = true;
-	return entry;
-}
-
-void srv_store_table_remove(srv_store *store, const hob_sha256 *digest)
-{
-	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
-	if (!entry)
-		return;
-	store->blob_bytes -= entry->size;
-	srv_digest_map_remove(&store->blobs, digest);
-	unsaved(store, digest);
-}
-
-void srv_store_table_damaged(srv_store *store, const hob_sha256 *digest)
-{
-	store->damaged_count++;
-	if (!HOB_ROOM(store->damaged, store->damaged_room, store->damaged_waiting))
-		return;
-	store->damaged[store->damaged_waiting++] = *digest;
-}
-
 /* Removes the file or empty folder with this name. */
 static bool clear_name(srv_store *store, const char *name)
 {
@@ -158,16 +110,6 @@ static bool give_name(srv_store *store, int fd, const char *temporary, bool name
 			break;
 	}
 	return false;
-}
-
-bool srv_store_table_has(srv_store *store, const hob_sha256 *digest)
-{
-	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
-	if (!entry || entry->suspect)
-		return false;
-	entry->used_at_s = srv_store_now_s(store);
-	entry->awaited = true;
-	return true;
 }
 
 bool srv_store_publish(srv_store *store, int fd, const char *temporary, bool named, const char *name,
@@ -301,16 +243,6 @@ bool srv_blob_read(srv_store *store, const hob_sha256 *digest, uint8_t *out, uin
 	return ok;
 }
 
-bool srv_store_table_find(srv_store *store, const hob_sha256 *digest, blob_entry *out)
-{
-	pthread_mutex_lock(&store->blob_lock);
-	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
-	if (entry)
-		*out = *entry;
-	pthread_mutex_unlock(&store->blob_lock);
-	return entry;
-}
-
 bool srv_blob_known(srv_store *store, const hob_sha256 *digest)
 {
 	return srv_store_table_find(store, digest, &(blob_entry){0});
@@ -342,7 +274,7 @@ static blob_entry *clear_suspicion(srv_store *store, const hob_sha256 *digest)
 	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (entry && entry->suspect) {
 		entry->suspect = false;
-		unsaved(store, digest);
+		srv_store_table_unsaved(store, digest);
 	}
 	return entry;
 }
@@ -496,7 +428,7 @@ void srv_store_blobs_note_use(srv_store *store)
 	pthread_mutex_lock(&store->blob_lock);
 	for (size_t at = 0; (entry = srv_digest_map_next(&store->blobs, &at, &digest));)
 		if (entry->used_at_s - entry->saved_at_s >= STORE_USE_STEP_S)
-			unsaved(store, &digest);
+			srv_store_table_unsaved(store, &digest);
 	pthread_mutex_unlock(&store->blob_lock);
 }
 
@@ -505,7 +437,7 @@ static void unsave(srv_store *store, const digest_map *blobs)
 	hob_sha256 digest;
 	pthread_mutex_lock(&store->blob_lock);
 	for (size_t at = 0; srv_digest_map_next(blobs, &at, &digest);)
-		unsaved(store, &digest);
+		srv_store_table_unsaved(store, &digest);
 	pthread_mutex_unlock(&store->blob_lock);
 }
 

@@ -398,7 +398,7 @@ static bool run(srv_store *store, sqlite3_stmt *statement, hob_error *err)
 	return ok;
 }
 
-static bool run_plain(srv_store *store, store_statement which, hob_error *err)
+bool srv_store_run_plain(srv_store *store, store_statement which, hob_error *err)
 {
 	return run(store, srv_store_read(store, which, err), err);
 }
@@ -412,53 +412,17 @@ static bool pay_debt(srv_store *store, hob_error *err)
 	return ok;
 }
 
-static bool begin(srv_store *store, hob_error *err)
+bool srv_store_begin(srv_store *store, hob_error *err)
 {
 	if (srv_store_debt_rests(store, err))
 		return false;
 	srv_store_read_part(store);
-	bool ok = run_plain(store, SQL_BEGIN, err);
+	bool ok = srv_store_run_plain(store, SQL_BEGIN, err);
 	store->writing = ok;
 	ok = ok && pay_debt(store, err);
 	if (!ok)
 		srv_store_debt_begin(store, err);
 	return ok;
-}
-
-bool srv_store_commit(srv_store *store, hob_error *err)
-{
-	if (store->rows_lost && !store->debt.kept) {
-		store->rows_lost = false;
-		srv_store_texts_forget(store);
-		return hob_fail(err, DISK_FULL,
-						"rows written since the last commit were lost, because the disk is full or "
-						"failed; they are made again at the next start");
-	}
-	digest_map taken;
-	hob_error why = {0};
-	bool ok = srv_store_blobs_save(store, &taken, &why);
-	if (ok && !store->writing && atomic_load(&store->debt.waiting) > 0)
-		ok = begin(store, &why);
-	if (ok && store->writing)
-		ok = run_plain(store, SQL_COMMIT, &why);
-	if (ok) {
-		store->writing = store->rows_lost = false;
-		srv_digest_map_release(&taken);
-		srv_store_debt_clear(store);
-		return true;
-	}
-	srv_store_blobs_unsave(store, &taken);
-	srv_store_texts_forget(store);
-	bool wrote = store->writing;
-	if ((wrote || atomic_load(&store->debt.waiting) == 0) && !srv_store_debt_begin(store, &why) && wrote &&
-		!sqlite3_get_autocommit(store->db))
-		run_plain(store, SQL_ROLLBACK, NULL);
-	store->writing = store->rows_lost = false;
-	if (!wrote && atomic_load(&store->debt.waiting) > 0)
-		return srv_store_debt_is_quiet(store, err);
-	if (err)
-		*err = why;
-	return false;
 }
 
 /* ---- values */
@@ -485,7 +449,7 @@ sqlite3_stmt *srv_store_read_with(srv_store *store, store_statement which, const
 bool srv_store_run_now(srv_store *store, store_statement which, const sql_value *values, hob_error *err)
 {
 	hob_error why;
-	if (srv_store_mark(store, &why) && (store->writing || begin(store, &why)))
+	if (srv_store_mark(store, &why) && (store->writing || srv_store_begin(store, &why)))
 		return run(store, srv_store_read_with(store, which, values, err), err);
 	if (err)
 		*err = why;
@@ -547,12 +511,12 @@ void srv_store_read_end(srv_store *store)
 void srv_store_read_together(srv_store *store)
 {
 	if (!store->reading && !store->writing && store->db)
-		store->reading = run_plain(store, SQL_READ, NULL);
+		store->reading = srv_store_run_plain(store, SQL_READ, NULL);
 }
 
 void srv_store_read_part(srv_store *store)
 {
 	if (store->reading)
-		run_plain(store, SQL_COMMIT, NULL);
+		srv_store_run_plain(store, SQL_COMMIT, NULL);
 	store->reading = false;
 }

@@ -1,14 +1,15 @@
 /* store_internal.h - shared by the files of the store.
  *
- *   store.c         folder, lock, marker of an unclean stop, open, close
+ *   store.c         folder, lock, open, close
+ *   store_kit.c     time, errors, temporary files, marker of an unclean stop
  *   store_debt.c    rows that wait while the index cannot be written
  *   store_folder.c  folders that are removed under a daemon
  *   store_index.c   content of the index at open; rebuilding it from the folder
  *   store_db.c      SQLite: opening, steps of the schema, statements, transactions, errors
- *   store_blob.c    blob files and the table of them in memory
- *   store_pack.c    small blobs, many in a file;  pack.c  such files;  compress.c  zstd
+ *   store_blob.c    blob files
+ *   store_pack.c    the table of blobs; small blobs, many in a file;  pack.c  such files;  compress.c  zstd
  *   store_record.c  record rows;  row.c, store_text.c  their compact values;  store_copy.c  their JSON copies
- *   store_rows.c    files, assets, parts, jobs, changes
+ *   store_rows.c    files, assets, parts, jobs, changes; commit
  *   store_trim.c    eviction
  *   store_start.c, store_start_collect.c   the rows that a start reads, copied into one file
  *   reader.c        a connection for reading, beside the loop
@@ -67,9 +68,10 @@ typedef struct store_text {
 	size_t len;
 } store_text;
 
-/* index.start while it matches the index; data is NULL otherwise. */
+/* index.start while it matches the index, or the same made in memory; data is NULL otherwise. */
 typedef struct store_start {
-	uint8_t *data; /* of mmap */
+	uint8_t *data; /* of mmap, or of `made` */
+	hob_buf made;
 	size_t size, at;
 	hob_str *texts;
 	char *path; /* last path read */
@@ -159,7 +161,11 @@ void srv_store_free(srv_store *store);						  /* closes what is open; writes not
 
 /* ---- folder ---- */
 
-/* Writes the marker of an unclean stop, before the first change. Any thread; later calls cost nothing. */
+typedef enum store_stop { STOP_CLEAN, STOP_KILLED, STOP_POWER, STOP_DAMAGED } store_stop;
+/* From the marker that the last run left or removed. */
+store_stop srv_store_how_it_stopped(srv_store *store);
+/* Writes the marker of an unclean stop and drops index.start, before the first change. Any thread; later
+ * calls cost nothing. */
 bool srv_store_mark(srv_store *store, hob_error *err);
 /* Makes the next open rebuild the index, whatever a quick check finds. */
 void srv_store_mark_damaged(srv_store *store);
@@ -177,7 +183,6 @@ void srv_store_blob_name(const hob_sha256 *digest, char out[STORE_BLOB_NAME]);
 
 /* ---- index ---- */
 
-typedef enum store_stop { STOP_CLEAN, STOP_KILLED, STOP_POWER, STOP_DAMAGED } store_stop;
 /* Opens index.db and reads the tables kept in memory. Moves a damaged index aside and rebuilds it in a new
  * epoch. `known`: blobs existed before. */
 bool srv_store_index_open(srv_store *store, bool known, store_stop stop, bool *rebuilt, hob_error *err);
@@ -209,6 +214,9 @@ bool srv_store_db_int(sqlite3 *db, const char *sql, int *out, hob_error *err);
 sqlite3_stmt *srv_store_read(srv_store *store, store_statement which, hob_error *err);
 bool srv_store_step(srv_store *store, sqlite3_stmt *statement, bool *ok, hob_error *err);
 void srv_store_end(sqlite3_stmt *statement);
+/* A statement without values; a transaction for rows, which begins with those that wait. */
+bool srv_store_run_plain(srv_store *store, store_statement which, hob_error *err);
+bool srv_store_begin(srv_store *store, hob_error *err);
 bool srv_store_fail_db(srv_store *store, hob_error *err);
 
 /* These take values in order. A value is BIND of a hob_str (a BLOB), a digest or a number, or BIND_TEXT of a
@@ -312,6 +320,7 @@ blob_entry *srv_store_table_put(srv_store *store, const hob_sha256 *digest, uint
 								srv_pack_place place);
 void srv_store_table_remove(srv_store *store, const hob_sha256 *digest);
 void srv_store_table_damaged(srv_store *store, const hob_sha256 *digest);
+void srv_store_table_unsaved(srv_store *store, const hob_sha256 *digest); /* its row is outdated */
 /* Copies the entry of a blob. False: it is unknown. */
 bool srv_store_table_find(srv_store *store, const hob_sha256 *digest, blob_entry *out);
 /* True if the blob exists and is undamaged. It then counts as used and as waiting for its row. */
@@ -357,22 +366,30 @@ bool srv_store_parts_load(srv_store *store, hob_error *err);
 /* Writes the rows of all parts whose blob exists. */
 bool srv_store_parts_save(srv_store *store, hob_error *err);
 
+#define STORE_START "index.start"
+
 /* ---- index.start: store_start.c ----
  *
  * The rows that a start needs, copied from the index at a clean stop. The copy is used only after a clean
- * stop, for exactly the index.db of that stop (inode, size, times), and if its hash is right. Otherwise
- * SQLite is read. */
+ * stop, for exactly the index.db of that stop (inode, size, times), and if its hash is right. Otherwise it is
+ * made again, in memory. */
 
 /* At close: collects the rows from memory and SQLite; when index.db is closed, writes the file, unless it
  * cannot be written or would nearly fill the disk. */
-bool srv_store_start_collect(srv_store *store, hob_buf *out);
+bool srv_store_start_collect(srv_store *store, bool blobs, hob_buf *out, hob_error *err);
 void srv_store_start_write(srv_store *store, const hob_buf *rows);
-/* Call it before the index changes. */
-void srv_store_start_drop(srv_store *store);
 /* At open: maps the file; false if it cannot be used. Then read blobs, parts and numbers, in this order. */
 bool srv_store_start_open(srv_store *store);
 void srv_store_start_read(srv_store *store);
+void srv_store_start_use(srv_store *store, const hob_buf *rows); /* takes them */
 void srv_store_start_close(srv_store *store);
+bool srv_store_has_start(const srv_store *store);
+/* Reads between these cost less; writing is not allowed. */
+void srv_store_read_begin(srv_store *store);
+/* Every record of the index, oldest first. *record is valid during the call. Costs about a third of looking
+ * up each one. */
+bool srv_store_each_record(srv_store *store, void (*each)(void *user, const srv_record *record), void *user,
+						   hob_error *err) HOB_MUST_CHECK;
 /* The rows, while srv_store_has_start(). */
 void srv_store_start_files(srv_store *store, void (*each)(void *user, const srv_file_row *row), void *user);
 void srv_store_start_assets(srv_store *store, void (*each)(void *user, const srv_asset_row *row), void *user);

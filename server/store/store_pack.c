@@ -9,6 +9,74 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* ---- the table; blob_lock is held */
+
+void srv_store_table_unsaved(srv_store *store, const hob_sha256 *digest)
+{
+	bool fresh;
+	srv_digest_map_put(&store->unsaved, digest, &fresh);
+}
+
+blob_entry *srv_store_table_add(srv_store *store, const hob_sha256 *digest, uint64_t size,
+								srv_pack_place place)
+{
+	bool fresh;
+	blob_entry *entry = srv_digest_map_put(&store->blobs, digest, &fresh);
+	store->blob_bytes += size - entry->size;
+	entry->size = size;
+	entry->place = place;
+	entry->used_at_s = srv_store_now_s(store);
+	srv_store_table_unsaved(store, digest);
+	return entry;
+}
+
+blob_entry *srv_store_table_put(srv_store *store, const hob_sha256 *digest, uint64_t size,
+								srv_pack_place place)
+{
+	blob_entry *entry = srv_store_table_add(store, digest, size, place);
+	entry->suspect = false;
+	entry->awaited = true;
+	return entry;
+}
+
+void srv_store_table_remove(srv_store *store, const hob_sha256 *digest)
+{
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
+	if (!entry)
+		return;
+	store->blob_bytes -= entry->size;
+	srv_digest_map_remove(&store->blobs, digest);
+	srv_store_table_unsaved(store, digest);
+}
+
+void srv_store_table_damaged(srv_store *store, const hob_sha256 *digest)
+{
+	store->damaged_count++;
+	if (!HOB_ROOM(store->damaged, store->damaged_room, store->damaged_waiting))
+		return;
+	store->damaged[store->damaged_waiting++] = *digest;
+}
+
+bool srv_store_table_has(srv_store *store, const hob_sha256 *digest)
+{
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
+	if (!entry || entry->suspect)
+		return false;
+	entry->used_at_s = srv_store_now_s(store);
+	entry->awaited = true;
+	return true;
+}
+
+bool srv_store_table_find(srv_store *store, const hob_sha256 *digest, blob_entry *out)
+{
+	pthread_mutex_lock(&store->blob_lock);
+	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
+	if (entry)
+		*out = *entry;
+	pthread_mutex_unlock(&store->blob_lock);
+	return entry;
+}
+
 /* ---- put */
 
 bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes bytes, hob_error *err)

@@ -388,3 +388,41 @@ uint64_t srv_store_first_rev(srv_store *store)
 		first = srv_store_column_u64(rows, 0);
 	return first;
 }
+
+/* ---- the end of a transaction */
+
+bool srv_store_commit(srv_store *store, hob_error *err)
+{
+	if (store->rows_lost && !store->debt.kept) {
+		store->rows_lost = false;
+		srv_store_texts_forget(store);
+		return hob_fail(err, DISK_FULL,
+						"rows written since the last commit were lost, because the disk is full or "
+						"failed; they are made again at the next start");
+	}
+	digest_map taken;
+	hob_error why = {0};
+	bool ok = srv_store_blobs_save(store, &taken, &why);
+	if (ok && !store->writing && atomic_load(&store->debt.waiting) > 0)
+		ok = srv_store_begin(store, &why);
+	if (ok && store->writing)
+		ok = srv_store_run_plain(store, SQL_COMMIT, &why);
+	if (ok) {
+		store->writing = store->rows_lost = false;
+		srv_digest_map_release(&taken);
+		srv_store_debt_clear(store);
+		return true;
+	}
+	srv_store_blobs_unsave(store, &taken);
+	srv_store_texts_forget(store);
+	bool wrote = store->writing;
+	if ((wrote || atomic_load(&store->debt.waiting) == 0) && !srv_store_debt_begin(store, &why) && wrote &&
+		!sqlite3_get_autocommit(store->db))
+		srv_store_run_plain(store, SQL_ROLLBACK, NULL);
+	store->writing = store->rows_lost = false;
+	if (!wrote && atomic_load(&store->debt.waiting) > 0)
+		return srv_store_debt_is_quiet(store, err);
+	if (err)
+		*err = why;
+	return false;
+}

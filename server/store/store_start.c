@@ -12,8 +12,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static const char file_name[] = "index.start";
-
 /* ---- writing */
 
 static bool stat_index(srv_store *store, srv_stat *out)
@@ -38,11 +36,6 @@ static void hash_of(const start_head *head, const uint8_t *data, size_t size, ui
 	hob_fast_hash((hob_bytes){(const uint8_t *)parts, sizeof parts}, out);
 }
 
-void srv_store_start_drop(srv_store *store)
-{
-	unlinkat(store->dir_fd, file_name, 0);
-}
-
 void srv_store_start_write(srv_store *store, const hob_buf *rows)
 {
 	enum { LEAVE_FREE = 64 << 20 };
@@ -58,7 +51,7 @@ void srv_store_start_write(srv_store *store, const hob_buf *rows)
 	int fd = srv_store_temporary(store, name);
 	bool ok = fd >= 0 && srv_write_all(fd, &head, sizeof head) &&
 			  srv_write_all(fd, rows->data + sizeof head, rows->size - sizeof head) &&
-			  renameat(store->tmp_fd, name, store->dir_fd, file_name) == 0;
+			  renameat(store->tmp_fd, name, store->dir_fd, STORE_START) == 0;
 	if (fd >= 0 && !ok)
 		unlinkat(store->tmp_fd, name, 0);
 	srv_close(fd);
@@ -137,7 +130,7 @@ bool srv_store_start_open(srv_store *store)
 	struct stat info;
 	srv_stat index;
 	uint64_t hash[2];
-	int fd = openat(store->dir_fd, file_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(store->dir_fd, STORE_START, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	bool fits = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size >= (off_t)sizeof(start_head);
@@ -161,10 +154,18 @@ bool srv_store_start_open(srv_store *store)
 	return good;
 }
 
+void srv_store_start_use(srv_store *store, const hob_buf *rows)
+{
+	store->start = (store_start){.data = rows->data, .size = rows->size, .made = *rows};
+	start_head head = head_of(&store->start);
+	read_texts(&store->start, &head);
+}
+
 void srv_store_start_close(srv_store *store)
 {
-	if (store->start.data)
+	if (store->start.data && !store->start.made.data)
 		munmap(store->start.data, store->start.size);
+	hob_buf_release(&store->start.made);
 	free(store->start.texts);
 	free(store->start.path);
 	store->start = (store_start){0};
@@ -218,7 +219,7 @@ void srv_store_start_read(srv_store *store)
 
 bool srv_store_has_start(const srv_store *store)
 {
-	return store->start.data && !atomic_load(&store->marked);
+	return store->start.data && (store->start.made.data || !atomic_load(&store->marked));
 }
 
 void srv_store_start_files(srv_store *store, void (*each)(void *user, const srv_file_row *row), void *user)

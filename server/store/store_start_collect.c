@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+static const hob_sha256 no_record;
+
 typedef struct record_text {
 	uint64_t at, size; /* range in `records` */
 	uint64_t place;	   /* RECORD_PLACES + offset in `assets`; 0: not written yet */
@@ -147,11 +149,32 @@ static void collect_record(void *user, const srv_record *record)
 	text->size = out->size - text->at;
 }
 
+/* Reads all records in one pass, which is faster unless most of them are old. */
+static bool collect_records(writer *w, hob_error *err)
+{
+	enum { MOST_OF_THE_PAST = 4 };
+	bool ok = true;
+	if (atomic_load(&w->store->record_count) / MOST_OF_THE_PAST <= w->row_count)
+		return srv_store_each_record(w->store, collect_record, w, err);
+	for (uint32_t i = 0; ok && i < 2 * w->row_count; i++) {
+		const hob_sha256 *key = i % 2 ? &w->rows[i / 2].last : &w->rows[i / 2].good;
+		const record_text *text = srv_digest_map_find(&w->wanted, key);
+		hob_arena_mark mark = hob_arena_save(&w->arena);
+		srv_record record;
+		bool found = text && text->size == 0 && !hob_sha256_equal(key, &no_record) &&
+					 srv_store_record(w->store, key, &w->arena, &record, err);
+		if (found)
+			collect_record(w, &record);
+		ok = found || !text || text->size > 0 || err->code == HOB_ERR_NOT_FOUND;
+		hob_arena_restore(&w->arena, mark);
+	}
+	return ok;
+}
+
 static void put_record(writer *w, const hob_sha256 *key)
 {
-	static const hob_sha256 zero;
 	record_text *text = srv_digest_map_find(&w->wanted, key);
-	if (hob_sha256_equal(key, &zero)) {
+	if (hob_sha256_equal(key, &no_record)) {
 		srv_row_put_number(&w->assets, RECORD_NONE);
 	} else if (!text || text->size == 0) {
 		srv_row_put_number(&w->assets, RECORD_UNKNOWN);
@@ -244,28 +267,40 @@ static bool join(writer *w, hob_buf *out)
 	return true;
 }
 
-bool srv_store_start_collect(srv_store *store, hob_buf *out)
+bool srv_store_start_collect(srv_store *store, bool blobs, hob_buf *out, hob_error *err)
 {
 	writer w = {.store = store, .head = {.magic = "HobStart", .format = START_FORMAT}};
-	hob_error err;
 	srv_digest_map_init(&w.wanted, sizeof(record_text));
 	srv_digest_map_init(&w.text_numbers, sizeof(uint64_t));
 	hob_arena_init(&w.arena, SIZE_MAX);
-	put_parts(store, &w);
+	if (blobs)
+		put_parts(store, &w);
 	srv_store_read_begin(store);
-	bool ok = srv_store_each_file(store, put_file, &w, &err) &&
-			  srv_store_each_asset(store, collect_asset, &w, &err) &&
-			  srv_store_each_record(store, collect_record, &w, &err);
+	bool ok = srv_store_each_file(store, put_file, &w, err) &&
+			  srv_store_each_asset(store, collect_asset, &w, err) && collect_records(&w, err);
 	srv_store_read_end(store);
 	hob_buf_clear(&w.path);
 	put_assets(&w);
-	put_blobs(store, &w);
+	if (blobs)
+		put_blobs(store, &w);
 	w.head.schema = (uint32_t)srv_store_schema_version();
 	w.head.last_job = store->last_job;
 	w.head.last_rev = store->last_rev;
 	w.head.record_count = atomic_load(&store->record_count);
 	*out = (hob_buf){0};
-	ok = ok && join(&w, out);
+	ok = ok && (join(&w, out) || hob_fail(err, MEMORY, "no memory left for the rows of the index"));
 	writer_release(&w);
 	return ok;
+}
+
+bool srv_store_read_rows(srv_store *store, hob_error *err)
+{
+	hob_buf rows;
+	if (srv_store_has_start(store))
+		return true;
+	srv_store_start_close(store);
+	if (!srv_store_start_collect(store, false, &rows, err))
+		return false;
+	srv_store_start_use(store, &rows);
+	return true;
 }
