@@ -1,7 +1,9 @@
 #include "transfer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -67,4 +69,44 @@ bool srv_hash_rest(int fd, const _Atomic bool *stop, hob_sha256 *out, uint64_t *
 	free(piece);
 	errno = why;
 	return got == 0;
+}
+
+bool srv_copy(int from, int to, uint64_t size)
+{
+	uint8_t piece[64 << 10];
+	if (lseek(from, 0, SEEK_SET) != 0)
+		return false;
+	while (size > 0) {
+		ssize_t moved = copy_file_range(from, NULL, to, NULL, size, 0);
+		if (moved <= 0) { /* the kernel cannot copy between the two kinds of file, or `from` has ended */
+			moved = read(from, piece, size < sizeof piece ? size : sizeof piece);
+			if (moved == 0)
+				errno = EIO;
+			if (moved <= 0 || !srv_write_all(to, piece, (size_t)moved))
+				return false;
+		}
+		size -= (uint64_t)moved;
+	}
+	return true;
+}
+
+int srv_replace_begin(int folder, const char *temporary, mode_t mode)
+{
+	unlinkat(folder, temporary, 0);
+	int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	errno = fd >= 0 ? 0 : errno;
+	return fd;
+}
+
+bool srv_replace_end(int folder, const char *temporary, int fd, bool ok, const char *name)
+{
+	int code = ok ? 0 : errno != 0 ? errno : ENOSPC;
+	if (fd >= 0 && close(fd) != 0 && ok) /* after the rename it would be a second change of the file */
+		code = errno;
+	if (code == 0 && renameat(folder, temporary, folder, name) != 0)
+		code = errno;
+	if (code != 0 && fd >= 0)
+		unlinkat(folder, temporary, 0);
+	errno = code;
+	return code == 0;
 }

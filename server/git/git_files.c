@@ -228,12 +228,7 @@ static bool copy_object(const srv_git_files *files, const char *object)
 	int from = openat(files->fd, object, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int to = openat(files->fd, link_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	bool ok = from >= 0 && to >= 0 && fstat(from, &info) == 0;
-	for (off_t left = ok ? info.st_size : 0; ok && left > 0;) {
-		ssize_t copied = copy_file_range(from, NULL, to, NULL, (size_t)left, 0);
-		ok = copied > 0;
-		left -= copied;
-	}
-	ok = ok && fsync(to) == 0;
+	ok = ok && srv_copy(from, to, (uint64_t)info.st_size) && fsync(to) == 0;
 	srv_close(from);
 	srv_close(to);
 	return ok;

@@ -1,6 +1,9 @@
 #include "live.h"
 
+#include "../fs/beneath.h"
+#include "../fs/fd.h"
 #include "../fs/folder.h"
+#include "../fs/transfer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,55 +127,10 @@ const char *srv_live_folder(const srv_live *live)
 	return live->folder;
 }
 
-/* Opens the folder of `path` below the live folder, created if missing; -1 with errno. */
-static int make_folders(const srv_live *live, char *path)
+/* Writes the sidecar of a model; empty settings remove it. */
+static bool put_sidecar(int folder, const char *model, const char *temporary, hob_str settings)
 {
-	int folder = fcntl(live->fd, F_DUPFD_CLOEXEC, 0);
-	char *part = path;
-	for (char *slash; folder >= 0 && (slash = strchr(part, '/')); part = slash + 1) {
-		*slash = 0;
-		int made = mkdirat(folder, part, 0700) == 0 || errno == EEXIST
-					   ? openat(folder, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-					   : -1;
-		int code = errno;
-		close(folder);
-		errno = code;
-		folder = made;
-		*slash = '/';
-	}
-	return folder;
-}
-
-/* Copies through a buffer if the kernel cannot copy between the two kinds of file. */
-static ssize_t copy_some(int from, loff_t *at, int to, uint64_t left)
-{
-	uint8_t room[65536];
-	ssize_t moved = copy_file_range(from, at, to, NULL, left, 0);
-	if (moved >= 0 || (errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP))
-		return moved;
-	ssize_t got = pread(from, room, left < sizeof room ? left : sizeof room, *at);
-	ssize_t put = got > 0 ? write(to, room, (size_t)got) : got;
-	*at += put > 0 ? put : 0;
-	return put;
-}
-
-static bool copy_bytes(int from, int to, uint64_t size)
-{
-	loff_t at = 0;
-	while ((uint64_t)at < size) {
-		ssize_t moved = copy_some(from, &at, to, size - (uint64_t)at);
-		if (moved <= 0) {
-			errno = moved == 0 ? EIO : errno;
-			return false;
-		}
-	}
-	return true;
-}
-
-/* Writes the sidecar of a model atomically; empty settings remove it. */
-static bool put_sidecar(int folder, const char *model, hob_str settings)
-{
-	char name[NAME_MAX + 1], temp[] = ".hob-live-settings";
+	char name[NAME_MAX + 1];
 	int size = snprintf(name, sizeof name, "%s%s", model, sidecar_end);
 	if (size <= 0 || size >= (int)sizeof name) {
 		errno = ENAMETOOLONG;
@@ -180,26 +138,22 @@ static bool put_sidecar(int folder, const char *model, hob_str settings)
 	}
 	if (settings.len == 0)
 		return unlinkat(folder, name, 0) == 0 || errno == ENOENT;
-	int file = openat(folder, temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), code = 0;
-	if (file < 0)
-		return false;
-	errno = 0;
-	if (write(file, settings.data, settings.len) != (ssize_t)settings.len)
-		code = errno != 0 ? errno : ENOSPC;
-	if (close(file) != 0 && code == 0)
-		code = errno;
-	if (code == 0 && renameat(folder, temp, folder, name) != 0)
-		code = errno;
-	if (code != 0)
-		unlinkat(folder, temp, 0);
-	errno = code;
-	return code == 0;
+	int fd = srv_replace_begin(folder, temporary, 0600);
+	return srv_replace_end(folder, temporary, fd, fd >= 0 && srv_write_all(fd, settings.data, settings.len),
+						   name);
+}
+
+static bool put_model(int folder, const char *model, const char *temporary, int from, uint64_t size)
+{
+	int fd = srv_replace_begin(folder, temporary, 0600);
+	return srv_replace_end(folder, temporary, fd, fd >= 0 && srv_copy(from, fd, size), model);
 }
 
 bool srv_live_set(srv_live *live, hob_str user, hob_str asset, hob_str settings, int fd, uint64_t size,
 				  hob_error *err)
 {
 	char path[PATH_MAX], temp[64];
+	const char *name;
 	if (!srv_live_is_user(user) || !srv_live_is_asset(asset))
 		return hob_fail(err, BAD_REQUEST, "'%.*s' of the user '%.*s' is not a valid name of a live model",
 						HOB_FMT(asset), HOB_FMT(user));
@@ -209,23 +163,11 @@ bool srv_live_set(srv_live *live, hob_str user, hob_str asset, hob_str settings,
 	snprintf(path, sizeof path, "%.*s/%.*s.glb", HOB_FMT(user), HOB_FMT(asset));
 	static _Atomic unsigned serial;
 	snprintf(temp, sizeof temp, ".hob-live-%u", serial++);
-	int folder = make_folders(live, path);
-	int file = folder < 0 ? -1 : openat(folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int folder = srv_open_parent(live->fd, hob_str_of(path), true, &name);
 	bool ok =
-		file >= 0 && put_sidecar(folder, strrchr(path, '/') + 1, settings) && copy_bytes(fd, file, size);
+		folder >= 0 && put_sidecar(folder, name, temp, settings) && put_model(folder, name, temp, fd, size);
 	int code = errno;
-	if (file >= 0 && close(file) != 0 && ok) {
-		code = errno;
-		ok = false;
-	}
-	if (ok && renameat(folder, temp, folder, strrchr(path, '/') + 1) != 0) {
-		code = errno;
-		ok = false;
-	}
-	if (!ok && file >= 0)
-		unlinkat(folder, temp, 0);
-	if (folder >= 0)
-		close(folder);
+	srv_close(folder);
 	if (ok)
 		return true;
 	return code == ENOSPC || code == EDQUOT ? hob_fail(err, DISK_FULL, "the disk of the cache is full")

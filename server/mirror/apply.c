@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SYNC_EACH = 16, COPY_BYTES = 128 << 10 };
+enum { SYNC_EACH = 16 };
 
 static bool fail_disk(hob_error *err, const srv_tree *tree, const char *what)
 {
@@ -145,25 +145,6 @@ static void area_name(char out[64], uint32_t index)
 	snprintf(out, 64, SRV_MIRROR_AREA "/new-%u", index);
 }
 
-static bool copy_bytes(int from, int to, uint64_t size)
-{
-	while (size > 0) {
-		ssize_t copied = copy_file_range(from, NULL, to, NULL, size, 0);
-		if (copied <= 0)
-			break;
-		size -= (uint64_t)copied;
-	}
-	if (size == 0)
-		return true;
-	uint8_t *room = hob_must(malloc(COPY_BYTES));
-	ssize_t got;
-	while ((got = read(from, room, COPY_BYTES)) > 0)
-		if (!srv_write_all(to, room, (size_t)got))
-			break;
-	free(room);
-	return got == 0;
-}
-
 /* Copies a blob to the area. False: it is missing (*missing), or the disk failed. */
 static bool copy_blob(const srv_tree *tree, srv_store *store, const change *c, bool sync, bool *missing)
 {
@@ -176,9 +157,8 @@ static bool copy_blob(const srv_tree *tree, srv_store *store, const change *c, b
 	area_name(name, c->copy);
 	unlinkat(tree->fd, name, 0);
 	int to = openat(tree->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-	lseek(from, 0, SEEK_SET);
 	struct timespec time = {c->mtime_ms / 1000, c->mtime_ms % 1000 * 1000000};
-	bool ok = to >= 0 && copy_bytes(from, to, size) && (!sync || fdatasync(to) == 0) &&
+	bool ok = to >= 0 && srv_copy(from, to, size) && (!sync || fdatasync(to) == 0) &&
 			  futimens(to, (struct timespec[2]){time, time}) == 0;
 	srv_close(to);
 	srv_close(from);
@@ -234,8 +214,7 @@ static bool write_list(const srv_tree *tree, const change_list *list, hob_error 
 			  renameat(tree->fd, SRV_MIRROR_AREA "/list.new", tree->fd, SRV_MIRROR_AREA "/list") == 0;
 	if (!ok)
 		ok = fail_disk(err, tree, "write the list");
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	hob_buf_release(&text);
 	return ok;
 }
@@ -253,8 +232,7 @@ static void remove_empty(int root_fd, hob_str path)
 		char last[256];
 		snprintf(last, sizeof last, "%.*s", (int)(folder.data + folder.len - name), name);
 		bool removed = parent >= 0 && unlinkat(parent, last, AT_REMOVEDIR) == 0;
-		if (parent >= 0)
-			close(parent);
+		srv_close(parent);
 		if (!removed)
 			return;
 	}
@@ -274,8 +252,7 @@ static bool rename_to(const srv_tree *tree, const char *from, hob_str path)
 		ok = renameat(source, old, parent, name) == 0;
 	int code = errno;
 	close(source);
-	if (parent >= 0)
-		close(parent);
+	srv_close(parent);
 	errno = code;
 	return ok;
 }
@@ -291,8 +268,7 @@ static bool place_one(const srv_tree *tree, const change *c)
 		return rename_to(tree, c->from.data, c->path);
 	int parent = srv_open_parent(tree->fd, c->path, false, &name);
 	bool ok = parent < 0 ? errno == ENOENT : unlinkat(parent, name, 0) == 0 || errno == ENOENT;
-	if (parent >= 0)
-		close(parent);
+	srv_close(parent);
 	return ok;
 }
 

@@ -3,6 +3,7 @@
 
 #include "../../core/base/array.h"
 #include "../../core/base/pieces.h"
+#include "../fs/fd.h"
 #include "../fs/folder.h"
 #include "../fs/transfer.h"
 
@@ -227,8 +228,7 @@ void srv_tree_release(srv_tree *tree)
 	}
 	if (tree->log)
 		fclose(tree->log);
-	if (tree->fd >= 0)
-		close(tree->fd);
+	srv_close(tree->fd);
 	free(tree->entries);
 	free(tree->agents);
 	free(tree->path);
@@ -240,8 +240,7 @@ static bool hash_file(int folder, const char *name, hob_sha256 *out)
 {
 	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	bool read = fd >= 0 && srv_hash_rest(fd, NULL, out, NULL);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return read;
 }
 

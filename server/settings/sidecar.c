@@ -2,6 +2,7 @@
 #include "chain.h"
 
 #include "../fs/beneath.h"
+#include "../fs/fd.h"
 #include "../fs/folder.h"
 #include "../fs/transfer.h"
 
@@ -60,30 +61,19 @@ static bool write_sidecar(int root_fd, const char *path, const char *text, hob_e
 {
 	const char *name;
 	char temporary[TEMPORARY_NAME];
-	int folder = open_folder(root_fd, path, &name), fd = -1;
+	int folder = open_folder(root_fd, path, &name);
 	snprintf(temporary, sizeof temporary, ".%.200s.hob-new", name);
-	if (folder >= 0) {
-		unlinkat(folder, temporary, 0);
-		fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-	}
+	int fd = folder >= 0 ? srv_replace_begin(folder, temporary, 0666) : -1;
 	bool ok =
 		fd >= 0 && srv_write_all(fd, text, strlen(text)) && srv_write_all(fd, "\n", 1) && fsync(fd) == 0;
-	int code = errno;
-	if (fd >= 0)
-		close(fd); /* after the rename it would be a second change of the file */
-	if (ok && renameat(folder, temporary, folder, name) != 0) {
-		ok = false;
-		code = errno;
-	}
+	ok = srv_replace_end(folder, temporary, fd, ok, name);
 	if (!ok) {
-		(void)hob_fail(err, IO, "%s cannot be written: %s", path, strerror(code));
-		if (code == ENOSPC || code == EDQUOT)
+		bool full = errno == ENOSPC || errno == EDQUOT;
+		(void)hob_fail(err, IO, "%s cannot be written: %s", path, strerror(errno));
+		if (full)
 			err->code = HOB_ERR_DISK_FULL;
-		if (fd >= 0)
-			unlinkat(folder, temporary, 0);
 	}
-	if (folder >= 0)
-		close(folder);
+	srv_close(folder);
 	return ok;
 }
 
@@ -157,8 +147,7 @@ static bool delete_sidecar(int root_fd, const char *path, hob_error *err)
 	bool ok = folder >= 0 && (unlinkat(folder, name, 0) == 0 || errno == ENOENT);
 	if (!ok)
 		(void)hob_fail(err, IO, "%s cannot be deleted: %s", path, strerror(errno));
-	if (folder >= 0)
-		close(folder);
+	srv_close(folder);
 	return ok;
 }
 
@@ -187,10 +176,8 @@ bool srv_sidecar_move(int from_fd, hob_str from, int to_fd, hob_str to, bool *mo
 	bool both = old_folder >= 0 && new_folder >= 0;
 	*moved = both && renameat2(old_folder, old_name, new_folder, new_name, RENAME_NOREPLACE) == 0;
 	int code = errno;
-	if (old_folder >= 0)
-		close(old_folder);
-	if (new_folder >= 0)
-		close(new_folder);
+	srv_close(old_folder);
+	srv_close(new_folder);
 	return !both || *moved || code == ENOENT || code == EEXIST ||
 		   hob_fail(err, IO, "%s cannot be renamed to %s: %s", old, new, strerror(code));
 }
