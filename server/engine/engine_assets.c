@@ -46,6 +46,7 @@ uint32_t srv_engine_add_asset(srv_engine *engine, uint32_t file)
 	*a = (asset){.id = id, .file = file, .root = f->root, .full = full, .path = full + root.len + 1};
 	a->move.row = srv_engine_move_of(engine, hob_str_of(a->full));
 	a->importer = engine->jobs->pool_ready ? srv_pool_importer_for(engine->jobs->pool, f->path) : NULL;
+	assert(a->root < engine->roots->count && id < assets->capacity);
 	f->asset = id;
 	return id;
 }
@@ -71,18 +72,13 @@ void srv_asset_note(srv_engine *engine, asset *a)
 	struct engine_assets *assets = engine->assets;
 	if (a->noted || !is_unsettled(a))
 		return;
+	assert(assets->unsettled_count <= assets->count);
 	a->noted = HOB_ROOM(assets->unsettled, assets->unsettled_capacity, assets->unsettled_count);
 	if (a->noted)
 		assets->unsettled[assets->unsettled_count++] = a->id;
 	else
 		assets->unsettled_lost = true;
 	assets->unsettled_sorted = false;
-}
-
-static int by_id(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return (x > y) - (x < y);
 }
 
 const uint32_t *srv_engine_unsettled(srv_engine *engine, uint32_t *count)
@@ -99,9 +95,10 @@ const uint32_t *srv_engine_unsettled(srv_engine *engine, uint32_t *count)
 		if (a->noted)
 			assets->unsettled[kept++] = a->id;
 	}
+	assert(kept <= assets->count);
 	assets->unsettled_count = kept;
-	if (!assets->unsettled_sorted && kept > 1)
-		qsort(assets->unsettled, kept, sizeof *assets->unsettled, by_id);
+	if (!assets->unsettled_sorted)
+		(void)srv_graph_sort(assets->unsettled, kept);
 	assets->unsettled_sorted = true;
 	*count = kept;
 	return assets->unsettled;
@@ -160,6 +157,8 @@ void srv_asset_dirty(srv_engine *engine, uint32_t id, srv_priority priority, con
 
 void srv_asset_found(srv_engine *engine, uint32_t id, srv_priority priority)
 {
+	assert(id < engine->assets->count &&
+		   srv_graph_at(engine->graph, srv_asset_at(engine, id)->file)->asset == id);
 	const asset *a = srv_asset_at(engine, id);
 	dirty(engine, id, priority, srv_asset_is_alive(&a->life) ? "changed" : "added", hob_str_of(a->path));
 }
@@ -178,6 +177,7 @@ void srv_engine_tell_others(srv_engine *engine, uint32_t file, uint32_t but)
 	if (engine->options.batch)
 		return;
 	const uint32_t *dependents = srv_graph_dependents(engine->graph, file, &count);
+	assert(count <= engine->assets->count && file < srv_graph_count(engine->graph));
 	const srv_file *f = srv_graph_at(engine->graph, file);
 	for (uint32_t i = 0; i < count; i++)
 		if (dependents[i] != but)

@@ -39,6 +39,7 @@ static void hash_file(hash_item *item, const atomic_bool *stop)
 			item->found = srv_hash_rest(fd, stop, &item->digest, NULL);
 		item->why = item->found || item->unfinished || item->too_large ? 0 : errno;
 	}
+	assert(!item->found || !(item->unfinished || item->too_large));
 	if (fd >= 0)
 		close(fd);
 }
@@ -54,6 +55,7 @@ static void take_digest(engine_job *job, hash_item *item)
 {
 	srv_engine *engine = job->engine;
 	srv_file *f = srv_graph_at(engine->graph, item->file);
+	assert(item->file < srv_graph_count(engine->graph) && item->changed <= f->changed);
 	/* After an event during hashing, the digest may be that of older bytes; or a look found a map at rest. */
 	bool looked = job->hashing.look != engine->sources->scan_rounds[engine->sources->root_count];
 	if (f->changed != item->changed || (item->unfinished && looked)) {
@@ -112,24 +114,14 @@ static void on_hashed(srv_piece *piece)
 	srv_job_put(piece->user, SRV_JOB_SAY(DIGESTS));
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* Lists each file once: records of earlier versions name the same few files. */
 static const uint32_t *each_once(engine_job *job, const uint32_t *files, uint32_t *count)
 {
-	uint32_t kept = 0, *list = *count > 1 ? HOB_NEW(&job->arena, uint32_t, *count) : NULL;
+	uint32_t *list = *count > 1 ? HOB_NEW(&job->arena, uint32_t, *count) : NULL;
 	if (!list)
 		return files;
 	memcpy(list, files, *count * sizeof *list);
-	qsort(list, *count, sizeof *list, by_number);
-	for (uint32_t i = 0; i < *count; i++)
-		if (kept == 0 || list[kept - 1] != list[i])
-			list[kept++] = list[i];
-	*count = kept;
+	*count = srv_graph_sort(list, *count);
 	return list;
 }
 
@@ -156,6 +148,7 @@ srv_job_event srv_job_digests(engine_job *job, const uint32_t *files, uint32_t c
 						.changed = f->changed};
 		bytes += f->stat.size;
 	}
+	assert(hashing->count <= count);
 	if (hashing->count == 0)
 		return SRV_JOB_SAY(HASHED);
 	hashing->again = HOB_NEW(&job->arena, uint32_t, hashing->count);

@@ -213,6 +213,17 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+uint32_t srv_graph_sort(uint32_t *numbers, uint32_t count)
+{
+	uint32_t kept = 0;
+	if (count > 1)
+		qsort(numbers, count, sizeof *numbers, by_number);
+	for (uint32_t i = 0; i < count; i++)
+		if (kept == 0 || numbers[kept - 1] != numbers[i])
+			numbers[kept++] = numbers[i];
+	return kept;
+}
+
 uint32_t srv_graph_spellings(const srv_graph *graph)
 {
 	return graph->spellings;
@@ -229,17 +240,10 @@ bool srv_graph_set_deps(srv_graph *graph, uint32_t asset, const uint32_t *files,
 	for (uint32_t i = 0; i < count; i++)
 		if (!list_add(deps, files[i]))
 			return false;
-	if (count > 1)
-		qsort(deps->items, count, sizeof *deps->items, by_number);
-	deps->count = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t file = deps->items[i];
-		if (deps->count > 0 && deps->items[deps->count - 1] == file)
-			continue;
-		deps->items[deps->count++] = file;
-		if (!list_add(&graph->dependents[file], asset))
+	uint32_t once = srv_graph_sort(deps->items, count);
+	for (deps->count = 0; deps->count < once; deps->count++)
+		if (!list_add(&graph->dependents[deps->items[deps->count]], asset))
 			return false;
-	}
 	return true;
 }
 

@@ -42,6 +42,8 @@ uint32_t srv_graph_count(const srv_graph *graph);
 uint32_t srv_graph_settings(const srv_graph *graph);
 uint32_t srv_graph_spellings(const srv_graph *graph); /* number of dependencies of fs/spelling.h */
 
+/* Sorts numbers of files or assets. Returns how many are left when each stands once. */
+uint32_t srv_graph_sort(uint32_t *numbers, uint32_t count);
 /* Replaces the dependencies of `asset` (a caller's number, dense from 0); duplicates are allowed. */
 bool srv_graph_set_deps(srv_graph *graph, uint32_t asset, const uint32_t *files, uint32_t count);
 /* Assets that depend on `file`; valid until the next set_deps. */
