@@ -6,12 +6,12 @@
 #include "../../core/base/json_write.h"
 #include "../../core/base/portable.h"
 #include "../control/answer.h"
+#include "../control/desk.h"
 #include "../fs/clock.h"
 #include "../log/log.h"
 
 #include <assert.h>
 #include <cjson/cJSON.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -43,12 +43,7 @@ struct srv_mirrors {
 	const char *version;
 	session *sessions;
 	uint32_t session_count, session_capacity;
-	pthread_t thread;
-	pthread_mutex_t lock; /* guards the following */
-	pthread_cond_t posted;
-	srv_control *waiting[WAITING_MAX]; /* a ring */
-	uint32_t first, waiting_count;
-	bool closing;
+	srv_desk *desk;
 };
 
 typedef struct question {
@@ -499,8 +494,9 @@ static int answer_for_root(question *q)
 	return 500;
 }
 
-static void answer(srv_mirrors *m, srv_control *control)
+static void answer(void *user, srv_control *control)
 {
+	srv_mirrors *m = user;
 	question q = {.mirrors = m, .control = control};
 	q.json = cJSON_ParseWithLength(control->text.data, control->text.len);
 	int status = control->asset.len == 0 ? put_list(&q) : answer_for_root(&q);
@@ -511,43 +507,9 @@ static void answer(srv_mirrors *m, srv_control *control)
 	hob_buf_release(&q.body);
 }
 
-static void *run(void *user)
-{
-	srv_mirrors *m = user;
-	pthread_mutex_lock(&m->lock);
-	while (!m->closing) {
-		if (m->waiting_count == 0) {
-			pthread_cond_wait(&m->posted, &m->lock);
-			continue;
-		}
-		srv_control *control = m->waiting[m->first];
-		m->first = (m->first + 1) % WAITING_MAX;
-		m->waiting_count--;
-		pthread_mutex_unlock(&m->lock);
-		answer(m, control);
-		pthread_mutex_lock(&m->lock);
-	}
-	pthread_mutex_unlock(&m->lock);
-	return NULL;
-}
-
-static void post(void *user, srv_control *control)
-{
-	srv_mirrors *m = user;
-	pthread_mutex_lock(&m->lock);
-	bool taken = m->waiting_count < WAITING_MAX && !m->closing;
-	if (taken) {
-		m->waiting[(m->first + m->waiting_count++) % WAITING_MAX] = control;
-		pthread_cond_signal(&m->posted);
-	}
-	pthread_mutex_unlock(&m->lock);
-	if (!taken)
-		srv_control_answer(control, 503, "http.unavailable", "too many agents wait for an answer");
-}
-
 srv_control_port srv_mirrors_port(srv_mirrors *mirrors)
 {
-	return (srv_control_port){mirrors, post};
+	return srv_desk_port(mirrors->desk);
 }
 
 bool srv_mirrors_new(srv_store *store, const srv_mirror_folder *folders, uint32_t count, const char *version,
@@ -563,12 +525,9 @@ bool srv_mirrors_new(srv_store *store, const srv_mirror_folder *folders, uint32_
 		m->names[m->count] = hob_must(strdup(folders[m->count].name));
 		m->trees[m->count].path = hob_must(strdup(folders[m->count].path));
 	}
-	pthread_mutex_init(&m->lock, NULL);
-	pthread_cond_init(&m->posted, NULL);
-	m->closing = pthread_create(&m->thread, NULL, run, m) != 0;
-	if (m->closing) {
+	if (!srv_desk_new("agents", WAITING_MAX, answer, m, &m->desk, err)) {
 		srv_mirrors_close(m);
-		return hob_fail(err, INTERNAL, "cannot start the thread of the mirrors");
+		return false;
 	}
 	*out = m;
 	return true;
@@ -578,25 +537,13 @@ void srv_mirrors_close(srv_mirrors *m)
 {
 	if (!m)
 		return;
-	pthread_mutex_lock(&m->lock);
-	bool runs = !m->closing;
-	m->closing = true;
-	pthread_cond_signal(&m->posted);
-	pthread_mutex_unlock(&m->lock);
-	if (runs)
-		pthread_join(m->thread, NULL);
-	for (; m->waiting_count > 0; m->waiting_count--) {
-		srv_control_answer(m->waiting[m->first], 503, "http.unavailable", "the daemon ends");
-		m->first = (m->first + 1) % WAITING_MAX;
-	}
+	srv_desk_close(m->desk);
 	for (uint32_t i = 0; i < m->session_count; i++)
 		session_release(&m->sessions[i]);
 	for (uint32_t i = 0; i < m->count; i++) {
 		srv_tree_release(&m->trees[i]);
 		free(m->names[i]);
 	}
-	pthread_mutex_destroy(&m->lock);
-	pthread_cond_destroy(&m->posted);
 	free(m->sessions);
 	free(m->names);
 	free(m->trees);

@@ -1,9 +1,9 @@
 #include "question.h"
 
 #include "../control/answer.h"
+#include "../control/desk.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 enum { LIMIT_MS = 2000, BODY_MAX = 64 << 20 };
@@ -11,12 +11,7 @@ enum { LIMIT_MS = 2000, BODY_MAX = 64 << 20 };
 struct srv_query {
 	srv_store *store, *reader;
 	srv_views *views;
-	pthread_t thread;
-	pthread_mutex_t lock; /* guards the members below */
-	pthread_cond_t posted;
-	srv_control *waiting[SRV_QUERY_WAITING_MAX]; /* ring buffer */
-	uint32_t first, count;
-	bool closing;
+	srv_desk *desk;
 };
 
 typedef int answer_fn(question *q);
@@ -75,8 +70,9 @@ const srv_view_root *srv_query_root(const question *q, hob_str name)
 
 /* ---- the thread */
 
-static void answer(srv_query *query, srv_control *control)
+static void answer(void *user, srv_control *control)
 {
+	srv_query *query = user;
 	question q = {.control = control, .store = query->store, .reader = query->reader};
 	hob_error error;
 	assert(control->kind < SRV_CONTROL_KINDS && answers[control->kind] && "a control for the loop");
@@ -97,68 +93,20 @@ static void answer(srv_query *query, srv_control *control)
 	hob_buf_release(&q.body);
 }
 
-static srv_control *take(srv_query *query)
-{
-	srv_control *control = query->waiting[query->first];
-	query->first = (query->first + 1) % SRV_QUERY_WAITING_MAX;
-	query->count--;
-	return control;
-}
-
-static void *run(void *user)
-{
-	srv_query *query = user;
-	pthread_mutex_lock(&query->lock);
-	while (!query->closing) {
-		if (query->count == 0) {
-			pthread_cond_wait(&query->posted, &query->lock);
-			continue;
-		}
-		srv_control *control = take(query);
-		pthread_mutex_unlock(&query->lock);
-		answer(query, control);
-		pthread_mutex_lock(&query->lock);
-	}
-	pthread_mutex_unlock(&query->lock);
-	return NULL;
-}
-
-static void post(void *user, srv_control *control)
-{
-	srv_query *query = user;
-	assert(control->kind >= SRV_CONTROL_FIRST_QUESTION && "a control for the loop");
-	pthread_mutex_lock(&query->lock);
-	bool taken = query->count < SRV_QUERY_WAITING_MAX && !query->closing;
-	if (taken) {
-		query->waiting[(query->first + query->count++) % SRV_QUERY_WAITING_MAX] = control;
-		pthread_cond_signal(&query->posted);
-	}
-	pthread_mutex_unlock(&query->lock);
-	if (!taken)
-		srv_control_answer(control, 503, "http.unavailable", "too many questions wait for an answer");
-}
-
 srv_control_port srv_query_port(srv_query *query)
 {
-	return (srv_control_port){query, post};
+	return srv_desk_port(query->desk);
 }
 
 bool srv_query_new(srv_store *store, srv_views *views, srv_query **out, hob_error *err)
 {
 	srv_query *query = hob_must(calloc(1, sizeof *query));
-	if (!srv_reader_open(store, &query->reader, err)) {
-		free(query);
-		return false;
-	}
 	query->store = store;
 	query->views = views;
-	pthread_mutex_init(&query->lock, NULL);
-	pthread_cond_init(&query->posted, NULL);
-	int code = pthread_create(&query->thread, NULL, run, query);
-	if (code != 0) {
-		srv_reader_close(query->reader);
-		free(query);
-		return hob_fail(err, INTERNAL, "no thread can be started to answer questions: %s", strerror(code));
+	if (!srv_reader_open(store, &query->reader, err) ||
+		!srv_desk_new("questions", SRV_QUERY_WAITING_MAX, answer, query, &query->desk, err)) {
+		srv_query_close(query);
+		return false;
 	}
 	*out = query;
 	return true;
@@ -168,15 +116,7 @@ void srv_query_close(srv_query *query)
 {
 	if (!query)
 		return;
-	pthread_mutex_lock(&query->lock);
-	query->closing = true;
-	pthread_cond_signal(&query->posted);
-	pthread_mutex_unlock(&query->lock);
-	pthread_join(query->thread, NULL);
-	while (query->count > 0)
-		srv_control_answer(take(query), 503, "http.draining", "Hob is stopping");
+	srv_desk_close(query->desk);
 	srv_reader_close(query->reader);
-	pthread_mutex_destroy(&query->lock);
-	pthread_cond_destroy(&query->posted);
 	free(query);
 }
