@@ -12,6 +12,7 @@
 #include "../../core/base/limits.h"
 #include "../log/log.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* The engine's life cycle: creates the owners of its state, calls them once a second, and closes when it is
@@ -24,6 +25,7 @@ static void on_second(uv_timer_t *timer)
 	srv_engine *engine = timer->data;
 	if (engine->closing) /* assets still point to freed jobs */
 		return;
+	assert(engine->counters.running == engine->jobs->in_stage[SRV_JOB_COOK]);
 	srv_engine_heal_blobs(engine);
 	srv_engine_keep_store(engine);
 	srv_engine_sweep(engine);

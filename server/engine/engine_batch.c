@@ -24,6 +24,7 @@ static srv_job_event leave(engine_job *job)
 /* A source that cannot be read, or that no importer takes, goes to a worker, which says why. */
 static srv_job_event look_up(engine_job *job)
 {
+	assert(job->asset < job->engine->assets->count);
 	asset *a = srv_asset_at(job->engine, job->asset);
 	const srv_file *source = srv_graph_at(job->engine->graph, a->file);
 	static const srv_pool_importer none = {0};
@@ -54,6 +55,7 @@ static srv_job_event find(engine_job *job)
 	if (!looks(job) || !srv_store_records(job->engine->store, &job->lookup, &job->arena, &job->earlier.items,
 										  &job->earlier.count, &ignored))
 		job->earlier.count = 0;
+	assert(looks(job) || job->earlier.count == 0);
 	return SRV_JOB_SAY(RECORDS);
 }
 
@@ -72,6 +74,7 @@ static srv_job_event checked(engine_job *job)
 static srv_job_event end(engine_job *job, const srv_record *kept, const hob_error *error)
 {
 	bool lost = job->unkept.code != HOB_ERR_OK;
+	assert(job->life.stage == SRV_JOB_RECORD && !(kept && error));
 	batch_of(job)->over(batch_of(job)->user, &(srv_batch_end){.job = job,
 															  .source = job->asset,
 															  .outcome = job->cook.outcome,
@@ -95,6 +98,7 @@ static srv_job_event keep(engine_job *job)
 	hob_str model = hob_str_of(srv_asset_at(engine, job->asset)->path);
 	bool known = result->dep_count > 0 && hob_str_equal(result->deps[0].path, model) &&
 				 !result->deps[0].missing && hob_sha256_equal(&result->deps[0].digest, &job->source);
+	assert(job->cook.output_count <= result->output_count);
 	srv_record record = srv_job_record(job);
 	if (batch_of(job)->keeps && job->unkept.code == HOB_ERR_OK && known && result->stats.short_mib == 0 &&
 		srv_kept_record(&job->arena, model, result, &record, &job->unkept) &&
@@ -181,6 +185,7 @@ void srv_batch_remake(void *job_)
 
 void srv_batch_again(srv_engine *engine, uint32_t source)
 {
+	assert(source < engine->assets->count && srv_asset_at(engine, source)->id == source);
 	srv_engine_apply(
 		engine, source,
 		(srv_asset_event){.kind = SRV_ASSET_CLOCK, .reason = "changed", .priority = SRV_PRIORITY_BACKGROUND});

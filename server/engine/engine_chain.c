@@ -2,6 +2,7 @@
 
 #include "../store/record.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* A chain of caches: requests of other caches that this one cannot answer are passed to its own upstream. The
@@ -46,6 +47,7 @@ static void remember(srv_engine *engine, const srv_record *record, hob_str text)
 	hob_sha256 *digests = old && !old->keeping ? malloc(list + text.len) : NULL;
 	if (!digests)
 		return;
+	assert(text.len > record->output_count && !old->keeping);
 	for (uint32_t i = 0; i < record->output_count; i++)
 		digests[i] = record->outputs[i].digest;
 	memcpy((char *)digests + list, text.data, text.len);
@@ -133,6 +135,7 @@ static void on_validated(void *user, bool ok, const char *author)
 	(void)author;
 	keeping *k = user;
 	hob_error error;
+	assert(k->record.output_count == k->promise->count);
 	if (ok && !k->engine->closing) {
 		srv_engine_stored(k->engine, srv_store_put_record(k->engine->store, &k->record, &error), &error);
 	}

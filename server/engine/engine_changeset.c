@@ -62,6 +62,7 @@ static void on_look(uv_timer_t *timer);
 
 static changeset *changeset_of(const srv_engine *engine, const asset *a)
 {
+	assert(a->root < engine->changesets->root_count);
 	return &engine->changesets->of[a->root];
 }
 
@@ -111,6 +112,7 @@ static void remove_member(changeset *set, asset *a)
 			set->over = 0;
 			break;
 		}
+	assert(set->over <= set->member_count);
 	a->changeset.member = false;
 }
 
@@ -143,6 +145,7 @@ bool srv_engine_hold(srv_engine *engine, asset *a, const engine_job *job, srv_st
 		return false;
 	set->held[set->held_count++] = (held_change){id, state, *tail};
 	set->held_live++;
+	assert(set->held_live <= set->held_count && set->next <= set->held_count);
 	engine->counters.changes.held++;
 	a->changeset.held = set->held_count;
 	*tail = (hob_buf){0};
@@ -200,6 +203,7 @@ static bool publish(srv_engine *engine, changeset *set, bool all)
 		uint32_t id = set->held[set->next++].asset;
 		set->published += id != HOB_NONE && publish_held(engine, srv_asset_at(engine, id));
 	}
+	assert(set->published <= set->next && set->next <= set->held_count);
 	if (set->next < set->held_count)
 		return false;
 	srv_publish_end(engine);
@@ -234,6 +238,7 @@ void srv_engine_changeset_passed(srv_engine *engine, uint32_t root, uint64_t num
 
 static void open_changeset(srv_engine *engine, changeset *set, hob_str root)
 {
+	assert(engine->changesets->open_count < engine->changesets->root_count);
 	set->open = true;
 	set->opened_at = uv_now(engine->loop);
 	if (engine->changesets->open_count++ == 0)
@@ -286,6 +291,7 @@ void srv_engine_leave(srv_engine *engine, uint32_t id)
 	asset *a = srv_asset_at(engine, id);
 	changeset *set = changeset_of(engine, a);
 	bool busy = is_busy(engine, id);
+	assert(id == a->id && a->changeset.held <= set->held_count);
 	remove_member(set, a);
 	if (busy)
 		drop(engine, a);
@@ -297,6 +303,7 @@ static void close_changeset(srv_engine *engine, changeset *set)
 {
 	for (uint32_t i = 0; i < set->member_count; i++)
 		srv_asset_at(engine, set->members[i])->changeset.member = false;
+	assert(set->held_count == 0 && engine->changesets->open_count > 0);
 	set->member_count = set->over = 0;
 	set->open = set->locked = set->long_pause = set->has_new = false;
 	if (--engine->changesets->open_count == 0)
@@ -394,6 +401,7 @@ void srv_engine_gather(srv_engine *engine, uint32_t root, const hob_str *paths, 
 	bool more = set->open && now - set->joined_at < QUIET_MS;
 	bool second = count > 1 && set->alone_at > 0 && now - set->alone_at < NEW_MS;
 	bool at_work = look_at_copies(set);
+	assert(set->copy_count <= COPIES_MAX && set->joined_at <= now);
 	engine->changesets->gathering = at_work || many || folders || more || second ? set : NULL;
 }
 
@@ -414,11 +422,13 @@ void srv_engine_gathered(srv_engine *engine)
 
 bool srv_engine_gathers(const srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->changesets->root_count);
 	return engine->changesets->gathering == &engine->changesets->of[root];
 }
 
 void srv_engine_gather_more(srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->changesets->root_count);
 	engine->changesets->gathering = &engine->changesets->of[root];
 }
 
@@ -435,6 +445,7 @@ static void take_step(srv_engine *engine, uint32_t root)
 	changeset *set = &engine->changesets->of[root];
 	while (set->over < set->member_count && !is_busy(engine, set->members[set->over]))
 		set->over++;
+	assert(set->over <= set->member_count && set->held_live <= set->held_count);
 	srv_changeset_facts facts = {.now_ms = uv_now(engine->loop),
 								 .opened_at_ms = set->opened_at,
 								 .joined_at_ms = set->joined_at,

@@ -51,6 +51,7 @@ bool srv_job_look_again(engine_job *job, uint32_t file)
 {
 	srv_engine *engine = job->engine;
 	srv_file *f = srv_graph_at(engine->graph, file);
+	assert(file < srv_graph_count(engine->graph) && f->root < engine->roots->count);
 	srv_stat now;
 	bool there = srv_stat_path(engine->roots->fds[f->root], f->path, &now);
 	if (!there && srv_is_passing(errno))
@@ -106,6 +107,7 @@ void srv_job_remember_inputs(engine_job *job, const srv_record *record)
 	/* Changes since the record was found were not reported either: an upstream may have answered late. */
 	if (!job->cook.outcome && !inputs_match(job, record))
 		changed = hob_str_of(a->path);
+	assert(count <= record->dep_count);
 	free(a->last.inputs);
 	a->last.inputs = inputs;
 	a->last.input_count = count;
@@ -153,6 +155,7 @@ srv_job_event srv_job_look_up(engine_job *job)
 	assert(job->life.part != SRV_JOB_BESIDE);
 	if (!source->exists || !source->has_digest)
 		return miss_source(job, source);
+	assert(source->asset == job->asset || engine->options.batch);
 	bool newer = !hob_sha256_equal(&job->source, &source->digest);
 	job->source = source->digest;
 	srv_engine_move_read(engine, job->asset, &job->source);

@@ -3,6 +3,8 @@
 #include "engine_publish.h"
 #include "engine_root.h"
 
+#include <assert.h>
+
 /* Answers requests of server/derive. */
 
 static void describe(const srv_engine *engine, const asset *a, srv_derive_asset *out)
@@ -19,6 +21,7 @@ static void describe(const srv_engine *engine, const asset *a, srv_derive_asset 
 static bool at(void *user, uint32_t number, srv_derive_asset *out)
 {
 	const srv_engine *engine = user;
+	assert(number < engine->assets->count);
 	const asset *a = srv_asset_at(engine, number);
 	bool alive = srv_asset_is_alive(&a->life);
 	if (alive)
@@ -47,6 +50,7 @@ static bool is_busy(void *user)
 static void added(void *user, uint32_t number, const hob_sha256 *key)
 {
 	srv_engine *engine = user;
+	assert(number < engine->assets->count && srv_asset_at(engine, number)->id == number);
 	asset *a = srv_asset_at(engine, number);
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
 	srv_record record;

@@ -121,6 +121,7 @@ static engine_job *pick(srv_engine *engine, const srv_upstream_facts *facts)
 		return NULL;
 	x->claim_chance = x->claim_chance * 6364136223846793005u + 1442695040888963407u;
 	uint32_t place = (uint32_t)((x->claim_chance >> 33) % count);
+	assert(place < count && own <= jobs->in_stage[SRV_JOB_UNCLAIMED]);
 	for (uint32_t i = 0; i < jobs->count; i++) {
 		engine_job *job = jobs->active[i];
 		if (job->life.stage == SRV_JOB_UNCLAIMED && (own == 0 || is_own(job, facts)) && place-- == 0)
@@ -134,6 +135,7 @@ static uint32_t count_changed(const srv_engine *engine)
 	uint32_t changed = srv_queue_count_of(engine->jobs->queue, SRV_PRIORITY_CHANGED);
 	for (uint32_t i = 0; i < engine->jobs->count; i++)
 		changed += engine->jobs->active[i]->life.order.priority == SRV_PRIORITY_CHANGED;
+	assert(changed <= engine->jobs->count + srv_queue_count(engine->jobs->queue));
 	return changed;
 }
 
@@ -151,6 +153,7 @@ engine_job *srv_engine_next_claim(srv_engine *engine)
 	uint32_t held = 0, claiming = jobs->in_stage[SRV_JOB_CLAIM];
 	for (uint32_t i = 0; i < jobs->count; i++)
 		held += jobs->active[i]->life.lease >= SRV_JOB_MINE && !jobs->active[i]->cook.outcome;
+	assert(held + claiming <= 2 * jobs->count);
 	uint32_t asked = claiming > facts.waits ? claiming - (uint32_t)facts.waits : 0;
 	return held + asked < CLAIMS_AHEAD * srv_pool_size(jobs->pool) ? pick(engine, &facts) : NULL;
 }
@@ -159,6 +162,7 @@ static bool is_urgent(const engine_job *job)
 {
 	const srv_engine *engine = job->engine;
 	uint32_t changed = count_changed(engine);
+	assert(job->life.order.priority < SRV_PRIORITY_COUNT);
 	/* The last jobs of a checkout are few, but still part of the checkout. */
 	if (changed <= 1 || changed > engine->exchange->most_changed)
 		engine->exchange->most_changed = changed;

@@ -3,6 +3,8 @@
 #include "../../core/base/json_write.h"
 #include "../cook/error_json.h"
 
+#include <assert.h>
+
 enum { LONG_MS = 1000 }; /* the stages of longer jobs are kept, whatever their result */
 
 void srv_publish_job(engine_job *job, const char *state)
@@ -25,6 +27,7 @@ static void note_time(srv_engine_times *times, uint64_t ns)
 	uint32_t slot = 0;
 	while (slot < HOB_COUNT_OF(bounds) && ns > (uint64_t)bounds[slot] * 1000000)
 		slot++;
+	assert(slot < HOB_COUNT_OF(times->counts));
 	times->counts[slot]++;
 	times->sum_ns += ns;
 }
@@ -73,6 +76,7 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 					   .started_at_ms = job->cook.started_at_ms,
 					   .finished_at_ms = srv_clock_ms(CLOCK_REALTIME),
 					   .error = hob_buf_str(&text)};
+	assert(row.id != 0 && row.id <= engine->jobs->last_id);
 	if (record)
 		row.record = *record;
 	if (job->cook.outcome) {
@@ -117,6 +121,7 @@ void srv_record_cancelled(srv_engine *engine, const asset *a, const srv_asset_ne
 					   .result = HOB_STR("cancelled"),
 					   .queued_at_ms = order->queued_at_ms,
 					   .finished_at_ms = srv_clock_ms(CLOCK_REALTIME)};
+	assert(row.id <= engine->jobs->last_id);
 	srv_engine_stored(engine, srv_store_put_job(engine->store, &row, &error), &error);
 	engine->counters.cancelled++;
 	engine->counters.jobs++;

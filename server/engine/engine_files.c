@@ -11,6 +11,7 @@
 void srv_engine_take_list(srv_engine *engine, uint32_t root, uint32_t mark)
 {
 	listed_files *listed = &engine->sources->listed[root];
+	assert(root < engine->sources->root_count && mark <= engine->sources->scan_mark);
 	srv_file_list_drop(listed->list);
 	*listed =
 		(listed_files){srv_watch_keep_list(engine->sources->watch), srv_graph_tick(engine->graph), mark};
@@ -22,6 +23,7 @@ static uint32_t enter(srv_engine *engine, uint32_t root, const srv_file_entry *e
 	if (file == HOB_NONE)
 		return file;
 	srv_file *f = srv_graph_at(engine->graph, file);
+	assert(f->root == root && engine->sources->listed[root].tick <= srv_graph_now(engine->graph));
 	f->exists = f->listed = true;
 	f->stat = entry->stat;
 	f->mark = engine->sources->listed[root].mark;
@@ -60,6 +62,7 @@ void srv_engine_find_below(srv_engine *engine, uint32_t root, hob_str folder)
 
 static void store_file(srv_engine *engine, uint32_t file)
 {
+	assert(file < srv_graph_count(engine->graph));
 	srv_file *f = srv_graph_at(engine->graph, file);
 	srv_file_row row = {engine->roots->shown[f->root].name, f->path, f->stat, f->digest};
 	hob_error error;

@@ -111,6 +111,7 @@ static srv_job_event keep_crash(engine_job *job)
 		if (file == HOB_NONE)
 			continue;
 		const srv_file *f = srv_graph_at(engine->graph, file);
+		assert(record.dep_count < outcome->touched_count);
 		record.deps[record.dep_count++] = (srv_record_dep){relative, !f->exists || !f->has_digest, f->digest};
 	}
 	return keep_failure(job, &record, false);
@@ -129,6 +130,7 @@ srv_job_event srv_job_hash_touched(engine_job *job)
 		if (file != HOB_NONE)
 			files[count++] = file;
 	}
+	assert(count <= job->cook.outcome->touched_count);
 	return srv_job_digests(job, files, count);
 }
 
@@ -190,6 +192,7 @@ static bool each_dep(engine_job *job, bool (*look)(engine_job *job, const srv_de
 			return false;
 		more = look(job, &result->deps[job->cook.looked++]);
 	}
+	assert(job->cook.looked <= result->dep_count || !job->cook.outcome->has_result);
 	job->cook.looked = 0;
 	return true;
 }
@@ -337,6 +340,7 @@ static bool find_read(engine_job *job, const srv_dep *dep)
 	if (f->changed > job->cook.tick)
 		return true;
 	find_unlisted(job, f, file);
+	assert(job->cook.read_count < job->cook.outcome->result.dep_count);
 	job->cook.read[job->cook.read_count++] = file;
 	return true;
 }

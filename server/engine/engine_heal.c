@@ -6,6 +6,7 @@
 
 #include "../log/log.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Rebuilds a damaged index while the daemon serves from memory, and writes the engine's state again. */
@@ -38,6 +39,7 @@ static uint32_t cook_lost(srv_engine *engine)
 		srv_asset_forget_last(a);
 		srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "damaged-blob", (hob_str){0});
 	}
+	assert(count <= engine->assets->count);
 	return count;
 }
 
@@ -165,6 +167,7 @@ void srv_engine_heal_blobs(srv_engine *engine)
 		else
 			srv_asset_dirty(engine, id, SRV_PRIORITY_BACKGROUND, "damaged-blob", (hob_str){0});
 	}
+	assert(count > 0 || assets == 0);
 	if (view)
 		srv_view_drop(view);
 	free(damaged);

@@ -38,6 +38,7 @@ void srv_engine_set_health(srv_engine *engine, engine_health_part part, const ho
 
 const hob_error *srv_engine_ill(const srv_engine *engine, engine_health_part part)
 {
+	assert(part < ENGINE_HEALTH_PARTS);
 	const hob_error *why = &engine->health->ill[part];
 	return why->code != HOB_ERR_OK ? why : NULL;
 }
@@ -45,6 +46,7 @@ const hob_error *srv_engine_ill(const srv_engine *engine, engine_health_part par
 /* Copies the fault of one part; any thread. */
 static hob_error look(srv_engine *engine, engine_health_part part)
 {
+	assert(part < ENGINE_HEALTH_PARTS);
 	uv_mutex_lock(&engine->health->lock);
 	hob_error why = engine->health->ill[part];
 	uv_mutex_unlock(&engine->health->lock);

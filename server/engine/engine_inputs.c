@@ -7,6 +7,7 @@
 #include "../log/log.h"
 #include "../reuse/kept.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@ static bool asset_settings(srv_engine *engine, asset *a, hob_settings *out, hob_
 		return true;
 	uint32_t root;
 	hob_str model = srv_engine_settings_owner(engine, a, &root);
+	assert(root < engine->roots->count && model.len <= PATH_MAX);
 	bool ok = srv_settings_resolve(engine->roots->caches[a->root], engine->roots->fds[a->root],
 								   &engine->roots->settings[a->root], hob_str_of(a->path),
 								   engine->roots->fds[root], model, out, err);
@@ -86,6 +88,7 @@ bool srv_asset_is_current(srv_engine *engine, asset *a)
 	srv_file *source = srv_graph_at(engine->graph, a->file);
 	if (!a->last.known || !a->importer || !source->has_digest)
 		return false;
+	assert(source->asset == a->id && a->root < engine->roots->count);
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);
 	hob_ingredients ingredients;
 	hob_error error;
@@ -117,6 +120,7 @@ void srv_engine_forget_inputs(asset *a)
 srv_record srv_job_record(engine_job *job)
 {
 	hob_str ingredients = srv_engine_ingredients_text(job->engine, &job->ingredients);
+	assert(job->cook.output_count <= job->cook.outcome->result.output_count);
 	return (srv_record){.lookup = job->lookup,
 						.source = job->source,
 						.ingredients = hob_arena_str(&job->arena, ingredients),

@@ -30,6 +30,7 @@ static void add_facts(engine_job *job, srv_job_event *event)
 {
 	if (event->kind != SRV_JOB_MISSED || srv_job_leaves(&job->life))
 		return;
+	assert(job->life.stage != SRV_JOB_OVER && job->asset < job->engine->assets->count);
 	event->facts.elsewhere = job->engine->exchange->upstream != NULL;
 	event->facts.preview = srv_job_is_looked_at(job) && srv_job_may_preview(job);
 	event->facts.claims = job->life.asked && srv_engine_shares_out(job);

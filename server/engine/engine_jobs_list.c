@@ -58,6 +58,7 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 static uint32_t add_live(srv_engine *engine, const srv_control *control, uint32_t id, uint32_t left,
 						 hob_buf *items)
 {
+	assert(id < engine->assets->count);
 	const asset *a = srv_asset_at(engine, id);
 	hob_str state = hob_str_of(live_state(srv_engine_job(a->life.job)));
 	if (left == 0 || (control->asset.len > 0 && !hob_str_equal(control->asset, hob_str_of(a->full))) ||

@@ -29,6 +29,7 @@ uint32_t srv_engine_root_by_name(const srv_engine *engine, hob_str name)
 
 bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->roots->count);
 	return engine->roots->shown[root].missing_since_ms != 0;
 }
 
@@ -122,6 +123,7 @@ engine_job *srv_engine_take_due(srv_engine *engine)
 static void on_handle_closed(uv_handle_t *handle)
 {
 	srv_engine *engine = handle->data;
+	assert(engine->life->open_handles > engine->life->handle_count);
 	engine->life->open_handles--;
 	srv_engine_close_when_idle(engine);
 }
@@ -165,6 +167,7 @@ static void send_pieces(srv_engine *engine, srv_piece *first)
 void srv_engine_send_pieces(srv_engine *engine)
 {
 	struct engine_jobs *jobs = engine->jobs;
+	assert((jobs->pieces == NULL) == (jobs->piece_count == 0));
 	if (jobs->piece_count > 0)
 		send_pieces(engine, jobs->pieces);
 	jobs->pieces = NULL;

@@ -84,6 +84,7 @@ static void end(srv_engine *engine)
 	struct engine_maps *maps = engine->sources->maps;
 	maps->under_way = false;
 	keep_rested(maps);
+	assert(maps->rested_count <= maps->count && maps->begun <= maps->asked);
 	if (maps->mapped > 0)
 		srv_engine_retry_passing(engine, true);
 	engine->sources->scan_rounds[engine->sources->root_count] = maps->begun;
@@ -175,6 +176,7 @@ static void on_second(srv_engine *engine)
 	bool all = true;
 	for (uint32_t i = 0; !engine->closing && i < maps->count; i++)
 		all = take(engine, &maps->items[i]) && all;
+	assert(maps->tries <= TRIES);
 	if (all || maps->tries == TRIES)
 		end(engine);
 	else
@@ -206,6 +208,7 @@ static void on_first(srv_engine *engine)
 		item->again = is_news(engine, item);
 		news += item->again;
 	}
+	assert(news <= maps->count && maps->mapped <= maps->count);
 	if (news > 0 && !engine->closing)
 		uv_timer_start(&maps->rest, on_rest, STEADY_MS, 0);
 	else
@@ -218,6 +221,7 @@ static void add(srv_engine *engine, uint32_t file, bool mapped)
 {
 	struct engine_maps *maps = engine->sources->maps;
 	const srv_file *f = srv_graph_at(engine->graph, file);
+	assert(file < srv_graph_count(engine->graph) && f->root < engine->roots->count);
 	char *path = strndup(f->path.data, f->path.len);
 	if (!path || !HOB_ROOM(maps->items, maps->capacity, maps->count)) {
 		free(path);
@@ -272,6 +276,7 @@ static void choose(srv_engine *engine)
 		if (mapped || asked)
 			add(engine, i, mapped);
 	}
+	assert(recent <= RECENT_MAX && count <= srv_graph_count(engine->graph));
 	for (uint32_t i = 0; i < maps->found.count; i++)
 		add_new(engine, &maps->found.items[i], count);
 }
@@ -293,6 +298,7 @@ static void on_found(srv_engine *engine)
 static void look(srv_engine *engine)
 {
 	struct engine_maps *maps = engine->sources->maps;
+	assert(maps->tries < TRIES && maps->begun <= maps->asked);
 	drop_items(maps);
 	maps->tries++;
 	srv_engine_begin_work(engine, &maps->work, find, on_found);

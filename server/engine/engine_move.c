@@ -82,6 +82,7 @@ static bool add_row(struct engine_moves *moves, uint64_t number, hob_str id, hob
 		free(row.name);
 		return false;
 	}
+	assert(row.before <= moves->count);
 	moves->rows[moves->count++] = row;
 	hob_str names[] = {earlier, name};
 	for (int i = 0; i < 2; i++) {
@@ -105,6 +106,7 @@ uint32_t srv_engine_move_of(const srv_engine *engine, hob_str full)
 
 static const moved *row_of(const srv_engine *engine, const asset *a)
 {
+	assert(a->move.row <= engine->moves->count);
 	return a->move.row > 0 ? &engine->moves->rows[a->move.row - 1] : NULL;
 }
 
@@ -123,6 +125,7 @@ void srv_engine_note_removal(const srv_engine *engine, asset *a)
 
 bool srv_engine_moved_away(const asset *a)
 {
+	assert(a->move.row_before <= a->move.row);
 	return a->move.row > a->move.row_before;
 }
 
@@ -163,6 +166,7 @@ void srv_engine_put_move(const srv_engine *engine, asset *a, hob_buf *out)
 bool srv_engine_many_former(const srv_engine *engine)
 {
 	enum { MANY = 1000 };
+	assert(engine->moves->shown <= engine->moves->count);
 	return engine->moves->count - engine->moves->shown >= MANY;
 }
 
@@ -181,6 +185,7 @@ void srv_engine_show_former(srv_engine *engine)
 		if (srv_engine_move_of(engine, name) == number && srv_views_is_former(engine->views, name))
 			names[count++].full = name;
 	}
+	assert(count <= 2 * left && moves->shown + left == moves->count);
 	if (count > 0)
 		srv_views_add_former(engine->views, names, count);
 	moves->shown += names ? left : 0;
@@ -267,6 +272,7 @@ uint32_t srv_engine_settings_heir(srv_engine *engine, uint32_t root, hob_str mod
 		last = number;
 		number = srv_engine_move_of(engine, name);
 	}
+	assert(last <= engine->moves->count);
 	hob_buf_release(&full);
 	return last > 0 ? srv_engine_asset_by_name(engine, hob_str_of(engine->moves->rows[last - 1].name))
 					: HOB_NONE;
@@ -401,6 +407,7 @@ static trace *find_file(srv_engine *engine, const trace *t)
 {
 	struct engine_moves *moves = engine->moves;
 	hob_sha256 key = key_of_file(t->stat.inode);
+	assert(t->side < DIRECTIONS);
 	const uint32_t *first = srv_digest_map_find(&moves->files[!t->side], &key);
 	trace *found = NULL;
 	for (uint32_t i = first ? *first : 0; i > 0; i = moves->traces[i - 1].next_file) {
@@ -432,6 +439,7 @@ static trace *find_bytes(srv_engine *engine, const trace *t)
 		named = other;
 		with_name++;
 	}
+	assert(with_name <= all && all <= moves->trace_count);
 	return with_name == 1 ? named : all == 1 ? any : NULL;
 }
 
@@ -442,6 +450,7 @@ static void match(srv_engine *engine, trace *t)
 		other = find_bytes(engine, t);
 	if (!other)
 		return;
+	assert(t->side != other->side && t->asset != other->asset);
 	t->over = other->over = true;
 	bool gone = t->side == GONE;
 	move(engine, gone ? t->asset : other->asset, gone ? other->asset : t->asset);
@@ -449,6 +458,7 @@ static void match(srv_engine *engine, trace *t)
 
 static void put_in_maps(struct engine_moves *moves, uint32_t number)
 {
+	assert(number > 0 && number <= moves->trace_count);
 	trace *t = &moves->traces[number - 1];
 	hob_sha256 file = key_of_file(t->stat.inode);
 	if (t->has_bytes)
@@ -469,6 +479,7 @@ static void forget_traces(srv_engine *engine, uint32_t count)
 		srv_digest_map_init(&moves->files[i], sizeof(uint32_t));
 		srv_digest_map_init(&moves->bytes[i], sizeof(uint32_t));
 	}
+	assert(count <= moves->trace_count);
 	moves->trace_count -= count;
 	if (moves->trace_count == 0) {
 		free(moves->traces);
@@ -519,6 +530,7 @@ void srv_engine_move_came(srv_engine *engine, uint32_t id, const srv_stat *stat)
 void srv_engine_move_read(srv_engine *engine, uint32_t id, const hob_sha256 *bytes)
 {
 	uint32_t number = srv_asset_at(engine, id)->move.trace;
+	assert(number <= engine->moves->trace_count);
 	trace *t = number > 0 ? &engine->moves->traces[number - 1] : NULL;
 	if (!t || t->side != CAME || t->over || t->has_bytes)
 		return;
@@ -536,6 +548,7 @@ static void move_settings(srv_engine *engine, uint32_t id)
 	uint32_t root;
 	hob_error error;
 	bool done;
+	assert(id == a->id && id < engine->assets->count);
 	a->move.settling = false;
 	hob_str model = find_settings(engine, a, &root);
 	if (!srv_asset_is_alive(&a->life) || model.len == 0 || model.data == a->path)
@@ -557,6 +570,7 @@ void srv_engine_step_settings(srv_engine *engine)
 	while (done < moves->settings_count && moves->settings[done].at_ms <= now &&
 		   srv_engine_has_time(engine, done))
 		move_settings(engine, moves->settings[done++].asset);
+	assert(done <= moves->settings_count);
 	if (done > 0)
 		memmove(moves->settings, moves->settings + done,
 				(moves->settings_count -= done) * sizeof *moves->settings);

@@ -101,6 +101,7 @@ void srv_engine_count_waiting(srv_engine *engine)
 		counts[life->order.priority] += life->stage == SRV_JOB_WAIT;
 		open += life->stage != SRV_JOB_OVER && life->leave != SRV_JOB_YIELDS;
 	}
+	assert(open <= engine->jobs->count);
 	counts[SRV_PRIORITY_BACKGROUND] += engine->jobs->in_stage[SRV_JOB_UNCLAIMED];
 	for (int i = 0; i < SRV_PRIORITY_COUNT; i++) {
 		engine->counters.queued_of[i] = counts[i];
@@ -139,6 +140,7 @@ static uint64_t beside(const srv_engine *engine, uint32_t root, hob_str folder)
 	const srv_file_list *list = engine->sources->listed[root].list;
 	const srv_file_entry *files = list ? srv_file_list_below(list, folder, &count) : NULL;
 	bool taken = true; /* no model in the folder below */
+	assert(root < engine->sources->root_count && at <= folder.len);
 	hob_str group = {0};
 	for (size_t i = 0; i < count && count <= MOST; i++) {
 		hob_str path = files[i].path;
@@ -196,6 +198,7 @@ uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a)
 void srv_engine_note_work(srv_engine *engine, asset *a, uint64_t ns)
 {
 	weigh(engine, a);
+	assert(a->root < engine->options.root_count && a->id < engine->assets->count);
 	engine->jobs->worked_ns += ns;
 	srv_forecast_note(&engine->jobs->forecast, a->cost.size, ns);
 }
@@ -237,6 +240,7 @@ void srv_engine_note_expected(srv_engine *engine)
 bool srv_engine_has_memory(const srv_engine *engine, const engine_job *job)
 {
 	uint64_t needed = srv_asset_at(engine, job->asset)->cost.peak_bytes, running = 0;
+	assert(engine->counters.running == engine->jobs->in_stage[SRV_JOB_COOK]);
 	if (needed == 0 || engine->counters.running == 0)
 		return true;
 	if (needed < SMALL_BYTES && needed < engine->jobs->memory_total / SMALL_SHARE)

@@ -132,6 +132,7 @@ static void add_change(srv_engine *engine, const engine_change *change)
 	srv_engine_put_move(engine, change->a, all);
 	hob_buf_put(all, ",", 1);
 	hob_buf_put_str(all, change->tail);
+	assert(begin < all->size || all->failed);
 	change->a->shown.rev = engine->publishing->rev;
 	change->a->shown.told = change->state;
 	publish_outcome(engine, change);
@@ -358,6 +359,7 @@ static void publish_good(engine_job *job, const srv_record *record, bool hit, ho
 	begin_trial(a, preview, &job->ingredients.settings);
 	srv_engine_apply(engine, job->asset,
 					 (srv_asset_event){.kind = preview ? SRV_ASSET_PREVIEW : SRV_ASSET_GOOD});
+	assert(engine->closing || (a->life.has_good && a->life.good_is_preview == preview));
 	a->shown.good = record->key;
 	if (!a->life.good_is_preview) {
 		a->cost.final_ns = record->cook_ns;
@@ -432,6 +434,7 @@ static const asset *culprit_of(srv_engine *engine, const asset *a)
 {
 	for (uint32_t i = 0; i < a->last.input_count; i++) {
 		const srv_file *f = srv_graph_at(engine->graph, a->last.inputs[i].file);
+		assert(a->last.inputs[i].file < srv_graph_count(engine->graph));
 		const asset *other = f->asset != HOB_NONE ? srv_asset_at(engine, f->asset) : NULL;
 		if (other && other != a && is_broken(other) && !reads(other, a->file) &&
 			hob_str_find(hob_buf_str(&a->error), hob_path_name(f->path), 0) != SIZE_MAX)
@@ -461,6 +464,7 @@ static void blame_for(srv_engine *engine, const asset *culprit)
 {
 	uint32_t count;
 	const uint32_t *users = srv_graph_dependents(engine->graph, culprit->file, &count);
+	assert(count <= engine->assets->count);
 	for (uint32_t i = 0; i < count; i++) {
 		asset *a = srv_asset_at(engine, users[i]);
 		bool rests = a->life.state == SRV_ASSET_IDLE || a->life.state == SRV_ASSET_BACKOFF;
@@ -592,6 +596,7 @@ void srv_publish_log_second(srv_engine *engine)
 			srv_causes_log(&p->causes, SRV_LOG_INFO, "removed", hob_path_dir(hob_str_of(a->full)), "%s",
 						   a->full);
 	}
+	assert(p->gone.count <= p->gone.capacity);
 	p->gone.count = 0;
 	srv_causes_second(&p->causes);
 }

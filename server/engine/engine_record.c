@@ -5,6 +5,7 @@
 #include "../reuse/kept.h"
 #include "../store/record.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -70,6 +71,7 @@ void srv_engine_answer_records(srv_engine *engine, srv_control *control)
 				srv_record_print(&records[i], &body);
 				told++;
 			}
+		assert(told <= count && told <= EACH);
 		if (told == 0)
 			hob_buf_put(&unknown, lookup.bytes, sizeof lookup.bytes);
 		hob_arena_restore(&arena, mark);
@@ -77,6 +79,7 @@ void srv_engine_answer_records(srv_engine *engine, srv_control *control)
 	hob_arena_release(&arena);
 	if (unknown.failed)
 		unknown.size = 0;
+	assert(unknown.size % sizeof(hob_sha256) == 0 && unknown.size <= control->text.len);
 	srv_engine_pass_on(engine, control, (const hob_sha256 *)unknown.data,
 					   (uint32_t)(unknown.size / sizeof(hob_sha256)), &body);
 	hob_buf_release(&unknown);

@@ -44,6 +44,7 @@ static void wait_for_asset(srv_engine *engine, srv_control *control, uint32_t id
 /* Number of finished scans to wait for: a scan that runs now may miss earlier writes, so two must end. */
 static uint64_t rounds_from_now(const srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->sources->root_count);
 	return engine->sources->scan_rounds[root] + 2;
 }
 
@@ -76,6 +77,7 @@ static void wait_for_all(srv_engine *engine, srv_control *control)
 
 static bool is_busy(srv_engine *engine, uint32_t id)
 {
+	assert(id < engine->assets->count);
 	const asset *a = srv_asset_at(engine, id);
 	return srv_asset_is_busy(&a->life) || a->changeset.held > 0;
 }
@@ -144,6 +146,7 @@ void srv_engine_scan_for_waiters(srv_engine *engine, uint32_t root)
 static bool has_seen_all(srv_engine *engine, const srv_waiter *w)
 {
 	uint64_t *look = &w->rounds[w->root_count];
+	assert(w->root_count == engine->sources->root_count);
 	if (!srv_waiter_scans_over(w, engine->sources->scan_rounds))
 		return false;
 	if (*look == 0)

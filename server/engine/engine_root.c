@@ -145,6 +145,7 @@ static void lose_assets(srv_engine *engine, uint32_t root, bool tell)
 		if (lost)
 			lost[count++] = i;
 	}
+	assert(count <= engine->assets->count);
 	if (tell)
 		srv_publish_states(engine, lost, count, "missing");
 	free(lost);
@@ -243,6 +244,7 @@ void srv_engine_welcome_root(srv_engine *engine, uint32_t root)
 		if (back)
 			back[count++] = i;
 	}
+	assert(count <= engine->assets->count);
 	srv_publish_states(engine, back, count, "returned");
 	free(back);
 	srv_log(SRV_LOG_WARNING, "watching", "%.*s is there again, with %llu file%s",

@@ -74,6 +74,7 @@ void srv_engine_skip_none(srv_engine *engine, uint32_t root)
 
 static void list_file(struct engine_skipped *s, hob_str path, const srv_model_format *format)
 {
+	assert(s->listed_count <= LISTED);
 	char *copy = s->listed_count < LISTED ? strndup(path.data, path.len) : NULL;
 	if (copy)
 		s->listed[s->listed_count++] = (skipped_file){copy, format};
@@ -211,6 +212,7 @@ static void describe(srv_engine *engine, uint32_t root)
 	if (assets > 0)
 		hob_buf_printf(&text, "%s%u file%s skipped (hob ls --skipped)", files > 0 ? "; " : "", assets,
 					   assets == 1 ? " is" : "s are");
+	assert(assets <= count && count <= engine->assets->count);
 	files += assets;
 	if (s->links > 0)
 		hob_buf_printf(&text, "%s%u symbolic link%s out of the folder", files > 0 ? "; " : "", s->links,

@@ -1,6 +1,7 @@
 #include "engine_sources.h"
 
 #include "../../core/base/json_write.h"
+#include "../fs/fd.h"
 #include "../fs/spelling.h"
 #include "../log/log.h"
 #include "engine_changeset.h"
@@ -59,6 +60,7 @@ static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority pr
 			reached[count++] = i;
 		else if (settings_reach(engine, f->root, f->path, i))
 			srv_asset_dirty(engine, i, priority, "settings", f->path);
+	assert(count <= engine->assets->count);
 	srv_engine_dirty_all(engine, reached, count, priority, "settings", file);
 	free(reached);
 }
@@ -81,6 +83,7 @@ static void remove_asset(srv_engine *engine, uint32_t id)
 	asset *a = srv_asset_at(engine, id);
 	if (!srv_asset_is_alive(&a->life))
 		return;
+	assert(srv_graph_at(engine->graph, a->file)->asset == id);
 	srv_engine_join_or_leave(engine, id, true, true);
 	if (!srv_engine_apply(engine, id, (srv_asset_event){.kind = SRV_ASSET_GONE}).publish)
 		return;
@@ -184,6 +187,7 @@ static bool is_known(const srv_engine *engine, const srv_file *f)
 /* Ends a scan. A failed scan also counts for requests that wait for one. */
 static void end_scan(srv_engine *engine, uint32_t root)
 {
+	assert(root < engine->sources->root_count);
 	engine->sources->scan_rounds[root]++;
 	srv_engine_scan_for_waiters(engine, root);
 	engine->counters.sources.scans++;
@@ -202,6 +206,7 @@ static void compare_listed(srv_engine *engine, uint32_t root, const srv_file_ent
 	if (file == HOB_NONE)
 		return;
 	srv_file *f = srv_graph_at(engine->graph, file);
+	assert(f->root == root && engine->sources->intake.mark == engine->sources->scan_mark);
 	f->mark = engine->sources->intake.mark;
 	f->listed = true;
 	file_appeared(engine, file, &entry->stat, SRV_PRIORITY_BACKGROUND);
@@ -375,8 +380,7 @@ static bool is_listed(const srv_engine *engine, const srv_file *f)
 	hob_str parent = hob_path_dir(f->path);
 	snprintf(dir, sizeof dir, "%.*s", HOB_FMT(parent));
 	int fd = srv_open_beneath(engine->roots->fds[f->root], dir, O_PATH | O_DIRECTORY, false);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return fd >= 0;
 }
 
@@ -427,6 +431,7 @@ static bool folder_changed(srv_engine *engine, uint32_t root, hob_str folder, ui
 		srv_engine_find_below(engine, root, folder);
 		intake->files = srv_graph_count(engine->graph);
 	}
+	assert(intake->file <= intake->files && intake->files <= srv_graph_count(engine->graph));
 	for (; intake->file < intake->files; intake->file++) {
 		uint32_t file = intake->file;
 		srv_file *f = srv_graph_at(engine->graph, file);
@@ -454,6 +459,7 @@ static bool take_changes(srv_engine *engine, uint32_t root, const hob_str *paths
 {
 	engine_intake *intake = &engine->sources->intake;
 	uint32_t done = 0, known;
+	assert(intake->next <= count);
 	for (; intake->next < count; intake->next++) {
 		if (!srv_engine_has_time(engine, done++))
 			return false;
@@ -583,8 +589,7 @@ static bool event_may_come(const srv_engine *engine, const srv_file *f, const sr
 	struct stat info;
 	int fd = srv_open_beneath(engine->roots->fds[f->root], f->path.data, O_RDONLY, true);
 	bool written = fd >= 0 && fstat(fd, &info) == 0 && srv_is_being_written(fd, &info);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return written;
 }
 

@@ -64,6 +64,7 @@ static void step_spreads(srv_engine *engine)
 			srv_engine_gather_more(engine, s->root);
 		for (uint32_t done = 0; s->next < s->count && srv_engine_has_time(engine, done); done++)
 			srv_asset_dirty(engine, s->assets[s->next++], s->priority, s->kind, s->path);
+		assert(s->next <= s->count && s->root < engine->options.root_count);
 		srv_engine_gathered(engine);
 		if (s->next < s->count) {
 			srv_engine_go_on(engine);
@@ -225,6 +226,7 @@ static void count_turn(srv_engine *engine)
 	uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(engine->loop),
 			 cpu = (uint64_t)srv_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t took = srv_engine_turn_ns(engine, now, idle), busy = cpu - engine->turn->began_cpu_ns;
+	assert(cpu >= engine->turn->began_cpu_ns);
 	bool first = srv_engine_begin_turn(engine, now, idle); /* time before it belongs to no turn */
 	engine->turn->began_cpu_ns = cpu;
 	if (!first && busy > engine->counters.turn.busiest_ns)

@@ -348,6 +348,7 @@ static void verify_done(uv_work_t *work, int status)
 	(void)status;
 	engine_task *t = work->data;
 	srv_engine *engine = t->engine;
+	assert(t->done <= t->total && t->damaged <= t->done);
 	finish(t);
 	srv_log(t->damaged > 0 ? SRV_LOG_WARNING : SRV_LOG_INFO, "verified", "%llu blob%s, %llu damaged",
 			(unsigned long long)t->done, HOB_PLURAL(t->done), (unsigned long long)t->damaged);
@@ -365,6 +366,7 @@ static void run_gc(engine_task *t)
 	srv_store_limit(t->engine->store, most);
 	if (!t->dry_run)
 		srv_store_trim_soon(t->engine->store);
+	assert(t->over_bytes < usage.blob_bytes || usage.blob_bytes == 0);
 	t->freed_bytes = trim(t->engine, t->dry_run);
 	srv_store_limit(t->engine->store, usage.max_bytes);
 	finish(t);

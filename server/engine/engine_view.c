@@ -56,6 +56,7 @@ uint32_t srv_asset_findings(srv_engine *engine, const asset *a, hob_str stats, c
 	bool refused = is_refused(engine, a, &last);
 	uint32_t count = hob_rules_read_counts(settings, refused ? last.stats : stats, out);
 	hob_rule_level shrunk = hob_rules_level(settings, HOB_RULE_source_shrunk);
+	assert(count <= HOB_RULE_COUNT);
 	if (a->shown.lost.size > 0 && shrunk != HOB_LEVEL_OFF && count < HOB_RULE_COUNT)
 		out[count++] = (hob_rule_count){HOB_RULE_source_shrunk, (uint16_t)shrunk, 1};
 	return count;
@@ -161,6 +162,7 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 		view.stats = hob_buf_str(&stats);
 		view.warnings++;
 	}
+	assert(view.dep_count <= a->last.input_count && view.finding_count <= HOB_RULE_COUNT);
 	srv_engine_asset_id(engine, a, view.id);
 	srv_views_put(engine->views, &view);
 	hob_buf_release(&reasons);
@@ -221,6 +223,7 @@ static bool make_views(srv_engine *engine, bool all)
 		if (a->shown.view_due)
 			srv_publish_view(engine, a);
 	}
+	assert(engine->publishing->due_count <= engine->publishing->due_capacity);
 	return engine->publishing->due_count == 0;
 }
 

@@ -9,6 +9,17 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ENGINE = ROOT / "server/engine"
 MAY_CALL = {"srv_job_put", "of_client", "snprintf", "HOB_FMT", "hob_arena_init", "hob_arena_release", "SRV_JOB_SAY", "sizeof"}
+# Callbacks of libuv, the pool, the watch, the upstream and the messages that still act. The rest only enqueue, or end work.
+ENQUEUES = MAY_CALL | {"srv_engine_stir", "srv_engine_go_on", "srv_engine_begin_work", "srv_engine_close_when_idle",
+                       "srv_engine_work_over", "done", "assert"}
+ACTING = {
+    "engine.c": {"on_second"}, "engine_chain.c": {"on_found", "on_validated", "on_pulled"}, "engine_changeset.c": {"on_look"},
+    "engine_jobs.c": {"on_pool_ready", "on_pool_degraded", "on_part_get", "on_part_put"},
+    "engine_maps.c": {"on_second", "on_first", "on_found"}, "engine_requests.c": {"take_posted"},
+    "engine_sources.c": {"on_scanned", "on_gone", "on_changed", "on_reset", "on_passed", "on_mode"},
+    "engine_turn.c": {"on_more", "on_polled", "on_end"},
+}
+CALLBACK = r"on_(?!trial)\w+|take_posted"
 GONE = r"\b(abandoned|filling|claims_filling|stopped|step_later|srv_job_later|list_next|twin)\b"
 
 
@@ -40,13 +51,27 @@ def check(name, text, acts, findings):
         findings.append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(0)}: the table of server/cook/job.c has it")
 
 
+def check_callbacks(name, text, findings):
+    acting = set()
+    for function, body, line in functions(text):
+        calls = set(re.findall(r"\b(\w+)\(", body)) - ENQUEUES - {"if", "for", "while"}
+        if re.fullmatch(CALLBACK, function) and calls:
+            acting.add(function)
+            if function not in ACTING.get(name, ()):
+                findings.append(f"{name}:{line}: the callback {function} does more than to enqueue: {', '.join(sorted(calls))}")
+    for function in sorted(ACTING.get(name, set()) - acting):
+        findings.append(f"{name}: {function} only enqueues now: it leaves the table of tests/lint/jobs.py")
+
+
 def main():
     findings = []
     head = plain((ENGINE / "engine_acts.h").read_text())
     acts = set(re.findall(r"\b(srv_job_\w+)\(", head[:head.index("void srv_job_take_outcome")]))
     for path in sorted(ENGINE.glob("*.[ch]")):
         check(path.name, plain(path.read_text()), acts, findings)
-    print("\n".join(findings) if findings else f"jobs: the turn alone calls {len(acts)} acts")
+        check_callbacks(path.name, plain(path.read_text()), findings)
+    left = sum(map(len, ACTING.values()))
+    print("\n".join(findings) if findings else f"jobs: the turn alone calls {len(acts)} acts; {left} callbacks act themselves")
     return 1 if findings else 0
 
 
