@@ -3,6 +3,7 @@
 #include "query.h"
 
 #include "../fs/beneath.h"
+#include "../fs/fd.h"
 #include "../fs/remove_tree.h"
 #include "../fs/tar.h"
 #include "../fs/transfer.h"
@@ -382,8 +383,7 @@ static int replay_file(const char *file, srv_sandbox_policy sandbox, bool keep, 
 		printf("  files     %s\n", b.folder);
 	else if (b.folder[0])
 		srv_remove_tree(b.folder);
-	if (b.fd >= 0)
-		close(b.fd);
+	srv_close(b.fd);
 	return code;
 }
 
@@ -428,8 +428,7 @@ static int cook_once_more(const char *url, const cJSON *asset, int out)
 	} else {
 		code = replay_file(file, SRV_SANDBOX_BEST_EFFORT, false, out);
 	}
-	if (tar >= 0)
-		close(tar);
+	srv_close(tar);
 	srv_cli_response_release(&response);
 	return code;
 }
@@ -469,8 +468,7 @@ int srv_cli_verify_cooks(const char *url, bool json)
 	if (isatty(2))
 		fputs("\r\x1b[K", stderr);
 	srv_cli_end_pages(&pages);
-	if (out >= 0)
-		close(out);
+	srv_close(out);
 	if (json)
 		printf("{\"cooked\":%u,\"different\":[%.*s],\"not_compared\":%u}\n", checked,
 			   HOB_FMT(hob_buf_str(&names)), unable);

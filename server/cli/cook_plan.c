@@ -5,6 +5,7 @@
 #include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 #include "../../core/formats/number_text.h"
+#include "../fs/fd.h"
 #include "../fs/model_format.h"
 #include "../fs/whole_path.h"
 #include "../config/ignore.h"
@@ -283,8 +284,7 @@ static void tell_stray(const cook_plan *plan, const char *path, const char *name
 	if (fd >= 0 && srv_sidecar_stray(fd, name, model))
 		fprintf(stderr, "warning  %s%s%s has no effect; for %s, name it %s.cook.json\n", path,
 				path[0] ? "/" : "", name, model, model);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 }
 
 static bool add_listed(cook_plan *plan, const cook_plan_options *options, const char *path, uint64_t size,
@@ -563,8 +563,7 @@ void srv_cook_plan_release(cook_plan *plan)
 		close(plan->sources[i].root_fd);
 	free(plan->entries);
 	hob_arena_release(&plan->memory);
-	if (plan->root_fd >= 0)
-		close(plan->root_fd);
+	srv_close(plan->root_fd);
 	*plan = (cook_plan){.root_fd = -1};
 }
 

@@ -2,6 +2,7 @@
 
 #include "../../core/base/json_write.h"
 #include "../fs/beneath.h"
+#include "../fs/fd.h"
 #include "../fs/folder.h"
 #include "../fs/transfer.h"
 #include "../reuse/kept.h"
@@ -60,8 +61,7 @@ static bool offer_file(offering *o, const char *path)
 		hob_json_put(&o->list, HOB_JSON_OPEN(NULL, '['), HOB_JSON(NULL, path), HOB_JSON(NULL, size),
 					 HOB_JSON_DIGEST(NULL, &digest), HOB_JSON_CLOSE(']'));
 	}
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return ok;
 }
 
@@ -99,8 +99,7 @@ static bool find_lookup(const offering *o, const cook_entry *entry, hob_sha256 *
 		return false;
 	int fd = srv_open_beneath(o->r->plan.root_fd, entry->path, O_RDONLY, true);
 	bool readable = fd >= 0 && srv_hash_rest(fd, NULL, &source, NULL);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	of = srv_kept_ingredients(importer, hob_str_of(entry->path), &entry->settings);
 	*lookup = hob_cook_lookup(&source, &of);
 	return readable;
@@ -144,8 +143,7 @@ static bool upload_list(offering *o, hob_sha256 *list)
 	int fd = memfd_create("hob-offer", MFD_CLOEXEC);
 	bool ok = fd >= 0 && !o->list.failed && write(fd, text.data, text.len) == (ssize_t)text.len;
 	ok = ok ? upload(o, fd, text.len, list) : hob_fail(&o->error, MEMORY, "no memory left for an offer");
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return ok;
 }
 

@@ -1,6 +1,7 @@
 #include "cook_plan.h"
 
 #include "../fs/beneath.h"
+#include "../fs/fd.h"
 #include "../fs/folder.h"
 #include "../fs/spelling.h"
 
@@ -61,8 +62,7 @@ static void read_name(int proc, const char *pid, char out[32])
 	ssize_t got = fd >= 0 ? read(fd, out, 31) : 0;
 	out[got > 0 ? got : 0] = 0;
 	out[strcspn(out, "\n")] = 0;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 }
 
 /* Finds the process that writes the file, unless it is another user's or opens the file only briefly. */
@@ -82,8 +82,7 @@ static void find_writer(cook_wait *wait, int root_fd)
 		snprintf(wait->writer, sizeof wait->writer, "%s (process %.20s)", name, entry->d_name);
 	}
 	srv_folder_close(list);
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 }
 
 /* ---- looking */

@@ -4,6 +4,7 @@
 #include "../../core/base/json_write.h"
 #include "../../core/formats/classic.h"
 #include "../../core/hash/hash.h"
+#include "../fs/fd.h"
 #include "../fs/transfer.h"
 #include "../fs/whole_path.h"
 #include "../worker/check.h"
@@ -88,8 +89,7 @@ static bool has_bytes(const char *path, hob_bytes bytes, bool more)
 		same = got > 0 && memcmp(piece, bytes.data + at, (size_t)got) == 0;
 		at += same ? (size_t)got : 0;
 	}
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return same;
 }
 
@@ -413,8 +413,7 @@ static bool is_ours(const char *path)
 		return true;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd >= 0 ? read(fd, begin, sizeof begin - 1) : -1;
-	if (fd >= 0)
-		close(fd);
+	srv_close(fd);
 	return got > 0 && (strncmp(begin, report_begin, sizeof report_begin - 1) == 0 ||
 					   strcmp(begin, COOK_JUNIT_BEGIN) == 0);
 }
