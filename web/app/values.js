@@ -23,3 +23,9 @@ export function nest(flat) {
 	}
 	return out;
 }
+
+/**
+ * For a field that is filled in before it is used, though not by the constructor.
+ * @returns {never}
+ */
+export const later = () => /** @type {never} */ (undefined);

@@ -7,20 +7,35 @@
  * with low dynamic range; high dynamic range in ASTC becomes magenta, as the specification requires.
  */
 
+/** @typedef {Uint8Array | Uint16Array} Pixels */
+
 const BREATH = 10; /* ms of work, after which the page gets a turn */
 
 /** VkFormat of ASTC: the block's width and height; the number after it is the same in sRGB. */
+/** @type {Record<number, number[]>} */
 const astcSides = { 157: [4, 4], 159: [5, 4], 161: [5, 5], 163: [6, 5], 165: [6, 6], 167: [8, 5],
 	169: [8, 6], 171: [8, 8],
 	173: [10, 5], 175: [10, 6], 177: [10, 8], 179: [10, 10], 181: [12, 10], 183: [12, 12] };
 
 /* ---- BC1 to BC5 */
 
+/**
+ * @param {Uint8Array} block
+ * @param {number} at
+ * @param {boolean} fourAlways
+ * @param {boolean} opaque
+ * @param {Pixels} out
+ */
 function readColors(block, at, fourAlways, opaque, out) {
 	const c = [block[at] | (block[at + 1] << 8), block[at + 2] | (block[at + 3] << 8)];
 	const four = fourAlways || c[0] > c[1];
 	const ends = c.map((v) => [((v >> 11) << 3) | (v >> 13), ((v >> 5) & 63) << 2 | ((v >> 9) & 3),
 			((v & 31) << 3) | ((v >> 2) & 7)]);
+	/**
+	 * @param {number} a
+	 * @param {number} b
+	 * @param {number} of
+	 */
 	const mixed = (a, b, of) => ends[0].map((first, k) => Math.floor((a * first + b * ends[1][k]) / of));
 	const palette = [ends[0], ends[1], four ? mixed(2, 1, 3) : mixed(1, 1, 2), four ? mixed(1, 2, 3) : [0, 0, 0]];
 	for (let i = 0; i < 16; i++) {
@@ -30,6 +45,12 @@ function readColors(block, at, fourAlways, opaque, out) {
 	}
 }
 
+/**
+ * @param {Uint8Array} block
+ * @param {number} at
+ * @param {number} channel
+ * @param {Pixels} out
+ */
 function readScalars(block, at, channel, out) {
 	const [a, b] = [block[at], block[at + 1]];
 	const steps = a > b ? 7 : 5;
@@ -43,11 +64,16 @@ function readScalars(block, at, channel, out) {
 /* ---- bits, the lowest of the first byte first */
 
 class Bits {
+	/**
+	 * @param {Uint8Array} bytes
+	 * @param {number} [byte]
+	 */
 	constructor(bytes, byte = 0) {
 		this.bytes = bytes;
 		this.at = 8 * byte;
 	}
 
+	/** @param {number} count */
 	take(count) {
 		let value = 0;
 		for (let i = 0; i < count; i++, this.at++) value |= ((this.bytes[this.at >> 3] >> (this.at & 7)) & 1) << i;
@@ -62,10 +88,14 @@ class Bits {
 const bc7Modes = ['3400401030', '2600600130', '3600500020', '2600701020', '1021560023', '1020780022', '1000771040',
 	'2600551020']
 	.map((digits) => [...digits].map(Number));
+/** @type {Record<number, number[]>} */
 const bc7Weights = { 2: [0, 21, 43, 64], 3: [0, 9, 18, 27, 37, 46, 55, 64],
 	4: [0, 4, 9, 13, 17, 21, 26, 30, 34, 38, 43, 47, 51, 55, 60, 64] };
 
-/* The subset of each pixel, two bits each; eight partitions per line. */
+/**
+ * The subset of each pixel, two bits each; eight partitions per line.
+ * @param {string} text
+ */
 const words = (text) => text.trim().split(/\s+/).map((word) => parseInt(word, 16));
 const partitions2 = words(`
 	50505050 40404040 54545454 54505040 50404000 55545450 55545040 54504000
@@ -85,12 +115,19 @@ const partitions3 = words(`
 	500aa550 aaaa4444 66660000 a5a0a5a0 50a050a0 69286928 44aaaa44 66666600
 	aa444444 54a854a8 95809580 96969600 a85454a8 80959580 aa141414 96960000
 	aaaa1414 a05050a0 a0a5a5a0 96000000 40804080 a9a8a9a8 aaaaaa44 2a4a5254`);
-/* The pixel of each later subset whose index omits its highest bit, one digit per partition. */
+/**
+ * The pixel of each later subset whose index omits its highest bit, one digit per partition.
+ * @param {string} text
+ */
 const digits = (text) => [...text].map((digit) => parseInt(digit, 16));
 const anchors2 = digits('fffffffffffffffff282288f28228822ff6828ff28222ff66268ff22fffff22f');
 const anchors3 = ['33ff83ff88666533338f336a588685ff8f356a8ff3f5ffff3f55585a5a8dfc33',
 	'f883ff38fffffff8f8f3f8f83f6affa8f3faa89a6f8f3668f3ffffffffff3ff8'].map(digits);
 
+/**
+ * @param {Uint8Array} block
+ * @param {Pixels} out
+ */
 function readBc7(block, out) {
 	const number = block[0] ? 31 - Math.clz32(block[0] & -block[0]) : 8;
 	if (number === 8) return out.fill(0);
@@ -103,21 +140,24 @@ function readBc7(block, out) {
 	const swap = bits.take(selectionBits);
 	const count = 2 * subsets;
 	const ends = Array.from({ length: count }, () => [0, 0, 0, 255]);
+	/** @type {number[]} */
+	const lowest = [];
 	for (let k = 0; k < 3; k++) for (const end of ends) end[k] = bits.take(color);
 	if (alpha) for (const end of ends) end[3] = bits.take(alpha);
 	let p = 0;
 	ends.forEach((end, e) => {
 		if (ownP || (sharedP && e % 2 === 0)) p = bits.take(1);
-		end.p = p;
+		lowest[e] = p;
 	});
-	for (const end of ends)
+	for (const [e, end] of ends.entries())
 		for (let k = 0; k < (alpha ? 4 : 3); k++) {
 			const has = ownP || sharedP ? 1 : 0;
 			const wide = (k < 3 ? color : alpha) + has;
-			const value = (has ? (end[k] << 1) | end.p : end[k]) << (8 - wide);
+			const value = (has ? (end[k] << 1) | lowest[e] : end[k]) << (8 - wide);
 			end[k] = value | (value >> wide);
 		}
 	const pattern = subsets === 1 ? 0 : subsets === 2 ? partitions2[partition] : partitions3[partition];
+	/** @param {number} i */
 	const isAnchor = (i) => i === 0 || (subsets === 2 && i === anchors2[partition])
 		|| (subsets === 3 && (i === anchors3[0][partition] || i === anchors3[1][partition]));
 	const first = Array.from({ length: 16 }, (_, i) => bc7Weights[index][bits.take(index - (isAnchor(i) ? 1 : 0))]);
@@ -138,7 +178,8 @@ function readBc7(block, out) {
 /* By code: bits of an end, bits of the others as differences from it (r, g, b), and what follows the code: channel, end
  * (w and x of the first subset, y and z of the second), and bits, the last named first. */
 const rgb = 'rw9:0 gw9:0 bw9:0';
-const bc6hModes = new Map([
+/** @type {[number, [number, number[] | null, string]][]} */
+const bc6hLayouts = [
 	[0, [10, [5, 5, 5],
 		`gy4 by4 bz4 ${rgb} rx4:0 gz4 gy3:0 gx4:0 bz0 gz3:0 bx4:0 bz1 by3:0 ry4:0 bz2 rz4:0 bz3`]],
 	[1, [7, [6, 6, 6],
@@ -175,12 +216,18 @@ const bc6hModes = new Map([
 		`${rgb} rx7:0 rw10:11 gx7:0 gw10:11 bx7:0 bw10:11`]],
 	[15, [16, [4, 4, 4],
 		`${rgb} rx3:0 rw10:15 gx3:0 gw10:15 bx3:0 bw10:15`]],
-].map(([code, [bits, delta, layout]]) => [code, { bits, delta, fields: layout.split(' ').map((field) => {
+];
+const bc6hModes = new Map(bc6hLayouts.map(([code, [bits, delta, layout]]) => [code, { bits, delta,
+	fields: layout.split(' ').map((field) => {
 	const [last, first = last] = field.slice(2).split(':').map(Number);
 	return { channel: 'rgb'.indexOf(field[0]), end: 'wxyz'.indexOf(field[1]), first, last };
 }) }]));
 
-/* Decodes to sixteen half floats; a reserved mode gives black. */
+/**
+ * Decodes to sixteen half floats; a reserved mode gives black.
+ * @param {Uint8Array} block
+ * @param {Pixels} out
+ */
 function readBc6h(block, out) {
 	const bits = new Bits(block);
 	let code = bits.take(2);
@@ -201,6 +248,7 @@ function readBc6h(block, out) {
 			end[k] = (ends[0][k] + delta) & ((1 << mode.bits) - 1);
 		}
 	const most = (1 << mode.bits) - 1;
+	/** @param {number} v */
 	const widened = (v) => (mode.bits >= 15 || v === 0 ? v : v === most ? 65535 : ((v << 16) + 32768) >>> mode.bits);
 	const wide = ends.map((end) => end.map(widened));
 	const size = two ? 3 : 4;
@@ -220,9 +268,14 @@ const ranges = [[8, 0, 0], [6, 1, 0], [5, 0, 1], [7, 0, 0], [5, 1, 0], [4, 0, 1]
 	[2, 0, 1], [4, 0, 0], [2, 1, 0], [1, 0, 1], [3, 0, 0], [1, 1, 0]];
 const weightRanges = [[[1, 0, 0], [0, 1, 0], [2, 0, 0], [0, 0, 1], [1, 1, 0], [3, 0, 0]],
 	[[1, 0, 1], [2, 1, 0], [4, 0, 0], [2, 0, 1], [3, 1, 0], [5, 0, 0]]];
+/**
+ * @param {number} count
+ * @param {number[]} given
+ */
 const sequenceBits = (count, [bits, trits, quints]) => count * bits
 	+ (trits ? Math.ceil((8 * count) / 5) : quints ? Math.ceil((7 * count) / 3) : 0);
 
+/** @param {number} t */
 function tritsOf(t) {
 	let c = t & 31, t4, t3;
 	if (((t >> 2) & 7) === 7) {
@@ -230,12 +283,17 @@ function tritsOf(t) {
 		t4 = t3 = 2;
 	} else if (((t >> 5) & 3) === 3) [t4, t3] = [2, t >> 7];
 	else [t4, t3] = [t >> 7, (t >> 5) & 3];
+	/**
+	 * @param {number} a
+	 * @param {number} b
+	 */
 	const low = (a, b) => (a << 1) | (b & ~a & 1);
 	if ((c & 3) === 3) return [low((c >> 3) & 1, (c >> 2) & 1), c >> 4, 2, t3, t4];
 	if (((c >> 2) & 3) === 3) return [c & 3, 2, 2, t3, t4];
 	return [low((c >> 1) & 1, c & 1), (c >> 2) & 3, c >> 4, t3, t4];
 }
 
+/** @param {number} q */
 function quintsOf(q) {
 	const last = q & 1;
 	if (((q >> 1) & 3) === 3 && ((q >> 5) & 3) === 0) return [4, 4, (last << 2) | (((q >> 4) & ~last & 1) << 1)
@@ -246,8 +304,14 @@ function quintsOf(q) {
 	return (c & 7) === 5 ? [c >> 3, 4, q2] : [c & 7, c >> 3, q2];
 }
 
-/* Reads a sequence of integers: [bits, digit] each. The last group may be cut off: missing bits are zero. */
+/**
+ * Reads a sequence of integers: [bits, digit] each. The last group may be cut off: missing bits are zero.
+ * @param {Bits} bits
+ * @param {number} count
+ * @param {number[]} given
+ */
 function readSequence(bits, count, [width, trits, quints]) {
+	/** @type {number[][]} */
 	const out = [];
 	if (!trits && !quints) {
 		for (let i = 0; i < count; i++) out.push([bits.take(width), 0]);
@@ -255,6 +319,7 @@ function readSequence(bits, count, [width, trits, quints]) {
 	}
 	const shares = trits ? [2, 2, 1, 2, 1] : [3, 2, 2];
 	const end = bits.at + sequenceBits(count, [width, trits, quints]);
+	/** @param {number} n */
 	const take = (n) => {
 		const there = Math.max(0, Math.min(n, end - bits.at));
 		return bits.take(there);
@@ -274,12 +339,20 @@ function readSequence(bits, count, [width, trits, quints]) {
 }
 
 /* Letters of the specification's tables: the value's bit that each bit of B repeats; 'b' is bit 1, '0' none. */
+/** @type {Record<string, [number, string]>} */
 const colorMix = { t1: [204, '000000000'], t2: [93, 'b000b0bb0'], t3: [44, 'cb000cbcb'], t4: [22, 'dcb000dcb'],
 	t5: [11, 'edcb000ed'], t6: [5, 'fedcb000f'],
 	q1: [113, '000000000'], q2: [54, 'b0000bb00'], q3: [26, 'cb0000cbc'], q4: [13, 'dcb0000dc'], q5: [6, 'edcb0000e'] };
+/** @type {Record<string, [number, string]>} */
 const weightMix = { t1: [50, '0000000'], t2: [23, 'b000b0b'], t3: [11, 'cb000cb'], q1: [28, '0000000'],
 	q2: [13, 'b0000b0'] };
 
+/**
+ * @param {number} value
+ * @param {number} digit
+ * @param {[number, string]} given
+ * @param {number} high
+ */
 function unmix(value, digit, [factor, pattern], high) {
 	let b = 0;
 	for (const letter of pattern) b = (b << 1) | (letter === '0' ? 0 : (value >> (letter.charCodeAt(0) - 97)) & 1);
@@ -287,6 +360,11 @@ function unmix(value, digit, [factor, pattern], high) {
 	return (a & high) | (((digit * factor + b) ^ a) >> 2);
 }
 
+/**
+ * @param {number} value
+ * @param {number} width
+ * @param {number} wanted
+ */
 function repeat(value, width, wanted) {
 	let out = 0;
 	for (let left = wanted; left > 0; left -= width) out = left >= width ? (out << width) | value : (out << left)
@@ -294,9 +372,17 @@ function repeat(value, width, wanted) {
 	return out;
 }
 
+/**
+ * @param {number[]} read  value and digit of a sequence
+ * @param {number[]} range
+ */
 const colorOf = ([value, digit], [width, trits, quints]) =>
 	(trits || quints ? unmix(value, digit, colorMix[(trits ? 't' : 'q') + width], 128) : repeat(value, width, 8));
 
+/**
+ * @param {number[]} read  value and digit of a sequence
+ * @param {number[]} range
+ */
 function weightOf([value, digit], [width, trits, quints]) {
 	let w;
 	if (width === 0) w = (trits ? [0, 32, 63] : [0, 16, 32, 47, 63])[digit];
@@ -305,7 +391,10 @@ function weightOf([value, digit], [width, trits, quints]) {
 	return w > 32 ? w + 1 : w;
 }
 
-/* Width and height of the grid of weights, whether there are two planes, and the range; null for reserved modes. */
+/**
+ * Width and height of the grid of weights, whether there are two planes, and the range; null for reserved modes.
+ * @param {number} mode
+ */
 function readMode(mode) {
 	const [a, b] = [(mode >> 5) & 3, (mode >> 7) & 3];
 	let range = (mode >> 4) & 1, dual = (mode >> 10) & 1, precise = (mode >> 9) & 1, wide, high;
@@ -325,6 +414,7 @@ function readMode(mode) {
 	return range < 2 || !wide ? null : { wide, high, dual, range: weightRanges[precise][range - 2] };
 }
 
+/** @param {number} seed */
 function hash(seed) {
 	let p = seed;
 	p ^= p >>> 15;
@@ -339,7 +429,12 @@ function hash(seed) {
 	return (p ^ (p >>> 17)) >>> 0;
 }
 
-/* Which of `count` partitions each pixel of a block belongs to. */
+/**
+ * Which of `count` partitions each pixel of a block belongs to.
+ * @param {number} number
+ * @param {number} count
+ * @param {number[]} given
+ */
 function partitionOf(number, count, [width, height]) {
 	const small = width * height < 31 ? 1 : 0;
 	const seed = number + (count - 1) * 1024;
@@ -356,21 +451,42 @@ function partitionOf(number, count, [width, height]) {
 	});
 }
 
+/** @param {number} value */
 const clamp = (value) => Math.max(0, Math.min(255, value));
+/** @param {number[]} given */
 const contract = ([r, g, b, a]) => [(r + b) >> 1, (g + b) >> 1, b, a];
 
-/* [base, signed offset] of a pair. */
+/**
+ * [base, signed offset] of a pair.
+ * @param {number} base
+ * @param {number} offset
+ */
 function signedPair(base, offset) {
 	const moved = (offset >> 1) & 63;
 	return [(base >> 1) | (offset & 128), moved & 32 ? moved - 64 : moved];
 }
 
-/* The two colours of an endpoint mode; null for high dynamic range. */
+/**
+ * The two colours of an endpoint mode; null for high dynamic range.
+ * @param {number} mode
+ * @param {number[]} v
+ */
 function endpointsOf(mode, v) {
+	/**
+	 * @param {number[]} r
+	 * @param {number[]} g
+	 * @param {number[]} b
+	 * @param {number[]} [a]
+	 */
 	const two = (r, g, b, a) => [[v[r[0]], v[g[0]], v[b[0]], a ? v[a[0]] : 255],
 		[v[r[1]], v[g[1]], v[b[1]], a ? v[a[1]] : 255]];
+	/** @param {number[][]} given */
 	const inOrder = ([low, high]) => (high[0] + high[1] + high[2] >= low[0] + low[1] + low[2] ? [low, high]
 			: [contract(high), contract(low)]);
+	/**
+	 * @param {number} a
+	 * @param {number} b
+	 */
 	const scaled = (a, b) => [[0, 1, 2].map((k) => (v[k] * v[3]) >> 8).concat(a), [v[0], v[1], v[2], b]];
 	const moved = () => {
 		const pairs = Array.from({ length: v.length / 2 }, (_, i) => signedPair(v[2 * i], v[2 * i + 1]));
@@ -400,11 +516,19 @@ function endpointsOf(mode, v) {
 	}
 }
 
-/* Interpolates the grid's weights to the pixels of the block. */
+/**
+ * Interpolates the grid's weights to the pixels of the block.
+ * @param {number[]} weights
+ * @param {{ wide: number, high: number, dual: number }} given
+ * @param {number[]} given
+ * @param {number} plane
+ */
 function spread(weights, { wide, high, dual }, [width, height], plane) {
+	/** @param {number} side */
 	const step = (side) => Math.floor((1024 + (side >> 1)) / (side - 1));
 	const [dx, dy] = [step(width), step(height)];
 	const planes = dual ? 2 : 1;
+	/** @param {number} at */
 	const weight = (at) => weights[at * planes + plane] ?? 0;
 	return Array.from({ length: width * height }, (_, i) => {
 		const gx = (dx * (i % width) * (wide - 1) + 32) >> 6;
@@ -417,13 +541,19 @@ function spread(weights, { wide, high, dual }, [width, height], plane) {
 	});
 }
 
+/** @param {Uint8Array} block */
 function reversed(block) {
 	const out = new Uint8Array(16);
 	for (let i = 0; i < 16; i++) for (let bit = 0; bit < 8; bit++) out[15 - i] |= ((block[i] >> bit) & 1) << (7 - bit);
 	return out;
 }
 
-/* The endpoint modes of the partitions, and how many bits below the weights belong to them. */
+/**
+ * The endpoint modes of the partitions, and how many bits below the weights belong to them.
+ * @param {Uint8Array} block
+ * @param {number} count
+ * @param {number} below
+ */
 function readColorModes(block, count, below) {
 	const bits = new Bits(block);
 	if (count === 1) {
@@ -441,6 +571,12 @@ function readColorModes(block, count, below) {
 			| ((all >> (2 + count + 2 * i)) & 3)), start: 29, extra };
 }
 
+/**
+ * @param {Uint8Array} block
+ * @param {number[]} sides
+ * @param {boolean} srgb
+ * @param {Pixels} out
+ */
 function readAstc(block, sides, srgb, out) {
 	const magenta = () => {
 		for (let i = 0; i < out.length; i += 4) out.set([255, 0, 255, 255], i);
@@ -477,9 +613,10 @@ function readAstc(block, sides, srgb, out) {
 	bits.at = 13;
 	const parts = count > 1 ? partitionOf(bits.take(10), count, sides) : null;
 	for (let i = 0; i < sides[0] * sides[1]; i++) {
-		const [low, high] = ends[parts ? parts[i] : 0];
+		const [low, high] = ends[parts ? parts[i] : 0] ?? [];
 		for (let k = 0; k < 4; k++) {
 			const weight = planes[k === second ? 1 : 0][i];
+			/** @param {number} c */
 			const wide = (c) => (srgb && k < 3 ? (c << 8) | 128 : c * 257);
 			out[4 * i + k] = (wide(low[k]) * (64 - weight) + wide(high[k]) * weight + 32) >> 14;
 		}
@@ -489,15 +626,26 @@ function readAstc(block, sides, srgb, out) {
 
 /* ---- pictures */
 
-/** {width, height, bytes, read(block, out)} for a format's blocks, null for other formats. */
+/**
+ * {width, height, bytes, read(block, out)} for a format's blocks, null for other formats.
+ * @param {number} vkFormat
+ * @returns {{ width: number, height: number, bytes: number, read(block: Uint8Array, out: Pixels): unknown,
+ *     pixels?: new (length: number) => Pixels } | null}
+ */
 function codecOf(vkFormat) {
 	if (vkFormat >= 131 && vkFormat <= 134) return { width: 4, height: 4, bytes: 8,
+		/**
+		 * @param {Uint8Array} block
+		 * @param {Pixels} out
+		 */
 		read: (block, out) => readColors(block, 0, false, vkFormat < 133, out) };
 	if (vkFormat === 137 || vkFormat === 138) return { width: 4, height: 4, bytes: 16, read: (block, out) => {
 		readColors(block, 8, true, true, out);
 		readScalars(block, 0, 3, out);
 	} };
-	const scalars = (channels) => ({ width: 4, height: 4, bytes: 8 * channels, read: (block, out) => {
+	/** @param {number} channels */
+	const scalars = (channels) => ({ width: 4, height: 4, bytes: 8 * channels,
+		read: (/** @type {Uint8Array} */ block, /** @type {Pixels} */ out) => {
 		for (let i = 0; i < 64; i++) out[i] = i % 4 === 3 ? 255 : 0;
 		for (let k = 0; k < channels; k++) readScalars(block, 8 * k, k, out);
 	} });
@@ -508,14 +656,23 @@ function codecOf(vkFormat) {
 	const srgb = vkFormat % 2 === 0;
 	const sides = astcSides[srgb ? vkFormat - 1 : vkFormat];
 	return sides ? { width: sides[0], height: sides[1], bytes: 16,
+		/**
+		 * @param {Uint8Array} block
+		 * @param {Pixels} out
+		 */
 		read: (block, out) => readAstc(block, sides, srgb, out) } : null;
 }
 
+/** @param {number} vkFormat */
 export const canDecode = (vkFormat) => codecOf(vkFormat) !== null;
 
 /**
  * Pixels of a level, four bytes each (R, G, B, A as stored: sRGB stays sRGB); channels that the format lacks are 0,
  * alpha 255. BC6H gives a Uint16Array of half floats.
+ * @param {number} vkFormat
+ * @param {Uint8Array} data
+ * @param {number} width
+ * @param {number} height
  */
 export async function decodeBlocks(vkFormat, data, width, height) {
 	const codec = codecOf(vkFormat);

@@ -7,12 +7,19 @@
  */
 import { constants, hex, isPack, readRecord, records } from './hob-format.js';
 
+/** @import { Row } from './hob-format.js' */
+
 const tableBytes = 4096;
 const gapBytes = 4096; // smaller gaps of known bytes are fetched again: another request costs more
 const rangeType = 'R'.charCodeAt(0) | ('N'.charCodeAt(0) << 8) | ('G'.charCodeAt(0) << 16) | ('S'.charCodeAt(0) << 24);
 
+/** @param {Uint8Array} bytes */
 const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
+/**
+ * @param {Uint8Array} bytes
+ * @returns {Row | null}
+ */
 function readHeader(bytes) {
 	if (!isPack(bytes)) return null;
 	const header = readRecord('header', viewOf(bytes), 0);
@@ -21,6 +28,11 @@ function readHeader(bytes) {
 	return known ? { ...header, tableEnd: header.header_bytes + header.section_count * header.entry_bytes } : null;
 }
 
+/**
+ * @param {Uint8Array} bytes
+ * @param {Row} header
+ * @returns {Row[]}
+ */
 function readSections(bytes, header) {
 	return Array.from({ length: header.section_count }, (_, i) => {
 		const section = readRecord('section', viewOf(bytes), header.header_bytes + i * header.entry_bytes);
@@ -28,6 +40,10 @@ function readSections(bytes, header) {
 	});
 }
 
+/**
+ * @param {Uint8Array} bytes
+ * @param {Row[]} sections
+ */
 function readRanges(bytes, sections) {
 	const section = sections.find(({ type }) => type === rangeType);
 	if (!section || section.codec !== constants.CODEC_RAW || section.stride !== records.range.bytes
@@ -36,11 +52,19 @@ function readRanges(bytes, sections) {
 		(_, i) => readRecord('range', viewOf(bytes), section.offset + i * section.stride));
 }
 
+/**
+ * @param {Uint8Array} digest
+ * @param {number} size
+ */
 const keyOf = (digest, size) => `${hex(digest)}.${size}`;
 
-/** Offsets of bytes in the older file: {key: offset}. */
+/**
+ * Offsets of bytes in the older file: {key: offset}.
+ * @param {Uint8Array} older
+ */
 function indexOf(older) {
 	const header = readHeader(older);
+	/** @type {Map<string, number>} */
 	const found = new Map();
 	if (!header || header.tableEnd > older.length) return found;
 	const sections = readSections(older, header);
@@ -51,15 +75,32 @@ function indexOf(older) {
 	return found;
 }
 
-/** Copies all known bytes to `whole`; returns [first, end] of the missing ones, ascending. */
+/**
+ * Copies all known bytes to `whole`; returns [first, end] of the missing ones, ascending.
+ * @param {Uint8Array} whole
+ * @param {Row[]} sections
+ * @param {number} came
+ * @param {Uint8Array} older
+ * @param {Map<string, number>} known
+ */
 function plan(whole, sections, came, older, known) {
+	/** @type {[number, number][]} */
 	const needs = [];
+	/**
+	 * @param {number} first
+	 * @param {number} end
+	 */
 	const need = (first, end) => {
 		if (first >= end) return;
 		const last = needs.at(-1);
 		if (last && first <= last[1] + gapBytes) last[1] = end;
 		else needs.push([first, end]);
 	};
+	/**
+	 * @param {Uint8Array} digest
+	 * @param {number} size
+	 * @param {number} to
+	 */
 	const take = (digest, size, to) => {
 		const from = known.get(keyOf(digest, size));
 		if (from !== undefined) whole.set(older.subarray(from, from + size), to);

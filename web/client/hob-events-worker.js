@@ -1,13 +1,18 @@
 /* Shared by all tabs of an origin: holds one stream for each daemon and forwards events. */
 import { openStream } from './hob-events.js';
 
+/** @typedef {{ ports: Set<MessagePort>, hello: object | null, stop: () => void }} Stream */
+/** @type {Map<string, Stream>} */
 const streams = new Map();
 
+/**
+ * @param {MessagePort} port
+ * @param {import('./hob-events.js').Source} source
+ */
 function join(port, source) {
 	const key = JSON.stringify(source);
-	let stream = streams.get(key);
-	if (!stream) {
-		stream = { ports: new Set(), hello: null };
+	const stream = streams.get(key) ?? { ports: new Set(), hello: null, stop: () => {} };
+	if (!streams.has(key)) {
 		streams.set(key, stream);
 		stream.stop = openStream(source, (event) => {
 			if (event.kind === 'hello') stream.hello = event;
@@ -25,7 +30,8 @@ function join(port, source) {
 	};
 }
 
-globalThis.addEventListener('connect', ({ ports: [port] }) => {
+globalThis.addEventListener('connect', (event) => {
+	const { ports: [port] } = /** @type {MessageEvent} */ (event);
 	let leave = () => {};
 	port.onmessage = ({ data }) => {
 		if (data === 'bye') leave();

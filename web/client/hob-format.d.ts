@@ -5,6 +5,9 @@ export const records: Readonly<Record<string, { bytes: number; fields: unknown[]
 export const sectionTypes: Readonly<Record<string, { element: string; gpu: boolean }>>;
 export const vertexFormats: Readonly<Record<number, unknown>>;
 
+/** A record, as schema/FORMATS.md describes it. */
+export type Row = Record<string, any>;
+
 export function hex(bytes: Uint8Array): string;
 export function isPack(bytes: Uint8Array): boolean;
 export function readRecord(name: string, view: DataView, at: number,

@@ -445,8 +445,19 @@ export const sectionTypes = {
 
 export const NONE = 0xffffffff;
 
+/**
+ * @import { Decoder, Row } from './hob-format.js'
+ * @typedef {import('./hob-format.js').Section & { known: { kind: string, element: string, gpu: boolean } }} Section
+ * @typedef {[name: string, type: string, offset: number, count: number, isName?: boolean]} Field
+ */
+
+/** The tables above by whatever name. */
+const layouts = /** @type {Record<string, { bytes: number, fields: Field[] }>} */ (/** @type {unknown} */ (records));
+const kindsOfSection = /** @type {Record<string, { kind: string, element: string, gpu: boolean }>} */ (sectionTypes);
+
 const MAGIC = [0x89, 0x48, 0x4f, 0x42, 0x0d, 0x0a, 0x1a, 0x0a];
 
+/** @type {Record<string, [number, (view: DataView, at: number) => number]>} */
 const readers = {
 	u8: [1, (view, at) => view.getUint8(at)],
 	s8: [1, (view, at) => view.getInt8(at)],
@@ -457,22 +468,41 @@ const readers = {
 	f32: [4, (view, at) => view.getFloat32(at, true)],
 };
 
+/** @type {Record<string, Int8ArrayConstructor | Uint8ArrayConstructor | Uint16ArrayConstructor | Uint32ArrayConstructor
+	| Int32ArrayConstructor | Float32ArrayConstructor>} */
 const arrays = { u8: Uint8Array, s8: Int8Array, u16: Uint16Array, u32: Uint32Array, s32: Int32Array,
 	f32: Float32Array };
 
+/** @param {number} value */
 const fourcc = (value) => String.fromCharCode(value & 255, (value >> 8) & 255, (value >> 16) & 255,
 	(value >>> 24) & 255);
 
+/** @param {Uint8Array} bytes */
 export const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** Reads one record of `view` at `at` as an object; `text` turns the offset of a name into its string. */
+/**
+ * Reads one record of `view` at `at` as an object; `text` turns the offset of a name into its string.
+ * @param {string} name
+ * @param {DataView} view
+ * @param {number} at
+ * @param {(offset: number) => unknown} [text]
+ */
 export function readRecord(name, view, at, text = (offset) => offset) {
+	/** @type {Row} */
 	const out = {};
-	for (const [field, type, offset, count, isName] of records[name].fields)
+	for (const [field, type, offset, count, isName] of layouts[name].fields)
 		out[field] = readField(view, at + offset, type, count, isName, text);
 	return out;
 }
 
+/**
+ * @param {DataView} view
+ * @param {number} at
+ * @param {string} type
+ * @param {number} count
+ * @param {boolean | undefined} isName
+ * @param {(offset: number) => unknown} text
+ */
 function readField(view, at, type, count, isName, text) {
 	const [size, read] = readers[type];
 	if (!count) return isName ? text(read(view, at)) : read(view, at);
@@ -483,11 +513,18 @@ function readField(view, at, type, count, isName, text) {
 /** What is wrong with a file. */
 export class FormatError extends Error {}
 
+/**
+ * @param {unknown} condition
+ * @param {string} message
+ */
 function check(condition, message) {
 	if (!condition) throw new FormatError(message);
 }
 
-/** True when the bytes begin like a packed file. */
+/**
+ * True when the bytes begin like a packed file.
+ * @param {Uint8Array} bytes
+ */
 export function isPack(bytes) {
 	return bytes.length >= 64 && MAGIC.every((byte, i) => bytes[i] === byte);
 }
@@ -519,6 +556,7 @@ export class Pack {
 		check(bytes.length >= (options.prefix ? h.prefix_bytes : h.file_bytes),
 			`${bytes.length} of ${h.file_bytes} bytes are there`);
 		this.kind = fourcc(h.kind);
+		/** @type {Section[]} */
 		this.sections = [];
 		for (let i = 0; i < h.section_count; i++) this.sections.push(
 				this.#readSection(h.header_bytes + i * h.entry_bytes));
@@ -526,16 +564,20 @@ export class Pack {
 		this.strings = strings ? this.data(strings) : new Uint8Array();
 	}
 
+	/**
+	 * @param {number} at
+	 * @returns {Section}
+	 */
 	#readSection(at) {
-		const section = readRecord('section', this.view, at);
-		section.type = fourcc(section.type);
-		section.known = sectionTypes[section.type];
+		const section = /** @type {Section} */ (readRecord('section', this.view, at));
+		section.type = fourcc(Number(section.type));
+		section.known = kindsOfSection[section.type];
 		if (!section.known) {
 			check(!(section.flags & constants.SECTION_MUST_UNDERSTAND), `unknown section ${section.type}`);
 			return section;
 		}
 		const { element } = section.known;
-		const least = records[element]?.bytes ?? readers[element]?.[0] ?? 1;
+		const least = layouts[element]?.bytes ?? readers[element]?.[0] ?? 1;
 		check(section.offset + section.stored_bytes <= this.header.file_bytes,
 			`section ${section.type} leaves the file`);
 		check(section.known.gpu || section.offset + section.stored_bytes <= this.header.prefix_bytes,
@@ -547,36 +589,55 @@ export class Pack {
 		return section;
 	}
 
-	/** The first section of a type, or undefined. */
+	/**
+	 * The first section of a type, or undefined.
+	 * @param {string} type
+	 * @returns {Section | undefined}
+	 */
 	find(type) {
 		return this.sections.find((section) => section.type === type);
 	}
 
-	/** The string at an offset in STRS. */
+	/**
+	 * The string at an offset in STRS.
+	 * @param {number} offset
+	 */
 	text(offset) {
 		const end = this.strings.indexOf(0, offset);
 		return end < 0 ? '' : new TextDecoder().decode(this.strings.subarray(offset, end));
 	}
 
-	/** The stored bytes of a section. */
+	/**
+	 * The stored bytes of a section.
+	 * @param {Section} section
+	 */
 	data(section) {
 		check(section.offset + section.stored_bytes <= this.bytes.length, `section ${section.type} is not there yet`);
 		return this.bytes.subarray(section.offset, section.offset + section.stored_bytes);
 	}
 
-	/** Element `index` of a section that the CPU reads: an object, a number, a string, or an array for a matrix. */
+	/**
+	 * Element `index` of a section that the CPU reads: an object, a number, a string, or an array for a matrix.
+	 * @param {Section} section
+	 * @param {number} index
+	 * @returns {any}
+	 */
 	row(section, index) {
 		const at = section.offset + index * section.stride;
 		const { element } = section.known;
+		/** @param {number} offset */
 		const text = (offset) => this.text(offset);
 		if (section.type === 'NAMS' || section.type === 'VARI') return this.text(this.view.getUint32(at, true));
-		if (!records[element]) return readers[element][1](this.view, at);
-		if (records[element].fields.length > 1) return readRecord(element, this.view, at, text);
-		const [, type, offset, count] = records[element].fields[0];
+		if (!layouts[element]) return readers[element][1](this.view, at);
+		if (layouts[element].fields.length > 1) return readRecord(element, this.view, at, text);
+		const [, type, offset, count] = layouts[element].fields[0];
 		return readField(this.view, at + offset, type, count, false, text);
 	}
 
-	/** All elements of the section of a type. */
+	/**
+	 * All elements of the section of a type.
+	 * @param {string} type
+	 */
 	rows(type) {
 		const section = this.find(type);
 		return section ? Array.from({ length: section.count }, (_, i) => this.row(section, i)) : [];
@@ -585,31 +646,44 @@ export class Pack {
 	/**
 	 * A section of plain numbers (TIME, VALS, JNTS, LOCL, MLVT ...) or of indices as one typed array; vertices as
 	 * bytes. Encoded sections go through `decoder`, an object like meshoptimizer's MeshoptDecoder.
+	 * @param {Section} section
+	 * @param {Decoder} [decoder]
 	 */
 	array(section, decoder) {
 		const bytes = this.decode(section, decoder);
 		const { element } = section.known;
 		const Type = element === 'index' ? (section.stride === 2 ? Uint16Array : Uint32Array)
 			: element === 'mat4' || element === 'box' ? Float32Array : arrays[element] ?? Uint8Array;
-		return new Type(bytes.buffer, bytes.byteOffset, bytes.byteLength / Type.BYTES_PER_ELEMENT);
+		return new Type(/** @type {ArrayBuffer} */ (bytes.buffer), bytes.byteOffset,
+			bytes.byteLength / Type.BYTES_PER_ELEMENT);
 	}
 
-	/** The bytes of a section, decoded. */
+	/**
+	 * The bytes of a section, decoded.
+	 * @param {Section} section
+	 * @param {Decoder} [decoder]
+	 */
 	decode(section, decoder) {
 		const stored = this.data(section);
 		if (section.codec === constants.CODEC_RAW) return stored;
 		check(decoder, `section ${section.type} is encoded and there is no decoder`);
-		const functions = ['', 'decodeVertexBuffer', 'decodeIndexBuffer', 'decodeIndexSequence'];
-		check(functions[section.codec], `unknown codec ${section.codec}`);
+		const functions = /** @type {const} */ (['decodeVertexBuffer', 'decodeIndexBuffer', 'decodeIndexSequence']);
+		const name = functions[section.codec - 1];
+		check(name, `unknown codec ${section.codec}`);
 		const out = new Uint8Array(section.raw_bytes);
-		decoder[functions[section.codec]](out, section.count, section.stride, stored);
+		decoder?.[name](out, section.count, section.stride, stored);
 		return out;
 	}
 
-	/** The value linked to a node in a section of links (LMSH, LMAT ...); NONE without one. O(log n). */
+	/**
+	 * The value linked to a node in a section of links (LMSH, LMAT ...); NONE without one. O(log n).
+	 * @param {string} type
+	 * @param {number} node
+	 */
 	link(type, node) {
 		const section = this.find(type);
-		for (let first = 0, last = section?.count ?? 0; first < last; ) {
+		if (!section) return NONE;
+		for (let first = 0, last = section.count; first < last; ) {
 			const middle = (first + last) >> 1;
 			const at = section.offset + middle * section.stride;
 			const found = this.view.getUint32(at, true);
@@ -622,6 +696,7 @@ export class Pack {
 
 	/** All that the CPU reads, as `hob inspect --json` prints it. */
 	describe() {
+		/** @type {Record<string, any[]>} */
 		const out = {};
 		for (const section of this.sections)
 			if (section.known && !section.known.gpu && section.type !== 'STRS') out[section.type] =
@@ -630,26 +705,32 @@ export class Pack {
 	}
 }
 
-/** The attributes of a mesh (a row of MDSC), with the section, stride and byte offset of its first vertex. */
+/**
+ * The attributes of a mesh (a row of MDSC), with the section, stride and byte offset of its first vertex.
+ * @param {Pack} pack
+ * @param {Row} mesh
+ */
 export function meshAttributes(pack, mesh) {
 	if (mesh.layout === NONE) return [];
-	const layout = pack.row(pack.find('LAYT'), mesh.layout);
-	const table = pack.find('ATTR');
+	const layout = pack.row(/** @type {Section} */ (pack.find('LAYT')), mesh.layout);
+	const table = /** @type {Section} */ (pack.find('ATTR'));
 	return Array.from({ length: layout.attribute_count }, (_, i) => {
 		const attribute = pack.row(table, layout.attribute_first + i);
 		const section = pack.sections[layout.sections[attribute.stream]];
 		return { ...attribute, section, stride: section.stride, start: mesh.first_vertex * section.stride
 				+ attribute.offset,
-			layout: vertexFormats[attribute.format] };
+			layout: /** @type {Record<number, object>} */ (vertexFormats)[attribute.format] };
 	});
 }
 
 /**
  * The levels of a mesh, finest first, with their index sections, mean errors (0 if the file has none) and the errors
  * of their attributes (a row of LODA; null if the file has none).
+ * @param {Pack} pack
+ * @param {Row} mesh
  */
 export function meshLevels(pack, mesh) {
-	const table = pack.find('LODS');
+	const table = /** @type {Section} */ (pack.find('LODS'));
 	const errors = pack.find('LODA');
 	const means = pack.find('LODM');
 	return Array.from({ length: mesh.lod_count }, (_, i) => {

@@ -19,6 +19,11 @@ const style = `
 		cursor: pointer; }
 `;
 
+/**
+ * @param {string} name
+ * @param {string} className
+ * @param {string} text
+ */
 function element(name, className, text) {
 	const out = document.createElement(name);
 	out.className = className;
@@ -34,7 +39,7 @@ export class HobOverlay extends (globalThis.HTMLElement ?? Object) {
 	constructor() {
 		super();
 		const close = element('button', '', '✕');
-		close.type = 'button';
+		close.setAttribute('type', 'button');
 		close.setAttribute('aria-label', 'Hide until the next error');
 		close.addEventListener('click', () => (this.hidden = true));
 		this.attachShadow({ mode: 'open' }).append(element('style', '', style), this.#list, close);
@@ -53,7 +58,10 @@ export class HobOverlay extends (globalThis.HTMLElement ?? Object) {
 		this.#draw();
 	}
 
-	/** Removes the asset's error. */
+	/**
+	 * Removes the asset's error.
+	 * @param {string} name
+	 */
 	clear(name) {
 		if (this.#errors.delete(name)) this.#draw();
 	}

@@ -14,8 +14,11 @@ import * as THREE from 'three';
 /* Factors that convert the bands of radiance harmonics to irradiance. */
 const bands = [Math.PI, 2 * Math.PI / 3, Math.PI / 4];
 
-/** A light probe from nine coefficients of irradiance (KTX2's key HobIrradiance), for materials that the environment
- * does not light. */
+/**
+ * A light probe from nine coefficients of irradiance (KTX2's key HobIrradiance), for materials that the environment
+ * does not light.
+ * @param {ArrayLike<number>} numbers
+ */
 export function irradianceProbe(numbers) {
 	const probe = new THREE.LightProbe();
 	probe.sh.coefficients.forEach((coefficient, i) => coefficient.fromArray(numbers, 3 * i)
@@ -23,6 +26,7 @@ export function irradianceProbe(numbers) {
 	return probe;
 }
 
+/** @param {THREE.CompressedCubeTexture} cube */
 function levelMaterial(cube) {
 	return new THREE.ShaderMaterial({
 		uniforms: { cube: { value: cube }, level: { value: 0 } },
@@ -40,11 +44,12 @@ function levelMaterial(cube) {
  * @returns {THREE.WebGLCubeRenderTarget} its `texture` is for scene.environment and scene.background; dispose() it
  */
 export function environmentLight({ cube }, renderer) {
-	const { width: size, mipmaps } = cube.image[0];
+	const { width: size, mipmaps } = /** @type {{ width: number, mipmaps: { width: number, height: number }[] }} */ (
+		/** @type {unknown} */ (cube.image[0]));
 	const target = new THREE.WebGLCubeRenderTarget(size, { type: THREE.HalfFloatType, generateMipmaps: false,
 		minFilter: THREE.LinearMipmapLinearFilter, colorSpace: THREE.LinearSRGBColorSpace, depthBuffer: false });
 	target.texture.isPMREMTexture = true;
-	target.texture.mipmaps = mipmaps.map(({ width, height }) => ({ width, height }));
+	Object.assign(target.texture, { mipmaps: mipmaps.map(({ width, height }) => ({ width, height })) });
 	const box = new THREE.Mesh(new THREE.BoxGeometry(5, 5, 5), levelMaterial(cube));
 	const camera = new THREE.CubeCamera(1, 10, target);
 	mipmaps.forEach(({ width, height }, i) => {

@@ -8,24 +8,32 @@
 import { BufferAttribute, BufferGeometry, Box3, Sphere, Vector3 } from 'three';
 import { constants, meshAttributes, meshLevels, readRecord } from './hob-format.js';
 
+/** @import { Pack, Row, Section } from './hob-format.js' */
+
 const c = constants;
 
 const attributeNames = {
 	[c.SEMANTIC_POSITION]: () => 'position',
 	[c.SEMANTIC_NORMAL]: () => 'normal',
 	[c.SEMANTIC_TANGENT]: () => 'tangent',
+	/** @param {number} set */
 	[c.SEMANTIC_UV]: (set) => (set ? `uv${set}` : 'uv'),
+	/** @param {number} set */
 	[c.SEMANTIC_COLOR]: (set) => (set ? `color_${set}` : 'color'),
+	/** @param {number} set */
 	[c.SEMANTIC_JOINTS]: (set) => (set ? `joints_${set}` : 'skinIndex'),
+	/** @param {number} set */
 	[c.SEMANTIC_WEIGHTS]: (set) => (set ? `weights_${set}` : 'skinWeight'),
 };
 
+/** @type {Record<string, Record<number, new (length: number) => Uint8Array | Int8Array | Uint16Array | Int16Array>>} */
 const integerArrays = {
 	UNORM: { 1: Uint8Array, 2: Uint16Array },
 	SNORM: { 1: Int8Array, 2: Int16Array },
 	UINT: { 1: Uint8Array, 2: Uint16Array },
 };
 
+/** @param {number} half */
 function halfToFloat(half) {
 	const sign = half & 0x8000 ? -1 : 1;
 	const exponent = (half >> 10) & 31;
@@ -35,9 +43,17 @@ function halfToFloat(half) {
 	return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
+/**
+ * @param {number} bits
+ * @param {number} shift
+ */
 const signed10 = (bits, shift) => Math.max(((bits << (22 - shift)) >> 22) / 511, -1);
 
-/** Returns a function that reads component `k` of the vertex at byte `at` as a number. */
+/**
+ * Returns a function that reads component `k` of the vertex at byte `at` as a number.
+ * @param {Row} given
+ * @returns {(view: DataView, at: number, k: number) => number}
+ */
 function componentReader({ kind, componentBytes }) {
 	if (componentBytes === 0)
 		return (view, at, k) => {
@@ -55,6 +71,12 @@ function componentReader({ kind, componentBytes }) {
 		: (view, at, k) => view.getUint8(at + k) / most;
 }
 
+/**
+ * @param {Float32Array} out
+ * @param {number} at
+ * @param {number} x
+ * @param {number} y
+ */
 function unfoldOctahedron(out, at, x, y) {
 	const z = 1 - Math.abs(x) - Math.abs(y);
 	const fold = Math.max(-z, 0);
@@ -66,12 +88,23 @@ function unfoldOctahedron(out, at, x, y) {
 	out[at + 2] = z / length;
 }
 
-/** Scale and offset of a component of a scaled attribute. */
+/**
+ * Scale and offset of a component of a scaled attribute.
+ * @param {Row} mesh
+ * @param {number} semantic
+ * @param {number} k
+ */
 function scaling(mesh, semantic, k) {
 	if (semantic === c.SEMANTIC_POSITION) return [mesh.pos_scale, mesh.pos_offset[k]];
 	return [mesh.uv_scale[k], mesh.uv_offset[k]];
 }
 
+/**
+ * @param {Row} attribute
+ * @param {DataView} view
+ * @param {number} start
+ * @param {number} count
+ */
 function expandOctahedral(attribute, view, start, count) {
 	const read = componentReader(attribute.layout);
 	const size = attribute.semantic === c.SEMANTIC_TANGENT ? 4 : 3;
@@ -83,6 +116,13 @@ function expandOctahedral(attribute, view, start, count) {
 	return new BufferAttribute(out, size);
 }
 
+/**
+ * @param {Row} attribute
+ * @param {Row} mesh
+ * @param {DataView} view
+ * @param {number} start
+ * @param {number} count
+ */
 function expandFloats(attribute, mesh, view, start, count) {
 	const read = componentReader(attribute.layout);
 	const size = attribute.components;
@@ -96,6 +136,12 @@ function expandFloats(attribute, mesh, view, start, count) {
 	return new BufferAttribute(out, size);
 }
 
+/**
+ * @param {Row} attribute
+ * @param {Uint8Array} bytes
+ * @param {number} start
+ * @param {number} count
+ */
 function copyIntegers(attribute, bytes, start, count) {
 	const { kind, componentBytes } = attribute.layout;
 	const size = attribute.layout.components;
@@ -107,6 +153,12 @@ function copyIntegers(attribute, bytes, start, count) {
 	return new BufferAttribute(out, size, kind !== 'UINT');
 }
 
+/**
+ * @param {Row} attribute
+ * @param {Row} mesh
+ * @param {Uint8Array} bytes
+ * @param {number} count
+ */
 function readAttribute(attribute, mesh, bytes, count) {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 	if (attribute.encoding === c.ENCODING_OCTAHEDRAL) return expandOctahedral(attribute, view, attribute.start, count);
@@ -117,15 +169,23 @@ function readAttribute(attribute, mesh, bytes, count) {
 	return expandFloats(attribute, mesh, view, attribute.start, count);
 }
 
+/** @type {['position' | 'normal', number, number][]} */
 const deltaKinds = [['position', 4, c.DELTA_POSITION], ['normal', 16, c.DELTA_NORMAL]];
 
-/** Morph targets: expands sparse deltas to one dense array per target, as three.js requires. */
+/**
+ * Morph targets: expands sparse deltas to one dense array per target, as three.js requires.
+ * @param {BufferGeometry} geometry
+ * @param {Row} mesh
+ * @param {Pack} pack
+ * @param {(section: Section) => Uint8Array} bytesOf
+ * @param {number} count
+ */
 function addMorphTargets(geometry, mesh, pack, bytesOf, count) {
-	const table = pack.find('MRPH');
+	const table = /** @type {Section} */ (pack.find('MRPH'));
 	const targets = Array.from({ length: mesh.morph_count }, (_, i) => pack.row(table, mesh.morph_first + i));
-	const section = pack.find('MDLT');
-	const bytes = section && bytesOf(section);
-	const view = bytes && new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+	const section = /** @type {Section} */ (pack.find('MDLT'));
+	const bytes = section ? bytesOf(section) : new Uint8Array();
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 	for (const [name, field, bit] of deltaKinds) {
 		if (!targets.some((target) => target.attribute_mask & bit)) continue;
 		geometry.morphAttributes[name] = targets.map((target) => {
@@ -143,14 +203,19 @@ function addMorphTargets(geometry, mesh, pack, bytesOf, count) {
 	return targets;
 }
 
-/** Sets bounds that also hold for morph targets; the caller adds those for skins. */
+/**
+ * Sets bounds that also hold for morph targets; the caller adds those for skins.
+ * @param {BufferGeometry} geometry
+ * @param {Row} mesh
+ * @param {Row[]} targets
+ */
 function setBounds(geometry, mesh, targets) {
 	geometry.boundingBox = new Box3(new Vector3(...mesh.aabb_min), new Vector3(...mesh.aabb_max));
 	geometry.boundingSphere = new Sphere(new Vector3(...mesh.sphere.slice(0, 3)), mesh.sphere[3]);
 	if (!targets.length) return;
 	const box = geometry.boundingBox;
 	for (const target of targets)
-		for (const k of ['x', 'y', 'z']) {
+		for (const k of /** @type {const} */ (['x', 'y', 'z'])) {
 			const i = 'xyz'.indexOf(k);
 			box.min[k] += Math.min(target.min[i], 0);
 			box.max[k] += Math.max(target.max[i], 0);
@@ -162,7 +227,8 @@ function setBounds(geometry, mesh, targets) {
 export class GeometryReader {
 	/**
 	 * @param {import('./hob-format.js').Pack} pack
-	 * @param {{lod?: number, generatedTangents?: boolean, generatedNormals?: boolean, decoder?: object}} options
+	 * @param {{lod?: number, generatedTangents?: boolean, generatedNormals?: boolean, decoder?:
+	 * import('./hob-format.js').Decoder}} options
 	 */
 	constructor(pack, options = {}) {
 		this.pack = pack;
@@ -171,6 +237,7 @@ export class GeometryReader {
 		this.decoded = new Map();
 	}
 
+	/** @param {Section} section */
 	#bytes = (section) => {
 		if (!this.decoded.has(section)) this.decoded.set(section, this.pack.decode(section, this.options.decoder));
 		return this.decoded.get(section);
@@ -205,6 +272,8 @@ export class GeometryReader {
 	/**
 	 * The meshlets of a level: `corners`, three vertex numbers per triangle, and `owners`, the meshlet of each
 	 * triangle. null if there are none.
+	 * @param {number} index
+	 * @param {number} lod
 	 */
 	readMeshlets(index, lod) {
 		const levels = meshLevels(this.pack, this.meshes[index]);
@@ -213,8 +282,8 @@ export class GeometryReader {
 		if (!level?.meshlet_count || !table) return null;
 		const records = this.#bytes(table);
 		const view = new DataView(records.buffer, records.byteOffset, records.byteLength);
-		const vertices = this.pack.array(this.pack.find('MLVT'), this.options.decoder);
-		const triangles = this.#bytes(this.pack.find('MLTR'));
+		const vertices = this.pack.array(/** @type {Section} */ (this.pack.find('MLVT')), this.options.decoder);
+		const triangles = this.#bytes(/** @type {Section} */ (this.pack.find('MLTR')));
 		const corners = [];
 		const owners = [];
 		for (let i = 0; i < level.meshlet_count; i++) {
@@ -226,12 +295,17 @@ export class GeometryReader {
 		return { corners, owners, count: level.meshlet_count };
 	}
 
+	/**
+	 * @param {{ semantic: number }} given
+	 * @param {{ flags: number }} given
+	 */
 	#unwanted({ semantic }, { flags }) {
 		const { generatedTangents, generatedNormals } = this.options;
 		return (semantic === c.SEMANTIC_TANGENT && flags & c.MESH_GENERATED_TANGENTS && generatedTangents === false)
 			|| (semantic === c.SEMANTIC_NORMAL && flags & c.MESH_GENERATED_NORMALS && generatedNormals === false);
 	}
 
+	/** @param {Row} level */
 	#indices(level) {
 		const Type = level.section.stride === 2 ? Uint16Array : Uint32Array;
 		const bytes = this.#bytes(level.section);

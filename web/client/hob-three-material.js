@@ -11,9 +11,21 @@ import { ZSTDDecoder } from 'three/addons/libs/zstddec.module.js';
 import { decodeBlocks } from './hob-blocks.js';
 import { NONE, constants, hex } from './hob-format.js';
 
+/**
+ * @import { KTX2Container } from 'three/addons/libs/ktx-parse.module.js'
+ * @import { Pack, Row } from './hob-format.js'
+ * @typedef {Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer>} Data
+ * @typedef {{ data: Data, width: number, height: number }} Mip
+ * @typedef {{ parse(bytes: ArrayBuffer, done: (texture: THREE.Texture) => void, failed: (error: unknown) => void):
+ *     unknown
+ *     }} Transcoder  three's KTX2Loader, or what is like it
+ * @typedef {THREE.MeshBasicMaterial | THREE.MeshStandardMaterial | THREE.MeshPhysicalMaterial} Made
+ */
+
 const c = constants;
 
 /** VkFormat number: [three.js format, sRGB, bytes of a block, side of a block]. */
+/** @type {Record<number, [number, boolean, number, number]>} */
 const ktxFormats = {
 	9: [THREE.RedFormat, false, 1, 1],
 	16: [THREE.RGFormat, false, 2, 1],
@@ -38,20 +50,30 @@ const ktxFormats = {
 };
 
 /** The WebGL extension needed for block-compressed VkFormats up to a number; without it they are decoded here. */
+/** @type {[number, string | null, string?][]} */
 const needs = [[130, null], [138, 'WEBGL_compressed_texture_s3tc', 'BC1 to BC3'],
 	[142, 'EXT_texture_compression_rgtc', 'BC4 and BC5'],
 	[146, 'EXT_texture_compression_bptc', 'BC6H and BC7'], [184, 'WEBGL_compressed_texture_astc', 'ASTC']];
 
 let zstd;
 
+/**
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ * @param {number} size
+ */
 async function inflate(bytes, size) {
 	zstd ??= new ZSTDDecoder();
 	await zstd.init();
 	return zstd.decode(bytes, size);
 }
 
-/* Textures kept as Basis Universal (texture.basis: keep): three's own transcoder converts them to a format of the
- * graphics card. */
+/**
+ * Textures kept as Basis Universal (texture.basis: keep): three's own transcoder converts them to a format of the
+ * graphics card.
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ * @param {KTX2Container} ktx
+ * @param {Transcoder | null} transcoder
+ */
 async function readBasis(bytes, ktx, transcoder) {
 	if (!transcoder) throw new Error('a texture in Basis Universal: give the loader a KTX2Loader with setKTX2Loader, ' +
 			'or cook it with texture.basis transcode');
@@ -61,8 +83,17 @@ async function readBasis(bytes, ktx, transcoder) {
 	return texture;
 }
 
-/* A level of a cube holds the six faces one after another. */
+/**
+ * A level of a cube holds the six faces one after another.
+ * @param {KTX2Container} ktx
+ * @param {Mip[]} mipmaps
+ * @param {THREE.CompressedPixelFormat} format
+ */
 function makeCube(ktx, mipmaps, format) {
+	/**
+	 * @param {Data} data
+	 * @param {number} i
+	 */
 	const face = (data, i) => data.subarray(i * data.length / 6, (i + 1) * data.length / 6);
 	const images = Array.from({ length: 6 }, (_, i) => ({ width: ktx.pixelWidth, height: ktx.pixelHeight,
 		mipmaps: mipmaps.map(({ data, ...size }) => ({ ...size, data: face(data, i) })) }));
@@ -75,16 +106,29 @@ function makeCube(ktx, mipmaps, format) {
 	return texture;
 }
 
+/**
+ * @param {number} vkFormat
+ * @param {Data} data
+ * @param {number} width
+ * @param {number} height
+ * @param {number} faces
+ */
 async function unpackLevel(vkFormat, data, width, height, faces) {
 	const { length } = data;
 	const parts = await Promise.all(Array.from({ length: faces }, (_, i) =>
-		decodeBlocks(vkFormat, data.subarray(i * length / faces, (i + 1) * length / faces), width, height)));
+		decodeBlocks(vkFormat, /** @type {Uint8Array} */ (
+			data.subarray(i * length / faces, (i + 1) * length / faces)), width, height)));
 	if (faces === 1) return parts[0];
-	const whole = new parts[0].constructor(faces * parts[0].length);
+	const whole = new /** @type {new (length: number) => Data} */ (parts[0].constructor)(faces * parts[0].length);
 	parts.forEach((part, i) => whole.set(part, i * part.length));
 	return whole;
 }
 
+/**
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ * @param {(name: string) => boolean} hasExtension
+ * @param {Transcoder | null} transcoder
+ */
 async function readKtx2(bytes, hasExtension, transcoder) {
 	const ktx = readKtx(bytes);
 	if (ktx.vkFormat === 0) return readBasis(bytes, ktx, transcoder);
@@ -93,7 +137,7 @@ async function readKtx2(bytes, hasExtension, transcoder) {
 	const [, extension, name] = needs.find(([last]) => ktx.vkFormat <= last) ?? [];
 	/* WebGL takes blocks BC1 to BC7 only if both sides are multiples of four. */
 	const ragged = ktx.vkFormat > 130 && ktx.vkFormat <= 146 && (ktx.pixelWidth % 4 > 0 || ktx.pixelHeight % 4 > 0);
-	const unpacked = Boolean(extension) && (ragged || !hasExtension(extension));
+	const unpacked = Boolean(extension) && (ragged || !hasExtension(extension ?? ''));
 	const [format, srgb, , side] = unpacked ? [THREE.RGBAFormat, found[1], 4, 1] : found;
 	const halves = ktx.vkFormat === 97 || (unpacked && ktx.vkFormat === 143);
 	const mipmaps = [];
@@ -105,9 +149,11 @@ async function readKtx2(bytes, hasExtension, transcoder) {
 		/* Copied: half floats must be aligned to two bytes. */
 		mipmaps.push({ data: halves ? new Uint16Array(pixels.slice().buffer) : pixels, width, height });
 	}
-	const texture = ktx.faceCount === 6 ? makeCube(ktx, mipmaps, format)
-		: side > 1 ? new THREE.CompressedTexture(mipmaps, ktx.pixelWidth, ktx.pixelHeight, format)
-			: new THREE.DataTexture(mipmaps[0].data, ktx.pixelWidth, ktx.pixelHeight, format);
+	const texture = ktx.faceCount === 6 ? makeCube(ktx, mipmaps, /** @type {THREE.CompressedPixelFormat} */ (format))
+		: side > 1 ? new THREE.CompressedTexture(mipmaps, ktx.pixelWidth, ktx.pixelHeight,
+			/** @type {THREE.CompressedPixelFormat} */ (format))
+			: new THREE.DataTexture(mipmaps[0].data, ktx.pixelWidth, ktx.pixelHeight,
+				/** @type {THREE.PixelFormat} */ (format));
 	if (halves) texture.type = THREE.HalfFloatType;
 	if (side === 1 && ktx.faceCount === 1) texture.mipmaps = mipmaps.length > 1 ? mipmaps : [];
 	texture.colorSpace = srgb ? THREE.SRGBColorSpace : THREE.NoColorSpace;
@@ -116,6 +162,7 @@ async function readKtx2(bytes, hasExtension, transcoder) {
 	return texture;
 }
 
+/** @param {Uint8Array<ArrayBuffer>} bytes */
 async function readPicture(bytes) {
 	const bitmap = await createImageBitmap(new Blob([bytes]),
 		{ colorSpaceConversion: 'none', premultiplyAlpha: 'none' });
@@ -124,6 +171,7 @@ async function readPicture(bytes) {
 	return texture;
 }
 
+/** @param {Uint8Array} bytes */
 const isKtx2 = (bytes) => bytes[0] === 0xab && bytes[1] === 0x4b && bytes[2] === 0x54 && bytes[3] === 0x58;
 
 const wraps = { [c.WRAP_REPEAT]: THREE.RepeatWrapping, [c.WRAP_CLAMP]: THREE.ClampToEdgeWrapping,
@@ -139,6 +187,7 @@ const minFilters = {
 	[c.FILTER_LINEAR_MIP_LINEAR]: THREE.LinearMipmapLinearFilter,
 };
 
+/** @type {Record<number, THREE.MinificationTextureFilter>} */
 const withoutMips = {
 	[THREE.NearestMipmapNearestFilter]: THREE.NearestFilter,
 	[THREE.NearestMipmapLinearFilter]: THREE.NearestFilter,
@@ -146,6 +195,10 @@ const withoutMips = {
 	[THREE.LinearMipmapLinearFilter]: THREE.LinearFilter,
 };
 
+/**
+ * @param {THREE.Texture} texture
+ * @param {Row | null} sampler
+ */
 function applySampler(texture, sampler) {
 	texture.wrapS = wraps[sampler?.wrap_u ?? c.WRAP_REPEAT];
 	texture.wrapT = wraps[sampler?.wrap_v ?? c.WRAP_REPEAT];
@@ -157,7 +210,11 @@ function applySampler(texture, sampler) {
 		&& texture.minFilter !== THREE.LinearFilter;
 }
 
-/** three.js multiplies scale and rotation in the other order, so with a rotation the matrix is set here. */
+/**
+ * three.js multiplies scale and rotation in the other order, so with a rotation the matrix is set here.
+ * @param {THREE.Texture} texture
+ * @param {{ offset: number[], scale: number[], rotation: number }} given
+ */
 export function applyTransform(texture, { offset, scale, rotation }) {
 	texture.offset.fromArray(offset);
 	texture.repeat.fromArray(scale);
@@ -172,11 +229,13 @@ export function applyTransform(texture, { offset, scale, rotation }) {
 const colorSlots = new Set([c.SLOT_BASE_COLOR, c.SLOT_EMISSIVE, c.SLOT_SPECULAR_COLOR, c.SLOT_SHEEN_COLOR,
 		c.SLOT_DIFFUSE_TRANSMISSION_COLOR]);
 
+/** @type {[number, ...string[]][]} */
 const plainSlots = [
 	[c.SLOT_BASE_COLOR, 'map'],
 	[c.SLOT_OPACITY, 'alphaMap'],
 ];
 
+/** @type {[number, ...string[]][]} */
 const standardSlots = [
 	[c.SLOT_METAL_ROUGH, 'metalnessMap', 'roughnessMap'],
 	[c.SLOT_NORMAL, 'normalMap'],
@@ -185,6 +244,7 @@ const standardSlots = [
 	[c.SLOT_BUMP, 'bumpMap'],
 ];
 
+/** @type {[number, ...string[]][]} */
 const physicalSlots = [
 	[c.SLOT_SPECULAR, 'specularIntensityMap'],
 	[c.SLOT_SPECULAR_COLOR, 'specularColorMap'],
@@ -200,7 +260,10 @@ const physicalSlots = [
 	[c.SLOT_IRIDESCENCE_THICKNESS, 'iridescenceThicknessMap'],
 ];
 
-/** The fields of a three.js material for a slot. */
+/**
+ * The fields of a three.js material for a slot.
+ * @param {number} slot
+ */
 export function slotFields(slot) {
 	return [...plainSlots, ...standardSlots, ...physicalSlots].filter(([own]) => own === slot)
 		.flatMap(([, ...fields]) => fields);
@@ -210,8 +273,10 @@ const physicalMask = c.EXT_SPECULAR | c.EXT_IOR | c.EXT_CLEARCOAT | c.EXT_SHEEN 
 	| c.EXT_IRIDESCENCE
 	| c.EXT_ANISOTROPY | c.EXT_DISPERSION;
 
+/** @param {number[]} rgb */
 const linear = (rgb) => new THREE.Color().setRGB(rgb[0], rgb[1], rgb[2], THREE.LinearSRGBColorSpace);
 
+/** @param {Row} m */
 function standardParameters(m) {
 	return {
 		metalness: m.metallic,
@@ -223,6 +288,7 @@ function standardParameters(m) {
 	};
 }
 
+/** @param {Row} m */
 function physicalParameters(m) {
 	const sheen = m.ext_mask & c.EXT_SHEEN;
 	return {
@@ -257,7 +323,7 @@ export class MaterialReader {
 	 * @param {(sha256: string, image: object) => Promise<ArrayBuffer>} fetchBlob
 	 * @param {(error: Error) => void} onTextureError  a texture that cannot be had is left out
 	 * @param {(name: string) => boolean} [hasExtension]  whether the GPU has a WebGL extension
-	 * @param {object} [transcoder]  three's KTX2Loader, for Basis Universal
+	 * @param {Transcoder | null} [transcoder]  three's KTX2Loader, for Basis Universal
 	 */
 	constructor(pack, fetchBlob, onTextureError, hasExtension = () => true, transcoder = null) {
 		this.hasExtension = hasExtension;
@@ -277,17 +343,24 @@ export class MaterialReader {
 		this.shown = new Map();
 	}
 
-	/** The three.js materials made from a record so far. */
+	/**
+	 * The three.js materials made from a record so far.
+	 * @param {number} index
+	 */
 	shownAs(index) {
 		return this.shown.get(index) ?? [];
 	}
 
-	/** The picture of image `index` as a texture without a sampler, read once; null if it cannot be read. */
+	/**
+	 * The picture of image `index` as a texture without a sampler, read once; null if it cannot be read.
+	 * @param {number} index
+	 */
 	picture(index) {
 		if (!this.pictures.has(index)) this.pictures.set(index, this.#fetchPicture(this.images[index]));
 		return this.pictures.get(index);
 	}
 
+	/** @param {Row} image */
 	async #fetchPicture(image) {
 		try {
 			const bytes = new Uint8Array(await this.fetchBlob(hex(image.cooked_sha256), image));
@@ -298,11 +371,13 @@ export class MaterialReader {
 			texture.flipY = false;
 			return texture;
 		} catch (error) {
-			this.onTextureError(new Error(`texture '${image.name}': ${error.message}`, { cause: error }));
+			this.onTextureError(new Error(`texture '${image.name}': ${/** @type {Error} */ (error).message}`,
+				{ cause: error }));
 			return null;
 		}
 	}
 
+	/** @param {number} index */
 	#texture(index) {
 		const ref = this.texrefs[index];
 		const key = JSON.stringify([ref.image, colorSlots.has(ref.slot), ref.sampler, ref.uv_set, ref.offset, ref.scale,
@@ -311,12 +386,13 @@ export class MaterialReader {
 		return this.textures.get(key);
 	}
 
+	/** @param {Row} ref */
 	async #makeTexture(ref) {
 		const picture = await this.picture(ref.image);
 		if (!picture) return null;
 		const texture = picture.clone();
 		applySampler(texture, ref.sampler === NONE ? null : this.samplers[ref.sampler]);
-		applyTransform(texture, ref);
+		applyTransform(texture, /** @type {{ offset: number[], scale: number[], rotation: number }} */ (ref));
 		texture.channel = ref.uv_set;
 		/* An unconverted picture can hold colours or numbers; KTX2 files say which. */
 		if (picture.userData.levels === 0) texture.colorSpace = colorSlots.has(ref.slot) ? THREE.SRGBColorSpace
@@ -325,7 +401,10 @@ export class MaterialReader {
 		return texture;
 	}
 
-	/** The material of a record; the default material for NONE. */
+	/**
+	 * The material of a record; the default material for NONE.
+	 * @param {number} index
+	 */
 	material(index) {
 		if (!this.materials.has(index))
 			this.materials.set(index, index === NONE || !this.records[index] ? Promise.resolve(defaultMaterial())
@@ -333,10 +412,12 @@ export class MaterialReader {
 		return this.materials.get(index);
 	}
 
+	/** @param {Row} m */
 	async #make(m) {
 		const unlit = m.flags & c.MATERIAL_IS_UNLIT;
 		const physical = !unlit && m.ext_mask & physicalMask;
 		const slots = [...plainSlots, ...(unlit ? [] : standardSlots), ...(physical ? physicalSlots : [])];
+		/** @type {Record<string, any>} */
 		const parameters = {
 			name: m.name,
 			color: linear(m.base_color),
@@ -359,13 +440,18 @@ export class MaterialReader {
 		return material;
 	}
 
-	/** The material as a geometry requires it: with vertex colours, without tangents, for lines or points. */
+	/**
+	 * The material as a geometry requires it: with vertex colours, without tangents, for lines or points.
+	 * @param {number} index
+	 * @param {string} kind
+	 * @param {THREE.BufferGeometry} geometry
+	 */
 	async materialFor(index, kind, geometry) {
 		const colors = geometry.hasAttribute('color');
 		const flat = kind === 'triangles' && !geometry.hasAttribute('normal');
 		const derived = kind === 'triangles' && !geometry.hasAttribute('tangent');
 		const key = `${index} ${kind} ${colors} ${flat} ${derived}`;
-		if (!this.drawn.has(key)) this.drawn.set(key, this.material(index).then((base) => {
+		if (!this.drawn.has(key)) this.drawn.set(key, this.material(index).then((/** @type {Made} */ base) => {
 			const made = variant(base, { kind, colors, flat, derived });
 			this.shown.set(index, [...this.shownAs(index), made]);
 			return made;
@@ -374,10 +460,14 @@ export class MaterialReader {
 	}
 }
 
+/** @param {THREE.Texture | null | undefined} texture */
 const isTwoChannel = (texture) => Boolean(texture?.userData.twoChannels);
 
-/* three.js reconstructs the third component of a normal map if its format has two channels, which not all graphics
- * cards have; for a clear coat's normal map it never does. */
+/**
+ * three.js reconstructs the third component of a normal map if its format has two channels, which not all graphics
+ * cards have; for a clear coat's normal map it never does.
+ * @param {THREE.MeshPhysicalMaterial} material
+ */
 function mendClearcoatNormal(material) {
 	if (!isTwoChannel(material.clearcoatNormalMap)) return;
 	material.onBeforeCompile = (shader) => {
@@ -390,6 +480,10 @@ function mendClearcoatNormal(material) {
 	material.customProgramCacheKey = () => 'hob two-channel clearcoat normal';
 }
 
+/**
+ * @param {Made} base
+ * @param {{ kind: string, colors: boolean, flat: boolean, derived: boolean }} given
+ */
 function variant(base, { kind, colors, flat, derived }) {
 	if (kind !== 'triangles') {
 		const material = kind === 'points' ? new THREE.PointsMaterial({ sizeAttenuation: false })
@@ -400,7 +494,7 @@ function variant(base, { kind, colors, flat, derived }) {
 		material.vertexColors = colors;
 		return material;
 	}
-	const material = base.clone();
+	const material = /** @type {THREE.MeshPhysicalMaterial} */ (base.clone());
 	material.vertexColors = colors;
 	if ('flatShading' in material) material.flatShading = flat;
 	/* Without tangents three.js derives them in the shader, where v has the opposite direction. */

@@ -10,22 +10,48 @@ import * as THREE from 'three';
 import { constants as c } from './hob-format.js';
 import { applyTransform, slotFields } from './hob-three-material.js';
 
+/**
+ * @import { Row } from './hob-format.js'
+ * @typedef {{ get(): number[], set(values: number[]): unknown }} Access
+ * @typedef {Record<string, any>} Owner  an object of three.js whose fields are named by tables
+ * @typedef {THREE.MeshPhysicalMaterial & Owner} Material
+ * @typedef {THREE.PerspectiveCamera & THREE.OrthographicCamera} Camera
+ * @typedef {THREE.SpotLight & { distance: number }} Light
+ */
+
+/**
+ * @param {THREE.Color} target
+ * @returns {Access}
+ */
 const linear = (target) => ({
 	get: () => [target.r, target.g, target.b],
 	set: (v) => target.setRGB(v[0], v[1], v[2], THREE.LinearSRGBColorSpace),
 });
 
+/**
+ * @param {Owner} object
+ * @param {string} field
+ * @returns {Access}
+ */
 const number = (object, field) => ({
 	get: () => [object[field]],
 	set: ([v]) => (object[field] = v),
 });
 
-/* Normal maps without tangents have a negated y: each component keeps its sign. */
+/**
+ * Normal maps without tangents have a negated y: each component keeps its sign.
+ * @param {THREE.Vector2} vector
+ * @returns {Access}
+ */
 const scales = (vector) => ({
 	get: () => [Math.abs(vector.x)],
 	set: ([v]) => vector.set(v * (Math.sign(vector.x) || 1), v * (Math.sign(vector.y) || 1)),
 });
 
+/**
+ * @param {Material} material
+ * @returns {Access}
+ */
 const baseColor = (material) => ({
 	get: () => [material.color.r, material.color.g, material.color.b, material.opacity],
 	set: (v) => {
@@ -69,8 +95,13 @@ const vectors = {
 	[c.PROPERTY_CLEARCOAT_NORMAL_SCALE]: 'clearcoatNormalScale',
 };
 
-/** Access to a number of one three.js material as {get, set}; null if three.js does not have it (diffuse
- * transmission). */
+/**
+ * Access to a number of one three.js material as {get, set}; null if three.js does not have it (diffuse
+ * transmission).
+ * @param {Material} material
+ * @param {number} property
+ * @returns {Access | null}
+ */
 function ofMaterial(material, property) {
 	if (property === c.PROPERTY_BASE_COLOR) return baseColor(material);
 	if (property in colors) return material[colors[property]] ? linear(material[colors[property]]) : null;
@@ -82,7 +113,11 @@ function ofMaterial(material, property) {
 const placement = { [c.PROPERTY_TEXTURE_OFFSET]: 'offset', [c.PROPERTY_TEXTURE_SCALE]: 'scale',
 	[c.PROPERTY_TEXTURE_ROTATION]: 'rotation' };
 
-/* Materials may share a texture: the animated one gets its own, with the same picture. */
+/**
+ * Materials may share a texture: the animated one gets its own, with the same picture.
+ * @param {Material} material
+ * @param {number} slot
+ */
 function ownTextures(material, slot) {
 	const fields = slotFields(slot).filter((field) => material[field]);
 	for (const field of fields) {
@@ -95,7 +130,13 @@ function ownTextures(material, slot) {
 	return fields.map((field) => material[field]);
 }
 
-/* The textures of a slot share one placement, because offset, scale and rotation form one matrix. */
+/**
+ * The textures of a slot share one placement, because offset, scale and rotation form one matrix.
+ * @param {Material} material
+ * @param {number} property
+ * @param {number} slot
+ * @returns {Access | null}
+ */
 function ofTexture(material, property, slot) {
 	const textures = ownTextures(material, slot);
 	if (!textures.length) return null;
@@ -111,12 +152,25 @@ function ofTexture(material, property, slot) {
 	};
 }
 
+/**
+ * @param {Camera} camera
+ * @param {number} property
+ * @returns {Access | null}
+ */
 function ofCamera(camera, property) {
-	const lens = (field) => ({ get: () => [camera[field]],
-			set: ([v]) => ((camera[field] = v), camera.updateProjectionMatrix()) });
+	/** @param {string} field */
+	const lens = (field) => ({ get: () => [/** @type {Owner} */ (camera)[field]],
+			set: (/** @type {number[]} */ [v]) => {
+				Object.assign(camera, { [field]: v });
+				camera.updateProjectionMatrix();
+			} });
+	/**
+	 * @param {'left' | 'bottom'} low
+	 * @param {'right' | 'top'} high
+	 */
 	const half = (low, high) => ({
 		get: () => [camera[high]],
-		set: ([v]) => {
+		set: (/** @type {number[]} */ [v]) => {
 			camera[high] = v;
 			camera[low] = -v;
 			camera.updateProjectionMatrix();
@@ -133,7 +187,12 @@ function ofCamera(camera, property) {
 	};
 }
 
-/* three.js has the outer angle and the fading share of it: both cones are set together. */
+/**
+ * three.js has the outer angle and the fading share of it: both cones are set together.
+ * @param {Light} light
+ * @param {'inner' | 'outer'} which
+ * @returns {Access | null}
+ */
 function ofCone(light, which) {
 	const now = () => (light.userData.cone ??= { outer: light.angle, inner: light.angle * (1 - light.penumbra) });
 	return {
@@ -146,6 +205,11 @@ function ofCone(light, which) {
 	};
 }
 
+/**
+ * @param {Light} light
+ * @param {number} property
+ * @returns {Access | null}
+ */
 function ofLight(light, property) {
 	if (property === c.PROPERTY_LIGHT_COLOR) return linear(light.color);
 	if (property === c.PROPERTY_LIGHT_INTENSITY) return number(light, 'intensity');
@@ -153,6 +217,10 @@ function ofLight(light, property) {
 	return light.isSpotLight ? ofCone(light, property === c.PROPERTY_LIGHT_OUTER_CONE ? 'outer' : 'inner') : null;
 }
 
+/**
+ * @param {THREE.Object3D} object
+ * @returns {Access}
+ */
 const ofNode = (object) => ({
 	get: () => [object.visible ? 1 : 0],
 	set: ([v]) => (object.visible = v >= 0.5),
@@ -162,42 +230,63 @@ export class PropertyCarrier {
 	/** @param {import('./hob-three-scene.js').SceneBuilder} builder  with all objects made */
 	constructor(builder) {
 		this.builder = builder;
-		this.object = new THREE.Object3D();
+		this.object = /** @type {THREE.Object3D & Owner} */ (new THREE.Object3D());
 		this.object.name = builder.names.make('', 'properties');
 		this.object.isHobCarrier = true;
 		this.used = 0;
 		this.fields = new Map();
 	}
 
+	/**
+	 * @param {Row} channel
+	 * @returns {(Access | null)[]}
+	 */
 	#things({ property, slot, index }) {
 		const { builder } = this;
-		if (property === c.PROPERTY_NODE_VISIBLE) return [ofNode(builder.objects[index])];
+		if (property === c.PROPERTY_NODE_VISIBLE) return [ofNode(/** @type {THREE.Object3D} */ (
+			builder.objects[index]))];
 		if (property >= c.PROPERTY_LIGHT_COLOR) return (builder.shown.get(`light ${index}`) ?? [])
-			.map((light) => ofLight(light, property));
+			.map((/** @type {Light} */ light) => ofLight(light, property));
 		if (property >= c.PROPERTY_CAMERA_Y) return (builder.shown.get(`camera ${index}`) ?? [])
-			.map((camera) => ofCamera(camera, property));
-		const materials = builder.materials.shownAs(index);
+			.map((/** @type {Camera} */ camera) => ofCamera(camera, property));
+		const materials = /** @type {Material[]} */ (builder.materials.shownAs(index));
 		if (property >= c.PROPERTY_TEXTURE_OFFSET) return materials.map((material) =>
 				ofTexture(material, property, slot));
 		return materials.map((material) => ofMaterial(material, property));
 	}
 
+	/** @param {Row} channel */
 	#field(channel) {
 		const key = `${channel.property} ${channel.slot} ${channel.index}`;
 		if (this.fields.has(key)) return this.fields.get(key);
-		const things = this.#things(channel).filter(Boolean);
+		const things = this.#things(channel).filter((each) => each !== null);
 		const name = things.length ? `p${this.used++}` : null;
 		this.fields.set(key, name);
 		if (!name) return null;
 		this.object[name] = {
-			toArray: (array, offset) => things[0].get().forEach((v, i) => (array[offset + i] = v)),
+			/**
+			 * @param {number[]} array
+			 * @param {number} offset
+			 */
+			toArray: (array, offset) => things[0].get().forEach((/** @type {number} */ v,
+				/** @type {number} */ i) => (array[offset + i] = v)),
+			/**
+			 * @param {number[]} array
+			 * @param {number} offset
+			 */
 			fromArray: (array, offset) => things.forEach((thing) =>
 					thing.set(Array.from(array.slice(offset, offset + thing.get().length)))),
 		};
 		return name;
 	}
 
-	/** A track, or null if three.js cannot show the property. */
+	/**
+	 * A track, or null if three.js cannot show the property.
+	 * @param {Row} channel
+	 * @param {number} interpolation
+	 * @param {Float32Array} times
+	 * @param {Float32Array} values
+	 */
 	track(channel, interpolation, times, values) {
 		const field = this.#field(channel);
 		if (!field) return null;

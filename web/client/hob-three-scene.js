@@ -5,7 +5,16 @@ import * as THREE from 'three';
 import { NONE, constants } from './hob-format.js';
 import { PropertyCarrier } from './hob-three-property.js';
 
+/**
+ * @import { Pack, Row, Section } from './hob-format.js'
+ * @import { GeometryReader } from './hob-three-geometry.js'
+ * @import { MaterialReader } from './hob-three-material.js'
+ * @typedef {Record<string, any> & { userData: Record<string, any> }} Thing  an object of three.js of any kind
+ * @typedef {{ userData: Record<string, any> }} Kept
+ */
+
 const c = constants;
+/** @param {number[]} rgb */
 const linear = (rgb) => new THREE.Color().setRGB(rgb[0], rgb[1], rgb[2], THREE.LinearSRGBColorSpace);
 const farthest = 2e6;
 
@@ -13,6 +22,10 @@ const farthest = 2e6;
 class NameMaker {
 	used = new Set();
 
+	/**
+	 * @param {string} wanted
+	 * @param {string} otherwise
+	 */
 	make(wanted, otherwise) {
 		const base = THREE.PropertyBinding.sanitizeNodeName(wanted || otherwise);
 		let name = base;
@@ -22,6 +35,7 @@ class NameMaker {
 	}
 }
 
+/** @param {Row} record */
 function makeCamera(record) {
 	const far = Number.isFinite(record.zfar) ? record.zfar : farthest;
 	const { yfov_or_ymag: y, aspect_or_xmag: x, znear } = record;
@@ -32,9 +46,11 @@ function makeCamera(record) {
 	return camera;
 }
 
+/** @param {Row} record */
 function makeLight(record) {
 	const color = linear(record.color);
 	const range = Number.isFinite(record.range) ? record.range : 0;
+	/** @type {THREE.Light & { target?: THREE.Object3D }} */
 	let light;
 	if (record.type === c.LIGHT_POINT) light = new THREE.PointLight(color, record.intensity, range);
 	else if (record.type === c.LIGHT_SPOT)
@@ -50,12 +66,14 @@ function makeLight(record) {
 	return light;
 }
 
+/** @type {Record<number, string>} */
 const kinds = { [c.TOPOLOGY_TRIANGLES]: 'triangles', [c.TOPOLOGY_LINES]: 'lines', [c.TOPOLOGY_POINTS]: 'points' };
 
 /** Builds one asset; use a builder once. */
 export class SceneBuilder {
 	/**
-	 * @param {{scene: object, anims: object | null, geometry: object, materials: object}} parts  packs and readers
+	 * @param {{scene: Pack, anims: Pack | null, geometry: GeometryReader, materials: MaterialReader}} parts  packs
+	 * and readers
 	 */
 	constructor({ scene, anims, geometry, materials }) {
 		this.scene = scene;
@@ -70,18 +88,23 @@ export class SceneBuilder {
 		this.lights = scene.rows('LGTS');
 		this.extras = new Map(scene.rows('XTRA').map((extra) => [`${extra.kind} ${extra.index}`, extra]));
 		this.skins = anims ? anims.rows('SKIN') : [];
-		this.joints = anims ? anims.array(anims.find('JNTS')) : new Uint32Array();
+		this.joints = anims ? /** @type {Uint32Array} */ (anims.array(/** @type {Section} */ (anims.find(
+			'JNTS')))) : new Uint32Array();
 		this.bones = new Set(this.joints);
+		/** @type {Thing[]} */
 		this.objects = [];
 		this.shown = new Map();
 		this.geometries = new Map();
 		this.skeletons = new Map();
 	}
 
-	/** @returns {Promise<THREE.Group>} the scene of the given number; undefined: the default scene */
+	/**
+	 * @param {number | undefined} sceneIndex
+	 * @returns {Promise<THREE.Group>} the scene of the given number; undefined: the default scene
+	 */
 	async build(sceneIndex) {
 		const scenes = this.scene.rows('SCNS');
-		const chosen = scenes[sceneIndex] ?? scenes.find((scene) => scene.flags & c.SCENE_DEFAULT) ?? scenes[0];
+		const chosen = scenes[sceneIndex ?? -1] ?? scenes.find((scene) => scene.flags & c.SCENE_DEFAULT) ?? scenes[0];
 		for (let node = 0; node < this.hierarchy.length; node++) this.objects.push(await this.#makeNode(node));
 		this.objects.forEach((object, node) => {
 			const { parent } = this.hierarchy[node];
@@ -91,7 +114,7 @@ export class SceneBuilder {
 		group.name = chosen?.name ?? '';
 		const roots = this.scene.rows('ROOT').slice(chosen?.root_first ?? 0,
 			(chosen?.root_first ?? 0) + (chosen?.root_count ?? 0));
-		for (const root of roots) group.add(this.objects[root]);
+		for (const root of roots) group.add(/** @type {THREE.Object3D} */ (this.objects[root]));
 		group.updateMatrixWorld(true);
 		this.#bindSkins();
 		this.carrier = new PropertyCarrier(this);
@@ -106,6 +129,10 @@ export class SceneBuilder {
 	/**
 	 * Custom properties of the source, unchanged: userData.extras, and userData.extensions with those that Hob does not
 	 * know.
+	 * @template {Kept} Object
+	 * @param {Object} object
+	 * @param {number} kind
+	 * @param {number} index
 	 */
 	#keepExtras(object, kind, index) {
 		const found = this.extras.get(`${kind} ${index}`);
@@ -114,10 +141,16 @@ export class SceneBuilder {
 		return object;
 	}
 
+	/**
+	 * @param {number} index
+	 * @param {string} kind
+	 * @param {THREE.BufferGeometry} geometry
+	 */
 	async #material(index, kind, geometry) {
 		return this.#keepExtras(await this.materials.materialFor(index, kind, geometry), c.EXTRA_MATERIAL, index);
 	}
 
+	/** @param {number} node */
 	async #makeNode(node) {
 		const mesh = this.scene.link('LMSH', node);
 		const object = (mesh !== NONE && (await this.#makeMesh(node, mesh)))
@@ -135,18 +168,31 @@ export class SceneBuilder {
 		return object;
 	}
 
-	/* Several nodes may use one camera or light: a clip animates all of them. */
+	/**
+	 * Several nodes may use one camera or light: a clip animates all of them.
+	 * @param {string} kind
+	 * @param {number} index
+	 * @param {Kept} object
+	 */
 	#shown(kind, index, object) {
 		const key = `${kind} ${index}`;
 		this.shown.set(key, [...(this.shown.get(key) ?? []), object]);
 		return object;
 	}
 
+	/**
+	 * @param {THREE.Object3D} object
+	 * @param {string} otherwise
+	 */
 	#named(object, otherwise) {
 		object.name = this.names.make(object.userData.name, otherwise);
 		return object;
 	}
 
+	/**
+	 * @param {Thing} object
+	 * @param {number} node
+	 */
 	#place(object, node) {
 		const { t, r, s, flags } = this.transforms[node];
 		object.position.fromArray(t);
@@ -154,15 +200,20 @@ export class SceneBuilder {
 		object.scale.fromArray(s);
 		object.visible = !(flags & c.NODE_HIDDEN);
 		if (!(flags & c.NODE_SHEAR)) return;
-		object.matrix.fromArray(this.scene.row(this.scene.find('LOCL'), node));
+		object.matrix.fromArray(this.scene.row(/** @type {Section} */ (this.scene.find('LOCL')), node));
 		object.matrixAutoUpdate = false;
 	}
 
+	/** @param {number} index */
 	#geometry(index) {
 		if (!this.geometries.has(index)) this.geometries.set(index, this.geometry.read(index));
 		return this.geometries.get(index);
 	}
 
+	/**
+	 * @param {number} node
+	 * @param {number} index
+	 */
 	async #makeMesh(node, index) {
 		const read = this.#geometry(index);
 		if (!read) return null;
@@ -171,6 +222,7 @@ export class SceneBuilder {
 		const kind = kinds[mesh.topology];
 		const material = await this.#material(this.scene.link('LMAT', node), kind, geometry);
 		const skin = this.#ownOrParents('LSKN', node);
+		/** @type {new (geometry: THREE.BufferGeometry, material: THREE.Material) => Thing} */
 		const Type = kind === 'points' ? THREE.Points : kind === 'lines' ? THREE.LineSegments
 			: skin !== NONE && geometry.hasAttribute('skinIndex') ? THREE.SkinnedMesh : THREE.Mesh;
 		const object = new Type(geometry, material);
@@ -183,22 +235,38 @@ export class SceneBuilder {
 		return object;
 	}
 
+	/**
+	 * @param {string} type
+	 * @param {number} node
+	 */
 	#ownOrParents(type, node) {
 		const own = this.scene.link(type, node);
 		const { parent } = this.hierarchy[node];
 		return own !== NONE || parent < 0 ? own : this.scene.link(type, parent);
 	}
 
+	/**
+	 * @param {Thing} object
+	 * @param {Row[]} targets
+	 * @param {number} node
+	 */
 	#setWeights(object, targets, node) {
 		object.updateMorphTargets();
 		const own = this.#ownOrParents('LWGT', node);
-		const weights = own === NONE ? null : this.scene.array(this.scene.find('WGTS')).subarray(own);
+		const weights = own === NONE ? null : this.scene.array(/** @type {Section} */ (this.scene.find(
+			'WGTS'))).subarray(own);
 		targets.forEach((target, i) => (object.morphTargetInfluences[i] = weights ? weights[i] : target.weight));
 		object.morphTargetDictionary = Object.fromEntries(targets.map((target, i) => [target.name || String(i), i]));
 	}
 
+	/**
+	 * @param {Row} mesh
+	 * @param {string} kind
+	 * @param {THREE.BufferGeometry} geometry
+	 */
 	async #variants(mesh, kind, geometry) {
-		const table = this.geometry.pack.find('VMAP');
+		const table = /** @type {Section} */ (this.geometry.pack.find('VMAP'));
+		/** @type {Record<string, THREE.Material>} */
 		const out = {};
 		for (let i = 0; i < mesh.variant_count; i++) {
 			const row = this.geometry.pack.row(table, mesh.variant_first + i);
@@ -207,13 +275,15 @@ export class SceneBuilder {
 		return out;
 	}
 
+	/** @param {number} index */
 	#skeleton(index) {
 		if (this.skeletons.has(index)) return this.skeletons.get(index);
 		const { joint_first, joint_count } = this.skins[index];
-		const matrices = this.anims.find('IBMS');
+		const anims = /** @type {Pack} */ (this.anims);
+		const matrices = /** @type {Section} */ (anims.find('IBMS'));
 		const bones = Array.from(this.joints.subarray(joint_first, joint_first + joint_count),
-			(node) => this.objects[node]);
-		const inverses = bones.map((_, i) => new THREE.Matrix4().fromArray(this.anims.row(matrices, joint_first + i)));
+			(node) => /** @type {THREE.Bone} */ (this.objects[node]));
+		const inverses = bones.map((_, i) => new THREE.Matrix4().fromArray(anims.row(matrices, joint_first + i)));
 		const skeleton = new THREE.Skeleton(bones, inverses);
 		this.skeletons.set(index, skeleton);
 		return skeleton;
@@ -236,8 +306,8 @@ export class SceneBuilder {
 		const channels = this.anims.rows('CHAN');
 		const properties = this.anims.rows('PROP');
 		const samplers = this.anims.rows('SMPL');
-		const times = this.anims.array(this.anims.find('TIME'));
-		const values = this.anims.array(this.anims.find('VALS'));
+		const times = /** @type {Float32Array} */ (this.anims.array(/** @type {Section} */ (this.anims.find('TIME'))));
+		const values = /** @type {Float32Array} */ (this.anims.array(/** @type {Section} */ (this.anims.find('VALS'))));
 		return this.anims.rows('CLIP').map((clip, id) => {
 			const own = channels.slice(clip.channel_first, clip.channel_first + clip.channel_count);
 			const tracks = own.flatMap((channel) => {
@@ -250,7 +320,7 @@ export class SceneBuilder {
 			for (const channel of properties.filter((property) => property.clip === id)) {
 				const sampler = samplers[channel.sampler];
 				const size = sampler.components * (sampler.interpolation === c.CUBICSPLINE ? 3 : 1) * sampler.key_count;
-				const track = this.carrier.track(channel, sampler.interpolation,
+				const track = this.carrier?.track(channel, sampler.interpolation,
 					times.slice(sampler.time_first, sampler.time_first + sampler.key_count),
 					values.slice(sampler.value_first, sampler.value_first + size));
 				if (track && sampler.interpolation === c.CUBICSPLINE) makeCubic(track, false);
@@ -260,10 +330,16 @@ export class SceneBuilder {
 		});
 	}
 
+	/**
+	 * @param {{ node: number, path: number }} given
+	 * @param {Row} sampler
+	 * @param {Float32Array} times
+	 * @param {Float32Array} values
+	 */
 	#tracks({ node, path }, sampler, times, values) {
 		const [property, Track] = trackKinds[path];
 		const object = this.objects[node];
-		const driven = path === c.PATH_WEIGHTS ? [object,
+	const driven = path === c.PATH_WEIGHTS ? [object,
 			...object.children].filter((child) => child.morphTargetInfluences) : [object];
 		return driven.map(({ name }) => {
 			const track = new Track(`${name}.${property}`, times, values,
@@ -274,6 +350,10 @@ export class SceneBuilder {
 	}
 }
 
+/**
+ * @type {Record<number, [string, new (name: string, times: Float32Array, values: Float32Array,
+ *     interpolation: THREE.InterpolationModes) => THREE.KeyframeTrack]>}
+ */
 const trackKinds = {
 	[c.PATH_TRANSLATION]: ['position', THREE.VectorKeyframeTrack],
 	[c.PATH_ROTATION]: ['quaternion', THREE.QuaternionKeyframeTrack],
@@ -283,12 +363,19 @@ const trackKinds = {
 
 /** Hermite splines whose keys are (in-tangent, value, out-tangent). */
 class CubicInterpolant extends THREE.Interpolant {
+	/** @param {number} index */
 	copySampleValue_(index) {
 		const first = (index * 3 + 1) * this.valueSize;
 		for (let i = 0; i < this.valueSize; i++) this.resultBuffer[i] = this.sampleValues[first + i];
 		return this.resultBuffer;
 	}
 
+	/**
+	 * @param {number} i1
+	 * @param {number} t0
+	 * @param {number} t
+	 * @param {number} t1
+	 */
 	interpolate_(i1, t0, t, t1) {
 		const { resultBuffer: out, sampleValues: v, valueSize: n } = this;
 		const span = t1 - t0;
@@ -306,6 +393,12 @@ class CubicInterpolant extends THREE.Interpolant {
 }
 
 class CubicRotationInterpolant extends CubicInterpolant {
+	/**
+	 * @param {number} i1
+	 * @param {number} t0
+	 * @param {number} t
+	 * @param {number} t1
+	 */
 	interpolate_(i1, t0, t, t1) {
 		const out = super.interpolate_(i1, t0, t, t1);
 		const length = Math.hypot(out[0], out[1], out[2], out[3]) || 1;
@@ -314,9 +407,14 @@ class CubicRotationInterpolant extends CubicInterpolant {
 	}
 }
 
+/**
+ * @param {THREE.KeyframeTrack} track
+ * @param {boolean} rotation
+ */
 function makeCubic(track, rotation) {
 	const Type = rotation ? CubicRotationInterpolant : CubicInterpolant;
-	track.createInterpolant = (result) => new Type(track.times, track.values, track.getValueSize() / 3, result);
+	const make = (/** @type {any} */ result) => new Type(track.times, track.values, track.getValueSize() / 3, result);
 	/* three.js checks this mark when it copies or validates tracks. */
-	track.createInterpolant.isInterpolantFactoryMethodGLTFCubicSpline = true;
+	Object.assign(track, { createInterpolant: Object.assign(make,
+		{ isInterpolantFactoryMethodGLTFCubicSpline: true }) });
 }

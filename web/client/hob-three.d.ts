@@ -1,4 +1,4 @@
-import type { CompressedCubeTexture, Group, LightProbe, Loader, LoadingManager, WebGLCubeRenderTarget,
+import type { CompressedCubeTexture, Group, LightProbe, Loader, LoadingManager, Object3D, WebGLCubeRenderTarget,
 	WebGLRenderer } from 'three';
 import type { AssetChange, HobError, NamedBlob } from './hob.js';
 import type { HobOverlay } from './hob-overlay.js';
@@ -50,14 +50,14 @@ export class HobLoader extends Loader<Group> {
 	load(url: string, onLoad: (group: Group) => void, onProgress?: (event: ProgressEvent) => void,
 		onError?: (error: unknown) => void): void;
 	parse(parts: HobParts, onLoad?: (group: Group) => void, onError?: (error: unknown) => void): Promise<Group>;
-	reload(group: Group): Promise<Group>;
+	reload(group: Object3D): Promise<Object3D>;
 	/** Returns what stops it. */
 	watch(group: Group, onReload?: (group: Group, event: Partial<AssetChange>) => void,
 		onError?: (error: HobError) => void): () => void;
 }
 
-export function selectVariant(group: Group, name?: string): void;
-export function selectLod(group: Group, lod: number): void;
-export function disposeContent(group: Group): void;
+export function selectVariant(group: Object3D, name?: string): void;
+export function selectLod(group: Object3D, lod: number): void;
+export function disposeContent(group: Object3D): void;
 /** Its `texture` is for scene.environment and scene.background; dispose() frees it. Made anew after a reload. */
 export function environmentLight(environment: HobEnvironment, renderer: WebGLRenderer): WebGLCubeRenderTarget;

@@ -29,12 +29,24 @@ import { GeometryReader } from './hob-three-geometry.js';
 import { MaterialReader } from './hob-three-material.js';
 import { SceneBuilder } from './hob-three-scene.js';
 
+/**
+ * @import { Group, LoadingManager, WebGLRenderer } from 'three'
+ * @import { AssetChange, FetchOptions, NamedBlob, OutputName } from './hob.js'
+ * @import { HobParts } from './hob-three.js'
+ * @import { HobOverlay } from './hob-overlay.js'
+ * @typedef {Record<string, any>} Thing  an object of three.js of any kind
+ * @typedef {Record<string, NamedBlob | undefined>} Blobs
+ */
+
 export { HobError, environmentLight };
 
 const outputs = { meshes: true, materials: true, scene: true, animations: false };
 const attempts = 4;
 
-/* An environment map has one picture, a cube, and no materials that use it. */
+/**
+ * An environment map has one picture, a cube, and no materials that use it.
+ * @param {MaterialReader} pictures
+ */
 async function readEnvironment(pictures) {
 	if (pictures.records.length > 0 || pictures.images.length !== 1) return null;
 	const cube = await pictures.picture(0);
@@ -43,17 +55,20 @@ async function readEnvironment(pictures) {
 
 export class HobLoader extends Loader {
 	#abort = new AbortController();
-	#hasExtension = () => true;
+	#hasExtension = (/** @type {string} */ _) => true;
+	/** @type {import('./hob-three-material.js').Transcoder | null} */
 	#transcoder = null;
+	/** @type {Map<string, HobClient>} */
 	#clients = new Map();
 	#held = new WeakMap(); // group -> {shown: {output: hash}, base: {output: blob}}
 
+	/** @param {LoadingManager | undefined} manager */
 	constructor(manager) {
 		super(manager);
 		/** Level of detail of all meshes, 0 = full; a mesh with fewer levels shows its last. */
 		this.lod = 0;
 		/** Scene number; undefined = the default scene. */
-		this.sceneIndex = undefined;
+		this.sceneIndex = /** @type {number | undefined} */ (undefined);
 		/** false: leave out tangents that the source did not have; three.js then derives them in the shader. */
 		this.generatedTangents = true;
 		/** false: leave out normals that the source did not have; three.js then shades flat. */
@@ -65,20 +80,21 @@ export class HobLoader extends Loader {
 		/** Seconds to wait for a running cook. */
 		this.wait = 10;
 		/** A user whose unsaved models are shown (hob serve --live). */
-		this.live = undefined;
+		this.live = /** @type {string | undefined} */ (undefined);
 		/** {output: promise of a HobClient.get result} for the next load, which then does not request these outputs. */
-		this.ahead = undefined;
+		this.ahead = /** @type {Record<string, Promise<NamedBlob>> | undefined} */ (undefined);
 		/** false: the bytes of loaded models are not kept, so a change is fetched as a whole instead of as
 		 * differences. */
 		this.delta = true;
 		/** A HobOverlay that shows errors of watched models. */
-		this.overlay = null;
+		this.overlay = /** @type {HobOverlay | null} */ (null);
 		/** Called with the number of bytes of each piece received. */
-		this.onBytes = undefined;
+		this.onBytes = /** @type {((count: number) => void) | undefined} */ (undefined);
 		/** Called with an Error if a texture cannot be loaded; the model is shown without it. */
-		this.onTextureError = (error) => console.warn(error);
+		this.onTextureError = (/** @type {Error} */ error) => console.warn(error);
 	}
 
+	/** @param {number} lod */
 	setLod(lod) {
 		this.lod = lod;
 		return this;
@@ -86,7 +102,8 @@ export class HobLoader extends Loader {
 
 	/**
 	 * Sets three's own transcoder for textures kept as Basis Universal.
-	 * @param {object} ktx2Loader  a KTX2Loader with its transcoder's path and the renderer's support
+	 * @param {import('./hob-three-material.js').Transcoder} ktx2Loader  a KTX2Loader with its transcoder's path and
+	 * the renderer's support
 	 * @returns {this}
 	 */
 	setKTX2Loader(ktx2Loader) {
@@ -97,6 +114,7 @@ export class HobLoader extends Loader {
 	/**
 	 * Decodes textures whose format this renderer's graphics card does not support and would show as black; they then
 	 * take four to eight times the memory.
+	 * @param {WebGLRenderer} renderer
 	 */
 	detectSupport(renderer) {
 		this.#hasExtension = (name) => renderer.extensions.has(name);
@@ -109,7 +127,12 @@ export class HobLoader extends Loader {
 		return this;
 	}
 
-	/** @param {string} url  root/path of the asset below setPath, or its whole URL */
+	/**
+	 * @param {string} url  root/path of the asset below setPath, or its whole URL
+	 * @param {(group: Group) => void} onLoad
+	 * @param {(event: ProgressEvent) => void} [onProgress]
+	 * @param {(error: unknown) => void} [onError]
+	 */
 	load(url, onLoad, onProgress, onError) {
 		const where = this.#resolve(url);
 		this.manager.itemStart(where.href);
@@ -128,6 +151,9 @@ export class HobLoader extends Loader {
 	/**
 	 * Builds from buffers: {meshes, materials, scene, animations?}, and `blob(sha256, image)`, a function that gives
 	 * the bytes of a texture; without it textures are fetched from /blobs/ below setPath's origin.
+	 * @param {HobParts} parts
+	 * @param {(group: Group) => unknown} [onLoad]
+	 * @param {(error: unknown) => void} [onError]
 	 */
 	parse(parts, onLoad, onError) {
 		return this.#build(parts, this.#resolve(''), this.#abort.signal).then(onLoad ?? ((group) => group), (error) => {
@@ -136,56 +162,76 @@ export class HobLoader extends Loader {
 		});
 	}
 
+	/** @param {string} url */
 	#resolve(url) {
 		const page = globalThis.location?.href ?? 'http://127.0.0.1:7780/';
 		const path = url.split('/').map((part) => encodeURIComponent(decodeURIComponent(part))).join('/');
 		return /^[a-z]+:/i.test(url) ? new URL(url) : new URL(path, new URL(this.path || '/a/', page));
 	}
 
-	/* Owner of the asset, and its name there. */
+	/**
+	 * Owner of the asset, and its name there.
+	 * @param {URL} where
+	 */
 	#place(where) {
 		const at = where.pathname.indexOf('/a/');
 		const key = `${where.origin}${where.pathname.slice(0,
 				at + 1)} ${JSON.stringify(this.requestHeader)} ${this.withCredentials}`;
-		if (!this.#clients.has(key)) {
-			const credentials = this.withCredentials ? 'include' : 'same-origin';
-			this.#clients.set(key, new HobClient(key.split(' ')[0],
-					{ headers: { ...this.requestHeader }, credentials }));
-		}
-		const client = this.#clients.get(key);
+		const credentials = this.withCredentials ? 'include' : 'same-origin';
+		const client = this.#clients.get(key)
+			?? new HobClient(key.split(' ')[0], { headers: { ...this.requestHeader }, credentials });
+		this.#clients.set(key, client);
 		client.wait = this.wait;
 		client.live = this.live;
 		return { client, name: decodeURIComponent(where.pathname.slice(at + 3)) };
 	}
 
-	/* Outputs are requested one by one; those of different cooks do not fit together. */
+	/**
+	 * Outputs are requested one by one; those of different cooks do not fit together.
+	 * @param {URL} where
+	 * @param {Blobs} held
+	 * @param {AbortSignal} signal
+	 * @param {(event: ProgressEvent) => void} [onProgress]
+	 * @returns {Promise<Blobs>}
+	 */
 	async #fetchAsset(where, held, signal, onProgress) {
 		const { client, name } = this.#place(where);
 		let { ahead = {} } = this;
 		this.ahead = undefined;
 		for (let attempt = 0; attempt < attempts; attempt++) {
+			/** @type {Blobs} */
 			const blobs = {};
 			const asked = Object.entries(outputs).filter(([output]) => output !== 'animations' || this.withAnimations);
+			/** @type {Record<string, Promise<NamedBlob>>} */
 			const coming = {};
 			for (const [output, needed] of asked)
 				if (needed) coming[output] = ahead[output] ?? client.get(name, output,
 						{ older: held[output], signal, onBytes: this.onBytes });
 			await Promise.all(asked.map(async ([output, needed]) => {
 				blobs[output] = await (coming[output] ?? ahead[output] ?? this.#animations(client, name, coming.meshes,
-						{ older: held[output], signal, onBytes: this.onBytes })).catch((error) => {
+						{ older: held[output], signal,
+							onBytes: this.onBytes })).catch((/** @type {HobError} */ error) => {
 					if (error.status !== 404 || needed) throw error;
+					return undefined;
 				});
 				onProgress?.(new ProgressEvent('progress',
 						{ loaded: Object.keys(blobs).length, total: asked.length, lengthComputable: true }));
 			}));
-			if (new Set(Object.values(blobs).filter(Boolean).map(({ rev }) => rev)).size === 1) return blobs;
+			if (new Set(Object.values(blobs).map((blob) => blob?.rev).filter((rev) =>
+				rev !== undefined)).size === 1) return blobs;
 			ahead = {};
 		}
 		throw new HobError('the asset changes faster than it can be fetched', { file: where.pathname });
 	}
 
-	/* Browsers report every 404, so animations of a still model are not requested. Its outputs are known once it is
-	 * cooked. */
+	/**
+	 * Browsers report every 404, so animations of a still model are not requested. Its outputs are known once it is
+	 * cooked.
+	 * @param {HobClient} client
+	 * @param {string} name
+	 * @param {Promise<unknown>} cooked
+	 * @param {FetchOptions} options
+	 */
 	async #animations(client, name, cooked, options) {
 		await cooked;
 		const { outputs: made } = await client.asset(name, options).catch(() => null) ?? {};
@@ -193,28 +239,46 @@ export class HobLoader extends Loader {
 			: client.get(name, 'animations', options);
 	}
 
-	/* Outputs named by one event belong together. */
+	/**
+	 * Outputs named by one event belong together.
+	 * @param {URL} where
+	 * @param {Blobs} held
+	 * @param {{ outputs: OutputName[], rev: number }} given
+	 * @param {AbortSignal} signal
+	 * @returns {Promise<Blobs>}
+	 */
 	async #fetchOutputs(where, held, { outputs: named, rev }, signal) {
 		const { client, name } = this.#place(where);
 		const wanted = named.filter((output) => output.name in outputs
 				&& (output.name !== 'animations' || this.withAnimations));
 		const blobs = await Promise.all(wanted.map((output) =>
 				client.blob(output.hash, { older: held[output.name], signal, name, onBytes: this.onBytes })));
-		return Object.fromEntries(wanted.map((output, i) => [output.name, { ...blobs[i], rev }]));
+		return Object.fromEntries(wanted.map((output, i) => [output.name, { ...blobs[i], rev, stale: false }]));
 	}
 
+	/**
+	 * @param {URL} where
+	 * @param {string} sha256
+	 * @param {AbortSignal} signal
+	 */
 	async #fetchBlob(where, sha256, signal) {
 		return (await this.#place(where).client.blob(sha256, { signal, onBytes: this.onBytes })).bytes;
 	}
 
+	/**
+	 * @param {Blobs} blobs
+	 * @param {URL} where
+	 * @param {AbortSignal} signal
+	 */
 	async #open(blobs, where, signal) {
-		const group = await this.#build(Object.fromEntries(Object.entries(blobs)
-				.map(([output, blob]) => [output, blob?.bytes])), where, signal);
-		const came = Object.values(blobs).filter(Boolean);
+		const parts = Object.fromEntries(Object.entries(blobs).map(([output, blob]) => [output, blob?.bytes]));
+		const group = await this.#build(/** @type {HobParts} */ (/** @type {unknown} */ (parts)), where, signal);
+		const came = Object.values(blobs).filter((blob) => blob !== undefined);
+		/** @param {(blob: NamedBlob) => number} count */
 		const sum = (count) => came.reduce((total, blob) => total + count(blob), 0);
 		group.userData.transfer = { fetched: sum(({ fetched }) => fetched), bytes: sum(({ bytes }) => bytes.length) };
 		group.userData.rev = came[0].rev;
-		const pairs = Object.entries(blobs).filter(([, blob]) => blob);
+		const pairs = /** @type {[string, NamedBlob][]} */ (Object.entries(blobs).filter(([, blob]) => blob));
 		this.#held.set(group, {
 			shown: Object.fromEntries(pairs.map(([output, blob]) => [output, blob.hash])),
 			base: Object.fromEntries(this.delta ? pairs : []),
@@ -222,7 +286,12 @@ export class HobLoader extends Loader {
 		return group;
 	}
 
-	/* The final version has more in common with the final one before it than with its preview. */
+	/**
+	 * The final version has more in common with the final one before it than with its preview.
+	 * @param {Group} group
+	 * @param {Group} fresh
+	 * @param {string} [quality]
+	 */
 	#adopt(group, fresh, quality) {
 		replaceContent(group, fresh);
 		const { base } = this.#held.get(group) ?? {};
@@ -231,13 +300,19 @@ export class HobLoader extends Loader {
 		return group;
 	}
 
+	/**
+	 * @param {HobParts} parts
+	 * @param {URL} where
+	 * @param {AbortSignal} signal
+	 */
 	async #build(parts, where, signal) {
 		await MeshoptDecoder.ready;
 		const blob = parts.blob ?? ((sha256) => this.#fetchBlob(where, sha256, signal));
 		const scene = new Pack(parts.scene);
 		const anims = parts.animations ? new Pack(parts.animations) : null;
 		const geometry = new GeometryReader(new Pack(parts.meshes), this.#geometryOptions());
-		const pictures = new MaterialReader(new Pack(parts.materials), blob, this.onTextureError, this.#hasExtension,
+		const pictures = new MaterialReader(new Pack(parts.materials),
+			/** @type {(sha256: string) => Promise<ArrayBuffer>} */ (blob), this.onTextureError, this.#hasExtension,
 			this.#transcoder);
 		const group = await new SceneBuilder({ scene, anims, geometry, materials: pictures }).build(this.sceneIndex);
 		group.userData.url = where.href;
@@ -255,6 +330,7 @@ export class HobLoader extends Loader {
 	/**
 	 * Fetches the asset of a loaded model again and puts the data into the same group; objects that still exist stay
 	 * the same objects. On failure it throws a HobError and changes nothing.
+	 * @param {Group} group
 	 */
 	async reload(group) {
 		const where = new URL(group.userData.url);
@@ -277,16 +353,19 @@ export class HobLoader extends Loader {
 		const where = new URL(group.userData.url);
 		const { client, name } = this.#place(where);
 		let newest = 0;
+		/** @param {HobError} error */
 		const complain = (error) => {
 			this.overlay?.show(name, error);
 			onError?.(error);
 		};
+		/** @param {Partial<AssetChange>} event */
 		const reload = async (event) => {
 			const turn = ++newest;
 			const held = this.#held.get(group)?.base ?? {};
 			const { signal } = this.#abort;
 			try {
-				const blobs = event.outputs ? await this.#fetchOutputs(where, held, event, signal)
+				const blobs = event.outputs ? await this.#fetchOutputs(where, held,
+					/** @type {AssetChange & { outputs: OutputName[] }} */ (event), signal)
 					: await this.#fetchAsset(where, held, signal);
 				const fresh = await this.#open(blobs, where, signal);
 				if (turn !== newest) return disposeContent(fresh);
@@ -295,10 +374,11 @@ export class HobLoader extends Loader {
 				onReload?.(group, event);
 			} catch (error) {
 				if (turn === newest) complain(error instanceof HobError ? error
-						: new HobError(error.message, { file: name, cause: error }));
+						: new HobError(/** @type {Error} */ (error).message, { file: name, cause: error }));
 			}
 		};
 		let heard = 0;
+		/** @param {Partial<AssetChange> & { moved_to?: string }} event */
 		const told = (event) => {
 			heard++;
 			if (event.error) complain(errorOf(name, event.error));
@@ -330,22 +410,29 @@ export class HobLoader extends Loader {
 	}
 }
 
-/** Shows a material variant by name; undefined shows the materials of the nodes. */
+/**
+ * Shows a material variant by name; undefined shows the materials of the nodes.
+ * @param {Thing} group
+ * @param {string} [name]
+ */
 export function selectVariant(group, name) {
-	group.traverse((object) => {
-		if (object.userData.hob) object.material = object.userData.hob.variants[name] ?? object.userData.hob.material;
+	group.traverse((/** @type {Thing} */ object) => {
+		if (object.userData.hob) object.material = object.userData.hob.variants[name ?? '']
+			?? object.userData.hob.material;
 	});
 }
 
 /**
  * Shows level of detail `lod` of every mesh of a model that was loaded with keepData; skins, poses and materials
  * stay.
+ * @param {Thing} group
+ * @param {number} lod
  */
 export function selectLod(group, lod) {
 	const { geometry: reader } = group.userData.cooked;
 	const fresh = new Map();
 	const old = new Set();
-	group.traverse((object) => {
+	group.traverse((/** @type {Thing} */ object) => {
 		const index = object.userData.hob?.mesh;
 		if (index === undefined) return;
 		if (!fresh.has(index)) fresh.set(index, reader.read(index, lod).geometry);
@@ -355,11 +442,14 @@ export function selectLod(group, lod) {
 	for (const geometry of old) geometry.dispose();
 }
 
-/** Frees a model's GPU resources. */
+/**
+ * Frees a model's GPU resources.
+ * @param {Thing} group
+ */
 export function disposeContent(group) {
 	const doomed = new Set();
 	group.userData.environment?.cube.dispose();
-	group.traverse((object) => {
+	group.traverse((/** @type {Thing} */ object) => {
 		if (!object.userData.hob) return;
 		doomed.add(object.geometry);
 		for (const material of [object.userData.hob.material, object.material,
@@ -372,11 +462,19 @@ export function disposeContent(group) {
 	for (const thing of doomed) thing.dispose();
 }
 
-/* Clips that animate materials or cameras refer to these objects. */
+/**
+ * Clips that animate materials or cameras refer to these objects.
+ * @param {Thing} a
+ * @param {Thing} b
+ */
 const sameShape = (a, b) => a.type === b.type && a.name === b.name && !a.isSkinnedMesh && !b.isHobCarrier
 	&& a.children.length === b.children.length
-	&& a.children.every((child, i) => sameShape(child, b.children[i]));
+	&& a.children.every((/** @type {Thing} */ child, /** @type {number} */ i) => sameShape(child, b.children[i]));
 
+/**
+ * @param {Thing} kept
+ * @param {Thing} fresh
+ */
 function adopt(kept, fresh) {
 	kept.position.copy(fresh.position);
 	kept.quaternion.copy(fresh.quaternion);
@@ -390,9 +488,13 @@ function adopt(kept, fresh) {
 		kept.morphTargetInfluences = fresh.morphTargetInfluences;
 		kept.morphTargetDictionary = fresh.morphTargetDictionary;
 	} else if (kept.isLight || kept.isCamera) kept.copy(fresh, false);
-	kept.children.forEach((child, i) => adopt(child, fresh.children[i]));
+	kept.children.forEach((/** @type {Thing} */ child, /** @type {number} */ i) => adopt(child, fresh.children[i]));
 }
 
+/**
+ * @param {Group} group
+ * @param {Group} fresh
+ */
 function replaceContent(group, fresh) {
 	disposeContent(group);
 	const { children } = group;

@@ -12,6 +12,9 @@ export class HobError extends Error {
 	status?: number;
 }
 
+/** Makes a HobError from an error of the daemon, as in events, lists and problem+json. */
+export function errorOf(name: string, facts: Partial<CookError> & { detail?: string; status?: number }): HobError;
+
 /** Bytes whose SHA-256 is `hash`. */
 export interface HobBlob {
 	bytes: Uint8Array<ArrayBuffer>;

@@ -58,6 +58,9 @@ declare namespace Page {
 	type SettingKey = Schema & { path: string };
 	/** Counts of what an asset is made of. */
 	type Stats = Partial<NonNullable<Api.Asset['stats']>>;
+	/** An error as the view shows it: of the API, or of a client. */
+	type Fault = { message?: string; detail?: string; hint?: string | null; code?: string; file?: string; line?: number;
+		column?: number; location?: Api.Location | null };
 	type Tone = 'bad' | 'warn' | 'note' | 'good' | 'same';
 	type Number = Api.Comparison['numbers'][number];
 	type Difference = Api.AssetChange['changes'][number];

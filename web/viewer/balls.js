@@ -2,6 +2,7 @@
 import * as THREE from 'three';
 import { text } from './text.js';
 
+/** @type {[string, number, number][]} */
 const looks = [['mirror', 1, 0], ['metal', 1, 0.4], ['matte', 0, 1]];
 
 /** Makes a new group; free it with disposeHelper. */

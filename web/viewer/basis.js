@@ -9,7 +9,8 @@ let worker = null;
 let last = 0;
 
 async function start() {
-	const [script, program] = document.querySelector('meta[name=hob-basis]').content.split(' ');
+	const [script, program] = /** @type {HTMLMetaElement} */ (
+		document.querySelector('meta[name=hob-basis]')).content.split(' ');
 	const wasm = await (await fetch(program)).arrayBuffer();
 	const made = new Worker(script);
 	made.onmessage = ({ data: { id, levels, error } }) => {
@@ -25,6 +26,7 @@ async function start() {
 	return { made, wasm };
 }
 
+/** @param {Uint8Array} bytes */
 async function levelsOf(bytes) {
 	const { made, wasm } = await (worker ??= start());
 	const id = ++last;
@@ -36,6 +38,11 @@ async function levelsOf(bytes) {
 
 /** For HobLoader.setKTX2Loader. */
 export const basis = {
+	/**
+	 * @param {ArrayBuffer} buffer
+	 * @param {(texture: THREE.Texture) => void} done
+	 * @param {(error: unknown) => void} failed
+	 */
 	async parse(buffer, done, failed) {
 		try {
 			const bytes = new Uint8Array(buffer);

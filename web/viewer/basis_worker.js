@@ -2,14 +2,20 @@
  * transcoder compiles functions from text, which the page's policy forbids; this worker may, but has no network
  * access. */
 const RGBA8 = 13; /* cTFRGBA32 */
+/** @type {Promise<BasisModule> | undefined} */
 let transcoder;
 
+/** @param {ArrayBuffer} wasmBinary */
 async function start(wasmBinary) {
-	const module = await BASIS({ wasmBinary }); // eslint-disable-line no-undef
+	const module = await BASIS({ wasmBinary });
 	module.initializeBasis();
 	return module;
 }
 
+/**
+ * @param {BasisModule} given
+ * @param {Uint8Array} bytes
+ */
 function unpack({ KTX2File }, bytes) {
 	const file = new KTX2File(bytes);
 	try {
@@ -30,8 +36,8 @@ onmessage = async ({ data: { id, wasm, bytes } }) => {
 	try {
 		transcoder ??= start(wasm);
 		const levels = unpack(await transcoder, bytes);
-		postMessage({ id, levels }, levels.map(({ data }) => data.buffer));
+		self.postMessage({ id, levels }, { transfer: levels.map(({ data }) => data.buffer) });
 	} catch (error) {
-		postMessage({ id, error: error.message });
+		self.postMessage({ id, error: /** @type {Error} */ (error).message });
 	}
 };

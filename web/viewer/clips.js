@@ -6,6 +6,7 @@ import { text } from './text.js';
 
 const FRAMES = 30; /* per second */
 const speeds = [0.1, 0.25, 0.5, 1, 1.5, 2, 4];
+/** @param {number} time */
 const seconds = (time) => `${time.toFixed(2)} s`;
 
 /**
@@ -13,16 +14,27 @@ const seconds = (time) => `${time.toFixed(2)} s`;
  * beside the cooked model.
  */
 class Pose {
+	/**
+	 * Each object with its rest pose. @type {[View.Thing, THREE.Vector3, THREE.Quaternion, THREE.Vector3,
+	 * number[] | undefined][]}
+	 */
+	rest = [];
+
+	/** @param {View.Model} group */
 	constructor(group) {
 		this.group = group;
 		this.mixer = new THREE.AnimationMixer(group);
-		this.rest = [];
 		group.traverse((object) => this.rest.push([object, object.position.clone(), object.quaternion.clone(),
 				object.scale.clone(),
 			object.morphTargetInfluences?.slice()]));
 	}
 
-	/* other: a second clip that contributes `share` of the pose, or -1 */
+	/**
+	 * other: a second clip that contributes `share` of the pose, or -1
+	 * @param {number} clip
+	 * @param {number} [other]
+	 * @param {number} [share]
+	 */
 	choose(clip, other = -1, share = 0) {
 		this.mixer.stopAllAction();
 		this.mixer.uncacheRoot(this.group);
@@ -30,19 +42,22 @@ class Pose {
 			object.position.copy(position);
 			object.quaternion.copy(quaternion);
 			object.scale.copy(scale);
-			weights?.forEach((weight, i) => (object.morphTargetInfluences[i] = weight));
+			weights?.forEach((weight, i) =>
+				object.morphTargetInfluences && (object.morphTargetInfluences[i] = weight));
 		}
+		/** @type {[THREE.AnimationClip | undefined, number][]} */
 		const both = [[this.group.animations[clip], other < 0 ? 1 : 1 - share], [this.group.animations[other], share]];
 		for (const [found, weight] of both) {
 			if (!found || (found === both[0][0] && weight === share && other === clip)) continue;
 			const action = this.mixer.clipAction(found);
-			action.setLoop(THREE.LoopOnce);
+			action.setLoop(THREE.LoopOnce, 1);
 			action.clampWhenFinished = true;
 			action.setEffectiveWeight(weight);
 			action.play();
 		}
 	}
 
+	/** @param {number} time */
 	show(time) {
 		this.mixer.setTime(time);
 	}
@@ -54,14 +69,19 @@ export class Clips {
 	speed = 1;
 	loop = true;
 	playing = false;
+	/** @type {Pose[]} */
 	poses = [];
 	other = -1;
 	share = 0.5;
 
+	/** @type {string[]} */
 	names = [];
 	changes = new Changes();
 
-	/** changed() is called when the pose changes. */
+	/**
+	 * changed() is called when the pose changes.
+	 * @param {() => void} changed
+	 */
 	constructor(changed) {
 		this.changed = changed;
 	}
@@ -70,7 +90,10 @@ export class Clips {
 		return this.poses[0]?.group.animations[this.clip]?.duration ?? 0;
 	}
 
-	/** Replaces all earlier models; clip, time and other choices stay if the model still has them. */
+	/**
+	 * Replaces all earlier models; clip, time and other choices stay if the model still has them.
+	 * @param {View.Model} group
+	 */
 	setModel(group) {
 		const name = this.names[this.clip];
 		const keep = this.playing;
@@ -81,6 +104,7 @@ export class Clips {
 		this.choose(again, { time: again < 0 ? 0 : this.time, playing: again >= 0 && keep });
 	}
 
+	/** @param {View.Model} group */
 	addModel(group) {
 		const pose = new Pose(group);
 		this.poses.push(pose);
@@ -88,11 +112,16 @@ export class Clips {
 		if (this.clip >= 0) pose.show(this.time);
 	}
 
+	/** @param {View.Model} group */
 	dropModel(group) {
 		this.poses = this.poses.filter((pose) => pose.group !== group);
 	}
 
-	/** Blends in a second clip with `share` of the pose; -1: none. */
+	/**
+	 * Blends in a second clip with `share` of the pose; -1: none.
+	 * @param {number} other
+	 * @param {number} share
+	 */
 	blend(other, share) {
 		this.other = other;
 		this.share = share;
@@ -100,17 +129,22 @@ export class Clips {
 		this.seek(this.time);
 	}
 
+	/** @param {number} speed */
 	setSpeed(speed) {
 		this.speed = speed;
 		this.changes.tell();
 	}
 
+	/** @param {boolean} loop */
 	setLoop(loop) {
 		this.loop = loop;
 		this.changes.tell();
 	}
 
-	/** Moves by frames, of thirty per second; negative: back. */
+	/**
+	 * Moves by frames, of thirty per second; negative: back.
+	 * @param {number} frames
+	 */
 	step(frames) {
 		if (this.clip < 0) return;
 		this.setPlaying(false);
@@ -118,6 +152,10 @@ export class Clips {
 		this.seek(Math.min(Math.max(frame / FRAMES, 0), this.duration));
 	}
 
+	/**
+	 * @param {number} clip
+	 * @param {{ time?: number, playing?: boolean }} [given]
+	 */
 	choose(clip, { time = 0, playing = false } = {}) {
 		this.clip = clip;
 		for (const pose of this.poses) pose.choose(clip, this.other, this.share);
@@ -125,6 +163,7 @@ export class Clips {
 		this.seek(Math.min(time, this.duration));
 	}
 
+	/** @param {boolean} on */
 	setPlaying(on) {
 		this.playing = on && this.clip >= 0;
 		if (this.playing && !this.loop && this.time >= this.duration) this.time = 0;
@@ -142,13 +181,17 @@ export class Clips {
 		this.changed();
 	}
 
+	/** @param {number} time */
 	seek(time) {
 		this.time = time;
 		if (this.clip >= 0) for (const pose of this.poses) pose.show(time);
 		this.tell();
 	}
 
-	/** Advances the time; true while playing. */
+	/**
+	 * Advances the time; true while playing.
+	 * @param {number} passed
+	 */
 	advance(passed) {
 		if (!this.playing) return false;
 		let time = this.time + passed * this.speed;
@@ -163,7 +206,10 @@ export class Clips {
 	}
 }
 
-/* With one clip there is nothing to blend. */
+/**
+ * With one clip there is nothing to blend.
+ * @param {{ clips: Clips }} props
+ */
 function Blend({ clips }) {
 	const { names, other, share } = clips;
 	if (names.length < 2) return null;
@@ -174,10 +220,12 @@ function Blend({ clips }) {
 			change=${(part) => clips.blend(other, part)} />`}`;
 }
 
+/** @param {{ clips: Clips }} props */
 export function Player({ clips }) {
 	useChanges(clips.changes);
 	const { names, clip, time, duration, playing } = clips;
 	if (!names.length) return null;
+	/** @param {number} to */
 	const scrub = (to) => {
 		clips.setPlaying(false);
 		clips.seek(to);

@@ -7,15 +7,29 @@ const HEAD = 65536;
 const GAP = 65536; /* smaller gaps between parts are fetched, too: another request costs more */
 const MOST = 0.4; /* share of the file */
 
+/**
+ * @param {string} url
+ * @param {[number, number]} given
+ * @param {AbortSignal} signal
+ */
 async function fetchPart(url, [first, end], signal) {
 	const answer = await fetch(url, { headers: { Range: `bytes=${first}-${end - 1}` }, signal });
 	if (answer.status !== 206) throw new Error(`HTTP ${answer.status}`);
 	return new Uint8Array(await answer.arrayBuffer());
 }
 
-/* [first, end] of the bytes for the last level of each mesh, ascending; null if they cannot be read separately. */
+/**
+ * [first, end] of the bytes for the last level of each mesh, ascending; null if they cannot be read separately.
+ * @param {Pack} pack
+ */
 function partsOf(pack) {
+	/** @type {[number, number][]} */
 	const parts = [];
+	/**
+	 * @param {View.Row} section
+	 * @param {number} first
+	 * @param {number} count
+	 */
 	const need = (section, first, count) => {
 		const from = section.offset + first * section.stride;
 		parts.push([from, from + count * section.stride]);
@@ -28,6 +42,7 @@ function partsOf(pack) {
 				.every(({ section }) => need(section, mesh.first_vertex, level.vertex_prefix)));
 		if (!apart) return null;
 	}
+	/** @type {[number, number][]} */
 	const joined = [];
 	for (const [first, end] of parts.sort((a, b) => a[0] - b[0])) {
 		const last = joined.at(-1);
@@ -37,7 +52,11 @@ function partsOf(pack) {
 	return joined;
 }
 
-/* The file's bytes, of which only those for the last levels are filled in; null if nothing would be gained. */
+/**
+ * The file's bytes, of which only those for the last levels are filled in; null if nothing would be gained.
+ * @param {{ url: string, size: number }} given
+ * @param {AbortSignal} signal
+ */
 async function fetchCoarse({ url, size }, signal) {
 	const bytes = new Uint8Array(size);
 	bytes.set(await fetchPart(url, [0, HEAD], signal));
@@ -50,16 +69,23 @@ async function fetchCoarse({ url, size }, signal) {
 	return bytes;
 }
 
-/** A group without textures; null if the asset is small or has no such level. */
+/**
+ * A group without textures; null if the asset is small or has no such level.
+ * @param {{ outputs?: Api.Output[] }} given
+ * @param {AbortSignal} signal
+ */
 export async function loadCoarse({ outputs = [] }, signal) {
+	/** @param {string} wanted */
 	const find = (wanted) => outputs.find(({ name }) => name === wanted);
-	if (!(find('meshes')?.size > LARGE)) return null;
+	const [packed, nodes, pictures] = [find('meshes'), find('scene'), find('materials')];
+	if (!packed || !nodes || !pictures || packed.size <= LARGE) return null;
+	/** @param {{ url: string }} given */
 	const whole = async ({ url }) => (await fetch(url, { signal })).arrayBuffer();
-	const [meshes, scene, materials] = await Promise.all([fetchCoarse(find('meshes'), signal), whole(find('scene')),
-		whole(find('materials'))]);
+	const [meshes, scene, materials] = await Promise.all([fetchCoarse(packed, signal), whole(nodes), whole(pictures)]);
 	if (!meshes) return null;
 	const loader = new HobLoader();
 	loader.lod = Infinity;
 	loader.onTextureError = () => {};
-	return loader.parse({ meshes, scene, materials, blob: () => Promise.reject(new Error('not asked for')) });
+	return /** @type {View.Model} */ (/** @type {unknown} */ (await loader.parse({ meshes, scene, materials,
+		blob: () => Promise.reject(new Error('not asked for')) })));
 }

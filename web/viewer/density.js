@@ -19,16 +19,22 @@ const measure = `
 		: mix(vec3(0.1, 0.62, 0.25), vec3(0.85, 0.1, 0.08), min(finer, 1.0));
 	diffuseColor.rgb = picture > 0.0 ? hobColor * (0.55 + 0.45 * facing) : vec3(0.35) * facing;`;
 
-/** The material of surfaces whose picture has `texels` in all. */
+/**
+ * The material of surfaces whose picture has `texels` in all.
+ * @param {number} texels
+ */
 export function makeDensity(texels) {
 	const material = new THREE.MeshBasicMaterial({ map: dot, side: THREE.DoubleSide, toneMapped: false });
 	seeForm(material, { fragment: measure.replace('hobTexels', texels.toFixed(1)) });
 	return material;
 }
 
-/** The texels of the base colour's picture, as often as it is repeated. */
+/**
+ * The texels of the base colour's picture, as often as it is repeated.
+ * @param {View.Material | undefined} material
+ */
 export function texelsOf(material) {
-	const { image, mipmaps, repeat } = material?.map ?? {};
-	const { width, height } = mipmaps?.[0] ?? image ?? {};
-	return width > 0 ? width * height * Math.abs(repeat.x * repeat.y) : 0;
+	const map = material?.map;
+	const { width, height } = /** @type {{ width: number, height: number }} */ (map?.mipmaps?.[0] ?? map?.image ?? {});
+	return map && width > 0 ? width * height * Math.abs(map.repeat.x * map.repeat.y) : 0;
 }

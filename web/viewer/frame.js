@@ -7,9 +7,13 @@ const stiffMost = 200000;
 const point = new Vector3();
 const place = new Matrix4();
 
+/**
+ * @param {View.Thing} mesh
+ * @param {(vertex: Vector3) => void} visit
+ */
 function visitMesh(mesh, visit) {
 	const { position } = mesh.geometry.attributes;
-	const bends = mesh.isSkinnedMesh || mesh.morphTargetInfluences?.length > 0;
+	const bends = mesh.isSkinnedMesh || (mesh.morphTargetInfluences?.length ?? 0) > 0;
 	const step = Math.max(1, Math.ceil(position.count / (bends ? posedMost : stiffMost)));
 	for (let i = 0; i < position.count; i += step) {
 		if (bends) mesh.getVertexPosition(i, point);
@@ -18,13 +22,17 @@ function visitMesh(mesh, visit) {
 	}
 }
 
-/* If the instances have too many vertices in all, the corners of each instance's box are used instead. */
+/**
+ * If the instances have too many vertices in all, the corners of each instance's box are used instead.
+ * @param {View.Thing} mesh
+ * @param {(vertex: Vector3) => void} visit
+ */
 function visitInstances(mesh, visit) {
 	const { geometry } = mesh;
 	const { position } = geometry.attributes;
 	const corners = mesh.count * position.count > stiffMost;
 	if (corners && !geometry.boundingBox) geometry.computeBoundingBox();
-	const { min, max } = geometry.boundingBox ?? {};
+	const { min, max } = geometry.boundingBox ?? new Box3();
 	for (let instance = 0; instance < mesh.count; instance++) {
 		mesh.getMatrixAt(instance, place);
 		place.premultiply(mesh.matrixWorld);
@@ -36,8 +44,12 @@ function visitInstances(mesh, visit) {
 	}
 }
 
-/* Calls visit(vertex) for the drawn vertices of a model: skins posed, morph targets at their weights, all instances, no
- * hidden parts. The next call overwrites the vertex. */
+/**
+ * Calls visit(vertex) for the drawn vertices of a model: skins posed, morph targets at their weights, all instances, no
+ * hidden parts. The next call overwrites the vertex.
+ * @param {View.Thing} model
+ * @param {(vertex: Vector3) => void} visit
+ */
 function visitVertices(model, visit) {
 	model.updateMatrixWorld(true);
 	model.traverseVisible((object) => {
@@ -49,6 +61,7 @@ function visitVertices(model, visit) {
 /**
  * The box of a model as it is drawn now. three's Box3.setFromObject uses bones that are not updated yet, and morph
  * targets at their maximum.
+ * @param {View.Thing} model
  */
 export function boxOf(model) {
 	const box = new Box3();
@@ -62,7 +75,11 @@ export function boxOf(model) {
  *
  * A vertex at (x, y, z) of the camera's axes stays inside while |x - cx| and |y - cy| are at most (cz - z) * slope.
  * Each of the four edges is a maximum over all vertices, and two that face each other meet in one place of the camera.
+ * @param {View.Thing} model
+ * @param {Vector3} direction
  * @param {number} half tangent of half the vertical angle of view
+ * @param {number} aspect
+ * @param {number} [share]
  */
 export function frameOf(model, direction, half, aspect, share = 0.9) {
 	const right = new Vector3(0, 1, 0).cross(direction);
@@ -87,6 +104,7 @@ export function frameOf(model, direction, half, aspect, share = 0.9) {
 	if (!(near >= far)) return null;
 	const [cx, cy] = [(rightEdge - leftEdge) / 2, (upperEdge - lowerEdge) / 2];
 	const cz = Math.max((rightEdge + leftEdge) / (2 * wide), (upperEdge + lowerEdge) / (2 * tall));
+	/** @param {number} z */
 	const at = (z) => new Vector3().addScaledVector(right, cx).addScaledVector(up, cy).addScaledVector(direction, z);
 	return { from: at(cz), to: at((near + far) / 2) };
 }

@@ -1,11 +1,15 @@
 /* The view as large as the window: what is behind it takes neither focus nor clicks meanwhile. */
 
-/** Returns a function that ends it. */
+/**
+ * Returns a function that ends it.
+ * @param {HTMLElement} element
+ */
 export function fillWindow(element) {
+	/** @type {HTMLElement[]} */
 	const asleep = [];
-	for (let at = element; at && at !== document.body; at = at.parentElement)
+	for (let at = /** @type {HTMLElement | null} */ (element); at && at !== document.body; at = at.parentElement)
 		for (const other of at.parentElement?.children ?? [])
-			if (other !== at && !other.inert) {
+			if (other !== at && other instanceof HTMLElement && !other.inert) {
 				other.inert = true;
 				asleep.push(other);
 			}

@@ -1,12 +1,14 @@
 /* The keys of the 3D view: each acts while the picture has the focus. */
 const STEP = Math.PI / 24;
 
-const move = (act) => (viewer) => {
+/** @param {(stage: View.Viewer['stage']) => void} act */
+const move = (act) => (/** @type {View.Viewer} */ viewer) => {
 	if (viewer.stage.through) viewer.lookThrough(-1);
 	act(viewer.stage);
 };
 const closer = move((stage) => stage.approach(1 / 1.15));
 
+/** @type {Page.Table<(viewer: View.Viewer) => unknown>} */
 export const keys = {
 	ArrowLeft: move((stage) => stage.turn(-STEP, 0)),
 	ArrowRight: move((stage) => stage.turn(STEP, 0)),
@@ -15,12 +17,33 @@ export const keys = {
 	'+': closer,
 	'=': closer,
 	'-': move((stage) => stage.approach(1.15)),
+	/** @param {View.Viewer} viewer */
 	f: (viewer) => viewer.fit(),
+	/** @param {View.Viewer} viewer */
 	F: (viewer) => viewer.fit(),
+	/** @param {View.Viewer} viewer */
 	p: (viewer) => viewer.savePicture(),
+	/** @param {View.Viewer} viewer */
 	w: (viewer) => viewer.setFull(!viewer.full),
+	/** @param {View.Viewer} viewer */
 	h: (viewer) => viewer.full && viewer.setFolded(!viewer.folded),
+	/** @param {View.Viewer} viewer */
 	t: (viewer) => viewer.setTurning(!viewer.stage.controls.autoRotate),
+	/** @param {View.Viewer} viewer */
 	',': (viewer) => viewer.clips.step(-1),
+	/** @param {View.Viewer} viewer */
 	'.': (viewer) => viewer.clips.step(1),
 };
+
+/**
+ * @param {View.Viewer} viewer
+ * @param {KeyboardEvent} event
+ */
+export function press(viewer, event) {
+	if (!viewer.stage || event.ctrlKey || event.metaKey || event.altKey) return;
+	const run = keys[event.key];
+	if (!run || !viewer.model) return;
+	run(viewer);
+	event.preventDefault();
+	event.stopPropagation();
+}

@@ -7,12 +7,20 @@ const PIXELS = 1;
 const center = new THREE.Vector3();
 const eye = new THREE.Vector3();
 
+/**
+ * @typedef {{ object: View.Thing, index: number, errors: number[], level: number, before:
+ * View.Thing['geometry'] }} Leveled
+ */
+
 export class DistanceLevels {
 	/** [lowest, highest, number of levels] that are drawn. */
 	drawn = [0, 0, 1];
+	/** @type {Leveled[]} */
 	#objects = [];
+	/** @type {Map<string, View.Thing['geometry']>} */
 	#made = new Map();
 
+	/** @param {View.Model} model */
 	constructor(model) {
 		const { meshes, geometry } = model.userData.cooked;
 		this.reader = geometry;
@@ -27,12 +35,19 @@ export class DistanceLevels {
 		});
 	}
 
-	/** The level of an object that is drawn now. */
+	/**
+	 * The level of an object that is drawn now.
+	 * @param {View.Thing} object
+	 */
 	of(object) {
 		return this.#objects.find((each) => each.object === object)?.level ?? 0;
 	}
 
-	/** Chooses for a camera and a picture `height` pixels high; true if any object has another level. */
+	/**
+	 * Chooses for a camera and a picture `height` pixels high; true if any object has another level.
+	 * @param {View.Camera} camera
+	 * @param {number} height
+	 */
 	choose(camera, height) {
 		camera.getWorldPosition(eye);
 		const before = this.#objects.map(({ level }) => level);
@@ -42,12 +57,18 @@ export class DistanceLevels {
 		return levels.some((level, i) => level !== before[i]);
 	}
 
+	/**
+	 * @param {Leveled} each
+	 * @param {View.Camera} camera
+	 * @param {number} height
+	 */
 	#chooseOne(each, camera, height) {
 		const { object, errors, before } = each;
+		const sphere = before.boundingSphere ?? new THREE.Sphere();
 		const scale = object.matrixWorld.getMaxScaleOnAxis();
-		center.copy(before.boundingSphere.center).applyMatrix4(object.matrixWorld);
-		const near = Math.max(center.distanceTo(eye) - before.boundingSphere.radius * scale, camera.near);
-		const pixelsPerMetre = camera.isPerspectiveCamera
+		center.copy(sphere.center).applyMatrix4(object.matrixWorld);
+		const near = Math.max(center.distanceTo(eye) - sphere.radius * scale, camera.near);
+		const pixelsPerMetre = camera instanceof THREE.PerspectiveCamera
 			? height / (2 * near * Math.tan(THREE.MathUtils.degToRad(camera.fov / 2)))
 			: height * camera.zoom / (camera.top - camera.bottom);
 		const level = Math.max(0, errors.findLastIndex((error) => error * scale * pixelsPerMetre <= PIXELS));
@@ -58,10 +79,16 @@ export class DistanceLevels {
 		return level;
 	}
 
+	/**
+	 * @param {number} index
+	 * @param {number} level
+	 */
 	#geometry(index, level) {
 		const key = `${index} ${level}`;
-		if (!this.#made.has(key)) this.#made.set(key, this.reader.read(index, level).geometry);
-		return this.#made.get(key);
+		/** @type {View.Thing['geometry']} */
+		const made = this.#made.get(key) ?? this.reader.read(index, level).geometry;
+		this.#made.set(key, made);
+		return made;
 	}
 
 	/** Gives every object its former geometry back. */

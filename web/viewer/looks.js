@@ -10,7 +10,7 @@ function makeChecker() {
 	const cells = 8;
 	const canvas = document.createElement('canvas');
 	canvas.width = canvas.height = side;
-	const pen = canvas.getContext('2d');
+	const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
 	const cell = side / cells;
 	pen.font = `${cell * 0.4}px sans-serif`;
 	pen.textAlign = 'center';
@@ -31,16 +31,26 @@ function makeChecker() {
 	return texture;
 }
 
+/** @param {THREE.MeshStandardMaterialParameters} rest */
 const solid = (rest) => new THREE.MeshStandardMaterial({ roughness: 0.85, metalness: 0, side: THREE.DoubleSide,
 	...rest });
 const LEVELS = [0x4f9d5d, 0x3d7fc4, 0xd9a520, 0xcc5b2e, 0xa3438f, 0x6b6f76];
+/** @param {number} channel */
 const checker = (channel) => {
 	const map = makeChecker();
 	map.channel = channel;
 	return solid({ map, roughness: 0.9 });
 };
 
-/* By name of the look: how to make its material. */
+/**
+ * @typedef {{ levelOf(object: View.Thing): number, joint: string }} Options  levelOf: the level that is drawn
+ * @typedef {THREE.Material & { flatShading?: boolean, map?: THREE.Texture | null }} Made
+ */
+
+/**
+ * By name of the look: how to make its material.
+ * @type {Page.Table<() => Made>}
+ */
 const shared = {
 	clay: () => solid({ color: 0xb9b4ac, roughness: 0.75 }),
 	matcap: () => new THREE.MeshMatcapMaterial({ side: THREE.DoubleSide }),
@@ -52,20 +62,34 @@ const shared = {
 		transparent: true, depthTest: false, depthWrite: false, toneMapped: false, side: THREE.DoubleSide }),
 	meshlets: () => solid({ vertexColors: true }),
 };
-/* Where objects differ: (object, own material, options) -> [what its material is known by, how to make it]. */
+/**
+ * Where objects differ: (object, own material, options) -> [what its material is known by, how to make it].
+ * @type {Page.Table<(object: View.Thing, own: View.Material, options: Options) => [string | number, () => Made]>}
+ */
 const apart = {
-	density: (object, own) => [texelsOf(own), makeDensity],
-	levels: (object, own, { levelOf }) => [levelOf(object), (level) => solid({ color: LEVELS[level % LEVELS.length] })],
-	weights: ({ skeleton }, own, { joint }) => [!skeleton ? BARE : joint ? skeleton.bones.findIndex((bone) =>
-		nameOf(bone) === joint) : ALL, makeWeights],
+	density: (object, own) => [texelsOf(own), () => makeDensity(texelsOf(own))],
+	levels(object, own, { levelOf }) {
+		const level = levelOf(object);
+		return [level, () => solid({ color: LEVELS[level % LEVELS.length] })];
+	},
+	weights({ skeleton }, own, { joint }) {
+		const index = !skeleton ? BARE : joint ? skeleton.bones.findIndex((bone) => nameOf(bone) === joint) : ALL;
+		return [index, () => makeWeights(index)];
+	},
 	...Object.fromEntries(channelNames.map((name) =>
-		[name, (object, own) => [own.uuid, () => makeChannel(name, own)]])),
+		[name, (/** @type {View.Thing} */ _, /** @type {View.Material} */ own) => [own.uuid, () => makeChannel(name,
+			own)]])),
 };
 
+/** @param {THREE.Object3D} bone */
 const nameOf = (bone) => bone.userData.name || bone.name;
 
-/** Names of all joints that move a skin. */
+/**
+ * Names of all joints that move a skin.
+ * @param {View.Model} group
+ */
 export function jointsOf(group) {
+	/** @type {Set<string>} */
 	const names = new Set();
 	group.traverse(({ skeleton }) => skeleton?.bones.forEach((bone) => names.add(nameOf(bone))));
 	return [...names];
@@ -73,23 +97,34 @@ export function jointsOf(group) {
 
 /** Other materials for a model. */
 export class Looks {
+	/** @type {Map<string, Made>} */
 	#made = new Map();
+	/** @type {[View.Thing, View.Material][]} */
 	#worn = [];
 
-	/* Where a shape has no normals, those of its triangles are shown. */
+	/**
+	 * Where a shape has no normals, those of its triangles are shown.
+	 * @param {string} look
+	 * @param {View.Thing} object
+	 * @param {View.Material} own
+	 * @param {Options} options
+	 */
 	#material(look, object, own, options) {
 		const flat = !object.geometry.attributes.normal;
 		const [key, make] = apart[look]?.(object, own, options) ?? ['', shared[look]];
 		const name = `${look} ${key} ${flat}`;
-		if (!this.#made.has(name)) {
-			const made = make(key);
-			if ('flatShading' in made) made.flatShading = flat;
-			this.#made.set(name, made);
-		}
-		return this.#made.get(name);
+		const made = this.#made.get(name) ?? make();
+		if ('flatShading' in made) made.flatShading = flat;
+		this.#made.set(name, made);
+		return /** @type {View.Material} */ (made);
 	}
 
-	/** Dresses the models in a look; 'material' is their own. options: {levelOf(object), joint: name or ''} */
+	/**
+	 * Dresses the models in a look; 'material' is their own. options: {levelOf(object), joint: name or ''}
+	 * @param {View.Model[]} models
+	 * @param {string} look
+	 * @param {Options} options
+	 */
 	wear(models, look, options) {
 		this.undress();
 		if (!shared[look] && !apart[look]) return;
@@ -113,30 +148,43 @@ export class Looks {
 	dispose() {
 		this.undress();
 		for (const material of this.#made.values()) {
-			if (material.map?.isCanvasTexture) material.map.dispose();
+			if (material.map instanceof THREE.CanvasTexture) material.map.dispose();
 			material.dispose();
 		}
 	}
 }
 
+/**
+ * @param {number} i
+ * @param {THREE.Color} out
+ */
 const meshletColor = (i, out) => out.setHSL((i * 0.61803398875) % 1, 0.62, 0.42 + 0.2 * ((i * 0.7548776662) % 1),
 	THREE.SRGBColorSpace);
 
+/**
+ * @param {THREE.BufferAttribute | THREE.InterleavedBufferAttribute} attribute
+ * @param {number[]} corners
+ */
 function pick(attribute, corners) {
 	const { itemSize, array, normalized } = attribute;
-	const out = new array.constructor(corners.length * itemSize);
+	const out = new /** @type {new (length: number) => THREE.TypedArray} */ (array.constructor)(
+		corners.length * itemSize);
 	for (let i = 0; i < corners.length; i++)
 		for (let k = 0; k < itemSize; k++) out[i * itemSize + k] = array[corners[i] * itemSize + k];
 	return new THREE.BufferAttribute(out, itemSize, normalized);
 }
 
-/** The triangles of a geometry's meshlets, with one colour per meshlet. */
+/**
+ * The triangles of a geometry's meshlets, with one colour per meshlet.
+ * @param {THREE.BufferGeometry} geometry
+ * @param {{ corners: number[], owners: number[] }} given
+ */
 function meshletGeometry(geometry, { corners, owners }) {
 	const out = new THREE.BufferGeometry();
 	for (const [name, attribute] of Object.entries(geometry.attributes)) if (name !== 'color') out.setAttribute(name,
 		pick(attribute, corners));
-	for (const [name, list] of Object.entries(geometry.morphAttributes)) out.morphAttributes[name] = list.map((each) =>
-			pick(each, corners));
+	for (const [name, list] of Object.entries(geometry.morphAttributes)) Object.assign(out.morphAttributes,
+		{ [name]: list.map((each) => pick(each, corners)) });
 	out.morphTargetsRelative = geometry.morphTargetsRelative;
 	const colors = new Float32Array(corners.length * 3);
 	const color = new THREE.Color();
@@ -147,7 +195,11 @@ function meshletGeometry(geometry, { corners, owners }) {
 	return out;
 }
 
-/** Replaces the geometries of a model by meshlets; returns their number and a function to undo it. */
+/**
+ * Replaces the geometries of a model by meshlets; returns their number and a function to undo it.
+ * @param {View.Model} group
+ * @param {number} lod
+ */
 export function showMeshlets(group, lod) {
 	const { geometry: reader } = group.userData.cooked;
 	const made = new Map();
@@ -177,13 +229,21 @@ export function showMeshlets(group, lod) {
 
 const corners = [[0, 1], [1, 3], [3, 2], [2, 0], [4, 5], [5, 7], [7, 6], [6, 4], [0, 4], [1, 5], [2, 6], [3, 7]];
 
+/**
+ * @param {THREE.Box3} box
+ * @param {THREE.LineBasicMaterial} material
+ */
 function boxLines(box, material) {
 	const points = corners.flat().map((i) => new THREE.Vector3(box[i & 1 ? 'max' : 'min'].x,
 			box[i & 2 ? 'max' : 'min'].y, box[i & 4 ? 'max' : 'min'].z));
 	return new THREE.LineSegments(new THREE.BufferGeometry().setFromPoints(points), material);
 }
 
-/** The box of every mesh as given in the file, and one around all. */
+/**
+ * The box of every mesh as given in the file, and one around all.
+ * @param {View.Model} group
+ * @param {THREE.Box3} whole
+ */
 export function makeBounds(group, whole) {
 	const out = new THREE.Group();
 	const each = new THREE.LineBasicMaterial({ color: 0x3d8bd4, transparent: true, opacity: 0.7 });
@@ -201,8 +261,15 @@ export function makeBounds(group, whole) {
 /* More lines than this would be unreadable. */
 const LINES_MOST = 60000;
 
-/* A line for every vertex that has an `attribute`, as long as a fiftieth of the model; null if there are none, or too
- * many. */
+/**
+ * A line for every vertex that has an `attribute`, as long as a fiftieth of the model; null if there are none, or too
+ * many.
+ * @param {View.Model} group
+ * @param {THREE.Box3} whole
+ * @param {string} attribute
+ * @param {typeof VertexNormalsHelper | typeof VertexTangentsHelper} Helper
+ * @param {number} color
+ */
 function makeLines(group, whole, attribute, Helper, color) {
 	const out = new THREE.Group();
 	const length = whole.isEmpty() ? 0.1 : whole.getSize(new THREE.Vector3()).length() / 50;
@@ -215,12 +282,24 @@ function makeLines(group, whole, attribute, Helper, color) {
 	return out.children.length ? out : null;
 }
 
+/**
+ * @param {View.Model} group
+ * @param {THREE.Box3} whole
+ */
 export const makeNormals = (group, whole) => makeLines(group, whole, 'normal', VertexNormalsHelper, 0x3d8bd4);
+/**
+ * @param {View.Model} group
+ * @param {THREE.Box3} whole
+ */
 export const makeTangents = (group, whole) => makeLines(group, whole, 'tangent', VertexTangentsHelper, 0xd9622b);
 
-/** The looks and lines for which this model has data. */
+/**
+ * The looks and lines for which this model has data.
+ * @param {View.Model} group
+ */
 export function looksOf(group) {
-	const has = { colors: false, uv2: false, density: false, tangents: false, weights: false, levels: false };
+	const has = /** @type {Page.Table<boolean>} */ ({ colors: false, uv2: false, density: false, tangents: false,
+		weights: false, levels: false });
 	const { meshes } = group.userData.cooked.geometry;
 	group.traverse(({ geometry, isSkinnedMesh, userData }) => {
 		has.weights ||= Boolean(isSkinnedMesh);
@@ -230,12 +309,13 @@ export function looksOf(group) {
 		has.density ||= Boolean(geometry?.attributes.uv);
 		has.tangents ||= Boolean(geometry?.attributes.tangent);
 	});
-	return (look) => has[look] ?? true;
+	return (/** @type {string} */ look) => has[look] ?? true;
 }
 
+/** @param {View.Model} group */
 export function makeSkeleton(group) {
 	const helper = new THREE.SkeletonHelper(group);
-	helper.material.depthTest = false;
+	/** @type {THREE.LineBasicMaterial} */ (helper.material).depthTest = false;
 	helper.renderOrder = 10;
 	helper.frustumCulled = false;
 	const bones = helper.bones.length;
@@ -251,12 +331,16 @@ export function makeSkeleton(group) {
 	out.userData.joints = bones;
 	out.userData.follow = () => {
 		const places = dots.geometry.attributes.position;
-		helper.bones.forEach((bone, i) => places.setXYZ(i, ...bone.matrixWorld.elements.slice(12, 15)));
+		helper.bones.forEach(({ matrixWorld: { elements: at } }, i) => places.setXYZ(i, at[12], at[13], at[14]));
 		places.needsUpdate = true;
 	};
 	return out;
 }
 
+/**
+ * @param {THREE.Box3} box
+ * @param {string} color
+ */
 export function makeGrid(box, color) {
 	const size = box.isEmpty() ? 2 : Math.max(box.max.x - box.min.x, box.max.z - box.min.z,
 		(box.max.y - box.min.y) * 0.5);
@@ -269,12 +353,19 @@ export function makeGrid(box, color) {
 	return grid;
 }
 
-/** Removes the materials of a loaded model or helper, so that only copies that were never drawn are freed with it. */
-export function takeMaterials(root) {
+/**
+ * Removes the materials of a loaded model or helper, so that only copies that were never drawn are freed with it.
+ * @param {THREE.Object3D} group
+ */
+export function takeMaterials(group) {
+	const root = /** @type {View.Thing} */ (group);
+	/** @type {Map<View.Material, View.Material>} */
 	const copies = new Map();
+	/** @param {View.Material} material */
 	const swap = (material) => {
-		if (!copies.has(material)) copies.set(material, material.clone());
-		return copies.get(material);
+		const copy = copies.get(material) ?? material.clone();
+		copies.set(material, copy);
+		return copy;
 	};
 	root.traverse((object) => {
 		if (!object.material) return;
@@ -282,15 +373,19 @@ export function takeMaterials(root) {
 		const { hob } = object.userData;
 		if (!hob) return;
 		hob.material = swap(hob.material);
-		for (const [name, material] of Object.entries(hob.variants)) hob.variants[name] = swap(material);
+		for (const [name, material] of Object.entries(/** @type {Page.Table<View.Material>} */ (
+			hob.variants))) hob.variants[name] = swap(material);
 	});
 	return [...copies.keys()];
 }
 
-/** Frees a helper of this file. */
+/**
+ * Frees a helper of this file.
+ * @param {THREE.Object3D | null | undefined} helper
+ */
 export function disposeHelper(helper) {
 	helper?.removeFromParent();
-	helper?.traverse((object) => {
+	/** @type {View.Thing | null | undefined} */ (helper)?.traverse((object) => {
 		object.geometry?.dispose();
 		object.material?.dispose();
 	});

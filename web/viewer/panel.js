@@ -7,9 +7,17 @@ import { number, size } from '../app/format.js';
 import { Button, Choice, Facts, Quiet, Section, Slider, Table, Toggle, useChanges } from './controls.js';
 import { text } from './text.js';
 
-const perTriangle = { 0: 3, 1: 2, 2: 1 };
+const perTriangle = /** @type {Page.Table<number>} */ ({ 0: 3, 1: 2, 2: 1 });
 
-/** The costs of drawing the whole scene with each level. */
+/**
+ * @typedef {ReturnType<typeof measureLevels>[number]} Level
+ * @typedef {ReturnType<typeof morphsOf>[number]} Morph
+ */
+
+/**
+ * The costs of drawing the whole scene with each level.
+ * @param {View.Model} group
+ */
 export function measureLevels(group) {
 	const { meshes, geometry } = group.userData.cooked;
 	const drawn = new Map();
@@ -41,16 +49,23 @@ export function measureLevels(group) {
 	});
 }
 
+/**
+ * @param {number} error
+ * @param {number} whole
+ */
 const share = (error, whole) => (error === 0 ? '0' : `${((error / whole) * 100).toPrecision(2)} %`);
 
+/** @param {{ level: Level | undefined }} props */
 function OneLevel({ level }) {
 	return html`<${Section} title=${text.levels}><${Quiet}>${text.levelsOne}${level
 		&& ` ${number(level.triangles)} ${text.triangles.toLowerCase()}, ${size(level.bytes)}.`}
 		${level?.copies && ` ${text.copies}`}</${Quiet}></${Section}>`;
 }
 
+/** @param {{ viewer: View.Viewer }} props */
 export function LevelSection({ viewer }) {
-	const { levels, lod, byDistance, box } = viewer;
+	const { lod, byDistance, box } = viewer;
+	const levels = viewer.levels ?? [];
 	if (levels.length < 2) return html`<${OneLevel} level=${levels[0]} />`;
 	const whole = box.isEmpty() ? 1 : box.getSize(new THREE.Vector3()).length();
 	return html`<${Section} title=${text.levels}>
@@ -59,7 +74,8 @@ export function LevelSection({ viewer }) {
 			change=${(level) => viewer.setLod(level)} />
 		<${Toggle} on=${byDistance} change=${(on) => viewer.setByDistance(on)}
 			title=${text.byDistanceHint}>${text.byDistance}</${Toggle}>
-		${byDistance && html`<p class="viewer-quiet" role="status">${text.byDistanceDrawn(...byDistance.drawn)}</p>`}
+		${byDistance && html`<p class="viewer-quiet" role="status">
+			${text.byDistanceDrawn(byDistance.drawn[0], byDistance.drawn[1])}</p>`}
 		<${Table} heads=${[text.level, text.triangles, text.vertices, text.size, text.error, text.meanError]}>
 			${levels.map((level, i) => html`<tr aria-current=${!byDistance && i === lod ? 'true' : undefined}>
 				<th scope="row">${i}</th><td>${number(level.triangles)}</td><td>${number(level.vertices)}</td>
@@ -69,27 +85,34 @@ export function LevelSection({ viewer }) {
 		<${Quiet}>${text.errorHint}. ${levels[0].copies && text.copies}</${Quiet}></${Section}>`;
 }
 
-/** Morph targets by name, each {name, before, low, high, get(), set(value)}: one entry sets all meshes that have the
- * target. */
+/**
+ * Morph targets by name, each {name, before, low, high, get(), set(value)}: one entry sets all meshes that have the
+ * target.
+ * @param {View.Model} group
+ */
 export function morphsOf(group) {
+	/** @type {Map<string, [View.Thing, number][]>} */
 	const targets = new Map();
 	group.traverse((object) => {
 		for (const [name, i] of Object.entries(object.morphTargetDictionary ?? {}))
-			if (targets.has(name)) targets.get(name).push([object, i]);
-			else targets.set(name, [[object, i]]);
+			targets.set(name, [...(targets.get(name) ?? []), [object, i]]);
 	});
 	return [...targets].map(([name, list]) => {
 		const [[first, at]] = list;
-		const get = () => first.morphTargetInfluences[at];
+		const get = () => first.morphTargetInfluences?.[at] ?? 0;
 		return { name, before: get(), low: Math.min(0, get()), high: Math.max(1, get()), get,
-			set: (value) => list.forEach(([object, i]) => (object.morphTargetInfluences[i] = value)) };
+			/** @param {number} value */
+			set: (value) => list.forEach(([object, i]) =>
+				object.morphTargetInfluences && (object.morphTargetInfluences[i] = value)) };
 	});
 }
 
+/** @param {{ viewer: View.Viewer }} props */
 export function MorphSection({ viewer }) {
 	const { morphs, clips, stage } = viewer;
 	useChanges(clips.changes);
 	if (!morphs.length) return null;
+	/** @param {[Morph, number][]} list */
 	const set = (list) => {
 		for (const [morph, value] of list) morph.set(value);
 		viewer.changes.tell();
@@ -103,6 +126,7 @@ export function MorphSection({ viewer }) {
 			${text.morphsReset}</${Button}></${Section}>`;
 }
 
+/** @param {{ viewer: View.Viewer }} props */
 export function LightSection({ viewer }) {
 	const { surroundings, exposure } = viewer.light;
 	return html`<${Section} title=${text.light}>
@@ -117,15 +141,20 @@ export function LightSection({ viewer }) {
 		<${Quiet}>${text.hdrHint}</${Quiet}></${Section}>`;
 }
 
-/** Metres in a unit that suits the largest: "4.26 × 6.29 × 2.76 cm". */
+/**
+ * Metres in a unit that suits the largest: "4.26 × 6.29 × 2.76 cm".
+ * @param {number[]} values
+ */
 export function lengths(values) {
 	const most = Math.max(...values);
 	const [factor, unit] = most >= 1 ? [1, 'm'] : most >= 0.01 ? [100, 'cm'] : [1000, 'mm'];
+	/** @param {number} value */
 	const say = (value) => (value >= 1000 ? number(Math.round(value)) : value === 0 ? '0'
 			: value.toPrecision(value < 0.1 ? 1 : 3));
 	return `${values.map((value) => say(value * factor)).join(' × ')}\u00a0${unit}`;
 }
 
+/** @param {{ viewer: View.Viewer }} props */
 export function FactSection({ viewer }) {
 	const { model, box, meshlets } = viewer;
 	const joints = model.userData.cooked.anims?.find('JNTS')?.count ?? 0;
@@ -137,49 +166,63 @@ export function FactSection({ viewer }) {
 	return html`<${Section} title=${text.facts}><${Facts} rows=${rows.filter(Boolean)} /></${Section}>`;
 }
 
+/** @param {View.Model} group */
 function memoryOf(group) {
+	/** @type {Set<object>} */
 	const seen = new Set();
 	let bytes = 0;
+	/**
+	 * @template {object} Thing
+	 * @param {Thing | null | undefined} thing
+	 * @param {(thing: Thing) => number} sizeOf
+	 */
 	const add = (thing, sizeOf) => {
 		if (!thing || seen.has(thing)) return;
 		seen.add(thing);
 		bytes += sizeOf(thing);
 	};
+	/** @param {THREE.Texture} texture */
 	const picture = (texture) => {
-		const levels = texture.mipmaps?.reduce((sum, { data }) => sum + (data?.byteLength ?? 0), 0);
-		return levels || ((texture.image?.width ?? 0) * (texture.image?.height ?? 0) * 16) / 3;
+		const { mipmaps, image } = /** @type {{ mipmaps?: { data?: Uint8Array }[], image?: { width?: number,
+			height?: number } }} */ (texture);
+		const levels = mipmaps?.reduce((sum, { data }) => sum + (data?.byteLength ?? 0), 0);
+		return levels || ((image?.width ?? 0) * (image?.height ?? 0) * 16) / 3;
 	};
 	group.traverse(({ geometry, material, userData }) => {
 		for (const attribute of geometry ? [...Object.values(geometry.attributes), geometry.index]
 				: []) add(attribute?.array, (array) => array.byteLength);
 		for (const each of [userData.hob?.material ?? material].flat().filter(Boolean))
-			for (const value of Object.values(each)) if (value?.isTexture) add(value, picture);
+			for (const value of Object.values(each)) if (value instanceof THREE.Texture) add(value, picture);
 	});
 	return bytes;
 }
 
 const COSTS_EVERY = 250; /* ms */
 
-/** Costs of the newest picture. */
+/**
+ * Costs of the newest picture.
+ * @param {{ viewer: View.Viewer }} props
+ */
 export function CostSection({ viewer }) {
 	const { stage, model } = viewer;
-	const [costs, setCosts] = useState(null);
+	const [costs, setCosts] = useState(/** @type {ReturnType<typeof stage.costs> | null} */ (null));
 	useEffect(() => {
-		let timer = 0;
+		/** @type {ReturnType<typeof setTimeout> | undefined} */
+		let timer;
 		const read = () => {
-			timer = 0;
+			timer = undefined;
 			setCosts(stage.costs());
 		};
-		stage.drawn = () => (timer ||= setTimeout(read, COSTS_EVERY));
+		stage.drawn = () => void (timer ??= setTimeout(read, COSTS_EVERY));
 		stage.drawn();
 		return () => {
-			stage.drawn = null;
+			stage.drawn = () => {};
 			clearTimeout(timer);
 		};
 	}, [stage]);
-	const { ms, draws, triangles } = costs ?? {};
-	const values = costs ? { ms: `${ms.toFixed(1)}\u00a0ms`, draws: number(draws), triangles: number(triangles),
-		memory: size(memoryOf(model)) } : {};
+	/** @type {Page.Table} */
+	const values = costs ? { ms: `${costs.ms.toFixed(1)}\u00a0ms`, draws: number(costs.draws),
+		triangles: number(costs.triangles), memory: size(memoryOf(model)) } : {};
 	return html`<${Section} title=${text.costs}>
 		<${Facts} rows=${Object.entries(text.costOf).map(([name, label]) => [label, values[name]])} /></${Section}>`;
 }

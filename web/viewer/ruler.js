@@ -3,7 +3,10 @@ import * as THREE from 'three';
 
 const COLOR = 0xe07b2c;
 
-/** points: one or two */
+/**
+ * points: one or two
+ * @param {THREE.Vector3[]} points
+ */
 export function makeRuler(points) {
 	const shape = () => new THREE.BufferGeometry().setFromPoints(points);
 	const rest = { color: COLOR, depthTest: false, transparent: true, toneMapped: false };

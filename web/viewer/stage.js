@@ -7,8 +7,15 @@ import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
 import { frameOf } from './frame.js';
 
 /* One WebGL context serves the page: the next asset's view takes over that of the last. A new one costs a second. */
+/** @type {Surface | null} */
 let spare = null;
 
+/**
+ * @typedef {{ canvas: HTMLCanvasElement, renderer: THREE.WebGLRenderer, environment: THREE.Texture,
+ *     retired: Map<string, THREE.Material>, slow: boolean }} Surface
+ */
+
+/** @returns {Surface} */
 function makeSurface() {
 	const canvas = document.createElement('canvas');
 	const slow = isSlow();
@@ -38,8 +45,13 @@ function takeSurface() {
 	return surface;
 }
 
-/* Sets the pixels of a canvas that is `x` by `y` on the page. Setting the same size again would also recreate the
- * buffer and wait for it; but sizes of the same pixels may be parts of a pixel apart. */
+/**
+ * Sets the pixels of a canvas that is `x` by `y` on the page. Setting the same size again would also recreate the
+ * buffer and wait for it; but sizes of the same pixels may be parts of a pixel apart.
+ * @param {Surface} given
+ * @param {{ x: number, y: number }} given
+ * @param {number} [finer]
+ */
 function setBuffer({ canvas, renderer }, { x, y }, finer = 1) {
 	const ratio = Math.min(devicePixelRatio, 2) * finer;
 	if (canvas.width !== Math.floor(x * ratio) || canvas.height !== Math.floor(y * ratio))
@@ -47,8 +59,11 @@ function setBuffer({ canvas, renderer }, { x, y }, finer = 1) {
 	else renderer.setViewport(0, 0, x, y);
 }
 
-/* Frees the surface if its context is lost, or if there is another one already. A surface drawn at twice the size is
- * reduced now, while nobody waits. */
+/**
+ * Frees the surface if its context is lost, or if there is another one already. A surface drawn at twice the size is
+ * reduced now, while nobody waits.
+ * @param {Surface} surface
+ */
 function giveSurface(surface) {
 	const { canvas, renderer, environment } = surface;
 	renderer.setRenderTarget(null);
@@ -80,23 +95,44 @@ export class Stage {
 	helpers = new THREE.Scene();
 	models = new THREE.Group();
 	/** 0..1: the source is drawn left of it; null = one picture. */
-	split = null;
+	split = /** @type {number | null} */ (null);
 	/** Colour of the background instead of the page's. */
-	ground = null;
+	ground = /** @type {THREE.Color | null} */ (null);
 	/** An environment map as light, and as background of the balls; else null. */
-	own = null;
+	own = /** @type {THREE.WebGLRenderTarget | THREE.WebGLCubeRenderTarget | null} */ (null);
 	/** Drawn at twice the size, see isSlow. */
 	fine = false;
 	/** A camera of the scene that replaces the free one. */
-	through = null;
+	through = /** @type {View.Camera | null} */ (null);
 	/** {model, box, aspect} that fills the view, also after a resize, until the camera is moved. */
-	framed = null;
+	framed = /** @type {{ model: View.Thing, box: THREE.Box3, aspect: number } | null} */ (null);
+	wireframe = false;
+	/** A plane that takes the shadow, while there is one. */
+	shadow = /** @type {ReturnType<typeof makeShadow> | null} */ (null);
+	/** The colour of lines, as the page's theme has it. */
+	lines = '';
+	waiting = 0;
+	running = false;
+	ended = false;
+	took = 0;
+	last = 0;
+	counts = { draws: 0, triangles: 0 };
+	settling = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
+	/** Called when somebody moves the camera. */
+	onGrab = () => {};
+	/** Called with the colour of lines when the theme has changed. */
+	onTheme = () => {};
+	/** Called after each picture. */
+	drawn = () => {};
 	/** Called before each picture with the seconds since the last one; true: draw again. */
-	onFrame = () => false;
+	onFrame = (/** @type {number} */ _) => false;
 	/** Called before each half of a picture: 'cooked' or 'source'. */
-	onSide = () => {};
+	onSide = (/** @type {'cooked' | 'source'} */ _) => {};
 
-	/** The canvas becomes the first child of `host`. */
+	/**
+	 * The canvas becomes the first child of `host`.
+	 * @param {HTMLElement} host
+	 */
 	constructor(host) {
 		this.surface = takeSurface();
 		const { canvas, renderer, environment } = this.surface;
@@ -119,7 +155,7 @@ export class Stage {
 		this.controls.addEventListener('change', () => this.invalidate());
 		this.controls.addEventListener('start', () => {
 			this.framed = null;
-			this.onGrab?.();
+			this.onGrab();
 		});
 		this.sphere = new THREE.Sphere(new THREE.Vector3(), 1);
 		this.wire = makeWire();
@@ -135,9 +171,9 @@ export class Stage {
 
 	watchTheme() {
 		const read = () => {
-			this.scene.background.set(colourOf('--viewer-ground', this.host));
+			/** @type {THREE.Color} */ (this.scene.background).set(colourOf('--viewer-ground', this.host));
 			this.lines = colourOf('--viewer-line', this.host);
-			this.onTheme?.(this.lines);
+			this.onTheme();
 			this.invalidate();
 		};
 		this.unwatchTheme = onTheme(read);
@@ -155,6 +191,7 @@ export class Stage {
 		this.invalidate();
 	}
 
+	/** @param {boolean} on */
 	setFine(on) {
 		clearTimeout(this.settling);
 		if (this.fine === on || this.ended) return;
@@ -179,6 +216,7 @@ export class Stage {
 		});
 	}
 
+	/** @param {number} now */
 	frame(now) {
 		const seconds = this.running ? Math.min((now - this.last) / 1000, 0.25) : 0;
 		this.last = now;
@@ -188,7 +226,7 @@ export class Stage {
 		const began = performance.now();
 		this.draw();
 		this.took = performance.now() - began;
-		this.drawn?.();
+		this.drawn();
 		if (this.running) this.invalidate();
 		this.settle();
 	}
@@ -197,7 +235,7 @@ export class Stage {
 		if (!this.through) return this.camera;
 		const { width, height } = this.canvas;
 		const aspect = width / height;
-		if (this.through.isPerspectiveCamera) this.through.aspect = aspect;
+		if (this.through instanceof THREE.PerspectiveCamera) this.through.aspect = aspect;
 		else {
 			this.through.right = this.through.top * aspect;
 			this.through.left = -this.through.right;
@@ -219,10 +257,15 @@ export class Stage {
 		this.renderer.setScissorTest(false);
 	}
 
+	/**
+	 * @param {'cooked' | 'source'} side
+	 * @param {View.Camera} camera
+	 */
 	drawSide(side, camera) {
 		this.onSide(side);
 		const { background } = this.scene;
-		if (this.ground ?? this.own) this.scene.background = this.ground ?? this.own.texture;
+		const behind = this.ground ?? this.own?.texture;
+		if (behind) this.scene.background = behind;
 		this.renderer.render(this.scene, camera);
 		const { calls: draws, triangles } = this.renderer.info.render;
 		this.counts = { draws, triangles }; /* without helpers */
@@ -233,6 +276,7 @@ export class Stage {
 		this.renderer.autoClear = true;
 	}
 
+	/** @param {View.Camera} camera */
 	drawWire(camera) {
 		const { background } = this.scene;
 		this.scene.background = null;
@@ -242,7 +286,12 @@ export class Stage {
 		this.scene.background = background;
 	}
 
-	/** Looks at a model from the front right, or with `turn` false from the current direction; `box` is the model's. */
+	/**
+	 * Looks at a model from the front right, or with `turn` false from the current direction; `box` is the model's.
+	 * @param {View.Thing} model
+	 * @param {THREE.Box3} box
+	 * @param {boolean} [turn]
+	 */
 	fit(model, box, turn = true) {
 		this.framed = { model, box, aspect: this.camera.aspect };
 		this.frameBox(box);
@@ -259,7 +308,11 @@ export class Stage {
 		this.invalidate();
 	}
 
-	/** After a reload: the camera stays, unless the size of the model has changed. */
+	/**
+	 * After a reload: the camera stays, unless the size of the model has changed.
+	 * @param {View.Model} model
+	 * @param {THREE.Box3} box
+	 */
 	follow(model, box) {
 		const before = this.sphere.radius;
 		if (this.framed) this.framed.box = box;
@@ -268,7 +321,10 @@ export class Stage {
 		if (ratio > 2 || ratio < 0.5) this.fit(model, box, false);
 	}
 
-	/** Adapts near and far planes to the size of the model. */
+	/**
+	 * Adapts near and far planes to the size of the model.
+	 * @param {THREE.Box3} box
+	 */
 	frameBox(box) {
 		if (box.isEmpty()) this.sphere.set(new THREE.Vector3(), 1);
 		else box.getBoundingSphere(this.sphere);
@@ -281,7 +337,11 @@ export class Stage {
 		this.camera.updateProjectionMatrix();
 	}
 
-	/** Turns the free camera around its target, in radians. */
+	/**
+	 * Turns the free camera around its target, in radians.
+	 * @param {number} yaw
+	 * @param {number} pitch
+	 */
 	turn(yaw, pitch) {
 		this.framed = null;
 		const offset = this.camera.position.clone().sub(this.controls.target);
@@ -293,6 +353,7 @@ export class Stage {
 		this.invalidate();
 	}
 
+	/** @param {number} factor */
 	approach(factor) {
 		this.framed = null;
 		const { minDistance, maxDistance, target } = this.controls;
@@ -303,26 +364,37 @@ export class Stage {
 		this.invalidate();
 	}
 
-	/** surroundings: 'room' lights from all sides and with a sun, 'sun' with the sun only, 'flat' equally from
-	 * everywhere. */
+	/**
+	 * surroundings: 'room' lights from all sides and with a sun, 'sun' with the sun only, 'flat' equally from
+	 * everywhere.
+	 * @param {string} surroundings
+	 * @param {number} exposure
+	 */
 	setLight(surroundings, exposure) {
 		const around = this.own?.texture ?? this.surface.environment;
 		this.scene.environment = surroundings === 'room' ? around : null;
 		this.scene.environmentIntensity = this.own ? 1 : ROOM;
-		this.sun.intensity = { room: this.own ? 0 : 1.5, sun: 3.5, flat: 0 }[surroundings];
-		this.even.intensity = { room: 0, sun: 0.15, flat: 3 }[surroundings];
+		this.sun.intensity = { room: this.own ? 0 : 1.5, sun: 3.5 }[surroundings] ?? 0;
+		this.even.intensity = { sun: 0.15, flat: 3 }[surroundings] ?? 0;
 		this.renderer.toneMappingExposure = exposure;
 		this.invalidate();
 	}
 
-	/** Uses an environment map of the loader instead of the room; null: the room. */
+	/**
+	 * Uses an environment map of the loader instead of the room; null: the room.
+	 * @param {import('../client/hob-three.js').HobEnvironment | null} environment
+	 * @param {{ surroundings: string, exposure: number }} given
+	 */
 	setSurroundings(environment, { surroundings, exposure }) {
 		this.own?.dispose();
 		this.own = environment ? environmentLight(environment, this.renderer) : null;
 		this.setLight(surroundings, exposure);
 	}
 
-	/** Lights by a panorama that the reader of a page chose. */
+	/**
+	 * Lights by a panorama that the reader of a page chose.
+	 * @param {THREE.Texture} texture
+	 */
 	lightBy(texture) {
 		const generator = new THREE.PMREMGenerator(this.renderer);
 		this.own?.dispose();
@@ -331,7 +403,10 @@ export class Stage {
 		texture.dispose();
 	}
 
-	/** A shadow of the sun on the ground below `box`; null: none. */
+	/**
+	 * A shadow of the sun on the ground below `box`; null: none.
+	 * @param {THREE.Box3 | null} box
+	 */
 	setShadow(box) {
 		disposeShadow(this.shadow);
 		this.shadow = box && !box.isEmpty() ? makeShadow(box, this.sun) : null;
@@ -348,7 +423,11 @@ export class Stage {
 		this.invalidate();
 	}
 
-	/** A ray through a position on the canvas, in pixels of the page. */
+	/**
+	 * A ray through a position on the canvas, in pixels of the page.
+	 * @param {number} x
+	 * @param {number} y
+	 */
 	rayAt(x, y) {
 		const { left, top, width, height } = this.canvas.getBoundingClientRect();
 		const caster = new THREE.Raycaster();
@@ -362,6 +441,7 @@ export class Stage {
 		return { from: this.camera.position.toArray(), to: this.controls.target.toArray() };
 	}
 
+	/** @param {{ from: number[], to: number[] }} given */
 	place({ from: at, to }) {
 		this.framed = null;
 		this.camera.position.fromArray(at);
@@ -374,35 +454,43 @@ export class Stage {
 	costs() {
 		const { memory, programs } = this.renderer.info;
 		const { geometries, textures } = memory;
-		return { ms: this.took ?? 0, draws: 0, triangles: 0, ...this.counts, geometries, textures,
-			programs: programs.length };
+		return { ms: this.took, ...this.counts, geometries, textures,
+			programs: programs?.length ?? 0 };
 	}
 
 	/**
 	 * Takes materials that are no longer shown, without their textures. three keeps a program while a material needs
 	 * it, so one material of each of the newest programs is kept: the next asset that needs the program has it at once,
 	 * where linking takes a tenth of a second.
+	 * @param {THREE.Material[]} materials
 	 */
 	retire(materials) {
 		const { retired } = this.surface; /* program's key -> material, newest last */
+		/** @param {THREE.Material} material */
 		const release = (material) => [...retired.values()].includes(material) || material.dispose();
 		for (const material of materials) {
-			for (const [key, value] of Object.entries(material)) if (value?.isTexture) material[key] = null;
-			for (const key of this.renderer.properties.get(material).programs?.keys() ?? []) {
+			for (const [key, value] of Object.entries(material))
+				if (value instanceof THREE.Texture) Object.assign(material, { [key]: null });
+			const { programs } = /** @type {{ programs?: Map<string, unknown> }} */ (this.renderer.properties.get(
+				material));
+			for (const key of programs?.keys() ?? []) {
 				const kept = retired.get(key) ?? material;
 				retired.delete(key);
 				retired.set(key, kept);
 			}
 			release(material);
 		}
-		while (retired.size > RETIRED_MOST) {
-			const [key, material] = retired.entries().next().value;
+		for (const [key, material] of [...retired].slice(0, Math.max(0, retired.size - RETIRED_MOST))) {
 			retired.delete(key);
 			release(material);
 		}
 	}
 
-	/** One picture of one side without helpers, as a data URL; `side` pixels square, or the size on screen. */
+	/**
+	 * One picture of one side without helpers, as a data URL; `side` pixels square, or the size on screen.
+	 * @param {'cooked' | 'source'} which
+	 * @param {number} side
+	 */
 	capture(which, side) {
 		const { helpers } = this;
 		const ratio = this.renderer.getPixelRatio();
@@ -429,8 +517,8 @@ export class Stage {
 		clearTimeout(this.settling);
 		this.ended = true;
 		cancelAnimationFrame(this.waiting);
-		this.sizes.disconnect();
-		this.unwatchTheme();
+		this.sizes?.disconnect();
+		this.unwatchTheme?.();
 		this.controls.dispose();
 		this.wire.dispose();
 		if (this.shadow) this.setShadow(null);
@@ -442,6 +530,10 @@ export class Stage {
 
 const SHADOW_TEXELS = 1024;
 
+/**
+ * @param {THREE.Box3} box
+ * @param {THREE.DirectionalLight} sun
+ */
 function makeShadow(box, sun) {
 	const middle = box.getCenter(new THREE.Vector3());
 	const radius = box.getSize(new THREE.Vector3()).length() / 2;
@@ -460,6 +552,7 @@ function makeShadow(box, sun) {
 	return plane;
 }
 
+/** @param {THREE.Mesh<THREE.BufferGeometry, THREE.Material> | null} plane */
 function disposeShadow(plane) {
 	plane?.removeFromParent();
 	plane?.geometry.dispose();

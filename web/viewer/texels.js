@@ -4,17 +4,20 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import * as THREE from 'three';
 import { constants as c } from '../client/hob-format.js';
 import { size } from '../app/format.js';
+import { useElement } from '../app/hooks.js';
 import { Button, Choice, Quiet, Slider, Table } from './controls.js';
 import { text } from './text.js';
 
-const formats = { 0: 'as in the source', 9: 'R8', 16: 'RG8', 37: 'RGBA8', 43: 'RGBA8 sRGB', 97: 'RGBA16F', 131: 'BC1',
+const formats = /** @type {Page.Table} */ ({ 0: 'as in the source', 9: 'R8', 16: 'RG8', 37: 'RGBA8',
+	43: 'RGBA8 sRGB', 97: 'RGBA16F', 131: 'BC1',
 	132: 'BC1 sRGB', 133: 'BC1', 134: 'BC1 sRGB', 137: 'BC3', 138: 'BC3 sRGB', 139: 'BC4', 141: 'BC5', 143: 'BC6H',
-	145: 'BC7', 146: 'BC7 sRGB', 157: 'ASTC 4×4', 158: 'ASTC 4×4 sRGB', 165: 'ASTC 6×6', 166: 'ASTC 6×6 sRGB' };
+	145: 'BC7', 146: 'BC7 sRGB', 157: 'ASTC 4×4', 158: 'ASTC 4×4 sRGB', 165: 'ASTC 6×6', 166: 'ASTC 6×6 sRGB' });
 
-const channelMatrix = { rgb: 0, rgba: 1, r: 2, g: 3, b: 4, a: 5 };
+const channelMatrix = /** @type {Page.Table<number>} */ ({ rgb: 0, rgba: 1, r: 2, g: 3, b: 4, a: 5 });
 
 /* Draws one mip level of a texture, texel by texel, into pixels for a canvas. */
 class LevelReader {
+	/** @param {THREE.WebGLRenderer} renderer */
 	constructor(renderer) {
 		this.renderer = renderer;
 		this.material = new THREE.RawShaderMaterial({
@@ -36,11 +39,20 @@ class LevelReader {
 				}`,
 		});
 		this.scene = new THREE.Scene();
-		this.scene.add(new THREE.Mesh(new THREE.PlaneGeometry(2, 2), this.material));
-		this.scene.children[0].frustumCulled = false;
+		this.plane = new THREE.Mesh(new THREE.PlaneGeometry(2, 2), this.material);
+		this.plane.frustumCulled = false;
+		this.scene.add(this.plane);
 		this.camera = new THREE.Camera();
 	}
 
+	/**
+	 * @param {THREE.Texture} texture
+	 * @param {number} level
+	 * @param {number} width
+	 * @param {number} height
+	 * @param {string} channel
+	 * @param {boolean} pair
+	 */
 	read(texture, level, width, height, channel, pair) {
 		const { renderer } = this;
 		const target = new THREE.WebGLRenderTarget(width, height, { depthBuffer: false });
@@ -61,14 +73,19 @@ class LevelReader {
 
 	dispose() {
 		this.material.dispose();
-		this.scene.children[0].geometry.dispose();
+		this.plane.geometry.dispose();
 	}
 }
 
-/* Makes a frame scroll when dragged with the mouse, and zoom when pinched with two fingers, or with Ctrl and the wheel
+/**
+ * Makes a frame scroll when dragged with the mouse, and zoom when pinched with two fingers, or with Ctrl and the wheel
  * (a pinch on most touchpads). One finger scrolls by itself. zoomBy(powers of two, position in the frame). Returns a
- * function that ends it. */
+ * function that ends it.
+ * @param {HTMLElement} frame
+ * @param {(by: number, at: number[]) => void} zoomBy
+ */
 function panAndPinch(frame, zoomBy) {
+	/** @type {Map<number, { x: number, y: number }>} */
 	const held = new Map();
 	const stop = new AbortController();
 	const { signal } = stop;
@@ -82,6 +99,7 @@ function panAndPinch(frame, zoomBy) {
 		return [0, 1].map((axis) => points.reduce((sum, p) => sum + (axis ? p.y - box.top : p.x - box.left),
 				0) / points.length);
 	};
+	/** @param {{ pointerId: number }} given */
 	const release = ({ pointerId }) => held.delete(pointerId);
 	frame.addEventListener('pointerdown', (event) => {
 		held.set(event.pointerId, { x: event.clientX, y: event.clientY });
@@ -95,7 +113,7 @@ function panAndPinch(frame, zoomBy) {
 		if (before > 0) zoomBy(Math.log2(Math.max(1, apart()) / before), middle());
 		else if (event.pointerType === 'mouse') frame.scrollBy(was.x - event.clientX, was.y - event.clientY);
 	}, { signal });
-	for (const name of ['pointerup', 'pointercancel', 'lostpointercapture'])
+	for (const name of /** @type {const} */ (['pointerup', 'pointercancel', 'lostpointercapture']))
 		frame.addEventListener(name, release, { signal });
 	frame.addEventListener('wheel', (event) => {
 		if (!event.ctrlKey) return;
@@ -109,9 +127,17 @@ function panAndPinch(frame, zoomBy) {
 const nearest = -3;
 const farthest = 5;
 
+/**
+ * @param {number} side
+ * @param {number} level
+ */
 const sideOf = (side, level) => Math.max(1, side >> level);
 
-/* A copy with another sampler: no filtering, all levels. */
+/**
+ * A copy with another sampler: no filtering, all levels.
+ * @param {THREE.Texture} picture
+ * @param {View.Row} image
+ */
 function asTexels(picture, image) {
 	const texture = picture.clone();
 	texture.magFilter = THREE.NearestFilter;
@@ -122,12 +148,21 @@ function asTexels(picture, image) {
 	return texture;
 }
 
-/* Returns read(level, channel), which gives an ImageData. */
+/**
+ * Returns read(level, channel), which gives an ImageData.
+ * @param {THREE.WebGLRenderer} renderer
+ * @param {THREE.Texture} picture
+ * @param {View.Row} image
+ */
 function useReader(renderer, picture, image) {
 	const reader = useMemo(() => {
 		const texture = asTexels(picture, image);
 		const levels = new LevelReader(renderer);
 		return {
+			/**
+			 * @param {number} level
+			 * @param {string} channel
+			 */
 			read: (level, channel) => levels.read(texture, level, sideOf(image.width, level),
 				sideOf(image.height, level), channel, texture.userData.twoChannels),
 			dispose() {
@@ -140,6 +175,11 @@ function useReader(renderer, picture, image) {
 	return reader;
 }
 
+/**
+ * @param {View.Row} image
+ * @param {THREE.Texture} picture
+ * @param {number} count
+ */
 function saysOf(image, picture, count) {
 	return [`${image.width} × ${image.height}`, formats[image.vk_format] ?? `VkFormat ${image.vk_format}`,
 		`${count} ${count === 1 ? 'level' : 'levels'}`, size(image.bytes),
@@ -149,7 +189,12 @@ function saysOf(image, picture, count) {
 		image.flags & c.IMAGE_PLACEHOLDER && 'stands in for a missing picture'].filter(Boolean).join(' · ');
 }
 
-/* "x 12, y 3: 128 64 255 255, #8040ff" of the texel under the pointer. */
+/**
+ * "x 12, y 3: 128 64 255 255, #8040ff" of the texel under the pointer.
+ * @param {ImageData} given
+ * @param {HTMLCanvasElement} canvas
+ * @param {{ clientX: number, clientY: number }} given
+ */
 function texelAt({ width, height, data }, canvas, { clientX, clientY }) {
 	const box = canvas.getBoundingClientRect();
 	const [x, y] = [Math.floor((clientX - box.left) / box.width * width),
@@ -160,24 +205,33 @@ function texelAt({ width, height, data }, canvas, { clientX, clientY }) {
 		`#${values.slice(0, 3).map((value) => value.toString(16).padStart(2, '0')).join('')}`);
 }
 
+/** @param {{ picture: THREE.Texture }} props */
 function Levels({ picture }) {
-	if (!(picture.mipmaps?.length > 1)) return null;
-	return html`<${Table} heads=${[text.mip, 'Texels', text.size]}>${picture.mipmaps.map((level, i) => html`<tr>
+	const levels = /** @type {{ width: number, height: number, data: Uint8Array }[]} */ (picture.mipmaps ?? []);
+	if (levels.length < 2) return null;
+	return html`<${Table} heads=${[text.mip, 'Texels', text.size]}>${levels.map((level, i) => html`<tr>
 		<th scope="row">${i}</th><td>${level.width} × ${level.height}</td><td>${size(level.data.byteLength)}</td>
 		</tr>`)}</${Table}>`;
 }
 
+/** @param {{ renderer: THREE.WebGLRenderer, image: View.Row, picture: THREE.Texture }} props */
 function Texels({ renderer, image, picture }) {
 	const [level, setLevel] = useState(0);
 	const [channel, setChannel] = useState('rgb');
 	const [zoom, setZoom] = useState(0);
 	const [under, setUnder] = useState('');
-	const canvas = useRef(null);
-	const frame = useRef(null);
+	/** @type {{ current: HTMLCanvasElement }} */
+	const canvas = useElement();
+	/** @type {{ current: HTMLElement }} */
+	const frame = useElement();
 	const now = useRef(0); /* the newest zoom, perhaps not drawn yet */
-	const anchor = useRef(null); /* scroll position that belongs to it */
+	const anchor = useRef(/** @type {[number, number] | null} */ (null)); /* scroll position that belongs to it */
 	const reader = useReader(renderer, picture, image);
-	const values = useMemo(() => ({ of: null }), [reader, level]);
+	const values = useMemo(() => ({ of: /** @type {ImageData | null} */ (null) }), [reader, level]);
+	/**
+	 * @param {number} wanted
+	 * @param {number[]} [at]
+	 */
 	const zoomTo = (wanted, at = [frame.current.clientWidth / 2, frame.current.clientHeight / 2]) => {
 		const next = Math.max(nearest, Math.min(farthest, wanted));
 		const by = 2 ** (next - now.current);
@@ -195,12 +249,13 @@ function Texels({ renderer, image, picture }) {
 	useLayoutEffect(() => {
 		const data = reader.read(level, channel);
 		Object.assign(canvas.current, { width: data.width, height: data.height });
-		canvas.current.getContext('2d').putImageData(data, 0, 0);
+		canvas.current.getContext('2d')?.putImageData(data, 0, 0);
 	}, [reader, level, channel]);
 	useLayoutEffect(() => {
 		if (anchor.current) frame.current.scrollTo(...anchor.current);
 		anchor.current = null;
 	}, [zoom]);
+	/** @param {PointerEvent} event */
 	const point = (event) => {
 		values.of ??= reader.read(level, 'rgba');
 		setUnder(texelAt(values.of, canvas.current, event));
@@ -223,16 +278,20 @@ function Texels({ renderer, image, picture }) {
 		<${Levels} picture=${picture} />`;
 }
 
-/** Shows image `index` of a MaterialReader; `renderer` draws its levels. */
+/**
+ * Shows image `index` of a MaterialReader; `renderer` draws its levels.
+ * @param {{ renderer: THREE.WebGLRenderer, pictures: View.Pictures, index: number, close: () => void }} props
+ */
 export function Inspector({ renderer, pictures, index, close }) {
 	const image = pictures.images[index];
-	const dialog = useRef(null);
-	const [picture, setPicture] = useState(null);
+	/** @type {{ current: HTMLDialogElement }} */
+	const dialog = useElement();
+	const [picture, setPicture] = useState(/** @type {THREE.Texture | null} */ (null));
 	useEffect(() => {
 		dialog.current.showModal();
 		let ended = false;
-		pictures.picture(index).then((found) => ended || setPicture(found));
-		return () => (ended = true);
+		pictures.picture(index).then((/** @type {THREE.Texture | null} */ found) => ended || setPicture(found));
+		return () => void (ended = true);
 	}, []);
 	const end = () => dialog.current.close();
 	return html`<dialog class="viewer-dialog" ref=${dialog} onClose=${close} aria-label=${image.name}

@@ -1,5 +1,5 @@
 /* Texts of the viewer. */
-export const text = {
+export const text = /** @satisfies {Page.Words} */ ({
 	view: (name) => `3D view of ${name}`,
 	viewRole: '3D view',
 	keys: 'Arrow keys turn the model, plus and minus move closer and away, F fits it into the view, P saves a ' +
@@ -11,7 +11,7 @@ export const text = {
 	lost: 'The graphics context was lost. The view returns when the browser restores it.',
 	updated: (time) => `Updated ${time}`,
 	shading: 'Show',
-	looks: {
+	looks: /** @type {Page.Table} */ ({
 		material: 'Materials',
 		base: 'Base colour', roughness: 'Roughness', metallic: 'Metallic', occlusion: 'Occlusion', alpha: 'Alpha',
 		emission: 'Emission',
@@ -24,13 +24,13 @@ export const text = {
 		density: 'Texel density',
 		overdraw: 'Overdraw',
 		weights: 'Skin weights', levels: 'Levels by colour',
-	},
-	legends: {
+	}),
+	legends: /** @type {Page.Table<(...given: Page.Said[]) => string>} */ ({
 		density: (few, some, many) =>
 			`Base colour texels per metre: blue ${few}, green ${some}, red ${many}; grey: no texture`,
 		overdraw: () => 'Brighter pixels are drawn more often',
 		levels: () => 'Level 0 green, 1 blue, 2 yellow, 3 red, 4 violet, 5 grey',
-	},
+	}),
 	joint: 'Joint', jointsAll: 'All',
 	weightsOf: (joint) => (joint ? `Weight of ${joint}: blue 0, green a half, red 1`
 		: 'Joints that move a vertex: blue 1, green 2, yellow 3, red 4, pink none'),
@@ -43,12 +43,13 @@ export const text = {
 	uvUsed: (used, shared) => `${used} of the texture is covered, ${shared} by overlapping UVs.`,
 	uvReach: (left, top, right, bottom) => `The UVs reach from ${left}, ${top} to ${right}, ${bottom}.`,
 	uvPart: 'Only part of the triangles is drawn: this model has too many.',
-	balls: 'Balls', ballOf: { mirror: 'Mirror', metal: 'Rough metal', matte: 'Matte' },
+	balls: 'Balls', ballOf: /** @type {Page.Table} */ ({ mirror: 'Mirror', metal: 'Rough metal', matte: 'Matte' }),
 	light: 'Light', exposure: 'Exposure', surroundings: 'Environment',
-	surroundingsOf: { room: 'Room', sun: 'Sun only', flat: 'Uniform' },
+	surroundingsOf: /** @type {Page.Table} */ ({ room: 'Room', sun: 'Sun only', flat: 'Uniform' }),
 	costs: 'Performance', costOf: { ms: 'Frame time', draws: 'Draw calls', triangles: 'Triangles drawn',
 		memory: 'GPU memory' },
-	ground: 'Background', groundOf: { page: 'As the page', white: 'White', grey: 'Grey', black: 'Black' },
+	ground: 'Background', groundOf: /** @type {Page.Table} */ ({ page: 'As the page', white: 'White', grey: 'Grey',
+		black: 'Black' }),
 	shadow: 'Shadow', hdrHint: 'A .hdr file dropped on the picture lights the model.',
 	hdrShown: (name) => `Lit by ${name}`, hdrFailed: (why) => `This panorama cannot be read: ${why}`,
 	ruler: 'Ruler', rulerHint: 'Click two places to measure between them.',
@@ -134,7 +135,7 @@ export const text = {
 	removed: 'The source file was removed',
 	hide: 'Hide this message',
 	hint: 'What to do',
-};
+});
 
 export const slots = ['Base colour', 'Metallic, roughness', 'Normal', 'Occlusion', 'Emissive', 'Opacity', 'Specular',
 	'Specular colour',

@@ -4,6 +4,8 @@ import * as THREE from 'three';
 /**
  * Adds to a material what tells a surface's form without light, `facing` from 0 to 1 and the place `vHobAt` before the
  * camera, and the code that sets diffuseColor. vertex: code after the skin is known; shared: declarations of both.
+ * @param {THREE.Material} material
+ * @param {{ shared?: string, vertex?: string, fragment: string }} given
  */
 export function seeForm(material, { shared = '', vertex = '', fragment }) {
 	material.onBeforeCompile = (shader) => {
@@ -19,6 +21,10 @@ export function seeForm(material, { shared = '', vertex = '', fragment }) {
 }
 
 /* A channel: its picture, its factor, and the value that is shown, if it is no colour. */
+/**
+ * @type {Page.Table<(own: View.Material) => { map: THREE.Texture | null, alphaMap?: THREE.Texture | null, show: string,
+ *     color?: THREE.Color, factor?: number, opacity?: number }>}
+ */
 const channels = {
 	base: (own) => ({ map: own.map, color: own.color, show: '' }),
 	emission: (own) => ({ map: own.emissiveMap, show: '',
@@ -31,7 +37,11 @@ const channels = {
 };
 export const channelNames = Object.keys(channels);
 
-/** Shows one channel of the material `own`, which keeps its pictures. */
+/**
+ * Shows one channel of the material `own`, which keeps its pictures.
+ * @param {string} name
+ * @param {View.Material} own
+ */
 export function makeChannel(name, own) {
 	const { map = null, alphaMap = null, color, factor = 1, opacity = 1, show } = channels[name](own);
 	const material = new THREE.MeshBasicMaterial({ map, alphaMap, opacity, side: THREE.DoubleSide, toneMapped: false,
@@ -55,8 +65,10 @@ const COUNTS = 'w < 0.5 ? vec3(0.9, 0.1, 0.8) : w < 1.5 ? vec3(0.15, 0.3, 0.8) :
 /** joint: index in the skin whose weight is shown; ALL: by how many joints a vertex is moved; BARE: no skin. */
 export const ALL = -1;
 export const BARE = -2;
+/** @param {number} joint */
 export function makeWeights(joint) {
 	const material = new THREE.MeshBasicMaterial({ side: THREE.DoubleSide, toneMapped: false });
+	/** @param {(index: string, weight: string) => string} code */
 	const each = (code) => [0, 1, 2, 3].map((i) => code(`skinIndex[${i}]`, `skinWeight[${i}]`)).join(' + ');
 	const sum = joint === ALL ? each((index, weight) => `step(0.002, ${weight})`)
 		: each((index, weight) => `(abs(${index} - ${joint}.0) < 0.5 ? ${weight} : 0.0)`);

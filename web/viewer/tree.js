@@ -1,18 +1,31 @@
 /* The parts of a model as a tree: found by name or by clicking the picture, hidden, or shown alone, with the cost of
  * each. */
 import { html } from 'htm/preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { useElement } from '../app/hooks.js';
 import * as THREE from 'three';
 import { NONE, meshLevels } from '../client/hob-format.js';
 import { number } from '../app/format.js';
+import { later } from '../app/values.js';
 import { Button, Changes, Quiet, Section, Toggle, useChanges } from './controls.js';
 import { text } from './text.js';
 
+/** @typedef {{ object: View.Thing, depth: number, path: string, name: string }} TreePart */
+
 const ROWS = 200; /* in a longer tree, use the search */
 
-/* [{object, depth, path, name}] from the top; path identifies an object again after another cook. */
+/**
+ * [{object, depth, path, name}] from the top; path identifies an object again after another cook.
+ * @param {View.Model} group
+ */
 function listParts(group) {
+	/** @type {TreePart[]} */
 	const out = [];
+	/**
+	 * @param {View.Thing} object
+	 * @param {number} depth
+	 * @param {string} above
+	 */
 	const walk = (object, depth, above) => {
 		const seen = new Map();
 		for (const child of object.children) {
@@ -28,16 +41,26 @@ function listParts(group) {
 	return out;
 }
 
+/**
+ * @param {View.Thing | null} object
+ * @returns {boolean}
+ */
 const isShown = (object) => !object || (object.visible && isShown(object.parent));
 
+/**
+ * @param {View.Thing} object
+ * @param {View.Thing} ancestor
+ */
 const isInside = (object, ancestor) => {
-	for (let at = object; at; at = at.parent) if (at === ancestor) return true;
+	for (let at = /** @type {View.Thing | null} */ (object); at; at = at.parent) if (at === ancestor) return true;
 	return false;
 };
 
 /**
  * The cost of drawing an object, and the density of its textures: "1,234 triangles, 700 vertices, 512 texels per
  * metre".
+ * @param {View.Model} group
+ * @param {View.Thing} object
  */
 export function costOf(group, object) {
 	const { meshes, geometry, pictures } = group.userData.cooked;
@@ -64,28 +87,34 @@ export function costOf(group, object) {
 
 /** The parts that are picked, hidden or shown alone; `changed()` is called when the picture must be drawn again. */
 export class Tree {
-	hidden = new Set();
-	alone = null;
-	picked = null;
-	parts = [];
+	hidden = /** @type {Set<string>} */ (new Set());
+	alone = /** @type {string | null} */ (null);
+	picked = /** @type {string | null} */ (null);
+	parts = /** @type {TreePart[]} */ ([]);
+	group = /** @type {View.Model} */ (later());
 	changes = new Changes();
 
+	/** @param {() => void} changed */
 	constructor(changed) {
 		this.changed = changed;
 	}
 
-	/** Replaces an earlier model; hidden, alone and picked parts stay, by path. */
+	/**
+	 * Replaces an earlier model; hidden, alone and picked parts stay, by path.
+	 * @param {View.Model} group
+	 */
 	setModel(group) {
 		this.group = group;
 		this.parts = listParts(group);
 		const paths = new Set(this.parts.map(({ path }) => path));
 		this.hidden = new Set([...this.hidden].filter((path) => paths.has(path)));
-		if (!paths.has(this.alone)) this.alone = null;
-		if (!paths.has(this.picked)) this.picked = null;
+		if (!this.find(this.alone)) this.alone = null;
+		if (!this.find(this.picked)) this.picked = null;
 		this.apply();
 		this.changes.tell();
 	}
 
+	/** @param {string | null} path */
 	find(path) {
 		return this.parts.find((part) => part.path === path) ?? null;
 	}
@@ -99,6 +128,7 @@ export class Tree {
 				object.visible = (!alone || isInside(object, alone)) && !hidden.some((each) => isInside(object, each));
 	}
 
+	/** @param {() => void} change */
 	set(change) {
 		change();
 		this.apply();
@@ -106,23 +136,34 @@ export class Tree {
 		this.changed();
 	}
 
+	/**
+	 * @param {string} path
+	 * @param {boolean} on
+	 */
 	hide(path, on) {
 		this.set(() => this.hidden[on ? 'add' : 'delete'](path));
 	}
 
+	/** @param {string | null} path */
 	isolate(path) {
 		this.set(() => (this.alone = path));
 	}
 
-	/** Picks a part; if it is already picked, unpicks it. */
+	/**
+	 * Picks a part; if it is already picked, unpicks it.
+	 * @param {string | null} path
+	 */
 	choose(path) {
 		this.set(() => (this.picked = path === this.picked ? null : path));
 	}
 
-	/** The first part on a ray; null: none. */
+	/**
+	 * The first part on a ray; null: none.
+	 * @param {THREE.Raycaster} raycaster
+	 */
 	pick(raycaster) {
-		const [hit] = raycaster.intersectObject(this.group, true).filter(({ object }) => isShown(object)
-				&& object.userData.hob);
+		const [hit] = raycaster.intersectObject(this.group, true).filter(({ object }) =>
+			isShown(/** @type {View.Thing} */ (object)) && object.userData.hob);
 		this.choose(hit ? this.parts.find(({ object }) => object === hit.object)?.path ?? null : null);
 		return hit ?? null;
 	}
@@ -134,10 +175,12 @@ export class Tree {
 	}
 }
 
+/** @param {{ tree: Tree, part: TreePart }} props */
 function Part({ tree, part: { object, depth, path, name } }) {
 	const here = path === tree.picked;
 	const alone = path === tree.alone;
-	const line = useRef(null);
+	/** @type {{ current: HTMLElement }} */
+	const line = useElement();
 	useEffect(() => void (here && line.current.scrollIntoView({ block: 'nearest' })), [here]);
 	return html`<li ref=${line} aria-current=${here ? 'true' : undefined} style=${{ '--depth': Math.min(depth, 12) }}>
 		<${Button} run=${() => tree.choose(path)} className="viewer-link viewer-part" title=${path.slice(1)}>
@@ -149,6 +192,7 @@ function Part({ tree, part: { object, depth, path, name } }) {
 		${here && html`<${Quiet}>${costOf(tree.group, object)}</${Quiet}>`}</li>`;
 }
 
+/** @param {{ tree: Tree }} props */
 export function TreeSection({ tree }) {
 	const [words, setWords] = useState('');
 	useChanges(tree.changes);

@@ -1,9 +1,12 @@
 /* Shows the triangles of the visible parts in a UV set, and how much of the square they cover. */
 import { html } from 'htm/preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { percent } from '../app/format.js';
+import { useElement } from '../app/hooks.js';
 import { Choice, Quiet, Section } from './controls.js';
 import { text } from './text.js';
+
+/** @typedef {{ used?: number, shared?: number, from: number[], to: number[], whole: boolean }} Measured */
 
 const SIDE = 512; /* pixels of the drawing */
 const [FINEST, COARSEST] = [256, 16]; /* cells along each side of the grid for counting */
@@ -11,9 +14,15 @@ const WORK = 1e7; /* most cells examined */
 const MOST = 100000; /* most triangles; leaving out others is reported */
 const FAR = 8; /* most squares to each side that a drawing shows */
 
+/** @param {number} set */
 const nameOf = (set) => (set ? `uv${set}` : 'uv');
 
-/* Calls visit(u0, v0, u1, v1, u2, v2) for the drawn triangles; false if some were left out. */
+/**
+ * Calls visit(u0, v0, u1, v1, u2, v2) for the drawn triangles; false if some were left out.
+ * @param {View.Model} model
+ * @param {string} name
+ * @param {(u0: number, v0: number, u1: number, v1: number, u2: number, v2: number) => void} visit
+ */
 function visitTriangles(model, name, visit) {
 	let left = MOST;
 	model.traverseVisible(({ isMesh, geometry }) => {
@@ -21,7 +30,7 @@ function visitTriangles(model, name, visit) {
 		if (!uv) return;
 		const { index } = geometry;
 		const count = index ? index.count : uv.count;
-		const at = index ? (i) => index.getX(i) : (i) => i;
+		const at = (/** @type {number} */ i) => (index ? index.getX(i) : i);
 		for (let i = 0; i + 2 < count && left > 0; i += 3, left--) {
 			const [a, b, c] = [at(i), at(i + 1), at(i + 2)];
 			visit(uv.getX(a), uv.getY(a), uv.getX(b), uv.getY(b), uv.getX(c), uv.getY(c));
@@ -30,12 +39,23 @@ function visitTriangles(model, name, visit) {
 	return left > 0;
 }
 
-/* Adds one to each of side * side cells whose middle is inside the triangle; coordinates wrap around. */
+/**
+ * Adds one to each of side * side cells whose middle is inside the triangle; coordinates wrap around.
+ * @param {Uint32Array} cells
+ * @param {number} side
+ * @param {number} u0
+ * @param {number} v0
+ * @param {number} u1
+ * @param {number} v1
+ * @param {number} u2
+ * @param {number} v2
+ */
 function count(cells, side, u0, v0, u1, v1, u2, v2) {
 	const area = (u1 - u0) * (v2 - v0) - (u2 - u0) * (v1 - v0);
 	const [low, high] = [Math.min(v0, v1, v2), Math.max(v0, v1, v2)];
 	const [left, right] = [Math.min(u0, u1, u2), Math.max(u0, u1, u2)];
 	if (!area || !(high - low < FAR && right - left < FAR)) return;
+	/** @param {number} i */
 	const wrap = (i) => ((i % side) + side) % side;
 	for (let y = Math.ceil(low * side - 0.5); (y + 0.5) / side < high; y++)
 		for (let x = Math.ceil(left * side - 0.5); (x + 0.5) / side < right; x++) {
@@ -49,6 +69,9 @@ function count(cells, side, u0, v0, u1, v1, u2, v2) {
 /**
  * {used, shared, from, to, whole} of a set: shares of the square, and the extent of its coordinates. If the picture
  * repeats so often that counting would be slow, the shares are missing.
+ * @param {View.Model} model
+ * @param {number} set
+ * @returns {Measured}
  */
 export function measureUv(model, set) {
 	const [from, to] = [[Infinity, Infinity], [-Infinity, -Infinity]];
@@ -65,16 +88,24 @@ export function measureUv(model, set) {
 	if (!(side >= COARSEST)) return { from, to, whole };
 	const cells = new Uint32Array(side * side);
 	visitTriangles(model, nameOf(set), (...corners) => count(cells, side, ...corners));
-	const share = (least) => cells.reduce((sum, cell) => sum + (cell >= least), 0) / cells.length;
+	/** @param {number} least */
+	const share = (least) => cells.reduce((sum, cell) => sum + Number(cell >= least), 0) / cells.length;
 	return { used: share(1), shared: share(2), from, to, whole };
 }
 
-/* The picture's square is framed; v grows downwards, as in the picture. */
+/**
+ * The picture's square is framed; v grows downwards, as in the picture.
+ * @param {HTMLCanvasElement} canvas
+ * @param {View.Model} model
+ * @param {number} set
+ * @param {Measured} given
+ */
 function draw(canvas, model, set, { from, to }) {
-	const pen = canvas.getContext('2d');
+	const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
 	const style = getComputedStyle(canvas);
 	const low = Math.max(-FAR, Math.min(0, ...from));
 	const scale = SIDE / (Math.min(FAR, Math.max(1, ...to)) - low);
+	/** @param {number} value */
 	const at = (value) => (value - low) * scale;
 	pen.clearRect(0, 0, SIDE, SIDE);
 	pen.lineWidth = 0.6;
@@ -93,23 +124,31 @@ function draw(canvas, model, set, { from, to }) {
 	pen.strokeRect(at(0), at(0), scale, scale);
 }
 
+/** @param {number} value */
 const near = (value) => Number(value.toFixed(2));
 
-/* The sets that any part of a model has. */
+/**
+ * The sets that any part of a model has.
+ * @param {View.Model} model
+ */
 const setsOf = (model) => [0, 1, 2, 3].filter((set) => {
 	let found = false;
 	model.traverse(({ isMesh, geometry }) => (found ||= Boolean(isMesh && geometry.attributes[nameOf(set)])));
 	return found;
 });
 
+/** @param {Measured} given */
 function say({ used, shared, from, to, whole }) {
 	const outside = [...from, ...to].some((value) => value < -0.005 || value > 1.005);
-	return [used !== undefined && text.uvUsed(percent(used), percent(shared)),
-		outside && text.uvReach(...[...from, ...to].map(near)), !whole && text.uvPart].filter(Boolean).join(' ');
+	return [used !== undefined && text.uvUsed(percent(used), percent(shared ?? 0)),
+		outside && text.uvReach(near(from[0]), near(from[1]), near(to[0]), near(to[1])), !whole
+			&& text.uvPart].filter(Boolean).join(' ');
 }
 
+/** @param {{ model: View.Model, set: number }} props */
 function Layout({ model, set }) {
-	const canvas = useRef(null);
+	/** @type {{ current: HTMLCanvasElement }} */
+	const canvas = useElement();
 	const [said, setSaid] = useState('');
 	useLayoutEffect(() => {
 		const found = measureUv(model, set);
@@ -120,7 +159,10 @@ function Layout({ model, set }) {
 		<${Quiet}>${said}</${Quiet}>`;
 }
 
-/** Drawn when the section is opened. */
+/**
+ * Drawn when the section is opened.
+ * @param {{ model: View.Model }} props
+ */
 export function UvSection({ model }) {
 	const sets = setsOf(model);
 	const [chosen, choose] = useState(0);

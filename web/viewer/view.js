@@ -5,6 +5,7 @@ import { sentence } from '../app/format.js';
 import { useState } from 'preact/hooks';
 import { Player } from './clips.js';
 import { Button, Choice, Quiet, Slider, Toggle, useChanges } from './controls.js';
+import { closeDropped } from './drop.js';
 import { FindingSection } from './findings.js';
 import { jointsOf, looksOf } from './looks.js';
 import { MaterialSection } from './materials.js';
@@ -15,8 +16,10 @@ import { TreeSection } from './tree.js';
 import { UvSection } from './uv.js';
 
 const POSTER = 128; /* pixels; a placeholder has another size */
+/** @param {View.Asset} asset */
 const isGltf = (asset) => /\.(gltf|glb|vrm)$/i.test(asset.path);
 
+/** @param {{ viewer: View.Viewer }} props */
 function Looks({ viewer }) {
 	const { model, helpers, stage, look } = viewer;
 	const has = looksOf(model);
@@ -37,11 +40,14 @@ function Looks({ viewer }) {
 		<${Toggle} on=${!viewer.gridOff} change=${(on) => viewer.setGrid(on)}>${text.grid}</${Toggle}></div>`;
 }
 
+/** @param {{ viewer: View.Viewer }} props */
 function Actions({ viewer }) {
 	const { model, cameras, stage, variant, asset } = viewer;
+	/** @type {string[]} */
 	const variants = model.userData.variants ?? [];
 	return html`<div class="viewer-group">
-		${cameras.length > 0 && html`<${Choice} label=${text.camera} value=${cameras.indexOf(stage.through)}
+		${cameras.length > 0 && html`<${Choice} label=${text.camera}
+			value=${stage.through ? cameras.indexOf(stage.through) : -1}
 			options=${[[-1, text.orbit], ...cameras.map((camera, i) => [i, camera.userData.name || camera.name])]}
 			change=${(index) => viewer.lookThrough(Number(index))} />`}
 		${variants.length > 0 && html`<${Choice} label=${text.variant} value=${variant}
@@ -60,24 +66,30 @@ function Actions({ viewer }) {
 			${text.full}</${Button}>`}</div>`;
 }
 
+/** @param {{ viewer: View.Viewer }} props */
 const Tools = ({ viewer }) => html`<div class="viewer-tools" role="toolbar" aria-label=${text.viewRole}>
 	${viewer.levels && html`<${Looks} viewer=${viewer} /><${Actions} viewer=${viewer} />`}</div>`;
 
-/* A small picture of the asset, until its model is loaded. */
+/**
+ * A small picture of the asset, until its model is loaded.
+ * @param {{ src: string | undefined }} props
+ */
 function Poster({ src }) {
 	const [fits, setFits] = useState(false);
 	return html`<img class="viewer-poster" src=${src} alt="" hidden=${!fits}
 		onLoad=${({ target }) => setFits(target.naturalWidth === POSTER)} />`;
 }
 
+/** @param {{ viewer: View.Viewer }} props */
 const Divider = ({ viewer }) => html`<div class="viewer-divider" style=${{ '--at': `${viewer.splitAt * 100}%` }}>
 	<span class="viewer-side viewer-side-source">${text.source}</span>
 	<span class="viewer-side viewer-side-cooked">${text.cooked}</span><span class="viewer-edge" />
 	<${Slider} label=${text.compareAt} min="0" max="100" step="1" value=${viewer.splitAt * 100}
 		say=${(at) => `${Math.round(at)} %`} change=${(at) => viewer.splitView(at / 100)} /></div>`;
 
+/** @param {{ viewer: View.Viewer }} props */
 function Fault({ viewer }) {
-	const { title, message, place, hint } = viewer.fault;
+	const { title, message, place, hint } = viewer.fault ?? { title: '', message: '', place: '', hint: '' };
 	return html`<div class="viewer-alert-head"><strong>${title}</strong>
 			<${Button} className="viewer-x" aria-label=${text.hide} run=${() => viewer.hideError()}>×</${Button}></div>
 		<p>${sentence(message)}</p>${place && html`<p class="viewer-place"><code>${place}</code></p>`}
@@ -86,9 +98,11 @@ function Fault({ viewer }) {
 			: viewer.model || viewer.asset.rev ? text.failedKept : text.failedNever}</${Quiet}>`;
 }
 
+/** @param {{ viewer: View.Viewer }} props */
 const Dropped = ({ viewer }) => html`<p class="viewer-dropped">${text.dropShown(viewer.dropped)}
-	<${Button} run=${() => viewer.closeDropped()}>${text.dropBack}</${Button}></p>`;
+	<${Button} run=${() => closeDropped(viewer)}>${text.dropBack}</${Button}></p>`;
 
+/** @param {{ viewer: View.Viewer }} props */
 const Picture = ({ viewer }) => html`<div class="viewer-stage" ref=${viewer.stageHost}>
 	<div class="viewer-surface" ref=${viewer.surfaceHost} />
 	${!viewer.model && !viewer.coarse && !viewer.fault && html`<${Poster} src=${viewer.asset.poster} />`}
@@ -98,9 +112,11 @@ const Picture = ({ viewer }) => html`<div class="viewer-stage" ref=${viewer.stag
 		${viewer.fault && html`<${Fault} viewer=${viewer} />`}</div>
 	${viewer.dropped && html`<${Dropped} viewer=${viewer} />`}</div>`;
 
+/** @param {{ problems: string[] }} props */
 const Problems = ({ problems }) => html`<ul class="viewer-notes">${problems.map((each) => html`<li>${each}</li>`)}
 	</ul>`;
 
+/** @param {{ viewer: View.Viewer }} props */
 const Panel = ({ viewer }) => html`<div class="viewer-panel">${viewer.levels && html`
 	<${FindingSection} viewer=${viewer} /><${LevelSection} viewer=${viewer} /><${MorphSection} viewer=${viewer} />
 	<${MaterialSection} model=${viewer.model} inspect=${(image) => viewer.inspect(image)} />
@@ -108,10 +124,13 @@ const Panel = ({ viewer }) => html`<div class="viewer-panel">${viewer.levels && 
 	${viewer.problems.length > 0 && html`<${Problems} problems=${viewer.problems} />`}
 	<${LightSection} viewer=${viewer} /><${FactSection} viewer=${viewer} /><${CostSection} viewer=${viewer} />`}</div>`;
 
+/** @param {{ viewer: View.Viewer }} props */
 function View({ viewer }) {
 	useChanges(viewer.changes);
 	const { full, folded } = viewer;
-	const leave = ({ key, target }) => key === 'Escape' && full && !target.closest('dialog') && viewer.setFull(false);
+	/** @param {KeyboardEvent} given */
+	const leave = ({ key, target }) => key === 'Escape' && full
+		&& !/** @type {Element} */ (target).closest('dialog') && viewer.setFull(false);
 	return html`<div class="viewer-root ${full ? 'viewer-full' : ''} ${full && folded ? 'viewer-folded' : ''}"
 			onKeyDown=${leave}><p class="viewer-hidden" id="viewer-keys">${text.keys}</p>
 		${full && html`<div class="viewer-group viewer-corner">
@@ -125,8 +144,11 @@ function View({ viewer }) {
 			pictures=${viewer.model.userData.cooked.pictures} close=${() => viewer.inspect(-1)} />`}</div>`;
 }
 
-/** Renders the view of a Viewer into its element and sets `stageHost` and `surfaceHost`. Returns a function that ends
- * it. */
+/**
+ * Renders the view of a Viewer into its element and sets `stageHost` and `surfaceHost`. Returns a function that ends
+ * it.
+ * @param {View.Viewer} viewer
+ */
 export function showView(viewer) {
 	render(html`<${View} viewer=${viewer} />`, viewer.element);
 	return () => render(null, viewer.element);

@@ -1,7 +1,7 @@
 /* Pictures in files of their own, and the assets that use each. */
 import { html } from 'htm/preact';
 import { query as written } from '../api.js';
-import { number, partsOf, plural, size } from '../format.js';
+import { partsOf, plural, size } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
 import { choose, setQuery } from '../router.js';
 import { text } from '../text.js';
