@@ -42,7 +42,8 @@ function groundOf(look, chosen, model) {
  * Enlarges points: one pixel is easily overlooked.
  * @param {View.Model} group
  */
-export const seePoints = (group) => group.traverse(({ isPoints, material }) => isPoints && Object.assign(material, { size: 4 }));
+export const seePoints = (group) => group.traverse(({ isPoints, material }) => isPoints && Object.assign(material,
+	{ size: 4 }));
 
 export class Shown extends Messages {
 	lod = 0;
@@ -112,7 +113,8 @@ export class Shown extends Messages {
 		/** @param {View.Thing} object */
 		const levelOf = (object) => this.byDistance?.of(object) ?? Math.min(this.lod,
 			(this.model.userData.cooked.geometry.meshes[object.userData.hob?.mesh]?.lod_count ?? 1) - 1);
-		this.looks.wear([this.model, this.source].filter((each) => each !== null), this.look, { levelOf, joint: this.joint });
+		this.looks.wear([this.model, this.source].filter((each) => each !== null), this.look, { levelOf,
+			joint: this.joint });
 	}
 
 	/**

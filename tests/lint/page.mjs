@@ -1,12 +1,46 @@
-/* Components get only what they take: a misspelt property of a template is found here; needs no browser. */
-import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+/* page.mjs: the JavaScript of web/ as tsc --checkJs --strict and ESLint see it, and the templates of the pages, into which
+ * neither looks: a component gets only what it takes. Prints one line per finding; exits with 1 if there is any, with 77
+ * where the packages are missing (npm ci --prefix web). */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
+import { argv, exit } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { test } from 'node:test';
-import ts from 'typescript';
 
-const web = join(dirname(fileURLToPath(import.meta.url)), '../../web');
+export const web = join(dirname(fileURLToPath(import.meta.url)), '../../web');
+const missing = ['typescript', 'eslint', '@eslint/js', '@types/three'].filter((name) => !existsSync(join(web, 'node_modules', name)));
+const isMain = argv[1] === fileURLToPath(import.meta.url);
+if (missing.length && isMain) {
+	console.log(`skipped: npm ci --prefix web fetches ${missing.join(', ')}`);
+	exit(77);
+}
+const fetched = createRequire(join(web, 'package.json'));
+export const ready = missing.length === 0;
+const ts = ready ? fetched('typescript') : null;
+
+/** Findings of tsc; planted: {path below web: text instead of the file's}. */
+export function typeFindings(planted = {}) {
+	const texts = new Map(Object.entries(planted).map(([name, text]) => [join(web, name), text]));
+	const { fileNames, options } = ts.getParsedCommandLineOfConfigFile(join(web, 'types/tsconfig.json'), {}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic: (found) => { throw new Error(found.messageText); } });
+	const host = ts.createCompilerHost(options);
+	const { readFile } = host;
+	host.readFile = (path) => texts.get(resolve(path)) ?? readFile(path);
+	const program = ts.createProgram(fileNames, options, host);
+	return ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
+		const line = file ? `${relative(web, file.fileName)}:${file.getLineAndCharacterOfPosition(start).line + 1}` : 'tsconfig.json';
+		return `${line}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
+	});
+}
+
+/** Findings of ESLint; planted as above. */
+export async function styleFindings(planted = null) {
+	const { ESLint } = fetched('eslint');
+	const eslint = new ESLint({ cwd: web });
+	const results = planted ? (await Promise.all(Object.entries(planted).map(([name, text]) => eslint.lintText(text, { filePath: join(web, name) })))).flat()
+		: await eslint.lintFiles(['.']);
+	return results.flatMap(({ filePath, messages }) => messages.map(({ line, message, ruleId }) => `${relative(web, filePath)}:${line}: ${message} (${ruleId})`));
+}
+
 const always = new Set(['key', 'ref', 'children']);
 
 /* A component's properties, {names, open}: it is open if it passes on whatever it gets; null: this is no component. */
@@ -55,9 +89,10 @@ function* usesOf(template) {
 	}
 }
 
-/** sources: {path: text}. Returns ["file:line: <Component> takes no 'property'"] and the number of uses that were checked. */
-function check(sources) {
-	const files = new Map(Object.entries(sources).map(([path, text]) => [path, read(path, text)]));
+/** {findings, uses}: what components get that they do not take, and how many uses of components were seen; planted as above. */
+export function propFindings(planted = {}) {
+	const sources = readdirSync(web, { recursive: true }).filter((name) => /^(app|viewer)\/.*\.js$/.test(name));
+	const files = new Map(sources.map((name) => [join(web, name), read(join(web, name), planted[name] ?? readFileSync(join(web, name), 'utf8'))]));
 	const findings = [];
 	let uses = 0;
 	for (const { path, components, imports, templates } of files.values())
@@ -73,24 +108,10 @@ function check(sources) {
 	return { findings, uses };
 }
 
-const sources = Object.fromEntries(readdirSync(web, { recursive: true }).filter((name) => /^(app|viewer)\/.*\.js$/.test(name))
-	.map((name) => [join(web, name), readFileSync(join(web, name), 'utf8')]));
-
-test('every property of a component is one that it takes', () => {
-	const { findings, uses } = check(sources);
-	assert.deepEqual(findings, []);
-	assert.ok(uses > 350, `${uses} uses of components were seen`);
-});
-
-test('a misspelt one is found, wherever it stands', () => {
-	const planted = [['app/pages/latest.js', '<${Strip} change=', '<${Strip} changing=', 'Strip'], ['app/shell.js', '<${Work} stats=', '<${Work} stat=', 'Work'],
-		['app/pages/jobs.js', '<${Panel} id=', '<${Panel} idd=', 'Panel'], ['viewer/view.js', '<${TreeSection} tree=', '<${TreeSection} trees=', 'TreeSection'],
-		['app/pages/overview.js', '<${Counts} stats=', '<${Counts} nothing stats=', 'Counts'], ['app/pages/asset.js', '...${{ asset, shown }}', '...${{ asset, show: shown }}', 'Viewer']];
-	for (const [name, right, wrong, component] of planted) {
-		const path = join(web, name);
-		assert.ok(sources[path].includes(right), `${name}: ${right}`);
-		const { findings } = check({ ...sources, [path]: sources[path].replace(right, wrong) });
-		assert.equal(findings.length, 1, `${name}: ${findings}`);
-		assert.match(findings[0], new RegExp(`^${name}:\\d+: <${component}> takes no '`));
-	}
-});
+if (isMain) {
+	const { findings, uses } = propFindings();
+	const found = [...typeFindings(), ...findings, ...await styleFindings()];
+	for (const line of found) console.log(`web/${line}`);
+	if (!found.length) console.log(`page: types, ${uses} uses of components and the rules of ESLint are kept`);
+	exit(found.length ? 1 : 0);
+}
