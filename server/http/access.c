@@ -274,16 +274,12 @@ static bool only_reads(const request *r)
 /* Routes that reveal nothing about assets: health, the dashboard's own files, and the sign-in. */
 static bool is_open(const request *r)
 {
-	static const route_id always[] = {ROUTE_livez,	 ROUTE_healthz,		 ROUTE_readyz,
-									  ROUTE_session, ROUTE_session_open, ROUTE_session_close};
-	static const route_id dashboard[] = {ROUTE_page,	   ROUTE_page_home, ROUTE_page_index,
-										 ROUTE_page_below, ROUTE_web_file,	ROUTE_page_icon};
-	for (size_t i = 0; i < HOB_COUNT_OF(always); i++)
-		if (r->route == always[i])
+	static const route_id open[] = {ROUTE_livez,		ROUTE_healthz,		 ROUTE_readyz,	 ROUTE_session,
+									ROUTE_session_open, ROUTE_session_close, ROUTE_page,	 ROUTE_page_home,
+									ROUTE_page_index,	ROUTE_page_below,	 ROUTE_web_file, ROUTE_page_icon};
+	for (size_t i = 0; i < HOB_COUNT_OF(open); i++)
+		if (r->route == open[i])
 			return true;
-	for (size_t i = 0; i < HOB_COUNT_OF(dashboard); i++)
-		if (r->route == dashboard[i])
-			return srv_has_dashboard(r->http);
 	return false;
 }
 

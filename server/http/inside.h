@@ -279,8 +279,6 @@ void srv_count_reply(request *r, int status, uint64_t bytes);
 enum MHD_Result srv_reply_answer(request *r, const char *content_type);
 /* Sends an embedded file, with an ETag and no-cache. */
 enum MHD_Result srv_reply_file(request *r, const char *begin, const char *end, const char *type);
-/* Whether the program, or --web-root, contains the dashboard. */
-bool srv_has_dashboard(const srv_http *http);
 /* Sends 202 with the loop's answer; Location is `folder` and the job's number in that answer. */
 enum MHD_Result srv_reply_accepted(request *r, const char *folder);
 

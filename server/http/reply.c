@@ -1,5 +1,4 @@
 #include "inside.h"
-#include "web.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -198,16 +197,11 @@ enum MHD_Result srv_reply_json(request *r, int status, hob_buf *body)
 	return srv_reply_body(r, status, body, "application/json", "Cache-Control", "no-cache", NULL);
 }
 
-bool srv_has_dashboard(const srv_http *http)
-{
-	return http->web_root || srv_web_files[0].name;
-}
-
 /* Whether the dashboard sent the request. The dashboard has its own page to sign in; after a challenge, the
  * browser would show its dialog on top. */
 static bool asked_by_page(const request *r)
 {
-	return srv_has_dashboard(r->http) && hob_str_starts(r->head.user_agent, HOB_STR("Mozilla/")) &&
+	return hob_str_starts(r->head.user_agent, HOB_STR("Mozilla/")) &&
 		   hob_str_find(r->head.accept, HOB_STR("text/html"), 0) == SIZE_MAX;
 }
 

@@ -9,10 +9,7 @@
 #include "../fs/transfer.h"
 #include "web.h"
 
-EMBED(hob_page_html, "server/http/page/page.html");
-EMBED(hob_page_css, "server/http/page/page.css");
-EMBED(hob_page_js, "server/http/page/page.js");
-EMBED(hob_page_svg, "server/http/page/icon.svg");
+EMBED(hob_icon_svg, "server/http/icon.svg");
 EMBED(hob_openapi, "schema/openapi.json");
 
 /* The decoders of compressed models are WebAssembly, which three.js loads from a data: address. */
@@ -128,11 +125,19 @@ enum MHD_Result srv_route_web_file(request *r)
 	return reply_web(r, r->args[0], true);
 }
 
+static bool has_dashboard(const srv_http *http)
+{
+	return http->web_root || srv_web_files[0].name;
+}
+
 enum MHD_Result srv_route_page(request *r)
 {
-	if (srv_has_dashboard(r->http))
+	if (has_dashboard(r->http))
 		return reply_web(r, HOB_STR("index.html"), false);
-	return srv_reply_file(r, hob_page_html_begin, hob_page_html_end, "text/html; charset=utf-8");
+	static const char note[] =
+		"<!doctype html><title>Hob</title><p>Hob runs here, built without its dashboard (see web/README.md). "
+		"The commands of <code>hob help</code> and <a href=\"/openapi.json\">its API</a> show everything.\n";
+	return srv_reply_file(r, note, note + sizeof note - 1, "text/html; charset=utf-8");
 }
 
 enum MHD_Result srv_route_page_home(request *r)
@@ -150,25 +155,14 @@ enum MHD_Result srv_route_page_index(request *r)
 enum MHD_Result srv_route_page_below(request *r)
 {
 	bool list = hob_str_equal(r->args[0], HOB_STR("assets")) && r->param_count == 0 && !r->http->access;
-	return list && srv_has_dashboard(r->http) ? reply_web(r, HOB_STR("assets.html"), false)
-											  : srv_route_page(r);
+	return list && has_dashboard(r->http) ? reply_web(r, HOB_STR("assets.html"), false) : srv_route_page(r);
 }
 
-/* ---- the plain status page, and files that every build has */
-
-enum MHD_Result srv_route_page_style(request *r)
-{
-	return srv_reply_file(r, hob_page_css_begin, hob_page_css_end, "text/css; charset=utf-8");
-}
-
-enum MHD_Result srv_route_page_script(request *r)
-{
-	return srv_reply_file(r, hob_page_js_begin, hob_page_js_end, "text/javascript; charset=utf-8");
-}
+/* ---- files that every build has */
 
 enum MHD_Result srv_route_page_icon(request *r)
 {
-	return srv_reply_file(r, hob_page_svg_begin, hob_page_svg_end, "image/svg+xml");
+	return srv_reply_file(r, hob_icon_svg_begin, hob_icon_svg_end, "image/svg+xml");
 }
 
 enum MHD_Result srv_route_openapi(request *r)

@@ -329,12 +329,10 @@ static void openapi_describes_every_route_and_no_other(void **state)
 	answer_release(&a);
 }
 
-static void every_page_of_the_status_page_is_served(void **state)
+static void the_page_its_icon_and_the_api_are_served(void **state)
 {
 	fixture *f = *state;
 	static const char *const files[][2] = {{"/", "text/html; charset=utf-8"},
-										   {"/page.css", "text/css; charset=utf-8"},
-										   {"/page.js", "text/javascript; charset=utf-8"},
 										   {"/favicon.ico", "image/svg+xml"},
 										   {"/openapi.json", "application/json"}};
 	for (size_t i = 0; i < HOB_COUNT_OF(files); i++) {
@@ -437,7 +435,7 @@ int main(void)
 		TEST(a_client_that_leaves_while_the_loop_thinks_harms_nobody),
 		TEST(every_route_refuses_other_methods),
 		TEST(openapi_describes_every_route_and_no_other),
-		TEST(every_page_of_the_status_page_is_served),
+		TEST(the_page_its_icon_and_the_api_are_served),
 		TEST(the_transcoder_of_textures_has_a_policy_of_its_own),
 		TEST(problem_types_can_be_looked_up),
 		TEST(metrics_count_what_was_asked),
