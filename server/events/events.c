@@ -25,7 +25,10 @@ struct srv_events {
 	uint32_t capacity;
 	size_t bytes;
 	entry **ring; /* event `seq` is at index seq % capacity */
-	int wakers[WAKERS_MAX];
+	struct {
+		int fd;
+		bool waits;
+	} wakers[WAKERS_MAX];
 	uint32_t waker_count;
 	atomic_uint listeners;
 	srv_uses *uses;
@@ -104,8 +107,9 @@ uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset,
 	for (uint32_t i = 0; i < events->waker_count; i++) {
 		uint64_t one = 1;
 		/* The write fails if the eventfd counter is full, but then the reader is already awake. */
-		ssize_t written = write(events->wakers[i], &one, sizeof one);
+		ssize_t written = events->wakers[i].waits ? write(events->wakers[i].fd, &one, sizeof one) : 0;
 		(void)written;
+		events->wakers[i].waits = false;
 	}
 	pthread_mutex_unlock(&events->lock);
 	return seq;
@@ -150,7 +154,15 @@ void srv_events_add_waker(srv_events *events, int eventfd)
 {
 	pthread_mutex_lock(&events->lock);
 	assert(events->waker_count < WAKERS_MAX);
-	events->wakers[events->waker_count++] = eventfd;
+	events->wakers[events->waker_count++].fd = eventfd;
+	pthread_mutex_unlock(&events->lock);
+}
+
+void srv_events_await(srv_events *events, int eventfd)
+{
+	pthread_mutex_lock(&events->lock);
+	for (uint32_t i = 0; i < events->waker_count; i++)
+		events->wakers[i].waits = events->wakers[i].waits || events->wakers[i].fd == eventfd;
 	pthread_mutex_unlock(&events->lock);
 }
 
@@ -158,8 +170,9 @@ void srv_events_remove_waker(srv_events *events, int eventfd)
 {
 	pthread_mutex_lock(&events->lock);
 	for (uint32_t i = 0; i < events->waker_count; i++)
-		if (events->wakers[i] == eventfd) {
+		if (events->wakers[i].fd == eventfd) {
 			events->wakers[i] = events->wakers[--events->waker_count];
+			events->wakers[events->waker_count].waits = false;
 			break;
 		}
 	pthread_mutex_unlock(&events->lock);

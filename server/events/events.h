@@ -31,8 +31,8 @@ srv_events *srv_events_new(const char *epoch, uint64_t first_seq, uint32_t capac
 void srv_events_free(srv_events *events); /* NULL is allowed */
 const char *srv_events_epoch(const srv_events *events);
 
-/* Loop thread. Copies; wakes all waiters with one write to each registered eventfd. Returns the seq. `kind`
- * must be static text; asset and data are below 64 MiB each. */
+/* Loop thread. Copies; wakes the readers that wait with one write to the eventfd of each. Returns the seq.
+ * `kind` must be static text; asset and data are below 64 MiB each. */
 uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset, hob_str data);
 
 /* Any thread. The newest seq published (or first_seq); the oldest seq in the ring (newest + 1 if empty). */
@@ -45,9 +45,11 @@ uint64_t srv_events_oldest(srv_events *events);
 bool srv_events_read(srv_events *events, uint64_t since, uint32_t limit,
 					 void (*each)(void *user, const srv_event *event), void *user);
 
-/* Registers a non-blocking eventfd, at most 40 in all; every event writes 8 bytes to it. No write follows its
+/* Registers a non-blocking eventfd, at most 40 in all. srv_events_await: the next event writes 8 bytes to it,
+ * once; a reader asks before it looks for what is there, so that none comes between. No write follows its
  * removal. Any thread. */
 void srv_events_add_waker(srv_events *events, int eventfd);
+void srv_events_await(srv_events *events, int eventfd);
 void srv_events_remove_waker(srv_events *events, int eventfd);
 
 /* Counts the clients that read the log: each event stream joins at its start and leaves at its end. Any

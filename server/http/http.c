@@ -423,6 +423,19 @@ static void end(srv_http *http)
 	assert(http->connection_count == 0 && http->stream_count == 0);
 }
 
+/* The next event wakes this thread if a stream or a poller waits for it. True: it does from now on, and the
+ * library has to run for those that came before. */
+static bool await_event(srv_http *http)
+{
+	if (http->awaits_event || (!http->streams && !http->pollers))
+		return false;
+	http->awaits_event = true;
+	srv_events_await(http->sources.events, http->wake_fd);
+	srv_streams_wake(http);
+	wake_pollers(http);
+	return true;
+}
+
 static void on_wake(srv_http *http)
 {
 	uint64_t number;
@@ -431,8 +444,8 @@ static void on_wake(srv_http *http)
 	take_arrivals(http);
 	take_answers(http);
 	srv_uploads_decoded(http);
-	srv_streams_wake(http);
-	wake_pollers(http);
+	http->awaits_event = false;
+	(void)await_event(http);
 }
 
 static void on_gone(request *r, bool whole)
@@ -479,7 +492,9 @@ static void *run(void *arg)
 			srv_library_run(http);
 			tick(http);
 		}
-		srv_library_run(http);
+		do
+			srv_library_run(http);
+		while (await_event(http));
 	}
 	end(http);
 	return NULL;

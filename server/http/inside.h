@@ -553,6 +553,7 @@ struct srv_http {
 	int64_t now_ms, next_tick_ms, start_ms;
 	request *oldest, *newest; /* connections in the order in which they entered their phase */
 	request *pollers;
+	bool awaits_event; /* the next one writes to wake_fd */
 	stream *streams;
 	mailbox *box;
 	blob_cache *blobs;

@@ -84,7 +84,7 @@ static void the_ring_is_bounded_in_bytes_too(void **state)
 	srv_events_free(events);
 }
 
-static void wakers_are_written_until_they_are_removed(void **state)
+static void wakers_are_written_once_each_time_they_wait(void **state)
 {
 	(void)state;
 	srv_events *events = srv_events_new("7c1e", 0, 8);
@@ -93,8 +93,16 @@ static void wakers_are_written_until_they_are_removed(void **state)
 	srv_events_add_waker(events, a);
 	srv_events_add_waker(events, b);
 	srv_events_publish(events, "job", (hob_str){0}, HOB_STR("{}"));
+	assert_int_equal(read(a, &value, 8), -1); /* nobody waits */
+	srv_events_await(events, a);
+	srv_events_await(events, b);
+	for (int i = 0; i < 3; i++)
+		srv_events_publish(events, "job", (hob_str){0}, HOB_STR("{}"));
 	assert_int_equal(read(a, &value, 8), 8);
+	assert_int_equal(value, 1);
 	assert_int_equal(read(b, &value, 8), 8);
+	srv_events_await(events, a);
+	srv_events_await(events, b);
 	srv_events_remove_waker(events, a);
 	srv_events_publish(events, "job", (hob_str){0}, HOB_STR("{}"));
 	assert_int_equal(read(a, &value, 8), -1);
@@ -130,6 +138,7 @@ static void *follow(void *arg)
 	reader *r = arg;
 	while (r->at < EVENTS) {
 		struct pollfd p = {r->waker, POLLIN, 0};
+		srv_events_await(r->events, r->waker);
 		if (srv_events_newest(r->events) == r->at && poll(&p, 1, 20000) != 1)
 			break;
 		uint64_t value;
@@ -175,7 +184,7 @@ int main(void)
 		cmocka_unit_test(events_come_back_in_order_with_their_text),
 		cmocka_unit_test(a_reader_behind_the_ring_or_ahead_of_it_must_resync),
 		cmocka_unit_test(the_ring_is_bounded_in_bytes_too),
-		cmocka_unit_test(wakers_are_written_until_they_are_removed),
+		cmocka_unit_test(wakers_are_written_once_each_time_they_wait),
 		cmocka_unit_test(readers_on_other_threads_miss_nothing_unnoticed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
