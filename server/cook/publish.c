@@ -53,7 +53,7 @@ bool srv_publish_turn(srv_publish *p, void (*show)(void *user), void *user, uint
 	p->rows = false;
 	if (p->view)
 		show(user);
-	p->view = false;
+	p->view = p->prompt = false;
 	send_some(p, events);
 	p->turning = false;
 	return showed;
@@ -67,6 +67,11 @@ void srv_publish_note_rows(srv_publish *p)
 void srv_publish_note_view(srv_publish *p)
 {
 	p->view = true;
+}
+
+void srv_publish_note_prompt(srv_publish *p)
+{
+	p->prompt = true;
 }
 
 bool srv_publish_waits(const srv_publish *p)

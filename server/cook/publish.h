@@ -19,6 +19,7 @@ typedef struct srv_publish {
 	srv_store *store;
 	srv_events *events;
 	bool rows, view; /* rows are not committed; view is not shown */
+	bool prompt;	 /* somebody may wait for them */
 	bool turning;
 	srv_publish_item *items; /* events, oldest first; their texts are consecutive in `text` */
 	uint32_t count, capacity;
@@ -36,6 +37,7 @@ bool srv_publish_turn(srv_publish *p, void (*show)(void *user), void *user, uint
 /* Records that this turn has rows to commit, or a view to show. */
 void srv_publish_note_rows(srv_publish *p);
 void srv_publish_note_view(srv_publish *p);
+void srv_publish_note_prompt(srv_publish *p);
 bool srv_publish_waits(const srv_publish *p); /* some events are still to be sent */
 void srv_publish_release(srv_publish *p);
 

@@ -159,7 +159,7 @@ srv_job_event srv_job_digests(engine_job *job, const uint32_t *files, uint32_t c
 		hash_files(&job->piece);
 		return srv_job_take_digests(job);
 	}
-	srv_engine_piece(engine, &job->piece, small && engine->options.batch);
+	srv_engine_piece(engine, &job->piece, small && job->life.order.priority == SRV_PRIORITY_BACKGROUND);
 	return SRV_JOB_LATER;
 }
 

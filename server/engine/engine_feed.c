@@ -18,6 +18,8 @@ void srv_publish_job(engine_job *job, const char *state)
 		hob_json_put(&data, HOB_JSON_MS("expected_ms", srv_engine_expected_ns(engine, a)));
 	hob_json_close(&data, '}');
 	srv_publish_event(&engine->publish, "job", hob_str_of(a->full), hob_buf_str(&data));
+	if (job->life.order.priority < SRV_PRIORITY_BACKGROUND)
+		srv_publish_note_prompt(&engine->publish);
 	hob_buf_release(&data);
 }
 

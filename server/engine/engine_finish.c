@@ -168,14 +168,16 @@ static void on_stored(srv_piece *piece)
  * longer. */
 srv_job_event srv_job_store(engine_job *job)
 {
-	enum { HERE_BYTES = 128 << 10 };
+	enum { HERE_BYTES = 128 << 10, SHORT_BYTES = 32 << 10 };
 	assert(job->cook.output_count == 0 && job->cook.outcome->has_result);
 	job->piece = (srv_piece){store_outputs, on_stored, .user = job};
-	if (job->cook.outcome->mapping_size <= HERE_BYTES && srv_job_is_alone(job)) {
+	size_t size = job->cook.outcome->mapping_size;
+	if (size <= HERE_BYTES && srv_job_is_alone(job)) {
 		store_outputs(&job->piece);
 		return srv_job_stored(job);
 	}
-	srv_engine_piece(job->engine, &job->piece, false);
+	srv_engine_piece(job->engine, &job->piece,
+					 size <= SHORT_BYTES && job->life.order.priority == SRV_PRIORITY_BACKGROUND);
 	return SRV_JOB_LATER;
 }
 

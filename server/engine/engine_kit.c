@@ -176,7 +176,7 @@ void srv_engine_send_pieces(srv_engine *engine)
 
 void srv_engine_piece(srv_engine *engine, srv_piece *piece, bool is_short)
 {
-	enum { SHARES = 8 }; /* the jobs in progress keep several threads busy */
+	enum { SHARES = 4, MOST = 16 }; /* the jobs in progress keep several threads busy */
 	struct engine_jobs *jobs = engine->jobs;
 	piece->next = NULL;
 	if (!is_short) {
@@ -185,7 +185,7 @@ void srv_engine_piece(srv_engine *engine, srv_piece *piece, bool is_short)
 	}
 	*(jobs->pieces ? &jobs->last_piece->next : &jobs->pieces) = piece;
 	jobs->last_piece = piece;
-	if (++jobs->piece_count > jobs->count / SHARES)
+	if (++jobs->piece_count > jobs->count / SHARES || jobs->piece_count == MOST)
 		srv_engine_send_pieces(engine);
 }
 

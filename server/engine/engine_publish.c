@@ -123,6 +123,8 @@ static void add_change(srv_engine *engine, const engine_change *change)
 	enum { PART_BYTES = 64 << 10 }; /* parts of a large rev are compressed as they are made */
 	assert(engine->publishing->open_rev.open);
 	assert((change->state == SRV_REMOVED) == !srv_asset_is_alive(&change->a->life));
+	if (!change->calm)
+		srv_publish_note_prompt(&engine->publish);
 	hob_buf *all = &engine->publishing->open_rev.all;
 	engine->publishing->rev += engine->publishing->open_rev.count == 0;
 	if (engine->publishing->open_rev.count++ > 0)
@@ -194,7 +196,8 @@ void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count,
 		put_change_head(engine, a, kind, &tail);
 		put_error(a, &tail);
 		hob_json_put(&tail, HOB_JSON_LIST("cause", (hob_str){0}), HOB_JSON_CLOSE('}'));
-		add_change(engine, &(engine_change){a, srv_asset_public(&a->life), hob_buf_str(&tail), NULL});
+		add_change(engine,
+				   &(engine_change){.a = a, .state = srv_asset_public(&a->life), .tail = hob_buf_str(&tail)});
 		hob_buf_release(&tail);
 	}
 	if (begins)
@@ -227,7 +230,8 @@ static void publish_event(srv_engine *engine, asset *a, const engine_job *job, c
 	hob_json_put(&tail, HOB_JSON_LIST("cause", reasons), HOB_JSON_CLOSE('}'));
 	srv_state state = srv_asset_public(&a->life);
 	if (!srv_engine_hold(engine, a, job, state, &tail))
-		srv_publish_one(engine, &(engine_change){a, state, hob_buf_str(&tail), good ? record : NULL});
+		srv_publish_one(engine, &(engine_change){a, state, hob_buf_str(&tail), good ? record : NULL,
+												 job && job->life.order.priority == SRV_PRIORITY_BACKGROUND});
 	hob_buf_release(&tail);
 }
 
@@ -610,7 +614,7 @@ void srv_publish_removed(srv_engine *engine, asset *a)
 				 HOB_JSON("standing", "removed"), HOB_JSON_CLOSE('}'));
 	log_later(engine, a);
 	if (!srv_engine_hold(engine, a, NULL, SRV_REMOVED, &tail))
-		srv_publish_one(engine, &(engine_change){a, SRV_REMOVED, hob_buf_str(&tail), NULL});
+		srv_publish_one(engine, &(engine_change){.a = a, .state = SRV_REMOVED, .tail = hob_buf_str(&tail)});
 	hob_buf_release(&tail);
 }
 

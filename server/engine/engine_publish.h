@@ -28,6 +28,7 @@ typedef struct engine_change {
 	srv_state state;		  /* as in its JSON */
 	hob_str tail;			  /* its JSON after the rev and the move */
 	const srv_record *record; /* the record `good`, or NULL if the caller does not have it */
+	bool calm;				  /* of a job in the background */
 } engine_change;
 
 void srv_engine_publishing_free(struct engine_publishing *publishing);

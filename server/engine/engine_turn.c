@@ -20,7 +20,8 @@
 enum {
 	AT_ONCE = 64,	   /* up to this many assets become dirty in the same turn */
 	EVENTS_MOST = 250, /* maximum number of events sent in one turn */
-	GATHER_MS = 2	   /* results of several cooks gather for so long, and share a commit and a view */
+	GATHER_MS = 2,	   /* results of several cooks gather for so long, and share a commit and a view */
+	CALM_MS = 20	   /* those for which nobody waits */
 };
 
 /* ---- assets made dirty by one file */
@@ -250,10 +251,11 @@ static bool gathers(srv_engine *engine)
 	assert(now >= turn->published_ns);
 	if (!engine->publish.rows && !engine->publish.view)
 		return false;
+	uint32_t most_ms = engine->publish.prompt ? GATHER_MS : CALM_MS;
 	if (engine->jobs->in_stage[SRV_JOB_COOK] > 0 && !engine->closing &&
-		now - turn->published_ns < GATHER_MS * 1000000ull) {
-		if (!uv_is_active((uv_handle_t *)&turn->gathered))
-			uv_timer_start(&turn->gathered, on_gathered, GATHER_MS, 0);
+		now - turn->published_ns < most_ms * 1000000ull) {
+		if (engine->publish.prompt || !uv_is_active((uv_handle_t *)&turn->gathered))
+			uv_timer_start(&turn->gathered, on_gathered, most_ms, 0);
 		return true;
 	}
 	uv_timer_stop(&turn->gathered);
