@@ -400,6 +400,8 @@ static void note(srv_job *job, const srv_job_event *e)
 	if (leave > job->leave && !(srv_job_rests(job) && leave != SRV_JOB_IS_STOPPED) &&
 		job->stage != SRV_JOB_OVER)
 		job->leave = leave;
+	if (e->unbegun && job->leave == SRV_JOB_STAYS)
+		job->leave = SRV_JOB_IS_CUT;
 	if (e->kind == SRV_JOB_RECORDS || e->kind == SRV_JOB_MISSED || e->kind == SRV_JOB_FAILED)
 		job->elsewhere = false;
 	if (e->kind == SRV_JOB_ANSWER)

@@ -62,7 +62,7 @@ typedef enum srv_job_event_kind {
 	SRV_JOB_HURRY,			/* a client waits: do not wait for a lease */
 	SRV_JOB_SHOW,			/* a client waits: a preview comes first after all */
 	SRV_JOB_WORKER,			/* a worker has started */
-	SRV_JOB_COOKED,			/* ok, has_result, cancelled: the worker's answer */
+	SRV_JOB_COOKED,			/* ok, has_result, cancelled, unbegun: the worker's answer */
 	SRV_JOB_VERDICT,		/* verdict; newer: because a file changed */
 	SRV_JOB_STORED,			/* all outputs are in the store */
 	SRV_JOB_CHECKED,		/* inputs are checked */
@@ -154,7 +154,7 @@ typedef struct srv_job_event {
 		bool claims;			   /* a farm distributes background cooks */
 		struct srv_job *duplicate; /* a job that cooks the same as this one would now; NULL: none */
 	} facts;
-	bool newer, ok, has_result, cancelled, more;
+	bool newer, ok, has_result, cancelled, unbegun, more;
 	srv_job_lease lease;
 	srv_verdict verdict;
 	struct srv_job *final;

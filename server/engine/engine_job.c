@@ -156,7 +156,8 @@ static void on_cooked(void *client, srv_outcome *outcome)
 	srv_job_put(job, (srv_job_event){.kind = SRV_JOB_COOKED,
 									 .ok = outcome->ok,
 									 .has_result = outcome->has_result,
-									 .cancelled = outcome->cancelled});
+									 .cancelled = outcome->cancelled,
+									 .unbegun = outcome->unbegun});
 }
 
 engine_job *srv_job_new(srv_engine *engine, uint32_t id)

@@ -31,7 +31,8 @@ static bool has_room(const srv_engine *engine, srv_priority priority)
 						 jobs->in_stage[SRV_JOB_CLAIM] + srv_engine_left_to_others(engine);
 	elsewhere = elsewhere < ASKING_MAX ? elsewhere : ASKING_MAX;
 	assert(elsewhere <= jobs->count);
-	return jobs->count - elsewhere < srv_pool_size(jobs->pool) + ahead;
+	uint32_t each = priority == SRV_PRIORITY_BACKGROUND ? SRV_BUNDLE : 1;
+	return jobs->count - elsewhere < srv_pool_size(jobs->pool) * each + ahead;
 }
 
 bool srv_engine_start_ready(srv_engine *engine, uint32_t begun)
@@ -75,27 +76,29 @@ static void fail_waiting(srv_engine *engine)
 	}
 }
 
-static bool start_on_worker(engine_job *job, bool alone)
+static srv_pool_job order_of(const engine_job *job, bool alone)
+{
+	const srv_engine *engine = job->engine;
+	const asset *a = srv_asset_at(engine, job->asset);
+	/* A single job may use all cores; of several, each uses one. */
+	return (srv_pool_job){.root = a->root,
+						  .path = hob_str_of(a->path),
+						  .settings = job->ingredients.settings,
+						  .profile = job->ingredients.profile,
+						  .threads = alone ? 0 : 1,
+						  .text = engine->options.batch ? engine->options.batch->sources[job->asset].text
+														: (hob_str){0},
+						  .waited = engine->options.batch || srv_job_is_looked_at(job),
+						  .mapped = srv_engine_has_maps(engine),
+						  .slow = srv_asset_is_slow(engine, a)};
+}
+
+static void note_start(engine_job *job)
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
-	assert(job->life.stage == SRV_JOB_WAIT);
-	/* A single job may use all cores; of several, each uses one. */
-	job->cook.mapped = srv_engine_has_maps(engine);
-	srv_pool_job what = {.root = a->root,
-						 .path = hob_str_of(a->path),
-						 .settings = job->ingredients.settings,
-						 .profile = job->ingredients.profile,
-						 .threads = alone ? 0 : 1,
-						 .text = engine->options.batch ? engine->options.batch->sources[job->asset].text
-													   : (hob_str){0},
-						 .waited = engine->options.batch || srv_job_is_looked_at(job),
-						 .mapped = job->cook.mapped,
-						 .slow = srv_asset_is_slow(engine, a)};
-	if (!srv_pool_start(engine->jobs->pool, &job->client, &what))
-		return false;
-	(void)srv_job_step(job, SRV_JOB_SAY(WORKER));
 	assert(job->life.stage == SRV_JOB_COOK);
+	job->cook.mapped = srv_engine_has_maps(engine);
 	job->cook.tick = srv_graph_now(engine->graph);
 	job->cook.started_at_ms = srv_clock_ms(CLOCK_REALTIME);
 	if (a->life.job == &job->life)
@@ -107,16 +110,51 @@ static bool start_on_worker(engine_job *job, bool alone)
 		srv_publish_view(engine, a);
 	}
 	engine->counters.running++;
-	return true;
 }
 
 /* The next job, skipping those that do not fit into memory until a running one ends. */
-static engine_job *next_that_fits(const srv_engine *engine)
+static engine_job *next_that_fits(const srv_engine *engine, const engine_job *before)
 {
-	engine_job *job = srv_engine_next_waiting(engine, NULL);
+	engine_job *job = srv_engine_next_waiting(engine, before);
 	while (job && !srv_engine_has_memory(engine, job))
 		job = srv_engine_next_waiting(engine, job);
 	return job;
+}
+
+/* Whether nobody waits for the job, and its cook is expected to be so quick that others may wait for it. */
+static bool is_quick(const engine_job *job)
+{
+	enum { QUICK_NS = 1000000 };
+	uint64_t expected = srv_engine_expected_ns(job->engine, srv_asset_at(job->engine, job->asset));
+	return !job->engine->options.batch && job->life.order.priority == SRV_PRIORITY_BACKGROUND &&
+		   !srv_job_wants_preview(&job->life) && expected > 0 && expected < QUICK_NS;
+}
+
+/* Starts the next jobs that wait in one worker: several quick ones, or one. False: none has started. */
+static bool start_some(srv_engine *engine, uint32_t idle)
+{
+	struct engine_jobs *jobs = engine->jobs;
+	uint32_t waiting = jobs->in_stage[SRV_JOB_WAIT], count = 0;
+	uint32_t share = waiting / idle < SRV_BUNDLE ? waiting / idle : SRV_BUNDLE;
+	bool alone = waiting == 1 && srv_queue_count(jobs->queue) == 0;
+	void *clients[SRV_BUNDLE];
+	srv_pool_job orders[SRV_BUNDLE];
+	engine_job *next = next_that_fits(engine, NULL), *started[SRV_BUNDLE];
+	bool more = next && is_quick(next);
+	while (next && (count == 0 || (more && count < share && is_quick(next)))) {
+		assert(next->life.stage == SRV_JOB_WAIT);
+		started[count] = next;
+		clients[count] = &next->client;
+		orders[count++] = order_of(next, alone);
+		next = more ? next_that_fits(engine, next) : NULL;
+	}
+	if (count == 0 || !srv_pool_start(jobs->pool, count, clients, orders))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		(void)srv_job_step(started[i], SRV_JOB_SAY(WORKER));
+		note_start(started[i]);
+	}
+	return true;
 }
 
 void srv_engine_dispatch(srv_engine *engine)
@@ -128,10 +166,9 @@ void srv_engine_dispatch(srv_engine *engine)
 		fail_waiting(engine);
 		return;
 	}
-	engine_job *job;
-	while (srv_pool_idle(jobs->pool) > 0 && (job = next_that_fits(engine)))
-		if (!start_on_worker(job, jobs->in_stage[SRV_JOB_WAIT] == 1 && srv_queue_count(jobs->queue) == 0))
-			return;
+	for (uint32_t idle; (idle = srv_pool_idle(jobs->pool)) > 0 && jobs->in_stage[SRV_JOB_WAIT] > 0;)
+		if (!start_some(engine, idle))
+			break;
 	engine_job *cut = srv_engine_find_cut(engine);
 	if (cut && srv_pool_cancel(jobs->pool, &cut->client))
 		srv_job_send(cut, SRV_JOB_SAY(CUT));

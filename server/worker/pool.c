@@ -6,6 +6,7 @@
 #include "spawn.h"
 #include "orphans.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -43,6 +44,8 @@ srv_outcome *srv_pool_outcome(worker *w)
 	outcome->log_text = w->log;
 	outcome->log = hob_buf_str(&outcome->log_text);
 	w->log = (hob_buf){0};
+	if (w->touched_by != w->answered)
+		return outcome;
 	outcome->touched = HOB_NEW(&outcome->arena, hob_str, w->touched_count);
 	hob_str paths = hob_arena_str(&outcome->arena, hob_buf_str(&w->touched));
 	for (size_t at = 0; outcome->touched && paths.data && outcome->touched_count < w->touched_count;) {
@@ -53,15 +56,51 @@ srv_outcome *srv_pool_outcome(worker *w)
 	return outcome;
 }
 
+uint32_t srv_pool_running(const worker *w)
+{
+	uint32_t said = w->gauge ? w->gauge->model : 0, at = w->answered;
+	if (said / SRV_BUNDLE == w->bundle && said % SRV_BUNDLE > at && said % SRV_BUNDLE < w->job_count)
+		at = said % SRV_BUNDLE;
+	while (at < w->job_count && !w->jobs[at])
+		at++;
+	return at;
+}
+
+static void end_job(worker *w, uint32_t at, srv_outcome *outcome)
+{
+	void *job = w->jobs[at];
+	w->jobs[at] = NULL;
+	outcome->cancelled = outcome->cancelled || w->left[at];
+	w->pool->callbacks.done(w->pool->callbacks.user, job, outcome);
+}
+
 void srv_pool_finish(worker *w, srv_outcome *outcome)
 {
-	void *job = w->job;
-	w->job = NULL;
-	w->cancelled = false;
-	uv_timer_stop(&w->deadline);
-	srv_claims_leave(&w->pool->claims, (uint32_t)(w - w->pool->workers));
-	srv_pool_wake_waiters(w->pool);
-	w->pool->callbacks.done(w->pool->callbacks.user, job, outcome);
+	uint32_t at = w->answered++;
+	assert(at < w->job_count);
+	if (w->answered == w->job_count) {
+		w->cancelled = false;
+		uv_timer_stop(&w->deadline);
+		srv_claims_leave(&w->pool->claims, (uint32_t)(w - w->pool->workers));
+		srv_pool_wake_waiters(w->pool);
+	}
+	if (w->jobs[at])
+		end_job(w, at, outcome);
+	else
+		srv_outcome_free(outcome);
+}
+
+void srv_pool_give_back(worker *w, uint32_t but)
+{
+	w->shared = false;
+	for (uint32_t i = w->answered; i < w->job_count; i++) {
+		if (i == but || !w->jobs[i])
+			continue;
+		srv_outcome *outcome = hob_must(calloc(1, sizeof *outcome));
+		hob_arena_init(&outcome->arena, 1 << 10);
+		outcome->cancelled = outcome->unbegun = true;
+		end_job(w, i, outcome);
+	}
 }
 
 /* ---- opening */
@@ -163,39 +202,54 @@ static void limit_cpu(srv_pool *pool, worker *w, uint32_t threads)
 	prlimit(w->pid, RLIMIT_CPU, &limit, NULL);
 }
 
-static bool start_on(worker *w, void *job, const srv_pool_job *what)
+static bool start_on(worker *w, uint32_t count, void *const *jobs, const srv_pool_job *what)
 {
+	enum { BUNDLE_MS = 100 }; /* then the jobs behind the running one are given back */
 	srv_pool *pool = w->pool;
-	uint8_t payload[SRV_FRAME_PAYLOAD];
-	srv_job_head head = {what->settings, what->profile,
-						 what->threads ? what->threads : (uint32_t)uv_available_parallelism(),
-						 (uint32_t)what->path.len, what->mapped};
-	size_t size = sizeof head + what->path.len + what->text.len;
-	if (size + 1 > sizeof payload)
-		return false;
-	memcpy(payload, &head, sizeof head);
-	memcpy(payload + sizeof head, what->path.data, what->path.len);
-	if (what->text.len > 0)
-		memcpy(payload + sizeof head + what->path.len, what->text.data, what->text.len);
-	srv_frame frame = {.type = SRV_FRAME_JOB, .number = what->root, .payload_size = (uint32_t)size};
+	hob_buf payload = {0};
 	hob_error error;
-	limit_cpu(pool, w, head.threads);
-	if (!srv_frame_send(w->socket, &frame, payload, -1, &error)) {
-		srv_pool_kill(w, HOB_ERR_IO, error.context);
-		return false;
+	assert(count > 0 && count <= SRV_BUNDLE);
+	uint32_t threads = what->threads ? what->threads : (uint32_t)uv_available_parallelism();
+	for (uint32_t i = 0; i < count; i++) {
+		srv_job_head head = {.settings = what[i].settings,
+							 .profile = what[i].profile,
+							 .threads = threads,
+							 .root = what[i].root,
+							 .mapped = what[i].mapped,
+							 .path_size = (uint32_t)what[i].path.len,
+							 .text_size = (uint32_t)what[i].text.len};
+		hob_buf_put(&payload, &head, sizeof head);
+		hob_buf_put_str(&payload, what[i].path);
+		hob_buf_put_str(&payload, what[i].text);
 	}
+	srv_frame frame = {
+		.type = SRV_FRAME_JOB, .number = count, .a = ++w->bundle, .payload_size = (uint32_t)payload.size};
+	bool fits = !payload.failed && payload.size <= SRV_FRAME_PAYLOAD;
+	if (fits)
+		limit_cpu(pool, w, threads);
+	bool sent = fits && srv_frame_send(w->socket, &frame, payload.data, -1, &error);
+	hob_buf_release(&payload);
+	if (!sent && fits)
+		srv_pool_kill(w, HOB_ERR_IO, error.context);
+	if (!sent)
+		return false;
 	hob_buf_clear(&w->log);
 	hob_buf_clear(&w->touched);
-	w->touched_count = 0;
+	w->touched_count = w->touched_by = 0;
 	w->part_bytes = 0;
 	w->files_before = w->file_bytes;
 	w->refused = false;
 	w->began_ns = uv_hrtime();
 	w->state = BUSY;
-	w->job = job;
+	w->job_count = count;
+	w->answered = 0;
+	w->shared = count > 1;
+	memcpy(w->jobs, jobs, count * sizeof *jobs);
+	memset(w->left, 0, sizeof w->left);
 	w->cancelled = w->has_why = w->stalled = w->looked = w->waits = false;
 	w->export.root = what->root;
-	uv_timer_start(&w->deadline, srv_pool_on_deadline, pool->options.timeout_ms / 4, 0);
+	uv_timer_start(&w->deadline, srv_pool_on_deadline, count > 1 ? BUNDLE_MS : pool->options.timeout_ms / 4,
+				   0);
 	return true;
 }
 
@@ -209,7 +263,7 @@ static bool set_lowered(worker *w, bool lowered)
 	return true;
 }
 
-bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what)
+bool srv_pool_start(srv_pool *pool, uint32_t count, void *const *jobs, const srv_pool_job *what)
 {
 	worker *fit = NULL, *used = NULL;
 	for (uint32_t i = 0; i < pool->count; i++) {
@@ -221,42 +275,55 @@ bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what)
 			fit = w;
 	}
 	if (fit && (set_lowered(fit, !what->waited) || !what->waited || !what->slow))
-		return start_on(fit, job, what);
+		return start_on(fit, count, jobs, what);
 	if (used)
 		srv_pool_kill(used, HOB_ERR_CHANGED, "a new one takes its place");
 	return false;
 }
 
-static worker *worker_of(srv_pool *pool, const void *job)
+/* The worker that has the job, and the job's number in its bundle. */
+static worker *worker_of(srv_pool *pool, const void *job, uint32_t *at)
 {
-	for (uint32_t i = 0; i < pool->count; i++)
-		if (pool->workers[i].job == job && pool->workers[i].state == BUSY)
-			return &pool->workers[i];
+	for (uint32_t i = 0; i < pool->count; i++) {
+		worker *w = &pool->workers[i];
+		for (*at = w->answered; w->state == BUSY && *at < w->job_count; (*at)++)
+			if (w->jobs[*at] == job)
+				return w;
+	}
 	return NULL;
 }
 
 void srv_pool_hurry(srv_pool *pool, void *job)
 {
-	worker *w = worker_of(pool, job);
+	uint32_t at;
+	worker *w = worker_of(pool, job, &at);
 	if (w)
 		(void)set_lowered(w, false);
 }
 
 bool srv_pool_cancel(srv_pool *pool, void *job)
 {
-	worker *w = worker_of(pool, job);
+	uint32_t at;
+	worker *w = worker_of(pool, job, &at);
 	if (!w)
 		return false;
-	w->cancelled = true;
-	srv_pool_kill(w, HOB_ERR_CHANGED, "cancelled");
+	w->left[at] = true;
+	if (at == srv_pool_running(w)) {
+		w->cancelled = true;
+		srv_pool_kill(w, HOB_ERR_CHANGED, "cancelled");
+	}
 	return true;
 }
 
 bool srv_pool_leave(srv_pool *pool, void *job, uint32_t most_ms)
 {
-	worker *w = worker_of(pool, job);
+	uint32_t at;
+	worker *w = worker_of(pool, job, &at);
 	if (!w)
 		return false;
+	w->left[at] = true;
+	if (w->shared || at != srv_pool_running(w)) /* it is over soon, or given back */
+		return true;
 	w->cancelled = true;
 	w->left_ms = most_ms;
 	if (!w->waits)
@@ -270,6 +337,8 @@ void srv_pool_set_root(srv_pool *pool, uint32_t root, int fd)
 	for (uint32_t i = 0; i < pool->count; i++) {
 		worker *w = &pool->workers[i];
 		w->outdated = w->state != GONE;
+		if (w->state == BUSY)
+			srv_pool_give_back(w, srv_pool_running(w));
 		if (w->state == IDLE)
 			srv_pool_kill(w, HOB_ERR_CHANGED, "its folders are others now");
 	}

@@ -37,8 +37,8 @@ typedef struct srv_outcome {
 	bool ok;
 	/* if !ok: CRASHED, TIMEOUT, MEMORY, LIMIT, INTERRUPTED (caused from outside), or the cook's own error */
 	hob_error error;
-	bool died; /* the worker ended or was killed: counts towards quarantine */
-	bool cancelled;
+	bool died;				 /* the worker ended or was killed: counts towards quarantine */
+	bool cancelled, unbegun; /* unbegun: cancelled because of another model of its bundle */
 	/* The time limit passed, but the worker had used less than a quarter of it as CPU time. If it slept, the
 	 * machine may be the cause, so it is worth one more try. If it was stopped, or had no processor, the
 	 * error is INTERRUPTED. */
@@ -51,8 +51,8 @@ typedef struct srv_outcome {
 	uint64_t cook_ns, peak_bytes;
 	hob_str log; /* the worker's output during the job */
 	hob_arena arena;
-	void *mapping;
-	size_t mapping_size;
+	void *mapping;		 /* NULL: the result is in `arena` */
+	size_t mapping_size; /* of the result */
 	hob_buf log_text;
 } srv_outcome;
 void srv_outcome_free(srv_outcome *outcome); /* NULL is allowed */
@@ -115,8 +115,10 @@ typedef struct srv_pool_job {
 	/* Inputs may be open for writing, through memory maps: the caller compares the digests of all. */
 	bool mapped;
 } srv_pool_job;
-/* Starts a job in an idle worker. False if none is idle. */
-bool srv_pool_start(srv_pool *pool, void *job, const srv_pool_job *what);
+/* Starts up to SRV_BUNDLE jobs in an idle worker, one after another, in one message. Several must be expected
+ * to be quick: the others wait for each, and are given back as `unbegun` when one takes long or dies. False
+ * if no worker is idle. */
+bool srv_pool_start(srv_pool *pool, uint32_t count, void *const *jobs, const srv_pool_job *what);
 /* Raises the priority of a running job, for which a user now waits, if this process may do so. */
 void srv_pool_hurry(srv_pool *pool, void *job);
 /* The part from part_put is stored, or could not be: answers the workers that wait for it. Call it once for

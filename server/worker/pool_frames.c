@@ -51,7 +51,8 @@ static void answer_part(worker *w, const uint8_t key[32], bool wait)
 		srv_claim_answer claim = srv_claims_ask(&pool->claims, (uint32_t)(w - pool->workers), key, wait);
 		if (claim == SRV_CLAIM_WAIT) {
 			w->waits = true;
-			w->left_ms = uv_timer_get_due_in(&w->deadline);
+			w->left_ms = w->shared ? pool->options.timeout_ms / 4 : uv_timer_get_due_in(&w->deadline);
+			srv_pool_give_back(w, srv_pool_running(w));
 			uv_timer_stop(&w->deadline);
 			return;
 		}
@@ -183,37 +184,81 @@ static bool map_result(int fd, srv_outcome *outcome, hob_error *err)
 	return srv_result_read((hob_bytes){at, outcome->mapping_size}, &outcome->arena, &outcome->result, err);
 }
 
-static void on_done(worker *w, const srv_frame *frame, int fd)
+static bool copy_result(const uint8_t *bytes, size_t size, srv_outcome *outcome, hob_error *err)
 {
-	srv_pool *pool = w->pool;
-	srv_pool_drain(w);
+	uint8_t *copy = hob_arena_alloc(&outcome->arena, size + 1, 64);
+	if (!copy)
+		return hob_fail_memory(err, &outcome->arena, "a cook's result");
+	memcpy(copy, bytes, size);
+	outcome->mapping_size = size;
+	return srv_result_read((hob_bytes){copy, size}, &outcome->arena, &outcome->result, err);
+}
+
+/* Ends the next job with its result, which is in memory, or in a file if `bytes` is NULL. False: it
+ * failed. */
+static bool take_result(worker *w, const srv_done *done, const uint8_t *bytes, int fd)
+{
 	srv_outcome *outcome = srv_pool_outcome(w);
 	/* Limits both values to what is possible: they are summed, and decide which cooks run at the same
 	 * time. */
-	uint64_t took_ns = uv_hrtime() - w->began_ns, most = pool->options.memory_limit;
-	outcome->cook_ns = frame->a < took_ns ? frame->a : took_ns;
-	outcome->peak_bytes = frame->b < most ? frame->b : most;
+	uint64_t took_ns = uv_hrtime() - w->began_ns, most = w->pool->options.memory_limit;
+	outcome->cook_ns = done->cook_ns < took_ns ? done->cook_ns : took_ns;
+	outcome->peak_bytes = done->peak_bytes < most ? done->peak_bytes : most;
 	outcome->cancelled = w->cancelled;
 	outcome->has_result = w->refused
 							  ? hob_fail(&outcome->error, MEMORY,
 										 "the results are larger than the memory limit of a cook, %llu MB; "
 										 "raise cook.memory_limit",
 										 (unsigned long long)most >> 20)
-							  : map_result(fd, outcome, &outcome->error);
+						  : bytes ? copy_result(bytes, (size_t)done->size, outcome, &outcome->error)
+								  : map_result(fd, outcome, &outcome->error);
 	outcome->ok = outcome->has_result && outcome->result.ok;
 	if (outcome->has_result && !outcome->result.ok)
 		hob_error_set(&outcome->error, outcome->result.code, "", 0, "%.*s", HOB_FMT(outcome->result.message));
-	w->jobs++;
-	uint32_t jobs_max = pool->options.jobs_per_worker ? pool->options.jobs_per_worker : 256;
-	bool grown = srv_resident_bytes(w->pid) > w->first_rss + RSS_GROWTH_MAX;
-	bool heavy = w->file_bytes > pool->options.memory_limit;
 	/* A changed source is not the worker's fault. */
-	bool failed = !outcome->ok && outcome->error.code != HOB_ERR_CHANGED;
-	bool over = w->pid == 0, recycle = over || failed || w->jobs >= jobs_max || grown || heavy;
+	bool good = outcome->ok || outcome->error.code == HOB_ERR_CHANGED;
+	w->jobs_done++;
+	w->refused = false;
+	w->files_before = w->file_bytes;
+	w->part_bytes = 0;
+	srv_pool_finish(w, outcome);
+	return good;
+}
+
+static void on_done(worker *w, const srv_frame *frame, int fd)
+{
+	const srv_pool *pool = w->pool;
+	const srv_pool_options *options = &pool->options;
+	const uint8_t *at = pool->payload, *end = at + frame->payload_size;
+	bool good = true, broken = false;
+	srv_pool_drain(w);
+	if (fd >= 0 || at == end)
+		good = take_result(w, &(srv_done){frame->a, frame->b, 0}, NULL, fd);
+	while (fd < 0 && at < end && good && !broken) {
+		srv_done done = {0};
+		broken = w->answered == w->job_count || (size_t)(end - at) < sizeof done;
+		if (!broken)
+			memcpy(&done, at, sizeof done);
+		broken = broken || done.size > (size_t)(end - at) - sizeof done;
+		if (!broken)
+			good = take_result(w, &done, at + sizeof done, -1);
+		at += sizeof done + done.size;
+	}
+	if (broken) {
+		srv_pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
+		return;
+	}
+	bool whole = w->answered == w->job_count, over = w->pid == 0;
+	uint32_t jobs_max = options->jobs_per_worker ? options->jobs_per_worker : 256;
+	bool recycle =
+		over || !good ||
+		(whole && (w->jobs_done >= jobs_max || srv_resident_bytes(w->pid) > w->first_rss + RSS_GROWTH_MAX ||
+				   w->file_bytes > options->memory_limit));
 	if (recycle && !over)
 		srv_pool_end(w);
-	srv_pool_finish(w, outcome);
-	if (!recycle)
+	if (recycle && !good)
+		srv_pool_give_back(w, w->job_count);
+	if (whole && !recycle)
 		become_idle(w);
 }
 
@@ -270,7 +315,8 @@ hob_cook_step srv_pool_step(const srv_pool *pool, const void *job)
 {
 	for (uint32_t i = 0; i < pool->count; i++) {
 		const worker *w = &pool->workers[i];
-		if (w->job == job && w->gauge)
+		uint32_t at = srv_pool_running(w);
+		if (at < w->job_count && w->jobs[at] == job && w->gauge)
 			return hob_cook_step_at((hob_cook_stage)w->gauge->stage);
 	}
 	return hob_cook_step_at(HOB_COOK_IMPORT);
@@ -278,6 +324,11 @@ hob_cook_step srv_pool_step(const srv_pool *pool, const void *job)
 
 static void on_touched(worker *w, const srv_frame *frame)
 {
+	if (w->touched_by != frame->number) {
+		hob_buf_clear(&w->touched);
+		w->touched_count = 0;
+		w->touched_by = frame->number;
+	}
 	if (w->touched_count >= HOB_LIMIT_SOURCE_FILES || frame->payload_size == 0 ||
 		frame->payload_size > HOB_LIMIT_PATH_BYTES ||
 		memchr(w->pool->payload, 0, frame->payload_size) != NULL)
@@ -332,7 +383,8 @@ void srv_pool_hear_last(worker *w)
 {
 	srv_frame frame;
 	int fd;
-	while (w->state == BUSY && w->job && srv_frame_receive(w->socket, &frame, w->pool->payload, &fd) == 1) {
+	while (w->state == BUSY && w->answered < w->job_count &&
+		   srv_frame_receive(w->socket, &frame, w->pool->payload, &fd) == 1) {
 		if (frame.type == SRV_FRAME_DEP)
 			on_touched(w, &frame);
 		else if (frame.type == SRV_FRAME_PART_PUT)

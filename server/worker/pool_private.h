@@ -25,14 +25,20 @@ typedef struct worker {
 	srv_gauge *gauge; /* mapped from the start of a worker to the start of the slot's next one; or NULL */
 	bool waits;		  /* waits for a part; must not ask for anything until then */
 	uint64_t left_ms; /* time left until the deadline, while it waits */
-	uint64_t first_rss, jobs;
+	uint64_t first_rss, jobs_done;
 	uint64_t oom_kills;		 /* srv_machine_oom_kills when it started or last had no job */
 	uint64_t file_bytes;	 /* total size of the memory files given to this process */
 	uint64_t cpu_before_ns;	 /* CPU time when the job began */
 	bool looked;			 /* wait_before_ns is set, after a quarter of the job's time */
 	uint64_t wait_before_ns; /* how long the process had waited for a processor by then */
+	/* the bundle: those before `answered` are over, NULL: given back */
+	void *jobs[SRV_BUNDLE];
+	bool left[SRV_BUNDLE]; /* its result is not wanted */
+	uint32_t job_count, answered;
+	uint32_t bundle; /* its number */
+	bool shared;	 /* no job of it took long yet */
 	/* the running job */
-	void *job;
+	uint32_t touched_by;  /* its number in the bundle */
 	hob_buf log, touched; /* `touched`: NUL-separated paths */
 	uint32_t touched_count;
 	uint64_t began_ns;				   /* start of the job, by uv_hrtime */
@@ -87,10 +93,14 @@ struct srv_pool {
 	uint8_t payload[SRV_FRAME_PAYLOAD];
 };
 
-/* pool.c: srv_pool_outcome makes the running job's outcome, with its log and touched paths; srv_pool_finish
- * ends the job and passes the outcome to `done`. */
+/* pool.c: srv_pool_running is the number of the job that the worker cooks; job_count: it has none.
+ * srv_pool_outcome makes the outcome of the next job to be answered, with the log and touched paths;
+ * srv_pool_finish ends that job and passes the outcome to `done`. srv_pool_give_back ends the jobs of the
+ * bundle but one as unbegun. */
+uint32_t srv_pool_running(const worker *w);
 srv_outcome *srv_pool_outcome(worker *w);
 void srv_pool_finish(worker *w, srv_outcome *outcome);
+void srv_pool_give_back(worker *w, uint32_t but);
 /* Frees the pool if it is closing and its last process and handle are gone. */
 void srv_pool_maybe_closed(srv_pool *pool);
 

@@ -104,6 +104,13 @@ void srv_pool_on_deadline(uv_timer_t *timer)
 		srv_pool_kill(w, HOB_ERR_TIMEOUT, "the cook process did not start in time");
 		return;
 	}
+	if (w->shared) {
+		uint32_t running = srv_pool_running(w);
+		srv_pool_give_back(w, running);
+		w->cancelled = w->cancelled || (running < w->job_count && w->left[running]);
+		uv_timer_start(timer, srv_pool_on_deadline, w->cancelled ? 0 : pool->options.timeout_ms / 4, 0);
+		return;
+	}
 	if (w->cancelled) {
 		srv_pool_kill(w, HOB_ERR_CHANGED, "cancelled");
 		return;
@@ -232,9 +239,10 @@ bool srv_pool_spawn(worker *w, hob_error *err)
 	srv_process_goes_first(w->pid);
 	w->socket = talk[0];
 	w->output = output[0];
-	w->jobs = 0;
+	w->jobs_done = 0;
 	w->lowered = false;
 	w->first_rss = w->file_bytes = 0;
+	w->bundle = w->job_count = w->answered = 0;
 	w->has_why = w->outdated = false;
 	w->state = STARTING;
 	w->socket_poll = start_poll(pool, w->socket, srv_pool_on_socket);
@@ -278,7 +286,7 @@ static bool had_oom_kill(worker *w)
 	uint64_t now = srv_machine_oom_kills("");
 	bool had = now > w->oom_kills;
 	for (uint32_t i = 0; i < pool->count; i++)
-		if (!pool->workers[i].job)
+		if (pool->workers[i].answered == pool->workers[i].job_count)
 			pool->workers[i].oom_kills = now;
 	return had;
 }
@@ -294,7 +302,12 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 	close_poll(&w->output_poll, &w->output);
 	uv_timer_stop(&w->deadline);
 	w->state = GONE;
-	if (w->job) {
+	uint32_t running = srv_pool_running(w);
+	srv_pool_give_back(w, running);
+	w->answered = w->job_count;
+	if (running < w->job_count) {
+		w->answered = running;
+		w->job_count = running + 1;
 		srv_outcome *outcome = srv_pool_outcome(w);
 		outcome->died = true;
 		outcome->cancelled = w->cancelled;

@@ -10,9 +10,10 @@
  *   ROOT index + directory fd (each)  -->
  *   START options + srv_gauge         -->  enters its sandbox
  *                                     <--  READY: JSON with importers and sandbox layers
- *   JOB root, settings, path          -->
+ *   JOB srv_job_head and path of each
+ *       of 1 to SRV_BUNDLE models     -->
  *                                     <--  DEP path (each file, before it is opened: known even if the cook
- *                                          dies)
+ *                                          dies); `number`: of its model in the bundle
  *                                     <--  PART_GET key, wait      (any number of times)
  *   PART 0 unknown, 1 + blob fd,
  *        2 in the making elsewhere     -->                          (never 2 with wait: then it comes late)
@@ -22,7 +23,9 @@
  *                                     <--  EXPORT srv_exporter_ask (exporter.h)
  *   EXPORTED 1 + its result file,
  *        0 + code + the reason         -->
- *                                     <--  DONE ok, cook_ns, peak bytes + memfd with the result */
+ *                                     <--  DONE ok, cook_ns, peak bytes + memfd with the result; or small
+ *                                          results of several models, each a srv_done and its bytes. The
+ *                                          models of a bundle are answered in order. */
 #ifndef SRV_PROTOCOL_H
 #define SRV_PROTOCOL_H
 
@@ -57,11 +60,12 @@ typedef enum srv_frame_type {
  * a process that keeps its files holds at most three times its limit. */
 typedef enum srv_memory_use { SRV_MEMORY_PART, SRV_MEMORY_RESULT } srv_memory_use;
 
-enum { SRV_FRAME_PAYLOAD = 16384, SRV_WORKER_SOCKET = 3, SRV_EDITOR_TEXT = 64 };
+enum { SRV_FRAME_PAYLOAD = 65536, SRV_WORKER_SOCKET = 3, SRV_EDITOR_TEXT = 64 };
 
 typedef struct srv_frame {
-	uint32_t type, number; /* `number`: root, found, ok, srv_memory_use */
-	uint64_t a, b;		   /* DONE: cook ns, peak bytes; PART_PUT, MEMORY: size; EXPORTED: hob_err_code */
+	uint32_t type, number; /* `number`: root, found, ok, srv_memory_use, model in the bundle */
+	/* JOB: its number; DONE: cook ns, peak bytes; PART_PUT, MEMORY: size; EXPORTED: hob_err_code */
+	uint64_t a, b;
 	uint8_t key[32];
 	uint32_t payload_size, reserved;
 } srv_frame;
@@ -80,14 +84,20 @@ typedef struct srv_start {
  * the worker writes it, so it may hold anything. */
 typedef struct srv_gauge {
 	_Atomic uint32_t stage; /* hob_cook_stage */
+	_Atomic uint32_t model; /* the one being cooked: number of the JOB frame * SRV_BUNDLE + in the bundle */
 } srv_gauge;
 
 typedef struct srv_job_head {
 	hob_settings settings;
-	uint32_t profile, threads;
-	uint32_t path_size, mapped; /* mapped: inputs may be open for writing */
-								/* followed by the path, then optionally by text that replaces the file */
+	uint32_t profile, threads, root;
+	uint32_t mapped; /* inputs may be open for writing */
+	uint32_t path_size, text_size;
+	/* followed by the path, then optionally by text that replaces the file */
 } srv_job_head;
+
+typedef struct srv_done {
+	uint64_t cook_ns, peak_bytes, size; /* followed by `size` bytes of a result */
+} srv_done;
 
 /* Exit codes of hob-worker when it cannot continue; neither is the model's fault. */
 enum {

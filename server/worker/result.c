@@ -119,9 +119,11 @@ static bool head_of(cursor *c, srv_result *r, hob_arena *arena)
 
 /* ---- writing */
 
-static bool put_all(int fd, const uint8_t *data, size_t size, hob_error *err)
+static bool put_all(int fd, hob_buf *out, const uint8_t *data, size_t size, hob_error *err)
 {
-	return srv_write_all(fd, data, size) ||
+	if (fd < 0)
+		hob_buf_put(out, data, size);
+	return fd < 0 || srv_write_all(fd, data, size) ||
 		   hob_fail(err, IO, "writing the result failed: %s", strerror(errno));
 }
 
@@ -148,16 +150,17 @@ uint64_t srv_result_size(const srv_result *result)
 	return size;
 }
 
-bool srv_result_write(int fd, const srv_result *result, hob_error *err)
+bool srv_result_write(int fd, hob_buf *out, const srv_result *result, hob_error *err)
 {
 	hob_buf head = written_head(result);
 	bool ok = head.failed ? hob_fail(err, MEMORY, "no memory left for the result's head")
-						  : put_all(fd, head.data, head.size, err);
+						  : put_all(fd, out, head.data, head.size, err);
 	hob_buf_release(&head);
 	static const uint8_t zeros[64];
 	for (uint32_t i = 0; ok && i < result->output_count; i++) {
 		hob_bytes bytes = result->outputs[i].bytes;
-		ok = put_all(fd, bytes.data, bytes.size, err) && put_all(fd, zeros, (64 - bytes.size % 64) % 64, err);
+		ok = put_all(fd, out, bytes.data, bytes.size, err) &&
+			 put_all(fd, out, zeros, (64 - bytes.size % 64) % 64, err);
 	}
 	return ok;
 }

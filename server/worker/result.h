@@ -10,6 +10,8 @@
 #include "../../core/cook/cook.h"
 #include "../../core/hash/hash.h"
 
+enum { SRV_BUNDLE = 8 }; /* most models in one message to a worker */
+
 typedef struct srv_dep {
 	hob_str path; /* below the root */
 	bool missing;
@@ -31,8 +33,8 @@ typedef struct srv_result {
 
 /* Number of bytes that srv_result_write writes. */
 uint64_t srv_result_size(const srv_result *result);
-/* Writes to a descriptor (a memfd). */
-bool srv_result_write(int fd, const srv_result *result, hob_error *err) HOB_MUST_CHECK;
+/* Writes to a descriptor (a memfd), or appends to `out` if fd is -1. */
+bool srv_result_write(int fd, hob_buf *out, const srv_result *result, hob_error *err) HOB_MUST_CHECK;
 /* Strings and outputs point into `bytes`; arrays are in `arena`. */
 bool srv_result_read(hob_bytes bytes, hob_arena *arena, srv_result *out, hob_error *err) HOB_MUST_CHECK;
 

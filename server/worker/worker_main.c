@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <meshoptimizer.h>
 #include <pthread.h>
@@ -39,7 +40,9 @@ typedef struct worker {
 	srv_threads *threads;
 	srv_root_hasher *hasher;
 	uint8_t payload[SRV_FRAME_PAYLOAD];
-	hob_bytes *parts; /* mapped for the current job */
+	hob_buf results;	 /* small ones that are not sent yet */
+	uint64_t results_ns; /* when the first of them was ready */
+	hob_bytes *parts;	 /* mapped for the current job */
 	uint32_t part_count, part_capacity;
 	pthread_mutex_t talk; /* every thread of a cook can ask for parts */
 	bool broken;		  /* the daemon is gone or sends invalid frames */
@@ -64,7 +67,8 @@ static void show_stage(void *user, hob_cook_stage stage)
 static void send_touched(void *user, hob_str path)
 {
 	worker *w = user;
-	srv_frame frame = {.type = SRV_FRAME_DEP, .payload_size = (uint32_t)path.len};
+	srv_frame frame = {
+		.type = SRV_FRAME_DEP, .number = w->gauge->model % SRV_BUNDLE, .payload_size = (uint32_t)path.len};
 	if (path.len < SRV_FRAME_PAYLOAD && !srv_frame_send(SRV_WORKER_SOCKET, &frame, path.data, -1, NULL))
 		w->broken = true;
 }
@@ -85,13 +89,13 @@ static void pause_ms(uint32_t ms)
 }
 
 /* Sends a frame; retries while other programs' descriptors in transit exhaust the limit (srv_frame_send). */
-static void hand_over(worker *w, const srv_frame *frame, int fd)
+static void hand_over(worker *w, const srv_frame *frame, const void *payload, int fd)
 {
 	enum { PAUSE_MS = 5, PATIENCE_MS = 5000 };
-	bool sent = srv_frame_send(SRV_WORKER_SOCKET, frame, NULL, fd, NULL);
+	bool sent = srv_frame_send(SRV_WORKER_SOCKET, frame, payload, fd, NULL);
 	for (uint32_t ms = 0; !sent && errno == ETOOMANYREFS && ms < PATIENCE_MS; ms += PAUSE_MS) {
 		pause_ms(PAUSE_MS);
-		sent = srv_frame_send(SRV_WORKER_SOCKET, frame, NULL, fd, NULL);
+		sent = srv_frame_send(SRV_WORKER_SOCKET, frame, payload, fd, NULL);
 	}
 	if (!sent) {
 		w->held_up = errno == ETOOMANYREFS;
@@ -195,7 +199,7 @@ static void part_put(void *user, const uint8_t key[32], hob_bytes bytes)
 	if (fd >= 0)
 		seal(fd);
 	if (whole)
-		hand_over(w, &frame, fd);
+		hand_over(w, &frame, NULL, fd);
 	srv_close(fd);
 }
 
@@ -235,12 +239,57 @@ static void sent_refused(void *user, hob_str reference, bool absolute)
 	source->below.refused(source->below.user, reference, absolute);
 }
 
-static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str path, hob_bytes text)
+/* Sends the small results that wait. */
+static void send_results(worker *w)
+{
+	srv_frame done = {.type = SRV_FRAME_DONE, .payload_size = (uint32_t)w->results.size};
+	if (w->results.size > 0)
+		hand_over(w, &done, w->results.data, -1);
+	hob_buf_clear(&w->results);
+}
+
+/* A small result waits for those of the next models for GATHER_NS; a large one goes in a memory file. */
+static void answer(worker *w, const srv_result *result, uint64_t cook_ns)
+{
+	enum { GATHER_NS = 2000000 };
+	hob_error error;
+	uint64_t now = clock_ns();
+	srv_done head = {cook_ns, peak_bytes(), srv_result_size(result)};
+	if (w->results.size > 0 &&
+		(head.size > SRV_FRAME_PAYLOAD || sizeof head + head.size > SRV_FRAME_PAYLOAD - w->results.size))
+		send_results(w);
+	if (head.size <= SRV_FRAME_PAYLOAD - sizeof head) {
+		size_t before = w->results.size;
+		w->results_ns = before == 0 ? now : w->results_ns;
+		hob_buf_put(&w->results, &head, sizeof head);
+		if (srv_result_write(-1, &w->results, result, &error) && !w->results.failed) {
+			if (!result->ok || now - w->results_ns > GATHER_NS)
+				send_results(w);
+			return;
+		}
+		w->results.size = before;
+		w->results.failed = false;
+		send_results(w);
+	}
+	srv_frame done = {.type = SRV_FRAME_DONE, .number = result->ok, .a = cook_ns, .b = head.peak_bytes};
+	int fd = ask_memory(w, SRV_MEMORY_RESULT, head.size);
+	if (fd >= 0 && !srv_result_write(fd, NULL, result, &error)) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd >= 0)
+		seal(fd);
+	hand_over(w, &done, NULL, fd);
+	srv_close(fd);
+}
+
+static void cook_job(worker *w, const srv_job_head *head, hob_str path, hob_bytes text)
 {
 	uint64_t began = clock_ns();
 	/* Resets the peak, which would otherwise span all jobs of this process. */
 	(void)!write(w->peak_reset, "5", 1);
-	srv_root_io *io = srv_root_io_new(w->roots[root], w->start.source_limit, w->hasher, send_touched, w);
+	srv_root_io *io =
+		srv_root_io_new(w->roots[head->root], w->start.source_limit, w->hasher, send_touched, w);
 	if (io && head->mapped)
 		srv_root_io_read_open(io);
 	hob_parallel parallel = srv_threads_table(w->threads, head->threads);
@@ -283,40 +332,38 @@ static void cook_job(worker *w, uint32_t root, const srv_job_head *head, hob_str
 		result.code = error.code;
 		result.message = hob_str_of(error.context);
 	}
-	srv_frame done = {
-		.type = SRV_FRAME_DONE, .number = result.ok, .a = clock_ns() - began, .b = peak_bytes()};
-	int fd = ask_memory(w, SRV_MEMORY_RESULT, srv_result_size(&result));
-	if (fd >= 0 && !srv_result_write(fd, &result, &error)) {
-		close(fd);
-		fd = -1;
-	}
-	if (fd >= 0)
-		seal(fd);
-	hand_over(w, &done, fd);
-	srv_close(fd);
+	answer(w, &result, clock_ns() - began);
 	hob_cook_result_release(&cooked);
 	srv_root_io_free(io);
 	drop_parts(w);
 }
 
-static void run_job(worker *w, const srv_frame *frame)
+/* Cooks the models of a bundle, one after another. */
+static void run_jobs(worker *w, const srv_frame *frame)
 {
-	srv_job_head head;
-	if (frame->number >= w->root_count || frame->payload_size <= sizeof head) {
-		w->broken = true;
-		return;
+	static uint8_t bundle[SRV_FRAME_PAYLOAD];
+	size_t size = frame->payload_size, at = 0;
+	memcpy(bundle, w->payload, size);
+	uint32_t model = (uint32_t)frame->a * SRV_BUNDLE;
+	for (; at < size && !w->broken; model++) {
+		w->gauge->model = model;
+		srv_job_head head;
+		char path[PATH_MAX + 1];
+		if (size - at >= sizeof head)
+			memcpy(&head, bundle + at, sizeof head);
+		if (size - at < sizeof head || head.root >= w->root_count || head.path_size >= sizeof path ||
+			size - at - sizeof head < (size_t)head.path_size + head.text_size) {
+			w->broken = true;
+			return;
+		}
+		at += sizeof head;
+		memcpy(path, bundle + at, head.path_size);
+		path[head.path_size] = 0;
+		at += head.path_size;
+		cook_job(w, &head, (hob_str){path, head.path_size}, (hob_bytes){bundle + at, head.text_size});
+		at += head.text_size;
 	}
-	memcpy(&head, w->payload, sizeof head);
-	size_t size = frame->payload_size - sizeof head, len = head.path_size;
-	char path[SRV_FRAME_PAYLOAD], text[SRV_FRAME_PAYLOAD];
-	if (len > size) {
-		w->broken = true;
-		return;
-	}
-	memcpy(path, w->payload + sizeof head, len);
-	path[len] = 0;
-	memcpy(text, w->payload + sizeof head + len, size - len);
-	cook_job(w, frame->number, &head, (hob_str){path, len}, (hob_bytes){(uint8_t *)text, size - len});
+	send_results(w);
 }
 
 /* ---- start */
@@ -415,7 +462,7 @@ int main(void)
 		srv_close(fd);
 		if (got != 1 || frame.type != SRV_FRAME_JOB)
 			break;
-		run_job(&w, &frame);
+		run_jobs(&w, &frame);
 	}
 	_exit(w.held_up ? SRV_WORKER_HELD_UP : w.broken ? SRV_WORKER_CUT_OFF : 0);
 }

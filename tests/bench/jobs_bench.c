@@ -53,7 +53,7 @@ static void start(run *r)
 	srv_pool_job job = {.path = HOB_STR("one.obj"), .profile = HOB_PROFILE_FINAL, .threads = 1};
 	hob_settings_init(&job.settings);
 	r->began = now_ms();
-	must(srv_pool_start(r->pool, r, &job), NULL, "no idle worker");
+	must(srv_pool_start(r->pool, 1, (void *[]){r}, &job), NULL, "no idle worker");
 }
 
 static void on_ready(void *user)

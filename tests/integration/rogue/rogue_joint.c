@@ -117,7 +117,7 @@ static void last_words(void)
 	srv_result result = {
 		.code = HOB_ERR_CORRUPT, .message = HOB_STR("as it says"), .dep_count = 1, .deps = &dep};
 	int fd = rogue_memory(srv_result_size(&result));
-	if (fd < 0 || !srv_result_write(fd, &result, NULL))
+	if (fd < 0 || !srv_result_write(fd, NULL, &result, NULL))
 		_exit(53);
 	rogue_gauge->stage = HOB_COOK_WRITE;
 	while (syscall(SYS_openat2, root_fd, "stopped", &how, sizeof how) < 0)

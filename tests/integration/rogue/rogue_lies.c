@@ -66,7 +66,7 @@ void rogue_answer(const srv_result *result)
 {
 	hob_error error;
 	int fd = rogue_memory(srv_result_size(result));
-	if (fd < 0 || !srv_result_write(fd, result, &error))
+	if (fd < 0 || !srv_result_write(fd, NULL, result, &error))
 		_exit(30);
 	say_done(fd);
 }
@@ -165,7 +165,7 @@ static void endless_output(void)
 		.ok = true, .dep_count = 1, .deps = &dep, .output_count = 1, .outputs = &output};
 	hob_error error;
 	int fd = rogue_memory(srv_result_size(&result));
-	if (!srv_result_write(fd, &result, &error))
+	if (!srv_result_write(fd, NULL, &result, &error))
 		_exit(33);
 	off_t end = lseek(fd, 0, SEEK_END);
 	uint8_t *bytes = malloc((size_t)end);
@@ -228,7 +228,7 @@ static void times(void)
 	const srv_result result = {
 		.code = HOB_ERR_CORRUPT, .message = HOB_STR("as it says"), .dep_count = 1, .deps = &dep};
 	int fd = rogue_memory(srv_result_size(&result));
-	(void)!srv_result_write(fd, &result, &error);
+	(void)!srv_result_write(fd, NULL, &result, &error);
 	srv_frame frame = {.type = SRV_FRAME_DONE, .a = UINT64_MAX, .b = UINT64_MAX};
 	(void)!srv_frame_send(SRV_WORKER_SOCKET, &frame, NULL, fd, NULL);
 }

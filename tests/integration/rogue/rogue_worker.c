@@ -455,6 +455,19 @@ static void be_good(void)
 	done(bytes, (size + 63) / 64 * 64, false);
 }
 
+/* An honest cook without outputs; with more bytes than it sends, a lie. */
+static void send_small(uint64_t more)
+{
+	uint32_t head[5] = {0x31524248, 1};
+	struct {
+		srv_done done;
+		uint8_t bytes[(sizeof head + sizeof(hob_cook_stats) + 12 + 63) / 64 * 64];
+	} small = {.done = {.size = sizeof small.bytes + more}};
+	memcpy(small.bytes, head, sizeof head);
+	srv_frame frame = {.type = SRV_FRAME_DONE, .payload_size = sizeof small};
+	srv_frame_send(SRV_WORKER_SOCKET, &frame, &small, -1, NULL);
+}
+
 static void misbehave(const char *name, const char *path, int root)
 {
 	static const struct {
@@ -468,6 +481,12 @@ static void misbehave(const char *name, const char *path, int root)
 			acts[i].act();
 			return;
 		}
+	if (strncmp(name, "quiet", 5) == 0) /* done, its result not sent yet */
+		return;
+	if (strncmp(name, "fine", 4) == 0 || strncmp(name, "short", 5) == 0) {
+		send_small(name[0] == 's');
+		return;
+	}
 	if (strncmp(name, "say-", 4) == 0 && rogue_lie(name + 4, path, root))
 		return;
 	if (strncmp(name, "connect-", 8) == 0)
@@ -516,9 +535,20 @@ int main(void)
 	srv_frame_send(SRV_WORKER_SOCKET, &frame, text, -1, NULL);
 	int fd = -1;
 	while (srv_frame_receive(SRV_WORKER_SOCKET, &frame, payload, &fd) == 1 && frame.type == SRV_FRAME_JOB) {
-		payload[frame.payload_size < SRV_FRAME_PAYLOAD ? frame.payload_size : SRV_FRAME_PAYLOAD - 1] = 0;
-		const char *path = (const char *)payload + sizeof(srv_job_head), *slash = strrchr(path, '/');
-		misbehave(slash ? slash + 1 : path, path, roots[frame.number < 64 ? frame.number : 0]);
+		static uint8_t bundle[SRV_FRAME_PAYLOAD];
+		size_t size = frame.payload_size, at = 0;
+		memcpy(bundle, payload, size);
+		for (uint32_t model = (uint32_t)frame.a * SRV_BUNDLE; at < size; model++) {
+			srv_job_head head;
+			char path[SRV_FRAME_PAYLOAD];
+			memcpy(&head, bundle + at, sizeof head);
+			memcpy(path, bundle + at + sizeof head, head.path_size);
+			path[head.path_size] = 0;
+			at += sizeof head + head.path_size + head.text_size;
+			rogue_gauge->model = model;
+			const char *slash = strrchr(path, '/');
+			misbehave(slash ? slash + 1 : path, path, roots[head.root < 64 ? head.root : 0]);
+		}
 	}
 	return 0;
 }

@@ -17,7 +17,7 @@ static bool survives(const srv_result *written)
 	struct stat info;
 	hob_error error;
 	int fd = memfd_create("result", MFD_CLOEXEC);
-	assert_true(fd >= 0 && srv_result_write(fd, written, &error) && fstat(fd, &info) == 0);
+	assert_true(fd >= 0 && srv_result_write(fd, NULL, written, &error) && fstat(fd, &info) == 0);
 	uint8_t *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	assert_true(at != MAP_FAILED);
 	hob_arena arena;
@@ -94,7 +94,7 @@ static void every_prefix_is_refused(void **state)
 	hob_error error;
 	struct stat info;
 	int fd = memfd_create("result", MFD_CLOEXEC);
-	assert_true(srv_result_write(fd, &result, &error) && fstat(fd, &info) == 0);
+	assert_true(srv_result_write(fd, NULL, &result, &error) && fstat(fd, &info) == 0);
 	uint8_t *whole = malloc((size_t)info.st_size);
 	assert_int_equal(pread(fd, whole, (size_t)info.st_size, 0), info.st_size);
 	for (size_t size = 0; size <= (size_t)info.st_size; size++) {
