@@ -11,3 +11,4 @@ ${CC:-cc} -O2 -D_GNU_SOURCE -std=gnu11 -Wall -Wextra -I"$here/../.." "$here/jobs
 	"$build"/libsrv_protocol.a "$build"/libsrv_store.a "$build"/libsrv_watch.a "$build"/libsrv_fs.a "$build"/libsrv_log.a \
 	"$build"/libhob_*.a -Wl,--end-group -luv -lsqlite3 -lseccomp -lcjson -lzstd -lcrypto -lxxhash -lm -lpthread -o "$build/jobs_bench"
 "$build/jobs_bench" "$build/hob-worker" "$folder"
+python3 "$here/first_cook.py" "$build"
