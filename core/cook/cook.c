@@ -13,6 +13,7 @@
 #include "../material/material_bake.h"
 #include "../mesh/bake.h"
 #include "../mesh/lods.h"
+#include "../mesh/mesh_bounds.h"
 #include "../mesh/mesh_twins.h"
 #include "../model/model_scale.h"
 #include "../scene/flatten.h"
@@ -323,7 +324,8 @@ typedef struct mesh_job {
 	hob_mesh_options options;
 	hob_skin_poses poses;
 	uint32_t *order, *twin;
-	uint32_t done; /* meshes of `order` that are baked */
+	uint32_t done;		/* meshes of `order` that are baked */
+	hob_ranges *ranges; /* by material, the last without one */
 } mesh_job;
 
 static bool has_picture(const hob_material *material, hob_slot slot)
@@ -392,6 +394,35 @@ static bool is_blended(const hob_model *model, const hob_mesh *mesh)
 	return mesh->material != HOB_NONE && model->materials[mesh->material].alpha_mode == HOB_ALPHA_BLEND;
 }
 
+static uint32_t material_slot(const hob_model *model, const hob_mesh *mesh)
+{
+	return mesh->material == HOB_NONE ? model->material_count : mesh->material;
+}
+
+static void measure_ranges(mesh_job *job)
+{
+	const hob_model *model = &job->c->model;
+	float low[3], high[3], min[3], max[3], side = 0;
+	job->ranges = HOB_NEW(&job->c->memory->scratch, hob_ranges, (size_t)model->material_count + 1);
+	for (uint32_t i = 0; i < model->mesh_count; i++) {
+		const hob_mesh *mesh = &model->meshes[i];
+		hob_ranges *ranges = &job->ranges[material_slot(model, mesh)];
+		hob_bounds_box(mesh->position, mesh->vertex_count, low, high);
+		bool part = i > 0 && mesh->source_mesh != HOB_NONE && mesh->source_mesh == mesh[-1].source_mesh;
+		for (int k = 0; k < 3; k++) {
+			min[k] = part ? fminf(min[k], low[k]) : low[k];
+			max[k] = part ? fmaxf(max[k], high[k]) : high[k];
+			side = fmaxf(side, max[k] - min[k]);
+		}
+		if (mesh->uv[0])
+			hob_bounds_ranges(mesh->uv[0], 2, mesh->vertex_count, low, high);
+		for (int k = 0; k < 2 && mesh->uv[0]; k++)
+			ranges->uv[k] = fminf(1, fmaxf(ranges->uv[k], high[k] - low[k]));
+	}
+	for (uint32_t i = 0; i <= model->material_count; i++)
+		job->ranges[i].side = side;
+}
+
 static void bake_mesh(void *context, uint32_t index, uint32_t thread)
 {
 	mesh_job *job = context;
@@ -405,6 +436,7 @@ static void bake_mesh(void *context, uint32_t index, uint32_t thread)
 	hob_mesh_poses poses = hob_skin_poses_choose(&job->poses, id, scratch);
 	set_tangent_options(tangent_texture(&c->model, &c->model.meshes[id]), &options);
 	options.keep_order = is_blended(&c->model, &c->model.meshes[id]);
+	options.ranges = job->ranges[material_slot(&c->model, &c->model.meshes[id])];
 	hob_notes notes = {.arena = result};
 	options.poses = &poses;
 	c->meshes[id] = hob_mesh_bake(&c->model.meshes[id], &options, result, scratch, &notes);
@@ -541,6 +573,7 @@ static bool bake_meshes(void *context, hob_error *err)
 	c->mesh_notes = HOB_NEW(&memory->result, hob_notes *, count);
 	job.order = order_by_size(c);
 	job.twin = find_twins(c);
+	measure_ranges(&job);
 	if (can_have_levels(c))
 		job.poses = hob_skin_poses_of(&c->model, &memory->scratch);
 	bake_in_order(&job);

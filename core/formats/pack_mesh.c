@@ -501,8 +501,12 @@ static void put_file(pack_builder *b, const void *from)
 	count_all(&w);
 	if (!b->failed)
 		put_all(&w);
+	bool scaled = false;
 	for (uint32_t m = 0; m < w.count; m++) {
 		const hob_baked_mesh *mesh = &w.meshes[m];
+		for (uint32_t i = 0; i < mesh->attribute_count; i++)
+			scaled = scaled ||
+					 (mesh->attributes[i].set > 0 && mesh->attributes[i].encoding == HOB_ENCODING_SCALED);
 		if (mesh->flags & HOB_MESH_FLAT || mesh->is_copy)
 			b->ver_minor = 2;
 		b->flags |= mesh->flags & HOB_MESH_QUANTIZED ? HOB_PK_FILE_QUANTIZED : 0u;
@@ -514,6 +518,8 @@ static void put_file(pack_builder *b, const void *from)
 		b->ver_minor = 5;
 	if (w.mean_errors)
 		b->ver_minor = 7;
+	if (scaled)
+		b->ver_minor = 8;
 }
 
 bool hob_pack_meshes(const hob_baked_mesh *meshes, uint32_t count, const hob_pack_options *options,

@@ -177,8 +177,24 @@ static void note_dropped(bake_t *b, uint32_t indices, const char *why)
 				 b->mesh.index_count / 3, why);
 }
 
-/* m->indices becomes a copy in b->welded. */
-static void weld(bake_t *b)
+/* Lists the arrays by which vertices differ once they are quantized: exact places, so that no triangle
+ * collapses, and the streams. Returns their number, at most hob_vertex_arrays_count(). */
+static uint32_t list_streams(bake_t *b, hob_vertex_array *arrays, hob_arena *passing)
+{
+	const hob_mesh *m = &b->mesh;
+	hob_baked_mesh stored = {.mesh = *m};
+	hob_mesh bare = {.position = m->position, .targets = m->targets, .target_count = m->target_count};
+	uint32_t count = hob_vertex_arrays_count(&bare);
+	hob_streams_build(&stored, b->options.vertices, b->options.ranges, passing, NULL);
+	hob_vertex_arrays_list(&bare, arrays);
+	for (uint32_t s = 1; s < stored.stream_count; s++)
+		arrays[count++] = (hob_vertex_array){stored.streams[s].data, stored.streams[s].stride, false, 0};
+	return count;
+}
+
+/* Joins vertices that are equal or, if `stored`, that will be stored alike. m->indices becomes a copy in
+ * b->welded; if `stored`, it already is a copy. */
+static void weld(bake_t *b, bool stored)
 {
 	hob_mesh *m = &b->mesh;
 	hob_arena passing;
@@ -187,8 +203,11 @@ static void weld(bake_t *b)
 	hob_vertex_array *arrays = HOB_NEW(&passing, hob_vertex_array, array_count);
 	uint32_t *remap = HOB_NEW(&passing, uint32_t, m->vertex_count),
 			 *from = HOB_NEW(&passing, uint32_t, m->vertex_count);
-	uint32_t *indices = HOB_NEW(&b->welded, uint32_t, m->index_count);
+	uint32_t *indices =
+		stored ? (uint32_t *)(uintptr_t)m->indices : HOB_NEW(&b->welded, uint32_t, m->index_count);
 	hob_vertex_arrays_list(m, arrays);
+	if (stored)
+		array_count = list_streams(b, arrays, &passing);
 	uint32_t kept =
 		hob_weld(arrays, array_count, m->vertex_count, m->indices, m->index_count, remap, from, &passing);
 	uint32_t index_count = m->index_count;
@@ -265,9 +284,11 @@ static void complete_attributes(bake_t *b)
 		repair_tangents(b);
 	if (m->index_count == 0)
 		return;
-	weld(b);
+	weld(b, false);
 	if (triangles && m->index_count > 0 && b->options.need_tangents && !m->tangent && m->normal && m->uv[0])
 		make_tangents(b);
+	if (triangles && m->index_count > 0 && b->options.vertices != HOB_VERTICES_EXACT)
+		weld(b, true);
 }
 
 /* ---- order and levels */
@@ -455,7 +476,8 @@ hob_baked_mesh hob_mesh_bake(const hob_mesh *source, const hob_mesh_options *opt
 	out.flags = final_flags(&b, &out.mesh);
 	add_meshlets(&b, &out);
 	measure(&b, &out);
-	hob_streams_build(&out, b.options.vertices, result, needs_vertices(&b) ? NULL : scratch);
+	hob_streams_build(&out, b.options.vertices, b.options.ranges, result,
+					  needs_vertices(&b) ? NULL : scratch);
 	if (!needs_vertices(&b))
 		drop_vertices(&out.mesh);
 	hob_arena_restore(scratch, mark);

@@ -21,6 +21,7 @@ typedef struct hob_mesh_options {
 	bool lod_lock_border;
 	bool encoded;		   /* order triangles for small encoded files instead of against overdraw */
 	hob_vertices vertices; /* formats and errors: streams.h */
+	hob_ranges ranges;	   /* of the smaller kind of vertices */
 	bool meshlets;
 	/* build a hierarchy, if the mesh has HOB_CLUSTERS_LEAST triangles, no skin, no morph targets and no
 	 * keep_order */

@@ -3,13 +3,13 @@
 
 #include <float.h>
 
-void hob_bounds_box(const float *points, uint32_t count, float min[3], float max[3])
+void hob_bounds_ranges(const float *values, uint32_t width, uint32_t count, float *min, float *max)
 {
-	for (int k = 0; k < 3; k++)
-		min[k] = max[k] = count > 0 ? points[k] : 0;
+	for (uint32_t k = 0; k < width; k++)
+		min[k] = max[k] = count > 0 ? values[k] : 0;
 	for (size_t i = 1; i < count; i++)
-		for (size_t k = 0; k < 3; k++) {
-			float value = points[3 * i + k];
+		for (size_t k = 0; k < width; k++) {
+			float value = values[width * i + k];
 			min[k] = value < min[k] ? value : min[k];
 			max[k] = value > max[k] ? value : max[k];
 		}

@@ -4,8 +4,14 @@
 
 #include "../base/base.h"
 
-/* Box of [count][3] points; zeros when there are none. */
-void hob_bounds_box(const float *points, uint32_t count, float min[3], float max[3]);
+/* Least and largest of each component of [count][width] values; zeros when there are none. */
+void hob_bounds_ranges(const float *values, uint32_t width, uint32_t count, float *min, float *max);
+
+/* Box of [count][3] points. */
+static inline void hob_bounds_box(const float *points, uint32_t count, float min[3], float max[3])
+{
+	hob_bounds_ranges(points, 3, count, min, max);
+}
 
 /* A sphere (center xyz, radius) that contains every point, in float arithmetic too; usually within 5 % of the
  * smallest; zeros when there are no points. Source: Ritter 1990, An efficient bounding sphere, begun once

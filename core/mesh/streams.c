@@ -8,18 +8,9 @@
 #include <float.h>
 #include <math.h>
 
-/* VkFormat numbers. */
 enum {
-	R8G8B8A8_UNORM = 37,
-	R8G8B8A8_UINT = 41,
-	R16G16_UNORM = 77,
-	R16G16_SNORM = 78,
-	R16G16B16A16_UNORM = 91,
-	R16G16B16A16_SNORM = 92,
-	R16G16B16A16_UINT = 95,
-	R32G32_SFLOAT = 103,
-	R32G32B32_SFLOAT = 106,
-	R32G32B32A32_SFLOAT = 109,
+#define VERTEX_FORMAT(number, name, bytes, components, component_bytes, kind) name = number,
+#include "../../schema/formats/packed.def"
 };
 
 static const float uv_span_limit = 16;
@@ -28,25 +19,26 @@ static const float uv_span_limit = 16;
  * which are common, keep their exact positions. */
 static const double fine_steps = 65520, position_steps = 15120, uv_steps = 4080;
 
-static float scale_of(double extent, double steps)
+/* steps  of the smaller kind; fewer where the extent is a small part of the `widest` */
+static float scale_of(double extent, hob_vertices kind, double widest, double steps)
 {
+	static const double fewer[] = {8, 6, 4, 3, 2, 1.5, 1.25, 1};
+	size_t i = 0;
+	while (fewer[i] > 1 && extent * fewer[i] > widest)
+		i++;
+	steps = kind == HOB_VERTICES_FINE ? fine_steps : steps / fewer[i];
 	return extent > 0 ? (float)(extent * (65535 / steps)) : 1;
 }
 
 static uint32_t format_size(uint16_t format)
 {
 	switch (format) {
-	case R8G8B8A8_UNORM:
-	case R8G8B8A8_UINT:
-	case R16G16_UNORM:
-	case R16G16_SNORM:
-		return 4;
-	case R32G32B32_SFLOAT:
-		return 12;
-	case R32G32B32A32_SFLOAT:
-		return 16;
+#define VERTEX_FORMAT(number, name, bytes, components, component_bytes, kind)                                \
+	case number:                                                                                             \
+		return bytes;
+#include "../../schema/formats/packed.def"
 	default:
-		return 8;
+		return 0;
 	}
 }
 
@@ -69,7 +61,7 @@ static void add(hob_baked_mesh *b, uint16_t stream, hob_semantic semantic, uint3
 		b->stream_count = stream + 1u;
 }
 
-static bool scale_positions(hob_baked_mesh *b, double steps)
+static bool scale_positions(hob_baked_mesh *b, hob_vertices kind, double widest)
 {
 	float min[3], max[3];
 	hob_bounds_box(b->mesh.position, b->mesh.vertex_count, min, max);
@@ -78,55 +70,27 @@ static bool scale_positions(hob_baked_mesh *b, double steps)
 		extent = fmax(extent, (double)max[k] - (double)min[k]);
 	if (extent > (double)FLT_MAX / 2)
 		return false;
-	b->pos_scale = scale_of(extent, steps);
+	b->pos_scale = scale_of(extent, kind, widest, position_steps);
 	memcpy(b->pos_offset, min, sizeof min);
 	return true;
 }
 
-static bool scale_uvs(hob_baked_mesh *b, double steps)
+static bool are_unorm(const float *values, size_t count, uint32_t max)
 {
-	const float *uv = b->mesh.uv[0];
-	float min[2] = {0, 0}, max[2] = {0, 0};
-	for (size_t v = 0; v < b->mesh.vertex_count; v++)
-		for (size_t k = 0; k < 2; k++) {
-			float value = uv[2 * v + k];
-			min[k] = v == 0 || value < min[k] ? value : min[k];
-			max[k] = v == 0 || value > max[k] ? value : max[k];
-		}
-	for (int k = 0; k < 2; k++)
-		if (!(max[k] - min[k] <= uv_span_limit))
-			return false;
-	for (int k = 0; k < 2; k++) {
-		b->uv_offset[k] = min[k];
-		b->uv_scale[k] = scale_of((double)max[k] - (double)min[k], steps);
-	}
-	return true;
-}
-
-static bool is_unit_square(const float *uv, size_t count)
-{
-	for (size_t i = 0; i < 2 * count; i++)
-		if (!(uv[i] >= 0 && uv[i] <= 1))
-			return false;
-	return true;
+	size_t i = 0;
+	while (i < count && hob_is_unorm(values[i], max))
+		i++;
+	return i == count;
 }
 
 static uint16_t color_format(const float *color, size_t count, bool quantized)
 {
-	bool exact8 = true, exact16 = true, inside = true;
-	for (size_t i = 0; i < 4 * count; i++) {
-		inside = inside && color[i] >= 0 && color[i] <= 1;
-		exact8 = exact8 && hob_is_unorm(color[i], 255);
-		exact16 = exact16 && (exact8 || hob_is_unorm(color[i], 65535));
-		if (!inside)
+	for (size_t i = 0; i < 4 * count; i++)
+		if (!(color[i] >= 0 && color[i] <= 1))
 			return R32G32B32A32_SFLOAT;
-	}
-	if (exact8 || quantized)
+	if (quantized || are_unorm(color, 4 * count, 255))
 		return R8G8B8A8_UNORM;
-	/* As a float, a multiple of 1/255 need not be equal to one of 1/65535. */
-	for (size_t i = 0; exact16 && i < 4 * count; i++)
-		exact16 = hob_is_unorm(color[i], 65535);
-	return exact16 ? R16G16B16A16_UNORM : R32G32B32A32_SFLOAT;
+	return are_unorm(color, 4 * count, 65535) ? R16G16B16A16_UNORM : R32G32B32A32_SFLOAT;
 }
 
 /* Whether 8 bits represent every weight exactly: one step of them moves a vertex by 1/255 of the joint's
@@ -155,32 +119,56 @@ static void choose_skinning(hob_baked_mesh *b, uint16_t stream, hob_vertices kin
 				: R16G16B16A16_UNORM);
 }
 
-static void choose(hob_baked_mesh *b, hob_vertices kind)
+/* Sets of the smaller kind in the unit square share the scale of set 0, with steps of at most 1/4,080. */
+static void choose_uvs(hob_baked_mesh *b, hob_vertices kind, const float widest[2])
+{
+	const hob_mesh *m = &b->mesh;
+	float min[2] = {FLT_MAX, FLT_MAX}, max[2] = {-FLT_MAX, -FLT_MAX};
+	bool unit[HOB_UV_SETS] = {false}, scaled[HOB_UV_SETS] = {false}, shared = false;
+	for (uint32_t s = 0; s < HOB_UV_SETS && kind != HOB_VERTICES_EXACT; s++) {
+		float low[2], high[2];
+		if (!m->uv[s])
+			continue;
+		hob_bounds_ranges(m->uv[s], 2, m->vertex_count, low, high);
+		unit[s] = low[0] >= 0 && low[1] >= 0 && high[0] <= 1 && high[1] <= 1;
+		for (int k = 0; k < 2; k++)
+			low[k] = fminf(min[k], low[k]), high[k] = fmaxf(max[k], high[k]);
+		scaled[s] = high[0] - low[0] <= uv_span_limit && high[1] - low[1] <= uv_span_limit &&
+					(s == 0 || (kind == HOB_VERTICES_SMALL && scaled[0] && unit[s]));
+		shared = shared || (s > 0 && scaled[s]);
+		if (scaled[s])
+			memcpy(min, low, sizeof min), memcpy(max, high, sizeof max);
+	}
+	for (int k = 0; k < 2 && scaled[0]; k++) {
+		b->uv_offset[k] = min[k];
+		float scale = scale_of((double)max[k] - (double)min[k], kind, (double)widest[k], uv_steps);
+		b->uv_scale[k] = shared ? fminf(scale, (float)(65535 / uv_steps)) : scale;
+	}
+	for (uint32_t s = 0; s < HOB_UV_SETS; s++)
+		if (m->uv[s])
+			add(b, 1, HOB_SEMANTIC_UV, s, 2, scaled[s] ? HOB_ENCODING_SCALED : HOB_ENCODING_PLAIN,
+				scaled[s] || (s > 0 && unit[s]) ? R16G16_UNORM : R32G32_SFLOAT);
+}
+
+static void choose(hob_baked_mesh *b, hob_vertices kind, hob_ranges ranges)
 {
 	const hob_mesh *m = &b->mesh;
 	bool quantized = kind != HOB_VERTICES_EXACT, fine = kind == HOB_VERTICES_FINE;
-	if (quantized && scale_positions(b, fine ? fine_steps : position_steps)) {
+	if (quantized && scale_positions(b, kind, (double)ranges.side)) {
 		b->flags |= HOB_MESH_QUANTIZED;
 		add(b, 0, HOB_SEMANTIC_POSITION, 0, 3, HOB_ENCODING_SCALED, R16G16B16A16_UNORM);
 	} else {
 		add(b, 0, HOB_SEMANTIC_POSITION, 0, 3, HOB_ENCODING_PLAIN, R32G32B32_SFLOAT);
 	}
 	if (m->normal && quantized)
-		add(b, 1, HOB_SEMANTIC_NORMAL, 0, 2, HOB_ENCODING_OCTAHEDRAL, R16G16_SNORM);
+		add(b, 1, HOB_SEMANTIC_NORMAL, 0, 2, HOB_ENCODING_OCTAHEDRAL, fine ? R16G16_SNORM : R8G8B8A8_SNORM);
 	else if (m->normal)
 		add(b, 1, HOB_SEMANTIC_NORMAL, 0, 3, HOB_ENCODING_PLAIN, R32G32B32_SFLOAT);
 	if (m->tangent && quantized)
-		add(b, 1, HOB_SEMANTIC_TANGENT, 0, 4, HOB_ENCODING_OCTAHEDRAL, R16G16B16A16_SNORM);
+		add(b, 1, HOB_SEMANTIC_TANGENT, 0, 4, HOB_ENCODING_OCTAHEDRAL, R8G8B8A8_SNORM);
 	else if (m->tangent)
 		add(b, 1, HOB_SEMANTIC_TANGENT, 0, 4, HOB_ENCODING_PLAIN, R32G32B32A32_SFLOAT);
-	for (uint32_t s = 0; s < HOB_UV_SETS; s++) {
-		if (m->uv[s] && s == 0 && quantized && scale_uvs(b, fine ? fine_steps : uv_steps))
-			add(b, 1, HOB_SEMANTIC_UV, s, 2, HOB_ENCODING_SCALED, R16G16_UNORM);
-		else if (m->uv[s])
-			add(b, 1, HOB_SEMANTIC_UV, s, 2, HOB_ENCODING_PLAIN,
-				s > 0 && quantized && is_unit_square(m->uv[s], m->vertex_count) ? R16G16_UNORM
-																				: R32G32_SFLOAT);
-	}
+	choose_uvs(b, kind, ranges.uv);
 	for (uint32_t s = 0; s < HOB_COLOR_SETS; s++)
 		if (m->color[s])
 			add(b, 1, HOB_SEMANTIC_COLOR, s, 4, HOB_ENCODING_PLAIN,
@@ -191,35 +179,25 @@ static void choose(hob_baked_mesh *b, hob_vertices kind)
 
 /* ---- the data */
 
-static void put_u16(uint8_t *at, uint32_t value)
+/* The step of 1/127 at or below a code of 16 bits, or the one above. */
+static int byte_step(int16_t code, int up)
 {
-	at[0] = (uint8_t)value, at[1] = (uint8_t)(value >> 8);
+	int step = (code + 32767) * 127 / 32767 - 127 + up;
+	return step > 127 ? 127 : step;
 }
 
-static int16_t coarse_step(int16_t code, int up)
+/* The nearest of the four pairs of bytes around a pair of 16 bits. */
+static void put_octahedral_bytes(uint8_t *at, const int16_t code[2], const float *unit)
 {
-	int step = (code >= 0 ? code / 256 : -((255 - code) / 256)) + up;
-	return (int16_t)(step > 127 ? 32767 : step < -127 ? -32767 : step * 256);
-}
-
-/* A coarse code is the nearest of the four pairs of multiples of 256 around the fine one: their low bytes are
- * 0, which encoding removes. */
-static void put_octahedral(uint8_t *at, const float *unit, bool fine)
-{
-	int16_t code[2];
-	hob_octahedral_encode(unit, code);
 	float best = -2;
-	for (int i = 0; i < (fine ? 1 : 4); i++) {
-		int16_t near[2] = {fine ? code[0] : coarse_step(code[0], i & 1),
-						   fine ? code[1] : coarse_step(code[1], i >> 1)};
+	for (int i = 0; i < 4; i++) {
+		int step[2] = {byte_step(code[0], i & 1), byte_step(code[1], i >> 1)};
 		float back[3];
-		hob_octahedral_decode(near, back);
+		hob_octahedral_decode(
+			(int16_t[2]){(int16_t)(step[0] * 32767 / 127), (int16_t)(step[1] * 32767 / 127)}, back);
 		float cosine = back[0] * unit[0] + back[1] * unit[1] + back[2] * unit[2];
-		if (!(cosine > best))
-			continue;
-		best = cosine;
-		put_u16(at, (uint16_t)near[0]);
-		put_u16(at + 2, (uint16_t)near[1]);
+		if (cosine > best)
+			best = cosine, at[0] = (uint8_t)step[0], at[1] = (uint8_t)step[1];
 	}
 }
 
@@ -227,6 +205,7 @@ static void put_skinning(const hob_mesh *m, const hob_baked_attribute *a, size_t
 {
 	uint16_t units[8];
 	uint8_t bytes[8];
+	uint32_t bytes_each = format_size(a->format) / 4;
 	for (uint32_t i = 0; i < m->influence_count; i++)
 		units[i] = (uint16_t)hob_quantize_unorm((double)m->weights[v * m->influence_count + i], 65535);
 	hob_weights_to_u8(units, m->influence_count, bytes);
@@ -235,10 +214,7 @@ static void put_skinning(const hob_mesh *m, const hob_baked_attribute *a, size_t
 		uint32_t value = a->semantic == HOB_SEMANTIC_JOINTS ? m->joints[v * m->influence_count + i]
 						 : a->format == R8G8B8A8_UNORM		? bytes[i]
 															: units[i];
-		if (format_size(a->format) == 4)
-			at[k] = (uint8_t)value;
-		else
-			put_u16(at + 2 * k, value);
+		memcpy(at + bytes_each * k, &(uint16_t){(uint16_t)value}, bytes_each);
 	}
 }
 
@@ -259,8 +235,7 @@ static const float *values_of(const hob_mesh *m, const hob_baked_attribute *a, s
 	}
 }
 
-static void put_vertex(const hob_baked_mesh *b, hob_vertices kind, const hob_baked_attribute *a, size_t v,
-					   uint8_t *at)
+static void put_vertex(const hob_baked_mesh *b, const hob_baked_attribute *a, size_t v, uint8_t *at)
 {
 	bool uv = a->semantic == HOB_SEMANTIC_UV, scaled = a->encoding == HOB_ENCODING_SCALED;
 	if (a->semantic == HOB_SEMANTIC_JOINTS || a->semantic == HOB_SEMANTIC_WEIGHTS) {
@@ -269,9 +244,14 @@ static void put_vertex(const hob_baked_mesh *b, hob_vertices kind, const hob_bak
 	}
 	const float *values = values_of(&b->mesh, a, v);
 	if (a->encoding == HOB_ENCODING_OCTAHEDRAL) {
-		put_octahedral(at, values, kind == HOB_VERTICES_FINE && a->semantic == HOB_SEMANTIC_NORMAL);
+		int16_t code[2];
+		hob_octahedral_encode(values, code);
+		if (a->format == R8G8B8A8_SNORM)
+			put_octahedral_bytes(at, code, values);
+		else
+			memcpy(at, code, sizeof code);
 		if (a->semantic == HOB_SEMANTIC_TANGENT)
-			put_u16(at + 6, values[3] < 0 ? (uint16_t)-32767 : 32767);
+			at[3] = values[3] < 0 ? (uint8_t)-127 : 127;
 		return;
 	}
 	for (uint32_t k = 0; k < a->components; k++) {
@@ -284,11 +264,13 @@ static void put_vertex(const hob_baked_mesh *b, hob_vertices kind, const hob_bak
 		else if (a->format == R8G8B8A8_UNORM)
 			at[k] = (uint8_t)hob_quantize_unorm((double)values[k], 255);
 		else
-			put_u16(at + 2 * k, hob_quantize_unorm(((double)values[k] - offset) / scale, 65535));
+			memcpy(at + 2 * k,
+				   &(uint16_t){(uint16_t)hob_quantize_unorm(((double)values[k] - offset) / scale, 65535)}, 2);
 	}
 }
 
-void hob_streams_build(hob_baked_mesh *baked, hob_vertices kind, hob_arena *result, hob_arena *spent)
+void hob_streams_build(hob_baked_mesh *baked, hob_vertices kind, hob_ranges ranges, hob_arena *result,
+					   hob_arena *spent)
 {
 	hob_baked_mesh b = *baked;
 	b.attribute_count = b.stream_count = 0;
@@ -296,14 +278,14 @@ void hob_streams_build(hob_baked_mesh *baked, hob_vertices kind, hob_arena *resu
 	b.pos_scale = b.uv_scale[0] = b.uv_scale[1] = 1;
 	memset(b.pos_offset, 0, sizeof b.pos_offset);
 	memset(b.uv_offset, 0, sizeof b.uv_offset);
-	choose(&b, kind);
+	choose(&b, kind, ranges);
 	for (uint32_t s = 0; s < b.stream_count; s++)
 		b.streams[s].data = hob_arena_array(result, b.mesh.vertex_count, b.streams[s].stride, 16);
 	for (uint32_t i = 0; i < b.attribute_count; i++) {
 		const hob_baked_attribute *a = &b.attributes[i];
 		const hob_baked_stream *s = &b.streams[a->stream];
 		for (size_t v = 0; v < b.mesh.vertex_count; v++)
-			put_vertex(&b, kind, a, v, s->data + v * s->stride + a->offset);
+			put_vertex(&b, a, v, s->data + v * s->stride + a->offset);
 		if (spent && a->semantic == HOB_SEMANTIC_POSITION)
 			hob_arena_drop(spent, b.mesh.position);
 	}

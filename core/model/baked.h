@@ -108,7 +108,7 @@ typedef struct hob_baked_mesh {
 	hob_baked_cluster_group *groups;
 	float aabb_min[3], aabb_max[3], sphere[4]; /* of all vertices used by LOD 0; empty mesh: zeros */
 	float pos_offset[3], pos_scale;			   /* position = offset + scale * unorm; float32: 0 and 1 */
-	float uv_offset[2], uv_scale[2];		   /* of set 0; other sets are not scaled */
+	float uv_offset[2], uv_scale[2];		   /* of the sets that are scaled */
 	float uv_density;						   /* median of sqrt(uv area / area), 0 without uv */
 } hob_baked_mesh;
 

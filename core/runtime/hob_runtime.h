@@ -132,9 +132,9 @@ typedef struct hob_rt_lod {
 
 enum { HOB_RT_STREAMS = 4 };
 
-/* One draw: one material, one topology. Positions are pos_offset + pos_scale * stored, texture coordinates of
- * set 0 uv_offset + uv_scale * stored (0 and 1 for exact ones; for the classic format, which stores 1 - v,
- * they restore v). Coordinate (0,0) is the upper left corner of the picture. */
+/* One draw: one material, one topology. Positions are pos_offset + pos_scale * stored, scaled texture
+ * coordinates uv_offset + uv_scale * stored (0 and 1 for exact ones; for the classic format, which stores
+ * 1 - v, they restore v). Coordinate (0,0) is the upper left corner of the picture. */
 typedef struct hob_rt_mesh {
 	const char *name;
 	uint32_t material, flags, topology; /* HOB_PK_MESH_*, HOB_PK_TOPOLOGY_* */

@@ -21,7 +21,7 @@ typedef struct gpu_mesh {
 	uint32_t *chosen, *cluster_indices;
 	GLuint cut;
 	float *deltas; /* [vertex_count][6] positions and normals of the current weights */
-	bool has_normals, has_tangents, octahedral[2];
+	bool has_normals, has_tangents, octahedral[2], scaled[2]; /* scaled: by set of texture coordinates */
 } gpu_mesh;
 
 typedef struct gpu_material {
@@ -166,6 +166,8 @@ static void bind_attribute(const hob_rt_mesh *mesh, gpu_mesh *gpu, const hob_rt_
 	gpu->has_tangents = gpu->has_tangents || a->semantic == HOB_PK_SEMANTIC_TANGENT;
 	if (a->encoding == HOB_PK_ENCODING_OCTAHEDRAL)
 		gpu->octahedral[a->semantic == HOB_PK_SEMANTIC_TANGENT] = true;
+	if (a->semantic == HOB_PK_SEMANTIC_UV && a->encoding == HOB_PK_ENCODING_SCALED)
+		gpu->scaled[a->set] = true;
 }
 
 static void upload_mesh(const hob_rt_mesh *mesh, gpu_mesh *gpu)
@@ -447,7 +449,13 @@ static unsigned draw_one(draw_model *m, hob_rt_instance *instance, const draw_vi
 	glUniformMatrix3fv(m->normal_matrix, 1, GL_FALSE, normals);
 	glUniform4f(m->position_scale, mesh->pos_offset[0], mesh->pos_offset[1], mesh->pos_offset[2],
 				mesh->pos_scale);
-	glUniform4f(m->uv_scale, mesh->uv_offset[0], mesh->uv_offset[1], mesh->uv_scale[0], mesh->uv_scale[1]);
+	float uv_scale[2][4] = {{0, 0, 1, 1}, {0, 0, 1, 1}};
+	for (int set = 0; set < 2; set++)
+		if (gpu->scaled[set])
+			memcpy(uv_scale[set],
+				   (float[4]){mesh->uv_offset[0], mesh->uv_offset[1], mesh->uv_scale[0], mesh->uv_scale[1]},
+				   sizeof uv_scale[set]);
+	glUniform4fv(m->uv_scale, 2, uv_scale[0]);
 	glUniform2i(m->octahedral, gpu->octahedral[0], gpu->octahedral[1]);
 	glUniform1i(m->influences, draw->skin != HOB_RT_NONE ? (GLint)mesh->influence_count : 0);
 	/* Values of attributes that a mesh does not have. */

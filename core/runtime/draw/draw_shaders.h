@@ -23,7 +23,7 @@ static const char draw_vertex_shader[] =
 	"uniform mat4 u_view_projection, u_model;\n"
 	"uniform mat3 u_normal_matrix;\n"
 	"uniform vec4 u_position_scale;\n" /* offset, scale */
-	"uniform vec4 u_uv_scale;\n"	   /* offset, scale */
+	"uniform vec4 u_uv_scale[2];\n"	   /* by set: offset, scale */
 	"uniform bvec2 u_octahedral;\n"	   /* normal, tangent */
 	"uniform int u_influences;\n"
 	"uniform sampler2D u_palette, u_normals;\n" /* 4 and 3 texels per joint, 256 joints per row */
@@ -63,8 +63,8 @@ static const char draw_vertex_shader[] =
 	"	v_normal = normal_matrix * normal;\n"
 	"	v_tangent = vec4(mat3(model) * tangent, a_tangent.w);\n"
 	"	v_color = a_color;\n"
-	"	v_uv0 = u_uv_scale.xy + u_uv_scale.zw * a_uv0;\n"
-	"	v_uv1 = a_uv1;\n"
+	"	v_uv0 = u_uv_scale[0].xy + u_uv_scale[0].zw * a_uv0;\n"
+	"	v_uv1 = u_uv_scale[1].xy + u_uv_scale[1].zw * a_uv1;\n"
 	"	gl_Position = u_view_projection * vec4(v_position, 1.0);\n"
 	"	gl_PointSize = 2.0;\n"
 	"}\n";

@@ -1,6 +1,7 @@
 #include "../shapes.h"
 #include "core/mesh/bake.h"
 #include "core/mesh/quantize.h"
+#include "core/mesh/vec3.h"
 
 #include "../arenas.h" /* last, because its names are short */
 
@@ -12,8 +13,8 @@ static void fetch(uint16_t format, const uint8_t *at, double out[4])
 		int components, bits;
 		char kind; /* u unorm, s snorm, i integer, f float */
 	} table[] = {
-		{37, 4, 8, 'u'},  {41, 4, 8, 'i'},	{77, 2, 16, 'u'},  {78, 2, 16, 's'},  {91, 4, 16, 'u'},
-		{92, 4, 16, 's'}, {95, 4, 16, 'i'}, {103, 2, 32, 'f'}, {106, 3, 32, 'f'}, {109, 4, 32, 'f'},
+		{37, 4, 8, 'u'},  {38, 4, 8, 's'},	{41, 4, 8, 'i'},   {77, 2, 16, 'u'},  {78, 2, 16, 's'},
+		{91, 4, 16, 'u'}, {95, 4, 16, 'i'}, {103, 2, 32, 'f'}, {106, 3, 32, 'f'}, {109, 4, 32, 'f'},
 	};
 	size_t row = 0;
 	while (row < HOB_COUNT_OF(table) && table[row].format != format)
@@ -23,7 +24,9 @@ static void fetch(uint16_t format, const uint8_t *at, double out[4])
 		out[i] = i == 3;
 		if (i >= table[row].components)
 			continue;
-		if (table[row].bits == 8)
+		if (table[row].bits == 8 && table[row].kind == 's')
+			out[i] = fmax((int8_t)at[i] / 127.0, -1);
+		else if (table[row].bits == 8)
 			out[i] = table[row].kind == 'u' ? at[i] / 255.0 : at[i];
 		else if (table[row].bits == 16 && table[row].kind == 's')
 			out[i] = fmax((int16_t)hob_load_u16(at + 2 * i) / 32767.0, -1);
@@ -168,17 +171,6 @@ static void float_streams_hold_the_mesh_exactly(void **state)
 	}
 }
 
-static void check_coarse(const hob_baked_mesh *b, hob_semantic semantic, uint32_t v)
-{
-	const hob_baked_attribute *a = find(b, semantic, 0);
-	const hob_baked_stream *s = &b->streams[a->stream];
-	for (size_t k = 0; k < 2; k++) {
-		int16_t code;
-		memcpy(&code, s->data + (size_t)v * s->stride + a->offset + 2 * k, 2);
-		assert_true(code % 256 == 0 || code == 32767 || code == -32767);
-	}
-}
-
 static double range_of(const float *values, uint32_t count, uint32_t width, uint32_t component)
 {
 	double low = (double)values[component], high = low;
@@ -207,12 +199,9 @@ static void check_errors(hob_vertices kind, double position, double uv, double d
 				assert_true(fabs(x[k] - (double)b.mesh.position[3 * v + k]) <= longest * position);
 			read_attribute(&b, HOB_SEMANTIC_NORMAL, 0, v, x);
 			assert_true(angle(x, b.mesh.normal + 3 * v) < degrees);
-			if (kind == HOB_VERTICES_SMALL)
-				check_coarse(&b, HOB_SEMANTIC_NORMAL, v);
 			read_attribute(&b, HOB_SEMANTIC_TANGENT, 0, v, x);
 			assert_true(angle(x, b.mesh.tangent + 4 * v) < 0.64);
 			assert_true(x[3] == (double)b.mesh.tangent[4 * v + 3]);
-			check_coarse(&b, HOB_SEMANTIC_TANGENT, v);
 			read_attribute(&b, HOB_SEMANTIC_UV, 0, v, x);
 			for (uint32_t k = 0; k < 2; k++)
 				assert_true(fabs(x[k] - (double)b.mesh.uv[0][2 * v + k]) <=
@@ -221,7 +210,8 @@ static void check_errors(hob_vertices kind, double position, double uv, double d
 			assert_true(x[0] == (double)b.mesh.uv[1][2 * v]);
 			read_attribute(&b, HOB_SEMANTIC_UV, 2, v, x);
 			assert_int_equal(find(&b, HOB_SEMANTIC_UV, 2)->format, 77);
-			assert_true(fabs(x[0] - (double)b.mesh.uv[2][2 * v]) <= 1.0 / 131070 + 1e-9 && x[1] == 0);
+			assert_true(fabs(x[0] - (double)b.mesh.uv[2][2 * v]) <= fmax(1.0 / 131070 + 1e-9, 2 * uv));
+			assert_true(x[1] == 0);
 			for (uint32_t s = 0; s < 3; s++) {
 				read_attribute(&b, HOB_SEMANTIC_COLOR, s, v, x);
 				for (uint32_t k = 0; k < 4; k++)
@@ -237,6 +227,104 @@ static void quantized_streams_stay_within_the_stated_errors(void **state)
 	(void)state;
 	check_errors(HOB_VERTICES_SMALL, 1.0001 / 30240, 1.0001 / 8160, 0.64, 1.0 / 255);
 	check_errors(HOB_VERTICES_FINE, 1.0001 / 131040, 1.0001 / 131040, 0.004, 1e-7);
+}
+
+/* Largest error of a position along an axis, and of a coordinate of set 0. */
+static void find_errors(const hob_mesh *m, hob_vertices kind, hob_ranges ranges, double *position, double *uv)
+{
+	hob_mesh_options options = {.vertices = kind, .ranges = ranges};
+	hob_baked_mesh b = hob_mesh_bake(m, &options, &arena, &scratch, NULL);
+	*position = *uv = 0;
+	for (uint32_t v = 0; v < b.mesh.vertex_count; v++) {
+		double x[4];
+		read_attribute(&b, HOB_SEMANTIC_POSITION, 0, v, x);
+		for (uint32_t k = 0; k < 3; k++)
+			*position = fmax(*position, fabs(x[k] - (double)b.mesh.position[3 * v + k]));
+		read_attribute(&b, HOB_SEMANTIC_UV, 0, v, x);
+		for (uint32_t k = 0; k < 2; k++)
+			*uv = fmax(*uv, fabs(x[k] - (double)b.mesh.uv[0][2 * v + k]));
+	}
+}
+
+static void a_small_mesh_beside_a_large_one_has_coarser_steps(void **state)
+{
+	(void)state;
+	uint64_t seed = 7;
+	hob_mesh m = shape_grid(&arena, 40, 0, true, true);
+	for (uint32_t i = 0; i < 3 * m.vertex_count; i++)
+		m.position[i] = shape_random_float(&seed);
+	for (uint32_t i = 0; i < 2 * m.vertex_count; i++)
+		m.uv[0][i] = fabsf(shape_random_float(&seed)) / 16;
+	double side = 0, span = 0, position, uv;
+	for (uint32_t k = 0; k < 3; k++)
+		side = fmax(side, range_of(m.position, m.vertex_count, 3, k));
+	for (uint32_t k = 0; k < 2; k++)
+		span = fmax(span, range_of(m.uv[0], m.vertex_count, 2, k));
+	for (double times = 1; times < 20; times *= 1.3) {
+		hob_ranges ranges = {(float)(times * side), {(float)(times * span), (float)(times * span)}};
+		double whole = fmin(times, 8);
+		find_errors(&m, HOB_VERTICES_SMALL, ranges, &position, &uv);
+		assert_true(position <= 1.0001 * whole * side / 30240 && position > 0.6 * whole * side / 30240);
+		assert_true(uv <= 1.0001 * whole * span / 8160 && uv > 0.6 * whole * span / 8160);
+		find_errors(&m, HOB_VERTICES_FINE, ranges, &position, &uv);
+		assert_true(position <= 1.0001 * side / 131040 && uv <= 1.0001 * span / 131040);
+	}
+}
+
+static void vertices_that_are_stored_alike_become_one(void **state)
+{
+	(void)state;
+	uint64_t seed = 5;
+	hob_mesh grid = shape_grid(&arena, 10, 0, true, true),
+			 m = shape_mesh(&arena, grid.index_count, grid.index_count);
+	m.normal = shape_alloc(&arena, m.vertex_count, 12);
+	for (uint32_t i = 0; i < m.index_count; i++) {
+		m.indices[i] = i;
+		memcpy(m.position + 3 * (size_t)i, grid.position + 3 * (size_t)grid.indices[i], 12);
+		double x = 1e-4 * (double)shape_random_float(&seed), y = 1e-4 * (double)shape_random_float(&seed);
+		hob_vec3_store(m.normal + 3 * (size_t)i, hob_vec3_unit((hob_vec3){x, y, 1}));
+	}
+	assert_int_equal(bake(&m, HOB_VERTICES_EXACT, 4).mesh.vertex_count, m.vertex_count);
+	assert_int_equal(bake(&m, HOB_VERTICES_SMALL, 4).mesh.vertex_count, grid.vertex_count);
+	uint32_t inner = 0;
+	while (grid.indices[inner] != 12)
+		inner++;
+	memcpy(m.normal + 3 * (size_t)inner, (float[3]){1, 0, 0}, 12);
+	assert_int_equal(bake(&m, HOB_VERTICES_SMALL, 4).mesh.vertex_count, grid.vertex_count + 1);
+}
+
+/* Tiles of set 0 span 4, a lightmap in set 1 the unit square, and set 2 lies outside of it. */
+static void lightmaps_share_the_scale_of_tiles(void **state)
+{
+	(void)state;
+	uint64_t seed = 9;
+	hob_mesh m = shape_grid(&arena, 20, 0, true, true);
+	m.uv[1] = shape_alloc(&arena, m.vertex_count, 8);
+	m.uv[2] = shape_alloc(&arena, m.vertex_count, 8);
+	for (uint32_t i = 0; i < 2 * m.vertex_count; i++) {
+		m.uv[0][i] = 4 * fabsf(shape_random_float(&seed)) - 1;
+		m.uv[1][i] = fabsf(shape_random_float(&seed));
+		m.uv[2][i] = 2 * fabsf(shape_random_float(&seed));
+	}
+	for (int run = 0; run < 2; run++) {
+		hob_baked_mesh b = bake(&m, run ? HOB_VERTICES_FINE : HOB_VERTICES_SMALL, 4);
+		double error = run ? 1.0 / 131070 : 1.0 / 8160;
+		assert_int_equal(find(&b, HOB_SEMANTIC_UV, 1)->encoding,
+						 run ? HOB_ENCODING_PLAIN : HOB_ENCODING_SCALED);
+		assert_int_equal(find(&b, HOB_SEMANTIC_UV, 2)->format, 103);
+		for (uint32_t v = 0; v < b.mesh.vertex_count; v++)
+			for (uint32_t s = 0; s < 3; s++) {
+				double x[4];
+				read_attribute(&b, HOB_SEMANTIC_UV, s, v, x);
+				for (uint32_t k = 0; k < 2; k++)
+					assert_true(fabs(x[k] - (double)b.mesh.uv[s][2 * v + k]) <=
+								(s == 0 && run ? 4.0 / 131040 : error) * 1.0001);
+			}
+	}
+	m.uv[0][0] = -15.5f;
+	assert_int_equal(
+		find(&(hob_baked_mesh[]){bake(&m, HOB_VERTICES_SMALL, 4)}[0], HOB_SEMANTIC_UV, 1)->encoding,
+		HOB_ENCODING_PLAIN);
 }
 
 static void weights_of_whole_bytes_take_bytes(void **state)
@@ -306,10 +394,12 @@ static void attributes_lie_side_by_side_without_overlap(void **state)
 			const hob_baked_attribute *a = &b.attributes[i];
 			assert_int_equal(a->offset, at[a->stream]);
 			assert_int_equal(a->offset % 4, 0);
-			uint32_t size = a->format == 109														   ? 16
-							: a->format == 106														   ? 12
-							: a->format == 41 || a->format == 37 || a->format == 77 || a->format == 78 ? 4
-																									   : 8;
+			uint32_t size =
+				a->format == 109   ? 16
+				: a->format == 106 ? 12
+				: a->format == 41 || a->format == 37 || a->format == 38 || a->format == 77 || a->format == 78
+					? 4
+					: 8;
 			at[a->stream] += size;
 		}
 		for (uint32_t s = 0; s < b.stream_count; s++)
@@ -347,6 +437,9 @@ int main(void)
 		TEST(wide_uvs_and_bright_colours_stay_float),
 		TEST(attributes_lie_side_by_side_without_overlap),
 		TEST(bare_positions_need_one_stream),
+		TEST(a_small_mesh_beside_a_large_one_has_coarser_steps),
+		TEST(vertices_that_are_stored_alike_become_one),
+		TEST(lightmaps_share_the_scale_of_tiles),
 		TEST(weights_of_whole_bytes_take_bytes),
 		TEST(simple_fractions_of_a_box_keep_their_place),
 	};
