@@ -11,7 +11,7 @@ const KEPT = 60;
  * @param {string} url
  * @param {unknown} data
  */
-function keep(url, data) {
+export function keep(url, data) {
 	kept.delete(url);
 	kept.set(url, data);
 	if (kept.size > KEPT) kept.delete([...kept.keys()][0]);

@@ -210,7 +210,7 @@ export function Cache() {
 				&& html`<p class="quiet">${words.nothing}</p>`}
 		<div class="grid">${filled(stats.data?.by_output).length > 0
 				&& html`<${Panel} id="kinds" title=${words.byKind}>
-					<${Kinds} kinds=${stats.data?.by_output} /></${Panel}>`}
+					<${Kinds} kinds=${filled(stats.data?.by_output)} /></${Panel}>`}
 		${top.data?.items.length === 0 ? '' : html`<${Panel} id="largest" title=${words.largest}>
 				<${Resource} from=${top}>${(/** @type {Api.AssetPage} */ data) => html`<${Largest}
 					items=${data.items.filter(({ bytes }) => bytes.cooked > 0)} />`}</${Resource}></${Panel}>`}
