@@ -271,9 +271,13 @@ static bool import_model(cook *c, const hob_importer **used, hob_error *err)
 	hob_arena_mark mark = hob_arena_save(&c->memory->scratch);
 	bool ok = hob_import(&ask, used, &c->model, err);
 	hob_arena_restore(&c->memory->scratch, mark);
-	for (uint32_t i = 0; ok && i < c->model.mesh_count; i++)
-		if (c->model.meshes[i].topology == HOB_TRIANGLES)
-			c->source_triangles += c->model.meshes[i].index_count / 3;
+	for (uint32_t i = 0; ok && i < c->model.mesh_count; i++) {
+		const hob_mesh *mesh = &c->model.meshes[i];
+		bool triangles = mesh->topology == HOB_TRIANGLES;
+		c->source_triangles += triangles ? mesh->index_count / 3 : 0;
+		c->report.no_uv = c->report.no_uv || (triangles && mesh->index_count > 0 && !mesh->uv[0]);
+		c->report.morphs = c->report.morphs || mesh->target_count > 0;
+	}
 	if (ok && (*used)->copies && !is_needed(c, file))
 		c->world.io.done(c->world.io.user, request->path);
 	return ok;
@@ -889,6 +893,10 @@ static bool list_outputs(cook *c, hob_cook_result *out, hob_error *err)
 	out->outputs = outputs;
 	out->output_count = count;
 	c->report.scene = &c->scene;
+	c->report.folder = c->dir;
+	c->report.model = &c->model;
+	c->report.materials = &c->materials;
+	c->report.animations = &c->animations;
 	if (!hob_report_print(&c->report, out, &c->memory->report))
 		return hob_fail(err, MEMORY, "no memory left for the report");
 	outputs[count] = (hob_cook_output){HOB_STR("report"), hob_buf_bytes(&c->memory->report)};

@@ -1,6 +1,8 @@
 #include "report.h"
 
 #include "../base/json_write.h"
+#include "../base/pieces.h"
+#include "../settings/cook_key.h"
 
 void hob_report_stage(hob_report *report, const char *name, uint64_t now_ns)
 {
@@ -77,6 +79,68 @@ static void put_extras(const hob_baked_scene *scene, hob_buf *out)
 	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON("extras_left_out", scene->extra_count - i));
 }
 
+static void put_texture(const hob_report *report, const hob_baked_source *source, hob_arena *arena,
+						hob_buf *out)
+{
+	const hob_baked_image *image = &report->materials->images[source->image];
+	bool file = source->path.len > 0;
+	hob_json_put(
+		out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("kind", "texture"),
+		HOB_JSON("name", file ? hob_path_relative(arena, report->folder, source->path) : source->name));
+	if (!file) {
+		hob_json_key(out, "hash");
+		hob_buf_put(out, "\"", 1);
+		for (int i = 0; i < 8; i++)
+			hob_buf_printf(out, "%02x", source->sha256[i]);
+		hob_buf_put(out, "\"", 1);
+	}
+	hob_json_put(out, HOB_JSON_OPEN("source", '['), HOB_JSON(NULL, source->width),
+				 HOB_JSON(NULL, source->height), HOB_JSON_CLOSE(']'), HOB_JSON_OPEN("size", '['),
+				 HOB_JSON(NULL, image->width), HOB_JSON(NULL, image->height), HOB_JSON_CLOSE(']'));
+	if (source->cut_by)
+		hob_json_put_str(out, "by", hob_str_of(source->cut_by));
+	hob_json_close(out, '}');
+}
+
+static void put_material(const hob_material *material, hob_buf *out)
+{
+	uint32_t textures = 0;
+	for (uint32_t i = 0; i < HOB_SLOT_COUNT; i++)
+		textures += material->slots[i].image != HOB_NONE;
+	hob_json_object(out, HOB_JSON("kind", "material"), HOB_JSON("name", material->name),
+					HOB_JSON("textures", textures));
+}
+
+static void put_clip(hob_str name, const float *range, hob_buf *out)
+{
+	float ms = (range[1] - range[0]) * 1000;
+	hob_json_object(out, HOB_JSON("kind", "clip"), HOB_JSON("name", name),
+					HOB_JSON("ms", ms > 0 && ms < 1e12f ? (uint64_t)(ms + 0.5f) : 0));
+}
+
+/* ,"content":[..]: what a library is searched for. The last member: a record copies its text (content.h). */
+static void put_content(const hob_report *report, hob_arena *arena, hob_buf *out)
+{
+	const hob_baked_materials *materials = report->materials;
+	const hob_baked_animations *animations = report->animations;
+	hob_str features = hob_arena_printf(
+				arena, "%.*s%s%s%s", HOB_FMT(report->model->uses), report->no_uv ? "no-uv " : "",
+				report->model->skin_count > 0 ? "skin " : "", report->morphs ? "morph-targets " : ""),
+			name;
+	size_t end = out->size + HOB_REPORT_CONTENT;
+	hob_json_put(out, HOB_JSON_OPEN("content", '['));
+	while (hob_str_piece(&features, ' ', &name))
+		if (name.len > 0)
+			hob_json_object(out, HOB_JSON("kind", "feature"), HOB_JSON("name", name));
+	for (uint32_t i = 0; i < materials->source_count && out->size < end; i++)
+		put_texture(report, &materials->sources[i], arena, out);
+	for (uint32_t i = 0; i < materials->material_count && out->size < end; i++)
+		put_material(&materials->materials[i], out);
+	for (uint32_t i = 0; i < animations->clip_count && out->size < end; i++)
+		put_clip(animations->clips[i].name, &animations->ranges[2 * (size_t)i], out);
+	hob_json_close(out, ']');
+}
+
 bool hob_report_print(const hob_report *report, const hob_cook_result *result, hob_buf *out)
 {
 	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("report", 1), HOB_JSON_OPEN("importer", '{'),
@@ -107,6 +171,8 @@ bool hob_report_print(const hob_report *report, const hob_cook_result *result, h
 							 (report->stages[i + 1].began_ns - report->stages[i].began_ns) / 1000);
 		hob_json_close(out, '}');
 	}
+	if (report->model)
+		put_content(report, result->arena, out);
 	hob_buf_put_str(out, HOB_STR("}\n"));
 	return !out->failed;
 }

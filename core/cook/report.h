@@ -7,8 +7,9 @@
 #include "../check/model_check.h"
 #include "../model/baked.h"
 
-/* HOB_REPORT_EXTRAS: most bytes of custom properties that the report repeats; the scene has all. */
-enum { HOB_REPORT_STAGES = 12, HOB_REPORT_EXTRAS = 65536 };
+/* HOB_REPORT_EXTRAS: most bytes of custom properties that the report repeats; the scene has all.
+ * HOB_REPORT_CONTENT: most bytes of the list `content`. */
+enum { HOB_REPORT_STAGES = 12, HOB_REPORT_EXTRAS = 65536, HOB_REPORT_CONTENT = 65536 };
 
 typedef struct hob_report {
 	struct {
@@ -21,6 +22,11 @@ typedef struct hob_report {
 	hob_str generator;
 	const hob_baked_scene *scene; /* its extras are copied into the report; NULL: none */
 	const hob_findings *findings; /* NULL: no rule was on */
+	hob_str folder;				  /* of the model, below the root */
+	const hob_model *model;		  /* with the two below, for the list `content` */
+	const hob_baked_materials *materials;
+	const hob_baked_animations *animations;
+	bool no_uv, morphs; /* some triangles have no texture coordinates; some mesh has morph targets */
 } hob_report;
 
 void hob_report_stage(hob_report *report, const char *name, uint64_t now_ns);

@@ -142,12 +142,21 @@ typedef struct hob_baked_image {
 	uint8_t source_sha256[32];
 } hob_baked_image;
 
+/* A picture that materials use, as it is in the source. */
+typedef struct hob_baked_source {
+	hob_str name, path; /* for people; below the root, empty: embedded */
+	uint32_t width, height, image;
+	const char *cut_by; /* the setting by which `image` has another size; NULL: none */
+	uint8_t sha256[32];
+} hob_baked_source;
+
 typedef struct hob_baked_materials {
-	uint32_t material_count, image_count, sampler_count, variant_count;
+	uint32_t material_count, image_count, sampler_count, variant_count, source_count;
 	hob_material *materials; /* slots refer to images and samplers here */
 	hob_baked_image *images;
 	hob_sampler *samplers;
 	hob_str *variants;
+	hob_baked_source *sources; /* those that can be read */
 } hob_baked_materials;
 
 /* ---- scene: structure of arrays ---- */

@@ -325,6 +325,7 @@ typedef struct hob_source_space {
 typedef struct hob_model {
 	hob_str generator; /* tool named in the source, may be empty */
 	hob_str licence;   /* licence or copyright as the source states it, may be empty */
+	hob_str uses; /* extensions that the source says it uses, each with a space behind it; may be empty */
 	hob_extras extras; /* of the file as a whole */
 	float unit;		   /* metres per source unit, which importers multiplied by; 0 means 1 */
 	hob_source_space space;

@@ -391,6 +391,47 @@ static hob_sha256 source_digest(const bake *b, const hob_texture_recipe *r)
 	return hob_keyer_finish(&keyer);
 }
 
+static const char *cut_by(const bake *b, const hob_texture_source *s, const hob_baked_image *image)
+{
+	if (image->width < s->info.width || image->height < s->info.height)
+		return "texture.max_size";
+	bool fours = image->width == ((s->info.width + 3) & ~3u) && image->height == ((s->info.height + 3) & ~3u);
+	bool same = image->width == s->info.width && image->height == s->info.height;
+	return fours && !same && b->request->settings.texture_sides == HOB_SIDES_FOURS ? "texture.sides" : NULL;
+}
+
+static void list_source(bake *b, const hob_texture_source *s, uint32_t image)
+{
+	if (s && s->made) {
+		list_source(b, s->diffuse, image);
+		list_source(b, s->specular, image);
+	} else if (s && s->usable) {
+		hob_baked_source *out = &b->out.sources[b->out.source_count++];
+		*out = (hob_baked_source){.name = hob_arena_str(b->result, s->label),
+								  .path = hob_arena_str(b->result, s->path),
+								  .width = s->info.width,
+								  .height = s->info.height,
+								  .image = image,
+								  .cut_by = cut_by(b, s, &b->out.images[image])};
+		memcpy(out->sha256, s->digest.bytes, 32);
+	}
+}
+
+/* Lists the pictures that are in some image; one of two equal pictures stands for both there. */
+static void list_sources(bake *b)
+{
+	uint32_t *image_of = HOB_NEW(b->scratch, uint32_t, b->request->image_count);
+	b->out.sources = HOB_NEW(b->result, hob_baked_source, 2 * (size_t)b->request->image_count);
+	memset(image_of, 0xFF, b->request->image_count * sizeof *image_of);
+	for (uint32_t i = b->plan.count; i-- > 0;)
+		for (int k = 0; k < 4; k++)
+			if (b->plan.recipes[i].in[k].source != HOB_NONE)
+				image_of[b->plan.recipes[i].in[k].source] = i;
+	for (uint32_t i = 0; i < b->request->image_count; i++)
+		if (b->sources[i].used && image_of[b->sources[i].same_as] != HOB_NONE)
+			list_source(b, &b->sources[i], image_of[b->sources[i].same_as]);
+}
+
 static bool collect(void *context, hob_error *err)
 {
 	(void)err;
@@ -424,6 +465,7 @@ static bool collect(void *context, hob_error *err)
 	}
 	b->out.image_count = b->plan.count;
 	b->out.images = images;
+	list_sources(b);
 	return true;
 }
 

@@ -111,6 +111,7 @@ static bool read_file(const hob_texture_request *request, const hob_image *image
 				HOB_FMT(source->label));
 		return true;
 	}
+	source->path = path;
 	if (hob_str_find(image->uri, HOB_STR("\\"), 0) != SIZE_MAX)
 		hob_note_add(notes, HOB_NOTE_WARNING, "texture.backslash",
 					 "picture '%.*s' is named with backslashes, which only Windows reads; write '%.*s'",

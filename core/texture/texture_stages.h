@@ -17,6 +17,7 @@ typedef struct hob_texture_source {
 	bool used;
 	bool usable;	/* header read and within the limits */
 	hob_str label;	/* for messages: uri, name, or "embedded picture 3" */
+	hob_str path;	/* of its file; empty: embedded */
 	hob_bytes file; /* RAW: width * height * 4 bytes */
 	hob_picture_info info;
 	hob_sha256 digest; /* of the file's bytes; RAW: of size and bytes; zeros if not usable */

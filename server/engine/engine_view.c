@@ -70,10 +70,10 @@ static srv_view_asset facts_of(const srv_record *record, hob_arena *arena)
 	srv_view_asset facts = {.kind = kind_of(record->ingredients),
 							.settings = settings_in(record->ingredients),
 							.cook_ns = record->cook_ns,
-							.stats = record->stats,
 							.warnings = record->warnings,
 							.outputs = outputs,
 							.output_count = outputs ? record->output_count : 0};
+	facts.stats = hob_content_cut(arena, record->stats, &facts.content);
 	for (uint32_t i = 0; i < facts.output_count; i++) {
 		const srv_record_output *output = &record->outputs[i];
 		outputs[i] = (srv_view_output){output->name, output->digest, output->size};

@@ -129,6 +129,9 @@ static void put_field(hob_buf *out, const srv_view_asset *a, asset_field field)
 	case FIELD_moved_from:
 		hob_json_put_str(out, "moved_from", a->moved_from);
 		break;
+	case FIELD_content:
+		hob_json_put(out, HOB_JSON_RAW("content", a->content.len > 0 ? a->content : HOB_STR("[]")));
+		break;
 	case FIELD_report:
 		hob_json_put(out, HOB_JSON_DIGEST("report", &a->report));
 		break;

@@ -425,7 +425,8 @@ bool srv_etag_in_list(hob_str list, hob_str tag);
 	X(findings)                                                                                              \
 	X(error)                                                                                                 \
 	X(links)                                                                                                 \
-	X(source) X(record) X(reason) X(settings) X(outputs) X(deps) X(reproducibility) X(moved_from) X(report)
+	X(source)                                                                                                \
+	X(record) X(reason) X(settings) X(outputs) X(deps) X(reproducibility) X(moved_from) X(report) X(content)
 
 typedef enum asset_field {
 #define X(name) FIELD_##name,

@@ -1,9 +1,11 @@
 #include "inside.h"
 
 #include <assert.h>
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 
 #include "../../core/base/text_order.h"
+#include "../../core/base/array.h"
 #include "../../core/base/json_write.h"
 
 /* GET /api/v1/assets: filters, sorts and pages. The cursor names the last item of the page, so every page
@@ -22,19 +24,50 @@ typedef enum order {
 	BY_STATE,
 	BY_REV,
 	BY_FINDINGS,
-	BY_USERS, /* of textures */
+	BY_USERS, /* of what assets hold */
+	BY_CUT,	  /* of textures: by how much they were scaled down */
 	ORDER_COUNT
 } order;
 static const char *const order_names[ORDER_COUNT] = {"path",	 "cooked_at", "cook_ms", "bytes",
 													 "textures", "triangles", "lods",	 "state",
-													 "rev",		 "findings",  "users"};
+													 "rev",		 "findings",  "users",	 "cut"};
+
+/* Assets, or what they hold: a list is of one of these. */
+typedef enum subject {
+	TEXTURES = HOB_CONTENT_TEXTURE,
+	MATERIALS = HOB_CONTENT_MATERIAL,
+	CLIPS = HOB_CONTENT_CLIP,
+	FEATURES = HOB_CONTENT_FEATURE,
+	FOLDERS,
+	SUBJECTS_HELD,
+	ASSETS = SUBJECTS_HELD,
+	SUBJECTS
+} subject;
+
+enum { ORDERS_HELD = 1 << BY_PATH | 1 << BY_USERS, ORDERS_SIZE = ORDERS_HELD | 1 << BY_BYTES };
+
+static const struct {
+	const char *plural, *number; /* `number`: name of the member with its measure; NULL: none */
+	uint32_t orders;			 /* bits */
+	const char *hint;
+} subjects[SUBJECTS] = {
+	[TEXTURES] = {"textures", NULL, ORDERS_SIZE | 1 << BY_CUT, "path, bytes, users or cut"},
+	[MATERIALS] = {"materials", "textures", ORDERS_HELD, "path or users"},
+	[CLIPS] = {"clips", "ms", ORDERS_HELD, "path or users"},
+	[FEATURES] = {"features", NULL, ORDERS_HELD, "path or users"},
+	[FOLDERS] = {"folders", "cook_ms", ORDERS_SIZE | 1 << BY_COOK_MS | 1 << BY_TRIANGLES,
+				 "path, bytes, cook_ms, triangles or users"},
+	[ASSETS] = {"assets", NULL, ~(1u << BY_USERS | 1u << BY_CUT),
+				"path, cooked_at, cook_ms, bytes, textures, triangles, lods, state, rev or findings"},
+};
 
 typedef struct query {
-	hob_str q, root, kind, path, uses;
-	uint32_t states, standings, levels; /* bits; 0: any */
-	hob_rule rule;						/* HOB_RULE_COUNT: any */
-	bool textures;						/* the request is for textures, not for assets */
-	bool has_problem, problem, warning, nondeterministic, count, ndjson, down, has_cursor, has_path;
+	hob_str q, root, kind, path, uses, has; /* has: a name, within the quotes of JSON */
+	uint32_t states, standings, levels;		/* bits; 0: any */
+	hob_rule rule;							/* HOB_RULE_COUNT: any */
+	subject subject, has_kind;
+	bool has_content, has_problem, problem, warning, nondeterministic, count, ndjson, down, has_cursor,
+		has_path;
 	uint64_t changed_since, limit;
 	uint32_t fields;
 	order order;
@@ -44,11 +77,11 @@ typedef struct query {
 	size_t next;   /* the answer's body ends with so many bytes of the next page's cursor */
 } query;
 
-enum { QUERY_TEXTS = 6 };
+enum { QUERY_TEXTS = 7 };
 
 static void texts_of(query *q, hob_str *texts[QUERY_TEXTS])
 {
-	hob_str *all[QUERY_TEXTS] = {&q->q, &q->root, &q->kind, &q->path, &q->uses, &q->after};
+	hob_str *all[QUERY_TEXTS] = {&q->q, &q->root, &q->kind, &q->path, &q->uses, &q->has, &q->after};
 	memcpy(texts, all, sizeof all);
 }
 
@@ -184,16 +217,14 @@ static bool read_order(request *r, query *q)
 	q->down = sort.data[0] == '-';
 	hob_str name = hob_str_sub(sort, q->down, sort.len);
 	for (int i = 0; i < ORDER_COUNT; i++)
-		if (hob_str_equal(name, hob_str_of(order_names[i])) &&
-			(q->textures ? i == BY_PATH || i == BY_BYTES || i == BY_USERS : i != BY_USERS)) {
+		if (hob_str_equal(name, hob_str_of(order_names[i])) && subjects[q->subject].orders & 1u << i) {
 			q->order = (order)i;
 			return true;
 		}
-	return srv_refuse(r, PROBLEM_BAD_REQUEST,
-					  q->textures ? "sort by path, bytes or users; a leading '-' reverses the order"
-								  : "sort by path, cooked_at, cook_ms, bytes, textures, triangles, "
-									"lods, state, rev or findings; a leading '-' reverses the order",
-					  "there is no order '%.*s'", HOB_FMT(sort));
+	return srv_refuse(
+		r, PROBLEM_BAD_REQUEST,
+		srv_print(r, "sort by %s; a leading '-' reverses the order", subjects[q->subject].hint).data,
+		"there is no order '%.*s'", HOB_FMT(sort));
 }
 
 static bool read_rule(request *r, query *q)
@@ -204,6 +235,30 @@ static bool read_rule(request *r, query *q)
 		return true;
 	return srv_refuse(r, PROBLEM_BAD_REQUEST, "'hob check --explain all' lists the rules",
 					  "there is no rule '%.*s'", HOB_FMT(id));
+}
+
+/* has=KIND:NAME */
+static bool read_has(request *r, query *q)
+{
+	hob_str given;
+	uint32_t kind = 0;
+	if (!srv_request_param(r, "has", &given) || given.len == 0)
+		return true;
+	size_t colon = hob_str_find(given, HOB_STR(":"), 0);
+	while (kind < HOB_CONTENT_KINDS &&
+		   !hob_str_equal(hob_str_sub(given, 0, colon), hob_str_of(hob_content_words[kind])))
+		kind++;
+	if (colon == SIZE_MAX || kind == HOB_CONTENT_KINDS)
+		return srv_refuse(r, PROBLEM_BAD_REQUEST, "texture:HASH, material:NAME, clip:NAME or feature:NAME",
+						  "'%.*s' names nothing that an asset has", HOB_FMT(given));
+	hob_buf name = {0};
+	hob_json_str(&name, hob_str_sub(given, colon + 1, given.len));
+	hob_str quoted = srv_print(r, "%.*s", HOB_FMT(hob_buf_str(&name)));
+	hob_buf_release(&name);
+	q->has_kind = (subject)kind;
+	q->has = hob_str_sub(quoted, 1, quoted.len - 1);
+	q->has_content = true;
+	return true;
 }
 
 static bool read_query(request *r, query *q)
@@ -227,7 +282,8 @@ static bool read_query(request *r, query *q)
 	return read_words(r, "state", states, HOB_COUNT_OF(states), &q->states) &&
 		   read_words(r, "standing", standings, HOB_COUNT_OF(standings), &q->standings) &&
 		   read_words(r, "level", hob_rule_levels, HOB_COUNT_OF(hob_rule_levels), &q->levels) &&
-		   read_rule(r, q) && read_order(r, q) && srv_request_flag(r, "problem", false, &q->problem) &&
+		   read_rule(r, q) && read_order(r, q) && read_has(r, q) &&
+		   srv_request_flag(r, "problem", false, &q->problem) &&
 		   srv_request_flag(r, "warning", false, &q->warning) &&
 		   srv_request_flag(r, "nondeterministic", false, &q->nondeterministic) &&
 		   srv_request_flag(r, "count", false, &q->count) &&
@@ -291,6 +347,17 @@ static bool is_made_of(const srv_view_asset *a, hob_str file)
 	return false;
 }
 
+static bool holds(const query *q, const srv_view_asset *a)
+{
+	hob_str list = hob_str_find(a->content, q->has, 0) != SIZE_MAX ? a->content : (hob_str){0};
+	hob_content item;
+	bool found = false;
+	while (!found && hob_content_next(&list, &item))
+		found = (subject)item.kind == q->has_kind &&
+				hob_str_equal(item.kind == HOB_CONTENT_TEXTURE ? item.hash : item.name, q->has);
+	return found;
+}
+
 static bool passes(const query *q, const srv_view_asset *a)
 {
 	return (q->states == 0 || q->states & 1u << a->state) &&
@@ -301,7 +368,7 @@ static bool passes(const query *q, const srv_view_asset *a)
 		   (!q->has_path || hob_str_equal(a->path, q->path) || hob_str_equal(a->full, q->path)) &&
 		   (q->uses.len == 0 || is_made_of(a, q->uses)) &&
 		   (!q->has_problem || q->problem == srv_view_is_problem(a)) && has_words(a->full, q->q) &&
-		   has_finding(q, a);
+		   has_finding(q, a) && (!q->has_content || holds(q, a));
 }
 
 /* Sort key: assets that need attention come first. */
@@ -352,6 +419,7 @@ static uint64_t key_of(const query *q, const srv_view_asset *a)
 		return findings_key(a);
 	case BY_PATH:
 	case BY_USERS:
+	case BY_CUT:
 	case ORDER_COUNT:
 		break;
 	}
@@ -488,14 +556,14 @@ static enum MHD_Result make_list(request *r, query *q, void (*list)(void *, cons
 	return srv_ask(r, SRV_CONTROL_LIST, (hob_str){0}, &(srv_control){.list = list, .query = copy_query(q)});
 }
 
-static enum MHD_Result answer_list(request *r, bool textures,
+static enum MHD_Result answer_list(request *r, subject what,
 								   void (*list)(void *, const srv_view *, hob_buf *))
 {
 	if (r->ask && r->ask->status != MHD_HTTP_OK)
 		return srv_reply_answer(r, "application/json");
 	if (r->ask)
 		return reply_page(r, r->ask->control.query, &r->ask->body);
-	query q = {.textures = textures};
+	query q = {.subject = what};
 	if (read_query(r, &q) &&
 		(srv_request_accepts(r, type_of(&q)) ||
 		 srv_refuse(r, PROBLEM_ACCEPT, "send Accept: */*", "this resource is %s", type_of(&q))))
@@ -554,7 +622,7 @@ enum MHD_Result srv_route_assets(request *r)
 	hob_str path;
 	if (!r->ask && srv_request_param(r, "path", &path))
 		note_uses(r, path);
-	return answer_list(r, false, put_assets);
+	return answer_list(r, ASSETS, put_assets);
 }
 
 /* ---- findings */
@@ -624,18 +692,28 @@ static void put_findings(void *user, const srv_view *view, hob_buf *out)
 
 enum MHD_Result srv_route_findings(request *r)
 {
-	return answer_list(r, false, put_findings);
+	return answer_list(r, ASSETS, put_findings);
 }
 
-/* ---- textures: pictures in files of their own */
+/* ---- the library: what assets hold, and how many hold each; made once of each view */
 
-typedef struct texture {
-	const query *q;
-	const srv_view_asset *user; /* one of the assets that use the texture */
-	const srv_view_dep *dep;
-	hob_str full;
-	uint64_t key, users;
-} texture;
+typedef struct entry {
+	subject subject;
+	const srv_view_asset *user; /* the last one that was counted */
+	const srv_view_dep *file;	/* of a texture; NULL: it is within models */
+	hob_str key, name, by;
+	uint64_t source[2], size[2]; /* of a texture, where it was cut most */
+	uint64_t users, bytes, number, triangles;
+} entry;
+
+typedef struct library {
+	srv_view_kept kept;
+	hob_arena arena;
+	entry *entries; /* by subject, then by name */
+	uint32_t count, room;
+	uint32_t *slots; /* number of an entry + 1, by the hash of its key */
+	size_t mask;
+} library;
 
 static bool is_picture(hob_str path)
 {
@@ -651,83 +729,255 @@ static bool is_picture(hob_str path)
 	return false;
 }
 
-/* The place of the file in a table of mask + 1 places; without users: a free one. */
-static texture *place_of(texture *table, size_t mask, const srv_view_asset *user, const srv_view_dep *dep)
+/* The entry of the key, below the user's root for a texture's file; counts the user. */
+static entry *count_in(library *l, subject what, hob_str key, const srv_view_asset *user,
+					   const srv_view_dep *file)
 {
 	uint64_t hash[2];
-	hob_fast_hash((hob_bytes){(const uint8_t *)dep->path.data, dep->path.len}, hash);
-	size_t at = hash[0] & mask;
-	while (table[at].users > 0 && (!hob_str_equal(table[at].dep->path, dep->path) ||
-								   !hob_str_equal(table[at].user->root, user->root)))
-		at = (at + 1) & mask;
-	return &table[at];
-}
-
-/* Collects the textures at the start of *out, which the caller frees; returns their number. */
-static uint32_t find_textures(const srv_view *view, const query *q, texture **out)
-{
-	size_t deps = 0, room = 64;
-	for (uint32_t i = 0; i < view->count; i++)
-		deps += view->assets[i]->dep_count;
-	while (room < 2 * deps)
-		room *= 2;
-	texture *table = *out = hob_must(calloc(room, sizeof *table));
-	for (uint32_t i = 0; i < view->count; i++) {
-		const srv_view_asset *a = view->assets[i];
-		for (uint32_t d = 0; d < a->dep_count && (q->root.len == 0 || hob_str_equal(a->root, q->root)); d++) {
-			const srv_view_dep *dep = &a->deps[d];
-			if (dep->missing || !is_picture(dep->path) || !has_words(dep->path, q->q))
-				continue;
-			texture *t = place_of(table, room - 1, a, dep);
-			*t = (texture){.q = q, .user = a, .dep = dep, .users = t->users + 1};
-		}
+	hob_fast_hash((hob_bytes){(const uint8_t *)key.data, key.len}, hash);
+	size_t at = (hash[0] + (uint64_t)what) & l->mask;
+	entry *e = NULL;
+	for (; l->slots[at] > 0; at = (at + 1) & l->mask) {
+		e = &l->entries[l->slots[at] - 1];
+		if (e->subject == what && hob_str_equal(e->key, key) && !e->file == !file &&
+			(!file || hob_str_equal(e->user->root, user->root)))
+			break;
 	}
-	uint32_t count = 0;
-	for (size_t i = 0; i < room; i++)
-		if (table[i].users > 0)
-			table[count++] = table[i];
-	return count;
-}
-
-static int compare_textures(const void *a, const void *b)
-{
-	const texture *x = a, *y = b;
-	return compare(x->q, x->key, x->full, y->key, y->full);
-}
-
-static void put_textures(void *user, const srv_view *view, hob_buf *out)
-{
-	const query *q = user;
-	texture *found;
-	uint32_t count = find_textures(view, q, &found), shown = 0;
-	hob_arena arena;
-	hob_arena_init(&arena, SIZE_MAX);
-	hob_buf cursor = {0};
-	for (uint32_t i = 0; i < count; i++) {
-		texture *t = &found[i];
-		t->full = hob_arena_printf(&arena, "%.*s/%.*s", HOB_FMT(t->user->root), HOB_FMT(t->dep->path));
-		t->key = q->order == BY_BYTES ? t->dep->size : q->order == BY_USERS ? t->users : 0;
+	if (l->slots[at] == 0) {
+		if (!HOB_ROOM(l->entries, l->room, l->count))
+			abort();
+		e = &l->entries[l->count++];
+		*e = (entry){.subject = what, .key = key};
+		l->slots[at] = l->count;
 	}
-	if (count > 0)
-		qsort(found, count, sizeof *found, compare_textures);
-	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("items", '['));
-	for (uint32_t i = 0; i < count && cursor.size == 0; i++) {
-		const texture *t = &found[i];
-		if (q->has_cursor && compare(q, t->key, t->full, q->after_key, q->after) <= 0)
+	e->users += e->user != user;
+	e->user = user;
+	e->file = file;
+	return e;
+}
+
+static uint64_t cut_of(const uint64_t source[2], const uint64_t size[2])
+{
+	uint64_t from = source[0] > source[1] ? source[0] : source[1], to = size[0] > size[1] ? size[0] : size[1];
+	return to > 0 ? from * 1000 / to : 0;
+}
+
+static void count_texture(library *l, const srv_view_asset *a, const hob_content *item)
+{
+	hob_arena_mark mark = hob_arena_save(&l->arena);
+	hob_str path;
+	entry *e = NULL;
+	if (item->hash.len > 0) {
+		e = count_in(l, TEXTURES, item->hash, a, NULL);
+		e->name = item->name;
+	} else if (hob_path_join(&l->arena, hob_path_dir(a->path), item->name, &path, NULL)) {
+		for (uint32_t d = 0; d < a->dep_count && !e; d++)
+			if (!a->deps[d].missing && hob_str_equal(a->deps[d].path, path))
+				e = count_in(l, TEXTURES, a->deps[d].path, a, &a->deps[d]);
+	}
+	hob_arena_restore(&l->arena, mark);
+	if (!e || cut_of(item->source, item->size) < cut_of(e->source, e->size))
+		return;
+	memcpy(e->source, item->source, sizeof e->source);
+	memcpy(e->size, item->size, sizeof e->size);
+	e->by = item->by;
+}
+
+static void count_asset(library *l, const srv_view_asset *a)
+{
+	hob_str list = a->content;
+	hob_content item;
+	for (size_t i = 0; i < a->full.len; i++) {
+		if (a->full.data[i] != '/')
 			continue;
-		hob_json_object(out, HOB_JSON("name", t->full), HOB_JSON_DIGEST("hash", &t->dep->digest),
-						HOB_JSON("bytes", t->dep->size), HOB_JSON("users", t->users));
+		entry *e = count_in(l, FOLDERS, hob_str_sub(a->full, 0, i + 1), a, NULL);
+		e->bytes += a->cooked_bytes;
+		e->number += a->cook_ns / 1000000;
+		e->triangles += a->triangles;
+	}
+	for (uint32_t d = 0; d < a->dep_count; d++)
+		if (!a->deps[d].missing && is_picture(a->deps[d].path))
+			count_in(l, TEXTURES, a->deps[d].path, a, &a->deps[d])->bytes = a->deps[d].size;
+	while (hob_content_next(&list, &item)) {
+		if (item.kind == HOB_CONTENT_TEXTURE) {
+			count_texture(l, a, &item);
+			continue;
+		}
+		entry *e = count_in(l, (subject)item.kind, item.name, a, NULL);
+		e->number = item.number > e->number ? item.number : e->number;
+	}
+}
+
+/* A text within the quotes of JSON, as it is. */
+static hob_str unquoted(hob_arena *arena, hob_str text)
+{
+	if (text.len == 0 || !memchr(text.data, '\\', text.len))
+		return text;
+	cJSON *json = cJSON_Parse(hob_arena_printf(arena, "\"%.*s\"", HOB_FMT(text)).data);
+	hob_str plain = hob_arena_str(arena, hob_str_of(cJSON_GetStringValue(json)));
+	cJSON_Delete(json);
+	return plain;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const entry *x = a, *y = b;
+	return x->subject != y->subject ? (x->subject < y->subject ? -1 : 1) : hob_str_compare(x->name, y->name);
+}
+
+static void drop_library(srv_view_kept *kept)
+{
+	library *l = (library *)kept;
+	hob_arena_release(&l->arena);
+	free(l->entries);
+	free(l);
+}
+
+/* root: empty: all */
+static library *make_library(const srv_view *view, hob_str root)
+{
+	enum { SHORTEST = 25 }; /* bytes of an item in a list */
+	library *l = hob_must(calloc(1, sizeof *l));
+	*l = (library){.kept = {drop_library}, .mask = 63};
+	size_t most = 0;
+	for (uint32_t i = 0; i < view->count; i++)
+		most += view->assets[i]->dep_count + view->assets[i]->content.len / SHORTEST + 2;
+	while (l->mask < 2 * most)
+		l->mask = l->mask * 2 + 1;
+	l->slots = hob_must(calloc(l->mask + 1, sizeof *l->slots));
+	hob_arena_init(&l->arena, SIZE_MAX);
+	for (uint32_t i = 0; i < view->count; i++)
+		if (root.len == 0 || hob_str_equal(view->assets[i]->root, root))
+			count_asset(l, view->assets[i]);
+	free(l->slots);
+	for (entry *e = l->entries; e < l->entries + l->count; e++) {
+		hob_str name = unquoted(&l->arena, e->subject == TEXTURES && !e->file ? e->name : e->key);
+		const srv_view_asset *a = e->user;
+		e->name = e->subject != TEXTURES ? name
+				  : e->file ? hob_arena_printf(&l->arena, "%.*s/%.*s", HOB_FMT(a->root), HOB_FMT(name))
+							: hob_arena_printf(&l->arena, "%.*s#%.*s", HOB_FMT(a->full), HOB_FMT(name));
+	}
+	if (l->count > 0)
+		qsort(l->entries, l->count, sizeof *l->entries, compare_entries);
+	return l;
+}
+
+static srv_view_kept *make_whole(const srv_view *view)
+{
+	return &make_library(view, (hob_str){0})->kept;
+}
+
+static void put_sides(hob_buf *out, const char *name, const uint64_t sides[2])
+{
+	hob_json_put(out, HOB_JSON_OPEN(name, '['), HOB_JSON(NULL, sides[0]), HOB_JSON(NULL, sides[1]),
+				 HOB_JSON_CLOSE(']'));
+}
+
+static void put_entry(hob_buf *out, const entry *e)
+{
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("name", e->name), HOB_JSON("users", e->users),
+				 HOB_JSON("asset", (const char *)e->user->id));
+	if (e->file)
+		hob_json_put(out, HOB_JSON_DIGEST("hash", &e->file->digest));
+	else if (e->subject == TEXTURES)
+		hob_json_put(out, HOB_JSON("hash", e->key));
+	if (subjects[e->subject].orders & 1u << BY_BYTES)
+		hob_json_put_u64(out, "bytes", e->bytes);
+	if (e->subject == FOLDERS)
+		hob_json_put_u64(out, "triangles", e->triangles);
+	if (subjects[e->subject].number)
+		hob_json_put_u64(out, subjects[e->subject].number, e->number);
+	if (e->subject == TEXTURES) {
+		put_sides(out, "source", e->source);
+		put_sides(out, "size", e->size);
+		hob_json_put(out, HOB_JSON_BOOL("embedded", !e->file), HOB_JSON_SOME("by", e->by));
+	}
+	hob_json_close(out, '}');
+}
+
+/* An entry that is asked for. */
+typedef struct hit {
+	uint64_t order;
+	const entry *of;
+} hit;
+
+static int compare_hits(const void *a, const void *b, void *user)
+{
+	const hit *x = a, *y = b;
+	return compare(user, x->order, x->of->name, y->order, y->of->name);
+}
+
+/* One page of a subject, or its first entries in a search. */
+static void put_hits(const library *l, const query *q, hob_buf *out)
+{
+	hit *hits = hob_must(malloc((l->count + 1) * sizeof *hits));
+	hob_buf cursor = {0};
+	uint32_t count = 0, shown = 0;
+	for (const entry *e = l->entries; e < l->entries + l->count; e++)
+		if (e->subject == q->subject && has_words(e->name, q->q))
+			hits[count++] = (hit){q->order == BY_BYTES		 ? e->bytes
+								  : q->order == BY_USERS	 ? e->users
+								  : q->order == BY_CUT		 ? cut_of(e->source, e->size)
+								  : q->order == BY_COOK_MS	 ? e->number
+								  : q->order == BY_TRIANGLES ? e->triangles
+															 : 0,
+								  e};
+	if (q->order != BY_PATH || q->down)
+		qsort_r(hits, count, sizeof *hits, compare_hits, (void *)(uintptr_t)q);
+	hob_json_put(out, HOB_JSON_OPEN("items", '['));
+	for (uint32_t i = 0; i < count && shown < q->limit; i++) {
+		if (q->has_cursor && compare(q, hits[i].order, hits[i].of->name, q->after_key, q->after) <= 0)
+			continue;
+		put_entry(out, hits[i].of);
 		if (++shown == q->limit && i + 1 < count)
-			put_cursor(&cursor, t->key, t->full);
+			put_cursor(&cursor, hits[i].order, hits[i].of->name);
 	}
 	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_SOME("next", hob_buf_str(&cursor)),
-				 HOB_JSON("total", count), HOB_JSON("rev", view->rev), HOB_JSON_CLOSE('}'));
+				 HOB_JSON("total", count));
 	hob_buf_release(&cursor);
-	hob_arena_release(&arena);
-	free(found);
+	free(hits);
 }
 
-enum MHD_Result srv_route_textures(request *r)
+static void put_library(void *user, const srv_view *view, hob_buf *out)
 {
-	return answer_list(r, true, put_textures);
+	query q = *(const query *)user;
+	library *own = q.root.len > 0 ? make_library(view, q.root) : NULL;
+	const library *l = own ? own : (const library *)srv_view_keep(view, make_whole);
+	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("rev", view->rev));
+	if (q.subject != ASSETS) {
+		put_hits(l, &q, out);
+	} else {
+		/* A search: assets with the words, and the most used of each subject. */
+		page p = {.items = hob_must(malloc(q.limit * sizeof *p.items)), .room = (uint32_t)q.limit};
+		q.count = true;
+		collect(view, &q, &p);
+		hob_json_put(out, HOB_JSON_OPEN("assets", '{'), HOB_JSON("total", p.total),
+					 HOB_JSON_OPEN("items", '['));
+		for (uint32_t i = 0; i < p.count; i++)
+			srv_put_asset(out, p.items[i], q.fields);
+		hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
+		free(p.items);
+		q.order = BY_USERS;
+		q.down = true;
+		for (q.subject = 0; q.subject < SUBJECTS_HELD; q.subject++) {
+			hob_json_put(out, HOB_JSON_OPEN(subjects[q.subject].plural, '{'));
+			put_hits(l, &q, out);
+			hob_json_close(out, '}');
+		}
+	}
+	hob_json_close(out, '}');
+	if (own)
+		drop_library(&own->kept);
 }
+
+#define LIBRARY(name, subject)                                                                               \
+	enum MHD_Result srv_route_##name(request *r)                                                             \
+	{                                                                                                        \
+		return answer_list(r, subject, put_library);                                                         \
+	}
+LIBRARY(textures, TEXTURES)
+LIBRARY(materials, MATERIALS)
+LIBRARY(clips, CLIPS)
+LIBRARY(features, FEATURES)
+LIBRARY(folders, FOLDERS)
+LIBRARY(search, ASSETS)

@@ -141,10 +141,11 @@ static bool put_version(question *q, const srv_job_row *row, hob_buf *out)
 	bool has = !hob_sha256_equal(&row->record, &none) &&
 			   srv_store_record(q->reader, &row->record, &arena, &record, &error);
 	uint64_t cooked = 0;
+	hob_str content, stats = hob_content_cut(&arena, record.stats, &content);
 	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("job", row->id), HOB_JSON("result", row->result),
 				 HOB_JSON_TIME("at", row->finished_at_ms), HOB_JSON_DIGEST("key", &row->record),
 				 HOB_JSON_DIGEST("source", &record.source), HOB_JSON_MS("cook_ms", record.cook_ns),
-				 HOB_JSON_RAW("stats", record.stats), HOB_JSON("warnings", record.warnings),
+				 HOB_JSON_RAW("stats", stats), HOB_JSON("warnings", record.warnings),
 				 HOB_JSON_OPEN("outputs", '['));
 	for (uint32_t i = 0; has && i < record.output_count; i++) {
 		hob_json_object(out, HOB_JSON("name", record.outputs[i].name),

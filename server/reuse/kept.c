@@ -2,6 +2,7 @@
 
 #include "../../core/base/json_write.h"
 #include "../../core/base/number.h"
+#include "../../core/settings/content.h"
 #include "../../core/settings/rules.h"
 #include "../cook/inputs.h"
 
@@ -38,6 +39,12 @@ void srv_kept_stats(const srv_result *result, hob_buf *out)
 	hob_rules_print_counts(result->notes, result->note_count, out);
 	if (s->short_mib > 0)
 		hob_json_put_u64(out, "short_mib", s->short_mib);
+	for (uint32_t i = 0; i < result->output_count; i++)
+		if (hob_str_equal(result->outputs[i].name, HOB_STR("report"))) {
+			hob_bytes report = result->outputs[i].bytes;
+			hob_buf_put_str(
+				out, hob_content_in((hob_str){(const char *)report.data, report.size}, HOB_STR("}\n")));
+		}
 	hob_json_close(out, '}');
 }
 

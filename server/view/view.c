@@ -135,6 +135,7 @@ typedef struct view {
 	srv_view open;
 	const srv_view_asset **by_id; /* sorted by id, then by full */
 	atomic_uint references;
+	_Atomic(srv_view_kept *) kept;
 	struct view *newer;
 	former_list *former;
 	record *garbage;
@@ -217,7 +218,7 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	size_t findings_size = sizeof *asset->findings * asset->finding_count;
 	hob_str quality = hob_str_of(asset->quality), settings_of = hob_str_of(asset->settings_of);
 	const hob_str texts[] = {asset->root,	asset->path,	   asset->full, asset->kind, asset->error,
-							 asset->reason, asset->moved_from, quality,		settings_of};
+							 asset->reason, asset->moved_from, quality,		settings_of, asset->content};
 	size_t text_size = 0;
 	for (size_t i = 0; i < HOB_COUNT_OF(texts); i++)
 		text_size += texts[i].len + 1;
@@ -242,6 +243,7 @@ static record *record_new(srv_views *views, const srv_view_asset *asset)
 	copy->full = copy_text(&at, asset->full);
 	copy->kind = copy_text(&at, asset->kind);
 	copy->stats = (hob_str){r->stats->data, r->stats->len};
+	copy->content = copy_text(&at, asset->content);
 	copy->error = copy_text(&at, asset->error);
 	copy->reason = copy_text(&at, asset->reason);
 	copy->settings = (hob_str){r->settings->data, r->settings->len};
@@ -397,6 +399,9 @@ static void view_unref(view *v)
 {
 	while (v && atomic_fetch_sub_explicit(&v->references, 1, memory_order_acq_rel) == 1) {
 		view *newer = v->newer;
+		srv_view_kept *kept = atomic_load(&v->kept);
+		if (kept)
+			kept->drop(kept);
 		free_garbage(v->garbage);
 		free_const(v->open.assets);
 		free(v->by_id);
@@ -454,6 +459,17 @@ const srv_view *srv_views_take(srv_views *views)
 void srv_view_drop(const srv_view *open)
 {
 	view_unref((view *)(uintptr_t)open);
+}
+
+const srv_view_kept *srv_view_keep(const srv_view *open, srv_view_kept *(*make)(const srv_view *view))
+{
+	view *v = (view *)(uintptr_t)open;
+	srv_view_kept *kept = atomic_load(&v->kept), *made = kept ? NULL : make(open);
+	if (made && atomic_compare_exchange_strong(&v->kept, &kept, made))
+		return made;
+	if (made)
+		made->drop(made);
+	return kept;
 }
 
 /* ---- changes */

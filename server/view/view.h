@@ -7,6 +7,7 @@
 
 #include "../../core/base/base.h"
 #include "../../core/hash/hash.h"
+#include "../../core/settings/content.h"
 #include "../../core/settings/rules.h"
 
 enum { SRV_ASSET_ID = 12 };
@@ -73,8 +74,9 @@ typedef struct srv_view_asset {
 	uint64_t expected_ns;	   /* estimate for its next cook; 0: unknown */
 	/* JSON object: meshes, triangles, vertices, lods, materials, textures, animations, nodes */
 	hob_str stats;
-	hob_str error;	/* JSON object or empty */
-	hob_str reason; /* JSON array: why it was last cooked (or is being cooked) */
+	hob_str content; /* JSON array (core/settings/content.h), or empty */
+	hob_str error;	 /* JSON object or empty */
+	hob_str reason;	 /* JSON array: why it was last cooked (or is being cooked) */
 	uint32_t warnings, output_count, dep_count;
 	uint64_t triangles, lods;		/* parsed from `stats` by srv_views_put */
 	const hob_rule_count *findings; /* of the newest cooked version, even if it was refused */
@@ -136,6 +138,13 @@ void srv_views_free(srv_views *views);
  * srv_views_free. */
 const srv_view *srv_views_take(srv_views *views);
 void srv_view_drop(const srv_view *view);
+
+/* Kept with a view by a reader that made it: the first member of its struct. */
+typedef struct srv_view_kept {
+	void (*drop)(struct srv_view_kept *kept);
+} srv_view_kept;
+/* Any thread: what `make` made of this view (several may call it at once); dropped with the view. */
+const srv_view_kept *srv_view_keep(const srv_view *view, srv_view_kept *(*make)(const srv_view *view));
 
 /* Loop thread: changes are collected and become visible together at publish; of several changes to one asset
  * the last wins. put copies *asset deeply; remove ignores unknown assets. publish costs one copy of two

@@ -39,7 +39,7 @@ describe('dashboard', { skip: missing() ?? withoutDashboard() ?? false }, () => 
 	const heading = (name) => page.getByRole('heading', { name, exact: true, level: 1 }).waitFor();
 
 	test('every page is reached from the navigation, and axe finds nothing in either scheme', async () => {
-		for (const [link, title] of [['Overview', 'Overview'], ['Assets', 'Assets'], ['Textures', 'Textures'], ['Problems', 'Problems'], ['Jobs', 'Jobs'], ['Cache', 'Cache'], ['Clients', 'Clients'], ['Log', 'Log'], ['Settings', 'Settings'], ['API', 'API']]) {
+		for (const [link, title] of [['Overview', 'Overview'], ['Search', 'Search'], ['Assets', 'Assets'], ['Library', 'Library'], ['Problems', 'Problems'], ['Jobs', 'Jobs'], ['Cache', 'Cache'], ['Clients', 'Clients'], ['Log', 'Log'], ['Settings', 'Settings'], ['API', 'API']]) {
 			await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: link }).click();
 			await heading(title);
 			await settled();

@@ -19,7 +19,8 @@ import { Empty } from './ui.js';
 import { Overview } from './pages/overview.js';
 import { Assets } from './pages/assets.js';
 import { Asset } from './pages/asset.js';
-import { Textures } from './pages/textures.js';
+import { Library } from './pages/library.js';
+import { Search } from './pages/search.js';
 import { Jobs } from './pages/jobs.js';
 import { Errors } from './pages/errors.js';
 import { Cache } from './pages/cache.js';
@@ -29,9 +30,12 @@ import { Settings } from './pages/settings.js';
 import { Api } from './pages/api.js';
 import { SignIn } from './pages/sign_in.js';
 
-/** @type {Page.Table<(props: { query: Page.Query, below: string }) => Page.Node | null>} */
-const pages = { '': Overview, assets: Assets, asset: Asset, textures: Textures, jobs: Jobs, errors: Errors,
-	cache: Cache, clients: Clients, log: Log, settings: Settings, api: Api };
+/** @type {Page.Table<(props: { page: string, query: Page.Query, below: string }) => Page.Node | null>} */
+const pages = { '': Overview, search: Search, assets: Assets, asset: Asset, textures: Library, materials: Library,
+	clips: Library, features: Library, folders: Library, jobs: Jobs, errors: Errors, cache: Cache,
+	clients: Clients, log: Log, settings: Settings, api: Api };
+
+const inLibrary = new Set(['materials', 'clips', 'features', 'folders']);
 
 function NotThere() {
 	useTitle(text.notThere.title);
@@ -55,8 +59,10 @@ function Pages() {
 	} catch {
 		// An address that is cut off inside an escape names nothing.
 	}
-	return html`<${Shell} page=${name === 'asset' ? 'assets' : name || 'overview'}>
-			${Page ? html`<${Page} key=${name} query=${query} below=${below} />` : html`<${NotThere} />`}</${Shell}>`;
+	const shown = inLibrary.has(name) ? 'textures' : name === 'asset' ? 'assets' : name || 'overview';
+	return html`<${Shell} page=${shown}>
+			${Page ? html`<${Page} key=${name} ...${{ page: name, query, below }} />`
+				: html`<${NotThere} />`}</${Shell}>`;
 }
 
 startSession();

@@ -3,8 +3,8 @@ import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { text } from './text.js';
 import { clock, number } from './format.js';
-import { useAddress } from './router.js';
-import { LATER, pace, useLive, useResource } from './hooks.js';
+import { navigate, useAddress } from './router.js';
+import { LATER, pace, useKey, useLive, useResource } from './hooks.js';
 import { Keys } from './keys.js';
 import { Icon } from './ui.js';
 import { signOut, useSession } from './session.js';
@@ -12,7 +12,8 @@ import { ThemeSwitch } from './theme.js';
 import { Updated } from './updated.js';
 import { SHORT, Work } from './work.js';
 
-const groups = [['overview', 'assets', 'textures', 'errors', 'jobs'], ['cache', 'clients', 'log'], ['settings', 'api']];
+const groups = [['overview', 'search', 'assets', 'textures', 'errors', 'jobs'], ['cache', 'clients', 'log'],
+	['settings', 'api']];
 /** @param {string} page */
 const addressOf = (page) => (page === 'overview' ? '/' : `/ui/${page}`);
 
@@ -54,6 +55,12 @@ export function Shell({ page, children }) {
 	const stats = useResource('/api/v1/stats', { on: changesCounts, every: 15000 });
 	pace.gap = (stats.data?.progress?.left ?? 0) > SHORT ? 2000 : 300;
 	useEffect(() => setOpen(false), [path]);
+	useKey('/', (event) => {
+		if (path === '/ui/assets') return; // its own field
+		event.preventDefault();
+		navigate('/ui/search');
+		/** @type {HTMLInputElement | null} */ (document.querySelector('.search input'))?.focus();
+	});
 	const badges = /** @type {Page.Table<Page.Node>} */ ({
 		errors: html`<${Badge} tone="bad" label=${text.nav.errors} count=${stats.data?.errors} />`,
 		jobs: html`<${Badge} tone="work" label=${text.overview.working} count=${stats.data?.progress?.left} />`,

@@ -25,6 +25,38 @@ declare namespace Api {
 		root_cause: string | null;
 	} | null;
 	type Output = { name: string; hash: string; size: number; url: string };
+	type LibraryTexture = {
+		name: string;
+		users: number;
+		asset: string;
+		hash: string;
+		bytes: number;
+		source: number[];
+		size: number[];
+		embedded: boolean;
+		by: string | null;
+	};
+	type LibraryMaterial = { name: string; users: number; asset: string; textures: number };
+	type LibraryClip = { name: string; users: number; asset: string; ms: number };
+	type LibraryFeature = { name: string; users: number; asset: string };
+	type LibraryFolder = {
+		name: string;
+		users: number;
+		asset: string;
+		bytes: number;
+		triangles: number;
+		cook_ms: number;
+	};
+	type Content = {
+		kind: 'texture' | 'material' | 'clip' | 'feature';
+		name: string;
+		hash?: string;
+		source?: number[];
+		size?: number[];
+		by?: string;
+		textures?: number;
+		ms?: number;
+	};
 	type Dependency = { path: string; missing: boolean; hash: string | null };
 	type Asset = {
 		id: string;
@@ -39,7 +71,12 @@ declare namespace Api {
 		rev: number;
 		cooked_at: string | null;
 		cook_ms: number;
-		bytes: { source: number; inputs: number; cooked: number; textures: number };
+		bytes: {
+			source: number;
+			inputs: number;
+			cooked: number;
+			textures: number;
+		};
 		stats: {
 			over_budget: string[];
 			shrunk: string;
@@ -60,6 +97,7 @@ declare namespace Api {
 		deps: Dependency[];
 		moved_from: string;
 		report: string | null;
+		content: Content[];
 	};
 	type RuleLevel = 'info' | 'warning' | 'error';
 	type FindingCounts = { errors: number; warnings: number; infos: number };
@@ -76,7 +114,12 @@ declare namespace Api {
 		next: string | null;
 		rev: number;
 	};
-	type AssetPage = { items: Asset[]; next: string | null; total: number | null; rev: number };
+	type AssetPage = {
+		items: Asset[];
+		next: string | null;
+		total: number | null;
+		rev: number;
+	};
 	type Reason = { kind: string; path?: string };
 	type Job = {
 		id: number;
@@ -158,7 +201,10 @@ declare namespace Api {
 		source: string;
 		file_name: string | null | Record<string, unknown>;
 		inputs: Record<string, unknown> | null;
-		deps: { path: string | Record<string, unknown>; sha256: string | null }[];
+		deps: {
+			path: string | Record<string, unknown>;
+			sha256: string | null;
+		}[];
 		outputs: ActionOutput[];
 		stats: Record<string, unknown> | null;
 		warnings: number;
@@ -442,7 +488,12 @@ declare namespace Api {
 			poll_ms: number;
 			files: number;
 			skipped: string;
-			skipped_files: { path: string; format: string; remedy: string; why?: string }[];
+			skipped_files: {
+				path: string;
+				format: string;
+				remedy: string;
+				why?: string;
+			}[];
 			missing_since: string | null;
 		}[];
 	};
@@ -484,9 +535,21 @@ declare namespace Api {
 		Path extends `/api/v1/commits/${string}` ? Commit :
 		Path extends `/api/v1/assets/${string}` ? Asset :
 		Path extends `/api/v1/jobs/${string}` ? Job :
+		Path extends `/api/v1/materials${string}` ? {
+		items: LibraryMaterial[];
+		next: string | null;
+		total: number;
+		rev: number;
+	} :
+		Path extends `/api/v1/features${string}` ? {
+		items: LibraryFeature[];
+		next: string | null;
+		total: number;
+		rev: number;
+	} :
 		Path extends `/api/v1/findings${string}` ? FindingPage :
 		Path extends `/api/v1/textures${string}` ? {
-		items: { name: string; hash: string; bytes: number; users: number }[];
+		items: LibraryTexture[];
 		next: string | null;
 		total: number;
 		rev: number;
@@ -494,6 +557,12 @@ declare namespace Api {
 		Path extends `/api/v1/changes${string}` ? Changes :
 		Path extends `/api/v1/clients${string}` ? Clients :
 		Path extends `/api/v1/commits${string}` ? { root?: string; ref?: string; items: Commit[] } :
+		Path extends `/api/v1/folders${string}` ? {
+		items: LibraryFolder[];
+		next: string | null;
+		total: number;
+		rev: number;
+	} :
 		Path extends `/api/v1/history${string}` ? {
 		items: AssetChange[];
 		next: string | null;
@@ -521,6 +590,25 @@ declare namespace Api {
 		Path extends `/api/v1/assets${string}` ? AssetPage :
 		Path extends `/api/v1/config${string}` ? Config :
 		Path extends `/api/v1/errors${string}` ? ErrorGroups :
+		Path extends `/api/v1/search${string}` ? {
+		assets: { items: Asset[]; total: number };
+		textures: { next: string | null; items: LibraryTexture[]; total: number };
+		materials: {
+			next: string | null;
+			items: LibraryMaterial[];
+			total: number;
+		};
+		clips: { next: string | null; items: LibraryClip[]; total: number };
+		features: { next: string | null; items: LibraryFeature[]; total: number };
+		folders: { next: string | null; items: LibraryFolder[]; total: number };
+		rev: number;
+	} :
+		Path extends `/api/v1/clips${string}` ? {
+		items: LibraryClip[];
+		next: string | null;
+		total: number;
+		rev: number;
+	} :
 		Path extends `/api/v1/roots${string}` ? Roots :
 		Path extends `/api/v1/stats${string}` ? Stats :
 		Path extends `/api/v1/trace${string}` ? Trace :

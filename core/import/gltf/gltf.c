@@ -59,6 +59,7 @@ bool hob_gltf_knows(const char *extension)
 
 static void check_extensions(hob_gltf *g)
 {
+	enum { USES_MAX = 4096 };
 	const cJSON *required = hob_json_get(g->root, "extensionsRequired");
 	const cJSON *used = hob_json_get(g->root, "extensionsUsed");
 	if ((required && !cJSON_IsArray(required)) || (used && !cJSON_IsArray(used)))
@@ -77,13 +78,19 @@ static void check_extensions(hob_gltf *g)
 		hob_leave(UNSUPPORTED, "the file requires the extension '%.64s', which Hob does not read; %s",
 				  item->valuestring, remedy);
 	}
-	for (const cJSON *item = used ? used->child : NULL; item; item = item->next)
-		if (cJSON_IsString(item) && !hob_gltf_knows(item->valuestring))
+	for (const cJSON *item = used ? used->child : NULL; item; item = item->next) {
+		if (!cJSON_IsString(item))
+			continue;
+		hob_str uses = g->model.uses;
+		if (uses.len < USES_MAX)
+			g->model.uses = hob_arena_printf(g->result, "%.*s%.64s ", HOB_FMT(uses), item->valuestring);
+		if (!hob_gltf_knows(item->valuestring))
 			hob_gltf_note(g, "extension-ignored",
 						  "the extension '%.64s' is not supported; it is kept as JSON on nodes, materials, "
 						  "scenes and the "
 						  "file, and draws nothing",
 						  item->valuestring);
+	}
 }
 
 /* ---- asset */

@@ -72,9 +72,11 @@ function Chips({ query, stats }) {
 	 * @param {string} state
 	 */
 	const allAre = (state) => problemStates.includes(state) && counts[state] === errors;
-	const every = !query.state && !query.warning && !query.problem && !query.rule && !query.uses;
+	const [kind, ...name] = (query.has ?? '').split(':');
+	const every = !query.state && !query.warning && !query.problem && !query.rule && !query.uses && !query.has;
 	return html`<div class="chips" role="group" aria-label=${words.columns.state}>
-		${chip(every, { state: '', warning: '', problem: '', rule: '', level: '', uses: '' }, words.all, assets?.total)}
+		${chip(every, { state: '', warning: '', problem: '', rule: '', level: '', uses: '', has: '' }, words.all,
+			assets?.total)}
 		${states.filter((state) => (counts[state] > 0 && !allAre(state)) || query.state === state)
 				.map((state) => chip(query.state === state,
 			{ state: query.state === state ? '' : state, problem: '' }, html`<${State} state=${state} />`,
@@ -85,6 +87,7 @@ function Chips({ query, stats }) {
 			words.problemsMeaning)}
 		${query.rule && chip(true, { rule: '', level: '' }, html`<code>${query.rule}</code>`)}
 		${query.uses && chip(true, { uses: '' }, html`${words.uses} <code>${query.uses}</code>`)}
+		${query.has && chip(true, { has: '' }, html`${words.has[kind]} <code>${name.join(':')}</code>`)}
 		${(warnings > 0 || query.warning)
 				&& chip(Boolean(query.warning), { warning: query.warning ? '' : '1' }, words.withWarnings)}</div>`;
 }
@@ -216,10 +219,11 @@ export function Assets({ query }) {
 	const stats = useResource('/api/v1/stats', { on: changesCounts });
 	const roots = useResource('/api/v1/roots');
 	const selection = useSelection();
-	const { q, root, kind, warning, problem, rule, level, uses, sort } = query;
+	const { q, root, kind, warning, problem, rule, level, uses, has, sort } = query;
 	const state = former[query.state] ?? query.state;
-	const { rows, wanted } = useRows({ q, root, standing: state, kind, warning, problem, rule, level, uses, sort });
-	const filtered = Boolean(q || root || state || kind || warning || problem || rule || level || uses);
+	const { rows, wanted } = useRows({ q, root, standing: state, kind, warning, problem, rule, level, uses, has,
+		sort });
+	const filtered = Boolean(q || root || state || kind || warning || problem || rule || level || uses || has);
 	const size = /textures$/.test(sort ?? '') ? ['textures', 'textures'] : ['size', 'bytes'];
 	const when = /cook_ms$/.test(sort ?? '') ? ['time', 'cook_ms'] : ['cooked', 'cooked_at'];
 	/**
