@@ -14,6 +14,10 @@
 /* Seconds. A lock that is older, or has a time in the future, was left by a program that died. */
 enum { SRV_VCS_LOCK_STALE = 60 };
 
+/* While a file of this name is at the top of a watched folder, somebody changes many files that belong
+ * together (server/git): the watch only collects. */
+#define SRV_VCS_CHANGING ".hob-changing"
+
 typedef struct srv_vcs {
 	char lock[PATH_MAX], index[PATH_MAX]; /* empty: the folder is not in a working copy */
 	bool empty_is_free;					  /* the lock file remains, empty, after each operation */

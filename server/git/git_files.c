@@ -5,6 +5,7 @@
 #include "../fs/folder.h"
 #include "../fs/remove_tree.h"
 #include "../fs/transfer.h"
+#include "../fs/vcs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -319,6 +320,7 @@ bool srv_git_files_apply(const srv_git_files *files, int folder, srv_git_changes
 {
 	if (whole && !clear_others(files, folder, changes, err))
 		return false;
+	srv_close(openat(folder, SRV_VCS_CHANGING, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
 	for (uint32_t i = 0; i < changes->count && !whole; i++)
 		if (changes->items[i].letter != 'P' || changes->items[i].fault)
 			drop(folder, changes->items[i].path);
@@ -326,6 +328,7 @@ bool srv_git_files_apply(const srv_git_files *files, int folder, srv_git_changes
 	for (uint32_t i = 0; i < changes->count && ok; i++)
 		ok = changes->items[i].letter != 'P' || changes->items[i].fault ||
 			 put(files, folder, &changes->items[i], err);
+	unlinkat(folder, SRV_VCS_CHANGING, 0);
 	return ok;
 }
 

@@ -89,6 +89,7 @@ typedef struct watch_root {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool want_scan, held;	   /* `held`: a scan is due or in progress, and changes are only collected */
+	int64_t changing_until_ns; /* SRV_VCS_CHANGING: changes are only collected; 0: they are delivered */
 	atomic_bool retry_inotify; /* request: try inotify again after the watch limit */
 	int64_t scan_at_ns, overflow_at_ns, backoff_ns;
 	/* wait before the next scan, set by a scan that could not read everything; 0: the last one could */

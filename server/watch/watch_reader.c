@@ -2,6 +2,7 @@
 #include "../../core/base/array.h"
 #include "../fs/beneath.h"
 #include "../fs/mounts.h"
+#include "../fs/vcs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 enum { BUFFER = 64 << 10, BUFFERS_PER_TURN = 16, PARTNER_MS = 50 };
+
+enum { CHANGING_MAX_MS = 30000 };
 
 static const int64_t BACKOFF_FIRST_NS = 250000000, BACKOFF_MAX_NS = 30000000000, CALM_NS = 60000000000;
 
@@ -168,6 +171,7 @@ static void on_overflow(reader *r)
 	else
 		root->backoff_ns = next < BACKOFF_MAX_NS ? next : BACKOFF_MAX_NS;
 	root->overflow_at_ns = r->now;
+	root->changing_until_ns = 0;
 	srv_watch_root_doubt(root, root->backoff_ns,
 						 "the kernel's queue of file events overflowed; everything is scanned again");
 }
@@ -211,6 +215,10 @@ static void on_record(reader *r, const struct inotify_event *event)
 		srv_watch_root_doubt(root, 0, "a file system below the watched folder was unmounted");
 		return;
 	}
+	if (node == root->tree.root && event->len > 0 && strcmp(event->name, SRV_VCS_CHANGING) == 0)
+		root->changing_until_ns = event->mask & IN_CREATE	? r->now + watch_ms(CHANGING_MAX_MS)
+								  : event->mask & IN_DELETE ? 0
+															: root->changing_until_ns;
 	char path[PATH_MAX];
 	size_t len;
 	if (event->len == 0 || (event->name[0] == '.' && root->extras.names.used == 0) ||
@@ -308,7 +316,7 @@ static void pass_marks(reader *r)
 {
 	watch_root *root = r->root;
 	uint64_t number = root->marks_set;
-	if (number == root->marks_passed || root->held)
+	if (number == root->marks_passed || root->held || srv_watch_now_ns() < root->changing_until_ns)
 		return;
 	if (mounts_change(r)) /* checks other roots in the next turn */
 		srv_watch_wake_reader(r->watch);
@@ -319,7 +327,7 @@ static void pass_marks(reader *r)
 	if (seen) {
 		read_to_mark(r);
 		/* After an overflow, the pending scan finds the changes. */
-		if (root->held)
+		if (root->held || r->now < root->changing_until_ns)
 			return;
 		srv_settle_hurry(root, r->now);
 	}

@@ -241,6 +241,8 @@ int64_t srv_settle_tick(watch_root *root, int64_t now)
 	const srv_watch_options *options = &root->watch->options;
 	if (root->held)
 		return INT64_MAX;
+	if (now < root->changing_until_ns)
+		return root->changing_until_ns;
 	if (s->created.live > 0 && s->created_due_ns <= now)
 		look_at_created(root, now, false);
 	int64_t due = s->created.live > 0 ? s->created_due_ns : INT64_MAX;

@@ -1,5 +1,7 @@
 #include "watch_support.h"
 
+#include "server/fs/vcs.h"
+
 #include <limits.h>
 
 enum { MANY = 9000 };
@@ -123,6 +125,35 @@ static void what_is_taken_up_in_parts_comes_again_before_all_else(void **state)
 		assert_int_equal(w->records[i].kind, 's');
 }
 
+static void what_belongs_together_is_delivered_together(void **state)
+{
+	watched *w = *state;
+	srv_watch_options options = {.window_us = 1, .window_max_ms = 1};
+	char marker[PATH_MAX];
+	start_watching(w, &options);
+	size_t from = w->count;
+	save(w, SRV_VCS_CHANGING, "");
+	for (int i = 0; i < 40; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "%d.obj", i);
+		save(w, name, "x");
+		if (i % 10 == 9) { /* a turn of the reader */
+			uv_run(&w->loop, UV_RUN_NOWAIT);
+			while (atomic_load(&w->watch->roots[0]->collected) < (size_t)i + 1 &&
+				   count_records(w, from, w->count, 'c') == 0)
+				uv_run(&w->loop, UV_RUN_NOWAIT);
+		}
+	}
+	assert_int_equal(count_records(w, from, w->count, 'c'), 0);
+	snprintf(marker, sizeof marker, "%s/%s", w->dir.path, SRV_VCS_CHANGING);
+	unlink(marker);
+	set_mark(w);
+	size_t passed = wait_record(w, from, 'p', NULL);
+	assert_int_equal(count_records(w, from, passed, 'c'), 40);
+	size_t first = find_record(w, from, 'c', NULL);
+	assert_int_equal(w->records[first].batch, w->records[first + 39].batch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +163,7 @@ int main(void)
 		watch_test(polling_root_passes_a_mark_without_having_seen),
 		watch_test(root_that_is_replaced_unheard_is_not_seen),
 		watch_test(what_is_taken_up_in_parts_comes_again_before_all_else),
+		watch_test(what_belongs_together_is_delivered_together),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
