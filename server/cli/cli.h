@@ -29,7 +29,7 @@ extern const cli_command srv_cli_serve, srv_cli_cook, srv_cli_status, srv_cli_ls
 	srv_cli_why, srv_cli_log, srv_cli_inspect, srv_cli_diff, srv_cli_formats, srv_cli_export, srv_cli_token,
 	srv_cli_config, srv_cli_init, srv_cli_completion, srv_cli_set, srv_cli_bundle, srv_cli_refs, srv_cli_gc,
 	srv_cli_verify, srv_cli_doctor, srv_cli_farm, srv_cli_stop, srv_cli_open, srv_cli_sync, srv_cli_recook,
-	srv_cli_check, srv_cli_warm, srv_cli_docs;
+	srv_cli_check, srv_cli_warm, srv_cli_docs, srv_cli_history, srv_cli_bisect, srv_cli_snapshot;
 
 /* ---- options: one table a command ---- */
 

@@ -52,10 +52,10 @@ typedef struct diff_entry {
 
 typedef struct diff_report {
 	const diff_report_options *how;
-	cJSON *before, *after; /* manifests; NULL when one asset is compared with "previous" */
-	char from[48], to[48]; /* "rev 4100", "rev 4182" */
-	const char **added, **gone;
-	uint32_t added_count, gone_count, entry_count, over_count;
+	cJSON *before, *after;				  /* manifests; NULL when one asset is compared with "previous" */
+	char from[48], to[48];				  /* "rev 4100", "rev 4182" */
+	const char **added, **gone, **broken; /* broken: at the later commit only */
+	uint32_t added_count, gone_count, broken_count, entry_count, over_count;
 	diff_entry *entries; /* largest change first */
 } diff_report;
 
@@ -179,6 +179,8 @@ static void put_summary(const diff_report *r, hob_buf *out)
 		hob_buf_printf(out, "; the changed ones are %s %s (%s)",
 					   srv_text_bytes((uint64_t)fabs(to - from), bytes), to > from ? "larger" : "smaller",
 					   share_text(from, to, share));
+	if (r->broken_count > 0)
+		hob_buf_printf(out, "; %u cannot be cooked any more", r->broken_count);
 	if (r->over_count > 0)
 		hob_buf_printf(out, "; %u grew more than allowed", r->over_count);
 }
@@ -232,6 +234,7 @@ static void put_all(const form *f, const diff_report *r, hob_buf *out)
 {
 	for (uint32_t i = 0; i < r->entry_count; i++)
 		put_entry(f, r, &r->entries[i], out);
+	put_names(f, "Broken", "broken", r->broken, r->broken_count, out);
 	put_names(f, "New", "new   ", r->added, r->added_count, out);
 	put_names(f, "Gone", "gone  ", r->gone, r->gone_count, out);
 }
@@ -345,6 +348,8 @@ static void put_json(const diff_report *r, hob_buf *out)
 	hob_json_close(out, ']');
 	put_json_names(out, "added", r->added, r->added_count);
 	put_json_names(out, "gone", r->gone, r->gone_count);
+	if (r->how->commits)
+		put_json_names(out, "broken", r->broken, r->broken_count);
 	hob_buf_put_str(out, HOB_STR("}\n"));
 }
 
@@ -390,6 +395,12 @@ static bool has_outputs(const cJSON *asset)
 	return cJSON_GetArraySize(srv_cli_member(asset, "outputs")) > 0;
 }
 
+/* Whether the newest version failed, as a commit's manifest has it. */
+static bool is_broken(const cJSON *asset)
+{
+	return asset && !srv_cli_is_fresh(srv_cli_text(asset, "state"));
+}
+
 static bool same_outputs(const cJSON *a, const cJSON *b)
 {
 	const cJSON *output;
@@ -402,44 +413,22 @@ static bool same_outputs(const cJSON *a, const cJSON *b)
 	return same == (uint32_t)cJSON_GetArraySize(a) && same == (uint32_t)cJSON_GetArraySize(b);
 }
 
-/* Below `from`, the name of `asset` begins with `to`. */
-static void rename_asset(cJSON *asset, const char *from, const char *to)
-{
-	hob_buf name = {0};
-	cJSON *item = cJSON_GetObjectItemCaseSensitive(asset, "asset");
-	const char *text = cJSON_GetStringValue(item);
-	size_t len = strlen(from);
-	if (!text || strncmp(text, from, len) != 0)
-		return;
-	hob_buf_printf(&name, "%s%s", to, text + len);
-	cJSON_SetValuestring(item, srv_cli_ended(&name));
-	hob_buf_release(&name);
-}
-
-/* The manifest of a commit, once it is settled, with the names of the root's own assets. */
+/* The manifest of a commit, once it is settled. */
 static cJSON *commit_manifest(const diff_report_options *how, const char *rev, char shown[48], int *code)
 {
 	char root[256] = "";
 	const char *rest = how->only ? strchr(how->only, '/') : NULL;
+	cJSON *commit;
 	if (how->only)
 		snprintf(root, sizeof root, "%.*s", (int)strcspn(how->only, "/"), how->only);
-	cJSON *full = srv_cli_warm_commit(who, how->url, root[0] ? root : NULL, rev, true, code);
-	hob_buf below = {0};
-	hob_buf_printf(&below, "%s%s", srv_cli_text(full, "assets_below"), rest ? rest : "");
 	cJSON *manifest =
-		full ? srv_cli_ask_about(who, how->url, "/api/v1/revs/latest/manifest?root=", srv_cli_ended(&below),
-								 false, code)
-			 : NULL;
-	cJSON *asset;
-	cJSON_ArrayForEach(asset, cJSON_GetObjectItemCaseSensitive(manifest, "assets"))
-		rename_asset(asset, srv_cli_text(full, "assets_below"), srv_cli_text(full, "root"));
-	const char *id = srv_cli_text(full, "id");
+		srv_cli_commit_manifest(who, how->url, root[0] ? root : NULL, rev, rest ? rest : "", &commit, code);
+	const char *id = srv_cli_text(commit, "id");
 	if (strncmp(id, rev, strlen(rev)) == 0)
 		snprintf(shown, 48, "%.7s", id);
 	else
 		snprintf(shown, 48, "%.30s (%.7s)", rev, id);
-	hob_buf_release(&below);
-	cJSON_Delete(full);
+	cJSON_Delete(commit);
 	return manifest;
 }
 
@@ -455,17 +444,6 @@ static cJSON *ask_manifest(const diff_report_options *how, const char *rev, char
 }
 
 /* ---- one asset */
-
-/* The key of the cook that an asset of a manifest serves. */
-static bool find_key(const diff_report_options *how, const cJSON *asset, char key[72], int *code)
-{
-	char target[96];
-	snprintf(target, sizeof target, "/api/v1/assets/%.40s", srv_cli_text(asset, "id"));
-	cJSON *facts = srv_cli_ask_json(who, how->url, target, false, code);
-	snprintf(key, 72, "%.64s", srv_cli_text(facts, "record"));
-	cJSON_Delete(facts);
-	return facts != NULL;
-}
 
 static double weight_of(const cJSON *comparison)
 {
@@ -522,6 +500,13 @@ static void check_growth(const cJSON *limits, diff_entry *entry)
 }
 
 /* ---- pictures */
+
+/* Pictures stay with the daemon, which readers of the report reach at the address `pictures`. */
+static bool is_hosted(const diff_report_options *how)
+{
+	return how->pictures &&
+		   (strncmp(how->pictures, "http://", 7) == 0 || strncmp(how->pictures, "https://", 8) == 0);
+}
 
 /* Makes a file name from the asset's name, without characters that are special in Markdown, HTML or an
  * address. If more than slashes were replaced, a digest keeps the name unique. */
@@ -584,8 +569,11 @@ static bool fetch_picture(const diff_report_options *how, const char *id, diff_e
 	srv_cli_put_parameter(&target, "&clip=", clip[0] ? clip : NULL);
 	bool asked =
 		srv_cli_request(how->url, "GET", srv_cli_ended(&target), NULL, (hob_str){0}, &response, &error);
+	hob_buf hosted = {0};
+	hob_buf_printf(&hosted, "%s%s", how->pictures, srv_cli_ended(&target));
 	hob_buf_release(&target);
 	if (!asked) {
+		hob_buf_release(&hosted);
 		*code = srv_cli_fail(who, &error, EXIT_UNREACHABLE);
 		return false;
 	}
@@ -593,12 +581,17 @@ static bool fetch_picture(const diff_report_options *how, const char *id, diff_e
 	if (response.status == 400) {
 		*code = srv_cli_print_problem(who, &response);
 		ok = false;
+	} else if (response.status == 200 && is_hosted(how)) {
+		(void)srv_cli_ended(&hosted);
+		entry->picture = (char *)hosted.data;
+		hosted = (hob_buf){0};
 	} else if (response.status == 200) {
 		entry->picture = picture_path(how, entry->asset);
 		ok = srv_cook_write_file(entry->picture, hob_buf_bytes(&response.body), &written, &error);
 		if (!ok)
 			*code = srv_cli_fail(who, &error, EXIT_USAGE);
 	}
+	hob_buf_release(&hosted);
 	srv_cli_response_release(&response);
 	return ok;
 }
@@ -611,9 +604,10 @@ static bool look_at(diff_report *r, const cJSON *limits, const cJSON *was, const
 	*entry = (diff_entry){.asset = name};
 	snprintf(entry->from, sizeof entry->from, "%.40s", r->how->from);
 	snprintf(entry->to, sizeof entry->to, "%.40s", r->how->to);
-	if (r->how->commits &&
-		(!find_key(r->how, was, entry->from, code) || !find_key(r->how, now, entry->to, code)))
-		return false;
+	if (r->how->commits) {
+		snprintf(entry->from, sizeof entry->from, "%.64s", srv_cli_text(was, "record"));
+		snprintf(entry->to, sizeof entry->to, "%.64s", srv_cli_text(now, "record"));
+	}
 	char target[256];
 	snprintf(target, sizeof target, "/api/v1/assets/%s/compare?from=%s&to=%s", id, entry->from, entry->to);
 	entry->comparison = srv_cli_ask_json(who, r->how->url, target, false, code);
@@ -657,25 +651,30 @@ static bool gather(diff_report *r, const cJSON *limits, int *code)
 	r->entries = calloc(most, sizeof *r->entries);
 	r->added = calloc(most, sizeof *r->added);
 	r->gone = calloc(most, sizeof *r->gone);
-	if (!r->entries || !r->added || !r->gone)
+	r->broken = calloc(most, sizeof *r->broken);
+	if (!r->entries || !r->added || !r->gone || !r->broken)
 		return false;
 	cJSON_ArrayForEach(asset, srv_cli_member(r->before, "assets"))
 	{
 		const char *name = srv_cli_text(asset, "asset");
-		if (has_outputs(asset) &&
-			!has_outputs(srv_cli_find(srv_cli_member(r->after, "assets"), "asset", name)))
+		const cJSON *now = srv_cli_find(srv_cli_member(r->after, "assets"), "asset", name);
+		if (has_outputs(asset) && !has_outputs(now) && !(now && r->how->commits))
 			r->gone[r->gone_count++] = name;
 	}
 	cJSON_ArrayForEach(asset, srv_cli_member(r->after, "assets"))
 	{
 		const char *name = srv_cli_text(asset, "asset");
 		const cJSON *was = srv_cli_find(srv_cli_member(r->before, "assets"), "asset", name);
-		if (!has_outputs(asset))
-			continue;
-		if (!has_outputs(was))
+		/* The asset of the tip lasts longer than that of a commit's folder. */
+		const cJSON *lasting = cJSON_IsTrue(srv_cli_member(r->before, "is_tip")) ? was : asset;
+		if (r->how->commits && is_broken(asset)) {
+			if (!is_broken(was))
+				r->broken[r->broken_count++] = name;
+		} else if (has_outputs(asset) && !has_outputs(was))
 			r->added[r->added_count++] = name;
-		else if (!same_outputs(srv_cli_member(was, "outputs"), srv_cli_member(asset, "outputs")) &&
-				 !look_at(r, limits, was, asset, srv_cli_text(asset, "id"), name, code))
+		else if (has_outputs(asset) &&
+				 !same_outputs(srv_cli_member(was, "outputs"), srv_cli_member(asset, "outputs")) &&
+				 !look_at(r, limits, was, asset, srv_cli_text(lasting, "id"), name, code))
 			return false;
 	}
 	return true;
@@ -759,6 +758,7 @@ static void release(diff_report *r)
 	free(r->entries);
 	free(r->added);
 	free(r->gone);
+	free(r->broken);
 	cJSON_Delete(r->before);
 	cJSON_Delete(r->after);
 }
@@ -781,7 +781,7 @@ static int print_report(const diff_report_options *options)
 	int code = EXIT_INTERNAL;
 	hob_buf out = {0};
 	cJSON *limits = options->growth ? read_growth(options->growth, &code) : NULL;
-	bool ok = (!options->growth || limits) && make_folder(options->pictures, &code);
+	bool ok = (!options->growth || limits) && (is_hosted(options) || make_folder(options->pictures, &code));
 	ok = ok && (strcmp(options->from, "previous") == 0 ? gather_one : gather)(&r, limits, &code);
 	if (ok) {
 		if (r.entry_count > 1)
@@ -790,7 +790,7 @@ static int print_report(const diff_report_options *options)
 		ok = !out.failed;
 		if (ok)
 			fwrite(out.data, 1, out.size, stdout);
-		bool differs = r.entry_count + r.added_count + r.gone_count > 0;
+		bool differs = r.entry_count + r.added_count + r.gone_count + r.broken_count > 0;
 		code = !ok				  ? EXIT_INTERNAL
 			   : r.over_count > 0 ? EXIT_OVER_BUDGET
 			   : differs		  ? EXIT_ASSETS_FAILED
@@ -928,8 +928,9 @@ static int run_diff(int argc, char **argv)
 		{"--from", 0, CLI_TEXT, &how.from, "REV", "changes since this revision or commit"},
 		{"--to", 0, CLI_TEXT, &how.to, "REV", "up to this revision or commit (latest)"},
 		{"--format", 0, CLI_TEXT, &how.format, "FORM", "format of the report: text, md, html or json (text)"},
-		{"--pictures", 0, CLI_TEXT, &how.pictures, "DIR",
-		 "write pictures of each asset before and after, and their difference, as PNG into DIR"},
+		{"--pictures", 0, CLI_TEXT, &how.pictures, "DIR|URL",
+		 "pictures of each asset before and after, and their difference: as PNG into DIR, or as links to the "
+		 "daemon, which readers reach at URL"},
 		{"--view", 0, CLI_TEXT, &how.view, "SIDE",
 		 "view of the pictures: corner, front, back, left, right, top or bottom (corner)"},
 		{"--max-growth", 0, CLI_TEXT, &how.growth, "JSON|FILE",
@@ -971,6 +972,6 @@ const cli_command srv_cli_diff = {
 	"  hob diff art/props/duck.glb\n"
 	"  hob diff art/props/duck.glb@4100 art/props/duck.glb@4182\n"
 	"  hob diff --from 4100 --to 4182 --format md --pictures changed/ > changed.md\n"
-	"  hob diff --from main --to topic --format md\n"
+	"  hob diff --from main --to topic --format md --pictures https://hob.example\n"
 	"  hob diff --from 4100 art/props --max-growth '{\"bytes\": \"10%\", \"triangles\": \"5%\"}'\n",
 	run_diff};

@@ -111,10 +111,18 @@ cJSON *srv_cli_ask_asset(const char *who, const char *url, const char *name, int
 /* Prints a problem+json body and a remedy, or the status; returns EXIT_ASSETS_FAILED or EXIT_USAGE. */
 int srv_cli_print_problem(const char *who, const cli_response *response);
 
-/* Has a commit of a git repository cooked (warm_command.c); `wait`: until everything is settled. root: NULL
- * where there is one repository. */
-cJSON *srv_cli_warm_commit(const char *who, const char *url, const char *root, const char *name, bool wait,
-						   int *code);
+/* A commit of a git repository (warm_command.c). root: NULL where there is one repository. */
+typedef enum cli_commit_work {
+	CLI_COMMIT_LOOK,
+	CLI_COMMIT_COOK, /* has it cooked */
+	CLI_COMMIT_WAIT	 /* and waits until everything is settled */
+} cli_commit_work;
+cJSON *srv_cli_commit(const char *who, const char *url, const char *root, const char *name,
+					  cli_commit_work work, int *code);
+/* Waits until it is settled. The manifest of what is `below` ("/props", "": all), with names as they are at
+ * the tip, and "is_tip". *commit: NULL without one; for cJSON_Delete. */
+cJSON *srv_cli_commit_manifest(const char *who, const char *url, const char *root, const char *name,
+							   const char *below, cJSON **commit, int *code);
 
 /* hob verify --cook (bundle.c): cooks each fresh asset again from a bundle of its inputs, each in a process
  * of its own. EXIT_ASSETS_FAILED: some outputs have other bytes. */

@@ -78,7 +78,7 @@ typedef enum srv_control_kind {
 	SRV_CONTROL_WHY,
 	/* text: "root/path" of a file: the assets that would be cooked again if it changed. 200, 400, 404 */
 	SRV_CONTROL_WHAT_IF,
-	/* number: a revision (0 = newest), asset: only this asset, or those below it. 200, 404, 410 */
+	/* number: a revision (0: newest), asset: it, or those below it; force: with cook keys. 200, 404, 410 */
 	SRV_CONTROL_MANIFEST,
 	/* asset, file: effective settings, the origin of each, and the file's text. 200, 404, sets etag */
 	SRV_CONTROL_SETTINGS,

@@ -104,12 +104,19 @@ static git_root *find_root(srv_gits *g, hob_str name, hob_error *err)
 
 static bool list(git_root *root, srv_control *control, hob_buf *body, hob_error *err)
 {
-	hob_buf log = {0};
+	hob_buf log = {0}, paths = {0};
 	srv_git_id from;
 	if (!srv_git_resolve(root, control->text, &from, err))
 		return false;
-	bool ok = srv_git_ask(&root->reader, &log, err, "log %s %llu", srv_git_id_text(&from).text,
-						  (unsigned long long)control->number);
+	for (hob_str rest = control->file; rest.len > 0;) {
+		size_t end = hob_str_find(rest, HOB_STR("//"), 0);
+		hob_buf_printf(&paths, "%s%s%s%.*s", paths.size > 0 ? "//" : "", root->folder,
+					   root->folder[0] ? "/" : "", HOB_FMT(hob_str_sub(rest, 0, end)));
+		rest = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(rest, end + 2, rest.len);
+	}
+	bool ok = srv_git_ask(&root->reader, &log, err, "log %s %llu %.*s", srv_git_id_text(&from).text,
+						  (unsigned long long)control->number, HOB_FMT(hob_buf_str(&paths)));
+	hob_buf_release(&paths);
 	hob_json_put(body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("root", root->name),
 				 HOB_JSON("ref", control->text.len > 0 ? control->text : hob_str_of(root->tip_name)),
 				 HOB_JSON_OPEN("items", '['));

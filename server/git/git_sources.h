@@ -37,8 +37,9 @@ void srv_gits_describe(const srv_gits *gits, uint32_t at, hob_buf *out);
 /* Starts the thread. engine: for SYNC. Errors: INTERNAL. */
 bool srv_gits_start(srv_gits *gits, srv_control_port engine, srv_views *views, hob_error *err) HOB_MUST_CHECK;
 /* Accepts SRV_CONTROL_GIT: asset: the root, or empty if there is one source; tag: "list" (text: a reference
- * or commit, number: how many), "commit", "cook" or "at" (text: a reference, a commit or the beginning of its
- * id), or "fetched". timeout_ms: "commit" waits so long until everything is settled. */
+ * or commit, number: how many, file: paths with "//" between them: only commits that changed one of them),
+ * "commit", "cook" or "at" (text: a reference, a commit or the beginning of its id), or "fetched".
+ * timeout_ms: "commit" waits so long until everything is settled. */
 srv_control_port srv_gits_port(srv_gits *gits);
 /* After the engine has answered everything. NULL is allowed. */
 void srv_gits_close(srv_gits *gits);

@@ -264,7 +264,8 @@ hob_str srv_access_mirror_folder(const request *r)
 /* Whether the route changes nothing, whatever the method. */
 static bool only_reads(const request *r)
 {
-	static const char *const readers[] = {"/api/v1/sync", "/blobs:batch", "/records:batch"};
+	static const char *const readers[] = {"/api/v1/sync", "/blobs:batch", "/records:batch",
+										  "/api/v1/commits/{id}/cook"};
 	bool reads = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
 	for (size_t i = 0; i < HOB_COUNT_OF(readers); i++)
 		reads = reads || strcmp(srv_route_pattern(r->route), readers[i]) == 0;

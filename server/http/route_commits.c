@@ -24,13 +24,14 @@ static enum MHD_Result ask_git(request *r, const char *verb, hob_str root, srv_c
 enum MHD_Result srv_route_commits(request *r)
 {
 	uint64_t limit;
-	hob_str root = {0}, ref = {0};
+	hob_str root = {0}, ref = {0}, path = {0};
 	srv_request_param(r, "root", &root);
 	srv_request_param(r, "ref", &ref);
+	srv_request_param(r, "path", &path);
 	if (!srv_request_number(r, "limit", 1, COMMITS_MAX, COMMITS_DEFAULT, &limit))
 		return r->result;
 	if (r->ask || r->http->sources.gits.post)
-		return ask_git(r, "list", root, &(srv_control){.text = ref, .number = limit});
+		return ask_git(r, "list", root, &(srv_control){.text = ref, .file = path, .number = limit});
 	hob_buf body = {0};
 	hob_buf_put_str(&body, HOB_STR("{\"items\":[]}"));
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
@@ -101,6 +102,12 @@ bool srv_find_at_commit(request *r, hob_str root, hob_str at, hob_str *full)
 	uint32_t wait_ms = srv_request_wait_ms(r);
 	if (!r->http->sources.gits.post)
 		r->result = reply_no_repository(r);
+	else if (!there && last && last->control.kind == SRV_CONTROL_SYNC && last->status == 504)
+		r->result = srv_reply_problem_text(
+			r, PROBLEM_UNAVAILABLE,
+			&(problem_text){.detail = HOB_STR("the files of this commit are being read"),
+							.hint = HOB_STR("'Prefer: wait=60' waits"),
+							.retry_after_s = 1});
 	else if (there || (last && last->control.kind != SRV_CONTROL_GIT))
 		ready = true;
 	else if (!last)

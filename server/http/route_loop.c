@@ -319,15 +319,18 @@ enum MHD_Result srv_route_manifest(request *r)
 {
 	uint64_t rev = 0;
 	hob_str root = {0};
+	bool records;
 	if (r->ask)
 		return srv_reply_answer(r, "application/json");
+	if (!srv_request_flag(r, "records", false, &records))
+		return r->result;
 	srv_request_param(r, "root", &root);
 	srv_request_uses(r, root);
 	bool latest = hob_str_equal(r->args[0], HOB_STR("latest"));
 	if (!latest && (!srv_parse_decimal(r->args[0], &rev) || rev == 0))
 		return srv_reply_problem(r, PROBLEM_NOT_FOUND, "GET /api/v1 shows the newest rev; 'latest' names it",
 								 "'%.*s' is not a rev", HOB_FMT(r->args[0]));
-	return srv_ask(r, SRV_CONTROL_MANIFEST, root, &(srv_control){.number = rev});
+	return srv_ask(r, SRV_CONTROL_MANIFEST, root, &(srv_control){.number = rev, .force = records});
 }
 
 static enum MHD_Result ask_about_record(request *r, srv_control_kind kind)

@@ -134,7 +134,7 @@ static bool add_hash(manifest *m, const hob_sha256 *digest, uint64_t size, hob_s
 	return true;
 }
 
-static void open_asset(manifest *m, hob_str full, hob_str state, uint64_t rev)
+static void open_asset(manifest *m, hob_str full, hob_str state, uint64_t rev, const hob_sha256 *record)
 {
 	char id[SRV_ASSET_ID + 1];
 	const srv_view_asset *now = srv_view_find_moved(m->q->view, full);
@@ -143,7 +143,10 @@ static void open_asset(manifest *m, hob_str full, hob_str state, uint64_t rev)
 	else
 		srv_asset_id(full, id);
 	hob_json_put(&m->assets, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("asset", full), HOB_JSON("id", id),
-				 HOB_JSON("state", state), HOB_JSON("rev", rev), HOB_JSON_OPEN("outputs", '['));
+				 HOB_JSON("state", state), HOB_JSON("rev", rev));
+	if (record)
+		hob_json_put(&m->assets, HOB_JSON_DIGEST("record", record));
+	hob_json_put(&m->assets, HOB_JSON_OPEN("outputs", '['));
 }
 
 static void close_asset(manifest *m)
@@ -161,7 +164,8 @@ static bool put_output(manifest *m, hob_str full, hob_str name, const hob_sha256
 static bool put_now(manifest *m, const srv_view_asset *a)
 {
 	bool ok = true;
-	open_asset(m, a->full, hob_str_of(srv_state_name(a->state)), a->rev);
+	open_asset(m, a->full, hob_str_of(srv_state_name(a->state)), a->rev,
+			   m->q->control->force ? &a->record : NULL);
 	for (uint32_t i = 0; ok && i < a->output_count; i++)
 		ok = put_output(m, a->full, a->outputs[i].name, &a->outputs[i].digest, a->outputs[i].size);
 	close_asset(m);
@@ -172,7 +176,7 @@ static bool put_then(manifest *m, const wanted *w)
 {
 	const cJSON *output;
 	bool ok = true;
-	open_asset(m, hob_str_of(w->full), hob_str_of(w->state), w->rev);
+	open_asset(m, hob_str_of(w->full), hob_str_of(w->state), w->rev, NULL);
 	cJSON_ArrayForEach(output, cJSON_GetObjectItemCaseSensitive(w->change, "outputs"))
 	{
 		hob_sha256 digest;

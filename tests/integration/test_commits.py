@@ -9,13 +9,15 @@ import shutil
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import unittest
 import zlib
 
-from hobtest import HOB, Daemon, Scenario, amount, beside, fresh_folder, main, obj_text, png, until
+from hobtest import DEADLINE, HOB, PROJECT, Daemon, Scenario, amount, beside, fresh_folder, main, obj_text, png, until
 
 HOB_GIT = beside("hob-git")
+STUDIO = pathlib.Path(__file__).parent / "studio_history.py"
 WHO = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0",
        "GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.org", "GIT_COMMITTER_NAME": "Ann",
        "GIT_COMMITTER_EMAIL": "ann@example.org"}
@@ -423,7 +425,7 @@ class SourceTest(GitScenario):
             for asset in report["assets"]:
                 keys.add(self.inputs(tree / asset["path"]))
                 for output in "meshes", "materials", "scene":
-                    answer = daemon.get(f"/a/art/{asset['path']}?at={commit}&output={output}")
+                    answer = daemon.get(f"/a/art/{asset['path']}?at={commit}&output={output}", Prefer="wait=60")
                     self.assertEqual(answer.status, 200, (commit, asset["path"], answer.body))
                     self.assertEqual(answer.body, (out / f"{asset['path']}.{output}").read_bytes(), (commit, asset["path"], output))
         self.assertEqual(daemon.cooked(), len(keys))
@@ -438,7 +440,7 @@ class SourceTest(GitScenario):
     def test_a_push_dirties_what_it_changed(self):
         repository = self.repository()
         count = amount(10, 2000)
-        files = {f"props/{n}.obj": obj_text(n + 1, mtl=f"m{n % 2}.mtl") for n in range(count)}
+        files = {f"props/{n}.obj": f"# {n}\n" + obj_text(n % 9 + 1, mtl=f"m{n % 2}.mtl") for n in range(count)}
         files |= {f"props/m{n}.mtl": f"newmtl m\nmap_Kd ../tex/{n}.png\n" for n in range(2)}
         first = repository.commit("one", {**files, "tex/0.png": png(1, 2, 3), "tex/1.png": png(3, 2, 1)})
         daemon = self.daemon(repository)
@@ -446,7 +448,7 @@ class SourceTest(GitScenario):
         ids = {name: asset["id"] for name, asset in daemon.assets().items()}
         self.at_tip(daemon, repository.commit("texture", {"tex/1.png": png(9, 9, 9)}))
         self.assertEqual(daemon.cooked(), count + count // 2)
-        self.at_tip(daemon, repository.commit("rename", {"props/0.obj": None, "moved/props/0.obj": obj_text(1, mtl="m0.mtl"),
+        self.at_tip(daemon, repository.commit("rename", {"props/0.obj": None, "moved/props/0.obj": files["props/0.obj"],
                                                          "moved/props/m0.mtl": files["props/m0.mtl"], "moved/tex/0.png": png(1, 2, 3)}))
         self.assertEqual(daemon.cooked(), count + count // 2, "the moved model has the same key")
         moved = daemon.get("/api/v1/assets/" + daemon.assets()["art/moved/props/0.obj"]["id"]).json()
@@ -460,7 +462,7 @@ class SourceTest(GitScenario):
     def test_a_clone_on_another_machine_cooks_nothing(self):
         repository = self.repository()
         count = amount(10, 2000)
-        repository.commit("one", {f"props/{n}.obj": obj_text(n + 1) for n in range(count)})
+        repository.commit("one", {f"props/{n}.obj": f"# {n}\n" + obj_text(n % 9 + 1) for n in range(count)})
         daemon = self.daemon(repository)
         self.assertEqual(daemon.cooked(), count)
         repository.git("clone", "-q", "--bare", repository.bare, repository.work.parent / "clone.git")
@@ -537,6 +539,35 @@ class SourceTest(GitScenario):
         self.at_tip(daemon, slow)
         self.hob("warm", slow, "--wait", "--url", daemon.url, code=1)
 
+    def test_the_transcript(self):
+        """The blocks of docs/commits.md, on a studio's repository instead of the page's own."""
+        folder = fresh_folder("transcript")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        page = (PROJECT / "docs/commits.md").read_text()
+        setup, *blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.M | re.S)
+        self.assertIn("git init", setup)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        made = [sys.executable, STUDIO, folder / "art.git", "--models", amount(60, 2000), "--commits", amount(12, 300)]
+        subprocess.run([*map(str, made)], check=True)
+        spot = (PROJECT / "tests/data/models/simple/spot.obj").read_text()
+        script = ["set -e", "git clone -q art.git work", f"cat > work/spot.obj <<'END-OF-MODEL'\n{spot}END-OF-MODEL", "cd work",
+                  "git show $(git rev-list --max-parents=0 HEAD):props/flag.obj > props/flag.obj", "git add -A", "git commit -q -m 'A spot, and the flag mended'", "git push -q origin main :topic", "cd .."]
+        script += [block.replace("127.0.0.1:7780", address) for block in blocks]
+        environment = {**os.environ, **WHO, "PATH": f"{pathlib.Path(HOB).parent}:{os.environ['PATH']}", "HOB_LISTEN": address, "HOB_URL": address,
+                       "NO_COLOR": "1"}
+        with open(folder / "said", "w+", encoding="utf-8") as said:
+            ran = subprocess.Popen(["bash", "-xc", "\n".join(script)], cwd=folder, env=environment, stdout=said, stderr=said, start_new_session=True)
+            try:
+                code = ran.wait(timeout=amount(DEADLINE, 1200))
+            finally:
+                os.killpg(ran.pid, 9)
+            said.seek(0)
+            told = said.read()
+        self.assertEqual(code, 0, told[-4000:])
+        self.assertIn("the first bad commit:", told)
+        self.assertRegex(told, r"warm  elsewhere up to \w+ \(\d+ of \d+, 0 broken\)")
+
     def test_a_client_waits_for_a_new_commit(self):
         """Whether the watch or the request sees the commit's folder first."""
         repository = self.repository()
@@ -591,8 +622,95 @@ class SourceTest(GitScenario):
         back = json.loads(self.hob("diff", "art/props", "--from", "topic", "--format", "json", "--url", daemon.url, code=1))
         self.assertEqual((back["added"], back["gone"], len(back["changed"])), (["art/props/b.obj"], [], 1))
         self.hob("diff", "--from", "main", "--to", first, "--url", daemon.url)
+        hosted = self.hob("diff", "--from", "main", "--to", "topic", "--format", "md", "--pictures", daemon.url, "--url", daemon.url, code=1)
+        links = re.findall(r"!\[[^]]*\]\(<([^>]+)>\)", hosted)
+        if beside("hob-thumbnail").exists():
+            self.assertEqual(len(links), 1, hosted)
+        for link in links:
+            answer = daemon.get(link.removeprefix(daemon.url))
+            self.assertEqual((answer.status, answer.headers["content-type"], answer.body[:4]), (200, "image/png", b"\x89PNG"))
+        broken = repository.commit("broken", {"props/a.obj": "v 0 0 0\nf 1 2 9\n"})
+        until(lambda: daemon.get(f"/api/v1/commits/{broken}").status == 200, "the push")
+        report = json.loads(self.hob("diff", "--from", "main", "--to", broken, "--format", "json", "--url", daemon.url, code=1))
+        self.assertEqual((report["broken"], report["changed"], report["gone"]), (["art/props/a.obj"], [], ["art/props/b.obj"]))
         self.hob("diff", "--from", "main", "--to", "nothing", "--url", daemon.url, code=2)
         self.assertEqual(daemon.cooked(), 5)
+
+    def test_an_asset_in_its_commits(self):
+        """hob history and hob bisect: by an error, a budget and a rule; across a merge, and with the file's materials."""
+        repository = self.repository()
+        flag, mtl = obj_text(9, mtl="f.mtl"), "newmtl m\nKd 1 1 1\n"
+        first = repository.commit("first", {"props/flag.obj": flag, "props/f.mtl": mtl, "b.obj": obj_text(1)}, push=False)
+        made = [first]
+        for n in range(6):
+            made.append(repository.commit(f"other {n}", {"b.obj": obj_text(n + 2)}, push=False))
+            made.append(repository.commit(f"grow {n}", {"props/flag.obj": obj_text(10 + 5 * n, mtl="f.mtl")}, push=False))
+        repaint = repository.commit("repaint", {"props/f.mtl": mtl.replace("1 1 1", "1 0 0")}, push=False)
+        repository.git("checkout", "-q", "-b", "side")
+        breaks = repository.commit("break it", {"props/flag.obj": "v 0 0 0\nf 1 2 9\n"}, push=False)
+        repository.git("checkout", "-q", "main")
+        repository.commit("meanwhile", {"b.obj": obj_text(30)}, push=False)
+        repository.git("merge", "-q", "--no-ff", "-m", "merge", "side")
+        repository.commit("after", {"b.obj": obj_text(31)})
+        daemon = self.daemon(repository)
+        more = ("--url", daemon.url)
+        lines = self.hob("history", "art/props/flag.obj", *more).splitlines()
+        self.assertEqual([line.split()[0] for line in lines], [breaks[:7]] + [made[n][:7] for n in range(12, 0, -2)] + [first[:7]])
+        self.assertIn("broken here", lines[0])
+        self.assertRegex(lines[1], r"Ann .* 35 triangles \(\+16.7 %\)  grow 5$")
+        self.assertTrue(lines[-1].endswith(", new  first"), lines[-1])
+        with_material = self.hob("history", "art/props/flag.obj", "--to", repaint, "--limit", "2", "--json", *more)
+        self.assertEqual([item["subject"] for item in json.loads(with_material)], ["grow 5", "grow 4"], "the tip is broken: its files are unknown")
+        found = self.hob("bisect", "art/props/flag.obj", "--good", first, *more)
+        self.assertIn(f"the first bad commit:\n{breaks[:7]} ", found)
+        found = self.hob("bisect", "art/props/flag.obj", "--good", first, "--bad", repaint, "--max", "triangles=20", *more)
+        self.assertIn(f"the first bad commit:\n{made[8][:7]} ", found)
+        self.assertLessEqual(found.count(" left\n"), 3)
+        self.hob("bisect", "art/b.obj", "--good", first, *more, code=2)
+        self.hob("bisect", "art/none.obj", "--good", first, *more, code=2)
+        mended = repository.commit("mended", {"props/flag.obj": flag, "props/f.mtl": mtl})
+        self.at_tip(daemon, mended)
+        lines = self.hob("history", "art/props/flag.obj", *more).splitlines()
+        self.assertEqual([line.split()[0] for line in lines[:3]], [mended[:7], breaks[:7], repaint[:7]])
+        self.assertIn(", mended", lines[0])
+
+    def test_snapshots(self):
+        """Out of one machine and into an empty one, which cooks nothing; and only what the other side lacks."""
+        repository = self.repository()
+        folder, count = repository.work.parent, amount(300, 2000)
+        files = {f"props/{n}.obj": f"# {n}\n" + obj_text(n % 9 + 1, mtl=f"z{n % 5}.mtl") for n in range(count)}
+        files |= {f"props/z{n}.mtl": f"newmtl m\nmap_Kd ../z/{n}.png\n" for n in range(5)} | {f"z/{n}.png": png(n, 2, 3) for n in range(5)}
+        repository.commit("one", files)
+        first = self.daemon(repository)
+        more = ("--url", first.url)
+        self.assertEqual(first.cooked(), count, "a push appears at once: no model was cooked before its materials were there")
+        monday, tuesday, nothing = (folder / f"{name}.tar" for name in ("monday", "tuesday", "nothing"))
+        self.assertIn("0 were there", self.hob("snapshot", "export", "main", "-o", monday, *more))
+        second = repository.commit("two", {"props/3.obj": obj_text(40), "new.obj": obj_text(41)})
+        self.at_tip(first, second)
+        self.assertRegex(self.hob("snapshot", "export", second, "-o", tuesday, "--have", monday, *more), r" in \d files, \d\d+ were there")
+        other = Repository(folder / "other")
+        empty = self.daemon(other, wait=False)
+        for file in monday, tuesday:
+            self.hob("snapshot", "import", file, "--url", empty.url)
+        other.git("fetch", "-q", repository.bare, "main:main", folder=other.bare)
+        until(lambda: empty.get("/api/v1/commits/HEAD").status == 200, "the fetch")
+        self.assertEqual((self.at_tip(empty, second)["state"], empty.cooked()), ("warm", 0))
+        for name in files:
+            if name.endswith(".obj"):
+                self.assertEqual(empty.get(f"/a/art/{name}").body, first.get(f"/a/art/{name}").body, name)
+        self.assertIn(" in 0 files", self.hob("snapshot", "export", "main", "-o", nothing, "--have", empty.url, *more))
+        self.hob("snapshot", "export", "main", *more, code=2)
+        self.hob("snapshot", "export", "none", "-o", nothing, *more, code=2)
+        damaged = folder / "damaged.tar"
+        whole = bytearray(monday.read_bytes())
+        at = whole.index(b"hob_result") + 200
+        whole[at] ^= 1
+        damaged.write_bytes(whole)
+        for bad, code in ((damaged, 2), (folder / "absent", 2)):
+            self.hob("snapshot", "import", bad, "--url", empty.url, code=code)
+        damaged.write_bytes(monday.read_bytes()[:30000])
+        self.hob("snapshot", "import", damaged, "--url", empty.url, code=2)
 
     def test_configured_references_stay_warm(self):
         repository = self.repository()

@@ -8,7 +8,8 @@
  *
  *     refs                     git_refs.h
  *     commit ID                "id|tree|parent|time|author|subject VALUE", a line each; follows tags
- *     log ID COUNT             the same of COUNT commits, newest first, each followed by an empty line
+ *     log ID COUNT [PATHS]     the same of COUNT commits, newest first, each followed by an empty line; with
+ *                              PATHS ("a/b//c"), of those that changed one of them
  *     find PREFIX              the only object whose name begins so
  *     reach ID...              a letter for each commit: y: a reference leads to it, n: none does
  *     diff ID|- ID FOLDER      what changed below FOLDER, from one commit (or nothing) to another: records
@@ -60,6 +61,7 @@ enum {
 
 static const uint64_t blob_max = (uint64_t)1 << 30, memory_max = (uint64_t)6 << 30;
 
+static const srv_git_id none;
 static git_odb *odb;
 static int git_fd = -1;
 
@@ -227,7 +229,6 @@ typedef struct history {
 
 static bool insert(srv_git_id *seen, uint32_t slots, const srv_git_id *id)
 {
-	static const srv_git_id none;
 	uint32_t at = hob_load_u32(id->bytes) % slots;
 	for (; !srv_git_id_equal(&seen[at], &none); at = (at + 1) % slots)
 		if (srv_git_id_equal(&seen[at], id))
@@ -238,7 +239,6 @@ static bool insert(srv_git_id *seen, uint32_t slots, const srv_git_id *id)
 
 static void grow(history *h)
 {
-	static const srv_git_id none;
 	uint32_t slots = h->slots > 0 ? 2 * h->slots : FIRST_SLOTS;
 	srv_git_id *larger = hob_must(calloc(slots, sizeof *larger));
 	for (uint32_t i = 0; i < h->slots; i++)
@@ -304,27 +304,6 @@ static void end_history(history *h)
 {
 	free(h->waiting);
 	free(h->seen);
-}
-
-static bool put_log(const srv_git_id *from, uint32_t most, hob_buf *out, hob_error *err)
-{
-	history h = {0};
-	bool ok = true;
-	add_known(&h, from);
-	for (uint32_t listed = 0; ok && h.count > 0 && listed < most; listed++) {
-		srv_git_id id = take_newest(&h).id;
-		srv_git_commit commit;
-		git_odb_object *object = read_commit(&id, &commit, err);
-		ok = object != NULL;
-		if (ok) {
-			put_commit(out, &id, &commit);
-			hob_buf_put(out, "\n", 1);
-			add_parents(&h, &commit);
-		}
-		git_odb_object_free(object);
-	}
-	end_history(&h);
-	return ok;
 }
 
 static void add_references(history *h, const hob_buf *refs)
@@ -457,8 +436,9 @@ static bool walk(differ *d, const srv_git_id *before, const srv_git_id *after, u
 	return ok;
 }
 
-/* Goes from a tree to its folder `path`. False with err->code OK: there is none. */
-static bool find_folder(differ *d, srv_git_id *tree, hob_str path)
+/* Goes from a tree to what `path` names: a folder, or (with `any`) anything. False with err->code OK: there
+ * is none. */
+static bool find_below(differ *d, srv_git_id *tree, hob_str path, bool any)
 {
 	while (path.len > 0) {
 		hob_str name = hob_str_next(&path, '/');
@@ -466,7 +446,8 @@ static bool find_folder(differ *d, srv_git_id *tree, hob_str path)
 		git_odb_object *data = open_tree(d, tree, &listing);
 		bool found = false;
 		while (data && !found && srv_git_tree_next(&listing, d->err))
-			found = listing.entry.kind == SRV_GIT_FOLDER && hob_str_equal(listing.entry.name, name);
+			found = hob_str_equal(listing.entry.name, name) &&
+					(listing.entry.kind == SRV_GIT_FOLDER || (any && path.len == 0));
 		if (found)
 			*tree = listing.entry.id;
 		git_odb_object_free(data);
@@ -490,7 +471,7 @@ static bool find_tree(differ *d, hob_str commit, hob_str folder, srv_git_id *tre
 		return false;
 	*tree = facts.tree;
 	git_odb_object_free(object);
-	return find_folder(d, tree, folder);
+	return find_below(d, tree, folder, false);
 }
 
 static bool put_diff(hob_str from, hob_str to, hob_str folder, hob_buf *out, hob_error *err)
@@ -504,6 +485,68 @@ static bool put_diff(hob_str from, hob_str to, hob_str folder, hob_buf *out, hob
 		ok = hob_fail(err, NOT_FOUND, "the commit has no folder '%.*s'", HOB_FMT(folder));
 	ok = ok && walk(&d, has_before ? &before : NULL, &after, 0);
 	hob_buf_release(&d.path);
+	return ok;
+}
+
+/* ---- log */
+
+/* The object that a path names in a tree; zeros: none, or it cannot be read. */
+static srv_git_id entry_at(srv_git_id tree, hob_str path)
+{
+	hob_error ignored = {0};
+	differ d = {.err = &ignored};
+	return find_below(&d, &tree, path, true) ? tree : none;
+}
+
+/* Whether one of the paths differs between two trees; before: NULL: there is none. */
+static bool differs(const srv_git_id *before, const srv_git_id *after, hob_str paths)
+{
+	bool changed = false;
+	while (!changed && paths.len > 0 && !(before && srv_git_id_equal(before, after))) {
+		size_t end = hob_str_find(paths, HOB_STR("//"), 0);
+		hob_str path = hob_str_sub(paths, 0, end);
+		srv_git_id was = before ? entry_at(*before, path) : none, is = entry_at(*after, path);
+		changed = !srv_git_id_equal(&was, &is);
+		paths = end == SIZE_MAX ? (hob_str){0} : hob_str_sub(paths, end + 2, paths.len);
+	}
+	return changed;
+}
+
+/* Whether a commit differs from each of its parents. */
+static bool touches(const srv_git_commit *commit, hob_str paths)
+{
+	bool changed = commit->parent_count > 0 || differs(NULL, &commit->tree, paths);
+	for (uint32_t i = 0; changed && i < commit->parent_count; i++) {
+		srv_git_id id = commit->parents[i];
+		srv_git_commit parent;
+		hob_error ignored = {0};
+		git_odb_object *object = read_commit(&id, &parent, &ignored);
+		changed = differs(object ? &parent.tree : NULL, &commit->tree, paths);
+		git_odb_object_free(object);
+	}
+	return changed;
+}
+
+static bool put_log(const srv_git_id *from, uint32_t most, hob_str paths, hob_buf *out, hob_error *err)
+{
+	history h = {0};
+	bool ok = true;
+	add_known(&h, from);
+	for (uint32_t listed = 0; ok && h.count > 0 && listed < most;) {
+		srv_git_id id = take_newest(&h).id;
+		srv_git_commit commit;
+		git_odb_object *object = read_commit(&id, &commit, err);
+		ok = object != NULL;
+		if (ok && (paths.len == 0 || touches(&commit, paths))) {
+			put_commit(out, &id, &commit);
+			hob_buf_put(out, "\n", 1);
+			listed++;
+		}
+		if (ok)
+			add_parents(&h, &commit);
+		git_odb_object_free(object);
+	}
+	end_history(&h);
 	return ok;
 }
 
@@ -588,8 +631,9 @@ static bool put_answer(hob_str verb, hob_str rest, hob_buf *out, hob_error *err)
 	if (!srv_git_id_parse(first, &id))
 		return hob_fail(err, BAD_REQUEST, "'%.*s' names no object", HOB_FMT(first));
 	if (hob_str_equal(verb, HOB_STR("log"))) {
-		unsigned long most = rest.len > 0 ? strtoul(rest.data, NULL, 10) : 0;
-		return put_log(&id, (uint32_t)(most < LOG_MAX ? most : LOG_MAX), out, err);
+		hob_str count = next_word(&rest);
+		unsigned long most = count.len > 0 ? strtoul(count.data, NULL, 10) : 0;
+		return put_log(&id, (uint32_t)(most < LOG_MAX ? most : LOG_MAX), rest, out, err);
 	}
 	git_odb_object *object = read_commit(&id, &commit, err);
 	if (object)
