@@ -22,6 +22,7 @@ import { Asset } from './pages/asset.js';
 import { Library } from './pages/library.js';
 import { Search } from './pages/search.js';
 import { Jobs } from './pages/jobs.js';
+import { Commits, CompareCommits } from './pages/commits.js';
 import { Errors } from './pages/errors.js';
 import { Cache } from './pages/cache.js';
 import { Clients } from './pages/clients.js';
@@ -33,6 +34,7 @@ import { SignIn } from './pages/sign_in.js';
 /** @type {Page.Table<(props: { page: string, query: Page.Query, below: string }) => Page.Node | null>} */
 const pages = { '': Overview, search: Search, assets: Assets, asset: Asset, textures: Library, materials: Library,
 	clips: Library, features: Library, folders: Library, jobs: Jobs, errors: Errors, cache: Cache,
+	commits: Commits, compare: CompareCommits,
 	clients: Clients, log: Log, settings: Settings, api: Api };
 
 const inLibrary = new Set(['materials', 'clips', 'features', 'folders']);
@@ -59,7 +61,8 @@ function Pages() {
 	} catch {
 		// An address that is cut off inside an escape names nothing.
 	}
-	const shown = inLibrary.has(name) ? 'textures' : name === 'asset' ? 'assets' : name || 'overview';
+	const shown = inLibrary.has(name) ? 'textures' : name === 'asset' ? 'assets'
+		: name === 'compare' ? 'commits' : name || 'overview';
 	return html`<${Shell} page=${shown}>
 			${Page ? html`<${Page} key=${name} ...${{ page: name, query, below }} />`
 				: html`<${NotThere} />`}</${Shell}>`;

@@ -12,8 +12,9 @@ import { ThemeSwitch } from './theme.js';
 import { Updated } from './updated.js';
 import { SHORT, Work } from './work.js';
 
-const groups = [['overview', 'search', 'assets', 'textures', 'errors', 'jobs'], ['cache', 'clients', 'log'],
-	['settings', 'api']];
+const groups = [['overview', 'search', 'assets', 'textures', 'commits', 'errors', 'jobs'],
+	['cache', 'clients', 'log'], ['settings', 'api']];
+const GIT = '~commits'; /* the root of a repository's other commits */
 /** @param {string} page */
 const addressOf = (page) => (page === 'overview' ? '/' : `/ui/${page}`);
 
@@ -53,6 +54,7 @@ export function Shell({ page, children }) {
 	const [open, setOpen] = useState(false);
 	const { path } = useAddress();
 	const stats = useResource('/api/v1/stats', { on: changesCounts, every: 15000 });
+	const git = useResource('/api/v1/roots').data?.items.some(({ name }) => name.endsWith(GIT));
 	pace.gap = (stats.data?.progress?.left ?? 0) > SHORT ? 2000 : 300;
 	useEffect(() => setOpen(false), [path]);
 	useKey('/', (event) => {
@@ -74,7 +76,8 @@ export function Shell({ page, children }) {
 				onClick=${() => setOpen(!open)}>
 				<${Icon} name=${open ? 'close' : 'menu'} />${text.menu}</button>
 			<nav id="nav" class=${open ? 'open' : ''} aria-label=${text.nav.label}>
-				${groups.map((names) => html`<ul>${names.map((name) => html`<li>
+				${groups.map((names) => names.filter((name) => name !== 'commits' || git))
+				.map((names) => html`<ul>${names.map((name) => html`<li>
 				<a href=${addressOf(name)} aria-current=${page === name ? 'page' : undefined}>
 					<${Icon} name=${name} />${text.nav[name]}${badges[name]}</a></li>`)}</ul>`)}</nav>
 			<${Person} /><${Keys} /><${ThemeSwitch} /><${Live} />

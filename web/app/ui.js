@@ -15,6 +15,7 @@ const paths = /** @type {Page.Table} */ ({
 	assets: 'M8 1.5 14 5v6L8 14.5 2 11V5zM2 5l6 3.5L14 5M8 8.5v6',
 	jobs: 'M8 14a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM8 4.5V8l2.5 1.5',
 	errors: 'M8 2 15 14H1zM8 6.5v3.5M8 12v.2',
+	commits: 'M8 10.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM8 1v4.5M8 10.5V15',
 	cache: 'M2 4c0-1.2 2.7-2 6-2s6 .8 6 2-2.7 2-6 2-6-.8-6-2zM2 4v8c0 1.2 2.7 2 6 2s6-.8 6-2V4M2 8c0 1.2 2.7 2 ' +
 		'6 2s6-.8 6-2',
 	clients: 'M2 3h12v8H2zM6 14h4M8 11v3',
@@ -52,6 +53,9 @@ export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 16 16" ari
  */
 export const stateOf = ({ standing, quality }) =>
 	(standing === 'fresh' && quality === 'preview' ? 'preview' : standing);
+
+/** @param {string} state */
+export const isFresh = (state) => state === 'fresh';
 
 /** problemStates: the states that count as problems. isSettled: whether the newest cook of the asset has ended. */
 export const problemStates = ['broken', 'blocked', 'interrupted'];

@@ -227,6 +227,7 @@ declare namespace Api {
 			id: string;
 			state: State;
 			rev: number;
+			record?: string | null;
 			outputs: { name: string; hash: string; size: number }[];
 		}[];
 		hashes: string[];

@@ -92,13 +92,16 @@ const Said = ({ tone, text: said }) => html`<span class="state tone-${tones[tone
 		title=${text.compare.tones[tone]}>
 	<${Icon} name=${tones[tone][0]} /><span class="name">${sentence(said)}</span></span>`;
 
-/** @param {{ change: Api.AssetChange }} props */
-function Change({ change }) {
-	const { asset, at, tone, changes, numbers, cook_ms: took, from, to } = change;
+/**
+ * address: where it is looked at, if not beside its asset.
+ * @param {{ change: Api.AssetChange & { address?: string } }} props
+ */
+export function Change({ change }) {
+	const { asset, address = addressOf(change), at, tone, changes, numbers, cook_ms: took, from, to } = change;
 	const { file, folder } = partsOf(asset);
 	const grown = numbers.filter((each) => shares.includes(each.name) && each.from > 0);
 	return html`<li data-tone=${tone}><${Pictures} change=${change} />
-		<div class="name"><a href=${addressOf(change)} title=${asset}><${Breakable} path=${file} /></a>
+		<div class="name"><a href=${address} title=${asset}><${Breakable} path=${file} /></a>
 			<small> <${Breakable} path=${folder} /></small>
 			<div class="said">${changes.map((each) => html`<${Said} ...${each} />`)}
 				${!changes.length && html`<${Said} tone="note" text=${words.notCompared} />`}
@@ -106,11 +109,11 @@ function Change({ change }) {
 		<div class="beside-it"><${Time} at=${at} />${took > 0 && html` <small>${duration(took)}</small>`}
 			${grown.map((each) => html`<small key=${each.name}>${text.compare.numbers[each.name].split(',')[0]}
 				${' '}<${Difference} ...${each} /></small>`)}
-			${from && to && html`<a href=${addressOf(change)}>${words.compared}</a>`}</div></li>`;
+			${from && to && html`<a href=${address}>${words.compared}</a>`}</div></li>`;
 }
 
-/** @param {{ asset: string, at: number }} props */
-const Removed = ({ asset, at }) => html`<li data-tone="note">
+/** @param {{ asset: string, at?: number }} props */
+export const Removed = ({ asset, at }) => html`<li data-tone="note">
 	<span class="pair"><${Blank} name="missing" /></span>
 	<div class="name">${partsOf(asset).file}<small> ${partsOf(asset).folder}</small>
 		<div class="said"><${Said} tone="note" text=${words.removed} /></div></div>
