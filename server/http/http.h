@@ -51,27 +51,21 @@ typedef struct srv_http_sources {
 	srv_control_port query;	  /* for kinds from SRV_CONTROL_FIRST_QUESTION on */
 	srv_control_port gits;	  /* for SRV_CONTROL_GIT; no git repositories if its `post` is NULL */
 	srv_control_port mirrors; /* for SRV_CONTROL_MIRROR; no mirror roots if its `post` is NULL */
-	/* Appends Prometheus metrics of everything but HTTP. Called on the HTTP thread: may only read atomics and
-	 * views. */
-	void (*metrics)(void *user, hob_buf *out);
-	void *metrics_user;
-	/* Appends members to the object of /api/v1/stats, with json_write.h or as text ",\"queue\":{...}". Called
-	 * on the HTTP thread, like metrics. May be NULL. */
-	void (*stats)(void *user, hob_buf *out);
-	uint64_t (*input_bytes)(
-		void *user); /* total size of all files that assets depend on, each counted once; may be NULL */
-	void (*farm)(void *stats_user, hob_buf *out); /* appends the members of /api/v1/farm; called like stats */
-	void *stats_user;
-	/* For /readyz: append the problem of the workers, the index, or the cache's disk; nothing if there is
-	 * none. Called like metrics; each may be NULL. */
-	void (*workers_error)(void *health_user, hob_buf *out);
-	void (*index_error)(void *health_user, hob_buf *out);
-	void (*disk_error)(void *health_user, hob_buf *out);
-	/* appends whole lines; the daemon is ready nevertheless */
-	void (*notes)(void *health_user, hob_buf *out);
-	void *health_user;
-	/* Appends the members of /api/v1/config. Called like metrics; may be NULL. */
-	void (*config)(void *user, hob_buf *out);
+	/* Append to `out` what the routes of these names say about the engine (`user`). Called on the HTTP
+	 * thread: may only read atomics and views. Members of an object are appended with json_write.h or as text
+	 * ",\"queue\":{...}". Each may be NULL. */
+	void *user;
+	void (*metrics)(void *user, hob_buf *out); /* Prometheus metrics of everything but HTTP */
+	void (*stats)(void *user, hob_buf *out);   /* members of /api/v1/stats */
+	void (*farm)(void *user, hob_buf *out);	   /* members of /api/v1/farm */
+	uint64_t (*input_bytes)(void *user);	   /* total size of the files that assets depend on */
+	/* for /readyz: the problem of the workers, the index, or the cache's disk; nothing if there is none */
+	void (*workers_error)(void *user, hob_buf *out);
+	void (*index_error)(void *user, hob_buf *out);
+	void (*disk_error)(void *user, hob_buf *out);
+	void (*notes)(void *user, hob_buf *out); /* whole lines; the daemon is ready nevertheless */
+	/* Appends the members of /api/v1/config. Called like those above; may be NULL. */
+	void (*config)(void *config_user, hob_buf *out);
 	void *config_user;
 	/* Appends the JSON Schema called `file` ("settings.json"); false: there is none. May be NULL. */
 	bool (*schema)(hob_str file, hob_buf *out);

@@ -91,14 +91,14 @@ enum MHD_Result srv_route_stats(request *r)
 				 HOB_JSON("warned", view->warned), HOB_JSON_OPEN("bytes", '{'),
 				 HOB_JSON("source", view->source_bytes));
 	if (http->sources.input_bytes)
-		hob_json_put_u64(&body, "inputs", http->sources.input_bytes(http->sources.stats_user));
+		hob_json_put_u64(&body, "inputs", http->sources.input_bytes(http->sources.user));
 	hob_json_put(&body, HOB_JSON("cooked", view->cooked_bytes), HOB_JSON_CLOSE('}'),
 				 HOB_JSON_OPEN("http", '{'), HOB_JSON("connections", srv_http_connections(http)),
 				 HOB_JSON("listeners", srv_http_sum(http, offsetof(srv_http, stream_count))),
 				 HOB_JSON("response_bytes", srv_http_sum(http, offsetof(srv_http, response_bytes))),
 				 HOB_JSON_CLOSE('}'), HOB_JSON("uptime_ms", (uint64_t)(http->now_ms - http->start_ms)));
 	if (http->sources.stats)
-		http->sources.stats(http->sources.stats_user, &body);
+		http->sources.stats(http->sources.user, &body);
 	if (outputs)
 		put_outputs(view, &body);
 	hob_json_close(&body, '}');
@@ -210,7 +210,7 @@ enum MHD_Result srv_route_healthz(request *r)
 static void health_error(const srv_http_sources *sources, void (*append)(void *, hob_buf *), hob_buf *out)
 {
 	if (append)
-		append(sources->health_user, out);
+		append(sources->user, out);
 	hob_buf_put(out, "", 1);
 }
 
@@ -223,7 +223,7 @@ enum MHD_Result srv_route_readyz(request *r)
 	health_error(sources, sources->index_error, &index);
 	health_error(sources, sources->disk_error, &disk);
 	if (sources->notes)
-		sources->notes(sources->health_user, &notes);
+		sources->notes(sources->user, &notes);
 	const check checks[] = {
 		{"http", true, ""},
 		{"scan", ready, "the first scan of the roots is not done"},
@@ -260,7 +260,7 @@ enum MHD_Result srv_route_farm(request *r)
 	hob_buf body = {0};
 	hob_json_open(&body, '{');
 	if (from->farm)
-		from->farm(from->stats_user, &body);
+		from->farm(from->user, &body);
 	hob_json_close(&body, '}');
 	return srv_reply_json(r, MHD_HTTP_OK, &body);
 }

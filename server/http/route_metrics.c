@@ -155,7 +155,7 @@ enum MHD_Result srv_route_metrics(request *r)
 	put_http(&body, http);
 	put_process(&body, http);
 	if (http->sources.metrics)
-		http->sources.metrics(http->sources.metrics_user, &body);
+		http->sources.metrics(http->sources.user, &body);
 	return srv_reply_body(r, MHD_HTTP_OK, &body, "text/plain; version=0.0.4; charset=utf-8", "Cache-Control",
 						  "no-store", NULL);
 }
