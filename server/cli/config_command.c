@@ -21,32 +21,26 @@ HOB_PRINTF(3, 4) static void say(uint32_t *count, const char *where, const char 
 	++*count;
 }
 
-static const char *name_of(const srv_config_source *source, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return source->name[0] ? source->name : slash && slash[1] ? slash + 1 : path;
-}
-
 static void check_sources(const srv_config *config, const char *where, uint32_t *count)
 {
 	char **paths = calloc(config->source_count + 1, sizeof *paths);
 	for (uint32_t i = 0; paths && i < config->source_count; i++) {
 		const srv_config_source *one = &config->sources[i];
 		struct stat info;
-		paths[i] = realpath(one->path, NULL);
-		if (!paths[i])
-			say(count, where, "the folder '%s' of 'sources' cannot be opened: %s; make it, or correct 'path'",
-				one->path, strerror(errno));
-		else if (stat(paths[i], &info) == 0 && !S_ISDIR(info.st_mode))
-			say(count, where, "'%s' of 'sources' is not a folder; name the folder that it is in", one->path);
-		for (uint32_t j = 0; j < i && paths[i]; j++) {
-			const char *name = name_of(one, paths[i]), *other = name_of(&config->sources[j], paths[i]);
-			if (paths[j] && strcmp(paths[i], paths[j]) == 0 && !srv_config_are_profiles(other, name))
+		const char *path = one->git ? one->git : one->path;
+		paths[i] = realpath(path, NULL);
+		if (!paths[i] && !one->mirror)
+			say(count, where, "the folder '%s' of 'sources' cannot be opened: %s; make it, or correct '%s'",
+				path, strerror(errno), one->git ? "git" : "path");
+		else if (paths[i] && stat(paths[i], &info) == 0 && !S_ISDIR(info.st_mode))
+			say(count, where, "'%s' of 'sources' is not a folder; name the folder that it is in", path);
+		for (uint32_t j = 0; j < i && paths[i] && !one->git; j++) {
+			if (paths[j] && strcmp(paths[i], paths[j]) == 0 &&
+				!srv_config_are_profiles(srv_config_source_name(&config->sources[j], paths[i]),
+										 srv_config_source_name(one, paths[i])))
 				say(count, where,
 					"the folder '%s' is in 'sources' twice; leave one out, or name them art and art@mobile",
 					paths[i]);
-			else if (strcmp(name, other) == 0)
-				say(count, where, "two sources are called '%s'; give one of them another 'name'", name);
 		}
 	}
 	for (uint32_t i = 0; paths && i < config->source_count; i++)

@@ -197,11 +197,22 @@ static void look_at_folder(doctor *d, const char *path)
 			"%s is on %s, which brings no events of other machines", path, mount);
 }
 
-/* The name that `hob serve` gives the folder. */
-static const char *source_name(const srv_config_source *source, const char *path)
+/* Sources that no one edits in place: a git repository, and a folder that is made for an agent's files. */
+static bool is_fed(const srv_config_source *source)
 {
-	const char *slash = strrchr(path, '/');
-	return source->name[0] ? source->name : slash && slash[1] ? slash + 1 : "root";
+	return source && (source->git || (source->mirror && access(source->path, F_OK) != 0));
+}
+
+static void look_at_fed(doctor *d, const srv_config_source *source)
+{
+	const char *path = source->git ? source->git : source->path;
+	if (!source->git)
+		say(d, DOCTOR_OK, "folder", NULL, "%s: will be made, for agents", path);
+	else if (access(path, R_OK | X_OK) == 0)
+		say(d, DOCTOR_OK, "folder", NULL, "%s: a git repository", path);
+	else
+		say(d, DOCTOR_FAIL, "folder", "correct 'git' in hob.json, or let the user that runs hob read it",
+			"'%s' cannot be opened: %s", path, strerror(errno));
 }
 
 /* Reports watched folders that are equal or nested. sources: of the paths; NULL: from the command line. */
@@ -213,8 +224,8 @@ static void look_at_nesting(doctor *d, char **paths, uint32_t count, const srv_c
 				continue;
 			bool same = strcmp(paths[a], paths[b]) == 0;
 			if (same && sources &&
-				srv_config_are_profiles(source_name(&sources[a], paths[a]),
-										source_name(&sources[b], paths[b])))
+				srv_config_are_profiles(srv_config_source_name(&sources[a], paths[a]),
+										srv_config_source_name(&sources[b], paths[b])))
 				continue;
 			if (a < b && same)
 				say(d, DOCTOR_FAIL, "folder", "name each folder once", "'%s' is given twice", paths[a]);
@@ -265,10 +276,14 @@ static void look_at_folders(doctor *d, char **folders, int count)
 	char **paths = calloc(given + 1, sizeof *paths);
 	char here[] = ".";
 	for (uint32_t i = 0; paths && (i < given || (given == 0 && i == 0)); i++) {
-		const char *path = given == 0 ? here : count > 0 ? folders[i] : d->config.sources[i].path;
-		paths[used] = realpath(path, NULL);
+		const srv_config_source *source = count == 0 && given > 0 ? &d->config.sources[i] : NULL;
+		const char *path = given == 0 ? here : count > 0 ? folders[i] : source->path;
+		paths[used] = is_fed(source) ? NULL : realpath(path, NULL);
 		errno = 0;
-		look_at_folder(d, paths[used] ? paths[used] : path);
+		if (is_fed(source))
+			look_at_fed(d, source);
+		else
+			look_at_folder(d, paths[used] ? paths[used] : path);
 		used++;
 	}
 	if (paths)

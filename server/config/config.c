@@ -331,6 +331,12 @@ bool srv_config_schema(hob_str file, hob_buf *out)
 	return true;
 }
 
+const char *srv_config_source_name(const srv_config_source *source, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return source->name[0] ? source->name : slash && slash[1] ? slash + 1 : "root";
+}
+
 bool srv_config_are_profiles(const char *name, const char *other)
 {
 	size_t length = strcspn(name, "@");

@@ -92,6 +92,8 @@ void srv_config_print(const srv_config *config, hob_buf *out);
  * MODEL.cook.json). False: there is no such schema. */
 bool srv_config_schema(hob_str file, hob_buf *out);
 
+/* The name that `hob serve` gives a source whose whole path is `path`, if no other source has it. */
+const char *srv_config_source_name(const srv_config_source *source, const char *path);
 /* Whether two sources may have the same folder, as profiles of each other: "art", "art@mobile", "art@vr". */
 bool srv_config_are_profiles(const char *name, const char *other);
 

@@ -56,6 +56,21 @@ class Config(Scenario):
             for word in ["hob.json", *words]:
                 self.assertIn(word, told.stderr)
 
+    def test_every_kind_of_source_passes_the_checks(self):
+        (self.folder / "more/art").mkdir(parents=True)
+        (self.folder / "code.git").mkdir()
+        self.write({"sources": [{"path": "art"}, {"path": "more"}, {"path": "more/art", "name": "second"}, {"git": "code.git"},
+                                {"path": "mirrored", "mirror": True}]})
+        told = self.hob("config", "--check", "hob.json")
+        self.assertEqual([line for line in told.stderr.splitlines() if "HOB_" not in line], [])
+        looked = [check for check in json.loads(self.hob("doctor", "--json").stdout)["checks"] if check["name"] == "folder"]
+        self.assertEqual([(check["state"], check["text"]) for check in looked if check["state"] == "fail"], [])
+        self.assertEqual([check["text"].split("/")[-1] for check in looked],
+                         ["art: no files in 1 folder", "more: no files in 2 folders", "art: no files in 1 folder",
+                          "code.git: a git repository", "mirrored: will be made, for agents", "more'"])
+        (self.folder / "code.git").rmdir()
+        self.assertIn("code.git' of 'sources' cannot be opened", self.hob("config", "--check", "hob.json").stderr)
+
     def test_schema_takes_what_init_writes(self):
         self.assertEqual(self.hob("init", "art").returncode, 0)
         schema = json.loads(self.hob("config", "--schema").stdout)
