@@ -1,5 +1,6 @@
 """Git repositories as sources: hob-git by itself, and in a daemon; repositories that are written to do harm."""
 import hashlib
+import http.server
 import json
 import os
 import pathlib
@@ -82,6 +83,43 @@ class Repository:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(name + "\n")
         return name
+
+
+class LargeFiles:
+    """A server of Git LFS on loopback: the batch API with basic transfers."""
+
+    def __init__(self, files):
+        self.files, self.asked = files, []
+        outer = self
+
+        class Answers(http.server.BaseHTTPRequestHandler):
+            def give(self, status, body, kind="application/vnd.git-lfs+json"):
+                outer.asked.append((self.command, self.path))
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self):
+                wanted = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                objects = [{**each, **({"actions": {"download": {"href": f"{outer.url}/files/{each['oid']}"}}} if each["oid"] in outer.files
+                                       else {"error": {"code": 404, "message": "not here"}})} for each in wanted["objects"]]
+                self.give(200, json.dumps({"transfer": "basic", "objects": objects}).encode())
+
+            def do_GET(self):
+                data = outer.files.get(self.path.rpartition("/")[2])
+                self.give(200 if data else 404, data or b"{}", "application/octet-stream")
+
+            def log_message(self, *_):
+                pass
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 class Reader:
@@ -759,6 +797,33 @@ class SourceTest(GitScenario):
         (repository.work.parent / "plain/a.obj").write_bytes(data)
         self.hob("cook", repository.work.parent / "plain", "-o", repository.work.parent / "out", "--cache", repository.work.parent / "c2")
         self.assertEqual(daemon.blob("art/a.obj"), (repository.work.parent / "out/a.obj.meshes").read_bytes())
+
+    @unittest.skipUnless(shutil.which("git-lfs"), "there is no git-lfs")
+    def test_large_files_of_a_server(self):
+        """A server that speaks the batch API, asked by git-lfs as a hook of the repository does; a file that it lacks, too."""
+        repository = self.repository()
+        large = {hashlib.sha256(data).hexdigest(): data for data in (obj_text(7).encode(), obj_text(8).encode())}
+        server = LargeFiles(dict(list(large.items())[:1]))
+        self.addCleanup(server.close)
+        pointers = {f"{n}.obj": f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(data)}\n" for n, (oid, data) in enumerate(large.items())}
+        repository.commit("large", {**pointers, ".gitattributes": "*.obj filter=lfs\n"})
+        daemon = self.daemon(repository)
+        self.assertEqual(self.settled(daemon, "HEAD")["failed"], 2)
+
+        def fetch():
+            done = subprocess.run(["git", "-c", f"lfs.url={server.url}", "-c", "lfs.transfer.maxretries=1", "lfs", "fetch", "--all"],
+                                  cwd=repository.bare, env={**os.environ, **WHO}, capture_output=True, check=False)
+            daemon.post("/api/v1/git/art/fetched", {})
+            return done.returncode
+        self.assertNotEqual(fetch(), 0, "the server lacks one")
+        state = until(lambda: (lambda s: s if s["failed"] < 2 else None)(self.settled(daemon, "HEAD")), "the first file")
+        self.assertEqual([(note["path"], "git lfs fetch" in note["text"]) for note in state["notes"]], [("1.obj", True)])
+        self.assertEqual(daemon.assets()["art/1.obj"]["error"]["code"], "import.lfs-pointer")
+        server.files.update(large)
+        self.assertEqual(fetch(), 0)
+        until(lambda: self.settled(daemon, "HEAD")["state"] == "warm", "the other file")
+        self.assertIn(("POST", "/objects/batch"), server.asked)
+        self.assertEqual(daemon.assets()["art/1.obj"]["stats"]["triangles"], 8)
 
     def test_a_hostile_tree_in_a_daemon(self):
         """Names that lead out, links, submodules, twins, file and folder of one name: in words, and nothing outside sources/."""
