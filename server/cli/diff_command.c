@@ -47,6 +47,7 @@ typedef struct diff_entry {
 	cJSON *comparison;	   /* answer of GET .../compare */
 	char *picture;		   /* path relative to the page, or NULL */
 	char *over;			   /* text about numbers that grew more than allowed, or NULL */
+	char *version;		   /* "cook_version 29 -> 30" if nothing but Hob changed, or NULL */
 	double weight;
 } diff_entry;
 
@@ -78,7 +79,7 @@ typedef struct form {
 	const char *const *tones; /* of bad, warn, good and others; NULL: their names */
 	const char *tone_format;
 	const char *arrow;
-	const char *asset, *over, *picture, *change, *more;
+	const char *asset, *version, *over, *picture, *change, *more;
 	const char *begin, *end;				  /* around the list of changes */
 	const char *numbers, *number, *asset_end; /* `numbers`: text before the first number */
 	const char *list, *item, *list_end;		  /* `item`: a word and a name */
@@ -191,6 +192,8 @@ static void put_entry(const form *f, const diff_report *r, const diff_entry *ent
 	uint32_t told = 0, all = (uint32_t)cJSON_GetArraySize(changes);
 	char step[160], name[48], tone[8];
 	put(f, out, f->asset, entry->asset);
+	if (entry->version)
+		put(f, out, f->version, entry->version);
 	if (entry->over)
 		put(f, out, f->over, entry->over);
 	if (entry->picture)
@@ -253,6 +256,7 @@ static void put_markdown(const diff_report *r, hob_buf *out)
 						   .tone_format = "%s",
 						   .arrow = "\xE2\x86\x92",
 						   .asset = "\n### $\n",
+						   .version = "\nChanged by another version of Hob, not by its files: $\n",
 						   .over = "\n\xE2\x9D\x8C **Over budget:** $\n",
 						   .picture = "\n![before, after, difference](<@>)\n",
 						   .begin = "\n",
@@ -299,6 +303,7 @@ static void put_html(const diff_report *r, hob_buf *out)
 						   .tone_format = "%s",
 						   .arrow = "\xE2\x86\x92",
 						   .asset = "<section><h2>$</h2>\n",
+						   .version = "<p>Changed by another version of Hob, not by its files: $</p>\n",
 						   .over = "<p class=\"bad\">Over budget: $</p>\n",
 						   .picture = "<img alt=\"before, after, difference\" src=\"$\">\n",
 						   .begin = "<ul>\n",
@@ -340,6 +345,7 @@ static void put_json(const diff_report *r, hob_buf *out)
 		char *comparison = cJSON_PrintUnformatted(entry->comparison);
 		hob_buf_put_str(out, i > 0 ? HOB_STR(",\n") : HOB_STR("\n"));
 		hob_json_object(out, HOB_JSON("asset", entry->asset),
+						HOB_JSON_SOME("version", hob_str_of(entry->version)),
 						HOB_JSON_SOME("over_budget", hob_str_of(entry->over)),
 						HOB_JSON_SOME("picture", hob_str_of(entry->picture)),
 						HOB_JSON_RAW("comparison", hob_str_of(comparison ? comparison : "")));
@@ -362,6 +368,7 @@ static void put_text(const diff_report *r, hob_buf *out)
 						   .tone_format = "%-5s",
 						   .arrow = "->",
 						   .asset = "\n$\n",
+						   .version = "  by another version of Hob, not by its files: $\n",
 						   .over = "  over budget: $\n",
 						   .change = "  @$\n",
 						   .number = "  @@ @\n",
@@ -596,6 +603,36 @@ static bool fetch_picture(const diff_report_options *how, const char *id, diff_e
 	return ok;
 }
 
+/* Names what of Hob changed since the version `from`; NULL if anything else did, or if it is not known. */
+static char *version_change(const diff_report_options *how, const char *id, const char *from)
+{
+	bool before = strcmp(from, "previous") == 0;
+	char target[128];
+	int ignored;
+	hob_buf out = {0};
+	const cJSON *change;
+	if (how->commits || strcmp(how->to, "latest") != 0)
+		return NULL;
+	snprintf(target, sizeof target, "/api/v1/assets/%.40s/why%s%.24s", id,
+			 before ? "" : "?rev=", before ? "" : from);
+	cJSON *why = srv_cli_ask_json(who, how->url, target, false, &ignored);
+	bool only = true;
+	cJSON_ArrayForEach(change, srv_cli_member(why, "changed"))
+	{
+		const char *name = srv_cli_text(change, "setting");
+		only = only && (strcmp(name, "cook_version") == 0 || strcmp(name, "importer_version") == 0 ||
+						strcmp(name, "library") == 0);
+		char *was = cJSON_PrintUnformatted(srv_cli_member(change, "from")),
+			 *now = cJSON_PrintUnformatted(srv_cli_member(change, "to"));
+		hob_buf_printf(&out, "%s%s %s -> %s", out.size > 0 ? ", " : "", name, was ? was : "", now ? now : "");
+		cJSON_free(was), cJSON_free(now);
+	}
+	cJSON_Delete(why);
+	char *text = only && out.size > 0 ? strdup(srv_cli_ended(&out)) : NULL;
+	hob_buf_release(&out);
+	return text;
+}
+
 /* was, now: the asset in the manifests of two commits. */
 static bool look_at(diff_report *r, const cJSON *limits, const cJSON *was, const cJSON *now, const char *id,
 					const char *name, int *code)
@@ -624,6 +661,7 @@ static bool look_at(diff_report *r, const cJSON *limits, const cJSON *was, const
 		cJSON_Delete(entry->comparison);
 		return true;
 	}
+	entry->version = version_change(r->how, id, entry->from);
 	return equal || !r->how->pictures || fetch_picture(r->how, id, entry, code);
 }
 
@@ -753,6 +791,7 @@ static void release(diff_report *r)
 	for (uint32_t i = 0; i < r->entry_count; i++) {
 		cJSON_Delete(r->entries[i].comparison);
 		hob_buf_free(r->entries[i].picture);
+		free(r->entries[i].version);
 		free(r->entries[i].over);
 	}
 	free(r->entries);

@@ -2,7 +2,7 @@
  * satisfies core/model/baked.h.
  *
  * An input is a header of eight bytes (options, attributes, copies side by side, vertices, which allocation
- * fails), then positions of small whole numbers or floats, then the corners of triangles; all other
+ * fails, ranges), then positions of small whole numbers or floats, then the corners of triangles; all other
  * attributes are made from the same bytes.
  *
  * Links: hob_mesh
@@ -180,7 +180,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 								.lod_error = how & 16 ? 0.05f : 1,
 								.lod_lock_border = how & 32,
 								.encoded = how & 64,
-								.vertices = how & 128 ? HOB_VERTICES_SMALL : HOB_VERTICES_EXACT,
+								.vertices = how & 128		? HOB_VERTICES_SMALL
+											: data[7] & 128 ? HOB_VERTICES_FINE
+															: HOB_VERTICES_EXACT,
+								.ranges = {data[7], {(float)data[7] / 64, 1}},
 								.meshlets = more & 1,
 								.clusters = more & 2,
 								.bake_flat_normals = more & 4,

@@ -241,6 +241,28 @@ class Foreign(Scenario):
             self.assertNotIn("](<`", out)
         self.assertEqual(3, len(list((self.folder / "pictures-md").iterdir())))
 
+    def test_a_report_says_that_a_version_changed_an_asset(self):
+        server = self.liar()
+        server.answers |= {
+            "/api/v1/assets?path=": {"items": [{"id": "7"}]},
+            "/api/v1/assets/7/compare": {"equal": False, "changes": [{"text": "5 levels, was 6", "tone": "note"}], "numbers": []}}
+        cooked, importer = ({"setting": name, "from": 29, "to": 30, "origin": "hob"} for name in ("cook_version", "importer_version"))
+        art = {"input": "art/a.obj", "use": "", "from": "00", "to": "11"}
+        setting = {"setting": "lods.max", "from": 4, "to": 8, "origin": "hob"}
+        line = "by another version of Hob, not by its files: cook_version 29 -> 30"
+        for changed, said in (([cooked], line), ([cooked, importer], line + ", importer_version 29 -> 30"), ([cooked, art], None),
+                              ([cooked, setting], None), ([], None)):
+            server.answers["/api/v1/assets/7/why"] = {"changed": changed}
+            for form in ("text", "md", "html", "json"):
+                for asset in ("art/a.obj", "art/a.obj@3"):
+                    out = self.hob("diff", asset, "--format", form, "--url", server.url, code=1).decode()
+                    self.assertIn("5 levels, was 6", out)
+                    told = "cook_version 29 -" in out.replace("&gt;", ">").replace("\\", "")
+                    self.assertEqual(told, said is not None, out)
+                    self.assertTrue(form != "text" or not said or said in out, out)
+        server.answers["/api/v1/assets/7/why"] = {"changed": [{"setting": "cook_version", "from": EVIL, "to": EVIL}]}
+        self.assertNotIn("<script", self.hob("diff", "art/a.obj", "--format", "html", "--url", server.url, code=1).decode())
+
 
 if __name__ == "__main__":
     main()
