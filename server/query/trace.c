@@ -29,7 +29,8 @@ static bool keep_row(trace *t, const srv_job_row *row, hob_error *err)
 	s->row.asset = hob_arena_str(&t->arena, row->asset);
 	s->row.reason = hob_arena_str(&t->arena, row->reason);
 	s->row.result = hob_arena_str(&t->arena, row->result);
-	return (s->row.asset.data && s->row.reason.data && s->row.result.data) ||
+	s->row.stages = hob_arena_str(&t->arena, row->stages);
+	return (s->row.asset.data && s->row.reason.data && s->row.result.data && s->row.stages.data) ||
 		   hob_fail(err, MEMORY, "no memory left for a trace");
 }
 
@@ -104,8 +105,9 @@ static void put_span(hob_buf *out, const span *s)
 				 HOB_JSON_OPEN("args", '{'), HOB_JSON("job", row->id), HOB_JSON_BOOL("cached", s->known),
 				 HOB_JSON("waited_ms", between(row->queued_at_ms, row->started_at_ms)),
 				 HOB_JSON_MS("cook_ms", row->cook_ns), HOB_JSON("peak_bytes", row->peak_bytes),
-				 HOB_JSON_RAW("reason", row->reason.len > 0 ? row->reason : HOB_STR("[]")),
-				 HOB_JSON_CLOSE('}'), HOB_JSON_CLOSE('}'));
+				 HOB_JSON_RAW("reason", row->reason.len > 0 ? row->reason : HOB_STR("[]")));
+	srv_past_put_stages(row->stages, out);
+	hob_json_put(out, HOB_JSON_CLOSE('}'), HOB_JSON_CLOSE('}'));
 }
 
 static void put_trace(hob_buf *out, const trace *t, uint32_t lanes)

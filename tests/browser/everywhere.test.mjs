@@ -74,7 +74,7 @@ describe('everywhere', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 	test('with models, some of them broken', async (t) => {
 		for (const [path, data] of Object.entries(files)) studio.save(path, data);
 		await studio.sync();
-		for (const name of ['', 'assets', 'assets?problem=1', 'assets?q=no-such-name', 'errors', 'jobs', 'jobs?result=failed', 'jobs?timeline=1', 'cache', 'clients', 'log', 'settings', 'api'])
+		for (const name of ['', 'assets', 'assets?problem=1', 'assets?q=no-such-name', 'errors', 'jobs', 'jobs?result=failed', 'jobs?timeline=1', 'assets?view=gallery', 'search', 'search?q=chest', 'textures', 'materials', 'clips', 'features', 'folders', 'cache', 'clients', 'log', 'settings', 'api'])
 			await t.test(name || 'overview', async () => {
 				await go(name && `/ui/${name}`);
 				await look(page, `full-${(name || 'overview').replace(/\W/g, '-')}`);

@@ -107,6 +107,23 @@ describe('the library', { skip: missing() ?? withoutDashboard() ?? false }, () =
 		await listed('walk.gltf');
 	});
 
+	test('assets as pictures, and when a problem began', async () => {
+		await page.goto(`${studio.origin}/ui/assets`);
+		await page.getByRole('button', { name: 'Pictures' }).click();
+		await page.waitForFunction(() => document.querySelectorAll('.gallery .card').length === 5);
+		await assertAccessible(page);
+		await page.waitForFunction(() => [...document.querySelectorAll('.gallery .card img')].some((image) => image.naturalWidth === 256));
+		studio.save('broken.gltf', '{');
+		await page.locator('.gallery .card', { hasText: 'broken.gltf' }).filter({ hasText: 'Broken' }).waitFor();
+		await page.goto(`${studio.origin}/ui/errors`);
+		await page.locator('.affected li', { hasText: 'broken.gltf' }).locator('.when time').waitFor();
+		await assertAccessible(page);
+		rmSync(join(studio.art, 'broken.gltf'));
+		await page.goto(`${studio.origin}/ui/assets?view=gallery`);
+		await page.locator('.gallery .card', { hasText: 'walk.gltf' }).click();
+		await page.waitForURL('**/ui/asset/art/walk.gltf');
+	});
+
 	test('search, order, and a save while the page is open', async () => {
 		await page.goto(`${studio.origin}/ui/textures`);
 		await page.getByPlaceholder('Search textures').fill('wood');

@@ -1,7 +1,7 @@
 /* How problems are put together and found; needs no browser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findProblems, folderOf, formatOf, groupProblems, shapeOf } from '../../web/app/problems.js';
+import { findProblems, folderOf, formatOf, groupProblems, shapeOf, whenFailed } from '../../web/app/problems.js';
 
 const asset = (path, root = 'art') => ({ id: path, root, path });
 const cause = (message, paths, { code = 'import.corrupt', hint = 'export it again', root_cause = null, location } = {}) =>
@@ -35,4 +35,13 @@ test('they are found by words, kind, folder and format', () => {
 	assert.deepEqual(found({ folder: 'art' }), ['b.obj']);
 	assert.deepEqual(found({ code: 'import.empty', format: 'dae' }), []);
 	assert.deepEqual([folderOf(asset('a/b/c.x')), formatOf(asset('a.b/c'))], ['art/a', '']);
+});
+
+test('each failure has its time, and the author of the commit that its root was at', () => {
+	const at = (minute) => `2026-11-30T12:${minute}:00Z`;
+	const jobs = [{ asset: 'art/a.obj', finished_at: at(50) }, { asset: 'art/b.obj', finished_at: at(20) }, { asset: 'art/a.obj', finished_at: at(10) }, { asset: 'other/a.obj', finished_at: at(50) }, { asset: null, finished_at: at(50) }];
+	const commits = { root: 'art', items: [{ author: 'Bea', subject: 'second', time: at(40) }, { author: 'Ann', subject: 'first', time: at(15) }] };
+	const found = whenFailed(jobs, commits);
+	assert.deepEqual(['art/a.obj', 'art/b.obj', 'other/a.obj'].map((name) => [found.get(name).at, found.get(name).author]), [[at(50), 'Bea'], [at(20), 'Ann'], [at(50), undefined]]);
+	assert.deepEqual([...whenFailed(jobs).values()].map(({ author }) => author), [undefined, undefined, undefined]);
 });

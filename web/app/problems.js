@@ -50,3 +50,21 @@ export function findProblems(groups, { q = '', code, folder, format }) {
 					.toLowerCase().includes(word))) }))
 		.filter(({ assets }) => assets.length > 0);
 }
+
+/**
+ * When each asset failed, from failed jobs, newest first; and the author of the commit that its root was at, where that
+ * is known.
+ * @param {Pick<Api.Job, 'asset' | 'finished_at'>[]} jobs
+ * @param {{ root?: string, items: Pick<Api.Commit, 'author' | 'subject' | 'time'>[] }} [commits] newest first
+ * @returns {Map<string, { at: string, author?: string, subject?: string }>} by "root/path"
+ */
+export function whenFailed(jobs, commits) {
+	const found = new Map();
+	for (const { asset, finished_at: at } of jobs) {
+		if (!asset || !at || found.has(asset)) continue;
+		const { author, subject } = (asset.startsWith(`${commits?.root}/`)
+			&& commits?.items.find(({ time }) => time && Date.parse(time) <= Date.parse(at))) || {};
+		found.set(asset, { at, author, subject });
+	}
+	return found;
+}

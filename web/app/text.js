@@ -196,7 +196,7 @@ export const text = /** @satisfies {Page.Words} */ ({
 		columns: /** @type {Page.Table} */ ({ name: 'Name', state: 'State', triangles: 'Triangles', lods: 'Levels',
 			size: 'Cooked size',
 			textures: 'Textures', time: 'Cook time', cooked: 'Cooked' }),
-		lodsTitle: 'Levels of detail',
+		lodsTitle: 'Levels of detail', gallery: 'Pictures',
 		none: 'No assets yet', noneDetail: 'Save a model into a watched folder and it appears here.',
 		nothing: 'No matches', nothingDetail: 'No asset matches this search.', clear: 'Show all assets',
 		kinds: {
@@ -493,8 +493,9 @@ export const text = /** @satisfies {Page.Words} */ ({
 	timeline: {
 		title: 'Timeline', none: 'No job has finished yet.', download: 'Download the trace',
 		downloadTitle: 'All of it as a file for ui.perfetto.dev or chrome://tracing',
-		label: (jobs, time, lanes) => `The newest build: ${jobs} ${jobs === '1' ? 'job' : 'jobs'} in ${time}, ` +
-		`at most ${lanes} at a time. The longest:`,
+		job: ['job', 'jobs'],
+		label: (jobs, time, lanes) => `The newest build: ${jobs} in ${time}${lanes ? `; ${lanes}` : ''}. The longest:`,
+		lanes: (count) => (count === '1' ? 'one worker was busy' : `${count} workers were busy at a time`),
 	},
 	errors: {
 		title: 'Problems', none: 'No problems', noneDetail: 'Every asset is cooked.',
@@ -504,7 +505,7 @@ export const text = /** @satisfies {Page.Words} */ ({
 		count: (causes, assets) => `${causes}, ${assets}`,
 		affects: (count) => `${count} assets`,
 		showAll: (count) => `Show all ${count}`, fewer: 'Show fewer', retry: 'Try again', repaired: 'Repaired',
-		all: 'Show all problems',
+		all: 'Show all problems', by: (author) => `by ${author}`,
 		folder: 'Folder', anyFolder: 'All folders', format: 'Format', anyFormat: 'All formats',
 		search: 'Search messages and names', kind: 'Kind', anyKind: 'All kinds', codes: /** @type {Page.Table} */ ({
 			'import.truncated': 'File cut off', 'import.corrupt': 'Damaged file', 'import.unsupported': 'Not supported',

@@ -166,6 +166,7 @@ declare namespace Api {
 				cook_ms: number;
 				peak_bytes: number;
 				reason: unknown[];
+				stages: { stage: string; ms: number }[];
 			};
 		}[];
 	};

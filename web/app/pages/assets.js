@@ -5,6 +5,7 @@ import { duration, number, plural, sentence, size } from '../format.js';
 import { listen } from '../live.js';
 import { askAgain, makeRefresher, preload, useElement, useKey, useRedraw, useResource, useTitle } from '../hooks.js';
 import { assetAddress, choose, navigate, setQuery } from '../router.js';
+import { Gallery } from '../gallery.js';
 import { List } from '../list.js';
 import { Rows } from '../rows.js';
 import { changesCounts } from '../shell.js';
@@ -130,6 +131,8 @@ function Toolbar({ query, roots }) {
 				choose({ sort: event.target.value === 'path' ? '' : event.target.value })}>
 			${Object.entries(words.sorts).map(([sort, label]) => html`<option value=${sort}>${label}</option>`)}
 			</select></label>
+		<button type="button" aria-pressed=${String(query.view === 'gallery')}
+			onClick=${() => choose({ view: query.view ? '' : 'gallery' })}>${words.gallery}</button>
 	</div>`;
 }
 
@@ -249,6 +252,7 @@ export function Assets({ query }) {
 			: html`<section class="panel"><${Empty} title=${words.none}>
 					<p>${words.noneDetail}</p></${Empty}></section>`)
 			: rows.total === null ? !rows.error && html`<${Loading} />`
+				: query.view === 'gallery' ? html`<${Gallery} rows=${rows} label=${words.list} resetKey=${wanted} />`
 				: html`<${List} rows=${rows} selection=${selection} label=${words.list} header=${header}
 						row=${(asset) => Row(asset, sort)} resetKey=${wanted}
 						open=${(asset) => navigate(assetAddress(asset))}

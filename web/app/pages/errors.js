@@ -8,23 +8,30 @@ import { useResource, useTitle } from '../hooks.js';
 import { listen } from '../live.js';
 import { changesCounts } from '../shell.js';
 import { assetAddress, choose, nameAddress, setQuery } from '../router.js';
-import { ActionButton, Breakable, Empty, Icon, Resource, State } from '../ui.js';
+import { ActionButton, Breakable, Empty, Icon, Resource, State, Time } from '../ui.js';
 import { editorTemplate, Place, setEditorTemplate } from '../fault.js';
-import { findProblems, folderOf, formatOf, groupProblems } from '../problems.js';
+import { findProblems, folderOf, formatOf, groupProblems, whenFailed } from '../problems.js';
 import { BrokenRules } from './findings.js';
 
 const words = text.errors;
 const SHOWN = 4;
 const KEPT = 8; /* repaired assets */
 
-/** @param {{ asset: Page.Group['assets'][number] }} props */
-const Affected = ({ asset }) => html`<li><a href=${assetAddress(asset)}>
+/** @typedef {ReturnType<typeof whenFailed>} Failed */
+
+/** @param {{ when: { at: string, author?: string, subject?: string } | undefined }} props */
+const When = ({ when }) => when && html`<small class="when"><${Time} at=${when.at} />
+	${when.author && html` <span title=${when.subject}>${words.by(when.author)}</span>`}</small>`;
+
+/** @param {{ asset: Page.Group['assets'][number], failed: Failed }} props */
+const Affected = ({ asset, failed }) => html`<li><a href=${assetAddress(asset)}>
 		<${Breakable} path=${`${asset.root}/${asset.path}`} /></a> <${State} state=${asset.standing} />
 		${' '}<${Place} location=${asset.location} asset=${asset} beside />
+		${' '}<${When} when=${failed.get(`${asset.root}/${asset.path}`)} />
 		${asset.message && html`<br /><small>${sentence(asset.message)}</small>`}</li>`;
 
-/** @param {{ group: Page.Group }} props */
-function Group({ group: { message, hint, root_cause: cause, assets } }) {
+/** @param {{ group: Page.Group, failed: Failed }} props */
+function Group({ group: { message, hint, root_cause: cause, assets }, failed }) {
 	const [all, setAll] = useState(false);
 	const [first] = assets;
 	const again = async () => {
@@ -39,7 +46,7 @@ function Group({ group: { message, hint, root_cause: cause, assets } }) {
 			${cause && html`<p>${text.fault.because} <a href=${nameAddress(cause)}>${cause}</a></p>`}
 			${assets.length > 1 && html`<p class="quiet">${words.affects(number(assets.length))}</p>`}
 			<ul class="affected">${(all ? assets : assets.slice(0, SHOWN)).map((asset) =>
-				html`<${Affected} key=${asset.id} asset=${asset} />`)}</ul>
+				html`<${Affected} key=${asset.id} ...${{ asset, failed }} />`)}</ul>
 			${assets.length > SHOWN && html`<p><button type="button" class="small" onClick=${() => setAll(!all)}>
 				${all ? words.fewer : words.showAll(number(assets.length))}</button></p>`}</div></article>`;
 }
@@ -118,6 +125,9 @@ export function Errors({ query }) {
 	useTitle(words.title);
 	const errors = useResource('/api/v1/errors', { on: (event) => event.kind === 'asset' });
 	const stats = useResource('/api/v1/stats', { on: changesCounts }).data;
+	const jobs = useResource('/api/v1/jobs?state=failed&limit=1000', { on: (event) => event.kind === 'asset' });
+	const commits = useResource('/api/v1/commits?limit=500', { on: (event) => event.kind === 'root' });
+	const failed = whenFailed(jobs.data?.items ?? [], commits.data);
 	const left = stats?.progress?.left ?? 0;
 	const items = errors.data?.items ?? [];
 	const groups = groupProblems(items);
@@ -136,6 +146,6 @@ export function Errors({ query }) {
 							<${Empty} icon="search" title=${text.assets.nothing}>
 						<p><a href="/ui/errors">${words.all}</a></p></${Empty}></section>`}
 					${shown.map((group) => html`<${Group} key=${`${group.code}${group.message}${group.root_cause}`}
-							group=${group} />`)}
+							...${{ group, failed }} />`)}
 					<${EditorLink} />`}<${BrokenRules} /><${NotifySwitch} /></div>`}</${Resource}>`;
 }

@@ -1,38 +1,20 @@
-/* Timeline of the newest build: each finished job is a bar, in as many lanes as there were simultaneous jobs. */
+/* Timeline of the newest build: a lane for each worker with the cooks on it, and the stages of the longest jobs. */
 import { html } from 'htm/preact';
 import { text } from '../text.js';
-import { clock, duration, number, partsOf } from '../format.js';
+import { clock, duration, number, partsOf, plural } from '../format.js';
 import { useResource } from '../hooks.js';
 import { nameAddress, navigate } from '../router.js';
+import { newestBuild, placeCooks } from '../timeline.js';
 import { Breakable, Icon, Panel, Resource } from '../ui.js';
 
-/**
- * A finished job.
- * @typedef {{ name: string, cat: string, tid: number, ts: number, dur: number, args: { job?: number } }} Bar
- */
+/** @typedef {import('../timeline.js').Bar} Bar */
 
 const words = text.timeline;
 const TRACE = '/api/v1/trace?limit=2000';
-const PAUSE = 60e6; /* microseconds without a job after which a new build begins */
 const LANES = 32;
-const LONGEST = 5;
+const LONGEST = 8;
 const tones = /** @type {Page.Table} */ ({ cooked: 'work', hit: 'good', fetched: 'good', failed: 'bad',
 	cancelled: 'quiet' });
-
-/**
- * The jobs after the last pause, in order of their start.
- * @param {Api.Trace['traceEvents']} events
- */
-function newestBuild(events) {
-	const jobs = /** @type {Bar[]} */ (events.filter(({ ph }) => ph === 'X')).sort((a, b) => a.ts - b.ts);
-	let first = 0;
-	let end = 0;
-	jobs.forEach(({ ts, dur }, at) => {
-		if (ts > end + PAUSE) first = at;
-		end = Math.max(end, ts + dur);
-	});
-	return jobs.slice(first);
-}
 
 /**
  * Duration of a job, which is reported in milliseconds.
@@ -46,21 +28,35 @@ function pathOf(name) {
 	return folder + file;
 }
 
-/** @param {{ jobs: Bar[], from: number, to: number }} props */
-function Bars({ jobs, from, to }) {
-	const lanes = Math.min(LANES, 1 + Math.max(...jobs.map(({ tid }) => tid)));
+/** @param {Bar} job */
+const stagesOf = ({ args: { stages = [] } }) => stages.filter(({ ms }) => ms >= 0.05)
+	.map(({ stage, ms }) => ({ stage, ms, label: `${text.jobs.stageNames[stage] ?? stage} ${duration(ms)}` }));
+
+/** @param {{ cooks: import('../timeline.js').Cook[], from: number, to: number, lanes: number }} props */
+function Bars({ cooks, from, to, lanes }) {
 	/** @param {number} time */
 	const share = (time) => (1000 * time) / Math.max(1, to - from);
 	/** @param {MouseEvent} given */
 	const open = ({ target }) => target instanceof SVGElement && target.dataset.name
 		&& navigate(nameAddress(target.dataset.name));
 	return html`<svg class="timeline" viewBox="0 0 1000 ${lanes}" preserveAspectRatio="none" role="img" onClick=${open}
-			style=${{ height: `${Math.max(2, lanes) * 1.1}rem` }}
-			aria-label=${words.label(number(jobs.length), duration((to - from) / 1000), lanes)}>
-		${jobs.filter(({ tid }) => tid < lanes).map(({ name, cat, ts, dur, tid, args }) => html`<rect key=${args.job}
-			class="tone-${tones[cat] ?? 'quiet'}" data-name=${name} x=${share(ts - from)} y=${tid + 0.08}
-			width=${Math.max(1, share(dur))} height="0.84"><title>${pathOf(name)}: ${text.results[cat] ?? cat},${' '}
-				${lasted(dur / 1000)}</title></rect>`)}</svg>`;
+			style=${{ height: `${Math.max(2, lanes) * 1.1}rem` }} aria-label=${words.lanes(number(lanes))}>
+		${cooks.filter(({ lane }) => lane < lanes).map(({ job, lane, ...cook }) => html`<rect key=${job.args.job}
+			class="tone-${tones[job.cat] ?? 'quiet'}" data-name=${job.name} x=${share(cook.from - from)}
+			y=${lane + 0.08} width=${Math.max(1, share(cook.to - cook.from))} height="0.84"><title>${pathOf(job.name)}:
+				${' '}${[text.results[job.cat] ?? job.cat, ...stagesOf(job).map(({ label }) => label)].join(', ')}
+				</title></rect>`)}</svg>`;
+}
+
+/**
+ * The stages of a job as parts of one bar.
+ * @param {{ job: Bar }} props
+ */
+function Stages({ job }) {
+	const stages = stagesOf(job);
+	const label = stages.map((stage) => stage.label).join(', ');
+	return stages.length > 0 && html`<span class="stage-bar" role="img" aria-label=${label} title=${label}>
+		${stages.map(({ stage, ms }) => html`<span class="stage ${stage}" style=${{ flexGrow: ms }} />`)}</span>`;
 }
 
 /** @param {{ events: Api.Trace['traceEvents'] }} props */
@@ -69,14 +65,16 @@ function Build({ events }) {
 	if (!jobs.length) return html`<div class="body quiet">${words.none}</div>`;
 	const from = jobs[0].ts;
 	const to = Math.max(...jobs.map(({ ts, dur }) => ts + dur));
+	const cooks = placeCooks(jobs);
+	const lanes = Math.min(LANES, 1 + Math.max(-1, ...cooks.map(({ lane }) => lane)));
 	const longest = [...jobs].sort((a, b) => b.dur - a.dur).slice(0, LONGEST);
-	return html`<div class="body"><${Bars} ...${{ jobs, from, to }} />
-			<p class="ends quiet"><span>${clock(from / 1000)}</span><span>+ ${duration((to - from) / 1000)}</span></p>
-			<p class="quiet">${words.label(number(jobs.length), duration((to - from) / 1000),
-				1 + Math.max(...jobs.map(({ tid }) => tid)))}</p></div>
+	return html`<div class="body">${lanes > 0 && html`<${Bars} ...${{ cooks, from, to, lanes }} />
+			<p class="ends quiet"><span>${clock(from / 1000)}</span><span>+ ${duration((to - from) / 1000)}</span></p>`}
+			<p class="quiet">${words.label(plural(jobs.length, words.job), duration((to - from) / 1000),
+				lanes > 0 && words.lanes(number(lanes)))}</p></div>
 		<ul class="lines">${longest.map((job) => html`<li key=${job.args.job}>
 			<a class="name" href=${nameAddress(job.name)}><${Breakable} path=${pathOf(job.name)} /></a>
-			<span class="num quiet">${lasted(job.dur / 1000)}</span></li>`)}</ul>`;
+			<${Stages} job=${job} /><span class="num quiet">${lasted(job.dur / 1000)}</span></li>`)}</ul>`;
 }
 
 export function Timeline() {
