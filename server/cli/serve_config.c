@@ -2,6 +2,7 @@
 
 #include "../client/tls_client.h"
 #include "../log/log.h"
+#include "../worker/machine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -208,9 +209,16 @@ bool srv_serve_upstream_options(const srv_config *config, serve_upstream *out, h
 
 static uint32_t http_threads(const srv_config *config)
 {
+	enum { HTTP_THREADS_MAX = 32 };
 	uint64_t chosen = srv_config_number(config, SRV_CONFIG_http_threads);
-	uint32_t quarter = uv_available_parallelism() / 4;
-	return chosen > 0 ? (uint32_t)(chosen < 32 ? chosen : 32) : quarter < 1 ? 1 : quarter > 4 ? 4 : quarter;
+	uint32_t quarter = srv_machine_cpus("", uv_available_parallelism()) / 4;
+	if (chosen > HTTP_THREADS_MAX)
+		srv_log(SRV_LOG_WARNING, "config",
+				"%d threads answer HTTP, the most there can be (--http-threads %llu)", HTTP_THREADS_MAX,
+				(unsigned long long)chosen);
+	if (chosen > 0)
+		return (uint32_t)(chosen < HTTP_THREADS_MAX ? chosen : HTTP_THREADS_MAX);
+	return quarter < 1 ? 1 : quarter > 4 ? 4 : quarter;
 }
 
 void srv_serve_http_options(srv_config *config, srv_http_options *out)

@@ -1,4 +1,6 @@
 #include "machine.h"
+
+#include "../../core/base/pieces.h"
 #include "../fs/fd.h"
 
 #include <fcntl.h>
@@ -39,16 +41,18 @@ static uint64_t number_after(const char *text, const char *name, uint64_t otherw
 	return *at >= '0' && *at <= '9' ? strtoull(at, NULL, 10) : otherwise;
 }
 
-/* Finds the memory group in lines of /proc/self/cgroup: "4:memory:/a/b" of v1, "0::/a/b" of v2. */
-static bool find_group(const char *text, bool v1, char *out, size_t room)
+/* Finds a group in lines of /proc/self/cgroup: "4:memory:/a/b" of v1, "0::/a/b" of v2. */
+static bool find_group(const char *text, bool v1, const char *controller, char *out, size_t room)
 {
 	for (const char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
 		const char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
 		if (!path)
 			return false;
-		size_t size = (size_t)(path - names - 1);
-		bool memory = size >= 6 && memmem(names + 1, size, "memory", 6) != NULL;
-		if (v1 ? memory : size == 0) {
+		hob_str list = {names + 1, (size_t)(path - names - 1)}, name = {0};
+		bool has = false;
+		for (hob_str rest = list; !has && hob_str_piece(&rest, ',', &name);)
+			has = hob_str_equal(name, hob_str_of(controller));
+		if (v1 ? has : list.len == 0) {
 			snprintf(out, room, "%.*s", (int)strcspn(path + 1, "\n"), path + 1);
 			return true;
 		}
@@ -56,9 +60,10 @@ static bool find_group(const char *text, bool v1, char *out, size_t room)
 	return false;
 }
 
-static void narrow(const char *root, const group_kind *kind, const char *folder, srv_memory *out)
+static void narrow_memory(const char *root, const group_kind *kind, const char *folder, void *user)
 {
 	char text[TEXT_MAX];
+	srv_memory *out = user;
 	uint64_t limit =
 		read_text(root, folder, kind->limit, text) ? number_after(text, "", UINT64_MAX) : UINT64_MAX;
 	if (limit >= INT64_MAX / 2) /* in v1 such a value means no limit */
@@ -77,14 +82,17 @@ static void narrow(const char *root, const group_kind *kind, const char *folder,
 
 /* Applies the limits of each group from this process's own to the outermost. Groups outside this container's
  * view are missing. */
-static void narrow_all(const char *root, const group_kind *kind, char *path, srv_memory *out)
+static void narrow_all(const char *root, const group_kind *kind, char *path,
+					   void (*narrow)(const char *root, const group_kind *kind, const char *folder,
+									  void *user),
+					   void *user)
 {
 	char folder[PATH_MAX];
 	for (;;) {
 		while (*path && path[strlen(path) - 1] == '/')
 			path[strlen(path) - 1] = 0;
 		if (snprintf(folder, sizeof folder, "%s%s/", kind->mount, path) < (int)sizeof folder)
-			narrow(root, kind, folder, out);
+			narrow(root, kind, folder, user);
 		char *slash = strrchr(path, '/');
 		if (!slash)
 			return;
@@ -103,8 +111,33 @@ void srv_machine_memory(const char *root, srv_memory *out)
 	if (!read_text(root, "/proc/self/", "cgroup", text))
 		return;
 	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++)
-		if (find_group(text, i == V1, path, sizeof path))
-			narrow_all(root, &kinds[i], path, out);
+		if (find_group(text, i == V1, "memory", path, sizeof path))
+			narrow_all(root, &kinds[i], path, narrow_memory, out);
+}
+
+/* "200000 100000" in cpu.max of v2: two processors. */
+static void narrow_cpus(const char *root, const group_kind *kind, const char *folder, void *user)
+{
+	char text[TEXT_MAX], other[TEXT_MAX];
+	uint32_t *cpus = user;
+	bool v1 = !kind->limit;
+	bool known = read_text(root, folder, v1 ? "cpu.cfs_quota_us" : "cpu.max", text) &&
+				 (!v1 || read_text(root, folder, "cpu.cfs_period_us", other));
+	uint64_t quota = known ? number_after(text, "", 0) : 0,
+			 period = known ? number_after(v1 ? other : text, v1 ? "" : " ", 0) : 0;
+	if (quota > 0 && period > 0 && quota / period < *cpus)
+		*cpus = quota < period ? 1 : (uint32_t)(quota / period);
+}
+
+uint32_t srv_machine_cpus(const char *root, uint32_t cpus)
+{
+	static const group_kind v1 = {.mount = "/sys/fs/cgroup/cpu"};
+	char text[TEXT_MAX], path[PATH_MAX];
+	bool known = read_text(root, "/proc/self/", "cgroup", text);
+	for (size_t i = 0; known && i < HOB_COUNT_OF(kinds); i++)
+		if (find_group(text, i == V1, "cpu", path, sizeof path))
+			narrow_all(root, i == V1 ? &v1 : &kinds[i], path, narrow_cpus, &cpus);
+	return cpus;
 }
 
 uint64_t srv_machine_oom_kills(const char *root)
@@ -113,7 +146,7 @@ uint64_t srv_machine_oom_kills(const char *root)
 	uint64_t none = UINT64_MAX, count;
 	bool known = read_text(root, "/proc/self/", "cgroup", groups);
 	for (size_t i = 0; known && i < HOB_COUNT_OF(kinds); i++) {
-		if (!find_group(groups, i == V1, path, sizeof path))
+		if (!find_group(groups, i == V1, "memory", path, sizeof path))
 			continue;
 		/* A container may see its own group as the outermost one. */
 		for (const char *own = path;; own = "") {

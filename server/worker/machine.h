@@ -1,4 +1,4 @@
-/* machine.h - the memory that the machine and the container of this process offer.
+/* machine.h - the memory and processors that the machine and the container of this process offer.
  *
  * A container's limits are those of its control groups, v1 or v2, up to the outermost visible one. `root` is
  * a prefix for /proc and /sys, "" except in tests. */
@@ -13,6 +13,9 @@ typedef struct srv_memory {
 	bool contained;		/* the container has the smaller limit */
 } srv_memory;
 void srv_machine_memory(const char *root, srv_memory *out);
+
+/* `cpus` processors of the machine, or fewer if a control group may use less. */
+uint32_t srv_machine_cpus(const char *root, uint32_t cpus);
 
 /* Number of processes ended by the kernel for lack of memory, in this container or, if unknown, on this
  * machine. */

@@ -1,10 +1,15 @@
 """Another program holds the write lock of the index, a backup or a database browser: rows wait in memory, and the daemon serves
 the newest saves, in every output and derived form. Nothing is lost when the lock is released, and nothing is wrong after a
 kill."""
+import contextlib
+import ctypes
+import http.client
 import json
+import os
+import select
 import sqlite3
 
-from hobtest import Scenario, main, obj_text, until
+from hobtest import DEADLINE, Scenario, main, obj_text, until
 
 FORMS = ("meshes", "glb", "classic.meshes")
 
@@ -106,6 +111,55 @@ class Locked(Scenario):
         with self.serve() as daemon:
             daemon.sync()
             self.same_after(daemon)
+
+
+@contextlib.contextmanager
+def held(thread):
+    """Stops one thread, as a debugger does."""
+    seize, interrupt, detach, all_kinds = 0x4206, 0x4207, 17, 0x40000000
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    for request in (seize, interrupt):
+        if ptrace(request, thread, None, None) != 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
+    os.waitpid(thread, all_kinds)
+    try:
+        yield
+    finally:
+        ptrace(detach, thread, None, None)
+
+
+class StandsStill(Scenario):
+    def test_every_http_thread_answers_while_the_loop_stands_still(self):
+        self.put("a.obj", obj_text(300))
+        daemon = self.serve("--http-threads", "4")
+        self.addCleanup(daemon.stop)
+        daemon.sync()
+        digest = daemon.get("/a/art/a.obj?output=meshes").headers["etag"].strip('"')
+        body = daemon.get("/blobs/" + digest).body
+        # Each new connection goes to the thread that has the fewest.
+        connections = [http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=DEADLINE) for _ in range(12)]
+        for connection in connections:
+            connection.request("GET", "/livez")
+            self.assertEqual(connection.getresponse().read(), b"ok\n")
+        asks = connections.pop()
+        with held(daemon.process.pid):
+            asks.request("POST", "/api/v1/sync", "{}", {"Content-Type": "application/json"})
+            for connection in connections:
+                for headers, expected in (({}, (200, body)), ({"If-None-Match": f'"{digest}"'}, (304, b""))):
+                    connection.request("GET", "/blobs/" + digest, headers=headers)
+                    answer = connection.getresponse()
+                    self.assertEqual((answer.status, answer.read()), expected)
+                connection.request("GET", "/api/v1/assets")
+                self.assertEqual(json.loads(connection.getresponse().read())["items"][0]["path"], "a.obj")
+            self.assertEqual(select.select([asks.sock], [], [], 0)[0], [])
+        self.assertEqual(asks.getresponse().status, 200)
+
+    def test_more_threads_than_there_can_be(self):
+        daemon = self.serve("--http-threads", "500")
+        self.addCleanup(daemon.stop)
+        self.assertTrue(any("32 threads answer HTTP" in line and "500" in line for line in daemon.log), daemon.log)
+        self.assertGreaterEqual(len(os.listdir(f"/proc/{daemon.process.pid}/task")), 33)
 
 
 if __name__ == "__main__":

@@ -99,6 +99,26 @@ static void v1_without_a_limit_says_a_large_number(void **state)
 	assert_int_equal(srv_machine_oom_kills(folder.path), 4);
 }
 
+static void processors_are_those_of_the_narrowest_group(void **state)
+{
+	(void)state;
+	assert_int_equal(srv_machine_cpus(folder.path, 16), 16);
+	put("/proc/self/cgroup", "0::/outer/inner\n");
+	put("/sys/fs/cgroup/outer/inner/cpu.max", "max 100000\n");
+	assert_int_equal(srv_machine_cpus(folder.path, 16), 16);
+	put("/sys/fs/cgroup/outer/cpu.max", "450000 100000\n");
+	assert_int_equal(srv_machine_cpus(folder.path, 16), 4);
+	assert_int_equal(srv_machine_cpus(folder.path, 2), 2);
+	put("/sys/fs/cgroup/outer/inner/cpu.max", "5000 100000\n");
+	assert_int_equal(srv_machine_cpus(folder.path, 16), 1);
+	put("/proc/self/cgroup", "5:cpuset:/none\n4:cpu,cpuacct:/box\n");
+	put("/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "-1\n");
+	put("/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
+	assert_int_equal(srv_machine_cpus(folder.path, 16), 16);
+	put("/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "800000\n");
+	assert_int_equal(srv_machine_cpus(folder.path, 16), 8);
+}
+
 static void facts_name_the_smaller_memory(void **state)
 {
 	(void)state;
@@ -115,6 +135,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(v2_counts_every_level_without_what_can_be_reclaimed, begin, end),
 		cmocka_unit_test_setup_teardown(a_container_that_sees_its_own_group_as_the_outermost, begin, end),
 		cmocka_unit_test_setup_teardown(v1_without_a_limit_says_a_large_number, begin, end),
+		cmocka_unit_test_setup_teardown(processors_are_those_of_the_narrowest_group, begin, end),
 		cmocka_unit_test(facts_name_the_smaller_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
