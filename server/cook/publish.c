@@ -59,21 +59,6 @@ bool srv_publish_turn(srv_publish *p, void (*show)(void *user), void *user, uint
 	return showed;
 }
 
-void srv_publish_note_rows(srv_publish *p)
-{
-	p->rows = true;
-}
-
-void srv_publish_note_view(srv_publish *p)
-{
-	p->view = true;
-}
-
-void srv_publish_note_prompt(srv_publish *p)
-{
-	p->prompt = true;
-}
-
 bool srv_publish_waits(const srv_publish *p)
 {
 	return p->count > 0;

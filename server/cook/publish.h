@@ -18,8 +18,8 @@ typedef struct srv_publish_item {
 typedef struct srv_publish {
 	srv_store *store;
 	srv_events *events;
-	bool rows, view; /* rows are not committed; view is not shown */
-	bool prompt;	 /* somebody may wait for them */
+	/* Set by who writes them: rows are not committed, the view is not shown; somebody may wait for them. */
+	bool rows, view, prompt;
 	bool turning;
 	srv_publish_item *items; /* events, oldest first; their texts are consecutive in `text` */
 	uint32_t count, capacity;
@@ -34,10 +34,6 @@ void srv_publish_event(srv_publish *p, const char *kind, hob_str asset, hob_str 
  * state in memory is shown anyway: the next start cooks again what the index lacks. show(user): makes the
  * newest view; only called when `view` is set. True when it was. */
 bool srv_publish_turn(srv_publish *p, void (*show)(void *user), void *user, uint32_t events);
-/* Records that this turn has rows to commit, or a view to show. */
-void srv_publish_note_rows(srv_publish *p);
-void srv_publish_note_view(srv_publish *p);
-void srv_publish_note_prompt(srv_publish *p);
 bool srv_publish_waits(const srv_publish *p); /* some events are still to be sent */
 void srv_publish_release(srv_publish *p);
 

@@ -113,7 +113,7 @@ static void derive_done(uv_work_t *work, int status)
 		atomic_fetch_add(&counts[result = SRV_DERIVE_FAILED], 1);
 	}
 	if (made)
-		srv_publish_note_rows(derive->host.publish);
+		derive->host.publish->rows = true;
 	if (!*derive->host.closing)
 		tell(d, result >= SRV_DERIVE_FAILED ? error.context : "made");
 	remove_one(derive, d);

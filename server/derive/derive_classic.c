@@ -62,7 +62,7 @@ static void classic_done(uv_work_t *work, int status)
 	hob_error error = job->error;
 	if (error.code == HOB_ERR_OK &&
 		srv_store_add_outputs(host->store, &job->record, job->outputs, 3, &error)) {
-		srv_publish_note_rows(host->publish);
+		host->publish->rows = true;
 		host->added(host->user, job->asset, &job->record);
 		job->control->answer(job->control, 200, HOB_STR("{}"));
 	} else {

@@ -157,7 +157,7 @@ static void draw_done(uv_work_t *work, int status)
 		bool there =
 			error.code == HOB_ERR_OK && srv_store_put_part(host->store, &d->wish.key, &d->blob, &error);
 		if (there) {
-			srv_publish_note_rows(host->publish);
+			host->publish->rows = true;
 			atomic_fetch_add(&derive->counts.thumbnails, 1);
 		} else {
 			srv_derive_asset a;

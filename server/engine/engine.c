@@ -128,7 +128,7 @@ bool srv_engine_new(uv_loop_t *loop, const srv_engine_options *options, srv_stor
 	srv_engine_add_handle(engine, (uv_handle_t *)&engine->life->timer);
 	if (!options->batch)
 		uv_timer_start(&engine->life->timer, on_second, SECOND_MS, SECOND_MS);
-	srv_publish_note_view(&engine->publish);
+	engine->publish.view = true;
 	*out = engine;
 	/* The watch scans and the first worker starts while this thread reads the index. */
 	srv_engine_look_at_machine(engine);
@@ -159,7 +159,7 @@ void srv_engine_close(srv_engine *engine, void (*done)(void *user), void *user)
 void srv_engine_set_settings(srv_engine *engine, const hob_settings *settings)
 {
 	srv_engine_replace_settings(engine, settings);
-	srv_publish_note_view(&engine->publish);
+	engine->publish.view = true;
 	for (uint32_t i = 0; i < engine->assets->count; i++)
 		if (srv_asset_is_alive(&srv_asset_at(engine, i)->life) &&
 			!srv_asset_is_current(engine, srv_asset_at(engine, i)))

@@ -130,7 +130,7 @@ srv_asset_todo srv_engine_apply(srv_engine *engine, uint32_t id, srv_asset_event
 		srv_engine_apply(engine, id,
 						 (srv_asset_event){.kind = SRV_ASSET_CUT, .force = a->life.job->order.force});
 	srv_asset_note(engine, a);
-	srv_publish_note_view(&engine->publish);
+	engine->publish.view = true;
 	return todo;
 }
 

@@ -19,7 +19,7 @@ void srv_publish_job(engine_job *job, const char *state)
 	hob_json_close(&data, '}');
 	srv_publish_event(&engine->publish, "job", hob_str_of(a->full), hob_buf_str(&data));
 	if (job->life.order.priority < SRV_PRIORITY_BACKGROUND)
-		srv_publish_note_prompt(&engine->publish);
+		engine->publish.prompt = true;
 	hob_buf_release(&data);
 }
 

@@ -86,7 +86,7 @@ void srv_engine_tell_rows(srv_engine *engine)
 	if (!owes && srv_engine_ill(engine, ENGINE_HEALTH_ROWS))
 		srv_log(SRV_LOG_INFO, "store", "the index has every row again");
 	srv_engine_set_health(engine, ENGINE_HEALTH_ROWS, owes ? &why : NULL);
-	srv_publish_note_rows(&engine->publish);
+	engine->publish.rows = true;
 }
 
 bool srv_engine_heal_index(srv_engine *engine)

@@ -197,7 +197,7 @@ void srv_job_free(engine_job *job)
 	hob_arena_release(&job->remote.found);
 	free(job);
 	if (!engine->closing)
-		srv_publish_note_view(&engine->publish);
+		engine->publish.view = true;
 	srv_engine_stir(engine);
 	srv_engine_close_when_idle(engine);
 }

@@ -186,7 +186,7 @@ static void show_extensions(srv_engine *engine)
 		for (uint32_t k = 0; k < importers[i].extension_count; k++)
 			hob_buf_printf(&text, "%.*s\n", HOB_FMT(importers[i].extensions[k]));
 	srv_views_set_extensions(engine->views, hob_buf_str(&text));
-	srv_publish_note_view(&engine->publish);
+	engine->publish.view = true;
 	hob_buf_release(&text);
 }
 
@@ -277,7 +277,7 @@ static void put_done(uv_work_t *work, int status)
 	engine->counters.parts.made++;
 	if (!put->ok || !srv_store_put_part(engine->store, &put->part, &put->blob, &put->error))
 		srv_log(SRV_LOG_WARNING, "store", "a part was not kept: %s", put->error.context);
-	srv_publish_note_rows(&engine->publish);
+	engine->publish.rows = true;
 	srv_pool_part_kept(engine->jobs->pool, put->part.bytes);
 	free(put);
 }

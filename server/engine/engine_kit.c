@@ -10,7 +10,7 @@ void srv_engine_stored(srv_engine *engine, bool ok, const hob_error *error)
 {
 	if (!ok)
 		srv_log(SRV_LOG_ERROR, "store", "%s", error->context);
-	srv_publish_note_rows(&engine->publish);
+	engine->publish.rows = true;
 }
 
 void srv_engine_tell_ready(srv_engine *engine)

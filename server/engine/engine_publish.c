@@ -89,7 +89,7 @@ static void remove_rows(srv_engine *engine, asset *a)
 								&error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
 	srv_views_remove(engine->views, hob_str_of(a->full));
-	srv_publish_note_view(&engine->publish);
+	engine->publish.view = true;
 	a->shown.any = false;
 }
 
@@ -124,7 +124,7 @@ static void add_change(srv_engine *engine, const engine_change *change)
 	assert(engine->publishing->open_rev.open);
 	assert((change->state == SRV_REMOVED) == !srv_asset_is_alive(&change->a->life));
 	if (!change->calm)
-		srv_publish_note_prompt(&engine->publish);
+		engine->publish.prompt = true;
 	hob_buf *all = &engine->publishing->open_rev.all;
 	engine->publishing->rev += engine->publishing->open_rev.count == 0;
 	if (engine->publishing->open_rev.count++ > 0)
@@ -152,8 +152,8 @@ void srv_publish_end(srv_engine *engine)
 	hob_error error;
 	if (engine->publishing->open_rev.count > 0 && !srv_store_put_change(engine->store, &row, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	srv_publish_note_rows(&engine->publish);
-	srv_publish_note_view(&engine->publish);
+	engine->publish.rows = true;
+	engine->publish.view = true;
 	hob_buf_release(&engine->publishing->open_rev.all);
 	engine->publishing->open_rev.count = 0;
 	engine->publishing->open_rev.open = false;

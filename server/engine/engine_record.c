@@ -136,7 +136,7 @@ static int take(srv_engine *engine, srv_control *control, hob_arena *arena, hob_
 	}
 	if (!srv_store_put_record(engine->store, &record, err))
 		return hob_err_http(err->code);
-	srv_publish_note_rows(&engine->publish);
+	engine->publish.rows = true;
 	srv_engine_flush(engine);
 	if (engine->exchange->upstream)
 		srv_upstream_give(engine->exchange->upstream, &record.key, &record.lookup);

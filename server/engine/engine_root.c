@@ -33,7 +33,7 @@ static void show(srv_engine *engine, uint32_t root)
 	bool away = srv_engine_root_is_away(engine, root);
 	engine->roots->shown[root].mode = away ? "missing" : state->mode;
 	engine->roots->shown[root].note = hob_str_of(away ? state->away : state->note ? state->note : "");
-	srv_publish_note_view(&engine->publish);
+	engine->publish.view = true;
 }
 
 void srv_engine_set_root_mode(srv_engine *engine, uint32_t root, const char *mode, const char *note)

@@ -232,7 +232,7 @@ void srv_engine_show_skipped(srv_engine *engine, uint32_t root)
 {
 	assert(root < engine->sources->root_count);
 	engine->sources->skipped[root].due = true;
-	srv_publish_note_view(&engine->publish);
+	engine->publish.view = true;
 }
 
 void srv_engine_describe_skipped(srv_engine *engine)

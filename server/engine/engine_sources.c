@@ -150,14 +150,14 @@ static void file_gone(srv_engine *engine, uint32_t file, srv_priority priority)
 	}
 	f->listed = false;
 	f->mark = 0;
-	srv_publish_note_view(&engine->publish);
+	engine->publish.view = true;
 	f->stat = (srv_stat){0};
 	f->changed = srv_graph_tick(engine->graph);
 	uint32_t id = f->asset;
 	hob_error error;
 	if (existed && !srv_store_delete_file(engine->store, engine->roots->shown[f->root].name, f->path, &error))
 		srv_log(SRV_LOG_ERROR, "store", "%s", error.context);
-	srv_publish_note_rows(&engine->publish);
+	engine->publish.rows = true;
 	if (id != HOB_NONE) {
 		asset *a = srv_asset_at(engine, id);
 		bool skipped = srv_asset_is_skipped(a), alive = srv_asset_is_alive(&a->life);
@@ -191,7 +191,7 @@ static void end_scan(srv_engine *engine, uint32_t root)
 	engine->sources->scan_rounds[root]++;
 	srv_engine_scan_for_waiters(engine, root);
 	engine->counters.sources.scans++;
-	srv_publish_note_view(&engine->publish);
+	engine->publish.view = true;
 	/* Workers start now: earlier they would have competed with the scan. */
 	srv_pool_fill(engine->jobs->pool);
 	srv_engine_stir(engine);
@@ -392,7 +392,7 @@ void srv_engine_file_there(srv_engine *engine, uint32_t file, const srv_stat *st
 		engine->roots->shown[f->root].files++;
 		srv_engine_skip_file(engine, f->root, f->path, true);
 		srv_engine_show_skipped(engine, f->root);
-		srv_publish_note_view(&engine->publish);
+		engine->publish.view = true;
 	}
 	file_appeared(engine, file, stat, SRV_PRIORITY_CHANGED);
 }

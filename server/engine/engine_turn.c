@@ -208,7 +208,7 @@ static void end_turn(srv_engine *engine, uint32_t events)
 	srv_publish_turn(&engine->publish, srv_engine_show_some, engine, events);
 	srv_engine_fold_log(engine);
 	if (engine->publishing->due_count > 0) {
-		srv_publish_note_view(&engine->publish);
+		engine->publish.view = true;
 		srv_engine_go_on(engine);
 	}
 	if (srv_publish_waits(&engine->publish))

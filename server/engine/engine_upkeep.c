@@ -93,7 +93,7 @@ static uint64_t trim(srv_engine *engine, bool dry)
 	if (freed > 0 && !dry)
 		srv_log(SRV_LOG_INFO, "evicted", "%s of results that were not used for longest",
 				srv_text_bytes(freed, text));
-	srv_publish_note_rows(&engine->publish);
+	engine->publish.rows = true;
 	srv_digest_map_release(&live.keys);
 	return freed;
 }
@@ -115,7 +115,7 @@ static void sweep_done(srv_engine *engine)
 		srv_store_drop_orphans(engine->store, engine->upkeep->orphans.found, engine->upkeep->orphans.count);
 	if (freed > 0)
 		srv_log(SRV_LOG_INFO, "evicted", "%s that nothing names", srv_text_bytes(freed, text));
-	srv_publish_note_rows(&engine->publish);
+	engine->publish.rows = true;
 	free(engine->upkeep->orphans.found);
 	engine->upkeep->orphans.found = NULL;
 	engine->upkeep->orphans.count = 0;

@@ -62,7 +62,7 @@ srv_job_event srv_job_fetched(engine_job *job, bool ok)
 		ok = false;
 	}
 	if (ok)
-		srv_publish_note_rows(&job->engine->publish);
+		job->engine->publish.rows = true;
 	else
 		srv_engine_note_unreached(job);
 	return ok ? SRV_JOB_SAY(FETCHED) : SRV_JOB_SAY(MISSED);

@@ -104,7 +104,7 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 {
 	hob_arena *arena = &engine->scratch;
 	a->shown.view_due = false;
-	srv_publish_note_view(&engine->publish);
+	engine->publish.view = true;
 	view.standing = srv_asset_stands(a);
 	if (view.standing >= SRV_STANDINGS_LISTED) {
 		srv_views_remove(engine->views, hob_str_of(a->full));
@@ -212,7 +212,7 @@ void srv_publish_view_later(srv_engine *engine, uint32_t id)
 	}
 	engine->publishing->due[engine->publishing->due_count++] = id;
 	a->shown.view_due = true;
-	srv_publish_note_view(&engine->publish);
+	engine->publish.view = true;
 }
 
 static bool make_views(srv_engine *engine, bool all)
