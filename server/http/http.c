@@ -307,6 +307,19 @@ static bool make_room(srv_http *http)
 	return true;
 }
 
+static bool watch_fd(srv_http *http, int fd, uint32_t events, void *what)
+{
+	struct epoll_event event = {.events = events, .data.ptr = what};
+	return epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+/* An inherited socket that several daemons share wakes one of them for each connection. */
+static bool watch_listener(srv_http *http, uint32_t at)
+{
+	return watch_fd(http, http->listeners[at], EPOLLIN | (http->inherited ? EPOLLEXCLUSIVE : 0),
+					&http->listeners[at]);
+}
+
 static void turn_away(srv_http *http, int fd)
 {
 	static const char text[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n"
@@ -320,10 +333,11 @@ static void turn_away(srv_http *http, int fd)
 static void pause_accepting(srv_http *http, bool pause)
 {
 	http->accept_paused = pause;
-	for (uint32_t i = 0; i < http->listener_count; i++) {
-		struct epoll_event event = {.events = pause ? 0 : EPOLLIN, .data.ptr = &http->listeners[i]};
-		epoll_ctl(http->epoll_fd, EPOLL_CTL_MOD, http->listeners[i], &event);
-	}
+	for (uint32_t i = 0; i < http->listener_count; i++)
+		if (pause)
+			epoll_ctl(http->epoll_fd, EPOLL_CTL_DEL, http->listeners[i], NULL);
+		else
+			(void)watch_listener(http, i);
 }
 
 /* Number of connections accepted at once: few, so that each is served before a later one can replace it. */
@@ -388,6 +402,8 @@ static void accept_some(srv_http *http, const int *listener)
 		if (new.fd < 0) {
 			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
 				pause_accepting(http, true);
+			if (errno == EINVAL) /* a Unix socket that is shut, and has nobody left */
+				epoll_ctl(http->epoll_fd, EPOLL_CTL_DEL, *listener, NULL);
 			return;
 		}
 		hand_out(http, &new);
@@ -477,25 +493,47 @@ static void handle_events(srv_http *http, const struct epoll_event *events, int 
 	}
 }
 
+/* Waits for what happens next, for `wait_ms` at the most, and handles it. False: nothing happened. */
+static bool handle_next(srv_http *http, int wait_ms)
+{
+	struct epoll_event events[READY_BATCH];
+	int own_ms = timeout_ms(http);
+	int count = epoll_wait(http->epoll_fd, events, READY_BATCH,
+						   wait_ms >= 0 && (own_ms < 0 || own_ms > wait_ms) ? wait_ms : own_ms);
+	http->now_ms = srv_clock_ms(CLOCK_MONOTONIC);
+	handle_events(http, events, count);
+	if (http->now_ms >= http->next_tick_ms) {
+		if (http->accept_paused)
+			pause_accepting(http, false);
+		/* Reads before it checks deadlines: a request is not late because this thread was busy. */
+		srv_library_run(http);
+		tick(http);
+	}
+	do
+		srv_library_run(http);
+	while (await_event(http));
+	return count > 0;
+}
+
+/* Whether a connection waits for its first answer. */
+static bool owes_answers(const srv_http *http)
+{
+	const request *r = http->oldest;
+	while (r && (r->served_before || r->stream || r->polling))
+		r = r->newer;
+	return r || http->arrival_count > 0;
+}
+
 static void *run(void *arg)
 {
+	enum { REST_MS = 300, QUIET_MS = 20 };
 	srv_http *http = arg;
-	while (!atomic_load_explicit(&http->stop, memory_order_acquire)) {
-		struct epoll_event events[READY_BATCH];
-		int count = epoll_wait(http->epoll_fd, events, READY_BATCH, timeout_ms(http));
-		http->now_ms = srv_clock_ms(CLOCK_MONOTONIC);
-		handle_events(http, events, count);
-		if (http->now_ms >= http->next_tick_ms) {
-			if (http->accept_paused)
-				pause_accepting(http, false);
-			/* Reads before it checks deadlines: a request is not late because this thread was busy. */
-			srv_library_run(http);
-			tick(http);
-		}
-		do
-			srv_library_run(http);
-		while (await_event(http));
-	}
+	while (!atomic_load_explicit(&http->stop, memory_order_acquire))
+		(void)handle_next(http, -1);
+	/* Nobody new can connect. Who has, gets an answer. */
+	int64_t until = srv_clock_ms(CLOCK_MONOTONIC) + REST_MS;
+	while ((handle_next(http, QUIET_MS) || owes_answers(http)) && http->now_ms < until)
+		continue;
 	end(http);
 	return NULL;
 }
@@ -541,12 +579,16 @@ static void release(srv_http *http)
 {
 	if (!http)
 		return;
-	for (uint32_t i = 0; i < http->shard_count; i++)
-		if (http[i].started) {
-			atomic_store_explicit(&http[i].stop, true, memory_order_release);
+	srv_listeners_shut(http);
+	/* The first may still give connections to the others. */
+	for (uint32_t i = 0; i < http->shard_count; i++) {
+		atomic_store_explicit(&http[i].stop, true, memory_order_release);
+		if (http[i].started)
 			srv_wake(http[i].wake_fd);
-		}
-	for (uint32_t i = 0; i < http->shard_count; i++)
+		if (http[i].started && i == 0)
+			pthread_join(http->thread, NULL);
+	}
+	for (uint32_t i = 1; i < http->shard_count; i++)
 		if (http[i].started)
 			pthread_join(http[i].thread, NULL);
 	srv_uploads_free(http->uploads);
@@ -560,12 +602,6 @@ static void release(srv_http *http)
 	free_texts(http->allowed_hosts);
 	free_texts(http->cors_origins);
 	free(http);
-}
-
-static bool watch_fd(srv_http *http, int fd, void *what)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
-	return epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 uint32_t srv_http_room(uint64_t files, uint32_t threads, uint32_t *blobs)
@@ -680,12 +716,12 @@ static bool open_shard(srv_http *http, const srv_http_options *options, uint32_t
 	if (!srv_library_start(http, &callbacks, options->tls_cert, options->tls_key, err))
 		return false;
 	http->blobs = srv_blob_cache_new(http->sources.store, blobs);
-	bool watched = watch_fd(http, wake, &http->wake_fd) &&
-				   watch_fd(http, srv_library_epoll_fd(http, LIBRARY_PLAIN), &http->daemons) &&
+	bool watched = watch_fd(http, wake, EPOLLIN, &http->wake_fd) &&
+				   watch_fd(http, srv_library_epoll_fd(http, LIBRARY_PLAIN), EPOLLIN, &http->daemons) &&
 				   (!http->daemons[LIBRARY_TLS] ||
-					watch_fd(http, srv_library_epoll_fd(http, LIBRARY_TLS), &http->daemons));
+					watch_fd(http, srv_library_epoll_fd(http, LIBRARY_TLS), EPOLLIN, &http->daemons));
 	for (uint32_t i = 0; i < http->listener_count; i++)
-		watched = watched && watch_fd(http, http->listeners[i], &http->listeners[i]);
+		watched = watched && watch_listener(http, i);
 	return (watched && http->silence >= 0) ||
 		   hob_fail(err, IO, "cannot set up an HTTP thread: %s", strerror(errno));
 }
@@ -767,6 +803,9 @@ void srv_http_drain(srv_http *http)
 {
 	for (uint32_t i = 0; i < http->shard_count; i++)
 		atomic_store(&http[i].draining, true);
+	/* Connections to an inherited socket are for the next daemon now. */
+	for (uint32_t i = 0; http->inherited && i < http->listener_count; i++)
+		epoll_ctl(http->epoll_fd, EPOLL_CTL_DEL, http->listeners[i], NULL);
 }
 
 void srv_http_stop(srv_http *http)

@@ -314,6 +314,8 @@ void srv_ask_aside(srv_http *http, srv_control_kind kind, const srv_control *res
 bool srv_listeners_open(srv_http *http, const char *list, hob_error *err) HOB_MUST_CHECK;
 /* Takes over sockets that already listen. */
 bool srv_listeners_take(srv_http *http, const int *fds, uint32_t count, hob_error *err) HOB_MUST_CHECK;
+/* Nobody connects to the own listeners any more; who waits there can still be accepted. */
+void srv_listeners_shut(srv_http *http);
 
 /* ---- parking ---- */
 
@@ -526,6 +528,7 @@ struct srv_http {
 	int listeners[LISTENERS_MAX];
 	bool is_unix[LISTENERS_MAX];
 	uint32_t listener_count;
+	bool inherited;	 /* from a service manager, which keeps them open */
 	char *unix_path; /* unlinked at the end */
 	char addresses[LISTENERS_MAX][128], urls[LISTENERS_MAX][144], url[144];
 	char exposed[128]; /* the first address that other machines can reach */

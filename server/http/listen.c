@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -216,6 +217,7 @@ static void name_unix(srv_http *http, const struct sockaddr_storage *address, so
 
 bool srv_listeners_take(srv_http *http, const int *fds, uint32_t count, hob_error *err)
 {
+	http->inherited = true;
 	for (uint32_t i = 0; i < count; i++) {
 		struct sockaddr_storage bound = {0};
 		socklen_t size = sizeof bound;
@@ -236,4 +238,19 @@ bool srv_listeners_take(srv_http *http, const int *fds, uint32_t count, hob_erro
 			name_address(&bound, http->exposed, sizeof http->exposed);
 	}
 	return true;
+}
+
+void srv_listeners_shut(srv_http *http)
+{
+	/* Drops segments with SYN, the second bit of byte 13: the client sends it again, and finds the port
+	 * closed. */
+	struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+								 BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 2, 1, 0),
+								 BPF_STMT(BPF_RET | BPF_K, UINT32_MAX), BPF_STMT(BPF_RET | BPF_K, 0)};
+	struct sock_fprog drop = {HOB_COUNT_OF(code), code};
+	for (uint32_t i = 0; !http->inherited && i < http->listener_count; i++)
+		if (http->is_unix[i])
+			shutdown(http->listeners[i], SHUT_RD);
+		else
+			setsockopt(http->listeners[i], SOL_SOCKET, SO_ATTACH_FILTER, &drop, sizeof drop);
 }

@@ -1,5 +1,6 @@
 """The daemon under a service manager: its states as datagrams, watchdog messages, and sockets passed by the manager. The sockets
 are real; the protocol is that of sd_notify(3) and sd_listen_fds(3)."""
+import collections
 import fcntl
 import http.client
 import json
@@ -9,9 +10,10 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import unittest
 
-from hobtest import DEADLINE, HOB, Daemon, Scenario, children, main, obj_text
+from hobtest import DEADLINE, HOB, LONG, Daemon, Scenario, children, main, obj_text, until
 
 
 class Manager:
@@ -158,6 +160,73 @@ class Service(Scenario):
             self.assertIn(f"http://127.0.0.1:{port}/", banner)
             self.assertIn("hob.socket", err)
             self.assertTrue(path.exists(), "a socket file of the manager's is not the daemon's to delete")
+
+    def ask_all_the_time(self, dial, over, answers):
+        """Connections one after the other, each with one request, until nobody listens; every other end is an error."""
+        try:
+            for _ in iter(over.is_set, True):
+                try:
+                    connection = dial()
+                except ConnectionRefusedError:
+                    answers.append(None)
+                    return
+                with connection:
+                    connection.sendall(b"GET /api/v1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                    with connection.makefile("rb") as answer:
+                        answers.append(answer.read()[9:12])
+        except OSError as error:
+            answers.append(error)
+
+    def beside(self, dials, act):
+        over, answers, threads = threading.Event(), [], []
+        for dial in dials:
+            threads.append(threading.Thread(target=self.ask_all_the_time, args=(dial, over, answers)))
+            threads[-1].start()
+        until(lambda: len(answers) > 50 * len(dials), "answers")
+        act()
+        over.set()
+        for thread in threads:
+            thread.join()
+        found = collections.Counter(str(answer) for answer in answers)
+        self.assertLessEqual(set(found), {"b'200'", "b'503'", "None"}, found)
+        return found
+
+    def test_who_has_connected_gets_an_answer(self):
+        """Nobody is reset when the daemon ends: a connection is answered or refused."""
+        total = 0
+        for threads in ("1", "4") * (20 if LONG else 2):
+            path = self.folder / "end.sock"
+            daemon = self.serve("--http-threads", threads, listen=f"127.0.0.1:0,unix:{path}")
+
+            def local(path=path):
+                connection = socket.socket(socket.AF_UNIX)
+                try:
+                    connection.connect(str(path))
+                except FileNotFoundError as error:
+                    raise ConnectionRefusedError from error
+                return connection
+            dials = [lambda port=daemon.port: socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)] * 6 + [local] * 2
+            total += self.beside(dials, daemon.stop).total()
+        print(f"service: {total} connections, none reset")
+
+    def test_a_socket_goes_from_daemon_to_daemon(self):
+        """While one daemon ends and the next begins, connections wait in the manager's socket: none is reset or refused."""
+        tcp = self.listening(socket.AF_INET, ("127.0.0.1", 0))
+        place = ("127.0.0.1", tcp.getsockname()[1])
+        process = self.managed(None, "--http-threads", "2", sockets=(tcp,))
+
+        def restart():
+            nonlocal process
+            for _ in range(20 if LONG else 3):
+                self.end(process)
+                process = self.managed(None, "--http-threads", "2", sockets=(tcp,))
+                first = http.client.HTTPConnection(*place, timeout=DEADLINE)
+                first.request("GET", "/livez")
+                self.assertEqual(first.getresponse().read(), b"ok\n")
+                first.close()
+        found = self.beside([lambda: socket.create_connection(place, timeout=DEADLINE)] * 6, restart)
+        self.assertNotIn("None", found)
+        self.end(process)
 
     def test_wrong_sockets_are_named(self):
         datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
