@@ -53,14 +53,13 @@ static bool put_layer(void *user, const srv_layer *layer, hob_error *err)
 static void put_outputs(list *l, const cook_write_options *write, const cook_entry *entry,
 						const srv_result *result)
 {
-	static const char *const names[] = {"meshes", "materials", "scene", "animations", "report"};
 	const char *const own[] = {entry->output_mesh, entry->output_materials, entry->output_scene};
-	char path[PATH_MAX], ending[32];
+	char path[PATH_MAX];
 	for (size_t i = 0; entry->output_mesh && i < (l->json ? HOB_COUNT_OF(own) : 1); i++)
 		put(l, hob_str_of(own[i]), false);
-	for (size_t i = 0; !entry->output_mesh && i < HOB_COUNT_OF(names) && (l->json || !l->any); i++) {
-		snprintf(ending, sizeof ending, ".%s%s", names[i], i == 4 ? ".json" : "");
-		if (srv_find_output(result, names[i]).size > 0 &&
+	for (size_t i = 0; !entry->output_mesh && i <= COOK_PARTS && (l->json || !l->any); i++) {
+		const char *ending = srv_cook_endings[i];
+		if (srv_find_output(result, i < COOK_PARTS ? ending + 1 : "report").size > 0 &&
 			srv_cook_name_output(write->out, entry->name, ending, path, NULL))
 			put(l, hob_str_of(path), false);
 	}

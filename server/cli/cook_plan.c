@@ -188,22 +188,18 @@ static bool settle(cook_plan *plan, const cook_plan_options *options, const scen
 
 static char *wrap_budget(const char *file, const char *text, hob_error *err)
 {
-	cJSON *root = cJSON_ParseWithOpts(text, NULL, true);
+	cJSON *root = cJSON_ParseWithOpts(text, NULL, true), *whole = cJSON_CreateObject();
 	const cJSON *inner = cJSON_GetObjectItemCaseSensitive(root, "budget"), *limits = inner ? inner : root;
-	bool some = cJSON_IsObject(limits) && limits->child;
-	char *bare = some ? cJSON_PrintUnformatted(limits) : NULL, *out = NULL;
-	hob_buf object = {0};
-	hob_buf_printf(&object, "{\"budget\":%s}", bare ? bare : "");
-	hob_buf_put(&object, "", 1);
-	if (!bare)
+	char *out = NULL;
+	if (!cJSON_IsObject(limits) || !limits->child)
 		hob_fail(err, CONFIG,
 				 "%s: a budget file holds a JSON object such as {\"triangles\": 20000, \"bytes\": 4000000}",
 				 file);
-	else if (object.failed || !(out = strdup((const char *)object.data)))
+	else if (!cJSON_AddItemToObject(whole, "budget", cJSON_Duplicate(limits, true)) ||
+			 !(out = cJSON_PrintUnformatted(whole)))
 		hob_fail(err, MEMORY, "no memory left for the budgets");
-	hob_buf_release(&object);
-	cJSON_free(bare);
 	cJSON_Delete(root);
+	cJSON_Delete(whole);
 	return out;
 }
 

@@ -42,7 +42,6 @@ typedef struct cook_entry {
 	bool named;			/* on the command line */
 	bool bare;			/* its folder has no sidecars */
 	uint64_t size;		/* of the file, as its folder lists it; else 0 */
-	uint32_t number;	/* of its source in the run */
 	bool cached;		/* found in the cache */
 	bool fetched;		/* found in the cache after a download from the upstream */
 } cook_entry;

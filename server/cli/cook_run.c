@@ -230,7 +230,7 @@ static bool look_at_waiting(run *r, cook_entry *entry)
 	cook_wait *wait = &entry->wait;
 	uint64_t spent = uv_hrtime() - wait->began_ns;
 	if (srv_cook_wait_rests(wait, r->plan.root_fd))
-		srv_batch_again(r->engine, entry->number);
+		srv_batch_again(r->engine, (uint32_t)(entry - r->plan.entries));
 	else if (spent >= (uint64_t)r->options->wait_s * 1000000000)
 		fail_waiting(r, entry);
 	else {
@@ -331,7 +331,7 @@ static void write_done(srv_piece *piece)
 /* ---- files of an offered model */
 
 typedef struct bringing {
-	uv_work_t work;
+	srv_piece piece;
 	run *r;
 	void *job;
 	const char *path;
@@ -339,16 +339,15 @@ typedef struct bringing {
 	bool ok;
 } bringing;
 
-static void bring_run(uv_work_t *work)
+static void bring_run(srv_piece *piece)
 {
-	bringing *b = work->data;
+	bringing *b = piece->user;
 	b->ok = srv_offer_bring(b->r->offered, b->path, b->outcome);
 }
 
-static void bring_done(uv_work_t *work, int status)
+static void bring_done(srv_piece *piece)
 {
-	(void)status;
-	bringing *b = work->data;
+	bringing *b = piece->user;
 	srv_batch_brought(b->job, b->ok);
 	free(b);
 }
@@ -357,15 +356,15 @@ static bool on_bring(void *user, void *job, uint32_t source, const srv_outcome *
 {
 	enum { ROUNDS_MAX = 12 };
 	run *r = user;
-	cook_entry *entry = r->entries[source];
+	cook_entry *entry = &r->plan.entries[source];
 	if (outcome ? !srv_offer_lacks(r->offered, outcome) : entry->rounds > 0)
 		return false;
 	bringing *b = hob_must(calloc(1, sizeof *b));
-	*b = (bringing){.r = r, .job = job, .path = entry->path, .outcome = outcome, .work.data = b};
+	*b = (bringing){{bring_run, bring_done, .user = b}, r, job, entry->path, outcome, false};
 	if (entry->rounds++ < ROUNDS_MAX)
-		uv_queue_work(&r->loop, &b->work, bring_run, bring_done);
+		srv_engine_piece(r->engine, &b->piece, false);
 	else
-		bring_done(&b->work, 0);
+		bring_done(&b->piece);
 	return true;
 }
 
@@ -390,7 +389,7 @@ static void tell_unkept(run *r, const hob_error *why)
 static void on_over(void *user, const srv_batch_end *end)
 {
 	run *r = user;
-	cook_entry *entry = r->entries[end->source];
+	cook_entry *entry = &r->plan.entries[end->source];
 	if (!goes_on(r)) {
 		srv_batch_let_go(end->job);
 	} else if (is_left(r, end)) {
@@ -423,30 +422,26 @@ static void on_over(void *user, const srv_batch_end *end)
 static void on_begun(void *user, uint32_t source)
 {
 	run *r = user;
-	r->newest = r->entries[source];
+	r->newest = &r->plan.entries[source];
 	show_progress(r);
 }
 
 static bool add_sources(run *r)
 {
-	uint32_t count = 0;
-	r->sources = calloc(r->plan.count + 1, sizeof *r->sources);
-	r->entries = calloc(r->plan.count + 1, sizeof *r->entries);
-	for (uint32_t i = 0; r->sources && r->entries && i < r->plan.count; i++) {
-		cook_entry *entry = &r->plan.entries[i];
-		if (entry->settings_error.code != HOB_ERR_OK) {
-			report_entry(r, entry, NULL, &entry->settings_error, &(cook_bytes){0});
-			continue;
-		}
-		entry->number = count;
-		r->entries[count] = entry;
-		r->sources[count++] = (srv_batch_source){entry->path,	   hob_str_of(entry->text),
-												 &entry->settings, r->offered ? &entry->offered : NULL,
-												 entry->size,	   r->options->force};
+	r->batch.sources = r->sources = calloc(r->plan.count + 1, sizeof *r->sources);
+	for (uint32_t i = 0; r->sources && i < r->plan.count; i++) {
+		const cook_entry *entry = &r->plan.entries[i];
+		bool wrong = entry->settings_error.code != HOB_ERR_OK;
+		r->sources[i] = (srv_batch_source){.path = entry->path,
+										   .text = hob_str_of(entry->text),
+										   .settings = &entry->settings,
+										   .lookup = r->offered ? &entry->offered : NULL,
+										   .size = entry->size,
+										   .force = r->options->force,
+										   .wrong = wrong ? &entry->settings_error : NULL};
 	}
-	r->batch.sources = r->sources;
-	return r->sources && r->entries && (!r->offered || srv_offer_tell(r->offered, r->engine)) &&
-		   srv_batch_add(r->engine, count);
+	return r->sources && (!r->offered || srv_offer_tell(r->offered, r->engine)) &&
+		   srv_batch_add(r->engine, r->plan.count);
 }
 
 static void on_ready(void *user, srv_pool *pool)
@@ -685,7 +680,6 @@ int srv_cook_run(cook_plan *plan, const cook_run_options *options)
 	for (uint32_t i = 0; i < r.plan.count; i++)
 		srv_outcome_free(r.plan.entries[i].wait.outcome);
 	free(r.sources);
-	free(r.entries);
 	srv_cook_cache_close(r.store, r.guest, r.engine ? srv_batch_upstream(r.engine) : NULL);
 	srv_engine_free(r.engine);
 	if (r.folder[0])

@@ -54,7 +54,6 @@ typedef struct run {
 	srv_store *store; /* NULL: no cache */
 	bool guest;		  /* it is only read */
 	srv_batch_source *sources;
-	cook_entry **entries; /* by number of the source */
 	const cook_entry *newest;
 	char folder[300];		   /* the temporary cache, which is removed at the end; empty: none */
 	offer *offered;			   /* worker: the offer whose models are the plan */

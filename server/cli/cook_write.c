@@ -322,33 +322,30 @@ static bool write_glb(const cook_write_options *options, const cook_entry *entry
 bool srv_cook_write_entry(const cook_write_options *options, const cook_entry *entry,
 						  const srv_result *result, hob_notes *notes, cook_bytes *bytes, hob_error *err)
 {
-	static const char *const names[] = {"meshes", "materials", "scene", "animations"};
-	char path[PATH_MAX], ending[32];
+	const char *const *ending = srv_cook_endings;
+	char path[PATH_MAX];
 	if (options->glb)
 		return write_glb(options, entry, result, notes, bytes, err);
 	if (entry->output_mesh)
 		return write_scene(entry, result, notes, bytes, err);
 	bool ok = true;
-	for (size_t i = 0; ok && i < HOB_COUNT_OF(names); i++) {
-		hob_bytes output = srv_find_output(result, names[i]);
-		snprintf(ending, sizeof ending, ".%s", names[i]);
-		ok = output.size == 0 || (srv_cook_name_output(options->out, entry->name, ending, path, err) &&
+	for (; ok && ending < srv_cook_endings + COOK_PARTS; ending++) {
+		hob_bytes output = srv_find_output(result, *ending + 1);
+		ok = output.size == 0 || (srv_cook_name_output(options->out, entry->name, *ending, path, err) &&
 								  put_file(path, output, bytes, err));
 	}
 	snprintf(path, sizeof path, "%s/textures", options->out);
 	ok = ok && write_textures(path, result, bytes, err) &&
-		 srv_cook_name_output(options->out, entry->name, ".report.json", path, err) &&
+		 srv_cook_name_output(options->out, entry->name, *ending++, path, err) &&
 		 put_report(path, srv_find_output(result, "report"), bytes, err);
 	if (!ok || !options->classic)
 		return ok;
 	hob_classic_files classic = {0};
 	const hob_buf *made[3] = {&classic.meshes, &classic.materials, &classic.scene};
 	ok = make_classic(result, notes, &classic, err);
-	for (size_t i = 0; ok && i < 3; i++) {
-		snprintf(ending, sizeof ending, ".classic.%s", names[i]);
-		ok = srv_cook_name_output(options->out, entry->name, ending, path, err) &&
+	for (size_t i = 0; ok && i < HOB_COUNT_OF(made); i++)
+		ok = srv_cook_name_output(options->out, entry->name, ending[i], path, err) &&
 			 put_file(path, hob_buf_bytes(made[i]), bytes, err);
-	}
 	char folder[PATH_MAX], textures[PATH_MAX];
 	if (ok) {
 		folder_of(path, folder);

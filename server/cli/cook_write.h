@@ -13,7 +13,7 @@ typedef struct cook_write_options {
 } cook_write_options;
 
 /* Number of file endings that an entry's outputs can have; textures are named by their bytes. */
-enum { SRV_COOK_ENDINGS = 8 };
+enum { COOK_PARTS = 4, SRV_COOK_ENDINGS = 8 }; /* the parts of a model, the report, the classic files */
 extern const char *const srv_cook_endings[SRV_COOK_ENDINGS];
 
 /* Appends an ending: "out/props/duck.glb.meshes" for "props/duck.glb" and ".meshes". A name too long for the

@@ -28,16 +28,19 @@ static srv_job_event look_up(engine_job *job)
 	asset *a = srv_asset_at(job->engine, job->asset);
 	const srv_file *source = srv_graph_at(job->engine->graph, a->file);
 	static const srv_pool_importer none = {0};
+	const srv_batch_source *wanted = &batch_of(job)->sources[job->asset];
 	job->source = source->digest;
 	if (!source->has_digest) /* a number that no other job shares: none waits for it */
 		memcpy(job->source.bytes, &job->life.order.id, sizeof job->life.order.id);
-	job->ingredients = srv_kept_ingredients(a->importer ? a->importer : &none, hob_str_of(a->path),
-											batch_of(job)->sources[job->asset].settings);
+	job->ingredients =
+		srv_kept_ingredients(a->importer ? a->importer : &none, hob_str_of(a->path), wanted->settings);
 	job->lookup = job->final_lookup = hob_cook_lookup(&job->source, &job->ingredients);
-	const hob_sha256 *wanted = batch_of(job)->sources[job->asset].lookup;
-	if (wanted && !hob_sha256_equal(wanted, &job->lookup))
+	if (wanted->lookup && !hob_sha256_equal(wanted->lookup, &job->lookup))
 		return leave(job);
-	return SRV_JOB_SAY(LOOKED_UP);
+	if (!wanted->wrong)
+		return SRV_JOB_SAY(LOOKED_UP);
+	job->cook.error = *wanted->wrong;
+	return SRV_JOB_SAY(FAILED);
 }
 
 static bool looks(const engine_job *job)

@@ -15,6 +15,7 @@ typedef struct srv_batch_source {
 	const hob_sha256 *lookup; /* another one makes the source foreign: CANCELLED; NULL: any */
 	uint64_t size;			  /* of the file; 0: ask the disk */
 	bool force;				  /* kept results are not used */
+	const hob_error *wrong;	  /* it fails so; NULL: nothing is wrong */
 } srv_batch_source;
 
 /* The end of a source: a cook's outcome, or a kept record, or an error. Valid until it is let go. */

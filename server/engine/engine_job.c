@@ -121,6 +121,7 @@ void srv_job_raise(engine_job *job, srv_priority priority)
 void srv_engine_raise(srv_engine *engine, uint32_t id, srv_priority priority)
 {
 	asset *a = srv_asset_at(engine, id);
+	assert(id == a->id && priority < SRV_PRIORITY_COUNT);
 	if (srv_asset_raise(&a->life, priority))
 		srv_queue_push(engine->jobs->queue, id, priority, srv_asset_queue_cost(engine, a));
 	if (a->life.job)

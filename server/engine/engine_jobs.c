@@ -243,7 +243,7 @@ static void on_pool_degraded(void *user, const hob_error *why)
 
 /* Textures and meshes that cooks share, as blobs. */
 typedef struct part_put {
-	uv_work_t work;
+	srv_piece piece;
 	srv_engine *engine;
 	hob_sha256 part, blob;
 	hob_bytes bytes;
@@ -262,17 +262,16 @@ static int on_part_get(void *user, const uint8_t key[32])
 	return fd;
 }
 
-static void put_run(uv_work_t *work)
+static void put_run(srv_piece *piece)
 {
-	part_put *put = work->data;
+	part_put *put = piece->user;
 	put->ok = srv_blob_put(put->engine->store, put->bytes, &put->blob, &put->error);
 	srv_pool_part_unmap(put->bytes);
 }
 
-static void put_done(uv_work_t *work, int status)
+static void put_done(srv_piece *piece)
 {
-	(void)status;
-	part_put *put = work->data;
+	part_put *put = piece->user;
 	srv_engine *engine = put->engine;
 	engine->counters.parts.made++;
 	if (!put->ok || !srv_store_put_part(engine->store, &put->part, &put->blob, &put->error))
@@ -292,14 +291,9 @@ static void on_part_put(void *user, const uint8_t key[32], hob_bytes bytes)
 		srv_pool_part_kept(engine->jobs->pool, key);
 		return;
 	}
-	put->engine = engine;
-	put->bytes = bytes;
-	put->work.data = put;
+	*put = (part_put){.piece = {put_run, put_done, .user = put}, .engine = engine, .bytes = bytes};
 	memcpy(put->part.bytes, key, sizeof put->part.bytes);
-	if (uv_queue_work(engine->loop, &put->work, put_run, put_done) != 0) {
-		put_run(&put->work);
-		put_done(&put->work, 0);
-	}
+	srv_engine_piece(engine, &put->piece, false);
 }
 
 static void on_pool_closed(void *user)

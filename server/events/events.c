@@ -1,12 +1,12 @@
 #include "events.h"
 
 #include "../../core/base/array.h"
+#include "../fs/fd.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { WAKERS_MAX = 40, RING_BYTES_MAX = 64 << 20 };
 
@@ -105,10 +105,8 @@ uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset,
 	events->count++;
 	events->bytes += entry_size(e);
 	for (uint32_t i = 0; i < events->waker_count; i++) {
-		uint64_t one = 1;
-		/* The write fails if the eventfd counter is full, but then the reader is already awake. */
-		ssize_t written = events->wakers[i].waits ? write(events->wakers[i].fd, &one, sizeof one) : 0;
-		(void)written;
+		if (events->wakers[i].waits)
+			srv_wake(events->wakers[i].fd);
 		events->wakers[i].waits = false;
 	}
 	pthread_mutex_unlock(&events->lock);

@@ -119,9 +119,7 @@ typedef struct chosen_form {
 
 static void add_common(struct MHD_Response *response, const chosen_form *form, const char *type)
 {
-	srv_response_add(response, "Content-Type", type);
-	srv_response_add(response, "X-Content-Type-Options", "nosniff");
-	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	srv_response_type(response, type);
 	srv_response_add(response, "Accept-Ranges", "bytes");
 	srv_response_add(response, "Vary", "Accept-Encoding");
 	srv_response_add(response, "ETag", form->etag);

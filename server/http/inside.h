@@ -244,6 +244,8 @@ bool srv_answer_preflight(request *r) HOB_MUST_CHECK;
 /* Makes a response that owns the buffer's memory. NULL without memory. */
 struct MHD_Response *srv_response_of(hob_buf *body, const char *content_type);
 void srv_response_add(struct MHD_Response *response, const char *name, const char *value);
+/* Adds the type, which browsers must not guess, and keeps the bytes from other pages. */
+void srv_response_type(struct MHD_Response *response, const char *type);
 /* Queues, counts and releases the response (NULL: closes the connection). `bytes`: size of its body. */
 enum MHD_Result srv_reply(request *r, int status, struct MHD_Response *response, uint64_t bytes);
 /* Queues a response that the caller keeps. */

@@ -128,6 +128,13 @@ void srv_response_add(struct MHD_Response *response, const char *name, const cha
 		MHD_add_response_header(response, name, value);
 }
 
+void srv_response_type(struct MHD_Response *response, const char *type)
+{
+	srv_response_add(response, "Content-Type", type);
+	srv_response_add(response, "X-Content-Type-Options", "nosniff");
+	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+}
+
 struct MHD_Response *srv_response_of(hob_buf *body, const char *content_type)
 {
 	struct MHD_Response *response =
@@ -137,9 +144,7 @@ struct MHD_Response *srv_response_of(hob_buf *body, const char *content_type)
 	if (!response)
 		hob_buf_release(body);
 	*body = (hob_buf){0};
-	srv_response_add(response, "Content-Type", content_type);
-	srv_response_add(response, "X-Content-Type-Options", "nosniff");
-	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	srv_response_type(response, content_type);
 	return response;
 }
 

@@ -166,9 +166,7 @@ enum MHD_Result srv_route_blob_batch(request *r)
 		on_end(b);
 		return MHD_NO;
 	}
-	srv_response_add(response, "Content-Type", "application/octet-stream");
+	srv_response_type(response, "application/octet-stream");
 	srv_response_add(response, "Cache-Control", "no-store");
-	srv_response_add(response, "X-Content-Type-Options", "nosniff");
-	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
 	return srv_reply(r, MHD_HTTP_OK, response, total);
 }

@@ -27,12 +27,10 @@ static enum MHD_Result reply_response(request *r, struct MHD_Response *response,
 	uint64_t hash[2];
 	hob_fast_hash(bytes, hash);
 	snprintf(etag, sizeof etag, "\"%016llx\"", (unsigned long long)hash[0]);
-	srv_response_add(response, "Content-Type", type);
+	srv_response_type(response, type);
 	srv_response_add(response, "Cache-Control",
 					 for_ever ? "public, max-age=31536000, immutable" : "no-cache");
 	srv_response_add(response, "ETag", etag);
-	srv_response_add(response, "X-Content-Type-Options", "nosniff");
-	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
 	srv_response_add(response, "Content-Security-Policy", policy);
 	srv_response_add(response, "Referrer-Policy", "no-referrer");
 	bool unchanged = r->head.if_none_match.data && srv_etag_in_list(r->head.if_none_match, hob_str_of(etag));

@@ -39,9 +39,7 @@ static enum MHD_Result reply_input(request *r, int fd, uint64_t size)
 		return srv_reply_problem(r, PROBLEM_UNAVAILABLE, "try again",
 								 "there is too little memory for another answer");
 	}
-	srv_response_add(response, "Content-Type", "application/octet-stream");
-	srv_response_add(response, "X-Content-Type-Options", "nosniff");
-	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+	srv_response_type(response, "application/octet-stream");
 	srv_response_add(response, "Content-Security-Policy", "default-src 'none'; sandbox");
 	srv_response_add(response, "Content-Disposition", "attachment");
 	srv_response_add(response, "Cache-Control", "no-store");

@@ -309,10 +309,8 @@ enum MHD_Result srv_route_events(request *r)
 		on_end(s);
 		return MHD_NO;
 	}
-	srv_response_add(response, "Content-Type", "text/event-stream; charset=utf-8");
+	srv_response_type(response, "text/event-stream; charset=utf-8");
 	srv_response_add(response, "Cache-Control", "no-cache");
 	srv_response_add(response, "X-Accel-Buffering", "no");
-	srv_response_add(response, "X-Content-Type-Options", "nosniff");
-	srv_response_add(response, "Cross-Origin-Resource-Policy", "same-origin");
 	return srv_reply(r, MHD_HTTP_OK, response, 0);
 }

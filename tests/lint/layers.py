@@ -52,7 +52,7 @@ MAY = {
     "server/farm/s3": ["server/farm"],
     "server/upstream": ["core/base", "core/hash", "server/client", "server/farm", "server/fs", "server/log", "server/reuse", "server/store", "server/worker"],
     "server/config": ["core/base", "core/settings"],
-    "server/events": ["core/base"],
+    "server/events": ["core/base", "server/fs"],
     "server/auth": ["core/base", "core/hash", "server/fs"],
     "server/control": ["core/base", "core/hash"],
     "server/view": ["core/base", "core/hash", "core/settings", "schema"],
