@@ -25,7 +25,7 @@ root_of() {
 	[ -e "$root/dev/urandom" ] || mknod -m 666 "$root/dev/urandom" c 1 9
 	[ -e "$root/dev/random" ] || mknod -m 666 "$root/dev/random" c 1 8
 	[ -e "$root/dev/zero" ] || mknod -m 666 "$root/dev/zero" c 1 5
-	ln -sf /proc/self/fd "$root/dev/fd"
+	ln -sfn /proc/self/fd "$root/dev/fd"
 	cp /etc/resolv.conf "$root/etc/"
 	[ -z "${NODE_EXTRA_CA_CERTS:-}" ] || cp "$NODE_EXTRA_CA_CERTS" "$root/etc/machine.pem"
 	mount -t proc proc "$root/proc"
@@ -82,8 +82,8 @@ if [ -n "${CCACHE:-}" ]; then mkdir "$work/build/ccache" && mount --bind "$CCACH
 git clone -q --no-hardlinks "$project" "$work/build/src"
 mkdir "$work/build/models"
 cp "$project"/tests/data/models/simple/spot.* "$work/build/models/"
-inside build 'cd /src && (./dev up /models --listen 127.0.0.1:7791 >/tmp/up 2>&1 &) ; until grep -q "cooked models/spot.obj" /tmp/up; do
-	sleep 0.5; pgrep -f "dev up|hob serve" >/dev/null || { cat /tmp/up; exit 1; }; done; cat /tmp/up; build/release/hob stop --json; dpkg -l | grep -c ^ii'
+inside build 'cd /src && { ./dev up /models --listen 127.0.0.1:7791 >/tmp/up 2>&1 & } ; until grep -q "cooked models/spot.obj" /tmp/up; do
+	sleep 0.5; kill -0 $! || { cat /tmp/up; exit 1; }; done; cat /tmp/up; kill $!; wait $!; dpkg -l | grep -c ^ii'
 if [ -z "${TESTS-yes}" ]; then echo "# without ./dev test"; else inside build 'cd /src && ./dev test'; fi
 inside build 'cd /src && ./dev package /packages >/tmp/packages.log 2>&1 || { tail -n 30 /tmp/packages.log; exit 1; }; ls -l /packages'
 cp "$work"/build/packages/* "$out"
