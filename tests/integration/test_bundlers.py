@@ -6,9 +6,12 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import threading
 import unittest
+import urllib.error
+import urllib.request
 
 from hobtest import DEADLINE, MODELS, PROJECT, Scenario, main
 
@@ -110,6 +113,40 @@ class Bundlers(Scenario):
         fresh = self.build("vite")
         self.assertTrue(list((fresh / "dist/assets").glob("hob-events-worker-*.js")), "the worker is a file of its own")
         self.assert_shows(fresh / "dist")
+
+    def test_vite_plugin(self):
+        """Vite's own server with vite-plugin-hob: the daemon behind /hob without CORS, 503 while it is away, its errors in the
+        overlay."""
+        fresh = self.build("vite")
+        browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        if not browser:
+            self.skipTest("there is no Chromium")
+        shutil.copy(MODELS / "simple/spot.obj", self.art)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        with self.serve() as daemon:
+            daemon.sync()
+            vite = subprocess.Popen(["node", "node_modules/vite/bin/vite.js", "--port", str(port), "--strictPort", "--host", "127.0.0.1"], cwd=fresh,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=dict(os.environ, HOB_URL=f"127.0.0.1:{daemon.port}", NO_COLOR="1"))
+            try:
+                said = ""
+                while "Local:" not in said:
+                    line = vite.stdout.readline()
+                    self.assertTrue(line, said)
+                    said += line
+                os.environ["HOB_CHROMIUM"] = browser
+                shown = self.run_in(self.folder, "node", str(SHOWS), f"http://127.0.0.1:{port}/?asset=art/spot.obj", "art/spot.obj", str(self.art / "spot.obj"))
+                self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr[-2000:])
+                self.assertIn("the OBJ file holds no vertex", shown.stdout)
+                daemon.stop()
+                with self.assertRaises(urllib.error.HTTPError) as away:
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/hob/api/v1/stats", timeout=DEADLINE)
+                self.assertEqual(away.exception.code, 503)
+                self.assertIn("start one with 'hob serve DIR'", json.load(away.exception)["detail"])
+            finally:
+                vite.terminate()
+                vite.wait()
+                vite.stdout.close()
 
     def test_webpack_and_react_three_fiber(self):
         fresh = self.build("react")

@@ -288,6 +288,18 @@ function standardParameters(m) {
 	};
 }
 
+/* Before release 187 three had both thicknesses as a pair, before 164 no dispersion. */
+const release = parseInt(THREE.REVISION, 10);
+/** @type {any} */
+let PhysicalMaterial = THREE.MeshPhysicalMaterial;
+if (release < 187)
+	PhysicalMaterial = class extends PhysicalMaterial {
+		get iridescenceThicknessMinimum() { return this.iridescenceThicknessRange[0]; }
+		set iridescenceThicknessMinimum(nm) { this.iridescenceThicknessRange[0] = nm; }
+		get iridescenceThicknessMaximum() { return this.iridescenceThicknessRange[1]; }
+		set iridescenceThicknessMaximum(nm) { this.iridescenceThicknessRange[1] = nm; }
+	};
+
 /** @param {Row} m */
 function physicalParameters(m) {
 	const sheen = m.ext_mask & c.EXT_SHEEN;
@@ -309,7 +321,7 @@ function physicalParameters(m) {
 		iridescenceThicknessMaximum: m.iridescence_max,
 		anisotropy: m.anisotropy,
 		anisotropyRotation: m.anisotropy_rotation,
-		dispersion: m.dispersion,
+		...(release >= 164 && { dispersion: m.dispersion }),
 	};
 }
 
@@ -433,7 +445,7 @@ export class MaterialReader {
 			const texture = m.textures[slot] === NONE ? null : await this.#texture(m.textures[slot]);
 			if (texture) for (const field of fields) parameters[field] = texture;
 		}));
-		const Type = unlit ? THREE.MeshBasicMaterial : physical ? THREE.MeshPhysicalMaterial
+		const Type = unlit ? THREE.MeshBasicMaterial : physical ? PhysicalMaterial
 			: THREE.MeshStandardMaterial;
 		const material = new Type(parameters);
 		material.userData.hob = m;

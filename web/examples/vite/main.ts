@@ -1,11 +1,11 @@
-/* A model of a Hob daemon that changes when it is saved: ?asset=art/duck.glb,
- * and the daemon's address as ?hob=HOST:PORT. */
+/* A model of a Hob daemon that changes when it is saved: ?asset=art/duck.glb. The daemon is at /hob (vite.config.js),
+ * or at ?hob=HOST:PORT. */
 import { AmbientLight, Box3, DirectionalLight, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from 'three';
 import { HobLoader } from 'hob-client/three';
 import { HobOverlay } from 'hob-client/overlay';
 
 const query = new URLSearchParams(location.search);
-const daemon = `http://${query.get('hob') ?? '127.0.0.1:7780'}`;
+const daemon = query.has('hob') ? `http://${query.get('hob')}` : import.meta.env.DEV ? '/hob' : 'http://127.0.0.1:7780';
 const asset = query.get('asset') ?? 'models/simple/spot.obj';
 
 const renderer = new WebGLRenderer({ antialias: true });
