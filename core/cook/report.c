@@ -2,6 +2,7 @@
 
 #include "../base/json_write.h"
 #include "../base/pieces.h"
+#include "../settings/content.h"
 #include "../settings/cook_key.h"
 
 void hob_report_stage(hob_report *report, const char *name, uint64_t now_ns)
@@ -127,7 +128,7 @@ static void put_content(const hob_report *report, hob_arena *arena, hob_buf *out
 				arena, "%.*s%s%s%s", HOB_FMT(report->model->uses), report->no_uv ? "no-uv " : "",
 				report->model->skin_count > 0 ? "skin " : "", report->morphs ? "morph-targets " : ""),
 			name;
-	size_t end = out->size + HOB_REPORT_CONTENT;
+	size_t end = out->size + HOB_CONTENT_MAX;
 	hob_json_put(out, HOB_JSON_OPEN("content", '['));
 	while (hob_str_piece(&features, ' ', &name))
 		if (name.len > 0)

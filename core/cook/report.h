@@ -7,9 +7,8 @@
 #include "../check/model_check.h"
 #include "../model/baked.h"
 
-/* HOB_REPORT_EXTRAS: most bytes of custom properties that the report repeats; the scene has all.
- * HOB_REPORT_CONTENT: most bytes of the list `content`. */
-enum { HOB_REPORT_STAGES = 12, HOB_REPORT_EXTRAS = 65536, HOB_REPORT_CONTENT = 65536 };
+/* HOB_REPORT_EXTRAS: most bytes of custom properties that the report repeats; the scene has all. */
+enum { HOB_REPORT_STAGES = 12, HOB_REPORT_EXTRAS = 65536 };
 
 typedef struct hob_report {
 	struct {

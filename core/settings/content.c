@@ -76,7 +76,7 @@ hob_str hob_content_in(hob_str text, hob_str end)
 	hob_str rest = hob_str_sub(member, before.len, member.len);
 	while (hob_content_next(&rest, &item))
 		;
-	bool whole = take(&rest, "]") && hob_str_equal(rest, end);
+	bool whole = take(&rest, "]") && hob_str_equal(rest, end) && member.len < 4 * HOB_CONTENT_MAX;
 	return whole ? hob_str_sub(member, 0, member.len - end.len) : (hob_str){0};
 }
 

@@ -6,6 +6,9 @@
 
 #include "../base/base.h"
 
+/* Most bytes of a list; its last item may pass it. */
+enum { HOB_CONTENT_MAX = 65536 };
+
 typedef enum hob_content_kind {
 	HOB_CONTENT_TEXTURE,
 	HOB_CONTENT_MATERIAL,
@@ -26,8 +29,8 @@ extern const char *const hob_content_words[HOB_CONTENT_KINDS];
 
 /* Takes the next item of a list, "[{..},{..}]"; false at its end, where "]" is left. */
 bool hob_content_next(hob_str *list, hob_content *out);
-/* The member in a report, or in the counts of a record, with the comma before it; empty: it has none. `end`
- * is what follows it. */
+/* The member in a report, or in the counts of a record, with the comma before it; empty: it has none, or one
+ * that no cook wrote. `end` is what follows it. */
 hob_str hob_content_in(hob_str text, hob_str end);
 /* Splits the counts of a record from the list, empty if there is none. */
 hob_str hob_content_cut(hob_arena *arena, hob_str stats, hob_str *list);

@@ -141,6 +141,20 @@ class Library(Scenario):
             self.daemon.sync()
             self.assertEqual([None] * 4, [each["by"] for each in self.listed("textures")])
 
+    def test_a_list_that_is_too_long_is_cut(self):
+        names = [f"{at:04} {'long name ' * 9}" for at in range(1500)]
+        made = json.loads(model())
+        made["materials"] = [{"name": name} for name in names]
+        self.put("many.gltf", json.dumps(made))
+        self.put("one.gltf", model([names[0]]))
+        with self.serve() as self.daemon:
+            self.check()
+            items = self.listed("materials")
+            self.assertTrue(400 < len(items) < 1000, len(items))
+            self.assertEqual(2, items[0]["users"])
+            report = self.get("/api/v1/assets?path=many.gltf&fields=content")["items"][0]
+            self.assertLess(len(json.dumps(report, separators=(",", ":"))), 70000)
+
     def test_pages_words_and_refusals(self):
         for at in range(25):
             self.put(f"m{at:02}.gltf", model([f"Mat {at:02}", "Common"], clips=[f"Clip {at % 5}"]))
