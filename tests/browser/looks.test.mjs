@@ -246,6 +246,89 @@ describe('what the 3D view can show', { skip: missing() ?? withoutDashboard() ??
 		}
 	});
 
+	test('a shadow and a panorama light the cooked model as its source in three.js', async () => {
+		for (const name of ['robot.gltf', 'TextureCoordinateTest.gltf']) {
+			await go(name);
+			await viewer((v) => {
+				v.stage.turn(0, -0.3);
+				v.stage.approach(2);
+			});
+			const plain = await capture('cooked', 256);
+			await viewer((v) => v.setShadow(true));
+			await viewer((v) => v.setCompare(true));
+			const [source, cooked] = [await capture('source', 256), await capture('cooked', 256)];
+			assert.ok(rmse(plain, cooked) > 0.02, `${name}: there is a shadow, ${rmse(plain, cooked)}`);
+			assert.ok(rmse(source, cooked) <= 1, `${name} shadow: ${rmse(source, cooked)}`);
+			await viewer((v) => v.setShadow(false));
+			await page.evaluate((bytes) => {
+				const dropped = new DataTransfer();
+				dropped.items.add(new File([Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0))], 'noon.hdr'));
+				document.querySelector('.viewer-stage').dispatchEvent(new DragEvent('drop', { dataTransfer: dropped, bubbles: true, cancelable: true }));
+			}, sky(0.2, 0.5, 0.9).toString('base64'));
+			await page.getByText('Lit by noon.hdr').waitFor();
+			const lit = [await capture('source', 256), await capture('cooked', 256)];
+			assert.ok(rmse(cooked, lit[1]) > 3, `${name}: the panorama lights`);
+			assert.ok(rmse(...lit) <= 1, `${name} panorama: ${rmse(...lit)}`);
+			await viewer((v) => v.setCompare(false));
+			await go('square.gltf');
+		}
+	});
+
+	test('changes of a view are undone and done again, to the pixel; views are saved under a name', async () => {
+		await go('robot.gltf');
+		const word = () => viewer((v) => v.undo.note());
+		const first = await capture('cooked', 128);
+		await word();
+		await look('clay');
+		await word();
+		const second = await capture('cooked', 128);
+		await page.locator('.viewer-canvas').focus();
+		for (let i = 0; i < 4; i++) await page.keyboard.press('ArrowLeft');
+		await word();
+		const third = await capture('cooked', 128);
+		await page.keyboard.press('u');
+		assert.equal(rmse(second, await capture('cooked', 128)), 0);
+		await page.keyboard.press('Control+z');
+		assert.equal(rmse(first, await capture('cooked', 128)), 0);
+		await page.getByRole('button', { name: 'Redo' }).click();
+		await page.locator('.viewer-canvas').focus();
+		await page.keyboard.press('Control+Shift+Z');
+		assert.equal(rmse(third, await capture('cooked', 128)), 0);
+		await page.getByLabel('Name of this view').fill('from the left');
+		await page.getByRole('button', { name: 'Save', exact: true }).click();
+		const kept = await capture('cooked', 128);
+		const other = await studio.newPage('/ui/asset/art/robot.gltf');
+		await shown('robot.gltf', other);
+		await other.getByRole('button', { name: 'from the left', exact: true }).click();
+		assert.equal(rmse(kept, decode(await viewer((v) => v.capture('cooked', 128), null, other))), 0);
+		await other.getByRole('button', { name: 'Forget from the left' }).click();
+		await other.getByText('kept in this browser').waitFor();
+		await assertAccessible(other);
+		await other.close();
+	});
+
+	test('an earlier version beside the newest, on both sides of a divider', async () => {
+		studio.save('two.obj', objText(3));
+		await studio.sync();
+		await go('two.obj');
+		const before = await capture('cooked', 128);
+		assert.equal(await page.getByLabel('Compare with', { exact: true }).count(), 0, 'there is one version');
+		studio.save('two.obj', objText(4, 0.4));
+		await studio.sync();
+		await page.getByLabel('Compare with', { exact: true }).locator('option').nth(1).waitFor({ state: 'attached' });
+		const after = await capture('cooked', 128);
+		assert.ok(rmse(before, after) > 1);
+		await page.getByLabel('Compare with', { exact: true }).selectOption({ index: 1 });
+		await page.locator('.viewer-divider').waitFor();
+		assert.equal(rmse(after, await capture('cooked', 128)), 0);
+		assert.equal(rmse(before, await capture('source', 128)), 0, 'the version before is as it was');
+		await page.getByLabel('Split between source and cooked').fill('80');
+		assert.equal(await viewer((v) => v.stage.split), 0.8);
+		await assertAccessible(page);
+		await page.getByLabel('Compare with', { exact: true }).selectOption('');
+		await page.waitForFunction(() => !document.querySelector('.viewer-divider'));
+	});
+
 	test('a ruler measures, a panorama lights, a turntable turns until it is stopped', async () => {
 		await go('square.gltf');
 		await viewer((v) => v.stage.place({ from: [0, 0, 4], to: [0, 0, 0] }));

@@ -41,7 +41,6 @@ export class Arriving extends Beside {
 	coarse = null;
 	/** @type {Promise<View.Model>} */
 	coming = later();
-	ends = new AbortController();
 
 	/** @param {View.Asset} asset */
 	constructor(asset) {

@@ -30,6 +30,8 @@ export const keys = {
 	/** @param {View.Viewer} viewer */
 	t: (viewer) => viewer.setTurning(!viewer.stage.controls.autoRotate),
 	/** @param {View.Viewer} viewer */
+	u: (viewer) => viewer.undo.go(-1),
+	r: (viewer) => viewer.undo.go(1),
 	',': (viewer) => viewer.clips.step(-1),
 	/** @param {View.Viewer} viewer */
 	'.': (viewer) => viewer.clips.step(1),
@@ -40,8 +42,10 @@ export const keys = {
  * @param {KeyboardEvent} event
  */
 export function press(viewer, event) {
-	if (!viewer.stage || event.ctrlKey || event.metaKey || event.altKey) return;
-	const run = keys[event.key];
+	const held = event.ctrlKey || event.metaKey;
+	const undoes = held && !event.altKey && event.key.toLowerCase() === 'z';
+	if (!viewer.stage || event.altKey || (held && !undoes)) return;
+	const run = undoes ? keys[event.shiftKey ? 'r' : 'u'] : keys[event.key];
 	if (!run || !viewer.model) return;
 	run(viewer);
 	event.preventDefault();

@@ -3,8 +3,8 @@ export const text = /** @satisfies {Page.Words} */ ({
 	view: (name) => `3D view of ${name}`,
 	viewRole: '3D view',
 	keys: 'Arrow keys turn the model, plus and minus move closer and away, F fits it into the view, P saves a ' +
-		'picture, W fills the window, H folds its panels, T turns the model round and round, comma and full stop ' +
-		'step through a clip.',
+		'picture, W fills the window, H folds its panels, T turns the model round and round, U undoes the last ' +
+		'change, R does it again, comma and full stop step through a clip.',
 	loading: 'Loading the cooked model…', loadingBytes: (came, all) => `Loading the cooked model… ${came} of ${all}`,
 	noWebgl: '3D is not available: this browser has no WebGL 2, or it is switched off.',
 	nothing: 'Nothing to draw: this asset has no meshes.',
@@ -68,9 +68,14 @@ export const text = /** @satisfies {Page.Words} */ ({
 	fitHint: 'Fit the model into the view (F)',
 	picture: 'Save picture', pictureHint: 'Save a picture of the view (P)',
 	compare: 'Compare with source',
-	compareShort: 'Compare',
 	compareAt: 'Split between source and cooked',
 	source: 'Source',
+	version: 'Compare with', versionNone: 'nothing', loadingVersion: 'Loading that version…',
+	versionFailed: (why) => `That version cannot be shown: ${why}`,
+	undo: 'Undo', undoHint: 'Undo the last change of the view (U, Ctrl+Z)', redo: 'Redo',
+	redoHint: 'Do it again (R, Ctrl+Shift+Z)',
+	saved: 'Saved views', savedName: 'Name of this view', save: 'Save', forget: (name) => `Forget ${name}`,
+	savedHint: 'Camera and all choices, kept in this browser. A copied link is for others.',
 	cooked: 'Cooked',
 	loadingSource: 'Loading the source file…',
 	sourceFailed: (why) => `The source cannot be shown: ${why}`,

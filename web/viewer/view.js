@@ -1,7 +1,7 @@
 /* The view around the picture: tools above, messages on it, the player below, sections beside it. */
 import { render } from 'preact';
 import { html } from 'htm/preact';
-import { sentence } from '../app/format.js';
+import { exactTime, sentence } from '../app/format.js';
 import { useState } from 'preact/hooks';
 import { Player } from './clips.js';
 import { Button, Choice, Quiet, Slider, Toggle, useChanges } from './controls.js';
@@ -10,6 +10,7 @@ import { FindingSection } from './findings.js';
 import { jointsOf, looksOf } from './looks.js';
 import { MaterialSection } from './materials.js';
 import { CostSection, FactSection, LevelSection, LightSection, MorphSection } from './panel.js';
+import { SavedSection } from './saved.js';
 import { Inspector } from './texels.js';
 import { text } from './text.js';
 import { TreeSection } from './tree.js';
@@ -53,12 +54,20 @@ function Actions({ viewer }) {
 		${variants.length > 0 && html`<${Choice} label=${text.variant} value=${variant}
 			options=${[['', text.noVariant], ...variants.map((name) => [name, name])]}
 			change=${(name) => viewer.setVariant(name)} />`}
-		${isGltf(asset) && html`<${Toggle} on=${viewer.comparing} change=${(on) => viewer.setCompare(on)}>
+		${isGltf(asset) && html`<${Toggle} on=${viewer.comparing === 'source'} change=${(on) => viewer.setCompare(on)}>
 			${text.compare}</${Toggle}>`}
+		${viewer.versions.length > 0 && html`<${Choice} label=${text.version}
+			value=${viewer.comparing === 'source' ? '' : viewer.comparing}
+			options=${[['', text.versionNone], ...viewer.versions.map(({ at }) => [at, exactTime(Date.parse(at))])]}
+			change=${(at) => viewer.compareWith(at)} />`}
 		<${Toggle} on=${viewer.ruler} title=${text.rulerHint} change=${(on) => viewer.setRuler(on)}>
 			${text.ruler}</${Toggle}>
 		<${Toggle} on=${stage.controls.autoRotate} title=${text.turnHint} change=${(on) => viewer.setTurning(on)}>
 			${text.turn}</${Toggle}>
+		<${Button} title=${text.undoHint} disabled=${!viewer.undo.steps.canUndo} run=${() => viewer.undo.go(-1)}>
+			${text.undo}</${Button}>
+		<${Button} title=${text.redoHint} disabled=${!viewer.undo.steps.canRedo} run=${() => viewer.undo.go(1)}>
+			${text.redo}</${Button}>
 		<${Button} title=${text.linkHint} run=${() => viewer.copyLink()}>${text.link}</${Button}>
 		<${Button} title=${text.pictureHint} run=${() => viewer.savePicture()}>${text.picture}</${Button}>
 		<${Button} title=${text.fitHint} run=${() => viewer.fit()}>${text.fit}</${Button}>
@@ -82,7 +91,7 @@ function Poster({ src }) {
 
 /** @param {{ viewer: View.Viewer }} props */
 const Divider = ({ viewer }) => html`<div class="viewer-divider" style=${{ '--at': `${viewer.splitAt * 100}%` }}>
-	<span class="viewer-side viewer-side-source">${text.source}</span>
+	<span class="viewer-side viewer-side-source">${viewer.besideName}</span>
 	<span class="viewer-side viewer-side-cooked">${text.cooked}</span><span class="viewer-edge" />
 	<${Slider} label=${text.compareAt} min="0" max="100" step="1" value=${viewer.splitAt * 100}
 		say=${(at) => `${Math.round(at)} %`} change=${(at) => viewer.splitView(at / 100)} /></div>`;
@@ -122,7 +131,8 @@ const Panel = ({ viewer }) => html`<div class="viewer-panel">${viewer.levels && 
 	<${MaterialSection} model=${viewer.model} inspect=${(image) => viewer.inspect(image)} />
 	<${TreeSection} tree=${viewer.tree} /><${UvSection} model=${viewer.model} />
 	${viewer.problems.length > 0 && html`<${Problems} problems=${viewer.problems} />`}
-	<${LightSection} viewer=${viewer} /><${FactSection} viewer=${viewer} /><${CostSection} viewer=${viewer} />`}</div>`;
+	<${LightSection} viewer=${viewer} />
+	<${SavedSection} viewer=${viewer} /><${FactSection} viewer=${viewer} /><${CostSection} viewer=${viewer} />`}</div>`;
 
 /** @param {{ viewer: View.Viewer }} props */
 function View({ viewer }) {

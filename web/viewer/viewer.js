@@ -30,6 +30,7 @@ import { Stage } from './stage.js';
 import { readState, setState } from './state.js';
 import { text } from './text.js';
 import { Tree } from './tree.js';
+import { Undo } from './undo.js';
 import { showView } from './view.js';
 
 export { fetchAhead };
@@ -53,6 +54,8 @@ export class Viewer extends Arriving {
 	morphs = [];
 	/** @type {ReturnType<typeof makeBalls> | null} */
 	balls = null;
+	/** @type {Undo} */
+	undo = later();
 	/** @type {Page.Stop | null} */
 	unfill = null;
 	/** @type {Page.Stop} */
@@ -115,6 +118,8 @@ export class Viewer extends Arriving {
 			if (this.ended) return;
 			this.adopt();
 			if (place) setState(this, place);
+			this.undo = new Undo(this);
+			this.noteVersions();
 			this.drawGrid();
 		} catch (error) {
 			if (this.ended) return;
@@ -207,7 +212,8 @@ export class Viewer extends Arriving {
 			this.stage.follow(this.model, this.box);
 			this.drawGrid();
 			this.say(text.updated(clock(Date.now())));
-			if (this.source) await this.setCompare(true, true);
+			if (this.source) await this.compareWith(this.comparing, true);
+			this.noteVersions();
 		} catch (error) {
 			if (turn !== this.turns || this.ended) return;
 			this.setLook(this.look);
@@ -301,6 +307,7 @@ export class Viewer extends Arriving {
 		this.ends.abort();
 		clearTimeout(this.saying);
 		this.unlisten?.();
+		this.undo?.dispose();
 		if (this.loader.live) forgetDropped(this.asset);
 		this.loader.abort();
 		this.undoMeshlets();
@@ -315,7 +322,7 @@ export class Viewer extends Arriving {
 			disposeContent(this.model);
 		}
 		disposeHelper(this.balls);
-		if (this.source) this.compareModule?.disposeSource(this.source);
+		this.dropBeside();
 		this.dropCoarse();
 		this.looks.dispose();
 		this.stage?.dispose();

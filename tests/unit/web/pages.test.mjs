@@ -235,8 +235,9 @@ describe('small pages', async () => {
 	test('one that is behind is told', () => assert.match(told([client({ behind: 1 })]), /1 change behind/));
 	const { Settings } = await load('app/pages/settings.js');
 	test('settings of the daemon in units, grouped', () => assert.match(read(show(Settings, {}, { '/api/v1/config': { values: [{ key: 'cache.max_size', value: 0, origin: 'default' }, { key: 'cook.timeout_seconds', value: 90, origin: 'flag' }, { key: 'log.colors', value: true, origin: 'file' }] } })), /No limit Default .*1 min 30 s Command line .*yes file/));
-	const { Textures } = await load('app/pages/textures.js');
-	test('a texture leads to the models that use it', () => assert.match(show(Textures, { query: {} }, { '/api/v1/textures': { items: [{ name: 'art/t/wood.png', hash: 'h', bytes: 100, users: 3 }], next: null, total: 1, rev: 1 } }), /href="\/ui\/assets\?uses=art%2Ft%2Fwood\.png"/));
+	const { ItemName, usersOf } = await load('app/pages/library.js');
+	test('a texture leads to the models that use it', () => assert.deepEqual(usersOf('textures', { name: 'art/t/wood.png' }), { uses: 'art/t/wood.png' }));
+	test('its name and its folder', () => assert.match(read(show(ItemName, { kind: 'textures', item: { name: 'art/t/wood.png', hash: 'h', bytes: 100, users: 3 } })), /wood\.png.*art\/t\//));
 	const { Api } = await load('app/pages/api.js');
 	const document = { info: { description: 'First.\n\nMore `code`.' }, paths: { '/a': { get: { summary: 'Gives a', responses: {} } }, '/b': { post: { summary: 'Makes b', responses: {} } } } };
 	test('the API is searched', () => {

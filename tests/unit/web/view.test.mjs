@@ -437,3 +437,60 @@ describe('channels', async () => {
 	});
 	test('the program of each joint is its own', () => assert.notEqual(makeWeights(0).customProgramCacheKey(), makeWeights(1).customProgramCacheKey()));
 });
+
+describe('undo', async () => {
+	const { Steps } = await load('viewer/undo.js');
+	const steps = (...words) => {
+		const made = new Steps();
+		for (const word of words) made.note(word, word);
+		return made;
+	};
+	test('there is nothing to undo at first', () => assert.deepEqual([steps('a').canUndo, steps('a').canRedo, steps('a').go(-1)], [false, false, null]));
+	test('steps are gone back and forth', () => {
+		const made = steps('a', 'b', 'c');
+		assert.deepEqual([made.go(-1), made.go(-1), made.go(-1), made.go(1), made.go(1), made.go(1)], ['b', 'a', null, 'b', 'c', null]);
+	});
+	test('what is noted twice is one step', () => assert.deepEqual([steps('a', 'b', 'b').go(-1), steps('a', 'a').canUndo], ['a', false]));
+	test('a new step forgets those that were undone', () => {
+		const made = steps('a', 'b');
+		made.go(-1);
+		made.note('c', 'c');
+		assert.deepEqual([made.canRedo, made.go(-1)], [false, 'a']);
+	});
+	test('a hundred steps are kept', () => {
+		const made = steps(...Array.from({ length: 150 }, (_, i) => `${i}`));
+		let last = null;
+		for (let word = made.go(-1); word !== null; word = made.go(-1)) last = word;
+		assert.equal(last, '50');
+	});
+});
+
+describe('saved views', async () => {
+	const { savedViews, saveView } = await load('viewer/saved.js');
+	test('a view is kept under its name, for its asset', () => {
+		saveView('s1', 'front', '1*2*3');
+		assert.deepEqual([savedViews('s1'), savedViews('s2')], [[{ name: 'front', word: '1*2*3' }], []]);
+	});
+	test('one of the same name is replaced, and stands first', () => {
+		saveView('s3', 'front', 'a');
+		saveView('s3', 'back', 'b');
+		assert.deepEqual(saveView('s3', 'front', 'c'), [{ name: 'front', word: 'c' }, { name: 'back', word: 'b' }]);
+	});
+	test('a view is forgotten, and its asset with the last one', () => {
+		saveView('s4', 'front', 'a');
+		saveView('s4', 'front', '');
+		assert.ok(!('s4' in JSON.parse(localStorage.getItem('hob-views'))));
+	});
+	test('what nobody can read does not stop the view', () => {
+		localStorage.setItem('hob-views', '{');
+		assert.deepEqual(savedViews('s1'), []);
+		localStorage.removeItem('hob-views');
+	});
+});
+
+describe('versions to compare', async () => {
+	const { othersOf } = await load('viewer/versions.js');
+	const version = (at, meshes, report = 'r') => ({ at, outputs: [...['materials', 'scene'].map((name) => ({ name, hash: 'x' })), { name: 'meshes', hash: meshes }, { name: 'report', hash: report }] });
+	test('those with other outputs than the newest, each once', () => assert.deepEqual(othersOf([version('5', 'b'), version('4', 'b', 'other report'), version('3', 'a'), version('2', 'a'), { at: '1', outputs: [] }]).map(({ at }) => at), ['3']));
+	test('a version that came back is no other', () => assert.deepEqual(othersOf([version('3', 'a'), version('2', 'b'), version('1', 'a')]).map(({ at }) => at), ['2']));
+});

@@ -3,7 +3,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { get, post, query } from '../api.js';
-import { number, percent, plural } from '../format.js';
+import { number, percent } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
 import { nameAddress } from '../router.js';
 import { text } from '../text.js';
