@@ -415,7 +415,7 @@ MISTAKES = [
      "test_spellings.py", "test_by_events"),
     ("questions: the list of the names is forgotten", "server/fs/spelling.c", "hob_hasher_put(hasher, name, strlen(name) + 1);", ";",
      "test_spellings.py", "test_by_events"),
-    ("questions: a link that leaves the root is forgotten", "server/worker/root_io.c", "file->error.code == HOB_ERR_OUTSIDE", "false",
+    ("questions: a link that leaves the root is forgotten", "server/worker/root_io.c", FORGOTTEN[0], FORGOTTEN[1] % "io->files[i]->error.code != HOB_ERR_OUTSIDE",
      "test_links.py", "test_a_link_that_leaves_the_root_comes_and_goes"),
     ("questions: what is above the root is forgotten", "server/worker/root_io.c", "io->left_root || !absolute", "false",
      "test_cook_cache.py", "test_a_reference_above_the_root_holds_only_there"),
