@@ -55,7 +55,7 @@ describe('commits', { skip: missing() ?? withoutDashboard() ?? (noGit || false) 
 		await assertAccessible(page);
 		await page.emulateMedia({ colorScheme: 'light' });
 		await page.locator('li', { hasText: 'hero.obj' }).getByRole('link', { name: 'Compare' }).click();
-		await page.locator('#diff').getByText('triangles', { exact: false }).first().waitFor();
+		await page.getByRole('region', { name: 'Compare two cooks' }).getByText('triangles, was').first().waitFor();
 	});
 
 	test('a branch that went on, and one that was rewritten, say so', async () => {

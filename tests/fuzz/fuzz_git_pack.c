@@ -1,7 +1,7 @@
 /* fuzz_git_pack.c - hob-git's answers about an object base whose pack, index and loose object hold any bytes.
  *
  * Links: PkgConfig::libgit2 srv_git_read
- * Run:   fuzz_git_pack -max_len=4096 /tmp/found tests/fuzz/corpus/git_pack
+ * Run:   fuzz_git_pack -max_len=4096 -malloc_limit_mb=1000000 /tmp/found tests/fuzz/corpus/git_pack
  *
  * Input: a byte that selects the form. 0: a pack after its head; the next eight bytes are places of its four
  * objects. 1: an index. 2: a loose object. Digests of packs and indexes are not checked by libgit2 before it
@@ -46,7 +46,7 @@ static void remove_base(void)
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-	return "allocator_may_return_null=1";
+	return "allocator_may_return_null=1:max_allocation_size_mb=4096";
 }
 
 /* A loose object that is unpacked for ever ends hob-git; here it ends a process. Packs must need no end. */

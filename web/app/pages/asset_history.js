@@ -67,8 +67,11 @@ function Versions({ versions, asset, query }) {
 	const to = (picked ? find(picked[1]) : cook(query.to)) || good[0];
 	const from = (picked ? find(picked[0]) : cook(query.from))
 		|| good.find((version) => hashes(version) !== hashes(to)) || good[1];
+	/* Cooks of other commits are not among the versions. */
+	const others = !picked && query.from && query.to && !(cook(query.from) && cook(query.to));
 	return html`<${Trend} versions=${versions} />
-		${from && to && html`<${Compare} asset=${asset} from=${from.key} to=${to.key}
+		${others ? html`<${Compare} asset=${asset} from=${query.from} to=${query.to} />`
+		: from && to && html`<${Compare} asset=${asset} from=${from.key} to=${to.key}
 			actions=${html`<${Pickers} ...${{ good, from, to, pick }} />`} />`}
 		<${Panel} id="versions" title=${words.all}>
 			<div class="scroll" tabindex="0"><table>
@@ -103,6 +106,7 @@ const None = () => html`<section class="panel"><div class="body quiet">${words.n
  */
 export function History({ asset, query }) {
 	const history = useResource(`/api/v1/assets/${asset.id}/history?limit=200`, { on: concerns(asset) });
-	return html`<div class="stack"><${Resource} from=${history}>${({ items }) => (items.length
+	const given = query.from && query.to;
+	return html`<div class="stack"><${Resource} from=${history}>${({ items }) => (items.length || given
 		? html`<${Versions} ...${{ versions: items, asset, query }} />` : html`<${None} />`)}</${Resource}></div>`;
 }
