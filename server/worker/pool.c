@@ -204,7 +204,6 @@ static void limit_cpu(srv_pool *pool, worker *w, uint32_t threads)
 
 static bool start_on(worker *w, uint32_t count, void *const *jobs, const srv_pool_job *what)
 {
-	enum { BUNDLE_MS = 100 }; /* then the jobs behind the running one are given back */
 	srv_pool *pool = w->pool;
 	hob_buf payload = {0};
 	hob_error error;
@@ -248,7 +247,7 @@ static bool start_on(worker *w, uint32_t count, void *const *jobs, const srv_poo
 	memset(w->left, 0, sizeof w->left);
 	w->cancelled = w->has_why = w->stalled = w->looked = w->waits = false;
 	w->export.root = what->root;
-	uv_timer_start(&w->deadline, srv_pool_on_deadline, count > 1 ? BUNDLE_MS : pool->options.timeout_ms / 4,
+	uv_timer_start(&w->deadline, srv_pool_on_deadline, count > 1 ? SHARED_MS : pool->options.timeout_ms / 4,
 				   0);
 	return true;
 }

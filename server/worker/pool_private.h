@@ -10,7 +10,9 @@
 
 #include <sys/types.h>
 
-enum { RESPAWN_FIRST_MS = 100, ORPHANS_MAX = 64, SRV_EXPORT_FOLDER = 320 };
+/* After SHARED_MS the jobs behind the running one are given back; if the worker got no processor, at most
+ * SHARED_MOST times as late. */
+enum { RESPAWN_FIRST_MS = 100, ORPHANS_MAX = 64, SRV_EXPORT_FOLDER = 320, SHARED_MS = 100, SHARED_MOST = 20 };
 
 typedef enum worker_state { GONE, STARTING, IDLE, BUSY, DYING } worker_state;
 

@@ -105,6 +105,13 @@ void srv_pool_on_deadline(uv_timer_t *timer)
 		return;
 	}
 	if (w->shared) {
+		uint64_t cpu = 0, limit = SHARED_MS * 1000000ull;
+		/* A worker that got no processor is not slow: what is given back, it cooks in vain. */
+		if (srv_process_cpu_ns(w->pid, &cpu) && cpu < w->cpu_before_ns + limit / 2 &&
+			uv_hrtime() - w->began_ns < SHARED_MOST * limit) {
+			uv_timer_start(timer, srv_pool_on_deadline, SHARED_MS, 0);
+			return;
+		}
 		uint32_t running = srv_pool_running(w);
 		srv_pool_give_back(w, running);
 		w->cancelled = w->cancelled || (running < w->job_count && w->left[running]);
