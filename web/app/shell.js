@@ -58,10 +58,10 @@ export function Shell({ page, children }) {
 	pace.gap = (stats.data?.progress?.left ?? 0) > SHORT ? 2000 : 300;
 	useEffect(() => setOpen(false), [path]);
 	useKey('/', (event) => {
-		if (path === '/ui/assets') return; // its own field
+		const field = /** @type {HTMLInputElement | null} */ (document.querySelector('main input[type=search]'));
 		event.preventDefault();
-		navigate('/ui/search');
-		/** @type {HTMLInputElement | null} */ (document.querySelector('.search input'))?.focus();
+		if (field) field.focus();
+		else navigate('/ui/search');
 	});
 	const badges = /** @type {Page.Table<Page.Node>} */ ({
 		errors: html`<${Badge} tone="bad" label=${text.nav.errors} count=${stats.data?.errors} />`,
