@@ -79,8 +79,26 @@ void srv_engine_look_for_index(srv_engine *engine)
 	srv_engine_heal_index(engine);
 }
 
+/* Publishes each asset again whose view was made while its record could not be read. */
+static void show_unread(srv_engine *engine)
+{
+	hob_error why;
+	if (!engine->publishing->unread || !srv_store_is_whole(engine->store, &why))
+		return;
+	engine->publishing->unread = false;
+	for (uint32_t i = 0; i < engine->assets->count; i++) {
+		asset *a = srv_asset_at(engine, i);
+		if (!srv_asset_is_alive(&a->life) || !a->life.has_good || a->changeset.held > 0 ||
+			hob_sha256_equal(&a->shown.served, &a->shown.good))
+			continue;
+		srv_asset_forget_last(a);
+		srv_asset_dirty(engine, i, SRV_PRIORITY_BACKGROUND, "retry", (hob_str){0});
+	}
+}
+
 void srv_engine_tell_rows(srv_engine *engine)
 {
+	show_unread(engine);
 	hob_error why;
 	bool owes = srv_store_owes(engine->store, &why);
 	if (!owes && srv_engine_ill(engine, ENGINE_HEALTH_ROWS))

@@ -16,6 +16,7 @@ struct engine_publishing {
 	/* Assets whose view is made just before the next publication, because most change again before. */
 	uint32_t *due;
 	uint32_t due_count, due_capacity;
+	bool unread; /* some view was made without its record, whose row waited: its `served` is zero */
 	struct {
 		bool open;
 		uint32_t count; /* number of changes so far; the rev is that of the first */

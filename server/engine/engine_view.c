@@ -185,8 +185,11 @@ void srv_publish_view(srv_engine *engine, asset *a)
 		put_view(engine, a, *served);
 	} else {
 		if (a->life.has_good &&
-			!srv_store_record(engine->store, &a->shown.good, &engine->scratch, &record, &error))
+			!srv_store_record(engine->store, &a->shown.good, &engine->scratch, &record, &error)) {
 			record = (srv_record){0};
+			a->shown.served = (hob_sha256){{0}};
+			engine->publishing->unread = true;
+		}
 		put_view(engine, a, facts_of(&record, &engine->scratch));
 	}
 	srv_view_drop(view);

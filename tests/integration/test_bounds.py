@@ -20,7 +20,7 @@ SEED = int(os.environ.get("HOB_SEED", "13"))
 SHIFTED_CLOCK = beside("libshifted_clock.so")
 HEAD = b"Host: localhost\r\n"
 MUTATIONS = int(os.environ.get("HOB_MUTATIONS", amount(3000, 300000)))
-FAIR = {"none", *map(str, (200, 206, 304, 400, 403, 404, 405, 406, 408, 411, 412, 413, 414, 415, 416, 417, 421, 422, 429, 431, 501, 503, 504,
+FAIR = {"none", *map(str, (200, 204, 206, 304, 400, 403, 404, 405, 406, 408, 411, 412, 413, 414, 415, 416, 417, 421, 422, 429, 431, 501, 503, 504,
                            505))}  # any status but a failure of the daemon's own
 EACH = amount(300, 1000)  # number of slow clients of each kind
 
