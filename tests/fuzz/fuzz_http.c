@@ -4,6 +4,7 @@
  * Run:   fuzz_http tests/fuzz/corpus/http
  *
  * Input: a u64 blob size, then two texts separated by a NUL. */
+#include "core/base/percent.h"
 #include "server/http/inside.h"
 
 #include <assert.h>
@@ -32,7 +33,7 @@ static void check_escapes(hob_str text, bool plus, bool raw)
 		assert(decoded.len <= text.len && !memchr(decoded.data, 0, decoded.len));
 		assert(raw || hob_utf8_valid(decoded));
 		hob_buf escaped = {0};
-		srv_put_percent(&escaped, decoded);
+		hob_buf_put_percent(&escaped, decoded);
 		hob_str again = hob_buf_str(&escaped);
 		assert(srv_decode_percent(&again, plus, raw) && hob_str_equal(again, decoded));
 		hob_buf_release(&escaped);
