@@ -159,13 +159,14 @@ static bool collect_records(writer *w, hob_error *err)
 	for (uint32_t i = 0; ok && i < 2 * w->row_count; i++) {
 		const hob_sha256 *key = i % 2 ? &w->rows[i / 2].last : &w->rows[i / 2].good;
 		const record_text *text = srv_digest_map_find(&w->wanted, key);
+		if (!text || text->size > 0 || hob_sha256_equal(key, &no_record))
+			continue;
 		hob_arena_mark mark = hob_arena_save(&w->arena);
 		srv_record record;
-		bool found = text && text->size == 0 && !hob_sha256_equal(key, &no_record) &&
-					 srv_store_record(w->store, key, &w->arena, &record, err);
-		if (found)
+		if (srv_store_record(w->store, key, &w->arena, &record, err))
 			collect_record(w, &record);
-		ok = found || !text || text->size > 0 || err->code == HOB_ERR_NOT_FOUND;
+		else
+			ok = err->code == HOB_ERR_NOT_FOUND;
 		hob_arena_restore(&w->arena, mark);
 	}
 	return ok;

@@ -298,6 +298,38 @@ static void copy_does_not_count_after_a_kill(void **state)
 	hob_buf_release(&out);
 }
 
+static void count_row(void *user, const srv_asset_row *row)
+{
+	uint32_t *places = user;
+	*places += (uint32_t)(row->good_place > 0) + (uint32_t)(row->last_place > 0);
+}
+
+/* Few assets, many records of the past, and assets that have only one record, or none. */
+static void few_assets_among_old_records(void **state)
+{
+	hob_error err;
+	srv_store *store = open_store(*state, 0);
+	fill(store);
+	for (uint8_t i = 1; i <= 40; i++) {
+		char text[64];
+		snprintf(text, sizeof text, "set%d/m.obj", i);
+		srv_asset_row row = {.root = HOB_STR("art"), .path = hob_str_of(text), .state = HOB_STR("fresh")};
+		row.good.bytes[0] = i == 1 || i == 3 ? i : 0;
+		row.last.bytes[0] = i == 2 || i == 3 ? i : i == 4 ? 250 : 0;
+		if (i <= 5)
+			assert_ok(srv_store_put_asset(store, &row, &err), &err);
+		else
+			assert_ok(srv_store_delete_asset(store, row.root, row.path, &err), &err);
+	}
+	assert_ok(srv_store_commit(store, &err), &err);
+	uint32_t places = 0;
+	assert_ok(srv_store_read_rows(store, &err), &err);
+	assert_ok(srv_store_each_asset(store, count_row, &places, &err), &err);
+	srv_store_read_end(store);
+	assert_int_equal(places, 4);
+	srv_store_close(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +338,7 @@ int main(void)
 		store_test(copy_counts_for_that_index_only),
 		store_test(what_is_written_ends_the_copy),
 		store_test(copy_does_not_count_after_a_kill),
+		store_test(few_assets_among_old_records),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	test_pack_max = 4096;
