@@ -124,7 +124,7 @@ class Page:
                     at += 1
                 code = "\n".join(each[len(fence[1]):] for each in lines[start + 1:at])
                 at += 1
-                yield "code", "", f"<pre><code>{coloured(code, fence[2])}</code></pre>"
+                yield "code", "", f"<pre tabindex=\"0\"><code>{coloured(code, fence[2])}</code></pre>"
             elif head := re.match(r"(#+) (.*)$", line):
                 yield f"h{len(head[1])}", head[2], f'<h{len(head[1])} id="{slug(head[2])}">{self.inline(head[2])}</h{len(head[1])}>'
             elif line.startswith("|"):
@@ -149,7 +149,7 @@ class Page:
                 while at < len(lines) and (re.match(r" {4}|\t", lines[at]) or (not lines[at] and at + 1 < len(lines) and re.match(r" {4}|\t", lines[at + 1]))):
                     at += 1
                 code = "\n".join(re.sub(r"^( {4}|\t)", "", each) for each in lines[start:at])
-                yield "code", "", f"<pre><code>{coloured(code, 'js' if 'import ' in code else 'sh' if 'npm ' in code else '')}</code></pre>"
+                yield "code", "", f"<pre tabindex=\"0\"><code>{coloured(code, 'js' if 'import ' in code else 'sh' if 'npm ' in code else '')}</code></pre>"
             elif line.strip() == "---":
                 yield "rule", "", "<hr>"
             elif line.strip():

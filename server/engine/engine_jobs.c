@@ -121,13 +121,15 @@ static engine_job *next_that_fits(const srv_engine *engine, const engine_job *be
 	return job;
 }
 
-/* Whether nobody waits for the job, and its cook is expected to be so quick that others may wait for it. */
+/* Whether nobody waits for the job, and its cook is expected to be so quick that others may wait for it. On a
+ * farm a job that is given back would need a second lease. */
 static bool is_quick(const engine_job *job)
 {
 	enum { QUICK_NS = 1000000 };
 	uint64_t expected = srv_engine_expected_ns(job->engine, srv_asset_at(job->engine, job->asset));
-	return !job->engine->options.batch && job->life.order.priority == SRV_PRIORITY_BACKGROUND &&
-		   !srv_job_wants_preview(&job->life) && expected > 0 && expected < QUICK_NS;
+	return !job->engine->options.batch && !job->engine->options.farm &&
+		   job->life.order.priority == SRV_PRIORITY_BACKGROUND && !srv_job_wants_preview(&job->life) &&
+		   expected > 0 && expected < QUICK_NS;
 }
 
 /* Starts the next jobs that wait in one worker: several quick ones, or one. False: none has started. */

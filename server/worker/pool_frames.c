@@ -244,7 +244,9 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 			good = take_result(w, &done, at + sizeof done, -1);
 		at += sizeof done + done.size;
 	}
-	if (broken) {
+	if (broken) { /* by the answer for this job, whatever runs now */
+		srv_pool_give_back(w, w->answered);
+		w->job_count = w->answered < w->job_count ? w->answered + 1 : w->job_count;
 		srv_pool_kill(w, HOB_ERR_REJECTED, "the cook process broke its protocol");
 		return;
 	}
