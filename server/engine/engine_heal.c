@@ -83,9 +83,8 @@ void srv_engine_look_for_index(srv_engine *engine)
 static void show_unread(srv_engine *engine)
 {
 	hob_error why;
-	if (!engine->publishing->unread || !srv_store_is_whole(engine->store, &why))
+	if (!srv_store_is_whole(engine->store, &why) || !srv_publish_take_unread(engine))
 		return;
-	engine->publishing->unread = false;
 	for (uint32_t i = 0; i < engine->assets->count; i++) {
 		asset *a = srv_asset_at(engine, i);
 		if (!srv_asset_is_alive(&a->life) || !a->life.has_good || a->changeset.held > 0 ||

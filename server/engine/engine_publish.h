@@ -59,6 +59,7 @@ void srv_engine_store_asset(srv_engine *engine, asset *a); /* writes its row */
 /* Takes the facts of `good` from the served view if that has outputs, otherwise from the index. Outputs added
  * to a record later are missing there: use srv_publish_view_of. */
 void srv_publish_view(srv_engine *engine, asset *a);
+bool srv_publish_take_unread(srv_engine *engine); /* whether a view lacks its record; once */
 /* Like srv_publish_view, with the record `good`; an empty record if there is none. */
 void srv_publish_view_of(srv_engine *engine, asset *a, const srv_record *record);
 void srv_publish_view_later(srv_engine *engine, uint32_t id); /* at the end of this turn, or of a later one */

@@ -196,6 +196,13 @@ void srv_publish_view(srv_engine *engine, asset *a)
 	hob_arena_restore(&engine->scratch, mark);
 }
 
+bool srv_publish_take_unread(srv_engine *engine)
+{
+	bool unread = engine->publishing->unread;
+	engine->publishing->unread = false;
+	return unread;
+}
+
 void srv_publish_view_of(srv_engine *engine, asset *a, const srv_record *record)
 {
 	hob_arena_mark mark = hob_arena_save(&engine->scratch);

@@ -30,9 +30,9 @@ for (const [name, right, wrong, component] of [['app/pages/latest.js', '<${Strip
 	});
 
 test('a misspelt member of an answer, of a model and of a setting of the loader are found by their types', options, () => {
-	const found = typeFindings({ ...plant('app/pages/textures.js', 'found.data.total', 'found.data.totals'), ...plant('viewer/shown.js', 'this.stage.wireframe = on', 'this.stage.wirefame = on'),
+	const found = typeFindings({ ...plant('app/pages/library.js', 'found.data.total', 'found.data.totals'), ...plant('viewer/shown.js', 'this.stage.wireframe = on', 'this.stage.wirefame = on'),
 		...plant('client/hob-three.js', 'client.wait = this.wait', 'client.wait = this.waits') });
-	assert.deepEqual(found.map((line) => line.split(':')[0]).sort(), ['app/pages/textures.js', 'client/hob-three.js', 'viewer/shown.js'], `${found.join('\n')}`);
+	assert.deepEqual(found.map((line) => line.split(':')[0]).sort(), ['app/pages/library.js', 'client/hob-three.js', 'viewer/shown.js'], `${found.join('\n')}`);
 });
 
 test('a name that nothing uses and a comparison that converts are found', options, async () => {
