@@ -242,7 +242,7 @@ class Workers(Scenario):
         with self.real() as daemon:
             daemon.sync()
             with descriptors_on_their_way(400):
-                self.put("one.obj", obj_text(2))
+                self.put("one.obj", obj_text(5000))  # its result is a file, small ones are in the message
                 item = daemon.wait_asset("art/one.obj", "interrupted")
                 self.assertEqual(item["error"]["code"], "cook.interrupted")
                 self.assertIn("open files on their way", item["error"]["message"])
