@@ -250,7 +250,7 @@ def types():
         elif "text/plain" in content:
             gets[path] = "string"
     # The longest first: a path that ends in a parameter takes all that follows.
-    out.append("\t/** What a GET of a path answers, with whatever query. */\n\ttype Answer<Path extends string> =\n")
+    out.append("\t/** The answer to a GET of a path, with any query. */\n\ttype Answer<Path extends string> =\n")
     for path in sorted(gets, key=lambda path: (-path.count("/"), path.endswith("}"), -len(path), path)):
         pattern = re.sub(r"\{\w+\}", "${string}", path) + ("" if path.endswith("}") else "${string}")
         out.append(f"\t\tPath extends `{pattern}` ? {gets[path]} :\n")

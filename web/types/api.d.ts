@@ -520,7 +520,7 @@ declare namespace Api {
 		defaults: Record<string, unknown>;
 		values: { key: string; value: unknown; origin: string }[];
 	};
-	/** What a GET of a path answers, with whatever query. */
+	/** The answer to a GET of a path, with any query. */
 	type Answer<Path extends string> =
 		Path extends `/api/v1/mirrors/${string}/origin/${string}` ? { path: string; who: string; at: string
 			| null; sha256: string } :

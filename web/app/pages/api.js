@@ -8,7 +8,7 @@ import { CopyButton, Empty, Icon, Resource } from '../ui.js';
 import { valueAt } from '../values.js';
 
 /**
- * What the page reads of openapi.json.
+ * The parts of openapi.json that this page reads.
  * @typedef {{ $ref?: string, enum?: string[], type?: string | string[], items?: Schema, description?: string,
  *     content?: Page.Table<{ example?: unknown }> }} Schema
  * @typedef {{ name: string, in: string, required?: boolean, description?: string,
