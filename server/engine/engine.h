@@ -101,7 +101,7 @@ typedef struct srv_engine_counters {
 	} sources;
 	struct {
 		atomic_ullong count, slow; /* `slow`: above SRV_ENGINE_TURN_MS */
-		atomic_ullong put_off;	   /* steps of jobs that a full turn left to a later one */
+		atomic_ullong put_off;	   /* times a full turn left work to a later one */
 		atomic_ullong longest_ns;
 		atomic_ullong busiest_ns; /* CPU time of one turn */
 	} turn;						  /* of the loop */

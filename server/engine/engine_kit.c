@@ -55,10 +55,12 @@ bool srv_engine_begin_turn(srv_engine *engine, uint64_t now, uint64_t idle)
 	return first;
 }
 
-bool srv_engine_has_time(const srv_engine *engine, uint32_t done)
+bool srv_engine_has_time(srv_engine *engine, uint32_t done)
 {
-	return done < AT_LEAST ||
-		   srv_engine_turn_ns(engine, uv_hrtime(), uv_metrics_idle_time(engine->loop)) < FULL_NS;
+	bool has = done < AT_LEAST ||
+			   srv_engine_turn_ns(engine, uv_hrtime(), uv_metrics_idle_time(engine->loop)) < FULL_NS;
+	engine->counters.turn.put_off += !has;
+	return has;
 }
 
 void srv_engine_go_on(srv_engine *engine)

@@ -86,7 +86,7 @@ void srv_engine_stored(srv_engine *engine, bool ok, const hob_error *error);
 uint32_t srv_engine_root_by_name(const srv_engine *engine, hob_str name); /* HOB_NONE: none */
 bool srv_engine_root_is_away(const srv_engine *engine, uint32_t root);
 /* Whether this turn has time for one more deferrable item. `done`: items of this kind so far. */
-bool srv_engine_has_time(const srv_engine *engine, uint32_t done);
+bool srv_engine_has_time(srv_engine *engine, uint32_t done);
 void srv_engine_go_on(srv_engine *engine); /* requests another turn at once */
 void srv_engine_stir(srv_engine *engine);  /* makes this turn look for the next job */
 void srv_engine_start_turn(srv_engine *engine, uv_idle_cb go_on);

@@ -247,7 +247,7 @@ static void check(srv_engine *engine, uint32_t id)
 }
 
 /* Like srv_engine_has_time, but reads the clock only once in many calls. */
-static bool has_time_for_many(const srv_engine *engine, uint32_t done)
+static bool has_time_for_many(srv_engine *engine, uint32_t done)
 {
 	return done % 16 != 0 || srv_engine_has_time(engine, done);
 }

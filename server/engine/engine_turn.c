@@ -130,7 +130,6 @@ static void carry_out(engine_job *job, srv_job_act act)
 		if (event.kind == SRV_JOB_EVENTS)
 			return;
 		if (event.kind == SRV_JOB_DIGESTS || event.kind == SRV_JOB_MORE) {
-			job->engine->counters.turn.put_off++;
 			srv_job_put(job, event);
 			return;
 		}
@@ -190,7 +189,6 @@ static void run_jobs(srv_engine *engine)
 	srv_engine_send_pieces(engine);
 	if (engine->options.batch && engine->store)
 		srv_store_read_part(engine->store);
-	engine->counters.turn.put_off += jobs->due != NULL;
 	jobs->stirred = jobs->due != NULL;
 	srv_engine_count_waiting(engine);
 }
