@@ -66,8 +66,8 @@ typedef struct hob_rt_blob {
 	size_t size;
 } hob_rt_blob;
 
-/* The files of one model, as the daemon serves them: packed (.meshes .materials .scene .anims) or classic
- * (.meshes .materials .scene of the reference converter); their first bytes tell which. The scene is
+/* The files of one model, as the daemon serves them: packed (.meshes .materials .scene .animations) or
+ * classic (.meshes .materials .scene of the reference converter); their first bytes tell which. The scene is
  * required. The others may be {NULL, 0}; their contents are then empty. The bytes must stay in place,
  * unchanged, until the asset is closed: vertices, indices, keys and names are used in place. */
 typedef struct hob_rt_files {

@@ -1,5 +1,5 @@
 /**
- * hob-format.js - reads packed Hob files (.meshes, .materials, .scene, .anims) in a browser or in Node.
+ * hob-format.js - reads packed Hob files (.meshes, .materials, .scene, .animations) in a browser or in Node.
  *
  * Printed by schema/gen.c from schema/formats/*.def and schema/hob-format.js.in: change those. No dependencies.
  * schema/FORMATS.md says what the fields mean.

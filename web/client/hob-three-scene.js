@@ -1,5 +1,5 @@
 /**
- * hob-three-scene.js - nodes, cameras, lights, skins and clips of packed .scene and .anims files as three.js objects.
+ * hob-three-scene.js - nodes, cameras, lights, skins, clips of packed .scene and .animations files as three.js objects.
  */
 import * as THREE from 'three';
 import { NONE, constants } from './hob-format.js';

@@ -49,7 +49,7 @@ static void compare_with_description(const char *name, const hob_buf *file)
 static void packed_files_are_as_committed(void **state)
 {
 	(void)state;
-	static const char *const names[] = {"raw.meshes", "raw.materials", "raw.scene", "raw.anims"};
+	static const char *const names[] = {"raw.meshes", "raw.materials", "raw.scene", "raw.animations"};
 	packed_fixture packed;
 	fixture_pack(&packed, HOB_PACK_RAW);
 	for (int kind = 0; kind < 4; kind++)

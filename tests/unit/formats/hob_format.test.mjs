@@ -23,7 +23,7 @@ function same(got, want, path) {
 	else assert.equal(typeof got === 'number' && Math.abs(got) > 1e15 ? Math.fround(want) : want, got, path);
 }
 
-for (const name of ['raw.meshes', 'raw.materials', 'raw.scene', 'raw.anims', 'encoded.meshes'])
+for (const name of ['raw.meshes', 'raw.materials', 'raw.scene', 'raw.animations', 'encoded.meshes'])
 	test(`${name} reads as C describes it`, () => {
 		const pack = new Pack(load(name));
 		const want = described(name);

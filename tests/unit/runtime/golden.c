@@ -33,7 +33,8 @@ static const void *section(hob_rt_blob blob, uint32_t type)
 static void packed_files_of_the_cook_open_and_agree_on_world_transforms(void **state)
 {
 	(void)state;
-	hob_rt_files files = {load("raw.meshes"), load("raw.materials"), load("raw.scene"), load("raw.anims")};
+	hob_rt_files files = {load("raw.meshes"), load("raw.materials"), load("raw.scene"),
+						  load("raw.animations")};
 	hob_rt_asset *asset = open_good(&files);
 	hob_rt_instance *instance;
 	assert_true(hob_rt_instance_open(asset, &instance, NULL));
