@@ -40,8 +40,8 @@ if(hob_python)
 endif()
 install(FILES ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_SOURCE_DIR}/schema/openapi.json ${CMAKE_SOURCE_DIR}/schema/FORMATS.md
   ${docker}/debian/copyright DESTINATION ${doc} COMPONENT hob)
-# The model that the pages of the documentation are about.
-install(FILES ${CMAKE_SOURCE_DIR}/tests/data/models/simple/spot.obj DESTINATION ${doc}/examples/art COMPONENT hob)
+# The models that the pages of the documentation are about.
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/art DESTINATION ${doc}/examples COMPONENT hob)
 
 if(TARGET hob-thumbnail)
   install(TARGETS hob-thumbnail RUNTIME COMPONENT tools)

@@ -70,9 +70,8 @@ class Docs(unittest.TestCase):
     def page_folder(self):
         folder = fresh_folder("page")
         self.addCleanup(shutil.rmtree, folder)
-        (folder / "art").mkdir()
-        for name in ("spot.obj", "BoxVertexColors.glb"):
-            shutil.copy(MODELS / "simple" / name, folder / "art")
+        shutil.copytree(PROJECT / "examples/art", folder / "art", dirs_exist_ok=True)
+        shutil.copy(MODELS / "simple/BoxVertexColors.glb", folder / "art")
         return folder
 
     def script_of(self, page, folder, address="127.0.0.1:7780"):
@@ -105,7 +104,10 @@ class Docs(unittest.TestCase):
 
     def run_page(self, page, first=()):
         folder, address = self.page_folder(), free_address()
-        code, said = self.run_script(folder, address, "\n".join(["set -e", *first, *self.script_of(page, folder, address)]))
+        script = ["set -e", *first, *self.script_of(page, folder, address)]
+        if any("hob stop" in part for part in script):
+            script.append("! hob status")  # no daemon is left behind
+        code, said = self.run_script(folder, address, "\n".join(script))
         self.assertEqual(code, 0, f"{page.name}:\n{said[-3000:]}")
         self.assertNotIn("Sanitizer", said)
 
@@ -119,7 +121,8 @@ class Docs(unittest.TestCase):
             folders.append(folder)
             spot = (folder / "art/spot.obj").read_text().splitlines()
             (folder / "art/spot.obj").write_text("\n".join(spot[:-len(folders)]))
-            script += [f"cd {folder}", *self.script_of(DOCS / f"start-{name}.md", folder),
+            page = [part.replace("hob stop\n", "") for part in self.script_of(DOCS / f"start-{name}.md", folder)]
+            script += [f"cd {folder}", *page,
                        "hob sync; hob get art/spot.obj -o got.meshes", "hob cook art -o own --quiet; cmp got.meshes own/spot.obj.meshes",
                        "python3 -c 'import hob; open(\"python.meshes\", \"wb\").write(hob.Client().get(\"art/spot.obj\", \"meshes\"))'",
                        "cmp python.meshes got.meshes", "[ ! -f program ] || ./program 20 | grep $(sha256sum got.meshes | cut -c1-12)", "echo page $PWD"]
@@ -139,7 +142,7 @@ class Docs(unittest.TestCase):
 
     def test_the_first_five_minutes(self):
         """README starts the daemon and shows its output; the other blocks query it."""
-        self.run_page(PROJECT / "README.md", ["hob serve art/ &", "hob get art/spot.obj --wait 60 -o first.meshes"])
+        self.run_page(PROJECT / "README.md", ["hob serve art/ &", "hob get art/lantern.gltf --wait 60 -o first.meshes"])
 
     def test_every_command_is_listed(self):
         ran = subprocess.run([HOB, "help"], capture_output=True, text=True, timeout=DEADLINE, check=True,

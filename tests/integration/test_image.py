@@ -40,7 +40,7 @@ def environment_names():
 
 class Context(unittest.TestCase):
     def test_patterns_are_dockers(self):
-        self.assertEqual([is_sent(name) for name in ("dev", "web/build/web.cmake", "tests/data/models/simple/spot.obj")], [True] * 3)
+        self.assertEqual([is_sent(name) for name in ("dev", "web/build/web.cmake", "examples/art/lantern.gltf")], [True] * 3)
         self.assertEqual([is_sent(name) for name in ("tests/README.md", "web/node_modules/preact/x", "node_modules/x", "build/debug/hob", ".git/config")],
                          [False] * 5)
 

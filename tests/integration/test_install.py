@@ -62,7 +62,8 @@ class Install(Scenario):
                                      capture_output=True, text=True, check=False).stdout
             self.assertLessEqual(float(re.search(r"exposure level for hob.service: ([0-9.]+)", exposed).group(1)), 2.0)
         for file in ("etc/hob/hob.json", "lib/sysusers.d/hob.conf", "share/doc/hob/FORMATS.md", "share/doc/hob/openapi.json",
-                     "share/doc/hob/copyright", "share/doc/hob/examples/art/spot.obj", "share/man/man1/hob-worker.1"):
+                     "share/doc/hob/copyright", "share/doc/hob/examples/art/spot.obj",
+                     "share/doc/hob/examples/art/lantern.gltf", "share/man/man1/hob-worker.1"):
             self.assertTrue((prefix / file).stat().st_size > 0, file)
         hob = str(prefix / "bin/hob")
         self.assertIn('"$schema"', (prefix / "etc/hob/hob.json").read_text())

@@ -279,8 +279,10 @@ static hob_gltf_source load_buffer(hob_gltf *g, uint32_t id)
 	} else {
 		hob_leave(CORRUPT, "it has no uri%s", id == 0 ? " and the file has no BIN chunk" : "");
 	}
+	hob_str file = borrowed ? uri : (hob_str){0};
 	if (bytes.size < size)
-		hob_leave(TRUNCATED, "%zu bytes are declared, but there are only %zu", size, bytes.size);
+		hob_leave(TRUNCATED, "%zu bytes are declared, but %.*s%s only %zu", size, HOB_FMT(file),
+				  file.len > 0 ? " has" : "there are", bytes.size);
 	return (hob_gltf_source){{bytes.data, size}, true, borrowed};
 }
 

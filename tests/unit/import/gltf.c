@@ -226,7 +226,7 @@ static void broken_buffers_are_refused(void **state)
 	static const struct {
 		const char *buffer, *words;
 	} cases[] = {
-		{"'uri':'data.bin','byteLength':37", "37 bytes are declared, but there are only 36"},
+		{"'uri':'data.bin','byteLength':37", "37 bytes are declared, but data.bin has only 36"},
 		{"'uri':'data.bin'", "'byteLength' is missing"},
 		{"'byteLength':36", "it has no uri and the file has no BIN chunk"},
 		{"'uri':'data:application/octet-stream;base64,AA*A','byteLength':36", "bad character at position 2"},
