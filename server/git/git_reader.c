@@ -74,7 +74,14 @@ static bool receive(srv_git_reader *reader, void *data, size_t most, size_t *got
 	return hob_fail(err, IO, "hob-git did not answer about '%s'", reader->repository);
 }
 
-/* Reads "ok SIZE MORE" or "no TEXT". */
+static bool end_slow(srv_git_reader *reader, const char *id, hob_error *err)
+{
+	srv_git_hex *slow = &reader->slow[reader->slow_count++ % SRV_GIT_SLOW_MAX];
+	snprintf(slow->text, sizeof slow->text, "%s", id);
+	return hob_fail(err, IO, SRV_GIT_SLOW, slow->text);
+}
+
+/* Reads "ok SIZE MORE", "no TEXT" or "end ID". */
 static bool read_head(srv_git_reader *reader, uint64_t *size, char more[HEAD_MAX], hob_error *err)
 {
 	char head[HEAD_MAX];
@@ -88,6 +95,8 @@ static bool read_head(srv_git_reader *reader, uint64_t *size, char more[HEAD_MAX
 	head[used - 1] = 0;
 	if (strncmp(head, "no ", 3) == 0)
 		return hob_fail(err, NOT_FOUND, "%s", head + 3);
+	if (strncmp(head, "end ", 4) == 0)
+		return end_slow(reader, head + 4, err);
 	char *end = head;
 	*size = strncmp(head, "ok ", 3) == 0 ? strtoull(head + 3, &end, 10) : 0;
 	snprintf(more, HEAD_MAX, "%s", *end == ' ' ? end + 1 : "");
@@ -121,7 +130,9 @@ static bool start(srv_git_reader *reader, hob_error *err)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
 		return hob_fail(err, IO, "no socket for hob-git: %s", strerror(errno));
 	snprintf(policy, sizeof policy, "%d", reader->sandbox);
-	char *argv[] = {program, policy, reader->repository, NULL};
+	char *argv[4 + SRV_GIT_SLOW_MAX] = {program, policy, reader->repository};
+	for (uint32_t i = 0; i < reader->slow_count && i < SRV_GIT_SLOW_MAX; i++)
+		argv[3 + i] = reader->slow[i].text;
 	const int fds[] = {ends[1], -1};
 	bool ok = srv_spawn(argv, fds, 2, &reader->pid, err);
 	close(ends[1]);
@@ -171,11 +182,18 @@ bool srv_git_ask(srv_git_reader *reader, hob_buf *out, hob_error *err, const cha
 		return hob_fail(err, NOT_FOUND, "no branch, tag or commit has such a name");
 	hob_buf line = {0};
 	hob_buf_printf(&line, "%s\n", text);
-	bool ok =
-		start(reader, err) && settle(reader,
-									 send_line(reader, &line, err) && read_head(reader, &size, more, err) &&
-										 read_into(reader, size, out, err),
-									 err);
+	bool ok, ended;
+	uint32_t tries = 0;
+	do {
+		uint32_t slow = reader->slow_count;
+		*err = (hob_error){0};
+		ok = start(reader, err) &&
+			 settle(reader,
+					send_line(reader, &line, err) && read_head(reader, &size, more, err) &&
+						read_into(reader, size, out, err),
+					err);
+		ended = reader->slow_count > slow;
+	} while (ended && ++tries < SRV_GIT_SLOW_MAX && !atomic_load(reader->stop));
 	hob_buf_release(&line);
 	return ok;
 }

@@ -1,5 +1,6 @@
 /* git_reader.h - a hob-git process, asked over its socket. One thread owns a reader. A process that ends, or
- * says nothing for SRV_GIT_SILENT_S, is replaced at the next question.
+ * says nothing for SRV_GIT_SILENT_S, is replaced at the next question. An object that takes too long to
+ * unpack ends one process: the next ones do not read it.
  *
  * Errors: NOT_FOUND with hob-git's words; IO for a process that ended or cannot be started, or a repository
  * that is none. */
@@ -19,6 +20,8 @@ typedef struct srv_git_reader {
 	const atomic_bool *stop;	   /* ends a wait */
 	int socket;					   /* -1: no process */
 	pid_t pid;
+	srv_git_hex slow[SRV_GIT_SLOW_MAX]; /* a ring */
+	uint32_t slow_count;
 } srv_git_reader;
 
 /* Finds the repository at `path`, which may be a working copy; starts no process. */

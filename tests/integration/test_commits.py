@@ -70,6 +70,22 @@ class Repository:
         place.write_bytes(zlib.compress(whole))
         return name
 
+    def put_circle(self, *names):
+        """A pack of deltas whose bases are a circle; one: it is its own base. Nothing is ever unpacked."""
+        pack, places, delta = b"PACK" + struct.pack(">II", 2, len(names)), {}, zlib.compress(b"\x04\x04\x04abcd")
+        for name, base in zip(names, names[1:] + names[:1]):
+            places[name] = len(pack)
+            pack += bytes([7 << 4 | 7]) + bytes.fromhex(base) + delta
+        pack += hashlib.sha1(pack).digest()
+        order = sorted(names)
+        index = b"\xfftOc" + struct.pack(">I256I", 2, *(sum(int(name[:2], 16) <= high for name in order) for high in range(256)))
+        index += b"".join(map(bytes.fromhex, order)) + bytes(4 * len(order)) + struct.pack(f">{len(order)}I", *(places[name] for name in order))
+        index += pack[-20:]
+        place = self.bare / "objects/pack" / f"pack-{pack[-20:].hex()}"
+        place.parent.mkdir(exist_ok=True)
+        place.with_suffix(".pack").write_bytes(pack)
+        place.with_suffix(".idx").write_bytes(index + hashlib.sha1(index).digest())
+
     def put_tree(self, entries):
         """entries: [(mode, name as bytes, id)], written in this order."""
         return self.put_object("tree", b"".join(f"{mode:o} ".encode() + name + b"\0" + bytes.fromhex(id_)
@@ -125,9 +141,9 @@ class LargeFiles:
 class Reader:
     """hob-git, asked as the daemon asks it."""
 
-    def __init__(self, repository, *prefix, sandbox=0):
+    def __init__(self, repository, *prefix, sandbox=0, more=()):
         self.socket, theirs = socket.socketpair()
-        self.process = subprocess.Popen([*prefix, HOB_GIT, str(sandbox), repository], stdin=subprocess.DEVNULL, stdout=theirs)
+        self.process = subprocess.Popen([*prefix, HOB_GIT, str(sandbox), repository, *more], stdin=subprocess.DEVNULL, stdout=theirs)
         theirs.close()
         self.stream = self.socket.makefile("rb")
         self.hello = self.answer()
@@ -279,7 +295,11 @@ class ReaderTest(GitScenario):
         whole = place.read_bytes()
         place.chmod(0o644)
         place.write_bytes(whole[:-9])
-        self.assertIsNone(reader.ask("blob", blob)[0])  # libgit2 1.5 unpacks it for ever, until a timer ends the process
+        reader.socket.sendall(f"blob {blob}\n".encode())  # libgit2 1.5 unpacks it for ever, until a timer ends the process
+        self.assertEqual(reader.stream.readline().decode(), f"end {blob}\n")
+        self.assertEqual(reader.process.wait(), 1)
+        reader = self.reader(repository, more=[blob])
+        self.assertIn(f"the object {blob} is damaged: unpacking it takes too long", reader.ask("blob", blob)[1])
         reader = self.reader(repository)
         for damage in (whole[:20] + bytes([whole[20] ^ 255]) + whole[21:], zlib.compress(b"blob 9\0wrong size"),
                        zlib.compress(b"blob 5\0other"), b""):
@@ -824,6 +844,40 @@ class SourceTest(GitScenario):
         until(lambda: self.settled(daemon, "HEAD")["state"] == "warm", "the other file")
         self.assertIn(("POST", "/objects/batch"), server.asked)
         self.assertEqual(daemon.assets()["art/1.obj"]["stats"]["triangles"], 8)
+
+    def test_deltas_in_circles(self):
+        """A file, a folder and a commit that are never unpacked: each is named, and everything else stays served, in this repository and others."""
+        repository, other = self.repository(), self.repository()
+        first = repository.commit("one", {"a.obj": obj_text(1)})
+        other.commit("one", {"b.obj": obj_text(2)})
+        blob = repository.git("rev-parse", "HEAD:a.obj")
+        alone, one, two, lost = (digit * 40 for digit in "4679")
+        repository.put_circle(alone)
+        repository.put_circle(one, two)
+        repository.put_circle(lost)
+        tree = repository.put_tree([(0o100644, b"a.obj", blob), (0o100644, b"bad.obj", alone)])
+        config = repository.work.parent / "hob.json"
+        config.write_text(json.dumps({"sources": [{"git": str(repository.bare), "name": "art", "refs": ["main", "folder"]},
+                                                  {"git": str(other.bare), "name": "other"}]}))
+        daemon = Daemon([], repository.work.parent / "cache", "--config", config)
+        self.addCleanup(daemon.stop)
+
+        def fetched(root):
+            return daemon.post(f"/api/v1/git/{root}/fetched", {})
+        tip = repository.put_commit(tree, "main")
+        repository.put_commit(repository.put_tree([(0o40000, b"props", one)]), "folder")
+        answer = fetched("art")
+        self.assertIn(f"the object {one} is damaged", answer.json()["detail"])
+        (repository.bare / "refs/heads/lost").write_text(lost + "\n")
+        state = until(lambda: (lambda s: s if s["state"] == "warm" else None)(daemon.get("/api/v1/commits/main?root=art&wait=60").json()), "the tip")
+        self.assertEqual((state["id"], state["assets"]), (tip, 1))
+        self.assertEqual(state["notes"], [{"path": "bad.obj", "text": f"the object {alone} is damaged: unpacking it takes too long"}])
+        answer = daemon.get("/api/v1/commits/lost?root=art")
+        self.assertEqual((answer.status, f"the object {lost} is damaged" in answer.json()["detail"]), (404, True))
+        repository.put_commit(tree, "more", [first])
+        self.assertEqual(daemon.get(f"/a/art/a.obj?at={first[:12]}").status, 302)
+        self.assertEqual(fetched("other").json()["ref"], "main")
+        self.assertEqual(daemon.get("/a/other/b.obj", Prefer="wait=60").status, 200)
 
     def test_a_hostile_tree_in_a_daemon(self):
         """Names that lead out, links, submodules, twins, file and folder of one name: in words, and nothing outside sources/."""

@@ -1,6 +1,6 @@
 /* hob-git: reads the objects of one git repository for the daemon, from inside a sandbox.
  *
- *     hob-git SANDBOX REPOSITORY     descriptor 1: a socket to the daemon
+ *     hob-git SANDBOX REPOSITORY [ID...]     descriptor 1: a socket to the daemon; the objects are not read
  *
  * The object base is made of its loose and packed objects by path, and the repository is never opened: no
  * configuration, hook, alternate, replacement or attribute has an effect. A question is a line; the answer is
@@ -19,7 +19,8 @@
  *     blob ID                  the bytes of a file, or those that its LFS pointer stands for ("ok SIZE
  *                              SHA256"); "ok SIZE pointer": the pointer itself, as the large file is not here
  *
- * An object that cannot be unpacked may end the process: the daemon starts another.
+ * An object that takes too long ends the process with "end ID" on a line: the daemon starts another, which
+ * does not read it.
  *
  * Ends with 2 if it was not started by hob, and with 3 if the sandbox or the object base cannot be had. */
 #include "../read/git_refs.h"
@@ -64,11 +65,14 @@ static const uint64_t blob_max = (uint64_t)1 << 30, memory_max = (uint64_t)6 << 
 static const srv_git_id none;
 static git_odb *odb;
 static int git_fd = -1;
+static srv_git_id reading, slow[SRV_GIT_SLOW_MAX]; /* the object that is read; those that took too long */
+static uint32_t slow_count;
 
 /* ---- the socket */
 
 static void send_all(const void *data, size_t size)
 {
+	setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL); /* what is sent is unpacked */
 	for (const uint8_t *at = data; size > 0;) {
 		struct iovec part = {(void *)(uintptr_t)at, size};
 		struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
@@ -137,11 +141,30 @@ static bool read_head(const git_oid *id, size_t *size, git_object_t *kind)
 		   (git_odb_refresh(odb) == 0 && git_odb_read_header(size, kind, odb, id) == 0);
 }
 
-/* Ends the process if the next object takes too long: libgit2 1.5 unpacks a truncated one for ever. */
+static void end_slow(int number)
+{
+	char line[] = "end 0123456789012345678901234567890123456789\n";
+	(void)number;
+	memcpy(line + 4, srv_git_id_text(&reading).text, SRV_GIT_ID_TEXT);
+	send_all(line, sizeof line - 1);
+	_exit(1);
+}
+
+/* Ends the process if the next object takes too long: libgit2 1.5 unpacks a truncated one for ever, and
+ * deltas whose bases are a circle. A repository with many of them gets less time for each. */
 static void limit_time(size_t size)
 {
-	const struct itimerval limit = {.it_value = {.tv_sec = OBJECT_S + (time_t)(size >> 24)}};
+	const struct itimerval limit = {
+		.it_value = {.tv_sec = OBJECT_S / (1 + slow_count) + (time_t)(size >> 24), .tv_usec = 200000}};
 	setitimer(ITIMER_PROF, &limit, NULL);
+}
+
+static bool is_slow(const srv_git_id *id)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < slow_count && !found; i++)
+		found = srv_git_id_equal(&slow[i], id);
+	return found;
 }
 
 /* kind: GIT_OBJECT_ANY: a commit or a tag. */
@@ -153,8 +176,11 @@ static git_odb_object *read_object(const srv_git_id *wanted, git_object_t kind, 
 	size_t size = 0;
 	srv_git_hex text = srv_git_id_text(wanted);
 	memcpy(id.id, wanted->bytes, sizeof id.id);
+	reading = *wanted;
 	limit_time(0);
-	if (!read_head(&id, &size, &found))
+	if (is_slow(wanted))
+		(void)!hob_fail(err, CORRUPT, SRV_GIT_SLOW, text.text);
+	else if (!read_head(&id, &size, &found))
 		(void)!hob_fail(err, NOT_FOUND,
 						"the object %s is not in the repository; a shallow or partial clone lacks some, and "
 						"alternates are not read",
@@ -683,11 +709,14 @@ static bool open_objects(const char *repository)
 int main(int argc, char **argv)
 {
 	struct stat info;
-	if (argc != 3 || fstat(SOCKET, &info) != 0 || !S_ISSOCK(info.st_mode)) {
+	if (argc < 3 || argc > 3 + SRV_GIT_SLOW_MAX || fstat(SOCKET, &info) != 0 || !S_ISSOCK(info.st_mode)) {
 		fprintf(stderr, "hob-git is started by hob; run 'hob serve git:REPOSITORY' instead\n");
 		return BAD_CALL;
 	}
 	signal(SIGINT, SIG_IGN); /* Ctrl-C is for the daemon */
+	signal(SIGPROF, end_slow);
+	for (int i = 3; i < argc; i++)
+		slow_count += srv_git_id_parse(hob_str_of(argv[i]), &slow[slow_count]);
 	static char line[LINE_MAX_BYTES];
 	srv_sandbox_layers layers;
 	hob_error error = {0};

@@ -7,7 +7,8 @@
 
 #include "../../../core/base/base.h"
 
-enum { SRV_GIT_ID = 20, SRV_GIT_ID_TEXT = 40, SRV_GIT_PARENTS = 32 };
+enum { SRV_GIT_ID = 20, SRV_GIT_ID_TEXT = 40, SRV_GIT_PARENTS = 32, SRV_GIT_SLOW_MAX = 16 };
+#define SRV_GIT_SLOW "the object %s is damaged: unpacking it takes too long"
 
 /* The name of an object: its SHA-1. */
 typedef struct srv_git_id {
