@@ -1,5 +1,6 @@
 #include "tokens.h"
 
+#include "../../core/base/pieces.h"
 #include "../fs/transfer.h"
 
 #include <errno.h>
@@ -16,33 +17,37 @@
 
 enum { FILE_BYTES_MAX = 1 << 20, RANDOM_BYTES = 32 };
 
-static const char *const scope_names[] = {"none", "read", "mirror", "write"};
+static const char *const scope_names[] = {"none", "ref", "read", "mirror", "write"};
 
 const char *srv_scope_name(srv_scope scope)
 {
 	return scope_names[scope];
 }
 
-static bool mirror_is_fine(hob_str mirror)
+static bool place_is_fine(srv_scope scope, hob_str place)
 {
-	for (size_t i = 0; i < mirror.len; i++)
-		if ((uint8_t)mirror.data[i] <= ' ' || mirror.data[i] == 0x7F)
+	for (size_t i = 0; i < place.len; i++)
+		if ((uint8_t)place.data[i] <= ' ' || place.data[i] == 0x7F)
 			return false;
-	return mirror.len > 0 && mirror.len <= SRV_TOKEN_MIRROR && mirror.data[0] != '/' &&
-		   mirror.data[mirror.len - 1] != '/' && hob_utf8_valid(mirror);
+	return place.len > 0 && place.len <= SRV_TOKEN_PLACE && place.data[0] != '/' &&
+		   place.data[place.len - 1] != '/' && hob_utf8_valid(place) &&
+		   (scope != SRV_SCOPE_REF || hob_str_find(place, HOB_STR("/"), 0) != SIZE_MAX);
+}
+
+static bool has_place(srv_scope scope)
+{
+	return scope == SRV_SCOPE_MIRROR || scope == SRV_SCOPE_REF;
 }
 
 static bool read_scope(hob_str text, srv_token *out)
 {
-	hob_str mirror = HOB_STR("mirror:"), place = hob_str_sub(text, mirror.len, text.len);
-	if (hob_str_starts(text, mirror) && mirror_is_fine(place)) {
-		memcpy(out->mirror, place.data, place.len);
-		out->scope = SRV_SCOPE_MIRROR;
-	}
-	if (hob_str_equal(text, HOB_STR("read")))
-		out->scope = SRV_SCOPE_READ;
-	if (hob_str_equal(text, HOB_STR("write")))
-		out->scope = SRV_SCOPE_WRITE;
+	hob_str place = text, name = hob_str_next(&place, ':');
+	for (srv_scope scope = SRV_SCOPE_REF; scope <= SRV_SCOPE_WRITE; scope++)
+		if (hob_str_equal(name, hob_str_of(scope_names[scope])) &&
+			(has_place(scope) ? place_is_fine(scope, place) : name.len == text.len)) {
+			snprintf(out->place, sizeof out->place, "%.*s", HOB_FMT(place));
+			out->scope = scope;
+		}
 	return out->scope != SRV_SCOPE_NONE;
 }
 
@@ -100,10 +105,9 @@ static bool parse(hob_str text, const char *path, srv_tokens *out, hob_error *er
 			continue;
 		srv_token token;
 		if (!parse_line(line, &token))
-			return hob_fail(
-				err, CONFIG,
-				"%s:%u: a line is NAME read|mirror:ROOT|write SHA256 [CREATED], as 'hob token' writes it",
-				path, number);
+			return hob_fail(err, CONFIG,
+							"%s:%u: a line is NAME SCOPE SHA256 [CREATED], as 'hob token' writes it", path,
+							number);
 		srv_token *bigger = realloc(out->items, (out->count + 1) * sizeof *bigger);
 		if (!bigger)
 			return hob_fail(err, MEMORY, "no memory for the tokens of %s", path);
@@ -171,11 +175,11 @@ srv_scope srv_tokens_scope_of(const srv_tokens *tokens, const hob_sha256 *digest
 }
 
 /* The token is known to be valid, so an early return reveals nothing. */
-hob_str srv_tokens_mirror(const srv_tokens *tokens, const hob_sha256 *digest)
+hob_str srv_tokens_place(const srv_tokens *tokens, const hob_sha256 *digest)
 {
 	for (uint32_t i = 0; i < tokens->count; i++)
 		if (hob_sha256_equal(&tokens->items[i].digest, digest))
-			return hob_str_of(tokens->items[i].mirror);
+			return hob_str_of(tokens->items[i].place);
 	return (hob_str){0};
 }
 
@@ -209,7 +213,7 @@ static bool replace(const char *path, const srv_tokens *tokens, hob_error *err)
 		hob_sha256_text(&tokens->items[i].digest, digest);
 		const srv_token *token = &tokens->items[i];
 		hob_buf_printf(&text, "%s %s%s%s %s %" PRId64 "\n", token->name, srv_scope_name(token->scope),
-					   token->mirror[0] ? ":" : "", token->mirror, digest, token->created_s);
+					   token->place[0] ? ":" : "", token->place, digest, token->created_s);
 	}
 	char temporary[PATH_MAX];
 	int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
@@ -249,12 +253,12 @@ static void put_text(const uint8_t random[RANDOM_BYTES], char text[SRV_TOKEN_TEX
 	*out = 0;
 }
 
-bool srv_token_create(const char *path, hob_str name, srv_scope scope, hob_str mirror,
+bool srv_token_create(const char *path, hob_str name, srv_scope scope, hob_str place,
 					  char text[SRV_TOKEN_TEXT + 1], hob_error *err)
 {
-	if (scope == SRV_SCOPE_MIRROR && !mirror_is_fine(mirror))
-		return hob_fail(err, USAGE, "'%.*s' is not ROOT or ROOT/FOLDER: no spaces, at most %d bytes",
-						HOB_FMT(mirror), SRV_TOKEN_MIRROR);
+	if (has_place(scope) && !place_is_fine(scope, place))
+		return hob_fail(err, USAGE, "'%.*s' is not %s: no spaces, at most %d bytes", HOB_FMT(place),
+						scope == SRV_SCOPE_REF ? "ROOT/BRANCH" : "ROOT or ROOT/FOLDER", SRV_TOKEN_PLACE);
 	if (!name_is_fine(name))
 		return hob_fail(
 			err, USAGE,
@@ -281,8 +285,8 @@ bool srv_token_create(const char *path, hob_str name, srv_scope scope, hob_str m
 		srv_token *token = &tokens.items[tokens.count++];
 		*token = (srv_token){.scope = scope, .created_s = (int64_t)time(NULL)};
 		memcpy(token->name, name.data, name.len);
-		if (mirror.len > 0)
-			memcpy(token->mirror, mirror.data, mirror.len);
+		if (place.len > 0)
+			memcpy(token->place, place.data, place.len);
 		token->digest = hob_sha256_of((hob_bytes){(const uint8_t *)text, SRV_TOKEN_TEXT});
 		ok = replace(path, &tokens, err);
 	}

@@ -88,6 +88,8 @@ void srv_git_await(git_root *root, commit_state *state);
 bool srv_git_refresh(git_root *root, bool again, hob_error *err) HOB_MUST_CHECK;
 /* A branch, a tag, a commit or the beginning of its id; empty: the tip's reference. */
 bool srv_git_resolve(git_root *root, hob_str name, srv_git_id *out, hob_error *err) HOB_MUST_CHECK;
+/* Whether a branch or tag of the glob leads to it. */
+bool srv_git_permits(git_root *root, hob_str name, hob_str glob, hob_error *err) HOB_MUST_CHECK;
 /* Makes the folder of a commit, unless there is one, or (without `always`) it is the tip. */
 bool srv_git_make(git_root *root, const srv_git_id *id, bool always, hob_error *err) HOB_MUST_CHECK;
 commit_state *srv_git_add_commit(git_root *root, const srv_git_id *id);

@@ -77,7 +77,7 @@ static bool receive(srv_git_reader *reader, void *data, size_t most, size_t *got
 static bool end_slow(srv_git_reader *reader, const char *id, hob_error *err)
 {
 	srv_git_hex *slow = &reader->slow[reader->slow_count++ % SRV_GIT_SLOW_MAX];
-	snprintf(slow->text, sizeof slow->text, "%s", id);
+	snprintf(slow->text, sizeof slow->text, "%.40s", id);
 	return hob_fail(err, IO, SRV_GIT_SLOW, slow->text);
 }
 

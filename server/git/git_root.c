@@ -1,4 +1,5 @@
 #include "git_inside.h"
+#include "read/git_refs.h"
 
 #include "../fs/mounts.h"
 #include "../log/log.h"
@@ -311,6 +312,21 @@ bool srv_git_resolve(git_root *root, hob_str name, srv_git_id *out, hob_error *e
 	return ok;
 }
 
+bool srv_git_permits(git_root *root, hob_str name, hob_str glob, hob_error *err)
+{
+	hob_buf answer = {0};
+	hob_error ignored = {0}; /* what else there is, is not told */
+	srv_git_id id;
+	bool ok = srv_git_resolve(root, name, &id, &ignored) &&
+			  srv_git_ask(&root->reader, &answer, &ignored, "reach-by %.*s %s", HOB_FMT(glob),
+						  srv_git_id_text(&id).text) &&
+			  hob_str_equal(hob_buf_str(&answer), HOB_STR("y"));
+	hob_buf_release(&answer);
+	return ok ||
+		   hob_fail(err, NOT_FOUND, "no branch or tag '%.*s', which this token may read, leads to '%.*s'",
+					HOB_FMT(glob), HOB_FMT(name));
+}
+
 /* Names the reference of the tip: the first one of the configuration, or HEAD's. */
 static void name_tip(git_root *root)
 {
@@ -318,16 +334,6 @@ static void name_tip(git_root *root)
 	if (hob_str_starts(name, HOB_STR("refs/heads/")))
 		name = hob_str_sub(name, 11, name.len);
 	snprintf(root->tip_name, sizeof root->tip_name, "%.*s", HOB_FMT(name));
-}
-
-static bool is_wanted(const git_root *root, hob_str name)
-{
-	static const char *const places[] = {"refs/heads/", "refs/tags/"};
-	for (size_t i = 0; i < HOB_COUNT_OF(places); i++)
-		if (hob_str_starts(name, hob_str_of(places[i])) &&
-			hob_glob_match_any(root->refs + 1, hob_str_sub(name, strlen(places[i]), name.len)))
-			return true;
-	return false;
 }
 
 /* Keeps a folder for the commit of each other reference that the configuration names. */
@@ -341,7 +347,8 @@ static bool follow_others(git_root *root, hob_error *err)
 		root->commits[i].pinned = false;
 	hob_str rest = hob_buf_str(&refs), name;
 	while (ok && root->refs && root->refs[0] && root->refs[1] && next_ref(&rest, &name, &id)) {
-		if (!is_wanted(root, name))
+		hob_str shown = srv_git_short_name(name);
+		if (shown.len == 0 || !hob_glob_match_any(root->refs + 1, shown))
 			continue;
 		ok = srv_git_resolve(root, name, &id, err) && srv_git_make(root, &id, false, err);
 		commit_state *state = ok ? find_commit(root, &id) : NULL;

@@ -175,6 +175,8 @@ static bool answer(srv_gits *g, srv_control *control, bool may_wait)
 		later = false;
 	else if (hob_str_equal(verb, HOB_STR("list")))
 		later = false, ok = list(root, control, &body, &error);
+	else if (control->file.len > 0 && !srv_git_permits(root, control->text, control->file, &error))
+		later = false;
 	else if (hob_str_equal(verb, HOB_STR("fetched")))
 		later = false, ok = fetched(root, &body, &error);
 	else if (hob_str_equal(verb, HOB_STR("at")))

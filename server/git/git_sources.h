@@ -39,7 +39,8 @@ bool srv_gits_start(srv_gits *gits, srv_control_port engine, srv_views *views, h
 /* Accepts SRV_CONTROL_GIT: asset: the root, or empty if there is one source; tag: "list" (text: a reference
  * or commit, number: how many, file: paths with "//" between them: only commits that changed one of them),
  * "commit", "cook" or "at" (text: a reference, a commit or the beginning of its id), or "fetched".
- * timeout_ms: "commit" waits so long until everything is settled. */
+ * timeout_ms: "commit" waits so long until everything is settled. file of "commit" and "at": only what a
+ * branch or tag of this glob leads to. */
 srv_control_port srv_gits_port(srv_gits *gits);
 /* After the engine has answered everything. NULL is allowed. */
 void srv_gits_close(srv_gits *gits);

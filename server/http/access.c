@@ -1,5 +1,6 @@
 #include "inside.h"
 
+#include "../../core/base/pieces.h"
 #include "../fs/beneath.h"
 #include "../log/log.h"
 
@@ -249,14 +250,14 @@ static bool feeds_mirror(const request *r)
 	return false;
 }
 
-static hob_str mirror_of(const request *r)
+static hob_str place_of(const request *r)
 {
-	return r->shown_token ? srv_tokens_mirror(&r->http->access->tokens, &r->token) : (hob_str){0};
+	return r->shown_token ? srv_tokens_place(&r->http->access->tokens, &r->token) : (hob_str){0};
 }
 
 hob_str srv_access_mirror_folder(const request *r)
 {
-	hob_str mirror = mirror_of(r);
+	hob_str mirror = place_of(r);
 	size_t slash = hob_str_find(mirror, HOB_STR("/"), 0);
 	return slash == SIZE_MAX ? (hob_str){0} : hob_str_sub(mirror, slash + 1, mirror.len);
 }
@@ -270,6 +271,20 @@ static bool only_reads(const request *r)
 	for (size_t i = 0; i < HOB_COUNT_OF(readers); i++)
 		reads = reads || strcmp(srv_route_pattern(r->route), readers[i]) == 0;
 	return reads;
+}
+
+/* Whether a token of `root` allows the request as far as its address tells. The thread of the repository
+ * looks whether a reference of the glob leads to the commit. */
+static bool is_of_reference(request *r, hob_str root, hob_str glob)
+{
+	hob_str asked = r->route == ROUTE_asset_data ? r->args[0] : root, at;
+	bool reads =
+		r->route == ROUTE_commit || (r->route == ROUTE_asset_data && srv_request_param(r, "at", &at));
+	if (r->route == ROUTE_commit)
+		srv_request_param(r, "root", &asked);
+	r->root_only = srv_print(r, "%.*s", HOB_FMT(root));
+	r->refs_only = srv_print(r, "%.*s", HOB_FMT(glob));
+	return reads && hob_str_equal(asked, root);
 }
 
 /* Routes that reveal nothing about assets: health, the dashboard's own files, and the sign-in. */
@@ -310,8 +325,13 @@ bool srv_access_check(request *r)
 	look_again(access, r->http->now_ms);
 	srv_scope scope = shown_scope(r, &shown);
 	srv_scope needed = only_reads(r) ? SRV_SCOPE_READ : feeds_mirror(r) ? SRV_SCOPE_MIRROR : SRV_SCOPE_WRITE;
-	hob_str mirror = scope == SRV_SCOPE_MIRROR ? mirror_of(r) : (hob_str){0},
-			root = hob_str_sub(mirror, 0, hob_str_find(mirror, HOB_STR("/"), 0));
+	hob_str place = place_of(r), root = hob_str_next(&place, '/');
+	if (scope == SRV_SCOPE_REF)
+		return is_of_reference(r, root, place) ||
+			   srv_refuse(r, PROBLEM_SCOPE, "ask for a token that may read: hob token create NAME",
+						  "this token may only read commits: /a/%.*s/...?at=COMMIT, and "
+						  "GET /api/v1/commits/COMMIT",
+						  HOB_FMT(root));
 	bool elsewhere = scope == SRV_SCOPE_MIRROR && needed == SRV_SCOPE_MIRROR && r->route != ROUTE_blob_put &&
 					 !hob_str_equal(root, r->args[0]);
 	if (scope >= needed && !elsewhere)

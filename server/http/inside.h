@@ -137,16 +137,17 @@ struct request {
 	struct upload *upload; /* the blob that is uploaded, while its body arrives */
 	bool shown_token;	   /* the request has a token, with this digest: */
 	hob_sha256 token;
-	struct stream *stream; /* set if this request is an event stream */
-	ask *ask;			   /* the newest question to the loop, kept until the request completes */
-	uint32_t asked;		   /* number of asks so far */
-	bool parked;		   /* suspended by the server */
-	uint64_t body_left;	   /* bytes of the body still to come, as announced */
-	bool takes_interim;	   /* the client speaks HTTP/1.1 */
-	bool whole;			   /* all of it has come, so the next run of the library calls the handler */
-	int hidden;			   /* the connection's socket, while the library reads http->silence; or -1 */
-	bool polling;		   /* parked for an event, and in http->pollers */
-	int64_t deadline_ms;   /* of the poll; 0 before it starts */
+	hob_str root_only, refs_only; /* a token of references: its root, and its glob; NULL: everything */
+	struct stream *stream;		  /* set if this request is an event stream */
+	ask *ask;					  /* the newest question to the loop, kept until the request completes */
+	uint32_t asked;				  /* number of asks so far */
+	bool parked;				  /* suspended by the server */
+	uint64_t body_left;			  /* bytes of the body still to come, as announced */
+	bool takes_interim;			  /* the client speaks HTTP/1.1 */
+	bool whole;					  /* all of it has come, so the next run of the library calls the handler */
+	int hidden;					  /* the connection's socket, while the library reads http->silence; or -1 */
+	bool polling;				  /* parked for an event, and in http->pollers */
+	int64_t deadline_ms;		  /* of the poll; 0 before it starts */
 	uint64_t poll_since;
 	struct request *next_poller;
 	enum MHD_Result result; /* of the answer that srv_refuse sent */

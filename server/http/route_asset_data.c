@@ -298,7 +298,7 @@ enum MHD_Result srv_route_asset_data(request *r)
 			w.full = asset->full;
 	}
 	hob_sha256 picture;
-	if (!asset && names_picture(r->args[1], &picture))
+	if (!asset && !r->refs_only.data && names_picture(r->args[1], &picture))
 		return srv_reply_named_blob(r, &picture, picture_type(hob_path_extension(r->args[1])));
 	srv_request_uses(r, w.full);
 	if (srv_is_profile(profile) && !srv_find_root(r, root))

@@ -18,7 +18,9 @@ static enum MHD_Result ask_git(request *r, const char *verb, hob_str root, srv_c
 	if (!r->http->sources.gits.post)
 		return reply_no_repository(r);
 	rest->tag = hob_str_of(verb);
-	return srv_ask(r, SRV_CONTROL_GIT, root, rest);
+	if (r->refs_only.data)
+		rest->file = r->refs_only;
+	return srv_ask(r, SRV_CONTROL_GIT, r->refs_only.data ? r->root_only : root, rest);
 }
 
 enum MHD_Result srv_route_commits(request *r)
@@ -102,18 +104,18 @@ bool srv_find_at_commit(request *r, hob_str root, hob_str at, hob_str *full)
 	uint32_t wait_ms = srv_request_wait_ms(r);
 	if (!r->http->sources.gits.post)
 		r->result = reply_no_repository(r);
+	else if (last && last->control.kind == SRV_CONTROL_GIT && last->status >= 400)
+		r->result = srv_reply_answer(r, "application/json");
 	else if (!there && last && last->control.kind == SRV_CONTROL_SYNC && last->status == 504)
 		r->result = srv_reply_problem_text(
 			r, PROBLEM_UNAVAILABLE,
 			&(problem_text){.detail = HOB_STR("the files of this commit are being read"),
 							.hint = HOB_STR("'Prefer: wait=60' waits"),
 							.retry_after_s = 1});
-	else if (there || (last && last->control.kind != SRV_CONTROL_GIT))
+	else if ((there && (last || !r->refs_only.data)) || (last && last->control.kind != SRV_CONTROL_GIT))
 		ready = true;
 	else if (!last)
-		r->result = srv_ask(r, SRV_CONTROL_GIT, root, &(srv_control){.tag = HOB_STR("at"), .text = at});
-	else if (last->status >= 400)
-		r->result = srv_reply_answer(r, "application/json");
+		r->result = ask_git(r, "at", root, &(srv_control){.text = at, .timeout_ms = wait_ms});
 	else if (!is_id(at))
 		r->result = redirect_to_id(r);
 	else /* the folder was made a moment ago */

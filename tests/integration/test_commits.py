@@ -580,6 +580,66 @@ class SourceTest(GitScenario):
         repository.git("push", "-q", "origin", f"{lost}:refs/tags/kept")
         until(lambda: daemon.get(f"/api/v1/commits/{lost[:9]}").status == 200, "the tag")
 
+    def test_tokens_of_references(self):
+        """ref:ROOT/GLOB reads commits that one of these branches or tags leads to, by a name or an id, and nothing else; a read token has them cooked."""
+        repository = self.repository()
+        first = repository.commit("one", {"a.obj": obj_text(1), "m.mtl": "newmtl m\nmap_Kd t.png\n", "t.png": png(9, 9, 9)})
+        repository.git("checkout", "-q", "-b", "secret")
+        secret = repository.commit("secret", {"a.obj": obj_text(2)})
+        repository.git("checkout", "-q", "main")
+        second = repository.commit("two", {"a.obj": obj_text(3), "b.obj": obj_text(4, mtl="m.mtl")})
+        repository.git("push", "-q", "origin", f"{secret}:refs/tags/v1", f"{first}:refs/heads/release/1")
+        tokens = repository.work.parent / "tokens"
+
+        def token(name, *options):
+            return self.hob("token", "create", name, *options, "--token-file", tokens).strip()
+        own, releases, reader, other = token("own", "--ref", "art/main"), token("r", "--ref", "art/release/*"), token("reader"), token("o", "--ref", "else/main")
+        self.assertIn("own                      ref    ", self.hob("token", "list", "--token-file", tokens))
+        self.assertIn("reads only commits", self.hob("token", "--help"))
+        for wrong in "art", "/main", "art/", "art/a b":
+            self.hob("token", "create", "wrong", "--ref", wrong, "--token-file", tokens, code=2)
+        daemon = Daemon([f"git:{repository.bare}"], repository.work.parent / "cache", "--token-file", tokens, wait_ready=False)
+        self.addCleanup(daemon.stop)
+        daemon.wait_banner()
+
+        def ask(token, path, method="GET", wait=60):
+            headers = {"Authorization": f"Bearer {token}", "Prefer": f"wait={wait}", **({"Content-Type": "application/json"} if method == "POST" else {})}
+            answer = daemon.request(method, path, b"{}" if method == "POST" else None, headers)
+            if answer.status == 302:
+                return ask(token, answer.headers["location"], method, wait)
+            return answer
+        self.assertEqual(ask(reader, f"/a/art/a.obj?at={secret}").status, 200, "its folder is there now")
+        for name in "main", second, second[:9], first, "release%2F1":
+            self.assertEqual(ask(own, f"/a/art/a.obj?at={name}").status, 200, name)
+            self.assertEqual(ask(own, f"/api/v1/commits/{name}").status, 200, name)
+        glb = ask(own, f"/a/art/b.obj?at={second}&output=glb")
+        self.assertEqual((glb.status, glb.body[:4]), (200, b"glTF"))
+        for name in "secret", "v1", secret, secret[:9], "none", "0" * 40:
+            for path in f"/a/art/a.obj?at={name}", f"/api/v1/commits/{name}", f"/api/v1/commits/{name}?root=art":
+                answer = ask(own, path)
+                self.assertEqual(answer.status, 404, path)
+                self.assertEqual((answer.status, answer.json()["detail"]),
+                                 (404, f"no branch or tag 'main', which this token may read, leads to '{name}'"), path)
+        self.assertEqual([ask(releases, f"/a/art/a.obj?at={name}").status for name in ("main", second, first)], [404, 404, 200])
+        cooks = ask(reader, f"/api/v1/commits/{second}/cook", "POST").status
+        picture = hashlib.sha256(ask(reader, "/a/art/b.obj?output=scene").body).hexdigest()
+        self.assertEqual(ask(reader, f"/blobs/{picture}").status, 200)
+        denied = ["/api/v1/commits", "/api/v1/commits?root=art&ref=main", "/api/v1/assets", "/a/art/a.obj", f"/a/art~commits/{second}/a.obj", "/api/v1/events",
+                  f"/blobs/{picture}", "/api/v1/roots", "/api/v1/revs/1/manifest", "/metrics", "/openapi.json", "/api/v1/config", "/api/v1/history",
+                  "/a/else/a.obj?at=main", "/api/v1/commits/main?root=else"]
+        for path in denied:
+            answer = ask(own, path)
+            self.assertEqual((answer.status, answer.json().get("code")), (403, "http.token-scope"), path)
+        self.assertEqual(ask(own, f"/a/art/out_textures/{picture}.png?at={second}", wait=0).status, 404, "a blob by its name")
+        for path in "/api/v1/commits/main/cook", "/api/v1/git/art/fetched", "/api/v1/sync", "/blobs:batch", "/records:batch":
+            self.assertEqual(ask(own, path, "POST").status, 403, path)
+        self.assertEqual([ask(other, path).status for path in ("/a/art/a.obj?at=main", "/api/v1/commits/main", "/a/else/a.obj?at=main")], [403, 404, 404])
+        self.assertEqual((cooks, daemon.request("POST", "/api/v1/commits/main/cook", b"{}", {"Content-Type": "application/json"}).status), (200, 401))
+        self.assertEqual(ask(reader, "/api/v1/git/art/fetched", "POST").status, 403)
+        repository.git("push", "-q", "-f", "origin", f"{first}:refs/heads/main")
+        until(lambda: ask(own, f"/a/art/a.obj?at={second}").status == 404, "the end of a branch that was forced")
+        self.assertEqual(ask(own, f"/a/art/a.obj?at={first}").status, 200)
+
     def test_warm_by_exit_code(self):
         repository = self.repository()
         good = repository.commit("good", {"a.obj": obj_text(1)})

@@ -360,7 +360,7 @@ declare namespace Api {
 	type Sync = { rev: number; failed: string[] };
 	type Session = {
 		required: boolean;
-		scope: 'none' | 'read' | 'mirror' | 'write';
+		scope: 'none' | 'ref' | 'read' | 'mirror' | 'write';
 		expired: boolean;
 	};
 	type Api = {

@@ -12,6 +12,7 @@
  *                              PATHS ("a/b//c"), of those that changed one of them
  *     find PREFIX              the only object whose name begins so
  *     reach ID...              a letter for each commit: y: a reference leads to it, n: none does
+ *     reach-by GLOB ID...      the same of branches and tags that GLOB matches
  *     diff ID|- ID FOLDER      what changed below FOLDER, from one commit (or nothing) to another: records
  *                              of a letter, an id, two bytes of length and a path. P: a file is put; D: one
  *                              is gone; L: a link, M: a submodule, N: a name that no file can have: all three
@@ -332,17 +333,20 @@ static void end_history(history *h)
 	free(h->seen);
 }
 
-static void add_references(history *h, const hob_buf *refs)
+static void add_references(history *h, const hob_buf *refs, hob_str glob)
 {
 	srv_git_id id;
 	for (hob_str rest = hob_buf_str(refs), line; hob_str_piece(&rest, '\n', &line);) {
 		size_t from = hob_str_starts(line, HOB_STR("@ ")) ? 2 : 0;
-		if (srv_git_id_parse(hob_str_sub(line, from, from + SRV_GIT_ID_TEXT), &id))
+		hob_str name = hob_str_sub(line, from + SRV_GIT_ID_TEXT + 1, line.len);
+		if ((glob.len == 0 || hob_glob_match(glob, srv_git_short_name(name))) &&
+			srv_git_id_parse(hob_str_sub(line, from, from + SRV_GIT_ID_TEXT), &id))
 			add_known(h, &id);
 	}
 }
 
-static bool put_reached(hob_str ids, hob_buf *out, hob_error *err)
+/* glob: empty: any reference. */
+static bool put_reached(hob_str glob, hob_str ids, hob_buf *out, hob_error *err)
 {
 	srv_git_id wanted[REACH_MAX];
 	char letters[REACH_MAX];
@@ -355,7 +359,7 @@ static bool put_reached(hob_str ids, hob_buf *out, hob_error *err)
 	missing = count;
 	bool ok = srv_git_refs(git_fd, &refs, err);
 	if (ok)
-		add_references(&h, &refs);
+		add_references(&h, &refs, glob);
 	while (ok && missing > 0 && h.count > 0) {
 		srv_git_id id = take_newest(&h).id;
 		srv_git_commit commit;
@@ -646,8 +650,10 @@ static bool put_answer(hob_str verb, hob_str rest, hob_buf *out, hob_error *err)
 	if (hob_str_equal(verb, HOB_STR("refs")))
 		return srv_git_refs(git_fd, out, err);
 	if (hob_str_equal(verb, HOB_STR("reach")))
-		return put_reached(rest, out, err);
+		return put_reached((hob_str){0}, rest, out, err);
 	hob_str first = next_word(&rest);
+	if (hob_str_equal(verb, HOB_STR("reach-by")))
+		return put_reached(first, rest, out, err);
 	if (hob_str_equal(verb, HOB_STR("find")))
 		return put_found(first, out, err);
 	if (hob_str_equal(verb, HOB_STR("diff"))) {

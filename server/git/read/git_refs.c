@@ -192,3 +192,10 @@ bool srv_git_refs(int git_fd, hob_buf *out, hob_error *err)
 	hob_buf_release(&head);
 	return (ok && !out->failed) || (ok && hob_fail(err, MEMORY, "no memory left for the references"));
 }
+
+hob_str srv_git_short_name(hob_str name)
+{
+	size_t from = hob_str_starts(name, HOB_STR("refs/heads/")) ? 11 : 10;
+	return from == 11 || hob_str_starts(name, HOB_STR("refs/tags/")) ? hob_str_sub(name, from, name.len)
+																	 : (hob_str){0};
+}

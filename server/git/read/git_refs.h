@@ -13,5 +13,7 @@ bool srv_git_can_read(int git_fd, hob_error *err) HOB_MUST_CHECK;
 /* Appends "@ refs/heads/main" or "@ ID" for HEAD, then "ID refs/..." in the order of names, a line each.
  * Errors: LIMIT (more than SRV_GIT_REFS_MAX), MEMORY. */
 bool srv_git_refs(int git_fd, hob_buf *out, hob_error *err) HOB_MUST_CHECK;
+/* The name of a branch or tag below refs/heads or refs/tags; empty: it is none. */
+hob_str srv_git_short_name(hob_str name);
 
 #endif
