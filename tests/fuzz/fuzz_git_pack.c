@@ -1,6 +1,6 @@
 /* fuzz_git_pack.c - hob-git's answers about an object base whose pack, index and loose object hold any bytes.
  *
- * Links: PkgConfig::libgit2 srv_git_read
+ * Links: PkgConfig::libgit2 PkgConfig::libdeflate srv_git_read
  * Run:   fuzz_git_pack -max_len=4096 -malloc_limit_mb=1000000 /tmp/found tests/fuzz/corpus/git_pack
  *
  * Input: a byte that selects the form. 0: a pack after its head; the next eight bytes are places of its four
@@ -49,7 +49,7 @@ const char *__asan_default_options(void)
 	return "allocator_may_return_null=1:max_allocation_size_mb=4096";
 }
 
-/* hob-git's timer ends its process at an object whose unpacking never ends: a truncated loose one, or a delta
+/* hob-git's timer ends its process at an object whose unpacking never ends: a delta
  * of a pack whose bases are a circle (libgit2 1.5). Here it does so after 50 ms, in a process that
  * tries each input first; what ends is repeated in this one, where the fuzzer sees the branches. */
 static bool tries;
@@ -146,6 +146,7 @@ static void begin(void)
 	if (!mkdtemp(base))
 		abort();
 	atexit(remove_base);
+	git_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	static const char *const folders[] = {"", "/pack", "/11"};
 	for (size_t i = 0; i < HOB_COUNT_OF(folders); i++) {
 		snprintf(path, sizeof path, "%s/objects%s", base, folders[i]);
@@ -157,7 +158,7 @@ static void begin(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint8_t usual[PLACES];
-	static const char loose[] = "11/11111111111111111111111111111111111111";
+	static const char single[] = "11/11111111111111111111111111111111111111";
 	hob_buf pack = {0}, index = {0}, object = {0};
 	uint8_t form = size > 0 ? data[0] % 3 : 0;
 	if (size <= 1 + PLACES)
@@ -175,7 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	write_file("pack/pack-1111111111111111111111111111111111111111.pack", &pack);
 	write_file("pack/pack-1111111111111111111111111111111111111111.idx", &index);
 	if (form == 2)
-		write_file(loose, &object);
+		write_file(single, &object);
 	pid_t child = fork();
 	int status = 0;
 	tries = child == 0;
@@ -187,10 +188,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (child == 0)
 		_exit(0);
 	git_odb_free(odb);
+	hob_buf_release(&loose.data);
 	odb = NULL;
 	if (form == 2) {
 		char path[160];
-		snprintf(path, sizeof path, "%s/objects/%s", base, loose);
+		snprintf(path, sizeof path, "%s/objects/%s", base, single);
 		unlink(path);
 	}
 	hob_buf_release(&pack);

@@ -295,18 +295,22 @@ class ReaderTest(GitScenario):
         whole = place.read_bytes()
         place.chmod(0o644)
         place.write_bytes(whole[:-9])
-        reader.socket.sendall(f"blob {blob}\n".encode())  # libgit2 1.5 unpacks it for ever, until a timer ends the process
-        self.assertEqual(reader.stream.readline().decode(), f"end {blob}\n")
-        self.assertEqual(reader.process.wait(), 1)
-        reader = self.reader(repository, more=[blob])
-        self.assertIn(f"the object {blob} is damaged: unpacking it takes too long", reader.ask("blob", blob)[1])
-        reader = self.reader(repository)
+        self.assertEqual(reader.ask("blob", blob), (None, f"the object {blob} cannot be read: it is damaged"))
         for damage in (whole[:20] + bytes([whole[20] ^ 255]) + whole[21:], zlib.compress(b"blob 9\0wrong size"),
-                       zlib.compress(b"blob 5\0other"), b""):
+                       zlib.compress(b"blob 5\0other"),
+                       zlib.compress(b"blob 2\0" + b"o" * 57), zlib.compress(b"blob 05\0other"), zlib.compress(b"x"), zlib.compress(b"a" * 99), b""):
             place.write_bytes(damage)
             self.assertIsNone(reader.ask("blob", blob)[0])
         place.write_bytes(zlib.compress(b"blob 99999999999\0"))
-        self.assertIn("more than 1073741824", reader.ask("blob", blob)[1])
+        self.assertIn("it is damaged", reader.ask("blob", blob)[1])
+        self.assertIn("more than 1048576", reader.ask("commit", repository.put_object("commit", bytes(2**20 + 1)))[1])
+        circle = "4" * 40
+        repository.put_circle(circle)
+        reader = self.reader(repository)
+        reader.socket.sendall(f"blob {circle}\n".encode())
+        self.assertEqual((reader.stream.readline().decode(), reader.process.wait()), (f"end {circle}\n", 1))
+        reader = self.reader(repository, more=[circle])
+        self.assertIn(f"the object {circle} is damaged: unpacking it takes too long", reader.ask("blob", circle)[1])
         place.write_bytes(whole)
         self.assertEqual(reader.ask("blob", blob)[0], obj_text(1).encode() * 50)
         repository.git("gc", "-q", "--prune=now", folder=repository.bare)

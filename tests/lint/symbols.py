@@ -53,7 +53,7 @@ PROGRAMS = {
     # `hob export` and output=glb unpack cooked textures: deflate writes PNG, astcenc reads the blocks. The commands speak TLS.
     "hob": {"crypto", "ssl", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "astcenc", "stdc++", "microhttpd", "uv", "sqlite3", "utf8proc"},
     "hob-exporter": {"seccomp"},
-    "hob-git": {"git2", "seccomp"},
+    "hob-git": {"git2", "deflate", "seccomp"},
     "hob-thumbnail": {"EGL", "GLESv2", "meshoptimizer", "zstd", "seccomp"},
     "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "tiff", "avif", "OpenEXRCore-3_1", "assimp", "draco", "seccomp",
                    "astcenc", "stdc++", "expat", "utf8proc"},
