@@ -376,8 +376,12 @@ const srv_pool_importer *srv_pool_importer_for(const srv_pool *pool, hob_str pat
 	return srv_importer_table_find(&pool->importers, path);
 }
 
-const char *srv_pool_sandbox(const srv_pool *pool)
+const char *srv_pool_sandbox(srv_pool *pool)
 {
+	static const char mounts[] = ", mounts";
+	size_t size = strlen(pool->sandbox);
+	if (srv_pool_may_mount(pool) && !strstr(pool->sandbox, mounts))
+		snprintf(pool->sandbox + size, sizeof pool->sandbox - size, mounts);
 	return pool->sandbox;
 }
 

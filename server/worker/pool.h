@@ -145,7 +145,7 @@ uint32_t srv_pool_size(const srv_pool *pool);
 const srv_pool_importer *srv_pool_importers(const srv_pool *pool, uint32_t *count);
 const srv_pool_importer *srv_pool_importer_for(const srv_pool *pool, hob_str path);
 /* "landlock 7, seccomp, limits", or what is missing, for the banner and /readyz?verbose; with
- * "mounts" where Blender has them (own_mounts.h). */
-const char *srv_pool_sandbox(const srv_pool *pool);
+ * "mounts" where Blender has them (own_mounts.h), which the first call tries. */
+const char *srv_pool_sandbox(srv_pool *pool);
 
 #endif

@@ -48,17 +48,20 @@ static const char *temporary(void)
 	return base && base[0] == '/' && strlen(base) < 200 ? base : "/tmp";
 }
 
-/* Tries in a process whether the kernel allows own_mounts.h. */
-static bool may_mount(srv_pool *pool)
+bool srv_pool_may_mount(srv_pool *pool)
 {
 	char folder[SRV_EXPORT_FOLDER];
+	if (pool->mounts_known || pool->blender[0] == 0)
+		return pool->mounts;
+	pool->mounts_known = true;
 	snprintf(folder, sizeof folder, "%s", temporary());
 	char *const argv[] = {pool->exporter_path, "mounts", folder, NULL};
 	pid_t pid;
 	int status = -1;
 	hob_error error;
-	return pool->options.sandbox != SRV_SANDBOX_OFF && srv_spawn(argv, NULL, 0, &pid, &error) &&
-		   waitpid(pid, &status, 0) == pid && status == 0;
+	pool->mounts = pool->options.sandbox != SRV_SANDBOX_OFF && srv_spawn(argv, NULL, 0, &pid, &error) &&
+				   waitpid(pid, &status, 0) == pid && status == 0;
+	return pool->mounts;
 }
 
 void srv_pool_find_blender(srv_pool *pool, const char *program)
@@ -78,7 +81,6 @@ void srv_pool_find_blender(srv_pool *pool, const char *program)
 	if (!found || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || access(path, X_OK) != 0)
 		return;
 	snprintf(pool->blender, sizeof pool->blender, "%s", path);
-	pool->mounts = may_mount(pool);
 	snprintf(pool->blender_identity, sizeof pool->blender_identity, "blender %lld-%lld",
 			 (long long)info.st_size, (long long)info.st_mtime);
 }
@@ -250,7 +252,7 @@ void srv_pool_export(worker *w, const srv_frame *frame)
 	ask.actions[sizeof ask.actions - 1] = ask.collection[sizeof ask.collection - 1] = 0;
 	ask.path[sizeof ask.path - 1] = 0;
 	ask.sandbox = pool->options.sandbox;
-	ask.mounts = pool->mounts;
+	ask.mounts = srv_pool_may_mount(pool);
 	ask.memory_limit = pool->options.memory_limit;
 	/* memory and time are limited; on a busy machine, nice 19 would never get the processor */
 	ask.nice = w->lowered ? 5 : 0;

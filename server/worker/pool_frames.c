@@ -90,8 +90,8 @@ static void read_importers(srv_pool *pool, hob_str text)
 	char layer[32] = "no landlock";
 	if (landlock)
 		snprintf(layer, sizeof layer, "landlock %d", abi->valueint);
-	snprintf(pool->sandbox, sizeof pool->sandbox, "%s, %s, limits%s", layer,
-			 cJSON_IsTrue(seccomp) ? "seccomp" : "no seccomp", pool->mounts ? ", mounts" : "");
+	snprintf(pool->sandbox, sizeof pool->sandbox, "%s, %s, limits", layer,
+			 cJSON_IsTrue(seccomp) ? "seccomp" : "no seccomp");
 	srv_importer_table_read(&pool->importers, &pool->arena, list);
 	cJSON_Delete(root);
 }

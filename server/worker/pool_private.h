@@ -78,7 +78,8 @@ struct srv_pool {
 	uv_signal_t child;
 	uv_timer_t respawn, look; /* `look`: checks the programs of exports while any runs */
 	uint32_t respawn_ms;
-	bool closing, announced, degraded, mounts; /* mounts: the kernel allows own_mounts.h */
+	bool closing, announced, degraded;
+	bool mounts, mounts_known; /* of srv_pool_may_mount */
 	uint32_t open_handles;
 	pid_t orphans[ORPHANS_MAX]; /* killed, not reaped yet */
 	uint32_t orphan_count;
@@ -118,6 +119,8 @@ void srv_pool_on_deadline(uv_timer_t *timer);
 
 /* pool_export.c: external editors. */
 void srv_pool_find_blender(srv_pool *pool, const char *program);
+/* Whether the kernel allows own_mounts.h: the first call tries it in a process. */
+bool srv_pool_may_mount(srv_pool *pool);
 void srv_pool_export(worker *w, const srv_frame *frame);
 int srv_pool_new_memory(uint64_t size); /* the descriptor of a memory file; -1: errno says why */
 void srv_pool_export_kill(worker *w);
