@@ -9,6 +9,9 @@ set(doc ${CMAKE_INSTALL_DOCDIR})
 set(docker ${CMAKE_SOURCE_DIR}/docker)
 
 install(TARGETS hob hob-worker hob-exporter RUNTIME COMPONENT hob)
+if(TARGET hob-worker-lean)
+  install(TARGETS hob-worker-lean RUNTIME COMPONENT hob)
+endif()
 install(CODE "execute_process(COMMAND ${CMAKE_SOURCE_DIR}/server/cli/man.sh $<TARGET_FILE:hob> ${CMAKE_BINARY_DIR}/man
   COMMAND_ERROR_IS_FATAL ANY)" COMPONENT hob)
 install(FILES ${CMAKE_BINARY_DIR}/man/hob.1 ${CMAKE_BINARY_DIR}/man/hob-worker.1 ${CMAKE_BINARY_DIR}/man/hob-exporter.1

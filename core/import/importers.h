@@ -28,5 +28,6 @@ extern const hob_importer hob_merge_importer;
  * of a model. */
 extern const hob_importer hob_environment_importer;
 extern const hob_importer hob_assimp_importer; /* everything else that Assimp reads */
+enum { HOB_ASSIMP_READER = 2 };				   /* its version */
 
 #endif

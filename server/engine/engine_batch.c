@@ -126,7 +126,8 @@ bool srv_batch_tells(engine_job *job)
 
 static srv_job_event cancelled(engine_job *job)
 {
-	(void)job;
+	if (job->life.leave == SRV_JOB_IS_CUT)
+		(void)srv_job_leave_number(job, SRV_ASSET_CUT);
 	return SRV_JOB_SAY(RECORDED);
 }
 

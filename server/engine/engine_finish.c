@@ -391,9 +391,7 @@ void srv_job_take_outcome(engine_job *job)
 	}
 }
 
-/* Lets the asset continue later under the job's number, unless a newer save follows. True: the job has not
- * ended. */
-static bool give_number_back(engine_job *job, srv_asset_event_kind kind)
+bool srv_job_leave_number(engine_job *job, srv_asset_event_kind kind)
 {
 	srv_asset_state to = kind == SRV_ASSET_CUT ? SRV_ASSET_QUEUED : SRV_ASSET_WRITER;
 	bool working = srv_asset_at(job->engine, job->asset)->life.state == SRV_ASSET_WORKING;
@@ -411,7 +409,7 @@ srv_job_event srv_job_give_back(engine_job *job)
 	assert(job->life.part != SRV_JOB_BESIDE && job->life.stage == SRV_JOB_RECORD);
 	if (srv_batch_tells(job))
 		return SRV_JOB_LATER;
-	(void)give_number_back(job, job->damaged ? SRV_ASSET_CUT : SRV_ASSET_HALF_WRITTEN);
+	(void)srv_job_leave_number(job, job->damaged ? SRV_ASSET_CUT : SRV_ASSET_HALF_WRITTEN);
 	return SRV_JOB_SAY(RECORDED);
 }
 
@@ -425,7 +423,7 @@ srv_job_event srv_job_cancelled(engine_job *job)
 	if (leave == SRV_JOB_IS_STOPPED)
 		srv_publish_cancelled(engine, srv_asset_at(engine, job->asset), job, NULL);
 	bool ends = leave == SRV_JOB_IS_STOPPED || leave == SRV_JOB_IS_DROPPED;
-	if (ends || !give_number_back(job, SRV_ASSET_CUT))
+	if (ends || !srv_job_leave_number(job, SRV_ASSET_CUT))
 		srv_record_job(job, "cancelled", NULL, NULL);
 	return SRV_JOB_SAY(RECORDED);
 }

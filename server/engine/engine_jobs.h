@@ -181,6 +181,9 @@ void srv_engine_continue_job_ids(srv_engine *engine, uint64_t newest); /* newest
 
 /* engine_inputs.c: the record of a cook that just ended, without its key and inputs */
 srv_record srv_job_record(engine_job *job);
+/* Lets the asset continue later under the job's number, unless a newer save follows. True: the job has not
+ * ended. */
+bool srv_job_leave_number(engine_job *job, srv_asset_event_kind kind);
 
 /* engine_cook.c */
 void srv_job_remember_inputs(engine_job *job, const srv_record *record);

@@ -19,7 +19,8 @@ static bool runs(pid_t pid, const char *program)
 	snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
 	ssize_t len = readlink(link, target, sizeof target - 1);
 	target[len > 0 ? len : 0] = 0;
-	return strcmp(target, program) == 0;
+	size_t size = strlen(program);
+	return strncmp(target, program, size) == 0 && (!target[size] || strcmp(target + size, "-lean") == 0);
 }
 
 /* Checks the children of every thread, as the kernel lists a child under the thread that adopted it. */

@@ -125,6 +125,14 @@ static bool resolve_worker(srv_pool *pool, hob_error *err)
 	if (path)
 		snprintf(pool->worker_path, sizeof pool->worker_path, "%s", path);
 	free(path);
+#ifdef HOB_ASSIMP_FILE
+	/* Cook keys hold the version of Assimp, which hob-worker-lean knows of this file only. */
+	struct stat info;
+	snprintf(pool->lean_path, sizeof pool->lean_path, "%s-lean", pool->worker_path);
+	if (stat(HOB_ASSIMP_FILE, &info) != 0 || info.st_size != HOB_ASSIMP_BYTES || getenv("LD_PRELOAD") ||
+		getenv("LD_LIBRARY_PATH") || access(pool->lean_path, X_OK) != 0)
+		pool->lean_path[0] = 0;
+#endif
 	return true;
 }
 

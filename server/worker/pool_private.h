@@ -51,6 +51,7 @@ typedef struct worker {
 	bool has_why, cancelled, outdated; /* outdated: one of its roots is now another folder */
 	bool stalled;
 	bool lowered; /* runs at nice 19 */
+	bool lean;	  /* runs hob-worker-lean */
 	struct {
 		pid_t pid;	 /* 0: none runs */
 		bool wanted; /* the worker still waits for it */
@@ -70,7 +71,8 @@ struct srv_pool {
 	uv_loop_t *loop;
 	srv_pool_options options;
 	srv_pool_callbacks callbacks;
-	char worker_path[4096], exporter_path[4096];
+	/* lean_path: hob-worker-lean, which starts faster; empty if there is none, or a model needed more */
+	char worker_path[4096], lean_path[4104], exporter_path[4096];
 	char blender[4096], blender_identity[SRV_EDITOR_TEXT]; /* blender: empty when there is none */
 	int *root_fds;
 	worker *workers;

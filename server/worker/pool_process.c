@@ -230,7 +230,8 @@ bool srv_pool_spawn(worker *w, hob_error *err)
 			close(talk[0]), close(talk[1]);
 		return false;
 	}
-	char *const argv[] = {pool->worker_path, NULL};
+	w->lean = pool->lean_path[0] != 0;
+	char *const argv[] = {w->lean ? pool->lean_path : pool->worker_path, NULL};
 	const int fds[] = {output[1], output[1], talk[1]};
 	_Static_assert(SRV_WORKER_SOCKET == HOB_COUNT_OF(fds), "the socket is the last one passed");
 	bool spawned = srv_spawn(argv, fds, HOB_COUNT_OF(fds), &w->pid, err);
@@ -309,8 +310,14 @@ static void worker_ended(worker *w, int status, uint64_t peak_bytes)
 	close_poll(&w->output_poll, &w->output);
 	uv_timer_stop(&w->deadline);
 	w->state = GONE;
-	uint32_t running = srv_pool_running(w);
+	bool lacks = w->lean && WIFEXITED(status) && WEXITSTATUS(status) == SRV_WORKER_LACKS;
+	uint32_t running = lacks ? w->job_count : srv_pool_running(w);
 	srv_pool_give_back(w, running);
+	if (lacks) {
+		pool->lean_path[0] = 0;
+		srv_claims_leave(&pool->claims, (uint32_t)(w - pool->workers));
+		srv_pool_wake_waiters(pool);
+	}
 	w->answered = w->job_count;
 	if (running < w->job_count) {
 		w->answered = running;

@@ -102,7 +102,8 @@ typedef struct srv_done {
 /* Exit codes of hob-worker when it cannot continue; neither is the model's fault. */
 enum {
 	SRV_WORKER_CUT_OFF = 3, /* the socket failed */
-	SRV_WORKER_HELD_UP		/* the kernel refuses to pass a descriptor: see srv_frame_send */
+	SRV_WORKER_HELD_UP,		/* the kernel refuses to pass a descriptor: see srv_frame_send */
+	SRV_WORKER_LACKS		/* hob-worker-lean lacks a reader: hob-worker has it */
 };
 
 /* Sends one frame; fd -1 = none. Blocking sockets block, others fail with IO (errno EAGAIN). Sending a

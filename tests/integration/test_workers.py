@@ -363,6 +363,29 @@ class Workers(Scenario):
         self.assertEqual(ran.returncode, 1)
         self.assertIn("twice in a row", ran.stderr)
 
+    def test_a_model_that_the_lean_worker_cannot_read_goes_to_the_other(self):
+        """hob-worker-lean has no Assimp, Draco, AVIF or TIFF: the daemon and hob cook give such a model to hob-worker."""
+        built = pathlib.Path(HOB).resolve()
+        if not built.with_name("hob-worker-lean").exists():
+            self.skipTest("this build has no hob-worker-lean")
+        cube = "".join(f"{x} {y} {z}\n" for x in (0, 1) for y in (0, 1) for z in (0, 1))
+        self.put("plain.obj", obj_text())
+        self.put("rare.ac", 'AC3Db\nMATERIAL "m" rgb 1 1 1 amb 1 1 1 emis 0 0 0 spec 0 0 0 shi 0 trans 0\nOBJECT world\nkids 1\n'
+                 f"OBJECT poly\nnumvert 8\n{cube}numsurf 1\nSURF 0x10\nmat 0\nrefs 3\n0 0 0\n1 1 0\n3 1 1\nkids 0\n")
+        made = []
+        for lean in (True, False):
+            for name in ("hob-worker-lean", "hob-worker") if lean else ("hob-worker",):
+                (self.worker.with_name(name)).unlink(missing_ok=True)
+                shutil.copy(built.with_name(name), self.worker.with_name(name))
+            if not lean:
+                self.worker.with_name("hob-worker-lean").unlink()
+            out = self.folder / f"out-{lean}"
+            ran = subprocess.run([str(self.hob), "cook", str(self.art), "-o", str(out)], capture_output=True, text=True)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            made.append({path.name: path.read_bytes() for path in out.rglob("*") if path.is_file() and path.suffix != ".json"})
+        self.assertEqual(made[0], made[1])
+        self.assertGreater(len(made[0]), 1)
+
     def test_workers_that_ignore_sigterm_do_not_hold_the_stop(self):
         with self.rogue("--timeout", "60") as daemon:
             self.put("hang.rogue", "hang")

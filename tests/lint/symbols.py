@@ -58,6 +58,8 @@ PROGRAMS = {
     "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "tiff", "avif", "OpenEXRCore-3_1", "assimp", "draco", "seccomp",
                    "astcenc", "stdc++", "expat", "utf8proc"},
 }
+# Without the libraries that take longest to load.
+PROGRAMS["hob-worker-lean"] = PROGRAMS["hob-worker"] - {"assimp", "draco", "avif", "tiff"}
 # The farm's drivers are modules: the libraries of each. A module exports only its table.
 MODULES = {"hob-farm-postgres.so": {"pq"}, "hob-farm-s3.so": {"curl"}}
 COMMON = re.compile(r"c|m|pthread|gcc_s|asan|ubsan|tsan|gcov|ld-linux.*")
@@ -148,8 +150,8 @@ def main():
     count = check_objects(build, findings)
     check_exports(build, findings)
     for program in PROGRAMS:
-        if program in ("hob-thumbnail", "hob-git") and not (build / program).exists():
-            continue  # built only where OpenGL ES or libgit2 is installed
+        if program in ("hob-thumbnail", "hob-git", "hob-worker-lean") and not (build / program).exists():
+            continue  # built only where OpenGL ES, libgit2 or an Assimp that runs here is installed
         check_program(build, program, findings)
     for module in MODULES:
         if (build / module).exists():  # built only where its library is installed

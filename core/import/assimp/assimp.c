@@ -479,7 +479,7 @@ static const char *library_version(void)
 
 const hob_importer hob_assimp_importer = {
 	.name = "assimp",
-	.version = 2,
+	.version = HOB_ASSIMP_READER,
 	.extensions = hob_assimp_extensions,
 	.import = assimp_import,
 	.library_version = library_version,
