@@ -27,7 +27,7 @@ import urllib.request
 bl_info = {
     "name": "Hob: cook on save",
     "author": "Hob",
-    "version": (0, 2, 0),
+    "version": (0, 3, 0),
     "blender": (3, 0, 0),
     "location": "File > Export > Hob; on every save",
     "description": "Exports glTF into a folder that a Hob daemon watches and reports the cook's result",
