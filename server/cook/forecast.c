@@ -1,10 +1,7 @@
 #include "forecast.h"
 
+#include <assert.h>
 #include <math.h>
-
-/* Prior for the exponent of cook time over size; it counts as much as SLOPE_WEIGHT cooks whose sizes differ
- * by a factor of two. */
-static const double SLOPE = 0.9, SLOPE_WEIGHT = 60, SLOPE_MAX = 1.1;
 
 static uint32_t class_of(uint64_t size)
 {
@@ -19,41 +16,63 @@ uint64_t srv_forecast_size(uint64_t source, uint64_t beside)
 	return source + beside / 2;
 }
 
-void srv_forecast_note(srv_forecast *forecast, uint64_t size, uint64_t ns)
+void srv_forecast_note(srv_forecast *forecast, uint32_t format, uint64_t size, uint64_t ns)
 {
-	forecast->of[class_of(size)].count++;
-	forecast->of[class_of(size)].ns += ns;
+	uint32_t class = class_of(size);
+	assert(format < SRV_FORECAST_ALL);
+	forecast->noted++;
+	srv_forecast_sum *sums[] = {&forecast->of[format][class], &forecast->of[SRV_FORECAST_ALL][class]};
+	for (size_t i = 0; i < HOB_COUNT_OF(sums); i++) {
+		sums[i]->count++;
+		sums[i]->ns += ns;
+	}
 }
 
-/* Fits time = a * size^slope to the mean times of all classes, scaled so that the fitted sum is the sum of
- * the times. The fit counts as much as FITTED cooks of the class itself. */
-uint64_t srv_forecast_ns(const srv_forecast *forecast, uint64_t size)
+/* The exponent of cook time over size, fitted to the mean times of all classes. */
+static double slope_of(const srv_forecast *forecast)
 {
-	enum { FITTED = 10 };
-	double n = 0, x = 0, y = 0, xx = 0, xy = 0, sum = 0, fitted = 0;
+	/* the prior counts as much as WEIGHT cooks whose sizes differ by a factor of two */
+	const double PRIOR = 0.9, WEIGHT = 60, MOST = 1.1;
+	double n = 0, x = 0, y = 0, xx = 0, xy = 0;
 	for (uint32_t c = 0; c < SRV_FORECAST_SIZES; c++) {
-		double count = (double)forecast->of[c].count, ns = (double)forecast->of[c].ns;
-		if (count == 0)
-			continue;
-		double log = log2((ns + 1) / count);
+		const srv_forecast_sum *sum = &forecast->of[SRV_FORECAST_ALL][c];
+		double count = (double)sum->count, log = count > 0 ? log2(((double)sum->ns + 1) / count) : 0;
 		n += count;
 		x += count * c;
 		y += count * log;
 		xx += count * c * c;
 		xy += count * c * log;
-		sum += ns;
 	}
-	if (n == 0)
-		return 0;
-	double slope = (xy - x * y / n + SLOPE_WEIGHT * SLOPE) / (xx - x * x / n + SLOPE_WEIGHT);
-	slope = slope < 0 ? 0 : slope > SLOPE_MAX ? SLOPE_MAX : slope;
-	double at = (y - slope * x) / n;
-	for (uint32_t c = 0; c < SRV_FORECAST_SIZES; c++)
-		fitted += (double)forecast->of[c].count * exp2(at + slope * c);
+	double slope = n > 0 ? (xy - x * y / n + WEIGHT * PRIOR) / (xx - x * x / n + WEIGHT) : PRIOR;
+	return slope < 0 ? 0 : slope > MOST ? MOST : slope;
+}
+
+static uint64_t guess(const srv_forecast *forecast, uint32_t format, uint32_t class)
+{
+	const double OTHER = 0.05, USUAL = 8, USUAL_NS = 2e6, NS_PER_BYTE = 150;
+	double slope = slope_of(forecast), n = 0, ns = 0;
+	for (uint32_t c = 0; c < SRV_FORECAST_SIZES; c++) {
+		const srv_forecast_sum *own = &forecast->of[format][c], *all = &forecast->of[SRV_FORECAST_ALL][c];
+		double away = (double)class - c, weight = exp2(-fabs(away));
+		n += weight * ((1 - OTHER) * (double)own->count + OTHER * (double)all->count);
+		ns += weight * exp2(slope * away) * ((1 - OTHER) * (double)own->ns + OTHER * (double)all->ns);
+	}
+	double usual = USUAL_NS + NS_PER_BYTE * exp2(class + 0.5);
+	return n > 0 ? (uint64_t)((ns + USUAL * usual) / (n + USUAL)) : 0;
+}
+
+/* The mean of former cooks, each carried to this size along the slope. One of half or twice the size counts
+ * half as much, one of another format OTHER as much. Beside them, what a cook usually takes counts as much as
+ * USUAL cooks: it alone speaks for a size that is far from all others. */
+uint64_t srv_forecast_ns(srv_forecast *forecast, uint32_t format, uint64_t size)
+{
 	uint32_t class = class_of(size);
-	double guess = exp2(at + slope * class) * (fitted > 0 ? sum / fitted : 1);
-	double count = (double)forecast->of[class].count;
-	return (uint64_t)(((double)forecast->of[class].ns + FITTED * guess) / (count + FITTED));
+	uint64_t noted = forecast->noted + 1;
+	srv_forecast_sum *sum = &forecast->of[format][class];
+	if (sum->guessed_at != noted)
+		sum->guess = guess(forecast, format, class);
+	sum->guessed_at = noted;
+	return sum->guess;
 }
 
 void srv_forecast_add(srv_forecast_work *work, uint64_t ns)
@@ -76,7 +95,7 @@ void srv_forecast_tick(srv_forecast_speed *speed, uint64_t worked_ns, uint64_t n
 
 uint64_t srv_forecast_left_ns(const srv_forecast_work *work, const srv_forecast_speed *speed)
 {
-	const double EARLY = 2e9, LEAST = 0.02;
+	const double EARLY = 2e9, LEAST = 0.001;
 	double workers = work->workers > 0 ? work->workers : 1, share = workers;
 	if (speed->in > EARLY && speed->done > 0)
 		share = speed->done / speed->in;

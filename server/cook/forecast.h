@@ -1,24 +1,29 @@
-/* forecast.h - estimates how long cooks will take, from those of a similar size that have finished. Pure; the
- * caller keeps the state. */
+/* forecast.h - estimates how long cooks will take, from those of the same format and a similar size that have
+ * finished. Pure; the caller keeps the state. */
 #ifndef SRV_FORECAST_H
 #define SRV_FORECAST_H
 
 #include "../../core/base/base.h"
 
-enum { SRV_FORECAST_SIZES = 40 };
+enum { SRV_FORECAST_SIZES = 40, SRV_FORECAST_ALL = 64 }; /* ALL: the sums over all formats */
 
-/* Finished cooks by the logarithm of their size. Zero: nothing is known. */
+typedef struct srv_forecast_sum {
+	uint64_t count, ns;
+	uint64_t guess, guessed_at; /* the answer of srv_forecast_ns, and 1 + `noted` then */
+} srv_forecast_sum;
+
+/* Finished cooks by format, any number below SRV_FORECAST_ALL, and by the logarithm of their size. Zero:
+ * nothing is known. */
 typedef struct srv_forecast {
-	struct {
-		uint64_t count, ns;
-	} of[SRV_FORECAST_SIZES];
+	uint64_t noted;
+	srv_forecast_sum of[SRV_FORECAST_ALL + 1][SRV_FORECAST_SIZES];
 } srv_forecast;
 
 /* Size of an asset for the functions below: half the bytes of pictures and buffers beside the model count. */
 uint64_t srv_forecast_size(uint64_t source, uint64_t beside);
-void srv_forecast_note(srv_forecast *forecast, uint64_t size, uint64_t ns);
+void srv_forecast_note(srv_forecast *forecast, uint32_t format, uint64_t size, uint64_t ns);
 /* 0: nothing is known. */
-uint64_t srv_forecast_ns(const srv_forecast *forecast, uint64_t size);
+uint64_t srv_forecast_ns(srv_forecast *forecast, uint32_t format, uint64_t size);
 
 /* Work that is left, in ns of one worker. */
 typedef struct srv_forecast_work {

@@ -85,7 +85,7 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 		row.cook_ns = job->cook.outcome->cook_ns;
 		row.peak_bytes = job->cook.outcome->peak_bytes;
 		row.log = job->cook.outcome->log;
-		srv_engine_note_work(engine, a, row.cook_ns);
+		srv_engine_note_work(engine, a, job->cook.outcome->cpu_ns);
 		note_time(&engine->counters.times.queued, between_ns(row.queued_at_ms, row.started_at_ms));
 		note_time(&engine->counters.times.cook, row.cook_ns);
 		note_time(&engine->counters.times.total, between_ns(row.queued_at_ms, row.finished_at_ms));

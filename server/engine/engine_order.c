@@ -187,12 +187,20 @@ static void weigh(srv_engine *engine, asset *a)
 	a->cost.size = srv_forecast_size(srv_graph_at(engine->graph, a->file)->stat.size, jobs->weighed.bytes);
 }
 
+static uint32_t format_of(const srv_engine *engine, const asset *a)
+{
+	uint32_t count;
+	bool known = engine->jobs->pool && a->importer;
+	return known ? (uint32_t)(a->importer - srv_pool_importers(engine->jobs->pool, &count)) % SRV_FORECAST_ALL
+				 : 0;
+}
+
 uint64_t srv_engine_expected_ns(const srv_engine *engine, const asset *a)
 {
 	uint64_t source = srv_graph_at(engine->graph, a->file)->stat.size;
-	return a->cost.final_ns > 0
-			   ? a->cost.final_ns
-			   : srv_forecast_ns(&engine->jobs->forecast, a->cost.size > 0 ? a->cost.size : source);
+	return a->cost.final_ns > 0 ? a->cost.final_ns
+								: srv_forecast_ns(&engine->jobs->forecast, format_of(engine, a),
+												  a->cost.size > 0 ? a->cost.size : source);
 }
 
 void srv_engine_note_work(srv_engine *engine, asset *a, uint64_t ns)
@@ -200,17 +208,16 @@ void srv_engine_note_work(srv_engine *engine, asset *a, uint64_t ns)
 	weigh(engine, a);
 	assert(a->root < engine->options.root_count && a->id < engine->assets->count);
 	engine->jobs->worked_ns += ns;
-	srv_forecast_note(&engine->jobs->forecast, a->cost.size, ns);
+	srv_forecast_note(&engine->jobs->forecast, format_of(engine, a), a->cost.size, ns);
 }
 
 /* Adds the expected remaining time of all active jobs; returns how long they have run so far. */
-static uint64_t add_active(const srv_engine *engine, int64_t now_ms, srv_forecast_work *work)
+static uint64_t add_active(const srv_engine *engine, srv_forecast_work *work)
 {
 	uint64_t all = 0;
 	for (uint32_t i = 0; i < engine->jobs->count; i++) {
 		const engine_job *job = engine->jobs->active[i];
-		bool cooks = job->life.stage == SRV_JOB_COOK && now_ms > job->cook.started_at_ms;
-		uint64_t ran = cooks ? (uint64_t)(now_ms - job->cook.started_at_ms) * 1000000 : 0;
+		uint64_t ran = engine->jobs->pool ? srv_pool_used_ns(engine->jobs->pool, &job->client) : 0;
 		srv_forecast_add(work, srv_forecast_rest_ns(
 								   srv_engine_expected_ns(engine, srv_asset_at(engine, job->asset)), ran));
 		all += ran;
@@ -224,7 +231,7 @@ void srv_engine_note_expected(srv_engine *engine)
 	int64_t now_ms = srv_clock_ms(CLOCK_REALTIME),
 			began_ms = srv_activity_now(jobs->activity, now_ms).began_at_ms;
 	srv_forecast_work work = {.workers = jobs->pool ? srv_pool_size(jobs->pool) : 0};
-	uint64_t worked = jobs->worked_ns + add_active(engine, now_ms, &work);
+	uint64_t worked = jobs->worked_ns + add_active(engine, &work);
 	if (jobs->run.began_ms != began_ms)
 		jobs->run.speed = (srv_forecast_speed){0};
 	jobs->run.began_ms = began_ms;

@@ -49,7 +49,8 @@ typedef struct srv_outcome {
 	hob_str *touched; /* every path that the cook looked for, even if it died */
 	uint32_t touched_count;
 	uint64_t cook_ns, peak_bytes;
-	hob_str log; /* the worker's output during the job */
+	uint64_t cpu_ns; /* of all its threads; 0: unknown */
+	hob_str log;	 /* the worker's output during the job */
 	hob_arena arena;
 	void *mapping;		 /* NULL: the result is in `arena` */
 	size_t mapping_size; /* of the result */
@@ -128,6 +129,8 @@ void srv_pool_part_kept(srv_pool *pool, const uint8_t key[32]);
 void srv_pool_part_unmap(hob_bytes bytes);
 /* Where the job's cook is, as its process says; its first stage unless it runs. */
 hob_cook_step srv_pool_step(const srv_pool *pool, const void *job);
+/* CPU time of its process since the job began, with that of others in its bundle; 0 unless it runs. */
+uint64_t srv_pool_used_ns(const srv_pool *pool, const void *job);
 /* Ends the job as cancelled and kills its worker. False if the job is not running. */
 bool srv_pool_cancel(srv_pool *pool, void *job);
 /* Like srv_pool_cancel, but the worker may finish its cook, and is killed only after `most_ms`: a new process

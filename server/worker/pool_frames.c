@@ -199,10 +199,11 @@ static bool copy_result(const uint8_t *bytes, size_t size, srv_outcome *outcome,
 static bool take_result(worker *w, const srv_done *done, const uint8_t *bytes, int fd)
 {
 	srv_outcome *outcome = srv_pool_outcome(w);
-	/* Limits both values to what is possible: they are summed, and decide which cooks run at the same
+	/* Limits all three values to what is possible: they are summed, and decide which cooks run at the same
 	 * time. */
 	uint64_t took_ns = uv_hrtime() - w->began_ns, most = w->pool->options.memory_limit;
 	outcome->cook_ns = done->cook_ns < took_ns ? done->cook_ns : took_ns;
+	outcome->cpu_ns = done->cpu_ns / uv_available_parallelism() < took_ns ? done->cpu_ns : took_ns;
 	outcome->peak_bytes = done->peak_bytes < most ? done->peak_bytes : most;
 	outcome->cancelled = w->cancelled;
 	outcome->has_result = w->refused
@@ -233,7 +234,7 @@ static void on_done(worker *w, const srv_frame *frame, int fd)
 	bool good = true, broken = false;
 	srv_pool_drain(w);
 	if (fd >= 0 || at == end)
-		good = take_result(w, &(srv_done){frame->a, frame->b, 0}, NULL, fd);
+		good = take_result(w, &(srv_done){frame->a, frame->b, frame->number * 1000ull, 0}, NULL, fd);
 	while (fd < 0 && at < end && good && !broken) {
 		srv_done done = {0};
 		broken = w->answered == w->job_count || (size_t)(end - at) < sizeof done;
@@ -313,15 +314,30 @@ void srv_pool_part_kept(srv_pool *pool, const uint8_t key[32])
 	srv_pool_maybe_closed(pool);
 }
 
-hob_cook_step srv_pool_step(const srv_pool *pool, const void *job)
+/* NULL: the job does not run. */
+static const worker *runs_in(const srv_pool *pool, const void *job)
 {
 	for (uint32_t i = 0; i < pool->count; i++) {
 		const worker *w = &pool->workers[i];
 		uint32_t at = srv_pool_running(w);
-		if (at < w->job_count && w->jobs[at] == job && w->gauge)
-			return hob_cook_step_at((hob_cook_stage)w->gauge->stage);
+		if (at < w->job_count && w->jobs[at] == job)
+			return w;
 	}
-	return hob_cook_step_at(HOB_COOK_IMPORT);
+	return NULL;
+}
+
+hob_cook_step srv_pool_step(const srv_pool *pool, const void *job)
+{
+	const worker *w = runs_in(pool, job);
+	return hob_cook_step_at(w && w->gauge ? (hob_cook_stage)w->gauge->stage : HOB_COOK_IMPORT);
+}
+
+uint64_t srv_pool_used_ns(const srv_pool *pool, const void *job)
+{
+	const worker *w = runs_in(pool, job);
+	uint64_t used;
+	bool known = w && srv_process_cpu_ns(w->pid, &used) && used > w->cpu_before_ns;
+	return known ? used - w->cpu_before_ns : 0;
 }
 
 static void on_touched(worker *w, const srv_frame *frame)

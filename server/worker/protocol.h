@@ -23,7 +23,7 @@
  *                                     <--  EXPORT srv_exporter_ask (exporter.h)
  *   EXPORTED 1 + its result file,
  *        0 + code + the reason         -->
- *                                     <--  DONE ok, cook_ns, peak bytes + memfd with the result; or small
+ *                                     <--  DONE CPU us, cook_ns, peak bytes + memfd with the result; or small
  *                                          results of several models, each a srv_done and its bytes. The
  *                                          models of a bundle are answered in order. */
 #ifndef SRV_PROTOCOL_H
@@ -63,7 +63,7 @@ typedef enum srv_memory_use { SRV_MEMORY_PART, SRV_MEMORY_RESULT } srv_memory_us
 enum { SRV_FRAME_PAYLOAD = 65536, SRV_WORKER_SOCKET = 3, SRV_EDITOR_TEXT = 64 };
 
 typedef struct srv_frame {
-	uint32_t type, number; /* `number`: root, found, ok, srv_memory_use, model in the bundle */
+	uint32_t type, number; /* `number`: root, found, srv_memory_use, model in the bundle, CPU us of DONE */
 	/* JOB: its number; DONE: cook ns, peak bytes; PART_PUT, MEMORY: size; EXPORTED: hob_err_code */
 	uint64_t a, b;
 	uint8_t key[32];
@@ -96,7 +96,7 @@ typedef struct srv_job_head {
 } srv_job_head;
 
 typedef struct srv_done {
-	uint64_t cook_ns, peak_bytes, size; /* followed by `size` bytes of a result */
+	uint64_t cook_ns, peak_bytes, cpu_ns, size; /* followed by `size` bytes of a result */
 } srv_done;
 
 /* Exit codes of hob-worker when it cannot continue; neither is the model's fault. */

@@ -249,12 +249,12 @@ static void send_results(worker *w)
 }
 
 /* A small result waits for those of the next models for GATHER_NS; a large one goes in a memory file. */
-static void answer(worker *w, const srv_result *result, uint64_t cook_ns)
+static void answer(worker *w, const srv_result *result, uint64_t cook_ns, uint64_t cpu_ns)
 {
 	enum { GATHER_NS = 2000000 };
 	hob_error error;
 	uint64_t now = clock_ns();
-	srv_done head = {cook_ns, peak_bytes(), srv_result_size(result)};
+	srv_done head = {cook_ns, peak_bytes(), cpu_ns, srv_result_size(result)};
 	if (w->results.size > 0 &&
 		(head.size > SRV_FRAME_PAYLOAD || sizeof head + head.size > SRV_FRAME_PAYLOAD - w->results.size))
 		send_results(w);
@@ -271,7 +271,8 @@ static void answer(worker *w, const srv_result *result, uint64_t cook_ns)
 		w->results.failed = false;
 		send_results(w);
 	}
-	srv_frame done = {.type = SRV_FRAME_DONE, .number = result->ok, .a = cook_ns, .b = head.peak_bytes};
+	srv_frame done = {
+		.type = SRV_FRAME_DONE, .number = (uint32_t)(cpu_ns / 1000), .a = cook_ns, .b = head.peak_bytes};
 	int fd = ask_memory(w, SRV_MEMORY_RESULT, head.size);
 	if (fd >= 0 && !srv_result_write(fd, NULL, result, &error)) {
 		close(fd);
@@ -285,7 +286,7 @@ static void answer(worker *w, const srv_result *result, uint64_t cook_ns)
 
 static void cook_job(worker *w, const srv_job_head *head, hob_str path, hob_bytes text)
 {
-	uint64_t began = clock_ns();
+	uint64_t began = clock_ns(), cpu = (uint64_t)srv_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	/* Resets the peak, which would otherwise span all jobs of this process. */
 	(void)!write(w->peak_reset, "5", 1);
 	srv_root_io *io =
@@ -332,7 +333,7 @@ static void cook_job(worker *w, const srv_job_head *head, hob_str path, hob_byte
 		result.code = error.code;
 		result.message = hob_str_of(error.context);
 	}
-	answer(w, &result, clock_ns() - began);
+	answer(w, &result, clock_ns() - began, (uint64_t)srv_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu);
 	hob_cook_result_release(&cooked);
 	srv_root_io_free(io);
 	drop_parts(w);

@@ -2,11 +2,14 @@
 
 #include "server/cook/forecast.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 enum { MS = 1000000 };
 
-static double ms(const srv_forecast *f, uint64_t size)
+static double ms(srv_forecast *f, uint64_t size)
 {
-	return (double)srv_forecast_ns(f, size) / MS;
+	return (double)srv_forecast_ns(f, 0, size) / MS;
 }
 
 static void assert_about(double wanted, double found)
@@ -19,9 +22,7 @@ static void nothing_is_known_at_first(void **state)
 {
 	(void)state;
 	static srv_forecast f;
-	assert_int_equal(srv_forecast_ns(&f, 1000), 0);
-	srv_forecast_note(&f, 1000, 0);
-	assert_int_equal(srv_forecast_ns(&f, 1000), 0);
+	assert_int_equal(srv_forecast_ns(&f, 0, 1000), 0);
 }
 
 static void known_sizes_have_their_mean(void **state)
@@ -29,9 +30,9 @@ static void known_sizes_have_their_mean(void **state)
 	(void)state;
 	static srv_forecast f;
 	for (int i = 0; i < 100; i++) {
-		srv_forecast_note(&f, 1 << 20, (i % 2 ? 700 : 100) * (uint64_t)MS);
-		srv_forecast_note(&f, 1 << 12, 20 * MS);
-		srv_forecast_note(&f, 1 << 8, 40 * MS);
+		srv_forecast_note(&f, 0, 1 << 20, (i % 2 ? 700 : 100) * (uint64_t)MS);
+		srv_forecast_note(&f, 0, 1 << 12, 20 * MS);
+		srv_forecast_note(&f, 0, 1 << 8, 40 * MS);
 	}
 	assert_about(400, ms(&f, 1 << 20));
 	assert_about(20, ms(&f, 1 << 12));
@@ -43,15 +44,95 @@ static void unknown_sizes_follow_the_known_ones(void **state)
 {
 	(void)state;
 	static srv_forecast few, linear, flat;
-	srv_forecast_note(&few, 1 << 20, 1000 * (uint64_t)MS);
+	srv_forecast_note(&few, 0, 1 << 20, 1000 * (uint64_t)MS);
 	assert_true(ms(&few, 1 << 10) < 4);
 	for (int log = 14; log < 26; log++)
-		for (int i = 0; i < 20; i++) {
-			srv_forecast_note(&linear, 1u << log, (1ull << log) * 100);
-			srv_forecast_note(&flat, 1u << log, 30 * MS);
+		for (int i = 0; i < 400; i++) {
+			srv_forecast_note(&linear, 0, 1u << log, (1ull << log) * 100);
+			srv_forecast_note(&flat, 0, 1u << log, 30 * MS);
 		}
 	assert_about((1 << 12) * 100.0 / MS, ms(&linear, 1 << 12));
 	assert_about(30, ms(&flat, 1 << 12));
+}
+
+typedef struct cook {
+	uint32_t format;
+	uint64_t size, ns;
+} cook;
+
+/* Cooks one after another: from a tenth of the work on, and while more than a twelfth is left, the forecast
+ * for those to come is right within a factor of 1.5. */
+static void foretell(const cook *cooks, uint32_t count, const char *what)
+{
+	uint64_t all = 0, done = 0;
+	uint32_t judged = 0;
+	srv_forecast *f = calloc(1, sizeof *f);
+	for (uint32_t i = 0; i < count; i++)
+		all += cooks[i].ns;
+	for (uint32_t i = 0; i < count; i++) {
+		srv_forecast_note(f, cooks[i].format, cooks[i].size, cooks[i].ns);
+		done += cooks[i].ns;
+		if (i % 5 > 0 || done < all / 10 || all - done <= all / 12)
+			continue;
+		uint64_t said = 0;
+		for (uint32_t k = i + 1; k < count; k++)
+			said += srv_forecast_ns(f, cooks[k].format, cooks[k].size);
+		double share = (double)said / (double)(all - done);
+		if (share < 1 / 1.5 || share > 1.5)
+			fail_msg("%s: after %u of %u cooks %g of what was left", what, i + 1, count, share);
+		judged++;
+	}
+	assert_in_range(judged, 10, count);
+	free(f);
+}
+
+/* A first cook of 817 models, recorded: format, bytes, bytes beside it, microseconds of processor time; in
+ * the order of the queue, largest file first. */
+static void a_recorded_first_cook_is_foretold(void **state)
+{
+	(void)state;
+	enum { MOST = 1000 };
+	static cook cooks[MOST], part[MOST];
+	uint32_t count = 0;
+	FILE *file = fopen(HOB_TEST_DATA "/first_cook.tsv", "r");
+	assert_non_null(file);
+	for (unsigned long long source, beside, us; count < MOST; count++) {
+		if (fscanf(file, "%u %llu %llu %llu", &cooks[count].format, &source, &beside, &us) != 4)
+			break;
+		cooks[count].size = srv_forecast_size(source, beside);
+		cooks[count].ns = us * 1000;
+	}
+	fclose(file);
+	assert_int_equal(count, 817);
+	foretell(cooks, count, "all");
+	for (uint32_t each = 0; each < 6; each++) { /* five of six: 681 models */
+		uint32_t kept = 0;
+		for (uint32_t i = 0; i < count; i++)
+			if (i % 6 != each)
+				part[kept++] = cooks[i];
+		foretell(part, kept, "five of six");
+	}
+}
+
+static void equal_models_are_foretold(void **state)
+{
+	(void)state;
+	enum { COUNT = 5000 };
+	static cook cooks[COUNT];
+	for (uint32_t i = 0; i < COUNT; i++)
+		cooks[i] = (cook){4, 62000, 70 * (uint64_t)MS};
+	foretell(cooks, COUNT, "equal");
+}
+
+/* 20 million triangles, 5 microseconds each, of which nothing but the file's size is known. */
+static void one_giant_among_small_ones_is_foretold(void **state)
+{
+	(void)state;
+	srv_forecast *f = calloc(1, sizeof *f);
+	for (uint32_t i = 0; i < 500; i++)
+		srv_forecast_note(f, 4, 33, 30000);
+	assert_about(100000, (double)srv_forecast_ns(f, 4, 666810992) / MS);
+	free(f);
 }
 
 static void files_beside_a_model_count(void **state)
@@ -106,6 +187,9 @@ int main(void)
 		cmocka_unit_test(nothing_is_known_at_first),
 		cmocka_unit_test(known_sizes_have_their_mean),
 		cmocka_unit_test(unknown_sizes_follow_the_known_ones),
+		cmocka_unit_test(a_recorded_first_cook_is_foretold),
+		cmocka_unit_test(equal_models_are_foretold),
+		cmocka_unit_test(one_giant_among_small_ones_is_foretold),
 		cmocka_unit_test(files_beside_a_model_count),
 		cmocka_unit_test(the_speed_is_that_of_the_last_seconds),
 		cmocka_unit_test(a_cook_that_is_late_is_not_over),
