@@ -274,6 +274,16 @@ describe('what the 3D view can show', { skip: missing() ?? withoutDashboard() ??
 		}
 	});
 
+	test('the shadow of a box is seen beside it, not hidden behind', async () => {
+		await go('AnimatedMorphCube.glb');
+		const beside = (bytes) => [0, 1, 2].map((channel) => bytes[(200 * 256 + 250) * 4 + channel]); /* right of the box, on the ground */
+		const plain = beside(await capture('cooked', 256));
+		await viewer((v) => v.setShadow(true));
+		const shaded = beside(await capture('cooked', 256));
+		await viewer((v) => v.setShadow(false));
+		assert.ok(shaded.every((value, channel) => value < plain[channel] - 20), `${plain} without, ${shaded} with`);
+	});
+
 	test('changes of a view are undone and done again, to the pixel; views are saved under a name', async () => {
 		await go('robot.gltf');
 		const word = () => viewer((v) => v.undo.note());

@@ -538,7 +538,8 @@ function makeShadow(box, sun) {
 	const middle = box.getCenter(new THREE.Vector3());
 	const radius = box.getSize(new THREE.Vector3()).length() / 2;
 	sun.target.position.copy(middle);
-	sun.position.copy(middle).add(new THREE.Vector3(1, 2, 1.5).setLength(radius * 3));
+	/* From the left: with the sun behind the camera, a box would hide its own shadow. */
+	sun.position.copy(middle).add(new THREE.Vector3(-1, 2, 1.5).setLength(radius * 3));
 	const { camera } = sun.shadow;
 	Object.assign(camera, { left: -radius, right: radius, top: radius, bottom: -radius, near: radius,
 		far: radius * 6 });
