@@ -379,8 +379,9 @@ static int replay_file(const char *file, srv_sandbox_policy sandbox, bool keep, 
 	hob_error error = {0};
 	int code = make_folder(&b, &error) ? run_child(&b, file, sandbox, out)
 									   : srv_cli_fail("hob bundle", &error, EXIT_USAGE);
+	fflush(stdout);
 	if (keep && b.folder[0])
-		printf("  files     %s\n", b.folder);
+		dprintf(out < 0 ? 1 : out, "  files     %s\n", b.folder);
 	else if (b.folder[0])
 		srv_remove_tree(b.folder);
 	srv_close(b.fd);
@@ -482,15 +483,32 @@ int srv_cli_verify_cooks(const char *url, bool json)
 
 /* ---- the command */
 
+static int replay_as_json(const char *file, srv_sandbox_policy sandbox, bool keep)
+{
+	int out = memfd_create("hob-replay", MFD_CLOEXEC);
+	int code = replay_file(file, sandbox, keep, out);
+	off_t size = lseek(out, 0, SEEK_END);
+	hob_buf said = {0};
+	uint8_t *bytes = size > 0 && lseek(out, 0, SEEK_SET) == 0 ? hob_buf_grow(&said, (size_t)size) : NULL;
+	if (code != EXIT_GOOD && code != EXIT_ASSETS_FAILED)
+		print_from(out, 2);
+	else if (bytes && srv_read_all(out, bytes, (size_t)size))
+		srv_cli_print_verdict("same", code == EXIT_GOOD, hob_buf_str(&said));
+	hob_buf_release(&said);
+	srv_close(out);
+	return code;
+}
+
 static int run_bundle(int argc, char **argv)
 {
 	const char *url = srv_cli_default_url(), *out = NULL, *policy = NULL;
-	bool keep = false;
+	bool keep = false, json = false;
 	cli_option options[] = {
 		{"--out", 'o', CLI_TEXT, &out, "FILE",
 		 "the file to write; - is stdout; missing folders are created (NAME.tar)"},
 		{"--keep", 0, CLI_FLAG, &keep, NULL, "replay: keep the folder with the unpacked files"},
 		{"--sandbox", 0, CLI_TEXT, &policy, "POLICY", "replay: best-effort, require or off (best-effort)"},
+		{"--json", 0, CLI_FLAG, &json, NULL, "replay: the result as JSON"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_bundle, options, HOB_COUNT_OF(options), argc, argv);
 	bool old = strcmp(argv[0], "replay") == 0;
@@ -505,7 +523,9 @@ static int run_bundle(int argc, char **argv)
 		return srv_cli_usage_error(&srv_cli_bundle,
 								   again ? "name one bundle, as 'hob bundle' writes it"
 										 : "name one asset, as in 'hob ls', or the number of a job");
-	return again ? replay_file(argv[operands], sandbox, keep, -1) : fetch_bundle(url, argv[1], out);
+	return !again ? fetch_bundle(url, argv[1], out)
+		   : json ? replay_as_json(argv[operands], sandbox, keep)
+				  : replay_file(argv[operands], sandbox, keep, -1);
 }
 
 const cli_command srv_cli_bundle = {

@@ -99,6 +99,8 @@ void srv_cli_print_field(uint32_t column, const char *text, const char *fmt, ...
 /* Prints lines that contain foreign names (srv_plain_lines). On a terminal, long lines continue on the next
  * one, indented; words are not broken. */
 void srv_cli_print_lines(hob_str text);
+/* Prints {"NAME": holds, "lines": [...]}: what a command that prints lines says as JSON. */
+void srv_cli_print_verdict(const char *name, bool holds, hob_str text);
 
 /* ---- map_file.c: a whole file as bytes, read-only, or as text */
 

@@ -868,23 +868,25 @@ static bool is_other_file(const char *path)
 	return !is_cooked_file(path) && stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-static int compare_files(const char *const paths[2], uint32_t rows)
+static int compare_files(const char *const paths[2], uint32_t rows, bool json)
 {
-	hob_describe_options how = {.max_rows = rows, .color = srv_color_wanted(1)};
+	hob_describe_options how = {.max_rows = rows, .color = !json && srv_color_wanted(1)};
 	hob_bytes files[2] = {{0}};
 	hob_buf out = {0};
 	hob_error error = {0};
 	bool equal = false;
 	bool ok = srv_map_file(paths[0], &files[0], &error) && srv_map_file(paths[1], &files[1], &error) &&
 			  hob_diff_text(files[0], files[1], &how, &equal, &out, &error);
-	if (out.size > 0)
+	if (ok && json)
+		srv_cli_print_verdict("equal", equal, hob_buf_str(&out));
+	else if (out.size > 0)
 		srv_cli_print_lines(hob_buf_str(&out));
 	hob_buf_release(&out);
 	srv_unmap_file(&files[0]);
 	srv_unmap_file(&files[1]);
 	if (!ok)
 		return srv_cli_fail(who, &error, EXIT_USAGE);
-	if (equal)
+	if (equal && !json)
 		printf("equal\n");
 	return equal ? EXIT_GOOD : EXIT_ASSETS_FAILED;
 }
@@ -966,7 +968,8 @@ static int run_diff(int argc, char **argv)
 		{"--rows", 0, CLI_NUMBER, &rows, "N", "most records per section, most changes per asset (20)"},
 		{"--from", 0, CLI_TEXT, &how.from, "REV", "changes since this revision or commit"},
 		{"--to", 0, CLI_TEXT, &how.to, "REV", "up to this revision or commit (latest)"},
-		{"--format", 0, CLI_TEXT, &how.format, "FORM", "format of the report: text, md, html or json (text)"},
+		{"--format", 0, CLI_TEXT, &how.format, "FORM",
+		 "text, md, html or json (text); of two files text or json"},
 		{"--pictures", 0, CLI_TEXT, &how.pictures, "DIR|URL",
 		 "pictures of each asset before and after, and their difference: as PNG into DIR, or as links to the "
 		 "daemon, which readers reach at URL"},
@@ -976,7 +979,9 @@ static int run_diff(int argc, char **argv)
 		 "'{\"bytes\": \"10%\", \"triangles\": \"5%\"}': exit code 4 if an asset grew by more"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_diff, options, HOB_COUNT_OF(options), argc, argv);
-	bool report = how.from || how.format || how.pictures || how.growth;
+	bool json = how.format && strcmp(how.format, "json") == 0;
+	bool files = operands > 0 && is_cooked_file(argv[1]) && is_cooked_file(argv[operands]);
+	bool report = how.from || (how.format && !(json && files)) || how.pictures || how.growth;
 	how.url = url;
 	how.only = operands > 0 ? argv[1] : NULL;
 	how.format = how.format ? how.format : "text";
@@ -991,8 +996,7 @@ static int run_diff(int argc, char **argv)
 		if (is_other_file(argv[i]) && (!strchr(argv[i], '/') || argv[i][0] == '/' || argv[i][0] == '.'))
 			return srv_cli_usage_error(&srv_cli_diff, OTHER_FILE, argv[i]);
 	const char *const paths[] = {argv[1], argv[operands]};
-	return is_cooked_file(paths[0]) && is_cooked_file(paths[1]) ? compare_files(paths, rows)
-																: compare_versions(&how, paths[0], paths[1]);
+	return files ? compare_files(paths, rows, json) : compare_versions(&how, paths[0], paths[1]);
 }
 
 const cli_command srv_cli_diff = {

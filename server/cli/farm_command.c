@@ -23,6 +23,8 @@ typedef struct farm_tools {
 	void *blobs; /* a handle of srv_farm_blobs_of(farm) */
 	uint32_t days;
 	bool dry, json, adopt;
+	hob_buf damaged, doubts; /* verify --json */
+	uint64_t suspects;
 } farm_tools;
 
 enum {
@@ -244,9 +246,14 @@ static int run_gc(farm_tools *t)
 		return fail(&why);
 	}
 	srv_text_bytes(s->bytes, bytes);
-	printf("%s %s that nobody used for %u days; %s %s (%s) that nothing names\n",
-		   t->dry ? "would forget" : "forgot", srv_cli_count((double)trimmed, "result", records), t->days,
-		   t->dry ? "would delete" : "deleted", srv_cli_count((double)s->removed, "blob", blobs), bytes);
+	if (t->json)
+		printf("{\"forgotten\":%llu,\"deleted\":%llu,\"bytes\":%llu,\"dry_run\":%s}\n",
+			   (unsigned long long)trimmed, (unsigned long long)s->removed, (unsigned long long)s->bytes,
+			   t->dry ? "true" : "false");
+	else
+		printf("%s %s that nobody used for %u days; %s %s (%s) that nothing names\n",
+			   t->dry ? "would forget" : "forgot", srv_cli_count((double)trimmed, "result", records), t->days,
+			   t->dry ? "would delete" : "deleted", srv_cli_count((double)s->removed, "blob", blobs), bytes);
 	free(s);
 	return EXIT_GOOD;
 }
@@ -304,7 +311,10 @@ static bool check_one(void *user, const char *name, uint64_t size, int64_t age_s
 		return !c->failed;
 	}
 	c->damaged++;
-	printf("damaged: %s\n", name);
+	if (t->json)
+		hob_json_str(&t->damaged, hob_str_of(name));
+	else
+		printf("damaged: %s\n", name);
 	if (!t->dry)
 		c->failed = srv_farm_blobs_of(t->farm)->remove(t->blobs, name, &c->why) != SRV_FARM_OK;
 	return !c->failed;
@@ -312,10 +322,15 @@ static bool check_one(void *user, const char *name, uint64_t size, int64_t age_s
 
 static void on_doubt(void *user, const char *const *values, const size_t *sizes)
 {
-	uint64_t *suspects = user;
+	farm_tools *t = user;
 	(void)sizes;
 	char line[512];
-	*suspects += values[0][0] == 'n';
+	t->suspects += values[0][0] == 'n';
+	if (t->json) {
+		hob_json_object(&t->doubts, HOB_JSON("kind", values[0]), HOB_JSON("key", values[1]),
+						HOB_JSON("node", values[2]), HOB_JSON("why", values[3]));
+		return;
+	}
 	snprintf(line, sizeof line, "%s: key %.16s..., of %.100s%s%.200s", values[0], values[1], values[2],
 			 values[3][0] ? ": " : "", values[3]);
 	srv_plain(line);
@@ -332,7 +347,7 @@ static int run_verify(farm_tools *t)
 	char records[48], blobs[48];
 	srv_farm_why why = {""};
 	walk w = {.tools = t};
-	uint64_t names = 0, suspects = 0, others = 0;
+	uint64_t names = 0, others = 0;
 	check *c = calloc(1, sizeof *c);
 	srv_farm_end end = c ? walk_records(&w, &why) : SRV_FARM_DOWN;
 	end = end == SRV_FARM_OK ? refuse_odd(&w, &others, &why) : end;
@@ -344,7 +359,7 @@ static int run_verify(farm_tools *t)
 	if (end == SRV_FARM_OK && !c->failed)
 		count_named(c);
 	if (end == SRV_FARM_OK && !c->failed)
-		end = srv_farm_query(t->farm, doubts, NULL, 0, on_doubt, &suspects, &why);
+		end = srv_farm_query(t->farm, doubts, NULL, 0, on_doubt, t, &why);
 	uint64_t odd = w.odd_count + others, missing = c && c->found < names ? names - c->found : 0;
 	free(w.odd);
 	if (end != SRV_FARM_OK || c->failed) {
@@ -352,11 +367,17 @@ static int run_verify(farm_tools *t)
 		free(c);
 		return code;
 	}
-	printf("%s, %s checked: %llu damaged, %llu named and not there, %llu no records\n",
-		   srv_cli_count((double)w.records, "record", records),
-		   srv_cli_count((double)c->blobs, "blob", blobs), (unsigned long long)c->damaged,
-		   (unsigned long long)missing, (unsigned long long)odd);
-	uint64_t errors = c->damaged + missing + odd + suspects;
+	if (t->json)
+		printf("{\"records\":%llu,\"blobs\":%llu,\"damaged\":[%.*s],\"missing\":%llu,\"no_records\":%llu,"
+			   "\"doubts\":[%.*s]}\n",
+			   (unsigned long long)w.records, (unsigned long long)c->blobs, HOB_FMT(hob_buf_str(&t->damaged)),
+			   (unsigned long long)missing, (unsigned long long)odd, HOB_FMT(hob_buf_str(&t->doubts)));
+	else
+		printf("%s, %s checked: %llu damaged, %llu named and not there, %llu no records\n",
+			   srv_cli_count((double)w.records, "record", records),
+			   srv_cli_count((double)c->blobs, "blob", blobs), (unsigned long long)c->damaged,
+			   (unsigned long long)missing, (unsigned long long)odd);
+	uint64_t errors = c->damaged + missing + odd + t->suspects;
 	free(c);
 	return errors > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
 }
@@ -584,7 +605,7 @@ static int run_farm(int argc, char **argv)
 		 "the configuration file (hob.json here or in a parent)"},
 		{"--days", 0, CLI_NUMBER, &t.days, "N", "gc: drop results unused for N days (30)"},
 		{"--dry-run", 'n', CLI_FLAG, &t.dry, NULL, "gc, verify: change nothing"},
-		{"--json", 0, CLI_FLAG, &t.json, NULL, "status: as JSON"},
+		{"--json", 0, CLI_FLAG, &t.json, NULL, "status, gc, verify: as JSON"},
 		{"--adopt", 0, CLI_FLAG, &t.adopt, NULL, "init: take the blobs over from another database"}};
 	for (size_t i = 0; i < HOB_COUNT_OF(keys); i++)
 		options[5 + i] = srv_serve_option(&chosen, keys[i]);
@@ -610,6 +631,8 @@ static int run_farm(int argc, char **argv)
 	if (t.blobs)
 		srv_farm_blobs_of(t.farm)->close(t.blobs);
 	srv_farm_close(t.farm);
+	hob_buf_release(&t.damaged);
+	hob_buf_release(&t.doubts);
 	srv_config_release(&t.config);
 	return code;
 }

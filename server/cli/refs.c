@@ -1,6 +1,7 @@
 #include "cli.h"
 
 #include "../../core/base/array.h"
+#include "../../core/base/json_write.h"
 #include "../../core/base/limits.h"
 #include "../fs/beneath.h"
 #include "../fs/folder.h"
@@ -25,7 +26,8 @@
 
 typedef struct finder {
 	int root;
-	bool fix;
+	bool fix, json;
+	hob_buf found;	  /* --json */
 	hob_str from, to; /* the move, as hob_path_join writes paths; both a file or both a folder */
 	hob_arena arena;  /* owns the paths */
 	hob_str *files;
@@ -145,8 +147,14 @@ static void replace(scan *s, size_t begin, size_t end, hob_str now)
 	hob_buf_put_str(s->out, now);
 	s->copied = end;
 	s->edits++;
-	say(stdout, "%.*s:%u: %.*s -> %.*s", HOB_FMT(s->path), line_of(s, begin),
-		HOB_FMT(hob_str_sub(s->text, begin, end)), HOB_FMT(now));
+	hob_str before = hob_str_sub(s->text, begin, end);
+	char as = kind_of(s->path) <= KIND_MERGE ? 'r' : 's'; /* JSON already, or a text */
+	if (s->f->json)
+		hob_json_object(&s->f->found, HOB_JSON("file", s->path), HOB_JSON("line", line_of(s, begin)),
+						hob_json_of("from", as, 0, before), hob_json_of("to", as, 0, now));
+	else
+		say(stdout, "%.*s:%u: %.*s -> %.*s", HOB_FMT(s->path), line_of(s, begin), HOB_FMT(before),
+			HOB_FMT(now));
 }
 
 /* ---- JSON */
@@ -426,7 +434,10 @@ static int find(finder *f, const char *from, const char *to)
 		qsort(f->files, f->count, sizeof *f->files, by_name);
 	for (uint32_t i = 0; i < f->count; i++)
 		look_at(f, f->files[i]);
-	if (f->edits == 0)
+	if (f->json)
+		printf("{\"references\":[%.*s],\"files\":%u,\"looked_at\":%u,\"fixed\":%s}\n",
+			   HOB_FMT(hob_buf_str(&f->found)), f->edited, f->count, f->fix ? "true" : "false");
+	else if (f->edits == 0)
 		printf("no file names '%s' in vain (%u looked at)\n", from, f->count);
 	else
 		printf("%u reference%s in %u file%s%s\n", f->edits, HOB_PLURAL(f->edits), f->edited,
@@ -438,7 +449,8 @@ static int run_refs(int argc, char **argv)
 {
 	finder f = {.root = -1};
 	cli_option options[] = {
-		{"--fix", 0, CLI_FLAG, &f.fix, NULL, "write the new names; without it nothing is changed"}};
+		{"--fix", 0, CLI_FLAG, &f.fix, NULL, "write the new names; without it nothing is changed"},
+		{"--json", 0, CLI_FLAG, &f.json, NULL, "the references as JSON"}};
 	int operands = srv_cli_parse(&srv_cli_refs, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands != 3)
 		return srv_cli_usage_error(&srv_cli_refs, "name a folder, and below it what moved: before and now");
@@ -449,6 +461,7 @@ static int run_refs(int argc, char **argv)
 	hob_arena_init(&f.arena, SIZE_MAX);
 	int code = find(&f, argv[2], argv[3]);
 	hob_arena_release(&f.arena);
+	hob_buf_release(&f.found);
 	free(f.files);
 	close(f.root);
 	return code;

@@ -1,5 +1,7 @@
 #include "cli.h"
 
+#include "../../core/base/json_write.h"
+#include "../../core/base/pieces.h"
 #include "../log/log.h"
 
 #include <stdarg.h>
@@ -106,6 +108,17 @@ void srv_cli_print_field(uint32_t column, const char *text, const char *fmt, ...
 	va_end(args);
 	srv_cli_wrap(&out, hob_str_of(text), columns_of(hob_str_of(left)), column, srv_cli_width(1));
 	printf("%s%.*s\n", left, HOB_FMT(hob_buf_str(&out)));
+	hob_buf_release(&out);
+}
+
+void srv_cli_print_verdict(const char *name, bool holds, hob_str text)
+{
+	hob_buf out = {0};
+	hob_json_put(&out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_BOOL(name, holds), HOB_JSON_OPEN("lines", '['));
+	while (text.len > 0)
+		hob_json_str(&out, hob_str_next(&text, '\n'));
+	hob_json_put(&out, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
+	printf("%.*s\n", HOB_FMT(hob_buf_str(&out)));
 	hob_buf_release(&out);
 }
 

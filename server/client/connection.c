@@ -63,6 +63,8 @@ static bool connect_unix(srv_connection *c, hob_error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const char *path = c->peer->url + 5;
+	if (!path[0])
+		return hob_fail(err, USAGE, "'unix:' names no socket; write unix:/path");
 	if (strlen(path) >= sizeof address.sun_path)
 		return hob_fail(err, USAGE, "'%s' is too long for a Unix socket", c->peer->url);
 	strcpy(address.sun_path, path);
@@ -98,8 +100,11 @@ static bool connect_tcp(srv_connection *c, hob_error *err)
 		node = name + 1;
 		node[strcspn(node, "]")] = 0;
 	}
+	if (port[0] == 0 || strspn(port, "0123456789") != strlen(port) || strtoul(port, NULL, 10) - 1 >= 65535)
+		return hob_fail(err, USAGE, "'%s': the port is a number from 1 to 65535; write HOST:PORT", url);
 	struct addrinfo wish = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-	if (getaddrinfo(node, port, &wish, &found) == 0)
+	int lookup = getaddrinfo(node, port, &wish, &found);
+	if (lookup == 0)
 		for (struct addrinfo *a = found; a && c->fd < 0; a = a->ai_next) {
 			c->fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
 			if (c->fd >= 0 && !connect_within(c->fd, a->ai_addr, a->ai_addrlen, c->peer->connect_ms)) {
@@ -110,7 +115,7 @@ static bool connect_tcp(srv_connection *c, hob_error *err)
 	if (found)
 		freeaddrinfo(found);
 	if (c->fd < 0)
-		return fail_to_connect(c->peer, NULL, err);
+		return fail_to_connect(c->peer, lookup == 0 ? NULL : gai_strerror(lookup), err);
 	/* Head and body are two writes; without NODELAY the second would wait for the first's acknowledgement. */
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	srv_connection_limit_silence(c, c->peer->silence_ms);

@@ -77,6 +77,10 @@ class Bundles(CommandLine):
         self.repack(file, members, {"files/good.obj": obj_text(6).encode()})
         said = self.hob("bundle", "replay", file, code=1)[0]
         self.assertRegex(said, r"differs   meshes  [0-9a-f]{12} -> [0-9a-f]{12}")
+        told = json.loads(self.hob("bundle", "replay", file, "--json", code=1)[0])
+        self.assertEqual((told["same"], [line for line in told["lines"] if line.startswith("  differs   meshes")]),
+                         (False, [line for line in said.splitlines() if line.startswith("  differs   meshes")]))
+        self.assertEqual(self.hob("bundle", "replay", self.art / "good.obj", "--json", code=2)[0], "")
         self.assertIn("did you mean\n  art/good.obj", self.hob("bundle", "art/god.obj", code=2)[1])
 
     def repack(self, file, members, more):

@@ -283,6 +283,9 @@ class Queries(CommandLine):
         self.hob("get", "art/duck.obj", "-o", new)
         self.assertEqual(self.hob("diff", old, old)[0], "equal\n")
         self.assertIn("aabb_max [20.5,1,0] -> [22,1,0]", self.hob("diff", old, new, code=1)[0])
+        self.assertEqual(json.loads(self.hob("diff", old, old, "--json")[0]), {"equal": True, "lines": []})
+        told = json.loads(self.hob("diff", old, new, "--json", code=1)[0])
+        self.assertEqual((told["equal"], any("aabb_max" in line for line in told["lines"])), (False, True))
         for pair in ((old, "art/duck.obj"), ("art/duck.obj", old), ("art/duck.obj", f"art/twin.obj@{rev}")):
             self.assertIn("'art/duck.obj' is no cooked file here", self.hob("diff", *pair, code=2)[1])
         self.assertIn("no such rev", self.hob("diff", "art/duck.obj@99999", code=2)[1])

@@ -439,6 +439,10 @@ class Farm(FarmScenario):
         self.assertIn("deleted no blobs (0 B)", self.hob("farm", "gc", *self.options))
         os.utime(stray, (0, 0))
         self.assertIn("would delete 1 blob (1 B)", self.hob("farm", "gc", "-n", *self.options))
+        self.assertEqual(json.loads(self.hob("farm", "gc", "-n", "--json", *self.options)),
+                         {"forgotten": 0, "deleted": 1, "bytes": 1, "dry_run": True})
+        told = json.loads(self.hob("farm", "verify", "-n", "--json", *self.options, code=1))
+        self.assertEqual((len(told["damaged"]), told["missing"], told["no_records"], told["doubts"]), (1, 0, 0, []))
         self.assertIn("deleted 1 blob (1 B)", self.hob("farm", "gc", *self.options))
         self.postgres.sql("update hob_action set last_used = current_date - 40 where key = (select min(key::text)::bytea from hob_action)")
         self.assertIn("forgot 1 result", self.hob("farm", "gc", *self.options))

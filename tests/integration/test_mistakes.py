@@ -81,6 +81,8 @@ TYPED = [
     ("hob serve --once-ready make", 2, ["use 'hob status --ready'"]),
     ("hob init --from list.json", 2, ["use 'hob cook LIST'"]),
     ("hob healthcheck", 3, ["use 'hob status --live'", "no daemon answers at"]),
+    ("hob status --url 127.0.0.1:99999", 2, ["from 1 to 65535"]),
+    ("hob status --url unix:", 2, ["names no socket", "unix:/path"]),
     ("hob status --url ftp://x", 2, ["HOST:PORT"]),
     ("hob ls --state faild", 2, ["did you mean 'failed'"]),
     ("hob get art/duck.obj --all", 2, ["--all takes a folder"]),

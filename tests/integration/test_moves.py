@@ -518,6 +518,10 @@ class References(Scenario):
         os.makedirs(self.art / "pictures/new")
         os.rename(self.art / "tex/wood a.png", self.art / "pictures/new/oak #1.png")
         before = {path: path.read_bytes() for path in self.art.rglob("*") if path.is_file()}
+        told = json.loads("".join(self.refs("tex/wood a.png", "pictures/new/oak #1.png", "--json")[0]))
+        self.assertEqual([(one["file"], one["line"], one["to"]) for one in told.pop("references")],
+                         [("props/a.gltf", 2, "../pictures/new/oak%20%231.png"), ("props/b.mtl", 3, "../pictures/new/oak #1.png")])
+        self.assertEqual(told, {"files": 2, "looked_at": 4, "fixed": False})
         dry, _ = self.refs("tex/wood a.png", "pictures/new/oak #1.png")
         self.assertEqual(dry, ['props/a.gltf:2: "../tex/wood%20a.png" -> "../pictures/new/oak%20%231.png"',
                                "props/b.mtl:3: ..\\tex\\wood a.png -> ../pictures/new/oak #1.png",
