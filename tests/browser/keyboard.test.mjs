@@ -72,6 +72,27 @@ describe('without a pointer', { skip: missing() ?? withoutDashboard() ?? false }
 		await page.getByRole('searchbox', { name: 'Search settings' }).waitFor();
 	});
 
+	test('every control of every page is reached by Tab', async () => {
+		await page.evaluate(() => addEventListener('focusin', ({ target }) => (target.reached = true)));
+		for (const path of ['/', '/ui/assets', '/ui/errors', '/ui/library', '/ui/jobs', '/ui/cache', '/ui/clients', '/ui/log', '/ui/settings']) {
+			await page.evaluate((to) => {
+				history.pushState(null, '', to);
+				dispatchEvent(new PopStateEvent('popstate'));
+				document.activeElement?.blur();
+			}, path);
+			await page.locator('main h1').first().waitFor();
+			const missed = () => page.evaluate(() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+				.filter((each) => !each.reached && each.tabIndex >= 0 && !each.disabled && each.checkVisibility() && !each.closest('dialog:not([open])'))
+				.filter((each) => each.type !== 'radio' || each.checked).map((each) => each.outerHTML.slice(0, 120)));
+			/* twice around, since a page may still fill */
+			for (let i = 0, rounds = 0; i < 400 && rounds < 2; i++) {
+				await page.keyboard.press('Tab');
+				rounds += await page.evaluate(() => document.activeElement === document.body);
+			}
+			assert.deepEqual(await missed(), [], path);
+		}
+	});
+
 	for (const width of [390, 768]) test(`at ${width} pixels a list shows the number that it is sorted by, and names keep their words whole`, async () => {
 		await page.setViewportSize({ width, height: 844 });
 		await page.goto(`${studio.origin}/ui/assets?sort=-triangles`);
