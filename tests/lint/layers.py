@@ -44,7 +44,7 @@ MAY = {
     "server/watch": ["core/base", "server/fs"],
     "server/graph": ["core/base", "core/hash", "server/fs"],
     "server/queue": ["core/base"],
-    "server/worker": ["core/base", "server/fs", "core/hash", "core/cook", "core/import", "core/formats", "core/texture"],
+    "server/worker": ["core/base", "server/fs", "core/hash", "core/cook", "core/import", "core/import/assimp", "core/import/gltf", "core/formats", "core/texture"],
     "server/store": ["core/base", "core/hash", "server/fs"],
     "server/reuse": ["core/base", "core/settings", "server/cook", "server/store", "server/worker"],
     "server/farm": ["core/base", "core/hash"],
