@@ -406,7 +406,7 @@ static uint32_t material_slot(const hob_model *model, const hob_mesh *mesh)
 static void measure_ranges(mesh_job *job)
 {
 	const hob_model *model = &job->c->model;
-	float low[3], high[3], min[3], max[3], side = 0;
+	float low[3], high[3], min[3] = {0}, max[3] = {0}, side = 0;
 	job->ranges = HOB_NEW(&job->c->memory->scratch, hob_ranges, (size_t)model->material_count + 1);
 	for (uint32_t i = 0; i < model->mesh_count; i++) {
 		const hob_mesh *mesh = &model->meshes[i];
