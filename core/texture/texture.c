@@ -502,6 +502,7 @@ static void prepare(bake *b)
 	b->jobs = HOB_NEW(scratch, job, b->plan.count);
 	b->order = HOB_NEW(scratch, uint32_t, b->plan.count);
 	b->srgb = HOB_NEW(scratch, hob_srgb, 1);
+	bool makes = false; /* also what another cook may give up */
 	for (uint32_t i = 0; i < b->plan.count; i++) {
 		job *j = &b->jobs[i];
 		*j = (job){.recipe = &b->plan.recipes[i], .keyed = true, .bad_source = HOB_NONE};
@@ -517,8 +518,9 @@ static void prepare(bake *b)
 		look_up(b, j, false);
 		if (j->state == HOB_PART_UNKNOWN)
 			b->order[b->order_count++] = i;
+		makes |= j->state != HOB_PART_KNOWN;
 	}
-	if (b->order_count > 0)
+	if (makes)
 		hob_srgb_init(b->srgb);
 	hob_parallel_for(b->request->parallel, b->plan.count, digest_known, b->jobs);
 }
