@@ -53,8 +53,8 @@ if(TARGET hob-thumbnail)
 endif()
 
 if(TARGET hob-git)
-  install(TARGETS hob-git RUNTIME COMPONENT git)
-  install(FILES ${CMAKE_BINARY_DIR}/man/hob-git.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT git)
+  install(TARGETS hob-git hob-lfs RUNTIME COMPONENT git)
+  install(FILES ${CMAKE_BINARY_DIR}/man/hob-git.1 ${CMAKE_BINARY_DIR}/man/hob-lfs.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT git)
 endif()
 
 get_property(farm_drivers GLOBAL PROPERTY hob_farm_drivers)

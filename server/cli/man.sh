@@ -189,6 +189,9 @@ program hob-thumbnail 'draw thumbnails for hob' \
 program hob-git 'read git repositories for hob' \
 	'The process that hob serve starts for each git repository. It reads objects and references in a sandbox of landlock, seccomp and limits.' \
 	>"$out/hob-git.1"
+program hob-lfs 'fetch large files of git repositories for hob' \
+	'The process that hob serve starts for a source with "lfs" in hob.json. It asks that server of Git LFS, in a sandbox that allows the network and no files but certificates.' \
+	>"$out/hob-lfs.1"
 
 for shell in bash zsh fish; do
 	"$hob" completion "$shell" >"$out/hob.$shell"

@@ -433,7 +433,9 @@ static bool add_git(daemon_state *d, const char *repository, const char *folder,
 	*git = (srv_git_options){.name = hob_arena_str(arena, shown).data,
 							 .repository = hob_arena_str(arena, hob_str_of(path)).data,
 							 .folder = hob_arena_str(arena, hob_str_of(folder ? folder : "")).data,
-							 .refs = source < 0 ? NULL : d->config.sources[source].refs};
+							 .refs = source < 0 ? NULL : d->config.sources[source].refs,
+							 .lfs = source < 0 ? NULL : d->config.sources[source].lfs,
+							 .token = source < 0 ? NULL : d->config.sources[source].lfs_token};
 	free(path);
 	if (!git->name || !git->repository || !git->folder)
 		return hob_fail(err, MEMORY, "no memory left for a git repository");
@@ -596,6 +598,8 @@ static bool same_sources(const srv_config *a, const srv_config *b)
 			   same_text(a->sources[i].name, b->sources[i].name) &&
 			   a->sources[i].mirror == b->sources[i].mirror &&
 			   same_text(a->sources[i].git, b->sources[i].git) &&
+			   same_text(a->sources[i].lfs, b->sources[i].lfs) &&
+			   same_text(a->sources[i].lfs_token, b->sources[i].lfs_token) &&
 			   same_globs(a->sources[i].refs, b->sources[i].refs) &&
 			   same_globs(a->sources[i].include, b->sources[i].include) &&
 			   same_globs(a->sources[i].exclude, b->sources[i].exclude);

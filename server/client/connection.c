@@ -33,8 +33,8 @@ struct srv_connection {
 
 static bool fail_to_connect(const srv_peer *peer, const char *why, hob_error *err)
 {
-	return hob_fail(err, IO, "no daemon answers at %s%s%s%s", peer->url, why ? ": " : "", why ? why : "",
-					peer->advice ? peer->advice : "");
+	return hob_fail(err, IO, "no %s answers at %s%s%s%s", peer->kind ? peer->kind : "daemon", peer->url,
+					why ? ": " : "", why ? why : "", peer->advice ? peer->advice : "");
 }
 
 /* Connects within `ms` (0: no limit). False with errno. */
@@ -282,6 +282,8 @@ bool srv_connection_answer(srv_connection *c, srv_answer *out, hob_error *err)
 	out->length = http->length;
 	take_field(http, "Content-Type", " \t\r", out->type, sizeof out->type);
 	take_field(http, "ETag", " \t\r\"", out->hash, sizeof out->hash);
+	take_field(http, "Location", " \t\r", out->location, sizeof out->location);
+	take_field(http, "Retry-After", " \t\r", out->retry_after, sizeof out->retry_after);
 	take_field(http, "Cook-State", " \t\r", out->standing, sizeof out->standing);
 	take_field(http, "Cook-Standing", " \t\r", out->standing, sizeof out->standing);
 	return true;

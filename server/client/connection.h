@@ -13,6 +13,7 @@ typedef struct srv_connection srv_connection;
 
 typedef struct srv_peer {
 	const char *url;
+	const char *kind;	 /* what is asked, for messages; NULL: a daemon */
 	const char *token;	 /* sent as a bearer token; NULL or empty: none */
 	const char *advice;	 /* appended to the message if nobody answers, for example "; start it"; NULL: none */
 	uint32_t connect_ms; /* 0: until the system gives up */
@@ -24,6 +25,7 @@ typedef struct srv_answer {
 	char type[96];	   /* Content-Type */
 	char hash[80];	   /* ETag without quotes */
 	char standing[16]; /* Cook-Standing, or Cook-State of 0.2 */
+	char location[2048], retry_after[16];
 	uint64_t length;
 	bool has_length;
 } srv_answer;

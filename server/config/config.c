@@ -236,6 +236,8 @@ void srv_config_print(const srv_config *config, hob_buf *out)
 		if (source->git) {
 			hob_json_put(out, HOB_JSON("git", source->git));
 			print_globs("refs", source->refs, out);
+			hob_json_put(out, HOB_JSON_SOME("lfs", hob_str_of(source->lfs)),
+						 HOB_JSON_SOME("lfs_token", hob_str_of(source->lfs_token)));
 		}
 		print_globs("include", source->include, out);
 		print_globs("exclude", source->exclude, out);
@@ -309,6 +311,8 @@ static void put_config_schema(hob_buf *out)
 				"\"exclude\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 				"\"mirror\":{\"type\":\"boolean\",\"description\":\"only agents write this folder\"},"
 				"\"git\":{\"type\":\"string\",\"description\":\"a git repository; path is a folder in it\"},"
+				"\"lfs\":{\"type\":\"string\",\"description\":\"its server of Git LFS\"},"
+				"\"lfs_token\":{\"type\":\"string\",\"description\":\"a file: USER:PASSWORD or a token\"},"
 				"\"refs\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 				"\"options\":{\"$ref\":\"#/$defs/settings\"}}}},"
 				"\"defaults\":{\"$ref\":\"#/$defs/settings\"}},\"$defs\":{\"settings\":"));

@@ -51,7 +51,8 @@ typedef struct srv_config_source {
 	const char *name; /* "": the folder's name */
 	const char *path; /* absolute, or relative to the current folder; of a repository: below its top folder */
 	const char *git;  /* path of a git repository (server/git); NULL: a folder */
-	bool mirror;	  /* files come from agents only (server/mirror) */
+	const char *lfs, *lfs_token; /* its server of Git LFS, and the file of its token; NULL: none */
+	bool mirror;				 /* files come from agents only (server/mirror) */
 	/* NULL-terminated; globs below the folder, no include = all; branches and tags, or globs of them */
 	const char *const *include, *const *exclude, *const *refs;
 	hob_settings settings; /* defaults, overridden by the source's options */

@@ -54,8 +54,8 @@ static const char *find_file(srv_config *config)
 static bool fail_key(const reader *r, const char *path)
 {
 	static const char *const others[] = {"sources", "defaults", "version"};
-	static const char *const of_sources[] = {"path",	"name",	  "include", "exclude",
-											 "options", "mirror", "git",	 "refs"};
+	static const char *const of_sources[] = {"path",   "name", "include", "exclude", "options",
+											 "mirror", "git",  "refs",	  "lfs",	 "lfs_token"};
 	hob_str best = {0}, last = hob_str_of(path);
 	size_t nearest = HOB_NEAR_EDITS + 1, dot = hob_str_find(last, HOB_STR("."), 0);
 	last = dot == SIZE_MAX ? last : hob_str_sub(last, dot + 1, last.len);
@@ -249,8 +249,14 @@ static bool fail_source_key(const reader *r, const char *key)
 	}
 	return hob_fail(r->err, CONFIG,
 					"%s: unknown key '%s' of a source%s%s%s There are name, path, include, exclude, options, "
-					"mirror, git, refs",
+					"mirror, git, refs, lfs, lfs_token",
 					r->file, key, best ? "; did you mean '" : ".", best ? best : "", best ? "'?" : "");
+}
+
+static bool is_address(const char *text)
+{
+	return text && strlen(text) < 2048 && strcspn(text, " @\"\r\n\t") == strlen(text) &&
+		   (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0);
 }
 
 static bool read_source(const reader *r, const cJSON *object, srv_config_source *source)
@@ -273,6 +279,14 @@ static bool read_source(const reader *r, const cJSON *object, srv_config_source 
 		else if (strcmp(item->string, "name") == 0 || strcmp(item->string, "path") == 0)
 			return hob_fail(r->err, CONFIG, "%s: '%s' of a source must be a text%s", r->file, item->string,
 							item->string[0] == 'n' ? " without '/'" : "");
+		else if (strcmp(item->string, "lfs") == 0 && git && is_address(item->valuestring))
+			source->lfs = hob_arena_str(&r->config->arena, hob_str_of(item->valuestring)).data;
+		else if (strcmp(item->string, "lfs_token") == 0 && git && cJSON_IsString(item))
+			source->lfs_token = resolved(r, item->valuestring);
+		else if (strcmp(item->string, "lfs") == 0 || strcmp(item->string, "lfs_token") == 0)
+			return hob_fail(r->err, CONFIG, "%s: '%s' of a source must be %s, and belongs to 'git'", r->file,
+							item->string,
+							item->string[3] ? "the path of a file" : "an http:// or https:// address");
 		else if (strcmp(item->string, "git") == 0)
 			return hob_fail(r->err, CONFIG, "%s: 'git' of a source must be the path of a repository",
 							r->file);

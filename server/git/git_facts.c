@@ -41,7 +41,7 @@ git_counts srv_git_count(const git_root *root, const commit_state *state)
 
 bool srv_git_is_cooking(const git_root *root, const commit_state *state)
 {
-	return state->settled_ms == 0 || srv_git_count(root, state).busy > 0;
+	return state->fetching || state->settled_ms == 0 || srv_git_count(root, state).busy > 0;
 }
 
 /* The value of the first line that begins with `key`; *rest: what follows it. */
@@ -75,6 +75,7 @@ void srv_git_put_commit(git_root *root, hob_str facts, bool whole, hob_buf *out)
 		return;
 	const commit_state *state = srv_git_state(root, &id);
 	git_counts counts = state ? srv_git_count(root, state) : (git_counts){0};
+	counts.busy += state && state->fetching ? srv_git_large_pending(root) : 0;
 	const char *word = !state									   ? "cold"
 					   : state->settled_ms == 0 || counts.busy > 0 ? "cooking"
 					   : counts.failed > 0						   ? "broken"
@@ -102,11 +103,13 @@ void srv_git_put_commit(git_root *root, hob_str facts, bool whole, hob_buf *out)
 	hob_json_close(out, '}');
 }
 
-bool srv_git_make_folder(git_root *root, hob_str name, hob_buf *out, hob_error *err)
+bool srv_git_make_folder(git_root *root, hob_str name, bool *later, hob_buf *out, hob_error *err)
 {
 	srv_git_id id;
 	if (!srv_git_resolve(root, name, &id, err) || !srv_git_make(root, &id, true, err))
 		return false;
+	const commit_state *state = srv_git_state(root, &id);
+	*later = state && state != &root->tip && state->fetching;
 	hob_json_object(out, HOB_JSON("id", srv_git_id_text(&id).text));
 	return true;
 }

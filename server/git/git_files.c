@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OBJECT_NAME = 80, HEAD_BYTES = 23, DEPTH_MAX = 80 };
+enum { HEAD_BYTES = 23, DEPTH_MAX = 80 };
 static const char link_name[] = "incoming/link";
 
 /* ---- changes */
@@ -114,25 +114,27 @@ void srv_git_files_close(srv_git_files *files)
 
 /* ---- objects */
 
-static void object_name(const srv_git_id *id, bool pointer, char out[OBJECT_NAME])
+void srv_git_object_name(const srv_git_id *id, bool pointer, char out[SRV_GIT_OBJECT_NAME])
 {
 	srv_git_hex text = srv_git_id_text(id);
-	snprintf(out, OBJECT_NAME, "objects/%.2s/%s%s", text.text, text.text + 2, pointer ? ".pointer" : "");
+	snprintf(out, SRV_GIT_OBJECT_NAME, "objects/%.2s/%s%s", text.text, text.text + 2,
+			 pointer ? ".pointer" : "");
 }
 
 static bool is_held(const srv_git_files *files, const srv_git_id *id)
 {
-	char name[OBJECT_NAME];
+	char name[SRV_GIT_OBJECT_NAME];
 	struct stat info;
-	object_name(id, false, name);
+	srv_git_object_name(id, false, name);
 	return fstatat(files->fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
 }
 
-void srv_git_files_peek(const srv_git_files *files, const srv_git_id *id, size_t most, hob_buf *out)
+void srv_git_files_peek(const srv_git_files *files, const srv_git_id *id, bool pointer, size_t most,
+						hob_buf *out)
 {
-	char name[OBJECT_NAME];
+	char name[SRV_GIT_OBJECT_NAME];
 	struct stat info;
-	object_name(id, false, name);
+	srv_git_object_name(id, pointer, name);
 	int fd = openat(files->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	size_t size =
 		fd >= 0 && fstat(fd, &info) == 0 && (uint64_t)info.st_size < most ? (size_t)info.st_size : 0;
@@ -153,7 +155,7 @@ static bool fail_disk(const srv_git_files *files, hob_error *err)
 static bool fetch(const srv_git_files *files, srv_git_reader *reader, srv_git_change *c, hob_arena *arena,
 				  hob_error *err)
 {
-	char name[OBJECT_NAME];
+	char name[SRV_GIT_OBJECT_NAME];
 	snprintf(name, sizeof name, "incoming/%s", srv_git_id_text(&c->id).text);
 	int fd = openat(files->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	if (fd < 0)
@@ -172,11 +174,11 @@ static bool fetch(const srv_git_files *files, srv_git_reader *reader, srv_git_ch
 /* Gives a file that was fetched its name. */
 static bool name_object(const srv_git_files *files, const srv_git_change *c, hob_error *err)
 {
-	char name[OBJECT_NAME], incoming[OBJECT_NAME], folder[16];
+	char name[SRV_GIT_OBJECT_NAME], incoming[SRV_GIT_OBJECT_NAME], folder[16];
 	srv_git_hex text = srv_git_id_text(&c->id);
 	snprintf(incoming, sizeof incoming, "incoming/%s", text.text);
 	snprintf(folder, sizeof folder, "objects/%.2s", text.text);
-	object_name(&c->id, c->pointer, name);
+	srv_git_object_name(&c->id, c->pointer, name);
 	if (mkdirat(files->fd, folder, 0700) != 0 && errno != EEXIST)
 		return fail_disk(files, err);
 	return renameat(files->fd, incoming, files->fd, name) == 0 || errno == ENOENT || fail_disk(files, err);
@@ -239,10 +241,10 @@ static bool copy_object(const srv_git_files *files, const char *object)
  * fault. */
 static bool put(const srv_git_files *files, int folder, srv_git_change *c, hob_error *err)
 {
-	char object[OBJECT_NAME];
+	char object[SRV_GIT_OBJECT_NAME];
 	struct stat wanted, there;
 	const char *name;
-	object_name(&c->id, c->pointer, object);
+	srv_git_object_name(&c->id, c->pointer, object);
 	int parent = srv_open_parent(folder, c->path, true, &name);
 	bool ok = parent >= 0 && fstatat(files->fd, object, &wanted, AT_SYMLINK_NOFOLLOW) == 0;
 	bool same = ok && fstatat(parent, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&

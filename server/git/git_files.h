@@ -57,7 +57,11 @@ bool srv_git_files_make(const srv_git_files *files, const char *parent, const ch
 						srv_git_changes *changes, hob_error *err) HOB_MUST_CHECK;
 /* Removes `parent`/ID, which is gone at once. */
 void srv_git_files_remove(const srv_git_files *files, const char *parent, const char *id);
-/* Appends up to `most` bytes of an object. */
-void srv_git_files_peek(const srv_git_files *files, const srv_git_id *id, size_t most, hob_buf *out);
+/* Appends up to `most` bytes of an object, or of a pointer. */
+void srv_git_files_peek(const srv_git_files *files, const srv_git_id *id, bool pointer, size_t most,
+						hob_buf *out);
+enum { SRV_GIT_OBJECT_NAME = 80 };
+/* objects/ab/cd... */
+void srv_git_object_name(const srv_git_id *id, bool pointer, char out[SRV_GIT_OBJECT_NAME]);
 
 #endif

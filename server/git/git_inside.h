@@ -3,7 +3,8 @@
  *
  *   git_sources.c   the thread, its controls, and when a commit is settled
  *   git_root.c      references, tips and folders of commits
- *   git_facts.c     what the API says about commits */
+ *   git_facts.c     what the API says about commits
+ *   git_large.c     large files of a server, one at a time; what needs them waits */
 #ifndef SRV_GIT_INSIDE_H
 #define SRV_GIT_INSIDE_H
 
@@ -29,9 +30,18 @@ typedef struct commit_state {
 	int64_t settled_ms; /* 0: not yet */
 	uint64_t used;		/* number of the newest use */
 	bool pinned;		/* the tip of another reference */
+	bool fetching;		/* it waits for large files; except for the tip, there is no folder yet */
 	git_note *notes;
 	uint32_t note_count, note_room;
 } commit_state;
+
+/* A large file that is wanted of the server. */
+typedef struct git_large {
+	srv_git_id id; /* of the pointer */
+	uint64_t size;
+	char sha256[HOB_SHA256_TEXT + 1];
+	char *fault; /* NULL: it was not asked for yet, or has no answer */
+} git_large;
 
 typedef struct git_root {
 	struct srv_gits *gits;
@@ -44,6 +54,11 @@ typedef struct git_root {
 	bool has_tip, troubled;
 	commit_state tip, *commits;
 	uint32_t commit_count, commit_room;
+	srv_git_reader server; /* program: NULL: none */
+	git_large *large;
+	uint32_t large_count, large_room;
+	int large_fd;				/* of large_id, which hob-lfs writes; -1: it does nothing */
+	srv_git_id large_id, tried; /* tried: the newest tip whose large files were asked for */
 } git_root;
 
 typedef struct settling {
@@ -98,13 +113,26 @@ void srv_git_watch(git_root *root);
 /* Reads the events: whether a reference may have changed. */
 bool srv_git_watch_moved(git_root *root);
 
+/* git_large.c. wanted: whether large files of these changes are on their way; asks for them. next: begins
+ * with one. take: when server.socket has an answer; true: nothing is on its way any more. forget: what failed
+ * is asked for again. */
+bool srv_git_large_wanted(git_root *root, const srv_git_changes *changes);
+void srv_git_large_next(git_root *root);
+bool srv_git_large_take(git_root *root);
+uint32_t srv_git_large_pending(const git_root *root);
+const char *srv_git_large_fault(const git_root *root, const srv_git_id *id); /* NULL: none is known */
+void srv_git_large_forget(git_root *root);
+void srv_git_large_end(git_root *root);
+
 /* git_facts.c */
 commit_state *srv_git_state(git_root *root, const srv_git_id *id); /* NULL: it has no folder */
 git_counts srv_git_count(const git_root *root, const commit_state *state);
 bool srv_git_is_cooking(const git_root *root, const commit_state *state);
 /* facts: an answer of "commit". */
 void srv_git_put_commit(git_root *root, hob_str facts, bool whole, hob_buf *out);
-/* Makes the folder of the commit that `name` names, also if it is the tip: {"id":...}. */
-bool srv_git_make_folder(git_root *root, hob_str name, hob_buf *out, hob_error *err) HOB_MUST_CHECK;
+/* Makes the folder of the commit that `name` names, also if it is the tip: {"id":...}. *later: it waits for
+ * large files. */
+bool srv_git_make_folder(git_root *root, hob_str name, bool *later, hob_buf *out,
+						 hob_error *err) HOB_MUST_CHECK;
 
 #endif

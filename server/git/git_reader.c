@@ -32,7 +32,7 @@ static bool is_repository(const char *folder)
 bool srv_git_reader_open(srv_git_reader *reader, const char *path, int sandbox, const atomic_bool *stop,
 						 hob_error *err)
 {
-	*reader = (srv_git_reader){.sandbox = sandbox, .stop = stop, .socket = -1};
+	*reader = (srv_git_reader){.program = "hob-git", .sandbox = sandbox, .stop = stop, .socket = -1};
 	if (strlen(path) + 8 > sizeof reader->repository)
 		return hob_fail(err, USAGE, "the path '%.100s...' is too long", path);
 	if (has(path, ".git", S_IFREG))
@@ -43,6 +43,14 @@ bool srv_git_reader_open(srv_git_reader *reader, const char *path, int sandbox, 
 			 has(path, ".git", S_IFDIR) ? "/.git" : "");
 	return is_repository(reader->repository) ||
 		   hob_fail(err, IO, "'%s' is no git repository: it has no HEAD, objects and refs", path);
+}
+
+void srv_git_server_open(srv_git_reader *reader, const char *url, const char *token_file, int sandbox,
+						 const atomic_bool *stop)
+{
+	*reader = (srv_git_reader){.program = "hob-lfs", .sandbox = sandbox, .stop = stop, .socket = -1};
+	snprintf(reader->repository, sizeof reader->repository, "%s", url);
+	reader->token = token_file ? token_file : "-";
 }
 
 void srv_git_reader_close(srv_git_reader *reader)
@@ -69,19 +77,23 @@ static bool receive(srv_git_reader *reader, void *data, size_t most, size_t *got
 		if (size < 0 && errno == EINTR)
 			continue;
 		*got = size > 0 ? (size_t)size : 0;
-		return size > 0 || hob_fail(err, IO, "hob-git ended while it read '%s'", reader->repository);
+		return size > 0 ||
+			   hob_fail(err, IO, "%s ended while it read '%s'", reader->program, reader->repository);
 	}
-	return hob_fail(err, IO, "hob-git did not answer about '%s'", reader->repository);
+	return hob_fail(err, IO, "%s did not answer about '%s'", reader->program, reader->repository);
 }
 
+/* hob-git ends at an object, hob-lfs with words. */
 static bool end_slow(srv_git_reader *reader, const char *id, hob_error *err)
 {
+	if (reader->token)
+		return hob_fail(err, IO, "%s", id);
 	srv_git_hex *slow = &reader->slow[reader->slow_count++ % SRV_GIT_SLOW_MAX];
 	snprintf(slow->text, sizeof slow->text, "%.40s", id);
 	return hob_fail(err, IO, SRV_GIT_SLOW, slow->text);
 }
 
-/* Reads "ok SIZE MORE", "no TEXT" or "end ID". */
+/* Reads "ok SIZE MORE", "no TEXT", "end ID" or "end TEXT". */
 static bool read_head(srv_git_reader *reader, uint64_t *size, char more[HEAD_MAX], hob_error *err)
 {
 	char head[HEAD_MAX];
@@ -118,19 +130,19 @@ static bool read_into(srv_git_reader *reader, uint64_t size, hob_buf *out, hob_e
 
 static bool start(srv_git_reader *reader, hob_error *err)
 {
-	char program[4096], policy[16], more[HEAD_MAX], name[] = "hob-git";
+	char program[4096], policy[16], more[HEAD_MAX];
 	int ends[2];
 	uint64_t size;
 	if (reader->socket >= 0)
 		return true;
-	if (!srv_find_program(name, program))
-		return hob_fail(
-			err, IO,
-			"hob-git, which reads git repositories, is not installed; its package has the same name");
+	if (!srv_find_program(reader->program, program))
+		return hob_fail(err, IO, "%s, which reads git repositories, is not installed; its package is hob-git",
+						reader->program);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-		return hob_fail(err, IO, "no socket for hob-git: %s", strerror(errno));
+		return hob_fail(err, IO, "no socket for a program: %s", strerror(errno));
 	snprintf(policy, sizeof policy, "%d", reader->sandbox);
-	char *argv[4 + SRV_GIT_SLOW_MAX] = {program, policy, reader->repository};
+	char *argv[4 + SRV_GIT_SLOW_MAX] = {program, policy, reader->repository,
+										(char *)(uintptr_t)reader->token};
 	for (uint32_t i = 0; i < reader->slow_count && i < SRV_GIT_SLOW_MAX; i++)
 		argv[3 + i] = reader->slow[i].text;
 	const int fds[] = {ends[1], -1};
@@ -157,23 +169,45 @@ static bool settle(srv_git_reader *reader, bool ok, const hob_error *err)
 	return ok;
 }
 
-static bool send_line(srv_git_reader *reader, const hob_buf *line, hob_error *err)
+static bool send_line(srv_git_reader *reader, int fd, const hob_buf *line, hob_error *err)
 {
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {0};
 	for (size_t at = 0; at < line->size;) {
-		ssize_t sent = send(reader->socket, line->data + at, line->size - at, MSG_NOSIGNAL);
+		struct iovec part = {line->data + at, line->size - at};
+		struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+		if (fd >= 0 && at == 0) {
+			message.msg_control = control;
+			message.msg_controllen = sizeof control;
+			struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+			*head = (struct cmsghdr){
+				.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+			memcpy(CMSG_DATA(head), &fd, sizeof fd);
+		}
+		ssize_t sent = sendmsg(reader->socket, &message, MSG_NOSIGNAL);
 		if (sent < 0 && errno == EINTR)
 			continue;
 		if (sent <= 0)
-			return hob_fail(err, IO, "hob-git ended: %s", strerror(errno));
+			return hob_fail(err, IO, "%s ended: %s", reader->program, strerror(errno));
 		at += (size_t)sent;
 	}
 	return true;
 }
 
+bool srv_git_send(srv_git_reader *reader, int fd, const hob_buf *line, hob_error *err)
+{
+	return start(reader, err) && settle(reader, send_line(reader, fd, line, err), err);
+}
+
+bool srv_git_receive(srv_git_reader *reader, hob_buf *out, hob_error *err)
+{
+	char more[HEAD_MAX];
+	uint64_t size;
+	return settle(reader, read_head(reader, &size, more, err) && read_into(reader, size, out, err), err);
+}
+
 bool srv_git_ask(srv_git_reader *reader, hob_buf *out, hob_error *err, const char *fmt, ...)
 {
-	char text[SRV_GIT_PATH + 128], more[HEAD_MAX];
-	uint64_t size;
+	char text[SRV_GIT_PATH + 128];
 	va_list args;
 	va_start(args, fmt);
 	int len = vsnprintf(text, sizeof text, fmt, args);
@@ -187,11 +221,7 @@ bool srv_git_ask(srv_git_reader *reader, hob_buf *out, hob_error *err, const cha
 	do {
 		uint32_t slow = reader->slow_count;
 		*err = (hob_error){0};
-		ok = start(reader, err) &&
-			 settle(reader,
-					send_line(reader, &line, err) && read_head(reader, &size, more, err) &&
-						read_into(reader, size, out, err),
-					err);
+		ok = srv_git_send(reader, -1, &line, err) && srv_git_receive(reader, out, err);
 		ended = reader->slow_count > slow;
 	} while (ended && ++tries < SRV_GIT_SLOW_MAX && !atomic_load(reader->stop));
 	hob_buf_release(&line);
@@ -226,7 +256,7 @@ bool srv_git_fetch(srv_git_reader *reader, const srv_git_id *id, int fd, bool *p
 	hob_buf line = {0};
 	hob_buf_printf(&line, "blob %s\n", srv_git_id_text(id).text);
 	*pointer = false;
-	bool ok = start(reader, err) && send_line(reader, &line, err) && read_head(reader, &size, more, err);
+	bool ok = srv_git_send(reader, -1, &line, err) && read_head(reader, &size, more, err);
 	*pointer = ok && strcmp(more, "pointer") == 0;
 	ok = ok && copy(reader, size, *pointer ? "" : more, fd, err);
 	hob_buf_release(&line);

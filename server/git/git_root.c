@@ -68,7 +68,7 @@ static bool changes_bytes(hob_str word)
 static void note_attributes(git_root *root, commit_state *state, const srv_git_change *c)
 {
 	hob_buf text = {0};
-	srv_git_files_peek(&root->gits->files, &c->id, ATTRIBUTES_MAX, &text);
+	srv_git_files_peek(&root->gits->files, &c->id, false, ATTRIBUTES_MAX, &text);
 	for (hob_str rest = hob_buf_str(&text), line; hob_str_piece(&rest, '\n', &line);) {
 		if (line.len == 0 || line.data[0] == '#')
 			continue;
@@ -87,6 +87,17 @@ static void note_attributes(git_root *root, commit_state *state, const srv_git_c
 	hob_buf_release(&text);
 }
 
+static void note_pointer(git_root *root, commit_state *state, const srv_git_change *c)
+{
+	const char *fault = srv_git_large_fault(root, &c->id);
+	hob_buf text = {0};
+	hob_buf_printf(&text, "its large file is not in lfs/objects of the repository%s%s", fault ? ", and " : "",
+				   fault ? fault
+						 : ": run 'git lfs fetch --all' there, or name a server as 'lfs' of the source");
+	add_note(state, c->path, true, hob_buf_str(&text));
+	hob_buf_release(&text);
+}
+
 static void note_changes(git_root *root, commit_state *state, const srv_git_changes *changes)
 {
 	for (uint32_t i = 0; i < changes->count; i++) {
@@ -101,12 +112,11 @@ static void note_changes(git_root *root, commit_state *state, const srv_git_chan
 		else if (c->letter == 'N')
 			why = HOB_STR("has a name that no file can have");
 		else if (c->letter == 'P' && c->pointer)
-			why = HOB_STR(
-				"its large file is not in lfs/objects of the repository: run 'git lfs fetch --all' there");
+			note_pointer(root, state, c);
 		else if (c->letter == 'P' && c->fault)
 			why = hob_str_of(c->fault);
 		if (why.len > 0)
-			add_note(state, c->path, c->letter == 'P' && c->pointer, why);
+			add_note(state, c->path, false, why);
 		else if (c->letter == 'P' && hob_str_equal(hob_path_name(c->path), HOB_STR(".gitattributes")))
 			note_attributes(root, state, c);
 	}
@@ -129,6 +139,30 @@ static void begin_state(git_root *root, commit_state *state, const srv_git_id *i
 	state->id = *id;
 	state->number = ++root->gits->numbers;
 	state->settled_ms = 0;
+	state->fetching = false;
+}
+
+static commit_state *find_commit(git_root *root, const srv_git_id *id)
+{
+	for (uint32_t i = 0; i < root->commit_count; i++)
+		if (srv_git_id_equal(&root->commits[i].id, id))
+			return &root->commits[i];
+	return NULL;
+}
+
+static void wait_for_large(git_root *root, const srv_git_id *id)
+{
+	commit_state *state = find_commit(root, id);
+	if (root->has_tip && srv_git_id_equal(&root->tip.id, id))
+		state = &root->tip;
+	(state ? state : srv_git_add_commit(root, id))->fetching = true;
+}
+
+static void remove_commit(git_root *root, uint32_t at)
+{
+	srv_git_files_remove(&root->gits->files, root->commits_name, srv_git_id_text(&root->commits[at].id).text);
+	srv_git_drop_notes(&root->commits[at]);
+	root->commits[at] = root->commits[--root->commit_count];
 }
 
 static bool move_tip(git_root *root, const srv_git_id *id, bool whole, hob_error *err)
@@ -146,8 +180,14 @@ static bool move_tip(git_root *root, const srv_git_id *id, bool whole, hob_error
 		whole = true;
 		ok = read_changes(root, "-", to.text, &answer, &changes, err);
 	}
-	ok = ok && srv_git_files_apply(&root->gits->files, root->fd, &changes, whole, err);
-	if (ok) {
+	bool later = ok && srv_git_large_wanted(root, &changes);
+	ok = ok && (later || srv_git_files_apply(&root->gits->files, root->fd, &changes, whole, err));
+	if (later) {
+		wait_for_large(root, id);
+	} else if (ok) {
+		for (uint32_t i = root->commit_count; i-- > 0;)
+			if (root->commits[i].fetching && srv_git_id_equal(&root->commits[i].id, id))
+				remove_commit(root, i);
 		if (whole)
 			srv_git_drop_notes(&root->tip);
 		begin_state(root, &root->tip, id);
@@ -174,13 +214,6 @@ commit_state *srv_git_add_commit(git_root *root, const srv_git_id *id)
 	return state;
 }
 
-static void remove_commit(git_root *root, uint32_t at)
-{
-	srv_git_files_remove(&root->gits->files, root->commits_name, srv_git_id_text(&root->commits[at].id).text);
-	srv_git_drop_notes(&root->commits[at]);
-	root->commits[at] = root->commits[--root->commit_count];
-}
-
 /* Removes the folders that were not used for longest. */
 static void trim(git_root *root)
 {
@@ -199,14 +232,6 @@ static void trim(git_root *root)
 	}
 }
 
-static commit_state *find_commit(git_root *root, const srv_git_id *id)
-{
-	for (uint32_t i = 0; i < root->commit_count; i++)
-		if (srv_git_id_equal(&root->commits[i].id, id))
-			return &root->commits[i];
-	return NULL;
-}
-
 bool srv_git_make(git_root *root, const srv_git_id *id, bool always, hob_error *err)
 {
 	hob_buf answer = {0};
@@ -214,13 +239,19 @@ bool srv_git_make(git_root *root, const srv_git_id *id, bool always, hob_error *
 	commit_state *state = find_commit(root, id);
 	if (state)
 		state->used = ++root->gits->numbers;
-	if (state || (!always && root->has_tip && srv_git_id_equal(&root->tip.id, id)))
+	if (state ? !state->fetching || srv_git_large_pending(root) > 0
+			  : !always && root->has_tip && srv_git_id_equal(&root->tip.id, id))
 		return true;
 	srv_git_hex text = srv_git_id_text(id);
-	bool ok = read_changes(root, "-", text.text, &answer, &changes, err) &&
-			  srv_git_files_make(&root->gits->files, root->commits_name, text.text, &changes, err);
-	if (ok) {
-		state = srv_git_add_commit(root, id);
+	bool ok = read_changes(root, "-", text.text, &answer, &changes, err);
+	bool later = ok && srv_git_large_wanted(root, &changes);
+	ok =
+		ok && (later || srv_git_files_make(&root->gits->files, root->commits_name, text.text, &changes, err));
+	if (later) {
+		wait_for_large(root, id);
+	} else if (ok) {
+		state = state ? state : srv_git_add_commit(root, id);
+		begin_state(root, state, id);
 		note_changes(root, state, &changes);
 		srv_git_await(root, state);
 		trim(root);
@@ -396,6 +427,9 @@ bool srv_git_refresh(git_root *root, bool again, hob_error *err)
 									root->reader.repository, root->tip_name);
 	}
 	bool ok = srv_git_resolve(root, tip, &id, err);
+	if (ok && !srv_git_id_equal(&id, &root->tried))
+		srv_git_large_forget(root);
+	root->tried = ok ? id : root->tried;
 	bool moved = ok && (!root->has_tip || !srv_git_id_equal(&id, &root->tip.id));
 	bool lacks = ok && (again || moved) && has_pointers(&root->tip);
 	if (ok && (moved || lacks))

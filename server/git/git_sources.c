@@ -148,6 +148,7 @@ static bool tell(git_root *root, srv_control *control, bool make, bool *later, h
 
 static bool fetched(git_root *root, hob_buf *body, hob_error *err)
 {
+	srv_git_large_forget(root);
 	bool ok = srv_git_refresh(root, true, err);
 	hob_json_object(body, HOB_JSON("root", root->name), HOB_JSON("ref", root->tip_name),
 					HOB_JSON("tip", srv_git_id_text(&root->tip.id).text));
@@ -170,6 +171,7 @@ static bool answer(srv_gits *g, srv_control *control, bool may_wait)
 	hob_buf body = {0};
 	hob_str verb = control->tag;
 	bool later = may_wait && control->timeout_ms > 0, ok = false;
+	int status = 0;
 	git_root *root = find_root(g, control->asset, &error);
 	if (!root)
 		later = false;
@@ -179,9 +181,12 @@ static bool answer(srv_gits *g, srv_control *control, bool may_wait)
 		later = false;
 	else if (hob_str_equal(verb, HOB_STR("fetched")))
 		later = false, ok = fetched(root, &body, &error);
-	else if (hob_str_equal(verb, HOB_STR("at")))
-		later = false, ok = srv_git_make_folder(root, control->text, &body, &error);
-	else
+	else if (hob_str_equal(verb, HOB_STR("at"))) {
+		bool waits = false, made = srv_git_make_folder(root, control->text, &waits, &body, &error);
+		status = waits ? 503 : 0;
+		later = later && waits;
+		ok = made && (later || !waits || hob_fail(&error, IO, "large files of this commit are fetched"));
+	} else
 		ok = tell(root, control, hob_str_equal(verb, HOB_STR("cook")), &later, &body, &error);
 	if (later && ok) {
 		hob_buf_release(&body);
@@ -192,7 +197,7 @@ static bool answer(srv_gits *g, srv_control *control, bool may_wait)
 	if (ok)
 		control->answer(control, 200, hob_buf_str(&body));
 	else
-		srv_control_refuse(control, 0, &error);
+		srv_control_refuse(control, status, &error);
 	hob_buf_release(&body);
 	return let_go(g);
 }
@@ -262,10 +267,11 @@ static int wait_ms(const srv_gits *g)
 	return wait;
 }
 
-static void look(git_root *root)
+/* again: large files have come, or failed. */
+static void look(git_root *root, bool again)
 {
 	hob_error error = {0};
-	if (srv_git_refresh(root, false, &error)) {
+	if (srv_git_refresh(root, again, &error)) {
 		root->troubled = false;
 		return;
 	}
@@ -274,10 +280,22 @@ static void look(git_root *root)
 	root->troubled = true;
 }
 
+/* Makes what waited for large files. */
+static void end_waiting(git_root *root)
+{
+	look(root, true);
+	for (uint32_t i = 0; i < root->commit_count && srv_git_large_pending(root) == 0; i++) {
+		hob_error error = {0};
+		srv_git_id id = root->commits[i].id;
+		if (root->commits[i].fetching && !srv_git_make(root, &id, true, &error))
+			srv_log(SRV_LOG_ERROR, "git", "%s: %s", root->name, error.context);
+	}
+}
+
 static void *run(void *user)
 {
 	srv_gits *g = user;
-	struct pollfd *polled = hob_must(calloc(g->count + 1, sizeof *polled));
+	struct pollfd *polled = hob_must(calloc(2 * g->count + 1, sizeof *polled));
 	for (uint32_t i = 0; i < g->count; i++) {
 		git_root *root = &g->roots[i];
 		if (root->has_tip)
@@ -285,18 +303,27 @@ static void *run(void *user)
 		for (uint32_t c = 0; c < root->commit_count; c++)
 			srv_git_await(root, &root->commits[c]);
 		srv_git_watch(root);
-		look(root);
+		look(root, false);
 	}
 	while (!atomic_load(&g->stop)) {
 		uint64_t count;
 		polled[0] = (struct pollfd){.fd = g->wake, .events = POLLIN};
 		for (uint32_t i = 0; i < g->count; i++)
 			polled[i + 1] = (struct pollfd){.fd = g->roots[i].inotify, .events = POLLIN};
-		poll(polled, g->count + 1, wait_ms(g));
+		for (uint32_t i = 0; i < g->count; i++) {
+			git_root *root = &g->roots[i];
+			srv_git_large_next(root);
+			polled[g->count + i + 1] =
+				(struct pollfd){.fd = root->large_fd >= 0 ? root->server.socket : -1, .events = POLLIN};
+		}
+		poll(polled, 2 * g->count + 1, wait_ms(g));
 		(void)!read(g->wake, &count, sizeof count);
 		for (uint32_t i = 0; i < g->count && !atomic_load(&g->stop); i++)
 			if (g->roots[i].inotify < 0 || (polled[i + 1].revents && srv_git_watch_moved(&g->roots[i])))
-				look(&g->roots[i]);
+				look(&g->roots[i], false);
+		for (uint32_t i = 0; i < g->count && !atomic_load(&g->stop); i++)
+			if (polled[g->count + i + 1].revents && srv_git_large_take(&g->roots[i]))
+				end_waiting(&g->roots[i]);
 		take_settled(g);
 		take_controls(g);
 		serve_patient(g);
@@ -327,7 +354,8 @@ void srv_gits_describe(const srv_gits *g, uint32_t at, hob_buf *out)
 	if (root->has_tip)
 		hob_buf_printf(out, "  %s at %.7s", root->tip_name, srv_git_id_text(&root->tip.id).text);
 	else
-		hob_buf_printf(out, "  %s: no commit yet", root->tip_name);
+		hob_buf_printf(out, "  %s: %s", root->tip_name,
+					   root->large_count > 0 ? "its large files come first" : "no commit yet");
 }
 
 /* Finds the folders of commits that an earlier run has made. */
@@ -345,7 +373,9 @@ static void find_commits(git_root *root)
 
 static bool open_root(srv_gits *g, const srv_git_options *options, git_root *root, hob_error *err)
 {
-	*root = (git_root){.gits = g, .inotify = -1, .fd = -1};
+	*root = (git_root){.gits = g, .inotify = -1, .fd = -1, .large_fd = -1};
+	if (options->lfs)
+		srv_git_server_open(&root->server, options->lfs, options->token, options->sandbox, &g->stop);
 	root->name = hob_must(strdup(options->name));
 	root->folder = hob_must(strdup(options->folder ? options->folder : ""));
 	root->refs = options->refs;
@@ -391,6 +421,7 @@ bool srv_gits_open(const char *cache, const srv_git_options *options, uint32_t c
 static void free_root(git_root *root)
 {
 	srv_git_reader_close(&root->reader);
+	srv_git_large_end(root);
 	srv_git_drop_notes(&root->tip);
 	for (uint32_t i = 0; i < root->commit_count; i++)
 		srv_git_drop_notes(&root->commits[i]);

@@ -20,6 +20,7 @@ typedef struct srv_git_options {
 	const char *repository;	 /* path, absolute */
 	const char *folder;		 /* below its top folder; "": all */
 	const char *const *refs; /* names and globs below refs/heads or refs/tags; none or NULL: HEAD's */
+	const char *lfs, *token; /* address of a server of large files, and the file of its token; NULL: none */
 	int sandbox;			 /* a srv_sandbox_policy */
 } srv_git_options;
 

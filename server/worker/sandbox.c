@@ -54,7 +54,7 @@ static bool is_folder(int fd)
 	return fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static bool enter_landlock(const srv_sandbox_place *places, uint32_t count, int *abi)
+static bool enter_landlock(const srv_sandbox_place *places, uint32_t count, bool connects, int *abi)
 {
 	*abi = (int)syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, LANDLOCK_CREATE_RULESET_VERSION);
 	const char *cap = getenv("HOB_LANDLOCK_ABI");
@@ -70,7 +70,7 @@ static bool enter_landlock(const srv_sandbox_place *places, uint32_t count, int 
 	if (*abi >= 5)
 		rules.handled_fs |= ACCESS_IOCTL_DEV;
 	if (*abi >= 4)
-		rules.handled_net = NET_BIND_TCP | NET_CONNECT_TCP;
+		rules.handled_net = NET_BIND_TCP | (connects ? 0 : NET_CONNECT_TCP);
 	if (*abi >= 6)
 		rules.scoped = SCOPE_ALL;
 	size_t size = *abi >= 6 ? 24 : *abi >= 4 ? 16 : 8;
@@ -162,6 +162,20 @@ static bool allow_paths(scmp_filter_ctx filter)
 		   add_rules(filter, SCMP_ACT_ALLOW, "stat lstat access faccessat faccessat2 getcwd setitimer");
 }
 
+/* Calls of name lookups and TLS; sockets of IP only, which listen to nobody. */
+static bool allow_connections(scmp_filter_ctx filter)
+{
+	static const int families[] = {AF_INET, AF_INET6};
+	bool ok = add_rules(filter, SCMP_ACT_ALLOW,
+						"connect sendto recvfrom sendmmsg poll ppoll getsockopt setsockopt getsockname "
+						"getpeername shutdown uname gettimeofday nanosleep clock_nanosleep");
+	for (size_t i = 0; i < HOB_COUNT_OF(families); i++)
+		ok = ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+									SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i], 0)) == 0;
+	return ok && seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+								  SCMP_A1(SCMP_CMP_EQ, F_SETFL, 0)) == 0;
+}
+
 static bool enter_seccomp(srv_sandbox_kind kind, bool all_threads)
 {
 	bool makes_code = kind == SRV_SANDBOX_DRAWS;
@@ -176,7 +190,7 @@ static bool enter_seccomp(srv_sandbox_kind kind, bool all_threads)
 		return false;
 	/* The flags of openat2 are in memory, where a filter cannot see them. */
 	bool ok = add_rules(filter, SCMP_ACT_ALLOW, allowed) &&
-			  add_rules(filter, SCMP_ACT_ALLOW, kind != SRV_SANDBOX_READS ? "openat2" : "");
+			  add_rules(filter, SCMP_ACT_ALLOW, kind < SRV_SANDBOX_READS ? "openat2" : "");
 #ifdef HOB_SANITIZED
 	/* ThreadSanitizer has a thread that mostly sleeps; without sleep it spins. */
 	ok = ok && add_rules(filter, SCMP_ACT_ALLOW, "nanosleep gettimeofday");
@@ -212,7 +226,8 @@ static bool enter_seccomp(srv_sandbox_kind kind, bool all_threads)
 				 seccomp_rule_add(
 					 filter, SCMP_ACT_ALLOW, SCMP_SYS(memfd_create), 1,
 					 SCMP_A1(SCMP_CMP_MASKED_EQ, ~(scmp_datum_t)(MFD_CLOEXEC | MFD_ALLOW_SEALING), 0)) == 0));
-	ok = ok && allow_fcntl(filter) && (kind != SRV_SANDBOX_READS || allow_paths(filter));
+	ok = ok && allow_fcntl(filter) && (kind < SRV_SANDBOX_READS || allow_paths(filter)) &&
+		 (kind != SRV_SANDBOX_FETCHES || allow_connections(filter));
 	ok = ok && seccomp_load(filter) == 0;
 	seccomp_release(filter);
 	return ok;
@@ -251,7 +266,8 @@ bool srv_sandbox_enter(srv_sandbox_policy policy, uint64_t memory_limit, const i
 		drop_capabilities();
 	}
 	bool bare = inside && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-	out->landlock = bare && enter_landlock(places, root_count, &out->landlock_abi);
+	out->landlock =
+		bare && enter_landlock(places, root_count, kind == SRV_SANDBOX_FETCHES, &out->landlock_abi);
 	if (make_threads)
 		make_threads(user);
 	out->seccomp = bare && enter_seccomp(kind, make_threads != NULL);
@@ -346,7 +362,7 @@ bool srv_sandbox_enter_program(srv_sandbox_policy policy, uint64_t memory_limit,
 	int abi = 0;
 	keep_no_capability();
 	bool private = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-	bool landlock = private && enter_landlock(places, place_count, &abi);
+	bool landlock = private && enter_landlock(places, place_count, false, &abi);
 	bool seccomp = private && allow_program_calls();
 	return policy != SRV_SANDBOX_REQUIRE || (landlock && seccomp && limits) ||
 		   hob_fail(err, IO, "the sandbox is required, but this kernel refuses %s%s%s",

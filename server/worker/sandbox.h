@@ -20,8 +20,14 @@ typedef enum srv_sandbox_policy {
 /* The kind of process inside. COOKS: a call that is not allowed ends it. DRAWS: it compiles code at run time
  * (the shaders of a software renderer), so executable memory is allowed, its libraries' calls outside the
  * list fail instead of ending the process, and they may start threads. READS: its library opens files by
- * path, to read them (below the roots, with landlock); other calls fail. */
-typedef enum srv_sandbox_kind { SRV_SANDBOX_COOKS, SRV_SANDBOX_DRAWS, SRV_SANDBOX_READS } srv_sandbox_kind;
+ * path, to read them (below the roots, with landlock); other calls fail. FETCHES: the same, and it may
+ * connect by IP. */
+typedef enum srv_sandbox_kind {
+	SRV_SANDBOX_COOKS,
+	SRV_SANDBOX_DRAWS,
+	SRV_SANDBOX_READS,
+	SRV_SANDBOX_FETCHES
+} srv_sandbox_kind;
 
 typedef struct srv_sandbox_layers {
 	bool landlock, seccomp, rlimits;

@@ -1,4 +1,5 @@
 """Git repositories as sources: hob-git by itself, and in a daemon; repositories that are written to do harm."""
+import base64
 import hashlib
 import http.server
 import json
@@ -102,30 +103,72 @@ class Repository:
 
 
 class LargeFiles:
-    """A server of Git LFS on loopback: the batch API with basic transfers."""
+    """A server of Git LFS on loopback: the batch API with basic transfers. wrong: {oid: how it misbehaves}."""
 
-    def __init__(self, files):
-        self.files, self.asked = files, []
+    def __init__(self, files, token=None):
+        self.files, self.asked, self.token, self.wrong, self.busy, self.place = files, [], token, {}, 0, None
         outer = self
 
         class Answers(http.server.BaseHTTPRequestHandler):
-            def give(self, status, body, kind="application/vnd.git-lfs+json"):
-                outer.asked.append((self.command, self.path))
+            protocol_version = "HTTP/1.1"
+
+            def give(self, status, body, kind="application/vnd.git-lfs+json", **fields):
+                outer.asked.append((self.command, self.path, self.headers.get("Authorization")))
                 self.send_response(status)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(body)))
+                for name, value in {"Content-Type": kind, "Content-Length": str(len(body)), **fields}.items():
+                    if value:
+                        self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body)
 
+            def refuses(self):
+                if outer.busy:
+                    outer.busy -= 1
+                    self.give(503, b"{}", **{"Retry-After": "1"})
+                elif outer.token and self.headers.get("Authorization") != outer.token:
+                    self.give(401, b"{}")
+                else:
+                    return False
+                return True
+
             def do_POST(self):
                 wanted = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                objects = [{**each, **({"actions": {"download": {"href": f"{outer.url}/files/{each['oid']}"}}} if each["oid"] in outer.files
+                if self.refuses():
+                    return
+                if isinstance(outer.place, bytes):
+                    self.give(200, outer.place)
+                    return
+                objects = [{**each, **({"actions": {"download": {"href": f"{outer.place or outer.url}/files/{each['oid']}"}}} if each["oid"] in outer.files
                                        else {"error": {"code": 404, "message": "not here"}})} for each in wanted["objects"]]
                 self.give(200, json.dumps({"transfer": "basic", "objects": objects}).encode())
 
             def do_GET(self):
-                data = outer.files.get(self.path.rpartition("/")[2])
-                self.give(200 if data else 404, data or b"{}", "application/octet-stream")
+                if self.refuses():
+                    return
+                oid = self.path.rpartition("/")[2]
+                data, wrong = outer.files.get(oid), outer.wrong.get(oid, "")
+                if wrong.startswith(("http", "file", "/")):
+                    self.give(302, b"", **{"Location": wrong})
+                elif wrong == "short":
+                    self.give(200, data[:9], **{"Content-Length": str(len(data))})
+                    self.close_connection = True
+                elif wrong == "endless":
+                    self.give(200, data * 2, **{"Content-Length": str(len(data) * 2)})
+                elif wrong == "chunks":
+                    self.give(200, b"", **{"Transfer-Encoding": "chunked", "Content-Length": ""})
+                    try:
+                        while True:
+                            self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+                    except OSError:
+                        pass
+                elif wrong == "packed":
+                    self.give(200, zlib.compress(bytes(len(data) * 1000)), **{"Content-Encoding": "gzip"})
+                elif wrong == "other":
+                    self.give(200, data[:-1] + b"!")
+                elif wrong == "loop":
+                    self.give(302, b"", **{"Location": self.path})
+                else:
+                    self.give(200 if data else 404, data or b"{}", "application/octet-stream")
 
             def log_message(self, *_):
                 pass
@@ -444,6 +487,8 @@ def history(repository, count, seed=1):
 
 
 class SourceTest(GitScenario):
+    maxDiff = None
+
     def daemon(self, repository, *options, source=None, wait=True):
         daemon = Daemon([source or f"git:{repository.bare}"], repository.work.parent / "cache", *options)
         self.addCleanup(daemon.stop)
@@ -866,7 +911,7 @@ class SourceTest(GitScenario):
         state = self.settled(daemon, "HEAD")
         self.assertEqual(state["state"], "broken")
         notes = {(note["path"], note["text"]) for note in state["notes"]}
-        self.assertIn(("a.obj", "its large file is not in lfs/objects of the repository: run 'git lfs fetch --all' there"), notes)
+        self.assertIn(("a.obj", "its large file is not in lfs/objects of the repository: run 'git lfs fetch --all' there, or name a server as 'lfs' of the source"), notes)
         self.assertEqual(sorted(text for path, text in notes if path == ".gitattributes"),
                          ["'*.png filter=paint' has no effect: files are cooked as they are stored",
                           "'*.txt eol=crlf' has no effect: files are cooked as they are stored"])
@@ -881,6 +926,95 @@ class SourceTest(GitScenario):
         (repository.work.parent / "plain/a.obj").write_bytes(data)
         self.hob("cook", repository.work.parent / "plain", "-o", repository.work.parent / "out", "--cache", repository.work.parent / "c2")
         self.assertEqual(daemon.blob("art/a.obj"), (repository.work.parent / "out/a.obj.meshes").read_bytes())
+
+    def with_large(self, server, files, token=None):
+        """A daemon that asks the server itself for the files of a commit; the path of each file's pointer is its name."""
+        repository = self.repository()
+        config, secret = repository.work.parent / "hob.json", repository.work.parent / "lfs.token"
+        source = {"git": str(repository.bare), "name": "art", "lfs": f"{server.url}/art.git/info/lfs"}
+        if token:
+            secret.write_text(token + "\n")
+            source["lfs_token"] = "lfs.token"
+        config.write_text(json.dumps({"sources": [source]}))
+        commit = repository.commit("large", {name: f"version https://git-lfs.github.com/spec/v1\noid sha256:{hashlib.sha256(data).hexdigest()}\nsize {len(data)}\n"
+                                             for name, data in files.items()})
+        daemon = Daemon([], repository.work.parent / "cache", "--config", config)
+        self.addCleanup(daemon.stop)
+        return repository, daemon, commit
+
+    def notes(self, daemon):
+        state = until(lambda: (lambda s: s if s["state"] in ("warm", "broken") else None)(daemon.get("/api/v1/commits/HEAD?wait=60").json()), "the large files")
+        return state, {note["path"]: note["text"].rpartition(" of the repository, and ")[2] for note in state["notes"]}
+
+    def test_large_files_by_ourselves(self):
+        """The batch API, asked by Hob: with a token, for the tip and for old commits, once for each file; a busy server, one that lacks a file, and a push later."""
+        files = {f"{n}.obj": obj_text(n + 1).encode() for n in range(4)}
+        server = LargeFiles({hashlib.sha256(data).hexdigest(): data for data in files.values()}, token="Basic " + base64.b64encode(b"ann:secret").decode())
+        self.addCleanup(server.close)
+        lost = hashlib.sha256(files["3.obj"]).hexdigest()
+        kept = server.files.pop(lost)
+        server.busy = 1
+        repository, daemon, first = self.with_large(server, files, "ann:secret")
+        state, notes = self.notes(daemon)
+        self.assertEqual((state["id"], state["assets"], state["failed"], notes), (first, 4, 1, {"3.obj": f"{server.url} does not have it: 404 not here"}))
+        self.assertEqual(daemon.assets()["art/3.obj"]["error"]["code"], "import.lfs-pointer")
+        self.assertEqual(daemon.assets()["art/1.obj"]["stats"]["triangles"], 2)
+        self.assertEqual({path for method, path, _ in server.asked if method == "POST"}, {"/art.git/info/lfs/objects/batch"})
+        server.files[lost] = kept
+        daemon.post("/api/v1/git/art/fetched", {})
+        state, notes = self.notes(daemon)
+        self.assertEqual((state["state"], notes), ("warm", {}))
+        self.assertEqual(sorted(path for method, path, _ in server.asked if method == "GET"), sorted(f"/files/{oid}" for oid in server.files))
+        old = obj_text(60).encode()
+        oid = hashlib.sha256(old).hexdigest()
+        between = repository.commit("old", {"0.obj": f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(old)}\n"}, push=False)
+        repository.commit("new", {"0.obj": obj_text(2)})
+        self.at_tip(daemon, repository.git("rev-parse", "HEAD"))
+        server.files[oid] = old
+        self.assertEqual(daemon.get(f"/a/art/0.obj?at={between}", Prefer="wait=60").status, 200)
+        self.assertEqual(self.settled(daemon, between)["state"], "warm")
+        self.assertEqual(daemon.assets()[f"art~commits/{between}/0.obj"]["stats"]["triangles"], 60)
+
+    def test_a_hostile_server_of_large_files(self):
+        """Each way of a server to misbehave is named, costs one file, and gets no token; what it says of all ends the questions."""
+        elsewhere = LargeFiles({})
+        self.addCleanup(elsewhere.close)
+        ways = ["short", "endless", "chunks", "packed", "other", "loop", "file:///etc/passwd", elsewhere.url + "/files/x", "/none", "good", "redirected"]
+        files = {f"{n}.obj": obj_text(n + 1).encode() for n in range(len(ways))}
+        server = LargeFiles({hashlib.sha256(data).hexdigest(): data for data in files.values()}, token="Bearer secret")
+        self.addCleanup(server.close)
+        names = dict(zip(files, server.files))
+        server.wrong = dict(zip(server.files, ways))
+        elsewhere.files[names["10.obj"]] = files["10.obj"]
+        server.wrong[names["10.obj"]] = f"{elsewhere.url}/files/{names['10.obj']}"
+        _, daemon, _ = self.with_large(server, files, "secret")
+        state, notes = self.notes(daemon)
+        sizes, url = [len(data) for data in files.values()], server.url
+        self.assertEqual(notes, {
+            "0.obj": f"{url} sent 9 of its {sizes[0]} bytes",
+            "1.obj": f"{url} has {2 * sizes[1]} bytes of it, and not {sizes[1]}",
+            "2.obj": f"{url} sends more than its {sizes[2]} bytes",
+            "3.obj": notes["3.obj"],
+            "4.obj": f"{url} sent another file: its SHA-256 is {hashlib.sha256(files['4.obj'][:-1] + b'!').hexdigest()}",
+            "5.obj": f"{url} redirects more than 5 times",
+            "6.obj": f"{url} refers to an address that is none of HTTP",
+            "7.obj": f"{elsewhere.url} answers 404",
+            "8.obj": f"{url} answers 404"})
+        self.assertIn(f"the head of the answer of {url} is malformed", notes["3.obj"])
+        self.assertEqual((state["assets"], state["failed"]), (len(files), 9))
+        self.assertEqual({field for _, _, field in elsewhere.asked}, {None}, "the token went to another server")
+        for setting, words in ({"token": "Bearer other"}, "answers 401: it refuses the token"), ({"busy": 9}, "answers 503: it is busy"), \
+                              ({"place": b"no json"}, "answers no JSON of the batch API"), ({"place": b"[" * 100000}, "answers no JSON of the batch API"), \
+                              ({"place": b"{}"}, "does not say where it is"), ({"place": bytes(2 << 20)}, "answers no JSON"), \
+                              ({"place": "https://127.0.0.1:1"}, "no server of large files answers at https://127.0.0.1:1"):
+            for name, value in {"token": "Bearer secret", "busy": 0, "place": None, **setting}.items():
+                setattr(server, name, value)
+            daemon.post("/api/v1/git/art/fetched", {})
+            texts = set(self.notes(daemon)[1].values())
+            self.assertTrue(all(words in text for text in texts), (words, texts))
+        server.close()
+        daemon.post("/api/v1/git/art/fetched", {})
+        self.assertEqual(set(self.notes(daemon)[1].values()), {f"no server of large files answers at {url}"})
 
     @unittest.skipUnless(shutil.which("git-lfs"), "there is no git-lfs")
     def test_large_files_of_a_server(self):
@@ -906,7 +1040,7 @@ class SourceTest(GitScenario):
         server.files.update(large)
         self.assertEqual(fetch(), 0)
         until(lambda: self.settled(daemon, "HEAD")["state"] == "warm", "the other file")
-        self.assertIn(("POST", "/objects/batch"), server.asked)
+        self.assertIn(("POST", "/objects/batch", None), server.asked)
         self.assertEqual(daemon.assets()["art/1.obj"]["stats"]["triangles"], 8)
 
     def test_deltas_in_circles(self):

@@ -54,6 +54,7 @@ PROGRAMS = {
     "hob": {"crypto", "ssl", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "astcenc", "stdc++", "microhttpd", "uv", "sqlite3", "utf8proc"},
     "hob-exporter": {"seccomp"},
     "hob-git": {"git2", "deflate", "seccomp"},
+    "hob-lfs": {"crypto", "ssl", "xxhash", "cjson", "seccomp"},
     "hob-thumbnail": {"EGL", "GLESv2", "meshoptimizer", "zstd", "seccomp"},
     "hob-worker": {"crypto", "xxhash", "cjson", "meshoptimizer", "zstd", "deflate", "webp", "tiff", "avif", "OpenEXRCore-3_1", "assimp", "draco", "seccomp",
                    "astcenc", "stdc++", "expat", "utf8proc"},
@@ -150,7 +151,7 @@ def main():
     count = check_objects(build, findings)
     check_exports(build, findings)
     for program in PROGRAMS:
-        if program in ("hob-thumbnail", "hob-git", "hob-worker-lean") and not (build / program).exists():
+        if program in ("hob-thumbnail", "hob-git", "hob-lfs", "hob-worker-lean") and not (build / program).exists():
             continue  # built only where OpenGL ES, libgit2 or an Assimp that runs here is installed
         check_program(build, program, findings)
     for module in MODULES:

@@ -181,7 +181,7 @@ def check_objects(tree, build, findings):
             place = scratch / f"CMakeFiles/{'hob' if part == 'core' else 'srv'}_sample.dir/{part}/sample.c.o"
             place.parent.mkdir(parents=True)
             subprocess.run(["cc", "-c", source, "-o", place], check=True)
-        for program in ("hob", "hob-worker", "hob-worker-lean", "hob-thumbnail", "hob-exporter", "hob-git"):
+        for program in ("hob", "hob-worker", "hob-worker-lean", "hob-thumbnail", "hob-exporter", "hob-git", "hob-lfs"):
             if (build / program).exists():
                 (scratch / program).symlink_to(build / (daemon if program == "hob" else program))
         return run(tree, ["python3", "tests/lint/symbols.py", str(scratch)])

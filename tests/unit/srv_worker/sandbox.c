@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <netinet/in.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -17,7 +18,7 @@
 
 enum { WORKS, REFUSED, NO_SANDBOX };
 
-typedef enum shell { WORKER, THUMBNAIL, PROGRAM, READER } shell;
+typedef enum shell { WORKER, THUMBNAIL, PROGRAM, READER, FETCHER } shell;
 
 static pid_t parent;
 static int file, ends[2];
@@ -71,6 +72,7 @@ static bool enter(shell kind)
 	return srv_sandbox_enter(SRV_SANDBOX_BEST_EFFORT, 0, NULL, 0,
 							 kind == THUMBNAIL ? SRV_SANDBOX_DRAWS
 							 : kind == READER  ? SRV_SANDBOX_READS
+							 : kind == FETCHER ? SRV_SANDBOX_FETCHES
 											   : SRV_SANDBOX_COOKS,
 							 kind == WORKER ? start_other : NULL, NULL, &layers, &error) &&
 		   layers.seccomp;
@@ -449,6 +451,48 @@ static void a_reader_opens_to_read_only(void **state)
 	works(READER, map_memory);
 }
 
+static int family = AF_INET, use;
+
+static long make_socket(void)
+{
+	return syscall(SYS_socket, family,
+				   SOCK_RAW * (family == AF_NETLINK) + SOCK_STREAM * (family != AF_NETLINK), 0);
+}
+
+/* Nobody listens at port 1. */
+static long use_a_socket(void)
+{
+	struct sockaddr_in place = {.sin_family = AF_INET, .sin_port = htons(use == SYS_connect)};
+	place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	long done = syscall(use, make_socket(), &place, sizeof place);
+	return done != 0 && errno == ECONNREFUSED ? 0 : done;
+}
+
+/* hob-lfs: as hob-git, and it connects to others by IP. */
+static void one_that_fetches_connects_by_ip_only(void **state)
+{
+	(void)state;
+	use = SYS_connect;
+	works(FETCHER, use_a_socket);
+	is_refused(READER, use_a_socket);
+	use = SYS_bind;
+	is_refused(FETCHER, use_a_socket);
+	family = AF_UNIX;
+	is_refused(FETCHER, make_socket);
+	family = AF_NETLINK;
+	is_refused(FETCHER, make_socket);
+	works(FETCHER, open_to_read);
+	is_refused(FETCHER, open_to_write);
+	is_refused(FETCHER, create_file);
+	is_refused(FETCHER, open_beneath);
+	is_refused(FETCHER, run_program);
+	is_refused(FETCHER, pair);
+	is_refused(FETCHER, make_process);
+	is_refused(FETCHER, make_thread);
+	is_refused(FETCHER, signal_parent);
+	is_refused(FETCHER, set_owner);
+}
+
 int main(void)
 {
 	char name[] = "/tmp/hob-sandbox-XXXXXX";
@@ -465,6 +509,7 @@ int main(void)
 		cmocka_unit_test(threads_of_a_worker),
 		cmocka_unit_test(messages_of_a_worker),
 		cmocka_unit_test(a_reader_opens_to_read_only),
+		cmocka_unit_test(one_that_fetches_connects_by_ip_only),
 		cmocka_unit_test(a_thumbnail_makes_code_only),
 		cmocka_unit_test(a_program_reaches_no_other_process),
 		cmocka_unit_test(descriptors_of_a_program),
