@@ -477,8 +477,11 @@ typedef struct ring {
 	uint8_t corner[MOST_RING], next[MOST_RING], prev[MOST_RING]; /* by triangle: its corner; its neighbours */
 	uint8_t own[MOST_RING]; /* by triangle: its vertex, as an index into `wedge` */
 	uint32_t neighbour[MOST_RING], wedge[MOST_RING];
-	/* by neighbour: triangles that have it as next, plus 256 times those that have it as prev */
+	uint64_t bits; /* by the lowest six bits of a place: whether it may be a neighbour */
+	/* by neighbour: triangles that have it as next, plus 256 times those that have it as prev; its vertex in
+	 * these triangles, HOB_NONE: there are several */
 	uint16_t uses[MOST_RING];
+	uint32_t there[MOST_RING];
 } ring_t;
 
 /* A collapse of the place at a ring's centre into a neighbour, and the vertices that replace its own. */
@@ -494,14 +497,29 @@ typedef struct collapse {
 	uint32_t removed; /* number of triangles removed */
 } collapse_t;
 
-static uint32_t index_in(uint32_t *list, uint32_t *count, uint32_t value)
+/* Number of a neighbour; neighbour_count: it is none. */
+static uint32_t number_of(const ring_t *r, uint32_t place)
 {
-	uint32_t i = 0;
-	while (i < *count && list[i] != value)
-		i++;
-	if (i == *count && i < MOST_RING)
-		list[(*count)++] = value;
-	return i;
+	uint32_t n = r->bits >> (place & 63) & 1 ? 0 : r->neighbour_count;
+	while (n < r->neighbour_count && r->neighbour[n] != place)
+		n++;
+	return n;
+}
+
+/* Adds a triangle's corner to the neighbours; returns its number, MOST_RING: there is no room. */
+static uint32_t add_neighbour(ring_t *r, const triangle_t *t, uint32_t k, uint32_t use)
+{
+	uint32_t n = number_of(r, t->place[k]);
+	if (n == MOST_RING)
+		return n;
+	if (n == r->neighbour_count) {
+		r->neighbour[n] = t->place[k], r->there[n] = t->wedge[k], r->uses[n] = 0;
+		r->bits |= (uint64_t)1 << (t->place[k] & 63);
+		r->neighbour_count++;
+	}
+	r->there[n] = r->there[n] == t->wedge[k] ? t->wedge[k] : HOB_NONE;
+	r->uses[n] = (uint16_t)(r->uses[n] + use);
+	return n;
 }
 
 static side_t side_of(const ring_t *r, uint32_t neighbour)
@@ -514,23 +532,23 @@ static side_t side_of(const ring_t *r, uint32_t neighbour)
 static bool take_ring(const run_t *s, uint32_t place, ring_t *r)
 {
 	r->place = place, r->count = r->neighbour_count = r->wedge_count = 0;
-	r->side = INNER;
+	r->side = INNER, r->bits = 0;
 	if (corner_count(s, place) > MOST_RING)
 		return false;
-	memset(r->uses, 0, sizeof r->uses);
 	for (uint32_t c = s->corner_first[place]; c < s->corner_first[place + 1]; c++) {
 		uint32_t id = s->corners[c] / 4, k = s->corners[c] % 4, i = r->count;
 		const triangle_t *t = &s->triangles[id];
 		if (t->place[0] == HOB_NONE)
 			continue;
-		uint32_t next = index_in(r->neighbour, &r->neighbour_count, t->place[next_corner(k)]);
-		uint32_t prev = index_in(r->neighbour, &r->neighbour_count, t->place[prev_corner(k)]);
+		uint32_t next = add_neighbour(r, t, next_corner(k), 1);
+		uint32_t prev = add_neighbour(r, t, prev_corner(k), 256), own = 0;
 		if (next == MOST_RING || prev == MOST_RING)
 			return false;
-		r->uses[next]++, r->uses[prev] += 256;
-		r->triangle[i] = id, r->corner[i] = (uint8_t)k;
+		while (own < r->wedge_count && r->wedge[own] != t->wedge[k])
+			own++;
+		r->wedge[own] = t->wedge[k], r->wedge_count += own == r->wedge_count;
+		r->triangle[i] = id, r->corner[i] = (uint8_t)k, r->own[i] = (uint8_t)own;
 		r->next[i] = (uint8_t)next, r->prev[i] = (uint8_t)prev;
-		r->own[i] = (uint8_t)index_in(r->wedge, &r->wedge_count, t->wedge[k]);
 		r->count++;
 	}
 	for (uint32_t n = 0; n < r->neighbour_count; n++) {
@@ -585,17 +603,19 @@ static uint32_t most_alike(const run_t *s, uint32_t wedge, uint32_t place, uint3
 	return best;
 }
 
-/* Chooses replacements for the vertices at the place. False if they cost more than `most`; c->attributes is
- * then only a part of the cost. */
-static bool choose_wedges(const run_t *s, const ring_t *r, uint32_t neighbour, float most, collapse_t *c)
+/* Chooses replacements for the vertices at the place. */
+static void choose_wedges(const run_t *s, const ring_t *r, uint32_t neighbour, collapse_t *c)
 {
 	float costs[MOST_RING];
-	uint32_t there = HOB_NONE;
+	uint32_t there = r->there[neighbour];
 	c->neighbour = neighbour, c->to = r->neighbour[neighbour], c->attributes = 0;
 	subtract(s->position[c->to], s->position[r->place], c->way);
 	for (uint32_t w = 0; w < r->wedge_count; w++)
 		c->wedge[w] = HOB_NONE, costs[w] = 0;
-	for (uint32_t i = 0; i < r->count; i++)
+	bool alone = r->wedge_count == 1 && there != HOB_NONE;
+	if (alone)
+		offer(s, r, c, 0, there, costs);
+	for (uint32_t i = 0; !alone && i < r->count; i++)
 		if (has_neighbour(r, i, neighbour)) {
 			const triangle_t *t = &s->triangles[r->triangle[i]];
 			uint32_t k = r->corner[i];
@@ -604,21 +624,11 @@ static bool choose_wedges(const run_t *s, const ring_t *r, uint32_t neighbour, f
 		}
 	for (uint32_t w = 0; w < r->wedge_count; w++)
 		c->attributes += costs[w];
-	for (uint32_t w = 0; w < r->wedge_count && c->attributes <= most; w++)
+	for (uint32_t w = 0; w < r->wedge_count; w++)
 		if (c->wedge[w] == HOB_NONE) {
 			offer(s, r, c, w, most_alike(s, r->wedge[w], c->to, there), costs);
 			c->attributes += costs[w];
 		}
-	return c->attributes <= most;
-}
-
-/* The area over which the cost of attributes is summed. */
-static float wedge_weight(const run_t *s, const ring_t *r)
-{
-	float weight = 0;
-	for (uint32_t w = 0; w < r->wedge_count; w++)
-		weight += s->wedges[(size_t)r->wedge[w] * s->wedge_size + 10];
-	return weight;
 }
 
 /* The link condition: both ends share only the neighbours of vanishing triangles, and no two triangles come
@@ -633,14 +643,10 @@ static bool keeps_topology(const run_t *s, const ring_t *r, const collapse_t *c)
 			shared |= (uint64_t)1 << (r->next[i] == c->neighbour ? r->prev[i] : r->next[i]);
 	for (uint32_t i = s->corner_first[c->to]; i < s->corner_first[c->to + 1]; i++) {
 		const triangle_t *t = &s->triangles[s->corners[i] / 4];
-		uint32_t k = s->corners[i] % 4, a = t->place[next_corner(k)], b = t->place[prev_corner(k)], at_a,
-				 at_b;
+		uint32_t k = s->corners[i] % 4, a = t->place[next_corner(k)], b = t->place[prev_corner(k)];
 		if (t->place[0] == HOB_NONE || a == r->place || b == r->place)
 			continue;
-		for (at_a = 0; at_a < r->neighbour_count && r->neighbour[at_a] != a;)
-			at_a++;
-		for (at_b = 0; at_b < r->neighbour_count && r->neighbour[at_b] != b;)
-			at_b++;
+		uint32_t at_a = number_of(r, a), at_b = number_of(r, b);
 		common |= at_a < r->neighbour_count ? (uint64_t)1 << at_a : 0;
 		common |= at_b < r->neighbour_count ? (uint64_t)1 << at_b : 0;
 		for (uint32_t j = 0; at_a < r->neighbour_count && at_b < r->neighbour_count && j < r->count; j++)
@@ -700,12 +706,12 @@ static bool keeps_uv(const run_t *s, const triangle_t *t, uint32_t k, uint32_t f
 }
 
 /* Whether a triangle's corner may move from one place to another.
- * before, after   its normals, with twice its area as length */
+ * before, after   its normals, with twice its area as length; the squares of these lengths: was, length */
 static bool keeps_orientation(const run_t *s, const uint32_t other[2], uint32_t from, uint32_t to,
-							  const float before[3], const float after[3])
+							  const float before[3], const float after[3], float was, float length)
 {
 	const float *a = s->position[other[0]], *b = s->position[other[1]], *p = s->position[to];
-	float ab[3], ap[3], bp[3], sum[3], longest, length = dot(after, after), was = dot(before, before);
+	float ab[3], ap[3], bp[3], sum[3], longest;
 	subtract(b, a, ab), subtract(p, a, ap), subtract(p, b, bp);
 	longest = dot(ab, ab) > dot(ap, ap) ? dot(ab, ab) : dot(ap, ap);
 	longest = dot(bp, bp) > longest ? dot(bp, bp) : longest;
@@ -723,34 +729,36 @@ static bool keeps_orientation(const run_t *s, const uint32_t other[2], uint32_t 
 		   dot(before, sum) + dot(before, s->normal[from]) < 0;
 }
 
-/* Whether a collapse keeps the orientation of all triangles; sets its area and distance. */
-static bool keeps_shape(const run_t *s, const ring_t *r, collapse_t *c)
+/* Whether a collapse keeps the orientation of all triangles; sets its area and distance.
+ * planes   [r->count] scratch */
+static bool keeps_shape(const run_t *s, const ring_t *r, collapse_t *c, float *planes)
 {
 	const float *from = s->position[r->place], *to = s->position[c->to];
-	float nearest = dot(c->way, c->way), change = 0, planes[MOST_RING];
+	float nearest = dot(c->way, c->way), change = 0;
 	c->area = c->turn = 0, c->removed = 0;
 	for (uint32_t i = 0; i < r->count; i++) {
 		const triangle_t *t = &s->triangles[r->triangle[i]];
 		const uint32_t other[2] = {r->neighbour[r->next[i]], r->neighbour[r->prev[i]]};
 		float before[3], after[3];
 		normal_of(from, s->position[other[0]], s->position[other[1]], before);
-		float length = dot(before, before), height = dot(before, c->way);
-		change = height * height > change * length ? height * height / length : change;
-		c->area -= sqrtf(length) / 2;
+		float was = dot(before, before), height = dot(before, c->way);
+		change = height * height > change * was ? height * height / was : change;
+		c->area -= sqrtf(was) / 2;
 		planes[i] = HUGE_VALF;
 		if (has_neighbour(r, i, c->neighbour)) {
 			c->removed++;
 			continue;
 		}
 		normal_of(to, s->position[other[0]], s->position[other[1]], after);
-		float both = length * dot(after, after);
-		length = dot(after, after), height = dot(after, c->way);
-		c->area += sqrtf(length) / 2;
-		c->turn += both > 0 ? sqrtf(length) * (1 - dot(before, after) / sqrtf(both)) : 0;
-		if (!keeps_orientation(s, other, r->place, c->to, before, after) ||
+		float square = dot(after, after), both = was * square;
+		if (!keeps_orientation(s, other, r->place, c->to, before, after, was, square) ||
 			!keeps_uv(s, t, r->corner[i], r->wedge[r->own[i]], c->wedge[r->own[i]]))
 			return false;
-		planes[i] = length > 0 ? 0.9999f * height * height / length : 0;
+		float length = sqrtf(square);
+		height = dot(after, c->way);
+		c->area += length / 2;
+		c->turn += both > 0 ? length * (1 - dot(before, after) / sqrtf(both)) : 0;
+		planes[i] = square > 0 ? 0.9999f * height * height / square : 0;
 	}
 	/* The distance to a triangle is at least the distance to its plane. */
 	for (uint32_t i = 0; i < r->count; i++)
@@ -813,53 +821,50 @@ static void offer_piece(const run_t *s, uint32_t place, candidate_t *out)
 		*out = (candidate_t){.to = place, .cost = square * piece_limit, .key = key};
 }
 
-/* Finds the cheapest allowed collapse of a place. Attributes are expensive to price, so a neighbour is priced
- * only until it costs more than another. */
-static candidate_t evaluate(const run_t *s, uint32_t place)
+/* The arrays that pricing and collapsing work in: too large to guard them in each call. */
+typedef struct work {
+	ring_t ring;
+	collapse_t collapse;
+	float costs[MOST_RING], planes[MOST_RING], shape[MOST_RING];
+} work_t;
+
+/* Finds the cheapest allowed collapse of a place. */
+static candidate_t evaluate(const run_t *s, uint32_t place, work_t *work)
 {
 	candidate_t out = {.to = HOB_NONE};
-	ring_t r;
-	collapse_t c = {.neighbour = HOB_NONE};
-	float costs[MOST_RING], planes[MOST_RING];
-	bool begun[MOST_RING], priced[MOST_RING];
-	if ((s->state[place] & LOCKED) || !take_ring(s, place, &r))
+	ring_t *r = &work->ring;
+	collapse_t *c = &work->collapse;
+	float *costs = work->costs, *planes = work->planes;
+	c->neighbour = HOB_NONE;
+	if ((s->state[place] & LOCKED) || !take_ring(s, place, r))
 		return out;
-	float weight = s->attribute_count > 0 ? wedge_weight(s, &r) : 0, area = s->quadrics[place].weight;
-	for (uint32_t n = 0; n < r.neighbour_count; n++) {
-		costs[n] = planes[n] = side_of(&r, n) == r.side ? plane_cost(s, &r, n) : HUGE_VALF;
-		begun[n] = false, priced[n] = !(weight > 0);
-	}
-	for (uint32_t tries = 0; tries < MOST_TRIES;) {
-		uint32_t n = 0;
-		float second = HUGE_VALF;
-		for (uint32_t i = 1; i < r.neighbour_count; i++) {
-			bool cheaper = costs[i] < costs[n];
-			float other = cheaper ? costs[n] : costs[i];
-			second = other < second ? other : second;
-			n = cheaper ? i : n;
+	float weight = 0, area = s->quadrics[place].weight;
+	for (uint32_t w = 0; s->attribute_count > 0 && w < r->wedge_count; w++)
+		weight += s->wedges[(size_t)r->wedge[w] * s->wedge_size + 10];
+	for (uint32_t n = 0; n < r->neighbour_count; n++) {
+		costs[n] = planes[n] = side_of(r, n) == r->side ? plane_cost(s, r, n) : HUGE_VALF;
+		if (weight > 0 && costs[n] < HUGE_VALF) {
+			choose_wedges(s, r, n, c);
+			costs[n] += c->attributes / weight;
 		}
+	}
+	for (uint32_t tries = 0; tries < MOST_TRIES; tries++) {
+		uint32_t n = 0;
+		for (uint32_t i = 1; i < r->neighbour_count; i++)
+			n = costs[i] < costs[n] ? i : n;
 		if (!(costs[n] < HUGE_VALF))
 			break;
-		if (!priced[n]) {
-			float most = begun[n] ? HUGE_VALF : (second - planes[n]) * weight;
-			begun[n] = true;
-			priced[n] = choose_wedges(s, &r, n, most, &c);
-			costs[n] = planes[n] + c.attributes / weight;
-			c.neighbour = priced[n] ? n : HOB_NONE;
-			continue;
-		}
-		if (c.neighbour != n)
-			choose_wedges(s, &r, n, HUGE_VALF, &c);
-		tries++;
-		if (keeps_shape(s, &r, &c) && keeps_topology(s, &r, &c)) {
-			out.held_by_piece = !keeps_piece(s, &r, &c);
+		if (c->neighbour != n)
+			choose_wedges(s, r, n, c);
+		if (keeps_shape(s, r, c, work->shape) && keeps_topology(s, r, c)) {
+			out.held_by_piece = !keeps_piece(s, r, c);
 			if (!out.held_by_piece) {
-				out.to = c.to, out.removed = c.removed;
-				out.distance = c.distance, out.change = c.change, out.area = c.area;
+				out.to = c->to, out.removed = c->removed;
+				out.distance = c->distance, out.change = c->change, out.area = c->area;
 				float limited = planes[n] + limit_attributes * (costs[n] - planes[n]);
-				out.cost = whole_cost(s, &r, &c, limited, limit_spread);
-				out.key = whole_cost(s, &r, &c, costs[n], order_spread);
-				out.key += area > 0 ? s->turn * c.turn / area : 0;
+				out.cost = whole_cost(s, r, c, limited, limit_spread);
+				out.key = whole_cost(s, r, c, costs[n], order_spread);
+				out.key += area > 0 ? s->turn * c->turn / area : 0;
 				out.key *= power_of(area);
 				break;
 			}
@@ -868,12 +873,6 @@ static candidate_t evaluate(const run_t *s, uint32_t place)
 	}
 	offer_piece(s, place, &out);
 	return out;
-}
-
-static void mark(run_t *s, const ring_t *r)
-{
-	for (uint32_t n = 0; n < r->neighbour_count; n++)
-		s->state[r->neighbour[n]] |= CHANGED | STIRRED;
 }
 
 static void apply(run_t *s, const ring_t *r, const collapse_t *c, float cost)
@@ -895,8 +894,10 @@ static void apply(run_t *s, const ring_t *r, const collapse_t *c, float cost)
 		s->vanishing -= piece->area;
 	}
 	float change = s->change[r->place] + fmaxf(c->change, c->distance);
-	for (uint32_t n = 0; n < r->neighbour_count; n++)
+	for (uint32_t n = 0; n < r->neighbour_count; n++) {
 		s->change[r->neighbour[n]] = fmaxf(s->change[r->neighbour[n]], change);
+		s->state[r->neighbour[n]] |= CHANGED | STIRRED;
+	}
 	hob_quadric_add(&s->quadrics[c->to], &s->quadrics[r->place], c->way);
 	for (uint32_t w = 0; w < r->wedge_count && s->attribute_count > 0; w++)
 		hob_wedge_add(s->wedges + (size_t)c->wedge[w] * s->wedge_size,
@@ -909,16 +910,15 @@ static void apply(run_t *s, const ring_t *r, const collapse_t *c, float cost)
 	s->state[r->place] |= TOUCHED | GONE;
 	s->into[r->place] = c->to;
 	s->state[c->to] |= TOUCHED | CHANGED | STIRRED;
-	mark(s, r);
 }
 
 /* Performs a candidate's collapse if it is still allowed: its triangles may have changed. */
-static bool try_collapse(run_t *s, uint32_t place)
+static bool try_collapse(run_t *s, uint32_t place, work_t *work)
 {
 	const candidate_t *best = &s->best[place];
 	piece_t *piece = &s->pieces[s->piece[place]];
-	ring_t r;
-	collapse_t c;
+	ring_t *r = &work->ring;
+	collapse_t *c = &work->collapse;
 	if (piece->gone)
 		return false;
 	if (best->to == place && !may_vanish(s, piece)) {
@@ -932,18 +932,17 @@ static bool try_collapse(run_t *s, uint32_t place)
 		piece->gone = true;
 		return true;
 	}
-	if (((s->state[place] | s->state[best->to]) & TOUCHED) || !take_ring(s, place, &r))
+	if (((s->state[place] | s->state[best->to]) & TOUCHED) || !take_ring(s, place, r))
 		return false;
-	uint32_t n = 0;
-	while (n < r.neighbour_count && r.neighbour[n] != best->to)
-		n++;
-	if (n < r.neighbour_count && side_of(&r, n) == r.side) {
-		choose_wedges(s, &r, n, HUGE_VALF, &c);
-		c.distance = best->distance, c.change = best->change, c.area = best->area, c.removed = best->removed;
+	uint32_t n = number_of(r, best->to);
+	if (n < r->neighbour_count && side_of(r, n) == r->side) {
+		choose_wedges(s, r, n, c);
+		c->distance = best->distance, c->change = best->change, c->area = best->area,
+		c->removed = best->removed;
 		bool kept = !((s->state[place] | s->state[best->to]) & STIRRED) ||
-					(keeps_shape(s, &r, &c) && keeps_topology(s, &r, &c));
-		if (kept && keeps_piece(s, &r, &c)) {
-			apply(s, &r, &c, best->cost);
+					(keeps_shape(s, r, c, work->shape) && keeps_topology(s, r, c));
+		if (kept && keeps_piece(s, r, c)) {
+			apply(s, r, c, best->cost);
 			return true;
 		}
 	}
@@ -963,11 +962,12 @@ static void evaluate_slice(void *context, uint32_t index, uint32_t thread)
 {
 	run_t *s = context;
 	uint32_t end = (index + 1) * SLICE < s->alive_count ? (index + 1) * SLICE : s->alive_count;
+	work_t work;
 	(void)thread;
 	for (uint32_t i = index * SLICE; i < end; i++) {
 		uint32_t p = s->alive[i];
 		if ((s->state[p] & CHANGED) && (s->best[p].to == HOB_NONE || s->best[p].key <= s->most)) {
-			s->best[p] = evaluate(s, p);
+			s->best[p] = evaluate(s, p, &work);
 			s->state[p] &= (uint8_t)~CHANGED;
 		}
 		s->state[p] &= (uint8_t) ~(STIRRED | TOUCHED);
@@ -1041,8 +1041,9 @@ static void run_round(run_t *s, uint32_t target, bool all)
 	s->most = all ? HUGE_VALF : key_of_rank(s, wanted) * round_reach;
 	evaluate_all(s);
 	uint32_t count = sort_candidates(s);
+	work_t work;
 	for (uint32_t i = 0; i < count && s->live > target; i++)
-		try_collapse(s, s->order[i]);
+		try_collapse(s, s->order[i], &work);
 }
 
 static void take_level(run_t *s, hob_simplify_level *level, hob_arena *result)
