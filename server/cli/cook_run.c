@@ -156,7 +156,8 @@ static void say_warning(const char *verb, const char *text)
 static void on_closed(void *user)
 {
 	run *r = user;
-	uv_close((uv_handle_t *)&r->interrupt, NULL);
+	for (size_t i = 0; i < HOB_COUNT_OF(r->interrupts); i++)
+		uv_close((uv_handle_t *)&r->interrupts[i], NULL);
 	uv_close((uv_handle_t *)&r->look, NULL);
 }
 
@@ -480,6 +481,19 @@ static void on_interrupt(uv_signal_t *handle, int number)
 	srv_cook_run_finish_if_over(r);
 }
 
+/* A signal that is ignored, as under nohup, or that hob farm work hears itself, stays so. */
+static void hear_interrupts(run *r)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	for (size_t i = 0; i < HOB_COUNT_OF(r->interrupts); i++) {
+		struct sigaction now;
+		uv_signal_init(&r->loop, &r->interrupts[i]);
+		r->interrupts[i].data = r;
+		if (i == 0 || (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL))
+			uv_signal_start(&r->interrupts[i], on_interrupt, numbers[i]);
+	}
+}
+
 static bool begin(run *r, srv_engine_options *engine, hob_error *err)
 {
 	static const srv_engine_callbacks none = {0};
@@ -497,9 +511,7 @@ static bool begin(run *r, srv_engine_options *engine, hob_error *err)
 	engine->batch = &r->batch;
 	if (!srv_engine_new(&r->loop, engine, r->store, NULL, NULL, &none, &r->engine, err))
 		return false;
-	uv_signal_init(&r->loop, &r->interrupt);
-	r->interrupt.data = r;
-	uv_signal_start(&r->interrupt, on_interrupt, SIGINT);
+	hear_interrupts(r);
 	uv_timer_init(&r->loop, &r->look);
 	r->look.data = r;
 	return true;

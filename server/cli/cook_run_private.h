@@ -65,7 +65,7 @@ typedef struct run {
 	srv_causes warnings;  /* warnings with the same text are counted, and printed at the end */
 	uint64_t began_ns;
 	uint32_t writes_pending;
-	uv_signal_t interrupt;
+	uv_signal_t interrupts[3];
 	uv_timer_t look;  /* checks the files of models that wait for a writer */
 	uint32_t waiting; /* number of entries that wait for a writer */
 	bool farm, interrupted, closing, live, started, keep_failed;

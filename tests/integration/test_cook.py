@@ -4,9 +4,10 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 
-from hobtest import DEADLINE, HOB, MODELS, Scenario, bumpy_grid, main, obj_text, png
+from hobtest import DEADLINE, HOB, MODELS, Scenario, bumpy_grid, main, obj_text, png, until
 
 
 def tree(folder):
@@ -411,6 +412,18 @@ class Cook(Scenario):
         served = subprocess.run([HOB, "serve", "/", "--cache", self.cache, "--listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=DEADLINE, check=False)
         self.assertEqual(served.returncode, 2)
         self.assertIn("name the folder that holds the models", served.stderr)
+
+    def test_a_cook_that_is_ended_leaves_nothing_half_written(self):
+        for i in range(300):
+            self.put(f"m{i}.obj", obj_text(3, shift=i))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with open(self.art / "m0.obj", "ab"), subprocess.Popen([HOB, "cook", "art", "-o", "out"], cwd=self.folder, stderr=subprocess.PIPE, text=True) as run:
+                until(lambda: "cooked" in run.stderr.readline(), "the first cooked model")
+                run.send_signal(number)  # it waits for the writer of m0.obj
+                said = run.stderr.read()
+                self.assertEqual(run.wait(DEADLINE), 130, said)
+            self.assertIn("of 300 cooked; nothing half-written is left", said)
+            self.assertEqual(list((self.folder / "out").rglob(".hob-part-*")), [])
 
     def run_hob(self, *arguments):
         return subprocess.run([HOB, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE, check=True)
