@@ -145,6 +145,18 @@ bool hob_error_memory(hob_error *err, const hob_arena *arena, const char *what);
 bool hob_arena_make(hob_arena *arena, void *out, size_t count, size_t size, const char *what,
 					hob_error *err) HOB_MUST_CHECK;
 
+/* ---- locals that are released at the end of their block ---- */
+
+/* `hob_own_buf out = {0};`, `hob_own char *text = strdup(name);`. They begin with a value, which may be none.
+ * hob_leave does not release them: a body of hob_guarded has it done for buffers. */
+#define HOB_OWN(release) __attribute__((cleanup(release)))
+#define hob_own_buf		 HOB_OWN(hob_buf_release) hob_buf
+#define hob_own_arena	 HOB_OWN(hob_arena_release) hob_arena
+#define hob_own			 HOB_OWN(hob_own_end)			 /* of malloc */
+#define hob_own_json	 HOB_OWN(hob_own_json_end) cJSON /* `hob_own_json *root` */
+void hob_own_end(void *pointer);
+void hob_own_json_end(void *pointer);
+
 /* ---- functions that need not check for memory ---- */
 
 typedef bool (*hob_body)(void *context, hob_error *err);

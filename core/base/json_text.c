@@ -336,7 +336,7 @@ bool hob_json_valid(hob_str text, uint32_t depth)
 	const cJSON *root;
 	hob_error error;
 	assert(depth <= LEVELS_MAX);
-	char *start = text.len > 0 && hob_utf8_valid(text) ? malloc(text.len) : NULL;
+	hob_own char *start = text.len > 0 && hob_utf8_valid(text) ? malloc(text.len) : NULL;
 	if (!start)
 		return false;
 	memcpy(start, text.data, text.len);
@@ -347,9 +347,7 @@ bool hob_json_valid(hob_str text, uint32_t depth)
 				  .depth_max = depth,
 				  .checks = true,
 				  .err = &error};
-	bool valid = read_document(&p, &root);
-	free(start);
-	return valid;
+	return read_document(&p, &root);
 }
 
 const cJSON *hob_json_get(const cJSON *object, const char *key)

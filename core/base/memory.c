@@ -377,6 +377,11 @@ __attribute__((noinline)) static header_t *header_of(void *data)
 	return data ? (header_t *)data - 1 : NULL;
 }
 
+void hob_own_end(void *pointer)
+{
+	free(*(void **)pointer);
+}
+
 void hob_buf_free(void *data)
 {
 	header_t *header = header_of(data);

@@ -849,7 +849,7 @@ static void put_summary(const hob_setting_rules *rules, const hob_findings *f, u
 void hob_check_notes(const hob_settings *settings, const hob_findings *findings, hob_notes *notes)
 {
 	for (uint32_t i = 0; i < HOB_RULE_COUNT; i++) {
-		hob_buf text = {0};
+		hob_own_buf text = {0};
 		if (findings->found[i] == 0)
 			continue;
 		put_summary(&settings->rules, findings, i, &text);
@@ -858,7 +858,6 @@ void hob_check_notes(const hob_settings *settings, const hob_findings *findings,
 		hob_note *last = notes->count > 0 ? &notes->items[notes->count - 1] : NULL;
 		if (last && hob_str_equal(last->code, hob_str_of(hob_rule_table[i].id)))
 			last->count = findings->found[i];
-		hob_buf_release(&text);
 	}
 }
 

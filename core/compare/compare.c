@@ -67,7 +67,7 @@ void hob_compare_fields(comparison *c, const char *part, const uint8_t *a, const
 {
 	uint32_t count;
 	const format_field *fields = hob_format_record(part, &count);
-	hob_buf was = {0}, now = {0};
+	hob_own_buf was = {0}, now = {0};
 	for (uint32_t i = 0; i < count; i++) {
 		if (!hob_compare_field_differs(&fields[i], a, b))
 			continue;
@@ -78,8 +78,6 @@ void hob_compare_fields(comparison *c, const char *part, const uint8_t *a, const
 		hob_compare_differs(c, TONE_NOTE, part, name, "%s: %s %.*s, was %.*s", called, fields[i].name,
 							HOB_FMT(hob_buf_str(&now)), HOB_FMT(hob_buf_str(&was)));
 	}
-	hob_buf_release(&was);
-	hob_buf_release(&now);
 }
 
 uint32_t hob_compare_said(const comparison *c)

@@ -132,7 +132,7 @@ static void put_relative(cook *c, hob_str text, hob_buf *out)
 
 static void name_relative(cook *c, hob_error *err)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	for (uint32_t i = 0; i < c->notes->count; i++) {
 		hob_buf_clear(&text);
 		put_relative(c, c->notes->items[i].text, &text);
@@ -144,7 +144,6 @@ static void name_relative(cook *c, hob_error *err)
 		put_relative(c, hob_str_of(err->context), &text);
 		snprintf(err->context, sizeof err->context, "%.*s", HOB_FMT(hob_buf_str(&text)));
 	}
-	hob_buf_release(&text);
 }
 
 /* Notes a file whose name differs from `path` only in case: where case is ignored, only one of them can

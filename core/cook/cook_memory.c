@@ -56,11 +56,9 @@ hob_cook_memory *hob_cook_memory_new(const hob_cook_request *request)
 
 bool hob_cook_memory_has(size_t limit, uint64_t bytes)
 {
-	hob_arena trial;
+	hob_own_arena trial;
 	hob_arena_init(&trial, limit);
-	bool has = bytes == 0 || (bytes <= SIZE_MAX && hob_arena_alloc(&trial, (size_t)bytes, 1));
-	hob_arena_release(&trial);
-	return has;
+	return bytes == 0 || (bytes <= SIZE_MAX && hob_arena_alloc(&trial, (size_t)bytes, 1));
 }
 
 /* Bytes for the indices of all levels and the vertices of all meshes; 0 for a model that is not large. */

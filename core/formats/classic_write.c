@@ -586,13 +586,12 @@ bool hob_classic_from_packed(const hob_pack_set *set, hob_notes *notes, hob_clas
 						"the classic files are made from the meshes, the materials and the scene file");
 	if (!hob_pack_validate_set(set, err))
 		return false;
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_arena_init(&arena, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
 	classic_writer w = {.set = set, .arena = &arena, .notes = notes};
 	/* It fails by itself only before it fills buffers. */
 	bool ok = hob_guarded(write_all, &w, err);
 	if (ok)
 		*out = w.out;
-	hob_arena_release(&arena);
 	return ok;
 }

@@ -46,7 +46,7 @@ static void diff_fields(differ *d, const format_section *section, uint32_t row, 
 {
 	uint32_t count;
 	const format_field *fields = hob_format_record(section->record, &count);
-	hob_buf one = {0}, other = {0};
+	hob_own_buf one = {0}, other = {0};
 	bool told = false, show = false;
 	for (uint32_t f = 0; f < (fields && count > 1 ? count : 1); f++) {
 		hob_buf_clear(&one);
@@ -70,8 +70,6 @@ static void diff_fields(differ *d, const format_section *section, uint32_t row, 
 	}
 	if (show)
 		hob_buf_put(d->out, "\n", 1);
-	hob_buf_release(&one);
-	hob_buf_release(&other);
 }
 
 static void diff_records(differ *d, const format_section *section, hob_pack_array a, hob_pack_array b)
@@ -148,7 +146,7 @@ static bool open_one(hob_bytes file, hob_arena *arena, hob_pack *out, const char
 static bool diff(void *context, hob_error *err)
 {
 	differ *d = context;
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_pack a, b;
 	hob_arena_init(&arena, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
 	bool ok =
@@ -159,7 +157,6 @@ static bool diff(void *context, hob_error *err)
 	d->b = &b;
 	if (ok)
 		diff_files(d);
-	hob_arena_release(&arena);
 	return ok;
 }
 

@@ -97,7 +97,7 @@ static void put_chunk(hob_buf *out, const char type[4], hob_buf *data, char pad)
 
 static bool put_file(glb_writer *w, hob_error *err)
 {
-	hob_buf json = {0};
+	hob_own_buf json = {0};
 	put_json(w, &json);
 	uint64_t total = 12 + 8 + ((uint64_t)json.size + 3) / 4 * 4 +
 					 (w->bin.size ? 8 + ((uint64_t)w->bin.size + 3) / 4 * 4 : 0);
@@ -112,7 +112,6 @@ static bool put_file(glb_writer *w, hob_error *err)
 		if (w->bin.size)
 			put_chunk(&w->file, "BIN\0", &w->bin, 0);
 	}
-	hob_buf_release(&json);
 	return ok;
 }
 
@@ -150,7 +149,7 @@ bool hob_glb_from_packed(const hob_pack_set *set, const hob_glb_pictures *pictur
 		return hob_fail(err, EMPTY, "a GLB file is made from the meshes, the materials and the scene file");
 	if (!hob_pack_validate_set(set, err))
 		return false;
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_arena_init(&arena, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
 	glb_writer w = {.set = set, .pictures = pictures, .notes = notes, .arena = &arena};
 	bool ok = hob_guarded(write_all, &w, err);
@@ -158,6 +157,5 @@ bool hob_glb_from_packed(const hob_pack_set *set, const hob_glb_pictures *pictur
 		hob_buf_release(out);
 		*out = w.file;
 	}
-	hob_arena_release(&arena);
 	return ok;
 }

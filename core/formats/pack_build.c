@@ -419,12 +419,11 @@ static bool write_body(void *context, hob_error *err)
 bool hob_pack_write(uint32_t kind, void (*put)(pack_builder *builder, const void *from), const void *from,
 					const hob_pack_options *options, hob_buf *out, hob_error *err)
 {
-	hob_arena own;
+	hob_own_arena own;
 	hob_arena_init(&own, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
 	writing w = {kind, put, from, options, options->scratch ? options->scratch : &own, out};
 	hob_arena_mark mark = hob_arena_save(w.arena);
 	bool ok = hob_guarded(write_body, &w, err);
 	hob_arena_restore(w.arena, mark);
-	hob_arena_release(&own);
 	return ok;
 }

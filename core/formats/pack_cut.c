@@ -317,10 +317,8 @@ static bool cut(void *context, hob_error *err)
 
 bool hob_pack_cut(hob_bytes file, uint32_t level, const hob_parallel *parallel, hob_buf *out, hob_error *err)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_arena_init(&arena, HOB_LIMIT_COOK_ARENA_BYTES);
 	cutter c = {.arena = &arena, .level = level, .file = file, .parallel = parallel, .out = out};
-	bool ok = hob_guarded(cut, &c, err);
-	hob_arena_release(&arena);
-	return ok;
+	return hob_guarded(cut, &c, err);
 }

@@ -19,12 +19,10 @@ static bool check_contents(const check_file *file)
 
 bool hob_pack_validate(hob_bytes bytes, hob_error *err)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_arena_init(&arena, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
 	check_file file;
-	bool good = hob_check_container(&file, bytes, &arena, err) && check_contents(&file);
-	hob_arena_release(&arena);
-	return good;
+	return hob_check_container(&file, bytes, &arena, err) && check_contents(&file);
 }
 
 /* ---- the files of an asset ---- */
@@ -157,17 +155,14 @@ static bool open_one(check_file *file, hob_bytes bytes, uint32_t kind, hob_arena
 
 bool hob_pack_validate_set(const hob_pack_set *from, hob_error *err)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_arena_init(&arena, (size_t)HOB_LIMIT_COOK_ARENA_BYTES);
 	check_set set = {0};
-	bool good =
-		open_one(&set.meshes, from->meshes, HOB_PK_KIND_MESH, &arena, &set.has_meshes, "meshes", err) &&
-		open_one(&set.materials, from->materials, HOB_PK_KIND_MATL, &arena, &set.has_materials, "materials",
-				 err) &&
-		open_one(&set.scene, from->scene, HOB_PK_KIND_SCNE, &arena, &set.has_scene, "scene", err) &&
-		open_one(&set.animations, from->animations, HOB_PK_KIND_ANIM, &arena, &set.has_animations,
-				 "animations", err) &&
-		cross_check(&set);
-	hob_arena_release(&arena);
-	return good;
+	return open_one(&set.meshes, from->meshes, HOB_PK_KIND_MESH, &arena, &set.has_meshes, "meshes", err) &&
+		   open_one(&set.materials, from->materials, HOB_PK_KIND_MATL, &arena, &set.has_materials,
+					"materials", err) &&
+		   open_one(&set.scene, from->scene, HOB_PK_KIND_SCNE, &arena, &set.has_scene, "scene", err) &&
+		   open_one(&set.animations, from->animations, HOB_PK_KIND_ANIM, &arena, &set.has_animations,
+					"animations", err) &&
+		   cross_check(&set);
 }

@@ -229,7 +229,7 @@ static void set_place(hob_node *node, const uint8_t *at)
 static void add_joint(iqm *q, uint32_t joint, uint32_t parent, uint32_t *node_of, const uint32_t *child,
 					  const uint32_t *next)
 {
-	hob_buf stack = {0};
+	hob_own_buf stack = {0};
 	struct todo {
 		uint32_t joint, parent;
 	} item = {joint, parent};
@@ -246,7 +246,6 @@ static void add_joint(iqm *q, uint32_t joint, uint32_t parent, uint32_t *node_of
 			hob_buf_put(&stack, &more, sizeof more);
 		}
 	}
-	hob_buf_release(&stack);
 }
 
 static void read_joints(iqm *q, uint32_t root, uint32_t *node_of)

@@ -163,7 +163,7 @@ static bool read_choice(const setting *s, const cJSON *item, double *value)
 static void show_value(const cJSON *item, char shown[32])
 {
 	enum { BYTES_MAX = 28 };
-	char *whole = cJSON_PrintUnformatted(item);
+	hob_own char *whole = cJSON_PrintUnformatted(item);
 	size_t size = whole ? strlen(whole) : 0, kept = size;
 	if (size > BYTES_MAX)
 		for (kept = BYTES_MAX; kept > 0 && ((uint8_t)whole[kept] & 0xC0) == 0x80;)
@@ -172,7 +172,6 @@ static void show_value(const cJSON *item, char shown[32])
 		memcpy(shown, whole, kept);
 		memcpy(shown + kept, size > kept ? "..." : "\0\0\0", 4);
 	}
-	cJSON_free(whole);
 }
 
 static bool fail_value(const setting *s, const cJSON *item, hob_str origin, hob_error *err)
@@ -399,11 +398,9 @@ void hob_settings_print(const hob_settings *settings, hob_buf *out)
 
 cJSON *hob_settings_json(const hob_settings *settings)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	hob_settings_print(settings, &text);
-	cJSON *json = text.failed ? NULL : cJSON_ParseWithLength((const char *)text.data, text.size);
-	hob_buf_release(&text);
-	return json;
+	return text.failed ? NULL : cJSON_ParseWithLength((const char *)text.data, text.size);
 }
 
 #define SCHEMA_OBJECT                                                                                        \

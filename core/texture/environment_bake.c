@@ -92,7 +92,7 @@ static bool bake(void *context, hob_error *err)
 	bool blocks = b->request->settings.texture_encoding == HOB_TEXTURE_BC && !b->request->soonest;
 	uint32_t vk_format = blocks ? HOB_VK_BC6H_UFLOAT : HOB_VK_R16G16B16A16_SFLOAT;
 	hob_environment made;
-	hob_buf cube = {0};
+	hob_own_buf cube = {0};
 	if (!make(b->request, b->file, b->scratch, b->notes, &made, err))
 		return false;
 	encode(b->request, &made, vk_format, b->scratch, &cube);
@@ -111,7 +111,6 @@ static bool bake(void *context, hob_error *err)
 								  .bytes = cube.size};
 	memcpy(b->image->cooked_sha256, cooked.bytes, 32);
 	memcpy(b->image->source_sha256, digest.bytes, 32);
-	hob_buf_release(&cube);
 	return true;
 }
 

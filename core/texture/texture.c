@@ -264,11 +264,10 @@ typedef struct making {
 static bool make_within(void *context, hob_error *err)
 {
 	const making *m = context;
-	hob_arena arena;
+	hob_own_arena arena;
 	(void)err;
 	hob_arena_init(&arena, m->b->memory);
 	make(m->b, m->j, m->parallel, &arena);
-	hob_arena_release(&arena);
 	return true;
 }
 

@@ -62,7 +62,7 @@ static pthread_mutex_t lines_lock = PTHREAD_MUTEX_INITIALIZER;
 static void write_status(const agent *a)
 {
 	char path[AGENT_PATH + 16];
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	hob_buf_printf(&text, "%s -> %s root %s%s%s: %s\n", a->folder, a->options.url, a->options.root,
 				   a->options.base[0] ? "/" : "", a->options.base, a->in_step ? "in step" : "not connected");
 	pthread_mutex_lock(&lines_lock);
@@ -72,7 +72,6 @@ static void write_status(const agent *a)
 	snprintf(path, sizeof path, "%s/status", a->state);
 	if (a->state[0] && !text.failed)
 		(void)!sys_replace(path, hob_buf_bytes(&text));
-	hob_buf_release(&text);
 }
 
 void agent_say(const char *fmt, ...)
@@ -218,14 +217,13 @@ static bool read_token(agent *a)
 static bool open_state(agent *a)
 {
 	char base[AGENT_PATH - 128], key[HOB_SHA256_TEXT + 1], lock[AGENT_PATH + 16];
-	hob_buf name = {0};
+	hob_own_buf name = {0};
 	hob_buf_printf(&name, "%s\n%s\n%s\n%s", a->folder, a->options.url, a->options.root, a->options.base);
 	hob_sha256 digest;
 	hob_hasher hasher;
 	hob_hasher_init(&hasher);
 	hob_hasher_put(&hasher, name.data, name.size);
 	digest = hob_hasher_finish(&hasher);
-	hob_buf_release(&name);
 	hob_sha256_text(&digest, key);
 	if (!sys_state_folder(base, sizeof base)) {
 		fprintf(stderr, "hob-agent: there is no place for its own files; set HOB_AGENT_STATE to a folder\n");
@@ -255,7 +253,7 @@ static void print_one(void *user, hob_str name, sys_kind kind, const sys_stat *s
 	(void)kind, (void)stat, (void)why;
 	status_printer *p = user;
 	char path[AGENT_PATH + 300];
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	snprintf(path, sizeof path, "%s/%.*s/status", p->base, HOB_FMT(name));
 	if (sys_read_whole(path, &text)) {
 		snprintf(path, sizeof path, "%s/%.*s/lock", p->base, HOB_FMT(name));
@@ -263,7 +261,6 @@ static void print_one(void *user, hob_str name, sys_kind kind, const sys_stat *s
 		printf("%s  %.*s", runs ? "running" : "ended  ", HOB_FMT(hob_buf_str(&text)));
 		p->count++;
 	}
-	hob_buf_release(&text);
 }
 
 static int print_status(void)

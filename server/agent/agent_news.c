@@ -19,7 +19,7 @@ static void put_growth(hob_buf *line, hobc_json data)
 static void say_event(hobc_json data)
 {
 	char name[AGENT_PATH + 300], kind[64], text[4096];
-	hob_buf line = {0};
+	hob_own_buf line = {0};
 	agent_text(data, "kind", kind, sizeof kind);
 	if (agent_text(agent_member(data, "error"), "message", text, sizeof text))
 		hob_buf_printf(&line, "  broken: %s", text);
@@ -32,12 +32,11 @@ static void say_event(hobc_json data)
 	}
 	if (agent_text(data, "asset", name, sizeof name))
 		agent_say("%s%.*s", name, HOB_FMT(hob_buf_str(&line)));
-	hob_buf_release(&line);
 }
 
 static void wait_for_events(agent *a, agent_fetch *fetch, hob_buf *since)
 {
-	hob_buf target = {0}, answer = {0};
+	hob_own_buf target = {0}, answer = {0};
 	hob_error error;
 	int status = 0;
 	hob_buf_printf(&target, "/api/v1/changes?kinds=asset&wait=%d&asset=", WAIT_S);
@@ -66,8 +65,6 @@ static void wait_for_events(agent *a, agent_fetch *fetch, hob_buf *since)
 	} else if (!ok || status != 204) {
 		agent_sleep_ms(PAUSE_MS);
 	}
-	hob_buf_release(&target);
-	hob_buf_release(&answer);
 }
 
 void *agent_news_run(void *user)
@@ -83,7 +80,7 @@ void *agent_news_run(void *user)
 
 int agent_news_once(agent *a)
 {
-	hob_buf body = {0}, answer = {0};
+	hob_own_buf body = {0}, answer = {0};
 	int status = 0, code = 3;
 	hob_buf_printf(&body, "{\"roots\":[\"%s\"],\"timeout_ms\":%d}", a->options.root, COOK_MS);
 	bool ok = agent_ask(a,
@@ -94,7 +91,7 @@ int agent_news_once(agent *a)
 						&status, &answer);
 	if (ok && status == 200) {
 		hobc_json failed = agent_member(agent_json(&answer), "failed"), item;
-		hob_buf prefix = {0};
+		hob_own_buf prefix = {0};
 		char name[AGENT_PATH + 300];
 		size_t at = 0;
 		hob_buf_printf(&prefix, "%s/%s%s", a->options.root, a->options.base, a->options.base[0] ? "/" : "");
@@ -104,13 +101,10 @@ int agent_news_once(agent *a)
 				agent_say("failed %s", name);
 				code = 1;
 			}
-		hob_buf_release(&prefix);
 	} else if (ok) {
 		agent_problem(a, status, agent_json(&answer));
 	}
 	if (code == 3)
 		agent_say("%s", a->problem);
-	hob_buf_release(&body);
-	hob_buf_release(&answer);
 	return code;
 }

@@ -24,14 +24,13 @@ enum {
 static bool ask_mirror(agent *a, const char *method, const char *what, hob_buf *body, int *status,
 					   hob_buf *answer)
 {
-	hob_buf target = {0};
+	hob_own_buf target = {0};
 	hob_buf_printf(&target, "/api/v1/mirrors/%s/%s%c", a->options.root, what, 0);
 	bool ok = !target.failed && !body->failed &&
 			  agent_ask(a,
 						&(fetch_request){
 							.method = method, .target = (const char *)target.data, .body = hob_buf_str(body)},
 						status, answer);
-	hob_buf_release(&target);
 	if (!ok || *status == 200)
 		return ok;
 	agent_problem(a, *status, agent_json(answer));
@@ -112,7 +111,7 @@ static void take_remote_file(agent *a, hob_str path, hobc_json item, const hob_s
 static bool take_folder(agent *a, const picture *p, hobc_json folder, hob_buf *next)
 {
 	char path[AGENT_PATH], name[AGENT_PATH];
-	hob_buf item_path = {0};
+	hob_own_buf item_path = {0};
 	hobc_json items = agent_member(folder, "items"), item;
 	size_t at = 0;
 	bool ok = agent_text(folder, "path", path, sizeof path);
@@ -135,14 +134,12 @@ static bool take_folder(agent *a, const picture *p, hobc_json folder, hob_buf *n
 			for (uint32_t i = below.first; i < below.end; i++)
 				mark_sent(p->files[i]);
 	}
-	ok = ok && !item_path.failed;
-	hob_buf_release(&item_path);
-	return ok;
+	return ok && !item_path.failed;
 }
 
 static bool compare(agent *a, const picture *p)
 {
-	hob_buf next = {0}, body = {0}, answer = {0};
+	hob_own_buf next = {0}, body = {0}, answer = {0};
 	int status;
 	bool ok = true;
 	hob_json_open(&next, '[');
@@ -159,15 +156,12 @@ static bool compare(agent *a, const picture *p)
 		for (size_t at = 0; ok && hobc_json_item(folders, &at, &folder);)
 			ok = take_folder(a, p, folder, &next);
 	}
-	hob_buf_release(&next);
-	hob_buf_release(&body);
-	hob_buf_release(&answer);
 	return ok;
 }
 
 static bool open_session(agent *a)
 {
-	hob_buf body = {0}, answer = {0};
+	hob_own_buf body = {0}, answer = {0};
 	char text[1024];
 	picture p;
 	int status;
@@ -203,8 +197,6 @@ static bool open_session(agent *a)
 	if (ok)
 		agent_say("connected to %s as %s: %u files", a->options.url, a->who, p.all.end);
 	free(p.files);
-	hob_buf_release(&body);
-	hob_buf_release(&answer);
 	return ok;
 }
 
@@ -355,7 +347,7 @@ static bool upload(agent *a, agent_file *f, uint64_t from)
 	sys_file *file = sys_open(a->folder, f->path, &locked);
 	bool same = file && sys_stat_open(file, &stat) && stat.size == f->stat.size &&
 				stat.mtime_ns == f->stat.mtime_ns && sys_seek(file, from);
-	hob_buf answer = {0};
+	hob_own_buf answer = {0};
 	int status = 0;
 	bool in_step = a->in_step;
 	hob_sha256_text(&f->digest, digest);
@@ -390,7 +382,6 @@ static bool upload(agent *a, agent_file *f, uint64_t from)
 		ok = status != 400 || !hob_sha256_equal(&before, &f->digest);
 		a->stale = ok;
 	}
-	hob_buf_release(&answer);
 	return ok;
 }
 
@@ -408,7 +399,7 @@ static uint64_t held_of(hobc_json held, const hob_sha256 *digest)
 
 static bool upload_missing(agent *a, const difference *d, uint32_t count)
 {
-	hob_buf body = {0}, answer = {0};
+	hob_own_buf body = {0}, answer = {0};
 	int status;
 	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("digests", '['));
 	uint32_t puts = 0;
@@ -436,8 +427,6 @@ static bool upload_missing(agent *a, const difference *d, uint32_t count)
 		if (ok && i < count)
 			ok = upload(a, d[i++].put, held_of(held, &digest));
 	}
-	hob_buf_release(&body);
-	hob_buf_release(&answer);
 	return ok;
 }
 
@@ -453,30 +442,27 @@ static void say_notes(hobc_json notes)
 /* Sends one list, whose blobs the daemon should have. */
 static bool send_changes(agent *a, const difference *d, uint32_t count, hob_buf *answer)
 {
-	hob_buf body = {0};
+	hob_own_buf body = {0};
 	int status;
 	hob_buf_printf(&body, "{\"session\":\"%s\",\"seq\":%llu,\"changes\":[", a->session,
 				   (unsigned long long)a->seq + 1);
 	for (uint32_t i = 0; i < count; i++)
 		put_change(&body, &d[i]);
 	hob_buf_put_str(&body, HOB_STR("]}"));
-	bool ok = ask_mirror(a, "POST", "changes", &body, &status, answer);
-	hob_buf_release(&body);
-	return ok;
+	return ask_mirror(a, "POST", "changes", &body, &status, answer);
 }
 
 void agent_sync_beat(agent *a)
 {
-	hob_buf answer = {0};
+	hob_own_buf answer = {0};
 	(void)send_changes(a, NULL, 0, &answer);
-	hob_buf_release(&answer);
 }
 
 /* Sends one list and its blobs, unless a->stale. Blobs may be evicted between two requests, so it tries
  * several times. */
 static bool send_list(agent *a, const difference *d, uint32_t count)
 {
-	hob_buf answer = {0};
+	hob_own_buf answer = {0};
 	bool done = false, ok = true;
 	for (int round = 0; ok && !done && round < ROUNDS_MAX; round++) {
 		ok = upload_missing(a, d, count);
@@ -497,7 +483,6 @@ static bool send_list(agent *a, const difference *d, uint32_t count)
 		}
 	}
 	a->stale = ok && !done;
-	hob_buf_release(&answer);
 	return ok;
 }
 

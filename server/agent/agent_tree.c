@@ -82,7 +82,7 @@ static uint64_t take_number(hob_str *line)
 static void load_digests(agent *a)
 {
 	char path[AGENT_PATH + 16];
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	snprintf(path, sizeof path, "%s/digests", a->state);
 	if (sys_read_whole(path, &text))
 		for (hob_str all = hob_buf_str(&text), line; hob_str_piece(&all, '\n', &line) && all.data;) {
@@ -100,13 +100,12 @@ static void load_digests(agent *a)
 				file->hashed = true;
 			}
 		}
-	hob_buf_release(&text);
 }
 
 void agent_tree_save(const agent *a)
 {
 	char path[AGENT_PATH + 16];
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	for (uint32_t i = 0; i < a->tree.capacity; i++) {
 		const agent_file *f = a->tree.slots[i];
 		char digest[HOB_SHA256_TEXT + 1];
@@ -119,19 +118,17 @@ void agent_tree_save(const agent *a)
 	snprintf(path, sizeof path, "%s/digests", a->state);
 	if (!text.failed)
 		(void)!sys_replace(path, hob_buf_bytes(&text));
-	hob_buf_release(&text);
 }
 
 bool agent_tree_open(agent *a, hob_error *err)
 {
 	char path[AGENT_PATH + 16];
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	hob_arena_init(&a->tree.arena, (size_t)1 << 20);
 	snprintf(path, sizeof path, "%s/.hobignore", a->folder);
 	bool there = sys_read_whole(path, &text);
 	a->tree.ignore =
 		hob_ignore_lines(&a->tree.arena, there ? hob_buf_str(&text) : (hob_str){0}, path, NULL, err);
-	hob_buf_release(&text);
 	if (a->tree.ignore)
 		load_digests(a);
 	return a->tree.ignore != NULL;
@@ -162,7 +159,7 @@ static bool hash_once(agent *a, agent_file *f, bool *gone)
 	*gone = !file && !locked;
 	if (!file)
 		return false;
-	uint8_t *room = malloc(READ_BYTES);
+	hob_own uint8_t *room = malloc(READ_BYTES);
 	hob_hasher hasher;
 	hob_hasher_init(&hasher);
 	bool ok = room && sys_stat_open(file, &before);
@@ -175,7 +172,6 @@ static bool hash_once(agent *a, agent_file *f, bool *gone)
 	hob_sha256 digest = hob_hasher_finish(&hasher);
 	ok = ok && got == 0 && sys_stat_open(file, &after) && same_stat(&before, &after) && size == after.size;
 	sys_close(file);
-	free(room);
 	/* Somebody who writes since the first look may not have changed its stat yet. */
 	file = ok ? sys_open(a->folder, f->path, &locked) : NULL;
 	if (!file)
@@ -267,7 +263,7 @@ static bool may_send(agent *a, hob_str path, const char *why, bool is_folder)
 static void on_item(void *user, hob_str name, sys_kind kind, const sys_stat *stat, const char *why)
 {
 	scan *s = user;
-	hob_buf path = {0};
+	hob_own_buf path = {0};
 	hob_buf_printf(&path, "%.*s%s%.*s", HOB_FMT(s->folder), s->folder.len > 0 ? "/" : "", HOB_FMT(name));
 	hob_str text = hob_buf_str(&path);
 	s->a->tree.failed = s->a->tree.failed || path.failed;
@@ -284,7 +280,6 @@ static void on_item(void *user, hob_str name, sys_kind kind, const sys_stat *sta
 		else
 			s->a->tree.failed = true;
 	}
-	hob_buf_release(&path);
 }
 
 static void scan_folder(agent *a, hob_str folder)
@@ -299,10 +294,9 @@ static void scan_folder(agent *a, hob_str folder)
 	a->tree.failed = a->tree.failed || s.folders.failed;
 	for (size_t at = 0; at < s.folders.size;) {
 		hob_str name = hob_str_of((const char *)s.folders.data + at);
-		hob_buf path = {0};
+		hob_own_buf path = {0};
 		hob_buf_printf(&path, "%.*s%s%.*s", HOB_FMT(folder), folder.len > 0 ? "/" : "", HOB_FMT(name));
 		scan_folder(a, hob_buf_str(&path));
-		hob_buf_release(&path);
 		at += name.len + 1;
 	}
 	hob_buf_release(&s.folders);

@@ -101,7 +101,8 @@ const char **srv_tls_ca_file(void)
 bool srv_connect(const srv_peer *peer, srv_connection **out, hob_error *err)
 {
 	srv_connection *c = calloc(1, sizeof *c);
-	wchar_t *url = agent_wide_text(hob_str_of(peer->url)), host[256];
+	hob_own wchar_t *url = agent_wide_text(hob_str_of(peer->url));
+	wchar_t host[256];
 	URL_COMPONENTS parts = {.dwStructSize = sizeof parts, .lpszHostName = host, .dwHostNameLength = 256};
 	bool ok = c && url;
 	if (!ok)
@@ -110,7 +111,6 @@ bool srv_connect(const srv_peer *peer, srv_connection **out, hob_error *err)
 		ok = hob_fail(err, USAGE, "--cacert: add the certificate to Windows instead (certmgr)");
 	else if (!WinHttpCrackUrl(url, 0, 0, &parts))
 		ok = hob_fail(err, USAGE, "'%s' is not an address like http://hob.studio:7780", peer->url);
-	free(url);
 	if (ok) {
 		c->peer = peer;
 		c->tls = parts.nScheme == INTERNET_SCHEME_HTTPS;
@@ -142,7 +142,7 @@ void srv_connection_limit_silence(srv_connection *c, uint32_t ms)
 
 bool srv_connection_ask(srv_connection *c, const srv_ask *ask, hob_error *err)
 {
-	hob_buf lines = {0};
+	hob_own_buf lines = {0};
 	/* winhttp's own length is 32 bits. */
 	if (ask->body_size > UINT32_MAX)
 		return hob_fail(err, IO, "files of more than 4 GiB cannot be sent");
@@ -150,10 +150,9 @@ bool srv_connection_ask(srv_connection *c, const srv_ask *ask, hob_error *err)
 				   ask->headers ? ask->headers : "");
 	if (c->peer->token && c->peer->token[0])
 		hob_buf_printf(&lines, "Authorization: Bearer %s\r\n", c->peer->token);
-	wchar_t *method = agent_wide_text(hob_str_of(ask->method)),
-			*target = agent_wide_text(hob_str_of(ask->target)),
-			*headers = lines.failed ? NULL : agent_wide_text(hob_buf_str(&lines));
-	hob_buf_release(&lines);
+	hob_own wchar_t *method = agent_wide_text(hob_str_of(ask->method)),
+					*target = agent_wide_text(hob_str_of(ask->target)),
+					*headers = lines.failed ? NULL : agent_wide_text(hob_buf_str(&lines));
 	close_handle(&c->request);
 	c->whole = false;
 	if (method && target && headers)
@@ -166,9 +165,6 @@ bool srv_connection_ask(srv_connection *c, const srv_ask *ask, hob_error *err)
 			  WinHttpSendRequest(c->request, NULL, 0, NULL, 0, (DWORD)ask->body_size, 0);
 	if (!ok)
 		ok = fail(c, "cannot send", err);
-	free(method);
-	free(target);
-	free(headers);
 	return ok;
 }
 

@@ -37,7 +37,7 @@ void agent_fetch_close(agent_fetch *fetch)
 /* *cut: the file ends before what was announced, so there is no answer to wait for. */
 static bool send_file(agent_fetch *fetch, const fetch_request *r, bool *cut, hob_error *err)
 {
-	char *room = malloc(PIECE);
+	hob_own char *room = malloc(PIECE);
 	uint64_t left = r->size - r->from;
 	bool ok = room || hob_fail(err, MEMORY, "no memory left to send a file");
 	while (ok && left > 0) {
@@ -49,7 +49,6 @@ static bool send_file(agent_fetch *fetch, const fetch_request *r, bool *cut, hob
 			ok = srv_connection_put(fetch->connection, room, (size_t)got, err);
 		left -= ok ? (uint64_t)got : 0;
 	}
-	free(room);
 	return ok;
 }
 

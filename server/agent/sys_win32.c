@@ -33,11 +33,9 @@ wchar_t *agent_wide_text(hob_str text)
 
 wchar_t *agent_wide_path(const char *folder, hob_str path)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	agent_put_long_path(&text, folder, path);
-	wchar_t *wide = text.failed ? NULL : agent_wide_text(hob_buf_str(&text));
-	hob_buf_release(&text);
-	return wide;
+	return text.failed ? NULL : agent_wide_text(hob_buf_str(&text));
 }
 
 bool agent_put_narrow(hob_buf *out, const wchar_t *text, size_t length)
@@ -80,7 +78,8 @@ static bool find_name(const wchar_t *path, WIN32_FIND_DATAW *found)
  * it as the disk spells it: with its case, and not the short name of DOS. */
 static bool add_name(wchar_t path[WIDE_PATH], size_t *used, hob_str name, WIN32_FIND_DATAW *found)
 {
-	wchar_t *wide = agent_wide_text(name), other[512];
+	hob_own wchar_t *wide = agent_wide_text(name);
+	wchar_t other[512];
 	size_t length = wide ? wcslen(wide) : 0;
 	bool fits = length > 0 && length < 256 && *used + 600 < WIDE_PATH, there = false;
 	path[*used] = L'\\';
@@ -94,7 +93,6 @@ static bool add_name(wchar_t path[WIDE_PATH], size_t *used, hob_str name, WIN32_
 			there = find_name(path, found);
 		}
 	}
-	free(wide);
 	if (there) {
 		wcscpy(path + *used + 1, found->cFileName);
 		*used += 1 + wcslen(found->cFileName);
@@ -106,7 +104,8 @@ static bool add_name(wchar_t path[WIDE_PATH], size_t *used, hob_str name, WIN32_
 /* The path on the disk, for free(), or NULL. `spelled`: its names as on the disk, missing ones as given. */
 static wchar_t *find_path(const char *folder, hob_str path, hob_buf *spelled, WIN32_FIND_DATAW *found)
 {
-	wchar_t *base = agent_wide_path(folder, (hob_str){0}), *out = calloc(WIDE_PATH, sizeof *out);
+	hob_own wchar_t *base = agent_wide_path(folder, (hob_str){0});
+	wchar_t *out = calloc(WIDE_PATH, sizeof *out);
 	size_t used = base ? wcslen(base) : 0;
 	bool there = base && out && used + 600 < WIDE_PATH;
 	if (there)
@@ -122,7 +121,6 @@ static wchar_t *find_path(const char *folder, hob_str path, hob_buf *spelled, WI
 		else
 			hob_buf_put_str(spelled, name);
 	}
-	free(base);
 	if (there)
 		return out;
 	free(out);
@@ -146,18 +144,15 @@ sys_kind sys_look(const char *folder, hob_str path, sys_stat *out)
 {
 	WIN32_FIND_DATAW found;
 	if (path.len == 0) {
-		wchar_t *wide = agent_wide_path(folder, path);
+		hob_own wchar_t *wide = agent_wide_path(folder, path);
 		DWORD attributes = wide ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
-		free(wide);
 		return attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY ? SYS_FOLDER
 																							  : SYS_NONE;
 	}
-	hob_buf spelled = {0};
+	hob_own_buf spelled = {0};
 	SetLastError(ERROR_FILE_NOT_FOUND);
-	wchar_t *wide = find_path(folder, path, &spelled, &found);
+	hob_own wchar_t *wide = find_path(folder, path, &spelled, &found);
 	bool gone = wide || is_gone(GetLastError()), same = wide && hob_str_equal(hob_buf_str(&spelled), path);
-	hob_buf_release(&spelled);
-	free(wide);
 	if (!same)
 		return gone ? SYS_NONE : SYS_UNKNOWN;
 	if (out)
@@ -168,23 +163,20 @@ sys_kind sys_look(const char *folder, hob_str path, sys_stat *out)
 bool sys_list(const char *folder, hob_str path, sys_item *item, void *user)
 {
 	WIN32_FIND_DATAW found;
-	hob_buf spelled = {0};
-	wchar_t *wide = find_path(folder, path, &spelled, &found);
-	hob_buf_release(&spelled);
+	hob_own_buf spelled = {0};
+	hob_own wchar_t *wide = find_path(folder, path, &spelled, &found);
 	if (!wide)
 		return false;
 	HANDLE search = FindFirstFileW(wcscat(wide, L"\\*"), &found);
-	free(wide);
 	if (search == INVALID_HANDLE_VALUE)
 		return GetLastError() == ERROR_FILE_NOT_FOUND;
 	do {
-		hob_buf name = {0};
+		hob_own_buf name = {0};
 		bool good = agent_put_narrow(&name, found.cFileName, wcslen(found.cFileName));
 		sys_stat stat = stat_of(&found);
 		hob_str text = good ? hob_buf_str(&name) : HOB_STR("?");
 		if (!hob_str_equal(text, HOB_STR(".")) && !hob_str_equal(text, HOB_STR("..")))
 			item(user, text, kind_of(&found), &stat, good ? NULL : "is not valid Unicode");
-		hob_buf_release(&name);
 	} while (FindNextFileW(search, &found));
 	bool ok = GetLastError() == ERROR_NO_MORE_FILES;
 	FindClose(search);
@@ -203,8 +195,8 @@ static HANDLE open_to_read(const wchar_t *path, DWORD share)
 sys_file *sys_open(const char *folder, hob_str path, bool *locked)
 {
 	WIN32_FIND_DATAW found;
-	hob_buf spelled = {0};
-	wchar_t *wide = find_path(folder, path, &spelled, &found);
+	hob_own_buf spelled = {0};
+	hob_own wchar_t *wide = find_path(folder, path, &spelled, &found);
 	bool is_file = wide && kind_of(&found) == SYS_FILE && hob_str_equal(hob_buf_str(&spelled), path);
 	HANDLE handle = is_file ? open_to_read(wide, FILE_SHARE_READ | FILE_SHARE_DELETE) : INVALID_HANDLE_VALUE;
 	DWORD code = GetLastError();
@@ -213,8 +205,6 @@ sys_file *sys_open(const char *folder, hob_str path, bool *locked)
 		handle = open_to_read(wide, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE);
 		code = GetLastError();
 	}
-	free(wide);
-	hob_buf_release(&spelled);
 	sys_file *file = handle != INVALID_HANDLE_VALUE ? malloc(sizeof *file) : NULL;
 	*locked = is_file && !file && !is_gone(code);
 	if (file)
@@ -256,14 +246,13 @@ void sys_who(char *out, size_t room)
 {
 	wchar_t user[256] = L"user", host[256] = L"machine";
 	DWORD user_size = 256, host_size = 256;
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	GetUserNameW(user, &user_size);
 	GetComputerNameW(host, &host_size);
 	bool good = agent_put_narrow(&text, user, wcslen(user));
 	hob_buf_put(&text, "@", 1);
 	good = agent_put_narrow(&text, host, wcslen(host)) && good;
 	snprintf(out, room, "%.*s", good ? (int)text.size : 4, good ? (const char *)text.data : "user");
-	hob_buf_release(&text);
 }
 
 /* ---- own files */
@@ -271,7 +260,7 @@ void sys_who(char *out, size_t room)
 bool sys_state_folder(char *out, size_t room)
 {
 	wchar_t value[2048];
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	DWORD size = GetEnvironmentVariableW(L"HOB_AGENT_STATE", value, 2048);
 	bool own = size > 0 && size < 2048;
 	if (!own)
@@ -279,21 +268,16 @@ bool sys_state_folder(char *out, size_t room)
 	bool ok = size > 0 && size < 2048 && agent_put_narrow(&text, value, size);
 	if (ok)
 		snprintf(out, room, "%.*s%s", HOB_FMT(hob_buf_str(&text)), own ? "" : "/hob-agent");
-	wchar_t *wide = ok ? agent_wide_text(hob_str_of(out)) : NULL;
+	hob_own wchar_t *wide = ok ? agent_wide_text(hob_str_of(out)) : NULL;
 	ok = wide && (CreateDirectoryW(wide, NULL) || GetLastError() == ERROR_ALREADY_EXISTS);
-	free(wide);
-	ok = ok && sys_whole_path(out, out, room);
-	hob_buf_release(&text);
-	return ok;
+	return ok && sys_whole_path(out, out, room);
 }
 
 static HANDLE open_own(const char *path, DWORD access, DWORD share, DWORD how)
 {
-	wchar_t *wide = agent_wide_text(hob_str_of(path));
-	HANDLE handle = wide ? CreateFileW(wide, access, share, NULL, how, FILE_ATTRIBUTE_NORMAL, NULL)
-						 : INVALID_HANDLE_VALUE;
-	free(wide);
-	return handle;
+	hob_own wchar_t *wide = agent_wide_text(hob_str_of(path));
+	return wide ? CreateFileW(wide, access, share, NULL, how, FILE_ATTRIBUTE_NORMAL, NULL)
+				: INVALID_HANDLE_VALUE;
 }
 
 bool sys_read_whole(const char *path, hob_buf *out)
@@ -320,11 +304,8 @@ bool sys_replace(const char *path, hob_bytes bytes)
 			  wrote == bytes.size;
 	if (handle != INVALID_HANDLE_VALUE)
 		CloseHandle(handle);
-	wchar_t *from = agent_wide_text(hob_str_of(temporary)), *to = agent_wide_text(hob_str_of(path));
-	ok = ok && from && to && MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING);
-	free(from);
-	free(to);
-	return ok;
+	hob_own wchar_t *from = agent_wide_text(hob_str_of(temporary)), *to = agent_wide_text(hob_str_of(path));
+	return ok && from && to && MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING);
 }
 
 bool sys_lock(const char *path)
@@ -332,10 +313,9 @@ bool sys_lock(const char *path)
 	char folder[4096];
 	const char *slash = strrchr(path, '/');
 	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 0, path);
-	wchar_t *wide = agent_wide_text(hob_str_of(folder));
+	hob_own wchar_t *wide = agent_wide_text(hob_str_of(folder));
 	if (wide)
 		CreateDirectoryW(wide, NULL);
-	free(wide);
 	/* No other process can open it; kept open until the process ends. */
 	return open_own(path, GENERIC_WRITE, 0, OPEN_ALWAYS) != INVALID_HANDLE_VALUE;
 }
@@ -343,10 +323,9 @@ bool sys_lock(const char *path)
 bool sys_whole_path(const char *path, char *out, size_t room)
 {
 	wchar_t full[4096];
-	wchar_t *wide = agent_wide_text(hob_str_of(path));
+	hob_own wchar_t *wide = agent_wide_text(hob_str_of(path));
 	DWORD size = wide ? GetFullPathNameW(wide, 4096, full, NULL) : 0;
-	free(wide);
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	DWORD attributes = size > 0 && size < 4096 ? GetFileAttributesW(full) : INVALID_FILE_ATTRIBUTES;
 	bool ok = attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY &&
 			  agent_put_narrow(&text, full, size) && text.size < room;
@@ -354,7 +333,6 @@ bool sys_whole_path(const char *path, char *out, size_t room)
 		text.size--;
 	if (ok)
 		snprintf(out, room, "%.*s", HOB_FMT(hob_buf_str(&text)));
-	hob_buf_release(&text);
 	return ok;
 }
 

@@ -86,7 +86,7 @@ static bool take_event(agent_watch *watch, const struct inotify_event *event, ag
 	}
 	if (event->mask & (IN_DELETE_SELF | IN_MOVE_SELF))
 		return folder[0] != 0;
-	hob_buf path = {0};
+	hob_own_buf path = {0};
 	hob_buf_printf(&path, "%s%s%s", folder, folder[0] ? "/" : "", event->len > 0 ? event->name : "");
 	/* A created file is checked when it is closed, but a link to a file is complete at once. Changes of the
 	 * attributes of a folder are ignored. */
@@ -96,7 +96,6 @@ static bool take_event(agent_watch *watch, const struct inotify_event *event, ag
 				 (sys_look(watch->folder, hob_buf_str(&path), &stat) != SYS_FILE || stat.size == 0);
 	if (!early && event->len > 0 && !((event->mask & IN_ATTRIB) && is_folder))
 		changed(user, hob_buf_str(&path));
-	hob_buf_release(&path);
 	return true;
 }
 

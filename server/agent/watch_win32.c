@@ -87,15 +87,13 @@ static bool take(agent_watch *watch, DWORD size, agent_changed *changed, void *u
 	bool asked = ask(watch);
 	for (size_t at = 0;;) {
 		const FILE_NOTIFY_INFORMATION *info = (const FILE_NOTIFY_INFORMATION *)(const void *)(copy + at);
-		hob_buf path = {0}, spelled = {0};
+		hob_own_buf path = {0}, spelled = {0};
 		if (agent_put_narrow(&path, info->FileName, info->FileNameLength / sizeof(wchar_t))) {
 			changed(user, hob_buf_str(&path));
 			/* Windows may tell a short name, or the case that a program wrote. */
 			if (!agent_spelled(watch->root, hob_buf_str(&path), &spelled) && !spelled.failed)
 				changed(user, hob_buf_str(&spelled));
 		}
-		hob_buf_release(&path);
-		hob_buf_release(&spelled);
 		if (info->NextEntryOffset == 0)
 			break;
 		at += info->NextEntryOffset;

@@ -1,10 +1,9 @@
 #include "tokens.h"
 
 #include "../../core/base/pieces.h"
+#include "../fs/fd.h"
 #include "../fs/transfer.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +12,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { FILE_BYTES_MAX = 1 << 20, RANDOM_BYTES = 32 };
 
@@ -126,13 +124,12 @@ static bool read_open(int fd, const char *path, srv_tokens *out, hob_error *err)
 	if (info.st_mode & (S_IWGRP | S_IWOTH))
 		return hob_fail(err, CONFIG, "others may write the token file '%s'; run: chmod go-w '%s'", path,
 						path);
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	uint8_t *room = hob_buf_grow(&text, (size_t)info.st_size);
 	ssize_t got = room ? pread(fd, room, (size_t)info.st_size, 0) : -1;
 	bool read = got == (ssize_t)info.st_size;
 	bool ok = read ? parse(hob_buf_str(&text), path, out, err)
 				   : hob_fail(err, IO, "cannot read the token file '%s': %s", path, strerror(errno));
-	hob_buf_release(&text);
 	if (!ok)
 		srv_tokens_release(out);
 	return ok;
@@ -141,15 +138,13 @@ static bool read_open(int fd, const char *path, srv_tokens *out, hob_error *err)
 bool srv_tokens_read(const char *path, srv_tokens *out, hob_error *err)
 {
 	*out = (srv_tokens){0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	srv_own_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
 		int why = errno;
 		return hob_fail(err, IO, "cannot open the token file '%s': %s%s", path, strerror(why),
 						why == ENOENT ? "; 'hob token create NAME --token-file FILE' makes one" : "");
 	}
-	bool ok = read_open(fd, path, out, err);
-	close(fd);
-	return ok;
+	return read_open(fd, path, out, err);
 }
 
 void srv_tokens_release(srv_tokens *tokens)
@@ -204,7 +199,7 @@ static int open_locked(const char *path, bool create, hob_error *err)
 
 static bool replace(const char *path, const srv_tokens *tokens, hob_error *err)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	hob_buf_put_str(&text,
 					HOB_STR("# Access tokens of hob: name, scope, SHA-256 of the token, Unix time. Edit "
 							"with 'hob token'.\n"));
@@ -217,7 +212,7 @@ static bool replace(const char *path, const srv_tokens *tokens, hob_error *err)
 	}
 	char temporary[PATH_MAX];
 	int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-	int fd = length > 0 && (size_t)length < sizeof temporary ? mkostemp(temporary, O_CLOEXEC) : -1;
+	srv_own_fd fd = length > 0 && (size_t)length < sizeof temporary ? mkostemp(temporary, O_CLOEXEC) : -1;
 	bool ok = fd >= 0 && !text.failed && srv_write_all(fd, text.data, text.size) && fsync(fd) == 0;
 	ok = ok && rename(temporary, path) == 0;
 	if (!ok) {
@@ -225,9 +220,6 @@ static bool replace(const char *path, const srv_tokens *tokens, hob_error *err)
 		if (fd >= 0)
 			unlink(temporary);
 	}
-	if (fd >= 0)
-		close(fd);
-	hob_buf_release(&text);
 	return ok;
 }
 
@@ -265,7 +257,7 @@ bool srv_token_create(const char *path, hob_str name, srv_scope scope, hob_str p
 			"'%.*s' is not a token's name: up to %d letters, digits, '.', '_' and '-', beginning with "
 			"a letter or digit",
 			HOB_FMT(name), SRV_TOKEN_NAME);
-	int fd = open_locked(path, true, err);
+	srv_own_fd fd = open_locked(path, true, err);
 	if (fd < 0)
 		return false;
 	srv_tokens tokens;
@@ -291,13 +283,12 @@ bool srv_token_create(const char *path, hob_str name, srv_scope scope, hob_str p
 		ok = replace(path, &tokens, err);
 	}
 	srv_tokens_release(&tokens);
-	close(fd);
 	return ok;
 }
 
 bool srv_token_revoke(const char *path, hob_str name, hob_error *err)
 {
-	int fd = open_locked(path, false, err);
+	srv_own_fd fd = open_locked(path, false, err);
 	if (fd < 0)
 		return false;
 	srv_tokens tokens;
@@ -312,6 +303,5 @@ bool srv_token_revoke(const char *path, hob_str name, hob_error *err)
 		ok = replace(path, &tokens, err);
 	}
 	srv_tokens_release(&tokens);
-	close(fd);
 	return ok;
 }

@@ -78,18 +78,15 @@ static bool unpack_file(bundle *b, srv_tar_reader *reader, const char *path, hob
 	/* Only a path that fits PATH_MAX can be removed again. */
 	if (strlen(b->folder) + strlen(path) + 2 > PATH_MAX)
 		return hob_fail(err, LIMIT, "'%.100s...' of the bundle lies too deep", path);
-	int file = srv_create_beneath(b->fd, path);
+	srv_own_fd file = srv_create_beneath(b->fd, path);
 	if (file < 0)
 		return hob_fail(err, IO, "cannot create '%.200s' of the bundle: %s", path, strerror(errno));
-	uint8_t *bytes = malloc(CHUNK);
+	hob_own uint8_t *bytes = malloc(CHUNK);
 	bool ok = bytes || hob_fail(err, MEMORY, "no memory left to unpack");
-	for (size_t got = 1; ok && got > 0;) {
+	for (size_t got = 1; ok && got > 0;)
 		ok = srv_tar_read(reader, bytes, CHUNK, &got, err) &&
 			 (srv_write_all(file, bytes, got) ||
 			  hob_fail(err, IO, "'%.200s' cannot be written: %s", path, strerror(errno)));
-	}
-	free(bytes);
-	close(file);
 	return ok;
 }
 
@@ -170,13 +167,11 @@ static bool read_task(const cJSON *root, cook_plan *plan, cook_run_options *how,
 	cook_entry *entry = srv_cook_plan_add(plan, srv_cli_text(root, "path"), err);
 	if (!entry)
 		return false;
-	char *settings = cJSON_PrintUnformatted(srv_cli_member(inputs, "settings"));
+	hob_own char *settings = cJSON_PrintUnformatted(srv_cli_member(inputs, "settings"));
 	hob_settings_init(&entry->settings);
 	entry->named = true;
-	bool ok = !settings ||
-			  hob_settings_overlay(&entry->settings, hob_str_of(settings), HOB_STR("bundle.json"), err);
-	cJSON_free(settings);
-	return ok;
+	return !settings ||
+		   hob_settings_overlay(&entry->settings, hob_str_of(settings), HOB_STR("bundle.json"), err);
 }
 
 /* False for outputs that depend on the run or are made later on request. */
@@ -291,8 +286,8 @@ static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_o
 
 static int replay(const bundle *b, srv_sandbox_policy sandbox, hob_error *err)
 {
-	cJSON *root = cJSON_ParseWithLength((const char *)b->json.data,
-										b->json.data ? strlen((const char *)b->json.data) : 0);
+	hob_own_json *root = cJSON_ParseWithLength((const char *)b->json.data,
+											   b->json.data ? strlen((const char *)b->json.data) : 0);
 	srv_cli_plain_json(root);
 	replaying r = {.root = root, .code = EXIT_USAGE};
 	cook_plan plan = {.root = b->folder, .root_fd = dup(b->fd)};
@@ -307,7 +302,6 @@ static int replay(const bundle *b, srv_sandbox_policy sandbox, hob_error *err)
 	bool read = read_task(root, &plan, &how, err);
 	int code = read ? srv_cook_run(&plan, &how) : EXIT_USAGE;
 	srv_cook_plan_release(&plan);
-	cJSON_Delete(root);
 	*err = r.error.code != HOB_ERR_OK ? r.error : *err;
 	return code == EXIT_GOOD ? r.code : code;
 }
@@ -405,10 +399,8 @@ static bool is_the_same_record(const char *url, const cJSON *asset)
 	int code = EXIT_GOOD;
 	char target[64];
 	snprintf(target, sizeof target, "/api/v1/assets/%.32s", srv_cli_text(asset, "id"));
-	cJSON *now = srv_cli_ask_json("hob verify", url, target, false, &code);
-	bool same = strcmp(srv_cli_text(now, "record"), srv_cli_text(asset, "record")) == 0;
-	cJSON_Delete(now);
-	return same;
+	hob_own_json *now = srv_cli_ask_json("hob verify", url, target, false, &code);
+	return strcmp(srv_cli_text(now, "record"), srv_cli_text(asset, "record")) == 0;
 }
 
 /* Cooks an asset again from its bundle. EXIT_ASSETS_FAILED: other outputs. out: what the child printed. */
@@ -420,7 +412,7 @@ static int cook_once_more(const char *url, const cJSON *asset, int out)
 	int code = srv_cli_fetch("hob verify", url, target, &response);
 	if (code != EXIT_GOOD)
 		return code == EXIT_ASSETS_FAILED ? EXIT_USAGE : code;
-	int tar = memfd_create("hob-bundle", MFD_CLOEXEC);
+	srv_own_fd tar = memfd_create("hob-bundle", MFD_CLOEXEC);
 	snprintf(file, sizeof file, "/proc/self/fd/%d", tar);
 	if (out < 0 || tar < 0 || ftruncate(out, 0) != 0 || lseek(out, 0, SEEK_SET) != 0 ||
 		!srv_write_all(tar, response.body.data, response.body.size)) {
@@ -429,7 +421,6 @@ static int cook_once_more(const char *url, const cJSON *asset, int out)
 	} else {
 		code = replay_file(file, SRV_SANDBOX_BEST_EFFORT, false, out);
 	}
-	srv_close(tar);
 	srv_cli_response_release(&response);
 	return code;
 }
@@ -441,7 +432,7 @@ int srv_cli_verify_cooks(const char *url, bool json)
 					   .target = "/api/v1/assets?limit=1000&standing=fresh&fields=id,name,record"};
 	int out = memfd_create("hob-replay", MFD_CLOEXEC), code = EXIT_GOOD;
 	uint32_t checked = 0, different = 0, unable = 0;
-	hob_buf names = {0};
+	hob_own_buf names = {0};
 	for (const cJSON *asset; code == EXIT_GOOD && !interrupted && (asset = srv_cli_next_item(&pages));) {
 		const char *name = srv_cli_text(asset, "name");
 		code = cook_once_more(url, asset, out);
@@ -476,7 +467,6 @@ int srv_cli_verify_cooks(const char *url, bool json)
 	else
 		printf("%u cooked once more, %u with other outputs%s\n", checked, different,
 			   different > 0 ? ": do not trust them; 'hob bundle ASSET' makes a report of one" : "");
-	hob_buf_release(&names);
 	code = code != EXIT_GOOD ? code : pages.code;
 	return interrupted ? EXIT_INTERRUPTED : code == EXIT_GOOD && different > 0 ? EXIT_ASSETS_FAILED : code;
 }

@@ -112,7 +112,7 @@ static check_asset *find_asset(check_asset *in, uint32_t count, hob_str path)
 static bool read_line(check_report *c, hob_str line)
 {
 	enum { OF_MODEL = 3, VALUE, OF_FINDING, ALLOWED = 7 };
-	cJSON *json = cJSON_ParseWithLength(line.data, line.len);
+	hob_own_json *json = cJSON_ParseWithLength(line.data, line.len);
 	hob_str text[ALLOWED] = {0};
 	int size = cJSON_GetArraySize(json);
 	bool ok = size == OF_MODEL ||
@@ -134,7 +134,6 @@ static bool read_line(check_report *c, hob_str line)
 											 .level = HOB_LEVEL_WARNING,
 											 .why = text[5],
 											 .author = text[6]};
-	cJSON_Delete(json);
 	return ok;
 }
 
@@ -160,7 +159,7 @@ static void drop_twins(check_report *c)
 static bool read_baseline(check_report *c, bool may_lack, hob_error *err)
 {
 	size_t size = 0;
-	char *text = srv_file_text(c->baseline, SIZE_MAX, &size);
+	hob_own char *text = srv_file_text(c->baseline, SIZE_MAX, &size);
 	if (!text)
 		return (may_lack && errno == ENOENT) ||
 			   hob_fail(err, USAGE, "--baseline '%.200s' cannot be read: %s", c->baseline,
@@ -175,7 +174,6 @@ static bool read_baseline(check_report *c, bool may_lack, hob_error *err)
 		conflict = hob_str_starts(line, HOB_STR("<<<<<<<"));
 		ok = line.len == 0 || (hob_utf8_valid(line) && read_line(c, line));
 	}
-	free(text);
 	if (!ok)
 		return hob_fail(err, USAGE, "--baseline '%.200s': line %u is %s", c->baseline, number - 1,
 						conflict ? "a conflict of a merge; keep the lines of both sides, without the marks"
@@ -335,7 +333,7 @@ static void put_model(const check_asset *asset, hob_buf *out)
 
 static bool write_baseline(check_report *c, hob_error *err)
 {
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	uint64_t ignored = 0;
 	hob_str last = {0};
 	bool ok = keep_left(c);
@@ -355,10 +353,8 @@ static bool write_baseline(check_report *c, hob_error *err)
 		hob_json_put(&out, HOB_JSON_CLOSE(']'));
 		hob_buf_put(&out, "\n", 1);
 	}
-	ok = !ok || out.failed ? hob_fail(err, MEMORY, "no memory left for the baseline")
-						   : srv_cook_write_file(c->baseline, hob_buf_bytes(&out), &ignored, err);
-	hob_buf_release(&out);
-	return ok;
+	return !ok || out.failed ? hob_fail(err, MEMORY, "no memory left for the baseline")
+							 : srv_cook_write_file(c->baseline, hob_buf_bytes(&out), &ignored, err);
 }
 
 /* ---- printing */
@@ -466,7 +462,7 @@ static cJSON *report_of(const check_report *c, bool fresh)
 		cJSON *notes = cJSON_AddArrayToObject(asset, "notes");
 		for (; i < c->count && hob_str_equal(c->rows[i].asset, c->assets[a].path); i++) {
 			const check_row *row = &c->rows[i];
-			hob_buf text = {0};
+			hob_own_buf text = {0};
 			if (fresh && row->known)
 				continue;
 			put_text(row, fresh, &text);
@@ -484,7 +480,6 @@ static cJSON *report_of(const check_report *c, bool fresh)
 				cJSON_AddStringToObject(allowed, "reason", row->why.data);
 				cJSON_AddStringToObject(allowed, "author", row->author.data);
 			}
-			hob_buf_release(&text);
 		}
 	}
 	cJSON *unchecked = cJSON_AddObjectToObject(report, "unchecked");
@@ -514,7 +509,7 @@ static void print_sarif(const check_report *c, hob_buf *out)
 	hob_buf_put_str(out, HOB_STR("]}},\"results\":["));
 	for (uint32_t i = 0; i < c->count; i++) {
 		const check_row *row = &c->rows[i];
-		hob_buf text = {0};
+		hob_own_buf text = {0};
 		put_text(row, true, &text);
 		hob_buf_put_str(out, i > 0 ? HOB_STR(",\n") : (hob_str){0});
 		hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("ruleId", row->rule),
@@ -539,7 +534,6 @@ static void print_sarif(const check_report *c, hob_buf *out)
 						 HOB_JSON_OPEN("properties", '{'), HOB_JSON("author", row->author),
 						 HOB_JSON_CLOSE('}'), HOB_JSON_CLOSE('}'), HOB_JSON_CLOSE(']'));
 		hob_buf_put(out, "}", 1);
-		hob_buf_release(&text);
 	}
 	hob_buf_put_str(out, HOB_STR("]}]}\n"));
 }
@@ -562,7 +556,7 @@ static void mend_utf8(hob_buf *out)
 /* Sorts, compares with the baseline, prints to stdout and, with `update`, writes the baseline. */
 static bool tell(check_report *c, check_format format, bool update, hob_error *err)
 {
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	if (c->failed)
 		return hob_fail(err, MEMORY, "no memory left for the findings");
 	sort(c->assets, c->asset_count, c->rows, c->count);
@@ -570,8 +564,9 @@ static bool tell(check_report *c, check_format format, bool update, hob_error *e
 	merge(c);
 	find_models(c);
 	compare(c);
-	cJSON *report = format == CHECK_TEXT || format == CHECK_SARIF ? NULL : report_of(c, format != CHECK_JSON);
-	char *text = format == CHECK_JSON ? cJSON_PrintUnformatted(report) : NULL;
+	hob_own_json *report =
+		format == CHECK_TEXT || format == CHECK_SARIF ? NULL : report_of(c, format != CHECK_JSON);
+	hob_own char *text = format == CHECK_JSON ? cJSON_PrintUnformatted(report) : NULL;
 	if (format == CHECK_TEXT)
 		print_text(c, &out);
 	else if (format == CHECK_SARIF)
@@ -582,12 +577,9 @@ static bool tell(check_report *c, check_format format, bool update, hob_error *e
 		srv_cook_format_github(report, c->folder.data, &out);
 	else
 		hob_buf_printf(&out, "%s\n", text ? text : "");
-	cJSON_free(text);
-	cJSON_Delete(report);
 	mend_utf8(&out);
 	bool ok = !out.failed && (out.size == 0 || fwrite(out.data, 1, out.size, stdout) == out.size) &&
 			  fflush(stdout) == 0;
-	hob_buf_release(&out);
 	return (ok || hob_fail(err, IO, "the findings cannot be written")) && (!update || write_baseline(c, err));
 }
 
@@ -680,7 +672,7 @@ static void add_note(check_report *c, const check_asset *asset, const hob_note *
 									: HOB_LEVEL_OFF;
 	if (level == HOB_LEVEL_OFF && !warning)
 		return;
-	hob_buf name = {0};
+	hob_own_buf name = {0};
 	for (size_t i = 0, quotes = 0; i < note->text.len && !budget; i++) {
 		char at = note->text.data[i];
 		quotes += at == '\'';
@@ -697,7 +689,6 @@ static void add_note(check_report *c, const check_asset *asset, const hob_note *
 						 .value = note->count,
 						 .text = note->text,
 						 .is_note = true});
-	hob_buf_release(&name);
 }
 
 /* Adds a finding if a file of a program that exports models has the model's name and was written later. Times
@@ -741,7 +732,7 @@ static void add_result(check_report *c, check_asset *asset, const hob_sha256 *so
 	char digest[HOB_SHA256_TEXT + 1] = "";
 	hob_str text = {(const char *)report.data, report.size};
 	bool says = note_count > 0 || hob_str_find(text, HOB_STR("\"unchecked\""), 0) != SIZE_MAX;
-	cJSON *json = says ? cJSON_ParseWithLength(text.data, text.len) : NULL;
+	hob_own_json *json = says ? cJSON_ParseWithLength(text.data, text.len) : NULL;
 	const cJSON *rule;
 	if (source)
 		hob_sha256_text(source, digest);
@@ -757,7 +748,6 @@ static void add_result(check_report *c, check_asset *asset, const hob_sha256 *so
 		if (which < HOB_RULE_COUNT)
 			c->unchecked[which]++;
 	}
-	cJSON_Delete(json);
 }
 
 static void see(void *user, srv_pool *pool, const cook_entry *entry, const srv_outcome *outcome,
@@ -906,8 +896,8 @@ static void add_report(asking *ask, const served *s, hob_bytes report)
 static void fetch_reports(asking *ask)
 {
 	enum { SIZE_AT = sizeof(hob_sha256), FRAME = SIZE_AT + 8 };
-	hob_buf body = {0};
-	cli_response answer;
+	hob_own_buf body = {0};
+	srv_own_response answer = {0};
 	hob_error error;
 	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("hashes", '['));
 	for (uint32_t i = 0; i < ask->count; i++) {
@@ -917,7 +907,6 @@ static void fetch_reports(asking *ask)
 	}
 	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	bool ok = srv_cli_request(ask->url, "POST", "/blobs:batch", NULL, hob_buf_str(&body), &answer, &error);
-	hob_buf_release(&body);
 	if (ok && answer.status != 200) {
 		ask->code = srv_cli_print_problem("hob check", &answer);
 	} else if (ok) {
@@ -933,7 +922,6 @@ static void fetch_reports(asking *ask)
 		if (!ok)
 			(void)hob_fail(&error, IO, "%s sends reports in another form", ask->url);
 	}
-	srv_cli_response_release(&answer);
 	if (!ok)
 		ask->code = srv_cli_fail("hob check", &error, EXIT_UNREACHABLE);
 }
@@ -964,7 +952,7 @@ static void add_served(asking *ask, const cJSON *item, const char *path)
 static void list_root(asking *ask, const cJSON *root, const char *prefix)
 {
 	check_report *c = ask->c;
-	hob_buf target = {0};
+	hob_own_buf target = {0};
 	hob_buf_printf(
 		&target,
 		"/api/v1/assets?limit=%d&fields=path,standing,state,error,stats,source,settings,report&root=", PAGE);
@@ -984,7 +972,6 @@ static void list_root(asking *ask, const cJSON *root, const char *prefix)
 	}
 	ask->code = ask->code != EXIT_GOOD ? ask->code : pages.code;
 	srv_cli_end_pages(&pages);
-	hob_buf_release(&target);
 }
 
 /* Lists the assets of each root. Their paths are below the root if there is one; else its folder here, or its
@@ -1070,12 +1057,11 @@ static int explain(const char *id)
 		printf("%s: %s.\nTo mend it: %s.\nDefault: %s\n", info->id, info->meaning, info->mend,
 			   hob_rule_levels[info->level]);
 		for (uint32_t p = 0; p < 2 && info->parameters[p][0]; p++) {
-			hob_buf value = {0};
+			hob_own_buf value = {0};
 			hob_put_f32(&value, info->values[p]);
 			printf("Parameter: %s, %s%s\n", info->parameters[p],
 				   i < HOB_RULE_PATTERNS ? "a pattern" : "default ",
 				   i < HOB_RULE_PATTERNS ? "" : srv_cli_ended(&value));
-			hob_buf_release(&value);
 		}
 		if (info->blind[0])
 			printf("Not checked in: %s\n", info->blind);

@@ -167,24 +167,21 @@ static void print_cook_settings(const srv_config *config)
 {
 	hob_settings initial;
 	hob_settings_init(&initial);
-	cJSON *built_in = hob_settings_json(&initial), *defaults = hob_settings_json(&config->defaults);
+	hob_own_json *built_in = hob_settings_json(&initial), *defaults = hob_settings_json(&config->defaults);
 	printf("\n%sCook settings; cook.json of a folder and MODEL.cook.json overlay them%s\n", srv_cli_dim(),
 		   srv_cli_color_off());
 	if (built_in && defaults)
 		print_settings(defaults, built_in, "", "hob.json", "default");
 	for (uint32_t i = 0; i < config->source_count; i++) {
 		const srv_config_source *source = &config->sources[i];
-		cJSON *own = hob_settings_json(&source->settings);
+		hob_own_json *own = hob_settings_json(&source->settings);
 		printf("\n%sSource %s%s%s%s\n", srv_cli_dim(), source->path, source->name[0] ? ", named " : "",
 			   source->name, srv_cli_color_off());
 		if (own && defaults && cJSON_Compare(own, defaults, true))
 			printf("  no settings of its own\n");
 		else if (own && defaults)
 			print_settings(own, defaults, "", "its options", NULL);
-		cJSON_Delete(own);
 	}
-	cJSON_Delete(built_in);
-	cJSON_Delete(defaults);
 }
 
 static void print_people(const srv_config *config)

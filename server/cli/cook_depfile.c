@@ -88,11 +88,9 @@ void srv_cook_depfile_add(hob_buf *out, bool json, const cook_write_options *wri
 bool srv_cook_depfile_write(const char *path, bool json, const hob_buf *entries, hob_error *err)
 {
 	uint64_t ignored = 0;
-	hob_buf whole = {0};
+	hob_own_buf whole = {0};
 	if (json)
 		hob_buf_printf(&whole, "[%.*s]\n", HOB_FMT(hob_buf_str(entries)));
 	bool ok = !(entries->failed || whole.failed) || hob_fail(err, MEMORY, "no memory left for '%s'", path);
-	ok = ok && srv_cook_write_file(path, hob_buf_bytes(json ? &whole : entries), &ignored, err);
-	hob_buf_release(&whole);
-	return ok;
+	return ok && srv_cook_write_file(path, hob_buf_bytes(json ? &whole : entries), &ignored, err);
 }

@@ -89,13 +89,12 @@ void srv_cook_format_junit(const cJSON *report, hob_buf *out)
 {
 	const cJSON *asset, *note;
 	int skipped = cJSON_GetArraySize(srv_cli_member(report, "skipped"));
-	hob_buf counts = {0};
+	hob_own_buf counts = {0};
 	hob_buf_printf(&counts, " tests=\"%d\" failures=\"%u\" errors=\"0\" time=\"%.3f\"",
 				   cJSON_GetArraySize(srv_cli_member(report, "assets")) + skipped, faults(report),
 				   srv_cli_number(srv_cli_member(report, "totals"), "wall_ms") / 1e3);
 	hob_buf_printf(out, COOK_JUNIT_BEGIN "%.*s>\n  <testsuite name=\"hob cook\"%.*s skipped=\"%d\">\n",
 				   HOB_FMT(hob_buf_str(&counts)), HOB_FMT(hob_buf_str(&counts)), skipped);
-	hob_buf_release(&counts);
 	cJSON_ArrayForEach(asset, srv_cli_member(report, "assets"))
 	{
 		const cJSON *error = srv_cli_member(asset, "error");

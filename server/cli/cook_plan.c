@@ -57,7 +57,7 @@ static void origins_layer(setting_origins *origins, const hob_settings *after, c
 /* {"lods.max":{"value":3,"origin":"props/cook.json"}}, the settings that some layer changed. */
 static const char *origins_text(const setting_origins *origins, hob_arena *arena)
 {
-	cJSON *settings = hob_settings_json(&origins->settings), *out = cJSON_CreateObject();
+	hob_own_json *settings = hob_settings_json(&origins->settings), *out = cJSON_CreateObject();
 	for (size_t i = 0; i < HOB_COUNT_OF(fields); i++) {
 		const cJSON *value = origins->names[i] ? srv_settings_value(settings, fields[i].path) : NULL;
 		if (!value)
@@ -66,12 +66,8 @@ static const char *origins_text(const setting_origins *origins, hob_arena *arena
 		cJSON_AddItemToObject(item, "value", cJSON_Duplicate(value, true));
 		cJSON_AddStringToObject(item, "origin", origins->names[i]);
 	}
-	char *text = cJSON_PrintUnformatted(out);
-	const char *kept = hob_arena_str(arena, hob_str_of(text)).data;
-	cJSON_free(text);
-	cJSON_Delete(settings);
-	cJSON_Delete(out);
-	return kept;
+	hob_own char *text = cJSON_PrintUnformatted(out);
+	return hob_arena_str(arena, hob_str_of(text)).data;
 }
 
 /* ---- settings */
@@ -188,7 +184,7 @@ static bool settle(cook_plan *plan, const cook_plan_options *options, const scen
 
 static char *wrap_budget(const char *file, const char *text, hob_error *err)
 {
-	cJSON *root = cJSON_ParseWithOpts(text, NULL, true), *whole = cJSON_CreateObject();
+	hob_own_json *root = cJSON_ParseWithOpts(text, NULL, true), *whole = cJSON_CreateObject();
 	const cJSON *inner = cJSON_GetObjectItemCaseSensitive(root, "budget"), *limits = inner ? inner : root;
 	char *out = NULL;
 	if (!cJSON_IsObject(limits) || !limits->child)
@@ -198,8 +194,6 @@ static char *wrap_budget(const char *file, const char *text, hob_error *err)
 	else if (!cJSON_AddItemToObject(whole, "budget", cJSON_Duplicate(limits, true)) ||
 			 !(out = cJSON_PrintUnformatted(whole)))
 		hob_fail(err, MEMORY, "no memory left for the budgets");
-	cJSON_Delete(root);
-	cJSON_Delete(whole);
 	return out;
 }
 
@@ -276,11 +270,10 @@ static void tell_stray(const cook_plan *plan, const char *path, const char *name
 	if (srv_settings_sidecar_of(hob_str_of(name)).len == 0)
 		return;
 	snprintf(folder, sizeof folder, "%s/%s", plan->root, path);
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	srv_own_fd fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0 && srv_sidecar_stray(fd, name, model))
 		fprintf(stderr, "warning  %s%s%s has no effect; for %s, name it %s.cook.json\n", path,
 				path[0] ? "/" : "", name, model, model);
-	srv_close(fd);
 }
 
 static bool add_listed(cook_plan *plan, const cook_plan_options *options, const char *path, uint64_t size,
@@ -345,7 +338,7 @@ static bool below_root(const cook_plan *plan, const char *path, char out[PATH_MA
 static bool merge_text(cook_plan *plan, const scene_entry *scene, const char **out, hob_error *err)
 {
 	char path[PATH_MAX];
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	bool ok = true;
 	hob_json_put(&text, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("scenes", '['));
 	for (uint32_t i = 0; i < scene->part_count && ok; i++) {
@@ -357,7 +350,6 @@ static bool merge_text(cook_plan *plan, const scene_entry *scene, const char **o
 	}
 	hob_json_put(&text, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	*out = ok && !text.failed ? hob_arena_str(&plan->memory, hob_buf_str(&text)).data : NULL;
-	hob_buf_release(&text);
 	return !ok || *out ? ok : hob_fail(err, MEMORY, "no memory left for the list of models");
 }
 
@@ -577,7 +569,7 @@ static void put_once(hob_buf *names, hob_str extension)
 
 void srv_cook_plan_say_nothing(srv_pool *pool, const char *root, hob_error *err)
 {
-	hob_buf names = {0};
+	hob_own_buf names = {0};
 	uint32_t count;
 	const srv_pool_importer *importers = srv_pool_importers(pool, &count);
 	for (uint32_t i = 0; i < count; i++)
@@ -590,5 +582,4 @@ void srv_cook_plan_say_nothing(srv_pool *pool, const char *root, hob_error *err)
 			list.len--;
 	(void)hob_fail(err, USAGE, "no model was found in '%.40s'; their names end in%.*s%s", root, HOB_FMT(list),
 				   list.len < names.size ? " and others: 'hob formats' lists them" : "");
-	hob_buf_release(&names);
 }

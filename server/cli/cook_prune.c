@@ -3,16 +3,14 @@
 
 #include "../../core/formats/pack_read.h"
 #include "../../core/hash/hash.h"
+#include "../fs/fd.h"
 #include "../log/log.h"
 #include "../store/digest_map.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <fts.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char report_ending[] = ".report.json", materials_ending[] = ".materials";
 
@@ -34,10 +32,8 @@ static bool ends(const char *path, const char *ending)
 static bool begins_as_report(const char *path)
 {
 	char begin[12] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	srv_own_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	ssize_t got = fd >= 0 ? read(fd, begin, sizeof begin - 1) : -1;
-	if (fd >= 0)
-		close(fd);
 	return got > 0 && strcmp(begin, "{\"report\":1") == 0;
 }
 

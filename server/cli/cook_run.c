@@ -293,7 +293,7 @@ static void write_run(srv_piece *piece)
 
 static void write_done(srv_piece *piece)
 {
-	write_job *job = piece->user;
+	hob_own write_job *job = piece->user;
 	run *r = job->r;
 	cook_entry *entry = job->entry;
 	bool good = job->error.code == HOB_ERR_OK;
@@ -306,7 +306,6 @@ static void write_done(srv_piece *piece)
 	}
 	if (!job->outcome || job->changed) {
 		hob_arena_release(&job->read_arena);
-		free(job);
 		return;
 	}
 	entry->cached = job->end.kept;
@@ -325,7 +324,6 @@ static void write_done(srv_piece *piece)
 	srv_outcome_free(job->read);
 	hob_arena_release(&job->read_arena);
 	srv_batch_let_go(job->end.job);
-	free(job);
 	srv_cook_run_finish_if_over(r);
 }
 
@@ -348,9 +346,8 @@ static void bring_run(srv_piece *piece)
 
 static void bring_done(srv_piece *piece)
 {
-	bringing *b = piece->user;
+	hob_own bringing *b = piece->user;
 	srv_batch_brought(b->job, b->ok);
-	free(b);
 }
 
 static bool on_bring(void *user, void *job, uint32_t source, const srv_outcome *outcome)

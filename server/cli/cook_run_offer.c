@@ -54,21 +54,21 @@ static bool offer_file(offering *o, const char *path)
 	hob_sha256 digest;
 	uint64_t size = 0;
 	bool ok = true;
-	int fd = srv_open_beneath(o->r->plan.root_fd, path, O_RDONLY, true);
+	srv_own_fd fd = srv_open_beneath(o->r->plan.root_fd, path, O_RDONLY, true);
 	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size <= o->most &&
 		srv_hash_rest(fd, NULL, &digest, &size)) {
 		ok = upload(o, fd, size, &digest);
 		hob_json_put(&o->list, HOB_JSON_OPEN(NULL, '['), HOB_JSON(NULL, path), HOB_JSON(NULL, size),
 					 HOB_JSON_DIGEST(NULL, &digest), HOB_JSON_CLOSE(']'));
 	}
-	srv_close(fd);
 	return ok;
 }
 
 static bool offer_folder(offering *o, const char *folder, int depth)
 {
 	char path[4096], whole[4200];
-	DIR *list = srv_folder_of(srv_open_beneath(o->r->plan.root_fd, folder, O_RDONLY | O_DIRECTORY, false));
+	srv_own_folder *list =
+		srv_folder_of(srv_open_beneath(o->r->plan.root_fd, folder, O_RDONLY | O_DIRECTORY, false));
 	bool ok = true;
 	for (struct dirent *entry; ok && (entry = srv_folder_next(list));) {
 		struct stat info;
@@ -85,7 +85,6 @@ static bool offer_folder(offering *o, const char *folder, int depth)
 				 !(o->without && strcmp(whole, o->without) == 0))
 			ok = offer_folder(o, path, depth + 1);
 	}
-	srv_folder_close(list);
 	return ok;
 }
 
@@ -110,7 +109,7 @@ static bool put_models(offering *o)
 {
 	const hob_settings *last = NULL;
 	uint32_t place = 0;
-	hob_buf models = {0};
+	hob_own_buf models = {0};
 	hob_sha256 lookup;
 	hob_json_put(&o->list, HOB_JSON_OPEN("settings", '['));
 	hob_json_open(&models, '[');
@@ -119,10 +118,9 @@ static bool put_models(offering *o)
 		if (!find_lookup(o, entry, &lookup))
 			continue;
 		if (!last || memcmp(last, &entry->settings, sizeof *last) != 0) {
-			hob_buf text = {0};
+			hob_own_buf text = {0};
 			hob_settings_print(&entry->settings, &text);
 			hob_json_raw(&o->list, hob_buf_str(&text));
-			hob_buf_release(&text);
 			place += last != NULL;
 			last = &entry->settings;
 		}
@@ -132,7 +130,6 @@ static bool put_models(offering *o)
 	}
 	hob_json_close(&models, ']');
 	hob_json_put(&o->list, HOB_JSON_CLOSE(']'), HOB_JSON_RAW("models", hob_buf_str(&models)));
-	hob_buf_release(&models);
 	return !atomic_load(&o->stop) || hob_fail(&o->error, CANCELLED, "all is cooked");
 }
 
@@ -140,11 +137,9 @@ static bool upload_list(offering *o, hob_sha256 *list)
 {
 	hob_str text = hob_buf_str(&o->list);
 	*list = hob_sha256_of((hob_bytes){(const uint8_t *)text.data, text.len});
-	int fd = memfd_create("hob-offer", MFD_CLOEXEC);
+	srv_own_fd fd = memfd_create("hob-offer", MFD_CLOEXEC);
 	bool ok = fd >= 0 && !o->list.failed && write(fd, text.data, text.len) == (ssize_t)text.len;
-	ok = ok ? upload(o, fd, text.len, list) : hob_fail(&o->error, MEMORY, "no memory left for an offer");
-	srv_close(fd);
-	return ok;
+	return ok ? upload(o, fd, text.len, list) : hob_fail(&o->error, MEMORY, "no memory left for an offer");
 }
 
 static void make(uv_work_t *work)

@@ -46,11 +46,10 @@ static bool process_writes(int proc, const char *pid, const struct stat *file)
 {
 	char path[NAME_MAX + 8];
 	snprintf(path, sizeof path, "%s/fd", pid);
-	DIR *list = srv_folder_open(proc, path);
+	srv_own_folder *list = srv_folder_open(proc, path);
 	bool found = false;
 	for (struct dirent *entry; !found && (entry = srv_folder_next(list));)
 		found = writes_to(dirfd(list), entry->d_name, file);
-	srv_folder_close(list);
 	return found;
 }
 
@@ -58,11 +57,10 @@ static void read_name(int proc, const char *pid, char out[32])
 {
 	char path[NAME_MAX + 8];
 	snprintf(path, sizeof path, "%s/comm", pid);
-	int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	srv_own_fd fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd >= 0 ? read(fd, out, 31) : 0;
 	out[got > 0 ? got : 0] = 0;
 	out[strcspn(out, "\n")] = 0;
-	srv_close(fd);
 }
 
 /* Finds the process that writes the file, unless it is another user's or opens the file only briefly. */
@@ -71,9 +69,9 @@ static void find_writer(cook_wait *wait, int root_fd)
 	struct stat file;
 	char path[PATH_MAX];
 	snprintf(path, sizeof path, "%.*s", HOB_FMT(wait->file));
-	int fd = srv_open_beneath(root_fd, path, O_PATH, true);
+	srv_own_fd fd = srv_open_beneath(root_fd, path, O_PATH, true);
 	bool known = fd >= 0 && fstat(fd, &file) == 0;
-	DIR *list = known ? opendir("/proc") : NULL;
+	srv_own_folder *list = known ? opendir("/proc") : NULL;
 	for (struct dirent *entry; !wait->writer[0] && (entry = srv_folder_next(list));) {
 		char name[32];
 		if (!isdigit((unsigned char)entry->d_name[0]) || !process_writes(dirfd(list), entry->d_name, &file))
@@ -81,8 +79,6 @@ static void find_writer(cook_wait *wait, int root_fd)
 		read_name(dirfd(list), entry->d_name, name);
 		snprintf(wait->writer, sizeof wait->writer, "%s (process %.20s)", name, entry->d_name);
 	}
-	srv_folder_close(list);
-	srv_close(fd);
 }
 
 /* ---- looking */

@@ -80,7 +80,7 @@ static bool has_bytes(const char *path, hob_bytes bytes, bool more)
 	uint8_t piece[16384];
 	struct stat info;
 	size_t at = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	srv_own_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	bool same = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
 				(more ? (size_t)info.st_size >= bytes.size : (size_t)info.st_size == bytes.size);
 	while (same && at < bytes.size) {
@@ -89,7 +89,6 @@ static bool has_bytes(const char *path, hob_bytes bytes, bool more)
 		same = got > 0 && memcmp(piece, bytes.data + at, (size_t)got) == 0;
 		at += same ? (size_t)got : 0;
 	}
-	srv_close(fd);
 	return same;
 }
 
@@ -408,9 +407,8 @@ static bool is_ours(const char *path)
 	char begin[sizeof COOK_JUNIT_BEGIN] = "";
 	if (is_of_process(path) || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
 		return true;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	srv_own_fd fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd >= 0 ? read(fd, begin, sizeof begin - 1) : -1;
-	srv_close(fd);
 	return got > 0 && (strncmp(begin, report_begin, sizeof report_begin - 1) == 0 ||
 					   strcmp(begin, COOK_JUNIT_BEGIN) == 0);
 }
@@ -485,7 +483,7 @@ static void apply_format(cook_format format, const char *root, hob_buf *text)
 {
 	char folder[PATH_MAX];
 	hob_buf out = {0};
-	cJSON *report = cJSON_ParseWithLength((const char *)text->data, text->size);
+	hob_own_json *report = cJSON_ParseWithLength((const char *)text->data, text->size);
 	if (format == COOK_FORMAT_JUNIT) {
 		srv_cook_format_junit(report, &out);
 		hob_buf_release(text);
@@ -497,13 +495,12 @@ static void apply_format(cook_format format, const char *root, hob_buf *text)
 			fwrite(out.data, 1, out.size, stdout);
 		hob_buf_release(&out);
 	}
-	cJSON_Delete(report);
 }
 
 bool srv_cook_report_write(const char *path, cook_format format, const char *root, const hob_buf *entries,
 						   const hob_buf *skipped, const cook_totals *totals, hob_error *err)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	uint64_t ignored = 0;
 	/* A path such as "new/x/../a" depends on which folders exist. */
 	char name[PATH_MAX];
@@ -515,10 +512,8 @@ bool srv_cook_report_write(const char *path, cook_format format, const char *roo
 	print_report(entries, skipped, totals, &text);
 	if (format != COOK_FORMAT_JSON && !text.failed)
 		apply_format(format, root ? root : "", &text);
-	bool ok = text.failed ? hob_fail(err, MEMORY, "no memory left for the report")
-						  : !path || srv_cook_write_file(path, hob_buf_bytes(&text), &ignored, err);
-	hob_buf_release(&text);
-	return ok;
+	return text.failed ? hob_fail(err, MEMORY, "no memory left for the report")
+					   : !path || srv_cook_write_file(path, hob_buf_bytes(&text), &ignored, err);
 }
 
 /* ---- GLB files */
@@ -540,9 +535,7 @@ bool srv_export_name(const char *out, const char *source, char path[PATH_MAX], h
 bool srv_export_write(const srv_glb_source *source, const char *path, hob_notes *notes, uint64_t *bytes,
 					  hob_error *err)
 {
-	hob_buf out = {0};
-	bool ok =
-		srv_glb_make(source, notes, &out, err) && srv_cook_write_file(path, hob_buf_bytes(&out), bytes, err);
-	hob_buf_release(&out);
-	return ok;
+	hob_own_buf out = {0};
+	return srv_glb_make(source, notes, &out, err) &&
+		   srv_cook_write_file(path, hob_buf_bytes(&out), bytes, err);
 }

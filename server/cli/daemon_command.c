@@ -1,28 +1,26 @@
 #include "owner.h"
 #include "query.h"
 
+#include "../fs/fd.h"
 #include "../worker/spawn.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 /* hob stop, hob open, hob sync, hob recook: requests to a running daemon. */
 
 /* Prints {"url": ...}; process: 0, or that of the daemon. */
 static void tell_address(const char *url, long process)
 {
-	cJSON *facts = cJSON_CreateObject();
+	hob_own_json *facts = cJSON_CreateObject();
 	cJSON_AddStringToObject(facts, "url", url);
 	if (process)
 		cJSON_AddNumberToObject(facts, "process", (double)process);
 	srv_cli_print_json(facts);
-	cJSON_Delete(facts);
 }
 
 /* ---- stop */
@@ -50,7 +48,8 @@ static int stop_owner(const cli_owner *owner, bool json)
 				owner->unit);
 		return EXIT_USAGE;
 	}
-	int process = (int)syscall(SYS_pidfd_open, (pid_t)owner->pid, 0), code = EXIT_USAGE;
+	srv_own_fd process = (int)syscall(SYS_pidfd_open, (pid_t)owner->pid, 0);
+	int code = EXIT_USAGE;
 	if (process >= 0 && syscall(SYS_pidfd_send_signal, process, SIGTERM, NULL, 0) == 0)
 		code = wait_for_end(owner, process, json);
 	else if (errno == EPERM)
@@ -58,8 +57,6 @@ static int stop_owner(const cli_owner *owner, bool json)
 				owner->url);
 	else
 		fprintf(stderr, "hob stop: process %ld cannot be stopped: %s\n", owner->pid, strerror(errno));
-	if (process >= 0)
-		close(process);
 	return code;
 }
 
@@ -172,7 +169,7 @@ static int wait_for_all(const char *who, const char *url, uint32_t seconds, bool
 	uint32_t failed = 0;
 	const cJSON *name;
 	snprintf(body, sizeof body, "{\"timeout_ms\":%llu}", seconds * 1000ull);
-	cJSON *answer = srv_cli_post_json(who, url, "/api/v1/sync", body, &code);
+	hob_own_json *answer = srv_cli_post_json(who, url, "/api/v1/sync", body, &code);
 	if (!answer)
 		return code;
 	cJSON_ArrayForEach(name, srv_cli_member(answer, "failed"))
@@ -191,7 +188,6 @@ static int wait_for_all(const char *who, const char *url, uint32_t seconds, bool
 	else
 		printf("rev %.0f, %u failed%s\n", srv_cli_number(answer, "rev"), failed,
 			   failed > 0 ? "; 'hob why ASSET' tells why" : "");
-	cJSON_Delete(answer);
 	return failed > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
 }
 

@@ -342,14 +342,13 @@ static void put_json(const diff_report *r, hob_buf *out)
 				 HOB_JSON("over_budget", r->over_count), HOB_JSON_OPEN("changed", '['));
 	for (uint32_t i = 0; i < r->entry_count; i++) {
 		const diff_entry *entry = &r->entries[i];
-		char *comparison = cJSON_PrintUnformatted(entry->comparison);
+		hob_own char *comparison = cJSON_PrintUnformatted(entry->comparison);
 		hob_buf_put_str(out, i > 0 ? HOB_STR(",\n") : HOB_STR("\n"));
 		hob_json_object(out, HOB_JSON("asset", entry->asset),
 						HOB_JSON_SOME("version", hob_str_of(entry->version)),
 						HOB_JSON_SOME("over_budget", hob_str_of(entry->over)),
 						HOB_JSON_SOME("picture", hob_str_of(entry->picture)),
 						HOB_JSON_RAW("comparison", hob_str_of(comparison ? comparison : "")));
-		cJSON_free(comparison);
 	}
 	hob_json_close(out, ']');
 	put_json_names(out, "added", r->added, r->added_count);
@@ -487,7 +486,7 @@ static double growth_of(const cJSON *limit)
 static void check_growth(const cJSON *limits, diff_entry *entry)
 {
 	const cJSON *limit, *number;
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	char share[32];
 	cJSON_ArrayForEach(limit, limits)
 	{
@@ -503,7 +502,6 @@ static void check_growth(const cJSON *limits, diff_entry *entry)
 		}
 	}
 	entry->over = out.size > 0 ? strdup(srv_cli_ended(&out)) : NULL;
-	hob_buf_release(&out);
 }
 
 /* ---- pictures */
@@ -566,7 +564,7 @@ static const char *posed_by(const cJSON *comparison)
 /* Fetches a picture; none if the model cannot be drawn. If the file cannot be written, the run ends. */
 static bool fetch_picture(const diff_report_options *how, const char *id, diff_entry *entry, int *code)
 {
-	hob_buf target = {0};
+	hob_own_buf target = {0};
 	cli_response response;
 	hob_error error;
 	uint64_t written = 0;
@@ -578,7 +576,6 @@ static bool fetch_picture(const diff_report_options *how, const char *id, diff_e
 		srv_cli_request(how->url, "GET", srv_cli_ended(&target), NULL, (hob_str){0}, &response, &error);
 	hob_buf hosted = {0};
 	hob_buf_printf(&hosted, "%s%s", how->pictures, srv_cli_ended(&target));
-	hob_buf_release(&target);
 	if (!asked) {
 		hob_buf_release(&hosted);
 		*code = srv_cli_fail(who, &error, EXIT_UNREACHABLE);
@@ -609,13 +606,13 @@ static char *version_change(const diff_report_options *how, const char *id, cons
 	bool before = strcmp(from, "previous") == 0;
 	char target[128];
 	int ignored;
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	const cJSON *change;
 	if (how->commits || strcmp(how->to, "latest") != 0)
 		return NULL;
 	snprintf(target, sizeof target, "/api/v1/assets/%.40s/why%s%.24s", id,
 			 before ? "" : "?rev=", before ? "" : from);
-	cJSON *why = srv_cli_ask_json(who, how->url, target, false, &ignored);
+	hob_own_json *why = srv_cli_ask_json(who, how->url, target, false, &ignored);
 	bool only = true;
 	cJSON_ArrayForEach(change, srv_cli_member(why, "changed"))
 	{
@@ -627,10 +624,7 @@ static char *version_change(const diff_report_options *how, const char *id, cons
 		hob_buf_printf(&out, "%s%s %s -> %s", out.size > 0 ? ", " : "", name, was ? was : "", now ? now : "");
 		cJSON_free(was), cJSON_free(now);
 	}
-	cJSON_Delete(why);
-	char *text = only && out.size > 0 ? strdup(srv_cli_ended(&out)) : NULL;
-	hob_buf_release(&out);
-	return text;
+	return only && out.size > 0 ? strdup(srv_cli_ended(&out)) : NULL;
 }
 
 /* was, now: the asset in the manifests of two commits. */
@@ -764,7 +758,7 @@ static cJSON *read_growth(const char *given, int *code)
 {
 	enum { MOST = 1 << 20 };
 	size_t size;
-	char *text = given[0] == '{' ? NULL : srv_file_text(given, MOST, &size);
+	hob_own char *text = given[0] == '{' ? NULL : srv_file_text(given, MOST, &size);
 	cJSON *whole = cJSON_ParseWithOpts(text ? text : given, NULL, true);
 	cJSON *inside = cJSON_DetachItemFromObjectCaseSensitive(whole, "max_growth");
 	cJSON *limits = inside ? inside : whole;
@@ -778,7 +772,6 @@ static cJSON *read_growth(const char *given, int *code)
 				"{\"bytes\": \"10%%\", \"triangles\": \"5%%\"}\n",
 				who, given);
 	cJSON_ArrayForEach(limit, limits) good = good && check_limit(limits, limit);
-	free(text);
 	if (good)
 		return limits;
 	cJSON_Delete(limits);
@@ -818,8 +811,8 @@ static int print_report(const diff_report_options *options)
 {
 	diff_report r = {.how = options};
 	int code = EXIT_INTERNAL;
-	hob_buf out = {0};
-	cJSON *limits = options->growth ? read_growth(options->growth, &code) : NULL;
+	hob_own_buf out = {0};
+	hob_own_json *limits = options->growth ? read_growth(options->growth, &code) : NULL;
 	bool ok = (!options->growth || limits) && (is_hosted(options) || make_folder(options->pictures, &code));
 	ok = ok && (strcmp(options->from, "previous") == 0 ? gather_one : gather)(&r, limits, &code);
 	if (ok) {
@@ -835,9 +828,7 @@ static int print_report(const diff_report_options *options)
 			   : differs		  ? EXIT_ASSETS_FAILED
 								  : EXIT_GOOD;
 	}
-	hob_buf_release(&out);
 	release(&r);
-	cJSON_Delete(limits);
 	return code;
 }
 
@@ -872,7 +863,7 @@ static int compare_files(const char *const paths[2], uint32_t rows, bool json)
 {
 	hob_describe_options how = {.max_rows = rows, .color = !json && srv_color_wanted(1)};
 	hob_bytes files[2] = {{0}};
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	hob_error error = {0};
 	bool equal = false;
 	bool ok = srv_map_file(paths[0], &files[0], &error) && srv_map_file(paths[1], &files[1], &error) &&
@@ -881,7 +872,6 @@ static int compare_files(const char *const paths[2], uint32_t rows, bool json)
 		srv_cli_print_verdict("equal", equal, hob_buf_str(&out));
 	else if (out.size > 0)
 		srv_cli_print_lines(hob_buf_str(&out));
-	hob_buf_release(&out);
 	srv_unmap_file(&files[0]);
 	srv_unmap_file(&files[1]);
 	if (!ok)
@@ -934,7 +924,7 @@ static int name_length(const char *operand, const char **rev)
 static int compare_versions(diff_report_options *how, const char *a, const char *b)
 {
 	char name[1024];
-	hob_buf full = {0};
+	hob_own_buf full = {0};
 	const char *to;
 	int code = EXIT_GOOD, length = name_length(a, &how->from);
 	bool same = length == name_length(b, &to) && strncmp(a, b, (size_t)length) == 0;
@@ -955,7 +945,6 @@ static int compare_versions(diff_report_options *how, const char *a, const char 
 	}
 	if (is_other_file(a) && code == EXIT_USAGE)
 		fprintf(stderr, "%s: " OTHER_FILE "\n", who, a);
-	hob_buf_release(&full);
 	return code;
 }
 

@@ -4,6 +4,7 @@
 
 #include "../../core/base/json_write.h"
 #include "../fs/clock.h"
+#include "../fs/fd.h"
 #include "../fs/folder.h"
 #include "../fs/mounts.h"
 #include "../fs/whole_path.h"
@@ -14,8 +15,6 @@
 #include "../worker/pool.h"
 #include "../worker/spawn.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -26,7 +25,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
-#include <unistd.h>
 
 /* hob doctor: checks the requirements of `hob serve`. */
 
@@ -122,7 +120,7 @@ static void note_file(walk *w, int folder, const char *path, const char *name)
 static void walk_folder(walk *w, int parent, const char *name, const char *path, int depth)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (depth > 0 ? O_NOFOLLOW : 0));
-	DIR *list = srv_folder_of(fd);
+	srv_own_folder *list = srv_folder_of(fd);
 	if (!list) {
 		if (w->unreadable++ == 0)
 			snprintf(w->first_unreadable, sizeof w->first_unreadable, "%s", path);
@@ -141,7 +139,6 @@ static void walk_folder(walk *w, int parent, const char *name, const char *path,
 			note_file(w, fd, path, entry->d_name);
 		}
 	}
-	closedir(list);
 }
 
 static void say_walk(doctor *d, const char *path, const walk *w)
@@ -363,7 +360,7 @@ static void look_at_cache(doctor *d)
 {
 	char found[4096];
 	const char *path = srv_config_text(&d->config, SRV_CONFIG_cache);
-	int fd = open_nearest(path, found);
+	srv_own_fd fd = open_nearest(path, found);
 	if (fd < 0) {
 		say(d, DOCTOR_FAIL, "cache", "correct cache.dir, or let the user that runs hob read and write it",
 			"'%s' cannot be opened: %s", found, strerror(errno));
@@ -382,7 +379,6 @@ static void look_at_cache(doctor *d)
 			strcmp(found, path) == 0 ? "" : " will be made", srv_file_system(fd));
 	look_at_room(d, path, fd);
 	look_at_clock(d, fd);
-	close(fd);
 }
 
 /* ---- limits of this machine */
@@ -458,10 +454,9 @@ static void look_at_daemon(doctor *d)
 static void look_at_lock(doctor *d)
 {
 	const char *cache = srv_config_text(&d->config, SRV_CONFIG_cache);
-	hob_buf path = {0};
+	hob_own_buf path = {0};
 	hob_buf_printf(&path, "%s/lock", cache);
 	int fd = open(srv_cli_ended(&path), O_RDONLY | O_CLOEXEC);
-	hob_buf_release(&path);
 	if (fd < 0)
 		return;
 	bool taken = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -669,10 +664,9 @@ static void say_root(doctor *d, const cJSON *root)
 
 static void look_at_roots(doctor *d)
 {
-	cJSON *roots = d->daemon_runs ? srv_cli_try_json(d->url, "/api/v1/roots", NULL) : NULL;
+	hob_own_json *roots = d->daemon_runs ? srv_cli_try_json(d->url, "/api/v1/roots", NULL) : NULL;
 	const cJSON *root;
 	cJSON_ArrayForEach(root, srv_cli_member(roots, "items")) say_root(d, root);
-	cJSON_Delete(roots);
 }
 
 /* ---- the upstream */
@@ -720,10 +714,9 @@ static void look_at_upstream(doctor *d)
 		return;
 	}
 	srv_exchange exchange;
-	hob_buf records = {0};
+	hob_own_buf records = {0};
 	srv_exchange_init(&exchange, upstream.url, upstream.token, NULL, "0");
 	srv_exchange_end end = srv_exchange_find(&exchange, NULL, 0, (hob_str){0}, &records);
-	hob_buf_release(&records);
 	srv_exchange_release(&exchange);
 	if (end == SRV_EXCHANGE_OK) {
 		say(d, DOCTOR_OK, "upstream", NULL, "%s answers; what is cooked here is %s", upstream.url,
@@ -765,7 +758,7 @@ static void print_people(const doctor *d)
 
 static void print_json(const doctor *d, bool fails)
 {
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	hob_json_put(&out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("version", HOB_STR(HOB_VERSION)),
 				 HOB_JSON_BOOL("ok", !fails), HOB_JSON_OPEN("checks", '['));
 	for (uint32_t i = 0; i < d->count; i++) {
@@ -775,7 +768,6 @@ static void print_json(const doctor *d, bool fails)
 	}
 	hob_json_put(&out, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	printf("%.*s\n", HOB_FMT(hob_buf_str(&out)));
-	hob_buf_release(&out);
 }
 
 static int run_doctor(int argc, char **argv)

@@ -50,10 +50,9 @@ void srv_cli_print_environment(void)
 	print_all(of_commands, HOB_COUNT_OF(of_commands));
 	print_heading("hob serve, each in place of a key of hob.json; options win");
 	for (srv_config_key key = 0; key < SRV_CONFIG_COUNT; key++) {
-		hob_buf what = {0};
+		hob_own_buf what = {0};
 		hob_buf_printf(&what, "%s: %s", srv_config_table[key].path, srv_config_table[key].doc);
 		print_one(srv_config_table[key].environment, srv_cli_ended(&what));
-		hob_buf_release(&what);
 	}
 	print_heading("Set for programs that hob starts");
 	print_all(of_children, HOB_COUNT_OF(of_children));

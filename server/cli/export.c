@@ -22,7 +22,7 @@ static hob_pack_set set_of(const hob_bytes parts[PART_COUNT])
 static int write_one(const srv_glb_source *source, const char *out, const char *name, bool quiet)
 {
 	char path[PATH_MAX], size[32];
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_error error = {0};
 	uint64_t bytes = 0;
 	hob_arena_init(&arena, 1 << 20);
@@ -37,7 +37,6 @@ static int write_one(const srv_glb_source *source, const char *out, const char *
 		for (uint32_t i = 0; i < notes.count; i++)
 			fprintf(stderr, "        %s: %.*s\n", name, HOB_FMT(notes.items[i].text));
 	}
-	hob_arena_release(&arena);
 	return code;
 }
 
@@ -143,13 +142,12 @@ static const char *hash_of(const cJSON *asset, const char *output)
 static int export_asset(const char *url, const char *name, const char *out, bool quiet)
 {
 	int code = EXIT_GOOD;
-	cJSON *asset = srv_cli_ask_asset("hob export", url, name, &code);
+	hob_own_json *asset = srv_cli_ask_asset("hob export", url, name, &code);
 	if (!asset)
 		return code;
 	if (!hash_of(asset, part_names[0])) {
 		fprintf(stderr, "hob export: %s is %s and was never cooked; 'hob why %s' tells more\n", name,
 				srv_cli_standing(asset), name);
-		cJSON_Delete(asset);
 		return EXIT_ASSETS_FAILED;
 	}
 	remote r = {.url = url};
@@ -167,7 +165,6 @@ static int export_asset(const char *url, const char *name, const char *out, bool
 	for (int i = 0; i < PART_COUNT; i++)
 		srv_cli_response_release(&r.parts[i]);
 	srv_cli_response_release(&r.picture);
-	cJSON_Delete(asset);
 	return code;
 }
 

@@ -63,7 +63,7 @@ static void note_odd(walk *w, const char *key)
 static void on_record(void *user, const char *const *values, const size_t *sizes)
 {
 	walk *w = user;
-	hob_arena arena;
+	hob_own_arena arena;
 	srv_record record;
 	hob_error ignored;
 	char key[HOB_SHA256_TEXT + 1] = "";
@@ -76,7 +76,6 @@ static void on_record(void *user, const char *const *values, const size_t *sizes
 		note_odd(w, values[0]);
 	else
 		w->records++;
-	hob_arena_release(&arena);
 }
 
 static srv_farm_end walk_records(walk *w, srv_farm_why *why)
@@ -232,7 +231,7 @@ static int run_gc(farm_tools *t)
 	char bytes[32], records[48], blobs[48];
 	srv_farm_why why = {""};
 	uint64_t trimmed = 0, names;
-	sweep *s = calloc(1, sizeof *s);
+	hob_own sweep *s = calloc(1, sizeof *s);
 	srv_farm_end end = s ? srv_farm_owns(t->farm, t->blobs, &why) : SRV_FARM_DOWN;
 	end = end == SRV_FARM_OK ? trim(t, &trimmed, &why) : end;
 	end = end == SRV_FARM_OK ? srv_farm_names_make(t->farm, &names, &why) : end;
@@ -241,10 +240,8 @@ static int run_gc(farm_tools *t)
 		end = srv_farm_blobs_of(t->farm)->list(t->blobs, sweep_one, s, &why);
 		end = s->end != SRV_FARM_OK ? s->end : end;
 	}
-	if (end != SRV_FARM_OK || !sweep_batch(s)) {
-		free(s);
+	if (end != SRV_FARM_OK || !sweep_batch(s))
 		return fail(&why);
-	}
 	srv_text_bytes(s->bytes, bytes);
 	if (t->json)
 		printf("{\"forgotten\":%llu,\"deleted\":%llu,\"bytes\":%llu,\"dry_run\":%s}\n",
@@ -254,7 +251,6 @@ static int run_gc(farm_tools *t)
 		printf("%s %s that nobody used for %u days; %s %s (%s) that nothing names\n",
 			   t->dry ? "would forget" : "forgot", srv_cli_count((double)trimmed, "result", records), t->days,
 			   t->dry ? "would delete" : "deleted", srv_cli_count((double)s->removed, "blob", blobs), bytes);
-	free(s);
 	return EXIT_GOOD;
 }
 
@@ -348,7 +344,7 @@ static int run_verify(farm_tools *t)
 	srv_farm_why why = {""};
 	walk w = {.tools = t};
 	uint64_t names = 0, others = 0;
-	check *c = calloc(1, sizeof *c);
+	hob_own check *c = calloc(1, sizeof *c);
 	srv_farm_end end = c ? walk_records(&w, &why) : SRV_FARM_DOWN;
 	end = end == SRV_FARM_OK ? refuse_odd(&w, &others, &why) : end;
 	end = end == SRV_FARM_OK ? srv_farm_names_make(t->farm, &names, &why) : end;
@@ -362,11 +358,8 @@ static int run_verify(farm_tools *t)
 		end = srv_farm_query(t->farm, doubts, NULL, 0, on_doubt, t, &why);
 	uint64_t odd = w.odd_count + others, missing = c && c->found < names ? names - c->found : 0;
 	free(w.odd);
-	if (end != SRV_FARM_OK || c->failed) {
-		int code = fail(c && c->failed ? &c->why : &why);
-		free(c);
-		return code;
-	}
+	if (end != SRV_FARM_OK || c->failed)
+		return fail(c && c->failed ? &c->why : &why);
 	if (t->json)
 		printf("{\"records\":%llu,\"blobs\":%llu,\"damaged\":[%.*s],\"missing\":%llu,\"no_records\":%llu,"
 			   "\"doubts\":[%.*s]}\n",
@@ -378,7 +371,6 @@ static int run_verify(farm_tools *t)
 			   srv_cli_count((double)c->blobs, "blob", blobs), (unsigned long long)c->damaged,
 			   (unsigned long long)missing, (unsigned long long)odd);
 	uint64_t errors = c->damaged + missing + odd + t->suspects;
-	free(c);
 	return errors > 0 ? EXIT_ASSETS_FAILED : EXIT_GOOD;
 }
 
@@ -567,9 +559,9 @@ static void print_status(const cJSON *status)
 static int run_status(farm_tools *t)
 {
 	srv_farm_why why = {""};
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	srv_farm_end end = collect_status(t, &out, &why);
-	cJSON *status = cJSON_ParseWithLength((const char *)out.data, out.size);
+	hob_own_json *status = cJSON_ParseWithLength((const char *)out.data, out.size);
 	int code = EXIT_GOOD;
 	srv_cli_plain_json(status);
 	if (end != SRV_FARM_OK || !status)
@@ -578,8 +570,6 @@ static int run_status(farm_tools *t)
 		printf("%.*s\n", (int)out.size, (const char *)out.data);
 	else
 		print_status(status);
-	cJSON_Delete(status);
-	hob_buf_release(&out);
 	return code;
 }
 

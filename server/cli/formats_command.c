@@ -67,7 +67,7 @@ static int run_formats(int argc, char **argv)
 	cli_option options[] = {{"--json", 0, CLI_FLAG, &json, NULL, "as JSON"}};
 	int operands = srv_cli_parse(&srv_cli_formats, options, HOB_COUNT_OF(options), argc, argv);
 	const char *asked = operands > 0 ? argv[1] : NULL;
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	size_t found = 0;
 	for (size_t i = 0; i < HOB_COUNT_OF(rows); i++) {
 		if (!is_asked(i, asked))
@@ -80,7 +80,6 @@ static int run_formats(int argc, char **argv)
 	}
 	if (json && found > 0)
 		printf("%.*s]\n", HOB_FMT(hob_buf_str(&text)));
-	hob_buf_release(&text);
 	if (found > 0)
 		return EXIT_GOOD;
 	return srv_cli_usage_error(

@@ -22,14 +22,13 @@ static void wait_until_ready(const char **url, const char *name, uint64_t wait_m
 {
 	bool chosen = *url != srv_cli_fallback_url, ours = name && access(name, F_OK) == 0;
 	for (uint64_t spent = 0; spent < wait_ms; spent += STEP_MS) {
-		cli_response response = {0};
+		srv_own_response response = {0};
 		hob_error error = {0};
 		*url = chosen ? *url : srv_cli_default_url();
 		bool waits = (ours || (!name && spent < START_MS)) && !srv_owner_is_here(NULL, *url);
 		bool answered =
 			!waits && srv_cli_request(*url, "GET", "/readyz", NULL, (hob_str){0}, &response, &error);
 		bool done = answered ? response.status != 503 : error.code == HOB_ERR_USAGE;
-		srv_cli_response_release(&response);
 		if (done)
 			return;
 		usleep(STEP_MS * 1000);
@@ -144,17 +143,15 @@ static int get_all(const char *url, const char *out, uint32_t wait)
 static bool ask_output(const char *url, hob_str name, const char *output, uint32_t wait,
 					   cli_response *response, hob_error *err)
 {
-	hob_buf target = {0};
+	hob_own_buf target = {0};
 	char prefer[48];
 	hob_buf_put_str(&target, HOB_STR("/a/"));
 	hob_buf_put_percent(&target, name);
 	srv_cli_put_parameter(&target, "?output=", output);
 	hob_buf_put_str(&target, HOB_STR("&final=1"));
 	snprintf(prefer, sizeof prefer, "Prefer: wait=%u", wait);
-	bool ok = srv_cli_request(url, "GET", srv_cli_ended(&target), wait ? prefer : NULL, (hob_str){0},
-							  response, err);
-	hob_buf_release(&target);
-	return ok;
+	return srv_cli_request(url, "GET", srv_cli_ended(&target), wait ? prefer : NULL, (hob_str){0}, response,
+						   err);
 }
 
 static int run_get(int argc, char **argv)
@@ -194,13 +191,12 @@ static int run_get(int argc, char **argv)
 		return code;
 	bool ok = ask_output(url, hob_str_of(argv[1]), output, wait, &response, &error), named = true;
 	if (ok && response.status == 404) {
-		hob_buf full = {0};
+		hob_own_buf full = {0};
 		named = srv_cli_full_name("hob get", url, argv[1], &full, &code);
 		if (named && !hob_str_equal(hob_buf_str(&full), hob_str_of(argv[1]))) {
 			srv_cli_response_release(&response);
 			ok = ask_output(url, hob_buf_str(&full), output, wait, &response, &error);
 		}
-		hob_buf_release(&full);
 	}
 	if (!ok)
 		return srv_cli_fail("hob get", &error, EXIT_UNREACHABLE);
@@ -212,14 +208,13 @@ static int run_get(int argc, char **argv)
 	} else if (response.status >= 300) {
 		code = srv_cli_print_problem("hob get", &response);
 	} else if (json) {
-		cJSON *facts = cJSON_CreateObject();
+		hob_own_json *facts = cJSON_CreateObject();
 		cJSON_AddStringToObject(facts, "output", output);
 		cJSON_AddStringToObject(facts, "sha256", response.hash);
 		cJSON_AddNumberToObject(facts, "bytes", (double)response.body.size);
 		cJSON_AddStringToObject(facts, "type", response.type);
 		cJSON_AddStringToObject(facts, "standing", response.standing);
 		srv_cli_print_json(facts);
-		cJSON_Delete(facts);
 	} else if (hash) {
 		printf("%s\n", response.hash);
 	} else {

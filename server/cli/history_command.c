@@ -27,11 +27,11 @@ static void put_path(past *p, const char *path)
 static bool begin(past *p, const char *name)
 {
 	char target[64];
-	cJSON *page = srv_cli_ask_about(p->who, p->url, "/api/v1/assets?path=", name, false, &p->code);
+	hob_own_json *page = srv_cli_ask_about(p->who, p->url, "/api/v1/assets?path=", name, false, &p->code);
 	const cJSON *item = cJSON_GetArrayItem(srv_cli_member(page, "items"), 0), *dep;
 	size_t slash = strcspn(name, "/");
 	snprintf(target, sizeof target, "/api/v1/assets/%.32s", srv_cli_text(item, "id"));
-	cJSON *asset = item ? srv_cli_ask_json(p->who, p->url, target, false, &p->code) : NULL;
+	hob_own_json *asset = item ? srv_cli_ask_json(p->who, p->url, target, false, &p->code) : NULL;
 	if (asset) {
 		hob_buf_printf(&p->root, "%s", srv_cli_text(asset, "root"));
 		hob_buf_printf(&p->path, "%s", srv_cli_text(asset, "path"));
@@ -41,8 +41,6 @@ static bool begin(past *p, const char *name)
 	}
 	put_path(p, srv_cli_ended(&p->path));
 	cJSON_ArrayForEach(dep, srv_cli_member(asset, "deps")) put_path(p, srv_cli_text(dep, "path"));
-	cJSON_Delete(asset);
-	cJSON_Delete(page);
 	if (p->path.size == 0 && p->code == EXIT_GOOD) {
 		fprintf(stderr, "%s: there is no asset '%s'; 'hob ls' lists them as root/path\n", p->who, name);
 		p->code = EXIT_USAGE;
@@ -60,21 +58,19 @@ static void end(past *p)
 /* The commits before `rev` that touched the asset, newest first. */
 static cJSON *ask_commits(past *p, const char *rev, uint32_t limit)
 {
-	hob_buf target = {0};
+	hob_own_buf target = {0};
 	hob_buf_printf(&target, "/api/v1/commits?limit=%u", limit);
 	srv_cli_put_parameter(&target, "&root=", srv_cli_ended(&p->root));
 	srv_cli_put_parameter(&target, "&ref=", rev);
 	srv_cli_put_parameter(&target, "&path=", srv_cli_ended(&p->paths));
-	cJSON *answer = srv_cli_ask_json(p->who, p->url, srv_cli_ended(&target), false, &p->code);
-	hob_buf_release(&target);
-	return answer;
+	return srv_cli_ask_json(p->who, p->url, srv_cli_ended(&target), false, &p->code);
 }
 
 /* The asset as it was at a commit, cooked or failed; NULL without an error: that commit lacks it. */
 static cJSON *look(past *p, const char *id)
 {
-	hob_buf target = {0};
-	cli_response response = {0};
+	hob_own_buf target = {0};
+	srv_own_response response = {0};
 	hob_error error = {0};
 	cJSON *asset = NULL;
 	hob_buf_printf(&target, "/a/");
@@ -88,16 +84,12 @@ static cJSON *look(past *p, const char *id)
 	} else if (response.status == 401 || response.status == 403 || response.status == 503) {
 		p->code = srv_cli_print_problem(p->who, &response);
 	} else if (response.status != 404) {
-		hob_buf name = {0};
+		hob_own_buf name = {0};
 		hob_buf_printf(&name, "%s~commits/%s/%s", srv_cli_ended(&p->root), id, srv_cli_ended(&p->path));
-		cJSON *page =
+		hob_own_json *page =
 			srv_cli_ask_about(p->who, p->url, "/api/v1/assets?path=", srv_cli_ended(&name), false, &p->code);
 		asset = cJSON_DetachItemFromArray(cJSON_GetObjectItemCaseSensitive(page, "items"), 0);
-		cJSON_Delete(page);
-		hob_buf_release(&name);
 	}
-	srv_cli_response_release(&response);
-	hob_buf_release(&target);
 	return asset;
 }
 
@@ -157,7 +149,8 @@ static int run_history(int argc, char **argv)
 	if (limit == 0 || limit >= LIMIT_MAX)
 		return srv_cli_usage_error(&srv_cli_history, "--limit is between 1 and %d", LIMIT_MAX - 1);
 	/* One more than is shown, to compare the oldest with. */
-	cJSON *list = begin(&p, argv[1]) ? ask_commits(&p, to, limit + 1) : NULL, *newer = NULL, *now = NULL;
+	hob_own_json *list = begin(&p, argv[1]) ? ask_commits(&p, to, limit + 1) : NULL;
+	cJSON *newer = NULL, *now = NULL;
 	cJSON *items = cJSON_GetObjectItemCaseSensitive(list, "items");
 	uint32_t count = (uint32_t)cJSON_GetArraySize(items);
 	for (uint32_t i = 0; p.code == EXIT_GOOD && i <= count && i <= limit; i++) {
@@ -177,7 +170,6 @@ static int run_history(int argc, char **argv)
 	srv_cli_print_json(json && p.code == EXIT_GOOD ? items : NULL);
 	if (count == 0 && p.code == EXIT_GOOD && !json)
 		printf("no commit holds '%s'\n", argv[1]);
-	cJSON_Delete(list);
 	end(&p);
 	return p.code;
 }
@@ -203,21 +195,18 @@ typedef struct fault {
 /* Whether the asset has the fault at that commit. */
 static bool is_bad(past *p, const fault *f, const char *id)
 {
-	cJSON *asset = look(p, id);
+	hob_own_json *asset = look(p, id);
 	bool bad = error_of(asset)[0] != 0;
 	if (asset && f->name) {
 		bad = !bad && number_of(asset, f->name) > f->most;
 	} else if (asset && f->rule) {
-		hob_buf target = {0};
+		hob_own_buf target = {0};
 		hob_buf_printf(&target, "/api/v1/assets?fields=id");
 		srv_cli_put_parameter(&target, "&rule=", f->rule);
 		srv_cli_put_parameter(&target, "&path=", srv_cli_text(asset, "name"));
-		cJSON *page = srv_cli_ask_json(p->who, p->url, srv_cli_ended(&target), false, &p->code);
+		hob_own_json *page = srv_cli_ask_json(p->who, p->url, srv_cli_ended(&target), false, &p->code);
 		bad = cJSON_GetArraySize(srv_cli_member(page, "items")) > 0;
-		cJSON_Delete(page);
-		hob_buf_release(&target);
 	}
-	cJSON_Delete(asset);
 	return bad;
 }
 
@@ -234,13 +223,13 @@ static bool is_bad_here(past *p, const fault *f, const cJSON *commit, uint32_t l
 /* Leaves the commits that lead to `bad` and not to `good`. */
 static cJSON *ask_between(past *p, const char *good, const char *bad)
 {
-	cJSON *before = ask_commits(p, good, LIMIT_MAX), *after = before ? ask_commits(p, bad, LIMIT_MAX) : NULL;
+	hob_own_json *before = ask_commits(p, good, LIMIT_MAX);
+	cJSON *after = before ? ask_commits(p, bad, LIMIT_MAX) : NULL;
 	cJSON *items = cJSON_GetObjectItemCaseSensitive(after, "items");
 	const cJSON *known = srv_cli_member(before, "items");
 	for (int i = cJSON_GetArraySize(items); i-- > 0;)
 		if (srv_cli_find(known, "id", srv_cli_text(cJSON_GetArrayItem(items, i), "id")))
 			cJSON_DeleteItemFromArray(items, i);
-	cJSON_Delete(before);
 	return after;
 }
 
@@ -259,11 +248,10 @@ static const cJSON *search(past *p, const fault *f, const cJSON *items)
 static void tell(past *p, const cJSON *commit)
 {
 	const cJSON *parent = cJSON_GetArrayItem(srv_cli_member(commit, "parents"), 0);
-	cJSON *now = look(p, srv_cli_text(commit, "id")), *was = parent ? look(p, parent->valuestring) : NULL;
+	hob_own_json *now = look(p, srv_cli_text(commit, "id")),
+				 *was = parent ? look(p, parent->valuestring) : NULL;
 	printf("\nthe first bad commit:\n");
 	print_line(commit, now, was);
-	cJSON_Delete(now);
-	cJSON_Delete(was);
 }
 
 /* Searches between `good` and `bad`. Where branches were merged, the commits are in no line: a parent of the
@@ -300,9 +288,9 @@ static void bisect(past *p, const fault *f, const char *good, const char *bad)
 /* The whole id of a commit. */
 static bool resolve(past *p, const char *rev, hob_buf *id)
 {
-	cJSON *commit = srv_cli_commit(p->who, p->url, srv_cli_ended(&p->root), rev, CLI_COMMIT_LOOK, &p->code);
+	hob_own_json *commit =
+		srv_cli_commit(p->who, p->url, srv_cli_ended(&p->root), rev, CLI_COMMIT_LOOK, &p->code);
 	hob_buf_printf(id, "%s", srv_cli_text(commit, "id"));
-	cJSON_Delete(commit);
 	return id->size > 0;
 }
 
@@ -332,7 +320,7 @@ static int run_bisect(int argc, char **argv)
 		return srv_cli_usage_error(&srv_cli_bisect, "name one asset, and a good commit with --good");
 	if (!read_most(most, &f))
 		return srv_cli_usage_error(&srv_cli_bisect, "--max is a name and a number: triangles=5000");
-	hob_buf from = {0}, to = {0};
+	hob_own_buf from = {0}, to = {0};
 	bool ok = begin(&p, argv[1]) && resolve(&p, good, &from) && resolve(&p, bad, &to);
 	if (ok && is_bad(&p, &f, srv_cli_ended(&from)))
 		p.code = srv_cli_usage_error(&srv_cli_bisect, "the asset has the fault at '%s', too", good);
@@ -340,8 +328,6 @@ static int run_bisect(int argc, char **argv)
 		p.code = srv_cli_usage_error(&srv_cli_bisect, "the asset has no such fault at '%s'", bad);
 	if (ok && p.code == EXIT_GOOD)
 		bisect(&p, &f, srv_cli_ended(&from), srv_cli_ended(&to));
-	hob_buf_release(&from);
-	hob_buf_release(&to);
 	end(&p);
 	return p.code;
 }

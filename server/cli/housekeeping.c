@@ -31,10 +31,8 @@ static cJSON *wait_for_job(const char *who, const char *url, double id, bool pro
 
 static cJSON *run_task(const char *who, const char *url, const char *target, const char *body, int *code)
 {
-	cJSON *started = srv_cli_post_json(who, url, target, body, code);
-	cJSON *job = started ? wait_for_job(who, url, srv_cli_number(started, "job"), isatty(2), code) : NULL;
-	cJSON_Delete(started);
-	return job;
+	hob_own_json *started = srv_cli_post_json(who, url, target, body, code);
+	return started ? wait_for_job(who, url, srv_cli_number(started, "job"), isatty(2), code) : NULL;
 }
 
 static int finish(cJSON *job, bool json, int code)

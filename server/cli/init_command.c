@@ -88,12 +88,11 @@ static int run_init(int argc, char **argv)
 	int operands = srv_cli_parse(&srv_cli_init, options, HOB_COUNT_OF(options), argc, argv);
 	if (access(path, F_OK) == 0)
 		return srv_cli_usage_error(&srv_cli_init, "'%s' is there already", path);
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	hob_error error = {0};
 	srv_config config;
 	put_file(&text, argv + 1, operands);
 	bool ok = write_new(path, hob_buf_str(&text), &error) && srv_config_load(&config, path, &error);
-	hob_buf_release(&text);
 	if (!ok)
 		return srv_cli_fail("hob init", &error, EXIT_USAGE);
 	srv_config_release(&config);

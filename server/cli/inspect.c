@@ -60,7 +60,7 @@ typedef struct inspection {
 static bool inspect_one(const inspection *how, const char *path, const char *name, hob_error *err)
 {
 	hob_bytes file;
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	if (!srv_map_file(path, &file, err))
 		return false;
 	bool ok;
@@ -85,7 +85,6 @@ static bool inspect_one(const inspection *how, const char *path, const char *nam
 		fwrite(out.data, 1, out.size, stdout);
 	else if (out.size > 0)
 		srv_cli_print_lines(hob_buf_str(&out));
-	hob_buf_release(&out);
 	srv_unmap_file(&file);
 	return ok;
 }
@@ -122,28 +121,25 @@ static void look_at(inspection *how, const char *folder, const char *entry, cons
 	static const char *const kinds[] = {".meshes", ".materials", ".scene", ".animations"};
 	for (size_t i = 0; i < HOB_COUNT_OF(kinds); i++) {
 		char file[PATH_MAX];
-		hob_buf name = {0};
+		hob_own_buf name = {0};
 		hob_error error;
 		if (!srv_cook_name_output(folder, entry, kinds[i], file, &error) || access(file, F_OK) != 0)
 			continue;
 		hob_buf_printf(&name, "%s: %s", path, kinds[i] + 1);
 		look(how, file, srv_cli_ended(&name));
-		hob_buf_release(&name);
 	}
 }
 
 static void print_settings(const cook_entry *entry)
 {
-	cJSON *settings = entry->origins ? cJSON_Parse(entry->origins) : NULL;
+	hob_own_json *settings = entry->origins ? cJSON_Parse(entry->origins) : NULL;
 	const cJSON *item;
 	cJSON_ArrayForEach(item, settings)
 	{
-		char *value = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(item, "value"));
+		hob_own char *value = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(item, "value"));
 		const char *origin = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "origin"));
 		printf("setting  %-24s %s  (%s)\n", item->string, value ? value : "", origin ? origin : "");
-		cJSON_free(value);
 	}
-	cJSON_Delete(settings);
 }
 
 static int inspect_model(inspection *to, char *path)

@@ -65,7 +65,7 @@ static int list_skipped(const char *url, const char *text, bool json)
 {
 	int code = EXIT_GOOD;
 	uint32_t listed = 0;
-	cJSON *files = srv_cli_skipped_files("hob ls", url, &code);
+	hob_own_json *files = srv_cli_skipped_files("hob ls", url, &code);
 	const cJSON *file;
 	cJSON_ArrayForEach(file, files)
 	{
@@ -78,7 +78,6 @@ static int list_skipped(const char *url, const char *text, bool json)
 			printf("skipped     %s\n            %s\n", name, srv_cli_text(file, "reason"));
 		listed++;
 	}
-	cJSON_Delete(files);
 	if (listed == 0 && !json && code == EXIT_GOOD)
 		fprintf(stderr, "no file is skipped\n");
 	return code;
@@ -102,15 +101,11 @@ static int run_ls(int argc, char **argv)
 		{"--json", 0, CLI_FLAG, &json, NULL, "one JSON object per line"},
 		CLI_URL_OPTION(url)};
 	int operands = srv_cli_parse(&srv_cli_ls, options, HOB_COUNT_OF(options), argc, argv);
-	hob_buf wanted = {0}, target = {0};
-	if (state && !read_standings(state, &wanted)) {
-		hob_buf_release(&wanted);
+	hob_own_buf wanted = {0}, target = {0};
+	if (state && !read_standings(state, &wanted))
 		return EXIT_USAGE;
-	}
-	if (skipped || (state && hob_str_equal(hob_str_of(state), HOB_STR("skipped")))) {
-		hob_buf_release(&wanted);
+	if (skipped || (state && hob_str_equal(hob_str_of(state), HOB_STR("skipped"))))
 		return list_skipped(url, operands == 1 ? argv[1] : NULL, json);
-	}
 	const char *glob = operands == 1 && strpbrk(argv[1], "*?[") ? argv[1] : NULL;
 	uint32_t listed = 0;
 	hob_buf_put_str(&target, HOB_STR("/api/v1/assets?limit=1000"));
@@ -132,8 +127,6 @@ static int run_ls(int argc, char **argv)
 			print_asset(item, detailed);
 		listed++;
 	}
-	hob_buf_release(&target);
-	hob_buf_release(&wanted);
 	if (listed == 0 && !json && pages.code == EXIT_GOOD)
 		fprintf(stderr, "no asset matches\n");
 	return pages.code;

@@ -94,15 +94,13 @@ static bool fetch_file(offer *o, offer_file *file)
 /* Whether hob_path_join would leave the path as it is, so that it stays below the root. */
 static bool is_plain_path(const char *path)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_str joined;
 	hob_error ignored;
 	hob_arena_init(&arena, 64 << 10);
-	bool plain = path && strlen(path) < 4096 &&
-				 hob_path_join(&arena, (hob_str){0}, hob_str_of(path), &joined, &ignored) &&
-				 hob_str_equal(joined, hob_str_of(path));
-	hob_arena_release(&arena);
-	return plain;
+	return path && strlen(path) < 4096 &&
+		   hob_path_join(&arena, (hob_str){0}, hob_str_of(path), &joined, &ignored) &&
+		   hob_str_equal(joined, hob_str_of(path));
 }
 
 static bool take_file(offer *o, const cJSON *item)
@@ -148,7 +146,7 @@ static bool make_folder(offer *o, hob_error *err)
 bool srv_offer_open(srv_farm *farm, const hob_sha256 *list, offer **out, hob_error *err)
 {
 	srv_farm_why why = {""};
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	offer *o = calloc(1, sizeof *o);
 	if (!o)
 		return hob_fail(err, MEMORY, "no memory left for an offer");
@@ -162,7 +160,6 @@ bool srv_offer_open(srv_farm *farm, const hob_sha256 *list, offer **out, hob_err
 	o->json = ok ? cJSON_ParseWithLength((const char *)text.data, text.size) : NULL;
 	ok = ok && ((o->json && cJSON_GetObjectItemCaseSensitive(o->json, "hob_offer")) ||
 				hob_fail(err, CORRUPT, "a list of offered models is none"));
-	hob_buf_release(&text);
 	if (!ok || !make_folder(o, err)) {
 		srv_offer_close(o);
 		return false;
@@ -192,11 +189,9 @@ void srv_offer_close(offer *o)
 
 static bool read_settings(const cJSON *json, hob_settings *out, hob_error *err)
 {
-	char *text = cJSON_IsObject(json) ? cJSON_PrintUnformatted(json) : NULL;
+	hob_own char *text = cJSON_IsObject(json) ? cJSON_PrintUnformatted(json) : NULL;
 	hob_settings_init(out);
-	bool ok = text && hob_settings_overlay(out, hob_str_of(text), HOB_STR("an offer"), err);
-	cJSON_free(text);
-	return ok;
+	return text && hob_settings_overlay(out, hob_str_of(text), HOB_STR("an offer"), err);
 }
 
 /* Adds a model, unless it is not listed or its settings come from another version of Hob. */

@@ -63,7 +63,7 @@ static void print_help(const cli_command *command, const cli_option *options, si
 {
 	enum { LEFT = 29 };
 	uint32_t width = srv_cli_width(1);
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	hob_buf_printf(&out, "hob %s - ", command->name);
 	srv_cli_wrap(&out, hob_str_of(command->summary), (uint32_t)out.size, 4, width);
 	hob_buf_printf(&out, "\n\nUsage: hob %s [OPTION]...%s%s\n\n", command->name,
@@ -84,7 +84,6 @@ static void print_help(const cli_command *command, const cli_option *options, si
 		hob_buf_put(&out, "\n", 1);
 	}
 	printf("%.*s", HOB_FMT(hob_buf_str(&out)));
-	hob_buf_release(&out);
 }
 
 /* Hob's option for a name that other programs use. */

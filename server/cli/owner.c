@@ -4,16 +4,14 @@
 
 #include "../../core/base/json_write.h"
 #include "../config/config.h"
+#include "../fs/fd.h"
 #include "../fs/transfer.h"
 #include "../fs/whole_path.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char file_name[] = "daemon.json";
 
@@ -21,12 +19,10 @@ static const char file_name[] = "daemon.json";
 static ssize_t read_file(const char *path, char *out, size_t room)
 {
 	struct stat info;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	srv_own_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool trusted = fd >= 0 && fstat(fd, &info) == 0 && (info.st_uid == geteuid() || info.st_uid == 0);
 	ssize_t got = trusted ? read(fd, out, room - 1) : -1;
 	out[got > 0 ? got : 0] = 0;
-	if (fd >= 0)
-		close(fd);
 	return got;
 }
 
@@ -49,7 +45,7 @@ static void find_unit(char out[100])
 void srv_owner_note(const char *cache, const char *url)
 {
 	char path[PATH_MAX], part[PATH_MAX], unit[100];
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	find_unit(unit);
 	hob_json_object(&text, HOB_JSON("pid", (uint64_t)getpid()), HOB_JSON("url", url), HOB_JSON("unit", unit));
 	bool fits = snprintf(path, sizeof path, "%s/%s", cache, file_name) < (int)sizeof path &&
@@ -60,7 +56,6 @@ void srv_owner_note(const char *cache, const char *url)
 		close(fd);
 	if (!ok || rename(part, path) != 0)
 		(void)unlink(part);
-	hob_buf_release(&text);
 }
 
 void srv_owner_forget(const char *cache)
@@ -91,12 +86,11 @@ bool srv_owner_of_cache(const char *cache, cli_owner *out)
 		read_file(out->cache, text, sizeof text) <= 0)
 		return false;
 	snprintf(out->cache, sizeof out->cache, "%.4000s", cache);
-	cJSON *json = cJSON_Parse(text);
+	hob_own_json *json = cJSON_Parse(text);
 	double pid = srv_cli_number(json, "pid");
 	out->pid = pid > 1 && pid < INT_MAX ? (long)pid : 0;
 	snprintf(out->url, sizeof out->url, "%s", srv_cli_text(json, "url"));
 	snprintf(out->unit, sizeof out->unit, "%s", srv_cli_text(json, "unit"));
-	cJSON_Delete(json);
 	return out->pid > 0 && out->url[0] && is_running(cache, out->pid);
 }
 
@@ -131,10 +125,10 @@ bool srv_owner_is_here(const char *who, const char *url)
 	if (known != UNKNOWN || url != srv_cli_fallback_url || !getcwd(here, sizeof here))
 		return known != ELSEWHERE;
 	known = HERE;
-	cJSON *roots = srv_cli_try_json(url, "/api/v1/roots", NULL);
+	hob_own_json *roots = srv_cli_try_json(url, "/api/v1/roots", NULL);
 	const cJSON *root, *items = srv_cli_member(roots, "items");
 	bool found = cJSON_GetArraySize(items) == 0;
-	hob_buf folders = {0};
+	hob_own_buf folders = {0};
 	srv_cli_plain_json(roots);
 	cJSON_ArrayForEach(root, items)
 	{
@@ -149,8 +143,6 @@ bool srv_owner_is_here(const char *who, const char *url)
 		fprintf(stderr, "%s: no daemon watches this folder; the one at %s answers, which watches %.*s\n", who,
 				url, HOB_FMT(hob_buf_str(&folders)));
 	}
-	hob_buf_release(&folders);
-	cJSON_Delete(roots);
 	return found;
 }
 

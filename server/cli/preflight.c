@@ -45,7 +45,7 @@ static bool has_threads(hob_error *err)
 {
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	uint32_t wanted = pool_threads(), count = 0;
-	pthread_t *threads = calloc(wanted, sizeof *threads);
+	hob_own pthread_t *threads = calloc(wanted, sizeof *threads);
 	int why = threads ? 0 : ENOMEM;
 	pthread_mutex_lock(&lock);
 	while (!why && count < wanted && (why = pthread_create(&threads[count], NULL, wait_for_word, &lock)) == 0)
@@ -53,7 +53,6 @@ static bool has_threads(hob_error *err)
 	pthread_mutex_unlock(&lock);
 	for (uint32_t i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
-	free(threads);
 	return !why ||
 		   hob_fail(
 			   err, IO,

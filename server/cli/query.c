@@ -17,7 +17,7 @@ static bool exchange(const char *url, const char *method, const char *target, co
 					 hob_str body, srv_peer *peer, srv_connection **out, srv_answer *answer, hob_error *err)
 {
 	bool local = strncmp(url, "unix:", 5) == 0;
-	hob_buf advice = {0}, headers = {0};
+	hob_own_buf advice = {0}, headers = {0};
 	if (local)
 		hob_buf_printf(&advice, "; start one with 'hob serve DIR --listen %s'", url);
 	else
@@ -34,8 +34,6 @@ static bool exchange(const char *url, const char *method, const char *target, co
 						srv_connection_put(*out, body.data, body.len, err) &&
 						srv_connection_answer(*out, answer, err);
 	peer->advice = NULL;
-	hob_buf_release(&advice);
-	hob_buf_release(&headers);
 	return ok;
 }
 
@@ -84,13 +82,12 @@ static bool stream_refused(srv_connection *connection, int status, hob_error *er
 	for (size_t got;
 		 size < sizeof body && (got = srv_connection_read(connection, body + size, sizeof body - size)) > 0;)
 		size += got;
-	cJSON *problem = cJSON_ParseWithLength(body, size);
+	hob_own_json *problem = cJSON_ParseWithLength(body, size);
 	const char *detail = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "detail"));
 	(void)hob_fail(err, USAGE, "the daemon refused (%d): %.180s", status,
 				   detail ? detail : "no reason given");
 	if (status == 429 || status >= 500)
 		err->code = HOB_ERR_IO;
-	cJSON_Delete(problem);
 	return false;
 }
 
@@ -100,7 +97,7 @@ bool srv_cli_stream(const char *url, const char *target, const char *header,
 	srv_peer peer;
 	srv_connection *connection;
 	srv_answer head = {0};
-	hob_buf pending = {0};
+	hob_own_buf pending = {0};
 	bool ok = exchange(url, "GET", target, header, (hob_str){0}, &peer, &connection, &head, err);
 	if (ok)
 		srv_connection_limit_silence(connection, SILENCE_MS);
@@ -121,7 +118,6 @@ bool srv_cli_stream(const char *url, const char *target, const char *header,
 	if (pending.failed || pending.size > LINE_MAX_BYTES)
 		ok = hob_fail(err, USAGE, "%s sends a line of more than %d bytes; is it a Hob daemon?", url,
 					  LINE_MAX_BYTES);
-	hob_buf_release(&pending);
 	srv_disconnect(connection);
 	return ok;
 }
@@ -303,7 +299,7 @@ static bool speaks_http(const char *hint)
 
 int srv_cli_print_problem(const char *who, const cli_response *response)
 {
-	cJSON *root = cJSON_ParseWithLength((const char *)response->body.data, response->body.size);
+	hob_own_json *root = cJSON_ParseWithLength((const char *)response->body.data, response->body.size);
 	srv_cli_plain_json(root);
 	const char *detail = srv_cli_text(root, "detail"), *title = srv_cli_text(root, "title");
 	const char *hint = srv_cli_text(root, "hint"), *own = own_hint(srv_cli_text(root, "type"));
@@ -313,7 +309,6 @@ int srv_cli_print_problem(const char *who, const cli_response *response)
 		hint = own;
 	if (hint[0])
 		fprintf(stderr, "  hint: %s\n", hint);
-	cJSON_Delete(root);
 	return response->status == 422 ? EXIT_ASSETS_FAILED : EXIT_USAGE;
 }
 
@@ -378,7 +373,7 @@ int srv_cli_fetch(const char *who, const char *url, const char *target, cli_resp
 
 cJSON *srv_cli_try_json(const char *url, const char *target, int *status)
 {
-	cli_response response = {0};
+	srv_own_response response = {0};
 	hob_error ignored;
 	(void)!srv_cli_request(url, "GET", target, NULL, (hob_str){0}, &response, &ignored);
 	cJSON *root = response.status == 200
@@ -386,27 +381,23 @@ cJSON *srv_cli_try_json(const char *url, const char *target, int *status)
 					  : NULL;
 	if (status)
 		*status = response.status;
-	srv_cli_response_release(&response);
 	return root;
 }
 
 void srv_cli_print_json(const cJSON *json)
 {
-	char *text = json ? cJSON_PrintUnformatted(json) : NULL;
+	hob_own char *text = json ? cJSON_PrintUnformatted(json) : NULL;
 	if (text)
 		printf("%s\n", text);
-	cJSON_free(text);
 }
 
 cJSON *srv_cli_ask_about(const char *who, const char *url, const char *target, const char *name, bool raw,
 						 int *code)
 {
-	hob_buf whole = {0};
+	hob_own_buf whole = {0};
 	hob_buf_put_str(&whole, hob_str_of(target));
 	hob_buf_put_percent(&whole, hob_str_of(name));
-	cJSON *found = srv_cli_ask_json(who, url, srv_cli_ended(&whole), raw, code);
-	hob_buf_release(&whole);
-	return found;
+	return srv_cli_ask_json(who, url, srv_cli_ended(&whole), raw, code);
 }
 
 /* ---- one asset by name */
@@ -437,13 +428,12 @@ const cJSON *srv_cli_next_item(cli_pages *pages)
 {
 	pages->item = pages->item ? pages->item->next : NULL;
 	while (!pages->item && !pages->over) {
-		hob_buf target = {0};
+		hob_own_buf target = {0};
 		const char *next = srv_cli_text(pages->page, "next");
 		hob_buf_printf(&target, "%s%s%s", pages->target, next[0] ? "&cursor=" : "", next);
 		cJSON_Delete(pages->page);
 		pages->page = ask(pages->who, pages->url, "GET", srv_cli_ended(&target), (hob_str){0},
 						  pages->exact ? FORM_EXACT : FORM_PLAIN, &pages->code);
-		hob_buf_release(&target);
 		const cJSON *items = srv_cli_member(pages->page, "items");
 		pages->item = items ? items->child : NULL;
 		pages->over = srv_cli_text(pages->page, "next")[0] == 0;
@@ -479,7 +469,8 @@ static void suggest_assets(const char *who, const char *url, const char *name)
 
 cJSON *srv_cli_skipped_files(const char *who, const char *url, int *code)
 {
-	cJSON *roots = srv_cli_ask_json(who, url, "/api/v1/roots", false, code), *files = cJSON_CreateArray();
+	hob_own_json *roots = srv_cli_ask_json(who, url, "/api/v1/roots", false, code);
+	cJSON *files = cJSON_CreateArray();
 	const cJSON *root;
 	cJSON_ArrayForEach(root, srv_cli_member(roots, "items"))
 	{
@@ -487,7 +478,7 @@ cJSON *srv_cli_skipped_files(const char *who, const char *url, int *code)
 		while (
 			(file = cJSON_DetachItemFromArray(cJSON_GetObjectItemCaseSensitive(root, "skipped_files"), 0))) {
 			const char *why = srv_cli_text(file, "why");
-			hob_buf name = {0}, reason = {0};
+			hob_own_buf name = {0}, reason = {0};
 			hob_buf_printf(&name, "%s/%s", srv_cli_text(root, "name"), srv_cli_text(file, "path"));
 			if (why[0])
 				hob_buf_put_str(&reason, hob_str_of(why));
@@ -497,11 +488,8 @@ cJSON *srv_cli_skipped_files(const char *who, const char *url, int *code)
 			cJSON_AddStringToObject(file, "name", srv_cli_ended(&name));
 			cJSON_AddStringToObject(file, "reason", srv_cli_ended(&reason));
 			cJSON_AddItemToArray(files, file);
-			hob_buf_release(&name);
-			hob_buf_release(&reason);
 		}
 	}
-	cJSON_Delete(roots);
 	return files;
 }
 
@@ -509,13 +497,13 @@ bool srv_cli_find_id(const char *who, const char *url, const char *name, char id
 {
 	if (srv_owner_is_wrong(who, url, name, code))
 		return false;
-	cJSON *root = srv_cli_ask_about(who, url, "/api/v1/assets?path=", name, false, code);
+	hob_own_json *root = srv_cli_ask_about(who, url, "/api/v1/assets?path=", name, false, code);
 	const cJSON *first = cJSON_GetArrayItem(srv_cli_member(root, "items"), 0);
 	snprintf(id, 32, "%s", srv_cli_text(first, "id"));
 	if (root && id[0] == 0) {
 		*code = EXIT_USAGE;
 		int ignored;
-		cJSON *files = srv_cli_skipped_files(who, url, &ignored);
+		hob_own_json *files = srv_cli_skipped_files(who, url, &ignored);
 		const cJSON *file = srv_cli_find(files, "name", name);
 		if (file) {
 			fprintf(stderr, "%s: '%s' is skipped: %s\n", who, name, srv_cli_text(file, "reason"));
@@ -523,17 +511,14 @@ bool srv_cli_find_id(const char *who, const char *url, const char *name, char id
 			fprintf(stderr, "%s: there is no asset '%s'", who, name);
 			suggest_assets(who, url, name);
 		}
-		cJSON_Delete(files);
 	}
-	cJSON_Delete(root);
 	return id[0] != 0;
 }
 
 bool srv_cli_full_name(const char *who, const char *url, const char *name, hob_buf *full, int *code)
 {
-	cJSON *asset = srv_cli_ask_asset(who, url, name, code);
+	hob_own_json *asset = srv_cli_ask_asset(who, url, name, code);
 	hob_buf_printf(full, "%s/%s", srv_cli_text(asset, "root"), srv_cli_text(asset, "path"));
-	cJSON_Delete(asset);
 	return asset != NULL;
 }
 

@@ -35,6 +35,7 @@ bool srv_cli_request(const char *url, const char *method, const char *target, co
 bool srv_cli_stream(const char *url, const char *target, const char *header,
 					bool (*line)(void *user, hob_str line), void *user, hob_error *err) HOB_MUST_CHECK;
 void srv_cli_response_release(cli_response *response);
+#define srv_own_response HOB_OWN(srv_cli_response_release) cli_response
 
 /* Appends a parameter of a target: "&q=", then the encoded value. NULL: nothing. */
 void srv_cli_put_parameter(hob_buf *out, const char *name, const char *value);

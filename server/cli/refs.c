@@ -4,18 +4,16 @@
 #include "../../core/base/json_write.h"
 #include "../../core/base/limits.h"
 #include "../fs/beneath.h"
+#include "../fs/fd.h"
 #include "../fs/folder.h"
 #include "../fs/transfer.h"
 #include "../log/log.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* hob refs: after a move, finds references in other files to the former path, and on request writes the new
  * ones: names in glTF (`uri`), OBJ (`mtllib`), MTL (maps) and merged scenes.
@@ -161,7 +159,7 @@ static void replace(scan *s, size_t begin, size_t end, hob_str now)
 
 static hob_str encode_uri(hob_arena *arena, hob_str path)
 {
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	for (size_t i = 0; i < path.len; i++) {
 		uint8_t c = (uint8_t)path.data[i];
 		if (c <= ' ' || strchr("%#?\"\\<>^`{|}:", c) || c == 127)
@@ -169,9 +167,7 @@ static hob_str encode_uri(hob_arena *arena, hob_str path)
 		else
 			hob_buf_put(&out, &c, 1);
 	}
-	hob_str made = hob_arena_str(arena, hob_buf_str(&out));
-	hob_buf_release(&out);
-	return made;
+	return hob_arena_str(arena, hob_buf_str(&out));
 }
 
 static void edit_string(scan *s, size_t begin, size_t end, bool uri)
@@ -180,18 +176,16 @@ static void edit_string(scan *s, size_t begin, size_t end, bool uri)
 	hob_str token = hob_str_sub(s->text, begin, end), name;
 	if (hob_str_starts(token, HOB_STR("\"data:")))
 		return;
-	cJSON *value = cJSON_ParseWithLength(token.data, token.len);
+	hob_own_json *value = cJSON_ParseWithLength(token.data, token.len);
 	name = cJSON_IsString(value) ? hob_arena_str(arena, hob_str_of(value->valuestring)) : (hob_str){0};
-	cJSON_Delete(value);
 	if (uri && !hob_uri_decode(arena, name, &name, NULL))
 		return;
 	hob_str now = new_name(s, name);
 	if (now.len == 0)
 		return;
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	hob_buf_put_json(&text, uri ? encode_uri(arena, now) : now);
 	replace(s, begin, end, hob_arena_str(arena, hob_buf_str(&text)));
-	hob_buf_release(&text);
 }
 
 static size_t end_of_string(hob_str text, size_t at)
@@ -340,12 +334,11 @@ static void list_entry(finder *f, hob_str folder, int fd, const char *name)
 static void list(finder *f, hob_str folder)
 {
 	int fd = srv_open_beneath(f->root, folder.len > 0 ? folder.data : "", O_RDONLY | O_DIRECTORY, false);
-	DIR *dir = srv_folder_of(fd);
+	srv_own_folder *dir = srv_folder_of(fd);
 	if (!dir)
 		complain(f, folder, strerror(errno));
 	for (struct dirent *entry; (entry = srv_folder_next(dir));)
 		list_entry(f, folder, fd, entry->d_name);
-	srv_folder_close(dir);
 }
 
 static int by_name(const void *a, const void *b)
@@ -378,9 +371,9 @@ static bool save(finder *f, hob_str path, mode_t mode, hob_str text)
 
 static void look_at(finder *f, hob_str path)
 {
-	hob_buf text = {0}, out = {0};
+	hob_own_buf text = {0}, out = {0};
 	struct stat info;
-	int fd = srv_open_beneath(f->root, path.data, O_RDONLY, false);
+	srv_own_fd fd = srv_open_beneath(f->root, path.data, O_RDONLY, false);
 	bool open = fd >= 0 && fstat(fd, &info) == 0;
 	uint8_t *bytes;
 	if (!open) {
@@ -401,19 +394,13 @@ static void look_at(finder *f, hob_str path)
 				complain(f, path, strerror(errno));
 		}
 	}
-	if (fd >= 0)
-		close(fd);
-	hob_buf_release(&text);
-	hob_buf_release(&out);
 }
 
 /* ---- the command */
 
 static bool exists(const finder *f, hob_str path)
 {
-	int fd = srv_open_beneath(f->root, path.data, O_PATH, false);
-	if (fd >= 0)
-		close(fd);
+	srv_own_fd fd = srv_open_beneath(f->root, path.data, O_PATH, false);
 	return fd >= 0;
 }
 

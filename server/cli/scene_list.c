@@ -140,12 +140,11 @@ static cJSON *parse(const char *path, const char *text, size_t size, hob_error *
 bool srv_scene_list_read(hob_arena *arena, const char *path, scene_list *list, hob_error *err)
 {
 	size_t size = 0;
-	char *text = srv_file_text(path, LIST_BYTES_MAX, &size);
+	hob_own char *text = srv_file_text(path, LIST_BYTES_MAX, &size);
 	*list = (scene_list){0};
 	if (!text)
 		return hob_fail(err, USAGE, "'%s' cannot be read: %s", path, strerror(errno));
-	cJSON *root = parse(path, text, size, err);
-	free(text);
+	hob_own_json *root = parse(path, text, size, err);
 	if (!root)
 		return false;
 	list->entries = HOB_NEW(arena, scene_entry, (size_t)cJSON_GetArraySize(root) + 1);
@@ -154,7 +153,6 @@ bool srv_scene_list_read(hob_arena *arena, const char *path, scene_list *list, h
 		ok = read_entry(arena, item, (int)list->count, path, list, &list->entries[list->count], err);
 		list->count++;
 	}
-	cJSON_Delete(root);
 	return ok;
 }
 

@@ -126,12 +126,11 @@ static void put_counts(const srv_view *view, srv_engine *engine, hob_buf *out)
 static void tell_status(serve_notify *n)
 {
 	char text[sizeof n->status];
-	hob_buf counts = {0};
+	hob_own_buf counts = {0};
 	const srv_view *view = srv_views_take(n->views);
 	put_counts(view, n->engine, &counts);
 	srv_view_drop(view);
 	snprintf(text, sizeof text, "%s%.*s", n->ready ? "" : "Scanning: ", HOB_FMT(hob_buf_str(&counts)));
-	hob_buf_release(&counts);
 	if (n->failed || strcmp(text, n->status) == 0)
 		return;
 	memcpy(n->status, text, sizeof text);
@@ -216,7 +215,7 @@ static void draw(const serve_progress *progress, const srv_activity_run *run, co
 	uint64_t total = run->all_done + run->left, expected = srv_engine_count(progress->engine)->expected_ns;
 	if (expected == 0 && run->per_minute > 0)
 		expected = (uint64_t)((double)run->left / run->per_minute * 60e9);
-	hob_buf line = {0};
+	hob_own_buf line = {0};
 	hob_buf_printf(&line, "cooking  %s of %s (%u %%)  %s a minute", grouped(run->all_done, done),
 				   grouped(total, all), (unsigned)(run->all_done * 100 / total),
 				   grouped((uint64_t)run->per_minute, rate));
@@ -230,7 +229,6 @@ static void draw(const serve_progress *progress, const srv_activity_run *run, co
 		name = view->assets[i]->state == SRV_COOKING ? view->assets[i]->full : name;
 	hob_buf_printf(&line, "%s%.*s", name.len > 0 ? "  " : "", HOB_FMT(name));
 	srv_log_status(srv_cli_ended(&line));
-	hob_buf_release(&line);
 }
 
 static void tell_failed(const serve_progress *progress, const srv_view *view)
@@ -241,7 +239,7 @@ static void tell_failed(const serve_progress *progress, const srv_view *view)
 		const srv_view_asset *a = view->assets[i];
 		if (a->error.len == 0 || a->rev <= progress->began_rev)
 			continue;
-		cJSON *error = cJSON_ParseWithLength(a->error.data, a->error.len);
+		hob_own_json *error = cJSON_ParseWithLength(a->error.data, a->error.len);
 		const char *known = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(error, "message"));
 		const char *message = known ? known : "no reason is known";
 		if (causes.count < CAUSES_SHOWN || srv_causes_has(&causes, "failed", hob_str_of(message)))
@@ -249,7 +247,6 @@ static void tell_failed(const serve_progress *progress, const srv_view *view)
 						   HOB_FMT(a->full), message);
 		else
 			rest++;
-		cJSON_Delete(error);
 	}
 	srv_causes_end(&causes);
 	if (rest > 0)
@@ -371,11 +368,10 @@ typedef struct daemon_state {
 /* Adds a root. Its folder may be missing: the cache may know it from an earlier run. */
 static bool add_root(daemon_state *d, const char *dir, const char *wanted, int source, hob_error *err)
 {
-	char *whole = srv_whole_path(dir);
+	hob_own char *whole = srv_whole_path(dir);
 	int code = errno;
 	const char *path = whole ? hob_arena_str(&d->config.arena, hob_str_of(whole)).data : NULL;
 	struct stat info;
-	free(whole);
 	if (!path || (stat(path, &info) == 0 && !S_ISDIR(info.st_mode)))
 		return hob_fail(err, USAGE, "'%s' is not a folder that can be opened: %s", dir,
 						strerror(path ? ENOTDIR : code));
@@ -418,12 +414,10 @@ static bool add_root(daemon_state *d, const char *dir, const char *wanted, int s
 static bool add_git(daemon_state *d, const char *repository, const char *folder, const char *name, int source,
 					hob_error *err)
 {
-	char *path = srv_whole_path(repository);
-	if (!path || d->git_count == HOB_COUNT_OF(d->git_options)) {
-		free(path);
+	hob_own char *path = srv_whole_path(repository);
+	if (!path || d->git_count == HOB_COUNT_OF(d->git_options))
 		return hob_fail(err, USAGE, "'%s' cannot be one of at most %d git repositories", repository,
 						ROOTS_MAX / 2);
-	}
 	const char *base = strrchr(path, '/') + 1;
 	hob_str shown = hob_str_of(name[0] ? name : base);
 	if (!name[0] && hob_str_ends_nocase(shown, HOB_STR(".git")) && shown.len > 4)
@@ -436,7 +430,6 @@ static bool add_git(daemon_state *d, const char *repository, const char *folder,
 							 .refs = source < 0 ? NULL : d->config.sources[source].refs,
 							 .lfs = source < 0 ? NULL : d->config.sources[source].lfs,
 							 .token = source < 0 ? NULL : d->config.sources[source].lfs_token};
-	free(path);
 	if (!git->name || !git->repository || !git->folder)
 		return hob_fail(err, MEMORY, "no memory left for a git repository");
 	if (git->name[0] == '.' || git->name[0] == 0 || strcmp(git->name, "objects") == 0 ||
@@ -508,7 +501,7 @@ static bool open_gits(daemon_state *d, int sandbox, hob_error *err)
 										   d->git_count, &d->gits, err))
 		return false;
 	for (uint32_t i = 0; i < 2 * d->git_count; i++) {
-		hob_buf name = {0};
+		hob_own_buf name = {0};
 		hob_buf_printf(&name, "%s%s", d->git_options[i / 2].name, i % 2 ? SRV_GIT_COMMITS : "");
 		const char *wanted = srv_cli_ended(&name);
 		bool ok = add_root(d, srv_gits_folder(d->gits, i / 2, i % 2), wanted, d->git_sources[i / 2], err);
@@ -516,7 +509,6 @@ static bool open_gits(daemon_state *d, int sandbox, hob_error *err)
 		if (ok && strcmp(root->name, wanted) != 0)
 			ok = hob_fail(err, USAGE, "a folder is called '%s', as a git repository is; give one a 'name'",
 						  wanted);
-		hob_buf_release(&name);
 		if (!ok)
 			return false;
 		/* A commit's own .hobignore is that of the tip: patterns belong to roots. */
@@ -672,13 +664,12 @@ static void print_addresses(const srv_http *http, const paint *p)
 static void print_roots(const daemon_state *d, const srv_view *view, const paint *p)
 {
 	for (uint32_t i = 0; i < d->git_count; i++) {
-		hob_buf text = {0};
+		hob_own_buf text = {0};
 		const srv_view_root *root = &view->roots[d->first_git + 2 * i];
 		srv_gits_describe(d->gits, i, &text);
 		printf("  %s➜%s  Git       %.*s  as %.*s  %s(%llu file%s)%s\n", p->accent, p->off,
 			   HOB_FMT(hob_buf_str(&text)), HOB_FMT(root->name), p->dim, (unsigned long long)root->files,
 			   HOB_PLURAL(root->files), p->off);
-		hob_buf_release(&text);
 	}
 	for (uint32_t i = 0; i < view->root_count; i++) {
 		const srv_view_root *root = &view->roots[i];
@@ -689,10 +680,9 @@ static void print_roots(const daemon_state *d, const srv_view *view, const paint
 				   HOB_FMT(root->path), p->off, p->dim, HOB_FMT(root->note), p->off);
 			continue;
 		}
-		hob_buf ending = {0};
+		hob_own_buf ending = {0};
 		hob_buf_printf(&ending, "/%.*s", HOB_FMT(root->name));
 		bool plain = hob_str_ends_nocase(root->path, hob_buf_str(&ending));
-		hob_buf_release(&ending);
 		printf("  %s➜%s  Watching  %.*s%s%.*s  %s(%.*s, %llu file%s)%s\n", p->accent, p->off,
 			   HOB_FMT(root->path), plain ? "" : "  as ", plain ? 0 : (int)root->name.len, root->name.data,
 			   p->dim, HOB_FMT(root->poll_ms > 0 ? root->note : hob_str_of(root->mode)),
@@ -751,10 +741,9 @@ static void on_ready(void *user)
 	daemon_state *d = user;
 	const srv_view *view = srv_views_take(d->views);
 	const paint p = choose_paint();
-	hob_buf counts = {0};
+	hob_own_buf counts = {0};
 	put_counts(view, d->engine, &counts);
 	print_banner(d, view, &p, srv_cli_ended(&counts));
-	hob_buf_release(&counts);
 	srv_view_drop(view);
 	if (d->stopping)
 		return;
@@ -794,7 +783,7 @@ static void log_state(const daemon_state *d)
 {
 	const srv_view *view = srv_views_take(d->views);
 	srv_engine_counters *count = srv_engine_count(d->engine);
-	hob_buf counts = {0};
+	hob_own_buf counts = {0};
 	put_counts(view, d->engine, &counts);
 	srv_log(SRV_LOG_INFO, "state", "hob %s at %s, rev %llu; %u asset%s, %.*s", HOB_VERSION,
 			srv_http_url(d->http), (unsigned long long)view->rev, view->count, HOB_PLURAL(view->count),
@@ -811,7 +800,6 @@ static void log_state(const daemon_state *d)
 	for (uint32_t i = 0; i < view->count; i++)
 		if (view->assets[i]->state == SRV_COOKING)
 			srv_log(SRV_LOG_INFO, "state", "cooking %.*s", HOB_FMT(view->assets[i]->full));
-	hob_buf_release(&counts);
 	srv_view_drop(view);
 }
 
@@ -839,12 +827,11 @@ static void publish_line(void *user, srv_log_level level, const char *verb, cons
 	daemon_state *d = user;
 	if (!pthread_equal(pthread_self(), d->loop_thread))
 		return;
-	hob_buf data = {0};
+	hob_own_buf data = {0};
 	hob_json_object(&data, HOB_JSON_TIME("time", srv_clock_ms(CLOCK_REALTIME)),
 					HOB_JSON("level", srv_log_level_name(level)), HOB_JSON("event", verb),
 					HOB_JSON("message", text));
 	srv_events_publish(d->events, "log", (hob_str){0}, hob_buf_str(&data));
-	hob_buf_release(&data);
 }
 
 /* ---- start */

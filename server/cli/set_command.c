@@ -35,16 +35,15 @@ static void print_settings(const cJSON *patch, const char *prefix)
 			print_settings(item, name);
 			continue;
 		}
-		char *text = cJSON_IsNull(item) ? NULL : cJSON_PrintUnformatted(item);
+		hob_own char *text = cJSON_IsNull(item) ? NULL : cJSON_PrintUnformatted(item);
 		printf("  %s %s%s\n", name, text ? "= " : "is no longer set here", text ? text : "");
-		cJSON_free(text);
 	}
 }
 
 /* The id of some model below "root/folder/". */
 static bool find_below(const char *url, const char *folder, char id[32], int *code)
 {
-	cJSON *page =
+	hob_own_json *page =
 		srv_cli_ask_about("hob set", url, "/api/v1/assets?limit=1000&fields=id,name&q=", folder, false, code);
 	const cJSON *item;
 	id[0] = 0;
@@ -56,7 +55,6 @@ static bool find_below(const char *url, const char *folder, char id[32], int *co
 	if (page && !id[0])
 		*code = srv_cli_usage_error(&srv_cli_set, "no model of the daemon is below '%s'; write ROOT/FOLDER/",
 									folder);
-	cJSON_Delete(page);
 	return id[0] != 0;
 }
 
@@ -73,9 +71,9 @@ static int change(const char *url, const char *asset, const cJSON *patch)
 	if (!(is_folder(asset) ? find_below(url, asset, id, &code)
 						   : srv_cli_find_id("hob set", url, asset, id, &code)))
 		return code;
-	cli_response now = {0}, answer = {0};
+	srv_own_response now = {0}, answer = {0};
 	hob_error error = {0};
-	hob_buf where = {0};
+	hob_own_buf where = {0};
 	hob_buf_printf(&where, "/api/v1/assets/%s/settings", id);
 	if (is_folder(asset)) {
 		hob_buf_put_str(&where, HOB_STR("?file="));
@@ -83,7 +81,7 @@ static int change(const char *url, const char *asset, const cJSON *patch)
 		hob_buf_put_str(&where, HOB_STR("cook.json"));
 	}
 	const char *target = srv_cli_ended(&where);
-	char *body = cJSON_PrintUnformatted(patch);
+	hob_own char *body = cJSON_PrintUnformatted(patch);
 	bool asked = srv_cli_request(url, "GET", target, NULL, (hob_str){0}, &now, &error);
 	bool good = asked && now.status == 200;
 	snprintf(match, sizeof match, "If-Match: \"%s\"", now.hash);
@@ -96,10 +94,6 @@ static int change(const char *url, const char *asset, const cJSON *patch)
 		srv_cli_print_problem("hob set", good ? &answer : &now);
 		code = EXIT_USAGE;
 	}
-	srv_cli_response_release(&now);
-	srv_cli_response_release(&answer);
-	cJSON_free(body);
-	hob_buf_release(&where);
 	return code;
 }
 
@@ -112,7 +106,7 @@ static int run_set(int argc, char **argv)
 	int operands = srv_cli_parse(&srv_cli_set, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands < 2)
 		return srv_cli_usage_error(&srv_cli_set, "name an asset and what to set, as in lods.max=3");
-	cJSON *patch = cJSON_CreateObject();
+	hob_own_json *patch = cJSON_CreateObject();
 	int code = patch ? EXIT_GOOD : EXIT_INTERNAL;
 	for (int i = 2; i <= operands && code == EXIT_GOOD; i++)
 		if (!put(patch, argv[i]))
@@ -125,7 +119,6 @@ static int run_set(int argc, char **argv)
 		printf("%s%scook.json\n", argv[1], is_folder(argv[1]) ? "" : ".");
 		print_settings(patch, "");
 	}
-	cJSON_Delete(patch);
 	return code;
 }
 

@@ -93,7 +93,7 @@ static bool each_file(snapshot *s, const char *file, const char *kind, take_file
 	srv_tar_step step = SRV_TAR_FILE;
 	bool ok = reader.fd >= 0 || fail_file(s, file);
 	while (ok && (step = srv_tar_next(&reader, &size, &s->error)) == SRV_TAR_FILE) {
-		hob_buf bytes = {0};
+		hob_own_buf bytes = {0};
 		if (strncmp(reader.name, kind, strlen(kind)) != 0)
 			continue;
 		uint8_t *room = size < (uint64_t)FILE_MAX_GIB << 30 ? hob_buf_grow(&bytes, (size_t)size) : NULL;
@@ -102,7 +102,6 @@ static bool each_file(snapshot *s, const char *file, const char *kind, take_file
 		for (size_t at = 0, got = 1; ok && at < size && got > 0; at += got)
 			ok = srv_tar_read(&reader, room + at, (size_t)size - at, &got, &s->error);
 		ok = ok ? take(s, reader.name, &bytes, user) : fail(s, EXIT_USAGE);
-		hob_buf_release(&bytes);
 	}
 	srv_close(reader.fd);
 	return ok && (step == SRV_TAR_END || fail(s, EXIT_USAGE));
@@ -117,11 +116,10 @@ static bool note_had(snapshot *s, const char *name, const hob_buf *bytes, void *
 		add(&s->had, name);
 		return true;
 	}
-	cJSON *json = cJSON_ParseWithLength((const char *)bytes->data, bytes->size);
+	hob_own_json *json = cJSON_ParseWithLength((const char *)bytes->data, bytes->size);
 	const cJSON *item;
 	cJSON_ArrayForEach(item, srv_cli_member(json, "left_out")) if (cJSON_IsString(item))
 		add(&s->had, item->valuestring);
-	cJSON_Delete(json);
 	return true;
 }
 
@@ -145,22 +143,20 @@ static bool is_had(snapshot *s, const char *name)
 
 static bool put_file(snapshot *s, const char *name, hob_str bytes)
 {
-	hob_buf head = {0}, end = {0};
+	hob_own_buf head = {0}, end = {0};
 	srv_tar_put_head(&head, hob_str_of(name), bytes.len);
 	srv_tar_put_padding(&end, bytes.len);
 	if (strcmp(name, "snapshot.json") == 0)
 		srv_tar_put_end(&end);
 	bool ok = srv_write_all(s->fd, head.data, head.size) && srv_write_all(s->fd, bytes.data, bytes.len) &&
 			  srv_write_all(s->fd, end.data, end.size);
-	hob_buf_release(&head);
-	hob_buf_release(&end);
 	return ok || fail_file(s, s->file);
 }
 
 /* Lists the blobs of a record. */
 static void note_blobs(const hob_buf *record, names *blobs)
 {
-	cJSON *json = cJSON_ParseWithLength((const char *)record->data, record->size);
+	hob_own_json *json = cJSON_ParseWithLength((const char *)record->data, record->size);
 	const cJSON *lists[] = {srv_cli_member(json, "outputs"),
 							srv_cli_member(srv_cli_member(json, "run"), "outputs")},
 				*output;
@@ -171,7 +167,6 @@ static void note_blobs(const hob_buf *record, names *blobs)
 			snprintf(name, sizeof name, "blobs/%.64s", srv_cli_text(output, "sha256"));
 			add(blobs, name);
 		}
-	cJSON_Delete(json);
 }
 
 /* Writes the files that the other side lacks. blobs: NULL: they are blobs. */
@@ -214,9 +209,8 @@ static bool put_all(snapshot *s, cJSON *json)
 			add(&records, name);
 	}
 	bool ok = put_files(s, &records, &blobs, left_out) && put_files(s, &blobs, NULL, left_out);
-	char *text = ok ? cJSON_PrintUnformatted(json) : NULL;
+	hob_own char *text = ok ? cJSON_PrintUnformatted(json) : NULL;
 	ok = text && put_file(s, "snapshot.json", hob_str_of(text));
-	cJSON_free(text);
 	release(&records);
 	release(&blobs);
 	return ok;
@@ -225,8 +219,9 @@ static bool put_all(snapshot *s, cJSON *json)
 /* Writes beside the file, which is replaced once it is whole. */
 static void export(snapshot *s, const char *root, const char *rev)
 {
-	hob_buf part = {0};
-	cJSON *commit, *json = srv_cli_commit_manifest(who, s->url, root, rev, "", &commit, &s->code);
+	hob_own_buf part = {0};
+	cJSON *commit;
+	hob_own_json *json = srv_cli_commit_manifest(who, s->url, root, rev, "", &commit, &s->code);
 	hob_buf_printf(&part, "%s.part", s->file);
 	s->fd = json ? open(srv_cli_ended(&part), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
 	bool ok = json && (s->fd >= 0 || fail_file(s, srv_cli_ended(&part)));
@@ -244,9 +239,7 @@ static void export(snapshot *s, const char *root, const char *rev)
 			unlink(srv_cli_ended(&part));
 	}
 	srv_close(s->fd);
-	cJSON_Delete(json);
 	cJSON_Delete(commit);
-	hob_buf_release(&part);
 }
 
 /* ---- import */

@@ -146,14 +146,12 @@ static int run_status(int argc, char **argv)
 		srv_cli_ask_json("hob status", url, "/api/v1/stats", true, &code);
 		return code;
 	}
-	cJSON *stats = srv_cli_ask_json("hob status", url, "/api/v1/stats", false, &code);
-	cJSON *roots = stats ? srv_cli_ask_json("hob status", url, "/api/v1/roots", false, &code) : NULL;
+	hob_own_json *stats = srv_cli_ask_json("hob status", url, "/api/v1/stats", false, &code);
+	hob_own_json *roots = stats ? srv_cli_ask_json("hob status", url, "/api/v1/roots", false, &code) : NULL;
 	if (stats)
 		print_stats(url, stats);
 	print_upstream(srv_cli_member(stats, "upstream"));
 	print_roots(roots);
-	cJSON_Delete(stats);
-	cJSON_Delete(roots);
 	return code;
 }
 

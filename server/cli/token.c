@@ -29,7 +29,7 @@ static int list(const char *path, bool json)
 	srv_tokens tokens;
 	if (!srv_tokens_read(path, &tokens, &error))
 		return srv_cli_fail("hob token", &error, EXIT_USAGE);
-	cJSON *items = cJSON_CreateArray();
+	hob_own_json *items = cJSON_CreateArray();
 	for (uint32_t i = 0; i < tokens.count; i++) {
 		const srv_token *token = &tokens.items[i];
 		char day[32];
@@ -52,7 +52,6 @@ static int list(const char *path, bool json)
 	srv_cli_print_json(json ? items : NULL);
 	if (!json && tokens.count == 0)
 		fprintf(stderr, "'%s' has no token yet: hob token create NAME\n", path);
-	cJSON_Delete(items);
 	srv_tokens_release(&tokens);
 	return EXIT_GOOD;
 }

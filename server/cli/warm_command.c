@@ -7,17 +7,15 @@
 static cJSON *ask(const char *who, const char *url, const char *root, const char *name, cli_commit_work work,
 				  int *code)
 {
-	hob_buf target = {0};
+	hob_own_buf target = {0};
 	bool cook = work == CLI_COMMIT_COOK;
 	hob_buf_put_str(&target, HOB_STR("/api/v1/commits/"));
 	hob_buf_put_percent(&target, hob_str_of(name));
 	hob_buf_put_str(&target, cook ? HOB_STR("/cook?") : HOB_STR("?"));
 	srv_cli_put_parameter(&target, "root=", root);
 	srv_cli_put_parameter(&target, root ? "&wait=" : "wait=", work == CLI_COMMIT_WAIT ? "60" : NULL);
-	cJSON *answer = cook ? srv_cli_post_json(who, url, srv_cli_ended(&target), "{}", code)
-						 : srv_cli_ask_json(who, url, srv_cli_ended(&target), false, code);
-	hob_buf_release(&target);
-	return answer;
+	return cook ? srv_cli_post_json(who, url, srv_cli_ended(&target), "{}", code)
+				: srv_cli_ask_json(who, url, srv_cli_ended(&target), false, code);
 }
 
 cJSON *srv_cli_commit(const char *who, const char *url, const char *root, const char *name,
@@ -34,7 +32,7 @@ cJSON *srv_cli_commit(const char *who, const char *url, const char *root, const 
 cJSON *srv_cli_commit_manifest(const char *who, const char *url, const char *root, const char *name,
 							   const char *below, cJSON **commit, int *code)
 {
-	hob_buf from = {0};
+	hob_own_buf from = {0};
 	*commit = srv_cli_commit(who, url, root, name, CLI_COMMIT_WAIT, code);
 	const char *place = srv_cli_text(*commit, "assets_below");
 	hob_buf_printf(&from, "%s%s", place, below);
@@ -46,13 +44,11 @@ cJSON *srv_cli_commit_manifest(const char *who, const char *url, const char *roo
 		cJSON_AddBoolToObject(manifest, "is_tip", strcmp(place, srv_cli_text(*commit, "root")) == 0);
 	cJSON_ArrayForEach(asset, cJSON_GetObjectItemCaseSensitive(manifest, "assets"))
 	{
-		hob_buf shown = {0};
+		hob_own_buf shown = {0};
 		cJSON *full = cJSON_GetObjectItemCaseSensitive(asset, "asset");
 		hob_buf_printf(&shown, "%s%s", srv_cli_text(*commit, "root"), full->valuestring + strlen(place));
 		cJSON_SetValuestring(full, srv_cli_ended(&shown));
-		hob_buf_release(&shown);
 	}
-	hob_buf_release(&from);
 	return manifest;
 }
 
@@ -85,11 +81,10 @@ static int run_warm(int argc, char **argv)
 	int operands = srv_cli_parse(&srv_cli_warm, options, HOB_COUNT_OF(options), argc, argv);
 	if (operands == 0)
 		return srv_cli_usage_error(&srv_cli_warm, "name a branch, a tag or a commit");
-	cJSON *commit =
+	hob_own_json *commit =
 		srv_cli_commit("hob warm", url, root, argv[1], wait ? CLI_COMMIT_WAIT : CLI_COMMIT_COOK, &code);
 	if (commit)
 		code = tell(commit, json);
-	cJSON_Delete(commit);
 	return code;
 }
 

@@ -55,7 +55,7 @@ static void set_variables(const cJSON *event)
 
 static void execute(const char *command, hob_str line)
 {
-	cJSON *event = cJSON_ParseWithLength(line.data, line.len);
+	hob_own_json *event = cJSON_ParseWithLength(line.data, line.len);
 	if (!event)
 		return;
 	fflush(stdout);
@@ -76,7 +76,6 @@ static void execute(const char *command, hob_str line)
 	else if (WEXITSTATUS(status) != 0)
 		fprintf(stderr, "hob watch: the command for %s ended with code %d\n", srv_cli_text(event, "asset"),
 				WEXITSTATUS(status));
-	cJSON_Delete(event);
 }
 
 /* Prints {"event":"asset","event_id":"7c1e.4182", and the members of the data. */
@@ -91,14 +90,13 @@ static void print_marked(const watcher *w, hob_str data)
 
 static void tell_reset(const watcher *w, hob_str data)
 {
-	cJSON *reset = cJSON_ParseWithLength(data.data, data.len);
+	hob_own_json *reset = cJSON_ParseWithLength(data.data, data.len);
 	const char *reason = srv_cli_text(reset, "reason");
 	fprintf(
 		stderr,
 		"hob watch: %s%s%s%s; what changed before now may be missing here: 'hob ls' shows what is there\n",
 		w->since ? "--since " : "", w->since ? w->since : "", w->since ? ": " : "",
 		reason[0] ? reason : "the daemon has restarted");
-	cJSON_Delete(reset);
 }
 
 static void on_data(watcher *w, hob_str data)
@@ -193,14 +191,13 @@ static int run_watch(int argc, char **argv)
 	if (marked && command)
 		return srv_cli_usage_error(&srv_cli_watch,
 								   "--json is of what is printed, --exec prints nothing; leave out one");
-	hob_buf target = {0};
+	hob_own_buf target = {0};
 	hob_buf_put_str(&target, HOB_STR("/api/v1/events?kinds=asset"));
 	srv_cli_put_parameter(&target, "&asset=", operands > 0 ? argv[1] : NULL);
 	srv_cli_put_parameter(&target, "&since=", since);
 	char *text = command ? shell_text(command) : NULL;
 	watcher w = {.command = text, .since = since, .marked = marked};
 	int code = follow(&w, url, srv_cli_ended(&target), once);
-	hob_buf_release(&target);
 	hob_buf_free(text);
 	return code;
 }

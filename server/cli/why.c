@@ -20,11 +20,10 @@ static void print_line(const char *what, const char *text)
 	enum { COLUMN = 12 };
 	if (!text[0])
 		return;
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	hob_buf_printf(&out, "  %-9s ", what);
 	srv_cli_wrap(&out, hob_str_of(text), COLUMN, COLUMN, isatty(1) ? srv_cli_width(1) : UINT32_MAX);
 	printf("%.*s\n", HOB_FMT(hob_buf_str(&out)));
-	hob_buf_release(&out);
 }
 
 static void print_reasons(const cJSON *reasons)
@@ -77,15 +76,13 @@ static void put_target(hob_buf *out, const char *prefix, const cJSON *asset, con
 /* Prints who sent a file, if agents feed its root. */
 static void print_sender(const char *url, const cJSON *asset, const char *path)
 {
-	hob_buf target = {0};
+	hob_own_buf target = {0};
 	put_target(&target, "/api/v1/mirrors/", asset, "/origin/", path, "");
-	cJSON *origin = srv_cli_try_json(url, srv_cli_ended(&target), NULL);
+	hob_own_json *origin = srv_cli_try_json(url, srv_cli_ended(&target), NULL);
 	srv_cli_plain_json(origin);
 	if (origin)
 		printf("  sent by   %s, %s: %s\n", srv_cli_text(origin, "who"), srv_cli_text(origin, "at"),
 			   srv_cli_text(origin, "path"));
-	cJSON_Delete(origin);
-	hob_buf_release(&target);
 }
 
 static void print_senders(const char *url, const cJSON *asset, const cJSON *reasons)
@@ -104,18 +101,16 @@ static void print_senders(const char *url, const cJSON *asset, const cJSON *reas
 /* Prints the warnings in the served cook's report. */
 static void print_warnings(const char *url, const cJSON *asset)
 {
-	hob_buf target = {0};
+	hob_own_buf target = {0};
 	put_target(&target, "/a/", asset, "/", srv_cli_text(asset, "path"), "?output=report");
 	int ignored;
-	cJSON *report = srv_cli_ask_json("hob why", url, srv_cli_ended(&target), false, &ignored);
+	hob_own_json *report = srv_cli_ask_json("hob why", url, srv_cli_ended(&target), false, &ignored);
 	const cJSON *note;
 	cJSON_ArrayForEach(note, srv_cli_member(report, "notes"))
 	{
 		if (strcmp(srv_cli_text(note, "level"), "warning") == 0)
 			print_line("warning", srv_cli_text(note, "text"));
 	}
-	cJSON_Delete(report);
-	hob_buf_release(&target);
 }
 
 /* ---- repeating a cook */
@@ -136,18 +131,14 @@ static void drop_equal(cJSON *settings, const cJSON *initial)
 static char *changed_settings(const cJSON *settings)
 {
 	hob_settings initial;
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	hob_settings_init(&initial);
 	hob_settings_print(&initial, &text);
-	cJSON *known = cJSON_ParseWithLength((const char *)text.data, text.size);
-	cJSON *copy = cJSON_Duplicate(settings, true);
-	hob_buf_release(&text);
+	hob_own_json *known = cJSON_ParseWithLength((const char *)text.data, text.size);
+	hob_own_json *copy = cJSON_Duplicate(settings, true);
 	if (copy)
 		drop_equal(copy, known);
-	char *out = copy && copy->child ? cJSON_PrintUnformatted(copy) : NULL;
-	cJSON_Delete(copy);
-	cJSON_Delete(known);
-	return out;
+	return copy && copy->child ? cJSON_PrintUnformatted(copy) : NULL;
 }
 
 /* Prints a word for a shell: quoted unless it has only plain characters. */
@@ -170,14 +161,14 @@ static void print_word(const char *text)
 static void print_again(const char *url, const cJSON *asset)
 {
 	int ignored;
-	cJSON *roots = srv_cli_ask_json("hob why", url, "/api/v1/roots", false, &ignored);
+	hob_own_json *roots = srv_cli_ask_json("hob why", url, "/api/v1/roots", false, &ignored);
 	const cJSON *root = srv_cli_find(srv_cli_member(roots, "items"), "name", srv_cli_text(asset, "root"));
 	if (root) {
 		char path[4096];
 		if (srv_cli_text(root, "missing_since")[0])
 			printf("  %smissing%s   since %s: %s\n", srv_cli_standing_color("broken"), srv_cli_color_off(),
 				   srv_cli_text(root, "missing_since"), srv_cli_text(root, "note"));
-		char *settings = changed_settings(srv_cli_member(asset, "settings"));
+		hob_own char *settings = changed_settings(srv_cli_member(asset, "settings"));
 		snprintf(path, sizeof path, "%s/%s", srv_cli_text(root, "path"), srv_cli_text(asset, "path"));
 		fputs("  again     hob cook ", stdout);
 		print_word(path);
@@ -188,18 +179,15 @@ static void print_again(const char *url, const cJSON *asset)
 			print_word(settings);
 		}
 		fputs(" -o cooked/\n", stdout);
-		cJSON_free(settings);
 	}
-	cJSON_Delete(roots);
 }
 
 /* ---- why */
 
 static void print_value(const cJSON *value)
 {
-	char *text = cJSON_PrintUnformatted(value);
+	hob_own char *text = cJSON_PrintUnformatted(value);
 	fputs(text ? text : "(none)", stdout);
-	cJSON_free(text);
 }
 
 static void print_change(const cJSON *change)
@@ -277,7 +265,7 @@ static void put_watched_name(const char *url, const char *name, hob_buf *out)
 	const char *slash = strrchr(name, '/');
 	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - name) + 1 : 1, slash ? name : ".");
 	bool here = realpath(folder, real) != NULL;
-	cJSON *roots = here ? srv_cli_ask_json("hob why", url, "/api/v1/roots", false, &ignored) : NULL;
+	hob_own_json *roots = here ? srv_cli_ask_json("hob why", url, "/api/v1/roots", false, &ignored) : NULL;
 	const cJSON *root;
 	cJSON_ArrayForEach(root, srv_cli_member(roots, "items"))
 	{
@@ -286,7 +274,6 @@ static void put_watched_name(const char *url, const char *name, hob_buf *out)
 			hob_buf_printf(out, "%s/%s%s%s", srv_cli_text(root, "name"), rest, rest[0] ? "/" : "",
 						   slash ? slash + 1 : name);
 	}
-	cJSON_Delete(roots);
 	if (out->size == 0)
 		hob_buf_put_str(out, hob_str_of(name));
 }
@@ -324,14 +311,12 @@ static void print_what_if(const cJSON *answer)
 static int what_if(const char *url, const char *file, bool json)
 {
 	int code = EXIT_GOOD;
-	hob_buf name = {0};
+	hob_own_buf name = {0};
 	put_watched_name(url, file, &name);
-	cJSON *answer =
+	hob_own_json *answer =
 		srv_cli_ask_about("hob why", url, "/api/v1/what-if?file=", srv_cli_ended(&name), json, &code);
 	if (answer)
 		print_what_if(answer);
-	cJSON_Delete(answer);
-	hob_buf_release(&name);
 	return code;
 }
 
@@ -360,15 +345,13 @@ static int run_why(int argc, char **argv)
 		return code;
 	snprintf(target, sizeof target, "/api/v1/assets/%s/why%s%.24s", id, against ? "?rev=" : "",
 			 against ? against : "");
-	cJSON *why = srv_cli_ask_json("hob why", url, target, json, &code);
+	hob_own_json *why = srv_cli_ask_json("hob why", url, target, json, &code);
 	if (!why)
 		return code;
 	snprintf(target, sizeof target, "/api/v1/assets/%s", id);
-	cJSON *asset = srv_cli_ask_json("hob why", url, target, false, &code);
+	hob_own_json *asset = srv_cli_ask_json("hob why", url, target, false, &code);
 	if (asset)
 		print_why(url, why, asset, against);
-	cJSON_Delete(asset);
-	cJSON_Delete(why);
 	return code;
 }
 
@@ -439,7 +422,7 @@ static void print_job(const char *url, const cJSON *job, bool stages)
 	const char *result = srv_cli_text(job, "result"), *asset = srv_cli_text(job, "asset");
 	bool cooked = srv_cli_number(job, "cook_ms") > 0;
 	bool known = strcmp(result, "failed") == 0 && cJSON_IsTrue(srv_cli_member(job, "cached"));
-	hob_buf line = {0};
+	hob_own_buf line = {0};
 	hob_buf_printf(&line, "job %.0f  %s  %s%s%s%s", srv_cli_number(job, "id"),
 				   asset[0] ? asset : srv_cli_text(job, "kind"),
 				   srv_cli_standing_color(strcmp(result, "failed") == 0 ? "broken" : "fresh"),
@@ -451,7 +434,6 @@ static void print_job(const char *url, const cJSON *job, bool stages)
 					   srv_text_bytes((uint64_t)srv_cli_number(job, "peak_bytes"), peak));
 	hob_buf_printf(&line, "  %s%s%s\n", srv_cli_dim(), srv_cli_text(job, "finished_at"), srv_cli_color_off());
 	srv_cli_print_lines(hob_buf_str(&line));
-	hob_buf_release(&line);
 	print_reasons(srv_cli_member(job, "reason"));
 	if (cJSON_IsObject(srv_cli_member(job, "error")))
 		print_error(srv_cli_member(job, "error"));
@@ -461,12 +443,11 @@ static void print_job(const char *url, const cJSON *job, bool stages)
 		print_stages(job);
 	print_text(url, srv_cli_number(job, "id"));
 	int ignored = EXIT_GOOD;
-	cJSON *about = srv_cli_ask_asset("hob log", url, asset, &ignored);
+	hob_own_json *about = srv_cli_ask_asset("hob log", url, asset, &ignored);
 	if (about && strcmp(result, "failed") != 0 && srv_cli_number(about, "warnings") > 0)
 		print_warnings(url, about);
 	if (about)
 		print_again(url, about);
-	cJSON_Delete(about);
 }
 
 typedef struct follower {
@@ -489,7 +470,7 @@ static bool on_event(void *user, hob_str line)
 	follower *f = user;
 	if (!hob_str_starts(line, HOB_STR("data: ")))
 		return true;
-	cJSON *event = cJSON_ParseWithLength(line.data + 6, line.len - 6);
+	hob_own_json *event = cJSON_ParseWithLength(line.data + 6, line.len - 6);
 	static const char *const ends[] = {"cooked", "hit", "fetched", "failed", "skipped", "cancelled", "done"};
 	bool over = false, going = true;
 	for (size_t i = 0; i < HOB_COUNT_OF(ends); i++)
@@ -500,13 +481,11 @@ static bool on_event(void *user, hob_str line)
 		char id[32];
 		int code = EXIT_GOOD;
 		snprintf(id, sizeof id, "%.0f", srv_cli_number(event, "id"));
-		cJSON *job = find_job(f->url, id, true, &code);
+		hob_own_json *job = find_job(f->url, id, true, &code);
 		if (job)
 			show(f, job);
-		cJSON_Delete(job);
 		going = f->job == 0;
 	}
-	cJSON_Delete(event);
 	return going;
 }
 
@@ -531,23 +510,18 @@ static int run_log(int argc, char **argv)
 		return srv_cli_usage_error(&srv_cli_log, "name one asset, as in 'hob ls', or the number of a job");
 	bool is_job = argv[1][0] && strspn(argv[1], "0123456789") == strlen(argv[1]);
 	int code = EXIT_GOOD;
-	hob_buf full = {0};
+	hob_own_buf full = {0};
 	bool known = is_job || srv_cli_full_name("hob log", url, argv[1], &full, &code);
-	if (!known) {
-		hob_buf_release(&full);
+	if (!known)
 		return code;
-	}
 	const char *name = is_job ? argv[1] : srv_cli_ended(&full);
-	cJSON *job = find_job(url, name, is_job, &code);
+	hob_own_json *job = find_job(url, name, is_job, &code);
 	bool over = strcmp(srv_cli_text(job, "state"), "done") == 0;
 	follower f = {url, name, is_job ? srv_cli_number(job, "id") : 0, json};
 	if (job && (over || !following))
 		show(&f, job);
 	bool waits = following && (is_job ? job && !over : job || code == EXIT_ASSETS_FAILED);
-	cJSON_Delete(job);
-	code = waits ? follow(&f) : code;
-	hob_buf_release(&full);
-	return code;
+	return waits ? follow(&f) : code;
 }
 
 const cli_command srv_cli_log = {

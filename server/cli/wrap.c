@@ -101,14 +101,13 @@ void srv_cli_wrap(hob_buf *out, hob_str text, uint32_t at, uint32_t indent, uint
 void srv_cli_print_field(uint32_t column, const char *text, const char *fmt, ...)
 {
 	char left[128];
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	va_list args;
 	va_start(args, fmt);
 	vsnprintf(left, sizeof left, fmt, args);
 	va_end(args);
 	srv_cli_wrap(&out, hob_str_of(text), columns_of(hob_str_of(left)), column, srv_cli_width(1));
 	printf("%s%.*s\n", left, HOB_FMT(hob_buf_str(&out)));
-	hob_buf_release(&out);
 }
 
 void srv_cli_print_verdict(const char *name, bool holds, hob_str text)
@@ -125,18 +124,15 @@ void srv_cli_print_verdict(const char *name, bool holds, hob_str text)
 void srv_cli_print_lines(hob_str text)
 {
 	enum { DEEPER = 4 };
-	hob_buf plain = {0}, out = {0};
+	hob_own_buf plain = {0}, out = {0};
 	hob_buf_put_str(&plain, text);
 	hob_buf_put(&plain, "", 1);
-	if (plain.failed) {
-		hob_buf_release(&plain);
+	if (plain.failed)
 		return;
-	}
 	srv_plain_lines((char *)plain.data);
 	text = (hob_str){(const char *)plain.data, plain.size - 1};
 	if (!isatty(1)) {
 		fwrite(text.data, 1, text.len, stdout);
-		hob_buf_release(&plain);
 		return;
 	}
 	uint32_t width = srv_cli_width(1);
@@ -151,6 +147,4 @@ void srv_cli_print_lines(hob_str text)
 		hob_buf_put(&out, "\n", end < text.len);
 	}
 	fwrite(out.data, 1, out.size, stdout);
-	hob_buf_release(&out);
-	hob_buf_release(&plain);
 }

@@ -183,7 +183,7 @@ static bool send_all(srv_connection *c, const void *data, size_t size)
 
 bool srv_connection_ask(srv_connection *c, const srv_ask *ask, hob_error *err)
 {
-	hob_buf head = {0};
+	hob_own_buf head = {0};
 	const char *token = c->peer->token;
 	hob_buf_printf(&head, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: hob/%s\r\n", ask->method, ask->target,
 				   c->host, HOB_VERSION);
@@ -200,7 +200,6 @@ bool srv_connection_ask(srv_connection *c, const srv_ask *ask, hob_error *err)
 	hob_buf_put_str(&head, HOB_STR("\r\n"));
 	c->keep = ask->keep;
 	bool sent = !head.failed && send_all(c, head.data, head.size);
-	hob_buf_release(&head);
 	return sent || hob_fail(err, IO, "%s took no request", c->peer->url);
 }
 

@@ -56,13 +56,12 @@ bool srv_config_parse_size(const char *text, uint64_t *out)
 
 static void refuse_choice(srv_config_key key, const char *text, const char *where, hob_error *err)
 {
-	hob_buf names = {0};
+	hob_own_buf names = {0};
 	for (size_t i = 0; i < HOB_COUNT_OF(choices); i++)
 		if (choices[i].key == key)
 			hob_buf_printf(&names, "%s%s", names.size ? ", " : "", choices[i].value);
 	(void)!hob_fail(err, CONFIG, "%s must be one of %.*s, not '%s'", where, HOB_FMT(hob_buf_str(&names)),
 					text);
-	hob_buf_release(&names);
 }
 
 static const char *normal_form(srv_config *config, srv_config_key key, const char *text, const char *where,

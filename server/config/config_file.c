@@ -144,14 +144,13 @@ static bool read_group(const reader *r, const cJSON *group)
 		bool list = cJSON_IsArray(item) &&
 					(srv_config_table[key].type == SRV_CONFIG_TYPE_list || key == SRV_CONFIG_listen);
 		if (list && key == SRV_CONFIG_listen) {
-			hob_buf all = {0};
+			hob_own_buf all = {0};
 			for (const cJSON *one = item->child; one; one = one->next)
 				hob_buf_printf(&all, "%s%s", one == item->child ? "" : ",",
 							   one->valuestring ? one->valuestring : "");
 			hob_buf_put(&all, "", 1);
 			bool ok = !all.failed && srv_config_set(r->config, key, (const char *)all.data, SRV_CONFIG_FILE,
 													"server.listen", r->err);
-			hob_buf_release(&all);
 			if (!ok)
 				return false;
 			continue;
@@ -177,12 +176,11 @@ static bool is_group(const char *name)
 
 static bool overlay(const reader *r, const cJSON *object, const char *what, hob_settings *settings)
 {
-	char *text = cJSON_PrintUnformatted(object), where[PATH_MAX + 64];
+	hob_own char *text = cJSON_PrintUnformatted(object);
+	char where[PATH_MAX + 64];
 	snprintf(where, sizeof where, "%s: %s", r->file, what);
-	bool ok = text ? hob_settings_overlay(settings, hob_str_of(text), hob_str_of(where), r->err)
-				   : fail_memory(r->err);
-	cJSON_free(text);
-	return ok;
+	return text ? hob_settings_overlay(settings, hob_str_of(text), hob_str_of(where), r->err)
+				: fail_memory(r->err);
 }
 
 /* Expands braces: "a/{b,c}.x" gives "a/b.x" and "a/c.x". */
@@ -369,7 +367,7 @@ static bool read_root(const reader *r, const cJSON *root)
 static bool read_file(srv_config *config, hob_error *err)
 {
 	FILE *file = fopen(config->file, "re");
-	char *text = malloc(FILE_BYTES_MAX);
+	hob_own char *text = malloc(FILE_BYTES_MAX);
 	size_t size = file && text ? fread(text, 1, FILE_BYTES_MAX, file) : 0;
 	bool ok = file && text && !ferror(file) && size < FILE_BYTES_MAX;
 	if (!ok)
@@ -378,7 +376,7 @@ static bool read_file(srv_config *config, hob_error *err)
 	if (file)
 		fclose(file);
 	const char *end = text;
-	cJSON *root = ok ? cJSON_ParseWithLengthOpts(text, size, &end, false) : NULL;
+	hob_own_json *root = ok ? cJSON_ParseWithLengthOpts(text, size, &end, false) : NULL;
 	if (ok && !root) {
 		size_t line, column;
 		hob_text_place((hob_str){text, size}, end, &line, &column);
@@ -389,10 +387,7 @@ static bool read_file(srv_config *config, hob_error *err)
 	reader r = {
 		config, config->file,
 		slash ? hob_str_sub(hob_str_of(config->file), 0, (size_t)(slash - config->file)) : HOB_STR("."), err};
-	ok = ok && read_root(&r, root);
-	cJSON_Delete(root);
-	free(text);
-	return ok;
+	return ok && read_root(&r, root);
 }
 
 static bool read_environment(srv_config *config, hob_error *err)

@@ -42,14 +42,13 @@ bool srv_ignore_read(hob_arena *arena, const char *folder, const char *const *ex
 		*err = refused;
 	if (!file)
 		return refused.code == HOB_ERR_OK;
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	char bytes[4096];
 	for (size_t got; (got = fread(bytes, 1, sizeof bytes, file)) > 0 && text.size <= BYTES_MAX;)
 		hob_buf_put(&text, bytes, got);
 	bool ok = !ferror(file) || hob_fail(err, IO, "'%s' cannot be read: %s", path, strerror(errno));
 	const char *const *globs = ok ? hob_ignore_lines(arena, hob_buf_str(&text), path, exclude, err) : NULL;
 	fclose(file);
-	hob_buf_release(&text);
 	if (globs)
 		*out = globs;
 	return globs != NULL;

@@ -9,10 +9,9 @@ void srv_control_put_error(hob_buf *body, const char *code, const char *detail)
 
 void srv_control_answer(srv_control *control, int status, const char *code, const char *detail)
 {
-	hob_buf body = {0};
+	hob_own_buf body = {0};
 	srv_control_put_error(&body, code, detail);
 	control->answer(control, status, hob_buf_str(&body));
-	hob_buf_release(&body);
 }
 
 void srv_control_refuse(srv_control *control, int status, const hob_error *error)
@@ -35,8 +34,7 @@ bool srv_control_lists(hob_str list, hob_str between, hob_str word)
 
 void srv_control_accept(srv_control *control, uint64_t job)
 {
-	hob_buf body = {0};
+	hob_own_buf body = {0};
 	hob_buf_printf(&body, "{\"job\":%llu}", (unsigned long long)job);
 	control->answer(control, 202, hob_buf_str(&body));
-	hob_buf_release(&body);
 }

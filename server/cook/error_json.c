@@ -65,7 +65,7 @@ static hob_str part_of_merge(hob_arena *arena, hob_str message, hob_str path)
 static void name_file(cJSON *error, const char *code, const char *message, hob_str path)
 {
 	static const char mend[] = "correct this file; Hob tries again when it is saved";
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_arena_init(&arena, 64 << 10);
 	hob_str file = settings_file(code, hob_str_of(message));
 	if (file.len == 0 && hob_str_ends_nocase(path, HOB_STR(".merge"))) {
@@ -74,32 +74,28 @@ static void name_file(cJSON *error, const char *code, const char *message, hob_s
 							  strcmp(code, hob_err_name(HOB_ERR_UNSUPPORTED)) == 0))
 			cJSON_ReplaceItemInObjectCaseSensitive(error, "hint", cJSON_CreateString(mend));
 	}
-	cJSON *place = cJSON_CreateObject(), *old = cJSON_DetachItemFromObjectCaseSensitive(error, "location");
-	hob_buf name = {0};
+	cJSON *place = cJSON_CreateObject();
+	hob_own_json *old = cJSON_DetachItemFromObjectCaseSensitive(error, "location");
+	hob_own_buf name = {0};
 	hob_buf_put_json(&name, file.len > 0 ? file : path);
 	hob_buf_put(&name, "", 1);
 	cJSON_AddRawToObject(place, "file", name.failed ? "null" : (const char *)name.data);
-	hob_buf_release(&name);
 	while (old && old->child) {
 		cJSON *item = cJSON_DetachItemViaPointer(old, old->child);
 		cJSON_AddItemToObject(place, item->string, item);
 	}
-	cJSON_Delete(old);
 	cJSON *cause = cJSON_DetachItemFromObjectCaseSensitive(error, "root_cause");
 	cJSON_AddItemToObject(error, "location", place);
 	cJSON_AddItemToObject(error, "root_cause", cause);
-	hob_arena_release(&arena);
 }
 
 void srv_error_of_asset(hob_str json, hob_str path, hob_buf *out)
 {
-	cJSON *error = cJSON_ParseWithLength(json.data, json.len);
+	hob_own_json *error = cJSON_ParseWithLength(json.data, json.len);
 	const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(error, "message"));
 	const char *code = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(error, "code"));
 	if (message && code)
 		name_file(error, code, message, path);
-	char *text = message && code ? cJSON_PrintUnformatted(error) : NULL;
+	hob_own char *text = message && code ? cJSON_PrintUnformatted(error) : NULL;
 	hob_buf_put_str(out, text ? hob_str_of(text) : json);
-	cJSON_free(text);
-	cJSON_Delete(error);
 }

@@ -32,7 +32,7 @@ void srv_derive_answer(srv_control *control, const hob_sha256 *blob)
 static void answer_all(derivation *d, const hob_error *error)
 {
 	while (d->askers) {
-		asker *first = d->askers;
+		hob_own asker *first = d->askers;
 		d->askers = first->next;
 		if (*d->derive->host.closing)
 			srv_control_answer(first->control, 503, "http.draining", "Hob is stopping");
@@ -42,7 +42,6 @@ static void answer_all(derivation *d, const hob_error *error)
 			srv_control_refuse(first->control, 0, error);
 		else
 			srv_derive_answer(first->control, &d->blob);
-		free(first);
 	}
 }
 
@@ -237,7 +236,7 @@ static bool find_outputs(srv_derive *derive, srv_control *control, derivation *w
 static int find_version(srv_derive *derive, const srv_derive_asset *a, hob_str which, derivation *wanted,
 						int side, hob_error *err)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	srv_record record;
 	srv_version_of of = {derive->host.store, derive->host.rev(derive->host.user), hob_str_of(a->full),
 						 a->served};
@@ -251,7 +250,6 @@ static int find_version(srv_derive *derive, const srv_derive_asset *a, hob_str w
 		srv_derive_picture_of(&record, wanted->outputs[side], wanted->level & 0xFFFF, &wanted->pair[side]);
 	else if (refused == 0 && record.stats.len > 0)
 		wanted->stats[side] = hob_must(strndup(record.stats.data, record.stats.len));
-	hob_arena_release(&arena);
 	return refused;
 }
 

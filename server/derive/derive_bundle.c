@@ -61,13 +61,11 @@ static bool put_buf(const sink *s, hob_buf *buf, hob_error *err)
 
 static bool put_text(const sink *s, const char *name, hob_str text, hob_error *err)
 {
-	hob_buf head = {0};
+	hob_own_buf head = {0};
 	srv_tar_put_head(&head, hob_str_of(name), text.len);
 	hob_buf_put_str(&head, text);
 	srv_tar_put_padding(&head, text.len);
-	bool ok = put_buf(s, &head, err);
-	hob_buf_release(&head);
-	return ok;
+	return put_buf(s, &head, err);
 }
 
 static bool fail_changed(bundle_work *b, const bundle_file *file)
@@ -81,7 +79,7 @@ static bool fail_changed(bundle_work *b, const bundle_file *file)
 static bool put_content(bundle_work *b, const sink *s, bundle_file *file, int fd)
 {
 	enum { CHUNK = 256 << 10 };
-	uint8_t *bytes = hob_must(malloc(CHUNK));
+	hob_own uint8_t *bytes = hob_must(malloc(CHUNK));
 	hob_hasher hasher;
 	uint64_t done = 0;
 	ssize_t got = 1;
@@ -94,7 +92,6 @@ static bool put_content(bundle_work *b, const sink *s, bundle_file *file, int fd
 								: fail_changed(b, file);
 	}
 	hob_sha256 digest = hob_hasher_finish(&hasher);
-	free(bytes);
 	if (ok && (got < 0 || done != file->size || !hob_sha256_equal(&digest, &file->digest)))
 		ok = fail_changed(b, file);
 	return ok;
@@ -103,35 +100,27 @@ static bool put_content(bundle_work *b, const sink *s, bundle_file *file, int fd
 static bool put_file(bundle_work *b, const sink *s, bundle_file *file)
 {
 	struct stat info;
-	int fd = srv_open_beneath(b->root_fd, file->path, O_RDONLY, true);
-	if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-		srv_close(fd);
+	srv_own_fd fd = srv_open_beneath(b->root_fd, file->path, O_RDONLY, true);
+	if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
 		return fail_changed(b, file);
-	}
 	file->size = (uint64_t)info.st_size;
-	hob_buf head = {0}, name = {0};
+	hob_own_buf head = {0}, name = {0};
 	hob_buf_printf(&name, "files/%s", file->path);
 	srv_tar_put_head(&head, hob_buf_str(&name), file->size);
 	bool ok = put_buf(s, &head, &b->error) && put_content(b, s, file, fd);
 	srv_tar_put_padding(&head, file->size);
-	ok = ok && put_buf(s, &head, &b->error);
-	close(fd);
-	hob_buf_release(&head);
-	hob_buf_release(&name);
-	return ok;
+	return ok && put_buf(s, &head, &b->error);
 }
 
 static bool put_archive(bundle_work *b, const sink *s)
 {
-	hob_buf end = {0};
+	hob_own_buf end = {0};
 	bool ok = put_text(s, "bundle.json", hob_buf_str(&b->json), &b->error) &&
 			  put_text(s, "log.txt", b->log, &b->error);
 	for (uint32_t i = 0; ok && i < b->file_count; i++)
 		ok = put_file(b, s, &b->files[i]);
 	srv_tar_put_end(&end);
-	ok = ok && put_buf(s, &end, &b->error);
-	hob_buf_release(&end);
-	return ok;
+	return ok && put_buf(s, &end, &b->error);
 }
 
 static void bundle_run(uv_work_t *work)

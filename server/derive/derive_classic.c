@@ -57,7 +57,7 @@ static void classic_run(uv_work_t *work)
 static void classic_done(uv_work_t *work, int status)
 {
 	(void)status;
-	classic_work *job = work->data;
+	hob_own classic_work *job = work->data;
 	const srv_derive_host *host = &job->derive->host;
 	hob_error error = job->error;
 	if (error.code == HOB_ERR_OK &&
@@ -68,7 +68,6 @@ static void classic_done(uv_work_t *work, int status)
 	} else {
 		srv_control_refuse(job->control, 0, &error);
 	}
-	free(job);
 	host->over(host->user);
 }
 

@@ -112,7 +112,7 @@ static bool make_glb(derivation *d, hob_buf *out)
 	hob_bytes parts[SRV_DERIVE_PARTS] = {{0}};
 	stored_pictures pictures = {.of = d};
 	uint64_t most = d->derive->host.most_bytes;
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_arena_init(&arena, 1 << 20);
 	hob_notes notes = {.arena = &arena};
 	bool ok = read_parts(d, 0, &most, parts);
@@ -121,7 +121,6 @@ static bool make_glb(derivation *d, hob_buf *out)
 	for (int i = 0; i < SRV_DERIVE_PARTS; i++)
 		srv_derive_unmap(&parts[i]);
 	srv_derive_unmap(&pictures.mapped);
-	hob_arena_release(&arena);
 	return ok;
 }
 
@@ -172,12 +171,11 @@ static void make(derivation *d, hob_bytes from, hob_buf *out)
 void srv_derive_run(uv_work_t *work)
 {
 	derivation *d = work->data;
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	hob_bytes from = {0};
 	if (is_of_one_blob(d->kind))
 		from = read_one(d, &d->of, d->derive->host.most_bytes, &d->error);
 	if (!is_of_one_blob(d->kind) || from.data)
 		make(d, from, &out);
 	srv_derive_unmap(&from);
-	hob_buf_release(&out);
 }

@@ -61,7 +61,7 @@ static bool is_hopeless(const struct thumbnails *t, const hob_sha256 *key)
 static bool gather(const srv_derive *derive, const srv_derive_asset *a, uint32_t size,
 				   srv_thumbnail_input *out, hob_sha256 *key)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_arena_init(&arena, 16 << 20);
 	srv_record record;
 	hob_error error;
@@ -72,7 +72,6 @@ static bool gather(const srv_derive *derive, const srv_derive_asset *a, uint32_t
 		srv_derive_picture_of(&record, parts, size, out);
 		*key = srv_thumbnail_key(out);
 	}
-	hob_arena_release(&arena);
 	return whole;
 }
 
@@ -80,12 +79,11 @@ static void draw_run(uv_work_t *work)
 {
 	drawing *d = work->data;
 	const srv_derive_host *host = &d->derive->host;
-	hob_buf png = {0};
+	hob_own_buf png = {0};
 	if (srv_thumbnail_draw(d->derive->thumbnails->program, host->sandbox, host->store, &d->input,
 						   host->closing, &png, &d->error) &&
 		srv_blob_put(host->store, hob_buf_bytes(&png), &d->blob, &d->error))
 		d->error.code = HOB_ERR_OK;
-	hob_buf_release(&png);
 }
 
 static void put_wish(struct thumbnails *t, wish w)
@@ -102,10 +100,9 @@ static void put_wish(struct thumbnails *t, wish w)
 
 static void publish_there(srv_derive *derive, const srv_derive_asset *a, uint32_t size)
 {
-	hob_buf data = {0};
+	hob_own_buf data = {0};
 	hob_json_object(&data, HOB_JSON("id", a->id), HOB_JSON("size", size), HOB_JSON("asset", a->full));
 	srv_publish_event(derive->host.publish, "thumbnail", hob_str_of(a->full), hob_buf_str(&data));
-	hob_buf_release(&data);
 }
 
 /* Ends a wish: the picture exists, or cannot be drawn. */
@@ -147,7 +144,7 @@ static bool is_passing(hob_err_code code)
 static void draw_done(uv_work_t *work, int status)
 {
 	(void)status;
-	drawing *d = work->data;
+	hob_own drawing *d = work->data;
 	srv_derive *derive = d->derive;
 	const srv_derive_host *host = &derive->host;
 	struct thumbnails *t = derive->thumbnails;
@@ -168,7 +165,6 @@ static void draw_done(uv_work_t *work, int status)
 		}
 		settle_all(derive, d->wish, there);
 	}
-	free(d);
 	srv_derive_draw(derive);
 	host->over(host->user);
 }

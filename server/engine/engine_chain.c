@@ -163,13 +163,12 @@ static void keep_if_whole(srv_engine *engine, promise *p)
 static void on_pulled(void *user, bool ok, const char *author)
 {
 	(void)author;
-	pull *p = user;
+	hob_own pull *p = user;
 	srv_engine *engine = p->engine;
 	for (uint32_t i = 0; ok && !engine->closing && i < PROMISES_MAX; i++)
 		if (names(&engine->exchange->promises[i], &p->digest))
 			keep_if_whole(engine, &engine->exchange->promises[i]);
 	p->control->answer(p->control, ok ? 200 : 404, HOB_STR("{}"));
-	free(p);
 }
 
 void srv_engine_pull(srv_engine *engine, srv_control *control)

@@ -176,7 +176,7 @@ static void cook_again(srv_engine *engine, asset *a)
 static bool publish_held(srv_engine *engine, asset *a)
 {
 	held_change *h = &changeset_of(engine, a)->held[a->changeset.held - 1];
-	hob_buf tail = h->tail;
+	hob_own_buf tail = h->tail;
 	h->tail = (hob_buf){0};
 	engine_change change = {.a = a, .state = h->state, .tail = hob_buf_str(&tail)};
 	drop(engine, a);
@@ -186,7 +186,6 @@ static bool publish_held(srv_engine *engine, asset *a)
 		srv_publish_one(engine, &change);
 	else if (!follows)
 		cook_again(engine, a);
-	hob_buf_release(&tail);
 	return shown;
 }
 

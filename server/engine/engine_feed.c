@@ -11,7 +11,7 @@ void srv_publish_job(engine_job *job, const char *state)
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
-	hob_buf data = {0};
+	hob_own_buf data = {0};
 	hob_json_put(&data, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("id", job->life.order.id),
 				 HOB_JSON("state", state), HOB_JSON("asset", a->full));
 	if (job->life.stage == SRV_JOB_COOK)
@@ -20,7 +20,6 @@ void srv_publish_job(engine_job *job, const char *state)
 	srv_publish_event(&engine->publish, "job", hob_str_of(a->full), hob_buf_str(&data));
 	if (job->life.order.priority < SRV_PRIORITY_BACKGROUND)
 		engine->publish.prompt = true;
-	hob_buf_release(&data);
 }
 
 static void note_time(srv_engine_times *times, uint64_t ns)
@@ -58,15 +57,14 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
-	hob_buf reasons = {0}, text = {0};
+	hob_own_buf reasons = {0}, text = {0};
 	bool skipped = strcmp(result, "failed") == 0 && srv_asset_is_skipped(a);
 	result = skipped ? "skipped" : result;
 	hob_buf_printf(&reasons, "[%.*s]", HOB_FMT(hob_buf_str(&job->life.order.why)));
 	if (error) {
-		hob_buf plain = {0};
+		hob_own_buf plain = {0};
 		srv_error_json(error, "cook", &plain);
 		srv_error_of_asset(hob_buf_str(&plain), hob_str_of(a->path), &text);
-		hob_buf_release(&plain);
 	} else if (skipped || strcmp(result, "failed") == 0) {
 		hob_buf_put_str(&text, hob_buf_str(&a->error));
 	}
@@ -90,13 +88,13 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 		note_time(&engine->counters.times.cook, row.cook_ns);
 		note_time(&engine->counters.times.total, between_ns(row.queued_at_ms, row.finished_at_ms));
 	}
-	hob_buf origin = {0}; /* server/query/why_cooked.c reads it */
+	hob_own_buf origin = {0}; /* server/query/why_cooked.c reads it */
 	if (job->life.elsewhere) {
 		hob_buf_printf(&origin, "%s%s%s", engine->options.upstream,
 					   job->remote.author[0] ? SRV_STORE_COOKED_BY : "", job->remote.author);
 		row.log = hob_buf_str(&origin);
 	}
-	hob_buf stages = {0};
+	hob_own_buf stages = {0};
 	if (job->cook.outcome || row.finished_at_ms - row.started_at_ms > LONG_MS)
 		srv_job_steps_print(&job->steps, uv_hrtime(), &stages);
 	row.stages = hob_buf_str(&stages);
@@ -106,15 +104,11 @@ void srv_record_job(engine_job *job, const char *result, const hob_sha256 *recor
 	if (!skipped)
 		note_activity(engine, &row);
 	srv_publish_job(job, result);
-	hob_buf_release(&reasons);
-	hob_buf_release(&stages);
-	hob_buf_release(&text);
-	hob_buf_release(&origin);
 }
 
 void srv_record_cancelled(srv_engine *engine, const asset *a, const srv_asset_next *order)
 {
-	hob_buf reasons = {0};
+	hob_own_buf reasons = {0};
 	hob_error error;
 	hob_buf_printf(&reasons, "[%.*s]", HOB_FMT(hob_buf_str(&order->why)));
 	srv_job_row row = {.id = order->id,
@@ -128,5 +122,4 @@ void srv_record_cancelled(srv_engine *engine, const asset *a, const srv_asset_ne
 	engine->counters.cancelled++;
 	engine->counters.jobs++;
 	note_activity(engine, &row);
-	hob_buf_release(&reasons);
 }

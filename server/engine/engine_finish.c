@@ -76,7 +76,7 @@ srv_job_event srv_job_keep(engine_job *job)
  * others get it. */
 static srv_job_event keep_failure(engine_job *job, srv_record *record, bool shared)
 {
-	hob_buf error = {0};
+	hob_own_buf error = {0};
 	hob_error without;
 	assert(record->output_count == 0);
 	if (!srv_kept_key(&job->arena, record, &record->key, &without))
@@ -90,7 +90,6 @@ static srv_job_event keep_failure(engine_job *job, srv_record *record, bool shar
 	srv_job_remember_inputs(job, record);
 	srv_publish_bad(job, record, &job->cook.error);
 	srv_record_job(job, "failed", &record->key, &job->cook.error);
-	hob_buf_release(&error);
 	return SRV_JOB_SAY(RECORDED);
 }
 

@@ -170,7 +170,7 @@ static bool uses_one(const srv_view_asset *a, const hob_sha256 *damaged, size_t 
 void srv_engine_heal_blobs(srv_engine *engine)
 {
 	size_t count;
-	hob_sha256 *damaged = take_damaged(engine, &count);
+	hob_own hob_sha256 *damaged = take_damaged(engine, &count);
 	uint32_t assets = 0;
 	const srv_view *view = count > 0 ? srv_views_take(engine->views) : NULL;
 	for (uint32_t i = 0; view && i < view->count; i++) {
@@ -187,7 +187,6 @@ void srv_engine_heal_blobs(srv_engine *engine)
 	assert(count > 0 || assets == 0);
 	if (view)
 		srv_view_drop(view);
-	free(damaged);
 	if (count > 0)
 		srv_log(SRV_LOG_WARNING, "healing", "%zu blob%s damaged or gone; %u asset%s cooked again", count,
 				count == 1 ? " was" : "s were", assets, assets == 1 ? " is" : "s are");

@@ -182,14 +182,13 @@ static void show_extensions(srv_engine *engine)
 {
 	uint32_t count;
 	const srv_pool_importer *importers = srv_pool_importers(engine->jobs->pool, &count);
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	hob_buf_put(&text, "\n", 1);
 	for (uint32_t i = 0; i < count; i++)
 		for (uint32_t k = 0; k < importers[i].extension_count; k++)
 			hob_buf_printf(&text, "%.*s\n", HOB_FMT(importers[i].extensions[k]));
 	srv_views_set_extensions(engine->views, hob_buf_str(&text));
 	engine->publish.view = true;
-	hob_buf_release(&text);
 }
 
 /* Takes the importers from the first worker: they decide which files are assets. */
@@ -273,14 +272,13 @@ static void put_run(srv_piece *piece)
 
 static void put_done(srv_piece *piece)
 {
-	part_put *put = piece->user;
+	hob_own part_put *put = piece->user;
 	srv_engine *engine = put->engine;
 	engine->counters.parts.made++;
 	if (!put->ok || !srv_store_put_part(engine->store, &put->part, &put->blob, &put->error))
 		srv_log(SRV_LOG_WARNING, "store", "a part was not kept: %s", put->error.context);
 	engine->publish.rows = true;
 	srv_pool_part_kept(engine->jobs->pool, put->part.bytes);
-	free(put);
 }
 
 /* Stores a part in libuv's pool: hashing and writing megabytes is too long for a turn of the loop. */

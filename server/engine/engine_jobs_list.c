@@ -44,11 +44,10 @@ static void put_live_job(srv_engine *engine, uint32_t id, hob_buf *out)
 	}
 	hob_json_put(out, HOB_JSON("priority", srv_priority_name(priority)),
 				 HOB_JSON_LIST("reason", hob_buf_str(&order->why)));
-	hob_buf stages = {0};
+	hob_own_buf stages = {0};
 	if (job)
 		srv_job_steps_print(&job->steps, uv_hrtime(), &stages);
 	srv_past_put_stages(hob_buf_str(&stages), out);
-	hob_buf_release(&stages);
 	hob_json_close(out, '}');
 }
 
@@ -72,7 +71,7 @@ static uint32_t add_live(srv_engine *engine, const srv_control *control, uint32_
 void srv_engine_list_jobs(srv_engine *engine, srv_control *control)
 {
 	uint32_t left = control->number2 > 0 ? (uint32_t)control->number2 : UINT32_MAX;
-	hob_buf items = {0};
+	hob_own_buf items = {0};
 	srv_engine_flush(engine); /* finished jobs are rows, which server/query reads */
 	if (control->asset.len == 0 && srv_control_lists(control->text, HOB_STR(","), HOB_STR("running")))
 		srv_engine_put_tasks(engine, false, &items);
@@ -85,14 +84,12 @@ void srv_engine_list_jobs(srv_engine *engine, srv_control *control)
 		if (job->life.part != SRV_JOB_BESIDE)
 			left = add_live(engine, control, job->asset, left, &items);
 	uint32_t room = left > 0 ? srv_queue_count(engine->jobs->queue) : 0;
-	uint32_t *queued = malloc((room + 1) * sizeof *queued);
+	hob_own uint32_t *queued = malloc((room + 1) * sizeof *queued);
 	uint32_t count = queued ? srv_queue_peek(engine->jobs->queue, queued, room) : 0;
 	assert(count <= room);
 	for (uint32_t i = 0; i < count; i++)
 		left = add_live(engine, control, queued[i], left, &items);
-	free(queued);
 	control->answer(control, 200, hob_buf_str(&items));
-	hob_buf_release(&items);
 }
 
 /* ---- one job */
@@ -108,7 +105,7 @@ static uint32_t find_live(const srv_engine *engine, uint64_t id)
 
 void srv_engine_tell_job(srv_engine *engine, srv_control *control)
 {
-	hob_buf body = {0};
+	hob_own_buf body = {0};
 	srv_engine_flush(engine); /* finished jobs are rows */
 	uint32_t live = find_live(engine, control->number);
 	if (live != HOB_NONE)
@@ -119,7 +116,6 @@ void srv_engine_tell_job(srv_engine *engine, srv_control *control)
 		control->answer(control, 200, hob_buf_str(&body));
 	else
 		srv_control_answer(control, 404, "http.not-found", "no such job is queued or runs");
-	hob_buf_release(&body);
 }
 
 /* ---- cancelling */

@@ -54,16 +54,13 @@ bool srv_engine_is_doubtful(const srv_engine *engine, const srv_record *record)
 	if (record->stats.len == 0)
 		return false;
 	int64_t age = srv_clock_ms(CLOCK_REALTIME) - record->cooked_at_ms;
-	cJSON *then = cJSON_ParseWithLength(record->stats.data, record->stats.len);
-	bool other = age >= DAY_MS || age < -DAY_MS ||
-				 has_more(then, "timeout_ms", engine->options.pool.timeout_ms) ||
-				 has_more(then, "memory_mib", memory_mib(engine)) ||
-				 has_more(then, "source_mib", source_mib(engine)) ||
-				 !says(then, "machine", engine->jobs->machine) || !says(then, "hob", HOB_VERSION) ||
-				 cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(then, "sandbox")) !=
-					 (double)engine->options.pool.sandbox;
-	cJSON_Delete(then);
-	return other;
+	hob_own_json *then = cJSON_ParseWithLength(record->stats.data, record->stats.len);
+	return age >= DAY_MS || age < -DAY_MS || has_more(then, "timeout_ms", engine->options.pool.timeout_ms) ||
+		   has_more(then, "memory_mib", memory_mib(engine)) ||
+		   has_more(then, "source_mib", source_mib(engine)) ||
+		   !says(then, "machine", engine->jobs->machine) || !says(then, "hob", HOB_VERSION) ||
+		   cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(then, "sandbox")) !=
+			   (double)engine->options.pool.sandbox;
 }
 
 void srv_engine_doubt_at(asset *a, const srv_record *record)

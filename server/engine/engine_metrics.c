@@ -208,12 +208,11 @@ void srv_engine_stats(void *user, hob_buf *out)
 		HOB_JSON("damaged_blobs", usage.damaged_blobs), HOB_JSON("oldest_idle_s", usage.oldest_idle_s),
 		HOB_JSON("records", usage.record_count), HOB_JSON("parts", usage.part_count), HOB_JSON_CLOSE('}'));
 	srv_engine_put_upstream(engine, out);
-	hob_buf degraded = {0};
+	hob_own_buf degraded = {0};
 	srv_engine_workers_error(engine, &degraded);
 	if (degraded.size == 0)
 		srv_engine_disk_error(engine, &degraded);
 	hob_json_put(out, HOB_JSON_SOME("degraded", hob_buf_str(&degraded)));
-	hob_buf_release(&degraded);
 }
 
 srv_activity_run srv_engine_progress(srv_engine *engine)

@@ -137,10 +137,9 @@ void srv_engine_asset_id(const srv_engine *engine, const asset *a, char id[SRV_A
 	} else if (has_arrived(row, a)) {
 		memcpy(id, row->id, SRV_ASSET_ID + 1);
 	} else { /* another asset now has the id that its name gave */
-		hob_buf text = {0};
+		hob_own_buf text = {0};
 		hob_buf_printf(&text, "%s\n%llu", a->full, (unsigned long long)row->number);
 		srv_asset_id(hob_buf_str(&text), id);
-		hob_buf_release(&text);
 	}
 }
 
@@ -174,7 +173,7 @@ void srv_engine_show_former(srv_engine *engine)
 {
 	struct engine_moves *moves = engine->moves;
 	uint32_t left = moves->count - moves->shown, count = 0;
-	srv_view_former *names = left > 0 ? calloc(left, 2 * sizeof *names) : NULL;
+	hob_own srv_view_former *names = left > 0 ? calloc(left, 2 * sizeof *names) : NULL;
 	for (uint32_t number = moves->shown + 1; names && number <= moves->count; number++) {
 		const moved *row = &moves->rows[number - 1];
 		hob_str earlier = hob_str_of(row->earlier), name = hob_str_of(row->name);
@@ -189,7 +188,6 @@ void srv_engine_show_former(srv_engine *engine)
 	if (count > 0)
 		srv_views_add_former(engine->views, names, count);
 	moves->shown += names ? left : 0;
-	free(names);
 }
 
 /* ---- settings files */
@@ -261,7 +259,7 @@ void srv_engine_put_settings_of(const srv_engine *engine, const asset *a, hob_bu
 
 uint32_t srv_engine_settings_heir(srv_engine *engine, uint32_t root, hob_str model)
 {
-	hob_buf full = {0};
+	hob_own_buf full = {0};
 	hob_buf_printf(&full, "%.*s/%.*s", HOB_FMT(engine->roots->shown[root].name), HOB_FMT(model));
 	uint32_t number = srv_engine_move_of(engine, hob_buf_str(&full)), last = 0;
 	for (hob_str name = hob_buf_str(&full); number > last;) {
@@ -273,7 +271,6 @@ uint32_t srv_engine_settings_heir(srv_engine *engine, uint32_t root, hob_str mod
 		number = srv_engine_move_of(engine, name);
 	}
 	assert(last <= engine->moves->count);
-	hob_buf_release(&full);
 	return last > 0 ? srv_engine_asset_by_name(engine, hob_str_of(engine->moves->rows[last - 1].name))
 					: HOB_NONE;
 }
@@ -326,12 +323,11 @@ static void log_move(srv_engine *engine, hob_str from, hob_str to)
 	size_t same = 0;
 	for (size_t i = 1; i <= from.len && i <= to.len && from.data[from.len - i] == to.data[to.len - i]; i++)
 		same = from.data[from.len - i] == '/' ? i : same;
-	hob_buf cause = {0};
+	hob_own_buf cause = {0};
 	hob_buf_printf(&cause, "%.*s is %.*s now", (int)(from.len - same), from.data, (int)(to.len - same),
 				   to.data);
 	srv_causes_log(&engine->publishing->causes, SRV_LOG_INFO, "moved", hob_buf_str(&cause),
 				   "%.*s is %.*s now", HOB_FMT(from), HOB_FMT(to));
-	hob_buf_release(&cause);
 }
 
 static void move(srv_engine *engine, uint32_t from, uint32_t to)

@@ -192,13 +192,12 @@ void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count,
 		srv_publish_begin(engine);
 	for (uint32_t i = 0; i < count; i++) {
 		asset *a = srv_asset_at(engine, ids[i]);
-		hob_buf tail = {0};
+		hob_own_buf tail = {0};
 		put_change_head(engine, a, kind, &tail);
 		put_error(a, &tail);
 		hob_json_put(&tail, HOB_JSON_LIST("cause", (hob_str){0}), HOB_JSON_CLOSE('}'));
 		add_change(engine,
 				   &(engine_change){.a = a, .state = srv_asset_public(&a->life), .tail = hob_buf_str(&tail)});
-		hob_buf_release(&tail);
 	}
 	if (begins)
 		srv_publish_end(engine);
@@ -207,7 +206,7 @@ void srv_publish_states(srv_engine *engine, const uint32_t *ids, uint32_t count,
 static void publish_event(srv_engine *engine, asset *a, const engine_job *job, const char *kind,
 						  const srv_record *record, bool hit, hob_str reasons, hob_str numbers)
 {
-	hob_buf tail = {0};
+	hob_own_buf tail = {0};
 	put_change_head(engine, a, kind, &tail);
 	bool good = record && record->error.len == 0;
 	if (good) {
@@ -232,7 +231,6 @@ static void publish_event(srv_engine *engine, asset *a, const engine_job *job, c
 	if (!srv_engine_hold(engine, a, job, state, &tail))
 		srv_publish_one(engine, &(engine_change){a, state, hob_buf_str(&tail), good ? record : NULL,
 												 job && job->life.order.priority == SRV_PRIORITY_BACKGROUND});
-	hob_buf_release(&tail);
 }
 
 /* ---- outcomes */
@@ -332,14 +330,13 @@ bool srv_publish_good(engine_job *job, const srv_record *record, bool hit, hob_e
 {
 	const hob_settings *settings = &job->ingredients.settings;
 	asset *a = srv_asset_at(job->engine, job->asset);
-	hob_buf numbers = {0};
+	hob_own_buf numbers = {0};
 	compare_with_good(job, record, &numbers);
 	bool lost = a->shown.lost.size > 0 &&
 				(settings->strict || hob_rules_level(settings, HOB_RULE_source_shrunk) == HOB_LEVEL_ERROR);
 	bool allowed = !lost && srv_publish_allows(job, record, err);
 	if (allowed)
 		publish_good(job, record, hit, hob_buf_str(&numbers));
-	hob_buf_release(&numbers);
 	if (allowed)
 		return true;
 	if (lost)
@@ -495,13 +492,12 @@ void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error 
 {
 	srv_engine *engine = job->engine;
 	asset *a = srv_asset_at(engine, job->asset);
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	bool was_skipped = srv_asset_is_skipped(a);
 	if (error)
 		srv_error_json(error, record || job->cook.outcome ? "cook" : "prepare", &text);
 	hob_buf_clear(&a->error);
 	srv_error_of_asset(error ? hob_buf_str(&text) : record->error, hob_str_of(a->path), &a->error);
-	hob_buf_release(&text);
 	srv_asset_error class = classify(record, error, record && blame(engine, a));
 	bool passing = class >= SRV_ASSET_TRANSIENT, displaced = is_displaced(a, record);
 	if (class == SRV_ASSET_NO_ROOM)
@@ -524,7 +520,7 @@ void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error 
 		srv_engine_show_skipped(engine, a->root);
 	srv_engine_doubt_at(a, record);
 	blame_for(engine, a);
-	cJSON *known = error ? NULL : cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
+	hob_own_json *known = error ? NULL : cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
 	const char *message = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(known, "message"));
 	const char *cause = error ? error->context : message ? message : "";
 	srv_causes_log(&engine->publishing->causes, skipped ? SRV_LOG_INFO : SRV_LOG_ERROR,
@@ -534,13 +530,12 @@ void srv_publish_bad(engine_job *job, const srv_record *record, const hob_error 
 				   hob_str_of(cause), "%s  %s%s%s", a->full, cause,
 				   error || skipped ? "" : "  (as known: the same inputs failed before)",
 				   srv_engine_serves(engine, a) ? "  (the last good version stays served)" : "");
-	cJSON_Delete(known);
 }
 
 void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_asset_next *next)
 {
 	hob_error error;
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	uint32_t id = a->id;
 	/* Not published when a newer change of the asset is already held. */
 	if (!srv_engine_apply(engine, id,
@@ -552,7 +547,6 @@ void srv_publish_cancelled(srv_engine *engine, asset *a, engine_job *job, srv_as
 	hob_buf_clear(&a->error);
 	srv_error_of_asset(hob_buf_str(&text), hob_str_of(a->path), &a->error);
 	srv_asset_note(engine, a);
-	hob_buf_release(&text);
 	publish_event(engine, a, job, "failed", NULL, false, hob_buf_str(job ? &job->life.order.why : &next->why),
 				  (hob_str){0});
 	srv_log(SRV_LOG_WARNING, "cancelled", "%s", a->full);
@@ -607,7 +601,7 @@ void srv_publish_log_second(srv_engine *engine)
 
 void srv_publish_removed(srv_engine *engine, asset *a)
 {
-	hob_buf tail = {0};
+	hob_own_buf tail = {0};
 	a->shown.view_due = false;
 	hob_buf_clear(&a->error);
 	hob_json_put(&tail, HOB_JSON("kind", "removed"), HOB_JSON("asset", a->full), HOB_JSON("state", "removed"),
@@ -615,7 +609,6 @@ void srv_publish_removed(srv_engine *engine, asset *a)
 	log_later(engine, a);
 	if (!srv_engine_hold(engine, a, NULL, SRV_REMOVED, &tail))
 		srv_publish_one(engine, &(engine_change){.a = a, .state = SRV_REMOVED, .tail = hob_buf_str(&tail)});
-	hob_buf_release(&tail);
 }
 
 void srv_engine_publishing_free(struct engine_publishing *publishing)

@@ -15,19 +15,17 @@ enum { RECORD_ARENA = 64 << 20 };
 
 void srv_engine_answer_record(srv_engine *engine, srv_control *control)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_arena_init(&arena, RECORD_ARENA);
 	srv_record record;
 	hob_error error = {0};
-	hob_buf body = {0};
+	hob_own_buf body = {0};
 	if (srv_store_record(engine->store, &control->digest, &arena, &record, &error)) {
 		srv_record_print(&record, &body);
 		control->answer(control, 200, hob_buf_str(&body));
 	} else {
 		srv_control_refuse(control, 0, &error);
 	}
-	hob_buf_release(&body);
-	hob_arena_release(&arena);
 }
 
 /* True for final cooks without an error whose outputs are all in the store. */
@@ -54,7 +52,8 @@ void srv_engine_answer_records(srv_engine *engine, srv_control *control)
 		return;
 	}
 	hob_arena arena;
-	hob_buf body = {0}, unknown = {0};
+	hob_buf body = {0};
+	hob_own_buf unknown = {0};
 	hob_arena_init(&arena, RECORD_ARENA);
 	for (size_t at = 0; at + sizeof(hob_sha256) <= control->text.len && body.size < BODY;
 		 at += sizeof(hob_sha256)) {
@@ -82,7 +81,6 @@ void srv_engine_answer_records(srv_engine *engine, srv_control *control)
 	assert(unknown.size % sizeof(hob_sha256) == 0 && unknown.size <= control->text.len);
 	srv_engine_pass_on(engine, control, (const hob_sha256 *)unknown.data,
 					   (uint32_t)(unknown.size / sizeof(hob_sha256)), &body);
-	hob_buf_release(&unknown);
 }
 
 /* ---- taking one */
@@ -145,7 +143,7 @@ static int take(srv_engine *engine, srv_control *control, hob_arena *arena, hob_
 
 void srv_engine_take_record(srv_engine *engine, srv_control *control)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_arena_init(&arena, RECORD_ARENA);
 	hob_error error = {0};
 	int status = take(engine, control, &arena, &error);
@@ -155,5 +153,4 @@ void srv_engine_take_record(srv_engine *engine, srv_control *control)
 		srv_control_refuse(control, status, &error);
 	else
 		control->answer(control, status, HOB_STR("{}"));
-	hob_arena_release(&arena);
 }

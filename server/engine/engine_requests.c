@@ -53,7 +53,7 @@ static uint64_t rounds_from_now(const srv_engine *engine, uint32_t root)
 static void wait_for_watch(srv_engine *engine, srv_control *control, uint32_t id, hob_str names)
 {
 	uint32_t count = engine->options.root_count;
-	uint64_t *rounds = calloc(count + 1, sizeof *rounds);
+	hob_own uint64_t *rounds = calloc(count + 1, sizeof *rounds);
 	for (uint32_t i = 0; rounds && i < count; i++)
 		if (srv_control_lists(names, HOB_STR("/"), engine->roots->shown[i].name))
 			rounds[i] = engine->sources->watch && !control->force
@@ -66,7 +66,6 @@ static void wait_for_watch(srv_engine *engine, srv_control *control, uint32_t id
 			srv_watch_rescan(engine->sources->watch, i);
 	if (!added)
 		srv_control_answer(control, 503, "internal", "no memory left to wait");
-	free(rounds);
 }
 
 /* Waits for everything of the named roots, and for a look at what causes no event. */
@@ -112,7 +111,7 @@ static bool all_idle(srv_engine *engine, const srv_waiter *w)
 
 static void answer_sync(srv_engine *engine, const srv_waiter *w)
 {
-	hob_buf body = {0};
+	hob_own_buf body = {0};
 	uint32_t count;
 	const uint32_t *unsettled = srv_engine_unsettled(engine, &count);
 	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("rev", engine->publishing->rev),
@@ -126,7 +125,6 @@ static void answer_sync(srv_engine *engine, const srv_waiter *w)
 	}
 	hob_json_put(&body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	w->control->answer(w->control, 200, hob_buf_str(&body));
-	hob_buf_release(&body);
 }
 
 void srv_engine_pass_mark(srv_engine *engine, uint32_t root, uint64_t number, bool seen)

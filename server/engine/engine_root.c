@@ -1,6 +1,7 @@
 #include "engine_root.h"
 
 #include "../../core/base/json_write.h"
+#include "../fs/fd.h"
 #include "../log/log.h"
 #include "engine_changeset.h"
 #include "engine_publish.h"
@@ -8,13 +9,10 @@
 #include "engine_turn.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* A missing root is not a deletion: its assets are listed as missing and their outputs are still served,
  * until the folder is back and is compared as after any scan.
@@ -58,12 +56,11 @@ void srv_engine_store_root(srv_engine *engine, uint32_t root)
 static void publish_root(srv_engine *engine, uint32_t root, const char *state)
 {
 	const srv_view_root *r = &engine->roots->shown[root];
-	hob_buf data = {0};
+	hob_own_buf data = {0};
 	hob_json_put(&data, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("root", r->name), HOB_JSON("state", state),
 				 HOB_JSON_TIME("missing_since", r->missing_since_ms),
 				 HOB_JSON("reason", r->missing_since_ms ? r->note : (hob_str){0}), HOB_JSON_CLOSE('}'));
 	srv_publish_event(&engine->publish, "root", (hob_str){0}, hob_buf_str(&data));
-	hob_buf_release(&data);
 }
 
 /* ---- existence and identity */
@@ -95,7 +92,7 @@ void srv_engine_check_root(srv_engine *engine, uint32_t root)
 	assert(root < engine->roots->count);
 	if (look_at(engine, root) == LOOK_SAME)
 		return;
-	int fd = open(engine->options.roots[root].path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	srv_own_fd fd = open(engine->options.roots[root].path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	dup3(fd, engine->roots->fds[root], O_CLOEXEC);
@@ -108,7 +105,6 @@ void srv_engine_check_root(srv_engine *engine, uint32_t root)
 		if (srv_asset_at(engine, i)->root == root && srv_asset_at(engine, i)->life.job)
 			srv_asset_dirty(engine, i, SRV_PRIORITY_CHANGED, "changed",
 							hob_str_of(srv_asset_at(engine, i)->path));
-	close(fd);
 }
 
 static bool has_assets(const srv_engine *engine, uint32_t root)
@@ -132,7 +128,8 @@ bool srv_engine_root_is_doubtful(const srv_engine *engine, uint32_t root)
 
 static void lose_assets(srv_engine *engine, uint32_t root, bool tell)
 {
-	uint32_t *lost = malloc((engine->assets->count + 1) * sizeof *lost), count = 0;
+	hob_own uint32_t *lost = malloc((engine->assets->count + 1) * sizeof *lost);
+	uint32_t count = 0;
 	for (uint32_t i = 0; i < engine->assets->count; i++) {
 		asset *a = srv_asset_at(engine, i);
 		if (!srv_asset_is_alive(&a->life) || a->root != root)
@@ -148,7 +145,6 @@ static void lose_assets(srv_engine *engine, uint32_t root, bool tell)
 	assert(count <= engine->assets->count);
 	if (tell)
 		srv_publish_states(engine, lost, count, "missing");
-	free(lost);
 }
 
 void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
@@ -175,12 +171,11 @@ void srv_engine_lose_root(srv_engine *engine, uint32_t root, const char *why)
 		lose_assets(engine, root, !known);
 	if (news && !known)
 		srv_engine_store_root(engine, root);
-	hob_buf since = {0};
+	hob_own_buf since = {0};
 	hob_buf_put_time(&since, r->missing_since_ms);
 	srv_log(SRV_LOG_ERROR, "missing",
 			"%.*s since %.*s: %s; its assets stay listed and what was cooked of them stays served",
 			HOB_FMT(r->name), HOB_FMT(hob_buf_str(&since)), why);
-	hob_buf_release(&since);
 	srv_engine_flush(engine); /* the view comes before the event */
 	publish_root(engine, root, "missing");
 }
@@ -229,7 +224,8 @@ void srv_engine_welcome_root(srv_engine *engine, uint32_t root)
 {
 	assert(root < engine->roots->count);
 	assert(!srv_engine_root_is_away(engine, root));
-	uint32_t *back = malloc((engine->assets->count + 1) * sizeof *back), count = 0;
+	hob_own uint32_t *back = malloc((engine->assets->count + 1) * sizeof *back);
+	uint32_t count = 0;
 	for (uint32_t i = 0; i < engine->assets->count; i++) {
 		asset *a = srv_asset_at(engine, i);
 		if (a->root != root || a->life.state != SRV_ASSET_AWAY)
@@ -246,7 +242,6 @@ void srv_engine_welcome_root(srv_engine *engine, uint32_t root)
 	}
 	assert(count <= engine->assets->count);
 	srv_publish_states(engine, back, count, "returned");
-	free(back);
 	srv_log(SRV_LOG_WARNING, "watching", "%.*s is there again, with %llu file%s",
 			HOB_FMT(engine->roots->shown[root].name), (unsigned long long)engine->roots->shown[root].files,
 			HOB_PLURAL(engine->roots->shown[root].files));

@@ -155,11 +155,10 @@ static void put_file(hob_buf *out, hob_str path, const srv_model_format *format)
 /* Appends a model that its cook skipped: clients show `why` instead of the text about the format. */
 static void put_asset(const asset *a, hob_buf *out)
 {
-	cJSON *error = cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
+	hob_own_json *error = cJSON_ParseWithLength((const char *)a->error.data, a->error.size);
 	const char *why = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(error, "message"));
 	put_file(out, hob_str_of(a->path), srv_model_format_of(hob_str_of(a->path)));
 	hob_json_put(out, HOB_JSON("why", why ? why : ""), HOB_JSON_CLOSE('}'));
-	cJSON_Delete(error);
 }
 
 static bool is_skipped_in(const asset *a, uint32_t root)
@@ -173,7 +172,7 @@ static char *list_text(srv_engine *engine, uint32_t root)
 	const struct engine_skipped *s = &engine->sources->skipped[root];
 	uint32_t assets = 0, count;
 	const uint32_t *unsettled = srv_engine_unsettled(engine, &count);
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	hob_json_open(&out, '[');
 	for (uint32_t i = 0; i < s->listed_count; i++) {
 		put_file(&out, hob_str_of(s->listed[i].path), s->listed[i].format);
@@ -186,16 +185,14 @@ static char *list_text(srv_engine *engine, uint32_t root)
 		}
 	hob_json_close(&out, ']');
 	hob_buf_put(&out, "", 1);
-	char *text = out.failed ? NULL : strdup((const char *)out.data);
-	hob_buf_release(&out);
-	return text;
+	return out.failed ? NULL : strdup((const char *)out.data);
 }
 
 static void describe(srv_engine *engine, uint32_t root)
 {
 	struct engine_skipped *s = &engine->sources->skipped[root];
 	s->due = false;
-	hob_buf list = {0}, text = {0};
+	hob_own_buf list = {0}, text = {0};
 	uint32_t files = 0, assets = 0, count;
 	const uint32_t *unsettled = srv_engine_unsettled(engine, &count);
 	for (uint32_t i = 0; i < srv_model_format_count; i++) {
@@ -224,8 +221,6 @@ static void describe(srv_engine *engine, uint32_t root)
 	free(s->list);
 	s->list = list_text(engine, root);
 	engine->roots->shown[root].skipped_files = hob_str_of(s->list ? s->list : "[]");
-	hob_buf_release(&list);
-	hob_buf_release(&text);
 }
 
 void srv_engine_show_skipped(srv_engine *engine, uint32_t root)

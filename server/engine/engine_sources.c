@@ -53,7 +53,7 @@ static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority pr
 		srv_engine_dirty_all(engine, &id, id != HOB_NONE, priority, "settings", file);
 		return;
 	}
-	uint32_t *reached = malloc((engine->assets->count + 1) * sizeof *reached);
+	hob_own uint32_t *reached = malloc((engine->assets->count + 1) * sizeof *reached);
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < engine->assets->count; i++)
 		if (settings_reach(engine, f->root, f->path, i) && reached)
@@ -62,7 +62,6 @@ static void dirty_by_settings(srv_engine *engine, uint32_t file, srv_priority pr
 			srv_asset_dirty(engine, i, priority, "settings", f->path);
 	assert(count <= engine->assets->count);
 	srv_engine_dirty_all(engine, reached, count, priority, "settings", file);
-	free(reached);
 }
 
 static bool is_asset(const srv_engine *engine, const srv_file *f)
@@ -379,8 +378,7 @@ static bool is_listed(const srv_engine *engine, const srv_file *f)
 	char dir[PATH_MAX];
 	hob_str parent = hob_path_dir(f->path);
 	snprintf(dir, sizeof dir, "%.*s", HOB_FMT(parent));
-	int fd = srv_open_beneath(engine->roots->fds[f->root], dir, O_PATH | O_DIRECTORY, false);
-	srv_close(fd);
+	srv_own_fd fd = srv_open_beneath(engine->roots->fds[f->root], dir, O_PATH | O_DIRECTORY, false);
 	return fd >= 0;
 }
 
@@ -521,10 +519,9 @@ static void on_reset(void *user, uint32_t root, const char *why)
 	assert(root < engine->options.root_count);
 	engine->counters.sources.resets++;
 	srv_log(SRV_LOG_WARNING, "rescan", "%.*s: %s", HOB_FMT(engine->roots->shown[root].name), why);
-	hob_buf data = {0};
+	hob_own_buf data = {0};
 	hob_json_object(&data, HOB_JSON("root", engine->roots->shown[root].name), HOB_JSON("reason", why));
 	srv_publish_event(&engine->publish, "reset", (hob_str){0}, hob_buf_str(&data));
-	hob_buf_release(&data);
 }
 
 static void on_passed(void *user, uint32_t root, uint64_t number, bool seen)
@@ -587,10 +584,8 @@ static bool event_may_come(const srv_engine *engine, const srv_file *f, const sr
 	if (srv_clock_ms(CLOCK_REALTIME) - now->ctime_ns / 1000000 < 2000)
 		return true;
 	struct stat info;
-	int fd = srv_open_beneath(engine->roots->fds[f->root], f->path.data, O_RDONLY, true);
-	bool written = fd >= 0 && fstat(fd, &info) == 0 && srv_is_being_written(fd, &info);
-	srv_close(fd);
-	return written;
+	srv_own_fd fd = srv_open_beneath(engine->roots->fds[f->root], f->path.data, O_RDONLY, true);
+	return fd >= 0 && fstat(fd, &info) == 0 && srv_is_being_written(fd, &info);
 }
 
 /* Number of files to check in this second, limited so that the turn stays short. */

@@ -294,10 +294,9 @@ void srv_engine_stop_tasks(srv_engine *engine)
 void srv_engine_upkeep_free(struct engine_upkeep *upkeep)
 {
 	while (upkeep->tasks) {
-		engine_task *t = upkeep->tasks;
+		hob_own engine_task *t = upkeep->tasks;
 		upkeep->tasks = t->next;
 		free(t->digests);
-		free(t);
 	}
 }
 
@@ -317,11 +316,10 @@ static void forget_old(srv_engine *engine)
 
 static void publish(const engine_task *t)
 {
-	hob_buf data = {0};
+	hob_own_buf data = {0};
 	hob_json_object(&data, HOB_JSON("id", t->id), HOB_JSON("state", t->finished ? "done" : "running"),
 					HOB_JSON("kind", t->verifies ? "verify" : "gc"));
 	srv_publish_event(&t->engine->publish, "job", (hob_str){0}, hob_buf_str(&data));
-	hob_buf_release(&data);
 }
 
 static void finish(engine_task *t)

@@ -85,7 +85,7 @@ static void on_found(void *user, hob_arena *arena, srv_record *records, uint32_t
 
 srv_job_event srv_job_ask(engine_job *job)
 {
-	hob_buf inputs = {0};
+	hob_own_buf inputs = {0};
 	hob_ingredients_print(&job->ingredients, &inputs);
 	srv_upstream_wish wish = {.lookup = job->lookup,
 							  .source = job->source,
@@ -94,7 +94,6 @@ srv_job_event srv_job_ask(engine_job *job)
 	assert(job->life.asked && hob_sha256_equal(&job->lookup, &job->final_lookup));
 	job->remote.seen = 0;
 	bool asked = !inputs.failed && srv_upstream_find(job->engine->exchange->upstream, &wish, on_found, job);
-	hob_buf_release(&inputs);
 	return asked ? SRV_JOB_LATER : SRV_JOB_SAY(MISSED);
 }
 
@@ -145,12 +144,11 @@ void srv_engine_notes(void *user, hob_buf *out)
 void srv_engine_farm(void *user, hob_buf *out)
 {
 	srv_engine *engine = user;
-	hob_buf list = {0};
+	hob_own_buf list = {0};
 	srv_upstream *upstream = engine->exchange->upstream;
 	int64_t age = upstream ? srv_upstream_machines(upstream, &list) : -1;
 	hob_json_put(out, age >= 0 ? HOB_JSON("age_ms", (uint64_t)age) : HOB_JSON_NULL("age_ms"),
 				 HOB_JSON_RAW("machines", age >= 0 ? hob_buf_str(&list) : HOB_STR("[]")));
-	hob_buf_release(&list);
 }
 
 /* ---- life */

@@ -113,9 +113,9 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	srv_view_dep *deps = HOB_NEW(arena, srv_view_dep, a->last.input_count);
 	for (uint32_t i = 0; deps && i < a->last.input_count; i++)
 		deps[i] = dep_of(engine, &a->last.inputs[i]);
-	hob_buf reasons = {0};
+	hob_own_buf reasons = {0};
 	const hob_buf *why = a->life.job || a->life.next.id == 0 ? &a->why : &a->life.next.why;
-	hob_buf settings_of = {0};
+	hob_own_buf settings_of = {0};
 	hob_buf_printf(&reasons, "[%.*s]", HOB_FMT(hob_buf_str(why)));
 	view.root = engine->roots->shown[a->root].name;
 	view.path = hob_str_of(a->path);
@@ -154,7 +154,7 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	a->shown.unjudged = !view.findings && hob_str_find(view.stats, HOB_STR("\"findings\":"), 0) != SIZE_MAX;
 	if (view.stats.len == 0)
 		view.stats = HOB_STR("{}");
-	hob_buf stats = {0};
+	hob_own_buf stats = {0};
 	if (a->shown.lost.size > 0 && view.stats.len > 2 &&
 		hob_str_find(view.stats, HOB_STR(",\"shrunk\":"), 0) == SIZE_MAX) {
 		hob_buf_printf(&stats, "%.*s,\"shrunk\":\"%.*s\"}", (int)view.stats.len - 1, view.stats.data,
@@ -165,9 +165,6 @@ static void put_view(srv_engine *engine, asset *a, srv_view_asset view)
 	assert(view.dep_count <= a->last.input_count && view.finding_count <= HOB_RULE_COUNT);
 	srv_engine_asset_id(engine, a, view.id);
 	srv_views_put(engine->views, &view);
-	hob_buf_release(&reasons);
-	hob_buf_release(&settings_of);
-	hob_buf_release(&stats);
 }
 
 void srv_publish_view(srv_engine *engine, asset *a)

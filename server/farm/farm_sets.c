@@ -75,7 +75,7 @@ srv_farm_end srv_farm_names_have(srv_farm *f, const hob_sha256 *digests, uint32_
 		"select string_agg(case when n.blob is null then '0' else '1' end, '' order by i) from "
 		"unnest(string_to_array($1, ',')) with ordinality u(x, i) left join hob_named n on n.blob = "
 		"decode(x, 'hex')";
-	hob_buf list = {0}, known = {0};
+	hob_own_buf list = {0}, known = {0};
 	srv_farm_put_list(&list, digests, count);
 	const char *const params[] = {(const char *)list.data};
 	srv_farm_end end = SRV_FARM_OK;
@@ -87,7 +87,5 @@ srv_farm_end srv_farm_names_have(srv_farm *f, const hob_sha256 *digests, uint32_
 	}
 	for (uint32_t i = 0; i < count && end == SRV_FARM_OK; i++)
 		named[i] = known.data[i] == '1';
-	hob_buf_release(&list);
-	hob_buf_release(&known);
 	return end;
 }

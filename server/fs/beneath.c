@@ -106,11 +106,9 @@ int srv_open_parent(int root_fd, hob_str path, bool create, const char **name)
 int srv_create_beneath(int root_fd, const char *path)
 {
 	const char *name;
-	int folder = srv_open_parent(root_fd, hob_str_of(path), true, &name);
-	int fd =
-		folder >= 0 ? openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
-	srv_close(folder);
-	return fd;
+	srv_own_fd folder = srv_open_parent(root_fd, hob_str_of(path), true, &name);
+	return folder >= 0 ? openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+					   : -1;
 }
 
 bool srv_is_passing(int code)
@@ -170,8 +168,6 @@ bool srv_is_saved_now(int root_fd, hob_str path)
 	if (path.len >= sizeof name)
 		return false;
 	snprintf(name, sizeof name, "%.*s", HOB_FMT(path));
-	int fd = srv_open_beneath(root_fd, name, O_RDONLY, true);
-	bool saved = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && srv_is_being_written(fd, &info);
-	srv_close(fd);
-	return saved;
+	srv_own_fd fd = srv_open_beneath(root_fd, name, O_RDONLY, true);
+	return fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && srv_is_being_written(fd, &info);
 }

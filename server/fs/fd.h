@@ -17,6 +17,13 @@ static inline void srv_close(int fd)
 	errno = code;
 }
 
+/* A descriptor that is closed at the end of its block. */
+#define srv_own_fd __attribute__((cleanup(srv_close_at))) int
+static inline void srv_close_at(const int *fd)
+{
+	srv_close(*fd);
+}
+
 /* Adds one to an eventfd; one that is full is readable already. */
 static inline void srv_wake(int fd)
 {

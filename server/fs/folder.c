@@ -29,6 +29,11 @@ struct dirent *srv_folder_next(DIR *folder)
 	return entry;
 }
 
+void srv_folder_close_at(DIR **folder)
+{
+	srv_folder_close(*folder);
+}
+
 void srv_folder_close(DIR *folder)
 {
 	if (folder)

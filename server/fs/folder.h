@@ -11,5 +11,8 @@ DIR *srv_folder_open(int parent, const char *name);
 /* The next entry but "." and ".."; NULL: the end. The folder may be NULL in both. */
 struct dirent *srv_folder_next(DIR *folder);
 void srv_folder_close(DIR *folder);
+/* A folder that is closed at the end of its block: `srv_own_folder *list`. */
+#define srv_own_folder __attribute__((cleanup(srv_folder_close_at))) DIR
+void srv_folder_close_at(DIR **folder);
 
 #endif

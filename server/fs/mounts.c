@@ -90,7 +90,8 @@ static void unescape(char *text)
 
 uint64_t srv_mounts_below(int fd)
 {
-	char self[32], folder[PATH_MAX], *line = NULL;
+	char self[32], folder[PATH_MAX];
+	hob_own char *line = NULL;
 	size_t room = 0;
 	uint64_t sum = 1;
 	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
@@ -117,7 +118,6 @@ uint64_t srv_mounts_below(int fd)
 				hash = (hash ^ (uint8_t)words[i][c]) * 1099511628211u;
 		sum += hash;
 	}
-	free(line);
 	fclose(file);
 	return sum;
 }

@@ -56,10 +56,9 @@ static void remove_one(removal *r, int parent, const char *name, uint32_t depth)
 /* Removes the content of a folder, and closes fd. */
 static void clear(removal *r, int fd, uint32_t depth)
 {
-	DIR *list = srv_folder_of(fd);
+	srv_own_folder *list = srv_folder_of(fd);
 	for (struct dirent *entry; (entry = srv_folder_next(list));)
 		remove_one(r, fd, entry->d_name, depth);
-	srv_folder_close(list);
 }
 
 void srv_remove_tree(const char *folder)

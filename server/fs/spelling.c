@@ -39,13 +39,12 @@ hob_str srv_spelling_of(hob_str path, char out[PATH_MAX])
 	enum { LONGEST = 3 * NAME_MAX }; /* decomposed, a file name may be longer than on disk */
 	hob_str name = hob_path_name(path);
 	size_t before = path.len - name.len;
-	char *folded = name.len > 0 && name.len <= LONGEST && !srv_spelling_is(path) ? fold(name) : NULL;
+	hob_own char *folded = name.len > 0 && name.len <= LONGEST && !srv_spelling_is(path) ? fold(name) : NULL;
 	size_t len = folded ? before + strlen(folded) + mark.len : PATH_MAX;
 	if (len < PATH_MAX) {
 		memcpy(out, path.data, before);
 		strcpy(stpcpy(out + before, folded), mark.data);
 	}
-	free(folded);
 	return len < PATH_MAX ? (hob_str){out, len} : (hob_str){0};
 }
 
@@ -72,13 +71,12 @@ static void list(DIR *folder)
 	hob_buf_clear(&names.text);
 	names.count = 0;
 	for (struct dirent *entry; (entry = readdir(folder));) {
-		char *folded = fold(hob_str_of(entry->d_name));
+		hob_own char *folded = fold(hob_str_of(entry->d_name));
 		if (!HOB_ROOM(names.pairs, names.capacity, names.count))
 			abort();
 		names.pairs[names.count++] = (uint32_t)names.text.size;
 		hob_buf_put(&names.text, folded, strlen(folded) + 1);
 		hob_buf_put(&names.text, entry->d_name, strlen(entry->d_name) + 1);
-		free(folded);
 	}
 	if (names.count > 1 && !names.text.failed)
 		qsort(names.pairs, names.count, sizeof *names.pairs, by_name);

@@ -139,7 +139,7 @@ static bool take_pax(srv_tar_reader *r, uint64_t size, bool *named, hob_error *e
 	enum { PAX_MAX = 65536 };
 	if (size > PAX_MAX)
 		return hob_fail(err, CORRUPT, "a pax header of %llu bytes", (unsigned long long)size);
-	char *text = malloc((size_t)size + 1);
+	hob_own char *text = malloc((size_t)size + 1);
 	if (!text)
 		return hob_fail(err, MEMORY, "no memory left for a pax header");
 	bool ok = read_all(r, text, (size_t)size, err) && skip(r, -size % SRV_TAR_BLOCK, err);
@@ -156,7 +156,6 @@ static bool take_pax(srv_tar_reader *r, uint64_t size, bool *named, hob_error *e
 		}
 		at += length;
 	}
-	free(text);
 	return ok;
 }
 

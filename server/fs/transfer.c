@@ -45,7 +45,7 @@ bool srv_read_all(int fd, void *out, size_t size)
 bool srv_hash_rest(int fd, const _Atomic bool *stop, hob_sha256 *out, uint64_t *size)
 {
 	enum { PIECE = 256 << 10 };
-	uint8_t *piece = malloc(PIECE);
+	hob_own uint8_t *piece = malloc(PIECE);
 	uint64_t done = 0;
 	hob_hasher hasher;
 	hob_hasher_init(&hasher);
@@ -66,7 +66,6 @@ bool srv_hash_rest(int fd, const _Atomic bool *stop, hob_sha256 *out, uint64_t *
 	if (size)
 		*size = done;
 	int why = piece ? errno : ENOMEM;
-	free(piece);
 	errno = why;
 	return got == 0;
 }

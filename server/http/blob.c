@@ -384,9 +384,8 @@ static ssize_t read_part(void *user, uint64_t at, char *out, size_t room)
 
 static void end_part(void *user)
 {
-	file_part *part = user;
+	hob_own file_part *part = user;
 	close(part->fd);
-	free(part);
 }
 
 static struct MHD_Response *read_in_records(int fd, uint64_t first, uint64_t size)

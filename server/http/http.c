@@ -78,7 +78,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 		struct epoll_event event = {.events = EPOLLRDHUP | EPOLLET, .data.ptr = r};
 		epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, r->fd, &event);
 	} else if (*context) {
-		request *r = *context;
+		hob_own request *r = *context;
 		if (r->phase == BUSY)
 			enter(r, WAITING);
 		/* Closing the descriptor is not enough: a child process keeps a copy until its exec, so events for a
@@ -88,7 +88,6 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 		http->connection_count--;
 		hob_buf_release(&r->body);
 		free(r->target);
-		free(r);
 		*context = NULL;
 	}
 }

@@ -73,8 +73,8 @@ static struct MHD_Daemon *start(srv_http *http, const library_callbacks *callbac
 static bool start_tls(srv_http *http, const library_callbacks *callbacks, const char *certificate,
 					  const char *key, hob_error *err)
 {
-	char *public = read_pem(certificate, "-----BEGIN CERTIFICATE", "--tls-cert", err);
-	char *secret = public ? read_pem(key, "PRIVATE KEY-----", "--tls-key", err) : NULL;
+	hob_own char *public = read_pem(certificate, "-----BEGIN CERTIFICATE", "--tls-cert", err);
+	hob_own char *secret = public ? read_pem(key, "PRIVATE KEY-----", "--tls-key", err) : NULL;
 	bool ok = secret != NULL;
 	if (ok) {
 		const struct MHD_OptionItem more[] = {
@@ -92,8 +92,6 @@ static bool start_tls(srv_http *http, const library_callbacks *callbacks, const 
 	}
 	if (secret)
 		explicit_bzero(secret, strlen(secret));
-	free(secret);
-	free(public);
 	return ok;
 }
 

@@ -27,7 +27,7 @@ const srv_view_root *srv_find_root(request *r, hob_str name)
 enum MHD_Result srv_reply_no_profile(request *r, hob_str root, hob_str profile)
 {
 	const srv_view *view = srv_request_view(r);
-	hob_buf hint = {0}, members = {0};
+	hob_own_buf hint = {0}, members = {0};
 	hob_buf_printf(&hint, "profiles of this folder: default");
 	hob_buf_put_str(&members, HOB_STR(",\"profiles\":[\"default\""));
 	for (uint32_t i = 0; i < view->root_count; i++) {
@@ -45,8 +45,5 @@ enum MHD_Result srv_reply_no_profile(request *r, hob_str root, hob_str profile)
 		.detail = srv_print(r, "the folder '%.*s' has no profile '%.*s'", HOB_FMT(root), HOB_FMT(profile)),
 		.hint = hob_buf_str(&hint),
 		.members = hob_buf_str(&members)};
-	enum MHD_Result result = srv_reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
-	hob_buf_release(&hint);
-	hob_buf_release(&members);
-	return result;
+	return srv_reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
 }

@@ -14,7 +14,7 @@ static bool speaks_plainly(const request *r)
  * the library is dropped. */
 static void refuse_raw(request *r, problem_id id, const char *hint, const char *detail)
 {
-	hob_buf answer = {0}, body = {0};
+	hob_own_buf answer = {0}, body = {0};
 	const problem_kind *kind = &srv_problem_kinds[id];
 	srv_put_problem(&body, id, &(problem_text){.detail = hob_str_of(detail), .hint = hob_str_of(hint)});
 	hob_buf_printf(&answer,
@@ -29,8 +29,6 @@ static void refuse_raw(request *r, problem_id id, const char *hint, const char *
 	}
 	shutdown(r->fd, SHUT_WR);
 	srv_count_reply(r, kind->status, body.size);
-	hob_buf_release(&answer);
-	hob_buf_release(&body);
 }
 
 void srv_refuse_head(request *r)

@@ -307,9 +307,8 @@ static enum MHD_Result reply_failed(request *r)
 		text.detail = hob_str_of(srv_problem_kinds[id].meaning);
 	const cJSON *failed = cJSON_GetObjectItemCaseSensitive(object, "failed");
 	if (cJSON_IsArray(failed)) {
-		char *list = cJSON_PrintUnformatted(failed);
+		hob_own char *list = cJSON_PrintUnformatted(failed);
 		text.members = srv_print(r, ",\"failed\":%s", list ? list : "[]");
-		cJSON_free(list);
 	}
 	return srv_reply_problem_text(r, id, &text);
 }

@@ -36,7 +36,7 @@ static enum MHD_Result reply_unknown(request *r)
 
 static enum MHD_Result reply_no_output(request *r, const srv_view_asset *asset, hob_str name)
 {
-	hob_buf hint = {0}, members = {0};
+	hob_own_buf hint = {0}, members = {0};
 	hob_buf_put_str(&hint, HOB_STR("there are:"));
 	hob_buf_put_str(&members, HOB_STR(",\"outputs\":["));
 	for (uint32_t i = 0; i < asset->output_count; i++) {
@@ -51,17 +51,14 @@ static enum MHD_Result reply_no_output(request *r, const srv_view_asset *asset, 
 						 .hint = hob_buf_str(&hint),
 						 .asset = asset->full,
 						 .members = hob_buf_str(&members)};
-	enum MHD_Result result = srv_reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
-	hob_buf_release(&hint);
-	hob_buf_release(&members);
-	return result;
+	return srv_reply_problem_text(r, PROBLEM_NOT_FOUND, &text);
 }
 
 enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset, hob_str more)
 {
 	const cJSON *error = srv_request_parse(r, asset->error);
 	const cJSON *location = cJSON_GetObjectItemCaseSensitive(error, "location");
-	char *place = cJSON_IsObject(location) ? cJSON_PrintUnformatted(location) : NULL;
+	hob_own char *place = cJSON_IsObject(location) ? cJSON_PrintUnformatted(location) : NULL;
 	hob_str known = error ? asset->error : HOB_STR("null"), first = srv_json_text(error, "hint");
 	problem_text text = {.code = srv_json_text(error, "code"),
 						 .detail = srv_json_text(error, "message"),
@@ -73,7 +70,6 @@ enum MHD_Result srv_reply_cook_failed(request *r, const srv_view_asset *asset, h
 											  place ? ",\"location\":" : "", place ? place : "",
 											  srv_state_name(asset->state),
 											  srv_standing_name(asset->standing), HOB_FMT(known))};
-	cJSON_free(place);
 	if (text.detail.len == 0)
 		text.detail = hob_str_of(srv_problem_kinds[PROBLEM_COOK_FAILED].meaning);
 	bool missing = asset->standing == SRV_STANDING_MISSING,
@@ -265,10 +261,9 @@ static const srv_view_asset *find_live(request *r, hob_str *full)
 	hob_str user;
 	if (!r->http->sources.live || !srv_request_param(r, "live", &user))
 		return NULL;
-	hob_buf name = {0};
+	hob_own_buf name = {0};
 	srv_live_put_name(&name, user, srv_print(r, "%.*s/%.*s", HOB_FMT(r->args[0]), HOB_FMT(r->args[1])));
 	*full = srv_print(r, "%.*s", HOB_FMT(hob_buf_str(&name)));
-	hob_buf_release(&name);
 	const srv_view_asset *found = srv_view_find(srv_request_view(r), *full);
 	return found && found->state != SRV_REMOVED ? found : NULL;
 }

@@ -142,11 +142,10 @@ static bool take_base64(hob_buf *out, hob_str s)
 
 static void put_cursor(hob_buf *out, uint64_t key, hob_str full)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	hob_buf_printf(&text, "%llu:", (unsigned long long)key);
 	hob_buf_put_str(&text, full);
 	put_base64(out, hob_buf_str(&text));
-	hob_buf_release(&text);
 }
 
 static bool read_cursor(request *r, query *q)
@@ -193,7 +192,7 @@ static bool read_words(request *r, const char *name, const char *const *words, u
 		while (number < count && !hob_str_equal(word, hob_str_of(words[number])))
 			number++;
 		if (number == count) {
-			hob_buf hint = {0};
+			hob_own_buf hint = {0};
 			hob_buf_printf(&hint, "%ss are:", name);
 			for (uint32_t i = 0; i < count; i++)
 				hob_buf_printf(&hint, " %s", words[i]);
@@ -201,7 +200,6 @@ static bool read_words(request *r, const char *name, const char *const *words, u
 				r, PROBLEM_BAD_REQUEST,
 				&(problem_text){.detail = srv_print(r, "there is no %s '%.*s'", name, HOB_FMT(word)),
 								.hint = hob_buf_str(&hint)});
-			hob_buf_release(&hint);
 			return false;
 		}
 		*bits |= 1u << number;
@@ -251,10 +249,9 @@ static bool read_has(request *r, query *q)
 	if (colon == SIZE_MAX || kind == HOB_CONTENT_KINDS)
 		return srv_refuse(r, PROBLEM_BAD_REQUEST, "texture:HASH, material:NAME, clip:NAME or feature:NAME",
 						  "'%.*s' names nothing that an asset has", HOB_FMT(given));
-	hob_buf name = {0};
+	hob_own_buf name = {0};
 	hob_json_str(&name, hob_str_sub(given, colon + 1, given.len));
 	hob_str quoted = srv_print(r, "%.*s", HOB_FMT(hob_buf_str(&name)));
-	hob_buf_release(&name);
 	q->has_kind = (subject)kind;
 	q->has = hob_str_sub(quoted, 1, quoted.len - 1);
 	q->has_content = true;
@@ -505,7 +502,7 @@ static void collect(const srv_view *view, const query *q, page *p)
 
 static void add_next_link(request *r, struct MHD_Response *response, hob_str cursor)
 {
-	hob_buf link = {0};
+	hob_own_buf link = {0};
 	hob_buf_printf(&link, "<%.*s?", HOB_FMT(r->path));
 	for (uint32_t i = 0; i < r->param_count; i++) {
 		if (hob_str_equal(r->params[i].name, HOB_STR("cursor")))
@@ -519,7 +516,6 @@ static void add_next_link(request *r, struct MHD_Response *response, hob_str cur
 	/* A header must fit the connection's pool; the body always has `next`. */
 	if (link.size <= NEXT_LINK_MAX)
 		srv_response_add(response, "Link", srv_print(r, "%.*s", HOB_FMT(hob_buf_str(&link))).data);
-	hob_buf_release(&link);
 }
 
 static const char *type_of(const query *q)
@@ -581,7 +577,7 @@ static void put_assets(void *user, const srv_view *view, hob_buf *out)
 		q->path = named->full;
 	collect(view, q, &p);
 	uint32_t shown = p.count > q->limit ? (uint32_t)q->limit : p.count;
-	hob_buf cursor = {0};
+	hob_own_buf cursor = {0};
 	if (p.count > shown)
 		put_cursor(&cursor, key_of(q, p.items[shown - 1]), p.items[shown - 1]->full);
 	if (!q->ndjson)
@@ -599,7 +595,6 @@ static void put_assets(void *user, const srv_view *view, hob_buf *out)
 	}
 	q->next = cursor.size;
 	hob_buf_put_str(out, hob_buf_str(&cursor));
-	hob_buf_release(&cursor);
 	free(p.items);
 }
 
@@ -649,7 +644,7 @@ static void put_findings(void *user, const srv_view *view, hob_buf *out)
 	const query *q = user;
 	finding_sum sums[HOB_RULE_COUNT][HOB_LEVEL_ERROR + 1] = {0};
 	hob_str after = q->after;
-	hob_buf cursor = {0};
+	hob_own_buf cursor = {0};
 	uint64_t shown = 0;
 	const srv_view_asset *last = NULL;
 	uint64_t last_rule = 0;
@@ -687,7 +682,6 @@ static void put_findings(void *user, const srv_view *view, hob_buf *out)
 								HOB_JSON("mend", hob_str_of(hob_rule_table[i].mend)));
 	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_SOME("next", hob_buf_str(&cursor)),
 				 HOB_JSON("rev", view->rev), HOB_JSON_CLOSE('}'));
-	hob_buf_release(&cursor);
 }
 
 enum MHD_Result srv_route_findings(request *r)
@@ -813,10 +807,8 @@ static hob_str unquoted(hob_arena *arena, hob_str text)
 {
 	if (text.len == 0 || !memchr(text.data, '\\', text.len))
 		return text;
-	cJSON *json = cJSON_Parse(hob_arena_printf(arena, "\"%.*s\"", HOB_FMT(text)).data);
-	hob_str plain = hob_arena_str(arena, hob_str_of(cJSON_GetStringValue(json)));
-	cJSON_Delete(json);
-	return plain;
+	hob_own_json *json = cJSON_Parse(hob_arena_printf(arena, "\"%.*s\"", HOB_FMT(text)).data);
+	return hob_arena_str(arena, hob_str_of(cJSON_GetStringValue(json)));
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -827,10 +819,9 @@ static int compare_entries(const void *a, const void *b)
 
 static void drop_library(srv_view_kept *kept)
 {
-	library *l = (library *)kept;
+	hob_own library *l = (library *)kept;
 	hob_arena_release(&l->arena);
 	free(l->entries);
-	free(l);
 }
 
 /* root: empty: all */
@@ -910,8 +901,8 @@ static int compare_hits(const void *a, const void *b, void *user)
 /* One page of a subject, or its first entries in a search. */
 static void put_hits(const library *l, const query *q, hob_buf *out)
 {
-	hit *hits = hob_must(malloc((l->count + 1) * sizeof *hits));
-	hob_buf cursor = {0};
+	hob_own hit *hits = hob_must(malloc((l->count + 1) * sizeof *hits));
+	hob_own_buf cursor = {0};
 	uint32_t count = 0, shown = 0;
 	for (const entry *e = l->entries; e < l->entries + l->count; e++)
 		if (e->subject == q->subject && has_words(e->name, q->q))
@@ -934,8 +925,6 @@ static void put_hits(const library *l, const query *q, hob_buf *out)
 	}
 	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_SOME("next", hob_buf_str(&cursor)),
 				 HOB_JSON("total", count));
-	hob_buf_release(&cursor);
-	free(hits);
 }
 
 static void put_library(void *user, const srv_view *view, hob_buf *out)

@@ -75,9 +75,8 @@ static ssize_t on_read(void *user, uint64_t position, char *out, size_t room)
 
 static void on_end(void *user)
 {
-	batch *b = user;
+	hob_own batch *b = user;
 	srv_close(b->fd);
-	free(b);
 }
 
 /* Reads the digests in the member `name` of the body into one buffer; false after sending a problem. */
@@ -104,7 +103,7 @@ static bool read_digests(request *r, const cJSON *object, const char *name, int 
 
 static batch *read_hashes(request *r)
 {
-	hob_buf digests = {0};
+	hob_own_buf digests = {0};
 	batch *b = NULL;
 	if (read_digests(r, srv_request_json(r), "hashes", BATCH_MAX, &digests)) {
 		size_t count = digests.size / sizeof(hob_sha256);
@@ -113,7 +112,6 @@ static batch *read_hashes(request *r)
 			memcpy(b->parts[b->count++].digest.bytes, digests.data + i * sizeof(hob_sha256),
 				   sizeof(hob_sha256));
 	}
-	hob_buf_release(&digests);
 	return b;
 }
 
@@ -136,12 +134,10 @@ enum MHD_Result srv_route_record_batch(request *r)
 	if (r->ask)
 		return srv_reply_answer(r, "application/x-ndjson");
 	const cJSON *object = srv_request_json(r);
-	hob_buf lookups = {0}, via = {0};
+	hob_own_buf lookups = {0}, via = {0};
 	if (read_digests(r, object, "lookups", LOOKUPS_MAX, &lookups) && read_via(r, object, &via))
 		r->result = srv_ask(r, SRV_CONTROL_RECORDS, (hob_str){0},
 							&(srv_control){.text = hob_buf_str(&lookups), .tag = hob_buf_str(&via)});
-	hob_buf_release(&lookups);
-	hob_buf_release(&via);
 	return r->result;
 }
 

@@ -75,7 +75,8 @@ static enum MHD_Result redirect_to_id(request *r)
 {
 	static const char *const kept[] = {"output", "profile", "redirect", "lod", "final"};
 	hob_str id = srv_json_text(srv_request_parse(r, hob_buf_str(&r->ask->body)), "id"), value;
-	hob_buf place = {0}, empty = {0};
+	hob_own_buf place = {0};
+	hob_buf empty = {0};
 	hob_buf_put_str(&place, HOB_STR("/a/"));
 	hob_buf_put_percent(&place, r->args[0]);
 	for (hob_str rest = r->args[1], part; hob_str_piece(&rest, '/', &part);) {
@@ -89,7 +90,6 @@ static enum MHD_Result redirect_to_id(request *r)
 			hob_buf_put_percent(&place, value);
 		}
 	const char *location = srv_print(r, "%.*s", HOB_FMT(hob_buf_str(&place))).data;
-	hob_buf_release(&place);
 	return srv_reply_body(r, MHD_HTTP_FOUND, &empty, "text/plain; charset=utf-8", "Location", location,
 						  "Cache-Control", "no-cache", NULL);
 }

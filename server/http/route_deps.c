@@ -44,11 +44,9 @@ static void add(walk *w, found item)
 
 static const srv_view_asset *asset_at(const srv_view *view, hob_str root, hob_str path)
 {
-	hob_buf full = {0};
+	hob_own_buf full = {0};
 	hob_buf_printf(&full, "%.*s/%.*s", HOB_FMT(root), HOB_FMT(path));
-	const srv_view_asset *asset = srv_view_find(view, hob_buf_str(&full));
-	hob_buf_release(&full);
-	return asset;
+	return srv_view_find(view, hob_buf_str(&full));
 }
 
 static void add_made_of(walk *w, const srv_view_asset *asset, uint32_t depth, uint32_t via)

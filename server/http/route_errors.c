@@ -114,7 +114,7 @@ static void put_group(hob_buf *out, const fault_group *g)
 	uint32_t count = g->count;
 	hob_json_put(out, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("code", group->code),
 				 HOB_JSON("message", group->message), HOB_JSON("hint", group->hint));
-	char *place = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(group->error, "location"));
+	hob_own char *place = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(group->error, "location"));
 	hob_json_put(out, HOB_JSON_RAW("location", hob_str_of(place)), HOB_JSON_SOME("root_cause", group->cause),
 				 HOB_JSON("count", count), HOB_JSON("rev", g->rev), HOB_JSON_OPEN("assets", '['));
 	for (uint32_t i = 0; i < count && i < ASSETS_MAX; i++)
@@ -122,7 +122,6 @@ static void put_group(hob_buf *out, const fault_group *g)
 					  1u << FIELD_id | 1u << FIELD_path | 1u << FIELD_root | 1u << FIELD_state |
 						  1u << FIELD_standing | 1u << FIELD_links);
 	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
-	cJSON_free(place);
 }
 
 enum MHD_Result srv_route_errors(request *r)

@@ -218,7 +218,7 @@ enum MHD_Result srv_route_readyz(request *r)
 {
 	bool ready = srv_request_view(r)->ready;
 	const srv_http_sources *sources = &r->http->sources;
-	hob_buf workers = {0}, index = {0}, disk = {0}, notes = {0};
+	hob_own_buf workers = {0}, index = {0}, disk = {0}, notes = {0};
 	health_error(sources, sources->workers_error, &workers);
 	health_error(sources, sources->index_error, &index);
 	health_error(sources, sources->disk_error, &disk);
@@ -232,12 +232,7 @@ enum MHD_Result srv_route_readyz(request *r)
 		{"disk", disk.size <= 1, (const char *)disk.data},
 		{"serving", !atomic_load(&r->http->draining), "the daemon is stopping"},
 	};
-	enum MHD_Result result = reply_checks(r, checks, HOB_COUNT_OF(checks), hob_buf_str(&notes), false);
-	hob_buf_release(&workers);
-	hob_buf_release(&index);
-	hob_buf_release(&disk);
-	hob_buf_release(&notes);
-	return result;
+	return reply_checks(r, checks, HOB_COUNT_OF(checks), hob_buf_str(&notes), false);
 }
 
 enum MHD_Result srv_route_problem(request *r)

@@ -35,7 +35,7 @@ static bool check_names(request *r, hob_str asset)
 static void put_settings(request *r, hob_str asset, hob_buf *out)
 {
 	hob_error error;
-	hob_buf usual = {0};
+	hob_own_buf usual = {0};
 	size_t slash = hob_str_find(asset, HOB_STR("/"), 0);
 	const srv_view_root *root = srv_find_root(r, hob_str_sub(asset, 0, slash));
 	const srv_view_root *live = srv_find_root(r, HOB_STR(SRV_LIVE_ROOT));
@@ -48,7 +48,6 @@ static void put_settings(request *r, hob_str asset, hob_buf *out)
 	} else {
 		hob_buf_clear(out);
 	}
-	hob_buf_release(&usual);
 }
 
 static enum MHD_Result reply_put(request *r, hob_str asset, const hob_sha256 *digest)
@@ -59,11 +58,10 @@ static enum MHD_Result reply_put(request *r, hob_str asset, const hob_sha256 *di
 	if (fd < 0)
 		return srv_reply_problem(r, PROBLEM_NOT_FOUND, "send it first: PUT /blobs/SHA256",
 								 "the blob of the model is not here");
-	hob_buf settings = {0};
+	hob_own_buf settings = {0};
 	put_settings(r, asset, &settings);
 	bool set =
 		srv_live_set(r->http->sources.live, r->args[0], asset, hob_buf_str(&settings), fd, size, &error);
-	hob_buf_release(&settings);
 	close(fd);
 	if (!set)
 		return srv_reply_problem(r,
@@ -71,10 +69,10 @@ static enum MHD_Result reply_put(request *r, hob_str asset, const hob_sha256 *di
 								 : error.code == HOB_ERR_BAD_REQUEST ? PROBLEM_BAD_REQUEST
 																	 : PROBLEM_UNAVAILABLE,
 								 "", "%s", error.context);
-	hob_buf name = {0}, body = {0};
+	hob_own_buf name = {0};
+	hob_buf body = {0};
 	srv_live_put_name(&name, r->args[0], asset);
 	hob_json_object(&body, HOB_JSON("name", hob_buf_str(&name)));
-	hob_buf_release(&name);
 	return srv_reply_json(r, MHD_HTTP_CREATED, &body);
 }
 

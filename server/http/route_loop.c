@@ -60,15 +60,13 @@ static enum MHD_Result ask_for_jobs(request *r, hob_str asset, srv_control *page
 {
 	if (!r->ask && page->number == 0)
 		return srv_ask(r, SRV_CONTROL_JOBS_LIVE, asset, page);
-	hob_buf live = {0};
+	hob_own_buf live = {0};
 	if (r->ask) {
 		live = r->ask->body;
 		r->ask->body = (hob_buf){0};
 	}
 	page->tag = hob_buf_str(&live);
-	enum MHD_Result result = srv_ask(r, SRV_CONTROL_JOBS, asset, page);
-	hob_buf_release(&live);
-	return result;
+	return srv_ask(r, SRV_CONTROL_JOBS, asset, page);
 }
 
 static bool read_since(request *r, int64_t *since_ms)
@@ -124,17 +122,14 @@ enum MHD_Result srv_route_trace(request *r)
 /* Requests the comparison that the answer "JOB FROM TO ASSET" names. */
 static enum MHD_Result compare(request *r)
 {
-	hob_buf wanted = r->ask->body; /* taken over, as srv_ask releases the previous answer */
+	hob_own_buf wanted = r->ask->body; /* taken over, as srv_ask releases the previous answer */
 	r->ask->body = (hob_buf){0};
 	hob_str asset = hob_buf_str(&wanted), id, from, to;
 	bool ok = hob_str_piece(&asset, ' ', &id) && hob_str_piece(&asset, ' ', &from) &&
 			  hob_str_piece(&asset, ' ', &to) && srv_parse_decimal(id, &r->poll_since);
-	enum MHD_Result result =
-		ok ? srv_ask(r, SRV_CONTROL_DERIVE, asset,
-					 &(srv_control){.number = SRV_DERIVED_COMPARE, .text = from, .tag = to})
-		   : MHD_NO;
-	hob_buf_release(&wanted);
-	return result;
+	return ok ? srv_ask(r, SRV_CONTROL_DERIVE, asset,
+						&(srv_control){.number = SRV_DERIVED_COMPARE, .text = from, .tag = to})
+			  : MHD_NO;
 }
 
 enum MHD_Result srv_route_history(request *r)
@@ -251,7 +246,7 @@ enum MHD_Result srv_route_sync(request *r)
 		return srv_reply_answer(r, "application/json");
 	double timeout = SYNC_DEFAULT_MS;
 	const char *wrong;
-	hob_buf roots = {0};
+	hob_own_buf roots = {0};
 	const cJSON *object = srv_request_json(r);
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, "timeout_ms");
 	const cJSON *scan = cJSON_GetObjectItemCaseSensitive(object, "scan");
@@ -272,7 +267,6 @@ enum MHD_Result srv_route_sync(request *r)
 		result = srv_ask(
 			r, SRV_CONTROL_SYNC, (hob_str){0},
 			&(srv_control){.timeout_ms = (uint32_t)timeout, .force = force, .text = hob_buf_str(&roots)});
-	hob_buf_release(&roots);
 	return result;
 }
 

@@ -1,13 +1,11 @@
 #include "inside.h"
 
+#include "../fs/folder.h"
 #include "../metrics/metrics.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 static void one(hob_buf *out, metric id, uint64_t value)
 {
@@ -19,12 +17,10 @@ static void one(hob_buf *out, metric id, uint64_t value)
 
 static uint64_t count_fds(void)
 {
-	DIR *folder = opendir("/proc/self/fd");
+	srv_own_folder *folder = opendir("/proc/self/fd");
 	uint64_t count = 0;
 	while (folder && readdir(folder))
 		count++;
-	if (folder)
-		closedir(folder);
 	return count > 3 ? count - 3 : 0; /* not counting ".", ".." and the folder's own descriptor */
 }
 

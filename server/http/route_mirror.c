@@ -49,7 +49,8 @@ enum MHD_Result srv_route_mirror_origin(request *r)
 enum MHD_Result srv_route_mirror_have(request *r)
 {
 	const cJSON *digests = cJSON_GetObjectItemCaseSensitive(srv_request_json(r), "digests");
-	hob_buf body = {0}, held = {0};
+	hob_buf body = {0};
+	hob_own_buf held = {0};
 	bool good = cJSON_IsArray(digests);
 	hob_json_open(&held, '[');
 	hob_json_put(&body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON_OPEN("missing", '['));
@@ -67,7 +68,6 @@ enum MHD_Result srv_route_mirror_have(request *r)
 	hob_json_close(&body, ']');
 	hob_json_close(&held, ']');
 	hob_json_put(&body, HOB_JSON_RAW("held", hob_buf_str(&held)));
-	hob_buf_release(&held);
 	hob_json_close(&body, '}');
 	if (good)
 		return srv_reply_json(r, MHD_HTTP_OK, &body);

@@ -74,18 +74,15 @@ static const char *type_of(hob_str name)
 /* --web-root: reads the file from disk. A name has no slash, so it cannot leave the folder. */
 static bool read_web_file(const srv_http *http, hob_str name, hob_buf *out)
 {
-	hob_buf path = {0};
+	hob_own_buf path = {0};
 	hob_buf_printf(&path, "%s/%.*s", http->web_root, HOB_FMT(name));
 	hob_buf_put(&path, "", 1);
 	bool plain = name.len > 0 && name.data[0] != '.' && !memchr(name.data, '/', name.len) && !path.failed;
-	int fd = plain ? open((const char *)path.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	srv_own_fd fd = plain ? open((const char *)path.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	struct stat info;
 	bool file = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
 	uint8_t *room = file ? hob_buf_grow(out, (size_t)info.st_size) : NULL;
-	bool ok = file && (room || info.st_size == 0) && srv_read_all(fd, room, (size_t)info.st_size);
-	srv_close(fd);
-	hob_buf_release(&path);
-	return ok;
+	return file && (room || info.st_size == 0) && srv_read_all(fd, room, (size_t)info.st_size);
 }
 
 static enum MHD_Result reply_web(request *r, hob_str name, bool for_ever)

@@ -23,12 +23,10 @@ static int open_input(request *r, const srv_view_asset *asset, hob_str path)
 	const srv_view_root *root = srv_find_root(r, asset->root);
 	hob_str name = srv_print(r, "%.*s", HOB_FMT(path)),
 			folder = root ? srv_print(r, "%.*s", HOB_FMT(root->path)) : (hob_str){0};
-	int root_fd = name.data && folder.data ? open(folder.data, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	srv_own_fd root_fd = name.data && folder.data ? open(folder.data, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (root_fd < 0)
 		return -1;
-	int fd = srv_open_beneath(root_fd, name.data, O_RDONLY, true);
-	close(root_fd);
-	return fd;
+	return srv_open_beneath(root_fd, name.data, O_RDONLY, true);
 }
 
 static enum MHD_Result reply_input(request *r, int fd, uint64_t size)

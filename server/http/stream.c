@@ -148,7 +148,7 @@ static void unlink_stream(srv_http *http, stream *s)
 
 static void on_end(void *user)
 {
-	stream *s = user;
+	hob_own stream *s = user;
 	srv_http *http = s->request->http;
 	unlink_stream(http, s);
 	srv_events_leave(http->sources.events);
@@ -158,7 +158,6 @@ static void on_end(void *user)
 	srv_event_filter_release(&s->filter);
 	hob_buf_release(&s->text);
 	free(s->agent);
-	free(s);
 }
 
 static void wake(stream *s)

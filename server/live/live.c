@@ -59,7 +59,7 @@ void srv_live_put_name(hob_buf *out, hob_str user, hob_str asset)
 static uint32_t sweep(int folder, bool removes, int64_t *newest)
 {
 	uint32_t count = 0;
-	DIR *dir = srv_folder_open(folder, ".");
+	srv_own_folder *dir = srv_folder_open(folder, ".");
 	for (struct dirent *entry; (entry = srv_folder_next(dir));) {
 		struct stat info;
 		int below = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -74,7 +74,6 @@ static uint32_t sweep(int folder, bool removes, int64_t *newest)
 		if (removes)
 			unlinkat(folder, entry->d_name, below >= 0 ? AT_REMOVEDIR : 0);
 	}
-	srv_folder_close(dir);
 	return count;
 }
 
@@ -192,7 +191,7 @@ uint32_t srv_live_drop(srv_live *live, hob_str user, hob_str asset)
 uint32_t srv_live_drop_idle(srv_live *live, int64_t now_s, int64_t idle_s)
 {
 	uint32_t count = 0;
-	DIR *dir = srv_folder_open(live->fd, ".");
+	srv_own_folder *dir = srv_folder_open(live->fd, ".");
 	for (struct dirent *entry; (entry = srv_folder_next(dir));) {
 		int64_t newest = 0;
 		if (entry->d_name[0] == '.')
@@ -205,6 +204,5 @@ uint32_t srv_live_drop_idle(srv_live *live, int64_t now_s, int64_t idle_s)
 		if (now_s - newest >= idle_s)
 			count += drop_user(live, entry->d_name);
 	}
-	srv_folder_close(dir);
 	return count;
 }

@@ -34,7 +34,7 @@ static int by_path(const void *a, const void *b)
 
 static bool names_each_path_once(const change_list *list, hob_error *err)
 {
-	hob_str *paths = hob_must(calloc((size_t)list->count * 2 + 1, sizeof *paths));
+	hob_own hob_str *paths = hob_must(calloc((size_t)list->count * 2 + 1, sizeof *paths));
 	size_t count = 0;
 	for (uint32_t i = 0; i < list->count; i++) {
 		paths[count++] = list->items[i].path;
@@ -46,7 +46,6 @@ static bool names_each_path_once(const change_list *list, hob_error *err)
 	for (size_t i = 1; i < count; i++)
 		if (hob_str_equal(paths[i - 1], paths[i]))
 			twice = paths[i];
-	free(paths);
 	return twice.len == 0 || hob_fail(err, BAD_REQUEST, "the list names '%.*s' twice", HOB_FMT(twice));
 }
 
@@ -54,11 +53,10 @@ static void note(hob_buf *notes, hob_str path, const char *verb, const srv_tree 
 				 const tree_entry *other)
 {
 	const char *who = other->agent < tree->agent_count ? tree->agents[other->agent].who : "somebody else";
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	hob_buf_printf(&text, "%s the version that %s saved at ", verb, who);
 	hob_buf_put_time(&text, other->at_ms);
 	hob_json_object(notes, HOB_JSON("path", path), HOB_JSON("by", who), HOB_JSON("text", hob_buf_str(&text)));
-	hob_buf_release(&text);
 }
 
 /* Decides the action of each change. False: the agent's copy of the tree is outdated. */
@@ -106,13 +104,12 @@ typedef struct arrivals {
 /* Whether a folder is in the place of a file, or a file in the place of a folder. */
 static bool is_blocked(const srv_tree *tree, const change_list *list, const arrivals *come, hob_str path)
 {
-	hob_buf below = {0};
+	hob_own_buf below = {0};
 	hob_buf_printf(&below, "%.*s/", HOB_FMT(path));
 	bool blocked = false;
 	for (uint32_t at = srv_tree_lower(tree, hob_buf_str(&below));
 		 !blocked && at < tree->count && hob_str_starts(tree->entries[at]->path, hob_buf_str(&below)); at++)
 		blocked = !goes_away(list, tree->entries[at]->path);
-	hob_buf_release(&below);
 	for (size_t to = path.len; !blocked && to > 0; to--)
 		if (path.data[to - 1] == '/') {
 			hob_str above = hob_str_sub(path, 0, to - 1);
@@ -150,19 +147,16 @@ static bool copy_blob(const srv_tree *tree, srv_store *store, const change *c, b
 {
 	char name[64];
 	uint64_t size;
-	int from = srv_blob_open(store, &c->digest, &size);
+	srv_own_fd from = srv_blob_open(store, &c->digest, &size);
 	*missing = from < 0;
 	if (from < 0)
 		return false;
 	area_name(name, c->copy);
 	unlinkat(tree->fd, name, 0);
-	int to = openat(tree->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	srv_own_fd to = openat(tree->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	struct timespec time = {c->mtime_ms / 1000, c->mtime_ms % 1000 * 1000000};
-	bool ok = to >= 0 && srv_copy(from, to, size) && (!sync || fdatasync(to) == 0) &&
-			  futimens(to, (struct timespec[2]){time, time}) == 0;
-	srv_close(to);
-	srv_close(from);
-	return ok;
+	return to >= 0 && srv_copy(from, to, size) && (!sync || fdatasync(to) == 0) &&
+		   futimens(to, (struct timespec[2]){time, time}) == 0;
 }
 
 static bool copy_blobs(const srv_tree *tree, srv_store *store, const change_list *list, hob_buf *missing,
@@ -198,7 +192,7 @@ static void drop_copies(const srv_tree *tree, uint32_t count)
 
 static bool write_list(const srv_tree *tree, const change_list *list, hob_error *err)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	hob_buf_printf(&text, "by\t%u\t%" PRId64 "\n", list->agent, list->at_ms);
 	for (uint32_t i = 0; i < list->count; i++) {
 		const change *c = &list->items[i];
@@ -208,14 +202,12 @@ static bool write_list(const srv_tree *tree, const change_list *list, hob_error 
 					   hob_sha256_hex(&c->digest).text, c->mtime_ms, HOB_FMT(c->path), HOB_FMT(c->from));
 	}
 	hob_buf_put_str(&text, HOB_STR("end\n"));
-	int fd = openat(tree->fd, SRV_MIRROR_AREA "/list.new",
-					O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	srv_own_fd fd = openat(tree->fd, SRV_MIRROR_AREA "/list.new",
+						   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	bool ok = fd >= 0 && !text.failed && srv_write_all(fd, text.data, text.size) && fdatasync(fd) == 0 &&
 			  renameat(tree->fd, SRV_MIRROR_AREA "/list.new", tree->fd, SRV_MIRROR_AREA "/list") == 0;
 	if (!ok)
 		ok = fail_disk(err, tree, "write the list");
-	srv_close(fd);
-	hob_buf_release(&text);
 	return ok;
 }
 
@@ -266,10 +258,8 @@ static bool place_one(const srv_tree *tree, const change *c)
 		return rename_to(tree, copy, c->path);
 	if (c->kind == CHANGE_MOVE)
 		return rename_to(tree, c->from.data, c->path);
-	int parent = srv_open_parent(tree->fd, c->path, false, &name);
-	bool ok = parent < 0 ? errno == ENOENT : unlinkat(parent, name, 0) == 0 || errno == ENOENT;
-	srv_close(parent);
-	return ok;
+	srv_own_fd parent = srv_open_parent(tree->fd, c->path, false, &name);
+	return parent < 0 ? errno == ENOENT : unlinkat(parent, name, 0) == 0 || errno == ENOENT;
 }
 
 static bool place(srv_tree *tree, const change_list *list, hob_error *err)
@@ -372,7 +362,7 @@ bool srv_apply_pending(srv_tree *tree, hob_error *err)
 	struct stat info;
 	bool ok = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size < 1 << 28;
 	size_t size = ok ? (size_t)info.st_size : 0, lines = 0;
-	char *text = ok ? calloc(1, size + 2) : NULL;
+	hob_own char *text = ok ? calloc(1, size + 2) : NULL;
 	ok = text && srv_read_all(fd, text, size);
 	for (size_t i = 0; ok && i < size; i++)
 		lines += text[i] == '\n';
@@ -385,6 +375,5 @@ bool srv_apply_pending(srv_tree *tree, hob_error *err)
 	else
 		ok = unlinkat(tree->fd, SRV_MIRROR_AREA "/list", 0) == 0 || fail_disk(err, tree, "drop a list");
 	free(list.items);
-	free(text);
 	return ok;
 }

@@ -213,14 +213,13 @@ static int open_session(question *q)
 				 HOB_JSON("protocol", SRV_MIRROR_PROTOCOL), HOB_JSON("version", m->version),
 				 HOB_JSON_DIGEST("tree", &digest), HOB_JSON_KEY("clock_ms"));
 	hob_buf_printf(&q->body, "%lld", (long long)s->since_ms);
-	hob_buf note = {0};
+	hob_own_buf note = {0};
 	if (s->skew_ms)
 		hob_buf_printf(&note,
 					   "the clock of this machine is %lld s %s the daemon's; times of files are corrected",
 					   (long long)(s->skew_ms > 0 ? s->skew_ms : -s->skew_ms) / 1000,
 					   s->skew_ms > 0 ? "ahead of" : "behind");
 	hob_json_put_str(&q->body, "note", hob_buf_str(&note));
-	hob_buf_release(&note);
 	hob_json_close(&q->body, '}');
 	srv_log(SRV_LOG_INFO, "mirror", "%.*s feeds %s%s%.*s", HOB_FMT(who), m->names[q->root],
 			base.len > 0 ? "/" : "", HOB_FMT(base));
@@ -300,7 +299,7 @@ static void log_list(const question *q, session *s, const change_list *list)
 static int apply_list(question *q, session *s, change_list *list, uint64_t seq)
 {
 	hob_error error = {0};
-	hob_buf missing = {0}, notes = {0};
+	hob_own_buf missing = {0}, notes = {0};
 	bool conflict;
 	hob_json_open(&missing, '[');
 	hob_json_open(&notes, '[');
@@ -310,20 +309,17 @@ static int apply_list(question *q, session *s, change_list *list, uint64_t seq)
 	bool applied = ok && missing.size == none;
 	hob_json_close(&missing, ']');
 	hob_json_close(&notes, ']');
-	if (ok) {
+	if (ok)
 		hob_json_object(&q->body, HOB_JSON("seq", applied ? seq : s->seq),
 						HOB_JSON("applied", applied ? list->count : 0),
 						HOB_JSON_RAW("missing", hob_buf_str(&missing)),
 						HOB_JSON_RAW("notes", applied ? hob_buf_str(&notes) : HOB_STR("[]")));
-	}
 	if (applied) {
 		s->seq = seq;
 		hob_buf_clear(&s->answer);
 		hob_buf_put_str(&s->answer, hob_buf_str(&q->body));
 		log_list(q, s, list);
 	}
-	hob_buf_release(&missing);
-	hob_buf_release(&notes);
 	if (conflict)
 		return refuse(q, 409, "mirror.out-of-step", "compare the trees again with POST .../manifest", "%s",
 					  error.context);
@@ -355,7 +351,7 @@ static int take_changes(question *q)
 		return refuse(q, 409, "mirror.sequence", "open a new session",
 					  "the list has the number %llu, and the next one is %llu", (unsigned long long)seq,
 					  (unsigned long long)s->seq + 1);
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_error error;
 	hob_arena_init(&arena, (size_t)64 << 20);
 	change_list list = {.items = hob_must(calloc((size_t)count + 1, sizeof(change))),
@@ -368,7 +364,6 @@ static int take_changes(question *q)
 	}
 	status = ok ? apply_list(q, s, &list, seq) : refuse_error(q, &error);
 	free(list.items);
-	hob_arena_release(&arena);
 	return status;
 }
 
@@ -409,13 +404,12 @@ static int put_manifest(question *q)
 	const srv_tree *tree = &q->mirrors->trees[q->root];
 	for (const cJSON *item = folders->child; item; item = item->next) {
 		hob_str folder = hob_str_of(cJSON_GetStringValue(item));
-		hob_buf path = {0};
+		hob_own_buf path = {0};
 		hob_buf_printf(&path, "%s%s%.*s", base, base[0] && folder.len > 0 ? "/" : "", HOB_FMT(folder));
 		hob_json_put(&q->body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("path", folder),
 					 HOB_JSON_OPEN("items", '['));
 		srv_tree_digest(tree, hob_buf_str(&path), put_item, &(listing){&q->body, s, tree});
 		hob_json_put(&q->body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
-		hob_buf_release(&path);
 	}
 	hob_json_put(&q->body, HOB_JSON_CLOSE(']'), HOB_JSON_CLOSE('}'));
 	return 200;

@@ -166,7 +166,7 @@ static bool read_log(srv_tree *tree, int area, hob_error *err)
 {
 	int fd = openat(area, "log", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	FILE *old = fd >= 0 ? fdopen(fd, "r") : NULL;
-	char *line = NULL;
+	hob_own char *line = NULL;
 	size_t room = 0;
 	ssize_t size;
 	while (old && (size = getline(&line, &room, old)) > 0)
@@ -174,7 +174,6 @@ static bool read_log(srv_tree *tree, int area, hob_error *err)
 			line[size - 1] = 0;
 			read_line(tree, (hob_str){line, (size_t)size - 1});
 		}
-	free(line);
 	if (old)
 		fclose(old);
 	fd = openat(area, "log.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -208,14 +207,12 @@ bool srv_tree_open(srv_tree *tree, hob_error *err)
 		tree->fd = open(tree->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (tree->fd >= 0)
 		mkdirat(tree->fd, SRV_MIRROR_AREA, 0700);
-	int area = tree->fd < 0
-				   ? -1
-				   : openat(tree->fd, SRV_MIRROR_AREA, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	srv_own_fd area =
+		tree->fd < 0 ? -1
+					 : openat(tree->fd, SRV_MIRROR_AREA, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (area < 0)
 		return hob_fail(err, IO, "cannot write to the mirror root %s: %s", tree->path, strerror(errno));
-	bool ok = read_log(tree, area, err);
-	close(area);
-	return ok;
+	return read_log(tree, area, err);
 }
 
 void srv_tree_release(srv_tree *tree)
@@ -238,10 +235,8 @@ void srv_tree_release(srv_tree *tree)
 
 static bool hash_file(int folder, const char *name, hob_sha256 *out)
 {
-	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool read = fd >= 0 && srv_hash_rest(fd, NULL, out, NULL);
-	srv_close(fd);
-	return read;
+	srv_own_fd fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return fd >= 0 && srv_hash_rest(fd, NULL, out, NULL);
 }
 
 static void check_file(srv_tree *tree, int folder, const char *name, hob_str path, const struct stat *info)
@@ -267,7 +262,7 @@ static void check_file(srv_tree *tree, int folder, const char *name, hob_str pat
 
 static bool check_folder(srv_tree *tree, int fd, hob_buf *path, uint32_t depth)
 {
-	DIR *folder = srv_folder_of(fd);
+	srv_own_folder *folder = srv_folder_of(fd);
 	if (!folder)
 		return false;
 	bool ok = depth < DEPTH_MAX;
@@ -288,18 +283,16 @@ static bool check_folder(srv_tree *tree, int fd, hob_buf *path, uint32_t depth)
 		ok = !path->failed && (below < 0 || check_folder(tree, below, path, depth + 1));
 		path->size = before;
 	}
-	closedir(folder);
 	return ok;
 }
 
 bool srv_tree_check(srv_tree *tree, hob_error *err)
 {
-	hob_buf path = {0};
+	hob_own_buf path = {0};
 	for (uint32_t i = 0; i < tree->count; i++)
 		tree->entries[i]->seen = false;
 	int fd = openat(tree->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool ok = fd >= 0 && check_folder(tree, fd, &path, 0);
-	hob_buf_release(&path);
 	if (!ok)
 		return hob_fail(err, IO, "cannot list the mirror root %s: %s", tree->path, strerror(errno));
 	uint32_t kept = 0;

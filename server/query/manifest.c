@@ -61,11 +61,10 @@ static bool take_later(void *user, const srv_change_row *row)
 {
 	manifest *m = user;
 	m->read++;
-	cJSON *change = cJSON_ParseWithLength(row->data.data, row->data.len);
+	hob_own_json *change = cJSON_ParseWithLength(row->data.data, row->data.len);
 	hob_str full = text_of(change, "asset");
 	if (full.data && chosen(m, full))
 		want(m, full);
-	cJSON_Delete(change);
 	return m->read < LOG_MAX;
 }
 
@@ -73,7 +72,7 @@ static bool take_earlier(void *user, const srv_change_row *row)
 {
 	manifest *m = user;
 	m->read++;
-	cJSON *change = cJSON_ParseWithLength(row->data.data, row->data.len);
+	hob_own_json *change = cJSON_ParseWithLength(row->data.data, row->data.len);
 	hob_str full = text_of(change, "asset");
 	for (uint32_t i = 0; full.data && i < m->count; i++) {
 		wanted *w = &m->items[i];
@@ -96,7 +95,6 @@ static bool take_earlier(void *user, const srv_change_row *row)
 		}
 		break;
 	}
-	cJSON_Delete(change);
 	return m->open > 0 && m->read < LOG_MAX;
 }
 

@@ -79,7 +79,7 @@ static bool read_page(question *q, page *p, hob_error *err)
 	for (uint32_t scanned = 0;
 		 ok && p->more && p->given < p->limit && scanned < p->scan && q->uncompared.size == 0;
 		 scanned += STEP) {
-		hob_arena arena;
+		hob_own_arena arena;
 		srv_job_row *rows = NULL;
 		uint32_t count = 0;
 		hob_arena_init(&arena, ROWS_ARENA);
@@ -87,7 +87,6 @@ static bool read_page(question *q, page *p, hob_error *err)
 		p->more = count == STEP;
 		if (ok)
 			take_rows(q, p, rows, count);
-		hob_arena_release(&arena);
 	}
 	return ok;
 }
@@ -133,7 +132,7 @@ int srv_query_jobs(question *q)
 
 static bool put_version(question *q, const srv_job_row *row, hob_buf *out)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_arena_init(&arena, 64 << 20);
 	srv_record record = {0};
 	hob_error error;
@@ -156,7 +155,6 @@ static bool put_version(question *q, const srv_job_row *row, hob_buf *out)
 	hob_json_put(out, HOB_JSON_CLOSE(']'), HOB_JSON("cooked_bytes", cooked),
 				 HOB_JSON_RAW("reason", row->reason.len > 0 ? row->reason : HOB_STR("[]")),
 				 HOB_JSON_RAW("error", row->error.len > 0 ? row->error : record.error), HOB_JSON_CLOSE('}'));
-	hob_arena_release(&arena);
 	return true;
 }
 
@@ -264,7 +262,7 @@ static int find(question *q, hob_arena *arena, srv_job_row *row)
 
 int srv_query_job(question *q)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	srv_job_row row;
 	hob_arena_init(&arena, 16 << 20);
 	int status = find(q, &arena, &row);
@@ -272,6 +270,5 @@ int srv_query_job(question *q)
 		hob_buf_put_str(&q->body, row.log);
 	else if (status == 200)
 		srv_past_put_job(&row, &q->body);
-	hob_arena_release(&arena);
 	return status;
 }

@@ -72,22 +72,20 @@ static bool find_was(question *q, change *c)
 
 static void say_failure(change *c)
 {
-	cJSON *error = parse(c->row->error);
+	hob_own_json *error = parse(c->row->error);
 	const char *message = cJSON_GetStringValue(member(error, "message"));
 	say(c, BAD, "asset", "failed", (hob_str){0}, message ? message : "it cannot be cooked");
-	cJSON_Delete(error);
 }
 
 static void put_item(hob_buf *out, const cJSON *item)
 {
-	char *text = cJSON_PrintUnformatted(item);
+	hob_own char *text = cJSON_PrintUnformatted(item);
 	hob_json_raw(out, hob_str_of(text ? text : "null"));
-	cJSON_free(text);
 }
 
 static void read_comparison(change *c, hob_str text)
 {
-	cJSON *json = parse(text);
+	hob_own_json *json = parse(text);
 	const cJSON *each;
 	cJSON_ArrayForEach(each, member(json, "changes")) if (c->shown < SAID_MAX)
 	{
@@ -104,7 +102,6 @@ static void read_comparison(change *c, hob_str text)
 		if (found && strcmp(found, "same") != 0)
 			put_item(&c->numbers, each);
 	}
-	cJSON_Delete(json);
 }
 
 /* Reads the stored comparison. */
@@ -122,12 +119,11 @@ static bool read_stored(question *q, change *c, const hob_sha256 *blob)
 
 static void compare_rules(change *c)
 {
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	hob_error error;
 	if (hob_compare(&(hob_compare_side){.stats = c->was.stats}, &(hob_compare_side){.stats = c->now.stats},
 					&out, &error))
 		read_comparison(c, hob_buf_str(&out));
-	hob_buf_release(&out);
 }
 
 static uint64_t bytes_of(const srv_record *record)

@@ -90,13 +90,11 @@ static bool take_left(const question *q, const srv_view_asset *asset, layers *l,
 	if (!from || snprintf(file, sizeof file, "%.*s.cook.json", HOB_FMT(model)) >= (int)sizeof file ||
 		snprintf(path, sizeof path, "%.*s.cook.json", HOB_FMT(asset->path)) >= (int)sizeof path)
 		return true;
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	srv_layer left = {.path = hob_str_of(path), .sidecar = true};
 	bool ok = srv_settings_read(from->folder, file, &text, &left.exists, err);
 	left.text = hob_buf_str(&text);
-	ok = ok && take_layer(l, &left, err);
-	hob_buf_release(&text);
-	return ok;
+	return ok && take_layer(l, &left, err);
 }
 
 static bool load(const question *q, const srv_view_root *root, const srv_view_asset *asset, hob_str file,
@@ -125,7 +123,7 @@ static void put_origins(const layers *l, hob_buf *out)
 {
 	hob_settings built_in;
 	hob_settings_init(&built_in);
-	cJSON *initial = hob_settings_json(&built_in), *own = hob_settings_json(&l->own);
+	hob_own_json *initial = hob_settings_json(&built_in), *own = hob_settings_json(&l->own);
 	hob_json_open(out, '{');
 	for (size_t i = 0; i < HOB_COUNT_OF(setting_paths); i++) {
 		const char *path = setting_paths[i];
@@ -139,8 +137,6 @@ static void put_origins(const layers *l, hob_buf *out)
 		hob_json_put_str(out, setting_paths[i], hob_str_of(origin));
 	}
 	hob_json_close(out, '}');
-	cJSON_Delete(initial);
-	cJSON_Delete(own);
 }
 
 static const cJSON *json_of_file(const layers *l)
@@ -153,19 +149,18 @@ static const cJSON *json_of_file(const layers *l)
 
 static void tell(question *q, const layers *l)
 {
-	hob_buf value = {0}, *body = &q->body;
+	hob_own_buf value = {0};
+	hob_buf *body = &q->body;
 	hob_settings_print(&l->settings, &value);
 	hob_json_put(body, HOB_JSON_OPEN(NULL, '{'), HOB_JSON("asset", q->control->asset),
 				 HOB_JSON_RAW("settings", hob_buf_str(&value)), HOB_JSON_KEY("origins"));
 	put_origins(l, body);
 	hob_json_put(body, HOB_JSON_OPEN("sidecar", '{'), HOB_JSON("path", l->file),
 				 HOB_JSON_BOOL("exists", l->has_file));
-	char *text = cJSON_PrintUnformatted(json_of_file(l));
+	hob_own char *text = cJSON_PrintUnformatted(json_of_file(l));
 	hob_json_put(body, HOB_JSON_RAW("value", hob_str_of(text)));
-	cJSON_free(text);
 	hob_json_put(body, HOB_JSON_CLOSE('}'), HOB_JSON_CLOSE('}'));
 	memcpy(q->control->etag, l->etag, sizeof l->etag);
-	hob_buf_release(&value);
 }
 
 void srv_query_put_origins(const question *q, const srv_view_asset *asset, hob_buf *out)
@@ -200,12 +195,10 @@ static int tell_now(question *q, const srv_view_root *root, const srv_view_asset
 
 static int refuse_missing(question *q, const srv_view_root *root)
 {
-	hob_buf why = {0};
+	hob_own_buf why = {0};
 	hob_buf_printf(&why, "%.*s", HOB_FMT(root->note));
 	hob_buf_put(&why, "", 1);
-	int status = srv_query_refuse(q, 409, "source-missing", why.failed ? "" : (const char *)why.data);
-	hob_buf_release(&why);
-	return status;
+	return srv_query_refuse(q, 409, "source-missing", why.failed ? "" : (const char *)why.data);
 }
 
 /* Path of the requested settings file; `out`: PATH_MAX bytes. Empty: the asset does not use it. */

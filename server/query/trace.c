@@ -40,7 +40,7 @@ static bool read_rows(question *q, trace *t, hob_error *err)
 	uint32_t count = STEP;
 	bool ok = true;
 	while (ok && count == STEP && t->count < t->most) {
-		hob_arena arena;
+		hob_own_arena arena;
 		srv_job_row *rows = NULL;
 		hob_arena_init(&arena, ROWS_ARENA);
 		ok = srv_store_jobs(q->reader, q->control->asset, before, STEP, &arena, &rows, &count, err);
@@ -49,7 +49,6 @@ static bool read_rows(question *q, trace *t, hob_error *err)
 			if (rows[i].started_at_ms > 0 && rows[i].finished_at_ms >= q->control->since_ms)
 				ok = keep_row(t, &rows[i], err);
 		}
-		hob_arena_release(&arena);
 	}
 	return ok;
 }

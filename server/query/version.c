@@ -14,7 +14,7 @@ static bool take_change(void *user, const srv_change_row *row)
 	served *s = user;
 	if (hob_str_find(row->data, hob_path_name(s->full), 0) == SIZE_MAX)
 		return true;
-	cJSON *change = cJSON_ParseWithLength(row->data.data, row->data.len);
+	hob_own_json *change = cJSON_ParseWithLength(row->data.data, row->data.len);
 	const char *full = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(change, "asset"));
 	const char *key = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(change, "key"));
 	const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(change, "kind"));
@@ -22,7 +22,6 @@ static bool take_change(void *user, const srv_change_row *row)
 		s->found = key && hob_sha256_parse(hob_str_of(key), &s->key);
 		s->over = s->found || (kind && strcmp(kind, "removed") == 0);
 	}
-	cJSON_Delete(change);
 	return !s->over;
 }
 

@@ -47,7 +47,7 @@ static void put_full(hob_buf *out, const srv_view_root *root, hob_str path)
  * part of a .merge file). */
 static void put_part(what_if *w, const srv_view_asset *asset)
 {
-	hob_buf full = {0};
+	hob_own_buf full = {0};
 	for (uint32_t i = 0; i < asset->dep_count; i++) {
 		hob_buf_clear(&full);
 		put_full(&full, w->root, asset->deps[i].path);
@@ -57,19 +57,17 @@ static void put_part(what_if *w, const srv_view_asset *asset)
 		hob_json_str(&w->items, part->full);
 		break;
 	}
-	hob_buf_release(&full);
 }
 
 static void put_chain(what_if *w, const srv_view_asset *asset)
 {
-	hob_buf full = {0};
+	hob_own_buf full = {0};
 	put_full(&full, w->root, w->path);
 	hob_json_put(&w->items, HOB_JSON_OPEN("chain", '['), HOB_JSON(NULL, hob_buf_str(&full)));
 	put_part(w, asset);
 	if (!hob_str_equal(asset->path, w->path))
 		hob_json_str(&w->items, asset->full);
 	hob_json_close(&w->items, ']');
-	hob_buf_release(&full);
 }
 
 static void add(what_if *w, const srv_view_asset *asset, const char *use)
@@ -147,7 +145,7 @@ int srv_query_what_if(question *q)
 					   HOB_FMT(file));
 		return srv_query_refuse(q, 404, "http.not-found", error.context);
 	}
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_arena_init(&arena, 1 << 20);
 	int status = 200;
 	if (hob_path_join(&arena, (hob_str){0}, path, &w.path, &error)) {
@@ -159,6 +157,5 @@ int srv_query_what_if(question *q)
 		status = srv_query_refuse(q, 400, hob_err_name(error.code), error.context);
 	}
 	hob_buf_release(&w.items);
-	hob_arena_release(&arena);
 	return status;
 }

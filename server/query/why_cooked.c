@@ -54,9 +54,8 @@ static const hob_sha256 *digest_of(const srv_record_dep *dep)
 
 static void put_value(hob_buf *out, const char *name, const cJSON *value)
 {
-	char *text = cJSON_PrintUnformatted(value);
+	hob_own char *text = cJSON_PrintUnformatted(value);
 	hob_json_put(out, HOB_JSON_RAW(name, hob_str_of(text)));
-	cJSON_free(text);
 }
 
 /* Settings are floats: 0.100000001, as earlier versions wrote it, equals 0.1. */
@@ -96,11 +95,9 @@ static void compare_ingredients(comparison *c, const srv_record *before, const s
 {
 	if (hob_str_equal(now->ingredients, before->ingredients))
 		return;
-	cJSON *from = cJSON_ParseWithLength(before->ingredients.data, before->ingredients.len);
-	cJSON *to = cJSON_ParseWithLength(now->ingredients.data, now->ingredients.len);
+	hob_own_json *from = cJSON_ParseWithLength(before->ingredients.data, before->ingredients.len);
+	hob_own_json *to = cJSON_ParseWithLength(now->ingredients.data, now->ingredients.len);
 	compare_values(c, from, to, "");
-	cJSON_Delete(from);
-	cJSON_Delete(to);
 }
 
 /* Compares inputs and ingredients. A cook that failed early did not ask for the remaining files, so their
@@ -235,11 +232,9 @@ static void put_why(const why *w, const comparison *c, hob_buf *body)
 
 static cJSON *parse_origins(const question *q, const srv_view_asset *asset)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	srv_query_put_origins(q, asset, &text);
-	cJSON *json = cJSON_ParseWithLength((const char *)text.data, text.size);
-	hob_buf_release(&text);
-	return json;
+	return cJSON_ParseWithLength((const char *)text.data, text.size);
 }
 
 int srv_query_why(question *q)

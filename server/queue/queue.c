@@ -193,7 +193,7 @@ static int compare(const void *a, const void *b)
 
 uint32_t srv_queue_peek(const srv_queue *queue, uint32_t *out, uint32_t room)
 {
-	entry *sorted = malloc((queue->count + 1) * sizeof *sorted);
+	hob_own entry *sorted = malloc((queue->count + 1) * sizeof *sorted);
 	if (!sorted)
 		return 0;
 	if (queue->count > 0)
@@ -202,6 +202,5 @@ uint32_t srv_queue_peek(const srv_queue *queue, uint32_t *out, uint32_t room)
 	uint32_t count = queue->count < room ? queue->count : room;
 	for (uint32_t i = 0; i < count; i++)
 		out[i] = sorted[i].asset;
-	free(sorted);
 	return count;
 }

@@ -68,10 +68,9 @@ bool srv_kept_key(hob_arena *arena, const srv_record *record, hob_sha256 *key, h
 bool srv_kept_record(hob_arena *arena, hob_str model, const srv_result *result, srv_record *record,
 					 hob_error *err)
 {
-	hob_buf stats = {0};
+	hob_own_buf stats = {0};
 	srv_kept_stats(result, &stats);
 	record->stats = hob_arena_str(arena, hob_buf_str(&stats));
-	hob_buf_release(&stats);
 	record->warnings = result->stats.warnings;
 	record->file_name = result->uses_name ? hob_path_name(model) : (hob_str){0};
 	record->deps = srv_kept_deps(arena, model, result, &record->dep_count);
@@ -100,7 +99,7 @@ static hob_str text_of(const cJSON *object, const char *name, hob_arena *arena)
 
 bool srv_kept_notes(hob_bytes report, hob_arena *arena, hob_note **notes, uint32_t *count)
 {
-	cJSON *json = cJSON_ParseWithLength((const char *)report.data, report.size);
+	hob_own_json *json = cJSON_ParseWithLength((const char *)report.data, report.size);
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(json, "notes"), *item;
 	*notes = HOB_NEW(arena, hob_note, (size_t)cJSON_GetArraySize(list) + 1);
 	*count = 0;
@@ -114,7 +113,6 @@ bool srv_kept_notes(hob_bytes report, hob_arena *arena, hob_note **notes, uint32
 		note->count = cJSON_IsNumber(times) && times->valuedouble > 0 ? (uint32_t)times->valueint : 1;
 		ok = ok && note->code.data && note->text.data;
 	}
-	cJSON_Delete(json);
 	return ok;
 }
 

@@ -1,12 +1,10 @@
 #include "chain.h"
 
 #include "../fs/beneath.h"
+#include "../fs/fd.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static const char file_name[] = "cook.json", sidecar_end[] = ".cook.json";
 
@@ -40,7 +38,7 @@ bool srv_settings_read(int root_fd, const char *path, hob_buf *text, bool *exist
 {
 	struct stat info;
 	*exists = false;
-	int fd = srv_open_beneath(root_fd, path, O_RDONLY, true);
+	srv_own_fd fd = srv_open_beneath(root_fd, path, O_RDONLY, true);
 	if (fd < 0) {
 		int why = errno;
 		/* ENXIO: a socket, or a pipe that nobody reads. */
@@ -54,7 +52,6 @@ bool srv_settings_read(int root_fd, const char *path, hob_buf *text, bool *exist
 		*exists = true;
 		ok = read_open_file(fd, path, text, err);
 	}
-	close(fd);
 	return ok;
 }
 
@@ -63,13 +60,11 @@ bool srv_settings_read(int root_fd, const char *path, hob_buf *text, bool *exist
 static bool walk_layer(int root_fd, hob_str path, bool sidecar, srv_layer_fn *each, void *user,
 					   hob_error *err)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	srv_layer layer = {.path = path, .sidecar = sidecar};
 	bool ok = srv_settings_read(root_fd, path.data, &text, &layer.exists, err);
 	layer.text = hob_buf_str(&text);
-	ok = ok && each(user, &layer, err);
-	hob_buf_release(&text);
-	return ok;
+	return ok && each(user, &layer, err);
 }
 
 /* Walks the folders of `asset` below its first `from` bytes; `from` HOB_NONE: the root and all folders. */

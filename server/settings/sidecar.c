@@ -61,7 +61,7 @@ static bool write_sidecar(int root_fd, const char *path, const char *text, hob_e
 {
 	const char *name;
 	char temporary[TEMPORARY_NAME];
-	int folder = open_folder(root_fd, path, &name);
+	srv_own_fd folder = open_folder(root_fd, path, &name);
 	snprintf(temporary, sizeof temporary, ".%.200s.hob-new", name);
 	int fd = folder >= 0 ? srv_replace_begin(folder, temporary, 0666) : -1;
 	bool ok =
@@ -73,7 +73,6 @@ static bool write_sidecar(int root_fd, const char *path, const char *text, hob_e
 		if (full)
 			err->code = HOB_ERR_DISK_FULL;
 	}
-	srv_close(folder);
 	return ok;
 }
 
@@ -101,9 +100,9 @@ static cJSON *merge(cJSON *target, const cJSON *patch)
 
 static bool apply(const sidecar *s, int root_fd, hob_str patch, hob_error *err)
 {
-	cJSON *change = cJSON_ParseWithLength(patch.data, patch.len);
-	cJSON *value = s->exists ? cJSON_ParseWithLength((const char *)s->text.data, s->text.size) : NULL;
-	char *text = NULL;
+	hob_own_json *change = cJSON_ParseWithLength(patch.data, patch.len);
+	hob_own_json *value = s->exists ? cJSON_ParseWithLength((const char *)s->text.data, s->text.size) : NULL;
+	hob_own char *text = NULL;
 	hob_settings checked;
 	hob_settings_init(&checked);
 	bool ok = cJSON_IsObject(change) ||
@@ -119,12 +118,8 @@ static bool apply(const sidecar *s, int root_fd, hob_str patch, hob_error *err)
 		text = cJSON_Print(value);
 		ok = text || hob_fail(err, MEMORY, "no memory left for the settings");
 	}
-	ok = ok && hob_settings_overlay(&checked, hob_str_of(text), hob_str_of(s->path), err) &&
-		 write_sidecar(root_fd, s->path, text, err);
-	cJSON_free(text);
-	cJSON_Delete(value);
-	cJSON_Delete(change);
-	return ok;
+	return ok && hob_settings_overlay(&checked, hob_str_of(text), hob_str_of(s->path), err) &&
+		   write_sidecar(root_fd, s->path, text, err);
 }
 
 srv_sidecar_result srv_sidecar_patch(int root_fd, hob_str file, hob_str if_match, hob_str patch,
@@ -143,11 +138,10 @@ srv_sidecar_result srv_sidecar_patch(int root_fd, hob_str file, hob_str if_match
 static bool delete_sidecar(int root_fd, const char *path, hob_error *err)
 {
 	const char *name;
-	int folder = open_folder(root_fd, path, &name);
+	srv_own_fd folder = open_folder(root_fd, path, &name);
 	bool ok = folder >= 0 && (unlinkat(folder, name, 0) == 0 || errno == ENOENT);
 	if (!ok)
 		(void)hob_fail(err, IO, "%s cannot be deleted: %s", path, strerror(errno));
-	srv_close(folder);
 	return ok;
 }
 
@@ -172,12 +166,11 @@ bool srv_sidecar_move(int from_fd, hob_str from, int to_fd, hob_str to, bool *mo
 					 snprintf(new, sizeof new, "%.*s.cook.json", HOB_FMT(to))};
 	if (lengths[0] >= PATH_MAX || lengths[1] >= PATH_MAX)
 		return true;
-	int old_folder = open_folder(from_fd, old, &old_name), new_folder = open_folder(to_fd, new, &new_name);
+	srv_own_fd old_folder = open_folder(from_fd, old, &old_name),
+			   new_folder = open_folder(to_fd, new, &new_name);
 	bool both = old_folder >= 0 && new_folder >= 0;
 	*moved = both && renameat2(old_folder, old_name, new_folder, new_name, RENAME_NOREPLACE) == 0;
 	int code = errno;
-	srv_close(old_folder);
-	srv_close(new_folder);
 	return !both || *moved || code == ENOENT || code == EEXIST ||
 		   hob_fail(err, IO, "%s cannot be renamed to %s: %s", old, new, strerror(code));
 }
@@ -213,7 +206,7 @@ bool srv_sidecar_stray(int folder, const char *name, char *model)
 	hob_str stem = hob_str_sub(whole, 0, whole.len - ending.len);
 	memcpy(model, stem.data, stem.len);
 	model[stem.len] = 0;
-	DIR *list = faccessat(folder, model, F_OK, 0) != 0 ? srv_folder_open(folder, ".") : NULL;
+	srv_own_folder *list = faccessat(folder, model, F_OK, 0) != 0 ? srv_folder_open(folder, ".") : NULL;
 	bool found = false;
 	for (struct dirent *entry; !found && (entry = srv_folder_next(list));) {
 		hob_str other = hob_str_of(entry->d_name);
@@ -221,6 +214,5 @@ bool srv_sidecar_stray(int folder, const char *name, char *model)
 		if (found)
 			memcpy(model, other.data, other.len + 1);
 	}
-	srv_folder_close(list);
 	return found;
 }

@@ -221,7 +221,7 @@ static bool write_at(int fd, const uint8_t *data, size_t size, uint64_t at)
 static bool append(srv_packs *packs, const pack_head *head, hob_bytes kept, srv_pack_place *out)
 {
 	uint64_t room = room_of(head);
-	uint8_t *record = hob_must(malloc(room));
+	hob_own uint8_t *record = hob_must(malloc(room));
 	srv_pack_file *file = pack_for(packs, room);
 	memcpy(record, head, sizeof *head);
 	if (kept.size > 0)
@@ -229,7 +229,6 @@ static bool append(srv_packs *packs, const pack_head *head, hob_bytes kept, srv_
 	memset(record + sizeof *head + kept.size, 0, room - sizeof *head - kept.size);
 	bool ok = file && write_at(file->fd, record, room, file->size);
 	int code = errno;
-	free(record);
 	if (file && !ok && ftruncate(file->fd, (off_t)file->size) != 0)
 		file->size = SRV_PACK_BYTES_MAX; /* full: the half-written record could not be cut off */
 	errno = code;
@@ -290,12 +289,11 @@ static srv_pack_answer find_record(srv_packs *packs, const srv_pack_record *reco
 
 static srv_pack_answer read_frame(int fd, const pack_head *head, uint64_t at, uint8_t *out)
 {
-	uint8_t *frame = hob_must(malloc(head->frame));
+	hob_own uint8_t *frame = hob_must(malloc(head->frame));
 	srv_pack_answer answer = read_at(fd, frame, head->frame, at);
 	if (answer == SRV_PACK_READ &&
 		!srv_decompress((hob_bytes){frame, head->frame}, SRV_NO_DICTIONARY, out, head->size))
 		answer = SRV_PACK_GONE;
-	free(frame);
 	return answer;
 }
 
@@ -324,7 +322,7 @@ srv_pack_answer srv_packs_copy(srv_packs *packs, const srv_pack_record *record, 
 	int fd;
 	pthread_rwlock_wrlock(&packs->lock);
 	srv_pack_answer answer = find_record(packs, record, &head, &fd);
-	hob_buf kept = {0};
+	hob_own_buf kept = {0};
 	uint32_t size = head.frame > 0 ? head.frame : head.size;
 	uint8_t *data = answer == SRV_PACK_READ ? hob_buf_grow(&kept, size) : NULL;
 	if (answer == SRV_PACK_READ)
@@ -333,7 +331,6 @@ srv_pack_answer srv_packs_copy(srv_packs *packs, const srv_pack_record *record, 
 		answer = SRV_PACK_FAILED;
 	int code = errno;
 	pthread_rwlock_unlock(&packs->lock);
-	hob_buf_release(&kept);
 	errno = code;
 	return answer;
 }

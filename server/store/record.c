@@ -156,13 +156,10 @@ void srv_record_print(const srv_record *record, hob_buf *out)
 
 bool srv_record_same(const srv_record *a, const srv_record *b)
 {
-	hob_buf x = {0}, y = {0};
+	hob_own_buf x = {0}, y = {0};
 	put_result(&x, a);
 	put_result(&y, b);
-	bool same = !x.failed && !y.failed && hob_str_equal(hob_buf_str(&x), hob_buf_str(&y));
-	hob_buf_release(&x);
-	hob_buf_release(&y);
-	return same;
+	return !x.failed && !y.failed && hob_str_equal(hob_buf_str(&x), hob_buf_str(&y));
 }
 
 /* ---- reading: rejects invalid text, and text in another form than srv_record_print's */
@@ -414,13 +411,12 @@ bool srv_record_parse(hob_str text, hob_arena *arena, srv_record *out, hob_error
 	if (c.failed || c.at != c.end)
 		return hob_fail(err, CORRUPT, "the record of a cook is damaged at byte %zu of %zu",
 						(size_t)(c.at - c.begin), text.len);
-	hob_buf again = {0};
+	hob_own_buf again = {0};
 	srv_record_print(&record, &again);
 	bool failed = again.failed, same = !failed && hob_str_equal(hob_buf_str(&again), text);
 	size_t at = 0;
 	while (!failed && !same && at < again.size && at < text.len && again.data[at] == (uint8_t)text.data[at])
 		at++;
-	hob_buf_release(&again);
 	if (failed)
 		return hob_fail(err, MEMORY, "no memory left for the record of a cook");
 	if (!same)

@@ -115,7 +115,7 @@ static bool pack(hob_str text, hob_buf *out)
 {
 	if (text.len < WORTH_IT || text.len > TEXT_MAX || memchr(text.data, DIGEST, text.len))
 		return false;
-	hob_buf folded = {0}, digests = {0}, packed = {0};
+	hob_own_buf folded = {0}, digests = {0}, packed = {0};
 	uint64_t count = fold(text, &folded, &digests);
 	hob_buf_put(&packed, &(uint8_t){PACKED}, 1);
 	srv_row_put_number(&packed, count);
@@ -125,9 +125,6 @@ static bool pack(hob_str text, hob_buf *out)
 			  packed.size < text.len;
 	if (ok)
 		hob_buf_put_str(out, hob_buf_str(&packed));
-	hob_buf_release(&folded);
-	hob_buf_release(&digests);
-	hob_buf_release(&packed);
 	return ok;
 }
 
@@ -176,7 +173,7 @@ static void pack_part(srv_row_packer *packer, hob_str folded, ZSTD_EndDirective 
 
 void srv_row_packer_put(srv_row_packer *packer, hob_str text)
 {
-	hob_buf folded = {0};
+	hob_own_buf folded = {0};
 	packer->size += text.len;
 	packer->failed =
 		packer->failed || packer->size > PARTS_MAX || (text.len > 0 && memchr(text.data, DIGEST, text.len));
@@ -185,7 +182,6 @@ void srv_row_packer_put(srv_row_packer *packer, hob_str text)
 	packer->count += fold(text, &folded, &packer->digests);
 	packer->failed = folded.failed || packer->digests.failed;
 	pack_part(packer, hob_buf_str(&folded), ZSTD_e_continue);
-	hob_buf_release(&folded);
 }
 
 bool srv_row_packer_end(srv_row_packer *packer, hob_buf *out)
@@ -213,7 +209,7 @@ void srv_row_put_short(hob_str text, hob_buf *out)
 static bool take_parts(hob_str frame, hob_str digests, hob_arena *arena, hob_str *out)
 {
 	ZSTD_DCtx *context = ZSTD_createDCtx();
-	hob_buf folded = {0};
+	hob_own_buf folded = {0};
 	ZSTD_inBuffer in = {frame.data, frame.len, 0};
 	size_t left = 1;
 	bool ok = context != NULL;
@@ -227,7 +223,6 @@ static bool take_parts(hob_str frame, hob_str digests, hob_arena *arena, hob_str
 	}
 	ok = ok && in.pos == in.size && unfold(hob_buf_str(&folded), digests, arena, out);
 	ZSTD_freeDCtx(context);
-	hob_buf_release(&folded);
 	return ok;
 }
 
@@ -389,11 +384,10 @@ static void sql_name(sqlite3_context *context, int count, sqlite3_value **values
 
 static void sql_short(sqlite3_context *context, int count, sqlite3_value **values)
 {
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	(void)count;
 	srv_row_put_short(argument(values[0]), &out);
 	answer(context, &out);
-	hob_buf_release(&out);
 }
 
 static bool next_row(sqlite3_stmt *rows, hob_str *text, hob_sha256 *digest)
@@ -411,7 +405,7 @@ static bool next_row(sqlite3_stmt *rows, hob_str *text, hob_sha256 *digest)
 static bool put_rows(sqlite3 *db, const char *sql, sqlite3_int64 id, sqlite3_int64 expected, bool deps,
 					 hob_buf *out)
 {
-	hob_buf items = {0};
+	hob_own_buf items = {0};
 	hob_str text;
 	hob_sha256 digest;
 	sqlite3_stmt *rows = NULL;
@@ -427,7 +421,6 @@ static bool put_rows(sqlite3 *db, const char *sql, sqlite3_int64 id, sqlite3_int
 	srv_row_put_number(out, (uint64_t)count);
 	hob_buf_put_str(out, hob_buf_str(&items));
 	out->failed = out->failed || items.failed;
-	hob_buf_release(&items);
 	return ok;
 }
 
@@ -435,7 +428,7 @@ static void sql_lists(sqlite3_context *context, int count, sqlite3_value **value
 {
 	sqlite3 *db = sqlite3_context_db_handle(context);
 	sqlite3_int64 id = sqlite3_value_int64(values[0]);
-	hob_buf out = {0};
+	hob_own_buf out = {0};
 	(void)count;
 	bool ok = put_rows(db, "SELECT path, digest FROM recipe_dep WHERE recipe = ?1 ORDER BY number", id,
 					   sqlite3_value_int64(values[1]), true, &out) &&
@@ -445,7 +438,6 @@ static void sql_lists(sqlite3_context *context, int count, sqlite3_value **value
 		answer(context, &out);
 	else
 		sqlite3_result_error_code(context, SQLITE_CORRUPT);
-	hob_buf_release(&out);
 }
 
 bool srv_row_add_functions(sqlite3 *db)

@@ -86,11 +86,10 @@ static bool lock_folder(srv_store *store, hob_error *err)
 
 static void sweep_temporary(srv_store *store)
 {
-	DIR *folder = srv_folder_open(store->tmp_fd, ".");
+	srv_own_folder *folder = srv_folder_open(store->tmp_fd, ".");
 	for (struct dirent *entry; (entry = srv_folder_next(folder));)
 		if (entry->d_name[0] != '.')
 			unlinkat(store->tmp_fd, entry->d_name, 0);
-	srv_folder_close(folder);
 }
 
 bool srv_store_open_packs(srv_store *store, hob_error *err)
@@ -229,18 +228,16 @@ void srv_store_close(srv_store *store)
 	bool clean =
 		srv_store_usage_save(store, &err) && srv_store_commit(store, &err) && !srv_store_is_damaged(store);
 	bool marked = atomic_load(&store->marked);
-	if (marked && clean) {
+	if (marked && clean)
 		clean =
 			srv_store_sync(store, &err) &&
 			sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK;
-	}
-	hob_buf start = {0};
+	hob_own_buf start = {0};
 	bool keep = clean && store->db && (marked || !store->start_kept) &&
 				srv_store_start_collect(store, true, &start, &err);
 	srv_store_db_close(store);
 	if (keep)
 		srv_store_start_write(store, &start);
-	hob_buf_release(&start);
 	if (marked && clean) {
 		unlinkat(store->dir_fd, "running", 0);
 		fsync(store->dir_fd);

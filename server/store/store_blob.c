@@ -56,7 +56,7 @@ static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struc
 size_t srv_store_blobs_forget(srv_store *store)
 {
 	size_t count, lost = 0;
-	hob_sha256 *digests = srv_store_digests(store, &count);
+	hob_own hob_sha256 *digests = srv_store_digests(store, &count);
 	for (size_t i = 0; digests && i < count; i++) {
 		if (srv_blob_exists(store, &digests[i]))
 			continue;
@@ -68,7 +68,6 @@ size_t srv_store_blobs_forget(srv_store *store)
 		}
 		pthread_mutex_unlock(&store->blob_lock);
 	}
-	free(digests);
 	return lost;
 }
 
@@ -237,10 +236,8 @@ bool srv_blob_read(srv_store *store, const hob_sha256 *digest, uint8_t *out, uin
 		free(packed);
 		return true;
 	}
-	int fd = srv_blob_open(store, digest, &there); /* a file, or a pack that was moved meanwhile */
-	bool ok = fd >= 0 && there == size && srv_read_all(fd, out, size);
-	srv_close(fd);
-	return ok;
+	srv_own_fd fd = srv_blob_open(store, digest, &there); /* a file, or a pack that was moved meanwhile */
+	return fd >= 0 && there == size && srv_read_all(fd, out, size);
 }
 
 bool srv_blob_known(srv_store *store, const hob_sha256 *digest)
@@ -496,7 +493,7 @@ static void sweep_file(srv_store *store, const hob_sha256 *digest, uint64_t size
 static bool sweep_folder(srv_store *store, const char *folder, bool suspect, digest_map *there)
 {
 	int fd = openat(store->blobs_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = srv_folder_of(fd);
+	srv_own_folder *list = srv_folder_of(fd);
 	if (!list)
 		return fd < 0 && errno == ENOENT;
 	for (struct dirent *file; (file = srv_folder_next(list));) {
@@ -506,7 +503,6 @@ static bool sweep_folder(srv_store *store, const char *folder, bool suspect, dig
 			fstatat(fd, file->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode))
 			sweep_file(store, &digest, (uint64_t)info.st_size, suspect, there);
 	}
-	closedir(list);
 	return true;
 }
 

@@ -67,7 +67,7 @@ static void set_place(srv_store *store, const hob_sha256 *key, record_place at)
 
 bool srv_store_copy_put(srv_store *store, const srv_record *record, hob_error *err)
 {
-	hob_buf text = {0}, packed = {0};
+	hob_own_buf text = {0}, packed = {0};
 	record_place at = {.kind = PACK_RECORD};
 	srv_record_print(record, &text);
 	bool ok = !text.failed && srv_compress(hob_buf_bytes(&text), SRV_RECORD_DICTIONARY, &packed);
@@ -81,8 +81,6 @@ bool srv_store_copy_put(srv_store *store, const srv_record *record, hob_error *e
 	if (ok && store->records_read)
 		set_place(store, &record->key, at);
 	pthread_mutex_unlock(&store->record_lock);
-	hob_buf_release(&text);
-	hob_buf_release(&packed);
 	return ok;
 }
 
@@ -129,18 +127,16 @@ static bool read_places(srv_store *store)
 static bool read_packed(srv_store *store, const hob_sha256 *key, const record_place *at, hob_arena *arena,
 						hob_str *out)
 {
-	uint8_t *bytes = malloc((size_t)at->size + 1);
-	bool ok = bytes &&
-			  srv_packs_read(&store->records, at->place, at->kind, key, bytes, at->size) == SRV_PACK_READ &&
-			  grow((hob_bytes){bytes, at->size}, at->kind, arena, out);
-	free(bytes);
-	return ok;
+	hob_own uint8_t *bytes = malloc((size_t)at->size + 1);
+	return bytes &&
+		   srv_packs_read(&store->records, at->place, at->kind, key, bytes, at->size) == SRV_PACK_READ &&
+		   grow((hob_bytes){bytes, at->size}, at->kind, arena, out);
 }
 
 void srv_store_read_record(srv_store *store, const hob_sha256 *key, hob_buf *out)
 {
 	char name[COPY_NAME];
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_str text;
 	record_place at = {0};
 	pthread_mutex_lock(&store->record_lock);
@@ -152,7 +148,6 @@ void srv_store_read_record(srv_store *store, const hob_sha256 *key, hob_buf *out
 	if (found ? read_packed(store, key, &at, &arena, &text)
 			  : read_file(store->records_fd, name, &arena, &text))
 		hob_buf_put_str(out, text);
-	hob_arena_release(&arena);
 }
 
 /* Adds the record of this text to the index if all its outputs are here. *ok: the index was written. */
@@ -172,13 +167,12 @@ static bool take_text(srv_store *store, hob_str text, hob_arena *arena, bool *ok
 /* Reads a copy into the index; deletes an unusable copy. False only if the index cannot be written. */
 static bool read_copy(srv_store *store, int folder_fd, const char *name, hob_error *err)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_str text;
 	bool ok = true;
 	hob_arena_init(&arena, 4ul * COPY_BYTES_MAX);
 	if (!read_file(folder_fd, name, &arena, &text) || !take_text(store, text, &arena, &ok, err))
 		unlinkat(folder_fd, name, 0);
-	hob_arena_release(&arena);
 	return ok;
 }
 
@@ -194,12 +188,11 @@ static bool read_all_packed(srv_store *store, hob_error *err)
 		return srv_store_fail_errno(err, errno, "read the records of cooks in", store->dir);
 	const record_place *place;
 	for (size_t at = 0; ok && (place = srv_digest_map_next(&store->record_places, &at, &key));) {
-		hob_arena arena;
+		hob_own_arena arena;
 		hob_str text;
 		hob_arena_init(&arena, 4ul * COPY_BYTES_MAX);
 		if (read_packed(store, &key, place, &arena, &text))
 			(void)take_text(store, text, &arena, &ok, err);
-		hob_arena_release(&arena);
 	}
 	return ok;
 }
@@ -211,11 +204,10 @@ bool srv_store_copies_read(srv_store *store, hob_error *err)
 		char name[3];
 		snprintf(name, sizeof name, "%02x", (unsigned)i);
 		int fd = openat(store->records_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		DIR *folder = srv_folder_of(fd);
+		srv_own_folder *folder = srv_folder_of(fd);
 		for (struct dirent *file; ok && (file = srv_folder_next(folder));)
 			if (file->d_name[0] != '.')
 				ok = read_copy(store, fd, file->d_name, err);
-		srv_folder_close(folder);
 	}
 	return ok;
 }

@@ -91,7 +91,7 @@ static bool run_step(sqlite3 *db, const char *script, int number, hob_error *err
 {
 	const char *from = find_step(script, number), *to = find_step(script, number + 1);
 	size_t size = to ? (size_t)(to - from) : strlen(from);
-	char *sql = hob_must(malloc(size + 128));
+	hob_own char *sql = hob_must(malloc(size + 128));
 	int head =
 		snprintf(sql, 128, "PRAGMA application_id = %d; PRAGMA user_version = %d;\n", APPLICATION_ID, number);
 	memcpy(sql + head, from, size);
@@ -101,7 +101,6 @@ static bool run_step(sqlite3 *db, const char *script, int number, hob_error *err
 		code = sqlite3_exec(db, sql, NULL, NULL, NULL);
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
-	free(sql);
 	if (code == SQLITE_OK)
 		return true;
 	fail_code(db, sqlite3_extended_errcode(db), err);

@@ -55,12 +55,11 @@ static void read_boot_id(char out[BOOT_ID])
 static bool write_marker(srv_store *store, const char *text, hob_error *err)
 {
 	char name[32];
-	int fd = srv_store_temporary(store, name);
+	srv_own_fd fd = srv_store_temporary(store, name);
 	bool ok = fd >= 0 && srv_write_all(fd, text, strlen(text)) && fsync(fd) == 0 &&
 			  renameat(store->tmp_fd, name, store->dir_fd, "running") == 0 && fsync(store->dir_fd) == 0;
 	if (!ok)
 		srv_store_fail_errno(err, errno, "mark the cache as used:", store->dir);
-	srv_close(fd);
 	return ok;
 }
 

@@ -82,7 +82,7 @@ bool srv_store_table_find(srv_store *store, const hob_sha256 *digest, blob_entry
 bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes bytes, hob_error *err)
 {
 	srv_pack_place place;
-	hob_buf frame = {0};
+	hob_own_buf frame = {0};
 	bool ok = true;
 	srv_pack_compress(bytes, &frame);
 	pthread_mutex_lock(&store->blob_lock);
@@ -93,7 +93,6 @@ bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes by
 			srv_store_table_put(store, digest, bytes.size, place);
 	}
 	pthread_mutex_unlock(&store->blob_lock);
-	hob_buf_release(&frame);
 	return ok;
 }
 

@@ -26,7 +26,7 @@ bool srv_store_has_record(srv_store *store, const hob_sha256 *key, bool *found, 
 
 bool srv_store_record_put_rows(srv_store *store, const srv_record *record, hob_error *err)
 {
-	hob_buf stats = {0}, lists = {0};
+	hob_own_buf stats = {0}, lists = {0};
 	uint8_t name[SRV_ROW_NAME];
 	hob_str ingredients;
 	bool known;
@@ -38,8 +38,6 @@ bool srv_store_record_put_rows(srv_store *store, const srv_record *record, hob_e
 		 put_record_row(store, record, ingredients, &stats, &lists, err);
 	if (ok && !known)
 		atomic_fetch_add(&store->record_count, 1);
-	hob_buf_release(&stats);
-	hob_buf_release(&lists);
 	return ok;
 }
 
@@ -54,7 +52,7 @@ bool srv_store_put_record(srv_store *store, const srv_record *record, hob_error 
 bool srv_store_add_outputs(srv_store *store, const hob_sha256 *key, const srv_record_output *outputs,
 						   uint32_t count, hob_error *err)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	srv_record record;
 	hob_arena_init(&arena, SIZE_MAX);
 	bool ok = srv_store_record(store, key, &arena, &record, err);
@@ -73,9 +71,7 @@ bool srv_store_add_outputs(srv_store *store, const hob_sha256 *key, const srv_re
 		if (at == record.output_count)
 			record.output_count++;
 	}
-	ok = ok && srv_store_put_record(store, &record, err);
-	hob_arena_release(&arena);
-	return ok;
+	return ok && srv_store_put_record(store, &record, err);
 }
 
 bool srv_store_delete_record(srv_store *store, const hob_sha256 *key, hob_error *err)
@@ -194,11 +190,10 @@ bool srv_store_records(srv_store *store, const hob_sha256 *lookup, hob_arena *ar
 
 static bool read_copy(srv_store *store, const hob_sha256 *key, hob_arena *arena, srv_record *out)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	hob_error ignored;
 	srv_store_read_record(store, key, &text);
 	hob_str kept = text.size > 0 ? hob_arena_str(arena, hob_buf_str(&text)) : (hob_str){0};
-	hob_buf_release(&text);
 	return kept.len > 0 && srv_record_parse(kept, arena, out, &ignored);
 }
 
@@ -223,7 +218,7 @@ bool srv_store_record(srv_store *store, const hob_sha256 *key, hob_arena *arena,
 bool srv_store_each_record(srv_store *store, void (*each)(void *user, const srv_record *record), void *user,
 						   hob_error *err)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	sqlite3_stmt *rows = srv_store_read(store, SQL_EACH_RECORD, err);
 	bool ok = true;
 	hob_arena_init(&arena, SIZE_MAX);
@@ -236,6 +231,5 @@ bool srv_store_each_record(srv_store *store, void (*each)(void *user, const srv_
 			each(user, &record);
 		hob_arena_restore(&arena, mark);
 	}
-	hob_arena_release(&arena);
 	return ok;
 }

@@ -324,12 +324,11 @@ static bool pack_change(srv_store *store, hob_str text, hob_buf *out)
 
 bool srv_store_put_change(srv_store *store, const srv_change_row *row, hob_error *err)
 {
-	hob_buf data = {0};
+	hob_own_buf data = {0};
 	bool packed = pack_change(store, row->data, &data);
 	bool ok = packed ? srv_store_put_row(store, SQL_PUT_CHANGE, err, BIND(row->rev), BIND_TEXT(row->event),
 										 BIND(hob_buf_str(&data)))
 					 : hob_fail(err, MEMORY, "no memory left for a change");
-	hob_buf_release(&data);
 	if (!ok)
 		return false;
 	uint64_t before = store->last_rev;
@@ -360,7 +359,7 @@ bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool
 										  BIND(first < INT64_MAX ? first : INT64_MAX),
 										  BIND(last < INT64_MAX ? last : INT64_MAX));
 	bool ok = true, more = true;
-	hob_arena arena;
+	hob_own_arena arena;
 	hob_arena_init(&arena, SIZE_MAX);
 	hob_arena_alloc(&arena, 1, 1); /* the arena keeps its first block */
 	while (more && srv_store_step(store, rows, &ok, err)) {
@@ -374,7 +373,6 @@ bool srv_store_each_change(srv_store *store, uint64_t first, uint64_t last, bool
 	}
 	if (!more)
 		srv_store_end(rows);
-	hob_arena_release(&arena);
 	return ok;
 }
 

@@ -48,13 +48,12 @@ void srv_store_start_write(srv_store *store, const hob_buf *rows)
 	if (!room || !stat_index(store, &head.index))
 		return;
 	hash_of(&head, rows->data, rows->size, head.hash);
-	int fd = srv_store_temporary(store, name);
+	srv_own_fd fd = srv_store_temporary(store, name);
 	bool ok = fd >= 0 && srv_write_all(fd, &head, sizeof head) &&
 			  srv_write_all(fd, rows->data + sizeof head, rows->size - sizeof head) &&
 			  renameat(store->tmp_fd, name, store->dir_fd, STORE_START) == 0;
 	if (fd >= 0 && !ok)
 		unlinkat(store->tmp_fd, name, 0);
-	srv_close(fd);
 }
 
 /* ---- reading */

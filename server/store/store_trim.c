@@ -98,7 +98,7 @@ static void collect_parts(trimmer *t)
 
 static bool count_outputs(trimmer *t, hob_str lists)
 {
-	hob_arena arena;
+	hob_own_arena arena;
 	srv_record record;
 	hob_arena_init(&arena, SIZE_MAX);
 	bool ok = srv_row_take_lists(lists, &arena, &record) || hob_fail(&t->err, CORRUPT, "a record is damaged");
@@ -106,7 +106,6 @@ static bool count_outputs(trimmer *t, hob_str lists)
 		srv_store_mark_damaged(t->store);
 	for (uint32_t i = 0; ok && i < record.output_count; i++)
 		add_name(t, &record.outputs[i].digest, false);
-	hob_arena_release(&arena);
 	return ok;
 }
 

@@ -152,7 +152,7 @@ static bool open_given(given *g, const draw_environment *room)
 static unsigned char *draw_one(draw_surface *surface, const given *g, const draw_view *view, int size,
 							   unsigned *draws)
 {
-	unsigned char *pixels = malloc((size_t)size * (size_t)size * 4 * FINER * FINER);
+	hob_own unsigned char *pixels = malloc((size_t)size * (size_t)size * 4 * FINER * FINER);
 	unsigned char *small = malloc((size_t)size * (size_t)size * 4);
 	glClearColor(0, 0, 0, 0);
 	glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
@@ -165,7 +165,6 @@ static unsigned char *draw_one(draw_surface *surface, const given *g, const draw
 		free(small);
 		small = NULL;
 	}
-	free(pixels);
 	return small;
 }
 
@@ -173,12 +172,9 @@ static unsigned char *draw_one(draw_surface *surface, const given *g, const draw
 static float draw_pair(draw_surface *surface, const given g[2], const draw_view *view, int size,
 					   unsigned *draws, unsigned char *strip)
 {
-	unsigned char *before = draw_one(surface, &g[0], view, size, draws),
-				  *after = draw_one(surface, &g[1], view, size, draws);
-	float share = before && after ? srv_difference_strip(before, after, size, strip) : -1;
-	free(before);
-	free(after);
-	return share;
+	hob_own unsigned char *before = draw_one(surface, &g[0], view, size, draws),
+						  *after = draw_one(surface, &g[1], view, size, draws);
+	return before && after ? srv_difference_strip(before, after, size, strip) : -1;
 }
 
 /* Compares the finest levels of detail; if they look the same and the coarsest do not, shows the coarsest. */
@@ -186,12 +182,11 @@ static bool compare(draw_surface *surface, const given g[2], draw_view *view, in
 					unsigned char *strip)
 {
 	size_t bytes = (size_t)size * (size_t)size * 12;
-	unsigned char *other = malloc(bytes);
+	hob_own unsigned char *other = malloc(bytes);
 	float share = draw_pair(surface, g, view, size, draws, strip);
 	view->pixels = COARSEST;
 	if (share == 0 && other && draw_pair(surface, g, view, size, draws, other) > 0)
 		memcpy(strip, other, bytes);
-	free(other);
 	return share >= 0;
 }
 
@@ -199,7 +194,7 @@ static void mark_renamed(draw_surface *surface, const given g[2], draw_view *vie
 						 unsigned char *strip)
 {
 	unsigned draws = 0;
-	unsigned char *only = srv_renamed_draws(g[0].asset, g[1].asset), *picture = NULL;
+	hob_own unsigned char *only = srv_renamed_draws(g[0].asset, g[1].asset), *picture = NULL;
 	if (only) {
 		view->pixels = FINEST;
 		hob_draw_model_only(g[1].model, only);
@@ -208,8 +203,6 @@ static void mark_renamed(draw_surface *surface, const given g[2], draw_view *vie
 	}
 	if (picture)
 		srv_difference_rename(picture, size, strip);
-	free(picture);
-	free(only);
 }
 
 static bool draw(draw_surface *surface, const camera *from, given *g, int count)

@@ -216,10 +216,9 @@ static bool is_certain(carrier *c)
 /* A failure that every machine would have; the error as in the API, written by server/engine. */
 static bool is_shared_failure(const srv_upstream *u, const srv_record *record)
 {
-	cJSON *error = cJSON_ParseWithLength(record->error.data, record->error.len);
+	hob_own_json *error = cJSON_ParseWithLength(record->error.data, record->error.len);
 	bool told = cJSON_IsString(cJSON_GetObjectItemCaseSensitive(error, "code")) &&
 				cJSON_IsString(cJSON_GetObjectItemCaseSensitive(error, "message"));
-	cJSON_Delete(error);
 	return told && u->farm && record->output_count == 0 && record->stats.len == 0;
 }
 
@@ -302,13 +301,12 @@ static void find(carrier *c, order *const *orders, uint32_t count)
 {
 	srv_upstream *u = c->upstream;
 	hob_sha256 lookups[TOGETHER_MAX];
-	hob_buf lines = {0};
+	hob_own_buf lines = {0};
 	for (uint32_t i = 0; i < count; i++)
 		lookups[i] = orders[i]->lookup;
 	srv_exchange_end end = srv_exchange_find(&c->exchange, lookups, count, orders[0]->via, &lines);
 	if (end == SRV_EXCHANGE_OK)
 		sort_records(u, orders, count, hob_buf_str(&lines));
-	hob_buf_release(&lines);
 	pthread_mutex_lock(&u->lock);
 	srv_carry_note(u, &c->exchange.error, end);
 	if (end == SRV_EXCHANGE_REFUSED)

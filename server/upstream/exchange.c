@@ -76,9 +76,8 @@ static bool lies_about_a_size(srv_store *store, const srv_record *record)
 	bool lies = false;
 	for (uint32_t i = 0; i < record->output_count && !lies; i++) {
 		uint64_t size;
-		int fd = srv_blob_open(store, &record->outputs[i].digest, &size);
+		srv_own_fd fd = srv_blob_open(store, &record->outputs[i].digest, &size);
 		lies = fd >= 0 && size != record->outputs[i].size;
-		srv_close(fd);
 	}
 	return lies;
 }
@@ -144,8 +143,8 @@ srv_exchange_end srv_exchange_fetch(srv_exchange *x, const srv_record *record)
 
 bool srv_exchange_lookup(srv_exchange *x, const hob_sha256 *key, hob_sha256 *lookup)
 {
-	hob_buf text = {0};
-	hob_arena arena;
+	hob_own_buf text = {0};
+	hob_own_arena arena;
 	srv_record record;
 	hob_error ignored;
 	hob_arena_init(&arena, RECORD_ARENA);
@@ -153,15 +152,13 @@ bool srv_exchange_lookup(srv_exchange *x, const hob_sha256 *key, hob_sha256 *loo
 	bool read = text.size > 0 && srv_record_parse(hob_buf_str(&text), &arena, &record, &ignored);
 	if (read)
 		*lookup = record.lookup;
-	hob_buf_release(&text);
-	hob_arena_release(&arena);
 	return read;
 }
 
 srv_exchange_end srv_exchange_give(srv_exchange *x, const hob_sha256 *key)
 {
-	hob_buf text = {0};
-	hob_arena arena;
+	hob_own_buf text = {0};
+	hob_own_arena arena;
 	srv_record record;
 	hob_arena_init(&arena, RECORD_ARENA);
 	srv_store_read_record(x->store, key, &text);
@@ -181,7 +178,5 @@ srv_exchange_end srv_exchange_give(srv_exchange *x, const hob_sha256 *key)
 		if (end == SRV_EXCHANGE_OK)
 			end = x->way->give_record(x, &record);
 	}
-	hob_buf_release(&text);
-	hob_arena_release(&arena);
 	return end;
 }

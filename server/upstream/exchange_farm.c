@@ -173,7 +173,7 @@ static bool find_result(hob_str text, hob_sha256 *out)
 
 static srv_exchange_end give_record(srv_exchange *x, const srv_record *record)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	srv_farm_taken taken = SRV_FARM_GIVEN;
 	srv_farm_why why = {""};
 	srv_farm_result result = {.key = record->key,
@@ -187,7 +187,6 @@ static srv_exchange_end give_record(srv_exchange *x, const srv_record *record)
 	bool printed = !text.failed && find_result(result.record, &result.result),
 		 large = text.size > SRV_FARM_RECORD_MAX;
 	srv_farm_end end = printed && !large ? srv_farm_give(x->farm, &result, &taken, &why) : SRV_FARM_OK;
-	hob_buf_release(&text);
 	if (large) {
 		(void)hob_fail(&x->error, LIMIT, "its record is larger than %d MiB", SRV_FARM_RECORD_MAX >> 20);
 		return SRV_EXCHANGE_REFUSED;

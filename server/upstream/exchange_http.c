@@ -61,7 +61,7 @@ typedef struct request_body {
 
 static bool put_file(srv_connection *c, int fd, uint64_t size, hob_error *err)
 {
-	char *piece = hob_must(malloc(PIECE));
+	hob_own char *piece = hob_must(malloc(PIECE));
 	bool ok = true;
 	for (uint64_t at = 0; ok && at < size;) {
 		ssize_t got = pread(fd, piece, size - at < PIECE ? (size_t)(size - at) : PIECE, (off_t)at);
@@ -69,7 +69,6 @@ static bool put_file(srv_connection *c, int fd, uint64_t size, hob_error *err)
 					 : hob_fail(err, IO, "a blob cannot be read");
 		at += got > 0 ? (uint64_t)got : 0;
 	}
-	free(piece);
 	return ok;
 }
 
@@ -118,7 +117,7 @@ static bool read_all(srv_exchange *x, size_t most, hob_buf *out)
 {
 	srv_connection *c = x->connection;
 	int64_t until = srv_clock_ms(CLOCK_MONOTONIC) + SRV_EXCHANGE_SILENCE_MS;
-	char *piece = hob_must(malloc(PIECE));
+	hob_own char *piece = hob_must(malloc(PIECE));
 	size_t total = 0;
 	bool ok = true;
 	for (size_t got; ok && (got = srv_connection_read(c, piece, PIECE)) > 0;) {
@@ -127,7 +126,6 @@ static bool read_all(srv_exchange *x, size_t most, hob_buf *out)
 		ok = total <= most && !out->failed &&
 			 srv_clock_ms(CLOCK_MONOTONIC) < until + (int64_t)(total / (SRV_EXCHANGE_SLOWEST / 1000));
 	}
-	free(piece);
 	return ok && srv_connection_is_whole(c);
 }
 
@@ -148,9 +146,8 @@ static srv_exchange_end down(srv_exchange *x)
 /* Ends an answer whose body does not matter. */
 static srv_exchange_end done(srv_exchange *x)
 {
-	hob_buf ignored = {0};
+	hob_own_buf ignored = {0};
 	bool whole = read_all(x, ANSWER_MAX, &ignored);
-	hob_buf_release(&ignored);
 	end_answer(x);
 	return whole ? SRV_EXCHANGE_OK : down(x);
 }
@@ -158,17 +155,15 @@ static srv_exchange_end done(srv_exchange *x)
 /* Maps an unsuccessful answer to an end; the error has its message. */
 static srv_exchange_end refuse(srv_exchange *x, const srv_answer *answer, const char *what)
 {
-	hob_buf body = {0};
+	hob_own_buf body = {0};
 	bool whole = read_all(x, ANSWER_MAX, &body);
-	cJSON *problem = whole ? cJSON_ParseWithLength((const char *)body.data, body.size) : NULL;
+	hob_own_json *problem = whole ? cJSON_ParseWithLength((const char *)body.data, body.size) : NULL;
 	const char *detail = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "detail"));
 	char text[128];
 	snprintf(text, sizeof text, "%.120s", detail ? detail : "no reason given");
 	for (char *c = text; *c; c++)
 		*c = (unsigned char)*c < 0x20 ? ' ' : *c;
 	(void)hob_fail(&x->error, IO, "%.60s answered %s with %d: %s", x->peer.url, what, answer->status, text);
-	cJSON_Delete(problem);
-	hob_buf_release(&body);
 	end_answer(x);
 	switch (answer->status) {
 	case 401:
@@ -200,7 +195,7 @@ static void put_via(hob_buf *out, hob_str via, const char *epoch)
 static srv_exchange_end find(srv_exchange *x, const hob_sha256 *lookups, uint32_t count, hob_str via,
 							 hob_buf *out)
 {
-	hob_buf body = {0};
+	hob_own_buf body = {0};
 	srv_answer answer;
 	hob_buf_put_str(&body, HOB_STR("{\"lookups\":["));
 	for (uint32_t i = 0; i < count; i++)
@@ -208,7 +203,6 @@ static srv_exchange_end find(srv_exchange *x, const hob_sha256 *lookups, uint32_
 	put_via(&body, via, x->epoch);
 	bool answered = !body.failed && request(x, "POST", "/records:batch",
 											&(request_body){body.data, body.size, -1, NULL}, &answer);
-	hob_buf_release(&body);
 	if (!answered)
 		return SRV_EXCHANGE_DOWN;
 	if (answer.status != 200) {
@@ -250,7 +244,7 @@ static srv_exchange_end receive_blob(srv_exchange *x, const hob_sha256 *digest, 
 		hang_up(x);
 		return SRV_EXCHANGE_HERE;
 	}
-	char *piece = hob_must(malloc(PIECE));
+	hob_own char *piece = hob_must(malloc(PIECE));
 	int64_t until = srv_clock_ms(CLOCK_MONOTONIC) + SRV_EXCHANGE_SILENCE_MS;
 	uint64_t total = 0;
 	bool written = true, slow = false;
@@ -261,7 +255,6 @@ static srv_exchange_end receive_blob(srv_exchange *x, const hob_sha256 *digest, 
 		written = srv_blob_write(writer, (hob_bytes){(const uint8_t *)piece, got}, &x->error);
 		slow = srv_clock_ms(CLOCK_MONOTONIC) > until + (int64_t)(total / (SRV_EXCHANGE_SLOWEST / 1000));
 	}
-	free(piece);
 	x->bytes += total;
 	if (total == size && written && srv_connection_is_whole(c)) {
 		end_answer(x);
@@ -336,13 +329,12 @@ static srv_exchange_end give_blob(srv_exchange *x, const srv_record_output *outp
 static srv_exchange_end give_record(srv_exchange *x, const srv_record *record)
 {
 	char target[HOB_SHA256_TEXT + 10] = "/records/";
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	srv_answer answer;
 	hob_sha256_text(&record->key, target + 9);
 	srv_record_print(record, &text);
 	bool sent =
 		!text.failed && request(x, "PUT", target, &(request_body){text.data, text.size, -1, NULL}, &answer);
-	hob_buf_release(&text);
 	if (!sent)
 		return SRV_EXCHANGE_DOWN;
 	return answer.status == 200 || answer.status == 201 ? done(x) : refuse_gift(x, &answer, "a record");

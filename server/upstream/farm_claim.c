@@ -290,7 +290,8 @@ static void on_lost(void *user, const hob_sha256 *lookup)
 
 static srv_farm_end beat(srv_upstream *u, srv_farm_why *why)
 {
-	hob_sha256 lookup, *lookups = hob_must(malloc((u->leases.count + 1) * sizeof *lookups));
+	hob_sha256 lookup;
+	hob_own hob_sha256 *lookups = hob_must(malloc((u->leases.count + 1) * sizeof *lookups));
 	char state[256];
 	uint32_t count = 0;
 	const lease *l;
@@ -309,14 +310,13 @@ static srv_farm_end beat(srv_upstream *u, srv_farm_why *why)
 	pthread_mutex_unlock(&u->lock);
 	srv_farm_end end = srv_farm_heartbeat(u->farm, lookups, count, "cook", state, within_s,
 										  &(srv_farm_told){on_lost, on_share, u}, why);
-	free(lookups);
 	pthread_mutex_lock(&u->lock);
 	return end;
 }
 
 static srv_farm_end list_machines(srv_upstream *u, srv_farm_why *why)
 {
-	hob_buf list = {0};
+	hob_own_buf list = {0};
 	pthread_mutex_unlock(&u->lock);
 	srv_farm_end end = srv_farm_machines(u->farm, &list, why);
 	pthread_mutex_lock(&u->lock);
@@ -327,7 +327,6 @@ static srv_farm_end list_machines(srv_upstream *u, srv_farm_why *why)
 		u->machines_at = srv_clock_ms(CLOCK_MONOTONIC);
 		u->machines_wanted = false;
 	}
-	hob_buf_release(&list);
 	return end;
 }
 

@@ -18,7 +18,7 @@ bool srv_outbox_open(srv_outbox *outbox, const char *cache, hob_error *err)
 	snprintf(path, sizeof path, "%s/outbox", cache);
 	if (mkdir(path, 0777) == 0 || errno == EEXIST)
 		outbox->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = outbox->fd >= 0 ? srv_folder_open(outbox->fd, ".") : NULL;
+	srv_own_folder *folder = outbox->fd >= 0 ? srv_folder_open(outbox->fd, ".") : NULL;
 	if (!folder)
 		return hob_fail(err, IO, "'%s' cannot be opened: %s", path, strerror(errno));
 	for (struct dirent *file; (file = srv_folder_next(folder));) {
@@ -27,7 +27,6 @@ bool srv_outbox_open(srv_outbox *outbox, const char *cache, hob_error *err)
 		if (hob_sha256_parse(hob_str_of(file->d_name), &key))
 			srv_digest_map_put(&outbox->keys, &key, &fresh);
 	}
-	srv_folder_close(folder);
 	return true;
 }
 
@@ -41,8 +40,7 @@ void srv_outbox_add(srv_outbox *outbox, const hob_sha256 *key)
 {
 	bool fresh;
 	srv_digest_map_put(&outbox->keys, key, &fresh);
-	int fd = openat(outbox->fd, hob_sha256_hex(key).text, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-	srv_close(fd);
+	srv_own_fd fd = openat(outbox->fd, hob_sha256_hex(key).text, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 }
 
 void srv_outbox_remove(srv_outbox *outbox, const hob_sha256 *key)

@@ -69,11 +69,10 @@ static void on_timer(uv_timer_t *timer)
 		next = o->next_alive;
 		if (o->told || o->deadline == 0 || o->deadline > now)
 			continue;
-		hob_arena none = {0};
+		hob_own_arena none = {0};
 		o->told = true;
 		hob_arena_init(&none, 1);
 		o->found(o->user, &none, NULL, 0, false);
-		hob_arena_release(&none);
 	}
 	set_timer(u);
 }

@@ -327,8 +327,8 @@ static void sort_ids(id_order *list, uint32_t count)
 		qsort(list, count, sizeof *list, by_id);
 		return;
 	}
-	uint32_t *places = hob_must(calloc(ID_BUCKETS + 1, sizeof *places));
-	id_order *sorted = hob_must(malloc(count * sizeof *sorted));
+	hob_own uint32_t *places = hob_must(calloc(ID_BUCKETS + 1, sizeof *places));
+	hob_own id_order *sorted = hob_must(malloc(count * sizeof *sorted));
 	for (uint32_t i = 0; i < count; i++)
 		places[bucket_of(list[i].asset) + 1]++;
 	for (uint32_t i = 0; i < ID_BUCKETS; i++)
@@ -341,8 +341,6 @@ static void sort_ids(id_order *list, uint32_t count)
 			list[at] = list[at - 1];
 		list[at] = sorted[i];
 	}
-	free(places);
-	free(sorted);
 }
 
 /* ---- views */
@@ -534,14 +532,13 @@ static void merge_runs(srv_views *views, uint32_t from, uint32_t middle, uint32_
 	change *all = views->changes;
 	if (by_full_then_order(&all[middle - 1], &all[middle]) < 0)
 		return;
-	change *right = hob_must(malloc((end - middle) * sizeof *right));
+	hob_own change *right = hob_must(malloc((end - middle) * sizeof *right));
 	memcpy(right, all + middle, (end - middle) * sizeof *right);
 	uint32_t left = middle - from, count = end - middle;
 	for (uint32_t to = end; count > 0;)
 		all[--to] = left > 0 && by_full_then_order(&all[from + left - 1], &right[count - 1]) > 0
 						? all[from + --left]
 						: right[--count];
-	free(right);
 }
 
 /* Makes a sorted run of the changes since the last call. */
@@ -674,8 +671,8 @@ static void merge_ids(const srv_views *views, const view *from, view *to)
 	uint32_t gone = 0, come = 0;
 	for (const record *r = from->garbage; r; r = r->next_garbage)
 		gone++;
-	id_order *out_list = hob_must(malloc((gone + 1) * sizeof *out_list));
-	id_order *in_list = hob_must(malloc((views->change_count + 1) * sizeof *in_list));
+	hob_own id_order *out_list = hob_must(malloc((gone + 1) * sizeof *out_list));
+	hob_own id_order *in_list = hob_must(malloc((views->change_count + 1) * sizeof *in_list));
 	gone = 0;
 	for (const record *r = from->garbage; r; r = r->next_garbage)
 		out_list[gone++] = order_of(&r->asset);
@@ -702,8 +699,6 @@ static void merge_ids(const srv_views *views, const view *from, view *to)
 		}
 	}
 	memcpy(to->by_id + count, from->by_id + at, (from->open.count - at) * sizeof *to->by_id);
-	free(out_list);
-	free(in_list);
 }
 
 void srv_views_publish(srv_views *views, uint64_t rev, bool ready)

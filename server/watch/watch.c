@@ -67,14 +67,12 @@ static watch_message *take_messages(srv_watch *watch)
 static bool deliver_changed(srv_watch *watch, watch_message *message, bool again)
 {
 	size_t count = 0;
-	hob_str *paths = hob_must(malloc(message->paths.live * sizeof *paths));
+	hob_own hob_str *paths = hob_must(malloc(message->paths.live * sizeof *paths));
 	for (size_t i = 0; i < message->paths.used; i++)
 		if (message->paths.items[i].path.data)
 			paths[count++] = message->paths.items[i].path;
 	atomic_fetch_add(&watch->batches, !again);
-	bool done = watch->callbacks.changed(watch->callbacks.user, message->root, paths, count);
-	free(paths);
-	return done;
+	return watch->callbacks.changed(watch->callbacks.user, message->root, paths, count);
 }
 
 /* Passes a message to the callbacks. False: not finished. */

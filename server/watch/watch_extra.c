@@ -185,7 +185,7 @@ static void follow(watch_root *root, size_t file)
 	hob_buf *known = &x->files[file].ways;
 	bool added = true;
 	for (int i = 0; added && i < 8; i++) {
-		hob_buf ways = find_ways(root, path_of(x, file));
+		hob_own_buf ways = find_ways(root, path_of(x, file));
 		if (ways.failed)
 			abort();
 		bool same = ways.size == known->size && memcmp(ways.data, known->data, ways.size) == 0;
@@ -195,7 +195,6 @@ static void follow(watch_root *root, size_t file)
 			ways = old;
 			x->sorted = false;
 		}
-		hob_buf_release(&ways);
 		added = false;
 		for (size_t at = 0; at < known->size; at += strlen((char *)known->data + at) + 1)
 			added |= watch_way(root, (char *)known->data + at);

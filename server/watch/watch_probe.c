@@ -23,17 +23,16 @@ static bool is_ours(int dir_fd, const char *name)
 {
 	char text[sizeof note + 1];
 	struct stat info;
-	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	srv_own_fd fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	ssize_t size =
 		fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? read(fd, text, sizeof text) : -1;
-	srv_close(fd);
 	return size == 0 || (size == sizeof note - 1 && memcmp(text, note, sizeof note - 1) == 0);
 }
 
 /* Removes the file that a daemon killed during its probe left behind. */
 static void remove_stale(int dir_fd)
 {
-	DIR *dir = srv_folder_open(dir_fd, ".");
+	srv_own_folder *dir = srv_folder_open(dir_fd, ".");
 	for (const struct dirent *entry; (entry = srv_folder_next(dir));) {
 		long pid;
 		unsigned long long time;
@@ -45,7 +44,6 @@ static void remove_stale(int dir_fd)
 		if (over && strcmp(again, entry->d_name) == 0 && is_ours(dir_fd, entry->d_name))
 			unlinkat(dir_fd, entry->d_name, 0);
 	}
-	srv_folder_close(dir);
 }
 
 /* Waits for a record of this name; others may arrive before. */

@@ -71,7 +71,7 @@ static void crawl_one(reader *r, hob_str path)
 	watch_root *root = r->root;
 	memcpy(r->path, path.data, path.len);
 	r->path[path.len] = 0;
-	int fd = srv_open_beneath(root->dir_fd, r->path, O_RDONLY | O_DIRECTORY, false);
+	srv_own_fd fd = srv_open_beneath(root->dir_fd, r->path, O_RDONLY | O_DIRECTORY, false);
 	if (fd < 0) {
 		look_again(root, path, errno);
 		return;
@@ -84,7 +84,6 @@ static void crawl_one(reader *r, hob_str path)
 		r->path_len = path.len + 1;
 		look_again(root, path, srv_watch_list_folder(fd, r->entries, on_entry, r));
 	}
-	close(fd);
 }
 
 /* Watches a folder and everything below, and reports the files that already exist. */

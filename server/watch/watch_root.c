@@ -176,7 +176,7 @@ static bool prepare(watch_root *root, const char **why)
 		lose_root(root, code);
 		return false;
 	}
-	int spare = -1;
+	srv_own_fd spare = -1;
 	const char *silent = options->trust_events ? NULL : srv_silent_mount(fd);
 	if (info.st_dev != root->device || info.st_ino != root->inode || root->retry_inotify)
 		root->probed = WATCH_PROBE_OFF;
@@ -216,7 +216,6 @@ static bool prepare(watch_root *root, const char **why)
 	root->held = true;
 	root->scan_number++;
 	pthread_mutex_unlock(&root->lock);
-	srv_close(spare);
 	return true;
 }
 

@@ -90,7 +90,7 @@ static bool export_glb(void *user, const hob_editor_ask *what, hob_bytes *out, h
 	hob_bytes result;
 	if (!editor->ask(editor->user, &ask, &result, err))
 		return false;
-	cJSON *facts = NULL;
+	hob_own_json *facts = NULL;
 	bool ok = parse(result, &facts, out, err);
 	if (ok) {
 		take_notes(facts, what->notes);
@@ -98,7 +98,6 @@ static bool export_glb(void *user, const hob_editor_ask *what, hob_bytes *out, h
 		ok = same_versions(editor, cJSON_GetObjectItemCaseSensitive(facts, "files"), what->scratch, err) &&
 			 (!error || hob_fail(err, CORRUPT, "Blender: %.180s", error));
 	}
-	cJSON_Delete(facts);
 	return ok;
 }
 

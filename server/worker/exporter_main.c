@@ -66,24 +66,18 @@ static bool mount_folder(const srv_exporter_ask *ask, const char *folder)
 {
 	srv_frame frame = {.type = SRV_FRAME_EXPORTED};
 	hob_error error;
-	int fd = srv_own_mounts_enter(folder, ask->memory_limit, SRV_OWN_MOUNTS_FILES);
-	int log = fd < 0 ? -1 : openat(fd, "log", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	bool ok = log >= 0 && fallocate(log, FALLOC_FL_KEEP_SIZE, 0, LOG_SIZE) == 0 &&
-			  srv_frame_send(SRV_EXPORTER_ASK, &frame, NULL, fd, &error) &&
-			  dup2(fd, SRV_EXPORTER_FOLDER) >= 0 && dup2(log, STDOUT_FILENO) >= 0 &&
-			  dup2(log, STDERR_FILENO) >= 0;
-	srv_close(log);
-	srv_close(fd);
-	return ok;
+	srv_own_fd fd = srv_own_mounts_enter(folder, ask->memory_limit, SRV_OWN_MOUNTS_FILES);
+	srv_own_fd log = fd < 0 ? -1 : openat(fd, "log", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return log >= 0 && fallocate(log, FALLOC_FL_KEEP_SIZE, 0, LOG_SIZE) == 0 &&
+		   srv_frame_send(SRV_EXPORTER_ASK, &frame, NULL, fd, &error) && dup2(fd, SRV_EXPORTER_FOLDER) >= 0 &&
+		   dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0;
 }
 
 static bool save_script(int folder)
 {
-	int fd = openat(folder, "export.py", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	srv_own_fd fd = openat(folder, "export.py", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	size_t size = sizeof blend_export_script - 1;
-	bool ok = fd >= 0 && write(fd, blend_export_script, size) == (ssize_t)size;
-	srv_close(fd);
-	return ok;
+	return fd >= 0 && write(fd, blend_export_script, size) == (ssize_t)size;
 }
 
 static bool shut_in(const srv_exporter_ask *ask, const char *program, hob_error *err)

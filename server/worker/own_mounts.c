@@ -12,10 +12,8 @@ static const char *const devices[] = {"/dev/null", "/dev/urandom"};
 
 static bool put(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	srv_close(fd);
-	return ok;
+	srv_own_fd fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
 /* Without CAP_SYS_ADMIN it needs a user namespace, in which this process keeps its user and group. */

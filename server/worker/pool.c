@@ -213,7 +213,7 @@ static void limit_cpu(srv_pool *pool, worker *w, uint32_t threads)
 static bool start_on(worker *w, uint32_t count, void *const *jobs, const srv_pool_job *what)
 {
 	srv_pool *pool = w->pool;
-	hob_buf payload = {0};
+	hob_own_buf payload = {0};
 	hob_error error;
 	assert(count > 0 && count <= SRV_BUNDLE);
 	uint32_t threads = what->threads ? what->threads : (uint32_t)uv_available_parallelism();
@@ -235,7 +235,6 @@ static bool start_on(worker *w, uint32_t count, void *const *jobs, const srv_poo
 	if (fits)
 		limit_cpu(pool, w, threads);
 	bool sent = fits && srv_frame_send(w->socket, &frame, payload.data, -1, &error);
-	hob_buf_release(&payload);
 	if (!sent && fits)
 		srv_pool_kill(w, HOB_ERR_IO, error.context);
 	if (!sent)

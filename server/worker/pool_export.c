@@ -90,7 +90,7 @@ void srv_pool_find_blender(srv_pool *pool, const char *program)
 /* Removes folders that a killed daemon left. */
 static void sweep_folders(void)
 {
-	DIR *list = opendir(temporary());
+	srv_own_folder *list = opendir(temporary());
 	for (struct dirent *entry; list && (entry = readdir(list));) {
 		int pid = 0;
 		struct stat info;
@@ -102,8 +102,6 @@ static void sweep_folders(void)
 		if (lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid())
 			srv_remove_tree(path);
 	}
-	if (list)
-		closedir(list);
 }
 
 /* ---- resources in use by the program */
@@ -118,7 +116,7 @@ typedef struct amount {
 static void count_folder(int parent, const char *name, uint32_t depth, amount *sum)
 {
 	struct stat info;
-	DIR *list = depth > DEPTH_MAX ? NULL : srv_folder_open(parent, name);
+	srv_own_folder *list = depth > DEPTH_MAX ? NULL : srv_folder_open(parent, name);
 	sum->hidden = sum->hidden || depth > DEPTH_MAX || (!list && errno == EACCES);
 	for (struct dirent *entry; sum->entries <= ENTRIES_MAX && (entry = srv_folder_next(list));) {
 		sum->entries++;
@@ -128,7 +126,6 @@ static void count_folder(int parent, const char *name, uint32_t depth, amount *s
 		if (there && S_ISDIR(info.st_mode))
 			count_folder(dirfd(list), entry->d_name, depth + 1, sum);
 	}
-	srv_folder_close(list);
 }
 
 /* Bytes of the unnamed files that the process has open. */
@@ -138,12 +135,10 @@ static uint64_t nameless_bytes(pid_t pid)
 	uint64_t sum = 0;
 	struct stat info;
 	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-	DIR *list = opendir(path);
+	srv_own_folder *list = opendir(path);
 	for (struct dirent *entry; list && (entry = readdir(list));)
 		if (fstatat(dirfd(list), entry->d_name, &info, 0) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 0)
 			sum += (uint64_t)info.st_blocks * 512;
-	if (list)
-		closedir(list);
 	return sum;
 }
 

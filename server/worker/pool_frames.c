@@ -45,7 +45,7 @@ static int find_part(const srv_pool *pool, const uint8_t key[32])
 static void answer_part(worker *w, const uint8_t key[32], bool wait)
 {
 	srv_pool *pool = w->pool;
-	int fd = find_part(pool, key);
+	srv_own_fd fd = find_part(pool, key);
 	srv_frame answer = {.type = SRV_FRAME_PART, .number = fd >= 0};
 	if (fd < 0) {
 		srv_claim_answer claim = srv_claims_ask(&pool->claims, (uint32_t)(w - pool->workers), key, wait);
@@ -61,7 +61,6 @@ static void answer_part(worker *w, const uint8_t key[32], bool wait)
 	hob_error error;
 	if (!srv_frame_send(w->socket, &answer, NULL, fd, &error))
 		srv_pool_kill(w, HOB_ERR_IO, error.context);
-	srv_close(fd);
 }
 
 void srv_pool_wake_waiters(srv_pool *pool)
@@ -82,7 +81,7 @@ void srv_pool_wake_waiters(srv_pool *pool)
 
 static void read_importers(srv_pool *pool, hob_str text)
 {
-	cJSON *root = cJSON_ParseWithLength(text.data, text.len);
+	hob_own_json *root = cJSON_ParseWithLength(text.data, text.len);
 	const cJSON *abi = cJSON_GetObjectItemCaseSensitive(root, "landlock");
 	const cJSON *seccomp = cJSON_GetObjectItemCaseSensitive(root, "seccomp");
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "importers");
@@ -93,7 +92,6 @@ static void read_importers(srv_pool *pool, hob_str text)
 	snprintf(pool->sandbox, sizeof pool->sandbox, "%s, %s, limits", layer,
 			 cJSON_IsTrue(seccomp) ? "seccomp" : "no seccomp");
 	srv_importer_table_read(&pool->importers, &pool->arena, list);
-	cJSON_Delete(root);
 }
 
 static void become_idle(worker *w)

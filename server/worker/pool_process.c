@@ -257,10 +257,9 @@ bool srv_pool_spawn(worker *w, hob_error *err)
 	w->output_poll = start_poll(pool, w->output, on_output);
 	w->oom_kills = srv_machine_oom_kills("");
 	uv_timer_start(&w->deadline, srv_pool_on_deadline, START_DEADLINE_MS, 0);
-	int gauge = make_gauge(w);
+	srv_own_fd gauge = make_gauge(w);
 	if (gauge < 0 || !w->socket_poll || !w->output_poll || !greet_worker(pool, w, gauge, err))
 		srv_pool_kill(w, HOB_ERR_IO, "the cook process could not be set up");
-	srv_close(gauge);
 	return true;
 }
 

@@ -1,9 +1,9 @@
 #include "process_state.h"
 #include "protocol.h"
 
+#include "../fs/folder.h"
+
 #include <ctype.h>
-#include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { ENOUGH_FILES = 64 };
 
@@ -103,10 +102,9 @@ void srv_process_goes_first(pid_t pid)
 {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)pid);
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	srv_own_fd fd = open(path, O_WRONLY | O_CLOEXEC);
 	ssize_t wrote = fd >= 0 ? write(fd, "1000", 4) : 0;
 	(void)wrote;
-	srv_close(fd);
 }
 
 bool srv_process_cpu_ns(pid_t pid, uint64_t *out)
@@ -156,12 +154,10 @@ bool srv_process_look(pid_t pid, srv_process_now *out)
 	char state = state_of(text, &flags);
 	out->ending = state == 'Z' || state == 'X' || (flags & PF_EXITING) != 0;
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-	DIR *tasks = opendir(path);
+	srv_own_folder *tasks = opendir(path);
 	for (struct dirent *entry; tasks && (entry = readdir(tasks));)
 		if (entry->d_name[0] != '.')
 			look_at_thread(dirfd(tasks), entry->d_name, out);
-	if (tasks)
-		closedir(tasks);
 	return true;
 }
 

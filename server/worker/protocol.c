@@ -40,8 +40,7 @@ bool srv_frame_send(int socket, const srv_frame *frame, const void *payload, int
 /* Whether a descriptor is free: the kernel drops one that arrives if none is, or if several arrive. */
 static bool has_descriptor(int socket)
 {
-	int fd = fcntl(socket, F_DUPFD_CLOEXEC, 0);
-	srv_close(fd);
+	srv_own_fd fd = fcntl(socket, F_DUPFD_CLOEXEC, 0);
 	return fd >= 0;
 }
 

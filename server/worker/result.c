@@ -142,20 +142,18 @@ static hob_buf written_head(const srv_result *result)
 
 uint64_t srv_result_size(const srv_result *result)
 {
-	hob_buf head = written_head(result);
+	hob_own_buf head = written_head(result);
 	uint64_t size = head.size;
 	for (uint32_t i = 0; i < result->output_count; i++)
 		size += (result->outputs[i].bytes.size + 63) / 64 * 64;
-	hob_buf_release(&head);
 	return size;
 }
 
 bool srv_result_write(int fd, hob_buf *out, const srv_result *result, hob_error *err)
 {
-	hob_buf head = written_head(result);
+	hob_own_buf head = written_head(result);
 	bool ok = head.failed ? hob_fail(err, MEMORY, "no memory left for the result's head")
 						  : put_all(fd, out, head.data, head.size, err);
-	hob_buf_release(&head);
 	static const uint8_t zeros[64];
 	for (uint32_t i = 0; ok && i < result->output_count; i++) {
 		hob_bytes bytes = result->outputs[i].bytes;

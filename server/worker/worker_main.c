@@ -192,7 +192,7 @@ static void seal(int fd)
 static void part_put(void *user, const uint8_t key[32], hob_bytes bytes)
 {
 	worker *w = user;
-	int fd = ask_memory(w, SRV_MEMORY_PART, bytes.size);
+	srv_own_fd fd = ask_memory(w, SRV_MEMORY_PART, bytes.size);
 	bool whole = fd >= 0 && srv_write_all(fd, bytes.data, bytes.size);
 	srv_frame frame = {.type = SRV_FRAME_PART_PUT, .a = bytes.size};
 	memcpy(frame.key, key, sizeof frame.key);
@@ -200,7 +200,6 @@ static void part_put(void *user, const uint8_t key[32], hob_bytes bytes)
 		seal(fd);
 	if (whole)
 		hand_over(w, &frame, NULL, fd);
-	srv_close(fd);
 }
 
 /* ---- one job */
@@ -400,7 +399,7 @@ static void put_library(const worker *w, hob_buf *out, const hob_importer *impor
 
 static void send_ready(const worker *w, const srv_sandbox_layers *layers)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	hob_buf_printf(&text, "{\"landlock\":%d,\"seccomp\":%s,\"rlimits\":%s,\"importers\":[",
 				   layers->landlock ? layers->landlock_abi : 0, layers->seccomp ? "true" : "false",
 				   layers->rlimits ? "true" : "false");
@@ -423,7 +422,6 @@ static void send_ready(const worker *w, const srv_sandbox_layers *layers)
 	hob_buf_put_str(&text, HOB_STR("]}"));
 	srv_frame frame = {.type = SRV_FRAME_READY, .payload_size = (uint32_t)text.size};
 	srv_frame_send(SRV_WORKER_SOCKET, &frame, text.data, -1, NULL);
-	hob_buf_release(&text);
 }
 
 static void make_threads(void *user)

@@ -32,7 +32,7 @@ LIBRARIES = {
     r"SHA256_\w+": ["core/hash/*.c"],
     r"XXH3_\w+": ["core/hash/*.c"],
     r"ai[A-Z]\w+": ["core/import/assimp/*.c"],
-    r"cJSON_\w+": ["core/import/gltf/*.c", "core/base/json_text.c", "core/import/merge.c", "core/settings/rule_settings.c", "core/settings/settings.c", "core/settings/cook_key.c"],
+    r"cJSON_\w+": ["core/import/gltf/*.c", "core/base/json_text.c", "core/base/own.c", "core/import/merge.c", "core/settings/rule_settings.c", "core/settings/settings.c", "core/settings/cook_key.c"],
     r"meshopt_\w+": ["core/mesh/*.c", "core/mesh/meshopt_shim.cpp", "core/formats/*.c", "core/import/gltf/gltf_meshopt.c"],
     r"ZSTD_\w+": ["core/texture/*.c", "core/formats/*.c", "core/import/blend.c"],
     r"XML_\w+": ["core/import/xml.c"],

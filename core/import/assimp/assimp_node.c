@@ -19,7 +19,7 @@ static void push(hob_buf *stack, const struct aiNode *node, uint32_t parent)
 
 static void flatten(hob_assimp_scene *scene)
 {
-	hob_buf stack = {0}, list = {0};
+	hob_own_buf stack = {0}, list = {0};
 	push(&stack, scene->source->mRootNode, HOB_NONE);
 	while (stack.size > 0 && scene->node_count < HOB_LIMIT_NODES) {
 		stack.size -= sizeof(pending);
@@ -36,8 +36,6 @@ static void flatten(hob_assimp_scene *scene)
 		hob_leave(LIMIT, "more than %llu nodes; split the scene", HOB_LIMIT_NODES);
 	scene->nodes = HOB_NEW(scene->request->scratch, hob_assimp_node, scene->node_count);
 	memcpy(scene->nodes, list.data, list.size);
-	hob_buf_release(&stack);
-	hob_buf_release(&list);
 }
 
 static void index_names(hob_assimp_scene *scene)

@@ -70,7 +70,7 @@ static void put_property(const hob_fbx *f, hob_buf *out, uint32_t record)
 
 void hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	uint32_t props = f->objects[object].props;
 	uint32_t record = props == HOB_NONE ? HOB_NONE : f->records[props].child;
 	for (; record != HOB_NONE; record = f->records[record].next)
@@ -87,5 +87,4 @@ void hob_fbx_extras(hob_fbx *f, uint32_t object, hob_extras *out)
 		f->extras_bytes += text.size;
 		out->values = hob_arena_str(f->result, hob_buf_str(&text));
 	}
-	hob_buf_release(&text);
 }

@@ -84,7 +84,7 @@ static hob_str keep(hob_gltf *g, const hob_buf *text)
 
 void hob_gltf_extras(hob_gltf *g, const cJSON *object, hob_extras *out)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	const cJSON *values = hob_json_get(object, "extras"), *extensions = hob_json_get(object, "extensions");
 	if (values)
 		put_value(&text, values);
@@ -100,5 +100,4 @@ void hob_gltf_extras(hob_gltf *g, const cJSON *object, hob_extras *out)
 	if (text.size)
 		hob_buf_put(&text, "}", 1);
 	out->extensions = keep(g, &text);
-	hob_buf_release(&text);
 }

@@ -721,7 +721,7 @@ static void tell_choices(hob_usd *u, const hob_usd_site *site, hob_str set, hob_
 {
 	hob_str begin = hob_arena_printf(u->scratch, "{%.*s=", HOB_FMT(set));
 	const hob_usd_stack *stack = &u->stacks[site->stack];
-	hob_buf names = {0};
+	hob_own_buf names = {0};
 	for (uint32_t i = 0; i < stack->layer_count; i++) {
 		const hob_usd_layer *layer = &u->layers[stack->layers[i]];
 		uint32_t spec =
@@ -742,7 +742,6 @@ static void tell_choices(hob_usd *u, const hob_usd_site *site, hob_str set, hob_
 					 HOB_FMT(set), HOB_FMT(site->path), HOB_FMT(choice.len > 0 ? choice : HOB_STR("none")),
 					 HOB_FMT(hob_buf_str(&names)));
 	}
-	hob_buf_release(&names);
 }
 
 static bool has_variant(const hob_usd *u, const hob_usd_site *site, uint32_t name)

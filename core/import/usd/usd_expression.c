@@ -166,10 +166,9 @@ static void quoted(reader_t *r, char quote, hob_buf *to)
 
 static value_t read_text(reader_t *r, char quote)
 {
-	hob_buf text = {0};
+	hob_own_buf text = {0};
 	quoted(r, quote, &text);
 	value_t value = {.kind = TEXT, .text = hob_arena_str(r->u->scratch, hob_buf_str(&text))};
-	hob_buf_release(&text);
 	return value;
 }
 
