@@ -1,6 +1,7 @@
 #include "offer.h"
 
 #include "../fs/beneath.h"
+#include "../fs/lock.h"
 #include "../fs/remove_tree.h"
 #include "../fs/transfer.h"
 #include "../store/digest_map.h"
@@ -8,7 +9,6 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -274,12 +274,11 @@ bool srv_offer_bring(offer *o, const char *model, const srv_outcome *outcome)
 {
 	bool ok = true;
 	uint32_t at = 0;
-	pthread_mutex_lock(&o->lock);
+	SRV_LOCKED(&o->lock);
 	for (offer_file *file; ok && outcome && (file = next_lack(o, outcome, &at));)
 		ok = fetch_file(o, file);
 	for (uint32_t i = 0; ok && !outcome && i < o->file_count; i++)
 		if (is_beside(hob_str_of(model), hob_str_of(o->files[i].path)))
 			ok = fetch_file(o, &o->files[i]);
-	pthread_mutex_unlock(&o->lock);
 	return ok;
 }

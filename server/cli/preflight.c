@@ -1,8 +1,9 @@
 #include "preflight.h"
 
+#include "../fs/lock.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -36,8 +37,7 @@ static uint32_t pool_threads(void)
 
 static void *wait_for_word(void *lock)
 {
-	pthread_mutex_lock(lock);
-	pthread_mutex_unlock(lock);
+	SRV_LOCKED(lock);
 	return NULL;
 }
 

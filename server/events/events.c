@@ -2,9 +2,9 @@
 
 #include "../../core/base/array.h"
 #include "../fs/fd.h"
+#include "../fs/lock.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -96,7 +96,7 @@ uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset,
 	if (data.len > 0)
 		memcpy(e->text + asset.len, data.data, data.len);
 
-	pthread_mutex_lock(&events->lock);
+	SRV_LOCKED(&events->lock);
 	while (events->count > 0 &&
 		   (events->count == events->capacity || events->bytes + entry_size(e) > RING_BYTES_MAX))
 		drop_oldest(events);
@@ -109,30 +109,25 @@ uint64_t srv_events_publish(srv_events *events, const char *kind, hob_str asset,
 			srv_wake(events->wakers[i].fd);
 		events->wakers[i].waits = false;
 	}
-	pthread_mutex_unlock(&events->lock);
 	return seq;
 }
 
 uint64_t srv_events_newest(srv_events *events)
 {
-	pthread_mutex_lock(&events->lock);
-	uint64_t seq = events->newest;
-	pthread_mutex_unlock(&events->lock);
-	return seq;
+	SRV_LOCKED(&events->lock);
+	return events->newest;
 }
 
 uint64_t srv_events_oldest(srv_events *events)
 {
-	pthread_mutex_lock(&events->lock);
-	uint64_t seq = events->newest - events->count + 1;
-	pthread_mutex_unlock(&events->lock);
-	return seq;
+	SRV_LOCKED(&events->lock);
+	return events->newest - events->count + 1;
 }
 
 bool srv_events_read(srv_events *events, uint64_t since, uint32_t limit,
 					 void (*each)(void *user, const srv_event *event), void *user)
 {
-	pthread_mutex_lock(&events->lock);
+	SRV_LOCKED(&events->lock);
 	uint64_t before_oldest = events->newest - events->count;
 	bool complete = since >= before_oldest && since <= events->newest;
 	if (complete) {
@@ -144,36 +139,32 @@ bool srv_events_read(srv_events *events, uint64_t since, uint32_t limit,
 			each(user, &event);
 		}
 	}
-	pthread_mutex_unlock(&events->lock);
 	return complete;
 }
 
 void srv_events_add_waker(srv_events *events, int eventfd)
 {
-	pthread_mutex_lock(&events->lock);
+	SRV_LOCKED(&events->lock);
 	assert(events->waker_count < WAKERS_MAX);
 	events->wakers[events->waker_count++].fd = eventfd;
-	pthread_mutex_unlock(&events->lock);
 }
 
 void srv_events_await(srv_events *events, int eventfd)
 {
-	pthread_mutex_lock(&events->lock);
+	SRV_LOCKED(&events->lock);
 	for (uint32_t i = 0; i < events->waker_count; i++)
 		events->wakers[i].waits = events->wakers[i].waits || events->wakers[i].fd == eventfd;
-	pthread_mutex_unlock(&events->lock);
 }
 
 void srv_events_remove_waker(srv_events *events, int eventfd)
 {
-	pthread_mutex_lock(&events->lock);
+	SRV_LOCKED(&events->lock);
 	for (uint32_t i = 0; i < events->waker_count; i++)
 		if (events->wakers[i].fd == eventfd) {
 			events->wakers[i] = events->wakers[--events->waker_count];
 			events->wakers[events->waker_count].waits = false;
 			break;
 		}
-	pthread_mutex_unlock(&events->lock);
 }
 
 void srv_events_join(srv_events *events)

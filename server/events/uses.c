@@ -1,8 +1,8 @@
 #include "uses.h"
 
 #include "../../core/base/array.h"
+#include "../fs/lock.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 enum { SLOTS_FIRST = 16 };
@@ -143,7 +143,7 @@ static bool make_room(client *c)
 void srv_uses_note(srv_uses *uses, uint64_t id, hob_str name)
 {
 	uint64_t hash = never_free(hash_of(FNV_BASIS, name));
-	pthread_mutex_lock(&uses->lock);
+	SRV_LOCKED(&uses->lock);
 	client *c = name.len > 0 ? find_or_add(uses, id) : NULL;
 	uint64_t *slot = c && make_room(c) ? slot_of(c->slots, c->slot_count, hash) : NULL;
 	if (slot && !*slot) {
@@ -151,7 +151,6 @@ void srv_uses_note(srv_uses *uses, uint64_t id, hob_str name)
 		c->name_count++;
 		uses->changes += c->streams > 0;
 	}
-	pthread_mutex_unlock(&uses->lock);
 }
 
 static bool says_something(const char *glob)
@@ -180,7 +179,7 @@ static void remove_glob(client *c, const char *glob)
 
 void srv_uses_join(srv_uses *uses, uint64_t id, const char *const *globs, uint32_t count)
 {
-	pthread_mutex_lock(&uses->lock);
+	SRV_LOCKED(&uses->lock);
 	client *c = find_or_add(uses, id);
 	if (c) {
 		c->streams++;
@@ -189,28 +188,24 @@ void srv_uses_join(srv_uses *uses, uint64_t id, const char *const *globs, uint32
 			if (says_something(globs[i]))
 				add_glob(c, globs[i]);
 	}
-	pthread_mutex_unlock(&uses->lock);
 }
 
 void srv_uses_leave(srv_uses *uses, uint64_t id, const char *const *globs, uint32_t count)
 {
-	pthread_mutex_lock(&uses->lock);
+	SRV_LOCKED(&uses->lock);
 	client *c = find(uses, id);
 	if (c && c->streams > 0) {
 		c->streams--;
 		for (uint32_t i = 0; i < count; i++)
 			remove_glob(c, globs[i]);
 	}
-	pthread_mutex_unlock(&uses->lock);
 }
 
 uint32_t srv_uses_count(srv_uses *uses, uint64_t id)
 {
-	pthread_mutex_lock(&uses->lock);
+	SRV_LOCKED(&uses->lock);
 	const client *c = find(uses, id);
-	uint32_t count = c ? c->name_count : 0;
-	pthread_mutex_unlock(&uses->lock);
-	return count;
+	return c ? c->name_count : 0;
 }
 
 static bool asked_for(const client *c, hob_str asset)
@@ -240,19 +235,16 @@ static bool follows(const client *c, hob_str asset)
 bool srv_uses_has(srv_uses *uses, hob_str asset)
 {
 	bool found = false;
-	pthread_mutex_lock(&uses->lock);
+	SRV_LOCKED(&uses->lock);
 	for (uint32_t i = 0; !found && i < uses->count; i++) {
 		const client *c = &uses->clients[i];
 		found = c->streams > 0 && (asked_for(c, asset) || follows(c, asset));
 	}
-	pthread_mutex_unlock(&uses->lock);
 	return found;
 }
 
 uint64_t srv_uses_changes(srv_uses *uses)
 {
-	pthread_mutex_lock(&uses->lock);
-	uint64_t changes = uses->changes;
-	pthread_mutex_unlock(&uses->lock);
-	return changes;
+	SRV_LOCKED(&uses->lock);
+	return uses->changes;
 }

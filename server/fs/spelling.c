@@ -1,4 +1,5 @@
 #include "spelling.h"
+#include "lock.h"
 #include "fd.h"
 
 #include "../../core/base/array.h"
@@ -6,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,9 +193,8 @@ bool srv_spelling_ask(int root_fd, hob_str question, hob_str except, char found[
 		hob_hasher_put(&hasher, folder, sizeof folder);
 		stat->size = sizeof folder;
 	} else {
-		pthread_mutex_lock(&names.lock);
+		SRV_LOCKED(&names.lock);
 		known = hash_names(root_fd, fd, dir, folded, except, found, &hasher, &stat->size);
-		pthread_mutex_unlock(&names.lock);
 	}
 	int why = known ? ENOENT : errno;
 	*digest = hob_hasher_finish(&hasher);

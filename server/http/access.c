@@ -92,10 +92,9 @@ uint32_t srv_access_count(const access_list *access)
 /* True once for each version of the file, in the first shard that asks. */
 static bool is_news(guesses *shared, const srv_stat *file)
 {
-	pthread_mutex_lock(&shared->lock);
+	SRV_LOCKED(&shared->lock);
 	bool news = !srv_stat_equal(&shared->told, file);
 	shared->told = *file;
-	pthread_mutex_unlock(&shared->lock);
 	return news;
 }
 

@@ -41,13 +41,12 @@ void srv_mailbox_drop(mailbox *box)
 
 ask *srv_mailbox_take(mailbox *box)
 {
-	pthread_mutex_lock(&box->lock);
+	SRV_LOCKED(&box->lock);
 	ask *list = box->answered;
 	box->answered = NULL;
 	box->tail = &box->answered;
 	for (ask *a = list; a; a = a->next)
 		a->answered = true;
-	pthread_mutex_unlock(&box->lock);
 	return list;
 }
 
@@ -103,9 +102,8 @@ static ask *ask_new(srv_http *http, srv_control_kind kind, hob_str asset, const 
 	a->control.user = a;
 	a->control.answer = on_answer;
 	a->box = http->box;
-	pthread_mutex_lock(&a->box->lock);
+	SRV_LOCKED(&a->box->lock);
 	a->box->references++;
-	pthread_mutex_unlock(&a->box->lock);
 	return a;
 }
 

@@ -25,10 +25,10 @@
 #include "../../core/hash/hex.h"
 #include "../auth/tokens.h"
 #include "../fs/fd.h"
+#include "../fs/lock.h"
 
 #include <cjson/cJSON.h>
 #include <microhttpd.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 enum {

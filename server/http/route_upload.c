@@ -134,14 +134,13 @@ uploads *srv_uploads_new(void)
 static bool take_slot(upload *u)
 {
 	uploads *d = u->http->uploads;
-	pthread_mutex_lock(&d->lock);
+	SRV_LOCKED(&d->lock);
 	d->runs = d->runs || pthread_create(&d->thread, NULL, decode_all, d) == 0;
 	for (uint32_t i = 0; d->runs && i < DECODERS_MAX && !u->slot; i++)
 		if (!d->slots[i]) {
 			d->slots[i] = u;
 			u->slot = &d->slots[i];
 		}
-	pthread_mutex_unlock(&d->lock);
 	return u->slot != NULL;
 }
 
@@ -149,11 +148,10 @@ static bool take_slot(upload *u)
 static void take_turn(upload *u, bool gone)
 {
 	uploads *d = u->http->uploads;
-	pthread_mutex_lock(&d->lock);
+	SRV_LOCKED(&d->lock);
 	atomic_store(&u->gone, gone);
 	u->turn = u->turn == DECODING ? DECODING : WAITS;
 	pthread_cond_signal(&d->work);
-	pthread_mutex_unlock(&d->lock);
 }
 
 static void drop_aside(upload *u)
@@ -266,24 +264,21 @@ static upload **find_cut(uploads *all, const hob_sha256 *digest)
 
 uint64_t srv_upload_held(const srv_http *http, const hob_sha256 *digest)
 {
-	pthread_mutex_lock(&http->uploads->lock);
+	SRV_LOCKED(&http->uploads->lock);
 	const upload *u = *find_cut(http->uploads, digest);
-	uint64_t held = u ? u->got : 0;
-	pthread_mutex_unlock(&http->uploads->lock);
-	return held;
+	return u ? u->got : 0;
 }
 
 /* Takes the interrupted upload of the blob out of the list, for the request's shard. NULL: there is none. */
 static upload *claim_cut(srv_http *http, const hob_sha256 *digest)
 {
-	pthread_mutex_lock(&http->uploads->lock);
+	SRV_LOCKED(&http->uploads->lock);
 	upload **at = find_cut(http->uploads, digest), *u = *at;
 	if (u) {
 		*at = u->next;
 		u->next = NULL;
 		u->http = http;
 	}
-	pthread_mutex_unlock(&http->uploads->lock);
 	return u;
 }
 

@@ -261,10 +261,9 @@ void srv_streams_put(srv_http *http, hob_buf *out)
 	uint32_t shown = 0;
 	for (uint32_t i = 0; i < http->shard_count; i++) {
 		srv_http *shard = &http->first[i];
-		pthread_mutex_lock(&shard->lock);
+		SRV_LOCKED(&shard->lock);
 		for (const stream *s = shard->streams; s && shown < SHOWN_MAX; s = s->next, shown++)
 			put_stream(s, events, newest, out);
-		pthread_mutex_unlock(&shard->lock);
 	}
 }
 

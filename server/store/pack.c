@@ -159,12 +159,10 @@ static bool list_packs(srv_packs *packs, bool mend)
 
 bool srv_packs_open(srv_packs *packs, int dir_fd, bool mend)
 {
-	pthread_rwlock_wrlock(&packs->lock);
+	SRV_WRITES(&packs->lock);
 	close_files(packs);
 	packs->dir_fd = dir_fd;
-	bool ok = list_packs(packs, mend);
-	pthread_rwlock_unlock(&packs->lock);
-	return ok;
+	return list_packs(packs, mend);
 }
 
 /* ---- append */
@@ -259,10 +257,8 @@ bool srv_packs_append(srv_packs *packs, uint32_t kind, const hob_sha256 *name, h
 					  .name = *name};
 	memcpy(head.magic, magic, sizeof magic);
 	head.check = check_of(&head);
-	pthread_rwlock_wrlock(&packs->lock);
-	bool ok = append(packs, &head, kept, out);
-	pthread_rwlock_unlock(&packs->lock);
-	return ok;
+	SRV_WRITES(&packs->lock);
+	return append(packs, &head, kept, out);
 }
 
 /* ---- read */
@@ -403,13 +399,12 @@ bool srv_packs_scan(srv_packs *packs, uint32_t only, bool mend,
 					bool (*each)(void *user, const srv_pack_record *record), void *user)
 {
 	bool ok = true, more = true;
-	pthread_rwlock_wrlock(&packs->lock);
+	SRV_WRITES(&packs->lock);
 	for (uint32_t i = 0; i < packs->count && ok && more; i++) {
 		srv_pack_file *file = &packs->files[i];
 		if (!file->retired && (only == 0 || file->number == only))
 			ok = scan_file(file, mend && i == packs->count - 1, &more, each, user);
 	}
-	pthread_rwlock_unlock(&packs->lock);
 	return ok;
 }
 
@@ -417,26 +412,24 @@ bool srv_packs_scan(srv_packs *packs, uint32_t only, bool mend,
 
 void srv_packs_want_none(srv_packs *packs)
 {
-	pthread_rwlock_wrlock(&packs->lock);
+	SRV_WRITES(&packs->lock);
 	for (uint32_t i = 0; i < packs->count; i++)
 		packs->files[i].wanted = 0;
-	pthread_rwlock_unlock(&packs->lock);
 }
 
 void srv_packs_want(srv_packs *packs, srv_pack_place place, uint64_t size)
 {
-	pthread_rwlock_wrlock(&packs->lock);
+	SRV_WRITES(&packs->lock);
 	srv_pack_file *file = find(packs, place.pack);
 	if (file)
 		file->wanted += srv_pack_room(size, place.frame);
-	pthread_rwlock_unlock(&packs->lock);
 }
 
 static uint32_t find_sparse(srv_packs *packs)
 {
 	uint32_t number = 0;
 	uint64_t least = UINT64_MAX;
-	pthread_rwlock_rdlock(&packs->lock);
+	SRV_READS(&packs->lock);
 	for (uint32_t i = 0; i + 1 < packs->count; i++) {
 		const srv_pack_file *file = &packs->files[i];
 		if (!file->retired && file->wanted * 2 < file->size && file->wanted < least) {
@@ -444,7 +437,6 @@ static uint32_t find_sparse(srv_packs *packs)
 			number = file->number;
 		}
 	}
-	pthread_rwlock_unlock(&packs->lock);
 	return number;
 }
 
@@ -464,11 +456,10 @@ static bool list_record(void *user, const srv_pack_record *record)
 
 static void retire(srv_packs *packs, uint32_t pack)
 {
-	pthread_rwlock_wrlock(&packs->lock);
+	SRV_WRITES(&packs->lock);
 	srv_pack_file *file = find(packs, pack);
 	if (file)
 		file->retired = true;
-	pthread_rwlock_unlock(&packs->lock);
 }
 
 bool srv_packs_shrink(srv_packs *packs, bool (*move)(void *user, const srv_pack_record *record), void *user)
@@ -487,10 +478,9 @@ bool srv_packs_shrink(srv_packs *packs, bool (*move)(void *user, const srv_pack_
 uint32_t srv_packs_retired(srv_packs *packs)
 {
 	uint32_t count = 0;
-	pthread_rwlock_rdlock(&packs->lock);
+	SRV_READS(&packs->lock);
 	for (uint32_t i = 0; i < packs->count; i++)
 		count += packs->files[i].retired;
-	pthread_rwlock_unlock(&packs->lock);
 	return count;
 }
 
@@ -498,7 +488,7 @@ void srv_packs_sweep(srv_packs *packs, uint32_t count)
 {
 	char name[NAME];
 	uint32_t kept = 0;
-	pthread_rwlock_wrlock(&packs->lock);
+	SRV_WRITES(&packs->lock);
 	for (uint32_t i = 0; i < packs->count; i++) {
 		srv_pack_file *file = &packs->files[i];
 		if (!file->retired || count == 0) {
@@ -511,5 +501,4 @@ void srv_packs_sweep(srv_packs *packs, uint32_t count)
 		close(file->fd);
 	}
 	packs->count = kept;
-	pthread_rwlock_unlock(&packs->lock);
 }

@@ -22,8 +22,7 @@
 
 #include "../../core/base/base.h"
 #include "../../core/hash/hash.h"
-
-#include <pthread.h>
+#include "../fs/lock.h"
 
 /* Location of a record. pack 0: none; frame: size of the zstd frame, as in the head. */
 typedef struct srv_pack_place {

@@ -39,7 +39,7 @@ static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struc
 	char name[STORE_BLOB_NAME];
 	struct stat info;
 	srv_store_blob_name(digest, name);
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	bool there = fstatat(store->blobs_fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
 	bool wrong = !there || !S_ISREG(info.st_mode) || (entry && (uint64_t)info.st_size != entry->size) ||
@@ -50,7 +50,6 @@ static void drop_damaged(srv_store *store, const hob_sha256 *digest, const struc
 		srv_store_table_remove(store, digest);
 		srv_store_table_damaged(store, digest);
 	}
-	pthread_mutex_unlock(&store->blob_lock);
 }
 
 size_t srv_store_blobs_forget(srv_store *store)
@@ -60,13 +59,12 @@ size_t srv_store_blobs_forget(srv_store *store)
 	for (size_t i = 0; digests && i < count; i++) {
 		if (srv_blob_exists(store, &digests[i]))
 			continue;
-		pthread_mutex_lock(&store->blob_lock);
+		SRV_LOCKED(&store->blob_lock);
 		if (srv_digest_map_find(&store->blobs, &digests[i])) {
 			srv_store_table_remove(store, &digests[i]);
 			store->damaged_count++;
 			lost++;
 		}
-		pthread_mutex_unlock(&store->blob_lock);
 	}
 	return lost;
 }
@@ -115,7 +113,7 @@ bool srv_store_publish(srv_store *store, int fd, const char *temporary, bool nam
 					   const hob_sha256 *digest, uint64_t size, hob_error *err)
 {
 	bool ok = true;
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	if (!srv_store_table_has(store, digest)) {
 		struct stat info;
 		ok = give_name(store, fd, temporary, named, name) ||
@@ -126,7 +124,6 @@ bool srv_store_publish(srv_store *store, int fd, const char *temporary, bool nam
 	} else if (named) {
 		unlinkat(store->tmp_fd, temporary, 0);
 	}
-	pthread_mutex_unlock(&store->blob_lock);
 	return ok;
 }
 
@@ -183,13 +180,12 @@ static bool file_is_missing(int code)
 
 static bool find_entry(srv_store *store, const hob_sha256 *digest, blob_entry *out)
 {
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (entry) {
 		entry->used_at_s = srv_store_now_s(store);
 		*out = *entry;
 	}
-	pthread_mutex_unlock(&store->blob_lock);
 	return entry;
 }
 
@@ -283,9 +279,8 @@ static bool check_packed(srv_store *store, const hob_sha256 *digest, const blob_
 		srv_store_pack_drop(store, digest, known->place);
 	if (answer != SRV_PACK_READ)
 		return false;
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	(void)clear_suspicion(store, digest);
-	pthread_mutex_unlock(&store->blob_lock);
 	return true;
 }
 
@@ -313,35 +308,32 @@ bool srv_blob_check(srv_store *store, const hob_sha256 *digest, bool drop)
 		drop_damaged(store, digest, &info);
 	if (!right)
 		return false;
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	blob_entry *entry = clear_suspicion(store, digest);
 	if (entry)
 		entry->right_ns = change_ns(&info);
-	pthread_mutex_unlock(&store->blob_lock);
 	return true;
 }
 
 hob_sha256 *srv_store_digests(srv_store *store, size_t *count)
 {
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	hob_sha256 *list = malloc((store->blobs.count + 1) * sizeof *list);
 	*count = 0;
 	for (size_t at = 0; list && srv_digest_map_next(&store->blobs, &at, &list[*count]);)
 		++*count;
-	pthread_mutex_unlock(&store->blob_lock);
 	return list;
 }
 
 size_t srv_store_take_damaged(srv_store *store, hob_sha256 *out, size_t room)
 {
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	size_t count = store->damaged_waiting < room ? store->damaged_waiting : room;
 	if (count > 0) {
 		memcpy(out, store->damaged, count * sizeof *out);
 		store->damaged_waiting -= (uint32_t)count;
 		memmove(store->damaged, store->damaged + count, store->damaged_waiting * sizeof *out);
 	}
-	pthread_mutex_unlock(&store->blob_lock);
 	return count;
 }
 
@@ -357,7 +349,7 @@ bool srv_store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t st
 {
 	const uint8_t *first = (const uint8_t *)digests;
 	bool ok = true;
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	for (uint32_t i = 0; i < count && ok; i++) {
 		const hob_sha256 *digest = (const hob_sha256 *)(first + i * stride);
 		if (!srv_digest_map_find(&store->blobs, digest))
@@ -369,7 +361,6 @@ bool srv_store_blobs_name(srv_store *store, const hob_sha256 *digests, size_t st
 		entry->awaited = false;
 		entry->used_at_s = srv_store_now_s(store); /* so that srv_store_drop_orphans keeps it */
 	}
-	pthread_mutex_unlock(&store->blob_lock);
 	return ok;
 }
 
@@ -378,7 +369,7 @@ uint64_t srv_store_blob_remove(srv_store *store, const hob_sha256 *digest, uint3
 	char name[STORE_BLOB_NAME];
 	uint64_t freed = 0;
 	srv_store_blob_name(digest, name);
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (entry && srv_store_is_idle(entry->used_at_s, entry->awaited, now_s) &&
 		(entry->place.pack > 0 || unlinkat(store->blobs_fd, name, 0) == 0 || errno == ENOENT)) {
@@ -386,19 +377,17 @@ uint64_t srv_store_blob_remove(srv_store *store, const hob_sha256 *digest, uint3
 		store->evicted_bytes += freed;
 		srv_store_table_remove(store, digest);
 	}
-	pthread_mutex_unlock(&store->blob_lock);
 	return freed;
 }
 
 static bool save_one(srv_store *store, const hob_sha256 *digest, hob_error *err)
 {
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	blob_entry *found = srv_digest_map_find(&store->blobs, digest), entry = {0};
 	if (found) {
 		found->saved_at_s = found->used_at_s;
 		entry = *found;
 	}
-	pthread_mutex_unlock(&store->blob_lock);
 	return found ? srv_store_write(store, SQL_PUT_BLOB, err, BIND(digest), BIND(entry.size),
 								   BIND(entry.used_at_s), BIND(entry.suspect), BIND(entry.place.pack),
 								   BIND((uint64_t)entry.place.frame << 32 | entry.place.offset))
@@ -422,20 +411,18 @@ void srv_store_blobs_note_use(srv_store *store)
 {
 	hob_sha256 digest;
 	const blob_entry *entry;
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	for (size_t at = 0; (entry = srv_digest_map_next(&store->blobs, &at, &digest));)
 		if (entry->used_at_s - entry->saved_at_s >= STORE_USE_STEP_S)
 			srv_store_table_unsaved(store, &digest);
-	pthread_mutex_unlock(&store->blob_lock);
 }
 
 static void unsave(srv_store *store, const digest_map *blobs)
 {
 	hob_sha256 digest;
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	for (size_t at = 0; srv_digest_map_next(blobs, &at, &digest);)
 		srv_store_table_unsaved(store, &digest);
-	pthread_mutex_unlock(&store->blob_lock);
 }
 
 void srv_store_blobs_unsave(srv_store *store, digest_map *taken)

@@ -44,9 +44,8 @@ static void forget_places(srv_store *store)
 
 void srv_store_copies_forget(srv_store *store)
 {
-	pthread_mutex_lock(&store->record_lock);
+	SRV_LOCKED(&store->record_lock);
 	forget_places(store);
-	pthread_mutex_unlock(&store->record_lock);
 }
 
 /* ---- writing */
@@ -73,14 +72,13 @@ bool srv_store_copy_put(srv_store *store, const srv_record *record, hob_error *e
 	bool ok = !text.failed && srv_compress(hob_buf_bytes(&text), SRV_RECORD_DICTIONARY, &packed);
 	if (!ok)
 		hob_fail(err, MEMORY, "no memory left for the record of a cook");
-	pthread_mutex_lock(&store->record_lock);
+	SRV_LOCKED(&store->record_lock);
 	ok = ok && (srv_packs_append(&store->records, PACK_RECORD, &record->key, hob_buf_bytes(&packed), NULL,
 								 &at.place) ||
 				srv_store_fail_errno(err, errno, "write the record of a cook in", store->dir));
 	at.size = (uint32_t)packed.size;
 	if (ok && store->records_read)
 		set_place(store, &record->key, at);
-	pthread_mutex_unlock(&store->record_lock);
 	return ok;
 }
 
@@ -238,10 +236,9 @@ void srv_store_copies_shrink(srv_store *store)
 	bool waits = atomic_load(&store->debt.waiting) > 0;
 	if (waits || store->records_dead <= atomic_load(&store->record_count) + DEAD_MIN)
 		return;
-	pthread_mutex_lock(&store->record_lock);
+	SRV_LOCKED(&store->record_lock);
 	srv_packs_want_none(&store->records); /* so that every full pack is emptied */
 	while (read_places(store) && srv_packs_shrink(&store->records, move_copy, store))
 		continue;
 	store->records_dead = 0;
-	pthread_mutex_unlock(&store->record_lock);
 }

@@ -307,7 +307,7 @@ bool srv_store_run_sql(srv_store *store, const char *sql, hob_error *err)
 bool srv_store_fold(srv_store *store, hob_error *err)
 {
 	int code = SQLITE_OK;
-	pthread_mutex_lock(&store->sync_lock);
+	SRV_LOCKED(&store->sync_lock);
 	char path[PATH_MAX];
 	if (!store->sync_db) {
 		int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
@@ -338,7 +338,6 @@ bool srv_store_fold(srv_store *store, hob_error *err)
 		sqlite3_exec(store->sync_db,
 					 "INSERT OR REPLACE INTO meta (name, value) VALUES ('folded', hex(randomblob(4)))", NULL,
 					 NULL, NULL);
-	pthread_mutex_unlock(&store->sync_lock);
 	return ok;
 }
 

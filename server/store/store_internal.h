@@ -28,8 +28,8 @@
 #include "../../core/hash/hex.h"
 
 #include "../fs/fd.h"
+#include "../fs/lock.h"
 
-#include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 

@@ -67,7 +67,7 @@ bool srv_store_mark(srv_store *store, hob_error *err)
 {
 	if (atomic_load_explicit(&store->marked, memory_order_acquire))
 		return true;
-	pthread_mutex_lock(&store->mark_lock);
+	SRV_LOCKED(&store->mark_lock);
 	bool ok = atomic_load(&store->marked);
 	if (!ok) {
 		char boot[BOOT_ID];
@@ -76,7 +76,6 @@ bool srv_store_mark(srv_store *store, hob_error *err)
 		unlinkat(store->dir_fd, STORE_START, 0);
 		atomic_store_explicit(&store->marked, ok, memory_order_release);
 	}
-	pthread_mutex_unlock(&store->mark_lock);
 	return ok;
 }
 
@@ -90,11 +89,10 @@ void srv_store_mark_damaged(srv_store *store)
 			atomic_store(&store->writer->seen_damage, true);
 		return;
 	}
-	pthread_mutex_lock(&store->mark_lock);
+	SRV_LOCKED(&store->mark_lock);
 	if (!store->index_wrong && write_marker(store, "damaged", NULL))
 		atomic_store(&store->marked, true);
 	store->index_wrong = true;
-	pthread_mutex_unlock(&store->mark_lock);
 }
 
 store_stop srv_store_how_it_stopped(srv_store *store)

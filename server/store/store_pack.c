@@ -69,11 +69,10 @@ bool srv_store_table_has(srv_store *store, const hob_sha256 *digest)
 
 bool srv_store_table_find(srv_store *store, const hob_sha256 *digest, blob_entry *out)
 {
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	blob_entry *entry = srv_digest_map_find(&store->blobs, digest);
 	if (entry)
 		*out = *entry;
-	pthread_mutex_unlock(&store->blob_lock);
 	return entry;
 }
 
@@ -85,14 +84,13 @@ bool srv_store_pack_put(srv_store *store, const hob_sha256 *digest, hob_bytes by
 	hob_own_buf frame = {0};
 	bool ok = true;
 	srv_pack_compress(bytes, &frame);
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	if (!srv_store_table_has(store, digest)) {
 		ok = srv_packs_append(&store->packs, PACK_BLOB, digest, bytes, &frame, &place) ||
 			 srv_store_fail_errno(err, errno, "write a blob in", store->dir);
 		if (ok)
 			srv_store_table_put(store, digest, bytes.size, place);
 	}
-	pthread_mutex_unlock(&store->blob_lock);
 	return ok;
 }
 
@@ -147,12 +145,11 @@ static bool is_at(const blob_entry *entry, srv_pack_place place)
 
 void srv_store_pack_drop(srv_store *store, const hob_sha256 *digest, srv_pack_place place)
 {
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	if (is_at(srv_digest_map_find(&store->blobs, digest), place)) {
 		srv_store_table_remove(store, digest);
 		srv_store_table_damaged(store, digest);
 	}
-	pthread_mutex_unlock(&store->blob_lock);
 }
 
 /* ---- sweep */
@@ -207,10 +204,9 @@ void srv_store_packs_shrink(srv_store *store)
 {
 	srv_packs_want_none(&store->packs);
 	const blob_entry *entry;
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	for (size_t at = 0; (entry = srv_digest_map_next(&store->blobs, &at, NULL));)
 		if (entry->place.pack > 0)
 			srv_packs_want(&store->packs, entry->place, entry->size);
 	(void)srv_packs_shrink(&store->packs, move_blob, store);
-	pthread_mutex_unlock(&store->blob_lock);
 }

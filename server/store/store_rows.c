@@ -137,10 +137,9 @@ bool srv_store_each_root(srv_store *store, void (*each)(void *user, const srv_ro
 static void keep_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, uint32_t used_at_s)
 {
 	bool fresh;
-	pthread_mutex_lock(&store->part_lock);
+	SRV_LOCKED(&store->part_lock);
 	part_entry *entry = srv_digest_map_put(&store->parts, key, &fresh);
 	*entry = (part_entry){*blob, used_at_s, used_at_s};
-	pthread_mutex_unlock(&store->part_lock);
 }
 
 static bool write_part(srv_store *store, const hob_sha256 *key, const hob_sha256 *blob, uint32_t used_at_s,
@@ -161,18 +160,16 @@ bool srv_store_put_part(srv_store *store, const hob_sha256 *key, const hob_sha25
 bool srv_store_part(srv_store *store, const hob_sha256 *key, hob_sha256 *blob)
 {
 	bool found = false;
-	pthread_mutex_lock(&store->part_lock);
+	SRV_LOCKED(&store->part_lock);
 	part_entry *entry = srv_digest_map_find(&store->parts, key);
 	if (entry) {
-		pthread_mutex_lock(&store->blob_lock);
+		SRV_LOCKED(&store->blob_lock);
 		found = srv_digest_map_find(&store->blobs, &entry->blob);
-		pthread_mutex_unlock(&store->blob_lock);
 	}
 	if (found) {
 		entry->used_at_s = srv_store_now_s(store);
 		*blob = entry->blob;
 	}
-	pthread_mutex_unlock(&store->part_lock);
 	return found;
 }
 
@@ -192,11 +189,10 @@ bool srv_store_parts_save(srv_store *store, hob_error *err)
 	hob_sha256 key;
 	const part_entry *part;
 	bool ok = true;
-	pthread_mutex_lock(&store->part_lock);
+	SRV_LOCKED(&store->part_lock);
 	for (size_t at = 0; ok && (part = srv_digest_map_next(&store->parts, &at, &key));)
 		if (srv_store_blobs_name(store, &part->blob, sizeof part->blob, 1, NULL))
 			ok = write_part(store, &key, &part->blob, part->used_at_s, err);
-	pthread_mutex_unlock(&store->part_lock);
 	return ok;
 }
 
@@ -213,7 +209,7 @@ bool srv_store_usage_save(srv_store *store, hob_error *err)
 		ok = srv_store_put_row(store, SQL_USE_RECORD, err, BIND(&key), BIND(*when));
 	if (ok)
 		srv_digest_map_clear(&store->used_records);
-	pthread_mutex_lock(&store->part_lock);
+	SRV_LOCKED(&store->part_lock);
 	for (size_t at = 0; ok && (part = srv_digest_map_next(&store->parts, &at, &key));) {
 		if (part->used_at_s - part->saved_at_s < STORE_USE_STEP_S)
 			continue;
@@ -221,7 +217,6 @@ bool srv_store_usage_save(srv_store *store, hob_error *err)
 		if (ok)
 			part->saved_at_s = part->used_at_s;
 	}
-	pthread_mutex_unlock(&store->part_lock);
 	return ok;
 }
 

@@ -74,13 +74,12 @@ static void put_parts(srv_store *store, writer *w)
 {
 	hob_sha256 key;
 	const part_entry *entry;
-	pthread_mutex_lock(&store->part_lock);
+	SRV_LOCKED(&store->part_lock);
 	for (size_t at = 0; (entry = srv_digest_map_next(&store->parts, &at, &key));) {
 		start_part row = {key, entry->blob, entry->used_at_s, entry->saved_at_s};
 		hob_buf_put(&w->parts, &row, sizeof row);
 		w->head.parts++;
 	}
-	pthread_mutex_unlock(&store->part_lock);
 }
 
 static void put_file(void *user, const srv_file_row *file)
@@ -214,7 +213,7 @@ static void put_blobs(srv_store *store, writer *w)
 	hob_sha256 digest;
 	hob_buf *out = &w->blobs;
 	const blob_entry *entry;
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	w->head.blob_capacity = store->blobs.capacity;
 	for (size_t at = 0; (entry = srv_digest_map_next(&store->blobs, &at, &digest));) {
 		put_digest(&w->digests, &digest);
@@ -227,7 +226,6 @@ static void put_blobs(srv_store *store, writer *w)
 			srv_row_put_number(out, entry->place.frame);
 		w->head.blobs++;
 	}
-	pthread_mutex_unlock(&store->blob_lock);
 }
 
 static void append(writer *w, hob_buf *out, const hob_buf *section, uint64_t *at)

@@ -52,7 +52,7 @@ void srv_store_measure(srv_store *store, srv_store_usage *out)
 	pthread_mutex_lock(&store->part_lock);
 	out->part_count = store->parts.count;
 	pthread_mutex_unlock(&store->part_lock);
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	uint32_t now = srv_store_now_s(store);
 	const blob_entry *entry;
 	for (size_t at = 0; (entry = srv_digest_map_next(&store->blobs, &at, NULL));)
@@ -62,7 +62,6 @@ void srv_store_measure(srv_store *store, srv_store_usage *out)
 	out->blob_count = store->blobs.count;
 	out->evicted_bytes = store->evicted_bytes;
 	out->damaged_blobs = store->damaged_count;
-	pthread_mutex_unlock(&store->blob_lock);
 }
 
 /* ---- references */
@@ -88,12 +87,11 @@ static void collect_parts(trimmer *t)
 {
 	hob_sha256 key;
 	const part_entry *part;
-	pthread_mutex_lock(&t->store->part_lock);
+	SRV_LOCKED(&t->store->part_lock);
 	for (size_t at = 0; (part = srv_digest_map_next(&t->store->parts, &at, &key));) {
 		add_candidate(t, (candidate){.key = key, .blob = part->blob, .used_at_s = part->used_at_s});
 		add_name(t, &part->blob, true);
 	}
-	pthread_mutex_unlock(&t->store->part_lock);
 }
 
 static bool count_outputs(trimmer *t, hob_str lists)
@@ -173,9 +171,8 @@ static bool evict_part(trimmer *t, const candidate *item)
 	if (!t->dry) {
 		if (!srv_store_put_row(t->store, SQL_DELETE_PART, &t->err, BIND(&item->key)))
 			return false;
-		pthread_mutex_lock(&t->store->part_lock);
+		SRV_LOCKED(&t->store->part_lock);
 		srv_digest_map_remove(&t->store->parts, &item->key);
-		pthread_mutex_unlock(&t->store->part_lock);
 	}
 	drop_name(t, &item->blob, true);
 	return true;
@@ -270,11 +267,10 @@ static void collect_orphans(trimmer *t)
 	hob_sha256 digest;
 	const blob_entry *entry;
 	bool fresh;
-	pthread_mutex_lock(&t->store->blob_lock);
+	SRV_LOCKED(&t->store->blob_lock);
 	for (size_t at = 0; (entry = srv_digest_map_next(&t->store->blobs, &at, &digest));)
 		if (srv_store_is_idle(entry->used_at_s, true, t->now) && !srv_digest_map_find(&t->names, &digest))
 			srv_digest_map_put(&t->loose, &digest, &fresh);
-	pthread_mutex_unlock(&t->store->blob_lock);
 }
 
 static uint64_t remove_loose(trimmer *t)
@@ -400,11 +396,10 @@ static void collect_idle(srv_store *store, digest_map *out)
 	const blob_entry *entry;
 	bool fresh;
 	uint32_t now = srv_store_now_s(store);
-	pthread_mutex_lock(&store->blob_lock);
+	SRV_LOCKED(&store->blob_lock);
 	for (size_t at = 0; (entry = srv_digest_map_next(&store->blobs, &at, &digest));)
 		if (srv_store_is_idle(entry->used_at_s, true, now))
 			srv_digest_map_put(out, &digest, &fresh);
-	pthread_mutex_unlock(&store->blob_lock);
 }
 
 static bool drop_named(srv_store *store, srv_store *reader, digest_map *idle, hob_error *err)
@@ -425,10 +420,9 @@ static bool drop_named(srv_store *store, srv_store *reader, digest_map *idle, ho
 	}
 	hob_arena_release(&arena);
 	const part_entry *part;
-	pthread_mutex_lock(&store->part_lock);
+	SRV_LOCKED(&store->part_lock);
 	for (size_t at = 0; ok && (part = srv_digest_map_next(&store->parts, &at, NULL));)
 		srv_digest_map_remove(idle, &part->blob);
-	pthread_mutex_unlock(&store->part_lock);
 	return ok;
 }
 

@@ -207,9 +207,8 @@ static bool is_certain(carrier *c)
 {
 	srv_upstream *u = c->upstream;
 	srv_farm_why why;
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	bool proved = u->proved || c->exchange.error.code != HOB_ERR_NOT_FOUND;
-	pthread_mutex_unlock(&u->lock);
 	return proved || (u->farm && srv_farm_owns(u->farm, c->exchange.blobs, &why) == SRV_FARM_OK);
 }
 
@@ -291,10 +290,9 @@ static void sort_records(srv_upstream *u, order *const *orders, uint32_t count, 
 	}
 	if (odd == 0)
 		return;
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	u->facts.refused += odd - 1;
 	note_refused(u, NULL, "this is not a record, or nobody asked for it");
-	pthread_mutex_unlock(&u->lock);
 }
 
 static void find(carrier *c, order *const *orders, uint32_t count)
@@ -307,7 +305,7 @@ static void find(carrier *c, order *const *orders, uint32_t count)
 	srv_exchange_end end = srv_exchange_find(&c->exchange, lookups, count, orders[0]->via, &lines);
 	if (end == SRV_EXCHANGE_OK)
 		sort_records(u, orders, count, hob_buf_str(&lines));
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	srv_carry_note(u, &c->exchange.error, end);
 	if (end == SRV_EXCHANGE_REFUSED)
 		note_refused(u, NULL, c->exchange.error.context);
@@ -317,7 +315,6 @@ static void find(carrier *c, order *const *orders, uint32_t count)
 		u->facts.found += orders[i]->count > 0;
 		srv_line_push(&u->done, orders[i]);
 	}
-	pthread_mutex_unlock(&u->lock);
 }
 
 static double mix(double old, double now)
@@ -349,7 +346,7 @@ static void fetch(carrier *c, order *o)
 		tell_refused(u, &o->record->key, c->exchange.error.context);
 	else if (end == SRV_EXCHANGE_OK && o->kind == ORDER_FETCH && u->farm)
 		(void)srv_farm_used(u->farm, &o->record->key, u->options.give, o->author, &why);
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	srv_carry_note(u, &c->exchange.error, end);
 	if (end == SRV_EXCHANGE_REFUSED)
 		note_refused(u, o->kind == ORDER_FETCH ? &o->record->key : &o->lookup, c->exchange.error.context);
@@ -359,7 +356,6 @@ static void fetch(carrier *c, order *o)
 	if (o->reached)
 		note_times(u, &c->exchange.times);
 	srv_line_push(&u->done, o);
-	pthread_mutex_unlock(&u->lock);
 }
 
 void srv_carry_is_full(srv_upstream *u, const char *reason)
@@ -428,7 +424,7 @@ static srv_exchange_end give(carrier *c, const hob_sha256 *key)
 	hob_error error = x->error;
 	bool reads = end == SRV_EXCHANGE_DOWN && srv_exchange_probe(x) == SRV_EXCHANGE_OK;
 	x->error = error;
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	u->facts.given_bytes += x->bytes;
 	if (reads && srv_carry_is_up(u) && !count_failure(u))
 		end = SRV_EXCHANGE_FULL; /* pauses only giving */
@@ -438,7 +434,6 @@ static srv_exchange_end give(carrier *c, const hob_sha256 *key)
 	if (u->farm && end != SRV_EXCHANGE_DOWN && end != SRV_EXCHANGE_LOOP)
 		srv_carry_given(u, &c->exchange.lookup, end == SRV_EXCHANGE_OK || end == SRV_EXCHANGE_CONFLICT);
 	u->giving = false;
-	pthread_mutex_unlock(&u->lock);
 	return end;
 }
 
@@ -450,13 +445,12 @@ static void probe(carrier *c, const hob_sha256 *key)
 	bool gives = key && is_answer(end);
 	if (gives)
 		end = give(c, key);
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	if (!gives)
 		srv_carry_note(u, &c->exchange.error, end);
 	note_probe(u, end);
 	u->giving = u->giving && !key;
 	u->probing = false;
-	pthread_mutex_unlock(&u->lock);
 }
 
 /* ---- scheduling; lock held */
@@ -556,7 +550,7 @@ void *srv_carry(void *user)
 {
 	carrier *c = user;
 	srv_upstream *u = c->upstream;
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	while (!u->closing) {
 		if (step(c)) {
 			pthread_cond_broadcast(&u->work);
@@ -567,6 +561,5 @@ void *srv_carry(void *user)
 		bool gives_later = up && u->outbox.keys.count > 0 && u->give_at > srv_clock_ms(CLOCK_MONOTONIC);
 		sleep_until(u, !up && !u->probing ? u->retry_at : gives_later ? u->give_at : INT64_MAX);
 	}
-	pthread_mutex_unlock(&u->lock);
 	return NULL;
 }

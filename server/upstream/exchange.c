@@ -20,10 +20,9 @@ void srv_exchange_release(srv_exchange *x)
 
 void srv_exchange_cut(srv_exchange *x)
 {
-	pthread_mutex_lock(&x->lock);
+	SRV_LOCKED(&x->lock);
 	x->closing = true;
 	x->way->cut(x);
-	pthread_mutex_unlock(&x->lock);
 }
 
 srv_exchange_end srv_exchange_find(srv_exchange *x, const hob_sha256 *lookups, uint32_t count, hob_str via,

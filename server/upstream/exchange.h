@@ -12,9 +12,8 @@
 #include "../client/connection.h"
 #include "../../core/hash/hex.h"
 #include "../farm/farm.h"
+#include "../fs/lock.h"
 #include "../store/store.h"
-
-#include <pthread.h>
 
 enum {
 	SRV_EXCHANGE_CONNECT_MS = 2000,

@@ -44,10 +44,8 @@ static void cut(srv_exchange *x)
 
 static bool is_closing(srv_exchange *x)
 {
-	pthread_mutex_lock(&x->lock);
-	bool closing = x->closing;
-	pthread_mutex_unlock(&x->lock);
-	return closing;
+	SRV_LOCKED(&x->lock);
+	return x->closing;
 }
 
 /* ---- one request */
@@ -91,11 +89,10 @@ static bool dial(srv_exchange *x)
 		return hob_fail(&x->error, IO, "this daemon stops");
 	if (!srv_connect(&x->peer, &c, &x->error))
 		return false;
-	pthread_mutex_lock(&x->lock);
+	SRV_LOCKED(&x->lock);
 	x->connection = c;
 	if (x->closing)
 		srv_connection_cut(c);
-	pthread_mutex_unlock(&x->lock);
 	return true;
 }
 

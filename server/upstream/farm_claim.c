@@ -258,18 +258,17 @@ void srv_carry_forget_claims(srv_upstream *u)
 static void on_heard(void *user, const hob_sha256 *lookup)
 {
 	srv_upstream *u = user;
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	lease *l = srv_digest_map_find(&u->leases, lookup);
 	if (l && l->asked)
 		l->heard = true;
 	unpark(u, lookup);
-	pthread_mutex_unlock(&u->lock);
 }
 
 static void on_share(void *user, uint32_t nodes, uint32_t place)
 {
 	srv_upstream *u = user;
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	/* Machines that are still away cook their shares. A returned machine has announced its cooks. */
 	bool all = nodes >= u->facts.nodes;
 	if (all || !u->counts_back) {
@@ -277,15 +276,13 @@ static void on_share(void *user, uint32_t nodes, uint32_t place)
 		u->facts.place = place;
 	}
 	u->away_ms = all ? 0 : u->away_ms;
-	pthread_mutex_unlock(&u->lock);
 }
 
 static void on_lost(void *user, const hob_sha256 *lookup)
 {
 	srv_upstream *u = user;
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	u->facts.lost += srv_digest_map_remove(&u->leases, lookup);
-	pthread_mutex_unlock(&u->lock);
 }
 
 static srv_farm_end beat(srv_upstream *u, srv_farm_why *why)

@@ -40,7 +40,7 @@ void srv_outbox_add(srv_outbox *outbox, const hob_sha256 *key)
 {
 	bool fresh;
 	srv_digest_map_put(&outbox->keys, key, &fresh);
-	srv_own_fd fd = openat(outbox->fd, hob_sha256_hex(key).text, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	srv_close(openat(outbox->fd, hob_sha256_hex(key).text, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
 }
 
 void srv_outbox_remove(srv_outbox *outbox, const hob_sha256 *key)

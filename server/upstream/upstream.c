@@ -120,10 +120,8 @@ static bool push_order(srv_upstream *u, line *l, order *o)
 
 static bool is_stalled(srv_upstream *u)
 {
-	pthread_mutex_lock(&u->lock);
-	bool stalled = u->finding && srv_clock_ms(CLOCK_MONOTONIC) - u->finding_since > STALLED_MS;
-	pthread_mutex_unlock(&u->lock);
-	return stalled;
+	SRV_LOCKED(&u->lock);
+	return u->finding && srv_clock_ms(CLOCK_MONOTONIC) - u->finding_since > STALLED_MS;
 }
 
 bool srv_upstream_find(srv_upstream *u, const srv_upstream_wish *wish, srv_upstream_found *found, void *user)
@@ -209,13 +207,12 @@ bool srv_upstream_unclaim(srv_upstream *u, const void *user)
 
 void srv_upstream_leave(srv_upstream *u, const hob_sha256 *lookup)
 {
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	lease *l = srv_digest_map_find(&u->leases, lookup);
 	if (l)
 		l->left = true;
 	u->leaving = u->leaving || l;
 	pthread_cond_signal(&u->work);
-	pthread_mutex_unlock(&u->lock);
 }
 
 bool srv_upstream_is_worth(srv_upstream *u, const srv_record *record)
@@ -228,7 +225,7 @@ bool srv_upstream_is_worth(srv_upstream *u, const srv_record *record)
 			bytes += record->outputs[i].size;
 			blobs++;
 		}
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	double ms = blobs * u->blob_ms + (u->bytes_per_ms > 0 ? (double)bytes / u->bytes_per_ms : 0);
 	bool worth = ms <= ALWAYS_MS || ms * 1e6 <= 2 * (double)record->cook_ns;
 	if (!worth) {
@@ -237,7 +234,6 @@ bool srv_upstream_is_worth(srv_upstream *u, const srv_record *record)
 		u->blob_ms *= 0.9;
 		u->bytes_per_ms *= 1.1;
 	}
-	pthread_mutex_unlock(&u->lock);
 	return worth;
 }
 
@@ -245,7 +241,7 @@ void srv_upstream_give(srv_upstream *u, const hob_sha256 *key, const hob_sha256 
 {
 	if (!u->options.give)
 		return;
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	if (!u->facts.read_only)
 		srv_outbox_add(&u->outbox, key);
 	lease *l = srv_digest_map_find(&u->leases, lookup);
@@ -253,15 +249,12 @@ void srv_upstream_give(srv_upstream *u, const hob_sha256 *key, const hob_sha256 
 		l->given = true;
 	srv_carry_stays_full(u);
 	pthread_cond_signal(&u->work);
-	pthread_mutex_unlock(&u->lock);
 }
 
 bool srv_upstream_holds(srv_upstream *u, const hob_sha256 *key)
 {
-	pthread_mutex_lock(&u->lock);
-	bool holds = srv_digest_map_find(&u->outbox.keys, key) != NULL;
-	pthread_mutex_unlock(&u->lock);
-	return holds;
+	SRV_LOCKED(&u->lock);
+	return srv_digest_map_find(&u->outbox.keys, key) != NULL;
 }
 
 srv_farm *srv_upstream_farm(const srv_upstream *u)
@@ -271,24 +264,22 @@ srv_farm *srv_upstream_farm(const srv_upstream *u)
 
 void srv_upstream_look(srv_upstream *u, srv_upstream_facts *out)
 {
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	*out = u->facts;
 	out->outbox = u->outbox.keys.count;
 	out->leases = u->leases.count;
 	out->apart = srv_carry_is_apart(u);
 	for (const order *o = u->parked.first; o; o = o->next)
 		out->waits++;
-	pthread_mutex_unlock(&u->lock);
 }
 
 int64_t srv_upstream_machines(srv_upstream *u, hob_buf *out)
 {
 	enum { OLD_MS = 5000 };
-	pthread_mutex_lock(&u->lock);
+	SRV_LOCKED(&u->lock);
 	int64_t age = u->machines.size > 0 ? srv_clock_ms(CLOCK_MONOTONIC) - u->machines_at : -1;
 	u->machines_wanted = u->machines_wanted || age < 0 || age > OLD_MS;
 	hob_buf_put_str(out, hob_buf_str(&u->machines));
-	pthread_mutex_unlock(&u->lock);
 	return age;
 }
 

@@ -56,11 +56,10 @@ void srv_watch_post(srv_watch *watch, watch_message *message)
 
 static watch_message *take_messages(srv_watch *watch)
 {
-	pthread_mutex_lock(&watch->queue_lock);
+	SRV_LOCKED(&watch->queue_lock);
 	watch_message *first = watch->first;
 	watch->first = NULL;
 	watch->last = &watch->first;
-	pthread_mutex_unlock(&watch->queue_lock);
 	return first;
 }
 
@@ -209,9 +208,8 @@ void srv_watch_close(srv_watch *watch, void (*done)(void *user), void *user)
 	atomic_store(&watch->stop, true);
 	srv_watch_wake_reader(watch);
 	for (uint32_t i = 0; i < watch->root_count; i++) {
-		pthread_mutex_lock(&watch->roots[i]->lock);
+		SRV_LOCKED(&watch->roots[i]->lock);
 		pthread_cond_signal(&watch->roots[i]->wake);
-		pthread_mutex_unlock(&watch->roots[i]->lock);
 	}
 }
 

@@ -100,8 +100,6 @@ folder_watch srv_watch_add_folder_locked(watch_root *root, int fd, bool here, ho
 
 folder_watch srv_watch_add_folder(watch_root *root, int fd, bool here, hob_str path)
 {
-	pthread_mutex_lock(&root->lock);
-	folder_watch result = srv_watch_add_folder_locked(root, fd, here, path);
-	pthread_mutex_unlock(&root->lock);
-	return result;
+	SRV_LOCKED(&root->lock);
+	return srv_watch_add_folder_locked(root, fd, here, path);
 }

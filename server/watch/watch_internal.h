@@ -21,8 +21,8 @@
 #include "path_set.h"
 
 #include "../fs/fd.h"
+#include "../fs/lock.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 /* A complete scan. Shared by the message that carries it and by a polling root. */

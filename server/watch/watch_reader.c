@@ -340,7 +340,7 @@ static void pass_marks(reader *r)
 
 static int64_t serve(reader *r, watch_root *root, bool hold)
 {
-	pthread_mutex_lock(&root->lock);
+	SRV_LOCKED(&root->lock);
 	r->root = root;
 	if (!hold)
 		read_records(r);
@@ -358,7 +358,6 @@ static int64_t serve(reader *r, watch_root *root, bool hold)
 	}
 	srv_watch_recount(root);
 	int64_t settle_due = srv_settle_tick(root, r->now);
-	pthread_mutex_unlock(&root->lock);
 	return settle_due < due ? settle_due : due;
 }
 
@@ -370,10 +369,9 @@ static void wait_for_records(reader *r, bool hold, int64_t due)
 	pthread_mutex_lock(&r->watch->roots_lock);
 	for (uint32_t i = 0; i < r->watch->root_count && count < HOB_COUNT_OF(fds) && !hold; i++) {
 		watch_root *root = r->watch->roots[i];
-		pthread_mutex_lock(&root->lock);
+		SRV_LOCKED(&root->lock);
 		if (root->inotify_fd >= 0)
 			fds[count++] = (struct pollfd){.fd = root->inotify_fd, .events = POLLIN};
-		pthread_mutex_unlock(&root->lock);
 	}
 	pthread_mutex_unlock(&r->watch->roots_lock);
 	int64_t left = due == INT64_MAX ? 0 : due - srv_watch_now_ns();
@@ -388,10 +386,8 @@ static void wait_for_records(reader *r, bool hold, int64_t due)
 
 static watch_root *root_at(srv_watch *watch, uint32_t i)
 {
-	pthread_mutex_lock(&watch->roots_lock);
-	watch_root *root = i < watch->root_count ? watch->roots[i] : NULL;
-	pthread_mutex_unlock(&watch->roots_lock);
-	return root;
+	SRV_LOCKED(&watch->roots_lock);
+	return i < watch->root_count ? watch->roots[i] : NULL;
 }
 
 void *srv_watch_reader_main(void *argument)

@@ -185,7 +185,7 @@ static bool prepare(watch_root *root, const char **why)
 		root->probed = srv_watch_probe(fd, &spare);
 	if (root->probed == WATCH_PROBE_SILENT)
 		silent = probe_silent;
-	pthread_mutex_lock(&root->lock);
+	SRV_LOCKED(&root->lock);
 	if (root->dir_fd < 0 || info.st_dev != root->device || info.st_ino != root->inode)
 		close_inotify(root);
 	srv_close(root->dir_fd);
@@ -215,7 +215,6 @@ static bool prepare(watch_root *root, const char **why)
 	root->want_scan = false;
 	root->held = true;
 	root->scan_number++;
-	pthread_mutex_unlock(&root->lock);
 	return true;
 }
 
@@ -270,9 +269,8 @@ static void scan(watch_root *root)
 		result.silent = NULL;
 	if (watching && (result.limit || result.silent)) {
 		why = result.limit ? root->limit : result.silent;
-		pthread_mutex_lock(&root->lock);
+		SRV_LOCKED(&root->lock);
 		close_inotify(root);
-		pthread_mutex_unlock(&root->lock);
 	}
 	if (!result.stopped)
 		describe_mode(root, why, result.limit ? NULL : result.silent);
@@ -307,7 +305,7 @@ static void scan(watch_root *root)
 static bool wait_until(watch_root *root, int64_t until_ns)
 {
 	struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
-	pthread_mutex_lock(&root->lock);
+	SRV_LOCKED(&root->lock);
 	bool due = false;
 	while (!atomic_load(&root->watch->stop) && !due) {
 		int64_t now = srv_watch_now_ns();
@@ -319,7 +317,6 @@ static bool wait_until(watch_root *root, int64_t until_ns)
 		if (!due)
 			pthread_cond_timedwait(&root->wake, &root->lock, &until);
 	}
-	pthread_mutex_unlock(&root->lock);
 	return due;
 }
 
@@ -379,7 +376,7 @@ static void post_changed(watch_root *root, path_set *paths)
 /* Checks files that no list contains one by one. */
 static void poll_extras(watch_root *root, path_set *ready)
 {
-	pthread_mutex_lock(&root->lock);
+	SRV_LOCKED(&root->lock);
 	for (size_t i = 0; i < root->extras.names.used; i++) {
 		extra_file *file = &root->extras.files[i];
 		srv_file_entry entry = {.path = root->extras.names.items[i].path};
@@ -391,7 +388,6 @@ static void poll_extras(watch_root *root, path_set *ready)
 		file->seen = entry.stat;
 		srv_path_set_put(ready, entry.path);
 	}
-	pthread_mutex_unlock(&root->lock);
 }
 
 static void poll_once(watch_root *root)
@@ -456,9 +452,8 @@ static void check_root(watch_root *root)
 			 fd < 0			 ? "is gone"
 			 : root->missing ? "is there (again)"
 							 : "was replaced by another one");
-	pthread_mutex_lock(&root->lock);
+	SRV_LOCKED(&root->lock);
 	srv_watch_root_doubt(root, 0, why);
-	pthread_mutex_unlock(&root->lock);
 }
 
 void *srv_watch_root_main(void *argument)

@@ -147,12 +147,10 @@ static folder *next_folder(crawler *c)
 	bool asked = c->todo.count > 1 && atomic_load_explicit(&crawl->waiting, memory_order_relaxed) > 0;
 	if (c->todo.count > 0 && !asked)
 		return c->todo.items[--c->todo.count];
-	pthread_mutex_lock(&crawl->lock);
+	SRV_LOCKED(&crawl->lock);
 	if (asked)
 		give_half(c);
-	folder *next = asked ? c->todo.items[--c->todo.count] : take_shared(c);
-	pthread_mutex_unlock(&crawl->lock);
-	return next;
+	return asked ? c->todo.items[--c->todo.count] : take_shared(c);
 }
 
 static item *add_item(crawler *c)
@@ -166,21 +164,19 @@ static void add_outside(crawl_state *crawl, hob_str path, int code)
 {
 	if (code != EXDEV)
 		return;
-	pthread_mutex_lock(&crawl->lock);
+	SRV_LOCKED(&crawl->lock);
 	srv_path_set_put(&crawl->outside, path);
-	pthread_mutex_unlock(&crawl->lock);
 }
 
 static void add_unread(crawl_state *crawl, hob_str path, int code)
 {
 	if (!srv_is_passing(code))
 		return;
-	pthread_mutex_lock(&crawl->lock);
+	SRV_LOCKED(&crawl->lock);
 	if (!crawl->why[0])
 		snprintf(crawl->why, sizeof crawl->why, "%.100s%s%.*s cannot be read: %s", crawl->root->path,
 				 path.len > 0 ? "/" : "", (int)(path.len < 60 ? path.len : 60), path.data, strerror(code));
 	srv_path_set_put(&crawl->unread, path);
-	pthread_mutex_unlock(&crawl->lock);
 }
 
 static void add_file(crawler *c, hob_str path, const srv_stat *stat)

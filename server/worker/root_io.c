@@ -2,11 +2,11 @@
 
 #include "../../core/base/array.h"
 #include "../../core/base/limits.h"
+#include "../fs/lock.h"
 #include "../fs/spelling.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -89,12 +89,11 @@ static bool hash_aside(srv_root_hasher *hasher, file_record *file)
 {
 	if (!hasher->runs || file->dep.size < HASH_ASIDE_BYTES)
 		return false;
-	pthread_mutex_lock(&hasher->lock);
+	SRV_LOCKED(&hasher->lock);
 	file->hashing = true;
 	file->next = hasher->first;
 	hasher->first = file;
 	pthread_cond_signal(&hasher->work);
-	pthread_mutex_unlock(&hasher->lock);
 	return true;
 }
 
@@ -120,10 +119,9 @@ void srv_root_io_read_open(srv_root_io *io)
 
 static void wait_for_hash(srv_root_hasher *hasher, const file_record *file)
 {
-	pthread_mutex_lock(&hasher->lock);
+	SRV_LOCKED(&hasher->lock);
 	while (file->hashing)
 		pthread_cond_wait(&hasher->done, &hasher->lock);
-	pthread_mutex_unlock(&hasher->lock);
 }
 
 void srv_root_io_free(srv_root_io *io)

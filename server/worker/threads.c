@@ -1,6 +1,7 @@
 #include "threads.h"
 
-#include <pthread.h>
+#include "../fs/lock.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -75,11 +76,10 @@ static void run(void *user, uint32_t count, hob_task task, void *context)
 	pthread_cond_broadcast(&threads->work);
 	pthread_mutex_unlock(&threads->lock);
 	drain(threads, 0);
-	pthread_mutex_lock(&threads->lock);
+	SRV_LOCKED(&threads->lock);
 	threads->wanted = 0; /* a helper that slept through the whole loop is no longer needed */
 	while (threads->running > 0)
 		pthread_cond_wait(&threads->idle, &threads->lock);
-	pthread_mutex_unlock(&threads->lock);
 }
 
 hob_parallel srv_threads_table(srv_threads *threads, uint32_t limit)

@@ -12,6 +12,7 @@
 #include "../../core/import/importer.h"
 #include "../../core/texture/texture.h"
 #include "../fs/clock.h"
+#include "../fs/lock.h"
 #include "../fs/transfer.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 #include <limits.h>
 #include <malloc.h>
 #include <meshoptimizer.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,10 +82,9 @@ static void pause_ms(uint32_t ms)
 	end.tv_nsec += (long)ms * 1000000;
 	end.tv_sec += end.tv_nsec / 1000000000;
 	end.tv_nsec %= 1000000000;
-	pthread_mutex_lock(&lock);
+	SRV_LOCKED(&lock);
 	while (pthread_cond_timedwait(&never, &lock, &end) == 0)
 		;
-	pthread_mutex_unlock(&lock);
 }
 
 /* Sends a frame; retries while other programs' descriptors in transit exhaust the limit (srv_frame_send). */
@@ -150,10 +149,8 @@ static hob_part_state ask_part(worker *w, const uint8_t key[32], bool wait, hob_
 static hob_part_state part_get(void *user, const uint8_t key[32], bool wait, hob_bytes *out)
 {
 	worker *w = user;
-	pthread_mutex_lock(&w->talk);
-	hob_part_state state = ask_part(w, key, wait, out);
-	pthread_mutex_unlock(&w->talk);
-	return state;
+	SRV_LOCKED(&w->talk);
+	return ask_part(w, key, wait, out);
 }
 
 /* Asks the daemon for an export, with `talk` locked: no part is requested or answered meanwhile. */
@@ -176,9 +173,8 @@ static int ask_memory(worker *w, srv_memory_use use, uint64_t size)
 {
 	srv_frame frame = {.type = SRV_FRAME_MEMORY, .number = use, .a = size};
 	int fd;
-	pthread_mutex_lock(&w->talk);
+	SRV_LOCKED(&w->talk);
 	(void)ask_daemon(w, &frame, NULL, SRV_FRAME_MEMORY, &fd);
-	pthread_mutex_unlock(&w->talk);
 	return fd;
 }
 
