@@ -11,7 +11,7 @@
  *   store_record.c  record rows;  row.c, store_text.c  their compact values;  store_copy.c  their JSON copies
  *   store_rows.c    files, assets, parts, jobs, changes; commit
  *   store_trim.c    eviction
- *   store_start.c, store_start_collect.c   the rows that a start reads, copied into one file
+ *   store_start.c   the rows that a start reads, copied into one file
  *   reader.c        a connection for reading, beside the loop
  *   guest.c         the cache of another process, for reading
  *
