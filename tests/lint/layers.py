@@ -61,7 +61,7 @@ MAY = {
     "server/mirror": ["core/base", "core/hash", "server/control", "server/fs", "server/log", "server/store"],
     "server/git": ["core/base", "core/hash", "server/control", "server/fs", "server/git/read", "server/log", "server/view", "server/worker"],
         "server/git/read": ["core/base", "server/fs"],
-    "server/git/child": ["core/base", "server/fs", "server/git/read", "server/worker"],
+    "server/git/child": ["core/base", "core/hash", "server/client", "server/fs", "server/git/read", "server/worker"],
     "server/derive": ["core/base", "core/hash", "core/compare", "core/formats", "core/texture", "server/control", "server/cook", "server/view", "server/store",
                       "server/query", "server/thumbnail", "server/worker", "server/fs", "server/log"],
     "server/metrics": ["core/base", "schema"],
