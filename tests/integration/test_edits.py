@@ -1,7 +1,7 @@
 """Random edits of a tree, compared with a clean cook. Three daemons watch it: by events, by polling, and by events with the first
 as its upstream. At each quiet moment every output, note and message of each must equal that of `hob cook` without any cache, and
-that of `hob cook --cache` with one cache for all moments. HOB_SEED selects other edits; a difference is printed with the edits
-before it. Not included: a file system mounted inside."""
+that of `hob cook --cache` with one cache for all moments; also while any of these processes stand still for a moment. HOB_SEED
+selects other edits; a difference is printed with the edits before it. Not included: a file system mounted inside."""
 import ctypes
 import hashlib
 import json
@@ -10,11 +10,13 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import socket
 import subprocess
+import threading
 import time
 
-from hobtest import DEADLINE, HOB, LONG, Daemon, Scenario, amount, main, obj_text, png
+from hobtest import DEADLINE, HOB, LONG, Daemon, Scenario, amount, children, main, obj_text, png
 
 SEED = int(os.environ.get("HOB_SEED", "0")) or random.SystemRandom().randrange(1 << 32)
 SECONDS = float(os.environ.get("HOB_EDITS_SECONDS", 3600 if LONG else 20))
@@ -352,8 +354,45 @@ class Compared(Scenario):
         return wrong
 
 
+class StandStill(threading.Thread):
+    """Stops some of the processes below this one for a moment, again and again, as a busy machine does: daemons, workers, hob cook."""
+
+    def __init__(self):
+        super().__init__()
+        self.over, self.stops = threading.Event(), 0
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.join()
+
+    def below(self, pid):
+        return [found for child in children(pid) for found in (child, *self.below(child))]
+
+    @staticmethod
+    def tell(ids, number):
+        for pid in ids:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+
+    def run(self):
+        chance = random.Random(SEED)
+        while not self.over.wait(chance.choice((0.01, 0.05, 0.1, 0.3))):
+            ids = self.below(os.getpid())
+            some = chance.sample(ids, min(len(ids), chance.choice((1, 1, 2, 5, 99))))
+            self.tell(some, signal.SIGSTOP)
+            self.over.wait(chance.choice((0.01, 0.03, 0.1, 0.3, 0.6)))
+            self.tell(some, signal.SIGCONT)
+            self.stops += 1
+
+
 class Edits(Compared):
-    def test_at_each_quiet_moment_all_is_as_cooked_afresh(self):
+    def follow(self, seconds):
         chance = random.Random(SEED)
         tree = Tree(self.art, chance)
         for version in ("v1", "v2"):
@@ -366,7 +405,7 @@ class Edits(Compared):
                 Daemon([self.art], self.folder / "cache-polling", "--watch", "poll", "--poll-ms", "100") as polling, \
                 Daemon([self.art], self.folder / "cache-below", "--upstream", f"http://127.0.0.1:{events.port}") as below:
             began = time.monotonic()
-            while moments < 3 or time.monotonic() - began < SECONDS:
+            while moments < 3 or time.monotonic() - began < seconds:
                 many = chance.randint(1, 40)
                 for _ in range(many):
                     tree.edit()
@@ -382,6 +421,14 @@ class Edits(Compared):
                                      "\n".join(tree.done[-60:]) + f"\n{sorted(str(p.relative_to(self.art)) for p in self.art.rglob('*'))}\n"
                                      f"events, below, polling: {events.states} {below.states} {polling.states}")
         print(f"{moments} quiet moments, {edits} edits, {len(wanted)} models, HOB_SEED={SEED}")
+
+    def test_at_each_quiet_moment_all_is_as_cooked_afresh(self):
+        self.follow(SECONDS)
+
+    def test_also_where_processes_stand_still(self):
+        with StandStill() as still:
+            self.follow(SECONDS)
+        print(f"processes stood still {still.stops} times")
 
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
