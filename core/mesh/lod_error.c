@@ -597,22 +597,25 @@ double hob_lod_error_measure(const hob_lod_full *full, const hob_surface *level,
 
 /* Points of one surface for the mean, spread evenly over its area. */
 typedef struct spread {
-	const hob_lod_full *full;
 	const hob_surface *from;
-	const uint32_t *corner; /* [from->triangle_count][3] the vertex at each corner; may be NULL */
-	const uint32_t *mirror;
+	const double *until;
 	sweep_t to;
 	double area;
 	double sum, rough, met; /* sums of distances and of squared steps between successive ones; points */
 } spread_t;
 
-/* 2 for a triangle of a sheet, which counts for its other side, too; else 1. */
-static double weight_of(const spread_t *s, uint32_t t)
+double *hob_lod_error_areas(const hob_lod_full *full, const hob_lod_surface *of, const uint32_t *mirror,
+							hob_arena *arena)
 {
-	if (!s->mirror)
-		return 1;
-	uint32_t vertex = s->corner ? s->corner[3 * (size_t)t] : s->full->vertex[s->from->corners[3 * (size_t)t]];
-	return s->mirror[vertex] == HOB_NONE ? 1 : 2;
+	const hob_surface *s = &of->surface;
+	double longest, sum = 0, *until = HOB_NEW(arena, double, s->triangle_count);
+	for (uint32_t t = 0; t < s->triangle_count; t++) {
+		const uint32_t *corner = s->corners + 3 * (size_t)t;
+		uint32_t vertex = of->corner ? of->corner[3 * (size_t)t] : full->vertex[corner[0]];
+		double sides = mirror && mirror[vertex] != HOB_NONE ? 2 : 1;
+		until[t] = sum += sides * triangle_area(s->positions, corner, &longest);
+	}
+	return until;
 }
 
 static void begin_near(spread_t *s, const uint32_t corner[3])
@@ -628,13 +631,11 @@ static void begin_near(spread_t *s, const uint32_t corner[3])
 /* Adds the distances of about `points` more points. Within triangles they follow Roberts' sequence. */
 static void add_up(spread_t *s, uint32_t points)
 {
-	double step = s->area / points, next = step * 0.6180339887, walked = 0, last = -1;
+	double step = s->area / points, next = step * 0.6180339887, last = -1;
 	next = s->met > 0 ? next : step / 2;
 	for (uint32_t t = 0; t < s->from->triangle_count; t++) {
 		const uint32_t *corner = s->from->corners + 3 * (size_t)t;
-		double longest;
-		walked += weight_of(s, t) * triangle_area(s->from->positions, corner, &longest);
-		for (; next < walked; next += step, s->met++) {
+		for (; next < s->until[t]; next += step, s->met++) {
 			double v = s->met * 0.7548776662466927, w = s->met * 0.5698402909980532,
 				   near = mean_near * s->sum;
 			v -= floor(v), w -= floor(w);
@@ -650,31 +651,24 @@ static void add_up(spread_t *s, uint32_t points)
 	}
 }
 
-static spread_t spread_of(const hob_lod_full *full, const hob_lod_surface *level, bool from_full,
-						  const uint32_t *mirror)
+static spread_t spread_of(const hob_surface *from, const double *until, const hob_surface *to)
 {
-	const hob_surface *from = from_full ? &full->surface : &level->surface;
-	spread_t s = {.full = full,
-				  .from = from,
-				  .corner = from_full ? full->corner : level->corner,
-				  .mirror = mirror,
-				  .to = {.to = from_full ? &level->surface : &full->surface,
-						 .seeker = hob_surface_seek(&level->surface, &full->surface)}};
-	for (uint32_t t = 0; t < from->triangle_count; t++) {
-		double longest;
-		s.area += weight_of(&s, t) * triangle_area(from->positions, from->corners + 3 * (size_t)t, &longest);
-	}
-	return s;
+	return (spread_t){.from = from,
+					  .until = until,
+					  .area = until[from->triangle_count - 1],
+					  .to = {.to = to, .seeker = hob_surface_seek(from, to)}};
 }
 
 double hob_lod_error_mean(const hob_lod_full *full, const hob_lod_surface *level, const uint32_t *mirror,
-						  double farthest)
+						  double farthest, hob_arena *arena)
 {
 	if (full->surface.triangle_count == 0)
 		return 0;
 	if (level->surface.triangle_count == 0)
 		return HUGE_VAL;
-	spread_t fine = spread_of(full, level, true, mirror), coarse = spread_of(full, level, false, mirror);
+	spread_t fine = spread_of(&full->surface, full->until, &level->surface);
+	spread_t coarse =
+		spread_of(&level->surface, hob_lod_error_areas(full, level, mirror, arena), &full->surface);
 	double area = fine.area + coarse.area, mean = 0, off = HUGE_VAL;
 	for (uint32_t all = 0, more = MEAN_POINTS; area > 0 && off > mean_error * mean && all < MEAN_MOST;
 		 more = all) {

@@ -75,6 +75,8 @@ static void prepare(chain_t *c)
 	bool attributes = hob_lod_has_attributes(c->mesh);
 	c->full = hob_lod_error_begin(c->mesh->position, c->mesh->vertex_count, c->first, c->indices,
 								  c->index_count, attributes, &c->lasting);
+	c->full.until = hob_lod_error_areas(&c->full, &(hob_lod_surface){c->full.surface, c->full.corner},
+										c->mirror, &c->lasting);
 	if (attributes)
 		c->lost = HOB_NEW(&c->lasting, uint8_t, c->full.place_count);
 	c->posed = hob_lod_poses_begin(&c->full, c->mesh, c->options->poses, &c->lasting);
@@ -98,7 +100,7 @@ static hob_lod_level emit(chain_t *c, const hob_simplify_level *reached)
 	level.error = round_up(stated(c->distance));
 	bool kept = stated(c->distance) <= c->limit;
 	if (kept)
-		c->mean = fmax(c->mean, hob_lod_error_mean(&c->full, &surface, c->mirror, farthest));
+		c->mean = fmax(c->mean, hob_lod_error_mean(&c->full, &surface, c->mirror, farthest, c->arena));
 	level.mean_error = (float)fmin(c->mean, farthest);
 	level.attributes = c->attributes;
 	hob_arena_restore(c->arena, mark);
