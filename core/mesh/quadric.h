@@ -6,26 +6,7 @@
 #ifndef HOB_QUADRIC_H
 #define HOB_QUADRIC_H
 
-#include <stdint.h>
-#include <string.h>
-
-typedef float hob_lanes __attribute__((vector_size(16)));
-
-static inline hob_lanes hob_lanes_load(const float *from)
-{
-	hob_lanes out;
-	memcpy(&out, from, sizeof out);
-	return out;
-}
-
-static inline float hob_lanes_sum(hob_lanes a)
-{
-	typedef float half __attribute__((vector_size(8)));
-	half halves[2];
-	memcpy(halves, &a, sizeof halves);
-	halves[0] += halves[1];
-	return halves[0][0] + halves[0][1];
-}
+#include "lanes.h"
 
 /* Sum of weight * (normal . p + d)^2: p'Ap + 2b'p + c. */
 typedef struct hob_quadric {

@@ -82,34 +82,6 @@ typedef struct run {
 	hob_arena *arena;
 } run_t;
 
-/* ---- vectors */
-
-static void subtract(const float a[3], const float b[3], float out[3])
-{
-	for (int i = 0; i < 3; i++)
-		out[i] = a[i] - b[i];
-}
-
-static float dot(const float a[3], const float b[3])
-{
-	return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void cross(const float a[3], const float b[3], float out[3])
-{
-	out[0] = a[1] * b[2] - a[2] * b[1];
-	out[1] = a[2] * b[0] - a[0] * b[2];
-	out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-/* Twice the area, as a vector along the normal. */
-static void normal_of(const float a[3], const float b[3], const float c[3], float out[3])
-{
-	float ab[3], ac[3];
-	subtract(b, a, ab), subtract(c, a, ac);
-	cross(ab, ac, out);
-}
-
 /* ---- setup */
 
 static uint32_t next_corner(uint32_t k)
@@ -212,8 +184,9 @@ static void find_pieces(run_t *s)
 static bool side_gradients(const float a[3], const float b[3], const float c[3], float to_b[3], float to_c[3])
 {
 	float ab[3], ac[3];
-	subtract(b, a, ab), subtract(c, a, ac);
-	float bb = dot(ab, ab), bc = dot(ab, ac), cc = dot(ac, ac), det = bb * cc - bc * bc;
+	hob_float3_sub(b, a, ab), hob_float3_sub(c, a, ac);
+	float bb = hob_float3_dot(ab, ab), bc = hob_float3_dot(ab, ac), cc = hob_float3_dot(ac, ac),
+		  det = bb * cc - bc * bc;
 	if (!(det > 1e-12f * bb * cc))
 		return false;
 	for (int i = 0; i < 3; i++) {
@@ -264,9 +237,9 @@ static void sum_triangles(run_t *s)
 		const triangle_t *t = &s->triangles[i];
 		piece_t *piece = &s->pieces[s->piece[t->place[0]]];
 		float n[3];
-		normal_of(s->position[t->place[0]], s->position[t->place[1]], s->position[t->place[2]], n);
-		float length = sqrtf(dot(n, n));
-		double area = sqrt((double)dot(n, n)) / 2;
+		hob_float3_normal(s->position[t->place[0]], s->position[t->place[1]], s->position[t->place[2]], n);
+		float length = sqrtf(hob_float3_dot(n, n));
+		double area = sqrt((double)hob_float3_dot(n, n)) / 2;
 		total += area;
 		piece->area += area, piece->left = piece->area, piece->triangles++;
 		for (int k = 0; k < 9; k++) {
@@ -296,7 +269,7 @@ static void sum_triangles(run_t *s)
 	for (int i = 0; i < 6; i++)
 		s->faces = s->faces || s->facing[i];
 	for (uint32_t p = 0; p < s->place_count; p++) {
-		float length = sqrtf(dot(s->normal[p], s->normal[p]));
+		float length = sqrtf(hob_float3_dot(s->normal[p], s->normal[p]));
 		float scale = length > 0 && length > 0.5f * around[p] ? 1 / length : 0;
 		for (int i = 0; i < 3; i++)
 			s->normal[p][i] *= scale;
@@ -345,7 +318,7 @@ static void find_gaps(run_t *s)
 /* Adds a plane through a side to both its ends. */
 static void add_side_plane(run_t *s, const triangle_t *t, uint32_t k, const float across[3], float weight)
 {
-	float n[3], length = sqrtf(dot(across, across));
+	float n[3], length = sqrtf(hob_float3_dot(across, across));
 	if (!(length > 0))
 		return;
 	for (int i = 0; i < 3; i++)
@@ -359,16 +332,16 @@ static void add_side_plane(run_t *s, const triangle_t *t, uint32_t k, const floa
 static void hold_side(run_t *s, const triangle_t *t, uint32_t k, float share)
 {
 	float n[3], along[3], across[3];
-	normal_of(s->position[t->place[0]], s->position[t->place[1]], s->position[t->place[2]], n);
-	subtract(s->position[t->place[next_corner(k)]], s->position[t->place[k]], along);
-	float square = dot(along, along);
-	if (!(dot(n, n) > least_height * least_height * square * square)) {
+	hob_float3_normal(s->position[t->place[0]], s->position[t->place[1]], s->position[t->place[2]], n);
+	hob_float3_sub(s->position[t->place[next_corner(k)]], s->position[t->place[k]], along);
+	float square = hob_float3_dot(along, along);
+	if (!(hob_float3_dot(n, n) > least_height * least_height * square * square)) {
 		float x = fabsf(along[0]), y = fabsf(along[1]), z = fabsf(along[2]);
 		const float axis[3] = {x <= y && x <= z, y < x && y <= z, z < x && z < y};
-		cross(along, axis, n);
+		hob_float3_cross(along, axis, n);
 		add_side_plane(s, t, k, n, share * square);
 	}
-	cross(along, n, across);
+	hob_float3_cross(along, n, across);
 	add_side_plane(s, t, k, across, share * square);
 }
 
@@ -383,8 +356,8 @@ static bool is_left(const run_t *s, const triangle_t *t)
 static bool is_flat(const run_t *s, const triangle_t *t)
 {
 	float n[3];
-	normal_of(s->position[t->place[0]], s->position[t->place[1]], s->position[t->place[2]], n);
-	return !s->in->keep_pieces && !(dot(n, n) > 0);
+	hob_float3_normal(s->position[t->place[0]], s->position[t->place[1]], s->position[t->place[2]], n);
+	return !s->in->keep_pieces && !(hob_float3_dot(n, n) > 0);
 }
 
 /* Drops removed triangles and lists the corners of the rest by place. */
@@ -540,15 +513,16 @@ static bool take_ring(const run_t *s, uint32_t place, ring_t *r)
 		const triangle_t *t = &s->triangles[id];
 		if (t->place[0] == HOB_NONE)
 			continue;
-		uint32_t next = add_neighbour(r, t, next_corner(k), 1);
-		uint32_t prev = add_neighbour(r, t, prev_corner(k), 256), own = 0;
-		if (next == MOST_RING || prev == MOST_RING)
+		uint32_t side[2] = {next_corner(k), prev_corner(k)}, own = 0;
+		for (uint32_t n = 0; n < 2; n++)
+			side[n] = add_neighbour(r, t, side[n], n == 0 ? 1 : 256);
+		if (side[0] == MOST_RING || side[1] == MOST_RING)
 			return false;
 		while (own < r->wedge_count && r->wedge[own] != t->wedge[k])
 			own++;
 		r->wedge[own] = t->wedge[k], r->wedge_count += own == r->wedge_count;
 		r->triangle[i] = id, r->corner[i] = (uint8_t)k, r->own[i] = (uint8_t)own;
-		r->next[i] = (uint8_t)next, r->prev[i] = (uint8_t)prev;
+		r->next[i] = (uint8_t)side[0], r->prev[i] = (uint8_t)side[1];
 		r->count++;
 	}
 	for (uint32_t n = 0; n < r->neighbour_count; n++) {
@@ -563,17 +537,20 @@ static bool has_neighbour(const ring_t *r, uint32_t triangle, uint32_t neighbour
 	return r->next[triangle] == neighbour || r->prev[triangle] == neighbour;
 }
 
+/* The cost of attributes, summed over area, if a vertex displaced by `way` is replaced by another. */
+static float wedge_cost(const run_t *s, uint32_t from, uint32_t to, const float way[3])
+{
+	return hob_wedge_at(s->wedges + (size_t)from * s->wedge_size, s->attribute_count, way,
+						s->attributes + (size_t)from * s->attribute_stride,
+						s->attributes + (size_t)to * s->attribute_stride);
+}
+
 /* Takes `to` as the replacement of a vertex of the ring if it fits better. */
 static void offer(const run_t *s, const ring_t *r, collapse_t *c, uint32_t own, uint32_t to, float *costs)
 {
 	if (c->wedge[own] == to)
 		return;
-	uint32_t from = r->wedge[own];
-	float cost = s->attribute_count == 0
-					 ? 0
-					 : hob_wedge_at(s->wedges + (size_t)from * s->wedge_size, s->attribute_count, c->way,
-									s->attributes + (size_t)from * s->attribute_stride,
-									s->attributes + (size_t)to * s->attribute_stride);
+	float cost = s->attribute_count == 0 ? 0 : wedge_cost(s, r->wedge[own], to, c->way);
 	if (c->wedge[own] == HOB_NONE || cost < costs[own])
 		c->wedge[own] = to, costs[own] = cost;
 }
@@ -609,13 +586,10 @@ static void choose_wedges(const run_t *s, const ring_t *r, uint32_t neighbour, c
 	float costs[MOST_RING];
 	uint32_t there = r->there[neighbour];
 	c->neighbour = neighbour, c->to = r->neighbour[neighbour], c->attributes = 0;
-	subtract(s->position[c->to], s->position[r->place], c->way);
+	hob_float3_sub(s->position[c->to], s->position[r->place], c->way);
 	for (uint32_t w = 0; w < r->wedge_count; w++)
 		c->wedge[w] = HOB_NONE, costs[w] = 0;
-	bool alone = r->wedge_count == 1 && there != HOB_NONE;
-	if (alone)
-		offer(s, r, c, 0, there, costs);
-	for (uint32_t i = 0; !alone && i < r->count; i++)
+	for (uint32_t i = 0; i < r->count; i++)
 		if (has_neighbour(r, i, neighbour)) {
 			const triangle_t *t = &s->triangles[r->triangle[i]];
 			uint32_t k = r->corner[i];
@@ -660,8 +634,9 @@ static bool keeps_topology(const run_t *s, const ring_t *r, const collapse_t *c)
 static float distance_to(const float p[3], const float a[3], const float b[3], const float c[3])
 {
 	float ab[3], ac[3], ap[3], v, w;
-	subtract(b, a, ab), subtract(c, a, ac), subtract(p, a, ap);
-	float d1 = dot(ab, ap), d2 = dot(ac, ap), bb = dot(ab, ab), bc = dot(ab, ac), cc = dot(ac, ac);
+	hob_float3_sub(b, a, ab), hob_float3_sub(c, a, ac), hob_float3_sub(p, a, ap);
+	float d1 = hob_float3_dot(ab, ap), d2 = hob_float3_dot(ac, ap), bb = hob_float3_dot(ab, ab),
+		  bc = hob_float3_dot(ab, ac), cc = hob_float3_dot(ac, ac);
 	float d3 = d1 - bb, d4 = d2 - bc, d5 = d1 - bc, d6 = d2 - cc;
 	float vc = d1 * d4 - d3 * d2, vb = d5 * d2 - d1 * d6, va = d3 * d6 - d5 * d4;
 	if (d1 <= 0 && d2 <= 0) {
@@ -682,7 +657,7 @@ static float distance_to(const float p[3], const float a[3], const float b[3], c
 	}
 	for (int i = 0; i < 3; i++)
 		ap[i] -= v * ab[i] + w * ac[i];
-	return dot(ap, ap);
+	return hob_float3_dot(ap, ap);
 }
 
 static float uv_area(const float *a, const float *b, const float *c)
@@ -705,66 +680,121 @@ static bool keeps_uv(const run_t *s, const triangle_t *t, uint32_t k, uint32_t f
 	return true;
 }
 
-/* Whether a triangle's corner may move from one place to another.
- * before, after   its normals, with twice its area as length; the squares of these lengths: was, length */
-static bool keeps_orientation(const run_t *s, const uint32_t other[2], uint32_t from, uint32_t to,
-							  const float before[3], const float after[3], float was, float length)
+/* The arrays that pricing and collapsing work in: too large to guard them in each call. Those with three rows
+ * hold x, y and z; a row is filled up to a multiple of four. */
+typedef struct work {
+	ring_t ring;
+	collapse_t collapse;
+	float near[3][MOST_RING], normal[3][MOST_RING]; /* by neighbour */
+	float planes[MOST_RING], costs[MOST_RING];		/* by neighbour: mean squared distance to the planes */
+	/* by triangle: its other corners and the sum of their normals; what four_triangles finds */
+	float next[3][MOST_RING], prev[3][MOST_RING], normals[3][MOST_RING];
+	float was[MOST_RING], rise[MOST_RING], before[MOST_RING], after[MOST_RING], turn[MOST_RING],
+		plane[MOST_RING];
+	int32_t refused[MOST_RING];
+} work_t;
+
+/* Fills the arrays that are the same for all collapses of the ring's place. */
+static void take_corners(const run_t *s, work_t *work)
 {
-	const float *a = s->position[other[0]], *b = s->position[other[1]], *p = s->position[to];
-	float ab[3], ap[3], bp[3], sum[3], longest;
-	subtract(b, a, ab), subtract(p, a, ap), subtract(p, b, bp);
-	longest = dot(ab, ab) > dot(ap, ap) ? dot(ab, ab) : dot(ap, ap);
-	longest = dot(bp, bp) > longest ? dot(bp, bp) : longest;
-	if (length <= least_height * least_height * longest * longest && !(length > was && length > 0))
-		return false;
-	float turn = dot(before, after);
-	if (was > 0 && (turn <= 0 || turn * turn < least_turn * least_turn * was * length))
-		return false;
-	for (int i = 0; i < 6 && s->faces; i++)
-		if (s->facing[i] && (i % 2 ? -after[i / 2] : after[i / 2]) < least_facing * sqrtf(length))
-			return false;
-	for (int i = 0; i < 3; i++)
-		sum[i] = s->normal[other[0]][i] + s->normal[other[1]][i];
-	return dot(after, sum) + dot(after, s->normal[to]) >= 0 ||
-		   dot(before, sum) + dot(before, s->normal[from]) < 0;
+	const ring_t *r = &work->ring;
+	for (uint32_t n = 0; n < ((r->neighbour_count + 3) & ~3u); n++) {
+		uint32_t p = r->neighbour[n < r->neighbour_count ? n : 0];
+		for (int k = 0; k < 3; k++)
+			work->near[k][n] = s->position[p][k], work->normal[k][n] = s->normal[p][k];
+	}
+	for (uint32_t i = 0; i < ((r->count + 3) & ~3u); i++) {
+		uint32_t a = r->next[i < r->count ? i : 0], b = r->prev[i < r->count ? i : 0];
+		for (int k = 0; k < 3; k++) {
+			work->next[k][i] = work->near[k][a], work->prev[k][i] = work->near[k][b];
+			work->normals[k][i] = work->normal[k][a] + work->normal[k][b];
+		}
+	}
 }
 
-/* Whether a collapse keeps the orientation of all triangles; sets its area and distance.
- * planes   [r->count] scratch */
-static bool keeps_shape(const run_t *s, const ring_t *r, collapse_t *c, float *planes)
+/* Mean squared distances of the neighbours to the planes: lower bounds of the costs of collapses. */
+static void price_planes(const run_t *s, work_t *work)
 {
-	const float *from = s->position[r->place], *to = s->position[c->to];
-	float nearest = dot(c->way, c->way), change = 0;
+	const hob_quadric *q = &s->quadrics[work->ring.place];
+	const float *a = q->a, *at = s->position[work->ring.place];
+	for (uint32_t n = 0; n < work->ring.neighbour_count; n += 4) {
+		hob_lanes p[3], sum;
+		for (int k = 0; k < 3; k++)
+			p[k] = hob_lanes_load(work->near[k] + n) - at[k];
+		sum = (a[0] * p[0] + a[1] * p[1] + a[2] * p[2] + 2 * q->b[0]) * p[0] +
+			  (a[1] * p[0] + a[3] * p[1] + a[4] * p[2] + 2 * q->b[1]) * p[1] +
+			  (a[2] * p[0] + a[4] * p[1] + a[5] * p[2] + 2 * q->b[2]) * p[2];
+		sum = q->weight > 0 ? hob_lanes_above_zero(sum + q->c) / q->weight : hob_lanes_dot(p, p);
+		hob_lanes_store(work->planes + n, sum);
+	}
+}
+
+/* Measures four triangles of the ring before and after their corner at the place moves. A triangle is refused
+ * that would turn too far, get too thin, or face away from an axis or from its corners' normals. */
+static void four_triangles(const run_t *s, work_t *work, uint32_t i)
+{
+	const collapse_t *c = &work->collapse;
+	const float *from = s->position[work->ring.place], *to = s->position[c->to];
+	hob_lanes a[3], b[3], side[3], before[3], after[3], sum[3];
+	for (int k = 0; k < 3; k++) {
+		a[k] = hob_lanes_load(work->next[k] + i), b[k] = hob_lanes_load(work->prev[k] + i);
+		sum[k] = hob_lanes_load(work->normals[k] + i);
+		side[k] = b[k] - a[k], a[k] -= from[k], b[k] -= from[k];
+	}
+	hob_lanes_cross(a, b, before);
+	for (int k = 0; k < 3; k++)
+		a[k] = hob_lanes_load(work->next[k] + i) - to[k], b[k] = hob_lanes_load(work->prev[k] + i) - to[k];
+	hob_lanes_cross(a, b, after);
+	hob_lanes was = hob_lanes_dot(before, before), is = hob_lanes_dot(after, after), both = was * is;
+	hob_lanes longest = hob_lanes_greater(hob_lanes_dot(side, side), hob_lanes_dot(a, a));
+	longest = hob_lanes_greater(hob_lanes_dot(b, b), longest);
+	hob_lanes turn = hob_lanes_dot(before, after), length = hob_lanes_root(is);
+	hob_lane_mask refused =
+		(is <= least_height * least_height * longest * longest) & ~((is > was) & (is > 0));
+	refused |= (was > 0) & ((turn <= 0) | (turn * turn < least_turn * least_turn * was * is));
+	for (int k = 0; k < 6 && s->faces; k++)
+		if (s->facing[k])
+			refused |= (k % 2 ? -after[k / 2] : after[k / 2]) < least_facing * length;
+	refused |= ~((hob_lanes_dot(after, sum) + hob_lanes_along(after, s->normal[c->to]) >= 0) |
+				 (hob_lanes_dot(before, sum) + hob_lanes_along(before, s->normal[work->ring.place]) < 0));
+	hob_lanes rise = hob_lanes_along(before, c->way), height = hob_lanes_along(after, c->way);
+	hob_lanes_store(work->was + i, was), hob_lanes_store(work->rise + i, rise);
+	hob_lanes_store(work->before + i, hob_lanes_root(was)), hob_lanes_store(work->after + i, length);
+	hob_lanes_store(work->turn + i, hob_lanes_if(both > 0, length * (1 - turn / hob_lanes_root(both))));
+	hob_lanes_store(work->plane + i, hob_lanes_if(is > 0, 0.9999f * height * height / is));
+	memcpy(work->refused + i, &refused, sizeof refused);
+}
+
+/* Whether a collapse keeps the orientation of all triangles; sets its area and distance. */
+static bool keeps_shape(const run_t *s, work_t *work)
+{
+	const ring_t *r = &work->ring;
+	collapse_t *c = &work->collapse;
+	float nearest = hob_float3_dot(c->way, c->way), change = 0;
 	c->area = c->turn = 0, c->removed = 0;
+	for (uint32_t i = 0; i < r->count; i += 4)
+		four_triangles(s, work, i);
 	for (uint32_t i = 0; i < r->count; i++) {
-		const triangle_t *t = &s->triangles[r->triangle[i]];
-		const uint32_t other[2] = {r->neighbour[r->next[i]], r->neighbour[r->prev[i]]};
-		float before[3], after[3];
-		normal_of(from, s->position[other[0]], s->position[other[1]], before);
-		float was = dot(before, before), height = dot(before, c->way);
-		change = height * height > change * was ? height * height / was : change;
-		c->area -= sqrtf(was) / 2;
-		planes[i] = HUGE_VALF;
+		float was = work->was[i], rise = work->rise[i];
+		change = rise * rise > change * was ? rise * rise / was : change;
+		c->area -= work->before[i] / 2;
 		if (has_neighbour(r, i, c->neighbour)) {
+			work->plane[i] = HUGE_VALF;
 			c->removed++;
 			continue;
 		}
-		normal_of(to, s->position[other[0]], s->position[other[1]], after);
-		float square = dot(after, after), both = was * square;
-		if (!keeps_orientation(s, other, r->place, c->to, before, after, was, square) ||
-			!keeps_uv(s, t, r->corner[i], r->wedge[r->own[i]], c->wedge[r->own[i]]))
+		if (work->refused[i] || !keeps_uv(s, &s->triangles[r->triangle[i]], r->corner[i], r->wedge[r->own[i]],
+										  c->wedge[r->own[i]]))
 			return false;
-		float length = sqrtf(square);
-		height = dot(after, c->way);
-		c->area += length / 2;
-		c->turn += both > 0 ? length * (1 - dot(before, after) / sqrtf(both)) : 0;
-		planes[i] = square > 0 ? 0.9999f * height * height / square : 0;
+		c->area += work->after[i] / 2;
+		c->turn += work->turn[i];
 	}
 	/* The distance to a triangle is at least the distance to its plane. */
 	for (uint32_t i = 0; i < r->count; i++)
-		if (planes[i] < nearest) {
-			float distance = distance_to(from, to, s->position[r->neighbour[r->next[i]]],
-										 s->position[r->neighbour[r->prev[i]]]);
+		if (work->plane[i] < nearest) {
+			float distance =
+				distance_to(s->position[r->place], s->position[c->to], s->position[r->neighbour[r->next[i]]],
+							s->position[r->neighbour[r->prev[i]]]);
 			nearest = distance < nearest ? distance : nearest;
 		}
 	c->distance = sqrtf(nearest), c->change = sqrtf(change);
@@ -780,15 +810,6 @@ static bool keeps_piece(const run_t *s, const ring_t *r, const collapse_t *c)
 	if (piece->going || piece->triangles > FEW_TRIANGLES + c->removed)
 		return true;
 	return piece->left + (double)c->area >= piece_share * piece->area || piece->area <= s->vanishing;
-}
-
-/* Mean squared distance to the planes, a lower bound of the collapse's cost. */
-static float plane_cost(const run_t *s, const ring_t *r, uint32_t neighbour)
-{
-	const hob_quadric *q = &s->quadrics[r->place];
-	float way[3];
-	subtract(s->position[r->neighbour[neighbour]], s->position[r->place], way);
-	return q->weight > 0 ? hob_quadric_at(q, way) / q->weight : dot(way, way);
 }
 
 /* The order's power of the weight, 13/16, by roots: they round alike everywhere. */
@@ -821,12 +842,18 @@ static void offer_piece(const run_t *s, uint32_t place, candidate_t *out)
 		*out = (candidate_t){.to = place, .cost = square * piece_limit, .key = key};
 }
 
-/* The arrays that pricing and collapsing work in: too large to guard them in each call. */
-typedef struct work {
-	ring_t ring;
-	collapse_t collapse;
-	float costs[MOST_RING], planes[MOST_RING], shape[MOST_RING];
-} work_t;
+/* The cost of attributes of a collapse, summed over area; it may choose the vertices, too. */
+static float attributes_cost(const run_t *s, work_t *work, uint32_t n)
+{
+	const ring_t *r = &work->ring;
+	if (r->wedge_count > 1 || r->there[n] == HOB_NONE) {
+		choose_wedges(s, r, n, &work->collapse);
+		return work->collapse.attributes;
+	}
+	float way[3];
+	hob_float3_sub(s->position[r->neighbour[n]], s->position[r->place], way);
+	return wedge_cost(s, r->wedge[0], r->there[n], way);
+}
 
 /* Finds the cheapest allowed collapse of a place. */
 static candidate_t evaluate(const run_t *s, uint32_t place, work_t *work)
@@ -838,15 +865,14 @@ static candidate_t evaluate(const run_t *s, uint32_t place, work_t *work)
 	c->neighbour = HOB_NONE;
 	if ((s->state[place] & LOCKED) || !take_ring(s, place, r))
 		return out;
+	take_corners(s, work), price_planes(s, work);
 	float weight = 0, area = s->quadrics[place].weight;
 	for (uint32_t w = 0; s->attribute_count > 0 && w < r->wedge_count; w++)
 		weight += s->wedges[(size_t)r->wedge[w] * s->wedge_size + 10];
 	for (uint32_t n = 0; n < r->neighbour_count; n++) {
-		costs[n] = planes[n] = side_of(r, n) == r->side ? plane_cost(s, r, n) : HUGE_VALF;
-		if (weight > 0 && costs[n] < HUGE_VALF) {
-			choose_wedges(s, r, n, c);
-			costs[n] += c->attributes / weight;
-		}
+		costs[n] = side_of(r, n) == r->side ? planes[n] : HUGE_VALF;
+		if (weight > 0 && costs[n] < HUGE_VALF)
+			costs[n] += attributes_cost(s, work, n) / weight;
 	}
 	for (uint32_t tries = 0; tries < MOST_TRIES; tries++) {
 		uint32_t n = 0;
@@ -856,7 +882,7 @@ static candidate_t evaluate(const run_t *s, uint32_t place, work_t *work)
 			break;
 		if (c->neighbour != n)
 			choose_wedges(s, r, n, c);
-		if (keeps_shape(s, r, c, work->shape) && keeps_topology(s, r, c)) {
+		if (keeps_shape(s, work) && keeps_topology(s, r, c)) {
 			out.held_by_piece = !keeps_piece(s, r, c);
 			if (!out.held_by_piece) {
 				out.to = c->to, out.removed = c->removed;
@@ -939,8 +965,11 @@ static bool try_collapse(run_t *s, uint32_t place, work_t *work)
 		choose_wedges(s, r, n, c);
 		c->distance = best->distance, c->change = best->change, c->area = best->area,
 		c->removed = best->removed;
-		bool kept = !((s->state[place] | s->state[best->to]) & STIRRED) ||
-					(keeps_shape(s, r, c, work->shape) && keeps_topology(s, r, c));
+		bool kept = !((s->state[place] | s->state[best->to]) & STIRRED);
+		if (!kept) {
+			take_corners(s, work);
+			kept = keeps_shape(s, work) && keeps_topology(s, r, c);
+		}
 		if (kept && keeps_piece(s, r, c)) {
 			apply(s, r, c, best->cost);
 			return true;

@@ -1,4 +1,5 @@
 #include "surface.h"
+#include "lanes.h"
 #include "weld.h"
 
 #include <assert.h>
@@ -31,12 +32,6 @@ static uint32_t divide_up(uint32_t count, uint32_t by)
 	return count / by + (count % by != 0);
 }
 
-static void set_child(hob_surface_node *node, uint32_t child, const float low[3], const float high[3])
-{
-	for (int k = 0; k < 3; k++)
-		node->low[k][child] = low[k], node->high[k][child] = high[k];
-}
-
 static void box_of_node(const hob_surface_node *node, float low[3], float high[3])
 {
 	for (int k = 0; k < 3; k++) {
@@ -50,23 +45,19 @@ static void box_of_node(const hob_surface_node *node, float low[3], float high[3
 
 static void fill_nodes(hob_surface *s)
 {
-	static const float none_low[3] = {FLT_MAX, FLT_MAX, FLT_MAX},
-					   none_high[3] = {-FLT_MAX, -FLT_MAX, -FLT_MAX};
 	uint32_t below = s->triangle_count;
 	for (uint32_t level = 0; level < s->level_count; level++) {
 		uint32_t count = divide_up(below, 4);
 		for (uint32_t i = 0; i < 4 * count; i++) {
 			hob_surface_node *node = &s->nodes[s->level_first[level] + i / 4];
 			float low[3], high[3];
-			if (i >= below) {
-				set_child(node, i % 4, none_low, none_high);
-				continue;
-			}
-			if (level > 0)
+			if (level > 0 && i < below)
 				box_of_node(&s->nodes[s->level_first[level - 1] + i], low, high);
 			else
-				box_of(s->positions, s->corners + 3 * (size_t)i, 3, low, high);
-			set_child(node, i % 4, low, high);
+				box_of(s->positions, s->corners + (i < below ? 3 * (size_t)i : 0), i < below ? 3 : 0, low,
+					   high);
+			for (int k = 0; k < 3; k++)
+				node->low[k][i % 4] = low[k], node->high[k][i % 4] = high[k];
 		}
 		below = count;
 	}
@@ -153,26 +144,6 @@ typedef struct visit {
 	float square;
 } visit_t;
 
-typedef float four __attribute__((vector_size(16)));
-typedef int32_t mask __attribute__((vector_size(16)));
-
-static four load(const float x[4])
-{
-	four out;
-	memcpy(&out, x, sizeof out);
-	return out;
-}
-
-static four above_zero(four x)
-{
-	return (four)((mask)x & (x > 0));
-}
-
-static four greater(four a, four b)
-{
-	return (four)(((mask)a & (a > b)) | ((mask)b & ~(a > b)));
-}
-
 typedef struct search {
 	const hob_surface *surface;
 	hob_vec3 point;
@@ -186,22 +157,20 @@ typedef struct search {
 } search_t;
 
 /* Lower bounds of the squared distances from the point to the children's capsules. */
-static four squares_to_capsules(const search_t *q, const hob_surface_capsules *c)
+static hob_lanes squares_to_capsules(const search_t *q, const hob_surface_capsules *c)
 {
-	four from[3], way[3], along = {0}, apart = {0}, one = {1, 1, 1, 1};
+	hob_lanes from[3], way[3], along = {0}, apart = {0}, one = {1, 1, 1, 1};
 	for (int k = 0; k < 3; k++) {
-		from[k] = q->at[k] - load(c->from[k]), way[k] = load(c->way[k]);
+		from[k] = q->at[k] - hob_lanes_load(c->from[k]), way[k] = hob_lanes_load(c->way[k]);
 		along += from[k] * way[k];
 	}
-	along = above_zero(along * load(c->share));
-	along = one - above_zero(one - along);
+	along = hob_lanes_above_zero(along * hob_lanes_load(c->share));
+	along = one - hob_lanes_above_zero(one - along);
 	for (int k = 0; k < 3; k++) {
-		four d = from[k] - along * way[k];
+		hob_lanes d = from[k] - along * way[k];
 		apart += d * d;
 	}
-	for (int i = 0; i < 4; i++)
-		apart[i] = sqrtf(apart[i]);
-	apart = above_zero(apart - load(c->radius));
+	apart = hob_lanes_above_zero(hob_lanes_root(apart) - hob_lanes_load(c->radius));
 	return apart * apart;
 }
 
@@ -210,14 +179,14 @@ static void push_children(search_t *q, uint32_t level, uint32_t index)
 {
 	uint32_t first = q->surface->level_first[level] + index;
 	const hob_surface_node *node = &q->surface->nodes[first];
-	four near = {0};
+	hob_lanes near = {0};
 	for (int k = 0; k < 3; k++) {
-		four low = load(node->low[k]), high = load(node->high[k]);
-		four d = above_zero(low - q->at[k]) + above_zero(q->at[k] - high);
+		hob_lanes low = hob_lanes_load(node->low[k]), high = hob_lanes_load(node->high[k]);
+		hob_lanes d = hob_lanes_above_zero(low - q->at[k]) + hob_lanes_above_zero(q->at[k] - high);
 		near += d * d;
 	}
 	if (q->surface->capsules)
-		near = greater(near, squares_to_capsules(q, &q->surface->capsules[first]));
+		near = hob_lanes_greater(near, squares_to_capsules(q, &q->surface->capsules[first]));
 	uint32_t bottom = q->depth;
 	q->steps++;
 	for (uint32_t c = 0; c < 4; c++) {
