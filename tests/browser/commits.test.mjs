@@ -49,6 +49,11 @@ describe('commits', { skip: missing() ?? withoutDashboard() ?? (noGit || false) 
 		await page.locator('li', { hasText: 'hero.obj' }).getByText('Triangles −').waitFor();
 		await page.locator('li', { hasText: 'extra.obj' }).getByText('It is new').waitFor();
 		await page.locator('.shot').nth(3).waitFor();
+		assert.deepEqual(await page.locator('.latest figure').first().locator('xpath=..').locator('figcaption').allTextContents(), ['Before', 'After']);
+		const names = page.getByRole('list', { name: 'What changed, by name' });
+		assert.equal(await names.getByRole('link').count(), 40);
+		await names.getByRole('link').nth(35).click();
+		assert.equal(await page.evaluate(() => document.activeElement.closest('.latest > li').getBoundingClientRect().top > 0), true, 'a name leads to its line');
 		assert.equal(await page.locator('#moved').count(), 0);
 		await assertAccessible(page);
 		await page.emulateMedia({ colorScheme: 'dark' });

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { text } from '../../web/app/text.js';
 import { hob, missing, patience, project, scaledGlb, withoutDashboard } from './bench.mjs';
-import { assertAccessible, objText, openStudio } from './studio.mjs';
+import { assertAccessible, objText, openStudio, waitForClipboard } from './studio.mjs';
 
 const model = (path) => readFileSync(join(project, 'tests/data/models', path));
 const box = model('simple/BoxVertexColors.glb');
@@ -204,7 +204,7 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await far.goto(`${studio.origin}/ui/asset/art/many/000.obj?tab=history`);
 		await far.getByRole('heading', { name: 'All cooks' }).waitFor();
 		await far.locator('.pickers option').first().waitFor({ state: 'attached' });
-		const times = [...await far.locator('table time').allInnerTexts(), ...await far.locator('.pickers option').allTextContents()];
+		const times = [...await far.locator('table time').allInnerTexts(), ...await far.locator('.pickers select').evaluateAll((all) => all.map(({ title }) => title))];
 		assert.ok(times.length >= 4);
 		for (const time of times) assert.match(time, /GMT\+9/);
 		await far.emulateMedia({ media: 'print', colorScheme: 'dark' });
@@ -274,7 +274,9 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 			await page.locator('.live.off', { hasText: 'Reconnecting' }).waitFor();
 			assert.equal(await page.getByText('Reconnecting').count(), 1);
 			assert.ok(await page.locator('[role=alert]').count() <= 1);
+			await page.setViewportSize({ width: time ? 1280 : 390, height: 900 });
 			await page.locator('.live.off small', { hasText: /^as of \d/ }).waitFor();
+			assert.ok(await page.evaluate(() => document.scrollingElement.scrollWidth <= innerWidth));
 			const panel = page.locator('.panel').first();
 			assert.match(await panel.evaluate((each) => getComputedStyle(each).filter), /grayscale/, 'what is past is grey');
 			await studio.startDaemon();
@@ -285,6 +287,27 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		}
 		studio.mayComplain = false;
 		await assertAccessible(page);
+	});
+
+	test('a file that is dropped beside a picture is told where it belongs, on every page', async () => {
+		const drop = (place) => page.evaluate((at) => {
+			const dataTransfer = new DataTransfer();
+			dataTransfer.items.add(new File(['x'], 'mine.glb'));
+			return ['dragover', 'drop'].map((kind) => document.querySelector(at)
+				.dispatchEvent(new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true })));
+		}, place);
+		for (const path of ['/', '/ui/assets', '/ui/jobs']) {
+			await go(path);
+			assert.deepEqual(await drop('main'), [false, false], 'the browser does not leave for the file');
+			const told = page.locator('.dropped');
+			await told.getByText('Not taken: mine.glb').waitFor();
+			await told.getByText(studio.art, { exact: true }).waitFor();
+			await told.getByRole('button', { name: 'Copy path' }).click();
+			await waitForClipboard(page, new RegExp(`^${studio.art}$`));
+			if (path === '/') await assertAccessible(page);
+			await told.getByRole('button', { name: 'Close' }).click();
+			assert.equal(await told.count(), 0);
+		}
 	});
 
 	test('what could not be asked for once is asked for again', async () => {

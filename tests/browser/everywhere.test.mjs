@@ -1,6 +1,6 @@
-/* Every page, state and dialog of the dashboard, on a phone, a desktop and a wide screen, light and dark: axe finds no
- * fault, and nothing overflows sideways. Without HOB_LONG=1, axe skips the wide screen and checks dark colours on a
- * desktop only. HOB_PICTURES=DIR keeps a picture of each. */
+/* Every page, state and dialog of the dashboard, on a phone, a tablet, a desktop, a desktop at 200 % (640 pixels) and a
+ * wide screen, light and dark: axe finds no fault, and nothing overflows sideways. Without HOB_LONG=1, axe looks at phone
+ * and desktop only, dark colours on the desktop. HOB_PICTURES=DIR keeps a picture of each. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { hob, missing, project, withoutDashboard } from './bench.mjs';
 import { accessFaults, objText, openStudio } from './studio.mjs';
 
-const widths = [390, 1280, 1920];
+const widths = [390, 640, 768, 1280, 1920];
 const keep = process.env.HOB_PICTURES;
 const all = process.env.HOB_LONG === '1';
 const isLookedAt = (width, colorScheme) => all || keep || width === 1280 || (width === 390 && colorScheme === 'light');
@@ -68,6 +68,10 @@ describe('everywhere', { skip: missing() ?? withoutDashboard() ?? false }, () =>
 			await t.test(name || 'overview', async () => {
 				await go(name && `/ui/${name}`);
 				await look(page, `empty-${name || 'overview'}`);
+				if (!['', 'assets'].includes(name)) return;
+				const [sample] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download a sample model' }).click()]);
+				assert.equal(sample.suggestedFilename(), 'sample.obj');
+				assert.match(readFileSync(await sample.path(), 'utf8'), /^f 4 8 5 1$/m);
 			});
 	});
 

@@ -52,6 +52,16 @@ export function findProblems(groups, { q = '', code, folder, format }) {
 }
 
 /**
+ * The commit that the root of an asset was at.
+ * @param {string} asset
+ * @param {string} at
+ * @param {{ root?: string, items: Pick<Api.Commit, 'author' | 'subject' | 'time'>[] }} [commits] newest first
+ * @returns {{ author?: string, subject?: string }}
+ */
+export const commitAt = (asset, at, commits) => (asset.startsWith(`${commits?.root}/`)
+	&& commits?.items.find(({ time }) => time && Date.parse(time) <= Date.parse(at))) || {};
+
+/**
  * When each asset failed, from failed jobs, newest first; and the author of the commit that its root was at, where that
  * is known.
  * @param {Pick<Api.Job, 'asset' | 'finished_at'>[]} jobs
@@ -62,8 +72,7 @@ export function whenFailed(jobs, commits) {
 	const found = new Map();
 	for (const { asset, finished_at: at } of jobs) {
 		if (!asset || !at || found.has(asset)) continue;
-		const { author, subject } = (asset.startsWith(`${commits?.root}/`)
-			&& commits?.items.find(({ time }) => time && Date.parse(time) <= Date.parse(at))) || {};
+		const { author, subject } = commitAt(asset, at, commits);
 		found.set(asset, { at, author, subject });
 	}
 	return found;

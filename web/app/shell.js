@@ -3,6 +3,7 @@ import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { text } from './text.js';
 import { clock, number } from './format.js';
+import { Dropped } from './drop.js';
 import { navigate, useAddress } from './router.js';
 import { LATER, pace, useKey, useLive, useResource } from './hooks.js';
 import { Keys } from './keys.js';
@@ -83,6 +84,6 @@ export function Shell({ page, children }) {
 			<${Person} /><${Keys} /><${ThemeSwitch} /><${Live} />
 		</header>
 		<main id="main" tabindex="-1" class="page-${page}"><${Updated} />
-			<${Work} stats=${stats.data} />${children}</main>
+			<${Work} stats=${stats.data} /><${Dropped} />${children}</main>
 	</div>`;
 }

@@ -62,6 +62,12 @@ export const text = /** @satisfies {Page.Words} */ ({
 				[', .', 'Frame by frame through a clip']]],
 		}),
 	},
+	drop: {
+		title: (names) => `Not taken: ${names}`,
+		todo: 'This page cannot save files. Copy it into a watched folder, and it is cooked at once:',
+		picture: 'To look at a .glb without saving it, drop it on the picture of a model; this needs hob serve --live.',
+		sample: 'Download a sample model', zone: 'Drop a file here to see where it belongs.',
+	},
 	theme: { label: 'Theme', system: 'System', light: 'Light', dark: 'Dark' },
 	notify: {
 		label: 'Notify me about new problems while this page is in the background', sound: 'With a sound',
@@ -122,8 +128,10 @@ export const text = /** @satisfies {Page.Words} */ ({
 	commits: {
 		title: 'Commits', none: 'No commits',
 		noneDetail: 'Commits of a git repository are listed here: hob serve git:REPOSITORY',
-		states: { warm: 'Cooked', broken: 'Broken', cooking: 'Cooking', cold: 'Not cooked' },
-		meaning: { warm: 'Everything is cooked.', broken: 'Some assets cannot be cooked.',
+		states: { warm: 'Cooked', broken: 'Broken', cooking: 'Cooking', cold: 'Not cooked',
+			empty: 'No models' },
+		meaning: { empty: 'There is no model in this commit.',
+			 warm: 'Everything is cooked.', broken: 'Some assets cannot be cooked.',
 			cooking: 'Some assets are not cooked yet.',
 			cold: 'Nobody asked for this commit yet. It is cooked on request.' },
 		counts: (done, all, failed) => `${done} of ${all}, ${failed} broken`,
@@ -132,7 +140,8 @@ export const text = /** @satisfies {Page.Words} */ ({
 		leftOut: 'Left out or other than in a checkout',
 		summary: (changed, added, gone, grown) =>
 			`${changed} changed, ${added} new, ${gone} gone${grown && `; the changed ones ${grown}`}`,
-		same: 'No asset differs.', added: 'it is new', mended: 'it can be cooked again', broken: 'it cannot be cooked',
+		same: 'No asset differs.', list: 'What changed, by name', isNew: 'New',
+		added: 'it is new', mended: 'it can be cooked again', broken: 'it cannot be cooked',
 		looking: (done, all) => `Comparing: ${done} of ${all}`, waits: (id, done) => `Cooking ${id}: ${done}`,
 		rewritten: (name, old, now) => `${name} was rewritten: ${old} is in no branch any more. It is at ${now} now.`,
 		moved: (name, old, now) => `${name} has moved on from ${old} to ${now}.`, follow: 'Show that',
@@ -198,7 +207,7 @@ export const text = /** @satisfies {Page.Words} */ ({
 			size: 'Cooked size',
 			textures: 'Textures', time: 'Cook time', cooked: 'Cooked' }),
 		lodsTitle: 'Levels of detail', gallery: 'Pictures',
-		none: 'No assets yet', noneDetail: 'Save a model into a watched folder and it appears here.',
+		none: 'No assets yet',
 		nothing: 'No matches', nothingDetail: 'No asset matches this search.', clear: 'Show all assets',
 		kinds: {
 			gltf: 'glTF', fbx: 'FBX', usd: 'USD', obj: 'OBJ', collada: 'COLLADA', '3mf': '3MF', x3d: 'X3D and VRML',
@@ -283,7 +292,8 @@ export const text = /** @satisfies {Page.Words} */ ({
 		scene: 'Scene', animations: 'Animations' }),
 	history: {
 		trend: 'Size and triangles over time', cookedSize: 'Cooked size', triangles: 'Triangles', from: 'From',
-		to: 'to', cookTime: 'Cook time',
+		to: 'to', cookTime: 'Cook time', preview: 'preview', final: 'final',
+		commit: (author, subject) => `${author}: ${subject}`,
 		all: 'All cooks', when: 'When', result: 'Result', reason: 'Why', none: 'It has not been cooked yet.',
 		trendLabel: (first, last, count) => `Cooked size over ${count} cooks: from ${first} to ${last}`,
 	},

@@ -107,6 +107,7 @@ describe('progress of work', async () => {
 
 describe('the overview', async () => {
 	const { Overview } = await load('app/pages/overview.js');
+	const { FirstModel } = await load('app/drop.js');
 	const told = (change) => read(show(Overview, {}, { '/api/v1/stats': stats(change), '/api/v1/roots': { items: [{ name: 'art', path: '/srv/art', mode: 'inotify', note: '', missing_since: null }] } }));
 	test('each asset stands in one tile: a problem that is cooked again is a problem', () => {
 		const words = told({ assets: { total: 10 }, standings: { fresh: 5, updating: 3, waiting: 1, broken: 1 }, errors: 2 });
@@ -117,7 +118,11 @@ describe('the overview', async () => {
 		assert.match(told({ warned: 3 }), /3 With warnings/);
 		assert.doesNotMatch(told(), /With warnings/);
 	});
-	test('an empty folder says so, and how its path is', () => assert.match(told({ assets: { total: 0 } }), /No models yet .*\/srv\/art Copy path/));
+	test('an empty folder says so, how its path is, and has a sample; a repository is no folder to copy to', () => {
+		assert.match(told({ assets: { total: 0 } }), /No models yet .*\/srv\/art Copy path .*Download a sample model/);
+		const git = read(show(FirstModel, {}, { '/api/v1/roots': { items: ['art', 'art~commits', 'more'].map((name) => ({ name, path: `/srv/${name}` })) } }));
+		assert.deepEqual(git.match(/\/srv\/\S+/g), ['/srv/more']);
+	});
 	test('a folder that is still read is not called empty', () => assert.doesNotMatch(told({ assets: { total: 0 }, ready: false }), /No models yet/));
 	test('cook processes that cannot be started are told', () => assert.match(told({ degraded: 'no memory is left' }), /No memory is left/));
 	test('an upstream that is away is told, with what waits for it', () => assert.match(told({ upstream: { state: 'degraded', farm: false, since: null, outbox: 2, reason: 'refused' } }), /is unreachable or fails.*2 results are waiting to be uploaded/));
@@ -199,7 +204,30 @@ describe('comparing', async () => {
 	for (const [given, words] of [[{ from: 100, to: 140, tone: 'bad' }, '+40 (+40 %)'], [{ from: 2000, to: 1000, unit: 'bytes', tone: 'good' }, '−1.00 KB (−50 %)'], [{ from: 0, to: 3, tone: 'note' }, '+3'], [{ from: 1, to: 1, tone: 'same' }, 'same'],
 		[{ from: 0, to: 0.5, unit: 'metres', tone: 'note' }, '+0.5 m'], [{ from: 0, to: 90, unit: 'degrees', tone: 'note' }, '+90°'], [{ from: 1, to: 3, unit: 'seconds', tone: 'note' }, '+2.0 s (+200 %)']])
 		test(`a difference in words: ${words}`, () => assert.equal(read(show(Difference, given)), words));
-	const { concerns } = await load('app/pages/asset_history.js');
+	const { concerns, versionNames } = await load('app/pages/asset_history.js');
+	test('versions are told by when, preview or final, size and commit; those of one moment apart', () => {
+		const at = (minutes) => new Date(Date.now() - minutes * 60000).toISOString();
+		const made = (job, minutes, result = 'cooked') => ({ job, at: at(minutes), result, cooked_bytes: 900 });
+		const names = [...versionNames([made(4, 2), made(3, 2, 'preview'), made(2, 30), made(1, 180)], 'art', { root: 'art', items: [{ author: 'Ann', subject: 'Door', time: at(60) }, { author: 'Bo', subject: 'Wall', time: at(240) }] }).values()];
+		assert.match(names[0], /^2 minutes ago \(\d.*\), final, 900\sB, Ann: Door$/);
+		assert.match(names[1], /^2 minutes ago \(\d.*\), preview, 900\sB, Ann: Door$/);
+		assert.match(names[2], /^30 minutes ago, final, 900\sB, Ann: Door$/);
+		assert.match(names[3], /^3 hours ago, final, 900\sB, Bo: Wall$/);
+		assert.doesNotMatch([...versionNames([made(1, 2)], 'other', { root: 'art', items: [{ author: 'Ann', subject: 'Door', time: at(60) }] }).values()].join(), /Ann/);
+	});
+	const { CommitState, Names } = await load('app/pages/commits.js');
+	test('a commit without models is not told as cooked', () => {
+		const told = (assets) => show(CommitState, { commit: { state: 'warm', assets } });
+		assert.match(told(3), /Everything is cooked[^]*Cooked/);
+		assert.doesNotMatch(told(0), /ooked/);
+		assert.match(read(told(0)), /^No models$/);
+	});
+	test('above the pictures of a pull request stands a list of names, by what became of them', () => {
+		const change = (asset, tone, said = 'x') => ({ asset, tone, changes: [{ tone, text: said }] });
+		const list = show(Names, { changes: [change('art/a/b c.glb', 'bad'), change('art/d.glb', 'bad'), change('art/e.glb', 'note'), change('art/f.glb', 'note', 'it is new')], gone: ['g.glb'] });
+		assert.equal(read(list).replaceAll(' ,', ','), 'Lost 2 a/b c.glb, d.glb Changed 1 e.glb New 1 f.glb Removed 1 g.glb');
+		assert.match(list, /href="#art%2Fa%2Fb%20c\.glb"/);
+	});
 	test('a final cook like its preview is told by its job alone', () => {
 		const mine = concerns(asset());
 		assert.deepEqual([{ kind: 'asset', data: { id: 'a1' } }, { kind: 'job', data: { asset: 'art/props/duck.glb' } }, { kind: 'job', data: { asset: 'art/other.glb' } }, { kind: 'log', data: {} }].map(mine), [true, true, false, false]);

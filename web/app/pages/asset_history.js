@@ -1,9 +1,10 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { text } from '../text.js';
-import { duration, exactTime, number, size } from '../format.js';
+import { ago, clock, duration, exactTime, number, size } from '../format.js';
 import { useResource } from '../hooks.js';
 import { Chart, Legend } from '../chart.js';
+import { commitAt } from '../problems.js';
 import { Icon, Panel, Resource, Time } from '../ui.js';
 import { Compare } from './asset_compare.js';
 import { reasonText } from './asset_why.js';
@@ -34,20 +35,42 @@ function Trend({ versions }) {
 }
 
 /**
- * Two cooks to compare: the served one and the newest with other outputs, unless others were picked.
- * @param {{ good: Api.Version[], from: Api.Version, to: Api.Version, pick: (jobs: number[]) => void }} props
+ * What a version is called: when, whether it was a preview, its size, and the commit that its root was at, where that
+ * is known. Of those of one moment each has its time.
+ * @param {Pick<Api.Version, 'job' | 'at' | 'result' | 'cooked_bytes'>[]} versions
+ * @param {string} root
+ * @param {{ root?: string, items: Pick<Api.Commit, 'author' | 'subject' | 'time'>[] }} [commits]  newest first
+ * @returns {Map<number, string>}
  */
-function Pickers({ good, from, to, pick }) {
+export function versionNames(versions, root, commits) {
+	const when = versions.map(({ at }) => ago(Date.parse(at)));
+	return new Map(versions.map(({ job, at, result, cooked_bytes: bytes }, i) => {
+		const alike = when.filter((each) => each === when[i]).length > 1;
+		const { author, subject } = commitAt(`${root}/`, at, commits);
+		return [job, [`${when[i]}${alike ? ` (${clock(Date.parse(at))})` : ''}`,
+			result === 'preview' ? words.preview : words.final, size(bytes),
+			author && words.commit(author, subject)].filter(Boolean).join(', ')];
+	}));
+}
+
+/**
+ * Two cooks to compare: the served one and the newest with other outputs, unless others were picked.
+ * @param {{ root: string, good: Api.Version[], from: Api.Version, to: Api.Version,
+ *	pick: (jobs: number[]) => void }} props
+ */
+function Pickers({ root, good, from, to, pick }) {
+	const commits = useResource('/api/v1/commits?limit=500', { on: (event) => event.kind === 'root' }).data;
+	const told = versionNames(good, root, commits);
 	/** @param {Api.Version} version */
-	const option = (version) => html`<option value=${version.job}>
-		${exactTime(Date.parse(version.at))}, ${size(version.cooked_bytes)}</option>`;
+	const option = (version) => html`<option value=${version.job}>${told.get(version.job)}</option>`;
 	/**
 	 * @param {string} name
 	 * @param {number} value
 	 * @param {(job: number) => void} chosen
 	 */
 	const select = (name, value, chosen) => html`<label>${name} <select value=${value} onChange=${(event) =>
-		chosen(Number(event.target.value))}>${good.map(option)}</select></label>`;
+		chosen(Number(event.target.value))} title=${exactTime(Date.parse(
+			good.find(({ job }) => job === value)?.at ?? ''))}>${good.map(option)}</select></label>`;
 	return html`<span class="pickers">${select(words.from, from.job, (job) => pick([job, to.job]))}
 		${select(words.to, to.job, (job) => pick([from.job, job]))}</span>`;
 }
@@ -72,7 +95,7 @@ function Versions({ versions, asset, query }) {
 	return html`<${Trend} versions=${versions} />
 		${others ? html`<${Compare} asset=${asset} from=${query.from} to=${query.to} />`
 		: from && to && html`<${Compare} asset=${asset} from=${from.key} to=${to.key}
-			actions=${html`<${Pickers} ...${{ good, from, to, pick }} />`} />`}
+			actions=${html`<${Pickers} ...${{ root: asset.root, good, from, to, pick }} />`} />`}
 		<${Panel} id="versions" title=${words.all}>
 			<div class="scroll" tabindex="0"><table>
 				<thead><tr><th scope="col">${words.when}</th><th scope="col">${words.result}</th>

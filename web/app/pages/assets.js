@@ -5,6 +5,7 @@ import { duration, number, plural, sentence, size } from '../format.js';
 import { listen } from '../live.js';
 import { askAgain, makeRefresher, preload, useElement, useKey, useRedraw, useResource, useTitle } from '../hooks.js';
 import { assetAddress, choose, navigate, setQuery } from '../router.js';
+import { FirstModel } from '../drop.js';
 import { Gallery } from '../gallery.js';
 import { List } from '../list.js';
 import { Rows } from '../rows.js';
@@ -249,8 +250,8 @@ export function Assets({ query }) {
 		${rows.total === 0 ? (filtered
 			? html`<section class="panel"><${Empty} icon="search" title=${words.nothing}><p>${words.nothingDetail}</p>
 					<p><a href="/ui/assets">${words.clear}</a></p></${Empty}></section>`
-			: html`<section class="panel"><${Empty} title=${words.none}>
-					<p>${words.noneDetail}</p></${Empty}></section>`)
+			: html`<section class="panel"><${Empty} title=${words.none}><${FirstModel} />
+					</${Empty}></section>`)
 			: rows.total === null ? !rows.error && html`<${Loading} />`
 				: query.view === 'gallery' ? html`<${Gallery} rows=${rows} label=${words.list} resetKey=${wanted} />`
 				: html`<${List} rows=${rows} selection=${selection} label=${words.list} header=${header}

@@ -8,6 +8,7 @@ import { useResource, useTitle } from '../hooks.js';
 import { nameAddress } from '../router.js';
 import { text } from '../text.js';
 import { Empty, Failure, Icon, isFresh, Loading, Panel, Resource, Time } from '../ui.js';
+import { tones } from './asset_compare.js';
 import { Change, Removed } from './latest.js';
 
 /**
@@ -21,7 +22,7 @@ import { Change, Removed } from './latest.js';
 const words = text.commits;
 /** @type {Page.Table<string[]>} */
 const icons = { warm: ['fresh', 'good'], broken: ['failed', 'bad'], cooking: ['cooking', 'work'],
-	cold: ['missing', 'quiet'] };
+	cold: ['missing', 'quiet'], empty: ['missing', 'quiet'] };
 const ASKED = 4; /* comparisons at a time */
 /** @type {Page.Table<number>} */
 const weights = { bad: 1000, warn: 30, note: 1, good: 0 };
@@ -37,12 +38,15 @@ const commitPath = (name, root, more = {}) =>
 /** @param {Page.Change} parameters */
 const compareAddress = (parameters) => `/ui/compare${query(parameters)}`;
 /** @param {Api.Commit} commit */
-const counts = ({ assets, waiting, failed }) => words.counts(number(assets - waiting), number(assets), number(failed));
+const counts = ({ assets, waiting, failed }) => (assets
+	? words.counts(number(assets - waiting), number(assets), number(failed)) : '');
+/** @param {Api.Commit} commit */
+const stateOf = ({ state, assets }) => (state === 'warm' && !assets ? 'empty' : state);
 
 /** @param {{ commit: Api.Commit }} props */
-const CommitState = ({ commit }) => html`<span class="state tone-${icons[commit.state][1]}"
-		title=${words.meaning[commit.state]}>
-	<${Icon} name=${icons[commit.state][0]} />${words.states[commit.state]}</span>`;
+export const CommitState = ({ commit }) => html`<span class="state tone-${icons[stateOf(commit)][1]}"
+		title=${words.meaning[stateOf(commit)]}>
+	<${Icon} name=${icons[stateOf(commit)][0]} />${words.states[stateOf(commit)]}</span>`;
 
 /** @param {{ commit: Api.Commit, root: string | undefined }} props */
 function Commit({ commit, root }) {
@@ -58,7 +62,7 @@ function Commit({ commit, root }) {
 
 /** @param {{ items: Api.Commit[], name: string | undefined }} props */
 function Warm({ items, name }) {
-	const warm = items.find(({ warm_since: since }) => since);
+	const warm = items.find(({ warm_since: since, assets }) => since && assets);
 	if (!warm) return null;
 	const good = warm.failed === 0;
 	return html`<p class="banner ${good ? 'good' : 'bad'}" id="warm"><${Icon} name=${good ? 'fresh' : 'failed'} />
@@ -213,11 +217,40 @@ const Notes = ({ commit: { notes } }) => (notes?.length ?? 0) > 0 && html`<${Pan
 	note=${number(notes?.length)}><ul class="lines">${notes?.map(({ path, text: said }) =>
 		html`<li><span class="name">${path} <small>${said}</small></span></li>`)}</ul></${Panel}>`;
 
+/**
+ * Names by what became of them, the worst first, above the pictures; each leads to its line.
+ * @param {Pick<Compared, 'changes' | 'gone'>} props
+ */
+export function Names({ changes, gone }) {
+	/** @type {Map<string, { tone: Page.Tone, names: string[] }>} */
+	const groups = new Map();
+	for (const { asset, tone, changes: [first] } of changes) {
+		const label = first?.text === words.added ? words.isNew : text.compare.tones[tone];
+		groups.set(label, { tone, names: [...groups.get(label)?.names ?? [], asset] });
+	}
+	/** @param {MouseEvent} event */
+	const go = (event) => {
+		const { hash } = new URL(/** @type {HTMLAnchorElement} */ (event.currentTarget).href);
+		const line = document.getElementById(decodeURIComponent(hash.slice(1)));
+		event.preventDefault();
+		line?.scrollIntoView({ block: 'center' });
+		line?.querySelector('a')?.focus({ preventScroll: true });
+	};
+	/** @type {(tone: string, icon: string, label: string, names: Page.Children[]) => Page.Node} */
+	const line = (tone, icon, label, names) => html`<li key=${label}><span class="state tone-${tone}">
+		<${Icon} name=${icon} />${label} ${number(names.length)}</span>
+		<span class="anywhere">${names.map((each, at) => [at > 0 && ', ', each])}</span></li>`;
+	return html`<ul class="names" aria-label=${words.list}>${[...groups].map(([label, { tone, names }]) =>
+		line(tones[tone][1], tones[tone][0], label, names.map((asset) =>
+			html`<a href="#${encodeURIComponent(asset)}" onClick=${go}>${asset.slice(asset.indexOf('/') + 1)}</a>`)))}
+		${gone.length > 0 && line('quiet', 'missing', text.states.removed, gone)}</ul>`;
+}
+
 /** @param {Compared} props */
 const Found = ({ before, after, changes, gone }) => html`<p class="sides"><${Side} commit=${before} /> \u2192
 		<${Side} commit=${after} /></p>
 	<${Panel} id="changed" className="changes" title=${summary({ changes, gone })}>
-		${changes.length + gone.length > 0 ? html`<ul class="lines latest">
+		${changes.length + gone.length > 0 ? html`<${Names} ...${{ changes, gone }} /><ul class="lines latest">
 			${changes.map((change) => html`<${Change} key=${change.asset} change=${change} />`)}
 			${gone.map((path) => html`<${Removed} key=${path} asset=${`${before.root}/${path}`} />`)}</ul>`
 		: html`<div class="body quiet">${words.same}</div>`}</${Panel}>

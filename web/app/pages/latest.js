@@ -56,7 +56,8 @@ function Strip({ change, done }) {
 		if (good !== undefined) done();
 	}, [good]);
 	return good ? /** @type {const} */ (['before', 'after']).map((which) =>
-		html`<${Square} url=${url} which=${which} />`)
+		html`<figure><${Square} url=${url} which=${which} />
+			<figcaption aria-hidden="true">${text.compare[which]}</figcaption></figure>`)
 		: html`<${Blank} />`;
 }
 
@@ -100,7 +101,7 @@ export function Change({ change }) {
 	const { asset, address = addressOf(change), at, tone, changes, numbers, cook_ms: took, from, to } = change;
 	const { file, folder } = partsOf(asset);
 	const grown = numbers.filter((each) => shares.includes(each.name) && each.from > 0);
-	return html`<li data-tone=${tone}><${Pictures} change=${change} />
+	return html`<li data-tone=${tone} id=${asset}><${Pictures} change=${change} />
 		<div class="name"><a href=${address} title=${asset}><${Breakable} path=${file} /></a>
 			<small> <${Breakable} path=${folder} /></small>
 			<div class="said">${changes.map((each) => html`<${Said} ...${each} />`)}

@@ -2,8 +2,9 @@ import { html } from 'htm/preact';
 import { text } from '../text.js';
 import { number, plural, sentence, size } from '../format.js';
 import { useResource, useTitle } from '../hooks.js';
+import { FirstModel } from '../drop.js';
 import { changesCounts } from '../shell.js';
-import { CopyButton, Empty, Icon, Panel, Resource, State, Time } from '../ui.js';
+import { Empty, Icon, Panel, Resource, State, Time } from '../ui.js';
 import { Latest } from './latest.js';
 
 const words = text.overview;
@@ -87,10 +88,7 @@ export function Overview() {
 	return html`<div class="head"><h1>${words.title}</h1></div>
 		<${Resource} from=${stats}>${(data) => (data.assets.total === 0
 			? html`<section class="panel"><${Empty} title=${data.ready ? words.emptyTitle : words.scanning}>
-					<p>${words.empty}</p>
-					${(roots.data?.items ?? []).map(({ name, path }) => html`<p key=${name} class="anywhere">
-						<code>${path}</code> <${CopyButton} value=${path} label=${text.fault.copyPath} /></p>`)}
-					</${Empty}></section>`
+					<${FirstModel} /></${Empty}></section>`
 			: html`<${Counts} stats=${data} warned=${data.warned} />`)}</${Resource}>
 		${stats.data && html`<${Degraded} stats=${stats.data} />`}
 		${roots.data && html`<${Warnings} roots=${roots.data} />`}
