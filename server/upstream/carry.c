@@ -431,7 +431,8 @@ static srv_exchange_end give(carrier *c, const hob_sha256 *key)
 	else
 		srv_carry_note(u, &x->error, end);
 	note_given(u, x, key, end);
-	if (u->farm && end != SRV_EXCHANGE_DOWN && end != SRV_EXCHANGE_LOOP)
+	/* A result that waits for room keeps its lease: no other machine cooks it meanwhile. */
+	if (u->farm && end != SRV_EXCHANGE_DOWN && end != SRV_EXCHANGE_LOOP && end != SRV_EXCHANGE_FULL)
 		srv_carry_given(u, &c->exchange.lookup, end == SRV_EXCHANGE_OK || end == SRV_EXCHANGE_CONFLICT);
 	u->giving = false;
 	return end;

@@ -348,6 +348,20 @@ class FarmDown(FarmScenario):
                 self.amid_cooks(f"a bucket that says {fault}", upset, names=(f"one{number}", f"two{number}"))
         self.assertIn("0 damaged, 0 named and not there, 0 no records", self.hob("farm", "verify", *self.options))
 
+    def test_what_waits_for_room_keeps_its_lease(self):
+        """Each result is tried again while the bucket is full, and no other machine cooks it meanwhile."""
+        bucket, count, tried = self.bucket(), 6, set()
+        bucket.made = True
+        bucket.fault = lambda method, name: tried.add(name) or 403 if method == "PUT" else None
+        self.models(count)
+        with self.machine("one", "--farm-lease-seconds", "60") as one:
+            one.sync()
+            until(lambda: len(tried) > 3, "attempts to give")
+            facts = self.facts(one)
+            self.assertEqual((facts["outbox"], facts["leases"]), (count, count))
+            bucket.fault = lambda method, name: None
+            self.given(one)
+
     @unittest.skipUnless(LONG, "half a minute")
     def test_a_bucket_that_stays_full(self):
         """While the bucket is full, no machine waits for results in another's outbox."""
