@@ -694,6 +694,8 @@ typedef struct work {
 	int32_t refused[MOST_RING];
 } work_t;
 
+_Static_assert(MOST_RING % 4 == 0, "rows are filled up");
+
 /* Fills the arrays that are the same for all collapses of the ring's place. */
 static void take_corners(const run_t *s, work_t *work)
 {

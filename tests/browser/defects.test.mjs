@@ -289,13 +289,13 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 		await assertAccessible(page);
 	});
 
-	test('a file that is dropped beside a picture is told where it belongs, on every page', async () => {
-		const drop = (place) => page.evaluate((at) => {
+	test('every page says where a file belongs that is dropped beside a picture', async () => {
+		const drop = (place, names = ['mine.glb']) => page.evaluate(([at, all]) => {
 			const dataTransfer = new DataTransfer();
-			dataTransfer.items.add(new File(['x'], 'mine.glb'));
+			for (const name of all) dataTransfer.items.add(new File(['x'], name));
 			return ['dragover', 'drop'].map((kind) => document.querySelector(at)
 				.dispatchEvent(new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true })));
-		}, place);
+		}, [place, names]);
 		for (const path of ['/', '/ui/assets', '/ui/jobs']) {
 			await go(path);
 			assert.deepEqual(await drop('main'), [false, false], 'the browser does not leave for the file');
@@ -308,6 +308,8 @@ describe('defects', { skip: missing() ?? withoutDashboard() ?? false }, () => {
 			await told.getByRole('button', { name: 'Close' }).click();
 			assert.equal(await told.count(), 0);
 		}
+		await drop('main', Array.from({ length: 900 }, (_, i) => `${i}.png`));
+		await page.getByText('Not taken: 0.png, 1.png, 2.png, 3.png, 4.png and 895 more').waitFor();
 	});
 
 	test('what could not be asked for once is asked for again', async () => {

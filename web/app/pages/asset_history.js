@@ -35,8 +35,8 @@ function Trend({ versions }) {
 }
 
 /**
- * What a version is called: when, whether it was a preview, its size, and the commit that its root was at, where that
- * is known. Of those of one moment each has its time.
+ * Names of versions: age, preview or final, size, and author and subject of the commit that the root was at, if known.
+ * Versions of the same age have their time, too.
  * @param {Pick<Api.Version, 'job' | 'at' | 'result' | 'cooked_bytes'>[]} versions
  * @param {string} root
  * @param {{ root?: string, items: Pick<Api.Commit, 'author' | 'subject' | 'time'>[] }} [commits]  newest first
